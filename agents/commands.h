@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The commands of `assay`, one file each (cmd_<name>.c). argv[0] is
+ * "assay <name>"; the result is the exit status: 0 done/yes, 1 no/failed,
+ * 2 usage or bad input, 3 could not tell.
+ */
+#pragma once
+
+int cmd_run(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_topology(int argc, char **argv);

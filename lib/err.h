@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An error with its context, filled by the callee, owned by the caller (on
+ * its stack). It never allocates, so that reporting an error can neither fail
+ * nor leak.
+ *
+ * A function that fails returns a negative errno; when a person will read why,
+ * its last parameter is a `struct err *` (may be NULL). Success leaves `err`
+ * untouched; failure leaves every `ret_` output untouched.
+ *
+ * A sick device is not an error: it is a sample. Errors are for work not done.
+ */
+#pragma once
+
+#include "lib/macro.h"
+
+enum { ERR_MSG_SIZE = 512 };
+
+struct err {
+	int code;		/* positive errno; 0 while nothing is set */
+	char msg[ERR_MSG_SIZE]; /* what was attempted, outermost first */
+};
+
+#define ERR_INIT                     \
+	{                            \
+		.code = 0, .msg = "" \
+	}
+
+/* Set `err` (may be NULL) to the sentence; returns -`code`. */
+int err_set(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
+
+/* Like err_set() with ": " and the errno's own words appended. */
+int err_errno(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
+
+/* Put "context: " before a set `err` (may be NULL); returns `r` unchanged. */
+int err_wrap(struct err *err, int r, const char *fmt, ...) PRINTF(3, 4);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/host.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "lib/file.h"
+#include "lib/paths.h"
+#include "lib/xalloc.h"
+
+enum { HOST_NAME_SIZE = 256, CPUINFO_MAX = 16 * 1024 * 1024 };
+
+char *host_name(void)
+{
+	const char *named = secure_getenv("ASSAY_NODE");
+	char name[HOST_NAME_SIZE] = "localhost";
+
+	if (named && *named)
+		return xstrdup(named);
+	(void)gethostname(name, sizeof(name) - 1);
+	return xstrdup(name);
+}
+
+static char *read_sys(const char *path)
+{
+	CLEANUP(freep) char *full = xasprintf("%s%s", paths_sysroot(), path);
+	char *text = NULL;
+
+	return file_read_line(AT_FDCWD, full, &text) < 0 ? NULL : text;
+}
+
+char *host_boot_id(void)
+{
+	char *id = read_sys("/proc/sys/kernel/random/boot_id");
+
+	return id ? id : xstrdup("");
+}
+
+/* The value of the first "key : value" line of /proc/cpuinfo. */
+static char *cpuinfo(const char *text, const char *key)
+{
+	const char *at = text;
+
+	while (at) {
+		if (starts_with(at, key)) {
+			at += strcspn(at, ":\n");
+			if (*at != ':')
+				return NULL;
+			at += 1 + strspn(at + 1, " \t");
+			return xstrndup(at, strcspn(at, "\n"));
+		}
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	return NULL;
+}
+
+/* Takes `value`; leaves the key out when it is NULL, empty or not UTF-8. */
+static void put(json_t *env, const char *key, char *value)
+{
+	if (value && *value)
+		(void)json_object_set_new(env, key, json_string(value));
+	free(value);
+}
+
+json_t *host_env(void)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/proc/cpuinfo", paths_sysroot());
+	CLEANUP(freep) char *cpus = NULL;
+	json_t *env = json_object();
+	struct utsname uts;
+
+	put(env, "kernel", read_sys("/proc/sys/kernel/osrelease"));
+	if (!json_object_get(env, "kernel") && uname(&uts) == 0)
+		put(env, "kernel", xstrdup(uts.release));
+	put(env, "product", read_sys("/sys/class/dmi/id/product_name"));
+	put(env, "vendor", read_sys("/sys/class/dmi/id/sys_vendor"));
+	put(env, "bios", read_sys("/sys/class/dmi/id/bios_version"));
+	put(env, "driver.nvidia", read_sys("/sys/module/nvidia/version"));
+	put(env, "driver.mlx5", read_sys("/sys/module/mlx5_core/version"));
+	if (file_read(AT_FDCWD, path, CPUINFO_MAX, &cpus, NULL, NULL) == 0) {
+		put(env, "cpu", cpuinfo(cpus, "model name"));
+		put(env, "microcode", cpuinfo(cpus, "microcode"));
+	}
+	return env;
+}

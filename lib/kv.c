@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/kv.h"
+
+#include <stdlib.h>
+
+#include "lib/json.h"
+#include "lib/macro.h"
+#include "lib/xalloc.h"
+
+static void print_leaf(const json_t *value, const char *path, FILE *out)
+{
+	CLEANUP(freep) char *text = json_line(value);
+	size_t len = strlen(text);
+
+	if (json_is_null(value))
+		(void)fprintf(out, "%s=\n", path);
+	else if (json_is_string(value)) /* without the quotes that surround it */
+		(void)fprintf(out, "%s=%.*s\n", path, (int)len - 2, text + 1);
+	else
+		(void)fprintf(out, "%s=%s\n", path, text);
+}
+
+static void print_at(const json_t *value, const char *path, FILE *out)
+{
+	json_t *object;
+	const char *key;
+	json_t *item;
+	size_t i;
+
+	memcpy(&object, &value, sizeof(object)); /* the iterators want non-const */
+	if (json_is_object(value)) {
+		json_object_foreach(object, key, item)
+		{
+			CLEANUP(freep)
+			char *below = xasprintf("%s%s%s", path, path[0] ? "." : "", key);
+
+			print_at(item, below, out);
+		}
+	} else if (json_is_array(value)) {
+		json_array_foreach(object, i, item)
+		{
+			CLEANUP(freep)
+			char *below = xasprintf("%s%s%zu", path, path[0] ? "." : "", i);
+
+			print_at(item, below, out);
+		}
+	} else {
+		print_leaf(value, path, out);
+	}
+}
+
+void kv_print(const json_t *value, FILE *out)
+{
+	print_at(value, "", out);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+enum { PATH_LINKS_MAX = 64, WITH_MAX = 64 };
+
+const char *const sample_state_names[] = {
+	[SAMPLE_MEASURED] = "measured",
+	[SAMPLE_BUSY] = "busy",
+	[SAMPLE_FOREIGN_TRAFFIC] = "foreign-traffic",
+	[SAMPLE_SET_UP] = "set-up",
+	[SAMPLE_TIMEOUT] = "timeout",
+	[SAMPLE_ABORTED] = "aborted",
+	NULL,
+};
+const char *const sample_better_names[] = {
+	[BETTER_HIGHER] = "higher",
+	[BETTER_LOWER] = "lower",
+	[BETTER_NONE] = "none",
+	NULL,
+};
+const char *const severity_names[] = {
+	[SEVERITY_INFO] = "info",
+	[SEVERITY_WARN] = "warn",
+	[SEVERITY_FATAL] = "fatal",
+	NULL,
+};
+
+static int decode_path(const struct jval *v, void *member, struct err *err)
+{
+	char ***strv = member;
+
+	strv_free(*strv);
+	*strv = NULL;
+	return jval_strv(v, PATH_LINKS_MAX, strv, err);
+}
+
+static json_t *encode_strv(const void *member)
+{
+	char *const *strv = *(char *const *const *)member;
+	json_t *array;
+	size_t i;
+
+	if (!strv)
+		return NULL;
+	array = json_array();
+	for (i = 0; strv[i]; i++)
+		json_array_append_new(array, json_string(strv[i]));
+	return array;
+}
+
+static int decode_params(const struct jval *v, void *member, struct err *err)
+{
+	int r = jval_need_object(v, err);
+
+	if (r < 0)
+		return r;
+	json_decref(*(json_t **)member);
+	*(json_t **)member = json_deep_copy(v->value);
+	return 0;
+}
+
+static json_t *encode_json(const void *member)
+{
+	return json_incref(*(json_t *const *)member);
+}
+
+#define AT(m) offsetof(struct sample, m)
+
+static const struct jfield fields[] = {
+	{ "check", J_STRING, AT(check), J_REQUIRED },
+	{ "subject", J_STRING, AT(subject), J_REQUIRED },
+	{ "value", J_REAL, AT(value), J_NULL },
+	{ "unit", J_STRING, AT(unit), 0 },
+	{ "better", J_ENUM, AT(better), 0, .names = sample_better_names },
+	{ "ok", J_TRISTATE, AT(ok), J_NULL },
+	{ "state", J_ENUM, AT(state), J_REQUIRED, .names = sample_state_names },
+	{ "from", J_STRING, AT(from), 0 },
+	{ "to", J_STRING, AT(to), 0 },
+	{ "class", J_STRING, AT(locality), 0 },
+	{ "path", J_CUSTOM, AT(path), 0, .decode = decode_path, .encode = encode_strv },
+	{ "params", J_CUSTOM, AT(params), 0, .decode = decode_params, .encode = encode_json },
+	{ "with", J_CUSTOM, AT(with), 0, .decode = decode_path, .encode = encode_strv },
+	{ "code", J_STRING, AT(code), 0 },
+	{ "n", J_U64, AT(n), 0 },
+	{ "min", J_REAL, AT(min), 0 },
+	{ "max", J_REAL, AT(max), 0 },
+	{ "stddev", J_REAL, AT(stddev), 0 },
+	{ "p50", J_REAL, AT(p50), 0 },
+	{ "p99", J_REAL, AT(p99), 0 },
+	{ "w", J_REALS, AT(w), 0, .max = SAMPLE_WINDOWS_MAX },
+	{ "start", J_REAL, AT(start), 0 },
+	{ "seconds", J_REAL, AT(seconds), 0 },
+	{ "severity", J_ENUM, AT(severity), 0, .names = severity_names },
+	{ "note", J_STRING, AT(note), 0 },
+};
+
+struct sample sample_init(void)
+{
+	return (struct sample){
+		.value = NAN,
+		.better = BETTER_NONE,
+		.ok = TRI_UNKNOWN,
+		.state = SAMPLE_MEASURED,
+		.min = NAN,
+		.max = NAN,
+		.stddev = NAN,
+		.p50 = NAN,
+		.p99 = NAN,
+		.start = NAN,
+		.seconds = NAN,
+		.severity = SEVERITY_INFO,
+	};
+}
+
+void sample_release(struct sample *s)
+{
+	free(s->check);
+	free(s->subject);
+	free(s->unit);
+	free(s->from);
+	free(s->to);
+	free(s->locality);
+	strv_free(s->path);
+	json_decref(s->params);
+	strv_free(s->with);
+	free(s->code);
+	free(s->w.v);
+	free(s->note);
+	*s = sample_init();
+}
+
+static int check_sample(const struct jval *v, const struct sample *s, struct err *err)
+{
+	bool has_result = !isnan(s->value) || s->ok != TRI_UNKNOWN;
+
+	if (!s->check[0] || !s->subject[0])
+		return jval_fail(v, err, "check and subject must not be empty");
+	if (s->state != SAMPLE_MEASURED && has_result)
+		return jval_fail(v, err, "value and ok must be null in state %s",
+				 sample_state_names[s->state]);
+	if (!isnan(s->value) && !s->unit)
+		return jval_fail(v, err, "a value without a unit");
+	return 0;
+}
+
+int sample_decode(const struct jval *v, struct sample *ret, struct err *err)
+{
+	struct sample s = sample_init();
+	int r = jval_decode(v, fields, ARRAY_SIZE(fields), 0, &s, err);
+
+	if (r == 0)
+		r = check_sample(v, &s, err);
+	if (r < 0)
+		sample_release(&s);
+	else
+		*ret = s;
+	return r;
+}
+
+json_t *sample_encode(const struct sample *s)
+{
+	json_t *object = jval_encode(fields, ARRAY_SIZE(fields), s);
+
+	json_object_set_new(object, "v", json_integer(1));
+	if (s->n == 0)
+		json_object_del(object, "n");
+	if (s->severity == SEVERITY_INFO)
+		json_object_del(object, "severity");
+	return object;
+}
+
+static int compare_reals(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Linear interpolation between closest ranks; `sorted` has n >= 1 values. */
+static double quantile(const double *sorted, size_t n, double q)
+{
+	double at = q * (double)(n - 1);
+	size_t low = (size_t)at;
+	size_t high = MIN(low + 1, n - 1);
+
+	return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
+}
+
+static void group_windows(struct sample *s, const double *values, size_t n)
+{
+	size_t groups = MIN(n, (size_t)SAMPLE_WINDOWS_MAX), g;
+
+	free(s->w.v);
+	s->w = (struct jreals){ .v = xcalloc(groups, sizeof(double)), .n = groups };
+	for (g = 0; g < groups; g++) {
+		size_t first = g * n / groups, end = (g + 1) * n / groups, i;
+
+		for (i = first; i < end; i++)
+			s->w.v[g] += values[i] / (double)(end - first);
+	}
+}
+
+void sample_set_windows(struct sample *s, const double *values, size_t n)
+{
+	CLEANUP(freep) double *sorted = xcalloc(n, sizeof(double));
+	double sum = 0, squares = 0, mean;
+	size_t i;
+
+	memcpy(sorted, values, n * sizeof(double));
+	qsort(sorted, n, sizeof(double), compare_reals);
+	for (i = 0; i < n; i++)
+		sum += values[i];
+	mean = sum / (double)n;
+	for (i = 0; i < n; i++)
+		squares += (values[i] - mean) * (values[i] - mean);
+	s->value = quantile(sorted, n, 0.5);
+	s->n = n;
+	s->min = sorted[0];
+	s->max = sorted[n - 1];
+	s->stddev = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
+	s->p50 = s->value;
+	s->p99 = quantile(sorted, n, 0.99);
+	group_windows(s, values, n);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/term.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { WIDTH_OF_A_PIPE = 100, WIDTH_MIN = 40 };
+
+bool term_wants_colour(FILE *out)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	if (no_color && *no_color)
+		return false;
+	return isatty(fileno(out)) && !streq(term, "dumb");
+}
+
+const char *paint_on(bool colour, enum paint paint)
+{
+	static const char *const codes[] = {
+		[PAINT_GOOD] = "\033[32m",   [PAINT_WARN] = "\033[33m", [PAINT_BAD] = "\033[1;31m",
+		[PAINT_UNSURE] = "\033[36m", [PAINT_DIM] = "\033[2m",	[PAINT_BOLD] = "\033[1m",
+	};
+
+	return colour ? codes[paint] : "";
+}
+
+const char *paint_off(bool colour)
+{
+	return colour ? "\033[0m" : "";
+}
+
+unsigned term_width(FILE *out)
+{
+	struct winsize size;
+
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) < 0 || size.ws_col < WIDTH_MIN)
+		return WIDTH_OF_A_PIPE;
+	return size.ws_col;
+}
+
+void number_format(double value, const char *unit, char ret_text[static NUMBER_SIZE])
+{
+	static const struct {
+		double factor;
+		const char *prefix;
+	} scales[] = {
+		{ 1e15, "P" }, { 1e12, "T" }, { 1e9, "G" },  { 1e6, "M" },  { 1e3, "k" },
+		{ 1, "" },     { 1e-3, "m" }, { 1e-6, "u" }, { 1e-9, "n" },
+	};
+	size_t i = 0;
+
+	if (isnan(value)) {
+		(void)snprintf(ret_text, NUMBER_SIZE, "-");
+		return;
+	}
+	if (!unit || streq(unit, "1")) {
+		(void)snprintf(ret_text, NUMBER_SIZE, "%.4g", value);
+		return;
+	}
+	/* 0.9995 so that 999.96 does not print as "1000". */
+	while (i + 1 < ARRAY_SIZE(scales) && fabs(value) < 0.9995 * scales[i].factor)
+		i++;
+	if (value == 0)
+		i = 5;
+	(void)snprintf(ret_text, NUMBER_SIZE, "%#.3g %s%.12s", value / scales[i].factor,
+		       scales[i].prefix, unit);
+}
+
+int output_parse(const char *text, enum output *ret)
+{
+	static const char *const names[] = {
+		[OUTPUT_TABLE] = "table", [OUTPUT_JSON] = "json", [OUTPUT_KV] = "kv"
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (streq(text, names[i])) {
+			*ret = (enum output)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}

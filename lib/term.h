@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What people see: colours only on a terminal, numbers with units, widths. */
+#pragma once
+
+#include <stdio.h>
+
+#include "lib/macro.h"
+
+enum paint { PAINT_GOOD, PAINT_WARN, PAINT_BAD, PAINT_UNSURE, PAINT_DIM, PAINT_BOLD };
+
+/* True when `out` is a terminal that takes colours and NO_COLOR is not set. */
+bool term_wants_colour(FILE *out);
+
+/* The escape sequence that starts `paint`, or ends any; "" when !colour. Static. */
+const char *paint_on(bool colour, enum paint paint);
+const char *paint_off(bool colour);
+
+/* Columns of the terminal `out`; 100 when it is none. */
+unsigned term_width(FILE *out);
+
+enum { NUMBER_SIZE = 32 };
+
+/*
+ * A value for people in `unit` of a sample, three significant digits: "24.9
+ * GB/s" (powers of ten), "1.2 us", "79.1 GFLOP/s", "0.97". "-" for NAN.
+ */
+void number_format(double value, const char *unit, char ret_text[static NUMBER_SIZE]);
+
+enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_KV };
+
+/* "table", "json" or "kv". -EINVAL. */
+int output_parse(const char *text, enum output *ret);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * topology/1: the NUMA nodes, GPUs, RNICs, PCIe switches and root ports of a
+ * host and the links between them, with speed and width against what both
+ * ends can do. From it come the locality class of a pair and the path that a
+ * transfer takes, which are what the judges compare within and localise on.
+ *
+ * Read from this host (hwloc, then sysfs for link speeds), from an hwloc XML
+ * file (ASSAY_TOPOLOGY), or from topology/1 JSON. Only topology_hwloc.c knows
+ * hwloc. Ids are stable text: "numa:0", "gpu:0000:1b:00.0", "rnic:mlx5_0",
+ * "switch:0000:16:00.0", "root:0000:15:01.0"; a link is "<lower>^<upper>".
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/json.h"
+#include "lib/macro.h"
+
+struct err;
+
+enum { TOPOLOGY_NODES_MAX = 1024, TOPOLOGY_LINKS_MAX = 2048, TOPOLOGY_PATH_MAX = 64 };
+
+enum topo_type { TOPO_NUMA, TOPO_GPU, TOPO_RNIC, TOPO_SWITCH, TOPO_ROOT };
+
+/* How close two ends are; the order is from near to far. */
+enum locality {
+	LOCALITY_SELF,	  /* the same device */
+	LOCALITY_PIX,	  /* one PCIe switch between them */
+	LOCALITY_PXB,	  /* several switches, below one root port */
+	LOCALITY_PHB,	  /* one host bridge */
+	LOCALITY_NODE,	  /* one NUMA node */
+	LOCALITY_SYS,	  /* across sockets */
+	LOCALITY_VIRTUAL, /* a VM hides the bridges: nothing can be said */
+};
+
+struct topo_node {
+	char *id;
+	int type;   /* enum topo_type */
+	char *name; /* OS name or model, for people; or NULL */
+	char *pci;  /* "0000:1b:00.0", or NULL */
+};
+
+struct topo_link {
+	char *id;
+	char *a, *b;	/* ids of its nodes: a below, b above */
+	double gts;	/* GT/s now; 0 when unknown or not PCIe */
+	uint64_t width; /* lanes now; 0 likewise */
+	double max_gts; /* the smaller maximum of both ends */
+	uint64_t max_width;
+};
+
+struct topo_neighbor {
+	char *rnic, *swtch, *port;
+	int source; /* 0 lldp, 1 label, 2 file */
+};
+
+struct topology {
+	struct topo_node *nodes;
+	size_t n_nodes;
+	struct topo_link *links;
+	size_t n_links;
+	struct topo_neighbor *neighbors;
+	size_t n_neighbors;
+	bool is_virtual; /* the bridge chain is hidden */
+	char digest[65]; /* SHA-256-like content digest in hex, of nodes and links */
+};
+
+extern const char *const topo_type_names[];
+extern const char *const locality_names[];
+
+/*
+ * The topology of this host, or of $ASSAY_TOPOLOGY (hwloc XML, or topology/1
+ * JSON when the name ends in .json). -ENOTSUP without hwloc.
+ */
+int topology_load(struct topology *ret, struct err *err);
+
+/* From an hwloc XML file. PCIe speeds come from `sys_fd` (/sys) unless negative. */
+int topology_from_xml(const char *path, int sys_fd, struct topology *ret, struct err *err);
+
+int topology_decode(const struct jval *v, struct topology *ret, struct err *err);
+json_t *topology_encode(const struct topology *t);
+void topology_release(struct topology *t);
+
+/* The node with this id, or NULL. Borrowed. */
+const struct topo_node *topology_find(const struct topology *t, const char *id);
+const struct topo_link *topology_find_link(const struct topology *t, const char *id);
+
+/* How close two nodes are. -ENOENT for an unknown id. */
+int topology_class(const struct topology *t, const char *from, const char *to, enum locality *ret);
+
+/*
+ * Link ids from one node to another, in order, NULL-terminated, yours
+ * (strv_free). An empty vector for a device and itself. -ENOENT, -EHOSTUNREACH.
+ */
+int topology_path(const struct topology *t, const char *from, const char *to, char ***ret_links);
+
+/* Bytes per second one way that a PCIe link of `gts` and `width` can carry before protocol. */
+double topology_link_bytes_per_s(double gts, uint64_t width);

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <yaml.h>
+
+#include "lib/err.h"
+#include "lib/json.h"
+
+/*
+ * YAML into JSON values by libyaml's events. One frame per open collection;
+ * JSON_DEPTH_MAX frames are enough because deeper input is refused.
+ */
+struct frame {
+	json_t *collection; /* owned until it is put into its parent */
+	char *key;	    /* the key that waits for its value, owned */
+};
+
+struct reader {
+	yaml_parser_t parser;
+	const char *name;
+	struct err *err;
+	struct frame frames[JSON_DEPTH_MAX];
+	size_t depth;
+	json_t *root; /* owned; set when the document is complete */
+};
+
+static int fail(struct reader *in, const yaml_mark_t *at, const char *what)
+{
+	return err_set(in->err, EINVAL, "%s: line %zu column %zu: %s", in->name, at->line + 1,
+		       at->column + 1, what);
+}
+
+/* Whole-string number by the core schema; NULL when it is none. */
+static json_t *plain_number(const char *text)
+{
+	char *end = NULL;
+	long long integer;
+	double real;
+
+	if (text[strspn(text, "+-0123456789.eExXabcdefABCDEFo")] || text[0] == '\0')
+		return NULL;
+	errno = 0;
+	integer = strtoll(text, &end, text[0] == '0' && (text[1] == 'x') ? 16 : 10);
+	if (*end == '\0' && errno == 0)
+		return json_integer(integer);
+	if (text[strspn(text, "+-0123456789.eE")])
+		return NULL;
+	real = strtod(text, &end);
+	return *end == '\0' && isfinite(real) ? json_real(real) : NULL;
+}
+
+static json_t *plain_value(const char *text)
+{
+	static const struct {
+		const char *text;
+		int value; /* 0 false, 1 true, -1 null */
+	} words[] = {
+		{ "", -1 },	{ "~", -1 },	{ "null", -1 }, { "Null", -1 },
+		{ "NULL", -1 }, { "true", 1 },	{ "True", 1 },	{ "TRUE", 1 },
+		{ "false", 0 }, { "False", 0 }, { "FALSE", 0 },
+	};
+	json_t *number;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		if (streq(text, words[i].text))
+			return words[i].value < 0 ? json_null() : json_boolean(words[i].value);
+	}
+	number = plain_number(text);
+	return number ? number : json_string(text);
+}
+
+/* Put a finished `value` (taken) where the reader stands. */
+static int put(struct reader *in, json_t *value, const yaml_mark_t *at)
+{
+	struct frame *top = in->depth ? &in->frames[in->depth - 1] : NULL;
+	int r = 0;
+
+	if (!value)
+		return fail(in, at, "not valid UTF-8");
+	if (!top) {
+		in->root = value;
+		return 0;
+	}
+	if (json_is_array(top->collection))
+		return json_array_append_new(top->collection, value) < 0
+			       ? fail(in, at, "out of memory")
+			       : 0;
+	if (!top->key) {
+		/* Keys are read as text whatever they look like. */
+		json_decref(value);
+		return fail(in, at, "a key must be plain text");
+	}
+	if (json_object_get(top->collection, top->key)) {
+		json_decref(value);
+		r = err_set(in->err, EINVAL, "%s: line %zu: %s: given twice", in->name,
+			    at->line + 1, top->key);
+	} else if (json_object_set_new(top->collection, top->key, value) < 0) {
+		r = fail(in, at, "a key is not valid UTF-8");
+	}
+	free(top->key);
+	top->key = NULL;
+	return r;
+}
+
+static bool wants_key(const struct reader *in)
+{
+	return in->depth && json_is_object(in->frames[in->depth - 1].collection) &&
+	       !in->frames[in->depth - 1].key;
+}
+
+static int on_scalar(struct reader *in, const yaml_event_t *e)
+{
+	const char *text = (const char *)e->data.scalar.value;
+
+	if (e->data.scalar.anchor || e->data.scalar.tag)
+		return fail(in, &e->start_mark, "anchors and tags are not taken");
+	if (strlen(text) != e->data.scalar.length)
+		return fail(in, &e->start_mark, "a NUL byte in a string");
+	if (wants_key(in)) {
+		in->frames[in->depth - 1].key = strdup(text);
+		return in->frames[in->depth - 1].key ? 0 : -ENOMEM;
+	}
+	if (e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
+		return put(in, plain_value(text), &e->start_mark);
+	return put(in, json_string(text), &e->start_mark);
+}
+
+static int on_open(struct reader *in, const yaml_event_t *e, json_t *collection, bool decorated)
+{
+	const char *what = decorated			 ? "anchors and tags are not taken"
+			   : wants_key(in)		 ? "a key must be plain text"
+			   : in->depth >= JSON_DEPTH_MAX ? "nested too deep"
+							 : NULL;
+
+	if (what) {
+		json_decref(collection);
+		return fail(in, &e->start_mark, what);
+	}
+	in->frames[in->depth++] = (struct frame){ .collection = collection };
+	return 0;
+}
+
+static int on_close(struct reader *in, const yaml_event_t *e)
+{
+	struct frame *top = &in->frames[--in->depth];
+	json_t *value = top->collection;
+
+	top->collection = NULL;
+	return put(in, value, &e->start_mark);
+}
+
+static int on_event(struct reader *in, const yaml_event_t *e)
+{
+	switch (e->type) {
+	case YAML_SCALAR_EVENT:
+		return on_scalar(in, e);
+	case YAML_SEQUENCE_START_EVENT:
+		return on_open(in, e, json_array(),
+			       e->data.sequence_start.anchor || e->data.sequence_start.tag);
+	case YAML_MAPPING_START_EVENT:
+		return on_open(in, e, json_object(),
+			       e->data.mapping_start.anchor || e->data.mapping_start.tag);
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		return on_close(in, e);
+	case YAML_ALIAS_EVENT:
+		return fail(in, &e->start_mark, "anchors and tags are not taken");
+	case YAML_DOCUMENT_START_EVENT:
+		return in->root ? fail(in, &e->start_mark, "a second document") : 0;
+	case YAML_NO_EVENT:
+	case YAML_STREAM_START_EVENT:
+	case YAML_STREAM_END_EVENT:
+	case YAML_DOCUMENT_END_EVENT:
+		return 0;
+	}
+	return 0;
+}
+
+static int parse_failure(struct reader *in)
+{
+	const yaml_parser_t *p = &in->parser;
+	const yaml_mark_t *at = p->problem_mark.line ? &p->problem_mark : &p->mark;
+
+	return fail(in, at, p->problem ? p->problem : "not YAML");
+}
+
+static int read_events(struct reader *in)
+{
+	bool done = false;
+	int r = 0;
+
+	while (!done && r == 0) {
+		yaml_event_t event;
+
+		if (!yaml_parser_parse(&in->parser, &event))
+			return parse_failure(in);
+		r = on_event(in, &event);
+		done = event.type == YAML_STREAM_END_EVENT;
+		yaml_event_delete(&event);
+	}
+	return r;
+}
+
+int yaml_parse(const char *text, size_t len, const char *name, json_t **ret_value, struct err *err)
+{
+	struct reader in = { .name = name, .err = err };
+	size_t i;
+	int r;
+
+	if (!yaml_parser_initialize(&in.parser))
+		return err_set(err, ENOMEM, "%s: out of memory", name);
+	yaml_parser_set_input_string(&in.parser, (const unsigned char *)text, len);
+	r = read_events(&in);
+	yaml_parser_delete(&in.parser);
+	for (i = 0; i < ARRAY_SIZE(in.frames); i++) {
+		json_decref(in.frames[i].collection);
+		free(in.frames[i].key);
+	}
+	if (r == 0 && !in.root)
+		r = err_set(err, EINVAL, "%s: empty", name);
+	if (r < 0) {
+		json_decref(in.root);
+		return r;
+	}
+	*ret_value = in.root;
+	return 0;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The seam between what is measured and what computes: the CPU cores of this
+ * host (host.c), GPUs through CUDA (cuda.c), or a simulation (tests/fakes).
+ *
+ * Model: an engine has devices; a device has streams; work put on a stream
+ * runs in order and asynchronously; an event marks a place in a stream, and
+ * two events give the time between them on the device's own clock. A region
+ * is device (or pinned host) memory, which can be exported to an RNIC.
+ *
+ * On the CPU engine a device is a physical core, a stream is a thread pinned
+ * to it, and device memory is plain memory.
+ *
+ * Every wait has a deadline (monotonic microseconds): -ETIMEDOUT at its end.
+ * A device that fails in mid-work gives -EIO with the library's own words; a
+ * lost one -ENODEV. No call blocks otherwise.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/macro.h"
+
+struct err;
+struct accel; /* one opened engine */
+struct accel_stream;
+struct accel_event;
+struct accel_gemm; /* a product planned once (algorithm pinned), run often */
+
+enum accel_dtype { ACCEL_F32, ACCEL_F64, ACCEL_BF16, ACCEL_TF32, ACCEL_FP8 };
+extern const char *const accel_dtype_names[]; /* "f32", "f64", ...; NULL-terminated */
+
+enum accel_place {
+	ACCEL_DEVICE,	   /* the device's own memory */
+	ACCEL_HOST_PINNED, /* host memory that the device can reach by DMA, on `numa` */
+};
+
+struct accel_device_info {
+	char subject[64]; /* "cpu:3", "gpu:GPU-...": canonical subject of samples */
+	char name[96];	  /* model, for people */
+	char pci[16];	  /* "0000:1b:00.0", "" for a core */
+	int numa;	  /* NUMA node, -1 unknown */
+	unsigned cpu;	  /* logical CPU to pin a driving thread to */
+	uint64_t memory_bytes;
+	unsigned units; /* SMs of a GPU, 1 for a core */
+};
+
+/* What the device was doing around a measurement. NAN and 0 when unknown. */
+struct accel_condition {
+	double clock_hz; /* compute clock now */
+	double power_w, temperature_c;
+	uint64_t throttle_reasons; /* NVML bits; 0 none */
+	uint64_t run_delay_ns;	   /* time the stream waited for its core (cumulative) */
+	uint64_t steal_ns;	   /* time a hypervisor took from its core (cumulative) */
+};
+
+struct accel_region {
+	struct accel *accel;
+	unsigned device;
+	enum accel_place place;
+	void *ptr;   /* device pointer; a host address only where host_visible */
+	size_t size; /* bytes */
+	bool host_visible;
+	void *backend; /* the engine's own */
+};
+
+/* How a region's memory is given to an RNIC. */
+struct accel_export {
+	int dmabuf_fd;	  /* owned; -1 when not by dmabuf */
+	uint64_t offset;  /* of the region in the dmabuf */
+	bool peer_direct; /* register the pointer itself (peermem, or host memory) */
+	char why[128];	  /* which way, and why not the other */
+};
+
+/* D = A x B: A is m x k, B is k x n, D is m x n, row-major, dense. */
+struct accel_gemm_shape {
+	unsigned m, n, k;
+	enum accel_dtype dtype; /* of A and B */
+	enum accel_dtype out;	/* of D: F32 or F64 for exact checks */
+};
+
+struct accel_ops {
+	const char *name; /* "cpu", "cuda", "sim" */
+
+	/* -ENODEV when there is no such device here, -ENOTSUP without the library. */
+	int (*open)(struct accel **ret, struct err *err);
+	void (*close)(struct accel *a);
+	unsigned (*n_devices)(const struct accel *a);
+	int (*device_info)(const struct accel *a, unsigned device, struct accel_device_info *ret,
+			   struct err *err);
+	int (*condition)(struct accel *a, unsigned device, struct accel_condition *ret,
+			 struct err *err);
+	/* Library and driver versions as "openblas 0.3.21": part of a sample's params. */
+	const char *(*version)(const struct accel *a);
+
+	/* Monotonic microseconds; a simulation has its own clock. */
+	uint64_t (*now_us)(const struct accel *a);
+
+	int (*region_new)(struct accel *a, unsigned device, enum accel_place place, int numa,
+			  size_t size, struct accel_region *ret, struct err *err);
+	void (*region_free)(struct accel_region *r);
+	int (*region_export)(struct accel_region *r, struct accel_export *ret, struct err *err);
+
+	int (*stream_new)(struct accel *a, unsigned device, struct accel_stream **ret,
+			  struct err *err);
+	void (*stream_free)(struct accel_stream *s);
+	/* Wait until all work on the stream is done. */
+	int (*stream_wait)(struct accel_stream *s, uint64_t deadline_us, struct err *err);
+
+	int (*event_new)(struct accel *a, unsigned device, struct accel_event **ret,
+			 struct err *err);
+	void (*event_free)(struct accel_event *e);
+	int (*event_record)(struct accel_event *e, struct accel_stream *s, struct err *err);
+	int (*event_wait)(struct accel_event *e, uint64_t deadline_us, struct err *err);
+	/* Seconds between two recorded and passed events of one device. */
+	int (*event_seconds)(const struct accel_event *from, const struct accel_event *to,
+			     double *ret, struct err *err);
+
+	/* Asynchronous copy; ranges are checked (-ERANGE). */
+	int (*copy)(struct accel_stream *s, struct accel_region *to, size_t to_offset,
+		    const struct accel_region *from, size_t from_offset, size_t size,
+		    struct err *err);
+	/* Copies between plain host memory and a region, done when they return. */
+	int (*upload)(struct accel_region *to, size_t offset, const void *from, size_t size,
+		      struct err *err);
+	int (*download)(void *to, const struct accel_region *from, size_t offset, size_t size,
+			struct err *err);
+
+	int (*gemm_new)(struct accel *a, unsigned device, const struct accel_gemm_shape *shape,
+			struct accel_gemm **ret, struct err *err);
+	void (*gemm_free)(struct accel_gemm *g);
+	/* The pinned algorithm as text, for params. */
+	const char *(*gemm_algorithm)(const struct accel_gemm *g);
+	int (*gemm_run)(struct accel_gemm *g, struct accel_stream *s, const struct accel_region *x,
+			const struct accel_region *y, struct accel_region *out, struct err *err);
+
+	/*
+	 * Who else uses the device: pid and command of the busiest, since the
+	 * engine was opened or since the last call. 0 with pid 0 when nobody;
+	 * `share` is its part of the device, 0 to 1.
+	 */
+	int (*others)(struct accel *a, unsigned device, long *ret_pid, char ret_command[64],
+		      double *ret_share, struct err *err);
+};
+
+struct accel {
+	const struct accel_ops *ops;
+};
+
+extern const struct accel_ops accel_host_ops; /* host.c; NULL functions are never present */
+
+/* Bytes of one element. */
+size_t accel_dtype_size(enum accel_dtype dtype);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/test.h"
+
+#include <CUnit/Basic.h>
+#include <CUnit/TestRun.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <libgen.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/file.h"
+#include "lib/xalloc.h"
+
+static unsigned skipped;
+static char dir[64];
+
+void test_skip(const char *why)
+{
+	skipped++;
+	(void)printf("\nSKIP %s: %s\n", CU_get_current_test()->pName, why);
+}
+
+bool test_full(void)
+{
+	return streq(getenv("ASSAY_FULL"), "1");
+}
+
+static void check(bool ok, const char *text, const char *file, unsigned line)
+{
+	(void)CU_assertImplementation(ok, line, text, file, "", CU_FALSE);
+}
+
+void test_check_ll(long long a, long long b, const char *what, const char *file, unsigned line)
+{
+	CLEANUP(freep) char *text = xasprintf("%s (%lld, %lld)", what, a, b);
+
+	check(a == b, text, file, line);
+}
+
+void test_check_str(const char *a, const char *b, const char *what, const char *file, unsigned line)
+{
+	CLEANUP(freep)
+	char *text = xasprintf("%s (\"%s\", \"%s\")", what, a ? a : "NULL", b ? b : "NULL");
+
+	check(streq(a, b), text, file, line);
+}
+
+void test_check_near(double a, double b, double tolerance, const char *what, const char *file,
+		     unsigned line)
+{
+	CLEANUP(freep) char *text = xasprintf("%s (%.12g, %.12g)", what, a, b);
+
+	check(fabs(a - b) <= tolerance, text, file, line);
+}
+
+void test_check_has(const char *text, const char *part, const char *what, const char *file,
+		    unsigned line)
+{
+	CLEANUP(freep)
+	char *said = xasprintf("%s has \"%s\" (\"%s\")", what, part, text ? text : "NULL");
+
+	check(text && strstr(text, part), said, file, line);
+}
+
+static int remove_one(const char *path, const struct stat *st UNUSED, int flag UNUSED,
+		      struct FTW *ftw UNUSED)
+{
+	return remove(path);
+}
+
+static void remove_dir(void)
+{
+	(void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *test_dir(void)
+{
+	if (dir[0])
+		return dir;
+	(void)snprintf(dir, sizeof(dir), "/tmp/assay-test-XXXXXX");
+	if (!mkdtemp(dir))
+		abort();
+	(void)atexit(remove_dir);
+	return dir;
+}
+
+char *test_file(const char *name, const char *text)
+{
+	char *path = xasprintf("%s/%s", test_dir(), name);
+	CLEANUP(freep) char *copy = xstrdup(path);
+
+	if (file_mkdirs(dirname(copy), NULL) < 0 ||
+	    file_replace(AT_FDCWD, path, text, strlen(text), NULL) < 0)
+		abort();
+	return path;
+}
+
+int test_main(const char *suite, const struct test *tests, size_t n)
+{
+	CU_pSuite s;
+	unsigned failed;
+	size_t i;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (CU_initialize_registry() != CUE_SUCCESS)
+		return 1;
+	s = CU_add_suite(suite, NULL, NULL);
+	for (i = 0; i < n; i++)
+		(void)CU_add_test(s, tests[i].name, tests[i].run);
+	CU_basic_set_mode(CU_BRM_VERBOSE);
+	(void)CU_basic_run_tests();
+	failed = CU_get_number_of_tests_failed();
+	(void)printf("%zu passed, %u failed, %u skipped\n", n - failed - skipped, failed, skipped);
+	CU_cleanup_registry();
+	return failed != 0;
+}
