@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of scripts/test: build in several ways, test each build, add up.
+
+scripts/test [--full] [--list] [PART...]
+
+Every part prints its seconds and its own count; the last line is the sum,
+"N passed, N failed, N skipped". What cannot run counts as failed, a crash too;
+each skip prints its reason. Builds are kept under build-test/ and compiled
+through ccache (directory $ASSAY_CACHE/ccache), so a second run is quick.
+"""
+import argparse
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WORK = os.path.join(TOP, "build-test")
+CACHE = os.environ.get("ASSAY_CACHE") or os.path.join(os.path.expanduser("~"), ".cache", "assay")
+JOBS = os.environ.get("ASSAY_JOBS") or str(len(os.sched_getaffinity(0)))
+PYTHON = "/usr/bin/python3"  # the one that Debian's pytest belongs to
+COUNT = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
+TAIL = 40
+LIMIT_S = {"lint": 300, "build": 900, "unit": 900, "system": 1500, "distcheck": 1200}
+OPTIONAL = ("verbs", "hwloc", "systemd", "cblas")
+
+
+class Tally:
+    """What passed and failed, and the sentences about what did not."""
+
+    def __init__(self, passed=0, failed=0, skipped=0):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+        self.words = []
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.words += other.words
+
+    def fail(self, sentence):
+        self.failed += 1
+        self.words.append("FAILED " + sentence)
+
+    def __str__(self):
+        return "%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped)
+
+
+def tail(path):
+    with contextlib.suppress(OSError), open(path, errors="replace") as f:
+        return "".join("    " + line for line in f.read().splitlines(True)[-TAIL:])
+    return ""
+
+
+def environment(build=None, full=False):
+    env = dict(os.environ, CCACHE_DIR=os.path.join(CACHE, "ccache"), CCACHE_BASEDIR=TOP, CCACHE_NOHASHDIR="1",
+               ASAN_OPTIONS="detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
+               UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1", PYTHONDONTWRITEBYTECODE="1")
+    for name in [n for n in env if n.startswith("ASSAY_") and n not in ("ASSAY_CACHE", "ASSAY_JOBS", "ASSAY_TRACES")]:
+        del env[name]  # a test sees this host's settings only when it sets them
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
+        env.pop(name, None)
+    if build:
+        env["ASSAY_BUILD"] = build
+    if full:
+        env["ASSAY_FULL"] = "1"
+    return env
+
+
+def run(command, log, limit, where, env):
+    """Exit status of a command whose words go to `log`; its whole group ends with it."""
+    with open(log, "w") as out:
+        child = subprocess.Popen(command, cwd=where, env=env, stdin=subprocess.DEVNULL, stdout=out,
+                                 stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            return child.wait(limit)
+        except subprocess.TimeoutExpired:
+            out.write("\nended after %d s\n" % limit)
+            return 124
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, 9)
+            child.wait()
+
+
+def compiler(name):
+    return ("ccache " if shutil.which("ccache") else "") + name
+
+
+class Build:
+    """One way to configure; its directory is build-test/NAME."""
+
+    def __init__(self, name, cc="gcc", args=(), cflags="-O2 -g"):
+        self.dir = os.path.join(WORK, name)
+        self.args = [self.dir, "--enable-werror", "CC=" + compiler(cc), "CFLAGS=" + cflags, *args]
+
+    def make(self, full):
+        """A Tally of one: the build."""
+        os.makedirs(self.dir, exist_ok=True)
+        log = os.path.join(self.dir, "build.log")
+        env = environment(full=full)
+        status = run([os.path.join(TOP, "scripts/build"), *self.args], log, LIMIT_S["build"], TOP, env)
+        if status == 0:  # the test programs too
+            status = run(["make", "-j" + JOBS, "check", "TESTS="], log, LIMIT_S["build"], self.dir, env)
+        return Tally(passed=1) if status == 0 else failed_tally("build in %s (status %d)" % (self.dir, status), log)
+
+
+def failed_tally(sentence, log):
+    t = Tally()
+    t.fail(sentence + ":\n" + tail(log))
+    return t
+
+
+def read_unit_logs(directory):
+    """The closing lines of the unit programs; one without (a crash) is a failure."""
+    t = Tally()
+    for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
+        if not name.endswith(".trs"):
+            continue
+        path = os.path.join(directory, name)
+        log = path[:-4] + ".log"
+        with open(log, errors="replace") as f:
+            text = f.read()
+        with open(path) as f:
+            result = re.search(r":test-result: (\w+)", f.read())
+        counts = COUNT.findall(text)
+        if counts:
+            one = Tally(*(int(n) for n in counts[-1]))
+            t.add(one)
+            t.words += ["skipped %s: %s" % (name[:-4], why) for why in re.findall(r"^SKIP (.*)$", text, re.M)]
+        if not counts or result is None or (result.group(1) not in ("PASS", "SKIP")) != bool(int(counts[-1][1])):
+            t.fail("%s did not end as its closing line says (crashed?):\n%s" % (name[:-4], tail(log)))
+        elif int(counts[-1][1]):
+            t.words.append("FAILED in %s:\n%s" % (name[:-4], tail(log)))
+    return t
+
+
+def unit(build, full):
+    directory = os.path.join(build.dir, "tests/unit")
+    for name in os.listdir(directory) if os.path.isdir(directory) else []:
+        if name.endswith((".trs", ".log")):
+            os.unlink(os.path.join(directory, name))
+    log = os.path.join(build.dir, "check.log")
+    run(["make", "-j" + JOBS, "check"], log, LIMIT_S["unit"], build.dir, environment(build.dir, full))
+    t = read_unit_logs(directory)
+    if t.passed + t.failed == 0:
+        t.add(failed_tally("no unit test ran in %s" % build.dir, log))
+    return t
+
+
+def read_junit(path):
+    t = Tally()
+    for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+        name = "%s::%s" % (case.get("classname"), case.get("name"))
+        bad = case.find("failure") if case.find("failure") is not None else case.find("error")
+        skip = case.find("skipped")
+        if bad is not None:
+            t.fail("%s: %s" % (name, (bad.text or bad.get("message") or "")[-3000:]))
+        elif skip is not None:
+            t.skipped += 1
+            t.words.append("skipped %s: %s" % (name, skip.get("message")))
+        else:
+            t.passed += 1
+    return t
+
+
+def system(build, full):
+    junit = os.path.join(build.dir, "pytest.xml")
+    log = os.path.join(build.dir, "pytest.log")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(junit)
+    status = run([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", junit,
+                  os.path.join(TOP, "tests/system")], log, LIMIT_S["system"], TOP, environment(build.dir, full))
+    if not os.path.exists(junit):
+        return failed_tally("pytest ended with status %d" % status, log)
+    t = read_junit(junit)
+    if status not in (0, 1) or (status == 1) != (t.failed > 0):
+        t.add(failed_tally("pytest ended with status %d" % status, log))
+    return t
+
+
+def lint(deep):
+    os.makedirs(WORK, exist_ok=True)
+    log = os.path.join(WORK, "lint.log")
+    status = run([os.path.join(TOP, "scripts/lint"), *(["--deep"] if deep else [])], log,
+                 LIMIT_S["build" if deep else "lint"], TOP, environment())
+    with open(log) as f:
+        text = f.read()
+    counts = COUNT.findall(text)
+    if not counts or status not in (0, 1):
+        return failed_tally("lint ended with status %d" % status, log)
+    t = Tally(*(int(n) for n in counts[-1]))
+    if t.failed:
+        t.words.append("FAILED in lint:\n" + tail(log))
+    return t
+
+
+def distcheck(build, full):
+    t = build.make(full)
+    if t.failed:
+        return t
+    log = os.path.join(build.dir, "distcheck.log")
+    status = run(["make", "-j" + JOBS, "distcheck", "DISTCHECK_CONFIGURE_FLAGS=CC='%s'" % compiler("gcc")], log,
+                 LIMIT_S["distcheck"], build.dir, environment())
+    if status:
+        t.add(failed_tally("make distcheck (status %d)" % status, log))
+    else:
+        t.passed += 1
+    return t
+
+
+def tested(build, *what):
+    """A part that makes a build and runs `what` on it."""
+    def part(full):
+        t = build.make(full)
+        for step in what if t.failed == 0 else ():
+            t.add(step(build, full))
+        return t
+    return part
+
+
+def only_builds(builds):
+    def part(full):
+        t = Tally()
+        for build in builds:
+            t.add(build.make(full))
+        return t
+    return part
+
+
+SANITIZE = ["--enable-sanitizers"]
+GCC = Build("gcc")
+WITHOUT = [Build("without-" + name, args=["--without-" + name]) for name in OPTIONAL] + [
+    Build("smallest", args=["--without-" + name for name in (
+        *OPTIONAL, "sqlite", "microhttpd", "curl", "gnutls", "zlib", "zstd", "cunit")])]
+
+# name, what it runs, whether only --full runs it
+PARTS = (
+    ("lint", lambda full: lint(False), False),
+    ("unit", tested(GCC, unit), False),
+    ("system", tested(GCC, system), False),
+    ("gcc-sanitizers", tested(Build("gcc-san", args=SANITIZE, cflags="-O1 -g"), unit, system), False),
+    ("clang", tested(Build("clang", cc="clang"), unit), False),
+    ("clang-sanitizers", tested(Build("clang-san", cc="clang", args=SANITIZE, cflags="-O1 -g"), unit), False),
+    ("without", only_builds(WITHOUT), False),
+    ("distcheck", lambda full: distcheck(GCC, full), False),
+    ("lint-deep", lambda full: lint(True), True),
+)
+
+
+def with_progress(name, part, full):
+    """Run a part; on a terminal the seconds count up meanwhile."""
+    start = time.monotonic()
+    done = threading.Event()
+
+    def tick():
+        while not done.wait(1):
+            print("\r%-18s %6.0f s ..." % (name, time.monotonic() - start), end="", flush=True)
+
+    ticker = threading.Thread(target=tick, daemon=True)
+    if sys.stdout.isatty():
+        ticker.start()
+    else:
+        print("%-18s ..." % name, flush=True)
+    try:
+        tally = part(full)
+    except Exception as e:  # a part that cannot run has failed
+        tally = Tally()
+        tally.fail("%s: %s: %s" % (name, type(e).__name__, e))
+    done.set()
+    if ticker.is_alive():
+        ticker.join()
+        print("\r", end="")
+    print("%-18s %6.1f s   %s" % (name, time.monotonic() - start, tally))
+    for words in tally.words:
+        print("  " + words.rstrip())
+    sys.stdout.flush()
+    return tally
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/test", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="the long counts and the slow analysers too")
+    parser.add_argument("--list", action="store_true", help="print the parts")
+    parser.add_argument("part", nargs="*")
+    args = parser.parse_args()
+    if args.list:
+        print("\n".join(name + ("   (--full)" if only_full else "") for name, _, only_full in PARTS))
+        return 0
+    unknown = set(args.part) - {name for name, _, _ in PARTS}
+    if unknown:
+        parser.error("no such part: %s; --list prints them" % " ".join(sorted(unknown)))
+    start = time.monotonic()
+    total = Tally()
+    for name, part, only_full in PARTS:
+        if name in args.part if args.part else args.full or not only_full:
+            total.add(with_progress(name, part, args.full))
+    print("all parts          %6.1f s" % (time.monotonic() - start))
+    print(total)
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
