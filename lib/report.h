@@ -38,7 +38,8 @@ enum sample_state {
 
 enum sample_better { BETTER_HIGHER, BETTER_LOWER, BETTER_NONE };
 
-enum severity { SEVERITY_INFO, SEVERITY_WARN, SEVERITY_FATAL };
+/* How much a false `ok` weighs. Not said (left out) means fail. */
+enum severity { SEVERITY_FAIL, SEVERITY_INFO, SEVERITY_WARN, SEVERITY_FATAL };
 
 enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
 

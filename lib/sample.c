@@ -25,6 +25,7 @@ const char *const sample_better_names[] = {
 	NULL,
 };
 const char *const severity_names[] = {
+	[SEVERITY_FAIL] = "fail",
 	[SEVERITY_INFO] = "info",
 	[SEVERITY_WARN] = "warn",
 	[SEVERITY_FATAL] = "fatal",
@@ -114,7 +115,7 @@ struct sample sample_init(void)
 		.p99 = NAN,
 		.start = NAN,
 		.seconds = NAN,
-		.severity = SEVERITY_INFO,
+		.severity = SEVERITY_FAIL,
 	};
 }
 
@@ -170,7 +171,7 @@ json_t *sample_encode(const struct sample *s)
 	json_object_set_new(object, "v", json_integer(1));
 	if (s->n == 0)
 		json_object_del(object, "n");
-	if (s->severity == SEVERITY_INFO)
+	if (s->severity == SEVERITY_FAIL)
 		json_object_del(object, "severity");
 	return object;
 }

@@ -43,6 +43,17 @@ unsigned term_width(FILE *out)
 	return size.ws_col;
 }
 
+/* Three significant digits: "71.2", "1.20", "123"; "#" keeps zeros, and the dot of "123." goes. */
+static void three_digits(double value, char ret_text[static NUMBER_SIZE])
+{
+	size_t len;
+
+	(void)snprintf(ret_text, NUMBER_SIZE, "%#.3g", value);
+	len = strlen(ret_text);
+	if (len > 0 && ret_text[len - 1] == '.')
+		ret_text[len - 1] = '\0';
+}
+
 void number_format(double value, const char *unit, char ret_text[static NUMBER_SIZE])
 {
 	static const struct {
@@ -52,6 +63,7 @@ void number_format(double value, const char *unit, char ret_text[static NUMBER_S
 		{ 1e15, "P" }, { 1e12, "T" }, { 1e9, "G" },  { 1e6, "M" },  { 1e3, "k" },
 		{ 1, "" },     { 1e-3, "m" }, { 1e-6, "u" }, { 1e-9, "n" },
 	};
+	char digits[NUMBER_SIZE];
 	size_t i = 0;
 
 	if (isnan(value)) {
@@ -67,8 +79,8 @@ void number_format(double value, const char *unit, char ret_text[static NUMBER_S
 		i++;
 	if (value == 0)
 		i = 5;
-	(void)snprintf(ret_text, NUMBER_SIZE, "%#.3g %s%.12s", value / scales[i].factor,
-		       scales[i].prefix, unit);
+	three_digits(value / scales[i].factor, digits);
+	(void)snprintf(ret_text, NUMBER_SIZE, "%.17s %s%.12s", digits, scales[i].prefix, unit);
 }
 
 int output_parse(const char *text, enum output *ret)

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/judge/verdict.h"
 
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/judge/peers.h"
+#include "lib/judge/reference.h"
+#include "lib/judge/words.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+enum { REFERENCES_MAX = 3 };
+
 const char *const verdict_level_names[] = {
 	[VERDICT_PASS] = "pass",
 	[VERDICT_INCONCLUSIVE] = "inconclusive",
@@ -8,3 +19,295 @@ const char *const verdict_level_names[] = {
 	[VERDICT_FAIL] = "fail",
 	NULL,
 };
+const char *const verdict_source_names[] = {
+	[SOURCE_FLEET] = "fleet", [SOURCE_SKU] = "sku",		  [SOURCE_HISTORY] = "history",
+	[SOURCE_PEERS] = "peers", [SOURCE_SELF] = "self-evident", NULL,
+};
+
+/* What a sample is held against. */
+struct references {
+	struct expectation e[REFERENCES_MAX];
+	size_t n;
+};
+
+static bool from_sku(const struct judge_inputs *inputs, const struct sample *s,
+		     const struct measure *m, struct expectation *ret)
+{
+	double expected = NAN, floor = NAN;
+
+	return inputs->sku &&
+	       inputs->sku(inputs->sku_context, s->check, s->locality, s->subject, &expected,
+			   &floor) &&
+	       expectation_from_sku(m, expected, floor, ret);
+}
+
+static bool from_history(const struct judge_inputs *inputs, const struct sample *s,
+			 const struct measure *m, struct expectation *ret)
+{
+	double values[REFERENCE_HISTORY_MAX];
+	CLEANUP(freep) char *key = NULL;
+	size_t n;
+
+	if (!inputs->history)
+		return false;
+	key = params_key(s);
+	n = inputs->history(inputs->history_context, s->check, s->subject, key, values,
+			    ARRAY_SIZE(values));
+	return expectation_from_history(m, values, n, ret);
+}
+
+static struct references references_of(const struct judge_inputs *inputs, const struct sample *s,
+				       const struct peer_view *view)
+{
+	struct references refs = { .n = 0 };
+	struct measure m;
+
+	if (!measure_of(s, &m))
+		return refs;
+	if (view->known)
+		refs.e[refs.n++] = view->e;
+	refs.n += from_history(inputs, s, &m, &refs.e[refs.n]);
+	refs.n += from_sku(inputs, s, &m, &refs.e[refs.n]);
+	return refs;
+}
+
+static struct verdict_item item_of_sample(const struct sample *s)
+{
+	return (struct verdict_item){
+		.check = xstrdup(s->check),
+		.subject = xstrdup(s->subject),
+		.level = VERDICT_PASS,
+		.value = s->state == SAMPLE_MEASURED ? s->value : NAN,
+		.unit = xstrdup(s->unit),
+		.expected = NAN,
+		.floor = NAN,
+		.source = SOURCE_SELF,
+	};
+}
+
+/* What the probe itself says; ok=false only. */
+static int level_of_severity(int severity)
+{
+	switch ((enum severity)severity) {
+	case SEVERITY_INFO:
+		return VERDICT_PASS;
+	case SEVERITY_WARN:
+		return VERDICT_WARN;
+	case SEVERITY_FAIL:
+	case SEVERITY_FATAL:
+		break;
+	}
+	return VERDICT_FAIL;
+}
+
+static void judge_by_references(const struct sample *s, const struct references *refs,
+				struct verdict_item *item)
+{
+	const struct expectation *worst = expectations_worst(refs->e, refs->n);
+
+	item->expected = worst->expected;
+	item->floor = worst->floor;
+	item->source = worst->source;
+	item->n = worst->n;
+	item->level = expectations_level(refs->e, refs->n);
+	item->sentence = item->level == VERDICT_PASS ? words_fine(s, refs->e, refs->n)
+						     : words_low(s, refs->e, refs->n);
+}
+
+/* A value whose peers say nothing, and there is nobody else to ask. */
+static void judge_spread(const struct sample *s, const struct peer_view *view,
+			 struct peer_group *group, struct verdict_item *item)
+{
+	item->level = view->low ? VERDICT_INCONCLUSIVE : VERDICT_PASS;
+	item->sentence = words_spread_member(s, group, view->low);
+	group->unresolved |= view->low;
+}
+
+static void judge_value(const struct sample *s, const struct references *refs,
+			const struct peer_view *view, struct peers *peers, struct verdict_item *item)
+{
+	if (refs->n > 0)
+		judge_by_references(s, refs, item);
+	else if (view->compared && peers->groups[view->group].spread)
+		judge_spread(s, view, &peers->groups[view->group], item);
+	else
+		item->sentence = words_recorded(s);
+}
+
+static struct verdict_item judge_sample(const struct sample *s, const struct judge_inputs *inputs,
+					const struct peer_view *view, struct peers *peers)
+{
+	struct verdict_item item = item_of_sample(s);
+	struct references refs = references_of(inputs, s, view);
+	int own = s->ok == TRI_NO ? level_of_severity(s->severity) : VERDICT_PASS;
+
+	if (s->state != SAMPLE_MEASURED || (isnan(s->value) && s->ok == TRI_UNKNOWN)) {
+		item.level = VERDICT_INCONCLUSIVE;
+		item.sentence = words_not_measured(s);
+		return item;
+	}
+	judge_value(s, &refs, view, peers, &item);
+	if (s->ok == TRI_NO && own >= item.level) {
+		free(item.sentence);
+		item.sentence = words_not_ok(s);
+		item.level = own;
+		item.fatal = s->severity == SEVERITY_FATAL;
+	}
+	return item;
+}
+
+static struct verdict_item item_of_spread(const struct report *report,
+					  const struct peer_group *group)
+{
+	const struct sample *s = &report->samples[group->first];
+
+	return (struct verdict_item){
+		.check = xstrdup(s->check),
+		.subject = xstrdup(report->node),
+		.level = VERDICT_WARN,
+		.value = group->typical,
+		.unit = xstrdup(s->unit),
+		.expected = group->best,
+		.floor = NAN,
+		.source = SOURCE_PEERS,
+		.n = group->n,
+		.sentence = words_spread(s, group),
+	};
+}
+
+static bool problem_counts(const struct problem *p, const struct judge_inputs *inputs)
+{
+	return p->code != PROBLEM_NOT_APPLICABLE ||
+	       (inputs->expects && inputs->expects(inputs->expects_context, p->probe));
+}
+
+static struct verdict_item item_of_problem(const struct report *report, const struct problem *p)
+{
+	return (struct verdict_item){
+		.check = xasprintf("probe.%s", p->probe),
+		.subject = xstrdup(report->node),
+		.level = VERDICT_INCONCLUSIVE,
+		.value = NAN,
+		.expected = NAN,
+		.floor = NAN,
+		.source = SOURCE_SELF,
+		.sentence = p->code == PROBLEM_NOT_APPLICABLE ? words_expected_device(p)
+							      : words_problem(p),
+	};
+}
+
+static void add_item(struct verdict *v, const struct report *report, struct verdict_item item)
+{
+	item.profile = xstrdup(report->profile);
+	item.time = xstrdup(report->time);
+	v->items[v->n_items++] = item;
+}
+
+void verdict_judge(const struct report *report, const struct judge_inputs *inputs,
+		   struct verdict *ret)
+{
+	static const struct judge_inputs nothing = { 0 };
+	const struct judge_inputs *in = inputs ? inputs : &nothing;
+	CLEANUP(peers_release) struct peers peers = { 0 };
+	struct verdict v = {
+		.node = xstrdup(report->node),
+		.time = xstrdup(report->time),
+		.seq = report->seq,
+		.profile = xstrdup(report->profile),
+	};
+	size_t i;
+
+	peers_build(report, &peers);
+	v.items = xcalloc(report->n_samples + peers.n_groups + report->n_problems + 1,
+			  sizeof(*v.items));
+	for (i = 0; i < report->n_samples; i++)
+		add_item(&v, report, judge_sample(&report->samples[i], in, &peers.views[i], &peers));
+	for (i = 0; i < peers.n_groups; i++) {
+		if (peers.groups[i].unresolved)
+			add_item(&v, report, item_of_spread(report, &peers.groups[i]));
+	}
+	for (i = 0; i < report->n_problems; i++) {
+		if (problem_counts(&report->problems[i], in))
+			add_item(&v, report, item_of_problem(report, &report->problems[i]));
+	}
+	verdict_conclude(&v);
+	*ret = v;
+}
+
+/* An item and what it is sorted by. */
+struct ranked {
+	struct verdict_item item;
+	double margin;
+	size_t order;
+};
+
+/*
+ * How the value stands to its floor, below 1 on the bad side. A bad item
+ * without numbers is as bad as can be, a good one as good.
+ */
+static double margin_of(const struct verdict_item *item)
+{
+	double above = item->value, below = item->floor;
+
+	if (isnan(item->floor) || isnan(item->value))
+		return item->level == VERDICT_PASS ? INFINITY : 0;
+	if (item->floor > item->expected) {
+		above = item->floor;
+		below = item->value;
+	}
+	return below > 0 ? above / below : INFINITY;
+}
+
+static int compare_ranked(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->item.level != y->item.level)
+		return y->item.level - x->item.level;
+	if (x->item.fatal != y->item.fatal)
+		return x->item.fatal ? -1 : 1;
+	if (x->margin != y->margin)
+		return x->margin < y->margin ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+void verdict_conclude(struct verdict *v)
+{
+	CLEANUP(freep) struct ranked *ranked = xcalloc(v->n_items + 1, sizeof(*ranked));
+	size_t i;
+
+	for (i = 0; i < v->n_items; i++)
+		ranked[i] = (struct ranked){ v->items[i], margin_of(&v->items[i]), i };
+	qsort(ranked, v->n_items, sizeof(*ranked), compare_ranked);
+	for (i = 0; i < v->n_items; i++)
+		v->items[i] = ranked[i].item;
+	v->level = v->n_items ? v->items[0].level : VERDICT_INCONCLUSIVE;
+	free(v->sentence);
+	v->sentence = words_host(v);
+}
+
+void verdict_item_release(struct verdict_item *item)
+{
+	free(item->check);
+	free(item->subject);
+	free(item->unit);
+	free(item->sentence);
+	free(item->profile);
+	free(item->time);
+	*item = (struct verdict_item){ 0 };
+}
+
+void verdict_release(struct verdict *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_items; i++)
+		verdict_item_release(&v->items[i]);
+	free(v->items);
+	free(v->node);
+	free(v->time);
+	free(v->profile);
+	free(v->sentence);
+	json_decref(v->fleet);
+	*v = (struct verdict){ 0 };
+}

@@ -4,17 +4,26 @@
  * verdict per (check, subject), with the numbers and one sentence each. Pure:
  * no I/O, no clock, no globals; the node and the controller link the same.
  *
- * Rules (DESIGN.md section 6, reference numbers beside the constants in
- * reference.c):
+ * Rules (DESIGN.md section 6; numbers and their sources in reference.h):
  *  - what was not measured (busy, set-up, timeout, ...) is inconclusive;
- *  - ok=false is fail (warn when its severity says so); fatal marks `fatal`;
+ *  - ok=false is fail; its severity makes it a warn, or a pass that keeps its
+ *    sentence (info), or a fail with `fatal`. Nothing else sets `fatal`;
  *  - a value is compared with samples of the same (check, class, params, unit)
  *    on this host (peers), with the SKU file, with the host's own history:
- *    two that agree, or one far below, make a fail; one alone is a warn;
+ *    two that say low, or one that says far too low, make a fail; one that
+ *    says low is a warn, whether the others disagree or are not there;
  *  - fewer than 5 peers give no statistics: a floor of 15 % against the best,
  *    and at most warn unless history or the SKU file agree;
- *  - a problem is an inconclusive item, except not-applicable;
+ *  - half or more of a group low: nobody is blamed by peers; without another
+ *    reference the low ones are inconclusive and the host gets one warn;
+ *  - no reference at all: pass, self-evident, expected none;
+ *  - a count (inventory.*) short of the SKU file is a fail, never fatal;
+ *  - a problem is an inconclusive item "probe.<name>", except not-applicable
+ *    where the SKU file expects nothing;
  *  - host verdict = the worst item; no item at all = inconclusive.
+ *
+ * So lowering a value never improves its own level, scaling all values of a
+ * group changes no level, and the order of the samples does not matter.
  */
 #pragma once
 
@@ -25,6 +34,8 @@
 
 struct err;
 struct report;
+
+enum { VERDICT_ITEMS_MAX = 16384 }; /* more than four full reports bring */
 
 /* In order of weight: a larger one wins. */
 enum verdict_level { VERDICT_PASS, VERDICT_INCONCLUSIVE, VERDICT_WARN, VERDICT_FAIL };
@@ -71,18 +82,40 @@ struct judge_inputs {
 		    double *ret_expected, double *ret_floor);
 	void *sku_context;
 	/*
-	 * Own earlier values of (check, subject, params digest), newest last;
-	 * returns how many were written, at most `max`.
+	 * Own earlier values of (check, subject, params_key() of the sample),
+	 * newest last; returns how many were written, at most `max`. Fewer than
+	 * 5 are no reference. Values of items that failed do not belong there.
 	 */
 	size_t (*history)(void *context, const char *check, const char *subject, const char *params,
 			  double *ret_values, size_t max);
 	void *history_context;
+	/* True when the SKU says that probe `probe` has something to measure here. */
+	bool (*expects)(void *context, const char *probe);
+	void *expects_context;
 };
 
 /* Judge a report. Cannot fail. `inputs` may be NULL. */
 void verdict_judge(const struct report *report, const struct judge_inputs *inputs,
 		   struct verdict *ret);
 
+/*
+ * The one verdict of a host from those of its last runs (verdict.json): per
+ * (check, subject) the items of the newest run that has any; a finding about
+ * a probe or about the host as a whole also goes when a newer run has that
+ * probe's, or that check's, results. Name of the profile, time and seq are
+ * those of the newest active run (of the newest run when none is active).
+ * `active[i]` says whether run i used an active profile. Order of the runs
+ * does not matter. n = 0 gives an empty inconclusive verdict.
+ */
+void verdict_merge(const struct verdict *runs, const bool *active, size_t n, struct verdict *ret);
+
+/* Sort the items, worst first, and set level and sentence from them. */
+void verdict_conclude(struct verdict *v);
+
+void verdict_item_release(struct verdict_item *item);
 void verdict_release(struct verdict *v);
+
 json_t *verdict_encode(const struct verdict *v);
+
+/* -EINVAL with the place: another version or kind, or too many items. */
 int verdict_decode(const struct jval *v, struct verdict *ret, struct err *err);

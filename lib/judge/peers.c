@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/judge/peers.h"
+
+#include <stdlib.h>
+
+#include "lib/judge/stats.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+struct member {
+	char *key;
+	size_t sample; /* number in the report */
+	struct measure m;
+};
+
+/* Members with the same key next to each other, values ascending. */
+static int compare_members(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+	int r = strcmp(x->key, y->key);
+
+	if (r != 0)
+		return r;
+	if (x->m.value != y->m.value)
+		return x->m.value < y->m.value ? -1 : 1;
+	return (x->sample > y->sample) - (x->sample < y->sample);
+}
+
+/* The separator is a byte that no JSON text has unescaped. */
+static char *group_key(const struct sample *s)
+{
+	CLEANUP(freep) char *params = params_key(s);
+
+	return xasprintf("%s\001%s\001%s\001%d\001%s", s->check, s->locality ? s->locality : "",
+			 s->unit ? s->unit : "", s->better, params);
+}
+
+static size_t collect(const struct report *report, struct member *members)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < report->n_samples; i++) {
+		struct member *member = &members[n];
+
+		if (!measure_of(&report->samples[i], &member->m) || !member->m.family->compared)
+			continue;
+		member->key = group_key(&report->samples[i]);
+		member->sample = i;
+		n++;
+	}
+	return n;
+}
+
+/*
+ * When most are slow by the same amount the median is slow too and finds
+ * nobody low. The upper quartile still sees it: so far below it is low.
+ */
+static bool far_below_the_good(const struct measure *m, const double *sorted, size_t n)
+{
+	double good = stats_quantile(sorted, n, m->lower ? 0.25 : 0.75);
+
+	if (n <= REFERENCE_N_MIN)
+		return false;
+	return m->lower ? m->value > good * (1 + REFERENCE_FEW_SLACK)
+			: m->value < good * (1 - REFERENCE_FEW_SLACK);
+}
+
+/* Half or more are low: of two, one low is still the slower of two. */
+static bool is_spread(size_t n_low, size_t n)
+{
+	return n_low >= 2 && 2 * n_low >= n;
+}
+
+static double median_of_low(const struct peer_view *views, const struct member *members, size_t n)
+{
+	CLEANUP(freep) double *low = xcalloc(n, sizeof(*low));
+	size_t n_low = 0, i;
+
+	for (i = 0; i < n; i++) {
+		if (views[members[i].sample].low)
+			low[n_low++] = members[i].m.value;
+	}
+	return stats_median(low, n_low);
+}
+
+static void view_group(const struct member *members, size_t n, struct peers *p)
+{
+	struct peer_group *group = &p->groups[p->n_groups];
+	CLEANUP(freep) double *sorted = xcalloc(n, sizeof(*sorted));
+	CLEANUP(freep) double *others = xcalloc(n, sizeof(*others));
+	size_t n_far = 0, i;
+
+	*group = (struct peer_group){ .n = n, .first = members[0].sample };
+	for (i = 0; i < n; i++)
+		sorted[i] = members[i].m.value;
+	group->best = members[0].m.lower ? sorted[0] : sorted[n - 1];
+	for (i = 0; i < n; i++) {
+		struct peer_view *view = &p->views[members[i].sample];
+
+		stats_leave_out(sorted, n, i, others);
+		view->compared = true;
+		view->group = p->n_groups;
+		view->known = expectation_from_peers(&members[i].m, others, n - 1, &view->e);
+		view->low = view->known && view->e.low;
+		group->n_low += view->low;
+		n_far += far_below_the_good(&members[i].m, sorted, n);
+	}
+	group->spread = is_spread(group->n_low, n) || is_spread(n_far, n);
+	p->n_groups++;
+	if (!group->spread)
+		return;
+	for (i = 0, group->n_low = 0; i < n; i++) {
+		struct peer_view *view = &p->views[members[i].sample];
+
+		view->low |= far_below_the_good(&members[i].m, sorted, n);
+		view->known = false;
+		group->n_low += view->low;
+	}
+	group->typical = median_of_low(p->views, members, n);
+}
+
+void peers_build(const struct report *report, struct peers *ret)
+{
+	struct member *members = xcalloc(report->n_samples + 1, sizeof(*members));
+	size_t n = collect(report, members), i, end;
+
+	*ret = (struct peers){
+		.views = xcalloc(report->n_samples + 1, sizeof(*ret->views)),
+		.groups = xcalloc(n + 1, sizeof(*ret->groups)),
+	};
+	qsort(members, n, sizeof(*members), compare_members);
+	for (i = 0; i < n; i = end) {
+		end = i + 1;
+		while (end < n && streq(members[end].key, members[i].key))
+			end++;
+		view_group(&members[i], end - i, ret);
+	}
+	for (i = 0; i < n; i++)
+		free(members[i].key);
+	free(members);
+}
+
+void peers_release(struct peers *p)
+{
+	free(p->views);
+	free(p->groups);
+	*p = (struct peers){ 0 };
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who may be compared with whom within one report. Peers are measured samples
+ * of the same (check, class, params, unit, better side); a value is never
+ * among its own references. Pure.
+ *
+ * When half or more of a group is low its median says nothing about who is
+ * sick (breakdown 50 %, probes.md 13): the group is then spread, its peers
+ * are no reference, and nobody is blamed by them.
+ */
+#pragma once
+
+#include "lib/judge/reference.h"
+
+struct report;
+
+struct peer_group {
+	size_t n;	/* members */
+	size_t n_low;	/* of them low against the others */
+	size_t first;	/* sample number of one member */
+	double best;	/* best value */
+	double typical; /* median of the low ones */
+	bool spread;
+	bool unresolved; /* spread, and a low one has no other reference; set by the judge */
+};
+
+/* One sample's view of its peers. */
+struct peer_view {
+	bool compared; /* it belongs to a group; else the rest is not set */
+	bool known;    /* `e` is set */
+	bool low;      /* against the others, also within a spread group */
+	size_t group;
+	struct expectation e;
+};
+
+struct peers {
+	struct peer_view *views;   /* one per sample of the report */
+	struct peer_group *groups; /* at most one per sample */
+	size_t n_groups;
+};
+
+void peers_build(const struct report *report, struct peers *ret);
+void peers_release(struct peers *p);

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/judge/reference.h"
+
+#include <math.h>
+
+#include "lib/judge/stats.h"
+#include "lib/judge/verdict.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+/*
+ * Slack: 5 % for what good devices of one kind hold within 1 to 2 %, 7 % for
+ * pairs, 10 % where a shared bus is crossed (probes.md 13). Good GPUs within
+ * a host differ by up to 5 % (stas00, ml-engineering), so never less.
+ */
+static const struct family families[] = {
+	{ .prefix = "inventory.", .count = true },
+	{ .prefix = "gemm.", .slack = 0.05, .compared = true },
+	{ .prefix = "all_to_all.", .slack = 0.05, .compared = true },
+	{ .prefix = "all_reduce.", .slack = 0.05, .compared = true },
+	{ .prefix = "memory.device_bw", .slack = 0.05, .compared = true },
+	{ .prefix = "memory.", .slack = 0.10, .compared = true },
+	{ .prefix = "rnic_pair.", .slack = 0.07, .compared = true },
+	{ .prefix = "loopback.", .slack = 0.10, .compared = true },
+	/* States and counters: the probe itself says whether one is bad. */
+	{ .prefix = "host.", .slack = 0.10 },
+	{ .prefix = "rnic.", .slack = 0.10 },
+	{ .prefix = "gpu.", .slack = 0.10 },
+};
+/* Probes of other people: rates and times are compared, plain numbers are not. */
+static const struct family foreign_rate = { .prefix = "", .slack = 0.10, .compared = true };
+static const struct family foreign_number = { .prefix = "", .slack = 0.10 };
+
+const struct family *family_find(const char *check, const char *unit)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(families); i++) {
+		if (starts_with(check, families[i].prefix))
+			return &families[i];
+	}
+	return unit && !streq(unit, "1") ? &foreign_rate : &foreign_number;
+}
+
+bool measure_of(const struct sample *s, struct measure *ret)
+{
+	const struct family *family = family_find(s->check, s->unit);
+
+	if (s->state != SAMPLE_MEASURED || !isfinite(s->value))
+		return false;
+	if (s->better == BETTER_NONE && !family->count)
+		return false;
+	*ret = (struct measure){
+		.value = s->value,
+		.lower = s->better == BETTER_LOWER,
+		.family = family,
+	};
+	return true;
+}
+
+/* a to b, turned so that less than 1 is the bad side. A floor of 0 is always kept. */
+static double part_of(const struct measure *m, double value, double other)
+{
+	double above = m->lower ? other : value, below = m->lower ? value : other;
+
+	return below > 0 ? above / below : INFINITY;
+}
+
+static void hold_against(const struct measure *m, struct expectation *e)
+{
+	e->low = m->lower ? m->value > e->floor : m->value < e->floor;
+	e->margin = part_of(m, m->value, e->floor);
+	/* A SKU file may ask for "none at all": a floor of 0 to what is above it. */
+	if (e->low && e->margin >= 1)
+		e->margin = 0;
+}
+
+static double floor_at(const struct measure *m, double expected, double distance)
+{
+	return m->lower ? expected + distance : fmax(expected - distance, 0);
+}
+
+/* Robust center and spread, as good for peers as for history. */
+static bool expectation_of(const struct measure *m, const double *sorted, size_t n,
+			   struct expectation *e)
+{
+	double median = stats_median(sorted, n);
+	double sigma = stats_sigma_of_mad(stats_mad(sorted, n, median));
+
+	if (!(median > 0))
+		return false;
+	e->expected = median;
+	e->floor = floor_at(m, median, fmax(REFERENCE_K * sigma, m->family->slack * median));
+	hold_against(m, e);
+	e->far = e->low && part_of(m, m->value, median) < REFERENCE_FAR;
+	return true;
+}
+
+static bool expectation_of_few(const struct measure *m, const double *sorted, size_t n,
+			       struct expectation *e)
+{
+	double best = m->lower ? sorted[0] : sorted[n - 1];
+
+	if (!(best > 0))
+		return false;
+	e->expected = best;
+	e->floor = floor_at(m, best, REFERENCE_FEW_SLACK * best);
+	hold_against(m, e);
+	return true;
+}
+
+bool expectation_from_peers(const struct measure *m, const double *sorted, size_t n,
+			    struct expectation *ret)
+{
+	struct expectation e = { .n = n, .source = SOURCE_PEERS };
+	bool known;
+
+	if (n == 0 || !m->family->compared)
+		return false;
+	known = n < REFERENCE_N_MIN ? expectation_of_few(m, sorted, n, &e)
+				    : expectation_of(m, sorted, n, &e);
+	if (known)
+		*ret = e;
+	return known;
+}
+
+bool expectation_from_history(const struct measure *m, const double *values, size_t n,
+			      struct expectation *ret)
+{
+	struct expectation e = { .n = n, .source = SOURCE_HISTORY };
+	double sorted[REFERENCE_HISTORY_MAX];
+
+	if (n < REFERENCE_N_MIN || n > REFERENCE_HISTORY_MAX)
+		return false;
+	if (!m->family->compared && !m->family->count)
+		return false;
+	memcpy(sorted, values, n * sizeof(*values));
+	stats_sort(sorted, n);
+	if (!expectation_of(m, sorted, n, &e))
+		return false;
+	*ret = e;
+	return true;
+}
+
+bool expectation_from_sku(const struct measure *m, double expected, double floor,
+			  struct expectation *ret)
+{
+	struct expectation e = { .expected = expected, .n = 1, .source = SOURCE_SKU };
+
+	if (!isfinite(expected) && !isfinite(floor))
+		return false;
+	e.floor = isfinite(floor) ? floor : floor_at(m, expected, m->family->slack * expected);
+	hold_against(m, &e);
+	e.far = e.low && (m->family->count || e.margin < REFERENCE_FAR);
+	*ret = e;
+	return true;
+}
+
+int expectations_level(const struct expectation *e, size_t n)
+{
+	size_t low = 0, i;
+	bool far = false;
+
+	for (i = 0; i < n; i++) {
+		low += e[i].low;
+		far |= e[i].far;
+	}
+	if (low >= 2 || far)
+		return VERDICT_FAIL;
+	return low ? VERDICT_WARN : VERDICT_PASS;
+}
+
+const struct expectation *expectations_worst(const struct expectation *e, size_t n)
+{
+	const struct expectation *worst = NULL;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!worst || e[i].margin < worst->margin)
+			worst = &e[i];
+	}
+	return worst;
+}
+
+char *params_key(const struct sample *s)
+{
+	char *text = s->params ? json_dumps(s->params, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+
+	return text ? text : xstrdup("{}");
+}

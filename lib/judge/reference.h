@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one value is held against: an expectation from its peers on the host,
+ * from the SKU file, or from the host's own history. Pure.
+ *
+ * "Low" always means on the bad side: below the floor when higher is better,
+ * above it (the floor is then a ceiling) when lower is better.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/macro.h"
+
+struct sample;
+
+enum {
+	/* Fewer values than this give no statistics (breakdown, probes.md 13). */
+	REFERENCE_N_MIN = 5,
+	/* Own history: the median of the last 20 under the same key (probes.md 13). */
+	REFERENCE_HISTORY_MAX = 20,
+};
+
+/* Iglewicz and Hoaglin's cut of the modified z score. */
+#define REFERENCE_K 3.5
+/* Below this part of what is expected one reference alone is enough (probes.md 7.4). */
+#define REFERENCE_FAR 0.85
+/* With too few peers for statistics: so far below the best one. */
+#define REFERENCE_FEW_SLACK 0.15
+
+/* How a kind of check is compared. */
+struct family {
+	const char *prefix; /* of the check's name; the first that fits counts */
+	double slack;	    /* least distance of the floor, as a part of what is expected */
+	bool compared;	    /* with peers and history; a state or a counter is not */
+	bool count;	    /* things that are there or not: one short of the SKU file is a fail */
+};
+
+/* The family of a check. Never NULL. */
+const struct family *family_find(const char *check, const char *unit);
+
+struct measure {
+	double value; /* finite */
+	bool lower;   /* lower is better */
+	const struct family *family;
+};
+
+/* The value of a sample as something to compare; false when it has none or no better side. */
+bool measure_of(const struct sample *s, struct measure *ret);
+
+struct expectation {
+	double expected;
+	double floor;  /* the effective one */
+	uint64_t n;    /* values behind it */
+	int source;    /* enum verdict_source */
+	bool low;      /* the value is on the bad side of the floor */
+	bool far;      /* so low that no second reference is needed */
+	double margin; /* value to floor: below 1 is low; smaller is worse, for both sides */
+};
+
+/*
+ * From the peers' values, sorted, without the value itself. With `n` of at
+ * least REFERENCE_N_MIN: median - max(k sigma, slack median), sigma from the
+ * MAD; with fewer: 15 % below the best, and never far. False when there is
+ * nothing to compare relatively (n = 0, or an expected value not above 0).
+ */
+bool expectation_from_peers(const struct measure *m, const double *sorted, size_t n,
+			    struct expectation *ret);
+
+/* From own earlier values, any order, at most REFERENCE_HISTORY_MAX; false below REFERENCE_N_MIN. */
+bool expectation_from_history(const struct measure *m, const double *values, size_t n,
+			      struct expectation *ret);
+
+/*
+ * From the SKU file. A NAN floor is made from the family's slack. Far: 15 %
+ * beyond the floor, which is somebody's pass mark (probes.md 12), or any
+ * count short.
+ */
+bool expectation_from_sku(const struct measure *m, double expected, double floor,
+			  struct expectation *ret);
+
+/*
+ * The level (enum verdict_level) that `n` expectations of one value give: two
+ * that say low, or one that says far: fail; one low: warn; none: pass.
+ */
+int expectations_level(const struct expectation *e, size_t n);
+
+/* The one the value does worst against; NULL for n = 0. */
+const struct expectation *expectations_worst(const struct expectation *e, size_t n);
+
+/*
+ * The text that stands for everything that must be equal in `params` for two
+ * values to be compared: its canonical JSON. New memory. Key of own history.
+ */
+char *params_key(const struct sample *s);

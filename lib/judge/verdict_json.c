@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/judge/verdict.h"
+#include "lib/xalloc.h"
+
+#define AT(m) offsetof(struct verdict_item, m)
+
+static const struct jfield item_fields[] = {
+	{ "check", J_STRING, AT(check), J_REQUIRED },
+	{ "subject", J_STRING, AT(subject), J_REQUIRED },
+	{ "verdict", J_ENUM, AT(level), J_REQUIRED, .names = verdict_level_names },
+	{ "value", J_REAL, AT(value), J_NULL },
+	{ "unit", J_STRING, AT(unit), 0 },
+	{ "expected", J_REAL, AT(expected), J_NULL },
+	{ "floor", J_REAL, AT(floor), J_NULL },
+	{ "source", J_ENUM, AT(source), 0, .names = verdict_source_names },
+	{ "n", J_U64, AT(n), 0 },
+	{ "fatal", J_BOOL, AT(fatal), 0 },
+	{ "sentence", J_STRING, AT(sentence), J_REQUIRED },
+	{ "profile", J_STRING, AT(profile), 0 },
+	{ "time", J_STRING, AT(time), 0 },
+};
+
+#undef AT
+#define AT(m) offsetof(struct verdict, m)
+
+static const struct jfield fields[] = {
+	{ "node", J_STRING, AT(node), J_REQUIRED },
+	{ "time", J_STRING, AT(time), J_REQUIRED },
+	{ "seq", J_U64, AT(seq), J_REQUIRED },
+	{ "profile", J_STRING, AT(profile), J_REQUIRED },
+	{ "verdict", J_ENUM, AT(level), J_REQUIRED, .names = verdict_level_names },
+	{ "sentence", J_STRING, AT(sentence), J_REQUIRED },
+	{ "fleet", J_JSON, AT(fleet), 0 },
+};
+
+json_t *verdict_encode(const struct verdict *v)
+{
+	json_t *object = jval_encode(fields, ARRAY_SIZE(fields), v);
+	json_t *items = json_array();
+	size_t i;
+
+	json_object_set_new(object, "v", json_integer(1));
+	json_object_set_new(object, "kind", json_string("verdict"));
+	for (i = 0; i < v->n_items; i++)
+		json_array_append_new(
+			items, jval_encode(item_fields, ARRAY_SIZE(item_fields), &v->items[i]));
+	json_object_set_new(object, "items", items);
+	return object;
+}
+
+static int check_kind(const struct jval *v, struct err *err)
+{
+	struct jval version = jval_get(v, "v"), kind = jval_get(v, "kind");
+
+	if (json_integer_value(version.value) != 1)
+		return jval_fail(&version, err, "this program reads version 1");
+	if (!streq(json_string_value(kind.value), "verdict"))
+		return jval_fail(&kind, err, "want \"verdict\"");
+	return 0;
+}
+
+static int decode_items(const struct jval *v, struct verdict *out, struct err *err)
+{
+	size_t n = json_array_size(v->value), i;
+	int r = jval_need_array(v, err);
+
+	if (r == 0 && n > VERDICT_ITEMS_MAX)
+		r = jval_fail(v, err, "%zu items, more than %d", n, VERDICT_ITEMS_MAX);
+	if (r < 0)
+		return r;
+	out->items = xcalloc(n + 1, sizeof(*out->items));
+	for (i = 0; r == 0 && i < n; i++) {
+		struct jval item = jval_at(v, i);
+
+		out->items[i] = (struct verdict_item){
+			.value = NAN, .expected = NAN, .floor = NAN, .source = SOURCE_SELF
+		};
+		out->n_items = i + 1;
+		r = jval_decode(&item, item_fields, ARRAY_SIZE(item_fields), 0, &out->items[i], err);
+	}
+	return r;
+}
+
+int verdict_decode(const struct jval *v, struct verdict *ret, struct err *err)
+{
+	struct jval items = jval_get(v, "items");
+	struct verdict out = { 0 };
+	int r = jval_need_object(v, err);
+
+	if (r == 0)
+		r = check_kind(v, err);
+	if (r == 0)
+		r = jval_decode(v, fields, ARRAY_SIZE(fields), 0, &out, err);
+	if (r == 0)
+		r = decode_items(&items, &out, err);
+	if (r < 0)
+		verdict_release(&out);
+	else
+		*ret = out;
+	return r;
+}

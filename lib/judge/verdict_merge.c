@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/judge/verdict.h"
+#include "lib/xalloc.h"
+
+enum { CHECK_SIZE = 128 };
+
+/* One run, and its items in the order of (check, subject). */
+struct run {
+	const struct verdict *v;
+	bool active;
+	const struct verdict_item **sorted;
+};
+
+/* Newest first: RFC 3339 UTC times sort as text; seq within one second. */
+static int compare_runs(const void *a, const void *b)
+{
+	const struct verdict *x = ((const struct run *)a)->v, *y = ((const struct run *)b)->v;
+	int r = strcmp(y->time ? y->time : "", x->time ? x->time : "");
+
+	return r ? r : (y->seq > x->seq) - (y->seq < x->seq);
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	const struct verdict_item *x = *(const struct verdict_item *const *)a;
+	const struct verdict_item *y = *(const struct verdict_item *const *)b;
+	int r = strcmp(x->check, y->check);
+
+	return r ? r : strcmp(x->subject, y->subject);
+}
+
+static void run_sort(struct run *run)
+{
+	size_t i;
+
+	run->sorted = xcalloc(run->v->n_items + 1, sizeof(struct verdict_item *));
+	for (i = 0; i < run->v->n_items; i++)
+		run->sorted[i] = &run->v->items[i];
+	qsort(run->sorted, run->v->n_items, sizeof(*run->sorted), compare_items);
+}
+
+static bool run_has(const struct run *run, const struct verdict_item *item)
+{
+	return bsearch(&item, run->sorted, run->v->n_items, sizeof(*run->sorted), compare_items);
+}
+
+/* Does the run have a check whose name begins with `prefix`? */
+static bool run_has_check(const struct run *run, const char *prefix)
+{
+	size_t low = 0, high = run->v->n_items;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (strcmp(run->sorted[mid]->check, prefix) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < run->v->n_items && starts_with(run->sorted[low]->check, prefix);
+}
+
+/* "rnic_pair." for probe rnic-pair: what the names of a probe's checks begin with. */
+static void checks_of_probe(const char *probe, char ret_prefix[static CHECK_SIZE])
+{
+	static const struct {
+		const char *probe, *prefix;
+	} states[] = {
+		{ "host-state", "host." },
+		{ "rnic-state", "rnic." },
+		{ "gpu-state", "gpu." },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		if (streq(probe, states[i].probe)) {
+			(void)snprintf(ret_prefix, CHECK_SIZE, "%s", states[i].prefix);
+			return;
+		}
+	}
+	(void)snprintf(ret_prefix, CHECK_SIZE, "%.100s.", probe);
+	for (i = 0; ret_prefix[i]; i++) {
+		if (ret_prefix[i] == '-')
+			ret_prefix[i] = '_';
+	}
+}
+
+/* Has a newer run anything that stands in for this item? */
+static bool superseded_by(const struct run *newer, const struct verdict *own,
+			  const struct verdict_item *item)
+{
+	char prefix[CHECK_SIZE];
+
+	if (run_has(newer, item))
+		return true;
+	if (starts_with(item->check, "probe.")) {
+		checks_of_probe(item->check + strlen("probe."), prefix);
+		return run_has_check(newer, prefix);
+	}
+	return streq(item->subject, own->node) && run_has_check(newer, item->check);
+}
+
+static struct verdict_item item_copy(const struct verdict_item *item)
+{
+	struct verdict_item copy = *item;
+
+	copy.check = xstrdup(item->check);
+	copy.subject = xstrdup(item->subject);
+	copy.unit = xstrdup(item->unit);
+	copy.sentence = xstrdup(item->sentence);
+	copy.profile = xstrdup(item->profile);
+	copy.time = xstrdup(item->time);
+	return copy;
+}
+
+static bool superseded(const struct run *runs, size_t r, const struct verdict_item *item)
+{
+	size_t i;
+
+	for (i = 0; i < r; i++) {
+		if (superseded_by(&runs[i], runs[r].v, item))
+			return true;
+	}
+	return false;
+}
+
+static void take_items(const struct run *runs, size_t n, struct verdict *out)
+{
+	size_t total = 0, r, i;
+
+	for (r = 0; r < n; r++)
+		total += runs[r].v->n_items;
+	out->items = xcalloc(MIN(total, (size_t)VERDICT_ITEMS_MAX) + 1, sizeof(*out->items));
+	for (r = 0; r < n; r++) {
+		for (i = 0; i < runs[r].v->n_items && out->n_items < VERDICT_ITEMS_MAX; i++) {
+			const struct verdict_item *item = &runs[r].v->items[i];
+
+			if (!superseded(runs, r, item))
+				out->items[out->n_items++] = item_copy(item);
+		}
+	}
+}
+
+/* The newest active run, else the newest; runs are sorted, n >= 1. */
+static const struct verdict *leading(const struct run *runs, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (runs[i].active)
+			return runs[i].v;
+	}
+	return runs[0].v;
+}
+
+static json_t *newest_fleet(const struct run *runs, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (runs[i].v->fleet)
+			return json_deep_copy(runs[i].v->fleet);
+	}
+	return NULL;
+}
+
+void verdict_merge(const struct verdict *runs, const bool *active, size_t n, struct verdict *ret)
+{
+	CLEANUP(freep) struct run *order = xcalloc(n + 1, sizeof(*order));
+	struct verdict out = { 0 };
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		order[i] = (struct run){ .v = &runs[i], .active = active[i] };
+		run_sort(&order[i]);
+	}
+	qsort(order, n, sizeof(*order), compare_runs);
+	if (n > 0) {
+		const struct verdict *lead = leading(order, n);
+
+		out.node = xstrdup(lead->node);
+		out.time = xstrdup(lead->time);
+		out.seq = lead->seq;
+		out.profile = xstrdup(lead->profile);
+		out.fleet = newest_fleet(order, n);
+		take_items(order, n, &out);
+	}
+	for (i = 0; i < n; i++)
+		free(order[i].sorted);
+	verdict_conclude(&out);
+	*ret = out;
+}

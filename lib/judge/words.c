@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/judge/words.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "lib/judge/peers.h"
+#include "lib/judge/verdict.h"
+#include "lib/report.h"
+#include "lib/term.h"
+#include "lib/xalloc.h"
+
+enum {
+	SUBJECT_MAX = 160, /* bytes of a subject or name in a sentence */
+	NOTE_MAX = 400,	   /* bytes of a probe's own words */
+};
+
+/* At most `max` bytes of `text`, cut between UTF-8 characters, without control bytes. */
+static char *clean(const char *text, size_t max)
+{
+	size_t len = text ? strnlen(text, max + 1) : 0, i;
+	char *copy;
+
+	if (len > max) {
+		for (len = max; len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80; len--)
+			;
+	}
+	copy = xstrndup(text ? text : "", len);
+	for (i = 0; i < len; i++) {
+		if ((unsigned char)copy[i] < 0x20 || copy[i] == 0x7f)
+			copy[i] = ' ';
+	}
+	return copy;
+}
+
+/* "71.2 of 79.1 GFLOP/s (90 %)": the unit once when both have the same. */
+static char *value_of(const struct sample *s, double expected)
+{
+	char value[NUMBER_SIZE], other[NUMBER_SIZE];
+	char *value_unit, *other_unit;
+
+	number_format(s->value, s->unit, value);
+	number_format(expected, s->unit, other);
+	value_unit = strchr(value, ' ');
+	other_unit = strchr(other, ' ');
+	if (value_unit && other_unit && streq(value_unit, other_unit))
+		*value_unit = '\0';
+	if (!(expected > 0))
+		return xasprintf("%s of %s", value, other);
+	return xasprintf("%s of %s (%.0f %%)", value, other, 100 * s->value / expected);
+}
+
+/* How a value of a unit is told. */
+static const char *verb_of(const struct sample *s)
+{
+	if (streq(s->unit, "FLOP/s"))
+		return "runs at";
+	if (streq(s->unit, "B/s"))
+		return "moves";
+	if (streq(s->unit, "s"))
+		return "takes";
+	return "has";
+}
+
+/* What an expectation rests on: "its 7 peers". */
+static char *basis(const struct expectation *e)
+{
+	unsigned long long n = e->n;
+
+	switch ((enum verdict_source)e->source) {
+	case SOURCE_PEERS:
+		if (n == 1)
+			return xstrdup("its only peer");
+		if (n < REFERENCE_N_MIN)
+			return xasprintf("the best of its %llu peers", n);
+		return xasprintf("its %llu peers", n);
+	case SOURCE_HISTORY:
+		return xasprintf("its own last %llu runs", n);
+	case SOURCE_SKU:
+		return xstrdup("the SKU file");
+	case SOURCE_FLEET:
+		return xasprintf("%llu values of the fleet", n);
+	case SOURCE_SELF:
+		break;
+	}
+	return xstrdup("itself");
+}
+
+/* The bases of those that are low (or are not), joined by "and". */
+static char *bases(const struct expectation *e, size_t n, bool low)
+{
+	char *text = xstrdup("");
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		CLEANUP(freep) char *before = text;
+		CLEANUP(freep) char *one = basis(&e[i]);
+
+		text = e[i].low == low ? xasprintf("%s%s%s", before, *before ? " and " : "", one)
+				       : xstrdup(before);
+	}
+	return text;
+}
+
+/* "cpu:5 runs at 71.2 of 79.1 GFLOP/s (90 %) in gemm.rate" */
+static char *told(const struct sample *s, double expected)
+{
+	CLEANUP(freep) char *subject = clean(s->subject, SUBJECT_MAX);
+	CLEANUP(freep) char *check = clean(s->check, SUBJECT_MAX);
+	CLEANUP(freep) char *value = value_of(s, expected);
+
+	return xasprintf("%s %s %s in %s", subject, verb_of(s), value, check);
+}
+
+/* The file's expected value may be left out: then its floor is what is told. */
+static double told_expected(const struct expectation *e)
+{
+	return isnan(e->expected) ? e->floor : e->expected;
+}
+
+char *words_low(const struct sample *s, const struct expectation *e, size_t n)
+{
+	const struct expectation *worst = expectations_worst(e, n);
+	const char *side = s->better == BETTER_LOWER ? "above" : "below";
+	CLEANUP(freep) char *fact = told(s, told_expected(worst));
+	CLEANUP(freep) char *against = bases(e, n, true);
+	CLEANUP(freep) char *for_it = bases(e, n, false);
+
+	if (strstr(against, " and "))
+		return xasprintf("%s: %s what %s say", fact, side, against);
+	if (worst->far)
+		return xasprintf("%s: far %s %s", fact, side, against);
+	if (*for_it)
+		return xasprintf("%s: %s %s, but %s would let it pass", fact, side, against, for_it);
+	if (worst->source == SOURCE_PEERS && worst->n < REFERENCE_N_MIN)
+		return xasprintf("%s: %s %s; too few peers to be sure", fact, side, against);
+	return xasprintf("%s: %s %s; there is nothing else to confirm it yet", fact, side, against);
+}
+
+char *words_fine(const struct sample *s, const struct expectation *e, size_t n)
+{
+	const struct expectation *worst = expectations_worst(e, n);
+	CLEANUP(freep) char *fact = told(s, told_expected(worst));
+	CLEANUP(freep) char *by = basis(worst);
+
+	return xasprintf("%s, by %s", fact, by);
+}
+
+char *words_recorded(const struct sample *s)
+{
+	CLEANUP(freep) char *subject = clean(s->subject, SUBJECT_MAX);
+	CLEANUP(freep) char *check = clean(s->check, SUBJECT_MAX);
+	CLEANUP(freep) char *note = clean(s->note, NOTE_MAX);
+	char value[NUMBER_SIZE];
+
+	if (isnan(s->value))
+		return xasprintf("%s is good in %s%s%s", subject, check, *note ? ": " : "", note);
+	number_format(s->value, s->unit, value);
+	if (s->ok == TRI_YES || s->better == BETTER_NONE)
+		return xasprintf("%s %s %s in %s", subject, verb_of(s), value, check);
+	return xasprintf("%s %s %s in %s, recorded: nothing to compare with yet", subject,
+			 verb_of(s), value, check);
+}
+
+char *words_not_ok(const struct sample *s)
+{
+	CLEANUP(freep) char *subject = clean(s->subject, SUBJECT_MAX);
+	CLEANUP(freep) char *check = clean(s->check, SUBJECT_MAX);
+	CLEANUP(freep) char *code = clean(s->code, SUBJECT_MAX);
+	CLEANUP(freep) char *note = clean(s->note, NOTE_MAX);
+	char value[NUMBER_SIZE];
+
+	if (*note)
+		return xasprintf("%s: %s (%s%s%s)", subject, note, check, *code ? ", " : "", code);
+	if (*code)
+		return xasprintf("%s is not good in %s: %s", subject, check, code);
+	if (isnan(s->value))
+		return xasprintf("%s is not good in %s", subject, check);
+	number_format(s->value, s->unit, value);
+	return xasprintf("%s is not good in %s: %s", subject, check, value);
+}
+
+char *words_not_measured(const struct sample *s)
+{
+	static const char *const why[] = {
+		[SAMPLE_MEASURED] = "gave no value",
+		[SAMPLE_BUSY] = "was busy",
+		[SAMPLE_FOREIGN_TRAFFIC] = "carried somebody else's traffic",
+		[SAMPLE_SET_UP] = "could not be set up for the test",
+		[SAMPLE_TIMEOUT] = "did not finish in time",
+		[SAMPLE_ABORTED] = "was given up because a job arrived",
+	};
+	CLEANUP(freep) char *subject = clean(s->subject, SUBJECT_MAX);
+	CLEANUP(freep) char *check = clean(s->check, SUBJECT_MAX);
+	CLEANUP(freep) char *note = clean(s->note, NOTE_MAX);
+	const char *join = "";
+
+	if (*note)
+		join = s->state == SAMPLE_BUSY && starts_with(note, "pid ") ? " with " : ": ";
+	return xasprintf("%s %s%s%s (%s not measured)", subject, why[s->state], join, note, check);
+}
+
+char *words_spread(const struct sample *s, const struct peer_group *group)
+{
+	CLEANUP(freep) char *check = clean(s->check, SUBJECT_MAX);
+	char low[NUMBER_SIZE], best[NUMBER_SIZE];
+
+	number_format(group->typical, s->unit, low);
+	number_format(group->best, s->unit, best);
+	return xasprintf("spread in %s: %zu of %zu are near %s where the best has %s, too many to "
+			 "say which are sick without a SKU file or earlier runs",
+			 check, group->n_low, group->n, low, best);
+}
+
+char *words_spread_member(const struct sample *s, const struct peer_group *group, bool low)
+{
+	CLEANUP(freep) char *fact = told(s, group->best);
+
+	if (!low)
+		return xasprintf("%s, by the best of %zu that differ too much", fact, group->n);
+	return xasprintf("%s, as %zu of its %zu peers: not blamed alone", fact, group->n_low - 1,
+			 group->n - 1);
+}
+
+char *words_problem(const struct problem *p)
+{
+	static const char *const what[] = {
+		[PROBLEM_TIMEOUT] = "was stopped at the end of its time",
+		[PROBLEM_CRASHED] = "crashed",
+		[PROBLEM_EXIT] = "failed",
+		[PROBLEM_GARBAGE] = "printed what cannot be read",
+		[PROBLEM_TOO_MUCH] = "printed too much",
+		[PROBLEM_EMPTY] = "ended without a result",
+		[PROBLEM_NOT_EXECUTABLE] = "could not be started",
+		[PROBLEM_NOT_APPLICABLE] = "found nothing to measure here",
+		[PROBLEM_SET_UP] = "could not be set up",
+		[PROBLEM_BUSY] = "did not run, another run has the devices",
+	};
+	CLEANUP(freep) char *probe = clean(p->probe, SUBJECT_MAX);
+	CLEANUP(freep) char *detail = clean(p->detail, NOTE_MAX);
+
+	return xasprintf("probe %s %s%s%s", probe, what[p->code], *detail ? ": " : "", detail);
+}
+
+char *words_expected_device(const struct problem *p)
+{
+	CLEANUP(freep) char *fact = words_problem(p);
+
+	return xasprintf("%s; the SKU file says there is something", fact);
+}
+
+/* The probe of a check: what is before its first dot. */
+static size_t probe_len(const char *check)
+{
+	return strcspn(check, ".");
+}
+
+static size_t count_probes(const struct verdict *v)
+{
+	size_t n = 0, i, j;
+
+	for (i = 0; i < v->n_items; i++) {
+		const char *check = v->items[i].check;
+		size_t len = probe_len(check);
+
+		for (j = 0; j < i; j++) {
+			if (probe_len(v->items[j].check) == len &&
+			    strncmp(v->items[j].check, check, len) == 0)
+				break;
+		}
+		n += j == i;
+	}
+	return n;
+}
+
+char *words_host(const struct verdict *v)
+{
+	const char *level = verdict_level_names[v->level];
+	size_t same = 0, probes;
+
+	if (v->n_items == 0)
+		return xasprintf("%s: nothing was measured", level);
+	if (v->level == VERDICT_PASS) {
+		probes = count_probes(v);
+		return xasprintf("%s: %zu check%s of %zu probe%s, nothing below its floor", level,
+				 v->n_items, v->n_items == 1 ? "" : "s", probes,
+				 probes == 1 ? "" : "s");
+	}
+	while (same < v->n_items && v->items[same].level == v->level)
+		same++;
+	if (same == 1)
+		return xasprintf("%s: %s", level, v->items[0].sentence);
+	return xasprintf("%s: %s; and %zu more", level, v->items[0].sentence, same - 1);
+}

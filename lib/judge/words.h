@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every sentence of the judge, one function per kind of finding: what was
+ * seen, against what, by how much, in words that go into a ticket as they
+ * are. New memory each. Pure.
+ *
+ * Text from probes (subjects, notes) is cut and cleared of control bytes, so
+ * that a sentence can be printed on a terminal.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct expectation;
+struct peer_group;
+struct problem;
+struct sample;
+struct verdict;
+
+/*
+ * "cpu:5 runs at 71.2 of 79.1 GFLOP/s (90 %) in gemm.rate: ..."; `e` are all
+ * `n` >= 1 expectations, at least one of them low.
+ */
+char *words_low(const struct sample *s, const struct expectation *e, size_t n);
+
+/* "cpu:5 runs at 78.9 of 79.1 GFLOP/s (100 %) in gemm.rate"; as above, none low. */
+char *words_fine(const struct sample *s, const struct expectation *e, size_t n);
+
+/* Measured, and nothing to compare with. */
+char *words_recorded(const struct sample *s);
+
+/* The probe itself says that it is bad (ok=false). */
+char *words_not_ok(const struct sample *s);
+
+/* Not measured: busy, set-up, timeout... */
+char *words_not_measured(const struct sample *s);
+
+/* Half or more of a group are low; `s` is one of its members. */
+char *words_spread(const struct sample *s, const struct peer_group *group);
+
+/* One member of such a group, when nothing but its peers is there to judge it. */
+char *words_spread_member(const struct sample *s, const struct peer_group *group, bool low);
+
+/* Work that a probe did not do. */
+char *words_problem(const struct problem *p);
+
+/* A probe found nothing to measure where the SKU file expects something. */
+char *words_expected_device(const struct problem *p);
+
+/* The host in one sentence; the items are sorted and the level is set. */
+char *words_host(const struct verdict *v);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "lib/judge/stats.h"
+#include "tests/unit/random.h"
+#include "tests/unit/test.h"
+
+enum { N_MAX = 64, TIMES = 2000 };
+
+static void the_median_is_the_middle_or_the_mean_of_two(void)
+{
+	static const struct {
+		double v[5];
+		size_t n;
+		double median;
+	} cases[] = {
+		{ { 7 }, 1, 7 },
+		{ { 1, 3 }, 2, 2 },
+		{ { 1, 2, 100 }, 3, 2 },
+		{ { -4, -2, 0, 8 }, 4, -1 },
+		{ { 1e308, 1.5e308 }, 2, 1.25e308 }, /* the sum would overflow */
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		CHECK_NEAR(stats_median(cases[i].v, cases[i].n), cases[i].median, 0);
+}
+
+static void quantiles_interpolate_between_ranks(void)
+{
+	static const double v[] = { 10, 20, 30, 40, 50 };
+
+	CHECK_NEAR(stats_quantile(v, 5, 0), 10, 0);
+	CHECK_NEAR(stats_quantile(v, 5, 1), 50, 0);
+	CHECK_NEAR(stats_quantile(v, 5, 0.5), 30, 0);
+	CHECK_NEAR(stats_quantile(v, 5, 0.75), 40, 1e-12);
+	CHECK_NEAR(stats_quantile(v, 5, 0.99), 49.6, 1e-9);
+	CHECK_NEAR(stats_quantile(v, 1, 0.3), 10, 0);
+}
+
+static void the_mad_of_known_samples_is_right(void)
+{
+	static const double one[] = { 5 }, same[] = { 3, 3, 3, 3 };
+	static const double wiki[] = { 1, 1, 2, 2, 4, 6, 9 }; /* deviations 1 1 0 0 2 4 7 */
+
+	CHECK_NEAR(stats_mad(one, 1, 5), 0, 0);
+	CHECK_NEAR(stats_mad(same, 4, 3), 0, 0);
+	CHECK_NEAR(stats_mad(wiki, 7, 2), 1, 0);
+	CHECK_NEAR(stats_sigma_of_mad(1), 1.4826, 0);
+}
+
+static void the_mad_by_walking_equals_the_mad_by_sorting(void)
+{
+	struct random r = random_seeded(1);
+	size_t times, i;
+
+	for (times = 0; times < TIMES; times++) {
+		double v[N_MAX], deviations[N_MAX], center;
+		size_t n = 1 + random_below(&r, N_MAX);
+
+		for (i = 0; i < n; i++)
+			v[i] = (double)random_below(&r, 20); /* with many equal ones */
+		stats_sort(v, n);
+		center = times % 2 ? stats_median(v, n) : (double)random_below(&r, 24) - 2;
+		for (i = 0; i < n; i++)
+			deviations[i] = fabs(v[i] - center);
+		stats_sort(deviations, n);
+		CHECK_NEAR(stats_mad(v, n, center), stats_median(deviations, n), 0);
+	}
+}
+
+static void the_modified_z_counts_in_deviations(void)
+{
+	CHECK_NEAR(stats_modified_z(10, 10, 0), 0, 0);
+	CHECK(isinf(stats_modified_z(9, 10, 0)));
+	CHECK_NEAR(stats_modified_z(8, 10, 1), -1.349, 1e-12);
+}
+
+static void leaving_one_out_keeps_the_others_in_order(void)
+{
+	static const double v[] = { 1, 2, 3, 4 };
+	double others[3];
+
+	stats_leave_out(v, 4, 0, others);
+	CHECK(others[0] == 2 && others[1] == 3 && others[2] == 4);
+	stats_leave_out(v, 4, 3, others);
+	CHECK(others[0] == 1 && others[1] == 2 && others[2] == 3);
+	stats_leave_out(v, 4, 1, others);
+	CHECK(others[0] == 1 && others[1] == 3 && others[2] == 4);
+}
+
+static void the_distance_of_samples_of_one_size_is_the_mean_gap(void)
+{
+	struct random r = random_seeded(2);
+	size_t times, i;
+
+	for (times = 0; times < TIMES; times++) {
+		double x[N_MAX], y[N_MAX], mean = 0, below = 0;
+		size_t n = 1 + random_below(&r, N_MAX);
+
+		for (i = 0; i < n; i++) {
+			x[i] = random_normal(&r, 10, 2);
+			y[i] = random_normal(&r, 10, 2);
+		}
+		stats_sort(x, n);
+		stats_sort(y, n);
+		for (i = 0; i < n; i++) {
+			mean += fabs(x[i] - y[i]) / (double)n;
+			below += fmax(y[i] - x[i], 0) / (double)n;
+		}
+		CHECK_NEAR(stats_wasserstein(x, n, y, n), mean, 1e-9);
+		CHECK_NEAR(stats_wasserstein_below(x, n, y, n), below, 1e-9);
+	}
+}
+
+static void the_two_one_sided_distances_add_up(void)
+{
+	struct random r = random_seeded(3);
+	size_t times, i;
+
+	for (times = 0; times < TIMES; times++) {
+		double x[N_MAX], y[N_MAX];
+		size_t nx = 1 + random_below(&r, N_MAX), ny = 1 + random_below(&r, N_MAX);
+		double both;
+
+		for (i = 0; i < nx; i++)
+			x[i] = (double)random_below(&r, 10);
+		for (i = 0; i < ny; i++)
+			y[i] = (double)random_below(&r, 10);
+		stats_sort(x, nx);
+		stats_sort(y, ny);
+		both = stats_wasserstein_below(x, nx, y, ny) + stats_wasserstein_below(y, ny, x, nx);
+		CHECK_NEAR(stats_wasserstein(x, nx, y, ny), both, 1e-9);
+		CHECK_NEAR(stats_wasserstein(x, nx, x, nx), 0, 1e-12);
+	}
+}
+
+static void a_sample_five_percent_lower_is_similar_by_095(void)
+{
+	double low[20], good[10];
+	size_t i;
+
+	for (i = 0; i < 20; i++)
+		low[i] = 0.95 * 80;
+	for (i = 0; i < 10; i++)
+		good[i] = 80;
+	CHECK_NEAR(stats_similarity(low, 20, good, 10), 0.95, 1e-12);
+	/* Only the bad side counts. */
+	CHECK_NEAR(stats_similarity(good, 10, low, 20), 1, 1e-12);
+	good[4] = good[5] = 0;
+	stats_sort(good, 10);
+	CHECK_NEAR(stats_similarity(good, 10, low, 20), 1 - 0.2, 1e-12);
+	CHECK(isnan(stats_similarity(low, 20, (const double[]){ 0 }, 1)));
+}
+
+static const struct test tests[] = {
+	TEST(the_median_is_the_middle_or_the_mean_of_two),
+	TEST(quantiles_interpolate_between_ranks),
+	TEST(the_mad_of_known_samples_is_right),
+	TEST(the_mad_by_walking_equals_the_mad_by_sorting),
+	TEST(the_modified_z_counts_in_deviations),
+	TEST(leaving_one_out_keeps_the_others_in_order),
+	TEST(the_distance_of_samples_of_one_size_is_the_mean_gap),
+	TEST(the_two_one_sided_distances_add_up),
+	TEST(a_sample_five_percent_lower_is_similar_by_095),
+};
+
+int main(void)
+{
+	return TEST_MAIN("stats", tests);
+}
