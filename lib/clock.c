@@ -12,6 +12,7 @@
 #include "lib/err.h"
 
 #define DURATION_MAX_US (3650 * USEC_PER_DAY)
+#define STAMP_MAX_US (UINT64_C(253402300799) * USEC_PER_SEC) /* 9999-12-31T23:59:59Z */
 
 static const struct {
 	const char *suffix;
@@ -61,30 +62,50 @@ void clock_stamp(uint64_t real_us, char ret_text[static CLOCK_STAMP_SIZE])
 	time_t seconds = (time_t)(real_us / USEC_PER_SEC);
 	unsigned ms = (unsigned)(real_us % USEC_PER_SEC / USEC_PER_MSEC);
 	struct tm tm;
-	char date[24] = "1970-01-01T00:00:00";
+	char date[24];
 
-	if (gmtime_r(&seconds, &tm))
-		(void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	/* Beyond the year 9999 there is no RFC 3339 stamp: show the last one. */
+	if (real_us > STAMP_MAX_US) {
+		seconds = STAMP_MAX_US / USEC_PER_SEC;
+		ms = 999;
+	}
+	if (!gmtime_r(&seconds, &tm) || !strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm))
+		abort(); /* cannot happen within these years */
 	(void)snprintf(ret_text, CLOCK_STAMP_SIZE, "%s.%03uZ", date, ms);
+}
+
+/* Fraction of a second at `*at` (after the point) in microseconds; moves past it. */
+static uint64_t parse_fraction(const char **at)
+{
+	uint64_t us = 0, digit_us = USEC_PER_SEC / 10;
+
+	for (; isdigit((unsigned char)**at); (*at)++, digit_us /= 10)
+		us += (uint64_t)(**at - '0') * digit_us;
+	return us;
 }
 
 int clock_parse_stamp(const char *text, uint64_t *ret_real_us)
 {
-	struct tm tm = { 0 };
-	const char *at = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	uint64_t us = 0, digit_us = USEC_PER_SEC / 10;
+	static const char shape[] = "dddd-dd-ddTdd:dd:dd";
+	const char *at = text + sizeof(shape) - 1;
+	struct tm tm = { 0 }, back;
+	uint64_t us = 0;
 	time_t seconds;
+	size_t i;
 
-	if (!at)
-		return -EINVAL;
-	if (*at == '.') {
-		for (at++; isdigit((unsigned char)*at); at++, digit_us /= 10)
-			us += (uint64_t)(*at - '0') * digit_us;
+	for (i = 0; shape[i]; i++) {
+		if (shape[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != shape[i])
+			return -EINVAL;
 	}
-	if (!streq(at, "Z"))
+	if (strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) != at)
 		return -EINVAL;
-	seconds = timegm(&tm);
-	if (seconds < 0)
+	if (at[0] == '.' && isdigit((unsigned char)at[1])) {
+		at++;
+		us = parse_fraction(&at);
+	}
+	back = tm;
+	seconds = timegm(&back); /* corrects what is no date, as 31 February */
+	if (!streq(at, "Z") || seconds < 0 || back.tm_mday != tm.tm_mday || back.tm_sec != tm.tm_sec)
 		return -EINVAL;
 	*ret_real_us = (uint64_t)seconds * USEC_PER_SEC + us;
 	return 0;

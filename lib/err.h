@@ -8,6 +8,9 @@
  * its last parameter is a `struct err *` (may be NULL). Success leaves `err`
  * untouched; failure leaves every `ret_` output untouched.
  *
+ * A message is one line of UTF-8: control characters and broken bytes that were
+ * quoted in it are replaced, and what is too long is cut.
+ *
  * A sick device is not an error: it is a sample. Errors are for work not done.
  */
 #pragma once
@@ -32,5 +35,8 @@ int err_set(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 /* Like err_set() with ": " and the errno's own words appended. */
 int err_errno(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 
-/* Put "context: " before a set `err` (may be NULL); returns `r` unchanged. */
+/*
+ * Put "context: " before `err` (may be NULL); returns `r` unchanged. An `err`
+ * that nobody set gets the words of the errno -`r`.
+ */
 int err_wrap(struct err *err, int r, const char *fmt, ...) PRINTF(3, 4);

@@ -116,7 +116,7 @@ int file_read_i64(int dir_fd, const char *path, long long *ret_value)
 	if (r < 0)
 		return r;
 	errno = 0;
-	value = strtoll(text, &end, 0);
+	value = strtoll(text, &end, starts_with(text, "0x") ? 16 : 10);
 	if (errno || end == text || *end)
 		return -EINVAL;
 	*ret_value = value;
@@ -167,7 +167,7 @@ int file_replace(int dir_fd, const char *path, const char *bytes, size_t len, st
 
 	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
-		return err_errno(err, errno, "cannot write %s", temporary);
+		return err_errno(err, errno, "cannot write %s", path);
 	r = write_and_sync(fd, bytes, len);
 	if (r == 0 && renameat(dir_fd, temporary, dir_fd, path) < 0)
 		r = -errno;

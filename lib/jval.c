@@ -106,7 +106,7 @@ static int check_range(const struct jval *v, const struct jfield *f, double valu
 	if (f->min == f->max)
 		return 0;
 	if (value < f->min || value > f->max)
-		return jval_fail(v, err, "%g is outside %g to %g", value, f->min, f->max);
+		return jval_fail(v, err, "%.15g is outside %.15g to %.15g", value, f->min, f->max);
 	return 0;
 }
 
@@ -116,6 +116,9 @@ static int decode_u64(const struct jval *v, const struct jfield *f, uint64_t *me
 	json_int_t value = json_integer_value(v->value);
 	int r;
 
+	if (json_is_real(v->value))
+		return jval_fail(v, err, "%.15g is not a whole number (or too large for one)",
+				 json_real_value(v->value));
 	if (!json_is_integer(v->value))
 		return jval_fail(v, err, "want a whole number, not %s", jval_type_name(v));
 	if (value < 0)
@@ -215,6 +218,10 @@ static int decode_tristate(const struct jval *v, int *member, struct err *err)
 
 static int decode_null(const struct jfield *f, void *member)
 {
+	if (f->type == J_STRING) {
+		free(*(char **)member);
+		*(char **)member = NULL;
+	}
 	if (f->type == J_REAL)
 		*(double *)member = NAN;
 	if (f->type == J_TRISTATE)

@@ -20,6 +20,15 @@ static void print_leaf(const json_t *value, const char *path, FILE *out)
 		(void)fprintf(out, "%s=%s\n", path, text);
 }
 
+/* `path` and `key` with a dot between; what would break the line escaped as in JSON. */
+static char *below(const char *path, const char *key)
+{
+	CLEANUP(json_freep) json_t *string = json_string(key);
+	CLEANUP(freep) char *quoted = json_line(string);
+
+	return xasprintf("%s%s%.*s", path, path[0] ? "." : "", (int)strlen(quoted) - 2, quoted + 1);
+}
+
 static void print_at(const json_t *value, const char *path, FILE *out)
 {
 	json_t *object;
@@ -31,18 +40,16 @@ static void print_at(const json_t *value, const char *path, FILE *out)
 	if (json_is_object(value)) {
 		json_object_foreach(object, key, item)
 		{
-			CLEANUP(freep)
-			char *below = xasprintf("%s%s%s", path, path[0] ? "." : "", key);
+			CLEANUP(freep) char *at = below(path, key);
 
-			print_at(item, below, out);
+			print_at(item, at, out);
 		}
 	} else if (json_is_array(value)) {
 		json_array_foreach(object, i, item)
 		{
-			CLEANUP(freep)
-			char *below = xasprintf("%s%s%zu", path, path[0] ? "." : "", i);
+			CLEANUP(freep) char *at = xasprintf("%s%s%zu", path, path[0] ? "." : "", i);
 
-			print_at(item, below, out);
+			print_at(item, at, out);
 		}
 	} else {
 		print_leaf(value, path, out);

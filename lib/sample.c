@@ -152,8 +152,13 @@ static int check_sample(const struct jval *v, const struct sample *s, struct err
 
 int sample_decode(const struct jval *v, struct sample *ret, struct err *err)
 {
+	struct jval version = jval_get(v, "v");
 	struct sample s = sample_init();
-	int r = jval_decode(v, fields, ARRAY_SIZE(fields), 0, &s, err);
+	int r;
+
+	if (version.value && json_integer_value(version.value) != 1)
+		return jval_fail(&version, err, "want 1: this program reads sample/1 only");
+	r = jval_decode(v, fields, ARRAY_SIZE(fields), 0, &s, err);
 
 	if (r == 0)
 		r = check_sample(v, &s, err);
@@ -166,9 +171,10 @@ int sample_decode(const struct jval *v, struct sample *ret, struct err *err)
 
 json_t *sample_encode(const struct sample *s)
 {
-	json_t *object = jval_encode(fields, ARRAY_SIZE(fields), s);
+	CLEANUP(json_freep) json_t *members = jval_encode(fields, ARRAY_SIZE(fields), s);
+	json_t *object = json_pack("{s:i}", "v", 1);
 
-	json_object_set_new(object, "v", json_integer(1));
+	json_object_update(object, members);
 	if (s->n == 0)
 		json_object_del(object, "n");
 	if (s->severity == SEVERITY_FAIL)

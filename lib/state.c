@@ -60,6 +60,8 @@ static int read_seq(const char *path, uint64_t *ret_seq, struct err *err)
 
 	if (r == -ENOENT)
 		seq = 0;
+	else if (r < 0 && r != -EINVAL)
+		return err_errno(err, -r, "%s", path);
 	else if (r < 0 || seq < 0)
 		return err_set(err, EINVAL,
 			       "%s does not hold a number: write the last number used into it",

@@ -7,7 +7,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { WIDTH_OF_A_PIPE = 100, WIDTH_MIN = 40 };
+enum { WIDTH_OF_A_PIPE = 100, WIDTH_MIN = 40, SCALE_ONE = 5 };
+
+#define COUNT_MAX 1e15 /* whole numbers below it print with every digit */
 
 bool term_wants_colour(FILE *out)
 {
@@ -60,8 +62,8 @@ void number_format(double value, const char *unit, char ret_text[static NUMBER_S
 		double factor;
 		const char *prefix;
 	} scales[] = {
-		{ 1e15, "P" }, { 1e12, "T" }, { 1e9, "G" },  { 1e6, "M" },  { 1e3, "k" },
-		{ 1, "" },     { 1e-3, "m" }, { 1e-6, "u" }, { 1e-9, "n" },
+		{ 1e15, "P" },		 { 1e12, "T" }, { 1e9, "G" },  { 1e6, "M" },  { 1e3, "k" },
+		[SCALE_ONE] = { 1, "" }, { 1e-3, "m" }, { 1e-6, "u" }, { 1e-9, "n" },
 	};
 	char digits[NUMBER_SIZE];
 	size_t i = 0;
@@ -71,14 +73,16 @@ void number_format(double value, const char *unit, char ret_text[static NUMBER_S
 		return;
 	}
 	if (!unit || streq(unit, "1")) {
-		(void)snprintf(ret_text, NUMBER_SIZE, "%.4g", value);
+		bool whole = fabs(value) < COUNT_MAX && value == floor(value);
+
+		(void)snprintf(ret_text, NUMBER_SIZE, whole ? "%.0f" : "%.4g", value);
 		return;
 	}
-	/* 0.9995 so that 999.96 does not print as "1000". */
+	/* 0.9995 so that 999.96 does not print as "1e+03". */
 	while (i + 1 < ARRAY_SIZE(scales) && fabs(value) < 0.9995 * scales[i].factor)
 		i++;
 	if (value == 0)
-		i = 5;
+		i = SCALE_ONE;
 	three_digits(value / scales[i].factor, digits);
 	(void)snprintf(ret_text, NUMBER_SIZE, "%.17s %s%.12s", digits, scales[i].prefix, unit);
 }

@@ -22,7 +22,8 @@ enum { NUMBER_SIZE = 32 };
 
 /*
  * A value for people in `unit` of a sample, three significant digits: "24.9
- * GB/s" (powers of ten), "1.2 us", "79.1 GFLOP/s", "0.97". "-" for NAN.
+ * GB/s" (powers of ten), "1.2 us", "79.1 GFLOP/s"; of unit "1" four, and counts
+ * whole: "0.97", "196608". "-" for NAN.
  */
 void number_format(double value, const char *unit, char ret_text[static NUMBER_SIZE]);
 

@@ -32,25 +32,50 @@ static int fail(struct reader *in, const yaml_mark_t *at, const char *what)
 		       at->column + 1, what);
 }
 
-/* Whole-string number by the core schema; NULL when it is none. */
-static json_t *plain_number(const char *text)
+static bool all_in(const char *text, const char *set)
+{
+	return text[0] && !text[strspn(text, set)];
+}
+
+/* Digits of `base` as an integer. `*ret_value` is NULL when they are too many. */
+static bool whole_number(const char *digits, int base, json_t **ret_value)
 {
 	char *end = NULL;
 	long long integer;
-	double real;
 
-	if (text[strspn(text, "+-0123456789.eExXabcdefABCDEFo")] || text[0] == '\0')
-		return NULL;
 	errno = 0;
-	integer = strtoll(text, &end, text[0] == '0' && (text[1] == 'x') ? 16 : 10);
-	if (*end == '\0' && errno == 0)
-		return json_integer(integer);
-	if (text[strspn(text, "+-0123456789.eE")])
-		return NULL;
-	real = strtod(text, &end);
-	return *end == '\0' && isfinite(real) ? json_real(real) : NULL;
+	integer = strtoll(digits, &end, base);
+	if (end == digits || *end)
+		return false;
+	*ret_value = errno ? NULL : json_integer(integer);
+	return true;
 }
 
+/*
+ * True when `text` is a number by the core schema (10.3.2 of YAML 1.2.2);
+ * `*ret_value` is NULL when it is too large to be held.
+ */
+static bool plain_number(const char *text, json_t **ret_value)
+{
+	char *end = NULL;
+	double real;
+
+	if (starts_with(text, "0x") && all_in(text + 2, "0123456789abcdefABCDEF"))
+		return whole_number(text + 2, 16, ret_value);
+	if (starts_with(text, "0o") && all_in(text + 2, "01234567"))
+		return whole_number(text + 2, 8, ret_value);
+	if (!all_in(text, "+-0123456789.eE"))
+		return false;
+	if (all_in(text, "+-0123456789") && whole_number(text, 10, ret_value))
+		return true;
+	real = strtod(text, &end);
+	if (end == text || *end)
+		return false;
+	*ret_value = isfinite(real) ? json_real(real) : NULL;
+	return true;
+}
+
+/* NULL for a number too large. */
 static json_t *plain_value(const char *text)
 {
 	static const struct {
@@ -61,15 +86,14 @@ static json_t *plain_value(const char *text)
 		{ "NULL", -1 }, { "true", 1 },	{ "True", 1 },	{ "TRUE", 1 },
 		{ "false", 0 }, { "False", 0 }, { "FALSE", 0 },
 	};
-	json_t *number;
+	json_t *number = NULL;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(words); i++) {
 		if (streq(text, words[i].text))
 			return words[i].value < 0 ? json_null() : json_boolean(words[i].value);
 	}
-	number = plain_number(text);
-	return number ? number : json_string(text);
+	return plain_number(text, &number) ? number : json_string(text);
 }
 
 /* Put a finished `value` (taken) where the reader stands. */
@@ -79,7 +103,7 @@ static int put(struct reader *in, json_t *value, const yaml_mark_t *at)
 	int r = 0;
 
 	if (!value)
-		return fail(in, at, "not valid UTF-8");
+		return fail(in, at, "a number too large, or not valid UTF-8");
 	if (!top) {
 		in->root = value;
 		return 0;
@@ -93,11 +117,7 @@ static int put(struct reader *in, json_t *value, const yaml_mark_t *at)
 		json_decref(value);
 		return fail(in, at, "a key must be plain text");
 	}
-	if (json_object_get(top->collection, top->key)) {
-		json_decref(value);
-		r = err_set(in->err, EINVAL, "%s: line %zu: %s: given twice", in->name,
-			    at->line + 1, top->key);
-	} else if (json_object_set_new(top->collection, top->key, value) < 0) {
+	if (json_object_set_new(top->collection, top->key, value) < 0) {
 		r = fail(in, at, "a key is not valid UTF-8");
 	}
 	free(top->key);
@@ -111,19 +131,30 @@ static bool wants_key(const struct reader *in)
 	       !in->frames[in->depth - 1].key;
 }
 
+static int on_key(struct reader *in, const char *key, const yaml_mark_t *at)
+{
+	struct frame *top = &in->frames[in->depth - 1];
+
+	if (json_object_get(top->collection, key))
+		return err_set(in->err, EINVAL, "%s: line %zu column %zu: %s: given twice",
+			       in->name, at->line + 1, at->column + 1, key);
+	top->key = strdup(key);
+	return top->key ? 0 : fail(in, at, "out of memory");
+}
+
 static int on_scalar(struct reader *in, const yaml_event_t *e)
 {
 	const char *text = (const char *)e->data.scalar.value;
+	bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 
-	if (e->data.scalar.anchor || e->data.scalar.tag)
+	/* "! 12" has no tag by its event, only a style that is not resolved. */
+	if (e->data.scalar.anchor || e->data.scalar.tag || (plain && !e->data.scalar.plain_implicit))
 		return fail(in, &e->start_mark, "anchors and tags are not taken");
 	if (strlen(text) != e->data.scalar.length)
 		return fail(in, &e->start_mark, "a NUL byte in a string");
-	if (wants_key(in)) {
-		in->frames[in->depth - 1].key = strdup(text);
-		return in->frames[in->depth - 1].key ? 0 : -ENOMEM;
-	}
-	if (e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
+	if (wants_key(in))
+		return on_key(in, text, &e->start_mark);
+	if (plain)
 		return put(in, plain_value(text), &e->start_mark);
 	return put(in, json_string(text), &e->start_mark);
 }
@@ -182,9 +213,11 @@ static int on_event(struct reader *in, const yaml_event_t *e)
 static int parse_failure(struct reader *in)
 {
 	const yaml_parser_t *p = &in->parser;
-	const yaml_mark_t *at = p->problem_mark.line ? &p->problem_mark : &p->mark;
 
-	return fail(in, at, p->problem ? p->problem : "not YAML");
+	if (p->error == YAML_READER_ERROR) /* before any line is known */
+		return err_set(in->err, EINVAL, "%s: byte %zu: %s", in->name, p->problem_offset + 1,
+			       p->problem);
+	return fail(in, &p->problem_mark, p->problem ? p->problem : "not YAML");
 }
 
 static int read_events(struct reader *in)

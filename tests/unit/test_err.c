@@ -53,10 +53,58 @@ static void a_message_too_long_is_cut_and_ended(void)
 	CHECK_EQ(strlen(err.msg), ERR_MSG_SIZE - 1);
 }
 
+static void an_error_nobody_set_gets_the_words_of_its_errno(void)
+{
+	struct err err = ERR_INIT;
+
+	CHECK_EQ(err_wrap(&err, -EIO, "probe %s", "gemm"), -EIO);
+	CHECK_EQ(err.code, EIO);
+	CHECK_STR(err.msg, "probe gemm: Input/output error");
+}
+
+static void what_was_quoted_cannot_break_the_line(void)
+{
+	static const struct {
+		const char *quoted, *shown;
+	} cases[] = {
+		{ "two\nlines\tand\rmore", "two lines and more" },
+		{ "\033[31mred\a\x7f", "?[31mred??" },
+		{ "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x9a\x80",
+		  "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x9a\x80" },
+		{ "latin \xe9.", "latin ?." },
+		{ "overlong \xc0\xaf \xe0\x80\xaf", "overlong ?? ???" },
+		{ "surrogate \xed\xa0\x80", "surrogate ???" },
+		{ "cut \xe2\x82", "cut ??" },
+		{ "beyond \xf4\x90\x80\x80 \xff", "beyond ???? ?" },
+	};
+	struct err err = ERR_INIT;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		err_set(&err, EINVAL, "%s", cases[i].quoted);
+		CHECK_STR(err.msg, cases[i].shown);
+	}
+}
+
+static void a_cut_inside_a_character_leaves_no_half_of_it(void)
+{
+	struct err err = ERR_INIT;
+
+	/* 510 bytes, then a character of two whose second does not fit. */
+	err_set(&err, EINVAL, "%510s\xc3\xa9", "");
+	CHECK_EQ(strlen(err.msg), ERR_MSG_SIZE - 1);
+	CHECK_EQ(err.msg[ERR_MSG_SIZE - 2], '?');
+}
+
 static const struct test tests[] = {
-	TEST(setting_returns_the_negative_code),   TEST(nobody_listening_is_fine),
-	TEST(errno_words_follow_the_sentence),	   TEST(context_goes_before_and_the_code_stays),
+	TEST(setting_returns_the_negative_code),
+	TEST(nobody_listening_is_fine),
+	TEST(errno_words_follow_the_sentence),
+	TEST(context_goes_before_and_the_code_stays),
 	TEST(a_message_too_long_is_cut_and_ended),
+	TEST(an_error_nobody_set_gets_the_words_of_its_errno),
+	TEST(what_was_quoted_cannot_break_the_line),
+	TEST(a_cut_inside_a_character_leaves_no_half_of_it),
 };
 
 int main(void)
