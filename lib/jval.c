@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
+#include "lib/duration.h"
 #include "lib/err.h"
 #include "lib/json.h"
 #include "lib/xalloc.h"

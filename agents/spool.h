@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * $STATE/spool/<seq>.json: reports that wait for the controller. Bounded in
+ * files and bytes; when full, reports that passed go first, oldest first, and
+ * those with a failure longest. Each file is whole or absent (rename, fsync).
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/macro.h"
+
+struct err;
+struct report;
+struct verdict;
+
+enum {
+	SPOOL_FILES_MAX = 4096,
+	SPOOL_BYTES_MAX = 256 * 1024 * 1024,
+};
+
+/*
+ * Put a report (with its verdict's level in the file name's index) into the
+ * spool. -ENOSPC when the disk is full even after making room: the caller
+ * says so in the report that it shows, and goes on.
+ */
+int spool_put(const struct report *report, const struct verdict *verdict, struct err *err);
+
+/* The seqs that wait, ascending; yours to free. */
+int spool_list(uint64_t **ret_seqs, size_t *ret_n, struct err *err);
+
+/* The bytes of one; -ENOENT when it went. A torn or foreign file is moved aside to spool/bad. */
+int spool_read(uint64_t seq, char **ret_text, size_t *ret_len, struct err *err);
+
+/* Remove one that was acknowledged. */
+int spool_done(uint64_t seq, struct err *err);

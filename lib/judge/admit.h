@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The answer to "may a job start on this host?", from the newest verdict.
+ * Pure: the verdict, the time and the options in, the answer out.
+ *
+ *	pass                                             -> ok
+ *	warn, or a local slow result (fail, not fatal)   -> degraded (admitted unless strict)
+ *	a fatal signature seen here, a fresh fleet
+ *	opinion of fail                                  -> bad
+ *	none, stale, from the future, another host's,
+ *	inconclusive                                     -> unknown (admitted when open)
+ *
+ * A local slow result alone never refuses: a wrong SKU file must not stop a fleet.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "lib/judge/verdict.h"
+#include "lib/macro.h"
+
+enum { ADMIT_REASONS_MAX = 16 };
+
+/* A verdict this far in the future is a wrong clock, not news. */
+#define ADMIT_FUTURE_US UINT64_C(300000000)
+
+enum admit_answer { ADMIT_OK, ADMIT_DEGRADED, ADMIT_BAD, ADMIT_UNKNOWN };
+extern const char *const admit_answer_names[]; /* "ok" "degraded" "bad" "unknown" */
+
+struct admit_options {
+	uint64_t max_age_us;
+	bool fail_closed; /* unknown refuses */
+	bool strict;	  /* degraded refuses */
+};
+
+struct admit {
+	int answer; /* enum admit_answer */
+	bool admit;
+	double age_s;  /* of the verdict, NAN when there is none */
+	char *profile; /* or NULL */
+	bool fleet;    /* source: the controller's opinion rather than this host's own */
+	char *reasons[ADMIT_REASONS_MAX]; /* sentences, worst first */
+	size_t n_reasons;
+};
+
+/*
+ * `v` may be NULL (none or unreadable: `why_none` is the reason then); `node`
+ * is this host's name. Cannot fail.
+ */
+void admit_decide(const struct verdict *v, const char *why_none, const char *node,
+		  uint64_t now_real_us, const struct admit_options *options, struct admit *ret);
+void admit_release(struct admit *a);
+json_t *admit_encode(const struct admit *a);

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/judge/policy.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/duration.h"
+#include "lib/err.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+const char *const policy_mode_names[] = {
+	[MODE_OBSERVE] = "observe",
+	[MODE_DRY_RUN] = "dry-run",
+	[MODE_ENFORCE] = "enforce",
+	NULL,
+};
+const char *const policy_action_names[] = {
+	[ACTION_OBSERVE] = "observe",
+	[ACTION_ALERT] = "alert",
+	[ACTION_RETEST] = "retest",
+	[ACTION_CORDON] = "cordon",
+	[ACTION_CORDON_DRAIN] = "cordon+drain",
+	NULL,
+};
+
+/* The text of a severity is kept as text: it is matched, not weighed. */
+static int decode_severity(const struct jval *v, void *member, struct err *err)
+{
+	const char *text = json_string_value(v->value);
+	size_t i;
+
+	for (i = 0; text && severity_names[i]; i++) {
+		if (!streq(text, severity_names[i]))
+			continue;
+		free(*(char **)member);
+		*(char **)member = xstrdup(text);
+		return 0;
+	}
+	return jval_fail(v, err, "want info, warn or fatal");
+}
+
+#define RULE(m) offsetof(struct policy_rule, m)
+
+static const struct jfield match_fields[] = {
+	{ "check", J_STRING, RULE(check), 0 },
+	{ "class", J_STRING, RULE(locality), 0 },
+	{ "sku", J_STRING, RULE(sku), 0 },
+	{ "severity", J_CUSTOM, RULE(severity), 0, .decode = decode_severity },
+	{ "code", J_STRING, RULE(code), 0 },
+};
+static const struct jfield floor_fields[] = {
+	{ "ratio", J_REAL, RULE(floor_ratio), 0, .min = 0.01, .max = 1 },
+	{ "k", J_REAL, RULE(floor_k), 0, .min = 0.5, .max = 100 },
+};
+static const struct jfield window_fields[] = {
+	{ "k", J_U64, RULE(k), J_REQUIRED, .min = 1, .max = 1000 },
+	{ "n", J_U64, RULE(n), J_REQUIRED, .min = 1, .max = 1000 },
+};
+
+/*
+ * Members of a nested object that live in the same struct as its parent:
+ * `member` is the struct itself.
+ */
+static int decode_match(const struct jval *v, void *member, struct err *err)
+{
+	return jval_decode(v, match_fields, ARRAY_SIZE(match_fields), JVAL_STRICT, member, err);
+}
+
+static int decode_floor(const struct jval *v, void *member, struct err *err)
+{
+	return jval_decode(v, floor_fields, ARRAY_SIZE(floor_fields), JVAL_STRICT, member, err);
+}
+
+static int decode_windows(const struct jval *v, void *member, struct err *err)
+{
+	struct policy_rule *rule = member;
+	int r = jval_decode(v, window_fields, ARRAY_SIZE(window_fields), JVAL_STRICT, rule, err);
+
+	if (r == 0 && rule->k > rule->n)
+		r = jval_fail(v, err, "k is %llu of only n %llu windows: it could never be reached",
+			      (unsigned long long)rule->k, (unsigned long long)rule->n);
+	return r;
+}
+
+static const struct jfield rule_fields[] = {
+	{ "name", J_STRING, RULE(name), J_REQUIRED },
+	{ "match", J_CUSTOM, 0, J_REQUIRED, .decode = decode_match },
+	{ "floor", J_CUSTOM, 0, 0, .decode = decode_floor },
+	{ "windows", J_CUSTOM, 0, 0, .decode = decode_windows },
+	{ "action", J_ENUM, RULE(action), J_REQUIRED, .names = policy_action_names },
+};
+
+static void rule_release(struct policy_rule *rule)
+{
+	free(rule->name);
+	free(rule->check);
+	free(rule->locality);
+	free(rule->sku);
+	free(rule->severity);
+	free(rule->code);
+}
+
+/* Does `general` take everything that `special` could match? */
+static bool covers(const char *general, const char *special)
+{
+	if (!general || streq(general, "*"))
+		return true;
+	return special && fnmatch(general, special, 0) == 0;
+}
+
+static bool rule_covers(const struct policy_rule *a, const struct policy_rule *b)
+{
+	return covers(a->check, b->check) && covers(a->locality, b->locality) &&
+	       covers(a->sku, b->sku) && covers(a->severity, b->severity) &&
+	       covers(a->code, b->code);
+}
+
+/* A name given twice, or a rule that an earlier one never lets through. */
+static int check_rule(const struct jval *v, const struct policy *p, const struct policy_rule *rule,
+		      struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < p->n_rules; i++) {
+		if (streq(p->rules[i].name, rule->name))
+			return jval_fail(v, err, "a second rule named '%s'", rule->name);
+		if (rule_covers(&p->rules[i], rule))
+			return jval_fail(
+				v, err, "rule '%s' can never match: '%s' before it takes all of it",
+				rule->name, p->rules[i].name);
+	}
+	return 0;
+}
+
+static int decode_rules(const struct jval *v, void *member, struct err *err)
+{
+	struct policy *p = member;
+	size_t n = json_array_size(v->value), i;
+	int r = jval_need_array(v, err);
+
+	if (r == 0 && n > POLICY_RULES_MAX)
+		r = jval_fail(v, err, "%zu rules, more than %d", n, POLICY_RULES_MAX);
+	if (r < 0)
+		return r;
+	p->rules = xcalloc(n, sizeof(*p->rules));
+	for (i = 0; i < n; i++) {
+		struct jval item = jval_at(v, i);
+		struct policy_rule rule = { .floor_ratio = NAN, .floor_k = NAN, .k = 1, .n = 1 };
+
+		r = jval_decode(&item, rule_fields, ARRAY_SIZE(rule_fields), JVAL_STRICT, &rule,
+				err);
+		if (r == 0)
+			r = check_rule(&item, p, &rule, err);
+		if (r < 0) {
+			rule_release(&rule);
+			return r;
+		}
+		p->rules[p->n_rules++] = rule;
+	}
+	return 0;
+}
+
+#define POLICY(m) offsetof(struct policy, m)
+
+enum { COUNT_MAX = 1000000 };
+
+/* One nested object: its fields are members of struct policy. */
+#define NESTED(name, table)                                                                \
+	static int name(const struct jval *v, void *member, struct err *err)               \
+	{                                                                                  \
+		return jval_decode(v, table, ARRAY_SIZE(table), JVAL_STRICT, member, err); \
+	}                                                                                  \
+	struct name##_needs_semicolon
+
+static const struct jfield total_fields[] = {
+	{ "percent", J_REAL, POLICY(total_percent), 0, .min = 0, .max = 100 },
+	{ "nodes", J_U64, POLICY(total_nodes), 0, .min = 0, .max = COUNT_MAX },
+};
+static const struct jfield domain_fields[] = {
+	{ "label", J_STRING, POLICY(domain_label), J_REQUIRED },
+	{ "max", J_U64, POLICY(domain_max), J_REQUIRED, .min = 1, .max = COUNT_MAX },
+};
+static const struct jfield rate_fields[] = {
+	{ "cordons", J_U64, POLICY(rate_cordons), J_REQUIRED, .min = 0, .max = COUNT_MAX },
+	{ "per", J_DURATION, POLICY(rate_per_us), J_REQUIRED },
+};
+static const struct jfield deny_fields[] = {
+	{ "percent", J_REAL, POLICY(deny_percent), 0, .min = 0, .max = 100 },
+	{ "nodes", J_U64, POLICY(deny_nodes), 0, .min = 0, .max = COUNT_MAX },
+	{ "per", J_DURATION, POLICY(deny_per_us), 0 },
+};
+static const struct jfield breaker_fields[] = {
+	{ "silent_percent", J_REAL, POLICY(breaker_silent_percent), 0, .min = 1, .max = 100 },
+};
+static const struct jfield release_fields[] = {
+	{ "healthy_delay", J_DURATION, POLICY(release_delay_us), 0 },
+	{ "passes", J_U64, POLICY(release_passes), 0, .min = 1, .max = 1000 },
+	{ "sticky_after", J_U64, POLICY(sticky_after), 0, .min = 1, .max = 1000 },
+	{ "sticky_window", J_DURATION, POLICY(sticky_window_us), 0 },
+};
+NESTED(decode_total, total_fields);
+NESTED(decode_domain, domain_fields);
+NESTED(decode_rate, rate_fields);
+NESTED(decode_deny, deny_fields);
+NESTED(decode_breaker, breaker_fields);
+NESTED(decode_release, release_fields);
+
+static const struct jfield budget_fields[] = {
+	{ "total", J_CUSTOM, 0, 0, .decode = decode_total },
+	{ "domain", J_CUSTOM, 0, 0, .decode = decode_domain },
+	{ "per_job", J_U64, POLICY(per_job), 0, .min = 1, .max = COUNT_MAX },
+	{ "rate", J_CUSTOM, 0, 0, .decode = decode_rate },
+	{ "deny", J_CUSTOM, 0, 0, .decode = decode_deny },
+};
+NESTED(decode_budget, budget_fields);
+
+static int decode_version(const struct jval *v, void *member UNUSED, struct err *err)
+{
+	if (!json_is_integer(v->value) || json_integer_value(v->value) != 1)
+		return jval_fail(v, err, "want 1: this program reads policy/1");
+	return 0;
+}
+
+static const struct jfield policy_fields[] = {
+	{ "v", J_CUSTOM, 0, J_REQUIRED, .decode = decode_version },
+	{ "mode", J_ENUM, POLICY(mode), 0, .names = policy_mode_names },
+	{ "budget", J_CUSTOM, 0, 0, .decode = decode_budget },
+	{ "breaker", J_CUSTOM, 0, 0, .decode = decode_breaker },
+	{ "release", J_CUSTOM, 0, 0, .decode = decode_release },
+	{ "rules", J_CUSTOM, 0, 0, .decode = decode_rules },
+};
+
+struct policy policy_init(void)
+{
+	return (struct policy){
+		.mode = MODE_OBSERVE,
+		.total_percent = 10,
+		.domain_max = 1,
+		.per_job = 1,
+		.rate_cordons = 3,
+		.rate_per_us = 10 * USEC_PER_MIN,
+		.deny_percent = 2,
+		.deny_nodes = 3,
+		.deny_per_us = 10 * USEC_PER_MIN,
+		.breaker_silent_percent = 30,
+		.release_delay_us = 30 * USEC_PER_MIN,
+		.release_passes = 1,
+		.sticky_after = 3,
+		.sticky_window_us = 7 * USEC_PER_DAY,
+	};
+}
+
+void policy_release(struct policy *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n_rules; i++)
+		rule_release(&p->rules[i]);
+	free(p->rules);
+	free(p->domain_label);
+	*p = policy_init();
+}
+
+int policy_decode(const struct jval *v, struct policy *ret, struct err *err)
+{
+	struct policy p = policy_init();
+	int r = jval_decode(v, policy_fields, ARRAY_SIZE(policy_fields), JVAL_STRICT, &p, err);
+
+	if (r < 0)
+		policy_release(&p);
+	else
+		*ret = p;
+	return r;
+}
+
+/* `glob` NULL matches all; a subject without the member matches only then. */
+static bool matches(const char *glob, const char *text)
+{
+	return !glob || (text && fnmatch(glob, text, 0) == 0);
+}
+
+const struct policy_rule *policy_match(const struct policy *p, const struct policy_subject *s)
+{
+	size_t i;
+
+	for (i = 0; i < p->n_rules; i++) {
+		const struct policy_rule *rule = &p->rules[i];
+
+		if (matches(rule->check, s->check) && matches(rule->locality, s->locality) &&
+		    matches(rule->sku, s->sku) && matches(rule->severity, s->severity) &&
+		    matches(rule->code, s->code))
+			return rule;
+	}
+	return NULL;
+}

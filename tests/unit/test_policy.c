@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/duration.h"
+#include "lib/err.h"
+#include "lib/judge/policy.h"
+#include "lib/xalloc.h"
+#include "tests/unit/test.h"
+
+static int decode(const char *yaml, struct policy *ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *doc = NULL;
+	struct jval root;
+	int r = yaml_parse(yaml, strlen(yaml), "p.yaml", &doc, err);
+
+	if (r < 0)
+		return r;
+	root = jval_root(doc, "p.yaml");
+	return policy_decode(&root, ret, err);
+}
+
+static void the_shipped_policy_observes_and_ends_with_a_rule_for_all(void)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/policies/default.yaml", getenv("srcdir"));
+	struct policy_subject any = { .check = "host.pcie_link" };
+	struct policy p = policy_init();
+	CLEANUP(json_freep) json_t *doc = NULL;
+	struct err err = ERR_INIT;
+	struct jval root;
+
+	CHECK_EQ(yaml_read_file(path, &doc, &err), 0);
+	root = jval_root(doc, path);
+	CHECK_EQ(policy_decode(&root, &p, &err), 0);
+	CHECK_STR(err.msg, "");
+	CHECK_EQ(p.mode, MODE_OBSERVE);
+	CHECK(policy_match(&p, &any) != NULL);
+	policy_release(&p);
+}
+
+static void what_is_not_said_keeps_its_default(void)
+{
+	struct policy p = policy_init();
+	struct err err = ERR_INIT;
+
+	CHECK_EQ(decode("{v: 1, budget: {total: {nodes: 4}}}", &p, &err), 0);
+	CHECK_EQ(p.total_nodes, 4);
+	CHECK_NEAR(p.total_percent, 10, 0);
+	CHECK_EQ(p.rate_per_us, 10 * USEC_PER_MIN);
+	CHECK_EQ(p.n_rules, 0);
+	policy_release(&p);
+}
+
+static void the_first_rule_that_matches_wins(void)
+{
+	const char *yaml = "v: 1\n"
+			   "rules:\n"
+			   "- {name: a, match: {severity: fatal}, action: cordon}\n"
+			   "- {name: b, match: {check: 'gemm.*', class: self}, action: retest,"
+			   " floor: {ratio: 0.9, k: 4}, windows: {k: 2, n: 3}}\n"
+			   "- {name: c, match: {check: 'gemm.*'}, action: alert}\n";
+	static const struct {
+		struct policy_subject subject;
+		const char *name;
+	} table[] = {
+		{ { .check = "gemm.rate", .severity = "fatal" }, "a" },
+		{ { .check = "gemm.rate", .locality = "self", .severity = "warn" }, "b" },
+		{ { .check = "gemm.rate" }, "c" },
+		{ { .check = "memory.copy_bw", .locality = "self" }, NULL },
+	};
+	struct policy p = policy_init();
+	struct err err = ERR_INIT;
+	size_t i;
+
+	CHECK_EQ(decode(yaml, &p, &err), 0);
+	CHECK_STR(err.msg, "");
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		const struct policy_rule *rule = policy_match(&p, &table[i].subject);
+
+		CHECK_STR(rule ? rule->name : NULL, table[i].name);
+	}
+	CHECK_NEAR(p.rules[1].floor_ratio, 0.9, 1e-12);
+	CHECK_EQ(p.rules[1].k, 2);
+	CHECK(isnan(p.rules[0].floor_ratio));
+	CHECK_EQ(p.rules[0].n, 1);
+	policy_release(&p);
+}
+
+static void what_is_wrong_is_named_with_its_place(void)
+{
+	static const struct {
+		const char *yaml, *message;
+	} table[] = {
+		{ "mode: observe", "p.yaml: v: missing" },
+		{ "v: 2", "p.yaml: v: want 1" },
+		{ "{v: 1, mood: x}", "p.yaml: mood: unknown key" },
+		{ "{v: 1, mode: on}", "p.yaml: mode: 'on' is none of observe, dry-run, enforce" },
+		{ "{v: 1, budget: {total: {percent: 101}}}",
+		  "p.yaml: budget.total.percent: 101 is outside 0 to 100" },
+		{ "{v: 1, budget: {total: {percent: -1}}}", "budget.total.percent: -1 is outside" },
+		{ "{v: 1, budget: {rate: {cordons: 3, per: soon}}}",
+		  "budget.rate.per: 'soon' is not a duration" },
+		{ "{v: 1, budget: {rate: {cordons: -3, per: 1m}}}",
+		  "budget.rate.cordons: -3 is negative" },
+		{ "{v: 1, budget: {domain: {max: 1}}}", "budget.domain.label: missing" },
+		{ "{v: 1, budget: 3}", "p.yaml: budget: want an object, not a number" },
+		{ "{v: 1, rules: {}}", "p.yaml: rules: want a list" },
+		{ "{v: 1, rules: [{name: a, match: {}, action: kill}]}",
+		  "rules[0].action: 'kill' is none of" },
+		{ "{v: 1, rules: [{name: a, match: {chekc: x}, action: alert}]}",
+		  "rules[0].match.chekc: unknown key" },
+		{ "{v: 1, rules: [{name: a, match: {severity: bad}, action: alert}]}",
+		  "rules[0].match.severity: want info, warn or fatal" },
+		{ "{v: 1, rules: [{name: a, match: {}, action: alert, windows: {k: 3, n: 2}}]}",
+		  "rules[0].windows: k is 3 of only n 2" },
+		{ "{v: 1, rules: [{name: a, match: {}, action: alert, floor: {ratio: 1.2}}]}",
+		  "rules[0].floor.ratio: 1.2 is outside" },
+		{ "{v: 1, rules: [{name: a, match: {check: 'x.*'}, action: alert},"
+		  "{name: a, match: {check: y}, action: alert}]}",
+		  "rules[1]: a second rule named 'a'" },
+		{ "{v: 1, rules: [{name: a, match: {check: '*'}, action: alert},"
+		  "{name: b, match: {check: y, severity: fatal}, action: cordon}]}",
+		  "rules[1]: rule 'b' can never match: 'a' before it takes all of it" },
+		{ "[1]", "p.yaml: want an object, not a list" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		struct policy p = policy_init();
+		struct err err = ERR_INIT;
+
+		CHECK(decode(table[i].yaml, &p, &err) < 0);
+		CHECK_HAS(err.msg, table[i].message);
+		CHECK_EQ(p.n_rules, 0);
+		policy_release(&p);
+	}
+}
+
+static void more_rules_than_the_limit_are_refused(void)
+{
+	char *yaml = NULL;
+	size_t size;
+	FILE *out = open_memstream(&yaml, &size);
+	struct policy p = policy_init();
+	struct err err = ERR_INIT;
+	int i;
+
+	(void)fprintf(out, "v: 1\nrules:\n");
+	for (i = 0; i <= POLICY_RULES_MAX; i++)
+		(void)fprintf(out, "- {name: r%d, match: {check: c%d}, action: alert}\n", i, i);
+	(void)fclose(out);
+	CHECK(decode(yaml, &p, &err) < 0);
+	CHECK_HAS(err.msg, "p.yaml: rules: 257 rules, more than 256");
+	free(yaml);
+}
+
+static const struct test tests[] = {
+	TEST(the_shipped_policy_observes_and_ends_with_a_rule_for_all),
+	TEST(what_is_not_said_keeps_its_default),
+	TEST(the_first_rule_that_matches_wins),
+	TEST(what_is_wrong_is_named_with_its_place),
+	TEST(more_rules_than_the_limit_are_refused),
+};
+
+int main(void)
+{
+	return TEST_MAIN("policy", tests);
+}

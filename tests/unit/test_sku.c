@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/judge/sku.h"
+#include "lib/xalloc.h"
+#include "tests/unit/test.h"
+
+static int decode(const char *yaml, struct sku *ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *doc = NULL;
+	struct jval root;
+	int r = yaml_parse(yaml, strlen(yaml), "s.yaml", &doc, err);
+
+	if (r < 0)
+		return r;
+	root = jval_root(doc, "s.yaml");
+	return sku_decode(&root, ret, err);
+}
+
+static char h100[] = "10de:2330", mellanox[] = "15b3:1021";
+static char *h100_only[] = { h100, NULL };
+static char *mellanox_only[] = { mellanox, NULL };
+static char product[] = "DGXH100", cpu[] = "Intel(R) Xeon(R) Platinum 8480C", empty[] = "";
+
+static const struct sku_models gpu_host = {
+	.product = product, .cpu = cpu, .gpus = h100_only, .nics = mellanox_only
+};
+static const struct sku_models cpu_host = { .product = empty, .cpu = cpu };
+
+static void a_host_matches_by_model_and_never_by_counts(void)
+{
+	static const struct {
+		const char *match;
+		bool gpu_host, cpu_host;
+	} table[] = {
+		{ "{}", true, true },
+		{ "{gpu: ['10de:2330']}", true, false },
+		{ "{gpu: ['10DE:2330', '10de:2331']}", true, false },
+		{ "{gpu: ['10de:20b0']}", false, false },
+		{ "{gpu: []}", false, true },
+		{ "{product: 'dgx*', nic: ['15b3:*']}", true, false },
+		{ "{cpu: '*Xeon*'}", true, true },
+		{ "{cpu: '*EPYC*'}", false, false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		CLEANUP(freep)
+		char *yaml = xasprintf("{v: 1, sku: x, match: %s}", table[i].match);
+		struct err err = ERR_INIT;
+		struct sku s = { 0 };
+
+		CHECK_EQ(decode(yaml, &s, &err), 0);
+		CHECK_STR(err.msg, "");
+		CHECK_EQ(sku_matches(&s, &gpu_host), table[i].gpu_host);
+		CHECK_EQ(sku_matches(&s, &cpu_host), table[i].cpu_host);
+		sku_release(&s);
+	}
+}
+
+static void an_expectation_is_found_by_check_class_and_subject(void)
+{
+	const char *yaml =
+		"{v: 1, sku: x, match: {}, probes: [gpu-state], inventory: {gpus: {count: 8,"
+		" source: s}}, expect: [{check: 'memory.h2d_bw', class: node, subject: '*gpu:*',"
+		" value: 52e9, floor: 48.0e9, unit: B/s, source: s},"
+		" {check: 'memory.*', floor: 1, unit: B/s, source: s}]}";
+	const struct sku_expect *e;
+	struct err err = ERR_INIT;
+	struct sku s = { 0 };
+
+	CHECK_EQ(decode(yaml, &s, &err), 0);
+	CHECK_STR(err.msg, "");
+	e = sku_expectation(&s, "memory.h2d_bw", "node", "numa:0>gpu:GPU-1");
+	CHECK(e && fabs(e->value - 52e9) < 1 && fabs(e->floor - 48e9) < 1);
+	e = sku_expectation(&s, "memory.h2d_bw", "sys", "numa:0>gpu:GPU-1");
+	CHECK(e && isnan(e->value) && e->floor > 0.5 && e->floor < 1.5);
+	e = sku_expectation(&s, "inventory.gpus", NULL, "host");
+	CHECK(e && e->value > 7.5 && e->value < 8.5);
+	CHECK(sku_expectation(&s, "gemm.rate", "self", "gpu:GPU-1") == NULL);
+	CHECK(sku_expects_probe(&s, "gpu-state"));
+	CHECK(!sku_expects_probe(&s, "gemm"));
+	sku_release(&s);
+}
+
+static void what_is_wrong_is_named_with_its_place(void)
+{
+	static const struct {
+		const char *yaml, *message;
+	} table[] = {
+		{ "{v: 1, match: {}}", "s.yaml: sku: missing" },
+		{ "{v: 1, sku: x}", "s.yaml: match: missing" },
+		{ "{v: 3, sku: x, match: {}}", "s.yaml: v: want 1" },
+		{ "{v: 1, sku: x, match: {gpus: []}}", "s.yaml: match.gpus: unknown key" },
+		{ "{v: 1, sku: x, match: {gpu: nvidia}}", "s.yaml: match.gpu: want a list" },
+		{ "{v: 1, sku: x, match: {}, inventory: {wheels: {count: 1, source: s}}}",
+		  "s.yaml: inventory.wheels: unknown key" },
+		{ "{v: 1, sku: x, match: {}, inventory: {gpus: {count: 8}}}",
+		  "s.yaml: inventory.gpus.source: missing" },
+		{ "{v: 1, sku: x, match: {}, inventory: {gpus: {count: -8, source: s}}}",
+		  "s.yaml: inventory.gpus.count: -8 is outside" },
+		{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 0, unit: s, source: s}]}",
+		  "s.yaml: expect[0].floor: 0 is outside" },
+		{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 1, unit: s}]}",
+		  "s.yaml: expect[0].source: missing" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		struct err err = ERR_INIT;
+		struct sku s = { 0 };
+
+		CHECK(decode(table[i].yaml, &s, &err) < 0);
+		CHECK_HAS(err.msg, table[i].message);
+		CHECK(s.name == NULL);
+		sku_release(&s);
+	}
+}
+
+static bool is_yaml(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && streq(dot, ".yaml");
+}
+
+static void every_shipped_file_decodes_and_sources_each_number(void)
+{
+	CLEANUP(freep) char *dir = xasprintf("%s/policies/sku", getenv("srcdir"));
+	DIR *d = opendir(dir);
+	const struct dirent *entry;
+	int files = 0;
+
+	CHECK(d != NULL);
+	while (d && (entry = readdir(d))) {
+		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, entry->d_name);
+		CLEANUP(json_freep) json_t *doc = NULL;
+		struct err err = ERR_INIT;
+		struct sku s = { 0 };
+		struct jval root;
+		size_t i;
+
+		if (!is_yaml(entry->d_name))
+			continue;
+		files++;
+		CHECK_EQ(yaml_read_file(path, &doc, &err), 0);
+		root = jval_root(doc, path);
+		CHECK_EQ(sku_decode(&root, &s, &err), 0);
+		CHECK_STR(err.msg, "");
+		for (i = 0; i < s.n_expects; i++)
+			CHECK(strlen(s.expects[i].source) > 8);
+		sku_release(&s);
+	}
+	if (d)
+		(void)closedir(d);
+	CHECK_EQ(files, 5);
+}
+
+static void the_pinned_text_names_models_only(void)
+{
+	CLEANUP(freep) char *text = sku_models_text(&gpu_host);
+	CLEANUP(freep) char *bare = sku_models_text(&cpu_host);
+
+	CHECK_STR(text, "product=DGXH100; cpu=Intel(R) Xeon(R) Platinum 8480C; gpu=10de:2330; "
+			"nic=15b3:1021");
+	CHECK_STR(bare, "product=; cpu=Intel(R) Xeon(R) Platinum 8480C; gpu=; nic=");
+}
+
+static const struct test tests[] = {
+	TEST(a_host_matches_by_model_and_never_by_counts),
+	TEST(an_expectation_is_found_by_check_class_and_subject),
+	TEST(what_is_wrong_is_named_with_its_place),
+	TEST(every_shipped_file_decodes_and_sources_each_number),
+	TEST(the_pinned_text_names_models_only),
+};
+
+int main(void)
+{
+	return TEST_MAIN("sku", tests);
+}
