@@ -9,6 +9,17 @@
  * file (ASSAY_TOPOLOGY), or from topology/1 JSON. Only topology_hwloc.c knows
  * hwloc. Ids are stable text: "numa:0", "gpu:0000:1b:00.0", "rnic:mlx5_0",
  * "switch:0000:16:00.0", "root:0000:15:01.0"; a link is "<lower>^<upper>".
+ *
+ * The links of a host, as a transfer meets them:
+ *	"gpu:0000:1a:00.0^switch:0000:16:00.0"	a device below a switch (or root port)
+ *	"switch:0000:16:00.0^root:0000:15:01.0"	the uplink of a switch
+ *	"root:0000:15:01.0^numa:0"		a root port and its socket
+ *	"numa:0^numa:1"				between sockets (or NUMA nodes of one)
+ *	"numa:0^numa:0"				the memory of a NUMA node, both ends itself
+ * A switch is one node, named by its upstream port; its downstream ports count
+ * into the links below it. Only what leads to a GPU or an RNIC is kept.
+ * Nodes are ordered by type and PCI address, links by id: two readings of one
+ * host are equal.
  */
 #pragma once
 
@@ -63,37 +74,79 @@ struct topology {
 	struct topo_neighbor *neighbors;
 	size_t n_neighbors;
 	bool is_virtual; /* the bridge chain is hidden */
-	char digest[65]; /* SHA-256-like content digest in hex, of nodes and links */
+	/*
+	 * SHA-256 in hex of nodes, links, neighbors and is_virtual. The speed that a
+	 * GPU's own link has now is left out: an idle GPU slows it and wakes it.
+	 */
+	char digest[65];
 };
 
-extern const char *const topo_type_names[];
-extern const char *const locality_names[];
+extern const char *const topo_type_names[]; /* "numa"...; NULL-terminated, as the next */
+extern const char *const locality_names[];  /* "self" ... "virtual" */
 
 /*
  * The topology of this host, or of $ASSAY_TOPOLOGY (hwloc XML, or topology/1
- * JSON when the name ends in .json). -ENOTSUP without hwloc.
+ * JSON when the name ends in .json). -ENOTSUP without hwloc, which only JSON
+ * does not need. `ret` is yours: topology_release().
  */
 int topology_load(struct topology *ret, struct err *err);
 
-/* From an hwloc XML file. PCIe speeds come from `sys_fd` (/sys) unless negative. */
+/* From a file, by its name as above. -EINVAL for bad content, -EFBIG, -E2BIG, -ENOENT... */
+int topology_from_file(const char *path, struct topology *ret, struct err *err);
+
+/*
+ * From an hwloc XML file. PCIe speeds come from `sys_fd` (/sys), else from info
+ * attributes of the object named as the files of sysfs (current_link_speed
+ * "32.0 GT/s PCIe", current_link_width "16", max_link_speed, max_link_width),
+ * else the current one is the standard speed and width that fits
+ * pci_link_speed best, preferring x16. `sys_fd` may be negative.
+ */
 int topology_from_xml(const char *path, int sys_fd, struct topology *ret, struct err *err);
 
+/* This host, by hwloc; speeds from /sys under the sysroot. -ENOTSUP without hwloc. */
+int topology_live(struct topology *ret, struct err *err);
+
+/*
+ * From and to topology/1. Ids are unique, links name nodes, counts are bounded
+ * (-EINVAL names the place); the digest is computed, never believed.
+ */
 int topology_decode(const struct jval *v, struct topology *ret, struct err *err);
-json_t *topology_encode(const struct topology *t);
+json_t *topology_encode(const struct topology *t); /* new reference */
 void topology_release(struct topology *t);
 
 /* The node with this id, or NULL. Borrowed. */
 const struct topo_node *topology_find(const struct topology *t, const char *id);
 const struct topo_link *topology_find_link(const struct topology *t, const char *id);
 
-/* How close two nodes are. -ENOENT for an unknown id. */
+/*
+ * How close two nodes are. A device and the memory of its own NUMA node are
+ * `node`, of another `sys`, as are two NUMA nodes. On a virtual host every pair
+ * with a device is `virtual`. -ENOENT for an unknown id, -EHOSTUNREACH when
+ * no links join them.
+ */
 int topology_class(const struct topology *t, const char *from, const char *to, enum locality *ret);
 
 /*
  * Link ids from one node to another, in order, NULL-terminated, yours
- * (strv_free). An empty vector for a device and itself. -ENOENT, -EHOSTUNREACH.
+ * (strv_free). An empty vector for a device and itself. A NUMA node as an end
+ * adds the link of its memory. The way back is the same reversed; ties go by
+ * the order of links; no path leads through a GPU or RNIC. -ENOENT,
+ * -EHOSTUNREACH.
  */
 int topology_path(const struct topology *t, const char *from, const char *to, char ***ret_links);
 
-/* Bytes per second one way that a PCIe link of `gts` and `width` can carry before protocol. */
+/*
+ * Bytes per second one way that a PCIe link of `gts` and `width` can carry
+ * before protocol: line code 8b/10b up to 5 GT/s, 128b/130b up to 32, FLIT mode
+ * (242 of 256 bytes) above. PCI Express Base Specification 6.0, 4.2.
+ */
 double topology_link_bytes_per_s(double gts, uint64_t width);
+
+/* True when a PCIe link runs below what both of its ends can do; false when unknown. */
+bool topology_link_is_slow(const struct topo_link *link);
+
+/* For CLEANUP() of a struct topology, zeroed where declared. */
+static inline void topology_releasep(struct topology *t)
+{
+	topology_release(t);
+}
