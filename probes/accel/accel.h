@@ -13,10 +13,15 @@
  *
  * Every wait has a deadline (monotonic microseconds): -ETIMEDOUT at its end.
  * A device that fails in mid-work gives -EIO with the library's own words; a
- * lost one -ENODEV. No call blocks otherwise.
+ * lost one -ENODEV. No call blocks otherwise: work put on a stream that holds
+ * as much as it can is refused with -EAGAIN (wait for an event, then go on).
+ *
+ * Free in this order: streams, then the events, products and regions they
+ * used, then the engine. What a hung stream may still touch is then kept.
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "lib/macro.h"
@@ -52,6 +57,7 @@ struct accel_condition {
 	uint64_t throttle_reasons; /* NVML bits; 0 none */
 	uint64_t run_delay_ns;	   /* time the stream waited for its core (cumulative) */
 	uint64_t steal_ns;	   /* time a hypervisor took from its core (cumulative) */
+	uint64_t sibling_ns; /* time others ran on hardware threads of its core (cumulative) */
 };
 
 struct accel_region {
@@ -88,6 +94,8 @@ struct accel_ops {
 	unsigned (*n_devices)(const struct accel *a);
 	int (*device_info)(const struct accel *a, unsigned device, struct accel_device_info *ret,
 			   struct err *err);
+	/* Add what must be equal for two of its values to be compared (power limit, ECC mode). */
+	void (*device_params)(const struct accel *a, unsigned device, json_t *params);
 	int (*condition)(struct accel *a, unsigned device, struct accel_condition *ret,
 			 struct err *err);
 	/* Library and driver versions as "openblas 0.3.21": part of a sample's params. */
@@ -137,7 +145,9 @@ struct accel_ops {
 	/*
 	 * Who else uses the device: pid and command of the busiest, since the
 	 * engine was opened or since the last call. 0 with pid 0 when nobody;
-	 * `share` is its part of the device, 0 to 1.
+	 * `share` is its part of the device, 0 to 1: of a core, time run on it
+	 * (NAN when that cannot be told, as of one that moves between cores);
+	 * of a GPU, 1 for any compute process of another.
 	 */
 	int (*others)(struct accel *a, unsigned device, long *ret_pid, char ret_command[64],
 		      double *ret_share, struct err *err);
@@ -151,3 +161,19 @@ extern const struct accel_ops accel_host_ops; /* host.c; NULL functions are neve
 
 /* Bytes of one element. */
 size_t accel_dtype_size(enum accel_dtype dtype);
+
+/* "f32" and the like. -EINVAL. */
+int accel_dtype_parse(const char *text, enum accel_dtype *ret);
+
+/* True when PCI (under the sysroot) shows an NVIDIA display or 3D controller. */
+bool accel_gpu_present(void);
+
+/*
+ * The engine called `name` of the NULL-terminated `engines` of this program.
+ * "auto" is cuda where PCI shows a GPU and then never falls back, else cpu:
+ * a GPU that cannot be driven must not pass as a good CPU. -ENODEV for cuda
+ * without a GPU here, -ENOTSUP for an engine this build has not, -EINVAL for
+ * another name.
+ */
+int accel_choose(const char *name, const struct accel_ops *const *engines,
+		 const struct accel_ops **ret, struct err *err);

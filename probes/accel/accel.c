@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/accel/accel.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/paths.h"
+#include "lib/xalloc.h"
+
+enum {
+	PCI_VENDOR_NVIDIA = 0x10de,
+	PCI_CLASS_DISPLAY = 0x03, /* base class: 0300 VGA, 0302 3D (PCI Code and ID Assignment) */
+};
+
+const char *const accel_dtype_names[] = {
+	[ACCEL_F32] = "f32",   [ACCEL_F64] = "f64", [ACCEL_BF16] = "bf16",
+	[ACCEL_TF32] = "tf32", [ACCEL_FP8] = "fp8", NULL,
+};
+
+size_t accel_dtype_size(enum accel_dtype dtype)
+{
+	static const size_t sizes[] = {
+		[ACCEL_F32] = 4,  [ACCEL_F64] = 8, [ACCEL_BF16] = 2,
+		[ACCEL_TF32] = 4, [ACCEL_FP8] = 1,
+	};
+
+	return sizes[dtype];
+}
+
+int accel_dtype_parse(const char *text, enum accel_dtype *ret)
+{
+	unsigned i;
+
+	for (i = 0; accel_dtype_names[i]; i++) {
+		if (!streq(text, accel_dtype_names[i]))
+			continue;
+		*ret = (enum accel_dtype)i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static bool is_nvidia_gpu(int devices_fd, const char *slot)
+{
+	CLEANUP(freep) char *vendor_path = xasprintf("%s/vendor", slot);
+	CLEANUP(freep) char *class_path = xasprintf("%s/class", slot);
+	long long vendor = 0, class = 0;
+
+	return file_read_i64(devices_fd, vendor_path, &vendor) == 0 &&
+	       file_read_i64(devices_fd, class_path, &class) == 0 && vendor == PCI_VENDOR_NVIDIA &&
+	       class >> 16 == PCI_CLASS_DISPLAY;
+}
+
+bool accel_gpu_present(void)
+{
+	int fd = paths_open_sys("/sys/bus/pci/devices");
+	const struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+
+	if (fd < 0)
+		return false;
+	dir = fdopendir(fd);
+	if (!dir) {
+		(void)close(fd);
+		return false;
+	}
+	while (!found && (entry = readdir(dir)))
+		found = entry->d_name[0] != '.' && is_nvidia_gpu(dirfd(dir), entry->d_name);
+	(void)closedir(dir);
+	return found;
+}
+
+int accel_choose(const char *name, const struct accel_ops *const *engines,
+		 const struct accel_ops **ret, struct err *err)
+{
+	bool gpu = accel_gpu_present();
+	const char *wanted = name;
+	size_t i;
+
+	if (streq(name, "auto"))
+		wanted = gpu ? "cuda" : "cpu";
+	if (!streq(wanted, "cpu") && !streq(wanted, "cuda"))
+		return err_set(err, EINVAL, "--engine: '%s' is not auto, cpu or cuda", name);
+	if (streq(wanted, "cuda") && !gpu)
+		return err_set(err, ENODEV, "no NVIDIA GPU on the PCI bus of this host");
+	for (i = 0; engines[i]; i++) {
+		if (!streq(engines[i]->name, wanted))
+			continue;
+		*ret = engines[i];
+		return 0;
+	}
+	return err_set(err, ENOTSUP, "this build has no %s engine%s",
+		       streq(wanted, "cuda") ? "CUDA" : "CPU",
+		       gpu ? " and PCI shows a GPU (--engine cpu measures the CPU cores)" : "");
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * assay-probe-gemm: matrix products on all devices of an engine at once. How
+ * fast each device is while all work (gemm.rate), and whether its products
+ * are exactly right (gemm.correct).
+ *
+ *	gemm_run    set up -> look who else is there -> gemm_rate -> gemm_check
+ *
+ * Everything but gemm_main.c knows only the operations of accel.h and a sink
+ * for samples, so that tests run it on a simulated engine and clock.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/err.h"
+#include "lib/report.h"
+#include "probes/accel/accel.h"
+
+enum {
+	GEMM_EDGE_MAX = 65536, /* rows, columns and depth of --shape */
+	GEMM_DEVICES_MAX = 1024,
+	GEMM_WINDOWS = 16,    /* sub-windows of a rate */
+	GEMM_ROUNDS_MAX = 16, /* products verified on each device */
+	GEMM_NOTE_SIZE = 256,
+};
+
+/* Where samples go. Takes `s` and leaves it as by sample_init(). */
+struct gemm_sink {
+	int (*emit)(void *context, struct sample *s);
+	void *context;
+};
+
+struct gemm_plan {
+	const struct accel_ops *ops;
+	struct accel *accel;
+	struct accel_gemm_shape shape;
+	uint64_t seed;
+	bool run_busy;	      /* measure devices that others use too, and say so */
+	uint64_t warm_us;     /* warm-up of the rate: clocks and power settle */
+	uint64_t rate_us;     /* measuring the rate */
+	uint64_t check_us;    /* verifying products */
+	uint64_t deadline_us; /* of all, on the engine's clock */
+	int64_t epoch_us;     /* UNIX time less the engine's clock */
+	struct gemm_sink sink;
+};
+
+/* Buffers of one product and the product, on one device. */
+struct gemm_job {
+	struct accel_region x, y, out;
+	struct accel_gemm *gemm;
+};
+
+enum { GEMM_IN_FLIGHT = 3 }; /* windows put ahead, so that a device never runs dry */
+
+/* One window: `batch` products between two events. */
+struct gemm_window {
+	struct accel_event *from, *to;
+	unsigned batch;
+};
+
+struct gemm_device {
+	struct gemm_plan *plan;
+	unsigned index;
+	struct accel_device_info info;
+	struct accel_stream *stream;
+	struct gemm_job job;
+	struct gemm_window ring[GEMM_IN_FLIGHT];
+	unsigned n_put, n_taken;    /* windows put and taken; their difference is in flight */
+	double seconds_per_product; /* the latest window's */
+	double rates[GEMM_WINDOWS]; /* FLOP/s of each window */
+	size_t n_rates;
+	struct accel_condition before; /* at the start of the measurement */
+	bool in_use;		       /* a process of others had it before we measured */
+	char busy[GEMM_NOTE_SIZE];     /* who else had it or took from it, a sentence; "" nobody */
+	int failed;		       /* 0, or the negative errno that took it out */
+	char why[ERR_MSG_SIZE];	       /* its words */
+	uint64_t n_products;	       /* verified */
+};
+
+struct gemm_run {
+	struct gemm_plan *plan;
+	struct gemm_device *devices;
+	unsigned n;
+};
+
+/*
+ * Measure and emit for all devices of the engine. -EINVAL when the shape does
+ * not fit or the engine does not multiply this type; -ENODEV without devices;
+ * else what the sink returned. A device that hangs or fails is a sample.
+ */
+int gemm_run(struct gemm_plan *plan, struct err *err);
+
+/* True while the device takes work: not failed, and not in use unless --busy=run. */
+bool gemm_live(const struct gemm_device *d);
+
+/* Take the device out, with the words of `err`. */
+void gemm_fail(struct gemm_device *d, int r, const struct err *err);
+
+/* Region and product for `shape` on the device; release with gemm_job_release(). */
+int gemm_job_init(struct gemm_device *d, const struct accel_gemm_shape *shape, struct gemm_job *ret,
+		  struct err *err);
+void gemm_job_release(struct gemm_device *d, struct gemm_job *job);
+
+/*
+ * A sample of `check` for the device with subject, class and params set; when
+ * it failed or is in use by others, with that state and the sentence.
+ */
+struct sample gemm_sample(const struct gemm_device *d, const char *check);
+
+int gemm_emit(struct gemm_run *run, struct sample *s);
+
+/* --- gemm_rate.c --- */
+
+/* Warm up and measure all live devices at once, emit gemm.rate for each device. */
+int gemm_rate(struct gemm_run *run);
+
+/* --- gemm_busy.c --- */
+
+/* Ask the engine who uses each device now and note it. */
+void gemm_busy_look(struct gemm_run *run);
+/* Around the measurement: what was taken from the device by others. */
+void gemm_busy_start(struct gemm_run *run);
+void gemm_busy_end(struct gemm_run *run, uint64_t measured_us);
+
+/* --- gemm_check.c --- */
+
+/* Verify products on all live devices at once, emit gemm.correct for each device. */
+int gemm_check(struct gemm_run *run);
+
+/* --- gemm_data.c --- */
+
+/* The next number of a seeded sequence (splitmix64, Steele, Lea, Flood 2014). */
+uint64_t gemm_random(uint64_t *state);
+
+/* Fill `n` elements with seeded values in [-1, 1): zeros would draw less power than real data. */
+void gemm_fill_random(enum accel_dtype dtype, size_t n, uint64_t seed, void *out);
+
+/* Write small integers (-2 to 2) as elements of `dtype`, each exact in all of them. */
+void gemm_fill_ints(enum accel_dtype dtype, size_t n, const int8_t *ints, void *out);
+
+/* --- gemm_verify.c --- */
+
+/*
+ * Integer factors with what their product must sum to. With entries of -2 to 2
+ * every partial sum is an integer of at most 4 k, exact in f32 for k < 2^22
+ * and so independent of order, tile and algorithm: the sums are compared
+ * exactly, without tolerance (algorithm-based fault tolerance after Huang and
+ * Abraham, IEEE TC 1984, on integers).
+ */
+struct gemm_ints {
+	unsigned m, n, k;
+	int8_t *a, *b;	    /* m x k and k x n, row-major */
+	int64_t *row, *col; /* A (B 1) and (1^T A) B */
+	int64_t *weights;   /* w, one a column, 1 to 65536 */
+	int64_t *weighted;  /* A (B w): what cancels in a row does not cancel here */
+};
+
+/* What is wrong with a product. */
+struct gemm_wrong {
+	uint64_t count;	   /* wrong elements; 0: it is right */
+	bool at_least;	   /* there may be more than were counted */
+	unsigned row, col; /* of the first found */
+	double got;
+	int64_t expected;
+};
+
+/* -ENOMEM. */
+int gemm_ints_new(unsigned m, unsigned n, unsigned k, uint64_t seed, struct gemm_ints *ret);
+void gemm_ints_release(struct gemm_ints *ints);
+
+/*
+ * Verify `c`, m x n row-major elements of `out` (F32 or F64). -ENOMEM. An
+ * element equal to its integer is right (minus zero is zero); NaN, infinities,
+ * fractions and impossible integers are located directly, the others by the
+ * rows and columns whose sums are off, recomputed element by element.
+ */
+int gemm_verify(const struct gemm_ints *ints, enum accel_dtype out, const void *c,
+		struct gemm_wrong *ret);

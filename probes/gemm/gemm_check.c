@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Are the products right? Rounds of one exact integer product on all devices
+ * at once, each verified on the host. A wrong one is tried again on the same
+ * device in other memory and another shape: wrong again is fatal, once is a
+ * warning.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/xalloc.h"
+#include "probes/gemm/gemm.h"
+
+enum { AGAIN_PRODUCTS = 4 };
+
+/* One integer product as devices see it. */
+struct exact {
+	struct accel_gemm_shape shape;
+	struct gemm_ints ints;
+	void *x, *y;  /* the factors as elements */
+	void *stale;  /* what the result is overwritten with: every element a NaN */
+	void *result; /* what came back */
+	size_t x_size, y_size, out_size;
+};
+
+/* What was found wrong on one device. */
+struct finding {
+	struct gemm_wrong wrong;  /* of the first wrong product */
+	uint64_t count;		  /* wrong elements of all products */
+	uint64_t product;	  /* its number, from 1 */
+	bool input_damaged;	  /* a factor read back differs from what was sent */
+	bool again;		  /* wrong in other memory and shape too */
+	struct gemm_wrong second; /* of that */
+};
+
+static void exact_release(struct exact *e)
+{
+	gemm_ints_release(&e->ints);
+	free(e->x);
+	free(e->y);
+	free(e->stale);
+	free(e->result);
+	*e = (struct exact){ 0 };
+}
+
+static int exact_init(const struct accel_gemm_shape *shape, uint64_t seed, struct exact *ret)
+{
+	size_t x_n = (size_t)shape->m * shape->k, y_n = (size_t)shape->k * shape->n;
+	CLEANUP(exact_release)
+	struct exact e = {
+		.shape = *shape,
+		.x_size = x_n * accel_dtype_size(shape->dtype),
+		.y_size = y_n * accel_dtype_size(shape->dtype),
+		.out_size = (size_t)shape->m * shape->n * accel_dtype_size(shape->out),
+	};
+	int r = gemm_ints_new(shape->m, shape->n, shape->k, seed, &e.ints);
+
+	if (r < 0)
+		return r;
+	e.x = malloc(e.x_size);
+	e.y = malloc(e.y_size);
+	e.stale = malloc(e.out_size);
+	e.result = malloc(e.out_size);
+	if (!e.x || !e.y || !e.stale || !e.result)
+		return -ENOMEM;
+	gemm_fill_ints(shape->dtype, x_n, e.ints.a, e.x);
+	gemm_fill_ints(shape->dtype, y_n, e.ints.b, e.y);
+	memset(e.stale, 0xff, e.out_size);
+	*ret = e;
+	e = (struct exact){ 0 };
+	return 0;
+}
+
+/* Send the factors and start the product. */
+static int start(struct gemm_device *d, struct gemm_job *job, const struct exact *e, struct err *err)
+{
+	const struct accel_ops *ops = d->plan->ops;
+	int r = ops->upload(&job->x, 0, e->x, e->x_size, err);
+
+	if (r == 0)
+		r = ops->upload(&job->y, 0, e->y, e->y_size, err);
+	if (r == 0)
+		r = ops->upload(&job->out, 0, e->stale, e->out_size, err);
+	if (r == 0)
+		r = ops->gemm_run(job->gemm, d->stream, &job->x, &job->y, &job->out, err);
+	return r;
+}
+
+/* Wait for the product, bring it back and verify it. */
+static int finish(struct gemm_device *d, struct gemm_job *job, struct exact *e,
+		  struct gemm_wrong *ret, struct err *err)
+{
+	const struct accel_ops *ops = d->plan->ops;
+	int r = ops->stream_wait(d->stream, d->plan->deadline_us, err);
+
+	if (r == 0)
+		r = ops->download(e->result, &job->out, 0, e->out_size, err);
+	if (r < 0)
+		return err_wrap(err, r, "%s, exact product", d->info.subject);
+	r = gemm_verify(&e->ints, e->shape.out, e->result, ret);
+	if (r < 0)
+		return err_errno(err, -r, "cannot verify the product of %s", d->info.subject);
+	d->n_products++;
+	return 0;
+}
+
+/* True when a factor on the device is not what was sent: memory or link, not arithmetic. */
+static bool input_damaged(struct gemm_device *d, struct gemm_job *job, const struct exact *e)
+{
+	const struct accel_ops *ops = d->plan->ops;
+	size_t most = MAX(e->x_size, e->y_size);
+	CLEANUP(freep) void *back = malloc(most);
+
+	if (!back)
+		return false;
+	if (ops->download(back, &job->x, 0, e->x_size, NULL) == 0 &&
+	    memcmp(back, e->x, e->x_size) != 0)
+		return true;
+	return ops->download(back, &job->y, 0, e->y_size, NULL) == 0 &&
+	       memcmp(back, e->y, e->y_size) != 0;
+}
+
+static unsigned three_quarters(unsigned n)
+{
+	return n - n / 4;
+}
+
+/* Other memory (the first job still holds its own), another shape, hence another way through. */
+static int try_again(struct gemm_device *d, struct finding *f, struct err *err)
+{
+	const struct accel_gemm_shape *s = &d->plan->shape;
+	struct accel_gemm_shape shape = *s;
+	CLEANUP(exact_release) struct exact e = { 0 };
+	struct gemm_job job = { 0 };
+	unsigned i;
+	int r;
+
+	shape.m = three_quarters(s->m);
+	shape.n = three_quarters(s->n);
+	shape.k = three_quarters(s->k);
+	r = exact_init(&shape, ~d->plan->seed, &e);
+	if (r < 0)
+		return err_errno(err, -r, "no memory to try %s again", d->info.subject);
+	r = gemm_job_init(d, &shape, &job, err);
+	for (i = 0; r == 0 && i < AGAIN_PRODUCTS && !f->again; i++) {
+		r = start(d, &job, &e, err);
+		if (r == 0)
+			r = finish(d, &job, &e, &f->second, err);
+		f->again = r == 0 && f->second.count > 0;
+	}
+	if (f->again)
+		f->count += f->second.count;
+	/* A hung stream is freed, and with it the engine's claim, before its memory. */
+	if (r != -ETIMEDOUT)
+		gemm_job_release(d, &job);
+	return r;
+}
+
+static void found(struct gemm_device *d, const struct gemm_wrong *wrong, struct exact *e,
+		  struct finding *f)
+{
+	struct err err = ERR_INIT;
+	int r;
+
+	f->wrong = *wrong;
+	f->count = wrong->count;
+	f->product = d->n_products;
+	f->input_damaged = input_damaged(d, &d->job, e);
+	r = try_again(d, f, &err);
+	if (r < 0 && r != -EINVAL && r != -ENOTSUP && r != -ENOMEM)
+		gemm_fail(d, r, &err);
+}
+
+static bool takes_part(const struct gemm_device *d, const struct finding *f)
+{
+	return gemm_live(d) && f->count == 0;
+}
+
+/* One product on all devices at once; those found wrong take part no more. */
+static int do_round(struct gemm_run *run, uint64_t seed, struct finding *findings)
+{
+	CLEANUP(exact_release) struct exact e = { 0 };
+	int r = exact_init(&run->plan->shape, seed, &e);
+	unsigned i;
+
+	if (r < 0)
+		return r;
+	for (i = 0; i < run->n; i++) {
+		struct gemm_device *d = &run->devices[i];
+		struct err err = ERR_INIT;
+
+		r = takes_part(d, &findings[i]) ? start(d, &d->job, &e, &err) : 0;
+		if (r < 0)
+			gemm_fail(d, r, &err);
+	}
+	for (i = 0; i < run->n; i++) {
+		struct gemm_device *d = &run->devices[i];
+		struct gemm_wrong wrong = { 0 };
+		struct err err = ERR_INIT;
+
+		if (!takes_part(d, &findings[i]))
+			continue;
+		r = finish(d, &d->job, &e, &wrong, &err);
+		if (r < 0)
+			gemm_fail(d, r, &err);
+		else if (wrong.count)
+			found(d, &wrong, &e, &findings[i]);
+	}
+	return 0;
+}
+
+static char *words(const struct gemm_device *d, const struct finding *f)
+{
+	const struct accel_gemm_shape *s = &d->plan->shape;
+	const char *then = f->again ? "wrong again in other memory and another shape"
+				    : "right again in other memory and another shape";
+
+	return xasprintf(
+		"product %llu: row %u, column %u of %ux%u is %.17g instead of %lld, %s%llu "
+		"wrong; %s%s",
+		(unsigned long long)f->product, f->wrong.row, f->wrong.col, s->m, s->n,
+		f->wrong.got, (long long)f->wrong.expected, f->wrong.at_least ? "at least " : "",
+		(unsigned long long)f->wrong.count,
+		f->input_damaged ? "its input was damaged; " : "", then);
+}
+
+static struct sample make_sample(const struct gemm_device *d, const struct finding *f)
+{
+	struct sample s = gemm_sample(d, "gemm.correct");
+
+	s.unit = xstrdup("1");
+	s.better = BETTER_LOWER;
+	s.n = d->n_products;
+	if (s.state != SAMPLE_MEASURED || (!f->count && d->failed) || !d->n_products)
+		return s;
+	s.note = f->count ? words(d, f) : NULL;
+	s.value = (double)f->count;
+	s.ok = f->count ? TRI_NO : TRI_YES;
+	s.severity = f->again ? SEVERITY_FATAL : f->count ? SEVERITY_WARN : SEVERITY_INFO;
+	if (f->count)
+		s.code = xstrdup(f->input_damaged ? "wrong-input" : "wrong-product");
+	return s;
+}
+
+static int emit_all(struct gemm_run *run, const struct finding *findings, uint64_t start_us)
+{
+	uint64_t end_us = run->plan->ops->now_us(run->plan->accel);
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < run->n; i++) {
+		struct sample s = make_sample(&run->devices[i], &findings[i]);
+
+		s.start = ((double)start_us + (double)run->plan->epoch_us) * 1e-6;
+		s.seconds = (double)(end_us - start_us) * 1e-6;
+		r = gemm_emit(run, &s);
+	}
+	return r;
+}
+
+int gemm_check(struct gemm_run *run)
+{
+	CLEANUP(freep) struct finding *findings = xcalloc(run->n, sizeof(*findings));
+	const struct gemm_plan *plan = run->plan;
+	uint64_t start_us = plan->ops->now_us(plan->accel);
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < GEMM_ROUNDS_MAX; i++) {
+		if (i && plan->ops->now_us(plan->accel) >= start_us + plan->check_us)
+			break;
+		r = do_round(run, plan->seed + i, findings);
+	}
+	return r < 0 ? r : emit_all(run, findings, start_us);
+}

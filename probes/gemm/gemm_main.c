@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/xalloc.h"
+#include "probes/gemm/gemm.h"
+#include "probes/probe.h"
+
+/* Engines of this build, in one place. */
+static const struct accel_ops *const engines[] = { &accel_host_ops, NULL };
+
+/*
+ * Products of a few milliseconds on a core of today, in factors that stay in
+ * its caches, so that a host of 200 cores is set up in a second.
+ */
+enum { EDGE_F64 = 512, EDGE_F32 = 768 };
+
+enum { BUDGET_MIN_US = 3000000, WARM_MIN_US = 1000000 };
+/* Parts of the budget; the rest is for setting up and for what runs late. */
+static const double warm_part = 0.1, rate_part = 0.45, check_part = 0.1;
+
+struct options {
+	const char *engine;
+	struct accel_gemm_shape shape; /* m = 0: the default */
+	bool overlap, chain;
+};
+
+enum { OPT_ENGINE = 0x200, OPT_SHAPE, OPT_DTYPE, OPT_OVERLAP, OPT_CHAIN };
+
+static const struct argp_option argp_options[] = {
+	{ "engine", OPT_ENGINE, "auto|cpu|cuda", 0,
+	  "What to load (default auto: cuda where PCI shows a GPU, else cpu)", 0 },
+	{ "shape", OPT_SHAPE, "M,N,K", 0, "Rows, columns and depth of the product", 0 },
+	{ "dtype", OPT_DTYPE, "TYPE", 0, "f32 or f64 (default f64 on the cpu engine)", 0 },
+	{ "overlap", OPT_OVERLAP, NULL, 0, "With communication at the same time (GPU)", 0 },
+	{ "chain", OPT_CHAIN, NULL, 0, "A chain of kernels as in a forward pass (GPU)", 0 },
+	{ 0 },
+};
+
+static void parse_shape(const char *arg, struct argp_state *state, struct accel_gemm_shape *ret)
+{
+	unsigned *const edges[] = { &ret->m, &ret->n, &ret->k };
+	const char *at = arg;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(edges); i++) {
+		const char *want = i + 1 < ARRAY_SIZE(edges) ? "," : "";
+		char *end = NULL;
+		unsigned long edge = strtoul(at, &end, 10);
+
+		if (*at < '0' || *at > '9' || *end != *want || edge < 1 || edge > GEMM_EDGE_MAX)
+			argp_failure(state, PROBE_USAGE, 0,
+				     "--shape: '%s' is not M,N,K, each from 1 to %d", arg,
+				     GEMM_EDGE_MAX);
+		*edges[i] = (unsigned)edge;
+		at = end + 1;
+	}
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct probe *probe = state->input;
+	struct options *o = probe->options;
+
+	switch (key) {
+	case OPT_ENGINE:
+		o->engine = arg;
+		return 0;
+	case OPT_SHAPE:
+		parse_shape(arg, state, &o->shape);
+		return 0;
+	case OPT_DTYPE:
+		if (accel_dtype_parse(arg, &o->shape.dtype) < 0)
+			argp_failure(state, PROBE_USAGE, 0,
+				     "--dtype: '%s' is not f32, f64, bf16, tf32 or fp8", arg);
+		return 0;
+	case OPT_OVERLAP:
+		o->overlap = true;
+		return 0;
+	case OPT_CHAIN:
+		o->chain = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = { .options = argp_options, .parser = parse_option };
+
+static int emit(void *context, struct sample *s)
+{
+	return probe_emit(context, s);
+}
+
+static void default_shape(struct accel_gemm_shape *shape)
+{
+	unsigned edge = shape->dtype == ACCEL_F64 ? EDGE_F64 : EDGE_F32;
+
+	if (!shape->m)
+		shape->m = shape->n = shape->k = edge;
+	shape->out = shape->dtype == ACCEL_F64 ? ACCEL_F64 : ACCEL_F32;
+}
+
+static int check_options(const struct probe *probe, const struct accel_ops *ops, struct err *err)
+{
+	const struct options *o = probe->options;
+
+	if ((o->overlap || o->chain) && streq(ops->name, "cpu"))
+		return err_set(err, ENODEV, "--%s needs a GPU engine",
+			       o->overlap ? "overlap" : "chain");
+	if (probe->budget_us < BUDGET_MIN_US)
+		return err_set(err, EINVAL, "--budget: at least 3s, of which 1s warms up");
+	return 0;
+}
+
+static int run(struct probe *probe, struct err *err)
+{
+	struct options *o = probe->options;
+	double budget_us = (double)probe->budget_us;
+	struct gemm_plan plan = {
+		.seed = probe->seed,
+		.run_busy = probe->run_busy,
+		.warm_us = MAX((uint64_t)(warm_part * budget_us), (uint64_t)WARM_MIN_US),
+		.rate_us = (uint64_t)(rate_part * budget_us),
+		.check_us = (uint64_t)(check_part * budget_us),
+		.deadline_us = probe->deadline_us,
+		.epoch_us = (int64_t)clock_real_us() - (int64_t)clock_mono_us(),
+		.sink = { emit, probe },
+	};
+	int r = accel_choose(o->engine, engines, &plan.ops, err);
+
+	if (r == 0)
+		r = check_options(probe, plan.ops, err);
+	if (r == 0)
+		r = plan.ops->open(&plan.accel, err);
+	if (r < 0)
+		return r;
+	default_shape(&o->shape);
+	plan.shape = o->shape;
+	r = gemm_run(&plan, err);
+	plan.ops->close(plan.accel);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct probe_check checks[] = {
+		{ "gemm.rate", "FLOP/s", BETTER_HIGHER,
+		  "a core or GPU slower than its peers: throttled, badly cooled, worn or shared" },
+		{ "gemm.correct", "1", BETTER_LOWER,
+		  "silent data corruption: elements of a product that are wrong" },
+	};
+	static const struct probe_desc desc = {
+		.name = "gemm",
+		.summary = "Matrix products on all cores or GPUs at once: rate, and exact results.",
+		.active = true,
+		.budget_us = 10 * USEC_PER_SEC,
+		.checks = checks,
+		.n_checks = ARRAY_SIZE(checks),
+		.options = &argp,
+		.run = run,
+	};
+	struct options options = { .engine = "auto", .shape.dtype = ACCEL_F64 };
+
+	return probe_main(&desc, &options, argc, argv);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/xalloc.h"
+#include "probes/gemm/gemm.h"
+
+/* Part of a device's memory that its three matrices may take. */
+static const double memory_part = 0.25;
+
+bool gemm_live(const struct gemm_device *d)
+{
+	return d->failed == 0 && (!d->in_use || d->plan->run_busy);
+}
+
+void gemm_fail(struct gemm_device *d, int r, const struct err *err)
+{
+	d->failed = r;
+	(void)snprintf(d->why, sizeof(d->why), "%s", err->msg);
+}
+
+static size_t matrix_bytes(enum accel_dtype dtype, unsigned rows, unsigned columns)
+{
+	return accel_dtype_size(dtype) * rows * columns;
+}
+
+void gemm_job_release(struct gemm_device *d, struct gemm_job *job)
+{
+	const struct accel_ops *ops = d->plan->ops;
+
+	ops->gemm_free(job->gemm);
+	if (job->x.ptr)
+		ops->region_free(&job->x);
+	if (job->y.ptr)
+		ops->region_free(&job->y);
+	if (job->out.ptr)
+		ops->region_free(&job->out);
+	*job = (struct gemm_job){ 0 };
+}
+
+int gemm_job_init(struct gemm_device *d, const struct accel_gemm_shape *shape, struct gemm_job *ret,
+		  struct err *err)
+{
+	const struct accel_ops *ops = d->plan->ops;
+	struct accel *a = d->plan->accel;
+	struct gemm_job job = { 0 };
+	struct {
+		struct accel_region *region;
+		size_t size;
+	} regions[] = {
+		{ &job.x, matrix_bytes(shape->dtype, shape->m, shape->k) },
+		{ &job.y, matrix_bytes(shape->dtype, shape->k, shape->n) },
+		{ &job.out, matrix_bytes(shape->out, shape->m, shape->n) },
+	};
+	size_t i;
+	int r = ops->gemm_new(a, d->index, shape, &job.gemm, err);
+
+	for (i = 0; r == 0 && i < ARRAY_SIZE(regions); i++)
+		r = ops->region_new(a, d->index, ACCEL_DEVICE, -1, regions[i].size,
+				    regions[i].region, err);
+	if (r < 0)
+		gemm_job_release(d, &job);
+	else
+		*ret = job;
+	return r;
+}
+
+static int init_events(struct gemm_device *d, struct err *err)
+{
+	const struct accel_ops *ops = d->plan->ops;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < GEMM_IN_FLIGHT; i++) {
+		r = ops->event_new(d->plan->accel, d->index, &d->ring[i].from, err);
+		if (r == 0)
+			r = ops->event_new(d->plan->accel, d->index, &d->ring[i].to, err);
+	}
+	return r;
+}
+
+static void release_device(struct gemm_device *d)
+{
+	const struct accel_ops *ops = d->plan->ops;
+	size_t i;
+
+	ops->stream_free(d->stream);
+	for (i = 0; i < GEMM_IN_FLIGHT; i++) {
+		ops->event_free(d->ring[i].from);
+		ops->event_free(d->ring[i].to);
+	}
+	gemm_job_release(d, &d->job);
+}
+
+/* The same data for every device: seeded, and drawing the power of real work. */
+struct factors {
+	void *x, *y;
+	size_t x_size, y_size;
+};
+
+static int make_factors(const struct gemm_plan *plan, struct factors *ret, struct err *err)
+{
+	const struct accel_gemm_shape *s = &plan->shape;
+	size_t x_n = (size_t)s->m * s->k, y_n = (size_t)s->k * s->n;
+
+	ret->x_size = x_n * accel_dtype_size(s->dtype);
+	ret->y_size = y_n * accel_dtype_size(s->dtype);
+	ret->x = malloc(ret->x_size);
+	ret->y = malloc(ret->y_size);
+	if (!ret->x || !ret->y)
+		return err_set(err, ENOMEM, "no memory for factors of %zu and %zu bytes",
+			       ret->x_size, ret->y_size);
+	gemm_fill_random(s->dtype, x_n, plan->seed, ret->x);
+	gemm_fill_random(s->dtype, y_n, ~plan->seed, ret->y);
+	return 0;
+}
+
+static int set_up(struct gemm_device *d, const struct factors *f, struct err *err)
+{
+	const struct accel_ops *ops = d->plan->ops;
+	int r = ops->stream_new(d->plan->accel, d->index, &d->stream, err);
+
+	if (r == 0)
+		r = gemm_job_init(d, &d->plan->shape, &d->job, err);
+	if (r == 0)
+		r = init_events(d, err);
+	if (r == 0)
+		r = ops->upload(&d->job.x, 0, f->x, f->x_size, err);
+	if (r == 0)
+		r = ops->upload(&d->job.y, 0, f->y, f->y_size, err);
+	return r;
+}
+
+/* What no device here can do is refused before any is loaded. */
+static int check_fit(const struct gemm_device *d, struct err *err)
+{
+	const struct accel_gemm_shape *s = &d->plan->shape;
+	double bytes = (double)matrix_bytes(s->dtype, s->m, s->k) +
+		       (double)matrix_bytes(s->dtype, s->k, s->n) +
+		       (double)matrix_bytes(s->out, s->m, s->n);
+	struct accel_gemm *g = NULL;
+	int r;
+
+	if (bytes > memory_part * (double)d->info.memory_bytes)
+		return err_set(err, EINVAL,
+			       "--shape: %u,%u,%u takes %.0f MiB of each device, more than a "
+			       "quarter of its memory",
+			       s->m, s->n, s->k, bytes / (1 << 20));
+	r = d->plan->ops->gemm_new(d->plan->accel, d->index, s, &g, err);
+	if (r == -ENOTSUP)
+		return err_set(err, EINVAL, "--dtype: not %s on the %s engine",
+			       accel_dtype_names[s->dtype], d->plan->ops->name);
+	d->plan->ops->gemm_free(g);
+	return 0;
+}
+
+static int open_devices(struct gemm_run *run, struct err *err)
+{
+	unsigned i;
+	int r;
+
+	for (i = 0; i < run->n; i++) {
+		struct gemm_device *d = &run->devices[i];
+
+		d->plan = run->plan;
+		d->index = i;
+		r = run->plan->ops->device_info(run->plan->accel, i, &d->info, err);
+		if (r < 0)
+			return r;
+	}
+	return check_fit(&run->devices[0], err);
+}
+
+static int set_up_devices(struct gemm_run *run, struct err *err)
+{
+	struct factors f = { 0 };
+	int r = make_factors(run->plan, &f, err);
+	unsigned i;
+
+	for (i = 0; r == 0 && i < run->n; i++) {
+		struct gemm_device *d = &run->devices[i];
+		struct err why = ERR_INIT;
+		int failed = gemm_live(d) ? set_up(d, &f, &why) : 0;
+
+		if (failed < 0)
+			gemm_fail(d, failed, &why);
+	}
+	free(f.x);
+	free(f.y);
+	return r;
+}
+
+static void release_run(struct gemm_run *run)
+{
+	unsigned i;
+
+	for (i = 0; i < run->n; i++)
+		release_device(&run->devices[i]);
+	free(run->devices);
+}
+
+int gemm_run(struct gemm_plan *plan, struct err *err)
+{
+	CLEANUP(release_run)
+	struct gemm_run run = { .plan = plan };
+	unsigned n = MIN(plan->ops->n_devices(plan->accel), (unsigned)GEMM_DEVICES_MAX);
+	int r;
+
+	if (n == 0)
+		return err_set(err, ENODEV, "the %s engine has no device here", plan->ops->name);
+	run.devices = xcalloc(n, sizeof(*run.devices));
+	r = 0;
+	for (run.n = 0; run.n < n; run.n++)
+		run.devices[run.n].plan = plan;
+	r = open_devices(&run, err);
+	if (r < 0)
+		return r;
+	gemm_busy_look(&run);
+	r = set_up_devices(&run, err);
+	if (r == 0)
+		r = gemm_rate(&run);
+	if (r == 0)
+		r = gemm_check(&run);
+	return r < 0 && err && !err->code ? err_errno(err, -r, "cannot print samples") : r;
+}
+
+static json_t *params(const struct gemm_device *d)
+{
+	const struct gemm_plan *plan = d->plan;
+	CLEANUP(freep)
+	char *shape = xasprintf("%ux%ux%u", plan->shape.m, plan->shape.n, plan->shape.k);
+	json_t *p = json_pack("{s:s, s:s, s:s, s:s}", "engine", plan->ops->name, "dtype",
+			      accel_dtype_names[plan->shape.dtype], "shape", shape, "version",
+			      plan->ops->version(plan->accel));
+
+	if (d->job.gemm)
+		json_object_set_new(p, "algorithm",
+				    json_string(plan->ops->gemm_algorithm(d->job.gemm)));
+	plan->ops->device_params(plan->accel, d->index, p);
+	return p;
+}
+
+/* How a failure of a device reads as a sample. */
+static void set_failure(struct sample *s, const struct gemm_device *d)
+{
+	s->note = xstrdup(d->why);
+	switch (d->failed) {
+	case -ETIMEDOUT:
+		s->state = SAMPLE_TIMEOUT;
+		return;
+	case -ENODEV: /* it was there when the engine was opened */
+		s->ok = TRI_NO;
+		s->severity = SEVERITY_FATAL;
+		s->code = xstrdup("device-lost");
+		return;
+	case -EIO:
+		s->ok = TRI_NO;
+		s->severity = SEVERITY_WARN;
+		s->code = xstrdup("device-error");
+		return;
+	default:
+		s->state = SAMPLE_SET_UP;
+	}
+}
+
+struct sample gemm_sample(const struct gemm_device *d, const char *check)
+{
+	struct sample s = sample_init();
+
+	s.check = xstrdup(check);
+	s.subject = xstrdup(d->info.subject);
+	s.locality = xstrdup("self");
+	s.params = params(d);
+	if (d->failed) {
+		set_failure(&s, d);
+	} else if (!gemm_live(d)) {
+		s.state = SAMPLE_BUSY;
+		s.note = xstrdup(d->busy);
+	}
+	return s;
+}
+
+int gemm_emit(struct gemm_run *run, struct sample *s)
+{
+	int r = run->plan->sink.emit(run->plan->sink.context, s);
+
+	return r < 0 ? r : 0;
+}
