@@ -191,20 +191,34 @@ int file_append(int dir_fd, const char *path, const char *bytes, size_t len, str
 	return r < 0 ? err_errno(err, -r, "cannot append to %s", path) : 0;
 }
 
+static int make_dir(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (mkdir(path, 0755) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return err_errno(err, errno, "cannot make directory %s", path);
+	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+		return err_errno(err, ENOTDIR, "cannot make directory %s", path);
+	return 0;
+}
+
 int file_mkdirs(const char *path, struct err *err)
 {
 	CLEANUP(freep) char *copy = xstrdup(path);
 	char *at;
 
 	for (at = copy + 1; *at; at++) {
+		int r;
+
 		if (*at != '/')
 			continue;
 		*at = '\0';
-		if (mkdir(copy, 0755) < 0 && errno != EEXIST)
-			return err_errno(err, errno, "cannot make directory %s", copy);
+		r = make_dir(copy, err);
+		if (r < 0)
+			return r;
 		*at = '/';
 	}
-	if (mkdir(copy, 0755) < 0 && errno != EEXIST)
-		return err_errno(err, errno, "cannot make directory %s", copy);
-	return 0;
+	return make_dir(copy, err);
 }

@@ -28,11 +28,11 @@ PURE = ("lib/judge/", "controller/correlate.", "controller/pairing.", "controlle
         "controller/attribution/slowdown.", "controller/attribution/cause.")
 IMPURE_INCLUDES = re.compile(
     r"(unistd|fcntl|time|dirent|poll|signal|pthread|threads|spawn|dlfcn|syslog|sys/.*|netinet/.*"
-    r"|systemd/.*|lib/(file|log|lock|paths|state|host|http|term)|controller/(store|api|kube|lease))\.h")
+    r"|systemd/.*|lib/(file|log|lock|paths|state|host|http)|controller/(store|api|kube|lease))\.h")
 IMPURE_CALLS = re.compile(
     r"\b(f?open|fopen|freopen|popen|openat|read|write|printf|puts|putchar|getenv|secure_getenv|time"
-    r"|clock_(?:gettime|mono_us|real_us|left_us|left_ms)|gettimeofday|rand|random|srand|fork|abort_job"
-    r"|log_(?:line|error|warning|info|debug))\s*\(|\b(stdout|stderr|stdin)\b")
+    r"|clock_(?:gettime|mono_us|real_us|left_us|left_ms)|gettimeofday|rand|random|srand|fork"
+    r"|log_(?:line|error|warning|info|debug)|isatty|term_(?:wants_colour|width))\s*\(|\b(stdout|stderr|stdin)\b")
 GLOBAL = re.compile(r"^(?:static\s+)?(?!const\b|inline\b|extern\b|typedef\b|struct\s+\w+\s*[;{]|enum\b|union\b)"
                     r"(?!static\b|return\b|else\b)[A-Za-z_][\w \t\*]*?[\s\*](\w+)\s*(\[[^\]]*\]\s*)*(=|;)")
 
