@@ -72,7 +72,8 @@ bool expectation_from_history(const struct measure *m, const double *values, siz
 			      struct expectation *ret);
 
 /*
- * From the SKU file. A NAN floor is made from the family's slack. Far: 15 %
+ * From the SKU file. A NAN floor is made from the family's slack, a NAN
+ * expected value is the floor; false when both are NAN. Far: 15 %
  * beyond the floor, which is somebody's pass mark (probes.md 12), or any
  * count short.
  */

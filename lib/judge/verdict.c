@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/judge/missing.h"
 #include "lib/judge/peers.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/words.h"
@@ -196,11 +197,36 @@ static struct verdict_item item_of_problem(const struct report *report, const st
 	};
 }
 
+static struct verdict_item item_of_missing(const struct verdict_item *before)
+{
+	return (struct verdict_item){
+		.check = xstrdup(before->check),
+		.subject = xstrdup(before->subject),
+		.level = VERDICT_INCONCLUSIVE,
+		.value = NAN,
+		.unit = xstrdup(before->unit),
+		.expected = NAN,
+		.floor = NAN,
+		.source = SOURCE_SELF,
+		.sentence = words_missing(before),
+	};
+}
+
 static void add_item(struct verdict *v, const struct report *report, struct verdict_item item)
 {
 	item.profile = xstrdup(report->profile);
 	item.time = xstrdup(report->time);
 	v->items[v->n_items++] = item;
+}
+
+static void add_missing(struct verdict *v, const struct report *report, const struct verdict *before)
+{
+	CLEANUP(freep)
+	const struct verdict_item **gone = xcalloc(before->n_items + 1, sizeof(*gone));
+	size_t n = missing_find(report, before, gone), i;
+
+	for (i = 0; i < n; i++)
+		add_item(v, report, item_of_missing(gone[i]));
 }
 
 void verdict_judge(const struct report *report, const struct judge_inputs *inputs,
@@ -218,7 +244,8 @@ void verdict_judge(const struct report *report, const struct judge_inputs *input
 	size_t i;
 
 	peers_build(report, &peers);
-	v.items = xcalloc(report->n_samples + peers.n_groups + report->n_problems + 1,
+	v.items = xcalloc(report->n_samples + peers.n_groups + report->n_problems +
+				  (in->before ? in->before->n_items : 0) + 1,
 			  sizeof(*v.items));
 	for (i = 0; i < report->n_samples; i++)
 		add_item(&v, report, judge_sample(&report->samples[i], in, &peers.views[i], &peers));
@@ -230,6 +257,8 @@ void verdict_judge(const struct report *report, const struct judge_inputs *input
 		if (problem_counts(&report->problems[i], in))
 			add_item(&v, report, item_of_problem(report, &report->problems[i]));
 	}
+	if (in->before)
+		add_missing(&v, report, in->before);
 	verdict_conclude(&v);
 	*ret = v;
 }

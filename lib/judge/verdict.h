@@ -92,6 +92,12 @@ struct judge_inputs {
 	/* True when the SKU says that probe `probe` has something to measure here. */
 	bool (*expects)(void *context, const char *probe);
 	void *expects_context;
+	/*
+	 * The verdict of the last run of the same probes, or NULL. What it has
+	 * measured and the report has not is missing: inconclusive, never pass,
+	 * unless a problem says why the probe brought nothing (missing.h).
+	 */
+	const struct verdict *before;
 };
 
 /* Judge a report. Cannot fail. `inputs` may be NULL. */

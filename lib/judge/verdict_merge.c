@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/judge/missing.h"
 #include "lib/judge/verdict.h"
 #include "lib/xalloc.h"
-
-enum { CHECK_SIZE = 128 };
 
 /* One run, and its items in the order of (check, subject). */
 struct run {
@@ -63,41 +61,16 @@ static bool run_has_check(const struct run *run, const char *prefix)
 	return low < run->v->n_items && starts_with(run->sorted[low]->check, prefix);
 }
 
-/* "rnic_pair." for probe rnic-pair: what the names of a probe's checks begin with. */
-static void checks_of_probe(const char *probe, char ret_prefix[static CHECK_SIZE])
-{
-	static const struct {
-		const char *probe, *prefix;
-	} states[] = {
-		{ "host-state", "host." },
-		{ "rnic-state", "rnic." },
-		{ "gpu-state", "gpu." },
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(states); i++) {
-		if (streq(probe, states[i].probe)) {
-			(void)snprintf(ret_prefix, CHECK_SIZE, "%s", states[i].prefix);
-			return;
-		}
-	}
-	(void)snprintf(ret_prefix, CHECK_SIZE, "%.100s.", probe);
-	for (i = 0; ret_prefix[i]; i++) {
-		if (ret_prefix[i] == '-')
-			ret_prefix[i] = '_';
-	}
-}
-
 /* Has a newer run anything that stands in for this item? */
 static bool superseded_by(const struct run *newer, const struct verdict *own,
 			  const struct verdict_item *item)
 {
-	char prefix[CHECK_SIZE];
+	char prefix[PROBE_PREFIX_SIZE];
 
 	if (run_has(newer, item))
 		return true;
 	if (starts_with(item->check, "probe.")) {
-		checks_of_probe(item->check + strlen("probe."), prefix);
+		probe_prefix(item->check + strlen("probe."), prefix);
 		return run_has_check(newer, prefix);
 	}
 	return streq(item->subject, own->node) && run_has_check(newer, item->check);

@@ -15,6 +15,14 @@ enum {
 	NOTE_MAX = 400,	   /* bytes of a probe's own words */
 };
 
+/* Does a control character start at `at`? Those of C1 have two bytes, the first 0xc2. */
+static bool is_control(const char *at)
+{
+	unsigned char c = (unsigned char)at[0], next = (unsigned char)(c ? at[1] : 0);
+
+	return c < 0x20 || c == 0x7f || (c == 0xc2 && next < 0xa0);
+}
+
 /* At most `max` bytes of `text`, cut between UTF-8 characters, without control bytes. */
 static char *clean(const char *text, size_t max)
 {
@@ -27,10 +35,19 @@ static char *clean(const char *text, size_t max)
 	}
 	copy = xstrndup(text ? text : "", len);
 	for (i = 0; i < len; i++) {
-		if ((unsigned char)copy[i] < 0x20 || copy[i] == 0x7f)
-			copy[i] = ' ';
+		if (!is_control(copy + i))
+			continue;
+		if ((unsigned char)copy[i] == 0xc2 && i + 1 < len)
+			copy[i++] = ' ';
+		copy[i] = ' ';
 	}
 	return copy;
+}
+
+/* Counts in full: a host that lost one of 2048 GiB must not read "2.05e+12". */
+static void count_format(double value, char ret_text[static NUMBER_SIZE])
+{
+	(void)snprintf(ret_text, NUMBER_SIZE, "%.15g", value);
 }
 
 /* "71.2 of 79.1 GFLOP/s (90 %)": the unit once when both have the same. */
@@ -112,21 +129,40 @@ static char *told(const struct sample *s, double expected)
 	return xasprintf("%s %s %s in %s", subject, verb_of(s), value, check);
 }
 
-/* The file's expected value may be left out: then its floor is what is told. */
-static double told_expected(const struct expectation *e)
+static size_t count_low(const struct expectation *e, size_t n)
 {
-	return isnan(e->expected) ? e->floor : e->expected;
+	size_t n_low = 0, i;
+
+	for (i = 0; i < n; i++)
+		n_low += e[i].low;
+	return n_low;
+}
+
+/* "host counts 7 where the SKU file says 8 (inventory.gpus)" */
+static char *counted(const struct sample *s, const struct expectation *e)
+{
+	CLEANUP(freep) char *subject = clean(s->subject, SUBJECT_MAX);
+	CLEANUP(freep) char *check = clean(s->check, SUBJECT_MAX);
+	CLEANUP(freep) char *by = basis(e);
+	char value[NUMBER_SIZE], expected[NUMBER_SIZE];
+
+	count_format(s->value, value);
+	count_format(e->expected, expected);
+	return xasprintf("%s counts %s where %s say%s %s (%s)", subject, value, by,
+			 e->source == SOURCE_SKU ? "s" : "", expected, check);
 }
 
 char *words_low(const struct sample *s, const struct expectation *e, size_t n)
 {
 	const struct expectation *worst = expectations_worst(e, n);
 	const char *side = s->better == BETTER_LOWER ? "above" : "below";
-	CLEANUP(freep) char *fact = told(s, told_expected(worst));
+	CLEANUP(freep) char *fact = told(s, worst->expected);
 	CLEANUP(freep) char *against = bases(e, n, true);
 	CLEANUP(freep) char *for_it = bases(e, n, false);
 
-	if (strstr(against, " and "))
+	if (family_find(s->check, s->unit)->count)
+		return counted(s, worst);
+	if (count_low(e, n) >= 2)
 		return xasprintf("%s: %s what %s say", fact, side, against);
 	if (worst->far)
 		return xasprintf("%s: far %s %s", fact, side, against);
@@ -140,9 +176,11 @@ char *words_low(const struct sample *s, const struct expectation *e, size_t n)
 char *words_fine(const struct sample *s, const struct expectation *e, size_t n)
 {
 	const struct expectation *worst = expectations_worst(e, n);
-	CLEANUP(freep) char *fact = told(s, told_expected(worst));
+	CLEANUP(freep) char *fact = told(s, worst->expected);
 	CLEANUP(freep) char *by = basis(worst);
 
+	if (family_find(s->check, s->unit)->count)
+		return counted(s, worst);
 	return xasprintf("%s, by %s", fact, by);
 }
 
@@ -180,6 +218,12 @@ char *words_not_ok(const struct sample *s)
 	return xasprintf("%s is not good in %s: %s", subject, check, value);
 }
 
+/* "pid 4711 (stress)" and no more, rather than a sentence of its own. */
+static bool names_somebody(const char *note)
+{
+	return starts_with(note, "pid ") && note[strlen(note) - 1] == ')';
+}
+
 char *words_not_measured(const struct sample *s)
 {
 	static const char *const why[] = {
@@ -196,7 +240,7 @@ char *words_not_measured(const struct sample *s)
 	const char *join = "";
 
 	if (*note)
-		join = s->state == SAMPLE_BUSY && starts_with(note, "pid ") ? " with " : ": ";
+		join = s->state == SAMPLE_BUSY && names_somebody(note) ? " with " : ": ";
 	return xasprintf("%s %s%s%s (%s not measured)", subject, why[s->state], join, note, check);
 }
 
@@ -247,6 +291,14 @@ char *words_expected_device(const struct problem *p)
 	CLEANUP(freep) char *fact = words_problem(p);
 
 	return xasprintf("%s; the SKU file says there is something", fact);
+}
+
+char *words_missing(const struct verdict_item *before)
+{
+	CLEANUP(freep) char *subject = clean(before->subject, SUBJECT_MAX);
+	CLEANUP(freep) char *check = clean(before->check, SUBJECT_MAX);
+
+	return xasprintf("%s is missing from %s, where the run before had it", subject, check);
 }
 
 /* The probe of a check: what is before its first dot. */

@@ -17,6 +17,7 @@ struct peer_group;
 struct problem;
 struct sample;
 struct verdict;
+struct verdict_item;
 
 /*
  * "cpu:5 runs at 71.2 of 79.1 GFLOP/s (90 %) in gemm.rate: ..."; `e` are all
@@ -47,6 +48,9 @@ char *words_problem(const struct problem *p);
 
 /* A probe found nothing to measure where the SKU file expects something. */
 char *words_expected_device(const struct problem *p);
+
+/* What an earlier run had and this one has not. */
+char *words_missing(const struct verdict_item *before);
 
 /* The host in one sentence; the items are sorted and the level is set. */
 char *words_host(const struct verdict *v);

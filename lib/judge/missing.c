@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/judge/missing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/judge/reference.h"
+#include "lib/judge/verdict.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+void probe_prefix(const char *probe, char ret_prefix[static PROBE_PREFIX_SIZE])
+{
+	static const struct {
+		const char *probe, *prefix;
+	} states[] = {
+		{ "host-state", "host." },
+		{ "rnic-state", "rnic." },
+		{ "gpu-state", "gpu." },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		if (streq(probe, states[i].probe)) {
+			(void)snprintf(ret_prefix, PROBE_PREFIX_SIZE, "%s", states[i].prefix);
+			return;
+		}
+	}
+	(void)snprintf(ret_prefix, PROBE_PREFIX_SIZE, "%.100s.", probe);
+	for (i = 0; ret_prefix[i]; i++) {
+		if (ret_prefix[i] == '-')
+			ret_prefix[i] = '_';
+	}
+}
+
+bool probe_has_check(const char *probe, const char *check)
+{
+	char prefix[PROBE_PREFIX_SIZE];
+
+	probe_prefix(probe, prefix);
+	if (starts_with(check, prefix))
+		return true;
+	return streq(probe, "host-state") && starts_with(check, "inventory.");
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+	const struct sample *x = *(const struct sample *const *)a;
+	const struct sample *y = *(const struct sample *const *)b;
+	int r = strcmp(x->check, y->check);
+
+	return r ? r : strcmp(x->subject, y->subject);
+}
+
+static bool excused(const struct report *report, const char *check)
+{
+	size_t i;
+
+	for (i = 0; i < report->n_problems; i++) {
+		const struct problem *p = &report->problems[i];
+
+		if (p->code != PROBLEM_NOT_APPLICABLE && probe_has_check(p->probe, check))
+			return true;
+	}
+	return false;
+}
+
+/* A state or an event (a line in the kernel log) need not come again; a device must. */
+static bool about_a_device(const struct verdict *v, const struct verdict_item *item)
+{
+	const struct family *family = family_find(item->check, item->unit);
+
+	return (family->compared || family->count) && !starts_with(item->check, "probe.") &&
+	       !streq(item->subject, v->node);
+}
+
+static bool listed(const struct verdict_item *const *items, size_t n,
+		   const struct verdict_item *item)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (streq(items[i]->check, item->check) && streq(items[i]->subject, item->subject))
+			return true;
+	}
+	return false;
+}
+
+size_t missing_find(const struct report *report, const struct verdict *before,
+		    const struct verdict_item **ret_items)
+{
+	CLEANUP(freep)
+	const struct sample **sorted = xcalloc(report->n_samples + 1, sizeof(*sorted));
+	size_t n = 0, i;
+
+	for (i = 0; i < report->n_samples; i++)
+		sorted[i] = &report->samples[i];
+	qsort(sorted, report->n_samples, sizeof(*sorted), compare_samples);
+	for (i = 0; i < before->n_items; i++) {
+		const struct verdict_item *item = &before->items[i];
+		struct sample same = { .check = item->check, .subject = item->subject };
+		const struct sample *key = &same;
+
+		if (about_a_device(before, item) && !excused(report, item->check) &&
+		    !bsearch(&key, sorted, report->n_samples, sizeof(*sorted), compare_samples) &&
+		    !listed(ret_items, n, item))
+			ret_items[n++] = item;
+	}
+	return n;
+}

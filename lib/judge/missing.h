@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an earlier run of the same probes had and this one has not: a check
+ * that ran last time and is absent now is missing, never good. Pure.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "lib/macro.h"
+
+struct report;
+struct verdict;
+struct verdict_item;
+
+enum { PROBE_PREFIX_SIZE = 128 };
+
+/*
+ * What the names of a probe's checks begin with: "rnic_pair." for rnic-pair,
+ * "host." for host-state.
+ */
+void probe_prefix(const char *probe, char ret_prefix[static PROBE_PREFIX_SIZE]);
+
+/* Is the check one of that probe's? */
+bool probe_has_check(const char *probe, const char *check);
+
+/*
+ * The items of `before` whose (check, subject) the report has no sample of,
+ * each once, into `ret_items` (room for before->n_items); returns how many.
+ * Left out: findings about probes and about the host as a whole, states and
+ * events (host.*, rnic.*, gpu.*: they need not come again), and checks of a
+ * probe that a problem of the report speaks of. "Nothing to measure
+ * here" does not excuse: the device was there.
+ */
+size_t missing_find(const struct report *report, const struct verdict *before,
+		    const struct verdict_item **ret_items);
