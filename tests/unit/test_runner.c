@@ -469,11 +469,12 @@ static void a_probe_starts_with_no_signal_blocked_or_ignored(void)
 static void run_for_ever(void)
 {
 	CLEANUP(freep)
-	char *path = fixture_script("probes/ever",
-				    "setsid sh -c 'setsid sleep 1000 & exec sleep 1000' &\n"
-				    "trap '' TERM HUP INT\n"
-				    "echo x >\"$STARTED\"\n"
-				    "while :; do sleep 1000; done\n");
+	char *path = fixture_script(
+		"probes/ever",
+		"trap '' TERM HUP INT\n"
+		"[ \"$1\" = grandchild ] && echo x >\"$STARTED\" && exec sleep 1000\n"
+		"setsid sh -c 'setsid \"$0\" grandchild & sleep 1000' \"$0\" &\n"
+		"wait\n");
 	struct runner_probe probe = {
 		.name = "a", .path = path, .budget_us = LONG_US, .active = true
 	};
