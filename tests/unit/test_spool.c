@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agents/spool.h"
+#include "lib/err.h"
+#include "lib/judge/verdict.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+#include "tests/unit/test.h"
+
+/* A state directory of its own for each test. */
+static void fresh_state(const char *name)
+{
+	CLEANUP(freep) char *dir = xasprintf("%s/%s", test_dir(), name);
+
+	(void)setenv("ASSAY_STATE_DIR", dir, 1);
+}
+
+static char node[] = "n1", boot[] = "b1", when[] = "2026-11-21T00:00:00.000Z", quick[] = "quick";
+
+static int put(uint64_t seq, int level, struct err *err)
+{
+	struct report report = {
+		.node = node, .boot_id = boot, .seq = seq, .time = when, .profile = quick
+	};
+	struct verdict verdict = { .level = level };
+
+	return spool_put(&report, &verdict, err);
+}
+
+static size_t count(void)
+{
+	CLEANUP(freep) uint64_t *seqs = NULL;
+	size_t n = 0;
+
+	CHECK_EQ(spool_list(&seqs, &n, NULL), 0);
+	return n;
+}
+
+static void what_is_put_is_listed_read_and_done_in_order(void)
+{
+	CLEANUP(freep) uint64_t *seqs = NULL;
+	CLEANUP(freep) char *text = NULL;
+	struct err err = ERR_INIT;
+	size_t n, len;
+
+	fresh_state("order");
+	CHECK_EQ(put(10, VERDICT_PASS, &err), 0);
+	CHECK_EQ(put(9, VERDICT_FAIL, &err), 0);
+	CHECK_EQ(put(100, VERDICT_WARN, &err), 0);
+	CHECK_EQ(spool_list(&seqs, &n, &err), 0);
+	CHECK_EQ(n, 3);
+	CHECK(n == 3 && seqs[0] == 9 && seqs[1] == 10 && seqs[2] == 100);
+	CHECK_EQ(spool_read(10, &text, &len, &err), 0);
+	CHECK_HAS(text, "\"seq\":10");
+	CHECK_EQ(len, strlen(text));
+	CHECK_EQ(spool_done(10, &err), 0);
+	CHECK_EQ(spool_done(10, &err), 0);
+	CHECK_EQ(count(), 2);
+	CHECK_STR(err.msg, "");
+}
+
+static void a_report_without_a_number_is_refused(void)
+{
+	struct err err = ERR_INIT;
+
+	fresh_state("unnumbered");
+	CHECK_EQ(put(0, VERDICT_PASS, &err), -EINVAL);
+	CHECK_HAS(err.msg, "without a number");
+}
+
+static void a_torn_or_foreign_file_is_set_aside_not_lost(void)
+{
+	CLEANUP(freep) char *torn = NULL;
+	CLEANUP(freep) char *foreign = NULL;
+	CLEANUP(freep) char *aside = NULL;
+	CLEANUP(freep) char *text = NULL;
+	struct err err = ERR_INIT;
+	size_t len;
+
+	fresh_state("torn");
+	CHECK_EQ(put(1, VERDICT_PASS, &err), 0);
+	torn = test_file("torn/spool/7.json", "{\"v\":1,\"kind\":\"repo");
+	foreign = test_file("torn/spool/8.json", "{\"v\":1,\"kind\":\"report\",\"node\":\"n\","
+						 "\"boot_id\":\"b\",\"seq\":9,\"time\":\"t\","
+						 "\"profile\":\"quick\"}");
+	CHECK_EQ(count(), 3);
+	CHECK_EQ(spool_read(7, &text, &len, &err), -EINVAL);
+	CHECK_EQ(spool_read(8, &text, &len, &err), -EINVAL);
+	CHECK_HAS(err.msg, "holds report 9");
+	CHECK_EQ(count(), 1);
+	aside = xasprintf("%s/torn/spool/bad/7.json", test_dir());
+	CHECK_EQ(access(aside, R_OK), 0);
+	CHECK_EQ(spool_read(7, &text, &len, &err), -ENOENT);
+}
+
+/* What spool_put() leaves, without its look at the whole spool each time. */
+static void lay_down(uint64_t seq, bool failure)
+{
+	CLEANUP(freep) char *report = xasprintf("full/spool/%" PRIu64 ".json", seq);
+	CLEANUP(freep) char *keep = xasprintf("full/spool/%" PRIu64 ".keep", seq);
+
+	free(test_file(report, "{}"));
+	if (failure)
+		free(test_file(keep, ""));
+}
+
+static void when_full_passes_go_first_and_failures_last(void)
+{
+	CLEANUP(freep) uint64_t *seqs = NULL;
+	struct err err = ERR_INIT;
+	uint64_t seq;
+	size_t n, i, failures = 0;
+
+	fresh_state("full");
+	/* Every eighth is a failure, the oldest ones among them. */
+	for (seq = 1; seq <= SPOOL_FILES_MAX - 40; seq++)
+		lay_down(seq, seq % 8 == 1);
+	for (; seq <= SPOOL_FILES_MAX + 200; seq++)
+		CHECK_EQ(put(seq, seq % 8 == 1 ? VERDICT_FAIL : VERDICT_PASS, &err), 0);
+	CHECK_EQ(spool_list(&seqs, &n, &err), 0);
+	CHECK_EQ(n, SPOOL_FILES_MAX);
+	for (i = 0; i < n; i++)
+		failures += seqs[i] % 8 == 1;
+	CHECK_EQ(failures, (SPOOL_FILES_MAX + 200) / 8);
+	CHECK_EQ(seqs[0], 1);
+	CHECK_EQ(seqs[1], 9);
+	CHECK_EQ(seqs[n - 1], SPOOL_FILES_MAX + 200);
+}
+
+static void other_files_in_the_spool_are_left_alone(void)
+{
+	CLEANUP(freep) char *a = NULL;
+	CLEANUP(freep) char *b = NULL;
+	CLEANUP(freep) char *c = NULL;
+
+	fresh_state("others");
+	CHECK_EQ(put(3, VERDICT_PASS, NULL), 0);
+	a = test_file("others/spool/3.json.999.tmp", "x");
+	b = test_file("others/spool/-4.json", "x");
+	c = test_file("others/spool/03.json", "x");
+	CHECK_EQ(count(), 1);
+	CHECK_EQ(access(a, F_OK) + access(b, F_OK) + access(c, F_OK), 0);
+}
+
+static void a_directory_that_cannot_be_written_is_an_error_with_its_path(void)
+{
+	CLEANUP(freep) char *file = test_file("blocked", "a file where the directory should be");
+	struct err err = ERR_INIT;
+
+	(void)setenv("ASSAY_STATE_DIR", file, 1);
+	CHECK(put(1, VERDICT_PASS, &err) < 0);
+	CHECK_HAS(err.msg, "blocked");
+}
+
+static void two_writers_at_once_lose_nothing(void)
+{
+	int child, status = -1;
+
+	fresh_state("two");
+	child = fork();
+	if (child == 0) {
+		uint64_t seq;
+		int bad = 0;
+
+		for (seq = 1; seq <= 100; seq++)
+			bad += put(2 * seq, VERDICT_PASS, NULL) < 0;
+		_exit(bad != 0);
+	}
+	for (uint64_t seq = 1; seq <= 100; seq++)
+		CHECK_EQ(put(2 * seq + 1, VERDICT_FAIL, NULL), 0);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(count(), 200);
+}
+
+static const struct test tests[] = {
+	TEST(what_is_put_is_listed_read_and_done_in_order),
+	TEST(a_report_without_a_number_is_refused),
+	TEST(a_torn_or_foreign_file_is_set_aside_not_lost),
+	TEST(when_full_passes_go_first_and_failures_last),
+	TEST(other_files_in_the_spool_are_left_alone),
+	TEST(a_directory_that_cannot_be_written_is_an_error_with_its_path),
+	TEST(two_writers_at_once_lose_nothing),
+};
+
+int main(void)
+{
+	return TEST_MAIN("spool", tests);
+}
