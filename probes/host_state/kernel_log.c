@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/paths.h"
+#include "lib/xalloc.h"
+#include "probes/host_state/host_state.h"
+#include "probes/host_state/kernel_match.h"
+#include "probes/host_state/kernel_rules.h"
+#include "probes/host_state/kmsg.h"
+
+#define CHECK "host.kernel_log"
+
+enum {
+	RECORDS_MAX = 100000, /* new records looked at in one run; the rest is for the next */
+	KINDS_MAX = 256,      /* (pattern, code, device) told apart in one run */
+	DEADLINE_EVERY = 256, /* records between looks at the clock */
+	LINE_SHOWN = 240,     /* bytes of the first line in the note */
+};
+
+/* All lines of one (pattern, code, device). */
+struct kind {
+	struct kernel_match match;
+	uint64_t count;
+	char *first; /* the first of them */
+};
+
+struct scan {
+	struct host *h;
+	struct kmsg kmsg;
+	struct kind kinds[KINDS_MAX];
+	size_t n_kinds;
+	uint64_t next_sequence; /* of the first record not seen yet */
+	uint64_t n_new;		/* records looked at */
+	uint64_t n_lost;	/* overwritten before they were read */
+	uint64_t n_bad;		/* lines of warn or worse */
+	uint64_t n_untold;	/* lines past KINDS_MAX */
+	bool stopped;		/* at a limit: there may be more */
+};
+
+static struct kind *find_kind(struct scan *scan, const struct kernel_match *m)
+{
+	size_t i;
+
+	for (i = 0; i < scan->n_kinds; i++) {
+		const struct kernel_match *have = &scan->kinds[i].match;
+
+		if (have->pattern == m->pattern && streq(have->code, m->code) &&
+		    streq(have->subject, m->subject))
+			return &scan->kinds[i];
+	}
+	if (scan->n_kinds == KINDS_MAX)
+		return NULL;
+	scan->kinds[scan->n_kinds] = (struct kind){ .match = *m };
+	return &scan->kinds[scan->n_kinds++];
+}
+
+static void look_at(struct scan *scan, const char *text)
+{
+	struct kernel_match m;
+	struct kind *kind;
+
+	if (!kernel_match_line(scan->h->rules, text, &m))
+		return;
+	scan->n_bad += m.severity > FINDING_INFO;
+	kind = find_kind(scan, &m);
+	if (!kind) {
+		scan->n_untold++;
+		return;
+	}
+	if (kind->count++ == 0)
+		kind->first = xstrndup(text, LINE_SHOWN);
+}
+
+/*
+ * Only what the kernel itself wrote counts: user space may write the same
+ * words to /dev/kmsg, such as a journal that forwards the lines we print.
+ */
+static void take_record(struct scan *scan, const struct kmsg_record *record)
+{
+	if (record->sequence < scan->next_sequence)
+		return;
+	/* Before the first run of a boot nothing was there to lose. */
+	if (scan->next_sequence > 0)
+		scan->n_lost += record->sequence - scan->next_sequence;
+	scan->next_sequence = record->sequence + 1;
+	scan->n_new++;
+	if (record->facility == 0)
+		look_at(scan, record->text);
+}
+
+static bool at_limit(const struct scan *scan, uint64_t n)
+{
+	const struct probe *probe = scan->h->probe;
+
+	if (scan->n_new >= RECORDS_MAX)
+		return true;
+	return n % DEADLINE_EVERY == 0 && probe_left_us(probe) < probe->budget_us / 4;
+}
+
+static int scan_all(struct scan *scan)
+{
+	struct kmsg_record record;
+	uint64_t n;
+	int r = 0;
+
+	for (n = 1; !scan->stopped; n++) {
+		r = kmsg_next(&scan->kmsg, &record);
+		if (r <= 0)
+			return r;
+		take_record(scan, &record);
+		scan->stopped = at_limit(scan, n);
+	}
+	return 0;
+}
+
+/* The position of the last run, of this boot; 0 at the first. */
+static uint64_t last_position(const struct host *h)
+{
+	json_int_t next = json_integer_value(json_object_get(h->past, "kmsg_next"));
+
+	return h->same_boot && next > 0 ? (uint64_t)next : 0;
+}
+
+static char *log_path(void)
+{
+	const char *named = secure_getenv("ASSAY_KMSG");
+
+	return named && *named ? xstrdup(named) : xasprintf("%s/dev/kmsg", paths_sysroot());
+}
+
+/* The log cannot be read: nobody's fault that a device could answer for. */
+static int emit_unreadable(struct host *h, const char *path, int error)
+{
+	struct sample s = host_sample(CHECK, "host", NAN);
+	bool denied = error == EPERM || error == EACCES;
+
+	s.state = SAMPLE_SET_UP;
+	return host_emit(h, &s, FINDING_NOTE, "cannot read %s: %s%s", path, strerror(error),
+			 denied ? "; run as root or with CAP_SYSLOG" : "");
+}
+
+static int emit_kind(struct host *h, const struct kind *kind)
+{
+	const struct kernel_match *m = &kind->match;
+	const struct kernel_pattern *p = &h->rules->patterns[m->pattern];
+	struct sample s = host_sample(CHECK, m->subject, (double)kind->count);
+
+	s.code = xstrdup(m->code);
+	s.params = json_pack("{s:s}", "pattern", p->name);
+	if (m->xid)
+		return host_emit(h, &s, (enum finding)m->severity,
+				 "%s: %s (do: %s; NVIDIA: %s; Azure: %s). First of %" PRIu64 ": %s",
+				 p->note, m->xid->note, m->xid->action,
+				 m->xid->nvidia ? m->xid->nvidia : "-",
+				 m->xid->azure ? m->xid->azure : "-", kind->count, kind->first);
+	return host_emit(h, &s, (enum finding)m->severity, "%s. First of %" PRIu64 ": %s", p->note,
+			 kind->count, kind->first);
+}
+
+static int emit_lost(struct scan *scan)
+{
+	struct sample s = host_sample(CHECK, "host", (double)scan->n_lost);
+
+	s.code = xstrdup("overrun");
+	s.params = json_pack("{s:s}", "pattern", "overrun");
+	return host_emit(scan->h, &s, FINDING_NOTE,
+			 "%" PRIu64 " lines were overwritten before they were read: enlarge the "
+			 "log (log_buf_len=) or run this more often",
+			 scan->n_lost);
+}
+
+/* The whole log in one sample: good when no line was bad. */
+static int emit_summary(struct scan *scan)
+{
+	struct sample s = host_sample(CHECK, "host", (double)scan->n_bad);
+
+	s.n = scan->n_new;
+	s.params = json_pack("{s:s}", "pattern", "any");
+	return host_emit(scan->h, &s, scan->n_bad ? FINDING_NOTE : FINDING_GOOD,
+			 "%" PRIu64 " of %" PRIu64 " new lines tell of a fault%s%s", scan->n_bad,
+			 scan->n_new, scan->stopped ? "; the rest is read by the next run" : "",
+			 scan->n_untold ? "; too many kinds to name them all" : "");
+}
+
+static int emit_scan(struct scan *scan)
+{
+	size_t i;
+	int r = emit_summary(scan);
+
+	if (r == 0 && scan->n_lost)
+		r = emit_lost(scan);
+	for (i = 0; i < scan->n_kinds && r == 0; i++)
+		r = emit_kind(scan->h, &scan->kinds[i]);
+	return r;
+}
+
+static void scan_free(struct scan *scan)
+{
+	size_t i;
+
+	for (i = 0; i < scan->n_kinds; i++)
+		free(scan->kinds[i].first);
+	free(scan);
+}
+DEFINE_CLEANUP(struct scan *, scan_free, scan_freep);
+
+int host_kernel_log(struct host *h, struct err *err UNUSED)
+{
+	CLEANUP(scan_freep) struct scan *scan = xcalloc(1, sizeof(*scan));
+	CLEANUP(freep) char *path = log_path();
+	CLEANUP(closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	int r = fd < 0 ? -errno : 0;
+
+	scan->h = h;
+	scan->next_sequence = last_position(h);
+	kmsg_init(&scan->kmsg, &fd);
+	if (r == 0)
+		r = scan_all(scan);
+	/* Kept even when the log broke off: what was not read is for the next run. */
+	(void)json_object_set_new(h->next, "kmsg_next",
+				  json_integer((json_int_t)scan->next_sequence));
+	return r < 0 && scan->n_new == 0 ? emit_unreadable(h, path, -r) : emit_scan(scan);
+}

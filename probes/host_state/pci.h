@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The PCI functions of this host as sysfs shows them: class, link, and the
+ * bridge above, which is the previous component of the real path
+ * (reference/probes.md 2.2). A VM may hide the bridges: then there is none.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/macro.h"
+
+enum {
+	PCI_DEVICES_MAX = 4096,
+	PCI_CONFIG_MAX = 4096, /* bytes of extended configuration space */
+	PCI_ADDRESS_SIZE = 20,
+	PCI_NO_PARENT = -1,
+	PCI_VENDOR_AMD = 0x1002,
+	PCI_VENDOR_NVIDIA = 0x10de,
+};
+
+struct pci_device {
+	char address[PCI_ADDRESS_SIZE]; /* "0000:1b:00.0" */
+	char above[PCI_ADDRESS_SIZE];	/* of the bridge above, or "" */
+	unsigned class_code;		/* base class and sub-class, as 0x0302 */
+	unsigned vendor, device;
+	bool is_virtual; /* an SR-IOV virtual function */
+	int parent;	 /* index of the bridge above, or PCI_NO_PARENT */
+	unsigned depth;	 /* bridges above it */
+	/* 0 when not known or no link */
+	double gts, max_gts; /* GT/s of one lane, now and at most */
+	unsigned width, max_width;
+};
+
+struct pci_tree {
+	struct pci_device *devices; /* owned; in the order of their addresses */
+	size_t n;
+	bool readable; /* the directory of devices was there */
+};
+
+void pci_read(struct pci_tree *ret_tree);
+void pci_release(struct pci_tree *tree);
+
+bool pci_is_gpu(const struct pci_device *d);	/* of NVIDIA or AMD */
+bool pci_is_nic(const struct pci_device *d);	/* Ethernet or InfiniBand, physical function */
+bool pci_is_bridge(const struct pci_device *d); /* PCI to PCI */
+
+/* The first 4 KiB of configuration space, fewer when not root. 0 when none. */
+size_t pci_config(const struct pci_device *d, unsigned char ret_config[static PCI_CONFIG_MAX]);
+
+/* --- configuration space, pure; `len` bytes of `config` are there --- */
+
+/* Offset of the extended capability `id`, or 0. */
+size_t pci_extended_capability(const unsigned char *config, size_t len, unsigned id);
+
+/* Kind of PCIe port from the PCI Express capability (PCI_PORT_...), or -1. */
+int pci_port_kind(const unsigned char *config, size_t len);
+enum { PCI_PORT_ENDPOINT = 0, PCI_PORT_ROOT = 4, PCI_PORT_UPSTREAM = 5, PCI_PORT_DOWNSTREAM = 6 };
+
+/*
+ * The ACS control word (extended capability 0x000d, PCIe base specification
+ * 7.7.11), or -1 when there is none or `config` is too short to tell.
+ */
+int pci_acs_control(const unsigned char *config, size_t len);
+enum { PCI_ACS_REQUEST_REDIRECT = 1 << 2, PCI_ACS_COMPLETION_REDIRECT = 1 << 3 };
+
+/* Read "16.0 GT/s PCIe"; 0 when it is not such a speed. */
+double pci_parse_speed(const char *text);
+
+/*
+ * Find the first PCI address in `text` ("0000:1b:00.0", "00000000:1B:00.0",
+ * "PCI:0000:1b:00") and write it as sysfs does, function 0 when none is given.
+ */
+bool pci_find_address(const char *text, char ret_address[static PCI_ADDRESS_SIZE]);
