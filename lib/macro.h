@@ -17,8 +17,11 @@
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define UNUSED __attribute__((unused))
 
-/* Call `fn(&variable)` when the variable leaves its scope. */
-#define CLEANUP(fn) __attribute__((cleanup(fn)))
+/*
+ * Call `fn(&variable)` when the variable leaves its scope. That may be all it
+ * is for, as with a lock: hence `unused`, which clang asks for.
+ */
+#define CLEANUP(fn) __attribute__((cleanup(fn), unused))
 
 /* Give the pointer away: evaluates to it and leaves NULL behind. */
 #define TAKE(ptr)                              \
