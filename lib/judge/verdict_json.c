@@ -13,7 +13,7 @@ static const struct jfield item_fields[] = {
 	{ "subject", J_STRING, AT(subject), J_REQUIRED },
 	{ "verdict", J_ENUM, AT(level), J_REQUIRED, .names = verdict_level_names },
 	{ "value", J_REAL, AT(value), J_NULL },
-	{ "unit", J_STRING, AT(unit), 0 },
+	{ "unit", J_STRING, AT(unit), J_NULL },
 	{ "expected", J_REAL, AT(expected), J_NULL },
 	{ "floor", J_REAL, AT(floor), J_NULL },
 	{ "source", J_ENUM, AT(source), 0, .names = verdict_source_names },

@@ -3,6 +3,7 @@
 
 ASSAY_BUILD names the build directory (default: build/ beside the sources).
 """
+import json
 import os
 import subprocess
 import time
@@ -74,3 +75,49 @@ def wait_until():
             time.sleep(0.02)
 
     return wait
+
+
+@pytest.fixture
+def script(tmp_path):
+    """script("name", "shell text") writes an executable and returns its path: a probe that does what a test wants."""
+
+    def write(name, text):
+        path = tmp_path / name
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return path
+
+    return write
+
+
+def sample(check="test.rate", subject="cpu:0", value=1.0, **more):
+    """One sample line; a value of None needs state=... other than measured."""
+    line = {"v": 1, "check": check, "subject": subject, "value": value, "unit": "B/s", "better": "higher",
+            "ok": None, "state": "measured", **more}
+    return json.dumps(line)
+
+
+@pytest.fixture
+def says(script):
+    """says("name", sample(...), ...) is a scripted probe that prints these lines."""
+
+    def write(name, *lines, end=""):
+        return script(name, "cat <<'EOF'\n%s\nEOF\n%s\n" % ("\n".join(lines), end))
+
+    return write
+
+
+@pytest.fixture
+def profiles(tmp_path):
+    """profiles(quick=[{...probe...}], ...) writes a profiles file; probes get a budget of 5 s unless they have one."""
+
+    def write(budget="60s", **by_name):
+        value = {"v": 1, "profiles": {}}
+        for name, probes in by_name.items():
+            probes = [{"budget": "5s", "active": True, **p, "exec": str(p["exec"])} for p in probes]
+            value["profiles"][name] = {"budget": budget, "probes": probes}
+        path = tmp_path / "profiles.yaml"
+        path.write_text(json.dumps(value))
+        return path
+
+    return write

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* assay list: the probes of this suite, what each checks, and whether it can run here. */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agents/commands.h"
+#include "agents/describe.h"
+#include "agents/show_run.h"
+#include "agents/suite.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/kv.h"
+#include "lib/paths.h"
+#include "lib/report.h"
+#include "lib/state.h"
+#include "lib/table.h"
+#include "lib/term.h"
+#include "lib/xalloc.h"
+
+/* A description is printed at once; a probe that thinks longer is broken. */
+#define DESCRIBE_TIMEOUT_US (5 * USEC_PER_SEC)
+
+enum { STATUS_USAGE = 2, OPT_SENSITIVITY = 0x100 };
+
+struct list_options {
+	enum output output;
+	struct err err;
+};
+
+static const struct argp_option option_table[] = {
+	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
+	{ "sensitivity", OPT_SENSITIVITY, NULL, 0, "The smallest loss each check can see here", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct list_options *o = state->input;
+
+	switch (key) {
+	case 'o':
+		if (output_parse(arg, &o->output) < 0)
+			return -err_set(&o->err, EINVAL, "-o: '%.40s' is none of table, json, kv",
+					arg);
+		return 0;
+	case OPT_SENSITIVITY:
+		return -err_set(&o->err, EINVAL, "--sensitivity: not built yet");
+	case ARGP_KEY_ARG:
+		return -err_set(&o->err, EINVAL, "'%.80s': takes no arguments; see --help", arg);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* Why the last run that asked this probe found nothing to measure, or NULL. Borrowed. */
+static const char *not_applicable(json_t *run, const char *probe)
+{
+	json_t *problems = json_object_get(json_object_get(run, "report"), "problems");
+	json_t *problem;
+	size_t i;
+
+	json_array_foreach(problems, i, problem)
+	{
+		const char *name = json_string_value(json_object_get(problem, "probe"));
+		const char *code = json_string_value(json_object_get(problem, "code"));
+
+		if (streq(name, probe) && streq(code, problem_code_names[PROBLEM_NOT_APPLICABLE]))
+			return json_string_value(json_object_get(problem, "detail"));
+	}
+	return NULL;
+}
+
+/* The same from the last runs of the usual profiles. New memory or NULL. */
+static char *seen_not_applicable(const char *probe)
+{
+	static const char *const names[] = { "last/quick.json", "last/full.json",
+					     "last/passive.json", "last/probes.json" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		CLEANUP(json_freep) json_t *run = NULL;
+		const char *why = NULL;
+
+		if (state_load(names[i], &run, NULL) == 0)
+			why = not_applicable(run, probe);
+		if (why)
+			return xstrdup(why);
+	}
+	return NULL;
+}
+
+static json_t *encode_checks(const struct describe *d)
+{
+	json_t *checks = json_array();
+	size_t i;
+
+	for (i = 0; i < d->n_checks; i++) {
+		const struct describe_check *c = &d->checks[i];
+
+		json_array_append_new(checks, json_pack("{s:s, s:s?, s:s?, s:s?}", "check",
+							c->check, "unit", c->unit, "better",
+							c->better, "finds", c->finds));
+	}
+	return checks;
+}
+
+/* One probe as {probe, here, reason?, ...what it says of itself}. */
+static json_t *ask(const char *name)
+{
+	CLEANUP(freep) char *path = suite_path(name);
+	CLEANUP(freep) char *why = NULL;
+	CLEANUP(describe_release) struct describe d = { 0 };
+	struct err err = ERR_INIT;
+
+	if (!suite_can_start(path))
+		return json_pack("{s:s, s:b, s:s}", "probe", name, "here", 0, "reason",
+				 "not built here");
+	if (describe_ask(path, DESCRIBE_TIMEOUT_US, &d, &err) < 0)
+		return json_pack("{s:s, s:b, s:s}", "probe", name, "here", 0, "reason", err.msg);
+	why = seen_not_applicable(name);
+	return json_pack("{s:s, s:b, s:s*, s:b, s:s?, s:s?, s:o}", "probe", name, "here",
+			 why == NULL, "reason", why, "active", d.active, "budget", d.budget,
+			 "summary", d.summary, "checks", encode_checks(&d));
+}
+
+enum { COL_PROBE, COL_KIND, COL_HERE, COL_CHECK, COL_UNIT, COL_FINDS, N_COLS };
+
+static const struct table_column columns[N_COLS] = {
+	[COL_PROBE] = { "PROBE" },
+	[COL_KIND] = { "KIND" },
+	[COL_HERE] = { "HERE" },
+	[COL_CHECK] = { "CHECK", .min = 12 },
+	[COL_UNIT] = { "UNIT", .leave = 1 },
+	[COL_FINDS] = { "FINDS", .min = 24, .wrap = true },
+};
+
+static char *copy_of(const json_t *object, const char *key)
+{
+	return xstrdup(json_string_value(json_object_get(object, key)));
+}
+
+static void add_first_cells(struct table_row *row, const json_t *probe)
+{
+	const json_t *active = json_object_get(probe, "active");
+	bool here = json_is_true(json_object_get(probe, "here"));
+
+	row->cells[COL_PROBE] = copy_of(probe, "probe");
+	row->cells[COL_KIND] = xstrdup(!active ? "-" : json_is_true(active) ? "active" : "passive");
+	row->cells[COL_HERE] = xstrdup(here ? "yes" : "no");
+	row->paint = here ? PAINT_BOLD : PAINT_DIM;
+}
+
+static void add_rows(struct table *t, const json_t *probe)
+{
+	const json_t *checks = json_object_get(probe, "checks");
+	struct table_row *row = table_add(t);
+	size_t n = json_array_size(checks), i;
+
+	add_first_cells(row, probe);
+	if (n == 0 || json_object_get(probe, "reason"))
+		row->cells[COL_FINDS] = copy_of(probe, "reason");
+	for (i = 0; i < n; i++) {
+		const json_t *check = json_array_get(checks, i);
+
+		if (i || row->cells[COL_FINDS])
+			row = table_add(t);
+		row->cells[COL_CHECK] = copy_of(check, "check");
+		row->cells[COL_UNIT] = copy_of(check, "unit");
+		row->cells[COL_FINDS] = copy_of(check, "finds");
+	}
+}
+
+static void show(json_t *probes)
+{
+	CLEANUP(table_release)
+	struct table t = { .columns = columns, .n_columns = ARRAY_SIZE(columns) };
+	json_t *probe;
+	size_t i;
+
+	json_array_foreach(probes, i, probe) add_rows(&t, probe);
+	table_print(&t, stdout, term_wants_colour(stdout), show_width(stdout));
+}
+
+int cmd_list(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = option_table,
+		.parser = parse,
+		.doc = "The probes of this suite, what each checks, and whether it can run here.",
+	};
+	struct list_options o = { .output = OUTPUT_TABLE, .err = ERR_INIT };
+	CLEANUP(json_freep) json_t *value = NULL;
+	CLEANUP(freep) char *text = NULL;
+	json_t *probes = json_array();
+	size_t i;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0) {
+		(void)fprintf(stderr, "%s\n", o.err.msg);
+		json_decref(probes);
+		return STATUS_USAGE;
+	}
+	for (i = 0; suite_probes[i]; i++)
+		json_array_append_new(probes, ask(suite_probes[i]));
+	value = json_pack("{s:i, s:s, s:o}", "v", 1, "kind", "list", "probes", probes);
+	if (o.output == OUTPUT_TABLE) {
+		show(probes);
+	} else if (o.output == OUTPUT_KV) {
+		kv_print(value, stdout);
+	} else {
+		text = isatty(STDOUT_FILENO) ? json_pretty(value) : json_line(value);
+		(void)puts(text);
+	}
+	return 0;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * assay run: options and files -> plan -> report (the probes) -> verdict ->
+ * state and what is shown. Nothing is changed before everything that people
+ * wrote has been read and found good.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agents/commands.h"
+#include "agents/live.h"
+#include "agents/plan.h"
+#include "agents/profiles.h"
+#include "agents/references.h"
+#include "agents/run_options.h"
+#include "agents/run_report.h"
+#include "agents/runner.h"
+#include "agents/show_run.h"
+#include "agents/stop.h"
+#include "agents/verdict_file.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/judge/verdict.h"
+#include "lib/kv.h"
+#include "lib/log.h"
+#include "lib/paths.h"
+#include "lib/report.h"
+#include "lib/state.h"
+#include "lib/xalloc.h"
+
+static const char default_profile[] = "quick";
+
+struct run {
+	struct run_options options;
+	struct profiles profiles;
+	struct references references;
+	struct plan plan;
+	struct report report;
+	struct verdict verdict;
+};
+
+static void run_release(struct run *run)
+{
+	verdict_release(&run->verdict);
+	report_release(&run->report);
+	plan_release(&run->plan);
+	references_release(&run->references);
+	profiles_release(&run->profiles);
+}
+
+static int read_profiles(struct run *run, struct err *err)
+{
+	CLEANUP(freep) char *dir = paths_policy();
+	CLEANUP(freep) char *installed = xasprintf("%s/profiles.yaml", dir);
+	const char *given = run->options.profiles;
+
+	return profiles_read(given ? given : installed, &run->profiles, err);
+}
+
+static int make_plan(struct run *run, struct err *err)
+{
+	const struct run_options *o = &run->options;
+	const char *profile = o->profile ? o->profile : default_profile;
+	int r;
+
+	if (o->n_probes)
+		r = plan_probes(&run->profiles, o->profile, o->probes, o->n_probes, &run->plan, err);
+	else
+		r = plan_profile(&run->profiles, profile, &run->plan, err);
+	if (r == 0 && o->budget_us)
+		plan_fit(&run->plan, o->budget_us);
+	return r;
+}
+
+/* $CONF/disabled stops everything, until somebody removes it. */
+static bool is_disabled(void)
+{
+	CLEANUP(freep) char *dir = paths_conf();
+	CLEANUP(freep) char *path = xasprintf("%s/disabled", dir);
+
+	if (access(path, F_OK) < 0)
+		return false;
+	log_warning("nothing is run while %s exists", path);
+	return true;
+}
+
+/* Everything that can be wrong before anything is done. */
+static int prepare(struct run *run, struct err *err)
+{
+	int r = references_read(run->options.policy, run->options.sku, &run->references, err);
+
+	if (r == 0)
+		r = read_profiles(run, err);
+	if (r == 0)
+		r = make_plan(run, err);
+	return r;
+}
+
+/* The runner tells us often: the place to notice that somebody wants us to end. */
+static void on_progress(void *context, const struct runner_progress *p)
+{
+	struct live *live = context;
+
+	if (stop_signal()) {
+		live_end(live);
+		log_warning("ended by a signal; this run is not kept");
+		stop_die();
+	}
+	live_progress(live, p);
+}
+
+static int run_probes(struct run *run, struct err *err)
+{
+	CLEANUP(freep) char *run_dir = paths_run();
+	const uint64_t start_us = clock_mono_us();
+	struct live live;
+	struct runner_options options = {
+		.run_dir = run_dir,
+		.deadline_us = start_us + run->plan.budget_us + run->options.wait_us,
+		.lock_wait_us = run->options.wait_us,
+		.run_busy = run->options.run_busy,
+		.stop_fd = -1,
+		.progress = on_progress,
+		.progress_context = &live,
+	};
+	int r;
+
+	stop_init();
+	live_init(&live, stderr);
+	run_report_start(&run->report, run->plan.profile);
+	if (run->references.has_sku)
+		run->report.sku = xstrdup(run->references.sku.name);
+	r = runner_run(run->plan.probes, run->plan.n, &options, &run->report, err);
+	live_end(&live);
+	plan_report_absent(&run->plan, &run->report);
+	run->report.duration_s = (double)(clock_mono_us() - start_us) / (double)USEC_PER_SEC;
+	return r;
+}
+
+/* What is wrong with the state directory is said in one line, and the run goes on. */
+static void keep(const struct run *run)
+{
+	struct err err = ERR_INIT;
+
+	if (run->report.seq == 0)
+		return; /* said already */
+	if (verdict_file_keep(&run->report, &run->verdict, run->plan.active, &err) < 0)
+		log_warning("%s; this run is not kept", err.msg);
+}
+
+static void judge(struct run *run)
+{
+	const struct judge_inputs inputs = references_inputs(&run->references);
+	struct err err = ERR_INIT;
+
+	if (state_next_seq(&run->report.seq, &err) < 0)
+		log_warning("%s; this run is not kept", err.msg);
+	run_report_fit(&run->report);
+	verdict_judge(&run->report, &inputs, &run->verdict);
+}
+
+static void print_value(const struct run *run)
+{
+	CLEANUP(json_freep) json_t *value = run_encode(&run->report, &run->verdict);
+	CLEANUP(freep) char *text = NULL;
+
+	if (run->options.output == OUTPUT_KV) {
+		kv_print(value, stdout);
+		return;
+	}
+	text = isatty(STDOUT_FILENO) ? json_pretty(value) : json_line(value);
+	(void)puts(text);
+}
+
+/* 0, or a negative errno when the result could not be written whole. */
+static int show(const struct run *run)
+{
+	const enum exit_style style = run->options.style;
+
+	/* NHC takes silence for health. */
+	if (style == EXIT_NHC && run->verdict.level != VERDICT_FAIL)
+		return 0;
+	if (run->options.output != OUTPUT_TABLE)
+		print_value(run);
+	else if (style != EXIT_ASSAY && !run->options.output_given)
+		show_line(&run->verdict, style, stdout);
+	else
+		show_run(&run->report, &run->verdict, stdout, term_wants_colour(stdout),
+			 show_width(stdout));
+	return fflush(stdout) == EOF ? -errno : 0;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	CLEANUP(run_release) struct run run = { 0 };
+	struct err err = ERR_INIT;
+	int r = run_options_parse(argc, argv, &run.options, &err);
+
+	if (r == 0)
+		r = prepare(&run, &err);
+	if (r < 0) {
+		/* Unadorned: it begins with the file or the option at fault. */
+		(void)fprintf(stderr, "%s\n", err.msg);
+		return exit_status_set_up(exit_style_peek(argc, argv));
+	}
+	if (is_disabled())
+		return exit_status_of(run.options.style, VERDICT_INCONCLUSIVE);
+	r = run_probes(&run, &err);
+	if (r == 0) {
+		judge(&run);
+		keep(&run);
+		r = show(&run);
+	}
+	if (r < 0) {
+		log_error("%s", err.msg[0] ? err.msg : "cannot write the result");
+		return exit_status_set_up(run.options.style);
+	}
+	return exit_status_of(run.options.style, (enum verdict_level)run.verdict.level);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agents/run_report.h"
+
+#include <stdlib.h>
+
+#include "lib/clock.h"
+#include "lib/host.h"
+#include "lib/report.h"
+#include "lib/topology.h"
+#include "lib/xalloc.h"
+
+/* Its digest, or NULL when this build or this host cannot tell. New memory. */
+static char *topology_digest(void)
+{
+	CLEANUP(topology_release) struct topology t = { 0 };
+
+	return topology_load(&t, NULL) < 0 ? NULL : xstrdup(t.digest);
+}
+
+void run_report_start(struct report *report, const char *profile)
+{
+	char stamp[CLOCK_STAMP_SIZE];
+
+	clock_stamp(clock_real_us(), stamp);
+	*report = (struct report){
+		.node = host_name(),
+		.boot_id = host_boot_id(),
+		.time = xstrdup(stamp),
+		.profile = xstrdup(profile),
+		.agent = xstrdup(PACKAGE_VERSION),
+		.topology = topology_digest(),
+		.env = host_env(),
+	};
+}
+
+static size_t encoded_size(const struct report *report)
+{
+	CLEANUP(json_freep) json_t *value = report_encode(report);
+	CLEANUP(freep) char *text = json_line(value);
+
+	return strlen(text);
+}
+
+static void drop_windows(struct report *report)
+{
+	size_t i;
+
+	for (i = 0; i < report->n_samples; i++) {
+		free(report->samples[i].w.v);
+		report->samples[i].w = (struct jreals){ 0 };
+	}
+}
+
+void run_report_fit(struct report *report)
+{
+	size_t had = report->n_samples;
+	struct problem p = { .code = PROBLEM_TOO_MUCH };
+
+	if (encoded_size(report) <= REPORT_MAX)
+		return;
+	drop_windows(report);
+	/* Room for the problem itself, and halves so that this ends soon. */
+	while (report->n_samples && encoded_size(report) > REPORT_MAX - PROBLEM_TEXT_MAX) {
+		size_t keep = report->n_samples / 2;
+
+		while (report->n_samples > keep)
+			sample_release(&report->samples[--report->n_samples]);
+	}
+	if (report->n_samples == had)
+		return;
+	p.probe = xstrdup("assay");
+	p.detail = xasprintf("a report holds %d bytes: %zu of %zu samples are left out", REPORT_MAX,
+			     had - report->n_samples, had);
+	report_add_problem(report, &p);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a report says besides samples: who, when, on which software. */
+#pragma once
+
+#include "lib/macro.h"
+
+struct report;
+
+/* Start the report of a run of `profile`: node, boot, time, agent, topology, environment. */
+void run_report_start(struct report *report, const char *profile);
+
+/*
+ * Make the encoded report fit REPORT_MAX: sub-window values go first, then the
+ * last samples, which a problem too-much then tells.
+ */
+void run_report_fit(struct report *report);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agents/verdict_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/json.h"
+#include "lib/lock.h"
+#include "lib/paths.h"
+#include "lib/report.h"
+#include "lib/state.h"
+#include "lib/xalloc.h"
+
+#define VERDICT_LOCK_WAIT_US (5 * USEC_PER_SEC)
+
+static const char verdict_name[] = "verdict.json";
+
+/* The verdicts of last/. */
+struct runs {
+	struct verdict verdicts[VERDICT_FILE_RUNS_MAX];
+	bool active[VERDICT_FILE_RUNS_MAX];
+	size_t n;
+};
+
+static void runs_freep(struct runs **runs)
+{
+	size_t i;
+
+	for (i = 0; i < (*runs)->n; i++)
+		verdict_release(&(*runs)->verdicts[i]);
+	free(*runs);
+}
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		(void)closedir(*dir);
+}
+
+json_t *run_encode(const struct report *report, const struct verdict *verdict)
+{
+	return json_pack("{s:i, s:s, s:o, s:o}", "v", 1, "kind", "run", "report",
+			 report_encode(report), "verdict", verdict_encode(verdict));
+}
+
+static int save_last(const struct report *report, const struct verdict *verdict, bool active,
+		     struct err *err)
+{
+	CLEANUP(json_freep) json_t *run = run_encode(report, verdict);
+	CLEANUP(freep) char *name = xasprintf("last/%s.json", report->profile);
+
+	json_object_set_new(run, "active", json_boolean(active));
+	return state_save(name, run, err);
+}
+
+int verdict_file_read(struct verdict *ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	struct jval root;
+	int r = state_load(verdict_name, &value, err);
+
+	if (r < 0)
+		return r;
+	root = jval_root(value, verdict_name);
+	return verdict_decode(&root, ret, err);
+}
+
+static void load_run(const char *file, const char *node, struct runs *runs)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	CLEANUP(freep) char *name = xasprintf("last/%s", file);
+	struct verdict *v = &runs->verdicts[runs->n];
+	struct jval root, verdict;
+
+	if (runs->n == VERDICT_FILE_RUNS_MAX || state_load(name, &value, NULL) < 0)
+		return;
+	root = jval_root(value, name);
+	verdict = jval_get(&root, "verdict");
+	if (verdict_decode(&verdict, v, NULL) < 0)
+		return;
+	if (!streq(v->node, node)) {
+		verdict_release(v);
+		return;
+	}
+	runs->active[runs->n++] = json_is_true(json_object_get(value, "active"));
+}
+
+/* True for "quick.json", false for a temporary that a crash left. */
+static bool is_run_file(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 5 && name[0] != '.' && strcmp(name + len - 5, ".json") == 0;
+}
+
+static int load_runs(const char *node, struct runs *runs, struct err *err)
+{
+	CLEANUP(freep) char *state = paths_state();
+	CLEANUP(freep) char *path = xasprintf("%s/last", state);
+	CLEANUP(closedirp) DIR *dir = opendir(path);
+	const struct dirent *entry;
+
+	if (!dir)
+		return err_errno(err, errno, "cannot read %s", path);
+	while ((entry = readdir(dir))) {
+		if (is_run_file(entry->d_name))
+			load_run(entry->d_name, node, runs);
+	}
+	return 0;
+}
+
+/* The lock that stands for the right to replace verdict.json. */
+static int take_lock(int *ret_fd, struct err *err)
+{
+	CLEANUP(freep) char *dir = paths_state();
+	CLEANUP(freep) char *path = xasprintf("%s/verdict.lock", dir);
+	int r = file_mkdirs(dir, err);
+
+	return r < 0 ? r : lock_take(path, clock_mono_us() + VERDICT_LOCK_WAIT_US, ret_fd, err);
+}
+
+static int save_verdict(const struct verdict *v, struct err *err)
+{
+	CLEANUP(json_freep) json_t *value = verdict_encode(v);
+
+	return state_save(verdict_name, value, err);
+}
+
+int verdict_file_keep(const struct report *report, const struct verdict *verdict, bool active,
+		      struct err *err)
+{
+	CLEANUP(closep) int lock = -1;
+	CLEANUP(runs_freep) struct runs *runs = xcalloc(1, sizeof(*runs));
+	CLEANUP(verdict_release) struct verdict merged = { 0 };
+	CLEANUP(verdict_release) struct verdict old = { 0 };
+	int r = take_lock(&lock, err);
+
+	if (r == 0)
+		r = save_last(report, verdict, active, err);
+	if (r == 0)
+		r = load_runs(report->node, runs, err);
+	if (r < 0)
+		return r;
+	verdict_merge(runs->verdicts, runs->active, runs->n, &merged);
+	if (verdict_file_read(&old, NULL) == 0 && streq(old.node, report->node)) {
+		json_decref(merged.fleet);
+		merged.fleet = TAKE(old.fleet);
+	}
+	return save_verdict(&merged, err);
+}
+
+int verdict_file_set_fleet(json_t *fleet, struct err *err)
+{
+	CLEANUP(closep) int lock = -1;
+	CLEANUP(verdict_release) struct verdict v = { 0 };
+	int r = take_lock(&lock, err);
+
+	if (r == 0)
+		r = verdict_file_read(&v, err);
+	if (r < 0)
+		return r;
+	json_decref(v.fleet);
+	v.fleet = json_incref(fleet);
+	return save_verdict(&v, err);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * $STATE/last/<profile>.json (the last run of each profile: report and
+ * verdict) and $STATE/verdict.json, what is known of this host by all of them:
+ * per (check, subject) the newest item of any profile, never replaced by a
+ * profile that does not run that check; profile and time are those of the
+ * newest active run (verdict_merge() in lib/judge).
+ *
+ * verdict.json is written here and nowhere else, under a lock, by rename: a
+ * reader sees the old one or the new one.
+ */
+#pragma once
+
+#include "lib/judge/verdict.h"
+#include "lib/macro.h"
+
+struct err;
+struct report;
+
+enum { VERDICT_FILE_RUNS_MAX = 64 }; /* files of last/ that are read */
+
+/*
+ * Keep a run as last/<profile>.json and merge all that is there into
+ * verdict.json; `active`: it ran active probes. The fleet's opinion in
+ * verdict.json stays. A file that cannot be read, or is from another node,
+ * counts as not there.
+ */
+int verdict_file_keep(const struct report *report, const struct verdict *verdict, bool active,
+		      struct err *err);
+
+/*
+ * Put the controller's opinion (borrowed; NULL: none any more) into
+ * verdict.json and leave the rest of it.
+ */
+int verdict_file_set_fleet(json_t *fleet, struct err *err);
+
+/* Read verdict.json. -ENOENT when there is none, -EINVAL when it is none. */
+int verdict_file_read(struct verdict *ret, struct err *err);
+
+/* The object of `assay run -o json` and of last/<profile>.json. New reference. */
+json_t *run_encode(const struct report *report, const struct verdict *verdict);
