@@ -132,5 +132,5 @@ void sha256_hex(struct sha256 *s, char ret_text[static SHA256_HEX_SIZE])
 		ret_text[2 * i] = digits[digest[i] >> 4];
 		ret_text[2 * i + 1] = digits[digest[i] & 15];
 	}
-	ret_text[2 * SHA256_SIZE] = '\0';
+	ret_text[SHA256_HEX_SIZE - 1] = '\0';
 }

@@ -9,6 +9,8 @@
 #include "lib/sha256.h"
 #include "lib/xalloc.h"
 
+enum { NAME_MAX_BYTES = 80 };
+
 static void node_release(struct topo_node *node)
 {
 	free(node->id);
@@ -74,6 +76,17 @@ struct topo_link topology_new_link(const char *a, const char *b)
 		.a = xstrdup(a),
 		.b = xstrdup(b),
 	};
+}
+
+char *topology_clean(const char *text)
+{
+	char *copy = text && *text ? xstrndup(text, NAME_MAX_BYTES) : NULL;
+	char *at;
+
+	for (at = copy; at && *at; at++)
+		if (*at < ' ' || *at > '~' || *at == '^')
+			*at = '?';
+	return copy;
 }
 
 static int compare_nodes(const void *x, const void *y)

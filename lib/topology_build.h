@@ -15,5 +15,8 @@ int topology_take_link(struct topology *t, struct topo_link link, struct err *er
 /* A link of ids `a` (below) and `b` (above), "a^b", speeds 0. New strings. */
 struct topo_link topology_new_link(const char *a, const char *b);
 
+/* A name for people: printable ASCII without '^', cut when long. New; NULL for NULL or "". */
+char *topology_clean(const char *text);
+
 /* Order nodes and links, compute the digest. Call once, when all is added. */
 void topology_finish(struct topology *t);

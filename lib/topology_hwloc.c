@@ -16,16 +16,17 @@
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/paths.h"
+#include "lib/rehearse.h"
 #include "lib/topology_build.h"
 #include "lib/topology_pci.h"
 #include "lib/xalloc.h"
 
 enum {
 	XML_FILE_MAX = 32 * 1024 * 1024,
+	XML_LIMIT_S = 20, /* for hwloc to read it */
 	CPUINFO_FILE_MAX = 16 * 1024 * 1024,
 	CHAIN_MAX = 32, /* bridges above one device; real hosts have up to 7 */
 	ID_SIZE = 96,
-	TEXT_MAX = 80, /* of a name: what is longer is cut */
 };
 
 struct reader {
@@ -33,20 +34,6 @@ struct reader {
 	int sys_fd; /* /sys, or negative */
 	struct topology *t;
 };
-
-/* --- text ------------------------------------------------------------------ */
-
-/* A name for people: printable ASCII, cut when long. New memory; NULL for NULL. */
-static char *clean(const char *text)
-{
-	char *copy = text && *text ? xstrndup(text, TEXT_MAX) : NULL;
-	char *at;
-
-	for (at = copy; at && *at; at++)
-		if (*at < ' ' || *at > '~' || *at == '^')
-			*at = '?';
-	return copy;
-}
 
 static void write_address(hwloc_obj_t obj, char ret[static PCI_ADDRESS_SIZE])
 {
@@ -80,14 +67,14 @@ static char *verbs_name(const struct reader *reader, hwloc_obj_t dev)
 	for (child = dev->io_first_child; child; child = child->next_sibling)
 		if (child->type == HWLOC_OBJ_OS_DEVICE &&
 		    child->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS)
-			return clean(child->name);
+			return topology_clean(child->name);
 	write_address(dev, address);
 	return port_verbs_name(reader->sys_fd, address);
 }
 
 static char *device_name(hwloc_obj_t dev)
 {
-	char *name = clean(hwloc_obj_get_info_by_name(dev, "PCIDevice"));
+	char *name = topology_clean(hwloc_obj_get_info_by_name(dev, "PCIDevice"));
 
 	return name ? name
 		    : xasprintf("%04x:%04x", dev->attr->pcidev.vendor_id,
@@ -190,7 +177,7 @@ static int add_bridge(const struct reader *reader, const char *id, hwloc_obj_t b
 	struct topo_node node = {
 		.id = xstrdup(id),
 		.type = starts_with(id, "root:") ? TOPO_ROOT : TOPO_SWITCH,
-		.name = clean(hwloc_obj_get_info_by_name(bridge, "PCIDevice")),
+		.name = topology_clean(hwloc_obj_get_info_by_name(bridge, "PCIDevice")),
 	};
 
 	write_address(bridge, address);
@@ -333,7 +320,15 @@ static int read_all(const struct reader *reader, struct err *err)
 	return r == 0 ? add_devices(reader, err) : r;
 }
 
-/* hwloc is set up: load it and give the result; `failure` is the sentence if it cannot. */
+static int set_up(hwloc_topology_t hwloc)
+{
+	/* The host, not our part of it: a cgroup must not change what is measured. */
+	if (hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) < 0)
+		return -EINVAL;
+	return hwloc_topology_set_io_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_ALL);
+}
+
+/* hwloc has its source: load it and give the result; `failure` is the sentence if it cannot. */
 static int load(hwloc_topology_t hwloc, int sys_fd, const char *failure, struct topology *ret,
 		struct err *err)
 {
@@ -341,10 +336,7 @@ static int load(hwloc_topology_t hwloc, int sys_fd, const char *failure, struct 
 	struct reader reader = { .hwloc = hwloc, .sys_fd = sys_fd, .t = &t };
 	int r;
 
-	/* The host, not our part of it: a cgroup must not change what is measured. */
-	if (hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) < 0 ||
-	    hwloc_topology_set_io_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
-	    hwloc_topology_load(hwloc) < 0)
+	if (set_up(hwloc) < 0 || hwloc_topology_load(hwloc) < 0)
 		return err_set(err, EINVAL, "%s", failure);
 	r = read_all(&reader, err);
 	if (r < 0)
@@ -354,6 +346,32 @@ static int load(hwloc_topology_t hwloc, int sys_fd, const char *failure, struct 
 	return 0;
 }
 
+/* The text of an XML file: `len` bytes and a NUL. */
+struct xml {
+	const char *text;
+	size_t len;
+};
+
+/* hwloc with the text for its source, not yet loaded; NULL when it refuses it at once. */
+static hwloc_topology_t xml_open(const struct xml *xml)
+{
+	hwloc_topology_t hwloc = NULL;
+
+	if (hwloc_topology_init(&hwloc) < 0)
+		return NULL;
+	if (hwloc_topology_set_xmlbuffer(hwloc, xml->text, (int)xml->len + 1) == 0)
+		return hwloc;
+	hwloc_topology_destroy(hwloc);
+	return NULL;
+}
+
+static bool xml_loads(const void *arg)
+{
+	CLEANUP(hwloc_freep) hwloc_topology_t hwloc = xml_open(arg);
+
+	return hwloc && set_up(hwloc) == 0 && hwloc_topology_load(hwloc) == 0;
+}
+
 int topology_from_xml(const char *path, int sys_fd, struct topology *ret, struct err *err)
 {
 	static const char failure[] =
@@ -361,14 +379,16 @@ int topology_from_xml(const char *path, int sys_fd, struct topology *ret, struct
 	CLEANUP(hwloc_freep) hwloc_topology_t hwloc = NULL;
 	CLEANUP(freep) char *text = NULL;
 	struct topology t;
-	size_t len;
-	int r = file_read(AT_FDCWD, path, XML_FILE_MAX, &text, &len, err);
+	struct xml xml;
+	int r = file_read(AT_FDCWD, path, XML_FILE_MAX, &text, &xml.len, err);
 
 	if (r < 0)
 		return r;
-	if (hwloc_topology_init(&hwloc) < 0)
-		return err_errno(err, ENOMEM, "%s", path);
-	if (hwloc_topology_set_xmlbuffer(hwloc, text, (int)len + 1) < 0)
+	xml.text = text;
+	/* hwloc 2.9 crashes on objects without their cpusets, and on more. */
+	if (rehearse(xml_loads, &xml, XML_LIMIT_S) == 0)
+		hwloc = xml_open(&xml);
+	if (!hwloc)
 		return err_set(err, EINVAL, "%s: %s", path, failure);
 	r = load(hwloc, sys_fd, failure, &t, err);
 	if (r < 0)

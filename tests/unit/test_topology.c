@@ -164,7 +164,7 @@ static void a_path_names_its_links_in_order(void)
 		CHECK_STR(path, rows[i].path);
 	}
 	unknown = fixture_path(&t, GPU0, "gpu:none");
-	CHECK_EQ(atol(unknown), -ENOENT);
+	CHECK_EQ(strtol(unknown, NULL, 10), -ENOENT);
 }
 
 /* Of the path from one node to another: every link exists, none twice, back is reversed. */
@@ -339,9 +339,8 @@ static void sysfs_knows_better_than_the_file(void)
 	const struct topo_link *link;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(files); i++) {
-		CLEANUP(freep) char *path = test_file(files[i].path, files[i].text);
-	}
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		free(test_file(files[i].path, files[i].text));
 	fd = open(sys, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (!fixture_read_at("sysfs.xml", xml, fd, &t))
 		return;

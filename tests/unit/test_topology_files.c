@@ -20,6 +20,14 @@ static void files_that_are_no_topology_are_refused(void)
 		  "<?xml version=\"1.0\"?>\n<topology version=\"2.0\">\n <object type=\"Mach" },
 		{ "other.xml", "<?xml version=\"1.0\"?>\n<html><body/></html>\n" },
 		{ "bare.xml", "<?xml version=\"1.0\"?>\n<topology version=\"2.0\"></topology>\n" },
+		/* These two crash hwloc 2.9. */
+		{ "unset.xml",
+		  "<?xml version=\"1.0\"?>\n<topology version=\"2.0\"><object type=\"Machine\" "
+		  "gp_index=\"1\"/></topology>\n" },
+		{ "half.xml",
+		  "<?xml version=\"1.0\"?>\n<topology version=\"2.0\"><object type=\"Machine\" "
+		  "cpuset=\"0x1\" gp_index=\"1\"><object type=\"PU\" os_index=\"0\" "
+		  "gp_index=\"2\"/></object></topology>\n" },
 	};
 	struct topology t = { .n_nodes = 77 };
 	size_t i;

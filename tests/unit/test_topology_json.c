@@ -231,7 +231,7 @@ static void a_chain_too_long_to_be_a_host_has_no_path(void)
 	near = fixture_path(&t, "s3", "numa:0");
 	CHECK_STR(near, "l3 l2 l1 x");
 	far = fixture_path(&t, "s99", "numa:0");
-	CHECK_EQ(atol(far), -EHOSTUNREACH);
+	CHECK_EQ(strtol(far, NULL, 10), -EHOSTUNREACH);
 }
 
 static const struct test tests[] = {
