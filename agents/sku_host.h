@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which SKU this host is: its models read from DMI, /proc/cpuinfo and PCI,
+ * looked up in the SKU files, and pinned in $STATE/sku at the first pass. From
+ * then on the pin counts: a host that lost all its GPUs is a sick GPU host,
+ * not a healthy CPU host. A change of models asks the operator.
+ */
+#pragma once
+
+#include "lib/judge/sku.h"
+#include "lib/macro.h"
+
+struct err;
+
+enum { SKU_FILES_MAX = 512 };
+
+/* Read the models of this host (under the sysroot). Cannot fail: unknown is empty. */
+void sku_host_models(struct sku_models *ret);
+
+/*
+ * Find the SKU file for `models` under $POLICY/sku: the one named by the pin
+ * if there is a pin, else the most specific that matches (most kinds of model
+ * asked for; then by file name). -ENOENT when none matches; -EINVAL with the
+ * place for a file that is wrong.
+ *
+ * `ret_changed` is a sentence (yours to free) when the pin was made on other
+ * models, else NULL.
+ */
+int sku_host_find(const struct sku_models *models, struct sku *ret, char **ret_changed,
+		  struct err *err);
+
+/* Write the pin unless there is one. Called after the first run that passed. */
+int sku_host_pin(const struct sku *sku, const struct sku_models *models, struct err *err);
