@@ -52,8 +52,11 @@ class Tally:
 
 
 def tail(path):
+    """The errors of a log, then its end."""
     with contextlib.suppress(OSError), open(path, errors="replace") as f:
-        return "".join("    " + line for line in f.read().splitlines(True)[-TAIL:])
+        lines = f.read().splitlines(True)
+        errors = [line for line in lines[:-TAIL] if re.search(r": (fatal )?error: |ERROR: \w+Sanitizer", line)]
+        return "".join("    " + line for line in errors[:TAIL] + lines[-TAIL:])
     return ""
 
 

@@ -25,7 +25,7 @@ char *text_clean(char *text)
 	return text;
 }
 
-static char *path_v(const char *fmt, va_list args)
+static PRINTF(1, 0) char *path_v(const char *fmt, va_list args)
 {
 	char path[SYS_PATH_SIZE];
 
