@@ -113,9 +113,9 @@ struct sample sample_init(void);
 void sample_release(struct sample *s);
 
 /*
- * Decode one sample object; refuses a version other than 1, a missing check or subject, a value that
- * is not measured, a measured one without a unit, and more than
- * SAMPLE_WINDOWS_MAX windows. -EINVAL with the place.
+ * Decode one sample object; refuses a version other than 1, a missing check or
+ * subject, a value that is not measured, a measured one without a unit, and
+ * more than SAMPLE_WINDOWS_MAX windows. -EINVAL with the place.
  */
 int sample_decode(const struct jval *v, struct sample *ret, struct err *err);
 json_t *sample_encode(const struct sample *s);
