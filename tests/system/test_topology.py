@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay topology: a host of 8 GPUs and 8 RNICs from XML, its faults, this host, and bad files."""
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def fixtures(top):
+    return top / "tests" / "fixtures"
+
+
+@pytest.fixture
+def host(fixtures, tmp_path):
+    """host("--missing-gpu", "3") is the XML file that the generator makes."""
+
+    def make(*options):
+        path = tmp_path / "host.xml"
+        done = subprocess.run([sys.executable, fixtures / "make_topology.py", *options], check=True,
+                              capture_output=True, text=True)
+        path.write_text(done.stdout)
+        return path
+
+    return make
+
+
+@pytest.fixture
+def topology(run):
+    """topology(path) is the topology/1 JSON of the file, of this host without one."""
+
+    def load(path=None, **kwargs):
+        done = run("assay", "topology", "-o", "json", *(["--from", path] if path else []), **kwargs)
+        if done.returncode == 3 and "no hwloc" in done.stderr:
+            pytest.skip("built without hwloc")
+        assert (done.returncode, done.stderr) == (0, "")
+        value = json.loads(done.stdout)
+        assert (value["v"], value["kind"]) == (1, "topology")
+        return value
+
+    return load
+
+
+def of_type(value, kind):
+    return [n["id"] for n in value["nodes"] if n["type"] == kind]
+
+
+def slow(value):
+    return [link["id"] for link in value["links"] if link["width"] < link["max_width"] or link["gts"] < link["max_gts"]]
+
+
+@pytest.mark.parametrize("name,options", [("hgx-8gpu-8nic.xml", []), ("vm.xml", ["--hidden"])])
+def test_the_fixtures_are_what_the_generator_writes(fixtures, host, name, options):
+    assert host(*options).read_text() == (fixtures / name).read_text()
+
+
+def test_the_eight_gpu_host(topology, host):
+    value = topology(host())
+    counts = {kind: len(of_type(value, kind)) for kind in ("numa", "gpu", "rnic", "switch", "root")}
+    assert counts == {"numa": 2, "gpu": 8, "rnic": 8, "switch": 4, "root": 4}
+    assert slow(value) == []
+    ids = {n["id"] for n in value["nodes"]}
+    assert all({link["a"], link["b"]} <= ids for link in value["links"])
+
+
+def test_a_missing_gpu_changes_the_digest(topology, host):
+    whole, short = topology(host()), topology(host("--missing-gpu", "3"))
+    assert set(of_type(whole, "gpu")) - set(of_type(short, "gpu")) == {"gpu:0000:4b:00.0"}
+    assert whole["digest"] != short["digest"]
+
+
+@pytest.mark.parametrize("switch", range(4))
+def test_a_narrow_uplink_is_named(topology, host, run, switch):
+    path = host("--x8-uplink", str(switch))
+    (link,) = slow(topology(path))
+    done = run("assay", "topology", "--from", path)
+    assert done.returncode == 0
+    assert done.stdout.count("SLOW") == 1
+    last = done.stdout.splitlines()[-1]
+    assert f"{link.split('^')[0]} at Gen5 x8, 31.5 GB/s instead of Gen5 x16, 63.0 GB/s" in last
+
+
+def test_json_of_a_host_is_read_again(topology, host, tmp_path):
+    value = topology(host())
+    path = tmp_path / "host.json"
+    path.write_text(json.dumps(value))
+    assert topology(path) == value
+    assert topology(env={"ASSAY_TOPOLOGY": str(path)}) == value
+
+
+def test_a_guest_says_that_it_hides_bridges(topology, host, run):
+    path = host("--hidden")
+    assert topology(path)["virtual"] is True
+    assert "hides its PCIe bridges" in run("assay", "topology", "--from", path).stdout.splitlines()[-1]
+
+
+def test_this_host(topology, run):
+    value = topology()
+    assert len(of_type(value, "numa")) >= 1
+    done = run("assay", "topology")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "NUMA node" in done.stdout
+    assert "\033" not in done.stdout
+    kv = run("assay", "topology", "-o", "kv").stdout.splitlines()
+    assert f"digest={value['digest']}" in kv
+
+
+@pytest.mark.parametrize("name,text,what", [
+    ("bad.json", "{", "line 1"),
+    ("bad.json", "{}", "v: want 1"),
+    ("bad.json", '{"v":1,"kind":"topology","nodes":[{"id":"a","type":"b"}],"links":[]}', "nodes[0].type: 'b' is none of"),
+    ("bad.xml", "", "not the XML of an hwloc topology"),
+    ("bad.xml", '<topology version="2.0"><object type="Machine"/></topology>', "not the XML of an hwloc topology"),
+    ("absent.xml", None, "No such file"),
+])
+def test_bad_files_are_one_line_and_exit_2(topology, run, tmp_path, name, text, what):
+    topology()  # skips without hwloc
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    done = run("assay", "topology", "--from", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{path}: ") and what in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("args", [["--from"], ["-o", "xml"], ["more"], ["--nonsense"]])
+def test_bad_usage_is_exit_2(run, args):
+    done = run("assay", "topology", *args)
+    assert (done.returncode, done.stdout) == (2, "")
