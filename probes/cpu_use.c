@@ -19,6 +19,8 @@ enum {
 	PATH_SIZE = 96,
 	TOP = 8,	    /* processes whose threads are looked at */
 	THREADS_MAX = 4096, /* of one process */
+	STATUS_MAX = 64 * 1024,
+	MOVING_FACTOR = 4, /* see cpu_use_busiest() */
 	NS_PER_SEC = 1000000000,
 };
 
@@ -297,11 +299,53 @@ static void insert_top(struct cpu_use_process top[static TOP], struct cpu_use_pr
 	}
 }
 
+/* "Cpus_allowed_list:\t0-3,8" of /proc/PID/status: may it run on one of the cores? */
+static bool may_run_on(int proc_fd, long pid, const unsigned *cpus, size_t n_cpus)
+{
+	static const char key[] = "\nCpus_allowed_list:";
+	CLEANUP(freep) char *text = NULL;
+	char path[PATH_SIZE];
+	const char *at;
+
+	(void)snprintf(path, sizeof(path), "%ld/status", pid);
+	if (file_read(proc_fd, path, STATUS_MAX, &text, NULL, NULL) < 0)
+		return false;
+	at = strstr(text, key);
+	at = at ? at + strlen(key) : "";
+	for (at += strspn(at, " \t"); isdigit((unsigned char)*at); at += *at == ',') {
+		uint64_t first = next_number(&at), last = first;
+		size_t i;
+
+		if (*at == '-') {
+			at++;
+			last = next_number(&at);
+		}
+		for (i = 0; i < n_cpus; i++)
+			if (cpus[i] >= first && cpus[i] <= last)
+				return true;
+	}
+	return false;
+}
+
+/* The first of `top` that `is_here`, or `TOP`. */
+static size_t first_here(int proc_fd, const struct cpu_use_process top[static TOP],
+			 const unsigned *cpus, size_t n_cpus,
+			 bool (*is_here)(int, long, const unsigned *, size_t))
+{
+	size_t i;
+
+	for (i = 0; i < TOP && top[i].ns; i++) {
+		if (is_here(proc_fd, top[i].pid, cpus, n_cpus))
+			return i;
+	}
+	return TOP;
+}
+
 void cpu_use_busiest(int proc_fd, const struct cpu_look *from, const struct cpu_look *to,
 		     const unsigned *cpus, size_t n_cpus, long self, struct cpu_user *ret)
 {
 	struct cpu_use_process top[TOP] = { 0 };
-	size_t i;
+	size_t i, here, moving;
 
 	*ret = (struct cpu_user){ 0 };
 	for (i = 0; i < to->n_processes; i++) {
@@ -313,14 +357,15 @@ void cpu_use_busiest(int proc_fd, const struct cpu_look *from, const struct cpu_
 		p.ns -= before;
 		insert_top(top, p);
 	}
-	for (i = 0; i < TOP && top[i].ns; i++) {
-		if (!any_thread_ran_on(proc_fd, top[i].pid, cpus, n_cpus))
-			continue;
-		ret->pid = top[i].pid;
-		ret->share = share(0, top[i].ns, from, to);
-		read_command(proc_fd, ret->pid, ret->command);
+	here = first_here(proc_fd, top, cpus, n_cpus, any_thread_ran_on);
+	moving = first_here(proc_fd, top, cpus, n_cpus, may_run_on);
+	if (moving < TOP && (here == TOP || top[here].ns * MOVING_FACTOR < top[moving].ns))
+		here = moving;
+	if (here == TOP)
 		return;
-	}
+	ret->pid = top[here].pid;
+	ret->share = share(0, top[here].ns, from, to);
+	read_command(proc_fd, ret->pid, ret->command);
 }
 
 int cpu_use_schedstat(int proc_fd, long pid, long tid, uint64_t *ret_ran_ns, uint64_t *ret_waited_ns)

@@ -82,7 +82,9 @@ uint64_t cpu_look_steal_ns(const struct cpu_look *look, unsigned cpu);
 
 /*
  * The process other than `self` that used most time between two looks and has
- * a thread that last ran on one of `cpus`; pid 0 when there is none.
+ * a thread that last ran on one of `cpus`; pid 0 when there is none. One that
+ * is elsewhere now, may run there and used over four times as much has more
+ * likely been there in between, and is named instead.
  */
 void cpu_use_busiest(int proc_fd, const struct cpu_look *from, const struct cpu_look *to,
 		     const unsigned *cpus, size_t n_cpus, long self, struct cpu_user *ret);

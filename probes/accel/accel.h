@@ -145,9 +145,10 @@ struct accel_ops {
 	/*
 	 * Who else uses the device: pid and command of the busiest, since the
 	 * engine was opened or since the last call. 0 with pid 0 when nobody;
-	 * `share` is its part of the device, 0 to 1: of a core, time run on it
-	 * (NAN when that cannot be told, as of one that moves between cores);
-	 * of a GPU, 1 for any compute process of another.
+	 * `share` is its part of the device, 0 to 1, NAN when that cannot be
+	 * told: a process moves between cores, so the CPU engine only names
+	 * it, and condition() tells what was taken. A GPU engine gives 1 for
+	 * any compute process of others.
 	 */
 	int (*others)(struct accel *a, unsigned device, long *ret_pid, char ret_command[64],
 		      double *ret_share, struct err *err);

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "probes/accel/accel.h"
+#include "probes/cpu_use.h"
 
 enum {
 	HOST_CORES_MAX = 1024,	       /* physical cores */
@@ -29,20 +30,7 @@ struct host_core {
 	int numa;	  /* -1 unknown */
 	struct accel_stream *streams[HOST_STREAMS_MAX];
 	uint64_t gone_delay_ns; /* run delay of streams that are freed */
-	bool answered;		/* others() was asked since the last scan */
-};
-
-/* Time a thread of another process has used, by a scan of /proc. */
-struct host_usage {
-	pid_t pid, tid;
-	unsigned cpu;	/* where it ran last */
-	uint64_t ticks; /* user and system */
-};
-
-struct host_scan {
-	struct host_usage *threads; /* by tid */
-	size_t n, alloc;
-	uint64_t time_us;
+	bool answered;		/* others() was asked since the last look */
 };
 
 struct host {
@@ -51,8 +39,8 @@ struct host {
 	unsigned n_cores;
 	char version[64];
 	char cpu_model[96];
-	struct host_scan before, now;
-	atomic_bool stuck; /* a stream never came back: free nothing it may touch */
+	struct cpu_look before, now; /* who used what, for others() */
+	atomic_bool stuck;	     /* a stream never came back: free nothing it may touch */
 };
 
 static inline struct host *host_of(const struct accel *a)
@@ -74,6 +62,9 @@ static inline struct host *host_of(const struct accel *a)
  */
 int host_find_cores(struct host *h, struct err *err);
 void host_free_cores(struct host *h);
+
+/* True when the logical CPU is one of the core's hardware threads. */
+bool host_core_has(const struct host_core *core, unsigned cpu);
 
 /* --- host_memory.c --- */
 

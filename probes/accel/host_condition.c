@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,28 +11,7 @@
 #include "lib/xalloc.h"
 #include "probes/accel/host.h"
 
-enum { PROC_FILE_MAX = 16 * 1024 * 1024 }; /* /proc/cpuinfo and /proc/stat of the largest hosts */
-
-/* Columns of a cpu line of /proc/stat, proc(5). */
-enum {
-	STAT_USER,
-	STAT_NICE,
-	STAT_SYSTEM,
-	STAT_IDLE,
-	STAT_IOWAIT,
-	STAT_IRQ,
-	STAT_SOFTIRQ,
-	STAT_STEAL,
-	STAT_COLUMNS
-};
-
-static char *read_proc(const char *path)
-{
-	CLEANUP(freep) char *full = xasprintf("%s%s", paths_sysroot(), path);
-	char *text = NULL;
-
-	return file_read(AT_FDCWD, full, PROC_FILE_MAX, &text, NULL, NULL) < 0 ? NULL : text;
-}
+enum { CPUINFO_MAX = 16 * 1024 * 1024 }; /* of the largest hosts */
 
 /* The line after the one at `at`, or NULL. */
 static const char *next_line(const char *at)
@@ -58,10 +36,13 @@ static char *line_value(const char *line, const char *key)
 
 char *host_cpuinfo(unsigned cpu, const char *key)
 {
-	CLEANUP(freep) char *text = read_proc("/proc/cpuinfo");
+	CLEANUP(freep) char *path = xasprintf("%s/proc/cpuinfo", paths_sysroot());
+	CLEANUP(freep) char *text = NULL;
 	bool in_block = false;
 	const char *line;
 
+	if (file_read(AT_FDCWD, path, CPUINFO_MAX, &text, NULL, NULL) < 0)
+		return NULL;
 	for (line = text; line; line = next_line(line)) {
 		CLEANUP(freep) char *processor = line_value(line, "processor");
 		char *value = NULL;
@@ -90,67 +71,30 @@ static double clock_hz(unsigned cpu)
 	return mhz ? strtod(mhz, NULL) * 1e6 : NAN;
 }
 
-static uint64_t ticks_to_ns(uint64_t ticks)
-{
-	long per_s = sysconf(_SC_CLK_TCK);
-
-	return ticks * (UINT64_C(1000000000) / (uint64_t)(per_s > 0 ? per_s : 100));
-}
-
-/* Read "cpuN a b c ..." ; false for another line. */
-static bool parse_cpu_line(const char *line, unsigned long *ret_cpu,
-			   uint64_t ret_ticks[static STAT_COLUMNS])
-{
-	char *at = NULL;
-	int i;
-
-	if (!starts_with(line, "cpu") || line[3] < '0' || line[3] > '9')
-		return false;
-	*ret_cpu = strtoul(line + 3, &at, 10);
-	for (i = 0; i < STAT_COLUMNS; i++)
-		ret_ticks[i] = strtoull(at, &at, 10);
-	return *ret_cpu < HOST_CPUS_MAX;
-}
-
 /* Steal of the core's own CPU, and what ran on the other threads of the core. */
 static void read_stat(const struct host_core *core, struct accel_condition *ret)
 {
-	size_t set_size = CPU_ALLOC_SIZE(HOST_CPUS_MAX);
-	CLEANUP(freep) char *text = read_proc("/proc/stat");
-	uint64_t steal = 0, sibling = 0;
-	const char *line;
+	CLEANUP(closep) int fd = paths_open_sys("/proc");
+	CLEANUP(cpu_look_release) struct cpu_look look = { 0 };
+	unsigned cpu;
 
-	for (line = text; line; line = next_line(line)) {
-		uint64_t t[STAT_COLUMNS];
-		unsigned long cpu;
-
-		if (!parse_cpu_line(line, &cpu, t))
-			continue;
-		if (cpu == core->cpu)
-			steal = t[STAT_STEAL];
-		else if (CPU_ISSET_S(cpu, set_size, core->group))
-			sibling += t[STAT_USER] + t[STAT_NICE] + t[STAT_SYSTEM] + t[STAT_IRQ] +
-				   t[STAT_SOFTIRQ] + t[STAT_STEAL];
+	if (cpu_look_take(fd, false, &look, NULL) < 0)
+		return;
+	ret->steal_ns = cpu_look_steal_ns(&look, core->cpu);
+	for (cpu = 0; cpu < look.n_cores; cpu++) {
+		if (cpu != core->cpu && host_core_has(core, cpu))
+			ret->sibling_ns += look.cores[cpu].busy_ns + look.cores[cpu].steal_ns;
 	}
-	ret->steal_ns = ticks_to_ns(steal);
-	ret->sibling_ns = ticks_to_ns(sibling);
 }
 
-/*
- * Second number of schedstat: nanoseconds ready but not running
- * (Documentation/scheduler/sched-stats.rst). A thread of this process is only
- * in the real /proc, so the sysroot does not apply.
- */
+/* A thread of this process is only in the real /proc, so the sysroot does not apply. */
 uint64_t host_run_delay_ns(pid_t tid)
 {
-	CLEANUP(freep) char *path = xasprintf("/proc/self/task/%ld/schedstat", (long)tid);
-	CLEANUP(freep) char *text = NULL;
-	char *at = NULL;
+	CLEANUP(closep) int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t waited_ns = 0;
 
-	if (file_read_line(AT_FDCWD, path, &text) < 0)
-		return 0;
-	(void)strtoull(text, &at, 10);
-	return strtoull(at, NULL, 10);
+	(void)cpu_use_schedstat(fd, getpid(), tid, NULL, &waited_ns);
+	return waited_ns;
 }
 
 int host_condition(struct accel *a, unsigned device, struct accel_condition *ret, struct err *err)

@@ -86,12 +86,17 @@ static int read_numa(int cpus_fd, unsigned cpu)
 	return numa;
 }
 
+bool host_core_has(const struct host_core *core, unsigned cpu)
+{
+	return CPU_ISSET_S(cpu, SET_SIZE, core->group);
+}
+
 static bool in_known_core(const struct host *h, unsigned cpu)
 {
 	unsigned i;
 
 	for (i = 0; i < h->n_cores; i++) {
-		if (CPU_ISSET_S(cpu, SET_SIZE, h->cores[i].group))
+		if (host_core_has(&h->cores[i], cpu))
 			return true;
 	}
 	return false;

@@ -117,11 +117,16 @@ int gemm_rate(struct gemm_run *run);
 
 /* --- gemm_busy.c --- */
 
-/* Ask the engine who uses each device now and note it. */
+enum gemm_phase {
+	GEMM_WARMED,   /* the warm-up is over: who takes much has a job here */
+	GEMM_MEASURED, /* the measurement is over: was it disturbed? */
+};
+
+/* Ask the engine who uses each device now: those that others have are left alone. */
 void gemm_busy_look(struct gemm_run *run);
-/* Around the measurement: what was taken from the device by others. */
+/* Around a phase of `measured_us`: what others took from each device meanwhile. */
 void gemm_busy_start(struct gemm_run *run);
-void gemm_busy_end(struct gemm_run *run, uint64_t measured_us);
+void gemm_busy_end(struct gemm_run *run, enum gemm_phase phase, uint64_t measured_us);
 
 /* --- gemm_check.c --- */
 

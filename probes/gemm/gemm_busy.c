@@ -4,21 +4,28 @@
  * time its stream waited for it (run delay), by what a hypervisor took, and
  * by what ran on the other hardware threads of the core.
  */
-#include <math.h>
 #include <stdio.h>
 
+#include "probes/cpu_use.h"
 #include "probes/gemm/gemm.h"
 
-/*
- * Parts of the measured time. 2 % is below what a judge may call slow (5 %,
- * reference.c) and above what kernel threads and timers of an idle host take.
- * A sibling thread costs less than its own time.
- */
-static const double delay_limit = 0.02;
-static const double steal_limit = 0.02;
-static const double sibling_limit = 0.05;
-/* Before the measurement one process must use this much: a short burst is no job. */
-static const double user_limit = 0.3;
+/* Parts of the time from which on a device counts as busy. */
+struct limits {
+	double delay, steal;
+	double sibling; /* a hardware thread costs its neighbour less than its own time */
+	double user;	/* of one process, where the engine can tell */
+};
+
+static const struct limits limits[] = {
+	/* An equal competitor takes half; who takes this much has a job there, and we go. */
+	[GEMM_WARMED] = { .delay = 0.3, .steal = 2, .sibling = 0.5, .user = 0.3 },
+	[GEMM_MEASURED] = {
+		.delay = CPU_USE_LOST_MAX,
+		.steal = CPU_USE_LOST_MAX,
+		.sibling = 2 * CPU_USE_LOST_MAX,
+		.user = 0.3,
+	},
+};
 
 /* "cpu 3" of "cpu:3": for sentences. */
 static void device_words(const struct gemm_device *d, char ret[static 64])
@@ -39,7 +46,7 @@ static double percent(double share)
 struct user {
 	long pid;
 	char command[64];
-	double share; /* NAN: moves between devices */
+	double share; /* NAN: cannot be told */
 };
 
 static struct user busiest_user(struct gemm_device *d)
@@ -51,23 +58,15 @@ static struct user busiest_user(struct gemm_device *d)
 	return u;
 }
 
-/* "pid 7 (stress)", or what can be said of others that no look at /proc has shown. */
-static void user_words(const struct user *u, char *ret, size_t size)
+/* "pid 7 (stress) took 48 % of cpu 3"; `of` leads to the device. */
+static void note_user(struct gemm_device *d, const struct user *u, const char *of, double share)
 {
-	if (u->pid == 0)
-		(void)snprintf(ret, size, "short-lived or hidden processes");
-	else
-		(void)snprintf(ret, size, "pid %ld (%s)%s", u->pid, u->command,
-			       isnan(u->share) ? ", moving between devices," : "");
-}
-
-static void note_user(struct gemm_device *d, const struct user *u, const char *did, double share)
-{
-	char who[128], words[64];
+	char who[128] = "short-lived or hidden processes", words[64];
 
 	device_words(d, words);
-	user_words(u, who, sizeof(who));
-	(void)snprintf(d->busy, sizeof(d->busy), "%s %s %.0f %% of %s", who, did, percent(share),
+	if (u->pid)
+		(void)snprintf(who, sizeof(who), "pid %ld (%s)", u->pid, u->command);
+	(void)snprintf(d->busy, sizeof(d->busy), "%s took %.0f %% of %s%s", who, percent(share), of,
 		       words);
 }
 
@@ -79,10 +78,10 @@ void gemm_busy_look(struct gemm_run *run)
 		struct gemm_device *d = &run->devices[i];
 		struct user u = busiest_user(d);
 
-		if (u.pid == 0 || !(u.share >= user_limit))
+		if (u.pid == 0 || !(u.share >= limits[GEMM_WARMED].user))
 			continue;
 		d->in_use = true;
-		note_user(d, &u, "uses", u.share);
+		note_user(d, &u, "", u.share);
 	}
 }
 
@@ -108,8 +107,10 @@ static double part(uint64_t before_ns, uint64_t after_ns, uint64_t measured_us)
 	return (double)(after_ns - before_ns) * 1e-3 / (double)measured_us;
 }
 
-static void judge(struct gemm_device *d, uint64_t measured_us)
+/* Note what was taken from the device; false when it was not much. */
+static bool note_taken(struct gemm_device *d, enum gemm_phase phase, uint64_t measured_us)
 {
+	const struct limits *limit = &limits[phase];
 	struct accel_condition after = d->before;
 	struct user u = busiest_user(d);
 	double delay, steal, sibling;
@@ -120,23 +121,28 @@ static void judge(struct gemm_device *d, uint64_t measured_us)
 	steal = part(d->before.steal_ns, after.steal_ns, measured_us);
 	sibling = part(d->before.sibling_ns, after.sibling_ns, measured_us);
 	device_words(d, words);
-	if (steal > steal_limit && steal >= delay)
+	if (steal > limit->steal && steal >= delay)
 		(void)snprintf(d->busy, sizeof(d->busy), "the hypervisor took %.0f %% of %s",
 			       percent(steal), words);
-	else if (delay > delay_limit)
-		note_user(d, &u, "took", delay);
-	else if (sibling > sibling_limit)
-		note_user(d, &u, "ran on a hardware thread of the core", sibling);
-	else if (u.pid && u.share >= user_limit)
-		note_user(d, &u, "used", u.share);
+	else if (delay > limit->delay)
+		note_user(d, &u, "", delay);
+	else if (sibling > limit->sibling)
+		note_user(d, &u, "another hardware thread of ", sibling);
+	else if (u.pid && u.share >= limit->user)
+		note_user(d, &u, "", u.share);
+	else
+		return false;
+	return true;
 }
 
-void gemm_busy_end(struct gemm_run *run, uint64_t measured_us)
+void gemm_busy_end(struct gemm_run *run, enum gemm_phase phase, uint64_t measured_us)
 {
 	unsigned i;
 
 	for (i = 0; i < run->n; i++) {
-		if (gemm_live(&run->devices[i]))
-			judge(&run->devices[i], measured_us);
+		struct gemm_device *d = &run->devices[i];
+
+		if (gemm_live(d) && note_taken(d, phase, measured_us) && phase == GEMM_WARMED)
+			d->in_use = true;
 	}
 }

@@ -195,16 +195,21 @@ static int emit_rates(struct gemm_run *run, uint64_t start_us, uint64_t end_us)
 	return r;
 }
 
+static void timed(struct gemm_run *run, enum gemm_phase phase, void (*work)(struct gemm_run *run),
+		  uint64_t *ret_start_us, uint64_t *ret_end_us)
+{
+	gemm_busy_start(run);
+	*ret_start_us = now_us(run);
+	work(run);
+	*ret_end_us = now_us(run);
+	gemm_busy_end(run, phase, *ret_end_us - *ret_start_us);
+}
+
 int gemm_rate(struct gemm_run *run)
 {
 	uint64_t start_us, end_us;
 
-	warm_up(run);
-	gemm_busy_look(run); /* a competitor had the warm-up to show itself */
-	gemm_busy_start(run);
-	start_us = now_us(run);
-	measure(run);
-	end_us = now_us(run);
-	gemm_busy_end(run, end_us - start_us);
+	timed(run, GEMM_WARMED, warm_up, &start_us, &end_us);
+	timed(run, GEMM_MEASURED, measure, &start_us, &end_us);
 	return emit_rates(run, start_us, end_us);
 }
