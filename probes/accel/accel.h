@@ -60,6 +60,13 @@ struct accel_condition {
 	uint64_t sibling_ns; /* time others ran on hardware threads of its core (cumulative) */
 };
 
+/* What memory is wanted. */
+struct accel_memory {
+	enum accel_place place;
+	int numa;    /* of host memory; -1 where the device is */
+	size_t size; /* bytes */
+};
+
 struct accel_region {
 	struct accel *accel;
 	unsigned device;
@@ -68,6 +75,12 @@ struct accel_region {
 	size_t size; /* bytes */
 	bool host_visible;
 	void *backend; /* the engine's own */
+};
+
+/* A place in a region. */
+struct accel_at {
+	struct accel_region *region;
+	size_t offset; /* bytes */
 };
 
 /* How a region's memory is given to an RNIC. */
@@ -104,8 +117,8 @@ struct accel_ops {
 	/* Monotonic microseconds; a simulation has its own clock. */
 	uint64_t (*now_us)(const struct accel *a);
 
-	int (*region_new)(struct accel *a, unsigned device, enum accel_place place, int numa,
-			  size_t size, struct accel_region *ret, struct err *err);
+	int (*region_new)(struct accel *a, unsigned device, const struct accel_memory *memory,
+			  struct accel_region *ret, struct err *err);
 	void (*region_free)(struct accel_region *r);
 	int (*region_export)(struct accel_region *r, struct accel_export *ret, struct err *err);
 
@@ -125,8 +138,7 @@ struct accel_ops {
 			     double *ret, struct err *err);
 
 	/* Asynchronous copy; ranges are checked (-ERANGE). */
-	int (*copy)(struct accel_stream *s, struct accel_region *to, size_t to_offset,
-		    const struct accel_region *from, size_t from_offset, size_t size,
+	int (*copy)(struct accel_stream *s, struct accel_at to, struct accel_at from, size_t size,
 		    struct err *err);
 	/* Copies between plain host memory and a region, done when they return. */
 	int (*upload)(struct accel_region *to, size_t offset, const void *from, size_t size,

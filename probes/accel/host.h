@@ -68,7 +68,7 @@ bool host_core_has(const struct host_core *core, unsigned cpu);
 
 /* --- host_memory.c --- */
 
-int host_region_new(struct accel *a, unsigned device, enum accel_place place, int numa, size_t size,
+int host_region_new(struct accel *a, unsigned device, const struct accel_memory *memory,
 		    struct accel_region *ret, struct err *err);
 void host_region_free(struct accel_region *r);
 int host_region_export(struct accel_region *r, struct accel_export *ret, struct err *err);
@@ -100,8 +100,8 @@ int host_stream_put(struct accel_stream *s, const struct host_work *work, struct
 /* The thread that runs it. */
 pid_t host_stream_tid(const struct accel_stream *s);
 
-int host_copy(struct accel_stream *s, struct accel_region *to, size_t to_offset,
-	      const struct accel_region *from, size_t from_offset, size_t size, struct err *err);
+int host_copy(struct accel_stream *s, struct accel_at to, struct accel_at from, size_t size,
+	      struct err *err);
 
 /* --- host_event.c --- */
 

@@ -50,10 +50,12 @@ static void *map(size_t size)
 	return ptr;
 }
 
-int host_region_new(struct accel *a, unsigned device, enum accel_place place, int numa, size_t size,
+int host_region_new(struct accel *a, unsigned device, const struct accel_memory *memory,
 		    struct accel_region *ret, struct err *err)
 {
 	const struct host *h = host_of(a);
+	size_t size = memory->size;
+	int numa = memory->numa;
 	void *ptr;
 
 	if (device >= h->n_cores)
@@ -63,12 +65,14 @@ int host_region_new(struct accel *a, unsigned device, enum accel_place place, in
 	ptr = map(mapped_size(size));
 	if (ptr == MAP_FAILED)
 		return err_errno(err, errno, "cannot map %zu bytes", size);
-	prefer_node(ptr, mapped_size(size), place == ACCEL_DEVICE ? h->cores[device].numa : numa);
+	if (memory->place == ACCEL_DEVICE || numa < 0)
+		numa = h->cores[device].numa;
+	prefer_node(ptr, mapped_size(size), numa);
 	memset(ptr, 0, size);
 	*ret = (struct accel_region){
 		.accel = a,
 		.device = device,
-		.place = place,
+		.place = memory->place,
 		.ptr = ptr,
 		.size = size,
 		.host_visible = true,

@@ -234,18 +234,18 @@ static void run_copy(const struct host_work *work)
 	memmove(work->out, work->x, work->size);
 }
 
-int host_copy(struct accel_stream *s, struct accel_region *to, size_t to_offset,
-	      const struct accel_region *from, size_t from_offset, size_t size, struct err *err)
+int host_copy(struct accel_stream *s, struct accel_at to, struct accel_at from, size_t size,
+	      struct err *err)
 {
 	struct host_work work = {
 		.run = run_copy,
-		.x = (const unsigned char *)from->ptr + from_offset,
-		.out = (unsigned char *)to->ptr + to_offset,
+		.x = (const unsigned char *)from.region->ptr + from.offset,
+		.out = (unsigned char *)to.region->ptr + to.offset,
 		.size = size,
 	};
-	int r = host_check_range(from, from_offset, size, err);
+	int r = host_check_range(from.region, from.offset, size, err);
 
 	if (r == 0)
-		r = host_check_range(to, to_offset, size, err);
+		r = host_check_range(to.region, to.offset, size, err);
 	return r < 0 ? r : host_stream_put(s, &work, err);
 }

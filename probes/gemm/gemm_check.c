@@ -236,9 +236,10 @@ static struct sample make_sample(const struct gemm_device *d, const struct findi
 	s.note = f->count ? words(d, f) : NULL;
 	s.value = (double)f->count;
 	s.ok = f->count ? TRI_NO : TRI_YES;
-	s.severity = f->again ? SEVERITY_FATAL : f->count ? SEVERITY_WARN : SEVERITY_INFO;
-	if (f->count)
+	if (f->count) {
+		s.severity = f->again ? SEVERITY_FATAL : SEVERITY_WARN;
 		s.code = xstrdup(f->input_damaged ? "wrong-input" : "wrong-product");
+	}
 	return s;
 }
 

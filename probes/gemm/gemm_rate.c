@@ -14,9 +14,11 @@
 enum {
 	WARM_WINDOW_US = 50000, /* of the warm-up: short, the speed is not known yet */
 	BATCH_MAX = 4096,	/* products of one window: what streams and launch queues hold */
-	HANG_MIN_US = 2000000,	/* a window is given this, or ten times what it should take */
+	HANG_US = 1000000,	/* what a window may be late, and twice its time */
 };
-static const double hang_factor = 10;
+static const double hang_factor = 2;
+/* Part of the time left that the first, cold product may take: its speed is not known. */
+static const double cold_part = 0.25;
 /* A measurement that others slow down ends after this much of its share, once it has 8 windows. */
 static const double patience = 1.2;
 
@@ -55,14 +57,18 @@ static int put_window(struct gemm_device *d, unsigned batch, struct err *err)
 	return r;
 }
 
-/* How long the window may take before the device counts as hung. */
+/* When the device counts as hung; the others, and the check, need time after that. */
 static uint64_t window_deadline(const struct gemm_device *d, const struct gemm_window *w)
 {
 	const struct gemm_plan *plan = d->plan;
-	double expected_us = hang_factor * 1e6 * d->seconds_per_product * w->batch * GEMM_IN_FLIGHT;
-	uint64_t us = plan->ops->now_us(plan->accel) + HANG_MIN_US + (uint64_t)expected_us;
+	uint64_t now = plan->ops->now_us(plan->accel);
+	uint64_t last_us = plan->deadline_us - MIN(plan->check_us, plan->deadline_us);
+	uint64_t left_us = last_us > now ? last_us - now : 0;
+	double us = hang_factor * 1e6 * d->seconds_per_product * w->batch * GEMM_IN_FLIGHT;
 
-	return d->seconds_per_product > 0 ? MIN(us, plan->deadline_us) : plan->deadline_us;
+	if (d->seconds_per_product <= 0)
+		us = cold_part * (double)left_us;
+	return now + MIN((uint64_t)us + HANG_US, left_us);
 }
 
 /* Wait for the oldest window and learn the speed from it. */

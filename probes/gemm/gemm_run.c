@@ -57,9 +57,11 @@ int gemm_job_init(struct gemm_device *d, const struct accel_gemm_shape *shape, s
 	size_t i;
 	int r = ops->gemm_new(a, d->index, shape, &job.gemm, err);
 
-	for (i = 0; r == 0 && i < ARRAY_SIZE(regions); i++)
-		r = ops->region_new(a, d->index, ACCEL_DEVICE, -1, regions[i].size,
-				    regions[i].region, err);
+	for (i = 0; r == 0 && i < ARRAY_SIZE(regions); i++) {
+		struct accel_memory memory = { ACCEL_DEVICE, -1, regions[i].size };
+
+		r = ops->region_new(a, d->index, &memory, regions[i].region, err);
+	}
 	if (r < 0)
 		gemm_job_release(d, &job);
 	else

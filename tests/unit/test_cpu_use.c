@@ -116,6 +116,42 @@ static void the_busiest_process_of_a_core_is_named(void)
 	}
 }
 
+/* Process 20 (90 ticks) is on core 3 and 40 (400) too; core 0 saw 30 (30 ticks) last. */
+static void one_that_moves_is_named_when_it_used_far_more(void)
+{
+	static const struct {
+		const char *status; /* of process 40 */
+		unsigned cpu;
+		long pid;
+	} cases[] = {
+		{ "Name:\tours\nCpus_allowed_list:\t0-7\n", 0, 40 },
+		{ "Name:\tours\nCpus_allowed_list:\t1,4-7,0\nMems_allowed:\t1\n", 0, 40 },
+		{ "Name:\tours\nCpus_allowed_list:\t3,5-7\n", 0, 30 },
+		{ "Name:\tours\nCpus_allowed_list:\tx\n", 0, 30 },
+		{ "Name:\tours\n", 0, 30 },
+		{ "Name:\tours\nCpus_allowed_list:\t0-7\n", 7, 40 },
+		{ "Name:\tours\nCpus_allowed_list:\t0-7\n", 8, 0 },
+	};
+	CLEANUP(cpu_look_release) struct cpu_look from = { 0 };
+	CLEANUP(cpu_look_release) struct cpu_look to = { 0 };
+	CLEANUP(closep) int fd = -1;
+	struct cpu_user user;
+	size_t i;
+
+	take_two(&from, &to);
+	fd = proc_open();
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		free(test_file("proc/40/status", cases[i].status));
+		cpu_use_busiest(fd, &from, &to, &cases[i].cpu, 1, 1, &user);
+		CHECK_EQ(user.pid, cases[i].pid);
+	}
+	/* Not four times as much: whoever was seen there is named. */
+	free(test_file("proc/20/status", "Name:\ta\nCpus_allowed_list:\t0-7\n"));
+	free(test_file("proc/40/status", "Name:\tours\n"));
+	cpu_use_busiest(fd, &from, &to, &(unsigned){ 0 }, 1, 1, &user);
+	CHECK_EQ(user.pid, 30);
+}
+
 static void a_stat_that_is_none_is_refused(void)
 {
 	static const char *const texts[] = { "", "intr 5\n", "cpu  1 2 3\n", "cpuX\n" };
@@ -207,6 +243,7 @@ static void a_real_process_that_spins_is_found(void)
 static const struct test tests[] = {
 	TEST(busy_and_stolen_shares_are_of_the_window),
 	TEST(the_busiest_process_of_a_core_is_named),
+	TEST(one_that_moves_is_named_when_it_used_far_more),
 	TEST(a_stat_that_is_none_is_refused),
 	TEST(a_cpu_number_beyond_the_limit_is_left_out),
 	TEST(a_missing_proc_is_said),

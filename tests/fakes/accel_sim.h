@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A simulated engine behind accel.h: cores on a clock of its own, seeded noise,
+ * exact products of small shapes, and faults put in by tests. No threads: a
+ * stream is the time at which its last work ends, and waiting for an event
+ * moves the clock.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "probes/accel/accel.h"
+
+enum { ACCEL_SIM_DEVICES_MAX = 64 };
+
+/* A fault in products that are read back: XOR of `bits` into the raw element. */
+struct accel_sim_fault {
+	bool on;
+	unsigned device;
+	unsigned first,
+		count;	 /* which products that are read back, from 0; count 0: all from there on */
+	size_t row, col; /* taken modulo the shape */
+	uint64_t bits;
+};
+
+struct accel_sim {
+	unsigned n_devices;
+	uint64_t seed;
+	double flop_per_s;
+	double spread; /* standard deviation between devices, and between products of one */
+	double slow[ACCEL_SIM_DEVICES_MAX];	    /* factor of its rate; 0: 1 */
+	uint64_t hang_at_us[ACCEL_SIM_DEVICES_MAX]; /* its stream stops then; 0: never */
+	int fail[ACCEL_SIM_DEVICES_MAX];	    /* gemm_run returns this negative errno */
+	double delay[ACCEL_SIM_DEVICES_MAX];	    /* part of the time that others take */
+	double steal[ACCEL_SIM_DEVICES_MAX];
+	double sibling[ACCEL_SIM_DEVICES_MAX];
+	long user_pid[ACCEL_SIM_DEVICES_MAX];
+	double user_share[ACCEL_SIM_DEVICES_MAX];
+	struct accel_sim_fault fault;
+	bool damage_upload; /* of the fault's device: the first byte of what is sent flips */
+
+	/* Told by the engine. */
+	uint64_t products[ACCEL_SIM_DEVICES_MAX]; /* run */
+	long alive; /* streams, events, products, regions and engines not yet freed */
+};
+
+/* Operations of an engine that plays `sim` (borrowed) when it is opened next. */
+const struct accel_ops *accel_sim_ops(struct accel_sim *sim);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "tests/fakes/accel_sim_inside.h"
+
+int sim_region_new(struct accel *a, unsigned device, const struct accel_memory *memory,
+		   struct accel_region *ret, struct err *err UNUSED)
+{
+	*ret = (struct accel_region){
+		.accel = a,
+		.device = device,
+		.place = memory->place,
+		.ptr = xcalloc(1, memory->size),
+		.size = memory->size,
+		.host_visible = true,
+		.backend = sim_make(sim_engine(a), sizeof(struct sim_content)),
+	};
+	return 0;
+}
+
+void sim_region_free(struct accel_region *r)
+{
+	sim_unmake(sim_engine(r->accel), r->backend);
+	free(r->ptr);
+	*r = (struct accel_region){ 0 };
+}
+
+int sim_region_export(struct accel_region *r UNUSED, struct accel_export *ret UNUSED,
+		      struct err *err)
+{
+	return err_set(err, ENOTSUP, "simulated memory cannot be exported");
+}
+
+static int check_range(const struct accel_region *r, size_t offset, size_t size, struct err *err)
+{
+	if (offset <= r->size && size <= r->size - offset)
+		return 0;
+	return err_set(err, ERANGE, "outside a region of %zu", r->size);
+}
+
+int sim_copy(struct accel_stream *s UNUSED, struct accel_at to, struct accel_at from, size_t size,
+	     struct err *err)
+{
+	int r = check_range(to.region, to.offset, size, err);
+
+	if (r == 0)
+		r = check_range(from.region, from.offset, size, err);
+	if (r == 0)
+		memmove((char *)to.region->ptr + to.offset,
+			(const char *)from.region->ptr + from.offset, size);
+	return r;
+}
+
+int sim_upload(struct accel_region *to, size_t offset, const void *from, size_t size,
+	       struct err *err)
+{
+	const struct accel_sim *sim = sim_engine(to->accel)->sim;
+	int r = check_range(to, offset, size, err);
+
+	if (r < 0)
+		return r;
+	memcpy((char *)to->ptr + offset, from, size);
+	if (sim->damage_upload && sim->fault.device == to->device)
+		((unsigned char *)to->ptr)[offset + size - 1] ^= 0x40;
+	((struct sim_content *)to->backend)->pending = false;
+	return 0;
+}
+
+static double read_element(enum accel_dtype dtype, const void *from, size_t i)
+{
+	return dtype == ACCEL_F64 ? ((const double *)from)[i] : ((const float *)from)[i];
+}
+
+static void write_element(enum accel_dtype dtype, void *to, size_t i, double value)
+{
+	if (dtype == ACCEL_F64)
+		((double *)to)[i] = value;
+	else
+		((float *)to)[i] = (float)value;
+}
+
+static void multiply(const struct sim_content *c, void *out)
+{
+	size_t n = c->shape.n, k = c->shape.k, i, j, l;
+
+	for (i = 0; i < c->shape.m; i++) {
+		for (j = 0; j < n; j++) {
+			double sum = 0;
+
+			for (l = 0; l < k; l++)
+				sum += read_element(c->shape.dtype, c->x, i * k + l) *
+				       read_element(c->shape.dtype, c->y, l * n + j);
+			write_element(c->shape.out, out, i * n + j, sum);
+		}
+	}
+}
+
+static void put_fault(const struct accel_sim_fault *f, const struct accel_gemm_shape *shape,
+		      void *out)
+{
+	size_t size = accel_dtype_size(shape->out);
+	size_t at = (f->row % shape->m) * shape->n + f->col % shape->n;
+	uint64_t raw = 0;
+
+	memcpy(&raw, (char *)out + at * size, size);
+	raw ^= f->bits;
+	memcpy((char *)out + at * size, &raw, size);
+}
+
+/* Compute what was put into the region, with the fault when it is due. */
+static void settle(const struct accel_region *r)
+{
+	struct sim_engine *e = sim_engine(r->accel);
+	const struct accel_sim_fault *f = &e->sim->fault;
+	struct sim_content *c = r->backend;
+	unsigned number;
+
+	if (!c->pending)
+		return;
+	c->pending = false;
+	multiply(c, r->ptr);
+	number = e->read_back[r->device]++;
+	if (f->on && f->device == r->device && number >= f->first &&
+	    (f->count == 0 || number < f->first + f->count))
+		put_fault(f, &c->shape, r->ptr);
+}
+
+int sim_download(void *to, const struct accel_region *from, size_t offset, size_t size,
+		 struct err *err)
+{
+	int r = check_range(from, offset, size, err);
+
+	if (r < 0)
+		return r;
+	settle(from);
+	memcpy(to, (const char *)from->ptr + offset, size);
+	return 0;
+}
