@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The samples of one pair of nodes. */
+#pragma once
+
+#include "lib/macro.h"
+#include "lib/report.h"
+#include "probes/memory/kernels.h"
+
+struct arena;
+struct contention;
+struct kernel;
+struct numa_node;
+struct probe;
+struct ready;
+
+enum { CELL_PATTERN = KERNEL_CHECKS, CELL_CHECKS };
+
+/* Names of the checks, in the order of enum kernel_check, the pattern last. */
+extern const char *const cell_check_names[CELL_CHECKS];
+
+struct cell {
+	struct probe *probe;
+	const struct contention *contention;
+	const struct kernel *kernel;
+	const struct numa_node *cpu, *memory;
+	const struct ready *ready;
+	struct arena *arena;
+	double rate; /* bytes per second that the slowest of its checks reached */
+};
+
+/*
+ * Measure a check for `us` and emit its sample: measured, busy when others took
+ * the cores meanwhile, timeout when the time is too short to say anything.
+ * Fails only as probe_emit() does.
+ */
+int cell_measure(struct cell *cell, unsigned check, uint64_t us);
+
+/* Emit a sample of every check in a state other than measured, with the reason. */
+int cell_emit_all(struct probe *probe, const struct numa_node *cpu, const struct numa_node *memory,
+		  enum sample_state state, const char *why);
