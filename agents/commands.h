@@ -7,5 +7,6 @@
 #pragma once
 
 int cmd_run(int argc, char **argv);
+int cmd_admit(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_topology(int argc, char **argv);

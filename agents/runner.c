@@ -139,12 +139,17 @@ static void give_way(struct runner *runner)
 	refuse_waiting(runner, PROBLEM_BUSY, "not started: a job arrived");
 }
 
+static bool must_stop(const struct runner *runner)
+{
+	return !runner->options->stop || runner->options->stop(runner->options->stop_context);
+}
+
 /* Its events: also when whoever watches for jobs is gone, which is no reason to go on. */
 static void look_for_job(struct runner *runner)
 {
 	struct pollfd p = { .fd = runner->options->stop_fd, .events = POLLIN };
 
-	if (!runner->stopped && poll(&p, 1, 0) > 0)
+	if (!runner->stopped && poll(&p, 1, 0) > 0 && must_stop(runner))
 		give_way(runner);
 }
 
@@ -209,7 +214,7 @@ static void wait_events(struct runner *runner)
 		job_poll(&runner->jobs[i], &p[1 + JOB_FDS * i]);
 	if (poll(p, 1 + JOB_FDS * runner->n, wait_ms(runner)) < 0)
 		return; /* a signal of our caller */
-	if (p[0].revents)
+	if (p[0].revents && must_stop(runner))
 		give_way(runner);
 	for (i = 0; i < runner->n; i++)
 		job_serve(&runner->jobs[i], &p[1 + JOB_FDS * i]);

@@ -41,7 +41,14 @@ struct runner_options {
 	uint64_t deadline_us;  /* of the whole run: no probe starts or lives past it */
 	uint64_t lock_wait_us; /* how long to wait for the active lock; 0: not at all */
 	bool run_busy;	       /* --busy=run is handed on */
-	int stop_fd;	       /* readable: abort active probes now (samples aborted); -1 none */
+	int stop_fd;	       /* readable: a job may have arrived; -1 none */
+	/*
+	 * Asked when stop_fd is readable (NULL: yes): has a job arrived? It must
+	 * leave stop_fd unreadable when it says no. On yes active probes are
+	 * killed at once and what they delivered is marked aborted.
+	 */
+	bool (*stop)(void *context);
+	void *stop_context;
 	void (*progress)(void *context, const struct runner_progress *p); /* or NULL */
 	void *progress_context;
 };
