@@ -260,17 +260,30 @@ uint64_t job_overdue_us(const struct job *job)
 
 /* --- its result --------------------------------------------------------------- */
 
-void job_deliver(struct job *job, struct report *report)
+static void add_words(struct job *job, int code, const char *words)
 {
-	size_t refused = 0, i;
+	CLEANUP(freep) char *before = NULL;
 
-	for (i = 0; i < job->output.n_samples; i++)
-		refused += report_add_sample(report, &job->output.samples[i]) < 0;
-	if (refused && !job->has_problem) {
+	if (!job->has_problem) {
+		job_refuse(job, code, words);
+		return;
+	}
+	before = job->problem.detail;
+	job->problem.detail = xasprintf("%s; also %s", before, words);
+}
+
+void job_deliver(struct job *job, size_t share, struct report *report)
+{
+	size_t total = job->output.n_samples, n = 0;
+
+	while (n < MIN(total, share) && report_add_sample(report, &job->output.samples[n]) == 0)
+		n++;
+	if (n < total) {
 		CLEANUP(freep)
-		char *why = xasprintf("%zu samples left out: the report is full", refused);
+		char *words = xasprintf("the report is full: %zu of its %zu samples are left out",
+					total - n, total);
 
-		job_refuse(job, PROBLEM_TOO_MUCH, why);
+		add_words(job, PROBLEM_TOO_MUCH, words);
 	}
 	if (job->has_problem)
 		report_add_problem(report, &job->problem);

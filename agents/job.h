@@ -60,5 +60,8 @@ void job_abort(struct job *job);
 /* Monotonic time at which its warden must be done at the latest. */
 uint64_t job_overdue_us(const struct job *job);
 
-/* Add its samples and its problem to the report; they are no longer its own. */
-void job_deliver(struct job *job, struct report *report);
+/*
+ * Add at most `share` of its samples, and its problem, to the report; they are
+ * no longer its own. Samples left out are told in the problem.
+ */
+void job_deliver(struct job *job, size_t share, struct report *report);

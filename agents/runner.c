@@ -255,6 +255,34 @@ static void run(struct runner *runner)
 	tell(runner);
 }
 
+/* --- the report ---------------------------------------------------------------------- */
+
+/*
+ * The most samples one probe may add so that those of all fit: a probe that
+ * prints too many takes nothing from those that print few.
+ */
+static size_t fair_share(const struct runner *runner, size_t room)
+{
+	size_t share = room, sum, i;
+
+	for (;; share--) {
+		for (sum = 0, i = 0; i < runner->n; i++)
+			sum += MIN(runner->jobs[i].output.n_samples, share);
+		if (sum <= room)
+			return share;
+	}
+}
+
+static void deliver(struct runner *runner, struct report *report)
+{
+	size_t share = fair_share(runner, SAMPLE_COUNT_MAX - report->n_samples), i;
+
+	for (i = 0; i < runner->n; i++) {
+		job_deliver(&runner->jobs[i], share, report);
+		job_release(&runner->jobs[i]);
+	}
+}
+
 int runner_run(const struct runner_probe *probes, size_t n, const struct runner_options *options,
 	       struct report *report, struct err *err)
 {
@@ -275,10 +303,7 @@ int runner_run(const struct runner_probe *probes, size_t n, const struct runner_
 	run(&runner);
 	(void)sigaction(SIGCHLD, &before, NULL);
 	closep(&runner.lock_fd);
-	for (i = 0; i < n; i++) {
-		job_deliver(&runner.jobs[i], report);
-		job_release(&runner.jobs[i]);
-	}
+	deliver(&runner, report);
 	free(runner.jobs);
 	return 0;
 }

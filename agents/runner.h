@@ -2,8 +2,9 @@
 /*
  * Runs probes: passive ones at the same time, active ones one after another
  * under $RUN/active.lock. A probe gets a wall-clock budget and is killed with
- * every descendant at its end, or as soon as it passes a limit of what it may
- * print. Whatever a probe does costs one problem in the report, never the run.
+ * every descendant at its end (and a grace of at most 250 ms, to finish what it
+ * prints), or as soon as it passes a limit of what it may print. Whatever a
+ * probe does costs one problem in the report, never the run.
  *
  * Each probe runs below a warden: a forked process of ours that is a child
  * subreaper, so that descendants which leave their process group or session
