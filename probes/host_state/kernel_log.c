@@ -19,9 +19,9 @@
 #define CHECK "host.kernel_log"
 
 enum {
-	RECORDS_MAX = 100000, /* new records looked at in one run; the rest is for the next */
+	RECORDS_MAX = 65536,  /* new records looked at in one run; the rest is for the next */
 	KINDS_MAX = 256,      /* (pattern, code, device) told apart in one run */
-	DEADLINE_EVERY = 256, /* records between looks at the clock */
+	DEADLINE_EVERY = 256, /* new records between looks at the limits */
 	LINE_SHOWN = 240,     /* bytes of the first line in the note */
 };
 
@@ -96,27 +96,30 @@ static void take_record(struct scan *scan, const struct kmsg_record *record)
 		look_at(scan, record->text);
 }
 
-static bool at_limit(const struct scan *scan, uint64_t n)
+/*
+ * Old records are passed over whatever it takes (the log is bounded), so that
+ * each run gets on, however short its budget.
+ */
+static bool at_limit(const struct scan *scan)
 {
 	const struct probe *probe = scan->h->probe;
 
-	if (scan->n_new >= RECORDS_MAX)
-		return true;
-	return n % DEADLINE_EVERY == 0 && probe_left_us(probe) < probe->budget_us / 4;
+	if (scan->n_new == 0 || scan->n_new % DEADLINE_EVERY)
+		return false;
+	return scan->n_new >= RECORDS_MAX || probe_left_us(probe) < probe->budget_us / 4;
 }
 
 static int scan_all(struct scan *scan)
 {
 	struct kmsg_record record;
-	uint64_t n;
-	int r = 0;
+	int r = 1;
 
-	for (n = 1; !scan->stopped; n++) {
+	while (r > 0 && !scan->stopped) {
 		r = kmsg_next(&scan->kmsg, &record);
 		if (r <= 0)
 			return r;
 		take_record(scan, &record);
-		scan->stopped = at_limit(scan, n);
+		scan->stopped = at_limit(scan);
 	}
 	return 0;
 }

@@ -177,10 +177,10 @@ size_t pci_extended_capability(const unsigned char *config, size_t len, unsigned
 	for (steps = 0; at >= 0x100 && at + 8 <= len && steps < PCI_CONFIG_MAX / 8; steps++) {
 		unsigned found = word(config + at);
 
-		if (found == id && word(config + at + 2) != 0)
-			return at;
 		if (found == 0xffff)
 			return 0;
+		if (found == id && word(config + at + 2) != 0)
+			return at;
 		at = (word(config + at + 2) >> 4) & ~3U;
 	}
 	return 0;
