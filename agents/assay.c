@@ -22,7 +22,6 @@ static const struct command commands[] = {
 	{ "run", "run the probes of a profile and judge what they found", cmd_run },
 	{ "admit", "may a job start on this host?", cmd_admit },
 	{ "list", "the probes of this suite and what each can find", cmd_list },
-	{ "topology", "this host as a tree, with the speed of its links", cmd_topology },
 	{ "topology", "the devices of this host and how fast their links run", cmd_topology },
 };
 
