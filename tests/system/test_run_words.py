@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay run as people see it: the table, the terminal, the live line, help."""
+import fcntl
 import os
 import pty
 import select
+import signal
+import struct
 import subprocess
+import termios
 import time
 
 import pytest
@@ -22,9 +26,6 @@ def on_terminal(build, environ):
 
     def start(args, columns=100, out=True, env=None):
         master, slave = pty.openpty()
-        import fcntl
-        import struct
-        import termios
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         child = subprocess.Popen([str(build / "assay"), *map(str, args)], env={**environ, "TERM": "xterm", **(env or {})},
                                  stdin=subprocess.DEVNULL, stdout=slave if out else subprocess.PIPE, stderr=slave)
@@ -87,6 +88,16 @@ def test_the_live_line_names_the_probe_and_is_erased(on_terminal, script, profil
     assert seen.endswith(ERASE), "erased at the end"
     assert "\n" not in seen, "one line, rewritten in place"
     assert piped.startswith("PASS  ") and ESCAPE not in piped
+
+
+def test_an_interrupted_run_leaves_a_clean_terminal(on_terminal, script, profiles, environ):
+    # The parent of a probe is its warden, whose parent is assay.
+    probe = script("p", "sleep 0.5\nkill -INT $(cut -d' ' -f4 /proc/$PPID/stat)\nexec sleep 600\n")
+    status, seen, piped = on_terminal(["run", "--profiles", profiles(quick=[{"name": "p", "exec": probe}])], out=False)
+    assert status == -signal.SIGINT and piped == ""
+    assert "p (1 of 1), " in seen
+    assert seen[seen.rindex(ERASE):] == ERASE + "assay: ended by a signal; this run is not kept\r\n"
+    assert os.listdir(environ["ASSAY_STATE_DIR"]) == []
 
 
 @pytest.mark.parametrize("columns", [44, 60, 80, 120])
