@@ -38,16 +38,16 @@ static void parse_budget(const char *arg, struct argp_state *state, struct probe
 	struct err err = ERR_INIT;
 
 	if (duration_parse(arg, &probe->budget_us, &err) < 0)
-		argp_error(state, "--budget: %s", err.msg);
+		argp_failure(state, PROBE_USAGE, 0, "--budget: %s", err.msg);
 	if (probe->budget_us == 0)
-		argp_error(state, "--budget: must be longer than 0");
+		argp_failure(state, PROBE_USAGE, 0, "--budget: must be longer than 0");
 }
 
 static void parse_busy(const char *arg, struct argp_state *state, struct probe *probe)
 {
 	probe->run_busy = strcmp(arg, "run") == 0;
 	if (!probe->run_busy && strcmp(arg, "skip") != 0)
-		argp_error(state, "--busy: '%s' is neither skip nor run", arg);
+		argp_failure(state, PROBE_USAGE, 0, "--busy: '%s' is neither skip nor run", arg);
 }
 
 static void parse_seed(const char *arg, struct argp_state *state, struct probe *probe)
@@ -57,7 +57,7 @@ static void parse_seed(const char *arg, struct argp_state *state, struct probe *
 	errno = 0;
 	probe->seed = strtoull(arg, &end, 10);
 	if (errno || end == arg || *end || arg[0] == '-')
-		argp_error(state, "--seed: '%s' is not a whole number", arg);
+		argp_failure(state, PROBE_USAGE, 0, "--seed: '%s' is not a whole number", arg);
 }
 
 static error_t parse_common(int key, char *arg, struct argp_state *state)
@@ -82,7 +82,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 		parse_seed(arg, state, settings->probe);
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "'%s': takes no arguments", arg);
+		argp_failure(state, PROBE_USAGE, 0, "'%s': takes no arguments", arg);
 		return EINVAL;
 	default:
 		return ARGP_ERR_UNKNOWN;

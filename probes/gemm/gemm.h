@@ -67,6 +67,7 @@ struct gemm_device {
 	struct gemm_job job;
 	struct gemm_window ring[GEMM_IN_FLIGHT];
 	unsigned n_put, n_taken;    /* windows put and taken; their difference is in flight */
+	unsigned n_warm;	    /* the first window that counts */
 	double seconds_per_product; /* the latest window's */
 	double rates[GEMM_WINDOWS]; /* FLOP/s of each window */
 	size_t n_rates;

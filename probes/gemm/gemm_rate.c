@@ -2,9 +2,12 @@
 /*
  * The rate of each device while all of them work. The device's own clock
  * times windows of several products between two events; a few windows are
- * always put ahead, so that no device waits for the one who counts.
+ * always put ahead, so that no device waits for the one who counts. Nobody
+ * waits for a device that is late either: each fills its windows at its own
+ * pace until the phase ends.
  */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 
 #include "lib/clock.h"
@@ -13,14 +16,19 @@
 
 enum {
 	WARM_WINDOW_US = 50000, /* of the warm-up: short, the speed is not known yet */
+	WARM_LATE_US = 1000000, /* what is late after the warm-up goes on into the measurement */
 	BATCH_MAX = 4096,	/* products of one window: what streams and launch queues hold */
-	HANG_US = 1000000,	/* what a window may be late, and twice its time */
+	SLICE_MIN_US = 200,	/* shortest wait for one device before the next is looked at */
 };
-static const double hang_factor = 2;
-/* Part of the time left that the first, cold product may take: its speed is not known. */
-static const double cold_part = 0.25;
 /* A measurement that others slow down ends after this much of its share, once it has 8 windows. */
 static const double patience = 1.2;
+
+struct phase {
+	uint64_t window_us; /* length of a window */
+	uint64_t end_us;    /* from then on no more windows are put than must be */
+	uint64_t last_us;   /* what is late then is left */
+	bool counts;	    /* the windows are the measurement */
+};
 
 static uint64_t now_us(const struct gemm_run *run)
 {
@@ -57,27 +65,13 @@ static int put_window(struct gemm_device *d, unsigned batch, struct err *err)
 	return r;
 }
 
-/* When the device counts as hung; the others, and the check, need time after that. */
-static uint64_t window_deadline(const struct gemm_device *d, const struct gemm_window *w)
-{
-	const struct gemm_plan *plan = d->plan;
-	uint64_t now = plan->ops->now_us(plan->accel);
-	uint64_t last_us = plan->deadline_us - MIN(plan->check_us, plan->deadline_us);
-	uint64_t left_us = last_us > now ? last_us - now : 0;
-	double us = hang_factor * 1e6 * d->seconds_per_product * w->batch * GEMM_IN_FLIGHT;
-
-	if (d->seconds_per_product <= 0)
-		us = cold_part * (double)left_us;
-	return now + MIN((uint64_t)us + HANG_US, left_us);
-}
-
-/* Wait for the oldest window and learn the speed from it. */
-static int take_window(struct gemm_device *d, double *ret_flop_per_s, struct err *err)
+/* Learn the speed from the oldest window, when it is over by `deadline_us`. -ETIMEDOUT. */
+static int take_window(struct gemm_device *d, uint64_t deadline_us, struct err *err)
 {
 	const struct accel_ops *ops = d->plan->ops;
 	struct gemm_window *w = &d->ring[d->n_taken % GEMM_IN_FLIGHT];
 	double seconds = 0;
-	int r = ops->event_wait(w->to, window_deadline(d, w), err);
+	int r = ops->event_wait(w->to, deadline_us, err);
 
 	if (r == 0)
 		r = ops->event_seconds(w->from, w->to, &seconds, err);
@@ -86,84 +80,116 @@ static int take_window(struct gemm_device *d, double *ret_flop_per_s, struct err
 	if (seconds <= 0)
 		return err_set(err, EIO, "%s: %u products took no time on its clock",
 			       d->info.subject, w->batch);
-	d->n_taken++;
 	d->seconds_per_product = seconds / w->batch;
-	*ret_flop_per_s = products_flop(d->plan, w->batch) / seconds;
+	if (d->n_taken >= d->n_warm && d->n_rates < GEMM_WINDOWS)
+		d->rates[d->n_rates++] = products_flop(d->plan, w->batch) / seconds;
+	d->n_taken++;
 	return 0;
 }
 
-static void put_all(struct gemm_run *run, uint64_t window_us)
+static bool wants_window(const struct gemm_device *d, const struct phase *phase, uint64_t now)
 {
+	unsigned in_flight = d->n_put - d->n_taken, put = d->n_put - d->n_warm;
+
+	if (!gemm_live(d) || in_flight == GEMM_IN_FLIGHT)
+		return false;
+	if (d->seconds_per_product <= 0 && in_flight)
+		return false; /* the cold one goes alone: it tells how long a window is */
+	if (!phase->counts)
+		return now < phase->end_us;
+	return put < (now < phase->end_us ? (unsigned)GEMM_WINDOWS : (unsigned)SAMPLE_WINDOWS_MIN);
+}
+
+static void put_windows(struct gemm_run *run, const struct phase *phase)
+{
+	uint64_t now = now_us(run);
 	unsigned i;
 
 	for (i = 0; i < run->n; i++) {
 		struct gemm_device *d = &run->devices[i];
 		struct err err = ERR_INIT;
-		int r = gemm_live(d) ? put_window(d, batch_for(d, window_us), &err) : 0;
+		int r = 0;
 
+		while (r == 0 && wants_window(d, phase, now))
+			r = put_window(d, batch_for(d, phase->window_us), &err);
 		if (r < 0)
 			gemm_fail(d, r, &err);
 	}
 }
 
-static void take_all(struct gemm_run *run, bool keep)
+/* Take at most one window of each device. False when none is in flight any more. */
+static bool take_windows(struct gemm_run *run, const struct phase *phase)
 {
+	uint64_t slice_us = MAX(phase->window_us / run->n, (uint64_t)SLICE_MIN_US);
+	bool in_flight = false;
 	unsigned i;
 
 	for (i = 0; i < run->n; i++) {
 		struct gemm_device *d = &run->devices[i];
 		struct err err = ERR_INIT;
-		double rate = 0;
 		int r;
 
 		if (!gemm_live(d) || d->n_taken == d->n_put)
 			continue;
-		r = take_window(d, &rate, &err);
-		if (r < 0)
+		in_flight = true;
+		r = take_window(d, MIN(now_us(run) + slice_us, phase->last_us), &err);
+		if (r < 0 && r != -ETIMEDOUT)
 			gemm_fail(d, r, &err);
-		else if (keep && d->n_rates < GEMM_WINDOWS)
-			d->rates[d->n_rates++] = rate;
 	}
+	return in_flight;
 }
 
-/* At least one product, the cold one, then windows until the time is over. */
+static void run_phase(struct gemm_run *run, const struct phase *phase)
+{
+	do
+		put_windows(run, phase);
+	while (take_windows(run, phase) && now_us(run) < phase->last_us);
+}
+
+/* The check after the rate needs its share too. */
+static uint64_t last_of_rate_us(const struct gemm_plan *plan)
+{
+	return plan->deadline_us - MIN(plan->check_us, plan->deadline_us);
+}
+
 static void warm_up(struct gemm_run *run)
 {
 	uint64_t end_us = now_us(run) + run->plan->warm_us;
-	unsigned in_flight = 0;
+	const struct phase phase = {
+		.window_us = WARM_WINDOW_US,
+		.end_us = end_us,
+		.last_us = MIN(end_us + WARM_LATE_US, last_of_rate_us(run->plan)),
+	};
+	unsigned i;
 
-	put_all(run, 0);
-	take_all(run, false);
-	do {
-		put_all(run, WARM_WINDOW_US);
-		if (++in_flight == GEMM_IN_FLIGHT) {
-			take_all(run, false);
-			in_flight--;
-		}
-	} while (now_us(run) < end_us);
-	while (in_flight--)
-		take_all(run, false);
+	for (i = 0; i < run->n; i++)
+		run->devices[i].n_warm = UINT_MAX; /* no window counts yet */
+	run_phase(run, &phase);
+	for (i = 0; i < run->n; i++)
+		run->devices[i].n_warm = run->devices[i].n_put;
 }
 
 static void measure(struct gemm_run *run)
 {
-	uint64_t window_us = run->plan->rate_us / GEMM_WINDOWS;
-	uint64_t end_us = now_us(run) + (uint64_t)(patience * (double)run->plan->rate_us);
-	unsigned put = 0, taken = 0;
+	uint64_t most_us = (uint64_t)(patience * (double)run->plan->rate_us);
+	const struct phase phase = {
+		.window_us = run->plan->rate_us / GEMM_WINDOWS,
+		.end_us = now_us(run) + most_us,
+		.last_us = last_of_rate_us(run->plan),
+		.counts = true,
+	};
+	unsigned i;
 
-	while (taken < GEMM_WINDOWS) {
-		bool enough = taken >= SAMPLE_WINDOWS_MIN && now_us(run) >= end_us;
+	run_phase(run, &phase);
+	for (i = 0; i < run->n; i++) {
+		struct gemm_device *d = &run->devices[i];
+		struct err err = ERR_INIT;
 
-		if (enough && put == taken)
-			return;
-		if (!enough && put < GEMM_WINDOWS) {
-			put_all(run, window_us);
-			put++;
-		}
-		if (enough || put == GEMM_WINDOWS || put - taken == GEMM_IN_FLIGHT) {
-			take_all(run, true);
-			taken++;
-		}
+		if (!gemm_live(d) || d->n_rates >= SAMPLE_WINDOWS_MIN)
+			continue;
+		(void)err_set(&err, ETIMEDOUT, "%s finished %zu of at least %d windows in time",
+			      d->info.subject, d->n_rates, SAMPLE_WINDOWS_MIN);
+		gemm_fail(d, -ETIMEDOUT, &err);
 	}
 }
 

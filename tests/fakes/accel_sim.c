@@ -235,6 +235,8 @@ static int sim_gemm_run(struct accel_gemm *g, struct accel_stream *s, const stru
 	if (e->sim->fail[g->device])
 		return err_set(err, -e->sim->fail[g->device], "simulated failure");
 	rate *= 1 - e->sim->delay[g->device] - e->sim->steal[g->device];
+	if (e->sim->later[g->device] > 0 && begin(s) >= (double)e->sim->later_us)
+		rate *= e->sim->later[g->device];
 	s->free_at_us = begin(s) + flop / rate * 1e6;
 	if (hang_at_us && s->free_at_us >= (double)hang_at_us)
 		s->free_at_us = INFINITY;

@@ -28,7 +28,9 @@ struct accel_sim {
 	uint64_t seed;
 	double flop_per_s;
 	double spread; /* standard deviation between devices, and between products of one */
-	double slow[ACCEL_SIM_DEVICES_MAX];	    /* factor of its rate; 0: 1 */
+	double slow[ACCEL_SIM_DEVICES_MAX];  /* factor of its rate; 0: 1 */
+	double later[ACCEL_SIM_DEVICES_MAX]; /* factor from later_us on; 0: 1 */
+	uint64_t later_us;
 	uint64_t hang_at_us[ACCEL_SIM_DEVICES_MAX]; /* its stream stops then; 0: never */
 	int fail[ACCEL_SIM_DEVICES_MAX];	    /* gemm_run returns this negative errno */
 	double delay[ACCEL_SIM_DEVICES_MAX];	    /* part of the time that others take */

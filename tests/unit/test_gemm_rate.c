@@ -116,6 +116,27 @@ static void a_core_that_hangs_at_once_leaves_the_others_their_time(void)
 	CHECK_EQ(sim.alive, 0);
 }
 
+/* A hog comes after the warm-up: windows take ten times what was planned. */
+static void a_core_that_turns_slow_is_measured_to_the_end(void)
+{
+	struct accel_sim sim = sim_make_8(12);
+	CLEANUP(ran_release) struct ran ran = { 0 };
+	const struct sample *s;
+
+	sim.later[3] = 0.1;
+	sim.later_us = 1000000000 + 1100000; /* its clock starts at 1e9 */
+	ran = sim_run(&sim);
+	s = ran_sample(&ran, "gemm.rate", "cpu:3");
+	CHECK(s && s->state == SAMPLE_MEASURED && s->n >= SAMPLE_WINDOWS_MIN);
+	CHECK_NEAR(s ? s->value : 0, 4.3e6, 0.05 * 4.3e6);
+	s = ran_sample(&ran, "gemm.rate", "cpu:2");
+	CHECK(s && s->n == GEMM_WINDOWS);
+	s = ran_sample(&ran, "gemm.correct", "cpu:3");
+	CHECK(s && s->ok == TRI_YES);
+	CHECK(ran.seconds <= 10);
+	CHECK_EQ(sim.alive, 0);
+}
+
 static void a_failing_device_is_a_sample_and_no_error(void)
 {
 	static const struct {
@@ -324,6 +345,7 @@ static const struct test tests[] = {
 	TEST(a_very_slow_product_still_gets_eight_windows),
 	TEST(a_core_that_hangs_is_a_timeout_and_the_others_are_measured),
 	TEST(a_core_that_hangs_at_once_leaves_the_others_their_time),
+	TEST(a_core_that_turns_slow_is_measured_to_the_end),
 	TEST(a_failing_device_is_a_sample_and_no_error),
 	TEST(a_contended_core_is_busy_and_says_by_whom),
 	TEST(a_device_that_others_use_is_not_loaded_at_all),
