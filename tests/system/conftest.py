@@ -121,3 +121,30 @@ def profiles(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def configured(build):
+    """configured("enable-sanitizers"): whether this build was configured with that option."""
+    options = subprocess.run([str(build / "config.status"), "--config"], capture_output=True, text=True, check=True).stdout
+    return lambda option: f"--{option}" in options
+
+
+@pytest.fixture(scope="session")
+def installed(build, tmp_path_factory):
+    """The root directory under which `make install` put everything."""
+    root = tmp_path_factory.mktemp("installed")
+    out = subprocess.run(["make", "-s", "-C", str(build), "install", f"DESTDIR={root}"], capture_output=True, text=True,
+                         check=False)
+    if out.returncode:
+        pytest.fail(f"make install: {out.stdout}{out.stderr}")
+    return root
+
+
+@pytest.fixture(scope="session")
+def installed_units(installed):
+    """The directory of the installed units."""
+    found = sorted(installed.rglob("assay-quick.service"))
+    if not found:
+        pytest.skip("units are not installed: configured with --with-systemdsystemunitdir=no")
+    return found[0].parent
