@@ -175,24 +175,31 @@ static void start_active(struct runner *runner)
 
 /* --- the loop ---------------------------------------------------------------------- */
 
-/* When to look again though nothing happened. */
+static uint64_t earlier(uint64_t a_us, uint64_t b_us)
+{
+	return a_us < b_us ? a_us : b_us;
+}
+
+/* When the next active probe may start though nothing happens. */
+static uint64_t next_start_us(const struct runner *runner, uint64_t now_us)
+{
+	if (!find_first(runner, true, JOB_WAITING))
+		return UINT64_MAX;
+	if (runner->lock == LOCK_NOT_YET)
+		return now_us + LOCK_LOOK_US;
+	return in_head_start(runner) ? runner->start_us + HEAD_START_US : UINT64_MAX;
+}
+
+/* When to look again though nothing happens. */
 static uint64_t next_look_us(const struct runner *runner)
 {
-	uint64_t now_us = clock_mono_us(), next_us = now_us + USEC_PER_HOUR;
+	uint64_t now_us = clock_mono_us(), next_us = next_start_us(runner, now_us);
 	size_t i;
 
 	for (i = 0; i < runner->n; i++)
 		if (runner->jobs[i].state == JOB_RUNNING)
-			next_us = MIN(next_us, job_overdue_us(&runner->jobs[i]));
-	if (runner->options->progress)
-		next_us = MIN(next_us, now_us + PROGRESS_US);
-	if (!find_first(runner, true, JOB_WAITING))
-		return next_us;
-	if (runner->lock == LOCK_NOT_YET)
-		next_us = MIN(next_us, now_us + LOCK_LOOK_US);
-	if (in_head_start(runner))
-		next_us = MIN(next_us, runner->start_us + HEAD_START_US);
-	return next_us;
+			next_us = earlier(next_us, job_overdue_us(&runner->jobs[i]));
+	return runner->options->progress ? earlier(next_us, now_us + PROGRESS_US) : next_us;
 }
 
 /* A warden that was killed ends at once; until its end is seen, do not spin on its deadline. */
