@@ -107,7 +107,7 @@ static int measure_pattern(struct cell *cell, uint64_t us, struct sample *s)
 }
 
 /* Leave only who and what was to be measured, and why it was not. */
-static void take_back(const struct cell *cell, unsigned check, enum sample_state state, char *why,
+static void take_back(const struct cell *cell, unsigned check, int state, char *why,
 		      struct sample *s)
 {
 	sample_release(s);
@@ -156,7 +156,7 @@ int cell_measure(struct cell *cell, unsigned check, uint64_t us)
 }
 
 int cell_emit_all(struct probe *probe, const struct numa_node *cpu, const struct numa_node *memory,
-		  enum sample_state state, const char *why)
+		  int state, const char *why)
 {
 	unsigned check;
 

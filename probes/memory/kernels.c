@@ -29,10 +29,15 @@ static bool always(void)
 
 #if defined(__x86_64__)
 
+/* Unsigned, so that sums may wrap. */
+typedef uint64_t words_16 __attribute__((vector_size(16), may_alias));
+typedef uint64_t words_32 __attribute__((vector_size(32), may_alias));
+typedef uint64_t words_64 __attribute__((vector_size(64), may_alias));
+
 #define TARGET __attribute__((target("avx512f")))
 #define NAME(loop) avx512f_##loop
 #define VECTOR __m512d
-#define WORDS __m512i
+#define WORDS words_64
 #define STREAM(at, v) _mm512_stream_pd((double *)(at), (v))
 #include "probes/memory/kernels.inc"
 #undef TARGET
@@ -44,7 +49,7 @@ static bool always(void)
 #define TARGET __attribute__((target("avx2")))
 #define NAME(loop) avx2_##loop
 #define VECTOR __m256d
-#define WORDS __m256i
+#define WORDS words_32
 #define STREAM(at, v) _mm256_stream_pd((double *)(at), (v))
 #include "probes/memory/kernels.inc"
 #undef TARGET
@@ -56,7 +61,7 @@ static bool always(void)
 #define TARGET
 #define NAME(loop) sse2_##loop
 #define VECTOR __m128d
-#define WORDS __m128i
+#define WORDS words_16
 #define STREAM(at, v) _mm_stream_pd((double *)(at), (v))
 #include "probes/memory/kernels.inc"
 

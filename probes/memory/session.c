@@ -129,8 +129,7 @@ static uint64_t take_part(struct session *s)
 }
 
 /* Give a cell up: all its samples say why. */
-static int give_up(struct session *s, const struct plan_cell *cell, enum sample_state state,
-		   const char *why)
+static int give_up(struct session *s, const struct plan_cell *cell, int state, const char *why)
 {
 	if (cell->why == PLAN_MEASURE)
 		s->parts -= MIN(s->parts, (size_t)PLAN_PARTS);
@@ -261,7 +260,7 @@ static int settle_unmeasured(struct session *s, size_t first, size_t end)
 
 static int give_up_all(struct session *s, size_t first, size_t end, int error, const char *why)
 {
-	const enum sample_state state = error == -ETIME ? SAMPLE_TIMEOUT : SAMPLE_SET_UP;
+	const int state = error == -ETIME ? SAMPLE_TIMEOUT : SAMPLE_SET_UP;
 	int r = 0;
 
 	for (; r == 0 && first < end; first++)
