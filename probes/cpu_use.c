@@ -226,7 +226,7 @@ uint64_t cpu_look_steal_ns(const struct cpu_look *look, unsigned cpu)
 }
 
 /* True when thread `tid` last ran on one of the cores. */
-static bool ran_on(int proc_fd, long pid, const char *tid, const unsigned *cpus, size_t n_cpus)
+static bool ran_on(int proc_fd, long pid, const char *tid, const struct cpu_use_cpus *cpus)
 {
 	CLEANUP(freep) char *text = NULL;
 	char path[PATH_SIZE];
@@ -237,13 +237,13 @@ static bool ran_on(int proc_fd, long pid, const char *tid, const unsigned *cpus,
 	if (file_read_line(proc_fd, path, &text) < 0)
 		return false;
 	last = stat_field(text, FIELD_PROCESSOR);
-	for (i = 0; i < n_cpus; i++)
-		if (cpus[i] == last)
+	for (i = 0; i < cpus->n; i++)
+		if (cpus->v[i] == last)
 			return true;
 	return false;
 }
 
-static bool any_thread_ran_on(int proc_fd, long pid, const unsigned *cpus, size_t n_cpus)
+static bool any_thread_ran_on(int proc_fd, long pid, const struct cpu_use_cpus *cpus)
 {
 	char path[PATH_SIZE];
 	CLEANUP(closedirp) DIR *dir = NULL;
@@ -256,7 +256,7 @@ static bool any_thread_ran_on(int proc_fd, long pid, const unsigned *cpus, size_
 		if (!is_number(entry->d_name))
 			continue;
 		n++;
-		if (ran_on(proc_fd, pid, entry->d_name, cpus, n_cpus))
+		if (ran_on(proc_fd, pid, entry->d_name, cpus))
 			return true;
 	}
 	return false;
@@ -300,7 +300,7 @@ static void insert_top(struct cpu_use_process top[static TOP], struct cpu_use_pr
 }
 
 /* "Cpus_allowed_list:\t0-3,8" of /proc/PID/status: may it run on one of the cores? */
-static bool may_run_on(int proc_fd, long pid, const unsigned *cpus, size_t n_cpus)
+static bool may_run_on(int proc_fd, long pid, const struct cpu_use_cpus *cpus)
 {
 	static const char key[] = "\nCpus_allowed_list:";
 	CLEANUP(freep) char *text = NULL;
@@ -320,8 +320,8 @@ static bool may_run_on(int proc_fd, long pid, const unsigned *cpus, size_t n_cpu
 			at++;
 			last = next_number(&at);
 		}
-		for (i = 0; i < n_cpus; i++)
-			if (cpus[i] >= first && cpus[i] <= last)
+		for (i = 0; i < cpus->n; i++)
+			if (cpus->v[i] >= first && cpus->v[i] <= last)
 				return true;
 	}
 	return false;
@@ -329,42 +329,42 @@ static bool may_run_on(int proc_fd, long pid, const unsigned *cpus, size_t n_cpu
 
 /* The first of `top` that `is_here`, or `TOP`. */
 static size_t first_here(int proc_fd, const struct cpu_use_process top[static TOP],
-			 const unsigned *cpus, size_t n_cpus,
-			 bool (*is_here)(int, long, const unsigned *, size_t))
+			 const struct cpu_use_cpus *cpus,
+			 bool (*is_here)(int, long, const struct cpu_use_cpus *))
 {
 	size_t i;
 
 	for (i = 0; i < TOP && top[i].ns; i++) {
-		if (is_here(proc_fd, top[i].pid, cpus, n_cpus))
+		if (is_here(proc_fd, top[i].pid, cpus))
 			return i;
 	}
 	return TOP;
 }
 
-void cpu_use_busiest(int proc_fd, const struct cpu_look *from, const struct cpu_look *to,
-		     const unsigned *cpus, size_t n_cpus, long self, struct cpu_user *ret)
+void cpu_use_busiest(int proc_fd, const struct cpu_use_window *window,
+		     const struct cpu_use_cpus *cpus, long self, struct cpu_user *ret)
 {
 	struct cpu_use_process top[TOP] = { 0 };
 	size_t i, here, moving;
 
 	*ret = (struct cpu_user){ 0 };
-	for (i = 0; i < to->n_processes; i++) {
-		struct cpu_use_process p = to->processes[i];
-		uint64_t before = time_of(from, p.pid);
+	for (i = 0; i < window->to->n_processes; i++) {
+		struct cpu_use_process p = window->to->processes[i];
+		uint64_t before = time_of(window->from, p.pid);
 
 		if (p.pid == self || p.ns <= before)
 			continue;
 		p.ns -= before;
 		insert_top(top, p);
 	}
-	here = first_here(proc_fd, top, cpus, n_cpus, any_thread_ran_on);
-	moving = first_here(proc_fd, top, cpus, n_cpus, may_run_on);
+	here = first_here(proc_fd, top, cpus, any_thread_ran_on);
+	moving = first_here(proc_fd, top, cpus, may_run_on);
 	if (moving < TOP && (here == TOP || top[here].ns * MOVING_FACTOR < top[moving].ns))
 		here = moving;
 	if (here == TOP)
 		return;
 	ret->pid = top[here].pid;
-	ret->share = share(0, top[here].ns, from, to);
+	ret->share = share(0, top[here].ns, window->from, window->to);
 	read_command(proc_fd, ret->pid, ret->command);
 }
 

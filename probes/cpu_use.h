@@ -56,6 +56,16 @@ struct cpu_look {
 	size_t n_processes;
 };
 
+/* From one look to another. */
+struct cpu_use_window {
+	const struct cpu_look *from, *to;
+};
+
+struct cpu_use_cpus {
+	const unsigned *v; /* CPU numbers, borrowed */
+	size_t n;
+};
+
 struct cpu_user {
 	long pid; /* 0: nobody */
 	char command[CPU_USE_COMMAND_SIZE];
@@ -81,13 +91,13 @@ double cpu_use_steal(const struct cpu_look *from, const struct cpu_look *to, uns
 uint64_t cpu_look_steal_ns(const struct cpu_look *look, unsigned cpu);
 
 /*
- * The process other than `self` that used most time between two looks and has
+ * The process other than `self` that used most time in the window and has
  * a thread that last ran on one of `cpus`; pid 0 when there is none. One that
  * is elsewhere now, may run there and used over four times as much has more
  * likely been there in between, and is named instead.
  */
-void cpu_use_busiest(int proc_fd, const struct cpu_look *from, const struct cpu_look *to,
-		     const unsigned *cpus, size_t n_cpus, long self, struct cpu_user *ret);
+void cpu_use_busiest(int proc_fd, const struct cpu_use_window *window,
+		     const struct cpu_use_cpus *cpus, long self, struct cpu_user *ret);
 
 /*
  * Nanoseconds that thread `tid` of process `pid` ran, and waited for its core,

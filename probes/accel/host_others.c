@@ -62,7 +62,9 @@ int host_others(struct accel *a, unsigned device, long *ret_pid, char ret_comman
 {
 	CLEANUP(closep) int fd = paths_open_sys("/proc");
 	struct host *h = host_of(a);
+	const struct cpu_use_window window = { &h->before, &h->now };
 	unsigned cpus[GROUP_MAX];
+	struct cpu_use_cpus group = { .v = cpus };
 	struct cpu_user user;
 
 	if (device >= h->n_cores)
@@ -70,8 +72,8 @@ int host_others(struct accel *a, unsigned device, long *ret_pid, char ret_comman
 	if (h->cores[device].answered)
 		look_again(h);
 	h->cores[device].answered = true;
-	cpu_use_busiest(fd, &h->before, &h->now, cpus, group_cpus(&h->cores[device], cpus),
-			getpid(), &user);
+	group.n = group_cpus(&h->cores[device], cpus);
+	cpu_use_busiest(fd, &window, &group, getpid(), &user);
 	*ret_pid = user.pid;
 	*ret_share = user.pid ? NAN : 0;
 	(void)snprintf(ret_command, 64, "%s", user.command);

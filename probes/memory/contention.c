@@ -48,9 +48,10 @@ void contention_close(struct contention *c)
 static char *name_user(const struct contention *c, const struct cpu_look *to, const unsigned *cpus,
 		       size_t n)
 {
+	const struct cpu_use_window window = { &c->first, to };
 	struct cpu_user user;
 
-	cpu_use_busiest(c->proc_fd, &c->first, to, cpus, n, getpid(), &user);
+	cpu_use_busiest(c->proc_fd, &window, &(struct cpu_use_cpus){ cpus, n }, getpid(), &user);
 	if (user.pid == 0)
 		return xstrdup("the kernel or the hypervisor");
 	return xasprintf("process %ld (%s)", user.pid, user.command);

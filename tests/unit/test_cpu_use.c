@@ -101,6 +101,7 @@ static void the_busiest_process_of_a_core_is_named(void)
 	};
 	CLEANUP(cpu_look_release) struct cpu_look from = { 0 };
 	CLEANUP(cpu_look_release) struct cpu_look to = { 0 };
+	const struct cpu_use_window window = { &from, &to };
 	CLEANUP(closep) int fd = -1;
 	size_t i;
 
@@ -109,7 +110,8 @@ static void the_busiest_process_of_a_core_is_named(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct cpu_user user;
 
-		cpu_use_busiest(fd, &from, &to, &cases[i].cpu, 1, cases[i].self, &user);
+		cpu_use_busiest(fd, &window, &(struct cpu_use_cpus){ &cases[i].cpu, 1 },
+				cases[i].self, &user);
 		CHECK_EQ(user.pid, cases[i].pid);
 		CHECK_STR(user.command, cases[i].command);
 		CHECK_NEAR(user.share, cases[i].share, 1e-9);
@@ -134,6 +136,7 @@ static void one_that_moves_is_named_when_it_used_far_more(void)
 	};
 	CLEANUP(cpu_look_release) struct cpu_look from = { 0 };
 	CLEANUP(cpu_look_release) struct cpu_look to = { 0 };
+	const struct cpu_use_window window = { &from, &to };
 	CLEANUP(closep) int fd = -1;
 	struct cpu_user user;
 	size_t i;
@@ -142,13 +145,13 @@ static void one_that_moves_is_named_when_it_used_far_more(void)
 	fd = proc_open();
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		free(test_file("proc/40/status", cases[i].status));
-		cpu_use_busiest(fd, &from, &to, &cases[i].cpu, 1, 1, &user);
+		cpu_use_busiest(fd, &window, &(struct cpu_use_cpus){ &cases[i].cpu, 1 }, 1, &user);
 		CHECK_EQ(user.pid, cases[i].pid);
 	}
 	/* Not four times as much: whoever was seen there is named. */
 	free(test_file("proc/20/status", "Name:\ta\nCpus_allowed_list:\t0-7\n"));
 	free(test_file("proc/40/status", "Name:\tours\n"));
-	cpu_use_busiest(fd, &from, &to, &(unsigned){ 0 }, 1, 1, &user);
+	cpu_use_busiest(fd, &window, &(struct cpu_use_cpus){ &(unsigned){ 0 }, 1 }, 1, &user);
 	CHECK_EQ(user.pid, 30);
 }
 
@@ -208,6 +211,7 @@ static void a_real_process_that_spins_is_found(void)
 	CLEANUP(closep) int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(cpu_look_release) struct cpu_look from = { 0 };
 	CLEANUP(cpu_look_release) struct cpu_look to = { 0 };
+	const struct cpu_use_window window = { &from, &to };
 	unsigned cpus[CPU_USE_CPUS_MAX];
 	struct cpu_user user;
 	uint64_t ran = 0;
@@ -227,7 +231,8 @@ static void a_real_process_that_spins_is_found(void)
 		if (cpu_use_schedstat(fd, child, child, &ran, NULL) < 0)
 			break;
 	CHECK_EQ(cpu_look_take(fd, true, &to, NULL), 0);
-	cpu_use_busiest(fd, &from, &to, cpus, ARRAY_SIZE(cpus), getpid(), &user);
+	cpu_use_busiest(fd, &window, &(struct cpu_use_cpus){ cpus, ARRAY_SIZE(cpus) }, getpid(),
+			&user);
 	(void)kill(child, SIGKILL);
 	(void)waitpid(child, NULL, 0);
 	if (ran == 0) {
