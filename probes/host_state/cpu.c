@@ -206,9 +206,9 @@ static int check_governor(struct host *h)
 /* --- throttling ------------------------------------------------------------- */
 
 struct package {
-	bool seen;
 	uint64_t core_events;	 /* of all cores, since the last run */
 	uint64_t package_events; /* every core counts the same ones: the most */
+	bool seen;
 	unsigned worst_cpu;
 	uint64_t worst_events;
 };

@@ -118,6 +118,10 @@ void pci_read(struct pci_tree *ret_tree)
 	struct pci_tree tree = { .readable = names != NULL };
 	size_t n = MIN(strv_len(names), (size_t)PCI_DEVICES_MAX), i;
 
+	if (!names) {
+		*ret_tree = tree;
+		return;
+	}
 	tree.devices = xcalloc(n + 1, sizeof(*tree.devices));
 	for (i = 0; i < n; i++) {
 		struct pci_device *d = &tree.devices[tree.n];
