@@ -18,10 +18,13 @@
 #include "agents/run_report.h"
 #include "agents/runner.h"
 #include "agents/show_run.h"
+#include "agents/spool.h"
 #include "agents/stop.h"
 #include "agents/verdict_file.h"
+#include "agents/yield.h"
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "lib/file.h"
 #include "lib/json.h"
 #include "lib/judge/verdict.h"
 #include "lib/kv.h"
@@ -112,20 +115,82 @@ static void on_progress(void *context, const struct runner_progress *p)
 	live_progress(live, p);
 }
 
-static int run_probes(struct run *run, struct err *err)
+static void add_problem(struct report *report, const char *probe, int code, const char *detail)
+{
+	struct problem p = {
+		.probe = xstrdup(probe),
+		.code = code,
+		.detail = xstrdup(detail),
+	};
+
+	report_add_problem(report, &p);
+}
+
+/* Asked by the runner when something happened that may be a job. */
+static bool job_arrived(void *context)
+{
+	struct yield *yield = context;
+	char why[YIELD_WHY_SIZE];
+
+	if (!yield_check(yield, why))
+		return false;
+	log_warning("a job arrived: %s; active probes give way", why);
+	return true;
+}
+
+/*
+ * What of the plan is started now, into `ret` (room for all); returns how
+ * many. Devices that somebody uses are not loaded, unless --busy=run.
+ */
+static size_t choose_probes(struct run *run, const struct yield *yield, struct runner_probe *ret)
+{
+	char why[YIELD_WHY_SIZE];
+	char detail[YIELD_WHY_SIZE + 32];
+	const bool busy = run->plan.active && !run->options.run_busy && yield_busy(yield, why);
+	size_t n = 0, i;
+
+	for (i = 0; i < run->plan.n; i++) {
+		if (!busy || !run->plan.probes[i].active) {
+			ret[n++] = run->plan.probes[i];
+			continue;
+		}
+		(void)snprintf(detail, sizeof(detail), "not started: %s", why);
+		add_problem(&run->report, run->plan.probes[i].name, PROBLEM_BUSY, detail);
+	}
+	return n;
+}
+
+static int run_probes(struct run *run, struct live *live, struct err *err)
 {
 	CLEANUP(freep) char *run_dir = paths_run();
-	const uint64_t start_us = clock_mono_us();
-	struct live live;
+	CLEANUP(yield_closep) struct yield *yield = NULL;
 	struct runner_options options = {
 		.run_dir = run_dir,
-		.deadline_us = start_us + run->plan.budget_us + run->options.wait_us,
+		.deadline_us = clock_mono_us() + run->plan.budget_us + run->options.wait_us,
 		.lock_wait_us = run->options.wait_us,
 		.run_busy = run->options.run_busy,
-		.stop_fd = -1,
 		.progress = on_progress,
-		.progress_context = &live,
+		.progress_context = live,
+		.stop = job_arrived,
 	};
+	struct runner_probe probes[RUNNER_PROBES_MAX];
+	size_t n;
+	int r;
+
+	(void)file_mkdirs(run_dir, NULL); /* the runner says so when it needs it */
+	r = yield_open(run_dir, &yield, err);
+	if (r < 0)
+		return r;
+	options.stop_fd = yield_fd(yield);
+	options.stop_context = yield;
+	n = choose_probes(run, yield, probes);
+	return runner_run(probes, n, &options, &run->report, err);
+}
+
+static int make_report(struct run *run, struct err *err)
+{
+	const uint64_t start_us = clock_mono_us();
+	struct live live;
 	int r;
 
 	stop_init();
@@ -133,33 +198,60 @@ static int run_probes(struct run *run, struct err *err)
 	run_report_start(&run->report, run->plan.profile);
 	if (run->references.has_sku)
 		run->report.sku = xstrdup(run->references.sku.name);
-	r = runner_run(run->plan.probes, run->plan.n, &options, &run->report, err);
+	r = run_probes(run, &live, err);
 	live_end(&live);
 	plan_report_absent(&run->plan, &run->report);
+	references_report(&run->references, &run->report);
+	run_report_fit(&run->report);
 	run->report.duration_s = (double)(clock_mono_us() - start_us) / (double)USEC_PER_SEC;
 	return r;
-}
-
-/* What is wrong with the state directory is said in one line, and the run goes on. */
-static void keep(const struct run *run)
-{
-	struct err err = ERR_INIT;
-
-	if (run->report.seq == 0)
-		return; /* said already */
-	if (verdict_file_keep(&run->report, &run->verdict, run->plan.active, &err) < 0)
-		log_warning("%s; this run is not kept", err.msg);
 }
 
 static void judge(struct run *run)
 {
 	const struct judge_inputs inputs = references_inputs(&run->references);
-	struct err err = ERR_INIT;
 
-	if (state_next_seq(&run->report.seq, &err) < 0)
-		log_warning("%s; this run is not kept", err.msg);
-	run_report_fit(&run->report);
+	verdict_release(&run->verdict);
 	verdict_judge(&run->report, &inputs, &run->verdict);
+}
+
+static int keep(struct run *run, struct err *err)
+{
+	int r = verdict_file_keep(&run->report, &run->verdict, run->plan.active, err);
+
+	if (r == 0)
+		r = references_learn(&run->references, &run->report, &run->verdict, err);
+	if (r == 0 && run->options.report)
+		r = spool_put(&run->report, &run->verdict, err);
+	return r;
+}
+
+/*
+ * A full disk, or a report that the controller will not get, is a problem of
+ * the report. Without the right to write (run by hand by anybody) a line says so.
+ */
+static bool is_problem(const struct run *run, int r)
+{
+	return run->options.report || r == -ENOSPC || r == -EDQUOT;
+}
+
+/* What cannot be kept never stops the run. */
+static void judge_and_keep(struct run *run)
+{
+	struct err err = ERR_INIT;
+	int r = state_next_seq(&run->report.seq, &err);
+
+	references_recall(&run->references, run->plan.profile);
+	judge(run);
+	if (r == 0)
+		r = keep(run, &err);
+	if (r == 0)
+		return;
+	log_warning("%s; this run is not kept", err.msg);
+	if (!is_problem(run, r))
+		return;
+	add_problem(&run->report, "state", PROBLEM_SET_UP, err.msg);
+	judge(run);
 }
 
 static void print_value(const struct run *run)
@@ -208,10 +300,9 @@ int cmd_run(int argc, char **argv)
 	}
 	if (is_disabled())
 		return exit_status_of(run.options.style, VERDICT_INCONCLUSIVE);
-	r = run_probes(&run, &err);
+	r = make_report(&run, &err);
 	if (r == 0) {
-		judge(&run);
-		keep(&run);
+		judge_and_keep(&run);
 		r = show(&run);
 	}
 	if (r < 0) {

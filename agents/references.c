@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agents/references.h"
 
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agents/sku_host.h"
+#include "agents/verdict_file.h"
+#include "lib/err.h"
 #include "lib/json.h"
+#include "lib/paths.h"
+#include "lib/xalloc.h"
 
 static int read_policy(const char *path, struct policy *ret, struct err *err)
 {
@@ -15,7 +25,15 @@ static int read_policy(const char *path, struct policy *ret, struct err *err)
 	return policy_decode(&root, ret, err);
 }
 
-static int read_sku(const char *path, struct sku *ret, struct err *err)
+static int read_installed_policy(struct policy *ret, struct err *err)
+{
+	CLEANUP(freep) char *dir = paths_policy();
+	CLEANUP(freep) char *path = xasprintf("%s/default.yaml", dir);
+
+	return access(path, F_OK) < 0 ? 0 : read_policy(path, ret, err);
+}
+
+static int read_named_sku(const char *path, struct references *out, struct err *err)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
 	struct jval root;
@@ -24,20 +42,38 @@ static int read_sku(const char *path, struct sku *ret, struct err *err)
 	if (r < 0)
 		return r;
 	root = jval_root(value, path);
-	return sku_decode(&root, ret, err);
+	out->named_sku = true;
+	return sku_decode(&root, &out->sku, err);
+}
+
+/* A host that no file describes is judged without one; a bad file is told. */
+static int find_sku(struct references *out, struct err *err)
+{
+	struct err why = ERR_INIT;
+	int r = sku_host_find(&out->models, &out->sku, &out->changed, &why);
+
+	if (r == -EINVAL && err)
+		*err = why;
+	out->has_sku = r == 0;
+	return r == -EINVAL ? r : 0;
 }
 
 int references_read(const char *policy_path, const char *sku_path, struct references *ret,
 		    struct err *err)
 {
 	struct references out = { .policy = policy_init() };
-	int r = 0;
+	int r;
 
+	sku_host_models(&out.models);
 	if (policy_path)
 		r = read_policy(policy_path, &out.policy, err);
+	else
+		r = read_installed_policy(&out.policy, err);
 	if (r == 0 && sku_path) {
-		r = read_sku(sku_path, &out.sku, err);
+		r = read_named_sku(sku_path, &out, err);
 		out.has_sku = r == 0;
+	} else if (r == 0) {
+		r = find_sku(&out, err);
 	}
 	if (r < 0)
 		references_release(&out);
@@ -46,11 +82,22 @@ int references_read(const char *policy_path, const char *sku_path, struct refere
 	return r;
 }
 
+void references_recall(struct references *r, const char *profile)
+{
+	if (history_open(&r->history, NULL) < 0)
+		r->history = NULL;
+	r->has_before = verdict_file_last(profile, &r->before) == 0;
+}
+
 void references_release(struct references *r)
 {
 	policy_release(&r->policy);
 	if (r->has_sku)
 		sku_release(&r->sku);
+	sku_models_release(&r->models);
+	free(r->changed);
+	history_close(r->history);
+	verdict_release(&r->before);
 	*r = (struct references){ 0 };
 }
 
@@ -74,14 +121,58 @@ static bool expects_probe(void *context, const char *probe)
 	return sku_expects_probe(&r->sku, probe);
 }
 
+static bool floor_of(void *context, const char *check, const char *locality, double *ret_ratio,
+		     double *ret_k)
+{
+	const struct references *r = context;
+	const struct policy_subject subject = {
+		.check = check,
+		.locality = locality,
+		.sku = r->has_sku ? r->sku.name : NULL,
+	};
+	const struct policy_rule *rule = policy_match(&r->policy, &subject);
+
+	if (!rule)
+		return false;
+	*ret_ratio = rule->floor_ratio;
+	*ret_k = rule->floor_k;
+	return true;
+}
+
 struct judge_inputs references_inputs(struct references *r)
 {
-	if (!r->has_sku)
-		return (struct judge_inputs){ 0 };
 	return (struct judge_inputs){
-		.sku = expectation,
+		.sku = r->has_sku ? expectation : NULL,
 		.sku_context = r,
-		.expects = expects_probe,
+		.expects = r->has_sku ? expects_probe : NULL,
 		.expects_context = r,
+		.history = r->history ? history_values : NULL,
+		.history_context = r->history,
+		.floor = floor_of,
+		.floor_context = r,
+		.before = r->has_before ? &r->before : NULL,
 	};
+}
+
+void references_report(const struct references *r, struct report *report)
+{
+	struct problem p = { .code = PROBLEM_SET_UP };
+
+	if (!r->changed)
+		return;
+	p.probe = xstrdup("sku");
+	p.detail = xstrdup(r->changed);
+	report_add_problem(report, &p);
+}
+
+int references_learn(struct references *r, const struct report *report,
+		     const struct verdict *verdict, struct err *err)
+{
+	int ret = 0;
+
+	if (r->history)
+		ret = history_learn(r->history, report, verdict, err);
+	if (ret == 0 && r->has_sku && !r->named_sku && verdict->level == VERDICT_PASS)
+		ret = sku_host_pin(&r->sku, &r->models, err);
+	return ret;
 }

@@ -119,7 +119,8 @@ static int parse_one(int key, const char *arg, struct run_options *o, struct err
 	case 'o':
 		return parse_output(arg, o, err);
 	case OPT_REPORT:
-		return err_set(err, EINVAL, "--report: not built yet");
+		o->report = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		return err_set(err, EINVAL, "'%.80s': takes no arguments; see --help", arg);
 	default:

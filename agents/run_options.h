@@ -19,6 +19,7 @@ struct run_options {
 	uint64_t budget_us; /* 0: the profile's */
 	uint64_t wait_us;   /* for the lock of active probes */
 	bool run_busy;
+	bool report;			     /* hand it to the spool */
 	const char *policy, *sku, *profiles; /* files, or NULL */
 	enum exit_style style;
 	enum output output;

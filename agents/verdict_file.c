@@ -89,6 +89,20 @@ static void load_run(const char *file, const char *node, struct runs *runs)
 	runs->active[runs->n++] = json_is_true(json_object_get(value, "active"));
 }
 
+int verdict_file_last(const char *profile, struct verdict *ret)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	CLEANUP(freep) char *name = xasprintf("last/%s.json", profile);
+	struct jval root, verdict;
+	int r = state_load(name, &value, NULL);
+
+	if (r < 0)
+		return r;
+	root = jval_root(value, name);
+	verdict = jval_get(&root, "verdict");
+	return verdict_decode(&verdict, ret, NULL);
+}
+
 /* True for "quick.json", false for a temporary that a crash left. */
 static bool is_run_file(const char *name)
 {

@@ -37,5 +37,8 @@ int verdict_file_set_fleet(json_t *fleet, struct err *err);
 /* Read verdict.json. -ENOENT when there is none, -EINVAL when it is none. */
 int verdict_file_read(struct verdict *ret, struct err *err);
 
+/* The verdict of the last run of a profile. Negative when there is none that can be read. */
+int verdict_file_last(const char *profile, struct verdict *ret);
+
 /* The object of `assay run -o json` and of last/<profile>.json. New reference. */
 json_t *run_encode(const struct report *report, const struct verdict *verdict);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/judge/peers.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "lib/judge/stats.h"
+#include "lib/judge/verdict.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
@@ -35,14 +37,32 @@ static char *group_key(const struct sample *s)
 			 s->unit ? s->unit : "", s->better, params);
 }
 
-static size_t collect(const struct report *report, struct member *members)
+bool peers_measure(const struct sample *s, const struct judge_inputs *inputs, struct measure *ret)
+{
+	double ratio = NAN, k = NAN;
+	struct measure m;
+
+	if (!measure_of(s, &m))
+		return false;
+	if (inputs->floor &&
+	    inputs->floor(inputs->floor_context, s->check, s->locality, &ratio, &k)) {
+		m.slack = isfinite(ratio) ? 1 - ratio : m.slack;
+		m.k = isfinite(k) ? k : m.k;
+	}
+	*ret = m;
+	return true;
+}
+
+static size_t collect(const struct report *report, const struct judge_inputs *inputs,
+		      struct member *members)
 {
 	size_t n = 0, i;
 
 	for (i = 0; i < report->n_samples; i++) {
 		struct member *member = &members[n];
 
-		if (!measure_of(&report->samples[i], &member->m) || !member->m.family->compared)
+		if (!peers_measure(&report->samples[i], inputs, &member->m) ||
+		    !member->m.family->compared)
 			continue;
 		member->key = group_key(&report->samples[i]);
 		member->sample = i;
@@ -119,10 +139,10 @@ static void view_group(const struct member *members, size_t n, struct peers *p)
 	group->typical = median_of_low(p->views, members, n);
 }
 
-void peers_build(const struct report *report, struct peers *ret)
+void peers_build(const struct report *report, const struct judge_inputs *inputs, struct peers *ret)
 {
 	struct member *members = xcalloc(report->n_samples + 1, sizeof(*members));
-	size_t n = collect(report, members), i, end;
+	size_t n = collect(report, inputs, members), i, end;
 
 	*ret = (struct peers){
 		.views = xcalloc(report->n_samples + 1, sizeof(*ret->views)),

@@ -12,6 +12,7 @@
 
 #include "lib/judge/reference.h"
 
+struct judge_inputs;
 struct report;
 
 struct peer_group {
@@ -39,5 +40,9 @@ struct peers {
 	size_t n_groups;
 };
 
-void peers_build(const struct report *report, struct peers *ret);
+/* `inputs` for the policy's floors; never NULL. */
+void peers_build(const struct report *report, const struct judge_inputs *inputs, struct peers *ret);
+
+/* measure_of() with the policy's floor. */
+bool peers_measure(const struct sample *s, const struct judge_inputs *inputs, struct measure *ret);
 void peers_release(struct peers *p);

@@ -56,6 +56,8 @@ bool measure_of(const struct sample *s, struct measure *ret)
 		.value = s->value,
 		.lower = s->better == BETTER_LOWER,
 		.family = family,
+		.slack = family->slack,
+		.k = REFERENCE_K,
 	};
 	return true;
 }
@@ -92,7 +94,7 @@ static bool expectation_of(const struct measure *m, const double *sorted, size_t
 	if (!(median > 0))
 		return false;
 	e->expected = median;
-	e->floor = floor_at(m, median, fmax(REFERENCE_K * sigma, m->family->slack * median));
+	e->floor = floor_at(m, median, fmax(m->k * sigma, m->slack * median));
 	hold_against(m, e);
 	e->far = e->low && part_of(m, m->value, median) < REFERENCE_FAR;
 	return true;
@@ -152,7 +154,7 @@ bool expectation_from_sku(const struct measure *m, double expected, double floor
 	if (!isfinite(expected) && !isfinite(floor))
 		return false;
 	e.expected = isfinite(expected) ? expected : floor;
-	e.floor = isfinite(floor) ? floor : floor_at(m, expected, m->family->slack * expected);
+	e.floor = isfinite(floor) ? floor : floor_at(m, expected, m->slack * expected);
 	hold_against(m, &e);
 	e.far = e.low && (m->family->count || e.margin < REFERENCE_FAR);
 	*ret = e;

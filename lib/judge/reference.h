@@ -43,6 +43,8 @@ struct measure {
 	double value; /* finite */
 	bool lower;   /* lower is better */
 	const struct family *family;
+	double slack; /* the family's, unless a policy says otherwise */
+	double k;     /* robust sigmas: REFERENCE_K likewise */
 };
 
 /* The value of a sample as something to compare; false when it has none or no better side. */

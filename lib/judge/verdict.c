@@ -63,7 +63,7 @@ static struct references references_of(const struct judge_inputs *inputs, const 
 	struct references refs = { .n = 0 };
 	struct measure m;
 
-	if (!measure_of(s, &m))
+	if (!peers_measure(s, inputs, &m))
 		return refs;
 	if (view->known)
 		refs.e[refs.n++] = view->e;
@@ -243,7 +243,7 @@ void verdict_judge(const struct report *report, const struct judge_inputs *input
 	};
 	size_t i;
 
-	peers_build(report, &peers);
+	peers_build(report, in, &peers);
 	v.items = xcalloc(report->n_samples + peers.n_groups + report->n_problems +
 				  (in->before ? in->before->n_items : 0) + 1,
 			  sizeof(*v.items));

@@ -93,6 +93,14 @@ struct judge_inputs {
 	bool (*expects)(void *context, const char *probe);
 	void *expects_context;
 	/*
+	 * What the policy holds such a check to: `ret_ratio` of what peers or
+	 * history expect (0.95), `ret_k` robust sigmas; either may be left as
+	 * it is (NAN), and false means that it says nothing.
+	 */
+	bool (*floor)(void *context, const char *check, const char *locality, double *ret_ratio,
+		      double *ret_k);
+	void *floor_context;
+	/*
 	 * The verdict of the last run of the same probes, or NULL. What it has
 	 * measured and the report has not is missing: inconclusive, never pass,
 	 * unless a problem says why the probe brought nothing (missing.h).

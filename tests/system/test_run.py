@@ -326,9 +326,22 @@ def test_a_result_that_cannot_be_written_is_said(run, says, profiles):
     assert done.returncode == 2 and "cannot write" in done.stderr
 
 
-def test_report_is_not_built_yet(run, environ):
-    done = run("assay", "run", "--report")
-    assert done.returncode == 2 and "not built yet" in done.stderr and state_files(environ) == []
+def test_report_hands_each_run_to_the_spool(run, says, profiles, environ):
+    file = profiles(quick=[{"name": "p", "exec": says("p", BRINGS["fail"])}])
+    for seq in (1, 2):
+        assert run("assay", "run", "--profiles", file, "--report").returncode == 1
+        report = kept(environ, f"spool/{seq}.json")
+        check_types("report", report, REPORT)
+        assert report["seq"] == seq and report["samples"]
+
+
+def test_a_report_that_cannot_be_kept_is_a_problem_of_it(run, says, profiles, tmp_path):
+    file = profiles(quick=[{"name": "p", "exec": says("p", BRINGS["pass"])}])
+    (tmp_path / "plain").write_text("")
+    done = run("assay", "run", "--profiles", file, "-o", "json", "--report", env={"ASSAY_STATE_DIR": str(tmp_path / "plain" / "state")})
+    value = json.loads(done.stdout)
+    assert done.returncode == 3 and value["verdict"]["verdict"] == "inconclusive"
+    assert [(p["probe"], p["code"]) for p in value["report"]["problems"]] == [("state", "set-up")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -10,9 +10,15 @@
 
 static struct measure measure_make(const char *check, double value, bool lower)
 {
-	return (struct measure){ .value = value,
-				 .lower = lower,
-				 .family = family_find(check, "B/s") };
+	const struct family *family = family_find(check, "B/s");
+
+	return (struct measure){
+		.value = value,
+		.lower = lower,
+		.family = family,
+		.slack = family->slack,
+		.k = REFERENCE_K,
+	};
 }
 
 static void every_check_has_the_slack_of_its_family(void)
@@ -125,6 +131,23 @@ static void noisy_peers_widen_the_floor(void)
 	CHECK(expectation_from_peers(&m, noisy, 7, &e));
 	CHECK_NEAR(e.floor, 100 - 3.5 * 1.4826 * 4, 1e-9);
 	CHECK(!e.low);
+}
+
+static void a_policy_moves_the_floor(void)
+{
+	static const double same[] = { 100, 100, 100, 100, 100, 100, 100 };
+	static const double noisy[] = { 88, 92, 96, 100, 104, 108, 112 };
+	struct measure m = measure_make("gemm.rate", 90, false);
+	struct expectation e;
+
+	m.slack = 0.2;
+	CHECK(expectation_from_peers(&m, same, 7, &e));
+	CHECK_NEAR(e.floor, 80, 1e-9);
+	CHECK(!e.low);
+	m.slack = 0.01;
+	m.k = 1;
+	CHECK(expectation_from_peers(&m, noisy, 7, &e));
+	CHECK_NEAR(e.floor, 100 - 1.4826 * 8, 1e-9);
 }
 
 static void a_floor_is_never_negative(void)
@@ -314,6 +337,7 @@ static const struct test tests[] = {
 	TEST(only_a_measured_value_with_a_better_side_is_compared),
 	TEST(peers_of_one_value_give_the_floor_of_the_family),
 	TEST(noisy_peers_widen_the_floor),
+	TEST(a_policy_moves_the_floor),
 	TEST(a_floor_is_never_negative),
 	TEST(few_peers_give_15_percent_of_the_best_and_never_far),
 	TEST(without_anything_positive_there_is_no_reference),

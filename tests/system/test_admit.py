@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay admit, black box: whatever lies in the state directory, an answer at once, and never a refusal by accident."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import sample
+
+DAY = 86400
+
+
+def stamp(offset_s=0.0):
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() + offset_s))
+
+
+def item(level="fail", fatal=False, sentence="cpu:3 is slow"):
+    return {"check": "gemm.rate", "subject": "cpu:3", "verdict": level, "value": 1.0, "unit": "FLOP/s", "expected": 2.0,
+            "floor": 1.9, "source": "peers", "n": 7, "sentence": sentence, "fatal": fatal}
+
+
+def verdict(level="pass", items=(), age_s=60, node="n1", **more):
+    return {"v": 1, "kind": "verdict", "node": node, "time": stamp(-age_s), "seq": 1, "profile": "quick", "verdict": level,
+            "sentence": "s", "items": list(items), **more}
+
+
+@pytest.fixture
+def admit(run, environ):
+    """admit(verdict or bytes or None, *options) -> (exit status, answer object)."""
+
+    def ask(value, *options):
+        path = os.path.join(environ["ASSAY_STATE_DIR"], "verdict.json")
+        if value is not None:
+            with open(path, "wb") as f:
+                f.write(value if isinstance(value, bytes) else json.dumps(value).encode())
+        done = run("assay", "admit", "-o", "json", *options, env={"ASSAY_NODE": "n1"}, timeout=20)
+        assert done.stdout.count("\n") == 1, done.stderr
+        answer = json.loads(done.stdout)
+        assert list(answer) == ["v", "kind", "answer", "admit", "age_s", "profile", "source", "reasons"]
+        assert done.returncode == (0 if answer["admit"] else 1)
+        return done.returncode, answer
+
+    return ask
+
+
+@pytest.mark.parametrize("value, answer", [
+    (verdict(), "ok"),
+    (verdict("warn", [item("warn")]), "degraded"),
+    (verdict("fail", [item()]), "degraded"),
+    (verdict("fail", [item(fatal=True)]), "bad"),
+    (verdict("inconclusive", [item("inconclusive")]), "unknown"),
+    (verdict(age_s=2 * DAY), "unknown"),
+    (verdict(age_s=-3600), "unknown"),
+    (verdict(node="other"), "unknown"),
+    (verdict(fleet={"verdict": "bad", "policy": "p", "expires": stamp(60), "sentence": "cordoned"}), "bad"),
+    (verdict(fleet={"verdict": "bad", "policy": "p", "expires": stamp(-60), "sentence": "cordoned"}), "ok"),
+    (None, "unknown"),
+    (b"", "unknown"),
+    (json.dumps(verdict()).encode()[:-20], "unknown"),
+    (b"\xff\xfe\x00", "unknown"),
+    (b"[" * 100000, "unknown"),
+    (b"{}", "unknown"),
+    (b" " * (5 << 20), "unknown"),
+], ids=lambda value: value if isinstance(value, str) else None if value is None else "bytes" if isinstance(value, bytes) else
+   value["verdict"])
+def test_the_answer(admit, value, answer):
+    status, got = admit(value)
+    assert got["answer"] == answer
+    assert status == (1 if answer == "bad" else 0)
+    assert (got["reasons"] == []) == (answer == "ok")
+    assert got["source"] == ("fleet" if got["reasons"] == ["cordoned"] else "local")
+
+
+def test_strict_and_fail_closed_refuse_more(admit):
+    assert admit(verdict("warn", [item("warn")]), "--strict")[0] == 1
+    assert admit(verdict(), "--strict", "--fail-closed")[0] == 0
+    assert admit(verdict(age_s=100), "--max-age", "99s", "--fail-closed")[0] == 1
+    assert admit(verdict(age_s=100), "--max-age", "200s", "--fail-closed")[0] == 0
+
+
+@pytest.mark.parametrize("make", [
+    lambda path: os.mkdir(path),
+    lambda path: os.mkfifo(path),
+    lambda path: os.symlink("/dev/zero", path),
+    lambda path: os.symlink(path, path),
+])
+def test_what_is_no_file_is_unknown_and_never_a_hang(admit, environ, make):
+    make(os.path.join(environ["ASSAY_STATE_DIR"], "verdict.json"))
+    assert admit(None)[1]["answer"] == "unknown"
+
+
+def test_unreadable_is_unknown(build, environ, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("needs root to become another user")
+    path = os.path.join(environ["ASSAY_STATE_DIR"], "verdict.json")
+    with open(path, "w") as f:
+        f.write(json.dumps(verdict()))
+    os.chmod(path, 0)
+    for directory in tmp_path.parents:
+        if str(directory).startswith("/tmp/") and directory.stat().st_uid == os.geteuid():
+            os.chmod(directory, 0o755)
+    os.chmod(tmp_path, 0o755)
+    done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", build / "assay", "admit", "-o", "json"],
+                          env={**environ, "ASSAY_NODE": "n1"}, capture_output=True, text=True, timeout=20, check=False)
+    if "Permission denied" in done.stderr and not done.stdout:
+        pytest.skip("the build directory is closed to other users")
+    assert json.loads(done.stdout)["answer"] == "unknown"
+
+
+@pytest.mark.parametrize("options", [["--max-age", "soon"], ["--budget", "-1s"], ["--job-nodes", "0"], ["-o", "xml"], ["x"]])
+def test_bad_usage_is_2(run, options):
+    assert run("assay", "admit", *options).returncode == 2
+
+
+def test_a_stale_verdict_with_a_budget_is_renewed_by_a_quick_run(run, admit, says, profiles, environ, tmp_path):
+    policy = tmp_path / "policy"
+    policy.mkdir()
+    environ["ASSAY_POLICY_DIR"] = str(policy)
+    os.rename(profiles(quick=[{"name": "p", "exec": says("p", sample())}]), policy / "profiles.yaml")
+    (policy / "sku").mkdir()
+    assert admit(verdict(age_s=9 * DAY))[1]["answer"] == "unknown"
+    status, got = admit(verdict(age_s=9 * DAY), "--budget", "20s", "--fail-closed")
+    assert (status, got["answer"]) == (0, "ok") and got["age_s"] < 20
+
+
+def test_a_quick_run_that_hangs_ends_with_its_budget(run, admit, script, profiles, environ, tmp_path):
+    policy = tmp_path / "policy"
+    (policy / "sku").mkdir(parents=True)
+    environ["ASSAY_POLICY_DIR"] = str(policy)
+    os.rename(profiles(quick=[{"name": "p", "exec": script("p", "exec sleep 1000\n"), "budget": "60s"}]), policy / "profiles.yaml")
+    began = time.monotonic()
+    assert admit(None, "--budget", "1s")[1]["answer"] == "unknown"
+    assert time.monotonic() - began < 15
+
+
+def gone(pid):
+    """True when a process is no more, or only a zombie that waits for init."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+@pytest.fixture
+def active_run(build, environ, script, profiles, wait_until, tmp_path):
+    """active_run() starts `assay run` with an active probe that never ends; returns (process, pid of the probe)."""
+    started = []
+
+    def start():
+        note = tmp_path / f"pid{len(started)}"
+        probe = script("forever", f"cat <<'EOF'\n{sample()}\nEOF\necho $$ > {note}.new && mv {note}.new {note}\nexec sleep 1000\n")
+        file = profiles(full=[{"name": "forever", "exec": probe, "budget": "60s"}])
+        process = subprocess.Popen([build / "assay", "run", "--profile", "full", "--profiles", file, "-o", "json"],
+                                   env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started.append(process)
+        wait_until(note.exists, 20, "the probe to start")
+        return process, int(note.read_text())
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def arrives_by_signal(process, **_):
+    process.send_signal(signal.SIGUSR1)
+
+
+def arrives_by_admit(run, **_):
+    assert run("assay", "admit").returncode == 0
+
+
+@pytest.mark.parametrize("arrives", [arrives_by_signal, arrives_by_admit])
+def test_a_job_that_arrives_gets_the_devices_within_2_s(active_run, run, wait_until, full, arrives):
+    for _ in range(25 if full else 2):
+        process, probe = active_run()
+        arrives(process=process, run=run)
+        wait_until(lambda pid=probe: gone(pid), 2.0, "the probe to be gone")
+        out, err = process.communicate(timeout=20)
+        report = json.loads(out)["report"]
+        assert [s["state"] for s in report["samples"]] == ["aborted"]
+        assert [p["code"] for p in report["problems"]] == ["busy"]
+        assert "a job arrived" in err
+        assert process.returncode == 3
+
+
+def device_env(environ, tmp_path):
+    """A root with one GPU node: a plain file, because there is no GPU; who holds it open is seen for real."""
+    node = tmp_path / "root" / "dev" / "nvidia0"
+    node.parent.mkdir(parents=True)
+    node.write_text("")
+    environ["ASSAY_SYSROOT"] = str(tmp_path / "root")
+    return node
+
+
+def test_a_process_that_opens_a_gpu_is_a_job(active_run, environ, tmp_path, wait_until, full):
+    node = device_env(environ, tmp_path)
+    for _ in range(50 if full else 2):
+        process, probe = active_run()
+        job = subprocess.Popen(["sh", "-c", f"exec sleep 1000 <{node}"])
+        try:
+            wait_until(lambda pid=probe: gone(pid), 2.0, "the probe to be gone")
+            _, err = process.communicate(timeout=20)
+            assert f"pid {job.pid} (s" in err and "/dev/nvidia0" in err
+        finally:
+            job.kill()
+            job.wait()
+
+
+def test_active_probes_are_not_started_beside_a_job(run, says, profiles, environ, tmp_path):
+    node = device_env(environ, tmp_path)
+    file = profiles(full=[{"name": "load", "exec": says("load", sample())},
+                          {"name": "look", "exec": says("look", sample("test.look")), "active": False}])
+    with open(node) as _:
+        done = run("assay", "run", "--profile", "full", "--profiles", file, "-o", "json")
+        report = json.loads(done.stdout)["report"]
+        assert [s["check"] for s in report["samples"]] == ["test.look"]
+        assert [(p["probe"], p["code"]) for p in report["problems"]] == [("load", "busy")]
+        assert f"pid {os.getpid()} " in report["problems"][0]["detail"]
+        done = run("assay", "run", "--profile", "full", "--profiles", file, "-o", "json", "--busy", "run")
+        assert len(json.loads(done.stdout)["report"]["samples"]) == 2
