@@ -72,7 +72,7 @@ static size_t mark_first(struct plan *plan)
 static void share_out(struct plan *plan, uint64_t budget_us)
 {
 	uint64_t part = part_us(budget_us, count(plan, false));
-	size_t n_prepared = mark_first(plan), i;
+	size_t n_prepared = MAX(mark_first(plan), (size_t)1), i;
 
 	for (i = 0; i < plan->n; i++) {
 		struct plan_cell *cell = &plan->cells[i];

@@ -58,12 +58,19 @@ static void session_release(struct session *s)
 	json_decref(s->kept);
 }
 
+static bool caches_are_real(void)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/proc/cpuinfo", paths_sysroot());
+	CLEANUP(freep) char *text = NULL;
+
+	(void)file_read(AT_FDCWD, path, CPUINFO_MAX, &text, NULL, NULL);
+	return numa_caches_are_real(text);
+}
+
 static int read_host(struct session *s, struct err *err)
 {
 	CLEANUP(closep) int sys_fd = paths_open_sys("/sys/devices/system");
 	CLEANUP(cpu_list_release) struct cpu_list allowed = { 0 };
-	CLEANUP(freep) char *path = xasprintf("%s/proc/cpuinfo", paths_sysroot());
-	CLEANUP(freep) char *cpuinfo = NULL;
 	int r;
 
 	if (sys_fd < 0)
@@ -75,8 +82,7 @@ static int read_host(struct session *s, struct err *err)
 		return r;
 	if (s->host.more)
 		log_warning("more than %d NUMA nodes: the rest is left out", NUMA_NODES_MAX);
-	(void)file_read(AT_FDCWD, path, CPUINFO_MAX, &cpuinfo, NULL, NULL);
-	s->caches_known = numa_caches_are_real(cpuinfo);
+	s->caches_known = caches_are_real();
 	s->left_bytes = cgroup_memory_left(paths_sysroot());
 	return 0;
 }

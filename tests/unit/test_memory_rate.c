@@ -3,6 +3,7 @@
 #include "probes/memory/rate.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "lib/file.h"
 #include "lib/xalloc.h"
 #include "probes/memory/buffer.h"
 #include "probes/memory/numa.h"
@@ -241,6 +243,29 @@ static void huge_pages_that_are_gone_are_done_without(void)
 	buffer_close(&b);
 }
 
+static void free_huge_pages_are_used(void)
+{
+	CLEANUP(closep) int fd = open("/sys/devices/system", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(cpu_list_release) struct cpu_list cpus = allowed();
+	CLEANUP(numa_host_release) struct numa_host host = { 0 };
+	const uint64_t need = BUFFER_ARRAYS * ARRAY_BYTES + (4 << 20);
+	struct err err = ERR_INIT;
+	struct buffer b;
+
+	CHECK_EQ(numa_read(fd, &cpus, &host, &err), 0);
+	if (host.n == 0 || host.nodes[0].free_huge_2m < need) {
+		test_skip("node 0 has too few free huge pages of 2 MiB");
+		return;
+	}
+	host.nodes[0].free_huge_1g = 0;
+	CHECK_EQ(buffer_open(&host.nodes[0], host.n == 1, ARRAY_BYTES, &b, &err), 0);
+	CHECK_EQ(b.huge_bytes, 2 << 20);
+	CHECK_STR(buffer_pages(&b, ARRAY_BYTES), "2M");
+	memset(b.arrays[2], 1, ARRAY_BYTES);
+	CHECK_EQ(buffer_verify(&b, ARRAY_BYTES, false, &err), 0);
+	buffer_close(&b);
+}
+
 static void too_much_memory_is_refused(void)
 {
 	const struct numa_node node = node_zero();
@@ -368,6 +393,7 @@ static const struct test tests[] = {
 	TEST(memory_that_was_not_touched_is_not_there),
 	TEST(a_node_that_is_not_there_is_refused),
 	TEST(huge_pages_that_are_gone_are_done_without),
+	TEST(free_huge_pages_are_used),
 	TEST(too_much_memory_is_refused),
 	TEST(parts_cover_the_array_without_overlap),
 	TEST(touching_fills_with_ones_and_minds_the_clock),
