@@ -100,6 +100,24 @@ static bool wants_window(const struct gemm_device *d, const struct phase *phase,
 	return put < (now < phase->end_us ? (unsigned)GEMM_WINDOWS : (unsigned)SAMPLE_WINDOWS_MIN);
 }
 
+/*
+ * How long the next window should be: less than planned when the device is
+ * behind, so that it still fills enough windows in the time left.
+ */
+static uint64_t window_length_us(const struct gemm_device *d, const struct phase *phase,
+				 uint64_t now)
+{
+	bool late = now >= phase->end_us;
+	uint64_t until_us = late ? phase->last_us : phase->end_us;
+	unsigned want = late ? SAMPLE_WINDOWS_MIN : GEMM_WINDOWS;
+
+	if (!phase->counts)
+		return phase->window_us;
+	if (until_us <= now || want <= d->n_rates)
+		return 0;
+	return MIN(phase->window_us, (until_us - now) / (want - d->n_rates));
+}
+
 static void put_windows(struct gemm_run *run, const struct phase *phase)
 {
 	uint64_t now = now_us(run);
@@ -111,7 +129,7 @@ static void put_windows(struct gemm_run *run, const struct phase *phase)
 		int r = 0;
 
 		while (r == 0 && wants_window(d, phase, now))
-			r = put_window(d, batch_for(d, phase->window_us), &err);
+			r = put_window(d, batch_for(d, window_length_us(d, phase, now)), &err);
 		if (r < 0)
 			gemm_fail(d, r, &err);
 	}

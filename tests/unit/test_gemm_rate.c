@@ -209,7 +209,7 @@ static void a_contended_core_is_busy_and_says_by_whom(void)
 		sim.steal[3] = contended[i].steal;
 		sim.sibling[3] = contended[i].sibling;
 		sim.user_pid[3] = 77;
-		sim.user_share[3] = contended[i].share ? contended[i].share : NAN;
+		sim.user_share[3] = contended[i].share > 0 ? contended[i].share : NAN;
 		plan.run_busy = contended[i].run_busy;
 		ran = sim_run_plan(&sim, plan);
 		rate = ran_sample(&ran, "gemm.rate", "cpu:3");
