@@ -20,7 +20,7 @@ enum {
 	HOST_CPUS_MAX = 8192,	       /* logical CPUs: NR_CPUS of distribution kernels */
 	HOST_STREAMS_MAX = 4,	       /* of one core */
 	HOST_STREAM_QUEUE_MAX = 16384, /* work waiting on one stream */
-	HOST_STREAM_STOP_US = 2000000, /* longest wait for a stream to end its current work */
+	HOST_STREAM_STOP_US = 500000,  /* longest wait for a stream to end its current work */
 	HOST_HUGE_PAGE = 2 * 1024 * 1024,
 };
 

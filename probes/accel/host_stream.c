@@ -149,7 +149,9 @@ int host_stream_new(struct accel *a, unsigned device, struct accel_stream **ret,
 /* Ask the thread to end after its current work. False when it does not come back. */
 static bool stop_thread(struct accel_stream *s)
 {
-	uint64_t deadline_us = clock_mono_us() + HOST_STREAM_STOP_US;
+	/* One that hangs is given time to come back; after it nobody waits again. */
+	uint64_t wait_us = s->host->stuck ? 0 : HOST_STREAM_STOP_US;
+	uint64_t deadline_us = clock_mono_us() + wait_us;
 	struct timespec at = {
 		.tv_sec = (time_t)(deadline_us / USEC_PER_SEC),
 		.tv_nsec = (long)(deadline_us % USEC_PER_SEC * 1000),
