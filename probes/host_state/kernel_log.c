@@ -15,6 +15,7 @@
 #include "probes/host_state/kernel_match.h"
 #include "probes/host_state/kernel_rules.h"
 #include "probes/host_state/kmsg.h"
+#include "probes/host_state/standing.h"
 
 #define CHECK "host.kernel_log"
 
@@ -193,8 +194,25 @@ static int emit_summary(struct scan *scan)
 			 scan->n_untold ? "; too many kinds to name them all" : "");
 }
 
+/* What this run found that stands until the next boot. New reference. */
+static json_t *fatal_kinds(const struct scan *scan)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < scan->n_kinds; i++) {
+		const struct kind *kind = &scan->kinds[i];
+
+		if (kind->match.severity == FINDING_FATAL)
+			standing_add(list, kind->match.code, kind->match.subject, kind->first);
+	}
+	return list;
+}
+
 static int emit_scan(struct scan *scan)
 {
+	CLEANUP(json_freep) json_t *standing = standing_load(scan->h);
+	CLEANUP(json_freep) json_t *told = fatal_kinds(scan);
 	size_t i;
 	int r = emit_summary(scan);
 
@@ -202,7 +220,19 @@ static int emit_scan(struct scan *scan)
 		r = emit_lost(scan);
 	for (i = 0; i < scan->n_kinds && r == 0; i++)
 		r = emit_kind(scan->h, &scan->kinds[i]);
+	if (r == 0)
+		r = standing_emit(scan->h, CHECK, standing, told);
+	standing_save(scan->h, standing, told);
 	return r;
+}
+
+/* What stands also stands when the log cannot be read any more. */
+static int emit_standing_only(struct host *h)
+{
+	CLEANUP(json_freep) json_t *standing = standing_load(h);
+
+	standing_save(h, standing, NULL);
+	return standing_emit(h, CHECK, standing, NULL);
 }
 
 static void scan_free(struct scan *scan)
@@ -230,5 +260,9 @@ int host_kernel_log(struct host *h, struct err *err UNUSED)
 	/* Kept even when the log broke off: what was not read is for the next run. */
 	(void)json_object_set_new(h->next, "kmsg_next",
 				  json_integer((json_int_t)scan->next_sequence));
-	return r < 0 && scan->n_new == 0 ? emit_unreadable(h, path, -r) : emit_scan(scan);
+	if (r < 0 && scan->n_new == 0) {
+		r = emit_unreadable(h, path, -r);
+		return r < 0 ? r : emit_standing_only(h);
+	}
+	return emit_scan(scan);
 }

@@ -11,6 +11,7 @@ import pytest
 from fake_host import FakeHost
 
 PROBE = "assay-probe-host-state"
+XID31 = "NVRM: Xid (PCI:0000:2a:00): 31, pid=7, Ch 8"
 XID79 = "NVRM: Xid (PCI:0000:1b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
 
 
@@ -63,12 +64,12 @@ def test_an_xid_is_named_with_its_gpu_and_its_severity(host, log):
 
 
 def test_a_line_is_told_once(host, log):
-    host.say(XID79)
-    assert only(log(), code="xid:79")["value"] == 1
+    host.say(XID31)
+    assert only(log(), code="xid:31")["value"] == 1
     samples = log()
     assert [(s["ok"], s["value"]) for s in samples] == [(True, 0)]
-    host.say(XID79)
-    assert only(log(), code="xid:79")["value"] == 1
+    host.say(XID31)
+    assert only(log(), code="xid:31")["value"] == 1
 
 
 def test_after_a_reboot_the_log_is_read_from_its_start(host, log):
@@ -264,3 +265,14 @@ def test_this_host_is_read_for_real(run, top):
     samples = [json.loads(line) for line in done.stdout.splitlines()]
     assert only(samples, check="inventory.cpus")["value"] == os.cpu_count()
     assert all(s["state"] in ("measured", "set-up") for s in samples)
+
+
+def test_a_fatal_line_stands_until_the_next_boot(host, log):
+    host.say(XID79)
+    assert only(log(), code="xid:79")["value"] == 1
+    for _ in range(2):
+        again = only(log(), code="xid:79")
+        assert (again["subject"], again["value"], again["ok"], again["severity"]) == ("pci:0000:1b:00.0", 0, False, "fatal")
+        assert "still standing" in again["note"] and XID79 in again["note"]
+    host.boot(2)
+    assert not [s for s in log() if s.get("code") == "xid:79"]
