@@ -114,6 +114,12 @@ struct accel_ops {
 	/* Library and driver versions as "openblas 0.3.21": part of a sample's params. */
 	const char *(*version)(const struct accel *a);
 
+	/*
+	 * Make the device current for the calling thread: for libraries that work
+	 * on the current one (NCCL) with stream_handle() and pointers of regions.
+	 */
+	int (*device_enter)(struct accel *a, unsigned device, struct err *err);
+
 	/* Monotonic microseconds; a simulation has its own clock. */
 	uint64_t (*now_us)(const struct accel *a);
 
@@ -125,6 +131,8 @@ struct accel_ops {
 	int (*stream_new)(struct accel *a, unsigned device, struct accel_stream **ret,
 			  struct err *err);
 	void (*stream_free)(struct accel_stream *s);
+	/* The library's own handle of the stream (CUstream), NULL without one. Borrowed. */
+	void *(*stream_handle)(const struct accel_stream *s);
 	/* Wait until all work on the stream is done. */
 	int (*stream_wait)(struct accel_stream *s, uint64_t deadline_us, struct err *err);
 

@@ -85,6 +85,21 @@ static void host_device_params(const struct accel *a, unsigned device, json_t *p
 		(void)json_object_set_new(params, "capacity", json_integer(capacity));
 }
 
+/* Any thread may drive any core. */
+static int host_device_enter(struct accel *a, unsigned device, struct err *err)
+{
+	const struct host *h = host_of(a);
+
+	return device < h->n_cores
+		       ? 0
+		       : err_set(err, ENODEV, "no core %u: there are %u", device, h->n_cores);
+}
+
+static void *host_stream_handle(const struct accel_stream *s UNUSED)
+{
+	return NULL;
+}
+
 static const char *host_version(const struct accel *a)
 {
 	return host_of(a)->version;
@@ -103,6 +118,7 @@ const struct accel_ops accel_host_ops = {
 	.device_info = host_device_info,
 	.device_params = host_device_params,
 	.condition = host_condition,
+	.device_enter = host_device_enter,
 	.version = host_version,
 	.now_us = host_now_us,
 	.region_new = host_region_new,
@@ -110,6 +126,7 @@ const struct accel_ops accel_host_ops = {
 	.region_export = host_region_export,
 	.stream_new = host_stream_new,
 	.stream_free = host_stream_free,
+	.stream_handle = host_stream_handle,
 	.stream_wait = host_stream_wait,
 	.event_new = host_event_new,
 	.event_free = host_event_free,

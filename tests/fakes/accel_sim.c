@@ -109,6 +109,16 @@ static int sim_condition(struct accel *a, unsigned device, struct accel_conditio
 	return 0;
 }
 
+static int sim_device_enter(struct accel *a UNUSED, unsigned device UNUSED, struct err *err UNUSED)
+{
+	return 0;
+}
+
+static void *sim_stream_handle(const struct accel_stream *s UNUSED)
+{
+	return NULL;
+}
+
 static const char *sim_version(const struct accel *a UNUSED)
 {
 	return "simblas 1.0";
@@ -267,6 +277,7 @@ const struct accel_ops *accel_sim_ops(struct accel_sim *sim)
 		.device_info = sim_device_info,
 		.device_params = sim_device_params,
 		.condition = sim_condition,
+		.device_enter = sim_device_enter,
 		.version = sim_version,
 		.now_us = sim_now_us,
 		.region_new = sim_region_new,
@@ -274,6 +285,7 @@ const struct accel_ops *accel_sim_ops(struct accel_sim *sim)
 		.region_export = sim_region_export,
 		.stream_new = sim_stream_new,
 		.stream_free = sim_stream_free,
+		.stream_handle = sim_stream_handle,
 		.stream_wait = sim_stream_wait,
 		.event_new = sim_event_new,
 		.event_free = sim_event_free,

@@ -88,6 +88,9 @@ static void the_engine_shows_each_core_once(void)
 	}
 	CHECK_EQ(ops->device_info(b.a, n, &info, &err), -ENODEV);
 	CHECK_HAS(err.msg, "no core");
+	CHECK_EQ(ops->device_enter(b.a, n - 1, &err), 0);
+	CHECK_EQ(ops->device_enter(b.a, n, &err), -ENODEV);
+	CHECK(ops->stream_handle(b.s) == NULL);
 	CHECK(starts_with(ops->version(b.a), "openblas "));
 }
 
