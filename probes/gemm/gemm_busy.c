@@ -58,14 +58,22 @@ static struct user busiest_user(struct gemm_device *d)
 	return u;
 }
 
+/*
+ * Of what was lost, the part that the busiest process itself used: below the
+ * first it is not to blame (those who were are gone), below the second not alone.
+ */
+#define BLAME_NOBODY 0.2
+#define BLAME_NOT_ALONE 0.7
+
 /* "pid 7 (stress) took 48 % of cpu 3"; `of` leads to the device. */
 static void note_user(struct gemm_device *d, const struct user *u, const char *of, double share)
 {
 	char who[128] = "short-lived or hidden processes", words[64];
 
 	device_words(d, words);
-	if (u->pid)
-		(void)snprintf(who, sizeof(who), "pid %ld (%s)", u->pid, u->command);
+	if (u->pid && !(u->share < BLAME_NOBODY * share))
+		(void)snprintf(who, sizeof(who), "pid %ld (%s)%s", u->pid, u->command,
+			       u->share < BLAME_NOT_ALONE * share ? " and others" : "");
 	(void)snprintf(d->busy, sizeof(d->busy), "%s took %.0f %% of %s%s", who, percent(share), of,
 		       words);
 }
