@@ -160,6 +160,48 @@ void peers_build(const struct report *report, const struct judge_inputs *inputs,
 	free(members);
 }
 
+static bool from_sku(const struct sample *s, const struct judge_inputs *inputs,
+		     const struct measure *m, struct expectation *ret)
+{
+	double expected = NAN, floor = NAN;
+
+	return inputs->sku &&
+	       inputs->sku(inputs->sku_context, s->check, s->locality, s->subject, &expected,
+			   &floor) &&
+	       expectation_from_sku(m, expected, floor, ret);
+}
+
+static bool from_history(const struct sample *s, const struct judge_inputs *inputs,
+			 const struct measure *m, struct expectation *ret)
+{
+	double values[REFERENCE_HISTORY_MAX];
+	CLEANUP(freep) char *key = NULL;
+	size_t n;
+
+	if (!inputs->history)
+		return false;
+	key = params_key(s);
+	n = inputs->history(inputs->history_context, s->check, s->subject, key, values,
+			    ARRAY_SIZE(values));
+	return expectation_from_history(m, values, n, ret);
+}
+
+size_t peers_expectations(const struct sample *s, const struct judge_inputs *inputs,
+			  const struct peer_view *view,
+			  struct expectation ret[static EXPECTATIONS_MAX])
+{
+	struct measure m;
+	size_t n = 0;
+
+	if (!peers_measure(s, inputs, &m))
+		return 0;
+	if (view->known)
+		ret[n++] = view->e;
+	n += from_history(s, inputs, &m, &ret[n]);
+	n += from_sku(s, inputs, &m, &ret[n]);
+	return n;
+}
+
 void peers_release(struct peers *p)
 {
 	free(p->views);

@@ -28,10 +28,10 @@ struct peer_group {
 /* One sample's view of its peers. */
 struct peer_view {
 	bool compared; /* it belongs to a group; else the rest is not set */
-	bool known;    /* `e` is set */
+	bool known;    /* `e` is a reference */
 	bool low;      /* against the others, also within a spread group */
 	size_t group;
-	struct expectation e;
+	struct expectation e; /* n = 0: the others give none; in a spread group not for judging */
 };
 
 struct peers {
@@ -45,4 +45,16 @@ void peers_build(const struct report *report, const struct judge_inputs *inputs,
 
 /* measure_of() with the policy's floor. */
 bool peers_measure(const struct sample *s, const struct judge_inputs *inputs, struct measure *ret);
+
+/* Peers, own history, SKU file. */
+enum { EXPECTATIONS_MAX = 3 };
+
+/*
+ * All that a sample is held against: its view of its peers, then own history,
+ * then the SKU file; returns how many there are.
+ */
+size_t peers_expectations(const struct sample *s, const struct judge_inputs *inputs,
+			  const struct peer_view *view,
+			  struct expectation ret[static EXPECTATIONS_MAX]);
+
 void peers_release(struct peers *p);

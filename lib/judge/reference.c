@@ -70,13 +70,25 @@ static double part_of(const struct measure *m, double value, double other)
 	return below > 0 ? above / below : INFINITY;
 }
 
+bool measure_keeps(const struct measure *m, double limit)
+{
+	return !(m->lower ? m->value > limit : m->value < limit);
+}
+
 static void hold_against(const struct measure *m, struct expectation *e)
 {
-	e->low = m->lower ? m->value > e->floor : m->value < e->floor;
+	e->low = !measure_keeps(m, e->floor);
+	e->far = !measure_keeps(m, e->limit);
 	e->margin = part_of(m, m->value, e->floor);
 	/* A SKU file may ask for "none at all": a floor of 0 to what is above it. */
 	if (e->low && e->margin >= 1)
 		e->margin = 0;
+}
+
+/* So far beyond `value`, on the bad side, that one reference alone is enough. */
+static double far_from(const struct measure *m, double value)
+{
+	return m->lower ? value / REFERENCE_FAR : value * REFERENCE_FAR;
 }
 
 static double floor_at(const struct measure *m, double expected, double distance)
@@ -94,9 +106,11 @@ static bool expectation_of(const struct measure *m, const double *sorted, size_t
 	if (!(median > 0))
 		return false;
 	e->expected = median;
+	e->sigma = sigma;
 	e->floor = floor_at(m, median, fmax(m->k * sigma, m->slack * median));
+	e->limit = far_from(m, median);
+	e->limit = m->lower ? fmax(e->limit, e->floor) : fmin(e->limit, e->floor);
 	hold_against(m, e);
-	e->far = e->low && part_of(m, m->value, median) < REFERENCE_FAR;
 	return true;
 }
 
@@ -108,7 +122,9 @@ static bool expectation_of_few(const struct measure *m, const double *sorted, si
 	if (!(best > 0))
 		return false;
 	e->expected = best;
+	e->sigma = NAN;
 	e->floor = floor_at(m, best, REFERENCE_FEW_SLACK * best);
+	e->limit = NAN;
 	hold_against(m, e);
 	return true;
 }
@@ -155,8 +171,10 @@ bool expectation_from_sku(const struct measure *m, double expected, double floor
 		return false;
 	e.expected = isfinite(expected) ? expected : floor;
 	e.floor = isfinite(floor) ? floor : floor_at(m, expected, m->slack * expected);
+	e.sigma = NAN;
+	/* A floor of "none at all" has nothing below it to be far from. */
+	e.limit = m->family->count || e.floor <= 0 ? e.floor : far_from(m, e.floor);
 	hold_against(m, &e);
-	e.far = e.low && (m->family->count || e.margin < REFERENCE_FAR);
 	*ret = e;
 	return true;
 }

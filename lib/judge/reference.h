@@ -50,9 +50,14 @@ struct measure {
 /* The value of a sample as something to compare; false when it has none or no better side. */
 bool measure_of(const struct sample *s, struct measure *ret);
 
+/* Is the value not on the bad side of `limit`? A NAN limit is always kept. */
+bool measure_keeps(const struct measure *m, double limit);
+
 struct expectation {
 	double expected;
 	double floor;  /* the effective one */
+	double limit;  /* beyond it the value is far; NAN: never */
+	double sigma;  /* robust spread of the values; NAN when they are too few */
 	uint64_t n;    /* values behind it */
 	int source;    /* enum verdict_source */
 	bool low;      /* the value is on the bad side of the floor */

@@ -11,8 +11,6 @@
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
-enum { REFERENCES_MAX = 3 };
-
 const char *const verdict_level_names[] = {
 	[VERDICT_PASS] = "pass",
 	[VERDICT_INCONCLUSIVE] = "inconclusive",
@@ -27,50 +25,9 @@ const char *const verdict_source_names[] = {
 
 /* What a sample is held against. */
 struct references {
-	struct expectation e[REFERENCES_MAX];
+	struct expectation e[EXPECTATIONS_MAX];
 	size_t n;
 };
-
-static bool from_sku(const struct judge_inputs *inputs, const struct sample *s,
-		     const struct measure *m, struct expectation *ret)
-{
-	double expected = NAN, floor = NAN;
-
-	return inputs->sku &&
-	       inputs->sku(inputs->sku_context, s->check, s->locality, s->subject, &expected,
-			   &floor) &&
-	       expectation_from_sku(m, expected, floor, ret);
-}
-
-static bool from_history(const struct judge_inputs *inputs, const struct sample *s,
-			 const struct measure *m, struct expectation *ret)
-{
-	double values[REFERENCE_HISTORY_MAX];
-	CLEANUP(freep) char *key = NULL;
-	size_t n;
-
-	if (!inputs->history)
-		return false;
-	key = params_key(s);
-	n = inputs->history(inputs->history_context, s->check, s->subject, key, values,
-			    ARRAY_SIZE(values));
-	return expectation_from_history(m, values, n, ret);
-}
-
-static struct references references_of(const struct judge_inputs *inputs, const struct sample *s,
-				       const struct peer_view *view)
-{
-	struct references refs = { .n = 0 };
-	struct measure m;
-
-	if (!peers_measure(s, inputs, &m))
-		return refs;
-	if (view->known)
-		refs.e[refs.n++] = view->e;
-	refs.n += from_history(inputs, s, &m, &refs.e[refs.n]);
-	refs.n += from_sku(inputs, s, &m, &refs.e[refs.n]);
-	return refs;
-}
 
 static struct verdict_item item_of_sample(const struct sample *s)
 {
@@ -139,7 +96,7 @@ static struct verdict_item judge_sample(const struct sample *s, const struct jud
 					const struct peer_view *view, struct peers *peers)
 {
 	struct verdict_item item = item_of_sample(s);
-	struct references refs = references_of(inputs, s, view);
+	struct references refs = { .n = 0 };
 	int own = s->ok == TRI_NO ? level_of_severity(s->severity) : VERDICT_PASS;
 
 	if (s->state != SAMPLE_MEASURED || (isnan(s->value) && s->ok == TRI_UNKNOWN)) {
@@ -147,6 +104,7 @@ static struct verdict_item judge_sample(const struct sample *s, const struct jud
 		item.sentence = words_not_measured(s);
 		return item;
 	}
+	refs.n = peers_expectations(s, inputs, view, refs.e);
 	judge_value(s, &refs, view, peers, &item);
 	if (s->ok == TRI_NO && own >= item.level) {
 		free(item.sentence);
