@@ -65,6 +65,17 @@ static bool parse_name(const char *name, uint64_t *ret_seq)
 	return errno == 0 && streq(end, ".json");
 }
 
+/*
+ * What a writer that was killed left: "<seq>.json.<pid>.tmp" (lib/file.h).
+ * Whoever holds the lock is the only writer, so nobody is at it.
+ */
+static bool is_left_over(const char *name)
+{
+	size_t len = strlen(name);
+
+	return name[0] >= '1' && name[0] <= '9' && len > 4 && streq(name + len - 4, ".tmp");
+}
+
 static int by_seq(const void *a, const void *b)
 {
 	uint64_t x = ((const struct entry *)a)->seq, y = ((const struct entry *)b)->seq;
@@ -114,6 +125,8 @@ static int scan(struct spool *s)
 	while (r == 0 && (entry = readdir(dir))) {
 		if (parse_name(entry->d_name, &seq))
 			r = add_entry(s, seq, entry->d_name);
+		else if (is_left_over(entry->d_name))
+			(void)unlinkat(s->dir_fd, entry->d_name, 0);
 	}
 	(void)closedir(dir);
 	if (s->n)

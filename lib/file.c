@@ -182,21 +182,29 @@ int file_replace(int dir_fd, const char *path, const char *bytes, size_t len, st
 int file_append(int dir_fd, const char *path, const char *bytes, size_t len, struct err *err)
 {
 	CLEANUP(closep) int fd = -1;
+	struct stat st;
 	int r;
 
 	fd = openat(dir_fd, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return err_errno(err, errno, "cannot write %s", path);
-	r = write_and_sync(fd, bytes, len);
+	r = fstat(fd, &st) < 0 ? -errno : write_and_sync(fd, bytes, len);
+	/* Perhaps a new file: its name has to last as well. */
+	if (r == 0 && st.st_size == 0)
+		r = sync_parent(dir_fd, path);
 	return r < 0 ? err_errno(err, -r, "cannot append to %s", path) : 0;
 }
 
 static int make_dir(const char *path, struct err *err)
 {
 	struct stat st;
+	int r;
 
-	if (mkdir(path, 0755) == 0)
-		return 0;
+	if (mkdir(path, 0755) == 0) {
+		/* Else a power loss takes it away with all that was synced in it. */
+		r = sync_parent(AT_FDCWD, path);
+		return r < 0 ? err_errno(err, -r, "cannot sync the directory of %s", path) : 0;
+	}
 	if (errno != EEXIST)
 		return err_errno(err, errno, "cannot make directory %s", path);
 	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
@@ -221,4 +229,19 @@ int file_mkdirs(const char *path, struct err *err)
 		*at = '/';
 	}
 	return make_dir(copy, err);
+}
+
+void file_sync_above(const char *path)
+{
+	CLEANUP(freep) char *copy = xstrdup(path);
+	char *above = copy;
+
+	do {
+		CLEANUP(closep) int fd = -1;
+
+		above = dirname(above);
+		fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0)
+			(void)fsync(fd);
+	} while (!streq(above, "/") && !streq(above, "."));
 }

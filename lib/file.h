@@ -37,11 +37,24 @@ int file_read_i64(int dir_fd, const char *path, long long *ret_value);
  */
 int file_replace(int dir_fd, const char *path, const char *bytes, size_t len, struct err *err);
 
-/* Append `len` bytes and fsync; makes the file. For logs of whole lines. */
+/*
+ * Append `len` bytes and fsync, of an empty file the directory too; makes the
+ * file. For logs of whole lines.
+ */
 int file_append(int dir_fd, const char *path, const char *bytes, size_t len, struct err *err);
 
-/* Make a directory and its parents, mode 0755 less the umask; 0 when there. */
+/*
+ * Make a directory and its parents, mode 0755 less the umask; 0 when there.
+ * What it made outlasts a power loss: the directory above is fsync'ed.
+ */
 int file_mkdirs(const char *path, struct err *err);
+
+/*
+ * fsync every directory above `path` that we may open, so that the names on
+ * the way to it last, whoever made them. Once before a first file; no error,
+ * for nothing more can be done.
+ */
+void file_sync_above(const char *path);
 
 /* write(2) until all is written. */
 int file_write_all(int fd, const void *bytes, size_t len);

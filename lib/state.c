@@ -58,11 +58,15 @@ static int read_seq(const char *path, uint64_t *ret_seq, struct err *err)
 	long long seq = 0;
 	int r = file_read_i64(AT_FDCWD, path, &seq);
 
-	if (r == -ENOENT)
-		seq = 0;
-	else if (r < 0 && r != -EINVAL)
+	if (r == -ENOENT) {
+		/* The first number: the directory may be new, and made by another. */
+		file_sync_above(path);
+		*ret_seq = 0;
+		return 0;
+	}
+	if (r < 0 && r != -EINVAL)
 		return err_errno(err, -r, "%s", path);
-	else if (r < 0 || seq < 0)
+	if (r < 0 || seq < 0)
 		return err_set(err, EINVAL,
 			       "%s does not hold a number: write the last number used into it",
 			       path);

@@ -141,11 +141,22 @@ static void other_files_in_the_spool_are_left_alone(void)
 
 	fresh_state("others");
 	CHECK_EQ(put(3, VERDICT_PASS, NULL), 0);
-	a = test_file("others/spool/3.json.999.tmp", "x");
+	a = test_file("others/spool/notes.tmp", "x");
 	b = test_file("others/spool/-4.json", "x");
 	c = test_file("others/spool/03.json", "x");
 	CHECK_EQ(count(), 1);
 	CHECK_EQ(access(a, F_OK) + access(b, F_OK) + access(c, F_OK), 0);
+}
+
+static void what_a_killed_writer_left_is_removed(void)
+{
+	CLEANUP(freep) char *left = test_file("killed/spool/7.json.4711.tmp", "{\"v\":1,\"ki");
+
+	fresh_state("killed");
+	CHECK_EQ(access(left, F_OK), 0);
+	CHECK_EQ(put(8, VERDICT_PASS, NULL), 0);
+	CHECK(access(left, F_OK) < 0);
+	CHECK_EQ(count(), 1);
 }
 
 static void a_directory_that_cannot_be_written_is_an_error_with_its_path(void)
@@ -185,6 +196,7 @@ static const struct test tests[] = {
 	TEST(a_torn_or_foreign_file_is_set_aside_not_lost),
 	TEST(when_full_passes_go_first_and_failures_last),
 	TEST(other_files_in_the_spool_are_left_alone),
+	TEST(what_a_killed_writer_left_is_removed),
 	TEST(a_directory_that_cannot_be_written_is_an_error_with_its_path),
 	TEST(two_writers_at_once_lose_nothing),
 };
