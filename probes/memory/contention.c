@@ -60,7 +60,7 @@ static char *name_user(const struct contention *c, const struct cpu_look *to, co
 char *contention_before(const struct contention *c, const struct numa_node *node)
 {
 	CLEANUP(freep) char *who = NULL;
-	double most = 0;
+	double most = 0, all = 0;
 	unsigned cpu = 0;
 	size_t i;
 
@@ -68,12 +68,13 @@ char *contention_before(const struct contention *c, const struct numa_node *node
 		double busy = cpu_use_busy(&c->first, &c->second, node->cpus.v[i]) +
 			      cpu_use_steal(&c->first, &c->second, node->cpus.v[i]);
 
+		all += busy;
 		if (busy > most) {
 			most = busy;
 			cpu = node->cpus.v[i];
 		}
 	}
-	if (most <= CPU_USE_BUSY_MAX)
+	if (most <= CPU_USE_BUSY_MAX || all <= CONTENTION_NODE_MAX * (double)node->cpus.n)
 		return NULL;
 	who = name_user(c, &c->second, &cpu, 1);
 	return xasprintf("CPU %u of numa:%u is used %.0f %% by others: %s", cpu, node->id,

@@ -28,8 +28,15 @@ void contention_open(struct contention *c, uint64_t us);
 void contention_close(struct contention *c);
 
 /*
- * A sentence when a core of the node was used by others in that time, NULL
- * when none was. New memory.
+ * Of the cores of a node, so much (beside one of them half used) must be used
+ * by others before it counts: a daemon on one of a hundred cores takes less of
+ * their bandwidth than the 5 % that a judge calls slow.
+ */
+#define CONTENTION_NODE_MAX 0.05
+
+/*
+ * A sentence that names the busiest CPU when the cores of the node were used by
+ * others in that time, NULL when they were not. New memory.
  */
 char *contention_before(const struct contention *c, const struct numa_node *node);
 
