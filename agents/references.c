@@ -9,41 +9,16 @@
 #include "agents/sku_host.h"
 #include "agents/verdict_file.h"
 #include "lib/err.h"
-#include "lib/json.h"
+#include "lib/judge_files.h"
 #include "lib/paths.h"
 #include "lib/xalloc.h"
-
-static int read_policy(const char *path, struct policy *ret, struct err *err)
-{
-	CLEANUP(json_freep) json_t *value = NULL;
-	struct jval root;
-	int r = yaml_read_file(path, &value, err);
-
-	if (r < 0)
-		return r;
-	root = jval_root(value, path);
-	return policy_decode(&root, ret, err);
-}
 
 static int read_installed_policy(struct policy *ret, struct err *err)
 {
 	CLEANUP(freep) char *dir = paths_policy();
 	CLEANUP(freep) char *path = xasprintf("%s/default.yaml", dir);
 
-	return access(path, F_OK) < 0 ? 0 : read_policy(path, ret, err);
-}
-
-static int read_named_sku(const char *path, struct references *out, struct err *err)
-{
-	CLEANUP(json_freep) json_t *value = NULL;
-	struct jval root;
-	int r = yaml_read_file(path, &value, err);
-
-	if (r < 0)
-		return r;
-	root = jval_root(value, path);
-	out->named_sku = true;
-	return sku_decode(&root, &out->sku, err);
+	return access(path, F_OK) < 0 ? 0 : policy_file_read(path, ret, err);
 }
 
 /* A host that no file describes is judged without one; a bad file is told. */
@@ -66,12 +41,12 @@ int references_read(const char *policy_path, const char *sku_path, struct refere
 
 	sku_host_models(&out.models);
 	if (policy_path)
-		r = read_policy(policy_path, &out.policy, err);
+		r = policy_file_read(policy_path, &out.policy, err);
 	else
 		r = read_installed_policy(&out.policy, err);
 	if (r == 0 && sku_path) {
-		r = read_named_sku(sku_path, &out, err);
-		out.has_sku = r == 0;
+		r = sku_file_read(sku_path, &out.sku, err);
+		out.has_sku = out.named_sku = r == 0;
 	} else if (r == 0) {
 		r = find_sku(&out, err);
 	}

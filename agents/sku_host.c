@@ -10,6 +10,7 @@
 #include "lib/file.h"
 #include "lib/host.h"
 #include "lib/json.h"
+#include "lib/judge_files.h"
 #include "lib/paths.h"
 #include "lib/state.h"
 #include "lib/xalloc.h"
@@ -149,18 +150,6 @@ static int list_files(const char *path, struct files *files, struct err *err)
 	return 0;
 }
 
-static int read_file(const char *path, struct sku *ret, struct err *err)
-{
-	CLEANUP(json_freep) json_t *doc = NULL;
-	struct jval root;
-	int r = yaml_read_file(path, &doc, err);
-
-	if (r < 0)
-		return r;
-	root = jval_root(doc, path);
-	return sku_decode(&root, ret, err);
-}
-
 /* How many kinds of model a file asks for. */
 static int specificity(const struct sku *s)
 {
@@ -191,7 +180,7 @@ static int search(const char *dir, const struct wanted *w, struct sku *ret, stru
 		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, files.names[i]);
 		CLEANUP(sku_release) struct sku s = { 0 };
 
-		r = read_file(path, &s, err);
+		r = sku_file_read(path, &s, err);
 		if (r == 0 && better(&s, w, &best)) {
 			sku_release(&best);
 			best = s;

@@ -8,8 +8,8 @@
 #include "cli/commands.h"
 #include "lib/duration.h"
 #include "lib/err.h"
-#include "lib/json.h"
 #include "lib/judge/policy.h"
+#include "lib/judge_files.h"
 
 enum { STATUS_GOOD = 0, STATUS_BAD = 2 };
 
@@ -30,18 +30,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-}
-
-static int read_policy(const char *file, struct policy *ret, struct err *err)
-{
-	CLEANUP(json_freep) json_t *doc = NULL;
-	struct jval root;
-	int r = yaml_read_file(file, &doc, err);
-
-	if (r < 0)
-		return r;
-	root = jval_root(doc, file);
-	return policy_decode(&root, ret, err);
 }
 
 /* What it comes to, in words: a policy that reads well can still surprise. */
@@ -97,7 +85,7 @@ int ctl_policy_check(int argc, char **argv)
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &file) != 0)
 		return STATUS_BAD;
-	r = read_policy(file, &policy, &err);
+	r = policy_file_read(file, &policy, &err);
 	if (r < 0) {
 		(void)fprintf(stderr, "%s\n", err.msg);
 		return STATUS_BAD;
