@@ -21,7 +21,7 @@ mount -t tmpfs tmpfs /run
 mkdir /run/out /run/view
 mount --bind "$1" /run/out
 mount -t tmpfs tmpfs /run/view
-for dir in etc usr var opt $(cd "$2" && ls); do
+for dir in dev etc usr var opt $(cd "$2" && ls); do
   case " $seen " in *" $dir "*) continue ;; esac
   seen="$seen $dir" lower=/$dir
   [ ! -d "/$dir" ] && continue

@@ -23,6 +23,14 @@ sed 's/--wait 0s/--busy run/' @units@/assay-quick.service >units/assay-loaded.se
 systemctl daemon-reload
 systemctl start assay-loaded.service
 cp @state@/last/quick.json loaded.json
+>/dev/nvidia0
+setpriv --reuid=65534 --regid=65534 --clear-groups sleep 600 3</dev/nvidia0 &
+until grep -q '^Uid:.65534' /proc/$!/status; do :; done
+cp @units@/assay-quick.service units/assay-beside.service
+systemctl daemon-reload
+systemctl start assay-beside.service
+cp @state@/last/quick.json beside.json
+kill $!
 systemctl start assay-full.timer assay-quick.timer assay-passive.timer
 for timer in full quick passive; do
   systemctl show -p ActiveState,NextElapseUSecRealtime assay-$timer.timer >$timer.show
@@ -90,6 +98,13 @@ def test_the_quick_service_loads_the_devices(ran, name, states):
     report = json.loads((ran / f"{name}.json").read_text())["report"]
     assert {s["state"] for s in report["samples"]} <= states, report["samples"]
     assert {p["code"] for p in report["problems"]} <= {"busy", "not-applicable"}, report["problems"]
+
+
+def test_the_job_of_another_user_is_seen_and_left_alone(ran):
+    assert ends(ran / "assay-beside.ended") == [("success", "3")]
+    report = json.loads((ran / "beside.json").read_text())["report"]
+    assert not [s for s in report["samples"] if s["state"] == "measured" and s["check"].startswith(("gemm.", "memory."))]
+    assert "nvidia0" in json.dumps(report), report
 
 
 def test_locks_outlive_the_service(ran):
