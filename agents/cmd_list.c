@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assay list: the probes of this suite, what each checks, and whether it can run here. */
+/*
+ * assay list: the probes of this suite, what each checks, and whether it can
+ * run here; with --sensitivity how small a loss it sees.
+ */
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +11,9 @@
 
 #include "agents/commands.h"
 #include "agents/describe.h"
+#include "agents/sensitivity_host.h"
 #include "agents/show_run.h"
+#include "agents/show_sensitivity.h"
 #include "agents/suite.h"
 #include "lib/clock.h"
 #include "lib/err.h"
@@ -24,16 +29,21 @@
 /* A description is printed at once; a probe that thinks longer is broken. */
 #define DESCRIBE_TIMEOUT_US (5 * USEC_PER_SEC)
 
-enum { STATUS_USAGE = 2, OPT_SENSITIVITY = 0x100 };
+enum { STATUS_USAGE = 2, STATUS_CANNOT_TELL = 3 };
+enum { OPT_SENSITIVITY = 0x100, OPT_POLICY, OPT_SKU };
 
 struct list_options {
 	enum output output;
+	bool sensitivity;
+	const char *policy, *sku; /* files, or NULL */
 	struct err err;
 };
 
 static const struct argp_option option_table[] = {
 	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
 	{ "sensitivity", OPT_SENSITIVITY, NULL, 0, "The smallest loss each check can see here", 0 },
+	{ "policy", OPT_POLICY, "FILE", 0, "The same with another policy file", 0 },
+	{ "sku", OPT_SKU, "FILE", 0, "The same with another SKU file", 0 },
 	{ 0 },
 };
 
@@ -48,7 +58,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 					arg);
 		return 0;
 	case OPT_SENSITIVITY:
-		return -err_set(&o->err, EINVAL, "--sensitivity: not built yet");
+		o->sensitivity = true;
+		return 0;
+	case OPT_POLICY:
+		o->policy = arg;
+		return 0;
+	case OPT_SKU:
+		o->sku = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		return -err_set(&o->err, EINVAL, "'%.80s': takes no arguments; see --help", arg);
 	default:
@@ -174,15 +191,51 @@ static void add_rows(struct table *t, const json_t *probe)
 	}
 }
 
-static void show(json_t *probes)
+static void show(const json_t *probes)
 {
 	CLEANUP(table_release)
 	struct table t = { .columns = columns, .n_columns = ARRAY_SIZE(columns) };
-	json_t *probe;
+	const json_t *probe;
 	size_t i;
 
 	json_array_foreach(probes, i, probe) add_rows(&t, probe);
 	table_print(&t, stdout, term_wants_colour(stdout), show_width(stdout));
+}
+
+static json_t *ask_all(void)
+{
+	json_t *probes = json_array();
+	size_t i;
+
+	for (i = 0; suite_probes[i]; i++)
+		json_array_append_new(probes, ask(suite_probes[i]));
+	return probes;
+}
+
+static void print(const json_t *value, const struct list_options *o)
+{
+	CLEANUP(freep) char *text = NULL;
+
+	if (o->output == OUTPUT_KV) {
+		kv_print(value, stdout);
+	} else if (o->output == OUTPUT_JSON) {
+		text = isatty(STDOUT_FILENO) ? json_pretty(value) : json_line(value);
+		(void)puts(text);
+	} else if (o->sensitivity) {
+		show_sensitivity(value, stdout, term_wants_colour(stdout), show_width(stdout));
+	} else {
+		show(json_object_get(value, "probes"));
+	}
+}
+
+static int make_value(const struct list_options *o, json_t **ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *probes = ask_all();
+
+	if (o->sensitivity)
+		return sensitivity_host(probes, o->policy, o->sku, ret, err);
+	*ret = json_pack("{s:i, s:s, s:O}", "v", 1, "kind", "list", "probes", probes);
+	return 0;
 }
 
 int cmd_list(int argc, char **argv)
@@ -194,25 +247,14 @@ int cmd_list(int argc, char **argv)
 	};
 	struct list_options o = { .output = OUTPUT_TABLE, .err = ERR_INIT };
 	CLEANUP(json_freep) json_t *value = NULL;
-	CLEANUP(freep) char *text = NULL;
-	json_t *probes = json_array();
-	size_t i;
+	int r = -argp_parse(&argp, argc, argv, 0, NULL, &o);
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0) {
+	if (r == 0)
+		r = make_value(&o, &value, &o.err);
+	if (r < 0) {
 		(void)fprintf(stderr, "%s\n", o.err.msg);
-		json_decref(probes);
-		return STATUS_USAGE;
+		return r == -ENODATA ? STATUS_CANNOT_TELL : STATUS_USAGE;
 	}
-	for (i = 0; suite_probes[i]; i++)
-		json_array_append_new(probes, ask(suite_probes[i]));
-	value = json_pack("{s:i, s:s, s:o}", "v", 1, "kind", "list", "probes", probes);
-	if (o.output == OUTPUT_TABLE) {
-		show(probes);
-	} else if (o.output == OUTPUT_KV) {
-		kv_print(value, stdout);
-	} else {
-		text = isatty(STDOUT_FILENO) ? json_pretty(value) : json_line(value);
-		(void)puts(text);
-	}
+	print(value, &o);
 	return 0;
 }

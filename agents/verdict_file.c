@@ -19,8 +19,9 @@
 
 static const char verdict_name[] = "verdict.json";
 
-/* The verdicts of last/. */
+/* The verdicts of last/ that are of one node. */
 struct runs {
+	const char *node;
 	struct verdict verdicts[VERDICT_FILE_RUNS_MAX];
 	bool active[VERDICT_FILE_RUNS_MAX];
 	size_t n;
@@ -69,26 +70,6 @@ int verdict_file_read(struct verdict *ret, struct err *err)
 	return verdict_decode(&root, ret, err);
 }
 
-static void load_run(const char *file, const char *node, struct runs *runs)
-{
-	CLEANUP(json_freep) json_t *value = NULL;
-	CLEANUP(freep) char *name = xasprintf("last/%s", file);
-	struct verdict *v = &runs->verdicts[runs->n];
-	struct jval root, verdict;
-
-	if (runs->n == VERDICT_FILE_RUNS_MAX || state_load(name, &value, NULL) < 0)
-		return;
-	root = jval_root(value, name);
-	verdict = jval_get(&root, "verdict");
-	if (verdict_decode(&verdict, v, NULL) < 0)
-		return;
-	if (!streq(v->node, node)) {
-		verdict_release(v);
-		return;
-	}
-	runs->active[runs->n++] = json_is_true(json_object_get(value, "active"));
-}
-
 int verdict_file_last(const char *profile, struct verdict *ret)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
@@ -111,7 +92,8 @@ static bool is_run_file(const char *name)
 	return len > 5 && name[0] != '.' && strcmp(name + len - 5, ".json") == 0;
 }
 
-static int load_runs(const char *node, struct runs *runs, struct err *err)
+int verdict_file_visit(void (*visit)(void *context, const char *name, const json_t *run),
+		       void *context, struct err *err)
 {
 	CLEANUP(freep) char *state = paths_state();
 	CLEANUP(freep) char *path = xasprintf("%s/last", state);
@@ -121,10 +103,28 @@ static int load_runs(const char *node, struct runs *runs, struct err *err)
 	if (!dir)
 		return err_errno(err, errno, "cannot read %s", path);
 	while ((entry = readdir(dir))) {
-		if (is_run_file(entry->d_name))
-			load_run(entry->d_name, node, runs);
+		CLEANUP(json_freep) json_t *run = NULL;
+		CLEANUP(freep) char *name = xasprintf("last/%s", entry->d_name);
+
+		if (is_run_file(entry->d_name) && state_load(name, &run, NULL) == 0)
+			visit(context, name, run);
 	}
 	return 0;
+}
+
+static void load_run(void *context, const char *name, const json_t *run)
+{
+	struct runs *runs = context;
+	struct verdict *v = &runs->verdicts[runs->n];
+	struct jval root = jval_root(run, name), verdict = jval_get(&root, "verdict");
+
+	if (runs->n == VERDICT_FILE_RUNS_MAX || verdict_decode(&verdict, v, NULL) < 0)
+		return;
+	if (!streq(v->node, runs->node)) {
+		verdict_release(v);
+		return;
+	}
+	runs->active[runs->n++] = json_is_true(json_object_get(run, "active"));
 }
 
 /* The lock that stands for the right to replace verdict.json. */
@@ -153,10 +153,11 @@ int verdict_file_keep(const struct report *report, const struct verdict *verdict
 	CLEANUP(verdict_release) struct verdict old = { 0 };
 	int r = take_lock(&lock, err);
 
+	runs->node = report->node;
 	if (r == 0)
 		r = save_last(report, verdict, active, err);
 	if (r == 0)
-		r = load_runs(report->node, runs, err);
+		r = verdict_file_visit(load_run, runs, err);
 	if (r < 0)
 		return r;
 	verdict_merge(runs->verdicts, runs->active, runs->n, &merged);

@@ -40,5 +40,13 @@ int verdict_file_read(struct verdict *ret, struct err *err);
 /* The verdict of the last run of a profile. Negative when there is none that can be read. */
 int verdict_file_last(const char *profile, struct verdict *ret);
 
+/*
+ * Call `visit` for each run that is kept in last/; `name` is "last/quick.json"
+ * and `run` is borrowed. What cannot be read counts as not there. -ENOENT when
+ * there never was a run.
+ */
+int verdict_file_visit(void (*visit)(void *context, const char *name, const json_t *run),
+		       void *context, struct err *err);
+
 /* The object of `assay run -o json` and of last/<profile>.json. New reference. */
 json_t *run_encode(const struct report *report, const struct verdict *verdict);

@@ -84,6 +84,7 @@ struct sensitivity_row {
 	const struct sensitivity *fails; /* the same unfailed, or NULL */
 	const struct sensitivity *blind; /* a measured one without a `warns`, or NULL */
 	const struct sensitivity *mild;	 /* one with a `warns` and without a `fails`, or NULL */
+	double least;			 /* smallest `warns.part` of one not named now; NAN */
 	double windows, runs;		 /* medians over the subjects; NAN */
 };
 

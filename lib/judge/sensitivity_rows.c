@@ -38,6 +38,9 @@ static void add(struct sensitivity_row *row, const struct sensitivity *s)
 		row->warns = s;
 	if (is_larger(&s->fails, row->fails ? &row->fails->fails : NULL))
 		row->fails = s;
+	if (seen && s->level < VERDICT_WARN)
+		row->least =
+			fmin(row->least, s->warns.part); /* of a NAN and a number: the number */
 	if (measured && !seen)
 		row->blind = s;
 	if (seen && !fails)
@@ -73,7 +76,8 @@ size_t sensitivity_rows(const struct sensitivity *all, size_t n, struct sensitiv
 		for (at = 0; at < n_rows && !same_row(rows[at].sample, all[i].sample); at++)
 			;
 		if (at == n_rows)
-			rows[n_rows++] = (struct sensitivity_row){ .sample = all[i].sample };
+			rows[n_rows++] =
+				(struct sensitivity_row){ .sample = all[i].sample, .least = NAN };
 		add(&rows[at], &all[i]);
 	}
 	for (at = 0; at < n_rows; at++) {
@@ -121,6 +125,8 @@ static char *needs_of_blind(const struct sensitivity_row *row)
 	if (row->blind->leaning)
 		return xasprintf("%speers that agree (half of them are low), or %s", who ? who : "",
 				 what);
+	if (row->blind->n > 0)
+		return xasprintf("%sa floor above 0 in the SKU file", who ? who : "");
 	return xasprintf("%snothing to compare with: %s", who ? who : "", what);
 }
 
@@ -210,7 +216,7 @@ json_t *sensitivity_encode(const struct sensitivity_row *row)
 
 	return json_pack(
 		"{s:s, s:s?, s:s?, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:{s:o, s:o}, "
-		"s:o, s:s?}",
+		"s:o, s:o, s:s?}",
 		"check", s->check, "class", s->locality, "unit", s->unit, "better",
 		sample_better_names[s->better], "sense", sense_names[row->sense], "subjects",
 		(json_int_t)row->n, "measured", (json_int_t)row->n_measured, "named",
@@ -218,7 +224,7 @@ json_t *sensitivity_encode(const struct sensitivity_row *row)
 		(json_int_t)row->n_failing, "warns",
 		seen ? encode_loss(row->warns, &row->warns->warns) : json_null(), "fails",
 		fails ? encode_loss(row->fails, &row->fails->fails) : json_null(), "references",
-		encode_references(row->warns), "noise", "windows_percent", percent(row->windows),
-		"runs_percent", percent(row->runs), "one_run_percent",
-		percent(sensitivity_sure(row)), "needs", needs);
+		encode_references(row->warns), "noise", "within_run_percent", percent(row->windows),
+		"between_runs_percent", percent(row->runs), "least_percent", percent(row->least),
+		"one_run_percent", percent(sensitivity_sure(row)), "needs", needs);
 }

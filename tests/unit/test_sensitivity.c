@@ -147,6 +147,8 @@ static void peers_that_differ_hide_a_larger_loss(void)
 	CHECK(a.rows[0].warns->warns.part > a.all[0].warns.part);
 	CHECK_EQ(a.rows[0].n, 9);
 	CHECK_EQ(a.rows[0].n_seen, 9);
+	/* And the worst one may lose least: of its peers the median is 100 too, the MAD 4. */
+	CHECK_NEAR(a.rows[0].least, (92 - (100 - 3.5 * 1.4826 * 4)) / 92, 1e-9);
 }
 
 static void what_is_low_now_is_named_without_a_loss(void)
@@ -164,6 +166,7 @@ static void what_is_low_now_is_named_without_a_loss(void)
 	CHECK_NEAR(a.all[7].fails.part, 0, 0);
 	CHECK_EQ(a.rows[0].n_named, 2);
 	CHECK_NEAR(a.rows[0].warns->warns.part, 0.05, 1e-9);
+	CHECK_NEAR(a.rows[0].least, 0.05, 1e-9); /* not that of those that are low */
 }
 
 /* A third low one of four would make half of them low, and then nobody is named. */
@@ -294,6 +297,8 @@ static void the_need_is_named(void)
 		  "with a value for it" },
 		{ "gemm.rate", 6, 0, NAN, BETTER_HIGHER, -1, SAMPLE_MEASURED, NULL },
 		{ "gemm.rate", 1, 0, 90, BETTER_HIGHER, -1, SAMPLE_MEASURED, NULL },
+		{ "gemm.rate", 1, 0, 0, BETTER_HIGHER, -1, SAMPLE_MEASURED,
+		  "a floor above 0 in the SKU file" },
 		{ "inventory.cpus", 1, 0, NAN, BETTER_HIGHER, -1, SAMPLE_MEASURED,
 		  "nothing to compare with: a SKU file with a value for it" },
 		{ "host.smt", 1, 0, NAN, BETTER_NONE, -1, SAMPLE_MEASURED, NULL },
@@ -398,7 +403,7 @@ static void a_row_is_told_in_json(void)
 	CHECK_HAS(text, "\"by\":[\"peers\"]");
 	CHECK_HAS(text, "\"n\":5,\"expected\":100.0,\"floor\":95.0,\"far\":85.0,"
 			"\"margin_percent\":5.0,\"spread_percent\":0.0");
-	CHECK_HAS(text, "\"noise\":{\"windows_percent\":null");
+	CHECK_HAS(text, "\"noise\":{\"within_run_percent\":null");
 	CHECK_HAS(text, "\"needs\":null");
 }
 
