@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HTTP for handlers that know no HTTP library. Routes are a const table; a
+ * handler answers its call, or holds it and answers later:
+ *
+ *	static void get_node(void *context, struct call *call)
+ *	{
+ *		call_reply(call, 200, node_json(call_segment(call)));
+ *	}
+ *
+ * Only api*.c include microhttpd.h. Its epoll descriptor hangs in the sd-event
+ * loop of the daemon; there are no threads.
+ *
+ * A stranger's connection costs a descriptor and 8 KiB, and is cut when it
+ * takes longer than the limits below to say what it wants, to send it or to
+ * take the answer.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+#include "lib/duration.h"
+#include "lib/macro.h"
+
+struct api;
+struct call;
+struct err;
+
+enum {
+	API_CONNECTION_MEMORY = 8192,	   /* bytes per connection of the HTTP library */
+	API_BODIES_MAX = 64 * 1024 * 1024, /* bytes of unfinished requests, all together */
+	API_SWALLOW_MAX = 8 * 1024 * 1024, /* of a refused body read before the refusal */
+	API_CONNECTIONS_DEFAULT = 12000,
+};
+
+/* A new connection says what it wants within this, an old one may rest so long. */
+#define API_FIRST_US (10 * USEC_PER_SEC)
+#define API_IDLE_US (90 * USEC_PER_SEC)
+/* From the end of a request's header to the end of its answer, unless held. */
+#define API_REQUEST_US (30 * USEC_PER_SEC)
+
+/* Who may: each may all that those before it may, but a node only what is its own. */
+enum role { ROLE_ANYBODY, ROLE_NODE, ROLE_READ, ROLE_OPERATE, ROLE_ADMIN };
+
+/* Who somebody is. */
+struct identity {
+	int role;	  /* enum role */
+	const char *node; /* ROLE_NODE: the only host it may speak for; borrowed */
+};
+
+struct route {
+	const char *method;
+	const char *path; /* "{}" stands for one segment, at most one of it */
+	int role;	  /* enum role: at least */
+	size_t body_max;  /* bytes of the body; 0: none */
+	void (*handle)(void *context, struct call *call);
+};
+
+struct api_options {
+	const char *address; /* "127.0.0.1:9470", "[::]:0" */
+	const struct route *routes;
+	size_t n_routes;
+	void *context; /* of the handlers */
+	/*
+	 * Who the bearer of `token` (NULL: none was sent) is, by `peer`, the
+	 * name in its client certificate (NULL: none). False: nobody we know.
+	 */
+	bool (*identify)(void *context, const char *token, const char *peer, struct identity *ret);
+	unsigned connections_max;
+	const char *tls_cert, *tls_key,
+		*client_ca; /* PEM texts; NULL: no TLS, no client certificates */
+};
+
+/* Listen, in `loop`. `ret_address` is "ADDR:PORT", new memory. */
+int api_open(const struct api_options *options, sd_event *loop, struct api **ret_api,
+	     char **ret_address, struct err *err);
+
+/* Answer what is held with 503, close all connections. */
+void api_close(struct api *api);
+DEFINE_CLEANUP(struct api *, api_close, api_closep);
+
+/* --- what was asked --- */
+
+/* The segment at "{}", decoded; "" when the path has none. */
+const char *call_segment(const struct call *call);
+
+/* Argument of the query, or NULL. */
+const char *call_argument(const struct call *call, const char *name);
+
+/* The body; `ret_gzip` when it is said to be gzip. */
+const void *call_body(const struct call *call, size_t *ret_length, bool *ret_gzip);
+
+const struct identity *call_identity(const struct call *call);
+
+/* --- answers: exactly one for a call --- */
+
+/* Takes the reference of `value`. */
+void call_reply(struct call *call, unsigned status, json_t *value);
+
+/* Takes `text`. `type` is static. */
+void call_reply_text(struct call *call, unsigned status, const char *type, char *text);
+
+/* problem+json with a sentence. 429 and 503 carry Retry-After. */
+void call_refuse(struct call *call, unsigned status, const char *fmt, ...) PRINTF(3, 4);
+
+/* Nothing but a status. */
+void call_reply_empty(struct call *call, unsigned status);
+
+/*
+ * Answer later, with one of the above. The call stays until then, but its body
+ * goes now. `gone` (may be NULL) is called when the peer has closed the
+ * connection meanwhile; the call still has to be answered.
+ */
+void call_hold(struct call *call, void (*gone)(void *context, struct call *call));
+
+/* --- for /metrics --- */
+
+struct api_counts {
+	uint64_t answers[6]; /* by hundreds of their status */
+	uint64_t cut;	     /* connections that took too long */
+	unsigned connections, held;
+	size_t body_bytes;
+};
+struct api_counts api_counts(const struct api *api);

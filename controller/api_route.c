@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which handler a call is for, and whether its sender may. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "controller/api_inside.h"
+#include "lib/xalloc.h"
+
+/* Does `path` fit `pattern`? The segment at "{}" goes to `ret_segment`, new memory. */
+static bool fits(const char *pattern, const char *path, char **ret_segment)
+{
+	const char *hole = strstr(pattern, "{}");
+	size_t before = hole ? (size_t)(hole - pattern) : 0, length;
+
+	if (!hole)
+		return streq(pattern, path);
+	if (strncmp(pattern, path, before) != 0)
+		return false;
+	length = strcspn(path + before, "/");
+	if (length == 0 || !streq(path + before + length, hole + 2))
+		return false;
+	*ret_segment = xstrndup(path + before, length);
+	return true;
+}
+
+void call_find_route(struct call *call, const char *method, const char *url)
+{
+	const struct api_options *o = &call->api->options;
+	bool known = false;
+	size_t i;
+
+	for (i = 0; i < o->n_routes; i++) {
+		char *segment = NULL;
+
+		if (!fits(o->routes[i].path, url, &segment))
+			continue;
+		known = true;
+		if (streq(o->routes[i].method, method)) {
+			call->segment = segment;
+			call->route = &o->routes[i];
+			return;
+		}
+		free(segment);
+	}
+	if (known)
+		call_refuse(call, 405, "%.16s is not for this path", method);
+	else
+		call_refuse(call, 404, "there is nothing at this path");
+}
+
+static const char *bearer(struct MHD_Connection *connection)
+{
+	static const char scheme[] = "Bearer ";
+	const char *value =
+		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+
+	if (!value || strncasecmp(value, scheme, strlen(scheme)) != 0)
+		return NULL;
+	value += strlen(scheme);
+	return value + strspn(value, " ");
+}
+
+void call_identify(struct call *call)
+{
+	const struct api_options *o = &call->api->options;
+
+	if (call->route->role == ROLE_ANYBODY)
+		return;
+	if (!o->identify(o->context, bearer(call->connection), NULL, &call->identity))
+		call_refuse(call, 401, "want a token or a client certificate that is known here");
+	else if (call->identity.role < call->route->role)
+		call_refuse(call, 403, "this token has not the role for it");
+}

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# assay-controller: included by Makefile.am.
+
+# Needs the event loop, the store and the HTTP server; the packings are files.
+if HAVE_SYSTEMD
+if HAVE_SQLITE
+if HAVE_MICROHTTPD
+sbin_PROGRAMS += assay-controller
+noinst_LIBRARIES += libcontroller.a
+libcontroller_a_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS) $(SQLITE_CFLAGS) $(MICROHTTPD_CFLAGS)
+libcontroller_a_SOURCES = \
+	controller/api.c controller/api.h controller/api_call.c controller/api_inside.h controller/api_route.c \
+	controller/ingest.c controller/ingest.h controller/metrics.c controller/metrics.h \
+	controller/pack.c controller/pack.h controller/routes.c controller/rules.c controller/rules.h \
+	controller/run_list.c controller/run_list.h controller/service.c controller/service.h \
+	controller/settings.c controller/settings.h \
+	controller/store.c controller/store.h controller/store_read.c controller/store_sql.h controller/store_write.c
+nodist_libcontroller_a_SOURCES = controller/schema.h
+CONTROLLER_LIBS = libcontroller.a $(JUDGE_LIBS) $(BASE_LIBS) $(SYSTEMD_LIBS) $(SQLITE_LIBS) $(MICROHTTPD_LIBS)
+if HAVE_ZLIB
+libcontroller_a_SOURCES += controller/gzip.c
+libcontroller_a_CFLAGS += $(ZLIB_CFLAGS)
+CONTROLLER_LIBS += $(ZLIB_LIBS)
+else
+libcontroller_a_SOURCES += controller/gzip_none.c
+endif
+if HAVE_ZSTD
+libcontroller_a_SOURCES += controller/zstd.c
+libcontroller_a_CFLAGS += $(ZSTD_CFLAGS)
+CONTROLLER_LIBS += $(ZSTD_LIBS)
+else
+libcontroller_a_SOURCES += controller/zstd_none.c
+endif
+assay_controller_SOURCES = controller/main.c
+assay_controller_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
+assay_controller_LDADD = $(CONTROLLER_LIBS)
+BUILT_SOURCES += controller/schema.h
+UNIT_TESTS += tests/unit/test_ingest tests/unit/test_pack tests/unit/test_run_list tests/unit/test_store
+tests_unit_test_ingest_SOURCES = tests/unit/test_ingest.c tests/unit/reports.c tests/unit/reports.h
+tests_unit_test_ingest_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_pack_LDADD = libcontroller.a $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_run_list_SOURCES = tests/unit/test_run_list.c tests/unit/reports.c tests/unit/reports.h
+tests_unit_test_run_list_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_store_SOURCES = tests/unit/test_store.c tests/unit/reports.c tests/unit/reports.h
+tests_unit_test_store_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+endif
+endif
+endif
+
+# The schema as a C text.
+controller/schema.h: controller/schema.sql Makefile
+	$(AM_V_GEN)$(MKDIR_P) controller && { \
+		echo '/* Made from controller/schema.sql. */' && echo 'static const char schema_sql[] =' && \
+		$(SED) -e 's/[\\"]/\\&/g' -e 's/^/	"/' -e 's/$$/\\n"/' $(srcdir)/controller/schema.sql && \
+		echo '	;'; } >$@.tmp && mv -f $@.tmp $@
+CLEANFILES += controller/schema.h
+EXTRA_DIST += controller/schema.sql tests/system/fixtures_controller.py tests/system/test_controller.py
+

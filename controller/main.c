@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* assay-controller: options, signals, and the loop. */
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
+
+#include "controller/service.h"
+#include "lib/err.h"
+#include "lib/judge/policy.h"
+#include "lib/log.h"
+#include "lib/paths.h"
+#include "lib/xalloc.h"
+
+enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+enum {
+	OPT_CONFIG = 0x100,
+	OPT_CHECK,
+	OPT_LISTEN,
+	OPT_DB,
+	OPT_CLUSTER,
+	OPT_KUBECONFIG,
+	OPT_MODE,
+	OPT_TOKENS,
+	OPT_TLS_CERT,
+	OPT_TLS_KEY,
+	OPT_CLIENT_CA,
+	OPT_INSECURE,
+};
+
+static const struct argp_option option_table[] = {
+	{ "config", OPT_CONFIG, "FILE", 0, "Settings (default $ASSAY_CONF_DIR/controller.yaml)", 0 },
+	{ "check", OPT_CHECK, NULL, 0, "Only check the settings and the files they name", 0 },
+	{ "listen", OPT_LISTEN, "ADDR:PORT", 0,
+	  "Where to listen (default 127.0.0.1:9470; port 0: any, printed)", 0 },
+	{ "db", OPT_DB, "FILE", 0, "The store (default $ASSAY_STATE_DIR/assay.db)", 0 },
+	{ "cluster", OPT_CLUSTER, "KIND", 0, "embedded (default) or kubernetes", 0 },
+	{ "kubeconfig", OPT_KUBECONFIG, "FILE", 0, "How to reach the cluster", 0 },
+	{ "mode", OPT_MODE, "MODE", 0, "observe (default), dry-run or enforce", 0 },
+	{ "tokens", OPT_TOKENS, "FILE", 0, "Who may do what: tokens.yaml", 0 },
+	{ "tls-cert", OPT_TLS_CERT, "FILE", 0, "Certificate (PEM)", 0 },
+	{ "tls-key", OPT_TLS_KEY, "FILE", 0, "Its key (PEM)", 0 },
+	{ "client-ca", OPT_CLIENT_CA, "FILE", 0, "Who signs the certificates of hosts (PEM)", 0 },
+	{ "insecure", OPT_INSECURE, NULL, 0, "Listen to others without TLS or tokens", 0 },
+	{ 0 },
+};
+
+/* Options as they came: they count more than the file, which is read after them. */
+struct options {
+	const char *config;
+	const char *texts[OPT_INSECURE - OPT_CONFIG + 1]; /* by key; NULL: not given */
+	bool check, insecure;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case OPT_CONFIG:
+		o->config = arg;
+		return 0;
+	case OPT_CHECK:
+		o->check = true;
+		return 0;
+	case OPT_INSECURE:
+		o->insecure = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%.80s': takes no arguments", arg);
+		return EINVAL;
+	default:
+		if (key < OPT_CONFIG || key > OPT_INSECURE)
+			return ARGP_ERR_UNKNOWN;
+		o->texts[key - OPT_CONFIG] = arg;
+		return 0;
+	}
+}
+
+static int set_name(const char *text, const char *const *names, const char *option, int *ret,
+		    struct err *err)
+{
+	int i;
+
+	for (i = 0; text && names[i]; i++) {
+		if (streq(names[i], text)) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return text ? err_set(err, EINVAL, "--%s: '%.40s' is unknown", option, text) : 0;
+}
+
+static int apply_options(const struct options *o, struct settings *s, struct err *err)
+{
+	const struct {
+		int key;
+		char **member;
+	} rows[] = {
+		{ OPT_LISTEN, &s->listen },	    { OPT_DB, &s->db },
+		{ OPT_KUBECONFIG, &s->kubeconfig }, { OPT_TOKENS, &s->tokens },
+		{ OPT_TLS_CERT, &s->tls_cert },	    { OPT_TLS_KEY, &s->tls_key },
+		{ OPT_CLIENT_CA, &s->client_ca },
+	};
+	size_t i;
+	int r;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *text = o->texts[rows[i].key - OPT_CONFIG];
+
+		if (text) {
+			free(*rows[i].member);
+			*rows[i].member = xstrdup(text);
+		}
+	}
+	s->insecure |= o->insecure;
+	r = set_name(o->texts[OPT_CLUSTER - OPT_CONFIG], cluster_names, "cluster", &s->cluster, err);
+	if (r == 0)
+		r = set_name(o->texts[OPT_MODE - OPT_CONFIG], policy_mode_names, "mode", &s->mode,
+			     err);
+	return r;
+}
+
+static int read_settings(const struct options *o, struct settings *s, struct err *err)
+{
+	CLEANUP(freep) char *dir = paths_conf();
+	CLEANUP(freep) char *usual = xasprintf("%s/controller.yaml", dir);
+	int r = 0;
+
+	if (o->config)
+		r = settings_read(o->config, s, err);
+	else if (access(usual, F_OK) == 0)
+		r = settings_read(usual, s, err);
+	if (r == 0)
+		r = apply_options(o, s, err);
+	return r == 0 ? settings_check(s, err) : r;
+}
+
+/* Each agent holds a connection: as many descriptors as we may have. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int make_loop(sd_event **ret_loop, struct err *err)
+{
+	static const int stops[] = { SIGTERM, SIGINT };
+	CLEANUP(sd_event_unrefp) sd_event *loop = NULL;
+	sigset_t set;
+	size_t i;
+	int r;
+
+	/* A peer that is gone, and a limit of the file size, are errors of the call. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	(void)sigemptyset(&set);
+	for (i = 0; i < ARRAY_SIZE(stops); i++)
+		(void)sigaddset(&set, stops[i]);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	r = sd_event_new(&loop);
+	for (i = 0; r >= 0 && i < ARRAY_SIZE(stops); i++)
+		r = sd_event_add_signal(loop, NULL, stops[i], NULL, NULL); /* ends the loop */
+	if (r >= 0)
+		r = sd_event_set_watchdog(loop, true);
+	if (r < 0)
+		return err_errno(err, -r, "event loop");
+	*ret_loop = TAKE(loop);
+	return 0;
+}
+
+static int serve(const struct settings *settings, struct err *err)
+{
+	CLEANUP(sd_event_unrefp) sd_event *loop = NULL;
+	CLEANUP(freep) char *address = NULL;
+	struct service *service = xcalloc(1, sizeof(*service));
+	int r = make_loop(&loop, err);
+
+	if (r == 0)
+		r = service_open(service, settings, loop, &address, err);
+	if (r == 0) {
+		(void)printf("listening on %s\n", address);
+		(void)fflush(stdout);
+		(void)sd_notifyf(0, "READY=1\nSTATUS=listening on %s", address);
+		r = sd_event_loop(loop);
+		if (r < 0)
+			(void)err_errno(err, -r, "event loop");
+		(void)sd_notify(0, "STOPPING=1");
+	}
+	service_close(service);
+	free(service);
+	return r;
+}
+
+const char *argp_program_version = "assay-controller " PACKAGE_VERSION;
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = option_table,
+		.parser = parse,
+		.doc = "Takes the reports of the hosts, judges them and says why.",
+	};
+	struct options options = { 0 };
+	CLEANUP(settings_release) struct settings settings = settings_init();
+	struct err err = ERR_INIT;
+
+	log_init("assay-controller", LOG_INFO);
+	argp_err_exit_status = STATUS_USAGE;
+	(void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+	if (read_settings(&options, &settings, &err) < 0) {
+		log_error("%s", err.msg);
+		return STATUS_USAGE;
+	}
+	if (options.check)
+		return 0;
+	raise_descriptors();
+	if (serve(&settings, &err) < 0) {
+		log_error("%s", err.msg);
+		return err.code == EINVAL ? STATUS_USAGE : STATUS_FAILED;
+	}
+	return 0;
+}

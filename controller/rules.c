@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/rules.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/paths.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+static int read_policy(const char *path, struct policy *ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	struct jval root;
+	int r = yaml_read_file(path, &value, err);
+
+	if (r < 0)
+		return r;
+	root = jval_root(value, path);
+	return policy_decode(&root, ret, err);
+}
+
+static int read_sku(const char *path, struct rules *out, struct err *err)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	struct sku sku = { 0 };
+	struct jval root;
+	int r;
+
+	if (out->n_skus == RULES_SKUS_MAX)
+		return err_set(err, E2BIG, "%s: more than %d SKU files", path, RULES_SKUS_MAX);
+	r = yaml_read_file(path, &value, err);
+	if (r < 0)
+		return r;
+	root = jval_root(value, path);
+	r = sku_decode(&root, &sku, err);
+	if (r < 0) {
+		sku_release(&sku);
+		return r;
+	}
+	out->skus = xrealloc(out->skus, out->n_skus + 1, sizeof(*out->skus));
+	out->skus[out->n_skus++] = sku;
+	return 0;
+}
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		(void)closedir(*dir);
+}
+
+static bool is_yaml(const char *name)
+{
+	size_t length = strlen(name), suffix = strlen(".yaml");
+
+	return name[0] != '.' && length > suffix && streq(name + length - suffix, ".yaml");
+}
+
+static int read_skus(const char *directory, struct rules *out, struct err *err)
+{
+	CLEANUP(closedirp) DIR *dir = opendir(directory);
+	const struct dirent *entry;
+	int r = 0;
+
+	if (!dir)
+		return errno == ENOENT ? 0 : err_errno(err, errno, "%s", directory);
+	while (r == 0 && (entry = readdir(dir))) {
+		CLEANUP(freep) char *path = xasprintf("%s/%s", directory, entry->d_name);
+
+		if (is_yaml(entry->d_name))
+			r = read_sku(path, out, err);
+	}
+	return r;
+}
+
+int rules_read(const char *policy_path, struct rules *ret, struct err *err)
+{
+	CLEANUP(freep) char *dir = paths_policy();
+	CLEANUP(freep) char *usual = xasprintf("%s/default.yaml", dir);
+	CLEANUP(freep) char *skus = xasprintf("%s/sku", dir);
+	struct rules out = { .policy = policy_init() };
+	int r = 0;
+
+	if (policy_path)
+		r = read_policy(policy_path, &out.policy, err);
+	else if (access(usual, F_OK) == 0)
+		r = read_policy(usual, &out.policy, err);
+	if (r == 0)
+		r = read_skus(skus, &out, err);
+	if (r < 0)
+		rules_release(&out);
+	else
+		*ret = out;
+	return r;
+}
+
+void rules_release(struct rules *r)
+{
+	size_t i;
+
+	policy_release(&r->policy);
+	for (i = 0; i < r->n_skus; i++)
+		sku_release(&r->skus[i]);
+	free(r->skus);
+	*r = (struct rules){ 0 };
+}
+
+struct rules_view rules_view(const struct rules *r, const struct report *report)
+{
+	struct rules_view view = { .rules = r, .sku_name = report->sku };
+	size_t i;
+
+	for (i = 0; report->sku && i < r->n_skus; i++) {
+		if (streq(r->skus[i].name, report->sku))
+			view.sku = &r->skus[i];
+	}
+	return view;
+}
+
+static bool expectation(void *context, const char *check, const char *locality, const char *subject,
+			double *ret_expected, double *ret_floor)
+{
+	const struct rules_view *view = context;
+	const struct sku_expect *e = sku_expectation(view->sku, check, locality, subject);
+
+	if (!e)
+		return false;
+	*ret_expected = e->value;
+	*ret_floor = e->floor;
+	return true;
+}
+
+static bool expects_probe(void *context, const char *probe)
+{
+	const struct rules_view *view = context;
+
+	return sku_expects_probe(view->sku, probe);
+}
+
+static bool floor_of(void *context, const char *check, const char *locality, double *ret_ratio,
+		     double *ret_k)
+{
+	const struct rules_view *view = context;
+	const struct policy_subject subject = {
+		.check = check,
+		.locality = locality,
+		.sku = view->sku_name,
+	};
+	const struct policy_rule *rule = policy_match(&view->rules->policy, &subject);
+
+	if (!rule)
+		return false;
+	*ret_ratio = rule->floor_ratio;
+	*ret_k = rule->floor_k;
+	return true;
+}
+
+struct judge_inputs rules_inputs(struct rules_view *view)
+{
+	return (struct judge_inputs){
+		.sku = view->sku ? expectation : NULL,
+		.sku_context = view,
+		.expects = view->sku ? expects_probe : NULL,
+		.expects_context = view,
+		.floor = floor_of,
+		.floor_context = view,
+	};
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What reports are held against from files: the policy, and the SKU files of
+ * $POLICY/sku by the name that a report gives.
+ */
+#pragma once
+
+#include "lib/judge/policy.h"
+#include "lib/judge/sku.h"
+#include "lib/judge/verdict.h"
+
+struct err;
+struct report;
+
+enum { RULES_SKUS_MAX = 256 };
+
+struct rules {
+	struct policy policy;
+	struct sku *skus;
+	size_t n_skus;
+};
+
+/*
+ * Read the policy at `policy_path` (NULL: $POLICY/default.yaml, which may be
+ * absent) and the SKU files. -EINVAL with the place in the file.
+ */
+int rules_read(const char *policy_path, struct rules *ret, struct err *err);
+void rules_release(struct rules *r);
+
+/* The rules as one report sees them. */
+struct rules_view {
+	const struct rules *rules;
+	const struct sku *sku; /* or NULL when no file has its name */
+	const char *sku_name;  /* or NULL */
+};
+
+struct rules_view rules_view(const struct rules *r, const struct report *report);
+
+/* For verdict_judge(); borrows `view`. */
+struct judge_inputs rules_inputs(struct rules_view *view);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The controller put together: what the routes work on, and the batch of
+ * reports whose senders wait for the next commit.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+#include "controller/metrics.h"
+#include "controller/rules.h"
+#include "controller/settings.h"
+
+struct api;
+struct api_options;
+struct call;
+struct err;
+struct store;
+
+enum { BATCH_MAX = 1024 };
+
+/* Commits are at least this far apart, so that many share one. */
+#define COMMIT_EVERY_US (50 * USEC_PER_MSEC)
+
+/* A sender that waits. */
+struct waiting {
+	struct call *call;
+	bool duplicate;
+};
+
+struct service {
+	const struct settings *settings;
+	struct rules rules;
+	struct store *store;
+	struct api *api;
+	sd_event *loop;
+	sd_event_source *commit_timer;
+	uint64_t last_commit_us; /* monotonic */
+	struct waiting batch[BATCH_MAX];
+	size_t n_batch;
+	struct metrics metrics;
+};
+
+/* Read the rules, open the store, listen. `ret_address` is new memory. */
+int service_open(struct service *s, const struct settings *settings, sd_event *loop,
+		 char **ret_address, struct err *err);
+
+/* Commit, answer who waits, close. */
+void service_close(struct service *s);
+
+/* Hold the sender of a report until it is durable. */
+void service_wait(struct service *s, struct call *call, bool duplicate);
+
+/* The store failed, and took everything since the last commit back: tell those who wait. */
+void service_failed(struct service *s, const struct err *err);
+
+/* Of routes.c: the table of the API. */
+void routes_set(struct api_options *options);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the judge and the metrics ask of the store. */
+#include <stdlib.h>
+
+#include "controller/run_list.h"
+#include "controller/store_sql.h"
+#include "lib/judge/verdict.h"
+#include "lib/xalloc.h"
+
+enum { ITEM_LEVEL_MAX = VERDICT_FAIL, ITEM_SOURCE_MAX = SOURCE_SELF, ITEMS_FIRST = 16 };
+
+static int in_range(sqlite3_stmt *st, int at, int max)
+{
+	int value = sqlite3_column_int(st, at);
+
+	return value < 0 || value > max ? max : value;
+}
+
+static struct verdict_item item_of_row(sqlite3_stmt *st)
+{
+	return (struct verdict_item){
+		.check = xstrdup(column_text(st, 0)),
+		.subject = xstrdup(column_text(st, 1)),
+		.level = in_range(st, 2, ITEM_LEVEL_MAX),
+		.value = column_real(st, 3),
+		.unit = xstrdup(column_text(st, 4)),
+		.expected = column_real(st, 5),
+		.floor = column_real(st, 6),
+		.source = in_range(st, 7, ITEM_SOURCE_MAX),
+		.n = (uint64_t)sqlite3_column_int64(st, 8),
+		.fatal = sqlite3_column_int(st, 9) != 0,
+		.sentence = xstrdup(column_text(st, 10)),
+	};
+}
+
+/* Profile and time of the run go to each of its items. */
+static void mark_items(struct verdict *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_items; i++) {
+		v->items[i].profile = xstrdup(v->profile);
+		v->items[i].time = xstrdup(v->time);
+	}
+}
+
+/* Leaves room for `more` items beyond those it reads. */
+static int read_items(struct store *s, int64_t report, size_t more, struct verdict *v,
+		      struct err *err)
+{
+	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_RUN_ITEMS);
+	size_t room = ITEMS_FIRST;
+	int r;
+
+	bind_int(st, 1, report);
+	v->items = xrealloc(NULL, room + more, sizeof(*v->items));
+	while ((r = store_step_row(s, st, "read items", err)) == 1 && v->n_items < STORE_ITEMS_MAX) {
+		if (v->n_items == room) {
+			room *= 2;
+			v->items = xrealloc(v->items, room + more, sizeof(*v->items));
+		}
+		v->items[v->n_items++] = item_of_row(st);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int read_run(struct store *s, sqlite3_stmt *run, const char *node, struct verdict *ret,
+		    struct err *err)
+{
+	const char *measured = column_text(run, 3);
+	struct verdict v = {
+		.node = xstrdup(node),
+		.profile = xstrdup(column_text(run, 0)),
+		.time = xstrdup(column_text(run, 1)),
+		.level = in_range(run, 2, ITEM_LEVEL_MAX),
+	};
+	int r;
+
+	r = read_items(s, sqlite3_column_int64(run, 4), run_list_count(measured), &v, err);
+	run_list_decode(measured, &v);
+	mark_items(&v);
+	if (r < 0)
+		verdict_release(&v);
+	else
+		*ret = v;
+	return r;
+}
+
+int store_runs(struct store *s, const char *node, struct verdict *ret_runs, size_t max,
+	       struct err *err)
+{
+	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_RUNS);
+	size_t n = 0;
+	int r;
+
+	bind_text(st, 1, node);
+	bind_int(st, 2, (int64_t)max);
+	while ((r = store_step_row(s, st, "read runs", err)) == 1) {
+		r = read_run(s, st, node, &ret_runs[n], err);
+		if (r < 0)
+			break;
+		n++;
+	}
+	if (r == 0)
+		return (int)n;
+	while (n > 0)
+		verdict_release(&ret_runs[--n]);
+	return r;
+}
+
+int store_count_nodes(struct store *s, uint64_t *ret_count, struct err *err)
+{
+	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_COUNT_NODES);
+	int r = store_step_row(s, st, "count hosts", err);
+
+	if (r == 1)
+		*ret_count = (uint64_t)sqlite3_column_int64(st, 0);
+	return r < 0 ? r : 0;
+}
+
+int store_has_node(struct store *s, const char *node, bool *ret_known, struct err *err)
+{
+	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_NODE_FIND);
+	int r;
+
+	bind_text(st, 1, node);
+	r = store_step_row(s, st, "find host", err);
+	if (r >= 0)
+		*ret_known = r == 1;
+	return r < 0 ? r : 0;
+}
+
+int store_count_verdicts(struct store *s, uint64_t ret_counts[static 4], struct err *err)
+{
+	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_COUNT_VERDICTS);
+	uint64_t counts[4] = { 0 };
+	int r;
+
+	while ((r = store_step_row(s, st, "count verdicts", err)) == 1)
+		counts[in_range(st, 0, ITEM_LEVEL_MAX)] += (uint64_t)sqlite3_column_int64(st, 1);
+	if (r == 0)
+		memcpy(ret_counts, counts, sizeof(counts));
+	return r;
+}

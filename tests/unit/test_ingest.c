@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/ingest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "tests/unit/reports.h"
+#include "tests/unit/test.h"
+
+static char *report_text(const char *node, uint64_t seq)
+{
+	struct report report = report_make();
+	json_t *value;
+	char *text;
+
+	free(report.node);
+	report.node = xstrdup(node);
+	report.seq = seq;
+	value = report_encode(&report);
+	text = json_line(value);
+	json_decref(value);
+	report_release(&report);
+	return text;
+}
+
+static int decode(const char *text, struct err *err)
+{
+	CLEANUP(ingest_release) struct ingest in = { 0 };
+	struct packed sent = { PACK_PLAIN, text, strlen(text) };
+
+	return ingest_decode(&sent, &in, err);
+}
+
+static void a_report_is_decoded_and_its_body_kept(void)
+{
+	CLEANUP(ingest_release) struct ingest in = { 0 };
+	CLEANUP(freep) char *text = report_text("gpu-1.example", 7);
+	struct packed sent = { PACK_PLAIN, text, strlen(text) };
+	struct err err = ERR_INIT;
+
+	CHECK_EQ(ingest_decode(&sent, &in, &err), 0);
+	CHECK_STR(in.report.node, "gpu-1.example");
+	CHECK_EQ(in.report.seq, 7);
+	CHECK(in.body.length > 0);
+}
+
+static void who_is_to_blame_is_in_the_error(void)
+{
+	static const struct {
+		const char *text;
+		int r;
+		const char *words;
+	} rows[] = {
+		{ "", -EBADMSG, "empty" },
+		{ "{", -EBADMSG, "report" },
+		{ "{\"v\":1}", -EINVAL, "report: kind" },
+		{ "null", -EINVAL, "report" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct err err = ERR_INIT;
+
+		CHECK_EQ(decode(rows[i].text, &err), rows[i].r);
+		CHECK_HAS(err.msg, rows[i].words);
+	}
+}
+
+static void a_host_must_have_a_name_that_can_be_one(void)
+{
+	static const struct {
+		const char *node;
+		bool ok;
+	} rows[] = {
+		{ "gpu-17", true }, { "a.b_c-D9", true }, { "", false },
+		{ ".", false },	    { "-x", false },	  { "a/b", false },
+		{ "a b", false },   { "../x", false },	  { "h\xc3\xa4", false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) char *text = report_text(rows[i].node, 1);
+		struct err err = ERR_INIT;
+
+		CHECK_EQ(node_name_ok(rows[i].node), rows[i].ok);
+		CHECK_EQ(decode(text, &err), rows[i].ok ? 0 : -EINVAL);
+		CHECK(rows[i].ok || strstr(err.msg, "node"));
+	}
+	CHECK(!node_name_ok(NULL));
+}
+
+static void a_report_without_a_number_is_refused(void)
+{
+	CLEANUP(freep) char *text = report_text("gpu-1", 0);
+	struct err err = ERR_INIT;
+
+	CHECK_EQ(decode(text, &err), -EINVAL);
+	CHECK_HAS(err.msg, "report: seq: want a number from 1");
+}
+
+static const struct test tests[] = {
+	TEST(a_report_is_decoded_and_its_body_kept),
+	TEST(who_is_to_blame_is_in_the_error),
+	TEST(a_host_must_have_a_name_that_can_be_one),
+	TEST(a_report_without_a_number_is_refused),
+};
+
+int main(void)
+{
+	return TEST_MAIN("ingest", tests);
+}
