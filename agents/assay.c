@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "admit", "may a job start on this host?", cmd_admit },
 	{ "list", "the probes of this suite and what each can find", cmd_list },
 	{ "topology", "the devices of this host and how fast their links run", cmd_topology },
+	{ "config", "print a YAML file as JSON, for programs that read no YAML", cmd_config },
 };
 
 const char *argp_program_version = "assay " PACKAGE_VERSION;

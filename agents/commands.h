@@ -10,3 +10,4 @@ int cmd_run(int argc, char **argv);
 int cmd_admit(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_topology(int argc, char **argv);
+int cmd_config(int argc, char **argv);

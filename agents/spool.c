@@ -278,14 +278,39 @@ static char *spool_path(const char *name)
 	return xasprintf("%s/spool/%s", state, name);
 }
 
+static int count_bad(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* What was set aside longest ago, by its number, goes when there is too much of it. */
+static void bound_bad(const char *dir)
+{
+	struct dirent **names = NULL;
+	int n = scandir(dir, &names, count_bad, versionsort), i;
+
+	for (i = 0; i < n; i++) {
+		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, names[i]->d_name);
+
+		if (n - i >= SPOOL_BAD_MAX)
+			(void)unlink(path);
+		free(names[i]);
+	}
+	free(names);
+}
+
 /* Out of the way, but kept: somebody will want to know what wrote it. */
-static void set_aside(const char *path, const char *name)
+static int set_aside(const char *path, const char *name)
 {
 	CLEANUP(freep) char *dir = spool_path("bad");
 	CLEANUP(freep) char *aside = xasprintf("%s/%s", dir, name);
 
-	if (file_mkdirs(dir, NULL) < 0 || rename(path, aside) < 0)
-		(void)unlink(path);
+	if (file_mkdirs(dir, NULL) == 0) {
+		bound_bad(dir);
+		if (rename(path, aside) == 0)
+			return 0;
+	}
+	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
 static int check_report(const char *text, size_t len, uint64_t seq, const char *path,
@@ -320,12 +345,28 @@ int spool_read(uint64_t seq, char **ret_text, size_t *ret_len, struct err *err)
 	if (r == 0)
 		r = check_report(text, len, seq, path, err);
 	if (r == -EINVAL || r == -EFBIG)
-		set_aside(path, name);
+		(void)set_aside(path, name);
 	if (r < 0)
 		return r;
 	*ret_text = TAKE(text);
 	*ret_len = len;
 	return 0;
+}
+
+int spool_set_aside(uint64_t seq, struct err *err)
+{
+	CLEANUP(freep) char *path = NULL;
+	CLEANUP(freep) char *keep = NULL;
+	char name[40];
+	int r;
+
+	file_name(seq, "keep", name);
+	keep = spool_path(name);
+	(void)unlink(keep);
+	file_name(seq, "json", name);
+	path = spool_path(name);
+	r = set_aside(path, name);
+	return r < 0 ? err_errno(err, -r, "cannot set %s aside", path) : 0;
 }
 
 int spool_done(uint64_t seq, struct err *err)

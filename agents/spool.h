@@ -17,6 +17,7 @@ struct verdict;
 enum {
 	SPOOL_FILES_MAX = 4096,
 	SPOOL_BYTES_MAX = 256 * 1024 * 1024,
+	SPOOL_BAD_MAX = 64, /* files of spool/bad; the oldest of them goes first */
 };
 
 /*
@@ -31,6 +32,9 @@ int spool_list(uint64_t **ret_seqs, size_t *ret_n, struct err *err);
 
 /* The bytes of one; -ENOENT when it went. A torn or foreign file is moved aside to spool/bad. */
 int spool_read(uint64_t seq, char **ret_text, size_t *ret_len, struct err *err);
+
+/* Move one that will never be taken to spool/bad; -ENOENT is 0. */
+int spool_set_aside(uint64_t seq, struct err *err);
 
 /* Remove one that was acknowledged. */
 int spool_done(uint64_t seq, struct err *err);

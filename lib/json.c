@@ -64,15 +64,6 @@ int json_read_file(const char *path, size_t limit, json_t **ret_value, struct er
 	return r < 0 ? r : json_parse(text, len, path, ret_value, err);
 }
 
-int yaml_read_file(const char *path, json_t **ret_value, struct err *err)
-{
-	CLEANUP(freep) char *text = NULL;
-	size_t len;
-	int r = file_read(AT_FDCWD, path, JSON_PEOPLE_FILE_MAX, &text, &len, err);
-
-	return r < 0 ? r : yaml_parse(text, len, path, ret_value, err);
-}
-
 static char *dump(const json_t *value, size_t flags)
 {
 	char *text = json_dumps(value, flags | JSON_ENCODE_ANY | JSON_REAL_PRECISION(REAL_DIGITS));

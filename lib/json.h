@@ -50,7 +50,8 @@ int json_read_file(const char *path, size_t limit, json_t **ret_value, struct er
 
 /*
  * Read a YAML (or JSON, its subset) file that people write: at most
- * JSON_PEOPLE_FILE_MAX bytes, one document, not empty.
+ * JSON_PEOPLE_FILE_MAX bytes, one document, not empty. These two are in a
+ * library of their own (libyamlread.a): a daemon that reads no YAML links none.
  */
 int yaml_read_file(const char *path, json_t **ret_value, struct err *err);
 

@@ -76,6 +76,13 @@ char *paths_probes(void)
 	return beside_or("ASSAY_PROBE_DIR", "", ASSAY_DEFAULT_PROBE_DIR);
 }
 
+char *paths_programs(void)
+{
+	char *dir = build_dir();
+
+	return dir ? dir : xstrdup(ASSAY_DEFAULT_BIN_DIR);
+}
+
 const char *paths_sysroot(void)
 {
 	const char *root = secure_getenv("ASSAY_SYSROOT");

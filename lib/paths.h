@@ -16,6 +16,9 @@ char *paths_conf(void);	  /* ASSAY_CONF_DIR, /etc/assay */
 char *paths_policy(void); /* ASSAY_POLICY_DIR, beside the program, $pkgdatadir/policies */
 char *paths_probes(void); /* ASSAY_PROBE_DIR, beside the program, $libexecdir/assay */
 
+/* Where `assay` is: beside the program, $bindir. No environment variable changes it. */
+char *paths_programs(void);
+
 /* Prefix of /sys and /proc (ASSAY_SYSROOT): "" on a real host. Borrowed. */
 const char *paths_sysroot(void);
 

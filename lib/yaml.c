@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <yaml.h>
 
 #include "lib/err.h"
+#include "lib/file.h"
 #include "lib/json.h"
+#include "lib/xalloc.h"
 
 /*
  * YAML into JSON values by libyaml's events. One frame per open collection;
@@ -260,4 +263,13 @@ int yaml_parse(const char *text, size_t len, const char *name, json_t **ret_valu
 	}
 	*ret_value = in.root;
 	return 0;
+}
+
+int yaml_read_file(const char *path, json_t **ret_value, struct err *err)
+{
+	CLEANUP(freep) char *text = NULL;
+	size_t len;
+	int r = file_read(AT_FDCWD, path, JSON_PEOPLE_FILE_MAX, &text, &len, err);
+
+	return r < 0 ? r : yaml_parse(text, len, path, ret_value, err);
 }

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agents/assayd_config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/host.h"
+#include "lib/json.h"
+#include "lib/paths.h"
+#include "lib/strbuf.h"
+#include "lib/xalloc.h"
+
+#define CHILD_TIMEOUT_US (5 * USEC_PER_SEC)
+
+/* JSON spells some YAML longer: "\u0001" for a byte. */
+enum { JSON_TEXT_MAX = 6 * JSON_PEOPLE_FILE_MAX, NODE_MAX = 253, URL_MAX = 1024 };
+
+/* --- decoding -------------------------------------------------------------- */
+
+struct document {
+	uint64_t v;
+	struct assayd_config c;
+};
+
+static int decode_version(const struct jval *v, void *member, struct err *err)
+{
+	*(uint64_t *)member = 1;
+	return json_is_integer(v->value) && json_integer_value(v->value) == 1
+		       ? 0
+		       : jval_fail(v, err, "want 1: this program reads version 1 only");
+}
+
+static int decode_url(const struct jval *v, void *member, struct err *err)
+{
+	const char *url = json_string_value(v->value);
+	char **out = member;
+	size_t len;
+
+	if (!url || (!starts_with(url, "https://") && !starts_with(url, "http://")) ||
+	    strlen(url) > URL_MAX || strpbrk(url, " \t\r\n?#@"))
+		return jval_fail(v, err, "want a URL as https://HOST:PORT");
+	len = strlen(url);
+	while (url[len - 1] == '/')
+		len--;
+	if (len <= strlen("https:"))
+		return jval_fail(v, err, "want a URL as https://HOST:PORT");
+	free(*out);
+	*out = xstrndup(url, len);
+	return 0;
+}
+
+/* It stands in URLs and in file names of the controller's. */
+static int decode_node(const struct jval *v, void *member, struct err *err)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789.-_";
+	const char *node = json_string_value(v->value);
+	char **out = member;
+
+	if (!node || !node[0] || node[0] == '.' || strlen(node) > NODE_MAX ||
+	    node[strspn(node, allowed)])
+		return jval_fail(v, err, "want a host name: letters, digits, '.', '-', '_'");
+	free(*out);
+	*out = xstrdup(node);
+	return 0;
+}
+
+#define AT(member) offsetof(struct assayd_config, member)
+static const struct interval {
+	struct jfield field;
+	uint64_t min_us, max_us;
+} intervals[] = {
+	{ { "orders_wait", J_DURATION, AT(orders_wait_us), 0 }, USEC_PER_SEC, 5 * USEC_PER_MIN },
+	{ { "retry_base", J_DURATION, AT(retry_base_us), 0 }, USEC_PER_MSEC, USEC_PER_MIN },
+	{ { "retry_max", J_DURATION, AT(retry_max_us), 0 }, USEC_PER_MSEC, USEC_PER_HOUR },
+	{ { "deep_max", J_DURATION, AT(deep_max_us), 0 }, USEC_PER_SEC, 6 * USEC_PER_HOUR },
+};
+
+static int check_interval(const struct jval *v, const struct interval *interval,
+			  const struct assayd_config *c, struct err *err)
+{
+	char min[CLOCK_DURATION_SIZE], max[CLOCK_DURATION_SIZE];
+	struct jval member = jval_get(v, interval->field.key);
+	uint64_t value_us;
+
+	if (!member.value)
+		return 0;
+	memcpy(&value_us, (const char *)c + interval->field.offset, sizeof(value_us));
+	if (value_us >= interval->min_us && value_us <= interval->max_us)
+		return 0;
+	duration_format(interval->min_us, min);
+	duration_format(interval->max_us, max);
+	return jval_fail(&member, err, "%s is outside %s to %s", json_string_value(member.value),
+			 min, max);
+}
+
+static int decode_intervals(const struct jval *v, void *member, struct err *err)
+{
+	struct jfield fields[ARRAY_SIZE(intervals)];
+	size_t i;
+	int r;
+
+	for (i = 0; i < ARRAY_SIZE(intervals); i++)
+		fields[i] = intervals[i].field;
+	r = jval_decode(v, fields, ARRAY_SIZE(fields), JVAL_STRICT, member, err);
+	for (i = 0; r == 0 && i < ARRAY_SIZE(intervals); i++)
+		r = check_interval(v, &intervals[i], member, err);
+	return r;
+}
+#undef AT
+
+#define AT(member) offsetof(struct document, member)
+static const struct jfield fields[] = {
+	{ "v", J_CUSTOM, AT(v), J_REQUIRED, .decode = decode_version },
+	{ "controller", J_CUSTOM, AT(c.controller), 0, .decode = decode_url },
+	{ "node", J_CUSTOM, AT(c.node), 0, .decode = decode_node },
+	{ "token_file", J_STRING, AT(c.token_file), 0 },
+	{ "ca", J_STRING, AT(c.ca), 0 },
+	{ "cert", J_STRING, AT(c.cert), 0 },
+	{ "key", J_STRING, AT(c.key), 0 },
+	{ "intervals", J_CUSTOM, AT(c), 0, .decode = decode_intervals },
+};
+#undef AT
+
+static struct assayd_config defaults(void)
+{
+	return (struct assayd_config){
+		.orders_wait_us = 30 * USEC_PER_SEC,
+		.retry_base_us = 1 * USEC_PER_SEC,
+		.retry_max_us = 1 * USEC_PER_MIN,
+		.deep_max_us = 15 * USEC_PER_MIN,
+	};
+}
+
+int assayd_config_decode(const struct jval *root, struct assayd_config *ret, struct err *err)
+{
+	struct document document = { .c = defaults() };
+	int r = jval_decode(root, fields, ARRAY_SIZE(fields), JVAL_STRICT, &document, err);
+
+	if (r < 0)
+		assayd_config_release(&document.c);
+	else
+		*ret = document.c;
+	return r;
+}
+
+/* --- reading ------------------------------------------------------------------ */
+
+static int spawn_reader(const char *program, const char *path, int out, pid_t *ret_pid)
+{
+	char name[] = "assay", command[] = "config";
+	CLEANUP(freep) char *file = xstrdup(path);
+	char *const argv[] = { name, command, file, NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	int r;
+
+	(void)sigemptyset(&none);
+	(void)posix_spawnattr_init(&attributes);
+	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	(void)posix_spawnattr_setsigmask(&attributes, &none);
+	(void)posix_spawn_file_actions_init(&actions);
+	(void)posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	(void)posix_spawn_file_actions_adddup2(&actions, out, STDERR_FILENO);
+	r = posix_spawn(ret_pid, program, &actions, &attributes, argv, environ);
+	(void)posix_spawn_file_actions_destroy(&actions);
+	(void)posix_spawnattr_destroy(&attributes);
+	return -r;
+}
+
+static int read_to_end(int fd, struct strbuf *text)
+{
+	const uint64_t deadline_us = clock_mono_us() + CHILD_TIMEOUT_US;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char bytes[4096];
+	ssize_t n;
+
+	for (;;) {
+		if (poll(&p, 1, clock_left_ms(deadline_us)) == 0)
+			return -ETIMEDOUT;
+		n = read(fd, bytes, sizeof(bytes));
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0 && strbuf_add(text, bytes, (size_t)n) < 0)
+			return -EFBIG;
+	}
+}
+
+static int wait_for(pid_t pid)
+{
+	int status = 0;
+
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* What `assay config` makes of the file; on its complaint, that as the sentence. */
+static int yaml_as_json(const char *path, json_t **ret_value, struct err *err)
+{
+	CLEANUP(freep) char *dir = paths_programs();
+	CLEANUP(freep) char *program = xasprintf("%s/assay", dir);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(JSON_TEXT_MAX);
+	CLEANUP(closep) int in = -1;
+	int pipe_fds[2], r, status;
+	pid_t pid;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return err_errno(err, errno, "cannot make a pipe");
+	in = pipe_fds[0];
+	r = spawn_reader(program, path, pipe_fds[1], &pid);
+	(void)close(pipe_fds[1]);
+	if (r < 0)
+		return err_errno(err, -r, "%s: cannot start %s to read it", path, program);
+	r = read_to_end(in, &text);
+	if (r < 0)
+		(void)kill(pid, SIGKILL);
+	status = wait_for(pid);
+	if (r < 0)
+		return err_errno(err, -r, "%s: %s does not read it", path, program);
+	if (status == 0)
+		return json_parse(text.data ? text.data : "", text.len, path, ret_value, err);
+	if (status != 2 || !text.len)
+		return err_set(err, EIO, "%s: %s cannot read it", path, program);
+	text.data[strcspn(text.data, "\n")] = '\0';
+	return err_set(err, EINVAL, "%s", text.data);
+}
+
+static int read_file(const char *path, struct assayd_config *ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	struct jval root;
+	int r = yaml_as_json(path, &value, err);
+
+	if (r < 0)
+		return r;
+	root = jval_root(value, path);
+	return assayd_config_decode(&root, ret, err);
+}
+
+/* The environment's word counts more than the file's. */
+static int read_environment(struct assayd_config *c, struct err *err)
+{
+	const char *url = secure_getenv("ASSAY_CONTROLLER");
+	const char *token = secure_getenv("ASSAY_TOKEN_FILE");
+	CLEANUP(json_freep) json_t *value = url ? json_string(url) : NULL;
+	struct jval v = jval_root(value, "ASSAY_CONTROLLER");
+	int r = url && *url ? decode_url(&v, &c->controller, err) : 0;
+
+	if (r == 0 && token && *token) {
+		free(c->token_file);
+		c->token_file = xstrdup(token);
+	}
+	return r;
+}
+
+static int check(struct assayd_config *c, const char *path, struct err *err)
+{
+	CLEANUP(json_freep) json_t *host = NULL;
+	struct jval v;
+	int r = 0;
+
+	if (!c->controller)
+		return err_set(err, EINVAL, "%s: controller: missing (or set ASSAY_CONTROLLER)",
+			       path);
+	if (!c->cert != !c->key)
+		return err_set(err, EINVAL, "%s: %s: missing: cert and key come together", path,
+			       c->cert ? "key" : "cert");
+	if (c->retry_base_us > c->retry_max_us)
+		return err_set(err, EINVAL, "%s: intervals.retry_base: more than retry_max", path);
+	if (!c->node) {
+		CLEANUP(freep) char *name = host_name();
+
+		host = json_string(name);
+		v = jval_root(host, "the host's name");
+		r = decode_node(&v, &c->node, err);
+	}
+	return r;
+}
+
+int assayd_config_read(const char *given, struct assayd_config *ret, struct err *err)
+{
+	CLEANUP(freep) char *dir = paths_conf();
+	CLEANUP(freep) char *usual = xasprintf("%s/assayd.yaml", dir);
+	const char *path = given ? given : usual;
+	CLEANUP(assayd_config_release) struct assayd_config c = defaults();
+	int r = 0;
+
+	if (given || access(path, F_OK) == 0)
+		r = read_file(path, &c, err);
+	if (r == 0)
+		r = read_environment(&c, err);
+	if (r == 0)
+		r = check(&c, path, err);
+	if (r < 0)
+		return r;
+	*ret = c;
+	c = (struct assayd_config){ 0 };
+	return 0;
+}
+
+int assayd_config_check_files(const struct assayd_config *c, struct err *err)
+{
+	const struct {
+		const char *key, *path;
+	} files[] = {
+		{ "token_file", c->token_file },
+		{ "ca", c->ca },
+		{ "cert", c->cert },
+		{ "key", c->key },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		if (files[i].path && access(files[i].path, R_OK) < 0)
+			return err_errno(err, errno, "%s: cannot read %s", files[i].key,
+					 files[i].path);
+	}
+	return 0;
+}
+
+void assayd_config_release(struct assayd_config *c)
+{
+	free(c->controller);
+	free(c->node);
+	free(c->token_file);
+	free(c->ca);
+	free(c->cert);
+	free(c->key);
+	*c = (struct assayd_config){ 0 };
+}

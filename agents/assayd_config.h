@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * $CONF/assayd.yaml (docs/assayd.md). Defaults < file < environment.
+ *
+ * assayd is to stay small and links no YAML parser: at start and at each
+ * reload `assay config FILE`, which is installed beside it anyway, prints the
+ * file as JSON. A child that lives for milliseconds costs the daemon nothing
+ * afterwards, a parser that crashes takes no daemon with it, and there is one
+ * reader of YAML in the suite. The strict decoder, with its complaints about
+ * `FILE: path.to.key`, is here.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/macro.h"
+
+struct err;
+struct jval;
+
+struct assayd_config {
+	char *controller; /* URL without a slash at its end */
+	char *node;
+	char *token_file;
+	char *ca, *cert, *key; /* PEM files */
+	uint64_t orders_wait_us;
+	uint64_t retry_base_us;
+	uint64_t retry_max_us;
+	uint64_t deep_max_us;
+};
+
+/*
+ * Decode the file's value. What is not there has its default; nothing is
+ * missing yet. -EINVAL with the place.
+ */
+int assayd_config_decode(const struct jval *root, struct assayd_config *ret, struct err *err);
+
+/*
+ * Read the file (NULL: $CONF/assayd.yaml, which may be absent) and the
+ * environment, and check that it is enough to start. `path` is for sentences too.
+ */
+int assayd_config_read(const char *path, struct assayd_config *ret, struct err *err);
+
+/* Can the files it names be read? -EINVAL with the first that cannot. For --check. */
+int assayd_config_check_files(const struct assayd_config *c, struct err *err);
+
+void assayd_config_release(struct assayd_config *c);

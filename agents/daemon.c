@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agents/daemon.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+
+#include "agents/assayd_config.h"
+#include "agents/deep.h"
+#include "agents/orders_link.h"
+#include "agents/uplink.h"
+#include "agents/verdict_file.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/http.h"
+#include "lib/log.h"
+#include "lib/paths.h"
+#include "lib/xalloc.h"
+
+/* Looks again at what inotify watches, in case a watch was lost. */
+#define TICK_US (1 * USEC_PER_MIN)
+#define TICK_ACCURACY_US (5 * USEC_PER_SEC)
+
+struct daemon {
+	sd_event *event;
+	const char *config_path;
+	struct assayd_config config;
+	char *spool_dir, *conf_dir, *disabled_file;
+	sd_event_source *tick, *spool_watch, *conf_watch;
+	struct deep *deep;
+	json_t *opinion; /* that waits for a verdict.json to stand in */
+	bool disabled;
+	/* The conversations; NULL while disabled. */
+	struct http *http;
+	struct uplink *uplink;
+	struct orders_link *orders;
+};
+
+/* For people who ask systemctl status. */
+static void say_status(void *context)
+{
+	const struct daemon *d = context;
+	const char *trouble;
+
+	if (d->disabled) {
+		(void)sd_notifyf(0, "STATUS=Stopped while %s exists", d->disabled_file);
+		return;
+	}
+	if (!d->uplink || !d->orders)
+		return;
+	trouble = uplink_trouble(d->uplink);
+	if (!trouble[0])
+		trouble = orders_link_trouble(d->orders);
+	(void)sd_notifyf(0, "STATUS=%s%s%s; reports waiting: %zu", d->config.controller,
+			 trouble[0] ? ": " : " is connected", trouble, uplink_waiting(d->uplink));
+}
+
+/* --- orders ------------------------------------------------------------------ */
+
+static void keep_opinion(struct daemon *d)
+{
+	struct err err = ERR_INIT;
+	int r;
+
+	if (!d->opinion)
+		return;
+	r = verdict_file_set_fleet(d->opinion, &err);
+	if (r == -ENOENT)
+		return; /* no run yet: with the first one */
+	if (r < 0)
+		log_warning("the controller's opinion is not kept: %s", err.msg);
+	json_decref(d->opinion);
+	d->opinion = NULL;
+}
+
+static void on_opinion(struct daemon *d, const struct order *order)
+{
+	const char *verdict = json_string_value(json_object_get(order->opinion, "verdict"));
+	const char *expires = json_string_value(json_object_get(order->opinion, "expires"));
+
+	log_info("the controller's opinion: verdict=%s expires=%s", verdict, expires);
+	json_decref(d->opinion);
+	d->opinion = json_incref(order->opinion);
+	keep_opinion(d);
+}
+
+static void on_deep(struct daemon *d, const struct order *order)
+{
+	uint64_t left_us = d->config.deep_max_us;
+	struct err err = ERR_INIT;
+	uint64_t now_us = clock_real_us();
+
+	if (order->deadline_us)
+		left_us =
+			MIN(left_us, order->deadline_us > now_us ? order->deadline_us - now_us : 0);
+	if (deep_start(d->deep, clock_mono_us() + left_us, &err) < 0)
+		log_warning("order not obeyed: %s id=%s", err.msg, order->id);
+}
+
+static void on_order(void *context, const struct order *order)
+{
+	struct daemon *d = context;
+
+	switch ((enum order_kind)order->kind) {
+	case ORDER_OPINION:
+		on_opinion(d, order);
+		break;
+	case ORDER_DEEP:
+		on_deep(d, order);
+		break;
+	case ORDER_PAIR:
+	case ORDER_ALLREDUCE:
+		log_warning("order not obeyed: %s is not built yet id=%s",
+			    order_kind_names[order->kind], order->id);
+		break;
+	}
+}
+
+/* --- conversations --------------------------------------------------------------- */
+
+/* Being heard of again is news for reports that wait. */
+static void on_orders_changed(void *context)
+{
+	struct daemon *d = context;
+
+	if (d->uplink && d->orders && !orders_link_trouble(d->orders)[0])
+		uplink_hint(d->uplink);
+	say_status(d);
+}
+
+static void close_links(struct daemon *d)
+{
+	orders_link_free(TAKE(d->orders));
+	uplink_free(TAKE(d->uplink));
+	http_free(TAKE(d->http));
+}
+
+static int open_http(struct daemon *d, struct err *err)
+{
+	const struct http_options options = {
+		.ca_file = d->config.ca,
+		.cert_file = d->config.cert,
+		.key_file = d->config.key,
+		.token_file = d->config.token_file,
+		.user_agent = "assayd/" PACKAGE_VERSION,
+	};
+
+	return http_new(d->event, &options, &d->http, err);
+}
+
+static int open_links(struct daemon *d, struct err *err)
+{
+	const struct backoff backoff = {
+		.base_us = d->config.retry_base_us,
+		.cap_us = d->config.retry_max_us,
+	};
+	struct uplink_options uplink = {
+		.url = d->config.controller,
+		.backoff = backoff,
+		.changed = say_status,
+		.context = d,
+	};
+	struct orders_link_options orders = {
+		.url = d->config.controller,
+		.node = d->config.node,
+		.wait_us = d->config.orders_wait_us,
+		.backoff = backoff,
+		.order = on_order,
+		.changed = on_orders_changed,
+		.context = d,
+	};
+	int r = open_http(d, err);
+
+	if (r < 0)
+		return r;
+	uplink.http = orders.http = d->http;
+	r = uplink_new(d->event, &uplink, &d->uplink, err);
+	if (r == 0)
+		r = orders_link_new(d->event, &orders, &d->orders, err);
+	if (r < 0) {
+		close_links(d);
+		return r;
+	}
+	uplink_kick(d->uplink);
+	say_status(d);
+	return 0;
+}
+
+/* Obey $CONF/disabled. */
+static int look_at_disabled(struct daemon *d, struct err *err)
+{
+	const bool disabled = access(d->disabled_file, F_OK) == 0;
+	int r = 0;
+
+	if (disabled && (d->http || !d->disabled)) {
+		log_warning("nothing is sent or obeyed while %s exists", d->disabled_file);
+		close_links(d);
+		deep_stop(d->deep);
+	}
+	if (!disabled && d->disabled)
+		log_info("%s is gone", d->disabled_file);
+	d->disabled = disabled;
+	if (!disabled && !d->http)
+		r = open_links(d, err);
+	say_status(d);
+	return r;
+}
+
+/* --- events ------------------------------------------------------------------------ */
+
+static bool is_report(const char *name)
+{
+	const size_t len = strlen(name);
+
+	return len > 5 && name[0] != '.' && streq(name + len - 5, ".json");
+}
+
+static int on_spool(sd_event_source *source UNUSED, const struct inotify_event *event, void *context)
+{
+	struct daemon *d = context;
+
+	if (!(event->mask & IN_Q_OVERFLOW) && (!event->len || !is_report(event->name)))
+		return 0;
+	keep_opinion(d);
+	if (d->uplink)
+		uplink_kick(d->uplink);
+	return 0;
+}
+
+static void look_again(struct daemon *d)
+{
+	struct err err = ERR_INIT;
+
+	if (look_at_disabled(d, &err) < 0)
+		log_error("%s, trying again", err.msg);
+}
+
+static int on_conf(sd_event_source *source UNUSED, const struct inotify_event *event UNUSED,
+		   void *context)
+{
+	look_again(context);
+	return 0;
+}
+
+/* Watch a directory that may come and go: a watch that was lost is made anew. */
+static void watch(struct daemon *d, sd_event_source **watch, const char *dir,
+		  sd_event_inotify_handler_t handler)
+{
+	static const uint32_t mask = IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE |
+				     IN_ONLYDIR;
+	int enabled = SD_EVENT_OFF;
+
+	if (*watch && sd_event_source_get_enabled(*watch, &enabled) >= 0 && enabled != SD_EVENT_OFF)
+		return;
+	*watch = sd_event_source_disable_unref(*watch);
+	(void)sd_event_add_inotify(d->event, watch, dir, mask, handler, d);
+}
+
+static void watch_all(struct daemon *d)
+{
+	watch(d, &d->spool_watch, d->spool_dir, on_spool);
+	watch(d, &d->conf_watch, d->conf_dir, on_conf);
+}
+
+static int on_tick(sd_event_source *source, uint64_t now_us UNUSED, void *context)
+{
+	struct daemon *d = context;
+
+	watch_all(d);
+	look_again(d);
+	keep_opinion(d);
+	if (d->uplink)
+		uplink_kick(d->uplink);
+	(void)sd_event_source_set_time(source, clock_mono_us() + TICK_US);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* --- life cycle ---------------------------------------------------------------------- */
+
+void daemon_reload(struct daemon *d)
+{
+	struct assayd_config config = { 0 };
+	struct err err = ERR_INIT;
+
+	(void)sd_notify(0, "RELOADING=1");
+	if (assayd_config_read(d->config_path, &config, &err) < 0) {
+		log_error("%s; the configuration stays as it was", err.msg);
+	} else {
+		assayd_config_release(&d->config);
+		d->config = config;
+		close_links(d);
+		look_again(d);
+		log_info("configuration read again: controller=%s node=%s", d->config.controller,
+			 d->config.node);
+	}
+	(void)sd_notify(0, "READY=1");
+}
+
+int daemon_start(struct daemon *d, struct err *err)
+{
+	int r = file_mkdirs(d->spool_dir, err);
+
+	if (r < 0)
+		return r;
+	log_info("version=" PACKAGE_VERSION " controller=%s node=%s", d->config.controller,
+		 d->config.node);
+	watch_all(d);
+	r = sd_event_add_time(d->event, &d->tick, CLOCK_MONOTONIC, clock_mono_us() + TICK_US,
+			      TICK_ACCURACY_US, on_tick, d);
+	if (r < 0)
+		return err_errno(err, -r, "cannot make a timer");
+	return look_at_disabled(d, err);
+}
+
+struct daemon *daemon_new(struct sd_event *event, const char *config_path,
+			  struct assayd_config *config)
+{
+	CLEANUP(freep) char *state = paths_state();
+	struct daemon *d = xcalloc(1, sizeof(*d));
+
+	d->event = sd_event_ref(event);
+	d->config_path = config_path;
+	d->config = *config;
+	*config = (struct assayd_config){ 0 };
+	d->spool_dir = xasprintf("%s/spool", state);
+	d->conf_dir = paths_conf();
+	d->disabled_file = xasprintf("%s/disabled", d->conf_dir);
+	d->deep = deep_new(event);
+	return d;
+}
+
+void daemon_free(struct daemon *d)
+{
+	close_links(d);
+	deep_free(d->deep);
+	(void)sd_event_source_disable_unref(d->tick);
+	(void)sd_event_source_disable_unref(d->spool_watch);
+	(void)sd_event_source_disable_unref(d->conf_watch);
+	json_decref(d->opinion);
+	assayd_config_release(&d->config);
+	free(d->spool_dir);
+	free(d->conf_dir);
+	free(d->disabled_file);
+	(void)sd_event_unref(d->event);
+	free(d);
+}

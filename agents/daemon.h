@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What assayd does: watch the spool and the configuration directory, keep the
+ * two conversations with the controller (agents/uplink, agents/orders_link)
+ * and do what is ordered. While $CONF/disabled exists there are neither.
+ */
+#pragma once
+
+#include "lib/macro.h"
+
+struct assayd_config;
+struct daemon;
+struct err;
+struct sd_event;
+
+/* `config` is taken (left empty); `config_path` (may be NULL) is read again by a reload. */
+struct daemon *daemon_new(struct sd_event *event, const char *config_path,
+			  struct assayd_config *config);
+void daemon_free(struct daemon *daemon);
+
+/* Begin. Negative when the state directory cannot be used. */
+int daemon_start(struct daemon *daemon, struct err *err);
+
+/* Read the configuration again; a bad one is told and the old one stays. */
+void daemon_reload(struct daemon *daemon);

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small controller for tests of assayd: real sockets, real HTTP, and as rude as a test wants it."""
+import gzip
+import http.server
+import json
+import select
+import socket
+import ssl
+import threading
+import time
+
+
+class Answer:
+    """What the stub says to one POST; raw=bytes goes out as it is and the connection is cut."""
+
+    def __init__(self, status=202, body=None, headers=None, raw=None):
+        self.status = status
+        self.body = {"accepted": 1} if body is None and status == 202 else body
+        self.headers = headers or {}
+        self.raw = raw
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    timeout = 60
+
+    def log_message(self, *_):
+        pass
+
+    def say(self, answer):
+        if answer.raw is not None:
+            self.wfile.write(answer.raw)
+            self.close_connection = True
+            return
+        body = b"" if answer.body is None else json.dumps(answer.body).encode()
+        lines = [f"HTTP/1.1 {answer.status} X", f"Content-Length: {len(body)}"]
+        lines += [f"{k}: {v}" for k, v in answer.headers.items()]
+        self.wfile.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        packed = self.headers.get("Content-Encoding") == "gzip"
+        report = json.loads(gzip.decompress(body) if packed else body)
+        with self.server.stub.lock:
+            answer = self.server.stub.on_report(self, report, packed)
+        self.say(answer)
+
+    def do_GET(self):
+        stub = self.server.stub
+        with stub.lock:
+            stub.asked.append((self.path, dict(self.headers)))
+            refusal = stub.orders_answer
+        if refusal:
+            self.say(refusal)
+            return
+        orders = stub.hold(self.connection, float(self.path.split("wait=")[1]))
+        if orders is None:
+            self.close_connection = True
+        else:
+            self.say(Answer(200, orders) if orders else Answer(204))
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, stub, port, tls):
+        self.stub = stub
+        self.tls = tls
+        self.open = set()
+        super().__init__(("127.0.0.1", port), Handler)
+
+    def finish_request(self, request, client_address):
+        if self.tls:
+            request = self.tls.wrap_socket(request, server_side=True)
+        self.open.add(request)
+        try:
+            super().finish_request(request, client_address)
+        finally:
+            self.open.discard(request)
+            request.close()
+
+    def handle_error(self, *_):
+        pass
+
+
+class Stub:
+    """The controller: what came (seqs, in order), what it stored, what it answers."""
+
+    def __init__(self, tls=None):
+        self.lock = threading.RLock()
+        self.came = []          # seq of every POST, repeats too
+        self.stored = {}        # (node, boot_id, seq) -> report
+        self.headers = []       # of every POST
+        self.packed = []
+        self.asked = []         # (path, headers) of every GET
+        self.script = []        # Answers for the next POSTs, before the usual ones
+        self.store_first = True  # a scripted answer is given after storing
+        self.orders_answer = None
+        self.orders = []
+        self.held = 0
+        self.times_held = 0
+        self.tls = tls
+        self.port = 0
+        self.server = None
+        self.thread = None
+        self.start()
+
+    def start(self):
+        self.server = Server(self, self.port, self.tls)
+        self.port = self.server.server_port
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
+        self.thread.start()
+
+    def stop(self):
+        """As if killed: every connection is cut."""
+        self.server.shutdown()
+        self.server.server_close()
+        for connection in list(self.server.open):
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        self.thread.join()
+
+    @property
+    def url(self):
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+
+    def seqs(self):
+        with self.lock:
+            return [key[2] for key in self.stored]
+
+    def on_report(self, request, report, packed):
+        self.came.append(report["seq"])
+        self.headers.append(dict(request.headers))
+        self.packed.append(packed)
+        answer = self.script.pop(0) if self.script else None
+        if answer and not self.store_first:
+            return answer
+        key = (report["node"], report["boot_id"], report["seq"])
+        known = key in self.stored
+        if answer is None or answer.status < 400:
+            self.stored.setdefault(key, report)
+        return answer or (Answer(200, {"duplicate": 1}) if known else Answer())
+
+    def hold(self, connection, seconds):
+        """The orders that came within `seconds`; None when the client went."""
+        deadline = time.monotonic() + seconds
+        with self.lock:
+            self.held += 1
+            self.times_held += 1
+        try:
+            while time.monotonic() < deadline:
+                with self.lock:
+                    if self.orders:
+                        orders, self.orders = self.orders, []
+                        return orders
+                if select.select([connection], [], [], 0.02)[0]:
+                    return None
+            return []
+        finally:
+            with self.lock:
+                self.held -= 1
+
+
+def server_tls(cert, key, client_ca=None):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    if client_ca:
+        context.load_verify_locations(client_ca)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assayd against a small real server: what it sends, in which order, and that nothing is lost."""
+import time
+
+import pytest
+from assayd_fixtures import NODE, assayd, assayd_path, config, spool, stub  # noqa: F401
+from conftest import sample
+from controller_stub import Answer
+
+
+# --- what leaves ---------------------------------------------------------------
+
+
+def test_reports_leave_in_the_order_of_their_numbers(assayd, stub, spool, wait_until):
+    for seq in (10, 9, 100, 2):
+        spool(seq)
+    assayd()
+    wait_until(lambda: not spool.left())
+    assert stub.came == [2, 9, 10, 100]
+
+
+def test_a_new_report_leaves_at_once(assayd, stub, spool, wait_until):
+    assayd()
+    wait_until(lambda: stub.held)
+    for seq in range(1, 4):
+        spool(seq)
+        wait_until(lambda: not spool.left(), seconds=5)
+    assert stub.came == [1, 2, 3]
+
+
+def test_a_large_report_travels_packed_and_arrives_as_it_was(assayd, stub, spool, wait_until, build):
+    spool(1, pad=100000)
+    spool(2)
+    assayd()
+    wait_until(lambda: not spool.left())
+    if "HAVE_ZLIB 1" in (build / "config.h").read_text():
+        assert stub.packed == [True, False]
+    assert len(stub.stored[NODE, "b1", 1]["env"]["pad"]) == 100000
+    assert stub.headers[0]["User-Agent"].startswith("assayd/")
+
+
+def test_two_thousand_reports_drain(assayd, stub, spool, wait_until):
+    for seq in range(1, 2001):
+        spool(seq)
+    assayd()
+    wait_until(lambda: not spool.left(), seconds=120)
+    assert stub.came == list(range(1, 2001))
+
+
+def test_a_report_by_assay_run_arrives(assayd, stub, run, says, profiles, wait_until):
+    assayd()
+    wait_until(lambda: stub.held)
+    out = run("assay", "run", "--profiles", profiles(quick=[{"name": "p", "exec": says("p", sample())}]), "--report",
+              env={"ASSAY_NODE": NODE})
+    assert out.returncode in (0, 1, 3), out.stderr
+    wait_until(lambda: stub.came)
+    assert list(stub.stored.values())[0]["samples"][0]["check"] == "test.rate"
+
+
+# --- what goes wrong -------------------------------------------------------------
+
+
+def test_retry_after_is_waited_for_and_the_report_sent_again(assayd, stub, spool, wait_until):
+    stub.store_first = False
+    stub.script = [Answer(503, {"title": "busy", "detail": "store is full"}, {"Retry-After": "1"}), Answer(429, None, {"Retry-After": "1"})]
+    spool(1)
+    spool(2)
+    began = time.monotonic()
+    daemon = assayd()
+    wait_until(lambda: not spool.left())
+    assert time.monotonic() - began >= 2
+    assert stub.came == [1, 1, 1, 2]
+    assert "reports wait: 503 not now: store is full" in daemon.log()
+    assert "reports leave again" in daemon.log()
+
+
+def test_an_answer_cut_short_means_send_again_and_the_duplicate_is_done(assayd, stub, spool, wait_until):
+    stub.script = [Answer(raw=b"HTTP/1.1 202 Accepted\r\nContent-Length: 100\r\n\r\n{\"acc"), Answer(raw=b""),
+                   Answer(raw=b"HTTP/1.1 202 Acc"), Answer(raw=b"HTTP/1.1 202 Accepted\r\nContent-Length: 3\r\n\r\nyes")]
+    spool(1)
+    daemon = assayd()
+    wait_until(lambda: not spool.left())
+    assert stub.came == [1] * 5 and stub.seqs() == [1]
+    assert "cut within the answer" in daemon.log()
+
+
+RUDE = {"body": b"HTTP/1.1 202 A\r\nContent-Length: 10000000\r\n\r\n" + b"x" * 200000,
+        "header": b"HTTP/1.1 202 A\r\n" + b"X-Y: zzzz\r\n" * 30000 + b"\r\n",
+        "noise": b"\x00\xff" * 1000}
+
+
+@pytest.mark.parametrize("name", RUDE)
+def test_a_huge_answer_or_nonsense_is_refused_and_the_report_kept(assayd, stub, spool, wait_until, name):
+    stub.script = [Answer(raw=RUDE[name])] * 3
+    spool(1)
+    daemon = assayd()
+    wait_until(lambda: not spool.left())
+    assert stub.came == [1] * 4
+    assert "reports wait: POST" in daemon.log()
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_report_that_will_never_be_taken_is_set_aside(assayd, stub, spool, wait_until, status):
+    stub.script = [Answer(status, {"title": "no", "detail": "samples[0].unit: missing"})]
+    spool(1)
+    spool(2)
+    daemon = assayd()
+    wait_until(lambda: not spool.left())
+    assert stub.came == [1, 2] and (spool.path / "bad" / "1.json").exists()
+    assert f"{status} " in daemon.log() and "samples[0].unit: missing seq=1" in daemon.log()
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 409, 500, 302])
+def test_a_refusal_that_may_pass_keeps_the_report(assayd, stub, spool, wait_until, status):
+    stub.store_first = False
+    stub.script = [Answer(status, None, {"Location": "/elsewhere"})] * 3
+    spool(1)
+    daemon = assayd()
+    wait_until(lambda: not spool.left())
+    assert stub.came == [1] * 4 and not (spool.path / "bad").exists()
+    assert daemon.log().count(f"reports wait: {status}") == 1
+
+
+def test_a_status_without_its_words_acknowledges_nothing(assayd, stub, spool, wait_until):
+    stub.store_first = False
+    stub.script = [Answer(200, "welcome to the guest network"), Answer(202, {})]
+    spool(1)
+    assayd()
+    wait_until(lambda: not spool.left())
+    assert stub.came == [1, 1, 1]
+
+
+def test_a_torn_file_does_not_stop_the_others(assayd, stub, spool, wait_until):
+    (spool.path / "1.json").write_text('{"v":1,"kind":"rep')
+    spool(2)
+    daemon = assayd()
+    wait_until(lambda: not spool.left())
+    assert stub.came == [2] and (spool.path / "bad" / "1.json").exists()
+    assert "seq=1" in daemon.log()
+
+
+def test_a_server_that_went_and_came_back_gets_everything(assayd, stub, spool, wait_until):
+    daemon = assayd()
+    wait_until(lambda: stub.held)
+    stub.stop()
+    for seq in range(1, 21):
+        spool(seq)
+    wait_until(lambda: "reports wait: POST" in daemon.log())
+    assert len(spool.left()) == 20
+    stub.start()
+    wait_until(lambda: not spool.left())
+    wait_until(lambda: stub.held)
+    assert stub.seqs() == list(range(1, 21))
+    assert "Connection refused" in daemon.log() and daemon.log().count("reports wait") < 10
+
+
+def test_kill_at_any_moment_loses_nothing(assayd, stub, spool, wait_until, full):
+    total = 2000 if full else 300
+    for seq in range(1, total + 1):
+        spool(seq)
+    kills = 0
+    while spool.left():
+        daemon = assayd()
+        before = len(stub.came)
+        wait_until(lambda: len(stub.came) > before + 17 or not spool.left())
+        daemon.kill()
+        daemon.wait()
+        kills += 1
+    assert kills > 5
+    assert stub.seqs() == list(range(1, total + 1))

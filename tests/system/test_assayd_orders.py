@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assayd: orders, its life under systemd, its configuration."""
+import json
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+from assayd_fixtures import NODE, assayd, assayd_path, config, spool, stub  # noqa: F401
+from conftest import sample
+from controller_stub import Answer
+
+
+# --- orders -------------------------------------------------------------------------
+
+
+def stamp(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+
+
+def opinion(verdict="fail", seconds=600):
+    return {"id": f"o{seconds}", "kind": "opinion",
+            "opinion": {"verdict": verdict, "policy": "p1", "expires": stamp(seconds), "sentence": "two neighbours agree"}}
+
+
+@pytest.fixture
+def verdict(tmp_path):
+    """verdict() writes a verdict.json of a host that passed just now."""
+
+    def write():
+        value = {"v": 1, "kind": "verdict", "node": NODE, "time": stamp(0), "seq": 1, "profile": "quick", "verdict": "pass",
+                 "sentence": "well", "items": [{"check": "gemm.rate", "subject": "cpu:0", "verdict": "pass", "value": 1.0, "unit": "1",
+                                                "expected": 1.0, "floor": 0.9, "source": "peers", "n": 3, "sentence": "good"}]}
+        (tmp_path / "state" / "verdict.json").write_text(json.dumps(value))
+
+    write.fleet = lambda: json.loads((tmp_path / "state" / "verdict.json").read_text()).get("fleet")
+    return write
+
+
+def test_the_request_for_orders_is_held_and_repeated(assayd, stub, config, wait_until):
+    config(intervals={"orders_wait": "2s"})
+    assayd()
+    wait_until(lambda: stub.times_held >= 4)
+    assert [path for path, _ in stub.asked[:4]] == [f"/v1/nodes/{NODE}/orders?wait={s}" for s in (1, 2, 2, 2)]
+
+
+def test_an_opinion_is_obeyed_by_admit_until_another_comes(assayd, stub, run, verdict, wait_until):
+    verdict()
+    assayd()
+    wait_until(lambda: stub.held)
+    assert run("assay", "admit", env={"ASSAY_NODE": NODE}).returncode == 0
+    stub.orders = [opinion()]
+    wait_until(verdict.fleet)
+    out = run("assay", "admit", "-o", "json", env={"ASSAY_NODE": NODE})
+    assert out.returncode == 1 and json.loads(out.stdout)["source"] == "fleet" and "two neighbours agree" in out.stdout
+    stub.orders = [opinion("pass", 500)]
+    wait_until(lambda: verdict.fleet()["verdict"] == "pass")
+    assert run("assay", "admit", env={"ASSAY_NODE": NODE}).returncode == 0
+
+
+def test_an_expired_opinion_is_as_if_none_came(assayd, stub, verdict, wait_until):
+    verdict()
+    daemon = assayd()
+    stub.orders = [opinion(seconds=-5)]
+    wait_until(lambda: "order not obeyed: the opinion expired" in daemon.log())
+    assert verdict.fleet() is None
+
+
+def test_an_opinion_waits_for_the_first_verdict(assayd, stub, verdict, spool, wait_until):
+    daemon = assayd()
+    stub.orders = [opinion()]
+    wait_until(lambda: "opinion: verdict=fail" in daemon.log())
+    verdict()
+    spool(1)
+    wait_until(verdict.fleet)
+
+
+def test_orders_that_are_none_are_refused_and_the_others_obeyed(assayd, stub, verdict, wait_until, tmp_path):
+    verdict()
+    daemon = assayd()
+    stub.orders = [{"id": "1", "kind": "run", "argv": ["touch", str(tmp_path / "x")]}, {"id": "2", "kind": "pair", "peers": ["n2"]}, 7,
+                   opinion()]
+    wait_until(verdict.fleet)
+    assert "'run' is none of deep, pair, allreduce, opinion" in daemon.log()
+    assert "pair is not built yet id=2" in daemon.log() and not (tmp_path / "x").exists()
+
+
+def test_answers_that_are_not_orders_are_survived(assayd, stub, wait_until):
+    daemon = assayd()
+    for answer in (Answer(200, {"items": []}), Answer(raw=b"HTTP/1.1 200 X\r\nContent-Length: 900000\r\n\r\n" + b"[" * 200000),
+                   Answer(200, "x"), Answer(raw=b""), Answer(403)):
+        asked = len(stub.asked)
+        stub.orders_answer = answer
+        wait_until(lambda: len(stub.asked) >= asked + 2)
+    stub.orders_answer = None
+    wait_until(lambda: stub.held)
+    assert daemon.poll() is None and "not heard of: 403" in daemon.log()
+
+
+def test_a_server_that_does_not_hold_is_not_asked_in_a_circle(assayd, stub, wait_until):
+    stub.orders_answer = Answer(204)
+    assayd()
+    wait_until(lambda: len(stub.asked) >= 7)
+    began, asked = time.monotonic(), len(stub.asked)
+    wait_until(lambda: len(stub.asked) >= asked + 2)
+    assert time.monotonic() - began >= 1
+
+
+def test_deep_runs_the_full_profile_once_and_its_report_arrives(assayd, stub, says, wait_until, tmp_path):
+    policies = tmp_path / "policies"
+    policies.mkdir()
+    probe = {"name": "p", "exec": str(says("p", sample())), "budget": "5s", "active": False}
+    (policies / "profiles.yaml").write_text(json.dumps({"v": 1, "profiles": {"full": {"budget": "30s", "probes": [probe]}}}))
+    daemon = assayd({"ASSAY_POLICY_DIR": str(policies)})
+    order = {"id": "d1", "kind": "deep", "deadline": stamp(60), "argv": ["x"]}
+    stub.orders = [order, order]
+    wait_until(lambda: stub.came, seconds=30)
+    report = list(stub.stored.values())[0]
+    assert report["profile"] == "full" and report["samples"][0]["check"] == "test.rate"
+    wait_until(lambda: "deep run done" in daemon.log())
+    assert daemon.log().count("deep run started") == 1
+
+
+# --- life ------------------------------------------------------------------------------
+
+
+def test_disabled_stops_all_and_its_end_starts_all(assayd, stub, spool, wait_until, tmp_path):
+    disabled = tmp_path / "conf" / "disabled"
+    daemon = assayd()
+    wait_until(lambda: stub.held)
+    disabled.touch()
+    wait_until(lambda: not stub.held)
+    spool(1)
+    wait_until(lambda: "nothing is sent or obeyed" in daemon.log())
+    asked = len(stub.asked)
+    spool(2)
+    assert spool.left() == [1, 2] and len(stub.asked) == asked
+    disabled.unlink()
+    wait_until(lambda: not spool.left())
+    wait_until(lambda: stub.held)
+    assert stub.came == [1, 2]
+
+
+def test_disabled_at_start_sends_nothing(assayd, stub, spool, wait_until, tmp_path):
+    (tmp_path / "conf" / "disabled").touch()
+    spool(1)
+    daemon = assayd()
+    wait_until(lambda: "nothing is sent or obeyed" in daemon.log())
+    (tmp_path / "conf" / "disabled").unlink()
+    wait_until(lambda: not spool.left())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_is_clean_and_soon(assayd, stub, wait_until, number):
+    daemon = assayd()
+    wait_until(lambda: stub.held)
+    daemon.send_signal(number)
+    assert daemon.wait(timeout=2) == 0
+    wait_until(lambda: not stub.held)
+
+
+def test_reload_takes_a_good_configuration_and_refuses_a_bad_one(assayd, stub, config, wait_until, tmp_path):
+    daemon = assayd()
+    wait_until(lambda: stub.held)
+    (tmp_path / "conf" / "assayd.yaml").write_text("v: 1\nserver: x\n")
+    daemon.send_signal(signal.SIGHUP)
+    wait_until(lambda: "assayd.yaml: server: unknown key; the configuration stays as it was" in daemon.log())
+    assert stub.held == 1
+    config(node="n2")
+    daemon.send_signal(signal.SIGHUP)
+    wait_until(lambda: any("/nodes/n2/" in path for path, _ in stub.asked))
+
+
+def test_the_token_is_read_again_when_its_file_changes(assayd, stub, spool, config, wait_until, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("first\n")
+    config(token_file=str(token))
+    assayd()
+    spool(1)
+    wait_until(lambda: not spool.left())
+    (tmp_path / "new").write_text("second")
+    (tmp_path / "new").rename(token)
+    spool(2)
+    wait_until(lambda: not spool.left())
+    assert [h["Authorization"] for h in stub.headers] == ["Bearer first", "Bearer second"]
+
+
+def test_systemd_is_told_of_readiness_and_state(assayd, stub, spool, wait_until, tmp_path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(str(tmp_path / "notify"))
+        notify.settimeout(10)
+        daemon = assayd({"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "400000"})
+        said = []
+
+        def heard(text):
+            said.append(notify.recv(4096).decode())
+            return any(text in words for words in said)
+
+        for text in ("READY=1", "is connected; reports waiting: 0", "WATCHDOG=1"):
+            wait_until(lambda text=text: heard(text), what=f"{text} in {said}")
+        daemon.send_signal(signal.SIGTERM)
+        wait_until(lambda: heard("STOPPING=1"))
+
+
+# --- files that people write ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text,words", [
+    ("v: 1\nserver: x\n", "assayd.yaml: server: unknown key"), ("v: 1\n", "assayd.yaml: controller: missing"),
+    ("v: 1\ncontroller: ftp://x\n", "assayd.yaml: controller: want a URL"), ("v: [1\n", "assayd.yaml: line 2"),
+    ("", "assayd.yaml: empty"), ("v: 1\ncontroller: http://c\ncert: /x\n", "assayd.yaml: key: missing"),
+    ("v: 1\ncontroller: http://c\ntoken_file: /nowhere/t\n", "token_file: cannot read /nowhere/t")])
+def test_check_names_the_place_of_what_is_wrong(run, assayd_path, tmp_path, text, words):
+    path = tmp_path / "assayd.yaml"
+    path.write_text(text)
+    out = run("assayd", "--config", path, "--check")
+    assert out.returncode == 2 and words in out.stderr and out.stderr.count("\n") == 1 and not out.stdout
+
+
+def test_check_of_a_good_file_and_the_environment(run, assayd_path, tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("v: 1\ncontroller: https://controller:9470/\n# as a person writes it\nintervals:\n  orders_wait: 10s\n")
+    assert run("assayd", "--config", path, "--check").returncode == 0
+    assert run("assayd", "--check").returncode == 2
+    assert run("assayd", "--check", env={"ASSAY_CONTROLLER": "http://127.0.0.1:1"}).returncode == 0
+    assert run("assayd", "--config", tmp_path / "none.yaml", "--check").returncode == 2
+    assert run("assayd", "extra").returncode == 2
+
+
+def test_assayd_links_no_heavy_library(assayd_path):
+    out = subprocess.run(["ldd", assayd_path], capture_output=True, text=True, check=True).stdout
+    assert "libcurl" in out
+    for name in ("hwloc", "libyaml", "sqlite", "microhttpd", "cuda", "ibverbs"):
+        assert name not in out

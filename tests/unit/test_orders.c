@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agents/orders.h"
+#include "lib/duration.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/xalloc.h"
+#include "tests/unit/test.h"
+
+/* 2026-11-21T00:00:00Z */
+#define NOW_US (UINT64_C(1795219200) * USEC_PER_SEC)
+
+static int decode(const char *text, struct order *ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	struct jval root;
+
+	CHECK_EQ(json_parse(text, strlen(text), "o", &value, NULL), 0);
+	root = jval_root(value, "o");
+	return order_decode(&root, NOW_US, ret, err);
+}
+
+static void each_kind_is_known_by_its_name(void)
+{
+	struct order o = { 0 };
+	struct err err = ERR_INIT;
+
+	CHECK_EQ(decode("{\"id\":\"a1\",\"kind\":\"deep\",\"deadline\":\"2026-11-21T00:05:00Z\"}",
+			&o, &err),
+		 0);
+	CHECK_STR(o.id, "a1");
+	CHECK_EQ(o.kind, ORDER_DEEP);
+	CHECK_EQ(o.deadline_us - NOW_US, 5 * USEC_PER_MIN);
+	CHECK(!o.opinion);
+	CHECK_EQ(decode("{\"id\":17,\"kind\":\"pair\",\"peers\":[\"n2\"],\"deadline\":null}", &o,
+			&err),
+		 0);
+	CHECK_STR(o.id, "17");
+	CHECK_EQ(o.kind, ORDER_PAIR);
+	CHECK_EQ(o.deadline_us, 0);
+	CHECK_EQ(decode("{\"id\":\"x\",\"kind\":\"allreduce\"}", &o, &err), 0);
+	CHECK_EQ(o.kind, ORDER_ALLREDUCE);
+}
+
+static void an_opinion_keeps_its_four_keys_and_nothing_else(void)
+{
+	struct order o = { 0 };
+	struct err err = ERR_INIT;
+	CLEANUP(freep) char *line = NULL;
+
+	CHECK_EQ(decode("{\"id\":\"a\",\"kind\":\"opinion\",\"opinion\":{\"verdict\":\"fail\","
+			"\"policy\":\"p1\",\"expires\":\"2026-11-21T01:00:00Z\",\"sentence\":\"s\","
+			"\"exec\":\"rm -rf /\"}}",
+			&o, &err),
+		 0);
+	line = json_line(o.opinion);
+	CHECK_STR(line, "{\"verdict\":\"fail\",\"policy\":\"p1\",\"expires\":"
+			"\"2026-11-21T01:00:00Z\",\"sentence\":\"s\"}");
+	order_release(&o);
+	CHECK(!o.opinion);
+}
+
+#define OPINION(inside) "{\"id\":\"a\",\"kind\":\"opinion\",\"opinion\":{" inside "}}"
+#define SOON "\"expires\":\"2026-11-21T01:00:00Z\""
+
+static const struct {
+	const char *text;
+	int r;
+	const char *words;
+} refused[] = {
+	{ "[]", -EINVAL, "want an object" },
+	{ "{}", -EINVAL, "id: missing" },
+	{ "{\"id\":\"a\"}", -EINVAL, "kind: missing" },
+	{ "{\"id\":\"\",\"kind\":\"deep\"}", -EINVAL, "id: want an id" },
+	{ "{\"id\":[1],\"kind\":\"deep\"}", -EINVAL, "id: want an id" },
+	{ "{\"id\":\"a\",\"kind\":\"run\",\"argv\":[\"/bin/sh\"]}", -EINVAL,
+	  "kind: 'run' is none of" },
+	{ "{\"id\":\"a\",\"kind\":\"/bin/sh\"}", -EINVAL,
+	  "is none of deep, pair, allreduce, opinion" },
+	{ "{\"id\":\"a\",\"kind\":\"deep\",\"deadline\":\"soon\"}", -EINVAL,
+	  "deadline: want a time" },
+	{ "{\"id\":\"a\",\"kind\":\"deep\",\"deadline\":5}", -EINVAL, "deadline: want a time" },
+	{ "{\"id\":\"a\",\"kind\":\"deep\",\"deadline\":\"2026-11-21T00:00:00Z\"}", -ESTALE,
+	  "the deadline of order a has passed" },
+	{ "{\"id\":\"a\",\"kind\":\"opinion\"}", -EINVAL, "opinion: want an object" },
+	{ OPINION(""), -EINVAL, "opinion.verdict: missing" },
+	{ OPINION("\"verdict\":\"fail\""), -EINVAL, "opinion.expires: missing" },
+	{ OPINION("\"verdict\":\"dead\"," SOON), -EINVAL, "'dead' is none of" },
+	{ OPINION("\"verdict\":\"fail\",\"expires\":\"never\""), -EINVAL, "opinion.expires: want" },
+	{ OPINION("\"verdict\":\"fail\",\"expires\":\"2026-11-20T23:59:59Z\""), -ESTALE, "expired" },
+	{ OPINION("\"verdict\":\"fail\",\"expires\":\"2027-11-21T00:00:00Z\""), -EINVAL,
+	  "more than 31 days ahead" },
+	{ OPINION("\"verdict\":\"fail\",\"sentence\":7," SOON), -EINVAL,
+	  "opinion.sentence: want a" },
+};
+
+static void what_is_no_order_is_refused_with_its_place_and_leaves_nothing(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(refused); i++) {
+		struct order o = { .kind = 99 };
+		struct err err = ERR_INIT;
+
+		CHECK_EQ(decode(refused[i].text, &o, &err), refused[i].r);
+		CHECK_HAS(err.msg, refused[i].words);
+		CHECK_EQ(o.kind, 99);
+	}
+}
+
+static void texts_are_bounded(void)
+{
+	CLEANUP(freep) char *id = xasprintf("{\"id\":\"%065d\",\"kind\":\"deep\"}", 0);
+	CLEANUP(freep)
+	char *sentence =
+		xasprintf(OPINION("\"verdict\":\"fail\",\"sentence\":\"%01025d\"," SOON), 0);
+	CLEANUP(freep)
+	char *policy = xasprintf(OPINION("\"verdict\":\"fail\",\"policy\":\"%0129d\"," SOON), 0);
+	const char *const texts[] = { id, sentence, policy };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct order o = { 0 };
+		struct err err = ERR_INIT;
+
+		CHECK_EQ(decode(texts[i], &o, &err), -EINVAL);
+		CHECK(err.msg[0]);
+	}
+}
+
+static void an_order_is_seen_once_and_remembered_for_long(void)
+{
+	CLEANUP(freep) struct order_seen *seen = xcalloc(1, sizeof(*seen));
+	char id[16];
+	int i;
+
+	CHECK(!order_seen(seen, "a"));
+	CHECK(order_seen(seen, "a"));
+	for (i = 0; i < ORDER_SEEN_MAX - 1; i++) {
+		(void)snprintf(id, sizeof(id), "n%d", i);
+		CHECK(!order_seen(seen, id));
+	}
+	CHECK(order_seen(seen, "a"));
+	CHECK(!order_seen(seen, "b"));
+	CHECK(!order_seen(seen, "a"));
+}
+
+static const struct test tests[] = {
+	TEST(each_kind_is_known_by_its_name),
+	TEST(an_opinion_keeps_its_four_keys_and_nothing_else),
+	TEST(what_is_no_order_is_refused_with_its_place_and_leaves_nothing),
+	TEST(texts_are_bounded),
+	TEST(an_order_is_seen_once_and_remembered_for_long),
+};
+
+int main(void)
+{
+	return TEST_MAIN("orders", tests);
+}
