@@ -2,6 +2,7 @@
 """assay admit, black box: whatever lies in the state directory, an answer at once, and never a refusal by accident."""
 import json
 import os
+import random
 import signal
 import subprocess
 import time
@@ -222,3 +223,57 @@ def test_active_probes_are_not_started_beside_a_job(run, says, profiles, environ
         assert f"pid {os.getpid()} " in report["problems"][0]["detail"]
         done = run("assay", "run", "--profile", "full", "--profiles", file, "-o", "json", "--busy", "run")
         assert len(json.loads(done.stdout)["report"]["samples"]) == 2
+
+
+def test_hosts_with_a_wrong_sku_file_are_all_admitted(run, says, profiles, environ, tmp_path, full):
+    """A file that expects ten times what any host of the fleet has: every host fails its run, none refuses a job."""
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text(json.dumps({
+        "v": 1, "sku": "wrong", "match": {}, "inventory": {"gpus": {"count": 80, "source": "a slip of the pen"}},
+        "expect": [{"check": "test.rate", "value": 100.0, "floor": 95.0, "unit": "B/s", "source": "a slip of the pen"}]}))
+    file = profiles(quick=[{"name": "p", "exec": says("p", *(sample(subject=f"gpu:{i}", value=10 + i / 100) for i in range(8)),
+                                                      sample("inventory.gpus", "host", 8.0, unit="1"))}])
+    for host in range(64 if full else 4):
+        state = tmp_path / f"host{host}"
+        env = {"ASSAY_STATE_DIR": str(state), "ASSAY_NODE": f"host{host}"}
+        assert run("assay", "run", "--profiles", file, "--sku", wrong, env=env).returncode == 1
+        done = run("assay", "admit", "-o", "json", env=env)
+        assert (done.returncode, json.loads(done.stdout)["answer"]) == (0, "degraded")
+
+
+def active_probes(environ):
+    """Pids of the active probes that live now below this test's run directory: other runs on the host do not count."""
+    mark = b"ASSAY_RUN_DIR=" + environ["ASSAY_RUN_DIR"].encode()
+    names = {b"assay-probe-gemm", b"assay-probe-memory"}
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/cmdline", "rb") as f:
+                program = os.path.basename(f.read().split(b"\0")[0])
+            with open(f"/proc/{entry}/environ", "rb") as f:
+                ours = mark in f.read().split(b"\0")
+        except OSError:
+            continue
+        if ours and program in names and not gone(int(entry)):
+            found.append(int(entry))
+    return found
+
+
+def test_a_job_at_any_moment_of_a_real_full_run_finds_the_devices_free(build, environ, run, wait_until, full):
+    """The real probes, at random moments of their work: warming up, measuring, checking, between two of them."""
+    moments = random.Random(7)
+    for i in range(50 if full else 2):
+        process = subprocess.Popen([build / "assay", "run", "--profile", "full", "-o", "json"], env=environ,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            wait_until(lambda: active_probes(environ), 20, "an active probe")
+            at = time.monotonic() + moments.uniform(0, 12 if full else 3)
+            wait_until(lambda end=at: time.monotonic() >= end or process.poll() is not None, 20, "the moment")
+            if process.poll() is None:
+                (arrives_by_signal if i % 2 else arrives_by_admit)(process=process, run=run)
+                wait_until(lambda: not active_probes(environ), 2.0, f"the devices to be free (moment {i})")
+            out, _ = process.communicate(timeout=60)
+            json.loads(out)
+        finally:
+            process.kill()
+            process.communicate()
