@@ -239,15 +239,15 @@ static void run_copy(const struct host_work *work)
 int host_copy(struct accel_stream *s, struct accel_at to, struct accel_at from, size_t size,
 	      struct err *err)
 {
-	struct host_work work = {
-		.run = run_copy,
-		.x = (const unsigned char *)from.region->ptr + from.offset,
-		.out = (unsigned char *)to.region->ptr + to.offset,
-		.size = size,
-	};
+	struct host_work work = { .run = run_copy, .size = size };
 	int r = host_check_range(from.region, from.offset, size, err);
 
 	if (r == 0)
 		r = host_check_range(to.region, to.offset, size, err);
-	return r < 0 ? r : host_stream_put(s, &work, err);
+	if (r < 0)
+		return r;
+	/* Only now: the address of an offset outside its region is undefined. */
+	work.x = (const unsigned char *)from.region->ptr + from.offset;
+	work.out = (unsigned char *)to.region->ptr + to.offset;
+	return host_stream_put(s, &work, err);
 }
