@@ -18,8 +18,6 @@
 #include "lib/strbuf.h"
 #include "lib/xalloc.h"
 
-extern char **environ;
-
 static const struct jfield check_fields[] = {
 	{ "check", J_STRING, offsetof(struct describe_check, check), J_REQUIRED },
 	{ "unit", J_STRING, offsetof(struct describe_check, unit), 0 },

@@ -5,20 +5,34 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at `s`, 0 when there is none. */
+/*
+ * The well-formed byte sequences (table 3-7 of Unicode 15): range of the first
+ * byte, of the second, and how many; all further ones are 80..bf.
+ */
+static const struct {
+	unsigned char first, first_end, second, second_end, length;
+} utf8_rows[] = {
+	{ 0x00, 0x7f, 0x00, 0xff, 1 }, { 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
+	{ 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
+	{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
+};
+
+/* Bytes of the UTF-8 character at `s` (NUL-terminated), 0 when there is none. */
 static size_t utf8_length(const unsigned char *s)
 {
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	size_t i;
+	size_t row, i;
 
-	if (s[0] > 0xf4 || (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+	for (row = 0; row < ARRAY_SIZE(utf8_rows) && s[0] > utf8_rows[row].first_end; row++)
+		;
+	if (row == ARRAY_SIZE(utf8_rows) || s[0] < utf8_rows[row].first)
 		return 0;
-	for (i = 1; i < n; i++) {
+	if (s[1] < utf8_rows[row].second || s[1] > utf8_rows[row].second_end)
+		return 0;
+	for (i = 2; i < utf8_rows[row].length; i++) {
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
 	}
-	return n;
+	return utf8_rows[row].length;
 }
 
 /*

@@ -20,6 +20,21 @@ void closep(int *fd)
 		(void)close(*fd);
 }
 
+/* At least room for one byte and a NUL behind `len`. */
+static int make_room(char **text, size_t len, size_t *size)
+{
+	char *grown;
+
+	if (len + 1 < *size)
+		return 0;
+	*size = *size ? *size * 2 : FIRST_READ;
+	grown = realloc(*text, *size);
+	if (!grown)
+		return -ENOMEM;
+	*text = grown;
+	return 0;
+}
+
 /*
  * Read to the end into a growing buffer: sysfs and procfs files lie about
  * their size, so nothing here believes st_size.
@@ -28,30 +43,20 @@ static int read_to_end(int fd, size_t limit, char **ret_text, size_t *ret_len)
 {
 	CLEANUP(freep) char *text = NULL;
 	size_t len = 0, size = 0;
+	ssize_t n;
 
-	for (;;) {
-		ssize_t n;
+	do {
+		int r = make_room(&text, len, &size);
 
-		if (len + 1 >= size) {
-			char *grown;
-
-			size = size ? size * 2 : FIRST_READ;
-			grown = realloc(text, size);
-			if (!grown)
-				return -ENOMEM;
-			text = grown;
-		}
+		if (r < 0)
+			return r;
 		n = read(fd, text + len, size - len - 1);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
+		if (n < 0 && errno != EINTR)
 			return -errno;
-		if (n == 0)
-			break;
-		len += (size_t)n;
+		len += n > 0 ? (size_t)n : 0;
 		if (len > limit)
 			return -EFBIG;
-	}
+	} while (n != 0);
 	text[len] = '\0';
 	*ret_text = TAKE(text);
 	*ret_len = len;

@@ -33,7 +33,8 @@ static size_t nesting(const char *text, size_t len)
 		} else if (c == '"') {
 			in_string = true;
 		} else if (c == '{' || c == '[') {
-			deepest = MAX(deepest, ++depth);
+			depth++;
+			deepest = MAX(deepest, depth);
 		} else if ((c == '}' || c == ']') && depth) {
 			depth--;
 		}

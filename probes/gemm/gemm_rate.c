@@ -138,7 +138,7 @@ static void put_windows(struct gemm_run *run, const struct phase *phase)
 /* Take at most one window of each device. False when none is in flight any more. */
 static bool take_windows(struct gemm_run *run, const struct phase *phase)
 {
-	uint64_t slice_us = MAX(phase->window_us / run->n, (uint64_t)SLICE_MIN_US);
+	uint64_t slice_us = MAX(phase->window_us / (run->n ? run->n : 1), (uint64_t)SLICE_MIN_US);
 	bool in_flight = false;
 	unsigned i;
 

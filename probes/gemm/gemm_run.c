@@ -213,7 +213,6 @@ int gemm_run(struct gemm_plan *plan, struct err *err)
 	if (n == 0)
 		return err_set(err, ENODEV, "the %s engine has no device here", plan->ops->name);
 	run.devices = xcalloc(n, sizeof(*run.devices));
-	r = 0;
 	for (run.n = 0; run.n < n; run.n++)
 		run.devices[run.n].plan = plan;
 	r = open_devices(&run, err);
