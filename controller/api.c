@@ -103,6 +103,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED && link) {
 		LIST_REMOVE(link, links);
 		api->counts.connections--;
+		free(link->peer);
 		free(link);
 		*socket_context = NULL;
 		return;
@@ -253,6 +254,8 @@ int api_open(const struct api_options *options, sd_event *loop, struct api **ret
 	api->loop = sd_event_ref(loop);
 	LIST_INIT(&api->links);
 	LIST_INIT(&api->held);
+	if (options->tls_cert && !tls_built_in())
+		return err_set(err, EINVAL, "tls-cert: TLS is not built in");
 	fd = listen_at(options->address, err);
 	if (fd < 0)
 		return fd;

@@ -16,6 +16,8 @@ struct link {
 	uint64_t since_us; /* monotonic: when what it does now began */
 	bool used;	   /* it has had an answer */
 	bool cut;
+	bool peer_known;   /* `peer` was looked for */
+	char *peer;	   /* verified name of its certificate, or NULL */
 	struct call *call; /* or NULL between requests */
 	LIST_ENTRY(link) links;
 };
@@ -64,6 +66,13 @@ void call_done(void *context, struct MHD_Connection *connection, void **state,
 
 /* Of api.c: let the library go on, and be woken when it wants. */
 void api_run(struct api *api);
+
+/*
+ * Of api_tls.c or api_tls_none.c: the common name of the peer's certificate in new
+ * memory; NULL when it has none or nobody we trust has signed it.
+ */
+char *tls_peer(struct MHD_Connection *connection);
+bool tls_built_in(void);
 
 /* Of api_route.c: who and what; a refusal is answered in the call. */
 void call_find_route(struct call *call, const char *method, const char *url);

@@ -67,7 +67,11 @@ void call_identify(struct call *call)
 
 	if (call->route->role == ROLE_ANYBODY)
 		return;
-	if (!o->identify(o->context, bearer(call->connection), NULL, &call->identity))
+	if (o->client_ca && !call->link->peer_known) {
+		call->link->peer = tls_peer(call->connection);
+		call->link->peer_known = true;
+	}
+	if (!o->identify(o->context, bearer(call->connection), call->link->peer, &call->identity))
 		call_refuse(call, 401, "want a token or a client certificate that is known here");
 	else if (call->identity.role < call->route->role)
 		call_refuse(call, 403, "this token has not the role for it");

@@ -9,14 +9,22 @@ sbin_PROGRAMS += assay-controller
 noinst_LIBRARIES += libcontroller.a
 libcontroller_a_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS) $(SQLITE_CFLAGS) $(MICROHTTPD_CFLAGS)
 libcontroller_a_SOURCES = \
-	controller/api.c controller/api.h controller/api_call.c controller/api_inside.h controller/api_route.c \
-	controller/ingest.c controller/ingest.h controller/metrics.c controller/metrics.h \
+	controller/access.c controller/access.h controller/api.c controller/api.h controller/api_call.c controller/api_inside.h controller/api_route.c \
+	controller/ingest.c controller/ingest.h \
+	controller/limiter.c controller/limiter.h controller/metrics.c controller/metrics.h \
 	controller/pack.c controller/pack.h controller/routes.c controller/rules.c controller/rules.h \
 	controller/run_list.c controller/run_list.h controller/service.c controller/service.h \
 	controller/settings.c controller/settings.h \
 	controller/store.c controller/store.h controller/store_read.c controller/store_sql.h controller/store_write.c
 nodist_libcontroller_a_SOURCES = controller/schema.h
 CONTROLLER_LIBS = libcontroller.a $(JUDGE_LIBS) $(BASE_LIBS) $(SYSTEMD_LIBS) $(SQLITE_LIBS) $(MICROHTTPD_LIBS)
+if HAVE_GNUTLS
+libcontroller_a_SOURCES += controller/api_tls.c
+libcontroller_a_CFLAGS += $(GNUTLS_CFLAGS)
+CONTROLLER_LIBS += $(GNUTLS_LIBS)
+else
+libcontroller_a_SOURCES += controller/api_tls_none.c
+endif
 if HAVE_ZLIB
 libcontroller_a_SOURCES += controller/gzip.c
 libcontroller_a_CFLAGS += $(ZLIB_CFLAGS)
@@ -35,6 +43,9 @@ assay_controller_SOURCES = controller/main.c
 assay_controller_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 assay_controller_LDADD = $(CONTROLLER_LIBS)
 BUILT_SOURCES += controller/schema.h
+UNIT_TESTS += tests/unit/test_access tests/unit/test_limiter
+tests_unit_test_access_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_limiter_LDADD = libcontroller.a $(LDADD)
 UNIT_TESTS += tests/unit/test_ingest tests/unit/test_pack tests/unit/test_run_list tests/unit/test_store
 tests_unit_test_ingest_SOURCES = tests/unit/test_ingest.c tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_ingest_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
@@ -54,5 +65,5 @@ controller/schema.h: controller/schema.sql Makefile
 		$(SED) -e 's/[\\"]/\\&/g' -e 's/^/	"/' -e 's/$$/\\n"/' $(srcdir)/controller/schema.sql && \
 		echo '	;'; } >$@.tmp && mv -f $@.tmp $@
 CLEANFILES += controller/schema.h
-EXTRA_DIST += controller/schema.sql tests/system/fixtures_controller.py tests/system/test_controller.py
+EXTRA_DIST += controller/schema.sql tests/system/fixtures_controller.py tests/system/test_controller.py tests/system/test_controller_access.py
 

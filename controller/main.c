@@ -179,15 +179,15 @@ static int make_loop(sd_event **ret_loop, struct err *err)
 	return 0;
 }
 
-static int serve(const struct settings *settings, struct err *err)
+static int serve(struct service *service, struct err *err)
 {
 	CLEANUP(sd_event_unrefp) sd_event *loop = NULL;
 	CLEANUP(freep) char *address = NULL;
-	struct service *service = xcalloc(1, sizeof(*service));
 	int r = make_loop(&loop, err);
 
+	raise_descriptors();
 	if (r == 0)
-		r = service_open(service, settings, loop, &address, err);
+		r = service_open(service, loop, &address, err);
 	if (r == 0) {
 		(void)printf("listening on %s\n", address);
 		(void)fflush(stdout);
@@ -197,9 +197,13 @@ static int serve(const struct settings *settings, struct err *err)
 			(void)err_errno(err, -r, "event loop");
 		(void)sd_notify(0, "STOPPING=1");
 	}
-	service_close(service);
-	free(service);
 	return r;
+}
+
+static void service_freep(struct service **s)
+{
+	service_close(*s);
+	free(*s);
 }
 
 const char *argp_program_version = "assay-controller " PACKAGE_VERSION;
@@ -213,19 +217,20 @@ int main(int argc, char **argv)
 	};
 	struct options options = { 0 };
 	CLEANUP(settings_release) struct settings settings = settings_init();
+	CLEANUP(service_freep) struct service *service = xcalloc(1, sizeof(*service));
 	struct err err = ERR_INIT;
 
 	log_init("assay-controller", LOG_INFO);
 	argp_err_exit_status = STATUS_USAGE;
 	(void)argp_parse(&argp, argc, argv, 0, NULL, &options);
-	if (read_settings(&options, &settings, &err) < 0) {
+	if (read_settings(&options, &settings, &err) < 0 ||
+	    service_read(service, &settings, &err) < 0) {
 		log_error("%s", err.msg);
 		return STATUS_USAGE;
 	}
 	if (options.check)
 		return 0;
-	raise_descriptors();
-	if (serve(&settings, &err) < 0) {
+	if (serve(service, &err) < 0) {
 		log_error("%s", err.msg);
 		return err.code == EINVAL ? STATUS_USAGE : STATUS_FAILED;
 	}

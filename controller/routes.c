@@ -91,15 +91,27 @@ static void keep_report(struct service *s, struct call *call, const struct inges
 	service_wait(s, call, place == PLACE_DUPLICATE);
 }
 
+static void refuse_often(struct service *s, struct call *call, const char *node)
+{
+	s->metrics.refused++;
+	call_refuse(call, 429, "'%s' reports too often: report-rate and report-burst", node);
+}
+
 static void post_report(void *context, struct call *call)
 {
 	CLEANUP(ingest_release) struct ingest in = { 0 };
 	struct service *s = context;
+	const char *sender = call_identity(call)->node;
 	struct err err = ERR_INIT;
 	struct packed sent = { .coding = PACK_PLAIN };
 	bool gzip = false;
 	int r;
 
+	/* A host that sends too much is told before it costs anything. */
+	if (sender && !limiter_take(&s->limiter, sender, clock_mono_us())) {
+		refuse_often(s, call, sender);
+		return;
+	}
 	sent.bytes = call_body(call, &sent.length, &gzip);
 	sent.coding = gzip ? PACK_GZIP : PACK_PLAIN;
 	r = ingest_decode(&sent, &in, &err);
@@ -110,6 +122,8 @@ static void post_report(void *context, struct call *call)
 		s->metrics.refused++;
 		log_warning("report refused: not its own host node=%s", in.report.node);
 		call_refuse(call, 403, "this token may not report for '%s'", in.report.node);
+	} else if (!sender && !limiter_take(&s->limiter, in.report.node, clock_mono_us())) {
+		refuse_often(s, call, in.report.node);
 	} else if (!has_room(s, in.report.node)) {
 		s->metrics.refused++;
 		call_refuse(call, 503, "no room for another host: nodes-max is reached");

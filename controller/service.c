@@ -2,13 +2,18 @@
 #include "controller/service.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "controller/api.h"
 #include "controller/store.h"
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "lib/file.h"
 #include "lib/log.h"
+
+/* A certificate with its chain, or those of a few authorities. */
+enum { PEM_MAX = 256 * 1024 };
 
 /* Those who wait get their answer: `err` is NULL when all is durable. */
 static void answer_all(struct service *s, const struct err *err)
@@ -80,14 +85,35 @@ void service_wait(struct service *s, struct call *call, bool duplicate)
 		commit(s);
 }
 
-/* Everybody may do all on loopback without tokens. */
 static bool identify(void *context, const char *token, const char *peer, struct identity *ret)
 {
-	(void)context;
-	(void)token;
-	(void)peer;
-	*ret = (struct identity){ .role = ROLE_ADMIN };
-	return true;
+	struct service *s = context;
+
+	return access_identify(&s->access, token, peer, ret);
+}
+
+static int read_pem(const char *path, char **ret_text, struct err *err)
+{
+	return path ? file_read(AT_FDCWD, path, PEM_MAX, ret_text, NULL, err) : 0;
+}
+
+int service_read(struct service *s, const struct settings *settings, struct err *err)
+{
+	int r = rules_read(settings->policy, &s->rules, err);
+
+	s->settings = settings;
+	if (r == 0 && settings->tokens)
+		r = access_read(settings->tokens, &s->access, err);
+	s->access.open = !settings->tokens && !settings->client_ca;
+	s->access.certificates = settings->client_ca != NULL;
+	s->limiter = (struct limiter){ .rate = (double)settings->report_rate,
+				       .burst = (double)settings->report_burst,
+				       .max = settings->nodes_max };
+	if (r == 0)
+		r = read_pem(settings->tls_cert, &s->tls_cert, err);
+	if (r == 0)
+		r = read_pem(settings->tls_key, &s->tls_key, err);
+	return r == 0 ? read_pem(settings->client_ca, &s->client_ca, err) : r;
 }
 
 static int open_api(struct service *s, char **ret_address, struct err *err)
@@ -97,22 +123,20 @@ static int open_api(struct service *s, char **ret_address, struct err *err)
 		.context = s,
 		.identify = identify,
 		.connections_max = (unsigned)s->settings->connections_max,
+		.tls_cert = s->tls_cert,
+		.tls_key = s->tls_key,
+		.client_ca = s->client_ca,
 	};
 
 	routes_set(&options);
 	return api_open(&options, s->loop, &s->api, ret_address, err);
 }
 
-int service_open(struct service *s, const struct settings *settings, sd_event *loop,
-		 char **ret_address, struct err *err)
+int service_open(struct service *s, sd_event *loop, char **ret_address, struct err *err)
 {
-	int r;
+	int r = store_open(s->settings->db, &s->store, err);
 
-	s->settings = settings;
 	s->loop = sd_event_ref(loop);
-	r = rules_read(settings->policy, &s->rules, err);
-	if (r == 0)
-		r = store_open(settings->db, &s->store, err);
 	if (r < 0)
 		return r;
 	r = sd_event_add_time(loop, &s->commit_timer, CLOCK_MONOTONIC, 0, USEC_PER_MSEC, on_commit,
@@ -129,6 +153,11 @@ void service_close(struct service *s)
 	api_close(s->api);
 	store_close(s->store);
 	rules_release(&s->rules);
+	access_release(&s->access);
+	limiter_release(&s->limiter);
+	free(s->tls_cert);
+	free(s->tls_key);
+	free(s->client_ca);
 	s->commit_timer = sd_event_source_disable_unref(s->commit_timer);
 	s->loop = sd_event_unref(s->loop);
 	s->api = NULL;

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+#include "controller/access.h"
+#include "controller/limiter.h"
 #include "controller/metrics.h"
 #include "controller/rules.h"
 #include "controller/settings.h"
@@ -32,6 +34,9 @@ struct waiting {
 struct service {
 	const struct settings *settings;
 	struct rules rules;
+	struct access access;
+	struct limiter limiter;
+	char *tls_cert, *tls_key, *client_ca; /* PEM texts, or NULL */
 	struct store *store;
 	struct api *api;
 	sd_event *loop;
@@ -42,11 +47,13 @@ struct service {
 	struct metrics metrics;
 };
 
-/* Read the rules, open the store, listen. `ret_address` is new memory. */
-int service_open(struct service *s, const struct settings *settings, sd_event *loop,
-		 char **ret_address, struct err *err);
+/* Read all files that the settings name; they are borrowed. */
+int service_read(struct service *s, const struct settings *settings, struct err *err);
 
-/* Commit, answer who waits, close. */
+/* Open the store, listen. `ret_address` is new memory. */
+int service_open(struct service *s, sd_event *loop, char **ret_address, struct err *err);
+
+/* Commit, answer who waits, close, release what was read. */
 void service_close(struct service *s);
 
 /* Hold the sender of a report until it is durable. */

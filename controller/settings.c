@@ -23,15 +23,21 @@ enum {
 
 const char *const cluster_names[] = { "embedded", "kubernetes", NULL };
 
+static int decode_version(const struct jval *v, void *member UNUSED, struct err *err)
+{
+	return json_is_integer(v->value) && json_integer_value(v->value) == 1
+		       ? 0
+		       : jval_fail(v, err, "want 1: this program reads version 1 only");
+}
+
 struct document {
-	uint64_t version;
 	struct settings settings;
 };
 
 #define AT(member) offsetof(struct document, settings.member)
 
 static const struct jfield fields[] = {
-	{ "v", J_U64, offsetof(struct document, version), J_REQUIRED, 1, 1 },
+	{ "v", J_CUSTOM, 0, J_REQUIRED, .decode = decode_version },
 	{ "listen", J_STRING, AT(listen), 0 },
 	{ "db", J_STRING, AT(db), 0 },
 	{ "cluster", J_ENUM, AT(cluster), 0, .names = cluster_names },

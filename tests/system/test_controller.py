@@ -219,6 +219,7 @@ def test_the_watchdog_and_readiness_reach_systemd(controller, tmp_path):
 @pytest.mark.parametrize("text, words", [
     ("v: 1\nlisten: 127.0.0.1:0\nnope: 1\n", "nope"),
     ("listen: x\n", "v"),
+    ("v: 2\n", "version 1"),
     ("v: 1\nmode: sometimes\n", "mode"),
     ("v: 1\nmode: enforce\n", "not built yet"),
     ("v: 1\ncluster: kubernetes\n", "not built yet"),

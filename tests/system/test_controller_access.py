@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what with the controller, and how often."""
+import hashlib
+import shutil
+import ssl
+import subprocess
+
+import pytest
+
+from fixtures_controller import controller, report  # noqa: F401
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    """tokens(secret={"role": "read"}, ...) writes tokens.yaml."""
+    def write(**by_secret):
+        lines = [f"- {{sha256: {hashlib.sha256(secret.encode()).hexdigest()}, "
+                 + ", ".join(f"{k}: {v}" for k, v in what.items()) + "}\n" for secret, what in by_secret.items()]
+        path = tmp_path / "tokens.yaml"
+        path.write_text("v: 1\ntokens:\n" + "".join(lines))
+        return path
+    return write
+
+
+@pytest.fixture
+def guarded(controller, tokens):
+    """A controller with one token of each kind: its secret is its role; that of gpu-1 is "one"."""
+    path = tokens(one={"node": "gpu-1"}, read={"role": "read"}, operate={"role": "operate"}, admin={"role": "admin"})
+    return lambda *args: controller("--tokens", path, *args)
+
+
+def test_a_node_reports_for_itself_only(guarded):
+    c = guarded()
+    assert c.post(report("gpu-1"), token="one").status == 202
+    answer = c.post(report("gpu-2"), token="one")
+    assert answer.status == 403
+    assert "gpu-2" in answer.json["detail"]
+    assert c.metrics()["assay_reports_refused_total"] == 1
+    assert c.log().count("\n") == 1
+
+
+def test_strangers_and_wrong_roles_are_refused(guarded):
+    c = guarded()
+    none, wrong = c.post(report()), c.post(report(), token="wrong")
+    assert none.status == wrong.status == 401
+    assert none.headers["WWW-Authenticate"] == "Bearer"
+    assert c.post(report(), headers={"Authorization": "Basic b25lOg=="}).status == 401
+    assert c.post(report(), token="read").status == 403
+    assert c.post(report(), token="operate").status == 403
+    assert c.post(report(), token="admin").status == 202
+
+
+def test_health_and_metrics_need_no_token(guarded):
+    c = guarded()
+    for path in ("/healthz", "/readyz", "/metrics"):
+        assert c.get(path).status == 200
+
+
+def test_a_node_that_reports_too_often_is_told_when_to_come_again(controller, tmp_path):
+    path = tmp_path / "controller.yaml"
+    path.write_text("v: 1\nreport-rate: 1\nreport-burst: 3\n")
+    c = controller("--config", path)
+    answers = [c.post(report(seq=i)) for i in range(1, 12)]
+    assert [a.status for a in answers[:3]] == [202] * 3
+    refused = [a for a in answers if a.status == 429]
+    assert refused and int(refused[0].headers["Retry-After"]) > 0
+    assert c.post(report("gpu-2")).status == 202
+
+
+def test_no_more_hosts_than_there_is_room_for(controller, tmp_path):
+    path = tmp_path / "controller.yaml"
+    path.write_text("v: 1\nnodes-max: 2\n")
+    c = controller("--config", path)
+    assert [c.post(report(f"gpu-{i}")).status for i in range(3)] == [202, 202, 503]
+    assert c.post(report("gpu-1", seq=2)).status == 202
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    """A directory with ca.pem, one server and two clients signed by it, and one by nobody."""
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not installed")
+    d = tmp_path_factory.mktemp("pki")
+
+    def openssl(*args):
+        subprocess.run(["openssl", *args], cwd=d, check=True, capture_output=True)
+
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test ca")
+    openssl("req", "-x509", *key, "-keyout", "stranger.key", "-out", "stranger.pem", "-subj", "/CN=gpu-1")
+    (d / "san").write_text("subjectAltName=IP:127.0.0.1\n")
+    for name, subject in (("server", "controller"), ("one", "gpu-1")):
+        openssl("req", *key[:-2], "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + subject)
+        openssl("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+                "-out", name + ".pem", "-extfile", "san")
+    return d
+
+
+@pytest.fixture
+def over_tls(controller, certificates):
+    def start(*args):
+        return controller("--tls-cert", certificates / "server.pem", "--tls-key", certificates / "server.key", *args,
+                          tls=str(certificates / "ca.pem"))
+    return start
+
+
+def client(certificates, name):
+    context = ssl.create_default_context(cafile=str(certificates / "ca.pem"))
+    context.load_cert_chain(certificates / (name + ".pem"), certificates / (name + ".key"))
+    return context
+
+
+def test_a_certificate_names_the_host(over_tls, certificates):
+    c = over_tls("--client-ca", certificates / "ca.pem")
+    assert c.post(report("gpu-1"), context=client(certificates, "one")).status == 202
+    assert c.post(report("gpu-2"), context=client(certificates, "one")).status == 403
+    assert c.post(report("gpu-1")).status == 401
+    try:
+        refused = c.post(report("gpu-1", seq=2), context=client(certificates, "stranger")).status == 401
+    except OSError:
+        refused = True
+    assert refused
+
+
+def test_tokens_work_over_tls(over_tls, tokens):
+    c = over_tls("--tokens", tokens(one={"node": "gpu-1"}))
+    for seq in range(1, 4):
+        assert c.post(report("gpu-1", seq=seq), token="one").status == 202
+    assert c.post(report("gpu-1"), token="two").status == 401
+
+
+def test_plain_http_to_a_tls_port_is_cut(over_tls):
+    c = over_tls()
+    with c.connect() as s:
+        s.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        try:
+            said = s.recv(4096)
+        except ConnectionResetError:
+            said = b""
+        assert b"HTTP" not in said
+    assert c.get("/healthz").status == 200
+
+
+def test_bad_tokens_and_certificates_stop_it_at_once(run, build, tmp_path):
+    if not (build / "assay-controller").exists():
+        pytest.skip("assay-controller is not built")
+    bad = tmp_path / "bad"
+    bad.write_text("v: 1\ntokens: [{sha256: x, role: read}]\n")
+    out = run("assay-controller", "--tokens", bad, "--check")
+    assert (out.returncode, out.stderr.count("\n")) == (2, 1)
+    assert "tokens[0].sha256" in out.stderr
+    out = run("assay-controller", "--listen", "127.0.0.1:0", "--db", tmp_path / "a.db", "--tls-cert", bad, "--tls-key", bad)
+    assert out.returncode != 0
+    assert "certificate" in out.stderr

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/access.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "tests/unit/test.h"
+
+/* SHA-256 of "test" and of "abc". */
+#define TEST_SUM "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+#define ABC_SUM "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+static int read_text(const char *text, struct access *ret, struct err *err)
+{
+	CLEANUP(freep) char *path = test_file("tokens.yaml", text);
+
+	return access_read(path, ret, err);
+}
+
+static void a_token_says_who_somebody_is(void)
+{
+	CLEANUP(access_release) struct access a = { 0 };
+	struct identity who = { 0 };
+	struct err err = ERR_INIT;
+
+	CHECK_EQ(read_text("v: 1\ntokens:\n"
+			   "- {sha256: " TEST_SUM ", node: gpu-17}\n"
+			   "- {sha256: " ABC_SUM ", role: operate}\n",
+			   &a, &err),
+		 0);
+	CHECK(access_identify(&a, "test", NULL, &who));
+	CHECK_EQ(who.role, ROLE_NODE);
+	CHECK_STR(who.node, "gpu-17");
+	CHECK(access_identify(&a, "abc", NULL, &who));
+	CHECK_EQ(who.role, ROLE_OPERATE);
+	CHECK(who.node == NULL);
+	CHECK(!access_identify(&a, "", NULL, &who));
+	CHECK(!access_identify(&a, "abcd", NULL, &who));
+	CHECK(!access_identify(&a, NULL, NULL, &who));
+	/* A certificate counts only where they are asked for, and beside no wrong token. */
+	CHECK(!access_identify(&a, NULL, "gpu-1", &who));
+	a.certificates = true;
+	CHECK(access_identify(&a, NULL, "gpu-1", &who));
+	CHECK_EQ(who.role, ROLE_NODE);
+	CHECK_STR(who.node, "gpu-1");
+	CHECK(!access_identify(&a, "wrong", "gpu-1", &who));
+	CHECK(!access_identify(&a, NULL, "../x", &who));
+}
+
+static void bad_files_are_refused_with_the_place(void)
+{
+	static const struct {
+		const char *text, *words;
+	} rows[] = {
+		{ "v: 2\ntokens: []\n", "v:" },
+		{ "v: 1\n", "tokens" },
+		{ "v: 1\ntokens: {}\n", "tokens" },
+		{ "v: 1\ntokens: [{sha256: abc, role: read}]\n", "tokens[0].sha256: want 64" },
+		{ "v: 1\ntokens: [{sha256: " ABC_SUM "}]\n", "tokens[0]: want either" },
+		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: read, node: a}]\n",
+		  "tokens[0]: want either" },
+		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: root}]\n",
+		  "tokens[0].role: want read" },
+		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", node: a/b}]\n", "tokens[0].node" },
+		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: read, x: 1}]\n", "tokens[0].x" },
+		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: read}, {sha256: " ABC_SUM
+		  ", role: admin}]\n",
+		  "twice" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct access a = { 0 };
+		struct err err = ERR_INIT;
+
+		CHECK_EQ(read_text(rows[i].text, &a, &err), -EINVAL);
+		CHECK_HAS(err.msg, rows[i].words);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(a_token_says_who_somebody_is),
+	TEST(bad_files_are_refused_with_the_place),
+};
+
+int main(void)
+{
+	return TEST_MAIN("access", tests);
+}
