@@ -59,10 +59,10 @@ def assayd(assayd_path, environ, config, tmp_path):
     """assayd() starts one; .log() is its stderr so far. All are stopped at the end."""
     running = []
 
-    def start(env=None, *args):
+    def start(env=None, prefix=()):
         log = tmp_path / f"assayd{len(running)}.log"
         with open(log, "wb") as out:
-            daemon = subprocess.Popen([assayd_path, *args], env={**environ, "ASSAY_NODE": NODE, **(env or {})}, stderr=out)
+            daemon = subprocess.Popen([*prefix, assayd_path], env={**environ, "ASSAY_NODE": NODE, **(env or {})}, stderr=out)
         daemon.log = log.read_text
         running.append(daemon)
         return daemon

@@ -6,6 +6,7 @@ import json
 import select
 import socket
 import ssl
+import subprocess
 import threading
 import time
 
@@ -65,13 +66,14 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, stub, port, tls):
+    def __init__(self, stub, host, port, tls):
         self.stub = stub
         self.tls = tls
         self.open = set()
-        super().__init__(("127.0.0.1", port), Handler)
+        super().__init__((host, port), Handler)
 
     def finish_request(self, request, client_address):
+        self.stub.connections += 1
         if self.tls:
             request = self.tls.wrap_socket(request, server_side=True)
         self.open.add(request)
@@ -88,7 +90,7 @@ class Server(http.server.ThreadingHTTPServer):
 class Stub:
     """The controller: what came (seqs, in order), what it stored, what it answers."""
 
-    def __init__(self, tls=None):
+    def __init__(self, tls=None, host="127.0.0.1"):
         self.lock = threading.RLock()
         self.came = []          # seq of every POST, repeats too
         self.stored = {}        # (node, boot_id, seq) -> report
@@ -101,14 +103,16 @@ class Stub:
         self.orders = []
         self.held = 0
         self.times_held = 0
+        self.connections = 0
         self.tls = tls
+        self.host = host
         self.port = 0
         self.server = None
         self.thread = None
         self.start()
 
     def start(self):
-        self.server = Server(self, self.port, self.tls)
+        self.server = Server(self, self.host, self.port, self.tls)
         self.port = self.server.server_port
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
         self.thread.start()
@@ -126,7 +130,7 @@ class Stub:
 
     @property
     def url(self):
-        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}"
 
     def seqs(self):
         with self.lock:
@@ -172,3 +176,23 @@ def server_tls(cert, key, client_ca=None):
         context.load_verify_locations(client_ca)
         context.verify_mode = ssl.CERT_REQUIRED
     return context
+
+
+def make_certificates(directory):
+    """ca.pem; server.{pem,key} for localhost and 127.0.0.1; client.{pem,key} for node n1; other.pem, a CA that signed neither."""
+
+    def openssl(*args):
+        subprocess.run(["openssl", *map(str, args)], cwd=directory, check=True, capture_output=True)
+
+    def make_ca(name):
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+                "-keyout", f"{name}.key", "-out", f"{name}.pem")
+
+    make_ca("ca")
+    make_ca("other")
+    for name, subject in (("server", "localhost"), ("client", "n1")):
+        (directory / f"{name}.ext").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={subject}",
+                "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+                "-extfile", f"{name}.ext", "-out", f"{name}.pem")

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assayd: TLS, and networks that fail without a word."""
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+from assayd_fixtures import assayd, assayd_path, config, spool, stub  # noqa: F401
+from controller_stub import Stub, make_certificates, server_tls
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is missing: apt-get install openssl")
+    directory = tmp_path_factory.mktemp("certificates")
+    make_certificates(directory)
+    return directory
+
+
+@pytest.fixture
+def secure(certificates):
+    """A controller that speaks TLS and wants a client certificate."""
+    controller = Stub(server_tls(certificates / "server.pem", certificates / "server.key", certificates / "ca.pem"))
+    yield controller
+    controller.stop()
+
+
+def files(certificates, **names):
+    return {key: str(certificates / name) for key, name in names.items()}
+
+
+def test_both_sides_show_their_certificates(assayd, secure, config, spool, certificates, wait_until):
+    config(controller=secure.url, **files(certificates, ca="ca.pem", cert="client.pem", key="client.key"))
+    for seq in range(1, 21):
+        spool(seq)
+    assayd()
+    wait_until(lambda: not spool.left())
+    wait_until(lambda: secure.held)
+    assert secure.seqs() == list(range(1, 21))
+    assert secure.connections <= 2  # kept, not made anew for each report
+
+
+@pytest.mark.parametrize("given,words", [
+    ({"ca": "other.pem", "cert": "client.pem", "key": "client.key"}, "the certificate of the server is not trusted"),
+    ({"ca": "ca.pem"}, "reports wait: POST"),
+    ({"ca": "ca.pem", "cert": "client.pem", "key": "server.key"}, "the client certificate cannot be used"),
+    ({"ca": "none.pem", "cert": "client.pem", "key": "client.key"}, "the CA file cannot be used")])
+def test_who_is_not_trusted_gets_nothing(assayd, secure, config, spool, certificates, wait_until, given, words):
+    config(controller=secure.url, **files(certificates, **given))
+    spool(1)
+    daemon = assayd()
+    wait_until(lambda: words in daemon.log())
+    assert spool.left() == [1] and not secure.came and not secure.asked
+
+
+def test_a_server_of_another_name_is_not_trusted(assayd, secure, config, spool, certificates, wait_until):
+    config(controller=secure.url.replace("127.0.0.1", "127.0.0.2"), **files(certificates, ca="ca.pem", cert="client.pem", key="client.key"))
+    spool(1)
+    daemon = assayd()
+    wait_until(lambda: "reports wait" in daemon.log())
+    assert not secure.came
+
+
+def test_a_server_without_tls_is_told_apart(assayd, stub, config, spool, certificates, wait_until):
+    config(controller=stub.url.replace("http:", "https:"), ca=str(certificates / "ca.pem"))
+    spool(1)
+    daemon = assayd()
+    wait_until(lambda: "TLS cannot be set up" in daemon.log())
+    assert spool.left() == [1]
+
+
+def test_a_name_that_is_unknown_is_said(assayd, config, spool, wait_until):
+    config(controller="http://no-such-host.invalid:1")
+    spool(1)
+    daemon = assayd()
+    wait_until(lambda: "the name of the server is not known" in daemon.log(), seconds=30)
+    daemon.send_signal(signal.SIGTERM)
+    assert daemon.wait(timeout=2) == 0
+
+
+def test_a_stop_does_not_wait_for_a_server_that_says_nothing(assayd, config, spool, wait_until):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        config(controller="http://127.0.0.1:%d" % silent.getsockname()[1])
+        spool(1)
+        daemon = assayd()
+        connections = [silent.accept()[0] for _ in range(2)]
+        assert any(c.recv(5, socket.MSG_WAITALL) == b"POST " for c in connections)
+        daemon.send_signal(signal.SIGTERM)
+        assert daemon.wait(timeout=2) == 0
+    assert spool.left() == [1]
+
+
+@pytest.fixture
+def cable():
+    """A network of its own for assayd: .namespace, .here (our address), .cut()."""
+    name = f"assay{os.getpid()}"
+
+    def ip(*args):
+        return subprocess.run(["ip", *args], capture_output=True, text=True, check=True)
+
+    if os.geteuid() != 0 or not shutil.which("ip"):
+        pytest.skip("a network name space needs root and iproute2")
+    try:
+        ip("netns", "add", name)
+    except subprocess.CalledProcessError as e:
+        pytest.skip(f"no network name space here: {e.stderr}")
+    try:
+        ip("link", "add", f"{name}a", "type", "veth", "peer", "name", f"{name}b", "netns", name)
+        ip("addr", "add", "198.51.100.1/30", "dev", f"{name}a")
+        ip("link", "set", f"{name}a", "up")
+        ip("-n", name, "addr", "add", "198.51.100.2/30", "dev", f"{name}b")
+        ip("-n", name, "link", "set", f"{name}b", "up")
+        ip.namespace = name
+        ip.here = "198.51.100.1"
+        # Frames are dropped far from assayd: its own link stays up.
+        ip.cut = lambda: ip("addr", "del", "198.51.100.1/30", "dev", f"{name}a")
+        yield ip
+    finally:
+        subprocess.run(["ip", "link", "del", f"{name}a"], check=False, capture_output=True)
+        subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+
+
+def test_a_cut_cable_is_noticed_in_seconds(assayd_path, assayd, cable, config, wait_until):
+    stub = Stub(host=cable.here)
+    config(controller=stub.url)
+    daemon = assayd(prefix=["ip", "netns", "exec", cable.namespace])
+    wait_until(lambda: stub.times_held >= 2)
+    cable.cut()
+    began = time.monotonic()
+    wait_until(lambda: "the controller is not heard of: GET" in daemon.log().split("is heard of")[-1], seconds=30,
+               what="the end of the held connection")
+    print(f"noticed after {time.monotonic() - began:.1f} s")
+    assert time.monotonic() - began < 29  # the request itself would have waited for 40 s
+    stub.stop()

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assayd.service: as systemd-analyze sees it, and as systemd runs it, sandbox and all."""
+import json
+import re
+
+import booted
+import pytest
+from assayd_fixtures import assayd_path, stub  # noqa: F401
+from test_systemd import analyze, root, settings  # noqa: F401
+
+# What is seen from inside; reports come out at the stub, which is outside.
+SCRIPT = r"""
+cd /run/out
+mkdir -p @conf@
+echo '@config@' >@conf@/assayd.yaml
+show() { systemctl show -p ActiveState,StatusText,MainPID,NRestarts,Result assayd.service >$1; }
+try() { for i in $(seq 500); do "$@" && return; sleep 0.02; done; }
+spool_is_empty() { [ -z "$(ls @state@/spool/*.json 2>/dev/null)" ]; }
+came_back() { [ "$(systemctl show --value -p NRestarts,ActiveState assayd.service | sort | tr -d '\n')" = 1active ]; }
+systemctl start assayd.service && touch started
+@program@ run --profile passive --report >/dev/null
+try spool_is_empty
+show first.show
+systemctl reload assayd.service && touch reloaded
+kill -9 $(systemctl show --value -p MainPID assayd.service)
+try came_back
+show second.show
+date +%s%N >stop.began
+systemctl stop assayd.service
+date +%s%N >stop.ended
+show third.show
+"""
+
+
+@pytest.fixture(scope="module")
+def unit(installed_units):
+    path = installed_units / "assayd.service"
+    if not path.exists():
+        pytest.skip("assayd is not built: libsystemd or libcurl is missing")
+    return path
+
+
+def test_verify_has_no_complaint(unit, root, analyze):
+    kill = root / "bin" / "kill"  # as on every system
+    kill.parent.mkdir(exist_ok=True)
+    kill.write_text("")
+    kill.chmod(0o755)
+    assert analyze("verify", f"--root={root}", "assayd.service") == (0, "")
+
+
+def test_exposure_is_at_most_four(unit, analyze):
+    status, words = analyze("security", "--offline=yes", "--no-pager", unit)
+    found = re.search(r"Overall exposure level for \S+: ([\d.]+)", words)
+    assert status == 0 and found, words
+    print(found.group(1))
+    assert float(found.group(1)) <= 4.0
+
+
+def test_all_paths_are_filled_in(unit):
+    assert not re.search(r"@\w+@|\$\{|NONE", unit.read_text())
+    assert settings(unit)["Type"] == "notify" and settings(unit)["WatchdogSec"] == "30s"
+
+
+@pytest.fixture
+def ran(unit, stub, installed, installed_units, configured, tmp_path):
+    """The directory where the script left what it saw."""
+    if configured("enable-sanitizers"):
+        pytest.skip("sanitizers need more than the sandbox allows (ptrace, large maps)")
+    text = unit.read_text()
+    program = re.search(r"^ExecStart=(\S+)/sbin/assayd", text, re.M).group(1) + "/bin/assay"
+    conf = re.search(r"--config (\S+)/assayd.yaml", text).group(1)
+    other = re.search(r"^ReadWritePaths=(\S+)", text, re.M)
+    config = json.dumps({"v": 1, "controller": stub.url, "intervals": {"retry_max": "1s"}})
+    script = SCRIPT
+    for name, value in (("program", program), ("conf", conf), ("config", config), ("state", other.group(1) if other else "/var/lib/assay")):
+        script = script.replace(f"@{name}@", value)
+    out = tmp_path / "out"
+    out.mkdir()
+    try:
+        booted.boot(out, installed, "/" + str(installed_units.relative_to(installed)), script)
+    except booted.CannotBoot as why:
+        pytest.skip(f"no private systemd here: {why}")
+    print((out / "console").read_text(), (out / "stderr").read_text())
+    assert (out / "done").exists()
+    return out
+
+
+def show(path):
+    return dict(line.split("=", 1) for line in path.read_text().splitlines() if line)
+
+
+def test_the_service_starts_sends_reloads_comes_back_and_stops(ran, stub):
+    assert (ran / "started").exists() and (ran / "reloaded").exists()
+    assert len(stub.stored) == 1 and stub.asked
+    first, second, third = (show(ran / f"{name}.show") for name in ("first", "second", "third"))
+    assert first["ActiveState"] == "active" and first["StatusText"].startswith(stub.url)
+    assert second["ActiveState"] == "active" and second["MainPID"] != first["MainPID"] and second["NRestarts"] == "1"
+    assert third["ActiveState"] == "inactive" and third["Result"] == "success"
+    took_s = (int((ran / "stop.ended").read_text()) - int((ran / "stop.began").read_text())) / 1e9
+    print(f"stopped after {took_s:.2f} s")
+    assert took_s < 8  # TimeoutStopSec is 10 s: it went by itself
