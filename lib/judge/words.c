@@ -301,43 +301,16 @@ char *words_missing(const struct verdict_item *before)
 	return xasprintf("%s is missing from %s, where the run before had it", subject, check);
 }
 
-/* The probe of a check: what is before its first dot. */
-static size_t probe_len(const char *check)
-{
-	return strcspn(check, ".");
-}
-
-static size_t count_probes(const struct verdict *v)
-{
-	size_t n = 0, i, j;
-
-	for (i = 0; i < v->n_items; i++) {
-		const char *check = v->items[i].check;
-		size_t len = probe_len(check);
-
-		for (j = 0; j < i; j++) {
-			if (probe_len(v->items[j].check) == len &&
-			    strncmp(v->items[j].check, check, len) == 0)
-				break;
-		}
-		n += j == i;
-	}
-	return n;
-}
-
 char *words_host(const struct verdict *v)
 {
 	const char *level = verdict_level_names[v->level];
-	size_t same = 0, probes;
+	size_t same = 0;
 
 	if (v->n_items == 0)
 		return xasprintf("%s: nothing was measured", level);
-	if (v->level == VERDICT_PASS) {
-		probes = count_probes(v);
-		return xasprintf("%s: %zu check%s of %zu probe%s, nothing below its floor", level,
-				 v->n_items, v->n_items == 1 ? "" : "s", probes,
-				 probes == 1 ? "" : "s");
-	}
+	if (v->level == VERDICT_PASS)
+		return xasprintf("%s: %zu check%s, nothing below its floor", level, v->n_items,
+				 v->n_items == 1 ? "" : "s");
 	while (same < v->n_items && v->items[same].level == v->level)
 		same++;
 	if (same == 1)
