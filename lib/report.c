@@ -52,7 +52,14 @@ int problem_decode(const struct jval *v, struct problem *ret, struct err *err)
 
 json_t *problem_encode(const struct problem *p)
 {
-	return jval_encode(problem_fields, ARRAY_SIZE(problem_fields), p);
+	json_t *object = jval_encode(problem_fields, ARRAY_SIZE(problem_fields), p);
+
+	/* Readers of problem/1 find all of its keys. */
+	if (!p->detail)
+		json_object_set_new(object, "detail", json_string(""));
+	if (!p->err_tail)
+		json_object_set_new(object, "stderr", json_string(""));
+	return object;
 }
 
 static const struct jfield report_fields[] = {

@@ -39,12 +39,12 @@ static const struct jfield fields[] = {
 
 json_t *verdict_encode(const struct verdict *v)
 {
-	json_t *object = jval_encode(fields, ARRAY_SIZE(fields), v);
+	json_t *object = json_pack("{s:i, s:s}", "v", 1, "kind", "verdict");
+	CLEANUP(json_freep) json_t *members = jval_encode(fields, ARRAY_SIZE(fields), v);
 	json_t *items = json_array();
 	size_t i;
 
-	json_object_set_new(object, "v", json_integer(1));
-	json_object_set_new(object, "kind", json_string("verdict"));
+	json_object_update(object, members);
 	for (i = 0; i < v->n_items; i++)
 		json_array_append_new(
 			items, jval_encode(item_fields, ARRAY_SIZE(item_fields), &v->items[i]));

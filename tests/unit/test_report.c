@@ -249,6 +249,15 @@ static void reports_go_round(void)
 	CHECK(!json_object_get(first, "order"));
 }
 
+static void a_problem_has_all_its_keys(void)
+{
+	const struct problem p = { .probe = (char[]){ "gemm" }, .code = PROBLEM_EMPTY };
+	CLEANUP(json_freep) json_t *value = problem_encode(&p);
+	CLEANUP(freep) char *line = json_line(value);
+
+	CHECK_STR(line, "{\"probe\":\"gemm\",\"code\":\"empty\",\"detail\":\"\",\"stderr\":\"\"}");
+}
+
 static void a_report_holds_so_many_samples(void)
 {
 	CLEANUP(report_release) struct report r = example();
@@ -288,6 +297,7 @@ static const struct test tests[] = {
 	TEST(many_windows_are_averaged_in_order),
 	TEST(what_is_no_report_is_refused_with_its_place),
 	TEST(reports_go_round),
+	TEST(a_problem_has_all_its_keys),
 	TEST(a_report_holds_so_many_samples),
 };
 
