@@ -174,6 +174,18 @@ def test_policy_and_sku_files_are_at_least_checked(run, environ, tmp_path, optio
         refused(run("assay", "run", option, path), path, what, environ)
 
 
+@pytest.mark.parametrize("name", ["host.json", "host.xml"])
+def test_a_topology_that_somebody_names_is_checked(run, environ, tmp_path, name):
+    path = tmp_path / name
+    path.write_text("{")
+    done = run("assay", "run", "--profile", "passive", env={"ASSAY_TOPOLOGY": str(path)})
+    if "no hwloc" in run("assay", "topology").stderr and name.endswith("xml"):
+        pytest.skip("built without hwloc")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{path}: ") and done.stderr.count("\n") == 1
+    assert not os.listdir(environ["ASSAY_STATE_DIR"])
+
+
 def test_words_of_kv(run, says, profiles):
     file = profiles(quick=[{"name": "p", "exec": says("p", BRINGS["fail"])}])
     done = run("assay", "run", "--profiles", file, "-o", "kv")
