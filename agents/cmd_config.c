@@ -53,5 +53,6 @@ int cmd_config(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	line = json_line(value);
-	return puts(line) < 0 || fflush(stdout) == EOF;
+	(void)puts(line);
+	return command_written();
 }

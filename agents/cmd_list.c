@@ -256,5 +256,5 @@ int cmd_list(int argc, char **argv)
 		return r == -ENODATA ? STATUS_CANNOT_TELL : STATUS_USAGE;
 	}
 	print(value, &o);
-	return 0;
+	return command_written();
 }

@@ -107,5 +107,5 @@ int cmd_topology(int argc, char **argv)
 		return r == -ENOTSUP ? STATUS_UNSURE : STATUS_USAGE;
 	}
 	show(&t, o.output);
-	return 0;
+	return command_written();
 }

@@ -11,3 +11,9 @@ int cmd_admit(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_topology(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+
+/*
+ * The exit status of a command that has printed its result: 0, or 1 with a
+ * line on stderr when stdout did not take all of it (a full disk).
+ */
+int command_written(void);

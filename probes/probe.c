@@ -89,7 +89,7 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void print_description(const struct probe_desc *desc)
+static int print_description(const struct probe_desc *desc)
 {
 	CLEANUP(freep) char *line = NULL;
 	CLEANUP(json_freep) json_t *object = NULL;
@@ -108,7 +108,10 @@ static void print_description(const struct probe_desc *desc)
 			   "probe", desc->name, "summary", desc->summary, "active", desc->active,
 			   "budget", budget, "checks", checks);
 	line = json_line(object);
-	(void)printf("%s\n", line);
+	if (puts(line) >= 0 && fflush(stdout) == 0)
+		return PROBE_RAN;
+	log_error("cannot print the description");
+	return PROBE_COULD_NOT;
 }
 
 /*
@@ -206,10 +209,8 @@ int probe_main(const struct probe_desc *desc, void *options, int argc, char **ar
 
 	log_init(program_invocation_short_name, LOG_INFO);
 	parse(&probe, &settings, argc, argv);
-	if (settings.describe) {
-		print_description(desc);
-		return PROBE_RAN;
-	}
+	if (settings.describe)
+		return print_description(desc);
 	(void)signal(SIGPIPE, SIG_IGN);
 	probe.deadline_us = clock_mono_us() + probe.budget_us;
 	arm_overrun(probe.budget_us + PROBE_GRACE_US);

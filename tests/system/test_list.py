@@ -2,6 +2,7 @@
 """assay list: what each probe says of itself, and those that do not answer."""
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -193,6 +194,17 @@ def test_broken_and_foreign_runs_count_as_not_there(host, environ):
     assert host.sensitivity()["gemm.rate"]["profile"] == "probes"
     (last / "probes.json").unlink()
     assert host.list().returncode == 3
+
+
+@pytest.mark.parametrize("args", [["assay", "list"], ["assay", "list", "-o", "json"], ["assay", "topology", "-o", "kv"],
+                                  ["assay-probe-host-state", "--describe"]])
+def test_a_result_that_cannot_be_written_is_said(run, args):
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = run(*args, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    if "no hwloc" in done.stderr:
+        pytest.skip("built without hwloc")
+    assert done.returncode == 1
+    assert "cannot " in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_bad_options(run):
