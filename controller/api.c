@@ -279,8 +279,12 @@ void api_close(struct api *api)
 	if (!api)
 		return;
 	api->closing = true;
-	while ((call = LIST_FIRST(&api->held)))
-		call_refuse(call, 503, "the controller is stopping");
+	while ((call = LIST_FIRST(&api->held))) {
+		if (call->gone)
+			call->gone(api->options.context, call);
+		if (!call->answer)
+			call_refuse(call, 503, "the controller is stopping");
+	}
 	if (api->daemon) {
 		(void)MHD_run(api->daemon);
 		MHD_stop_daemon(api->daemon);

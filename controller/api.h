@@ -111,9 +111,12 @@ void call_reply_empty(struct call *call, unsigned status);
 /*
  * Answer later, with one of the above. The call stays until then, but its body
  * goes now. `gone` (may be NULL) is called when the peer has closed the
- * connection meanwhile; the call still has to be answered.
+ * connection meanwhile, or the API is closed; the call still has to be answered.
  */
-void call_hold(struct call *call, void (*gone)(void *context, struct call *call));
+void call_hold(struct call *call, void (*gone)(void *context, struct call *call), void *data);
+
+/* What call_hold() was given. */
+void *call_data(const struct call *call);
 
 /* --- for /metrics --- */
 

@@ -170,12 +170,18 @@ static int on_peer(sd_event_source *source, int fd, uint32_t events, void *conte
 	return 0;
 }
 
-void call_hold(struct call *call, void (*gone)(void *context, struct call *call))
+void *call_data(const struct call *call)
+{
+	return call->data;
+}
+
+void call_hold(struct call *call, void (*gone)(void *context, struct call *call), void *data)
 {
 	call->api->counts.body_bytes -= call->body.len;
 	strbuf_release(&call->body);
 	call->held = call->suspended = true;
 	call->gone = gone;
+	call->data = data;
 	LIST_INSERT_HEAD(&call->api->held, call, calls);
 	call->api->counts.held++;
 	MHD_suspend_connection(call->connection);

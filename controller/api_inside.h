@@ -37,6 +37,7 @@ struct call {
 	bool suspended;		/* it was held once */
 	sd_event_source *watch; /* of a held one: its peer going away */
 	void (*gone)(void *context, struct call *call);
+	void *data;
 	struct MHD_Response *answer; /* NULL: not answered yet */
 	unsigned status;
 	LIST_ENTRY(call) calls; /* while held */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "controller/findings.h"
 #include "controller/rules.h"
 #include "controller/store.h"
 #include "lib/err.h"
@@ -151,9 +152,10 @@ static void merge(struct runs *runs, const struct verdict *fresh, struct verdict
 	verdict_merge(all, runs->active, n, ret);
 }
 
-static int keep(struct store *store, const struct ingest *in, struct store_report *row,
-		struct judge_inputs *inputs, struct err *err)
+static int keep(struct store *store, struct rules_view *view, const struct ingest *in,
+		struct store_report *row, struct err *err)
 {
+	struct judge_inputs inputs = rules_inputs(view);
 	CLEANUP(runs_release) struct runs runs = { .n = 0 };
 	CLEANUP(verdict_release) struct verdict verdict = { 0 };
 	CLEANUP(verdict_release) struct verdict merged = { 0 };
@@ -162,25 +164,27 @@ static int keep(struct store *store, const struct ingest *in, struct store_repor
 	if (r < 0)
 		return r;
 	runs.n = (size_t)r;
-	inputs->before = row->late ? NULL : run_of(&runs, in->report.profile);
-	verdict_judge(&in->report, inputs, &verdict);
+	inputs.before = row->late ? NULL : run_of(&runs, in->report.profile);
+	verdict_judge(&in->report, &inputs, &verdict);
 	merge(&runs, &verdict, &merged);
 	row->verdict = &verdict;
 	row->merged = &merged;
-	return store_add(store, row, err);
+	r = store_add(store, row, err);
+	if (r == 0 && !row->late)
+		r = findings_note(store, view, &verdict, row->seen_us, err);
+	return r;
 }
 
 int ingest_keep(struct store *store, const struct rules *rules, const struct ingest *in,
 		uint64_t now_us, struct err *err)
 {
 	struct rules_view view = rules_view(rules, &in->report);
-	struct judge_inputs inputs = rules_inputs(&view);
 	struct store_report row = { .report = &in->report, .body = &in->body, .seen_us = now_us };
 	int place = store_place(store, &in->report, err), r;
 
 	if (place < 0 || place == PLACE_DUPLICATE)
 		return place;
 	row.late = place == PLACE_LATE;
-	r = keep(store, in, &row, &inputs, err);
+	r = keep(store, &view, in, &row, err);
 	return r < 0 ? r : place;
 }

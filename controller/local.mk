@@ -10,6 +10,10 @@ noinst_LIBRARIES += libcontroller.a
 libcontroller_a_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS) $(SQLITE_CFLAGS) $(MICROHTTPD_CFLAGS)
 libcontroller_a_SOURCES = \
 	controller/access.c controller/access.h controller/api.c controller/api.h controller/api_call.c controller/api_inside.h controller/api_route.c \
+	controller/drift.c controller/drift.h controller/findings.c controller/findings.h \
+	controller/incident.c controller/incident.h controller/live.c controller/live.h \
+	controller/routes.h controller/routes_fleet.c controller/routes_nodes.c controller/routes_orders.c \
+	controller/store_findings.c controller/store_list.c controller/windows.c controller/windows.h \
 	controller/ingest.c controller/ingest.h \
 	controller/limiter.c controller/limiter.h controller/metrics.c controller/metrics.h \
 	controller/pack.c controller/pack.h controller/routes.c controller/rules.c controller/rules.h \
@@ -43,7 +47,13 @@ assay_controller_SOURCES = controller/main.c
 assay_controller_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 assay_controller_LDADD = $(CONTROLLER_LIBS)
 BUILT_SOURCES += controller/schema.h
-UNIT_TESTS += tests/unit/test_access tests/unit/test_limiter
+UNIT_TESTS += tests/unit/test_access tests/unit/test_limiter tests/unit/test_drift \
+	tests/unit/test_findings tests/unit/test_live tests/unit/test_windows
+tests_unit_test_drift_LDADD = libcontroller.a $(LDADD)
+tests_unit_test_findings_SOURCES = tests/unit/test_findings.c tests/unit/reports.c tests/unit/reports.h
+tests_unit_test_findings_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_live_LDADD = libcontroller.a $(LDADD)
+tests_unit_test_windows_LDADD = libcontroller.a $(LDADD)
 tests_unit_test_access_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_limiter_LDADD = libcontroller.a $(LDADD)
 UNIT_TESTS += tests/unit/test_ingest tests/unit/test_pack tests/unit/test_run_list tests/unit/test_store
@@ -65,5 +75,5 @@ controller/schema.h: controller/schema.sql Makefile
 		$(SED) -e 's/[\\"]/\\&/g' -e 's/^/	"/' -e 's/$$/\\n"/' $(srcdir)/controller/schema.sql && \
 		echo '	;'; } >$@.tmp && mv -f $@.tmp $@
 CLEANFILES += controller/schema.h
-EXTRA_DIST += controller/schema.sql tests/system/fixtures_controller.py tests/system/test_controller.py tests/system/test_controller_access.py
+EXTRA_DIST += controller/schema.sql docs/openapi.yaml tests/system/fixtures_controller.py tests/system/test_controller.py tests/system/test_controller_access.py tests/system/test_controller_views.py
 

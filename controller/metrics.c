@@ -76,7 +76,7 @@ static void http(FILE *out, const struct api_counts *api)
 	    "Bytes of requests that are not complete.");
 }
 
-char *metrics_text(const struct metrics *m, const uint64_t nodes[static 4],
+char *metrics_text(const struct metrics *m, const uint64_t nodes[static 4], uint64_t incidents,
 		   const struct api_counts *api)
 {
 	char *text = NULL;
@@ -95,6 +95,7 @@ char *metrics_text(const struct metrics *m, const uint64_t nodes[static 4],
 	one(out, "assay_reports_refused_total", "counter", m->refused,
 	    "Reports refused by a limit or for their sender.");
 	hosts(out, nodes);
+	one(out, "assay_incidents_open", "gauge", incidents, "Incidents that are not closed.");
 	commits(out, m);
 	one(out, "assay_store_commit_failures_total", "counter", m->commit_failures,
 	    "Batches that could not be made durable.");

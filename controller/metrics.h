@@ -20,5 +20,5 @@ struct metrics {
 void metrics_commit(struct metrics *m, uint64_t us);
 
 /* The whole text, new memory. `nodes` are hosts by level of their verdict. */
-char *metrics_text(const struct metrics *m, const uint64_t nodes[static 4],
+char *metrics_text(const struct metrics *m, const uint64_t nodes[static 4], uint64_t incidents,
 		   const struct api_counts *api);

@@ -4,6 +4,7 @@
 
 #include "controller/api.h"
 #include "controller/ingest.h"
+#include "controller/routes.h"
 #include "controller/service.h"
 #include "controller/store.h"
 #include "lib/clock.h"
@@ -33,14 +34,15 @@ static void get_metrics(void *context, struct call *call)
 {
 	struct service *s = context;
 	struct api_counts counts = api_counts(s->api);
-	uint64_t nodes[4] = { 0 };
+	uint64_t nodes[4] = { 0 }, incidents = 0;
 	struct err err = ERR_INIT;
 
-	if (store_count_verdicts(s->store, nodes, &err) < 0)
+	if (store_count_verdicts(s->store, nodes, &err) < 0 ||
+	    store_count_incidents(s->store, &incidents, &err) < 0)
 		call_refuse(call, 503, "%s", err.msg);
 	else
 		call_reply_text(call, 200, "text/plain; version=0.0.4; charset=utf-8",
-				metrics_text(&s->metrics, nodes, &counts));
+				metrics_text(&s->metrics, nodes, incidents, &counts));
 }
 
 static unsigned status_of(int r)
@@ -137,6 +139,15 @@ static const struct route routes[] = {
 	{ "GET", "/readyz", ROLE_ANYBODY, 0, get_readyz },
 	{ "GET", "/metrics", ROLE_ANYBODY, 0, get_metrics },
 	{ "POST", "/v1/reports", ROLE_NODE, REPORT_MAX, post_report },
+	{ "GET", "/v1/nodes", ROLE_READ, 0, get_nodes },
+	{ "GET", "/v1/nodes/{}", ROLE_READ, 0, get_node },
+	{ "GET", "/v1/nodes/{}/why", ROLE_READ, 0, get_why },
+	{ "GET", "/v1/nodes/{}/samples", ROLE_READ, 0, get_samples },
+	{ "GET", "/v1/nodes/{}/verdicts", ROLE_READ, 0, get_verdicts },
+	{ "GET", "/v1/nodes/{}/orders", ROLE_NODE, 0, get_orders },
+	{ "GET", "/v1/incidents", ROLE_READ, 0, get_incidents },
+	{ "GET", "/v1/incidents/{}", ROLE_READ, 0, get_incident },
+	{ "GET", "/v1/drift", ROLE_READ, 0, get_drift },
 };
 
 void routes_set(struct api_options *options)

@@ -75,3 +75,34 @@ CREATE TABLE runs (
 	measured TEXT NOT NULL,            -- check, subject, unit of each item; tabs and lines
 	PRIMARY KEY (node, profile)
 ) STRICT, WITHOUT ROWID;
+
+-- The last runs of what was bad in one of them: K of N (windows.h).
+CREATE TABLE windows (
+	node TEXT NOT NULL,
+	check_name TEXT NOT NULL,
+	subject TEXT NOT NULL,
+	bits INTEGER NOT NULL,             -- bit 0 the newest run, 1 bad
+	seen INTEGER NOT NULL,             -- runs behind the bits
+	k INTEGER NOT NULL,                -- of the policy's rule when it was last seen
+	n INTEGER NOT NULL,
+	since_us INTEGER NOT NULL,         -- the first bad one
+	last_us INTEGER NOT NULL,
+	PRIMARY KEY (node, check_name, subject)
+) STRICT, WITHOUT ROWID;
+
+-- What reached its K of N, or was fatal by itself; one a (host, check) at a time.
+CREATE TABLE incidents (
+	id INTEGER PRIMARY KEY,
+	node TEXT NOT NULL,
+	check_name TEXT NOT NULL,
+	subject TEXT NOT NULL,             -- the worst
+	level INTEGER NOT NULL,
+	fatal INTEGER NOT NULL,
+	rule TEXT,                         -- of the policy
+	action TEXT NOT NULL,              -- what the rule asks for; observe does nothing
+	sentence TEXT NOT NULL,
+	opened_us INTEGER NOT NULL,
+	last_us INTEGER NOT NULL,
+	closed_us INTEGER                  -- NULL while open
+) STRICT;
+CREATE UNIQUE INDEX incidents_open ON incidents (node, check_name) WHERE closed_us IS NULL;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "controller/api.h"
+#include "controller/routes.h"
 #include "controller/store.h"
 #include "lib/clock.h"
 #include "lib/err.h"
@@ -38,6 +39,7 @@ static void answer_all(struct service *s, const struct err *err)
 void service_failed(struct service *s, const struct err *err)
 {
 	s->metrics.commit_failures++;
+	store_take_back(s->store);
 	log_error("%s reports=%zu", err->msg, s->n_batch);
 	answer_all(s, err);
 }
@@ -77,7 +79,7 @@ static void arm_commit(struct service *s)
 
 void service_wait(struct service *s, struct call *call, bool duplicate)
 {
-	call_hold(call, NULL);
+	call_hold(call, NULL, NULL);
 	s->batch[s->n_batch++] = (struct waiting){ call, duplicate };
 	if (s->n_batch == 1)
 		arm_commit(s);
@@ -148,6 +150,7 @@ int service_open(struct service *s, sd_event *loop, char **ret_address, struct e
 
 void service_close(struct service *s)
 {
+	s->closing = true;
 	if (s->store)
 		commit(s);
 	api_close(s->api);
@@ -155,6 +158,7 @@ void service_close(struct service *s)
 	rules_release(&s->rules);
 	access_release(&s->access);
 	limiter_release(&s->limiter);
+	live_release(&s->live);
 	free(s->tls_cert);
 	free(s->tls_key);
 	free(s->client_ca);

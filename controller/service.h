@@ -10,12 +10,12 @@
 
 #include "controller/access.h"
 #include "controller/limiter.h"
+#include "controller/live.h"
 #include "controller/metrics.h"
 #include "controller/rules.h"
 #include "controller/settings.h"
 
 struct api;
-struct api_options;
 struct call;
 struct err;
 struct store;
@@ -36,6 +36,7 @@ struct service {
 	struct rules rules;
 	struct access access;
 	struct limiter limiter;
+	struct live live;
 	char *tls_cert, *tls_key, *client_ca; /* PEM texts, or NULL */
 	struct store *store;
 	struct api *api;
@@ -44,6 +45,7 @@ struct service {
 	uint64_t last_commit_us; /* monotonic */
 	struct waiting batch[BATCH_MAX];
 	size_t n_batch;
+	bool closing;
 	struct metrics metrics;
 };
 
@@ -61,6 +63,3 @@ void service_wait(struct service *s, struct call *call, bool duplicate);
 
 /* The store failed, and took everything since the last commit back: tell those who wait. */
 void service_failed(struct service *s, const struct err *err);
-
-/* Of routes.c: the table of the API. */
-void routes_set(struct api_options *options);

@@ -41,6 +41,46 @@ static const char *const statement_texts[] = {
 	[SQL_RUN_ITEMS] = "SELECT check_name, subject, level, value, unit, expected, floor, source,"
 			  " n, fatal, sentence FROM items WHERE report = ?1 ORDER BY nth",
 	[SQL_COUNT_NODES] = "SELECT count(*) FROM nodes",
+	[SQL_NODES] = "SELECT n.node, n.verdict, n.sentence, n.sku, n.profile, n.time, n.agent,"
+		      " b.boot_id, n.seen_us, n.seq, n.first_us, n.topology, n.env"
+		      " FROM nodes n LEFT JOIN boots b ON b.id = n.boot"
+		      " WHERE n.node > ?1 ORDER BY n.node LIMIT ?2",
+	[SQL_NODE] = "SELECT n.node, n.verdict, n.sentence, n.sku, n.profile, n.time, n.agent,"
+		     " b.boot_id, n.seen_us, n.seq, n.first_us, n.topology, n.env"
+		     " FROM nodes n LEFT JOIN boots b ON b.id = n.boot WHERE n.node = ?1",
+	[SQL_REPORTS] = "SELECT r.id, b.boot_id, r.seq, r.time, r.seen_us, r.profile, r.verdict,"
+			" r.sentence FROM reports r JOIN nodes n ON n.id = r.node"
+			" LEFT JOIN boots b ON b.id = r.boot"
+			" WHERE n.node = ?1 AND r.id < ?2 ORDER BY r.id DESC LIMIT ?3",
+	[SQL_BODIES] = "SELECT p.coding, p.body FROM runs r JOIN nodes n ON n.id = r.node"
+		       " JOIN reports p ON p.id = r.report WHERE n.node = ?1"
+		       " ORDER BY r.report DESC LIMIT ?2",
+	[SQL_ENVS] = "SELECT node, sku, env FROM nodes WHERE seen_us >= ?1",
+	[SQL_WINDOWS] =
+		"SELECT check_name, subject, bits, seen, k, n, since_us, last_us FROM windows"
+		" WHERE node = ?1 LIMIT ?2",
+	[SQL_WINDOW_PUT] = "INSERT OR REPLACE INTO windows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+			   " ?9)",
+	[SQL_WINDOW_DROP] = "DELETE FROM windows WHERE node = ?1 AND check_name = ?2 AND"
+			    " subject = ?3",
+	[SQL_INCIDENT_UPDATE] = "UPDATE incidents SET subject = ?3, level = ?4, fatal = ?5,"
+				" rule = ?6, action = ?7, sentence = ?8, last_us = ?9"
+				" WHERE node = ?1 AND check_name = ?2 AND closed_us IS NULL",
+	[SQL_INCIDENT_ADD] = "INSERT INTO incidents (node, check_name, subject, level, fatal, rule,"
+			     " action, sentence, opened_us, last_us)"
+			     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)",
+	[SQL_INCIDENT_CLOSE] = "UPDATE incidents SET closed_us = ?3"
+			       " WHERE node = ?1 AND check_name = ?2 AND closed_us IS NULL",
+	[SQL_INCIDENTS] = "SELECT id, node, check_name, subject, level, fatal, rule, action,"
+			  " sentence, opened_us, last_us, closed_us FROM incidents"
+			  " WHERE id < ?1 AND (?2 = 0 OR closed_us IS NULL)"
+			  " ORDER BY id DESC LIMIT ?3",
+	[SQL_INCIDENTS_OF_NODE] = "SELECT id, node, check_name, subject, level, fatal, rule,"
+				  " action, sentence, opened_us, last_us, closed_us FROM incidents"
+				  " WHERE node = ?1 AND closed_us IS NULL ORDER BY id",
+	[SQL_INCIDENT] = "SELECT id, node, check_name, subject, level, fatal, rule, action,"
+			 " sentence, opened_us, last_us, closed_us FROM incidents WHERE id = ?1",
+	[SQL_COUNT_INCIDENTS] = "SELECT count(*) FROM incidents WHERE closed_us IS NULL",
 	[SQL_COUNT_VERDICTS] = "SELECT verdict, count(*) FROM nodes GROUP BY verdict",
 };
 

@@ -14,6 +14,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "controller/windows.h"
+#include "lib/duration.h"
 #include "lib/macro.h"
 
 struct err;
@@ -21,6 +23,9 @@ struct packed;
 struct report;
 struct store;
 struct verdict;
+
+/* A host that nothing came from for so long is not judged: three passive runs. */
+#define STORE_STALE_US (16 * USEC_PER_MIN)
 
 enum {
 	STORE_VERSION = 1,	/* PRAGMA user_version of what this program writes */
@@ -69,6 +74,9 @@ int store_runs(struct store *s, const char *node, struct verdict *ret_runs, size
 /* Make all that was added durable. On failure it is all taken back. */
 int store_commit(struct store *s, struct err *err);
 
+/* Forget all that was added since the last commit. */
+void store_take_back(struct store *s);
+
 /* Is anything waiting for store_commit()? */
 bool store_dirty(const struct store *s);
 
@@ -80,3 +88,87 @@ int store_has_node(struct store *s, const char *node, bool *ret_known, struct er
 
 /* Hosts by level of their verdict (enum verdict_level, 4 counts). */
 int store_count_verdicts(struct store *s, uint64_t ret_counts[static 4], struct err *err);
+
+/* --- lists, as the API gives them --- */
+
+struct store_range {
+	const char *cursor; /* `next` of the page before, or NULL */
+	size_t limit;	    /* 1 to STORE_PAGE_MAX */
+};
+
+struct store_page {
+	json_t *items; /* array; new reference */
+	char *next;    /* owned, or NULL at the end */
+};
+
+/* Hosts by name. `now_us` tells which are stale. */
+int store_nodes(struct store *s, const struct store_range *range, uint64_t now_us,
+		struct store_page *ret, struct err *err);
+
+/* One host. -ENOENT. */
+int store_node(struct store *s, const char *node, uint64_t now_us, json_t **ret_node,
+	       struct err *err);
+
+/* Verdicts of one host's reports, newest first. */
+int store_verdicts(struct store *s, const char *node, const struct store_range *range,
+		   struct store_page *ret, struct err *err);
+
+/* A report's body; `bytes` is owned. */
+struct store_body {
+	int coding; /* enum pack_coding */
+	void *bytes;
+	size_t length;
+};
+
+/* Bodies of the newest run of each profile of a host; returns how many. */
+int store_bodies(struct store *s, const char *node, struct store_body *ret_bodies, size_t max,
+		 struct err *err);
+
+/* {"node", "sku", "env"} of every host that is not stale. New reference. */
+int store_envs(struct store *s, uint64_t now_us, json_t **ret_nodes, struct err *err);
+
+/* --- windows and incidents (findings.h) --- */
+
+struct store_window {
+	char *check, *subject; /* owned */
+	struct windows windows;
+	unsigned k, n; /* of the policy */
+	uint64_t since_us, last_us;
+};
+
+/* All of one host, `max` rows of memory in `ret_rows`; returns how many are used. */
+int store_windows(struct store *s, const char *node, struct store_window **ret_rows, size_t max,
+		  struct err *err);
+int store_put_window(struct store *s, const char *node, const struct store_window *row,
+		     struct err *err);
+int store_drop_window(struct store *s, const char *node, const struct store_window *row,
+		      struct err *err);
+
+/* Add to each of `items` of a host what its windows say: bad, of, k, n, since, clears. */
+int store_add_windows(struct store *s, const char *node, json_t *items, struct err *err);
+
+/* All borrowed. */
+struct store_incident {
+	const char *node, *check, *subject, *rule, *action, *sentence;
+	int level;
+	bool fatal;
+};
+
+/* Open one for (node, check), or bring the open one up to date. */
+int store_put_incident(struct store *s, const struct store_incident *incident, uint64_t now_us,
+		       struct err *err);
+int store_close_incident(struct store *s, const char *node, const char *check, uint64_t now_us,
+			 struct err *err);
+
+/* Newest first; `open_only` those that are not closed. */
+int store_incidents(struct store *s, const struct store_range *range, bool open_only,
+		    struct store_page *ret, struct err *err);
+
+/* The open ones of a host: an array, new reference. */
+int store_open_incidents(struct store *s, const char *node, json_t **ret_items, struct err *err);
+
+/* One by its number. -ENOENT. */
+int store_incident(struct store *s, int64_t id, json_t **ret_incident, struct err *err);
+
+/* How many are open. */
+int store_count_incidents(struct store *s, uint64_t *ret_count, struct err *err);

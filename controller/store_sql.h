@@ -24,6 +24,21 @@ enum statement {
 	SQL_RUN_ITEMS,
 	SQL_COUNT_NODES,
 	SQL_COUNT_VERDICTS,
+	SQL_NODES,
+	SQL_NODE,
+	SQL_REPORTS,
+	SQL_BODIES,
+	SQL_ENVS,
+	SQL_WINDOWS,
+	SQL_WINDOW_PUT,
+	SQL_WINDOW_DROP,
+	SQL_INCIDENT_UPDATE,
+	SQL_INCIDENT_ADD,
+	SQL_INCIDENT_CLOSE,
+	SQL_INCIDENTS,
+	SQL_INCIDENTS_OF_NODE,
+	SQL_INCIDENT,
+	SQL_COUNT_INCIDENTS,
 	SQL_LAST_, /* not a statement: how many there are */
 };
 
@@ -55,6 +70,26 @@ int store_step_row(struct store *s, sqlite3_stmt *st, const char *what, struct e
 void bind_text(sqlite3_stmt *st, int at, const char *text);
 void bind_int(sqlite3_stmt *st, int at, int64_t value);
 void bind_real(sqlite3_stmt *st, int at, double value);
+
+/* Values as the API gives them. New references. */
+json_t *column_json_text(sqlite3_stmt *st, int at);
+json_t *column_json_stamp(sqlite3_stmt *st, int at); /* null for NULL */
+json_t *column_json_level(sqlite3_stmt *st, int at);
+
+/* A query whose rows become the items of a page; its limit is one more than the page's. */
+struct listing {
+	struct store *s;
+	sqlite3_stmt *st;
+	json_t *(*item)(sqlite3_stmt *st, uint64_t now_us);
+	uint64_t now_us;
+	size_t limit;
+	int cursor_at; /* column that the next page begins after */
+};
+
+int store_read_page(const struct listing *list, struct store_page *ret, struct err *err);
+
+/* A cursor that counts; the largest number when it says nothing. */
+int64_t store_cursor_number(const struct store_range *range);
 
 /* Columns count from 0. NULL is NULL, NAN. */
 const char *column_text(sqlite3_stmt *st, int at);

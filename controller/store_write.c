@@ -241,7 +241,7 @@ static int add_all(struct store *s, const struct store_report *in, struct err *e
 	return r == 0 ? update_node(s, in, node, boot, err) : r;
 }
 
-static void take_back(struct store *s)
+void store_take_back(struct store *s)
 {
 	if (s->open_transaction)
 		(void)store_step_done(s, store_statement(s, SQL_ROLLBACK), "roll back", NULL);
@@ -253,7 +253,7 @@ int store_add(struct store *s, const struct store_report *in, struct err *err)
 	int r = add_all(s, in, err);
 
 	if (r < 0)
-		take_back(s);
+		store_take_back(s);
 	return r;
 }
 
@@ -265,7 +265,7 @@ int store_commit(struct store *s, struct err *err)
 		return 0;
 	r = store_step_done(s, store_statement(s, SQL_COMMIT), "commit", err);
 	if (r < 0)
-		take_back(s);
+		store_take_back(s);
 	s->open_transaction = false;
 	return r;
 }

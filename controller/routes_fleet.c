@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of the fleet as a whole. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "controller/api.h"
+#include "controller/drift.h"
+#include "controller/routes.h"
+#include "controller/service.h"
+#include "controller/store.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/json.h"
+
+void get_incidents(void *context, struct call *call)
+{
+	struct service *s = context;
+	const char *state = call_argument(call, "state");
+	struct store_range range;
+	struct store_page page = { 0 };
+	struct err err = ERR_INIT;
+	int r;
+
+	if (state && !streq(state, "open") && !streq(state, "all")) {
+		call_refuse(call, 400, "state: want open or all");
+		return;
+	}
+	if (!range_of(call, &range))
+		return;
+	r = store_incidents(s->store, &range, streq(state, "open"), &page, &err);
+	if (r < 0)
+		refuse_store(call, r, &err);
+	else
+		reply_page(call, &page);
+}
+
+void get_incident(void *context, struct call *call)
+{
+	struct service *s = context;
+	const char *text = call_segment(call);
+	char *end = NULL;
+	json_t *incident = NULL;
+	struct err err = ERR_INIT;
+	long long id;
+	int r;
+
+	errno = 0;
+	id = strtoll(text, &end, 10);
+	if (errno || *end)
+		r = err_set(&err, ENOENT, "there is no incident '%.40s'", text);
+	else
+		r = store_incident(s->store, id, &incident, &err);
+	if (r < 0)
+		refuse_store(call, r, &err);
+	else
+		call_reply(call, 200, incident);
+}
+
+void get_drift(void *context, struct call *call)
+{
+	struct service *s = context;
+	CLEANUP(json_freep) json_t *nodes = NULL;
+	struct err err = ERR_INIT;
+	int r = store_envs(s->store, clock_real_us(), &nodes, &err);
+
+	if (r < 0)
+		refuse_store(call, r, &err);
+	else
+		call_reply(call, 200, json_pack("{s:o, s:n}", "items", drift_find(nodes), "next"));
+}
