@@ -55,7 +55,7 @@ BANNED = re.compile(
     r"|system|popen|alloca|tmpnam|mktemp|exit|quick_exit|sleep|usleep|nanosleep|goto)\b(\s*\()?")
 
 TAB_OK = (".c", ".h", ".am", ".ac", ".m4", ".sh", ".sql")
-SPDX_SUFFIXES = (".c", ".h", ".py", ".sh", ".m4", ".ac", ".am", ".yaml", ".yml", ".sql", ".cu")
+SPDX_SUFFIXES = (".c", ".h", ".py", ".sh", ".m4", ".ac", ".am", ".mk", ".yaml", ".yml", ".sql", ".cu")
 WORDS = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b|(?<![\w./~-])/(?:" + "|".join(("home", "Users", "root", "work")) + r")/\w")
 
 
@@ -141,7 +141,7 @@ def signature(lines, body):
 
 def file_size(tree):
     for f in tree.sources:
-        if (f.is_c or f.is_script or f.path.endswith((".py", ".am", ".ac"))) and f.text.count("\n") >= FILE_LINES:
+        if (f.is_c or f.is_script or f.path.endswith((".py", ".am", ".mk", ".ac"))) and f.text.count("\n") >= FILE_LINES:
             yield f.path, FILE_LINES, "%d lines: a file has fewer than %d" % (f.text.count("\n"), FILE_LINES)
 
 
