@@ -27,6 +27,13 @@ enum { BUFFER_SIZE = 16 * 1024 };
 #define ONLY_HTTP (CURLPROTO_HTTP | CURLPROTO_HTTPS)
 #endif
 
+/* A name server that does not answer must not hold up the end of the program. */
+#if LIBCURL_VERSION_NUM >= 0x075700
+#define OPTION_QUICK_EXIT CURLOPT_QUICK_EXIT
+#else
+#define OPTION_QUICK_EXIT CURLOPT_NOSIGNAL /* set anyway */
+#endif
+
 struct http_request {
 	LIST_ENTRY(http_request) link;
 	struct http *http;
@@ -220,10 +227,10 @@ static int set_headers(struct http_request *request, const struct http_call *cal
 
 static CURLcode set_transport(struct http_request *request, const struct http_call *call)
 {
-	const struct http *http = request->http;
 	CURLcode code = CURLE_OK;
 
 	SET(CURLOPT_NOSIGNAL, 1L);
+	SET(OPTION_QUICK_EXIT, 1L);
 	SET(CURLOPT_PROXY, "");
 	SET(OPTION_PROTOCOLS, ONLY_HTTP);
 	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
@@ -232,6 +239,14 @@ static CURLcode set_transport(struct http_request *request, const struct http_ca
 	SET(CURLOPT_SOCKOPTFUNCTION, on_new_socket);
 	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)HTTP_CONNECT_TIMEOUT_MS);
 	SET(CURLOPT_TIMEOUT_MS, (long)(call->timeout_us / USEC_PER_MSEC));
+	return code;
+}
+
+static CURLcode set_identity(struct http_request *request)
+{
+	const struct http *http = request->http;
+	CURLcode code = CURLE_OK;
+
 	if (http->user_agent)
 		SET(CURLOPT_USERAGENT, http->user_agent);
 	if (http->ca_file)
@@ -255,6 +270,13 @@ static CURLcode set_exchange(struct http_request *request, const struct http_cal
 	if (!streq(call->method, call->body ? "POST" : "GET"))
 		SET(CURLOPT_CUSTOMREQUEST, call->method);
 	SET(CURLOPT_HTTPHEADER, request->headers);
+	return code;
+}
+
+static CURLcode set_callbacks(struct http_request *request)
+{
+	CURLcode code = CURLE_OK;
+
 	SET(CURLOPT_WRITEFUNCTION, on_body);
 	SET(CURLOPT_WRITEDATA, request);
 	SET(CURLOPT_HEADERFUNCTION, on_header);
@@ -278,7 +300,11 @@ static int start(struct http_request *request, const struct http_call *call, str
 		return r;
 	code = set_transport(request, call);
 	if (code == CURLE_OK)
+		code = set_identity(request);
+	if (code == CURLE_OK)
 		code = set_exchange(request, call);
+	if (code == CURLE_OK)
+		code = set_callbacks(request);
 	if (code != CURLE_OK)
 		return err_set(err, EINVAL, "%s %s: %s", call->method, call->url,
 			       curl_easy_strerror(code));

@@ -5,6 +5,8 @@ import signal
 import socket
 import subprocess
 import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from assayd_fixtures import NODE, assayd, assayd_path, config, spool, stub  # noqa: F401
@@ -107,12 +109,22 @@ def test_a_server_that_does_not_hold_is_not_asked_in_a_circle(assayd, stub, wait
     assert time.monotonic() - began >= 1
 
 
-def test_deep_runs_the_full_profile_once_and_its_report_arrives(assayd, stub, says, wait_until, tmp_path):
-    policies = tmp_path / "policies"
-    policies.mkdir()
-    probe = {"name": "p", "exec": str(says("p", sample())), "budget": "5s", "active": False}
-    (policies / "profiles.yaml").write_text(json.dumps({"v": 1, "profiles": {"full": {"budget": "30s", "probes": [probe]}}}))
-    daemon = assayd({"ASSAY_POLICY_DIR": str(policies)})
+@pytest.fixture
+def full_profile(tmp_path):
+    """full_profile(program) makes it the only probe of the profile full, and returns the environment for that."""
+
+    def write(program):
+        policies = tmp_path / "policies"
+        policies.mkdir()
+        probe = {"name": "p", "exec": str(program), "budget": "60s", "active": False}
+        (policies / "profiles.yaml").write_text(json.dumps({"v": 1, "profiles": {"full": {"budget": "90s", "probes": [probe]}}}))
+        return {"ASSAY_POLICY_DIR": str(policies)}
+
+    return write
+
+
+def test_deep_runs_the_full_profile_once_and_its_report_arrives(assayd, stub, says, full_profile, wait_until):
+    daemon = assayd(full_profile(says("p", sample())))
     order = {"id": "d1", "kind": "deep", "deadline": stamp(60), "argv": ["x"]}
     stub.orders = [order, order]
     wait_until(lambda: stub.came, seconds=30)
@@ -120,6 +132,40 @@ def test_deep_runs_the_full_profile_once_and_its_report_arrives(assayd, stub, sa
     assert report["profile"] == "full" and report["samples"][0]["check"] == "test.rate"
     wait_until(lambda: "deep run done" in daemon.log())
     assert daemon.log().count("deep run started") == 1
+
+
+@pytest.fixture
+def slow_probe(script, tmp_path):
+    """A probe that takes longer than any test; .runs() while it does."""
+    path = script("slow", f"echo $$ >{tmp_path}/slow.pid\nexec sleep 600\n")
+
+    def runs():
+        pid = tmp_path / "slow.pid"
+        return pid.exists() and pid.read_text().strip() and (Path("/proc") / pid.read_text().strip()).exists()
+
+    return SimpleNamespace(path=path, runs=runs)
+
+
+def test_a_second_deep_waits_for_nothing_and_the_deadline_ends_the_first(assayd, stub, slow_probe, full_profile, wait_until):
+    daemon = assayd(full_profile(slow_probe.path))
+    stub.orders = [{"id": "d1", "kind": "deep", "deadline": stamp(6)}, {"id": "d2", "kind": "deep"}]
+    wait_until(slow_probe.runs)
+    assert "order not obeyed: a deep run is under way id=d2" in daemon.log()
+    wait_until(lambda: "deep run is told to end: its deadline has come" in daemon.log(), seconds=20)
+    wait_until(lambda: "deep run ended by signal" in daemon.log() and not slow_probe.runs())
+
+
+@pytest.mark.parametrize("how", ["stop", "kill", "disabled"])
+def test_a_deep_run_ends_with_what_ordered_it(assayd, stub, slow_probe, full_profile, wait_until, tmp_path, how):
+    daemon = assayd(full_profile(slow_probe.path))
+    stub.orders = [{"id": "d1", "kind": "deep"}]
+    wait_until(slow_probe.runs)
+    if how == "disabled":
+        (tmp_path / "conf" / "disabled").touch()
+    else:
+        daemon.send_signal(signal.SIGTERM if how == "stop" else signal.SIGKILL)
+        daemon.wait(timeout=2)
+    wait_until(lambda: not slow_probe.runs())
 
 
 # --- life ------------------------------------------------------------------------------
