@@ -52,7 +52,8 @@ static int watch_signal(struct yield *y)
 static int watch_ask(struct yield *y, const char *run_dir)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/%s", run_dir, yield_name);
-	CLEANUP(closep) int made = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	CLEANUP(closep)
+	int made = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
 
 	if (made < 0)
 		return -errno;
@@ -169,7 +170,8 @@ bool yield_check(struct yield *y, char ret_why[static YIELD_WHY_SIZE])
 int yield_announce(const char *run_dir, struct err *err)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/%s", run_dir, yield_name);
-	CLEANUP(closep) int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_TRUNC);
+	CLEANUP(closep)
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_TRUNC | O_NONBLOCK);
 
 	if (fd < 0 && errno == ENOENT)
 		return 0; /* nobody ever watched */
