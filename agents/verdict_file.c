@@ -9,6 +9,7 @@
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/json.h"
+#include "lib/judge/missing.h"
 #include "lib/lock.h"
 #include "lib/paths.h"
 #include "lib/report.h"
@@ -48,11 +49,72 @@ json_t *run_encode(const struct report *report, const struct verdict *verdict)
 			 report_encode(report), "verdict", verdict_encode(verdict));
 }
 
+static bool has_item(const struct verdict *v, const struct verdict_item *item)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_items; i++) {
+		if (streq(v->items[i].check, item->check) &&
+		    streq(v->items[i].subject, item->subject))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Add to `kept` what of an earlier verdict still stands: items that the new
+ * run says nothing of because their probe did not run (busy) or did not end.
+ */
+static void add_standing(json_t *kept, const struct jval *earlier, const struct report *report,
+			 const struct verdict *now)
+{
+	CLEANUP(verdict_release) struct verdict v = { 0 };
+	size_t n = 0, i;
+
+	if (verdict_decode(earlier, &v, NULL) < 0 || !streq(v.node, report->node))
+		return;
+	for (i = 0; i < v.n_items; i++) {
+		if (missing_excused(report, v.items[i].check) && !has_item(now, &v.items[i]))
+			v.items[n++] = v.items[i];
+		else
+			verdict_item_release(&v.items[i]);
+	}
+	v.n_items = n;
+	verdict_conclude(&v);
+	if (n > 0 && json_array_size(kept) < VERDICT_FILE_KEPT_MAX)
+		json_array_append_new(kept, verdict_encode(&v));
+}
+
+/* The same of the file that is about to be replaced. */
+static json_t *standing(const char *name, const struct report *report, const struct verdict *now)
+{
+	CLEANUP(json_freep) json_t *run = NULL;
+	json_t *kept = json_array();
+	struct jval root, verdict, list;
+	size_t i;
+
+	if (report->n_problems == 0 || state_load(name, &run, NULL) < 0)
+		return kept;
+	root = jval_root(run, name);
+	verdict = jval_get(&root, "verdict");
+	list = jval_get(&root, "kept");
+	add_standing(kept, &verdict, report, now);
+	for (i = 0; i < json_array_size(list.value); i++) {
+		struct jval earlier = jval_at(&list, i);
+
+		add_standing(kept, &earlier, report, now);
+	}
+	return kept;
+}
+
 static int save_last(const struct report *report, const struct verdict *verdict, bool active,
 		     struct err *err)
 {
 	CLEANUP(json_freep) json_t *run = run_encode(report, verdict);
 	CLEANUP(freep) char *name = xasprintf("last/%s.json", report->profile);
+	json_t *kept = standing(name, report, verdict);
+
+	json_object_set_new(run, "kept", kept);
 
 	json_object_set_new(run, "active", json_boolean(active));
 	return state_save(name, run, err);
@@ -70,18 +132,43 @@ int verdict_file_read(struct verdict *ret, struct err *err)
 	return verdict_decode(&root, ret, err);
 }
 
+/* Move the items of `earlier` behind those of `v`. */
+static void append_items(struct verdict *v, const struct jval *earlier)
+{
+	CLEANUP(verdict_release) struct verdict more = { 0 };
+	struct verdict_item *all;
+
+	if (verdict_decode(earlier, &more, NULL) < 0)
+		return;
+	all = xcalloc(v->n_items + more.n_items + 1, sizeof(*all));
+	memcpy(all, v->items, v->n_items * sizeof(*all));
+	memcpy(all + v->n_items, more.items, more.n_items * sizeof(*all));
+	free(v->items);
+	v->items = all;
+	v->n_items += more.n_items;
+	more.n_items = 0;
+}
+
 int verdict_file_last(const char *profile, struct verdict *ret)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
 	CLEANUP(freep) char *name = xasprintf("last/%s.json", profile);
-	struct jval root, verdict;
+	struct jval root, verdict, kept;
 	int r = state_load(name, &value, NULL);
+	size_t i;
 
 	if (r < 0)
 		return r;
 	root = jval_root(value, name);
 	verdict = jval_get(&root, "verdict");
-	return verdict_decode(&verdict, ret, NULL);
+	kept = jval_get(&root, "kept");
+	r = verdict_decode(&verdict, ret, NULL);
+	for (i = 0; r == 0 && i < json_array_size(kept.value); i++) {
+		struct jval earlier = jval_at(&kept, i);
+
+		append_items(ret, &earlier);
+	}
+	return r;
 }
 
 /* True for "quick.json", false for a temporary that a crash left. */
@@ -112,19 +199,32 @@ int verdict_file_visit(void (*visit)(void *context, const char *name, const json
 	return 0;
 }
 
-static void load_run(void *context, const char *name, const json_t *run)
+static void load_verdict(struct runs *runs, const struct jval *verdict, bool active)
 {
-	struct runs *runs = context;
 	struct verdict *v = &runs->verdicts[runs->n];
-	struct jval root = jval_root(run, name), verdict = jval_get(&root, "verdict");
 
-	if (runs->n == VERDICT_FILE_RUNS_MAX || verdict_decode(&verdict, v, NULL) < 0)
+	if (runs->n == VERDICT_FILE_RUNS_MAX || verdict_decode(verdict, v, NULL) < 0)
 		return;
 	if (!streq(v->node, runs->node)) {
 		verdict_release(v);
 		return;
 	}
-	runs->active[runs->n++] = json_is_true(json_object_get(run, "active"));
+	runs->active[runs->n++] = active;
+}
+
+/* What is kept of earlier runs gives items, never the profile and the age. */
+static void load_run(void *context, const char *name, const json_t *run)
+{
+	struct jval root = jval_root(run, name), verdict = jval_get(&root, "verdict");
+	struct jval kept = jval_get(&root, "kept");
+	size_t i;
+
+	load_verdict(context, &verdict, json_is_true(json_object_get(run, "active")));
+	for (i = 0; i < json_array_size(kept.value); i++) {
+		struct jval earlier = jval_at(&kept, i);
+
+		load_verdict(context, &earlier, false);
+	}
 }
 
 /* The lock that stands for the right to replace verdict.json. */

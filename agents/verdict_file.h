@@ -17,11 +17,16 @@
 struct err;
 struct report;
 
-enum { VERDICT_FILE_RUNS_MAX = 64 }; /* files of last/ that are read */
+enum {
+	VERDICT_FILE_RUNS_MAX = 256, /* verdicts of last/ that are read */
+	VERDICT_FILE_KEPT_MAX = 16,  /* earlier runs that one file keeps items of */
+};
 
 /*
  * Keep a run as last/<profile>.json and merge all that is there into
- * verdict.json; `active`: it ran active probes. The fleet's opinion in
+ * verdict.json; `active`: it ran active probes. Items of earlier runs of the
+ * profile whose probe did not run this time (busy) or did not end stay with
+ * it, under "kept": a run that measured nothing clears nothing. The fleet's opinion in
  * verdict.json stays. A file that cannot be read, or is from another node,
  * counts as not there.
  */
@@ -37,7 +42,10 @@ int verdict_file_set_fleet(json_t *fleet, struct err *err);
 /* Read verdict.json. -ENOENT when there is none, -EINVAL when it is none. */
 int verdict_file_read(struct verdict *ret, struct err *err);
 
-/* The verdict of the last run of a profile. Negative when there is none that can be read. */
+/*
+ * The verdict of the last run of a profile, with the items that it keeps of
+ * earlier ones behind its own. Negative when there is none that can be read.
+ */
 int verdict_file_last(const char *profile, struct verdict *ret);
 
 /*

@@ -52,7 +52,7 @@ static int compare_samples(const void *a, const void *b)
 	return r ? r : strcmp(x->subject, y->subject);
 }
 
-static bool excused(const struct report *report, const char *check)
+bool missing_excused(const struct report *report, const char *check)
 {
 	size_t i;
 
@@ -101,7 +101,7 @@ size_t missing_find(const struct report *report, const struct verdict *before,
 		struct sample same = { .check = item->check, .subject = item->subject };
 		const struct sample *key = &same;
 
-		if (about_a_device(before, item) && !excused(report, item->check) &&
+		if (about_a_device(before, item) && !missing_excused(report, item->check) &&
 		    !bsearch(&key, sorted, report->n_samples, sizeof(*sorted), compare_samples) &&
 		    !listed(ret_items, n, item))
 			ret_items[n++] = item;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/macro.h"
@@ -23,6 +24,13 @@ void probe_prefix(const char *probe, char ret_prefix[static PROBE_PREFIX_SIZE]);
 
 /* Is the check one of that probe's? */
 bool probe_has_check(const char *probe, const char *check);
+
+/*
+ * Does a problem of the report say why there is no sample of this check? The
+ * probe did not run or did not end, so the report neither confirms nor clears
+ * what was found before. "Nothing to measure here" is no such problem.
+ */
+bool missing_excused(const struct report *report, const char *check);
 
 /*
  * The items of `before` whose (check, subject) the report has no sample of,

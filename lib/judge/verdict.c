@@ -155,7 +155,8 @@ static struct verdict_item item_of_problem(const struct report *report, const st
 	};
 }
 
-static struct verdict_item item_of_missing(const struct verdict_item *before)
+static struct verdict_item item_of_missing(const struct report *report,
+					   const struct verdict_item *before)
 {
 	return (struct verdict_item){
 		.check = xstrdup(before->check),
@@ -166,7 +167,7 @@ static struct verdict_item item_of_missing(const struct verdict_item *before)
 		.expected = NAN,
 		.floor = NAN,
 		.source = SOURCE_SELF,
-		.sentence = words_missing(before),
+		.sentence = words_missing(before, report->profile),
 	};
 }
 
@@ -184,7 +185,7 @@ static void add_missing(struct verdict *v, const struct report *report, const st
 	size_t n = missing_find(report, before, gone), i;
 
 	for (i = 0; i < n; i++)
-		add_item(v, report, item_of_missing(gone[i]));
+		add_item(v, report, item_of_missing(report, gone[i]));
 }
 
 void verdict_judge(const struct report *report, const struct judge_inputs *inputs,

@@ -293,12 +293,15 @@ char *words_expected_device(const struct problem *p)
 	return xasprintf("%s; the SKU file says there is something", fact);
 }
 
-char *words_missing(const struct verdict_item *before)
+char *words_missing(const struct verdict_item *before, const char *profile)
 {
+	CLEANUP(freep) char *name = clean(profile, SUBJECT_MAX);
 	CLEANUP(freep) char *subject = clean(before->subject, SUBJECT_MAX);
 	CLEANUP(freep) char *check = clean(before->check, SUBJECT_MAX);
 
-	return xasprintf("%s is missing from %s, where the run before had it", subject, check);
+	return xasprintf("%s is missing from %s, where the run before had it; if that is meant, "
+			 "remove the file 'last/%s.json' of the state directory",
+			 subject, check, name);
 }
 
 char *words_host(const struct verdict *v)

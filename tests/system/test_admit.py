@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay admit, black box: whatever lies in the state directory, an answer at once, and never a refusal by accident."""
+import fcntl
 import json
 import os
 import random
@@ -92,6 +93,12 @@ def test_what_is_no_file_is_unknown_and_never_a_hang(admit, environ, make):
     assert admit(None)[1]["answer"] == "unknown"
 
 
+def test_a_yield_file_that_is_a_pipe_is_never_a_hang(admit, environ):
+    os.makedirs(environ["ASSAY_RUN_DIR"], exist_ok=True)
+    os.mkfifo(os.path.join(environ["ASSAY_RUN_DIR"], "yield"))
+    assert admit(verdict())[1]["answer"] == "ok"
+
+
 def test_unreadable_is_unknown(build, environ, tmp_path):
     if os.geteuid() != 0:
         pytest.skip("needs root to become another user")
@@ -134,6 +141,46 @@ def test_a_quick_run_that_hangs_ends_with_its_budget(run, admit, script, profile
     began = time.monotonic()
     assert admit(None, "--budget", "1s")[1]["answer"] == "unknown"
     assert time.monotonic() - began < 15
+
+
+WRONG = sample("gemm.correct", "gpu:0", 0, unit="1", better="none", ok=False, severity="fatal", note="wrong data")
+
+
+def test_a_run_that_finds_the_devices_taken_clears_nothing(run, says, profiles, environ):
+    def quick():
+        done = run("assay", "run", "-o", "json", "--profiles", str(path))
+        return json.loads(done.stdout)["verdict"]["verdict"], run("assay", "admit").stdout.split(":")[0]
+
+    path = profiles(quick=[{"name": "gemm", "exec": says("gemm", WRONG)}])
+    assert quick() == ("fail", "bad")
+    with open(os.path.join(environ["ASSAY_RUN_DIR"], "active.lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for _ in range(2):
+            assert quick() == ("inconclusive", "bad")
+    says("gemm", end="exit 1")
+    assert quick() == ("inconclusive", "bad")
+    says("gemm", sample("gemm.correct", "gpu:0", 1, unit="1", better="none", ok=True))
+    assert quick() == ("pass", "ok")
+
+
+def test_what_is_missing_after_a_crash_is_told_until_its_file_is_removed(run, says, profiles, environ):
+    def quick():
+        done = run("assay", "run", "-o", "json", "--profiles", str(path))
+        return json.loads(done.stdout)["verdict"]
+
+    nodes = [sample("memory.read_bw", f"numa:{i}", 1e10) for i in range(2)]
+    path = profiles(quick=[{"name": "memory", "exec": says("memory", *nodes)}])
+    assert quick()["verdict"] == "pass"
+    says("memory", end="exit 1")
+    quick()
+    says("memory", nodes[0])
+    for _ in range(2):
+        missing = quick()
+        assert (missing["verdict"], missing["items"][0]["subject"]) == ("inconclusive", "numa:1")
+    assert "remove the file 'last/quick.json' of the state directory" in missing["sentence"]
+    os.unlink(os.path.join(environ["ASSAY_STATE_DIR"], "last/quick.json"))
+    assert quick()["verdict"] == "pass"
+    assert run("assay", "admit").stdout.startswith("ok")
 
 
 def gone(pid):
