@@ -49,21 +49,33 @@ json_t *run_encode(const struct report *report, const struct verdict *verdict)
 			 report_encode(report), "verdict", verdict_encode(verdict));
 }
 
-static bool has_item(const struct verdict *v, const struct verdict_item *item)
+static const struct verdict_item *find_item(const struct verdict *v, const struct verdict_item *like)
 {
 	size_t i;
 
 	for (i = 0; i < v->n_items; i++) {
-		if (streq(v->items[i].check, item->check) &&
-		    streq(v->items[i].subject, item->subject))
-			return true;
+		if (streq(v->items[i].check, like->check) &&
+		    streq(v->items[i].subject, like->subject))
+			return &v->items[i];
 	}
-	return false;
+	return NULL;
+}
+
+/* Does an earlier item outlive the new run, which measured nothing that answers it? */
+static bool stands(const struct verdict_item *item, const struct report *report,
+		   const struct verdict *now)
+{
+	const struct verdict_item *newer = find_item(now, item);
+
+	if (newer)
+		return verdict_item_outlives(item, newer);
+	return missing_excused(report, item->check);
 }
 
 /*
  * Add to `kept` what of an earlier verdict still stands: items that the new
- * run says nothing of because their probe did not run (busy) or did not end.
+ * run says nothing of because their probe did not run (busy) or did not end,
+ * and fatal ones that it did not measure again (a job came).
  */
 static void add_standing(json_t *kept, const struct jval *earlier, const struct report *report,
 			 const struct verdict *now)
@@ -74,7 +86,7 @@ static void add_standing(json_t *kept, const struct jval *earlier, const struct 
 	if (verdict_decode(earlier, &v, NULL) < 0 || !streq(v.node, report->node))
 		return;
 	for (i = 0; i < v.n_items; i++) {
-		if (missing_excused(report, v.items[i].check) && !has_item(now, &v.items[i]))
+		if (stands(&v.items[i], report, now))
 			v.items[n++] = v.items[i];
 		else
 			verdict_item_release(&v.items[i]);
@@ -93,7 +105,7 @@ static json_t *standing(const char *name, const struct report *report, const str
 	struct jval root, verdict, list;
 	size_t i;
 
-	if (report->n_problems == 0 || state_load(name, &run, NULL) < 0)
+	if (state_load(name, &run, NULL) < 0)
 		return kept;
 	root = jval_root(run, name);
 	verdict = jval_get(&root, "verdict");

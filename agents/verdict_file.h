@@ -26,7 +26,8 @@ enum {
  * Keep a run as last/<profile>.json and merge all that is there into
  * verdict.json; `active`: it ran active probes. Items of earlier runs of the
  * profile whose probe did not run this time (busy) or did not end stay with
- * it, under "kept": a run that measured nothing clears nothing. The fleet's opinion in
+ * it, under "kept", and so do fatal ones that it did not measure again: a run that
+ * measured nothing clears nothing. The fleet's opinion in
  * verdict.json stays. A file that cannot be read, or is from another node,
  * counts as not there.
  */

@@ -113,8 +113,16 @@ void verdict_judge(const struct report *report, const struct judge_inputs *input
 		   struct verdict *ret);
 
 /*
+ * Does an item stand against a newer one of the same (check, subject)? A fatal
+ * one does against what is inconclusive: a job that makes a probe give way
+ * heals nothing.
+ */
+bool verdict_item_outlives(const struct verdict_item *item, const struct verdict_item *newer);
+
+/*
  * The one verdict of a host from those of its last runs (verdict.json): per
- * (check, subject) the items of the newest run that has any; a finding about
+ * (check, subject) the items of the newest run that has any (but see
+ * verdict_item_outlives(): then those of the older run alone); a finding about
  * a probe or about the host as a whole also goes when a newer run has that
  * probe's, or that check's, results. Name of the profile, time and seq are
  * those of the newest active run (of the newest run when none is active).

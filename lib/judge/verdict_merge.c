@@ -40,9 +40,17 @@ static void run_sort(struct run *run)
 	qsort(run->sorted, run->v->n_items, sizeof(*run->sorted), compare_items);
 }
 
-static bool run_has(const struct run *run, const struct verdict_item *item)
+static const struct verdict_item *run_find(const struct run *run, const struct verdict_item *item)
 {
-	return bsearch(&item, run->sorted, run->v->n_items, sizeof(*run->sorted), compare_items);
+	const struct verdict_item *const *found =
+		bsearch(&item, run->sorted, run->v->n_items, sizeof(*run->sorted), compare_items);
+
+	return found ? *found : NULL;
+}
+
+bool verdict_item_outlives(const struct verdict_item *item, const struct verdict_item *newer)
+{
+	return item->fatal && item->level == VERDICT_FAIL && newer->level == VERDICT_INCONCLUSIVE;
 }
 
 /* Does the run have a check whose name begins with `prefix`? */
@@ -65,10 +73,11 @@ static bool run_has_check(const struct run *run, const char *prefix)
 static bool superseded_by(const struct run *newer, const struct verdict *own,
 			  const struct verdict_item *item)
 {
+	const struct verdict_item *found = run_find(newer, item);
 	char prefix[PROBE_PREFIX_SIZE];
 
-	if (run_has(newer, item))
-		return true;
+	if (found)
+		return !verdict_item_outlives(item, found);
 	if (starts_with(item->check, "probe.")) {
 		probe_prefix(item->check + strlen("probe."), prefix);
 		return run_has_check(newer, prefix);
@@ -100,6 +109,20 @@ static bool superseded(const struct run *runs, size_t r, const struct verdict_it
 	return false;
 }
 
+/* Is there an older item, not superseded itself, that outlives this one of run r? */
+static bool outlived(const struct run *runs, size_t n, size_t r, const struct verdict_item *item)
+{
+	const struct verdict_item *older;
+	size_t i;
+
+	for (i = r + 1; i < n; i++) {
+		older = run_find(&runs[i], item);
+		if (older && verdict_item_outlives(older, item) && !superseded(runs, i, older))
+			return true;
+	}
+	return false;
+}
+
 static void take_items(const struct run *runs, size_t n, struct verdict *out)
 {
 	size_t total = 0, r, i;
@@ -111,7 +134,7 @@ static void take_items(const struct run *runs, size_t n, struct verdict *out)
 		for (i = 0; i < runs[r].v->n_items && out->n_items < VERDICT_ITEMS_MAX; i++) {
 			const struct verdict_item *item = &runs[r].v->items[i];
 
-			if (!superseded(runs, r, item))
+			if (!superseded(runs, r, item) && !outlived(runs, n, r, item))
 				out->items[out->n_items++] = item_copy(item);
 		}
 	}

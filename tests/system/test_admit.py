@@ -163,6 +163,21 @@ def test_a_run_that_finds_the_devices_taken_clears_nothing(run, says, profiles, 
     assert quick() == ("pass", "ok")
 
 
+def test_a_job_that_stops_a_probe_heals_nothing(run, says, profiles, environ):
+    fatal = {"unit": "FLOP/s", "ok": False, "severity": "fatal"}
+    path = profiles(quick=[{"name": "gemm", "exec": says("gemm", sample("gemm.rate", "gpu:0", 0, **fatal))}])
+    assert run("assay", "run", "--profiles", str(path)).returncode == 1
+    for state in ("aborted", "busy"):
+        says("gemm", sample("gemm.rate", "gpu:0", None, state=state))
+        assert run("assay", "run", "--profiles", str(path)).returncode == 3
+        assert run("assay", "admit").stdout.startswith("bad")
+        with open(os.path.join(environ["ASSAY_STATE_DIR"], "verdict.json"), encoding="utf-8") as f:
+            assert [i["verdict"] for i in json.load(f)["items"]] == ["fail"]
+    says("gemm", sample("gemm.rate", "gpu:0", 1e12, unit="FLOP/s"))
+    assert run("assay", "run", "--profiles", str(path)).returncode == 0
+    assert run("assay", "admit").stdout.startswith("ok")
+
+
 def test_what_is_missing_after_a_crash_is_told_until_its_file_is_removed(run, says, profiles, environ):
     def quick():
         done = run("assay", "run", "-o", "json", "--profiles", str(path))
