@@ -155,14 +155,24 @@ def test_a_server_that_went_and_came_back_gets_everything(assayd, stub, spool, w
 
 
 def test_kill_at_any_moment_loses_nothing(assayd, stub, spool, wait_until, full):
+    """Killed each time a few reports have come, while the answer to the last of them is on its way."""
     total = 2000 if full else 300
     for seq in range(1, total + 1):
         spool(seq)
-    kills = 0
+    plain, victims, kills = stub.on_report, [], 0
+
+    def deadly(request, report, packed):
+        answer = plain(request, report, packed)
+        if victims and len(stub.came) > victims[0][1] + 17:
+            victims.pop()[0].kill()
+        return answer
+
+    stub.on_report = deadly
     while spool.left():
         daemon = assayd()
-        before = len(stub.came)
-        wait_until(lambda: len(stub.came) > before + 17 or not spool.left())
+        victims.append((daemon, len(stub.came)))
+        wait_until(lambda d=daemon: d.poll() is not None or not spool.left(), 30)
+        victims.clear()
         daemon.kill()
         daemon.wait()
         kills += 1
