@@ -39,5 +39,5 @@ assayd_LDADD = libassaydcore.a $(KEEP_LIBS) $(HTTP_LIBS) $(GZIP_LIBS) $(CORE_LIB
 endif
 endif
 EXTRA_DIST += tests/system/assayd_fixtures.py tests/system/controller_stub.py \
-	tests/system/test_assayd.py tests/system/test_assayd_net.py \
+	tests/system/test_assayd.py tests/system/test_assayd_controller.py tests/system/test_assayd_net.py \
 	tests/system/test_assayd_orders.py tests/system/test_assayd_unit.py tests/bench/bench_assayd.py
