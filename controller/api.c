@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -93,6 +94,24 @@ static int on_sweep(sd_event_source *source, uint64_t time_us, void *context)
 	return 0;
 }
 
+/* A host that lost its power says nothing: asked after 2 s, gone after 5. */
+static void watch_peer(int fd)
+{
+	static const struct {
+		int level, name, value;
+	} rows[] = {
+		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, 2 },
+		{ IPPROTO_TCP, TCP_KEEPINTVL, 1 },
+		{ IPPROTO_TCP, TCP_KEEPCNT, 3 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		(void)setsockopt(fd, rows[i].level, rows[i].name, &rows[i].value,
+				 sizeof(rows[i].value));
+}
+
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
 			  enum MHD_ConnectionNotificationCode code)
 {
@@ -115,6 +134,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	link->api = api;
 	link->fd = info ? info->connect_fd : -1;
 	link->since_us = clock_mono_us();
+	watch_peer(link->fd);
 	LIST_INSERT_HEAD(&api->links, link, links);
 	api->counts.connections++;
 	*socket_context = link;

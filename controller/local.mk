@@ -75,5 +75,11 @@ controller/schema.h: controller/schema.sql Makefile
 		$(SED) -e 's/[\\"]/\\&/g' -e 's/^/	"/' -e 's/$$/\\n"/' $(srcdir)/controller/schema.sql && \
 		echo '	;'; } >$@.tmp && mv -f $@.tmp $@
 CLEANFILES += controller/schema.h
+# Reports a second, the generator included; on a quiet host.
+.PHONY: bench-controller
+bench-controller: all
+	/usr/bin/python3 $(srcdir)/tests/bench/bench_controller.py $(abs_builddir) --seconds 60
+EXTRA_DIST += tests/bench/bench_controller.py
+
 EXTRA_DIST += controller/schema.sql docs/openapi.yaml tests/system/fixtures_controller.py tests/system/test_controller.py tests/system/test_controller_access.py tests/system/test_controller_views.py
 

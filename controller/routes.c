@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The API as a table, and its handlers. */
+#include "controller/routes.h"
+
 #include <errno.h>
 
 #include "controller/api.h"
 #include "controller/ingest.h"
-#include "controller/routes.h"
 #include "controller/service.h"
 #include "controller/store.h"
 #include "lib/clock.h"
