@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "controller/baseline.h"
 #include "controller/findings.h"
 #include "controller/rules.h"
 #include "controller/store.h"
@@ -172,13 +173,15 @@ static int keep(struct store *store, struct rules_view *view, const struct inges
 	r = store_add(store, row, err);
 	if (r == 0 && !row->late)
 		r = findings_note(store, view, &verdict, row->seen_us, err);
+	if (r == 0 && !row->late)
+		baselines_learn(view->baselines, &in->report, &verdict, &merged);
 	return r;
 }
 
-int ingest_keep(struct store *store, const struct rules *rules, const struct ingest *in,
-		uint64_t now_us, struct err *err)
+int ingest_keep(struct store *store, const struct rules *rules, struct baselines *baselines,
+		const struct ingest *in, uint64_t now_us, struct err *err)
 {
-	struct rules_view view = rules_view(rules, &in->report);
+	struct rules_view view = rules_view(rules, &in->report, baselines);
 	struct store_report row = { .report = &in->report, .body = &in->body, .seen_us = now_us };
 	int place = store_place(store, &in->report, err), r;
 

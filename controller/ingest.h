@@ -16,6 +16,7 @@
 #include "controller/pack.h"
 #include "lib/report.h"
 
+struct baselines;
 struct err;
 struct rules;
 struct store;
@@ -37,8 +38,8 @@ void ingest_release(struct ingest *in);
  * Judge it and put it into the store's open transaction; nothing is
  * accepted before store_commit(). Returns an enum store_place.
  */
-int ingest_keep(struct store *store, const struct rules *rules, const struct ingest *in,
-		uint64_t now_us, struct err *err);
+int ingest_keep(struct store *store, const struct rules *rules, struct baselines *baselines,
+		const struct ingest *in, uint64_t now_us, struct err *err);
 
 /* May this text be the name of a host? Letters, digits, '.', '-', '_'. */
 bool node_name_ok(const char *name);

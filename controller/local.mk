@@ -10,7 +10,7 @@ noinst_LIBRARIES += libcontroller.a
 libcontroller_a_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS) $(SQLITE_CFLAGS) $(MICROHTTPD_CFLAGS)
 libcontroller_a_SOURCES = \
 	controller/access.c controller/access.h controller/api.c controller/api.h controller/api_call.c controller/api_inside.h controller/api_route.c \
-	controller/drift.c controller/drift.h controller/findings.c controller/findings.h \
+	controller/baseline.c controller/baseline.h controller/drift.c controller/drift.h controller/findings.c controller/findings.h \
 	controller/incident.c controller/incident.h controller/live.c controller/live.h \
 	controller/routes.h controller/routes_fleet.c controller/routes_nodes.c controller/routes_orders.c \
 	controller/store_findings.c controller/store_list.c controller/windows.c controller/windows.h \
@@ -47,8 +47,10 @@ assay_controller_SOURCES = controller/main.c
 assay_controller_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 assay_controller_LDADD = $(CONTROLLER_LIBS)
 BUILT_SOURCES += controller/schema.h
-UNIT_TESTS += tests/unit/test_access tests/unit/test_limiter tests/unit/test_drift \
+UNIT_TESTS += tests/unit/test_access tests/unit/test_limiter tests/unit/test_baseline tests/unit/test_drift \
 	tests/unit/test_findings tests/unit/test_live tests/unit/test_windows
+tests_unit_test_baseline_SOURCES = tests/unit/test_baseline.c tests/unit/reports.c tests/unit/reports.h
+tests_unit_test_baseline_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_drift_LDADD = libcontroller.a $(LDADD)
 tests_unit_test_findings_SOURCES = tests/unit/test_findings.c tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_findings_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)

@@ -82,7 +82,7 @@ static bool has_room(struct service *s, const char *node)
 static void keep_report(struct service *s, struct call *call, const struct ingest *in)
 {
 	struct err err = ERR_INIT;
-	int place = ingest_keep(s->store, &s->rules, in, clock_real_us(), &err);
+	int place = ingest_keep(s->store, &s->rules, &s->baselines, in, clock_real_us(), &err);
 
 	if (place < 0) {
 		service_failed(s, &err);
@@ -148,6 +148,7 @@ static const struct route routes[] = {
 	{ "GET", "/v1/nodes/{}/orders", ROLE_NODE, 0, get_orders },
 	{ "GET", "/v1/incidents", ROLE_READ, 0, get_incidents },
 	{ "GET", "/v1/incidents/{}", ROLE_READ, 0, get_incident },
+	{ "GET", "/v1/baselines", ROLE_READ, 0, get_baselines },
 	{ "GET", "/v1/drift", ROLE_READ, 0, get_drift },
 };
 

@@ -56,6 +56,19 @@ void get_incident(void *context, struct call *call)
 		call_reply(call, 200, incident);
 }
 
+void get_baselines(void *context, struct call *call)
+{
+	struct service *s = context;
+	CLEANUP(json_freep) json_t *all = baselines_encode(&s->baselines);
+	struct store_range range;
+	struct store_page page;
+
+	if (!range_of(call, &range))
+		return;
+	page = cut_page(all, &range);
+	reply_page(call, &page);
+}
+
 void get_drift(void *context, struct call *call)
 {
 	struct service *s = context;

@@ -175,8 +175,7 @@ static void add_samples(json_t *all, const struct store_body *body)
 	}
 }
 
-/* Items `from` to `from + limit` of `all`. */
-static struct store_page cut_page(const json_t *all, const struct store_range *range)
+struct store_page cut_page(const json_t *all, const struct store_range *range)
 {
 	size_t from = range->cursor ? strtoul(range->cursor, NULL, 10) : 0;
 	size_t n = json_array_size(all), i;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "controller/baseline.h"
 #include "lib/err.h"
 #include "lib/json.h"
 #include "lib/paths.h"
@@ -109,9 +110,12 @@ void rules_release(struct rules *r)
 	*r = (struct rules){ 0 };
 }
 
-struct rules_view rules_view(const struct rules *r, const struct report *report)
+struct rules_view rules_view(const struct rules *r, const struct report *report,
+			     struct baselines *baselines)
 {
-	struct rules_view view = { .rules = r, .sku_name = report->sku };
+	struct rules_view view = {
+		.rules = r, .sku_name = report->sku, .report = report, .baselines = baselines
+	};
 	size_t i;
 
 	for (i = 0; report->sku && i < r->n_skus; i++) {
@@ -159,6 +163,14 @@ static bool floor_of(void *context, const char *check, const char *locality, dou
 	return true;
 }
 
+static bool fleet_of(void *context, const struct sample *s, const struct measure *m,
+		     struct expectation *ret)
+{
+	const struct rules_view *view = context;
+
+	return baselines_expect(view->baselines, view->report, s, m, ret);
+}
+
 struct judge_inputs rules_inputs(struct rules_view *view)
 {
 	return (struct judge_inputs){
@@ -166,6 +178,8 @@ struct judge_inputs rules_inputs(struct rules_view *view)
 		.sku_context = view,
 		.expects = view->sku ? expects_probe : NULL,
 		.expects_context = view,
+		.fleet = view->baselines ? fleet_of : NULL,
+		.fleet_context = view,
 		.floor = floor_of,
 		.floor_context = view,
 	};

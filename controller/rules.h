@@ -9,6 +9,7 @@
 #include "lib/judge/sku.h"
 #include "lib/judge/verdict.h"
 
+struct baselines;
 struct err;
 struct report;
 
@@ -32,9 +33,12 @@ struct rules_view {
 	const struct rules *rules;
 	const struct sku *sku; /* or NULL when no file has its name */
 	const char *sku_name;  /* or NULL */
+	const struct report *report;
+	struct baselines *baselines;
 };
 
-struct rules_view rules_view(const struct rules *r, const struct report *report);
+struct rules_view rules_view(const struct rules *r, const struct report *report,
+			     struct baselines *baselines);
 
 /* For verdict_judge(); borrows `view`. */
 struct judge_inputs rules_inputs(struct rules_view *view);

@@ -159,6 +159,7 @@ void service_close(struct service *s)
 	access_release(&s->access);
 	limiter_release(&s->limiter);
 	live_release(&s->live);
+	baselines_release(&s->baselines);
 	free(s->tls_cert);
 	free(s->tls_key);
 	free(s->client_ca);

@@ -9,6 +9,7 @@
 #include <systemd/sd-event.h>
 
 #include "controller/access.h"
+#include "controller/baseline.h"
 #include "controller/limiter.h"
 #include "controller/live.h"
 #include "controller/metrics.h"
@@ -36,6 +37,7 @@ struct service {
 	struct rules rules;
 	struct access access;
 	struct limiter limiter;
+	struct baselines baselines;
 	struct live live;
 	char *tls_cert, *tls_key, *client_ca; /* PEM texts, or NULL */
 	struct store *store;

@@ -198,6 +198,7 @@ size_t peers_expectations(const struct sample *s, const struct judge_inputs *inp
 	if (view->known)
 		ret[n++] = view->e;
 	n += from_history(s, inputs, &m, &ret[n]);
+	n += inputs->fleet && inputs->fleet(inputs->fleet_context, s, &m, &ret[n]);
 	n += from_sku(s, inputs, &m, &ret[n]);
 	return n;
 }

@@ -47,7 +47,7 @@ void peers_build(const struct report *report, const struct judge_inputs *inputs,
 bool peers_measure(const struct sample *s, const struct judge_inputs *inputs, struct measure *ret);
 
 /* Peers, own history, SKU file. */
-enum { EXPECTATIONS_MAX = 3 };
+enum { EXPECTATIONS_MAX = 4 };
 
 /*
  * All that a sample is held against: its view of its peers, then own history,

@@ -33,7 +33,10 @@
 #include "lib/macro.h"
 
 struct err;
+struct expectation;
+struct measure;
 struct report;
+struct sample;
 
 enum { VERDICT_ITEMS_MAX = 16384 }; /* more than four full reports bring */
 
@@ -92,6 +95,13 @@ struct judge_inputs {
 	/* True when the SKU says that probe `probe` has something to measure here. */
 	bool (*expects)(void *context, const char *probe);
 	void *expects_context;
+	/*
+	 * What other hosts of the fleet reach in such a sample; false when it
+	 * says nothing. The source of `ret` is SOURCE_FLEET.
+	 */
+	bool (*fleet)(void *context, const struct sample *s, const struct measure *m,
+		      struct expectation *ret);
+	void *fleet_context;
 	/*
 	 * What the policy holds such a check to: `ret_ratio` of what peers or
 	 * history expect (0.95), `ret_k` robust sigmas; either may be left as

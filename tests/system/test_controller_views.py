@@ -205,3 +205,16 @@ def test_reports_are_answered_as_documented(controller, answers_as_documented):
         answer = c.post(body)
         assert answer.status == status
         answers_as_documented("/v1/reports", answer, "post")
+
+
+def test_a_host_that_is_slow_as_a_whole_is_seen_by_the_fleet(controller, ask):
+    c = controller()
+    for i in range(8):
+        c.post(report(f"gpu-{i}"))
+    baseline, = ask(c, "/v1/baselines")["items"]
+    assert (baseline["check"], baseline["hosts"]) == ("gemm.rate", 8)
+    c.post(report("gpu-9", samples=[sample(subject=f"cpu:{i}", value=50e9 + i * 1e8) for i in range(8)]))
+    why = ask(c, "/v1/nodes/gpu-9/why")
+    assert why["verdict"] == "fail"
+    assert {i["source"] for i in why["items"]} == {"fleet"}
+    assert ask(c, "/v1/baselines")["items"][0]["hosts"] == 8, "a sick host is no measure for others"

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/baseline.h"
+
+#include <stdlib.h>
+
+#include "lib/json.h"
+#include "lib/judge/reference.h"
+#include "lib/xalloc.h"
+#include "tests/unit/reports.h"
+#include "tests/unit/test.h"
+
+/* A host whose cores all run near `rate`; its peers see nothing. */
+static struct report host(unsigned number, double rate, const char *driver)
+{
+	struct report r = report_make();
+	unsigned i;
+
+	free(r.node);
+	r.node = xasprintf("host%u", number);
+	free(r.sku);
+	r.sku = xstrdup("sku-a");
+	for (i = 0; i < 8; i++) {
+		CLEANUP(freep) char *cpu = xasprintf("cpu:%u", i);
+		struct sample *s = report_put(&r, "gemm.rate", cpu, rate + i * 0.1);
+
+		s->params = json_pack("{s:s}", "driver", driver);
+	}
+	return r;
+}
+
+static void learn(struct baselines *b, unsigned number, double rate, const char *driver)
+{
+	struct report r = host(number, rate, driver);
+	const struct verdict *v = judged(&r, NULL);
+
+	baselines_learn(b, &r, v, v);
+	report_release(&r);
+}
+
+/* 1: low against the fleet, 0: fine, -1: the fleet says nothing. */
+static int asked(const struct baselines *b, unsigned number, double rate, const char *driver)
+{
+	struct report r = host(number, rate, driver);
+	struct expectation e = { 0 };
+	struct measure m;
+	int answer = -1;
+
+	CHECK(measure_of(&r.samples[0], &m));
+	if (baselines_expect(b, &r, &r.samples[0], &m, &e)) {
+		CHECK_EQ(e.source, SOURCE_FLEET);
+		answer = e.low;
+	}
+	report_release(&r);
+	return answer;
+}
+
+static void a_host_born_slow_is_seen_by_the_fleet(void)
+{
+	CLEANUP(baselines_release) struct baselines b = { 0 };
+	unsigned i;
+
+	for (i = 0; i < 5; i++) {
+		CHECK_EQ(asked(&b, 99, 60, "550"), -1);
+		learn(&b, i, 70 + i * 0.2, "550");
+	}
+	CHECK_EQ(asked(&b, 99, 60, "550"), 1);
+	CHECK_EQ(asked(&b, 99, 70, "550"), 0);
+	/* Another driver is another world. */
+	CHECK_EQ(asked(&b, 99, 60, "560"), -1);
+	/* Its own value does not count for a host. */
+	CHECK_EQ(asked(&b, 0, 60, "550"), -1);
+}
+
+static void a_suspected_host_is_forgotten_until_it_is_good(void)
+{
+	CLEANUP(baselines_release) struct baselines b = { 0 };
+	struct report sick = host(0, 70, "550");
+	const struct verdict *v;
+	unsigned i;
+
+	for (i = 0; i < 5; i++)
+		learn(&b, i, 70, "550");
+	sick.samples[3].value = 20;
+	v = judged(&sick, NULL);
+	CHECK_EQ(v->level, VERDICT_FAIL);
+	baselines_learn(&b, &sick, v, v);
+	CHECK_EQ(asked(&b, 99, 60, "550"), -1);
+	learn(&b, 0, 70, "550");
+	CHECK_EQ(asked(&b, 99, 60, "550"), 1);
+	report_release(&sick);
+}
+
+static void a_large_fleet_is_asked_as_well(void)
+{
+	CLEANUP(baselines_release) struct baselines b = { 0 };
+	CLEANUP(json_freep) json_t *items = NULL;
+	unsigned i;
+
+	for (i = 0; i < BASELINE_EXACT_MAX + 50; i++)
+		learn(&b, i, 70 + i % 10 * 0.1, "550");
+	CHECK_EQ(asked(&b, 999, 60, "550"), 1);
+	CHECK_EQ(asked(&b, 999, 70, "550"), 0);
+	items = baselines_encode(&b);
+	CHECK_EQ(json_array_size(items), 1);
+	CHECK_EQ(json_integer_value(json_object_get(json_array_get(items, 0), "hosts")),
+		 BASELINE_EXACT_MAX + 50);
+}
+
+static const struct test tests[] = {
+	TEST(a_host_born_slow_is_seen_by_the_fleet),
+	TEST(a_suspected_host_is_forgotten_until_it_is_good),
+	TEST(a_large_fleet_is_asked_as_well),
+};
+
+int main(void)
+{
+	int r = TEST_MAIN("baseline", tests);
+
+	judged_done();
+	return r;
+}
