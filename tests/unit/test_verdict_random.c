@@ -217,7 +217,7 @@ static void without_peers_a_value_alone_never_fails(void)
 
 static char *random_text(struct random *rng)
 {
-	char text[24];
+	char text[24] = "";
 	size_t n = random_below(rng, sizeof(text)), i;
 
 	for (i = 0; i < n; i++)
