@@ -118,20 +118,19 @@ def test_a_competing_process_makes_its_core_busy_and_is_named(gemm, competitor, 
         os.kill(pid, 9)
 
 
-def undisturbed(gemm, pid, *args):
-    """A run in which nobody but `pid` used the cores; when there is none in five, the last."""
+def undisturbed(gemm, cpu, *args):
+    """A run of five in which nobody used the other cores; the test is skipped when there is none."""
     for _ in range(5):
         done, samples = gemm(*args)
-        blamed = [s for s in samples if s["state"] != "measured" or s.get("note", f"pid {pid} (").find(f"pid {pid} (") < 0]
-        if done.returncode or not blamed:
-            break
-    return done, samples
+        if done.returncode or not any("note" in s for s in samples if s["subject"] != f"cpu:{cpu}"):
+            return done, samples
+    pytest.skip("others load this host: " + "; ".join(s["note"] for s in samples if "note" in s))
 
 
 def test_with_busy_run_the_contended_core_is_measured_and_lowest(gemm, competitor):
     cpu = min(os.sched_getaffinity(0))
     pid = competitor(cpu)
-    done, samples = undisturbed(gemm, pid, "--budget", "6s", "--busy", "run")
+    done, samples = undisturbed(gemm, cpu, "--budget", "6s", "--busy", "run")
     assert done.returncode == 0, done.stderr
     assert all(s["state"] == "measured" for s in samples), samples
     by_core = rates(samples)
