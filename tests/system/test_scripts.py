@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts that build and count: nothing that failed may look as if it passed."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+LINE = "%d passed, %d failed, %d skipped\n"
+
+
+@pytest.fixture
+def parts(top, monkeypatch):
+    monkeypatch.syspath_prepend(str(top / "scripts"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    import parts as module
+    return module
+
+
+@pytest.fixture
+def unit_logs(parts, tmp_path):
+    """unit_logs({name: (result, log)}) -> the tally of these unit programs."""
+
+    def read(programs):
+        for name, (result, log) in programs.items():
+            (tmp_path / (name + ".log")).write_text(log)
+            (tmp_path / (name + ".trs")).write_text(f":test-result: {result}\n:global-test-result: {result}\n")
+        return parts.read_unit_logs(str(tmp_path))
+
+    return read
+
+
+@pytest.mark.parametrize("result,log,counts,word", [
+    ("PASS", "x\n" + LINE % (3, 0, 0), (3, 0, 0), None),
+    ("PASS", "SKIP a_test: no device\n" + LINE % (2, 0, 1), (2, 0, 1), "a_test: no device"),
+    ("FAIL", "x\n" + LINE % (2, 1, 0), (2, 1, 0), "FAILED in test_a"),
+    ("FAIL", "half a line", (0, 1, 0), "crashed?"),          # died before its closing line
+    ("FAIL", LINE % (3, 0, 0), (3, 1, 0), "crashed?"),       # died after it
+    ("PASS", LINE % (2, 1, 0), (2, 2, 0), "crashed?"),       # failed and ended with 0
+    ("ERROR", "", (0, 1, 0), "crashed?"),
+    ("PASS", "1 passed, 0 failed\n", (0, 1, 0), "crashed?"),  # not the closing line
+])
+def test_a_unit_program_counts_by_its_closing_line_and_status(unit_logs, result, log, counts, word):
+    tally = unit_logs({"test_a": (result, log)})
+    assert (tally.passed, tally.failed, tally.skipped) == counts
+    assert word is None or any(word in w for w in tally.words)
+
+
+def test_unit_programs_add_up(unit_logs):
+    tally = unit_logs({"test_a": ("PASS", LINE % (3, 0, 1)), "test_b": ("FAIL", LINE % (1, 2, 0)), "test_c": ("FAIL", "")})
+    assert str(tally) == "4 passed, 3 failed, 1 skipped"
+
+
+def test_system_tests_count_by_their_cases(parts, tmp_path):
+    path = tmp_path / "junit.xml"
+    path.write_text('<testsuites><testsuite><testcase classname="c" name="good"/>'
+                    '<testcase classname="c" name="bad"><failure message="m">why it failed</failure></testcase>'
+                    '<testcase classname="c" name="broken"><error message="set-up"/></testcase>'
+                    '<testcase classname="c" name="left"><skipped message="no GPU"/></testcase></testsuite></testsuites>')
+    tally = parts.read_junit(str(path))
+    assert str(tally) == "1 passed, 2 failed, 1 skipped"
+    assert "skipped c::left: no GPU" in tally.words
+    assert any("why it failed" in w for w in tally.words) and any("set-up" in w for w in tally.words)
+
+
+def test_a_part_that_cannot_run_has_failed(parts, capsys):
+    def broken(full):
+        raise OSError("no such program")
+
+    assert parts.with_progress("name", broken, False).failed == 1
+    assert "no such program" in capsys.readouterr().out
+
+
+def test_a_command_past_its_limit_ends_with_all_it_started(parts, tmp_path, wait_until):
+    pid_file = tmp_path / "pid"
+    command = ["sh", "-c", f"sleep 1000 & echo $! > {pid_file}; wait"]
+    assert parts.run(command, str(tmp_path / "log"), 1, str(tmp_path), dict(os.environ)) == 124
+    pid = int(pid_file.read_text())
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}") or "Z" in open(f"/proc/{pid}/stat").read().split()[2])
+
+
+@pytest.fixture
+def bare_host(tmp_path):
+    """An environment where nobody is root and no package is installed."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, text in (("id", "echo 1000"), ("dpkg-query", "exit 1"), ("apt-get", "echo called >&2; exit 1")):
+        (tools / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tools / name).chmod(0o755)
+    return {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("script,packages", [
+    ("build", {"gcc", "make", "libjansson-dev", "libyaml-dev"}),
+    ("quickstart", {"gcc", "libhwloc-dev", "libopenblas-dev"}),
+    ("test", {"gcc", "libhwloc-dev", "libcunit1-dev", "python3-pytest"}),
+])
+def test_without_root_the_one_command_is_printed(top, bare_host, script, packages):
+    out = subprocess.run([top / "scripts" / script], env=bare_host, capture_output=True, text=True, timeout=60)
+    commands = [line for line in out.stderr.splitlines() if line.startswith("apt-get install -y ")]
+    assert out.returncode == 2 and len(commands) == 1 and "called" not in out.stderr, out.stderr
+    assert packages <= set(commands[0].split()[3:])
+    assert not any("|" in name for name in commands[0].split())
+
+
+def test_the_build_is_installed_whole(build, environ, tmp_path):
+    made = subprocess.run(["make", "-C", build, "install", f"DESTDIR={tmp_path}/dest"], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=300, env={k: v for k, v in environ.items() if "MAKE" not in k})
+    assert made.returncode == 0, made.stderr
+    programs = {p.name: p for p in (tmp_path / "dest").rglob("*") if p.is_file() and os.access(p, os.X_OK)}
+    assert {"assay", "assay-probe-host-state"} <= set(programs)
+    assert programs["assay"].parent.name == "bin" and programs["assay-probe-host-state"].parent.name == "assay"
+    policies = next((tmp_path / "dest").rglob("profiles.yaml")).parent
+    env = {**environ, "ASSAY_POLICY_DIR": str(policies), "ASSAY_PROBE_DIR": str(programs["assay-probe-host-state"].parent)}
+    out = subprocess.run([programs["assay"], "list"], env=env, capture_output=True, text=True, timeout=60)
+    assert out.returncode == 0 and "host.kernel_log" in out.stdout, out.stderr
