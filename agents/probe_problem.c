@@ -8,7 +8,7 @@
 #include "lib/clock.h"
 #include "lib/xalloc.h"
 
-/* Exit statuses of a probe: CONTRACT of every program in probes/. */
+/* Exit statuses of a probe, as probes/probe.h promises them. */
 enum { STATUS_RAN = 0, STATUS_USAGE = 2, STATUS_NOT_APPLICABLE = 77 };
 
 /* Its exit status; -1 when it did not end by itself. */

@@ -44,7 +44,7 @@ enum severity { SEVERITY_FAIL, SEVERITY_INFO, SEVERITY_WARN, SEVERITY_FATAL };
 enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
 
 struct sample {
-	char *check;	 /* "gemm.rate": a name of CONTRACT's list */
+	char *check;	 /* "gemm.rate": a family, a dot, what is measured */
 	char *subject;	 /* "cpu:3", "mlx5_0:1>gpu:GPU-...": canonical text */
 	double value;	 /* in `unit`; NAN unless measured */
 	char *unit;	 /* "B/s", "s", "FLOP/s" or "1" */

@@ -5,7 +5,7 @@
  * among its own references. Pure.
  *
  * When half or more of a group is low its median says nothing about who is
- * sick (breakdown 50 %, probes.md 13): the group is then spread, its peers
+ * sick (the breakdown point of a median is 50 %): the group is then spread, its peers
  * are no reference, and nobody is blamed by them.
  */
 #pragma once

@@ -66,7 +66,7 @@ struct policy {
 	size_t n_rules;
 };
 
-/* The built-in defaults (CONTRACT's numbers), without rules. */
+/* The built-in defaults, without rules. */
 struct policy policy_init(void);
 void policy_release(struct policy *p);
 

@@ -10,7 +10,7 @@
 
 /*
  * Slack: 5 % for what good devices of one kind hold within 1 to 2 %, 7 % for
- * pairs, 10 % where a shared bus is crossed (probes.md 13). Good GPUs within
+ * pairs, 10 % where a shared bus is crossed. Good GPUs within
  * a host differ by up to 5 % (stas00, ml-engineering), so never less.
  */
 static const struct family families[] = {

@@ -15,15 +15,15 @@
 struct sample;
 
 enum {
-	/* Fewer values than this give no statistics (breakdown, probes.md 13). */
+	/* Fewer values than this give no statistics (the breakdown of a median). */
 	REFERENCE_N_MIN = 5,
-	/* Own history: the median of the last 20 under the same key (probes.md 13). */
+	/* Own history: the median of the last 20 under the same key. */
 	REFERENCE_HISTORY_MAX = 20,
 };
 
 /* Iglewicz and Hoaglin's cut of the modified z score. */
 #define REFERENCE_K 3.5
-/* Below this part of what is expected one reference alone is enough (probes.md 7.4). */
+/* Below this part of what is expected one reference alone is enough. */
 #define REFERENCE_FAR 0.85
 /* With too few peers for statistics: so far below the best one. */
 #define REFERENCE_FEW_SLACK 0.15
@@ -81,7 +81,7 @@ bool expectation_from_history(const struct measure *m, const double *values, siz
 /*
  * From the SKU file. A NAN floor is made from the family's slack, a NAN
  * expected value is the floor; false when both are NAN. Far: 15 %
- * beyond the floor, which is somebody's pass mark (probes.md 12), or any
+ * beyond the floor, which is somebody's pass mark, or any
  * count short.
  */
 bool expectation_from_sku(const struct measure *m, double expected, double floor,

@@ -66,7 +66,7 @@ static const struct jfield count_fields[] = {
 	{ "source", J_STRING, EXPECT(source), J_REQUIRED },
 };
 
-/* The counts that a SKU can promise: the inventory.* checks of CONTRACT. */
+/* The counts that a SKU can promise: the inventory.* checks. */
 static const char *const inventory_names[] = {
 	"cpus", "numa_nodes", "dimm_bytes", "gpus", "nics", "ports_active", "nvlinks",
 };

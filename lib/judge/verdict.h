@@ -4,7 +4,7 @@
  * verdict per (check, subject), with the numbers and one sentence each. Pure:
  * no I/O, no clock, no globals; the node and the controller link the same.
  *
- * Rules (DESIGN.md section 6; numbers and their sources in reference.h):
+ * Rules (numbers and their sources in reference.h):
  *  - what was not measured (busy, set-up, timeout, ...) is inconclusive;
  *  - ok=false is fail; its severity makes it a warn, or a pass that keeps its
  *    sentence (info), or a fail with `fatal`. Nothing else sets `fatal`;

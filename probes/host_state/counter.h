@@ -12,7 +12,7 @@
 /*
  * How much a counter of `bits` (32 or 64) bits grew from `last` to `now`. A
  * smaller value is a wrap when a 32-bit counter stood above 2^31, else a
- * reset, after which all of `now` is new (reference/probes.md 8.2).
+ * reset, after which all of `now` is new.
  */
 uint64_t counter_delta(uint64_t last, uint64_t now, unsigned bits);
 

@@ -31,7 +31,7 @@ enum finding {
 	FINDING_INFO,  /* ok false, severity info: worth telling, never bad */
 	FINDING_WARN,  /* ok false, severity warn */
 	FINDING_FAIL,  /* ok false: sick, but not by itself a reason to cordon */
-	FINDING_FATAL, /* ok false, severity fatal: a signature of DESIGN's list */
+	FINDING_FATAL, /* ok false, severity fatal: a signature that needs no second look */
 };
 
 struct host {

@@ -2,7 +2,7 @@
 /*
  * The PCI functions of this host as sysfs shows them: class, link, and the
  * bridge above, which is the previous component of the real path
- * (reference/probes.md 2.2). A VM may hide the bridges: then there is none.
+ * of /sys. A VM may hide the bridges: then there is none.
  */
 #pragma once
 

@@ -19,7 +19,7 @@ BRINGS = {
     "inconclusive": sample(value=None, state="busy"),
 }
 
-# CONTRACT: exit status by style and verdict; "set-up" is a run that could not be made.
+# Exit status by style and verdict; "set-up" is a run that could not be made.
 EXITS = {
     "assay": {"pass": 0, "warn": 0, "fail": 1, "inconclusive": 3, "set-up": 2},
     "nhc": {"pass": 0, "warn": 0, "fail": 1, "inconclusive": 0, "set-up": 0},
