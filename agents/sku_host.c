@@ -218,6 +218,14 @@ static char *changed(const json_t *pin, const struct sku_models *models)
 			 json_string_value(json_object_get(pin, "sku")), then, now);
 }
 
+/* Judging without the file would let a host pass that is short of its devices. */
+static char *no_file(const char *name, const char *dir)
+{
+	return xasprintf("this host is pinned as %s, and no file in %s is about that: put it back, "
+			 "or remove the file 'sku' of the state directory",
+			 name, dir);
+}
+
 int sku_host_find(const struct sku_models *models, struct sku *ret, char **ret_changed,
 		  struct err *err)
 {
@@ -232,6 +240,8 @@ int sku_host_find(const struct sku_models *models, struct sku *ret, char **ret_c
 
 	if (r == 0)
 		*ret_changed = w.name ? changed(pin, models) : NULL;
+	else if (r == -ENOENT && w.name)
+		*ret_changed = no_file(w.name, dir);
 	return r;
 }
 

@@ -24,7 +24,8 @@ void sku_host_models(struct sku_models *ret);
  * place for a file that is wrong.
  *
  * `ret_changed` is a sentence (yours to free) when the pin was made on other
- * models, else NULL.
+ * models, else NULL. With -ENOENT it says that the file of the pin is gone,
+ * and is left as it is when there is no pin.
  */
 int sku_host_find(const struct sku_models *models, struct sku *ret, char **ret_changed,
 		  struct err *err);

@@ -137,6 +137,22 @@ static void one_gpu_of_two_gone_changes_no_model(void)
 	sku_release(&sku);
 }
 
+static void a_pin_whose_file_is_gone_asks(void)
+{
+	CLEANUP(freep) char *changed = NULL;
+	struct sku_models models = { 0 };
+	struct sku gone = { .name = (char[]){ "h300" } }, sku = { 0 };
+
+	fresh_host("gone");
+	add_usual("gone");
+	sku_host_models(&models);
+	CHECK_EQ(sku_host_pin(&gone, &models, NULL), 0);
+	sku_models_release(&models);
+	CHECK_EQ(find(&sku, &changed, NULL), -ENOENT);
+	CHECK_HAS(changed, "this host is pinned as h300, and no file in ");
+	CHECK_HAS(changed, "or remove the file 'sku' of the state directory");
+}
+
 static void no_match_and_a_bad_file_are_told_apart(void)
 {
 	CLEANUP(freep) char *changed = NULL;
@@ -147,6 +163,7 @@ static void no_match_and_a_bad_file_are_told_apart(void)
 	add_sku("none", "x.yaml", "{v: 1, sku: x, match: {gpu: ['10de:1']}}");
 	CHECK_EQ(find(&sku, &changed, &err), -ENOENT);
 	CHECK_HAS(err.msg, "no SKU file in");
+	CHECK(changed == NULL);
 	add_sku("none", "y.yaml", "{v: 1, sku: y, match: {gpu: x}}");
 	CHECK_EQ(find(&sku, &changed, &err), -EINVAL);
 	CHECK_HAS(err.msg, "y.yaml: match.gpu: want a list");
@@ -158,6 +175,7 @@ static const struct test tests[] = {
 	TEST(the_most_specific_file_wins),
 	TEST(a_pinned_host_that_lost_its_gpus_keeps_its_sku_and_asks),
 	TEST(one_gpu_of_two_gone_changes_no_model),
+	TEST(a_pin_whose_file_is_gone_asks),
 	TEST(no_match_and_a_bad_file_are_told_apart),
 };
 
