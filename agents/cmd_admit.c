@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -135,11 +136,17 @@ static void decide(const struct options *o, struct admit *ret)
 	admit_decide(r < 0 ? NULL : &verdict, why, node, clock_real_us(), &o->admit, ret);
 }
 
-/* In the child: this program again, as `assay run --profile quick`. */
-static void exec_quick(const char *budget)
+/*
+ * In the child: this program again, as `assay run --profile quick`. It ends
+ * with us: whoever kills us will not have the devices loaded after that.
+ */
+static void exec_quick(const char *budget, pid_t parent)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(STATUS_USAGE);
 	if (null >= 0) {
 		(void)dup2(null, STDIN_FILENO);
 		(void)dup2(null, STDOUT_FILENO);
@@ -169,12 +176,13 @@ static void run_quick(uint64_t budget_us)
 {
 	char budget[CLOCK_DURATION_SIZE];
 	CLEANUP(closep) int pid_fd = -1;
+	const pid_t self = getpid();
 	pid_t pid;
 
 	duration_format(budget_us, budget);
 	pid = fork();
 	if (pid == 0)
-		exec_quick(budget);
+		exec_quick(budget, self);
 	if (pid < 0) {
 		log_warning("cannot run quick: %s, ignoring", strerror(errno));
 		return;

@@ -198,6 +198,23 @@ def test_what_is_missing_after_a_crash_is_told_until_its_file_is_removed(run, sa
     assert run("assay", "admit").stdout.startswith("ok")
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_quick_run_ends_with_the_admission_that_asked_for_it(build, script, profiles, environ, wait_until, tmp_path,
+                                                               number):
+    pid = tmp_path / "pid"
+    slow = script("slow", f"echo $$ >{pid}.new; mv {pid}.new {pid}\nexec sleep 60\n")
+    path = profiles(quick=[{"name": "gemm", "exec": slow}])
+    policies = tmp_path / "policies"
+    policies.mkdir()
+    path.rename(policies / "profiles.yaml")
+    with subprocess.Popen([str(build / "assay"), "admit", "--budget", "30s"], stdout=subprocess.DEVNULL,
+                          env={**environ, "ASSAY_POLICY_DIR": str(policies)}) as process:
+        wait_until(pid.exists)
+        process.send_signal(number)
+        process.wait(10)
+    wait_until(lambda: gone(int(pid.read_text())), what="the end of the probe")
+
+
 def gone(pid):
     """True when a process is no more, or only a zombie that waits for init."""
     try:
