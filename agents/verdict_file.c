@@ -119,15 +119,35 @@ static json_t *standing(const char *name, const struct report *report, const str
 	return kept;
 }
 
+/*
+ * Runs of one profile at once end in any order: what is kept is the one that
+ * was numbered and begun last. Both, so that a seq file begun anew or a clock
+ * set back does not keep an old run for ever.
+ */
+static bool is_overtaken(const char *name, const struct report *report)
+{
+	CLEANUP(json_freep) json_t *run = NULL;
+	const json_t *kept;
+	const char *time;
+
+	if (state_load(name, &run, NULL) < 0)
+		return false;
+	kept = json_object_get(run, "report");
+	time = json_string_value(json_object_get(kept, "time"));
+	return time && strcmp(time, report->time) >= 0 &&
+	       json_integer_value(json_object_get(kept, "seq")) > (json_int_t)report->seq;
+}
+
 static int save_last(const struct report *report, const struct verdict *verdict, bool active,
 		     struct err *err)
 {
-	CLEANUP(json_freep) json_t *run = run_encode(report, verdict);
+	CLEANUP(json_freep) json_t *run = NULL;
 	CLEANUP(freep) char *name = xasprintf("last/%s.json", report->profile);
-	json_t *kept = standing(name, report, verdict);
 
-	json_object_set_new(run, "kept", kept);
-
+	if (is_overtaken(name, report))
+		return 0;
+	run = run_encode(report, verdict);
+	json_object_set_new(run, "kept", standing(name, report, verdict));
 	json_object_set_new(run, "active", json_boolean(active));
 	return state_save(name, run, err);
 }

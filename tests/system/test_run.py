@@ -292,7 +292,7 @@ def test_a_probe_of_the_suite_that_is_not_built_changes_nothing(run, says, tmp_p
     (tmp_path / "none").mkdir()
     done = run("assay", "run", "--profiles", path, "-o", "json", env={"ASSAY_PROBE_DIR": str(tmp_path / "none")})
     report, verdict = check_run(json.loads(done.stdout))
-    assert report["problems"] == [{"probe": "loopback", "code": "not-applicable", "detail": "not built here"}]
+    assert report["problems"] == [{"probe": "loopback", "code": "not-applicable", "detail": "not built here", "stderr": ""}]
     assert verdict["verdict"] == "pass"
 
 
