@@ -6,6 +6,7 @@ import re
 import resource
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 import pytest
 
@@ -131,6 +132,34 @@ def test_nodes_of_another_tree_are_planned_and_what_is_not_here_is_set_up(run, t
         elif s["state"] == "measured":
             check_measured(s)
             assert s["params"]["size"] <= 32 * MIB  # an eighth of what is free there
+
+
+def nodes_of_xml(path):
+    """{node: cpulist} of the NUMA nodes of an hwloc XML topology."""
+    nodes = {}
+    for found in xml.etree.ElementTree.parse(path).iter("object"):
+        if found.get("type") == "NUMANode":
+            mask = int(found.get("cpuset").replace(",", "").replace("0x", ""), 16)
+            nodes[int(found.get("os_index"))] = ",".join(str(cpu) for cpu in range(mask.bit_length()) if mask >> cpu & 1)
+    return nodes
+
+
+@pytest.mark.parametrize("name", ["hgx-8gpu-8nic.xml", "vm.xml"])
+def test_the_nodes_of_a_topology_file_meet_across_sockets(run, tree, top, name):
+    """Every pair of the file's NUMA nodes is planned; what this host cannot do of it is set-up, never slow."""
+    nodes = nodes_of_xml(top / "tests" / "fixtures" / name)
+    assert len(nodes) == 2
+    samples = samples_of(run(PROBE, "--budget", "3s", "--busy", "run", env=tree(nodes)))
+    assert {s["subject"] for s in samples} == {f"numa:{a}>numa:{b}" for a in nodes for b in nodes}
+    assert len(samples) == len(CHECKS) * len(nodes) ** 2
+    mine = os.sched_getaffinity(0)
+    for s in samples:
+        assert s["class"] == ("node" if s["from"] == s["to"] else "sys")
+        cpus = {int(cpu) for cpu in nodes[int(s["from"].split(":")[1])].split(",")}
+        here = bool(cpus & mine) and os.path.exists("/sys/devices/system/node/node" + s["to"].split(":")[1])
+        assert s["state"] == ("measured" if here else "set-up"), s
+        if here:
+            check_measured(s)
 
 
 def test_cores_that_are_not_ours_are_set_up(run, tree):
