@@ -23,6 +23,9 @@ static const struct command commands[] = {
 	{ "admit", "may a job start on this host?", cmd_admit },
 	{ "list", "the probes of this suite and what each can find", cmd_list },
 	{ "topology", "the devices of this host and how fast their links run", cmd_topology },
+	{ "explain", "which link is slow: heat maps and a sentence", cmd_explain },
+	{ "localise", "the link that explains the slow paths among samples", cmd_localise },
+	{ "keep", "judge and keep what assayd has watched, for assayd", cmd_keep },
 	{ "config", "print a YAML file as JSON, for programs that read no YAML", cmd_config },
 };
 

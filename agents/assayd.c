@@ -13,6 +13,7 @@
 #include "agents/daemon.h"
 #include "lib/err.h"
 #include "lib/log.h"
+#include "lib/usage.h"
 
 enum { OPT_CONFIG = 0x100, OPT_CHECK };
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
@@ -126,7 +127,7 @@ int main(int argc, char **argv)
 
 	log_init("assayd", LOG_INFO);
 	argp_err_exit_status = STATUS_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0)
+	if (usage_parse(&argp, argc, argv, 0, NULL, &o) != 0)
 		return STATUS_USAGE;
 	block_signals();
 	r = assayd_config_read(o.config, &config, &err);

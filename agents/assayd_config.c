@@ -2,27 +2,18 @@
 #include "agents/assayd_config.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
+#include "agents/yaml_child.h"
+#include "lib/duration.h"
 #include "lib/err.h"
-#include "lib/file.h"
 #include "lib/host.h"
 #include "lib/json.h"
 #include "lib/paths.h"
-#include "lib/strbuf.h"
 #include "lib/xalloc.h"
 
-#define CHILD_TIMEOUT_US (5 * USEC_PER_SEC)
-
-/* JSON spells some YAML longer: "\u0001" for a byte. */
-enum { JSON_TEXT_MAX = 6 * JSON_PEOPLE_FILE_MAX, NODE_MAX = 253, URL_MAX = 1024 };
+enum { NODE_MAX = 253, URL_MAX = 1024, INTERVALS_MAX = 8 };
 
 /* --- decoding -------------------------------------------------------------- */
 
@@ -85,6 +76,18 @@ static const struct interval {
 	{ { "deep_max", J_DURATION, AT(deep_max_us), 0 }, USEC_PER_SEC, 6 * USEC_PER_HOUR },
 };
 
+static const struct interval turns[] = {
+	{ { "passive", J_DURATION, AT(schedule_us[SCHEDULE_PASSIVE]), 0 },
+	  USEC_PER_MIN,
+	  30 * USEC_PER_DAY },
+	{ { "quick", J_DURATION, AT(schedule_us[SCHEDULE_QUICK]), 0 },
+	  USEC_PER_MIN,
+	  30 * USEC_PER_DAY },
+	{ { "full", J_DURATION, AT(schedule_us[SCHEDULE_FULL]), 0 },
+	  USEC_PER_MIN,
+	  30 * USEC_PER_DAY },
+};
+
 static int check_interval(const struct jval *v, const struct interval *interval,
 			  const struct assayd_config *c, struct err *err)
 {
@@ -103,20 +106,41 @@ static int check_interval(const struct jval *v, const struct interval *interval,
 			 min, max);
 }
 
-static int decode_intervals(const struct jval *v, void *member, struct err *err)
+static int decode_rows(const struct jval *v, const struct interval *rows, size_t n, void *member,
+		       struct err *err)
 {
-	struct jfield fields[ARRAY_SIZE(intervals)];
+	struct jfield fields[INTERVALS_MAX] = { { .key = NULL } };
 	size_t i;
 	int r;
 
-	for (i = 0; i < ARRAY_SIZE(intervals); i++)
-		fields[i] = intervals[i].field;
-	r = jval_decode(v, fields, ARRAY_SIZE(fields), JVAL_STRICT, member, err);
-	for (i = 0; r == 0 && i < ARRAY_SIZE(intervals); i++)
-		r = check_interval(v, &intervals[i], member, err);
+	for (i = 0; i < n; i++)
+		fields[i] = rows[i].field;
+	r = jval_decode(v, fields, n, JVAL_STRICT, member, err);
+	for (i = 0; r == 0 && i < n; i++)
+		r = check_interval(v, &rows[i], member, err);
 	return r;
 }
+
+static int decode_intervals(const struct jval *v, void *member, struct err *err)
+{
+	return decode_rows(v, intervals, ARRAY_SIZE(intervals), member, err);
+}
+
+static int decode_schedule(const struct jval *v, void *member, struct err *err)
+{
+	return decode_rows(v, turns, ARRAY_SIZE(turns), member, err);
+}
+
+static const struct jfield watch_fields[] = {
+	{ "links", J_BOOL, AT(watch_links), 0 },
+	{ "kernel_log", J_BOOL, AT(watch_kernel_log), 0 },
+};
 #undef AT
+
+static int decode_watch(const struct jval *v, void *member, struct err *err)
+{
+	return jval_decode(v, watch_fields, ARRAY_SIZE(watch_fields), JVAL_STRICT, member, err);
+}
 
 #define AT(member) offsetof(struct document, member)
 static const struct jfield fields[] = {
@@ -128,6 +152,8 @@ static const struct jfield fields[] = {
 	{ "cert", J_STRING, AT(c.cert), 0 },
 	{ "key", J_STRING, AT(c.key), 0 },
 	{ "intervals", J_CUSTOM, AT(c), 0, .decode = decode_intervals },
+	{ "watch", J_CUSTOM, AT(c), 0, .decode = decode_watch },
+	{ "schedule", J_CUSTOM, AT(c), 0, .decode = decode_schedule },
 };
 #undef AT
 
@@ -138,6 +164,8 @@ static struct assayd_config defaults(void)
 		.retry_base_us = 1 * USEC_PER_SEC,
 		.retry_max_us = 1 * USEC_PER_MIN,
 		.deep_max_us = 15 * USEC_PER_MIN,
+		.watch_links = true,
+		.watch_kernel_log = true,
 	};
 }
 
@@ -155,94 +183,11 @@ int assayd_config_decode(const struct jval *root, struct assayd_config *ret, str
 
 /* --- reading ------------------------------------------------------------------ */
 
-static int spawn_reader(const char *program, const char *path, int out, pid_t *ret_pid)
-{
-	char name[] = "assay", command[] = "config";
-	CLEANUP(freep) char *file = xstrdup(path);
-	char *const argv[] = { name, command, file, NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none;
-	int r;
-
-	(void)sigemptyset(&none);
-	(void)posix_spawnattr_init(&attributes);
-	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	(void)posix_spawnattr_setsigmask(&attributes, &none);
-	(void)posix_spawn_file_actions_init(&actions);
-	(void)posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	(void)posix_spawn_file_actions_adddup2(&actions, out, STDERR_FILENO);
-	r = posix_spawn(ret_pid, program, &actions, &attributes, argv, environ);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	(void)posix_spawnattr_destroy(&attributes);
-	return -r;
-}
-
-static int read_to_end(int fd, struct strbuf *text)
-{
-	const uint64_t deadline_us = clock_mono_us() + CHILD_TIMEOUT_US;
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	char bytes[4096];
-	ssize_t n;
-
-	for (;;) {
-		if (poll(&p, 1, clock_left_ms(deadline_us)) == 0)
-			return -ETIMEDOUT;
-		n = read(fd, bytes, sizeof(bytes));
-		if (n == 0)
-			return 0;
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0 && strbuf_add(text, bytes, (size_t)n) < 0)
-			return -EFBIG;
-	}
-}
-
-static int wait_for(pid_t pid)
-{
-	int status = 0;
-
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/* What `assay config` makes of the file; on its complaint, that as the sentence. */
-static int yaml_as_json(const char *path, json_t **ret_value, struct err *err)
-{
-	CLEANUP(freep) char *dir = paths_programs();
-	CLEANUP(freep) char *program = xasprintf("%s/assay", dir);
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(JSON_TEXT_MAX);
-	CLEANUP(closep) int in = -1;
-	int pipe_fds[2], r, status;
-	pid_t pid;
-
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return err_errno(err, errno, "cannot make a pipe");
-	in = pipe_fds[0];
-	r = spawn_reader(program, path, pipe_fds[1], &pid);
-	(void)close(pipe_fds[1]);
-	if (r < 0)
-		return err_errno(err, -r, "%s: cannot start %s to read it", path, program);
-	r = read_to_end(in, &text);
-	if (r < 0)
-		(void)kill(pid, SIGKILL);
-	status = wait_for(pid);
-	if (r < 0)
-		return err_errno(err, -r, "%s: %s does not read it", path, program);
-	if (status == 0)
-		return json_parse(text.data ? text.data : "", text.len, path, ret_value, err);
-	if (status != 2 || !text.len)
-		return err_set(err, EIO, "%s: %s cannot read it", path, program);
-	text.data[strcspn(text.data, "\n")] = '\0';
-	return err_set(err, EINVAL, "%s", text.data);
-}
-
 static int read_file(const char *path, struct assayd_config *ret, struct err *err)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
 	struct jval root;
-	int r = yaml_as_json(path, &value, err);
+	int r = yaml_child_read(path, &value, err);
 
 	if (r < 0)
 		return r;

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * $CONF/assayd.yaml (docs/assayd.md). Defaults < file < environment.
- *
- * assayd is to stay small and links no YAML parser: at start and at each
- * reload `assay config FILE`, which is installed beside it anyway, prints the
- * file as JSON. A child that lives for milliseconds costs the daemon nothing
- * afterwards, a parser that crashes takes no daemon with it, and there is one
- * reader of YAML in the suite. The strict decoder, with its complaints about
- * `FILE: path.to.key`, is here.
+ * The strict decoder, with its complaints about `FILE: path.to.key`, is here;
+ * the parser is agents/yaml_child.h.
  */
 #pragma once
 
 #include <stdint.h>
 
+#include "agents/schedule.h"
 #include "lib/macro.h"
 
 struct err;
@@ -27,6 +23,8 @@ struct assayd_config {
 	uint64_t retry_base_us;
 	uint64_t retry_max_us;
 	uint64_t deep_max_us;
+	bool watch_links, watch_kernel_log;
+	uint64_t schedule_us[SCHEDULE_TURNS]; /* periods; 0: somebody else starts the runs */
 };
 
 /*

@@ -26,8 +26,11 @@
 #include "lib/judge/admit.h"
 #include "lib/kv.h"
 #include "lib/log.h"
+#include "lib/machine.h"
+#include "lib/moment.h"
 #include "lib/paths.h"
 #include "lib/term.h"
+#include "lib/usage.h"
 #include "lib/xalloc.h"
 
 enum {
@@ -125,15 +128,20 @@ static void decide(const struct options *o, struct admit *ret)
 {
 	CLEANUP(verdict_release) struct verdict verdict = { 0 };
 	CLEANUP(freep) char *node = host_name();
+	CLEANUP(freep) char *boot_id = host_boot_id();
 	CLEANUP(freep) char *why = NULL;
+	CLEANUP(freep) char *machine = machine_read();
+	const struct moment now = { clock_real_us(), clock_boot_us(), boot_id };
+	struct admit_options admit = o->admit;
 	struct err err = ERR_INIT;
 	int r = verdict_file_read(&verdict, &err);
 
+	admit.machine = machine;
 	if (r == -ENOENT)
 		why = xstrdup("no verdict yet: assay run has not been run on this host");
 	else if (r < 0)
 		why = xasprintf("the verdict cannot be read: %s", err.msg);
-	admit_decide(r < 0 ? NULL : &verdict, why, node, clock_real_us(), &o->admit, ret);
+	admit_decide(r < 0 ? NULL : &verdict, why, node, &now, &admit, ret);
 }
 
 /*
@@ -255,7 +263,7 @@ int cmd_admit(int argc, char **argv)
 	struct options o = { .admit.max_age_us = DEFAULT_MAX_AGE_US };
 	CLEANUP(admit_release) struct admit a = { 0 };
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0)
+	if (usage_parse(&argp, argc, argv, 0, NULL, &o) != 0)
 		return STATUS_USAGE;
 	announce();
 	decide(&o, &a);

@@ -4,38 +4,20 @@
  * configuration through it and so links no YAML parser.
  */
 #include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 
 #include "agents/commands.h"
 #include "lib/err.h"
 #include "lib/json.h"
+#include "lib/usage.h"
 #include "lib/xalloc.h"
 
 enum { STATUS_USAGE = 2 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	const char **file = state->input;
-
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (*file)
-			argp_error(state, "'%.80s': takes one file", arg);
-		*file = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which file?");
-		return EINVAL;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 int cmd_config(int argc, char **argv)
 {
 	static const struct argp argp = {
-		.parser = parse,
+		.parser = usage_one_file,
 		.args_doc = "FILE",
 		.doc = "Print a YAML file as one line of JSON.\v"
 		       "Exit status: 0 done, 2 usage or bad input.",
@@ -45,7 +27,7 @@ int cmd_config(int argc, char **argv)
 	struct err err = ERR_INIT;
 	const char *file = NULL;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &file) != 0)
+	if (usage_parse(&argp, argc, argv, 0, NULL, &file) != 0)
 		return STATUS_USAGE;
 	if (yaml_read_file(file, &value, &err) < 0) {
 		/* Unadorned: it begins with the file at fault. */

@@ -24,6 +24,7 @@
 #include "lib/state.h"
 #include "lib/table.h"
 #include "lib/term.h"
+#include "lib/usage.h"
 #include "lib/xalloc.h"
 
 /* A description is printed at once; a probe that thinks longer is broken. */
@@ -247,7 +248,7 @@ int cmd_list(int argc, char **argv)
 	};
 	struct list_options o = { .output = OUTPUT_TABLE, .err = ERR_INIT };
 	CLEANUP(json_freep) json_t *value = NULL;
-	int r = -argp_parse(&argp, argc, argv, 0, NULL, &o);
+	int r = -usage_parse(&argp, argc, argv, 0, NULL, &o);
 
 	if (r == 0)
 		r = make_value(&o, &value, &o.err);

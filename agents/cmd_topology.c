@@ -13,6 +13,7 @@
 #include "lib/kv.h"
 #include "lib/term.h"
 #include "lib/topology.h"
+#include "lib/usage.h"
 #include "lib/xalloc.h"
 
 enum { STATUS_USAGE = 2, STATUS_UNSURE = 3, OPT_FROM = 0x100 };
@@ -97,7 +98,7 @@ int cmd_topology(int argc, char **argv)
 	CLEANUP(topology_releasep) struct topology t = { .n_nodes = 0 };
 	int r;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &o) != 0) {
+	if (usage_parse(&argp, argc, argv, 0, NULL, &o) != 0) {
 		(void)fprintf(stderr, "%s\n", o.err.msg);
 		return STATUS_USAGE;
 	}

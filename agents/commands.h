@@ -9,7 +9,10 @@
 int cmd_run(int argc, char **argv);
 int cmd_admit(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_localise(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_topology(int argc, char **argv);
+int cmd_keep(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 
 /*

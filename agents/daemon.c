@@ -12,14 +12,20 @@
 
 #include "agents/assayd_config.h"
 #include "agents/deep.h"
+#include "agents/identity_files.h"
 #include "agents/orders_link.h"
+#include "agents/schedule.h"
+#include "agents/topology_link.h"
 #include "agents/uplink.h"
 #include "agents/verdict_file.h"
+#include "agents/watch.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/host.h"
 #include "lib/http.h"
 #include "lib/log.h"
+#include "lib/moment.h"
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 
@@ -34,12 +40,17 @@ struct daemon {
 	char *spool_dir, *conf_dir, *disabled_file;
 	sd_event_source *tick, *spool_watch, *conf_watch;
 	struct deep *deep;
-	json_t *opinion; /* that waits for a verdict.json to stand in */
+	struct schedule *schedule;
+	struct identity_files *identity;
+	struct watch *watch;
+	json_t *opinion;   /* that could not be written yet */
+	bool opinion_told; /* that it cannot be kept */
 	bool disabled;
 	/* The conversations; NULL while disabled. */
 	struct http *http;
 	struct uplink *uplink;
 	struct orders_link *orders;
+	struct topology_link *topologies;
 };
 
 /* For people who ask systemctl status. */
@@ -71,20 +82,27 @@ static void keep_opinion(struct daemon *d)
 	if (!d->opinion)
 		return;
 	r = verdict_file_set_fleet(d->opinion, &err);
-	if (r == -ENOENT)
-		return; /* no run yet: with the first one */
-	if (r < 0)
-		log_warning("the controller's opinion is not kept: %s", err.msg);
+	if (r < 0) {
+		if (!d->opinion_told)
+			log_warning("the controller's opinion is not kept yet, trying again: %s",
+				    err.msg);
+		d->opinion_told = true;
+		return;
+	}
 	json_decref(d->opinion);
 	d->opinion = NULL;
+	d->opinion_told = false;
 }
 
 static void on_opinion(struct daemon *d, const struct order *order)
 {
 	const char *verdict = json_string_value(json_object_get(order->opinion, "verdict"));
 	const char *expires = json_string_value(json_object_get(order->opinion, "expires"));
+	CLEANUP(freep) char *boot_id = host_boot_id();
+	const struct moment now = { clock_real_us(), clock_boot_us(), boot_id };
 
 	log_info("the controller's opinion: verdict=%s expires=%s", verdict, expires);
+	verdict_file_date_fleet(order->opinion, &now);
 	json_decref(d->opinion);
 	d->opinion = json_incref(order->opinion);
 	keep_opinion(d);
@@ -99,7 +117,7 @@ static void on_deep(struct daemon *d, const struct order *order)
 	if (order->deadline_us)
 		left_us =
 			MIN(left_us, order->deadline_us > now_us ? order->deadline_us - now_us : 0);
-	if (deep_start(d->deep, clock_mono_us() + left_us, &err) < 0)
+	if (deep_start(d->deep, order->id, clock_mono_us() + left_us, &err) < 0)
 		log_warning("order not obeyed: %s id=%s", err.msg, order->id);
 }
 
@@ -134,8 +152,16 @@ static void on_orders_changed(void *context)
 	say_status(d);
 }
 
+static void on_want(void *context, const char *digest)
+{
+	struct daemon *d = context;
+
+	topology_link_want(d->topologies, digest);
+}
+
 static void close_links(struct daemon *d)
 {
+	topology_link_free(TAKE(d->topologies));
 	orders_link_free(TAKE(d->orders));
 	uplink_free(TAKE(d->uplink));
 	http_free(TAKE(d->http));
@@ -164,6 +190,7 @@ static int open_links(struct daemon *d, struct err *err)
 		.url = d->config.controller,
 		.backoff = backoff,
 		.changed = say_status,
+		.want = on_want,
 		.context = d,
 	};
 	struct orders_link_options orders = {
@@ -180,6 +207,7 @@ static int open_links(struct daemon *d, struct err *err)
 	if (r < 0)
 		return r;
 	uplink.http = orders.http = d->http;
+	d->topologies = topology_link_new(d->http, d->config.controller);
 	r = uplink_new(d->event, &uplink, &d->uplink, err);
 	if (r == 0)
 		r = orders_link_new(d->event, &orders, &d->orders, err);
@@ -195,6 +223,7 @@ static int open_links(struct daemon *d, struct err *err)
 /* Obey $CONF/disabled. */
 static int look_at_disabled(struct daemon *d, struct err *err)
 {
+	static const uint64_t never[SCHEDULE_TURNS];
 	const bool disabled = access(d->disabled_file, F_OK) == 0;
 	int r = 0;
 
@@ -206,6 +235,9 @@ static int look_at_disabled(struct daemon *d, struct err *err)
 	if (!disabled && d->disabled)
 		log_info("%s is gone", d->disabled_file);
 	d->disabled = disabled;
+	watch_set(d->watch, !disabled && d->config.watch_links,
+		  !disabled && d->config.watch_kernel_log);
+	schedule_set(d->schedule, d->config.node, disabled ? never : d->config.schedule_us);
 	if (!disabled && !d->http)
 		r = open_links(d, err);
 	say_status(d);
@@ -274,11 +306,38 @@ static int on_tick(sd_event_source *source, uint64_t now_us UNUSED, void *contex
 
 	watch_all(d);
 	look_again(d);
+	identity_files_look(d->identity);
 	keep_opinion(d);
 	if (d->uplink)
 		uplink_kick(d->uplink);
 	(void)sd_event_source_set_time(source, clock_mono_us() + TICK_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/*
+ * Open connections go on with the certificates that they began with, and
+ * libcurl keeps what it read of the authorities: both begin anew.
+ */
+static void on_identity(void *context)
+{
+	struct daemon *d = context;
+	struct err err = ERR_INIT;
+
+	if (assayd_config_check_files(&d->config, &err) < 0) {
+		log_warning("certificates changed: %s; the connections stay as they are", err.msg);
+		return;
+	}
+	log_info("certificates changed: connecting anew");
+	close_links(d);
+	look_again(d);
+}
+
+static void watch_identity(struct daemon *d)
+{
+	const char *const paths[IDENTITY_FILES_MAX] = { d->config.ca, d->config.cert,
+							d->config.key };
+
+	identity_files_set(d->identity, paths);
 }
 
 /* --- life cycle ---------------------------------------------------------------------- */
@@ -294,6 +353,8 @@ void daemon_reload(struct daemon *d)
 	} else {
 		assayd_config_release(&d->config);
 		d->config = config;
+		watch_identity(d);
+		watch_reload(d->watch);
 		close_links(d);
 		look_again(d);
 		log_info("configuration read again: controller=%s node=%s", d->config.controller,
@@ -311,6 +372,7 @@ int daemon_start(struct daemon *d, struct err *err)
 	log_info("version=" PACKAGE_VERSION " controller=%s node=%s", d->config.controller,
 		 d->config.node);
 	watch_all(d);
+	watch_identity(d);
 	r = sd_event_add_time(d->event, &d->tick, CLOCK_MONOTONIC, clock_mono_us() + TICK_US,
 			      TICK_ACCURACY_US, on_tick, d);
 	if (r < 0)
@@ -332,6 +394,9 @@ struct daemon *daemon_new(struct sd_event *event, const char *config_path,
 	d->conf_dir = paths_conf();
 	d->disabled_file = xasprintf("%s/disabled", d->conf_dir);
 	d->deep = deep_new(event);
+	d->schedule = schedule_new(event);
+	d->watch = watch_new(event);
+	d->identity = identity_files_new(event, on_identity, d);
 	return d;
 }
 
@@ -339,6 +404,9 @@ void daemon_free(struct daemon *d)
 {
 	close_links(d);
 	deep_free(d->deep);
+	schedule_free(d->schedule);
+	watch_free(d->watch);
+	identity_files_free(d->identity);
 	(void)sd_event_source_disable_unref(d->tick);
 	(void)sd_event_source_disable_unref(d->spool_watch);
 	(void)sd_event_source_disable_unref(d->conf_watch);

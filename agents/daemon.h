@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What assayd does: watch the spool and the configuration directory, keep the
- * two conversations with the controller (agents/uplink, agents/orders_link)
- * and do what is ordered. While $CONF/disabled exists there are neither.
+ * two conversations with the controller (agents/uplink, agents/orders_link),
+ * do what is ordered, run what is scheduled (agents/schedule), and tell what is seen
+ * between runs (agents/watch). While $CONF/disabled exists there is none of it.
  */
 #pragma once
 

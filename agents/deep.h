@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order `deep`: `assay run --profile full --report`, always with these
+ * The order `deep`: `assay run --profile full --report --order=ID`, always with these
  * words, one at a time, until a deadline. What it finds arrives through the
  * spool; it gives way to jobs by itself.
  */
@@ -21,11 +21,9 @@ void deep_free(struct deep *deep);
 
 /*
  * Start the run. -EBUSY while one is under way; `deadline_us` is monotonic,
- * then it is told to end (SIGTERM), and killed DEEP_GRACE_US later.
+ * then it is told to end (SIGTERM), and killed CHILD_GRACE_US later.
  */
-int deep_start(struct deep *deep, uint64_t deadline_us, struct err *err);
+int deep_start(struct deep *deep, const char *order_id, uint64_t deadline_us, struct err *err);
 
 /* Tell a run under way to end. */
 void deep_stop(struct deep *deep);
-
-#define DEEP_GRACE_US UINT64_C(2000000)

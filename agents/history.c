@@ -13,17 +13,19 @@
 #include "lib/json.h"
 #include "lib/judge/reference.h"
 #include "lib/lock.h"
+#include "lib/machine.h"
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 
 #define HISTORY_LOCK_WAIT_US (5 * USEC_PER_SEC)
 
 /*
- * A line is {"time", "seq", "values": [[check, subject, params, value], ...]}.
+ * A line is {"time", "seq", "machine", "values": [[check, subject, params, value], ...]}.
  * In memory: one object, check NUL subject NUL params as key -> list of values.
  */
 struct history {
 	char *path;
+	char *machine; /* or NULL */
 	json_t *series;
 };
 
@@ -71,6 +73,8 @@ static void read_line(struct history *h, const char *line, size_t len)
 
 	if (json_parse(line, len, "history.jsonl", &value, NULL) < 0)
 		return;
+	if (machine_differs(json_string_value(json_object_get(value, "machine")), h->machine))
+		return;
 	json_array_foreach(json_object_get(value, "values"), i, item)
 	{
 		remember(h, item);
@@ -91,7 +95,7 @@ static void read_lines(struct history *h, const char *text, size_t len)
 	}
 }
 
-int history_open(struct history **ret, struct err *err)
+int history_open(const char *machine, struct history **ret, struct err *err)
 {
 	CLEANUP(freep) char *text = NULL;
 	struct history *h;
@@ -103,6 +107,7 @@ int history_open(struct history **ret, struct err *err)
 		return r;
 	h = xcalloc(1, sizeof(*h));
 	h->path = TAKE(path);
+	h->machine = xstrdup(machine);
 	h->series = json_object();
 	if (text)
 		read_lines(h, text, len);
@@ -115,6 +120,7 @@ void history_close(struct history *h)
 	if (!h)
 		return;
 	free(h->path);
+	free(h->machine);
 	json_decref(h->series);
 	free(h);
 }
@@ -169,8 +175,8 @@ static json_t *make_line(const struct report *report, const struct verdict *verd
 		json_array_append_new(
 			values, json_pack("[s, s, s, f]", s->check, s->subject, params, s->value));
 	}
-	return json_pack("{s:s, s:I, s:o}", "time", report->time ? report->time : "", "seq",
-			 (json_int_t)report->seq, "values", values);
+	return json_pack("{s:s, s:I, s:s*, s:o}", "time", report->time ? report->time : "", "seq",
+			 (json_int_t)report->seq, "machine", verdict->machine, "values", values);
 }
 
 /* Keep the newer half, from a whole line on. */

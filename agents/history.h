@@ -22,8 +22,9 @@ enum {
 	HISTORY_VALUES = 20, /* newest values of one series that are used */
 };
 
-/* Read it; a missing file is an empty history, a torn last line is dropped. */
-int history_open(struct history **ret, struct err *err);
+/* Read what `machine` (lib/machine.h; NULL: any) measured; a missing file is an empty history, a
+ * torn last line is dropped. */
+int history_open(const char *machine, struct history **ret, struct err *err);
 void history_close(struct history *h);
 
 /* For struct judge_inputs: `context` is the struct history. */

@@ -20,6 +20,7 @@ struct opinion {
 	char *policy;
 	char *expires;
 	char *sentence;
+	char *admit; /* NULL: as this host judges itself */
 };
 
 static int decode_id(const struct jval *v, void *member, struct err *err)
@@ -32,8 +33,8 @@ static int decode_id(const struct jval *v, void *member, struct err *err)
 			       json_integer_value(v->value));
 		return 0;
 	}
-	if (!text || !text[0] || strlen(text) > ORDER_ID_MAX)
-		return jval_fail(v, err, "want an id of 1 to %d bytes", ORDER_ID_MAX);
+	if (!order_id_ok(text))
+		return jval_fail(v, err, "want an id of 1 to %d printable characters", ORDER_ID_MAX);
 	memcpy(id, text, strlen(text) + 1);
 	return 0;
 }
@@ -53,6 +54,7 @@ static int decode_stamp(const struct jval *v, void *member, struct err *err)
 static const struct jfield order_fields[] = {
 	{ "id", J_CUSTOM, AT(id), J_REQUIRED, .decode = decode_id },
 	{ "kind", J_ENUM, AT(kind), J_REQUIRED, .names = order_kind_names },
+	{ "now", J_CUSTOM, AT(now_us), 0, .decode = decode_stamp },
 	{ "deadline", J_CUSTOM, AT(deadline_us), 0, .decode = decode_stamp },
 };
 #undef AT
@@ -63,6 +65,7 @@ static const struct jfield opinion_fields[] = {
 	{ "policy", J_STRING, AT(policy), J_NULL },
 	{ "expires", J_STRING, AT(expires), J_REQUIRED },
 	{ "sentence", J_STRING, AT(sentence), J_NULL },
+	{ "admit", J_STRING, AT(admit), 0 },
 };
 #undef AT
 
@@ -78,7 +81,7 @@ static int check_text(const struct jval *v, const char *key, const char *text, s
 static int check_opinion(const struct jval *v, const struct opinion *o, uint64_t now_real_us,
 			 struct err *err)
 {
-	struct jval expires = jval_get(v, "expires");
+	struct jval expires = jval_get(v, "expires"), admit = jval_get(v, "admit");
 	uint64_t expires_us;
 	int r = check_text(v, "sentence", o->sentence, ORDER_SENTENCE_MAX, err);
 
@@ -86,6 +89,8 @@ static int check_opinion(const struct jval *v, const struct opinion *o, uint64_t
 		r = check_text(v, "policy", o->policy, POLICY_MAX, err);
 	if (r < 0)
 		return r;
+	if (o->admit && !streq(o->admit, "degraded"))
+		return jval_fail(&admit, err, "'%.80s': want degraded", o->admit);
 	if (clock_parse_stamp(o->expires, &expires_us) < 0)
 		return jval_fail(&expires, err, "want a time as 2026-11-21T01:30:00Z");
 	if (expires_us <= now_real_us)
@@ -95,7 +100,7 @@ static int check_opinion(const struct jval *v, const struct opinion *o, uint64_t
 	return 0;
 }
 
-/* The four keys and no others, whatever was sent beside them. */
+/* These keys and no others, whatever was sent beside them. */
 static int decode_opinion(const struct jval *v, uint64_t now_real_us, json_t **ret, struct err *err)
 {
 	struct opinion opinion = { 0 };
@@ -108,16 +113,55 @@ static int decode_opinion(const struct jval *v, uint64_t now_real_us, json_t **r
 	free(opinion.policy);
 	free(opinion.expires);
 	free(opinion.sentence);
+	free(opinion.admit);
 	return r;
+}
+
+/* From the controller's clock to ours; a stamp before 1970 is one that has passed. */
+static uint64_t to_our_clock(uint64_t stamp_us, int64_t ahead_us)
+{
+	const int64_t us = (int64_t)stamp_us + ahead_us;
+
+	return us > 0 ? (uint64_t)us : 1;
+}
+
+/* The opinion's `expires` by our clock. */
+static int move_opinion(json_t *opinion, int64_t ahead_us)
+{
+	const char *expires = json_string_value(json_object_get(opinion, "expires"));
+	char stamp[CLOCK_STAMP_SIZE];
+	uint64_t expires_us;
+
+	if (!expires || clock_parse_stamp(expires, &expires_us) < 0)
+		return 0; /* check_opinion() says so */
+	clock_stamp(to_our_clock(expires_us, ahead_us), stamp);
+	return json_object_set_new(opinion, "expires", json_string(stamp));
+}
+
+/* The controller's clock and ours need not agree: what counts is the time that it gave. */
+static int move_stamps(uint64_t now_real_us, struct order *order, json_t *opinion)
+{
+	int64_t ahead_us;
+
+	if (!order->now_us)
+		return 0;
+	ahead_us = (int64_t)now_real_us - (int64_t)order->now_us;
+	if (order->deadline_us)
+		order->deadline_us = to_our_clock(order->deadline_us, ahead_us);
+	return opinion ? move_opinion(opinion, ahead_us) : 0;
 }
 
 static int decode(const struct jval *v, uint64_t now_real_us, struct order *order, struct err *err)
 {
 	struct jval opinion = jval_get(v, "opinion");
+	CLEANUP(json_freep) json_t *moved = json_deep_copy(opinion.value);
 	int r = jval_decode(v, order_fields, ARRAY_SIZE(order_fields), 0, order, err);
 
+	if (r == 0)
+		r = move_stamps(now_real_us, order, moved);
 	if (r < 0)
 		return r;
+	opinion.value = moved;
 	if (order->deadline_us && order->deadline_us <= now_real_us)
 		return err_set(err, ESTALE, "the deadline of order %s has passed", order->id);
 	if (order->kind != ORDER_OPINION)

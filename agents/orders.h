@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "agents/order_id.h"
 #include "lib/macro.h"
 
 struct err;
@@ -17,7 +18,6 @@ struct jval;
 enum {
 	ORDERS_MAX = 16,	       /* in one answer; the rest is refused */
 	ORDERS_ANSWER_MAX = 64 * 1024, /* bytes of one answer */
-	ORDER_ID_MAX = 64,	       /* bytes */
 	ORDER_SENTENCE_MAX = 1024,     /* bytes of an opinion's sentence */
 	ORDER_SEEN_MAX = 64,	       /* ids remembered: an order is obeyed once */
 };
@@ -31,12 +31,15 @@ extern const char *const order_kind_names[]; /* "deep" "pair" "allreduce" "opini
 struct order {
 	char id[ORDER_ID_MAX + 1];
 	int kind;	      /* enum order_kind */
+	uint64_t now_us;      /* the controller's clock when it gave the order; 0: it did not say */
 	uint64_t deadline_us; /* CLOCK_REALTIME, to be finished by; 0: none given */
 	json_t *opinion; /* {verdict, policy, expires, sentence} and nothing else, owned; or NULL */
 };
 
 /*
- * Decode one order. -ESTALE when its deadline, or its opinion, has passed;
+ * Decode one order. Stamps in it count from its `now`, by which they are moved
+ * to our clock: a day between the two clocks makes no order late, and no
+ * opinion live a day longer. -ESTALE when its deadline, or its opinion, has passed;
  * -EINVAL when it is none (unknown kind, a parameter out of its bounds).
  */
 int order_decode(const struct jval *v, uint64_t now_real_us, struct order *ret, struct err *err);

@@ -2,6 +2,7 @@
 #include "agents/plan.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "agents/suite.h"
@@ -41,6 +42,7 @@ static void add(struct plan *plan, const struct profile_probe *p)
 		.budget_us = p->budget_us,
 		.active = p->active,
 	};
+	plan->least_us[plan->n] = p->least_us;
 	plan->n++;
 	plan->active = plan->active || p->active;
 }
@@ -128,6 +130,49 @@ int plan_probes(const struct profiles *profiles, const char *profile, const char
 	return r;
 }
 
+static void remove_probe(struct plan *plan, size_t at)
+{
+	size_t after = --plan->n - at;
+
+	free(plan->paths[at]);
+	memmove(&plan->paths[at], &plan->paths[at + 1], after * sizeof(*plan->paths));
+	memmove(&plan->probes[at], &plan->probes[at + 1], after * sizeof(*plan->probes));
+	memmove(&plan->least_us[at], &plan->least_us[at + 1], after * sizeof(*plan->least_us));
+	plan->paths[plan->n] = NULL;
+}
+
+/* How long the run must be for the probe to have what it needs, in whole seconds. */
+static uint64_t run_for(const struct plan *plan, size_t i)
+{
+	double more = (double)plan->least_us[i] / (double)plan->probes[i].budget_us;
+
+	return (uint64_t)ceil(more * (double)plan->budget_us / USEC_PER_SEC) * USEC_PER_SEC;
+}
+
+/* Leave out what has less than it needs. */
+static void leave_out_brief(struct plan *plan)
+{
+	size_t i = 0;
+
+	while (i < plan->n) {
+		const struct runner_probe *p = &plan->probes[i];
+		if (p->budget_us >= plan->least_us[i]) {
+			i++;
+			continue;
+		}
+		plan->brief[plan->n_brief++] = (struct plan_brief){
+			.name = p->name,
+			.got_us = p->budget_us,
+			.least_us = plan->least_us[i],
+			.run_us = run_for(plan, i),
+		};
+		remove_probe(plan, i);
+	}
+	plan->active = false;
+	for (i = 0; i < plan->n; i++)
+		plan->active = plan->active || plan->probes[i].active;
+}
+
 void plan_fit(struct plan *plan, uint64_t budget_us)
 {
 	double ratio = (double)budget_us / (double)plan->budget_us;
@@ -139,6 +184,22 @@ void plan_fit(struct plan *plan, uint64_t budget_us)
 
 		plan->probes[i].budget_us = MAX((uint64_t)us, PROBE_BUDGET_MIN_US);
 	}
+	if (ratio < 1)
+		leave_out_brief(plan);
+}
+
+static void report_brief(const struct plan_brief *brief, struct report *report)
+{
+	char got[CLOCK_DURATION_SIZE], least[CLOCK_DURATION_SIZE], run[CLOCK_DURATION_SIZE];
+	struct problem p = { .probe = xstrdup(brief->name), .code = PROBLEM_SET_UP };
+
+	duration_format(brief->got_us, got);
+	duration_format(brief->least_us, least);
+	duration_format(brief->run_us, run);
+	p.detail = xasprintf("left out: its share of the run is %s, and it needs %s; give the run "
+			     "--budget %s",
+			     got, least, run);
+	report_add_problem(report, &p);
 }
 
 void plan_report_absent(const struct plan *plan, struct report *report)
@@ -154,6 +215,8 @@ void plan_report_absent(const struct plan *plan, struct report *report)
 
 		report_add_problem(report, &p);
 	}
+	for (i = 0; i < plan->n_brief; i++)
+		report_brief(&plan->brief[i], report);
 }
 
 void plan_release(struct plan *plan)

@@ -28,6 +28,13 @@ struct plan {
 	size_t n;
 	const char *absent[RUNNER_PROBES_MAX]; /* of this suite, but not in this build */
 	size_t n_absent;
+	uint64_t least_us[RUNNER_PROBES_MAX]; /* of probes[i]; 0: any budget will do */
+	struct plan_brief {
+		const char *name;
+		uint64_t got_us, least_us; /* its share of the run, and what it needs */
+		uint64_t run_us;	   /* a run so long has that */
+	} brief[RUNNER_PROBES_MAX];	   /* left out for want of time */
+	size_t n_brief;
 	bool active; /* any probe is */
 };
 
@@ -46,11 +53,12 @@ int plan_probes(const struct profiles *profiles, const char *profile, const char
 
 /*
  * Make the run end within `budget_us`: a shorter one shortens every probe's
- * budget in proportion, so that each still plans for the time it has.
+ * budget in proportion, so that each still plans for the time it has. One
+ * that could do nothing with its share is left out.
  */
 void plan_fit(struct plan *plan, uint64_t budget_us);
 
-/* Add a problem not-applicable for each absent probe. */
+/* Add a problem for each probe that is not run: not-applicable when absent, set-up when too brief. */
 void plan_report_absent(const struct plan *plan, struct report *report);
 
 void plan_release(struct plan *plan);

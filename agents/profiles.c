@@ -80,6 +80,7 @@ static const struct jfield probe_fields[] = {
 	{ "args", J_CUSTOM, offsetof(struct profile_probe, args), 0, .decode = decode_args },
 	{ "budget", J_CUSTOM, offsetof(struct profile_probe, budget_us), J_REQUIRED,
 	  .decode = decode_budget },
+	{ "least", J_CUSTOM, offsetof(struct profile_probe, least_us), 0, .decode = decode_budget },
 	{ "active", J_BOOL, offsetof(struct profile_probe, active), 0 },
 };
 
@@ -109,6 +110,13 @@ static int refuse_twice(const struct probe_list *list, const struct jval *item, 
 	return 0;
 }
 
+static int check_least(const struct profile_probe *p, const struct jval *item, struct err *err)
+{
+	struct jval at = jval_get(item, "least");
+
+	return p->least_us > p->budget_us ? jval_fail(&at, err, "is more than its budget") : 0;
+}
+
 static int decode_probes(const struct jval *v, void *member, struct err *err)
 {
 	CLEANUP(probe_list_release) struct probe_list list = { 0 };
@@ -126,6 +134,8 @@ static int decode_probes(const struct jval *v, void *member, struct err *err)
 
 		p->active = true;
 		r = jval_decode(&item, probe_fields, ARRAY_SIZE(probe_fields), JVAL_STRICT, p, err);
+		if (r == 0)
+			r = check_least(p, &item, err);
 		if (r == 0)
 			r = refuse_twice(&list, &item, err);
 	}
@@ -185,6 +195,9 @@ static int decode_profile(const struct jval *v, const char *name, struct profile
 	if (!profile_name_ok(name))
 		r = jval_fail(v, err, "a profile's name is 1 to %d letters, digits, '-' or '_'",
 			      PROFILE_NAME_MAX);
+	if (r == 0 && streq(name, PROFILE_WATCH))
+		r = jval_fail(v, err, "'%s' is taken: what assayd hears is kept under that name",
+			      name);
 	if (r == 0)
 		r = jval_decode(v, profile_fields, ARRAY_SIZE(profile_fields), JVAL_STRICT, &value,
 				err);

@@ -22,6 +22,9 @@
 struct err;
 struct jval;
 
+/* Not to be had in a file: reports of what assayd hears are kept under this name. */
+#define PROFILE_WATCH "watch"
+
 enum {
 	PROFILES_MAX = 32,	 /* profiles in a file */
 	PROFILE_PROBES_MAX = 64, /* probes in a profile */
@@ -34,7 +37,8 @@ struct profile_probe {
 	char *exec;  /* program, absolute; NULL: assay-probe-<name> of this suite */
 	char **args; /* NULL-terminated; NULL when there are none */
 	uint64_t budget_us;
-	bool active; /* loads devices: runs alone. The default, for it is the safe one. */
+	uint64_t least_us; /* with less it is left out of a shorter run; 0: any will do */
+	bool active;	   /* loads devices: runs alone. The default, for it is the safe one. */
 };
 
 struct profile {

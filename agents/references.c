@@ -10,6 +10,7 @@
 #include "agents/verdict_file.h"
 #include "lib/err.h"
 #include "lib/judge_files.h"
+#include "lib/machine.h"
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 
@@ -59,9 +60,11 @@ int references_read(const char *policy_path, const char *sku_path, struct refere
 
 void references_recall(struct references *r, const char *profile)
 {
-	if (history_open(&r->history, NULL) < 0)
+	CLEANUP(freep) char *machine = machine_read();
+
+	if (history_open(machine, &r->history, NULL) < 0)
 		r->history = NULL;
-	r->has_before = verdict_file_last(profile, &r->before) == 0;
+	r->has_before = verdict_file_last(profile, machine, &r->before) == 0;
 }
 
 void references_release(struct references *r)

@@ -4,33 +4,23 @@
 #include <argp.h>
 #include <errno.h>
 
+#include "agents/order_id.h"
 #include "lib/clock.h"
 #include "lib/err.h"
-
-enum {
-	OPT_PROFILE = 0x100,
-	OPT_PROBE,
-	OPT_BUDGET,
-	OPT_WAIT,
-	OPT_BUSY,
-	OPT_POLICY,
-	OPT_SKU,
-	OPT_PROFILES,
-	OPT_REPORT,
-	OPT_EXIT_STYLE,
-};
+#include "lib/usage.h"
 
 static const struct argp_option option_table[] = {
-	{ "profile", OPT_PROFILE, "NAME", 0, "passive, quick (default) or full", 0 },
-	{ "probe", OPT_PROBE, "NAME", 0, "Only this probe; may be given several times", 0 },
-	{ "budget", OPT_BUDGET, "DURATION", 0, "Wall clock of the whole run, as 45s", 0 },
-	{ "wait", OPT_WAIT, "DURATION", 0, "Wait this long for another active run to end", 0 },
-	{ "busy", OPT_BUSY, "skip|run", 0, "When others use a device (default skip)", 0 },
-	{ "policy", OPT_POLICY, "FILE", 0, "Judge by this policy", 0 },
-	{ "sku", OPT_SKU, "FILE", 0, "Judge by this SKU file", 0 },
-	{ "profiles", OPT_PROFILES, "FILE", 0, "Profiles other than those installed", 0 },
-	{ "report", OPT_REPORT, NULL, 0, "Hand the report to the controller", 0 },
-	{ "exit-style", OPT_EXIT_STYLE, "STYLE", 0, "assay (default), nhc, nagios or npd", 0 },
+	{ "profile", RUN_OPT_PROFILE, "NAME", 0, "passive, quick (default) or full", 0 },
+	{ "probe", RUN_OPT_PROBE, "NAME", 0, "Only this probe; may be given several times", 0 },
+	{ "budget", RUN_OPT_BUDGET, "DURATION", 0, "Wall clock of the whole run, as 45s", 0 },
+	{ "wait", RUN_OPT_WAIT, "DURATION", 0, "Wait this long for another active run to end", 0 },
+	{ "busy", RUN_OPT_BUSY, "skip|run", 0, "When others use a device (default skip)", 0 },
+	{ "policy", RUN_OPT_POLICY, "FILE", 0, "Judge by this policy", 0 },
+	{ "sku", RUN_OPT_SKU, "FILE", 0, "Judge by this SKU file", 0 },
+	{ "profiles", RUN_OPT_PROFILES, "FILE", 0, "Profiles other than those installed", 0 },
+	{ "report", RUN_OPT_REPORT, NULL, 0, "Hand the report to the controller", 0 },
+	{ "order", RUN_OPT_ORDER, "ID", 0, "The controller's order that this run answers", 0 },
+	{ "exit-style", RUN_OPT_EXIT_STYLE, "STYLE", 0, "assay (default), nhc, nagios or npd", 0 },
 	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
 	{ 0 },
 };
@@ -88,37 +78,47 @@ static int parse_output(const char *arg, struct run_options *o, struct err *err)
 	return 0;
 }
 
+static int parse_order(const char *arg, struct run_options *o, struct err *err)
+{
+	if (!order_id_ok(arg))
+		return err_set(err, EINVAL, "--order: want 1 to %d printable characters",
+			       ORDER_ID_MAX);
+	o->order = arg;
+	return 0;
+}
+
 static int keep(const char *arg, const char **ret)
 {
 	*ret = arg;
 	return 0;
 }
 
-/* One option; negative errno with the sentence in `err`. */
-static int parse_one(int key, const char *arg, struct run_options *o, struct err *err)
+int run_options_take(int key, const char *arg, struct run_options *o, struct err *err)
 {
 	switch (key) {
-	case OPT_PROFILE:
+	case RUN_OPT_PROFILE:
 		return keep(arg, &o->profile);
-	case OPT_POLICY:
+	case RUN_OPT_POLICY:
 		return keep(arg, &o->policy);
-	case OPT_SKU:
+	case RUN_OPT_SKU:
 		return keep(arg, &o->sku);
-	case OPT_PROFILES:
+	case RUN_OPT_PROFILES:
 		return keep(arg, &o->profiles);
-	case OPT_PROBE:
+	case RUN_OPT_PROBE:
 		return parse_probe(arg, o, err);
-	case OPT_BUDGET:
+	case RUN_OPT_BUDGET:
 		return parse_budget(arg, o, err);
-	case OPT_WAIT:
+	case RUN_OPT_WAIT:
 		return parse_duration("--wait", arg, &o->wait_us, err);
-	case OPT_BUSY:
+	case RUN_OPT_BUSY:
 		return parse_busy(arg, o, err);
-	case OPT_EXIT_STYLE:
+	case RUN_OPT_ORDER:
+		return parse_order(arg, o, err);
+	case RUN_OPT_EXIT_STYLE:
 		return parse_style(arg, o, err);
 	case 'o':
 		return parse_output(arg, o, err);
-	case OPT_REPORT:
+	case RUN_OPT_REPORT:
 		o->report = true;
 		return 0;
 	case ARGP_KEY_ARG:
@@ -131,7 +131,7 @@ static int parse_one(int key, const char *arg, struct run_options *o, struct err
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct parsing *parsing = state->input;
-	int r = parse_one(key, arg, parsing->options, parsing->err);
+	int r = run_options_take(key, arg, parsing->options, parsing->err);
 
 	return r > 0 ? ARGP_ERR_UNKNOWN : -r;
 }
@@ -150,7 +150,7 @@ int run_options_parse(int argc, char **argv, struct run_options *ret, struct err
 	error_t r;
 
 	argp_err_exit_status = exit_status_set_up(options.style);
-	r = argp_parse(&argp, argc, argv, 0, NULL, &parsing);
+	r = usage_parse(&argp, argc, argv, 0, NULL, &parsing);
 	if (r == 0)
 		*ret = options;
 	return -r;

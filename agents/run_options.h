@@ -20,11 +20,31 @@ struct run_options {
 	uint64_t wait_us;   /* for the lock of active probes */
 	bool run_busy;
 	bool report;			     /* hand it to the spool */
+	const char *order;		     /* id of the order `deep` that it answers, or NULL */
 	const char *policy, *sku, *profiles; /* files, or NULL */
 	enum exit_style style;
 	enum output output;
 	bool output_given;
 };
+
+/* Keys of the options, for the tables of commands that also run. */
+enum run_option {
+	RUN_OPT_PROFILE = 0x100,
+	RUN_OPT_PROBE,
+	RUN_OPT_BUDGET,
+	RUN_OPT_WAIT,
+	RUN_OPT_BUSY,
+	RUN_OPT_POLICY,
+	RUN_OPT_SKU,
+	RUN_OPT_PROFILES,
+	RUN_OPT_REPORT,
+	RUN_OPT_EXIT_STYLE,
+	RUN_OPT_ORDER,
+	RUN_OPT_END, /* keys of other options begin here */
+};
+
+/* Take one option. 0, -EINVAL with the sentence, or 1 when it is none of these. */
+int run_options_take(int key, const char *arg, struct run_options *o, struct err *err);
 
 /*
  * Fill the options. 0 or -EINVAL with the sentence for what is wrong in a

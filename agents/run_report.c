@@ -9,16 +9,16 @@
 #include "lib/topology.h"
 #include "lib/xalloc.h"
 
-/* Its digest, or NULL when this build or this host cannot tell. New memory. */
-static char *topology_digest(void)
+static json_t *load_topology(void)
 {
-	CLEANUP(topology_release) struct topology t = { 0 };
+	CLEANUP(topology_releasep) struct topology t = { 0 };
 
-	return topology_load(&t, NULL) < 0 ? NULL : xstrdup(t.digest);
+	return topology_load(&t, NULL) < 0 ? NULL : topology_encode(&t);
 }
 
-void run_report_start(struct report *report, const char *profile)
+void run_report_start(struct report *report, const char *profile, json_t **ret_topology)
 {
+	json_t *topology = load_topology();
 	char stamp[CLOCK_STAMP_SIZE];
 
 	clock_stamp(clock_real_us(), stamp);
@@ -28,9 +28,11 @@ void run_report_start(struct report *report, const char *profile)
 		.time = xstrdup(stamp),
 		.profile = xstrdup(profile),
 		.agent = xstrdup(PACKAGE_VERSION),
-		.topology = topology_digest(),
+		.topology = xstrdup(json_string_value(json_object_get(topology, "digest"))),
 		.env = host_env(),
+		.uptime_s = (double)clock_boot_us() / (double)USEC_PER_SEC,
 	};
+	*ret_topology = topology;
 }
 
 static size_t encoded_size(const struct report *report)

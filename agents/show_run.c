@@ -6,6 +6,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "lib/judge/link_words.h"
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
 #include "lib/table.h"
@@ -64,7 +65,8 @@ static char *range(double low, double high, const char *unit)
 
 static bool same_line(const struct verdict_item *a, const struct verdict_item *b)
 {
-	return a->level == b->level && streq(a->check, b->check) && streq(a->unit, b->unit);
+	return a->level == b->level && streq(a->check, b->check) && streq(a->unit, b->unit) &&
+	       streq(a->link, b->link);
 }
 
 /* Items before `i` that would share its line. */
@@ -135,6 +137,15 @@ static void add_fold(struct table *t, const struct verdict *v, size_t i)
 	row->cells[COL_VALUE] = range(low, high, whole.unit);
 }
 
+/* The cells of one check that a slow link explains: they are no findings beside it. */
+static void add_explained(struct table *t, const struct verdict *v, size_t i)
+{
+	CLEANUP(freep) char *name = link_name(v->items[i].link);
+
+	add_fold(t, v, i);
+	t->rows[t->n_rows - 1].note = xasprintf("%s explains them", name);
+}
+
 static void add_rest(struct table *t, const struct verdict_item *item, size_t n)
 {
 	struct table_row *row = table_add(t);
@@ -154,7 +165,10 @@ static void add_items(struct table *t, const struct verdict *v)
 		size_t before = count_before(v, i);
 		size_t all = count_all(v, i);
 
-		if (item->level == VERDICT_PASS && all >= FOLD_FROM) {
+		if (all > 1 && verdict_explained(v, item)) {
+			if (before == 0)
+				add_explained(t, v, i);
+		} else if (item->level == VERDICT_PASS && all >= FOLD_FROM) {
 			if (before == 0)
 				add_fold(t, v, i);
 		} else if (before < SHOW_ITEMS_MAX) {

@@ -202,7 +202,12 @@ static json_t *read_pin(void)
 {
 	json_t *pin = NULL;
 
-	return state_load("sku", &pin, NULL) < 0 ? NULL : pin;
+	if (state_load("sku", &pin, NULL) < 0)
+		return NULL;
+	/* One that names nothing pins nothing: it is replaced at the next pass. */
+	if (!json_string_value(json_object_get(pin, "sku")))
+		json_decref(TAKE(pin));
+	return pin;
 }
 
 static char *changed(const json_t *pin, const struct sku_models *models)

@@ -21,6 +21,9 @@
 
 #define SPOOL_LOCK_WAIT_US (5 * USEC_PER_SEC)
 
+/* Given up at a time when the disk is full. */
+enum { ROOM_BYTES = 64 * 1024 };
+
 /*
  * Beside <seq>.json of a report that brought a failure lies an empty
  * <seq>.keep: what to drop last is known without opening a report.
@@ -38,7 +41,35 @@ struct spool {
 	struct entry *entries; /* ascending by seq */
 	size_t n;
 	uint64_t bytes;
+	uint64_t dropped; /* since it was opened */
 };
+
+static char *spool_path(const char *name)
+{
+	CLEANUP(freep) char *state = paths_state();
+
+	return xasprintf("%s/spool/%s", state, name);
+}
+
+uint64_t spool_lost(void)
+{
+	CLEANUP(freep) char *path = spool_path(".lost");
+	long long lost = 0;
+
+	return file_read_i64(AT_FDCWD, path, &lost) == 0 && lost > 0 ? (uint64_t)lost : 0;
+}
+
+/* Under the lock. There is room for it: something has just gone. */
+static void note_lost(struct spool *s)
+{
+	CLEANUP(freep) char *text = NULL;
+
+	if (!s->dropped)
+		return;
+	text = xasprintf("%" PRIu64 "\n", spool_lost() + s->dropped);
+	(void)file_replace(s->dir_fd, ".lost", text, strlen(text), NULL);
+	s->dropped = 0;
+}
 
 static void spool_close(struct spool *s)
 {
@@ -73,7 +104,8 @@ static bool is_left_over(const char *name)
 {
 	size_t len = strlen(name);
 
-	return name[0] >= '1' && name[0] <= '9' && len > 4 && streq(name + len - 4, ".tmp");
+	return ((name[0] >= '1' && name[0] <= '9') || starts_with(name, ".lost.")) && len > 4 &&
+	       streq(name + len - 4, ".tmp");
 }
 
 static int by_seq(const void *a, const void *b)
@@ -170,6 +202,7 @@ static void drop(struct spool *s, size_t i)
 	s->bytes -= s->entries[i].bytes;
 	memmove(&s->entries[i], &s->entries[i + 1], (s->n - i - 1) * sizeof(*s->entries));
 	s->n--;
+	s->dropped++;
 }
 
 /*
@@ -251,9 +284,30 @@ int spool_put(const struct report *report, const struct verdict *verdict, struct
 		return err_set(err, ENOSPC,
 			       "spool %s is full of failures: is the controller reachable?", s.path);
 	r = write_report(&s, report->seq, line, strlen(line), failure);
+	note_lost(&s);
 	return r < 0 ? err_errno(err, -r, "cannot keep report %" PRIu64 " in %s", report->seq,
 				 s.path)
 		     : 0;
+}
+
+bool spool_give_up(uint64_t bytes)
+{
+	CLEANUP(spool_close) struct spool s = { .dir_fd = -1, .lock_fd = -1 };
+	uint64_t had;
+	bool gave = false;
+
+	if (spool_open(&s, NULL) < 0)
+		return false;
+	had = s.bytes;
+	while (had - s.bytes < bytes && drop_one(&s, false))
+		gave = true;
+	note_lost(&s);
+	return gave;
+}
+
+bool spool_made_room(int r)
+{
+	return (r == -ENOSPC || r == -EDQUOT) && spool_give_up(ROOM_BYTES);
 }
 
 int spool_list(uint64_t **ret_seqs, size_t *ret_n, struct err *err)
@@ -269,13 +323,6 @@ int spool_list(uint64_t **ret_seqs, size_t *ret_n, struct err *err)
 		(*ret_seqs)[i] = s.entries[i].seq;
 	*ret_n = s.n;
 	return 0;
-}
-
-static char *spool_path(const char *name)
-{
-	CLEANUP(freep) char *state = paths_state();
-
-	return xasprintf("%s/spool/%s", state, name);
 }
 
 static int count_bad(const struct dirent *entry)

@@ -3,6 +3,7 @@
  * $STATE/spool/<seq>.json: reports that wait for the controller. Bounded in
  * files and bytes; when full, reports that passed go first, oldest first, and
  * those with a failure longest. Each file is whole or absent (rename, fsync).
+ * How many were given up is counted in spool/.lost and told in later reports.
  */
 #pragma once
 
@@ -26,6 +27,21 @@ enum {
  * says so in the report that it shows, and goes on.
  */
 int spool_put(const struct report *report, const struct verdict *verdict, struct err *err);
+
+/*
+ * The disk is full and something else matters more: give up reports that
+ * passed, oldest first, until `bytes` are freed. False when there was none.
+ */
+bool spool_give_up(uint64_t bytes);
+
+/*
+ * Did a write fail because the disk is full (`r`), and have older reports that
+ * passed made room since? Then it is worth another try.
+ */
+bool spool_made_room(int r);
+
+/* How many reports were given up in this state directory, as far as it could be noted. */
+uint64_t spool_lost(void);
 
 /* The seqs that wait, ascending; yours to free. */
 int spool_list(uint64_t **ret_seqs, size_t *ret_n, struct err *err);

@@ -9,7 +9,7 @@
 #include <systemd/sd-event.h>
 
 #include "agents/delivery.h"
-#include "agents/gzip.h"
+#include "agents/parcel.h"
 #include "agents/spool.h"
 #include "lib/clock.h"
 #include "lib/err.h"
@@ -17,9 +17,6 @@
 #include "lib/log.h"
 #include "lib/random.h"
 #include "lib/xalloc.h"
-
-/* Below this a packed report is hardly smaller. */
-enum { GZIP_MIN = 1024 };
 
 #define TIMER_ACCURACY_US (10 * USEC_PER_MSEC)
 
@@ -35,11 +32,11 @@ struct uplink {
 	bool waiting;  /* for the timer */
 	bool demanded; /* the controller named the wait */
 	bool worked;   /* since it was last idle */
-	char *body;    /* being sent */
-	size_t body_len;
-	bool packed;
+	bool singly;   /* the controller takes no lines; asked again once the spool was empty */
+	struct parcel parcel; /* being sent */
 	struct err trouble;
 	void (*tell)(void *context);
+	void (*want)(void *context, const char *digest);
 	void *context;
 };
 
@@ -49,13 +46,6 @@ static void tell(const struct uplink *u)
 {
 	if (u->tell)
 		u->tell(u->context);
-}
-
-static void drop_body(struct uplink *u)
-{
-	free(u->body);
-	u->body = NULL;
-	u->body_len = 0;
 }
 
 /* Try again later. The first of a kind is told, the next ones are more of the same. */
@@ -87,20 +77,18 @@ static void all_well(struct uplink *u)
 	tell(u);
 }
 
-static void done(struct uplink *u)
+static void done(struct uplink *u, uint64_t seq)
 {
 	struct err err = ERR_INIT;
 
 	/* Still there after a failure: sent again, and known to the controller. */
-	if (spool_done(u->seqs[u->at], &err) < 0)
+	if (spool_done(seq, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
-	u->at++;
 	all_well(u);
 }
 
-static void set_aside(struct uplink *u, const struct err *why)
+static void set_aside(struct uplink *u, uint64_t seq, const struct err *why)
 {
-	const uint64_t seq = u->seqs[u->at++];
 	struct err err = ERR_INIT;
 
 	log_error("report set aside in spool/bad: %s seq=%" PRIu64, why->msg, seq);
@@ -109,70 +97,107 @@ static void set_aside(struct uplink *u, const struct err *why)
 	all_well(u);
 }
 
+/* The first `n` reports of the parcel are settled. */
+static void advance(struct uplink *u, size_t n)
+{
+	if (n == u->parcel.n) {
+		u->at += u->parcel.looked_at;
+		return;
+	}
+	while (u->at < u->n && u->seqs[u->at] <= u->parcel.seqs[n - 1])
+		u->at++;
+}
+
+/* 0 when something was settled; else `why` it is to wait. */
+static int take_answer(struct uplink *u, const struct http_answer *answer, struct err *why)
+{
+	const uint64_t seq = u->parcel.seqs[0];
+
+	switch (delivery_judge(answer->status, answer->body, answer->len, why)) {
+	case DELIVERY_DONE:
+		done(u, seq);
+		break;
+	case DELIVERY_SET_ASIDE:
+		set_aside(u, seq, why);
+		break;
+	case DELIVERY_KEEP:
+		return -EAGAIN;
+	}
+	advance(u, 1);
+	return 0;
+}
+
+static int take_results(struct uplink *u, const struct http_answer *answer, struct err *why)
+{
+	struct delivery_result results[PARCEL_REPORTS_MAX];
+	size_t n = 0, i;
+
+	switch (delivery_judge_lines(answer, u->parcel.n, results, &n, why)) {
+	case LINES_TAKEN:
+		break;
+	case LINES_SINGLY:
+		u->singly = true;
+		return 0;
+	case LINES_KEEP:
+		return -EAGAIN;
+	}
+	for (i = 0; i < n; i++) {
+		if (results[i].delivery == DELIVERY_DONE)
+			done(u, u->parcel.seqs[i]);
+		else
+			set_aside(u, u->parcel.seqs[i], &results[i].why);
+	}
+	advance(u, n);
+	return 0;
+}
+
+static void give_wants(struct uplink *u, const struct http_answer *answer)
+{
+	char digests[DELIVERY_WANTS_MAX][TOPOLOGY_DIGEST_LEN + 1];
+	size_t n = delivery_wants(answer->body, answer->len, digests), i;
+
+	for (i = 0; u->want && i < n; i++)
+		u->want(u->context, digests[i]);
+}
+
 static void on_answer(void *context, const struct http_answer *answer)
 {
 	struct uplink *u = context;
 	struct err why = ERR_INIT;
+	int r;
 
 	u->request = NULL;
-	drop_body(u);
-	if (answer->r < 0) {
-		(void)err_set(&why, -answer->r, "%s", answer->why);
-		wait_after(u, &why, 0);
+	if (answer->r < 0)
+		r = err_set(&why, -answer->r, "%s", answer->why);
+	else if (u->parcel.n > 1)
+		r = take_results(u, answer, &why);
+	else
+		r = take_answer(u, answer, &why);
+	parcel_release(&u->parcel);
+	if (r < 0) {
+		wait_after(u, &why, answer->retry_after_us);
 		return;
 	}
-	switch (delivery_judge(answer->status, answer->body, answer->len, &why)) {
-	case DELIVERY_DONE:
-		done(u);
-		send_next(u);
-		break;
-	case DELIVERY_SET_ASIDE:
-		set_aside(u, &why);
-		send_next(u);
-		break;
-	case DELIVERY_KEEP:
-		wait_after(u, &why, answer->retry_after_us);
-		break;
-	}
+	give_wants(u, answer);
+	send_next(u);
 }
 
-/* Read the report at hand. 0; 1 when it is gone or was no report; negative: later. */
-static int read_report(struct uplink *u, struct err *err)
-{
-	CLEANUP(freep) char *text = NULL;
-	const uint64_t seq = u->seqs[u->at];
-	size_t len;
-	int r = spool_read(seq, &text, &len, err);
-
-	if (r == -ENOENT)
-		return 1;
-	if (r == -EINVAL || r == -EFBIG) {
-		log_error("no report, set aside in spool/bad: %s seq=%" PRIu64, err->msg, seq);
-		*err = (struct err)ERR_INIT;
-		return 1;
-	}
-	if (r < 0)
-		return r;
-	u->packed = len >= GZIP_MIN && gzip_pack(text, len, &u->body, &u->body_len) == 0;
-	if (!u->packed) {
-		u->body = TAKE(text);
-		u->body_len = len;
-	}
-	return 0;
-}
-
+/* Whether many share a call is said by its path: one who takes none answers 404. */
 static int post(struct uplink *u, struct err *err)
 {
-	static const char *const plain[] = { "Content-Type: application/json", NULL };
-	static const char *const packed[] = { "Content-Type: application/json",
-					      "Content-Encoding: gzip", NULL };
-	CLEANUP(freep) char *url = xasprintf("%s/v1/reports", u->url);
+	static const char *const types[] = { "Content-Type: application/json",
+					     "Content-Type: application/x-ndjson" };
+	const bool many = u->parcel.n > 1;
+	const char *const headers[] = { types[many], u->parcel.age, u->parcel.time,
+					u->parcel.packed ? "Content-Encoding: gzip" : NULL, NULL };
+	CLEANUP(freep)
+	char *url = xasprintf("%s/v1/reports%s", u->url, many ? "/batch" : "");
 	const struct http_call call = {
 		.method = "POST",
 		.url = url,
-		.headers = u->packed ? packed : plain,
-		.body = u->body,
-		.body_len = u->body_len,
+		.headers = headers,
+		.body = u->parcel.body,
+		.body_len = u->parcel.body_len,
 		.timeout_us = UPLINK_TIMEOUT_US,
 		.answer_max = UPLINK_ANSWER_MAX,
 		.done = on_answer,
@@ -209,7 +234,7 @@ static void rest(struct uplink *u)
 {
 	if (!u->worked)
 		return;
-	u->worked = false;
+	u->worked = u->singly = false;
 	free(u->seqs);
 	u->seqs = NULL;
 	u->n = u->at = 0;
@@ -220,23 +245,24 @@ static void rest(struct uplink *u)
 static void send_next(struct uplink *u)
 {
 	struct err err = ERR_INIT;
-	int r;
+	int r = 0;
 
-	do {
+	while (r == 0 && u->parcel.n == 0) {
+		parcel_release(&u->parcel);
 		if (!list_again(u, &err, &r)) {
 			rest(u);
 			return;
 		}
 		u->worked = true;
 		if (r == 0)
-			r = read_report(u, &err);
-		if (r == 1)
-			u->at++;
-	} while (r == 1);
+			r = parcel_fill(&u->parcel, &u->seqs[u->at], u->n - u->at, !u->singly, &err);
+		if (r == 0 && u->parcel.n == 0)
+			u->at += u->parcel.looked_at; /* all of these had gone */
+	}
 	if (r == 0)
 		r = post(u, &err);
 	if (r < 0) {
-		drop_body(u);
+		parcel_release(&u->parcel);
 		wait_after(u, &err, 0);
 	}
 }
@@ -286,7 +312,7 @@ void uplink_free(struct uplink *u)
 		return;
 	http_cancel(u->request);
 	(void)sd_event_source_disable_unref(u->timer);
-	drop_body(u);
+	parcel_release(&u->parcel);
 	free(u->seqs);
 	free(u->url);
 	free(u);
@@ -309,6 +335,7 @@ int uplink_new(struct sd_event *event, const struct uplink_options *options, str
 	u->url = xstrdup(options->url);
 	u->backoff = options->backoff;
 	u->tell = options->changed;
+	u->want = options->want;
 	u->context = options->context;
 	*ret = u;
 	return 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spool -> controller: reports leave in the order of their numbers, one at a
- * time, and are removed from the spool only once the controller says that they
- * are stored. Whatever happens in between (a crash on either side, a cut
- * connection, half an answer) a report is sent again, and the controller knows
- * it by (node, boot_id, seq).
+ * Spool -> controller: reports leave in the order of their numbers, one call
+ * at a time, and are removed from the spool only once the controller says that
+ * they are stored. Of many that wait each call takes the next few
+ * (agents/parcel.h): with several calls under way they could overtake each
+ * other, and one that comes late counts for no window. Whatever happens in between (a crash on
+ *either side, a cut connection, half an answer) a report is sent again, and the controller knows it
+ *by (node, boot_id, seq).
  *
  *	idle --kick--> sending --stored--> sending ... --spool empty--> idle
  *	                  |--refused for ever--> spool/bad, next
@@ -33,6 +35,7 @@ struct uplink_options {
 	const char *url;		/* of the controller, without a slash at its end; copied */
 	struct backoff backoff;		/* base and cap */
 	void (*changed)(void *context); /* what uplink_state() says is another thing now */
+	void (*want)(void *context, const char *digest); /* of a topology; may be NULL */
 	void *context;
 };
 

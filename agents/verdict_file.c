@@ -8,9 +8,12 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/host.h"
 #include "lib/json.h"
-#include "lib/judge/missing.h"
+#include "lib/judge/standing.h"
 #include "lib/lock.h"
+#include "lib/machine.h"
+#include "lib/moment.h"
 #include "lib/paths.h"
 #include "lib/report.h"
 #include "lib/state.h"
@@ -20,9 +23,9 @@
 
 static const char verdict_name[] = "verdict.json";
 
-/* The verdicts of last/ that are of one node. */
+/* The verdicts of last/ that are of one node, and of this machine. */
 struct runs {
-	const char *node;
+	const char *node, *machine;
 	struct verdict verdicts[VERDICT_FILE_RUNS_MAX];
 	bool active[VERDICT_FILE_RUNS_MAX];
 	size_t n;
@@ -49,51 +52,24 @@ json_t *run_encode(const struct report *report, const struct verdict *verdict)
 			 report_encode(report), "verdict", verdict_encode(verdict));
 }
 
-static const struct verdict_item *find_item(const struct verdict *v, const struct verdict_item *like)
+/* What another machine did under this name, or with this disk, says nothing of this one. */
+static bool is_of(const struct verdict *v, const char *node, const char *machine)
 {
-	size_t i;
-
-	for (i = 0; i < v->n_items; i++) {
-		if (streq(v->items[i].check, like->check) &&
-		    streq(v->items[i].subject, like->subject))
-			return &v->items[i];
-	}
-	return NULL;
+	return streq(v->node, node) && !machine_differs(v->machine, machine);
 }
 
-/* Does an earlier item outlive the new run, which measured nothing that answers it? */
-static bool stands(const struct verdict_item *item, const struct report *report,
-		   const struct verdict *now)
-{
-	const struct verdict_item *newer = find_item(now, item);
-
-	if (newer)
-		return verdict_item_outlives(item, newer);
-	return missing_excused(report, item->check);
-}
-
-/*
- * Add to `kept` what of an earlier verdict still stands: items that the new
- * run says nothing of because their probe did not run (busy) or did not end,
- * and fatal ones that it did not measure again (a job came).
- */
+/* Add to `kept` what of an earlier verdict still stands. */
 static void add_standing(json_t *kept, const struct jval *earlier, const struct report *report,
 			 const struct verdict *now)
 {
 	CLEANUP(verdict_release) struct verdict v = { 0 };
-	size_t n = 0, i;
 
-	if (verdict_decode(earlier, &v, NULL) < 0 || !streq(v.node, report->node))
+	if (verdict_decode(earlier, &v, NULL) < 0)
 		return;
-	for (i = 0; i < v.n_items; i++) {
-		if (stands(&v.items[i], report, now))
-			v.items[n++] = v.items[i];
-		else
-			verdict_item_release(&v.items[i]);
-	}
-	v.n_items = n;
-	verdict_conclude(&v);
-	if (n > 0 && json_array_size(kept) < VERDICT_FILE_KEPT_MAX)
+	if (!is_of(&v, report->node, now->machine))
+		return;
+	standing_keep(&v, report, now);
+	if (v.n_items > 0 && json_array_size(kept) < VERDICT_FILE_KEPT_MAX)
 		json_array_append_new(kept, verdict_encode(&v));
 }
 
@@ -122,15 +98,22 @@ static json_t *standing(const char *name, const struct report *report, const str
 /*
  * Runs of one profile at once end in any order: what is kept is the one that
  * was numbered and begun last. Both, so that a seq file begun anew or a clock
- * set back does not keep an old run for ever.
+ * set back does not keep an old run for ever; and only one of this node that
+ * can be read, for another gives no verdict.
  */
 static bool is_overtaken(const char *name, const struct report *report)
 {
 	CLEANUP(json_freep) json_t *run = NULL;
+	CLEANUP(verdict_release) struct verdict last = { 0 };
+	struct jval root, verdict;
 	const json_t *kept;
 	const char *time;
 
 	if (state_load(name, &run, NULL) < 0)
+		return false;
+	root = jval_root(run, name);
+	verdict = jval_get(&root, "verdict");
+	if (verdict_decode(&verdict, &last, NULL) < 0 || !streq(last.node, report->node))
 		return false;
 	kept = json_object_get(run, "report");
 	time = json_string_value(json_object_get(kept, "time"));
@@ -181,7 +164,7 @@ static void append_items(struct verdict *v, const struct jval *earlier)
 	more.n_items = 0;
 }
 
-int verdict_file_last(const char *profile, struct verdict *ret)
+int verdict_file_last(const char *profile, const char *machine, struct verdict *ret)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
 	CLEANUP(freep) char *name = xasprintf("last/%s.json", profile);
@@ -195,6 +178,10 @@ int verdict_file_last(const char *profile, struct verdict *ret)
 	verdict = jval_get(&root, "verdict");
 	kept = jval_get(&root, "kept");
 	r = verdict_decode(&verdict, ret, NULL);
+	if (r == 0 && machine_differs(ret->machine, machine)) {
+		verdict_release(ret);
+		return -ENOENT;
+	}
 	for (i = 0; r == 0 && i < json_array_size(kept.value); i++) {
 		struct jval earlier = jval_at(&kept, i);
 
@@ -237,7 +224,7 @@ static void load_verdict(struct runs *runs, const struct jval *verdict, bool act
 
 	if (runs->n == VERDICT_FILE_RUNS_MAX || verdict_decode(verdict, v, NULL) < 0)
 		return;
-	if (!streq(v->node, runs->node)) {
+	if (!is_of(v, runs->node, runs->machine)) {
 		verdict_release(v);
 		return;
 	}
@@ -286,6 +273,7 @@ int verdict_file_keep(const struct report *report, const struct verdict *verdict
 	int r = take_lock(&lock, err);
 
 	runs->node = report->node;
+	runs->machine = verdict->machine;
 	if (r == 0)
 		r = save_last(report, verdict, active, err);
 	if (r == 0)
@@ -293,23 +281,54 @@ int verdict_file_keep(const struct report *report, const struct verdict *verdict
 	if (r < 0)
 		return r;
 	verdict_merge(runs->verdicts, runs->active, runs->n, &merged);
-	if (verdict_file_read(&old, NULL) == 0 && streq(old.node, report->node)) {
+	if (verdict_file_read(&old, NULL) == 0 && is_of(&old, report->node, verdict->machine)) {
 		json_decref(merged.fleet);
 		merged.fleet = TAKE(old.fleet);
 	}
 	return save_verdict(&merged, err);
 }
 
+/* What is known of a host that nothing was run on. */
+static struct verdict verdict_of_nothing(void)
+{
+	char stamp[CLOCK_STAMP_SIZE];
+
+	clock_stamp(clock_real_us(), stamp);
+	return (struct verdict){
+		.node = host_name(),
+		.time = xstrdup(stamp),
+		.profile = xstrdup(""),
+		.level = VERDICT_INCONCLUSIVE,
+		.sentence = xstrdup("no verdict yet: assay run has not been run on this host"),
+	};
+}
+
+void verdict_file_date_fleet(json_t *fleet, const struct moment *now)
+{
+	const char *expires = json_string_value(json_object_get(fleet, "expires"));
+	uint64_t expires_us, left_us;
+
+	if (!expires || clock_parse_stamp(expires, &expires_us) < 0 || !now->up_us)
+		return;
+	left_us = expires_us > now->real_us ? expires_us - now->real_us : 0;
+	json_object_set_new(fleet, "boot_id", json_string(now->boot_id));
+	json_object_set_new(fleet, "until_s", json_real((double)(now->up_us + left_us) / 1e6));
+}
+
 int verdict_file_set_fleet(json_t *fleet, struct err *err)
 {
 	CLEANUP(closep) int lock = -1;
 	CLEANUP(verdict_release) struct verdict v = { 0 };
+	struct err why = ERR_INIT;
 	int r = take_lock(&lock, err);
 
-	if (r == 0)
-		r = verdict_file_read(&v, err);
 	if (r < 0)
 		return r;
+	r = verdict_file_read(&v, &why);
+	if (r < 0 && r != -ENOENT && r != -EINVAL)
+		return err_set(err, -r, "%s", why.msg);
+	if (r < 0)
+		v = verdict_of_nothing();
 	json_decref(v.fleet);
 	v.fleet = json_incref(fleet);
 	return save_verdict(&v, err);

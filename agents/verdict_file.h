@@ -15,6 +15,7 @@
 #include "lib/macro.h"
 
 struct err;
+struct moment;
 struct report;
 
 enum {
@@ -28,15 +29,23 @@ enum {
  * profile whose probe did not run this time (busy) or did not end stay with
  * it, under "kept", and so do fatal ones that it did not measure again: a run that
  * measured nothing clears nothing. The fleet's opinion in
- * verdict.json stays. A file that cannot be read, or is from another node,
- * counts as not there.
+ * verdict.json stays. A file that cannot be read, or is from another node or
+ * machine, counts as not there.
  */
 int verdict_file_keep(const struct report *report, const struct verdict *verdict, bool active,
 		      struct err *err);
 
 /*
+ * Note in an opinion that just came when it expires by the time since the
+ * boot: {boot_id, until_s}. A wall clock that jumps then makes it neither live on
+ * nor end early.
+ */
+void verdict_file_date_fleet(json_t *fleet, const struct moment *now);
+
+/*
  * Put the controller's opinion (borrowed; NULL: none any more) into
- * verdict.json and leave the rest of it.
+ * verdict.json and leave the rest of it. Before the first run, or in place of
+ * a file that is none, it stands there alone: no items, an empty profile, seq 0.
  */
 int verdict_file_set_fleet(json_t *fleet, struct err *err);
 
@@ -45,9 +54,10 @@ int verdict_file_read(struct verdict *ret, struct err *err);
 
 /*
  * The verdict of the last run of a profile, with the items that it keeps of
- * earlier ones behind its own. Negative when there is none that can be read.
+ * earlier ones behind its own. Negative when there is none that can be read, or
+ * only that of another machine than `machine` (lib/machine.h; NULL: any).
  */
-int verdict_file_last(const char *profile, struct verdict *ret);
+int verdict_file_last(const char *profile, const char *machine, struct verdict *ret);
 
 /*
  * Call `visit` for each run that is kept in last/; `name` is "last/quick.json"

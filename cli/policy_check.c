@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* assayctl policy check FILE: is this a policy, and what does it say? */
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "lib/duration.h"
 #include "lib/err.h"
 #include "lib/judge/policy.h"
 #include "lib/judge_files.h"
-
-enum { STATUS_GOOD = 0, STATUS_BAD = 2 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	const char **file = state->input;
-
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (*file)
-			argp_error(state, "'%.80s': one FILE at a time", arg);
-		*file = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!*file)
-			argp_error(state, "which FILE?");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
 
 /* What it comes to, in words: a policy that reads well can still surprise. */
 static void summarise(const char *file, const struct policy *p)
@@ -70,27 +47,29 @@ static void list_rules(const struct policy *p)
 	}
 }
 
-int ctl_policy_check(int argc, char **argv)
+int check_policy(const struct request *request)
 {
-	static const struct argp argp = {
-		.parser = parse,
-		.args_doc = "FILE",
-		.doc = "Check a policy file and say what it comes to.\v"
-		       "Exit status: 0 good, 2 not good (one line that names the place).",
-	};
-	const char *file = NULL;
 	struct policy policy = policy_init();
 	struct err err = ERR_INIT;
-	int r;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &file) != 0)
-		return STATUS_BAD;
-	r = policy_file_read(file, &policy, &err);
-	if (r < 0) {
+	if (policy_file_read(request->argument, &policy, &err) < 0) {
 		(void)fprintf(stderr, "%s\n", err.msg);
-		return STATUS_BAD;
+		return STATUS_USAGE;
 	}
-	summarise(file, &policy);
+	policy_release(&policy);
+	return STATUS_GOOD;
+}
+
+int run_policy_check(const struct request *request)
+{
+	struct policy policy = policy_init();
+	struct err err = ERR_INIT;
+
+	if (policy_file_read(request->argument, &policy, &err) < 0) {
+		(void)fprintf(stderr, "%s\n", err.msg);
+		return STATUS_USAGE;
+	}
+	summarise(request->argument, &policy);
 	list_rules(&policy);
 	policy_release(&policy);
 	return STATUS_GOOD;

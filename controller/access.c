@@ -14,7 +14,7 @@ static const char *const role_names[] = {
 	[ROLE_OPERATE] = "operate", [ROLE_ADMIN] = "admin",
 };
 
-static int decode_role(const struct jval *v, void *member, struct err *err)
+int access_decode_role(const struct jval *v, void *member, struct err *err)
 {
 	const char *text = json_string_value(v->value);
 	int i;
@@ -44,13 +44,23 @@ static int decode_hex(const struct jval *v, void *member, struct err *err)
 static const struct jfield token_fields[] = {
 	{ "sha256", J_CUSTOM, offsetof(struct access_token, hex), J_REQUIRED, .decode = decode_hex },
 	{ "node", J_STRING, offsetof(struct access_token, node), 0 },
-	{ "role", J_CUSTOM, offsetof(struct access_token, role), 0, .decode = decode_role },
+	{ "name", J_STRING, offsetof(struct access_token, name), 0 },
+	{ "role", J_CUSTOM, offsetof(struct access_token, role), 0, .decode = access_decode_role },
 };
+
+bool access_name_ok(const char *name)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_@";
+	size_t length = strlen(name);
+
+	return length > 0 && length <= ACCESS_NAME_MAX && strspn(name, plain) == length;
+}
 
 static int decode_token(const struct jval *v, struct access_token *token, struct err *err)
 {
 	int r = jval_decode(v, token_fields, ARRAY_SIZE(token_fields), JVAL_STRICT, token, err);
-	struct jval node = jval_get(v, "node");
+	struct jval node = jval_get(v, "node"), name = jval_get(v, "name");
 
 	if (r < 0)
 		return r;
@@ -58,6 +68,9 @@ static int decode_token(const struct jval *v, struct access_token *token, struct
 		return jval_fail(v, err, "want either node or role");
 	if (token->node && !node_name_ok(token->node))
 		return jval_fail(&node, err, "want a host name of letters, digits, '.', '-', '_'");
+	if (token->name && !access_name_ok(token->name))
+		return jval_fail(&name, err, "want 1 to %d letters, digits, '.', '-', '_', '@'",
+				 ACCESS_NAME_MAX);
 	if (token->node)
 		token->role = ROLE_NODE;
 	return 0;
@@ -139,8 +152,10 @@ void access_release(struct access *a)
 {
 	size_t i;
 
-	for (i = 0; i < a->n_tokens; i++)
+	for (i = 0; i < a->n_tokens; i++) {
 		free(a->tokens[i].node);
+		free(a->tokens[i].name);
+	}
 	free(a->tokens);
 	*a = (struct access){ 0 };
 }
@@ -163,11 +178,11 @@ bool access_identify(const struct access *a, const char *token, const char *peer
 	const struct access_token *found = token ? find_token(a, token) : NULL;
 
 	if (a->open)
-		*ret = (struct identity){ ROLE_ADMIN, NULL };
+		*ret = (struct identity){ .role = ROLE_ADMIN };
 	else if (found)
-		*ret = (struct identity){ found->role, found->node };
+		*ret = (struct identity){ found->role, found->node, found->name };
 	else if (!token && peer && a->certificates && node_name_ok(peer))
-		*ret = (struct identity){ ROLE_NODE, peer };
+		*ret = (struct identity){ .role = ROLE_NODE, .node = peer };
 	else
 		return false;
 	return true;

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/api.h"
 
-#include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <stdio.h>
+#include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "controller/api_inside.h"
 #include "lib/clock.h"
 #include "lib/err.h"
-#include "lib/file.h"
+#include "lib/tcp.h"
 #include "lib/xalloc.h"
 
-enum { BACKLOG = 4096, OPTIONS_MAX = 12 };
+enum { OPTIONS_MAX = 12 };
+
+/* Beyond ours, so that ours is the one that is met. */
+enum { LIBRARY_MORE = 16 };
+
+/* Memory is given back when so many connections have gone. */
+enum { TRIM_MIN = 500 };
 
 /* How often connections that take too long are looked for. */
 #define SWEEP_US USEC_PER_SEC
@@ -73,6 +75,18 @@ static uint64_t limit_us(const struct link *link)
 	return link->used ? API_IDLE_US : API_FIRST_US;
 }
 
+/* After many connections their memory lies in small pieces that are not given back. */
+static void trim(struct api *api)
+{
+	unsigned now = api->counts.connections;
+
+	api->connections_most = MAX(api->connections_most, now);
+	if (api->connections_most < TRIM_MIN || now > api->connections_most / 2)
+		return;
+	(void)malloc_trim(0);
+	api->connections_most = now;
+}
+
 /* Cut what takes too long: the library then finds its socket at an end. */
 static int on_sweep(sd_event_source *source, uint64_t time_us, void *context)
 {
@@ -87,29 +101,15 @@ static int on_sweep(sd_event_source *source, uint64_t time_us, void *context)
 			continue;
 		link->cut = true;
 		api->counts.cut++;
+		say_cut(link, now_us);
 		(void)shutdown(link->fd, SHUT_RDWR);
 	}
+	say_missed(api, now_us);
+	trim(api);
+	accept_again(api);
 	(void)sd_event_source_set_time_relative(source, SWEEP_US);
 	(void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 	return 0;
-}
-
-/* A host that lost its power says nothing: asked after 2 s, gone after 5. */
-static void watch_peer(int fd)
-{
-	static const struct {
-		int level, name, value;
-	} rows[] = {
-		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
-		{ IPPROTO_TCP, TCP_KEEPIDLE, 2 },
-		{ IPPROTO_TCP, TCP_KEEPINTVL, 1 },
-		{ IPPROTO_TCP, TCP_KEEPCNT, 3 },
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		(void)setsockopt(fd, rows[i].level, rows[i].name, &rows[i].value,
-				 sizeof(rows[i].value));
 }
 
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
@@ -120,8 +120,10 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	const union MHD_ConnectionInfo *info;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED && link) {
+		say_unread(link);
 		LIST_REMOVE(link, links);
 		api->counts.connections--;
+		origins_leave(&api->origins, link->from);
 		free(link->peer);
 		free(link);
 		*socket_context = NULL;
@@ -132,76 +134,14 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	link = xcalloc(1, sizeof(*link));
 	link->api = api;
+	link->connection = connection;
 	link->fd = info ? info->connect_fd : -1;
 	link->since_us = clock_mono_us();
-	watch_peer(link->fd);
+	link->from = TAKE(api->arriving);
+	tcp_watch_peer(link->fd);
 	LIST_INSERT_HEAD(&api->links, link, links);
 	api->counts.connections++;
 	*socket_context = link;
-}
-
-/* "ADDR:PORT" or "[ADDR]:PORT" as two texts. */
-static int split_address(const char *text, char **ret_host, char **ret_port, struct err *err)
-{
-	const char *colon = strrchr(text, ':');
-	size_t length = colon ? (size_t)(colon - text) : 0;
-
-	if (length == 0 || !colon[1] || strspn(colon + 1, "0123456789") != strlen(colon + 1))
-		return err_set(err, EINVAL, "'%.80s' is no ADDR:PORT", text);
-	if (text[0] == '[' && text[length - 1] == ']') {
-		text++;
-		length -= 2;
-	}
-	*ret_host = xstrndup(text, length);
-	*ret_port = xstrdup(colon + 1);
-	return 0;
-}
-
-static int listen_on(const struct addrinfo *where, struct err *err)
-{
-	CLEANUP(closep)
-	int fd = socket(where->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int on = 1;
-
-	if (fd < 0)
-		return err_errno(err, errno, "socket");
-	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, where->ai_addr, where->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
-		return err_errno(err, errno, "cannot listen");
-	return TAKE_FD(fd);
-}
-
-static int listen_at(const char *address, struct err *err)
-{
-	const struct addrinfo hints = { .ai_family = AF_UNSPEC,
-					.ai_socktype = SOCK_STREAM,
-					.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE };
-	CLEANUP(freep) char *host = NULL;
-	CLEANUP(freep) char *port = NULL;
-	struct addrinfo *where = NULL;
-	int r = split_address(address, &host, &port, err);
-
-	if (r < 0)
-		return r;
-	r = getaddrinfo(host, port, &hints, &where);
-	if (r != 0)
-		return err_set(err, EINVAL, "'%.80s': %s", address, gai_strerror(r));
-	r = listen_on(where, err);
-	freeaddrinfo(where);
-	return r < 0 ? err_wrap(err, r, "%s", address) : r;
-}
-
-static char *name_of_socket(int fd)
-{
-	struct sockaddr_storage address = { 0 };
-	socklen_t length = sizeof(address);
-	char host[INET6_ADDRSTRLEN + 16], port[8];
-
-	if (getsockname(fd, (struct sockaddr *)&address, &length) < 0 ||
-	    getnameinfo((struct sockaddr *)&address, length, host, sizeof(host), port, sizeof(port),
-			NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-		return xstrdup("?");
-	return xasprintf(address.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
 }
 
 /* A text the library only reads, though its type does not say so. */
@@ -213,26 +153,62 @@ static void *unconst(const char *text)
 	return p;
 }
 
-static int start_daemon(struct api *api, int fd, struct err *err)
+static bool hex_byte(const char *text, unsigned *ret_value)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *high = text[0] ? strchr(digits, tolower((unsigned char)text[0])) : NULL;
+	const char *low = high && text[1] ? strchr(digits, tolower((unsigned char)text[1])) : NULL;
+
+	if (!low)
+		return false;
+	*ret_value = (unsigned)((high - digits) * 16 + (low - digits));
+	return true;
+}
+
+/*
+ * Escapes as the library reads them, but for %00: what is behind it would not
+ * be seen. Nothing here has it in its name.
+ */
+static size_t unescape(void *context, struct MHD_Connection *connection, char *text)
+{
+	char *in = text, *out = text;
+	unsigned value;
+
+	(void)context;
+	(void)connection;
+	while (*in) {
+		if (*in == '%' && hex_byte(in + 1, &value) && value != 0) {
+			*out++ = (char)value;
+			in += 3;
+		} else {
+			*out++ = *in++;
+		}
+	}
+	*out = '\0';
+	return (size_t)(out - text);
+}
+
+static int start_daemon(struct api *api, struct err *err)
 {
 	const struct api_options *o = &api->options;
-	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
+	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO |
+			 MHD_USE_NO_LISTEN_SOCKET;
 	struct MHD_OptionItem options[OPTIONS_MAX] = {
-		{ MHD_OPTION_LISTEN_SOCKET, fd, NULL },
+		{ MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL },
+		{ MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL },
 		{ MHD_OPTION_CONNECTION_MEMORY_LIMIT, API_CONNECTION_MEMORY, NULL },
-		{ MHD_OPTION_CONNECTION_LIMIT, (intptr_t)o->connections_max, NULL },
+		{ MHD_OPTION_CONNECTION_LIMIT, (intptr_t)o->connections_max + LIBRARY_MORE, NULL },
 		{ MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)call_done, api },
 		{ MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, api },
 	};
-	size_t n = 5;
+	size_t n = 6;
 
 	if (o->tls_cert) {
 		flags |= MHD_USE_TLS;
-		options[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0,
-							unconst(o->tls_cert) };
-		options[n++] =
-			(struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, unconst(o->tls_key) };
+		options[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
+							tls_callback() };
 	}
+	/* That it is there makes the library ask for certificates; api_tls.c verifies. */
 	if (o->tls_cert && o->client_ca)
 		options[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_TRUST, 0,
 							unconst(o->client_ca) };
@@ -241,7 +217,7 @@ static int start_daemon(struct api *api, int fd, struct err *err)
 				       options, MHD_OPTION_END);
 	return api->daemon ? 0
 			   : err_set(err, EIO, "%s: cannot start%s", o->address,
-				     o->tls_cert ? " (are certificate and key good?)" : "");
+				     o->tls_cert ? " with TLS" : "");
 }
 
 static int join_loop(struct api *api, struct err *err)
@@ -268,26 +244,29 @@ int api_open(const struct api_options *options, sd_event *loop, struct api **ret
 	     char **ret_address, struct err *err)
 {
 	CLEANUP(api_closep) struct api *api = xcalloc(1, sizeof(*api));
-	int fd, r;
+	CLEANUP(freep) char *address = NULL;
+	int r;
 
 	api->options = *options;
 	api->loop = sd_event_ref(loop);
+	api->listen_fd = -1;
 	LIST_INIT(&api->links);
 	LIST_INIT(&api->held);
 	if (options->tls_cert && !tls_built_in())
 		return err_set(err, EINVAL, "tls-cert: TLS is not built in");
-	fd = listen_at(options->address, err);
-	if (fd < 0)
-		return fd;
-	r = start_daemon(api, fd, err);
-	if (r < 0) {
-		(void)close(fd);
-		return r;
+	if (options->tls_cert) {
+		r = tls_set_keys(options->tls_cert, options->tls_key, options->client_ca, err);
+		if (r < 0)
+			return r;
 	}
-	r = join_loop(api, err);
+	r = accept_open(api, &address, err);
+	if (r == 0)
+		r = start_daemon(api, err);
+	if (r == 0)
+		r = join_loop(api, err);
 	if (r < 0)
 		return r;
-	*ret_address = name_of_socket(fd);
+	*ret_address = TAKE(address);
 	*ret_api = TAKE(api);
 	return 0;
 }
@@ -309,12 +288,20 @@ void api_close(struct api *api)
 		(void)MHD_run(api->daemon);
 		MHD_stop_daemon(api->daemon);
 	}
+	accept_close(api);
 	(void)sd_event_source_disable_unref(api->io);
 	(void)sd_event_source_disable_unref(api->timeout);
 	(void)sd_event_source_disable_unref(api->sweep);
 	(void)sd_event_source_disable_unref(api->resume);
 	(void)sd_event_unref(api->loop);
 	free(api);
+}
+
+int api_renew_tls(struct api *api, const char *cert, const char *key, const char *client_ca,
+		  struct err *err)
+{
+	(void)api;
+	return tls_set_keys(cert, key, client_ca, err);
 }
 
 struct api_counts api_counts(const struct api *api)

@@ -29,10 +29,13 @@ struct call;
 struct err;
 
 enum {
-	API_CONNECTION_MEMORY = 8192,	   /* bytes per connection of the HTTP library */
-	API_BODIES_MAX = 64 * 1024 * 1024, /* bytes of unfinished requests, all together */
-	API_SWALLOW_MAX = 8 * 1024 * 1024, /* of a refused body read before the refusal */
+	API_CONNECTION_MEMORY = 8192,		  /* bytes per connection of the HTTP library */
+	API_BODIES_MAX = 64 * 1024 * 1024,	  /* bytes of unfinished requests, all together */
+	API_SWALLOW_MAX = 8 * 1024 * 1024,	  /* of a refused body read before the refusal */
+	API_BODIES_PEER_MAX = API_BODIES_MAX / 2, /* of one address */
 	API_CONNECTIONS_DEFAULT = 12000,
+	API_CONNECTIONS_PEER_DEFAULT = API_CONNECTIONS_DEFAULT / 2, /* of one address */
+	CALL_ORIGIN_SIZE = 2 * 16 + 1,
 };
 
 /* A new connection says what it wants within this, an old one may rest so long. */
@@ -41,13 +44,24 @@ enum {
 /* From the end of a request's header to the end of its answer, unless held. */
 #define API_REQUEST_US (30 * USEC_PER_SEC)
 
-/* Who may: each may all that those before it may, but a node only what is its own. */
+/*
+ * Who may: each may all that those before it may. But a node may only what is
+ * its own, and what is for nodes is for nobody else but ROLE_ADMIN.
+ */
 enum role { ROLE_ANYBODY, ROLE_NODE, ROLE_READ, ROLE_OPERATE, ROLE_ADMIN };
 
 /* Who somebody is. */
 struct identity {
 	int role;	  /* enum role */
 	const char *node; /* ROLE_NODE: the only host it may speak for; borrowed */
+	const char *name; /* of a person or program, for the records; NULL: not told; borrowed */
+};
+
+/* Is it known who sent a request? */
+enum known {
+	KNOWN_NOT,
+	KNOWN_YES,
+	KNOWN_LATER, /* somebody else has to be asked */
 };
 
 struct route {
@@ -65,10 +79,18 @@ struct api_options {
 	void *context; /* of the handlers */
 	/*
 	 * Who the bearer of `token` (NULL: none was sent) is, by `peer`, the
-	 * name in its client certificate (NULL: none). False: nobody we know.
+	 * name in its client certificate (NULL: none).
 	 */
-	bool (*identify)(void *context, const char *token, const char *peer, struct identity *ret);
+	enum known (*identify)(void *context, const char *token, const char *peer,
+			       struct identity *ret);
+	/*
+	 * After KNOWN_LATER, before anything of the body is read: ask who bears `token`, and
+	 * tell with call_identified() or a refusal, at once or within a deadline of your own.
+	 * Whoever asks ends that before the API is closed.
+	 */
+	void (*ask)(void *context, struct call *call, const char *token);
 	unsigned connections_max;
+	unsigned connections_per_peer; /* of one address: nobody takes them all */
 	const char *tls_cert, *tls_key,
 		*client_ca; /* PEM texts; NULL: no TLS, no client certificates */
 };
@@ -76,6 +98,14 @@ struct api_options {
 /* Listen, in `loop`. `ret_address` is "ADDR:PORT", new memory. */
 int api_open(const struct api_options *options, sd_event *loop, struct api **ret_api,
 	     char **ret_address, struct err *err);
+
+/*
+ * Other PEM texts for the connections to come; those that are open stay. Only
+ * for an API that has TLS, and client certificates when it had them. -EINVAL
+ * with a sentence: the old ones stay.
+ */
+int api_renew_tls(struct api *api, const char *cert, const char *key, const char *client_ca,
+		  struct err *err);
 
 /* Answer what is held with 503, close all connections. */
 void api_close(struct api *api);
@@ -89,10 +119,19 @@ const char *call_segment(const struct call *call);
 /* Argument of the query, or NULL. */
 const char *call_argument(const struct call *call, const char *name);
 
+/* A line of the header, or NULL. Names ignore case. */
+const char *call_header(const struct call *call, const char *name);
+
 /* The body; `ret_gzip` when it is said to be gzip. */
 const void *call_body(const struct call *call, size_t *ret_length, bool *ret_gzip);
 
 const struct identity *call_identity(const struct call *call);
+
+/* The address it came from, as text that is equal for equal peers (controller/origins.h). */
+void call_origin(const struct call *call, char ret[static CALL_ORIGIN_SIZE]);
+
+/* What was asked for: who sent it. `who` is copied. Without the role it is refused. */
+void call_identified(struct call *call, const struct identity *who);
 
 /* --- answers: exactly one for a call --- */
 
@@ -104,6 +143,12 @@ void call_reply_text(struct call *call, unsigned status, const char *type, char 
 
 /* problem+json with a sentence. 429 and 503 carry Retry-After. */
 void call_refuse(struct call *call, unsigned status, const char *fmt, ...) PRINTF(3, 4);
+
+/* The same with `more` members, which it takes: what refused, what would allow it. */
+void call_refuse_with(struct call *call, unsigned status, json_t *more, const char *detail);
+
+/* Retry-After of a refusal to come: at random from 1 to so many seconds (8 unless told). */
+void call_retry_within(struct call *call, unsigned seconds);
 
 /* Nothing but a status. */
 void call_reply_empty(struct call *call, unsigned status);
@@ -118,11 +163,31 @@ void call_hold(struct call *call, void (*gone)(void *context, struct call *call)
 /* What call_hold() was given. */
 void *call_data(const struct call *call);
 
+/* --- lines for the operator --- */
+
+/* What may come in floods: each has its own few lines a minute. */
+enum say {
+	SAY_FULL,      /* no room for a connection */
+	SAY_CUT,       /* too slow */
+	SAY_UNREAD,    /* ended without a request that could be read */
+	SAY_MALFORMED, /* 400, 404 and 405 of no route, 413, 415, 422 */
+	SAY_STRANGER,  /* 401 */
+	SAY_ROLE,      /* 403 */
+	SAY_OFTEN,     /* 429 */
+	SAY_BUSY,      /* 503 before there was a handler */
+	SAY_GONE,      /* an agent let go of its call for orders */
+	SAY_LAST_,     /* not a kind: how many there are */
+};
+
+/* May one more line of this kind be said now? What may not is counted, and the number said. */
+bool api_tells(struct api *api, enum say kind);
+
 /* --- for /metrics --- */
 
 struct api_counts {
 	uint64_t answers[6]; /* by hundreds of their status */
 	uint64_t cut;	     /* connections that took too long */
+	uint64_t refused;    /* connections for which there was no room */
 	unsigned connections, held;
 	size_t body_bytes;
 };

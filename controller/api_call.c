@@ -12,11 +12,13 @@
 
 #include "controller/api_inside.h"
 #include "lib/clock.h"
+#include "lib/random.h"
 #include "lib/xalloc.h"
 
-#define RETRY_AFTER_S "5"
+/* At random, so that those who are refused together do not come back together. */
+enum { RETRY_WITHIN_S = 8 };
 
-static const char *header(const struct call *call, const char *name)
+const char *call_header(const struct call *call, const char *name)
 {
 	return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
 }
@@ -52,11 +54,22 @@ static void end_hold(struct call *call)
 	call->held = false;
 	call->api->counts.held--;
 	call->link->since_us = clock_mono_us();
+	if (!call->handled) {
+		call->suspended = false;
+		call->again = true;
+	}
 	MHD_resume_connection(call->connection);
 	(void)sd_event_source_set_enabled(call->api->resume, SD_EVENT_ONESHOT);
 }
 
 /* Takes `response`. A held call goes on at the next turn of the loop. */
+void call_go_on(struct call *call)
+{
+	call->known = true;
+	if (call->held)
+		end_hold(call);
+}
+
 static void set_answer(struct call *call, unsigned status, struct MHD_Response *response)
 {
 	if (call->answer) { /* only the first counts */
@@ -130,19 +143,32 @@ static const char *title_of(unsigned status)
 	return "Error";
 }
 
-void call_refuse(struct call *call, unsigned status, const char *fmt, ...)
+void call_retry_within(struct call *call, unsigned seconds)
 {
-	char detail[600];
+	call->retry_within_s = seconds;
+}
+
+static void add_retry_after(const struct call *call, struct MHD_Response *response)
+{
+	unsigned range = call->retry_within_s ? call->retry_within_s : RETRY_WITHIN_S;
+	char seconds[16];
+
+	(void)snprintf(seconds, sizeof(seconds), "%u", 1 + (unsigned)(random_u64() % range));
+	(void)MHD_add_response_header(response, "Retry-After", seconds);
+}
+
+void call_refuse_with(struct call *call, unsigned status, json_t *more, const char *detail)
+{
 	struct MHD_Response *response;
 	json_t *problem;
 	char *text;
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(detail, sizeof(detail), fmt, ap);
-	va_end(ap);
+	say_refusal(call, status, detail);
 	problem = json_pack("{s:s, s:s, s:i, s:s+}", "type", "about:blank", "title",
 			    title_of(status), "status", (int)status, "detail", detail, "");
+	if (problem && more)
+		(void)json_object_update_missing(problem, more);
+	json_decref(more);
 	text = problem ? json_dumps(problem, JSON_COMPACT) : NULL;
 	json_decref(problem);
 	if (!text)
@@ -150,10 +176,38 @@ void call_refuse(struct call *call, unsigned status, const char *fmt, ...)
 			       "\"detail\":\"\"}");
 	response = response_of(text, strlen(text), "application/problem+json");
 	if (status == 429 || status == 503)
-		(void)MHD_add_response_header(response, "Retry-After", RETRY_AFTER_S);
+		add_retry_after(call, response);
 	if (status == 401)
 		(void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
 	set_answer(call, status, response);
+}
+
+void call_refuse(struct call *call, unsigned status, const char *fmt, ...)
+{
+	char detail[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(detail, sizeof(detail), fmt, ap);
+	va_end(ap);
+	call_refuse_with(call, status, NULL, detail);
+}
+
+/* --- bodies --- */
+
+static bool body_has_room(const struct call *call, size_t more)
+{
+	return call->api->counts.body_bytes + more <= API_BODIES_MAX &&
+	       call->link->from->body_bytes + more <= API_BODIES_PEER_MAX;
+}
+
+static void release_body(struct call *call)
+{
+	if (call->link) {
+		call->api->counts.body_bytes -= call->body.len;
+		call->link->from->body_bytes -= call->body.len;
+	}
+	strbuf_release(&call->body);
 }
 
 /* --- holding --- */
@@ -177,8 +231,7 @@ void *call_data(const struct call *call)
 
 void call_hold(struct call *call, void (*gone)(void *context, struct call *call), void *data)
 {
-	call->api->counts.body_bytes -= call->body.len;
-	strbuf_release(&call->body);
+	release_body(call);
 	call->held = call->suspended = true;
 	call->gone = gone;
 	call->data = data;
@@ -195,7 +248,7 @@ void call_hold(struct call *call, void (*gone)(void *context, struct call *call)
 
 static bool says_gzip(struct call *call)
 {
-	const char *coding = header(call, "Content-Encoding");
+	const char *coding = call_header(call, "Content-Encoding");
 
 	if (coding && strcasecmp(coding, "gzip") != 0 && strcasecmp(coding, "identity") != 0)
 		call_refuse(call, 415, "Content-Encoding '%.40s': want gzip or none", coding);
@@ -205,7 +258,7 @@ static bool says_gzip(struct call *call)
 /* Bytes the header announces; SIZE_MAX when it says none that is a number. */
 static size_t announced(const struct call *call)
 {
-	const char *text = header(call, "Content-Length");
+	const char *text = call_header(call, "Content-Length");
 	char *end = NULL;
 	unsigned long long value;
 
@@ -222,7 +275,7 @@ static void check_length(struct call *call)
 
 	if (announced(call) > limit)
 		call_refuse(call, 413, "more than %zu bytes", limit);
-	else if (call->api->counts.body_bytes + announced(call) > API_BODIES_MAX)
+	else if (!body_has_room(call, announced(call)))
 		call_refuse(call, 503, "too many requests at once");
 }
 
@@ -237,6 +290,7 @@ static struct call *call_new(struct api *api, struct MHD_Connection *connection)
 	call->link = info ? info->socket_context : NULL;
 	if (call->link) {
 		call->link->call = call;
+		call->link->asked = true;
 		call->link->since_us = clock_mono_us();
 	}
 	return call;
@@ -247,11 +301,38 @@ static enum MHD_Result send_answer(struct call *call)
 	return MHD_queue_response(call->connection, call->status, call->answer);
 }
 
+/*
+ * A refused body that is small is read before it is refused: a peer that still writes would see
+ * a reset, and not the answer.
+ */
+static enum MHD_Result go_on_to_body(struct call *call)
+{
+	if (call->answer && (announced(call) > API_SWALLOW_MAX || call_header(call, "Expect")))
+		return send_answer(call);
+	return MHD_YES;
+}
+
+/*
+ * The library comes with the header once more, or at once with the body or its end: which of them
+ * is not documented. Asking to go on is right in all cases, but only where a body is to come is it
+ * needed.
+ */
+static bool is_header_again(struct call *call, size_t data_size)
+{
+	bool again = call->again;
+
+	call->again = false;
+	return again && data_size == 0 &&
+	       (announced(call) > 0 || call_header(call, "Transfer-Encoding"));
+}
+
 /* The header is there: who, what, how much. */
 static enum MHD_Result begin(struct call *call, const char *method, const char *url)
 {
 	if (!call->link)
 		return MHD_NO;
+	(void)snprintf(call->method, sizeof(call->method), "%s", method);
+	(void)snprintf(call->path, sizeof(call->path), "%s", url);
 	if (call->api->closing)
 		call_refuse(call, 503, "the controller is stopping");
 	if (!call->answer)
@@ -264,13 +345,9 @@ static enum MHD_Result begin(struct call *call, const char *method, const char *
 		call->gzip = says_gzip(call);
 	if (call->route)
 		call->body.limit = call->route->body_max;
-	/*
-	 * A refused body that is small is read before it is refused: a peer
-	 * that still writes would see a reset, and not the answer.
-	 */
-	if (call->answer && (announced(call) > API_SWALLOW_MAX || header(call, "Expect")))
-		return send_answer(call);
-	return MHD_YES;
+	if (!call->answer && call->unknown)
+		call_ask(call);
+	return call->held || call->again ? MHD_YES : go_on_to_body(call);
 }
 
 static enum MHD_Result take_body(struct call *call, const char *data, size_t size)
@@ -279,12 +356,13 @@ static enum MHD_Result take_body(struct call *call, const char *data, size_t siz
 		call->swallowed += size;
 		return call->swallowed > API_SWALLOW_MAX ? MHD_NO : MHD_YES;
 	}
-	if (call->api->counts.body_bytes + size > API_BODIES_MAX) {
+	if (!body_has_room(call, size)) {
 		call_refuse(call, 503, "too many requests at once");
 	} else if (strbuf_add(&call->body, data, size) < 0) {
 		call_refuse(call, 413, "more than %zu bytes", call->body.limit);
 	} else {
 		call->api->counts.body_bytes += size;
+		call->link->from->body_bytes += size;
 	}
 	return MHD_YES;
 }
@@ -301,11 +379,15 @@ enum MHD_Result call_step(void *context, struct MHD_Connection *connection, cons
 		*state = call = call_new(context, connection);
 		return begin(call, method, url);
 	}
+	if (is_header_again(call, *data_size))
+		return go_on_to_body(call);
 	if (*data_size > 0) {
 		result = take_body(call, data, *data_size);
 		*data_size = 0;
 		return result;
 	}
+	if (!call->answer && call->api->closing)
+		call_refuse(call, 503, "the controller is stopping"); /* nobody would end a hold */
 	if (!call->answer && !call->handled) {
 		call->handled = true;
 		call->route->handle(call->api->options.context, call);
@@ -330,11 +412,12 @@ void call_done(void *context, struct MHD_Connection *connection, void **state,
 		call->link->used = true;
 		call->link->since_us = clock_mono_us();
 	}
-	call->api->counts.body_bytes -= call->body.len;
+	release_body(call);
 	if (call->answer)
 		MHD_destroy_response(call->answer);
-	strbuf_release(&call->body);
 	free(call->segment);
+	free(call->node);
+	free(call->name);
 	free(call);
 	*state = NULL;
 }

@@ -61,9 +61,28 @@ static const char *bearer(struct MHD_Connection *connection)
 	return value + strspn(value, " ");
 }
 
+/* What is for hosts is not for those who only look, whatever else they may. */
+static bool has_role(const struct identity *who, int role)
+{
+	if (role == ROLE_NODE)
+		return who->role == ROLE_NODE || who->role == ROLE_ADMIN;
+	return who->role >= role;
+}
+
+/* Who may what is for `role`. */
+static const char *const role_words[] = {
+	[ROLE_ANYBODY] = "anybody",
+	[ROLE_NODE] = "a host's own, or the role admin",
+	[ROLE_READ] = "the role read, operate or admin",
+	[ROLE_OPERATE] = "the role operate or admin",
+	[ROLE_ADMIN] = "the role admin",
+};
+
 void call_identify(struct call *call)
 {
 	const struct api_options *o = &call->api->options;
+	struct identity who = { 0 };
+	enum known known;
 
 	if (call->route->role == ROLE_ANYBODY)
 		return;
@@ -71,8 +90,40 @@ void call_identify(struct call *call)
 		call->link->peer = tls_peer(call->connection);
 		call->link->peer_known = true;
 	}
-	if (!o->identify(o->context, bearer(call->connection), call->link->peer, &call->identity))
+	known = o->identify(o->context, bearer(call->connection), call->link->peer, &who);
+	if (known == KNOWN_YES)
+		call_identified(call, &who);
+	else if (known == KNOWN_NOT)
 		call_refuse(call, 401, "want a token or a client certificate that is known here");
-	else if (call->identity.role < call->route->role)
-		call_refuse(call, 403, "this token has not the role for it");
+	call->unknown = known == KNOWN_LATER;
+}
+
+void call_identified(struct call *call, const struct identity *who)
+{
+	call->node = xstrdup(who->node);
+	call->name = xstrdup(who->name);
+	call->identity = (struct identity){ who->role, call->node, call->name };
+	if (!has_role(who, call->route->role))
+		call_refuse(call, 403, "this token has not the role for it: %s",
+			    role_words[call->route->role]);
+	call_go_on(call);
+}
+
+void call_ask(struct call *call)
+{
+	const struct api_options *o = &call->api->options;
+
+	o->ask(o->context, call, bearer(call->connection));
+	if (!call->answer && !call->known)
+		call_hold(call, NULL, NULL);
+}
+
+void call_origin(const struct call *call, char ret[static CALL_ORIGIN_SIZE])
+{
+	const struct origin *from = call->link->from;
+	size_t i;
+
+	_Static_assert(2 * sizeof(from->address) < CALL_ORIGIN_SIZE, "an address in hexadecimal");
+	for (i = 0; i < sizeof(from->address); i++)
+		(void)snprintf(ret + 2 * i, 3, "%02x", from->address[i]);
 }

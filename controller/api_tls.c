@@ -1,28 +1,196 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The name in a client's certificate, once its chain is verified. */
+/*
+ * Our certificate, and the name in a client's once its chain is verified. All
+ * of it can be renewed while connections are open: the library asks for the
+ * certificate at each handshake, but without a context, so there is one set
+ * in the program.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 
 #include "controller/api_inside.h"
+#include "lib/clock.h"
+#include "lib/err.h"
 #include "lib/xalloc.h"
 
-enum { NAME_MAX_SIZE = 256 };
+enum { NAME_MAX_SIZE = 256, CHAIN_MAX = 16 };
 
-static char *name_of(const gnutls_datum_t *der)
+/* A handshake that began with one set ends with it, or is cut after API_FIRST_US. */
+#define OLD_KEPT_US (6 * API_FIRST_US)
+
+struct tls_set {
+	gnutls_pcert_st chain[CHAIN_MAX];
+	unsigned n_chain;
+	gnutls_privkey_t key;
+	gnutls_x509_trust_list_t trust; /* NULL: clients have no certificates */
+	uint64_t retired_us;		/* monotonic */
+	struct tls_set *older;
+};
+
+static struct tls_set *current;
+
+static void tls_set_free(struct tls_set *set)
 {
-	gnutls_x509_crt_t certificate;
+	unsigned i;
+
+	for (i = 0; i < set->n_chain; i++)
+		gnutls_pcert_deinit(&set->chain[i]);
+	if (set->key)
+		gnutls_privkey_deinit(set->key);
+	if (set->trust)
+		gnutls_x509_trust_list_deinit(set->trust, 1);
+	free(set);
+}
+
+DEFINE_CLEANUP(struct tls_set *, tls_set_free, tls_set_freep);
+
+static gnutls_datum_t datum(const char *text)
+{
+	gnutls_datum_t d = { .size = (unsigned)strlen(text) };
+
+	memcpy(&d.data, &text, sizeof(d.data)); /* only read, though its type does not say so */
+	return d;
+}
+
+static int refuse(struct err *err, const char *what, int code)
+{
+	return err_set(err, EINVAL, "%s: %s", what, gnutls_strerror(code));
+}
+
+/* Do they belong together? */
+static int check_pair(const gnutls_datum_t *cert, const gnutls_datum_t *key, struct err *err)
+{
+	gnutls_certificate_credentials_t pair;
+	int code = gnutls_certificate_allocate_credentials(&pair);
+
+	if (code < 0)
+		return refuse(err, "tls-cert", code);
+	code = gnutls_certificate_set_x509_key_mem(pair, cert, key, GNUTLS_X509_FMT_PEM);
+	gnutls_certificate_free_credentials(pair);
+	return code < 0 ? refuse(err, "tls-cert and tls-key: no certificate with its key", code)
+			: 0;
+}
+
+static int read_pair(struct tls_set *set, const char *cert_text, const char *key_text,
+		     struct err *err)
+{
+	const gnutls_datum_t cert = datum(cert_text), key = datum(key_text);
+	unsigned n = CHAIN_MAX;
+	int r = check_pair(&cert, &key, err), code;
+
+	if (r < 0)
+		return r;
+	code = gnutls_pcert_list_import_x509_raw(set->chain, &n, &cert, GNUTLS_X509_FMT_PEM,
+						 GNUTLS_X509_CRT_LIST_FAIL_IF_UNSORTED);
+	if (code < 0)
+		return refuse(err, "tls-cert", code);
+	set->n_chain = n;
+	code = gnutls_privkey_init(&set->key);
+	if (code >= 0)
+		code = gnutls_privkey_import_x509_raw(set->key, &key, GNUTLS_X509_FMT_PEM, NULL, 0);
+	return code < 0 ? refuse(err, "tls-key", code) : 0;
+}
+
+static int read_trust(struct tls_set *set, const char *ca_text, struct err *err)
+{
+	const gnutls_datum_t ca = datum(ca_text);
+	int code = gnutls_x509_trust_list_init(&set->trust, 0);
+
+	if (code >= 0)
+		code = gnutls_x509_trust_list_add_trust_mem(set->trust, &ca, NULL,
+							    GNUTLS_X509_FMT_PEM, 0, 0);
+	if (code == 0)
+		return err_set(err, EINVAL, "client-ca: no certificate in it");
+	return code < 0 ? refuse(err, "client-ca", code) : 0;
+}
+
+/* Old sets that no handshake can need any more. */
+static void drop_old(uint64_t now_us)
+{
+	struct tls_set **at = &current->older, *old;
+
+	while (*at && now_us - (*at)->retired_us < OLD_KEPT_US)
+		at = &(*at)->older;
+	while ((old = *at)) {
+		*at = old->older;
+		tls_set_free(old);
+	}
+}
+
+int tls_set_keys(const char *cert, const char *key, const char *ca, struct err *err)
+{
+	CLEANUP(tls_set_freep) struct tls_set *set = xcalloc(1, sizeof(*set));
+	int r = read_pair(set, cert, key, err);
+
+	if (r == 0 && ca)
+		r = read_trust(set, ca, err);
+	if (r < 0)
+		return r;
+	if (current)
+		current->retired_us = clock_mono_us();
+	set->older = current;
+	current = TAKE(set);
+	drop_old(clock_mono_us());
+	return 0;
+}
+
+static int give_chain(gnutls_session_t session UNUSED, const gnutls_datum_t *names UNUSED,
+		      int n_names UNUSED, const gnutls_pk_algorithm_t *kinds UNUSED,
+		      int n_kinds UNUSED, gnutls_pcert_st **chain, unsigned *n_chain,
+		      gnutls_privkey_t *key)
+{ /* lint: allow parameters: the library's callback */
+	*chain = current->chain;
+	*n_chain = current->n_chain;
+	*key = current->key;
+	return 0;
+}
+
+void *tls_callback(void)
+{
+	gnutls_certificate_retrieve_function2 *function = give_chain;
+	void *p;
+
+	memcpy(&p, &function, sizeof(p));
+	return p;
+}
+
+static char *name_of(gnutls_x509_crt_t certificate)
+{
 	char name[NAME_MAX_SIZE];
 	size_t size = sizeof(name);
-	char *found = NULL;
 
-	if (gnutls_x509_crt_init(&certificate) != 0)
-		return NULL;
-	if (gnutls_x509_crt_import(certificate, der, GNUTLS_X509_FMT_DER) == 0 &&
-	    gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name,
-					  &size) == 0)
-		found = xstrndup(name, size);
-	gnutls_x509_crt_deinit(certificate);
-	return found;
+	return gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name,
+					     &size) == 0
+		       ? xstrndup(name, size)
+		       : NULL;
+}
+
+/* The name of the first of a chain that somebody we trust has signed; NULL else. */
+static char *verified_name(const gnutls_datum_t *chain, unsigned n)
+{
+	gnutls_x509_crt_t certificates[CHAIN_MAX];
+	unsigned status = 0, i, n_read = 0;
+	char *name = NULL;
+
+	for (i = 0; i < MIN(n, (unsigned)CHAIN_MAX); i++) {
+		if (gnutls_x509_crt_init(&certificates[i]) != 0)
+			break;
+		n_read++;
+		if (gnutls_x509_crt_import(certificates[i], &chain[i], GNUTLS_X509_FMT_DER) != 0)
+			break;
+	}
+	if (n > 0 && i == n &&
+	    gnutls_x509_trust_list_verify_crt2(current->trust, certificates, n, NULL, 0, 0, &status,
+					       NULL) == 0 &&
+	    status == 0)
+		name = name_of(certificates[0]);
+	for (i = 0; i < n_read; i++)
+		gnutls_x509_crt_deinit(certificates[i]);
+	return name;
 }
 
 char *tls_peer(struct MHD_Connection *connection)
@@ -31,15 +199,13 @@ char *tls_peer(struct MHD_Connection *connection)
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
 	const gnutls_datum_t *chain;
 	gnutls_session_t session = info ? info->tls_session : NULL;
-	unsigned status = 0, n = 0;
+	unsigned n = 0;
 
-	if (!session || gnutls_certificate_type_get(session) != GNUTLS_CRT_X509)
+	if (!session || !current || !current->trust ||
+	    gnutls_certificate_type_get(session) != GNUTLS_CRT_X509)
 		return NULL;
 	chain = gnutls_certificate_get_peers(session, &n);
-	if (!chain || n == 0 || gnutls_certificate_verify_peers2(session, &status) != 0 ||
-	    status != 0)
-		return NULL;
-	return name_of(&chain[0]);
+	return chain ? verified_name(chain, n) : NULL;
 }
 
 bool tls_built_in(void)

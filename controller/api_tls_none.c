@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
 #include "controller/api_inside.h"
+#include "lib/err.h"
 
 char *tls_peer(struct MHD_Connection *connection)
 {
@@ -10,4 +13,15 @@ char *tls_peer(struct MHD_Connection *connection)
 bool tls_built_in(void)
 {
 	return false;
+}
+
+int tls_set_keys(const char *cert UNUSED, const char *key UNUSED, const char *ca UNUSED,
+		 struct err *err)
+{
+	return err_set(err, ENOTSUP, "TLS is not built in");
+}
+
+void *tls_callback(void)
+{
+	return NULL;
 }

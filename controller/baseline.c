@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/baseline.h"
 
+#include <math.h>
 #include <search.h>
 #include <stdlib.h>
 
+#include "controller/baseline_inside.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/stats.h"
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
-
-struct host_value {
-	char *node;
-	double value;
-};
-
-struct baseline {
-	char *key;
-	char *sku, *check, *locality, *unit, *params;
-	int better;
-	struct host_value *hosts; /* by name */
-	size_t n, room;
-	double *sorted; /* a copy of the values as they were `news` changes ago, or NULL */
-	size_t n_sorted, news;
-};
 
 static int compare_keys(const void *a, const void *b)
 {
@@ -83,14 +70,16 @@ static size_t place_of(const struct baseline *line, const char *node, bool *ret_
 	return low;
 }
 
-static void put(struct baseline *line, const char *node, double value)
+static void put(struct baseline *line, const char *node, double value, double spread)
 {
 	bool there = false;
 	size_t at = place_of(line, node, &there);
 
 	line->news++;
+	line->changed = true;
 	if (there) {
 		line->hosts[at].value = value;
+		line->hosts[at].spread = spread;
 		return;
 	}
 	if (line->n == BASELINE_HOSTS_MAX)
@@ -100,7 +89,7 @@ static void put(struct baseline *line, const char *node, double value)
 		line->hosts = xrealloc(line->hosts, line->room, sizeof(*line->hosts));
 	}
 	memmove(&line->hosts[at + 1], &line->hosts[at], (line->n - at) * sizeof(*line->hosts));
-	line->hosts[at] = (struct host_value){ xstrdup(node), value };
+	line->hosts[at] = (struct host_value){ xstrdup(node), value, spread };
 	line->n++;
 }
 
@@ -114,6 +103,7 @@ static void forget(struct baseline *line, const char *node)
 	free(line->hosts[at].node);
 	line->n--;
 	line->news++;
+	line->changed = true;
 	memmove(&line->hosts[at], &line->hosts[at + 1], (line->n - at) * sizeof(*line->hosts));
 }
 
@@ -134,16 +124,74 @@ static int compare_gathered(const void *a, const void *b)
 	return r ? r : (x->value > y->value) - (x->value < y->value);
 }
 
-/* Is anything of this check other than good? */
-static bool check_bad(const struct verdict *v, const char *check)
+/* How many parts are at this level in the check. */
+static size_t count_level(const struct verdict *v, const char *check, int level)
 {
+	size_t n = 0, i;
+
+	for (i = 0; i < v->n_items && v->items[i].level != VERDICT_PASS; i++)
+		n += v->items[i].level == level && streq(v->items[i].check, check);
+	return n;
+}
+
+/* Of `n` values, which are few: their median is robust enough over the hosts. */
+static double deviation(const struct gathered *g, size_t n)
+{
+	double mean = 0, squares = 0;
 	size_t i;
 
-	for (i = 0; i < v->n_items && v->items[i].level != VERDICT_PASS; i++) {
-		if (streq(v->items[i].check, check))
-			return true;
+	for (i = 0; i < n; i++)
+		mean += g[i].value / (double)n;
+	for (i = 0; i < n; i++)
+		squares += (g[i].value - mean) * (g[i].value - mean);
+	return n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
+}
+
+/*
+ * Does the fleet find all `n` values usual? What only the SKU file or the few
+ * peers of the host find low is no reason to forget it; before the fleet knows
+ * anything, half of it being low is usual as well.
+ */
+static bool is_usual(const struct baselines *b, const struct report *report,
+		     const struct gathered *g, size_t n)
+{
+	struct expectation e;
+	struct measure m;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!measure_of(g[i].sample, &m) ||
+		    !baselines_expect(b, report, g[i].sample, &m, &e))
+			return shifts_wide(&b->shifts, SHIFT_LOW, report->sku, g[i].sample->check);
+		if (e.low)
+			return false;
 	}
-	return false;
+	return true;
+}
+
+/* A part that could not be told may have disturbed the others. */
+static bool is_doubtful(const struct baselines *b, const struct report *report,
+			const struct verdict *v, const struct gathered *g, size_t n)
+{
+	const char *check = g->sample->check;
+
+	if (count_level(v, check, VERDICT_INCONCLUSIVE) > 0)
+		return true;
+	return (count_level(v, check, VERDICT_WARN) > 0 ||
+		count_level(v, check, VERDICT_FAIL) > 0) &&
+	       !is_usual(b, report, g, n);
+}
+
+/* What the parts of one key usually are; a host that is bad keeps what it was. */
+static void learn_usual(struct baseline *line, const struct report *report,
+			const struct verdict *verdict, const struct gathered *g, size_t n)
+{
+	CLEANUP(freep) struct usual_value *values = xcalloc(n, sizeof(*values));
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		values[i] = (struct usual_value){ g[i].sample->subject, g[i].value };
+	baseline_learn_usual(line, verdict, report->node, values, n);
 }
 
 /* `n` values of one key, ascending. */
@@ -153,10 +201,12 @@ static void learn_key(struct baselines *b, const struct report *report, const st
 	struct baseline *line = bad ? find(b, g->key) : need(b, g->key, report->sku, g->sample);
 	double middle = n % 2 ? g[n / 2].value : (g[n / 2 - 1].value + g[n / 2].value) / 2;
 
-	if (line && bad)
+	if (!line)
+		return;
+	if (!bad)
+		put(line, report->node, middle, deviation(g, n));
+	else if (!shifts_wide(&b->shifts, SHIFT_SUSPECT, report->sku, g->sample->check))
 		forget(line, report->node);
-	else if (line)
-		put(line, report->node, middle);
 }
 
 static size_t gather(const struct report *report, struct gathered *ret)
@@ -175,9 +225,10 @@ static size_t gather(const struct report *report, struct gathered *ret)
 }
 
 void baselines_learn(struct baselines *b, const struct report *report,
-		     const struct verdict *verdict, const struct verdict *merged)
+		     const struct verdict *verdict, bool suspect)
 {
 	CLEANUP(freep) struct gathered *g = NULL;
+	struct baseline *line;
 	size_t n, i, first = 0;
 
 	if (!report->sku)
@@ -189,8 +240,11 @@ void baselines_learn(struct baselines *b, const struct report *report,
 
 		if (i < n && streq(g[i].key, g[first].key))
 			continue;
-		bad = merged->level == VERDICT_FAIL || check_bad(verdict, g[first].sample->check);
+		bad = suspect || is_doubtful(b, report, verdict, &g[first], i - first);
 		learn_key(b, report, &g[first], i - first, bad);
+		line = find(b, g[first].key);
+		if (line)
+			learn_usual(line, report, verdict, &g[first], i - first);
 		first = i;
 	}
 	for (i = 0; i < n; i++)
@@ -213,40 +267,55 @@ static double *values_but(const struct baseline *line, const char *node, size_t 
 	return values;
 }
 
-static void refresh(struct baseline *line)
+/* How far the parts of a usual host lie apart. */
+static double within_of(const struct baseline *line, const char *node)
 {
-	if (line->sorted && line->news <= line->n / 20)
-		return;
-	free(line->sorted);
-	line->sorted = values_but(line, NULL, &line->n_sorted);
+	CLEANUP(freep) double *spreads = xcalloc(line->n + 1, sizeof(*spreads));
+	size_t n = 0, i;
+
+	for (i = 0; i < line->n; i++) {
+		if (!node || !streq(line->hosts[i].node, node))
+			spreads[n++] = line->hosts[i].spread;
+	}
+	stats_sort(spreads, n);
+	return n ? stats_median(spreads, n) : 0;
+}
+
+/*
+ * What the other hosts reach. A report asks as often as it has parts, so the answer
+ * is kept: in a small fleet until anything changes, in a large one for 5 % of changes.
+ */
+const struct center *baseline_center_but(struct baseline *line, const char *node)
+{
+	bool exact = line->n <= BASELINE_EXACT_MAX;
+	const char *but = exact ? node : NULL;
+	CLEANUP(freep) double *values = NULL;
+	size_t n = 0;
+
+	if (line->centered && line->news <= (exact ? 0 : line->n / 20) && streq(line->but, but))
+		return &line->center;
+	values = values_but(line, but, &n);
+	line->center = center_of(values, n, within_of(line, but));
+	line->centered = true;
 	line->news = 0;
+	free(line->but);
+	line->but = xstrdup(but);
+	return &line->center;
 }
 
 bool baselines_expect(const struct baselines *b, const struct report *report,
 		      const struct sample *s, const struct measure *m, struct expectation *ret)
 {
-	CLEANUP(freep) char *key = NULL;
-	CLEANUP(freep) double *others = NULL;
-	struct baseline *line;
-	size_t n = 0;
-	bool known;
+	struct baseline *line = m->family->compared ? baseline_of(b, report->sku, s) : NULL;
 
-	if (!report->sku || !m->family->compared)
-		return false;
-	key = key_of(report->sku, s);
-	line = find(b, key);
-	if (!line)
-		return false;
-	if (line->n <= BASELINE_EXACT_MAX) {
-		others = values_but(line, report->node, &n);
-		known = n >= REFERENCE_N_MIN && expectation_from_peers(m, others, n, ret);
-	} else {
-		refresh(line);
-		known = expectation_from_peers(m, line->sorted, line->n_sorted, ret);
-	}
-	if (known)
-		ret->source = SOURCE_FLEET;
-	return known;
+	return line && expectation_from_fleet(m, baseline_center_but(line, report->node), ret);
+}
+
+struct baseline *baseline_of(const struct baselines *b, const char *sku, const struct sample *s)
+{
+	CLEANUP(freep) char *key = sku ? key_of(sku, s) : NULL;
+
+	return key ? find(b, key) : NULL;
 }
 
 /* --- showing, ending --- */
@@ -286,7 +355,8 @@ static void baseline_free(void *p)
 	while (line->n > 0)
 		free(line->hosts[--line->n].node);
 	free(line->hosts);
-	free(line->sorted);
+	usuals_release(&line->usuals);
+	free(line->but);
 	free(line->key);
 	free(line->sku);
 	free(line->check);
@@ -296,8 +366,55 @@ static void baseline_free(void *p)
 	free(line);
 }
 
+/* --- saving (and baseline_lines.c) --- */
+
+struct baseline *baselines_need(struct baselines *b, const struct baseline_about *about)
+{
+	CLEANUP(freep) char *check = xstrdup(about->check);
+	CLEANUP(freep) char *locality = about->locality[0] ? xstrdup(about->locality) : NULL;
+	CLEANUP(freep) char *unit = about->unit[0] ? xstrdup(about->unit) : NULL;
+	json_t *params = json_loads(about->params, JSON_DECODE_ANY, NULL);
+	const struct sample like = { .check = check,
+				     .locality = locality,
+				     .unit = unit,
+				     .better = about->better,
+				     .params = params };
+	CLEANUP(freep) char *key = key_of(about->sku, &like);
+	struct baseline *line = need(b, key, about->sku, &like);
+
+	json_decref(params);
+	return line;
+}
+
+void baseline_put(struct baseline *line, const struct baseline_host *host)
+{
+	put(line, host->node, host->value, host->spread);
+}
+
+void baselines_drop(struct baselines *b, struct baseline *line)
+{
+	(void)tdelete(line, &b->tree, compare_keys);
+	baseline_free(line);
+	b->n--;
+}
+
+static void forget_in(struct baseline *line, void *context)
+{
+	forget(line, context);
+	usuals_forget(&line->usuals, context);
+}
+
+void baselines_forget(struct baselines *b, const char *node)
+{
+	CLEANUP(freep) char *name = xstrdup(node);
+
+	baselines_visit(b, forget_in, name);
+	shifts_forget(&b->shifts, node);
+}
+
 void baselines_release(struct baselines *b)
 {
 	tdestroy(b->tree, baseline_free);
+	shifts_release(&b->shifts);
 	*b = (struct baselines){ 0 };
 }

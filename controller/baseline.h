@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the fleet reaches: per (SKU, check, class, params, unit, better side)
- * one value of each host that nobody suspects, the median over its parts.
+ * one value of each host that nobody suspects, the median over its parts, and
+ * how far its parts lie apart: a good part may differ from other hosts' medians
+ * by as much as parts of one host differ from each other.
  * A host that is suspected is forgotten until it is good again, so that sick
- * ones do not become the rule. Pure; kept in memory, learnt anew after a start.
+ * ones do not become the rule; but not while half of the fleet is (shift.h), or
+ * nothing were left to tell what it has been. Pure; kept in memory, learnt anew after a start.
  *
  * A host is never among its own references in a fleet of up to
  * BASELINE_EXACT_MAX; in a larger one its own value among the others does not
@@ -12,7 +15,9 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdint.h>
 
+#include "controller/shift.h"
 #include "lib/macro.h"
 
 struct expectation;
@@ -26,18 +31,69 @@ enum { BASELINES_MAX = 20000, BASELINE_EXACT_MAX = 200, BASELINE_HOSTS_MAX = 100
 struct baselines {
 	void *tree; /* of struct baseline, by key */
 	size_t n;
+	struct shifts shifts;
 };
 
-/* Learn from a report, or forget its host where it is not good; `merged` is over all profiles. */
+/* Learn from a report, or forget its host where it is not good; `suspect`: as findings_note() says. */
 void baselines_learn(struct baselines *b, const struct report *report,
-		     const struct verdict *verdict, const struct verdict *merged);
+		     const struct verdict *verdict, bool suspect);
 
 /* What the other hosts of `sku` reach; false with fewer than REFERENCE_N_MIN of them. */
 bool baselines_expect(const struct baselines *b, const struct report *report,
 		      const struct sample *s, const struct measure *m, struct expectation *ret);
 
+/* Ratios to its peers that a part had in its last good runs (trend.h); how many. */
+size_t baselines_usual(const struct baselines *b, const struct report *report,
+		       const struct sample *s, double *ret_ratios);
+
+/* What a host is held against as a whole: judge_inputs.whole. */
+size_t baselines_whole(const struct baselines *b, const struct report *report,
+		       const struct sample *s, const struct measure *m, struct expectation *ret);
+
 /* {"sku", "check", "class", "unit", "better", "params", "hosts", "median", "mad"} of each; new
  * reference. */
 json_t *baselines_encode(const struct baselines *b);
+
+/* --- saving: a baseline at a time --- */
+
+struct baseline;
+
+/* What it is about. Borrowed; "" for none. */
+struct baseline_about {
+	const char *sku, *check, *locality, *unit;
+	const char *params; /* canonical JSON */
+	int better;
+};
+
+struct baseline_host {
+	const char *node; /* borrowed */
+	double value, spread;
+};
+
+/* Each baseline there is; it may not be dropped meanwhile. */
+void baselines_visit(const struct baselines *b,
+		     void (*visit)(struct baseline *baseline, void *context), void *context);
+
+struct baseline_about baseline_about(const struct baseline *baseline);
+
+/* Host number `at`, by name; false at the end. */
+bool baseline_host(const struct baseline *baseline, size_t at, struct baseline_host *ret);
+
+/* When it was last saved (0: never), and whether it has changed since. */
+uint64_t baseline_saved_us(const struct baseline *baseline);
+bool baseline_changed(const struct baseline *baseline);
+void baseline_set_saved(struct baseline *baseline, uint64_t saved_us);
+void baseline_set_changed(struct baseline *baseline);
+
+/* The baseline about that, new or the one there is; NULL when there are too many. */
+struct baseline *baselines_need(struct baselines *b, const struct baseline_about *about);
+
+/* One host of it, as it was saved. */
+void baseline_put(struct baseline *baseline, const struct baseline_host *host);
+
+void baselines_drop(struct baselines *b, struct baseline *baseline);
+
+/* Nothing is known of this host any more. */
+void baselines_forget(struct baselines *b, const char *node);
 
 void baselines_release(struct baselines *b);

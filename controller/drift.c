@@ -44,7 +44,8 @@ static size_t add_facts(json_t *node, struct fact *facts)
 		return 0;
 	json_object_foreach(env, key, value)
 	{
-		if (json_is_string(value))
+		/* Every host is a machine of its own. */
+		if (json_is_string(value) && !streq(key, "machine"))
 			facts[n++] = (struct fact){ sku, key, json_string_value(value), name };
 	}
 	return n;

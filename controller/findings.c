@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/findings.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "controller/arrival.h"
+#include "controller/baseline.h"
+#include "controller/findings_inside.h"
 #include "controller/incident.h"
 #include "controller/rules.h"
 #include "controller/store.h"
+#include "lib/judge/peers.h"
+#include "lib/judge/reference.h"
 #include "lib/judge/verdict.h"
+#include "lib/report.h"
 #include "lib/xalloc.h"
-
-struct note {
-	struct store *store;
-	const struct rules_view *rules;
-	const struct verdict *verdict;
-	uint64_t now_us;
-	struct store_window *rows; /* FINDINGS_MAX */
-	size_t n_rows;
-};
 
 static const struct policy_rule *rule_of(const struct note *note, const struct verdict_item *item)
 {
@@ -44,27 +42,48 @@ static struct store_window *row_of(struct note *note, const struct verdict_item 
 	row = &note->rows[note->n_rows++];
 	*row = (struct store_window){ .check = xstrdup(item->check),
 				      .subject = xstrdup(item->subject),
-				      .since_us = note->now_us };
+				      .since_us = note->at_us,
+				      .score = NAN,
+				      .born = findings_first(note) };
 	return row;
 }
 
-/* The worst item of a check speaks for it: items come worst first. */
-static bool is_first(const struct verdict *v, size_t i)
+/* The worst item of a check that is proved speaks for it: items come worst first. */
+static bool is_spoken_for(const struct note *note, size_t i)
 {
+	const struct verdict *v = note->verdict;
 	size_t j;
 
 	for (j = 0; j < i; j++) {
-		if (streq(v->items[j].check, v->items[i].check))
-			return false;
+		if (note->marks[j] & MARK_SPEAKS && streq(v->items[j].check, v->items[i].check))
+			return true;
 	}
-	return true;
+	return false;
+}
+
+struct incident_count findings_parts(const struct note *note, const struct verdict_item *item)
+{
+	const struct verdict *v = note->verdict;
+	struct incident_count count = { 0 };
+	size_t i;
+
+	for (i = 0; i < v->n_items; i++) {
+		if (!streq(v->items[i].check, item->check))
+			continue;
+		count.bad += v->items[i].level >= VERDICT_WARN;
+		count.of += v->items[i].level != VERDICT_INCONCLUSIVE;
+	}
+	if (verdict_item_is_link(item))
+		count.of = 0;
+	return count;
 }
 
 static int open_incident(struct note *note, size_t i, const struct store_window *row,
 			 const struct policy_rule *rule, struct err *err)
 {
 	const struct verdict_item *item = &note->verdict->items[i];
-	CLEANUP(freep) char *sentence = incident_sentence(note->verdict->node, item, row);
+	const struct incident_count parts = findings_parts(note, item);
+	CLEANUP(freep) char *sentence = incident_sentence(note->verdict->node, item, row, &parts);
 	const struct store_incident incident = {
 		.node = note->verdict->node,
 		.check = item->check,
@@ -74,9 +93,10 @@ static int open_incident(struct note *note, size_t i, const struct store_window 
 		.rule = rule ? rule->name : NULL,
 		.action = policy_action_names[rule ? rule->action : ACTION_OBSERVE],
 		.sentence = sentence,
+		.since_us = row->since_us,
 	};
 
-	return store_put_incident(note->store, &incident, note->now_us, err);
+	return store_put_incident(note->store, &incident, note->at_us, err);
 }
 
 /* Has every subject of the check had its good runs? */
@@ -96,65 +116,306 @@ static int note_good(struct note *note, const struct store_window *row, struct e
 {
 	int r;
 
-	if (!windows_clear(&row->windows, row->n))
+	if (!note->fresh || !windows_clear(&row->windows, row->n))
 		return store_put_window(note->store, note->verdict->node, row, err);
 	r = store_drop_window(note->store, note->verdict->node, row, err);
 	if (r == 0 && check_clear(note, row->check))
-		r = store_close_incident(note->store, note->verdict->node, row->check, note->now_us,
+		r = store_close_incident(note->store, note->verdict->node, row->check, note->at_us,
 					 err);
 	return r;
+}
+
+/* What the fleet says of an item's value; false when it says nothing. */
+static bool ask_fleet(const struct note *note, const struct verdict_item *item,
+		      struct expectation *ret)
+{
+	struct judge_inputs inputs = rules_inputs(note->rules);
+	const struct report *report = note->rules->report;
+	struct measure m;
+	size_t i;
+
+	for (i = 0; inputs.fleet && i < report->n_samples; i++) {
+		const struct sample *s = &report->samples[i];
+
+		if (streq(s->check, item->check) && streq(s->subject, item->subject))
+			return s->ok != TRI_NO && peers_measure(s, &inputs, &m) &&
+			       inputs.fleet(inputs.fleet_context, s, &m, ret);
+	}
+	return false;
+}
+
+/*
+ * Parts of one host differ more than its few peers can tell, and a SKU file may
+ * ask too much, which is why it is only the initial floor: where the fleet is
+ * known, a low value that it finds usual is no bad run, unless the part has been better.
+ */
+static bool is_bad_part(const struct note *note, const struct verdict_item *item)
+{
+	struct expectation fleet;
+
+	return item->level >= VERDICT_WARN &&
+	       (item->usual == USUAL_DROPPED || !ask_fleet(note, item, &fleet) || fleet.low);
+}
+
+/* A link is as bad as the cells that it explains. */
+static bool is_bad(const struct note *note, const struct verdict_item *item)
+{
+	const struct verdict *v = note->verdict;
+	bool any = false;
+	size_t i;
+
+	if (!verdict_item_is_link(item))
+		return is_bad_part(note, item);
+	for (i = 0; i < v->n_items; i++) {
+		const struct verdict_item *cell = &v->items[i];
+
+		if (!streq(cell->link, item->subject) || cell->level < VERDICT_WARN)
+			continue;
+		any = true;
+		if (is_bad_part(note, cell))
+			return true;
+	}
+	/* None of its cells is blamed by itself: their group is. */
+	return !any && item->level >= VERDICT_WARN;
+}
+
+/* An incident of the host, unless half of the fleet has it: then nobody is named. */
+static int speak(struct note *note, size_t i, const struct store_window *row,
+		 const struct policy_rule *rule, struct err *err)
+{
+	const struct verdict_item *item = &note->verdict->items[i];
+
+	note->marks[i] |= MARK_SPEAKS;
+	if (!item->fatal && findings_shared(note, item->check))
+		return store_close_incident(note->store, note->verdict->node, item->check,
+					    note->at_us, err);
+	return open_incident(note, i, row, rule, err);
 }
 
 static int note_item(struct note *note, size_t i, struct err *err)
 {
 	const struct verdict_item *item = &note->verdict->items[i];
 	const struct policy_rule *rule;
-	bool bad = item->level >= VERDICT_WARN;
+	bool bad = is_bad(note, item);
 	struct store_window *row;
 	int r;
 
 	/* What could not be told is neither. */
 	if (item->level == VERDICT_INCONCLUSIVE)
 		return 0;
+	findings_count(note, item, bad);
+	note->marks[i] = bad ? MARK_BAD : 0;
 	row = row_of(note, item, bad);
 	if (!row)
 		return 0;
 	rule = rule_of(note, item);
 	row->k = rule ? (unsigned)MIN(rule->k, (uint64_t)WINDOWS_MAX) : 1;
 	row->n = rule ? (unsigned)MIN(rule->n, (uint64_t)WINDOWS_MAX) : 1;
-	row->last_us = note->now_us;
+	row->last_us = note->at_us;
 	windows_push(&row->windows, bad);
 	if (!bad)
 		return note_good(note, row, err);
+	findings_describe(note, item, row);
 	r = store_put_window(note->store, note->verdict->node, row, err);
-	if (r == 0 && is_first(note->verdict, i) &&
+	if (r == 0 && note->fresh && !is_spoken_for(note, i) &&
+	    !verdict_explained(note->verdict, item) &&
 	    (item->fatal || windows_reached(&row->windows, row->k, row->n)))
-		r = open_incident(note, i, row, rule, err);
+		r = speak(note, i, row, rule, err);
 	return r;
 }
 
-int findings_note(struct store *store, const struct rules_view *rules,
-		  const struct verdict *verdict, uint64_t now_us, struct err *err)
+static bool is_named(const struct verdict *v, const struct store_window *row)
 {
-	struct note note = { store, rules, verdict, now_us, NULL, 0 };
-	int r;
 	size_t i;
 
-	/* The usual host: nothing was bad, nothing is. */
-	r = store_windows(store, verdict->node, &note.rows, FINDINGS_MAX, err);
+	for (i = 0; i < v->n_items; i++) {
+		if (streq(v->items[i].check, row->check) && streq(v->items[i].subject, row->subject))
+			return true;
+	}
+	return false;
+}
+
+/* Did the run measure anything that goes over the link? */
+static bool is_crossed(const struct report *report, const char *link)
+{
+	size_t i, j;
+
+	for (i = 0; i < report->n_samples; i++) {
+		const struct sample *s = &report->samples[i];
+
+		if (s->state != SAMPLE_MEASURED || s->better != BETTER_HIGHER)
+			continue;
+		for (j = 0; s->path && s->path[j]; j++) {
+			if (streq(s->path[j], link))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Did the run look at the whole host in a check that only names the parts where something was? */
+static bool is_told_as_a_whole(const struct report *report, const char *check)
+{
+	const struct family *family = family_find(check, NULL);
+	size_t i;
+
+	/* What assayd watches has a good sample of each thing that is over. */
+	if (family->compared || family->count || streq(report->profile, PROFILE_WATCH))
+		return false;
+	for (i = 0; i < report->n_samples; i++) {
+		const struct sample *s = &report->samples[i];
+
+		if (s->state == SAMPLE_MEASURED && streq(s->check, check) &&
+		    (streq(s->subject, "host") || streq(s->subject, report->node)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_measured(const struct report *report, const char *check)
+{
+	size_t i = 0;
+
+	while (i < report->n_samples && !(report->samples[i].state == SAMPLE_MEASURED &&
+					  streq(report->samples[i].check, check)))
+		i++;
+	return i < report->n_samples;
+}
+
+static bool is_looked_at(const struct note *note, const struct store_window *row)
+{
+	const struct verdict_item like = { .check = row->check, .subject = row->subject };
+
+	if (verdict_item_is_link(&like))
+		return is_crossed(note->rules->report, row->subject);
+	/* A host as a whole has an item only while it is low. */
+	if (streq(row->subject, note->verdict->node))
+		return is_measured(note->rules->report, row->check);
+	return is_told_as_a_whole(note->rules->report, row->check);
+}
+
+/*
+ * A slow link and an event (lines in the kernel log) have items only while
+ * they are bad: a run that looked and does not name them is a good one.
+ */
+static int note_silent(struct note *note, struct err *err)
+{
+	int r = 0;
+	size_t i;
+
+	for (i = 0; r == 0 && i < note->n_rows; i++) {
+		struct store_window *row = &note->rows[i];
+
+		if (is_named(note->verdict, row) || !is_looked_at(note, row))
+			continue;
+		row->last_us = note->at_us;
+		windows_push(&row->windows, false);
+		r = note_good(note, row, err);
+	}
+	return r;
+}
+
+/* Is an incident of this link open that speaks for the cell? */
+static bool is_told_by_link(const struct note *note, const struct verdict_item *cell)
+{
+	const struct verdict *v = note->verdict;
+	size_t i;
+
+	for (i = 0; cell->link && i < v->n_items; i++) {
+		if (note->marks[i] & MARK_SPEAKS && verdict_item_is_link(&v->items[i]) &&
+		    streq(v->items[i].subject, cell->link))
+			return true;
+	}
+	return false;
+}
+
+/* Are all bad parts of the check told by the incident of a link, and is `first` the first? */
+static bool is_retired(const struct note *note, size_t first)
+{
+	const struct verdict *v = note->verdict;
+	size_t i;
+
+	for (i = 0; i < v->n_items; i++) {
+		if (!streq(v->items[i].check, v->items[first].check) || !(note->marks[i] & MARK_BAD))
+			continue;
+		if (i < first || !is_told_by_link(note, &v->items[i]))
+			return false;
+	}
+	return true;
+}
+
+/* What was told by its worst cell until a link was found is told by the link from then on. */
+static int retire(struct note *note, struct err *err)
+{
+	const struct verdict *v = note->verdict;
+	int r = 0;
+	size_t i;
+
+	for (i = 0; r == 0 && i < v->n_items && v->items[i].level >= VERDICT_WARN; i++) {
+		if (v->items[i].link && is_retired(note, i))
+			r = store_close_incident(note->store, v->node, v->items[i].check,
+						 note->at_us, err);
+	}
+	return r;
+}
+
+static int note_items(struct note *note, struct err *err)
+{
+	const struct verdict *v = note->verdict;
+	struct shifts *shifts = findings_shifts(note);
+	int r = 0;
+	size_t i;
+
+	if (shifts)
+		shifts_set(shifts, SHIFT_HOSTS, note->rules->sku_name, "", v->node, true);
+	for (i = 0; r == 0 && i < v->n_items; i++) {
+		/* The usual host: nothing was bad, nothing is. Items come worst first. */
+		if (note->n_rows == 0 && v->items[i].level == VERDICT_PASS)
+			break;
+		r = note_item(note, i, err);
+	}
+	if (r == 0)
+		r = note_silent(note, err);
+	if (r == 0)
+		r = retire(note, err);
+	return r == 0 ? findings_settle(note, err) : r;
+}
+
+/* Was any part bad when it was last measured, and not with half of the fleet? */
+static bool is_suspect(const struct note *note)
+{
+	size_t i;
+
+	for (i = 0; i < note->n_rows; i++) {
+		const struct store_window *row = &note->rows[i];
+
+		if (windows_bad(&row->windows, 1) > 0 && !findings_shared(note, row->check))
+			return true;
+	}
+	return false;
+}
+
+int findings_note(struct store *store, struct rules_view *rules, const struct verdict *verdict,
+		  const struct arrival *arrival, struct err *err)
+{
+	CLEANUP(freep) unsigned char *marks = xcalloc(verdict->n_items + 1, sizeof(*marks));
+	struct note note = { .store = store,
+			     .rules = rules,
+			     .verdict = verdict,
+			     .at_us = arrival->measured_us,
+			     .fresh = arrival->fresh,
+			     .marks = marks };
+	int r = store_windows(store, verdict->node, &note.rows, FINDINGS_MAX, err);
+	size_t i;
+
 	if (r < 0)
 		return r;
 	note.n_rows = (size_t)r;
-	r = 0;
-	for (i = 0; r == 0 && i < verdict->n_items; i++) {
-		if (note.n_rows == 0 && verdict->items[i].level == VERDICT_PASS)
-			break; /* worst first */
-		r = note_item(&note, i, err);
-	}
-	for (i = 0; i < note.n_rows; i++) {
-		free(note.rows[i].check);
-		free(note.rows[i].subject);
-	}
+	r = note_items(&note, err);
+	if (r == 0)
+		r = is_suspect(&note);
+	for (i = 0; i < note.n_rows; i++)
+		store_window_release(&note.rows[i]);
 	free(note.rows);
 	return r;
 }

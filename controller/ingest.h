@@ -13,11 +13,13 @@
 
 #include <stdint.h>
 
+#include "controller/arrival.h"
 #include "controller/pack.h"
 #include "lib/report.h"
 
 struct baselines;
 struct err;
+struct hosts;
 struct rules;
 struct store;
 
@@ -28,6 +30,7 @@ struct ingest {
 	struct report report;
 	struct packed body; /* what is to be kept: borrows `memory` or what was sent */
 	void *memory;	    /* owned */
+	struct arrival arrival;
 };
 
 /* Unpack and decode what was sent; `ret` may borrow its bytes. */
@@ -37,9 +40,14 @@ void ingest_release(struct ingest *in);
 /*
  * Judge it and put it into the store's open transaction; nothing is
  * accepted before store_commit(). Returns an enum store_place.
+ *
+ * It counts as of when it was measured (arrival.h). One that waited in a
+ * spool for longer than STORE_STALE_US is history: it is kept and moves the windows
+ * as it would have then, but opens and closes no incident, and nobody learns
+ * from it what hosts reach today.
  */
 int ingest_keep(struct store *store, const struct rules *rules, struct baselines *baselines,
-		const struct ingest *in, uint64_t now_us, struct err *err);
+		struct hosts *hosts, const struct ingest *in, struct err *err);
 
 /* May this text be the name of a host? Letters, digits, '.', '-', '_'. */
 bool node_name_ok(const char *name);

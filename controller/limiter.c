@@ -51,6 +51,16 @@ bool limiter_take(struct limiter *l, const char *name, uint64_t now_us)
 	return true;
 }
 
+void limiter_give(struct limiter *l, const char *name)
+{
+	CLEANUP(freep) char *copy = xstrdup(name);
+	struct bucket key = { .name = copy };
+	struct bucket **found = tfind(&key, &l->tree, compare);
+
+	if (found)
+		(*found)->left = MIN((*found)->left + 1, l->burst);
+}
+
 static void bucket_free(void *p)
 {
 	struct bucket *b = p;

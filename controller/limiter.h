@@ -19,4 +19,7 @@ struct limiter {
 /* Is there room for one of `name` at `now_us`? Then it is taken. A host past `max` always has. */
 bool limiter_take(struct limiter *l, const char *name, uint64_t now_us);
 
+/* Give back what was taken. */
+void limiter_give(struct limiter *l, const char *name);
+
 void limiter_release(struct limiter *l);

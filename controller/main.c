@@ -10,11 +10,15 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
+#include "controller/acting_kube.h"
+#include "controller/process_use.h"
 #include "controller/service.h"
+#include "controller/vouch_kube.h"
 #include "lib/err.h"
 #include "lib/judge/policy.h"
 #include "lib/log.h"
 #include "lib/paths.h"
+#include "lib/usage.h"
 #include "lib/xalloc.h"
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
@@ -142,6 +146,11 @@ static int read_settings(const struct options *o, struct settings *s, struct err
 	return r == 0 ? settings_check(s, err) : r;
 }
 
+static int check_cluster(const struct settings *s, struct err *err)
+{
+	return s->cluster == CLUSTER_KUBERNETES ? acting_kube.check(s, err) : 0;
+}
+
 /* Each agent holds a connection: as many descriptors as we may have. */
 static void raise_descriptors(void)
 {
@@ -153,7 +162,43 @@ static void raise_descriptors(void)
 	}
 }
 
-static int make_loop(sd_event **ret_loop, struct err *err)
+/* What runs, and how it was told to. */
+struct running {
+	struct options options;
+	struct settings settings;
+	struct service *service;
+};
+
+static int reload(struct running *running, char **ret_others, struct err *err)
+{
+	CLEANUP(settings_release) struct settings fresh = settings_init();
+
+	if (read_settings(&running->options, &fresh, err) < 0) {
+		running->service->metrics.reload_failures++;
+		return -EINVAL;
+	}
+	return service_reload(running->service, &fresh, ret_others, err);
+}
+
+/* One line either way; a bad file leaves all as it was. */
+static int on_reload(sd_event_source *source UNUSED, const struct signalfd_siginfo *info UNUSED,
+		     void *context)
+{
+	CLEANUP(freep) char *others = NULL;
+	struct err err = ERR_INIT;
+
+	(void)sd_notify(0, "RELOADING=1");
+	if (reload(context, &others, &err) < 0)
+		log_error("not reloaded, all stays as it was: %s", err.msg);
+	else if (others)
+		log_warning("reloaded, but only a restart changes: %s", others);
+	else
+		log_info("reloaded");
+	(void)sd_notify(0, "READY=1");
+	return 0;
+}
+
+static int make_loop(struct running *running, sd_event **ret_loop, struct err *err)
 {
 	static const int stops[] = { SIGTERM, SIGINT };
 	CLEANUP(sd_event_unrefp) sd_event *loop = NULL;
@@ -167,10 +212,13 @@ static int make_loop(sd_event **ret_loop, struct err *err)
 	(void)sigemptyset(&set);
 	for (i = 0; i < ARRAY_SIZE(stops); i++)
 		(void)sigaddset(&set, stops[i]);
+	(void)sigaddset(&set, SIGHUP);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	r = sd_event_new(&loop);
 	for (i = 0; r >= 0 && i < ARRAY_SIZE(stops); i++)
 		r = sd_event_add_signal(loop, NULL, stops[i], NULL, NULL); /* ends the loop */
+	if (r >= 0)
+		r = sd_event_add_signal(loop, NULL, SIGHUP, on_reload, running);
 	if (r >= 0)
 		r = sd_event_set_watchdog(loop, true);
 	if (r < 0)
@@ -179,15 +227,15 @@ static int make_loop(sd_event **ret_loop, struct err *err)
 	return 0;
 }
 
-static int serve(struct service *service, struct err *err)
+static int serve(struct running *running, struct err *err)
 {
 	CLEANUP(sd_event_unrefp) sd_event *loop = NULL;
 	CLEANUP(freep) char *address = NULL;
-	int r = make_loop(&loop, err);
+	int r = make_loop(running, &loop, err);
 
 	raise_descriptors();
 	if (r == 0)
-		r = service_open(service, loop, &address, err);
+		r = service_open(running->service, loop, &address, err);
 	if (r == 0) {
 		(void)printf("listening on %s\n", address);
 		(void)fflush(stdout);
@@ -200,10 +248,17 @@ static int serve(struct service *service, struct err *err)
 	return r;
 }
 
-static void service_freep(struct service **s)
+/* What the operator named cannot be used, or something failed. */
+static int serve_status(int code)
 {
-	service_close(*s);
-	free(*s);
+	return code == EINVAL || code == EROFS || code == EACCES ? STATUS_USAGE : STATUS_FAILED;
+}
+
+static void running_release(struct running *running)
+{
+	service_close(running->service);
+	free(running->service);
+	settings_release(&running->settings);
 }
 
 const char *argp_program_version = "assay-controller " PACKAGE_VERSION;
@@ -215,24 +270,30 @@ int main(int argc, char **argv)
 		.parser = parse,
 		.doc = "Takes the reports of the hosts, judges them and says why.",
 	};
-	struct options options = { 0 };
-	CLEANUP(settings_release) struct settings settings = settings_init();
-	CLEANUP(service_freep) struct service *service = xcalloc(1, sizeof(*service));
+	CLEANUP(running_release)
+	struct running running = { .settings = settings_init(),
+				   .service = xcalloc(1, sizeof(struct service)) };
 	struct err err = ERR_INIT;
+	int r;
 
 	log_init("assay-controller", LOG_INFO);
+	process_use_begin();
 	argp_err_exit_status = STATUS_USAGE;
-	(void)argp_parse(&argp, argc, argv, 0, NULL, &options);
-	if (read_settings(&options, &settings, &err) < 0 ||
-	    service_read(service, &settings, &err) < 0) {
+	(void)usage_parse(&argp, argc, argv, 0, NULL, &running.options);
+	if (read_settings(&running.options, &running.settings, &err) < 0 ||
+	    check_cluster(&running.settings, &err) < 0 ||
+	    service_read(running.service, &running.settings, &err) < 0) {
 		log_error("%s", err.msg);
 		return STATUS_USAGE;
 	}
-	if (options.check)
+	if (running.options.check)
 		return 0;
-	if (serve(service, &err) < 0) {
+	running.service->vouch_open = vouch_kube_open;
+	running.service->kubernetes = &acting_kube;
+	r = serve(&running, &err);
+	if (r < 0) {
 		log_error("%s", err.msg);
-		return err.code == EINVAL ? STATUS_USAGE : STATUS_FAILED;
+		return serve_status(err.code);
 	}
-	return 0;
+	return r > 0 ? STATUS_FAILED : 0; /* the loop was ended, for a reason that was logged */
 }

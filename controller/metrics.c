@@ -5,12 +5,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/api.h"
 #include "lib/judge/verdict.h"
 #include "lib/xalloc.h"
 
 static const double commit_limits_s[COMMIT_BUCKETS] = { 0.001, 0.0025, 0.005, 0.01, 0.025,
 							0.05,  0.1,    0.5,   2 };
+
+/* Both, so that a row of the table can name any member. */
+struct all {
+	struct metrics m;
+	struct metrics_now now;
+};
+
+struct family {
+	const char *name, *type, *help;
+	void (*write)(FILE *out, const struct family *f, const struct all *all);
+	size_t offset; /* of the member that write_count() and write_seconds() print */
+};
 
 void metrics_commit(struct metrics *m, uint64_t us)
 {
@@ -23,83 +34,239 @@ void metrics_commit(struct metrics *m, uint64_t us)
 	m->commits++;
 }
 
-static void family(FILE *out, const char *name, const char *type, const char *help)
+static void write_count(FILE *out, const struct family *f, const struct all *all)
 {
-	(void)fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+	uint64_t value;
+
+	memcpy(&value, (const char *)all + f->offset, sizeof(value));
+	(void)fprintf(out, "%s %" PRIu64 "\n", f->name, value);
 }
 
-static void one(FILE *out, const char *name, const char *type, uint64_t value, const char *help)
+static void write_seconds(FILE *out, const struct family *f, const struct all *all)
 {
-	family(out, name, type, help);
-	(void)fprintf(out, "%s %" PRIu64 "\n", name, value);
+	double value;
+
+	memcpy(&value, (const char *)all + f->offset, sizeof(value));
+	(void)fprintf(out, "%s %.3f\n", f->name, value);
 }
 
-static void commits(FILE *out, const struct metrics *m)
+static void write_build(FILE *out, const struct family *f, const struct all *all UNUSED)
 {
-	static const char name[] = "assay_store_commit_seconds";
+	(void)fprintf(out, "%s{version=\"" PACKAGE_VERSION "\"} 1\n", f->name);
+}
+
+static void write_nodes(FILE *out, const struct family *f, const struct all *all)
+{
+	size_t i;
+
+	for (i = 0; i < LEVELS; i++)
+		(void)fprintf(out, "%s{verdict=\"%s\"} %" PRIu64 "\n", f->name,
+			      verdict_level_names[i], all->now.nodes[i]);
+}
+
+static void write_commits(FILE *out, const struct family *f, const struct all *all)
+{
+	const struct metrics *m = &all->m;
 	uint64_t sum = 0;
 	size_t i;
 
-	family(out, name, "histogram", "Time to make a batch of reports durable.");
 	for (i = 0; i < COMMIT_BUCKETS; i++) {
 		sum += m->commit_buckets[i];
-		(void)fprintf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name, commit_limits_s[i],
-			      sum);
+		(void)fprintf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", f->name,
+			      commit_limits_s[i], sum);
 	}
-	(void)fprintf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.6f\n%s_count %" PRIu64 "\n",
-		      name, m->commits, name, (double)m->commit_us / 1e6, name, m->commits);
+	(void)fprintf(
+		out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.6f\n%s_count %" PRIu64 "\n",
+		f->name, m->commits, f->name, (double)m->commit_us / 1e6, f->name, m->commits);
 }
 
-static void hosts(FILE *out, const uint64_t nodes[static 4])
+static void write_answers(FILE *out, const struct family *f, const struct all *all)
 {
 	size_t i;
 
-	family(out, "assay_nodes", "gauge", "Hosts known, by their verdict.");
-	for (i = 0; i < 4; i++)
-		(void)fprintf(out, "assay_nodes{verdict=\"%s\"} %" PRIu64 "\n",
-			      verdict_level_names[i], nodes[i]);
+	for (i = 2; i < STATUS_CLASSES; i++)
+		(void)fprintf(out, "%s{class=\"%zuxx\"} %" PRIu64 "\n", f->name, i,
+			      all->now.answers[i]);
 }
 
-static void http(FILE *out, const struct api_counts *api)
+static void write_cordons(FILE *out, const struct family *f, const struct all *all)
 {
+	const struct act_counts *c = &all->now.act;
+	const struct {
+		const char *result;
+		uint64_t n;
+	} rows[] = {
+		{ "done", c->cordons_done },	     { "failed", c->cordons_failed },
+		{ "dropped", c->cordons_dropped },   { "refused", c->cordons_refused },
+		{ "dry-run", c->cordons_rehearsed },
+	};
 	size_t i;
 
-	family(out, "assay_http_responses_total", "counter", "Answers, by class of their status.");
-	for (i = 2; i < ARRAY_SIZE(api->answers); i++)
-		(void)fprintf(out, "assay_http_responses_total{class=\"%zuxx\"} %" PRIu64 "\n", i,
-			      api->answers[i]);
-	one(out, "assay_http_connections", "gauge", api->connections, "Open connections.");
-	one(out, "assay_http_held", "gauge", api->held, "Calls that are held open.");
-	one(out, "assay_http_cut_total", "counter", api->cut,
-	    "Connections cut because they took too long.");
-	one(out, "assay_http_body_bytes", "gauge", api->body_bytes,
-	    "Bytes of requests that are not complete.");
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		(void)fprintf(out, "%s{result=\"%s\"} %" PRIu64 "\n", f->name, rows[i].result,
+			      rows[i].n);
 }
 
-char *metrics_text(const struct metrics *m, const uint64_t nodes[static 4], uint64_t incidents,
-		   const struct api_counts *api)
+static void write_flag(FILE *out, const struct family *f, const struct all *all)
 {
+	bool value;
+
+	memcpy(&value, (const char *)all + f->offset, sizeof(value));
+	(void)fprintf(out, "%s %d\n", f->name, value);
+}
+
+static void write_micros(FILE *out, const struct family *f, const struct all *all)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)all + f->offset, sizeof(value));
+	(void)fprintf(out, "%s %.6f\n", f->name, (double)value / 1e6);
+}
+
+static void write_budget(FILE *out, const struct family *f, const struct all *all)
+{
+	const uint64_t *values = (const uint64_t *)(const void *)((const char *)all + f->offset);
+
+	(void)fprintf(out, "%s{budget=\"total\"} %" PRIu64 "\n%s{budget=\"rate\"} %" PRIu64 "\n",
+		      f->name, values[0], f->name, values[2]);
+}
+
+#define ACT(member) offsetof(struct all, now.act.member)
+#define M(member) write_count, offsetof(struct all, m.member)
+#define NOW(member) write_count, offsetof(struct all, now.member)
+#define NOW_SECONDS(member) write_seconds, offsetof(struct all, now.member)
+
+static const struct family families[] = {
+	{ "assay_build_info", "gauge", "The version that runs, always 1.", write_build, 0 },
+	{ "assay_reports_total", "counter", "Reports accepted and kept.", M(accepted) },
+	{ "assay_reports_duplicate_total", "counter", "Reports that were there already.",
+	  M(duplicates) },
+	{ "assay_reports_late_total", "counter",
+	  "Reports kept that came after a newer one of their host.", M(late) },
+	{ "assay_reports_malformed_total", "counter", "Reports that could not be read.",
+	  M(malformed) },
+	{ "assay_reports_refused_total", "counter",
+	  "Reports refused by a limit or for their sender.", M(refused) },
+	{ "assay_reports_shed_total", "counter",
+	  "Calls told to come again because too many came at once.", M(shed) },
+	{ "assay_reports_waiting", "gauge", "Reports whose senders wait for the next commit.",
+	  NOW(waiting) },
+	{ "assay_nodes", "gauge", "Hosts known, by their verdict.", write_nodes, 0 },
+	{ "assay_incidents_open", "gauge", "Incidents that are not closed.", NOW(incidents) },
+	{ "assay_cordons_total", "counter", "Cordons, by what came of them.", write_cordons, 0 },
+	{ "assay_uncordons_total", "counter", "Hosts given back by us.", NOW(act.uncordons) },
+	{ "assay_overrides_found_total", "counter",
+	  "Cordons of ours that somebody lifted at the cluster.", NOW(act.overrides_found) },
+	{ "assay_action_conflicts_total", "counter",
+	  "Changes that met somebody else's and were decided again.", NOW(act.conflicts) },
+	{ "assay_actions_under_way", "gauge", "Actions that are not over, tests among them.",
+	  NOW(act.under_way) },
+	{ "assay_tests_ordered_total", "counter", "Tests that hosts were told to run.",
+	  NOW(act.tests_ordered) },
+	{ "assay_tests_answered_total", "counter", "Of those, tests that passed or failed.",
+	  NOW(act.tests_answered) },
+	{ "assay_tests_lost_total", "counter", "Of those, tests that brought nothing.",
+	  NOW(act.tests_lost) },
+	{ "assay_nodes_cordoned", "gauge", "Hosts out of service because of us.",
+	  NOW(act.cordoned) },
+	{ "assay_nodes_sticky", "gauge", "Of those, hosts that only a person gives back.",
+	  NOW(act.sticky) },
+	{ "assay_nodes_held", "gauge", "Hosts kept free for a test.", NOW(act.held) },
+	{ "assay_nodes_overdue", "gauge",
+	  "Hosts whose deep verdict is older than coverage.max_age.", NOW(act.overdue) },
+	{ "assay_nodes_let_in", "gauge",
+	  "Hosts that admit jobs although they saw a fatal signature: budget.deny is used up.",
+	  NOW(act.let_in) },
+	{ "assay_decide_seconds_total", "counter", "Time spent in decisions.", write_micros,
+	  ACT(decide_us) },
+	{ "assay_breaker_open", "gauge", "1 while the breaker is open.", write_flag,
+	  ACT(breaker_open) },
+	{ "assay_fenced", "gauge", "1 when another controller has taken over.", write_flag,
+	  ACT(fenced) },
+	{ "assay_cluster_stale", "gauge",
+	  "1 while the nodes of the cluster are not known for sure.", write_flag, ACT(stale) },
+	{ "assay_stopped", "gauge",
+	  "1 while the kill switch is thrown, or nobody knows whether it is.", write_flag,
+	  ACT(stopped) },
+	{ "assay_budget_used", "gauge",
+	  "Hosts out of service, whoever took them out, and cordons of ours in the rate's time.",
+	  write_budget, ACT(budget_used) },
+	{ "assay_budget_limit", "gauge", "How many there may be at most.", write_budget,
+	  ACT(budget_limit) },
+	{ "assay_store_commit_seconds", "histogram", "Time to make a batch of reports durable.",
+	  write_commits, 0 },
+	{ "assay_store_commit_failures_total", "counter", "Batches that could not be made durable.",
+	  M(commit_failures) },
+	{ "assay_store_bytes", "gauge", "Size of the files of the store.", NOW(store_bytes) },
+	{ "assay_store_used_bytes", "gauge", "Bytes of the store in use.", NOW(store_used) },
+	{ "assay_store_free_bytes", "gauge", "Bytes of the store's file that will be used again.",
+	  NOW(store_free) },
+	{ "assay_store_max_bytes", "gauge",
+	  "Bytes in use above which less of the past is kept; 0: no limit.", NOW(store_max) },
+	{ "assay_store_halved", "gauge", "How often the times of keep are halved now.",
+	  NOW(store_halved) },
+	{ "assay_store_failing", "gauge", "1 while the store cannot be written, and shortly after.",
+	  NOW(store_failing) },
+	{ "assay_thinning_rounds_total", "counter", "Rounds of thinning that came to their end.",
+	  NOW(thinned_rounds) },
+	{ "assay_reports_thinned_total", "counter", "Reports removed because of their age.",
+	  NOW(thinned_reports) },
+	{ "assay_report_bodies_thinned_total", "counter",
+	  "Bodies removed of reports, because of their age.", NOW(thinned_bodies) },
+	{ "assay_nodes_forgotten_total", "counter",
+	  "Hosts forgotten because nothing was heard of them.", NOW(forgotten_nodes) },
+	{ "assay_http_responses_total", "counter", "Answers, by class of their status.",
+	  write_answers, 0 },
+	{ "assay_http_connections", "gauge", "Open connections.", NOW(connections) },
+	{ "assay_http_held", "gauge", "Calls that are held open.", NOW(held) },
+	{ "assay_http_cut_total", "counter", "Connections cut because they took too long.",
+	  NOW(cut) },
+	{ "assay_http_refused_total", "counter", "Connections for which there was no room.",
+	  NOW(refused_connections) },
+	{ "assay_http_body_bytes", "gauge", "Bytes of requests that are not complete.",
+	  NOW(body_bytes) },
+	{ "assay_identity_asked_total", "counter",
+	  "Tokens that the API server of the cluster was asked about.", NOW(vouch.asked) },
+	{ "assay_identity_known_total", "counter",
+	  "Calls whose token was known from an answer before.", NOW(vouch.known) },
+	{ "assay_identity_refused_total", "counter", "Tokens that were refused after an answer.",
+	  NOW(vouch.refused) },
+	{ "assay_identity_limited_total", "counter",
+	  "Calls refused because too many tokens were asked about or refused.", NOW(vouch.limited) },
+	{ "assay_identity_failed_total", "counter",
+	  "Tokens about which the API server did not say anything.", NOW(vouch.failed) },
+	{ "assay_identity_kept", "gauge", "Tokens about which there is an answer.",
+	  NOW(vouch.kept) },
+	{ "assay_reloads_total", "counter", "Reloads that were done.", M(reloads) },
+	{ "assay_reload_failures_total", "counter",
+	  "Reloads refused for a bad file: the old settings stay.", M(reload_failures) },
+	{ "process_cpu_seconds_total", "counter", "User and system time of the process.",
+	  NOW_SECONDS(process.cpu_s) },
+	{ "process_resident_memory_bytes", "gauge", "Resident memory of the process.",
+	  NOW(process.bytes) },
+	{ "process_open_fds", "gauge", "Open file descriptors.", NOW(process.fds) },
+	{ "process_max_fds", "gauge", "How many file descriptors there may be.",
+	  NOW(process.fds_max) },
+	{ "process_start_time_seconds", "gauge", "Start of the process, seconds since 1970.",
+	  NOW_SECONDS(process.start_s) },
+};
+
+char *metrics_text(const struct metrics *m, const struct metrics_now *now)
+{
+	const struct all all = { *m, *now };
 	char *text = NULL;
-	size_t length = 0;
+	size_t length = 0, i;
 	FILE *out = open_memstream(&text, &length);
 
 	if (!out)
 		return xstrdup("");
-	one(out, "assay_reports_total", "counter", m->accepted, "Reports accepted and kept.");
-	one(out, "assay_reports_duplicate_total", "counter", m->duplicates,
-	    "Reports that were there already.");
-	one(out, "assay_reports_late_total", "counter", m->late,
-	    "Reports kept that came after a newer one of their host.");
-	one(out, "assay_reports_malformed_total", "counter", m->malformed,
-	    "Reports that could not be read.");
-	one(out, "assay_reports_refused_total", "counter", m->refused,
-	    "Reports refused by a limit or for their sender.");
-	hosts(out, nodes);
-	one(out, "assay_incidents_open", "gauge", incidents, "Incidents that are not closed.");
-	commits(out, m);
-	one(out, "assay_store_commit_failures_total", "counter", m->commit_failures,
-	    "Batches that could not be made durable.");
-	http(out, api);
+	for (i = 0; i < ARRAY_SIZE(families); i++) {
+		const struct family *f = &families[i];
+
+		(void)fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name,
+			      f->type);
+		f->write(out, f, &all);
+	}
 	if (fclose(out) != 0) {
 		free(text);
 		return xstrdup("");

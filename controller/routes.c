@@ -2,21 +2,27 @@
 /* The API as a table, and its handlers. */
 #include "controller/routes.h"
 
-#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
+#include "controller/actor.h"
 #include "controller/api.h"
 #include "controller/ingest.h"
 #include "controller/service.h"
 #include "controller/store.h"
 #include "lib/clock.h"
 #include "lib/err.h"
-#include "lib/log.h"
+#include "lib/topology_file.h"
 #include "lib/xalloc.h"
 
 static void get_healthz(void *context, struct call *call)
 {
-	(void)context;
-	call_reply_text(call, 200, "text/plain; charset=utf-8", xstrdup("ok\n"));
+	const struct service *s = context;
+	const char *stale = s->act ? act_stale(s->act) : NULL;
+
+	/* Still 200: a restart would not bring the cluster back. */
+	call_reply_text(call, 200, "text/plain; charset=utf-8",
+			stale ? xasprintf("ok\nnot acting: %s\n", stale) : xstrdup("ok\n"));
 }
 
 static void get_readyz(void *context, struct call *call)
@@ -31,108 +37,62 @@ static void get_readyz(void *context, struct call *call)
 		call_reply_text(call, 200, "text/plain; charset=utf-8", xstrdup("ready\n"));
 }
 
+/* The store and what SQLite keeps beside it. */
+static uint64_t store_bytes(const char *path)
+{
+	static const char *const suffixes[] = { "", "-wal", "-shm" };
+	uint64_t sum = 0;
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		CLEANUP(freep) char *file = xasprintf("%s%s", path, suffixes[i]);
+
+		if (stat(file, &st) == 0)
+			sum += (uint64_t)st.st_size;
+	}
+	return sum;
+}
+
 static void get_metrics(void *context, struct call *call)
 {
 	struct service *s = context;
 	struct api_counts counts = api_counts(s->api);
-	uint64_t nodes[4] = { 0 }, incidents = 0;
+	struct metrics_now now = {
+		.waiting = s->n_batch,
+		.store_bytes = store_bytes(s->settings->db),
+		.store_max = s->settings->db_max,
+		.store_failing = s->failing,
+		.store_halved = s->thinner.squeeze,
+		.thinned_rounds = s->thinner.counts.rounds,
+		.thinned_reports = s->thinner.counts.reports,
+		.thinned_bodies = s->thinner.counts.bodies,
+		.forgotten_nodes = s->thinner.counts.nodes,
+		.connections = counts.connections,
+		.held = counts.held,
+		.cut = counts.cut,
+		.refused_connections = counts.refused,
+		.body_bytes = counts.body_bytes,
+	};
+	struct store_size size = { 0 };
 	struct err err = ERR_INIT;
 
-	if (store_count_verdicts(s->store, nodes, &err) < 0 ||
-	    store_count_incidents(s->store, &incidents, &err) < 0)
+	_Static_assert(sizeof(now.answers) == sizeof(counts.answers), "classes of status");
+	memcpy(now.answers, counts.answers, sizeof(now.answers));
+	now.act = act_counts(s->act);
+	if (s->vouch)
+		now.vouch = s->vouch->ops->counts(s->vouch);
+	process_use_read(&now.process);
+	if (store_count_verdicts(s->store, clock_real_us(), now.nodes, &err) < 0 ||
+	    store_count_incidents(s->store, &now.incidents, &err) < 0 ||
+	    store_size(s->store, &size, &err) < 0) {
 		call_refuse(call, 503, "%s", err.msg);
-	else
-		call_reply_text(call, 200, "text/plain; version=0.0.4; charset=utf-8",
-				metrics_text(&s->metrics, nodes, incidents, &counts));
-}
-
-static unsigned status_of(int r)
-{
-	switch (-r) {
-	case EBADMSG:
-		return 400;
-	case E2BIG:
-		return 413;
-	case EOPNOTSUPP:
-		return 415;
-	case EINVAL:
-		return 422;
-	default:
-		return 503;
-	}
-}
-
-/* A node speaks for itself only; who may do all may replay for any. */
-static bool may_report(const struct identity *who, const char *node)
-{
-	return who->role == ROLE_ADMIN || (who->role == ROLE_NODE && streq(who->node, node));
-}
-
-/* Is there room for one more host? */
-static bool has_room(struct service *s, const char *node)
-{
-	bool known = false;
-	uint64_t n = 0;
-
-	if (store_has_node(s->store, node, &known, NULL) < 0 || known)
-		return true; /* a failing store says so itself */
-	return store_count_nodes(s->store, &n, NULL) < 0 || n < s->settings->nodes_max;
-}
-
-static void keep_report(struct service *s, struct call *call, const struct ingest *in)
-{
-	struct err err = ERR_INIT;
-	int place = ingest_keep(s->store, &s->rules, &s->baselines, in, clock_real_us(), &err);
-
-	if (place < 0) {
-		service_failed(s, &err);
-		call_refuse(call, 503, "the report could not be kept: %s", err.msg);
 		return;
 	}
-	s->metrics.late += place == PLACE_LATE;
-	/* A duplicate may be one of what is not yet durable: it waits too. */
-	service_wait(s, call, place == PLACE_DUPLICATE);
-}
-
-static void refuse_often(struct service *s, struct call *call, const char *node)
-{
-	s->metrics.refused++;
-	call_refuse(call, 429, "'%s' reports too often: report-rate and report-burst", node);
-}
-
-static void post_report(void *context, struct call *call)
-{
-	CLEANUP(ingest_release) struct ingest in = { 0 };
-	struct service *s = context;
-	const char *sender = call_identity(call)->node;
-	struct err err = ERR_INIT;
-	struct packed sent = { .coding = PACK_PLAIN };
-	bool gzip = false;
-	int r;
-
-	/* A host that sends too much is told before it costs anything. */
-	if (sender && !limiter_take(&s->limiter, sender, clock_mono_us())) {
-		refuse_often(s, call, sender);
-		return;
-	}
-	sent.bytes = call_body(call, &sent.length, &gzip);
-	sent.coding = gzip ? PACK_GZIP : PACK_PLAIN;
-	r = ingest_decode(&sent, &in, &err);
-	if (r < 0) {
-		s->metrics.malformed++;
-		call_refuse(call, status_of(r), "%s", err.msg);
-	} else if (!may_report(call_identity(call), in.report.node)) {
-		s->metrics.refused++;
-		log_warning("report refused: not its own host node=%s", in.report.node);
-		call_refuse(call, 403, "this token may not report for '%s'", in.report.node);
-	} else if (!sender && !limiter_take(&s->limiter, in.report.node, clock_mono_us())) {
-		refuse_often(s, call, in.report.node);
-	} else if (!has_room(s, in.report.node)) {
-		s->metrics.refused++;
-		call_refuse(call, 503, "no room for another host: nodes-max is reached");
-	} else {
-		keep_report(s, call, &in);
-	}
+	now.store_used = size.used;
+	now.store_free = size.free;
+	call_reply_text(call, 200, "text/plain; version=0.0.4; charset=utf-8",
+			metrics_text(&s->metrics, &now));
 }
 
 static const struct route routes[] = {
@@ -140,12 +100,27 @@ static const struct route routes[] = {
 	{ "GET", "/readyz", ROLE_ANYBODY, 0, get_readyz },
 	{ "GET", "/metrics", ROLE_ANYBODY, 0, get_metrics },
 	{ "POST", "/v1/reports", ROLE_NODE, REPORT_MAX, post_report },
+	{ "POST", "/v1/reports/batch", ROLE_NODE, REPORT_MAX, post_reports },
+	{ "PUT", "/v1/topologies/{}", ROLE_NODE, TOPOLOGY_TEXT_MAX, put_topology },
+	{ "GET", "/v1/topologies/{}", ROLE_READ, 0, get_topology },
 	{ "GET", "/v1/nodes", ROLE_READ, 0, get_nodes },
 	{ "GET", "/v1/nodes/{}", ROLE_READ, 0, get_node },
 	{ "GET", "/v1/nodes/{}/why", ROLE_READ, 0, get_why },
 	{ "GET", "/v1/nodes/{}/samples", ROLE_READ, 0, get_samples },
 	{ "GET", "/v1/nodes/{}/verdicts", ROLE_READ, 0, get_verdicts },
 	{ "GET", "/v1/nodes/{}/orders", ROLE_NODE, 0, get_orders },
+	{ "GET", "/v1/nodes/{}/evidence", ROLE_READ, 0, get_evidence },
+	{ "POST", "/v1/nodes/{}/cordon", ROLE_OPERATE, ORDER_MAX, post_cordon },
+	{ "POST", "/v1/nodes/{}/uncordon", ROLE_OPERATE, ORDER_MAX, post_uncordon },
+	{ "POST", "/v1/nodes/{}/repair-done", ROLE_OPERATE, ORDER_MAX, post_repair_done },
+	{ "POST", "/v1/nodes/{}/override", ROLE_OPERATE, ORDER_MAX, post_override },
+	{ "POST", "/v1/nodes/{}/silence", ROLE_OPERATE, ORDER_MAX, post_silence },
+	{ "GET", "/v1/actions", ROLE_READ, 0, get_actions },
+	{ "GET", "/v1/breaker", ROLE_READ, 0, get_breaker },
+	{ "POST", "/v1/breaker/reset", ROLE_OPERATE, ORDER_MAX, post_breaker_reset },
+	{ "GET", "/v1/coverage", ROLE_READ, 0, get_coverage },
+	{ "GET", "/v1/policy", ROLE_READ, 0, get_policy },
+	{ "POST", "/v1/policy/replay", ROLE_READ, JSON_PEOPLE_FILE_MAX, post_policy_replay },
 	{ "GET", "/v1/incidents", ROLE_READ, 0, get_incidents },
 	{ "GET", "/v1/incidents/{}", ROLE_READ, 0, get_incident },
 	{ "GET", "/v1/baselines", ROLE_READ, 0, get_baselines },

@@ -9,6 +9,7 @@
 struct api_options;
 struct call;
 struct err;
+struct service;
 struct store_page;
 struct store_range;
 
@@ -28,11 +29,45 @@ void get_incident(void *context, struct call *call);
 void get_baselines(void *context, struct call *call);
 void get_drift(void *context, struct call *call);
 
+/* What hosts send (routes_reports.c, routes_topology.c). */
+void post_report(void *context, struct call *call);
+void post_reports(void *context, struct call *call);
+void put_topology(void *context, struct call *call);
+void get_topology(void *context, struct call *call);
+
+/* The status for what ingest_decode() and its like return. */
+unsigned status_of_content(int r);
+
 /* What is held (routes_orders.c). */
 void get_orders(void *context, struct call *call);
 
+/* Something of the host has changed: if it has new orders and holds a call, answer it. */
+void orders_look(struct service *s, const char *node);
+
+/* Orders of people (routes_act.c), and what came of them (routes_acted.c, routes_replay.c). */
+void post_cordon(void *context, struct call *call);
+void post_uncordon(void *context, struct call *call);
+void post_repair_done(void *context, struct call *call);
+void post_override(void *context, struct call *call);
+void post_silence(void *context, struct call *call);
+void post_breaker_reset(void *context, struct call *call);
+void get_actions(void *context, struct call *call);
+void get_breaker(void *context, struct call *call);
+void get_coverage(void *context, struct call *call);
+void get_policy(void *context, struct call *call);
+void get_evidence(void *context, struct call *call);
+void post_policy_replay(void *context, struct call *call);
+
+enum { ORDER_MAX = 4096 }; /* bytes of an order */
+
+/* "life" and the last "actions" of the host `name`, into `node`. */
+int add_life(struct service *s, const char *name, json_t *node, struct err *err);
+
+/* What the cursor of a list is made of. */
+enum cursor_kind { CURSOR_NUMBER, CURSOR_NODE };
+
 /* ?limit and ?cursor; false: they were bad, and the call is refused. */
-bool range_of(struct call *call, struct store_range *ret);
+bool range_of(struct call *call, enum cursor_kind kind, struct store_range *ret);
 
 /* Items of `all` from the cursor, which counts them, to the limit. */
 struct store_page cut_page(const json_t *all, const struct store_range *range);

@@ -25,7 +25,7 @@ void get_incidents(void *context, struct call *call)
 		call_refuse(call, 400, "state: want open or all");
 		return;
 	}
-	if (!range_of(call, &range))
+	if (!range_of(call, CURSOR_NUMBER, &range))
 		return;
 	r = store_incidents(s->store, &range, streq(state, "open"), &page, &err);
 	if (r < 0)
@@ -63,7 +63,7 @@ void get_baselines(void *context, struct call *call)
 	struct store_range range;
 	struct store_page page;
 
-	if (!range_of(call, &range))
+	if (!range_of(call, CURSOR_NUMBER, &range))
 		return;
 	page = cut_page(all, &range);
 	reply_page(call, &page);

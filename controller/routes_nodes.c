@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of hosts, for people and programs that ask. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "controller/api.h"
+#include "controller/findings.h"
+#include "controller/ingest.h"
 #include "controller/pack.h"
 #include "controller/routes.h"
 #include "controller/service.h"
+#include "controller/speaker.h"
 #include "controller/store.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/judge/verdict.h"
+#include "lib/pool.h"
 #include "lib/report.h"
 #include "lib/strbuf.h"
 #include "lib/xalloc.h"
@@ -22,9 +27,21 @@ void refuse_store(struct call *call, int r, const struct err *err)
 	call_refuse(call, r == -ENOENT ? 404 : 503, "%s", err->msg);
 }
 
-bool range_of(struct call *call, struct store_range *ret)
+/* Only what a page gave as its `next`: another one would begin anywhere. */
+static bool cursor_ok(const char *cursor, enum cursor_kind kind)
 {
-	const char *limit = call_argument(call, "limit");
+	char *end = NULL;
+
+	if (kind == CURSOR_NODE)
+		return node_name_ok(cursor);
+	errno = 0;
+	(void)strtoll(cursor, &end, 10);
+	return errno == 0 && cursor[0] >= '0' && cursor[0] <= '9' && *end == '\0';
+}
+
+bool range_of(struct call *call, enum cursor_kind kind, struct store_range *ret)
+{
+	const char *limit = call_argument(call, "limit"), *cursor = call_argument(call, "cursor");
 	char *end = NULL;
 	unsigned long value = LIMIT_DEFAULT;
 
@@ -37,7 +54,11 @@ bool range_of(struct call *call, struct store_range *ret)
 			return false;
 		}
 	}
-	*ret = (struct store_range){ call_argument(call, "cursor"), value };
+	if (cursor && !cursor_ok(cursor, kind)) {
+		call_refuse(call, 400, "cursor: want the next of the page before");
+		return false;
+	}
+	*ret = (struct store_range){ cursor, value };
 	return true;
 }
 
@@ -54,7 +75,19 @@ static void add_live(struct service *s, json_t *node)
 {
 	const char *name = json_string_value(json_object_get(node, "node"));
 	int state = live_state(&s->live, name ? name : "", clock_mono_us());
+	const struct host *host = hosts_find(&s->hosts, name ? name : "");
 
+	(void)json_object_set_new(node, "clock_skew_s",
+				  host && isfinite(host->skew_s) ? json_real(host->skew_s)
+								 : json_null());
+	(void)json_object_set_new(node, "lost_reports",
+				  host ? json_integer((json_int_t)host->lost) : json_null());
+	if (speaker_two(host, clock_real_us())) {
+		CLEANUP(freep) char *sentence = speaker_two_sentence(host);
+
+		(void)json_object_set_new(node, "verdict", json_string("inconclusive"));
+		(void)json_object_set_new(node, "sentence", json_string(sentence));
+	}
 	(void)json_object_set_new(node, "connection", json_string(live_state_names[state]));
 }
 
@@ -67,7 +100,7 @@ void get_nodes(void *context, struct call *call)
 	size_t i;
 	int r;
 
-	if (!range_of(call, &range))
+	if (!range_of(call, CURSOR_NODE, &range))
 		return;
 	r = store_nodes(s->store, &range, clock_real_us(), &page, &err);
 	if (r < 0) {
@@ -110,42 +143,68 @@ static json_t *bad_items(const struct verdict *v)
 	return bad;
 }
 
-static int merged(struct service *s, const char *node, struct verdict *ret, struct err *err)
+/* The texts of its items are in `pool`. */
+static int merged(struct service *s, const char *node, struct pool *pool, struct verdict *ret,
+		  struct err *err)
 {
-	struct verdict runs[STORE_PROFILES_MAX];
-	bool active[STORE_PROFILES_MAX];
-	int n = store_runs(s->store, node, runs, STORE_PROFILES_MAX, err), i;
+	struct verdict runs[STORE_RUNS_MAX];
+	bool active[STORE_RUNS_MAX];
+	int n = store_runs(s->store, node, pool, runs, err), i;
 
 	if (n < 0)
 		return n;
 	for (i = 0; i < n; i++)
-		active[i] = !streq(runs[i].profile, "passive");
+		active[i] = profile_is_active(runs[i].profile);
 	verdict_merge(runs, active, (size_t)n, ret);
 	for (i = 0; i < n; i++)
 		verdict_release(&runs[i]);
 	return 0;
 }
 
+/* What half of its SKU has, it may have too. */
+static int add_fleet_incidents(struct service *s, const json_t *node, json_t *incidents,
+			       struct err *err)
+{
+	const char *sku = json_string_value(json_object_get(node, "sku"));
+	CLEANUP(freep) char *name = sku ? findings_fleet_name(sku) : NULL;
+	CLEANUP(json_freep) json_t *more = NULL;
+	int r = name ? store_open_incidents(s->store, name, &more, err) : 0;
+
+	if (r == 0 && more)
+		(void)json_array_extend(incidents, more);
+	return r;
+}
+
 void get_why(void *context, struct call *call)
 {
 	struct service *s = context;
+	CLEANUP(pool_release) struct pool pool = { 0 };
 	CLEANUP(verdict_release) struct verdict verdict = { 0 };
 	CLEANUP(json_freep) json_t *node = NULL;
-	json_t *items, *incidents = NULL;
+	json_t *items, *clock, *incidents = NULL;
 	struct err err = ERR_INIT;
 	int r = store_node(s->store, call_segment(call), clock_real_us(), &node, &err);
 
 	if (r == 0)
-		r = merged(s, call_segment(call), &verdict, &err);
+		r = merged(s, call_segment(call), &pool, &verdict, &err);
 	if (r == 0)
 		r = store_open_incidents(s->store, call_segment(call), &incidents, &err);
+	if (r == 0)
+		r = add_fleet_incidents(s, node, incidents, &err);
+	if (r == 0)
+		r = add_life(s, call_segment(call), node, &err);
 	if (r < 0) {
+		json_decref(incidents);
 		refuse_store(call, r, &err);
 		return;
 	}
 	add_live(s, node);
 	items = bad_items(&verdict);
 	(void)store_add_windows(s->store, call_segment(call), items, NULL);
+	(void)store_add_reports(s->store, call_segment(call), items, NULL);
+	clock = host_clock_item(hosts_find(&s->hosts, call_segment(call)));
+	if (clock)
+		(void)json_array_append_new(items, clock);
 	(void)json_object_set_new(node, "items", items);
 	(void)json_object_set_new(node, "measured", json_integer((json_int_t)verdict.n_items));
 	(void)json_object_set_new(node, "incidents", incidents);
@@ -199,7 +258,7 @@ void get_samples(void *context, struct call *call)
 	bool known = false;
 	int n, i;
 
-	if (!range_of(call, &range))
+	if (!range_of(call, CURSOR_NUMBER, &range))
 		return;
 	n = store_has_node(s->store, call_segment(call), &known, &err);
 	if (n == 0 && !known)
@@ -227,7 +286,7 @@ void get_verdicts(void *context, struct call *call)
 	bool known = false;
 	int r;
 
-	if (!range_of(call, &range))
+	if (!range_of(call, CURSOR_NUMBER, &range))
 		return;
 	r = store_has_node(s->store, call_segment(call), &known, &err);
 	if (r == 0 && !known)

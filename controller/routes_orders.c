@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The call that an agent holds open: its orders come down it, and while it is
- * there the host is alive. There are no orders yet: it ends with 204.
+ * there the host is alive. They are the fleet's opinion of the host, when it has
+ * to be told, and the test that the policy wants of it.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <search.h>
 #include <stdlib.h>
 
+#include "controller/actor.h"
 #include "controller/api.h"
 #include "controller/ingest.h"
 #include "controller/routes.h"
 #include "controller/service.h"
+#include "controller/store.h"
 #include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/json.h"
 #include "lib/log.h"
 #include "lib/xalloc.h"
 
@@ -26,31 +33,143 @@ struct hold {
 	char *node;
 };
 
-static void end(struct hold *hold, bool gone)
+static int compare_holds(const void *a, const void *b)
 {
+	return strcmp(((const struct hold *)a)->node, ((const struct hold *)b)->node);
+}
+
+/* The newest call that the host holds, or NULL. */
+static struct hold *hold_of(struct service *s, const char *node)
+{
+	CLEANUP(freep) char *name = xstrdup(node);
+	struct hold key = { .node = name };
+	struct hold **found = tfind(&key, &s->holds, compare_holds);
+
+	return found ? *found : NULL;
+}
+
+/* A second call of a host takes the place of the first, which ends in its own time. */
+static void hold_enter(struct service *s, struct hold *hold)
+{
+	struct hold **place = tsearch(hold, &s->holds, compare_holds);
+
+	if (!place)
+		abort(); /* out of memory */
+	*place = hold;
+}
+
+static void hold_leave(struct service *s, const struct hold *hold)
+{
+	if (hold_of(s, hold->node) == hold)
+		(void)tdelete(hold, &s->holds, compare_holds);
+}
+
+/* With `orders`, which it takes, or with nothing for NULL. */
+static void answer(struct call *call, json_t *orders)
+{
+	if (orders)
+		call_reply(call, 200, orders);
+	else
+		call_reply_empty(call, 204);
+}
+
+static void end(struct hold *hold, bool gone, json_t *orders)
+{
+	struct service *s = hold->service;
 	struct call *call = hold->call;
 
-	live_end(&hold->service->live, hold->node, gone, clock_mono_us());
-	if (gone && !hold->service->closing)
+	live_end(&s->live, hold->node, gone, clock_mono_us());
+	if (gone)
+		opinions_forget(&s->opinions, hold->node);
+	if (gone && !s->closing && api_tells(s->api, SAY_GONE))
 		log_info("agent gone node=%s", hold->node);
+	hold_leave(s, hold);
 	(void)sd_event_source_disable_unref(hold->timer);
 	free(hold->node);
 	free(hold);
-	call_reply_empty(call, 204);
+	answer(call, orders);
 }
 
 static int on_time(sd_event_source *source, uint64_t now_us, void *context)
 {
 	(void)source;
 	(void)now_us;
-	end(context, false);
+	end(context, false, NULL);
 	return 0;
 }
 
 static void on_gone(void *context, struct call *call)
 {
 	(void)context;
-	end(call_data(call), true);
+	end(call_data(call), true, NULL);
+}
+
+/* Of what the store knows; NULL for a host it does not know, or when it fails. */
+static json_t *opinion_of(struct service *s, const char *node, uint64_t now_real_us)
+{
+	CLEANUP(json_freep) json_t *host = NULL;
+	CLEANUP(json_freep) json_t *incidents = NULL;
+	CLEANUP(freep) char *cordoned = act_cordoned(s->act, node);
+	CLEANUP(freep) char *let_in = act_let_in(s->act, node);
+	struct err err = ERR_INIT;
+	int r = store_node(s->store, node, now_real_us, &host, &err);
+
+	if (r == 0)
+		r = store_open_incidents(s->store, node, &incidents, &err);
+	if (r < 0) {
+		if (r != -ENOENT)
+			log_warning("no opinion node=%s: %s", node, err.msg);
+		return NULL;
+	}
+	return opinion_make(
+		&(struct opinion_input){
+			.node = host,
+			.incidents = incidents,
+			.cordoned = cordoned,
+			.let_in = let_in,
+			.policy = s->rules.version,
+		},
+		now_real_us);
+}
+
+/* The opinion as an order, when the host has to be told; a new reference, or NULL. */
+static json_t *opinion_order(struct service *s, const char *node)
+{
+	uint64_t now_real_us = clock_real_us(), now_us = clock_mono_us();
+	CLEANUP(json_freep) json_t *opinion = opinion_of(s, node, now_real_us);
+	char now[CLOCK_STAMP_SIZE];
+
+	if (!opinion || !opinions_due(&s->opinions, node, opinion, now_us))
+		return NULL;
+	opinions_told(&s->opinions, node, opinion, now_us);
+	/* A host whose clock is another one counts from it. */
+	clock_stamp(now_real_us, now);
+	return json_pack("{s:o, s:s, s:s, s:O}", "id", json_sprintf("opinion-%" PRIu64, now_real_us),
+			 "kind", "opinion", "now", now, "opinion", opinion);
+}
+
+/* What the host has to be told now: an array, a new reference; or NULL. */
+static json_t *orders_of(struct service *s, const char *node)
+{
+	json_t *opinion = opinion_order(s, node), *test = act_order(s->act, node), *orders;
+
+	if (!opinion && !test)
+		return NULL;
+	orders = json_array();
+	if (opinion)
+		(void)json_array_append_new(orders, opinion);
+	if (test)
+		(void)json_array_append_new(orders, test);
+	return orders;
+}
+
+void orders_look(struct service *s, const char *node)
+{
+	struct hold *hold = hold_of(s, node);
+	json_t *orders = hold ? orders_of(s, node) : NULL;
+
+	if (orders)
+		end(hold, false, orders);
 }
 
 static bool wait_of(struct call *call, uint64_t *ret_us)
@@ -78,6 +197,7 @@ void get_orders(void *context, struct call *call)
 	const char *node = call_segment(call);
 	uint64_t wait_us = 0;
 	struct hold *hold;
+	json_t *orders;
 
 	if (!node_name_ok(node)) {
 		call_refuse(call, 404, "'%.80s' is no name of a host", node);
@@ -89,15 +209,19 @@ void get_orders(void *context, struct call *call)
 	}
 	if (!wait_of(call, &wait_us))
 		return;
-	if (wait_us == 0 || s->live.n >= s->settings->nodes_max) {
-		call_reply_empty(call, 204);
+	orders = orders_of(s, node);
+	if (wait_us == 0 || (!orders && s->live.n >= s->settings->nodes_max)) {
+		answer(call, orders);
 		return;
 	}
 	hold = xcalloc(1, sizeof(*hold));
 	*hold = (struct hold){ s, call, NULL, xstrdup(node) };
 	live_begin(&s->live, node);
 	call_hold(call, on_gone, hold);
-	if (sd_event_add_time_relative(s->loop, &hold->timer, CLOCK_MONOTONIC, wait_us,
-				       WAIT_ACCURACY_US, on_time, hold) < 0)
-		end(hold, false);
+	if (orders || sd_event_add_time_relative(s->loop, &hold->timer, CLOCK_MONOTONIC, wait_us,
+						 WAIT_ACCURACY_US, on_time, hold) < 0) {
+		end(hold, false, orders);
+		return;
+	}
+	hold_enter(s, hold);
 }

@@ -11,9 +11,24 @@
 #include "lib/json.h"
 #include "lib/paths.h"
 #include "lib/report.h"
+#include "lib/sha256.h"
 #include "lib/xalloc.h"
 
-static int read_policy(const char *path, struct policy *ret, struct err *err)
+/* What it says, not how it is laid out. */
+static void name_version(const json_t *value, char ret_version[static POLICY_VERSION_SIZE])
+{
+	CLEANUP(freep) char *text = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS);
+	char digits[SHA256_HEX_SIZE];
+	struct sha256 hash;
+
+	sha256_init(&hash);
+	sha256_add_text(&hash, text);
+	sha256_hex(&hash, digits);
+	memcpy(ret_version, digits, POLICY_VERSION_SIZE - 1);
+	ret_version[POLICY_VERSION_SIZE - 1] = '\0';
+}
+
+static int read_policy(const char *path, struct rules *out, struct err *err)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
 	struct jval root;
@@ -22,7 +37,12 @@ static int read_policy(const char *path, struct policy *ret, struct err *err)
 	if (r < 0)
 		return r;
 	root = jval_root(value, path);
-	return policy_decode(&root, ret, err);
+	r = policy_decode(&root, &out->policy, err);
+	if (r == 0)
+		name_version(value, out->version);
+	if (r == 0)
+		out->document = TAKE(value);
+	return r;
 }
 
 static int read_sku(const char *path, struct rules *out, struct err *err)
@@ -83,13 +103,13 @@ int rules_read(const char *policy_path, struct rules *ret, struct err *err)
 	CLEANUP(freep) char *dir = paths_policy();
 	CLEANUP(freep) char *usual = xasprintf("%s/default.yaml", dir);
 	CLEANUP(freep) char *skus = xasprintf("%s/sku", dir);
-	struct rules out = { .policy = policy_init() };
+	struct rules out = { .policy = policy_init(), .version = "built-in" };
 	int r = 0;
 
 	if (policy_path)
-		r = read_policy(policy_path, &out.policy, err);
+		r = read_policy(policy_path, &out, err);
 	else if (access(usual, F_OK) == 0)
-		r = read_policy(usual, &out.policy, err);
+		r = read_policy(usual, &out, err);
 	if (r == 0)
 		r = read_skus(skus, &out, err);
 	if (r < 0)
@@ -104,6 +124,7 @@ void rules_release(struct rules *r)
 	size_t i;
 
 	policy_release(&r->policy);
+	json_decref(r->document);
 	for (i = 0; i < r->n_skus; i++)
 		sku_release(&r->skus[i]);
 	free(r->skus);
@@ -148,14 +169,20 @@ static bool expects_probe(void *context, const char *probe)
 static bool floor_of(void *context, const char *check, const char *locality, double *ret_ratio,
 		     double *ret_k)
 {
-	const struct rules_view *view = context;
+	struct rules_view *view = context;
 	const struct policy_subject subject = {
 		.check = check,
 		.locality = locality,
 		.sku = view->sku_name,
 	};
-	const struct policy_rule *rule = policy_match(&view->rules->policy, &subject);
+	const struct policy_rule *rule = view->last.rule;
 
+	if (!streq(view->last.check, check) || !streq(view->last.locality, locality)) {
+		rule = policy_match(&view->rules->policy, &subject);
+		view->last.check = check;
+		view->last.locality = locality;
+		view->last.rule = rule;
+	}
 	if (!rule)
 		return false;
 	*ret_ratio = rule->floor_ratio;
@@ -171,6 +198,21 @@ static bool fleet_of(void *context, const struct sample *s, const struct measure
 	return baselines_expect(view->baselines, view->report, s, m, ret);
 }
 
+static size_t usual_of(void *context, const struct sample *s, double *ret_ratios)
+{
+	const struct rules_view *view = context;
+
+	return baselines_usual(view->baselines, view->report, s, ret_ratios);
+}
+
+static size_t whole_of(void *context, const struct sample *s, const struct measure *m,
+		       struct expectation *ret)
+{
+	const struct rules_view *view = context;
+
+	return baselines_whole(view->baselines, view->report, s, m, ret);
+}
+
 struct judge_inputs rules_inputs(struct rules_view *view)
 {
 	return (struct judge_inputs){
@@ -180,6 +222,9 @@ struct judge_inputs rules_inputs(struct rules_view *view)
 		.expects_context = view,
 		.fleet = view->baselines ? fleet_of : NULL,
 		.fleet_context = view,
+		.usual = view->baselines ? usual_of : NULL,
+		.whole = view->baselines ? whole_of : NULL,
+		.usual_context = view,
 		.floor = floor_of,
 		.floor_context = view,
 	};

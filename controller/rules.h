@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <jansson.h>
+
 #include "lib/judge/policy.h"
 #include "lib/judge/sku.h"
 #include "lib/judge/verdict.h"
@@ -15,8 +17,13 @@ struct report;
 
 enum { RULES_SKUS_MAX = 256 };
 
+enum { POLICY_VERSION_SIZE = 13 };
+
 struct rules {
 	struct policy policy;
+	json_t *document; /* the policy as it was read, or NULL without a file */
+	/* The first digits of the SHA-256 of what the policy file says; "built-in" without one. */
+	char version[POLICY_VERSION_SIZE];
 	struct sku *skus;
 	size_t n_skus;
 };
@@ -35,6 +42,11 @@ struct rules_view {
 	const char *sku_name;  /* or NULL */
 	const struct report *report;
 	struct baselines *baselines;
+	/* What the policy said last: samples of one check come one after the other. */
+	struct {
+		const char *check, *locality; /* of the report; NULL: nothing yet */
+		const struct policy_rule *rule;
+	} last;
 };
 
 struct rules_view rules_view(const struct rules *r, const struct report *report,

@@ -8,6 +8,7 @@
 
 #include "lib/macro.h"
 
+struct pool;
 struct verdict;
 
 /* The pass items of `v` as text, new memory. Items with a tab or a line break in them are left out. */
@@ -15,9 +16,9 @@ char *run_list_encode(const struct verdict *v);
 
 /*
  * Append pass items for each line of `text` to `v`, which has room for
- * run_list_count(text) more. Broken lines are left out.
+ * run_list_count(text) more. Broken lines are left out. Their texts are in `pool`.
  */
-void run_list_decode(const char *text, struct verdict *v);
+void run_list_decode(const char *text, struct pool *pool, struct verdict *v);
 
 /* Most items that `text` can hold: its lines. */
 size_t run_list_count(const char *text);

@@ -5,34 +5,52 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#include "controller/acting.h"
 #include "controller/api.h"
+#include "controller/findings.h"
 #include "controller/routes.h"
 #include "controller/store.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/log.h"
+#include "lib/xalloc.h"
 
 /* A certificate with its chain, or those of a few authorities. */
 enum { PEM_MAX = 256 * 1024 };
+
+/* The store is well when it took all reports for so long, or when nobody reported for so long. */
+#define CALM_US (5 * USEC_PER_SEC)
+#define CALM_ALONE_US USEC_PER_MIN
+
+/* What was kept of a host may change what the fleet thinks of it. */
+static void look_at_nodes(struct service *s, const json_t *nodes)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(nodes); i++)
+		orders_look(s, json_string_value(json_array_get(nodes, i)));
+}
 
 /* Those who wait get their answer: `err` is NULL when all is durable. */
 static void answer_all(struct service *s, const struct err *err)
 {
 	size_t n = s->n_batch, i;
 
-	s->n_batch = 0;
+	s->n_batch = s->n_reports = 0;
 	for (i = 0; i < n; i++) {
-		const struct waiting *w = &s->batch[i];
+		struct waiting *w = &s->batch[i];
 
-		if (err)
-			call_refuse(w->call, 503, "the report could not be kept: %s", err->msg);
-		else if (w->duplicate)
-			call_reply(w->call, 200, json_pack("{s:i}", "duplicate", 1));
-		else
-			call_reply(w->call, 202, json_pack("{s:i}", "accepted", 1));
-		s->metrics.accepted += !err && !w->duplicate;
-		s->metrics.duplicates += !err && w->duplicate;
+		if (err) {
+			json_decref(w->answer);
+			call_refuse(w->call, 503, "it could not be kept: %s", err->msg);
+		} else {
+			call_reply(w->call, w->status, w->answer);
+			look_at_nodes(s, w->nodes);
+			s->metrics.accepted += w->accepted;
+			s->metrics.duplicates += w->duplicates;
+		}
+		json_decref(w->nodes);
 	}
 }
 
@@ -40,8 +58,25 @@ void service_failed(struct service *s, const struct err *err)
 {
 	s->metrics.commit_failures++;
 	store_take_back(s->store);
-	log_error("%s reports=%zu", err->msg, s->n_batch);
+	hosts_release(&s->hosts); /* may be ahead of it: learnt anew from the store */
+	acting_failed(s);
+	upkeep_failed(s);
+	if (!s->failing)
+		log_error("%s: reports are refused until it can be written again", err->msg);
+	s->failing = true;
+	s->failed_us = clock_mono_us();
 	answer_all(s, err);
+}
+
+/* A disk that is nearly full takes one report and not the next: not a line for each. */
+static void note_written(struct service *s)
+{
+	uint64_t calm_us = s->n_batch > 0 ? CALM_US : CALM_ALONE_US;
+
+	if (!s->failing || clock_mono_us() - s->failed_us < calm_us)
+		return;
+	log_info("the store can be written again: reports are accepted");
+	s->failing = false;
 }
 
 static void commit(struct service *s)
@@ -49,15 +84,19 @@ static void commit(struct service *s)
 	struct err err = ERR_INIT;
 	uint64_t start_us = clock_mono_us();
 
-	if (s->n_batch == 0)
+	if (s->n_batch == 0 && !store_dirty(s->store)) {
+		acting_committed(s); /* who only asks waits for the commit too */
 		return;
+	}
 	if (store_commit(s->store, &err) < 0) {
 		service_failed(s, &err);
 		return;
 	}
+	note_written(s);
 	s->last_commit_us = clock_mono_us();
 	metrics_commit(&s->metrics, s->last_commit_us - start_us);
 	answer_all(s, NULL);
+	acting_committed(s);
 }
 
 static int on_commit(sd_event_source *source, uint64_t now_us, void *context)
@@ -77,21 +116,60 @@ static void arm_commit(struct service *s)
 	(void)sd_event_source_set_enabled(s->commit_timer, SD_EVENT_ONESHOT);
 }
 
-void service_wait(struct service *s, struct call *call, bool duplicate)
+void service_wait(struct service *s, const struct waiting *waiting)
 {
-	call_hold(call, NULL, NULL);
-	s->batch[s->n_batch++] = (struct waiting){ call, duplicate };
-	if (s->n_batch == 1)
+	shed_kept(&s->shed);
+	call_hold(waiting->call, NULL, NULL);
+	s->batch[s->n_batch++] = *waiting;
+	s->n_reports += waiting->accepted + waiting->duplicates;
+	if (s->n_batch == 1) {
+		s->batch_work_us = 0;
 		arm_commit(s);
-	if (s->n_batch == BATCH_MAX)
+	}
+	if (s->n_batch == BATCH_MAX || s->n_reports >= BATCH_REPORTS_MAX)
 		commit(s);
 }
 
-static bool identify(void *context, const char *token, const char *peer, struct identity *ret)
+bool service_full(const struct service *s)
+{
+	return s->n_batch > 0 && s->batch_work_us >= BATCH_WORK_US;
+}
+
+void service_touch(struct service *s)
+{
+	if (s->n_batch == 0)
+		arm_commit(s);
+}
+
+static enum known identify(void *context, const char *token, const char *peer, struct identity *ret)
 {
 	struct service *s = context;
 
-	return access_identify(&s->access, token, peer, ret);
+	if (access_identify(&s->access, token, peer, ret))
+		return KNOWN_YES;
+	return s->vouch && token && s->vouch->ops->takes(token) ? KNOWN_LATER : KNOWN_NOT;
+}
+
+static void on_vouched(void *context, const struct vouch_answer *answer)
+{
+	struct call *call = context;
+
+	if (answer->status == 0) {
+		call_identified(call, &answer->who);
+		return;
+	}
+	if (answer->retry_s)
+		call_retry_within(call, answer->retry_s);
+	call_refuse(call, answer->status, "%s", answer->words);
+}
+
+static void ask(void *context, struct call *call, const char *token)
+{
+	struct service *s = context;
+	char origin[CALL_ORIGIN_SIZE];
+
+	call_origin(call, origin);
+	s->vouch->ops->ask(s->vouch, &(struct vouch_question){ token, origin, on_vouched, call });
 }
 
 static int read_pem(const char *path, char **ret_text, struct err *err)
@@ -99,23 +177,72 @@ static int read_pem(const char *path, char **ret_text, struct err *err)
 	return path ? file_read(AT_FDCWD, path, PEM_MAX, ret_text, NULL, err) : 0;
 }
 
-int service_read(struct service *s, const struct settings *settings, struct err *err)
+/* What of the settings others hold a copy of. */
+static void apply_limits(struct service *s)
+{
+	s->limiter.rate = (double)s->settings->report_rate;
+	s->limiter.burst = (double)s->settings->report_burst;
+	s->limiter.max = s->settings->nodes_max;
+	s->thinner.retention = s->settings->keep;
+	s->thinner.max_bytes = s->settings->db_max;
+}
+
+int service_read(struct service *s, struct settings *settings, struct err *err)
 {
 	int r = rules_read(settings->policy, &s->rules, err);
 
 	s->settings = settings;
 	if (r == 0 && settings->tokens)
 		r = access_read(settings->tokens, &s->access, err);
-	s->access.open = !settings->tokens && !settings->client_ca;
+	s->access.open = settings_open(settings);
 	s->access.certificates = settings->client_ca != NULL;
-	s->limiter = (struct limiter){ .rate = (double)settings->report_rate,
-				       .burst = (double)settings->report_burst,
-				       .max = settings->nodes_max };
+	apply_limits(s);
 	if (r == 0)
 		r = read_pem(settings->tls_cert, &s->tls_cert, err);
 	if (r == 0)
 		r = read_pem(settings->tls_key, &s->tls_key, err);
 	return r == 0 ? read_pem(settings->client_ca, &s->client_ca, err) : r;
+}
+
+static void release_files(struct service *s)
+{
+	rules_release(&s->rules);
+	access_release(&s->access);
+	free(s->tls_cert);
+	free(s->tls_key);
+	free(s->client_ca);
+}
+
+static void service_freep(struct service **s)
+{
+	release_files(*s);
+	free(*s);
+}
+
+int service_reload(struct service *s, const struct settings *fresh_settings, char **ret_others,
+		   struct err *err)
+{
+	CLEANUP(service_freep) struct service *fresh = xcalloc(1, sizeof(*fresh));
+	struct rules old_rules = s->rules;
+	struct access old_access = s->access;
+	int r = service_read(fresh, s->settings, err);
+
+	if (r == 0 && fresh->tls_cert)
+		r = api_renew_tls(s->api, fresh->tls_cert, fresh->tls_key, fresh->client_ca, err);
+	if (r < 0) {
+		s->metrics.reload_failures++;
+		return r;
+	}
+	/* The last step, which cannot fail: all of it, or nothing. */
+	s->rules = fresh->rules;
+	s->access = fresh->access;
+	fresh->rules = old_rules;
+	fresh->access = old_access;
+	shifts_forgive_file(&s->baselines.shifts);
+	*ret_others = settings_renew(s->settings, fresh_settings);
+	apply_limits(s);
+	s->metrics.reloads++;
+	return 0;
 }
 
 static int open_api(struct service *s, char **ret_address, struct err *err)
@@ -124,7 +251,9 @@ static int open_api(struct service *s, char **ret_address, struct err *err)
 		.address = s->settings->listen,
 		.context = s,
 		.identify = identify,
+		.ask = ask,
 		.connections_max = (unsigned)s->settings->connections_max,
+		.connections_per_peer = (unsigned)s->settings->connections_per_peer,
 		.tls_cert = s->tls_cert,
 		.tls_key = s->tls_key,
 		.client_ca = s->client_ca,
@@ -139,30 +268,40 @@ int service_open(struct service *s, sd_event *loop, char **ret_address, struct e
 	int r = store_open(s->settings->db, &s->store, err);
 
 	s->loop = sd_event_ref(loop);
+	if (r == 0)
+		r = findings_begin(s->store, &s->baselines, err);
+	if (r == 0)
+		r = store_count_nodes(s->store, &s->nodes_most, err);
 	if (r < 0)
 		return r;
 	r = sd_event_add_time(loop, &s->commit_timer, CLOCK_MONOTONIC, 0, USEC_PER_MSEC, on_commit,
 			      s);
 	if (r < 0)
 		return err_errno(err, -r, "event loop");
-	return open_api(s, ret_address, err);
+	r = acting_open(s, err);
+	if (r == 0)
+		r = upkeep_open(s, err);
+	if (r == 0 && settings_vouched(s->settings))
+		r = s->vouch_open(s->settings, loop, &s->vouch, err);
+	return r == 0 ? open_api(s, ret_address, err) : r;
 }
 
 void service_close(struct service *s)
 {
 	s->closing = true;
+	upkeep_close(s);
 	if (s->store)
 		commit(s);
+	vouch_close(TAKE(s->vouch)); /* before the API: its calls wait there */
 	api_close(s->api);
+	acting_close(s);
 	store_close(s->store);
-	rules_release(&s->rules);
-	access_release(&s->access);
+	release_files(s);
 	limiter_release(&s->limiter);
 	live_release(&s->live);
+	hosts_release(&s->hosts);
+	opinions_release(&s->opinions);
 	baselines_release(&s->baselines);
-	free(s->tls_cert);
-	free(s->tls_key);
-	free(s->client_ca);
 	s->commit_timer = sd_event_source_disable_unref(s->commit_timer);
 	s->loop = sd_event_unref(s->loop);
 	s->api = NULL;

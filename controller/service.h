@@ -5,40 +5,71 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
 #include "controller/access.h"
 #include "controller/baseline.h"
+#include "controller/baseline_store.h"
+#include "controller/hosts.h"
 #include "controller/limiter.h"
 #include "controller/live.h"
 #include "controller/metrics.h"
+#include "controller/opinion.h"
 #include "controller/rules.h"
 #include "controller/settings.h"
+#include "controller/shed.h"
+#include "controller/thinner.h"
+#include "controller/vouch.h"
 
+struct act;
+struct acting_cluster;
 struct api;
 struct call;
+struct cluster;
 struct err;
+struct replaying;
 struct store;
 
-enum { BATCH_MAX = 1024 };
+enum {
+	BATCH_MAX = 1024,	  /* calls that wait for one commit */
+	BATCH_REPORTS_MAX = 4096, /* reports of them */
+};
+
+/* Work that goes into one batch: who comes when it is done is told to come again. */
+#define BATCH_WORK_US (200 * USEC_PER_MSEC)
 
 /* Commits are at least this far apart, so that many share one. */
 #define COMMIT_EVERY_US (50 * USEC_PER_MSEC)
 
-/* A sender that waits. */
+/* A sender that waits, and what it is told once all is durable. */
 struct waiting {
 	struct call *call;
-	bool duplicate;
+	unsigned status;
+	json_t *answer;		       /* owned */
+	unsigned accepted, duplicates; /* reports */
+	json_t *nodes;		       /* hosts of those accepted, owned; NULL: none */
 };
 
 struct service {
-	const struct settings *settings;
+	struct settings *settings; /* borrowed */
 	struct rules rules;
+	struct policy policy; /* of acting_policy(): borrows from `rules` */
+	struct cluster *cluster;
+	const struct acting_cluster *kubernetes; /* how to open one there; borrowed */
+	void *outside;				 /* of it, or NULL */
+	struct act *act;
+	sd_event_source *act_timer;
 	struct access access;
+	vouch_open *vouch_open;
+	struct vouch *vouch; /* or NULL */
 	struct limiter limiter;
 	struct baselines baselines;
 	struct live live;
+	struct hosts hosts;
+	struct opinions opinions;
+	void *holds;			      /* of routes_orders.c: held calls by host */
 	char *tls_cert, *tls_key, *client_ca; /* PEM texts, or NULL */
 	struct store *store;
 	struct api *api;
@@ -46,13 +77,33 @@ struct service {
 	sd_event_source *commit_timer;
 	uint64_t last_commit_us; /* monotonic */
 	struct waiting batch[BATCH_MAX];
-	size_t n_batch;
+	size_t n_batch, n_reports;
+	uint64_t batch_work_us; /* spent since the batch began */
+	struct shed shed;
+	uint64_t nodes_most; /* hosts that may be known: never fewer than there are */
 	bool closing;
+	bool failing;	    /* the store could not be written not long ago, and the log says so */
+	uint64_t failed_us; /* monotonic; the last time */
+	struct thinner thinner;
+	struct baseline_saver saver;
+	uint64_t save_us; /* monotonic; when baselines are to be saved next */
+	sd_event_source *upkeep_timer;
 	struct metrics metrics;
+	struct replaying *replaying; /* of routes_replay.c; NULL: none is under way */
 };
 
 /* Read all files that the settings name; they are borrowed. */
-int service_read(struct service *s, const struct settings *settings, struct err *err);
+int service_read(struct service *s, struct settings *settings, struct err *err);
+
+/*
+ * Read them again: tokens, policy and SKU files, certificate, key and client
+ * CA. One bad file and nothing changes. Calls that are under way go on as whom
+ * they began. -EINVAL and others with a sentence. Of the settings what can change
+ * is taken from
+ * `fresh_settings`; `ret_others` are those that cannot and would (settings_renew()).
+ */
+int service_reload(struct service *s, const struct settings *fresh_settings, char **ret_others,
+		   struct err *err);
 
 /* Open the store, listen. `ret_address` is new memory. */
 int service_open(struct service *s, sd_event *loop, char **ret_address, struct err *err);
@@ -60,8 +111,23 @@ int service_open(struct service *s, sd_event *loop, char **ret_address, struct e
 /* Commit, answer who waits, close, release what was read. */
 void service_close(struct service *s);
 
-/* Hold the sender of a report until it is durable. */
-void service_wait(struct service *s, struct call *call, bool duplicate);
+/* Has the batch all it can take, so that one more would wait too long? */
+bool service_full(const struct service *s);
+
+/* Hold a sender until what it sent is durable. Takes the answer. */
+void service_wait(struct service *s, const struct waiting *waiting);
+
+/* Something was put into the store that nobody waits for: it goes with the next commit. */
+void service_touch(struct service *s);
+
+/* Load the baselines; save them and thin the store in the background (upkeep.c). */
+int upkeep_open(struct service *s, struct err *err);
+
+/* What upkeep had not committed is to be done again. */
+void upkeep_failed(struct service *s);
+
+/* Save the baselines, for a last commit to keep. */
+void upkeep_close(struct service *s);
 
 /* The store failed, and took everything since the last commit back: tell those who wait. */
 void service_failed(struct service *s, const struct err *err);

@@ -11,6 +11,24 @@
 
 /* --- windows --- */
 
+void store_window_release(struct store_window *row)
+{
+	free(row->check);
+	free(row->subject);
+	free(row->locality);
+	free(row->code);
+	free(row->sentence);
+}
+
+int store_ran_before(struct store *s, const char *node, const char *profile, struct err *err)
+{
+	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_RUN_BEFORE);
+
+	bind_text(st, 1, node);
+	bind_text(st, 2, profile);
+	return store_step_row(s, st, "find runs", err);
+}
+
 int store_windows(struct store *s, const char *node, struct store_window **ret_rows, size_t max,
 		  struct err *err)
 {
@@ -31,15 +49,22 @@ int store_windows(struct store *s, const char *node, struct store_window **ret_r
 			.n = (unsigned)sqlite3_column_int(st, 5),
 			.since_us = (uint64_t)sqlite3_column_int64(st, 6),
 			.last_us = (uint64_t)sqlite3_column_int64(st, 7),
+			.severity = sqlite3_column_int(st, 8),
+			.source = sqlite3_column_int(st, 9),
+			.born = sqlite3_column_int(st, 10) != 0,
+			.parts_bad = (unsigned)sqlite3_column_int(st, 11),
+			.parts = (unsigned)sqlite3_column_int(st, 12),
+			.score = column_real(st, 13),
+			.locality = xstrdup(column_text(st, 14)),
+			.code = xstrdup(column_text(st, 15)),
+			.sentence = xstrdup(column_text(st, 16)),
 		};
 	if (r >= 0) {
 		*ret_rows = rows;
 		return (int)n;
 	}
-	for (; n > 0; n--) {
-		free(rows[n - 1].check);
-		free(rows[n - 1].subject);
-	}
+	for (; n > 0; n--)
+		store_window_release(&rows[n - 1]);
 	free(rows);
 	return r;
 }
@@ -58,6 +83,15 @@ int store_put_window(struct store *s, const char *node, const struct store_windo
 	bind_int(st, 7, row->n);
 	bind_int(st, 8, (int64_t)row->since_us);
 	bind_int(st, 9, (int64_t)row->last_us);
+	bind_int(st, 10, row->severity);
+	bind_int(st, 11, row->source);
+	bind_int(st, 12, row->born);
+	bind_int(st, 13, row->parts_bad);
+	bind_int(st, 14, row->parts);
+	bind_real(st, 15, row->score);
+	bind_text(st, 16, row->locality);
+	bind_text(st, 17, row->code);
+	bind_text(st, 18, row->sentence);
 	return store_step_done(s, st, "keep window", err);
 }
 
@@ -104,11 +138,51 @@ int store_add_windows(struct store *s, const char *node, json_t *items, struct e
 				  rows[i].subject))
 				add_window(item, &rows[i]);
 		}
-		free(rows[i].check);
-		free(rows[i].subject);
+		store_window_release(&rows[i]);
 	}
 	free(rows);
 	return MIN(n, 0);
+}
+
+/* --- reports that say so --- */
+
+static json_t *bad_report_of_row(sqlite3_stmt *st, uint64_t now_us)
+{
+	bool measured = sqlite3_column_type(st, 7) != SQLITE_NULL;
+
+	(void)now_us;
+	return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "boot_id", column_json_text(st, 1),
+			 "seq", (json_int_t)sqlite3_column_int64(st, 2), "time",
+			 column_json_text(st, 3), "seen", column_json_stamp(st, 4), "profile",
+			 column_json_text(st, 5), "verdict", column_json_level(st, 6), "value",
+			 measured ? json_real(sqlite3_column_double(st, 7)) : json_null());
+}
+
+int store_add_reports(struct store *s, const char *node, json_t *items, struct err *err)
+{
+	size_t n = MIN(json_array_size(items), (size_t)STORE_PROOF_ITEMS), i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < n; i++) {
+		json_t *item = json_array_get(items, i);
+		struct listing list = { s,
+					store_statement(s, SQL_BAD_REPORTS),
+					bad_report_of_row,
+					0,
+					STORE_PROOF_REPORTS,
+					0 };
+		struct store_page page = { 0 };
+
+		bind_text(list.st, 1, node);
+		bind_text(list.st, 2, json_string_value(json_object_get(item, "check")));
+		bind_text(list.st, 3, json_string_value(json_object_get(item, "subject")));
+		bind_int(list.st, 4, STORE_PROOF_WITHIN);
+		bind_int(list.st, 5, STORE_PROOF_REPORTS);
+		r = store_read_page(&list, &page, err);
+		if (r == 0)
+			(void)json_object_set_new(item, "reports", page.items);
+	}
+	return r;
 }
 
 /* --- incidents --- */
@@ -132,12 +206,14 @@ int store_put_incident(struct store *s, const struct store_incident *incident, u
 	sqlite3_stmt *st = store_statement(s, SQL_INCIDENT_UPDATE);
 	int r;
 
+	s->incident_changes++;
 	bind_incident(st, incident, now_us);
 	r = store_step_done(s, st, "update incident", err);
 	if (r < 0 || sqlite3_changes(s->db) > 0)
 		return r;
 	st = store_statement(s, SQL_INCIDENT_ADD);
 	bind_incident(st, incident, now_us);
+	bind_int(st, 10, (int64_t)MIN(incident->since_us, now_us));
 	return store_step_done(s, st, "open incident", err);
 }
 
@@ -146,10 +222,30 @@ int store_close_incident(struct store *s, const char *node, const char *check, u
 {
 	sqlite3_stmt *st = store_statement(s, SQL_INCIDENT_CLOSE);
 
+	s->incident_changes++;
 	bind_text(st, 1, node);
 	bind_text(st, 2, check);
 	bind_int(st, 3, (int64_t)now_us);
 	return store_step_done(s, st, "close incident", err);
+}
+
+int store_begin_anew(struct store *s, const char *node, uint64_t now_us, struct err *err)
+{
+	static const enum statement statements[] = { SQL_INCIDENTS_CLOSE, SQL_WINDOWS_DROP,
+						     SQL_RUNS_DROP };
+	size_t i;
+	int r = 0;
+
+	s->incident_changes++;
+	for (i = 0; r == 0 && i < ARRAY_SIZE(statements); i++) {
+		sqlite3_stmt *st = store_statement(s, statements[i]);
+
+		bind_text(st, 1, node);
+		if (statements[i] == SQL_INCIDENTS_CLOSE)
+			bind_int(st, 2, (int64_t)now_us);
+		r = store_step_done(s, st, "forget host", err);
+	}
+	return r;
 }
 
 static json_t *incident_of_row(sqlite3_stmt *st, uint64_t now_us)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "controller/store_sql.h"
-#include "lib/duration.h"
 #include "lib/err.h"
 #include "lib/judge/verdict.h"
+#include "lib/moment.h"
 #include "lib/xalloc.h"
 
 json_t *column_json_text(sqlite3_stmt *st, int at)
@@ -52,7 +52,8 @@ static json_t *node_of_row(sqlite3_stmt *st, uint64_t now_us)
 {
 	uint64_t seen_us = (uint64_t)sqlite3_column_int64(st, 8);
 	uint64_t age_us = now_us > seen_us ? now_us - seen_us : 0;
-	bool stale = age_us > STORE_STALE_US;
+	/* Measured tomorrow: the controller's own clock was set back since. */
+	bool stale = age_us > STORE_STALE_US || seen_us > now_us + MOMENT_FUTURE_US;
 
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:f, s:b, s:o, s:o,"
 			 " s:o, s:o}",
@@ -190,6 +191,7 @@ int store_envs(struct store *s, uint64_t now_us, json_t **ret_nodes, struct err 
 	int r;
 
 	bind_int(list.st, 1, (int64_t)(now_us - STORE_STALE_US));
+	bind_int(list.st, 2, (int64_t)(now_us + MOMENT_FUTURE_US));
 	r = store_read_page(&list, &page, err);
 	if (r == 0)
 		*ret_nodes = page.items;

@@ -2,9 +2,12 @@
 /* What the judge and the metrics ask of the store. */
 #include <stdlib.h>
 
+#include "controller/kept_list.h"
 #include "controller/run_list.h"
 #include "controller/store_sql.h"
 #include "lib/judge/verdict.h"
+#include "lib/moment.h"
+#include "lib/pool.h"
 #include "lib/xalloc.h"
 
 enum { ITEM_LEVEL_MAX = VERDICT_FAIL, ITEM_SOURCE_MAX = SOURCE_SELF, ITEMS_FIRST = 16 };
@@ -16,37 +19,46 @@ static int in_range(sqlite3_stmt *st, int at, int max)
 	return value < 0 || value > max ? max : value;
 }
 
-static struct verdict_item item_of_row(sqlite3_stmt *st)
+static char *pool_column(struct pool *pool, sqlite3_stmt *st, int at)
+{
+	const char *text = column_text(st, at);
+
+	return text ? pool_text(pool, text, strlen(text)) : NULL;
+}
+
+static struct verdict_item item_of_row(sqlite3_stmt *st, struct pool *pool)
 {
 	return (struct verdict_item){
-		.check = xstrdup(column_text(st, 0)),
-		.subject = xstrdup(column_text(st, 1)),
+		.check = pool_column(pool, st, 0),
+		.subject = pool_column(pool, st, 1),
 		.level = in_range(st, 2, ITEM_LEVEL_MAX),
 		.value = column_real(st, 3),
-		.unit = xstrdup(column_text(st, 4)),
+		.unit = pool_column(pool, st, 4),
 		.expected = column_real(st, 5),
 		.floor = column_real(st, 6),
 		.source = in_range(st, 7, ITEM_SOURCE_MAX),
 		.n = (uint64_t)sqlite3_column_int64(st, 8),
 		.fatal = sqlite3_column_int(st, 9) != 0,
-		.sentence = xstrdup(column_text(st, 10)),
+		.sentence = pool_column(pool, st, 10),
+		.link = pool_column(pool, st, 11),
 	};
 }
 
 /* Profile and time of the run go to each of its items. */
-static void mark_items(struct verdict *v)
+static void mark_items(struct verdict *v, struct pool *pool)
 {
+	char *profile = pool_text(pool, v->profile, strlen(v->profile));
+	char *time = v->time ? pool_text(pool, v->time, strlen(v->time)) : NULL;
 	size_t i;
 
 	for (i = 0; i < v->n_items; i++) {
-		v->items[i].profile = xstrdup(v->profile);
-		v->items[i].time = xstrdup(v->time);
+		v->items[i].profile = profile;
+		v->items[i].time = time;
 	}
 }
 
-/* Leaves room for `more` items beyond those it reads. */
-static int read_items(struct store *s, int64_t report, size_t more, struct verdict *v,
-		      struct err *err)
+int store_read_items(struct store *s, int64_t report, size_t more, struct pool *pool,
+		     struct verdict *v, struct err *err)
 {
 	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_RUN_ITEMS);
 	size_t room = ITEMS_FIRST;
@@ -59,13 +71,13 @@ static int read_items(struct store *s, int64_t report, size_t more, struct verdi
 			room *= 2;
 			v->items = xrealloc(v->items, room + more, sizeof(*v->items));
 		}
-		v->items[v->n_items++] = item_of_row(st);
+		v->items[v->n_items++] = item_of_row(st, pool);
 	}
 	return r < 0 ? r : 0;
 }
 
-static int read_run(struct store *s, sqlite3_stmt *run, const char *node, struct verdict *ret,
-		    struct err *err)
+static int read_run(struct store *s, sqlite3_stmt *run, const char *node, struct pool *pool,
+		    struct verdict *ret, struct err *err)
 {
 	const char *measured = column_text(run, 3);
 	struct verdict v = {
@@ -73,12 +85,15 @@ static int read_run(struct store *s, sqlite3_stmt *run, const char *node, struct
 		.profile = xstrdup(column_text(run, 0)),
 		.time = xstrdup(column_text(run, 1)),
 		.level = in_range(run, 2, ITEM_LEVEL_MAX),
+		.seq = (uint64_t)sqlite3_column_int64(run, 4),
+		.borrows = true,
 	};
 	int r;
 
-	r = read_items(s, sqlite3_column_int64(run, 4), run_list_count(measured), &v, err);
-	run_list_decode(measured, &v);
-	mark_items(&v);
+	r = store_read_items(s, sqlite3_column_int64(run, 4), run_list_count(measured), pool, &v,
+			     err);
+	run_list_decode(measured, pool, &v);
+	mark_items(&v, pool);
 	if (r < 0)
 		verdict_release(&v);
 	else
@@ -86,7 +101,7 @@ static int read_run(struct store *s, sqlite3_stmt *run, const char *node, struct
 	return r;
 }
 
-int store_runs(struct store *s, const char *node, struct verdict *ret_runs, size_t max,
+int store_runs(struct store *s, const char *node, struct pool *pool, struct verdict *ret_runs,
 	       struct err *err)
 {
 	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_RUNS);
@@ -94,12 +109,16 @@ int store_runs(struct store *s, const char *node, struct verdict *ret_runs, size
 	int r;
 
 	bind_text(st, 1, node);
-	bind_int(st, 2, (int64_t)max);
+	bind_int(st, 2, STORE_PROFILES_MAX);
 	while ((r = store_step_row(s, st, "read runs", err)) == 1) {
-		r = read_run(s, st, node, &ret_runs[n], err);
+		const char *kept = column_text(st, 5);
+
+		r = read_run(s, st, node, pool, &ret_runs[n], err);
 		if (r < 0)
 			break;
 		n++;
+		if (kept)
+			n += kept_list_decode(kept, node, pool, &ret_runs[n], STORE_KEPT_MAX);
 	}
 	if (r == 0)
 		return (int)n;
@@ -130,12 +149,15 @@ int store_has_node(struct store *s, const char *node, bool *ret_known, struct er
 	return r < 0 ? r : 0;
 }
 
-int store_count_verdicts(struct store *s, uint64_t ret_counts[static 4], struct err *err)
+int store_count_verdicts(struct store *s, uint64_t now_us, uint64_t ret_counts[static 4],
+			 struct err *err)
 {
 	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_COUNT_VERDICTS);
 	uint64_t counts[4] = { 0 };
 	int r;
 
+	bind_int(st, 1, (int64_t)now_us - (int64_t)STORE_STALE_US);
+	bind_int(st, 2, (int64_t)(now_us + MOMENT_FUTURE_US));
 	while ((r = store_step_row(s, st, "count verdicts", err)) == 1)
 		counts[in_range(st, 0, ITEM_LEVEL_MAX)] += (uint64_t)sqlite3_column_int64(st, 1);
 	if (r == 0)

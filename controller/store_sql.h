@@ -13,7 +13,7 @@ enum statement {
 	SQL_NODE_FIND,
 	SQL_NODE_ADD,
 	SQL_NODE_UPDATE,
-	SQL_NODE_SEEN,
+	SQL_NODE_RESTATE,
 	SQL_BOOT_FIND,
 	SQL_BOOT_ADD,
 	SQL_REPORT_FIND,
@@ -28,6 +28,9 @@ enum statement {
 	SQL_NODE,
 	SQL_REPORTS,
 	SQL_BODIES,
+	SQL_BAD_REPORTS,
+	SQL_PAST,
+	SQL_PAST_LAST,
 	SQL_ENVS,
 	SQL_WINDOWS,
 	SQL_WINDOW_PUT,
@@ -35,18 +38,84 @@ enum statement {
 	SQL_INCIDENT_UPDATE,
 	SQL_INCIDENT_ADD,
 	SQL_INCIDENT_CLOSE,
+	SQL_INCIDENTS_CLOSE,
+	SQL_WINDOWS_DROP,
+	SQL_RUNS_DROP,
 	SQL_INCIDENTS,
 	SQL_INCIDENTS_OF_NODE,
 	SQL_INCIDENT,
 	SQL_COUNT_INCIDENTS,
+	SQL_THIN_REPORTS,
+	SQL_THIN_NEWEST,
+	SQL_THIN_EVIDENCE,
+	SQL_THIN_BODY,
+	SQL_THIN_ITEMS,
+	SQL_THIN_REPORT,
+	SQL_THIN_BOOTS,
+	SQL_THIN_BOOT,
+	SQL_THIN_INCIDENTS,
+	SQL_THIN_INCIDENT,
+	SQL_THIN_NODES,
+	SQL_THIN_NODE,
+	SQL_THIN_RUNS,
+	SQL_THIN_WINDOWS,
+	SQL_THIN_CLOSE,
+	SQL_NODE_NAME,
+	SQL_NODE_REPORTS,
+	SQL_NODE_BOOTS,
+	SQL_MARK_GET,
+	SQL_MARK_PUT,
+	SQL_BASELINE_PUT,
+	SQL_BASELINE_DROP,
+	SQL_BASELINES,
+	SQL_PAGES,
+	SQL_PAGES_FREE,
+	SQL_PAGE_SIZE,
+	SQL_TOPOLOGY_FIND,
+	SQL_TOPOLOGY_COUNT,
+	SQL_TOPOLOGY_DROP,
+	SQL_TOPOLOGY_ADD,
+	SQL_TOPOLOGY_GET,
+	SQL_CLUSTER_NODE_PUT,
+	SQL_CLUSTER_NODE_DROP,
+	SQL_CLUSTER_NODES,
+	SQL_LEDGER_GET,
+	SQL_LEDGER_PUT,
+	SQL_EVENT_ADD,
+	SQL_EVENTS_DROP,
+	SQL_ACTION_ADD,
+	SQL_ACTION_STATE,
+	SQL_ACTIONS,
+	SQL_ACTIONS_OF_NODE,
+	SQL_ACTIONS_OPEN,
+	SQL_ACTION,
+	SQL_ACTIONS_DROP,
+	SQL_LIFE_PUT,
+	SQL_LIFE_DROP,
+	SQL_LIVES,
+	SQL_PART_PUT,
+	SQL_PARTS,
+	SQL_TRANSITION_ADD,
+	SQL_TRANSITIONS,
+	SQL_TRANSITIONS_DROP,
+	SQL_FINDINGS_OPEN,
+	SQL_RUN_BEFORE,
+	SQL_NODES_BRIEF,
 	SQL_LAST_, /* not a statement: how many there are */
 };
+
+/* Their texts, in the order of the enum. */
+extern const char *const store_texts[SQL_LAST_];
 
 struct store {
 	sqlite3 *db;
 	sqlite3_stmt *statements[SQL_LAST_];
 	bool open_transaction;
+	uint64_t incident_changes; /* counts up with each */
 };
+
+/* Open the transaction that store_commit() ends, unless it is. */
+int store_begin(struct store *s, struct err *err);
 
 /* The statement, reset and without values. */
 sqlite3_stmt *store_statement(struct store *s, enum statement which);
@@ -65,6 +134,10 @@ int store_step_done(struct store *s, sqlite3_stmt *st, const char *what, struct 
 
 /* Step a query: 1 with a row, 0 at its end, or a negative errno. */
 int store_step_row(struct store *s, sqlite3_stmt *st, const char *what, struct err *err);
+
+/* The items of a report at `v`, texts in `pool`; leaves room for `more` beyond them. */
+int store_read_items(struct store *s, int64_t report, size_t more, struct pool *pool,
+		     struct verdict *v, struct err *err);
 
 /* Bind; parameters count from 1. Text is borrowed until the reset; NULL and NAN are NULL. */
 void bind_text(sqlite3_stmt *st, int at, const char *text);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "controller/kept_list.h"
 #include "controller/pack.h"
 #include "controller/run_list.h"
 #include "controller/store_sql.h"
@@ -75,7 +76,7 @@ int store_place(struct store *s, const struct report *report, struct err *err)
 	return boot == known.boot && (int64_t)report->seq > known.seq ? PLACE_NEWEST : PLACE_LATE;
 }
 
-static int begin(struct store *s, struct err *err)
+int store_begin(struct store *s, struct err *err)
 {
 	int r;
 
@@ -105,9 +106,10 @@ static int need_node(struct store *s, const struct store_report *in, int64_t *re
 	return r;
 }
 
-static int need_boot(struct store *s, int64_t node, const char *boot_id, int64_t *ret_boot,
-		     struct err *err)
+static int need_boot(struct store *s, const struct store_report *in, int64_t node,
+		     int64_t *ret_boot, struct err *err)
 {
+	const char *boot_id = in->report->boot_id;
 	int64_t boot = 0;
 	sqlite3_stmt *st;
 	int r = find_boot(s, node, boot_id, &boot, err);
@@ -116,6 +118,7 @@ static int need_boot(struct store *s, int64_t node, const char *boot_id, int64_t
 		st = store_statement(s, SQL_BOOT_ADD);
 		bind_int(st, 1, node);
 		bind_text(st, 2, boot_id);
+		bind_int(st, 3, (int64_t)in->seen_us);
 		r = store_step_done(s, st, "add boot", err);
 		boot = sqlite3_last_insert_rowid(s->db);
 	}
@@ -169,6 +172,7 @@ static int add_items(struct store *s, const struct verdict *v, int64_t report, i
 		bind_int(st, 12, (int64_t)item->n);
 		bind_int(st, 13, item->fatal);
 		bind_text(st, 14, item->sentence);
+		bind_text(st, 15, item->link);
 		r = store_step_done(s, st, "add item", err);
 	}
 	return r;
@@ -178,6 +182,7 @@ static int put_run(struct store *s, const struct store_report *in, int64_t repor
 		   struct err *err)
 {
 	CLEANUP(freep) char *measured = run_list_encode(in->verdict);
+	CLEANUP(freep) char *kept = kept_list_encode(in->kept, in->n_kept);
 	sqlite3_stmt *st = store_statement(s, SQL_RUN_PUT);
 
 	bind_int(st, 1, node);
@@ -186,6 +191,7 @@ static int put_run(struct store *s, const struct store_report *in, int64_t repor
 	bind_text(st, 4, in->report->time);
 	bind_int(st, 5, in->verdict->level);
 	bind_text(st, 6, measured);
+	bind_text(st, 7, kept);
 	return store_step_done(s, st, "keep run", err);
 }
 
@@ -211,33 +217,35 @@ static int update_node(struct store *s, const struct store_report *in, int64_t n
 	return store_step_done(s, st, "update host", err);
 }
 
-static int seen_node(struct store *s, int64_t node, uint64_t seen_us, struct err *err)
+int store_restate(struct store *s, const char *node, int level, const char *sentence,
+		  struct err *err)
 {
-	sqlite3_stmt *st = store_statement(s, SQL_NODE_SEEN);
+	sqlite3_stmt *st = store_statement(s, SQL_NODE_RESTATE);
 
-	bind_int(st, 1, node);
-	bind_int(st, 2, (int64_t)seen_us);
-	return store_step_done(s, st, "update host", err);
+	bind_text(st, 1, node);
+	bind_int(st, 2, level);
+	bind_text(st, 3, sentence);
+	return store_step_done(s, st, "restate host", err);
 }
 
 static int add_all(struct store *s, const struct store_report *in, struct err *err)
 {
 	int64_t node = 0, boot = 0, id = 0;
-	int r = begin(s, err);
+	int r = store_begin(s, err);
 
 	if (r == 0)
 		r = need_node(s, in, &node, err);
 	if (r == 0)
-		r = need_boot(s, node, in->report->boot_id, &boot, err);
+		r = need_boot(s, in, node, &boot, err);
 	if (r == 0)
 		r = add_report(s, in, node, boot, err);
 	id = sqlite3_last_insert_rowid(s->db);
 	if (r == 0)
 		r = add_items(s, in->verdict, id, node, err);
-	if (r == 0 && in->late)
-		return seen_node(s, node, in->seen_us, err);
-	if (r == 0)
-		r = put_run(s, in, id, node, err);
+	/* What was measured before the newest run makes nobody younger. */
+	if (r < 0 || in->late)
+		return r;
+	r = put_run(s, in, id, node, err);
 	return r == 0 ? update_node(s, in, node, boot, err) : r;
 }
 

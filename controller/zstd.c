@@ -36,15 +36,18 @@ int zstd_open(const struct packed *packed, struct strbuf *text, struct err *err)
 
 int zstd_close(const char *text, size_t length, void **ret_memory, size_t *ret_length)
 {
+	static ZSTD_CCtx *context; /* made once: its tables cost as much as a small text */
 	CLEANUP(freep) void *memory = NULL;
 	size_t n;
 
 	if (length < 64)
 		return -ENOSPC;
+	if (!context)
+		context = ZSTD_createCCtx();
 	memory = malloc(length);
-	if (!memory)
+	if (!memory || !context)
 		return -ENOMEM;
-	n = ZSTD_compress(memory, length, text, length, LEVEL);
+	n = ZSTD_compressCCtx(context, memory, length, text, length, LEVEL);
 	if (ZSTD_isError(n) || n >= length)
 		return -ENOSPC;
 	*ret_memory = TAKE(memory);

@@ -19,6 +19,11 @@ uint64_t clock_mono_us(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_boot_us(void)
+{
+	return read_clock(CLOCK_BOOTTIME);
+}
+
 uint64_t clock_real_us(void)
 {
 	return read_clock(CLOCK_REALTIME);

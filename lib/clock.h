@@ -14,6 +14,9 @@
 /* Microseconds since an arbitrary start; never goes back. */
 uint64_t clock_mono_us(void);
 
+/* Microseconds since the boot, sleep included; the wall clock does not move it. */
+uint64_t clock_boot_us(void);
+
 /* Microseconds since 1970-01-01 UTC. */
 uint64_t clock_real_us(void);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/file.h"
+#include "lib/machine.h"
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 
@@ -80,6 +81,7 @@ json_t *host_env(void)
 	put(env, "bios", read_sys("/sys/class/dmi/id/bios_version"));
 	put(env, "driver.nvidia", read_sys("/sys/module/nvidia/version"));
 	put(env, "driver.mlx5", read_sys("/sys/module/mlx5_core/version"));
+	put(env, "machine", machine_read());
 	if (file_read(AT_FDCWD, path, CPUINFO_MAX, &cpus, NULL, NULL) == 0) {
 		put(env, "cpu", cpuinfo(cpus, "model name"));
 		put(env, "microcode", cpuinfo(cpus, "microcode"));

@@ -14,7 +14,7 @@ char *host_boot_id(void);
 
 /*
  * What identifies the software and firmware of this host, as an object of
- * strings: kernel, product, bios, cpu, microcode, driver.nvidia, os. Keys that
- * cannot be read are left out. New reference.
+ * strings: kernel, machine (lib/machine.h), product, bios, cpu, microcode, driver.nvidia, os. Keys
+ * that cannot be read are left out. New reference.
  */
 json_t *host_env(void);

@@ -9,9 +9,6 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 
-/* Idle connections kept; a daemon talks to one server. */
-enum { CONNECTIONS_MAX = 4 };
-
 #define TIMER_ACCURACY_US (1 * USEC_PER_MSEC)
 
 static int on_socket(sd_event_source *source UNUSED, int fd, uint32_t events, void *context)
@@ -100,7 +97,7 @@ int http_loop_init(struct http_loop *loop, struct sd_event *event, struct err *e
 	(void)curl_multi_setopt(loop->multi, CURLMOPT_SOCKETDATA, loop);
 	(void)curl_multi_setopt(loop->multi, CURLMOPT_TIMERFUNCTION, watch_timer);
 	(void)curl_multi_setopt(loop->multi, CURLMOPT_TIMERDATA, loop);
-	(void)curl_multi_setopt(loop->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_MAX);
+	(void)curl_multi_setopt(loop->multi, CURLMOPT_MAXCONNECTS, (long)loop->kept);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libcurl's multi interface on an sd-event loop: for lib/http.c alone. libcurl
+ * libcurl's multi interface on an sd-event loop: for lib/http*.c alone. libcurl
  * says which sockets and which time it waits for (curl_multi_socket_action(3));
  * here they become event sources.
  */
@@ -18,6 +18,7 @@ struct http_loop {
 	void *multi;			 /* CURLM, owned */
 	void (*progress)(void *context); /* something may be complete */
 	void *context;
+	unsigned kept; /* idle connections */
 };
 
 /* `loop` must not move afterwards. */

@@ -94,8 +94,10 @@ enum jtype {
 	J_REAL,	    /* double, min..max; NAN when null or absent */
 	J_DURATION, /* uint64_t microseconds, from "45s" */
 	J_ENUM,	    /* int, index into `names` */
-	J_JSON,	    /* json_t *, owned; any type, or the one of `json_type` */
+	J_JSON,	    /* json_t *, owned; any type */
+	J_OBJECT,   /* json_t *, owned; an object */
 	J_REALS,    /* struct jreals, owned */
+	J_STRV,	    /* char **, NULL-terminated, owned */
 	J_CUSTOM,   /* `decode` and `encode` */
 };
 
@@ -113,9 +115,9 @@ enum jfield_flags {
 struct jfield {
 	const char *key;
 	enum jtype type;
-	size_t offset;		  /* of the member in the struct */
-	unsigned flags;		  /* enum jfield_flags */
-	double min, max;	  /* range of J_U64, J_REAL; most items of J_REALS; 0,0: free */
+	size_t offset;	 /* of the member in the struct */
+	unsigned flags;	 /* enum jfield_flags */
+	double min, max; /* range of J_U64, J_REAL; most items of J_REALS, J_STRV; 0,0: free */
 	const char *const *names; /* of J_ENUM, NULL-terminated */
 	int (*decode)(const struct jval *v, void *member, struct err *err);
 	json_t *(*encode)(const void *member); /* NULL result: leave out */

@@ -198,6 +198,25 @@ static int decode_reals(const struct jval *v, const struct jfield *f, struct jre
 	return 0;
 }
 
+static int decode_json(const struct jval *v, const struct jfield *f, json_t **member,
+		       struct err *err)
+{
+	int r = f->type == J_OBJECT ? jval_need_object(v, err) : 0;
+
+	if (r < 0)
+		return r;
+	json_decref(*member);
+	*member = json_deep_copy(v->value);
+	return 0;
+}
+
+static int decode_strv(const struct jval *v, const struct jfield *f, char ***member, struct err *err)
+{
+	strv_free(*member);
+	*member = NULL;
+	return jval_strv(v, f->max > 0 ? (size_t)f->max : SIZE_MAX, member, err);
+}
+
 static int decode_bool(const struct jval *v, bool *member, struct err *err)
 {
 	if (!json_is_boolean(v->value))
@@ -248,12 +267,13 @@ static int decode_field(const struct jval *v, const struct jfield *f, void *memb
 		return decode_duration(v, member, err);
 	case J_ENUM:
 		return decode_enum(v, f, member, err);
+	case J_OBJECT:
 	case J_JSON:
-		json_decref(*(json_t **)member);
-		*(json_t **)member = json_deep_copy(v->value);
-		return 0;
+		return decode_json(v, f, member, err);
 	case J_REALS:
 		return decode_reals(v, f, member, err);
+	case J_STRV:
+		return decode_strv(v, f, member, err);
 	case J_CUSTOM:
 		return f->decode(v, member, err);
 	}
@@ -315,6 +335,19 @@ static json_t *encode_reals(const struct jreals *reals)
 	return array;
 }
 
+static json_t *encode_strv(char *const *strv)
+{
+	json_t *array;
+	size_t i;
+
+	if (!strv)
+		return NULL;
+	array = json_array();
+	for (i = 0; strv[i]; i++)
+		json_array_append_new(array, json_string(strv[i]));
+	return array;
+}
+
 static json_t *encode_duration(uint64_t us)
 {
 	char text[CLOCK_DURATION_SIZE];
@@ -344,10 +377,13 @@ static json_t *encode_field(const struct jfield *f, const void *member)
 		return encode_duration(*(const uint64_t *)member);
 	case J_ENUM:
 		return json_string(f->names[*(const int *)member]);
+	case J_OBJECT:
 	case J_JSON:
 		return json_incref(*(json_t *const *)member);
 	case J_REALS:
 		return encode_reals(member);
+	case J_STRV:
+		return encode_strv(*(char *const *const *)member);
 	case J_CUSTOM:
 		return f->encode(member);
 	}

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/utf8.h"
+
 enum { LOG_LINE_SIZE = 2048 };
 
 static const char *log_program = "assay";
@@ -28,6 +30,7 @@ void log_line(int level, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	(void)utf8_clean_in_place(text);
 	if (log_prefixed)
 		(void)fprintf(stderr, "<%d>%s\n", level, text);
 	else

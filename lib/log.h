@@ -2,7 +2,8 @@
 /*
  * Words for people, on stderr. Only programs log; lib/ and the pure core never
  * do. One line an event: "message key=value ...". Under systemd (JOURNAL_STREAM
- * is set) each line carries its "<N>" priority.
+ * is set) each line carries its "<N>" priority. What strangers wrote cannot drive
+ * the terminal of who reads it: utf8_clean_in_place().
  *
  * Data goes to stdout and never through here.
  */

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 
 #include "lib/err.h"
+#include "lib/report_tables.h"
 #include "lib/xalloc.h"
-
-enum { PROBLEMS_MAX = 256 };
 
 const char *const problem_code_names[] = {
 	[PROBLEM_TIMEOUT] = "timeout",
@@ -29,6 +28,8 @@ static const struct jfield problem_fields[] = {
 	{ "detail", J_STRING, offsetof(struct problem, detail), 0 },
 	{ "stderr", J_STRING, offsetof(struct problem, err_tail), 0 },
 };
+
+const struct jtable problem_table = { problem_fields, ARRAY_SIZE(problem_fields) };
 
 void problem_release(struct problem *p)
 {
@@ -72,11 +73,25 @@ static const struct jfield report_fields[] = {
 	{ "sku", J_STRING, offsetof(struct report, sku), J_NULL },
 	{ "topology", J_STRING, offsetof(struct report, topology), J_NULL },
 	{ "env", J_JSON, offsetof(struct report, env), 0 },
+	{ "uptime_s", J_REAL, offsetof(struct report, uptime_s), 0 },
+	{ "lost", J_U64, offsetof(struct report, lost), 0 },
 	{ "duration_s", J_REAL, offsetof(struct report, duration_s), 0 },
 	{ "order", J_JSON, offsetof(struct report, order), 0 },
 };
 
-void report_release(struct report *r)
+const struct jtable report_table = { report_fields, ARRAY_SIZE(report_fields) };
+
+/* Of a report that was read: its strings and lists go with the pool. */
+static void release_read(struct report *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->n_samples; i++)
+		json_decref(r->samples[i].params);
+	pool_release(&r->pool);
+}
+
+static void release_parts(struct report *r)
 {
 	size_t i;
 
@@ -87,13 +102,21 @@ void report_release(struct report *r)
 	free(r->agent);
 	free(r->sku);
 	free(r->topology);
-	json_decref(r->env);
-	json_decref(r->order);
 	for (i = 0; i < r->n_samples; i++)
 		sample_release(&r->samples[i]);
-	free(r->samples);
 	for (i = 0; i < r->n_problems; i++)
 		problem_release(&r->problems[i]);
+}
+
+void report_release(struct report *r)
+{
+	if (r->pool.blocks)
+		release_read(r);
+	else
+		release_parts(r);
+	json_decref(r->env);
+	json_decref(r->order);
+	free(r->samples);
 	free(r->problems);
 	*r = (struct report){ 0 };
 }
@@ -210,4 +233,9 @@ json_t *report_encode(const struct report *r)
 	json_object_set_new(object, "samples", samples);
 	json_object_set_new(object, "problems", problems);
 	return object;
+}
+
+bool profile_is_active(const char *profile)
+{
+	return !streq(profile, "passive") && !streq(profile, PROFILE_WATCH);
 }

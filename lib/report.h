@@ -7,7 +7,8 @@
  * A sick device is a sample (value low, ok false). A problem is only ever
  * about the probing itself, and can never condemn a device.
  *
- * All strings are owned by their struct. Readers ignore unknown keys.
+ * All strings are owned by their struct, unless it was read by report_read().
+ * Readers ignore unknown keys.
  */
 #pragma once
 
@@ -16,6 +17,7 @@
 
 #include "lib/json.h"
 #include "lib/macro.h"
+#include "lib/pool.h"
 
 enum {
 	SAMPLE_LINE_MAX = 64 * 1024,	    /* bytes of one sample line */
@@ -26,6 +28,12 @@ enum {
 	SAMPLE_WINDOWS_MAX = 32,
 	PROBLEM_TEXT_MAX = 4096, /* bytes kept of detail and of stderr */
 };
+
+/* What assayd sees between runs: it says nothing of all that it does not watch. */
+#define PROFILE_WATCH "watch"
+
+/* Does a run of this profile load the devices? */
+bool profile_is_active(const char *profile);
 
 enum sample_state {
 	SAMPLE_MEASURED,
@@ -55,9 +63,11 @@ struct sample {
 	char *locality;	 /* "class": self pix pxb phb node sys virtual */
 	char **path;	 /* link ids from..to, or NULL */
 	json_t *params;	 /* object: all that must be equal to compare two samples */
-	char **with;	 /* nodes or subjects measured together, or NULL */
-	char *code;	 /* machine-readable detail, as "xid:79" */
-	uint64_t n;	 /* measurements behind `value`; 0: not counted */
+	/* Of report_read(): `params` as canonical text; else NULL, though there may be params. */
+	const char *params_text;
+	char **with;			   /* nodes or subjects measured together, or NULL */
+	char *code;			   /* machine-readable detail, as "xid:79" */
+	uint64_t n;			   /* measurements behind `value`; 0: not counted */
 	double min, max, stddev, p50, p99; /* NAN when absent */
 	struct jreals w;		   /* sub-window values, 8 to 32 */
 	double start;			   /* UNIX time in seconds, NAN when absent */
@@ -87,21 +97,25 @@ struct problem {
 };
 
 struct report {
-	char *node;	/* host name, or Kubernetes node name */
-	char *boot_id;	/* /proc/sys/kernel/random/boot_id */
-	uint64_t seq;	/* from 1, never twice in one state directory; 0: not numbered */
-	char *time;	/* RFC 3339 UTC, start of the run */
-	char *profile;	/* "passive", "quick", "full", or "probes" for a hand-picked set */
-	char *agent;	/* version of this program */
-	char *sku;	/* or NULL when not known */
-	char *topology; /* digest, or NULL */
-	json_t *env;	/* object of strings: kernel, bios, cpu, microcode, driver... */
+	char *node;    /* host name, or Kubernetes node name */
+	char *boot_id; /* /proc/sys/kernel/random/boot_id */
+	uint64_t seq;  /* from 1, never twice in one state directory; 0: not numbered */
+	char *time;    /* RFC 3339 UTC, start of the run */
+	char *profile; /* "passive", "quick", "full", PROFILE_WATCH, or "probes" for a hand-picked set */
+	char *agent;	 /* version of this program */
+	char *sku;	 /* or NULL when not known */
+	char *topology;	 /* digest, or NULL */
+	json_t *env;	 /* object of strings: kernel, bios, cpu, microcode, driver... */
+	double uptime_s; /* since the boot when the run began, sleep included; 0 when not known */
+	uint64_t lost;	 /* reports that its spool gave up so far */
 	double duration_s;
 	struct sample *samples;
 	size_t n_samples;
 	struct problem *problems;
 	size_t n_problems;
 	json_t *order; /* the order this answers, or NULL */
+	/* Of report_read(): all strings and lists of the report are in here. */
+	struct pool pool;
 };
 
 /* --- sample --- */
@@ -141,6 +155,13 @@ json_t *problem_encode(const struct problem *p);
 void report_release(struct report *r);
 int report_decode(const struct jval *v, struct report *ret, struct err *err);
 json_t *report_encode(const struct report *r);
+
+/*
+ * Read the text of a report: what json_parse() and report_decode() do, several
+ * times as fast. Nothing may be added to what it gives, and no sample taken from it.
+ * -EBADMSG when it is not JSON, -EINVAL when it is and no report, with the place.
+ */
+int report_read(const char *text, size_t length, struct report *ret, struct err *err);
 
 /* Take `s` (left empty) into the report. -E2BIG past SAMPLE_COUNT_MAX. */
 int report_add_sample(struct report *r, struct sample *s);

@@ -5,6 +5,7 @@
 
 #include "lib/err.h"
 #include "lib/report.h"
+#include "lib/report_tables.h"
 #include "lib/xalloc.h"
 
 enum { PATH_LINKS_MAX = 64, WITH_MAX = 64 };
@@ -32,45 +33,6 @@ const char *const severity_names[] = {
 	NULL,
 };
 
-static int decode_path(const struct jval *v, void *member, struct err *err)
-{
-	char ***strv = member;
-
-	strv_free(*strv);
-	*strv = NULL;
-	return jval_strv(v, PATH_LINKS_MAX, strv, err);
-}
-
-static json_t *encode_strv(const void *member)
-{
-	char *const *strv = *(char *const *const *)member;
-	json_t *array;
-	size_t i;
-
-	if (!strv)
-		return NULL;
-	array = json_array();
-	for (i = 0; strv[i]; i++)
-		json_array_append_new(array, json_string(strv[i]));
-	return array;
-}
-
-static int decode_params(const struct jval *v, void *member, struct err *err)
-{
-	int r = jval_need_object(v, err);
-
-	if (r < 0)
-		return r;
-	json_decref(*(json_t **)member);
-	*(json_t **)member = json_deep_copy(v->value);
-	return 0;
-}
-
-static json_t *encode_json(const void *member)
-{
-	return json_incref(*(json_t *const *)member);
-}
-
 #define AT(m) offsetof(struct sample, m)
 
 static const struct jfield fields[] = {
@@ -84,9 +46,9 @@ static const struct jfield fields[] = {
 	{ "from", J_STRING, AT(from), 0 },
 	{ "to", J_STRING, AT(to), 0 },
 	{ "class", J_STRING, AT(locality), 0 },
-	{ "path", J_CUSTOM, AT(path), 0, .decode = decode_path, .encode = encode_strv },
-	{ "params", J_CUSTOM, AT(params), 0, .decode = decode_params, .encode = encode_json },
-	{ "with", J_CUSTOM, AT(with), 0, .decode = decode_path, .encode = encode_strv },
+	{ "path", J_STRV, AT(path), 0, .max = PATH_LINKS_MAX },
+	{ "params", J_OBJECT, AT(params), 0 },
+	{ "with", J_STRV, AT(with), 0, .max = WITH_MAX },
 	{ "code", J_STRING, AT(code), 0 },
 	{ "n", J_U64, AT(n), 0 },
 	{ "min", J_REAL, AT(min), 0 },
@@ -100,6 +62,8 @@ static const struct jfield fields[] = {
 	{ "severity", J_ENUM, AT(severity), 0, .names = severity_names },
 	{ "note", J_STRING, AT(note), 0 },
 };
+
+const struct jtable sample_table = { fields, ARRAY_SIZE(fields) };
 
 struct sample sample_init(void)
 {
@@ -136,18 +100,25 @@ void sample_release(struct sample *s)
 	*s = sample_init();
 }
 
-static int check_sample(const struct jval *v, const struct sample *s, struct err *err)
+int sample_check(const struct sample *s, struct err *err)
 {
 	bool has_result = !isnan(s->value) || s->ok != TRI_UNKNOWN;
 
 	if (!s->check[0] || !s->subject[0])
-		return jval_fail(v, err, "check and subject must not be empty");
+		return err_set(err, EINVAL, "check and subject must not be empty");
 	if (s->state != SAMPLE_MEASURED && has_result)
-		return jval_fail(v, err, "value and ok must be null in state %s",
-				 sample_state_names[s->state]);
+		return err_set(err, EINVAL, "value and ok must be null in state %s",
+			       sample_state_names[s->state]);
 	if (!isnan(s->value) && !s->unit)
-		return jval_fail(v, err, "a value without a unit");
+		return err_set(err, EINVAL, "a value without a unit");
 	return 0;
+}
+
+static int check_sample(const struct jval *v, const struct sample *s, struct err *err)
+{
+	struct err why = ERR_INIT;
+
+	return sample_check(s, &why) < 0 ? jval_fail(v, err, "%s", why.msg) : 0;
 }
 
 int sample_decode(const struct jval *v, struct sample *ret, struct err *err)

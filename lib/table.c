@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "lib/utf8.h"
 #include "lib/xalloc.h"
 
 enum { GAP = 2, NOTE_INDENT = 4 };
@@ -35,46 +36,39 @@ void table_release(struct table *t)
 	t->n_rows = 0;
 }
 
-/* Bytes of the code point at `text`: continuation bytes look like 10xxxxxx. */
-static size_t point_bytes(const char *text)
-{
-	size_t n = 1;
-
-	while (((unsigned char)text[n] & 0xc0) == 0x80)
-		n++;
-	return n;
-}
-
 size_t text_columns(const char *text)
 {
-	size_t n = 0;
+	size_t sum = 0;
+	unsigned columns;
+	bool shown;
 
 	while (*text) {
-		text += point_bytes(text);
-		n++;
+		text += utf8_next(text, &columns, &shown);
+		sum += columns;
 	}
-	return n;
+	return sum;
 }
 
-/* U+0080 to U+009F are control characters too: terminals obey them. */
-static bool is_control(const char *point)
+/* What of `text` fits into `columns`; how many it takes. */
+static size_t put_points(const char *text, size_t columns, FILE *out)
 {
-	const unsigned char first = (unsigned char)point[0];
+	size_t taken = 0;
+	unsigned wide;
+	bool shown;
 
-	return first < 0x20 || first == 0x7f || (first == 0xc2 && (unsigned char)point[1] < 0xa0);
-}
+	while (*text) {
+		size_t n = utf8_next(text, &wide, &shown);
 
-static void put_points(const char *text, size_t columns, FILE *out)
-{
-	for (; columns && *text; columns--) {
-		size_t n = point_bytes(text);
-
-		if (is_control(text))
-			(void)fputc('?', out);
-		else
+		if (taken + wide > columns)
+			break;
+		if (shown)
 			(void)fwrite(text, 1, n, out);
+		else
+			(void)fputc('?', out);
+		taken += wide;
 		text += n;
 	}
+	return taken;
 }
 
 static void put_spaces(size_t n, FILE *out)
@@ -82,15 +76,22 @@ static void put_spaces(size_t n, FILE *out)
 	(void)fprintf(out, "%*s", (int)n, "");
 }
 
-/* Bytes of `text` that go into a line of `columns`: up to a blank when there is one. */
+/* Bytes of `text` that go into a line of `columns`, at least one character: up to a blank. */
 static size_t line_bytes(const char *text, size_t columns)
 {
-	size_t at = 0, blank = 0, n;
+	size_t at = 0, blank = 0, taken = 0;
+	unsigned wide;
+	bool shown;
 
-	for (n = 0; text[at] && text[at] != '\n' && n < columns; n++) {
+	while (text[at] && text[at] != '\n') {
+		size_t n = utf8_next(text + at, &wide, &shown);
+
+		if (at && taken + wide > columns)
+			break;
 		if (text[at] == ' ')
 			blank = at;
-		at += point_bytes(text + at);
+		taken += wide;
+		at += n;
 	}
 	if (text[at] == '\0' || text[at] == '\n' || text[at] == ' ')
 		return at;
@@ -104,17 +105,21 @@ static void put_cell(const char *text, const struct table_column *column, size_t
 	size_t have = text_columns(text);
 
 	if (have > width && column->wrap && last) {
-		put_points(text, line_bytes(text, width), out);
+		CLEANUP(freep) char *line = xstrndup(text, line_bytes(text, width));
+
+		(void)put_points(line, width, out);
 		return;
 	}
 	if (have > width) {
-		put_points(text, width - MIN(width, (size_t)2), out);
+		size_t taken = put_points(text, width - MIN(width, (size_t)2), out);
+
 		(void)fputs("..", out);
+		put_spaces(last ? 0 : width - MIN(width, taken + 2), out);
 		return;
 	}
 	if (column->right)
 		put_spaces(width - have, out);
-	put_points(text, have, out);
+	(void)put_points(text, have, out);
 	if (!column->right && !last)
 		put_spaces(width - have, out);
 }
@@ -154,8 +159,10 @@ static void leave_out(const struct table *t, struct layout *l, size_t width)
 	}
 }
 
-static void fit(const struct table *t, struct layout *l, size_t width)
+/* True when nothing of it is lost. */
+static bool fit(const struct table *t, struct layout *l, size_t width)
 {
+	bool whole;
 	size_t i, j;
 
 	for (i = 0; i < t->n_columns; i++) {
@@ -166,10 +173,12 @@ static void fit(const struct table *t, struct layout *l, size_t width)
 			l->widths[i] = MAX(l->widths[i], cell ? text_columns(cell) : 0);
 		}
 	}
+	whole = total(t, l) <= width;
 	cut(t, l, width);
 	leave_out(t, l, width);
 	for (i = 0; i < t->n_columns; i++)
 		l->last = l->widths[i] ? i : l->last;
+	return whole;
 }
 
 /* What does not fit into the last cell of a line goes below it. */
@@ -218,12 +227,12 @@ static void print_heads(const struct table *t, const struct layout *l, FILE *out
 	(void)fprintf(out, "%s\n", paint_off(colour));
 }
 
-void table_print(const struct table *t, FILE *out, bool colour, unsigned width)
+bool table_print(const struct table *t, FILE *out, bool colour, unsigned width)
 {
 	struct layout l = { 0 };
+	bool whole = fit(t, &l, width);
 	size_t i;
 
-	fit(t, &l, width);
 	print_heads(t, &l, out, colour);
 	for (i = 0; i < t->n_rows; i++) {
 		const struct table_row *row = &t->rows[i];
@@ -237,6 +246,7 @@ void table_print(const struct table *t, FILE *out, bool colour, unsigned width)
 		if (row->note)
 			text_wrap(row->note, out, NOTE_INDENT, width);
 	}
+	return whole;
 }
 
 void text_wrap(const char *text, FILE *out, unsigned indent, unsigned width)
@@ -248,7 +258,7 @@ void text_wrap(const char *text, FILE *out, unsigned indent, unsigned width)
 		CLEANUP(freep) char *line = xstrndup(text, n);
 
 		put_spaces(indent, out);
-		put_points(line, n, out);
+		(void)put_points(line, MAX(columns, (size_t)2), out);
 		(void)fputc('\n', out);
 		text += n;
 		text += *text == ' ' || *text == '\n';

@@ -4,7 +4,8 @@
  * terminal by cutting those that may be cut, then by leaving out those that
  * may be left out. A row may carry a note, wrapped below it.
  *
- * Cell text may come from strangers: control characters are shown as '?'.
+ * Cell text may come from strangers: what could drive a terminal or mislead a
+ * reader is shown as '?' (utf8.h).
  */
 #pragma once
 
@@ -39,13 +40,16 @@ struct table {
 /* A new row at the end, all empty; valid until the next is added. */
 struct table_row *table_add(struct table *t);
 
-/* Print the heads and the rows in at most `width` columns (UINT_MAX: as wide as they are). */
-void table_print(const struct table *t, FILE *out, bool colour, unsigned width);
+/*
+ * Print the heads and the rows in at most `width` columns (UINT_MAX: as wide as
+ * they are). False when something did not fit as it is.
+ */
+bool table_print(const struct table *t, FILE *out, bool colour, unsigned width);
 
 void table_release(struct table *t);
 
 /* Print `text` in lines of at most `width` columns, each after `indent` spaces. */
 void text_wrap(const char *text, FILE *out, unsigned indent, unsigned width);
 
-/* Columns that UTF-8 `text` takes, one for each code point. */
+/* Columns of a terminal that `text` takes. */
 size_t text_columns(const char *text);

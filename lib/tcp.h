@@ -6,8 +6,8 @@
 #pragma once
 
 enum {
-	TCP_PEER_TIMEOUT_MS = 5000,   /* unanswered for this long: the peer is gone */
-	TCP_KEEPALIVE_IDLE_S = 3,     /* quiet for this long: ask whether it lives */
+	TCP_PEER_TIMEOUT_MS = 4000,   /* unanswered for this long: the peer is gone */
+	TCP_KEEPALIVE_IDLE_S = 2,     /* quiet for this long: ask whether it lives */
 	TCP_KEEPALIVE_INTERVAL_S = 1, /* and ask again */
 };
 

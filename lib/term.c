@@ -7,7 +7,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { WIDTH_OF_A_PIPE = 100, WIDTH_MIN = 40, SCALE_ONE = 5 };
+enum {
+	WIDTH_OF_A_PIPE = 100,
+	WIDTH_MIN = 40,
+	WIDTH_MAX = 10000,
+	HEIGHT_OF_A_PIPE = 24,
+	HEIGHT_MIN = 4,
+	SCALE_ONE = 5
+};
 
 #define COUNT_MAX 1e15 /* whole numbers below it print with every digit */
 
@@ -36,13 +43,33 @@ const char *paint_off(bool colour)
 	return colour ? "\033[0m" : "";
 }
 
+/* What the caller says of a terminal that we cannot ask. */
+static unsigned width_of_caller(void)
+{
+	const char *text = getenv("COLUMNS");
+	char *end = NULL;
+	unsigned long width = text && *text ? strtoul(text, &end, 10) : 0;
+
+	return end && !*end && width >= WIDTH_MIN && width <= WIDTH_MAX ? (unsigned)width
+									: WIDTH_OF_A_PIPE;
+}
+
 unsigned term_width(FILE *out)
 {
 	struct winsize size;
 
 	if (ioctl(fileno(out), TIOCGWINSZ, &size) < 0 || size.ws_col < WIDTH_MIN)
-		return WIDTH_OF_A_PIPE;
+		return width_of_caller();
 	return size.ws_col;
+}
+
+unsigned term_height(FILE *out)
+{
+	struct winsize size;
+
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) < 0 || size.ws_row < HEIGHT_MIN)
+		return HEIGHT_OF_A_PIPE;
+	return size.ws_row;
 }
 
 /* Three significant digits: "71.2", "1.20", "123"; "#" keeps zeros, and the dot of "123." goes. */
@@ -56,7 +83,7 @@ static void three_digits(double value, char ret_text[static NUMBER_SIZE])
 		ret_text[len - 1] = '\0';
 }
 
-void number_format(double value, const char *unit, char ret_text[static NUMBER_SIZE])
+double number_scale(double like, const char **ret_prefix)
 {
 	static const struct {
 		double factor;
@@ -65,8 +92,21 @@ void number_format(double value, const char *unit, char ret_text[static NUMBER_S
 		{ 1e15, "P" },		 { 1e12, "T" }, { 1e9, "G" },  { 1e6, "M" },  { 1e3, "k" },
 		[SCALE_ONE] = { 1, "" }, { 1e-3, "m" }, { 1e-6, "u" }, { 1e-9, "n" },
 	};
-	char digits[NUMBER_SIZE];
 	size_t i = 0;
+
+	/* 0.9995 so that 999.96 does not print as "1e+03". */
+	while (i + 1 < ARRAY_SIZE(scales) && fabs(like) < 0.9995 * scales[i].factor)
+		i++;
+	if (like == 0)
+		i = SCALE_ONE;
+	*ret_prefix = scales[i].prefix;
+	return scales[i].factor;
+}
+
+void number_format(double value, const char *unit, char ret_text[static NUMBER_SIZE])
+{
+	char digits[NUMBER_SIZE];
+	const char *prefix;
 
 	if (isnan(value)) {
 		(void)snprintf(ret_text, NUMBER_SIZE, "-");
@@ -78,13 +118,8 @@ void number_format(double value, const char *unit, char ret_text[static NUMBER_S
 		(void)snprintf(ret_text, NUMBER_SIZE, whole ? "%.0f" : "%.4g", value);
 		return;
 	}
-	/* 0.9995 so that 999.96 does not print as "1e+03". */
-	while (i + 1 < ARRAY_SIZE(scales) && fabs(value) < 0.9995 * scales[i].factor)
-		i++;
-	if (value == 0)
-		i = SCALE_ONE;
-	three_digits(value / scales[i].factor, digits);
-	(void)snprintf(ret_text, NUMBER_SIZE, "%.17s %s%.12s", digits, scales[i].prefix, unit);
+	three_digits(value / number_scale(value, &prefix), digits);
+	(void)snprintf(ret_text, NUMBER_SIZE, "%.17s %s%.12s", digits, prefix, unit);
 }
 
 int output_parse(const char *text, enum output *ret)

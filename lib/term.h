@@ -15,8 +15,11 @@ bool term_wants_colour(FILE *out);
 const char *paint_on(bool colour, enum paint paint);
 const char *paint_off(bool colour);
 
-/* Columns of the terminal `out`; 100 when it is none. */
+/* Columns of the terminal `out`; when it is none $COLUMNS, else 100. */
 unsigned term_width(FILE *out);
+
+/* Rows of the terminal `out`; 24 when it is none. */
+unsigned term_height(FILE *out);
 
 enum { NUMBER_SIZE = 32 };
 
@@ -26,6 +29,9 @@ enum { NUMBER_SIZE = 32 };
  * whole: "0.97", "196608". "-" for NAN.
  */
 void number_format(double value, const char *unit, char ret_text[static NUMBER_SIZE]);
+
+/* What number_format() divides a value like `like` by, and the prefix for it: 1e9 and "G". */
+double number_scale(double like, const char **ret_prefix);
 
 enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_KV };
 

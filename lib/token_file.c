@@ -42,6 +42,11 @@ int token_file_refresh(struct token_file *t, struct err *err)
 	return 0;
 }
 
+void token_file_forget(struct token_file *t)
+{
+	t->read = (struct stat){ 0 };
+}
+
 void token_file_release(struct token_file *t)
 {
 	free(t->path);

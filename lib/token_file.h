@@ -8,7 +8,7 @@
 
 struct err;
 
-enum { TOKEN_FILE_MAX = 16 * 1024 };
+enum { TOKEN_FILE_MAX = 256 * 1024 };
 
 struct token_file {
 	char *path;	  /* owned */
@@ -18,8 +18,12 @@ struct token_file {
 
 /*
  * Bring `header` up to date. -EINVAL when the file does not hold one line with
- * a token (b64token of RFC 6750 2.1); the usual errno when it cannot be read.
+ * a token (b64token of RFC 6750 2.1); the usual errno when it cannot be read. `header`
+ * stays as it was then.
  */
 int token_file_refresh(struct token_file *t, struct err *err);
+
+/* Read it again next time, whatever stat(2) says. */
+void token_file_forget(struct token_file *t);
 
 void token_file_release(struct token_file *t);

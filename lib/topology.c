@@ -9,8 +9,6 @@
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 
-enum { JSON_FILE_MAX = 2 * 1024 * 1024 };
-
 /* Speeds that differ by less are the same: sysfs rounds 2.5 and 5 GT/s. */
 #define GTS_TOLERANCE 0.01
 
@@ -274,44 +272,4 @@ bool topology_link_is_slow(const struct topo_link *link)
 {
 	return (link->gts > 0 && link->gts < link->max_gts - GTS_TOLERANCE) ||
 	       (link->width > 0 && link->width < link->max_width);
-}
-
-/* --- where it comes from ---------------------------------------------------------- */
-
-static bool ends_with(const char *text, const char *suffix)
-{
-	size_t n = strlen(text), m = strlen(suffix);
-
-	return n >= m && streq(text + n - m, suffix);
-}
-
-static int from_json_file(const char *path, struct topology *ret, struct err *err)
-{
-	json_auto_t *document = NULL;
-	struct jval root;
-	int r = json_read_file(path, JSON_FILE_MAX, &document, err);
-
-	if (r < 0)
-		return r;
-	root = jval_root(document, path);
-	return topology_decode(&root, ret, err);
-}
-
-int topology_from_file(const char *path, struct topology *ret, struct err *err)
-{
-	CLEANUP(closep) int sys_fd = -1;
-
-	if (ends_with(path, ".json"))
-		return from_json_file(path, ret, err);
-	/* The /sys of this host says nothing about the host in the file; a handed one does. */
-	if (*paths_sysroot())
-		sys_fd = paths_open_sys("/sys");
-	return topology_from_xml(path, sys_fd, ret, err);
-}
-
-int topology_load(struct topology *ret, struct err *err)
-{
-	const char *path = secure_getenv("ASSAY_TOPOLOGY");
-
-	return path && *path ? topology_from_file(path, ret, err) : topology_live(ret, err);
 }

@@ -53,7 +53,7 @@ libmemory_a_SOURCES = \
 	probes/memory/buffer.c probes/memory/buffer.h probes/memory/cell.c probes/memory/cell.h \
 	probes/memory/cgroup.c probes/memory/cgroup.h probes/memory/contention.c \
 	probes/memory/contention.h probes/memory/kernels.c probes/memory/kernels.h \
-	probes/memory/kernels.inc probes/memory/numa.c probes/memory/numa.h \
+	probes/memory/kernels.inc probes/memory/numa.c probes/memory/numa_near.c probes/memory/numa.h \
 	probes/memory/pattern.c probes/memory/pattern.h probes/memory/plan.c \
 	probes/memory/plan.h probes/memory/rate.c probes/memory/rate.h probes/memory/ready.c \
 	probes/memory/ready.h probes/memory/session.c probes/memory/session.h \
@@ -61,7 +61,7 @@ libmemory_a_SOURCES = \
 	probes/memory/team.h probes/memory/verify.c probes/memory/verify.h
 probes_PROGRAMS += assay-probe-memory
 assay_probe_memory_SOURCES = probes/memory/memory_main.c
-assay_probe_memory_LDADD = libmemory.a $(PROBE_LIBS)
+assay_probe_memory_LDADD = libmemory.a libaccel.a $(PROBE_LIBS)
 
 UNIT_TESTS += tests/unit/test_memory_contention tests/unit/test_memory_numa \
 	tests/unit/test_memory_pattern tests/unit/test_memory_rate tests/unit/test_memory_sizing
@@ -81,33 +81,177 @@ EXTRA_DIST += tests/bench/bench_memory.py tests/system/test_memory.py
 # ---- assay-probe-host-state ------------------------------------------------------
 noinst_LIBRARIES += libhost_state.a
 libhost_state_a_SOURCES = \
-	probes/host_state/counter.c probes/host_state/counter.h probes/host_state/cpu.c \
+	probes/host_state/cpu.c \
 	probes/host_state/dmi.c probes/host_state/dmi.h \
 	probes/host_state/host_state.c probes/host_state/host_state.h \
 	probes/host_state/inventory.c probes/host_state/iommu.c \
 	probes/host_state/iommu_mode.c probes/host_state/iommu_mode.h \
 	probes/host_state/kernel_log.c \
-	probes/host_state/kernel_match.c probes/host_state/kernel_match.h \
-	probes/host_state/kernel_rules.c probes/host_state/kernel_rules.h \
-	probes/host_state/kmsg.c probes/host_state/kmsg.h \
-	probes/host_state/known.c probes/host_state/known.h \
 	probes/host_state/memory.c probes/host_state/pci.c probes/host_state/pci.h \
 	probes/host_state/pcie.c probes/host_state/pcie_aer.c probes/host_state/pcie_aer.h \
-	probes/host_state/standing.c probes/host_state/standing.h \
-	probes/host_state/sysfs.c probes/host_state/sysfs.h
+	probes/host_state/standing.c probes/host_state/standing.h
 
 probes_PROGRAMS += assay-probe-host-state
 assay_probe_host_state_SOURCES = probes/host_state/main.c
 assay_probe_host_state_LDADD = libhost_state.a $(PROBE_LIBS)
 
-UNIT_TESTS += tests/unit/test_host_state_counter tests/unit/test_host_state_kmsg \
-	tests/unit/test_host_state_known tests/unit/test_host_state_pci \
-	tests/unit/test_host_state_rules
+UNIT_TESTS += tests/unit/test_host_state_known tests/unit/test_host_state_pci
 EXTRA_DIST += tests/system/fake_host.py tests/system/test_host_state.py \
 	tests/system/test_host_state_log.py
 HOST_STATE_TEST_LIBS = libhost_state.a libprobe.a $(LDADD)
-tests_unit_test_host_state_counter_LDADD = $(HOST_STATE_TEST_LIBS)
-tests_unit_test_host_state_kmsg_LDADD = $(HOST_STATE_TEST_LIBS)
 tests_unit_test_host_state_known_LDADD = $(HOST_STATE_TEST_LIBS)
 tests_unit_test_host_state_pci_LDADD = $(HOST_STATE_TEST_LIBS)
-tests_unit_test_host_state_rules_LDADD = $(HOST_STATE_TEST_LIBS)
+
+
+# ---- probes/rdma and assay-probe-loopback ------------------------------------------
+# What knows no library: built and tested without libibverbs too.
+noinst_LIBRARIES += librdma.a
+librdma_a_SOURCES = probes/rdma/flow.c probes/rdma/flow.h probes/rdma/flow_drive.h \
+	probes/rdma/flow_latency.c probes/rdma/flow_many.c probes/rdma/flow_many.h \
+	probes/rdma/flow_sink.c probes/rdma/flow_sink.h probes/rdma/flow_watch.c probes/rdma/flow_watch.h \
+	probes/rdma/mesh.c probes/rdma/mesh.h probes/rdma/mesh_groups.c probes/rdma/mesh_low.c \
+	probes/rdma/mesh_quick.c probes/rdma/mesh_rounds.c \
+	probes/rdma/mesh_topology.c probes/rdma/mesh_topology.h probes/rdma/gid.c probes/rdma/gid.h \
+	probes/rdma/options.c probes/rdma/options.h \
+	probes/rdma/port_guard.c probes/rdma/port_guard.h \
+	probes/rdma/rdma.h probes/rdma/region_accel.c probes/rdma/region_accel.h \
+	probes/rdma/traffic.c probes/rdma/traffic.h probes/rdma/traffic_read.c \
+	probes/rdma/users.c probes/rdma/users.h probes/rdma/users_parse.c \
+	probes/rdma/words.c probes/rdma/words.h
+noinst_LIBRARIES += libloopback.a
+libloopback_a_SOURCES = probes/loopback/data.c probes/loopback/data.h \
+	probes/loopback/loopback.h probes/loopback/loopback_cell.c \
+	probes/loopback/loopback_gpu.c probes/loopback/loopback_gpu.h \
+	probes/loopback/loopback_known.c probes/loopback/loopback_known.h \
+	probes/loopback/loopback_mesh.c probes/loopback/loopback_progress.c \
+	probes/loopback/loopback_progress.h probes/loopback/loopback_run.c \
+	probes/loopback/session.c probes/loopback/session.h
+if HAVE_VERBS
+noinst_LIBRARIES += librdmaverbs.a
+librdmaverbs_a_SOURCES = probes/rdma/ticks.c probes/rdma/ticks.h \
+	probes/rdma/verbs.c probes/rdma/verbs.h probes/rdma/verbs_memory.c \
+	probes/rdma/verbs_post.c probes/rdma/verbs_queue.c
+librdmaverbs_a_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
+probes_PROGRAMS += assay-probe-loopback
+assay_probe_loopback_SOURCES = probes/loopback/loopback_main.c
+assay_probe_loopback_LDADD = libloopback.a librdmaverbs.a librdma.a librnic_state.a libmemory.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(PROBE_LIBS) $(VERBS_LIBS)
+endif
+RDMA_SIM = tests/fakes/rdma_sim.c tests/fakes/rdma_sim.h tests/fakes/rdma_sim_inside.h \
+	tests/fakes/rdma_sim_links.c
+UNIT_TESTS += tests/unit/test_rdma_flow tests/unit/test_rdma_gid tests/unit/test_rdma_many \
+	tests/unit/test_rdma_mesh tests/unit/test_rdma_groups tests/unit/test_loopback_mesh
+tests_unit_test_rdma_flow_SOURCES = tests/unit/test_rdma_flow.c $(RDMA_SIM)
+tests_unit_test_rdma_flow_LDADD = librdma.a $(LDADD)
+tests_unit_test_rdma_many_SOURCES = tests/unit/test_rdma_many.c tests/unit/random.h $(RDMA_SIM)
+MESH_BENCH = tests/unit/mesh_bench.c tests/unit/mesh_bench.h tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h
+tests_unit_test_rdma_mesh_SOURCES = tests/unit/test_rdma_mesh.c $(MESH_BENCH)
+tests_unit_test_loopback_mesh_SOURCES = tests/unit/test_loopback_mesh.c tests/unit/loopback_fabric.c tests/unit/loopback_fabric.h \
+	tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
+	$(RDMA_SIM)
+tests_unit_test_loopback_mesh_LDADD = libloopback.a librdma.a librnic_state.a libmemory.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) libprobe.a $(LDADD)
+tests_unit_test_rdma_groups_SOURCES = tests/unit/test_rdma_groups.c $(MESH_BENCH)
+tests_unit_test_rdma_groups_LDADD = librdma.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(LDADD)
+tests_unit_test_rdma_mesh_LDADD = librdma.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(LDADD)
+tests_unit_test_rdma_many_LDADD = librdma.a $(LDADD)
+tests_unit_test_rdma_gid_LDADD = librdma.a $(LDADD)
+UNIT_TESTS += tests/unit/test_rdma_watch
+tests_unit_test_rdma_watch_LDADD = librdma.a $(LDADD)
+UNIT_TESTS += tests/unit/test_rdma_traffic tests/unit/test_rdma_users tests/unit/test_rdma_words
+tests_unit_test_rdma_traffic_LDADD = librdma.a librnic_state.a $(LDADD)
+tests_unit_test_rdma_users_LDADD = librdma.a $(LDADD)
+tests_unit_test_rdma_words_LDADD = librdma.a $(LDADD)
+UNIT_TESTS += tests/unit/test_loopback_data tests/unit/test_rdma_gpu
+tests_unit_test_loopback_data_LDADD = libloopback.a $(LDADD)
+tests_unit_test_rdma_gpu_SOURCES = tests/unit/test_rdma_gpu.c tests/unit/random.h \
+	tests/fakes/accel_sim.c tests/fakes/accel_sim.h tests/fakes/accel_sim_inside.h \
+	tests/fakes/accel_sim_memory.c $(RDMA_SIM)
+UNIT_TESTS += tests/unit/test_loopback_gpu
+tests_unit_test_loopback_gpu_SOURCES = tests/unit/test_loopback_gpu.c tests/unit/random.h \
+	tests/fakes/accel_sim.c tests/fakes/accel_sim.h tests/fakes/accel_sim_inside.h \
+	tests/fakes/accel_sim_memory.c $(RDMA_SIM)
+tests_unit_test_loopback_gpu_LDADD = libloopback.a librdma.a librnic_state.a libmemory.a libaccel.a \
+	$(TOPOLOGY_LIBS) libprobe.a $(LDADD)
+tests_unit_test_rdma_gpu_LDADD = librdma.a libaccel.a $(LDADD)
+EXTRA_DIST += tests/guest/scenarios/loopback.sh tests/system/test_loopback.py
+# Against perftest, in one guest.
+.PHONY: bench-guest
+bench-guest: all
+	/usr/bin/python3 $(srcdir)/tests/bench/bench_guest.py $(abs_builddir)
+EXTRA_DIST += tests/bench/bench_guest.py tests/guest/scenarios/bench.sh
+
+
+# ---- assay-probe-rnic-pair -----------------------------------------------------------
+librdma_a_SOURCES += probes/rdma/oob.c probes/rdma/oob.h probes/rdma/oob_tcp.c \
+	probes/rdma/oob_wire.c probes/rdma/oob_wire.h
+noinst_LIBRARIES += librnic_pair.a
+librnic_pair_a_SOURCES = \
+	probes/rnic_pair/pair.h probes/rnic_pair/pair_connect.c probes/rnic_pair/pair_guard.c \
+	probes/rnic_pair/pair_guard.h probes/rnic_pair/pair_lanes.c \
+	probes/rnic_pair/pair_lanes.h probes/rnic_pair/pair_lost.c probes/rnic_pair/pair_lost.h \
+	probes/rnic_pair/pair_follow.c probes/rnic_pair/pair_lead.c \
+	probes/rnic_pair/pair_measure.c probes/rnic_pair/pair_message.c probes/rnic_pair/pair_message.h \
+	probes/rnic_pair/pair_peer.c probes/rnic_pair/pair_peer.h \
+	probes/rnic_pair/pair_plan.c probes/rnic_pair/pair_plan.h probes/rnic_pair/pair_run.c \
+	probes/rnic_pair/pair_session.c probes/rnic_pair/pair_session.h \
+	probes/rnic_pair/pair_sample.c probes/rnic_pair/pair_sample.h \
+	probes/rnic_pair/pair_schedule.c probes/rnic_pair/pair_schedule.h \
+	probes/rnic_pair/pair_side.c probes/rnic_pair/pair_side.h \
+	probes/rnic_pair/pair_ways.c probes/rnic_pair/pair_ways.h
+if HAVE_VERBS
+probes_PROGRAMS += assay-probe-rnic-pair
+assay_probe_rnic_pair_SOURCES = probes/rnic_pair/pair_main.c
+assay_probe_rnic_pair_LDADD = librnic_pair.a librdmaverbs.a librdma.a librnic_state.a libmemory.a $(TOPOLOGY_LIBS) \
+	$(PROBE_LIBS) $(VERBS_LIBS)
+endif
+UNIT_TESTS += tests/unit/test_pair_schedule tests/unit/test_pair tests/unit/test_pair_guard tests/unit/test_pair_session \
+	tests/unit/test_oob
+PAIR_TEST_LIBS = librnic_pair.a librdma.a librnic_state.a libmemory.a $(TOPOLOGY_LIBS) libprobe.a $(LDADD)
+tests_unit_test_pair_schedule_LDADD = $(PAIR_TEST_LIBS)
+PAIR_FABRIC = tests/unit/pair_fabric.c tests/unit/pair_fabric.h $(RDMA_SIM)
+tests_unit_test_pair_SOURCES = tests/unit/test_pair.c $(PAIR_FABRIC)
+tests_unit_test_pair_guard_SOURCES = tests/unit/test_pair_guard.c $(PAIR_FABRIC)
+tests_unit_test_pair_guard_LDADD = $(PAIR_TEST_LIBS)
+tests_unit_test_pair_LDADD = $(PAIR_TEST_LIBS)
+tests_unit_test_pair_session_SOURCES = tests/unit/test_pair_session.c $(PAIR_FABRIC)
+tests_unit_test_pair_session_LDADD = $(PAIR_TEST_LIBS)
+tests_unit_test_oob_LDADD = librdma.a $(LDADD)
+EXTRA_DIST += probes/rnic_pair/pair_main.c tests/system/test_rnic_pair.py tests/system/guest_steps.py tests/guest/scenarios/pair.sh tests/guest/scenarios/pair-two.sh
+
+# ---- assay-probe-rnic-state --------------------------------------------------------
+noinst_LIBRARIES += librnic_state.a
+librnic_state_a_SOURCES = \
+	probes/rnic_state/child.c probes/rnic_state/child.h \
+	probes/rnic_state/counter_table.c probes/rnic_state/counter_table.h \
+	probes/rnic_state/counters.c probes/rnic_state/dcb.c probes/rnic_state/dcb.h \
+	probes/rnic_state/ethtool.c probes/rnic_state/ethtool_ask.c probes/rnic_state/ethtool_ask.h \
+	probes/rnic_state/fec.c probes/rnic_state/fec.h probes/rnic_state/links.c \
+	probes/rnic_state/lldp.c probes/rnic_state/lldp.h \
+	probes/rnic_state/module.c probes/rnic_state/module.h probes/rnic_state/module_ask.c \
+	probes/rnic_state/module_ask.h probes/rnic_state/module_cmis.c probes/rnic_state/module_sff.c \
+	probes/rnic_state/netlink.c probes/rnic_state/netlink.h \
+	probes/rnic_state/nic.c probes/rnic_state/nic.h probes/rnic_state/optics.c \
+	probes/rnic_state/reading.c probes/rnic_state/reading.h \
+	probes/rnic_state/rnic_state.c probes/rnic_state/rnic_state.h \
+	probes/rnic_state/settings.c probes/rnic_state/settings.h \
+	probes/rnic_state/window.c probes/rnic_state/window.h
+probes_PROGRAMS += assay-probe-rnic-state
+assay_probe_rnic_state_SOURCES = probes/rnic_state/rnic_main.c
+assay_probe_rnic_state_LDADD = librnic_state.a $(PROBE_LIBS)
+EXTRA_DIST += tests/guest/scenarios/state.sh tests/system/fake_rnic.py tests/system/test_rnic_settings.py tests/system/test_rnic_state.py
+RNIC_FIXTURE = tests/unit/rnic_fixture.c tests/unit/rnic_fixture.h
+UNIT_TESTS += tests/unit/test_rnic_state
+tests_unit_test_rnic_state_SOURCES = tests/unit/test_rnic_state.c $(RNIC_FIXTURE)
+tests_unit_test_rnic_state_LDADD = librnic_state.a libprobe.a $(LDADD)
+UNIT_TESTS += tests/unit/test_rnic_settings
+tests_unit_test_rnic_settings_SOURCES = tests/unit/test_rnic_settings.c $(RNIC_FIXTURE)
+tests_unit_test_rnic_settings_LDADD = librnic_state.a libprobe.a $(COMMAND_LIBS) $(LDADD)
+UNIT_TESTS += tests/unit/test_rnic_module
+tests_unit_test_rnic_module_SOURCES = tests/unit/test_rnic_module.c tests/unit/random.h \
+	tests/unit/rnic_modules.c tests/unit/rnic_modules.h
+tests_unit_test_rnic_module_LDADD = librnic_state.a libprobe.a $(LDADD)
+UNIT_TESTS += tests/unit/test_rnic_optics
+tests_unit_test_rnic_optics_SOURCES = tests/unit/test_rnic_optics.c \
+	tests/unit/rnic_modules.c tests/unit/rnic_modules.h $(RNIC_FIXTURE)
+tests_unit_test_rnic_optics_LDADD = librnic_state.a libprobe.a $(LDADD)
+UNIT_TESTS += tests/unit/test_rnic_lldp
+tests_unit_test_rnic_lldp_LDADD = librnic_state.a libprobe.a $(COMMAND_LIBS) $(LDADD)

@@ -16,6 +16,7 @@
 #include "lib/log.h"
 #include "lib/paths.h"
 #include "lib/state.h"
+#include "lib/usage.h"
 #include "lib/xalloc.h"
 
 enum { OPT_DESCRIBE = 0x100, OPT_BUDGET, OPT_BUSY, OPT_SEED };
@@ -41,6 +42,7 @@ static void parse_budget(const char *arg, struct argp_state *state, struct probe
 		argp_failure(state, PROBE_USAGE, 0, "--budget: %s", err.msg);
 	if (probe->budget_us == 0)
 		argp_failure(state, PROBE_USAGE, 0, "--budget: must be longer than 0");
+	probe->budget_given = true;
 }
 
 static void parse_busy(const char *arg, struct argp_state *state, struct probe *probe)
@@ -89,8 +91,9 @@ static error_t parse_common(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int print_description(const struct probe_desc *desc)
+static int print_description(const struct probe *probe)
 {
+	const struct probe_desc *desc = probe->desc;
 	CLEANUP(freep) char *line = NULL;
 	CLEANUP(json_freep) json_t *object = NULL;
 	char budget[CLOCK_DURATION_SIZE];
@@ -103,7 +106,7 @@ static int print_description(const struct probe_desc *desc)
 							desc->checks[i].unit, "better",
 							sample_better_names[desc->checks[i].better],
 							"finds", desc->checks[i].finds));
-	duration_format(desc->budget_us, budget);
+	duration_format(probe->budget_us, budget);
 	object = json_pack("{s:i, s:s, s:s, s:s, s:b, s:s, s:o}", "v", 1, "kind", "describe",
 			   "probe", desc->name, "summary", desc->summary, "active", desc->active,
 			   "budget", budget, "checks", checks);
@@ -194,7 +197,7 @@ static void parse(struct probe *probe, struct settings *settings, int argc, char
 	};
 
 	argp_err_exit_status = PROBE_USAGE;
-	(void)argp_parse(&argp, argc, argv, 0, NULL, settings);
+	(void)usage_parse(&argp, argc, argv, 0, NULL, settings);
 }
 
 int probe_main(const struct probe_desc *desc, void *options, int argc, char **argv)
@@ -210,7 +213,7 @@ int probe_main(const struct probe_desc *desc, void *options, int argc, char **ar
 	log_init(program_invocation_short_name, LOG_INFO);
 	parse(&probe, &settings, argc, argv);
 	if (settings.describe)
-		return print_description(desc);
+		return print_description(&probe);
 	(void)signal(SIGPIPE, SIG_IGN);
 	probe.deadline_us = clock_mono_us() + probe.budget_us;
 	arm_overrun(probe.budget_us + PROBE_GRACE_US);

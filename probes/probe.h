@@ -62,6 +62,7 @@ struct probe_desc {
 struct probe {
 	const struct probe_desc *desc;
 	uint64_t budget_us;   /* wall clock it may use */
+	bool budget_given;    /* by --budget */
 	uint64_t deadline_us; /* the same as a monotonic time */
 	bool run_busy;	      /* --busy=run: measure even when others use the device */
 	uint64_t seed;	      /* of pseudo-random data; default 1 */

@@ -39,14 +39,14 @@ GLOBAL = re.compile(r"^(?:static\s+)?(?!const\b|inline\b|extern\b|typedef\b|stru
 # The one file (or family) that wraps a library and maps its errors to errno.
 ONLY_IN = (
     (r"hwloc\.h|hwloc/.*", r"lib/topology_hwloc\.c"),
-    (r"curl/.*", r"lib/http(_loop)?\.c"),
+    (r"curl/.*", r"lib/http(_\w+)?\.[ch]"),
     (r"yaml\.h", r"lib/yaml\.c"),
-    (r"sqlite3\.h", r"controller/store.*"),
+    (r"sqlite3\.h", r"controller/store.*|tests/fakes/crash_.*"),
     (r"microhttpd\.h", r"controller/api.*"),
     (r"infiniband/.*", r"probes/rdma/.*"),
     (r"cblas\.h|openblas.*", r"probes/accel/host.*|tests/bench/.*"),
     (r"cuda.*\.h|nccl\.h|nvml\.h", r"tests/.*"),
-    (r"systemd/.*", r"lib/http_loop\.c|(agents|controller|tests)/.*"),
+    (r"systemd/.*", r"lib/http_loop\.c|(agents|controller|tests)/.*|cli/link\.c"),
     (r"CUnit/.*", r"tests/.*"),
 )
 

@@ -9,6 +9,7 @@ each skip prints its reason. Builds are kept under build-test/ and compiled
 through ccache (directory $ASSAY_CACHE/ccache), so a second run is quick.
 """
 import argparse
+import concurrent.futures
 import contextlib
 import os
 import re
@@ -25,8 +26,11 @@ CACHE = os.environ.get("ASSAY_CACHE") or os.path.join(os.path.expanduser("~"), "
 JOBS = os.environ.get("ASSAY_JOBS") or str(len(os.sched_getaffinity(0)))
 PYTHON = "/usr/bin/python3"  # the one that Debian's pytest belongs to
 COUNT = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
+MESSAGE = 1000
 TAIL = 40
-LIMIT_S = {"lint": 300, "build": 900, "unit": 900, "system": 1500, "distcheck": 1200}
+LIMIT_S = {"lint": 300, "fuzz": 120, "build": 900, "unit": 900, "system": 1500, "apiserver": 2400, "distcheck": 1200}
+NOT_HERE = 77
+FUZZ_FULL_S = {"fuzz_trace": 3600}  # what strangers' files meet first
 OPTIONAL = ("verbs", "hwloc", "systemd", "cblas")
 
 
@@ -101,9 +105,14 @@ class Build:
     def __init__(self, name, cc="gcc", args=(), cflags="-O2 -g"):
         self.dir = os.path.join(WORK, name)
         self.args = [self.dir, "--enable-werror", "CC=" + compiler(cc), "CFLAGS=" + cflags, *args]
+        self.lock = threading.Lock()
 
     def make(self, full):
         """A Tally of one: the build."""
+        with self.lock:
+            return self.make_alone(full)
+
+    def make_alone(self, full):
         os.makedirs(self.dir, exist_ok=True)
         log = os.path.join(self.dir, "build.log")
         env = environment(full=full)
@@ -144,15 +153,62 @@ def read_unit_logs(directory):
 
 
 def unit(build, full):
-    directory = os.path.join(build.dir, "tests/unit")
-    for name in os.listdir(directory) if os.path.isdir(directory) else []:
-        if name.endswith((".trs", ".log")):
-            os.unlink(os.path.join(directory, name))
+    directories = [os.path.join(build.dir, "tests", name) for name in ("unit", "fuzz")]
+    for directory in filter(os.path.isdir, directories):
+        for name in os.listdir(directory):
+            if name.endswith((".trs", ".log")):
+                os.unlink(os.path.join(directory, name))
     log = os.path.join(build.dir, "check.log")
     run(["make", "-j" + JOBS, "check"], log, LIMIT_S["unit"], build.dir, environment(build.dir, full))
-    t = read_unit_logs(directory)
+    t = Tally()
+    for directory in directories:
+        t.add(read_unit_logs(directory))
     if t.passed + t.failed == 0:
         t.add(failed_tally("no unit test ran in %s" % build.dir, log))
+    return t
+
+
+def fuzz_one(build, target, seconds):
+    """Let one target search from its seeds; what it finds is kept outside the tree."""
+    name = os.path.basename(target)[len("fuzz_"):]
+    seeds, words = (os.path.join(TOP, "tests/fuzz", n) for n in ("corpus/" + name, name + ".dict"))
+    found = os.path.join(CACHE, "fuzz", name + "-")
+    grown = os.path.join(build.dir, "tests/fuzz/grown", name)
+    shutil.rmtree(grown, ignore_errors=True)
+    os.makedirs(grown)
+    os.makedirs(os.path.dirname(found), exist_ok=True)
+    program = os.path.join(build.dir, target)
+    log = program + ".log"
+    run([program, "-max_total_time=%d" % seconds, "-timeout=10", "-rss_limit_mb=1024", "-max_len=8192",
+         "-artifact_prefix=" + found, *(["-dict=" + words] if os.path.exists(words) else []), grown, seeds],
+        log, seconds + LIMIT_S["fuzz"], TOP, environment())
+    with open(log, errors="replace") as f:
+        text = f.read()
+    t = Tally(passed=1)
+    done = re.search(r"^#(\d+)\s+DONE\s+cov: (\d+) ft: \d+ corp: (\d+)/", text, re.M)
+    if done and "Test unit written" not in text:
+        t.words.append("%s: %s inputs, %s edges, %s kept" % (name, *done.groups()))
+        return t
+    t = failed_tally("%s does not survive every input" % target, log)
+    for path in re.findall(r"Test unit written to (\S+)", text):
+        t.words.append("again: %s %s   (mend it, then add the input to tests/fuzz/corpus/%s)" % (program, path, name))
+    return t
+
+
+def fuzz(build, full):
+    """Every target of the build for its seconds, or FUZZ_SECONDS; several a processor, so that all had theirs soon."""
+    def seconds(target):
+        most = FUZZ_FULL_S.get(os.path.basename(target), 300) if full else 30
+        return int(os.environ.get("FUZZ_SECONDS") or most)
+
+    out = subprocess.run(["make", "-s", "--no-print-directory", "fuzz-targets"], cwd=build.dir, env=environment(),
+                         capture_output=True, text=True, check=True)
+    t = Tally()
+    with concurrent.futures.ThreadPoolExecutor((2 if full else 4) * int(JOBS)) as pool:
+        for one in pool.map(lambda target: fuzz_one(build, target, seconds(target)), out.stdout.split()):
+            t.add(one)
+    if t.passed + t.failed == 0:
+        t.fail("no fuzz target in %s" % build.dir)
     return t
 
 
@@ -163,7 +219,8 @@ def read_junit(path):
         bad = case.find("failure") if case.find("failure") is not None else case.find("error")
         skip = case.find("skipped")
         if bad is not None:
-            t.fail("%s: %s" % (name, (bad.text or bad.get("message") or "")[-3000:]))
+            # What was wrong stands first: whoever shows only the beginning shows that.
+            t.fail("%s: %s\n%s" % (name, (bad.get("message") or "")[:MESSAGE], (bad.text or "")[-3000:]))
         elif skip is not None:
             t.skipped += 1
             t.words.append("skipped %s: %s" % (name, skip.get("message")))
@@ -172,19 +229,43 @@ def read_junit(path):
     return t
 
 
-def system(build, full):
-    junit = os.path.join(build.dir, "pytest.xml")
-    log = os.path.join(build.dir, "pytest.log")
+def pytest(build, full, mark, where="tests/system"):
+    """The tests there with this mark, or without it: "alone", "not alone"."""
+    name = os.path.join(build.dir, "pytest-%s-%s" % (os.path.basename(where), mark.replace(" ", "-")))
+    junit, log = name + ".xml", name + ".log"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(junit)
-    status = run([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", junit,
-                  os.path.join(TOP, "tests/system")], log, LIMIT_S["system"], TOP, environment(build.dir, full))
+    status = run([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", mark, "--junitxml", junit,
+                  os.path.join(TOP, where)], log, LIMIT_S["system"], TOP, environment(build.dir, full))
     if not os.path.exists(junit):
         return failed_tally("pytest ended with status %d" % status, log)
     t = read_junit(junit)
     if status not in (0, 1) or (status == 1) != (t.failed > 0):
         t.add(failed_tally("pytest ended with status %d" % status, log))
     return t
+
+
+def system(build, full):
+    return pytest(build, full, "not alone")
+
+
+def system_alone(build, full):
+    return pytest(build, full, "alone")
+
+
+def kube(build, full):
+    """The tests against a real API server, which is built first, once. Without one they skip and say why."""
+    log = os.path.join(build.dir, "apiserver.log")
+    status = run([os.path.join(TOP, "tests/kube/build_apiserver")], log, LIMIT_S["apiserver"], TOP, environment())
+    t = pytest(build, full, "not alone", "tests/kube")
+    if status not in (0, NOT_HERE):
+        t.add(failed_tally("tests/kube/build_apiserver ended with status %d" % status, log))
+    return t
+
+
+def unit_in_full(build, full):
+    """The unit tests of a build whose twin has had them."""
+    return unit(build, full) if full else Tally()
 
 
 def lint(deep):
@@ -208,7 +289,9 @@ def distcheck(build, full):
     if t.failed:
         return t
     log = os.path.join(build.dir, "distcheck.log")
-    status = run(["make", "-j" + JOBS, "distcheck", "DISTCHECK_CONFIGURE_FLAGS=CC='%s'" % compiler("gcc")], log,
+    # The unit tests have run in other builds; here it is left to see that the tarball has what it takes to build all.
+    none = [] if full else ["TESTS="]
+    status = run(["make", "-j" + JOBS, "distcheck", "DISTCHECK_CONFIGURE_FLAGS=CC='%s'" % compiler("gcc"), *none], log,
                  LIMIT_S["distcheck"], build.dir, environment())
     if status:
         t.add(failed_tally("make distcheck (status %d)" % status, log))
@@ -238,6 +321,8 @@ def only_builds(builds):
 
 SANITIZE = ["--enable-sanitizers"]
 GCC = Build("gcc")
+SANITIZED = Build("gcc-san", args=SANITIZE, cflags="-O1 -g")
+FUZZERS = Build("clang-san", cc="clang", args=[*SANITIZE, "--enable-fuzzers"], cflags="-O1 -g")
 WITHOUT = [Build("without-" + name, args=["--without-" + name]) for name in OPTIONAL] + [
     Build("smallest", args=["--without-" + name for name in (
         *OPTIONAL, "sqlite", "microhttpd", "curl", "gnutls", "zlib", "zstd", "cunit")])]
@@ -247,17 +332,29 @@ PARTS = (
     ("lint", lambda full: lint(False), False),
     ("unit", tested(GCC, unit), False),
     ("system", tested(GCC, system), False),
-    ("gcc-sanitizers", tested(Build("gcc-san", args=SANITIZE, cflags="-O1 -g"), unit, system), False),
-    ("clang", tested(Build("clang", cc="clang"), unit), False),
-    ("clang-sanitizers", tested(Build("clang-san", cc="clang", args=SANITIZE, cflags="-O1 -g"), unit), False),
+    ("gcc-sanitizers", tested(SANITIZED, unit_in_full, system), False),
+    ("kube", tested(GCC, kube), False),
+    ("kube-sanitizers", tested(SANITIZED, kube), True),
+    ("clang", tested(Build("clang", cc="clang"), unit_in_full), False),
+    ("clang-sanitizers", tested(FUZZERS, unit), False),
+    ("fuzz", tested(FUZZERS, fuzz), False),
     ("without", only_builds(WITHOUT), False),
     ("distcheck", lambda full: distcheck(GCC, full), False),
+    ("alone", tested(GCC, system_alone), False),
+    ("alone-sanitizers", tested(SANITIZED, system_alone), True),
     ("lint-deep", lambda full: lint(True), True),
 )
 
+# These wait more than they work: each runs beside the others, which follow one another.
+WAITING = ("system", "gcc-sanitizers", "kube")
+# A probe that shares its cores finds them busy, and an emulated machine resends and times out: afterwards, with
+# nothing beside it.
+ALONE = ("alone", "alone-sanitizers")
+SAYING = threading.Lock()
 
-def with_progress(name, part, full):
-    """Run a part; on a terminal the seconds count up meanwhile."""
+
+def with_progress(name, part, full, alone=True):
+    """Run a part; on a terminal the seconds count up meanwhile, when it runs `alone`."""
     start = time.monotonic()
     done = threading.Event()
 
@@ -266,7 +363,7 @@ def with_progress(name, part, full):
             print("\r%-18s %6.0f s ..." % (name, time.monotonic() - start), end="", flush=True)
 
     ticker = threading.Thread(target=tick, daemon=True)
-    if sys.stdout.isatty():
+    if alone and sys.stdout.isatty():
         ticker.start()
     else:
         print("%-18s ..." % name, flush=True)
@@ -279,11 +376,31 @@ def with_progress(name, part, full):
     if ticker.is_alive():
         ticker.join()
         print("\r", end="")
-    print("%-18s %6.1f s   %s" % (name, time.monotonic() - start, tally))
-    for words in tally.words:
-        print("  " + words.rstrip())
-    sys.stdout.flush()
+    with SAYING:
+        print("%-18s %6.1f s   %s" % (name, time.monotonic() - start, tally))
+        for words in tally.words:
+            print("  " + words.rstrip())
+        sys.stdout.flush()
     return tally
+
+
+def run_parts(chosen, full):
+    """The sum of all; the waiting ones on lanes of their own."""
+    alone = [p for p in chosen if p[0] in ALONE]
+    lanes = [[p for p in chosen if p[0] == name] for name in WAITING]
+    lanes = [lane for lane in [*lanes, [p for p in chosen if p[0] not in WAITING + ALONE]] if lane]
+    if len(lanes) > 1:
+        GCC.make(full)  # makes configure too, which two builds at once must not
+    total = Tally()
+    with concurrent.futures.ThreadPoolExecutor(max(1, len(lanes))) as pool:
+        def run_lane(lane):
+            return [with_progress(name, part, full, len(lanes) == 1) for name, part, _ in lane]
+        for tallies in pool.map(run_lane, lanes):
+            for tally in tallies:
+                total.add(tally)
+    for name, part, _ in alone:
+        total.add(with_progress(name, part, full))
+    return total
 
 
 def main():
@@ -300,10 +417,7 @@ def main():
     if unknown:
         parser.error("no such part: %s; --list prints them" % " ".join(sorted(unknown)))
     start = time.monotonic()
-    total = Tally()
-    for name, part, only_full in PARTS:
-        if name in args.part if args.part else args.full or not only_full:
-            total.add(with_progress(name, part, args.full))
+    total = run_parts([row for row in PARTS if (row[0] in args.part if args.part else args.full or not row[2])], args.full)
     print("all parts          %6.1f s" % (time.monotonic() - start))
     print(total)
     return 1 if total.failed else 0

@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/duration.h"
+#include "lib/machine.h"
+#include "lib/moment.h"
+#include "lib/report.h"
 #include "lib/xalloc.h"
 
 const char *const admit_answer_names[] = {
@@ -24,7 +26,10 @@ static void add_reason(struct admit *a, char *sentence)
 		free(sentence);
 }
 
-/* The items that carry the answer: all of `level` (only fatal ones when asked). */
+/*
+ * The items that carry the answer: all of `level` (only fatal ones when asked), but the
+ * cells of a slow link, which speaks for them.
+ */
 static void add_items(struct admit *a, const struct verdict *v, int level, bool fatal)
 {
 	size_t i;
@@ -32,7 +37,7 @@ static void add_items(struct admit *a, const struct verdict *v, int level, bool 
 	for (i = 0; i < v->n_items; i++) {
 		const struct verdict_item *item = &v->items[i];
 
-		if (item->level == level && (!fatal || item->fatal))
+		if (item->level == level && (!fatal || item->fatal) && !verdict_explained(v, item))
 			add_reason(a, xstrdup(item->sentence ? item->sentence : item->check));
 	}
 }
@@ -50,16 +55,28 @@ static bool has_fatal(const struct verdict *v)
 
 /*
  * The controller's opinion {verdict, policy, expires, sentence}: obeyed until
- * it expires, then as if it had never been given.
+ * it expires, then as if it had never been given. In the boot in which it came
+ * the time since that boot tells when: {boot_id, until_s}.
  */
-static const char *fresh_opinion(const struct verdict *v, uint64_t now_real_us)
+static const json_t *fresh_opinion(const struct verdict *v, const struct moment *now)
 {
 	const char *expires = json_string_value(json_object_get(v->fleet, "expires"));
+	const char *boot_id = json_string_value(json_object_get(v->fleet, "boot_id"));
+	uint64_t until_us = moment_up_us(json_number_value(json_object_get(v->fleet, "until_s")));
 	uint64_t expires_us;
+	bool fresh;
 
-	if (!expires || clock_parse_stamp(expires, &expires_us) < 0 || expires_us <= now_real_us)
-		return NULL;
-	return json_string_value(json_object_get(v->fleet, "verdict"));
+	if (until_us && now->up_us && boot_id && streq(boot_id, now->boot_id))
+		fresh = until_us > now->up_us;
+	else
+		fresh = expires && clock_parse_stamp(expires, &expires_us) == 0 &&
+			expires_us > now->real_us;
+	return fresh ? v->fleet : NULL;
+}
+
+static const char *says(const json_t *opinion, const char *key)
+{
+	return json_string_value(json_object_get(opinion, key));
 }
 
 static void unknown(struct admit *a, char *sentence)
@@ -69,25 +86,33 @@ static void unknown(struct admit *a, char *sentence)
 }
 
 /* False, with the answer given, when the verdict cannot be used at all. */
-static bool usable(const struct verdict *v, const char *node, uint64_t now_real_us, struct admit *a)
+static bool usable(const struct verdict *v, const char *node, const char *machine,
+		   const struct moment *now, struct admit *a)
 {
-	uint64_t time_us;
+	struct moment then = { .boot_id = v->boot_id, .up_us = moment_up_us(v->uptime_s) };
+	uint64_t age_us;
 
 	if (!streq(v->node, node)) {
 		unknown(a, xasprintf("the verdict is about host '%s', not about this one ('%s')",
 				     v->node ? v->node : "", node));
 		return false;
 	}
-	if (!v->time || clock_parse_stamp(v->time, &time_us) < 0) {
+	if (machine_differs(v->machine, machine)) {
+		unknown(a,
+			xstrdup("the verdict is about another machine that had this name, or this "
+				"disk: nothing has been run on this one yet"));
+		return false;
+	}
+	if (!v->time || clock_parse_stamp(v->time, &then.real_us) < 0) {
 		unknown(a, xstrdup("the verdict carries no readable time"));
 		return false;
 	}
-	if (time_us > now_real_us + ADMIT_FUTURE_US) {
+	if (!moment_age(&then, now, &age_us)) {
 		unknown(a,
 			xasprintf("the verdict is from the future (%s): check the clock", v->time));
 		return false;
 	}
-	a->age_s = time_us > now_real_us ? 0 : (double)(now_real_us - time_us) / 1e6;
+	a->age_s = (double)age_us / 1e6;
 	return true;
 }
 
@@ -111,31 +136,45 @@ static void from_items(const struct verdict *v, struct admit *a)
 	}
 }
 
-static void from_opinion(const struct verdict *v, struct admit *a)
+static void from_opinion(const json_t *opinion, int answer, const char *else_why, struct admit *a)
 {
-	const char *sentence = json_string_value(json_object_get(v->fleet, "sentence"));
+	const char *sentence = says(opinion, "sentence");
 
-	a->answer = ADMIT_BAD;
+	a->answer = answer;
 	a->fleet = true;
-	add_reason(a, xstrdup(sentence ? sentence : "the controller judges this host bad"));
+	add_reason(a, xstrdup(sentence ? sentence : else_why));
 }
 
-static void decide(const struct verdict *v, const char *node, uint64_t now_real_us,
+static void decide(const struct verdict *v, const char *node, const struct moment *now,
 		   const struct admit_options *options, struct admit *a)
 {
-	const char *opinion;
+	/* Else only the fleet has spoken, or only assayd, which knows of events alone. */
+	const bool watched = streq(v->profile, PROFILE_WATCH);
+	const bool has_run = v->profile && *v->profile && !watched;
+	const json_t *opinion;
 	char limit[CLOCK_DURATION_SIZE];
 
-	if (!usable(v, node, now_real_us, a))
+	if (!usable(v, node, options->machine, now, a))
 		return;
-	a->profile = xstrdup(v->profile);
-	opinion = fresh_opinion(v, now_real_us);
-	if (has_fatal(v)) {
+	if (has_run)
+		a->profile = xstrdup(v->profile);
+	else
+		a->age_s = NAN;
+	opinion = fresh_opinion(v, now);
+	if (has_fatal(v) && streq(says(opinion, "admit"), "degraded")) {
+		from_opinion(opinion, ADMIT_DEGRADED, "too many hosts refuse jobs for this", a);
+		add_items(a, v, VERDICT_FAIL, true);
+	} else if (has_fatal(v)) {
 		/* However old: a fatal signature does not heal by waiting. */
 		a->answer = ADMIT_BAD;
 		add_items(a, v, VERDICT_FAIL, true);
-	} else if (streq(opinion, "bad") || streq(opinion, "fail")) {
-		from_opinion(v, a);
+	} else if (streq(says(opinion, "verdict"), "bad") ||
+		   streq(says(opinion, "verdict"), "fail")) {
+		from_opinion(opinion, ADMIT_BAD, "the controller judges this host bad", a);
+	} else if (watched) {
+		unknown(a, xstrdup("nothing was run on this host yet; assayd has watched it only"));
+	} else if (!has_run) {
+		unknown(a, xstrdup(v->sentence));
 	} else if (a->age_s * 1e6 > (double)options->max_age_us) {
 		duration_format(options->max_age_us, limit);
 		unknown(a, xasprintf("the newest verdict is %.0f s old, more than %s", a->age_s,
@@ -146,12 +185,12 @@ static void decide(const struct verdict *v, const char *node, uint64_t now_real_
 }
 
 void admit_decide(const struct verdict *v, const char *why_none, const char *node,
-		  uint64_t now_real_us, const struct admit_options *options, struct admit *ret)
+		  const struct moment *now, const struct admit_options *options, struct admit *ret)
 {
 	struct admit a = { .answer = ADMIT_UNKNOWN, .age_s = NAN };
 
 	if (v)
-		decide(v, node, now_real_us, options, &a);
+		decide(v, node, now, options, &a);
 	else
 		add_reason(&a, xstrdup(why_none ? why_none : "no verdict yet"));
 	a.admit = a.answer == ADMIT_OK || (a.answer == ADMIT_DEGRADED && !options->strict) ||

@@ -7,7 +7,10 @@
  *	warn, or a local slow result (fail, not fatal)   -> degraded (admitted unless strict)
  *	a fatal signature seen here, a fresh fleet
  *	opinion of fail                                  -> bad
- *	none, stale, from the future, another host's,
+ *	a fatal signature seen here, and a fresh opinion
+ *	that admits as degraded: too many hosts of the
+ *	fleet refuse for the same signature              -> degraded
+ *	none, stale, from the future, another host's or machine's,
  *	inconclusive                                     -> unknown (admitted when open)
  *
  * A local slow result alone never refuses: a wrong SKU file must not stop a fleet.
@@ -20,18 +23,18 @@
 #include "lib/judge/verdict.h"
 #include "lib/macro.h"
 
-enum { ADMIT_REASONS_MAX = 16 };
+struct moment;
 
-/* A verdict this far in the future is a wrong clock, not news. */
-#define ADMIT_FUTURE_US UINT64_C(300000000)
+enum { ADMIT_REASONS_MAX = 16 };
 
 enum admit_answer { ADMIT_OK, ADMIT_DEGRADED, ADMIT_BAD, ADMIT_UNKNOWN };
 extern const char *const admit_answer_names[]; /* "ok" "degraded" "bad" "unknown" */
 
 struct admit_options {
 	uint64_t max_age_us;
-	bool fail_closed; /* unknown refuses */
-	bool strict;	  /* degraded refuses */
+	const char *machine; /* this one (lib/machine.h); NULL: not known */
+	bool fail_closed;    /* unknown refuses */
+	bool strict;	     /* degraded refuses */
 };
 
 struct admit {
@@ -46,9 +49,10 @@ struct admit {
 
 /*
  * `v` may be NULL (none or unreadable: `why_none` is the reason then); `node`
- * is this host's name. Cannot fail.
+ * is this host's name. Ages count by the time since the boot where that is
+ * known (lib/moment.h): a clock that jumps makes no verdict fresh. Cannot fail.
  */
 void admit_decide(const struct verdict *v, const char *why_none, const char *node,
-		  uint64_t now_real_us, const struct admit_options *options, struct admit *ret);
+		  const struct moment *now, const struct admit_options *options, struct admit *ret);
 void admit_release(struct admit *a);
 json_t *admit_encode(const struct admit *a);

@@ -71,7 +71,42 @@ static bool about_a_device(const struct verdict *v, const struct verdict_item *i
 	const struct family *family = family_find(item->check, item->unit);
 
 	return (family->compared || family->count) && !starts_with(item->check, "probe.") &&
-	       !streq(item->subject, v->node);
+	       !verdict_item_is_link(item) && !streq(item->subject, v->node);
+}
+
+/* Is this the end of a path's subject, or its beginning? */
+static bool has_end(const char *subject, const char *end, size_t length, bool first)
+{
+	const char *arrow = strchr(subject, '>');
+
+	if (!arrow)
+		return false;
+	if (!first)
+		return streq(arrow + 1, end);
+	return (size_t)(arrow - subject) == length && strncmp(subject, end, length) == 0;
+}
+
+/*
+ * Of the mesh of a host a run measures the cells that tell all of its parts. One
+ * that was left out is not missing while other cells have each of its ends.
+ */
+static bool stands_for(const struct report *report, const struct verdict_item *item)
+{
+	const char *arrow = starts_with(item->check, "loopback.") ? strchr(item->subject, '>')
+								  : NULL;
+	bool from = false, to = false;
+	size_t i;
+
+	for (i = 0; arrow && !(from && to) && i < report->n_samples; i++) {
+		const struct sample *s = &report->samples[i];
+
+		if (!streq(s->check, item->check))
+			continue;
+		from = from ||
+		       has_end(s->subject, item->subject, (size_t)(arrow - item->subject), true);
+		to = to || has_end(s->subject, arrow + 1, 0, false);
+	}
+	return from && to;
 }
 
 static bool listed(const struct verdict_item *const *items, size_t n,
@@ -103,8 +138,48 @@ size_t missing_find(const struct report *report, const struct verdict *before,
 
 		if (about_a_device(before, item) && !missing_excused(report, item->check) &&
 		    !bsearch(&key, sorted, report->n_samples, sizeof(*sorted), compare_samples) &&
-		    !listed(ret_items, n, item))
+		    !stands_for(report, item) && !listed(ret_items, n, item))
 			ret_items[n++] = item;
+	}
+	return n;
+}
+
+/* Who counts what, and how to see in a report that it did. */
+static const struct {
+	const char *check, *ran;
+} counts[] = {
+	{ "inventory.cpus", "inventory." },	  { "inventory.numa_nodes", "inventory." },
+	{ "inventory.dimm_bytes", "inventory." }, { "inventory.gpus", "inventory." },
+	{ "inventory.nics", "inventory." },	  { "inventory.ports_active", "inventory." },
+	{ "inventory.nvlinks", "gpu." },
+};
+_Static_assert(ARRAY_SIZE(counts) <= MISSING_COUNTS_MAX, "room for each");
+
+static bool has_check(const struct report *report, const char *check)
+{
+	size_t i;
+
+	for (i = 0; i < report->n_samples; i++) {
+		if (starts_with(report->samples[i].check, check))
+			return true;
+	}
+	return false;
+}
+
+size_t missing_counts(const struct report *report, const struct judge_inputs *inputs,
+		      const char *ret_checks[static MISSING_COUNTS_MAX])
+{
+	double expected, floor;
+	size_t n = 0, i;
+
+	if (!inputs->sku || !has_check(report, "inventory."))
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		if (has_check(report, counts[i].ran) && !has_check(report, counts[i].check) &&
+		    inputs->sku(inputs->sku_context, counts[i].check, "", "host", &expected,
+				&floor) &&
+		    expected > 0 && !missing_excused(report, counts[i].check))
+			ret_checks[n++] = counts[i].check;
 	}
 	return n;
 }

@@ -10,11 +10,12 @@
 
 #include "lib/macro.h"
 
+struct judge_inputs;
 struct report;
 struct verdict;
 struct verdict_item;
 
-enum { PROBE_PREFIX_SIZE = 128 };
+enum { PROBE_PREFIX_SIZE = 128, MISSING_COUNTS_MAX = 8 };
 
 /*
  * What the names of a probe's checks begin with: "rnic_pair." for rnic-pair,
@@ -37,8 +38,17 @@ bool missing_excused(const struct report *report, const char *check);
  * each once, into `ret_items` (room for before->n_items); returns how many.
  * Left out: findings about probes and about the host as a whole, states and
  * events (host.*, rnic.*, gpu.*: they need not come again), and checks of a
- * probe that a problem of the report speaks of. "Nothing to measure
+ * probe that a problem of the report speaks of; a cell of the loopback mesh while others
+ * have each of its ends. "Nothing to measure
  * here" does not excuse: the device was there.
  */
 size_t missing_find(const struct report *report, const struct verdict *before,
 		    const struct verdict_item **ret_items);
+
+/*
+ * The counts (inventory.*, subject "host") that the SKU file expects and the
+ * report has no sample of, although the probe that counts them ran: what it cannot
+ * count it leaves out. A probe that brought nothing, or is not built, misses none.
+ */
+size_t missing_counts(const struct report *report, const struct judge_inputs *inputs,
+		      const char *ret_checks[static MISSING_COUNTS_MAX]);

@@ -5,36 +5,29 @@
 #include <stdlib.h>
 
 #include "lib/judge/stats.h"
+#include "lib/judge/trend.h"
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
 struct member {
-	char *key;
+	struct kind kind;
+	char *memory;  /* of the kind */
 	size_t sample; /* number in the report */
 	struct measure m;
 };
 
-/* Members with the same key next to each other, values ascending. */
+/* Members of the same kind next to each other, values ascending. */
 static int compare_members(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
-	int r = strcmp(x->key, y->key);
+	int r = kind_compare(&x->kind, &y->kind);
 
 	if (r != 0)
 		return r;
 	if (x->m.value != y->m.value)
 		return x->m.value < y->m.value ? -1 : 1;
 	return (x->sample > y->sample) - (x->sample < y->sample);
-}
-
-/* The separator is a byte that no JSON text has unescaped. */
-static char *group_key(const struct sample *s)
-{
-	CLEANUP(freep) char *params = params_key(s);
-
-	return xasprintf("%s\001%s\001%s\001%d\001%s", s->check, s->locality ? s->locality : "",
-			 s->unit ? s->unit : "", s->better, params);
 }
 
 bool peers_measure(const struct sample *s, const struct judge_inputs *inputs, struct measure *ret)
@@ -64,7 +57,7 @@ static size_t collect(const struct report *report, const struct judge_inputs *in
 		if (!peers_measure(&report->samples[i], inputs, &member->m) ||
 		    !member->m.family->compared)
 			continue;
-		member->key = group_key(&report->samples[i]);
+		member->kind = kind_of(&report->samples[i], &member->memory);
 		member->sample = i;
 		n++;
 	}
@@ -151,12 +144,12 @@ void peers_build(const struct report *report, const struct judge_inputs *inputs,
 	qsort(members, n, sizeof(*members), compare_members);
 	for (i = 0; i < n; i = end) {
 		end = i + 1;
-		while (end < n && streq(members[end].key, members[i].key))
+		while (end < n && kind_compare(&members[end].kind, &members[i].kind) == 0)
 			end++;
 		view_group(&members[i], end - i, ret);
 	}
 	for (i = 0; i < n; i++)
-		free(members[i].key);
+		free(members[i].memory);
 	free(members);
 }
 
@@ -186,6 +179,22 @@ static bool from_history(const struct sample *s, const struct judge_inputs *inpu
 	return expectation_from_history(m, values, n, ret);
 }
 
+/* What it had beside its peers, for what they reach in this run. */
+static bool from_usual(const struct sample *s, const struct judge_inputs *inputs,
+		       const struct peer_view *view, const struct measure *m,
+		       struct expectation *ret)
+{
+	double values[TREND_MAX];
+	size_t n, i;
+
+	if (!inputs->usual || !view->compared || view->e.n < REFERENCE_N_MIN)
+		return false;
+	n = inputs->usual(inputs->usual_context, s, values);
+	for (i = 0; i < n; i++)
+		values[i] *= view->e.expected;
+	return expectation_from_history(m, values, n, ret);
+}
+
 size_t peers_expectations(const struct sample *s, const struct judge_inputs *inputs,
 			  const struct peer_view *view,
 			  struct expectation ret[static EXPECTATIONS_MAX])
@@ -198,6 +207,7 @@ size_t peers_expectations(const struct sample *s, const struct judge_inputs *inp
 	if (view->known)
 		ret[n++] = view->e;
 	n += from_history(s, inputs, &m, &ret[n]);
+	n += from_usual(s, inputs, view, &m, &ret[n]);
 	n += inputs->fleet && inputs->fleet(inputs->fleet_context, s, &m, &ret[n]);
 	n += from_sku(s, inputs, &m, &ret[n]);
 	return n;

@@ -46,12 +46,12 @@ void peers_build(const struct report *report, const struct judge_inputs *inputs,
 /* measure_of() with the policy's floor. */
 bool peers_measure(const struct sample *s, const struct judge_inputs *inputs, struct measure *ret);
 
-/* Peers, own history, SKU file. */
-enum { EXPECTATIONS_MAX = 4 };
+/* Peers, own history, own usual beside its peers, fleet, SKU file. */
+enum { EXPECTATIONS_MAX = 5 };
 
 /*
- * All that a sample is held against: its view of its peers, then own history,
- * then the SKU file; returns how many there are.
+ * All that a sample is held against: its view of its peers, then own history, then
+ * the fleet, then the SKU file; returns how many there are.
  */
 size_t peers_expectations(const struct sample *s, const struct judge_inputs *inputs,
 			  const struct peer_view *view,

@@ -17,6 +17,13 @@ const char *const policy_mode_names[] = {
 	[MODE_ENFORCE] = "enforce",
 	NULL,
 };
+const char *const drain_mode_names[] = {
+	[DRAIN_OFF] = "off",
+	[DRAIN_ASK] = "annotate-only",
+	[DRAIN_AFTER_GRACE] = "evict-after-grace",
+	[DRAIN_NOW] = "evict-now",
+	NULL,
+};
 const char *const policy_action_names[] = {
 	[ACTION_OBSERVE] = "observe",
 	[ACTION_ALERT] = "alert",
@@ -192,8 +199,38 @@ static const struct jfield deny_fields[] = {
 	{ "nodes", J_U64, POLICY(deny_nodes), 0, .min = 0, .max = COUNT_MAX },
 	{ "per", J_DURATION, POLICY(deny_per_us), 0 },
 };
+static const struct jfield storm_fields[] = {
+	{ "cordons", J_U64, POLICY(storm_cordons), J_REQUIRED, .min = 0, .max = COUNT_MAX },
+	{ "per", J_DURATION, POLICY(storm_per_us), 0 },
+};
+static const struct jfield alike_fields[] = {
+	{ "percent", J_REAL, POLICY(alike_percent), 0, .min = 0, .max = 100 },
+	{ "nodes", J_U64, POLICY(alike_nodes), 0, .min = 2, .max = COUNT_MAX },
+	{ "per", J_DURATION, POLICY(alike_per_us), 0 },
+};
+NESTED(decode_storm, storm_fields);
+NESTED(decode_alike, alike_fields);
 static const struct jfield breaker_fields[] = {
 	{ "silent_percent", J_REAL, POLICY(breaker_silent_percent), 0, .min = 1, .max = 100 },
+	{ "silent_after", J_DURATION, POLICY(silent_after_us), 0 },
+	{ "storm", J_CUSTOM, 0, 0, .decode = decode_storm },
+	{ "alike", J_CUSTOM, 0, 0, .decode = decode_alike },
+};
+static const struct jfield retest_fields[] = {
+	{ "times", J_U64, POLICY(retest_times), 0, .min = 1, .max = 100 },
+	{ "spacing", J_DURATION, POLICY(retest_spacing_us), 0 },
+	{ "timeout", J_DURATION, POLICY(retest_timeout_us), 0 },
+	{ "returns", J_U64, POLICY(retest_returns), 0, .min = 1, .max = 100 },
+};
+static const struct jfield hold_fields[] = {
+	{ "ttl", J_DURATION, POLICY(hold_ttl_us), 0 },
+	{ "at_once", J_U64, POLICY(hold_at_once), 0, .min = 0, .max = COUNT_MAX },
+};
+static const struct jfield coverage_fields[] = {
+	{ "max_age", J_DURATION, POLICY(coverage_max_age_us), 0 },
+};
+static const struct jfield override_fields[] = {
+	{ "life", J_DURATION, POLICY(override_us), 0 },
 };
 static const struct jfield release_fields[] = {
 	{ "healthy_delay", J_DURATION, POLICY(release_delay_us), 0 },
@@ -201,12 +238,24 @@ static const struct jfield release_fields[] = {
 	{ "sticky_after", J_U64, POLICY(sticky_after), 0, .min = 1, .max = 1000 },
 	{ "sticky_window", J_DURATION, POLICY(sticky_window_us), 0 },
 };
+static const struct jfield drain_fields[] = {
+	{ "mode", J_ENUM, POLICY(drain_mode), J_REQUIRED, .names = drain_mode_names },
+	{ "grace", J_DURATION, POLICY(drain_grace_us), 0 },
+	{ "timeout", J_DURATION, POLICY(drain_timeout_us), 0 },
+	{ "bare_pods", J_BOOL, POLICY(drain_bare), 0 },
+	{ "empty_dir", J_BOOL, POLICY(drain_scratch), 0 },
+};
+NESTED(decode_drain, drain_fields);
 NESTED(decode_total, total_fields);
 NESTED(decode_domain, domain_fields);
 NESTED(decode_rate, rate_fields);
 NESTED(decode_deny, deny_fields);
 NESTED(decode_breaker, breaker_fields);
 NESTED(decode_release, release_fields);
+NESTED(decode_retest, retest_fields);
+NESTED(decode_hold, hold_fields);
+NESTED(decode_coverage, coverage_fields);
+NESTED(decode_override, override_fields);
 
 static const struct jfield budget_fields[] = {
 	{ "total", J_CUSTOM, 0, 0, .decode = decode_total },
@@ -229,7 +278,12 @@ static const struct jfield policy_fields[] = {
 	{ "mode", J_ENUM, POLICY(mode), 0, .names = policy_mode_names },
 	{ "budget", J_CUSTOM, 0, 0, .decode = decode_budget },
 	{ "breaker", J_CUSTOM, 0, 0, .decode = decode_breaker },
+	{ "retest", J_CUSTOM, 0, 0, .decode = decode_retest },
+	{ "hold", J_CUSTOM, 0, 0, .decode = decode_hold },
+	{ "coverage", J_CUSTOM, 0, 0, .decode = decode_coverage },
+	{ "override", J_CUSTOM, 0, 0, .decode = decode_override },
 	{ "release", J_CUSTOM, 0, 0, .decode = decode_release },
+	{ "drain", J_CUSTOM, 0, 0, .decode = decode_drain },
 	{ "rules", J_CUSTOM, 0, 0, .decode = decode_rules },
 };
 
@@ -246,10 +300,27 @@ struct policy policy_init(void)
 		.deny_nodes = 3,
 		.deny_per_us = 10 * USEC_PER_MIN,
 		.breaker_silent_percent = 30,
+		.silent_after_us = 15 * USEC_PER_MIN,
+		.storm_per_us = 10 * USEC_PER_MIN,
+		.alike_percent = 2,
+		.alike_nodes = 5,
+		.alike_per_us = 6 * USEC_PER_HOUR,
+		.retest_times = 2,
+		.retest_spacing_us = 30 * USEC_PER_MIN,
+		.retest_timeout_us = 2 * USEC_PER_HOUR,
+		.retest_returns = 3,
+		.hold_ttl_us = 30 * USEC_PER_MIN,
+		.hold_at_once = 2,
+		.coverage_max_age_us = 7 * USEC_PER_DAY,
+		.override_us = USEC_PER_DAY,
 		.release_delay_us = 30 * USEC_PER_MIN,
 		.release_passes = 1,
 		.sticky_after = 3,
 		.sticky_window_us = 7 * USEC_PER_DAY,
+		.drain_mode = DRAIN_OFF,
+		.drain_grace_us = 10 * USEC_PER_MIN,
+		.drain_timeout_us = USEC_PER_HOUR,
+		.drain_scratch = true,
 	};
 }
 

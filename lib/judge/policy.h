@@ -8,8 +8,13 @@
  *	mode: observe | dry-run | enforce
  *	budget: {total: {percent, nodes}, domain: {label, max}, per_job,
  *	         rate: {cordons, per}, deny: {percent, nodes, per}}
- *	breaker: {silent_percent}
+ *	breaker: {silent_percent, silent_after, storm: {cordons, per},
+ *	          alike: {percent, nodes, per}}
+ *	retest: {times, spacing, timeout, returns}
+ *	hold: {ttl, at_once}   coverage: {max_age}   override: {life}
  *	release: {healthy_delay, passes, sticky_after, sticky_window}
+ *	drain: {mode: off | annotate-only | evict-after-grace | evict-now, grace, timeout,
+ *	        bare_pods, empty_dir}
  *	rules: first match wins: [{name, match: {check, class, sku, severity, code},
  *	        floor: {ratio, k}, windows: {k, n}, action}]
  *
@@ -37,6 +42,15 @@ enum policy_action {
 	ACTION_CORDON_DRAIN
 };
 
+/* What the action cordon+drain does besides the cordon. */
+enum drain_mode {
+	DRAIN_OFF,
+	DRAIN_ASK,	   /* tell it on the node: who reads that may save and leave */
+	DRAIN_AFTER_GRACE, /* ... and evict what is still there after `grace` */
+	DRAIN_NOW,
+};
+
+extern const char *const drain_mode_names[]; /* "off" "annotate-only" ... */
 extern const char *const policy_mode_names[];
 extern const char *const policy_action_names[];
 
@@ -60,8 +74,27 @@ struct policy {
 	uint64_t rate_cordons, rate_per_us;
 	double deny_percent;
 	uint64_t deny_nodes, deny_per_us;
-	double breaker_silent_percent;
+	double breaker_silent_percent; /* of the agents silent: the breaker opens */
+	uint64_t silent_after_us;      /* an agent is silent without a report for so long */
+	/* More nodes to be cordoned within so long than this open the breaker. */
+	uint64_t storm_cordons, storm_per_us; /* 0 cordons: twice the rate's */
+	/*
+	 * The larger of so many percent of a SKU's hosts and so many nodes that newly
+	 * have one finding are not sick by themselves: a shift of the fleet.
+	 */
+	double alike_percent;
+	uint64_t alike_nodes, alike_per_us;
+	/* Tests in a row that must fail again, how far apart, how long one may take. */
+	uint64_t retest_times, retest_spacing_us, retest_timeout_us;
+	uint64_t retest_returns;	    /* an event that came back so often is reproduced */
+	uint64_t hold_ttl_us, hold_at_once; /* nodes kept free for tests at once */
+	uint64_t coverage_max_age_us;	    /* a deep verdict is good for so long; 0: do not ask */
+	uint64_t override_us;		    /* an uncordon by hand holds for so long */
 	uint64_t release_delay_us, release_passes, sticky_after, sticky_window_us;
+	int drain_mode;				   /* enum drain_mode; off by default */
+	uint64_t drain_grace_us, drain_timeout_us; /* a timeout of 0: it never gives up */
+	bool drain_bare;    /* what nothing would start again is evicted too */
+	bool drain_scratch; /* what is in an emptyDir may be lost: nearly all training has one */
 	struct policy_rule *rules;
 	size_t n_rules;
 };

@@ -96,19 +96,26 @@ static double floor_at(const struct measure *m, double expected, double distance
 	return m->lower ? expected + distance : fmax(expected - distance, 0);
 }
 
-/* Robust center and spread, as good for peers as for history. */
-static bool expectation_of(const struct measure *m, const double *sorted, size_t n,
-			   struct expectation *e)
+struct center center_of(const double *sorted, size_t n, double within)
 {
-	double median = stats_median(sorted, n);
-	double sigma = stats_sigma_of_mad(stats_mad(sorted, n, median));
+	struct center c = { .median = NAN, .sigma = NAN, .n = n };
 
-	if (!(median > 0))
+	if (n > 0) {
+		c.median = stats_median(sorted, n);
+		c.sigma = hypot(stats_sigma_of_mad(stats_mad(sorted, n, c.median)), within);
+	}
+	return c;
+}
+
+/* As good for peers as for history and the fleet. */
+static bool expectation_of(const struct measure *m, const struct center *c, struct expectation *e)
+{
+	if (!(c->median > 0))
 		return false;
-	e->expected = median;
-	e->sigma = sigma;
-	e->floor = floor_at(m, median, fmax(m->k * sigma, m->slack * median));
-	e->limit = far_from(m, median);
+	e->expected = c->median;
+	e->sigma = c->sigma;
+	e->floor = floor_at(m, c->median, fmax(m->k * c->sigma, m->slack * c->median));
+	e->limit = far_from(m, c->median);
 	e->limit = m->lower ? fmax(e->limit, e->floor) : fmin(e->limit, e->floor);
 	hold_against(m, e);
 	return true;
@@ -133,15 +140,31 @@ bool expectation_from_peers(const struct measure *m, const double *sorted, size_
 			    struct expectation *ret)
 {
 	struct expectation e = { .n = n, .source = SOURCE_PEERS };
+	struct center center;
 	bool known;
 
 	if (n == 0 || !m->family->compared)
 		return false;
-	known = n < REFERENCE_N_MIN ? expectation_of_few(m, sorted, n, &e)
-				    : expectation_of(m, sorted, n, &e);
+	if (n < REFERENCE_N_MIN) {
+		known = expectation_of_few(m, sorted, n, &e);
+	} else {
+		center = center_of(sorted, n, 0);
+		known = expectation_of(m, &center, &e);
+	}
 	if (known)
 		*ret = e;
 	return known;
+}
+
+bool expectation_from_fleet(const struct measure *m, const struct center *hosts,
+			    struct expectation *ret)
+{
+	struct expectation e = { .n = hosts->n, .source = SOURCE_FLEET };
+
+	if (hosts->n < REFERENCE_N_MIN || !m->family->compared || !expectation_of(m, hosts, &e))
+		return false;
+	*ret = e;
+	return true;
 }
 
 bool expectation_from_history(const struct measure *m, const double *values, size_t n,
@@ -149,6 +172,7 @@ bool expectation_from_history(const struct measure *m, const double *values, siz
 {
 	struct expectation e = { .n = n, .source = SOURCE_HISTORY };
 	double sorted[REFERENCE_HISTORY_MAX];
+	struct center center;
 
 	if (n < REFERENCE_N_MIN || n > REFERENCE_HISTORY_MAX)
 		return false;
@@ -156,7 +180,8 @@ bool expectation_from_history(const struct measure *m, const double *values, siz
 		return false;
 	memcpy(sorted, values, n * sizeof(*values));
 	stats_sort(sorted, n);
-	if (!expectation_of(m, sorted, n, &e))
+	center = center_of(sorted, n, 0);
+	if (!expectation_of(m, &center, &e))
 		return false;
 	*ret = e;
 	return true;
@@ -193,6 +218,18 @@ int expectations_level(const struct expectation *e, size_t n)
 	return low ? VERDICT_WARN : VERDICT_PASS;
 }
 
+int expectations_usual(const struct expectation *e, size_t n)
+{
+	int usual = USUAL_UNKNOWN;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (e[i].source == SOURCE_HISTORY)
+			usual = MAX(usual, e[i].low ? (int)USUAL_DROPPED : (int)USUAL_KEPT);
+	}
+	return usual;
+}
+
 const struct expectation *expectations_worst(const struct expectation *e, size_t n)
 {
 	const struct expectation *worst = NULL;
@@ -207,7 +244,40 @@ const struct expectation *expectations_worst(const struct expectation *e, size_t
 
 char *params_key(const struct sample *s)
 {
-	char *text = s->params ? json_dumps(s->params, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	char *text = s->params && !s->params_text
+			     ? json_dumps(s->params, JSON_COMPACT | JSON_SORT_KEYS)
+			     : NULL;
 
-	return text ? text : xstrdup("{}");
+	return text ? text : xstrdup(s->params_text ? s->params_text : "{}");
+}
+
+struct kind kind_of(const struct sample *s, char **ret_memory)
+{
+	*ret_memory = s->params_text ? NULL : params_key(s);
+	return (struct kind){
+		.check = s->check,
+		.locality = s->locality ? s->locality : "",
+		.unit = s->unit ? s->unit : "",
+		.better = s->better,
+		.params = s->params_text ? s->params_text : *ret_memory,
+	};
+}
+
+/* Texts of one report are often the same memory. */
+static int compare_texts(const char *a, const char *b)
+{
+	return a == b ? 0 : strcmp(a, b);
+}
+
+int kind_compare(const struct kind *a, const struct kind *b)
+{
+	int r = compare_texts(a->check, b->check);
+
+	if (r == 0)
+		r = compare_texts(a->locality, b->locality);
+	if (r == 0)
+		r = compare_texts(a->unit, b->unit);
+	if (r == 0)
+		r = a->better - b->better;
+	return r == 0 ? compare_texts(a->params, b->params) : r;
 }

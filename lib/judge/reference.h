@@ -53,6 +53,12 @@ bool measure_of(const struct sample *s, struct measure *ret);
 /* Is the value not on the bad side of `limit`? A NAN limit is always kept. */
 bool measure_keeps(const struct measure *m, double limit);
 
+/* Robust center and spread of values. */
+struct center {
+	double median, sigma;
+	size_t n;
+};
+
 struct expectation {
 	double expected;
 	double floor;  /* the effective one */
@@ -74,6 +80,17 @@ struct expectation {
 bool expectation_from_peers(const struct measure *m, const double *sorted, size_t n,
 			    struct expectation *ret);
 
+/*
+ * The center of the medians of `n` hosts, sorted. A part is held against hosts, so its
+ * floor takes both spreads: that of the hosts, and `within`, the standard deviation
+ * among the parts of one host (0 when a host has one part).
+ */
+struct center center_of(const double *sorted, size_t n, double within);
+
+/* From the center of other hosts; false when they are fewer than REFERENCE_N_MIN. */
+bool expectation_from_fleet(const struct measure *m, const struct center *hosts,
+			    struct expectation *ret);
+
 /* From own earlier values, any order, at most REFERENCE_HISTORY_MAX; false below REFERENCE_N_MIN. */
 bool expectation_from_history(const struct measure *m, const double *values, size_t n,
 			      struct expectation *ret);
@@ -93,6 +110,9 @@ bool expectation_from_sku(const struct measure *m, double expected, double floor
  */
 int expectations_level(const struct expectation *e, size_t n);
 
+/* How it stands to its own history (enum usual_state). */
+int expectations_usual(const struct expectation *e, size_t n);
+
 /* The one the value does worst against; NULL for n = 0. */
 const struct expectation *expectations_worst(const struct expectation *e, size_t n);
 
@@ -101,3 +121,15 @@ const struct expectation *expectations_worst(const struct expectation *e, size_t
  * values to be compared: its canonical JSON. New memory. Key of own history.
  */
 char *params_key(const struct sample *s);
+
+/* What must be equal for two values to be compared. Borrowed; none of them NULL. */
+struct kind {
+	const char *check, *locality, *unit, *params;
+	int better;
+};
+
+/* The kind of a sample; what had to be made for it is in `ret_memory`: free it. */
+struct kind kind_of(const struct sample *s, char **ret_memory);
+
+/* As strcmp() does. */
+int kind_compare(const struct kind *a, const struct kind *b);

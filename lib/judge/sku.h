@@ -22,7 +22,7 @@
 
 struct err;
 
-enum { SKU_EXPECT_MAX = 256, SKU_IDS_MAX = 32 };
+enum { SKU_EXPECT_MAX = 256, SKU_IDS_MAX = 32, SKU_NAME_MAX = 64 /* bytes */ };
 
 struct sku_expect {
 	char *check;	/* glob */

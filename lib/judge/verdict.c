@@ -7,7 +7,9 @@
 #include "lib/judge/missing.h"
 #include "lib/judge/peers.h"
 #include "lib/judge/reference.h"
+#include "lib/judge/verdict_inside.h"
 #include "lib/judge/words.h"
+#include "lib/pool.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
@@ -29,14 +31,30 @@ struct references {
 	size_t n;
 };
 
-static struct verdict_item item_of_sample(const struct sample *s)
+char *verdict_text(const struct judge_inputs *inputs, char *text)
+{
+	return inputs->pool ? text : xstrdup(text);
+}
+
+char *verdict_made(const struct judge_inputs *inputs, char *text)
+{
+	char *moved;
+
+	if (!inputs->pool || !text)
+		return text;
+	moved = pool_text(inputs->pool, text, strlen(text));
+	free(text);
+	return moved;
+}
+
+static struct verdict_item item_of_sample(const struct sample *s, const struct judge_inputs *inputs)
 {
 	return (struct verdict_item){
-		.check = xstrdup(s->check),
-		.subject = xstrdup(s->subject),
+		.check = verdict_text(inputs, s->check),
+		.subject = verdict_text(inputs, s->subject),
 		.level = VERDICT_PASS,
 		.value = s->state == SAMPLE_MEASURED ? s->value : NAN,
-		.unit = xstrdup(s->unit),
+		.unit = verdict_text(inputs, s->unit),
 		.expected = NAN,
 		.floor = NAN,
 		.source = SOURCE_SELF,
@@ -58,7 +76,7 @@ static int level_of_severity(int severity)
 	return VERDICT_FAIL;
 }
 
-static void judge_by_references(const struct sample *s, const struct references *refs,
+static void judge_by_references(const struct sample *s, const struct references *refs, bool terse,
 				struct verdict_item *item)
 {
 	const struct expectation *worst = expectations_worst(refs->e, refs->n);
@@ -68,8 +86,11 @@ static void judge_by_references(const struct sample *s, const struct references 
 	item->source = worst->source;
 	item->n = worst->n;
 	item->level = expectations_level(refs->e, refs->n);
-	item->sentence = item->level == VERDICT_PASS ? words_fine(s, refs->e, refs->n)
-						     : words_low(s, refs->e, refs->n);
+	item->usual = expectations_usual(refs->e, refs->n);
+	if (item->level != VERDICT_PASS)
+		item->sentence = words_low(s, refs->e, refs->n);
+	else if (!terse)
+		item->sentence = words_fine(s, refs->e, refs->n);
 }
 
 /* A value whose peers say nothing, and there is nobody else to ask. */
@@ -81,21 +102,21 @@ static void judge_spread(const struct sample *s, const struct peer_view *view,
 	group->unresolved |= view->low;
 }
 
-static void judge_value(const struct sample *s, const struct references *refs,
+static void judge_value(const struct sample *s, const struct references *refs, bool terse,
 			const struct peer_view *view, struct peers *peers, struct verdict_item *item)
-{
+{ /* lint: allow parameters: one more that says how much to tell */
 	if (refs->n > 0)
-		judge_by_references(s, refs, item);
+		judge_by_references(s, refs, terse, item);
 	else if (view->compared && peers->groups[view->group].spread)
 		judge_spread(s, view, &peers->groups[view->group], item);
-	else
+	else if (!terse)
 		item->sentence = words_recorded(s);
 }
 
 static struct verdict_item judge_sample(const struct sample *s, const struct judge_inputs *inputs,
 					const struct peer_view *view, struct peers *peers)
 {
-	struct verdict_item item = item_of_sample(s);
+	struct verdict_item item = item_of_sample(s, inputs);
 	struct references refs = { .n = 0 };
 	int own = s->ok == TRI_NO ? level_of_severity(s->severity) : VERDICT_PASS;
 
@@ -105,7 +126,7 @@ static struct verdict_item judge_sample(const struct sample *s, const struct jud
 		return item;
 	}
 	refs.n = peers_expectations(s, inputs, view, refs.e);
-	judge_value(s, &refs, view, peers, &item);
+	judge_value(s, &refs, inputs->pool != NULL, view, peers, &item);
 	if (s->ok == TRI_NO && own >= item.level) {
 		free(item.sentence);
 		item.sentence = words_not_ok(s);
@@ -116,16 +137,17 @@ static struct verdict_item judge_sample(const struct sample *s, const struct jud
 }
 
 static struct verdict_item item_of_spread(const struct report *report,
+					  const struct judge_inputs *inputs,
 					  const struct peer_group *group)
 {
 	const struct sample *s = &report->samples[group->first];
 
 	return (struct verdict_item){
-		.check = xstrdup(s->check),
-		.subject = xstrdup(report->node),
+		.check = verdict_text(inputs, s->check),
+		.subject = verdict_text(inputs, report->node),
 		.level = VERDICT_WARN,
 		.value = group->typical,
-		.unit = xstrdup(s->unit),
+		.unit = verdict_text(inputs, s->unit),
 		.expected = group->best,
 		.floor = NAN,
 		.source = SOURCE_PEERS,
@@ -140,11 +162,13 @@ static bool problem_counts(const struct problem *p, const struct judge_inputs *i
 	       (inputs->expects && inputs->expects(inputs->expects_context, p->probe));
 }
 
-static struct verdict_item item_of_problem(const struct report *report, const struct problem *p)
+static struct verdict_item item_of_problem(const struct report *report,
+					   const struct judge_inputs *inputs,
+					   const struct problem *p)
 {
 	return (struct verdict_item){
-		.check = xasprintf("probe.%s", p->probe),
-		.subject = xstrdup(report->node),
+		.check = verdict_made(inputs, xasprintf("probe.%s", p->probe)),
+		.subject = verdict_text(inputs, report->node),
 		.level = VERDICT_INCONCLUSIVE,
 		.value = NAN,
 		.expected = NAN,
@@ -156,14 +180,15 @@ static struct verdict_item item_of_problem(const struct report *report, const st
 }
 
 static struct verdict_item item_of_missing(const struct report *report,
+					   const struct judge_inputs *inputs,
 					   const struct verdict_item *before)
 {
 	return (struct verdict_item){
-		.check = xstrdup(before->check),
-		.subject = xstrdup(before->subject),
+		.check = verdict_text(inputs, before->check),
+		.subject = verdict_text(inputs, before->subject),
 		.level = VERDICT_INCONCLUSIVE,
 		.value = NAN,
-		.unit = xstrdup(before->unit),
+		.unit = verdict_text(inputs, before->unit),
 		.expected = NAN,
 		.floor = NAN,
 		.source = SOURCE_SELF,
@@ -171,21 +196,61 @@ static struct verdict_item item_of_missing(const struct report *report,
 	};
 }
 
-static void add_item(struct verdict *v, const struct report *report, struct verdict_item item)
+void verdict_add(struct verdict *v, const struct report *report, const struct judge_inputs *inputs,
+		 struct verdict_item item)
 {
-	item.profile = xstrdup(report->profile);
-	item.time = xstrdup(report->time);
+	item.sentence = verdict_made(inputs, item.sentence);
+	item.profile = verdict_text(inputs, report->profile);
+	item.time = verdict_text(inputs, report->time);
 	v->items[v->n_items++] = item;
 }
 
-static void add_missing(struct verdict *v, const struct report *report, const struct verdict *before)
+static void add_missing(struct verdict *v, const struct report *report,
+			const struct judge_inputs *inputs)
 {
+	const struct verdict *before = inputs->before;
 	CLEANUP(freep)
 	const struct verdict_item **gone = xcalloc(before->n_items + 1, sizeof(*gone));
 	size_t n = missing_find(report, before, gone), i;
 
 	for (i = 0; i < n; i++)
-		add_item(v, report, item_of_missing(report, gone[i]));
+		verdict_add(v, report, inputs, item_of_missing(report, inputs, gone[i]));
+}
+
+static bool has_item(const struct verdict *v, const char *check)
+{
+	size_t i = 0;
+
+	while (i < v->n_items && !streq(v->items[i].check, check))
+		i++;
+	return i < v->n_items;
+}
+
+/* What the SKU file says that there is and nothing says how many. */
+static void add_uncounted(struct verdict *v, const struct report *report,
+			  const struct judge_inputs *inputs)
+{
+	const char *checks[MISSING_COUNTS_MAX];
+	size_t n = missing_counts(report, inputs, checks), i;
+
+	for (i = 0; i < n; i++) {
+		struct verdict_item item;
+
+		if (has_item(v, checks[i])) /* missing, as the run before had it */
+			continue;
+		item = (struct verdict_item){
+			.check = verdict_made(inputs, xstrdup(checks[i])),
+			.subject = verdict_made(inputs, xstrdup("host")),
+			.level = VERDICT_INCONCLUSIVE,
+			.value = NAN,
+			.unit = verdict_made(inputs, xstrdup("1")),
+			.expected = NAN,
+			.floor = NAN,
+			.source = SOURCE_SKU,
+			.sentence = words_uncounted(checks[i]),
+		};
+		verdict_add(v, report, inputs, item);
+	}
 }
 
 void verdict_judge(const struct report *report, const struct judge_inputs *inputs,
@@ -197,34 +262,44 @@ void verdict_judge(const struct report *report, const struct judge_inputs *input
 	struct verdict v = {
 		.node = xstrdup(report->node),
 		.time = xstrdup(report->time),
+		.boot_id = xstrdup(report->boot_id),
+		.uptime_s = report->uptime_s,
+		.machine = xstrdup(json_string_value(json_object_get(report->env, "machine"))),
 		.seq = report->seq,
 		.profile = xstrdup(report->profile),
+		.borrows = in->pool != NULL,
 	};
 	size_t i;
 
 	peers_build(report, in, &peers);
-	v.items = xcalloc(report->n_samples + peers.n_groups + report->n_problems +
-				  (in->before ? in->before->n_items : 0) + 1,
+	v.items = xcalloc(report->n_samples + 2 * peers.n_groups + report->n_problems +
+				  (in->before ? in->before->n_items : 0) + VERDICT_LINKS_MAX +
+				  MISSING_COUNTS_MAX + 1,
 			  sizeof(*v.items));
 	for (i = 0; i < report->n_samples; i++)
-		add_item(&v, report, judge_sample(&report->samples[i], in, &peers.views[i], &peers));
+		verdict_add(&v, report, in,
+			    judge_sample(&report->samples[i], in, &peers.views[i], &peers));
 	for (i = 0; i < peers.n_groups; i++) {
 		if (peers.groups[i].unresolved)
-			add_item(&v, report, item_of_spread(report, &peers.groups[i]));
+			verdict_add(&v, report, in, item_of_spread(report, in, &peers.groups[i]));
 	}
+	verdict_add_wholes(&v, report, in, &peers);
+	verdict_name_links(&v, report, in, &peers);
 	for (i = 0; i < report->n_problems; i++) {
 		if (problem_counts(&report->problems[i], in))
-			add_item(&v, report, item_of_problem(report, &report->problems[i]));
+			verdict_add(&v, report, in,
+				    item_of_problem(report, in, &report->problems[i]));
 	}
 	if (in->before)
-		add_missing(&v, report, in->before);
+		add_missing(&v, report, in);
+	add_uncounted(&v, report, in);
 	verdict_conclude(&v);
 	*ret = v;
 }
 
 /* An item and what it is sorted by. */
 struct ranked {
-	struct verdict_item item;
+	const struct verdict_item *item;
 	double margin;
 	size_t order;
 };
@@ -250,10 +325,10 @@ static int compare_ranked(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
-	if (x->item.level != y->item.level)
-		return y->item.level - x->item.level;
-	if (x->item.fatal != y->item.fatal)
-		return x->item.fatal ? -1 : 1;
+	if (x->item->level != y->item->level)
+		return y->item->level - x->item->level;
+	if (x->item->fatal != y->item->fatal)
+		return x->item->fatal ? -1 : 1;
 	if (x->margin != y->margin)
 		return x->margin < y->margin ? -1 : 1;
 	return (x->order > y->order) - (x->order < y->order);
@@ -262,13 +337,16 @@ static int compare_ranked(const void *a, const void *b)
 void verdict_conclude(struct verdict *v)
 {
 	CLEANUP(freep) struct ranked *ranked = xcalloc(v->n_items + 1, sizeof(*ranked));
+	CLEANUP(freep) struct verdict_item *old = xcalloc(v->n_items + 1, sizeof(*old));
 	size_t i;
 
-	for (i = 0; i < v->n_items; i++)
-		ranked[i] = (struct ranked){ v->items[i], margin_of(&v->items[i]), i };
+	for (i = 0; i < v->n_items; i++) {
+		old[i] = v->items[i];
+		ranked[i] = (struct ranked){ &old[i], margin_of(&old[i]), i };
+	}
 	qsort(ranked, v->n_items, sizeof(*ranked), compare_ranked);
 	for (i = 0; i < v->n_items; i++)
-		v->items[i] = ranked[i].item;
+		v->items[i] = *ranked[i].item;
 	v->level = v->n_items ? v->items[0].level : VERDICT_INCONCLUSIVE;
 	free(v->sentence);
 	v->sentence = words_host(v);
@@ -282,6 +360,7 @@ void verdict_item_release(struct verdict_item *item)
 	free(item->sentence);
 	free(item->profile);
 	free(item->time);
+	free(item->link);
 	*item = (struct verdict_item){ 0 };
 }
 
@@ -289,11 +368,13 @@ void verdict_release(struct verdict *v)
 {
 	size_t i;
 
-	for (i = 0; i < v->n_items; i++)
+	for (i = 0; i < v->n_items && !v->borrows; i++)
 		verdict_item_release(&v->items[i]);
 	free(v->items);
 	free(v->node);
 	free(v->time);
+	free(v->boot_id);
+	free(v->machine);
 	free(v->profile);
 	free(v->sentence);
 	json_decref(v->fleet);

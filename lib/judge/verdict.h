@@ -16,8 +16,14 @@
  *    and at most warn unless history or the SKU file agree;
  *  - half or more of a group low: nobody is blamed by peers; without another
  *    reference the low ones are inconclusive and the host gets one warn;
+ *  - who keeps more than values knows what each part usually reaches beside its peers, and
+ *    each host beside the fleet: a host whose parts are low together is an item of its own,
+ *    (check, node);
  *  - no reference at all: pass, self-evident, expected none;
  *  - a count (inventory.*) short of the SKU file is a fail, never fatal;
+ *    one that it expects and the probe that counts left out is inconclusive;
+ *  - the link that explains slow cells is an item "<family>.link" of its own, as bad
+ *    as the worst of them; they point to it (`link`) and are no findings beside it;
  *  - a problem is an inconclusive item "probe.<name>", except not-applicable
  *    where the SKU file expects nothing;
  *  - host verdict = the worst item; no item at all = inconclusive.
@@ -35,9 +41,18 @@
 struct err;
 struct expectation;
 struct measure;
+struct pool;
 struct report;
 struct sample;
 
+/* A value against what it was itself before. */
+enum usual_state {
+	USUAL_UNKNOWN, /* too few runs */
+	USUAL_KEPT,    /* it is what it was: low or not, it was born so */
+	USUAL_DROPPED, /* it has been better */
+};
+
+enum { WHOLE_EXPECTATIONS = 2 };
 enum { VERDICT_ITEMS_MAX = 16384 }; /* more than four full reports bring */
 
 /* In order of weight: a larger one wins. */
@@ -57,7 +72,9 @@ struct verdict_item {
 	int source;	 /* enum verdict_source */
 	uint64_t n;	 /* values behind `expected` */
 	bool fatal;	 /* a signature that is bad by itself */
+	int usual;	 /* enum usual_state; not encoded */
 	char *sentence;	 /* for people, names the subject and the numbers */
+	char *link;	 /* subject of the item that explains this one, or NULL */
 	/* kept for the merge in verdict.json */
 	char *profile; /* of the run that brought it */
 	char *time;    /* RFC 3339, of that run */
@@ -65,7 +82,10 @@ struct verdict_item {
 
 struct verdict {
 	char *node;
-	char *time; /* of the newest active run, else of this one */
+	char *time;	 /* of the newest active run, else of this one */
+	char *boot_id;	 /* of that run, or NULL; with */
+	double uptime_s; /* the seconds since that boot; 0 when not known */
+	char *machine;	 /* lib/machine.h, or NULL: what it says is about this one */
 	uint64_t seq;
 	char *profile;
 	int level;
@@ -73,6 +93,8 @@ struct verdict {
 	json_t *fleet;		    /* the controller's opinion, or NULL */
 	struct verdict_item *items; /* worst first */
 	size_t n_items;
+	/* The texts of the items are not its own: they belong to whoever made it so. */
+	bool borrows;
 };
 
 /* What a value is held against, from outside the report. All may be absent. */
@@ -103,6 +125,19 @@ struct judge_inputs {
 		      struct expectation *ret);
 	void *fleet_context;
 	/*
+	 * Beside its peers: ratios to the median of the other parts that this part had in
+	 * its last good runs (trend.h); how many, at most TREND_MAX.
+	 */
+	size_t (*usual)(void *context, const struct sample *s, double *ret_ratios);
+	/*
+	 * What the host as a whole is held against in a check, `m` being the center of its parts
+	 * and `s` one of them: its own usual, and the usual of others; how many, at most
+	 * WHOLE_EXPECTATIONS.
+	 */
+	size_t (*whole)(void *context, const struct sample *s, const struct measure *m,
+			struct expectation *ret);
+	void *usual_context;
+	/*
 	 * What the policy holds such a check to: `ret_ratio` of what peers or
 	 * history expect (0.95), `ret_k` robust sigmas; either may be left as
 	 * it is (NAN), and false means that it says nothing.
@@ -116,6 +151,12 @@ struct judge_inputs {
 	 * unless a problem says why the probe brought nothing (missing.h).
 	 */
 	const struct verdict *before;
+	/*
+	 * For who judges by the thousand, or NULL: the items then borrow the texts of the
+	 * report and of `before`, their sentences are in this pool, and what passes
+	 * by its references has none. All of these must outlive the verdict.
+	 */
+	struct pool *pool;
 };
 
 /* Judge a report. Cannot fail. `inputs` may be NULL. */
@@ -135,11 +176,22 @@ bool verdict_item_outlives(const struct verdict_item *item, const struct verdict
  * verdict_item_outlives(): then those of the older run alone); a finding about
  * a probe or about the host as a whole also goes when a newer run has that
  * probe's, or that check's, results. Name of the profile, time and seq are
- * those of the newest active run (of the newest run when none is active).
+ * those of the newest active run (of the newest run when none is active, of
+ * one of PROFILE_WATCH only when there is no other).
+ * A link goes with the last cell that it explains.
+ * Newer is the higher seq; the stamps decide only where one has none, for a
+ * clock that was ahead would lead for as long as it was.
  * `active[i]` says whether run i used an active profile. Order of the runs
- * does not matter. n = 0 gives an empty inconclusive verdict.
+ * does not matter. n = 0 gives an empty inconclusive verdict. When all runs
+ * borrow, so does the merged one.
  */
 void verdict_merge(const struct verdict *runs, const bool *active, size_t n, struct verdict *ret);
+
+/* Is it about a link that explains slow cells ("loopback.link")? */
+bool verdict_item_is_link(const struct verdict_item *item);
+
+/* Does another item of the verdict explain this one? */
+bool verdict_explained(const struct verdict *v, const struct verdict_item *item);
 
 /* Sort the items, worst first, and set level and sentence from them. */
 void verdict_conclude(struct verdict *v);

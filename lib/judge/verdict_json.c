@@ -20,6 +20,7 @@ static const struct jfield item_fields[] = {
 	{ "n", J_U64, AT(n), 0 },
 	{ "fatal", J_BOOL, AT(fatal), 0 },
 	{ "sentence", J_STRING, AT(sentence), J_REQUIRED },
+	{ "link", J_STRING, AT(link), 0 },
 	{ "profile", J_STRING, AT(profile), 0 },
 	{ "time", J_STRING, AT(time), 0 },
 };
@@ -30,6 +31,9 @@ static const struct jfield item_fields[] = {
 static const struct jfield fields[] = {
 	{ "node", J_STRING, AT(node), J_REQUIRED },
 	{ "time", J_STRING, AT(time), J_REQUIRED },
+	{ "boot_id", J_STRING, AT(boot_id), 0 },
+	{ "uptime_s", J_REAL, AT(uptime_s), 0 },
+	{ "machine", J_STRING, AT(machine), 0 },
 	{ "seq", J_U64, AT(seq), J_REQUIRED },
 	{ "profile", J_STRING, AT(profile), J_REQUIRED },
 	{ "verdict", J_ENUM, AT(level), J_REQUIRED, .names = verdict_level_names },
@@ -45,6 +49,8 @@ json_t *verdict_encode(const struct verdict *v)
 	size_t i;
 
 	json_object_update(object, members);
+	if (!(v->uptime_s > 0))
+		json_object_del(object, "uptime_s");
 	for (i = 0; i < v->n_items; i++)
 		json_array_append_new(
 			items, jval_encode(item_fields, ARRAY_SIZE(item_fields), &v->items[i]));

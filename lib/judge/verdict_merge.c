@@ -3,6 +3,7 @@
 
 #include "lib/judge/missing.h"
 #include "lib/judge/verdict.h"
+#include "lib/report.h"
 #include "lib/xalloc.h"
 
 /* One run, and its items in the order of (check, subject). */
@@ -12,13 +13,14 @@ struct run {
 	const struct verdict_item **sorted;
 };
 
-/* Newest first: RFC 3339 UTC times sort as text; seq within one second. */
+/* Newest first: by seq, which no clock moves; RFC 3339 UTC times sort as text. */
 static int compare_runs(const void *a, const void *b)
 {
 	const struct verdict *x = ((const struct run *)a)->v, *y = ((const struct run *)b)->v;
-	int r = strcmp(y->time ? y->time : "", x->time ? x->time : "");
 
-	return r ? r : (y->seq > x->seq) - (y->seq < x->seq);
+	if (x->seq && y->seq && x->seq != y->seq)
+		return y->seq > x->seq ? 1 : -1;
+	return strcmp(y->time ? y->time : "", x->time ? x->time : "");
 }
 
 static int compare_items(const void *a, const void *b)
@@ -30,10 +32,13 @@ static int compare_items(const void *a, const void *b)
 	return r ? r : strcmp(x->subject, y->subject);
 }
 
-static void run_sort(struct run *run)
+static void run_sort(struct run *run, bool alone)
 {
 	size_t i;
 
+	/* Only other runs look things up in it. */
+	if (alone)
+		return;
 	run->sorted = xcalloc(run->v->n_items + 1, sizeof(struct verdict_item *));
 	for (i = 0; i < run->v->n_items; i++)
 		run->sorted[i] = &run->v->items[i];
@@ -78,6 +83,9 @@ static bool superseded_by(const struct run *newer, const struct verdict *own,
 
 	if (found)
 		return !verdict_item_outlives(item, found);
+	/* It has checks of probes that did not run. */
+	if (streq(newer->v->profile, PROFILE_WATCH))
+		return false;
 	if (starts_with(item->check, "probe.")) {
 		probe_prefix(item->check + strlen("probe."), prefix);
 		return run_has_check(newer, prefix);
@@ -95,6 +103,7 @@ static struct verdict_item item_copy(const struct verdict_item *item)
 	copy.sentence = xstrdup(item->sentence);
 	copy.profile = xstrdup(item->profile);
 	copy.time = xstrdup(item->time);
+	copy.link = xstrdup(item->link);
 	return copy;
 }
 
@@ -123,6 +132,21 @@ static bool outlived(const struct run *runs, size_t n, size_t r, const struct ve
 	return false;
 }
 
+/* A link of an older run stands for as long as a cell does that it explains. */
+static bool is_spent(const struct run *runs, size_t r, const struct verdict_item *item)
+{
+	const struct verdict *v = runs[r].v;
+	size_t i;
+
+	if (r == 0 || item->level == VERDICT_PASS || !verdict_item_is_link(item))
+		return false;
+	for (i = 0; i < v->n_items; i++) {
+		if (streq(v->items[i].link, item->subject) && !superseded(runs, r, &v->items[i]))
+			return false;
+	}
+	return true;
+}
+
 static void take_items(const struct run *runs, size_t n, struct verdict *out)
 {
 	size_t total = 0, r, i;
@@ -134,22 +158,39 @@ static void take_items(const struct run *runs, size_t n, struct verdict *out)
 		for (i = 0; i < runs[r].v->n_items && out->n_items < VERDICT_ITEMS_MAX; i++) {
 			const struct verdict_item *item = &runs[r].v->items[i];
 
-			if (!superseded(runs, r, item) && !outlived(runs, n, r, item))
-				out->items[out->n_items++] = item_copy(item);
+			if (!superseded(runs, r, item) && !outlived(runs, n, r, item) &&
+			    !is_spent(runs, r, item))
+				out->items[out->n_items++] = out->borrows ? *item : item_copy(item);
 		}
 	}
 }
 
-/* The newest active run, else the newest; runs are sorted, n >= 1. */
+/*
+ * The newest active run, else the newest that looked at the whole host, else
+ * the newest; runs are sorted, n >= 1.
+ */
 static const struct verdict *leading(const struct run *runs, size_t n)
 {
-	size_t i;
+	size_t i, whole = n;
 
+	for (i = n; i-- > 0;) {
+		if (!streq(runs[i].v->profile, PROFILE_WATCH))
+			whole = i;
+	}
 	for (i = 0; i < n; i++) {
 		if (runs[i].active)
 			return runs[i].v;
 	}
-	return runs[0].v;
+	return runs[whole < n ? whole : 0].v;
+}
+
+static bool all_borrow(const struct run *runs, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && runs[i].v->borrows)
+		i++;
+	return i == n;
 }
 
 static json_t *newest_fleet(const struct run *runs, size_t n)
@@ -171,7 +212,7 @@ void verdict_merge(const struct verdict *runs, const bool *active, size_t n, str
 
 	for (i = 0; i < n; i++) {
 		order[i] = (struct run){ .v = &runs[i], .active = active[i] };
-		run_sort(&order[i]);
+		run_sort(&order[i], n == 1);
 	}
 	qsort(order, n, sizeof(*order), compare_runs);
 	if (n > 0) {
@@ -179,9 +220,13 @@ void verdict_merge(const struct verdict *runs, const bool *active, size_t n, str
 
 		out.node = xstrdup(lead->node);
 		out.time = xstrdup(lead->time);
+		out.boot_id = xstrdup(lead->boot_id);
+		out.uptime_s = lead->uptime_s;
+		out.machine = xstrdup(lead->machine);
 		out.seq = lead->seq;
 		out.profile = xstrdup(lead->profile);
 		out.fleet = newest_fleet(order, n);
+		out.borrows = all_borrow(order, n);
 		take_items(order, n, &out);
 	}
 	for (i = 0; i < n; i++)

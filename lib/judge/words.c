@@ -23,8 +23,7 @@ static bool is_control(const char *at)
 	return c < 0x20 || c == 0x7f || (c == 0xc2 && next < 0xa0);
 }
 
-/* At most `max` bytes of `text`, cut between UTF-8 characters, without control bytes. */
-static char *clean(const char *text, size_t max)
+char *words_clean(const char *text, size_t max)
 {
 	size_t len = text ? strnlen(text, max + 1) : 0, i;
 	char *copy;
@@ -96,7 +95,7 @@ static char *basis(const struct expectation *e)
 	case SOURCE_SKU:
 		return xstrdup("the SKU file");
 	case SOURCE_FLEET:
-		return xasprintf("%llu values of the fleet", n);
+		return xasprintf("%llu other hosts", n);
 	case SOURCE_SELF:
 		break;
 	}
@@ -122,8 +121,8 @@ static char *bases(const struct expectation *e, size_t n, bool low)
 /* "cpu:5 runs at 71.2 of 79.1 GFLOP/s (90 %) in gemm.rate" */
 static char *told(const struct sample *s, double expected)
 {
-	CLEANUP(freep) char *subject = clean(s->subject, SUBJECT_MAX);
-	CLEANUP(freep) char *check = clean(s->check, SUBJECT_MAX);
+	CLEANUP(freep) char *subject = words_clean(s->subject, SUBJECT_MAX);
+	CLEANUP(freep) char *check = words_clean(s->check, SUBJECT_MAX);
 	CLEANUP(freep) char *value = value_of(s, expected);
 
 	return xasprintf("%s %s %s in %s", subject, verb_of(s), value, check);
@@ -141,8 +140,8 @@ static size_t count_low(const struct expectation *e, size_t n)
 /* "host counts 7 where the SKU file says 8 (inventory.gpus)" */
 static char *counted(const struct sample *s, const struct expectation *e)
 {
-	CLEANUP(freep) char *subject = clean(s->subject, SUBJECT_MAX);
-	CLEANUP(freep) char *check = clean(s->check, SUBJECT_MAX);
+	CLEANUP(freep) char *subject = words_clean(s->subject, SUBJECT_MAX);
+	CLEANUP(freep) char *check = words_clean(s->check, SUBJECT_MAX);
 	CLEANUP(freep) char *by = basis(e);
 	char value[NUMBER_SIZE], expected[NUMBER_SIZE];
 
@@ -186,9 +185,9 @@ char *words_fine(const struct sample *s, const struct expectation *e, size_t n)
 
 char *words_recorded(const struct sample *s)
 {
-	CLEANUP(freep) char *subject = clean(s->subject, SUBJECT_MAX);
-	CLEANUP(freep) char *check = clean(s->check, SUBJECT_MAX);
-	CLEANUP(freep) char *note = clean(s->note, NOTE_MAX);
+	CLEANUP(freep) char *subject = words_clean(s->subject, SUBJECT_MAX);
+	CLEANUP(freep) char *check = words_clean(s->check, SUBJECT_MAX);
+	CLEANUP(freep) char *note = words_clean(s->note, NOTE_MAX);
 	char value[NUMBER_SIZE];
 
 	if (isnan(s->value))
@@ -202,10 +201,10 @@ char *words_recorded(const struct sample *s)
 
 char *words_not_ok(const struct sample *s)
 {
-	CLEANUP(freep) char *subject = clean(s->subject, SUBJECT_MAX);
-	CLEANUP(freep) char *check = clean(s->check, SUBJECT_MAX);
-	CLEANUP(freep) char *code = clean(s->code, SUBJECT_MAX);
-	CLEANUP(freep) char *note = clean(s->note, NOTE_MAX);
+	CLEANUP(freep) char *subject = words_clean(s->subject, SUBJECT_MAX);
+	CLEANUP(freep) char *check = words_clean(s->check, SUBJECT_MAX);
+	CLEANUP(freep) char *code = words_clean(s->code, SUBJECT_MAX);
+	CLEANUP(freep) char *note = words_clean(s->note, NOTE_MAX);
 	char value[NUMBER_SIZE];
 
 	if (*note)
@@ -234,9 +233,9 @@ char *words_not_measured(const struct sample *s)
 		[SAMPLE_TIMEOUT] = "did not finish in time",
 		[SAMPLE_ABORTED] = "was given up because a job arrived",
 	};
-	CLEANUP(freep) char *subject = clean(s->subject, SUBJECT_MAX);
-	CLEANUP(freep) char *check = clean(s->check, SUBJECT_MAX);
-	CLEANUP(freep) char *note = clean(s->note, NOTE_MAX);
+	CLEANUP(freep) char *subject = words_clean(s->subject, SUBJECT_MAX);
+	CLEANUP(freep) char *check = words_clean(s->check, SUBJECT_MAX);
+	CLEANUP(freep) char *note = words_clean(s->note, NOTE_MAX);
 	const char *join = "";
 
 	if (*note)
@@ -246,7 +245,7 @@ char *words_not_measured(const struct sample *s)
 
 char *words_spread(const struct sample *s, const struct peer_group *group)
 {
-	CLEANUP(freep) char *check = clean(s->check, SUBJECT_MAX);
+	CLEANUP(freep) char *check = words_clean(s->check, SUBJECT_MAX);
 	char low[NUMBER_SIZE], best[NUMBER_SIZE];
 
 	number_format(group->typical, s->unit, low);
@@ -280,8 +279,8 @@ char *words_problem(const struct problem *p)
 		[PROBLEM_SET_UP] = "could not be set up",
 		[PROBLEM_BUSY] = "did not run, another run has the devices",
 	};
-	CLEANUP(freep) char *probe = clean(p->probe, SUBJECT_MAX);
-	CLEANUP(freep) char *detail = clean(p->detail, NOTE_MAX);
+	CLEANUP(freep) char *probe = words_clean(p->probe, SUBJECT_MAX);
+	CLEANUP(freep) char *detail = words_clean(p->detail, NOTE_MAX);
 
 	return xasprintf("probe %s %s%s%s", probe, what[p->code], *detail ? ": " : "", detail);
 }
@@ -293,11 +292,18 @@ char *words_expected_device(const struct problem *p)
 	return xasprintf("%s; the SKU file says there is something", fact);
 }
 
+char *words_uncounted(const char *check)
+{
+	return xasprintf("%s: the SKU file expects a count, and the host could not be counted: "
+			 "run as root, or take it out of the SKU file",
+			 check);
+}
+
 char *words_missing(const struct verdict_item *before, const char *profile)
 {
-	CLEANUP(freep) char *name = clean(profile, SUBJECT_MAX);
-	CLEANUP(freep) char *subject = clean(before->subject, SUBJECT_MAX);
-	CLEANUP(freep) char *check = clean(before->check, SUBJECT_MAX);
+	CLEANUP(freep) char *name = words_clean(profile, SUBJECT_MAX);
+	CLEANUP(freep) char *subject = words_clean(before->subject, SUBJECT_MAX);
+	CLEANUP(freep) char *check = words_clean(before->check, SUBJECT_MAX);
 
 	return xasprintf("%s is missing from %s, where the run before had it; if that is meant, "
 			 "remove the file 'last/%s.json' of the state directory",
@@ -307,16 +313,16 @@ char *words_missing(const struct verdict_item *before, const char *profile)
 char *words_host(const struct verdict *v)
 {
 	const char *level = verdict_level_names[v->level];
-	size_t same = 0;
+	size_t same = 0, i;
 
 	if (v->n_items == 0)
 		return xasprintf("%s: nothing was measured", level);
 	if (v->level == VERDICT_PASS)
 		return xasprintf("%s: %zu check%s, nothing below its floor", level, v->n_items,
 				 v->n_items == 1 ? "" : "s");
-	while (same < v->n_items && v->items[same].level == v->level)
-		same++;
-	if (same == 1)
+	for (i = 0; i < v->n_items && v->items[i].level == v->level; i++)
+		same += !verdict_explained(v, &v->items[i]);
+	if (same <= 1)
 		return xasprintf("%s: %s", level, v->items[0].sentence);
 	return xasprintf("%s: %s; and %zu more", level, v->items[0].sentence, same - 1);
 }

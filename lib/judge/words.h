@@ -50,7 +50,11 @@ char *words_problem(const struct problem *p);
 char *words_expected_device(const struct problem *p);
 
 /* What an earlier run had and this one has not. */
+char *words_uncounted(const char *check);
 char *words_missing(const struct verdict_item *before, const char *profile);
 
 /* The host in one sentence; the items are sorted and the level is set. */
 char *words_host(const struct verdict *v);
+
+/* At most `max` bytes of `text` (or NULL), cut between UTF-8 characters, without control bytes. */
+char *words_clean(const char *text, size_t max);

@@ -6,9 +6,9 @@
 
 #include "lib/json.h"
 #include "lib/strbuf.h"
+#include "lib/sysfs.h"
 #include "lib/xalloc.h"
 #include "probes/host_state/host_state.h"
-#include "probes/host_state/sysfs.h"
 
 #define CPU_DIR "/sys/devices/system/cpu"
 

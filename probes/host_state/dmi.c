@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "probes/host_state/sysfs.h"
+#include "lib/sysfs.h"
 
 enum {
 	HEADER = 4,
@@ -90,7 +90,7 @@ static void name_module(const struct structure *s, struct dmi_module *module)
 
 	(void)snprintf(module->name, sizeof(module->name), "%.30s%s%.30s", bank,
 		       *bank && *locator ? "/" : "", locator);
-	(void)text_clean(module->name);
+	(void)ascii_clean(module->name);
 }
 
 size_t dmi_modules(const unsigned char *table, size_t len, struct dmi_module *ret, size_t max)

@@ -2,13 +2,6 @@
 #include "probes/host_state/host_state.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "lib/xalloc.h"
-#include "probes/host_state/sysfs.h"
-
-enum { NOTE_SIZE = 1024 };
 
 const struct probe_check host_checks[] = {
 	{ "host.cpu_frequency", "1", BETTER_NONE,
@@ -38,48 +31,17 @@ const struct probe_check host_checks[] = {
 };
 const size_t host_n_checks = ARRAY_SIZE(host_checks);
 
-static const struct probe_check *find_check(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < host_n_checks - 1 && !streq(host_checks[i].name, name); i++)
-		;
-	return &host_checks[i];
-}
-
 struct sample host_sample(const char *check, const char *subject, double value)
 {
-	struct sample s = sample_init();
-
-	s.check = xstrdup(check);
-	s.subject = xstrdup(subject);
-	s.value = value;
-	return s;
+	return finding_sample(check, subject, value);
 }
 
 int host_emit(struct host *h, struct sample *s, enum finding finding, const char *note_fmt, ...)
 {
-	static const int severities[] = {
-		[FINDING_GOOD] = SEVERITY_FAIL, /* does not count, left out */
-		[FINDING_NOTE] = SEVERITY_FAIL,	  [FINDING_INFO] = SEVERITY_INFO,
-		[FINDING_WARN] = SEVERITY_WARN,	  [FINDING_FAIL] = SEVERITY_FAIL,
-		[FINDING_FATAL] = SEVERITY_FATAL,
-	};
-	const struct probe_check *check = find_check(s->check);
-	char note[NOTE_SIZE];
 	va_list args;
 
 	va_start(args, note_fmt);
-	(void)vsnprintf(note, sizeof(note), note_fmt, args);
+	finding_fill(h->probe->desc, s, finding, note_fmt, args);
 	va_end(args);
-	free(s->note);
-	s->note = xstrdup(text_clean(note));
-	s->unit = s->unit ? s->unit : xstrdup(check->unit);
-	s->better = check->better;
-	if (s->state != SAMPLE_MEASURED || finding == FINDING_NOTE)
-		s->ok = TRI_UNKNOWN;
-	else
-		s->ok = finding == FINDING_GOOD ? TRI_YES : TRI_NO;
-	s->severity = severities[finding];
 	return probe_emit(h->probe, s);
 }

@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 #include "lib/macro.h"
-#include "probes/host_state/counter.h"
+#include "probes/counter.h"
+#include "probes/finding.h"
 #include "probes/probe.h"
 
 struct err;
@@ -23,16 +24,6 @@ struct pci_tree;
 /* All checks of the probe, with their units. */
 extern const struct probe_check host_checks[];
 extern const size_t host_n_checks;
-
-/* What a sample says of its subject, in rising order. */
-enum finding {
-	FINDING_GOOD,  /* ok true */
-	FINDING_NOTE,  /* ok null: a fact that is neither good nor bad by itself */
-	FINDING_INFO,  /* ok false, severity info: worth telling, never bad */
-	FINDING_WARN,  /* ok false, severity warn */
-	FINDING_FAIL,  /* ok false: sick, but not by itself a reason to cordon */
-	FINDING_FATAL, /* ok false, severity fatal: a signature that needs no second look */
-};
 
 struct host {
 	struct probe *probe;

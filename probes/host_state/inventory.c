@@ -8,12 +8,12 @@
 #include "lib/json.h"
 #include "lib/paths.h"
 #include "lib/strbuf.h"
+#include "lib/sysfs.h"
 #include "lib/xalloc.h"
 #include "probes/host_state/dmi.h"
 #include "probes/host_state/host_state.h"
-#include "probes/host_state/known.h"
 #include "probes/host_state/pci.h"
-#include "probes/host_state/sysfs.h"
+#include "probes/known.h"
 
 enum { DMI_TABLE_MAX = 4 * 1024 * 1024, MEMINFO_MAX = 64 * 1024, NAMES_MAX = 512 };
 

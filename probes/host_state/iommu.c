@@ -6,11 +6,11 @@
 
 #include "lib/file.h"
 #include "lib/json.h"
+#include "lib/sysfs.h"
 #include "lib/xalloc.h"
 #include "probes/host_state/host_state.h"
 #include "probes/host_state/iommu_mode.h"
 #include "probes/host_state/pci.h"
-#include "probes/host_state/sysfs.h"
 
 enum { CMDLINE_MAX = 64 * 1024 };
 

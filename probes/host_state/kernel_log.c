@@ -9,12 +9,12 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/kernel_match.h"
+#include "lib/kernel_rules.h"
+#include "lib/kmsg.h"
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 #include "probes/host_state/host_state.h"
-#include "probes/host_state/kernel_match.h"
-#include "probes/host_state/kernel_rules.h"
-#include "probes/host_state/kmsg.h"
 #include "probes/host_state/standing.h"
 
 #define CHECK "host.kernel_log"
@@ -70,7 +70,7 @@ static void look_at(struct scan *scan, const char *text)
 
 	if (!kernel_match_line(scan->h->rules, text, &m))
 		return;
-	scan->n_bad += m.severity > FINDING_INFO;
+	scan->n_bad += m.severity != SEVERITY_INFO;
 	kind = find_kind(scan, &m);
 	if (!kind) {
 		scan->n_untold++;
@@ -151,21 +151,28 @@ static int emit_unreadable(struct host *h, const char *path, int error)
 			 denied ? "; run as root or with CAP_SYSLOG" : "");
 }
 
+static enum finding finding_of(int severity)
+{
+	static const enum finding findings[] = {
+		[SEVERITY_FAIL] = FINDING_FAIL,
+		[SEVERITY_INFO] = FINDING_INFO,
+		[SEVERITY_WARN] = FINDING_WARN,
+		[SEVERITY_FATAL] = FINDING_FATAL,
+	};
+
+	return findings[severity];
+}
+
 static int emit_kind(struct host *h, const struct kind *kind)
 {
 	const struct kernel_match *m = &kind->match;
 	const struct kernel_pattern *p = &h->rules->patterns[m->pattern];
+	CLEANUP(freep) char *note = kernel_match_note(h->rules, m);
 	struct sample s = host_sample(CHECK, m->subject, (double)kind->count);
 
 	s.code = xstrdup(m->code);
 	s.params = json_pack("{s:s}", "pattern", p->name);
-	if (m->xid)
-		return host_emit(h, &s, (enum finding)m->severity,
-				 "%s: %s (do: %s; NVIDIA: %s; Azure: %s). First of %" PRIu64 ": %s",
-				 p->note, m->xid->note, m->xid->action,
-				 m->xid->nvidia ? m->xid->nvidia : "-",
-				 m->xid->azure ? m->xid->azure : "-", kind->count, kind->first);
-	return host_emit(h, &s, (enum finding)m->severity, "%s. First of %" PRIu64 ": %s", p->note,
+	return host_emit(h, &s, finding_of(m->severity), "%s. First of %" PRIu64 ": %s", note,
 			 kind->count, kind->first);
 }
 
@@ -203,7 +210,7 @@ static json_t *fatal_kinds(const struct scan *scan)
 	for (i = 0; i < scan->n_kinds; i++) {
 		const struct kind *kind = &scan->kinds[i];
 
-		if (kind->match.severity == FINDING_FATAL)
+		if (kind->match.severity == SEVERITY_FATAL)
 			standing_add(list, kind->match.code, kind->match.subject, kind->first);
 	}
 	return list;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "lib/json.h"
+#include "lib/sysfs.h"
 #include "lib/xalloc.h"
 #include "probes/host_state/host_state.h"
-#include "probes/host_state/sysfs.h"
 
 #define EDAC_DIR "/sys/devices/system/edac/mc"
 #define MCE_DIR "/sys/devices/system/machinecheck"

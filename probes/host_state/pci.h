@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 #include "lib/macro.h"
+#include "lib/pci_address.h"
 
 enum {
 	PCI_DEVICES_MAX = 4096,
 	PCI_CONFIG_MAX = 4096, /* bytes of extended configuration space */
-	PCI_ADDRESS_SIZE = 20,
 	PCI_NO_PARENT = -1,
 	PCI_VENDOR_AMD = 0x1002,
 	PCI_VENDOR_NVIDIA = 0x10de,
@@ -66,9 +66,3 @@ enum { PCI_ACS_REQUEST_REDIRECT = 1 << 2, PCI_ACS_COMPLETION_REDIRECT = 1 << 3 }
 
 /* Read "16.0 GT/s PCIe"; 0 when it is not such a speed. */
 double pci_parse_speed(const char *text);
-
-/*
- * Find the first PCI address in `text` ("0000:1b:00.0", "00000000:1B:00.0",
- * "PCI:0000:1b:00") and write it as sysfs does, function 0 when none is given.
- */
-bool pci_find_address(const char *text, char ret_address[static PCI_ADDRESS_SIZE]);

@@ -6,11 +6,11 @@
 
 #include "lib/file.h"
 #include "lib/strbuf.h"
+#include "lib/sysfs.h"
 #include "lib/xalloc.h"
 #include "probes/host_state/host_state.h"
 #include "probes/host_state/pci.h"
 #include "probes/host_state/pcie_aer.h"
-#include "probes/host_state/sysfs.h"
 
 /*
  * Correctable errors an hour of one device that are worth a warning (a

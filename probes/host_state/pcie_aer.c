@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "lib/strbuf.h"
+#include "lib/sysfs.h"
 #include "lib/xalloc.h"
-#include "probes/host_state/sysfs.h"
 
 uint64_t aer_total(const char *text, struct strbuf *ret_types)
 {
@@ -16,7 +16,7 @@ uint64_t aer_total(const char *text, struct strbuf *ret_types)
 	while (*text) {
 		size_t len = strcspn(text, "\n"), name = strcspn(text, " \n");
 		uint64_t count = name < len ? strtoull(text + name, NULL, 10) : 0;
-		CLEANUP(freep) char *type = text_clean(xstrndup(text, name));
+		CLEANUP(freep) char *type = ascii_clean(xstrndup(text, name));
 
 		if (starts_with(type, "TOTAL_")) {
 			total = count;

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "lib/err.h"
+#include "probes/accel/accel.h"
 #include "probes/memory/cell.h"
 #include "probes/memory/session.h"
 #include "probes/probe.h"
@@ -52,9 +53,12 @@ static int run(struct probe *probe, struct err *err)
 {
 	const struct options *options = probe->options;
 
+	if (options->engine == ENGINE_CUDA && !accel_gpu_present())
+		return err_set(err, ENODEV, "no NVIDIA GPU on the PCI bus of this host");
 	if (options->engine == ENGINE_CUDA)
-		return err_set(err, ENODEV,
-			       "--engine cuda: this build cannot measure the memory of GPUs");
+		return err_set(err, ENOTSUP,
+			       "--engine cuda: this build cannot measure the memory of GPUs, and "
+			       "PCI shows one");
 	return session_run(probe, err);
 }
 

@@ -68,6 +68,13 @@ int numa_read(int sys_fd, const struct cpu_list *allowed, struct numa_host *ret,
 void numa_host_release(struct numa_host *host);
 
 /*
+ * From now on this thread runs on the cores of a node, but the first core of the host, which
+ * takes the interrupts of many. Nothing changes for a node that has no other (-1: unknown).
+ * `host` may be NULL.
+ */
+void numa_go_near(const struct numa_host *host, int node);
+
+/*
  * True when the cache sizes that the kernel gives are those of the machine: a
  * hypervisor may show any. `cpuinfo` is the text of /proc/cpuinfo, or NULL.
  */

@@ -2,85 +2,334 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports a second that the controller keeps, the generator included.
 
-bench_controller.py BUILD [--seconds S] [--connections N] [--nodes N]
+bench_controller.py BUILD [--seconds S] [--connections N] [--nodes N] [--burst N] [--samples N]
 
 Each of N connections sends one report after the other (40 samples with 8
-sub-window values) and waits for its answer, which comes after the commit.
-Prints one line of JSON: rate, p50 and p99 of the answers in ms, memory of the
-controller, and bytes of the store a report.
+sub-window values, as assayd writes them) and waits for its answer, which comes
+after the commit. No two reports are the same: each has a host and number of
+its own, and one of 256 sets of values. Prints one line of JSON: rate, p50 and
+p99 of the answers in ms, CPU time of the controller a report, its memory, and
+bytes of the store a report; then a line of words against the targets.
+
+With --burst N: N hosts that come back at once after an outage, each on a
+connection of its own with one report. Who is told 503 or 429 comes again after
+Retry-After. Prints the seconds until the last one was acknowledged, and counts in
+the store that none is lost.
+
+The targets are for a host that does nothing else; the CPU time a report is
+what a busy one can still measure. Exit status 1: a report was lost or refused for good.
 """
 import argparse
+import heapq
 import json
 import os
 import random
+import resource
 import selectors
+import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import urllib.request
 
-HEAD = b"POST /v1/reports HTTP/1.1\r\nHost: bench\r\nContent-Length: %d\r\n\r\n"
+RATE, RATE_AIM, P99_MS, BURST_S = 1500, 3000, 500, 20
+VARIANTS = 256
+CHECKS = (("gemm.rate", "FLOP/s", 70e12), ("memory.device_bw", "B/s", 2.9e12), ("memory.h2d_bw", "B/s", 52e9),
+          ("loopback.write_bw", "B/s", 24.1e9), ("loopback.write_lat", "s", 2.4e-6))
+RETRY_STATUS = (b"503", b"429")
 
 
-def report():
-    """Text of a report up to its node and seq, which come first."""
-    chance = random.Random(1)
-    samples = []
-    for i in range(40):
-        value = chance.gauss(70e9, 5e8)
-        samples.append({"v": 1, "check": f"gemm.rate{i // 8}", "subject": f"gpu:GPU-5d9f0a1c-{i % 8}", "value": value,
-                        "unit": "FLOP/s", "better": "higher", "ok": None, "state": "measured", "class": "self",
-                        "params": {"m": 8192, "n": 8192, "k": 8192, "dtype": "bf16", "driver": "550.54.15"}, "n": 64,
-                        "min": value * 0.99, "max": value * 1.01, "stddev": 3e8, "p50": value, "p99": value * 1.01,
-                        "w": [value * chance.gauss(1, 0.005) for _ in range(8)], "start": 1795224600.125, "seconds": 4.0})
-    rest = {"time": "2026-11-20T10:00:00Z", "profile": "quick", "agent": "0.1.0", "sku": "hgx-h100",
-            "env": {"kernel": "6.1.0", "driver": "550.54.15"}, "duration_s": 40.5, "samples": samples, "problems": []}
+def digits(value):
+    """As assayd writes it: 15 digits."""
+    return float(f"{value:.15g}")
+
+
+def sample(chance, check, unit, typical, device, pace):
+    value = typical * pace * chance.gauss(1, 0.004)
+    windows = sorted(digits(value * chance.gauss(1, 0.005)) for _ in range(8))
+    return {"v": 1, "check": check, "subject": f"gpu:GPU-5d9f0a1c-77b2-4c03-9e11-00000000000{device}", "value": digits(value),
+            "unit": unit, "better": "lower" if unit == "s" else "higher", "ok": None, "state": "measured", "class": "self",
+            "params": {"m": 8192, "n": 8192, "k": 8192, "dtype": "bf16", "driver": "550.54.15", "check": check}, "n": 64,
+            "min": windows[0], "max": windows[-1], "stddev": digits(abs(value) * 0.005), "p50": digits(value),
+            "p99": windows[-1], "w": windows, "start": digits(1795224600 + chance.random() * 1000), "seconds": 4.0}
+
+
+def report(seed, count):
+    """Text of a report behind its node and seq, which come first."""
+    chance = random.Random(seed)
+    pace = chance.gauss(1, 0.003)  # of the host
+    samples = [sample(chance, *CHECKS[i // 8 % len(CHECKS)], i % 8, pace) for i in range(count)]
+    rest = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "profile": "quick", "agent": "0.1.0", "sku": "bench-sku",
+            "env": {"kernel": "6.1.0-18-amd64", "driver": "550.54.15", "bios": "2.1.7", "cpu": "8480C"}, "duration_s": 40.5,
+            "samples": samples, "problems": []}
     return json.dumps(rest, separators=(",", ":"))[1:].encode()
 
 
+class Reports:
+    """Report number i: every host in turn, then all of them again."""
+
+    def __init__(self, nodes, samples):
+        self.nodes = nodes
+        self.variants = [report(seed, samples) for seed in range(VARIANTS)]
+
+    def request(self, i):
+        node, seq = i % self.nodes, i // self.nodes + 1
+        rest = self.variants[(node * 7 + seq * 11) % VARIANTS]
+        head = b'{"v":1,"kind":"report","node":"gpu-%d","boot_id":"b0","seq":%d,' % (node, seq)
+        return b"POST /v1/reports HTTP/1.1\r\nHost: bench\r\nContent-Length: %d\r\n\r\n%s%s" % (len(head) + len(rest), head, rest)
+
+
 class Client:
-    """One connection with one report on its way."""
+    """One connection with one report on its way, or between two of them."""
 
-    def __init__(self, address, rest, number, nodes):
-        self.socket = socket.create_connection(address)
-        self.rest, self.number, self.nodes, self.sent = rest, number, nodes, 0
+    def __init__(self, address, poll):
+        self.address, self.poll, self.socket, self.mask = address, poll, None, 0
+        self.request = self.data = self.answer = b""
+        self.began = 0.0  # when the report was first sent, or was to come again
 
-    def send(self):
-        node = self.nodes[self.sent % len(self.nodes)]
-        body = b'{"v":1,"kind":"report","node":"%s","boot_id":"b0","seq":%d,%s' % (
-            node, self.sent // len(self.nodes) + 1, self.rest)
-        self.sent += 1
-        self.begin = time.monotonic()
-        self.socket.sendall(HEAD % len(body) + body)
+    def watch(self, mask):
+        if mask != self.mask:
+            if self.mask == 0:
+                self.poll.register(self.socket, mask, self)
+            else:
+                self.poll.modify(self.socket, mask, self)
+            self.mask = mask
+
+    def begin(self):
+        self.data, self.answer = memoryview(self.request), b""
+        if self.socket and not self.go_on(selectors.EVENT_WRITE):
+            return
+        # There is none yet, or the other side has closed it meanwhile.
+        self.data = memoryview(self.request)
+        self.socket = socket.socket()
+        self.socket.setblocking(False)
+        self.socket.connect_ex(self.address)
+        self.watch(selectors.EVENT_WRITE)
+
+    def close(self):
+        if self.socket:
+            if self.mask:
+                self.poll.unregister(self.socket)
+            self.socket.close()
+            self.socket, self.mask = None, 0
+
+    def go_on(self, mask):
+        """Send, or read: (status, Retry-After in s) when there is an answer, (None, 1) when the connection broke."""
+        try:
+            if mask & selectors.EVENT_READ:
+                piece = self.socket.recv(4096)
+                if not piece:
+                    raise ConnectionResetError
+                self.answer += piece
+                return self.answered()
+            elif self.data:
+                self.data = self.data[self.socket.send(self.data):]
+                self.watch(selectors.EVENT_WRITE | selectors.EVENT_READ if self.data else selectors.EVENT_READ)
+        except (BlockingIOError, InterruptedError):
+            self.watch(selectors.EVENT_WRITE | selectors.EVENT_READ)
+        except OSError:
+            self.close()
+            return None, 1
+        return None
+
+    def answered(self):
+        """As go_on(), None while it is not all there."""
+        head, end, body = self.answer.partition(b"\r\n\r\n")
+        fields = {name.lower(): value.strip() for name, _, value in (line.partition(b":") for line in head.split(b"\r\n")[1:])}
+        if not end or len(body) < int(fields.get(b"content-length", 0)):
+            return None
+        if self.data or fields.get(b"connection", b"").lower() == b"close":
+            self.close()
+        return head[9:12], int(fields.get(b"retry-after", 0))
 
 
-def drive(address, options):
-    rest = report()
-    names = [b"gpu-%d" % i for i in range(options.nodes)]
-    clients = [Client(address, rest, i, names[i::options.connections]) for i in range(options.connections)]
-    took, bad = [], 0
-    poll = selectors.DefaultSelector()
-    for c in clients:
-        poll.register(c.socket, selectors.EVENT_READ, c)
-        c.send()
-    begin = time.monotonic()
-    end = begin + options.seconds
-    while (now := time.monotonic()) < end:
-        for key, _ in poll.select(1):
-            c = key.data
-            answer = c.socket.recv(4096)
-            took.append(time.monotonic() - c.begin)
-            bad += not answer.startswith(b"HTTP/1.1 202")
-            if not answer:
-                sys.exit("the controller closed a connection")
-            c.send()
-    return sorted(took), bad, now - begin
+class Counts:
+    def __init__(self):
+        self.took, self.shed, self.broken, self.bad = [], 0, 0, 0
+
+    def note(self, client, result):
+        """Seconds until the report is to be sent again; None when it is through, one way or the other."""
+        status, after = result
+        if status in (b"202", b"200"):
+            self.took.append(time.monotonic() - client.began)
+        elif status is None:
+            self.broken += 1
+            return after
+        elif status in RETRY_STATUS and after:
+            self.shed += 1
+            return after
+        else:  # or told to come again and not when
+            self.bad += 1
+            print(f"answer {status!r}: {client.answer[:300]!r}", file=sys.stderr)
+        return None
+
+
+class Later:
+    """Who comes again, and when."""
+
+    def __init__(self):
+        self.heap, self.order = [], 0
+
+    def put(self, client, after_s):
+        self.order += 1
+        heapq.heappush(self.heap, (time.monotonic() + after_s, self.order, client))
+
+    def due(self):
+        while self.heap and self.heap[0][0] <= time.monotonic():
+            yield heapq.heappop(self.heap)[2]
+
+
+def drive(address, options, reports):
+    """For so many seconds each connection sends one report after the other."""
+    poll, counts, later = selectors.EpollSelector(), Counts(), Later()
+    begin = now = time.monotonic()
+
+    def send_next(client, number):
+        client.request, client.began = reports.request(number), time.monotonic()
+        client.begin()
+
+    for sent in range(options.connections):
+        send_next(Client(address, poll), sent)
+    while (now := time.monotonic()) < begin + options.seconds:
+        for key, mask in poll.select(0.1):
+            result = key.data.go_on(mask)
+            if not result:
+                continue
+            after = counts.note(key.data, result)
+            if after is None:
+                sent += 1
+                send_next(key.data, sent)
+            else:
+                later.put(key.data, after)
+        for client in later.due():
+            client.began = time.monotonic()
+            client.begin()
+    return counts, now - begin
+
+
+def burst(address, options, reports, limit_s=120):
+    """One report of each host at once, until the last one is acknowledged."""
+    poll, counts, later = selectors.EpollSelector(), Counts(), Later()
+    begin, left = time.monotonic(), options.burst
+    for i in range(options.burst):
+        client = Client(address, poll)
+        client.request, client.began = reports.request(i), begin
+        client.begin()
+    while left and time.monotonic() < begin + limit_s:
+        for key, mask in poll.select(0.05):
+            result = key.data.go_on(mask)
+            if not result:
+                continue
+            after = counts.note(key.data, result)
+            if after is None:
+                left -= 1
+                key.data.close()
+            else:
+                later.put(key.data, after)
+        for client in later.due():
+            client.begin()
+    return counts, time.monotonic() - begin, left
 
 
 def memory(pid):
     with open(f"/proc/{pid}/status") as f:
-        return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmRSS"))
+        return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
+
+
+def metrics(address):
+    """The controller's numbers by name, as text."""
+    with urllib.request.urlopen("http://%s:%d/metrics" % address) as answer:
+        return dict(line.rpartition(" ")[::2] for line in answer.read().decode().splitlines())
+
+
+def commits(address):
+    """(how many, seconds in all) of the controller's commits."""
+    values = metrics(address)
+    return int(values["assay_store_commit_seconds_count"]), float(values["assay_store_commit_seconds_sum"])
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return sum(int(n) for n in f.read().split()[13:15]) / os.sysconf("SC_CLK_TCK")
+
+
+class Controller:
+    """One that runs on a store of its own, while this lasts."""
+
+    def __init__(self, build, where):
+        self.db = os.path.join(where, "assay.db")
+        config = os.path.join(where, "controller.yaml")
+        with open(config, "w") as f:
+            f.write("v: 1\nreport-burst: 100000\n")
+        self.process = subprocess.Popen([os.path.join(build, "assay-controller"), "--config", config, "--listen", "127.0.0.1:0",
+                                         "--db", self.db], stdout=subprocess.PIPE, text=True)
+        host, _, port = self.process.stdout.readline().split()[-1].rpartition(":")
+        self.address, self.pid = (host, int(port)), self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def kept(self):
+        """(reports, hosts) of the store, once it is stopped."""
+        db = sqlite3.connect(self.db)
+        try:
+            return db.execute("SELECT count(*), count(DISTINCT node) FROM reports").fetchone()
+        finally:
+            db.close()
+
+
+def bench_rate(options, where, reports):
+    with Controller(options.build, where) as c:
+        counts, seconds = drive(c.address, options, reports)
+        rss, cpu_s = memory(c.pid), cpu_seconds(c.pid)
+        n_commits, commit_s = commits(c.address)
+    took = sorted(counts.took)
+    n = len(took)
+    kept, _ = c.kept()
+    rate, p99_ms = n / seconds, took[n * 99 // 100] * 1e3
+    print(json.dumps({"reports_per_s": round(rate), "p50_ms": round(took[n // 2] * 1e3, 1), "p99_ms": round(p99_ms, 1),
+                      "controller_cpu_us_per_report": round(cpu_s / n * 1e6), "generator_cpu_us_per_report":
+                      round(time.process_time() / n * 1e6), "reports_per_commit": round(n / n_commits, 1),
+                      "commit_ms": round(commit_s / n_commits * 1e3, 1), "rss_mib": round(rss / 2**20, 1),
+                      "store_bytes_per_report": round(os.path.getsize(c.db) / n), "reports": n, "told_to_come_again": counts.shed,
+                      "broken": counts.broken, "not_accepted": counts.bad, "lost": max(n - kept, 0)}))
+    print(f"{rate:.0f} reports/s: {rate / RATE:.2f} of the {RATE} asked for, {rate / RATE_AIM:.2f} of the {RATE_AIM} aimed at; "
+          f"p99 {p99_ms:.0f} ms of {P99_MS}; {cpu_s / n * 1e6:.0f} us of a core a report, so {n / cpu_s:.0f}/s of one core")
+    return counts.bad == 0 and kept >= n
+
+
+def hold_up(pid, seconds):
+    """The controller answers nobody for so long, and then finds all of them waiting."""
+    if seconds > 0:
+        os.kill(pid, signal.SIGSTOP)
+        threading.Timer(seconds, os.kill, (pid, signal.SIGCONT)).start()
+
+
+def bench_burst(options, where, reports):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if hard < options.burst + 100:
+        print(f"bench_controller.py: {hard} descriptors are too few for {options.burst} hosts", file=sys.stderr)
+        return False
+    with Controller(options.build, where) as c:
+        hold_up(c.pid, options.hold_up)
+        counts, seconds, left = burst(c.address, options, reports)
+        rss, cpu_s = memory(c.pid), cpu_seconds(c.pid)
+    kept, hosts = c.kept()
+    print(json.dumps({"hosts": options.burst, "acknowledged": options.burst - left, "seconds": round(seconds, 2),
+                      "told_to_come_again": counts.shed, "broken": counts.broken, "not_accepted": counts.bad,
+                      "kept": kept, "kept_hosts": hosts, "controller_cpu_s": round(cpu_s, 2), "rss_mib": round(rss / 2**20, 1)}))
+    print(f"{options.burst} hosts at once: the last one was acknowledged after {seconds:.1f} s of {BURST_S}; "
+          f"{options.burst - hosts} lost")
+    return left == 0 and hosts == options.burst and counts.bad == 0
 
 
 def main():
@@ -89,30 +338,14 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--connections", type=int, default=200)
     parser.add_argument("--nodes", type=int, default=10000)
+    parser.add_argument("--burst", type=int, default=0)
+    parser.add_argument("--samples", type=int, default=40)
+    parser.add_argument("--hold-up", type=float, default=0, help="seconds that the controller of a burst is stopped at first")
     options = parser.parse_args()
+    reports = Reports(options.burst or options.nodes, options.samples)
     with tempfile.TemporaryDirectory(dir=os.environ.get("ASSAY_BENCH_DIR")) as where:
-        db = os.path.join(where, "assay.db")
-        config = os.path.join(where, "controller.yaml")
-        with open(config, "w") as f:
-            f.write("v: 1\nreport-burst: 100000\n")
-        process = subprocess.Popen([os.path.join(options.build, "assay-controller"), "--config", config, "--listen",
-                                    "127.0.0.1:0", "--db", db], stdout=subprocess.PIPE, text=True)
-        try:
-            host, _, port = process.stdout.readline().split()[-1].rpartition(":")
-            took, bad, seconds = drive((host, int(port)), options)
-            rss = memory(process.pid)
-            with open(f"/proc/{process.pid}/stat") as f:
-                cpu_s = sum(int(n) for n in f.read().split()[13:15]) / os.sysconf("SC_CLK_TCK")
-        finally:
-            process.terminate()
-            process.wait()
-        size = os.path.getsize(db)
-    n = len(took)
-    print(json.dumps({"reports_per_s": round(n / seconds), "p50_ms": round(took[n // 2] * 1e3, 1),
-                      "p99_ms": round(took[n * 99 // 100] * 1e3, 1), "not_202": bad, "rss_mib": round(rss / 2**20, 1),
-                      "controller_cpu_us_per_report": round(cpu_s / n * 1e6), "store_bytes_per_report": round(size / n),
-                      "reports": n}))
-    return 1 if bad else 0
+        good = (bench_burst if options.burst else bench_rate)(options, where, reports)
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

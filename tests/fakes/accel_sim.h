@@ -39,6 +39,7 @@ struct accel_sim {
 	long user_pid[ACCEL_SIM_DEVICES_MAX];
 	double user_share[ACCEL_SIM_DEVICES_MAX];
 	struct accel_sim_fault fault;
+	bool exports_dmabuf, exports_address; /* ways to hand a region to an RNIC */
 	bool damage_upload; /* of the fault's device: the first byte of what is sent flips */
 
 	/* Told by the engine. */

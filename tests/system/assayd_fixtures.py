@@ -2,6 +2,7 @@
 """Fixtures of the tests of assayd: a controller, a spool, a configuration, the daemon."""
 import json
 import subprocess
+import time
 
 import pytest
 from controller_stub import Stub
@@ -30,8 +31,9 @@ def spool(environ, tmp_path):
     path.mkdir()
 
     def put(seq, pad=0, node=NODE, **more):
-        report = {"v": 1, "kind": "report", "node": node, "boot_id": "b1", "seq": seq, "time": "2026-11-21T00:00:00.000Z",
-                  "profile": "quick", "agent": "test", "sku": None, "topology": None, "env": {"pad": "x" * pad}, "duration_s": 1.0,
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        report = {"v": 1, "kind": "report", "node": node, "boot_id": "b1", "seq": seq, "time": now, "profile": "quick",
+                  "agent": "test", "sku": None, "topology": None, "env": {"pad": "x" * pad}, "duration_s": 1.0,
                   "samples": [], "problems": [], **more}
         temporary = path / f".{seq}.tmp"
         temporary.write_text(json.dumps(report))

@@ -1,80 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the system tests: real programs of one build, each test in its own directories.
-
-ASSAY_BUILD names the build directory (default: build/ beside the sources).
-"""
+"""Fixtures of the system tests: real programs of one build, each test in its own directories (fixtures_programs.py)."""
 import json
-import os
 import subprocess
-import time
-from pathlib import Path
+import sys
 
 import pytest
-
-TOP = Path(__file__).resolve().parents[2]
-TIMEOUT_S = 120  # for a program that hangs; no test waits for it
+from fixtures_programs import build, configured, environ, full, run, top, wait_until  # noqa: F401
 
 
-@pytest.fixture(scope="session")
-def top():
-    """The source directory."""
-    return TOP
+def pytest_configure(config):
+    config.addinivalue_line("markers", "alone: measures, or boots an emulated machine: wants the cores for itself")
 
 
-@pytest.fixture(scope="session")
-def build():
-    """The build directory, made before the tests."""
-    path = Path(os.environ.get("ASSAY_BUILD", TOP / "build")).resolve()
-    if not (path / "config.status").exists():
-        pytest.fail(f"no build in {path}: run scripts/build, or set ASSAY_BUILD")
-    return path
-
-
-@pytest.fixture
-def full():
-    """True under scripts/test --full: run the long counts."""
-    return os.environ.get("ASSAY_FULL") == "1"
-
-
-@pytest.fixture
-def environ(tmp_path):
-    """A private environment: own state, run and configuration directories, nothing of this host's settings."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_") and k not in ("NO_COLOR", "JOURNAL_STREAM")}
-    for name in ("state", "run", "conf"):
-        (tmp_path / name).mkdir(exist_ok=True)
-        env[f"ASSAY_{name.upper()}_DIR"] = str(tmp_path / name)
-    return env
-
-
-@pytest.fixture
-def run(build, environ):
-    """run("assay", "list", env={...}) runs a program of the build and returns the CompletedProcess (text)."""
-
-    def start(program, *args, env=None, timeout=TIMEOUT_S, **kwargs):
-        path = program if os.sep in str(program) else build / program
-        kwargs.setdefault("stdin", subprocess.DEVNULL)
-        kwargs.setdefault("capture_output", True)
-        return subprocess.run([str(path), *map(str, args)], env={**environ, **(env or {})}, timeout=timeout,
-                              text=True, errors="surrogateescape", check=False, **kwargs)
-
-    return start
-
-
-@pytest.fixture
-def wait_until():
-    """wait_until(lambda: ..., seconds=10): poll until true and return that value; fail at the deadline."""
-
-    def wait(condition, seconds=10.0, what="the condition"):
-        deadline = time.monotonic() + seconds
-        while True:
-            value = condition()
-            if value:
-                return value
-            if time.monotonic() > deadline:
-                pytest.fail(f"waited {seconds} s for {what}")
-            time.sleep(0.02)
-
-    return wait
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "guest" in item.fixturenames:
+            item.add_marker(pytest.mark.alone)
 
 
 @pytest.fixture
@@ -124,13 +65,6 @@ def profiles(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def configured(build):
-    """configured("enable-sanitizers"): whether this build was configured with that option."""
-    options = subprocess.run([str(build / "config.status"), "--config"], capture_output=True, text=True, check=True).stdout
-    return lambda option: f"--{option}" in options
-
-
-@pytest.fixture(scope="session")
 def installed(build, tmp_path_factory):
     """The root directory under which `make install` put everything."""
     root = tmp_path_factory.mktemp("installed")
@@ -148,3 +82,23 @@ def installed_units(installed):
     if not found:
         pytest.skip("units are not installed: configured with --with-systemdsystemunitdir=no")
     return found[0].parent
+
+
+GUEST_TIMEOUT_S = 400  # boot and scenario, emulated, on a machine that does other things too
+GUEST_NOT_HERE = 77
+
+
+@pytest.fixture(scope="session")
+def guest(top, build, configured):
+    """guest("perftest") runs a scenario with the programs of the build; the CompletedProcess."""
+    if configured("enable-sanitizers"):
+        pytest.skip("guests run the plain build: emulation and sanitizers together take minutes")
+
+    def run(scenario, *words):
+        done = subprocess.run([sys.executable, top / "tests/guest/run", str(scenario), "--build", build, *words], text=True,
+                              capture_output=True, timeout=GUEST_TIMEOUT_S, check=False)
+        if done.returncode == GUEST_NOT_HERE:
+            pytest.skip(done.stderr.strip())
+        return done
+
+    return run

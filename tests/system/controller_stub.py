@@ -39,12 +39,27 @@ class Handler(http.server.BaseHTTPRequestHandler):
         lines += [f"{k}: {v}" for k, v in answer.headers.items()]
         self.wfile.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
 
-    def do_POST(self):
+    def read(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         packed = self.headers.get("Content-Encoding") == "gzip"
-        report = json.loads(gzip.decompress(body) if packed else body)
+        return gzip.decompress(body) if packed else body, packed
+
+    def do_POST(self):
+        body, packed = self.read()
+        stub = self.server.stub
+        with stub.lock:
+            if not self.path.endswith("/batch"):
+                answer = stub.on_report(self, json.loads(body), packed)
+            elif not stub.takes_lines:
+                answer = Answer(404)
+            else:
+                answer = stub.on_lines(self, body.split(b"\n"), packed)
+        self.say(answer)
+
+    def do_PUT(self):
+        body, _ = self.read()
         with self.server.stub.lock:
-            answer = self.server.stub.on_report(self, report, packed)
+            answer = self.server.stub.on_topology(self.path.rpartition("/")[2], body)
         self.say(answer)
 
     def do_GET(self):
@@ -76,6 +91,8 @@ class Server(http.server.ThreadingHTTPServer):
         self.stub.connections += 1
         if self.tls:
             request = self.tls.wrap_socket(request, server_side=True)
+            names = dict(pair for rdn in (request.getpeercert() or {}).get("subject", ()) for pair in rdn)
+            self.stub.peers.append(names.get("commonName"))
         self.open.add(request)
         try:
             super().finish_request(request, client_address)
@@ -99,11 +116,16 @@ class Stub:
         self.asked = []         # (path, headers) of every GET
         self.script = []        # Answers for the next POSTs, before the usual ones
         self.store_first = True  # a scripted answer is given after storing
+        self.takes_lines = False  # many reports in one call
+        self.lines = []         # how many in each of those
+        self.topologies = {}    # digest -> what was sent
+        self.wants_topologies = False
         self.orders_answer = None
         self.orders = []
         self.held = 0
         self.times_held = 0
         self.connections = 0
+        self.peers = []         # common name in the certificate of each connection
         self.tls = tls
         self.host = host
         self.port = 0
@@ -147,7 +169,30 @@ class Stub:
         known = key in self.stored
         if answer is None or answer.status < 400:
             self.stored.setdefault(key, report)
-        return answer or (Answer(200, {"duplicate": 1}) if known else Answer())
+        return answer or self.wanting(Answer(200, {"duplicate": 1}) if known else Answer(), report)
+
+    def wanting(self, answer, *reports):
+        wanted = [r["topology"] for r in reports if r["topology"] and r["topology"] not in self.topologies]
+        if self.wants_topologies and wanted:
+            answer.body["want_topologies"] = wanted
+        return answer
+
+    def on_lines(self, request, lines, packed):
+        """Each as if it came alone, up to the first that is to be tried again."""
+        self.lines.append(len(lines))
+        results, reports, failed = [], [json.loads(line) for line in lines], None
+        for report in reports:
+            failed = answer = self.on_report(request, report, packed)
+            if answer.raw is not None or answer.status not in (200, 202, 400, 413, 422):
+                break
+            results.append({"status": answer.status, **({"detail": answer.body["detail"]} if answer.status >= 400 else {})})
+        if failed.raw is not None or not results:
+            return failed
+        return self.wanting(Answer(202, {"accepted": len(results), "duplicate": 0, "results": results}), *reports)
+
+    def on_topology(self, digest, body):
+        self.topologies[digest] = body
+        return Answer(201, {"digest": digest})
 
     def hold(self, connection, seconds):
         """The orders that came within `seconds`; None when the client went."""
@@ -179,7 +224,7 @@ def server_tls(cert, key, client_ca=None):
 
 
 def make_certificates(directory):
-    """ca.pem; server.{pem,key} for localhost and 127.0.0.1; client.{pem,key} for node n1; other.pem, a CA that signed neither."""
+    """ca.pem; server.{pem,key} for localhost and 127.0.0.1; client.{pem,key} for node n1 and renewed.{pem,key}; other.pem, a CA that signed neither."""
 
     def openssl(*args):
         subprocess.run(["openssl", *map(str, args)], cwd=directory, check=True, capture_output=True)
@@ -190,7 +235,7 @@ def make_certificates(directory):
 
     make_ca("ca")
     make_ca("other")
-    for name, subject in (("server", "localhost"), ("client", "n1")):
+    for name, subject in (("server", "localhost"), ("client", "n1"), ("renewed", "renewed")):
         (directory / f"{name}.ext").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={subject}",
                 "-keyout", f"{name}.key", "-out", f"{name}.csr")

@@ -10,9 +10,11 @@ import ssl
 import subprocess
 import time
 
+import openapi
 import pytest
 
 START_S = 30
+RESEND_S = 60
 
 
 def sample(check="gemm.rate", subject="cpu:0", value=70e9, unit="FLOP/s", **more):
@@ -63,7 +65,9 @@ class Controller:
         with contextlib.closing(self.connection(timeout, context)) as connection:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
-            return Answer(answer.status, answer.headers, answer.read())
+            answer = Answer(answer.status, answer.headers, answer.read())
+        openapi.check(method, path, answer)
+        return answer
 
     def get(self, path, **more):
         return self.call("GET", path, **more)
@@ -76,6 +80,15 @@ class Controller:
             body = gzip.compress(body)
             headers["Content-Encoding"] = "gzip"
         return self.call("POST", "/v1/reports", body, headers=headers, **more)
+
+    def post_again(self, value, **more):
+        """Send a report as an agent does: when the controller is busy, again when it says."""
+        deadline = time.monotonic() + RESEND_S
+        while True:
+            answer = self.post(value, **more)
+            if answer.status != 503 or time.monotonic() > deadline:
+                return answer
+            time.sleep(int(answer.headers["Retry-After"]))
 
     def metrics(self):
         """{name{labels}: value} of the whole text."""
@@ -122,13 +135,3 @@ def controller(build, environ, tmp_path):
             process.kill()
             process.wait()
         process.stdout.close()
-
-
-def wait_for(condition, seconds=20.0):
-    """Poll until it is true; its last value."""
-    deadline = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value or time.monotonic() > deadline:
-            return value
-        time.sleep(0.02)

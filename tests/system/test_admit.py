@@ -10,6 +10,7 @@ import time
 
 import pytest
 from conftest import sample
+from processes import gone
 
 DAY = 86400
 
@@ -56,7 +57,7 @@ def admit(run, environ):
     (verdict(age_s=2 * DAY), "unknown"),
     (verdict(age_s=-3600), "unknown"),
     (verdict(node="other"), "unknown"),
-    (verdict(fleet={"verdict": "bad", "policy": "p", "expires": stamp(60), "sentence": "cordoned"}), "bad"),
+    (verdict(fleet={"verdict": "bad", "policy": "p", "expires": stamp(DAY), "sentence": "cordoned"}), "bad"),
     (verdict(fleet={"verdict": "bad", "policy": "p", "expires": stamp(-60), "sentence": "cordoned"}), "ok"),
     (None, "unknown"),
     (b"", "unknown"),
@@ -213,15 +214,6 @@ def test_a_quick_run_ends_with_the_admission_that_asked_for_it(build, script, pr
         process.send_signal(number)
         process.wait(10)
     wait_until(lambda: gone(int(pid.read_text())), what="the end of the probe")
-
-
-def gone(pid):
-    """True when a process is no more, or only a zombie that waits for init."""
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            return f.read().rsplit(")", 1)[1].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
 
 
 @pytest.fixture

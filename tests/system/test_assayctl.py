@@ -19,7 +19,8 @@ def test_the_shipped_policy_is_good(run, top):
 def test_a_bad_policy_is_one_line_that_names_the_place(run, tmp_path, text, message):
     file = tmp_path / "p.yaml"
     file.write_text(text)
-    for done in (run("assayctl", "policy", "check", file), run("assay", "run", "--policy", file)):
+    for done in (run("assayctl", "policy", "check", file), run("assay", "run", "--policy", file),
+                 run("assayctl", "policy", "replay", file, "--since", "7d")):
         assert done.returncode == 2 and done.stdout == ""
         assert done.stderr.startswith(f"{file}: ") and message in done.stderr and done.stderr.count("\n") == 1
 
@@ -33,9 +34,68 @@ def test_a_policy_that_is_no_file_or_huge_is_refused(run, tmp_path):
         assert done.returncode == 2 and str(path) in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_what_is_not_built_yet_says_so(run):
-    done = run("assayctl", "nodes")
-    assert done.returncode == 2 and "not built yet" in done.stderr
-    assert run("assayctl", "dance").returncode == 2
-    assert run("assayctl").returncode == 2
-    assert run("assayctl", "--help").returncode == 0
+@pytest.mark.parametrize("words", ["jobs", "job submit", "plan"])
+def test_what_is_not_built_yet_says_so(run, words):
+    done = run("assayctl", *words.split())
+    assert done.returncode == 2 and "not built yet" in done.stderr and done.stderr.count("\n") == 1 and done.stdout == ""
+
+
+@pytest.mark.parametrize("words, message", [
+    ("dance", "'dance' is no command; see assayctl --help"),
+    ("policy", "'policy' is half a command; there is 'policy check' 'policy replay'"),
+    ("why", "why: which NODE?"),
+    ("why a b", "why: 'b' is one word too many"),
+    ("nodes --colour", "'--colour' is no option; see assayctl --help"),
+    ("nodes -x", "'-x' is no option; see assayctl --help"),
+    ("nodes --all", "nodes has no --all; see assayctl nodes --help"),
+    ("nodes -o xml", "--output: 'xml' is none of table, json, kv"),
+    ("nodes -o", "--output wants a FORMAT"),
+    ("nodes --limit 0", "--limit: '0' is none of 1 to 1000000"),
+    ("nodes --limit=-1", "--limit: '-1' is none of 1 to 1000000"),
+    ("nodes --verdict good", "--verdict: 'good' is none of pass, warn, fail, inconclusive"),
+    ("nodes --stale=yes", "--stale takes no value"),
+    ("nodes --timeout 1ms", "--timeout: '1ms' is outside 200ms to 1d"),
+    ("nodes --watch=soon", "--watch: 'soon'"),
+    ("nodes --controller ftp://x", "--controller: 'ftp://x' is no URL like https://controller:9470"),
+    ("nodes --controller http://x/y", "--controller: 'http://x/y': nothing comes after the port"),
+    ("nodes --controller=", "--controller: want a URL"),
+    ("cordon", "cordon: which NODE?"),
+    ("cordon gpu-1", "cordon wants --reason TEXT: why, for those who find it so"),
+    ("cordon gpu-1 --reason=", "--reason: want a TEXT"),
+    ("cordon gpu-1 gpu-2 -r x", "cordon: 'gpu-2' is one word too many"),
+    ("cordon gpu-1 -r x --watch", "cordon has no --watch; see assayctl cordon --help"),
+    ("cordon gpu-1 -r x --break-glass=yes", "--break-glass takes no value"),
+    ("uncordon gpu-1 -r x --break-glass", "uncordon has no --break-glass"),
+    ("override gpu-1", "override wants --until TIME"),
+    ("override gpu-1 --until tomorrow", "--until: 'tomorrow' is neither a time in UTC like 2026-11-22T08:00:00Z nor a duration like 12h"),
+    ("override gpu-1 --until 0", "--until: '0' is neither a time"),
+    ("override gpu-1 --until 2026-11-22T08:00:00+01:00", "is neither a time in UTC"),
+    ("silence gpu-1 --reason x", "silence wants --for DURATION"),
+    ("silence gpu-1 --reason x --for 0", "--for: '0' is outside 1s to 366d"),
+    ("silence gpu-1 --reason x --for 9999d", "--for: "),
+    ("silence gpu-1 --reason x --for soon", "--for: 'soon'"),
+    ("breaker close", "breaker: 'close' is one word too many"),
+    ("breaker reset", "breaker reset wants --reason TEXT"),
+    ("policy replay nowhere.yaml", "policy replay wants --since DURATION"),
+    ("nodes --cert c.pem", "a client certificate and its key come together"),
+    ("nodes --token-file /nowhere/token", "/nowhere/token"),
+])
+def test_wrong_use_is_one_line_that_says_what_to_do(run, words, message):
+    done = run("assayctl", *words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr and done.stderr.startswith("assayctl: ") and done.stderr.count("\n") == 1
+
+
+def test_help_tells_every_command_and_its_options(run):
+    done = run("assayctl")
+    assert done.returncode == 2 and done.stdout == "" and "Usage: assayctl COMMAND" in done.stderr
+    done = run("assayctl", "--help")
+    assert done.returncode == 0 and done.stderr == ""
+    assert "Usage: assayctl silence NODE --reason=TEXT --for=DURATION [OPTION...]" in run("assayctl", "silence", "--help").stdout
+    for command in ("nodes", "why NODE", "incidents", "policy check FILE", "cordon NODE", "breaker reset", "evidence NODE"):
+        assert f"\n  {command} " in done.stdout
+    assert run("assayctl", "help").stdout == run("assayctl", "-h").stdout == done.stdout
+    for words in (["nodes", "--help"], ["help", "nodes"], ["--help", "nodes"], ["-?", "nodes"]):
+        assert "--verdict=LEVEL" in run("assayctl", *words).stdout
+    assert "policy check FILE" in run("assayctl", "policy", "check", "--help").stdout
+    assert run("assayctl", "--version").stdout.startswith("assayctl ")

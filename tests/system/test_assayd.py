@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """assayd against a small real server: what it sends, in which order, and that nothing is lost."""
+import json
 import time
 
 import pytest
@@ -45,6 +46,78 @@ def test_two_thousand_reports_drain(assayd, stub, spool, wait_until):
     assayd()
     wait_until(lambda: not spool.left(), seconds=120)
     assert stub.came == list(range(1, 2001))
+
+
+def test_many_leave_as_lines_of_one_call(assayd, stub, spool, wait_until):
+    stub.takes_lines = True
+    for seq in range(1, 151):
+        spool(seq)
+    assayd()
+    wait_until(lambda: not spool.left())
+    assert stub.came == list(range(1, 151)) and stub.lines == [64, 64, 22]
+
+
+def test_large_reports_share_a_call_only_as_far_as_its_bytes_go(assayd, stub, spool, wait_until):
+    stub.takes_lines = True
+    for seq in range(1, 7):
+        spool(seq, pad=400_000)
+    spool(7, pad=1_500_000)
+    spool(8)
+    assayd()
+    wait_until(lambda: not spool.left())
+    assert stub.came == list(range(1, 9)) and stub.lines == [2, 2, 2]
+    assert len(stub.stored[NODE, "b1", 7]["env"]["pad"]) == 1_500_000
+
+
+def test_lines_that_an_answer_does_not_name_are_sent_again(assayd, stub, spool, wait_until):
+    stub.takes_lines = True
+    stub.script = [Answer(), Answer(422, {"title": "no", "detail": "no unit"}), Answer(503, {"title": "busy", "detail": "full"})]
+    for seq in range(1, 6):
+        spool(seq)
+    daemon = assayd()
+    wait_until(lambda: not spool.left())
+    assert stub.came == [1, 2, 3, 3, 4, 5] and stub.lines == [5, 3]
+    assert stub.seqs() == [1, 3, 4, 5] and (spool.path / "bad" / "2.json").exists()
+    assert "no unit seq=2" in daemon.log() and "reports wait" not in daemon.log()
+
+
+def test_many_wait_as_one_does(assayd, stub, spool, wait_until):
+    stub.takes_lines, stub.store_first = True, False
+    stub.script = [Answer(503, {"title": "busy", "detail": "store is full"}, {"Retry-After": "1"}),
+                   Answer(raw=b"HTTP/1.1 202 Accepted\r\nContent-Length: 100\r\n\r\n{\"acc")]
+    for seq in range(1, 4):
+        spool(seq)
+    began = time.monotonic()
+    daemon = assayd()
+    wait_until(lambda: not spool.left())
+    assert time.monotonic() - began >= 1
+    assert "reports wait: 503 not now: store is full" in daemon.log() and "reports wait: POST" in daemon.log()
+    assert stub.came == [1, 1, 1, 2, 3] and stub.seqs() == [1, 2, 3]
+
+
+def test_a_report_of_several_lines_leaves_alone(assayd, stub, spool, wait_until):
+    stub.takes_lines = True
+    for seq in range(1, 6):
+        spool(seq)
+    pretty = spool.path / "3.json"
+    pretty.write_text(json.dumps(json.loads(pretty.read_text()), indent=1))
+    assayd()
+    wait_until(lambda: not spool.left())
+    assert stub.came == [1, 2, 3, 4, 5] and stub.lines == [2, 2]
+
+
+def test_a_topology_is_sent_when_it_is_wanted(assayd, stub, spool, wait_until, tmp_path):
+    digest = "0123456789abcdef" * 4
+    (tmp_path / "state" / "topology").mkdir()
+    (tmp_path / "state" / "topology" / f"{digest}.json").write_text('{"v":1,"kind":"topology"}')
+    spool(1, topology=digest)
+    assayd()
+    wait_until(lambda: not spool.left())
+    assert not stub.topologies
+    stub.wants_topologies = True
+    spool(2, topology=digest)
+    wait_until(lambda: stub.topologies)
+    assert stub.topologies == {digest: b'{"v":1,"kind":"topology"}'}
 
 
 def test_a_report_by_assay_run_arrives(assayd, stub, run, says, profiles, wait_until):

@@ -44,6 +44,55 @@ def test_both_sides_show_their_certificates(assayd, secure, config, spool, certi
     assert secure.connections <= 2  # kept, not made anew for each report
 
 
+def replace(path, source):
+    """As a renewal does it: a reader sees the old file or the new one."""
+    path.with_suffix(".new").write_bytes(source.read_bytes())
+    path.with_suffix(".new").rename(path)
+
+
+def test_a_renewed_certificate_is_used_without_a_restart(assayd, secure, config, spool, certificates, wait_until, tmp_path):
+    cert, key = tmp_path / "host.pem", tmp_path / "host.key"
+    for path, name in ((cert, "client.pem"), (key, "client.key")):
+        replace(path, certificates / name)
+    config(controller=secure.url, ca=str(certificates / "ca.pem"), cert=str(cert), key=str(key))
+    daemon = assayd()
+    spool(1)
+    wait_until(lambda: secure.held and not spool.left())
+    assert set(secure.peers) == {"n1"}
+    replace(cert, certificates / "renewed.pem")
+    replace(key, certificates / "renewed.key")
+    wait_until(lambda: "renewed" in secure.peers and secure.held, what="a connection with the renewed certificate")
+    spool(2)
+    wait_until(lambda: not spool.left())
+    assert secure.seqs() == [1, 2] and daemon.log().count("certificates changed") >= 1
+
+
+def test_a_renewed_authority_is_trusted_without_a_restart(assayd, secure, config, spool, certificates, wait_until, tmp_path):
+    ca = tmp_path / "ca.pem"
+    replace(ca, certificates / "other.pem")
+    config(controller=secure.url, ca=str(ca), **files(certificates, cert="client.pem", key="client.key"))
+    spool(1)
+    daemon = assayd()
+    wait_until(lambda: "is not trusted" in daemon.log())
+    replace(ca, certificates / "ca.pem")
+    wait_until(lambda: not spool.left() and secure.held)
+
+
+def test_a_certificate_that_is_gone_leaves_the_connection(assayd, secure, config, spool, certificates, wait_until, tmp_path):
+    cert = tmp_path / "host.pem"
+    replace(cert, certificates / "client.pem")
+    config(controller=secure.url, cert=str(cert), **files(certificates, ca="ca.pem", key="client.key"))
+    daemon = assayd()
+    spool(1)
+    wait_until(lambda: secure.held and not spool.left())
+    connections = secure.connections
+    cert.unlink()
+    wait_until(lambda: "the connections stay as they are" in daemon.log())
+    spool(2)
+    wait_until(lambda: not spool.left())
+    assert secure.connections == connections
+
+
 @pytest.mark.parametrize("given,words", [
     ({"ca": "other.pem", "cert": "client.pem", "key": "client.key"}, "the certificate of the server is not trusted"),
     ({"ca": "ca.pem"}, "reports wait: POST"),

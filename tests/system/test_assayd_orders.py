@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """assayd: orders, its life under systemd, its configuration."""
 import json
+import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -69,13 +71,28 @@ def test_an_expired_opinion_is_as_if_none_came(assayd, stub, verdict, wait_until
     assert verdict.fleet() is None
 
 
-def test_an_opinion_waits_for_the_first_verdict(assayd, stub, verdict, spool, wait_until):
+def test_an_opinion_before_the_first_run_outlives_assayd_and_is_obeyed(assayd, stub, run, verdict, says, profiles, wait_until, tmp_path):
     daemon = assayd()
     stub.orders = [opinion()]
-    wait_until(lambda: "opinion: verdict=fail" in daemon.log())
-    verdict()
-    spool(1)
-    wait_until(verdict.fleet)
+    wait_until(lambda: (tmp_path / "state" / "verdict.json").exists() and verdict.fleet())
+    daemon.kill()
+    daemon.wait()
+    out = run("assay", "admit", "-o", "json", env={"ASSAY_NODE": NODE})
+    answer = json.loads(out.stdout)
+    assert out.returncode == 1 and answer["source"] == "fleet" and answer["age_s"] is None and answer["profile"] is None
+    run("assay", "run", "--profiles", profiles(quick=[{"name": "p", "exec": says("p", sample())}]), env={"ASSAY_NODE": NODE})
+    merged = json.loads((tmp_path / "state" / "verdict.json").read_text())
+    assert merged["profile"] == "quick" and merged["items"] and merged["fleet"]["verdict"] == "fail"
+    assert run("assay", "admit", env={"ASSAY_NODE": NODE}).returncode == 1
+
+
+def test_an_opinion_that_ran_out_before_the_first_run_is_none(assayd, stub, run, verdict, wait_until, tmp_path):
+    assayd()
+    stub.orders = [opinion(seconds=3)]
+    wait_until(lambda: (tmp_path / "state" / "verdict.json").exists())
+    wait_until(lambda: run("assay", "admit", env={"ASSAY_NODE": NODE}).returncode == 0)
+    out = run("assay", "admit", "-o", "json", env={"ASSAY_NODE": NODE})
+    assert json.loads(out.stdout)["answer"] == "unknown" and "no verdict yet" in out.stdout
 
 
 def test_orders_that_are_none_are_refused_and_the_others_obeyed(assayd, stub, verdict, wait_until, tmp_path):
@@ -129,9 +146,16 @@ def test_deep_runs_the_full_profile_once_and_its_report_arrives(assayd, stub, sa
     stub.orders = [order, order]
     wait_until(lambda: stub.came, seconds=30)
     report = list(stub.stored.values())[0]
+    assert report["order"] == {"id": "d1", "kind": "deep"}
     assert report["profile"] == "full" and report["samples"][0]["check"] == "test.rate"
     wait_until(lambda: "deep run done" in daemon.log())
     assert daemon.log().count("deep run started") == 1
+
+
+@pytest.mark.parametrize("order", ["", "a b", "x" * 65, "\x1b[31m"])
+def test_a_bad_order_id_is_refused(run, order):
+    out = run("assay", "run", f"--order={order}")
+    assert out.returncode == 2 and out.stderr == "--order: want 1 to 64 printable characters\n"
 
 
 @pytest.fixture
@@ -230,6 +254,49 @@ def test_the_token_is_read_again_when_its_file_changes(assayd, stub, spool, conf
     spool(2)
     wait_until(lambda: not spool.left())
     assert [h["Authorization"] for h in stub.headers] == ["Bearer first", "Bearer second"]
+
+
+def project(volume, name, text):
+    """What the kubelet does with a projected volume: a new directory, and ..data points to it at once."""
+    old = (volume / "..data").resolve() if (volume / "..data").exists() else None
+    (volume / name).mkdir(parents=True)
+    (volume / name / "token").write_text(text)
+    (volume / "..data_tmp").symlink_to(name)
+    (volume / "..data_tmp").rename(volume / "..data")
+    if old:
+        shutil.rmtree(old)
+    else:
+        (volume / "token").symlink_to("..data/token")
+
+
+def test_a_projected_token_is_followed_as_the_kubelet_renews_it(assayd, stub, spool, config, wait_until, tmp_path):
+    volume = tmp_path / "volume"
+    project(volume, "..2026_11_20_1", "token-1")
+    config(token_file=str(volume / "token"))
+    assayd()
+    for i in range(1, 4):
+        spool(i)
+        wait_until(lambda: not spool.left())
+        project(volume, f"..2026_11_20_{i + 1}", f"token-{i + 1}")
+    assert [h["Authorization"] for h in stub.headers] == ["Bearer token-1", "Bearer token-2", "Bearer token-3"]
+
+
+def test_who_is_not_believed_reads_his_token_again(assayd, stub, spool, config, wait_until, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("first")
+    config(token_file=str(token))
+    assayd()
+    spool(1)
+    wait_until(lambda: not spool.left())
+    # Another token in a file that looks the same.
+    then = token.stat()
+    with open(token, "r+") as f:
+        f.write("later")
+    os.utime(token, ns=(then.st_atime_ns, then.st_mtime_ns))
+    stub.script = [Answer(401)]
+    spool(2)
+    wait_until(lambda: not spool.left())
+    assert [h["Authorization"] for h in stub.headers] == ["Bearer first", "Bearer first", "Bearer later"]
 
 
 def test_systemd_is_told_of_readiness_and_state(assayd, stub, spool, wait_until, tmp_path):

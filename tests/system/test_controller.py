@@ -9,7 +9,8 @@ import subprocess
 
 import pytest
 
-from fixtures_controller import controller, report, sample, wait_for  # noqa: F401
+from fixtures_controller import controller, report, sample  # noqa: F401
+from waiting import wait_for
 
 
 def rows(c, sql):
@@ -221,8 +222,13 @@ def test_the_watchdog_and_readiness_reach_systemd(controller, tmp_path):
     ("listen: x\n", "v"),
     ("v: 2\n", "version 1"),
     ("v: 1\nmode: sometimes\n", "mode"),
-    ("v: 1\nmode: enforce\n", "not built yet"),
-    ("v: 1\ncluster: kubernetes\n", "not built yet"),
+    ("v: 1\ncluster: kubernetes\n", "give "),
+    ("v: 1\nkubernetes: {taint: {key: a/b, effect: NoExecute}}\n", "kubernetes.taint: effect: NoExecute"),
+    ("v: 1\nkubernetes: {taint: some}\n", "kubernetes.taint: want none"),
+    ("v: 1\nkubernetes: {taint: {effect: NoSchedule}}\n", "kubernetes.taint.key"),
+    ("v: 1\nkubernetes: {young: soon}\n", "kubernetes.young"),
+    ("v: 1\nkubernetes: {prefix: a}\n", "kubernetes.prefix"),
+    ("v: 1\ncluster: kubernetes\nlabels: [{nodes: n, labels: {}}]\n", "those of the nodes"),
     ("v: 1\ntls-cert: a.pem\n", "tls-key"),
     ("v: 1\nlisten: 0.0.0.0:9470\n", "insecure"),
     ("v: 1\nconnections-max: 0\n", "connections-max"),

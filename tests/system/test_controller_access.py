@@ -77,7 +77,7 @@ def test_no_more_hosts_than_there_is_room_for(controller, tmp_path):
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory):
-    """A directory with ca.pem, one server and two clients signed by it, and one by nobody."""
+    """A directory with ca.pem, a server, a client and an expired client signed by it, and one by nobody."""
     if not shutil.which("openssl"):
         pytest.skip("openssl is not installed")
     d = tmp_path_factory.mktemp("pki")
@@ -89,9 +89,9 @@ def certificates(tmp_path_factory):
     openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test ca")
     openssl("req", "-x509", *key, "-keyout", "stranger.key", "-out", "stranger.pem", "-subj", "/CN=gpu-1")
     (d / "san").write_text("subjectAltName=IP:127.0.0.1\n")
-    for name, subject in (("server", "controller"), ("one", "gpu-1")):
+    for name, subject, days in (("server", "controller", "2"), ("one", "gpu-1", "2"), ("expired", "gpu-1", "-1")):
         openssl("req", *key[:-2], "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + subject)
-        openssl("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+        openssl("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", days,
                 "-out", name + ".pem", "-extfile", "san")
     return d
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fixtures_controller import controller, report, sample, wait_for  # noqa: F401
+from fixtures_controller import controller, report, sample  # noqa: F401
+from waiting import wait_for
 
 OPENAPI = Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml"
 
@@ -73,6 +74,24 @@ def test_a_bad_limit_is_refused(controller, ask, query):
     assert "limit" in ask(c, "/v1/nodes?" + query)["detail"]
 
 
+@pytest.mark.parametrize("cursor", ["", "x", "-1", "1x", "+1", "0x10", "99999999999999999999", "%20%201", "1%0a"])
+def test_a_cursor_that_no_page_gave_is_refused(controller, ask, cursor):
+    c = controller()
+    c.post(report())
+    for path in ("nodes/gpu-1/verdicts", "nodes/gpu-1/samples", "incidents", "baselines"):
+        assert c.get(f"/v1/{path}?cursor={cursor}").status == 400, path
+        assert ask(c, f"/v1/{path}?cursor={cursor}")["detail"].startswith("cursor: ")
+        assert c.get(f"/v1/{path}?cursor=1").status == 200
+
+
+@pytest.mark.parametrize("cursor", ["", "-x", "a/b", "a%20b", "%ff"])
+def test_a_list_of_hosts_goes_on_after_a_host_only(controller, ask, cursor):
+    c = controller()
+    assert c.get("/v1/nodes?cursor=" + cursor).status == 400
+    assert ask(c, "/v1/nodes?cursor=" + cursor)["detail"].startswith("cursor: ")
+    assert c.get("/v1/nodes?cursor=gpu-1").status == 200
+
+
 @pytest.mark.parametrize("path", ["", "/why", "/samples", "/verdicts"])
 def test_an_unknown_host_is_404(controller, ask, path):
     c = controller()
@@ -99,8 +118,19 @@ def test_why_says_what_was_seen_against_what_how_often_and_what_would_clear_it(c
     assert item["expected"] > item["floor"] > item["value"]
     assert (item["windows"]["bad"], item["windows"]["of"]) == (2, 2)
     assert item["windows"]["clears"] == "clears after 3 more good runs in a row"
+    assert [(r["boot_id"], r["seq"], r["verdict"], r["value"]) for r in item["reports"]] == [
+        ("b0", 2, "fail", 40e9), ("b0", 1, "fail", 40e9)], "the reports that say so, newest first"
     incident, = why["incidents"]
     assert incident["state"] == "open" and "bad in 2 of the last 2 runs" in incident["sentence"]
+
+
+def test_why_names_the_last_reports_that_were_bad_and_no_others(controller, ask):
+    c = controller()
+    for seq in range(1, 10):
+        c.post(report("gpu-1", seq=seq, samples=None if seq == 8 else slow()))
+    c.post(report("gpu-2", samples=slow()))
+    item, = ask(c, "/v1/nodes/gpu-1/why")["items"]
+    assert [r["seq"] for r in item["reports"]] == [9, 7, 6, 5, 4]
 
 
 def test_an_incident_opens_and_closes(controller, ask):
@@ -179,6 +209,7 @@ def test_an_agent_is_there_while_it_holds_its_call_and_suspect_when_it_closes(co
     def state():
         return c.get("/v1/nodes/gpu-1").json["connection"]
 
+    assert c.get("/v1/nodes/gpu-1/orders?wait=0").json[0]["kind"] == "opinion"
     assert state() == "none"
     with contextlib.closing(c.connect()) as s:
         s.sendall(b"GET /v1/nodes/gpu-1/orders?wait=60 HTTP/1.1\r\nHost: x\r\n\r\n")

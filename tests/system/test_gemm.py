@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 
@@ -79,9 +80,22 @@ def rates(samples):
     return {s["subject"]: s for s in samples if s["check"] == "gemm.rate"}
 
 
+TRIES = 5  # of runs that others disturb
+
+
+def undisturbed(gemm, *args, but=None, **kwargs):
+    """A run in which nobody used the cores, `but` one perhaps; the test is skipped when there is none."""
+    for _ in range(TRIES):
+        done, samples = gemm(*args, **kwargs)
+        if not any("note" in s for s in samples if s["subject"] != but):
+            return done, samples
+    pytest.skip("others load this host: " + "; ".join(s["note"] for s in samples if "note" in s))
+
+
+@pytest.mark.alone
 @pytest.mark.parametrize("dtype", ["f64", "f32"])
 def test_every_core_is_measured_and_verified(gemm, dtype):
-    done, samples = gemm("--budget", "4s", "--busy", "run", "--dtype", dtype)
+    done, samples = undisturbed(gemm, "--budget", "4s", "--busy", "run", "--dtype", dtype)
     assert done.returncode == 0, done.stderr
     for s in samples:
         check_sample(s)
@@ -102,36 +116,34 @@ def test_only_cores_that_we_may_use_are_measured(gemm):
     assert samples[0]["params"]["shape"] == "200x300x100"
 
 
+@pytest.mark.alone
 def test_a_competing_process_makes_its_core_busy_and_is_named(gemm, competitor, full):
     cpus = sorted(os.sched_getaffinity(0))
     for i in range(20 if full else 1):
         cpu = cpus[i % len(cpus)]
         pid = competitor(cpu)
-        done, samples = gemm("--budget", "4s")
-        assert done.returncode == 0, done.stderr
-        for s in samples:
-            check_sample(s)
-        contended = rates(samples).get(f"cpu:{cpu}")
-        if contended is None:
-            pytest.skip(f"cpu:{cpu} is the second hardware thread of its core")
-        assert contended["state"] == "busy", (i, contended)
-        assert f"pid {pid} (" in contended["note"] and f"cpu {cpu}" in contended["note"], (i, contended["note"])
+        for _ in range(TRIES):
+            done, samples = gemm("--budget", "4s")
+            assert done.returncode == 0, done.stderr
+            for s in samples:
+                check_sample(s)
+            contended = rates(samples).get(f"cpu:{cpu}")
+            if contended is None:
+                pytest.skip(f"cpu:{cpu} is the second hardware thread of its core")
+            assert contended["state"] == "busy", (i, contended)
+            assert re.search(rf"pid \d+ \(.* of cpu {cpu}\b", contended["note"]), (i, contended["note"])
+            if f"pid {pid} (" in contended["note"]:
+                break
+        else:
+            pytest.skip(f"others use this core more than the competitor: {contended['note']}")
         os.kill(pid, 9)
 
 
-def undisturbed(gemm, cpu, *args):
-    """A run of five in which nobody used the other cores; the test is skipped when there is none."""
-    for _ in range(5):
-        done, samples = gemm(*args)
-        if done.returncode or not any("note" in s for s in samples if s["subject"] != f"cpu:{cpu}"):
-            return done, samples
-    pytest.skip("others load this host: " + "; ".join(s["note"] for s in samples if "note" in s))
-
-
+@pytest.mark.alone
 def test_with_busy_run_the_contended_core_is_measured_and_lowest(gemm, competitor):
     cpu = min(os.sched_getaffinity(0))
     pid = competitor(cpu)
-    done, samples = undisturbed(gemm, cpu, "--budget", "6s", "--busy", "run")
+    done, samples = undisturbed(gemm, "--budget", "6s", "--busy", "run", but=f"cpu:{cpu}")
     assert done.returncode == 0, done.stderr
     assert all(s["state"] == "measured" for s in samples), samples
     by_core = rates(samples)

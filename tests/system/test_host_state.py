@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay-probe-host-state on hosts made of files."""
 import json
+import re
 import shutil
 
 import pytest
@@ -340,3 +341,10 @@ def test_a_nic_that_a_hypervisor_unplugs_is_not_lost(host, probe):
     probe()
     host.remove("0000:04:00.0")
     assert find(probe(), "inventory.nics")["ok"] is None
+
+
+def test_the_judge_expects_the_counts_that_the_probe_describes(run, top):
+    """Of a SKU file's counts only what some probe can bring may be missed."""
+    described = {c["check"] for c in json.loads(run(PROBE, "--describe").stdout)["checks"]}
+    rows = re.findall(r'"(inventory\.\w+)",\s*"(\w+\.)"', (top / "lib/judge/missing.c").read_text())
+    assert {check for check, ran in rows if ran == "inventory."} == {c for c in described if c.startswith("inventory.")}

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from conftest import sample
+from processes import gone
 
 ESCAPE = "\033"
 
@@ -366,5 +367,5 @@ def test_a_signal_ends_it_clean(build, environ, script, profiles, tmp_path, wait
     child.send_signal(number)
     out, err = child.communicate(timeout=30)
     assert child.returncode == -number and out == "" and err.count("\n") == 1
-    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), what="the end of the probe")
+    wait_until(lambda: gone(pid), what="the end of the probe")
     assert state_files(environ) == []

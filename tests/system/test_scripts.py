@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from processes import gone
 
 LINE = "%d passed, %d failed, %d skipped\n"
 
@@ -76,7 +77,7 @@ def test_a_command_past_its_limit_ends_with_all_it_started(parts, tmp_path, wait
     command = ["sh", "-c", f"sleep 1000 & echo $! > {pid_file}; wait"]
     assert parts.run(command, str(tmp_path / "log"), 1, str(tmp_path), dict(os.environ)) == 124
     pid = int(pid_file.read_text())
-    wait_until(lambda: not os.path.exists(f"/proc/{pid}") or "Z" in open(f"/proc/{pid}/stat").read().split()[2])
+    wait_until(lambda: gone(pid), what="the end of what the command started")
 
 
 @pytest.fixture
@@ -114,3 +115,46 @@ def test_the_build_is_installed_whole(build, environ, tmp_path):
     env = {**environ, "ASSAY_POLICY_DIR": str(policies), "ASSAY_PROBE_DIR": str(programs["assay-probe-host-state"].parent)}
     out = subprocess.run([programs["assay"], "list"], env=env, capture_output=True, text=True, timeout=60)
     assert out.returncode == 0 and "host.kernel_log" in out.stdout, out.stderr
+
+
+FUZZER = """import os, sys
+grown = [a for a in sys.argv[1:] if not a.startswith("-")][0]
+artifact = [a for a in sys.argv if a.startswith("-artifact_prefix=")][0].split("=", 1)[1] + "crash-1"
+%s
+"""
+
+
+@pytest.fixture
+def fuzzed(parts, tmp_path, monkeypatch):
+    """fuzzed(python text) -> the tally of a fuzz target that does that."""
+
+    def run(text):
+        class Build:
+            dir = str(tmp_path)
+        (tmp_path / "tests/fuzz").mkdir(parents=True)
+        program = tmp_path / "tests/fuzz/fuzz_words"
+        program.write_text(f"#!{sys.executable}\n" + FUZZER % text)
+        program.chmod(0o755)
+        monkeypatch.setattr(parts, "CACHE", str(tmp_path / "cache"))
+        return parts.fuzz_one(Build, "tests/fuzz/fuzz_words", 1)
+
+    return run
+
+
+def test_a_target_that_survives_says_how_much_it_tried(fuzzed):
+    tally = fuzzed("print('#4711\\tDONE   cov: 98 ft: 232 corp: 95/1531b lim: 598 exec/s: 6978 rss: 98Mb')")
+    assert (tally.passed, tally.failed) == (1, 0) and tally.words == ["words: 4711 inputs, 98 edges, 95 kept"]
+
+
+@pytest.mark.parametrize("text", [
+    "print(\"artifact_prefix='x'; Test unit written to \" + artifact); sys.exit(77)",
+    "print('#9 DONE   cov: 98 ft: 2 corp: 9/1b'); print(\"artifact_prefix='x'; Test unit written to \" + artifact)",  # slow
+])
+def test_a_target_that_found_something_fails_and_says_how_to_do_it_again(fuzzed, tmp_path, text):
+    tally = fuzzed(text)
+    assert (tally.passed, tally.failed) == (0, 1)
+    assert any(f"again: {tmp_path}/tests/fuzz/fuzz_words {tmp_path}/cache/fuzz/words-crash-1" in w for w in tally.words)
+
+
+def test_a_target_that_ends_without_a_count_failed(fuzzed):
+    assert fuzzed("print('INITED')").failed == 1

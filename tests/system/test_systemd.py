@@ -48,7 +48,8 @@ def seconds(text):
 
 
 def test_each_template_becomes_a_unit_with_all_its_paths(installed_units):
-    assert sorted(p.name for p in installed_units.glob("assay-*")) == sorted(SERVICES + TIMERS)
+    found = {p.name for p in installed_units.glob("assay-*")} - {"assay-controller.service"}  # test_controller_unit.py
+    assert found == set(SERVICES + TIMERS)
     for unit in installed_units.glob("assay-*"):
         assert not re.search(r"@\w+@|\$\{|NONE", unit.read_text()), unit
 

@@ -27,15 +27,17 @@ static void a_token_says_who_somebody_is(void)
 
 	CHECK_EQ(read_text("v: 1\ntokens:\n"
 			   "- {sha256: " TEST_SUM ", node: gpu-17}\n"
-			   "- {sha256: " ABC_SUM ", role: operate}\n",
+			   "- {sha256: " ABC_SUM ", role: operate, name: ann@example}\n",
 			   &a, &err),
 		 0);
 	CHECK(access_identify(&a, "test", NULL, &who));
 	CHECK_EQ(who.role, ROLE_NODE);
 	CHECK_STR(who.node, "gpu-17");
+	CHECK(who.name == NULL);
 	CHECK(access_identify(&a, "abc", NULL, &who));
 	CHECK_EQ(who.role, ROLE_OPERATE);
 	CHECK(who.node == NULL);
+	CHECK_STR(who.name, "ann@example");
 	CHECK(!access_identify(&a, "", NULL, &who));
 	CHECK(!access_identify(&a, "abcd", NULL, &who));
 	CHECK(!access_identify(&a, NULL, NULL, &who));
@@ -64,6 +66,10 @@ static void bad_files_are_refused_with_the_place(void)
 		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: root}]\n",
 		  "tokens[0].role: want read" },
 		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", node: a/b}]\n", "tokens[0].node" },
+		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: read, name: 'a b'}]\n",
+		  "tokens[0].name: want 1 to 64" },
+		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: read, name: ''}]\n",
+		  "tokens[0].name: want 1 to 64" },
 		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: read, x: 1}]\n", "tokens[0].x" },
 		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: read}, {sha256: " ABC_SUM
 		  ", role: admin}]\n",

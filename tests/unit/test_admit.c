@@ -4,11 +4,14 @@
 
 #include "lib/duration.h"
 #include "lib/judge/admit.h"
+#include "lib/moment.h"
 #include "lib/xalloc.h"
 #include "tests/unit/test.h"
 
 #define NOW UINT64_C(1800000000000000)
 #define HOUR USEC_PER_HOUR
+
+static const struct moment now = { .real_us = NOW };
 
 /* One item, and a verdict about it that is `age_us` old. */
 struct made {
@@ -40,6 +43,65 @@ static void give_opinion(struct made *m, const char *verdict, int64_t left_us)
 				     "sentence", "the fleet says so");
 }
 
+static void an_opinion_counts_before_the_first_run_and_nothing_else_does(void)
+{
+	static const struct admit_options options = { .max_age_us = HOUR };
+	static const struct {
+		const char *opinion;
+		int64_t left_us;
+		int answer;
+		const char *reason;
+	} table[] = {
+		{ "fail", 1000000, ADMIT_BAD, "the fleet says so" },
+		{ "fail", -1000000, ADMIT_UNKNOWN, "cpu:3 is slow" },
+		{ "pass", 1000000, ADMIT_UNKNOWN, "cpu:3 is slow" },
+	};
+	static char none[] = "";
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		struct made m;
+		struct admit a;
+
+		make(&m, VERDICT_INCONCLUSIVE, false, 60 * 1000000);
+		m.verdict.profile = none;
+		m.verdict.n_items = 0;
+		m.verdict.sentence = said;
+		give_opinion(&m, table[i].opinion, table[i].left_us);
+		admit_decide(&m.verdict, NULL, "gpu-1", &now, &options, &a);
+		CHECK_EQ(a.answer, table[i].answer);
+		CHECK_EQ(a.n_reasons, 1);
+		CHECK_STR(a.reasons[0], table[i].reason);
+		CHECK(isnan(a.age_s));
+		CHECK_STR(a.profile, NULL);
+		admit_release(&a);
+		json_decref(m.verdict.fleet);
+	}
+}
+
+/* Events are no test of the host; but what is bad is bad. */
+static void what_was_only_watched_admits_nobody(void)
+{
+	static const struct admit_options options = { .max_age_us = HOUR };
+	static char watch[] = "watch";
+	struct made m;
+	struct admit a;
+
+	make(&m, VERDICT_PASS, false, 60 * 1000000);
+	m.verdict.profile = watch;
+	admit_decide(&m.verdict, NULL, "gpu-1", &now, &options, &a);
+	CHECK_EQ(a.answer, ADMIT_UNKNOWN);
+	CHECK_STR(a.reasons[0], "nothing was run on this host yet; assayd has watched it only");
+	CHECK_STR(a.profile, NULL);
+	admit_release(&a);
+	make(&m, VERDICT_FAIL, true, 60 * 1000000);
+	m.verdict.profile = watch;
+	admit_decide(&m.verdict, NULL, "gpu-1", &now, &options, &a);
+	CHECK_EQ(a.answer, ADMIT_BAD);
+	CHECK_STR(a.reasons[0], said);
+	admit_release(&a);
+}
+
 static void the_answer_follows_the_table(void)
 {
 	static const struct {
@@ -64,17 +126,17 @@ static void the_answer_follows_the_table(void)
 		struct admit a;
 
 		make(&m, table[i].level, table[i].fatal, 60 * 1000000);
-		admit_decide(&m.verdict, NULL, "gpu-1", NOW, &plain, &a);
+		admit_decide(&m.verdict, NULL, "gpu-1", &now, &plain, &a);
 		CHECK_EQ(a.answer, table[i].answer);
 		CHECK_EQ(a.admit, table[i].plain);
 		CHECK_NEAR(a.age_s, 60, 0.01);
 		CHECK_STR(a.profile, "quick");
 		CHECK_EQ(a.n_reasons, table[i].level == VERDICT_PASS ? 0 : 1);
 		admit_release(&a);
-		admit_decide(&m.verdict, NULL, "gpu-1", NOW, &strict, &a);
+		admit_decide(&m.verdict, NULL, "gpu-1", &now, &strict, &a);
 		CHECK_EQ(a.admit, table[i].strict);
 		admit_release(&a);
-		admit_decide(&m.verdict, NULL, "gpu-1", NOW, &closed, &a);
+		admit_decide(&m.verdict, NULL, "gpu-1", &now, &closed, &a);
 		CHECK_EQ(a.admit, table[i].closed);
 		admit_release(&a);
 	}
@@ -91,25 +153,45 @@ static void what_cannot_be_used_is_unknown_with_the_reason(void)
 	make(&foreign, VERDICT_FAIL, true, 0);
 	make(&timeless, VERDICT_PASS, false, 0);
 	timeless.verdict.time = NULL;
-	admit_decide(&stale.verdict, NULL, "gpu-1", NOW, &o, &a);
+	admit_decide(&stale.verdict, NULL, "gpu-1", &now, &o, &a);
 	CHECK_EQ(a.answer, ADMIT_UNKNOWN);
 	CHECK_STR(a.reasons[0], "the newest verdict is 7200 s old, more than 1h");
 	admit_release(&a);
-	admit_decide(&future.verdict, NULL, "gpu-1", NOW, &o, &a);
+	admit_decide(&future.verdict, NULL, "gpu-1", &now, &o, &a);
 	CHECK_EQ(a.answer, ADMIT_UNKNOWN);
 	CHECK_HAS(a.reasons[0], "from the future");
 	admit_release(&a);
-	admit_decide(&foreign.verdict, NULL, "gpu-2", NOW, &o, &a);
+	admit_decide(&foreign.verdict, NULL, "gpu-2", &now, &o, &a);
 	CHECK_EQ(a.answer, ADMIT_UNKNOWN);
 	CHECK_HAS(a.reasons[0], "about host 'gpu-1'");
 	admit_release(&a);
-	admit_decide(&timeless.verdict, NULL, "gpu-1", NOW, &o, &a);
+	admit_decide(&timeless.verdict, NULL, "gpu-1", &now, &o, &a);
 	CHECK_EQ(a.answer, ADMIT_UNKNOWN);
 	admit_release(&a);
-	admit_decide(NULL, "verdict.json: truncated", "gpu-1", NOW, &o, &a);
+	admit_decide(NULL, "verdict.json: truncated", "gpu-1", &now, &o, &a);
 	CHECK_EQ(a.answer, ADMIT_UNKNOWN);
 	CHECK(isnan(a.age_s));
 	CHECK_STR(a.reasons[0], "verdict.json: truncated");
+	admit_release(&a);
+}
+
+/* The disk came with another machine's verdict on it. */
+static void what_another_machine_did_refuses_nobody_and_admits_nobody(void)
+{
+	static char theirs[] = "b:1111111111111111";
+	const struct admit_options other = { .max_age_us = HOUR, .machine = "b:2222222222222222" };
+	const struct admit_options user = { .max_age_us = HOUR, .machine = "m:2222222222222222" };
+	struct made m;
+	struct admit a;
+
+	make(&m, VERDICT_FAIL, true, 0);
+	m.verdict.machine = theirs;
+	admit_decide(&m.verdict, NULL, "gpu-1", &now, &other, &a);
+	CHECK_EQ(a.answer, ADMIT_UNKNOWN);
+	CHECK_HAS(a.reasons[0], "another machine");
+	admit_release(&a);
+	admit_decide(&m.verdict, NULL, "gpu-1", &now, &user, &a);
+	CHECK_EQ(a.answer, ADMIT_BAD);
 	admit_release(&a);
 }
 
@@ -120,7 +202,7 @@ static void a_fatal_signature_does_not_heal_by_waiting(void)
 	struct admit a;
 
 	make(&m, VERDICT_FAIL, true, 48 * (int64_t)HOUR);
-	admit_decide(&m.verdict, NULL, "gpu-1", NOW, &o, &a);
+	admit_decide(&m.verdict, NULL, "gpu-1", &now, &o, &a);
 	CHECK_EQ(a.answer, ADMIT_BAD);
 	CHECK_STR(a.reasons[0], "cpu:3 is slow");
 	admit_release(&a);
@@ -138,22 +220,123 @@ static void the_fleet_is_obeyed_until_its_opinion_expires(void)
 	give_opinion(&expired, "bad", -1000000);
 	make(&good, VERDICT_FAIL, true, 0);
 	give_opinion(&good, "pass", 60 * 1000000);
-	admit_decide(&fresh.verdict, NULL, "gpu-1", NOW, &o, &a);
+	admit_decide(&fresh.verdict, NULL, "gpu-1", &now, &o, &a);
 	CHECK_EQ(a.answer, ADMIT_BAD);
 	CHECK(a.fleet && !a.admit);
 	CHECK_STR(a.reasons[0], "the fleet says so");
 	admit_release(&a);
-	admit_decide(&expired.verdict, NULL, "gpu-1", NOW, &o, &a);
+	admit_decide(&expired.verdict, NULL, "gpu-1", &now, &o, &a);
 	CHECK_EQ(a.answer, ADMIT_OK);
 	admit_release(&a);
 	/* A good opinion does not cover what this host sees itself. */
-	admit_decide(&good.verdict, NULL, "gpu-1", NOW, &o, &a);
+	admit_decide(&good.verdict, NULL, "gpu-1", &now, &o, &a);
 	CHECK_EQ(a.answer, ADMIT_BAD);
 	CHECK(!a.fleet);
 	admit_release(&a);
 	json_decref(fresh.verdict.fleet);
 	json_decref(expired.verdict.fleet);
 	json_decref(good.verdict.fleet);
+}
+
+static void what_too_many_hosts_refuse_for_is_let_in_while_the_controller_says_so(void)
+{
+	static const struct admit_options o = { .max_age_us = HOUR };
+	static const struct {
+		bool fatal;
+		int64_t left_us;
+		int answer;
+	} table[] = {
+		{ true, 1000000, ADMIT_DEGRADED },
+		{ true, -1000000, ADMIT_BAD },	    /* expired */
+		{ false, 1000000, ADMIT_DEGRADED }, /* what is not fatal never refused */
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		struct made m;
+		struct admit a;
+
+		make(&m, VERDICT_FAIL, table[i].fatal, 0);
+		give_opinion(&m, "warn", table[i].left_us);
+		json_object_set_new(m.verdict.fleet, "admit", json_string("degraded"));
+		admit_decide(&m.verdict, NULL, "gpu-1", &now, &o, &a);
+		CHECK_EQ(a.answer, table[i].answer);
+		CHECK_EQ(a.fleet, i == 0);
+		CHECK_STR(a.reasons[a.fleet ? 1 : 0], "cpu:3 is slow");
+		admit_release(&a);
+		json_decref(m.verdict.fleet);
+	}
+}
+
+/* The verdict was made an hour before by any clock that is right; now is ten hours after the boot. */
+static void a_clock_that_jumped_makes_no_verdict_fresh(void)
+{
+	static char b1[] = "b1", b2[] = "b2";
+	static const struct {
+		char *boot;
+		int64_t wall_age_us; /* by the wall clock, which may be wrong */
+		double uptime_s;
+		int answer;
+		double age_s;
+	} rows[] = {
+		{ b2, (int64_t)HOUR, 9 * 3600, ADMIT_OK, 3600 },
+		{ b2, 25 * (int64_t)HOUR, 9 * 3600, ADMIT_OK, 3600 },  /* set ahead since */
+		{ b2, -23 * (int64_t)HOUR, 9 * 3600, ADMIT_OK, 3600 }, /* set back since */
+		{ b2, 0, 60, ADMIT_UNKNOWN, 35940 },	   /* old, whatever the wall says */
+		{ b1, 0, 9 * 3600, ADMIT_UNKNOWN, 36000 }, /* not younger than the boot */
+		{ b1, -23 * (int64_t)HOUR, 9 * 3600, ADMIT_UNKNOWN, NAN },
+		{ b1, -60 * 1000000, 9 * 3600, ADMIT_UNKNOWN, 36000 },
+	};
+	static const struct admit_options o = { .max_age_us = 2 * HOUR };
+	const struct moment here = { NOW, 10 * HOUR, "b2" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct made m;
+		struct admit a;
+
+		make(&m, VERDICT_PASS, false, rows[i].wall_age_us);
+		m.verdict.boot_id = rows[i].boot;
+		m.verdict.uptime_s = rows[i].uptime_s;
+		admit_decide(&m.verdict, NULL, "gpu-1", &here, &o, &a);
+		CHECK_EQ(a.answer, rows[i].answer);
+		CHECK_EQ(isnan(a.age_s), isnan(rows[i].age_s));
+		if (!isnan(rows[i].age_s))
+			CHECK_NEAR(a.age_s, rows[i].age_s, 0.01);
+		admit_release(&a);
+	}
+}
+
+static void an_opinion_ends_by_the_time_since_the_boot_in_which_it_came(void)
+{
+	static const struct {
+		const char *boot;
+		double until_s;
+		int64_t left_us; /* by the wall clock */
+		int answer;
+	} rows[] = {
+		{ "b2", 36001, 60 * 1000000, ADMIT_BAD }, { "b2", 36001, -86400000000, ADMIT_BAD },
+		{ "b2", 35999, 86400000000, ADMIT_OK },	  { "b1", 99999, -1000000, ADMIT_OK },
+		{ "b1", 35999, 60 * 1000000, ADMIT_BAD }, { "b2", 0, 60 * 1000000, ADMIT_BAD },
+		{ "b2", -5, -1000000, ADMIT_OK },
+	};
+	static const struct admit_options o = { .max_age_us = HOUR };
+	const struct moment here = { NOW, 10 * HOUR, "b2" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct made m;
+		struct admit a;
+
+		make(&m, VERDICT_PASS, false, 0);
+		give_opinion(&m, "fail", rows[i].left_us);
+		json_object_set_new(m.verdict.fleet, "boot_id", json_string(rows[i].boot));
+		json_object_set_new(m.verdict.fleet, "until_s", json_real(rows[i].until_s));
+		admit_decide(&m.verdict, NULL, "gpu-1", &here, &o, &a);
+		CHECK_EQ(a.answer, rows[i].answer);
+		admit_release(&a);
+		json_decref(m.verdict.fleet);
+	}
 }
 
 static void a_wrong_sku_file_refuses_nobody(void)
@@ -167,7 +350,7 @@ static void a_wrong_sku_file_refuses_nobody(void)
 		struct admit a;
 
 		make(&m, VERDICT_FAIL, false, host * 1000000);
-		admit_decide(&m.verdict, NULL, "gpu-1", NOW, &o, &a);
+		admit_decide(&m.verdict, NULL, "gpu-1", &now, &o, &a);
 		refused += !a.admit;
 		CHECK_EQ(a.answer, ADMIT_DEGRADED);
 		admit_release(&a);
@@ -188,8 +371,42 @@ static void reasons_are_bounded(void)
 		items[i] = m.item;
 	m.verdict.items = items;
 	m.verdict.n_items = ARRAY_SIZE(items);
-	admit_decide(&m.verdict, NULL, "gpu-1", NOW, &o, &a);
+	admit_decide(&m.verdict, NULL, "gpu-1", &now, &o, &a);
 	CHECK_EQ(a.n_reasons, ADMIT_REASONS_MAX);
+	admit_release(&a);
+}
+
+static void a_slow_link_speaks_for_its_cells(void)
+{
+	static const struct admit_options options = { .max_age_us = HOUR };
+	static char check[] = "loopback.link", id[] = "switch:a^root:b", uplink[] = "its uplink",
+		    bw[] = "loopback.write_bw";
+	struct verdict_item items[12];
+	struct made m;
+	struct admit a;
+	size_t i;
+
+	make(&m, VERDICT_FAIL, false, 60 * 1000000);
+	items[0] = (struct verdict_item){
+		.check = check, .subject = id, .level = VERDICT_FAIL, .sentence = uplink
+	};
+	for (i = 1; i < ARRAY_SIZE(items); i++)
+		items[i] = (struct verdict_item){ .check = bw,
+						  .subject = gemm,
+						  .level = VERDICT_FAIL,
+						  .sentence = said,
+						  .link = id };
+	m.verdict.items = items;
+	m.verdict.n_items = ARRAY_SIZE(items);
+	admit_decide(&m.verdict, NULL, "gpu-1", &now, &options, &a);
+	CHECK_EQ(a.n_reasons, 1);
+	CHECK_STR(a.reasons[0], "its uplink");
+	admit_release(&a);
+	/* Cells of a link that nobody names speak for themselves. */
+	m.verdict.items = items + 1;
+	m.verdict.n_items = 2;
+	admit_decide(&m.verdict, NULL, "gpu-1", &now, &options, &a);
+	CHECK_EQ(a.n_reasons, 2);
 	admit_release(&a);
 }
 
@@ -200,7 +417,7 @@ static void the_answer_is_encoded_as_the_contract_says(void)
 	CLEANUP(freep) char *line = NULL;
 	struct admit a;
 
-	admit_decide(NULL, "none", "gpu-1", NOW, &o, &a);
+	admit_decide(NULL, "none", "gpu-1", &now, &o, &a);
 	object = admit_encode(&a);
 	line = json_line(object);
 	CHECK_STR(line,
@@ -210,12 +427,19 @@ static void the_answer_is_encoded_as_the_contract_says(void)
 }
 
 static const struct test tests[] = {
+	TEST(an_opinion_counts_before_the_first_run_and_nothing_else_does),
+	TEST(what_was_only_watched_admits_nobody),
 	TEST(the_answer_follows_the_table),
 	TEST(what_cannot_be_used_is_unknown_with_the_reason),
+	TEST(what_another_machine_did_refuses_nobody_and_admits_nobody),
 	TEST(a_fatal_signature_does_not_heal_by_waiting),
 	TEST(the_fleet_is_obeyed_until_its_opinion_expires),
+	TEST(what_too_many_hosts_refuse_for_is_let_in_while_the_controller_says_so),
+	TEST(a_clock_that_jumped_makes_no_verdict_fresh),
+	TEST(an_opinion_ends_by_the_time_since_the_boot_in_which_it_came),
 	TEST(a_wrong_sku_file_refuses_nobody),
 	TEST(reasons_are_bounded),
+	TEST(a_slow_link_speaks_for_its_cells),
 	TEST(the_answer_is_encoded_as_the_contract_says),
 };
 

@@ -10,7 +10,7 @@
 #include "tests/unit/test.h"
 
 /* A host whose cores all run near `rate`; its peers see nothing. */
-static struct report host(unsigned number, double rate, const char *driver)
+static struct report host_of(unsigned number, double rate, double apart, const char *driver)
 {
 	struct report r = report_make();
 	unsigned i;
@@ -21,11 +21,16 @@ static struct report host(unsigned number, double rate, const char *driver)
 	r.sku = xstrdup("sku-a");
 	for (i = 0; i < 8; i++) {
 		CLEANUP(freep) char *cpu = xasprintf("cpu:%u", i);
-		struct sample *s = report_put(&r, "gemm.rate", cpu, rate + i * 0.1);
+		struct sample *s = report_put(&r, "gemm.rate", cpu, rate + i * apart);
 
 		s->params = json_pack("{s:s}", "driver", driver);
 	}
 	return r;
+}
+
+static struct report host(unsigned number, double rate, const char *driver)
+{
+	return host_of(number, rate, 0.1, driver);
 }
 
 static void learn(struct baselines *b, unsigned number, double rate, const char *driver)
@@ -33,7 +38,7 @@ static void learn(struct baselines *b, unsigned number, double rate, const char 
 	struct report r = host(number, rate, driver);
 	const struct verdict *v = judged(&r, NULL);
 
-	baselines_learn(b, &r, v, v);
+	baselines_learn(b, &r, v, v->level == VERDICT_FAIL);
 	report_release(&r);
 }
 
@@ -83,7 +88,7 @@ static void a_suspected_host_is_forgotten_until_it_is_good(void)
 	sick.samples[3].value = 20;
 	v = judged(&sick, NULL);
 	CHECK_EQ(v->level, VERDICT_FAIL);
-	baselines_learn(&b, &sick, v, v);
+	baselines_learn(&b, &sick, v, true);
 	CHECK_EQ(asked(&b, 99, 60, "550"), -1);
 	learn(&b, 0, 70, "550");
 	CHECK_EQ(asked(&b, 99, 60, "550"), 1);
@@ -106,9 +111,26 @@ static void a_large_fleet_is_asked_as_well(void)
 		 BASELINE_EXACT_MAX + 50);
 }
 
+static void parts_that_differ_on_every_host_are_not_low(void)
+{
+	CLEANUP(baselines_release) struct baselines b = { 0 };
+	unsigned i;
+
+	for (i = 0; i < 6; i++) {
+		struct report r = host_of(i, 65, 1.4, "550"); /* median 69.9, deviation 3.4 */
+		const struct verdict *v = judged(&r, NULL);
+
+		baselines_learn(&b, &r, v, false);
+		report_release(&r);
+	}
+	CHECK_EQ(asked(&b, 99, 65, "550"), 0);
+	CHECK_EQ(asked(&b, 99, 57, "550"), 1);
+}
+
 static const struct test tests[] = {
 	TEST(a_host_born_slow_is_seen_by_the_fleet),
 	TEST(a_suspected_host_is_forgotten_until_it_is_good),
+	TEST(parts_that_differ_on_every_host_are_not_low),
 	TEST(a_large_fleet_is_asked_as_well),
 };
 

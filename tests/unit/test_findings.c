@@ -3,9 +3,12 @@
 
 #include <stdlib.h>
 
+#include "controller/arrival.h"
+#include "controller/baseline.h"
 #include "controller/rules.h"
 #include "controller/store.h"
 #include "lib/xalloc.h"
+#include "tests/unit/mesh.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 
@@ -18,7 +21,10 @@ static struct policy_rule two_of_three(void)
 				     .action = ACTION_RETEST };
 }
 
-/* Runs as text, oldest first: 'x' cpu:3 is slow, '.' all is well, '?' nothing was measured. */
+/*
+ * Runs as text, oldest first: 'x' cpu:3 is slow, '.' all is well, '?' nothing
+ * was measured; 'X' and 'o' are the first two in reports that waited too long.
+ */
 static void play(struct store *s, const char *runs)
 {
 	struct rules rules = { .policy = policy_init() };
@@ -28,13 +34,15 @@ static void play(struct store *s, const char *runs)
 	rules.policy.rules[0] = two_of_three();
 	rules.policy.n_rules = 1;
 	for (; *runs; runs++) {
-		double cores[] = { 70, 71, 72, *runs == 'x' ? 20 : 70, 70, 71, 72, 70 };
+		const bool old = *runs == 'X' || *runs == 'o', bad = *runs == 'x' || *runs == 'X';
+		const struct arrival arrival = { .measured_us = 1000, .fresh = !old };
+		double cores[] = { 70, 71, 72, bad ? 20 : 70, 70, 71, 72, 70 };
 		struct report report = report_make();
 
 		report_put_cores(&report, cores, ARRAY_SIZE(cores));
 		if (*runs == '?')
 			report.samples[3].state = SAMPLE_BUSY;
-		CHECK_EQ(findings_note(s, &view, judged(&report, NULL), 1000, NULL), 0);
+		CHECK(findings_note(s, &view, judged(&report, NULL), &arrival, NULL) >= 0);
 		report_release(&report);
 	}
 	rules_release(&rules);
@@ -59,6 +67,18 @@ static void an_incident_opens_at_k_of_n_and_closes_after_n_good(void)
 		{ "xx...", 0, NULL },
 		{ "xx...x", 0, NULL },
 		{ "xx...xx", 1, "bad in 2 of the last 2 runs" },
+		/* yesterday opens nothing and cures nothing; today finds what it left */
+		{ "XXXXXX", 0, NULL },
+		{ "XXXo.", 0, NULL },
+		{ "XXooo.", 0, NULL },
+		{ "XXx", 1, "bad in 3 of the last 3 runs" },
+		{ "Xx", 1, "bad in 2 of the last 2 runs" },
+		{ "Xooox", 0, NULL },
+		{ "xxooo", 1, "cpu:3" },
+		{ "xxoo.", 0, NULL },
+		{ "xxooo.", 0, NULL },
+		{ "xxooox", 1, "cpu:3" },
+		{ "xxooo..", 0, NULL },
 	};
 	size_t i;
 
@@ -86,8 +106,227 @@ static void an_incident_opens_at_k_of_n_and_closes_after_n_good(void)
 	}
 }
 
+/*
+ * 'x' the uplink of a PCIe switch is at half, 'y' the same and nobody knows the paths, '.' all
+ * is well, '?' no path was measured.
+ */
+static void play_link(struct store *s, const char *runs)
+{
+	enum { UPLINK = MESH_RNICS + MESH_GPUS + 1 };
+	struct rules rules = { .policy = policy_init() };
+	struct random chance = random_seeded(1);
+	size_t i, j;
+
+	rules.policy.rules = xcalloc(1, sizeof(*rules.policy.rules));
+	rules.policy.rules[0] = two_of_three();
+	free(rules.policy.rules[0].check);
+	rules.policy.rules[0].check = xstrdup("loopback.*");
+	rules.policy.n_rules = 1;
+	for (i = 0; runs[i]; i++) {
+		const struct arrival arrival = { .measured_us = 1000 + i, .fresh = true };
+		struct mesh mesh = mesh_make();
+		struct report report = report_make();
+		struct rules_view view = { .rules = &rules, .report = &report };
+
+		mesh.capacity[UPLINK] *= runs[i] == 'x' || runs[i] == 'y' ? 0.5 : 1;
+		if (runs[i] == '?')
+			report_put_cores(&report, (const double[]){ 70, 70 }, 2);
+		else
+			mesh_measure(&mesh, 0.005, &chance, false, &report);
+		for (j = 0; runs[i] == 'y' && j < report.n_samples; j++) {
+			strv_free(report.samples[j].path);
+			report.samples[j].path = NULL;
+		}
+		CHECK(findings_note(s, &view, judged(&report, NULL), &arrival, NULL) >= 0);
+		report_release(&report);
+	}
+	rules_release(&rules);
+}
+
+static void a_slow_link_is_one_incident_that_closes_when_it_is_good(void)
+{
+	static const struct {
+		const char *runs;
+		size_t open;
+	} rows[] = {
+		{ "x", 0 },	{ "xx", 1 },	{ "x.x", 1 },	 { "xx..", 1 },	   { "xx...", 0 },
+		{ "xx???", 1 }, { "xx..x", 1 }, { "xx...x", 0 }, { "xx...xx", 1 }, { "....", 0 },
+	};
+	const struct mesh mesh = mesh_make();
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) char *path = xasprintf("%s/link-%zu.db", test_dir(), i);
+		CLEANUP(store_closep) struct store *s = NULL;
+		CLEANUP(json_freep) json_t *open = NULL;
+		const json_t *incident;
+
+		CHECK_EQ(store_open(path, &s, NULL), 0);
+		play_link(s, rows[i].runs);
+		CHECK_EQ(store_open_incidents(s, "host1", &open, NULL), 0);
+		CHECK_EQ(json_array_size(open), rows[i].open);
+		incident = json_array_get(open, 0);
+		if (!incident)
+			continue;
+		CHECK_STR(json_string_value(json_object_get(incident, "check")), "loopback.link");
+		CHECK_STR(json_string_value(json_object_get(incident, "subject")),
+			  mesh.id[MESH_RNICS + MESH_GPUS + 1]);
+		CHECK_HAS(json_string_value(json_object_get(incident, "sentence")),
+			  "seen by 28 cells, contradicted by none");
+	}
+}
+
+/*
+ * The kernel log: 'x' a line about a GPU, '.' no line, 'u' it cannot be read,
+ * '?' a run without it, 'c' only GPUs are told, one by one, 'w' assayd watches
+ * and saw another line.
+ */
+static void play_events(struct store *s, const char *runs)
+{
+	struct rules rules = { .policy = policy_init() };
+
+	rules.policy.rules = xcalloc(1, sizeof(*rules.policy.rules));
+	rules.policy.rules[0] = two_of_three();
+	free(rules.policy.rules[0].check);
+	rules.policy.rules[0].check = xstrdup("host.*");
+	rules.policy.n_rules = 1;
+	for (; *runs; runs++) {
+		const struct arrival arrival = { .measured_us = 1000, .fresh = true };
+		struct report report = report_make();
+		struct rules_view view = { .rules = &rules, .report = &report };
+		struct sample *sample = NULL;
+
+		report_put(&report, "host.smt", "host", 1);
+		if (*runs == 'w') {
+			free(report.profile);
+			report.profile = xstrdup(PROFILE_WATCH);
+		}
+		if (strchr(".xuw", *runs))
+			report_put(&report, "host.kernel_log", "host", 0)->state =
+				*runs == 'u' ? SAMPLE_SET_UP : SAMPLE_MEASURED;
+		if (*runs == 'x' || *runs == 'c')
+			sample = report_put(&report, "host.kernel_log",
+					    *runs == 'x' ? "gpu:GPU-1" : "gpu:GPU-2", 1);
+		if (*runs == 'x')
+			sample->ok = TRI_NO;
+		CHECK(findings_note(s, &view, judged(&report, NULL), &arrival, NULL) >= 0);
+		report_release(&report);
+	}
+	rules_release(&rules);
+}
+
+static void an_event_ends_after_n_runs_that_looked_and_found_none(void)
+{
+	static const struct {
+		const char *runs;
+		size_t open, rows;
+	} rows[] = {
+		{ "x", 0, 1 },	    { "x.", 0, 1 },	{ "x...", 0, 0 },   { "xx", 1, 1 },
+		{ "xx..", 1, 1 },   { "xx...", 0, 0 },	{ "xxuuuu", 1, 1 }, { "xx????", 1, 1 },
+		{ "xxwwww", 1, 1 }, { "xxcccc", 1, 1 }, { "xx..u.", 0, 0 }, { "xx..x..", 1, 1 },
+		{ "....", 0, 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) char *path = xasprintf("%s/event-%zu.db", test_dir(), i);
+		CLEANUP(store_closep) struct store *s = NULL;
+		struct store_window *windows = NULL;
+		uint64_t open = 99;
+		int n;
+
+		CHECK_EQ(store_open(path, &s, NULL), 0);
+		play_events(s, rows[i].runs);
+		CHECK_EQ(store_count_incidents(s, &open, NULL), 0);
+		CHECK_EQ(open, rows[i].open);
+		n = store_windows(s, "host1", &windows, FINDINGS_MAX, NULL);
+		CHECK_EQ(n, (int)rows[i].rows);
+		for (; n > 0; n--)
+			store_window_release(&windows[n - 1]);
+		free(windows);
+	}
+}
+
+static void an_incident_of_cells_gives_way_to_that_of_their_link(void)
+{
+	static const struct {
+		const char *runs, *check;
+	} rows[] = { { "yy", "loopback.write_bw" },
+		     { "yyx", "loopback.write_bw" }, /* the link is not proved yet */
+		     { "yyxx", "loopback.link" } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) char *path = xasprintf("%s/way-%zu.db", test_dir(), i);
+		CLEANUP(store_closep) struct store *s = NULL;
+		CLEANUP(json_freep) json_t *open = NULL;
+
+		CHECK_EQ(store_open(path, &s, NULL), 0);
+		play_link(s, rows[i].runs);
+		CHECK_EQ(store_open_incidents(s, "host1", &open, NULL), 0);
+		CHECK_EQ(json_array_size(open), 1);
+		CHECK_STR(json_string_value(json_object_get(json_array_get(open, 0), "check")),
+			  rows[i].check);
+	}
+}
+
+/* Host 9 has a core 6 % below its peers, too little for two references. */
+static struct report uneven(unsigned number)
+{
+	double cores[] = { 70, 70, 70, number == 9 ? 65.5 : 70, 70, 70, 70, 70 };
+	struct report report = report_make();
+
+	free(report.node);
+	report.node = xasprintf("host%u", number);
+	free(report.sku);
+	report.sku = xstrdup("sku-a");
+	report_put_cores(&report, cores, ARRAY_SIZE(cores));
+	/* What other hosts show: cores that differ as much. */
+	report.samples[0].value = 66;
+	report.samples[1].value = number == 9 ? 70 : 74;
+	return report;
+}
+
+static void a_warn_that_the_fleet_does_not_share_is_no_bad_run(void)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/shared.db", test_dir());
+	CLEANUP(store_closep) struct store *s = NULL;
+	CLEANUP(baselines_release) struct baselines baselines = { 0 };
+	struct rules rules = { .policy = policy_init() };
+	struct report sick = uneven(9);
+	struct rules_view alone = rules_view(&rules, &sick, NULL);
+	struct rules_view with = rules_view(&rules, &sick, &baselines);
+	struct judge_inputs inputs = rules_inputs(&with);
+	const struct verdict nothing = { .level = VERDICT_PASS };
+	uint64_t n = 99;
+	const struct arrival now = { .measured_us = 1000, .fresh = true };
+	unsigned i;
+
+	for (i = 0; i < 6; i++) {
+		struct report other = uneven(i);
+
+		baselines_learn(&baselines, &other, &nothing, false);
+		report_release(&other);
+	}
+	CHECK_EQ(item_level(judged(&sick, &inputs), "gemm.rate", "cpu:3"), VERDICT_WARN);
+	CHECK_EQ(store_open(path, &s, NULL), 0);
+	CHECK_EQ(findings_note(s, &with, judged(&sick, &inputs), &now, NULL), 0);
+	CHECK_EQ(store_count_incidents(s, &n, NULL), 0);
+	CHECK_EQ(n, 0);
+	/* Without a fleet to ask it counts. */
+	CHECK_EQ(findings_note(s, &alone, judged(&sick, NULL), &now, NULL), 1);
+	CHECK_EQ(store_count_incidents(s, &n, NULL), 0);
+	CHECK_EQ(n, 1);
+	report_release(&sick);
+	rules_release(&rules);
+}
+
 static const struct test tests[] = {
 	TEST(an_incident_opens_at_k_of_n_and_closes_after_n_good),
+	TEST(an_incident_of_cells_gives_way_to_that_of_their_link),
+	TEST(a_slow_link_is_one_incident_that_closes_when_it_is_good),
+	TEST(an_event_ends_after_n_runs_that_looked_and_found_none),
+	TEST(a_warn_that_the_fleet_does_not_share_is_no_bad_run),
 };
 
 int main(void)

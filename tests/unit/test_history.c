@@ -21,13 +21,18 @@ static void fresh_state(const char *name)
 
 static char check[] = "memory.copy_bw", subject[] = "numa:0>numa:0", unit[] = "B/s";
 
+static const char *learned_by; /* the machine, or NULL */
+
 /* Learn one value that was judged at `level`; 0 or a negative errno. */
 static int learn(struct history *h, double value, int level)
 {
 	struct sample sample = sample_init();
 	struct report report = { .samples = &sample, .n_samples = 1, .seq = 1 };
 	struct verdict_item item = { .check = check, .subject = subject, .level = level };
-	struct verdict verdict = { .items = &item, .n_items = 1, .level = level };
+	CLEANUP(freep) char *machine = xstrdup(learned_by);
+	struct verdict verdict = {
+		.items = &item, .n_items = 1, .level = level, .machine = machine
+	};
 
 	sample.check = check;
 	sample.subject = subject;
@@ -44,11 +49,44 @@ static size_t recall(double values[static HISTORY_VALUES], size_t max)
 	struct sample sample = sample_init();
 	size_t n;
 
-	CHECK_EQ(history_open(&h, NULL), 0);
+	CHECK_EQ(history_open(NULL, &h, NULL), 0);
 	key = params_key(&sample);
 	n = history_values(h, check, subject, key, values, max);
 	history_close(h);
 	return n;
+}
+
+static size_t recall_on(const char *machine)
+{
+	CLEANUP(freep) char *key = NULL;
+	struct history *h = NULL;
+	struct sample sample = sample_init();
+	double values[HISTORY_VALUES];
+	size_t n;
+
+	CHECK_EQ(history_open(machine, &h, NULL), 0);
+	key = params_key(&sample);
+	n = history_values(h, check, subject, key, values, HISTORY_VALUES);
+	history_close(h);
+	return n;
+}
+
+/* A disk that was moved, or restored, into other hardware. */
+static void values_of_another_machine_are_no_history(void)
+{
+	struct history *h = NULL;
+
+	fresh_state("moved");
+	learned_by = "b:1";
+	CHECK_EQ(history_open("b:1", &h, NULL), 0);
+	CHECK_EQ(learn(h, 1, VERDICT_PASS), 0);
+	CHECK_EQ(learn(h, 2, VERDICT_PASS), 0);
+	history_close(h);
+	CHECK_EQ(recall_on("b:1"), 2);
+	CHECK_EQ(recall_on("b:2"), 0);
+	CHECK_EQ(recall_on("m:7"), 2); /* a run that is not root's cannot tell */
+	CHECK_EQ(recall_on(NULL), 2);
+	learned_by = NULL;
 }
 
 static void values_come_back_newest_last_and_bounded(void)
@@ -59,7 +97,7 @@ static void values_come_back_newest_last_and_bounded(void)
 
 	fresh_state("order");
 	CHECK_EQ(recall(values, HISTORY_VALUES), 0);
-	CHECK_EQ(history_open(&h, NULL), 0);
+	CHECK_EQ(history_open(NULL, &h, NULL), 0);
 	for (i = 1; i <= 50; i++)
 		CHECK_EQ(learn(h, i, VERDICT_PASS), 0);
 	history_close(h);
@@ -76,7 +114,7 @@ static void what_was_not_passed_teaches_nothing(void)
 	struct history *h = NULL;
 
 	fresh_state("bad");
-	CHECK_EQ(history_open(&h, NULL), 0);
+	CHECK_EQ(history_open(NULL, &h, NULL), 0);
 	CHECK_EQ(learn(h, 1, VERDICT_FAIL), 0);
 	CHECK_EQ(learn(h, 2, VERDICT_WARN), 0);
 	CHECK_EQ(learn(h, 3, VERDICT_INCONCLUSIVE), 0);
@@ -94,7 +132,7 @@ static void a_torn_last_line_costs_itself_only(void)
 	FILE *file;
 
 	fresh_state("torn");
-	CHECK_EQ(history_open(&h, NULL), 0);
+	CHECK_EQ(history_open(NULL, &h, NULL), 0);
 	CHECK_EQ(learn(h, 1, VERDICT_PASS), 0);
 	path = xasprintf("%s/torn/history.jsonl", test_dir());
 	file = fopen(path, "a");
@@ -127,7 +165,7 @@ static void the_file_stays_within_its_limit(void)
 		(void)fprintf(file, "{\"values\":[],\"pad\":\"%043d\"}\n", i);
 	if (file)
 		(void)fclose(file);
-	CHECK_EQ(history_open(&h, NULL), 0);
+	CHECK_EQ(history_open(NULL, &h, NULL), 0);
 	for (i = 0; i < 40; i++)
 		CHECK_EQ(learn(h, i, VERDICT_PASS), 0);
 	history_close(h);
@@ -144,17 +182,20 @@ static void series_of_other_params_do_not_mix(void)
 	struct history *h = NULL;
 
 	fresh_state("params");
-	CHECK_EQ(history_open(&h, NULL), 0);
+	CHECK_EQ(history_open(NULL, &h, NULL), 0);
 	CHECK_EQ(learn(h, 1, VERDICT_PASS), 0);
 	history_close(h);
-	CHECK_EQ(history_open(&h, NULL), 0);
+	CHECK_EQ(history_open(NULL, &h, NULL), 0);
 	CHECK_EQ(history_values(h, check, subject, "{\"size\":1}", values, HISTORY_VALUES), 0);
 	history_close(h);
 }
 
 static const struct test tests[] = {
-	TEST(values_come_back_newest_last_and_bounded), TEST(what_was_not_passed_teaches_nothing),
-	TEST(a_torn_last_line_costs_itself_only),	TEST(the_file_stays_within_its_limit),
+	TEST(values_of_another_machine_are_no_history),
+	TEST(values_come_back_newest_last_and_bounded),
+	TEST(what_was_not_passed_teaches_nothing),
+	TEST(a_torn_last_line_costs_itself_only),
+	TEST(the_file_stays_within_its_limit),
 	TEST(series_of_other_params_do_not_mix),
 };
 

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 
 #include "lib/json.h"
+#include "lib/sysfs.h"
 #include "lib/xalloc.h"
 #include "probes/host_state/dmi.h"
-#include "probes/host_state/known.h"
-#include "probes/host_state/sysfs.h"
+#include "probes/known.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
 

@@ -37,9 +37,30 @@ static void hosts_do_not_share_a_bucket_and_are_bounded(void)
 	CHECK_EQ(l.n, 2);
 }
 
+static void what_is_given_back_can_be_taken_again(void)
+{
+	CLEANUP(limiter_release) struct limiter l = { .rate = 1, .burst = 2, .max = 2 };
+
+	limiter_give(&l, "nobody");
+	CHECK(limiter_take(&l, "a", 1));
+	CHECK(limiter_take(&l, "a", 1));
+	CHECK(!limiter_take(&l, "a", 1));
+	limiter_give(&l, "a");
+	CHECK(limiter_take(&l, "a", 1));
+	CHECK(!limiter_take(&l, "a", 1));
+	/* Never more than the burst. */
+	limiter_give(&l, "a");
+	limiter_give(&l, "a");
+	limiter_give(&l, "a");
+	CHECK(limiter_take(&l, "a", 1));
+	CHECK(limiter_take(&l, "a", 1));
+	CHECK(!limiter_take(&l, "a", 1));
+}
+
 static const struct test tests[] = {
 	TEST(a_burst_is_taken_then_the_rate),
 	TEST(hosts_do_not_share_a_bucket_and_are_bounded),
+	TEST(what_is_given_back_can_be_taken_again),
 };
 
 int main(void)

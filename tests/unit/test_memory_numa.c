@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -308,6 +309,37 @@ static void the_limits_of_all_groups_above_count(void)
 	CHECK_EQ(cgroup_memory_left("/nonexistent"), UINT64_MAX);
 }
 
+/* What drives an RNIC runs next to it, and stays where it is when there is no such node. */
+static void a_thread_goes_near_a_node(void)
+{
+	cpu_set_t all, now;
+	unsigned cores[2], n = 0, cpu;
+	struct numa_node nodes[] = { { .id = 3 }, { .id = 4, .cores = { .v = cores, .n = 1 } } };
+	const struct numa_host host = { .nodes = nodes, .n = ARRAY_SIZE(nodes) };
+
+	CHECK_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+	for (cpu = 0; cpu < CPU_SETSIZE && n < ARRAY_SIZE(cores); cpu++) {
+		if (CPU_ISSET(cpu, &all))
+			cores[n++] = cpu;
+	}
+	numa_go_near(&host, 3);
+	numa_go_near(&host, -1);
+	numa_go_near(NULL, 4);
+	CHECK_EQ(sched_getaffinity(0, sizeof(now), &now), 0);
+	CHECK(CPU_EQUAL(&now, &all));
+	numa_go_near(&host, 4);
+	CHECK_EQ(sched_getaffinity(0, sizeof(now), &now), 0);
+	CHECK_EQ(CPU_COUNT(&now), 1);
+	CHECK(CPU_ISSET(cores[0], &now));
+	CHECK_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
+	nodes[1].cores.n = n;
+	numa_go_near(&host, 4);
+	CHECK_EQ(sched_getaffinity(0, sizeof(now), &now), 0);
+	/* The first core of the host has other things to do. */
+	CHECK(n < 2 || !CPU_ISSET(0, &now));
+	CHECK_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+
 static const struct test tests[] = {
 	TEST(lists_are_read),
 	TEST(two_sockets_are_read),
@@ -322,6 +354,7 @@ static const struct test tests[] = {
 	TEST(cores_that_may_not_be_used_are_said),
 	TEST(time_that_was_not_needed_goes_to_the_rest),
 	TEST(the_limits_of_all_groups_above_count),
+	TEST(a_thread_goes_near_a_node),
 };
 
 int main(void)

@@ -45,7 +45,7 @@ static void each_kind_is_known_by_its_name(void)
 	CHECK_EQ(o.kind, ORDER_ALLREDUCE);
 }
 
-static void an_opinion_keeps_its_four_keys_and_nothing_else(void)
+static void an_opinion_keeps_its_keys_and_nothing_else(void)
 {
 	struct order o = { 0 };
 	struct err err = ERR_INIT;
@@ -53,14 +53,40 @@ static void an_opinion_keeps_its_four_keys_and_nothing_else(void)
 
 	CHECK_EQ(decode("{\"id\":\"a\",\"kind\":\"opinion\",\"opinion\":{\"verdict\":\"fail\","
 			"\"policy\":\"p1\",\"expires\":\"2026-11-21T01:00:00Z\",\"sentence\":\"s\","
-			"\"exec\":\"rm -rf /\"}}",
+			"\"admit\":\"degraded\",\"exec\":\"rm -rf /\"}}",
 			&o, &err),
 		 0);
 	line = json_line(o.opinion);
 	CHECK_STR(line, "{\"verdict\":\"fail\",\"policy\":\"p1\",\"expires\":"
-			"\"2026-11-21T01:00:00Z\",\"sentence\":\"s\"}");
+			"\"2026-11-21T01:00:00Z\",\"sentence\":\"s\",\"admit\":\"degraded\"}");
 	order_release(&o);
 	CHECK(!o.opinion);
+}
+
+static void stamps_count_from_the_clock_that_gave_them(void)
+{
+	static const struct {
+		const char *now, *deadline, *expires; /* by a clock a day behind, or ahead */
+	} rows[] = {
+		{ "2026-11-20T00:00:00Z", "2026-11-20T00:05:00Z", "2026-11-20T01:00:00Z" },
+		{ "2026-11-22T00:00:00Z", "2026-11-22T00:05:00Z", "2026-11-22T01:00:00Z" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(order_release) struct order o = { 0 };
+		CLEANUP(freep)
+		char *text = xasprintf(
+			"{\"id\":\"a\",\"kind\":\"opinion\",\"now\":\"%s\",\"deadline\":\"%s\","
+			"\"opinion\":{\"verdict\":\"fail\",\"expires\":\"%s\"}}",
+			rows[i].now, rows[i].deadline, rows[i].expires);
+		struct err err = ERR_INIT;
+
+		CHECK_EQ(decode(text, &o, &err), 0);
+		CHECK_EQ(o.deadline_us, NOW_US + 5 * USEC_PER_MIN);
+		CHECK_STR(json_string_value(json_object_get(o.opinion, "expires")),
+			  "2026-11-21T01:00:00.000Z");
+	}
 }
 
 #define OPINION(inside) "{\"id\":\"a\",\"kind\":\"opinion\",\"opinion\":{" inside "}}"
@@ -93,6 +119,8 @@ static const struct {
 	{ OPINION("\"verdict\":\"fail\",\"expires\":\"2026-11-20T23:59:59Z\""), -ESTALE, "expired" },
 	{ OPINION("\"verdict\":\"fail\",\"expires\":\"2027-11-21T00:00:00Z\""), -EINVAL,
 	  "more than 31 days ahead" },
+	{ OPINION("\"verdict\":\"fail\",\"admit\":\"ok\"," SOON), -EINVAL,
+	  "opinion.admit: 'ok': want degraded" },
 	{ OPINION("\"verdict\":\"fail\",\"sentence\":7," SOON), -EINVAL,
 	  "opinion.sentence: want a" },
 };
@@ -150,7 +178,8 @@ static void an_order_is_seen_once_and_remembered_for_long(void)
 
 static const struct test tests[] = {
 	TEST(each_kind_is_known_by_its_name),
-	TEST(an_opinion_keeps_its_four_keys_and_nothing_else),
+	TEST(an_opinion_keeps_its_keys_and_nothing_else),
+	TEST(stamps_count_from_the_clock_that_gave_them),
 	TEST(what_is_no_order_is_refused_with_its_place_and_leaves_nothing),
 	TEST(texts_are_bounded),
 	TEST(an_order_is_seen_once_and_remembered_for_long),

@@ -28,16 +28,21 @@ static const char file_text[] =
 	"    budget: 9s\n"
 	"    probes: [{name: c, exec: /bin/c, budget: 3s, active: false}]\n";
 
-static void read_file(struct profiles *ret)
+static void read_text(const char *text, struct profiles *ret)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
 	struct jval root;
 
-	CHECK_EQ(yaml_parse(file_text, strlen(file_text), "F", &value, NULL), 0);
+	CHECK_EQ(yaml_parse(text, strlen(text), "F", &value, NULL), 0);
 	root = jval_root(value, "F");
 	CHECK_EQ(profiles_decode(&root, ret, NULL), 0);
 	/* Where no probe of the suite is. */
 	CHECK_EQ(setenv("ASSAY_PROBE_DIR", "/nowhere", 1), 0);
+}
+
+static void read_file(struct profiles *ret)
+{
+	read_text(file_text, ret);
 }
 
 static void a_profile_becomes_its_probes(void)
@@ -153,6 +158,68 @@ static void a_shorter_run_shortens_every_probe_and_a_longer_one_none(void)
 	CHECK_EQ(plan.probes[0].budget_us, 100 * USEC_PER_MSEC);
 }
 
+static const char least_text[] =
+	"v: 1\n"
+	"profiles:\n"
+	"  quick:\n"
+	"    budget: 40s\n"
+	"    probes:\n"
+	"      - {name: a, exec: /bin/a, budget: 5s, active: false}\n"
+	"      - {name: b, exec: /bin/b, budget: 10s, least: 3s}\n"
+	"      - {name: c, exec: /bin/c, budget: 5s, least: 1s, active: false}\n";
+
+static void a_probe_that_could_do_nothing_with_its_share_is_left_out(void)
+{
+	static const struct {
+		uint64_t budget_s;
+		const char *started[3];
+		bool active;
+		const char *words[2]; /* of the problems */
+	} rows[] = {
+		{ 40, { "a", "b", "c" }, true, { NULL } },
+		{ 12, { "a", "b", "c" }, true, { NULL } },
+		{ 11,
+		  { "a", "c" },
+		  false,
+		  { "b: left out: its share of the run is 2750ms, and it "
+		    "needs 3s; give the run --budget 12s" } },
+		{ 4,
+		  { "a" },
+		  false,
+		  { "b: left out: its share of the run is 1s, and it needs 3s; "
+		    "give the run --budget 12s",
+		    "c: left out: its share of the run is 500ms, and it needs "
+		    "1s; give the run --budget 8s" } },
+	};
+	CLEANUP(profiles_release) struct profiles profiles = { 0 };
+	size_t i, j;
+
+	read_text(least_text, &profiles);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(plan_release) struct plan plan = { 0 };
+		CLEANUP(report_release) struct report report = { 0 };
+
+		CHECK_EQ(plan_profile(&profiles, "quick", &plan, NULL), 0);
+		plan_fit(&plan, rows[i].budget_s * USEC_PER_SEC);
+		plan_report_absent(&plan, &report);
+		CHECK_EQ(plan.active, rows[i].active);
+		for (j = 0; j < plan.n; j++) {
+			CHECK_STR(plan.probes[j].name, rows[i].started[j]);
+			CHECK(plan.probes[j].path == plan.paths[j]);
+		}
+		CHECK(plan.n == 3 || !rows[i].started[plan.n]);
+		for (j = 0; j < report.n_problems; j++) {
+			CLEANUP(freep)
+			char *words = xasprintf("%s: %s", report.problems[j].probe,
+						report.problems[j].detail);
+
+			CHECK_EQ(report.problems[j].code, PROBLEM_SET_UP);
+			CHECK_STR(words, rows[i].words[j]);
+		}
+		CHECK_EQ(plan.n + report.n_problems, 3);
+	}
+}
+
 static void the_exit_style_is_found_before_the_options_are_parsed(void)
 {
 	static const struct {
@@ -226,16 +293,19 @@ static size_t size_of(const struct report *report)
 
 static void a_report_past_its_limit_loses_windows_first_and_says_what_else(void)
 {
+	json_t *topology = NULL;
 	CLEANUP(report_release) struct report small = { 0 };
 	CLEANUP(report_release) struct report wide = { 0 };
 	CLEANUP(report_release) struct report huge = { 0 };
 
-	run_report_start(&small, "quick");
+	run_report_start(&small, "quick", &topology);
+	json_decref(topology);
 	fill_report(&small, 10, 10);
 	run_report_fit(&small);
 	CHECK_EQ(small.samples[0].w.n, SAMPLE_WINDOWS_MAX);
 
-	run_report_start(&wide, "quick");
+	run_report_start(&wide, "quick", &topology);
+	json_decref(topology);
 	fill_report(&wide, 4096, 10);
 	CHECK(size_of(&wide) > REPORT_MAX);
 	run_report_fit(&wide);
@@ -243,7 +313,8 @@ static void a_report_past_its_limit_loses_windows_first_and_says_what_else(void)
 	CHECK_EQ(wide.n_samples, 4096);
 	CHECK_EQ(wide.n_problems, 0);
 
-	run_report_start(&huge, "quick");
+	run_report_start(&huge, "quick", &topology);
+	json_decref(topology);
 	fill_report(&huge, 3000, 2000);
 	run_report_fit(&huge);
 	CHECK(size_of(&huge) <= REPORT_MAX);
@@ -260,6 +331,7 @@ static const struct test tests[] = {
 	TEST(a_named_probe_runs_as_the_best_known_profile_runs_it),
 	TEST(wrong_names_of_probes_are_told),
 	TEST(a_shorter_run_shortens_every_probe_and_a_longer_one_none),
+	TEST(a_probe_that_could_do_nothing_with_its_share_is_left_out),
 	TEST(the_exit_style_is_found_before_the_options_are_parsed),
 	TEST(exit_statuses_are_those_of_the_contract),
 	TEST(a_report_past_its_limit_loses_windows_first_and_says_what_else),

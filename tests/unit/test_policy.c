@@ -21,6 +21,35 @@ static int decode(const char *yaml, struct policy *ret, struct err *err)
 	return policy_decode(&root, ret, err);
 }
 
+/* Its numbers are those that hold without a file. */
+static void check_built_in(const struct policy *p)
+{
+	const struct policy d = policy_init();
+	const uint64_t got[] = { p->silent_after_us,   p->storm_cordons,     p->storm_per_us,
+				 p->alike_nodes,       p->alike_per_us,	     p->retest_times,
+				 p->retest_spacing_us, p->retest_timeout_us, p->retest_returns,
+				 p->hold_ttl_us,       p->hold_at_once,	     p->coverage_max_age_us,
+				 p->override_us,       p->release_delay_us,  p->release_passes,
+				 p->sticky_after,      p->sticky_window_us,  p->drain_grace_us,
+				 p->drain_timeout_us };
+	const uint64_t want[] = { d.silent_after_us,   d.storm_cordons,	    d.storm_per_us,
+				  d.alike_nodes,       d.alike_per_us,	    d.retest_times,
+				  d.retest_spacing_us, d.retest_timeout_us, d.retest_returns,
+				  d.hold_ttl_us,       d.hold_at_once,	    d.coverage_max_age_us,
+				  d.override_us,       d.release_delay_us,  d.release_passes,
+				  d.sticky_after,      d.sticky_window_us,  d.drain_grace_us,
+				  d.drain_timeout_us };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(got); i++)
+		CHECK_EQ(got[i], want[i]);
+	CHECK_NEAR(p->breaker_silent_percent, d.breaker_silent_percent, 0);
+	CHECK_NEAR(p->alike_percent, d.alike_percent, 0);
+	CHECK_EQ(p->drain_mode, DRAIN_OFF);
+	CHECK(!p->drain_bare);
+	CHECK(p->drain_scratch);
+}
+
 static void the_shipped_policy_observes_and_ends_with_a_rule_for_all(void)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/policies/default.yaml", getenv("srcdir"));
@@ -36,6 +65,7 @@ static void the_shipped_policy_observes_and_ends_with_a_rule_for_all(void)
 	CHECK_STR(err.msg, "");
 	CHECK_EQ(p.mode, MODE_OBSERVE);
 	CHECK(policy_match(&p, &any) != NULL);
+	check_built_in(&p);
 	policy_release(&p);
 }
 
@@ -49,6 +79,42 @@ static void what_is_not_said_keeps_its_default(void)
 	CHECK_NEAR(p.total_percent, 10, 0);
 	CHECK_EQ(p.rate_per_us, 10 * USEC_PER_MIN);
 	CHECK_EQ(p.n_rules, 0);
+	policy_release(&p);
+}
+
+static void what_leads_to_a_cordon_can_be_said(void)
+{
+	const char *yaml =
+		"{v: 1, breaker: {silent_after: 1h, storm: {cordons: 9, per: 1h}, "
+		"alike: {percent: 5, nodes: 7, per: 2h}}, "
+		"retest: {times: 3, spacing: 1m, timeout: 4m, returns: 5}, "
+		"hold: {ttl: 9m, at_once: 0}, coverage: {max_age: 0s}, override: {life: 2d}, "
+		"drain: {mode: evict-after-grace, grace: 3m, timeout: 4h, bare_pods: true, "
+		"empty_dir: false}}";
+	struct policy p = policy_init();
+	struct err err = ERR_INIT;
+
+	CHECK_EQ(decode(yaml, &p, &err), 0);
+	CHECK_STR(err.msg, "");
+	CHECK_EQ(p.silent_after_us, USEC_PER_HOUR);
+	CHECK_EQ(p.storm_cordons, 9);
+	CHECK_EQ(p.storm_per_us, USEC_PER_HOUR);
+	CHECK_NEAR(p.alike_percent, 5, 0);
+	CHECK_EQ(p.alike_nodes, 7);
+	CHECK_EQ(p.alike_per_us, 2 * USEC_PER_HOUR);
+	CHECK_EQ(p.retest_times, 3);
+	CHECK_EQ(p.retest_spacing_us, USEC_PER_MIN);
+	CHECK_EQ(p.retest_timeout_us, 4 * USEC_PER_MIN);
+	CHECK_EQ(p.retest_returns, 5);
+	CHECK_EQ(p.hold_ttl_us, 9 * USEC_PER_MIN);
+	CHECK_EQ(p.hold_at_once, 0);
+	CHECK_EQ(p.coverage_max_age_us, 0);
+	CHECK_EQ(p.override_us, 2 * USEC_PER_DAY);
+	CHECK_EQ(p.drain_mode, DRAIN_AFTER_GRACE);
+	CHECK_EQ(p.drain_grace_us, 3 * USEC_PER_MIN);
+	CHECK_EQ(p.drain_timeout_us, 4 * USEC_PER_HOUR);
+	CHECK(p.drain_bare);
+	CHECK(!p.drain_scratch);
 	policy_release(&p);
 }
 
@@ -122,6 +188,9 @@ static void what_is_wrong_is_named_with_its_place(void)
 		{ "{v: 1, rules: [{name: a, match: {check: '*'}, action: alert},"
 		  "{name: b, match: {check: y, severity: fatal}, action: cordon}]}",
 		  "rules[1]: rule 'b' can never match: 'a' before it takes all of it" },
+		{ "{v: 1, drain: {mode: now}}", "drain.mode: " },
+		{ "{v: 1, drain: {grace: 5m}}", "drain" },
+		{ "{v: 1, drain: {mode: evict-now, force: true}}", "drain.force: " },
 		{ "[1]", "p.yaml: want an object, not a list" },
 	};
 	size_t i;
@@ -158,6 +227,7 @@ static void more_rules_than_the_limit_are_refused(void)
 static const struct test tests[] = {
 	TEST(the_shipped_policy_observes_and_ends_with_a_rule_for_all),
 	TEST(what_is_not_said_keeps_its_default),
+	TEST(what_leads_to_a_cordon_can_be_said),
 	TEST(the_first_rule_that_matches_wins),
 	TEST(what_is_wrong_is_named_with_its_place),
 	TEST(more_rules_than_the_limit_are_refused),

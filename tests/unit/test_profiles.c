@@ -91,6 +91,9 @@ static void what_is_wrong_is_named_with_its_place(void)
 		  "F: profiles.q.probes: want 1 to 64 probes, not 0" },
 		{ "v: 1\nprofiles: {'../x': {budget: 1s, probes: [" GOOD_PROBE "]}}",
 		  "F: profiles.../x: a profile's name is 1 to 64 letters, digits, '-' or '_'" },
+		{ "v: 1\nprofiles: {watch: {budget: 1s, probes: [" GOOD_PROBE "]}}",
+		  "F: profiles.watch: 'watch' is taken: what assayd hears is kept under that "
+		  "name" },
 		{ WITH_BUDGET("45"),
 		  "F: profiles.q.budget: want a duration such as 45s, not a number" },
 		{ WITH_BUDGET("0s"), "F: profiles.q.budget: must be longer than 0" },
@@ -98,6 +101,8 @@ static void what_is_wrong_is_named_with_its_place(void)
 		  "F: profiles.q.budget: its probes need 1s, more than 500ms" },
 		{ WITH_PROBE("{name: a, budget: 1s, tempo: 3}"),
 		  "F: profiles.q.probes[0].tempo: unknown key" },
+		{ WITH_PROBE("{name: a, budget: 1s, least: 2s}"),
+		  "F: profiles.q.probes[0].least: is more than its budget" },
 		{ WITH_PROBE("{budget: 1s}"), "F: profiles.q.probes[0].name: missing" },
 		{ WITH_PROBE("{name: a}"), "F: profiles.q.probes[0].budget: missing" },
 		{ WITH_PROBE("{name: 3, budget: 1s}"),

@@ -133,6 +133,26 @@ static void noisy_peers_widen_the_floor(void)
 	CHECK(!e.low);
 }
 
+static void a_part_may_differ_from_hosts_as_parts_of_one_host_do(void)
+{
+	/* Hosts within 1 %, their parts within 3 %: 70 - 3.5 hypot(0.52, 2.1). */
+	const double hosts[] = { 69.3, 69.65, 70, 70.35, 70.7 };
+	struct measure m = measure_make("gemm.rate", 65, false);
+	const struct center alone = center_of(hosts, 5, 0), both = center_of(hosts, 5, 2.1);
+	const struct center few = center_of(hosts, 4, 0), none = center_of(hosts, 0, 0);
+	struct expectation e = { 0 };
+
+	CHECK(expectation_from_fleet(&m, &alone, &e));
+	CHECK(e.low);
+	CHECK_NEAR(e.floor, 66.5, 1e-9);
+	CHECK(expectation_from_fleet(&m, &both, &e));
+	CHECK(!e.low);
+	CHECK_NEAR(e.floor, 70 - 3.5 * hypot(1.4826 * 0.35, 2.1), 1e-9);
+	CHECK_EQ(e.source, SOURCE_FLEET);
+	CHECK(!expectation_from_fleet(&m, &few, &e));
+	CHECK(!expectation_from_fleet(&m, &none, &e));
+}
+
 static void a_policy_moves_the_floor(void)
 {
 	static const double same[] = { 100, 100, 100, 100, 100, 100, 100 };
@@ -337,6 +357,7 @@ static const struct test tests[] = {
 	TEST(only_a_measured_value_with_a_better_side_is_compared),
 	TEST(peers_of_one_value_give_the_floor_of_the_family),
 	TEST(noisy_peers_widen_the_floor),
+	TEST(a_part_may_differ_from_hosts_as_parts_of_one_host_do),
 	TEST(a_policy_moves_the_floor),
 	TEST(a_floor_is_never_negative),
 	TEST(few_peers_give_15_percent_of_the_best_and_never_far),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/run_list.h"
 
+#include "lib/pool.h"
 #include "lib/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
@@ -10,7 +11,8 @@ static void only_what_passed_is_listed_and_comes_back(void)
 	struct report report = report_make();
 	static const double cores[] = { 70, 71, 72, 10, 70, 71, 72, 70 };
 	CLEANUP(freep) char *text = NULL;
-	struct verdict back = { 0 };
+	CLEANUP(pool_release) struct pool pool = { 0 };
+	struct verdict back = { .borrows = true };
 	const struct verdict *v;
 
 	report_put_cores(&report, cores, ARRAY_SIZE(cores));
@@ -19,7 +21,7 @@ static void only_what_passed_is_listed_and_comes_back(void)
 	CHECK_EQ(run_list_count(text), ARRAY_SIZE(cores) - 1);
 	CHECK(strstr(text, "cpu:3") == NULL);
 	back.items = xcalloc(run_list_count(text), sizeof(*back.items));
-	run_list_decode(text, &back);
+	run_list_decode(text, &pool, &back);
 	CHECK_EQ(back.n_items, ARRAY_SIZE(cores) - 1);
 	CHECK_EQ(item_level(&back, "gemm.rate", "cpu:0"), VERDICT_PASS);
 	CHECK_STR(item_find(&back, "gemm.rate", "cpu:7")->unit, "FLOP/s");
@@ -45,9 +47,10 @@ static void broken_lines_end_the_list(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct verdict v = { .items = xcalloc(4, sizeof(*v.items)) };
+		CLEANUP(pool_release) struct pool pool = { 0 };
+		struct verdict v = { .items = xcalloc(4, sizeof(*v.items)), .borrows = true };
 
-		run_list_decode(rows[i].text, &v);
+		run_list_decode(rows[i].text, &pool, &v);
 		CHECK_EQ(v.n_items, rows[i].n);
 		verdict_release(&v);
 	}

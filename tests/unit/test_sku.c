@@ -61,6 +61,38 @@ static void a_host_matches_by_model_and_never_by_counts(void)
 	}
 }
 
+/* Cells that share a link get a part of it each: the promise of one flow is none of theirs. */
+static void cells_measured_at_once_are_asked_for_by_their_number(void)
+{
+	const char *yaml =
+		"{v: 1, sku: x, match: {}, expect: ["
+		"{check: 'loopback.*', subject: '*gpu:*', floor: 40, unit: B/s, source: s},"
+		" {check: 'loopback.*', subject: '*\\*3', floor: 13, unit: B/s, source: s},"
+		" {check: 'loopback.*', floor: 30, unit: B/s, source: s}]}";
+	static const struct {
+		const char *subject;
+		double floor; /* 0: none */
+	} cases[] = {
+		{ "mlx5_0:1>gpu:1", 40 },   { "mlx5_0:1>numa:0", 30 }, { "mlx5_0:1>numa:0*3", 13 },
+		{ "mlx5_0:1>numa:0*4", 0 }, { "mlx5_0:1>gpu:1*4", 0 }, { "mlx5_0:1>gpu:1*", 40 },
+	};
+	struct err err = ERR_INIT;
+	struct sku s = { 0 };
+	size_t i;
+
+	CHECK_EQ(decode(yaml, &s, &err), 0);
+	CHECK_STR(err.msg, "");
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct sku_expect *e =
+			sku_expectation(&s, "loopback.write_bw", "node", cases[i].subject);
+
+		CHECK_EQ(e != NULL, cases[i].floor > 0);
+		if (e)
+			CHECK_NEAR(e->floor, cases[i].floor, 0.01);
+	}
+	sku_release(&s);
+}
+
 static void an_expectation_is_found_by_check_class_and_subject(void)
 {
 	const char *yaml =
@@ -93,9 +125,19 @@ static void what_is_wrong_is_named_with_its_place(void)
 	} table[] = {
 		{ "{v: 1, match: {}}", "s.yaml: sku: missing" },
 		{ "{v: 1, sku: x}", "s.yaml: match: missing" },
+		{ "{v: 1, sku: ../x, match: {}}", "s.yaml: sku: want a name of" },
+		{ "{v: 1, sku: \"\", match: {}}", "s.yaml: sku: want a name of" },
 		{ "{v: 3, sku: x, match: {}}", "s.yaml: v: want 1" },
 		{ "{v: 1, sku: x, match: {gpus: []}}", "s.yaml: match.gpus: unknown key" },
 		{ "{v: 1, sku: x, match: {gpu: nvidia}}", "s.yaml: match.gpu: want a list" },
+		{ "{v: 1, sku: x, match: {gpu: ['10de:2330', zz]}}",
+		  "s.yaml: match.gpu[1]: want a PCI id as 10de:2330" },
+		{ "{v: 1, sku: x, match: {nic: ['15b3']}}", "s.yaml: match.nic[0]: want a PCI id" },
+		{ "{v: 1, sku: x, match: {nic: [':1021']}}",
+		  "s.yaml: match.nic[0]: want a PCI id" },
+		{ "{v: 1, sku: x, match: {nic: ['15b3:']}}",
+		  "s.yaml: match.nic[0]: want a PCI id" },
+		{ "{v: 1, sku: x, match: {nic: ['15b3:10 21']}}", "s.yaml: match.nic[0]: want a" },
 		{ "{v: 1, sku: x, match: {}, inventory: {wheels: {count: 1, source: s}}}",
 		  "s.yaml: inventory.wheels: unknown key" },
 		{ "{v: 1, sku: x, match: {}, inventory: {gpus: {count: 8}}}",
@@ -172,6 +214,7 @@ static void the_pinned_text_names_models_only(void)
 static const struct test tests[] = {
 	TEST(a_host_matches_by_model_and_never_by_counts),
 	TEST(an_expectation_is_found_by_check_class_and_subject),
+	TEST(cells_measured_at_once_are_asked_for_by_their_number),
 	TEST(what_is_wrong_is_named_with_its_place),
 	TEST(every_shipped_file_decodes_and_sources_each_number),
 	TEST(the_pinned_text_names_models_only),

@@ -4,6 +4,8 @@
 
 #include "agents/sku_host.h"
 #include "lib/err.h"
+#include "lib/json.h"
+#include "lib/state.h"
 #include "lib/xalloc.h"
 #include "tests/unit/test.h"
 
@@ -137,6 +139,27 @@ static void one_gpu_of_two_gone_changes_no_model(void)
 	sku_release(&sku);
 }
 
+static void a_pin_that_names_nothing_is_replaced(void)
+{
+	CLEANUP(freep) char *changed = NULL;
+	CLEANUP(json_freep) json_t *empty = json_object();
+	struct sku_models models = { 0 };
+	struct sku pinned = { .name = (char[]){ "h300" } }, sku = { 0 };
+
+	fresh_host("empty");
+	add_usual("empty");
+	CHECK_EQ(state_save("sku", empty, NULL), 0);
+	sku_host_models(&models);
+	CHECK_EQ(sku_host_find(&models, &sku, &changed, NULL), 0);
+	CHECK_STR(sku.name, "h100");
+	CHECK(changed == NULL);
+	sku_release(&sku);
+	CHECK_EQ(sku_host_pin(&pinned, &models, NULL), 0);
+	sku_models_release(&models);
+	CHECK_EQ(find(&sku, &changed, NULL), -ENOENT);
+	CHECK_HAS(changed, "this host is pinned as h300");
+}
+
 static void a_pin_whose_file_is_gone_asks(void)
 {
 	CLEANUP(freep) char *changed = NULL;
@@ -175,6 +198,7 @@ static const struct test tests[] = {
 	TEST(the_most_specific_file_wins),
 	TEST(a_pinned_host_that_lost_its_gpus_keeps_its_sku_and_asks),
 	TEST(one_gpu_of_two_gone_changes_no_model),
+	TEST(a_pin_that_names_nothing_is_replaced),
 	TEST(a_pin_whose_file_is_gone_asks),
 	TEST(no_match_and_a_bad_file_are_told_apart),
 };

@@ -78,8 +78,12 @@ static void take_numbers(int fd, unsigned count)
 
 	for (i = 0; count == 0 || i < count; i++) {
 		uint64_t seq = 0;
+		int r;
 
-		if (state_next_seq(&seq, NULL) < 0 || write(fd, &seq, sizeof(seq)) != sizeof(seq))
+		do { /* on a busy disk the others hold the lock for long */
+			r = state_next_seq(&seq, NULL);
+		} while (r == -ETIMEDOUT);
+		if (r < 0 || write(fd, &seq, sizeof(seq)) != sizeof(seq))
 			_exit(1);
 	}
 	_exit(0);

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "controller/pack.h"
 #include "controller/rules.h"
 #include "lib/err.h"
+#include "lib/pool.h"
 #include "lib/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
@@ -98,11 +100,12 @@ static void what_was_not_committed_is_not_there(void)
 static void the_last_run_comes_back_with_its_levels(void)
 {
 	CLEANUP(store_closep) struct store *s = store_at("runs.db");
-	struct verdict runs[STORE_PROFILES_MAX] = { { 0 } };
+	CLEANUP(pool_release) struct pool pool = { 0 };
+	struct verdict runs[STORE_RUNS_MAX] = { { 0 } };
 
 	CHECK_EQ(put_one(s, "boot-a", 1, good), PLACE_NEWEST);
 	CHECK_EQ(put_one(s, "boot-a", 2, bad), PLACE_NEWEST);
-	CHECK_EQ(store_runs(s, "host1", runs, STORE_PROFILES_MAX, NULL), 1);
+	CHECK_EQ(store_runs(s, "host1", &pool, runs, NULL), 1);
 	CHECK_STR(runs[0].profile, "quick");
 	CHECK_EQ(runs[0].n_items, 8);
 	CHECK_EQ(item_level(&runs[0], "gemm.rate", "cpu:3"), VERDICT_FAIL);
@@ -113,10 +116,10 @@ static void the_last_run_comes_back_with_its_levels(void)
 	CHECK_EQ(put_one(s, "boot-a", 3, good), PLACE_NEWEST);
 	CHECK_EQ(put_one(s, "boot-z", 1, good), PLACE_NEWEST);
 	CHECK_EQ(put_one(s, "boot-a", 4, bad), PLACE_LATE);
-	CHECK_EQ(store_runs(s, "host1", runs, STORE_PROFILES_MAX, NULL), 1);
+	CHECK_EQ(store_runs(s, "host1", &pool, runs, NULL), 1);
 	CHECK_EQ(item_level(&runs[0], "gemm.rate", "cpu:3"), VERDICT_PASS);
 	verdict_release(&runs[0]);
-	CHECK_EQ(store_runs(s, "nobody", runs, STORE_PROFILES_MAX, NULL), 0);
+	CHECK_EQ(store_runs(s, "nobody", &pool, runs, NULL), 0);
 }
 
 static void hosts_are_counted_by_verdict(void)
@@ -126,13 +129,72 @@ static void hosts_are_counted_by_verdict(void)
 	bool known = true;
 
 	CHECK_EQ(put_one(s, "boot-a", 1, bad), PLACE_NEWEST);
-	CHECK_EQ(store_count_verdicts(s, counts, NULL), 0);
+	CHECK_EQ(store_count_verdicts(s, 0, counts, NULL), 0);
 	CHECK_EQ(counts[VERDICT_FAIL], 1);
 	CHECK_EQ(counts[VERDICT_PASS], 0);
+	/* Silence is neither good nor bad. */
+	CHECK_EQ(store_count_verdicts(s, USEC_PER_DAY, counts, NULL), 0);
+	CHECK_EQ(counts[VERDICT_FAIL], 0);
+	CHECK_EQ(counts[VERDICT_INCONCLUSIVE], 1);
 	CHECK_EQ(store_has_node(s, "host1", &known, NULL), 0);
 	CHECK(known);
 	CHECK_EQ(store_has_node(s, "host2", &known, NULL), 0);
 	CHECK(!known);
+}
+
+/* --- topologies --- */
+
+static int put_topology(struct store *s, unsigned n, size_t max)
+{
+	CLEANUP(freep) char *digest = xasprintf("%064x", n);
+	const struct store_topology in = { digest, "{\"v\":1}", 1000 + n };
+
+	return store_add_topology(s, &in, max, NULL);
+}
+
+static bool has_topology(struct store *s, unsigned n)
+{
+	CLEANUP(freep) char *digest = xasprintf("%064x", n);
+	bool known = false;
+
+	CHECK_EQ(store_has_topology(s, digest, &known, NULL), 0);
+	return known;
+}
+
+static void a_topology_comes_back_once_it_is_committed(void)
+{
+	CLEANUP(store_closep) struct store *s = store_at("topology.db");
+	CLEANUP(freep) char *digest = xasprintf("%064x", 1);
+	CLEANUP(freep) char *text = NULL;
+
+	CHECK_EQ(put_topology(s, 1, 10), 0);
+	store_take_back(s);
+	CHECK(!has_topology(s, 1));
+	CHECK_EQ(put_topology(s, 1, 10), 0);
+	CHECK_EQ(store_commit(s, NULL), 0);
+	CHECK_EQ(store_topology(s, digest, &text, NULL), 0);
+	CHECK_STR(text, "{\"v\":1}");
+	CHECK_EQ(put_topology(s, 1, 10), -EEXIST);
+	CHECK_EQ(store_topology(s, "none", &text, NULL), -ENOENT);
+}
+
+static void topologies_that_no_host_has_make_room(void)
+{
+	CLEANUP(store_closep) struct store *s = store_at("room.db");
+	struct report report = report_of("boot-a", 1, good);
+
+	free(report.topology);
+	report.topology = xasprintf("%064x", 1);
+	CHECK_EQ(put_topology(s, 1, 2), 0);
+	CHECK_EQ(put_topology(s, 2, 2), 0);
+	CHECK_EQ(put(s, &report), PLACE_NEWEST);
+	CHECK_EQ(put_topology(s, 3, 2), 0); /* 2 went */
+	CHECK(has_topology(s, 1) && !has_topology(s, 2) && has_topology(s, 3));
+	CHECK_EQ(put_topology(s, 4, 1), -EDQUOT); /* 3 goes, 1 is in use */
+	CHECK(has_topology(s, 1) && !has_topology(s, 4));
+	CHECK_EQ(store_commit(s, NULL), 0);
+	CHECK(has_topology(s, 1));
+	report_release(&report);
 }
 
 static void what_is_no_store_is_refused_by_name(void)
@@ -147,12 +209,68 @@ static void what_is_no_store_is_refused_by_name(void)
 	CHECK_EQ(store_open("/nonexistent/x.db", &s, &err), -ENOENT);
 }
 
+static void a_store_lies_on_the_vfs_that_is_named(void)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/vfs.db", test_dir());
+	struct store *s = NULL;
+	struct err err = ERR_INIT;
+
+	CHECK(store_open_on(path, "none such", &s, &err) < 0);
+	CHECK_HAS(err.msg, "none such");
+	CHECK(access(path, F_OK) < 0);
+	CHECK_EQ(store_open_on(path, "unix-none", &s, &err), 0);
+	CHECK_EQ(access(path, F_OK), 0);
+	store_close(s);
+}
+
+static void the_past_comes_back_in_its_order_and_ends(void)
+{
+	CLEANUP(store_closep) struct store *s = store_at("past.db");
+	CLEANUP(pool_release) struct pool pool = { 0 };
+	struct store_past rows[STORE_PAST_MAX];
+	const unsigned all = STORE_PAST_MAX + 10;
+	int64_t after = 0, before;
+	unsigned n = 0, n_bad = 0;
+	unsigned seq;
+
+	for (seq = 1; seq <= all; seq++)
+		CHECK_EQ(put_one(s, "boot-a", seq, seq % 5 ? good : bad), PLACE_NEWEST);
+	do {
+		int got, i;
+
+		before = after;
+		got = store_past(s, &after, 1000, &pool, rows, NULL);
+		for (i = 0; i < got; i++) {
+			CHECK_STR(rows[i].node, "host1");
+			CHECK_STR(rows[i].profile, "quick");
+			CHECK_EQ(rows[i].seen_us, 1000);
+			CHECK(i == 0 || rows[i].id > rows[i - 1].id);
+			CHECK_EQ(rows[i].n_items > 0, ++n % 5 == 0);
+			n_bad += rows[i].n_items > 0;
+			free(rows[i].items);
+		}
+	} while (after != before);
+	CHECK_EQ(n, all);
+	CHECK_EQ(n_bad, all / 5);
+	/* Nothing is as new as that, and the end is found all the same. */
+	after = 0;
+	CHECK_EQ(store_past(s, &after, 1001, &pool, rows, NULL), 0);
+	before = after;
+	CHECK_EQ(store_past(s, &after, 1001, &pool, rows, NULL), 0);
+	CHECK_EQ(after, before);
+	CHECK_EQ(after, all);
+}
+
 static const struct test tests[] = {
 	TEST(a_report_has_its_place_among_those_of_its_host),
 	TEST(what_was_not_committed_is_not_there),
 	TEST(the_last_run_comes_back_with_its_levels),
 	TEST(hosts_are_counted_by_verdict),
+	TEST(a_topology_comes_back_once_it_is_committed),
+	TEST(topologies_that_no_host_has_make_room),
 	TEST(what_is_no_store_is_refused_by_name),
+	TEST(the_past_comes_back_in_its_order_and_ends),
+	TEST(a_store_lies_on_the_vfs_that_is_named),
 };
 
 int main(void)

@@ -89,15 +89,31 @@ static void formats_of_output_have_names(void)
 	CHECK_EQ(o, OUTPUT_KV);
 }
 
-static void a_pipe_gets_no_colours_and_a_fixed_width(void)
+static void a_pipe_gets_no_colours_and_the_width_that_is_said(void)
 {
+	static const struct {
+		const char *columns;
+		unsigned width;
+	} said[] = { { NULL, 100 },    { "80", 80 },
+		     { "40", 40 },     { "39", 100 },
+		     { "", 100 },      { "80x", 100 },
+		     { "-1", 100 },    { "10000", 10000 },
+		     { "10001", 100 }, { "99999999999999999999", 100 } };
+	size_t i;
 	int ends[2];
 	FILE *out;
 
 	CHECK_EQ(pipe(ends), 0);
 	out = fdopen(ends[1], "w");
 	CHECK(!term_wants_colour(out));
-	CHECK_EQ(term_width(out), 100);
+	for (i = 0; i < ARRAY_SIZE(said); i++) {
+		CHECK_EQ(said[i].columns ? setenv("COLUMNS", said[i].columns, 1)
+					 : unsetenv("COLUMNS"),
+			 0);
+		CHECK_EQ(term_width(out), said[i].width);
+	}
+	(void)unsetenv("COLUMNS");
+	CHECK_EQ(term_height(out), 24);
 	(void)fclose(out);
 	(void)close(ends[0]);
 	CHECK_STR(paint_on(false, PAINT_BAD), "");
@@ -119,6 +135,7 @@ static void a_terminal_gets_colours_unless_told_not_to(void)
 	(void)setenv("TERM", "xterm", 1);
 	CHECK(term_wants_colour(out));
 	CHECK_EQ(term_width(out), 133);
+	CHECK_EQ(term_height(out), 40);
 	(void)setenv("NO_COLOR", "1", 1);
 	CHECK(!term_wants_colour(out));
 	(void)setenv("NO_COLOR", "", 1); /* empty means not set: no-color.org */
@@ -133,13 +150,26 @@ static void a_terminal_gets_colours_unless_told_not_to(void)
 	CHECK_STR(paint_off(true), "\033[0m");
 }
 
+static void a_table_in_one_unit_has_the_scale_of_its_largest(void)
+{
+	const char *prefix;
+
+	CHECK_NEAR(number_scale(49.1e9, &prefix), 1e9, 0);
+	CHECK_STR(prefix, "G");
+	CHECK_NEAR(number_scale(2.1e-6, &prefix), 1e-6, 0);
+	CHECK_STR(prefix, "u");
+	CHECK_NEAR(number_scale(0, &prefix), 1, 0);
+	CHECK_STR(prefix, "");
+}
+
 static const struct test tests[] = {
 	TEST(numbers_have_three_digits_and_a_prefix),
 	TEST(counts_are_whole),
 	TEST(no_number_is_a_dash_and_a_long_unit_is_cut),
 	TEST(formats_of_output_have_names),
-	TEST(a_pipe_gets_no_colours_and_a_fixed_width),
+	TEST(a_pipe_gets_no_colours_and_the_width_that_is_said),
 	TEST(a_terminal_gets_colours_unless_told_not_to),
+	TEST(a_table_in_one_unit_has_the_scale_of_its_largest),
 };
 
 int main(void)

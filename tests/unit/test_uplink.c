@@ -123,6 +123,93 @@ static void a_huge_or_dirty_detail_becomes_one_bounded_line(void)
 	CHECK(strlen(why.msg) < 400);
 }
 
+#define OK202 "{\"status\":202}"
+
+static const struct {
+	unsigned status;
+	const char *body;
+	enum delivery_lines expected;
+	size_t n;
+	const char *words;
+} line_answers[] = {
+	{ 202, "{\"results\":[" OK202 "," OK202 "," OK202 "]}", LINES_TAKEN, 3, "" },
+	{ 202, "{\"results\":[" OK202 ",{\"status\":200}]}", LINES_TAKEN, 2, "" },
+	{ 202, "{\"results\":[{\"status\":422,\"detail\":\"no unit\"}," OK202 "]}", LINES_TAKEN, 2,
+	  "" },
+	/* What settles nothing ends what is believed. */
+	{ 202, "{\"results\":[" OK202 ",{\"status\":503}," OK202 "]}", LINES_TAKEN, 1, "" },
+	{ 202, "{\"results\":[" OK202 ",7," OK202 "]}", LINES_TAKEN, 1, "" },
+	{ 202, "{\"results\":[{\"status\":429}]}", LINES_KEEP, 0, "acknowledges nothing" },
+	{ 202, "{\"results\":[{\"status\":\"202\"}]}", LINES_KEEP, 0, "acknowledges nothing" },
+	{ 202, "{\"results\":[]}", LINES_KEEP, 0, "acknowledges nothing" },
+	{ 202, "{\"accepted\":3}", LINES_KEEP, 0, "acknowledges nothing" },
+	{ 202, "", LINES_KEEP, 0, "acknowledges nothing" },
+	{ 202, "{\"results\":[" OK202 "," OK202 "," OK202 "," OK202 "]}", LINES_KEEP, 0,
+	  "acknowledges nothing" },
+	{ 404, "", LINES_SINGLY, 0, "" },
+	{ 405, "", LINES_SINGLY, 0, "" },
+	{ 413, "", LINES_SINGLY, 0, "" },
+	{ 400, "", LINES_SINGLY, 0, "" },
+	{ 200, "{\"duplicate\":1}", LINES_KEEP, 0, "200 an unexpected answer" },
+	{ 401, "{\"detail\":\"no token\"}", LINES_KEEP, 0, "no token" },
+	{ 429, "", LINES_KEEP, 0, "429 too many requests" },
+	{ 503, "{\"detail\":\"disk full\"}", LINES_KEEP, 0, "503 not now: disk full" },
+	{ 500, "", LINES_KEEP, 0, "500 an unexpected answer" },
+};
+
+static void of_many_lines_only_those_that_an_answer_names_are_settled(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(line_answers); i++) {
+		const struct http_answer answer = { .status = line_answers[i].status,
+						    .body = line_answers[i].body,
+						    .len = strlen(line_answers[i].body) };
+		struct delivery_result results[3];
+		struct err why = ERR_INIT;
+		size_t n = 0;
+
+		CHECK_EQ(delivery_judge_lines(&answer, 3, results, &n, &why),
+			 line_answers[i].expected);
+		CHECK_EQ(n, line_answers[i].n);
+		CHECK_HAS(why.msg, line_answers[i].words);
+		CHECK_EQ(why.msg[0] != '\0', line_answers[i].expected == LINES_KEEP);
+	}
+}
+
+static void a_line_that_will_never_be_taken_says_why(void)
+{
+	static const char body[] = "{\"results\":[" OK202
+				   ",{\"status\":422,\"detail\":\"no unit\"}]}";
+	const struct http_answer answer = { .status = 202, .body = body, .len = sizeof(body) - 1 };
+	struct delivery_result results[2];
+	struct err why = ERR_INIT;
+	size_t n = 0;
+
+	CHECK_EQ(delivery_judge_lines(&answer, 2, results, &n, &why), LINES_TAKEN);
+	CHECK_EQ(results[0].delivery, DELIVERY_DONE);
+	CHECK_EQ(results[1].delivery, DELIVERY_SET_ASIDE);
+	CHECK_STR(results[1].why.msg, "422 bad content: no unit");
+}
+
+static void only_digests_are_wanted_and_only_a_few(void)
+{
+	CLEANUP(freep) char *one = xasprintf("%064d", 1);
+	CLEANUP(freep)
+	char *body =
+		xasprintf("{\"accepted\":1,\"want_topologies\":[\"../x\",7,\"%s\",\"%s\",\"%s\","
+			  "\"%s\",\"%s\",\"%s\",\"%s\",\"%s\",\"%s\"]}",
+			  one, one, one, one, one, one, one, one, one);
+	char digests[DELIVERY_WANTS_MAX][TOPOLOGY_DIGEST_LEN + 1];
+	size_t n = delivery_wants(body, strlen(body), digests);
+
+	CHECK_EQ(n, DELIVERY_WANTS_MAX);
+	CHECK_STR(digests[0], one);
+	CHECK_STR(digests[DELIVERY_WANTS_MAX - 1], one);
+	CHECK_EQ(delivery_wants("{\"want_topologies\":{}}", 22, digests), 0);
+	CHECK_EQ(delivery_wants("", 0, digests), 0);
+}
+
 /* --- configuration --- */
 
 static int decode(const char *text, struct assayd_config *ret, struct err *err)
@@ -201,6 +288,9 @@ static const struct test tests[] = {
 	TEST(odd_limits_neither_overflow_nor_divide_by_zero),
 	TEST(only_a_stored_report_is_done_and_only_a_hopeless_one_is_set_aside),
 	TEST(a_huge_or_dirty_detail_becomes_one_bounded_line),
+	TEST(of_many_lines_only_those_that_an_answer_names_are_settled),
+	TEST(a_line_that_will_never_be_taken_says_why),
+	TEST(only_digests_are_wanted_and_only_a_few),
 	TEST(a_configuration_has_defaults_and_takes_what_it_is_given),
 	TEST(a_bad_configuration_is_refused_with_its_place),
 };

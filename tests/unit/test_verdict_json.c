@@ -58,7 +58,8 @@ static void the_line_has_the_keys_of_the_contract(void)
 	doc = verdict_encode(&v);
 	text = json_dumps(doc, JSON_COMPACT | JSON_SORT_KEYS);
 	CHECK_STR(text,
-		  "{\"items\":[{\"check\":\"memory.copy_bw\",\"expected\":null,\"fatal\":false,"
+		  "{\"boot_id\":\"b\",\"items\":[{\"check\":\"memory.copy_bw\",\"expected\":null,"
+		  "\"fatal\":false,"
 		  "\"floor\":null,\"n\":0,\"profile\":\"quick\",\"sentence\":\"numa:0 moves "
 		  "5.00 B/s in memory.copy_bw, recorded: nothing to compare with yet\","
 		  "\"source\":\"self-evident\",\"subject\":\"numa:0\",\"time\":\"2026-03-01T10:"
@@ -230,6 +231,59 @@ static void age_and_profile_are_of_the_newest_active_run(void)
 	release_all(runs);
 }
 
+/* What assayd saw between runs has checks of host-state, and says nothing of the rest of the host. */
+static void what_was_watched_leads_only_when_alone(void)
+{
+	enum { WATCHED, PASSIVELY };
+	CLEANUP(report_release)
+	struct report watched = run_of(PROFILE_WATCH, "2026-03-01T12:00:00Z", 9);
+	CLEANUP(report_release)
+	struct report passive = run_of("passive", "2026-03-01T11:00:00Z", 8);
+	CLEANUP(verdict_release) struct verdict v = { 0 }, alone = { 0 };
+	struct verdict runs[RUNS] = { 0 };
+
+	CHECK(!profile_is_active(PROFILE_WATCH) && !profile_is_active("passive"));
+	CHECK(profile_is_active("quick") && profile_is_active("of my own"));
+	put_state(&watched, "host.kernel_log", "eth2", TRI_YES);
+	put_state(&passive, "host.kernel_log", "eth2", TRI_NO);
+	report_put_problem(&passive, "host-state", PROBLEM_CRASHED, NULL);
+	verdict_judge(&watched, NULL, &runs[WATCHED]);
+	verdict_judge(&passive, NULL, &runs[PASSIVELY]);
+	verdict_merge(runs, (const bool[RUNS]){ false }, 2, &v);
+	CHECK_STR(v.profile, "passive");
+	CHECK_EQ(v.seq, 8);
+	CHECK_EQ(item_level(&v, "host.kernel_log", "eth2"), VERDICT_PASS);
+	CHECK_EQ(item_level(&v, "probe.host-state", "host1"), VERDICT_INCONCLUSIVE);
+	verdict_merge(runs, (const bool[RUNS]){ false }, 1, &alone);
+	CHECK_STR(alone.profile, PROFILE_WATCH);
+	release_all(runs);
+}
+
+/* The full run was made while the clock was a day ahead. */
+static void a_run_from_the_future_does_not_lead(void)
+{
+	CLEANUP(report_release) struct report quick = run_of("quick", "2026-03-01T11:00:00Z", 8);
+	CLEANUP(report_release) struct report full = run_of("full", "2026-03-02T03:00:00Z", 5);
+	CLEANUP(verdict_release) struct verdict v = { 0 }, unnumbered = { 0 };
+	struct verdict runs[RUNS] = { 0 };
+
+	put_state(&quick, "gemm.correct", "cpu:0", TRI_YES);
+	put_state(&full, "gemm.correct", "cpu:0", TRI_NO);
+	quick.uptime_s = 77;
+	verdict_judge(&quick, NULL, &runs[QUICK]);
+	verdict_judge(&full, NULL, &runs[FULL]);
+	verdict_merge(&runs[QUICK], &active[QUICK], 2, &v);
+	CHECK_STR(v.profile, "quick");
+	CHECK_STR(v.boot_id, quick.boot_id);
+	CHECK_NEAR(v.uptime_s, 77, 0);
+	CHECK_EQ(v.level, VERDICT_PASS);
+	/* Without numbers the stamps are all there is. */
+	runs[QUICK].seq = 0;
+	verdict_merge(&runs[QUICK], &active[QUICK], 2, &unnumbered);
+	CHECK_STR(unnumbered.profile, "full");
+	release_all(runs);
+}
+
 static void the_order_of_the_runs_does_not_matter(void)
 {
 	CLEANUP(verdict_release) struct verdict v = { 0 }, turned = { 0 };
@@ -314,6 +368,8 @@ static const struct test tests[] = {
 	TEST(too_many_items_are_refused),
 	TEST(the_newest_run_of_a_check_stands),
 	TEST(age_and_profile_are_of_the_newest_active_run),
+	TEST(what_was_watched_leads_only_when_alone),
+	TEST(a_run_from_the_future_does_not_lead),
 	TEST(the_order_of_the_runs_does_not_matter),
 	TEST(two_values_of_one_subject_in_one_run_both_stay),
 	TEST(a_spread_goes_when_the_check_ran_again),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/windows.h"
+#include "lib/judge/windows.h"
 
 #include "tests/unit/test.h"
 

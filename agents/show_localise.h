@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Localised links for people: a table, then a sentence for each. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct localised;
+
+void show_localised(const struct localised *l, FILE *out, bool colour, unsigned width);

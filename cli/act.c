@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * assayctl cordon, uncordon, repair-done, override, silence, breaker reset: one order to the
+ * controller, and its answer in one sentence. A refusal is the answer no.
+ */
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/host.h"
+#include "cli/link.h"
+#include "cli/view.h"
+#include "lib/duration.h"
+#include "lib/json.h"
+#include "lib/table.h"
+#include "lib/term.h"
+#include "lib/utf8.h"
+#include "lib/xalloc.h"
+
+/* `pattern` with `text` at its "{}". New memory. */
+static char *filled(const char *pattern, const char *text)
+{
+	const char *hole = strstr(pattern, "{}");
+
+	if (!hole)
+		return xstrdup(pattern);
+	return xasprintf("%.*s%s%s", (int)(hole - pattern), pattern, text, hole + 2);
+}
+
+static void put_text(json_t *body, const char *key, const char *value)
+{
+	if (value)
+		(void)json_object_set_new(body, key, json_string(value));
+}
+
+/* Who asks, by the word of this host: for the records, where the token names nobody. */
+static const char *login_name(void)
+{
+	const char *behind = getuid() == 0 ? getenv("SUDO_USER") : NULL;
+	const struct passwd *entry = getpwuid(getuid());
+
+	if (behind && *behind)
+		return behind;
+	return entry ? entry->pw_name : NULL;
+}
+
+/* The options that were given, under their names. */
+static json_t *body_of(const struct settings *s)
+{
+	char duration[CLOCK_DURATION_SIZE];
+	json_t *body = json_object();
+
+	put_text(body, "by", login_name());
+	put_text(body, "reason", s->reason);
+	put_text(body, "until", s->until);
+	if (s->for_us) {
+		duration_format(s->for_us, duration);
+		put_text(body, "for", duration);
+	}
+	if (s->break_glass)
+		(void)json_object_set_new(body, "break_glass", json_true());
+	return body;
+}
+
+static int fetch(struct link *link, const struct request *request, struct picture *ret,
+		 struct err *err)
+{
+	const char *node = request->argument;
+	CLEANUP(freep) char *segment = link_segment(node ? node : "");
+	CLEANUP(freep) char *path = filled(request->command->post, segment);
+	CLEANUP(json_freep) json_t *body = body_of(&request->settings);
+	json_t *answer = NULL;
+	int r = node ? host_post(link, node, path, body, &answer, err)
+		     : link_post(link, path, body, &answer, err);
+
+	if (r < 0)
+		return r;
+	if (request->command->undo) {
+		CLEANUP(freep) char *undo = filled(request->command->undo, node ? node : "");
+
+		put_text(answer, "undo", undo);
+	}
+	*ret = (struct picture){ .document = answer };
+	return 0;
+}
+
+static void show(const struct picture *picture, struct page *page)
+{
+	CLEANUP(freep) char *sentence = text_at(picture->document, "sentence");
+	const char *undo = raw_at(picture->document, "undo");
+
+	text_wrap(sentence, page->out, 0, page->width);
+	if (*undo) {
+		CLEANUP(freep) char *clean = utf8_clean(undo);
+
+		(void)fprintf(page->out, "%sto take it back: %s%s\n",
+			      paint_on(page->colour, PAINT_DIM), clean, paint_off(page->colour));
+	}
+}
+
+const struct view view_act = { fetch, NULL, show, NULL };

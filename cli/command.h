@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What `assayctl` can do, as two const tables: options (option.c) and commands
+ * (commands.c). Dispatch, --help, completion and the manual page all come from
+ * them: a new command is a row.
+ *
+ * A command either shows a view of the fleet (`view`: fetched, then printed as
+ * a table, as JSON or as key=value lines, once or again and again) or does
+ * something of its own (`run`).
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "cli/option.h"
+#include "lib/macro.h"
+
+struct view;
+
+enum { WORDS_MAX = 2, ARGUMENTS_MAX = 1, EXAMPLES_MAX = 3 };
+
+enum status { STATUS_GOOD = 0, STATUS_NO = 1, STATUS_USAGE = 2, STATUS_UNKNOWN = 3 };
+
+/* What an argument is: completion asks. */
+enum argument_kind { ARGUMENT_NODE, ARGUMENT_FILE, ARGUMENT_SHELL };
+
+struct argument {
+	const char *name; /* "NODE"; NULL: no argument */
+	enum argument_kind kind;
+};
+
+struct example {
+	const char *line, *what;
+};
+
+struct request;
+
+struct command {
+	const char *words[WORDS_MAX]; /* "policy", "check"; the second may be NULL */
+	struct argument argument;     /* required when it has a name */
+	uint32_t options;	      /* bits of enum option_id */
+	uint32_t needs;		      /* those of them that must be there */
+	const char *summary;	      /* a few words, no capital, no full stop */
+	const char *description;      /* paragraphs with an empty line between */
+	struct example examples[EXAMPLES_MAX];
+	int (*check)(const struct request *request); /* first of all; NULL: nothing to check */
+	const struct view *view;
+	/* Of view_act: where it is sent, "{}" for the argument, and what would take it back. */
+	const char *post, *undo;
+	int (*run)(const struct request *request); /* enum status, when there is no view */
+	bool hidden;				   /* for the build, not for people */
+};
+
+/* What one command line asks for. Everything is borrowed from it. */
+struct request {
+	const struct command *command;
+	const char *argument; /* NULL: none */
+	struct settings settings;
+};
+
+/* The table, ended by a row without words. */
+extern const struct command commands[];
+
+/* "policy check"; new memory. */
+char *command_name(const struct command *command);
+
+/* Names that later versions will answer. NULL-terminated. */
+extern const char *const commands_not_yet[];
+
+/* Is the argument a policy file? */
+int check_policy(const struct request *request);
+int run_policy_check(const struct request *request);
+int run_completion(const struct request *request);
+int run_manual(const struct request *request);
+
+/* Exit statuses in words, for help and the manual. */
+#define STATUS_WORDS                                                                               \
+	"0 shown or done; 1 the answer is no, or there is no such thing; 2 wrong use or "          \
+	"bad input: an option, a file, a token that may not; 3 could not tell: no controller, no " \
+	"trust in it, no whole answer"

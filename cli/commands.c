@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/view.h"
+#include "lib/xalloc.h"
+
+const struct command commands[] = {
+	{ .words = { "nodes" },
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_VERDICT) |
+		     OPTION_BIT(OPTION_STALE) | OPTION_BIT(OPTION_SKU),
+	  .summary = "every host and what it is judged to be",
+	  .description =
+		  "One row a host, the worst first, and one sentence over all of them.\n\n"
+		  "A host that stopped reporting is inconclusive, whatever it was before. AGENT "
+		  "says whether its daemon is connected; suspect means that it went away, which "
+		  "condemns nobody.",
+	  .examples = { { "assayctl nodes --verdict fail", "those to look at" },
+			{ "assayctl nodes --watch", "the fleet, redrawn as it changes" },
+			{ "assayctl nodes -o json | jq -r '.items[].node'",
+			  "names for a script" } },
+	  .view = &view_nodes },
+	{ .words = { "node" },
+	  .argument = { "NODE", ARGUMENT_NODE },
+	  .options = OPTIONS_LINK,
+	  .summary = "what is known of one host",
+	  .description = "Its verdict, what it is, what differs from most of its SKU, and what "
+			 "its last reports were judged to be.",
+	  .examples = { { "assayctl node gpu-17", "the host" } },
+	  .view = &view_node },
+	{ .words = { "why" },
+	  .argument = { "NODE", ARGUMENT_NODE },
+	  .options = OPTIONS_LINK,
+	  .summary = "why a host is judged so, for a ticket",
+	  .description =
+		  "A text to paste into a ticket: the culprit first, then for each finding what "
+		  "was seen, against what, how often and what would clear it, then what could not "
+		  "be measured, and what this host is.",
+	  .examples = { { "assayctl why gpu-17", "the text" },
+			{ "assayctl why gpu-17 -o kv | grep sentence", "its sentences" } },
+	  .view = &view_why },
+	{ .words = { "incidents" },
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_ALL) |
+		     OPTION_BIT(OPTION_NODE),
+	  .summary = "what has been bad often enough to act on",
+	  .description =
+		  "Open incidents, newest first. An incident is one check of one host that was "
+		  "bad in as many of its last runs as the policy asks for, or fatal once. ASKS FOR "
+		  "is what the policy's rule would do.",
+	  .examples = { { "assayctl incidents", "what is open" },
+			{ "assayctl incidents --all --node gpu-17", "the past of one host" } },
+	  .view = &view_incidents },
+	{ .words = { "baselines" },
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_SKU),
+	  .summary = "what hosts of a SKU reach, which others are judged by",
+	  .description = "For each check and each set of parameters the median over hosts that "
+			 "nobody suspects, one value a host, learnt since the controller started.",
+	  .examples = { { "assayctl baselines --sku hgx-h100", "of one model of host" } },
+	  .view = &view_baselines },
+	{ .words = { "drift" },
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_SKU) |
+		     OPTION_BIT(OPTION_NODE),
+	  .summary = "who is not set up as most hosts of the SKU",
+	  .description = "Driver, firmware, kernel, BIOS and other settings that not all hosts of "
+			 "a SKU share: what most have, and who has what instead. Hosts that "
+			 "stopped reporting are left out.",
+	  .examples = { { "assayctl drift", "all of it" },
+			{ "assayctl drift --node gpu-17", "where one host differs" } },
+	  .view = &view_drift },
+	{ .words = { "actions" },
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_NODE),
+	  .summary = "what was done, by whom, and what was refused",
+	  .description =
+		  "What Assay and its operators did to hosts, newest first. STATE is done, under "
+		  "way, failed, dropped (its reason was gone before it was done), refused (the "
+		  "sentence says by which budget or rule) or dry-run: nothing was touched, and "
+		  "would have been in mode enforce.",
+	  .examples = { { "assayctl actions --watch", "as it happens" },
+			{ "assayctl actions --node gpu-17", "the past of one host" } },
+	  .view = &view_actions },
+	{ .words = { "cordon" },
+	  .argument = { "NODE", ARGUMENT_NODE },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON) | OPTION_BIT(OPTION_BREAK_GLASS),
+	  .needs = OPTION_BIT(OPTION_REASON),
+	  .summary = "take a host out of service",
+	  .description =
+		  "No new job starts on the host; what runs there runs on. It counts against the "
+		  "budgets like any other: when one is used up the answer is no, with the budget "
+		  "and what would allow it. With --break-glass it is done all the same, and kept "
+		  "with who did it. Done already, it says so and nothing changes.",
+	  .examples = { { "assayctl cordon gpu-17 --reason 'fan 3, ticket 812'",
+			  "until somebody releases it" },
+			{ "assayctl cordon gpu-17 -r 'burning' --break-glass",
+			  "whatever the budgets say" } },
+	  .view = &view_act,
+	  .post = "/v1/nodes/{}/cordon",
+	  .undo = "assayctl uncordon {} --reason ..." },
+	{ .words = { "uncordon" },
+	  .argument = { "NODE", ARGUMENT_NODE },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON),
+	  .needs = OPTION_BIT(OPTION_REASON),
+	  .summary = "give a host back",
+	  .description =
+		  "An order: Assay does not take the host out again for what is known of it now, "
+		  "until the override ends that the answer names; something new and fatal may. A "
+		  "cordon that is not Assay's is never lifted: the answer says whose it is.",
+	  .examples = { { "assayctl uncordon gpu-17 --reason 'cable replaced'", "back to work" } },
+	  .view = &view_act,
+	  .post = "/v1/nodes/{}/uncordon",
+	  .undo = "assayctl cordon {} --reason ..." },
+	{ .words = { "repair-done" },
+	  .argument = { "NODE", ARGUMENT_NODE },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON),
+	  .summary = "a host was repaired: verify it, then release it",
+	  .description =
+		  "The host is tested, and released when the tests pass; until then it stays out "
+		  "of service. What was swapped is known by its serial number: a new part begins "
+		  "without the past of the old one.",
+	  .examples = { { "assayctl repair-done gpu-17 --reason 'GPU 3 replaced, RMA 9912'",
+			  "after the visit" } },
+	  .view = &view_act,
+	  .post = "/v1/nodes/{}/repair-done" },
+	{ .words = { "override" },
+	  .argument = { "NODE", ARGUMENT_NODE },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON) | OPTION_BIT(OPTION_UNTIL),
+	  .needs = OPTION_BIT(OPTION_UNTIL),
+	  .summary = "keep a host in service until a time",
+	  .description =
+		  "Until then Assay does not take the host out of service for what it knows now. "
+		  "Incidents are opened and told as ever.",
+	  .examples = { { "assayctl override gpu-17 --until 12h -r 'benchmark tonight'",
+			  "from now on" },
+			{ "assayctl override gpu-17 --until 2026-11-22T08:00:00Z", "UTC" } },
+	  .view = &view_act,
+	  .post = "/v1/nodes/{}/override" },
+	{ .words = { "silence" },
+	  .argument = { "NODE", ARGUMENT_NODE },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON) | OPTION_BIT(OPTION_FOR),
+	  .needs = OPTION_BIT(OPTION_REASON) | OPTION_BIT(OPTION_FOR),
+	  .summary = "take a host's findings as known for a while",
+	  .description =
+		  "For planned work: what is found on the host meanwhile is kept and shown, and "
+		  "neither cordons it nor counts for the breaker. It ends by itself.",
+	  .examples = { { "assayctl silence gpu-17 --for 4h --reason 'firmware update'",
+			  "for a maintenance" } },
+	  .view = &view_act,
+	  .post = "/v1/nodes/{}/silence" },
+	{ .words = { "breaker", "reset" },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON),
+	  .needs = OPTION_BIT(OPTION_REASON),
+	  .summary = "let cordons happen again after the breaker opened",
+	  .description =
+		  "First find out why it opened: `assayctl breaker` says it. What was reported "
+		  "before the reset does not count for a cordon any more.",
+	  .examples = { { "assayctl breaker reset --reason 'bad SKU file, reverted'",
+			  "when the cause is gone" } },
+	  .view = &view_act,
+	  .post = "/v1/breaker/reset" },
+	{ .words = { "breaker" },
+	  .options = OPTIONS_LINK,
+	  .summary = "may a host be cordoned now, and how many more?",
+	  .description =
+		  "Whether the breaker is open, why and since when, and each budget with what is "
+		  "used of it. All hosts out of service count: ours, those of others and those "
+		  "that are not ready. An open breaker blocks cordons and never a release.",
+	  .examples = { { "assayctl breaker", "before the first coffee" } },
+	  .view = &view_breaker },
+	{ .words = { "coverage" },
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_NODE),
+	  .summary = "who was not tested thoroughly for too long",
+	  .description =
+		  "Hosts whose last run of the full profile is older than coverage.max_age of "
+		  "the policy, the oldest first. Each waits for its turn: a test takes the "
+		  "host out of service for a while, under a hold within the budgets.",
+	  .examples = { { "assayctl coverage", "whose turn it is" } },
+	  .view = &view_coverage },
+	{ .words = { "evidence" },
+	  .argument = { "NODE", ARGUMENT_NODE },
+	  .options = OPTIONS_LINK,
+	  .summary = "all that is known of a host, for a vendor's ticket",
+	  .description =
+		  "One text: what `why` says, the parts with what is written on them, what was "
+		  "done, incidents, lines of the kernel log, the last reports and every sample of "
+		  "the newest runs. With -o json one document that has the topology too.",
+	  .examples = { { "assayctl evidence gpu-17 > gpu-17.txt", "to attach" },
+			{ "assayctl evidence gpu-17 -o json | gzip > gpu-17.json.gz",
+			  "every number" } },
+	  .view = &view_evidence },
+	{ .words = { "policy", "check" },
+	  .argument = { "FILE", ARGUMENT_FILE },
+	  .summary = "is this a policy, and what does it come to?",
+	  .description = "Reads a policy file as the controller would and says in words what it "
+			 "comes to. Bad input is one line that names the place. Asks no "
+			 "controller.",
+	  .examples = { { "assayctl policy check /etc/assay/policy.yaml", "before a reload" } },
+	  .run = run_policy_check },
+	{ .words = { "policy", "replay" },
+	  .argument = { "FILE", ARGUMENT_FILE },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_SINCE),
+	  .needs = OPTION_BIT(OPTION_SINCE),
+	  .summary = "what would this policy have done?",
+	  .description =
+		  "The controller plays its history of reports through this policy as if its mode "
+		  "were enforce, and says what each rule would have done to which host, and what "
+		  "which budget would have refused. Nothing is done, and no policy changes.",
+	  .examples = { { "assayctl policy replay new.yaml --since 7d",
+			  "before it is rolled out" } },
+	  .check = check_policy,
+	  .view = &view_replay },
+	{ .words = { "completion" },
+	  .argument = { "SHELL", ARGUMENT_SHELL },
+	  .summary = "completion of these commands: bash, zsh or fish",
+	  .description = "Prints a script for the shell. Names of hosts are completed with what "
+			 "the controller of ASSAY_CONTROLLER knows.",
+	  .examples = { { "source <(assayctl completion bash)", "in ~/.bashrc" } },
+	  .run = run_completion },
+	{ .words = { "man" },
+	  .summary = "the manual page",
+	  .description = "",
+	  .run = run_manual,
+	  .hidden = true },
+	{ .words = { NULL } },
+};
+
+const char *const commands_not_yet[] = { "jobs", "job", "plan", NULL };
+
+char *command_name(const struct command *command)
+{
+	return xasprintf("%s%s%s", command->words[0], command->words[1] ? " " : "",
+			 command->words[1] ? command->words[1] : "");
+}

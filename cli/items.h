@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists: which items, in which order, how many, and their table. */
+#pragma once
+
+#include <jansson.h>
+
+#include "lib/macro.h"
+
+struct err;
+struct link;
+struct page;
+struct picture;
+struct settings;
+struct table;
+
+typedef bool items_wanted_fn(const json_t *item, const struct settings *settings);
+typedef int items_compare_fn(const json_t *a, const json_t *b);
+typedef void items_add_fn(struct table *t, const json_t *item, const struct page *page);
+
+/* What is fetched. */
+struct items_query {
+	const char *path; /* "/v1/nodes" */
+	items_wanted_fn *wanted;
+	items_compare_fn *compare; /* NULL: as they come */
+};
+
+/*
+ * {"items": [...]} of those that are wanted, in order, at most as many as the
+ * settings' limit. Errors as link_list().
+ */
+int items_fetch(struct link *link, const struct items_query *query, const struct settings *settings,
+		struct picture *ret, struct err *err);
+
+/*
+ * One row an item, by `add`, to the empty table `t`; then the table and an
+ * empty line, unless it has no rows. Releases it.
+ */
+void items_show(const json_t *items, struct table *t, items_add_fn *add, struct page *page);

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/link.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <systemd/sd-event.h>
+
+#include "cli/link_words.h"
+#include "cli/option.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/http.h"
+#include "lib/json.h"
+#include "lib/log.h"
+#include "lib/xalloc.h"
+
+struct link {
+	sd_event *event;
+	struct http *http;
+	char *base; /* the URL without a slash at its end */
+	uint64_t timeout_us, deadline_us;
+	bool stopped, woken;
+	const struct link_pause *pause;
+};
+
+/* One request under way. */
+struct asking {
+	struct link *link;
+	bool done;
+	int r;
+	json_t *value;
+	struct err err;
+};
+
+/* --- one answer --- */
+
+static void on_answer(void *context, const struct http_answer *answer)
+{
+	struct asking *a = context;
+
+	a->done = true;
+	a->r = link_words_answer(answer, &a->value, &a->err);
+}
+
+static int send_request(struct link *link, const char *url, const char *body, struct asking *a,
+			struct http_request **ret_request, struct err *err)
+{
+	static const char *const asks[] = { "Accept: application/json", NULL };
+	static const char *const sends[] = { "Accept: application/json",
+					     "Content-Type: application/json", NULL };
+	const struct http_call what = {
+		.method = body ? "POST" : "GET",
+		.url = url,
+		.headers = body ? sends : asks,
+		.body = body,
+		.body_len = body ? strlen(body) : 0,
+		.timeout_us = MAX(clock_left_us(link->deadline_us), USEC_PER_MSEC),
+		.answer_max = LINK_ANSWER_MAX,
+		.done = on_answer,
+		.context = a,
+	};
+	int r = http_send(link->http, &what, ret_request, err);
+
+	return r < 0 ? -EINVAL : 0; /* the token file or the URL: `err` says it */
+}
+
+/* `body` NULL: only asked. */
+static int call(struct link *link, const char *path, const char *body, json_t **ret, struct err *err)
+{
+	CLEANUP(freep) char *url = xasprintf("%s%s", link->base, path);
+	struct asking a = { .link = link };
+	struct http_request *request = NULL;
+	int r = send_request(link, url, body, &a, &request, err);
+
+	if (r < 0)
+		return r;
+	while (!a.done && !link->stopped && r >= 0)
+		r = sd_event_run(link->event, UINT64_MAX);
+	if (!a.done) {
+		http_cancel(request);
+		return r < 0 ? err_errno(err, -r, "event loop") : err_set(err, EINTR, "stopped");
+	}
+	if (a.r < 0) {
+		*err = a.err;
+		return a.r;
+	}
+	*ret = a.value;
+	return 0;
+}
+
+int link_get(struct link *link, const char *path, json_t **ret, struct err *err)
+{
+	return call(link, path, NULL, ret, err);
+}
+
+int link_post(struct link *link, const char *path, const json_t *body, json_t **ret, struct err *err)
+{
+	CLEANUP(freep) char *text = json_line(body);
+
+	return call(link, path, text, ret, err);
+}
+
+/* --- lists --- */
+
+/* Add the page's items to `items`; `cursor` becomes that of the next page, or NULL. */
+static int take_page(json_t *page, json_t *items, char **cursor, struct err *err)
+{
+	json_t *more = json_object_get(page, "items"), *item;
+	const char *next = json_string_value(json_object_get(page, "next"));
+	size_t i;
+
+	if (!json_is_array(more))
+		return err_set(err, EBADMSG, "the answer is no list; is this a controller?");
+	json_array_foreach(more, i, item)
+	{
+		if (!json_is_object(item))
+			return err_set(err, EBADMSG, "item %zu of the list is no object", i);
+	}
+	if (next && (streq(next, *cursor) || json_array_size(more) == 0))
+		return err_set(err, EBADMSG, "the pages of the list lead nowhere");
+	(void)json_array_extend(items, more);
+	free(*cursor);
+	*cursor = xstrdup(next);
+	return 0;
+}
+
+static char *page_path(const char *path, unsigned limit, const char *cursor)
+{
+	CLEANUP(freep) char *encoded = link_segment(cursor ? cursor : "");
+
+	return xasprintf("%s%climit=%u%s%s", path, strchr(path, '?') ? '&' : '?', limit,
+			 cursor ? "&cursor=" : "", encoded);
+}
+
+/* A page that is too large is asked for again in smaller parts. */
+static int get_page(struct link *link, const char *path, unsigned *limit, const char *cursor,
+		    json_t **ret, struct err *err)
+{
+	int r;
+
+	do {
+		CLEANUP(freep) char *at = page_path(path, *limit, cursor);
+
+		r = link_get(link, at, ret, err);
+	} while (r == -EFBIG && *limit > 1 && (*limit /= 10) > 0);
+	return r;
+}
+
+int link_list(struct link *link, const char *path, json_t **ret_items, struct err *err)
+{
+	CLEANUP(json_freep) json_t *items = json_array();
+	CLEANUP(freep) char *cursor = NULL;
+	unsigned limit = LINK_PAGE, pages = 0;
+
+	do {
+		CLEANUP(json_freep) json_t *page = NULL;
+		int r = get_page(link, path, &limit, cursor, &page, err);
+
+		if (r == 0)
+			r = take_page(page, items, &cursor, err);
+		if (r < 0)
+			return r;
+		if (++pages > LINK_PAGES_MAX || json_array_size(items) > LINK_ITEMS_MAX)
+			return err_set(err, E2BIG, "the list has more than %zu items",
+				       json_array_size(items));
+	} while (cursor);
+	*ret_items = TAKE(items);
+	return 0;
+}
+
+/* --- waiting --- */
+
+static int on_stop(sd_event_source *source UNUSED, const struct signalfd_siginfo *info UNUSED,
+		   void *context)
+{
+	struct link *link = context;
+
+	link->stopped = true;
+	return 0;
+}
+
+static int on_wake(sd_event_source *source UNUSED, const struct signalfd_siginfo *info UNUSED,
+		   void *context)
+{
+	struct link *link = context;
+
+	link->woken = true;
+	return 0;
+}
+
+/* Ctrl-Z: give the terminal back, stop, and take it again when the shell says so. */
+static int on_pause(sd_event_source *source UNUSED, const struct signalfd_siginfo *info UNUSED,
+		    void *context)
+{
+	struct link *link = context;
+	sigset_t set;
+
+	link->pause->leave(link->pause->context);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTSTP);
+	(void)raise(SIGTSTP);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* stops here */
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	link->pause->back(link->pause->context);
+	link->woken = true;
+	return 0;
+}
+
+static int on_unread(sd_event_source *source, int fd UNUSED, uint32_t events UNUSED, void *context)
+{
+	struct link *link = context;
+
+	link->stopped = true;
+	return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+}
+
+int link_catch_ends(struct link *link, const struct link_pause *pause, struct err *err)
+{
+	static const struct {
+		int number;
+		sd_event_signal_handler_t handler;
+	} signals[] = {
+		{ SIGINT, on_stop },
+		{ SIGTERM, on_stop },
+		{ SIGWINCH, on_wake },
+		{ SIGTSTP, on_pause },
+	};
+	sigset_t set;
+	size_t i;
+	int r = 0;
+
+	(void)sigemptyset(&set);
+	for (i = 0; i < ARRAY_SIZE(signals); i++)
+		(void)sigaddset(&set, signals[i].number);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	link->pause = pause;
+	for (i = 0; r >= 0 && i < ARRAY_SIZE(signals); i++)
+		r = sd_event_add_signal(link->event, NULL, signals[i].number, signals[i].handler,
+					link);
+	/* A file cannot be watched, and is always there. */
+	if (r >= 0)
+		(void)sd_event_add_io(link->event, NULL, STDOUT_FILENO, 0, on_unread, link);
+	return r < 0 ? err_errno(err, -r, "signals") : 0;
+}
+
+bool link_stopped(const struct link *link)
+{
+	return link->stopped;
+}
+
+bool link_wait(struct link *link, uint64_t deadline_us)
+{
+	uint64_t left_us;
+	bool woken;
+
+	while (!link->stopped && !link->woken && (left_us = clock_left_us(deadline_us)) > 0) {
+		if (sd_event_run(link->event, left_us) < 0)
+			break;
+	}
+	woken = link->woken && !link->stopped;
+	link->woken = false;
+	return woken;
+}
+
+/* --- life cycle --- */
+
+void link_begin(struct link *link)
+{
+	link->deadline_us = clock_mono_us() + link->timeout_us;
+}
+
+void link_free(struct link *link)
+{
+	if (!link)
+		return;
+	http_free(link->http);
+	sd_event_unref(link->event);
+	free(link->base);
+	free(link);
+}
+
+int link_new(const struct settings *settings, struct link **ret, struct err *err)
+{
+	const struct http_options options = {
+		.ca_file = settings->ca_file,
+		.cert_file = settings->cert_file,
+		.key_file = settings->key_file,
+		.token_file = settings->token_file,
+		.user_agent = "assayctl/" PACKAGE_VERSION,
+	};
+	CLEANUP(link_freep) struct link *link = xcalloc(1, sizeof(*link));
+	int r = link_words_base(settings->controller, &link->base, err);
+
+	if (r < 0)
+		return r;
+	if (settings->token_file && link_words_is_open(link->base))
+		log_warning(
+			"the token goes to %s unencrypted, for all on the way to read: use https",
+			link->base);
+	(void)signal(SIGPIPE, SIG_IGN);
+	link->timeout_us = settings->timeout_us;
+	link_begin(link);
+	r = sd_event_new(&link->event);
+	if (r < 0)
+		return err_errno(err, -r, "event loop");
+	r = http_new(link->event, &options, &link->http, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE(link);
+	return 0;
+}

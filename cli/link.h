@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asking the controller. Each call waits for its answer, at most until the
+ * deadline that link_begin() set; signals that the loop handles may end it.
+ *
+ * Only link.c knows the event loop; link_none.c stands in where there is none.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "lib/macro.h"
+
+struct err;
+struct link;
+struct settings;
+
+enum {
+	LINK_ANSWER_MAX = 64 * 1024 * 1024, /* bytes of one answer */
+	LINK_PAGE = 1000,		    /* items asked for at once */
+	LINK_PAGES_MAX = 2000,		    /* pages of one list */
+	LINK_ITEMS_MAX = 1000000,	    /* items of one list */
+};
+
+/* Before the program stops (Ctrl-Z), and when it goes on. */
+struct link_pause {
+	void (*leave)(void *context);
+	void (*back)(void *context);
+	void *context;
+};
+
+/* -EINVAL for a URL or files that cannot be used, with a sentence. */
+int link_new(const struct settings *settings, struct link **ret, struct err *err);
+void link_free(struct link *link);
+DEFINE_CLEANUP(struct link *, link_free, link_freep);
+
+/* All that is asked from now on is to be answered within the timeout of the settings. */
+void link_begin(struct link *link);
+
+/*
+ * The object at `path` ("/v1/..."). New reference. One line says what to do:
+ * -ENOENT (404), -EACCES (401, 403: the token), -EINVAL (our files, or what was sent),
+ * -EKEYREJECTED (its certificate), -EBADMSG (no answer of a controller),
+ * -EAGAIN (429, 503), -EINTR (a signal), else what lib/http.h says.
+ */
+int link_get(struct link *link, const char *path, json_t **ret, struct err *err);
+
+/*
+ * Send `body` to `path`, and what is answered. Errors as link_get(); -EPERM when it
+ * is refused (409), with the sentence that says by what and what would allow it.
+ */
+int link_post(struct link *link, const char *path, const json_t *body, json_t **ret,
+	      struct err *err);
+
+/*
+ * The items of all pages of the list at `path`, which has no "limit" or
+ * "cursor" yet. New reference. Errors as link_get(); -E2BIG past the limits.
+ */
+int link_list(struct link *link, const char *path, json_t **ret_items, struct err *err);
+
+/*
+ * From now on handle in the loop: SIGINT, SIGTERM and a standard output that
+ * nobody reads any more (they end any wait), SIGWINCH (it ends link_wait()), and
+ * SIGTSTP, around whose stop `pause` (borrowed) is called.
+ */
+int link_catch_ends(struct link *link, const struct link_pause *pause, struct err *err);
+
+/* True once one of them came. */
+bool link_stopped(const struct link *link);
+
+/* Wait until the monotonic `deadline_us`. True when the window changed before. */
+bool link_wait(struct link *link, uint64_t deadline_us);
+
+/* `text` for a segment of a path: all but unreserved characters as %XX. New memory. */
+char *link_segment(const char *text);

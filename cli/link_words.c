@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/link_words.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "cli/link.h"
+#include "lib/err.h"
+#include "lib/http.h"
+#include "lib/json.h"
+#include "lib/xalloc.h"
+
+enum { DETAIL_MAX = 400, URL_MOST = 1024 };
+
+static const struct {
+	int r;
+	const char *advice;
+} advices[] = {
+	{ -ECONNREFUSED, "is it running? --controller or ASSAY_CONTROLLER says where it is" },
+	{ -EHOSTUNREACH, "--controller or ASSAY_CONTROLLER says where it is" },
+	{ -ENETUNREACH, "--controller or ASSAY_CONTROLLER says where it is" },
+	{ -ETIMEDOUT, "try again, or give it more time with --timeout" },
+	{ -ECONNRESET, "it ended, or it wants https; try again" },
+	{ -EKEYREJECTED, "--cacert names the file of the CA to trust" },
+	{ -EPROTO, "is it http or https, and the right port?" },
+	{ -EFBIG, "ask for less" },
+	{ -EINVAL, "mend it and try again" },
+};
+
+static int not_answered(const struct http_answer *answer, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(advices) && advices[i].r != answer->r; i++)
+		;
+	if (i == ARRAY_SIZE(advices))
+		return err_set(err, -answer->r, "%s", answer->why);
+	return err_set(err, -answer->r, "%s; %s", answer->why, advices[i].advice);
+}
+
+/* The `detail` of a problem, or what stands there instead. New memory. */
+static char *detail_of(const struct http_answer *answer)
+{
+	CLEANUP(json_freep) json_t *problem = NULL;
+	const char *detail = NULL;
+
+	if (json_parse(answer->body, answer->len, "answer", &problem, NULL) == 0)
+		detail = json_string_value(json_object_get(problem, "detail"));
+	return xstrndup(detail ? detail : "it says no more", DETAIL_MAX);
+}
+
+static int refused(const struct http_answer *answer, struct err *err)
+{
+	CLEANUP(freep) char *detail = detail_of(answer);
+	unsigned long long wait_s = answer->retry_after_us / 1000000;
+
+	switch (answer->status) {
+	case 401:
+		return err_set(err, EACCES,
+			       "the controller does not know who asks (%s); "
+			       "--token-file or ASSAY_TOKEN_FILE names a token",
+			       detail);
+	case 403:
+		return err_set(err, EACCES,
+			       "the controller does not let this token ask (%s); "
+			       "--token-file or ASSAY_TOKEN_FILE names another",
+			       detail);
+	case 404:
+		return err_set(err, ENOENT, "%s", detail);
+	case 409:
+		return err_set(err, EPERM, "%s", detail);
+	case 400:
+	case 422:
+		return err_set(err, EINVAL, "%s", detail);
+	case 429:
+	case 503:
+		return err_set(err, EAGAIN,
+			       "the controller cannot answer now (%s); try again in %llu s", detail,
+			       wait_s ? wait_s : 1);
+	default:
+		return err_set(err, EBADMSG,
+			       "the controller answered with status %u (%s); "
+			       "its log says more",
+			       answer->status, detail);
+	}
+}
+
+int link_words_answer(const struct http_answer *answer, json_t **ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	struct err inner = ERR_INIT;
+
+	if (answer->r < 0)
+		return not_answered(answer, err);
+	if (answer->status != 200)
+		return refused(answer, err);
+	if (json_parse(answer->body, answer->len, "the answer", &value, &inner) < 0)
+		return err_set(err, EBADMSG, "%s; is this a controller?", inner.msg);
+	if (!json_is_object(value))
+		return err_set(err, EBADMSG, "the answer is no object; is this a controller?");
+	*ret = TAKE(value);
+	return 0;
+}
+
+int link_words_base(const char *url, char **ret_base, struct err *err)
+{
+	const char *host = starts_with(url, "http://") ? url + 7 : NULL;
+	size_t length;
+
+	if (starts_with(url, "https://"))
+		host = url + 8;
+	if (!host || !*host || *host == '/' || strlen(url) > URL_MOST)
+		return err_set(err, EINVAL,
+			       "--controller: '%.80s' is no URL like "
+			       "https://controller:9470",
+			       url);
+	length = strcspn(host, "/?#");
+	if (host[length] && !streq(host + length, "/"))
+		return err_set(err, EINVAL, "--controller: '%.80s': nothing comes after the port",
+			       url);
+	*ret_base = xstrndup(url, (size_t)(host - url) + length);
+	return 0;
+}
+
+static bool is_this_host(const char *host)
+{
+	struct in_addr v4;
+	struct in6_addr v6;
+
+	if (inet_pton(AF_INET, host, &v4) == 1)
+		return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+	if (inet_pton(AF_INET6, host, &v6) == 1)
+		return IN6_IS_ADDR_LOOPBACK(&v6);
+	return strcasecmp(host, "localhost") == 0;
+}
+
+bool link_words_is_open(const char *base)
+{
+	const char *at, *host;
+	CLEANUP(freep) char *name = NULL;
+
+	if (!starts_with(base, "http://"))
+		return false;
+	host = base + strlen("http://");
+	at = strrchr(host, '@'); /* before it stands a user, whatever it looks like */
+	host = at ? at + 1 : host;
+	name = host[0] == '[' ? xstrndup(host + 1, strcspn(host + 1, "]"))
+			      : xstrndup(host, strcspn(host, ":"));
+	return !is_this_host(name);
+}
+
+char *link_segment(const char *text)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
+	char *out = xcalloc(3 * strlen(text) + 1, 1), *to = out;
+
+	for (; *text; text++) {
+		const unsigned char c = (unsigned char)*text;
+
+		if (strchr(plain, c)) {
+			*to++ = (char)c;
+			continue;
+		}
+		*to++ = '%';
+		*to++ = hex[c >> 4];
+		*to++ = hex[c & 15];
+	}
+	return out;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of `assayctl`: one table for parsing, help, completion and the manual. */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/macro.h"
+#include "lib/term.h"
+
+struct err;
+
+enum option_id {
+	OPTION_CONTROLLER,
+	OPTION_TOKEN_FILE,
+	OPTION_CACERT,
+	OPTION_CERT,
+	OPTION_KEY,
+	OPTION_TIMEOUT,
+	OPTION_OUTPUT,
+	OPTION_WATCH,
+	OPTION_LIMIT,
+	OPTION_VERDICT,
+	OPTION_STALE,
+	OPTION_SKU,
+	OPTION_ALL,
+	OPTION_NODE,
+	OPTION_REASON,
+	OPTION_BREAK_GLASS,
+	OPTION_UNTIL,
+	OPTION_FOR,
+	OPTION_SINCE,
+	OPTION_HELP,
+	OPTION_VERSION,
+	N_OPTIONS,
+};
+
+#define OPTION_BIT(id) (UINT32_C(1) << (id))
+
+/* Those of every command that talks to the controller. */
+#define OPTIONS_CALL                                                                    \
+	(OPTION_BIT(OPTION_CONTROLLER) | OPTION_BIT(OPTION_TOKEN_FILE) |                \
+	 OPTION_BIT(OPTION_CACERT) | OPTION_BIT(OPTION_CERT) | OPTION_BIT(OPTION_KEY) | \
+	 OPTION_BIT(OPTION_TIMEOUT) | OPTION_BIT(OPTION_OUTPUT))
+
+/* Those of every command that shows what can be watched. */
+#define OPTIONS_LINK (OPTIONS_CALL | OPTION_BIT(OPTION_WATCH))
+
+/* Those that every command has. */
+#define OPTIONS_ALWAYS (OPTION_BIT(OPTION_HELP) | OPTION_BIT(OPTION_VERSION))
+
+#define WATCH_DEFAULT_US (2 * USEC_PER_SEC)
+#define TIMEOUT_DEFAULT_US (30 * USEC_PER_SEC)
+
+/* What was asked for; texts are borrowed from the command line or the environment. */
+struct settings {
+	const char *controller;
+	const char *token_file, *ca_file, *cert_file, *key_file; /* NULL: none */
+	uint64_t timeout_us;					 /* for a whole picture */
+	uint64_t watch_us;					 /* 0: once */
+	uint64_t limit;						 /* 0: all */
+	enum output output;
+	const char *verdict, *sku, *node; /* filters; NULL: any */
+	bool stale, all;
+	const char *reason, *until; /* of what is done; NULL: not said */
+	uint64_t for_us, since_us;  /* 0: not said */
+	bool break_glass;
+	bool help, version;
+};
+
+enum option_kind {
+	OPTION_IS_FLAG,
+	OPTION_IS_TEXT,
+	OPTION_IS_FILE,
+	OPTION_IS_NODE,
+	OPTION_IS_CHOICE,
+	OPTION_IS_COUNT,
+	OPTION_IS_DURATION,
+	OPTION_IS_SPAN,
+	OPTION_IS_MOMENT,
+	OPTION_IS_OUTPUT,
+};
+
+struct option_row {
+	const char *name; /* "token-file" */
+	char letter;	  /* 0: none */
+	enum option_kind kind;
+	const char *value;	    /* "FILE" */
+	const char *const *choices; /* NULL-terminated, of CHOICE and OUTPUT */
+	bool optional;		    /* the value may be left out */
+	size_t offset;		    /* in struct settings */
+	const char *environment;    /* the variable that stands in, or NULL */
+	const char *summary;
+};
+
+extern const struct option_row option_rows[N_OPTIONS];
+
+/* Defaults, then the environment. */
+struct settings settings_init(void);
+
+/*
+ * Take `value` (NULL: left out) for option `id`. -EINVAL with a sentence that
+ * names the option.
+ */
+int option_set(struct settings *settings, enum option_id id, const char *value, struct err *err);
+
+/* The option with this long name (`length` bytes) or this letter, or N_OPTIONS. */
+enum option_id option_find(const char *name, size_t length);
+enum option_id option_find_letter(char letter);

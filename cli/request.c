@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/request.h"
+
+#include <errno.h>
+
+#include "lib/duration.h"
+#include "lib/err.h"
+#include "lib/xalloc.h"
+
+enum { PLAIN_MAX = WORDS_MAX + ARGUMENTS_MAX + 1 };
+
+struct reading {
+	int argc, at;
+	char *const *argv;
+	const char *plain[PLAIN_MAX]; /* what is no option, in order */
+	size_t n_plain;
+	uint32_t given; /* bits of enum option_id */
+	bool ended;	/* "--" was there */
+	struct settings settings;
+};
+
+/* A value that may be left out is the next word only when it reads as one. */
+static bool is_value(const struct option_row *row, const char *word)
+{
+	uint64_t us;
+
+	if (!word)
+		return false;
+	return !row->optional ||
+	       ('0' <= word[0] && word[0] <= '9' && duration_parse(word, &us, NULL) == 0);
+}
+
+static int take(struct reading *r, enum option_id id, const char *value, struct err *err)
+{
+	const struct option_row *row = &option_rows[id];
+
+	if (!row->value && value)
+		return err_set(err, EINVAL, "--%s takes no value", row->name);
+	if (row->value && !value && is_value(row, r->argv[r->at]))
+		value = r->argv[r->at++];
+	if (row->value && !value && !row->optional)
+		return err_set(err, EINVAL, "--%s wants a %s", row->name, row->value);
+	r->given |= OPTION_BIT(id);
+	return option_set(&r->settings, id, value, err);
+}
+
+static int take_long(struct reading *r, const char *word, struct err *err)
+{
+	const char *equals = strchr(word, '=');
+	size_t length = equals ? (size_t)(equals - word) : strlen(word);
+	enum option_id id = option_find(word, length);
+
+	if (id == N_OPTIONS)
+		return err_set(err, EINVAL, "'--%.*s' is no option; see assayctl --help",
+			       (int)MIN(length, (size_t)40), word);
+	return take(r, id, equals ? equals + 1 : NULL, err);
+}
+
+/* "-o json", "-ojson", "-ah": a letter that takes a value takes the rest. */
+static int take_letters(struct reading *r, const char *letters, struct err *err)
+{
+	int e = 0;
+
+	while (e == 0 && *letters) {
+		enum option_id id = option_find_letter(*letters == '?' ? 'h' : *letters);
+
+		if (id == N_OPTIONS)
+			return err_set(err, EINVAL, "'-%c' is no option; see assayctl --help",
+				       *letters);
+		letters++;
+		if (option_rows[id].value && *letters)
+			return take(r, id, letters + (*letters == '='), err);
+		e = take(r, id, NULL, err);
+	}
+	return e;
+}
+
+static int take_word(struct reading *r, struct err *err)
+{
+	const char *word = r->argv[r->at++];
+
+	if (!r->ended && streq(word, "--")) {
+		r->ended = true;
+		return 0;
+	}
+	if (!r->ended && starts_with(word, "--"))
+		return take_long(r, word + 2, err);
+	if (!r->ended && word[0] == '-' && word[1])
+		return take_letters(r, word + 1, err);
+	if (r->n_plain == PLAIN_MAX)
+		return err_set(err, EINVAL, "'%.80s': too many words", word);
+	r->plain[r->n_plain++] = word;
+	return 0;
+}
+
+static size_t count_words(const struct command *command)
+{
+	return command->words[1] ? 2 : 1;
+}
+
+static bool has_words(const struct command *command, const struct reading *r)
+{
+	size_t i, n = count_words(command);
+
+	for (i = 0; i < n; i++) {
+		if (i >= r->n_plain || !streq(command->words[i], r->plain[i]))
+			return false;
+	}
+	return true;
+}
+
+static int refuse(const struct reading *r, struct err *err)
+{
+	const char *word = r->plain[0];
+	CLEANUP(freep) char *known = xstrdup("");
+	CLEANUP(freep)
+	char *both = xasprintf("%s %s", word, r->n_plain > 1 ? r->plain[1] : "");
+	size_t i;
+
+	for (i = 0; commands_not_yet[i]; i++) {
+		if (streq(word, commands_not_yet[i]) || streq(both, commands_not_yet[i]))
+			return err_set(err, EINVAL, "%s: not built yet", commands_not_yet[i]);
+	}
+	for (i = 0; commands[i].words[0]; i++) {
+		CLEANUP(freep) char *before = known;
+
+		known = commands[i].words[1] && streq(commands[i].words[0], word)
+				? xasprintf("%s '%s %s'", before, word, commands[i].words[1])
+				: xstrdup(before);
+	}
+	if (*known)
+		return err_set(err, EINVAL, "'%s' is half a command; there is%s", word, known);
+	return err_set(err, EINVAL, "'%.64s' is no command; see assayctl --help", word);
+}
+
+/* Options of another command are refused: they would be ignored. */
+static int check_options(const struct reading *r, const struct command *command, struct err *err)
+{
+	uint32_t over = r->given & ~(command->options | OPTIONS_ALWAYS);
+	CLEANUP(freep) char *name = command_name(command);
+	size_t i;
+
+	for (i = 0; i < N_OPTIONS; i++) {
+		if (over & OPTION_BIT(i))
+			return err_set(err, EINVAL, "%s has no --%s; see assayctl %s --help", name,
+				       option_rows[i].name, name);
+	}
+	return 0;
+}
+
+static int check_needs(const struct reading *r, const struct command *command, struct err *err)
+{
+	uint32_t missing = command->needs & ~r->given;
+	CLEANUP(freep) char *name = command_name(command);
+	size_t i;
+
+	for (i = 0; i < N_OPTIONS && !r->settings.help; i++) {
+		if (missing & OPTION_BIT(i))
+			return err_set(err, EINVAL, "%s wants --%s %s: %s", name,
+				       option_rows[i].name, option_rows[i].value,
+				       option_rows[i].summary);
+	}
+	return 0;
+}
+
+static int finish(const struct reading *r, const struct command *command, struct request *ret,
+		  struct err *err)
+{
+	CLEANUP(freep) char *name = command_name(command);
+	size_t n = r->n_plain - count_words(command);
+	const char *argument = n ? r->plain[count_words(command)] : NULL;
+	size_t most = command->argument.name ? 1 : 0;
+	int e = check_options(r, command, err);
+
+	if (e < 0)
+		return e;
+	if (n > most)
+		return err_set(err, EINVAL, "%s: '%.80s' is one word too many", name,
+			       r->plain[count_words(command) + most]);
+	if (most && !r->settings.help && (!argument || !*argument))
+		return err_set(err, EINVAL, "%s: which %s?", name, command->argument.name);
+	e = check_needs(r, command, err);
+	if (e < 0)
+		return e;
+	*ret = (struct request){ command, argument, r->settings };
+	return 0;
+}
+
+int request_parse(int argc, char *const *argv, struct request *ret, struct err *err)
+{
+	struct reading r = { .argc = argc, .argv = argv, .at = 1, .settings = settings_init() };
+	size_t i;
+	int e;
+
+	while (r.at < argc) {
+		e = take_word(&r, err);
+		if (e < 0)
+			return e;
+	}
+	if (r.n_plain && streq(r.plain[0], "help")) {
+		r.settings.help = true;
+		memmove(&r.plain[0], &r.plain[1], --r.n_plain * sizeof(r.plain[0]));
+	}
+	if (r.n_plain == 0 && (r.settings.help || r.settings.version)) {
+		*ret = (struct request){ .settings = r.settings };
+		return 0;
+	}
+	if (r.n_plain == 0)
+		return err_set(err, EINVAL, "which command? see assayctl --help");
+	for (i = 0; commands[i].words[0]; i++) {
+		if (has_words(&commands[i], &r))
+			return finish(&r, &commands[i], ret, err);
+	}
+	return refuse(&r, err);
+}

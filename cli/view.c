@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/view.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/link.h"
+#include "cli/watch.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/log.h"
+#include "lib/table.h"
+#include "lib/term.h"
+#include "lib/xalloc.h"
+
+void picture_release(struct picture *picture)
+{
+	json_decref(picture->document);
+	*picture = (struct picture){ 0 };
+}
+
+static void print_summary(const struct view *view, const struct picture *picture,
+			  const struct page *page)
+{
+	CLEANUP(freep) char *summary = view->summary ? view->summary(picture, page) : NULL;
+
+	if (summary)
+		text_wrap(summary, page->out, 0, page->width);
+}
+
+static void print_table(const struct view *view, const struct picture *picture, struct page *page,
+			bool summary_first)
+{
+	if (summary_first) {
+		print_summary(view, picture, page);
+		(void)fputc('\n', page->out);
+	}
+	view->show(picture, page);
+	if (!summary_first)
+		print_summary(view, picture, page);
+	if (page->cut)
+		(void)fprintf(
+			page->out, "%s(cut to %u columns; a wider terminal or -o kv shows all)%s\n",
+			paint_on(page->colour, PAINT_DIM), page->width, paint_off(page->colour));
+}
+
+void view_print(const struct request *request, const struct picture *picture, struct page *page,
+		bool summary_first)
+{
+	switch (request->settings.output) {
+	case OUTPUT_JSON:
+		print_json(picture->document, page->out, !request->settings.watch_us);
+		break;
+	case OUTPUT_KV:
+		print_kv(picture->document, page->out);
+		break;
+	case OUTPUT_TABLE:
+		print_table(request->command->view, picture, page, summary_first);
+		break;
+	}
+}
+
+/* Errors as exit statuses: what the person who asks can mend is wrong use. */
+static int status_of(int r)
+{
+	switch (-r) {
+	case ENOENT:
+	case EPERM:
+		return STATUS_NO;
+	case EINVAL:
+	case EACCES:
+		return STATUS_USAGE;
+	default:
+		return STATUS_UNKNOWN;
+	}
+}
+
+static int run_once(struct link *link, const struct request *request, struct err *err)
+{
+	CLEANUP(picture_release) struct picture picture = { 0 };
+	struct page page = {
+		.out = stdout,
+		.colour = term_wants_colour(stdout),
+		.width = isatty(STDOUT_FILENO) ? term_width(stdout) : UINT_MAX,
+		.now_us = clock_real_us(),
+	};
+	int r = request->command->view->fetch(link, request, &picture, err);
+
+	if (r < 0)
+		return r;
+	view_print(request, &picture, &page, false);
+	return fflush(stdout) == 0 ? 0 : err_errno(err, errno, "standard output");
+}
+
+int view_run(const struct request *request)
+{
+	CLEANUP(link_freep) struct link *link = NULL;
+	struct err err = ERR_INIT;
+	int r = link_new(&request->settings, &link, &err);
+
+	if (r == 0)
+		r = request->settings.watch_us ? watch_run(link, request, &err)
+					       : run_once(link, request, &err);
+	if (r == 0)
+		return STATUS_GOOD;
+	log_error("%s", err.msg);
+	return status_of(r);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* assayctl why NODE: the text that goes into a ticket. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/host.h"
+#include "cli/life.h"
+#include "cli/link.h"
+#include "cli/ticket.h"
+#include "cli/view.h"
+#include "cli/why.h"
+#include "lib/json.h"
+#include "lib/xalloc.h"
+
+/* Cells of a slow link that are listed. */
+enum { CELLS_TOLD = 6 };
+
+/* --- what is asked for --- */
+
+static bool same_part(const json_t *a, const json_t *b)
+{
+	return streq(raw_at(a, "check"), raw_at(b, "check")) &&
+	       streq(raw_at(a, "subject"), raw_at(b, "subject"));
+}
+
+/* Give each item the sample behind it, for its sub-windows. */
+static void add_samples(json_t *items, const json_t *samples)
+{
+	size_t i, j;
+
+	for (i = 0; i < json_array_size(items); i++) {
+		json_t *item = json_array_get(items, i);
+
+		for (j = 0; j < json_array_size(samples); j++) {
+			if (same_part(item, json_array_get(samples, j)))
+				(void)json_object_set(item, "sample", json_array_get(samples, j));
+		}
+	}
+}
+
+int why_fetch(struct link *link, const char *node, json_t **ret, struct err *err)
+{
+	CLEANUP(freep) char *name = link_segment(node);
+	CLEANUP(freep) char *path = xasprintf("/v1/nodes/%s/why", name);
+	CLEANUP(freep) char *samples_path = xasprintf("/v1/nodes/%s/samples", name);
+	CLEANUP(json_freep) json_t *why = NULL;
+	CLEANUP(json_freep) json_t *samples = NULL;
+	int r = host_get(link, node, path, &why, err);
+
+	if (r == 0 && json_array_size(json_object_get(why, "items")))
+		r = link_list(link, samples_path, &samples, err);
+	if (r < 0)
+		return r;
+	add_samples(json_object_get(why, "items"), samples);
+	r = host_add_drift(link, why, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE(why);
+	return 0;
+}
+
+static int fetch(struct link *link, const struct request *request, struct picture *ret,
+		 struct err *err)
+{
+	return why_fetch(link, request->argument, &ret->document, err);
+}
+
+/* --- how it is told --- */
+
+/* Does the finding at `item` name the link that makes `cell` slow? */
+static bool explains(const json_t *item, const json_t *cell)
+{
+	const char *link = json_string_value(json_object_get(cell, "link"));
+
+	return link && item != cell && streq(raw_at(item, "subject"), link);
+}
+
+/* Cells that a link explains are told with it, not beside it. */
+static bool is_explained(const json_t *items, const json_t *cell)
+{
+	size_t i;
+
+	for (i = 0; json_object_get(cell, "link") && i < json_array_size(items); i++) {
+		if (explains(json_array_get(items, i), cell))
+			return true;
+	}
+	return false;
+}
+
+static bool is_told(const json_t *items, const json_t *item)
+{
+	return !streq(raw_at(item, "verdict"), "inconclusive") && !is_explained(items, item);
+}
+
+/* "write_bw" of "loopback.write_bw". */
+static const char *short_check(const json_t *item)
+{
+	const char *check = raw_at(item, "check");
+	const char *dot = strchr(check, '.');
+
+	return dot ? dot + 1 : check;
+}
+
+/* "28 cells: mlx5_2:1>numa:0 write_bw 24.9 GB/s, ...". */
+static void show_cells(const json_t *why, const json_t *item, const struct page *page)
+{
+	const json_t *items = json_object_get(why, "items");
+	CLEANUP(freep) char *text = xstrdup("");
+	CLEANUP(freep) char *whole = NULL;
+	size_t n = 0, i;
+
+	for (i = 0; i < json_array_size(items); i++) {
+		const json_t *cell = json_array_get(items, i);
+		CLEANUP(freep) char *before = NULL;
+		CLEANUP(freep) char *value = NULL;
+
+		/* What is said of the host as a whole is no cell. */
+		if (!explains(item, cell) || streq(raw_at(cell, "subject"), raw_at(why, "node")) ||
+		    n++ >= CELLS_TOLD)
+			continue;
+		before = TAKE(text);
+		value = quantity(number_at(cell, "value"), raw_at(cell, "unit"));
+		text = xasprintf("%s%s%s %s %s", before, n > 1 ? ", " : "", raw_at(cell, "subject"),
+				 short_check(cell), value);
+	}
+	if (n == 0)
+		return;
+	whole = n > CELLS_TOLD ? xasprintf("%zu cells: %s, ...", n, text)
+			       : xasprintf("%zu cell%s: %s", n, n == 1 ? "" : "s", text);
+	ticket_line(page, "explains", whole);
+}
+
+static size_t show_findings(const json_t *why, const struct page *page)
+{
+	const json_t *items = json_object_get(why, "items");
+	size_t n = 0, i;
+
+	for (i = 0; i < json_array_size(items); i++) {
+		const json_t *item = json_array_get(items, i);
+
+		if (!is_told(items, item))
+			continue;
+		ticket_finding(page, ++n, item, json_object_get(why, "incidents"));
+		show_cells(why, item, page);
+	}
+	return n;
+}
+
+/* What could not be told is neither good nor bad. */
+static void show_untold(const json_t *why, const struct page *page)
+{
+	const json_t *items = json_object_get(why, "items");
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < json_array_size(items); i++) {
+		const json_t *item = json_array_get(items, i);
+
+		if (!streq(raw_at(item, "verdict"), "inconclusive") || is_explained(items, item))
+			continue;
+		if (!any)
+			ticket_head(page, "could not be told");
+		any = true;
+		ticket_line(page, "unknown", raw_at(item, "sentence"));
+	}
+}
+
+static void show_count(const json_t *why, const struct page *page, size_t n_findings)
+{
+	double measured = number_at(why, "measured");
+	double bad = (double)json_array_size(json_object_get(why, "items"));
+
+	(void)fprintf(page->out, "\n%zu finding%s in %.0f checked parts; %.0f of them pass.\n",
+		      n_findings, n_findings == 1 ? "" : "s", measured, measured - bad);
+}
+
+void why_show(const json_t *why, struct page *page)
+{
+	size_t n;
+
+	host_head(why, page);
+	life_show(why, page);
+	n = show_findings(why, page);
+	show_untold(why, page);
+	ticket_head(page, "host");
+	host_facts(why, page);
+	show_count(why, page, n);
+}
+
+static void show(const struct picture *picture, struct page *page)
+{
+	why_show(picture->document, page);
+}
+
+const struct view view_why = { fetch, NULL, show, NULL };

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/acting_kube.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "controller/kube/cluster_kube.h"
+#include "controller/kube/kube.h"
+#include "controller/kube/kube_lease.h"
+#include "controller/kube/kube_ledger.h"
+#include "controller/service.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/log.h"
+#include "lib/xalloc.h"
+
+struct outside {
+	struct kube_config config;
+	struct kube *kube;
+	struct kube_fence *fence;
+	struct kube_ledger *ledger;
+};
+
+static int load(const struct settings *settings, struct kube_config *ret, struct err *err)
+{
+	int r = kube_config_load(settings->kubeconfig, ret, err);
+
+	if (r == 0 && settings->kube.namespace) {
+		free(ret->namespace);
+		ret->namespace = xstrdup(settings->kube.namespace);
+	}
+	return r;
+}
+
+static int check(const struct settings *settings, struct err *err)
+{
+	CLEANUP(kube_config_release) struct kube_config config = { 0 };
+
+	return load(settings, &config, err);
+}
+
+static bool leads(void *context)
+{
+	const struct outside *o = context;
+
+	return kube_fence_holds(o->fence);
+}
+
+static const char *stopped(void *context)
+{
+	const struct outside *o = context;
+
+	if (!kube_fence_holds(o->fence))
+		return "another controller acts, or nobody does yet: we do not hold the Lease "
+		       "assay-controller";
+	return kube_ledger_stopped(o->ledger);
+}
+
+/* What waited for it need not wait for the next second. */
+static void gained(void *context, uint64_t epoch UNUSED)
+{
+	const struct service *s = context;
+
+	cluster_kube_tick(s->cluster);
+}
+
+static void lost(void *context UNUSED, const char *why)
+{
+	log_error("nothing is written any more, and this controller ends: %s", why);
+}
+
+static int open_parts(struct service *s, struct outside *o, struct err *err)
+{
+	const struct kube_fence_options fence = { s->loop, NULL, gained, lost, s };
+	struct kube_fence_options options = fence;
+	int r = load(s->settings, &o->config, err);
+
+	if (r == 0)
+		r = kube_open(s->loop, &o->config, &o->kube, err);
+	options.kube = o->kube;
+	if (r == 0)
+		r = kube_fence_open(&options, &o->fence, err);
+	return r == 0 ? kube_ledger_open(s->loop, o->kube, o->fence, &o->ledger, err) : r;
+}
+
+static int open_cluster(struct service *s, struct cluster **ret_cluster, struct err *err)
+{
+	const struct settings_kube *settings = &s->settings->kube;
+	struct outside *o = s->outside = xcalloc(1, sizeof(*o));
+	struct cluster_kube_options options = {
+		.loop = s->loop,
+		.selector = settings->selector,
+		.taint = { settings->taint.key, settings->taint.value,
+			   settings_taint_effect(&settings->taint) },
+		.young_us = settings->young_us,
+		.mono_us = clock_mono_us,
+		.real_us = clock_real_us,
+		.leads = leads,
+		.stopped = stopped,
+		.context = o,
+	};
+	int r = open_parts(s, o, err);
+
+	if (r < 0)
+		return r;
+	options.kube = o->kube;
+	options.ledger = o->ledger;
+	*ret_cluster = cluster_kube_new(&options);
+	return 0;
+}
+
+static void tick(struct service *s)
+{
+	cluster_kube_tick(s->cluster);
+}
+
+static void close_outside(struct service *s)
+{
+	struct outside *o = TAKE(s->outside);
+
+	if (!o)
+		return;
+	kube_ledger_close(o->ledger);
+	if (o->fence)
+		kube_fence_yield(o->fence, &o->config);
+	kube_fence_close(o->fence);
+	kube_close(o->kube);
+	kube_config_release(&o->config);
+	free(o);
+}
+
+struct kube *acting_kube_connection(const struct service *s)
+{
+	const struct outside *o = s->outside;
+
+	return o ? o->kube : NULL;
+}
+
+const struct acting_cluster acting_kube = {
+	.check = check, .open = open_cluster, .tick = tick, .close = close_outside
+};

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the actor share. */
+#pragma once
+
+#include <stdint.h>
+
+#include "controller/action.h"
+#include "controller/actor.h"
+#include "controller/cluster.h"
+#include "controller/ledger.h"
+#include "lib/backoff.h"
+#include "lib/judge/decide.h"
+#include "lib/judge/deny.h"
+#include "lib/macro.h"
+
+enum {
+	DOINGS_MAX = 4096, /* under way at once; more is decided later */
+	TRIES_MAX = 10,	   /* of one effect, then it has failed */
+};
+
+/* Where an action is. Each waits for what stands beside it. */
+enum phase {
+	PHASE_RECORD,  /* a commit: nothing may be touched before it stands in the store */
+	PHASE_RESERVE, /* the ledger */
+	PHASE_TOUCH,   /* the cluster */
+	PHASE_TEST,    /* a report of the host */
+	PHASE_END,     /* a commit: then whoever asked is told */
+};
+
+/* An action under way. */
+struct doing {
+	struct doing *next;
+	struct act *act;
+	int64_t id;
+	char *node; /* "" for the breaker */
+	int kind;   /* enum action_kind */
+	int decision; /* enum decision_action it comes from; DECIDE_NOTHING: a person's, or clean-up */
+	char *who, *rule, *reason, *evidence;
+	char *check, *subject, *partner; /* of the finding it is about, or NULL */
+	char *version; /* of the node it was decided on, or NULL: whatever it is */
+	int64_t incident;
+	bool break_glass, sticky;
+	bool only_ask;	      /* of an eviction: what runs there is only told */
+	uint64_t progress_us; /* monotonic: its row last said how far it is */
+	bool resumed;	      /* it was under way when a controller ended */
+	bool recorded;	      /* its row is durable */
+	uint64_t until_us, decided_us;
+	uint64_t counted_us; /* its stamp in the breaker; 0: it has none */
+	int phase;
+	uint64_t generation; /* of the ledger: from this on its place is kept */
+	uint64_t placed_us;  /* monotonic: when that was last sure */
+	struct backoff backoff;
+	uint64_t again_us;   /* monotonic: not before */
+	bool out;	     /* an answer is on its way */
+	bool orphan;	     /* the actor has forgotten it: the answer frees it */
+	uint64_t offered_us; /* a test: the host was last told, monotonic */
+	int end_state;	     /* enum action_state */
+	char *end_words;
+	unsigned end_status;
+	char *end_rule, *end_allows;
+	act_told *told;
+	void *told_context;
+};
+
+/* What is known of a host besides the fleet: as the cluster has it. */
+struct act_host {
+	char *name;
+	struct cluster_node c;
+	bool there; /* the cluster has it */
+	/* Of reports that came before the cluster told of it; the fleet has them from then on. */
+	char *sku;
+	uint64_t reported_us, deep_us;
+	unsigned replaced; /* machines seen under its name (hosts.h) */
+	int refused_by;	   /* what was recorded last, enum refused_by */
+	int rehearsed;	   /* likewise in dry-run, enum decision_action */
+	int told;	   /* of how it is: what was told last; 0: nothing (actor_tell.c) */
+	char *let_in;	   /* why it admits jobs all the same, or NULL: actor_deny.c */
+	char *kept;	   /* what the store has of it, or NULL */
+	struct act_host *next_kept;
+	unsigned listed; /* the last list that named it */
+	/* What runs on it (actor_jobs.c), monotonic: */
+	uint64_t jobs_us;	/* it was told; 0: it is not known */
+	uint64_t jobs_again_us; /* it is not asked before */
+	uint64_t jobs_wait_us;	/* a decision waits for it since; 0: none does */
+	bool jobs_out;		/* an answer is on its way */
+	uint32_t parts;		/* a hash of the serials of its GPUs; 0: not known */
+	size_t n_parts;
+};
+
+/* What a report brought, until the commit. */
+struct arrived {
+	char *node, *sku, *order_id;
+	bool deep, replaced;
+	uint64_t at_us;
+	int outcome; /* enum test_outcome, when it has an order */
+};
+
+enum stage {
+	STAGE_LISTING, /* the nodes are not known yet */
+	STAGE_LEDGER,  /* they are; the ledger is being taken over */
+	STAGE_ACTING,
+	STAGE_FENCED, /* another controller has taken over: nothing is touched any more */
+};
+
+struct act {
+	struct act_options options;
+	struct cluster_watcher watcher;
+	int stage; /* enum stage */
+	struct fleet fleet;
+	struct ledger ledger;
+	char *ledger_version;	      /* NULL: there is none yet */
+	uint64_t generation, written; /* of the ledger: as it is here, as the cluster has it */
+	bool writing;
+	uint64_t writing_generation, ledger_again_us;
+	uint64_t writing_us,
+		written_us;    /* monotonic: when what is written, was written, was sent */
+	uint64_t reconcile_us; /* monotonic: not later */
+	bool stopped;	       /* the log says so */
+	bool listed;	       /* the cluster has named all nodes once */
+	struct backoff ledger_backoff;
+	unsigned round; /* counts up with each start: answers to an earlier one are stale */
+	struct outcome outcome;
+	struct doing *doings;
+	size_t n_doings;
+	void *hosts; /* tree of struct act_host */
+	struct arrived *arrived;
+	size_t n_arrived;
+	bool dirty;
+	uint64_t decided_us; /* monotonic; the last time */
+	struct denials denials;
+	uint64_t shared_us; /* monotonic; the last look at what hosts share */
+	unsigned jobs_out;  /* questions for jobs under way */
+	bool deny_told;
+	struct act_counts counts;
+	bool stepping;
+	unsigned listing;      /* counts the lists */
+	struct act_host *kept; /* those that the store has something of */
+};
+
+uint64_t act_real_us(const struct act *act);
+uint64_t act_mono_us(const struct act *act);
+
+/* --- hosts (actor_nodes.c) --- */
+
+struct act_host *act_host(const struct act *act, const char *node); /* NULL: never heard of */
+struct act_host *act_need_host(struct act *act, const char *node);
+void act_hosts_release(struct act *act);
+void act_each_host(struct act *act, void (*each)(void *context, struct act_host *host),
+		   void *context);
+
+/* What of the node the budgets count that is not ours: from the cluster, and what is under way. */
+void act_facts(struct act *act, const char *node);
+extern const struct cluster_watcher act_watcher; /* without a context */
+
+/* Compare the node with its record, and see what somebody did meanwhile. */
+void act_observe(struct act *act, struct act_host *host);
+void act_observe_all(struct act *act);
+
+/* Tell the cluster how the host is, or all are, when that has changed (actor_tell.c). */
+void act_tell_condition(struct act *act, const char *node);
+void act_tell_all(struct act *act);
+
+/* --- doings (actor.c) --- */
+
+/* What an action begins with; the rest of it follows. Borrowed. */
+struct doing_start {
+	const char *node, *who, *rule, *reason, *evidence;
+	const char *check, *subject, *partner; /* of the finding it is about, or NULL */
+	int64_t incident;
+	uint64_t until_us;
+	bool break_glass, sticky;
+	int decision;
+};
+
+/* Write its row and begin; NULL when the store or the list is full. */
+struct doing *doing_begin(struct act *act, enum action_kind kind, const struct doing_start *start);
+
+/* Of a row that was under way when the controller ended. */
+struct doing *doing_resume(struct act *act, const struct store_action *row);
+
+/* It is over: the row, and after the commit whoever asked. */
+void doing_end(struct doing *d, int state, unsigned status, const char *words);
+
+/* The one under way that changes the node; tests and drains are not counted. */
+struct doing *doing_of(const struct act *act, const char *node);
+struct doing *doing_test_of(const struct act *act, const char *node);
+void doing_advance(struct doing *d);
+void doing_free(struct doing *d);
+
+/* Something that needs no way: a row that is over at once. Its number or 0. */
+int64_t act_record(struct act *act, enum action_kind kind, int state,
+		   const struct doing_start *start, const char *result);
+
+/* --- effects (actor_touch.c) --- */
+
+bool kind_reserves(int kind);
+bool kind_touches(int kind);
+void doing_touch(struct doing *d);
+
+/* It is done: book it, without doing it again. */
+void doing_book(struct doing *d);
+
+/* What was under way when a controller ended: go on, or give it up (actor_resume.c). */
+void act_settle_resumed(struct act *act);
+
+/* What a row keeps of its reasons: text and finding; and back. */
+char *doing_evidence(const struct doing_start *start);
+void doing_recall(struct doing *d, const char *evidence);
+
+/* --- drains (actor_drain.c) --- */
+
+struct doing *doing_drain_of(const struct act *act, const char *node);
+
+/* Book that it begins; false: it cannot. */
+bool act_drain_begins(struct act *act, const struct decision *one);
+
+/* True: it is not touched, and over where the reason for it is gone. */
+bool drain_stops(struct doing *d);
+void drain_touch(struct doing *d, const struct cluster_call *call);
+int drain_book(struct doing *d, struct err *err);
+
+/* Something is still there: again later, until its deadline. */
+void drain_again(struct doing *d, const struct cluster_answer *answer);
+
+/* --- the jobs of hosts (actor_jobs.c) --- */
+
+/*
+ * Are the jobs known that the decision hangs on? False: they are being asked for, and it waits.
+ * True also when the time for that is over: then what is not known counts as in no job.
+ */
+bool act_jobs_known(struct act *act, const struct decision *one);
+
+/* Does the cluster know of jobs, and those of this host are not known? */
+bool act_jobs_missing(const struct act *act, const char *node);
+
+/* What was known of hosts in service is not true for long. */
+void act_jobs_forget(struct act *act);
+
+/* --- the ledger (actor_ledger.c) --- */
+
+/* It was changed here: write it as soon as may be. */
+void act_ledger_changed(struct act *act);
+void act_ledger_flush(struct act *act);
+void act_ledger_take_over(struct act *act);
+
+/* Time has passed. */
+void act_ledger_tick(struct act *act);
+
+/* --- places of others (actor_place.c) --- */
+
+/* Is its place in the ledger another controller's, that may be about to touch it? */
+bool act_ledger_kept(const struct act *act, const char *node, int kind);
+
+/* What became of it nobody knows: its place stands a while longer. */
+void act_ledger_keep(struct act *act, const struct doing *d);
+
+/* Once its place is written it may be touched. */
+void act_ledger_placed(struct doing *d);
+
+/* Has its place stood for so long that another may have given it away? Then it is taken again. */
+bool act_ledger_renew(struct doing *d);
+
+/* What was just read is to replace ours: others' places in it stand, and ours are in it. */
+void act_ledger_merge(const struct act *act, struct ledger *fresh);
+void act_ledger_merge_breaker(const struct act *act, struct breaker *fresh);
+
+/* Bring it in line with the nodes and what is under way. */
+void act_ledger_reconcile(struct act *act);
+
+/* --- the record of a host (actor_record.c) --- */
+
+/* Nothing is kept of it any more. */
+void act_drop_record(struct act *act, struct act_host *host);
+
+/* What has changed of any of them since the last time. */
+void act_keep_all(struct act *act);
+
+int act_keep_record(struct act *act, const struct fleet_node *node, struct err *err);
+int act_load_records(struct act *act, struct err *err);
+
+/* Let it happen to the fleet's node, and write down what changed. */
+int act_event(struct act *act, const char *node, const struct fleet_cause *cause, struct err *err);
+void act_note_change(struct act *act, const struct fleet_node *node,
+		     const struct life_change *change);
+
+/* --- findings and decisions (actor_decide.c) --- */
+
+void act_load_findings(struct act *act, const char *node);
+void act_decide(struct act *act);
+void act_deny(struct act *act, const struct policy *policy); /* actor_deny.c */
+void act_take_arrived(struct act *act); /* what reports brought, after their commit */
+void act_tests_due(struct act *act);	/* those that nobody answers */
+
+/* The cluster has told of a host that reported before (actor_reports.c). */
+void act_take_early(struct act *act, struct act_host *host);
+
+/* A test has ended, one way or the other. */
+void act_tested(struct act *act, struct doing *test, int outcome, bool deep);

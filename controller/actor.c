@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The actor itself, and the way of an action through its phases. */
+#include "controller/actor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "controller/action_inside.h"
+#include "controller/store.h"
+#include "lib/duration.h"
+#include "lib/err.h"
+#include "lib/log.h"
+#include "lib/random.h"
+#include "lib/xalloc.h"
+
+#define RETRY_BASE_US (500 * USEC_PER_MSEC)
+#define RETRY_CAP_US (60 * USEC_PER_SEC)
+
+uint64_t act_real_us(const struct act *act)
+{
+	return act->options.real_us(act->options.context);
+}
+
+uint64_t act_mono_us(const struct act *act)
+{
+	return act->options.mono_us(act->options.context);
+}
+
+/* --- one action --- */
+
+void doing_free(struct doing *d)
+{
+	char *owned[] = { d->node,     d->who,	     d->rule,	  d->reason,
+			  d->evidence, d->check,     d->subject,  d->partner,
+			  d->version,  d->end_words, d->end_rule, d->end_allows };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(owned); i++)
+		free(owned[i]);
+	free(d);
+}
+
+static struct doing *enter(struct act *act, const struct store_action *row)
+{
+	struct doing *d = xcalloc(1, sizeof(*d)), **at = &act->doings;
+
+	*d = (struct doing){
+		.act = act,
+		.id = row->id,
+		.node = xstrdup(row->node),
+		.kind = row->kind,
+		.who = xstrdup(row->who),
+		.rule = xstrdup(row->rule),
+		.reason = xstrdup(row->reason),
+		.incident = row->incident,
+		.break_glass = row->break_glass,
+		.until_us = row->until_us,
+		.decided_us = row->decided_us,
+		.backoff = { .base_us = RETRY_BASE_US, .cap_us = RETRY_CAP_US },
+	};
+	doing_recall(d, row->evidence);
+	while (*at)
+		at = &(*at)->next;
+	*at = d; /* in the order of the decisions */
+	act->n_doings++;
+	return d;
+}
+
+static void leave(struct doing *d)
+{
+	struct act *act = d->act;
+	struct doing **at = &act->doings;
+
+	while (*at != d)
+		at = &(*at)->next;
+	*at = d->next;
+	act->n_doings--;
+	doing_free(d);
+}
+
+static const char *undo_of(int kind)
+{
+	static const char *const undo[ACT_KINDS_] = {
+		[ACT_CORDON] = "assayctl uncordon NODE --reason REASON",
+		[ACT_UNCORDON] = "assayctl cordon NODE --reason REASON",
+		[ACT_HOLD] = "it ends by itself",
+		[ACT_RETEST] = "the test ends by itself",
+		[ACT_OVERRIDE] = "assayctl override NODE --until now",
+		[ACT_SILENCE] = "assayctl silence NODE --for 0s --reason REASON",
+		[ACT_REPAIR_DONE] = "assayctl cordon NODE --reason REASON",
+		[ACT_BREAKER_OPEN] = "assayctl breaker reset --reason REASON",
+	};
+
+	return undo[kind];
+}
+
+static struct store_action row_of(const struct act *act, enum action_kind kind, int state,
+				  const struct doing_start *start, const char *evidence)
+{
+	return (struct store_action){
+		.node = start->node,
+		.kind = (int)kind,
+		.state = state,
+		.who = start->who,
+		.rule = start->rule,
+		.reason = start->reason,
+		.incident = start->incident,
+		.evidence = evidence,
+		.undo = undo_of((int)kind),
+		.break_glass = start->break_glass,
+		.until_us = start->until_us,
+		.epoch = act->ledger.epoch,
+		.decided_us = act_real_us(act),
+	};
+}
+
+int64_t act_record(struct act *act, enum action_kind kind, int state,
+		   const struct doing_start *start, const char *result)
+{
+	CLEANUP(freep) char *evidence = doing_evidence(start);
+	const struct store_action row = row_of(act, kind, state, start, evidence);
+	int64_t id = store_add_action(act->options.store, &row, NULL);
+
+	if (id > 0)
+		(void)store_end_action(act->options.store, id, state, result, row.decided_us, NULL);
+	act->options.touch(act->options.context);
+	return MAX(id, (int64_t)0);
+}
+
+struct doing *doing_begin(struct act *act, enum action_kind kind, const struct doing_start *start)
+{
+	CLEANUP(freep) char *evidence = doing_evidence(start);
+	struct store_action row = row_of(act, kind, ACTION_DECIDED, start, evidence);
+	struct act_host *host = act_host(act, start->node);
+	struct err err = ERR_INIT;
+	struct doing *d;
+
+	if (act->n_doings >= DOINGS_MAX)
+		return NULL;
+	row.id = store_add_action(act->options.store, &row, &err);
+	if (row.id < 0) {
+		log_warning("not acted: %s", err.msg);
+		return NULL;
+	}
+	d = enter(act, &row);
+	if (host && host->there && start->decision != DECIDE_NOTHING)
+		d->version = xstrdup(host->c.version);
+	act_facts(act, d->node);
+	act->options.touch(act->options.context);
+	return d;
+}
+
+struct doing *doing_resume(struct act *act, const struct store_action *row)
+{
+	struct doing *d = enter(act, row);
+
+	d->recorded = true;
+	act_facts(act, d->node);
+	return d;
+}
+
+struct doing *doing_of(const struct act *act, const char *node)
+{
+	struct doing *d;
+
+	for (d = act->doings; d; d = d->next) {
+		if (d->phase != PHASE_TEST && d->phase != PHASE_END && d->kind != ACT_EVICT &&
+		    streq(d->node, node))
+			return d;
+	}
+	return NULL;
+}
+
+struct doing *doing_test_of(const struct act *act, const char *node)
+{
+	struct doing *d;
+
+	for (d = act->doings; d; d = d->next) {
+		if (d->phase == PHASE_TEST && streq(d->node, node))
+			return d;
+	}
+	return NULL;
+}
+
+static void count_end(struct act *act, const struct doing *d, int state)
+{
+	uint64_t *const cordons[] = {
+		[ACTION_DONE] = &act->counts.cordons_done,
+		[ACTION_FAILED] = &act->counts.cordons_failed,
+		[ACTION_DROPPED] = &act->counts.cordons_dropped,
+		[ACTION_REFUSED] = &act->counts.cordons_refused,
+	};
+
+	if (d->kind == ACT_CORDON && state < (int)ARRAY_SIZE(cordons) && cordons[state])
+		++*cordons[state];
+	else if (d->kind == ACT_UNCORDON && state == ACTION_DONE)
+		act->counts.uncordons++;
+}
+
+void doing_end(struct doing *d, int state, unsigned status, const char *words)
+{
+	struct act *act = d->act;
+	struct err err = ERR_INIT;
+
+	count_end(act, d, state);
+	d->phase = PHASE_END;
+	d->end_state = state;
+	d->end_status = status;
+	free(d->end_words);
+	d->end_words = xstrdup(words);
+	if (store_end_action(act->options.store, d->id, state, words, act_real_us(act), &err) < 0)
+		log_warning("an action ended and is not recorded yet: %s", err.msg);
+	/* The node was another one, or another's: nothing was set, and the rate is not used up by it. */
+	if (d->counted_us && (state == ACTION_DROPPED || state == ACTION_REFUSED)) {
+		breaker_uncount(&act->ledger.breaker, d->counted_us);
+		act_ledger_changed(act);
+	}
+	if (kind_reserves(d->kind) && state != ACTION_DONE) {
+		/* Whether it came about nobody knows for sure: the node says. */
+		act_ledger_keep(act, d);
+		act_ledger_reconcile(act);
+	}
+	act_facts(act, d->node);
+	act->dirty = true;
+	act->options.touch(act->options.context);
+}
+
+/* Take a place in the ledger before the node is touched. */
+static void reserve(struct doing *d)
+{
+	struct act *act = d->act;
+	const struct fleet_node *node = fleet_find(&act->fleet, d->node);
+	CLEANUP(freep) char *action = xasprintf("%lld", (long long)d->id);
+	const struct ledger_holder holder = {
+		.node = d->node,
+		.domain = node && node->domain != NAME_NONE
+				  ? (char *)(uintptr_t)names_text(&act->fleet.domains, node->domain)
+				  : NULL,
+		.action = action,
+		.kind = d->kind == ACT_HOLD ? LEDGER_HOLD : LEDGER_CORDON,
+		.at_us = act_real_us(act),
+	};
+
+	if (!ledger_reserve(&act->ledger, &holder)) {
+		doing_end(d, ACTION_FAILED, 409, "the ledger is full: too many hosts are held");
+		return;
+	}
+	if (d->kind == ACT_CORDON) {
+		d->counted_us = holder.at_us;
+		breaker_count(&act->ledger.breaker, d->counted_us);
+	}
+	d->phase = PHASE_RESERVE;
+	act_ledger_changed(act);
+	d->generation = act->generation;
+	act_ledger_flush(act);
+}
+
+void doing_advance(struct doing *d)
+{
+	struct act *act = d->act;
+
+	if (d->out || !d->recorded || act->stage != STAGE_ACTING)
+		return;
+	if (d->phase == PHASE_RECORD) {
+		if (kind_reserves(d->kind)) {
+			reserve(d);
+			return;
+		}
+		d->phase = PHASE_TOUCH;
+	}
+	act_ledger_placed(d);
+	if (d->phase == PHASE_TOUCH && d->again_us <= act_mono_us(act) && !act_ledger_renew(d))
+		doing_touch(d);
+}
+
+/* --- all of them --- */
+
+/* Whoever asked is told, once all of it is durable. */
+static void tell_ended(struct act *act)
+{
+	struct doing *d = act->doings, *next;
+
+	for (; d; d = next) {
+		struct act_said said;
+
+		next = d->next;
+		if (d->phase != PHASE_END || d->out)
+			continue;
+		said = (struct act_said){ .status = d->end_status,
+					  .action = d->id,
+					  .rule = d->end_rule,
+					  .words = d->end_words,
+					  .allows = d->end_allows };
+		if (d->told)
+			d->told(d->told_context, &said);
+		leave(d);
+	}
+}
+
+/* What was written down so far is durable now. */
+static void note_recorded(struct act *act)
+{
+	struct doing *d;
+
+	for (d = act->doings; d; d = d->next)
+		d->recorded = true;
+}
+
+static void advance_all(struct act *act)
+{
+	struct doing *d = act->doings, *next;
+
+	for (; d; d = next) {
+		next = d->next;
+		doing_advance(d);
+	}
+}
+
+/* --- begin and end --- */
+
+/* Nobody waits any more for what the store has forgotten. */
+static void forget_all(struct act *act)
+{
+	struct doing *d = act->doings, *next;
+
+	for (; d; d = next) {
+		next = d->next;
+		if (d->told)
+			d->told(d->told_context,
+				&(struct act_said){ .status = 503,
+						    .words = "the store cannot be written" });
+		d->told = NULL;
+		if (d->out)
+			d->orphan = true; /* its answer frees it */
+		else
+			doing_free(d);
+	}
+	act->doings = NULL;
+	act->n_doings = 0;
+}
+
+static void forget_state(struct act *act)
+{
+	size_t i;
+
+	forget_all(act);
+	for (i = 0; i < act->n_arrived; i++) {
+		free(act->arrived[i].node);
+		free(act->arrived[i].sku);
+		free(act->arrived[i].order_id);
+	}
+	free(act->arrived);
+	act->arrived = NULL;
+	act->n_arrived = 0;
+	outcome_release(&act->outcome);
+	act->outcome = (struct outcome){ 0 };
+	fleet_release(&act->fleet);
+	denials_release(&act->denials);
+	act->fleet = (struct fleet){ 0 };
+	ledger_release(&act->ledger);
+	act_hosts_release(act);
+	free(TAKE(act->ledger_version));
+	act->generation = act->written = 0;
+	act->jobs_out = 0;
+	act->reconcile_us = 0;
+	act->listed = act->writing = false;
+	act->round++;
+}
+
+/* From what the store and the cluster have: after a start, and after a failure. */
+static int begin(struct act *act, struct err *err)
+{
+	int r = act_load_records(act, err);
+
+	if (r < 0)
+		return r;
+	act->stage = STAGE_LISTING;
+	act->dirty = true;
+	return act->options.cluster->ops->watch(act->options.cluster, &act->watcher, err);
+}
+
+int act_open(const struct act_options *options, struct act **ret_act, struct err *err)
+{
+	CLEANUP(act_closep) struct act *act = xcalloc(1, sizeof(*act));
+	int r;
+
+	act->options = *options;
+	act->ledger_backoff = (struct backoff){ .base_us = RETRY_BASE_US, .cap_us = RETRY_CAP_US };
+	act->watcher = act_watcher;
+	act->watcher.context = act;
+	r = begin(act, err);
+	if (r < 0)
+		return r;
+	*ret_act = TAKE(act);
+	return 0;
+}
+
+void act_failed(struct act *act)
+{
+	struct err err = ERR_INIT;
+
+	if (act->stage == STAGE_FENCED)
+		return;
+	forget_state(act);
+	if (begin(act, &err) < 0)
+		log_warning("nothing is acted on until the store can be read: %s", err.msg);
+}
+
+void act_stop(struct act *act)
+{
+	if (act)
+		forget_state(act);
+}
+
+void act_close(struct act *act)
+{
+	if (!act)
+		return;
+	forget_state(act);
+	free(act);
+}
+
+void act_committed(struct act *act)
+{
+	if (act->stepping)
+		return;
+	act->stepping = true;
+	note_recorded(act);
+	act_take_arrived(act);
+	tell_ended(act);
+	advance_all(act);
+	act_decide(act);
+	act->stepping = false;
+}
+
+void act_tick(struct act *act)
+{
+	if (act->stage == STAGE_FENCED || act->stepping)
+		return;
+	act->stepping = true;
+	act_ledger_tick(act);
+	act_ledger_flush(act);
+	act_tests_due(act);
+	advance_all(act);
+	act_decide(act);
+	act->stepping = false;
+}

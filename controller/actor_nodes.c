@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes as the cluster has them, and what somebody did to them meanwhile. */
+#include <search.h>
+#include <stdlib.h>
+
+#include "controller/action_inside.h"
+#include "controller/store.h"
+#include "lib/log.h"
+#include "lib/xalloc.h"
+
+static const char somebody[] = "somebody at the cluster";
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(((const struct act_host *)a)->name, ((const struct act_host *)b)->name);
+}
+
+struct act_host *act_host(const struct act *act, const char *node)
+{
+	CLEANUP(freep) char *name = xstrdup(node);
+	struct act_host key = { .name = name };
+	struct act_host **found = tfind(&key, &act->hosts, compare);
+
+	return found ? *found : NULL;
+}
+
+struct act_host *act_need_host(struct act *act, const char *node)
+{
+	struct act_host *host = act_host(act, node);
+
+	if (host)
+		return host;
+	host = xcalloc(1, sizeof(*host));
+	host->name = xstrdup(node);
+	if (!tsearch(host, &act->hosts, compare))
+		abort(); /* out of memory */
+	return host;
+}
+
+static void host_free(void *p)
+{
+	struct act_host *host = p;
+
+	cluster_node_release(&host->c);
+	free(host->name);
+	free(host->let_in);
+	free(host->sku);
+	free(host->kept);
+	free(host);
+}
+
+void act_hosts_release(struct act *act)
+{
+	tdestroy(act->hosts, host_free);
+	act->hosts = NULL;
+	act->kept = NULL;
+}
+
+struct walk {
+	void (*each)(void *context, struct act_host *host);
+	void *context;
+};
+
+static void walk_one(const void *at, VISIT visit, void *context)
+{
+	const struct walk *walk = context;
+
+	if (visit == preorder || visit == leaf)
+		walk->each(walk->context, *(struct act_host *const *)at);
+}
+
+void act_each_host(struct act *act, void (*each)(void *context, struct act_host *host),
+		   void *context)
+{
+	struct walk walk = { each, context };
+
+	twalk_r(act->hosts, walk_one, &walk);
+}
+
+void act_facts(struct act *act, const char *node)
+{
+	const struct act_host *host = act_host(act, node);
+	struct fleet_node *n = fleet_find(&act->fleet, node);
+	const struct policy *policy = act->options.policy(act->options.context);
+	const struct doing *d;
+	bool others;
+
+	if (!host || !host->there || !n)
+		return;
+	others = host->c.unschedulable && (!host->c.mark || host->c.mark->pre);
+	d = doing_of(act, node);
+	/* What is under way counts as out, and is not decided on a second time. */
+	others |= d && kind_reserves(d->kind);
+	others |= host->c.leaving;
+	others |= !host->c.mark && act_ledger_kept(act, node, LEDGER_CORDON);
+	others |= !host->c.hold_us && act_ledger_kept(act, node, LEDGER_HOLD);
+	n->out &= ~(unsigned)(OUT_OTHERS | OUT_NOT_READY);
+	n->out |= (others ? OUT_OTHERS : 0U) | (host->c.ready ? 0U : OUT_NOT_READY);
+	n->managed = host->c.managed;
+	n->outside = host->c.outside;
+	fleet_set_hands_off(n, host->c.hands_off);
+	fleet_set_domain(&act->fleet, n, cluster_node_label(&host->c, policy->domain_label));
+}
+
+/* --- what somebody did --- */
+
+/* Our cordon was lifted by hand: an order. Our marks go, by the one way back into service. */
+static void find_uncordon(struct act *act, struct act_host *host)
+{
+	const struct policy *policy = act->options.policy(act->options.context);
+	const struct doing_start start = {
+		.node = host->name,
+		.who = somebody,
+		.reason = "it was made schedulable by hand",
+		.until_us = act_real_us(act) + policy->override_us,
+	};
+
+	act->counts.overrides_found++;
+	(void)doing_begin(act, ACT_UNCORDON, &start);
+}
+
+/* Our mark is gone, with or without the cordon: it is not ours any more. */
+static void find_unmarked(struct act *act, struct act_host *host)
+{
+	const struct policy *policy = act->options.policy(act->options.context);
+	const struct fleet_cause cause = {
+		.event = EVENT_UNCORDONED,
+		.who = somebody,
+		.why = "our mark was taken off by hand",
+		.until_us = act_real_us(act) + policy->override_us,
+	};
+	const struct doing_start start = {
+		.node = host->name, .who = somebody, .reason = cause.why, .until_us = cause.until_us
+	};
+
+	act->counts.overrides_found++;
+	(void)act_event(act, host->name, &cause, NULL);
+	(void)act_record(act, ACT_UNCORDON, ACTION_DONE, &start, "it was found so");
+	act_ledger_reconcile(act);
+}
+
+/* Done and not recorded: whoever did it was killed in between, or is a twin. */
+static void adopt(struct act *act, struct act_host *host)
+{
+	const struct cluster_mark *mark = host->c.mark;
+	const struct fleet_cause cause = {
+		.event = EVENT_CORDONED,
+		.who = streq(mark->by, "assay") ? WHO_AUTOMATIC : mark->by,
+		.why = mark->reason,
+		.evidence = json_string_value(json_array_get(mark->evidence, 0)),
+	};
+
+	log_info("a cordon of ours is found and recorded node=%s", host->name);
+	(void)act_event(act, host->name, &cause, NULL);
+	act_ledger_reconcile(act);
+}
+
+static void observe_hold(struct act *act, struct act_host *host, const struct fleet_node *node)
+{
+	const struct doing_start start = { .node = host->name,
+					   .who = WHO_AUTOMATIC,
+					   .reason = "the test it was kept free for is over" };
+	const struct fleet_cause cause = { .event = EVENT_UNHOLD,
+					   .who = somebody,
+					   .why = "the hold was taken off" };
+
+	if (host->c.hold_us &&
+	    (node->record.hold_until_us == 0 || host->c.hold_us <= act_real_us(act)))
+		(void)doing_begin(act, ACT_UNHOLD, &start);
+	else if (!host->c.hold_us && node->record.hold_until_us)
+		(void)act_event(act, host->name, &cause, NULL);
+}
+
+static void observe_override(struct act *act, struct act_host *host, const struct fleet_node *node)
+{
+	const struct fleet_cause cause = { .event = EVENT_OVERRIDE,
+					   .who = somebody,
+					   .why = "override-until was set by hand",
+					   .until_us = host->c.override_us };
+
+	if (host->c.override_us > act_real_us(act) &&
+	    host->c.override_us > node->record.override_until_us)
+		(void)act_event(act, host->name, &cause, NULL);
+}
+
+void act_observe(struct act *act, struct act_host *host)
+{
+	const struct fleet_node *node = fleet_find(&act->fleet, host->name);
+	bool holds;
+
+	if (!node || !host->there || act->stage != STAGE_ACTING || doing_of(act, host->name))
+		return;
+	holds = life_holds(node->record.life.state);
+	if (host->c.mark && !host->c.unschedulable)
+		find_uncordon(act, host);
+	else if (host->c.mark && !holds)
+		adopt(act, host);
+	else if (!host->c.mark && holds)
+		find_unmarked(act, host);
+	else
+		observe_hold(act, host, node);
+	observe_override(act, host, node);
+}
+
+static void observe_one(void *context, struct act_host *host)
+{
+	act_observe(context, host);
+}
+
+void act_observe_all(struct act *act)
+{
+	act_each_host(act, observe_one, act);
+}
+
+/* --- the watch --- */
+
+static void on_node(void *context, const struct cluster_node *node)
+{
+	struct act *act = context;
+	struct act_host *host = act_need_host(act, node->name);
+	const bool news = !host->there || !cluster_node_same(&host->c, node);
+	uint64_t now_us = act_real_us(act);
+
+	cluster_node_release(&host->c);
+	host->c = cluster_node_copy(node);
+	host->there = true;
+	host->listed = act->listing;
+	if (!fleet_need(&act->fleet, node->name, now_us))
+		log_warning("the fleet is full: a node is left out node=%s", node->name);
+	act_take_early(act, host);
+	act_facts(act, node->name);
+	act_observe(act, host);
+	act->dirty |= news;
+}
+
+static void on_gone(void *context, const char *name)
+{
+	struct act *act = context;
+	struct act_host *host = act_host(act, name);
+	struct fleet_node *node = fleet_find(&act->fleet, name);
+	struct doing *test = doing_test_of(act, name);
+
+	if (!host)
+		return;
+	if (test)
+		doing_end(test, ACTION_DROPPED, 404, "the node is gone");
+	if (node)
+		fleet_remove(&act->fleet, node);
+	act_drop_record(act, host);
+	(void)tdelete(host, &act->hosts, compare);
+	host_free(host);
+	act->dirty = true;
+	act_ledger_reconcile(act);
+	act->options.touch(act->options.context);
+}
+
+struct unlisted {
+	const struct act *act;
+	const char *name;
+};
+
+static void find_unlisted(void *context, struct act_host *host)
+{
+	struct unlisted *u = context;
+
+	if (!u->name && (!host->there || host->listed != u->act->listing))
+		u->name = host->name;
+}
+
+/* What the list did not name is gone. */
+static void drop_unlisted(struct act *act)
+{
+	for (;;) {
+		struct unlisted u = { act, NULL };
+		CLEANUP(freep) char *name = NULL;
+
+		act_each_host(act, find_unlisted, &u);
+		if (!u.name)
+			return;
+		name = xstrdup(u.name);
+		on_gone(act, name);
+	}
+}
+
+/* Hosts that report and are no nodes of the cluster are nobody's to act on. */
+static void drop_strangers(struct act *act)
+{
+	size_t i;
+
+	for (i = act->fleet.n; i-- > 0;) {
+		struct fleet_node *node = act->fleet.nodes[i];
+		const struct act_host *host = act_host(act, node->name);
+
+		if (!host || !host->there)
+			fleet_remove(&act->fleet, node);
+	}
+}
+
+static void on_synced(void *context)
+{
+	struct act *act = context;
+
+	drop_unlisted(act);
+	drop_strangers(act);
+	act->listing++;
+	act->listed = true;
+	act->dirty = true;
+	if (act->stage == STAGE_LISTING)
+		act_ledger_take_over(act);
+}
+
+/* What was decided goes on: each change is bound to the version of the node that it was decided on. */
+static void on_stale(void *context, const char *words)
+{
+	struct act *act = context;
+
+	if (words)
+		log_error("nothing is taken out of service or given back: %s", words);
+	else if (act->fleet.stale)
+		log_info("the nodes of the cluster are known again");
+	free(act->fleet.stale);
+	act->fleet.stale = xstrdup(words);
+	act->dirty = true;
+}
+
+const struct cluster_watcher act_watcher = {
+	.node = on_node, .gone = on_gone, .synced = on_synced, .stale = on_stale
+};

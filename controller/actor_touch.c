@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Effects: what each kind of action does to the cluster, and what is booked when it is done. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/action_inside.h"
+#include "controller/store.h"
+#include "lib/err.h"
+#include "lib/log.h"
+#include "lib/random.h"
+#include "lib/xalloc.h"
+
+/* So often the kill switch is looked at by what waits for it. */
+#define STOPPED_US USEC_PER_SEC
+
+static struct cluster_change change_of(const struct doing *d)
+{
+	const struct act_host *host = act_host(d->act, d->node);
+
+	/* An order of a person is for the node as it is now. */
+	return (struct cluster_change){
+		.node = d->node,
+		.version = d->version ? d->version
+			   : host     ? host->c.version
+				      : NULL,
+	};
+}
+
+/* --- what is sent --- */
+
+static void touch_cordon(struct doing *d, const struct cluster_call *call)
+{
+	CLEANUP(freep) char *incident = d->incident ? xasprintf("%" PRId64, d->incident) : NULL;
+	CLEANUP(freep) char *action = xasprintf("%" PRId64, d->id);
+	CLEANUP(json_freep) json_t *evidence = json_pack("[s*]", d->evidence);
+	const struct cluster_change change = change_of(d);
+	const struct cluster_mark mark = {
+		.by = streq(d->who, WHO_AUTOMATIC) ? (char *)(uintptr_t) "assay" : d->who,
+		.incident = incident,
+		.reason = d->reason,
+		.action = action,
+		.evidence = evidence,
+		.at_us = act_real_us(d->act),
+		.epoch = d->act->ledger.epoch,
+	};
+
+	d->act->options.cluster->ops->cordon(d->act->options.cluster, &change, &mark, call);
+}
+
+static void touch_uncordon(struct doing *d, const struct cluster_call *call)
+{
+	const struct cluster_change change = change_of(d);
+
+	d->act->options.cluster->ops->uncordon(d->act->options.cluster, &change, d->until_us, call);
+}
+
+static void touch_hold(struct doing *d, const struct cluster_call *call)
+{
+	const struct cluster_change change = change_of(d);
+
+	d->act->options.cluster->ops->hold(d->act->options.cluster, &change,
+					   d->kind == ACT_HOLD ? d->until_us : 0, "assay", call);
+}
+
+static void touch_override(struct doing *d, const struct cluster_call *call)
+{
+	const struct cluster_change change = change_of(d);
+
+	d->act->options.cluster->ops->annotate(d->act->options.cluster, &change, d->until_us, call);
+}
+
+/* --- what is booked --- */
+
+static struct fleet_cause cause_of(const struct doing *d, int event)
+{
+	return (struct fleet_cause){ .event = event,
+				     .who = d->who,
+				     .why = d->reason,
+				     .evidence = d->evidence,
+				     .until_us = d->until_us };
+}
+
+static int happen(struct doing *d, int event, struct err *err)
+{
+	const struct fleet_node *node = fleet_find(&d->act->fleet, d->node);
+	const struct finding *finding = node && d->check ? fleet_finding(node, d->check, d->subject)
+							 : NULL;
+	struct fleet_cause cause = cause_of(d, event);
+
+	/* It counts for the part that was bad, wherever that goes. */
+	cause.serial = finding ? finding->serial : NULL;
+	return act_event(d->act, d->node, &cause, err);
+}
+
+static void tell_event(struct doing *d, const char *reason, bool warning)
+{
+	d->act->options.cluster->ops->event(
+		d->act->options.cluster,
+		&(struct cluster_event){ d->node, reason, d->reason, warning });
+}
+
+static int book_cordon(struct doing *d, struct err *err)
+{
+	struct ledger_holder *h = ledger_find(&d->act->ledger, d->node, LEDGER_CORDON);
+
+	if (h && !h->done) {
+		h->done = true;
+		act_ledger_changed(d->act);
+		act_ledger_flush(d->act);
+	}
+	tell_event(d, "AssayCordoned", true);
+	log_warning("cordoned node=%s by=%s: %s", d->node, d->who, d->reason);
+	return happen(d, d->sticky ? EVENT_CORDONED_STICKY : EVENT_CORDONED, err);
+}
+
+static int book_uncordon(struct doing *d, struct err *err)
+{
+	const struct fleet_node *node = fleet_find(&d->act->fleet, d->node);
+
+	ledger_drop(&d->act->ledger, d->node, LEDGER_CORDON);
+	act_ledger_changed(d->act);
+	act_ledger_flush(d->act);
+	tell_event(d, "AssayUncordoned", false);
+	log_info("uncordoned node=%s by=%s: %s", d->node, d->who, d->reason);
+	if (!node || !life_holds(node->record.life.state))
+		return 0;
+	return happen(d, d->until_us ? EVENT_UNCORDONED : EVENT_RELEASED, err);
+}
+
+static int book_hold(struct doing *d, struct err *err)
+{
+	struct ledger_holder *h = ledger_find(&d->act->ledger, d->node, LEDGER_HOLD);
+
+	if (d->kind == ACT_UNHOLD)
+		ledger_drop(&d->act->ledger, d->node, LEDGER_HOLD);
+	else if (h)
+		h->done = true;
+	act_ledger_changed(d->act);
+	act_ledger_flush(d->act);
+	return happen(d, d->kind == ACT_HOLD ? EVENT_HOLD : EVENT_UNHOLD, err);
+}
+
+static int book_override(struct doing *d, struct err *err)
+{
+	return happen(d, EVENT_OVERRIDE, err);
+}
+
+static int book_silence(struct doing *d, struct err *err)
+{
+	return happen(d, EVENT_SILENCE, err);
+}
+
+/* What was found was about what was repaired. */
+static int book_repair_done(struct doing *d, struct err *err)
+{
+	int r = happen(d, EVENT_REPAIR_DONE, err);
+
+	return r == 0 ? store_begin_anew(d->act->options.store, d->node, act_real_us(d->act), err)
+		      : r;
+}
+
+static int book_reset(struct doing *d, struct err *err UNUSED)
+{
+	(void)breaker_reset(&d->act->ledger.breaker, d->who, d->reason, act_real_us(d->act));
+	d->act->options.forgive_file(d->act->options.context);
+	act_ledger_changed(d->act);
+	act_ledger_flush(d->act);
+	log_warning("the breaker was reset by=%s: %s", d->who, d->reason);
+	return 0;
+}
+
+/* A test is ordered: the rest of it is the host's. */
+static int book_retest(struct doing *d, struct err *err UNUSED)
+{
+	d->phase = PHASE_TEST;
+	d->act->counts.tests_ordered++;
+	d->act->options.look(d->act->options.context, d->node);
+	return 0;
+}
+
+/* --- the table --- */
+
+static const struct way {
+	bool reserves;							 /* a place of the budget */
+	void (*touch)(struct doing *d, const struct cluster_call *call); /* NULL: nothing outside */
+	int (*book)(struct doing *d, struct err *err);
+	const char *said;
+} ways[ACT_KINDS_] = {
+	[ACT_CORDON] = { true, touch_cordon, book_cordon, "it is out of service" },
+	[ACT_UNCORDON] = { false, touch_uncordon, book_uncordon, "it is in service" },
+	[ACT_HOLD] = { true, touch_hold, book_hold, "it is kept free for a test" },
+	[ACT_UNHOLD] = { false, touch_hold, book_hold, "it is kept free no more" },
+	[ACT_EVICT] = { false, drain_touch, drain_book, "its jobs were asked to go" },
+	[ACT_RETEST] = { false, NULL, book_retest, "" },
+	[ACT_OVERRIDE] = { false, touch_override, book_override, "it stays in service" },
+	[ACT_SILENCE] = { false, NULL, book_silence, "nothing is done about it" },
+	[ACT_REPAIR_DONE] = { false, NULL, book_repair_done,
+			      "it is tested, and given back when it passes" },
+	[ACT_BREAKER_RESET] = { false, NULL, book_reset, "the breaker is closed" },
+};
+
+bool kind_reserves(int kind)
+{
+	return ways[kind].reserves;
+}
+
+bool kind_touches(int kind)
+{
+	return ways[kind].touch != NULL;
+}
+
+void doing_book(struct doing *d)
+{
+	struct err err = ERR_INIT;
+	int r = ways[d->kind].book ? ways[d->kind].book(d, &err) : 0;
+
+	if (r < 0)
+		log_warning("done, but not as the record had it: %s", err.msg);
+	if (d->phase == PHASE_TEST)
+		return;
+	doing_end(d, ACTION_DONE, 200, ways[d->kind].said);
+	act_tell_condition(d->act, d->node);
+}
+
+static void try_again(struct doing *d, const struct cluster_answer *answer)
+{
+	/* What a person has to mend takes minutes. */
+	const uint64_t least_us = answer->result == CLUSTER_REFUSED ? 5 * USEC_PER_MIN
+								    : answer->retry_us;
+	uint64_t wait_us = backoff_fail(&d->backoff, least_us, random_u64());
+
+	if (d->backoff.failures > TRIES_MAX) {
+		doing_end(d, ACTION_FAILED, 503, answer->words);
+		return;
+	}
+	d->again_us = act_mono_us(d->act) + wait_us;
+	log_warning("not yet %s node=%s tries=%u: %s", action_kind_names[d->kind], d->node,
+		    d->backoff.failures, answer->words);
+}
+
+/* The node is another one than that which was decided on: decide again. */
+static void on_conflict(struct doing *d, const struct cluster_answer *answer)
+{
+	d->act->counts.conflicts++;
+	if (d->decision != DECIDE_NOTHING)
+		doing_end(d, ACTION_DROPPED, 409, answer->words);
+	else
+		try_again(d, answer);
+}
+
+static void on_touched(void *context, const struct cluster_answer *answer)
+{
+	struct doing *d = context;
+
+	d->out = false;
+	if (d->orphan) {
+		doing_free(d);
+		return;
+	}
+	switch (answer->result) {
+	case CLUSTER_DONE:
+		doing_book(d);
+		break;
+	case CLUSTER_CONFLICT:
+		on_conflict(d, answer);
+		break;
+	case CLUSTER_NOT_OURS:
+		doing_end(d, ACTION_REFUSED, 409, answer->words);
+		d->end_rule = xstrdup("not-ours");
+		d->end_allows = xstrdup("lift it where it was set: we never lift another's");
+		break;
+	case CLUSTER_GONE:
+		doing_end(d, ACTION_DROPPED, 404, answer->words);
+		break;
+	case CLUSTER_REFUSED:
+	case CLUSTER_AGAIN:
+		if (d->kind == ACT_EVICT)
+			drain_again(d, answer);
+		else
+			try_again(d, answer);
+		break;
+	}
+}
+
+/* What was decided on a node as it was is decided again; what is to be done anyway waits. */
+static void hold_back(struct doing *d, const char *words)
+{
+	d->again_us = act_mono_us(d->act) + STOPPED_US;
+	if (kind_reserves(d->kind) || (d->decision != DECIDE_NOTHING && d->kind != ACT_EVICT))
+		doing_end(d, ACTION_DROPPED, 409, words);
+}
+
+void doing_touch(struct doing *d)
+{
+	const struct cluster_call call = { on_touched, d };
+	const char *stopped;
+
+	if (!ways[d->kind].touch) {
+		doing_book(d);
+		return;
+	}
+	stopped = cluster_stopped(d->act->options.cluster);
+	if (stopped) {
+		hold_back(d, stopped);
+		return;
+	}
+	if (d->kind == ACT_EVICT && drain_stops(d))
+		return;
+	d->out = true;
+	ways[d->kind].touch(d, &call);
+}

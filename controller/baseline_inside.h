@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What baseline*.c share: a baseline from within. */
+#pragma once
+
+#include "controller/baseline.h"
+#include "controller/usual.h"
+#include "lib/judge/reference.h"
+
+struct host_value {
+	char *node;
+	double value;
+	double spread; /* standard deviation among its parts; 0 for one */
+};
+
+struct baseline {
+	char *key;
+	char *sku, *check, *locality, *unit, *params;
+	int better;
+	struct host_value *hosts; /* by name */
+	size_t n, room;
+	struct center center; /* of all but `but`, as it was `news` changes ago */
+	bool centered;
+	char *but; /* name of the host that is left out; NULL: none */
+	size_t news;
+	uint64_t saved_us;
+	bool changed; /* since it was saved */
+	struct usuals usuals;
+};
+
+struct sample;
+
+/* The baseline that the sample belongs to; NULL when there is none yet. */
+struct baseline *baseline_of(const struct baselines *b, const char *sku, const struct sample *s);
+
+/* What the other hosts reach, kept for as long as baseline.h says. */
+const struct center *baseline_center_but(struct baseline *line, const char *node);
+
+/* `n` values of one run of the host, ascending. */
+void baseline_learn_usual(struct baseline *line, const struct verdict *verdict, const char *node,
+			  const struct usual_value *values, size_t n);

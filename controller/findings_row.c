@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is kept of a bad run besides that it was bad: the policy decides on it. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "controller/findings.h"
+#include "controller/findings_inside.h"
+#include "controller/rules.h"
+#include "controller/store.h"
+#include "lib/judge/reference.h"
+#include "lib/judge/verdict.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+static const struct sample *sample_of(const struct report *report, const struct verdict_item *item)
+{
+	size_t i;
+
+	for (i = 0; report && i < report->n_samples; i++) {
+		if (streq(report->samples[i].check, item->check) &&
+		    streq(report->samples[i].subject, item->subject))
+			return &report->samples[i];
+	}
+	return NULL;
+}
+
+static void set_text(char **at, const char *text)
+{
+	free(*at);
+	*at = xstrdup(text);
+}
+
+/*
+ * Was it always so? Its history says, once there is one. Until then a value that good parts
+ * may have is taken as born so, even after a good run or two: they spread.
+ */
+static bool is_born(const struct verdict_item *item, bool born)
+{
+	const double part = item->floor > item->expected ? item->expected / item->value
+							 : item->value / item->expected;
+
+	if (!family_find(item->check, item->unit)->compared)
+		return born;
+	if (item->usual == USUAL_UNKNOWN)
+		return born || part >= REFERENCE_FAR;
+	return item->usual == USUAL_KEPT;
+}
+
+void findings_describe(const struct note *note, const struct verdict_item *item,
+		       struct store_window *row)
+{
+	const struct sample *sample = sample_of(note->rules->report, item);
+	const struct incident_count parts = findings_parts(note, item);
+
+	row->severity = item->fatal ? SEVERITY_FATAL : SEVERITY_WARN;
+	row->source = item->source;
+	row->parts_bad = (unsigned)parts.bad;
+	row->parts = (unsigned)parts.of;
+	row->born = is_born(item, row->born);
+	/* What parts have in common is the finding of the whole host: of it none is told apart. */
+	if (streq(item->subject, note->verdict->node))
+		row->parts_bad = row->parts;
+	else if (row->born)
+		row->parts_bad = 1;
+	row->score = item->expected > 0 ? item->value / item->expected : NAN;
+	set_text(&row->locality, sample ? sample->locality : NULL);
+	set_text(&row->code, sample ? sample->code : NULL);
+	set_text(&row->sentence, item->sentence);
+}
+
+bool findings_first(const struct note *note)
+{
+	const char *profile = note->verdict->profile;
+
+	return store_ran_before(note->store, note->verdict->node, profile ? profile : "", NULL) == 0;
+}
+
+struct finding_news findings_news(const struct store_window *row)
+{
+	return (struct finding_news){
+		.check = row->check,
+		.subject = row->subject,
+		.locality = row->locality,
+		.code = row->code,
+		.sentence = row->sentence,
+		.severity = row->severity,
+		.source = row->source,
+		.windows = &row->windows,
+		.since_us = row->since_us,
+		.seen_us = row->last_us,
+		.born = row->born,
+		.parts_bad = row->parts_bad,
+		.parts = row->parts,
+		.score = row->score,
+	};
+}

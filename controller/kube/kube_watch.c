@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/kube/kube_watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <systemd/sd-event.h>
+
+#include "controller/kube/kube.h"
+#include "controller/kube/kube_list.h"
+#include "controller/kube/kube_node.h"
+#include "controller/kube/kube_view.h"
+#include "lib/backoff.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/log.h"
+#include "lib/random.h"
+#include "lib/xalloc.h"
+
+#define RETRY_BASE_US (800 * USEC_PER_MSEC) /* client-go, tools/cache/reflector.go */
+#define RETRY_CAP_US (30 * USEC_PER_SEC)
+/* What a person has to mend; but a server that has just started knows no roles for a while. */
+#define REFUSED_SOON_US (5 * USEC_PER_SEC)
+#define REFUSED_AGAIN_US USEC_PER_MIN
+#define TICK_US USEC_PER_SEC
+
+/* A watch that ends sooner and brought nothing has failed, and a list so soon after another waits. */
+#define SHORT_US (5 * USEC_PER_SEC)
+
+enum doing { WAITING, LISTING, WATCHING };
+
+struct kube_watch {
+	struct kube *kube;
+	char *selector;
+	uint64_t (*mono_us)(void), (*real_us)(void);
+	const struct cluster_watcher *watcher;
+	sd_event_source *timer;
+	struct kube_view view;
+	int doing;	   /* enum doing */
+	bool relist;	   /* what is next: a list, or a watch from `version` */
+	char *version;	   /* the last one seen */
+	uint64_t again_us; /* WAITING: until then */
+	struct backoff backoff;
+	struct kube_list *list;
+	struct kube_request *watch, *beat;
+	unsigned seconds;	      /* a watch is asked for so long */
+	uint64_t started_us, beat_us; /* what is under way began; the beat began, or is due */
+	bool lines;		      /* this watch has told something */
+	bool broken, expired;	      /* it cannot go on; because what it began from is forgotten */
+	struct err problem;	      /* the last failure since all was well, for people */
+	bool listed;		      /* there was a list */
+	uint64_t listed_us;
+	struct kube_now good; /* when what is known was known to be so */
+	char *stale;	      /* as it was told, or NULL */
+};
+
+static struct kube_now now_of(const struct kube_watch *w)
+{
+	return (struct kube_now){ w->mono_us(), w->real_us() };
+}
+
+/* ---- is it still so? ----------------------------------------------------------- */
+
+static bool is_old(const struct kube_watch *w, struct kube_now now)
+{
+	return now.mono_us - w->good.mono_us > KUBE_STALE_AFTER_US;
+}
+
+/* Why nothing may be decided on it, new memory; or NULL. */
+static char *stale_words(struct kube_watch *w)
+{
+	struct kube_now now = now_of(w);
+	const char *problem = w->problem.msg[0] ? w->problem.msg : "no answer";
+	char stamp[CLOCK_STAMP_SIZE];
+
+	if (!w->listed)
+		return w->problem.msg[0]
+			       ? xasprintf("the nodes of the cluster are not known yet: %s", problem)
+			       : NULL;
+	if (!is_old(w, now))
+		return kube_view_doubt(&w->view, now);
+	clock_stamp(w->good.real_us, stamp);
+	return xasprintf("what the cluster shows is not known since %s: %s", stamp, problem);
+}
+
+static void judge(struct kube_watch *w)
+{
+	CLEANUP(freep) char *words = stale_words(w);
+
+	if (streq(words, w->stale))
+		return;
+	free(w->stale);
+	w->stale = TAKE(words);
+	w->watcher->stale(w->watcher->context, w->stale);
+}
+
+bool kube_watch_fresh(const struct kube_watch *w)
+{
+	return w->listed && !w->stale && !is_old(w, now_of(w));
+}
+
+/* ---- what is next -------------------------------------------------------------- */
+
+static void note_problem(struct kube_watch *w, const char *words)
+{
+	struct err problem = ERR_INIT;
+
+	(void)err_set(&problem, EIO, "%s", words);
+	if (!streq(w->problem.msg, problem.msg))
+		log_warning("the nodes of the cluster: %s", problem.msg);
+	w->problem = problem;
+}
+
+/* It has failed: wait, each time longer, for the list or the watch that is next. */
+static void postpone(struct kube_watch *w, enum cluster_result result, const char *words,
+		     uint64_t retry_us)
+{
+	uint64_t wait_us = backoff_fail(&w->backoff, retry_us, random_u64());
+
+	if (result == CLUSTER_REFUSED)
+		wait_us = MAX(wait_us, w->backoff.failures <= KUBE_WATCH_TRIES ? REFUSED_SOON_US
+									       : REFUSED_AGAIN_US);
+	w->relist |= w->backoff.failures >= KUBE_WATCH_TRIES;
+	w->doing = WAITING;
+	w->again_us = w->mono_us() + wait_us;
+	note_problem(w, words);
+	judge(w);
+}
+
+static void start_watch(struct kube_watch *w);
+
+static void set_version(struct kube_watch *w, const char *version)
+{
+	free(w->version);
+	w->version = xstrdup(version);
+}
+
+static void on_listed(void *context, struct kube_listed *listed)
+{
+	struct kube_watch *w = context;
+	struct kube_now now = now_of(w);
+
+	w->list = NULL;
+	if (listed->result != CLUSTER_DONE) {
+		postpone(w, listed->result, listed->words, listed->retry_us);
+		return;
+	}
+	w->listed = true;
+	w->listed_us = now.mono_us;
+	w->good = (struct kube_now){ w->started_us, now.real_us - (now.mono_us - w->started_us) };
+	w->relist = false;
+	set_version(w, listed->version);
+	kube_view_list(&w->view, listed->nodes, listed->n, now);
+	start_watch(w);
+	judge(w);
+}
+
+static void start_list(struct kube_watch *w)
+{
+	struct err err = ERR_INIT;
+
+	w->doing = LISTING;
+	w->started_us = w->mono_us();
+	if (kube_list_begin(w->kube, w->selector, on_listed, w, &w->list, &err) < 0)
+		postpone(w, CLUSTER_AGAIN, err.msg, 0);
+}
+
+/* ---- lines of the watch -------------------------------------------------------- */
+
+static int on_node(struct kube_watch *w, const json_t *object, struct err *err)
+{
+	struct cluster_node node;
+	int r = kube_node_read(object, &node, err);
+
+	if (r < 0)
+		return r;
+	if (w->view.n >= KUBE_NODES_MAX) {
+		cluster_node_release(&node);
+		return err_set(err, E2BIG, "more than %d nodes", KUBE_NODES_MAX);
+	}
+	set_version(w, node.version);
+	kube_view_take(&w->view, &node, now_of(w));
+	return 0;
+}
+
+static int on_deleted(struct kube_watch *w, const json_t *object, struct err *err)
+{
+	struct cluster_node node;
+	int r = kube_node_read(object, &node, err);
+
+	if (r < 0)
+		return r;
+	set_version(w, node.version);
+	kube_view_drop(&w->view, node.name, node.uid, now_of(w));
+	cluster_node_release(&node);
+	return 0;
+}
+
+static int on_bookmark(struct kube_watch *w, const json_t *object, struct err *err)
+{
+	const json_t *metadata = json_object_get(object, "metadata");
+	const char *version = json_string_value(json_object_get(metadata, "resourceVersion"));
+
+	if (!version || !version[0])
+		return err_set(err, EINVAL, "a bookmark without a resourceVersion");
+	set_version(w, version);
+	return 0;
+}
+
+static int on_error(struct kube_watch *w, const json_t *object, struct err *err)
+{
+	const char *message = json_string_value(json_object_get(object, "message"));
+
+	w->expired = json_integer_value(json_object_get(object, "code")) == 410;
+	return err_set(err, ESTALE, "the watch ended: %.300s",
+		       message ? message : "no reason given");
+}
+
+static const struct line_kind {
+	const char *type;
+	int (*take)(struct kube_watch *w, const json_t *object, struct err *err);
+} line_kinds[] = {
+	{ "ADDED", on_node },	     { "MODIFIED", on_node }, { "DELETED", on_deleted },
+	{ "BOOKMARK", on_bookmark }, { "ERROR", on_error },
+};
+
+static int take_line(struct kube_watch *w, const char *line, size_t len, struct err *err)
+{
+	CLEANUP(json_freep) json_t *event = NULL;
+	const char *type;
+	size_t i;
+	int r = json_parse(line, len, "an event of the watch", &event, err);
+
+	if (r < 0)
+		return r;
+	type = json_string_value(json_object_get(event, "type"));
+	for (i = 0; i < ARRAY_SIZE(line_kinds); i++) {
+		if (streq(type, line_kinds[i].type))
+			return line_kinds[i].take(w, json_object_get(event, "object"), err);
+	}
+	return err_set(err, EINVAL, "an event of the watch without a type that is known");
+}
+
+static bool on_line(void *context, const char *line, size_t len)
+{
+	struct kube_watch *w = context;
+	struct err err = ERR_INIT;
+
+	if (take_line(w, line, len, &err) < 0) {
+		w->broken = true;
+		w->relist = true;
+		note_problem(w, err.msg);
+		return false;
+	}
+	w->lines = true;
+	w->good = now_of(w);
+	backoff_reset(&w->backoff);
+	w->problem = (struct err)ERR_INIT;
+	judge(w);
+	return true;
+}
+
+/* ---- the watch ------------------------------------------------------------------ */
+
+static void stop_watch(struct kube_watch *w)
+{
+	kube_cancel(TAKE(w->watch));
+	kube_cancel(TAKE(w->beat));
+}
+
+static void on_watch_done(void *context, const struct kube_answer *answer)
+{
+	struct kube_watch *w = context;
+	const uint64_t now_us = w->mono_us();
+	const bool lived = w->lines || now_us - w->started_us >= SHORT_US;
+	struct err words = w->problem;
+
+	w->watch = NULL;
+	stop_watch(w);
+	if (lived)
+		backoff_reset(&w->backoff);
+	w->expired |= answer->status == 410;
+	w->relist |= w->expired;
+	if (w->expired && now_us - w->listed_us >= SHORT_US)
+		start_list(w);
+	else if (w->broken || w->expired)
+		postpone(w, CLUSTER_AGAIN, w->broken ? words.msg : answer->words, answer->retry_us);
+	else if (answer->result == CLUSTER_DONE && lived)
+		start_watch(w);
+	else if (answer->result == CLUSTER_DONE)
+		postpone(w, CLUSTER_AGAIN, "the watch of the nodes ended at once", 0);
+	else
+		postpone(w, answer->result, answer->words, answer->retry_us);
+}
+
+static void start_watch(struct kube_watch *w)
+{
+	CLEANUP(freep) char *version = kube_encode(w->version);
+	CLEANUP(freep)
+	char *first = xasprintf("watch=1&allowWatchBookmarks=true&timeoutSeconds=%u"
+				"&resourceVersion=%s",
+				w->seconds, version);
+	CLEANUP(freep) char *query = kube_nodes_query(first, w->selector);
+	struct err err = ERR_INIT;
+
+	w->doing = WATCHING;
+	w->started_us = w->mono_us();
+	w->beat_us = w->started_us + (is_old(w, now_of(w)) ? 0 : KUBE_BEAT_EVERY_US);
+	w->lines = w->broken = w->expired = false;
+	if (kube_send(
+		    w->kube,
+		    &(struct kube_call){ .method = "GET",
+					 .path = "/api/v1/nodes",
+					 .query = query,
+					 .timeout_us = (w->seconds + KUBE_TIMEOUT_S) * USEC_PER_SEC,
+					 .line = on_line,
+					 .done = on_watch_done,
+					 .context = w },
+		    &w->watch, &err) < 0)
+		postpone(w, CLUSTER_AGAIN, err.msg, 0);
+}
+
+/* Does the server answer, with the watch still under way? */
+static void on_beat(void *context, const struct kube_answer *answer)
+{
+	struct kube_watch *w = context;
+	struct kube_now now = now_of(w);
+	const uint64_t took_us = now.mono_us - w->beat_us;
+
+	w->beat = NULL;
+	if (answer->result == CLUSTER_DONE) {
+		w->good = (struct kube_now){ w->beat_us, now.real_us - took_us };
+		w->problem = (struct err)ERR_INIT;
+	} else {
+		note_problem(w, answer->words);
+	}
+	w->beat_us = now.mono_us + KUBE_BEAT_EVERY_US;
+	judge(w);
+}
+
+static void send_beat(struct kube_watch *w)
+{
+	CLEANUP(freep) char *query = kube_nodes_query("limit=1", w->selector);
+	struct err err = ERR_INIT;
+
+	w->beat_us = w->mono_us();
+	if (kube_send(w->kube,
+		      &(struct kube_call){ .method = "GET",
+					   .path = "/api/v1/nodes",
+					   .query = query,
+					   .timeout_us = KUBE_BEAT_TIMEOUT_US,
+					   .done = on_beat,
+					   .context = w },
+		      &w->beat, &err) == 0)
+		return;
+	note_problem(w, err.msg);
+	w->beat_us += KUBE_BEAT_EVERY_US;
+}
+
+/* ---- time ------------------------------------------------------------------------ */
+
+/* A list is due, or the watch and the beats beside it say nothing any more. */
+static bool is_list_due(const struct kube_watch *w, struct kube_now now)
+{
+	return now.mono_us - w->listed_us >= KUBE_RELIST_EVERY_US ||
+	       (is_old(w, now) && now.mono_us - w->started_us > KUBE_STALE_AFTER_US);
+}
+
+void kube_watch_tick(struct kube_watch *w)
+{
+	struct kube_now now = now_of(w);
+
+	if (w->doing == WATCHING && is_list_due(w, now)) {
+		stop_watch(w);
+		w->relist = true;
+		start_list(w);
+	} else if (w->doing == WATCHING && !w->beat && now.mono_us >= w->beat_us) {
+		send_beat(w);
+	} else if (w->doing == WAITING && now.mono_us >= w->again_us) {
+		if (w->relist)
+			start_list(w);
+		else
+			start_watch(w);
+	}
+	kube_view_grow(&w->view, now);
+	judge(w);
+}
+
+static int on_timer(sd_event_source *source, uint64_t due_us UNUSED, void *context)
+{
+	struct kube_watch *w = context;
+	uint64_t now_us, wait_us = TICK_US;
+
+	kube_watch_tick(w);
+	now_us = w->mono_us();
+	if (w->doing == WAITING)
+		wait_us = MIN(wait_us, w->again_us > now_us ? w->again_us - now_us : 0);
+	(void)sd_event_source_set_time_relative(source, wait_us);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+int kube_watch_new(const struct kube_watch_options *options, const struct cluster_watcher *watcher,
+		   struct kube_watch **ret, struct err *err)
+{
+	CLEANUP(kube_watch_freep) struct kube_watch *w = xcalloc(1, sizeof(*w));
+	const unsigned span = KUBE_WATCH_MOST_S - KUBE_WATCH_LEAST_S + 1;
+	int r;
+
+	*w = (struct kube_watch){
+		.kube = options->kube,
+		.selector = xstrdup(options->selector),
+		.mono_us = options->mono_us ? options->mono_us : clock_mono_us,
+		.real_us = options->real_us ? options->real_us : clock_real_us,
+		.watcher = watcher,
+		.view = { .watcher = watcher, .young_us = options->young_us },
+		.relist = true,
+		.seconds = KUBE_WATCH_LEAST_S + (unsigned)(random_u64() % span),
+		.backoff = { .base_us = RETRY_BASE_US, .cap_us = RETRY_CAP_US },
+	};
+	r = options->loop ? sd_event_add_time_relative(options->loop, &w->timer, CLOCK_MONOTONIC, 0,
+						       USEC_PER_MSEC, on_timer, w)
+			  : 0;
+	if (r < 0)
+		return err_errno(err, -r, "event loop");
+	*ret = TAKE(w);
+	return 0;
+}
+
+void kube_watch_free(struct kube_watch *w)
+{
+	if (!w)
+		return;
+	stop_watch(w);
+	kube_list_cancel(w->list);
+	sd_event_source_disable_unref(w->timer);
+	kube_view_release(&w->view);
+	free(w->selector);
+	free(w->version);
+	free(w->stale);
+	free(w);
+}

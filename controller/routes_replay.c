@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * POST /v1/policy/replay?since=D: the store's past through a policy, a slice at a time
+ * between other work, so that reports and orders do not wait for it. One at a time.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "controller/action.h"
+#include "controller/api.h"
+#include "controller/routes.h"
+#include "controller/service.h"
+#include "controller/store.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/judge/policy.h"
+#include "lib/judge/replay.h"
+#include "lib/judge/verdict.h"
+#include "lib/pool.h"
+#include "lib/xalloc.h"
+
+/* A slice of work, the pause after it, and how long all of them may take. */
+#define SLICE_US (10 * USEC_PER_MSEC)
+#define PAUSE_US (2 * USEC_PER_MSEC)
+#define REPLAY_MOST_US (25 * USEC_PER_SEC)
+
+/* One that is under way. */
+struct replaying {
+	struct service *service;
+	struct call *call;
+	struct policy policy;
+	struct replay *replay;
+	json_t *domains; /* of hosts, by name: texts or null; asked once */
+	sd_event_source *timer;
+	int64_t after;
+	uint64_t since_us, deadline_us;
+};
+
+static void replaying_free(struct replaying *p)
+{
+	p->service->replaying = NULL;
+	(void)sd_event_source_disable_unref(p->timer);
+	replay_free(p->replay);
+	policy_release(&p->policy);
+	json_decref(p->domains);
+	free(p);
+}
+
+/* The value of the policy's label on the host as it is now, or NULL. Borrowed. */
+static const char *domain_of(struct replaying *p, const char *node)
+{
+	const json_t *known = json_object_get(p->domains, node);
+
+	if (!known && p->policy.domain_label) {
+		CLEANUP(json_freep) json_t *life = act_node_json(p->service->act, node);
+		json_t *label =
+			json_object_get(json_object_get(life, "labels"), p->policy.domain_label);
+
+		(void)json_object_set_new(p->domains, node,
+					  label ? json_incref(label) : json_null());
+		known = json_object_get(p->domains, node);
+	}
+	return json_string_value(known);
+}
+
+/* Cells that a link explains are told by the link. */
+static size_t items_of(const struct store_past *past, struct replay_item *ret_items)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < past->n_items; i++) {
+		const struct verdict_item *item = &past->items[i];
+
+		if (item->link)
+			continue;
+		ret_items[n++] = (struct replay_item){ item->check, item->subject, item->sentence,
+						       item->level, item->fatal,   item->source,
+						       item->value, item->expected };
+	}
+	return n;
+}
+
+static void feed(struct replaying *p, const struct store_past *past)
+{
+	CLEANUP(freep)
+	struct replay_item *items = xcalloc(past->n_items + 1, sizeof(*items));
+	const struct replay_run run = {
+		.node = past->node,
+		.sku = past->sku,
+		.domain = domain_of(p, past->node),
+		.profile = past->profile,
+		.at_us = past->seen_us,
+		.items = items,
+		.n_items = items_of(past, items),
+	};
+
+	replay_add(p->replay, &run);
+}
+
+/* 1 when there is more, 0 at the end. */
+static int step(struct replaying *p, struct err *err)
+{
+	CLEANUP(pool_release) struct pool pool = { 0 };
+	struct store_past rows[STORE_PAST_MAX];
+	int64_t before = p->after;
+	int n = store_past(p->service->store, &p->after, p->since_us, &pool, rows, err), i;
+
+	for (i = 0; i < n; i++) {
+		feed(p, &rows[i]);
+		free(rows[i].items);
+	}
+	return n < 0 ? n : p->after != before;
+}
+
+static int on_slice(sd_event_source *source, uint64_t due_us UNUSED, void *context)
+{
+	struct replaying *p = context;
+	uint64_t end_us = clock_mono_us() + SLICE_US;
+	struct err err = ERR_INIT;
+	int r;
+
+	do {
+		r = step(p, &err);
+	} while (r == 1 && clock_mono_us() < end_us);
+	if (r == 1 && clock_mono_us() < p->deadline_us) {
+		(void)sd_event_source_set_time_relative(source, PAUSE_US);
+		return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	}
+	if (r < 0)
+		refuse_store(p->call, r, &err);
+	else if (r == 1)
+		call_refuse(p->call, 422,
+			    "since: %d s are not enough for so much history; ask for less",
+			    (int)(REPLAY_MOST_US / USEC_PER_SEC));
+	else
+		call_reply(p->call, 200, replay_end(p->replay, clock_real_us()));
+	replaying_free(p);
+	return 0;
+}
+
+static void on_gone(void *context UNUSED, struct call *call)
+{
+	replaying_free(call_data(call));
+	call_refuse(call, 503, "nobody waits for it any more");
+}
+
+/* ?since; false: it was bad, and the call is refused. */
+static bool since_of(struct call *call, uint64_t *ret_us)
+{
+	const char *text = call_argument(call, "since");
+	uint64_t now_us = clock_real_us(), us = 0;
+
+	if (!text || duration_parse(text, &us, NULL) < 0 || us == 0) {
+		call_refuse(call, 400, "since: want a duration like 7d");
+		return false;
+	}
+	*ret_us = now_us - MIN(us, now_us);
+	return true;
+}
+
+static int read_policy(struct call *call, struct policy *ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	bool gzip = false;
+	size_t length = 0;
+	const void *bytes = call_body(call, &length, &gzip);
+	struct jval root;
+
+	if (gzip)
+		return err_set(err, EBADMSG, "policy: want it as it is, not packed");
+	if (json_parse(bytes, length, "policy", &value, err) < 0)
+		return -EBADMSG;
+	root = jval_root(value, "policy");
+	return policy_decode(&root, ret, err);
+}
+
+void post_policy_replay(void *context, struct call *call)
+{
+	struct service *s = context;
+	struct policy policy = { 0 };
+	struct replaying *p;
+	uint64_t since_us = 0;
+	struct err err = ERR_INIT;
+	int r;
+
+	if (!since_of(call, &since_us))
+		return;
+	if (s->replaying) {
+		call_refuse(call, 503, "another replay is under way");
+		return;
+	}
+	r = read_policy(call, &policy, &err);
+	if (r < 0) {
+		call_refuse(call, status_of_content(r), "%s", err.msg);
+		return;
+	}
+	p = xcalloc(1, sizeof(*p));
+	*p = (struct replaying){ .service = s,
+				 .call = call,
+				 .policy = policy,
+				 .domains = json_object(),
+				 .since_us = since_us,
+				 .deadline_us = clock_mono_us() + REPLAY_MOST_US };
+	p->replay = replay_new(&p->policy);
+	s->replaying = p;
+	call_hold(call, on_gone, p);
+	if (sd_event_add_time_relative(s->loop, &p->timer, CLOCK_MONOTONIC, 0, USEC_PER_MSEC,
+				       on_slice, p) < 0) {
+		call_refuse(call, 503, "there is no timer for it");
+		replaying_free(p);
+	}
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The section `kubernetes` of controller.yaml. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "controller/settings_inside.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/xalloc.h"
+
+static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", NULL };
+
+#define TAINT(member) offsetof(struct settings_taint, member)
+
+static const struct jfield taint_fields[] = {
+	{ "key", J_STRING, TAINT(key), J_REQUIRED },
+	{ "value", J_STRING, TAINT(value), 0 },
+	{ "effect", J_ENUM, TAINT(effect), 0, .names = effects },
+};
+
+const char *settings_taint_effect(const struct settings_taint *taint)
+{
+	return effects[taint->effect];
+}
+
+static void taint_release(struct settings_taint *taint)
+{
+	free(taint->key);
+	free(taint->value);
+	*taint = (struct settings_taint){ 0 };
+}
+
+/* `none`, or {key, value, effect}. */
+static int decode_taint(const struct jval *v, void *member, struct err *err)
+{
+	struct settings_taint *taint = member;
+	const char *effect = json_string_value(json_object_get(v->value, "effect"));
+	int r;
+
+	taint_release(taint);
+	if (streq(json_string_value(v->value), "none"))
+		return 0;
+	if (!json_is_object(v->value))
+		return jval_fail(v, err, "want none, or {key, value, effect}");
+	if (streq(effect, "NoExecute"))
+		return jval_fail(v, err,
+				 "effect: NoExecute ends what runs, budgets of disruption "
+				 "or not: want NoSchedule or PreferNoSchedule");
+	r = jval_decode(v, taint_fields, ARRAY_SIZE(taint_fields), JVAL_STRICT, taint, err);
+	if (r == 0 && !taint->key[0])
+		return jval_fail(v, err, "key: must not be empty");
+	return r;
+}
+
+#define KUBE(member) offsetof(struct settings_kube, member)
+
+static const struct jfield kube_fields[] = {
+	{ "namespace", J_STRING, KUBE(namespace), 0 },
+	{ "selector", J_STRING, KUBE(selector), 0 },
+	{ "taint", J_CUSTOM, KUBE(taint), 0, .decode = decode_taint },
+	{ "young", J_DURATION, KUBE(young_us), 0 },
+	{ "agents", J_CUSTOM, KUBE(trust), 0, .decode = trust_decode_agents },
+	{ "identities", J_CUSTOM, KUBE(trust), 0, .decode = trust_decode_identities },
+	{ "identity-for", J_DURATION, KUBE(trust.for_us), 0 },
+};
+
+int settings_decode_kube(const struct jval *v, void *member, struct err *err)
+{
+	return jval_decode(v, kube_fields, ARRAY_SIZE(kube_fields), JVAL_STRICT, member, err);
+}
+
+void settings_kube_release(struct settings_kube *kube)
+{
+	free(kube->namespace);
+	free(kube->selector);
+	taint_release(&kube->taint);
+	trust_release(&kube->trust);
+	*kube = (struct settings_kube){ 0 };
+}
+
+bool settings_kube_same(const struct settings_kube *a, const struct settings_kube *b)
+{
+	return streq(a->namespace, b->namespace) && streq(a->selector, b->selector) &&
+	       streq(a->taint.key, b->taint.key) && streq(a->taint.value, b->taint.value) &&
+	       a->taint.effect == b->taint.effect && a->young_us == b->young_us &&
+	       trust_same(&a->trust, &b->trust);
+}

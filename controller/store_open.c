@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening the store. All that can be wrong with a file is found before
+ * anything is written to it; what brings it to the next version is one
+ * transaction, so that a crash leaves the old version or the new one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "controller/schema.h"
+#include "controller/store_sql.h"
+#include "lib/err.h"
+#include "lib/xalloc.h"
+
+enum { BUSY_MS = 2000 };
+
+static int run_sql(struct store *s, const char *sql, struct err *err)
+{
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK
+		       ? 0
+		       : store_fail(s, "set up", err);
+}
+
+/* The one number that a query gives. */
+static int read_number(struct store *s, const char *sql, int *ret_value, struct err *err)
+{
+	sqlite3_stmt *st = NULL;
+	int r;
+
+	if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
+		return store_fail(s, "read", err);
+	r = store_step_row(s, st, "read", err);
+	if (r == 1)
+		*ret_value = sqlite3_column_int(st, 0);
+	(void)sqlite3_finalize(st);
+	return r < 0 ? r : 0;
+}
+
+/* What the file is now; a new one is version 0. */
+static int read_version(struct store *s, int *ret_version, struct err *err)
+{
+	int version = 0, tables = 0;
+	int r = read_number(s, "PRAGMA user_version", &version, err);
+
+	if (r == 0)
+		r = read_number(s, "SELECT count(*) FROM sqlite_schema", &tables, err);
+	if (r < 0)
+		return r;
+	if (version > STORE_VERSION)
+		return err_set(err, EINVAL,
+			       "is version %d, and this program knows %d: use a newer one", version,
+			       STORE_VERSION);
+	if (version < 0 || (version == 0) != (tables == 0))
+		return err_set(err, EINVAL, "is a database of something else: name another file");
+	*ret_version = version;
+	return 0;
+}
+
+static int migrate_one(struct store *s, int from, struct err *err)
+{
+	CLEANUP(freep)
+	char *sql = xasprintf("BEGIN EXCLUSIVE;\n%s\nPRAGMA user_version = %d;\nCOMMIT;",
+			      schema_steps[from], from + 1);
+	int r = run_sql(s, sql, err);
+
+	if (r < 0)
+		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return r < 0 ? err_wrap(err, r, "to version %d", from + 1) : 0;
+}
+
+static int prepare_all(struct store *s, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < SQL_LAST_; i++) {
+		if (sqlite3_prepare_v3(s->db, store_texts[i], -1, SQLITE_PREPARE_PERSISTENT,
+				       &s->statements[i], NULL) != SQLITE_OK)
+			return store_fail(s, store_texts[i], err);
+	}
+	return 0;
+}
+
+static int set_up(struct store *s, struct err *err)
+{
+	/* One writer, ourselves: nobody else may open it while we run. */
+	static const char pragmas[] = "PRAGMA journal_mode = WAL;"
+				      "PRAGMA synchronous = FULL;"
+				      "PRAGMA foreign_keys = OFF;"
+				      "PRAGMA wal_autocheckpoint = 4000;"
+				      "PRAGMA temp_store = MEMORY;";
+	int version = 0, r;
+
+	_Static_assert(ARRAY_SIZE(schema_steps) == STORE_VERSION, "a step a version");
+	(void)sqlite3_busy_timeout(s->db, BUSY_MS);
+	(void)sqlite3_extended_result_codes(s->db, 1);
+	/* Until all is well the log that a crash left is not for us to apply. */
+	(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	if (sqlite3_db_readonly(s->db, "main") == 1)
+		return err_set(err, EROFS,
+			       "cannot be written: see its owner, its mode, and how "
+			       "its file system is mounted");
+	r = run_sql(s, "PRAGMA locking_mode = EXCLUSIVE", err);
+	if (r == 0)
+		r = read_version(s, &version, err);
+	if (r == 0)
+		r = run_sql(s, pragmas, err);
+	for (; r == 0 && version < STORE_VERSION; version++)
+		r = migrate_one(s, version, err);
+	if (r == 0)
+		r = prepare_all(s, err);
+	if (r == 0)
+		(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+	return r;
+}
+
+/* Why no file can be made beside this one; 0 when it can. */
+static int directory_errno(const char *path)
+{
+	CLEANUP(freep) char *dir = xstrdup(path);
+	char *slash = strrchr(dir, '/');
+
+	if (slash)
+		*(slash == dir ? slash + 1 : slash) = '\0';
+	return access(slash ? dir : ".", W_OK | X_OK) == 0 ? 0 : errno;
+}
+
+/* A file that cannot even be opened: the words of the system, not of SQLite. */
+static int fail_open(struct store *s, const char *path, struct err *err)
+{
+	int code = s->db ? directory_errno(path) : ENOMEM;
+
+	if (code == 0)
+		code = sqlite3_system_errno(s->db);
+	return code ? err_errno(err, code, "open the store") : store_fail(s, "open", err);
+}
+
+/* What SQLite found, as what to do about it. */
+static int advise(struct store *s, int r, struct err *err)
+{
+	static const struct {
+		int code;
+		const char *advice;
+	} rows[] = {
+		{ SQLITE_NOTADB, "is no store: name another file, or move it away" },
+		{ SQLITE_CORRUPT,
+		  "is broken: restore a copy of it, or move it away to begin anew" },
+		{ SQLITE_BUSY, "another program has it open" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		if ((sqlite3_extended_errcode(s->db) & 0xff) == rows[i].code)
+			return err_set(err, -r, "%s", rows[i].advice);
+	}
+	return r;
+}
+
+int store_open_on(const char *path, const char *vfs, struct store **ret_store, struct err *err)
+{
+	CLEANUP(store_closep) struct store *s = xcalloc(1, sizeof(*s));
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, r;
+
+	if (sqlite3_open_v2(path, &s->db, flags, vfs) != SQLITE_OK)
+		r = fail_open(s, path, err);
+	else
+		r = set_up(s, err);
+	if (r < 0 && s->db)
+		r = advise(s, r, err);
+	if (r < 0)
+		return err_wrap(err, r, "%s", path);
+	*ret_store = TAKE(s);
+	return 0;
+}
+
+int store_open(const char *path, struct store **ret_store, struct err *err)
+{
+	return store_open_on(path, NULL, ret_store, err);
+}
+
+void store_close(struct store *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; i < SQL_LAST_; i++)
+		(void)sqlite3_finalize(s->statements[i]);
+	(void)sqlite3_close(s->db);
+	free(s);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each host, and each of its parts, usually reaches beside its control
+ * (lib/judge/trend.h), under the key of a baseline. A host that becomes suspect keeps
+ * what it was: only then its drop is seen. While the fleet itself moves, by a roll-out to most of
+ * it or back, it is no control: hosts are then not held against it. Pure; learnt anew after a start.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/judge/reference.h"
+#include "lib/judge/trend.h"
+#include "lib/judge/verdict.h"
+#include "lib/macro.h"
+
+/* Parts of one host under one key that are remembered; the others have no history here. */
+enum { USUAL_PARTS_MAX = 64 };
+
+/* Robust sigmas that a host as a whole is below the others when it is born slow: one in
+ * 3.5 million good ones, as every host is held against it in each check (EROICA's k = 5). */
+#define USUAL_WHOLE_K 5.0
+
+/*
+ * A host is blamed for a drop of so many slacks (7.5 % where that is 5 %): halfway to a straggler's
+ * 10 %, and beyond what a roll-out that reaches hosts one by one usually costs them.
+ */
+#define USUAL_WHOLE_SLACKS 1.5
+
+struct usual_part {
+	uint32_t name; /* FNV-1a of its subject */
+	struct trend trend;
+};
+
+struct usual {
+	char *node;
+	struct trend whole;
+	struct usual_part *parts;
+	size_t n;
+};
+
+/* Of all hosts under one key. Zeroes are none. */
+struct usuals {
+	struct usual *hosts; /* by name */
+	size_t n, room;
+	double drift; /* log of what the whole fleet differs from its usual, lately */
+	double slow;  /* log of what the fleet reaches, followed over TREND_MAX runs of all */
+	bool moved;   /* the fleet is far from that: it is no control for its hosts */
+	struct center levels; /* of the hosts' usual levels, as it was `news` changes ago */
+	size_t news;
+	bool leveled;
+};
+
+/* One value of a run, of those under one key. */
+struct usual_value {
+	const char *subject;
+	double value;
+};
+
+/* The run of a host was good: learn from all its values, ascending; `fleet` is their control. */
+void usuals_learn(struct usuals *u, const char *node, const struct usual_value *values, size_t n,
+		  double fleet);
+
+/* Note how a good or bad run of a host differs from its usual: what all have in common drifts. */
+void usuals_note(struct usuals *u, const char *node, const struct usual_value *values, size_t n,
+		 double fleet);
+
+/* Ratios that the part had; how many. */
+size_t usuals_part(const struct usuals *u, const char *node, const char *subject,
+		   double ret_ratios[static TREND_MAX]);
+
+/*
+ * What the whole host is held against, `m` being the center of its parts: its own usual, and
+ * the usual levels of the others. Returns how many are known.
+ */
+size_t usuals_whole(struct usuals *u, const char *node, const struct measure *m, double fleet,
+		    struct expectation ret[static WHOLE_EXPECTATIONS]);
+
+void usuals_forget(struct usuals *u, const char *node);
+void usuals_release(struct usuals *u);

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/judge/decide.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/duration.h"
+#include "lib/judge/decide_inside.h"
+#include "lib/judge/fleet_inside.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+const char *const decision_action_names[] = {
+	[DECIDE_NOTHING] = "nothing",
+	[DECIDE_ALERT] = "alert",
+	[DECIDE_RETEST] = "retest",
+	[DECIDE_DEEP] = "deep",
+	[DECIDE_VERIFY] = "verify",
+	[DECIDE_HOLD] = "hold",
+	[DECIDE_UNHOLD] = "unhold",
+	[DECIDE_CORDON] = "cordon",
+	[DECIDE_CORDON_DRAIN] = "cordon+drain",
+	[DECIDE_RELEASE] = "release",
+	[DECIDE_DRAIN] = "drain",
+	NULL,
+};
+
+char *decide_text(struct deciding *d, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return pool_text(&d->out->texts, text, n < 0 ? 0 : MIN((size_t)n, sizeof(text) - 1));
+}
+
+bool decide_past(uint64_t now_us, uint64_t then_us, uint64_t age_us)
+{
+	return then_us == 0 || (now_us >= then_us && now_us - then_us >= age_us);
+}
+
+struct decision *decide_add(struct deciding *d, struct fleet_node *node, int action)
+{
+	struct outcome *out = d->out;
+
+	if (out->n == out->room) {
+		out->room = MAX(out->room * 2, (size_t)32);
+		out->items = xrealloc(out->items, out->room, sizeof(*out->items));
+	}
+	out->items[out->n] = (struct decision){ .node = node,
+						.action = action,
+						.effect = d->policy->mode == MODE_ENFORCE,
+						.rule = "",
+						.reason = "",
+						.evidence = "" };
+	return &out->items[out->n++];
+}
+
+void decide_refuse(struct deciding *d, struct decision *one, const struct refusal *refusal)
+{
+	struct refusal *kept = pool_take(&d->out->texts, sizeof(*kept));
+
+	*kept = *refusal;
+	one->refused = kept;
+	one->effect = false;
+}
+
+void decide_step(struct deciding *d, struct fleet_node *node, int event, const char *why,
+		 const char *evidence)
+{
+	const struct fleet_cause cause = {
+		.event = event, .who = WHO_AUTOMATIC, .why = why, .evidence = evidence
+	};
+	struct outcome *out = d->out;
+	struct node_change changed = { .node = node };
+
+	if (fleet_event(d->fleet, node, &cause, d->now_us, &changed.change, NULL) < 0)
+		return;
+	if (out->n_changes == out->room_changes) {
+		out->room_changes = MAX(out->room_changes * 2, (size_t)32);
+		out->changes = xrealloc(out->changes, out->room_changes, sizeof(*out->changes));
+	}
+	out->changes[out->n_changes++] = changed;
+}
+
+void decide_open(struct deciding *d, int cause, const char *sentence)
+{
+	d->out->opened |= breaker_open(d->breaker, cause, d->now_us, sentence);
+}
+
+/* ---- from findings to candidates -------------------------------------------- */
+
+static const struct policy_rule *rule_of(const struct deciding *d, const struct fleet_node *node,
+					 const struct finding *finding)
+{
+	const struct policy_subject subject = {
+		.check = finding->check,
+		.locality = finding->locality,
+		.sku = names_text(&d->fleet->skus, node->sku),
+		.severity = severity_names[finding->severity],
+		.code = finding->code,
+	};
+
+	return policy_match(d->policy, &subject);
+}
+
+static bool is_reached(const struct finding *finding, const struct policy_rule *rule)
+{
+	return finding->severity == SEVERITY_FATAL ||
+	       windows_reached(&finding->windows, (unsigned)MIN(rule->k, (uint64_t)WINDOWS_MAX),
+			       (unsigned)MIN(rule->n, (uint64_t)WINDOWS_MAX));
+}
+
+static void add_candidate(struct outcome *out, const struct candidate *c)
+{
+	if (out->n_candidates == out->room_candidates) {
+		out->room_candidates = MAX(out->room_candidates * 2, (size_t)32);
+		out->candidates =
+			xrealloc(out->candidates, out->room_candidates, sizeof(*out->candidates));
+	}
+	out->candidates[out->n_candidates++] = *c;
+}
+
+/* True when something on the node is reached. */
+static bool collect_node(struct deciding *d, struct fleet_node *node)
+{
+	struct finding *finding, *next;
+	bool any = false;
+
+	for (finding = node->findings; finding; finding = next) {
+		struct candidate c = { .node = node, .finding = finding };
+
+		next = finding->next;
+		finding->shared = false;
+		if (finding->windows.n == 0) {
+			if (decide_past(d->now_us, finding->tested_us, d->policy->sticky_window_us))
+				fleet_drop_finding(node, finding);
+			continue;
+		}
+		c.rule = rule_of(d, node, finding);
+		if (finding->seen_us < d->breaker->reset_us || !c.rule ||
+		    c.rule->action == ACTION_OBSERVE || !is_reached(finding, c.rule)) {
+			finding->reached_us = 0;
+			continue;
+		}
+		if (finding->reached_us == 0)
+			finding->reached_us = d->now_us;
+		c.fatal = finding->severity == SEVERITY_FATAL;
+		add_candidate(d->out, &c);
+		any = true;
+	}
+	return any;
+}
+
+static void collect(struct deciding *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->fleet->n; i++) {
+		struct fleet_node *node = d->fleet->nodes[i];
+		struct node_record *record = &node->record;
+
+		if (node->findings && collect_node(d, node))
+			record->clear_us = 0;
+		else if (record->clear_us == 0)
+			record->clear_us = d->now_us;
+		if (record->clear_us > 0 && !life_holds(record->life.state))
+			record->wanted_us = 0;
+	}
+}
+
+/* ---- the breaker ------------------------------------------------------------ */
+
+enum { SILENT_MIN = 3 }; /* two silent hosts are two hosts */
+
+static bool counts_for_silence(const struct deciding *d, const struct fleet_node *node)
+{
+	return node->managed && node->reported_us > 0 &&
+	       !(node->out & (OUT_NOT_READY | OUT_OTHERS)) &&
+	       node->record.silence_until_us <= d->now_us;
+}
+
+static void check_silence(struct deciding *d)
+{
+	const struct policy *p = d->policy;
+	size_t known = 0, silent = 0, i;
+
+	for (i = 0; i < d->fleet->n; i++) {
+		const struct fleet_node *node = d->fleet->nodes[i];
+
+		if (!counts_for_silence(d, node))
+			continue;
+		known++;
+		silent += decide_past(d->now_us, MAX(node->reported_us, d->breaker->reset_us),
+				      p->silent_after_us);
+	}
+	if (silent < SILENT_MIN || (double)silent * 100 <= p->breaker_silent_percent * (double)known)
+		return;
+	decide_open(
+		d, BREAKER_SILENT,
+		decide_text(d,
+			    "%zu of %zu agents are silent, more than breaker.silent_percent %g: "
+			    "what is left may not be the truth",
+			    silent, known, p->breaker_silent_percent));
+}
+
+static void check_storm(struct deciding *d)
+{
+	const struct policy *p = d->policy;
+	uint64_t limit = p->storm_cordons > 0 ? p->storm_cordons : 2 * p->rate_cordons;
+	char per[CLOCK_DURATION_SIZE];
+	size_t i;
+
+	for (i = 0; i < d->fleet->n; i++) {
+		uint64_t wanted_us = d->fleet->nodes[i]->record.wanted_us;
+
+		d->out->wanted += wanted_us > d->breaker->reset_us &&
+				  !decide_past(d->now_us, wanted_us, p->storm_per_us);
+	}
+	if (limit == 0 || d->out->wanted <= limit)
+		return;
+	duration_format(p->storm_per_us, per);
+	decide_open(d, BREAKER_STORM,
+		    decide_text(d,
+				"%llu nodes were to be cordoned within %s, more than the %llu of "
+				"breaker.storm",
+				(unsigned long long)d->out->wanted, per, (unsigned long long)limit));
+}
+
+/* ---- all of it --------------------------------------------------------------- */
+
+void policy_decide(const struct policy *policy, struct fleet *fleet, struct breaker *breaker,
+		   uint64_t now_us, struct outcome *ret)
+{
+	struct deciding d = { policy, fleet, breaker, now_us, ret };
+
+	pool_release(&ret->texts);
+	ret->n = ret->n_changes = ret->n_candidates = 0;
+	ret->opened = false;
+	ret->wanted = 0;
+	budget_count(&ret->budget, policy, fleet, breaker, now_us);
+	ret->out = ret->budget.out;
+	collect(&d);
+	check_silence(&d);
+	decide_shared(&d);
+	decide_weigh(&d);
+	check_storm(&d);
+	decide_cordons(&d);
+	decide_orders(&d);
+	decide_drains(&d);
+	ret->notices = fleet->notices;
+	ret->n_notices = fleet->n_notices;
+}
+
+void outcome_release(struct outcome *o)
+{
+	free(o->items);
+	free(o->changes);
+	free(o->candidates);
+	budget_release(&o->budget);
+	pool_release(&o->texts);
+	*o = (struct outcome){ 0 };
+}

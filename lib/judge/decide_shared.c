@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What many hosts share is no host's fault. Candidates are grouped by (SKU,
+ * check) and by (domain, check); hosts are counted once per group.
+ */
+#include <stdlib.h>
+
+#include "lib/judge/decide_inside.h"
+#include "lib/judge/reference.h"
+#include "lib/judge/verdict.h"
+#include "lib/xalloc.h"
+
+enum {
+	DOMAIN_MIN = 3,	       /* hosts of a domain that are more than a coincidence */
+	DOMAINS_ARE_FLEET = 3, /* so many domains at once are not domains */
+	NOTICES_MAX = 1024,    /* what is above is not told; nobody is blamed for it either */
+};
+
+/* Candidates [first, end) of one group, after sorting. */
+struct group {
+	size_t first, end;
+	size_t hosts;	/* distinct */
+	size_t fresh;	/* of those, newly reached */
+	size_t outside; /* of the fresh, not in a domain that is bad as a whole */
+	size_t by_sku_file;
+	bool fatal;
+};
+
+static int by_domain(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int order;
+
+	if (x->node->domain != y->node->domain)
+		return x->node->domain < y->node->domain ? -1 : 1;
+	if (x->fatal != y->fatal)
+		return x->fatal - y->fatal;
+	order = strcmp(x->finding->check, y->finding->check);
+	return order != 0 ? order : strcmp(x->node->name, y->node->name);
+}
+
+static int by_sku(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int order;
+
+	if (x->node->sku != y->node->sku)
+		return x->node->sku < y->node->sku ? -1 : 1;
+	if (x->fatal != y->fatal)
+		return x->fatal - y->fatal;
+	order = strcmp(x->finding->check, y->finding->check);
+	return order != 0 ? order : strcmp(x->node->name, y->node->name);
+}
+
+static bool is_fresh(const struct deciding *d, const struct finding *finding)
+{
+	return !decide_past(d->now_us, finding->reached_us, d->policy->alike_per_us);
+}
+
+/* The group that begins at `first`. `wide` marks domains, or is NULL. */
+static struct group group_at(const struct deciding *d, size_t first, bool domains, const bool *wide)
+{
+	const struct candidate *c = d->out->candidates, *a = &c[first];
+	struct group g = { .first = first, .end = first, .fatal = a->fatal };
+
+	for (; g.end < d->out->n_candidates; g.end++) {
+		const struct candidate *b = &c[g.end];
+		int domain = b->node->domain;
+
+		if (b->fatal != a->fatal || !streq(b->finding->check, a->finding->check) ||
+		    (domains ? domain != a->node->domain : b->node->sku != a->node->sku))
+			break;
+		if (g.end > first && b->node == c[g.end - 1].node)
+			continue;
+		g.hosts++;
+		g.by_sku_file += b->finding->source == SOURCE_SKU;
+		if (!is_fresh(d, b->finding))
+			continue;
+		g.fresh++;
+		g.outside += !wide || domain == NAME_NONE || !wide[domain];
+	}
+	return g;
+}
+
+static struct notice *find_notice(const struct fleet *f, int kind, const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < f->n_notices; i++) {
+		if (f->notices[i].kind == kind && streq(f->notices[i].key, key))
+			return &f->notices[i];
+	}
+	return NULL;
+}
+
+static struct notice *need_notice(struct deciding *d, int kind, const char *key, size_t hosts)
+{
+	struct fleet *f = d->fleet;
+	struct notice *notice = find_notice(f, kind, key);
+
+	if (notice)
+		return notice;
+	if (f->n_notices == NOTICES_MAX)
+		return NULL;
+	f->notices = xrealloc(f->notices, f->n_notices + 1, sizeof(*f->notices));
+	notice = &f->notices[f->n_notices++];
+	*notice = (struct notice){ .kind = kind,
+				   .key = xstrdup(key),
+				   .since_us = d->now_us,
+				   .begun = true,
+				   .ends_below = (hosts + 1) / 2 };
+	return notice;
+}
+
+static void say(struct notice *notice, size_t hosts, size_t of, char *sentence)
+{
+	if (!notice) {
+		free(sentence);
+		return;
+	}
+	free(notice->sentence);
+	notice->sentence = sentence;
+	notice->hosts = hosts;
+	notice->of = of;
+	notice->stands = true;
+}
+
+static void mark(struct deciding *d, const struct group *g)
+{
+	size_t i;
+
+	for (i = g->first; i < g->end; i++)
+		d->out->candidates[i].finding->shared = true;
+}
+
+/* Nodes by domain number; `by_domain` false: by SKU number, plus one for those without. */
+static size_t *count_nodes(const struct fleet *f, bool domains)
+{
+	size_t *counts = xcalloc((domains ? f->domains.n : f->skus.n) + 1, sizeof(*counts)), i;
+
+	for (i = 0; i < f->n; i++)
+		counts[(domains ? f->nodes[i]->domain : f->nodes[i]->sku) + 1]++;
+	return counts;
+}
+
+/* So many of `of` hosts that newly have the same are no coincidence. */
+static size_t alike_of(const struct deciding *d, size_t of)
+{
+	return MAX((size_t)(d->policy->alike_percent * (double)of / 100),
+		   (size_t)d->policy->alike_nodes);
+}
+
+/*
+ * Half of its hosts are; or as many as would be a shift of the fleet, were they all over
+ * it: each host tells when it runs its tests next, and half of a large domain takes hours.
+ */
+static bool begins_wide(const struct deciding *d, const struct group *g, size_t of)
+{
+	return g->fresh >= DOMAIN_MIN &&
+	       (g->fresh * 2 >= of || g->fresh >= alike_of(d, d->fleet->n));
+}
+
+static bool stays_wide(const struct notice *notice, const struct group *g, size_t of)
+{
+	return g->hosts >= DOMAIN_MIN && (g->hosts * 4 >= of || g->hosts >= notice->ends_below);
+}
+
+/* Is the group what makes its domain bad as a whole? */
+static bool is_wide(const struct deciding *d, const struct group *g, const size_t *nodes)
+{
+	int domain = d->out->candidates[g->first].node->domain;
+	const struct notice *notice;
+
+	if (domain == NAME_NONE || g->fatal)
+		return false;
+	notice = find_notice(d->fleet, NOTICE_DOMAIN, names_text(&d->fleet->domains, domain));
+	return begins_wide(d, g, nodes[domain + 1]) ||
+	       (notice && stays_wide(notice, g, nodes[domain + 1]));
+}
+
+/* Which domains are bad as a whole; returns how many. */
+static size_t find_wide(const struct deciding *d, const size_t *nodes, bool *ret_wide)
+{
+	size_t i, n = 0;
+	struct group g;
+
+	for (i = 0; i < d->out->n_candidates; i = g.end) {
+		int domain = d->out->candidates[i].node->domain;
+
+		g = group_at(d, i, true, NULL);
+		if (!is_wide(d, &g, nodes))
+			continue;
+		n += !ret_wide[domain];
+		ret_wide[domain] = true;
+	}
+	return n;
+}
+
+static bool is_shift(const struct deciding *d, const struct group *g, size_t of, size_t n_wide)
+{
+	size_t alike = alike_of(d, of);
+
+	if (of >= REFERENCE_N_MIN && g->hosts * 2 >= of)
+		return true;
+	return g->outside >= alike || (n_wide >= DOMAINS_ARE_FLEET && g->fresh >= alike);
+}
+
+static void tell_fleet(struct deciding *d, const struct group *g, size_t of, struct notice *notice)
+{
+	const struct candidate *c = &d->out->candidates[g->first];
+	const char *sku = names_text(&d->fleet->skus, c->node->sku);
+
+	say(notice, g->hosts, of,
+	    xasprintf(
+		    "%s: %zu of %zu hosts are not good in %s, as %s; so many are not sick: look at "
+		    "what they share (driver, settings, a switch, the SKU file)",
+		    sku ? sku : "all", g->hosts, of, c->finding->check,
+		    c->finding->sentence ? c->finding->sentence : c->node->name));
+	mark(d, g);
+}
+
+static void judge_fleet_group(struct deciding *d, const struct group *g, size_t of, size_t n_wide)
+{
+	const struct candidate *c = &d->out->candidates[g->first];
+	const char *sku = names_text(&d->fleet->skus, c->node->sku);
+	CLEANUP(freep) char *key = xasprintf("%s %s", sku ? sku : "-", c->finding->check);
+	struct notice *notice = g->fatal ? NULL : find_notice(d->fleet, NOTICE_FLEET, key);
+	bool by_sku_file = g->by_sku_file * 2 > g->hosts;
+
+	if (notice && g->hosts >= notice->ends_below) {
+		tell_fleet(d, g, of, notice);
+		return;
+	}
+	if (!is_shift(d, g, of, n_wide))
+		return;
+	if (!g->fatal && !by_sku_file) {
+		tell_fleet(d, g, of, need_notice(d, NOTICE_FLEET, key, g->hosts));
+		return;
+	}
+	decide_open(d, by_sku_file ? BREAKER_SKU_FILE : BREAKER_SIGNATURE,
+		    decide_text(d, "%zu of %zu hosts of %.60s have %s%.60s at once: %s", g->hosts,
+				of, sku ? sku : "any SKU", g->fatal ? "a fatal " : "",
+				c->finding->check,
+				by_sku_file ? "look at the SKU file" : "look at what they share"));
+	if (!g->fatal)
+		mark(d, g);
+}
+
+static void judge_fleet(struct deciding *d, const bool *wide, size_t n_wide)
+{
+	CLEANUP(freep) size_t *nodes = count_nodes(d->fleet, false);
+	struct group g;
+	size_t i;
+
+	for (i = 0; i < d->out->n_candidates; i = g.end) {
+		g = group_at(d, i, false, wide);
+		judge_fleet_group(d, &g, nodes[d->out->candidates[i].node->sku + 1], n_wide);
+	}
+}
+
+static void tell_domain(struct deciding *d, const struct group *g, size_t of)
+{
+	const struct candidate *c = &d->out->candidates[g->first];
+	const char *name = names_text(&d->fleet->domains, c->node->domain);
+	struct notice *notice = need_notice(d, NOTICE_DOMAIN, name, g->hosts);
+
+	mark(d, g);
+	if (notice && notice->stands)
+		return;
+	say(notice, g->hosts, of,
+	    xasprintf(
+		    "%s %s: %zu of %zu hosts are not good in %s, as %s; look at what they share (a "
+		    "switch, its links, power, cooling)",
+		    d->policy->domain_label ? d->policy->domain_label : "domain", name, g->hosts,
+		    of, c->finding->check,
+		    c->finding->sentence ? c->finding->sentence : c->node->name));
+}
+
+/*
+ * What the fleet shares begins no incident of a domain, and one that stands goes on
+ * until the domain is well: whether it is bad must not hang on what was told.
+ */
+static void judge_domains(struct deciding *d, const size_t *nodes, const bool *wide)
+{
+	struct group g;
+	size_t i;
+
+	for (i = 0; i < d->out->n_candidates; i = g.end) {
+		const struct candidate *c = &d->out->candidates[i];
+		int domain = c->node->domain;
+		struct notice *notice;
+
+		g = group_at(d, i, true, NULL);
+		if (domain == NAME_NONE || !wide[domain] || g.fatal || g.hosts < DOMAIN_MIN)
+			continue;
+		notice = find_notice(d->fleet, NOTICE_DOMAIN,
+				     names_text(&d->fleet->domains, domain));
+		if (!c->finding->shared)
+			tell_domain(d, &g, nodes[domain + 1]);
+		else if (notice)
+			notice->stands = true;
+	}
+}
+
+/* Ended ones are told once and go at the next call. */
+static void begin_notices(struct fleet *f)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < f->n_notices; i++) {
+		struct notice *notice = &f->notices[i];
+
+		if (notice->ended_us > 0) {
+			free(notice->key);
+			free(notice->sentence);
+			continue;
+		}
+		notice->begun = notice->stands = false;
+		f->notices[n++] = *notice;
+	}
+	f->n_notices = n;
+}
+
+static void end_notices(struct deciding *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->fleet->n_notices; i++) {
+		if (!d->fleet->notices[i].stands)
+			d->fleet->notices[i].ended_us = d->now_us;
+	}
+}
+
+static void sort(struct deciding *d, int (*order)(const void *, const void *))
+{
+	qsort(d->out->candidates, d->out->n_candidates, sizeof(struct candidate), order);
+}
+
+void decide_shared(struct deciding *d)
+{
+	begin_notices(d->fleet);
+	if (d->out->n_candidates > 0) {
+		CLEANUP(freep) size_t *nodes = count_nodes(d->fleet, true);
+		CLEANUP(freep) bool *wide = xcalloc(d->fleet->domains.n + 1, sizeof(*wide));
+		size_t n_wide;
+
+		sort(d, by_domain);
+		n_wide = find_wide(d, nodes, wide);
+		sort(d, by_sku);
+		judge_fleet(d, wide, n_wide);
+		sort(d, by_domain);
+		judge_domains(d, nodes, wide);
+	}
+	end_notices(d);
+}

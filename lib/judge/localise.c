@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/judge/localise.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/judge/localise_cells.h"
+#include "lib/judge/tomography.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+/* Grow a NULL-terminated vector by a copy of `text`. */
+static void strv_add(char ***strv, const char *text)
+{
+	size_t n = *strv ? strv_len(*strv) : 0;
+
+	*strv = xrealloc(*strv, n + 2, sizeof(char *));
+	(*strv)[n] = xstrdup(text);
+	(*strv)[n + 1] = NULL;
+}
+
+static void link_release(struct localised_link *l)
+{
+	free(l->link);
+	free(l->check);
+	free(l->unit);
+	strv_free(l->supporting);
+	strv_free(l->contradicting);
+	strv_free(l->ambiguous);
+	free(l->cells);
+}
+
+void localised_release(struct localised *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		link_release(&l->links[i]);
+	free(l->links);
+	*l = (struct localised){ .n = 0 };
+}
+
+static struct localised_link *find(const struct localised *l, const char *link)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++) {
+		if (streq(l->links[i].link, link))
+			return &l->links[i];
+	}
+	return NULL;
+}
+
+static void add_cell(struct localised_link *l, size_t sample)
+{
+	if ((l->n_cells & (l->n_cells - 1)) == 0)
+		l->cells = xrealloc(l->cells, l->n_cells ? 2 * l->n_cells : 1, sizeof(*l->cells));
+	l->cells[l->n_cells++] = sample;
+}
+
+/* What two matrices say of one link: the cells of both. */
+static void add_cells_of(struct localised_link *to, const struct localised_link *from)
+{
+	size_t i;
+
+	for (i = 0; i < from->n_cells; i++)
+		add_cell(to, from->cells[i]);
+}
+
+/* Cells of one matrix that speak for or against a link go to its lists. */
+static void hear_cells(const struct matrix *m, const struct tomo_answer *answer, size_t nth,
+		       struct localised_link *ret)
+{
+	size_t i, j;
+
+	for (i = 0; i < m->n; i++) {
+		const struct tomo_cell *cell = &m->cells[i];
+		enum tomo_voice voice = tomo_hear(cell, answer, nth);
+
+		if (voice == TOMO_FOR) {
+			strv_add(&ret->supporting, m->samples[i]->subject);
+			add_cell(ret, m->nth[i]);
+		} else if (voice == TOMO_AGAINST) {
+			strv_add(&ret->contradicting, m->samples[i]->subject);
+		}
+		for (j = 0; j < cell->n_uses; j++) {
+			if (cell->uses[j].link == answer->links[nth].link)
+				ret->expected =
+					MAX(ret->expected, cell->expected * cell->uses[j].flows);
+		}
+	}
+}
+
+static void take(const struct matrix *m, const struct tomo_answer *answer, size_t nth,
+		 struct localised *ret)
+{
+	const struct tomo_link *from = &answer->links[nth];
+	const char *id = m->links[from->link];
+	struct localised_link *to = find(ret, id), l = { .link = NULL };
+	size_t i;
+
+	l.capacity = from->capacity;
+	l.confidence = from->confidence;
+	hear_cells(m, answer, nth, &l);
+	l.ratio = l.capacity / l.expected;
+	for (i = 0; i < from->n_ambiguous; i++)
+		strv_add(&l.ambiguous, m->links[from->ambiguous[i]]);
+	l.link = xstrdup(id);
+	l.check = xstrdup(m->samples[0]->check);
+	l.unit = xstrdup(m->samples[0]->unit);
+	if (!to && ret->n < LOCALISE_LINKS_MAX) {
+		ret->links = xrealloc(ret->links, ret->n + 1, sizeof(*ret->links));
+		ret->links[ret->n++] = l;
+	} else if (to && l.ratio < to->ratio) {
+		add_cells_of(&l, to);
+		link_release(to);
+		*to = l;
+	} else {
+		if (to)
+			add_cells_of(to, &l);
+		link_release(&l);
+	}
+}
+
+static int compare_links(const void *a, const void *b)
+{
+	const struct localised_link *x = a, *y = b;
+	int by_ratio = (x->ratio > y->ratio) - (x->ratio < y->ratio);
+
+	return by_ratio ? by_ratio : strcmp(x->link, y->link);
+}
+
+static size_t work_of(const struct matrix *m)
+{
+	size_t uses = 0, i;
+
+	for (i = 0; i < m->n; i++)
+		uses += m->cells[i].n_uses;
+	return uses * m->n_links;
+}
+
+void localise(const struct localise_input *input, struct localised *ret)
+{
+	CLEANUP(matrices_release) struct matrices all = { .n = 0 };
+	size_t i, j;
+
+	*ret = (struct localised){ .n = 0 };
+	matrices_build(input, &all);
+	ret->without = all.without;
+	for (i = 0; i < all.n; i++) {
+		const struct matrix *m = &all.v[i];
+		const struct tomo_problem problem = { m->cells, m->n, m->n_links };
+		struct tomo_answer answer;
+
+		ret->cells += m->n;
+		if (input->work_max && work_of(m) > input->work_max)
+			continue;
+		tomo_solve(&problem, &answer);
+		for (j = 0; j < answer.n; j++)
+			take(m, &answer, j, ret);
+	}
+	if (ret->n > 0)
+		qsort(ret->links, ret->n, sizeof(ret->links[0]), compare_links);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/judge/localise_cells.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/judge/localise_rates.h"
+#include "lib/judge/stats.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+/* Rates of one key stand together: the median of their values. */
+static double median_of(const struct rate *rates, size_t n)
+{
+	CLEANUP(freep) double *values = xcalloc(n, sizeof(double));
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		values[i] = rates[i].sample->value;
+	stats_sort(values, n);
+	return stats_median(values, n);
+}
+
+static int compare_cell(const void *a, const void *b)
+{
+	return strcmp(((const struct rate *)a)->cell, ((const struct rate *)b)->cell);
+}
+
+static int compare_kind(const void *a, const void *b)
+{
+	const struct rate *x = a, *y = b;
+	int by_kind = strcmp(x->kind, y->kind);
+
+	return by_kind ? by_kind : (x->nth > y->nth) - (x->nth < y->nth);
+}
+
+/* Matrices in the order of their keys, cells in the order they came in. */
+static int compare_matrix(const void *a, const void *b)
+{
+	const struct rate *x = a, *y = b;
+	int by_matrix = strcmp(x->matrix, y->matrix);
+
+	return by_matrix ? by_matrix : (x->nth > y->nth) - (x->nth < y->nth);
+}
+
+/* What each cell reached on the good host; NAN where that has none like it. */
+static void expect_from_reference(struct rates *rates, struct rates *reference)
+{
+	size_t i;
+
+	qsort(reference->v, reference->n, sizeof(*reference->v), compare_cell);
+	for (i = 0; i < rates->n; i++) {
+		struct rate *first = bsearch(&rates->v[i], reference->v, reference->n,
+					     sizeof(*reference->v), compare_cell);
+		size_t n = 1;
+
+		rates->v[i].expected = NAN;
+		if (!first)
+			continue;
+		while (first > reference->v && compare_cell(first - 1, first) == 0)
+			first--;
+		while (first + n < reference->v + reference->n &&
+		       compare_cell(first, first + n) == 0)
+			n++;
+		rates->v[i].expected = median_of(first, n);
+	}
+}
+
+static void expect_from_kind(struct rates *rates)
+{
+	size_t first, end, i;
+
+	qsort(rates->v, rates->n, sizeof(*rates->v), compare_kind);
+	for (first = 0; first < rates->n; first = end) {
+		double expected;
+
+		for (end = first + 1;
+		     end < rates->n && streq(rates->v[end].kind, rates->v[first].kind); end++)
+			;
+		expected = median_of(&rates->v[first], end - first);
+		for (i = first; i < end; i++)
+			rates->v[i].expected = expected;
+	}
+}
+
+/* Number of a link in the matrix, a new one for an id not seen before. */
+static size_t link_number(struct matrix *m, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < m->n_links; i++) {
+		if (streq(m->links[i], id))
+			return i;
+	}
+	m->links = xrealloc(m->links, m->n_links + 1, sizeof(char *));
+	m->links[m->n_links] = xstrdup(id);
+	return m->n_links++;
+}
+
+/*
+ * How far a link is from the nearer end, for ties. A root port and its socket are one
+ * piece of silicon: where they cannot be told from the slot or cable below, that is named.
+ */
+static unsigned depth_of(char *const *path, size_t n, size_t i)
+{
+	return 2 * (unsigned)MIN(i, n - 1 - i) +
+	       (starts_with(path[i], "root:") && strstr(path[i], "^numa:"));
+}
+
+static void add_cell(struct matrix *m, const struct rate *rate)
+{
+	char **path = rate->sample->path;
+	size_t n = strv_len(path), i;
+	struct tomo_use *uses = xcalloc(n, sizeof(*uses));
+
+	for (i = 0; i < n; i++)
+		uses[i] = (struct tomo_use){ .link = (unsigned)link_number(m, path[i]),
+					     .depth = depth_of(path, n, i),
+					     .flows = rate->flows[i] };
+	m->samples[m->n] = rate->sample;
+	m->nth[m->n] = rate->nth;
+	m->cells[m->n++] = (struct tomo_cell){
+		.value = MAX(rate->sample->value, rate->expected * 1e-6),
+		.expected = rate->expected,
+		.uses = uses,
+		.n_uses = n,
+	};
+}
+
+static void add_matrix(struct matrices *all, const struct rate *rates, size_t n)
+{
+	struct matrix *m;
+	size_t i;
+
+	all->v = xrealloc(all->v, all->n + 1, sizeof(*all->v));
+	m = &all->v[all->n++];
+	*m = (struct matrix){ .n = 0 };
+	m->samples = xcalloc(n, sizeof(*m->samples));
+	m->nth = xcalloc(n, sizeof(*m->nth));
+	m->cells = xcalloc(n, sizeof(*m->cells));
+	for (i = 0; i < n; i++) {
+		if (rates[i].expected > 0)
+			add_cell(m, &rates[i]);
+		else
+			all->without++;
+	}
+}
+
+/* What each rate should reach: from the caller, a good host, or its like. */
+static void expect(struct rates *rates, const struct localise_input *input, bool times)
+{
+	CLEANUP(rates_release) struct rates good = { .n = 0 };
+	size_t i;
+
+	if (input->reference.n > 0) {
+		rates_gather(&input->reference, times, &good);
+		expect_from_reference(rates, &good);
+	} else {
+		expect_from_kind(rates);
+	}
+	for (i = 0; input->expected && i < rates->n; i++) {
+		double known = input->expected[rates->v[i].nth];
+
+		if (known > 0)
+			rates->v[i].expected = known;
+	}
+}
+
+void localise_expected(const struct localise_input *input, double *ret_expected)
+{
+	CLEANUP(rates_release) struct rates rates = { .n = 0 };
+	size_t i;
+
+	rates_gather(&input->samples, true, &rates);
+	expect(&rates, input, true);
+	for (i = 0; i < input->samples.n; i++)
+		ret_expected[i] = NAN;
+	for (i = 0; i < rates.n; i++) {
+		if (rates.v[i].expected > 0)
+			ret_expected[rates.v[i].nth] = rates.v[i].expected;
+	}
+}
+
+void matrices_build(const struct localise_input *input, struct matrices *ret)
+{
+	CLEANUP(rates_release) struct rates rates = { .n = 0 };
+	size_t first, end;
+
+	*ret = (struct matrices){ .n = 0 };
+	rates_gather(&input->samples, false, &rates);
+	if (rates.n == 0)
+		return;
+	expect(&rates, input, false);
+	qsort(rates.v, rates.n, sizeof(*rates.v), compare_matrix);
+	for (first = 0; first < rates.n; first = end) {
+		for (end = first + 1;
+		     end < rates.n && streq(rates.v[end].matrix, rates.v[first].matrix); end++)
+			;
+		add_matrix(ret, &rates.v[first], end - first);
+	}
+}
+
+void matrices_release(struct matrices *all)
+{
+	size_t i, j;
+
+	for (i = 0; i < all->n; i++) {
+		struct matrix *m = &all->v[i];
+
+		for (j = 0; j < m->n; j++) {
+			struct tomo_use *uses;
+
+			memcpy(&uses, &m->cells[j].uses, sizeof(uses));
+			free(uses);
+		}
+		for (j = 0; j < m->n_links; j++)
+			free(m->links[j]);
+		free(m->samples);
+		free(m->nth);
+		free(m->cells);
+		free(m->links);
+	}
+	free(all->v);
+	*all = (struct matrices){ .n = 0 };
+}

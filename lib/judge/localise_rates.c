@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/judge/localise_rates.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/judge/reference.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+/* A path of zero bytes per second is a rate too: the link may be dead. */
+static bool speaks(const struct sample *s, bool times)
+{
+	return s->state == SAMPLE_MEASURED && isfinite(s->value) && s->value >= 0 && s->unit &&
+	       (s->better == BETTER_HIGHER || (times && s->better == BETTER_LOWER)) && s->path &&
+	       s->path[0];
+}
+
+static bool has_link(const struct sample *s, const char *link)
+{
+	size_t i;
+
+	for (i = 0; s->path[i]; i++) {
+		if (streq(s->path[i], link))
+			return true;
+	}
+	return false;
+}
+
+static int compare_subjects(const void *a, const void *b)
+{
+	const struct rate *const *x = a, *const *y = b;
+	int by_matrix = strcmp((*x)->matrix, (*y)->matrix);
+
+	return by_matrix ? by_matrix : strcmp((*x)->sample->subject, (*y)->sample->subject);
+}
+
+/* The rate of `subject` in the same matrix as `of`, or NULL. */
+static const struct rate *find(const struct rate **sorted, size_t n, const struct rate *of,
+			       char *subject)
+{
+	struct sample wanted = { .subject = subject };
+	const struct rate key = { .matrix = of->matrix, .sample = &wanted };
+	const struct rate *pointer = &key;
+	const struct rate **at = bsearch(&pointer, sorted, n, sizeof(*sorted), compare_subjects);
+
+	return at ? *at : NULL;
+}
+
+/* One more flow on each link that a rate measured together with `r` crosses too. */
+static void count_flows(struct rate *r, const struct rate **sorted, size_t n)
+{
+	const struct sample *s = r->sample;
+	size_t i, j;
+
+	for (i = 0; s->path[i]; i++)
+		r->flows[i] = 1;
+	for (j = 0; s->with && s->with[j]; j++) {
+		const struct rate *other =
+			streq(s->with[j], s->subject) ? NULL : find(sorted, n, r, s->with[j]);
+
+		for (i = 0; other && s->path[i]; i++)
+			r->flows[i] += has_link(other->sample, s->path[i]);
+	}
+}
+
+/* "gpu" of "gpu:0000:1b:00.0". */
+static int type_length(const char *id)
+{
+	return id ? (int)strcspn(id, ":") : 0;
+}
+
+const char *localise_end(const struct sample *s)
+{
+	const char *arrow = strchr(s->subject, '>');
+
+	if (!arrow)
+		return "";
+	return s->to && starts_with(arrow, ">gpu:") && starts_with(s->to, "gpu:") ? s->to
+										  : arrow + 1;
+}
+
+char *localise_cell(const struct sample *s)
+{
+	int first = (int)strcspn(s->subject, ">");
+
+	if (!s->subject[first])
+		return xstrdup(s->subject);
+	return xasprintf("%.*s>%s", first, s->subject, localise_end(s));
+}
+
+static void set_keys(struct rate *r)
+{
+	const struct sample *s = r->sample;
+	CLEANUP(freep) char *params = params_key(s);
+	CLEANUP(freep) char *cell = localise_cell(s);
+	double most = 1;
+	size_t i;
+
+	for (i = 0; s->path[i]; i++)
+		most = MAX(most, r->flows[i]);
+	r->cell = xasprintf("%s %s %s %.0f", r->matrix, params, cell, most);
+	r->kind = xasprintf("%s %s %s %.*s>%.*s %.0f", r->matrix, params,
+			    s->locality ? s->locality : "", type_length(s->from),
+			    s->from ? s->from : "", type_length(s->to), s->to ? s->to : "", most);
+}
+
+void rates_gather(const struct sample_list *list, bool times, struct rates *ret)
+{
+	CLEANUP(freep) const struct rate **sorted = NULL;
+	size_t i;
+
+	*ret = (struct rates){ .v = xcalloc(list->n + 1, sizeof(struct rate)) };
+	for (i = 0; i < list->n; i++) {
+		const struct sample *s = &list->v[i];
+		struct rate *r = &ret->v[ret->n];
+
+		if (!speaks(s, times))
+			continue;
+		r->sample = s;
+		r->nth = i;
+		r->matrix = xasprintf("%s %s", s->check, s->unit);
+		r->flows = xcalloc(strv_len(s->path), sizeof(double));
+		ret->n++;
+	}
+	sorted = xcalloc(ret->n + 1, sizeof(*sorted));
+	for (i = 0; i < ret->n; i++)
+		sorted[i] = &ret->v[i];
+	qsort(sorted, ret->n, sizeof(*sorted), compare_subjects);
+	for (i = 0; i < ret->n; i++)
+		count_flows(&ret->v[i], sorted, ret->n);
+	for (i = 0; i < ret->n; i++)
+		set_keys(&ret->v[i]);
+}
+
+void rates_release(struct rates *rates)
+{
+	size_t i;
+
+	for (i = 0; i < rates->n; i++) {
+		free(rates->v[i].flows);
+		free(rates->v[i].matrix);
+		free(rates->v[i].cell);
+		free(rates->v[i].kind);
+	}
+	free(rates->v);
+	*rates = (struct rates){ .n = 0 };
+}

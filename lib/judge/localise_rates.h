@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples that speak about a path, with the keys they are gathered and compared by. */
+#pragma once
+
+#include "lib/judge/localise.h"
+
+struct rate {
+	const struct sample *sample; /* borrowed */
+	size_t nth;		     /* of the list it came from */
+	double *flows;	 /* measured together across each link of the path, itself too */
+	double expected; /* NAN: nothing to compare with */
+	/* Owned texts; equal ones may be... */
+	char *matrix; /* ...explained together */
+	char *cell;   /* ...the same cell of two hosts */
+	char *kind;   /* ...expected to be as fast */
+};
+
+struct rates {
+	struct rate *v;
+	size_t n;
+};
+
+/* Those of `list` that are measured rates with a path; with `times`, where lower is better too. */
+void rates_gather(const struct sample_list *list, bool times, struct rates *ret);
+void rates_release(struct rates *rates);

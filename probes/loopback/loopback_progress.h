@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far a long measurement is, in one line of a terminal; silent elsewhere. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/macro.h"
+
+struct progress {
+	const char *what;
+	uint64_t begin_us;
+	bool terminal, shown;
+};
+
+/* Nothing is shown in the first two seconds, nor where the samples are seen themselves. */
+void progress_begin(struct progress *p, const char *what);
+void progress_tell(struct progress *p, size_t done, size_t of, const char *unit, uint64_t left_us);
+
+/* Wipe the line. */
+void progress_end(struct progress *p);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which ports and memories there are. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/paths.h"
+#include "lib/topology.h"
+#include "lib/xalloc.h"
+#include "probes/loopback/data.h"
+#include "probes/loopback/loopback.h"
+#include "probes/loopback/loopback_gpu.h"
+#include "probes/memory/buffer.h"
+#include "probes/memory/numa.h"
+
+enum { GPUS_MAX = 64, ENDPOINTS_MAX = NUMA_NODES_MAX + GPUS_MAX };
+
+/* More than the caches and what a device may write into them (DDIO). */
+#define ENDPOINT_BYTES (UINT64_C(64) << 20)
+#define ENDPOINT_BYTES_SOFTWARE (UINT64_C(256) << 10)
+
+struct plan {
+	struct probe *probe;
+	struct rdma_engine *engine;
+	struct rdma_port ports[RDMA_PORTS_MAX];
+	size_t n_ports;
+	struct numa_host host;
+	struct endpoint ends[ENDPOINTS_MAX];
+	size_t n_ends;
+	struct gpu_endpoints gpus;
+	struct topology topology;
+	bool has_topology;
+};
+
+static void plan_release(struct plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n_ends; i++) {
+		gpu_endpoint_release(&p->ends[i]);
+		if (p->ends[i].buffer)
+			buffer_close(p->ends[i].buffer);
+		free(p->ends[i].buffer);
+		free(p->ends[i].id);
+	}
+	gpu_endpoints_close(&p->gpus);
+	numa_host_release(&p->host);
+	if (p->has_topology)
+		topology_release(&p->topology);
+}
+
+/* Memory of every node, touched, so that the device finds pages. */
+static int add_endpoint(struct plan *p, const struct numa_node *node, uint64_t bytes,
+			struct err *err)
+{
+	struct endpoint *end = &p->ends[p->n_ends];
+	int r;
+
+	*end = (struct endpoint){ .buffer = xcalloc(1, sizeof(*end->buffer)),
+				  .node = node->id,
+				  .bytes = bytes };
+	r = buffer_open(node, p->host.n == 1, bytes, end->buffer, err);
+	if (r < 0) {
+		free(end->buffer);
+		return err_wrap(err, r, "memory of node %u", node->id);
+	}
+	end->id = xasprintf("numa:%u", node->id);
+	p->n_ends++;
+	data_fill(end->buffer->arrays[0], bytes, p->probe->seed);
+	memset(end->buffer->arrays[1], 0, bytes);
+	return 0;
+}
+
+static bool is_software(const struct plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n_ports; i++) {
+		if (p->ports[i].pci[0])
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A software device moves data with the cores: there is no path to memory to be
+ * measured, and two requests of each queue pair, as perftest has, stay in their caches.
+ */
+static uint64_t endpoint_bytes(const struct plan *p)
+{
+	const struct loopback_options *o = p->probe->options;
+
+	return is_software(p) ? MAX(ENDPOINT_BYTES_SOFTWARE, UINT64_C(2) * o->size * o->qps)
+			      : ENDPOINT_BYTES;
+}
+
+static int find_endpoints(struct plan *p, struct err *err)
+{
+	CLEANUP(closep) int sys_fd = paths_open_sys("/sys/devices/system");
+	struct cpu_list allowed = { 0 };
+	int r = cpu_list_allowed(&allowed, err);
+	size_t i;
+
+	if (r == 0)
+		r = numa_read(sys_fd, &allowed, &p->host, err);
+	cpu_list_release(&allowed);
+	for (i = 0; r == 0 && i < p->host.n && p->n_ends < ENDPOINTS_MAX; i++) {
+		if (p->host.nodes[i].total_bytes > 0)
+			r = add_endpoint(p, &p->host.nodes[i], endpoint_bytes(p), err);
+	}
+	if (r == 0)
+		gpu_endpoints_open(&p->gpus, p->ends, &p->n_ends, ENDPOINTS_MAX);
+	return r;
+}
+
+static int find_ports(struct plan *p, struct err *err)
+{
+	int n = p->engine->ops->list(p->engine, p->ports, RDMA_PORTS_MAX, err);
+
+	if (n == -ENOSYS)
+		return err_set(err, ENODEV, "this kernel has no RDMA");
+	if (n < 0)
+		return n;
+	if (n == 0)
+		return err_set(err, ENODEV, "no RDMA device on this host");
+	p->n_ports = (size_t)n;
+	return 0;
+}
+
+int loopback_run(struct probe *probe, struct rdma_engine *engine, const struct accel_ops *accel,
+		 struct err *err)
+{
+	CLEANUP(freep) struct plan *p = xcalloc(1, sizeof(*p));
+	int r;
+
+	p->probe = probe;
+	p->engine = engine;
+	p->gpus = (struct gpu_endpoints){ .engine = accel,
+					  .bytes = ENDPOINT_BYTES,
+					  .seed = probe->seed };
+	r = find_ports(p, err);
+	if (r == 0)
+		r = find_endpoints(p, err);
+	if (r == 0)
+		p->has_topology = topology_load(&p->topology, NULL) == 0;
+	if (r == 0) {
+		const struct loopback_host host = {
+			.probe = probe,
+			.engine = engine,
+			.ports = p->ports,
+			.n_ports = p->n_ports,
+			.ends = p->ends,
+			.n_ends = p->n_ends,
+			.topology = p->has_topology ? &p->topology : NULL,
+			.numa = &p->host,
+		};
+
+		r = loopback_mesh(&host);
+	}
+	if (r == 0 && probe->n_samples == 0)
+		r = err_set(err, EINVAL, "--cells: none of these cells is on this host");
+	plan_release(p);
+	return r;
+}

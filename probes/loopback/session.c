@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/loopback/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "probes/accel/accel.h"
+#include "probes/loopback/data.h"
+#include "probes/loopback/loopback_gpu.h"
+#include "probes/memory/buffer.h"
+#include "probes/rdma/port_guard.h"
+#include "probes/rdma/region_accel.h"
+#include "probes/rdma/words.h"
+#include "probes/rnic_state/nic.h"
+
+enum {
+	/* A dead path shows within 4.096 us x 2^14 x 8 tries, about half a second. */
+	TIMEOUT = 14,
+	RETRIES = 7,
+};
+
+/* Of each queue's part, looked at for wrong data. */
+#define CHECKED_BYTES (UINT64_C(1) << 20)
+
+void session_close(struct session *s)
+{
+	flow_close(&s->flow);
+	if (s->source.handle)
+		s->ops->region_remove(&s->source);
+	if (s->target.handle)
+		s->ops->region_remove(&s->target);
+	if (s->device)
+		s->ops->close(s->device);
+}
+
+static int choose_gid(struct session *s, struct err *err)
+{
+	CLEANUP(freep) struct rdma_gid *gids = xcalloc(RDMA_GIDS_MAX, sizeof(*gids));
+	const struct rdma_port *port = s->cell->port;
+	int n = s->ops->gids(s->device, port->number, gids, RDMA_GIDS_MAX, err);
+
+	if (n < 0)
+		return n;
+	return gid_choose(port, gids, (size_t)n, s->cell->options->gid_index, &s->gid, err);
+}
+
+/* Packets larger than the port's would be lost on the way: that looks like a dead path. */
+static int check_mtu(const struct session *s, struct err *err)
+{
+	const struct rdma_port *port = s->cell->port;
+	unsigned wanted = s->cell->options->mtu;
+
+	if (wanted <= port->mtu)
+		return 0;
+	return err_set(err, EMSGSIZE,
+		       "MTU mismatch: --mtu %u, and %s port %u has %u: raise the MTU of its "
+		       "network interface, or ask for less",
+		       wanted, port->device, port->number, port->mtu);
+}
+
+/* Queues, each connected to itself: what it sends comes back through its own port. */
+static int open_queues(struct session *s, struct err *err)
+{
+	const struct loopback_options *o = s->cell->options;
+	const struct rdma_queue_options options = {
+		.port = s->cell->port->number,
+		.gid_index = s->gid.index,
+		.depth = o->depth,
+		.events = s->wait == FLOW_EVENTS,
+		.retries = RETRIES,
+		.timeout = TIMEOUT,
+		.mtu = o->mtu,
+	};
+	struct rdma_end end;
+	size_t i;
+	int r = flow_open(&s->flow, s->device, &options, o->qps, err);
+
+	for (i = 0; r == 0 && i < s->flow.n_queues; i++) {
+		s->ops->queue_end(s->flow.queues[i], &end);
+		s->mtu = end.mtu;
+		r = s->ops->queue_connect(s->flow.queues[i], &end, err);
+	}
+	return r;
+}
+
+static int add_gpu_memory(struct session *s, struct err *err)
+{
+	struct accel_region *memory = s->cell->end->gpu;
+	int r;
+
+	if (s->cell->end->broken)
+		return err_set(err, ENOMEM, "%s", s->cell->end->broken);
+	r = region_add_accel(s->ops, s->device, &memory[GPU_SOURCE], &s->source, &s->via, err);
+	if (r == 0)
+		r = region_add_accel(s->ops, s->device, &memory[GPU_TARGET], &s->target, &s->via,
+				     err);
+	return r;
+}
+
+static int add_memory(struct session *s, struct err *err)
+{
+	const struct endpoint *end = s->cell->end;
+	int r;
+
+	if (!end->buffer)
+		return add_gpu_memory(s, err);
+	r = s->ops->region_add(s->device, end->buffer->arrays[0], end->bytes, &s->source, err);
+	if (r == 0)
+		r = s->ops->region_add(s->device, end->buffer->arrays[1], end->bytes, &s->target,
+				       err);
+	return r;
+}
+
+static int set_up(struct session *s, struct err *err)
+{
+	const struct cell *cell = s->cell;
+	int r = s->ops->open(cell->engine, cell->port->device, &s->device, err);
+
+	if (r == 0)
+		r = check_mtu(s, err);
+	if (r == 0)
+		r = choose_gid(s, err);
+	if (r == 0)
+		r = add_memory(s, err);
+	return r == 0 ? open_queues(s, err) : r;
+}
+
+int session_open(struct session *s, const struct cell *cell, struct err *err)
+{
+	bool watched = !cell->engine->ops->hollow && !cell->probe->run_busy;
+	struct traffic first = { 0 };
+	int r = 0;
+
+	*s = (struct session){ .cell = cell,
+			       .ops = cell->engine->ops,
+			       .flow = { .engine = cell->engine } };
+	/* A software device shares its cores with us: let it have them. */
+	s->wait = cell->port->pci[0] ? FLOW_SPIN : FLOW_EVENTS;
+	if (watched) {
+		traffic_read_fresh(cell->port, &nic_kernel, &first);
+		r = port_check_users(cell->port, err);
+	}
+	if (r == 0)
+		r = set_up(s, err);
+	return r == 0 && watched ? port_check_traffic(cell->port, &first, err) : r;
+}
+
+bool session_sees(const struct session *s)
+{
+	return !s->ops->hollow && s->cell->end->buffer;
+}
+
+/* Put zeros where data is to arrive. */
+static void clear(const struct session *s, uint64_t offset, uint64_t bytes)
+{
+	struct accel_region *gpu = s->cell->end->gpu;
+	CLEANUP(freep) void *zeros = NULL;
+
+	if (session_sees(s)) {
+		memset((char *)s->target.at + offset, 0, bytes);
+		return;
+	}
+	zeros = xcalloc(1, bytes);
+	(void)gpu->accel->ops->upload(&gpu[GPU_TARGET], offset, zeros, bytes, NULL);
+}
+
+void session_guard(struct session *s, const struct flow *flow)
+{
+	size_t i;
+
+	s->requests = 0;
+	if (s->ops->hollow)
+		return;
+	for (i = 0; i < flow->n_queues; i++)
+		clear(s, i * flow_part(flow), MIN(CHECKED_BYTES, flow_part(flow)));
+	traffic_read_fresh(s->cell->port, &nic_kernel, &s->before);
+}
+
+/* Compare a stretch of source and target, here or brought here from the GPU. */
+static bool is_wrong(const struct session *s, uint64_t offset, uint64_t bytes,
+		     char ret_words[static DATA_WORDS_SIZE])
+{
+	const struct accel_region *gpu = s->cell->end->gpu;
+	CLEANUP(freep) char *copies = NULL;
+
+	if (session_sees(s))
+		return data_differs((char *)s->target.at + offset, (char *)s->source.at + offset,
+				    bytes, ret_words);
+	copies = xcalloc(2, bytes);
+	if (gpu->accel->ops->download(copies, &gpu[GPU_TARGET], offset, bytes, NULL) < 0 ||
+	    gpu->accel->ops->download(copies + bytes, &gpu[GPU_SOURCE], offset, bytes, NULL) < 0)
+		return false;
+	return data_differs(copies, copies + bytes, bytes, ret_words);
+}
+
+void session_check_data(const struct session *s, const struct flow *flow,
+			const struct flow_result *result, struct sample *sample)
+{
+	uint64_t bytes = MIN(CHECKED_BYTES, result->covered);
+	char words[DATA_WORDS_SIZE];
+	size_t i;
+
+	for (i = 0; !s->ops->hollow && bytes > 0 && i < flow->n_queues; i++) {
+		if (!is_wrong(s, i * flow_part(flow), bytes, words))
+			continue;
+		sample->ok = TRI_NO;
+		sample->code = xstrdup("rdma:wrong-data");
+		sample->note = xasprintf("%s port %u: %s", s->cell->port->device,
+					 s->cell->port->number, words);
+		return;
+	}
+}
+
+static struct rdma_scene scene_of(struct session *s, const struct flow_result *result)
+{
+	const struct rdma_port *port = s->cell->port;
+	struct rdma_scene scene = { .device = port->device,
+				    .port = port->number,
+				    .failed = result->failed };
+
+	s->answered = s->answered || result->answered;
+	scene.failed.status = result->status;
+	scene.nothing = !s->answered;
+	port_look(s->cell->engine, s->device, port, &scene);
+	return scene;
+}
+
+bool session_judge(struct session *s, const struct flow *flow, const struct flow_result *result,
+		   struct sample *sample, char ret_words[static TRAFFIC_WORDS_SIZE])
+{
+	struct traffic_own own = { .requests = s->requests,
+				   .size = flow->size,
+				   .mtu = s->mtu,
+				   .window = flow->depth * flow->n_queues };
+	struct rdma_scene scene = scene_of(s, result);
+	struct traffic_finding finding;
+	struct traffic after;
+
+	ret_words[0] = '\0';
+	s->broken = s->broken || result->left || scene.gone || scene.down || scene.taken_down;
+	if (rdma_explain(&scene, sample))
+		return true;
+	if (s->ops->hollow)
+		return false;
+	traffic_read(s->cell->port, &nic_kernel, &after);
+	own.others = port_has_others(s->cell->port);
+	traffic_judge(&s->before, &after, &own, s->cell->port->bytes_per_s, &finding);
+	(void)snprintf(ret_words, TRAFFIC_WORDS_SIZE, "%s", finding.words);
+	if (!finding.foreign)
+		return false;
+	sample->state = SAMPLE_FOREIGN_TRAFFIC;
+	free(sample->note);
+	sample->note = xstrdup(finding.words);
+	return true;
+}

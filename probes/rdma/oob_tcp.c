@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How two probes find each other: listening and dialling. */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/log.h"
+#include "lib/tcp.h"
+#include "probes/rdma/oob.h"
+
+enum { BACKLOG = 8, HOST_SIZE = 256, PORT_SIZE = 32, AGAIN_MS = 100 };
+
+/* A stranger that says nothing must not keep the right one out for long. */
+#define GREETING_US (2 * USEC_PER_SEC)
+
+/* "HOST:PORT" or "[ADDRESS]:PORT" in two. */
+static int split(const char *address, char host[static HOST_SIZE], char port[static PORT_SIZE])
+{
+	const char *colon = strrchr(address, ':');
+	size_t length = colon ? (size_t)(colon - address) : 0;
+
+	if (!colon || length == 0 || strlen(colon + 1) >= PORT_SIZE || !colon[1])
+		return -EINVAL;
+	if (address[0] == '[' && address[length - 1] == ']') {
+		address++;
+		length -= 2;
+	}
+	if (length == 0 || length >= HOST_SIZE)
+		return -EINVAL;
+	memcpy(host, address, length);
+	host[length] = '\0';
+	memcpy(port, colon + 1, strlen(colon + 1) + 1);
+	return 0;
+}
+
+static int look_up(const char *address, bool passive, struct addrinfo **ret, struct err *err)
+{
+	const struct addrinfo hints = {
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0),
+	};
+	char host[HOST_SIZE], port[PORT_SIZE];
+	int code;
+
+	if (split(address, host, port) < 0)
+		return err_set(err, EINVAL, "'%.200s' is no HOST:PORT", address);
+	code = getaddrinfo(host, port, &hints, ret);
+	if (code == EAI_NONAME || code == EAI_SERVICE)
+		return err_set(err, EINVAL, "'%.200s': %s", address, gai_strerror(code));
+	return code ? err_set(err, EHOSTUNREACH, "%.200s: %s", address, gai_strerror(code)) : 0;
+}
+
+static void name_of(const struct sockaddr *address, socklen_t length,
+		    char ret_name[static OOB_NAME_SIZE])
+{
+	char host[HOST_SIZE], port[PORT_SIZE];
+	const int flags = NI_NUMERICHOST | NI_NUMERICSERV;
+
+	if (getnameinfo(address, length, host, sizeof(host), port, sizeof(port), flags) != 0)
+		(void)snprintf(ret_name, OOB_NAME_SIZE, "somebody");
+	else
+		(void)snprintf(ret_name, OOB_NAME_SIZE,
+			       address->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+}
+
+int oob_listen(const char *address, char ret_bound[static OOB_NAME_SIZE], int *ret_fd,
+	       struct err *err)
+{
+	struct sockaddr_storage bound;
+	socklen_t length = sizeof(bound);
+	CLEANUP(closep) int fd = -1;
+	struct addrinfo *found = NULL;
+	const int on = 1;
+	int r = look_up(address, true, &found, err);
+
+	if (r < 0)
+		return r;
+	fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	r = fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0
+		    ? err_errno(err, errno, "cannot listen on %s", address)
+		    : 0;
+	freeaddrinfo(found);
+	if (r < 0)
+		return r;
+	if (getsockname(fd, (struct sockaddr *)&bound, &length) < 0)
+		return err_errno(err, errno, "cannot listen on %s", address);
+	name_of((struct sockaddr *)&bound, length, ret_bound);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static void make_ready(int fd)
+{
+	const int on = 1;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	tcp_watch_peer(fd);
+}
+
+int oob_accept(int listen_fd, const char *token, uint64_t deadline_us, struct oob *ret,
+	       struct err *err)
+{
+	struct err last = ERR_INIT;
+
+	for (;;) {
+		struct pollfd wait = { .fd = listen_fd, .events = POLLIN };
+		struct sockaddr_storage from;
+		socklen_t length = sizeof(from);
+		char name[OOB_NAME_SIZE];
+		int fd;
+
+		if (poll(&wait, 1, clock_left_ms(deadline_us)) == 0)
+			return last.code ? err_set(err, ETIMEDOUT,
+						   "nobody with the token came; the last: %s",
+						   last.msg)
+					 : err_set(err, ETIMEDOUT, "nobody came");
+		fd = accept4(listen_fd, (struct sockaddr *)&from, &length, SOCK_CLOEXEC);
+		if (fd < 0)
+			continue;
+		make_ready(fd);
+		name_of((struct sockaddr *)&from, length, name);
+		if (oob_begin(fd, name, false, token,
+			      MIN(deadline_us, clock_mono_us() + GREETING_US), ret, &last) == 0)
+			return 0;
+		log_warning("%s", last.msg);
+	}
+}
+
+/* Connect by the deadline. The usual errno; -ETIMEDOUT. */
+static int connect_once(const struct addrinfo *to, uint64_t deadline_us, int *ret_fd)
+{
+	CLEANUP(closep)
+	int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct pollfd wait = { .fd = fd, .events = POLLOUT };
+	int code = 0;
+	socklen_t length = sizeof(code);
+
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, to->ai_addr, to->ai_addrlen) < 0) {
+		if (errno != EINPROGRESS)
+			return -errno;
+		if (poll(&wait, 1, clock_left_ms(deadline_us)) <= 0)
+			return -ETIMEDOUT;
+		if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length) < 0 || code)
+			return code ? -code : -errno;
+	}
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int oob_dial(const char *address, const char *token, uint64_t deadline_us, struct oob *ret,
+	     struct err *err)
+{
+	struct addrinfo *found = NULL;
+	int fd = -1, r = look_up(address, false, &found, err);
+
+	if (r < 0)
+		return r;
+	/* The other side may start a little later: the only sign of it is that it answers. */
+	do {
+		r = connect_once(found, deadline_us, &fd);
+		if (r == -ECONNREFUSED)
+			(void)poll(NULL, 0, MIN(AGAIN_MS, clock_left_ms(deadline_us)));
+	} while (r == -ECONNREFUSED && clock_left_us(deadline_us) > 0);
+	freeaddrinfo(found);
+	if (r < 0)
+		return err_errno(err, -r, "%s does not answer", address);
+	make_ready(fd);
+	return oob_begin(fd, address, true, token, deadline_us, ret, err);
+}

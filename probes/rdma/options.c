@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/rdma/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probes/rdma/flow.h"
+
+enum { OPT_CELLS = 0x300, OPT_GID_INDEX, OPT_MTU, OPT_SIZE, OPT_QPS, OPT_DEPTH };
+
+static const struct argp_option option_table[] = {
+	{ "cells", OPT_CELLS, "LIST", 0,
+	  "Only these subjects, as mlx5_0:1>numa:0,mlx5_1:1>numa:1 or mlx5_0:1>mlx5_1:1", 0 },
+	{ "gid-index", OPT_GID_INDEX, "N", 0, "The ports' address, in place of the best one", 0 },
+	{ "mtu", OPT_MTU, "N", 0, "Bytes of a packet: 256 to 4096, at most the ports'", 0 },
+	{ "size", OPT_SIZE, "B", 0, "Bytes of a request (default 65536)", 0 },
+	{ "qps", OPT_QPS, "N", 0, "Queue pairs of each direction (default 1)", 0 },
+	{ "depth", OPT_DEPTH, "N", 0, "Requests outstanding of each queue pair (default 128)", 0 },
+	{ 0 },
+};
+
+static const struct number {
+	int key;
+	const char *name;
+	long min, max;
+} numbers[] = {
+	{ OPT_GID_INDEX, "--gid-index", 0, RDMA_GIDS_MAX - 1 },
+	{ OPT_MTU, "--mtu", 256, 4096 },
+	{ OPT_SIZE, "--size", 8, RDMA_SIZE_MAX },
+	{ OPT_QPS, "--qps", 1, FLOW_QUEUES_MAX },
+	{ OPT_DEPTH, "--depth", 1, RDMA_DEPTH_MAX },
+};
+
+static long parse_number(const struct number *row, const char *arg, struct argp_state *state)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(arg, &end, 10);
+	if (errno || end == arg || *end || value < row->min || value > row->max)
+		argp_error(state, "%s: '%.40s' is no number from %ld to %ld", row->name, arg,
+			   row->min, row->max);
+	return value;
+}
+
+static error_t set_number(struct rdma_options *o, int key, const char *arg, struct argp_state *state)
+{
+	unsigned *const where[] = { NULL, o->mtu, o->size, o->qps, o->depth };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		long value;
+
+		if (numbers[i].key != key)
+			continue;
+		value = parse_number(&numbers[i], arg, state);
+		if (where[i])
+			*where[i] = (unsigned)value;
+		else
+			*o->gid_index = (int)value;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct rdma_options *o = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		*o->cells = NULL;
+		*o->gid_index = -1;
+		*o->mtu = 0;
+		*o->size = RDMA_SIZE_DEFAULT;
+		*o->qps = 1;
+		*o->depth = RDMA_DEPTH_DEFAULT;
+		return 0;
+	case OPT_CELLS:
+		if (strlen(arg) > CELLS_TEXT_MAX)
+			argp_error(state, "--cells: longer than %d bytes", CELLS_TEXT_MAX);
+		*o->cells = arg;
+		return 0;
+	default:
+		return set_number(o, key, arg, state);
+	}
+}
+
+const struct argp rdma_options_argp = { .options = option_table, .parser = parse_option };
+
+/* One subject of a list, without its end. */
+struct item {
+	const char *at;
+	size_t length;
+};
+
+static struct item next_item(const char **list)
+{
+	struct item item = { *list, strcspn(*list, ",") };
+
+	*list += item.length + ((*list)[item.length] == ',');
+	return item;
+}
+
+bool cells_have(const char *list, const char *subject)
+{
+	while (*list) {
+		struct item item = next_item(&list);
+
+		if (item.length == strlen(subject) && strncmp(item.at, subject, item.length) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool cells_have_port(const char *list, const char *port)
+{
+	const size_t length = strlen(port);
+
+	while (*list) {
+		struct item item = next_item(&list);
+		const char *end = item.at + item.length;
+
+		if (item.length <= length)
+			continue;
+		if (strncmp(item.at, port, length) == 0 && item.at[length] == '>')
+			return true;
+		if (strncmp(end - length, port, length) == 0 && end[-(long)length - 1] == '>')
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options that all probes over RDMA have, and the list of --cells. */
+#pragma once
+
+#include <argp.h>
+
+#include "lib/macro.h"
+
+enum {
+	CELLS_TEXT_MAX = 8192,
+	RDMA_SIZE_DEFAULT = 64 * 1024,
+	RDMA_DEPTH_DEFAULT = 128,
+	RDMA_SIZE_MAX = 1 << 20,
+	RDMA_DEPTH_MAX = 1024,
+};
+
+/* Where a probe keeps them. The child parser sets the defaults, then what is given. */
+struct rdma_options {
+	const char **cells; /* "A>B,..."; borrowed of argv; NULL: all */
+	int *gid_index;	    /* -1: chosen */
+	unsigned *mtu;	    /* 0: the ports' */
+	unsigned *size, *qps, *depth;
+};
+
+/* --cells --gid-index --mtu --size --qps --depth; its input is a struct rdma_options. */
+extern const struct argp rdma_options_argp;
+
+/* Is `subject` one of the list? */
+bool cells_have(const char *list, const char *subject);
+
+/* Does one of the list begin or end with this port, "mlx5_0:1"? */
+bool cells_have_port(const char *list, const char *port);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/rdma/port_guard.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <poll.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/sysfs.h"
+#include "lib/xalloc.h"
+#include "probes/rdma/users.h"
+#include "probes/rnic_state/nic.h"
+
+enum { LOOK_MS = 5 }; /* between two looks at a port that may be going down */
+
+#define SETTLES_US (500 * USEC_PER_MSEC)
+/* A port may be down a moment before its network device says that it was switched off. */
+#define SWITCH_US (50 * USEC_PER_MSEC)
+#define MEGA 1e6
+
+int port_check_users(const struct rdma_port *port, struct err *err)
+{
+	struct rdma_users users = { 0 };
+
+	if (rdma_users_read(port->device, &users, NULL) < 0 || users.queues == 0)
+		return 0;
+	return err_set(err, EBUSY, "%s (pid %ld) uses %s: %u queue pair%s of others, connected",
+		       users.command[0] ? users.command : "a process", users.pid, port->device,
+		       users.queues, users.queues > 1 ? "s" : "");
+}
+
+bool port_has_others(const struct rdma_port *port)
+{
+	return port_check_users(port, NULL) < 0;
+}
+
+int port_check_traffic(const struct rdma_port *port, const struct traffic *first, struct err *err)
+{
+	struct traffic now;
+	double rate;
+
+	traffic_read(port, &nic_kernel, &now);
+	rate = traffic_rate(first, &now, port->mtu);
+	if (port->bytes_per_s <= 0 || rate <= TRAFFIC_BUSY_SHARE * port->bytes_per_s)
+		return 0;
+	return err_set(err, EBUSY, "others send %.1f MB/s through %s port %u, %.0f %% of its rate",
+		       rate / MEGA, port->device, port->number, 100 * rate / port->bytes_per_s);
+}
+
+bool port_is_taken_down(const struct rdma_port *port)
+{
+	CLEANUP(freep) char *netdev = traffic_netdev(port);
+	uint64_t flags;
+
+	return netdev && sys_u64(&flags, "/sys/class/net/%s/flags", netdev) && !(flags & IFF_UP);
+}
+
+static bool look_once(struct rdma_engine *engine, struct rdma_device *device,
+		      const struct rdma_port *port, struct rdma_scene *scene)
+{
+	struct rdma_port now = *port;
+	int r = engine->ops->port_now(device, port->number, &now, NULL);
+
+	scene->gone = r == -ENODEV;
+	scene->down = !scene->gone && !now.active;
+	return scene->gone || scene->down;
+}
+
+void port_look(struct rdma_engine *engine, struct rdma_device *device, const struct rdma_port *port,
+	       struct rdma_scene *scene)
+{
+	const bool failed = scene->failed.status != RDMA_OK && !engine->ops->hollow;
+	uint64_t deadline_us = clock_mono_us() + (failed ? SETTLES_US : 0);
+
+	if (!engine->ops->port_now)
+		return;
+	while (!look_once(engine, device, port, scene) && clock_mono_us() < deadline_us)
+		(void)poll(NULL, 0, LOOK_MS);
+	if (!scene->down)
+		return;
+	deadline_us = clock_mono_us() + (engine->ops->hollow ? 0 : SWITCH_US);
+	while (!port_is_taken_down(port)) {
+		if (clock_mono_us() >= deadline_us)
+			return;
+		(void)poll(NULL, 0, LOOK_MS);
+	}
+	scene->taken_down = true;
+}

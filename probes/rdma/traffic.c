@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/rdma/traffic.h"
+
+#include <stdio.h>
+
+#include "lib/clock.h"
+
+/* Ethernet 18, IPv6 40, UDP 8, BTH 12, RETH 16, ICRC 4 bytes around each payload, at most. */
+enum { HEADER_BYTES = 98 };
+
+/* A device asks for an acknowledgement at the end of a message and, Soft-RoCE, every so often. */
+enum { PACKETS_PER_ACK = 64 };
+
+/* Foreign bytes above this part of our own make a value worthless. */
+#define FOREIGN_SHARE 0.05
+/* Less of our own than this is counted: the device does not count what it sends to itself. */
+#define COUNTED_SHARE 0.5
+#define WIRE_SHARE 0.5
+#define MIN_INTERVAL_US (20 * USEC_PER_MSEC)
+#define MEGA 1e6
+#define USEC (double)USEC_PER_SEC
+
+bool traffic_growth(const struct traffic *before, const struct traffic *after,
+		    enum traffic_counter counter, uint64_t *ret)
+{
+	uint64_t from = before->counts[counter].value, to = after->counts[counter].value;
+
+	if (!before->counts[counter].known || !after->counts[counter].known || to < from)
+		return false;
+	*ret = to - from;
+	return true;
+}
+
+/* What one direction carries of ours: the data of one side, the answers to the other's. */
+struct way {
+	const struct traffic_own *data, *answered;
+	bool loops; /* the port is both ends, and the device may not count it */
+};
+
+static double packets_of(const struct traffic_own *own)
+{
+	const unsigned mtu = own->mtu ? own->mtu : 1;
+
+	return (double)((own->size + mtu - 1) / mtu);
+}
+
+static double bytes_of(const struct traffic_own *own)
+{
+	return (double)own->requests * own->size;
+}
+
+/* Requests that may have been sent again, at most. */
+static double resent_of(const struct traffic *before, const struct traffic *after,
+			const struct traffic_own *own)
+{
+	uint64_t retries = 0;
+
+	if (own->others)
+		return 0;
+	(void)traffic_growth(before, after, TRAFFIC_RETRIES, &retries);
+	return (double)(retries + own->resends) * (double)own->window;
+}
+
+/*
+ * Packets of our own, at most: data, acknowledgements or read requests, and what was resent.
+ * Each packet that comes again may be acknowledged.
+ */
+static double own_packets(const struct traffic *before, const struct traffic *after,
+			  const struct way *way)
+{
+	const struct traffic_own *data = way->data, *answered = way->answered;
+	double all = (double)data->requests * packets_of(data) +
+		     (double)answered->requests * (packets_of(answered) / PACKETS_PER_ACK + 1);
+
+	all += resent_of(before, after, data) * (packets_of(data) + 1);
+	if (!way->loops)
+		all += resent_of(before, after, answered) * (packets_of(answered) + 1);
+	return all;
+}
+
+/* Foreign bytes in one direction, by bytes where they are counted and else by packets. */
+static double foreign_in(const struct traffic *before, const struct traffic *after, bool sent,
+			 const struct way *way)
+{
+	const double resent = resent_of(before, after, way->data);
+	const double own_bytes = bytes_of(way->data), n_own = own_packets(before, after, way);
+	const double own_counted = n_own * HEADER_BYTES + own_bytes + resent * way->data->size;
+	uint64_t bytes, packets;
+
+	if (traffic_growth(before, after, sent ? TRAFFIC_SENT_BYTES : TRAFFIC_RECEIVED_BYTES,
+			   &bytes)) {
+		if (way->loops && (double)bytes < COUNTED_SHARE * own_bytes)
+			return (double)bytes;
+		return MAX(0.0, (double)bytes - own_counted);
+	}
+	if (traffic_growth(before, after, sent ? TRAFFIC_SENT_PACKETS : TRAFFIC_RECEIVED_PACKETS,
+			   &packets))
+		return MAX(0.0, (double)packets - n_own) * (double)way->data->mtu;
+	return 0;
+}
+
+static void judge_wire(const struct traffic *before, const struct traffic *after,
+		       const struct traffic_own *own, struct traffic_finding *ret)
+{
+	const double own_bytes = bytes_of(own);
+	uint64_t wire, inner;
+
+	if (own_bytes <= 0)
+		return;
+	if (traffic_growth(before, after, TRAFFIC_WIRE_BYTES, &wire) &&
+	    (double)wire >= WIRE_SHARE * own_bytes) {
+		ret->wire = true;
+		(void)snprintf(ret->words, sizeof(ret->words),
+			       "%.0f MB went out by the wire: the switch sent them back, so the "
+			       "cable was measured too",
+			       (double)wire / MEGA);
+	} else if (traffic_growth(before, after, TRAFFIC_INNER_BYTES, &inner) &&
+		   (double)inner >= WIRE_SHARE * own_bytes) {
+		(void)snprintf(ret->words, sizeof(ret->words),
+			       "%.0f MB looped back inside the RNIC", (double)inner / MEGA);
+	}
+}
+
+static void judge(const struct traffic *before, const struct traffic *after, const struct way *out,
+		  const struct way *in, double line_rate, struct traffic_finding *ret)
+{
+	const double seconds = (double)(after->at_us - before->at_us) / USEC;
+	const double sent = foreign_in(before, after, true, out);
+	const double received = foreign_in(before, after, false, in), most = MAX(sent, received);
+	const struct traffic_own *own = bytes_of(out->data) >= bytes_of(in->data) ? out->data
+										  : in->data;
+
+	*ret = (struct traffic_finding){ .foreign_bytes = seconds > 0 ? most / seconds : 0 };
+	ret->foreign =
+		(line_rate > 0 && ret->foreign_bytes > TRAFFIC_BUSY_SHARE * line_rate) ||
+		most > FOREIGN_SHARE * MAX(bytes_of(own), (double)own->mtu * (double)own->requests);
+	if (ret->foreign)
+		(void)snprintf(ret->words, sizeof(ret->words),
+			       "others sent about %.1f MB/s through the port meanwhile, beside our "
+			       "%.1f MB/s",
+			       ret->foreign_bytes / MEGA,
+			       seconds > 0 ? bytes_of(own) / seconds / MEGA : 0);
+}
+
+void traffic_judge(const struct traffic *before, const struct traffic *after,
+		   const struct traffic_own *own, double line_rate, struct traffic_finding *ret)
+{
+	const struct way both = { own, own, .loops = true };
+
+	judge(before, after, &both, &both, line_rate, ret);
+	if (!ret->foreign)
+		judge_wire(before, after, own, ret);
+}
+
+void traffic_judge_ways(const struct traffic *before, const struct traffic *after,
+			const struct traffic_own *out, const struct traffic_own *in,
+			double line_rate, struct traffic_finding *ret)
+{
+	const struct way sent = { .data = out, .answered = in };
+	const struct way received = { .data = in, .answered = out };
+
+	judge(before, after, &sent, &received, line_rate, ret);
+}
+
+double traffic_rate(const struct traffic *before, const struct traffic *after, unsigned mtu)
+{
+	const struct traffic_own none = { .mtu = mtu };
+	const struct way nothing = { &none, &none, false };
+	uint64_t us = after->at_us - before->at_us;
+	double out, in;
+
+	if (after->at_us < before->at_us || us < MIN_INTERVAL_US)
+		return 0;
+	out = foreign_in(before, after, true, &nothing);
+	in = foreign_in(before, after, false, &nothing);
+	return MAX(out, in) * USEC / (double)us;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * assay-probe-rnic-pair: what leaves one RNIC port arrives at another, of this
+ * host or of another one, and how fast. Unlike the loopback probe's, these
+ * bytes use the cable, the transceivers and the switches.
+ *
+ * A job is one direction of a pair. First every job must connect: a small write,
+ * then a full packet. Then its bandwidth and latency are measured, with memory
+ * next to the RNIC on both sides.
+ */
+#pragma once
+
+#include "probes/probe.h"
+#include "probes/rdma/options.h"
+#include "probes/rdma/rdma.h"
+#include "probes/rnic_pair/pair_side.h"
+
+struct topology;
+
+enum {
+	/* 32 x 31 pairs of 3 checks fill a probe's samples. */
+	PAIR_PORTS_MAX = 32,
+	PAIR_NOTE_SIZE = 512,
+};
+
+struct pair_options {
+	const char *cells; /* "mlx5_0:1>mlx5_1:1,..." or NULL: all */
+	int gid_index;	   /* -1: chosen */
+	unsigned mtu;	   /* 0: the smaller of the two ports' */
+	unsigned size, qps, depth;
+	bool connect_only;
+	bool send, bidirectional;  /* measured besides: pair_ways.h */
+	const char *listen, *peer; /* HOST:PORT of a pair of two hosts; at most one of them */
+	const char *token_file;
+	struct rdma_options rdma; /* where they are, for the command line */
+};
+
+/* What one direction's connection came to; a sample of rnic_pair.connect. */
+struct pair_verdict {
+	int state; /* enum sample_state */
+	int ok;	   /* enum tristate; unknown unless measured */
+	unsigned mtu;
+	char note[PAIR_NOTE_SIZE];
+};
+
+struct pair_job {
+	const struct pair_side *from, *to;
+	size_t group; /* jobs of one group share no port */
+	struct pair_lanes writer, reader;
+	struct pair_verdict verdict;
+};
+
+/* One small write and one of a full packet, each within PAIR_TRY_US. */
+enum { PAIR_SMALL_BYTES = 64, PAIR_TRY_RETRIES = 3 };
+/* Four tries of 67 ms, of which devices may make 268 each; and some to spare. */
+#define PAIR_TRY_US (2 * USEC_PER_SEC)
+#define PAIR_SMALL_WORDS "a write of 64 bytes"
+#define PAIR_FULL_WORDS "a write of one full packet"
+/* bytes, from, to, bytes */
+#define PAIR_SMALLER_WORDS                                                                 \
+	"packets of %u bytes do not get from %s to %s, those of %u do: something between " \
+	"them has a smaller MTU; set that of all ports and switches alike"
+
+/* Tried when full packets are lost, up to a 0: steps that switches are set to. */
+extern const unsigned pair_smaller_mtus[];
+
+void pair_decide(struct pair_verdict *v, int state, int ok, const char *format, ...) PRINTF(4, 5);
+
+/* A write (`what`) that ended with `r` of pair_lanes_wait() and `done` was lost, or failed. */
+void pair_decide_lost(struct pair_verdict *v, const struct pair_lanes *l, int r,
+		      const struct rdma_done *done, const char *what);
+
+/* Open both ends of a job in this process and connect them; pair_part() in any case. */
+int pair_join(struct pair_job *job, const struct pair_want *want, struct err *err);
+void pair_part(struct pair_job *job);
+
+/*
+ * Connect all jobs, write 64 bytes through each and then a full packet, all at
+ * once, by the deadline; fills their verdicts and leaves no lanes open.
+ */
+void pair_connect_all(struct pair_job *jobs, size_t n, uint64_t deadline_us);
+
+/* All ordered pairs of `engine` that the options ask for. Errors as struct probe_desc's run(). */
+int pair_run(struct probe *probe, struct rdma_engine *engine, struct err *err);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The side that listened: does what the leader asks for. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "probes/rnic_pair/pair_session.h"
+
+struct follower {
+	struct pair_session *session;
+	struct pair_step step;
+	bool open; /* our lanes are connected for `step` */
+	bool over;
+};
+
+static int say_failed(struct pair_session *s, const struct pair_verdict *v, struct err *err)
+{
+	CLEANUP(pair_message_release) struct pair_message m = pair_message_init(PAIR_FAILED);
+
+	m.state = v->state;
+	m.ok = v->ok;
+	m.note = xstrdup(v->note);
+	return pair_say(s, &m, err);
+}
+
+static int on_open(struct follower *f, struct pair_message *m, struct err *err)
+{
+	CLEANUP(pair_message_release) struct pair_message answer = pair_message_init(PAIR_OFFER);
+	struct pair_session *s = f->session;
+	struct pair_verdict v = { .state = SAMPLE_SET_UP };
+
+	if (m->rail >= s->n_rails)
+		return err_set(err, EPROTO, "%s asks for a rail that is not there", s->line.name);
+	f->step = (struct pair_step){ .rail = m->rail,
+				      .forth = m->forth,
+				      .rates = m->rates,
+				      .mtu = (unsigned)m->mtu,
+				      .us = m->step_us };
+	if (pair_session_open(s, &f->step, &v) < 0)
+		return say_failed(s, &v, err);
+	pair_lanes_offer(&s->lanes, &answer.offer);
+	/* Connected before it answers: what the leader writes finds us ready. */
+	if (pair_session_connect(s, &m->offer, &v) < 0)
+		return say_failed(s, &v, err);
+	f->open = true;
+	return pair_say(s, &answer, err);
+}
+
+static int on_ready(struct follower *f, struct pair_message *m, struct err *err)
+{
+	struct pair_session *s = f->session;
+	struct pair_message tried = pair_message_init(PAIR_TRIED);
+	struct pair_outcome o = { .verdict = { .state = SAMPLE_SET_UP, .ok = TRI_UNKNOWN } };
+	int r;
+
+	(void)m;
+	if (!f->open)
+		return err_set(err, EPROTO, "%s is ready for nothing", s->line.name);
+	if (f->step.forth)
+		return 0;
+	o.samples[0] = sample_init();
+	o.samples[1] = sample_init();
+	pair_session_write(s, &f->step, &o);
+	if (f->step.rates) {
+		tried.kind = PAIR_RATES;
+		tried.samples[0] = o.samples[0];
+		tried.samples[1] = o.samples[1];
+		tried.n_samples = 2;
+	} else {
+		tried.state = o.verdict.state;
+		tried.ok = o.verdict.ok;
+		tried.lost_full = o.lost_full;
+		tried.note = xstrdup(o.verdict.note);
+	}
+	r = pair_say(s, &tried, err);
+	if (!f->step.rates)
+		pair_outcome_release(&o);
+	pair_message_release(&tried);
+	return r;
+}
+
+static int on_final(struct follower *f, struct pair_message *m, struct err *err)
+{
+	const struct pair_message ack = pair_message_init(PAIR_ACK);
+	struct pair_session *s = f->session;
+	int r;
+
+	if (m->rail >= s->n_rails)
+		return err_set(err, EPROTO, "%s tells of a rail that is not there", s->line.name);
+	r = pair_say(s, &ack, err);
+	return r < 0 ? r : pair_session_emit(s, m->rail, m->forth, m->samples, m->n_samples);
+}
+
+static int on_bye(struct follower *f, struct pair_message *m, struct err *err)
+{
+	(void)m;
+	(void)err;
+	f->over = true;
+	return 0;
+}
+
+static const struct {
+	int (*handle)(struct follower *f, struct pair_message *m, struct err *err);
+	bool keeps; /* the lanes of the step go on */
+} rows[PAIR_KINDS] = {
+	[PAIR_OPEN] = { on_open, false },
+	[PAIR_READY] = { on_ready, true },
+	[PAIR_FINAL] = { on_final, false },
+	[PAIR_BYE] = { on_bye, false },
+};
+
+static int follow_once(struct follower *f, struct err *err)
+{
+	CLEANUP(pair_message_release) struct pair_message m = pair_message_init(PAIR_BYE);
+	struct pair_session *s = f->session;
+	/* The leader may be measuring: how long only it knows, and the budget is of both. */
+	int r = pair_hear(s, clock_left_us(s->deadline_us), &m, err);
+
+	if (r < 0)
+		return r;
+	if (!rows[m.kind].handle)
+		return err_set(err, EPROTO, "%s says what a leader does not", s->line.name);
+	if (!rows[m.kind].keeps) {
+		pair_lanes_close(&s->lanes);
+		f->open = false;
+	}
+	return rows[m.kind].handle(f, &m, err);
+}
+
+int pair_follow(struct pair_session *s, struct err *err)
+{
+	struct follower f = { .session = s };
+	int r = 0;
+
+	while (r == 0 && !f.over)
+		r = follow_once(&f, err);
+	pair_lanes_close(&s->lanes);
+	return r;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/rnic_pair/pair_guard.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/report.h"
+#include "lib/xalloc.h"
+#include "probes/rdma/port_guard.h"
+#include "probes/rnic_pair/pair.h"
+#include "probes/rnic_state/nic.h"
+
+/* All lanes that are measured together. */
+struct watch {
+	const struct pair_lanes *const *lanes;
+	const struct pair_guard *guards;
+	struct pair_guard *now;
+	size_t n;
+};
+
+static struct rdma_posted posted_on(const struct pair_lanes *l)
+{
+	const struct rdma_ops *ops = l->side->engine->ops;
+	struct rdma_posted all = { 0 };
+	size_t i;
+
+	for (i = 0; ops->posted && i < l->flow.n_queues; i++) {
+		struct rdma_posted one = ops->posted(l->flow.queues[i]);
+
+		all.requests += one.requests;
+		all.bytes += one.bytes;
+	}
+	return all;
+}
+
+static bool is_watched(const struct pair_lanes *l)
+{
+	return !l->side->engine->ops->hollow && l->side->engine->ops->posted;
+}
+
+void pair_guard_begin(const struct pair_lanes *const *lanes, size_t n, struct pair_guard *guards)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		guards[i] = (struct pair_guard){ .posted = posted_on(lanes[i]) };
+		if (!is_watched(lanes[i]))
+			continue;
+		traffic_read_fresh(lanes[i]->side->port, &nic_kernel, &guards[i].from);
+		if (lanes[i]->other)
+			traffic_read_fresh(lanes[i]->other->port, &nic_kernel, &guards[i].to);
+	}
+}
+
+/* --- whose traffic it was ----------------------------------------------------------- */
+
+static void add_own(const struct watch *w, size_t i, struct traffic_own *own)
+{
+	const struct pair_lanes *l = w->lanes[i];
+	const uint64_t requests = w->now[i].posted.requests - w->guards[i].posted.requests;
+	const uint64_t bytes = w->now[i].posted.bytes - w->guards[i].posted.bytes;
+	const uint64_t all = own->requests * own->size + bytes;
+
+	own->requests += requests;
+	own->size = own->requests > 0 ? (uint32_t)(all / own->requests) : 0;
+	own->mtu = pair_lanes_mtu(l);
+	own->window += (uint64_t)l->side->options->depth * l->flow.n_queues;
+}
+
+/* Ours that went out of this port, and in; what one direction had to send again comes twice. */
+static void find_own(const struct watch *w, const struct pair_side *side, struct traffic_own *out,
+		     struct traffic_own *in)
+{
+	size_t i;
+
+	for (i = 0; i < w->n; i++) {
+		uint64_t resends = 0;
+
+		if (w->lanes[i]->side == side)
+			add_own(w, i, out);
+		if (w->lanes[i]->other != side)
+			continue;
+		add_own(w, i, in);
+		(void)traffic_growth(&w->guards[i].from, &w->now[i].from, TRAFFIC_RETRIES, &resends);
+		in->resends += resends;
+	}
+}
+
+/* What others sent through this port meanwhile, when that is too much. New memory, or NULL. */
+static char *foreign_words(const struct watch *w, const struct pair_side *side,
+			   const struct traffic *before, const struct traffic *after)
+{
+	const struct rdma_port *port = side->port;
+	struct traffic_own out = { .others = port_has_others(port), .mtu = port->mtu };
+	struct traffic_own in = out;
+	struct traffic_finding finding;
+
+	find_own(w, side, &out, &in);
+	traffic_judge_ways(before, after, &out, &in, port->bytes_per_s, &finding);
+	if (!finding.foreign)
+		return NULL;
+	return xasprintf("%s port %u: %s", port->device, port->number, finding.words);
+}
+
+static void forget_value(struct sample *s)
+{
+	s->value = s->min = s->max = s->stddev = s->p50 = s->p99 = s->seconds = NAN;
+	s->n = 0;
+	s->w.n = 0;
+}
+
+/* What failed meanwhile is said too: it may be their doing. */
+static void set_foreign(struct sample *s, char *words)
+{
+	char *note = s->state == SAMPLE_MEASURED && s->ok != TRI_NO
+			     ? TAKE(words)
+			     : xasprintf("%s; %s", words, s->note ? s->note : "no value");
+
+	free(words);
+	s->state = SAMPLE_FOREIGN_TRAFFIC;
+	s->ok = TRI_UNKNOWN;
+	forget_value(s);
+	free(s->note);
+	s->note = note;
+}
+
+static void judge_traffic(const struct watch *w, size_t i, struct sample *s)
+{
+	const struct pair_lanes *l = w->lanes[i];
+	char *words = foreign_words(w, l->side, &w->guards[i].from, &w->now[i].from);
+
+	if (!words && l->other)
+		words = foreign_words(w, l->other, &w->guards[i].to, &w->now[i].to);
+	if (words)
+		set_foreign(s, words);
+}
+
+/* --- what became of the ports --------------------------------------------------------- */
+
+static struct rdma_scene scene_of(const struct pair_side *side, int status)
+{
+	struct rdma_scene scene = { .device = side->port->device,
+				    .port = side->port->number,
+				    .failed = { .status = status } };
+
+	port_look(side->engine, side->device, side->port, &scene);
+	scene.failed.status = RDMA_OK;
+	return scene;
+}
+
+/* An operator at one end explains what the other end saw. */
+static int weight_of(const struct rdma_scene *scene)
+{
+	return scene->gone ? 3 : scene->taken_down ? 2 : scene->down ? 1 : 0;
+}
+
+/* Where a port or its device is not there any more the sample says so, whatever else it came to. */
+static bool explain(const struct pair_lanes *l, bool failed, struct sample *s)
+{
+	CLEANUP(freep) char *rail = s->code ? xstrdup(s->code) : NULL;
+	struct rdma_scene scene, other;
+
+	scene = scene_of(l->side, failed ? RDMA_RETRY_EXCEEDED : RDMA_OK);
+	if (l->other) {
+		other = scene_of(l->other, RDMA_OK);
+		if (weight_of(&other) > weight_of(&scene))
+			scene = other;
+	}
+	if (!rdma_explain(&scene, s))
+		return false;
+	forget_value(s);
+	free(s->code);
+	s->code = TAKE(rail);
+	return true;
+}
+
+static bool has_value(const struct sample *s)
+{
+	return s->state == SAMPLE_MEASURED && s->ok != TRI_NO;
+}
+
+static bool has_failed(const struct sample *s)
+{
+	return (s->state == SAMPLE_MEASURED && s->ok == TRI_NO) || s->state == SAMPLE_TIMEOUT ||
+	       s->state == SAMPLE_SET_UP;
+}
+
+void pair_guard_end(const struct pair_lanes *const *lanes, size_t n,
+		    const struct pair_guard *guards, struct sample *samples)
+{
+	CLEANUP(freep) struct pair_guard *now = xcalloc(n, sizeof(*now));
+	const struct watch w = { .lanes = lanes, .guards = guards, .now = now, .n = n };
+	size_t i;
+
+	if (n == 0 || !is_watched(lanes[0]))
+		return;
+	pair_guard_begin(lanes, n, now);
+	for (i = 0; i < n; i++) {
+		bool failed = has_failed(&samples[i]);
+
+		if (!failed && !has_value(&samples[i]))
+			continue;
+		if (!explain(lanes[i], failed, &samples[i]))
+			judge_traffic(&w, i, &samples[i]);
+	}
+}
+
+bool pair_guard_goes_on(const struct sample *s)
+{
+	return has_value(s) || s->state == SAMPLE_FOREIGN_TRAFFIC;
+}

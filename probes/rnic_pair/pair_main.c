@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/err.h"
+#include "probes/rnic_pair/pair.h"
+
+enum {
+	OPT_CONNECT_ONLY = 0x200,
+	OPT_SEND,
+	OPT_BIDIRECTIONAL,
+	OPT_LISTEN,
+	OPT_PEER,
+	OPT_TOKEN_FILE
+};
+
+static const struct argp_option option_table[] = {
+	{ "connect-only", OPT_CONNECT_ONLY, NULL, 0, "Whether they connect, not how fast", 0 },
+	{ "send", OPT_SEND, NULL, 0, "Sends and receives too: rnic_pair.send_bw", 0 },
+	{ "bidirectional", OPT_BIDIRECTIONAL, NULL, 0,
+	  "Both directions at once too: rnic_pair.bidir_bw", 0 },
+	{ NULL, 0, NULL, 0, "With another host, rail by rail:", 2 },
+	{ "listen", OPT_LISTEN, "ADDR:PORT", 0, "Wait for it there (port 0: any, printed)", 2 },
+	{ "peer", OPT_PEER, "HOST:PORT", 0, "It listens there; its options are those given here",
+	  2 },
+	{ "token-file", OPT_TOKEN_FILE, "FILE", 0, "One line that both sides know", 2 },
+	{ 0 },
+};
+
+static void check_peers(const struct pair_options *o, struct argp_state *state)
+{
+	if (o->listen && o->peer)
+		argp_error(state, "--listen and --peer: one host listens, the other is its peer");
+	if ((o->listen || o->peer) && !o->token_file)
+		argp_error(state, "--token-file: needed with --listen and --peer");
+	if (o->token_file && !o->listen && !o->peer)
+		argp_error(state, "--token-file: only with --listen or --peer");
+	if ((o->send || o->bidirectional) && (o->listen || o->peer || o->connect_only))
+		argp_error(state,
+			   "--send, --bidirectional: only for the rates of pairs of one host");
+	if (o->cells && (o->listen || o->peer))
+		argp_error(state, "--cells: only for pairs of one host");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct probe *probe = state->input;
+	struct pair_options *o = probe->options;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->rdma;
+		return 0;
+	case OPT_CONNECT_ONLY:
+		o->connect_only = true;
+		return 0;
+	case OPT_SEND:
+		o->send = true;
+		return 0;
+	case OPT_BIDIRECTIONAL:
+		o->bidirectional = true;
+		return 0;
+	case OPT_LISTEN:
+		o->listen = arg;
+		return 0;
+	case OPT_PEER:
+		o->peer = arg;
+		return 0;
+	case OPT_TOKEN_FILE:
+		o->token_file = arg;
+		return 0;
+	case ARGP_KEY_END:
+		check_peers(o, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int run(struct probe *probe, struct err *err)
+{
+	return pair_run(probe, rdma_verbs(), err);
+}
+
+static const struct probe_check checks[] = {
+	{ "rnic_pair.connect", "1", BETTER_NONE,
+	  "a dead cable or switch port, a wrong route, VLAN or access list, a smaller MTU on the "
+	  "way" },
+	{ "rnic_pair.write_bw", "B/s", BETTER_HIGHER,
+	  "an RNIC below line rate, a bad cable or transceiver, a congested or wrong route" },
+	{ "rnic_pair.write_lat", "s", BETTER_LOWER, "a detour through the fabric, lost packets" },
+	{ "rnic_pair.send_bw", "B/s", BETTER_HIGHER,
+	  "what writes find, and an RNIC that is slow at receives (--send)" },
+	{ "rnic_pair.bidir_bw", "B/s", BETTER_HIGHER,
+	  "a link or PCIe slot that carries one direction at a time (--bidirectional)" },
+};
+
+int main(int argc, char **argv)
+{
+	static const struct argp_child children[] = { { &rdma_options_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { .options = option_table,
+					  .parser = parse_option,
+					  .children = children };
+	static const struct probe_desc desc = {
+		.name = "rnic-pair",
+		.summary = "Measure from each RNIC port to each other one over the fabric",
+		.active = true,
+		.budget_us = 30 * USEC_PER_SEC,
+		.checks = checks,
+		.n_checks = ARRAY_SIZE(checks),
+		.options = &argp,
+		.run = run,
+	};
+	struct pair_options options = { .connect_only = false };
+
+	options.rdma = (struct rdma_options){ .cells = &options.cells,
+					      .gid_index = &options.gid_index,
+					      .mtu = &options.mtu,
+					      .size = &options.size,
+					      .qps = &options.qps,
+					      .depth = &options.depth };
+	return probe_main(&desc, &options, argc, argv);
+}

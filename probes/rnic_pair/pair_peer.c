@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/rnic_pair/pair_peer.h"
+
+#include <errno.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/log.h"
+#include "lib/xalloc.h"
+#include "probes/rnic_pair/pair_plan.h"
+#include "probes/rnic_pair/pair_session.h"
+
+/* Of the budget, to find each other. */
+#define MEET_SHARE 0.5
+
+static int listen_for_peer(const struct pair_options *o, const char *token, uint64_t deadline_us,
+			   struct oob *ret, struct err *err)
+{
+	char bound[OOB_NAME_SIZE];
+	CLEANUP(closep) int fd = -1;
+	int r = oob_listen(o->listen, bound, &fd, err);
+
+	if (r < 0)
+		return r;
+	log_info("listening on %s", bound);
+	return oob_accept(fd, token, deadline_us, ret, err);
+}
+
+static int meet(const struct pair_options *o, const char *token, uint64_t deadline_us,
+		struct oob *ret, struct err *err)
+{
+	return o->listen ? listen_for_peer(o, token, deadline_us, ret, err)
+			 : oob_dial(o->peer, token, deadline_us, ret, err);
+}
+
+/* What went wrong before the other side said its name was set up wrongly; later it was given up. */
+static void emit_failure(struct pair_session *s, const struct err *err)
+{
+	(void)pair_session_emit_rest(s, s->peer.node ? SAMPLE_ABORTED : SAMPLE_SET_UP, err->msg);
+}
+
+int pair_peer_run(struct pair_plan *p, struct err *err)
+{
+	struct pair_options *o = p->probe->options;
+	CLEANUP(freep) char *token = NULL;
+	struct pair_session s = {
+		.probe = p->probe,
+		.engine = p->engine,
+		.sides = p->sides,
+		.n_sides = p->n_sides,
+		.options = o,
+		.topology = p->has_topology ? &p->topology : NULL,
+		.host = &p->host,
+		.other = o->peer ? o->peer : "anybody",
+		.line = { .fd = -1 },
+		.leads = o->peer != NULL,
+		.peer = pair_message_init(PAIR_BYE),
+		.deadline_us = p->probe->deadline_us,
+		.emit = probe_emit,
+	};
+	uint64_t meet_us = (uint64_t)((double)probe_left_us(p->probe) * MEET_SHARE);
+	struct err why = ERR_INIT;
+	int r = oob_token_read(o->token_file, &token, err);
+
+	if (r < 0)
+		return -EINVAL;
+	r = meet(o, token, clock_mono_us() + meet_us, &s.line, &why);
+	if (r == -EINVAL)
+		return err_set(err, EINVAL, "%s", why.msg);
+	if (r == 0)
+		r = pair_session_run(&s, &why);
+	if (r < 0) {
+		emit_failure(&s, &why);
+		(void)err_set(err, EPROTO, "%s", why.msg[0] ? why.msg : "cannot print samples");
+		r = -EPROTO;
+	}
+	pair_lanes_close(&s.lanes);
+	oob_close(&s.line);
+	pair_message_release(&s.peer);
+	return r;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pair of two hosts: --listen on one, --peer on the other. */
+#pragma once
+
+struct err;
+struct pair_plan;
+
+/*
+ * Find the other side, measure with it, and emit. When it does not come, or goes
+ * away, samples of every rail say so and a negative errno other than -EINVAL and
+ * -ENODEV is returned; those two are about the options.
+ */
+int pair_peer_run(struct pair_plan *p, struct err *err);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/rnic_pair/pair_plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/log.h"
+#include "lib/paths.h"
+#include "lib/xalloc.h"
+#include "probes/rdma/port_guard.h"
+#include "probes/rnic_pair/pair_schedule.h"
+#include "probes/rnic_state/nic.h"
+
+/* More than the caches and what a device may write into them (DDIO). */
+#define MEMORY_BYTES (UINT64_C(64) << 20)
+#define MEMORY_BYTES_SOFTWARE (UINT64_C(4) << 20)
+#define MEMORY_BYTES_CONNECT (UINT64_C(1) << 20)
+
+static const struct pair_options *options_of(const struct pair_plan *p)
+{
+	return p->probe->options;
+}
+
+void pair_plan_release(struct pair_plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n_sides; i++)
+		pair_side_close(&p->sides[i]);
+	free(p->jobs);
+	numa_host_release(&p->host);
+	if (p->has_topology)
+		topology_release(&p->topology);
+}
+
+static char *port_name(const struct rdma_port *port)
+{
+	return xasprintf("%s:%u", port->device, port->number);
+}
+
+static bool is_wanted_port(const struct pair_plan *p, const struct rdma_port *port)
+{
+	CLEANUP(freep) char *name = port_name(port);
+
+	return options_of(p)->cells ? cells_have_port(options_of(p)->cells, name)
+				    : port->active || port->unknown;
+}
+
+static int find_ports(struct pair_plan *p, struct err *err)
+{
+	int n = p->engine->ops->list(p->engine, p->ports, RDMA_PORTS_MAX, err), rail = 0, i;
+
+	if (n == -ENOSYS)
+		return err_set(err, ENODEV, "this kernel has no RDMA");
+	if (n < 0)
+		return n;
+	if (n == 0)
+		return err_set(err, ENODEV, "no RDMA device on this host");
+	for (i = 0; i < n; i++) {
+		struct rdma_port *port = &p->ports[i];
+
+		if (is_wanted_port(p, port) && p->n_sides == PAIR_PORTS_MAX)
+			log_warning("more than %d ports: %s port %u and later ones are left out",
+				    PAIR_PORTS_MAX, port->device, port->number);
+		else if (is_wanted_port(p, port))
+			p->sides[p->n_sides++] = (struct pair_side){ .engine = p->engine,
+								     .options = options_of(p),
+								     .port = port,
+								     .rail = (unsigned)rail };
+		rail += port->active || port->unknown;
+	}
+	return 0;
+}
+
+char *pair_job_subject(const struct pair_job *job)
+{
+	CLEANUP(freep) char *source = port_name(job->from->port);
+	CLEANUP(freep) char *target = port_name(job->to->port);
+
+	return xasprintf("%s>%s", source, target);
+}
+
+static void add_job(struct pair_plan *p, const struct pair_match *m, bool back, size_t round)
+{
+	const struct pair_job job = { .from = &p->sides[back ? m->b : m->a],
+				      .to = &p->sides[back ? m->a : m->b],
+				      .group = 2 * round + back };
+	CLEANUP(freep) char *subject = pair_job_subject(&job);
+
+	if (!options_of(p)->cells || cells_have(options_of(p)->cells, subject))
+		p->jobs[p->n_jobs++] = job;
+}
+
+/* Rounds of disjoint pairs, each there and then back. */
+static int make_jobs(struct pair_plan *p, struct err *err)
+{
+	struct pair_match matches[PAIR_PORTS_MAX / 2];
+	size_t round, i;
+	int back;
+
+	p->jobs = xcalloc(p->n_sides * p->n_sides + 1, sizeof(*p->jobs));
+	for (round = 0; round < pair_rounds(p->n_sides); round++) {
+		size_t n = pair_round(p->n_sides, round, matches);
+
+		for (back = 0; back < 2; back++) {
+			for (i = 0; i < n; i++)
+				add_job(p, &matches[i], back, round);
+		}
+	}
+	if (p->n_jobs > 0)
+		return 0;
+	if (options_of(p)->cells)
+		return err_set(err, EINVAL, "--cells: none of these pairs is on this host");
+	return err_set(err, ENODEV, "fewer than two active RDMA ports on this host");
+}
+
+bool pair_plan_is_software(const struct pair_plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n_sides; i++) {
+		if (p->sides[i].port->pci[0])
+			return false;
+	}
+	return true;
+}
+
+/* Contended is busy, never slow: queue pairs of others, and traffic during the set-up. */
+static void check_others(struct pair_side *s, const struct traffic *first)
+{
+	int r = s->err.code ? 0 : port_check_users(s->port, &s->err);
+
+	if (r == 0 && !s->err.code)
+		(void)port_check_traffic(s->port, first, &s->err);
+}
+
+static void open_all(struct pair_plan *p, uint64_t bytes)
+{
+	CLEANUP(freep) struct traffic *first = xcalloc(p->n_sides + 1, sizeof(*first));
+	const bool watched = !p->probe->run_busy && !p->engine->ops->hollow;
+	size_t i;
+
+	for (i = 0; watched && i < p->n_sides; i++)
+		traffic_read_fresh(p->sides[i].port, &nic_kernel, &first[i]);
+	for (i = 0; i < p->n_sides; i++)
+		pair_side_open(&p->sides[i], &p->host, bytes);
+	for (i = 0; watched && i < p->n_sides; i++)
+		check_others(&p->sides[i], &first[i]);
+}
+
+static int open_sides(struct pair_plan *p, struct err *err)
+{
+	CLEANUP(closep) int sys_fd = paths_open_sys("/sys/devices/system");
+	struct cpu_list allowed = { 0 };
+	uint64_t bytes = options_of(p)->connect_only ? MEMORY_BYTES_CONNECT
+			 : pair_plan_is_software(p)  ? MEMORY_BYTES_SOFTWARE
+						     : MEMORY_BYTES;
+	int r = cpu_list_allowed(&allowed, err);
+
+	if (r == 0)
+		r = numa_read(sys_fd, &allowed, &p->host, err);
+	cpu_list_release(&allowed);
+	if (r == 0)
+		open_all(p, bytes);
+	return r;
+}
+
+int pair_plan_make(struct pair_plan *p, struct err *err)
+{
+	const struct pair_options *o = options_of(p);
+	int r = find_ports(p, err);
+
+	if (r == 0 && (o->listen || o->peer)) {
+		if (p->n_sides == 0)
+			r = err_set(err, ENODEV, "no active RDMA port on this host");
+	} else if (r == 0) {
+		r = make_jobs(p, err);
+	}
+	if (r == 0)
+		r = open_sides(p, err);
+	if (r == 0)
+		p->has_topology = topology_load(&p->topology, NULL) == 0;
+	return r;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What there is to measure on this host: ports made ready, and jobs in rounds of disjoint pairs. */
+#pragma once
+
+#include "lib/topology.h"
+#include "probes/memory/numa.h"
+#include "probes/rnic_pair/pair_sample.h"
+
+struct pair_plan {
+	struct probe *probe;
+	struct rdma_engine *engine;
+	struct rdma_port ports[RDMA_PORTS_MAX];
+	struct pair_side sides[PAIR_PORTS_MAX]; /* the active ports, or those of --cells */
+	size_t n_sides;
+	struct pair_job *jobs; /* owned */
+	size_t n_jobs;
+	struct numa_host host;
+	struct topology topology;
+	bool has_topology;
+};
+
+/*
+ * Find the ports, make the jobs of one host (none for a pair of two) and open the
+ * sides. -ENODEV, -EINVAL as struct probe_desc's run(). Release it in any case.
+ */
+int pair_plan_make(struct pair_plan *p, struct err *err);
+void pair_plan_release(struct pair_plan *p);
+
+/* All its devices are software, which shares our cores. */
+bool pair_plan_is_software(const struct pair_plan *p);
+
+/* "mlx5_0:1>mlx5_1:1". New memory. */
+char *pair_job_subject(const struct pair_job *job);

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pairs of one host: the time that each gets, and what becomes of it. */
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "probes/rnic_pair/pair_guard.h"
+#include "probes/rnic_pair/pair_peer.h"
+#include "probes/rnic_pair/pair_plan.h"
+#include "probes/rnic_pair/pair_schedule.h"
+#include "probes/rnic_pair/pair_ways.h"
+
+/* A direction of less cannot fill its windows; more teaches nothing. */
+#define DIRECTION_MIN_US (200 * USEC_PER_MSEC)
+#define DIRECTION_MAX_US (3 * USEC_PER_SEC)
+#define BANDWIDTH_SHARE 0.80
+#define LATENCY_SHARE 0.10
+
+/* Of the budget, for all connections. */
+#define CONNECT_SHARE 0.5
+
+enum { RETRIES = 7, NSEC_PER_USEC = 1000 };
+
+static const struct pair_options *options_of(const struct pair_plan *p)
+{
+	return p->probe->options;
+}
+
+static struct sample sample_of(const struct pair_plan *p, const struct pair_job *job, int check)
+{
+	const struct pair_end from = pair_end_of(job->from), to = pair_end_of(job->to);
+
+	return pair_sample(&from, &to, check, p->has_topology ? &p->topology : NULL);
+}
+
+/* The connection of each; the address that it was made from belongs to it. */
+static int emit_connections(const struct pair_plan *p)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < p->n_jobs; i++) {
+		const struct pair_job *job = &p->jobs[i];
+		struct sample s = sample_of(p, job, PAIR_CONNECT);
+
+		pair_sample_verdict(&s, &job->verdict);
+		if (s.ok == TRI_YES && job->from->gid.index >= 0) {
+			CLEANUP(freep) char *note = s.note;
+
+			s.note = xasprintf("%s; GID %s", note, job->from->gid.reason);
+		}
+		r = probe_emit(p->probe, &s);
+	}
+	return r;
+}
+
+/* Bandwidth and latency that were not measured, with the reason of the connection. */
+static int emit_unmeasured(const struct pair_plan *p, const struct pair_job *job, int state,
+			   const char *why)
+{
+	int check, r = 0;
+
+	for (check = PAIR_WRITE_BW; r == 0 && check < PAIR_CHECKS; check++) {
+		struct sample s = sample_of(p, job, check);
+
+		s.state = state;
+		s.note = xstrdup(why);
+		r = probe_emit(p->probe, &s);
+	}
+	return r;
+}
+
+/* Jobs that are measured at the same moment. */
+struct together {
+	struct pair_job *jobs[PAIR_PORTS_MAX / 2];
+	const struct pair_lanes *lanes[PAIR_PORTS_MAX / 2];
+	struct sample bandwidth[PAIR_PORTS_MAX / 2];
+	struct sample latency[PAIR_PORTS_MAX / 2];
+	struct pair_guard guards[PAIR_PORTS_MAX / 2];
+	size_t n;
+};
+
+/* The subjects of the others, when there are any. */
+static char **others_of(const struct together *t, size_t which)
+{
+	char **with;
+	size_t i, n = 0;
+
+	if (t->n < 2)
+		return NULL;
+	with = xcalloc(t->n, sizeof(*with));
+	for (i = 0; i < t->n; i++) {
+		if (i != which)
+			with[n++] = pair_job_subject(t->jobs[i]);
+	}
+	return with;
+}
+
+/* Those that can be measured; of the others the samples say why not. */
+static int gather(const struct pair_plan *p, struct pair_job *jobs, size_t n, struct together *ret)
+{
+	const struct pair_options *o = options_of(p);
+	const struct pair_want want = {
+		.qps = o->qps, .depth = o->depth, .retries = RETRIES, .mtu = o->mtu
+	};
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < n; i++) {
+		struct pair_job *job = &jobs[i];
+		struct err err = ERR_INIT;
+
+		if (job->verdict.ok == TRI_NO) {
+			r = emit_unmeasured(p, job, SAMPLE_ABORTED,
+					    "not tried: it does not connect");
+		} else if (job->verdict.state != SAMPLE_MEASURED) {
+			r = emit_unmeasured(p, job, job->verdict.state, job->verdict.note);
+		} else if (pair_join(job, &want, &err) < 0) {
+			r = emit_unmeasured(p, job, SAMPLE_SET_UP, err.msg);
+		} else {
+			ret->jobs[ret->n] = job;
+			ret->lanes[ret->n++] = &job->writer;
+		}
+	}
+	return r;
+}
+
+static void measure_latency(struct together *t, size_t which, const struct pair_time *time)
+{
+	const struct sample *bandwidth = &t->bandwidth[which];
+	struct sample *s = &t->latency[which];
+
+	if (pair_guard_goes_on(bandwidth)) {
+		pair_guard_begin(&t->lanes[which], 1, t->guards);
+		pair_latency(t->lanes[which], time, s);
+		pair_guard_end(&t->lanes[which], 1, t->guards, s);
+		return;
+	}
+	s->state = SAMPLE_ABORTED;
+	s->note = xstrdup("not tried: the queue pairs were lost in the bandwidth test");
+}
+
+/* As long as a bandwidth may take, when the budget has that. */
+static struct pair_time latency_time(const struct pair_plan *p, uint64_t us, uint64_t most_us)
+{
+	const uint64_t now_us = p->engine->ops->now_ns(p->engine) / NSEC_PER_USEC;
+	const uint64_t left_us = pair_patience_us(us, probe_left_us(p->probe));
+
+	return (struct pair_time){ us, now_us + MAX(us, MIN(most_us, left_us)) };
+}
+
+static int measure(const struct pair_plan *p, struct together *t, uint64_t us)
+{
+	const uint64_t now_us = p->engine->ops->now_ns(p->engine) / NSEC_PER_USEC;
+	const uint64_t most_us = pair_patience_us(us, probe_left_us(p->probe));
+	const struct pair_time time = { (uint64_t)((double)us * BANDWIDTH_SHARE), now_us + most_us };
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < t->n; i++) {
+		t->bandwidth[i] = sample_of(p, t->jobs[i], PAIR_WRITE_BW);
+		t->bandwidth[i].with = others_of(t, i);
+		t->latency[i] = sample_of(p, t->jobs[i], PAIR_WRITE_LAT);
+	}
+	pair_guard_begin(t->lanes, t->n, t->guards);
+	pair_bandwidth(t->lanes, t->n, &time, t->bandwidth);
+	pair_guard_end(t->lanes, t->n, t->guards, t->bandwidth);
+	for (i = 0; i < t->n; i++) {
+		const struct pair_time brief =
+			latency_time(p, (uint64_t)((double)us * LATENCY_SHARE / (double)t->n), us);
+
+		measure_latency(t, i, &brief);
+	}
+	for (i = 0; i < t->n; i++) {
+		if (r == 0)
+			r = probe_emit(p->probe, &t->bandwidth[i]);
+		if (r == 0)
+			r = probe_emit(p->probe, &t->latency[i]);
+		sample_release(&t->bandwidth[i]);
+		sample_release(&t->latency[i]);
+	}
+	return r;
+}
+
+static int run_group(const struct pair_plan *p, struct pair_job *jobs, size_t n, uint64_t us)
+{
+	CLEANUP(freep) struct together *t = xcalloc(1, sizeof(*t));
+	size_t i;
+	int r = 0;
+
+	if (us < DIRECTION_MIN_US) {
+		for (i = 0; r == 0 && i < n; i++)
+			r = emit_unmeasured(p, &jobs[i], SAMPLE_TIMEOUT,
+					    "the budget ends before this pair");
+		return r;
+	}
+	numa_go_near(&p->host, jobs[0].from->port->numa_node);
+	r = gather(p, jobs, n, t);
+	if (r == 0 && t->n > 0)
+		r = measure(p, t, us);
+	for (i = 0; i < n; i++)
+		pair_part(&jobs[i]);
+	return r == 0 ? pair_ways_run(p, jobs, n, us) : r;
+}
+
+/* How many jobs from this one on go together: software devices share our cores, so one. */
+static size_t group_size(const struct pair_plan *p, size_t first)
+{
+	size_t n = 1;
+
+	while (!pair_plan_is_software(p) && first + n < p->n_jobs &&
+	       p->jobs[first + n].group == p->jobs[first].group)
+		n++;
+	return n;
+}
+
+static size_t count_groups(const struct pair_plan *p, size_t first)
+{
+	size_t groups = 0;
+
+	for (; first < p->n_jobs; first += group_size(p, first))
+		groups++;
+	return groups;
+}
+
+static int measure_all(const struct pair_plan *p)
+{
+	const size_t parts = 1 + pair_ways_count(options_of(p)); /* of a group's time */
+	size_t first = 0;
+	int r = 0;
+
+	while (r == 0 && first < p->n_jobs) {
+		size_t n = group_size(p, first);
+		uint64_t us = probe_left_us(p->probe) / (parts * count_groups(p, first) + 1);
+
+		r = run_group(p, &p->jobs[first], n, MIN(us, DIRECTION_MAX_US));
+		first += n;
+	}
+	return r;
+}
+
+static int run_all(struct pair_plan *p)
+{
+	const uint64_t now_us = p->engine->ops->now_ns(p->engine) / NSEC_PER_USEC;
+	uint64_t left_us = probe_left_us(p->probe);
+	int r;
+
+	if (!options_of(p)->connect_only)
+		left_us = (uint64_t)((double)left_us * CONNECT_SHARE);
+	pair_connect_all(p->jobs, p->n_jobs, now_us + left_us);
+	r = emit_connections(p);
+	return r == 0 && !options_of(p)->connect_only ? measure_all(p) : r;
+}
+
+int pair_run(struct probe *probe, struct rdma_engine *engine, struct err *err)
+{
+	CLEANUP(freep) struct pair_plan *p = xcalloc(1, sizeof(*p));
+	const struct pair_options *o = probe->options;
+	int r;
+
+	p->probe = probe;
+	p->engine = engine;
+	r = pair_plan_make(p, err);
+	if (r == 0)
+		r = o->listen || o->peer ? pair_peer_run(p, err) : run_all(p);
+	pair_plan_release(p);
+	return r;
+}

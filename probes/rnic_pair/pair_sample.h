@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples of pairs: what they are about, and what was measured. */
+#pragma once
+
+#include "lib/report.h"
+#include "probes/rnic_pair/pair.h"
+
+enum pair_check {
+	PAIR_CONNECT,
+	PAIR_WRITE_BW,
+	PAIR_WRITE_LAT,
+	PAIR_CHECKS, /* of every pair; what follows is measured when asked for: pair_ways.h */
+	PAIR_SEND_BW = PAIR_CHECKS,
+	PAIR_BIDIR_BW,
+	PAIR_CHECKS_ALL,
+};
+
+struct topology;
+
+/* One end of a pair as samples name it. */
+struct pair_end {
+	const char *node;   /* of another host; NULL: this one */
+	const char *device; /* NULL while that host has not said it */
+	unsigned port, rail;
+	int numa; /* of its memory; -1 unknown */
+};
+
+struct pair_end pair_end_of(const struct pair_side *side);
+
+/* "mlx5_0:1", "node-b/mlx5_0:1", or the node alone. New memory. */
+char *pair_end_name(const struct pair_end *end);
+
+/*
+ * A sample of `check` from one end to the other with all that names it: subject,
+ * unit, ends, rails (code), class when both are of this host, path when
+ * `topology` (may be NULL) knows the parts of this host.
+ */
+struct sample pair_sample(const struct pair_end *from, const struct pair_end *to, int check,
+			  const struct topology *topology);
+
+/* What the connection came to. */
+void pair_sample_verdict(struct sample *s, const struct pair_verdict *verdict);
+
+/* How long to measure: `us` when the fabric is as fast as most are, until `deadline_us` else. */
+struct pair_time {
+	uint64_t us, deadline_us;
+};
+
+/*
+ * Measure over connected lanes and fill samples of PAIR_WRITE_BW, PAIR_SEND_BW or PAIR_BIDIR_BW
+ * (of several lanes at once) and PAIR_WRITE_LAT: value, params and note, or the
+ * state that says why there is none. Sends and both directions need the other end here.
+ */
+void pair_bandwidth_by(int check, const struct pair_lanes *const *lanes, size_t n,
+		       const struct pair_time *time, struct sample *samples);
+void pair_bandwidth(const struct pair_lanes *const *lanes, size_t n, const struct pair_time *time,
+		    struct sample *samples);
+void pair_latency(const struct pair_lanes *l, const struct pair_time *time, struct sample *s);
+
+/* All that must be equal for two values to be compared. New reference. */
+json_t *pair_params(const struct pair_lanes *l, int check);

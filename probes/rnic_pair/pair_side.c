@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/rnic_pair/pair_side.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/xalloc.h"
+#include "probes/memory/buffer.h"
+#include "probes/memory/numa.h"
+#include "probes/rdma/flow.h"
+#include "probes/rnic_pair/pair.h"
+
+/* The node of the RNIC; of one that has none (software) the first with memory. */
+static const struct numa_node *local_node(const struct pair_side *s, const struct numa_host *host)
+{
+	const struct numa_node *first = NULL;
+	size_t i;
+
+	for (i = 0; i < host->n; i++) {
+		const struct numa_node *node = &host->nodes[i];
+
+		if (node->total_bytes == 0)
+			continue;
+		if (s->port->numa_node >= 0 && node->id == (unsigned)s->port->numa_node)
+			return node;
+		first = first ? first : node;
+	}
+	return first;
+}
+
+static int open_memory(struct pair_side *s, const struct numa_host *host, uint64_t bytes)
+{
+	const struct numa_node *node = local_node(s, host);
+	struct buffer *buffer;
+	int r;
+
+	if (!node)
+		return err_set(&s->err, ENODEV, "no NUMA node has memory");
+	buffer = xcalloc(1, sizeof(*buffer));
+	r = buffer_open(node, host->n == 1, bytes, buffer, &s->err);
+	if (r < 0) {
+		free(buffer);
+		return err_wrap(&s->err, r, "memory of node %u", node->id);
+	}
+	s->buffer = buffer;
+	s->node = (int)node->id;
+	/* Touched, so that the device finds pages. */
+	memset(buffer->arrays[0], 0x5a, bytes);
+	memset(buffer->arrays[1], 0, bytes);
+	return 0;
+}
+
+static int choose_gid(struct pair_side *s)
+{
+	CLEANUP(freep) struct rdma_gid *gids = xcalloc(RDMA_GIDS_MAX, sizeof(*gids));
+	int n = s->engine->ops->gids(s->device, s->port->number, gids, RDMA_GIDS_MAX, &s->err);
+
+	if (n < 0)
+		return n;
+	if (n > 0)
+		memcpy(s->subnet, gids[0].raw, sizeof(s->subnet));
+	return gid_choose(s->port, gids, (size_t)n, s->options->gid_index, &s->gid, &s->err);
+}
+
+void pair_side_open(struct pair_side *s, const struct numa_host *host, uint64_t bytes)
+{
+	const struct rdma_ops *ops = s->engine->ops;
+	int r = 0;
+
+	/* A software device shares its cores with us: let it have them. */
+	s->wait = s->port->pci[0] ? FLOW_SPIN : FLOW_EVENTS;
+	s->err = (struct err)ERR_INIT;
+	if (!s->port->active)
+		r = err_set(&s->err, ENETDOWN, "%s port %u: %s", s->port->device, s->port->number,
+			    s->port->state);
+	if (r == 0)
+		r = ops->open(s->engine, s->port->device, &s->device, &s->err);
+	if (r == 0)
+		r = choose_gid(s);
+	if (r == 0)
+		r = open_memory(s, host, bytes);
+	if (r == 0)
+		r = ops->region_add(s->device, s->buffer->arrays[0], bytes, &s->source, &s->err);
+	if (r == 0)
+		r = ops->region_add(s->device, s->buffer->arrays[1], bytes, &s->target, &s->err);
+	if (r < 0 && !s->err.code)
+		(void)err_errno(&s->err, -r, "%s port %u", s->port->device, s->port->number);
+}
+
+void pair_side_close(struct pair_side *s)
+{
+	const struct rdma_ops *ops = s->engine->ops;
+
+	if (s->source.handle)
+		ops->region_remove(&s->source);
+	if (s->target.handle)
+		ops->region_remove(&s->target);
+	if (s->device)
+		ops->close(s->device);
+	if (s->buffer)
+		buffer_close(s->buffer);
+	free(s->buffer);
+	s->buffer = NULL;
+	s->device = NULL;
+}
+
+int pair_side_state(const struct pair_side *s)
+{
+	return s->err.code == EBUSY ? SAMPLE_BUSY : SAMPLE_SET_UP;
+}
+
+bool pair_side_is_up(const struct pair_side *s)
+{
+	struct rdma_port now;
+
+	return s->device && s->engine->ops->port_now(s->device, s->port->number, &now, NULL) == 0 &&
+	       now.active;
+}

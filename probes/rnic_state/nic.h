@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel tells of a network device by ioctl and netlink, not by
+ * sysfs: a table of functions, so that tests give a table in place of a NIC.
+ * All return 0 or a negative errno; -EOPNOTSUPP: this device does not say.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/macro.h"
+
+enum {
+	NIC_STATS_MAX = 16384, /* counters of one device; an mlx5 with many queues has 5000 */
+	NIC_STAT_NAME_SIZE = 32,
+	NIC_TEXT_SIZE = 64,
+	NIC_MODULE_BYTES = 128,
+};
+
+/* `ethtool -S`: names and values, owned. */
+struct nic_stats {
+	char (*names)[NIC_STAT_NAME_SIZE];
+	uint64_t *values;
+	size_t n;
+};
+
+struct nic_link {
+	double speed; /* bit/s now; 0 when not known */
+	double fastest; /* bit/s of the fastest mode that the device with its module can; 0 likewise */
+};
+
+struct nic_driver {
+	char driver[NIC_TEXT_SIZE], version[NIC_TEXT_SIZE], firmware[NIC_TEXT_SIZE];
+};
+
+struct dcb;
+struct module_place;
+
+struct nic {
+	int (*stats)(void *context, const char *netdev, struct nic_stats *ret);
+	int (*link)(void *context, const char *netdev, struct nic_link *ret);
+	int (*driver)(void *context, const char *netdev, struct nic_driver *ret);
+	int (*dcb)(void *context, const char *netdev, struct dcb *ret);
+	/* The error correction in use, as "RS". */
+	int (*correction)(void *context, const char *netdev, char ret[static NIC_TEXT_SIZE]);
+	/* 128 bytes of the module's EEPROM. */
+	int (*module)(void *context, const char *netdev, const struct module_place *place,
+		      uint8_t ret[static NIC_MODULE_BYTES]);
+	/* Pause frames of the whole link. */
+	int (*pause)(void *context, const char *netdev, bool *ret_rx, bool *ret_tx);
+	void *context;
+};
+
+extern const struct nic nic_kernel; /* this host */
+extern const struct nic nic_none;   /* a host made of files: says nothing */
+
+void nic_stats_release(struct nic_stats *stats);
+
+/* The fastest of a set of ETHTOOL_LINK_MODE_... bits, in bit/s; 0 for none known. Pure. */
+double nic_fastest_mode(const uint32_t *bits, size_t n_words);

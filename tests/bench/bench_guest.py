@@ -1,0 +1,152 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The RDMA probes against perftest on Soft-RoCE in one guest: alternating pairs.
+
+bench_guest.py BUILD [--part loopback|pair] [--pairs N] [--size B] [--qps N] [--depth N]
+
+Two measurements of a pair follow each other on the same devices of the same guest, with
+the same size, queue pairs and depth; which comes first alternates. Guests are
+booted until there are enough pairs.
+
+Bandwidth is held against the better of polling and -e of the same pair;
+perftest refuses -e for writes. Both are averages over some seconds. The bound is the
+one-sided 95 % lower bound of the median of the ratios, by order statistics: no
+distribution is assumed. Of 11 pairs that is the third smallest.
+
+Latencies are medians, of 1000 trips of perftest. Write latency is that of delivery, from
+the call to the data being seen by another core: half of ib_write_lat's ping-pong
+is the mean of two of those. Read latency is that of a completion, as ib_read_lat's.
+
+A machine that does other things meanwhile makes ratios of anything: a guest whose two
+processors do not run at the same moment has a ping-pong of milliseconds. Look at
+the values before the verdict.
+"""
+import argparse
+import collections
+import json
+import math
+import statistics
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "guest"))
+import guest  # noqa: E402
+import image  # noqa: E402
+
+SCENARIO = Path(__file__).resolve().parents[1] / "guest/scenarios/bench.sh"
+MIB = 1 << 20  # what perftest calls MB
+CONFIDENCE = 0.95
+TARGETS = {
+    "loopback": {"write_bw": 0.97, "read_bw": 0.97, "write_lat": 1.05, "read_lat": 1.05},
+    "pair": {"write_bw": 0.97, "write_lat": 1.05},
+}
+PROBES = {"loopback": "loopback", "pair": "rnic_pair"}
+BOOTS_MAX = 8  # of a part
+PAIR_S = 60  # at most, on a loaded machine
+
+
+def lower_bound(values):
+    """The k-th smallest of n values lies below their median with a confidence of 1 - P(Bin(n, 1/2) < k)."""
+    n, k, tail = len(values), 0, 0.0
+    while tail + math.comb(n, k) / 2 ** n <= 1 - CONFIDENCE:
+        tail += math.comb(n, k) / 2 ** n
+        k += 1
+    return sorted(values)[k - 1] if k else -math.inf
+
+
+def read(output, pairs):
+    """Add to {pair: {what: {how: value in SI units}}} what perftest measured, and the same of the probe under "assay"."""
+    for line in output.splitlines():
+        words = line.split(maxsplit=1)
+        if len(words) < 2 or not words[0].isdigit():
+            print(f"guest: {line}", file=sys.stderr)
+        elif words[1].startswith("{"):
+            sample = json.loads(words[1])
+            what = sample["check"].split(".")[1]
+            if what != "connect" and sample["state"] == "measured":
+                pairs[int(words[0])][what]["assay"] = sample["value"]
+            elif what != "connect":
+                print(f"pair {words[0]} {what}: {sample['state']}: {sample.get('note')}", file=sys.stderr)
+        elif len(words[1].split()) == 3:
+            what, how, value = words[1].split()
+            pairs[int(words[0])][what][how] = float(value) * (MIB if what.endswith("bw") else 1e-6)
+
+
+def is_whole(pair, part):
+    """Both sides of every measure are there and finite: else the pair is measured again."""
+    return all(0 < pair[what].get("assay", 0) < math.inf and any(others(pair[what])) for what in TARGETS[part])
+
+
+def others(row):
+    return {how: value for how, value in row.items() if how != "assay" and 0 < value < math.inf}
+
+
+def measure(part, options):
+    """Whole pairs, `options.pairs` of them, or fewer when BOOTS_MAX guests had not the time."""
+    found, number = {}, 1
+    for _ in range(BOOTS_MAX):
+        missing = options.pairs - len(found)
+        if missing <= 0:
+            break
+        environ = {name.upper(): str(getattr(options, name)) for name in ("size", "qps", "depth", "count", "budget", "seconds_max")}
+        environ |= {"PART": part, "FIRST": str(number), "LAST": str(number + missing - 1)}
+        result = guest.run(SCENARIO, options.build, options.seconds_max + PAIR_S, environ)
+        if result.status != 0:
+            print(f"the guest ended with {result.status}: {result.output[-500:]}", file=sys.stderr)
+        pairs = collections.defaultdict(lambda: collections.defaultdict(dict))
+        read(result.output, pairs)
+        found |= {n: pair for n, pair in pairs.items() if is_whole(pair, part)}
+        number = max(pairs, default=number) + 1
+    return found
+
+
+def compare(part, what, rows, wanted):
+    """Print the pairs of one measure; True when all are there and it is where it should be."""
+    name, target, ratios = f"{PROBES[part]}.{what}", TARGETS[part][what], []
+    for number, row in sorted(rows.items()):
+        best = (max if what.endswith("bw") else min)(others(row).values())
+        ratios.append(row["assay"] / best)
+        print(f"{name} pair {number:2}: assay {row['assay']:.5g}  "
+              + "  ".join(f"{how} {value:.5g}" for how, value in others(row).items()) + f"  ratio {ratios[-1]:.3f}", file=sys.stderr)
+    if len(ratios) < wanted:
+        print(f"{name}: {len(ratios)} of {wanted} pairs were measured: too little time on this machine: COULD NOT TELL")
+        return False
+    median = statistics.median(ratios)
+    if what.endswith("bw"):
+        bound = lower_bound(ratios)
+        good = bound >= target
+        words = f"lower 95 % bound {bound:.3f}, target >= {target}"
+    else:
+        good = median <= target
+        words = f"target <= {target}"
+    print(f"{name}: median of {len(ratios)} pairs assay/perftest {median:.3f} (min {min(ratios):.3f}, max "
+          f"{max(ratios):.3f}), {words}: {'ok' if good else 'MISSED'}")
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--part", choices=sorted(TARGETS), action="append", help="default: all")
+    parser.add_argument("--pairs", type=int, default=11)
+    parser.add_argument("--size", type=int, default=65536)
+    parser.add_argument("--qps", type=int, default=1)
+    parser.add_argument("--depth", type=int, default=16)
+    parser.add_argument("--count", type=int, default=1500, help="requests of one run of perftest")
+    parser.add_argument("--budget", default="6s", help="of one run of the probe")
+    parser.add_argument("--seconds-max", type=int, default=90, help="in a guest no pair begins later")
+    options = parser.parse_args()
+    good = []
+    try:
+        for part in options.part or sorted(TARGETS):
+            pairs = measure(part, options)
+            good += [compare(part, what, {n: pair[what] for n, pair in pairs.items()}, options.pairs) for what in TARGETS[part]]
+    except image.Missing as why:
+        print(f"skipped: {why}")
+        return 0
+    return 0 if all(good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/fakes/rdma_sim.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "tests/fakes/rdma_sim_inside.h"
+
+enum { NSEC_PER_USEC = 1000 };
+
+static struct rdma_sim *sim_of(struct rdma_engine *e)
+{
+	return (struct rdma_sim *)e; /* it begins with its engine */
+}
+
+static int sim_list(struct rdma_engine *e, struct rdma_port *ret, size_t max, struct err *err)
+{
+	struct rdma_sim *sim = sim_of(e);
+	size_t n = MIN(sim->n_ports, max);
+
+	(void)err;
+	memcpy(ret, sim->ports, n * sizeof(*ret));
+	return (int)n;
+}
+
+static int sim_open(struct rdma_engine *e, const char *name, struct rdma_device **ret,
+		    struct err *err)
+{
+	struct rdma_sim *sim = sim_of(e);
+
+	if (sim->open_error)
+		return err_errno(err, sim->open_error, "open %s", name);
+	*ret = xcalloc(1, sizeof(**ret));
+	(*ret)->sim = sim;
+	(void)snprintf((*ret)->name, RDMA_NAME_SIZE, "%s", name);
+	sim->open_devices++;
+	return 0;
+}
+
+static void sim_close(struct rdma_device *d)
+{
+	d->sim->open_devices--;
+	free(d);
+}
+
+static int sim_gids(struct rdma_device *d, unsigned port, struct rdma_gid *ret, size_t max,
+		    struct err *err)
+{
+	(void)port;
+	(void)max;
+	(void)err;
+	if (d->sim->gid_count == 0)
+		return 0;
+	ret[0] = (struct rdma_gid){ .index = 3, .type = RDMA_GID_ROCE_V2 };
+	ret[0].raw[10] = ret[0].raw[11] = 0xff;
+	ret[0].raw[12] = 10;
+	return 1;
+}
+
+static int keep_region(struct rdma_device *d, void *at, uint64_t bytes, struct rdma_region *ret)
+{
+	*ret = (struct rdma_region){
+		.handle = d->sim, .at = at, .bytes = bytes, .lkey = 1, .rkey = 2
+	};
+	d->sim->open_regions++;
+	return 0;
+}
+
+static int sim_region_add(struct rdma_device *d, void *at, uint64_t bytes, struct rdma_region *ret,
+			  struct err *err)
+{
+	if (d->sim->no_address)
+		return err_set(err, EFAULT, "%s: bad address", d->name);
+	return keep_region(d, at, bytes, ret);
+}
+
+static int sim_region_add_dmabuf(struct rdma_device *d, const struct rdma_dmabuf *memory,
+				 struct rdma_region *ret, struct err *err)
+{
+	if (d->sim->no_dmabuf)
+		return err_set(err, EOPNOTSUPP, "%s takes no dmabuf", d->name);
+	d->sim->dmabufs++;
+	return keep_region(d, memory->at, memory->bytes, ret);
+}
+
+static void sim_region_remove(struct rdma_region *r)
+{
+	((struct rdma_sim *)r->handle)->open_regions--;
+	r->handle = NULL;
+}
+
+static int sim_queue_open(struct rdma_device *d, const struct rdma_queue_options *o,
+			  struct rdma_queue **ret, struct err *err)
+{
+	if (o->depth > QUEUE_MAX)
+		return err_set(err, EINVAL, "depth %u", o->depth);
+	*ret = xcalloc(1, sizeof(**ret));
+	(*ret)->sim = d->sim;
+	(*ret)->options = *o;
+	memcpy((*ret)->device, d->name, RDMA_NAME_SIZE);
+	(*ret)->home = o->with ? o->with->home : *ret;
+	(*ret)->number = ++d->sim->numbers;
+	(*ret)->next = d->sim->queues;
+	d->sim->queues = *ret;
+	d->sim->open_queues++;
+	return 0;
+}
+
+static void sim_queue_close(struct rdma_queue *q)
+{
+	struct rdma_queue **at = &q->sim->queues;
+
+	while (*at != q)
+		at = &(*at)->next;
+	*at = q->next;
+	q->sim->open_queues--;
+	free(q);
+}
+
+static void sim_queue_end(const struct rdma_queue *q, struct rdma_end *ret)
+{
+	*ret = (struct rdma_end){ .number = q->number,
+				  .mtu = q->options.mtu ? q->options.mtu : 4096 };
+}
+
+static int sim_queue_connect(struct rdma_queue *q, const struct rdma_end *peer, struct err *err)
+{
+	(void)err;
+	for (q->peer = q->sim->queues; q->peer && q->peer->number != peer->number;)
+		q->peer = q->peer->next;
+	q->connected = true;
+	return 0;
+}
+
+static void append(struct rdma_queue *home, const struct pending *pending)
+{
+	home->pending[(home->first + home->n++) % QUEUE_MAX] = *pending;
+}
+
+static void end_with(struct rdma_queue *q, uint64_t id, uint64_t at_ns, int status)
+{
+	append(q->home, &(struct pending){
+				.at_ns = at_ns,
+				.done = { .id = id, .status = status, .raw = (uint32_t)status },
+				.queue = q,
+				.weight = q->unsignalled,
+			});
+	q->unsignalled = 0;
+}
+
+/* The other end takes in what is sent to it, when it has room. */
+static int take_in(struct rdma_queue *q, const struct rdma_work *work, uint64_t at_ns)
+{
+	const struct rdma_receive *room;
+
+	if (!q || q->n_receives == 0)
+		return RDMA_RNR_EXCEEDED;
+	room = &q->receives[q->first_receive];
+	q->first_receive = (q->first_receive + 1) % QUEUE_MAX;
+	q->n_receives--;
+	if (room->length < work->length)
+		return RDMA_REMOTE_ERROR;
+	if (q->sim->moves)
+		memcpy(room->local, work->local, work->length);
+	append(q->home, &(struct pending){
+				.at_ns = at_ns,
+				.done = { .id = room->id, .status = RDMA_OK, .received = true },
+				.queue = q,
+			});
+	return RDMA_OK;
+}
+
+static void take_request(struct rdma_queue *q, const struct rdma_work *work)
+{
+	struct rdma_sim *sim = q->sim;
+	int status = q->broken ? RDMA_FLUSHED : RDMA_OK;
+	uint64_t served_ns = sim_pass(q, work);
+
+	sim->requests++;
+	q->posted.requests++;
+	q->posted.bytes += work->length;
+	q->outstanding++;
+	q->unsignalled++;
+	if (sim->requests == sim->fail_at) {
+		status = sim->fail_status;
+		q->broken = true;
+	}
+	if (work->opcode == RDMA_SEND && status == RDMA_OK)
+		status = take_in(q->peer, work, served_ns);
+	if (sim->moves && status == RDMA_OK && work->opcode == RDMA_WRITE)
+		memcpy((void *)(uintptr_t)work->remote, work->local, work->length);
+	sim->signalled += work->signalled;
+	if (work->signalled || status != RDMA_OK)
+		end_with(q, work->id, served_ns + (uint64_t)(sim->latency_s * 1e9), status);
+	sim->most_outstanding = MAX(sim->most_outstanding, q->outstanding);
+}
+
+static int sim_post(struct rdma_queue *q, const struct rdma_work *work, size_t n, struct err *err)
+{
+	size_t i;
+
+	if (!q->connected)
+		return err_set(err, EINVAL, "not connected");
+	if (q->outstanding + n > q->options.depth)
+		return err_set(err, ENOMEM, "the queue is full");
+	q->sim->doorbells++;
+	for (i = 0; i < n; i++)
+		take_request(q, &work[i]);
+	return 0;
+}
+
+static struct rdma_posted sim_posted(const struct rdma_queue *q)
+{
+	return q->posted;
+}
+
+static int sim_receive(struct rdma_queue *q, const struct rdma_receive *receives, size_t n,
+		       struct err *err)
+{
+	size_t i;
+
+	if (q->n_receives + n > q->options.receives)
+		return err_set(err, ENOMEM, "no room for receives");
+	q->sim->receive_doorbells++;
+	for (i = 0; i < n; i++)
+		q->receives[(q->first_receive + q->n_receives++) % QUEUE_MAX] = receives[i];
+	return 0;
+}
+
+static int sim_poll(struct rdma_queue *q, struct rdma_done *ret, size_t max, struct err *err)
+{
+	size_t n = 0;
+
+	(void)err;
+	q = q->home;
+	q->sim->now_ns += (uint64_t)(q->sim->poll_s * 1e9);
+	while (n < max && q->n > 0 && q->pending[q->first].at_ns <= q->sim->now_ns) {
+		const struct pending *p = &q->pending[q->first];
+
+		ret[n++] = p->done;
+		p->queue->outstanding -= p->weight;
+		q->first = (q->first + 1) % QUEUE_MAX;
+		q->n--;
+	}
+	q->sim->empty_polls += n == 0;
+	return (int)n;
+}
+
+/* As the real one: the first call asks for the event, the next sleeps. */
+static int sim_wait(struct rdma_queue *q, uint64_t deadline_us, struct err *err)
+{
+	(void)err;
+	q = q->home;
+	if (!q->armed) {
+		q->armed = true;
+		q->sim->notifications++;
+		return 0;
+	}
+	q->sim->waits++;
+	if (q->n == 0 || q->pending[q->first].at_ns > deadline_us * NSEC_PER_USEC) {
+		q->sim->now_ns = MAX(q->sim->now_ns, deadline_us * NSEC_PER_USEC);
+		return -ETIME;
+	}
+	q->sim->now_ns = MAX(q->sim->now_ns, q->pending[q->first].at_ns);
+	q->armed = false;
+	return 0;
+}
+
+static int sim_wait_any(struct rdma_queue *const *queues, size_t n, uint64_t deadline_us,
+			uint64_t *ret_ready, struct err *err)
+{
+	uint64_t next_ns = UINT64_MAX;
+	struct rdma_sim *sim = queues[0]->sim;
+	size_t i;
+
+	(void)err;
+	*ret_ready = 0;
+	for (i = 0; i < n; i++) {
+		struct rdma_queue *q = queues[i]->home;
+
+		if (!q->armed)
+			*ret_ready |= UINT64_C(1) << i;
+		sim->notifications += !q->armed;
+		q->armed = true;
+		if (q->n > 0)
+			next_ns = MIN(next_ns, q->pending[q->first].at_ns);
+	}
+	if (*ret_ready)
+		return 0;
+	sim->waits++;
+	sim->now_ns = MAX(sim->now_ns, MIN(next_ns, deadline_us * NSEC_PER_USEC));
+	if (next_ns > sim->now_ns)
+		return -ETIME;
+	for (i = 0; i < n; i++) {
+		struct rdma_queue *q = queues[i]->home;
+
+		if (q->n == 0 || q->pending[q->first].at_ns > sim->now_ns)
+			continue;
+		q->armed = false;
+		*ret_ready |= UINT64_C(1) << i;
+	}
+	return 0;
+}
+
+static int sim_port_now(struct rdma_device *d, unsigned port, struct rdma_port *ret, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < d->sim->n_ports; i++) {
+		if (!streq(d->sim->ports[i].device, d->name) || d->sim->ports[i].number != port)
+			continue;
+		*ret = d->sim->ports[i];
+		return 0;
+	}
+	return err_set(err, ENODEV, "%s was removed", d->name);
+}
+
+static uint64_t sim_now_ns(struct rdma_engine *e)
+{
+	return sim_of(e)->now_ns;
+}
+
+struct rdma_sim rdma_sim_make(void)
+{
+	static const struct rdma_ops ops = {
+		.name = "simulated",
+		.list = sim_list,
+		.open = sim_open,
+		.close = sim_close,
+		.gids = sim_gids,
+		.region_add = sim_region_add,
+		.region_add_dmabuf = sim_region_add_dmabuf,
+		.region_remove = sim_region_remove,
+		.queue_open = sim_queue_open,
+		.queue_close = sim_queue_close,
+		.queue_end = sim_queue_end,
+		.queue_connect = sim_queue_connect,
+		.post = sim_post,
+		.receive = sim_receive,
+		.poll = sim_poll,
+		.wait = sim_wait,
+		.wait_any = sim_wait_any,
+		.now_ns = sim_now_ns,
+		.port_now = sim_port_now,
+		.posted = sim_posted,
+		.hollow = true,
+	};
+	struct rdma_sim sim = {
+		.engine = { .ops = &ops },
+		.n_ports = 1,
+		.bytes_per_s = 50e9,
+		.latency_s = 2e-6,
+		.poll_s = 50e-9,
+		.gid_count = 1,
+	};
+
+	sim.ports[0] = (struct rdma_port){ .number = 1,
+					   .active = true,
+					   .layer = RDMA_ETHERNET,
+					   .mtu = 4096,
+					   .mtu_max = 4096,
+					   .numa_node = 0 };
+	(void)snprintf(sim.ports[0].device, RDMA_NAME_SIZE, "sim0");
+	(void)snprintf(sim.ports[0].pci, RDMA_NAME_SIZE, "0000:1b:00.0");
+	return sim;
+}

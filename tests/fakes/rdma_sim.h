@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A simulated fabric behind the operations of probes/rdma, on a clock that only
+ * moves when somebody polls or waits. Counts what it is asked to do.
+ *
+ * Without links all ports are one link with a capacity and a latency. With
+ * links a request crosses those of the path from its port to the memory that
+ * it names: each link serves what it is handed in that order at its own rate,
+ * and the request is done when the last of them is. So a flow gets what its
+ * narrowest link lets through, and flows that keep a link full share it.
+ */
+#pragma once
+
+#include "probes/rdma/rdma.h"
+
+enum { SIM_LINKS_MAX = 128, SIM_PATH_MAX = 16 };
+
+struct sim_link {
+	double bytes_per_s;
+	double free_ns; /* when it has served all that was posted */
+	const struct rdma_queue *last;
+};
+
+/* From a port to a memory; a GPU's is memory of another place. */
+struct sim_path {
+	char device[RDMA_NAME_SIZE];
+	unsigned port;
+	const char *at;
+	uint64_t bytes;
+	unsigned links[SIM_PATH_MAX];
+	size_t n_links;
+	double factor; /* of the rate of all links for this path: noise; 1 */
+};
+
+struct rdma_sim {
+	struct rdma_engine engine;
+	struct rdma_port ports[RDMA_PORTS_MAX];
+	size_t n_ports;
+	double bytes_per_s; /* of every port */
+	double latency_s;
+	double poll_s; /* that one poll takes */
+	uint64_t now_ns;
+	uint64_t free_ns; /* when the link has sent all that was posted */
+	struct sim_link links[SIM_LINKS_MAX];
+	size_t n_links;
+	struct sim_path *paths; /* of the test */
+	size_t n_paths;
+	/* Data of writes moves, at once: into this memory of the test. */
+	bool moves;
+	/* Rates change by up to this part, up and down, every 20 ms. */
+	double jitter;
+	/* What was asked. */
+	struct rdma_queue *queues; /* that are open */
+	uint32_t numbers;	   /* of queues that were opened */
+	uint64_t receive_doorbells;
+	uint64_t requests, doorbells, signalled, empty_polls, waits, notifications;
+	size_t most_outstanding;
+	uint64_t met;  /* requests that came to a link while it served another queue's */
+	uint64_t lost; /* requests to a memory that no path leads to */
+	/* Faults: the request of this number (from 1) fails so. */
+	uint64_t fail_at;
+	int fail_status;				/* enum rdma_status */
+	bool no_dmabuf, no_address;			/* of memory of other devices, of any */
+	size_t dmabufs;					/* registered so */
+	int open_error;					/* errno that open() returns, or 0 */
+	int gid_count;					/* of each port */
+	size_t open_devices, open_regions, open_queues; /* to find leaks */
+};
+
+/* One active port "sim0" of 50 GB/s, 2 us away, with one RoCE v2 GID. */
+struct rdma_sim rdma_sim_make(void);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The simulated fabric: how long a request takes over its links. */
+#include "lib/macro.h"
+#include "tests/fakes/rdma_sim_inside.h"
+
+enum { JITTER_NS = 20000000 };
+
+static bool leads_to(const struct sim_path *path, const struct rdma_queue *q, const char *at)
+{
+	return at >= path->at && at < path->at + path->bytes && path->port == q->options.port &&
+	       streq(path->device, q->device);
+}
+
+static struct sim_path *find_path(struct rdma_queue *q, const char *at)
+{
+	size_t i;
+
+	for (i = 0; (!q->path || !leads_to(q->path, q, at)) && i < q->sim->n_paths; i++)
+		q->path = &q->sim->paths[i];
+	return q->path && leads_to(q->path, q, at) ? q->path : NULL;
+}
+
+/* Between -1 and 1, another one for each link and moment. SplitMix64. */
+static double chance(uint64_t link, uint64_t moment)
+{
+	uint64_t z = (link << 40) + moment + 0x9e3779b97f4a7c15u;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return (double)((z ^ (z >> 31)) >> 11) / 0x1p52 - 1;
+}
+
+/* Hand `bytes` to each link of the path; returns when the last has served them. */
+static double serve(struct rdma_queue *q, const struct sim_path *path, uint32_t bytes)
+{
+	struct rdma_sim *sim = q->sim;
+	double done_ns = (double)sim->now_ns;
+	size_t i;
+
+	for (i = 0; i < path->n_links; i++) {
+		struct sim_link *l = &sim->links[path->links[i]];
+		double rate = l->bytes_per_s * path->factor;
+
+		if (sim->jitter > 0)
+			rate *= 1 + sim->jitter * chance(path->links[i], sim->now_ns / JITTER_NS);
+		sim->met += l->last && l->last != q && l->free_ns > (double)sim->now_ns;
+		l->last = q;
+		l->free_ns = MAX(l->free_ns, (double)sim->now_ns) + bytes / rate * 1e9;
+		done_ns = MAX(done_ns, l->free_ns);
+	}
+	return done_ns;
+}
+
+uint64_t sim_pass(struct rdma_queue *q, const struct rdma_work *work)
+{
+	struct rdma_sim *sim = q->sim;
+	struct sim_path *path = sim->n_links > 0 ? find_path(q, work->local) : NULL;
+
+	if (path)
+		return (uint64_t)serve(q, path, work->length);
+	sim->lost += sim->n_links > 0;
+	sim->free_ns =
+		MAX(sim->free_ns, sim->now_ns) + (uint64_t)(work->length / sim->bytes_per_s * 1e9);
+	return sim->free_ns;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the controller answers to the held call: orders, the agent's side. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agents/orders.h"
+#include "lib/duration.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/xalloc.h"
+#include "tests/fuzz/fuzz.h"
+
+/* 2026-11-20T10:00:00Z: what comes after it is not yet over. */
+#define NOW_US (UINT64_C(1795168800) * USEC_PER_SEC)
+
+/* Four keys and no others go into verdict.json. */
+static void check_opinion(const struct order *order)
+{
+	const char *sentence = json_string_value(json_object_get(order->opinion, "sentence"));
+	uint64_t expires_us = 0;
+
+	FUZZ_CHECK(json_object_size(order->opinion) <= 4);
+	FUZZ_CHECK(json_is_string(json_object_get(order->opinion, "verdict")));
+	FUZZ_CHECK(!sentence || strlen(sentence) <= ORDER_SENTENCE_MAX);
+	FUZZ_CHECK(clock_parse_stamp(json_string_value(json_object_get(order->opinion, "expires")),
+				     &expires_us) == 0);
+	FUZZ_CHECK(expires_us > NOW_US && expires_us - NOW_US <= ORDER_EXPIRES_MAX_US);
+}
+
+static void check_order(const struct jval *v, struct order_seen *seen)
+{
+	CLEANUP(order_release) struct order order = { .kind = 0 };
+	struct err err = ERR_INIT;
+	int r = order_decode(v, NOW_US, &order, &err);
+
+	if (r < 0) {
+		fuzz_refused(r, &err);
+		FUZZ_CHECK(r == -EINVAL || r == -ESTALE);
+		return;
+	}
+	FUZZ_CHECK(order.kind >= ORDER_DEEP && order.kind <= ORDER_OPINION);
+	FUZZ_CHECK(strnlen(order.id, sizeof(order.id)) <= ORDER_ID_MAX && order.id[0]);
+	FUZZ_CHECK((order.kind == ORDER_OPINION) == (order.opinion != NULL));
+	if (order.opinion)
+		check_opinion(&order);
+	(void)order_seen(seen, order.id);
+	FUZZ_CHECK(order_seen(seen, order.id));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	CLEANUP(freep) char *text = fuzz_bytes(data, size);
+	CLEANUP(freep) struct order_seen *seen = xcalloc(1, sizeof(*seen));
+	CLEANUP(json_freep) json_t *value = NULL;
+	struct err err = ERR_INIT;
+	struct jval root;
+	size_t i;
+	int r = json_parse(text, size, "orders", &value, &err);
+
+	root = jval_root(value, "orders");
+	if (r == 0)
+		r = jval_need_array(&root, &err);
+	if (r < 0) {
+		fuzz_refused(r, &err);
+		return 0;
+	}
+	for (i = 0; i < MIN(json_array_size(value), (size_t)ORDERS_MAX); i++) {
+		struct jval item = jval_at(&root, i);
+
+		check_order(&item, seen);
+	}
+	return 0;
+}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boot guests and bring back what their scenario printed."""
+import os
+import re
+import socket
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import image
+
+BOOT_S = 120  # most of it emulation on a loaded machine
+MEMORY_MIB = 1024
+PROCESSORS = 2
+
+
+@dataclass
+class Result:
+    status: int | None  # of the scenario; None when it did not end
+    output: str
+    console: str  # of the kernel, when something went wrong
+    seconds: float
+
+
+def command(kernel, initrd, directory, extra):
+    return [image.tool("qemu-system-x86_64"), "-accel", "tcg,thread=multi", "-cpu", "max", "-m", str(MEMORY_MIB),
+            "-smp", str(PROCESSORS), "-nodefaults", "-display", "none", "-no-reboot", "-kernel", str(kernel),
+            "-initrd", str(initrd), "-append", "console=ttyS0 quiet panic=-1 mitigations=off",
+            "-serial", f"file:{directory}/console", "-serial", f"file:{directory}/output", *extra]
+
+
+def read(path):
+    try:
+        return path.read_text(errors="replace")
+    except FileNotFoundError:
+        return ""
+
+
+class Guest:
+    """One booted guest, in a directory of its own."""
+
+    def __init__(self, directory, kernel, scenario, build, environ, extra=(), pass_fds=()):
+        self.directory = Path(directory)
+        image.write(self.directory / "initrd", kernel, scenario, build, environ)
+        self.begin = time.monotonic()
+        self.process = subprocess.Popen(command(kernel, self.directory / "initrd", self.directory, extra),
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                        pass_fds=pass_fds)
+
+    def end(self, timeout_s):
+        """Its Result, at the latest after `timeout_s`."""
+        try:
+            self.process.wait(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        output, console = read(self.directory / "output"), read(self.directory / "console")
+        with self.process.stderr as words:
+            console += words.read().decode(errors="replace")
+        found = re.search(r"^guest: status (\d+)$", output, re.MULTILINE)
+        return Result(int(found[1]) if found else None, output[:found.start()] if found else output, console,
+                      time.monotonic() - self.begin)
+
+
+def run(scenario, build=None, timeout_s=120, environ=None, extra=()):
+    """One guest, one scenario; always ends within BOOT_S + timeout_s."""
+    kernel = image.fetch_kernel()
+    with tempfile.TemporaryDirectory(prefix="assay-guest.") as name:
+        return Guest(name, kernel, scenario, build, environ or {}, extra).end(BOOT_S + timeout_s)
+
+
+def run_two(scenario, build=None, timeout_s=120):
+    """Two guests on one wire run the same scenario, with GUEST=a and GUEST=b; both Results."""
+    kernel = image.fetch_kernel()
+    ends = socket.socketpair()
+    with tempfile.TemporaryDirectory(prefix="assay-guest.") as name, ends[0], ends[1]:
+        guests = []
+        for letter, end in zip("ab", ends):
+            directory = Path(name, letter)
+            directory.mkdir()
+            wire = ["-netdev", f"socket,id=wire,fd={end.fileno()}", "-device",
+                    f"e1000,netdev=wire,mac=52:54:00:00:00:0{letter}"]
+            guests.append(Guest(directory, kernel, scenario, build, {"GUEST": letter}, wire, [end.fileno()]))
+        deadline = time.monotonic() + BOOT_S + timeout_s
+        return [guest.end(max(0, deadline - time.monotonic())) for guest in guests]

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A controller that acts on the nodes of a real API server, the reports of their hosts, and what must always be true."""
+import contextlib
+import http.client
+import json
+
+from fixtures_controller import report, sample
+from server import CONTROLLER
+from waiting import wait_for
+
+WAIT_S = 60
+ENDS_MAX = 5
+MARK = "assay.dev/cordon"
+OVERRIDE = "assay.dev/override-until"
+CONDITION = "assay.dev/Healthy"
+POLICY = """v: 1
+mode: enforce
+budget: {total: {percent: 100, nodes: %d}, domain: {label: none, max: 1000}, rate: {cordons: 100000, per: 10m}}
+breaker: {storm: {cordons: 100000, per: 10m}, alike: {percent: 100, nodes: 100000, per: 10m}, silent_percent: 100}
+release: {healthy_delay: 1s, passes: 1, sticky_after: 100}
+coverage: {max_age: 3650d}
+rules: [{name: fatal, match: {severity: fatal}, action: cordon}]
+"""
+CONFIG = """v: 1
+mode: enforce
+policy: %s
+report-burst: 100000
+kubernetes: {young: 0s}
+"""
+
+
+def nic(ok):
+    more = {} if ok else {"severity": "fatal", "note": "mlx5_0 is gone"}
+    return sample("rnic.removed", "mlx5_0", 0 if ok else 1, "1", better="lower", ok=ok, **more)
+
+
+class Host:
+    """One host that reports, and runs the tests that it is ordered."""
+
+    def __init__(self, acting, name):
+        self.acting, self.name, self.seq, self.ok = acting, name, 0, True
+
+    def report(self, ok=None, **more):
+        """From now on as `ok` says."""
+        self.ok, self.seq = self.ok if ok is None else ok, self.seq + 1
+        cores = [sample(subject=f"cpu:{i}", value=70e9 + i * 1e8) for i in range(8)]
+        value = report(self.name, self.seq, samples=[*cores, nic(self.ok)], sku=self.name, **more)
+        answer = self.acting.ask(lambda c: c.post_again(value))
+        assert answer.status in (200, 202), answer.body
+
+    def obey(self):
+        """Report, and a test that was ordered meanwhile."""
+        self.report()
+        answer = self.acting.ask(lambda c: c.get(f"/v1/nodes/{self.name}/orders?wait=1"))
+        for order in answer.json if answer.status == 200 else []:
+            if order["kind"] == "deep":
+                self.report(profile="full", order={"id": order["id"], "kind": "deep"})
+
+
+class Acting:
+    """assay-controller on a cluster: `kube` the server, `url` the way to it."""
+
+    def __init__(self, start, kube, tmp_path, run):
+        self.start_controller, self.kube, self.tmp, self.run, self.hosts = start, kube, tmp_path, run, {}
+        self.ended = []  # exit statuses of those that ended by themselves
+
+    def start(self, nodes=(), most=0, url=None, **credentials):
+        """Make the nodes, start it and let their hosts say that they are well. `most`: the total budget. Returns self."""
+        for name in nodes:
+            self.kube.admin.create_node(name)
+        (self.tmp / "policy.yaml").write_text(POLICY % most)
+        (self.tmp / "controller.yaml").write_text(CONFIG % (self.tmp / "policy.yaml"))
+        self.kubeconfig = self.kube.kubeconfig("ctl", self.tmp / "kubeconfig", url=url, **credentials)
+        self.again()
+        for name in nodes:
+            self.host(name).report()
+        assert wait_for(self.is_ready, WAIT_S), self.c.log()
+        return self
+
+    def again(self):
+        """(Re)start it on the same store."""
+        self.c = self.start_controller("--config", self.tmp / "controller.yaml", "--cluster", "kubernetes", "--kubeconfig", self.kubeconfig)
+
+    def keep(self):
+        """One that lost its Lease has ended: start it anew, as a StatefulSet does."""
+        if self.c.process.poll() is not None:
+            self.ended.append(self.c.process.returncode)
+            assert len(self.ended) < ENDS_MAX, "it ended again and again: " + self.c.log()[-3000:]
+            self.again()
+
+    def until(self, condition, seconds=WAIT_S):
+        """Wait for it while the controller is kept running."""
+        def look():
+            self.keep()
+            return condition()
+        return wait_for(look, seconds)
+
+    def ask(self, question):
+        """question(controller), of one that is started anew when it has ended."""
+        def answer():
+            with contextlib.suppress(ConnectionError, http.client.HTTPException):
+                return [question(self.c)]
+        found = self.until(answer)
+        assert found, "it runs, and does not answer: " + self.c.log()[-3000:]
+        return found[0]
+
+    def host(self, name):
+        return self.hosts.setdefault(name, Host(self, name))
+
+    def is_ready(self):
+        """It knows its nodes: before that orders are answered with 503."""
+        if not self.hosts:
+            return True
+        return self.order("silence", next(iter(self.hosts)), **{"for": "1s"}).status == 200
+
+    def order(self, what, node, **more):
+        body = json.dumps({"reason": "the test says so", **more}).encode()
+        return self.ask(lambda c: c.call("POST", f"/v1/nodes/{node}/{what}", body))
+
+    def ctl(self, *words):
+        return self.run("assayctl", *words, "--controller", f"http://127.0.0.1:{self.c.port}")
+
+    # ---- what the cluster has ----------------------------------------------------------
+
+    def mark(self, name):
+        """Our annotation on the node as an object, or None."""
+        text = self.kube.admin.node(name)["metadata"].get("annotations", {}).get(MARK)
+        return json.loads(text) if text else None
+
+    def is_out(self, name):
+        """Out of service with our mark."""
+        return name in self.kube.admin.cordoned() and self.mark(name) is not None
+
+    def annotation(self, name, key):
+        return self.kube.admin.node(name)["metadata"].get("annotations", {}).get(key)
+
+    def take_out(self, name, seconds=WAIT_S):
+        """A bad report, and wait until its node is out of service."""
+        self.host(name).report(ok=False)
+        assert self.until(lambda: self.is_out(name), seconds), self.words(name)
+
+    def give_back(self, name, seconds=WAIT_S):
+        """Good reports and tests until its node is in service."""
+        host = self.host(name)
+        host.ok = True
+
+        def is_back():
+            host.obey()
+            return self.mark(name) is None
+        assert self.until(is_back, seconds), self.words(name)
+
+    def words(self, name):
+        """What to read when it did not go as it should."""
+        with contextlib.suppress(OSError):
+            return json.dumps({"node": self.kube.admin.node(name), "why": self.c.get(f"/v1/nodes/{name}/why").json}, indent=1) + self.c.log()[-4000:]
+        return self.c.log()[-4000:]
+
+    def settle(self):
+        """Nothing is under way any more."""
+        assert wait_for(lambda: self.ask(lambda c: c.metrics())["assay_actions_under_way"] == 0, WAIT_S), self.c.log()[-4000:]
+
+    def finish(self, once=(), ended=False):
+        """All that was under way is done, and was right; only who lost its Lease may have `ended`."""
+        self.settle()
+        assert ended or not self.ended, self.ended
+        check(self.kube, once)
+
+
+def is_ours(mark):
+    """Whether that text is a mark under which we may lift a cordon."""
+    try:
+        value = json.loads(mark)
+    except (TypeError, ValueError):
+        return False
+    return isinstance(value, dict) and value.get("pre") is False and bool(value.get("by"))
+
+
+def check(kube, once=(), user=CONTROLLER):
+    """What must be true of every history: nothing lifted that is not ours, nothing refused, and each node of `once` was
+    taken out of service by us once."""
+    before = {}  # node: (out of service, mark, who took it out)
+    for _, name, out, mark, record in kube.audit.history():
+        was, old, who = before.get(name, (False, None, None))
+        if was and not out and record.user == user and record.verb == "patch":
+            assert who == user and is_ours(old), f"{name}: lifted a cordon of {who} with the mark {old}: {record}"
+        before[name] = (out, mark, who if out and was else record.user if out else None)
+    for name in once:
+        assert [r.user for r in kube.audit.cordons(name)] == [user], [row for row in kube.audit.history() if row[1] == name]
+    assert kube.audit.refused(user) == []

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bad way to the API server: a proxy that speaks TLS to both sides and does to requests what networks and servers do.
+
+    with chaos.Chaos(kube) as way:
+        start_controller(kube.kubeconfig("ctl", url=way.url))
+        way.set("busy", retry_after=1)
+        ...
+        way.set("pass")
+
+Who asks is known by its token: client certificates end here.
+"""
+import collections
+import contextlib
+import http.client
+import http.server
+import json
+import re
+import socket
+import ssl
+import threading
+
+from apiserver import make_certificate
+
+UPSTREAM_S = 120
+CHUNK = 65536
+HOPS = ("connection", "transfer-encoding", "content-length", "host", "keep-alive")
+NODE = re.compile(r"/api/v1/nodes/[^/?]+(/status)?(\?|$)")
+WATCH = re.compile(r"[?&]watch=(1|true)(&|$)")
+
+
+def status(code, reason, message):
+    return json.dumps({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": reason, "code": code,
+                       "message": message}).encode()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """One connection of a client; requests one after the other."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def setup(self):
+        self.way, self.upstream = self.server.way, None
+        self.request = self.way.greet(self.request)
+        super().setup()
+
+    def finish(self):
+        with contextlib.suppress(OSError):
+            super().finish()
+        self.way.forget(self.request)
+        self.hang_up()
+        self.request.close()
+
+    def log_message(self, *_):
+        pass
+
+    def forward(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or None
+        self.mode, options = self.way.mode
+        self.way.note(self.mode, self.command, self.path)
+        MODES[self.mode](self, body, **options)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = forward
+
+    def counts(self):
+        """This mode does something of its own; said before the client can see it."""
+        self.way.count(self.mode)
+
+    def cut(self):
+        """No more of this connection."""
+        self.close_connection = True
+        with contextlib.suppress(OSError):
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def answer(self, code, kind, body, **headers):
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), str(value))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def ask(self, body):
+        """The server's answer to this request; None when it gives none. A write is sent once: who asks learns that it is lost."""
+        headers = {k: v for k, v in self.headers.items() if k.lower() not in HOPS}
+        for _ in range(2):
+            fresh = self.upstream is None
+            try:
+                if fresh:
+                    self.upstream = self.way.connect()
+                self.upstream.request(self.command, self.path, body, headers)
+                return self.upstream.getresponse()
+            except (OSError, http.client.HTTPException):
+                self.hang_up()
+                if fresh or self.command != "GET":
+                    return None
+        return None
+
+    def hang_up(self):
+        if self.upstream:
+            self.upstream.close()
+        self.upstream = None
+
+    def begin(self, answer):
+        """Its head; true when its length is known."""
+        length = answer.getheader("Content-Length")
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in (*HOPS, "server", "date"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", length) if length else self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        return bool(length)
+
+    def piece(self, data, whole):
+        self.wfile.write(data if whole else b"%x\r\n%s\r\n" % (len(data), data))
+
+
+# Each answers a request; those that do more than to pass it on count that first.
+
+
+def passes(handler, body):
+    answer = handler.ask(body)
+    if answer is None:
+        handler.cut()
+        return
+    try:
+        whole = handler.begin(answer)
+        while data := answer.read1(CHUNK):
+            handler.piece(data, whole)
+        if not whole:
+            handler.wfile.write(b"0\r\n\r\n")
+        answer.close()  # read1() does not: and a connection that waits for its reader takes no other request
+    except (OSError, ValueError, http.client.HTTPException):
+        handler.cut()
+
+
+def slow(handler, body, seconds):
+    """Each answer so much later, or when the way changes."""
+    handler.counts()
+    handler.way.changed.wait(seconds)
+    passes(handler, body)
+
+
+def busy(handler, body, retry_after):
+    """What an overloaded server says, before it looks at anything: text, not JSON."""
+    handler.counts()
+    handler.answer(429, "text/plain; charset=utf-8", b"Too many requests, please try again later.\n", Retry_After=retry_after)
+
+
+def conflict(handler, body, every=2):
+    """Every so many changes of a node found it changed meanwhile."""
+    if handler.command != "PATCH" or not NODE.match(handler.path) or handler.way.next_patch() % every:
+        return passes(handler, body)
+    handler.counts()
+    return handler.answer(409, "application/json", status(409, "Conflict", "Operation cannot be fulfilled: the object has been modified; "
+                                                   "please apply your changes to the latest version and try again"))
+
+
+def cut(handler, body):
+    """The server does it, and half of its answer arrives."""
+    answer = handler.ask(body)
+    handler.counts()
+    if answer is not None:
+        with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
+            whole = handler.begin(answer)
+            data = answer.read1(CHUNK)
+            handler.piece(data[:len(data) // 2], whole)
+    handler.cut()
+    handler.hang_up()
+
+
+def gone(handler, body):
+    """A watch from a version that the server has forgotten: an ERROR in an answer of status 200."""
+    if not WATCH.search(handler.path):
+        return passes(handler, body)
+    line = {"type": "ERROR", "object": json.loads(status(410, "Expired", "too old resource version: 5 (254)"))}
+    handler.counts()
+    return handler.answer(200, "application/json", json.dumps(line).encode() + b"\n")
+
+
+def drop(handler, body):
+    handler.counts()
+    handler.cut()
+
+
+MODES = {"pass": passes, "slow": slow, "busy": busy, "conflict": conflict, "cut": cut, "gone": gone, "drop": drop}
+
+
+class Listener(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, request, client_address):
+        """A client that went away, or a handshake that failed, is part of it."""
+
+
+class Chaos:
+    """`set()` says what happens from now on. A mode counts in `did` each time it did something other than to pass."""
+
+    def __init__(self, server):
+        self.server, self.mode, self.did, self.seen = server, ("pass", {}), collections.Counter(), []
+        self.lock, self.changed, self.live, self.patches = threading.Lock(), threading.Event(), set(), 0
+        self.renew()
+        self.listener = Listener(("127.0.0.1", 0), Handler)
+        self.listener.way = self
+        self.url = "https://127.0.0.1:%d" % self.listener.server_address[1]
+        self.thread = threading.Thread(target=self.listener.serve_forever, args=(0.05,), daemon=True)
+
+    def renew(self):
+        """A certificate of the server's authority as it is now."""
+        make_certificate(self.server.directory, "ca", "chaos", "/CN=chaos", "serverAuth")
+
+    def set(self, mode, **options):
+        """pass | slow seconds= | busy retry_after= | conflict every= | cut | gone | drop. Who waits in `slow` goes on."""
+        with self.lock:
+            before, self.mode = self.changed, (mode, options)
+            self.changed = threading.Event()
+            live = list(self.live) if mode in ("drop", "cut", "gone") else []
+        before.set()
+        for connection in live:  # a watch that runs is no exception
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def greet(self, connection):
+        """The TLS side of a new connection."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.server.directory / "chaos.crt", self.server.directory / "chaos.key")
+        with self.lock:
+            if self.mode[0] == "drop":
+                self.did["drop"] += 1
+                raise ConnectionAbortedError
+        connection = context.wrap_socket(connection, server_side=True)
+        with self.lock:
+            self.live.add(connection)
+        return connection
+
+    def forget(self, connection):
+        with self.lock:
+            self.live.discard(connection)
+
+    def connect(self):
+        context = ssl.create_default_context(cafile=self.server.ca)
+        return http.client.HTTPSConnection("127.0.0.1", self.server.port, timeout=UPSTREAM_S, context=context)
+
+    def note(self, mode, method, path):
+        with self.lock:
+            self.seen.append((mode, method, path))
+
+    def count(self, mode):
+        with self.lock:
+            self.did[mode] += 1
+
+    def next_patch(self):
+        with self.lock:
+            self.patches += 1
+            return self.patches
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.set("drop")
+        self.listener.shutdown()
+        self.listener.server_close()
+        self.thread.join(UPSTREAM_S)

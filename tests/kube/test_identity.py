@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who agents are, by the token that a kubelet projects into their pod: a real API server says it."""
+import hashlib
+import json
+
+import pytest
+from fixtures_controller import report
+from server import CONTROLLER, NAMESPACE
+
+AGENT = "assay-agent"
+REVIEWS = "tokenreviews"
+
+
+@pytest.fixture
+def identities(controller, tmp_path):
+    """identities(server, **kubernetes) starts a controller that asks `server` who somebody is, every time unless told otherwise."""
+    def start(server, *args, **kubernetes):
+        path = tmp_path / "controller.yaml"
+        path.write_text(json.dumps({"v": 1, "kubernetes": {"agents": [f"{NAMESPACE}:{AGENT}"], "identity-for": "0s", **kubernetes}}))
+        return controller("--config", path, "--kubeconfig", server.kubeconfig("ctl"), *args)
+    return start
+
+
+def agent_of(server, node, name=None):
+    """A pod of the agent on that node, and the token in it."""
+    server.admin.ensure({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}})
+    pod = server.admin.create_pod(name or f"agent-{node}", node, namespace=NAMESPACE, serviceAccountName=AGENT)
+    return pod, server.admin.create_token(AGENT, NAMESPACE, "assay", pod)
+
+
+def delete(server, pod):
+    server.admin.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}?gracePeriodSeconds=0")
+
+
+def asked(server):
+    return [r for r in server.audit.find(user=CONTROLLER, resource=REVIEWS)]
+
+
+def test_an_agent_reports_for_the_node_of_its_pod_and_no_other(kube, identities, wait_until):
+    _, token = agent_of(kube, "gpu-1")
+    agent_of(kube, "gpu-2")
+    c = identities(kube)
+    assert c.post(report("gpu-1"), token=token).status == 202
+    refused = c.post(report("gpu-2"), token=token)
+    assert refused.status == 403 and "gpu-2" in refused.json["detail"]
+    assert c.get("/v1/nodes", token=token).status == 403
+    assert c.get("/v1/nodes/gpu-2/orders?wait=0", token=token).status == 403
+    assert c.get("/v1/nodes/gpu-1/orders?wait=0", token=token).status in (200, 204)
+    wait_until(lambda: len(asked(kube)) >= 5)
+    assert all(r.request["spec"]["audiences"] == ["assay"] and r.code == 201 for r in asked(kube))
+    assert not [r for r in kube.audit.find(user=CONTROLLER) if r.code == 403], "the rights of deploy/kubernetes are enough"
+
+
+def test_tokens_that_are_not_for_us_are_refused(kube, identities):
+    pod, good = agent_of(kube, "gpu-1")
+    c = identities(kube)
+    assert c.post(report(), token=good).status == 202
+    # Signed here as the server signs: with the same claims, and one thing wrong with each.
+    assert c.post(report(), token=kube.mint(AGENT, "assay", 3600, pod)).status in (200, 202), "what is minted right is taken"
+    wrong = {
+        "another audience": (kube.admin.create_token(AGENT, NAMESPACE, "vault", pod), 401),
+        "expired": (kube.mint(AGENT, "assay", -120, pod), 401),
+        "a signature of nobody": (good[:-12] + ("A" if good[-12] != "A" else "B") + good[-11:], 401),
+        "bound to no pod": (kube.admin.create_token(AGENT, NAMESPACE, "assay"), 403),
+        "another account": (kube.mint("assay-controller", "assay", 3600, pod), 403),
+    }
+    for why, (token, status) in wrong.items():
+        answer = c.post(report(), token=token)
+        assert answer.status == status, (why, answer.json)
+        assert answer.json["detail"], why
+
+
+def test_the_token_of_a_pod_that_is_gone_is_refused(kube, identities):
+    pod, token = agent_of(kube, "gpu-1")
+    c = identities(kube)
+    assert c.post(report(), token=token).status == 202
+    delete(kube, pod)
+    assert c.post(report(seq=2), token=token).status == 401
+    # Another pod has its name now, on another node.
+    _, other = agent_of(kube, "gpu-2", pod["metadata"]["name"])
+    answer = c.post(report(seq=3), token=token)
+    assert answer.status in (401, 403), answer.json
+    assert c.post(report("gpu-2"), token=other).status == 202
+
+
+def test_what_is_known_stays_so_while_the_server_is_away(kube_own, identities, wait_until):
+    _, known = agent_of(kube_own, "gpu-1")
+    _, unknown = agent_of(kube_own, "gpu-2")
+    c = identities(kube_own, **{"identity-for": "5m"})
+    assert c.post(report("gpu-1"), token=known).status == 202
+    n = len(asked(kube_own))
+    kube_own.stop()
+    assert c.post(report("gpu-1", seq=2), token=known).status == 202
+    answer = c.post(report("gpu-2"), token=unknown)
+    assert answer.status == 503 and int(answer.headers["Retry-After"]) > 0
+    kube_own.start()
+    assert wait_until(lambda: c.post(report("gpu-2"), token=unknown).status in (200, 202))
+    assert c.post(report("gpu-1", seq=3), token=known).status == 202
+    assert n == 1 and c.metrics()["assay_identity_failed_total"] >= 1
+
+
+def test_others_have_the_roles_that_the_settings_say(kube, identities):
+    agent_of(kube, "gpu-1")
+    kube.admin.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "default"}})
+    robot, other = (kube.admin.create_token(a, n, "assay") for a, n in (("robot", "default"), ("assay-controller", NAMESPACE)))
+    c = identities(kube, identities=[{"user": "system:serviceaccount:default:robot", "role": "read"}])
+    assert c.get("/v1/nodes", token=robot).status == 200
+    assert c.post(report(), token=robot).status == 403
+    answer = c.get("/v1/nodes", token=other)
+    assert answer.status == 403 and "assay-controller" in answer.json["detail"]
+    assert c.get("/v1/nodes").status == 401
+
+
+def test_in_kubernetes_the_usual_agent_needs_no_settings(kube, controller, tmp_path):
+    _, token = agent_of(kube, "gpu-1")
+    path = tmp_path / "tokens.yaml"
+    path.write_text("v: 1\ntokens: []\n")
+    c = controller("--cluster", "kubernetes", "--kubeconfig", kube.kubeconfig("ctl"), "--tokens", path)
+    assert c.post(report("gpu-1"), token=token).status == 202
+    assert c.post(report("gpu-2"), token=token).status == 403
+    assert c.get("/v1/nodes").status == 401
+    # Of what is kept: identity-for is 5m.
+    assert c.metrics()["assay_identity_asked_total"] == 1
+
+
+def test_tokens_that_are_known_here_never_leave(kube, identities, tmp_path):
+    like_one = "eyJhbGciOiJub25lIn0.eyJhdWQiOlsiYXNzYXkiXX0.AAAA"
+    path = tmp_path / "tokens.yaml"
+    path.write_text(f"v: 1\ntokens: [{{sha256: {hashlib.sha256(like_one.encode()).hexdigest()}, role: read}}]\n")
+    c = identities(kube, "--tokens", path)
+    assert c.get("/v1/nodes", token=like_one).status == 200
+    assert c.get("/v1/nodes", token="no token of the cluster").status == 401
+    assert c.get("/v1/nodes", token="a.b.c").status == 401
+    assert c.metrics()["assay_identity_asked_total"] == 0 and asked(kube) == []
+
+
+def test_a_flood_of_strangers_costs_the_server_little(kube, identities):
+    _, good = agent_of(kube, "gpu-1")
+    head, _, tail = good.rpartition(".")
+    c = identities(kube)
+    said = [c.post(report(), token=f"{head}.{i:04d}{tail[4:]}").status for i in range(120)]
+    assert set(said) <= {401, 429} and said.count(429) >= 60
+    assert len(asked(kube)) == said.count(401)
+
+
+def test_a_body_waits_until_its_sender_is_known(kube, identities):
+    _, token = agent_of(kube, "gpu-1")
+    c = identities(kube)
+    assert c.post(report(note="x" * 1_000_000), zipped=True, token=token).status == 202
+    assert c.post(report(seq=2, note="x" * 1_000_000), token=token).status == 202
+    assert c.post(report(seq=3, note="x" * 1_000_000), token="a.eyJhdWQiOlsiYXNzYXkiXX0.b").status == 401
+    assert c.metrics()["assay_http_body_bytes"] == 0

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is on the nodes is all that counts: marks, orders and the condition, told and found again."""
+import datetime
+import json
+
+from acting import CONDITION, OVERRIDE, WAIT_S
+from server import CONTROLLER
+from waiting import wait_for
+
+NODES = [f"gpu-{i}" for i in range(4)]
+
+
+def condition(kube, node):
+    return kube.admin.condition(node, CONDITION) or {}
+
+
+def test_a_bad_report_is_on_the_node_in_four_places(kube, acting):
+    a = acting.start(NODES)
+    assert wait_for(lambda: condition(kube, "gpu-0").get("status") == "True", WAIT_S), a.words("gpu-0")
+    a.take_out("gpu-1")
+    assert a.mark("gpu-1")["pre"] is False
+    assert wait_for(lambda: condition(kube, "gpu-1").get("status") == "False", WAIT_S), a.words("gpu-1")
+    assert "mlx5_0" in condition(kube, "gpu-1")["message"]
+    assert wait_for(lambda: any(e["reason"] == "AssayCordoned" for e in kube.admin.events_of("gpu-1")), WAIT_S)
+    assert kube.admin.condition("gpu-1", "Ready")["status"] == "True"
+    cordons = kube.audit.cordons("gpu-1")
+    assert [r.user for r in cordons] == [CONTROLLER]
+    assert cordons[0].request["metadata"]["resourceVersion"] and cordons[0].request["spec"] == {"unschedulable": True}
+    assert kube.audit.refused(CONTROLLER) == []
+
+
+def test_an_empty_store_finds_marks_and_orders_again(kube, acting):
+    a = acting.start(NODES)
+    a.take_out("gpu-1")
+    until = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=5)).strftime("%Y-%m-%dT%H:%M")
+    assert a.order("override", "gpu-2", until=until + ":00Z").status == 200
+    assert a.annotation("gpu-2", OVERRIDE).startswith(until)
+    since = condition(kube, "gpu-1")["lastTransitionTime"]
+    a.c.stop()
+    for path in a.c.db.parent.glob(a.c.db.name + "*"):
+        path.unlink()
+    a.again()
+    for name in NODES:
+        a.host(name).report()
+    assert wait_for(a.is_ready, WAIT_S), a.c.log()
+    life = a.c.get("/v1/nodes/gpu-1/why").json["life"]
+    assert life["state"] == "cordoned" and life["cordon"]["epoch"] >= 1, life
+    assert wait_for(lambda: (a.c.get("/v1/nodes/gpu-2/why").json["life"]["override_until"] or "").startswith(until), WAIT_S)
+    done = a.ctl("uncordon", "gpu-1", "--reason", "mended")
+    assert done.returncode == 0, done.stderr
+    assert kube.admin.cordoned() == set() and a.mark("gpu-1") is None
+    assert wait_for(lambda: condition(kube, "gpu-1")["status"] == "True", WAIT_S)
+    assert condition(kube, "gpu-1")["lastTransitionTime"] >= since
+    assert len(kube.audit.cordons("gpu-1")) == 1
+
+
+def test_a_cordon_that_was_lifted_and_set_again_by_hand_stays(kube, acting):
+    a = acting.start(NODES)
+    a.take_out("gpu-1")
+    a.c.stop()
+    kube.kubectl("uncordon", "gpu-1")
+    kube.kubectl("cordon", "gpu-1")
+    a.again()
+    assert wait_for(a.is_ready, WAIT_S), a.c.log()
+    a.ctl("uncordon", "gpu-1", "--reason", "ours goes")
+    assert wait_for(lambda: a.mark("gpu-1") is None, WAIT_S), a.words("gpu-1")
+    assert kube.admin.cordoned() == {"gpu-1"}
+
+
+def test_a_host_that_is_no_node_is_shown_and_left_alone(kube, acting):
+    a = acting.start(NODES)
+    stranger = a.host("stray-1")
+    stranger.report(ok=False)
+    a.take_out("gpu-1")  # what was decided after it is done
+    why = a.c.get("/v1/nodes/stray-1/why").json
+    assert why["verdict"] == "fail" and why["life"] is None and why["actions"] == []
+    assert a.order("cordon", "stray-1").status == 404
+    assert json.loads(a.ctl("nodes", "-o", "json").stdout)
+    assert kube.audit.find(node="stray-1") == []

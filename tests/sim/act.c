@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the hosts and the policy: reports in, decisions out. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "controller/arrival.h"
+#include "controller/ingest.h"
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "tests/sim/memory_store.h"
+#include "tests/sim/sim.h"
+
+#define REPAIR_US USEC_PER_DAY
+#define TEST_AFTER_US (10 * USEC_PER_MIN)
+/* What late reports wait in their spool, as their sender says it. */
+#define LATE_S "10800"
+
+/* --- faults onto hosts --- */
+
+static uint64_t after(uint64_t start_us, uint64_t us)
+{
+	return us > UINT64_MAX - start_us ? UINT64_MAX : start_us + us;
+}
+
+static bool is_sick(const struct sim_host *host)
+{
+	return host->n_ailments > 0;
+}
+
+/* A host that has nothing yet, so that each fault is graded by itself. */
+static size_t draw_host(struct sim *s)
+{
+	size_t tries = 100, number;
+
+	do
+		number = random_below(&s->chance, s->options->nodes);
+	while (is_sick(&s->hosts[number]) && --tries > 0);
+	return number;
+}
+
+static void ail_one(struct sim *s, const struct fault *f, uint64_t i)
+{
+	const size_t number = f->first == FAULT_ANY ? draw_host(s)
+						    : (size_t)(f->first + i) % s->options->nodes;
+	const uint64_t wave_us = f->every_us * (i * f->waves / f->nodes);
+	struct agent *agent = &s->agents[number];
+	const struct ailment ailment = {
+		.fault = f,
+		.onset_us = f->onset_us ? after(s->now_us, f->onset_us + wave_us) : wave_us,
+		.until_us = after(s->now_us, f->until_us),
+		.gpu = f->gpu == FAULT_ANY ? random_below(&s->chance, HOST_PARTS) : f->gpu,
+	};
+	const int class = grade_class(f, ailment.onset_us);
+
+	(void)agent;
+	if (host_ail(&s->hosts[number], &ailment) && class >= 0)
+		s->grade.rows[class].hosts++;
+}
+
+void sim_ail(struct sim *s)
+{
+	size_t i;
+	uint64_t j;
+
+	for (i = 0; i < s->faults->n; i++) {
+		const struct fault *f = &s->faults->list[i];
+
+		for (j = 0; f->kind != FAULT_WRONG_SKU && j < MIN(f->nodes, s->options->nodes); j++)
+			ail_one(s, f, j);
+	}
+}
+
+/* --- reports --- */
+
+static int keep(struct sim *s, const struct report *report, const struct arrival *arrival,
+		struct err *err)
+{
+	const struct ingest in = { .report = *report, .arrival = *arrival };
+	int r = ingest_keep(s->store, &s->rules, &s->baselines, &s->known, &in, err);
+
+	s->grade.reports++;
+	return r < 0 ? r : 0;
+}
+
+/* Two runs whose reports change places on the way. */
+static int report_swapped(struct sim *s, size_t number, const char *profile, struct err *err)
+{
+	const struct arrival arrival = { s->now_us, s->now_us, true, true, 0 };
+	struct sim_host *host = &s->hosts[number];
+	const uint64_t first = host->seq + 1;
+	int r;
+
+	host->seq = first;
+	r = keep(s, host_run(host, &s->faults->noise, s->options->seed, profile, s->now_us),
+		 &arrival, err);
+	host->seq = first - 1;
+	if (r == 0)
+		r = keep(s, host_run(host, &s->faults->noise, s->options->seed, profile, s->now_us),
+			 &arrival, err);
+	host->seq = first + 1;
+	return r;
+}
+
+int sim_report(struct sim *s, size_t number, const char *profile, struct err *err)
+{
+	struct sim_host *host = &s->hosts[number];
+	/* A lot of its own: nothing else depends on how many reports there were. */
+	struct random lot = random_seeded(s->options->seed ^ number << 48 ^ s->now_us);
+	const double late = host_has(host, FAULT_LATE, s->now_us) ? random_unit(&lot) : 1;
+	struct arrival arrival = { s->now_us, s->now_us, true, true, 0 };
+	const struct report *report;
+	int r;
+
+	if (late < 0.3)
+		return report_swapped(s, number, profile, err);
+	if (late < 0.6)
+		arrival = arrival_of(LATE_S, NULL, s->now_us);
+	if (host_has(host, FAULT_CLOCK, s->now_us))
+		arrival = arrival_of("0.5",
+				     number % 2 ? "2019-01-01T00:00:00Z" : "2038-01-19T03:14:07Z",
+				     s->now_us);
+	report = host_run(host, &s->faults->noise, s->options->seed, profile, s->now_us);
+	r = keep(s, report, &arrival, err);
+	if (r == 0 && host_has(host, FAULT_DUPLICATES, s->now_us))
+		r = keep(s, report, &arrival, err);
+	return r;
+}
+
+/* --- decisions --- */
+
+static size_t number_of(const struct fleet_node *node)
+{
+	return strtoul(node->name + strlen("node-"), NULL, 10);
+}
+
+static void order(struct sim *s, size_t number, const struct finding *finding)
+{
+	struct agent *agent = &s->agents[number];
+
+	free(agent->check);
+	free(agent->subject);
+	agent->check = finding ? xstrdup(finding->check) : NULL;
+	agent->subject = finding ? xstrdup(finding->subject) : NULL;
+	agent->test_us = s->now_us + TEST_AFTER_US;
+}
+
+void sim_tested(struct sim *s, size_t number)
+{
+	struct agent *agent = &s->agents[number];
+	struct finding *finding =
+		agent->check ? fleet_finding(agent->node, agent->check, agent->subject) : NULL;
+	const struct fleet_test test = {
+		.outcome = agent->judged_bad ? TEST_FAILED : TEST_PASSED,
+		.finding = finding,
+		.deep = !agent->check,
+		.at_us = s->now_us,
+		.partner = "node-known-good",
+		.partner_good = true,
+	};
+
+	agent->test_us = 0;
+	if (agent->check && !finding && agent->judged_bad)
+		return;
+	if (!agent->judged_bad && finding)
+		memory_store_forget(s->store, number, agent->check, agent->subject);
+	fleet_tested(&s->fleet, agent->node, &test);
+	s->changed = true;
+}
+
+static int apply(struct sim *s, const struct decision *d, struct err *err)
+{
+	int r = policy_applied(&s->rules.policy, &s->fleet, &s->breaker, d, s->now_us, NULL, err);
+
+	return r < 0 ? err_wrap(err, r, "%s of %s", decision_action_names[d->action], d->node->name)
+		     : 0;
+}
+
+static void trace(const struct sim *s, const struct decision *d)
+{
+	(void)fprintf(stderr, "day %.3f %s %s%s%s: %s (%s)\n",
+		      (double)s->now_us / (double)USEC_PER_DAY - 1, d->node->name,
+		      decision_action_names[d->action], d->refused ? ", refused by " : "",
+		      d->refused ? refused_by_names[d->refused->by] : "", d->reason,
+		      d->evidence ? d->evidence : "");
+}
+
+static int carry_out(struct sim *s, const struct decision *d, struct err *err)
+{
+	const size_t number = number_of(d->node);
+	/* What is decided stands until it is done: shown once. */
+	const int traced = d->action * (int)REFUSED_BY_COUNT + (d->refused ? d->refused->by : 0);
+
+	if (s->options->trace && d->action != DECIDE_ALERT && s->agents[number].traced != traced) {
+		s->agents[number].traced = traced;
+		trace(s, d);
+	}
+	if (d->action == DECIDE_CORDON || d->action == DECIDE_CORDON_DRAIN)
+		grade_cordon(s, number, d);
+	if (!d->effect || d->refused)
+		return 0;
+	switch ((enum decision_action)d->action) {
+	case DECIDE_RETEST:
+		order(s, number, d->finding);
+		break;
+	case DECIDE_DEEP:
+	case DECIDE_VERIFY:
+		order(s, number, NULL);
+		break;
+	case DECIDE_CORDON:
+	case DECIDE_CORDON_DRAIN:
+		s->agents[number].repaired_us = s->now_us + REPAIR_US;
+		break;
+	case DECIDE_RELEASE:
+		s->grade.releases++;
+		break;
+	default:
+		break;
+	}
+	return d->action == DECIDE_ALERT || d->action == DECIDE_NOTHING ? 0 : apply(s, d, err);
+}
+
+/* Jobs are told to suffer from a host a day after its fault begins. */
+static void attribute(struct sim *s)
+{
+	size_t i, j;
+
+	for (i = 0; i < s->options->nodes; i++) {
+		const struct sim_host *host = &s->hosts[i];
+
+		for (j = 0; j < host->n_ailments; j++) {
+			const struct ailment *a = &host->ailments[j];
+
+			if (a->fault->blamed && a->onset_us + USEC_PER_DAY <= s->now_us &&
+			    s->now_us < a->until_us)
+				s->agents[i].node->attribution = ATTRIBUTION_NODE;
+		}
+	}
+}
+
+/* A file that half of the fleet contradicts is wrong, not the fleet. */
+static void hold_against_file(struct sim *s)
+{
+	const char *sku = s->breaker.open ? NULL : shifts_file(&s->baselines.shifts);
+	CLEANUP(freep) char *sentence = NULL;
+
+	if (!sku)
+		return;
+	sentence = xasprintf("half of the hosts of %s are far below what its SKU file asks", sku);
+	s->grade.breaker_opened += breaker_open(&s->breaker, BREAKER_SKU_FILE, s->now_us, sentence);
+}
+
+int sim_decide(struct sim *s, struct err *err)
+{
+	size_t i;
+	int r = 0;
+
+	if (s->now_us % USEC_PER_HOUR == 0)
+		attribute(s);
+	hold_against_file(s);
+	policy_decide(&s->rules.policy, &s->fleet, &s->breaker, s->now_us, &s->outcome);
+	s->grade.breaker_opened += s->outcome.opened;
+	if (s->outcome.opened && s->options->trace)
+		(void)fprintf(stderr, "day %.3f breaker: %s\n",
+			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->breaker.sentence);
+	for (i = 0; i < s->outcome.n_notices; i++) {
+		const struct notice *n = &s->outcome.notices[i];
+
+		if (n->begun && s->options->trace)
+			(void)fprintf(stderr, "day %.3f %s notice: %s\n",
+				      (double)s->now_us / (double)USEC_PER_DAY - 1, n->key,
+				      n->sentence);
+		if (n->begun)
+			*(n->kind == NOTICE_DOMAIN ? &s->grade.domain_incidents
+						   : &s->grade.alarms) += 1;
+	}
+	for (i = 0; r == 0 && i < s->outcome.n; i++)
+		r = carry_out(s, &s->outcome.items[i], err);
+	grade_budget(s);
+	return r;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/sim/sim.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "controller/findings.h"
+#include "controller/store.h"
+#include "lib/err.h"
+#include "lib/judge/sku.h"
+#include "lib/xalloc.h"
+#include "tests/sim/memory_store.h"
+
+/* The first minute: 0 is no stamp. */
+#define START_US USEC_PER_DAY
+#define TICK_US USEC_PER_MIN
+#define PASSIVE_US (5 * USEC_PER_MIN)
+#define QUICK_US (4 * USEC_PER_HOUR)
+#define IDLE_AGAIN_US (30 * USEC_PER_MIN) /* not idle: asked again then */
+#define DECIDE_US (5 * USEC_PER_MIN)	  /* at the latest */
+
+static const double idle_chance = 1.0 / 3;
+
+/* --- windows are findings of the policy --- */
+
+static void on_window(void *context, size_t number, const struct store_window *row)
+{
+	struct sim *s = context;
+	struct agent *agent = &s->agents[number];
+	const struct finding_news news = findings_news(row);
+
+	agent->quiet = false;
+	(void)fleet_note(&s->fleet, agent->node, &news);
+	s->changed = true;
+	if (windows_bad(&row->windows, 1) == 0)
+		return;
+	if (windows_reached(&row->windows, row->k, row->n))
+		grade_warn(s, number);
+	if (!agent->check ||
+	    (streq(agent->check, row->check) && streq(agent->subject, row->subject)))
+		agent->judged_bad = true;
+}
+
+static void on_window_gone(void *context, size_t number, const char *check, const char *subject)
+{
+	struct sim *s = context;
+	struct fleet_node *node = s->agents[number].node;
+	struct finding *finding = fleet_finding(node, check, subject);
+
+	if (finding)
+		fleet_clear(&s->fleet, node, finding);
+	s->changed = true;
+}
+
+static void on_incident(void *context, const char *name, const char *check, bool fleet)
+{
+	struct sim *s = context;
+
+	if (s->options->trace && fleet)
+		(void)fprintf(stderr, "day %.3f %s incident: %s\n",
+			      (double)s->now_us / (double)USEC_PER_DAY - 1, name, check);
+	*(fleet ? &s->grade.alarms : &s->grade.host_incidents) += 1;
+}
+
+/* --- what a host does --- */
+
+static bool is_silent(const struct sim *s, size_t number)
+{
+	return host_has(&s->hosts[number], FAULT_SILENT, s->now_us) != NULL;
+}
+
+static int run_passive(struct sim *s, size_t number, struct err *err)
+{
+	struct agent *agent = &s->agents[number];
+	const bool shows = host_shows(&s->hosts[number], s->now_us) || s->sku_is_wrong;
+
+	agent->passive_us += PASSIVE_US;
+	if (is_silent(s, number))
+		return 0;
+	agent->node->reported_us = s->now_us;
+	if (agent->quiet && !shows && !s->options->every_passive)
+		return 0;
+	agent->quiet = true;
+	/* What is or was bad in it makes it speak again: on_window(). */
+	return sim_report(s, number, "passive", err);
+}
+
+static int run_quick(struct sim *s, size_t number, struct err *err)
+{
+	struct agent *agent = &s->agents[number];
+	const bool idle = agent->node->out || random_unit(&s->chance) < idle_chance;
+
+	if (!idle || is_silent(s, number)) {
+		agent->quick_us = s->now_us + IDLE_AGAIN_US;
+		return 0;
+	}
+	agent->quick_us = s->now_us + QUICK_US;
+	return sim_report(s, number, "quick", err);
+}
+
+static int run_test(struct sim *s, size_t number, struct err *err)
+{
+	struct agent *agent = &s->agents[number];
+	int r;
+
+	if (is_silent(s, number) || random_unit(&s->chance) >= idle_chance) {
+		agent->test_us = s->now_us + 10 * USEC_PER_MIN;
+		return 0;
+	}
+	agent->judged_bad = false;
+	s->grade.tests++;
+	r = sim_report(s, number, "quick", err);
+	agent->quick_us = s->now_us + QUICK_US;
+	sim_tested(s, number);
+	return r;
+}
+
+static void repair(struct sim *s, size_t number)
+{
+	struct agent *agent = &s->agents[number];
+	const struct fleet_cause cause = { .event = EVENT_REPAIR_DONE,
+					   .who = "operator sim",
+					   .why = "repaired" };
+	struct finding *f;
+
+	agent->repaired_us = 0;
+	/* It was given back meanwhile: nobody repairs a host in service. */
+	if (!life_holds(agent->node->record.life.state))
+		return;
+	host_mend(&s->hosts[number], s->now_us);
+	for (f = agent->node->findings; f; f = f->next)
+		memory_store_forget(s->store, number, f->check, f->subject);
+	if (fleet_event(&s->fleet, agent->node, &cause, s->now_us, NULL, NULL) == 0)
+		agent->node->attribution = ATTRIBUTION_NONE;
+	s->changed = true;
+}
+
+static int step_host(struct sim *s, size_t number, struct err *err)
+{
+	struct agent *agent = &s->agents[number];
+	int r = 0;
+
+	if (agent->repaired_us && agent->repaired_us <= s->now_us)
+		repair(s, number);
+	if (agent->test_us && agent->test_us <= s->now_us)
+		r = run_test(s, number, err);
+	if (r == 0 && agent->passive_us <= s->now_us)
+		r = run_passive(s, number, err);
+	if (r == 0 && agent->quick_us <= s->now_us)
+		r = run_quick(s, number, err);
+	return r;
+}
+
+/* --- the fleet's own changes --- */
+
+static void spoil_sku(struct sim *s, double factor)
+{
+	size_t i, j;
+
+	for (i = 0; i < s->rules.n_skus; i++) {
+		for (j = 0; j < s->rules.skus[i].n_expects; j++) {
+			s->rules.skus[i].expects[j].value *= factor;
+			s->rules.skus[i].expects[j].floor *= factor;
+		}
+	}
+}
+
+static void step_fleet(struct sim *s)
+{
+	size_t i;
+	bool wrong = false;
+
+	for (i = 0; i < s->faults->n; i++) {
+		const struct fault *f = &s->faults->list[i];
+
+		if (f->kind == FAULT_WRONG_SKU && START_US + f->onset_us <= s->now_us &&
+		    (f->until_us == UINT64_MAX || s->now_us < START_US + f->until_us)) {
+			wrong = true;
+			if (!s->sku_is_wrong)
+				spoil_sku(s, 1 - f->slow);
+		}
+	}
+	s->sku_is_wrong = wrong;
+}
+
+static int step(struct sim *s, struct err *err)
+{
+	size_t i;
+	int r = 0;
+
+	step_fleet(s);
+	for (i = 0; r == 0 && i < s->options->nodes; i++)
+		r = step_host(s, i, err);
+	if (r == 0 && (s->changed || s->now_us % DECIDE_US == 0)) {
+		s->changed = false;
+		r = sim_decide(s, err);
+	}
+	return r;
+}
+
+static void begin(struct sim *s)
+{
+	const struct memory_events events = { on_window, on_window_gone, on_incident, s };
+	size_t n = s->options->nodes, i;
+
+	s->chance = random_seeded(s->options->seed ^ UINT64_C(0xc0ffee));
+	s->hosts = hosts_make(n, &s->faults->noise, s->options->seed);
+	s->agents = xcalloc(n, sizeof(*s->agents));
+	s->store = memory_store_new(n, &events);
+	s->now_us = START_US;
+	grade_begin(&s->grade, n);
+	sim_ail(s);
+	for (i = 0; i < n; i++) {
+		struct agent *agent = &s->agents[i];
+
+		agent->passive_us = START_US + random_below(&s->chance, 5) * USEC_PER_MIN;
+		agent->quick_us =
+			START_US + random_below(&s->chance, QUICK_US / USEC_PER_MIN) * USEC_PER_MIN;
+		agent->node = fleet_need(&s->fleet, s->hosts[i].name, START_US);
+		fleet_set_domain(&s->fleet, agent->node, s->hosts[i].rack);
+		fleet_set_sku(&s->fleet, agent->node, s->hosts[i].report.sku);
+		agent->node->reported_us = agent->node->deep_us = START_US;
+	}
+}
+
+int sim_run(struct sim *s, struct err *err)
+{
+	uint64_t end_us = START_US + s->options->days_us;
+	int r = rules_read(s->options->policy, &s->rules, err);
+
+	if (r == 0 && s->rules.policy.n_rules == 0)
+		r = err_set(err, ENOENT,
+			    "no policy with rules in $ASSAY_POLICY_DIR: use --policy FILE");
+	if (r < 0)
+		return r;
+	/* What is simulated is what it would do. */
+	s->rules.policy.mode = MODE_ENFORCE;
+	begin(s);
+	for (; r == 0 && s->now_us < end_us; s->now_us += TICK_US)
+		r = step(s, err);
+	grade_end(s);
+	return r;
+}
+
+void sim_release(struct sim *s)
+{
+	size_t i;
+
+	for (i = 0; s->agents && i < s->options->nodes; i++) {
+		free(s->agents[i].check);
+		free(s->agents[i].subject);
+	}
+	free(s->agents);
+	if (s->store)
+		memory_store_free(s->store);
+	outcome_release(&s->outcome);
+	fleet_release(&s->fleet);
+	baselines_release(&s->baselines);
+	hosts_release(&s->known);
+	rules_release(&s->rules);
+	if (s->hosts)
+		hosts_done(s->hosts, s->options->nodes);
+	grade_release(&s->grade);
+}

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What strangers send to a controller, as bytes, and what they are to get: a table for test_controller_abuse.py."""
+import gzip
+import json
+
+from fixtures_controller import report
+
+CLOSED = 0  # the end of the connection without an answer
+
+GOOD = json.dumps(report("gpu-1", 1)).encode()
+
+
+def request(method="POST", path="/v1/reports", body=b"", length=None, headers=(), version="HTTP/1.1"):
+    """A request with a token of gpu-1; `length` says another Content-Length than the right one, "" none."""
+    lines = [f"{method} {path} {version}", "Host: x", "Authorization: Bearer one", *headers]
+    if length != "" and (body or length is not None):
+        lines.append(f"Content-Length: {len(body) if length is None else length}")
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
+
+
+def post(body, **more):
+    return request(body=body, **more)
+
+
+def zipped(body):
+    return request(body=body, headers=["Content-Encoding: gzip"])
+
+
+def chunked(body, end=b"0\r\n\r\n"):
+    return request(length="", headers=["Transfer-Encoding: chunked"]) + body + end
+
+
+def chunks(n, size=65536):
+    return (b"%x\r\n" % size + b" " * size + b"\r\n") * n
+
+
+def get(path):
+    return request("GET", path, headers=["Connection: close"])
+
+
+# name, bytes, the statuses that are right
+TABLE = [
+    # content
+    ("empty body", post(b"", length=0), {400}),
+    ("no JSON", post(b"hello"), {400}),
+    ("half of it", post(GOOD[:-7]), {400}),
+    ("deep arrays", post(b"[" * 100000), {400}),
+    ("deep objects", post(b'{"a":' * 100000), {400}),
+    ("deep inside a report", post(GOOD[:-1] + b',"x":' + b"[" * 1000 + b"]" * 1000 + b"}"), {400}),
+    ("not UTF-8", post(b'{"node":"\xff\xfe"}'), {400}),
+    ("a NUL", post(b"\0" * 1000), {400}),
+    ("a NUL in a name", post(GOOD.replace(b"gpu-1", b"gpu-1\\u0000x")), {400, 422}),
+    ("a huge number", post(GOOD.replace(b'"seq": 1', b'"seq": 1' + b"0" * 400)), {400, 422}),
+    ("a negative number", post(GOOD.replace(b'"seq": 1', b'"seq": -1')), {422}),
+    ("a name as path", post(GOOD.replace(b"gpu-1", b"../../x")), {422}),
+    ("a key twice", post(b'{"v":1,' + GOOD[1:]), {400}),
+    ("too many samples", post(GOOD.replace(b'"samples": [', b'"samples": [' + b"{}," * 5000)), {400, 422}),
+    # codings
+    ("gzip bomb", zipped(gzip.compress(b" " * (64 << 20))), {413}),
+    ("gzip of gzip", zipped(gzip.compress(gzip.compress(GOOD))), {400}),
+    ("broken gzip", zipped(gzip.compress(GOOD)[:-9]), {400}),
+    ("no gzip", zipped(GOOD), {400}),
+    ("unknown coding", request(body=GOOD, headers=["Content-Encoding: br"]), {415}),
+    # lengths
+    ("huge length", post(b"", length=99999999999), {413}),
+    ("length without end", post(b"", length="9" * 400), {400, 413}),
+    ("negative length", post(b"", length=-5), {400, 413}),
+    ("length that is none", post(b"", length="ten"), {400, 413}),
+    ("two lengths", request(body=GOOD, headers=["Content-Length: 3"]), {400}),
+    ("too large", post(b" " * (2 * 1024 * 1024 + 1)), {413}),
+    ("continue, but too large", request(length=99999999, headers=["Expect: 100-continue"]), {413}),
+    ("too many chunks", chunked(chunks(40)), {413}),
+    ("chunks without end", chunked(chunks(200), b""), {CLOSED}),  # an answer comes only after a body
+    ("a chunk of nonsense", chunked(b"zz\r\n"), {400, CLOSED}),
+    ("a huge chunk", chunked(b"ffffffffffffffffff\r\n"), {400, 413, CLOSED}),
+    # heads
+    ("garbage", b"\x16\x03\x01\xff\xfe\0\0 garbage\r\n\r\n", {400, CLOSED}),
+    ("no version", b"GET /healthz\r\n\r\n", {400, 505, CLOSED}),
+    ("HTTP of the future", request("GET", "/healthz", version="HTTP/7.3"), {400, 505}),
+    ("no host", b"GET /healthz HTTP/1.1\r\n\r\n", {400}),
+    ("a header without a colon", request("GET", "/healthz", headers=["X"]), {400}),
+    ("unknown method", request("BREW", "/healthz"), {405, 501}),
+    ("a long path", request("GET", "/" + "x" * 20000), {414, 431}),
+    ("a long header", request("GET", "/healthz", headers=["X: " + "x" * 20000]), {431}),
+    ("many headers", request("GET", "/healthz", headers=[f"X-{i}: x" for i in range(2000)]), {431}),
+    ("a long token", request("GET", "/v1/nodes", headers=["Authorization: Bearer " + "x" * 20000]), {431}),
+    # paths
+    ("out of the tree", get("/../../../../etc/passwd"), {404}),
+    ("out of the tree, hidden", get("/v1/%2e%2e/%2e%2e/etc/passwd"), {404}),
+    ("a hidden NUL", get("/healthz%00"), {404}),
+    ("a NUL behind the host", get("/v1/nodes/gpu-1%00/orders?wait=0"), {404}),
+    ("a bare NUL", request("GET", "/healthz\0/x"), {200}),  # the library's: the end of the path
+    ("half an escape", get("/healthz%"), {404}),
+    ("no escape", get("/healthz%zz"), {404}),
+    ("long UTF-8 of a slash", get("/v1%c0%afnodes"), {404}),
+    ("a slash too many", get("//healthz"), {404}),
+    ("lines in the path", get("/x%0d%0aX-Evil:%201"), {404}),
+    # whose
+    ("another host's report", post(GOOD.replace(b"gpu-1", b"gpu-2")), {403}),
+    ("another host's orders", get("/v1/nodes/gpu-2/orders?wait=0"), {403}),
+    ("a wait for ever", get("/v1/nodes/gpu-1/orders?wait=99999999999999999999"), {400}),
+    ("a path that is not there", get("/v1/nothing"), {404}),
+    ("a method that is not there", request("DELETE", "/v1/reports"), {405}),
+]

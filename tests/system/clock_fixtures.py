@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clocks as a test wants them, for the programs of a build (tests/fakes/clock_shift.c)."""
+import subprocess
+
+import pytest
+
+MIN, HOUR, DAY = 60, 3600, 86400
+
+
+class Clock:
+    """env() goes to a program; its wall clock is `wall` seconds off and its time since the boot `boot` seconds more."""
+
+    def __init__(self, path, library):
+        self.path, self.library = path, library
+        self.set()
+
+    def set(self, wall=0.0, boot=0.0):
+        """For all programs that have it, at once."""
+        temporary = self.path.with_suffix(".tmp")
+        temporary.write_text(f"{int(wall * 1e6)} {int(boot * 1e6)}\n")
+        temporary.rename(self.path)
+
+    def env(self):
+        return {"LD_PRELOAD": str(self.library), "ASSAY_CLOCK_FILE": str(self.path)}
+
+
+@pytest.fixture(scope="session")
+def clock_shift(build, configured):
+    """The library."""
+    if configured("enable-sanitizers"):
+        pytest.skip("the library that shifts clocks cannot be loaded before that of the sanitizers")
+    name = "tests/fakes/clock_shift.so"
+    subprocess.run(["make", "-s", "-C", str(build), name], check=True, capture_output=True)
+    return build / name
+
+
+@pytest.fixture
+def clock(clock_shift, tmp_path):
+    """Those of one host."""
+    return Clock(tmp_path / "clock", clock_shift)
+
+
+@pytest.fixture
+def other_clock(clock_shift, tmp_path):
+    """Those of another machine: the controller's."""
+    return Clock(tmp_path / "other-clock", clock_shift)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay-optrace: what NDTimeline and the PyTorch profiler would have recorded of a job becomes the same trace again."""
+import collections
+import json
+import subprocess
+
+import pytest
+from attribution_fixtures import attribute, generator, trace  # noqa: F401
+
+EPOCH = 1790000000.0
+# Operations that these tools have no record of.
+UNRECORDED = ("gc", "layernorm-grads-all-reduce", "embedding-grads-all-reduce", "optimizer-clip-main-grad")
+METRICS = {"params-all-gather": "unshard-all-gather", "grads-reduce-scatter": "grad-reduce-scatter"}
+NCCL = {"params-all-gather": "AllGather", "grads-reduce-scatter": "ReduceScatter"}
+
+
+@pytest.fixture
+def convert(top, tmp_path):
+    def start(*words, status=0):
+        result = subprocess.run(["/usr/bin/python3", top / "controller/attribution/assay-optrace", *map(str, words)],
+                                capture_output=True, text=True, timeout=60, check=False)
+        assert result.returncode == status, result.stderr
+        path = tmp_path / "converted.jsonl"
+        path.write_text(result.stdout)
+        return path, result.stderr
+
+    return start
+
+
+@pytest.fixture
+def job(trace):  # noqa: F811
+    """A job of 2 x 4 workers, tp 2, without what the tools do not record: (meta, operations, path, truth)."""
+    path, truth = trace("slow-worker", 3, "dp=2", "pp=4", "mb=6", "steps=4", "tp=2")
+    lines = path.read_text().splitlines()
+    ops = [json.loads(line) for line in lines[1:]]
+    kept = [op for op in ops if op["optype"] not in UNRECORDED]
+    path.write_text("\n".join([lines[0]] + [json.dumps(op) for op in kept]) + "\n")
+    return json.loads(lines[0]), kept, path, truth
+
+
+def same(attribute, path, other):  # noqa: F811
+    ours, theirs = (json.loads(attribute(p, "-o", "json", "--align", "none")) for p in (path, other))
+    for key in ("S", "T", "T_act", "T_ideal", "M_w"):
+        assert theirs[key] == pytest.approx(ours[key], rel=1e-6), key
+    assert [w["rank"] for w in theirs["top_workers"]] == [w["rank"] for w in ours["top_workers"]]
+    assert (theirs["primary"], theirs["ops_used"], theirs["dropped_steps"]) == (
+        ours["primary"], ours["ops_used"], ours["dropped_steps"])
+    return theirs
+
+
+def record(meta, key, ops, tp_rank):
+    rank, optype, step = key
+    nodes = {r["rank"]: r["node"] for r in meta["ranks"]}
+    return {"ts": EPOCH, "rank": rank + tp_rank, "metric": METRICS.get(optype, optype), "iteration": 0, "step": step,
+            "value": 1.0, "start_ts": [EPOCH + op["start_ts"] for op in ops], "duration": [op["duration"] for op in ops],
+            "model_chunk": 0, "stage": ops[0]["stage"], "dp_rank": ops[0]["dp_rank"], "tp_rank": tp_rank,
+            "ip": nodes[rank], "role": "trainer", "trial": "t", "run_id": 0}
+
+
+def grouped(ops, *keys):
+    groups = collections.defaultdict(list)
+    for op in ops:
+        groups[tuple(op[key] for key in keys)].append(op)
+    return groups
+
+
+def test_ndtimeline(job, convert, attribute, tmp_path):  # noqa: F811
+    meta, ops, path, truth = job
+    source = tmp_path / "nd.jsonl"
+    by = grouped(ops, "rank", "optype", "step").items()
+    source.write_text("".join(json.dumps(record(meta, key, group, tp)) + "\n" for key, group in by for tp in (1, 0)))
+    converted, words = convert("ndtimeline", source)
+    assert f"left out {len(ops)} operations of tensor-parallel peers" in words
+    found = same(attribute, path, converted)
+    assert found["primary"] == truth["label"] and found["top_node"] == truth["node"]
+    head = json.loads(converted.read_text().splitlines()[0])
+    assert {k: head[k] for k in ("dp_size", "pp_size", "tp_size", "world_size")} == {
+        k: meta[k] for k in ("dp_size", "pp_size", "tp_size", "world_size")}
+
+
+def test_two_operations_in_one_record_are_two(convert, tmp_path):
+    source = tmp_path / "nd.jsonl"
+    one = {"rank": 0, "dp_rank": 0, "stage": 0, "tp_rank": 0, "step": 1, "start_ts": [1.5], "duration": [0.25]}
+    source.write_text(json.dumps({**one, "metric": "forward-send-backward-recv"}) + "\n" +
+                      json.dumps({**one, "metric": "cross-mesh-recv"}) + "\n")
+    converted, words = convert("ndtimeline", source)
+    ops = [json.loads(line) for line in converted.read_text().splitlines()[1:]]
+    assert sorted(op["optype"] for op in ops) == ["backward-recv", "forward-send"]
+    assert all((op["duration"], op["seq_id"], op["mc"]) == (0.25, 0, -1) for op in ops)
+    assert "left out 1 operations 'cross-mesh-recv'" in words
+
+
+def profile_event(op, meta):
+    event = {"ph": "X", "ts": op["start_ts"] * 1e6, "dur": op["duration"] * 1e6, "pid": 0, "tid": 7, "args": {}}
+    tp, dp, pp = meta["tp_size"], meta["dp_size"], meta["pp_size"]
+    kind = op["optype"].split("-")[1] if op["optype"].endswith(("-send", "-recv")) else None
+    if kind:
+        ahead = op["optype"] in ("forward-send", "backward-recv")
+        peer = ((op["stage"] + (1 if ahead else -1)) % pp * dp + op["dp_rank"]) * tp
+        arrow = "->" if kind == "send" else "<-"
+        event.update(cat="kernel", name="ncclDevKernel_SendRecv(ncclDevComm*, unsigned long, ncclWork*)")
+        event["args"]["Collective name"] = f"nccl:{kind} {op['rank']}{arrow}{peer}"
+    elif op["optype"] in NCCL:
+        ranks = [(op["stage"] * dp + d) * tp for d in range(dp)]
+        event.update(cat="kernel", name=f"ncclDevKernel_{NCCL[op['optype']]}_RING_LL(ncclDevComm*)")
+        event["args"].update({"Collective name": "c", "Process Group Ranks": str(ranks)})
+    else:
+        name = {"optimizer": "Optimizer.step#AdamW.step"}.get(op["optype"], op["optype"])
+        event.update(cat="gpu_user_annotation", name=name)
+    return event
+
+
+def profiles(meta, ops, folder):
+    """A file a rank; steps one after the other on the clock; a tensor-parallel collective within each compute."""
+    for (rank,), mine in grouped(ops, "rank").items():
+        events = []
+        for (step,), of_step in sorted(grouped(mine, "step").items()):
+            shift = 100.0 * step
+            moved = [{**op, "start_ts": op["start_ts"] + shift} for op in of_step]
+            events.append({"ph": "X", "cat": "gpu_user_annotation", "name": f"ProfilerStep#{step}", "ts": shift * 1e6,
+                           "dur": 99e6, "pid": 0, "tid": 7})
+            events += [profile_event(op, meta) for op in moved]
+            events += [{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_bf16_TREE_LL(ncclDevComm*)",
+                        "ts": op["start_ts"] * 1e6 + 5, "dur": 3, "pid": 0, "tid": 7, "args": {}}
+                       for op in moved if op["optype"] == "forward-compute"]
+        path = folder / f"rank{rank}.pt.trace.json"
+        path.write_text(json.dumps({"schemaVersion": 1, "baseTimeNanoseconds": 1790000000000000000,
+                                    "distributedInfo": {"backend": "nccl", "rank": rank}, "traceEvents": events}))
+        yield path
+
+
+def test_pytorch(job, convert, attribute, tmp_path):  # noqa: F811
+    meta, ops, path, truth = job
+    files = list(profiles(meta, ops, tmp_path))
+    converted, words = convert("pytorch", "--dp", 2, "--pp", 4, "--tp", 2, *files)
+    forwards = sum(op["optype"] == "forward-compute" for op in ops)
+    assert f"left out {forwards} NCCL kernels of other groups" in words
+    found = same(attribute, path, converted)
+    assert found["primary"] == truth["label"] and found["top_node"] == truth["node"]
+
+
+@pytest.mark.parametrize("tool,content,says", [
+    ("ndtimeline", b"\x9c\x0000\x05\x00\x00\x00hello\n", "which are not read: they can run code"),
+    ("ndtimeline", b"{\"rank\": 1\n", "line 1: no JSON"),
+    ("ndtimeline", b"[]\n", "line 1: want an object"),
+    ("ndtimeline", b"", "no operation that is known"),
+    ("ndtimeline", b"{\"rank\":0,\"dp_rank\":0,\"stage\":0,\"tp_rank\":0,\"step\":1,\"metric\":\"gc\","
+                   b"\"start_ts\":[1],\"duration\":[-1]}\n", "line 1: duration: -1 is negative"),
+    ("ndtimeline", b"{\"rank\":0,\"dp_rank\":0,\"stage\":0,\"tp_rank\":0,\"step\":1,\"metric\":\"gc\","
+                   b"\"start_ts\":[NaN],\"duration\":[1]}\n", "line 1: start_ts and duration: 'nan' is no number"),
+    ("ndtimeline", b"{\"rank\":0,\"dp_rank\":-1}\n", "line 1: dp_rank: want a whole number, not -1"),
+    ("pytorch", b"{}", "no traceEvents"),
+    ("pytorch", b"nothing", "no JSON"),
+    ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": {\"rank\": 9}}", "rank 9 is none of dp * pp * tp * dsp = 1"),
+    ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": {\"rank\": 0}}", "no ProfilerStep#N"),
+    ("pytorch", b"\x1f\x8b\x08", "ended before"),
+])
+def test_what_cannot_be_converted_is_told(convert, tmp_path, tool, content, says):
+    path = tmp_path / "input"
+    path.write_bytes(content)
+    converted, words = convert(tool, path, status=2)
+    assert converted.read_text() == "" and words.count("\n") == 1 and says in words
+
+
+def test_a_missing_file_is_told(job, convert, tmp_path):
+    meta, ops, _, _ = job
+    files = list(profiles(meta, ops, tmp_path))
+    _, words = convert("pytorch", "--dp", 2, "--pp", 4, "--tp", 2, *files[1:], status=2)
+    assert "7 workers have operations, not dp * pp = 8" in words

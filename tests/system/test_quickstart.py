@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/quickstart fleet: an operator sees who is sick, and nothing is left behind."""
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fleet"))
+import hosts  # noqa: E402
+
+SECONDS = 120  # a deadline, generous: it takes five on two idle cores
+
+
+@pytest.fixture
+def quickstart(top, build, environ, tmp_path):
+    """quickstart("fleet") starts it in a session of its own, its temporary files in .where."""
+    for name in ("assay-controller", "assayctl"):
+        if not (build / name).exists():
+            pytest.skip(f"{name} is not built")
+    where = tmp_path / "tmp"
+    where.mkdir()
+    running = []
+
+    def start(*words):
+        process = subprocess.Popen([top / "scripts" / "quickstart", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   stdin=subprocess.DEVNULL, text=True, start_new_session=True,
+                                   env={**environ, "ASSAY_BUILD": str(build), "TMPDIR": str(where)},
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        running.append(process)
+        return process
+
+    def processes():
+        """Those that work in its directory."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                command = path.read_bytes().decode(errors="replace")
+            except OSError:
+                continue
+            if str(where) in command:
+                found.append(int(path.parent.name))
+        return found
+
+    start.where, start.processes = where, processes
+    yield start
+    for pid in processes():
+        os.kill(pid, signal.SIGKILL)
+    for process in running:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_the_operator_sees_both_sick_hosts_named(quickstart):
+    process = quickstart("fleet")
+    out, _ = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0, out
+    by_name = {h.node: h for h in hosts.fleet(16)}
+    gpu = by_name["gpu-07"].gpu_names[3]
+    assert re.search(rf"^fail +gpu-07 .*{gpu} runs at \d+ of \d+ TFLOP/s \(\d+ %\) in gemm.rate", out, re.M)
+    switch = "PCIe switch " + hosts.switch_of(2).partition(":")[2]
+    named = rf"{switch} uplink: 2[67]\.\d of (49|50)\.\d GB/s, seen by 28 cells, contradicted by none"
+    assert re.search(rf"^fail +gpu-11 .*{named}", out, re.M)
+    assert len(re.findall(r"^pass +gpu-\d\d ", out, re.M)) == 14
+    incidents = out.partition("$ assayctl incidents")[2].partition("$ assayctl")[0]
+    assert set(re.findall(r"^    (gpu-\d\d): ", incidents, re.M)) == {"gpu-07", "gpu-11"}
+    assert re.search(rf"^    gpu-11: {named}", incidents, re.M)
+    why = out.partition("$ assayctl why gpu-11")[2].partition("$ assayctl")[0]
+    assert f"1. fail  loopback.link of {hosts.uplink(1)}" in why and "56 cells: " in why
+    assert not re.search(r"^2\. ", out.partition("$ assayctl why gpu-11")[2], re.M), "its cells are no findings beside it"
+    for name in ("gpu-07", "gpu-11"):
+        why = out.partition(f"$ assayctl why {name}")[2].partition("$ assayctl")[0]
+        assert "1. fail " in why and "against " in why and "clears " in why
+    actions = out.partition("$ assayctl actions")[2]
+    assert re.search(r"^dry-run +\d+ .*gpu-11 +retest +automatic", actions, re.M) and "it would be done" in actions
+    assert list(quickstart.where.iterdir()) == [] and quickstart.processes() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_nothing_is_left_when_it_is_stopped(quickstart, wait_until, number):
+    process = quickstart("fleet")
+    wait_until(lambda: list(quickstart.where.glob("*/hosts.log")), seconds=SECONDS)
+    os.killpg(process.pid, number)
+    out, _ = process.communicate(timeout=SECONDS)
+    assert process.returncode == 128 + number, out
+    assert list(quickstart.where.iterdir()) == []
+    wait_until(lambda: quickstart.processes() == [])
+
+
+def test_a_fleet_that_is_kept_can_be_looked_at_and_ended(quickstart, run, wait_until):
+    process = quickstart("--keep", "fleet")
+    out = ""
+    for line in process.stdout:
+        out += line
+    assert process.wait(SECONDS) == 0, out
+    exported = dict(re.findall(r"(ASSAY_\w+)=(\S+)", out))
+    nodes = run("assayctl", "nodes", env=exported)
+    assert nodes.returncode == 0 and "gpu-15" in nodes.stdout and "connected" in nodes.stdout
+    end = re.search(r"kill [\d ]+; for p in [\d ]+; .*rm -r \S+", out)[0]
+    assert subprocess.run(["bash", "-c", end], check=False).returncode == 0
+    wait_until(lambda: quickstart.processes() == [])
+    assert list(quickstart.where.iterdir()) == []
+
+
+def test_a_word_that_is_none_is_told(quickstart):
+    process = quickstart("--kep")
+    out, _ = process.communicate(timeout=SECONDS)
+    assert process.returncode == 2 and "no such word: --kep" in out and "--keep" in out

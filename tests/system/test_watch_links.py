@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What assayd sees of links between runs, on a network of the test's own; and what the controller makes of it."""
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+from assayd_fixtures import NODE, assayd, assayd_path, config, spool, stub  # noqa: F401
+from fake_rnic import IB, FakeRnic
+from fixtures_controller import controller  # noqa: F401
+from watch_fixtures import DEVICE, LONG_S, XID79, here, host, log, ready, state, told, verdict  # noqa: F401
+
+CLONE_NEWNET = 0x40000000
+
+
+def ip(*words):
+    return subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def network():
+    """A network of this test's own."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not shutil.which("ip"):
+        pytest.skip("no ip (iproute2)")
+    before = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    if libc.unshare(CLONE_NEWNET) < 0:
+        pytest.skip(f"no network namespace: {os.strerror(ctypes.get_errno())} (needs root)")
+    ip("link", "set", "lo", "up")
+    yield
+    if libc.setns(before, CLONE_NEWNET) < 0:
+        pytest.exit("cannot go back to the network of the host")
+    os.close(before)
+
+
+@pytest.fixture
+def cables(network, host):
+    """cables("mlx5_0", ...): each an RNIC whose port is eth<N>, one end of a cable with the other at far<N>."""
+
+    def lay(*devices):
+        for i, device in enumerate(devices):
+            made = ip("link", "add", f"eth{i}", "type", "veth", "peer", "name", f"far{i}")
+            if made.returncode:
+                pytest.skip(f"no veth: {made.stderr.strip()}")
+            for end in (f"eth{i}", f"far{i}"):
+                ip("link", "set", end, "up")
+            FakeRnic(host, device=device, netdev=f"eth{i}")
+        return lambda i, word: ip("link", "set", f"far{i}", word)
+
+    return lay
+
+
+def flap(cable, times):
+    for _ in range(times):
+        cable(0, "down")
+        cable(0, "up")
+
+
+def word(samples):
+    """What the last of them says."""
+    s = samples[-1] if samples else None
+    return s and ("ok" if s["ok"] else s["severity"])
+
+
+@pytest.fixture
+def up(cables, ready, log, told, wait_until):
+    """up("mlx5_0", ...) starts assayd on cables that are known to be up; (cable, daemon)."""
+
+    def start(*devices):
+        cable = cables(*devices)
+        daemon = ready()
+        log.say("EXT4-fs (loop0): Remounting filesystem read-only")  # the first report has all ports
+        wait_until(lambda: len(told("rnic.down_time")) == len(devices), seconds=LONG_S)
+        return cable, daemon
+
+    return start
+
+
+def test_a_pulled_cable_is_told_and_so_is_that_it_is_back(up, told, environ, run, wait_until):
+    cable, _ = up("mlx5_0", "mlx5_1")
+    cable(0, "down")
+    wait_until(lambda: word(told("rnic.down_time", "mlx5_0:1")) == "warn", seconds=LONG_S)
+    sample = told("rnic.down_time", "mlx5_0:1")[-1]
+    assert sample["code"] == "link-down" and sample["note"].startswith("the link (eth0) is down: ")
+    assert word(told("rnic.down_time", "mlx5_1:1")) == "ok"
+    item = verdict(environ)["items"][0]
+    assert item["verdict"] == "warn" and item["sentence"].startswith("mlx5_0:1: the link (eth0) is down: ")
+    cable(0, "up")
+    wait_until(lambda: word(told("rnic.down_time", "mlx5_0:1")) == "ok", seconds=LONG_S)
+    assert "is up again since" in told("rnic.down_time", "mlx5_0:1")[-1]["note"]
+    assert told("rnic.flaps", "mlx5_0:1")[-1]["value"] == 1 and word(told("rnic.flaps", "mlx5_1:1")) == "ok"
+
+
+def test_three_flaps_ask_for_a_pair_test(up, told, stub, wait_until):
+    """However short: the kernel tells of few of them, and counts them all."""
+    cable, _ = up("mlx5_0")
+    flap(cable, 3)
+    wait_until(lambda: told("rnic.flapping"), seconds=LONG_S)
+    assert {s["code"] for s in told("rnic.flapping")} == {"pair-test"}
+    assert "test the link with a known-good partner" in told("rnic.flapping")[-1]["note"]
+    wait_until(lambda: word(told("rnic.down_time")) == "ok", seconds=LONG_S)
+    assert told("rnic.flaps")[-1]["value"] == 3 and len(stub.stored) <= 4
+
+
+def test_what_an_operator_does_is_no_fault(up, told, environ, wait_until):
+    _, daemon = up("mlx5_0")
+    ip("link", "set", "eth0", "down")
+    wait_until(lambda: word(told("rnic.down_time")) == "info", seconds=LONG_S)
+    assert "was taken down by an operator" in told("rnic.down_time")[-1]["note"]
+    items = {(i["check"], i["verdict"]) for i in verdict(environ)["items"]}
+    assert ("rnic.down_time", "pass") in items
+    ip("link", "set", "eth0", "up")
+    wait_until(lambda: word(told("rnic.down_time")) == "ok", seconds=LONG_S)
+    assert told("rnic.flaps")[-1]["value"] == 0 and daemon.poll() is None
+
+
+def test_a_device_that_is_removed_is_told(up, host, told, wait_until, full):
+    up("mlx5_0", "mlx5_1")
+    shutil.rmtree(host.root / IB.lstrip("/") / "mlx5_0")
+    shutil.rmtree(host.root / "sys/class/net/eth0")
+    ip("link", "del", "eth0")
+    wait_until(lambda: word(told("rnic.removed", "mlx5_0:1")) == "warn", seconds=LONG_S)
+    assert not told("rnic.removed", "mlx5_1:1")
+    if full:
+        wait_until(lambda: word(told("rnic.removed", "mlx5_0:1")) == "fatal", seconds=90)
+        assert told("rnic.removed", "mlx5_0:1")[-1]["code"] == "device-lost"
+
+
+def test_a_minute_down_is_fatal(up, told, environ, full, wait_until):
+    if not full:
+        pytest.skip("a minute of waiting: with --full; the unit tests have it on a clock of their own")
+    cable, _ = up("mlx5_0")
+    cable(0, "down")
+    wait_until(lambda: word(told("rnic.down_time")) == "fatal", seconds=120)
+    assert told("rnic.down_time")[-1]["value"] >= 60 and verdict(environ)["items"][0]["fatal"]
+
+
+def test_a_restart_tells_nothing_twice_and_misses_no_flap(up, ready, told, stub, wait_until):
+    cable, daemon = up("mlx5_0")
+    cable(0, "down")
+    wait_until(lambda: word(told("rnic.down_time")) == "warn", seconds=LONG_S)
+    daemon.kill()
+    daemon.wait()
+    reports = len(stub.stored)
+    daemon = ready()
+    daemon.send_signal(signal.SIGTERM)
+    assert daemon.wait(timeout=10) == 0
+    assert len(stub.stored) == reports
+    cable(0, "up")
+    flap(cable, 1)
+    ready()
+    wait_until(lambda: word(told("rnic.down_time")) == "ok", seconds=LONG_S)
+    assert told("rnic.flaps")[-1]["value"] == 2
+
+
+def test_a_port_without_a_network_device_is_looked_at(ready, host, log, told, wait_until):
+    """InfiniBand, or a port whose network device a container has."""
+    rnic = FakeRnic(host, netdev="ib0")
+    shutil.rmtree(host.root / "sys/class/net/ib0")
+    daemon = ready()
+    rnic.down("2: Polling")
+    wait_until(lambda: word(told("rnic.down_time", "mlx5_0:1")) == "warn", seconds=2 * LONG_S)
+    assert told("rnic.down_time")[-1]["note"].startswith("the link is down: ")
+    rnic.down("3: Disabled")
+    daemon.send_signal(signal.SIGHUP)
+    wait_until(lambda: word(told("rnic.down_time")) == "info", seconds=LONG_S)
+    rnic.up()
+    daemon.send_signal(signal.SIGHUP)
+    wait_until(lambda: word(told("rnic.down_time")) == "ok", seconds=LONG_S)
+    assert told("rnic.flaps")[-1]["value"] == 0
+
+
+def test_a_device_that_a_container_took_is_not_lost(ready, host, log, told, stub, environ, wait_until):
+    host.write("/sys/module/ib_core/parameters/netns_mode", "N")
+    for device in ("mlx5_0", "mlx5_1"):
+        FakeRnic(host, device=device, netdev="ib0")
+    shutil.rmtree(host.root / "sys/class/net/ib0")
+    daemon = ready()
+    shutil.rmtree(host.root / IB.lstrip("/") / "mlx5_0")
+    daemon.send_signal(signal.SIGTERM)
+    assert daemon.wait(timeout=10) == 0
+    assert [port["name"] for port in state(environ)["links"]] == ["mlx5_0:1", "mlx5_1:1"]
+    daemon = ready()
+    daemon.send_signal(signal.SIGTERM)
+    assert daemon.wait(timeout=10) == 0
+    assert [port["name"] for port in state(environ)["links"]] == ["mlx5_1:1"] and not stub.stored
+
+
+def test_why_says_what_was_seen(cables, assayd, here, controller, config, log, run, wait_until):
+    cable = cables("mlx5_0")
+    c = controller()
+    config(controller=f"http://127.0.0.1:{c.port}")
+    assayd(env=here)
+
+    def why():
+        answer = c.get(f"/v1/nodes/{NODE}/why")
+        return answer.json if answer.status == 200 else {"items": [], "incidents": []}
+
+    log.say(XID79)
+    wait_until(lambda: why()["items"], seconds=LONG_S)
+    flap(cable, 3)
+    cable(0, "down")
+    wait_until(lambda: len(why()["items"]) == 4, seconds=LONG_S)
+    items = {item["check"]: item for item in why()["items"]}
+    fatal, down = items["host.kernel_log"], items["rnic.down_time"]
+    assert XID79 in fatal["sentence"] and fatal["fatal"] and fatal["sentence"].startswith(f"{DEVICE}: the NVIDIA driver")
+    assert down["sentence"].startswith("mlx5_0:1: the link (eth0) is down: ") and down["verdict"] == "warn"
+    assert {i["check"]: (i["rule"], i["action"]) for i in why()["incidents"]} == {
+        "host.kernel_log": ("fatal-signature", "cordon"), "rnic.flapping": ("link-flapping", "retest"),
+        "rnic.flaps": ("passive-state", "alert"), "rnic.down_time": ("passive-state", "alert")}
+    text = run("assayctl", "--controller", f"http://127.0.0.1:{c.port}", "why", NODE).stdout
+    assert "the link (eth0) is down" in text and "GPU has fallen off the bus" in text

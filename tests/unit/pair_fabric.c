@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/pair_fabric.h"
+
+#include <stdio.h>
+
+#include "tests/unit/test.h"
+
+enum { BYTES = 1 << 20 };
+
+void pair_fabric_open(struct pair_fabric *f, size_t n)
+{
+	size_t i;
+
+	*f = (struct pair_fabric){
+		.sim = rdma_sim_make(),
+		.options = { .gid_index = -1, .size = 65536, .qps = 1, .depth = 128 },
+		.node = { .total_bytes = 1 },
+		.n = n,
+	};
+	f->ops = *f->sim.engine.ops;
+	f->sim.engine.ops = &f->ops;
+	f->host = (struct numa_host){ .nodes = &f->node, .n = 1 };
+	f->sim.n_ports = n;
+	for (i = 0; i < n; i++) {
+		f->sim.ports[i] = f->sim.ports[0];
+		(void)snprintf(f->sim.ports[i].device, RDMA_NAME_SIZE, "sim%zu", i);
+		f->sides[i] = (struct pair_side){ .engine = &f->sim.engine,
+						  .options = &f->options,
+						  .port = &f->sim.ports[i],
+						  .rail = (unsigned)i };
+		pair_side_open(&f->sides[i], &f->host, BYTES);
+		CHECK_STR(f->sides[i].err.msg, "");
+	}
+}
+
+void pair_fabric_reopen(struct pair_fabric *f, size_t side)
+{
+	pair_side_close(&f->sides[side]);
+	pair_side_open(&f->sides[side], &f->host, BYTES);
+}
+
+void pair_fabric_close(struct pair_fabric *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		pair_side_close(&f->sides[i]);
+	CHECK_EQ(f->sim.open_devices + f->sim.open_regions + f->sim.open_queues, 0);
+}

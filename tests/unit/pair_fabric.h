@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ports of rnic-pair on a simulated fabric: "sim0", "sim1"... with operations that a test may change. */
+#pragma once
+
+#include "probes/memory/numa.h"
+#include "probes/rnic_pair/pair.h"
+#include "tests/fakes/rdma_sim.h"
+
+enum { PAIR_FABRIC_SIDES = 4 };
+
+struct pair_fabric {
+	struct rdma_sim sim;
+	struct rdma_ops ops; /* those of the fabric, until a test replaces some */
+	struct pair_options options;
+	struct numa_node node;
+	struct numa_host host;
+	struct pair_side sides[PAIR_FABRIC_SIDES];
+	size_t n;
+};
+
+/* `n` ports, each ready. */
+void pair_fabric_open(struct pair_fabric *f, size_t n);
+
+/* A port again, as it is ready now. */
+void pair_fabric_reopen(struct pair_fabric *f, size_t side);
+
+/* All of it; fails the test when something of the fabric is still open. */
+void pair_fabric_close(struct pair_fabric *f);

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "controller/cluster_embedded.h"
+#include "lib/duration.h"
+#include "lib/xalloc.h"
+#include "tests/unit/act_world.h"
+#include "tests/unit/test.h"
+
+static struct act_ask order(const char *node, const char *reason)
+{
+	return (struct act_ask){ .node = node, .who = "operator eve", .reason = reason };
+}
+
+static unsigned ask(struct world *w, enum action_kind kind, const char *node)
+{
+	const struct act_ask a = order(node, "because");
+
+	return world_ask(w, kind, &a);
+}
+
+static bool is_out(struct world *w, const char *node)
+{
+	world_look(w);
+	return world_node(w, node)->unschedulable;
+}
+
+static const char *state_of(struct world *w, const char *node)
+{
+	static char text[32];
+	json_t *value = act_node_json(w->act, node);
+
+	(void)snprintf(text, sizeof(text), "%s", json_string_value(json_object_get(value, "state")));
+	json_decref(value);
+	return text;
+}
+
+static void what_is_bad_by_itself_is_cordoned_once_and_recorded(void)
+{
+	struct world w;
+
+	world_open(&w, "once.db");
+	world_report(&w, "n3", true);
+	CHECK(world_run(&w, 0));
+	CHECK(is_out(&w, "n3"));
+	world_report(&w, "n3", true);
+	world_wait(&w, USEC_PER_MIN);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions"), 1);
+	CHECK_EQ(world_count(&w, "SELECT state FROM actions"), ACTION_DONE);
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM transitions WHERE event = 'cordoned'"), 1);
+	CHECK_EQ(act_counts(w.act).cordoned, 1);
+	CHECK_EQ(act_counts(w.act).budget_used, 1);
+	CHECK_STR(state_of(&w, "n3"), "cordoned");
+	world_close(&w);
+}
+
+static void in_observe_nothing_is_done_and_in_dry_run_it_is_only_written_down(void)
+{
+	struct world w;
+
+	world_open(&w, "modes.db");
+	w.policy.mode = MODE_OBSERVE;
+	world_report(&w, "n1", true);
+	CHECK(world_run(&w, 0));
+	CHECK(!is_out(&w, "n1"));
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions"), 0);
+	w.policy.mode = MODE_DRY_RUN;
+	world_wait(&w, USEC_PER_MIN);
+	CHECK(world_run(&w, 0));
+	world_wait(&w, USEC_PER_MIN);
+	CHECK(world_run(&w, 0));
+	CHECK(!is_out(&w, "n1"));
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE state = 4"), 1);
+	world_close(&w);
+}
+
+static void no_more_than_the_budget_and_the_refusal_is_told_once(void)
+{
+	struct world w;
+	unsigned i;
+
+	world_open(&w, "budget.db");
+	for (i = 0; i < 8; i++) {
+		CLEANUP(freep) char *node = xasprintf("n%u", i);
+
+		world_report(&w, node, true);
+	}
+	CHECK(world_run(&w, 0));
+	world_wait(&w, USEC_PER_MIN);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(act_counts(w.act).cordoned, 4); /* 20 % of 20 */
+	CHECK_EQ(act_counts(w.act).budget_limit, 4);
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE state = 5"), 4);
+	CHECK_EQ(world_count(&w,
+			     "SELECT count(*) FROM cluster_events WHERE reason = 'AssayRefused'"),
+		 4);
+	world_close(&w);
+}
+
+static void anothers_cordon_counts_and_is_never_lifted(void)
+{
+	struct world w;
+	unsigned i;
+
+	world_open(&w, "others.db");
+	for (i = 10; i < 13; i++) {
+		CLEANUP(freep) char *node = xasprintf("n%u", i);
+
+		CHECK_EQ(cluster_embedded_touch(w.cluster, node, true, NULL), 0);
+	}
+	CHECK(world_run(&w, 0));
+	world_report(&w, "n1", true);
+	world_report(&w, "n2", true);
+	world_report(&w, "n10", true);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(act_counts(w.act).cordoned, 1); /* three of the four are theirs */
+	CHECK_EQ(ask(&w, ACT_UNCORDON, "n10"), 409);
+	CHECK(is_out(&w, "n10"));
+	CHECK(!world_node(&w, "n10")->mark);
+	world_close(&w);
+}
+
+/* Whoever else changes the node between the decision and the cordon uses up nothing of the rate. */
+static void a_node_that_keeps_changing_costs_no_rate(void)
+{
+	struct world w;
+	unsigned i;
+
+	world_open(&w, "changing.db");
+	world_report(&w, "n3", true);
+	for (i = 0; i < 6 && act_counts(w.act).conflicts < 2; i++) {
+		(void)world_run(&w, 1);
+		CHECK_EQ(cluster_embedded_touch(w.cluster, "n3", false, NULL), 0);
+	}
+	CHECK(act_counts(w.act).conflicts > 0);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(act_counts(w.act).cordoned, 1);
+	CHECK_EQ(act_counts(w.act).rate_used, 1);
+	world_close(&w);
+}
+
+static void an_uncordon_by_hand_is_an_order_and_our_marks_go(void)
+{
+	struct world w;
+
+	world_open(&w, "hand.db");
+	world_report(&w, "n5", true);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(cluster_embedded_touch(w.cluster, "n5", false, NULL), 0);
+	CHECK(world_run(&w, 0));
+	world_wait(&w, USEC_PER_HOUR);
+	CHECK(world_run(&w, 0));
+	CHECK(!is_out(&w, "n5"));
+	CHECK(!world_node(&w, "n5")->mark);
+	CHECK(world_node(&w, "n5")->override_us > w.now_us);
+	CHECK_STR(state_of(&w, "n5"), "suspected"); /* what was found still stands */
+	CHECK_EQ(act_counts(w.act).cordoned, 0);
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE kind = 0 AND state = 1"), 1);
+	world_close(&w);
+}
+
+static void a_host_comes_back_when_it_is_good_and_its_test_has_passed(void)
+{
+	struct world w;
+	unsigned i;
+
+	world_open(&w, "back.db");
+	world_report(&w, "n7", true);
+	CHECK(world_run(&w, 0));
+	CHECK(is_out(&w, "n7"));
+	world_report(&w, "n7", false);
+	CHECK(world_run(&w, 0));
+	CHECK(is_out(&w, "n7")); /* not at once, and not without a test */
+	world_wait(&w, w.policy.release_delay_us + USEC_PER_MIN);
+	CHECK(world_run(&w, 0));
+	CHECK(is_out(&w, "n7"));
+	for (i = 0; i < w.policy.release_passes; i++) {
+		CHECK(world_answer(&w, "n7", true));
+		CHECK(world_run(&w, 0));
+		world_wait(&w, w.policy.release_delay_us + USEC_PER_MIN);
+		CHECK(world_run(&w, 0));
+	}
+	CHECK(!is_out(&w, "n7"));
+	CHECK_STR(state_of(&w, "n7"), "released");
+	world_close(&w);
+}
+
+static void a_persons_cordon_is_lifted_by_a_person(void)
+{
+	struct world w;
+
+	world_open(&w, "person.db");
+	CHECK_EQ(ask(&w, ACT_CORDON, "n2"), 200);
+	CHECK(is_out(&w, "n2"));
+	CHECK_STR(world_node(&w, "n2")->mark->by, "operator eve");
+	CHECK_EQ(ask(&w, ACT_CORDON, "n2"), 409);
+	world_wait(&w, 2 * USEC_PER_DAY);
+	CHECK(world_run(&w, 0));
+	CHECK(is_out(&w, "n2"));
+	CHECK(!world_answer(&w, "n2", true));
+	CHECK_EQ(ask(&w, ACT_UNCORDON, "n2"), 200);
+	CHECK(!is_out(&w, "n2"));
+	CHECK_EQ(ask(&w, ACT_UNCORDON, "n2"), 409);
+	CHECK_EQ(ask(&w, ACT_CORDON, "nowhere"), 404);
+	world_close(&w);
+}
+
+static void a_broken_glass_goes_beyond_the_budget_and_says_so(void)
+{
+	struct act_ask a = order("n9", "it burns");
+	struct world w;
+
+	world_open(&w, "glass.db");
+	w.policy.total_percent = 0;
+	CHECK_EQ(world_ask(&w, ACT_CORDON, &a), 409);
+	CHECK_EQ(world_count(
+			 &w,
+			 "SELECT count(*) FROM actions WHERE state = 5 AND rule = 'budget.total'"),
+		 1);
+	a.break_glass = true;
+	CHECK_EQ(world_ask(&w, ACT_CORDON, &a), 200);
+	CHECK_EQ(world_count(&w, "SELECT break_glass FROM actions WHERE state = 1"), 1);
+	world_close(&w);
+}
+
+static void every_refusal_names_its_rule(void)
+{
+	struct act_ask a = order("n1", "");
+	struct world w;
+
+	world_open(&w, "rules.db");
+	CHECK_EQ(world_ask(&w, ACT_CORDON, &a), 422);
+	CHECK_EQ(ask(&w, ACT_REPAIR_DONE, "n1"), 409);
+	CHECK_EQ(ask(&w, ACT_EVICT, "n1"), 422);
+	world_close(&w);
+}
+
+static void a_reset_closes_the_breaker_and_it_is_remembered(void)
+{
+	struct world w;
+	unsigned i;
+
+	world_open(&w, "breaker.db");
+	w.policy.storm_cordons = 2;
+	for (i = 0; i < 5; i++) {
+		CLEANUP(freep) char *node = xasprintf("n%u", i);
+
+		world_report(&w, node, true);
+	}
+	CHECK(world_run(&w, 0));
+	CHECK(act_counts(w.act).breaker_open);
+	CHECK_EQ(act_counts(w.act).cordoned, 0);
+	world_kill(&w);
+	CHECK(world_run(&w, 0));
+	CHECK(act_counts(w.act).breaker_open);
+	CHECK_EQ(ask(&w, ACT_BREAKER_RESET, NULL), 200);
+	CHECK(!act_counts(w.act).breaker_open);
+	world_kill(&w);
+	CHECK(world_run(&w, 0));
+	CHECK(!act_counts(w.act).breaker_open);
+	world_close(&w);
+}
+
+static void whoever_finds_a_higher_epoch_touches_nothing_more(void)
+{
+	struct world w;
+
+	world_open(&w, "epoch.db");
+	CHECK(world_count(&w, "UPDATE cluster_ledger SET version = version + 1, text ="
+			      " replace(text, '\"epoch\":1', '\"epoch\":9') RETURNING 1") == 1);
+	world_report(&w, "n4", true);
+	CHECK(world_run(&w, 0));
+	CHECK(act_counts(w.act).fenced);
+	CHECK(!is_out(&w, "n4"));
+	CHECK_EQ(ask(&w, ACT_CORDON, "n6"), 503);
+	world_close(&w);
+}
+
+static void what_is_under_way_counts_for_the_budget(void)
+{
+	struct world w;
+	unsigned i;
+
+	world_open(&w, "under-way.db");
+	for (i = 0; i < 12; i++) {
+		CLEANUP(freep) char *node = xasprintf("n%u", i);
+
+		world_report(&w, node, true);
+		(void)world_run(&w, 1); /* the one before is not done yet */
+	}
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(act_counts(w.act).cordoned, 4);
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM cluster_nodes WHERE unschedulable"), 4);
+	world_close(&w);
+}
+
+static void our_mark_taken_off_by_hand_is_an_order_too(void)
+{
+	struct world w;
+
+	world_open(&w, "mark.db");
+	world_report(&w, "n5", true);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(world_count(&w, "UPDATE cluster_nodes SET mark = NULL, unschedulable = 0"
+				 " WHERE node = 'n5' RETURNING 1"),
+		 1);
+	world_kill(&w);
+	CHECK(world_run(&w, 0));
+	world_wait(&w, USEC_PER_HOUR);
+	CHECK(world_run(&w, 0));
+	CHECK(!is_out(&w, "n5"));
+	CHECK_EQ(act_counts(w.act).cordoned, 0);
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM transitions WHERE event = 'uncordoned'"), 1);
+	CHECK_EQ(world_count(&w, "SELECT json_array_length(text, '$.holders') FROM cluster_ledger"),
+		 0);
+	world_close(&w);
+}
+
+static void a_cordon_that_was_theirs_before_stays_when_our_mark_goes(void)
+{
+	struct act_ask a = order("n8", "both of us");
+	struct world w;
+
+	world_open(&w, "pre.db");
+	CHECK_EQ(cluster_embedded_touch(w.cluster, "n8", true, NULL), 0);
+	CHECK(world_run(&w, 0));
+	a.break_glass = true;
+	CHECK_EQ(world_ask(&w, ACT_CORDON, &a), 200);
+	world_look(&w);
+	CHECK(world_node(&w, "n8")->mark->pre);
+	CHECK_EQ(ask(&w, ACT_UNCORDON, "n8"), 200);
+	CHECK(is_out(&w, "n8"));
+	CHECK(!world_node(&w, "n8")->mark);
+	world_close(&w);
+}
+
+static void a_cordon_of_ours_that_nobody_recorded_is_recorded(void)
+{
+	struct world w;
+
+	world_open(&w, "adopt.db");
+	CHECK_EQ(world_count(&w, "UPDATE cluster_nodes SET unschedulable = 1, mark ="
+				 " '{\"v\":1,\"by\":\"assay\",\"reason\":\"a twin did it\",\"at\":"
+				 "\"1972-09-27T00:00:00Z\",\"action\":\"77\"}' WHERE node = 'n6' "
+				 "RETURNING 1"),
+		 1);
+	world_kill(&w);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM transitions WHERE node = 'n6' AND"
+				 " event = 'cordoned'"),
+		 1);
+	CHECK_EQ(act_counts(w.act).budget_used, 1);
+	CHECK_EQ(world_count(&w, "SELECT json_array_length(text, '$.holders') FROM cluster_ledger"),
+		 1);
+	world_close(&w);
+}
+
+static const struct test tests[] = {
+	TEST(what_is_bad_by_itself_is_cordoned_once_and_recorded),
+	TEST(in_observe_nothing_is_done_and_in_dry_run_it_is_only_written_down),
+	TEST(no_more_than_the_budget_and_the_refusal_is_told_once),
+	TEST(anothers_cordon_counts_and_is_never_lifted),
+	TEST(a_node_that_keeps_changing_costs_no_rate),
+	TEST(an_uncordon_by_hand_is_an_order_and_our_marks_go),
+	TEST(a_host_comes_back_when_it_is_good_and_its_test_has_passed),
+	TEST(a_persons_cordon_is_lifted_by_a_person),
+	TEST(a_broken_glass_goes_beyond_the_budget_and_says_so),
+	TEST(every_refusal_names_its_rule),
+	TEST(a_reset_closes_the_breaker_and_it_is_remembered),
+	TEST(what_is_under_way_counts_for_the_budget),
+	TEST(our_mark_taken_off_by_hand_is_an_order_too),
+	TEST(a_cordon_that_was_theirs_before_stays_when_our_mark_goes),
+	TEST(a_cordon_of_ours_that_nobody_recorded_is_recorded),
+	TEST(whoever_finds_a_higher_epoch_touches_nothing_more),
+};
+
+int main(void)
+{
+	return TEST_MAIN("actor", tests);
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drains and jobs as the actor sees them, on a cluster whose pods a test has in its hands. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/duration.h"
+#include "lib/xalloc.h"
+#include "tests/unit/act_world.h"
+#include "tests/unit/test.h"
+
+enum { NODES = 4 };
+
+/* Of the node "n<i>". */
+static struct {
+	const char *job;	       /* what runs there, or NULL */
+	unsigned left;		       /* rounds until it is gone */
+	unsigned evicted, told, asked; /* how often */
+} pods[NODES];
+static struct cluster_ops ops;
+static struct cluster_call held; /* a question that nobody answers yet */
+static bool hold_jobs, fail_jobs;
+static const char *why_not; /* evictions: nothing goes, for that */
+
+static size_t number_of(const char *node)
+{
+	size_t i = strtoul(node + 1, NULL, 10);
+
+	CHECK(i < NODES);
+	return MIN(i, (size_t)NODES - 1);
+}
+
+static void evict(struct cluster *c UNUSED, const struct cluster_change *change,
+		  const struct cluster_call *call)
+{
+	size_t i = number_of(change->node);
+	bool done;
+
+	CHECK(change->drain != NULL);
+	if (change->drain->only_ask)
+		pods[i].told++;
+	else
+		pods[i].evicted++;
+	if (!change->drain->only_ask && !why_not && pods[i].left > 0)
+		pods[i].left--;
+	done = change->drain->only_ask || pods[i].left == 0;
+	cluster_answer(call,
+		       &(struct cluster_answer){ .result = done ? CLUSTER_DONE : CLUSTER_AGAIN,
+						 .words = done	    ? ""
+							  : why_not ? why_not
+								    : "1 of its pods is leaving",
+						 .retry_us = USEC_PER_SEC });
+}
+
+static void jobs(struct cluster *c UNUSED, const char *node, const struct cluster_call *call)
+{
+	size_t i = number_of(node);
+
+	pods[i].asked++;
+	if (hold_jobs) {
+		held = *call;
+		return;
+	}
+	cluster_answer(call,
+		       &(struct cluster_answer){ .result = fail_jobs ? CLUSTER_AGAIN : CLUSTER_DONE,
+						 .words = fail_jobs ? "the API server is slow" : "",
+						 .jobs = pods[i].job ? &pods[i].job : NULL,
+						 .n_jobs = pods[i].job != NULL });
+}
+
+/* The embedded cluster, but for what runs on it. */
+static void put_pods(struct world *w)
+{
+	ops = *w->cluster->ops;
+	ops.evict = evict;
+	ops.jobs = jobs;
+	w->cluster->ops = &ops;
+}
+
+static void open_world(struct world *w, const char *name, int mode)
+{
+	memset(pods, 0, sizeof(pods));
+	hold_jobs = fail_jobs = false;
+	why_not = NULL;
+	world_open(w, name);
+	put_pods(w);
+	w->policy.rules[0].action = ACTION_CORDON_DRAIN;
+	w->policy.drain_mode = mode;
+	w->policy.per_job = 10;
+}
+
+/* Time passes second by second, as the service's clock goes. */
+static void pass(struct world *w, unsigned seconds)
+{
+	for (; seconds > 0; seconds--) {
+		world_wait(w, USEC_PER_SEC);
+		act_tick(w->act);
+		CHECK(world_run(w, 0));
+	}
+}
+
+static bool is_out(struct world *w, const char *node)
+{
+	world_look(w);
+	return world_node(w, node)->unschedulable;
+}
+
+static long long transitions(struct world *w, const char *event)
+{
+	CLEANUP(freep)
+	char *sql = xasprintf("SELECT count(*) FROM transitions WHERE event = '%s'", event);
+
+	return world_count(w, sql);
+}
+
+static long long evictions(struct world *w, int state)
+{
+	CLEANUP(freep)
+	char *sql = xasprintf("SELECT count(*) FROM actions WHERE kind = %d AND state = %d",
+			      ACT_EVICT, state);
+
+	return world_count(w, sql);
+}
+
+/* --- drains --- */
+
+static void a_drain_goes_on_until_nothing_is_there(void)
+{
+	struct world w;
+
+	open_world(&w, "drain.db", DRAIN_NOW);
+	pods[2].left = 20; /* more rounds than another action has tries */
+	world_report(&w, "n2", true);
+	pass(&w, 5);
+	CHECK(is_out(&w, "n2"));
+	CHECK(pods[2].evicted > 0);
+	CHECK_EQ(transitions(&w, "drain-begun"), 1);
+	CHECK_EQ(transitions(&w, "drained"), 0);
+	pass(&w, 30);
+	CHECK_EQ(pods[2].evicted, 20);
+	CHECK_EQ(transitions(&w, "drained"), 1);
+	CHECK_EQ(evictions(&w, ACTION_DONE), 1);
+	CHECK_EQ(world_count(&w,
+			     "SELECT count(*) FROM transitions WHERE event = 'drained' AND who = "
+			     "'automatic' AND undo LIKE 'nothing: pods were evicted%'"),
+		 1);
+	pass(&w, 30);
+	CHECK_EQ(pods[2].evicted, 20); /* and never again */
+	world_close(&w);
+}
+
+static void nothing_is_drained_by_default(void)
+{
+	struct world w;
+
+	open_world(&w, "off.db", DRAIN_OFF);
+	pods[2].left = 3;
+	world_report(&w, "n2", true);
+	pass(&w, 60);
+	CHECK(is_out(&w, "n2"));
+	CHECK_EQ(pods[2].evicted + pods[2].told, 0);
+	world_close(&w);
+}
+
+static void jobs_are_told_and_evicted_after_their_grace(void)
+{
+	struct world w;
+
+	open_world(&w, "grace.db", DRAIN_AFTER_GRACE);
+	w.policy.drain_grace_us = 60 * USEC_PER_SEC;
+	pods[2].left = 1;
+	world_report(&w, "n2", true);
+	pass(&w, 50);
+	CHECK_EQ(pods[2].told, 1);
+	CHECK_EQ(pods[2].evicted, 0);
+	CHECK_EQ(transitions(&w, "drain-asked"), 1);
+	pass(&w, 30);
+	CHECK_EQ(pods[2].told, 1);
+	CHECK_EQ(pods[2].evicted, 1);
+	CHECK_EQ(transitions(&w, "drained"), 1);
+	world_close(&w);
+}
+
+static void what_may_not_go_is_given_up_at_the_deadline(void)
+{
+	struct world w;
+
+	open_world(&w, "late.db", DRAIN_NOW);
+	w.policy.drain_timeout_us = 5 * USEC_PER_MIN;
+	pods[2].left = 1;
+	why_not = "1 may not go yet: default/p0: its budget";
+	world_report(&w, "n2", true);
+	pass(&w, 60);
+	CHECK_EQ(world_count(&w,
+			     "SELECT count(*) FROM actions WHERE result LIKE '%default/p0%' AND "
+			     "done_us IS NULL"),
+		 1);
+	pass(&w, 300);
+	CHECK_EQ(evictions(&w, ACTION_FAILED), 1);
+	CHECK_EQ(transitions(&w, "drain-failed"), 1);
+	CHECK_EQ(
+		world_count(
+			&w,
+			"SELECT count(*) FROM cluster_events WHERE reason = 'AssayDrainFailed' AND "
+			"message LIKE '%default/p0%'"),
+		1);
+	CHECK(is_out(&w, "n2"));
+	pods[2].evicted = 0;
+	pass(&w, 600);
+	CHECK_EQ(pods[2].evicted, 0); /* a person has to look */
+	world_close(&w);
+}
+
+static void a_person_gives_a_host_back_in_the_midst_of_its_drain(void)
+{
+	const struct act_ask ask = { .node = "n2", .who = "operator ann", .reason = "it is fine" };
+	struct world w;
+	unsigned rounds;
+
+	open_world(&w, "back.db", DRAIN_NOW);
+	pods[2].left = 1;
+	why_not = "1 may not go yet";
+	world_report(&w, "n2", true);
+	pass(&w, 10);
+	CHECK(pods[2].evicted > 0);
+	CHECK_EQ(world_ask(&w, ACT_UNCORDON, &ask), 200);
+	CHECK(!is_out(&w, "n2"));
+	rounds = pods[2].evicted;
+	pass(&w, 60);
+	CHECK_EQ(pods[2].evicted, rounds);
+	CHECK_EQ(evictions(&w, ACTION_DROPPED), 1);
+	CHECK_EQ(evictions(&w, ACTION_DECIDED), 0);
+	world_close(&w);
+}
+
+static void a_drain_that_a_controller_left_goes_on_with_its_deadline(void)
+{
+	struct world w;
+
+	open_world(&w, "killed.db", DRAIN_NOW);
+	w.policy.drain_timeout_us = 5 * USEC_PER_MIN;
+	pods[2].left = 1;
+	why_not = "1 may not go yet";
+	world_report(&w, "n2", true);
+	pass(&w, 200);
+	world_kill(&w);
+	put_pods(&w);
+	pods[2].evicted = 0;
+	pass(&w, 60);
+	CHECK(pods[2].evicted > 0);
+	CHECK_EQ(transitions(&w, "drain-begun"), 1);
+	CHECK_EQ(transitions(&w, "drain-failed"), 0);
+	pass(&w, 60);
+	CHECK_EQ(transitions(&w, "drain-failed"), 1);
+	world_close(&w);
+}
+
+static void in_a_rehearsal_nothing_is_evicted(void)
+{
+	struct world w;
+
+	open_world(&w, "rehearsed.db", DRAIN_NOW);
+	world_report(&w, "n2", true);
+	pods[2].left = 50;
+	pass(&w, 5);
+	w.policy.mode = MODE_DRY_RUN;
+	pass(&w, 5);
+	CHECK_EQ(evictions(&w, ACTION_DROPPED), 1); /* it stops at once */
+	pods[2].evicted = 0;
+	pass(&w, 60);
+	CHECK_EQ(pods[2].evicted, 0);
+	CHECK_EQ(evictions(&w, ACTION_DRY_RUN), 1);
+	world_close(&w);
+}
+
+/* --- jobs --- */
+
+static void of_one_job_only_so_many_are_cordoned(void)
+{
+	struct world w;
+
+	open_world(&w, "job.db", DRAIN_OFF);
+	w.policy.per_job = 1;
+	pods[1].job = pods[2].job = "default/llama (jobset)";
+	pods[3].job = "default/bert (job)";
+	world_report(&w, "n1", true);
+	pass(&w, 2);
+	CHECK(is_out(&w, "n1"));
+	world_report(&w, "n2", true);
+	world_report(&w, "n3", true);
+	pass(&w, 5);
+	CHECK(!is_out(&w, "n2"));
+	CHECK(is_out(&w, "n3"));
+	CHECK_EQ(world_count(&w,
+			     "SELECT count(*) FROM cluster_events WHERE node = 'n2' AND reason = "
+			     "'AssayRefused' AND message LIKE '%budget.per_job%llama%'"),
+		 1);
+	/* The job has gone on elsewhere: what was true when n1 went out is so no more. */
+	pods[1].job = NULL;
+	pass(&w, 120);
+	CHECK(is_out(&w, "n2"));
+	world_close(&w);
+}
+
+static void a_cordon_waits_for_the_jobs_but_not_for_long(void)
+{
+	struct world w;
+
+	open_world(&w, "slow.db", DRAIN_OFF);
+	hold_jobs = true;
+	world_report(&w, "n1", true);
+	pass(&w, 3);
+	CHECK_EQ(pods[1].asked, 1);
+	CHECK(!is_out(&w, "n1"));
+	pass(&w, 5);
+	CHECK(is_out(&w, "n1"));
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE node = 'n1' AND reason LIKE "
+				 "'%which jobs run there is not known%'"),
+		 1);
+	cluster_answer(&held, &(struct cluster_answer){ .result = CLUSTER_AGAIN, .words = "late" });
+	world_close(&w);
+}
+
+static void a_cluster_that_cannot_say_is_asked_now_and_then(void)
+{
+	struct world w;
+
+	open_world(&w, "cannot.db", DRAIN_OFF);
+	fail_jobs = true;
+	world_report(&w, "n1", true);
+	pass(&w, 10);
+	CHECK(is_out(&w, "n1"));
+	CHECK(pods[1].asked >= 2 && pods[1].asked <= 8);
+	world_close(&w);
+}
+
+/* The answer comes when the actor has begun anew. */
+static void an_answer_for_an_earlier_start_is_nobodys(void)
+{
+	struct world w;
+
+	open_world(&w, "stale.db", DRAIN_OFF);
+	hold_jobs = true;
+	world_report(&w, "n1", true);
+	pass(&w, 2);
+	CHECK_EQ(pods[1].asked, 1);
+	act_stop(w.act);
+	cluster_answer(&held, &(struct cluster_answer){ .result = CLUSTER_DONE });
+	world_close(&w);
+}
+
+static const struct test tests[] = {
+	TEST(a_drain_goes_on_until_nothing_is_there),
+	TEST(nothing_is_drained_by_default),
+	TEST(jobs_are_told_and_evicted_after_their_grace),
+	TEST(what_may_not_go_is_given_up_at_the_deadline),
+	TEST(a_person_gives_a_host_back_in_the_midst_of_its_drain),
+	TEST(a_drain_that_a_controller_left_goes_on_with_its_deadline),
+	TEST(in_a_rehearsal_nothing_is_evicted),
+	TEST(of_one_job_only_so_many_are_cordoned),
+	TEST(a_cordon_waits_for_the_jobs_but_not_for_long),
+	TEST(a_cluster_that_cannot_say_is_asked_now_and_then),
+	TEST(an_answer_for_an_earlier_start_is_nobodys),
+};
+
+int main(void)
+{
+	return TEST_MAIN("actor_drain", tests);
+}

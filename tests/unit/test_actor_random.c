@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * People, the policy and crashes in any order: after each step the nodes are held against a
+ * model of who took them out, and against what the store and the gauges say.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "controller/cluster_embedded.h"
+#include "controller/store_actions.h"
+#include "lib/duration.h"
+#include "lib/xalloc.h"
+#include "tests/unit/act_world.h"
+#include "tests/unit/random.h"
+#include "tests/unit/test.h"
+
+enum { STEPS = 120, LIMIT = WORLD_NODES / 5 };
+
+/* What a node is to look like. */
+struct expected {
+	bool bad;      /* what was found stands */
+	bool theirs;   /* somebody cordoned it at the cluster */
+	bool persons;  /* a person cordoned it through us */
+	bool was_ours; /* at the end of the step before */
+	bool freed;    /* in this step somebody gave it back */
+};
+
+struct scene {
+	struct world w;
+	struct random dice;
+	struct expected nodes[WORLD_NODES];
+	unsigned long long seed;
+};
+
+static struct act_ask order(const char *node)
+{
+	return (struct act_ask){ .node = node, .who = "operator eve", .reason = "dice" };
+}
+
+static const char *name_of(size_t i)
+{
+	static char text[16];
+
+	(void)snprintf(text, sizeof(text), "n%zu", i);
+	return text;
+}
+
+static bool is_ours(const struct cluster_node *n)
+{
+	return n->mark && !n->mark->pre;
+}
+
+/* --- what happens --- */
+
+static void do_report(struct scene *s, size_t i)
+{
+	struct expected *e = &s->nodes[i];
+
+	e->bad = random_below(&s->dice, 3) == 0;
+	world_report(&s->w, name_of(i), e->bad);
+}
+
+static void do_cordon(struct scene *s, size_t i)
+{
+	const struct act_ask ask = order(name_of(i));
+
+	if (world_ask(&s->w, ACT_CORDON, &ask) == 200)
+		s->nodes[i].persons = true;
+}
+
+static void do_uncordon(struct scene *s, size_t i)
+{
+	const struct act_ask ask = order(name_of(i));
+
+	if (world_ask(&s->w, ACT_UNCORDON, &ask) == 200) {
+		s->nodes[i].freed = true;
+		s->nodes[i].persons = false;
+	}
+}
+
+static void do_hand_cordon(struct scene *s, size_t i)
+{
+	const struct cluster_node *n = world_node(&s->w, name_of(i));
+
+	if (!n->unschedulable) {
+		CHECK_EQ(cluster_embedded_touch(s->w.cluster, name_of(i), true, NULL), 0);
+		s->nodes[i].theirs = true;
+	}
+}
+
+static void do_hand_uncordon(struct scene *s, size_t i)
+{
+	CHECK_EQ(cluster_embedded_touch(s->w.cluster, name_of(i), false, NULL), 0);
+	s->nodes[i].theirs = s->nodes[i].persons = false;
+	s->nodes[i].freed = true;
+}
+
+static void do_repair(struct scene *s, size_t i)
+{
+	const struct act_ask ask = order(name_of(i));
+
+	if (world_ask(&s->w, ACT_REPAIR_DONE, &ask) == 200) {
+		s->nodes[i].bad = false;
+		s->nodes[i].persons = false; /* now tests decide */
+	}
+}
+
+static void do_override(struct scene *s, size_t i)
+{
+	struct act_ask ask = order(name_of(i));
+
+	ask.until_us = s->w.now_us + USEC_PER_HOUR;
+	CHECK_EQ(world_ask(&s->w, ACT_OVERRIDE, &ask), 200);
+}
+
+static void do_replace(struct scene *s, size_t i)
+{
+	s->nodes[i].bad = false;
+	world_replace(&s->w, name_of(i));
+}
+
+static void do_answer(struct scene *s, size_t i)
+{
+	(void)world_answer(&s->w, name_of(i), !s->nodes[i].bad);
+}
+
+static void do_wait(struct scene *s, size_t i UNUSED)
+{
+	world_wait(&s->w, random_below(&s->dice, 3) ? USEC_PER_MIN : 40 * USEC_PER_MIN);
+}
+
+static void (*const steps[])(struct scene *s, size_t i) = {
+	do_report,	do_report, do_report,	     do_cordon, do_uncordon,
+	do_hand_cordon, do_answer, do_hand_uncordon, do_repair, do_override,
+	do_replace,	do_answer, do_wait,
+};
+
+/* --- what has to be so --- */
+
+/* Nobody gave it back who may not. */
+static bool is_wrongly_free(const struct expected *e, const struct cluster_node *n)
+{
+	if (n->unschedulable || e->freed)
+		return false;
+	if (e->theirs || e->persons)
+		return true;
+	/* We give back only what is good, and only after a test that passed. */
+	return e->was_ours && e->bad;
+}
+
+static void check_nodes(struct scene *s, size_t step)
+{
+	size_t out = 0, ours = 0, fresh = 0, i;
+
+	for (i = 0; i < WORLD_NODES; i++) {
+		struct expected *e = &s->nodes[i];
+		const struct cluster_node *n = world_node(&s->w, name_of(i));
+
+		CHECK(!is_wrongly_free(e, n));
+		if (is_wrongly_free(e, n))
+			(void)fprintf(stderr, "seed %llu step %zu: %s was given back\n", s->seed,
+				      step, n->name);
+		out += n->unschedulable;
+		ours += n->mark != NULL;
+		fresh += is_ours(n) && !e->was_ours;
+		e->was_ours = is_ours(n);
+		e->freed = false;
+	}
+	/* Who cordoned last was allowed to. */
+	CHECK(fresh == 0 || out <= LIMIT);
+	CHECK_EQ(act_counts(s->w.act).cordoned, ours);
+	CHECK_EQ(act_counts(s->w.act).budget_used, out);
+}
+
+/* What the store says was done is what was done: once each, and nothing is left open. */
+static void check_store(struct scene *s)
+{
+	CHECK_EQ(world_count(&s->w,
+			     "SELECT count(*) FROM actions WHERE done_us IS NULL AND kind <> 5"),
+		 0);
+	CHECK_EQ(world_count(&s->w,
+			     "SELECT count(*) FROM actions a WHERE kind = 0 AND state = 1 AND"
+			     " EXISTS (SELECT 1 FROM transitions t WHERE t.node = a.node AND"
+			     " t.at_us = a.done_us AND t.before IN (3, 4, 6, 8) AND"
+			     " t.event = 'cordoned')"),
+		 0);
+	CHECK_EQ(
+		world_count(
+			&s->w,
+			"SELECT count(*) FROM cluster_nodes c WHERE mark IS NOT NULL AND NOT EXISTS"
+			" (SELECT 1 FROM lives l WHERE l.node = c.node AND"
+			" l.record ->> 'state' IN ('cordoned', 'drained', 'in-repair', 'verifying',"
+			" 'sticky'))"),
+		0);
+	CHECK_EQ(world_count(&s->w, "SELECT count(*) FROM cluster_nodes c, cluster_ledger l WHERE"
+				    " c.mark IS NOT NULL AND NOT EXISTS (SELECT 1 FROM"
+				    " json_each(l.text, '$.holders') h WHERE"
+				    " h.value ->> 'node' = c.node AND h.value ->> 'done')"),
+		 0);
+	CHECK_EQ(world_count(&s->w,
+			     "SELECT json_array_length(text, '$.holders') FROM cluster_ledger"),
+		 world_count(&s->w, "SELECT count(*) FROM cluster_nodes WHERE mark IS NOT NULL"));
+}
+
+static void settle(struct scene *s)
+{
+	CHECK(world_run(&s->w, 0));
+	world_wait(&s->w, 11 * USEC_PER_SEC); /* the policy is asked at least so often */
+	CHECK(world_run(&s->w, 0));
+	world_look(&s->w);
+}
+
+static void play(unsigned long long seed)
+{
+	CLEANUP(freep) char *name = xasprintf("random-%llu.db", seed);
+	struct scene s = { .dice = random_seeded(seed), .seed = seed };
+	size_t step;
+
+	world_open(&s.w, name);
+	world_look(&s.w);
+	for (step = 0; step < STEPS; step++) {
+		size_t i = random_below(&s.dice, WORLD_NODES);
+
+		steps[random_below(&s.dice, ARRAY_SIZE(steps))](&s, i);
+		/* What has happened is durable; what follows from it ends anywhere. */
+		(void)world_run(&s.w, (unsigned)(1 + random_below(&s.dice, 6)));
+		if (random_below(&s.dice, 3) == 0)
+			world_kill(&s.w);
+		settle(&s);
+		check_nodes(&s, step);
+	}
+	check_store(&s);
+	world_close(&s.w);
+}
+
+static void nobody_is_given_back_wrongly_and_the_gauges_are_the_truth(void)
+{
+	unsigned long long seeds = test_full() ? 200 : 12, seed;
+
+	for (seed = 1; seed <= seeds; seed++)
+		play(seed);
+}
+
+/* --- killed between any two commits --- */
+
+/* Hosts go bad while the controller is killed after so many commits, again and again. */
+static void storm(unsigned long long seed)
+{
+	CLEANUP(freep) char *name = xasprintf("storm-%llu.db", seed);
+	struct random dice = random_seeded(seed);
+	struct world w;
+	size_t i, out = 0;
+
+	world_open(&w, name);
+	/* Half of the hosts at once would be nobody's fault. */
+	for (i = 0; i < WORLD_NODES / 2 - 1; i++) {
+		world_report(&w, name_of(i), true);
+		(void)world_run(&w, (unsigned)random_below(&dice, 7));
+		world_kill(&w);
+	}
+	CHECK(world_run(&w, 0));
+	world_wait(&w, 11 * USEC_PER_SEC);
+	CHECK(world_run(&w, 0));
+	world_look(&w);
+	for (i = 0; i < WORLD_NODES; i++)
+		out += world_node(&w, name_of(i))->unschedulable;
+	CHECK_EQ(out, world_count(&w, "SELECT min(4, count(*)) FROM windows"));
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM transitions WHERE event = 'cordoned'"),
+		 (long long)out);
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE done_us IS NULL"), 0);
+	CHECK_EQ(world_count(&w, "SELECT json_array_length(text, '$.holders') FROM cluster_ledger"),
+		 (long long)out);
+	world_close(&w);
+}
+
+static void killed_anywhere_none_is_lost_none_done_twice_none_over_budget(void)
+{
+	unsigned long long seeds = test_full() ? 100 : 10, seed;
+
+	for (seed = 1; seed <= seeds; seed++)
+		storm(seed);
+}
+
+static const struct test tests[] = {
+	TEST(nobody_is_given_back_wrongly_and_the_gauges_are_the_truth),
+	TEST(killed_anywhere_none_is_lost_none_done_twice_none_over_budget),
+};
+
+int main(void)
+{
+	return TEST_MAIN("actor_random", tests);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which findings lead to a cordon, and in which order. */
+#include "lib/judge/decide.h"
+
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "tests/unit/fleet_world.h"
+#include "tests/unit/test.h"
+
+#define RULES FATAL ", " SLOW ", " REST
+
+static void a_fatal_signature_cordons_at_once_and_once(void)
+{
+	CLEANUP(world_release) struct world w;
+	const struct decision *one;
+	struct life_change change;
+	struct err err = ERR_INIT;
+
+	world_init(&w, RULES, 20);
+	note(&w, 3, "gpu.lost", SEVERITY_FATAL);
+	decide(&w);
+	one = find(&w, 3, DECIDE_CORDON);
+	CHECK(one && one->effect && one->fatal && !one->refused);
+	if (!one)
+		return;
+	CHECK_STR(one->rule, "fatal");
+	CHECK_HAS(one->reason, "n003");
+	CHECK_HAS(one->evidence, "gpu.lost of gpu:3");
+	CHECK_EQ(policy_applied(&w.policy, &w.fleet, &w.breaker, one, w.now_us, &change, &err), 0);
+	CHECK_EQ(change.from, LIFE_SUSPECTED);
+	CHECK_EQ(change.to, LIFE_CORDONED);
+	CHECK_STR(change.who, WHO_AUTOMATIC);
+	CHECK_HAS(change.undo, "assayctl uncordon");
+	CHECK_EQ(one->node->out, OUT_OURS);
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_CORDON));
+}
+
+static void a_slow_part_is_cordoned_when_its_tests_failed_again(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct finding *finding;
+	unsigned i;
+
+	world_init(&w, RULES, 20);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	decide(&w);
+	CHECK_EQ(w.out.n, 0);
+	finding = note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	for (i = 0; i < 2; i++) {
+		decide_and_do(&w);
+		CHECK(!find(&w, 3, DECIDE_CORDON));
+		CHECK(find(&w, 3, DECIDE_RETEST));
+		CHECK_EQ(world_node(&w, 3)->record.life.state, LIFE_RETESTING);
+		decide(&w);
+		CHECK(!find(&w, 3, DECIDE_RETEST)); /* it is under way */
+		tested(&w, 3, finding, TEST_FAILED);
+		if (i == 0) {
+			decide(&w);
+			CHECK(!find(&w, 3, DECIDE_RETEST)); /* not so soon */
+		}
+		later(&w, 30 * USEC_PER_MIN);
+	}
+	decide_and_do(&w);
+	CHECK(find(&w, 3, DECIDE_CORDON));
+	CHECK_EQ(world_node(&w, 3)->out, OUT_OURS);
+}
+
+static void a_test_that_passes_ends_the_finding(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct finding *finding;
+
+	world_init(&w, RULES, 20);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	finding = note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	decide_and_do(&w);
+	tested(&w, 3, finding, TEST_FAILED);
+	later(&w, USEC_PER_HOUR);
+	decide_and_do(&w);
+	tested(&w, 3, finding, TEST_PASSED);
+	CHECK_EQ(world_node(&w, 3)->record.life.state, LIFE_HEALTHY);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	decide(&w);
+	CHECK_EQ(w.out.n, 0); /* one window is not K of N */
+	CHECK_EQ(finding->reproduced, 0);
+}
+
+/* What a rule of a check asks for, given how often a test of it failed again. */
+static const struct action_row {
+	const char *rule, *check;
+	int severity;
+	unsigned windows, failed;
+	bool good_partner;
+	int wanted;
+} action_rows[] = {
+	{ "match: {check: '*'}, action: observe", "gemm.rate", SEVERITY_FAIL, 9, 9, true,
+	  DECIDE_NOTHING },
+	{ "match: {check: '*'}, action: alert", "gemm.rate", SEVERITY_FAIL, 9, 9, true,
+	  DECIDE_ALERT },
+	{ "match: {check: '*'}, action: alert", "gpu.lost", SEVERITY_FATAL, 1, 0, true,
+	  DECIDE_ALERT },
+	/* What is fatal needs no K of N. */
+	{ "match: {check: '*'}, windows: {k: 2, n: 3}, action: cordon", "gpu.lost", SEVERITY_FATAL,
+	  1, 0, true, DECIDE_CORDON },
+	{ "match: {check: '*'}, windows: {k: 2, n: 3}, action: alert", "host.x", SEVERITY_FAIL, 1,
+	  0, true, DECIDE_NOTHING },
+	{ "match: {check: '*'}, action: retest", "gemm.rate", SEVERITY_FAIL, 1, 1, true,
+	  DECIDE_RETEST },
+	{ "match: {check: '*'}, action: retest", "gemm.rate", SEVERITY_FAIL, 1, 2, true,
+	  DECIDE_CORDON },
+	{ "match: {check: '*'}, action: retest", "rnic_pair.write_bw", SEVERITY_FAIL, 1, 2, false,
+	  DECIDE_RETEST },
+	{ "match: {check: '*'}, action: retest", "rnic_pair.write_bw", SEVERITY_FAIL, 1, 2, true,
+	  DECIDE_CORDON },
+	/* A measured value: one bad window alone is no proof. */
+	{ "match: {check: '*'}, action: cordon", "gemm.rate", SEVERITY_FAIL, 1, 0, true,
+	  DECIDE_RETEST },
+	{ "match: {check: '*'}, action: cordon", "gemm.rate", SEVERITY_FAIL, 1, 1, true,
+	  DECIDE_CORDON },
+	{ "match: {check: '*'}, windows: {k: 2, n: 3}, action: cordon", "gemm.rate", SEVERITY_FAIL,
+	  2, 0, true, DECIDE_CORDON },
+	{ "match: {check: '*'}, windows: {k: 2, n: 3}, action: cordon", "all_reduce.busbw",
+	  SEVERITY_FAIL, 2, 0, true, DECIDE_RETEST },
+	{ "match: {check: '*'}, action: cordon", "host.x", SEVERITY_FAIL, 1, 0, true,
+	  DECIDE_CORDON },
+	{ "match: {check: '*'}, action: cordon+drain", "host.x", SEVERITY_FATAL, 1, 0, true,
+	  DECIDE_CORDON_DRAIN },
+};
+
+static void every_action_leads_where_it_says(void)
+{
+	size_t i;
+	unsigned j;
+
+	for (i = 0; i < ARRAY_SIZE(action_rows); i++) {
+		const struct action_row *row = &action_rows[i];
+		CLEANUP(world_release) struct world w;
+		CLEANUP(freep) char *rule = xasprintf("{name: it, %s}", row->rule);
+		struct finding *finding = NULL;
+		int strongest = DECIDE_NOTHING;
+
+		world_init(&w, rule, 20);
+		for (j = 0; j < row->windows; j++)
+			finding = note(&w, 3, row->check, row->severity);
+		for (j = 0; j < row->failed; j++)
+			fleet_tested(&w.fleet, world_node(&w, 3),
+				     &(struct fleet_test){ .outcome = TEST_FAILED,
+							   .finding = finding,
+							   .partner = "n001",
+							   .partner_good = row->good_partner,
+							   .at_us = w.now_us });
+		later(&w, USEC_PER_HOUR);
+		decide(&w);
+		for (j = 0; j < w.out.n; j++)
+			strongest = MAX(strongest, w.out.items[j].action);
+		CHECK_EQ(strongest, row->wanted);
+	}
+}
+
+static void an_event_that_comes_back_is_reproduced(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct finding *finding;
+	unsigned i;
+
+	world_init(&w, "{name: flap, match: {check: rnic.flapping}, action: retest}", 20);
+	for (i = 0; i < 3; i++) {
+		finding = note(&w, 3, "rnic.flapping", SEVERITY_WARN);
+		decide_and_do(&w);
+		CHECK(!find(&w, 3, DECIDE_CORDON));
+		tested(&w, 3, finding, TEST_PASSED);
+		later(&w, USEC_PER_HOUR);
+	}
+	note(&w, 3, "rnic.flapping", SEVERITY_WARN);
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_CORDON));
+}
+
+static void a_value_that_comes_back_is_not_reproduced(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 20);
+	for (i = 0; i < 9; i++) {
+		struct finding *finding;
+
+		note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+		finding = note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+		decide_and_do(&w);
+		CHECK(!find(&w, 3, DECIDE_CORDON));
+		tested(&w, 3, finding, TEST_PASSED);
+		later(&w, USEC_PER_HOUR);
+	}
+}
+
+static void one_part_that_always_was_slow_needs_attribution(void)
+{
+	static const struct {
+		bool born;
+		unsigned bad;
+		int attribution, wanted;
+	} rows[] = {
+		{ true, 1, ATTRIBUTION_NONE, DECIDE_ALERT },
+		{ true, 1, ATTRIBUTION_JOB, DECIDE_ALERT },
+		{ true, 1, ATTRIBUTION_NODE, DECIDE_CORDON },
+		{ true, 8, ATTRIBUTION_NONE, DECIDE_CORDON },
+		{ false, 1, ATTRIBUTION_NONE, DECIDE_CORDON },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(world_release) struct world w;
+		struct finding *finding;
+
+		world_init(&w, RULES, 20);
+		reproduce(&w, 3, "gemm.rate");
+		finding = fleet_finding(world_node(&w, 3), "gemm.rate", "gpu:3");
+		finding->born = rows[i].born;
+		finding->parts = 8;
+		finding->parts_bad = rows[i].bad;
+		world_node(&w, 3)->attribution = rows[i].attribution;
+		decide(&w);
+		CHECK(find(&w, 3, DECIDE_ALERT));
+		CHECK_EQ(find(&w, 3, DECIDE_CORDON) != NULL, rows[i].wanted == DECIDE_CORDON);
+	}
+}
+
+static void attribution_confirms_what_was_found_and_asks_where_nothing_was(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	world_init(&w, RULES, 20);
+	world_node(&w, 3)->attribution = ATTRIBUTION_NODE;
+	world_node(&w, 4)->attribution = ATTRIBUTION_JOB;
+	decide(&w);
+	CHECK_EQ(w.out.n, 1);
+	CHECK(find(&w, 3, DECIDE_DEEP));
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_CORDON)); /* K of N holds all the same */
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_CORDON));
+}
+
+static void a_pair_is_tested_with_good_partners_and_each_with_its_own(void)
+{
+	CLEANUP(world_release) struct world w;
+	const struct decision *one, *two;
+	unsigned i;
+
+	world_init(&w, "{name: pair, match: {check: 'rnic_pair.*'}, action: retest}", 20);
+	for (i = 0; i < 20; i++)
+		fleet_set_domain(&w.fleet, world_node(&w, i), i < 10 ? "a" : "b");
+	note(&w, 12, "rnic_pair.write_bw", SEVERITY_FAIL);
+	note(&w, 14, "rnic_pair.write_bw", SEVERITY_FAIL);
+	world_node(&w, 10)->out = OUT_OTHERS;
+	world_node(&w, 11)->reported_us = w.now_us - USEC_PER_HOUR;
+	decide(&w);
+	one = find(&w, 12, DECIDE_RETEST);
+	two = find(&w, 14, DECIDE_RETEST);
+	CHECK(one && two);
+	if (!one || !two)
+		return;
+	CHECK_STR(one->partner, "n013"); /* not out, not silent, not suspected, near */
+	CHECK_STR(two->partner, "n015");
+}
+
+static void fatal_goes_first_then_the_oldest_then_by_name(void)
+{
+	CLEANUP(world_release) struct world w;
+	static const unsigned order[] = { 7, 9, 2, 1, 5 };
+	size_t i;
+
+	world_init(&w, RULES, 100);
+	w.policy.rate_cordons = 10;
+	reproduce(&w, 2, "gemm.rate");
+	later(&w, USEC_PER_HOUR);
+	reproduce(&w, 1, "gemm.rate");
+	reproduce(&w, 5, "gemm.rate");
+	note(&w, 9, "gpu.lost", SEVERITY_FATAL);
+	note(&w, 7, "gpu.lost", SEVERITY_FATAL);
+	decide(&w);
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		CHECK_EQ(w.out.items[i].action, DECIDE_CORDON);
+		CHECK(w.out.items[i].node == world_node(&w, order[i]));
+	}
+}
+
+/* After a restart the caller has only when a finding began, and what it saw last. */
+static void a_person_s_uncordon_holds_over_a_restart(void)
+{
+	static const struct {
+		uint64_t before_us, after_us;
+		size_t cordons;
+	} cases[] = {
+		{ USEC_PER_HOUR, 0, 0 },
+		{ 0, USEC_PER_HOUR, 1 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(world_release) struct world w;
+		struct finding_news news = { .check = "gpu.lost",
+					     .subject = "gpu:3",
+					     .severity = SEVERITY_FATAL };
+
+		world_init(&w, RULES, 20);
+		news.since_us = w.now_us - cases[i].before_us + cases[i].after_us;
+		happens(&w, 3, EVENT_CORDONED);
+		happens(&w, 3, EVENT_UNCORDONED);
+		later(&w, 2 * USEC_PER_HOUR);
+		news.seen_us = w.now_us;
+		CHECK(fleet_note(&w.fleet, world_node(&w, 3), &news) != NULL);
+		decide_and_do(&w);
+		CHECK_EQ(world_node(&w, 3)->out & OUT_OURS ? 1 : 0, cases[i].cordons);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(a_fatal_signature_cordons_at_once_and_once),
+	TEST(a_slow_part_is_cordoned_when_its_tests_failed_again),
+	TEST(a_test_that_passes_ends_the_finding),
+	TEST(every_action_leads_where_it_says),
+	TEST(an_event_that_comes_back_is_reproduced),
+	TEST(a_value_that_comes_back_is_not_reproduced),
+	TEST(one_part_that_always_was_slow_needs_attribution),
+	TEST(attribution_confirms_what_was_found_and_asks_where_nothing_was),
+	TEST(a_pair_is_tested_with_good_partners_and_each_with_its_own),
+	TEST(fatal_goes_first_then_the_oldest_then_by_name),
+	TEST(a_person_s_uncordon_holds_over_a_restart),
+};
+
+int main(void)
+{
+	return TEST_MAIN("decide", tests);
+}

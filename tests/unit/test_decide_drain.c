@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which cordoned nodes are drained, and in which order. */
+#include "lib/judge/decide.h"
+#include "tests/unit/fleet_world.h"
+#include "tests/unit/test.h"
+
+#define DRAINED "{name: lost, match: {severity: fatal}, action: cordon+drain}"
+#define RULES DRAINED ", " SLOW ", " REST
+
+/* `n` nodes of which the first two may be out, and a drain of that mode. */
+static void open_world(struct world *w, int mode)
+{
+	world_init(w, RULES, 40);
+	w->policy.drain_mode = mode;
+	w->policy.rate_cordons = 100;
+	w->policy.storm_cordons = 100;
+	w->policy.alike_nodes = 100;
+	w->policy.per_job = 10;
+}
+
+static void run_job(struct world *w, unsigned i, const char *job)
+{
+	fleet_set_jobs(&w->fleet, world_node(w, i), &job, 1);
+}
+
+/* It is lost, and cordoned. */
+static void cordon(struct world *w, unsigned i)
+{
+	note(w, i, "gpu.lost", SEVERITY_FATAL);
+	decide_and_do(w);
+	CHECK_EQ(world_node(w, i)->record.life.state, LIFE_CORDONED);
+}
+
+static void by_default_nothing_is_drained(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	world_init(&w, RULES, 20);
+	cordon(&w, 3);
+	later(&w, USEC_PER_DAY);
+	decide(&w);
+	CHECK_EQ(count_of(&w, DECIDE_DRAIN), 0);
+}
+
+static void only_what_the_rule_says_is_drained(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	world_init(&w, FATAL ", " REST, 20);
+	w.policy.drain_mode = DRAIN_NOW;
+	cordon(&w, 3);
+	decide(&w);
+	CHECK_EQ(count_of(&w, DECIDE_DRAIN), 0);
+}
+
+static void who_is_told_is_told_once(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	open_world(&w, DRAIN_ASK);
+	cordon(&w, 3);
+	decide_and_do(&w);
+	CHECK(find(&w, 3, DECIDE_DRAIN) && find(&w, 3, DECIDE_DRAIN)->only_ask);
+	CHECK_HAS(find(&w, 3, DECIDE_DRAIN)->reason, "told to leave");
+	CHECK_EQ(world_node(&w, 3)->record.life.state, LIFE_CORDONED);
+	later(&w, USEC_PER_DAY);
+	decide(&w);
+	CHECK_EQ(count_of(&w, DECIDE_DRAIN), 0);
+}
+
+static void after_its_grace_it_is_evicted_once(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	open_world(&w, DRAIN_AFTER_GRACE);
+	cordon(&w, 3);
+	decide_and_do(&w);
+	CHECK(find(&w, 3, DECIDE_DRAIN) && find(&w, 3, DECIDE_DRAIN)->only_ask);
+	later(&w, w.policy.drain_grace_us - 1);
+	decide(&w);
+	CHECK_EQ(count_of(&w, DECIDE_DRAIN), 0);
+	later(&w, 1);
+	decide_and_do(&w);
+	CHECK(find(&w, 3, DECIDE_DRAIN) && !find(&w, 3, DECIDE_DRAIN)->only_ask);
+	CHECK_STR(find(&w, 3, DECIDE_DRAIN)->rule, "lost");
+	CHECK_EQ(world_node(&w, 3)->record.life.state, LIFE_DRAINED);
+	later(&w, USEC_PER_DAY);
+	decide(&w);
+	CHECK_EQ(count_of(&w, DECIDE_DRAIN), 0);
+}
+
+static void a_drain_that_failed_is_not_begun_again(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	open_world(&w, DRAIN_NOW);
+	cordon(&w, 3);
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_DRAIN));
+	happens(&w, 3, EVENT_DRAIN_BEGUN);
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_DRAIN)); /* whoever began it may be gone */
+	happens(&w, 3, EVENT_DRAIN_FAILED);
+	later(&w, USEC_PER_DAY);
+	decide(&w);
+	CHECK_EQ(count_of(&w, DECIDE_DRAIN), 0);
+	/* Another cordon is another matter. */
+	happens(&w, 3, EVENT_RELEASED);
+	CHECK_EQ(world_node(&w, 3)->record.drain_us, 0);
+	CHECK_EQ(world_node(&w, 3)->record.drained_us, 0);
+}
+
+static void what_people_said_holds_for_drains_too(void)
+{
+	static const int says[] = { EVENT_SILENCE, EVENT_REPAIR_BEGUN };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(says); i++) {
+		CLEANUP(world_release) struct world w;
+		const struct decision *one;
+
+		open_world(&w, DRAIN_NOW);
+		cordon(&w, 3);
+		happens(&w, 3, says[i]);
+		decide(&w);
+		one = find(&w, 3, DECIDE_DRAIN);
+		CHECK(!one || one->refused);
+	}
+}
+
+static void what_a_person_cordoned_a_person_drains(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	open_world(&w, DRAIN_NOW);
+	happens(&w, 3, EVENT_CORDONED);
+	note(&w, 3, "gpu.lost", SEVERITY_FATAL);
+	decide(&w);
+	CHECK_EQ(count_of(&w, DECIDE_DRAIN), 0);
+}
+
+static void one_that_opted_out_meanwhile_is_left_alone(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	open_world(&w, DRAIN_NOW);
+	cordon(&w, 3);
+	world_node(&w, 3)->managed = false;
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_DRAIN));
+	CHECK_EQ(find(&w, 3, DECIDE_DRAIN)->refused->by, REFUSED_BY_UNMANAGED);
+}
+
+static void an_open_breaker_refuses_drains(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	open_world(&w, DRAIN_NOW);
+	cordon(&w, 3);
+	(void)breaker_open(&w.breaker, BREAKER_STORM, w.now_us, "too many");
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_DRAIN) && !find(&w, 3, DECIDE_DRAIN)->effect);
+	CHECK_EQ(find(&w, 3, DECIDE_DRAIN)->refused->by, REFUSED_BY_BREAKER);
+}
+
+static void of_one_job_one_node_is_drained_at_a_time(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	open_world(&w, DRAIN_NOW);
+	for (i = 1; i <= 3; i++) {
+		run_job(&w, i, i < 3 ? "llama" : "bert");
+		note(&w, i, "gpu.lost", SEVERITY_FATAL);
+	}
+	decide_and_do(&w);
+	CHECK_EQ(count_of(&w, DECIDE_CORDON_DRAIN), 3);
+	decide(&w);
+	CHECK(find(&w, 1, DECIDE_DRAIN) && !find(&w, 2, DECIDE_DRAIN));
+	CHECK(find(&w, 3, DECIDE_DRAIN)); /* of another job */
+	happens(&w, 1, EVENT_DRAIN_BEGUN);
+	later(&w, USEC_PER_HOUR);
+	decide(&w);
+	CHECK(find(&w, 1, DECIDE_DRAIN) && !find(&w, 2, DECIDE_DRAIN));
+	happens(&w, 1, EVENT_DRAINED);
+	decide(&w);
+	CHECK(!find(&w, 2, DECIDE_DRAIN)); /* the gang has to find its place first */
+	later(&w, 2 * USEC_PER_MIN);
+	decide(&w);
+	CHECK(find(&w, 2, DECIDE_DRAIN));
+}
+
+static void not_before_all_that_is_bad_of_its_job_is_cordoned(void)
+{
+	CLEANUP(world_release) struct world w;
+	const struct decision *one;
+
+	open_world(&w, DRAIN_NOW);
+	w.policy.total_nodes = 1;
+	run_job(&w, 1, "llama");
+	run_job(&w, 2, "llama");
+	cordon(&w, 1);
+	note(&w, 2, "gpu.lost", SEVERITY_FATAL); /* and the budget is full */
+	decide(&w);
+	CHECK_EQ(find(&w, 2, DECIDE_CORDON_DRAIN)->refused->by, REFUSED_BY_TOTAL);
+	one = find(&w, 1, DECIDE_DRAIN);
+	CHECK(one && !one->effect);
+	CHECK_EQ(one->refused->by, REFUSED_BY_SIBLING);
+	CHECK_STR(refused_by_names[one->refused->by], "drain.job");
+	CHECK_HAS(one->refused->sentence, "drain.job: n002");
+	CHECK_HAS(one->refused->allow, "cordon of n002");
+	run_job(&w, 2, "bert"); /* it was another job's after all */
+	decide(&w);
+	CHECK(find(&w, 1, DECIDE_DRAIN)->effect);
+	run_job(&w, 2, "llama");
+	w.policy.total_nodes = 2;
+	decide_and_do(&w);
+	CHECK(find(&w, 2, DECIDE_CORDON_DRAIN)->effect);
+	CHECK(!find(&w, 1, DECIDE_DRAIN)->effect); /* it is not cordoned yet */
+	decide(&w);
+	CHECK(find(&w, 1, DECIDE_DRAIN)->effect);
+}
+
+/* What may not be evicted may be told all the same. */
+static void being_told_waits_for_nobody(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	open_world(&w, DRAIN_AFTER_GRACE);
+	w.policy.total_nodes = 1;
+	run_job(&w, 1, "llama");
+	run_job(&w, 2, "llama");
+	cordon(&w, 1);
+	note(&w, 2, "gpu.lost", SEVERITY_FATAL);
+	decide_and_do(&w);
+	CHECK(find(&w, 1, DECIDE_DRAIN)->effect && find(&w, 1, DECIDE_DRAIN)->only_ask);
+}
+
+static void a_sticky_node_stays_sticky_when_it_is_drained(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	open_world(&w, DRAIN_NOW);
+	w.policy.sticky_after = 1;
+	note(&w, 3, "gpu.lost", SEVERITY_FATAL);
+	decide_and_do(&w);
+	CHECK_EQ(world_node(&w, 3)->record.life.state, LIFE_STICKY);
+	decide_and_do(&w);
+	CHECK(find(&w, 3, DECIDE_DRAIN));
+	CHECK_EQ(world_node(&w, 3)->record.life.state, LIFE_STICKY);
+	decide(&w);
+	CHECK_EQ(count_of(&w, DECIDE_DRAIN), 0);
+}
+
+static const struct test tests[] = {
+	TEST(by_default_nothing_is_drained),
+	TEST(only_what_the_rule_says_is_drained),
+	TEST(who_is_told_is_told_once),
+	TEST(after_its_grace_it_is_evicted_once),
+	TEST(a_drain_that_failed_is_not_begun_again),
+	TEST(what_people_said_holds_for_drains_too),
+	TEST(what_a_person_cordoned_a_person_drains),
+	TEST(one_that_opted_out_meanwhile_is_left_alone),
+	TEST(an_open_breaker_refuses_drains),
+	TEST(of_one_job_one_node_is_drained_at_a_time),
+	TEST(not_before_all_that_is_bad_of_its_job_is_cordoned),
+	TEST(being_told_waits_for_nobody),
+	TEST(a_sticky_node_stays_sticky_when_it_is_drained),
+};
+
+int main(void)
+{
+	return TEST_MAIN("decide_drain", tests);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What many hosts share: notices instead of cordons. */
+#include "lib/judge/decide.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/xalloc.h"
+#include "tests/unit/fleet_world.h"
+#include "tests/unit/test.h"
+
+#define RULES FATAL ", " SLOW ", " REST
+
+static struct finding *note_twice(struct world *w, unsigned i, const char *check)
+{
+	note(w, i, check, SEVERITY_FAIL);
+	return note(w, i, check, SEVERITY_FAIL);
+}
+
+/* What came of it so far. */
+struct tally {
+	size_t cordons, fleet, domain;
+};
+
+/* One hour: tests that are under way fail again, and what is decided is done. */
+static void an_hour(struct world *w, struct tally *tally)
+{
+	size_t i;
+
+	for (i = 0; i < w->fleet.n; i++) {
+		struct fleet_node *node = w->fleet.nodes[i];
+
+		if (node->record.ordered_us > 0)
+			tested(w, (unsigned)i, node->findings, TEST_FAILED);
+	}
+	later(w, USEC_PER_HOUR);
+	decide_and_do(w);
+	tally->cordons += count_of(w, DECIDE_CORDON);
+	for (i = 0; i < w->out.n_notices; i++) {
+		tally->fleet += w->out.notices[i].begun && w->out.notices[i].kind == NOTICE_FLEET;
+		tally->domain += w->out.notices[i].begun && w->out.notices[i].kind == NOTICE_DOMAIN;
+	}
+}
+
+static void half_of_the_hosts_are_one_alarm_and_no_cordon(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct tally tally = { 0 };
+	unsigned i;
+
+	world_init(&w, RULES, 16);
+	w.policy.alike_nodes = 100;
+	for (i = 0; i < 8; i++)
+		reproduce(&w, i, "gemm.rate");
+	for (i = 0; i < 5; i++)
+		an_hour(&w, &tally);
+	CHECK_EQ(tally.cordons, 0);
+	CHECK_EQ(tally.fleet, 1);
+	CHECK_EQ(tally.domain, 0);
+	CHECK(!w.breaker.open);
+	CHECK_HAS(w.out.notices[0].sentence, "hgx: 8 of 16 hosts are not good in gemm.rate");
+	CHECK_EQ(count_of(&w, DECIDE_ALERT), 0);
+}
+
+static void a_notice_ends_when_half_of_its_hosts_are_well(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 16);
+	for (i = 0; i < 8; i++)
+		note_twice(&w, i, "gemm.rate");
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 1);
+	for (i = 0; i < 4; i++)
+		fleet_clear(&w.fleet, world_node(&w, i), world_node(&w, i)->findings);
+	decide(&w);
+	CHECK(w.out.n_notices == 1 && w.out.notices[0].ended_us == 0);
+	fleet_clear(&w.fleet, world_node(&w, 4), world_node(&w, 4)->findings);
+	decide(&w);
+	CHECK(w.out.n_notices == 1 && w.out.notices[0].ended_us == w.now_us);
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 0);
+	CHECK_EQ(count_of(&w, DECIDE_RETEST), 3); /* they are their own again */
+}
+
+/* A roll-out that costs 5 % comes to a tenth of the hosts an hour. */
+static void a_roll_out_in_waves_is_one_alarm(bool by_rack)
+{
+	CLEANUP(world_release) struct world w;
+	struct tally tally = { 0 };
+	unsigned wave, i;
+
+	world_init(&w, RULES, 200);
+	for (i = 0; i < 200; i++) {
+		char rack[24];
+
+		(void)snprintf(rack, sizeof(rack), "rack%u", i / 10);
+		fleet_set_domain(&w.fleet, world_node(&w, i), rack);
+	}
+	for (wave = 0; wave < 10; wave++) {
+		for (i = 0; i < 200; i++) {
+			if (by_rack ? i / 20 == wave : i % 10 == wave)
+				note_twice(&w, i, "gemm.rate");
+		}
+		an_hour(&w, &tally);
+	}
+	CHECK_EQ(tally.cordons, 0);
+	CHECK_EQ(tally.fleet, 1);
+	/* The first two racks are racks; the next two make it the fleet's. */
+	CHECK_EQ(tally.domain, by_rack ? 2 : 0);
+	CHECK(!w.breaker.open);
+}
+
+static void a_roll_out_across_the_racks_is_one_alarm(void)
+{
+	a_roll_out_in_waves_is_one_alarm(false);
+}
+
+static void a_roll_out_rack_by_rack_is_one_alarm(void)
+{
+	a_roll_out_in_waves_is_one_alarm(true);
+}
+
+/* A ToR that halves 64 hosts of 1,000; each sees it a little later than the one before. */
+static void a_bad_switch_is_one_incident_of_its_domain(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct tally tally = { 0 };
+	unsigned i;
+
+	world_init(&w,
+		   "{name: pair, match: {check: 'rnic_pair.*'}, windows: {k: 2, n: 3}, "
+		   "action: retest}",
+		   1000);
+	w.policy.domain_label = xstrdup("tor");
+	for (i = 0; i < 1000; i++) {
+		char tor[24];
+
+		(void)snprintf(tor, sizeof(tor), "tor%u", i / 64);
+		fleet_set_domain(&w.fleet, world_node(&w, i), tor);
+	}
+	for (i = 0; i < 64; i += 16) {
+		unsigned j;
+
+		for (j = i; j < i + 16; j++)
+			note_twice(&w, 128 + j, "rnic_pair.write_bw");
+		later(&w, 5 * USEC_PER_MIN);
+		decide_and_do(&w);
+		tally.cordons += count_of(&w, DECIDE_CORDON);
+		tally.fleet += w.out.n_notices > 0 && w.out.notices[0].begun &&
+			       w.out.notices[0].kind == NOTICE_FLEET;
+		tally.domain += w.out.n_notices > 0 && w.out.notices[0].begun &&
+				w.out.notices[0].kind == NOTICE_DOMAIN;
+	}
+	for (i = 0; i < 20; i++)
+		an_hour(&w, &tally);
+	CHECK(tally.cordons <= w.policy.domain_max);
+	CHECK_EQ(tally.domain, 1);
+	CHECK_EQ(tally.fleet, 0);
+	CHECK(!w.breaker.open);
+	CHECK_EQ(w.out.n_notices, 1);
+	CHECK_HAS(w.out.notices[0].sentence, "tor tor2");
+	CHECK_HAS(w.out.notices[0].sentence, "of 64 hosts");
+}
+
+static void a_fault_of_one_host_is_found_beside_a_bad_domain(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w,
+		   FATAL ", " SLOW ", {name: loop, match: {check: 'loopback.*'}, action: retest}",
+		   64);
+	w.policy.domain_label = xstrdup("rack");
+	for (i = 0; i < 64; i++)
+		fleet_set_domain(&w.fleet, world_node(&w, i), i < 8 ? "bad" : "good");
+	for (i = 0; i < 8; i++)
+		note(&w, i, "loopback.write_bw", SEVERITY_FAIL);
+	reproduce(&w, 2, "gemm.rate");
+	reproduce(&w, 20, "gemm.rate");
+	later(&w, USEC_PER_HOUR);
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 1);
+	CHECK(find(&w, 2, DECIDE_CORDON));
+	CHECK(find(&w, 20, DECIDE_CORDON));
+	CHECK_EQ(count_of(&w, DECIDE_CORDON), 2);
+}
+
+static void fatal_hosts_of_a_bad_domain_go_under_its_budget(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 100);
+	w.policy.domain_label = xstrdup("rack");
+	for (i = 0; i < 100; i++)
+		fleet_set_domain(&w.fleet, world_node(&w, i), i < 8 ? "bad" : "good");
+	for (i = 0; i < 3; i++)
+		note(&w, i, "gpu.lost", SEVERITY_FATAL);
+	decide_and_do(&w);
+	CHECK_EQ(count_of(&w, DECIDE_CORDON), 3);
+	CHECK(find(&w, 0, DECIDE_CORDON)->effect);
+	CHECK_EQ(find(&w, 1, DECIDE_CORDON)->refused->by, REFUSED_BY_DOMAIN);
+	CHECK_EQ(find(&w, 2, DECIDE_CORDON)->refused->by, REFUSED_BY_DOMAIN);
+}
+
+static void a_wrong_sku_file_opens_the_breaker_and_nothing_else(void)
+{
+	CLEANUP(world_release) struct world w;
+	size_t effects = 0, i;
+
+	world_init(&w, FATAL ", {name: all, match: {check: '*'}, action: cordon}", 100);
+	for (i = 0; i < 100; i++)
+		note(&w, (unsigned)i, "inventory.gpus", SEVERITY_FAIL)->source = SOURCE_SKU;
+	decide(&w);
+	CHECK(w.breaker.open && w.out.opened);
+	CHECK_EQ(w.breaker.cause, BREAKER_SKU_FILE);
+	CHECK_HAS(w.breaker.sentence, "100 of 100 hosts of hgx have inventory.gpus");
+	CHECK_HAS(w.breaker.sentence, "SKU file");
+	for (i = 0; i < w.out.n; i++)
+		effects += w.out.items[i].effect;
+	CHECK_EQ(effects, 0);
+	CHECK_EQ(w.out.n_notices, 0);
+}
+
+static void one_fatal_signature_all_over_opens_the_breaker(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 100);
+	w.policy.storm_cordons = 50;
+	for (i = 0; i < 4; i++)
+		note(&w, i * 20, "gpu.xid", SEVERITY_FATAL);
+	decide(&w);
+	CHECK(!w.breaker.open);
+	note(&w, 95, "gpu.xid", SEVERITY_FATAL);
+	decide(&w);
+	CHECK(w.breaker.open && w.out.opened);
+	CHECK_EQ(w.breaker.cause, BREAKER_SIGNATURE);
+	CHECK_HAS(w.breaker.sentence, "gpu.xid");
+	CHECK_EQ(find(&w, 0, DECIDE_CORDON)->refused->by, REFUSED_BY_BREAKER);
+	decide(&w);
+	CHECK(w.breaker.open && !w.out.opened);
+}
+
+static void a_host_with_many_bad_parts_is_one_host(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 20);
+	for (i = 0; i < 9; i++) {
+		char gpu[24];
+		const struct finding_news news = { .check = "gpu.xid",
+						   .subject = gpu,
+						   .severity = SEVERITY_FATAL,
+						   .seen_us = w.now_us };
+
+		(void)snprintf(gpu, sizeof(gpu), "gpu:%u", i);
+		fleet_note(&w.fleet, world_node(&w, 3), &news);
+	}
+	decide(&w);
+	CHECK(!w.breaker.open);
+	CHECK_EQ(count_of(&w, DECIDE_CORDON), 1);
+}
+
+static void three_of_a_large_domain_are_not_the_domain(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 200);
+	for (i = 0; i < 200; i++)
+		fleet_set_domain(&w.fleet, world_node(&w, i), i < 64 ? "a" : "b");
+	for (i = 0; i < 3; i++)
+		note_twice(&w, i, "gemm.rate");
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 0);
+	CHECK_EQ(count_of(&w, DECIDE_RETEST), 3);
+}
+
+static const struct test tests[] = {
+	TEST(half_of_the_hosts_are_one_alarm_and_no_cordon),
+	TEST(a_notice_ends_when_half_of_its_hosts_are_well),
+	TEST(a_roll_out_across_the_racks_is_one_alarm),
+	TEST(a_roll_out_rack_by_rack_is_one_alarm),
+	TEST(a_bad_switch_is_one_incident_of_its_domain),
+	TEST(a_fault_of_one_host_is_found_beside_a_bad_domain),
+	TEST(fatal_hosts_of_a_bad_domain_go_under_its_budget),
+	TEST(a_wrong_sku_file_opens_the_breaker_and_nothing_else),
+	TEST(one_fatal_signature_all_over_opens_the_breaker),
+	TEST(a_host_with_many_bad_parts_is_one_host),
+	TEST(three_of_a_large_domain_are_not_the_domain),
+};
+
+int main(void)
+{
+	return TEST_MAIN("decide_shared", tests);
+}

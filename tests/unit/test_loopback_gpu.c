@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPUs of a simulated engine as endpoints on a simulated fabric. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "probes/loopback/data.h"
+#include "probes/loopback/loopback_gpu.h"
+#include "probes/loopback/session.h"
+#include "tests/fakes/accel_sim.h"
+#include "tests/fakes/rdma_sim.h"
+#include "tests/unit/test.h"
+
+enum { GPUS = 3, BYTES = 1 << 20, SIZE = 65536, QUEUES = 2 };
+
+struct bench {
+	struct accel_sim gpus;
+	struct rdma_sim rnics;
+	struct gpu_endpoints endpoints;
+	struct endpoint ends[GPUS];
+	size_t n;
+	struct loopback_options options;
+	struct probe probe;
+	struct cell cell;
+};
+
+static void bench_open(struct bench *b, size_t room)
+{
+	*b = (struct bench){
+		.gpus = { .n_devices = GPUS, .flop_per_s = 1e12, .exports_dmabuf = true },
+		.rnics = rdma_sim_make(),
+		.options = { .gid_index = -1, .size = SIZE, .qps = QUEUES, .depth = 16 },
+		.probe = { .seed = 3 },
+	};
+	b->endpoints = (struct gpu_endpoints){ .engine = accel_sim_ops(&b->gpus),
+					       .bytes = BYTES,
+					       .seed = b->probe.seed };
+	gpu_endpoints_open(&b->endpoints, b->ends, &b->n, room);
+	b->cell = (struct cell){ .probe = &b->probe,
+				 .engine = &b->rnics.engine,
+				 .options = &b->options,
+				 .port = &b->rnics.ports[0],
+				 .end = &b->ends[0] };
+}
+
+static void bench_close(struct bench *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->n; i++) {
+		gpu_endpoint_release(&b->ends[i]);
+		free(b->ends[i].id);
+	}
+	gpu_endpoints_close(&b->endpoints);
+	CHECK_EQ(b->gpus.alive, 0);
+	CHECK_EQ(b->rnics.open_regions + b->rnics.open_devices + b->rnics.open_queues, 0);
+}
+
+static void every_gpu_is_an_endpoint_with_data_in_it(void)
+{
+	static char wanted[BYTES], zeros[BYTES];
+	struct bench b;
+	size_t i;
+
+	data_fill(wanted, BYTES, 3);
+	bench_open(&b, GPUS);
+	CHECK_EQ(b.n, GPUS);
+	for (i = 0; i < b.n; i++) {
+		CHECK(b.ends[i].id && b.ends[i].subject && !b.ends[i].buffer && !b.ends[i].broken);
+		CHECK(memcmp(b.ends[i].gpu[GPU_SOURCE].ptr, wanted, BYTES) == 0);
+		CHECK(memcmp(b.ends[i].gpu[GPU_TARGET].ptr, zeros, BYTES) == 0);
+	}
+	bench_close(&b);
+	bench_open(&b, 2);
+	CHECK_EQ(b.n, 2);
+	bench_close(&b);
+}
+
+static void without_an_engine_there_are_none(void)
+{
+	struct gpu_endpoints none = { .engine = NULL };
+	struct endpoint end;
+	size_t n = 0;
+
+	gpu_endpoints_open(&none, &end, &n, 1);
+	CHECK_EQ(n, 0);
+	gpu_endpoints_close(&none);
+}
+
+static void its_memory_is_registered_one_way_or_the_other(void)
+{
+	static const struct {
+		bool no_dmabuf, by_address;
+		const char *via;
+	} cases[] = { { false, true, "dmabuf" }, { true, true, "peermem" }, { true, false, NULL } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err err = ERR_INIT;
+		struct session s;
+		struct bench b;
+		int r;
+
+		bench_open(&b, GPUS);
+		b.rnics.no_dmabuf = cases[i].no_dmabuf;
+		b.gpus.exports_address = cases[i].by_address;
+		r = session_open(&s, &b.cell, &err);
+		if (cases[i].via) {
+			CHECK_EQ(r, 0);
+			CHECK_STR(s.via, cases[i].via);
+			CHECK_EQ(s.flow.n_queues, QUEUES);
+			CHECK(s.source.at == b.ends[0].gpu[GPU_SOURCE].ptr);
+			CHECK(s.target.at == b.ends[0].gpu[GPU_TARGET].ptr);
+			CHECK(!session_sees(&s));
+		} else {
+			CHECK_EQ(r, -EOPNOTSUPP);
+			CHECK_HAS(err.msg, "nvidia-peermem is not loaded");
+		}
+		session_close(&s);
+		bench_close(&b);
+	}
+}
+
+/* The simulated fabric moves nothing: what was to be brought is brought here, or not quite. */
+static void wrong_data_in_a_gpu_is_found(void)
+{
+	struct rdma_ops ops;
+	struct session s;
+	struct bench b;
+	struct flow flow;
+	struct flow_result result = { .covered = BYTES / QUEUES };
+	struct sample sample = sample_init();
+	char *target;
+
+	bench_open(&b, GPUS);
+	CHECK_EQ(session_open(&s, &b.cell, NULL), 0);
+	ops = *s.ops;
+	ops.hollow = false;
+	s.ops = &ops;
+	flow = s.flow;
+	flow.local = s.source;
+	flow.size = SIZE;
+	target = b.ends[0].gpu[GPU_TARGET].ptr;
+	memcpy(target, b.ends[0].gpu[GPU_SOURCE].ptr, BYTES);
+	session_check_data(&s, &flow, &result, &sample);
+	CHECK_EQ(sample.ok, TRI_UNKNOWN);
+	target[BYTES - 1] ^= 1; /* of the second queue */
+	session_check_data(&s, &flow, &result, &sample);
+	CHECK_EQ(sample.ok, TRI_NO);
+	CHECK_STR(sample.code, "rdma:wrong-data");
+	CHECK_HAS(sample.note, "sim0 port 1: wrong data: 1 of 524288 bytes, from 0x7ffff on");
+	sample_release(&sample);
+	s.ops = b.rnics.engine.ops;
+	session_close(&s);
+	bench_close(&b);
+}
+
+static void a_gpu_without_memory_to_give_says_why(void)
+{
+	struct err err = ERR_INIT;
+	struct session s;
+	struct bench b;
+
+	bench_open(&b, GPUS);
+	b.ends[0].broken = strdup("out of memory: 12 MiB free");
+	CHECK_EQ(session_open(&s, &b.cell, &err), -ENOMEM);
+	CHECK_HAS(err.msg, "12 MiB free");
+	session_close(&s);
+	bench_close(&b);
+}
+
+static const struct test tests[] = {
+	TEST(every_gpu_is_an_endpoint_with_data_in_it),	     TEST(without_an_engine_there_are_none),
+	TEST(its_memory_is_registered_one_way_or_the_other), TEST(wrong_data_in_a_gpu_is_found),
+	TEST(a_gpu_without_memory_to_give_says_why),
+};
+
+int main(void)
+{
+	return TEST_MAIN("loopback gpu", tests);
+}

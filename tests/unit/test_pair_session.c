@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pairs of two hosts: two sessions over a socket, each with a simulated fabric of its own. */
+#include "probes/rnic_pair/pair_session.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "tests/unit/pair_fabric.h"
+#include "tests/unit/test.h"
+
+enum { RAILS = 2, SAMPLES_MAX = 64 };
+
+#define SOON_US (120 * USEC_PER_SEC)
+
+/* One of the two hosts. */
+struct host {
+	struct probe probe; /* first: emit() finds its host by it */
+	struct pair_fabric fabric;
+	struct pair_session session;
+	struct sample samples[SAMPLES_MAX];
+	size_t n_samples;
+	struct err err;
+	int r;
+};
+
+static int emit(struct probe *probe, struct sample *s)
+{
+	struct host *h = (struct host *)probe;
+
+	CHECK(h->n_samples < SAMPLES_MAX);
+	h->samples[h->n_samples++] = *s;
+	*s = sample_init();
+	return 0;
+}
+
+static void host_open(struct host *h, int fd, bool leads)
+{
+	*h = (struct host){ .n_samples = 0 };
+	pair_fabric_open(&h->fabric, RAILS);
+	h->session = (struct pair_session){
+		.probe = &h->probe,
+		.engine = &h->fabric.sim.engine,
+		.sides = h->fabric.sides,
+		.n_sides = RAILS,
+		.options = &h->fabric.options,
+		.other = "other:1",
+		.line = { .fd = fd, .name = "the other" },
+		.leads = leads,
+		.peer = pair_message_init(PAIR_BYE),
+		.deadline_us = clock_mono_us() + SOON_US,
+		.emit = emit,
+	};
+}
+
+static void host_close(struct host *h)
+{
+	size_t i;
+
+	for (i = 0; i < h->n_samples; i++)
+		sample_release(&h->samples[i]);
+	pair_lanes_close(&h->session.lanes);
+	oob_close(&h->session.line);
+	pair_message_release(&h->session.peer);
+	pair_fabric_close(&h->fabric);
+}
+
+static void *run(void *argument)
+{
+	struct host *h = argument;
+
+	h->r = pair_session_run(&h->session, &h->err);
+	if (h->r < 0)
+		oob_close(&h->session.line);
+	return NULL;
+}
+
+static void open_two(struct host *leader, struct host *follower)
+{
+	int fds[2];
+
+	(void)setenv("ASSAY_NODE", "node-x", 1);
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	host_open(leader, fds[0], true);
+	host_open(follower, fds[1], false);
+}
+
+static void run_two(struct host *leader, struct host *follower)
+{
+	pthread_t thread;
+
+	CHECK_EQ(pthread_create(&thread, NULL, run, follower), 0);
+	run(leader);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+}
+
+static const struct sample *find(const struct host *h, const char *check, const char *subject)
+{
+	size_t i;
+
+	for (i = 0; i < h->n_samples; i++) {
+		if (streq(h->samples[i].check, check) && streq(h->samples[i].subject, subject))
+			return &h->samples[i];
+	}
+	return NULL;
+}
+
+/* Every rail both ways, of every check, each once. */
+static void check_complete(const struct host *h, size_t checks)
+{
+	static const char *const subjects[] = {
+		"sim0:1>node-x/sim0:1",
+		"node-x/sim0:1>sim0:1",
+		"sim1:1>node-x/sim1:1",
+		"node-x/sim1:1>sim1:1",
+	};
+	static const char *const names[] = { "rnic_pair.connect", "rnic_pair.write_bw",
+					     "rnic_pair.write_lat" };
+	size_t i, j;
+
+	CHECK_EQ(h->n_samples, ARRAY_SIZE(subjects) * checks);
+	for (i = 0; i < ARRAY_SIZE(subjects); i++) {
+		for (j = 0; j < checks; j++) {
+			const struct sample *s = find(h, names[j], subjects[i]);
+
+			CHECK(s);
+			if (s)
+				CHECK_STR(s->with[0], "node-x");
+		}
+	}
+}
+
+static void both_hosts_tell_the_same(void)
+{
+	struct host leader, follower;
+	const struct sample *a, *b;
+
+	open_two(&leader, &follower);
+	leader.fabric.sim.bytes_per_s = 25e9;
+	follower.fabric.sim.bytes_per_s = 12.5e9;
+	leader.fabric.options.size = 32768;
+	run_two(&leader, &follower);
+	CHECK_EQ(leader.r, 0);
+	CHECK_EQ(follower.r, 0);
+	check_complete(&leader, 3);
+	check_complete(&follower, 3);
+
+	/* What leaves the leader is as fast as the leader's fabric; the other way likewise. */
+	a = find(&leader, "rnic_pair.write_bw", "sim1:1>node-x/sim1:1");
+	b = find(&follower, "rnic_pair.write_bw", "node-x/sim1:1>sim1:1");
+	CHECK_NEAR(a->value / 25e9, 1, 0.02);
+	CHECK_NEAR(b->value, a->value, 1);
+	CHECK_STR(a->code, "rail:1");
+	CHECK_EQ(json_integer_value(json_object_get(b->params, "size")), 32768);
+	a = find(&leader, "rnic_pair.write_bw", "node-x/sim0:1>sim0:1");
+	CHECK_NEAR(a->value / 12.5e9, 1, 0.02);
+	CHECK_EQ(json_integer_value(json_object_get(a->params, "size")), 32768);
+	host_close(&leader);
+	host_close(&follower);
+}
+
+static void connect_only_is_asked_for_by_the_leader(void)
+{
+	struct host leader, follower;
+
+	open_two(&leader, &follower);
+	leader.fabric.options.connect_only = true;
+	run_two(&leader, &follower);
+	CHECK_EQ(leader.r, 0);
+	CHECK_EQ(follower.r, 0);
+	check_complete(&leader, 1);
+	check_complete(&follower, 1);
+	host_close(&leader);
+	host_close(&follower);
+}
+
+static int no_way(struct rdma_queue *q, const struct rdma_end *peer, struct err *err)
+{
+	(void)q;
+	(void)peer;
+	return err_errno(err, EHOSTUNREACH, "sim0 port 1: queue pair to RTR");
+}
+
+/* Whoever of the two cannot connect, both say why, and no link is blamed. */
+static void what_cannot_be_set_up_is_told_by_both(void)
+{
+	struct host leader, follower;
+	size_t i, j;
+
+	for (j = 0; j < 2; j++) {
+		open_two(&leader, &follower);
+		(j ? &follower : &leader)->fabric.ops.queue_connect = no_way;
+		run_two(&leader, &follower);
+		CHECK_EQ(leader.r, 0);
+		CHECK_EQ(follower.r, 0);
+		check_complete(&leader, 3);
+		check_complete(&follower, 3);
+		for (i = 0; i < leader.n_samples; i++) {
+			CHECK_EQ(leader.samples[i].state, SAMPLE_SET_UP);
+			CHECK_EQ(leader.samples[i].ok, TRI_UNKNOWN);
+			CHECK_HAS(leader.samples[i].note, "No way from sim");
+			CHECK_EQ(follower.samples[i].state, SAMPLE_SET_UP);
+			CHECK_HAS(follower.samples[i].note, "No way from sim");
+		}
+		host_close(&leader);
+		host_close(&follower);
+	}
+}
+
+static void a_dead_path_is_sick_on_both_sides(void)
+{
+	struct host leader, follower;
+	const struct sample *s;
+
+	open_two(&leader, &follower);
+	follower.fabric.sim.fail_at = 1;
+	follower.fabric.sim.fail_status = RDMA_RETRY_EXCEEDED;
+	run_two(&leader, &follower);
+	CHECK_EQ(leader.r, 0);
+	check_complete(&leader, 3);
+	check_complete(&follower, 3);
+	s = find(&leader, "rnic_pair.connect", "node-x/sim0:1>sim0:1");
+	CHECK_EQ(s->state, SAMPLE_MEASURED);
+	CHECK_EQ(s->ok, TRI_NO);
+	CHECK_HAS(s->note, "no path from sim0 to node-x");
+	CHECK_EQ(find(&follower, "rnic_pair.connect", "sim0:1>node-x/sim0:1")->ok, TRI_NO);
+	CHECK_EQ(find(&leader, "rnic_pair.write_bw", "node-x/sim0:1>sim0:1")->state, SAMPLE_ABORTED);
+	/* The other way, and the other rail, are not. */
+	CHECK_EQ(find(&leader, "rnic_pair.connect", "sim0:1>node-x/sim0:1")->ok, TRI_YES);
+	CHECK_EQ(find(&leader, "rnic_pair.connect", "node-x/sim1:1>sim1:1")->ok, TRI_YES);
+	host_close(&leader);
+	host_close(&follower);
+}
+
+/* Killed while the other writes to it: what that one sees then is a dead path. */
+static struct host *victim;
+
+static int post_to_the_killed(struct rdma_queue *q, const struct rdma_work *work, size_t n,
+			      struct err *err)
+{
+	(void)shutdown(victim->session.line.fd, SHUT_RDWR);
+	return victim->fabric.ops.post(q, work, n, err);
+}
+
+static void a_side_that_is_killed_ends_both_and_blames_nobody(void)
+{
+	struct host leader, follower;
+	size_t i, j;
+
+	for (j = 0; j < 2; j++) {
+		struct host *other = j ? &leader : &follower;
+
+		open_two(&leader, &follower);
+		victim = j ? &follower : &leader;
+		other->fabric.ops.post = post_to_the_killed;
+		other->fabric.sim.fail_at = 1;
+		other->fabric.sim.fail_status = RDMA_RETRY_EXCEEDED;
+		run_two(&leader, &follower);
+		CHECK_EQ(other->r, -ECONNRESET);
+		CHECK_HAS(other->err.msg, "node-x (the other) went away");
+		CHECK_EQ(pair_session_emit_rest(&other->session, SAMPLE_ABORTED, other->err.msg), 0);
+		check_complete(other, 3);
+		for (i = 0; i < other->n_samples; i++)
+			CHECK(other->samples[i].ok != TRI_NO);
+		host_close(&leader);
+		host_close(&follower);
+	}
+}
+
+/* Says one thing in place of a hello, or after one, and then nothing. */
+static int session_with(const char *const *lines, size_t n, bool leads, struct err *err)
+{
+	struct oob stranger = { .fd = -1, .name = "stranger" };
+	struct host h;
+	size_t i;
+	int fds[2], r;
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	stranger.fd = fds[1];
+	host_open(&h, fds[0], leads);
+	for (i = 0; i < n; i++)
+		CHECK_EQ(oob_send(&stranger, lines[i], strlen(lines[i]), clock_mono_us() + SOON_US,
+				  NULL),
+			 0);
+	CHECK_EQ(shutdown(fds[1], SHUT_WR), 0);
+	r = pair_session_run(&h.session, err);
+	oob_close(&stranger);
+	host_close(&h);
+	return r;
+}
+
+#define HELLO                                                                              \
+	"{\"v\":1,\"kind\":\"hello\",\"node\":\"evil\",\"size\":65536,\"qps\":1,"          \
+	"\"depth\":128,\"mtu\":0,\"connect_only\":false,\"budget_us\":9000000,\"rails\":[" \
+	"{\"device\":\"mlx5_0\",\"port\":1}]}"
+
+static void a_stranger_with_the_token_is_still_held_to_the_rules(void)
+{
+	static const struct {
+		bool leads;
+		const char *lines[3];
+		size_t n;
+		int r;
+		const char *words;
+	} cases[] = {
+		{ true, { "" }, 0, -ECONNRESET, "went away" },
+		{ true, { "hello" }, 1, -EINVAL, "the other: message" },
+		{ true, { "[]" }, 1, -EINVAL, "message: " },
+		{ true, { "{\"v\":2,\"kind\":\"hello\"}" }, 1, -EINVAL, "want version 1" },
+		{ true, { "{\"v\":1,\"kind\":\"ack\"}" }, 1, -EPROTO, "begin with a hello" },
+		{ true, { HELLO, "{\"v\":1,\"kind\":\"bye\"}" }, 2, -EPROTO, "was not asked" },
+		{ false, { HELLO, "{\"v\":1,\"kind\":\"ready\"}" }, 2, -EPROTO, "ready for nothing" },
+		{ false, { HELLO, "{\"v\":1,\"kind\":\"offer\"}" }, 2, -EINVAL, "offer" },
+		{ false, { HELLO, "{\"v\":1,\"kind\":\"ack\"}" }, 2, -EPROTO, "a leader does not" },
+		{ false, { HELLO, HELLO }, 2, -EPROTO, "a leader does not" },
+		{ false,
+		  { HELLO, "{\"v\":1,\"kind\":\"final\",\"rail\":1,\"forth\":true,\"samples\":["
+			   "{\"v\":1,\"check\":\"a.b\",\"subject\":\"c\",\"value\":null,"
+			   "\"ok\":null,\"state\":\"busy\"}]}" },
+		  2,
+		  -EPROTO,
+		  "a rail that is not there" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err err = ERR_INIT;
+
+		CHECK_EQ(session_with(cases[i].lines, cases[i].n, cases[i].leads, &err), cases[i].r);
+		CHECK_HAS(err.msg, cases[i].words);
+	}
+}
+
+static void names_that_would_make_other_subjects_are_refused(void)
+{
+	static const char *const bad[] = {
+		"{\"v\":1,\"kind\":\"hello\",\"node\":\"a>b\",\"size\":8,\"qps\":1,\"depth\":1,"
+		"\"mtu\":0,\"connect_only\":true,\"budget_us\":1,\"rails\":[]}",
+		"{\"v\":1,\"kind\":\"hello\",\"node\":\"a\",\"size\":8,\"qps\":1,\"depth\":1,"
+		"\"mtu\":0,\"connect_only\":true,\"budget_us\":1,\"rails\":[{\"device\":\"a/b\","
+		"\"port\":1}]}",
+		"{\"v\":1,\"kind\":\"hello\",\"node\":\"a\",\"size\":8,\"qps\":17,\"depth\":1,"
+		"\"mtu\":0,\"connect_only\":true,\"budget_us\":1,\"rails\":[]}",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct pair_message m;
+		struct err err = ERR_INIT;
+
+		CHECK_EQ(pair_message_decode(bad[i], strlen(bad[i]), &m, &err), -EINVAL);
+		CHECK_HAS(err.msg, "message: ");
+	}
+}
+
+static const struct test tests[] = {
+	TEST(both_hosts_tell_the_same),
+	TEST(connect_only_is_asked_for_by_the_leader),
+	TEST(what_cannot_be_set_up_is_told_by_both),
+	TEST(a_dead_path_is_sick_on_both_sides),
+	TEST(a_side_that_is_killed_ends_both_and_blames_nobody),
+	TEST(a_stranger_with_the_token_is_still_held_to_the_rules),
+	TEST(names_that_would_make_other_subjects_are_refused),
+};
+
+int main(void)
+{
+	return TEST_MAIN("rnic pair of two hosts", tests);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who refuses a cordon, and what would allow it. */
+#include "lib/judge/budget.h"
+
+#include "lib/xalloc.h"
+#include "tests/unit/fleet_world.h"
+#include "tests/unit/test.h"
+
+#define RULES FATAL ", " SLOW ", " REST
+
+/* Who refuses the cordon of n000, given how things are. */
+struct refused_row {
+	const char *what;
+	void (*make)(struct world *w);
+	int by;
+	const char *sentence, *allow;
+};
+
+static void at_total(struct world *w)
+{
+	world_node(w, 5)->out = OUT_NOT_READY;
+	world_node(w, 6)->out = OUT_OTHERS | OUT_NOT_READY;
+}
+
+static void at_nodes(struct world *w)
+{
+	w->policy.total_nodes = 1;
+	world_node(w, 5)->out = OUT_HOLD;
+}
+
+static void at_domain(struct world *w)
+{
+	w->policy.domain_label = xstrdup("rack");
+	fleet_set_domain(&w->fleet, world_node(w, 0), "r7");
+	fleet_set_domain(&w->fleet, world_node(w, 5), "r7");
+	world_node(w, 5)->out = OUT_OTHERS;
+}
+
+static void at_job(struct world *w)
+{
+	const char *const jobs[] = { "small", "llama" };
+
+	fleet_set_jobs(&w->fleet, world_node(w, 0), jobs, 2);
+	fleet_set_jobs(&w->fleet, world_node(w, 5), &jobs[1], 1);
+	world_node(w, 5)->out = OUT_NOT_READY;
+}
+
+static void at_rate(struct world *w)
+{
+	unsigned i;
+
+	for (i = 0; i < 3; i++)
+		breaker_count(&w->breaker, w->now_us - USEC_PER_MIN);
+}
+
+static void at_breaker(struct world *w)
+{
+	(void)breaker_open(&w->breaker, BREAKER_HAND, w->now_us, "by hand");
+}
+
+static void at_unmanaged(struct world *w)
+{
+	world_node(w, 0)->managed = false;
+}
+
+static void at_others(struct world *w)
+{
+	world_node(w, 0)->out = OUT_OTHERS;
+}
+
+static void at_hands_off(struct world *w)
+{
+	fleet_set_hands_off(world_node(w, 0), "Karpenter is removing it");
+	world_node(w, 0)->out = OUT_OTHERS; /* the reason is told, not that it is out */
+}
+
+static void at_stale(struct world *w)
+{
+	w->fleet.stale = xstrdup("the API is down");
+	at_breaker(w); /* what is not known comes before what the breaker says */
+}
+
+static void at_silence(struct world *w)
+{
+	happens(w, 0, EVENT_SILENCE);
+}
+
+static void at_override(struct world *w)
+{
+	happens(w, 0, EVENT_OVERRIDE);
+}
+
+static void every_refusal_names_its_limit_and_what_would_allow_it(void)
+{
+	static const struct refused_row rows[] = {
+		{ "total", at_total, REFUSED_BY_TOTAL, "2 of 20 nodes are out of service",
+		  "1 node back" },
+		{ "nodes", at_nodes, REFUSED_BY_TOTAL, "1 may be", "larger budget.total" },
+		{ "domain", at_domain, REFUSED_BY_DOMAIN, "1 node of rack r7 is out", "of r7 back" },
+		{ "job", at_job, REFUSED_BY_JOB, "1 node of job llama is out", "end of job llama" },
+		{ "rate", at_rate, REFUSED_BY_RATE, "3 cordons in the last 10m",
+		  "waiting until 20" },
+		{ "breaker", at_breaker, REFUSED_BY_BREAKER, "breaker: by hand",
+		  "assayctl breaker reset" },
+		{ "managed", at_unmanaged, REFUSED_BY_UNMANAGED, "n000 opted out", "managed=false" },
+		{ "other", at_others, REFUSED_BY_OTHER, "somebody else", "end of that cordon" },
+		{ "hands-off", at_hands_off, REFUSED_BY_HANDS_OFF,
+		  "n000 is not touched: Karpenter is removing it", "the end of that" },
+		{ "stale", at_stale, REFUSED_BY_STALE, "stale: the API is down", "knowing" },
+		{ "silence", at_silence, REFUSED_BY_SILENCE, "silence:", "assayctl silence" },
+		{ "override", at_override, REFUSED_BY_OVERRIDE, "override:", "assayctl override" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(world_release) struct world w;
+		const struct decision *one;
+
+		world_init(&w, RULES, 20);
+		note(&w, 0, "gpu.lost", SEVERITY_FATAL);
+		rows[i].make(&w);
+		decide(&w);
+		one = find(&w, 0, DECIDE_CORDON);
+		CHECK(one && !one->effect && one->refused);
+		if (!one || !one->refused)
+			continue;
+		CHECK_EQ(one->refused->by, rows[i].by);
+		CHECK(starts_with(one->refused->sentence, refused_by_names[rows[i].by]));
+		CHECK_HAS(one->refused->sentence, rows[i].sentence);
+		CHECK_HAS(one->refused->allow, rows[i].allow);
+	}
+}
+
+static void a_rate_is_free_again_when_it_says(void)
+{
+	CLEANUP(world_release) struct world w;
+	const struct decision *one;
+
+	world_init(&w, RULES, 20);
+	at_rate(&w);
+	note(&w, 0, "gpu.lost", SEVERITY_FATAL);
+	decide(&w);
+	one = find(&w, 0, DECIDE_CORDON);
+	CHECK(one && one->refused);
+	if (!one || !one->refused)
+		return;
+	CHECK_EQ(one->refused->again_us, w.now_us + 9 * USEC_PER_MIN);
+	later(&w, 9 * USEC_PER_MIN - 1);
+	decide(&w);
+	CHECK(!find(&w, 0, DECIDE_CORDON)->effect);
+	later(&w, 1);
+	decide(&w);
+	CHECK(find(&w, 0, DECIDE_CORDON)->effect);
+}
+
+static void what_is_granted_counts_for_those_after_it(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 100);
+	for (i = 0; i < 5; i++)
+		note(&w, i, i < 3 ? "gpu.lost" : "gpu.xid", SEVERITY_FATAL);
+	w.policy.alike_nodes = 50;
+	decide(&w);
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(find(&w, i, DECIDE_CORDON)->refused
+				 ? find(&w, i, DECIDE_CORDON)->refused->by
+				 : 0,
+			 i < 3 ? REFUSED_BY_NONE : REFUSED_BY_RATE);
+	w.policy.rate_cordons = 100;
+	w.policy.total_nodes = 2;
+	decide(&w);
+	CHECK_EQ(find(&w, 1, DECIDE_CORDON)->effect, true);
+	CHECK_EQ(find(&w, 2, DECIDE_CORDON)->refused->by, REFUSED_BY_TOTAL);
+}
+
+static void a_node_that_is_out_already_takes_no_more_room(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	world_init(&w, RULES, 20);
+	world_node(&w, 5)->out = OUT_OTHERS;
+	world_node(&w, 0)->out = OUT_NOT_READY;
+	note(&w, 0, "gpu.lost", SEVERITY_FATAL);
+	decide_and_do(&w);
+	CHECK_EQ(world_node(&w, 0)->out, OUT_NOT_READY | OUT_OURS);
+	CHECK_EQ(w.out.out, 2);
+}
+
+/* A control plane is no room for cordons, and takes none. */
+static void nodes_that_are_none_for_jobs_count_for_nothing(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 20);
+	w.policy.total_percent = 20;
+	for (i = 0; i < 10; i++) {
+		world_node(&w, i)->outside = true;
+		world_node(&w, i)->out = OUT_NOT_READY;
+		fleet_set_hands_off(world_node(&w, i), "it is a control-plane node");
+	}
+	decide(&w);
+	CHECK_EQ(w.out.out, 0);
+	CHECK_EQ(w.out.budget.nodes, 10);
+	CHECK_EQ(w.out.budget.total_max, 2);
+}
+
+static void only_enforce_has_effects(void)
+{
+	int mode;
+
+	for (mode = MODE_OBSERVE; mode <= MODE_ENFORCE; mode++) {
+		CLEANUP(world_release) struct world w;
+		const struct decision *one;
+
+		world_init(&w, RULES, 20);
+		w.policy.mode = mode;
+		note(&w, 0, "gpu.lost", SEVERITY_FATAL);
+		decide(&w);
+		one = find(&w, 0, DECIDE_CORDON);
+		CHECK(one && !one->refused);
+		if (!one)
+			continue;
+		CHECK_EQ(one->effect, mode == MODE_ENFORCE);
+		CHECK_EQ(policy_applied(&w.policy, &w.fleet, &w.breaker, one, w.now_us, NULL,
+					NULL) == 0,
+			 mode == MODE_ENFORCE);
+		CHECK_EQ(world_node(&w, 0)->out != 0, mode == MODE_ENFORCE);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(every_refusal_names_its_limit_and_what_would_allow_it),
+	TEST(a_rate_is_free_again_when_it_says),
+	TEST(what_is_granted_counts_for_those_after_it),
+	TEST(a_node_that_is_out_already_takes_no_more_room),
+	TEST(nodes_that_are_none_for_jobs_count_for_nothing),
+	TEST(only_enforce_has_effects),
+};
+
+int main(void)
+{
+	return TEST_MAIN("refusal", tests);
+}

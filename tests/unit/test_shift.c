@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/shift.h"
+
+#include "lib/judge/reference.h"
+#include "lib/xalloc.h"
+#include "tests/unit/test.h"
+
+static void enter(struct shifts *s, int set, const char *check, unsigned first, unsigned n)
+{
+	unsigned i;
+
+	for (i = first; i < first + n; i++) {
+		CLEANUP(freep) char *node = xasprintf("host%u", i);
+
+		shifts_set(s, set, "sku-a", check, node, true);
+	}
+}
+
+static void half_of_enough_hosts_is_wide(void)
+{
+	static const struct {
+		unsigned hosts, bad;
+		bool wide;
+	} rows[] = {
+		{ 0, 0, false },  { 4, 4, false }, { 5, 2, false },  { 5, 3, true },
+		{ 16, 7, false }, { 16, 8, true }, { 16, 16, true }, { 17, 8, false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(shifts_release) struct shifts s = { 0 };
+
+		enter(&s, SHIFT_HOSTS, "", 0, rows[i].hosts);
+		enter(&s, SHIFT_LOW, "gemm.rate", 0, rows[i].bad);
+		CHECK_EQ(shifts_wide(&s, SHIFT_LOW, "sku-a", "gemm.rate"), rows[i].wide);
+		CHECK(!shifts_wide(&s, SHIFT_SUSPECT, "sku-a", "gemm.rate"));
+		CHECK(!shifts_wide(&s, SHIFT_LOW, "sku-b", "gemm.rate"));
+		CHECK(!shifts_wide(&s, SHIFT_LOW, "sku-a", "memory.copy_bw"));
+	}
+}
+
+static void what_was_wide_is_over_below_a_quarter(void)
+{
+	CLEANUP(shifts_release) struct shifts s = { 0 };
+
+	enter(&s, SHIFT_HOSTS, "", 0, 16);
+	enter(&s, SHIFT_LOW, "gemm.rate", 0, 4);
+	CHECK(!shifts_over(&s, SHIFT_LOW, "sku-a", "gemm.rate"));
+	shifts_set(&s, SHIFT_LOW, "sku-a", "gemm.rate", "host0", false);
+	CHECK(shifts_over(&s, SHIFT_LOW, "sku-a", "gemm.rate"));
+}
+
+static void a_file_that_half_of_the_hosts_contradict_is_named(void)
+{
+	CLEANUP(shifts_release) struct shifts s = { 0 };
+
+	enter(&s, SHIFT_HOSTS, "", 0, 16);
+	enter(&s, SHIFT_LOW, "gemm.rate", 0, 16);
+	enter(&s, SHIFT_FILE, "gemm.rate", 0, 7);
+	CHECK(shifts_file(&s) == NULL);
+	enter(&s, SHIFT_FILE, "gemm.rate", 7, 1);
+	CHECK_STR(shifts_file(&s), "sku-a");
+	shifts_forgive_file(&s);
+	CHECK(shifts_file(&s) == NULL);
+	CHECK_EQ(shifts_count(&s, SHIFT_LOW, "sku-a", "gemm.rate"), 16);
+	enter(&s, SHIFT_FILE, "gemm.rate", 0, 8);
+	CHECK_STR(shifts_file(&s), "sku-a");
+}
+
+static void a_host_counts_once_and_can_leave(void)
+{
+	CLEANUP(shifts_release) struct shifts s = { 0 };
+
+	enter(&s, SHIFT_LOW, "gemm.rate", 0, 6);
+	enter(&s, SHIFT_LOW, "gemm.rate", 2, 2);
+	CHECK_EQ(shifts_count(&s, SHIFT_LOW, "sku-a", "gemm.rate"), 6);
+	shifts_set(&s, SHIFT_LOW, "sku-a", "gemm.rate", "host3", false);
+	shifts_set(&s, SHIFT_LOW, "sku-a", "gemm.rate", "host3", false);
+	shifts_set(&s, SHIFT_LOW, "sku-a", "other", "host3", false);
+	CHECK_EQ(shifts_count(&s, SHIFT_LOW, "sku-a", "gemm.rate"), 5);
+	CHECK(!shifts_has(&s, SHIFT_LOW, "sku-a", "gemm.rate", "host3"));
+	CHECK(shifts_has(&s, SHIFT_LOW, "sku-a", "gemm.rate", "host4"));
+	CHECK_EQ(s.n, 1);
+}
+
+struct visited {
+	struct shifts *shifts;
+	unsigned n;
+	bool other;
+};
+
+static void visit(void *context, const char *check)
+{
+	struct visited *v = context;
+
+	v->n++;
+	v->other |= !streq(check, "gemm.rate") && !streq(check, "memory.copy_bw");
+	shifts_set(v->shifts, SHIFT_LOW, "sku-a", check, "host1", false);
+	shifts_set(v->shifts, SHIFT_SUSPECT, "sku-a", check, "host1", true);
+}
+
+static void each_check_of_a_host_is_visited_and_may_change(void)
+{
+	CLEANUP(shifts_release) struct shifts s = { 0 };
+	struct visited v = { .shifts = &s };
+
+	enter(&s, SHIFT_HOSTS, "", 0, 9);
+	enter(&s, SHIFT_LOW, "gemm.rate", 0, 3);
+	enter(&s, SHIFT_LOW, "memory.copy_bw", 1, 1);
+	enter(&s, SHIFT_LOW, "loopback.read_bw", 5, 2);
+	enter(&s, SHIFT_SUSPECT, "memory.read_bw", 1, 1);
+	shifts_set(&s, SHIFT_LOW, "sku-b", "inventory.gpus", "host1", true);
+	shifts_each(&s, "sku-a", "host1", visit, &v);
+	CHECK_EQ(v.n, 2);
+	CHECK(!v.other);
+	shifts_each(&s, "sku-a", "host1", visit, &v);
+	CHECK_EQ(v.n, 2);
+	CHECK(shifts_has(&s, SHIFT_SUSPECT, "sku-a", "gemm.rate", "host1"));
+	/* What is told is visited for every host. */
+	shifts_tell(&s, "sku-a", "gemm.rate", true);
+	CHECK(shifts_told(&s, "sku-a", "gemm.rate"));
+	CHECK(!shifts_told(&s, "sku-b", "gemm.rate"));
+	shifts_each(&s, "sku-a", "host8", visit, &v);
+	CHECK_EQ(v.n, 3);
+	shifts_tell(&s, "sku-a", "gemm.rate", false);
+	shifts_each(&s, "sku-a", "host8", visit, &v);
+	CHECK_EQ(v.n, 3);
+}
+
+static void a_host_that_is_gone_is_in_no_set(void)
+{
+	CLEANUP(shifts_release) struct shifts s = { 0 };
+
+	enter(&s, SHIFT_HOSTS, "", 0, 9);
+	enter(&s, SHIFT_LOW, "gemm.rate", 0, 3);
+	enter(&s, SHIFT_SUSPECT, "gemm.rate", 0, 3);
+	shifts_set(&s, SHIFT_LOW, "sku-b", "inventory.gpus", "host1", true);
+	shifts_tell(&s, "sku-a", "gemm.rate", true);
+	shifts_forget(&s, "host1");
+	CHECK_EQ(shifts_count(&s, SHIFT_HOSTS, "sku-a", ""), 8);
+	CHECK_EQ(shifts_count(&s, SHIFT_LOW, "sku-a", "gemm.rate"), 2);
+	CHECK_EQ(shifts_count(&s, SHIFT_SUSPECT, "sku-a", "gemm.rate"), 2);
+	CHECK_EQ(shifts_count(&s, SHIFT_LOW, "sku-b", "inventory.gpus"), 0);
+	CHECK(shifts_has(&s, SHIFT_LOW, "sku-a", "gemm.rate", "host2"));
+	CHECK(shifts_told(&s, "sku-a", "gemm.rate"));
+	shifts_forget(&s, "nobody");
+	CHECK_EQ(shifts_count(&s, SHIFT_HOSTS, "sku-a", ""), 8);
+}
+
+static const struct test tests[] = {
+	TEST(half_of_enough_hosts_is_wide),
+	TEST(what_was_wide_is_over_below_a_quarter),
+	TEST(a_file_that_half_of_the_hosts_contradict_is_named),
+	TEST(a_host_counts_once_and_can_leave),
+	TEST(each_check_of_a_host_is_visited_and_may_change),
+	TEST(a_host_that_is_gone_is_in_no_set),
+};
+
+int main(void)
+{
+	return TEST_MAIN("shift", tests);
+}
