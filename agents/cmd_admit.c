@@ -24,7 +24,6 @@
 #include "lib/file.h"
 #include "lib/host.h"
 #include "lib/judge/admit.h"
-#include "lib/kv.h"
 #include "lib/log.h"
 #include "lib/machine.h"
 #include "lib/moment.h"
@@ -226,20 +225,11 @@ static void show_table(const struct options *o, const struct admit *a)
 static void show(const struct options *o, const struct admit *a)
 {
 	CLEANUP(json_freep) json_t *object = admit_encode(a);
-	CLEANUP(freep) char *line = NULL;
 
-	switch (o->output) {
-	case OUTPUT_TABLE:
+	if (o->output == OUTPUT_TABLE)
 		show_table(o, a);
-		break;
-	case OUTPUT_JSON:
-		line = json_line(object);
-		(void)puts(line);
-		break;
-	case OUTPUT_KV:
-		kv_print(object, stdout);
-		break;
-	}
+	else
+		command_print(object, o->output);
 }
 
 static void announce(void)

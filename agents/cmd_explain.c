@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "agents/commands.h"
 #include "agents/explain.h"
@@ -12,7 +11,6 @@
 #include "agents/run.h"
 #include "lib/err.h"
 #include "lib/json.h"
-#include "lib/kv.h"
 #include "lib/log.h"
 #include "lib/term.h"
 #include "lib/usage.h"
@@ -96,30 +94,20 @@ static int read_reference(struct explain_options *o, struct sample_file *ret)
 	return r;
 }
 
-static void print_value(const struct explanation *e, enum output output)
-{
-	CLEANUP(json_freep) json_t *value = explain_encode(e);
-	CLEANUP(freep) char *text = NULL;
-
-	if (output == OUTPUT_KV) {
-		kv_print(value, stdout);
-		return;
-	}
-	text = isatty(STDOUT_FILENO) ? json_pretty(value) : json_line(value);
-	(void)puts(text);
-}
-
 static int explain(const struct explain_options *o, const struct explain_input *input,
 		   const struct sample_list *reference)
 {
+	CLEANUP(json_freep) json_t *value = NULL;
 	struct explanation e;
 	int status;
 
 	explain_make(input, reference, &e);
-	if (o->run.output == OUTPUT_TABLE)
+	if (o->run.output == OUTPUT_TABLE) {
 		explain_show(&e, stdout, term_wants_colour(stdout), term_width(stdout));
-	else
-		print_value(&e, o->run.output);
+	} else {
+		value = explain_encode(&e);
+		command_print(value, o->run.output);
+	}
 	status = explain_status(&e);
 	explanation_release(&e);
 	return command_written() != 0 ? 1 : status;

@@ -18,7 +18,6 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/json.h"
-#include "lib/kv.h"
 #include "lib/paths.h"
 #include "lib/report.h"
 #include "lib/state.h"
@@ -215,18 +214,12 @@ static json_t *ask_all(void)
 
 static void print(const json_t *value, const struct list_options *o)
 {
-	CLEANUP(freep) char *text = NULL;
-
-	if (o->output == OUTPUT_KV) {
-		kv_print(value, stdout);
-	} else if (o->output == OUTPUT_JSON) {
-		text = isatty(STDOUT_FILENO) ? json_pretty(value) : json_line(value);
-		(void)puts(text);
-	} else if (o->sensitivity) {
+	if (o->output != OUTPUT_TABLE)
+		command_print(value, o->output);
+	else if (o->sensitivity)
 		show_sensitivity(value, stdout, term_wants_colour(stdout), show_width(stdout));
-	} else {
+	else
 		show(json_object_get(value, "probes"));
-	}
 }
 
 static int make_value(const struct list_options *o, json_t **ret, struct err *err)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "agents/commands.h"
 #include "agents/sample_file.h"
@@ -12,7 +11,6 @@
 #include "lib/err.h"
 #include "lib/json.h"
 #include "lib/judge/localise.h"
-#include "lib/kv.h"
 #include "lib/term.h"
 #include "lib/usage.h"
 #include "lib/xalloc.h"
@@ -58,20 +56,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void show(const struct localised *l, enum output output)
 {
 	CLEANUP(json_freep) json_t *value = localised_encode(l);
-	CLEANUP(freep) char *text = NULL;
 
-	switch (output) {
-	case OUTPUT_TABLE:
+	if (output == OUTPUT_TABLE)
 		show_localised(l, stdout, term_wants_colour(stdout), term_width(stdout));
-		break;
-	case OUTPUT_KV:
-		kv_print(value, stdout);
-		break;
-	case OUTPUT_JSON:
-		text = isatty(STDOUT_FILENO) ? json_pretty(value) : json_line(value);
-		(void)puts(text);
-		break;
-	}
+	else
+		command_print(value, output);
 }
 
 static int localise_files(struct localise_options *o, struct localised *ret)

@@ -18,16 +18,10 @@
 static void print_value(const struct run *run)
 {
 	CLEANUP(json_freep) json_t *value = run_encode(&run->report, &run->verdict);
-	CLEANUP(freep) char *text = NULL;
 
 	if (run->topology)
 		(void)json_object_set(value, "topology", run->topology);
-	if (run->options.output == OUTPUT_KV) {
-		kv_print(value, stdout);
-		return;
-	}
-	text = isatty(STDOUT_FILENO) ? json_pretty(value) : json_line(value);
-	(void)puts(text);
+	command_print(value, run->options.output);
 }
 
 /* 0, or a negative errno when the result could not be written whole. */

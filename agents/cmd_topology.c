@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "agents/commands.h"
 #include "agents/topology_draw.h"
 #include "lib/err.h"
 #include "lib/json.h"
-#include "lib/kv.h"
 #include "lib/term.h"
 #include "lib/topology.h"
 #include "lib/usage.h"
@@ -66,21 +64,12 @@ static bool speaks_utf8(void)
 static void show(const struct topology *t, enum output output)
 {
 	CLEANUP(json_freep) json_t *value = topology_encode(t);
-	CLEANUP(freep) char *text = NULL;
 	struct topology_draw how = { .colour = term_wants_colour(stdout), .utf8 = speaks_utf8() };
 
-	switch (output) {
-	case OUTPUT_TABLE:
+	if (output == OUTPUT_TABLE)
 		topology_draw(t, &how, stdout);
-		break;
-	case OUTPUT_KV:
-		kv_print(value, stdout);
-		break;
-	case OUTPUT_JSON:
-		text = isatty(STDOUT_FILENO) ? json_pretty(value) : json_line(value);
-		(void)puts(text);
-		break;
-	}
+	else
+		command_print(value, output);
 }
 
 int cmd_topology(int argc, char **argv)

@@ -6,6 +6,10 @@
  */
 #pragma once
 
+#include <jansson.h>
+
+#include "lib/term.h"
+
 int cmd_run(int argc, char **argv);
 int cmd_admit(int argc, char **argv);
 int cmd_list(int argc, char **argv);
@@ -14,6 +18,10 @@ int cmd_explain(int argc, char **argv);
 int cmd_topology(int argc, char **argv);
 int cmd_keep(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+
+/* Print a result for programs, as JSON (on a terminal over several lines) or, for OUTPUT_KV, as
+ * paths and values. */
+void command_print(const json_t *value, enum output output);
 
 /*
  * The exit status of a command that has printed its result: 0, or 1 with a

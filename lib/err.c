@@ -13,21 +13,11 @@
  */
 static void make_presentable(char *msg)
 {
-	char *from = msg, *to = msg;
+	char *at = msg;
 
-	while (*from) {
-		unsigned columns;
-		bool shown;
-		size_t n = utf8_next(from, &columns, &shown);
-
-		if (shown)
-			memmove(to, from, n);
-		else
-			*to = strchr("\t\r\n", *from) ? ' ' : '?';
-		to += shown ? n : 1;
-		from += n;
-	}
-	*to = '\0';
+	while ((at = strpbrk(at, "\t\r\n")))
+		*at = ' ';
+	(void)utf8_clean_in_place(msg);
 }
 
 int err_set(struct err *err, int code, const char *fmt, ...)
