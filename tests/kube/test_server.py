@@ -211,7 +211,7 @@ def test_a_bad_way_does_each_of_its_tricks(kube, way):
     assert all(way.did[mode] for mode in ("busy", "conflict", "gone", "cut", "drop"))
 
 
-def test_a_slow_way_is_slow_until_it_changes(kube, way):
+def test_a_slow_way_is_slow_until_it_changes(kube, way, wait_until):
     kube.admin.create_node("gpu-1")
     through = Api(way.url, kube.ca, token="admin-token")
     way.set("slow", seconds=600)
