@@ -119,7 +119,7 @@ def test_a_pod_that_was_evicted_ends_and_a_budget_holds_it(kube, kubelets, wait_
     kube.admin.allow_disruptions("b", 1)
     assert kube.api("ctl").post(path + "/eviction", evict).status == 201
     wait_until(lambda: kube.admin.get(path, check=False).status == 404, what="the end of the pod")
-    assert kubelets.finished == ["p"]
+    wait_until(lambda: kubelets.finished == ["p"], what="the kubelet's word")
 
 
 def test_maps_in_pretty_answers_do_not_break_the_server(kube):

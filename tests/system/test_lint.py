@@ -4,6 +4,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 SPDX = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 HEADER = SPDX + "#pragma once\n"
 BODY = "int f(void)\n{\n%s}\n"
@@ -48,6 +50,7 @@ BREACHES = [
     ("codespell", "README.md", "It is recie" "ved.\n", "received"),
     ("shell", "scripts/a.sh", "#!/bin/sh\ncd $1\nfor i in 1; do\n", "error"),
     ("python", "tests/a.py", "def f(:\n", "not Python"),
+    ("python", "tests/a.py", "def f(kube):\n    return [wait(kube, i) for i in 'ab']\n", "'wait' is defined nowhere"),
     ("yaml", "a.yaml", "a: [\n", "not YAML"),
 ]
 
