@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # The cluster on Kubernetes: included by Makefile.am after controller/local.mk.
 
-# Needs the event loop and the HTTP client. libcontroller.a comes after it: what kube/ uses of it is there.
+# A part of assay-controller: needs all that this needs, and the HTTP client. libcontroller.a comes after it: what kube/
+# uses of it is there.
 if HAVE_SYSTEMD
+if HAVE_SQLITE
+if HAVE_MICROHTTPD
 if HAVE_CURL
 noinst_LIBRARIES += libkube.a
 libkube_a_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
@@ -87,8 +90,6 @@ tests_unit_test_cluster_kube_told_LDADD = $(KUBE_LIBS) libcontroller.a $(LDADD) 
 # identity
 libkube_a_SOURCES += controller/kube/kube_identity.c controller/kube/kube_identity.h controller/kube/kube_identity_inside.h \
 	controller/kube/kube_identity_kept.c controller/kube/kube_token.c controller/kube/kube_token.h
-if HAVE_SQLITE
-if HAVE_MICROHTTPD
 UNIT_TESTS += tests/unit/test_kube_identity tests/unit/test_kube_identity_flood tests/unit/test_kube_token
 IDENTITY_WORLD = tests/unit/identity_world.c tests/unit/identity_world.h tests/unit/jwt.c tests/unit/jwt.h
 tests_unit_test_kube_identity_SOURCES = tests/unit/test_kube_identity.c $(IDENTITY_WORLD)

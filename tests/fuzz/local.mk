@@ -40,14 +40,6 @@ if HAVE_CURL
 FUZZ_TARGETS += tests/fuzz/fuzz_http_answer
 tests_fuzz_fuzz_http_answer_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 tests_fuzz_fuzz_http_answer_LDADD = $(HTTP_LIBS) $(FUZZ_LIBS)
-FUZZ_TARGETS += tests/fuzz/fuzz_kube_answer tests/fuzz/fuzz_kubeconfig
-tests_fuzz_fuzz_kube_answer_LDADD = libkube.a $(FUZZ_LIBS)
-tests_fuzz_fuzz_kubeconfig_LDADD = libkube.a $(FUZZ_LIBS)
-# With a server of its own in the place of kube_send().
-FUZZ_TARGETS += tests/fuzz/fuzz_kube_watch
-tests_fuzz_fuzz_kube_watch_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
-tests_fuzz_fuzz_kube_watch_SOURCES = tests/fuzz/fuzz_kube_watch.c $(KUBE_NODES_SOURCES)
-tests_fuzz_fuzz_kube_watch_LDADD = libcontroller.a $(FUZZ_LIBS) $(SYSTEMD_LIBS)
 endif
 endif
 
@@ -66,6 +58,14 @@ tests_fuzz_fuzz_yaml_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 tests_fuzz_fuzz_yaml_LDADD = libassaydcore.a libcommands.a libhost_state.a libprobe.a \
 	$(GZIP_LIBS) $(FUZZ_CONTROLLER)
 if HAVE_CURL
+FUZZ_TARGETS += tests/fuzz/fuzz_kube_answer tests/fuzz/fuzz_kubeconfig
+tests_fuzz_fuzz_kube_answer_LDADD = libkube.a $(FUZZ_LIBS)
+tests_fuzz_fuzz_kubeconfig_LDADD = libkube.a $(FUZZ_LIBS)
+# With a server of its own in the place of kube_send().
+FUZZ_TARGETS += tests/fuzz/fuzz_kube_watch
+tests_fuzz_fuzz_kube_watch_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
+tests_fuzz_fuzz_kube_watch_SOURCES = tests/fuzz/fuzz_kube_watch.c $(KUBE_NODES_SOURCES)
+tests_fuzz_fuzz_kube_watch_LDADD = libcontroller.a $(FUZZ_LIBS) $(SYSTEMD_LIBS)
 FUZZ_TARGETS += tests/fuzz/fuzz_kube_token
 tests_fuzz_fuzz_kube_token_SOURCES = tests/fuzz/fuzz_kube_token.c tests/unit/jwt.c tests/unit/jwt.h
 tests_fuzz_fuzz_kube_token_LDADD = $(KUBE_LIBS) $(FUZZ_CONTROLLER)

@@ -17,7 +17,7 @@ EVICTION = {"apiVersion": "policy/v1beta1", "kind": "Eviction"}
 def probe(build, environ):
     """probe(kubeconfig): kube_probe on it."""
     if not (build / "tests/kube/kube_probe").exists():
-        pytest.skip("this build has no kube_probe: libcurl or libsystemd is missing")
+        pytest.skip("this build has no kube_probe: libcurl, libsystemd, SQLite or libmicrohttpd is missing")
     made = []
 
     def start(kubeconfig):

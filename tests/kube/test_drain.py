@@ -20,7 +20,7 @@ def drain(kube, build):
     """drain(node, seconds, words...): its exit status and the answers of its rounds."""
     program = build / "tests/kube/kube_drain_probe"
     if not program.exists():
-        pytest.skip("built without libcurl or libsystemd: nothing talks to Kubernetes")
+        pytest.skip("built without libcurl, libsystemd, SQLite or libmicrohttpd: nothing talks to Kubernetes")
 
     def run(node, seconds, *words):
         done = subprocess.run([program, kube.kubeconfig("ctl"), node, str(seconds), *words], capture_output=True, text=True,

@@ -68,7 +68,7 @@ def watch(build):
     """watch(kubeconfig, ...): a Watcher."""
     program = Path(build) / "tests/kube/kube_watcher"
     if not program.exists():
-        pytest.skip(f"no {program.name}: built without libcurl")
+        pytest.skip(f"no {program.name}: built without libcurl, libsystemd, SQLite or libmicrohttpd")
     return lambda kubeconfig, **more: Watcher(program, kubeconfig, **more)
 
 
