@@ -11,6 +11,7 @@ through ccache (directory $ASSAY_CACHE/ccache), so a second run is quick.
 import argparse
 import concurrent.futures
 import contextlib
+import glob
 import os
 import re
 import shutil
@@ -18,50 +19,20 @@ import subprocess
 import sys
 import threading
 import time
-import xml.etree.ElementTree
+
+sys.dont_write_bytecode = True
+from tally import COUNT, Tally, failed_tally, read_junit, read_unit_logs, tail  # noqa: E402
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORK = os.path.join(TOP, "build-test")
 CACHE = os.environ.get("ASSAY_CACHE") or os.path.join(os.path.expanduser("~"), ".cache", "assay")
 JOBS = os.environ.get("ASSAY_JOBS") or str(len(os.sched_getaffinity(0)))
 PYTHON = "/usr/bin/python3"  # the one that Debian's pytest belongs to
-COUNT = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
-MESSAGE = 1000
-TAIL = 40
 LIMIT_S = {"lint": 300, "fuzz": 120, "build": 900, "unit": 900, "system": 1500, "apiserver": 2400, "distcheck": 1200}
 NOT_HERE = 77
+SHARES = 2  # of the system tests of a build at once: they wait nine tenths of their time
 FUZZ_FULL_S = {"fuzz_trace": 3600}  # what strangers' files meet first
 OPTIONAL = ("verbs", "hwloc", "systemd", "cblas")
-
-
-class Tally:
-    """What passed and failed, and the sentences about what did not."""
-
-    def __init__(self, passed=0, failed=0, skipped=0):
-        self.passed, self.failed, self.skipped = passed, failed, skipped
-        self.words = []
-
-    def add(self, other):
-        self.passed += other.passed
-        self.failed += other.failed
-        self.skipped += other.skipped
-        self.words += other.words
-
-    def fail(self, sentence):
-        self.failed += 1
-        self.words.append("FAILED " + sentence)
-
-    def __str__(self):
-        return "%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped)
-
-
-def tail(path):
-    """The errors of a log, then its end."""
-    with contextlib.suppress(OSError), open(path, errors="replace") as f:
-        lines = f.read().splitlines(True)
-        errors = [line for line in lines[:-TAIL] if re.search(r": (fatal )?error: |ERROR: \w+Sanitizer", line)]
-        return "".join("    " + line for line in errors[:TAIL] + lines[-TAIL:])
-    return ""
 
 
 def environment(build=None, full=False):
@@ -120,36 +91,6 @@ class Build:
         if status == 0:  # the test programs too
             status = run(["make", "-j" + JOBS, "check", "TESTS="], log, LIMIT_S["build"], self.dir, env)
         return Tally(passed=1) if status == 0 else failed_tally("build in %s (status %d)" % (self.dir, status), log)
-
-
-def failed_tally(sentence, log):
-    t = Tally()
-    t.fail(sentence + ":\n" + tail(log))
-    return t
-
-
-def read_unit_logs(directory):
-    """The closing lines of the unit programs; one without (a crash) is a failure."""
-    t = Tally()
-    for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
-        if not name.endswith(".trs"):
-            continue
-        path = os.path.join(directory, name)
-        log = path[:-4] + ".log"
-        with open(log, errors="replace") as f:
-            text = f.read()
-        with open(path) as f:
-            result = re.search(r":test-result: (\w+)", f.read())
-        counts = COUNT.findall(text)
-        if counts:
-            one = Tally(*(int(n) for n in counts[-1]))
-            t.add(one)
-            t.words += ["skipped %s: %s" % (name[:-4], why) for why in re.findall(r"^SKIP (.*)$", text, re.M)]
-        if not counts or result is None or (result.group(1) not in ("PASS", "SKIP")) != bool(int(counts[-1][1])):
-            t.fail("%s did not end as its closing line says (crashed?):\n%s" % (name[:-4], tail(log)))
-        elif int(counts[-1][1]):
-            t.words.append("FAILED in %s:\n%s" % (name[:-4], tail(log)))
-    return t
 
 
 def unit(build, full):
@@ -212,31 +153,14 @@ def fuzz(build, full):
     return t
 
 
-def read_junit(path):
-    t = Tally()
-    for case in xml.etree.ElementTree.parse(path).iter("testcase"):
-        name = "%s::%s" % (case.get("classname"), case.get("name"))
-        bad = case.find("failure") if case.find("failure") is not None else case.find("error")
-        skip = case.find("skipped")
-        if bad is not None:
-            # What was wrong stands first: whoever shows only the beginning shows that.
-            t.fail("%s: %s\n%s" % (name, (bad.get("message") or "")[:MESSAGE], (bad.text or "")[-3000:]))
-        elif skip is not None:
-            t.skipped += 1
-            t.words.append("skipped %s: %s" % (name, skip.get("message")))
-        else:
-            t.passed += 1
-    return t
-
-
-def pytest(build, full, mark, where="tests/system"):
-    """The tests there with this mark, or without it: "alone", "not alone"."""
-    name = os.path.join(build.dir, "pytest-%s-%s" % (os.path.basename(where), mark.replace(" ", "-")))
+def pytest_some(build, full, mark, files, name):
+    """The tests of these files with this mark; its words and counts in NAME.log and NAME.xml of the build."""
+    name = os.path.join(build.dir, name)
     junit, log = name + ".xml", name + ".log"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(junit)
-    status = run([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", mark, "--junitxml", junit,
-                  os.path.join(TOP, where)], log, LIMIT_S["system"], TOP, environment(build.dir, full))
+    status = run([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", mark, "--junitxml", junit, *files], log,
+                 LIMIT_S["system"], TOP, environment(build.dir, full))
     if not os.path.exists(junit):
         return failed_tally("pytest ended with status %d" % status, log)
     t = read_junit(junit)
@@ -245,8 +169,24 @@ def pytest(build, full, mark, where="tests/system"):
     return t
 
 
+def pytest(build, full, mark, where="tests/system", shares=1):
+    """The tests there with this mark, or without it: "alone", "not alone". Their files are dealt to so many at once."""
+    files = sorted(glob.glob(os.path.join(TOP, where, "test_*.py")))
+    name = "pytest-%s-%s" % (os.path.basename(where), mark.replace(" ", "-"))
+    t = Tally()
+    with concurrent.futures.ThreadPoolExecutor(shares) as pool:
+        for one in pool.map(lambda i: pytest_some(build, full, mark, files[i::shares], "%s-%d" % (name, i)), range(shares)):
+            t.add(one)
+    return t
+
+
 def system(build, full):
-    return pytest(build, full, "not alone")
+    return pytest(build, full, "not alone", shares=SHARES)
+
+
+def system_again(build, full):
+    """The same for a build whose twin has had them: what is marked `once` only under --full."""
+    return pytest(build, full, "not alone" if full else "not alone and not once", shares=SHARES)
 
 
 def system_alone(build, full):
@@ -324,6 +264,7 @@ GCC = Build("gcc")
 SANITIZED = Build("gcc-san", args=SANITIZE, cflags="-O1 -g")
 FUZZERS = Build("clang-san", cc="clang", args=[*SANITIZE, "--enable-fuzzers"], cflags="-O1 -g")
 WITHOUT = [Build("without-" + name, args=["--without-" + name]) for name in OPTIONAL] + [
+    Build("agent-only", args=["--without-sqlite", "--without-microhttpd"]),
     Build("smallest", args=["--without-" + name for name in (
         *OPTIONAL, "sqlite", "microhttpd", "curl", "gnutls", "zlib", "zstd", "cunit")])]
 
@@ -332,7 +273,7 @@ PARTS = (
     ("lint", lambda full: lint(False), False),
     ("unit", tested(GCC, unit), False),
     ("system", tested(GCC, system), False),
-    ("gcc-sanitizers", tested(SANITIZED, unit_in_full, system), False),
+    ("gcc-sanitizers", tested(SANITIZED, unit_in_full, system_again), False),
     ("kube", tested(GCC, kube), False),
     ("kube-sanitizers", tested(SANITIZED, kube), True),
     ("clang", tested(Build("clang", cc="clang"), unit_in_full), False),
@@ -344,6 +285,13 @@ PARTS = (
     ("alone-sanitizers", tested(SANITIZED, system_alone), True),
     ("lint-deep", lambda full: lint(True), True),
 )
+
+# What the short run leaves out of a part that it runs; --list says it too.
+LEFT_OUT = {
+    "gcc-sanitizers": "the unit tests, which clang-sanitizers has, and the system tests marked `once`",
+    "clang": "the unit tests",
+    "distcheck": "the tests of the unpacked tarball",
+}
 
 # These wait more than they work: each runs beside the others, which follow one another.
 WAITING = ("system", "gcc-sanitizers", "kube")
@@ -411,7 +359,9 @@ def main():
     parser.add_argument("part", nargs="*")
     args = parser.parse_args()
     if args.list:
-        print("\n".join(name + ("   (--full)" if only_full else "") for name, _, only_full in PARTS))
+        for name, _, only_full in PARTS:
+            left_out = "only with --full" if only_full else LEFT_OUT.get(name) and "without --full not: " + LEFT_OUT[name]
+            print(name if not left_out else "%-18s %s" % (name, left_out))
         return 0
     unknown = set(args.part) - {name for name, _, _ in PARTS}
     if unknown:

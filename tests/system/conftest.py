@@ -5,11 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from fixtures_programs import build, configured, environ, full, run, top, wait_until  # noqa: F401
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "alone: measures, or boots an emulated machine: wants the cores for itself")
+from fixtures_programs import build, configured, environ, full, pytest_configure, run, top, wait_until  # noqa: F401
 
 
 def pytest_collection_modifyitems(items):

@@ -13,7 +13,7 @@ import time
 import openapi
 import pytest
 
-START_S = 30
+START_S = 60
 RESEND_S = 60
 
 

@@ -8,10 +8,22 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from waiting import wait_for
+from waiting import PATIENCE_S, wait_for
 
 TOP = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 120  # for a program that hangs; no test waits for it
+
+
+MARKERS = (
+    "alone: measures, or boots an emulated machine: wants the cores for itself",
+    "once: waits, counts or loads for long, or runs none of our C, and other tests have its code under the sanitizers: one build "
+    "is enough for scripts/test; each has it with --full",
+)
+
+
+def pytest_configure(config):
+    for line in MARKERS:
+        config.addinivalue_line("markers", line)
 
 
 @pytest.fixture(scope="session")
@@ -64,9 +76,9 @@ def run(build, environ):
 
 @pytest.fixture
 def wait_until():
-    """wait_until(lambda: ..., seconds=10): poll until true and return that value; fail at the deadline."""
+    """wait_until(lambda: ..., seconds=60): poll until true and return that value; fail at the deadline."""
 
-    def wait(condition, seconds=10.0, what="the condition"):
+    def wait(condition, seconds=PATIENCE_S, what="the condition"):
         value = wait_for(condition, seconds)
         if not value:
             pytest.fail(f"waited {seconds} s for {what}")

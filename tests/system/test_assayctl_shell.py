@@ -9,6 +9,8 @@ import pytest
 
 from stub_lists import stub  # noqa: F401
 
+pytestmark = pytest.mark.once
+
 COMMANDS = ["nodes", "node", "why", "incidents", "baselines", "drift", "actions", "cordon", "uncordon", "repair-done", "override", "silence",
             "breaker", "coverage", "evidence", "policy", "completion"]
 

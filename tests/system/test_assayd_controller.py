@@ -21,7 +21,7 @@ def stored(db):
 
 def end_of_assayd(daemon, number):
     daemon.send_signal(number)
-    return daemon.wait(timeout=10)
+    return daemon.wait(timeout=60)
 
 
 def test_every_report_is_stored_once_and_in_order_whoever_ends(assayd, controller, config, spool, wait_until):

@@ -71,6 +71,7 @@ def test_a_killed_controller_is_missed_and_found_again(watched, controller, wait
     wait_until(lambda: not lost(daemon) and connection(c) == "connected")
 
 
+@pytest.mark.once
 def test_a_silent_assayd_is_suspect_once_it_does_not_ask_again(watched, wait_until, connection):
     """Its kernel answers for it, so only the next request that does not come tells: orders_wait and 5 s later."""
     c, daemon = watched(intervals={"orders_wait": "2s", "retry_base": "20ms", "retry_max": "100ms"})
@@ -122,6 +123,7 @@ def network():
             subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("when", ["at rest", "at work"])
 def test_a_partition_is_seen_by_both_sides_and_mended(watched, network, spool, wait_until, connection, when):
     """Without a packet on its way keepalive tells, with one the retransmissions that nobody answers."""

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from assayd_fixtures import assayd, assayd_path, config, spool, stub  # noqa: F401
+from assayd_fixtures import SOON_S, assayd, assayd_path, config, spool, stub  # noqa: F401
 from controller_stub import Stub, make_certificates, server_tls
 
 
@@ -128,7 +128,7 @@ def test_a_name_that_is_unknown_is_said(assayd, config, spool, wait_until):
     daemon = assayd()
     wait_until(lambda: "the name of the server is not known" in daemon.log(), seconds=30)
     daemon.send_signal(signal.SIGTERM)
-    assert daemon.wait(timeout=2) == 0
+    assert daemon.wait(timeout=SOON_S) == 0
 
 
 def test_a_stop_does_not_wait_for_a_server_that_says_nothing(assayd, config, spool, wait_until):
@@ -139,7 +139,7 @@ def test_a_stop_does_not_wait_for_a_server_that_says_nothing(assayd, config, spo
         connections = [silent.accept()[0] for _ in range(2)]
         assert any(c.recv(5, socket.MSG_WAITALL) == b"POST " for c in connections)
         daemon.send_signal(signal.SIGTERM)
-        assert daemon.wait(timeout=2) == 0
+        assert daemon.wait(timeout=SOON_S) == 0
     assert spool.left() == [1]
 
 
@@ -147,6 +147,8 @@ def test_a_stop_does_not_wait_for_a_server_that_says_nothing(assayd, config, spo
 def cable():
     """A network of its own for assayd: .namespace, .here (our address), .cut()."""
     name = f"assay{os.getpid()}"
+    net = 4 * (os.getpid() % 64)  # another's test may have a cable at the same time
+    here, there = f"198.51.100.{net + 1}", f"198.51.100.{net + 2}"
 
     def ip(*args):
         return subprocess.run(["ip", *args], capture_output=True, text=True, check=True)
@@ -159,20 +161,21 @@ def cable():
         pytest.skip(f"no network name space here: {e.stderr}")
     try:
         ip("link", "add", f"{name}a", "type", "veth", "peer", "name", f"{name}b", "netns", name)
-        ip("addr", "add", "198.51.100.1/30", "dev", f"{name}a")
+        ip("addr", "add", f"{here}/30", "dev", f"{name}a")
         ip("link", "set", f"{name}a", "up")
-        ip("-n", name, "addr", "add", "198.51.100.2/30", "dev", f"{name}b")
+        ip("-n", name, "addr", "add", f"{there}/30", "dev", f"{name}b")
         ip("-n", name, "link", "set", f"{name}b", "up")
         ip.namespace = name
-        ip.here = "198.51.100.1"
+        ip.here = here
         # Frames are dropped far from assayd: its own link stays up.
-        ip.cut = lambda: ip("addr", "del", "198.51.100.1/30", "dev", f"{name}a")
+        ip.cut = lambda: ip("addr", "del", f"{here}/30", "dev", f"{name}a")
         yield ip
     finally:
         subprocess.run(["ip", "link", "del", f"{name}a"], check=False, capture_output=True)
         subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
 
 
+@pytest.mark.once
 def test_a_cut_cable_is_noticed_in_seconds(assayd_path, assayd, cable, config, wait_until):
     stub = Stub(host=cable.here)
     config(controller=stub.url)

@@ -163,6 +163,7 @@ def gzip_bomb(path, head, piece, times):
         out.write(packer.flush())
 
 
+@pytest.mark.once
 def test_a_bomb_is_not_unpacked(lines, refused, tmp_path):
     """Blank lines are no error by themselves, so that nothing but the size stops them."""
     path, text = lines

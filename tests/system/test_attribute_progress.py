@@ -11,10 +11,12 @@ import pytest
 from attribution_fixtures import generator, trace  # noqa: F401
 
 DEADLINE_S = 60
+MOMENT_S = 0.01
 
 
 def feed(build, environ, path, stderr, drawn):
-    """Give the trace through a pipe, its operations again and again under new steps, until `drawn()`."""
+    """Give the trace through a pipe, its operations again and again under new steps, until `drawn()`, which waits a moment:
+    all that is given has to be worked through."""
     head, *lines = path.read_text().splitlines()
     first = int(re.search(r'"step":(\d+)', lines[0]).group(1))
     lines = [line for line in lines if f'"step":{first},' in line]
@@ -44,7 +46,7 @@ def test_a_bar_is_drawn_on_a_terminal_and_cleared(build, environ, small):
 
     def drawn():
         nonlocal seen
-        while select.select([ours], [], [], 0)[0]:
+        while select.select([ours], [], [], MOMENT_S)[0]:
             seen += os.read(ours, 4096)
         return b"million operations" in seen
 
@@ -56,6 +58,12 @@ def test_a_bar_is_drawn_on_a_terminal_and_cleared(build, environ, small):
     assert seen.endswith(b"\r\x1b[K")
 
 
+@pytest.mark.once
 def test_none_is_drawn_elsewhere(build, environ, small):
     until = time.monotonic() + 2.5  # longer than the patience of the bar
-    assert feed(build, environ, small, subprocess.PIPE, lambda: time.monotonic() > until) == b""
+
+    def over():
+        select.select([], [], [], MOMENT_S)
+        return time.monotonic() > until
+
+    assert feed(build, environ, small, subprocess.PIPE, over) == b""

@@ -113,6 +113,7 @@ def test_a_bad_probe_is_one_problem(measure, script, profiles, name, active):
     assert took < (seconds(budget) + SLACK_S if budget == SHORT else AT_ONCE_S)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", ["prints-1-GB", "1-GB-of-stderr", "one-endless-line"])
 def test_memory_stays_flat(measure, script, profiles, name):
     *_, before = measure(profiles(quick=[{"name": "good", "exec": script("good", GOOD)}]))

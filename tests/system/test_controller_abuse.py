@@ -130,9 +130,10 @@ def test_every_attack_gets_its_status_and_at_most_a_line(guarded, configured, fu
                 wrong.append((name, status, right))
         good.check(len(good.statuses))
         first = rss_kib(c)
-        for i, (_, data, _) in enumerate(abuse.TABLE * (10 if full else 1)):
-            attack(c, data, f"127.2.{i // 200}.{1 + i % 200}")
-        good.check(len(good.statuses))
+        if full or not configured("enable-sanitizers"):
+            for i, (_, data, _) in enumerate(abuse.TABLE * (10 if full else 1)):
+                attack(c, data, f"127.2.{i // 200}.{1 + i % 200}")
+            good.check(len(good.statuses))
         if not configured("enable-sanitizers"):  # they keep what is freed
             assert rss_kib(c) <= first + ATTACK_KIB
     assert wrong == []
@@ -141,7 +142,7 @@ def test_every_attack_gets_its_status_and_at_most_a_line(guarded, configured, fu
     assert len(said) > 2 * NOTICE_LINES and None not in said, c.log()
     peers = [m[2] for m in said]
     assert [m[0] for m in said if peers.count(m[2]) > 1] == [], "two lines for one attack"
-    assert c.metrics()["assay_http_body_bytes"] == 0
+    assert wait_for(lambda: c.metrics()["assay_http_body_bytes"] == 0)
     assert stored(c) == {"gpu-2": len(good.statuses)}
 
 
@@ -209,14 +210,16 @@ def test_one_address_cannot_take_all_connections(guarded):
     c = guarded("connections-max: 20", "connections-per-peer: 8")
 
     def refused(source):
+        """At once, or not: who is taken in hears nothing before it asks. Perhaps not heard of in time: ask again."""
         with raw(c, source, tls=False) as s:
-            if c.tls:  # the end, before a handshake
-                return s.recv(1) == b""
-            s.settimeout(0.3)
-            with contextlib.suppress(TimeoutError):
+            s.settimeout(1)
+            if not c.tls:
                 status, text = answer(s)
                 return status == 503 and b"\r\nRetry-After: " in text
-            return False
+            try:
+                return s.recv(1) == b""  # the end, before a handshake
+            except (TimeoutError, ConnectionResetError) as e:
+                return isinstance(e, ConnectionResetError)
 
     def open_now():
         with contextlib.suppress(ValueError, OSError):  # it was refused itself, with an answer or a reset
@@ -229,7 +232,7 @@ def test_one_address_cannot_take_all_connections(guarded):
     with contextlib.ExitStack() as stack:
         mine = [stack.enter_context(raw(c, "127.0.0.2", tls=False)) for _ in range(8)]
         assert wait_for(lambda: open_now() == 9)  # with the one that asks
-        assert refused("127.0.0.2")
+        assert wait_for(lambda: refused("127.0.0.2"))
         assert c.post(report("gpu-1", 1), token="one").status == 202
         for i in range(11):
             stack.enter_context(raw(c, f"127.0.0.{3 + i // 8}", tls=False))
@@ -254,7 +257,7 @@ def test_one_address_cannot_take_all_memory_of_bodies(guarded):
                 s.sendall(abuse.request(length=size) + b" " * (size - 1))
         assert wait_for(lambda: c.metrics()["assay_http_body_bytes"] > BODIES_OF_ONE - size, ANSWER_S)
         good.check(len(good.statuses))
-        assert c.metrics()["assay_http_body_bytes"] <= BODIES_OF_ONE
+        assert c.metrics()["assay_http_body_bytes"] <= BODIES_OF_ONE + len(json.dumps(report("gpu-2", 10**6)))  # the good one's
         statuses = []
         for s in slow:
             with contextlib.suppress(OSError):
@@ -362,6 +365,7 @@ def test_a_path_cannot_drive_the_terminal_of_the_log(guarded, path, shown):
     assert f" path={shown} status=404 " in line
 
 
+@pytest.mark.once
 def test_connections_that_say_little_are_cut_and_memory_is_flat(guarded, configured, full):
     n = 10000 if full else 1000
     raise_descriptors(n + 200)
@@ -382,6 +386,7 @@ def test_connections_that_say_little_are_cut_and_memory_is_flat(guarded, configu
     assert stored(c) == {"gpu-2": len(good.statuses)}
 
 
+@pytest.mark.once
 def test_a_body_byte_by_byte_is_cut(guarded, full):
     if not full:
         pytest.skip("takes half a minute: ASSAY_FULL=1")

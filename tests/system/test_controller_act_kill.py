@@ -6,6 +6,7 @@ import random
 import sqlite3
 import threading
 
+import pytest
 from fixtures_controller import controller, report, sample  # noqa: F401
 from waiting import wait_for
 
@@ -30,6 +31,7 @@ def rows(db, sql):
         return connection.execute(sql).fetchall()
 
 
+@pytest.mark.once
 def test_killed_at_any_moment_each_host_is_cordoned_once_within_the_budget(controller, tmp_path, full):
     kills = 200 if full else 30
     limit = kills * 4 // 5

@@ -16,6 +16,7 @@ HOSTS = 400
 SAMPLES = 200  # so many that they are more work than one batch takes
 
 
+@pytest.mark.once
 def test_a_fleet_that_comes_back_at_once_is_acknowledged_to_the_last_host(build):
     if not (build / "assay-controller").exists():
         pytest.skip("assay-controller is not built: libsystemd, SQLite or libmicrohttpd is missing")

@@ -7,6 +7,7 @@ import random
 import sqlite3
 import threading
 
+import pytest
 from fixtures_controller import controller, report, sample  # noqa: F401
 from waiting import wait_for
 
@@ -108,6 +109,7 @@ def stored(db):
         return rows, windows, connection.execute("PRAGMA integrity_check").fetchall()
 
 
+@pytest.mark.once
 def test_every_acknowledged_report_is_there_once_whenever_it_is_killed(controller, tmp_path, full):
     policy = tmp_path / "policy.yaml"
     policy.write_text("v: 1\nmode: observe\nrules: [{name: slow, match: {check: gemm.*}, windows: {k: 2, n: 3}, action: alert}]\n")

@@ -3,6 +3,7 @@
 import sqlite3
 import subprocess
 
+import pytest
 from fixtures_controller import controller, report, sample  # noqa: F401
 from waiting import wait_for
 
@@ -60,6 +61,7 @@ def cordoned(c):
     return c.metrics()["assay_nodes_cordoned"]
 
 
+@pytest.mark.once
 def test_a_bad_host_is_taken_out_told_so_tested_and_given_back(controller, tmp_path):
     c = start(controller, tmp_path, "enforce", "enforce")
     hosts = [Host(c, f"gpu-{i}") for i in range(4)]

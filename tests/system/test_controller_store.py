@@ -386,6 +386,7 @@ def test_above_its_limit_the_store_keeps_less(controller, tmp_path):
     assert ask(db, "SELECT count(*) FROM runs r JOIN reports p ON p.id = r.report WHERE p.body IS NOT NULL") == [(3,)]
 
 
+@pytest.mark.once
 def test_the_restart_bench_is_well(build, tmp_path):
     """A small one: what it says is there, and a controller on it is ready."""
     if not (build / "assay-controller").exists():

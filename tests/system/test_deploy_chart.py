@@ -12,6 +12,8 @@ import pytest
 import yaml
 from kustomized import kubectl, kustomized, unhashed  # noqa: F401
 
+pytestmark = pytest.mark.once
+
 GO_S = 120
 
 # --- the chart ---------------------------------------------------------------------------

@@ -9,6 +9,8 @@ import pytest
 import yaml
 from kustomized import build, containers, kubectl, kustomized, one, pods, rights, unhashed  # noqa: F401
 
+pytestmark = pytest.mark.once
+
 OVERLAYS = ("overlays/dry-run", "overlays/enforce", "overlays/drain", "overlays/site")
 COMPONENTS = ("cordon", "privileged-agent", "disruption-budget", "flow-schema", "admission-policy", "prometheus")
 BUILDS = [("base",), *((o,) for o in OVERLAYS), *(("base", "components/" + c) for c in COMPONENTS),

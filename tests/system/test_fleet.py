@@ -127,6 +127,7 @@ def sick_fleet(seed, n, **more):
     return ill, hosts.fleet(n, seed, ill, **more)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("n", [16, 64])
 def test_the_sick_hosts_have_incidents_and_no_others(fleet, full, n, record_property):
     seeds = 50 if full else 5 if n == 16 else 1

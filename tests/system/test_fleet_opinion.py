@@ -11,7 +11,7 @@ import pytest
 from assayd_fixtures import NODE, assayd, assayd_path, config, spool, stub  # noqa: F401
 from fixtures_controller import controller  # noqa: F401
 from test_controller_views import answers_as_documented  # noqa: F401
-from waiting import wait_for
+from waiting import PATIENCE_S, wait_for
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fleet"))
 import faults  # noqa: E402
@@ -32,7 +32,7 @@ def agents_of(c, members):
 
 def told(agents, condition):
     """Listen on the held calls until it holds."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while not condition() and time.monotonic() < deadline:
         agents.listen(0.5)
     return condition()

@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 PAGES = {"assay.1": "assay", "assay-attribute.1": "assay-attribute",
          "assay-controller.8": "assay-controller", "assayd.8": "assayd"}
 EVERYWHERE = {"help", "usage", "version"}

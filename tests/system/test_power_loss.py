@@ -95,6 +95,7 @@ def check_after_kill(where, child, out, numbers):
     return child.returncode == -signal.SIGKILL
 
 
+@pytest.mark.once
 def test_no_number_is_given_twice_when_killed_at_random_moments(command, environ, tmp_path, full):
     rng, numbers, killed, where = random.Random(1), Numbers(), 0, tmp_path / "disk"
     where.mkdir()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/quickstart fleet: an operator sees who is sick, and nothing is left behind."""
+import contextlib
 import os
 import re
 import signal
@@ -11,6 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fleet"))
 import hosts  # noqa: E402
+
+pytestmark = pytest.mark.once
 
 SECONDS = 120  # a deadline, generous: it takes five on two idle cores
 
@@ -48,7 +51,8 @@ def quickstart(top, build, environ, tmp_path):
     start.where, start.processes = where, processes
     yield start
     for pid in processes():
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+            os.kill(pid, signal.SIGKILL)
     for process in running:
         process.kill()
         process.wait()

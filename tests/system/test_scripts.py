@@ -7,6 +7,8 @@ import sys
 import pytest
 from processes import gone
 
+pytestmark = pytest.mark.once
+
 LINE = "%d passed, %d failed, %d skipped\n"
 
 

@@ -138,12 +138,14 @@ def test_clocks_that_lie_and_reports_that_come_twice_or_late_condemn_nobody(scen
 
 # --- the program ---
 
+@pytest.mark.once
 def test_the_same_seed_gives_the_same_result(sim):
     arguments = ("--nodes", 60, "--days", 3)
     assert result(sim, *arguments) == result(sim, *arguments)
     assert result(sim, *arguments) != result(sim, *arguments, "--seed", 2)
 
 
+@pytest.mark.once
 def test_passive_runs_that_say_nothing_new_change_nothing(sim):
     few, all_of_them = (result(sim, "--nodes", 40, "--days", 2, *more) for more in ((), ("--every-passive",)))
     assert all_of_them.pop("reports") > 2 * few.pop("reports")

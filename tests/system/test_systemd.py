@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 SERVICES = ("assay-full.service", "assay-passive.service", "assay-quick.service")
 TIMERS = ("assay-full.timer", "assay-passive.timer", "assay-quick.timer")
 EXPOSURE_MAX = 4.0

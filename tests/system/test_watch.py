@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What assayd sees of the kernel log between runs."""
+import contextlib
 import json
 import os
 import random
@@ -67,11 +68,12 @@ def test_a_storm_is_one_report_with_counts_in_bounded_memory(ready, log, told, s
     if not configured("enable-sanitizers"):
         assert grown < 4096
     daemon.send_signal(signal.SIGTERM)
-    assert daemon.wait(timeout=10) == 0
+    assert daemon.wait(timeout=60) == 0
     counted = sum(s["value"] for s in told("host.kernel_log", code="xid:94"))
     assert counted + sum(kind["fresh"] for kind in state(environ)["log"]["kinds"]) == lines
 
 
+@pytest.mark.once
 def test_nothing_is_told_twice_or_lost_whoever_is_killed(assayd, here, stub, told, tmp_path, wait_until, full):
     """Each line is of a kind of its own, so that each must be told once, in one report or another."""
     log = Log(tmp_path / "kmsg", fifo=False)
@@ -89,7 +91,7 @@ def test_nothing_is_told_twice_or_lost_whoever_is_killed(assayd, here, stub, tol
             deadline = time.monotonic() + dice.random() * 1.5
             wait_until(lambda seen=seen, deadline=deadline: len(stub.came) > seen or time.monotonic() > deadline)
         daemon.send_signal(signal.SIGTERM if end % 4 == 3 else signal.SIGKILL)
-        daemon.wait(timeout=10)
+        daemon.wait(timeout=60)
     assayd(env=here)
     wait_until(lambda: len({s["subject"] for s in told("host.kernel_log")}) == device, seconds=90)
     counted = {}
@@ -113,8 +115,11 @@ def test_the_file_disabled_stops_it(ready, log, told, tmp_path, wait_until):
 
 def opened(daemon):
     """What its descriptors are."""
-    names = [os.path.join(f"/proc/{daemon.pid}/fd", fd) for fd in os.listdir(f"/proc/{daemon.pid}/fd")]
-    return [os.readlink(name) for name in names if os.path.lexists(name)]
+    found = []
+    for fd in os.listdir(f"/proc/{daemon.pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            found.append(os.readlink(f"/proc/{daemon.pid}/fd/{fd}"))
+    return found
 
 
 def test_what_is_not_wanted_is_not_watched(environ, config, ready, log, told, wait_until):

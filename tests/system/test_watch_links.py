@@ -52,10 +52,10 @@ def cables(network, host):
     return lay
 
 
-def flap(cable, times):
-    for _ in range(times):
-        cable(0, "down")
-        cable(0, "up")
+def flap(times):
+    """The cable of eth0, in one go: a second that ends amid it would be told as two."""
+    lines = "link set far0 down\nlink set far0 up\n" * times
+    subprocess.run(["ip", "-batch", "-"], input=lines, text=True, capture_output=True, check=True)
 
 
 def word(samples):
@@ -95,8 +95,8 @@ def test_a_pulled_cable_is_told_and_so_is_that_it_is_back(up, told, environ, run
 
 def test_three_flaps_ask_for_a_pair_test(up, told, stub, wait_until):
     """However short: the kernel tells of few of them, and counts them all."""
-    cable, _ = up("mlx5_0")
-    flap(cable, 3)
+    up("mlx5_0")
+    flap(3)
     wait_until(lambda: told("rnic.flapping"), seconds=LONG_S)
     assert {s["code"] for s in told("rnic.flapping")} == {"pair-test"}
     assert "test the link with a known-good partner" in told("rnic.flapping")[-1]["note"]
@@ -146,15 +146,16 @@ def test_a_restart_tells_nothing_twice_and_misses_no_flap(up, ready, told, stub,
     reports = len(stub.stored)
     daemon = ready()
     daemon.send_signal(signal.SIGTERM)
-    assert daemon.wait(timeout=10) == 0
+    assert daemon.wait(timeout=60) == 0
     assert len(stub.stored) == reports
     cable(0, "up")
-    flap(cable, 1)
+    flap(1)
     ready()
     wait_until(lambda: word(told("rnic.down_time")) == "ok", seconds=LONG_S)
     assert told("rnic.flaps")[-1]["value"] == 2
 
 
+@pytest.mark.once
 def test_a_port_without_a_network_device_is_looked_at(ready, host, log, told, wait_until):
     """InfiniBand, or a port whose network device a container has."""
     rnic = FakeRnic(host, netdev="ib0")
@@ -180,11 +181,11 @@ def test_a_device_that_a_container_took_is_not_lost(ready, host, log, told, stub
     daemon = ready()
     shutil.rmtree(host.root / IB.lstrip("/") / "mlx5_0")
     daemon.send_signal(signal.SIGTERM)
-    assert daemon.wait(timeout=10) == 0
+    assert daemon.wait(timeout=60) == 0
     assert [port["name"] for port in state(environ)["links"]] == ["mlx5_0:1", "mlx5_1:1"]
     daemon = ready()
     daemon.send_signal(signal.SIGTERM)
-    assert daemon.wait(timeout=10) == 0
+    assert daemon.wait(timeout=60) == 0
     assert [port["name"] for port in state(environ)["links"]] == ["mlx5_1:1"] and not stub.stored
 
 
@@ -200,7 +201,7 @@ def test_why_says_what_was_seen(cables, assayd, here, controller, config, log, r
 
     log.say(XID79)
     wait_until(lambda: why()["items"], seconds=LONG_S)
-    flap(cable, 3)
+    flap(3)
     cable(0, "down")
     wait_until(lambda: len(why()["items"]) == 4, seconds=LONG_S)
     items = {item["check"]: item for item in why()["items"]}

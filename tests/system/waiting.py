@@ -3,9 +3,10 @@
 import time
 
 LOOK_S = 0.02
+PATIENCE_S = 60.0  # for what happens at once on an idle machine: a test that fails waits so long, no other does
 
 
-def wait_for(condition, seconds=20.0):
+def wait_for(condition, seconds=PATIENCE_S):
     """Poll until it is true; its last value."""
     deadline = time.monotonic() + seconds
     while True:

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What passed, failed and was skipped: counted from what the test programs leave. A crash is a failure."""
+import contextlib
+import os
+import re
+import xml.etree.ElementTree
+
+COUNT = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
+MESSAGE = 1000
+TAIL = 40
+
+
+class Tally:
+    """What passed and failed, and the sentences about what did not."""
+
+    def __init__(self, passed=0, failed=0, skipped=0):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+        self.words = []
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.words += other.words
+
+    def fail(self, sentence):
+        self.failed += 1
+        self.words.append("FAILED " + sentence)
+
+    def __str__(self):
+        return "%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped)
+
+
+def tail(path):
+    """The errors of a log, then its end."""
+    with contextlib.suppress(OSError), open(path, errors="replace") as f:
+        lines = f.read().splitlines(True)
+        errors = [line for line in lines[:-TAIL] if re.search(r": (fatal )?error: |ERROR: \w+Sanitizer", line)]
+        return "".join("    " + line for line in errors[:TAIL] + lines[-TAIL:])
+    return ""
+
+
+def failed_tally(sentence, log):
+    t = Tally()
+    t.fail(sentence + ":\n" + tail(log))
+    return t
+
+
+def read_unit_logs(directory):
+    """The closing lines of the unit programs; one without (a crash) is a failure."""
+    t = Tally()
+    for name in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
+        if not name.endswith(".trs"):
+            continue
+        path = os.path.join(directory, name)
+        log = path[:-4] + ".log"
+        with open(log, errors="replace") as f:
+            text = f.read()
+        with open(path) as f:
+            result = re.search(r":test-result: (\w+)", f.read())
+        counts = COUNT.findall(text)
+        if counts:
+            one = Tally(*(int(n) for n in counts[-1]))
+            t.add(one)
+            t.words += ["skipped %s: %s" % (name[:-4], why) for why in re.findall(r"^SKIP (.*)$", text, re.M)]
+        if not counts or result is None or (result.group(1) not in ("PASS", "SKIP")) != bool(int(counts[-1][1])):
+            t.fail("%s did not end as its closing line says (crashed?):\n%s" % (name[:-4], tail(log)))
+        elif int(counts[-1][1]):
+            t.words.append("FAILED in %s:\n%s" % (name[:-4], tail(log)))
+    return t
+
+
+def read_junit(path):
+    t = Tally()
+    for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+        name = "%s::%s" % (case.get("classname"), case.get("name"))
+        bad = case.find("failure") if case.find("failure") is not None else case.find("error")
+        skip = case.find("skipped")
+        if bad is not None:
+            # What was wrong stands first: whoever shows only the beginning shows that.
+            t.fail("%s: %s\n%s" % (name, (bad.get("message") or "")[:MESSAGE], (bad.text or "")[-3000:]))
+        elif skip is not None:
+            t.skipped += 1
+            t.words.append("skipped %s: %s" % (name, skip.get("message")))
+        else:
+            t.passed += 1
+    return t
