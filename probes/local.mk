@@ -4,6 +4,20 @@
 # ---- probes/accel and assay-probe-gemm -----------------------------------------
 noinst_LIBRARIES += libaccel.a
 libaccel_a_SOURCES = probes/accel/accel.c probes/accel/accel.h
+
+# GPUs: everything of CUDA is loaded at run time, so this is always built.
+noinst_LIBRARIES += libaccelcuda.a
+libaccelcuda_a_SOURCES = \
+	probes/accel/cuda.c probes/accel/cuda.h probes/accel/cuda_abi.h \
+	probes/accel/cuda_gemm.c probes/accel/cuda_load.c probes/accel/cuda_load.h \
+	probes/accel/cuda_memory.c probes/accel/cuda_nvml.c probes/accel/cuda_stream.c \
+	probes/accel/cuda_users.c
+EXTRA_DIST += tests/unit/test_cuda_abi.c
+if HAVE_CUDA_HEADERS
+UNIT_TESTS += tests/unit/test_cuda_abi
+tests_unit_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+endif
+
 if HAVE_CBLAS
 noinst_LIBRARIES += libaccelhost.a
 libaccelhost_a_SOURCES = \
@@ -11,11 +25,8 @@ libaccelhost_a_SOURCES = \
 	probes/accel/host_event.c probes/accel/host_gemm.c probes/accel/host_memory.c \
 	probes/accel/host_others.c probes/accel/host_stream.c probes/accel/host_topology.c
 libaccelhost_a_CFLAGS = $(AM_CFLAGS) $(CBLAS_CFLAGS)
-ACCEL_LIBS = libaccelhost.a libaccel.a $(PROBE_LIBS) $(CBLAS_LIBS)
-
-probes_PROGRAMS += assay-probe-gemm
-assay_probe_gemm_SOURCES = probes/gemm/gemm_main.c
-assay_probe_gemm_LDADD = libgemm.a $(ACCEL_LIBS)
+ACCEL_LIBS = libaccelhost.a libaccelcuda.a libaccel.a $(PROBE_LIBS) $(CBLAS_LIBS)
+GEMM_ENGINES = probes/gemm/gemm_engines.c
 
 BENCHES += tests/bench/gemm_plain
 tests_bench_gemm_plain_SOURCES = tests/bench/gemm_plain.c
@@ -25,13 +36,20 @@ tests_bench_gemm_plain_LDADD = $(CBLAS_LIBS)
 UNIT_TESTS += tests/unit/test_accel_host tests/unit/test_accel_host_sys
 tests_unit_test_accel_host_sys_LDADD = $(ACCEL_LIBS) $(LDADD)
 tests_unit_test_accel_host_LDADD = $(ACCEL_LIBS) $(LDADD)
+else
+ACCEL_LIBS = libaccelcuda.a libaccel.a $(PROBE_LIBS)
+GEMM_ENGINES = probes/gemm/gemm_engines_gpu.c
 endif
+probes_PROGRAMS += assay-probe-gemm
+assay_probe_gemm_SOURCES = probes/gemm/gemm_main.c probes/gemm/gemm_engines.h $(GEMM_ENGINES)
+assay_probe_gemm_LDADD = libgemm.a $(ACCEL_LIBS)
+EXTRA_DIST += probes/gemm/gemm_engines.c probes/gemm/gemm_engines_gpu.c
 
 # The core of the probe knows no engine: built and tested without a BLAS too.
 noinst_LIBRARIES += libgemm.a
 libgemm_a_SOURCES = \
 	probes/gemm/gemm.h probes/gemm/gemm_busy.c probes/gemm/gemm_check.c \
-	probes/gemm/gemm_data.c probes/gemm/gemm_rate.c probes/gemm/gemm_run.c \
+	probes/gemm/gemm_clock.c probes/gemm/gemm_data.c probes/gemm/gemm_rate.c probes/gemm/gemm_run.c \
 	probes/gemm/gemm_verify.c
 GEMM_FIXTURE = tests/unit/gemm_fixture.c tests/unit/gemm_fixture.h \
 	tests/fakes/accel_sim.c tests/fakes/accel_sim.h tests/fakes/accel_sim_inside.h \

@@ -91,7 +91,10 @@ struct accel_export {
 	char why[128];	  /* which way, and why not the other */
 };
 
-/* D = A x B: A is m x k, B is k x n, D is m x n, row-major, dense. */
+/*
+ * D = A x B: A is m x k, B is k x n, D is m x n, row-major, dense; of FP8 B is
+ * stored by its columns instead (n x k), the one form that GPUs multiply.
+ */
 struct accel_gemm_shape {
 	unsigned m, n, k;
 	enum accel_dtype dtype; /* of A and B */
@@ -99,9 +102,13 @@ struct accel_gemm_shape {
 };
 
 struct accel_ops {
-	const char *name; /* "cpu", "cuda", "sim" */
+	const char *name;   /* "cpu", "cuda", "sim" */
+	unsigned queue_max; /* pieces of work that one stream takes before -EAGAIN; 0: any */
 
-	/* -ENODEV when there is no such device here, -ENOTSUP without the library. */
+	/*
+	 * -ENODEV when there is no such device here; -ENOTSUP with the sentence
+	 * when the library or driver is missing, broken or too old.
+	 */
 	int (*open)(struct accel **ret, struct err *err);
 	void (*close)(struct accel *a);
 	unsigned (*n_devices)(const struct accel *a);
@@ -178,7 +185,9 @@ struct accel {
 	const struct accel_ops *ops;
 };
 
-extern const struct accel_ops accel_host_ops; /* host.c; NULL functions are never present */
+/* NULL functions are never present. */
+extern const struct accel_ops accel_host_ops; /* host.c */
+extern const struct accel_ops accel_cuda_ops; /* cuda.c */
 
 /* Bytes of one element. */
 size_t accel_dtype_size(enum accel_dtype dtype);

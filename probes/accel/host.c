@@ -112,6 +112,7 @@ static uint64_t host_now_us(const struct accel *a UNUSED)
 
 const struct accel_ops accel_host_ops = {
 	.name = "cpu",
+	.queue_max = HOST_STREAM_QUEUE_MAX,
 	.open = host_open,
 	.close = host_close,
 	.n_devices = host_n_devices,

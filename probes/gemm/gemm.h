@@ -35,6 +35,8 @@ struct gemm_plan {
 	const struct accel_ops *ops;
 	struct accel *accel;
 	struct accel_gemm_shape shape;
+	struct accel_gemm_shape check_shape; /* of what is verified; m = 0: the same products */
+	bool gpu; /* GPUs: clocks are watched, and who computes on one has it whole */
 	uint64_t seed;
 	bool run_busy;	      /* measure devices that others use too, and say so */
 	uint64_t warm_us;     /* warm-up of the rate: clocks and power settle */
@@ -51,6 +53,14 @@ struct gemm_job {
 	struct accel_gemm *gemm;
 };
 
+/* What a device's clock did while it was measured. */
+struct gemm_clock {
+	double sum_hz, min_hz, max_w, max_c;
+	unsigned n;		/* looks; 0: unknown */
+	uint64_t reasons;	/* NVML bits of all looks */
+	char why[ERR_MSG_SIZE]; /* why the latest look failed; "" it did not */
+};
+
 enum { GEMM_IN_FLIGHT = 3 }; /* windows put ahead, so that a device never runs dry */
 
 /* One window: `batch` products between two events. */
@@ -65,6 +75,8 @@ struct gemm_device {
 	struct accel_device_info info;
 	struct accel_stream *stream;
 	struct gemm_job job;
+	struct gemm_job check; /* of plan->check_shape; empty when that is not set */
+	struct gemm_clock clock;
 	struct gemm_window ring[GEMM_IN_FLIGHT];
 	unsigned n_put, n_taken;    /* windows put and taken; their difference is in flight */
 	unsigned n_warm;	    /* the first window that counts */
@@ -83,6 +95,7 @@ struct gemm_run {
 	struct gemm_plan *plan;
 	struct gemm_device *devices;
 	unsigned n;
+	uint64_t clock_due_us; /* when clocks are looked at next */
 };
 
 /*
@@ -128,6 +141,21 @@ void gemm_busy_look(struct gemm_run *run);
 /* Around a phase of `measured_us`: what others took from each device meanwhile. */
 void gemm_busy_start(struct gemm_run *run);
 void gemm_busy_end(struct gemm_run *run, enum gemm_phase phase, uint64_t measured_us);
+
+/* --- gemm_clock.c --- */
+
+/* Look at the clocks of all live devices, when it is time and the plan is of GPUs. */
+void gemm_clock_look(struct gemm_run *run, uint64_t now_us);
+
+/* "SM clock 1410 MHz on average ..., held back by SW power cap"; NULL when unknown. New memory. */
+char *gemm_clock_words(const struct gemm_device *d);
+
+/*
+ * gemm.per_clock: the rate of `d` in FLOP per cycle and SM. A GPU that is slow
+ * with a low clock is throttled or a poor one of its kind; slow at a normal
+ * clock something is wrong with it. False when the clock is unknown.
+ */
+bool gemm_clock_sample(const struct gemm_device *d, struct sample *ret);
 
 /* --- gemm_check.c --- */
 

@@ -71,6 +71,11 @@ static void note_user(struct gemm_device *d, const struct user *u, const char *o
 	char who[128] = "short-lived or hidden processes", words[64];
 
 	device_words(d, words);
+	if (d->plan->gpu) {
+		(void)snprintf(d->busy, sizeof(d->busy), "pid %ld (%s) computes on %s", u->pid,
+			       u->command, words);
+		return;
+	}
 	if (u->pid && !(u->share < BLAME_NOBODY * share))
 		(void)snprintf(who, sizeof(who), "pid %ld (%s)%s", u->pid, u->command,
 			       u->share < BLAME_NOT_ALONE * share ? " and others" : "");

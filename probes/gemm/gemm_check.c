@@ -33,6 +33,16 @@ struct finding {
 	struct gemm_wrong second; /* of that */
 };
 
+static const struct accel_gemm_shape *check_shape(const struct gemm_device *d)
+{
+	return d->plan->check_shape.m ? &d->plan->check_shape : &d->plan->shape;
+}
+
+static struct gemm_job *check_job(struct gemm_device *d)
+{
+	return d->plan->check_shape.m ? &d->check : &d->job;
+}
+
 static void exact_release(struct exact *e)
 {
 	gemm_ints_release(&e->ints);
@@ -41,6 +51,28 @@ static void exact_release(struct exact *e)
 	free(e->stale);
 	free(e->result);
 	*e = (struct exact){ 0 };
+}
+
+/* The second factor as the engine stores it: of FP8 by columns (accel.h). */
+static int fill_second(struct exact *e, size_t n)
+{
+	const struct gemm_ints *ints = &e->ints;
+	CLEANUP(freep) int8_t *columns = NULL;
+	size_t i, j;
+
+	if (e->shape.dtype != ACCEL_FP8) {
+		gemm_fill_ints(e->shape.dtype, n, ints->b, e->y);
+		return 0;
+	}
+	columns = malloc(n);
+	if (!columns)
+		return -ENOMEM;
+	for (i = 0; i < ints->k; i++) {
+		for (j = 0; j < ints->n; j++)
+			columns[j * ints->k + i] = ints->b[i * ints->n + j];
+	}
+	gemm_fill_ints(e->shape.dtype, n, columns, e->y);
+	return 0;
 }
 
 static int exact_init(const struct accel_gemm_shape *shape, uint64_t seed, struct exact *ret)
@@ -64,7 +96,9 @@ static int exact_init(const struct accel_gemm_shape *shape, uint64_t seed, struc
 	if (!e.x || !e.y || !e.stale || !e.result)
 		return -ENOMEM;
 	gemm_fill_ints(shape->dtype, x_n, e.ints.a, e.x);
-	gemm_fill_ints(shape->dtype, y_n, e.ints.b, e.y);
+	r = fill_second(&e, y_n);
+	if (r < 0)
+		return r;
 	memset(e.stale, 0xff, e.out_size);
 	*ret = e;
 	e = (struct exact){ 0 };
@@ -128,7 +162,7 @@ static unsigned three_quarters(unsigned n)
 /* Other memory (the first job still holds its own), another shape, hence another way through. */
 static int try_again(struct gemm_device *d, struct finding *f, struct err *err)
 {
-	const struct accel_gemm_shape *s = &d->plan->shape;
+	const struct accel_gemm_shape *s = check_shape(d);
 	struct accel_gemm_shape shape = *s;
 	CLEANUP(exact_release) struct exact e = { 0 };
 	struct gemm_job job = { 0 };
@@ -165,7 +199,7 @@ static void found(struct gemm_device *d, const struct gemm_wrong *wrong, struct 
 	f->wrong = *wrong;
 	f->count = wrong->count;
 	f->product = d->n_products;
-	f->input_damaged = input_damaged(d, &d->job, e);
+	f->input_damaged = input_damaged(d, check_job(d), e);
 	r = try_again(d, f, &err);
 	if (r < 0 && r != -EINVAL && r != -ENOTSUP && r != -ENOMEM)
 		gemm_fail(d, r, &err);
@@ -180,7 +214,7 @@ static bool takes_part(const struct gemm_device *d, const struct finding *f)
 static int do_round(struct gemm_run *run, uint64_t seed, struct finding *findings)
 {
 	CLEANUP(exact_release) struct exact e = { 0 };
-	int r = exact_init(&run->plan->shape, seed, &e);
+	int r = exact_init(check_shape(&run->devices[0]), seed, &e);
 	unsigned i;
 
 	if (r < 0)
@@ -189,7 +223,7 @@ static int do_round(struct gemm_run *run, uint64_t seed, struct finding *finding
 		struct gemm_device *d = &run->devices[i];
 		struct err err = ERR_INIT;
 
-		r = takes_part(d, &findings[i]) ? start(d, &d->job, &e, &err) : 0;
+		r = takes_part(d, &findings[i]) ? start(d, check_job(d), &e, &err) : 0;
 		if (r < 0)
 			gemm_fail(d, r, &err);
 	}
@@ -200,7 +234,7 @@ static int do_round(struct gemm_run *run, uint64_t seed, struct finding *finding
 
 		if (!takes_part(d, &findings[i]))
 			continue;
-		r = finish(d, &d->job, &e, &wrong, &err);
+		r = finish(d, check_job(d), &e, &wrong, &err);
 		if (r < 0)
 			gemm_fail(d, r, &err);
 		else if (wrong.count)
@@ -211,7 +245,7 @@ static int do_round(struct gemm_run *run, uint64_t seed, struct finding *finding
 
 static char *words(const struct gemm_device *d, const struct finding *f)
 {
-	const struct accel_gemm_shape *s = &d->plan->shape;
+	const struct accel_gemm_shape *s = check_shape(d);
 	const char *then = f->again ? "wrong again in other memory and another shape"
 				    : "right again in other memory and another shape";
 
@@ -228,6 +262,11 @@ static struct sample make_sample(const struct gemm_device *d, const struct findi
 {
 	struct sample s = gemm_sample(d, "gemm.correct");
 
+	if (d->plan->check_shape.m)
+		(void)json_object_set_new(s.params, "check_shape",
+					  json_sprintf("%ux%ux%u", d->plan->check_shape.m,
+						       d->plan->check_shape.n,
+						       d->plan->check_shape.k));
 	s.unit = xstrdup("1");
 	s.better = BETTER_LOWER;
 	s.n = d->n_products;

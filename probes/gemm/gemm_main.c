@@ -4,16 +4,22 @@
 
 #include "lib/xalloc.h"
 #include "probes/gemm/gemm.h"
+#include "probes/gemm/gemm_engines.h"
 #include "probes/probe.h"
-
-/* Engines of this build, in one place. */
-static const struct accel_ops *const engines[] = { &accel_host_ops, NULL };
 
 /*
  * Products of a few milliseconds on a core of today, in factors that stay in
  * its caches, so that a host of 200 cores is set up in a second.
  */
 enum { EDGE_F64 = 512, EDGE_F32 = 768 };
+
+/*
+ * On a GPU a product of a millisecond or two that draws full power; what is
+ * verified is smaller, because the host does that: two waves of tiles over
+ * the SMs of today. With this depth every sum fits into 13 bits, which FP8
+ * products are added up with at least.
+ */
+enum { EDGE_GPU = 8192, CHECK_M = 2048, CHECK_N = 4096, CHECK_K = 1024 };
 
 enum { BUDGET_MIN_US = 3000000, WARM_MIN_US = 1000000 };
 /* Parts of the budget; the rest is for setting up and for what runs late. */
@@ -22,6 +28,7 @@ static const double warm_part = 0.1, rate_part = 0.45, check_part = 0.1;
 struct options {
 	const char *engine;
 	struct accel_gemm_shape shape; /* m = 0: the default */
+	bool dtype_given;
 	bool overlap, chain;
 };
 
@@ -31,7 +38,8 @@ static const struct argp_option argp_options[] = {
 	{ "engine", OPT_ENGINE, "auto|cpu|cuda", 0,
 	  "What to load (default auto: cuda where PCI shows a GPU, else cpu)", 0 },
 	{ "shape", OPT_SHAPE, "M,N,K", 0, "Rows, columns and depth of the product", 0 },
-	{ "dtype", OPT_DTYPE, "TYPE", 0, "f32 or f64 (default f64 on the cpu engine)", 0 },
+	{ "dtype", OPT_DTYPE, "TYPE", 0,
+	  "cpu: f32 or f64 (the default); cuda: bf16 (the default), fp8, tf32, f32, f64", 0 },
 	{ "overlap", OPT_OVERLAP, NULL, 0, "With communication at the same time (GPU)", 0 },
 	{ "chain", OPT_CHAIN, NULL, 0, "A chain of kernels as in a forward pass (GPU)", 0 },
 	{ 0 },
@@ -73,6 +81,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (accel_dtype_parse(arg, &o->shape.dtype) < 0)
 			argp_failure(state, PROBE_USAGE, 0,
 				     "--dtype: '%s' is not f32, f64, bf16, tf32 or fp8", arg);
+		o->dtype_given = true;
 		return 0;
 	case OPT_OVERLAP:
 		o->overlap = true;
@@ -92,30 +101,67 @@ static int emit(void *context, struct sample *s)
 	return probe_emit(context, s);
 }
 
-static void default_shape(struct accel_gemm_shape *shape)
+/* What is verified comes as F64 or F32; else a GPU writes what training has. */
+static enum accel_dtype out_of(enum accel_dtype dtype, bool gpu)
 {
-	unsigned edge = shape->dtype == ACCEL_F64 ? EDGE_F64 : EDGE_F32;
+	bool narrow = dtype == ACCEL_BF16 || dtype == ACCEL_FP8;
 
-	if (!shape->m)
-		shape->m = shape->n = shape->k = edge;
-	shape->out = shape->dtype == ACCEL_F64 ? ACCEL_F64 : ACCEL_F32;
+	return dtype == ACCEL_F64 ? ACCEL_F64 : gpu && narrow ? ACCEL_BF16 : ACCEL_F32;
+}
+
+static void set_shape(struct gemm_plan *plan, const struct options *o)
+{
+	struct accel_gemm_shape *s = &plan->shape;
+	unsigned edge;
+
+	*s = o->shape;
+	if (!o->dtype_given)
+		s->dtype = plan->gpu ? ACCEL_BF16 : ACCEL_F64;
+	edge = plan->gpu ? EDGE_GPU : s->dtype == ACCEL_F64 ? EDGE_F64 : EDGE_F32;
+	if (!s->m)
+		s->m = s->n = s->k = edge;
+	s->out = out_of(s->dtype, plan->gpu);
+	if (!plan->gpu)
+		return;
+	plan->check_shape = (struct accel_gemm_shape){
+		.m = MIN(s->m, (unsigned)CHECK_M),
+		.n = MIN(s->n, (unsigned)CHECK_N),
+		.k = MIN(s->k, (unsigned)CHECK_K),
+		.dtype = s->dtype,
+		.out = out_of(s->dtype, false),
+	};
 }
 
 static int check_options(const struct probe *probe, const struct accel_ops *ops, struct err *err)
 {
 	const struct options *o = probe->options;
 
+	const char *option = o->overlap ? "overlap" : "chain";
+
 	if ((o->overlap || o->chain) && streq(ops->name, "cpu"))
-		return err_set(err, ENODEV, "--%s needs a GPU engine",
-			       o->overlap ? "overlap" : "chain");
+		return err_set(err, ENODEV, "--%s needs a GPU engine", option);
+	if (o->overlap || o->chain)
+		return err_set(err, EINVAL, "--%s: not built yet", option);
 	if (probe->budget_us < BUDGET_MIN_US)
 		return err_set(err, EINVAL, "--budget: at least 3s, of which 1s warms up");
 	return 0;
 }
 
+/*
+ * Asked for by name, GPUs that cannot be driven are nothing to measure here;
+ * chosen for a host that has them, it could not be done.
+ */
+static int open_engine(struct gemm_plan *plan, const struct options *o, struct err *err)
+{
+	int r = plan->ops->open(&plan->accel, err);
+
+	plan->gpu = streq(plan->ops->name, "cuda");
+	return r == -ENOTSUP && streq(o->engine, "cuda") ? -ENODEV : r;
+}
+
 static int run(struct probe *probe, struct err *err)
 {
-	struct options *o = probe->options;
+	const struct options *o = probe->options;
 	double budget_us = (double)probe->budget_us;
 	struct gemm_plan plan = {
 		.seed = probe->seed,
@@ -127,16 +173,15 @@ static int run(struct probe *probe, struct err *err)
 		.epoch_us = (int64_t)clock_real_us() - (int64_t)clock_mono_us(),
 		.sink = { emit, probe },
 	};
-	int r = accel_choose(o->engine, engines, &plan.ops, err);
+	int r = accel_choose(o->engine, gemm_engines, &plan.ops, err);
 
 	if (r == 0)
 		r = check_options(probe, plan.ops, err);
 	if (r == 0)
-		r = plan.ops->open(&plan.accel, err);
+		r = open_engine(&plan, o, err);
 	if (r < 0)
 		return r;
-	default_shape(&o->shape);
-	plan.shape = o->shape;
+	set_shape(&plan, o);
 	r = gemm_run(&plan, err);
 	plan.ops->close(plan.accel);
 	return r;
@@ -147,6 +192,8 @@ int main(int argc, char **argv)
 	static const struct probe_check checks[] = {
 		{ "gemm.rate", "FLOP/s", BETTER_HIGHER,
 		  "a core or GPU slower than its peers: throttled, badly cooled, worn or shared" },
+		{ "gemm.per_clock", "1", BETTER_HIGHER,
+		  "a GPU slow at a normal clock: memory, ECC, settings, another process" },
 		{ "gemm.correct", "1", BETTER_LOWER,
 		  "silent data corruption: elements of a product that are wrong" },
 	};
@@ -160,7 +207,7 @@ int main(int argc, char **argv)
 		.options = &argp,
 		.run = run,
 	};
-	struct options options = { .engine = "auto", .shape.dtype = ACCEL_F64 };
+	struct options options = { .engine = "auto" };
 
 	return probe_main(&desc, &options, argc, argv);
 }

@@ -18,6 +18,7 @@ enum {
 	WARM_WINDOW_US = 50000, /* of the warm-up: short, the speed is not known yet */
 	WARM_LATE_US = 1000000, /* what is late after the warm-up goes on into the measurement */
 	BATCH_MAX = 4096,	/* products of one window: what streams and launch queues hold */
+	WINDOW_EVENTS = 2,	/* of one window, beside its products */
 	SLICE_MIN_US = 200,	/* shortest wait for one device before the next is looked at */
 };
 /* A measurement that others slow down ends after this much of its share, once it has 8 windows. */
@@ -40,13 +41,22 @@ static double products_flop(const struct gemm_plan *plan, unsigned n)
 	return 2.0 * plan->shape.m * plan->shape.n * plan->shape.k * n;
 }
 
+/* Most products of one window: all windows in flight and their events fit into a stream. */
+static unsigned batch_max(const struct gemm_plan *plan)
+{
+	unsigned held = plan->ops->queue_max / GEMM_IN_FLIGHT;
+
+	return held > WINDOW_EVENTS ? MIN(held - WINDOW_EVENTS, (unsigned)BATCH_MAX) : BATCH_MAX;
+}
+
 /* Products that fill `window_us`; one while the speed is unknown. */
 static unsigned batch_for(const struct gemm_device *d, uint64_t window_us)
 {
 	double n = d->seconds_per_product > 0 ? (double)window_us * 1e-6 / d->seconds_per_product
 					      : 1;
+	unsigned most = batch_max(d->plan);
 
-	return n >= BATCH_MAX ? BATCH_MAX : n < 1 ? 1 : (unsigned)lround(n);
+	return n >= most ? most : n < 1 ? 1 : (unsigned)lround(n);
 }
 
 static int put_window(struct gemm_device *d, unsigned batch, struct err *err)
@@ -159,9 +169,11 @@ static bool take_windows(struct gemm_run *run, const struct phase *phase)
 
 static void run_phase(struct gemm_run *run, const struct phase *phase)
 {
-	do
+	do {
 		put_windows(run, phase);
-	while (take_windows(run, phase) && now_us(run) < phase->last_us);
+		if (phase->counts)
+			gemm_clock_look(run, now_us(run));
+	} while (take_windows(run, phase) && now_us(run) < phase->last_us);
 }
 
 /* The check after the rate needs its share too. */
@@ -221,9 +233,15 @@ static void set_rate(struct sample *s, const struct gemm_device *d)
 		s->note = xstrdup(d->busy);
 		return;
 	}
-	if (d->busy[0])
-		s->note = xasprintf("measured although %s", d->busy);
+	s->note = d->busy[0] ? xasprintf("measured although %s", d->busy) : gemm_clock_words(d);
 	sample_set_windows(s, d->rates, d->n_rates);
+}
+
+static void set_time(struct sample *s, const struct gemm_run *run, uint64_t start_us,
+		     uint64_t end_us)
+{
+	s->start = ((double)start_us + (double)run->plan->epoch_us) * 1e-6;
+	s->seconds = (double)(end_us - start_us) * 1e-6;
 }
 
 static int emit_rates(struct gemm_run *run, uint64_t start_us, uint64_t end_us)
@@ -233,14 +251,17 @@ static int emit_rates(struct gemm_run *run, uint64_t start_us, uint64_t end_us)
 
 	for (i = 0; r == 0 && i < run->n; i++) {
 		struct gemm_device *d = &run->devices[i];
-		struct sample s = gemm_sample(d, "gemm.rate");
+		struct sample s = gemm_sample(d, "gemm.rate"), per_clock;
 
 		s.unit = xstrdup("FLOP/s");
 		s.better = BETTER_HIGHER;
-		s.start = ((double)start_us + (double)run->plan->epoch_us) * 1e-6;
-		s.seconds = (double)(end_us - start_us) * 1e-6;
+		set_time(&s, run, start_us, end_us);
 		set_rate(&s, d);
 		r = gemm_emit(run, &s);
+		if (r < 0 || !gemm_clock_sample(d, &per_clock))
+			continue;
+		set_time(&per_clock, run, start_us, end_us);
+		r = gemm_emit(run, &per_clock);
 	}
 	return r;
 }

@@ -94,6 +94,7 @@ static void release_device(struct gemm_device *d)
 		ops->event_free(d->ring[i].to);
 	}
 	gemm_job_release(d, &d->job);
+	gemm_job_release(d, &d->check);
 }
 
 /* The same data for every device: seeded, and drawing the power of real work. */
@@ -126,6 +127,8 @@ static int set_up(struct gemm_device *d, const struct factors *f, struct err *er
 
 	if (r == 0)
 		r = gemm_job_init(d, &d->plan->shape, &d->job, err);
+	if (r == 0 && d->plan->check_shape.m)
+		r = gemm_job_init(d, &d->plan->check_shape, &d->check, err);
 	if (r == 0)
 		r = init_events(d, err);
 	if (r == 0)
@@ -135,26 +138,42 @@ static int set_up(struct gemm_device *d, const struct factors *f, struct err *er
 	return r;
 }
 
-/* What no device here can do is refused before any is loaded. */
-static int check_fit(const struct gemm_device *d, struct err *err)
+/* What does not fit is refused before any device is loaded. */
+static int check_size(const struct gemm_device *d, struct err *err)
 {
 	const struct accel_gemm_shape *s = &d->plan->shape;
 	double bytes = (double)matrix_bytes(s->dtype, s->m, s->k) +
 		       (double)matrix_bytes(s->dtype, s->k, s->n) +
 		       (double)matrix_bytes(s->out, s->m, s->n);
-	struct accel_gemm *g = NULL;
-	int r;
 
 	if (bytes > memory_part * (double)d->info.memory_bytes)
 		return err_set(err, EINVAL,
 			       "--shape: %u,%u,%u takes %.0f MiB of each device, more than a "
 			       "quarter of its memory",
 			       s->m, s->n, s->k, bytes / (1 << 20));
-	r = d->plan->ops->gemm_new(d->plan->accel, d->index, s, &g, err);
+	return 0;
+}
+
+/* What no device here multiplies is refused; tried on one that nobody else has. */
+static int check_type(struct gemm_run *run, struct err *err)
+{
+	const struct accel_ops *ops = run->plan->ops;
+	struct accel_gemm *g = NULL;
+	unsigned i;
+	int r;
+
+	for (i = 0; i < run->n && !gemm_live(&run->devices[i]); i++)
+		;
+	if (i == run->n)
+		return 0;
+	r = ops->gemm_new(run->plan->accel, i, &run->plan->shape, &g, err);
 	if (r == -ENOTSUP)
 		return err_set(err, EINVAL, "--dtype: not %s on the %s engine",
-			       accel_dtype_names[s->dtype], d->plan->ops->name);
-	d->plan->ops->gemm_free(g);
+			       accel_dtype_names[run->plan->shape.dtype], ops->name);
+	if (r == 0)
+		ops->gemm_free(g);
+	if (err)
+		*err = (struct err)ERR_INIT; /* else it is told of this device when it is set up */
 	return 0;
 }
 
@@ -172,7 +191,7 @@ static int open_devices(struct gemm_run *run, struct err *err)
 		if (r < 0)
 			return r;
 	}
-	return check_fit(&run->devices[0], err);
+	return check_size(&run->devices[0], err);
 }
 
 static int set_up_devices(struct gemm_run *run, struct err *err)
@@ -219,7 +238,9 @@ int gemm_run(struct gemm_plan *plan, struct err *err)
 	if (r < 0)
 		return r;
 	gemm_busy_look(&run);
-	r = set_up_devices(&run, err);
+	r = check_type(&run, err);
+	if (r == 0)
+		r = set_up_devices(&run, err);
 	if (r == 0)
 		r = gemm_rate(&run);
 	if (r == 0)

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/accel/cuda.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/file.h"
+#include "lib/paths.h"
+#include "lib/xalloc.h"
+
+/* What an error of the driver means here; every other one is a -EPROTO. */
+static const struct {
+	unsigned result;
+	int r;
+} meanings[] = {
+	{ CUDA_OUT_OF_MEMORY, -ENOMEM },  { CUDA_DEVICE_UNAVAILABLE, -EBUSY },
+	{ CUDA_NO_DEVICE, -EIO },	  { CUDA_INVALID_DEVICE, -EIO },
+	{ CUDA_ECC_UNCORRECTABLE, -EIO }, { CUDA_NVLINK_UNCORRECTABLE, -EIO },
+	{ CUDA_ILLEGAL_ADDRESS, -EIO },	  { CUDA_LAUNCH_TIMEOUT, -EIO },
+	{ CUDA_LAUNCH_FAILED, -EIO },	  { CUDA_UNKNOWN, -EIO },
+	{ CUDA_NOT_SUPPORTED, -ENOTSUP },
+};
+
+static int meaning(unsigned result)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(meanings); i++) {
+		if (meanings[i].result == result)
+			return meanings[i].r;
+	}
+	return -EPROTO;
+}
+
+/* The driver has no error of its own for a GPU that is gone: NVML tells. */
+static bool is_lost(struct cuda *c, unsigned device)
+{
+	struct nvml_state state;
+
+	return c->nvml && nvml_look(c->nvml, device, &state, NULL) == 0 && state.lost;
+}
+
+int cuda_check(struct cuda *c, unsigned device, unsigned result, const char *what, struct err *err)
+{
+	const char *subject = c->devices[device].info.subject;
+	char words[160];
+	int r;
+
+	if (result == CUDA_OK)
+		return 0;
+	r = meaning(result);
+	cuda_words(&c->libs.driver, result, words);
+	if (r == -EIO && is_lost(c, device))
+		return err_set(err, ENODEV, "%s is lost (NVML: GPU_IS_LOST): %s: %s", subject, what,
+			       words);
+	return err_set(err, -r, "%s: %s: %s", subject, what, words);
+}
+
+int cuda_enter(struct cuda *c, unsigned device, struct err *err)
+{
+	struct cuda_device *d;
+	struct CUctx_st *context;
+	int r = 0;
+
+	if (device >= c->n_devices)
+		return err_set(err, ENODEV, "no GPU %u: there are %u", device, c->n_devices);
+	d = &c->devices[device];
+	if (!d->context) {
+		r = cuda_check(c, device, c->libs.driver.ctx_retain(&context, d->handle),
+			       "cannot make a context", err);
+		if (r == 0)
+			d->context = context;
+	}
+	if (r == 0)
+		r = cuda_check(c, device, c->libs.driver.ctx_set(d->context),
+			       "cannot enter its context", err);
+	return r;
+}
+
+static void close_device(struct cuda *c, unsigned device)
+{
+	struct cuda_device *d = &c->devices[device];
+
+	if (!d->context || cuda_enter(c, device, NULL) < 0)
+		return;
+	cuda_stage_release(c, device);
+	if (c->stuck)
+		return;
+	if (d->lt)
+		(void)c->libs.lt.destroy(d->lt);
+	(void)c->libs.driver.ctx_set(NULL);
+	(void)c->libs.driver.ctx_release(d->handle);
+}
+
+/*
+ * At the end of a process the driver waits for the work of its GPUs; work
+ * that hangs would keep it for ever. What was printed is out.
+ */
+static void leave_at_once(int status, void *argument UNUSED)
+{
+	(void)fflush(NULL);
+	_exit(status);
+}
+
+static void cuda_close(struct accel *a)
+{
+	struct cuda *c;
+	unsigned i;
+
+	if (!a)
+		return;
+	c = cuda_of(a);
+	for (i = 0; i < c->n_devices; i++)
+		close_device(c, i);
+	nvml_free(c->nvml);
+	if (c->stuck) {
+		(void)on_exit(leave_at_once, NULL);
+		return;
+	}
+	free(c->devices);
+	free(c);
+}
+
+DEFINE_CLEANUP(struct accel *, cuda_close, cuda_closep);
+
+/* "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", as nvidia-smi writes it. */
+static void uuid_text(const unsigned char uuid[static CUDA_UUID_SIZE], char *ret, size_t size)
+{
+	int used = snprintf(ret, size, "gpu:GPU-");
+	size_t i;
+
+	for (i = 0; i < CUDA_UUID_SIZE && used >= 0 && (size_t)used < size; i++)
+		used += snprintf(ret + used, size - (size_t)used, "%s%02x",
+				 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+}
+
+/* Its node and a CPU of it, from sysfs: the kernel's words, not the driver's. */
+static void find_place(struct accel_device_info *info)
+{
+	CLEANUP(freep) char *path = xasprintf("/sys/bus/pci/devices/%s", info->pci);
+	CLEANUP(closep) int fd = paths_open_sys(path);
+	CLEANUP(freep) char *cpus = NULL;
+	long long numa = -1;
+
+	if (file_read_i64(fd, "numa_node", &numa) < 0)
+		numa = -1;
+	info->numa = (int)numa;
+	if (file_read_line(fd, "local_cpulist", &cpus) == 0)
+		info->cpu = (unsigned)strtoul(cpus, NULL, 10);
+}
+
+static int open_device(struct cuda *c, unsigned i, struct err *err)
+{
+	const struct cuda_driver *driver = &c->libs.driver;
+	struct cuda_device *d = &c->devices[i];
+	unsigned char uuid[CUDA_UUID_SIZE] = { 0 };
+	int units = 0, dmabuf = 0;
+	size_t bytes = 0;
+	char *at;
+	int r;
+
+	(void)snprintf(d->info.subject, sizeof(d->info.subject), "gpu:%u", i);
+	r = cuda_check(c, i, driver->device_get(&d->handle, (int)i), "cuDeviceGet", err);
+	if (r == 0)
+		r = cuda_check(c, i,
+			       driver->device_uuid((struct CUuuid_st *)(void *)uuid, d->handle),
+			       "cuDeviceGetUuid", err);
+	if (r == 0)
+		r = cuda_check(c, i, driver->device_pci(d->info.pci, sizeof(d->info.pci), d->handle),
+			       "cuDeviceGetPCIBusId", err);
+	if (r < 0)
+		return r;
+	uuid_text(uuid, d->info.subject, sizeof(d->info.subject));
+	for (at = d->info.pci; *at; at++)
+		*at = (char)tolower((unsigned char)*at);
+	find_place(&d->info);
+	/* What is unknown of these stays 0. */
+	(void)driver->device_name(d->info.name, sizeof(d->info.name), d->handle);
+	(void)driver->device_memory(&bytes, d->handle);
+	(void)driver->device_attribute(&units, CUDA_ATTRIBUTE_SM_COUNT, d->handle);
+	(void)driver->device_attribute(&d->major, CUDA_ATTRIBUTE_MAJOR, d->handle);
+	(void)driver->device_attribute(&d->minor, CUDA_ATTRIBUTE_MINOR, d->handle);
+	(void)driver->device_attribute(&dmabuf, CUDA_ATTRIBUTE_DMABUF, d->handle);
+	d->info.memory_bytes = bytes;
+	d->info.units = units > 0 ? (unsigned)units : 0;
+	d->has_dmabuf = dmabuf > 0 && driver->mem_handle;
+	return 0;
+}
+
+static int open_devices(struct cuda *c, struct err *err)
+{
+	int n = 0, r;
+
+	if (c->libs.driver.device_count(&n) != CUDA_OK || n < 1)
+		return err_set(err, ENOTSUP,
+			       "the GPU driver shows no GPU although PCI does (lost, hidden by "
+			       "CUDA_VISIBLE_DEVICES, or no /dev/nvidiaN)");
+	n = MIN(n, (int)CUDA_DEVICES_MAX);
+	c->devices = xcalloc((size_t)n, sizeof(*c->devices));
+	c->n_devices = (unsigned)n;
+	for (n = 0; n < (int)c->n_devices; n++) {
+		r = open_device(c, (unsigned)n, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* "cublaslt 130100, driver 580.65.06 (cuda 13.0)"; the first number is the library's own. */
+static void write_version(struct cuda *c)
+{
+	const char *driver = c->nvml ? nvml_driver(c->nvml) : "";
+
+	(void)snprintf(c->version, sizeof(c->version), "cublaslt %zu, driver %s%s(cuda %d.%d)",
+		       c->libs.lt.version(), driver, driver[0] ? " " : "",
+		       c->libs.driver_version / 1000, c->libs.driver_version % 1000 / 10);
+}
+
+static int cuda_open(struct accel **ret, struct err *err)
+{
+	struct cuda *c = xcalloc(1, sizeof(*c));
+	CLEANUP(cuda_closep) struct accel *a = &c->accel;
+	struct err why = ERR_INIT;
+	int r;
+
+	a->ops = &accel_cuda_ops;
+	r = cuda_libs_load(&c->libs, err);
+	if (r == 0)
+		r = open_devices(c, err);
+	if (r < 0)
+		return r;
+	if (c->libs.has_nvml && nvml_new(c, &c->nvml, &why) < 0)
+		(void)snprintf(c->libs.nvml_why, sizeof(c->libs.nvml_why), "%s", why.msg);
+	write_version(c);
+	*ret = TAKE(a);
+	return 0;
+}
+
+static unsigned cuda_n_devices(const struct accel *a)
+{
+	return cuda_of(a)->n_devices;
+}
+
+static int cuda_device_info(const struct accel *a, unsigned device, struct accel_device_info *ret,
+			    struct err *err)
+{
+	const struct cuda *c = cuda_of(a);
+
+	if (device >= c->n_devices)
+		return err_set(err, ENODEV, "no GPU %u: there are %u", device, c->n_devices);
+	*ret = c->devices[device].info;
+	return 0;
+}
+
+static int cuda_device_enter(struct accel *a, unsigned device, struct err *err)
+{
+	return cuda_enter(cuda_of(a), device, err);
+}
+
+static const char *cuda_version(const struct accel *a)
+{
+	return cuda_of(a)->version;
+}
+
+static uint64_t cuda_now_us(const struct accel *a UNUSED)
+{
+	return clock_mono_us();
+}
+
+const struct accel_ops accel_cuda_ops = {
+	.name = "cuda",
+	.queue_max = CUDA_QUEUE_MAX,
+	.open = cuda_open,
+	.close = cuda_close,
+	.n_devices = cuda_n_devices,
+	.device_info = cuda_device_info,
+	.device_params = cuda_params,
+	.condition = cuda_condition,
+	.device_enter = cuda_device_enter,
+	.version = cuda_version,
+	.now_us = cuda_now_us,
+	.region_new = cuda_region_new,
+	.region_free = cuda_region_free,
+	.region_export = cuda_region_export,
+	.stream_new = cuda_stream_new,
+	.stream_free = cuda_stream_free,
+	.stream_handle = cuda_stream_handle,
+	.stream_wait = cuda_stream_wait,
+	.event_new = cuda_event_new,
+	.event_free = cuda_event_free,
+	.event_record = cuda_event_record,
+	.event_wait = cuda_event_wait,
+	.event_seconds = cuda_event_seconds,
+	.copy = cuda_copy,
+	.upload = cuda_upload,
+	.download = cuda_download,
+	.gemm_new = cuda_gemm_new,
+	.gemm_free = cuda_gemm_free,
+	.gemm_algorithm = cuda_gemm_algorithm,
+	.gemm_run = cuda_gemm_run,
+	.others = cuda_others,
+};

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/accel/cuda_load.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* One line of the tables in cuda_abi.h: where the address of a symbol goes. */
+struct symbol {
+	const char *name;
+	bool needed;
+	void *member;
+};
+
+#define SYMBOL(is_needed, result, member_name, symbol, parameters) \
+	{ .name = #symbol, .needed = (is_needed), .member = &table->member_name },
+
+static int find_symbols(void *library, const char *soname, const struct symbol *symbols, size_t n,
+			struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		void *address = dlsym(library, symbols[i].name);
+
+		if (!address && symbols[i].needed)
+			return err_set(err, ENOTSUP, "%s has no %s: it is too old or broken",
+				       soname, symbols[i].name);
+		/* POSIX, dlsym(): an address of a function fits into a pointer to data. */
+		memcpy(symbols[i].member, &address, sizeof(address));
+	}
+	return 0;
+}
+
+static int load(const char *soname, void **ret, struct err *err)
+{
+	*ret = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+	return *ret ? 0 : err_set(err, ENOTSUP, "cannot load %s: %s", soname, dlerror());
+}
+
+void cuda_words(const struct cuda_driver *driver, unsigned result, char ret[static 160])
+{
+	const char *name = NULL, *text = NULL;
+
+	bool known = driver->error_name(result, &name) == CUDA_OK && name;
+
+	if (!known || driver->error_string(result, &text) != CUDA_OK || !text)
+		(void)snprintf(ret, 160, "%s %u", known ? name : "CUDA error", result);
+	else
+		(void)snprintf(ret, 160, "%s %u (%s)", name, result, text);
+}
+
+/* What a person does about a driver that does not start. */
+static const char *advice(unsigned result)
+{
+	switch (result) {
+	case CUDA_STUB_LIBRARY:
+		return ": this libcuda.so.1 is the stub to link with, not the driver's";
+	case CUDA_NO_DEVICE:
+		return ": PCI shows a GPU and the driver sees none; look into the kernel log";
+	case CUDA_SYSTEM_NOT_READY:
+		return ": does nvidia-fabricmanager run?";
+	case CUDA_SYSTEM_DRIVER_MISMATCH:
+		return ": libcuda and the kernel's driver are of different versions; reboot after "
+		       "an "
+		       "update";
+	default:
+		return ": is the kernel's driver loaded (/dev/nvidia0)?";
+	}
+}
+
+static int load_driver(struct cuda_libs *libs, struct err *err)
+{
+	struct cuda_driver *table = &libs->driver;
+	const struct symbol symbols[] = { CUDA_DRIVER_FUNCTIONS(SYMBOL) };
+	char words[160];
+	unsigned result;
+	void *library;
+	int r = load("libcuda.so.1", &library, err);
+
+	if (r == 0)
+		r = find_symbols(library, "libcuda.so.1", symbols, ARRAY_SIZE(symbols), err);
+	if (r < 0)
+		return r;
+	/* Before cuInit(): what is too old is told as that, whatever else is wrong. */
+	result = table->driver_version(&libs->driver_version);
+	if (result == CUDA_OK && libs->driver_version < CUDA_DRIVER_MIN)
+		return err_set(err, ENOTSUP,
+			       "the GPU driver knows CUDA %d.%d only; at least %d.%d is needed",
+			       libs->driver_version / 1000, libs->driver_version % 1000 / 10,
+			       CUDA_DRIVER_MIN / 1000, CUDA_DRIVER_MIN % 1000 / 10);
+	if (result == CUDA_OK)
+		result = table->init(0);
+	if (result == CUDA_OK)
+		return 0;
+	cuda_words(table, result, words);
+	return err_set(err, ENOTSUP, "the GPU driver does not start: %s%s", words, advice(result));
+}
+
+/* A newer cuBLASLt than the driver's CUDA does not run: from the driver's own down. */
+static int load_lt(struct cuda_libs *libs, struct err *err)
+{
+	struct cuda_lt *table = &libs->lt;
+	const struct symbol symbols[] = { CUDA_LT_FUNCTIONS(SYMBOL) };
+	int newest = libs->driver_version / 1000, major;
+
+	for (major = newest; major >= LT_MAJOR_MIN; major--) {
+		char soname[32];
+		void *library;
+
+		(void)snprintf(soname, sizeof(soname), "libcublasLt.so.%d", major);
+		if (load(soname, &library, NULL) == 0)
+			return find_symbols(library, soname, symbols, ARRAY_SIZE(symbols), err);
+	}
+	return err_set(err, ENOTSUP,
+		       "cannot load libcublasLt.so.%d or an older one down to .%d: it belongs to "
+		       "CUDA and must be where the loader looks (ldconfig, LD_LIBRARY_PATH)",
+		       newest, LT_MAJOR_MIN);
+}
+
+static void load_nvml(struct cuda_libs *libs)
+{
+	struct cuda_nvml *table = &libs->nvml;
+	const struct symbol symbols[] = { CUDA_NVML_FUNCTIONS(SYMBOL) };
+	struct err err = ERR_INIT;
+	void *library;
+	int r = load("libnvidia-ml.so.1", &library, &err);
+
+	if (r == 0)
+		r = find_symbols(library, "libnvidia-ml.so.1", symbols, ARRAY_SIZE(symbols), &err);
+	libs->has_nvml = r == 0;
+	(void)snprintf(libs->nvml_why, sizeof(libs->nvml_why), "%s", err.msg);
+}
+
+int cuda_libs_load(struct cuda_libs *ret, struct err *err)
+{
+	struct cuda_libs libs = { 0 };
+	int r = load_driver(&libs, err);
+
+	if (r == 0)
+		r = load_lt(&libs, err);
+	if (r < 0)
+		return r;
+	load_nvml(&libs);
+	*ret = libs;
+	return 0;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One thread that calls NVML and one place for a question. Who asks waits at
+ * most NVML_CALL_US for the answer; a thread that has not answered by then is
+ * left where it is, with all that it may touch, and nobody asks again.
+ */
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "probes/accel/cuda.h"
+
+enum { QUESTION_START = -1 }; /* else the number of a GPU */
+
+/* Invariant: answered <= asked; the thread works exactly while they differ. */
+struct nvml {
+	struct cuda_nvml call; /* a copy: the engine may be gone before the thread */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	uint64_t asked, answered;
+	bool stop, stuck;
+	int question;
+	unsigned result; /* enum nvml_result of the answer */
+	struct nvml_state state;
+	char driver[80];
+	unsigned n;
+	char uuids[CUDA_DEVICES_MAX][64];
+	struct nvml_device *devices[CUDA_DEVICES_MAX]; /* NULL: NVML does not know it */
+};
+
+static void ask_processes(struct nvml *n, struct nvml_device *device)
+{
+	struct nvml_process processes[NVML_PROCESSES_MAX];
+	unsigned count = NVML_PROCESSES_MAX, i;
+
+	if (!n->call.processes || n->call.processes(device, &count, processes) != NVML_OK)
+		return;
+	n->state.n_pids = MIN(count, (unsigned)NVML_PROCESSES_MAX);
+	for (i = 0; i < n->state.n_pids; i++)
+		n->state.pids[i] = processes[i].pid;
+}
+
+static int mode(unsigned (*call)(struct nvml_device *, unsigned *, unsigned *),
+		struct nvml_device *device)
+{
+	unsigned current = 0, pending = 0;
+
+	return call && call(device, &current, &pending) == NVML_OK ? (int)current : -1;
+}
+
+/* What is unknown stays NAN. A GPU that is gone says so to any question. */
+static void ask_numbers(struct nvml *n, struct nvml_device *device)
+{
+	struct nvml_state *s = &n->state;
+	const struct cuda_nvml *call = &n->call;
+	unsigned value = 0;
+	unsigned long long bits = 0;
+
+	n->result = call->clock ? call->clock(device, NVML_CLOCK_SM, &value) : NVML_OK;
+	if (call->clock && n->result == NVML_OK)
+		s->condition.clock_hz = 1e6 * value;
+	s->lost = n->result == NVML_GPU_IS_LOST;
+	if (s->lost)
+		return;
+	if (call->clock_max && call->clock_max(device, NVML_CLOCK_SM, &value) == NVML_OK)
+		s->clock_max_hz = 1e6 * value;
+	if (call->power && call->power(device, &value) == NVML_OK)
+		s->condition.power_w = 1e-3 * value;
+	if (call->power_limit && call->power_limit(device, &value) == NVML_OK)
+		s->power_limit_w = 1e-3 * value;
+	if (call->temperature && call->temperature(device, NVML_TEMPERATURE_GPU, &value) == NVML_OK)
+		s->condition.temperature_c = value;
+	if (call->reasons && call->reasons(device, &bits) == NVML_OK)
+		s->condition.throttle_reasons = bits;
+}
+
+static void answer_state(struct nvml *n, unsigned i)
+{
+	struct nvml_device *device = n->devices[i];
+
+	n->state = (struct nvml_state){
+		.condition = { .clock_hz = NAN, .power_w = NAN, .temperature_c = NAN },
+		.clock_max_hz = NAN,
+		.power_limit_w = NAN,
+		.ecc = -1,
+		.mig = -1,
+	};
+	n->result = NVML_FUNCTION_NOT_FOUND;
+	if (!device)
+		return;
+	ask_numbers(n, device);
+	if (n->state.lost)
+		return;
+	n->state.ecc = mode(n->call.ecc, device);
+	n->state.mig = mode(n->call.mig, device);
+	ask_processes(n, device);
+	n->result = NVML_OK;
+}
+
+static void answer_start(struct nvml *n)
+{
+	unsigned i;
+
+	n->result = n->call.init();
+	if (n->result != NVML_OK)
+		return;
+	if (n->call.driver_version(n->driver, sizeof(n->driver)) != NVML_OK)
+		n->driver[0] = '\0';
+	for (i = 0; i < n->n; i++) {
+		if (n->call.by_uuid(n->uuids[i], &n->devices[i]) != NVML_OK)
+			n->devices[i] = NULL;
+	}
+}
+
+static void *run(void *argument)
+{
+	struct nvml *n = argument;
+
+	(void)pthread_mutex_lock(&n->lock);
+	for (;;) {
+		while (!n->stop && n->answered == n->asked)
+			(void)pthread_cond_wait(&n->changed, &n->lock);
+		if (n->stop)
+			break;
+		(void)pthread_mutex_unlock(&n->lock);
+		/* The one who asked reads nothing of this before it is answered. */
+		if (n->question == QUESTION_START)
+			answer_start(n);
+		else
+			answer_state(n, (unsigned)n->question);
+		(void)pthread_mutex_lock(&n->lock);
+		n->answered++;
+		(void)pthread_cond_broadcast(&n->changed);
+	}
+	(void)pthread_mutex_unlock(&n->lock);
+	return NULL;
+}
+
+static int ask(struct nvml *n, int question, struct err *err)
+{
+	uint64_t deadline_us = clock_mono_us() + NVML_CALL_US;
+	struct timespec at = {
+		.tv_sec = (time_t)(deadline_us / USEC_PER_SEC),
+		.tv_nsec = (long)(deadline_us % USEC_PER_SEC * 1000),
+	};
+	bool in_time = true, answered;
+
+	(void)pthread_mutex_lock(&n->lock);
+	if (!n->stuck) {
+		n->question = question;
+		n->asked++;
+		(void)pthread_cond_broadcast(&n->changed);
+	}
+	while (!n->stuck && n->answered < n->asked && in_time)
+		in_time = pthread_cond_clockwait(&n->changed, &n->lock, CLOCK_MONOTONIC, &at) !=
+			  ETIMEDOUT;
+	answered = !n->stuck && n->answered == n->asked;
+	n->stuck = !answered;
+	(void)pthread_mutex_unlock(&n->lock);
+	if (answered)
+		return 0;
+	return err_set(err, ETIMEDOUT, "NVML does not answer: a call took more than %d s",
+		       (int)(NVML_CALL_US / USEC_PER_SEC));
+}
+
+int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err)
+{
+	struct nvml *n = xcalloc(1, sizeof(*n));
+	unsigned i;
+	int r;
+
+	n->call = c->libs.nvml;
+	n->n = c->n_devices;
+	for (i = 0; i < n->n; i++)
+		(void)snprintf(n->uuids[i], sizeof(n->uuids[i]), "%.63s",
+			       c->devices[i].info.subject + strlen("gpu:"));
+	(void)pthread_mutex_init(&n->lock, NULL);
+	(void)pthread_cond_init(&n->changed, NULL);
+	r = pthread_create(&n->thread, NULL, run, n);
+	if (r) {
+		free(n);
+		return err_errno(err, r, "cannot start a thread for NVML");
+	}
+	r = ask(n, QUESTION_START, err);
+	if (r == 0 && n->result != NVML_OK)
+		r = err_set(err, ENOTSUP, "NVML does not start: %s",
+			    n->call.error_string(n->result));
+	if (r < 0)
+		nvml_free(n);
+	else
+		*ret = n;
+	return r;
+}
+
+void nvml_free(struct nvml *n)
+{
+	if (!n)
+		return;
+	(void)pthread_mutex_lock(&n->lock);
+	n->stop = true;
+	(void)pthread_cond_broadcast(&n->changed);
+	(void)pthread_mutex_unlock(&n->lock);
+	if (n->stuck) {
+		(void)pthread_detach(n->thread);
+		return;
+	}
+	(void)pthread_join(n->thread, NULL);
+	(void)pthread_cond_destroy(&n->changed);
+	(void)pthread_mutex_destroy(&n->lock);
+	free(n);
+}
+
+const char *nvml_driver(const struct nvml *n)
+{
+	return n->driver;
+}
+
+int nvml_look(struct nvml *n, unsigned device, struct nvml_state *ret, struct err *err)
+{
+	int r = ask(n, (int)device, err);
+
+	if (r < 0)
+		return r;
+	if (n->result != NVML_OK && n->result != NVML_GPU_IS_LOST)
+		return err_set(err, ENOTSUP, "NVML: %s", n->call.error_string(n->result));
+	*ret = n->state;
+	return 0;
+}
