@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LD_PRELOAD: a monotonic clock that stands still but for who waits: a look at
+ * it takes a microsecond, a pause (ppoll() of nothing) as long as it asked for,
+ * and neither makes anybody wait. With gpu_fake_*.c a measurement of seconds
+ * takes milliseconds and finds the same numbers on a loaded machine.
+ */
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+enum { SEC_NS = 1000000000, LOOK_NS = 1000 };
+
+static _Atomic int64_t passed_ns; /* since the first look; 0: none yet */
+static int64_t start_ns;
+
+static int real_gettime(clockid_t id, struct timespec *ts)
+{
+	int (*real)(clockid_t, struct timespec *) =
+		(int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+
+	return real(id, ts);
+}
+
+static int64_t to_ns(const struct timespec *ts)
+{
+	return (int64_t)ts->tv_sec * SEC_NS + ts->tv_nsec;
+}
+
+static struct timespec from_ns(int64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / SEC_NS, .tv_nsec = ns % SEC_NS };
+}
+
+static void __attribute__((constructor)) start(void)
+{
+	struct timespec now = { 0 };
+
+	(void)real_gettime(CLOCK_MONOTONIC, &now);
+	start_ns = to_ns(&now);
+}
+
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	if (id != CLOCK_MONOTONIC || !start_ns)
+		return real_gettime(id, ts);
+	*ts = from_ns(start_ns + atomic_fetch_add(&passed_ns, LOOK_NS));
+	return 0;
+}
+
+int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
+{
+	int (*real)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *) =
+		(int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))dlsym(
+			RTLD_NEXT, "ppoll");
+
+	if (n || !timeout)
+		return real(fds, n, timeout, mask);
+	(void)atomic_fetch_add(&passed_ns, to_ns(timeout));
+	return 0;
+}
+
+/* A wait for another thread takes real time: until the same distance from now. */
+int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_t id,
+			   const struct timespec *deadline)
+{
+	int (*real)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *) =
+		(int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
+			 const struct timespec *))dlsym(RTLD_NEXT, "pthread_cond_clockwait");
+	struct timespec now, until;
+
+	(void)clock_gettime(id, &now);
+	(void)real_gettime(id, &until);
+	until = from_ns(to_ns(&until) + to_ns(deadline) - to_ns(&now));
+	return real(cond, lock, id, &until);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared objects in the place of libcuda.so.1, libcublasLt.so.N and
+ * libnvidia-ml.so.1: the subset of probes/accel/cuda_abi.h, on memory of the
+ * host. Products are exact (up to FAKE_EXACT_MAX multiplications) and computed
+ * when they are read back; how long they take is a model. With
+ * clock_fake.so before them that time passes without anybody waiting.
+ *
+ * The environment variable ASSAY_FAKE_GPUS says what there is, as words
+ * NAME=NUMBER with spaces between; GPUs count from 0:
+ *
+ *	count=4       GPUs (default 2)
+ *	driver=12040  the CUDA version that the driver knows
+ *	init=803      what cuInit() answers
+ *	slow=I        this GPU does 10 % less, at a normal clock
+ *	hot=I         this GPU does 10 % less, by a lower clock (HW thermal)
+ *	delay=US      each launch takes the host so long
+ *	wrong=I       this GPU has one wrong element in each product read back
+ *	once=I        the same in the first of them only
+ *	hang=I        what is put on this GPU never ends, after 40 products
+ *	lost=I        this GPU falls off the bus after 40 products
+ *	ecc=I         this GPU meets an uncorrectable error after 40 products
+ *	full=I        this GPU has no memory left
+ *	taken=I       this GPU is in exclusive mode and another has it
+ *	busy=I pid=N  process N computes on this GPU
+ *	foreign=1     NVML counts processes from outside of a container
+ *	nvml=N        what nvmlInit_v2() answers
+ *	stuck=1       NVML does not come back, from the first look at a GPU on
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probes/accel/cuda_abi.h"
+
+enum {
+	FAKE_GPUS_MAX = 16,
+	FAKE_SM_COUNT = 8,
+	FAKE_CLOCK_MHZ = 1500,
+	FAKE_HEALTHY_PRODUCTS = 40, /* before hang, lost and ecc begin */
+	FAKE_EXACT_MAX = 256 * 256 * 256,
+};
+
+/* All that is loaded is declared: a fake of another type does not compile. */
+#define FAKE_DECLARE(needed, result, member, symbol, parameters) result symbol parameters;
+CUDA_DRIVER_FUNCTIONS(FAKE_DECLARE)
+CUDA_LT_FUNCTIONS(FAKE_DECLARE)
+CUDA_NVML_FUNCTIONS(FAKE_DECLARE)
+
+/* D = op(A) B by columns, as cuBLASLt has it. */
+struct fake_matrix {
+	unsigned type; /* LT_R_* */
+	uint64_t rows, columns;
+	int64_t leading;
+};
+
+struct fake_product {
+	struct fake_matrix a, b, d;
+	bool a_transposed;
+	const void *a_at, *b_at;
+	void *d_at;
+};
+
+/* The number after NAME= in ASSAY_FAKE_GPUS, or `otherwise`. */
+long fake_setting(const char *name, long otherwise);
+
+/* Put a product on a stream. */
+unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product *p);
+
+/* Compute it. */
+void fake_multiply(const struct fake_product *p);
+
+/* What any call in the current context answers first; `_as`: of an object of that GPU. */
+unsigned fake_enter(unsigned *ret_gpu);
+unsigned fake_enter_as(unsigned gpu);
+
+/* True when the setting names this GPU. */
+bool fake_is(const char *fault, unsigned gpu);
+
+/* Keep the stream busy for so long after what it has to do already. */
+unsigned fake_stream_busy(struct CUstream_st *stream, double ns);
+
+/* A product that will be computed when its memory is read. */
+unsigned fake_memory_expect(const struct fake_product *p);
+
+extern int fake_alive; /* streams, events, allocations and contexts */
+
+bool fake_gpu_is_lost(unsigned gpu);
+bool fake_gpu_has_context(unsigned gpu);

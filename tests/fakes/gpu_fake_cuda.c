@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/fakes/gpu_fake.h"
+#include "tests/unit/random.h"
+
+enum {
+	INVALID_CONTEXT = 201,
+	INVALID_HANDLE = 400,
+};
+
+static const double flop_per_ns = 0.25, spread = 0.004;
+
+struct CUuuid_st {
+	unsigned char bytes[CUDA_UUID_SIZE];
+};
+
+struct CUctx_st {
+	unsigned gpu;
+};
+
+struct CUstream_st {
+	unsigned gpu;
+	double free_at_ns; /* INFINITY: it hangs */
+};
+
+struct CUevent_st {
+	unsigned gpu;
+	double at_ns; /* NAN: not recorded */
+};
+
+static struct gpu {
+	struct CUctx_st context;
+	int retained;
+	unsigned products;
+	struct random random;
+} gpus[FAKE_GPUS_MAX];
+
+static _Thread_local struct CUctx_st *current;
+int fake_alive; /* streams, events, allocations and contexts */
+
+long fake_setting(const char *name, long otherwise)
+{
+	const char *text = getenv("ASSAY_FAKE_GPUS"), *at;
+	size_t len = strlen(name);
+
+	for (at = text ? strstr(text, name) : NULL; at; at = strstr(at + 1, name)) {
+		if ((at == text || at[-1] == ' ') && at[len] == '=')
+			return strtol(at + len + 1, NULL, 10);
+	}
+	return otherwise;
+}
+
+bool fake_is(const char *fault, unsigned gpu)
+{
+	return fake_setting(fault, -1) == (long)gpu;
+}
+
+static bool has_failed(const char *fault, unsigned gpu)
+{
+	return fake_is(fault, gpu) && gpus[gpu].products >= FAKE_HEALTHY_PRODUCTS;
+}
+
+bool fake_gpu_is_lost(unsigned gpu)
+{
+	return has_failed("lost", gpu);
+}
+
+bool fake_gpu_has_context(unsigned gpu)
+{
+	return gpus[gpu].retained > 0;
+}
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+unsigned fake_enter(unsigned *ret_gpu)
+{
+	if (!current)
+		return INVALID_CONTEXT;
+	*ret_gpu = current->gpu;
+	if (fake_gpu_is_lost(*ret_gpu))
+		return CUDA_UNKNOWN;
+	return has_failed("ecc", *ret_gpu) ? CUDA_ECC_UNCORRECTABLE : CUDA_OK;
+}
+
+unsigned fake_enter_as(unsigned gpu)
+{
+	unsigned now = 0, result = fake_enter(&now);
+
+	return result == CUDA_OK && now != gpu ? (unsigned)INVALID_HANDLE : result;
+}
+
+static void __attribute__((destructor)) tell_leaks(void)
+{
+	char line[64];
+	int n = snprintf(line, sizeof(line), "fake GPUs: %d objects were not freed\n", fake_alive);
+
+	if (fake_alive && n > 0)
+		(void)!write(STDERR_FILENO, line, (size_t)n);
+}
+
+unsigned cuInit(unsigned flags)
+{
+	unsigned i;
+
+	for (i = 0; i < FAKE_GPUS_MAX; i++)
+		gpus[i].random = random_seeded(i + 1);
+	return flags ? (unsigned)CUDA_INVALID_VALUE : (unsigned)fake_setting("init", CUDA_OK);
+}
+
+unsigned cuDriverGetVersion(int *version)
+{
+	*version = (int)fake_setting("driver", 13000);
+	return CUDA_OK;
+}
+
+unsigned cuGetErrorName(unsigned result, const char **name)
+{
+	static const struct {
+		unsigned result;
+		const char *name;
+	} names[] = {
+		{ CUDA_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY" },
+		{ CUDA_DEVICE_UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE" },
+		{ CUDA_ECC_UNCORRECTABLE, "CUDA_ERROR_ECC_UNCORRECTABLE" },
+		{ CUDA_SYSTEM_DRIVER_MISMATCH, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" },
+		{ CUDA_UNKNOWN, "CUDA_ERROR_UNKNOWN" },
+	};
+	size_t i;
+
+	*name = NULL;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (names[i].result == result)
+			*name = names[i].name;
+	}
+	return *name ? CUDA_OK : CUDA_INVALID_VALUE;
+}
+
+unsigned cuGetErrorString(unsigned result, const char **text)
+{
+	const char *name;
+
+	*text = cuGetErrorName(result, &name) == CUDA_OK ? "as the fake was told" : NULL;
+	return *text ? CUDA_OK : CUDA_INVALID_VALUE;
+}
+
+static int count(void)
+{
+	long n = fake_setting("count", 2);
+
+	return n < 0 || n > FAKE_GPUS_MAX ? 0 : (int)n;
+}
+
+unsigned cuDeviceGetCount(int *n)
+{
+	*n = count();
+	return CUDA_OK;
+}
+
+unsigned cuDeviceGet(int *device, int ordinal)
+{
+	*device = ordinal;
+	return ordinal >= 0 && ordinal < count() ? CUDA_OK : CUDA_INVALID_DEVICE;
+}
+
+unsigned cuDeviceGetName(char *name, int size, int device)
+{
+	(void)snprintf(name, (size_t)size, "Fake GPU %d", device);
+	return CUDA_OK;
+}
+
+unsigned cuDeviceGetUuid(struct CUuuid_st *uuid, int device)
+{
+	*uuid = (struct CUuuid_st){ { 0xfa, 0xce } };
+	uuid->bytes[CUDA_UUID_SIZE - 1] = (unsigned char)device;
+	return CUDA_OK;
+}
+
+unsigned cuDeviceGetPCIBusId(char *bus_id, int size, int device)
+{
+	(void)snprintf(bus_id, (size_t)size, "0000:%02X:00.0", 0x17 + device);
+	return CUDA_OK;
+}
+
+unsigned cuDeviceGetAttribute(int *value, unsigned attribute, int device)
+{
+	(void)device;
+	*value = attribute == CUDA_ATTRIBUTE_SM_COUNT ? FAKE_SM_COUNT
+		 : attribute == CUDA_ATTRIBUTE_MAJOR  ? (int)fake_setting("capability", 90) / 10
+		 : attribute == CUDA_ATTRIBUTE_MINOR  ? (int)fake_setting("capability", 90) % 10
+						      : 0;
+	return CUDA_OK;
+}
+
+unsigned cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+	(void)device;
+	*bytes = (size_t)1 << 36;
+	return CUDA_OK;
+}
+
+unsigned cuDevicePrimaryCtxRetain(struct CUctx_st **ctx, int device)
+{
+	struct gpu *g = &gpus[device];
+
+	if (fake_is("taken", (unsigned)device))
+		return CUDA_DEVICE_UNAVAILABLE;
+	g->context.gpu = (unsigned)device;
+	g->retained++;
+	fake_alive++;
+	*ctx = &g->context;
+	return CUDA_OK;
+}
+
+unsigned cuDevicePrimaryCtxRelease_v2(int device)
+{
+	gpus[device].retained--;
+	fake_alive--;
+	return CUDA_OK;
+}
+
+unsigned cuCtxSetCurrent(struct CUctx_st *ctx)
+{
+	current = ctx;
+	return CUDA_OK;
+}
+
+static double begin_ns(const struct CUstream_st *s)
+{
+	double now = now_ns();
+
+	return s->free_at_ns > now ? s->free_at_ns : now;
+}
+
+unsigned fake_stream_busy(struct CUstream_st *stream, double ns)
+{
+	unsigned result = fake_enter_as(stream->gpu);
+
+	if (result == CUDA_OK)
+		stream->free_at_ns = begin_ns(stream) + ns;
+	return result;
+}
+
+unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product *p)
+{
+	static const double fault = 0.9;
+	struct gpu *g = &gpus[stream->gpu];
+	double flop = 2.0 * (double)p->d.rows * (double)p->d.columns * (double)p->b.rows;
+	double rate = flop_per_ns * random_normal(&g->random, 1, spread);
+	struct timespec delay = { .tv_nsec = fake_setting("delay", 0) * 1000 };
+	unsigned result = fake_enter_as(stream->gpu);
+
+	if (result == CUDA_OK)
+		result = fake_memory_expect(p);
+	if (result != CUDA_OK)
+		return result;
+	if (delay.tv_nsec)
+		(void)ppoll(NULL, 0, &delay, NULL);
+	if (fake_is("slow", stream->gpu) || fake_is("hot", stream->gpu))
+		rate *= fault;
+	stream->free_at_ns = begin_ns(stream) + flop / rate;
+	if (has_failed("hang", stream->gpu))
+		stream->free_at_ns = INFINITY;
+	g->products++;
+	return CUDA_OK;
+}
+
+unsigned cuStreamCreate(struct CUstream_st **stream, unsigned flags)
+{
+	unsigned gpu = 0, result = fake_enter(&gpu);
+
+	if (result != CUDA_OK || flags != CUDA_STREAM_NON_BLOCKING)
+		return result != CUDA_OK ? result : (unsigned)CUDA_INVALID_VALUE;
+	*stream = calloc(1, sizeof(**stream));
+	(*stream)->gpu = gpu;
+	fake_alive++;
+	return CUDA_OK;
+}
+
+unsigned cuStreamDestroy_v2(struct CUstream_st *stream)
+{
+	free(stream);
+	fake_alive--;
+	return CUDA_OK;
+}
+
+unsigned cuStreamQuery(struct CUstream_st *stream)
+{
+	unsigned result = fake_enter_as(stream->gpu);
+
+	return result == CUDA_OK && stream->free_at_ns > now_ns() ? (unsigned)CUDA_NOT_READY
+								  : result;
+}
+
+unsigned cuEventCreate(struct CUevent_st **event, unsigned flags)
+{
+	unsigned gpu = 0, result = fake_enter(&gpu);
+
+	(void)flags;
+	if (result != CUDA_OK)
+		return result;
+	*event = calloc(1, sizeof(**event));
+	**event = (struct CUevent_st){ .gpu = gpu, .at_ns = (double)NAN };
+	fake_alive++;
+	return CUDA_OK;
+}
+
+unsigned cuEventDestroy_v2(struct CUevent_st *event)
+{
+	free(event);
+	fake_alive--;
+	return CUDA_OK;
+}
+
+unsigned cuEventRecord(struct CUevent_st *event, struct CUstream_st *stream)
+{
+	unsigned result = fake_enter_as(stream->gpu);
+
+	if (result == CUDA_OK)
+		event->at_ns = begin_ns(stream);
+	return result;
+}
+
+unsigned cuEventQuery(struct CUevent_st *event)
+{
+	unsigned result = fake_enter_as(event->gpu);
+
+	return result == CUDA_OK && event->at_ns > now_ns() ? (unsigned)CUDA_NOT_READY : result;
+}
+
+unsigned cuEventElapsedTime(float *ms, struct CUevent_st *from, struct CUevent_st *to)
+{
+	unsigned result = fake_enter_as(from->gpu);
+
+	if (result == CUDA_OK && (isnan(from->at_ns) || isnan(to->at_ns)))
+		return INVALID_HANDLE;
+	if (result == CUDA_OK && to->at_ns > now_ns())
+		return CUDA_NOT_READY;
+	*ms = (float)((to->at_ns - from->at_ns) * 1e-6);
+	return result;
+}

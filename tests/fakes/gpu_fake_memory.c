@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory of fake GPUs: of the host, with the products that nobody has read yet. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fakes/gpu_fake.h"
+
+enum { ALLOCATIONS_MAX = 256, BYTES_PER_NS = 20 /* of a copy */ };
+
+struct allocation {
+	char *ptr;
+	size_t size;
+	unsigned gpu;
+	bool pending; /* a product that was not read yet */
+	struct fake_product product;
+};
+
+static struct allocation allocations[ALLOCATIONS_MAX];
+static unsigned read_back[FAKE_GPUS_MAX]; /* products */
+
+static unsigned allocate(size_t size, unsigned gpu, char **ret)
+{
+	size_t i;
+
+	for (i = 0; i < ALLOCATIONS_MAX && allocations[i].ptr; i++)
+		;
+	if (i == ALLOCATIONS_MAX)
+		return CUDA_OUT_OF_MEMORY;
+	/* Not zeroed, as on a GPU: a product that nobody computed must not look right. */
+	*ret = malloc(size);
+	if (!*ret)
+		return CUDA_OUT_OF_MEMORY;
+	allocations[i] = (struct allocation){ .ptr = *ret, .size = size, .gpu = gpu };
+	fake_alive++;
+	return CUDA_OK;
+}
+
+static struct allocation *find(const void *ptr)
+{
+	const char *at = ptr;
+	size_t i;
+
+	for (i = 0; i < ALLOCATIONS_MAX; i++) {
+		if (allocations[i].ptr && at >= allocations[i].ptr &&
+		    at < allocations[i].ptr + allocations[i].size)
+			return &allocations[i];
+	}
+	return NULL;
+}
+
+static unsigned release(void *ptr)
+{
+	struct allocation *a = find(ptr);
+
+	if (!a || a->ptr != ptr)
+		return CUDA_INVALID_VALUE;
+	free(a->ptr);
+	*a = (struct allocation){ 0 };
+	fake_alive--;
+	return CUDA_OK;
+}
+
+unsigned cuMemAlloc_v2(cuda_ptr *ptr, size_t size)
+{
+	char *memory = NULL;
+	unsigned gpu = 0, result = fake_enter(&gpu);
+
+	if (result == CUDA_OK)
+		result = fake_is("full", gpu) ? CUDA_OUT_OF_MEMORY : allocate(size, gpu, &memory);
+	*ptr = (cuda_ptr)(uintptr_t)memory;
+	return result;
+}
+
+unsigned cuMemFree_v2(cuda_ptr ptr)
+{
+	return release((void *)(uintptr_t)ptr);
+}
+
+unsigned cuMemGetInfo_v2(size_t *available, size_t *total)
+{
+	unsigned gpu = 0;
+
+	*total = (size_t)1 << 36;
+	*available = fake_enter(&gpu) == CUDA_OK && fake_is("full", gpu) ? (size_t)3 << 20 : *total;
+	return CUDA_OK;
+}
+
+unsigned cuMemHostAlloc(void **ptr, size_t size, unsigned flags)
+{
+	char *memory = NULL;
+	unsigned gpu = 0, result = fake_enter(&gpu);
+
+	(void)flags;
+	if (result == CUDA_OK)
+		result = allocate(size, gpu, &memory);
+	*ptr = memory;
+	return result;
+}
+
+unsigned cuMemFreeHost(void *ptr)
+{
+	return release(ptr);
+}
+
+/* A product is computed when somebody looks; the fault is put into what was computed. */
+static void settle(struct allocation *a)
+{
+	bool wrong = fake_is("wrong", a->gpu) ||
+		     (fake_is("once", a->gpu) && read_back[a->gpu] == 0);
+	uint32_t element;
+
+	a->pending = false;
+	fake_multiply(&a->product);
+	read_back[a->gpu]++;
+	if (!wrong)
+		return;
+	/* Row 1, column 2 of D by rows, of four bytes each: a flipped bit of the mantissa. */
+	memcpy(&element, a->ptr + 4 * (a->product.d.rows + 2), sizeof(element));
+	element ^= 1U << 21;
+	memcpy(a->ptr + 4 * (a->product.d.rows + 2), &element, sizeof(element));
+}
+
+unsigned cuMemcpyAsync(cuda_ptr to, cuda_ptr from, size_t size, struct CUstream_st *stream)
+{
+	struct allocation *source = find((const void *)(uintptr_t)from);
+	struct allocation *target = find((const void *)(uintptr_t)to);
+	unsigned result = fake_stream_busy(stream, (double)size / BYTES_PER_NS);
+
+	if (result != CUDA_OK)
+		return result;
+	if (!source || !target || from + size > (uintptr_t)source->ptr + source->size ||
+	    to + size > (uintptr_t)target->ptr + target->size)
+		return CUDA_INVALID_VALUE;
+	if (source->pending)
+		settle(source);
+	target->pending = false;
+	memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
+	return CUDA_OK;
+}
+
+unsigned fake_memory_expect(const struct fake_product *p)
+{
+	struct allocation *out = find(p->d_at);
+
+	if (!out)
+		return CUDA_INVALID_VALUE;
+	out->pending = true;
+	out->product = *p;
+	return CUDA_OK;
+}

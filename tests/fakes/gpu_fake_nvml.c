@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/fakes/gpu_fake.h"
+
+struct nvml_device {
+	unsigned gpu;
+};
+
+static struct nvml_device devices[FAKE_GPUS_MAX];
+
+static bool is(const char *fault, const struct nvml_device *device)
+{
+	return fake_setting(fault, -1) == (long)device->gpu;
+}
+
+static unsigned enter(const struct nvml_device *device)
+{
+	while (fake_setting("stuck", 0))
+		(void)pause();
+	return fake_gpu_is_lost(device->gpu) ? NVML_GPU_IS_LOST : NVML_OK;
+}
+
+static unsigned answer(const struct nvml_device *device, unsigned value, unsigned *ret)
+{
+	*ret = value;
+	return enter(device);
+}
+
+unsigned nvmlInit_v2(void)
+{
+	unsigned i;
+
+	for (i = 0; i < FAKE_GPUS_MAX; i++)
+		devices[i].gpu = i;
+	return (unsigned)fake_setting("nvml", NVML_OK);
+}
+
+unsigned nvmlShutdown(void)
+{
+	return NVML_OK;
+}
+
+const char *nvmlErrorString(unsigned result)
+{
+	return result == NVML_DRIVER_NOT_LOADED ? "Driver Not Loaded" : "Some Error";
+}
+
+unsigned nvmlSystemGetDriverVersion(char *text, unsigned size)
+{
+	(void)snprintf(text, size, "580.65.06");
+	return NVML_OK;
+}
+
+unsigned nvmlDeviceGetHandleByUUID(const char *uuid, struct nvml_device **device)
+{
+	unsigned gpu;
+
+	for (gpu = 0; gpu < FAKE_GPUS_MAX; gpu++) {
+		char text[64];
+
+		(void)snprintf(text, sizeof(text), "GPU-face0000-0000-0000-0000-%012x", gpu);
+		if (strcmp(text, uuid) != 0)
+			continue;
+		*device = &devices[gpu];
+		return NVML_OK;
+	}
+	return 6; /* NVML_ERROR_NOT_FOUND */
+}
+
+unsigned nvmlDeviceGetClockInfo(struct nvml_device *device, unsigned type, unsigned *mhz)
+{
+	return answer(device, is("hot", device) ? FAKE_CLOCK_MHZ * 9 / 10 : FAKE_CLOCK_MHZ,
+		      type == NVML_CLOCK_SM ? mhz : &type);
+}
+
+unsigned nvmlDeviceGetMaxClockInfo(struct nvml_device *device, unsigned type, unsigned *mhz)
+{
+	return answer(device, 1980, type == NVML_CLOCK_SM ? mhz : &type);
+}
+
+unsigned nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_device *device,
+						   unsigned long long *bits)
+{
+	*bits = is("hot", device) ? NVML_REASON_HW_THERMAL : 0;
+	return enter(device);
+}
+
+unsigned nvmlDeviceGetPowerUsage(struct nvml_device *device, unsigned *milliwatt)
+{
+	return answer(device, 650000, milliwatt);
+}
+
+unsigned nvmlDeviceGetEnforcedPowerLimit(struct nvml_device *device, unsigned *milliwatt)
+{
+	return answer(device, 700000, milliwatt);
+}
+
+unsigned nvmlDeviceGetTemperature(struct nvml_device *device, unsigned sensor, unsigned *celsius)
+{
+	return answer(device, is("hot", device) ? 88 : 61, sensor ? &sensor : celsius);
+}
+
+unsigned nvmlDeviceGetEccMode(struct nvml_device *device, unsigned *current, unsigned *pending)
+{
+	*pending = 1;
+	return answer(device, 1, current);
+}
+
+/* It has no MIG. */
+unsigned nvmlDeviceGetMigMode(struct nvml_device *device, unsigned *current, unsigned *pending)
+{
+	(void)device;
+	*current = *pending = 0;
+	return NVML_NOT_SUPPORTED;
+}
+
+unsigned nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_device *device, unsigned *n,
+						 struct nvml_process *processes)
+{
+	unsigned own = fake_setting("foreign", 0) ? 77777 : (unsigned)getpid(), used = 0;
+
+	if (*n < 2)
+		return NVML_INSUFFICIENT_SIZE;
+	if (fake_gpu_has_context(device->gpu))
+		processes[used++] = (struct nvml_process){ .pid = own };
+	if (is("busy", device))
+		processes[used++] = (struct nvml_process){ .pid = (unsigned)fake_setting("pid", 1) };
+	*n = used;
+	return enter(device);
+}

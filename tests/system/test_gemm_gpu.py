@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay-probe-gemm on GPUs that are fakes: every fault on the right GPU with its cause, and nothing else."""
+import json
+import os
+import re
+import resource
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from gpu_fixtures import gpu, gpu_host, gpu_libraries, gpus  # noqa: F401
+
+SHAPE = ["--shape", "48,40,56"]
+RATE_OF_FAKES = 2.5e8
+RATE, PER_CLOCK, CORRECT = "gemm.rate", "gemm.per_clock", "gemm.correct"
+
+
+@pytest.fixture
+def gemm(run, gpus):  # noqa: F811
+    """gemm("count=2 slow=1", "--option", ...) returns (CompletedProcess, {(check, GPU): sample})."""
+
+    def start(settings, *args, **kwargs):
+        done = run("assay-probe-gemm", *SHAPE, *args, env=gpus(settings, **kwargs))
+        samples = [json.loads(line) for line in done.stdout.splitlines()]
+        by_key = {(s["check"], s["subject"]): s for s in samples}
+        assert len(by_key) == len(samples)
+        return done, by_key
+
+    return start
+
+
+def check_healthy(samples, i):
+    """GPU `i` was measured, right, and as fast as the model of the fakes: 250 MFLOP/s."""
+    rate, per_clock, correct = (samples[check, gpu(i)] for check in (RATE, PER_CLOCK, CORRECT))
+    assert rate["state"] == "measured" and rate["value"] == pytest.approx(RATE_OF_FAKES, rel=0.02), rate
+    assert 8 <= len(rate["w"]) <= 32 and min(rate["w"]) > 0.97 * rate["value"]
+    assert rate["params"].items() >= {
+        "engine": "cuda", "power_limit_w": 700, "ecc": "on",
+        "version": "cublaslt 130100, driver 580.65.06 (cuda 13.0)",
+        "algorithm": "id 66 tile 1 stages 6 split-k 2 reduce 3 swizzle 4 custom 5 inner 7 cluster 8"}.items()
+    assert rate["note"] == "SM clock 1500 MHz on average, 1500 at least; at most 650 W, 61 C"
+    assert per_clock["value"] == pytest.approx(RATE_OF_FAKES / 1.5e9 / 8, rel=0.02)  # 8 SMs
+    assert (correct["value"], correct["ok"]) == (0, True) and correct["n"] >= 1
+    assert not {"code", "severity"} & {*rate, *per_clock, *correct}
+
+
+def check_clean(done):
+    """It ran, and freed what it took from the libraries."""
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "fp8", "tf32", "f32", "f64"])
+def test_all_gpus_are_measured_at_once_and_verified(gemm, dtype):
+    done, samples = gemm("count=3", "--dtype", dtype)
+    check_clean(done)
+    assert len(samples) == 9 and {s["params"]["dtype"] for s in samples.values()} == {dtype}
+    for i in range(3):
+        check_healthy(samples, i)
+    assert len({(s["start"], s["seconds"]) for (check, _), s in samples.items() if check == RATE}) == 1
+
+
+def test_no_clean_run_raises_an_alarm(gemm, full):
+    for seed in range(100 if full else 5):
+        done, samples = gemm("count=2", "--seed", seed)
+        check_clean(done)
+        for i in range(2):
+            check_healthy(samples, i)
+
+
+def test_by_the_clock_on_the_wall_it_keeps_its_budget(gemm):
+    start = time.monotonic()
+    done, samples = gemm("count=2", "--budget", "3s", real=True)
+    check_clean(done)
+    assert all(s["state"] == "measured" for s in samples.values())
+    assert samples[CORRECT, gpu(0)]["ok"] and samples[CORRECT, gpu(1)]["ok"]
+    assert 1.5 < time.monotonic() - start < 30  # warm-up and measurement are real
+
+
+def test_a_slow_gpu_is_slow_at_a_normal_clock(gemm):
+    done, samples = gemm("count=2 slow=1")
+    check_clean(done)
+    check_healthy(samples, 0)
+    assert samples[RATE, gpu(1)]["value"] == pytest.approx(0.9 * RATE_OF_FAKES, rel=0.02)
+    assert samples[PER_CLOCK, gpu(1)]["value"] == pytest.approx(0.9 * RATE_OF_FAKES / 1.5e9 / 8, rel=0.02)
+    assert "held back" not in samples[RATE, gpu(1)]["note"] and samples[CORRECT, gpu(1)]["ok"]
+
+
+def test_a_hot_gpu_is_slow_by_its_clock_and_says_why(gemm):
+    done, samples = gemm("count=2 hot=0")
+    check_clean(done)
+    check_healthy(samples, 1)
+    assert samples[RATE, gpu(0)]["value"] == pytest.approx(0.9 * RATE_OF_FAKES, rel=0.02)
+    assert samples[PER_CLOCK, gpu(0)]["value"] == pytest.approx(RATE_OF_FAKES / 1.5e9 / 8, rel=0.02)
+    assert samples[RATE, gpu(0)]["note"] == ("SM clock 1350 MHz on average, 1350 at least; at most 650 W, 88 C; "
+                                             "held back by HW thermal slowdown")
+
+
+def test_a_host_that_launches_late_does_not_make_its_gpus_slow(gemm):
+    done, samples = gemm("count=2 delay=20")
+    check_clean(done)
+    for i in range(2):
+        check_healthy(samples, i)
+
+
+@pytest.mark.parametrize("fault, severity, then", [("wrong", "fatal", "wrong again"), ("once", "warn", "right again")])
+@pytest.mark.parametrize("dtype", ["bf16", "fp8"])
+def test_a_wrong_element_names_its_gpu(gemm, fault, severity, then, dtype):
+    done, samples = gemm(f"count=3 {fault}=1", "--dtype", dtype)
+    check_clean(done)
+    check_healthy(samples, 0)
+    check_healthy(samples, 2)
+    wrong = samples[CORRECT, gpu(1)]
+    assert (wrong["ok"], wrong["severity"], wrong["code"]) == (False, severity, "wrong-product")
+    assert re.match(rf"product 1: row 1, column 2 of 48x40 is \S+ instead of -?\d+, 1 wrong; {then} in other memory", wrong["note"])
+
+
+@pytest.mark.parametrize("fault, state, code, severity, words", [
+    ("hang=1", "timeout", None, None, "{} finished 0 of at least 8 windows in time"),
+    ("lost=1", "measured", "device-lost", "fatal", "{} is lost (NVML: GPU_IS_LOST): cannot multiply: CUDA_ERROR_UNKNOWN 999"),
+    ("ecc=1", "measured", "device-error", "warn", "{}: cannot multiply: CUDA_ERROR_ECC_UNCORRECTABLE 214"),
+    ("full=1", "set-up", None, None, "{}: out of memory: 32 MiB wanted, 3 of 65536 MiB free"),
+    ("taken=1", "set-up", None, None, "{}: cannot make a context: CUDA_ERROR_DEVICE_UNAVAILABLE 46"),
+    ("busy=1 pid=4242", "busy", None, None, "pid 4242 (python3) computes on {}"),
+    ("busy=1 pid=4242 foreign=1", "busy", None, None, "pid 4242 (python3) computes on {}"),
+])
+def test_a_gpu_that_fails_is_told_of_and_the_others_are_measured(gemm, fault, state, code, severity, words):
+    done, samples = gemm(f"count=3 {fault}")
+    assert done.returncode == 0, done.stderr
+    check_healthy(samples, 0)
+    check_healthy(samples, 2)
+    ends = [s["start"] + s["seconds"] for s in samples.values()]
+    assert max(ends) - min(s["start"] for s in samples.values()) <= 10, ends  # its budget
+    assert (PER_CLOCK, gpu(1)) not in samples
+    for check in (RATE, CORRECT):
+        s = samples[check, gpu(1)]
+        assert (s["state"], s.get("code"), s.get("severity")) == (state, code, severity), s
+        assert s["value"] is None and s["ok"] is (False if code else None)
+        assert words.format(gpu(1) if not state == "busy" else gpu(1).replace(":", " ", 1)) in s["note"], s["note"]
+
+
+def test_with_busy_run_a_gpu_in_use_is_measured_and_says_so(gemm):
+    done, samples = gemm("count=2 busy=1 pid=4242", "--busy", "run")
+    check_clean(done)
+    check_healthy(samples, 0)
+    rate = samples[RATE, gpu(1)]
+    assert rate["state"] == "measured" and rate["note"].startswith("measured although pid 4242 (python3) computes on")
+
+
+def test_our_own_process_under_another_number_is_no_other(gemm):
+    done, samples = gemm("count=2 foreign=1")
+    check_clean(done)
+    for i in range(2):
+        check_healthy(samples, i)
+
+
+@pytest.mark.parametrize("settings, words", [
+    ("nvml=9", "clock unknown: no NVML: NVML does not start: Driver Not Loaded"),
+    ("stuck=1", "clock unknown: NVML does not answer: a call took more than 2 s"),
+])
+def test_without_nvml_rates_are_measured_all_the_same(gemm, settings, words):
+    done, samples = gemm(settings)
+    check_clean(done)
+    for i in range(2):
+        assert samples[RATE, gpu(i)]["value"] == pytest.approx(RATE_OF_FAKES, rel=0.02)
+        assert samples[RATE, gpu(i)]["note"] == words and samples[CORRECT, gpu(i)]["ok"]
+
+
+@pytest.mark.parametrize("settings, words", [
+    ("driver=10020", "the GPU driver knows CUDA 10.2 only; at least 11.4 is needed"),
+    ("driver=12040", "cannot load libcublasLt.so.12 or an older one down to .11"),
+    ("init=803", "the GPU driver does not start: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH 803"),
+    ("init=999", "the GPU driver does not start: CUDA_ERROR_UNKNOWN 999"),
+    ("init=12345", "the GPU driver does not start: CUDA error 12345"),
+])
+def test_a_driver_that_cannot_be_used_is_one_sentence(run, gpus, settings, words):  # noqa: F811
+    env = gpus(settings)
+    for engine, status in (("cuda", 77), ("auto", 1)):  # auto never falls back to the CPU
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = run("assay-probe-gemm", "--engine", engine, env=env)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert (done.returncode, done.stdout) == (status, "") and words in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.05 or "ASAN_OPTIONS" in env
+
+
+def test_no_gpu_that_the_driver_sees_is_one_sentence(run, gpus, gpu_host):  # noqa: F811
+    done = run("assay-probe-gemm", "--engine", "cuda", env={**gpus("count=0"), **gpu_host(1)})
+    assert done.returncode == 77 and "the GPU driver shows no GPU although PCI does" in done.stderr
+
+
+def test_the_stub_of_the_toolkit_is_no_driver(run, gpu_host, tmp_path):  # noqa: F811
+    stub = Path("/usr/local/cuda/lib64/stubs/libcuda.so")
+    if not stub.exists():
+        pytest.skip(f"no {stub}")
+    (tmp_path / "libcuda.so.1").symlink_to(stub)
+    done = run("assay-probe-gemm", "--engine", "cuda", env={**gpu_host(1), "LD_LIBRARY_PATH": str(tmp_path)})
+    assert done.returncode == 77 and "this libcuda.so.1 is the stub to link with" in done.stderr
+
+
+@pytest.mark.parametrize("args, status, words", [
+    (["--dtype", "fp8"], 2, "--dtype: not fp8 on the cuda engine"),
+    (["--chain"], 2, "--chain: not built yet"),
+    (["--overlap"], 2, "--overlap: not built yet"),
+])
+def test_what_this_gpu_cannot_do_is_one_line(run, gpus, args, status, words):  # noqa: F811
+    done = run("assay-probe-gemm", *SHAPE, *args, env=gpus("capability=80"))
+    assert (done.returncode, done.stdout) == (status, "") and words in done.stderr
+
+
+def test_no_program_links_a_library_of_cuda(build):
+    programs = [p for p in build.iterdir() if p.name.startswith("assay") and os.access(p, os.X_OK) and p.is_file()]
+    assert build / "assay-probe-gemm" in programs
+    for program in programs:
+        linked = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
+        assert not re.search(r"libcuda|cublas|nvidia|nccl", linked), (program, linked)
