@@ -72,10 +72,11 @@ struct act_host {
 	uint64_t reported_us, deep_us;
 	unsigned replaced; /* machines seen under its name (hosts.h) */
 	int refused_by;	   /* what was recorded last, enum refused_by */
-	int rehearsed;	   /* likewise in dry-run, enum decision_action */
-	int told;	   /* of how it is: what was told last; 0: nothing (actor_tell.c) */
-	char *let_in;	   /* why it admits jobs all the same, or NULL: actor_deny.c */
-	char *kept;	   /* what the store has of it, or NULL */
+	/* Monotonic, when they last stood: a refusal by that, and in dry-run each decision. */
+	uint64_t refused_us, rehearsed_us[DECIDE_ACTIONS];
+	int told;     /* of how it is: what was told last; 0: nothing (actor_tell.c) */
+	char *let_in; /* why it admits jobs all the same, or NULL: actor_deny.c */
+	char *kept;   /* what the store has of it, or NULL */
 	struct act_host *next_kept;
 	unsigned listed; /* the last list that named it */
 	/* What runs on it (actor_jobs.c), monotonic: */

@@ -19,6 +19,9 @@
 /* What costs a look at every host. */
 #define SHARED_EVERY_US USEC_PER_SEC
 
+/* What is decided again after so long without it is told again: it is something new. */
+#define TOLD_AGAIN_US (10 * USEC_PER_MIN)
+
 enum { WINDOWS_OF_NODE = 256 }; /* FINDINGS_MAX of findings.h */
 
 /* --- findings --- */
@@ -132,6 +135,15 @@ static struct doing_start start_of(const struct decision *one)
 	};
 }
 
+/* It stands: does it since the last decisions, so that it was told? */
+static bool stood(struct act *act, uint64_t *stands_us)
+{
+	const uint64_t now_us = act_mono_us(act), before_us = *stands_us;
+
+	*stands_us = now_us;
+	return before_us > 0 && now_us - before_us < TOLD_AGAIN_US;
+}
+
 /* Told once for as long as the same refuses. */
 static void record_refused(struct act *act, const struct decision *one)
 {
@@ -139,7 +151,7 @@ static void record_refused(struct act *act, const struct decision *one)
 	const struct doing_start start = start_of(one);
 	CLEANUP(freep) char *words = NULL;
 
-	if (host->refused_by == one->refused->by)
+	if (stood(act, &host->refused_us) && host->refused_by == one->refused->by)
 		return;
 	host->refused_by = one->refused->by;
 	words = xasprintf("%s; %s", one->refused->sentence, one->refused->allow);
@@ -158,9 +170,8 @@ static void record_rehearsed(struct act *act, const struct decision *one)
 	struct act_host *host = act_need_host(act, one->node->name);
 	const struct doing_start start = start_of(one);
 
-	if (host->rehearsed == one->action)
+	if (stood(act, &host->rehearsed_us[one->action]))
 		return;
-	host->rehearsed = one->action;
 	if (kinds[one->action] == ACT_CORDON)
 		act->counts.cordons_rehearsed++;
 	(void)act_record(act, (enum action_kind)kinds[one->action], ACTION_DRY_RUN, &start,

@@ -8,6 +8,7 @@
 #include "lib/err.h"
 #include "lib/json.h"
 #include "lib/log.h"
+#include "lib/report.h"
 #include "lib/xalloc.h"
 
 #define RECORD(m) offsetof(struct node_record, m)
@@ -27,6 +28,7 @@ static const struct jfield record_fields[] = {
 	{ "hold_until", J_U64, RECORD(hold_until_us), 0 },
 	{ "ordered", J_U64, RECORD(ordered_us), 0 },
 	{ "wanted", J_U64, RECORD(wanted_us), 0 },
+	{ "tested", J_U64, RECORD(tested_us), 0 },
 	{ "clear", J_U64, RECORD(clear_us), 0 },
 	{ "asked", J_U64, RECORD(asked_us), 0 },
 	{ "drain", J_U64, RECORD(drain_us), 0 },
@@ -84,7 +86,7 @@ static bool node_is_plain(const struct fleet_node *node)
 
 static bool finding_is_plain(const struct finding *f)
 {
-	return !f->reached_us && !f->reproduced && !f->exonerated && !f->tested_us;
+	return !f->reached_us && !f->reproduced && !f->exonerated && !f->tested_us && !f->fatal_us;
 }
 
 static json_t *findings_encode(const struct fleet_node *node)
@@ -96,11 +98,12 @@ static json_t *findings_encode(const struct fleet_node *node)
 		if (finding_is_plain(f))
 			continue;
 		(void)json_array_append_new(
-			list, json_pack("{s:s, s:s, s:I, s:i, s:i, s:I, s:s*}", "check", f->check,
-					"subject", f->subject, "reached", (json_int_t)f->reached_us,
-					"reproduced", (int)f->reproduced, "exonerated",
-					(int)f->exonerated, "tested", (json_int_t)f->tested_us,
-					"partner", f->partner));
+			list,
+			json_pack("{s:s, s:s, s:I, s:i, s:i, s:I, s:I, s:s*}", "check", f->check,
+				  "subject", f->subject, "reached", (json_int_t)f->reached_us,
+				  "reproduced", (int)f->reproduced, "exonerated",
+				  (int)f->exonerated, "tested", (json_int_t)f->tested_us, "fatal",
+				  (json_int_t)f->fatal_us, "partner", f->partner));
 	}
 	return list;
 }
@@ -115,18 +118,35 @@ static const char *text_of(const json_t *value, const char *key)
 	return json_string_value(json_object_get(value, key));
 }
 
-static void findings_restore(const struct fleet_node *node, const char *text)
+/* The finding that was kept; what had passed its test has no window, and is remembered all the same. */
+static struct finding *finding_kept(struct fleet *fleet, struct fleet_node *node, const json_t *one)
+{
+	const char *check = text_of(one, "check"), *subject = text_of(one, "subject");
+	const struct windows none = { 0 };
+	const struct finding_news news = {
+		.check = check, .subject = subject, .severity = SEVERITY_FAIL, .windows = &none
+	};
+	struct finding *f = check && subject ? fleet_finding(node, check, subject) : NULL;
+
+	if (f || !check || !subject || number_of(one, "exonerated") == 0)
+		return f;
+	return fleet_note(fleet, node, &news);
+}
+
+static void findings_restore(struct fleet *fleet, struct fleet_node *node, const char *text)
 {
 	CLEANUP(json_freep) json_t *list = json_loads(text, 0, NULL);
 	size_t i;
 
 	for (i = 0; i < json_array_size(list); i++) {
 		const json_t *one = json_array_get(list, i);
-		const char *check = text_of(one, "check"), *subject = text_of(one, "subject");
-		struct finding *f = check && subject ? fleet_finding(node, check, subject) : NULL;
+		struct finding *f = finding_kept(fleet, node, one);
 
 		if (!f)
 			continue;
+		/* Its window may be older than that it is fatal: it was slow first. */
+		if (f->fatal_us > 0)
+			f->fatal_us = MAX(f->fatal_us, number_of(one, "fatal"));
 		f->reached_us = number_of(one, "reached");
 		f->reproduced = (unsigned)number_of(one, "reproduced");
 		f->exonerated = (unsigned)number_of(one, "exonerated");
@@ -313,7 +333,7 @@ static void load_life(void *context, const struct store_life *life)
 		node->out |= OUT_OURS;
 	if (node->record.hold_until_us)
 		node->out |= OUT_HOLD;
-	findings_restore(node, life->findings);
+	findings_restore(&act->fleet, node, life->findings);
 	set_kept(act, act_need_host(act, life->node),
 		 xasprintf("%s\n%s", life->record, life->findings));
 }

@@ -242,9 +242,11 @@ static void take(struct act *act, const struct arrived *a)
 		node->deep_us = MAX(node->deep_us, a->at_us);
 	if (a->replaced)
 		note_replaced(act, node);
-	act_load_findings(act, a->node);
+	/* First: with its last window the finding goes, and what it was tested for must be
+	 * remembered. */
 	if (test)
 		act_tested(act, test, a->outcome, a->deep);
+	act_load_findings(act, a->node);
 }
 
 void act_take_arrived(struct act *act)

@@ -69,6 +69,9 @@ static void start(struct world *w)
 
 	CHECK_EQ(store_open(w->path, &w->store, &err), 0);
 	CHECK_STR(err.msg, "");
+	/* A process that is killed loses nothing the kernel has; power is test_store_crash's. */
+	CHECK_EQ(sqlite3_exec(w->store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL),
+		 SQLITE_OK);
 	options.store = embedded.store = w->store;
 	options.keep_us = w->outside.keep_us;
 	if (w->outside.make)
@@ -179,6 +182,19 @@ void world_wait(struct world *w, uint64_t us)
 	w->now_us += us;
 }
 
+/* Since when its window stands; from now on when there is none. */
+static uint64_t since_of(struct world *w, const char *node)
+{
+	struct store_window *rows = NULL;
+	int n = store_windows(w->store, node, &rows, 1, NULL);
+	const uint64_t since_us = n > 0 ? rows[0].since_us : w->now_us;
+
+	if (n > 0)
+		store_window_release(&rows[0]);
+	free(rows);
+	return since_us;
+}
+
 /* As findings.c would: the window and incident of what is bad by itself. */
 /* `bits` of the windows, the newest in bit 0; 0: it is over. */
 static void find_bad(struct world *w, const char *node, uint64_t bits)
@@ -188,7 +204,7 @@ static void find_bad(struct world *w, const char *node, uint64_t bits)
 				    .windows = { bits, bits > 1 ? 2 : 1 },
 				    .k = 1,
 				    .n = bits > 1 ? 2 : 1,
-				    .since_us = w->now_us,
+				    .since_us = since_of(w, node),
 				    .last_us = w->now_us,
 				    .severity = SEVERITY_FATAL,
 				    .score = NAN,
@@ -201,7 +217,7 @@ static void find_bad(struct world *w, const char *node, uint64_t bits)
 						 .sentence = row.sentence,
 						 .level = VERDICT_FAIL,
 						 .fatal = true,
-						 .since_us = w->now_us };
+						 .since_us = row.since_us };
 
 	if (bits) {
 		CHECK_EQ(store_put_window(w->store, node, &row, NULL), 0);
@@ -233,11 +249,11 @@ static void report(struct world *w, const struct said *said)
 	r.seq = ++w->seq;
 	r.order = said->order ? json_pack("{s:s, s:s}", "id", said->order, "kind", "deep") : NULL;
 	report_put_cores(&r, cores, ARRAY_SIZE(cores));
-	if (said->bad) {
-		struct sample *s = report_put(&r, "rnic.removed", "mlx5_0", 1);
+	if (said->bad || said->order) {
+		struct sample *s = report_put(&r, "rnic.removed", "mlx5_0", said->bad);
 
-		s->ok = TRI_NO;
-		s->severity = SEVERITY_FATAL;
+		s->ok = said->bad ? TRI_NO : TRI_YES;
+		s->severity = said->bad ? SEVERITY_FATAL : SEVERITY_INFO;
 	}
 	row.verdict = row.merged = judged(&r, NULL);
 	CHECK_EQ(store_add(w->store, &row, NULL), 0);

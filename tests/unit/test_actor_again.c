@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a restart must not change, and what is told again when it comes back. */
+#include <stdlib.h>
+
+#include "controller/action_inside.h"
+#include "lib/duration.h"
+#include "lib/xalloc.h"
+#include "tests/unit/act_world.h"
+#include "tests/unit/test.h"
+
+static bool is_out(struct world *w, const char *node)
+{
+	world_look(w);
+	return world_node(w, node)->unschedulable;
+}
+
+/* Slow first, given back by a person, and then fatal: the order is older than that. */
+static void what_became_fatal_after_an_order_is_that_old_after_a_restart_too(void)
+{
+	struct world w;
+
+	world_open(&w, "age.db");
+	w.policy.total_percent = 0;
+	world_wait(&w, USEC_PER_HOUR);
+	CHECK_EQ(world_ask(&w, ACT_OVERRIDE,
+			   &(struct act_ask){ .node = "n5",
+					      .who = "operator eve",
+					      .reason = "it is needed",
+					      .until_us = w.now_us + USEC_PER_DAY }),
+		 200);
+	world_wait(&w, USEC_PER_HOUR);
+	world_report(&w, "n5", true);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE rule = 'fatal' AND state = 5"),
+		 1); /* by the budget */
+	CHECK_EQ(world_count(&w, "UPDATE windows SET since_us = 1 RETURNING 1"), 1);
+	world_kill(&w);
+	w.policy.total_percent = 20;
+	CHECK(world_run(&w, 0));
+	CHECK(is_out(&w, "n5"));
+	world_close(&w);
+}
+
+static void what_was_fatal_before_an_order_is_so_after_a_restart_too(void)
+{
+	struct world w;
+
+	world_open(&w, "order.db");
+	world_report(&w, "n5", true);
+	CHECK(world_run(&w, 0));
+	world_wait(&w, USEC_PER_HOUR);
+	CHECK_EQ(world_ask(&w, ACT_UNCORDON,
+			   &(struct act_ask){
+				   .node = "n5", .who = "operator eve", .reason = "it is needed" }),
+		 200);
+	world_wait(&w, USEC_PER_HOUR);
+	world_report(&w, "n5", true);
+	CHECK(world_run(&w, 0));
+	world_kill(&w);
+	world_wait(&w, USEC_PER_HOUR);
+	world_report(&w, "n5", true);
+	CHECK(world_run(&w, 0));
+	CHECK(!is_out(&w, "n5"));
+	world_close(&w);
+}
+
+/* Bad, good for a day, bad again: twice it would have been done, or was refused. */
+static void what_comes_back_is_told_again(void)
+{
+	static const struct {
+		int mode;
+		const char *told;
+	} cases[] = {
+		{ MODE_DRY_RUN, "SELECT count(*) FROM actions WHERE state = 4" },
+		{ MODE_ENFORCE, "SELECT count(*) FROM actions WHERE state = 5" },
+	};
+	struct world w;
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(freep) char *name = xasprintf("again-%zu.db", i);
+
+		world_open(&w, name);
+		w.policy.mode = cases[i].mode;
+		w.policy.total_percent = cases[i].mode == MODE_ENFORCE ? 0 : 20;
+		for (j = 0; j < 6; j++) {
+			world_report(&w, "n1", j % 3 < 2);
+			world_wait(&w, USEC_PER_MIN);
+			CHECK(world_run(&w, 0));
+			CHECK_EQ(world_count(&w, cases[i].told), (long long)(j / 3 + 1));
+			world_wait(&w, j % 3 < 2 ? 0 : USEC_PER_DAY);
+		}
+		world_close(&w);
+	}
+}
+
+/* The one finding of the fixture, as the policy sees it; NULL: there is none. */
+static const struct finding *finding_of(const struct world *w, const char *node)
+{
+	return fleet_finding(fleet_find(&w->act->fleet, node), "rnic.removed", "mlx5_0");
+}
+
+static void what_passed_its_tests_is_remembered_after_a_restart(void)
+{
+	struct world w;
+	unsigned times;
+
+	world_open(&w, "returns.db");
+	w.policy.rules[0].action = ACTION_RETEST;
+	for (times = 1; times <= 2; times++) {
+		world_wait(&w, USEC_PER_HOUR);
+		world_report(&w, "n2", true);
+		CHECK(world_run(&w, 0));
+		world_wait(&w, USEC_PER_HOUR);
+		CHECK(world_run(&w, 0));
+		CHECK(world_answer(&w, "n2", true));
+		CHECK(world_run(&w, 0));
+		world_kill(&w);
+		CHECK(world_run(&w, 0));
+		CHECK(finding_of(&w, "n2") && finding_of(&w, "n2")->exonerated == times);
+		CHECK(finding_of(&w, "n2") && finding_of(&w, "n2")->windows.n == 0);
+	}
+	CHECK(!is_out(&w, "n2"));
+	/* Long after, it is forgotten: by the policy, and so by the store. */
+	world_wait(&w, w.policy.sticky_window_us + USEC_PER_HOUR);
+	CHECK(world_run(&w, 0));
+	CHECK(!finding_of(&w, "n2"));
+	world_kill(&w);
+	CHECK(world_run(&w, 0));
+	CHECK(!finding_of(&w, "n2"));
+	world_close(&w);
+}
+
+/* Between two tests of a host there is time for it to show what it is. */
+static void when_a_host_was_tested_is_known_after_a_restart(void)
+{
+	struct world w;
+	uint64_t tested_us;
+
+	world_open(&w, "spacing.db");
+	w.policy.release_passes = 2;
+	world_report(&w, "n7", true);
+	CHECK(world_run(&w, 0));
+	CHECK(is_out(&w, "n7"));
+	world_report(&w, "n7", false);
+	CHECK(world_run(&w, 0));
+	CHECK(world_answer(&w, "n7", true));
+	CHECK(world_run(&w, 0));
+	tested_us = fleet_find(&w.act->fleet, "n7")->record.tested_us;
+	CHECK(tested_us > 0);
+	world_kill(&w);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(fleet_find(&w.act->fleet, "n7")->record.tested_us, tested_us);
+	CHECK_EQ(fleet_find(&w.act->fleet, "n7")->record.passes, 1);
+	world_close(&w);
+}
+
+static const struct test tests[] = {
+	TEST(what_became_fatal_after_an_order_is_that_old_after_a_restart_too),
+	TEST(what_was_fatal_before_an_order_is_so_after_a_restart_too),
+	TEST(what_comes_back_is_told_again),
+	TEST(what_passed_its_tests_is_remembered_after_a_restart),
+	TEST(when_a_host_was_tested_is_known_after_a_restart),
+};
+
+int main(void)
+{
+	return TEST_MAIN("actor_again", tests);
+}
