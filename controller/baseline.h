@@ -6,7 +6,7 @@
  * by as much as parts of one host differ from each other.
  * A host that is suspected is forgotten until it is good again, so that sick
  * ones do not become the rule; but not while half of the fleet is (shift.h), or
- * nothing were left to tell what it has been. Pure; kept in memory, learnt anew after a start.
+ * nothing were left to tell what it has been. Pure; kept through restarts by baseline_store.h.
  *
  * A host is never among its own references in a fleet of up to
  * BASELINE_EXACT_MAX; in a larger one its own value among the others does not
@@ -24,6 +24,7 @@ struct expectation;
 struct measure;
 struct report;
 struct sample;
+struct usuals;
 struct verdict;
 
 enum { BASELINES_MAX = 20000, BASELINE_EXACT_MAX = 200, BASELINE_HOSTS_MAX = 1000000 };
@@ -84,6 +85,9 @@ uint64_t baseline_saved_us(const struct baseline *baseline);
 bool baseline_changed(const struct baseline *baseline);
 void baseline_set_saved(struct baseline *baseline, uint64_t saved_us);
 void baseline_set_changed(struct baseline *baseline);
+
+/* What its hosts usually reach (usual.h). */
+struct usuals *baseline_usuals(struct baseline *baseline);
 
 /* The baseline about that, new or the one there is; NULL when there are too many. */
 struct baseline *baselines_need(struct baselines *b, const struct baseline_about *about);

@@ -64,3 +64,8 @@ void baseline_set_changed(struct baseline *line)
 {
 	line->changed = true;
 }
+
+struct usuals *baseline_usuals(struct baseline *line)
+{
+	return &line->usuals;
+}

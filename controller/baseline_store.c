@@ -9,8 +9,10 @@
 #include "controller/baseline.h"
 #include "controller/ingest.h"
 #include "controller/store.h"
+#include "controller/usual.h"
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "lib/log.h"
 #include "lib/report.h"
 #include "lib/strbuf.h"
 #include "lib/xalloc.h"
@@ -136,12 +138,26 @@ static void load_row(void *context, const char *key, const struct store_body *ro
 		baseline_set_saved(baseline, saved_us);
 }
 
+static void load_usuals(void *context, const char *key, const struct store_body *row)
+{
+	struct load *load = context;
+	CLEANUP(freep) char *text = xstrdup(key);
+	struct baseline_about about;
+	struct baseline *baseline =
+		parse_key(text, &about) ? baselines_need(load->baselines, &about) : NULL;
+
+	if (baseline && baseline_usuals(baseline)->n == 0)
+		usuals_decode(baseline_usuals(baseline), row->bytes, row->length);
+}
+
 int baselines_load(struct baselines *b, struct store *store, uint64_t since_us, uint64_t *ret_hosts,
 		   struct err *err)
 {
 	struct load load = { b, 0 };
 	int r = store_baselines(store, since_us, load_row, &load, err);
 
+	if (r == 0)
+		r = store_usuals(store, since_us, load_usuals, &load, err);
 	if (r == 0)
 		*ret_hosts = load.hosts;
 	return r;
@@ -153,36 +169,48 @@ struct gather {
 	struct baseline **list;
 	size_t n;
 	uint64_t since_us;
+	bool usuals;
 };
+
+static bool usuals_due(struct baseline *baseline, bool all)
+{
+	const struct usuals *u = baseline_usuals(baseline);
+
+	return u->changed && (all || u->forgotten);
+}
 
 static void gather_one(struct baseline *baseline, void *context)
 {
 	struct gather *g = context;
 
-	if (baseline_changed(baseline) || baseline_saved_us(baseline) < g->since_us)
+	if (baseline_changed(baseline) || baseline_saved_us(baseline) < g->since_us ||
+	    usuals_due(baseline, g->usuals))
 		g->list[g->n++] = baseline;
 }
 
 static int drop(struct baselines *b, struct store *store, struct baseline *baseline, struct err *err)
 {
 	CLEANUP(freep) char *key = key_of(baseline);
+	int r;
 
 	baselines_drop(b, baseline);
-	return store_drop_baseline(store, key, err);
+	r = store_drop_usuals(store, key, err);
+	return r == 0 ? store_drop_baseline(store, key, err) : r;
 }
 
 int baseline_saver_begin(struct baseline_saver *v, struct baselines *b, struct store *store,
 			 uint64_t since_us, struct err *err)
 {
-	struct gather g = { xcalloc(b->n + 1, sizeof(struct baseline *)), 0, since_us };
+	struct gather g = { xcalloc(b->n + 1, sizeof(struct baseline *)), 0, since_us, false };
 	size_t i;
 	int r = 0;
 
 	baseline_saver_release(v);
+	v->usuals = g.usuals = v->closing || v->rounds++ % USUAL_ROUNDS == 0;
 	baselines_visit(b, gather_one, &g);
 	v->list = g.list;
 	for (i = 0; i < g.n; i++) {
-		if (baseline_changed(g.list[i]))
+		if (baseline_changed(g.list[i]) || baseline_saved_us(g.list[i]) >= since_us)
 			v->list[v->n++] = g.list[i];
 		else if (r == 0)
 			r = drop(b, store, g.list[i], err);
@@ -190,10 +218,27 @@ int baseline_saver_begin(struct baseline_saver *v, struct baselines *b, struct s
 	return r;
 }
 
-static int save(struct store *store, struct baseline *baseline, uint64_t now_us, struct err *err)
+static int save_usuals(struct store *store, struct baseline *baseline, const char *key,
+		       struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf bytes = STRBUF_INIT(ROW_MAX);
-	CLEANUP(freep) char *key = key_of(baseline);
+	struct usuals *u = baseline_usuals(baseline);
+	int r = usuals_encode(u, &bytes);
+
+	if (r == 0)
+		r = store_put_usuals(store, key, bytes.data, bytes.len, err);
+	else /* no reason to stop: after a restart they are taught again */
+		log_warning("what hosts usually reach takes more than %d bytes: it is not kept: %s",
+			    ROW_MAX, baseline_about(baseline).check);
+	if (r == 0 || !strbuf_ok(&bytes))
+		u->changed = u->forgotten = false;
+	return strbuf_ok(&bytes) ? r : 0;
+}
+
+static int save_line(struct store *store, struct baseline *baseline, const char *key,
+		     uint64_t now_us, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf bytes = STRBUF_INIT(ROW_MAX);
 	int r = encode(baseline, &bytes);
 
 	if (r < 0)
@@ -204,13 +249,25 @@ static int save(struct store *store, struct baseline *baseline, uint64_t now_us,
 	return r;
 }
 
+static int save(struct baseline_saver *v, struct store *store, struct baseline *baseline,
+		uint64_t now_us, struct err *err)
+{
+	CLEANUP(freep) char *key = key_of(baseline);
+	int r = 0;
+
+	if (baseline_changed(baseline))
+		r = save_line(store, baseline, key, now_us, err);
+	return r == 0 && usuals_due(baseline, v->usuals) ? save_usuals(store, baseline, key, err)
+							 : r;
+}
+
 int baseline_saver_step(struct baseline_saver *v, struct store *store, uint64_t now_us,
 			uint64_t deadline_us, struct err *err)
 {
 	int r = 0;
 
 	while (r == 0 && v->at < v->n) {
-		r = save(store, v->list[v->at], now_us, err);
+		r = save(v, store, v->list[v->at], now_us, err);
 		v->at++;
 		v->saved += r == 0;
 		if (clock_mono_us() >= deadline_us)
@@ -228,6 +285,7 @@ static void mark(struct baseline *baseline, void *context)
 {
 	(void)context;
 	baseline_set_changed(baseline);
+	baseline_usuals(baseline)->changed = true;
 }
 
 void baseline_saver_failed(struct baseline_saver *v, struct baselines *b)

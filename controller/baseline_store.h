@@ -5,6 +5,9 @@
  * A crash loses what was learnt since, a few minutes at most, and the hosts
  * teach it again. A row that cannot be read is left out: so is it taught again.
  *
+ * What its hosts and their parts usually reach (usual.h) is a row of its own, ten times as
+ * large and of a few runs a day: it is written every USUAL_ROUNDS times, and at the end.
+ *
  * The bytes of a row: 1, then of each host by name: the name and a NUL, its
  * value and its spread as 64-bit floats, least byte first.
  */
@@ -22,12 +25,16 @@ struct store;
 
 /* How long a change may wait. */
 #define BASELINE_SAVE_US (2 * USEC_PER_MIN)
+enum { USUAL_ROUNDS = 15 };
 
 /* One way through the baselines. */
 struct baseline_saver {
 	struct baseline **list; /* that have changed, or are too old */
 	size_t n, at;
-	uint64_t saved; /* rows written since the start */
+	uint64_t saved; /* baselines written since the start */
+	unsigned rounds;
+	bool usuals;  /* in this round all usuals that have changed are written */
+	bool closing; /* set by the caller: there will be no other round */
 };
 
 /* Read what was saved since `since_us`. `ret_hosts`: values of hosts that were read. */

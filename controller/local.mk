@@ -9,7 +9,7 @@ sbin_PROGRAMS += assay-controller
 noinst_LIBRARIES += libcontroller.a
 libcontroller_a_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS) $(SQLITE_CFLAGS) $(MICROHTTPD_CFLAGS)
 libcontroller_a_SOURCES = \
-	controller/arrival.c controller/arrival.h controller/baseline_usual.c controller/usual.c controller/usual.h controller/hosts.c controller/hosts.h controller/speaker.c controller/speaker.h controller/speaker_store.c controller/speaker_store.h controller/access.c controller/access.h controller/api.c controller/api.h controller/api_call.c controller/api_inside.h controller/api_route.c \
+	controller/arrival.c controller/arrival.h controller/baseline_usual.c controller/usual.c controller/usual.h controller/usual_bytes.c controller/hosts.c controller/hosts.h controller/speaker.c controller/speaker.h controller/speaker_store.c controller/speaker_store.h controller/access.c controller/access.h controller/api.c controller/api.h controller/api_call.c controller/api_inside.h controller/api_route.c \
 	controller/baseline.c controller/baseline.h controller/drift.c controller/drift.h controller/findings.c controller/findings.h controller/findings_fleet.c \
 	controller/findings_inside.h \
 	controller/incident.c controller/incident.h controller/kept_list.c controller/kept_list.h controller/live.c controller/live.h \
@@ -73,7 +73,7 @@ endif
 BUILT_SOURCES += controller/schema.h
 UNIT_TESTS += tests/unit/test_usual
 tests_unit_test_usual_SOURCES = tests/unit/test_usual.c tests/unit/random.h tests/unit/reports.c tests/unit/reports.h
-tests_unit_test_usual_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_usual_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 UNIT_TESTS += tests/unit/test_speaker
 tests_unit_test_speaker_SOURCES = tests/unit/test_speaker.c tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_speaker_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
@@ -152,7 +152,7 @@ endif
 
 # The steps from version to version of the store as C texts.
 SCHEMAS = controller/schema-1.sql controller/schema-2.sql controller/schema-3.sql \
-	controller/schema-4.sql controller/schema-5.sql controller/schema-6.sql
+	controller/schema-4.sql controller/schema-5.sql controller/schema-6.sql controller/schema-7.sql
 controller/schema.h: $(SCHEMAS) Makefile
 	$(AM_V_GEN)$(MKDIR_P) controller && { \
 		echo '/* Made from controller/schema-*.sql. */' && echo 'static const char *const schema_steps[] = {' && \

@@ -137,6 +137,10 @@ const char *const store_texts[SQL_LAST_] = {
 			     " ON CONFLICT (key) DO UPDATE SET saved_us = ?2, hosts = ?3",
 	[SQL_BASELINE_DROP] = "DELETE FROM baselines WHERE key = ?1",
 	[SQL_BASELINES] = "SELECT key, hosts, saved_us FROM baselines WHERE saved_us >= ?1",
+	[SQL_USUALS_PUT] = "INSERT OR REPLACE INTO usuals (key, hosts) VALUES (?1, ?2)",
+	[SQL_USUALS_DROP] = "DELETE FROM usuals WHERE key = ?1",
+	[SQL_USUALS] = "SELECT key, u.hosts FROM usuals u JOIN baselines USING (key)"
+		       " WHERE saved_us >= ?1",
 	[SQL_PAGES] = "PRAGMA page_count",
 	[SQL_PAGES_FREE] = "PRAGMA freelist_count",
 	[SQL_PAGE_SIZE] = "PRAGMA page_size",

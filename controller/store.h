@@ -30,7 +30,7 @@ struct verdict_item;
 #define STORE_STALE_US (16 * USEC_PER_MIN)
 
 enum {
-	STORE_VERSION = 6,	/* PRAGMA user_version of what this program writes */
+	STORE_VERSION = 7,	/* PRAGMA user_version of what this program writes */
 	STORE_PAGE_MAX = 1000,	/* most items of one page of a list */
 	STORE_ITEMS_MAX = 1000, /* not-pass items kept of one report, worst first */
 	STORE_PROFILES_MAX = 8, /* profiles of one host whose newest run is kept */
@@ -337,6 +337,16 @@ int store_topology(struct store *s, const char *digest, char **ret_text, struct 
 int store_put_baseline(struct store *s, const char *key, const void *bytes, size_t length,
 		       uint64_t saved_us, struct err *err);
 int store_drop_baseline(struct store *s, const char *key, struct err *err);
+
+/* Beside them, what their hosts usually reach. */
+int store_put_usuals(struct store *s, const char *key, const void *bytes, size_t length,
+		     struct err *err);
+int store_drop_usuals(struct store *s, const char *key, struct err *err);
+
+/* Call `each` for those whose baseline is not of before `since_us`. */
+int store_usuals(struct store *s, uint64_t since_us,
+		 void (*each)(void *context, const char *key, const struct store_body *bytes),
+		 void *context, struct err *err);
 
 /* Call `each` for every one; those of before `since_us` are left out. */
 int store_baselines(struct store *s, uint64_t since_us,

@@ -144,6 +144,7 @@ void upkeep_close(struct service *s)
 {
 	struct err err = ERR_INIT;
 
+	s->saver.closing = true;
 	/* Only what began to work has something to save. */
 	if (s->upkeep_timer && save(s, UINT64_MAX, UINT64_MAX, &err) < 0) {
 		log_warning("what the fleet has taught is not saved: %s", err.msg);

@@ -126,6 +126,7 @@ void usuals_learn(struct usuals *u, const char *node, const struct usual_value *
 	if (n == 0 || !(values[0].value > 0))
 		return;
 	host = need(u, node);
+	u->changed = true;
 	if (isfinite(fleet) && !u->moved) {
 		trend_push(&host->whole, center_of_values(values, n) / fleet);
 		u->news++;
@@ -241,6 +242,7 @@ void usuals_forget(struct usuals *u, const char *node)
 	host_release(&u->hosts[at]);
 	u->n--;
 	u->news++;
+	u->changed = u->forgotten = true;
 	memmove(&u->hosts[at], &u->hosts[at + 1], (u->n - at) * sizeof(*u->hosts));
 }
 

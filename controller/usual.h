@@ -3,7 +3,8 @@
  * What each host, and each of its parts, usually reaches beside its control
  * (lib/judge/trend.h), under the key of a baseline. A host that becomes suspect keeps
  * what it was: only then its drop is seen. While the fleet itself moves, by a roll-out to most of
- * it or back, it is no control: hosts are then not held against it. Pure; learnt anew after a start.
+ * it or back, it is no control: hosts are then not held against it. Pure; kept through restarts by
+ * baseline_store.h.
  */
 #pragma once
 
@@ -14,6 +15,8 @@
 #include "lib/judge/trend.h"
 #include "lib/judge/verdict.h"
 #include "lib/macro.h"
+
+struct strbuf;
 
 /* Parts of one host under one key that are remembered; the others have no history here. */
 enum { USUAL_PARTS_MAX = 64 };
@@ -50,6 +53,8 @@ struct usuals {
 	struct center levels; /* of the hosts' usual levels, as it was `news` changes ago */
 	size_t news;
 	bool leveled;
+	bool changed;	/* since it was saved */
+	bool forgotten; /* ... and a host is not to come back with what it was */
 };
 
 /* One value of a run, of those under one key. */
@@ -78,4 +83,10 @@ size_t usuals_whole(struct usuals *u, const char *node, const struct measure *m,
 		    struct expectation ret[static WHOLE_EXPECTATIONS]);
 
 void usuals_forget(struct usuals *u, const char *node);
+
+/* As bytes that are read again after a restart; -E2BIG when `out` takes no more. */
+int usuals_encode(const struct usuals *u, struct strbuf *out);
+
+/* Into empty ones; what is broken, and all after it, is left out: it is taught again. */
+void usuals_decode(struct usuals *u, const void *bytes, size_t length);
 void usuals_release(struct usuals *u);

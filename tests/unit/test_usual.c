@@ -4,7 +4,11 @@
 #include <stdlib.h>
 
 #include "controller/baseline.h"
+#include "controller/baseline_inside.h"
+#include "controller/baseline_store.h"
 #include "controller/rules.h"
+#include "controller/store.h"
+#include "lib/strbuf.h"
 #include "lib/xalloc.h"
 #include "tests/unit/random.h"
 #include "tests/unit/reports.h"
@@ -176,7 +180,108 @@ static void another_machine_has_no_usual(void)
 	CHECK_EQ(usual_of(run(&f, 6, 1, 0.9), "cpu:0"), USUAL_DROPPED);
 }
 
+/* --- through a restart --- */
+
+static void save(struct fleet *f, struct store *s, struct baseline_saver *v)
+{
+	CHECK_EQ(baseline_saver_begin(v, &f->baselines, s, 0, NULL), 0);
+	CHECK_EQ(baseline_saver_step(v, s, 1, UINT64_MAX, NULL), 0);
+	CHECK_EQ(store_commit(s, NULL), 0);
+}
+
+static void restart(struct fleet *f, struct store *s)
+{
+	uint64_t hosts = 0;
+
+	baselines_release(&f->baselines);
+	CHECK_EQ(baselines_load(&f->baselines, s, 0, &hosts, NULL), 0);
+	CHECK(hosts > HOSTS * 3 / 4); /* without those that are low just now */
+}
+
+static void what_a_part_and_a_host_were_is_known_after_a_restart(void)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/usual.db", test_dir());
+	CLEANUP(store_closep) struct store *s = NULL;
+	CLEANUP(fleet_end) struct fleet f;
+	struct baseline_saver v = { 0 };
+	unsigned i;
+
+	CHECK_EQ(store_open(path, &s, NULL), 0);
+	fleet_begin(&f);
+	learn(&f, 1);
+	save(&f, s, &v);
+	restart(&f, s);
+	CHECK_EQ(usual_of(run(&f, 5, 1, 0.9), "cpu:0"), USUAL_DROPPED);
+	CHECK_EQ(usual_of(run(&f, 6, 0.9, 1), "host6"), USUAL_DROPPED);
+	/* One that is another machine now does not get the earlier one's back. */
+	baselines_forget(&f.baselines, "host7");
+	save(&f, s, &v);
+	CHECK(!v.usuals);
+	restart(&f, s);
+	CHECK_EQ(usual_of(run(&f, 7, 1, 0.9), "cpu:0"), USUAL_UNKNOWN);
+	CHECK_EQ(usual_of(run(&f, 6, 1, 0.9), "cpu:0"), USUAL_DROPPED);
+	/* What is learnt meanwhile is written every so many rounds, and at the end. */
+	learn(&f, 1);
+	for (i = 0; i < USUAL_ROUNDS && !v.usuals; i++)
+		save(&f, s, &v);
+	CHECK(v.usuals);
+	restart(&f, s);
+	CHECK_EQ(usual_of(run(&f, 7, 1, 0.9), "cpu:0"), USUAL_DROPPED);
+	learn(&f, 1);
+	v.closing = true;
+	save(&f, s, &v);
+	CHECK(v.usuals);
+}
+
+/* Each beginning of the bytes is read as far as it goes, and is the same again as bytes. */
+static void what_is_cut_is_read_as_far_as_it_goes(void)
+{
+	CLEANUP(strbuf_release) struct strbuf bytes = STRBUF_INIT(1 << 20);
+	struct usuals u = { .drift = 0.01, .slow = 4, .moved = true };
+	size_t length, whole = 0, host, run_number;
+
+	for (host = 0; host < 3; host++) {
+		for (run_number = 0; run_number < TREND_MAX + host; run_number++) {
+			const struct usual_value values[] = {
+				{ "cpu:0", 60 + (double)run_number },
+				{ "cpu:1", 70 },
+				{ "cpu:2", 71 },
+				{ "cpu:3", 72 },
+				{ "cpu:4", 73 },
+				{ "cpu:5", 74 },
+			};
+
+			u.moved = false;
+			usuals_learn(&u,
+				     host == 0	 ? "a"
+				     : host == 1 ? "b"
+						 : "c",
+				     values, ARRAY_SIZE(values), 70);
+		}
+	}
+	CHECK_EQ(usuals_encode(&u, &bytes), 0);
+	for (length = 0; length <= bytes.len; length++) {
+		CLEANUP(strbuf_release) struct strbuf again = STRBUF_INIT(1 << 20);
+		/* Of its own size: one byte too far is found out. */
+		CLEANUP(freep) char *part = xcalloc(length + 1, 1);
+		char *exact = length ? memcpy(xcalloc(length, 1), bytes.data, length) : NULL;
+		struct usuals read = { 0 };
+
+		usuals_decode(&read, length ? exact : part, length);
+		CHECK_EQ(usuals_encode(&read, &again), 0);
+		if (read.n > 0)
+			CHECK_EQ(memcmp(again.data, bytes.data, again.len), 0);
+		whole += read.n == 3;
+		usuals_release(&read);
+		free(exact);
+	}
+	CHECK_EQ(whole, 1);
+	usuals_release(&u);
+}
+
 static const struct test tests[] = {
+	TEST(what_a_part_and_a_host_were_is_known_after_a_restart),
+	TEST(what_is_cut_is_read_as_far_as_it_goes),
 	TEST(a_part_that_becomes_slow_is_seen_by_what_it_was),
 	TEST(a_host_that_becomes_slow_is_one_item_of_the_host),
 	TEST(a_host_born_slow_is_seen_among_the_others),
