@@ -18,11 +18,13 @@ enum { STEPS = 120, LIMIT = WORLD_NODES / 5 };
 
 /* What a node is to look like. */
 struct expected {
-	bool bad;      /* what was found stands */
-	bool theirs;   /* somebody cordoned it at the cluster */
-	bool persons;  /* a person cordoned it through us */
-	bool was_ours; /* at the end of the step before */
-	bool freed;    /* in this step somebody gave it back */
+	bool bad;		     /* what was found stands */
+	bool theirs;		     /* somebody cordoned it at the cluster */
+	bool persons;		     /* a person cordoned it through us */
+	bool was_ours;		     /* at the end of the step before */
+	bool freed;		     /* in this step somebody gave it back */
+	uint64_t bad_us;	     /* what was found stands since then */
+	uint64_t order_us, until_us; /* a person's order to leave it in service, and its end */
 };
 
 struct scene {
@@ -56,6 +58,8 @@ static void do_report(struct scene *s, size_t i)
 {
 	struct expected *e = &s->nodes[i];
 
+	if (!e->bad)
+		e->bad_us = s->w.now_us;
 	e->bad = random_below(&s->dice, 3) == 0;
 	world_report(&s->w, name_of(i), e->bad);
 }
@@ -68,13 +72,22 @@ static void do_cordon(struct scene *s, size_t i)
 		s->nodes[i].persons = true;
 }
 
+/* By now it has come; it holds at least until then. */
+static void ordered(struct scene *s, size_t i, uint64_t until_us)
+{
+	s->nodes[i].order_us = s->w.now_us;
+	s->nodes[i].until_us = until_us;
+}
+
 static void do_uncordon(struct scene *s, size_t i)
 {
 	const struct act_ask ask = order(name_of(i));
+	const uint64_t until_us = s->w.now_us + s->w.policy.override_us;
 
 	if (world_ask(&s->w, ACT_UNCORDON, &ask) == 200) {
 		s->nodes[i].freed = true;
 		s->nodes[i].persons = false;
+		ordered(s, i, until_us);
 	}
 }
 
@@ -90,7 +103,12 @@ static void do_hand_cordon(struct scene *s, size_t i)
 
 static void do_hand_uncordon(struct scene *s, size_t i)
 {
+	/* Of a host that we had nothing to do with it is none of our business. */
+	const bool is_order = world_node(&s->w, name_of(i))->mark != NULL;
+
 	CHECK_EQ(cluster_embedded_touch(s->w.cluster, name_of(i), false, NULL), 0);
+	if (is_order)
+		ordered(s, i, s->w.now_us + s->w.policy.override_us);
 	s->nodes[i].theirs = s->nodes[i].persons = false;
 	s->nodes[i].freed = true;
 }
@@ -111,11 +129,13 @@ static void do_override(struct scene *s, size_t i)
 
 	ask.until_us = s->w.now_us + USEC_PER_HOUR;
 	CHECK_EQ(world_ask(&s->w, ACT_OVERRIDE, &ask), 200);
+	ordered(s, i, ask.until_us);
 }
 
 static void do_replace(struct scene *s, size_t i)
 {
 	s->nodes[i].bad = false;
+	s->nodes[i].until_us = 0; /* it was about another machine */
 	world_replace(&s->w, name_of(i));
 }
 
@@ -148,6 +168,14 @@ static bool is_wrongly_free(const struct expected *e, const struct cluster_node 
 	return e->was_ours && e->bad;
 }
 
+/* A person's order holds against what was found before it. */
+static bool is_wrongly_out(const struct scene *s, const struct expected *e,
+			   const struct cluster_node *n)
+{
+	return is_ours(n) && !e->was_ours && streq(n->mark->by, "assay") &&
+	       s->w.now_us < e->until_us && e->bad_us <= e->order_us;
+}
+
 static void check_nodes(struct scene *s, size_t step)
 {
 	size_t out = 0, ours = 0, fresh = 0, i;
@@ -159,6 +187,10 @@ static void check_nodes(struct scene *s, size_t step)
 		CHECK(!is_wrongly_free(e, n));
 		if (is_wrongly_free(e, n))
 			(void)fprintf(stderr, "seed %llu step %zu: %s was given back\n", s->seed,
+				      step, n->name);
+		CHECK(!is_wrongly_out(s, e, n));
+		if (is_wrongly_out(s, e, n))
+			(void)fprintf(stderr, "seed %llu step %zu: %s was taken out\n", s->seed,
 				      step, n->name);
 		out += n->unschedulable;
 		ours += n->mark != NULL;
