@@ -107,6 +107,11 @@ static int on_tick(sd_event_source *source, uint64_t due_us UNUSED, void *contex
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
+const char *acting_other(const struct service *s)
+{
+	return is_embedded(s) ? NULL : s->kubernetes->other(s);
+}
+
 static int open_cluster(struct service *s, struct err *err)
 {
 	const struct cluster_embedded_options embedded = { s->store, touch, labels_of, real_us, s };

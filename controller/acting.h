@@ -20,6 +20,8 @@ struct acting_cluster {
 	int (*check)(const struct settings *settings, struct err *err);
 	int (*open)(struct service *s, struct cluster **ret_cluster, struct err *err);
 	void (*tick)(struct service *s); /* once a second */
+	/* Who else acts there, as far as is known; NULL: nobody, or we. Borrowed. */
+	const char *(*other)(const struct service *s);
 	/* After the cluster was closed, or could not be opened. */
 	void (*close)(struct service *s);
 };
@@ -34,6 +36,12 @@ void acting_failed(struct service *s);
 
 /* A report was put into the store; it counts as of `at_us`. */
 void acting_report(struct service *s, const struct report *report, uint64_t at_us, bool fresh);
+
+/*
+ * Do we stand by, since another controller acts? Then its reports and orders are its hosts', and what
+ * we took would be lost to it. The name of the other, borrowed until the loop goes on; or NULL.
+ */
+const char *acting_other(const struct service *s);
 
 /* Nothing is known of the host any more. */
 void acting_forget(struct service *s, const char *node);

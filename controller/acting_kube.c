@@ -129,13 +129,13 @@ static void close_outside(struct service *s)
 	free(o);
 }
 
-struct kube *acting_kube_connection(const struct service *s)
+static const char *other(const struct service *s)
 {
 	const struct outside *o = s->outside;
 
-	return o ? o->kube : NULL;
+	return o && o->fence ? kube_fence_other(o->fence) : NULL;
 }
 
 const struct acting_cluster acting_kube = {
-	.check = check, .open = open_cluster, .tick = tick, .close = close_outside
+	.check = check, .open = open_cluster, .tick = tick, .other = other, .close = close_outside
 };

@@ -6,12 +6,5 @@
 #pragma once
 
 #include "controller/acting.h"
-#include "lib/macro.h"
-
-struct kube;
-struct service;
 
 extern const struct acting_cluster acting_kube;
-
-/* The connection, or NULL: there is none. Borrowed until the service is closed. */
-struct kube *acting_kube_connection(const struct service *s);

@@ -8,6 +8,7 @@
 #include "controller/actor.h"
 #include "controller/cluster.h"
 #include "controller/ledger.h"
+#include "controller/store.h"
 #include "lib/backoff.h"
 #include "lib/judge/decide.h"
 #include "lib/judge/deny.h"
@@ -41,6 +42,7 @@ struct doing {
 	int64_t incident;
 	bool break_glass, sticky;
 	bool only_ask;	      /* of an eviction: what runs there is only told */
+	bool dry_run;	      /* the cluster is only asked whether it would: actor_rehearse.c */
 	uint64_t progress_us; /* monotonic: its row last said how far it is */
 	bool resumed;	      /* it was under way when a controller ended */
 	bool recorded;	      /* its row is durable */
@@ -74,9 +76,10 @@ struct act_host {
 	int refused_by;	   /* what was recorded last, enum refused_by */
 	/* Monotonic, when they last stood: a refusal by that, and in dry-run each decision. */
 	uint64_t refused_us, rehearsed_us[DECIDE_ACTIONS];
-	int told;     /* of how it is: what was told last; 0: nothing (actor_tell.c) */
-	char *let_in; /* why it admits jobs all the same, or NULL: actor_deny.c */
-	char *kept;   /* what the store has of it, or NULL */
+	int told;		 /* of how it is: what was told last; 0: nothing (actor_tell.c) */
+	char *let_in;		 /* why it admits jobs all the same, or NULL: actor_deny.c */
+	struct startup *startup; /* of a host with the start-up taint, or NULL: actor_startup.c */
+	char *kept;		 /* what the store has of it, or NULL */
 	struct act_host *next_kept;
 	unsigned listed; /* the last list that named it */
 	/* What runs on it (actor_jobs.c), monotonic: */
@@ -86,6 +89,14 @@ struct act_host {
 	bool jobs_out;		/* an answer is on its way */
 	uint32_t parts;		/* a hash of the serials of its GPUs; 0: not known */
 	size_t n_parts;
+};
+
+/* What is known of a host with the start-up taint. */
+struct startup {
+	uint64_t read_us; /* the report that it goes by, as fleet_node.reported_us */
+	bool read;
+	struct store_tested tested;
+	char *told; /* why it stays, as it was recorded; or NULL */
 };
 
 /* What a report brought, until the commit. */
@@ -132,6 +143,8 @@ struct act {
 	uint64_t shared_us; /* monotonic; the last look at what hosts share */
 	unsigned jobs_out;  /* questions for jobs under way */
 	bool deny_told;
+	bool startup_told, startup_alarm; /* the alarm of actor_startup.c was told; it stands */
+	uint64_t startup_open_us; /* monotonic: one was lifted without a pass, the last time; 0: none */
 	struct act_counts counts;
 	bool stepping;
 	unsigned listing;      /* counts the lists */
@@ -197,6 +210,12 @@ int64_t act_record(struct act *act, enum action_kind kind, int state,
 bool kind_reserves(int kind);
 bool kind_touches(int kind);
 void doing_touch(struct doing *d);
+
+/* Ask the cluster for the effect of its kind, as it is: no record, no budget. */
+void doing_send(struct doing *d, const struct cluster_call *call);
+
+/* In the mode dry-run: record what would be done, and what the cluster says to it (actor_rehearse.c). */
+void act_rehearse(struct act *act, enum action_kind kind, const struct doing_start *start);
 
 /* It is done: book it, without doing it again. */
 void doing_book(struct doing *d);
@@ -289,6 +308,15 @@ void act_note_change(struct act *act, const struct fleet_node *node,
 void act_load_findings(struct act *act, const char *node);
 void act_decide(struct act *act);
 void act_deny(struct act *act, const struct policy *policy); /* actor_deny.c */
+char *act_signature(const struct finding *finding); /* of denials: "gpu.xid 79"; new memory */
+
+/* Start-up taints (actor_startup.c). The rules in the records of what was done about them. */
+#define STARTUP_RULE "startup"
+#define STARTUP_RULE_OPEN "budget.deny"
+void act_startup(struct act *act, const struct policy *policy);
+void act_startup_reported(struct act *act, const char *node); /* its report is durable */
+void startup_free(struct startup *startup);
+
 void act_take_arrived(struct act *act); /* what reports brought, after their commit */
 void act_tests_due(struct act *act);	/* those that nobody answers */
 

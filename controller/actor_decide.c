@@ -105,7 +105,7 @@ static const int kinds[DECIDE_ACTIONS] = {
 	[DECIDE_VERIFY] = ACT_RETEST,	    [DECIDE_HOLD] = ACT_HOLD,
 	[DECIDE_UNHOLD] = ACT_UNHOLD,	    [DECIDE_CORDON] = ACT_CORDON,
 	[DECIDE_CORDON_DRAIN] = ACT_CORDON, [DECIDE_RELEASE] = ACT_UNCORDON,
-	[DECIDE_DRAIN] = ACT_EVICT,
+	[DECIDE_DRAIN] = ACT_EVICT,	    [DECIDE_VERIFIED] = ACT_VERIFIED,
 };
 
 static int64_t incident_number(const struct decision *one)
@@ -174,8 +174,7 @@ static void record_rehearsed(struct act *act, const struct decision *one)
 		return;
 	if (kinds[one->action] == ACT_CORDON)
 		act->counts.cordons_rehearsed++;
-	(void)act_record(act, (enum action_kind)kinds[one->action], ACTION_DRY_RUN, &start,
-			 "mode dry-run: it would be done");
+	act_rehearse(act, (enum action_kind)kinds[one->action], &start);
 	log_info("would %s node=%s: %s", decision_action_names[one->action], one->node->name,
 		 one->reason);
 }
@@ -390,6 +389,7 @@ void act_decide(struct act *act)
 		act->shared_us = now_us;
 		judge_file(act);
 		act_deny(act, policy);
+		act_startup(act, policy);
 		act_jobs_forget(act);
 		act_tell_all(act);
 	}

@@ -15,8 +15,7 @@
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
-/* New memory: "gpu.xid 79". */
-static char *signature_of(const struct finding *finding)
+char *act_signature(const struct finding *finding)
 {
 	return finding->code ? xasprintf("%s %s", finding->check, finding->code)
 			     : xstrdup(finding->check);
@@ -29,7 +28,7 @@ static char *let_in(struct act *act, const struct policy *policy, const struct f
 	const struct finding *f;
 
 	for (f = node->findings; f; f = f->next) {
-		CLEANUP(freep) char *signature = signature_of(f);
+		CLEANUP(freep) char *signature = act_signature(f);
 		struct deny_answer answer;
 
 		if (f->severity != SEVERITY_FATAL)

@@ -44,6 +44,7 @@ static void host_free(void *p)
 	cluster_node_release(&host->c);
 	free(host->name);
 	free(host->let_in);
+	startup_free(host->startup);
 	free(host->sku);
 	free(host->kept);
 	free(host);

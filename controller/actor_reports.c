@@ -247,6 +247,7 @@ static void take(struct act *act, const struct arrived *a)
 	if (test)
 		act_tested(act, test, a->outcome, a->deep);
 	act_load_findings(act, a->node);
+	act_startup_reported(act, a->node);
 }
 
 void act_take_arrived(struct act *act)

@@ -52,6 +52,8 @@ static bool is_done(const struct doing *d, const struct act_host *host)
 		return host->c.hold_us > 0;
 	case ACT_UNHOLD:
 		return host->c.hold_us == 0;
+	case ACT_VERIFIED:
+		return !host->c.unverified;
 	default:
 		return false;
 	}

@@ -24,6 +24,7 @@ static struct cluster_change change_of(const struct doing *d)
 		.version = d->version ? d->version
 			   : host     ? host->c.version
 				      : NULL,
+		.dry_run = d->dry_run,
 	};
 }
 
@@ -68,6 +69,13 @@ static void touch_override(struct doing *d, const struct cluster_call *call)
 	const struct cluster_change change = change_of(d);
 
 	d->act->options.cluster->ops->annotate(d->act->options.cluster, &change, d->until_us, call);
+}
+
+static void touch_verified(struct doing *d, const struct cluster_call *call)
+{
+	const struct cluster_change change = change_of(d);
+
+	d->act->options.cluster->ops->verified(d->act->options.cluster, &change, call);
 }
 
 /* --- what is booked --- */
@@ -146,6 +154,15 @@ static int book_override(struct doing *d, struct err *err)
 	return happen(d, EVENT_OVERRIDE, err);
 }
 
+static int book_verified(struct doing *d, struct err *err UNUSED)
+{
+	const bool let_in = streq(d->rule, STARTUP_RULE_OPEN);
+
+	tell_event(d, let_in ? "AssayLetIn" : "AssayVerified", let_in);
+	log_info("the start-up taint is off node=%s: %s", d->node, d->reason);
+	return 0;
+}
+
 static int book_silence(struct doing *d, struct err *err)
 {
 	return happen(d, EVENT_SILENCE, err);
@@ -198,6 +215,7 @@ static const struct way {
 	[ACT_REPAIR_DONE] = { false, NULL, book_repair_done,
 			      "it is tested, and given back when it passes" },
 	[ACT_BREAKER_RESET] = { false, NULL, book_reset, "the breaker is closed" },
+	[ACT_VERIFIED] = { false, touch_verified, book_verified, "its start-up taint is off" },
 };
 
 bool kind_reserves(int kind)
@@ -208,6 +226,11 @@ bool kind_reserves(int kind)
 bool kind_touches(int kind)
 {
 	return ways[kind].touch != NULL;
+}
+
+void doing_send(struct doing *d, const struct cluster_call *call)
+{
+	ways[d->kind].touch(d, call);
 }
 
 void doing_book(struct doing *d)
@@ -308,5 +331,5 @@ void doing_touch(struct doing *d)
 	if (d->kind == ACT_EVICT && drain_stops(d))
 		return;
 	d->out = true;
-	ways[d->kind].touch(d, &call);
+	doing_send(d, &call);
 }

@@ -150,6 +150,9 @@ void call_refuse_with(struct call *call, unsigned status, json_t *more, const ch
 /* Retry-After of a refusal to come: at random from 1 to so many seconds (8 unless told). */
 void call_retry_within(struct call *call, unsigned seconds);
 
+/* The connection ends with the answer to come: who asks again is to come another way. */
+void call_close(struct call *call);
+
 /* Nothing but a status. */
 void call_reply_empty(struct call *call, unsigned status);
 

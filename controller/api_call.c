@@ -148,6 +148,11 @@ void call_retry_within(struct call *call, unsigned seconds)
 	call->retry_within_s = seconds;
 }
 
+void call_close(struct call *call)
+{
+	call->close = true;
+}
+
 static void add_retry_after(const struct call *call, struct MHD_Response *response)
 {
 	unsigned range = call->retry_within_s ? call->retry_within_s : RETRY_WITHIN_S;
@@ -177,6 +182,8 @@ void call_refuse_with(struct call *call, unsigned status, json_t *more, const ch
 	response = response_of(text, strlen(text), "application/problem+json");
 	if (status == 429 || status == 503)
 		add_retry_after(call, response);
+	if (call->close)
+		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (status == 401)
 		(void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
 	set_answer(call, status, response);

@@ -56,6 +56,7 @@ struct call {
 	struct MHD_Response *answer; /* NULL: not answered yet */
 	unsigned status;
 	unsigned retry_within_s; /* 0: as usual */
+	bool close;		 /* the connection ends with the answer */
 	LIST_ENTRY(call) calls;	 /* while held */
 };
 

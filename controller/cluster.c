@@ -91,6 +91,7 @@ void cluster_node_release(struct cluster_node *node)
 	json_decref(node->labels);
 	cluster_mark_free(node->mark);
 	free(node->hold_by);
+	free(node->boot);
 	free(node->hands_off);
 	*node = (struct cluster_node){ 0 };
 }
@@ -105,6 +106,7 @@ struct cluster_node cluster_node_copy(const struct cluster_node *node)
 	copy.labels = json_incref(node->labels);
 	copy.mark = cluster_mark_copy(node->mark);
 	copy.hold_by = xstrdup(node->hold_by);
+	copy.boot = xstrdup(node->boot);
 	copy.hands_off = xstrdup(node->hands_off);
 	return copy;
 }
@@ -132,7 +134,8 @@ bool cluster_node_same(const struct cluster_node *a, const struct cluster_node *
 	       streq(a->hands_off, b->hands_off) && a->leaving == b->leaving &&
 	       a->outside == b->outside && a->since_us == b->since_us &&
 	       same_mark(a->mark, b->mark) && a->override_us == b->override_us &&
-	       a->hold_us == b->hold_us && streq(a->hold_by, b->hold_by);
+	       a->hold_us == b->hold_us && streq(a->hold_by, b->hold_by) &&
+	       a->unverified == b->unverified && streq(a->boot, b->boot);
 }
 
 const char *cluster_node_label(const struct cluster_node *node, const char *label)

@@ -72,6 +72,8 @@ struct cluster_node {
 	uint64_t override_us;	   /* a person said: in service until then; 0: nobody did */
 	uint64_t hold_us;	   /* our hold ends then; 0: there is none */
 	char *hold_by;		   /* what the hold is for, or NULL */
+	bool unverified;	   /* the start-up taint is on it: no jobs until it was tested */
+	char *boot;		   /* its boot_id as the cluster has it; NULL: it does not say */
 };
 
 /* What `done` is told. All borrowed until it returns. */
@@ -171,6 +173,9 @@ struct cluster_ops {
 	 */
 	void (*hold)(struct cluster *c, const struct cluster_change *change, uint64_t until_us,
 		     const char *by, const struct cluster_call *call);
+	/* Take the start-up taint off. NULL: the cluster has none. */
+	void (*verified)(struct cluster *c, const struct cluster_change *change,
+			 const struct cluster_call *call);
 	/*
 	 * Ask what runs there to go: one round of it. CLUSTER_AGAIN, with words, as long as something
 	 * is still there: it is leaving, or may not go yet. Who asks decides for how long.

@@ -31,7 +31,7 @@ libcontroller_a_SOURCES += controller/baseline_inside.h controller/baseline_line
 libcontroller_a_SOURCES += controller/action.h controller/action_inside.h controller/acting.c controller/acting.h \
 	controller/actor.c controller/actor.h \
 	controller/actor_ask.c controller/actor_decide.c controller/actor_deny.c controller/actor_drain.c controller/actor_jobs.c controller/actor_json.c controller/actor_ledger.c controller/actor_place.c controller/actor_nodes.c \
-	controller/actor_record.c controller/actor_reports.c controller/actor_resume.c controller/actor_tell.c controller/actor_touch.c \
+	controller/actor_record.c controller/actor_reports.c controller/actor_rehearse.c controller/actor_resume.c controller/actor_startup.c controller/actor_tell.c controller/actor_touch.c \
 	controller/cluster.c controller/cluster.h controller/cluster_embedded.c controller/cluster_embedded.h \
 	controller/cluster_embedded_inside.h controller/cluster_embedded_ops.c \
 	controller/findings_row.c controller/ledger.c controller/ledger.h controller/store_actions.c controller/store_actions.h \

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "controller/acting.h"
 #include "controller/actor.h"
 #include "controller/api.h"
 #include "controller/ingest.h"
@@ -25,12 +26,25 @@ static void get_healthz(void *context, struct call *call)
 			stale ? xasprintf("ok\nnot acting: %s\n", stale) : xstrdup("ok\n"));
 }
 
+bool stands_by(const struct service *s, struct call *call)
+{
+	const char *other = acting_other(s);
+
+	if (!other)
+		return false;
+	call_close(call);
+	call_refuse(call, 503, "another controller acts, this one stands by: '%.200s'", other);
+	return true;
+}
+
 static void get_readyz(void *context, struct call *call)
 {
 	struct service *s = context;
 	struct err err = ERR_INIT;
 	uint64_t n = 0;
 
+	if (stands_by(s, call))
+		return;
 	if (store_count_nodes(s->store, &n, &err) < 0)
 		call_refuse(call, 503, "%s", err.msg);
 	else

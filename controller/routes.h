@@ -16,6 +16,12 @@ struct store_range;
 /* The table of the API, into `options`. */
 void routes_set(struct api_options *options);
 
+/*
+ * True, and the call is refused with 503 and its connection ended: another controller acts, and
+ * what hosts say and ask is for that one.
+ */
+bool stands_by(const struct service *s, struct call *call);
+
 /* Hosts (routes_nodes.c). */
 void get_nodes(void *context, struct call *call);
 void get_node(void *context, struct call *call);

@@ -207,7 +207,7 @@ void get_orders(void *context, struct call *call)
 		call_refuse(call, 403, "this token may not take the orders of '%s'", node);
 		return;
 	}
-	if (!wait_of(call, &wait_us))
+	if (!wait_of(call, &wait_us) || stands_by(s, call))
 		return;
 	orders = orders_of(s, node);
 	if (wait_us == 0 || (!orders && s->live.n >= s->settings->nodes_max)) {

@@ -218,6 +218,8 @@ static void take_in_batch(struct service *s, struct call *call,
 {
 	uint64_t start_us = clock_mono_us();
 
+	if (stands_by(s, call))
+		return;
 	if (service_full(s)) {
 		s->metrics.shed++;
 		call_retry_within(call, shed_tell(&s->shed, start_us));

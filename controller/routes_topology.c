@@ -114,7 +114,7 @@ void put_topology(void *context, struct call *call)
 	struct err err = ERR_INIT;
 	int r;
 
-	if (!may_put(s, call))
+	if (!may_put(s, call) || stands_by(s, call))
 		return;
 	r = read_topology(call, &text, &err);
 	if (r < 0) {

@@ -201,6 +201,12 @@ const char *const store_texts[SQL_LAST_] = {
 		"SELECT n.node, n.sku, n.seen_us, n.verdict, n.topology, n.first_us,"
 		" (SELECT p.seen_us FROM runs r JOIN reports p ON p.id = r.report"
 		" WHERE r.node = n.id AND r.profile = 'full') FROM nodes n ORDER BY n.node",
+	[SQL_RUN_ACTIVE] =
+		"SELECT b.boot_id, p.seen_us, p.verdict, r.profile, i.check_name, i.source"
+		" FROM nodes n JOIN runs r ON r.node = n.id JOIN reports p ON p.id = r.report"
+		" JOIN boots b ON b.id = p.boot LEFT JOIN items i ON i.report = p.id AND i.nth = 0"
+		" WHERE n.node = ?1 AND r.profile IN ('quick', 'full') ORDER BY r.report DESC "
+		"LIMIT 1",
 };
 
 /* An errno for what a person or a retry can do about it. */

@@ -157,6 +157,17 @@ struct store_past {
 int store_past(struct store *s, int64_t *after, uint64_t since_us, struct pool *pool,
 	       struct store_past *ret_rows, struct err *err);
 
+/* The newest run of quick or full of a host. */
+struct store_tested {
+	char *boot, *profile; /* owned; NULL: there is no such run */
+	char *worst;	      /* owned: check and source of what it lacks to pass, or NULL */
+	uint64_t at_us;	      /* when it was measured, by our clock */
+	int level;	      /* enum verdict_level */
+};
+
+int store_tested(struct store *s, const char *node, struct store_tested *ret, struct err *err);
+void store_tested_release(struct store_tested *t);
+
 /* A report's body; `bytes` is owned. */
 struct store_body {
 	int coding; /* enum pack_coding */

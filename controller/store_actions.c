@@ -23,6 +23,7 @@ const char *const action_kind_names[] = {
 	[ACT_BREAKER_OPEN] = "breaker-open",
 	[ACT_BREAKER_RESET] = "breaker-reset",
 	[ACT_ALERT] = "alert",
+	[ACT_VERIFIED] = "verified",
 	NULL,
 };
 const char *const action_state_names[] = {

@@ -30,7 +30,8 @@ enum action_kind {
 	ACT_BREAKER_OPEN,
 	ACT_BREAKER_RESET,
 	ACT_ALERT,
-	ACT_KINDS_, /* not a kind: how many there are */
+	ACT_VERIFIED, /* the start-up taint goes, or stays */
+	ACT_KINDS_,   /* not a kind: how many there are */
 };
 extern const char *const action_kind_names[]; /* "cordon" "uncordon" ... "breaker-open" ... */
 

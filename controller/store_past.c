@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs of the past in their order, for who wants to know what another policy had made of them. */
+/* Runs of the past, for who wants to know what another policy had made of them; a host's last test. */
 #include <stdlib.h>
 
 #include "controller/store_sql.h"
@@ -78,4 +78,42 @@ int store_past(struct store *s, int64_t *after, uint64_t since_us, struct pool *
 	*after = n == STORE_PAST_MAX ? ret_rows[n - 1].id
 				     : MAX(*after, MIN(last, *after + STORE_PAST_WINDOW));
 	return n;
+}
+
+static int within(int value, int most)
+{
+	return MIN(MAX(value, 0), most);
+}
+
+int store_tested(struct store *s, const char *node, struct store_tested *ret, struct err *err)
+{
+	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_RUN_ACTIVE);
+	const char *check;
+	int r;
+
+	*ret = (struct store_tested){ 0 };
+	bind_text(st, 1, node);
+	r = store_step_row(s, st, "find the last test", err);
+	if (r <= 0)
+		return r;
+	check = column_text(st, 4);
+	*ret = (struct store_tested){
+		.boot = xstrdup(column_text(st, 0)),
+		.at_us = (uint64_t)sqlite3_column_int64(st, 1),
+		.level = within(sqlite3_column_int(st, 2), VERDICT_FAIL),
+		.profile = xstrdup(column_text(st, 3)),
+		.worst = check ? xasprintf("%s %s", check,
+					   verdict_source_names[within(sqlite3_column_int(st, 5),
+								       SOURCE_SELF)])
+			       : NULL,
+	};
+	return 0;
+}
+
+void store_tested_release(struct store_tested *t)
+{
+	free(t->boot);
+	free(t->profile);
+	free(t->worst);
+	*t = (struct store_tested){ 0 };
 }

@@ -104,6 +104,7 @@ enum statement {
 	SQL_FINDINGS_OPEN,
 	SQL_RUN_BEFORE,
 	SQL_NODES_BRIEF,
+	SQL_RUN_ACTIVE,
 	SQL_LAST_, /* not a statement: how many there are */
 };
 

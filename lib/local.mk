@@ -54,7 +54,7 @@ libjudge_a_SOURCES = \
 	lib/judge/admit.c lib/judge/admit.h lib/judge/policy.c lib/judge/policy.h \
 	lib/judge/breaker.c lib/judge/breaker.h lib/judge/breaker_json.c lib/judge/budget.c lib/judge/budget.h \
 	lib/judge/decide.c lib/judge/decide.h lib/judge/decide_apply.c lib/judge/decide_cordon.c lib/judge/decide_drain.c lib/judge/decide_inside.h \
-	lib/judge/decide_orders.c lib/judge/decide_shared.c lib/judge/deny.c lib/judge/deny.h \
+	lib/judge/decide_orders.c lib/judge/decide_shared.c lib/judge/deny.c lib/judge/deny.h lib/judge/startup.c lib/judge/startup.h \
 	lib/judge/fleet.c lib/judge/fleet.h lib/judge/fleet_event.c lib/judge/fleet_inside.h lib/judge/fleet_parts.c \
 	lib/judge/life.c lib/judge/life.h lib/judge/names.c lib/judge/names.h \
 	lib/judge/windows.c lib/judge/windows.h \
@@ -87,11 +87,13 @@ tests_unit_test_decide_random_SOURCES = tests/unit/test_decide_random.c tests/un
 tests_unit_test_decide_random_LDADD = $(JUDGE_LIBS) $(LDADD)
 FLEET_WORLD = tests/unit/fleet_world.c tests/unit/fleet_world.h
 tests_unit_test_decide_SOURCES = tests/unit/test_decide.c $(FLEET_WORLD)
-UNIT_TESTS += tests/unit/test_breaker tests/unit/test_decide_shared tests/unit/test_hold tests/unit/test_refusal tests/unit/test_release
+UNIT_TESTS += tests/unit/test_startup tests/unit/test_breaker tests/unit/test_decide_shared tests/unit/test_hold tests/unit/test_refusal tests/unit/test_release
 tests_unit_test_refusal_SOURCES = tests/unit/test_refusal.c $(FLEET_WORLD)
 tests_unit_test_refusal_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_breaker_SOURCES = tests/unit/test_breaker.c $(FLEET_WORLD)
 tests_unit_test_breaker_LDADD = $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_startup_SOURCES = tests/unit/test_startup.c
+tests_unit_test_startup_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_hold_SOURCES = tests/unit/test_hold.c $(FLEET_WORLD)
 tests_unit_test_hold_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_decide_shared_SOURCES = tests/unit/test_decide_shared.c $(FLEET_WORLD)

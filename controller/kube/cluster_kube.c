@@ -129,6 +129,7 @@ static const struct cluster_ops kube_ops = {
 	.condition = condition,
 	.event = event,
 	.hold = kube_hold,
+	.verified = kube_verified,
 	.evict = evict,
 	.jobs = jobs,
 	.ledger_read = ledger_read,

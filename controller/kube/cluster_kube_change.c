@@ -48,6 +48,11 @@ static struct kube_plan plan_hold(const struct kube_op *op, const struct kube_su
 	return kube_plan_hold(s, op->until_us, op->by);
 }
 
+static struct kube_plan plan_verified(const struct kube_op *op UNUSED, const struct kube_subject *s)
+{
+	return kube_plan_verified(s);
+}
+
 /* --- the list of them --- */
 
 static void op_free(struct kube_op *op)
@@ -298,4 +303,10 @@ void kube_hold(struct cluster *c, const struct cluster_change *change, uint64_t 
 {
 	op_begin(c, change, call,
 		 &(struct kube_op){ .plan = plan_hold, .until_us = until_us, .by = xstrdup(by) });
+}
+
+void kube_verified(struct cluster *c, const struct cluster_change *change,
+		   const struct cluster_call *call)
+{
+	op_begin(c, change, call, &(struct kube_op){ .plan = plan_verified });
 }

@@ -64,6 +64,8 @@ void kube_annotate(struct cluster *c, const struct cluster_change *change, uint6
 		   const struct cluster_call *call);
 void kube_hold(struct cluster *c, const struct cluster_change *change, uint64_t until_us,
 	       const char *by, const struct cluster_call *call);
+void kube_verified(struct cluster *c, const struct cluster_change *change,
+		   const struct cluster_call *call);
 
 /* Who waits is answered CLUSTER_AGAIN. */
 void kube_ops_end(struct cluster_kube *k);

@@ -160,6 +160,20 @@ static bool is_ready(const json_t *object)
 	return true;
 }
 
+static bool is_short(const char *text, size_t most)
+{
+	return text && text[0] && strnlen(text, most + 1) <= most;
+}
+
+/* As the kubelet has it; NULL without one. New memory. */
+static char *boot_of(const json_t *object)
+{
+	const json_t *info = json_object_get(json_object_get(object, "status"), "nodeInfo");
+	const char *boot = text_at(info, "bootID");
+
+	return is_short(boot, OPAQUE_MAX_LEN) ? xstrdup(boot) : NULL;
+}
+
 static uint64_t since_of(const json_t *metadata)
 {
 	const char *text = text_at(metadata, "creationTimestamp");
@@ -180,11 +194,6 @@ static json_t *labels_of(const json_t *metadata)
 			(void)json_object_set(labels, key, value);
 	}
 	return labels;
-}
-
-static bool is_short(const char *text, size_t most)
-{
-	return text && text[0] && strnlen(text, most + 1) <= most;
 }
 
 int kube_node_read(const json_t *object, struct cluster_node *ret, struct err *err)
@@ -215,6 +224,8 @@ int kube_node_read(const json_t *object, struct cluster_node *ret, struct err *e
 		.since_us = since_of(metadata),
 		.mark = kube_mark_read(text_at(annotations, KUBE_MARK_KEY)),
 		.override_us = kube_override_read(text_at(annotations, KUBE_OVERRIDE_KEY)),
+		.unverified = has_taint(taints_of(object), KUBE_STARTUP_KEY),
+		.boot = boot_of(object),
 	};
 	node.managed = !streq(cluster_node_label(&node, CLUSTER_MANAGED), "false");
 	(void)find_hold(object, &node.hold_us, &node.hold_by);

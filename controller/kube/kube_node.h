@@ -7,6 +7,7 @@
  *	annotation assay.dev/override-until an RFC 3339 stamp
  *	label	   assay.dev/managed	    "false": opted out
  *	taint	   assay.dev/testing	    our hold, NoSchedule; its value is "UNIX_SECONDS.BY"
+ *	taint	   assay.dev/unverified	    the kubelet's, of a new node; we only take it off
  *
  * Invariants:
  *  - what stands under one of our names and is not as we write it is another's: the node is
@@ -28,6 +29,7 @@ struct err;
 #define KUBE_MARK_KEY CLUSTER_PREFIX "/cordon"
 #define KUBE_OVERRIDE_KEY CLUSTER_PREFIX "/override-until"
 #define KUBE_HOLD_KEY CLUSTER_PREFIX "/testing"
+#define KUBE_STARTUP_KEY CLUSTER_PREFIX "/unverified"
 
 enum {
 	KUBE_MARK_MAX = 32 * 1024, /* bytes of our mark; all annotations of a node have 256 KiB */

@@ -256,6 +256,24 @@ struct kube_plan kube_plan_hold(const struct kube_subject *s, uint64_t until_us,
 	return done(patch);
 }
 
+struct kube_plan kube_plan_verified(const struct kube_subject *s)
+{
+	const json_t *taints = member(s->raw, "spec", "taints");
+	json_t *patch, *rest;
+	size_t i;
+
+	if (!s->node->unverified)
+		return done(NULL);
+	rest = json_array();
+	for (i = 0; i < json_array_size(taints); i++) {
+		if (!same_text(json_array_get(taints, i), "key", KUBE_STARTUP_KEY))
+			(void)json_array_append(rest, json_array_get(taints, i));
+	}
+	patch = patch_new(s);
+	set_taints(patch, rest);
+	return done(patch);
+}
+
 /* --- the condition --- */
 
 const char *kube_status_text(int healthy)

@@ -60,6 +60,9 @@ struct kube_plan kube_plan_override(const struct kube_subject *s, uint64_t overr
 /* The taint that keeps it free for a test until then, for `by`; 0 takes ours off. */
 struct kube_plan kube_plan_hold(const struct kube_subject *s, uint64_t until_us, const char *by);
 
+/* The start-up taint off, whatever its effect. */
+struct kube_plan kube_plan_verified(const struct kube_subject *s);
+
 /* Is spec.unschedulable ours to lift, given our mark on it? */
 bool kube_cordon_is_ours(const struct kube_subject *s);
 

@@ -23,6 +23,7 @@ const char *const decision_action_names[] = {
 	[DECIDE_CORDON_DRAIN] = "cordon+drain",
 	[DECIDE_RELEASE] = "release",
 	[DECIDE_DRAIN] = "drain",
+	[DECIDE_VERIFIED] = "verified",
 	NULL,
 };
 

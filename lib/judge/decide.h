@@ -64,8 +64,9 @@ enum decision_action {
 	DECIDE_UNHOLD, /* its time is over, or its test */
 	DECIDE_CORDON,
 	DECIDE_CORDON_DRAIN,
-	DECIDE_RELEASE, /* lift our cordon */
-	DECIDE_DRAIN,	/* what runs on a cordoned node is to leave */
+	DECIDE_RELEASE,	 /* lift our cordon */
+	DECIDE_DRAIN,	 /* what runs on a cordoned node is to leave */
+	DECIDE_VERIFIED, /* never of policy_decide(): the start-up taint, startup.h */
 	DECIDE_ACTIONS
 };
 extern const char

@@ -232,6 +232,11 @@ static const struct jfield coverage_fields[] = {
 static const struct jfield override_fields[] = {
 	{ "life", J_DURATION, POLICY(override_us), 0 },
 };
+static const struct jfield startup_fields[] = {
+	{ "lift", J_BOOL, POLICY(startup_lift), J_REQUIRED },
+	{ "wait", J_DURATION, POLICY(startup_wait_us), 0 },
+	{ "max_age", J_DURATION, POLICY(startup_max_age_us), 0 },
+};
 static const struct jfield release_fields[] = {
 	{ "healthy_delay", J_DURATION, POLICY(release_delay_us), 0 },
 	{ "passes", J_U64, POLICY(release_passes), 0, .min = 1, .max = 1000 },
@@ -256,6 +261,7 @@ NESTED(decode_retest, retest_fields);
 NESTED(decode_hold, hold_fields);
 NESTED(decode_coverage, coverage_fields);
 NESTED(decode_override, override_fields);
+NESTED(decode_startup, startup_fields);
 
 static const struct jfield budget_fields[] = {
 	{ "total", J_CUSTOM, 0, 0, .decode = decode_total },
@@ -282,6 +288,7 @@ static const struct jfield policy_fields[] = {
 	{ "hold", J_CUSTOM, 0, 0, .decode = decode_hold },
 	{ "coverage", J_CUSTOM, 0, 0, .decode = decode_coverage },
 	{ "override", J_CUSTOM, 0, 0, .decode = decode_override },
+	{ "startup", J_CUSTOM, 0, 0, .decode = decode_startup },
 	{ "release", J_CUSTOM, 0, 0, .decode = decode_release },
 	{ "drain", J_CUSTOM, 0, 0, .decode = decode_drain },
 	{ "rules", J_CUSTOM, 0, 0, .decode = decode_rules },
@@ -313,6 +320,8 @@ struct policy policy_init(void)
 		.hold_at_once = 2,
 		.coverage_max_age_us = 7 * USEC_PER_DAY,
 		.override_us = USEC_PER_DAY,
+		.startup_wait_us = 30 * USEC_PER_MIN,
+		.startup_max_age_us = USEC_PER_HOUR,
 		.release_delay_us = 30 * USEC_PER_MIN,
 		.release_passes = 1,
 		.sticky_after = 3,

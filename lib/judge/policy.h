@@ -12,6 +12,7 @@
  *	          alike: {percent, nodes, per}}
  *	retest: {times, spacing, timeout, returns}
  *	hold: {ttl, at_once}   coverage: {max_age}   override: {life}
+ *	startup: {lift, wait, max_age}
  *	release: {healthy_delay, passes, sticky_after, sticky_window}
  *	drain: {mode: off | annotate-only | evict-after-grace | evict-now, grace, timeout,
  *	        bare_pods, empty_dir}
@@ -90,6 +91,9 @@ struct policy {
 	uint64_t hold_ttl_us, hold_at_once; /* nodes kept free for tests at once */
 	uint64_t coverage_max_age_us;	    /* a deep verdict is good for so long; 0: do not ask */
 	uint64_t override_us;		    /* an uncordon by hand holds for so long */
+	bool startup_lift;	     /* the start-up taint goes when a test has passed: startup.h */
+	uint64_t startup_wait_us;    /* without a test for so long it is a denial */
+	uint64_t startup_max_age_us; /* a test counts for so long */
 	uint64_t release_delay_us, release_passes, sticky_after, sticky_window_us;
 	int drain_mode;				   /* enum drain_mode; off by default */
 	uint64_t drain_grace_us, drain_timeout_us; /* a timeout of 0: it never gives up */

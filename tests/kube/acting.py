@@ -64,12 +64,13 @@ class Acting:
         self.start_controller, self.kube, self.tmp, self.run, self.hosts = start, kube, tmp_path, run, {}
         self.ended = []  # exit statuses of those that ended by themselves
 
-    def start(self, nodes=(), most=0, url=None, **credentials):
-        """Make the nodes, start it and let their hosts say that they are well. `most`: the total budget. Returns self."""
+    def start(self, nodes=(), most=0, url=None, mode="enforce", policy="", **credentials):
+        """Make the nodes, start it and let their hosts say that they are well. `most`: the total budget; `policy`: more of it.
+        Returns self."""
         for name in nodes:
             self.kube.admin.create_node(name)
-        (self.tmp / "policy.yaml").write_text(POLICY % most)
-        (self.tmp / "controller.yaml").write_text(CONFIG % (self.tmp / "policy.yaml"))
+        (self.tmp / "policy.yaml").write_text(POLICY % most + policy)
+        (self.tmp / "controller.yaml").write_text((CONFIG % (self.tmp / "policy.yaml")).replace("mode: enforce", f"mode: {mode}"))
         self.kubeconfig = self.kube.kubeconfig("ctl", self.tmp / "kubeconfig", url=url, **credentials)
         self.again()
         for name in nodes:
@@ -111,7 +112,7 @@ class Acting:
         """It knows its nodes: before that orders are answered with 503."""
         if not self.hosts:
             return True
-        return self.order("silence", next(iter(self.hosts)), **{"for": "1s"}).status == 200
+        return self.order("silence", next(iter(self.hosts)), **{"for": "0s"}).status == 200
 
     def order(self, what, node, **more):
         body = json.dumps({"reason": "the test says so", **more}).encode()

@@ -5,6 +5,7 @@ import contextlib
 import json
 import signal
 import socket
+import time
 
 import acting
 from fixtures_controller import report, sample
@@ -155,7 +156,7 @@ def tempt(twin, node):
     return s
 
 
-def stop_the_leader(kube, controller, tmp_path, env):
+def stop_the_leader(kube, controller, tmp_path, env, stopped_s):
     for node in NODES:
         kube.admin.create_node(node)
     first = Twin(controller, kube, tmp_path, "ctl-1", env=env)
@@ -166,8 +167,10 @@ def stop_the_leader(kube, controller, tmp_path, env):
     assert wait_for(lambda: "another controller leads" in second.c.log(), WAIT_S), second.c.log()
     assert not second.leads()
     first.c.process.send_signal(signal.SIGSTOP)
+    goes_on = time.monotonic() + stopped_s
     try:
         assert wait_for(second.leads, WAIT_S), second.c.log()
+        time.sleep(max(0, goes_on - time.monotonic()))
         sockets = [tempt(first, node) for node in NODES[2:]]
     finally:
         first.c.process.send_signal(signal.SIGCONT)
@@ -184,7 +187,7 @@ def stop_the_leader(kube, controller, tmp_path, env):
 
 
 def test_a_leader_that_was_stopped_writes_nothing_when_it_goes_on(kube, controller, tmp_path, full):
-    stop_the_leader(kube, controller, tmp_path, {} if full else SHORT)
+    stop_the_leader(kube, controller, tmp_path, {} if full else SHORT, 20 if full else 0)
 
 
 def test_a_twin_by_accident_stands_by_and_takes_over_at_once(kube, controller, tmp_path):
@@ -193,8 +196,15 @@ def test_a_twin_by_accident_stands_by_and_takes_over_at_once(kube, controller, t
     first = Twin(controller, kube, tmp_path, "ctl-1")
     assert wait_for(first.leads, WAIT_S), first.c.log()
     second = Twin(controller, kube, tmp_path, "ctl-2")
-    second.report("gpu-2", ok=False)
     assert wait_for(lambda: "another controller leads" in second.c.log(), WAIT_S), second.c.log()
+    # What it took the one that acts would never see: it says so to whoever asks it, and lets them go elsewhere.
+    ready = second.c.get("/readyz")
+    assert ready.status == 503 and "another controller acts" in ready.json["detail"]
+    assert second.c.get("/healthz").status == first.c.get("/readyz").status == 200
+    refused = second.c.post(second.said("gpu-2", ok=False))
+    assert refused.status == 503 and int(refused.headers["Retry-After"]) > 0 and refused.headers["Connection"] == "close"
+    assert second.c.get("/v1/nodes/gpu-2/orders?wait=0").status == 503
+    assert second.c.get("/v1/nodes").json["items"] == []
     first.report("gpu-1", ok=False)
     assert wait_for(lambda: kube.admin.cordoned() == {"gpu-1"}, WAIT_S), first.c.log()
     assert kube.audit.writes(uid="ctl-2") == []
@@ -202,6 +212,8 @@ def test_a_twin_by_accident_stands_by_and_takes_over_at_once(kube, controller, t
     released = lambda: [r for r in kube.audit.writes(uid="ctl-1", resource="leases", name="assay-controller")  # noqa: E731
                         if r.request["spec"]["holderIdentity"] == ""]
     assert wait_for(released, WAIT_S)
+    second.report("gpu-2", ok=False)  # as its agent, whose report was not taken, does
+    assert second.c.get("/readyz").status == 200
     assert wait_for(lambda: kube.admin.cordoned() == {"gpu-1", "gpu-2"}, WAIT_S), second.c.log()
     assert lease(kube, "assay-controller")["spec"]["leaseTransitions"] == 1
 

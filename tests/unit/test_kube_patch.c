@@ -266,6 +266,34 @@ static void a_hold_is_a_taint_of_ours_among_the_others(void)
 	subject_release(&t);
 }
 
+static void the_start_up_taint_goes_whatever_its_effect(void)
+{
+	static const char fresh[] =
+		"{\"spec\":{\"taints\":[{\"key\":\"assay.dev/unverified\",\"effect\":"
+		"\"NoSchedule\"}%s]},\"status\":{\"nodeInfo\":{\"bootID\":\"b-1\"}}}";
+	CLEANUP(freep) char *alone = xasprintf(fresh, "");
+	CLEANUP(freep)
+	char *among = xasprintf(fresh, ",{\"key\":\"a\",\"effect\":\"NoSchedule\"},{\"key\":"
+				       "\"assay.dev/unverified\",\"effect\":\"NoExecute\"}");
+	struct subject s = subject_of(alone), t = subject_of(among), u = subject_of("{}");
+	const struct kube_subject a = { s.raw, &s.node, &no_taint };
+	const struct kube_subject b = { t.raw, &t.node, &no_taint };
+	const struct kube_subject c = { u.raw, &u.node, &no_taint };
+
+	CHECK(s.node.unverified && t.node.unverified && !u.node.unverified);
+	CHECK_STR(s.node.boot, "b-1");
+	CHECK(u.node.boot == NULL);
+	check_plan(kube_plan_verified(&a), "{\"metadata\":{\"resourceVersion\":\"205\"},"
+					   "\"spec\":{\"taints\":null}}");
+	check_plan(kube_plan_verified(&b),
+		   "{\"metadata\":{\"resourceVersion\":\"205\"},"
+		   "\"spec\":{\"taints\":[{\"key\":\"a\",\"effect\":\"NoSchedule\"}]}}");
+	check_plan(kube_plan_verified(&c), NULL);
+	subject_release(&s);
+	subject_release(&t);
+	subject_release(&u);
+}
+
 static void the_condition_is_merged_by_its_type(void)
 {
 	const struct cluster_condition condition = { "gpu-0", 0, "AssayCordoned", "two\nlines" };
@@ -346,6 +374,7 @@ static const struct test tests[] = {
 	TEST(without_a_mark_nothing_is_lifted),
 	TEST(an_override_is_set_and_taken_off_once),
 	TEST(a_hold_is_a_taint_of_ours_among_the_others),
+	TEST(the_start_up_taint_goes_whatever_its_effect),
 	TEST(the_condition_is_merged_by_its_type),
 	TEST(an_event_is_one_that_describe_shows),
 	TEST(names_of_events_are_short_and_their_own),
