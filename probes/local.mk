@@ -48,8 +48,8 @@ EXTRA_DIST += probes/gemm/gemm_engines.c probes/gemm/gemm_engines_gpu.c
 # The core of the probe knows no engine: built and tested without a BLAS too.
 noinst_LIBRARIES += libgemm.a
 libgemm_a_SOURCES = \
-	probes/gemm/gemm.h probes/gemm/gemm_busy.c probes/gemm/gemm_check.c \
-	probes/gemm/gemm_clock.c probes/gemm/gemm_data.c probes/gemm/gemm_rate.c probes/gemm/gemm_run.c \
+	probes/gemm/gemm.h probes/gemm/gemm_busy.c probes/gemm/gemm_chain.c \
+	probes/gemm/gemm_check.c probes/gemm/gemm_clock.c probes/gemm/gemm_data.c probes/gemm/gemm_rate.c probes/gemm/gemm_run.c \
 	probes/gemm/gemm_verify.c
 GEMM_FIXTURE = tests/unit/gemm_fixture.c tests/unit/gemm_fixture.h \
 	tests/fakes/accel_sim.c tests/fakes/accel_sim.h tests/fakes/accel_sim_inside.h \

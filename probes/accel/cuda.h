@@ -66,6 +66,7 @@ struct accel_stream {
 	struct cuda *cuda;
 	unsigned device;
 	struct CUstream_st *handle;
+	bool late;	    /* a wait for it passed its deadline */
 	uint64_t put, done; /* pieces of work; done is what is known of */
 };
 

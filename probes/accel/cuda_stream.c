@@ -83,8 +83,9 @@ void cuda_stream_free(struct accel_stream *s)
 	if (!s)
 		return;
 	c = s->cuda;
-	/* One that hangs is given time to come back; after it nobody waits again. */
-	if (!c->stuck && cuda_stream_wait(s, clock_mono_us() + CUDA_FREE_US, NULL) == -ETIMEDOUT)
+	/* One that was waited for in vain is not waited for again. */
+	if (!c->stuck &&
+	    cuda_stream_wait(s, clock_mono_us() + (s->late ? 0 : CUDA_FREE_US), NULL) == -ETIMEDOUT)
 		c->stuck = true;
 	if (!c->stuck)
 		(void)c->libs.driver.stream_destroy(s->handle);
@@ -105,6 +106,7 @@ int cuda_stream_wait(struct accel_stream *s, uint64_t deadline_us, struct err *e
 		r = wait_for(s->cuda, s->device, &wait, err);
 	if (r == 0)
 		s->done = s->put;
+	s->late = r == -ETIMEDOUT;
 	return r;
 }
 
@@ -175,6 +177,8 @@ int cuda_event_wait(struct accel_event *e, uint64_t deadline_us, struct err *err
 		r = wait_for(e->cuda, e->device, &wait, err);
 	if (r == 0)
 		e->stream->done = MAX(e->stream->done, e->mark);
+	if (e->stream)
+		e->stream->late = r == -ETIMEDOUT;
 	return r;
 }
 

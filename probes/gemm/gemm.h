@@ -4,7 +4,7 @@
  * fast each device is while all work (gemm.rate), and whether its products
  * are exactly right (gemm.correct).
  *
- *	gemm_run    set up -> look who else is there -> gemm_rate -> gemm_check
+ *	gemm_run    look who else is there -> set up -> gemm_rate -> gemm_check -> gemm_chain
  *
  * Everything but gemm_main.c knows only the operations of accel.h and a sink
  * for samples, so that tests run it on a simulated engine and clock.
@@ -38,6 +38,7 @@ struct gemm_plan {
 	struct accel_gemm_shape check_shape; /* of what is verified; m = 0: the same products */
 	bool gpu; /* GPUs: clocks are watched, and who computes on one has it whole */
 	uint64_t seed;
+	bool chain;	      /* measure gemm.chain too */
 	bool run_busy;	      /* measure devices that others use too, and say so */
 	uint64_t warm_us;     /* warm-up of the rate: clocks and power settle */
 	uint64_t rate_us;     /* measuring the rate */
@@ -161,6 +162,11 @@ bool gemm_clock_sample(const struct gemm_device *d, struct sample *ret);
 
 /* Verify products on all live devices at once, emit gemm.correct for each device. */
 int gemm_check(struct gemm_run *run);
+
+/* --- gemm_chain.c --- */
+
+/* Where the plan wants it, measure a chain of small work on each live device, emit gemm.chain. */
+int gemm_chain(struct gemm_run *run);
 
 /* --- gemm_data.c --- */
 

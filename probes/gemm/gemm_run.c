@@ -245,6 +245,8 @@ int gemm_run(struct gemm_plan *plan, struct err *err)
 		r = gemm_rate(&run);
 	if (r == 0)
 		r = gemm_check(&run);
+	if (r == 0)
+		r = gemm_chain(&run);
 	return r < 0 && err && !err->code ? err_errno(err, -r, "cannot print samples") : r;
 }
 
@@ -267,7 +269,14 @@ static json_t *params(const struct gemm_device *d)
 /* How a failure of a device reads as a sample. */
 static void set_failure(struct sample *s, const struct gemm_device *d)
 {
-	s->note = xstrdup(d->why);
+	const char *note = d->why;
+
+	/* The subject of a GPU is long, and is told beside it. */
+	if (d->plan->gpu && starts_with(note, d->info.subject)) {
+		note += strlen(d->info.subject);
+		note += strspn(note, " ,:");
+	}
+	s->note = xstrdup(note);
 	switch (d->failed) {
 	case -ETIMEDOUT:
 		s->state = SAMPLE_TIMEOUT;

@@ -12,6 +12,7 @@
  *	count=4       GPUs (default 2)
  *	driver=12040  the CUDA version that the driver knows
  *	init=803      what cuInit() answers
+ *	mflops=N      what a GPU does, million FLOP a second (default 250)
  *	slow=I        this GPU does 10 % less, at a normal clock
  *	hot=I         this GPU does 10 % less, by a lower clock (HW thermal)
  *	delay=US      each launch takes the host so long
@@ -77,6 +78,9 @@ unsigned fake_enter_as(unsigned gpu);
 
 /* True when the setting names this GPU. */
 bool fake_is(const char *fault, unsigned gpu);
+
+/* What launching costs the host. */
+void fake_launch(void);
 
 /* Keep the stream busy for so long after what it has to do already. */
 unsigned fake_stream_busy(struct CUstream_st *stream, double ns);

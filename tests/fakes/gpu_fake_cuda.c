@@ -15,7 +15,7 @@ enum {
 	INVALID_HANDLE = 400,
 };
 
-static const double flop_per_ns = 0.25, spread = 0.004;
+static const double spread = 0.004;
 
 struct CUuuid_st {
 	unsigned char bytes[CUDA_UUID_SIZE];
@@ -244,6 +244,14 @@ static double begin_ns(const struct CUstream_st *s)
 	return s->free_at_ns > now ? s->free_at_ns : now;
 }
 
+void fake_launch(void)
+{
+	struct timespec delay = { .tv_nsec = fake_setting("delay", 0) * 1000 };
+
+	if (delay.tv_nsec)
+		(void)ppoll(NULL, 0, &delay, NULL);
+}
+
 unsigned fake_stream_busy(struct CUstream_st *stream, double ns)
 {
 	unsigned result = fake_enter_as(stream->gpu);
@@ -258,16 +266,15 @@ unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product 
 	static const double fault = 0.9;
 	struct gpu *g = &gpus[stream->gpu];
 	double flop = 2.0 * (double)p->d.rows * (double)p->d.columns * (double)p->b.rows;
-	double rate = flop_per_ns * random_normal(&g->random, 1, spread);
-	struct timespec delay = { .tv_nsec = fake_setting("delay", 0) * 1000 };
+	double rate =
+		(double)fake_setting("mflops", 250) * 1e-3 * random_normal(&g->random, 1, spread);
 	unsigned result = fake_enter_as(stream->gpu);
 
 	if (result == CUDA_OK)
 		result = fake_memory_expect(p);
 	if (result != CUDA_OK)
 		return result;
-	if (delay.tv_nsec)
-		(void)ppoll(NULL, 0, &delay, NULL);
+	fake_launch();
 	if (fake_is("slow", stream->gpu) || fake_is("hot", stream->gpu))
 		rate *= fault;
 	stream->free_at_ns = begin_ns(stream) + flop / rate;

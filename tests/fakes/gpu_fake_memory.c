@@ -124,7 +124,10 @@ unsigned cuMemcpyAsync(cuda_ptr to, cuda_ptr from, size_t size, struct CUstream_
 {
 	struct allocation *source = find((const void *)(uintptr_t)from);
 	struct allocation *target = find((const void *)(uintptr_t)to);
-	unsigned result = fake_stream_busy(stream, (double)size / BYTES_PER_NS);
+	unsigned result;
+
+	fake_launch();
+	result = fake_stream_busy(stream, (double)size / BYTES_PER_NS);
 
 	if (result != CUDA_OK)
 		return result;
