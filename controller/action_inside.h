@@ -223,6 +223,9 @@ void doing_book(struct doing *d);
 /* What was under way when a controller ended: go on, or give it up (actor_resume.c). */
 void act_settle_resumed(struct act *act);
 
+/* Those that had a place in what was just read count for the rate there. */
+void act_recall_counted(struct act *act, const struct ledger *fresh);
+
 /* What a row keeps of its reasons: text and finding; and back. */
 char *doing_evidence(const struct doing_start *start);
 void doing_recall(struct doing *d, const char *evidence);

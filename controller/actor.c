@@ -240,7 +240,8 @@ static void reserve(struct doing *d)
 				  : NULL,
 		.action = action,
 		.kind = d->kind == ACT_HOLD ? LEDGER_HOLD : LEDGER_CORDON,
-		.at_us = act_real_us(act),
+		/* As the ledger writes it: the next controller finds the stamp by it. */
+		.at_us = act_real_us(act) / USEC_PER_MSEC * USEC_PER_MSEC,
 	};
 
 	if (!ledger_reserve(&act->ledger, &holder)) {

@@ -73,6 +73,7 @@ static void facts_of(void *context, struct act_host *host)
 /* What was read counts from now on, as ours. */
 static void adopt(struct act *act, struct ledger *fresh, const char *version, uint64_t epoch)
 {
+	act_recall_counted(act, fresh);
 	act_ledger_merge(act, fresh);
 	fresh->epoch = epoch;
 	ledger_release(&act->ledger);

@@ -38,6 +38,19 @@ void doing_recall(struct doing *d, const char *evidence)
 	d->decision = (int)json_integer_value(json_object_get(value, "decision"));
 }
 
+void act_recall_counted(struct act *act, const struct ledger *fresh)
+{
+	struct doing *d;
+
+	for (d = act->doings; d; d = d->next) {
+		const struct ledger_holder *h = ledger_find(fresh, d->node, LEDGER_CORDON);
+		CLEANUP(freep) char *action = xasprintf("%" PRId64, d->id);
+
+		if (d->resumed && d->kind == ACT_CORDON && h && streq(h->action, action))
+			d->counted_us = h->at_us;
+	}
+}
+
 /* Does the node show that it was done? */
 static bool is_done(const struct doing *d, const struct act_host *host)
 {
