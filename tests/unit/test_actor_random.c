@@ -14,7 +14,8 @@
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
 
-enum { STEPS = 120, LIMIT = WORLD_NODES / 5 };
+/* Most happens to a few: so there are histories. */
+enum { STEPS = 120, LIMIT = WORLD_NODES / 5, HOT = 6, BURST = 5 };
 
 /* What a node is to look like. */
 struct expected {
@@ -23,6 +24,7 @@ struct expected {
 	bool persons;		     /* a person cordoned it through us */
 	bool was_ours;		     /* at the end of the step before */
 	bool freed;		     /* in this step somebody gave it back */
+	bool passed;		     /* a test, since it was taken out or was bad last */
 	uint64_t bad_us;	     /* what was found stands since then */
 	uint64_t order_us, until_us; /* a person's order to leave it in service, and its end */
 };
@@ -32,6 +34,8 @@ struct scene {
 	struct random dice;
 	struct expected nodes[WORLD_NODES];
 	unsigned long long seed;
+	bool beyond; /* in this step a person went beyond the budget */
+	size_t pre;  /* marks of ours seen beside a cordon of theirs */
 };
 
 static struct act_ask order(const char *node)
@@ -54,22 +58,43 @@ static bool is_ours(const struct cluster_node *n)
 
 /* --- what happens --- */
 
-static void do_report(struct scene *s, size_t i)
+static void report(struct scene *s, size_t i, bool bad)
 {
 	struct expected *e = &s->nodes[i];
 
 	if (!e->bad)
 		e->bad_us = s->w.now_us;
-	e->bad = random_below(&s->dice, 3) == 0;
-	world_report(&s->w, name_of(i), e->bad);
+	e->bad = bad;
+	e->passed &= !bad;
+	world_report(&s->w, name_of(i), bad);
+}
+
+static void do_report(struct scene *s, size_t i)
+{
+	report(s, i, random_below(&s->dice, 3) == 0);
+}
+
+/* Several at once: what is under way for one is not done yet when the next is decided. */
+static void do_burst(struct scene *s, size_t i)
+{
+	const size_t n = 2 + random_below(&s->dice, BURST - 1);
+	size_t j;
+
+	for (j = 0; j < n; j++) {
+		report(s, (i + j) % WORLD_NODES, true);
+		(void)world_run(&s->w, 1);
+	}
 }
 
 static void do_cordon(struct scene *s, size_t i)
 {
-	const struct act_ask ask = order(name_of(i));
+	struct act_ask ask = order(name_of(i));
 
-	if (world_ask(&s->w, ACT_CORDON, &ask) == 200)
-		s->nodes[i].persons = true;
+	ask.break_glass = random_below(&s->dice, 3) == 0;
+	if (world_ask(&s->w, ACT_CORDON, &ask) != 200)
+		return;
+	s->nodes[i].persons = true;
+	s->beyond |= ask.break_glass;
 }
 
 /* By now it has come; it holds at least until then. */
@@ -118,7 +143,7 @@ static void do_repair(struct scene *s, size_t i)
 	const struct act_ask ask = order(name_of(i));
 
 	if (world_ask(&s->w, ACT_REPAIR_DONE, &ask) == 200) {
-		s->nodes[i].bad = false;
+		s->nodes[i].bad = s->nodes[i].passed = false;
 		s->nodes[i].persons = false; /* now tests decide */
 	}
 }
@@ -134,14 +159,22 @@ static void do_override(struct scene *s, size_t i)
 
 static void do_replace(struct scene *s, size_t i)
 {
-	s->nodes[i].bad = false;
+	s->nodes[i].bad = s->nodes[i].passed = false;
 	s->nodes[i].until_us = 0; /* it was about another machine */
 	world_replace(&s->w, name_of(i));
 }
 
+/* The next host that is out of service because of us, which waits for one. */
 static void do_answer(struct scene *s, size_t i)
 {
-	(void)world_answer(&s->w, name_of(i), !s->nodes[i].bad);
+	size_t n = WORLD_NODES;
+
+	while (n > 0 && !is_ours(world_node(&s->w, name_of(i)))) {
+		i = (i + 1) % WORLD_NODES;
+		n--;
+	}
+	if (world_answer(&s->w, name_of(i), !s->nodes[i].bad))
+		s->nodes[i].passed = !s->nodes[i].bad;
 }
 
 static void do_wait(struct scene *s, size_t i UNUSED)
@@ -150,9 +183,9 @@ static void do_wait(struct scene *s, size_t i UNUSED)
 }
 
 static void (*const steps[])(struct scene *s, size_t i) = {
-	do_report,	do_report, do_report,	     do_cordon, do_uncordon,
-	do_hand_cordon, do_answer, do_hand_uncordon, do_repair, do_override,
-	do_replace,	do_answer, do_wait,
+	do_report, do_report,	     do_report, do_cordon,   do_uncordon, do_hand_cordon,
+	do_answer, do_hand_uncordon, do_repair, do_override, do_replace,  do_answer,
+	do_wait,   do_burst,	     do_answer, do_wait,     do_wait,
 };
 
 /* --- what has to be so --- */
@@ -160,19 +193,19 @@ static void (*const steps[])(struct scene *s, size_t i) = {
 /* Nobody gave it back who may not. */
 static bool is_wrongly_free(const struct expected *e, const struct cluster_node *n)
 {
-	if (n->unschedulable || e->freed)
+	if (n->unschedulable)
 		return false;
-	if (e->theirs || e->persons)
+	if (e->theirs)
 		return true;
 	/* We give back only what is good, and only after a test that passed. */
-	return e->was_ours && e->bad;
+	return !e->freed && (e->persons || (e->was_ours && (e->bad || !e->passed)));
 }
 
 /* A person's order holds against what was found before it. */
 static bool is_wrongly_out(const struct scene *s, const struct expected *e,
 			   const struct cluster_node *n)
 {
-	return is_ours(n) && !e->was_ours && streq(n->mark->by, "assay") &&
+	return is_ours(n) && (!e->was_ours || e->freed) && streq(n->mark->by, "assay") &&
 	       s->w.now_us < e->until_us && e->bad_us <= e->order_us;
 }
 
@@ -195,18 +228,41 @@ static void check_nodes(struct scene *s, size_t step)
 		out += n->unschedulable;
 		ours += n->mark != NULL;
 		fresh += is_ours(n) && !e->was_ours;
+		s->pre += n->mark && n->mark->pre;
+		e->passed &= is_ours(n) && e->was_ours;
 		e->was_ours = is_ours(n);
 		e->freed = false;
 	}
 	/* Who cordoned last was allowed to. */
-	CHECK(fresh == 0 || out <= LIMIT);
+	CHECK(fresh == 0 || out <= LIMIT || s->beyond);
+	s->beyond = false;
 	CHECK_EQ(act_counts(s->w.act).cordoned, ours);
 	CHECK_EQ(act_counts(s->w.act).budget_used, out);
+}
+
+/* The rate is of the cordons of its time; what was set at its very edge may count or not. */
+static void check_rate(struct scene *s)
+{
+	static const char sql[] = "SELECT count(*) FROM actions WHERE kind = 0 AND state = 1"
+				  " AND done_us > %llu";
+	const uint64_t from_us = s->w.now_us - s->w.policy.rate_per_us;
+	CLEANUP(freep) char *sure = xasprintf(sql, (unsigned long long)(from_us + USEC_PER_SEC));
+	CLEANUP(freep) char *most = xasprintf(sql, (unsigned long long)(from_us - USEC_PER_SEC));
+	const long long used = (long long)act_counts(s->w.act).rate_used;
+
+	CHECK(used >= world_count(&s->w, sure));
+	CHECK(used <= world_count(&s->w, most));
 }
 
 /* What the store says was done is what was done: once each, and nothing is left open. */
 static void check_store(struct scene *s)
 {
+	check_rate(s);
+	CHECK_EQ(world_count(&s->w,
+			     "SELECT count(*) FROM cluster_nodes c WHERE mark IS NOT NULL"
+			     " AND NOT EXISTS (SELECT 1 FROM actions a WHERE a.kind = 0 AND"
+			     " a.state = 1 AND a.id = CAST(c.mark ->> 'action' AS INTEGER))"),
+		 0);
 	CHECK_EQ(world_count(&s->w,
 			     "SELECT count(*) FROM actions WHERE done_us IS NULL AND kind <> 5"),
 		 0);
@@ -242,7 +298,24 @@ static void settle(struct scene *s)
 	world_look(&s->w);
 }
 
-static void play(unsigned long long seed)
+/* What the sequences came to: were they idle, they would show nothing. */
+struct tally {
+	long long released, uncordoned, dropped, refused;
+	size_t pre, killed;
+};
+
+static void count(struct scene *s, struct tally *t)
+{
+	t->released += world_count(&s->w, "SELECT count(*) FROM transitions WHERE event ="
+					  " 'released' AND who = 'automatic'");
+	t->uncordoned += world_count(&s->w, "SELECT count(*) FROM transitions WHERE event ="
+					    " 'uncordoned'");
+	t->dropped += world_count(&s->w, "SELECT count(*) FROM actions WHERE state = 3");
+	t->refused += world_count(&s->w, "SELECT count(*) FROM actions WHERE state = 5");
+	t->pre += s->pre;
+}
+
+static void play(unsigned long long seed, struct tally *tally)
 {
 	CLEANUP(freep) char *name = xasprintf("random-%llu.db", seed);
 	struct scene s = { .dice = random_seeded(seed), .seed = seed };
@@ -251,26 +324,40 @@ static void play(unsigned long long seed)
 	world_open(&s.w, name);
 	world_look(&s.w);
 	for (step = 0; step < STEPS; step++) {
-		size_t i = random_below(&s.dice, WORLD_NODES);
+		const bool hot = random_below(&s.dice, 4) > 0;
+		const size_t i = random_below(&s.dice, hot ? HOT : WORLD_NODES);
+		bool killed;
 
 		steps[random_below(&s.dice, ARRAY_SIZE(steps))](&s, i);
 		/* What has happened is durable; what follows from it ends anywhere. */
 		(void)world_run(&s.w, (unsigned)(1 + random_below(&s.dice, 6)));
-		if (random_below(&s.dice, 3) == 0)
+		killed = random_below(&s.dice, 3) == 0;
+		if (killed)
 			world_kill(&s.w);
 		settle(&s);
 		check_nodes(&s, step);
+		if (killed)
+			check_store(&s);
+		tally->killed += killed;
 	}
 	check_store(&s);
+	count(&s, tally);
 	world_close(&s.w);
 }
 
 static void nobody_is_given_back_wrongly_and_the_gauges_are_the_truth(void)
 {
 	unsigned long long seeds = test_full() ? 200 : 12, seed;
+	const long long least = (long long)seeds;
+	struct tally t = { 0 };
 
 	for (seed = 1; seed <= seeds; seed++)
-		play(seed);
+		play(seed, &t);
+	(void)printf("%llu sequences of %d steps: %zu restarts, %lld given back by the policy, "
+		     "%lld by people, %lld dropped, %lld refused, %zu marks beside theirs\n",
+		     seeds, STEPS, t.killed, t.released, t.uncordoned, t.dropped, t.refused, t.pre);
+	CHECK(t.released > least && t.uncordoned > least && t.dropped > least);
+	CHECK(t.refused > least && t.pre > (size_t)least && t.killed > 20 * (size_t)seeds);
 }
 
 /* --- killed between any two commits --- */
