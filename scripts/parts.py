@@ -28,8 +28,9 @@ WORK = os.path.join(TOP, "build-test")
 CACHE = os.environ.get("ASSAY_CACHE") or os.path.join(os.path.expanduser("~"), ".cache", "assay")
 JOBS = os.environ.get("ASSAY_JOBS") or str(len(os.sched_getaffinity(0)))
 PYTHON = "/usr/bin/python3"  # the one that Debian's pytest belongs to
-LIMIT_S = {"lint": 300, "fuzz": 120, "build": 900, "unit": 900, "system": 1500, "apiserver": 2400, "distcheck": 1200}
+LIMIT_S = {"lint": 900, "fuzz": 120, "build": 1800, "unit": 900, "system": 1500, "apiserver": 2400, "distcheck": 1800}
 NOT_HERE = 77
+LAST = 10  # the nice value of what computes beside what waits: a tenth of its share
 SHARES = 2  # of the system tests of a build at once: they wait nine tenths of their time
 FUZZ_FULL_S = {"fuzz_trace": 3600}  # what strangers' files meet first
 OPTIONAL = ("verbs", "hwloc", "systemd", "cblas")
@@ -50,11 +51,22 @@ def environment(build=None, full=False):
     return env
 
 
-def run(command, log, limit, where, env):
+def step_behind(pid):
+    """Let the tests of other parts go first. Linux shares the cores between sessions, and a session is what run() makes:
+    sched(7), The autogroup feature."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PGRP, pid, LAST)
+        with open("/proc/%d/autogroup" % pid, "w") as f:
+            f.write(str(LAST))
+
+
+def run(command, log, limit, where, env, behind=False):
     """Exit status of a command whose words go to `log`; its whole group ends with it."""
     with open(log, "w") as out:
         child = subprocess.Popen(command, cwd=where, env=env, stdin=subprocess.DEVNULL, stdout=out,
                                  stderr=subprocess.STDOUT, start_new_session=True)
+        if behind:
+            step_behind(child.pid)
         try:
             return child.wait(limit)
         except subprocess.TimeoutExpired:
@@ -87,9 +99,9 @@ class Build:
         os.makedirs(self.dir, exist_ok=True)
         log = os.path.join(self.dir, "build.log")
         env = environment(full=full)
-        status = run([os.path.join(TOP, "scripts/build"), *self.args], log, LIMIT_S["build"], TOP, env)
+        status = run([os.path.join(TOP, "scripts/build"), *self.args], log, LIMIT_S["build"], TOP, env, behind=True)
         if status == 0:  # the test programs too
-            status = run(["make", "-j" + JOBS, "check", "TESTS="], log, LIMIT_S["build"], self.dir, env)
+            status = run(["make", "-j" + JOBS, "check", "TESTS="], log, LIMIT_S["build"], self.dir, env, behind=True)
         return Tally(passed=1) if status == 0 else failed_tally("build in %s (status %d)" % (self.dir, status), log)
 
 
@@ -122,7 +134,7 @@ def fuzz_one(build, target, seconds):
     log = program + ".log"
     run([program, "-max_total_time=%d" % seconds, "-timeout=10", "-rss_limit_mb=1024", "-max_len=8192",
          "-artifact_prefix=" + found, *(["-dict=" + words] if os.path.exists(words) else []), grown, seeds],
-        log, seconds + LIMIT_S["fuzz"], TOP, environment())
+        log, seconds + LIMIT_S["fuzz"], TOP, environment(), behind=True)
     with open(log, errors="replace") as f:
         text = f.read()
     t = Tally(passed=1)
@@ -212,7 +224,7 @@ def lint(deep):
     os.makedirs(WORK, exist_ok=True)
     log = os.path.join(WORK, "lint.log")
     status = run([os.path.join(TOP, "scripts/lint"), *(["--deep"] if deep else [])], log,
-                 LIMIT_S["build" if deep else "lint"], TOP, environment())
+                 LIMIT_S["build" if deep else "lint"], TOP, environment(), behind=True)
     with open(log) as f:
         text = f.read()
     counts = COUNT.findall(text)
@@ -232,7 +244,7 @@ def distcheck(build, full):
     # The unit tests have run in other builds; here it is left to see that the tarball has what it takes to build all.
     none = [] if full else ["TESTS="]
     status = run(["make", "-j" + JOBS, "distcheck", "DISTCHECK_CONFIGURE_FLAGS=CC='%s'" % compiler("gcc"), *none], log,
-                 LIMIT_S["distcheck"], build.dir, environment())
+                 LIMIT_S["distcheck"], build.dir, environment(), behind=True)
     if status:
         t.add(failed_tally("make distcheck (status %d)" % status, log))
     else:

@@ -150,10 +150,11 @@ def test_a_list_comes_in_pages(kube, ctl):
 
 def test_a_watch_tells_what_happens_and_ends(kube, ctl):
     version = ctl.ask("GET", NODES)["body"]["metadata"]["resourceVersion"]
-    query = f"watch=1&allowWatchBookmarks=true&timeoutSeconds=2&resourceVersion={version}"
-    ctl.send("GET", NODES, query=query, watch=True)
     kube.admin.create_node("gpu-0", annotations={"long": "x" * 100_000})
     kube.admin.delete(f"{NODES}/gpu-0")
+    # From before all that: it is told however late the two seconds begin.
+    query = f"watch=1&allowWatchBookmarks=true&timeoutSeconds=2&resourceVersion={version}"
+    ctl.send("GET", NODES, query=query, watch=True)
     assert brief(ctl.answer()) == ("done", 200, "")
     events = [json.loads(line) for line in ctl.lines]
     seen = [event["type"] for event in events if event["type"] != "BOOKMARK"]
