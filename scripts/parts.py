@@ -32,6 +32,7 @@ LIMIT_S = {"lint": 900, "fuzz": 120, "build": 1800, "unit": 900, "system": 1500,
 NOT_HERE = 77
 LAST = 10  # the nice value of what computes beside what waits: a tenth of its share
 SHARES = 2  # of the system tests of a build at once: they wait nine tenths of their time
+INPUT_S = 60  # real time, beside whatever else runs: what hangs is found, what is slow is the benches' matter
 FUZZ_FULL_S = {"fuzz_trace": 3600}  # what strangers' files meet first
 OPTIONAL = ("verbs", "hwloc", "systemd", "cblas")
 
@@ -132,7 +133,7 @@ def fuzz_one(build, target, seconds):
     os.makedirs(os.path.dirname(found), exist_ok=True)
     program = os.path.join(build.dir, target)
     log = program + ".log"
-    run([program, "-max_total_time=%d" % seconds, "-timeout=10", "-rss_limit_mb=1024", "-max_len=8192",
+    run([program, "-max_total_time=%d" % seconds, "-timeout=%d" % INPUT_S, "-rss_limit_mb=1024", "-max_len=8192",
          "-artifact_prefix=" + found, *(["-dict=" + words] if os.path.exists(words) else []), grown, seeds],
         log, seconds + LIMIT_S["fuzz"], TOP, environment(), behind=True)
     with open(log, errors="replace") as f:
@@ -305,8 +306,9 @@ LEFT_OUT = {
     "distcheck": "the tests of the unpacked tarball",
 }
 
-# These wait more than they work: each runs beside the others, which follow one another.
-WAITING = ("system", "gcc-sanitizers", "kube")
+# Lanes run beside each other, the parts of one follow one another; what is named in none comes at the end of the last.
+# Most of the tests wait more than they work, and configure uses one core.
+LANES = (("system",), ("gcc-sanitizers",), ("kube",), ("unit", "clang", "clang-sanitizers", "fuzz"), ("lint", "without", "distcheck"))
 # A probe that shares its cores finds them busy, and an emulated machine resends and times out: afterwards, with
 # nothing beside it.
 ALONE = ("alone", "alone-sanitizers")
@@ -345,10 +347,11 @@ def with_progress(name, part, full, alone=True):
 
 
 def run_parts(chosen, full):
-    """The sum of all; the waiting ones on lanes of their own."""
+    """The sum of all: the lanes beside each other, then what is to be alone."""
     alone = [p for p in chosen if p[0] in ALONE]
-    lanes = [[p for p in chosen if p[0] == name] for name in WAITING]
-    lanes = [lane for lane in [*lanes, [p for p in chosen if p[0] not in WAITING + ALONE]] if lane]
+    first = [[p for p in chosen if p[0] in names] for names in LANES]
+    first[-1] += [p for p in chosen if p[0] not in sum(LANES, ALONE)]
+    lanes = [lane for lane in first if lane]
     if len(lanes) > 1:
         GCC.make(full)  # makes configure too, which two builds at once must not
     total = Tally()
