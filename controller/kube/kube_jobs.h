@@ -11,9 +11,13 @@
  *	     rank: [example.com/host-index]}
  *
  * A rank here is that of a node of the job, not of a process of it. It is a pair: which part of the
- *job (a replicated job of a JobSet, Master before Worker), and which pod of that. Counted over the
+ * job (a replicated job of a JobSet, Master before Worker), and which pod of that. Counted over the
  * parts in order it is the node rank of torchrun and of Trainer. Two pods
  * that claim one rank have none: better none than a wrong one.
+ *
+ * The ranks are there for who joins the trace of a job, which names workers by rank, with hosts
+ * (worker = rank * workers of a node + its place there). The controller takes no traces yet
+ * (`jobs` of its API), so nothing asks for them; drains and budgets need only whose a pod is.
  */
 #pragma once
 
