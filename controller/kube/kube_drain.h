@@ -9,11 +9,16 @@
  *
  *	one pod may not go		nothing is asked: as kubectl does
  *	201				it is leaving; the next rounds wait for it
- *	404, 409			it is gone; what has its name now is another one
+ *	404 that names what is not there, 409 of our precondition
+ *					it is gone; what has its name now is another one
  *	429				its budget: again in 5 s, then later each time, up to 60 s
  *	500, two budgets		no time heals it: it is logged as an error, and asked each
- *minute 403 of a namespace that ends	as 429 400, no such kind of Eviction	the server is
- *another one now: its version is looked up again
+ *					minute
+ *	403 of a namespace that ends, any other 409
+ *					as 429
+ *	400, no such kind of Eviction; 404 of the path
+ *					the server is another one now: its version is looked up
+ *					again
  *
  * Every eviction names the uid of the pod that was listed.
  */

@@ -133,13 +133,25 @@ static int wait_for(struct round *round, const struct kube_pod *pod,
 	return TOLD_WAITS;
 }
 
+/* Whom we named is gone: what has its name now is another one. */
+static bool is_another(const struct kube_answer *answer)
+{
+	return answer->status == 409 && says(answer, "recondition");
+}
+
+/* Not the pod is unknown but the question: another server answers now, or one in between does. */
+static bool is_unknown(const struct kube_answer *answer)
+{
+	return answer->status == 404 || (answer->status == 400 && says(answer, "is registered"));
+}
+
 static int told_of(struct round *round, const struct kube_pod *pod, const struct kube_answer *answer)
 {
 	if (answer->result == CLUSTER_DONE)
 		return TOLD_GOES;
-	if (answer->status == 404 || answer->status == 409)
+	if (answer->result == CLUSTER_GONE || is_another(answer))
 		return TOLD_GONE;
-	if (answer->status == 400 && says(answer, "is registered")) {
+	if (is_unknown(answer)) {
 		round->lapsed = true;
 		remember_words(round, pod, message_of(answer));
 		return TOLD_WAITS;

@@ -120,6 +120,9 @@ static void answer(const struct kube_request *r, unsigned status, json_t *body, 
 		i++;
 	CHECK(i < ARRAY_SIZE(results));
 	a.result = i < ARRAY_SIZE(results) ? results[i].result : CLUSTER_AGAIN;
+	/* As kube_answer_read() has it: gone is only what is named. */
+	if (status == 404 && !json_object_get(json_object_get(body, "details"), "name"))
+		a.result = CLUSTER_REFUSED;
 	r->call.done(r->call.context, &a);
 	json_decref(body);
 }
@@ -127,6 +130,15 @@ static void answer(const struct kube_request *r, unsigned status, json_t *body, 
 static json_t *status_of(const char *message)
 {
 	return json_pack("{s:s, s:s}", "kind", "Status", "message", message);
+}
+
+static json_t *status_about(const char *message, const char *name)
+{
+	json_t *status = status_of(message);
+
+	if (name)
+		(void)json_object_set_new(status, "details", json_pack("{s:s}", "name", name));
+	return status;
 }
 
 static json_t *pod_json(const struct server_pod *p)
@@ -254,12 +266,13 @@ static void evict(struct kube *server, const struct kube_request *r)
 	if (p)
 		p->asked++;
 	if (server->fault)
-		answer(r, server->fault_status, status_of(server->fault), server->fault_retry_us);
+		answer(r, server->fault_status, status_about(server->fault, server->fault_name),
+		       server->fault_retry_us);
 	else if (!streq(api, version))
 		answer(r, 400,
 		       status_of("no kind \"Eviction\" is registered for version in scheme"), 0);
 	else if (!p)
-		answer(r, 404, status_of("pods not found"), 0);
+		answer(r, 404, status_about("pods not found", "p"), 0);
 	else if (!streq(uid, p->uid))
 		answer(r, 409, status_of("the UID in the precondition does not match"), 0);
 	else

@@ -31,6 +31,7 @@ struct kube {
 	const char *fault;	 /* the body of each eviction's answer, with... */
 	unsigned fault_status;	 /* ... this status; 0: none */
 	uint64_t fault_retry_us; /* ... and Retry-After */
+	const char *fault_name;	 /* ... about this; NULL: it names nothing */
 	bool cordoned;		 /* the node has our mark */
 	char note[256];		 /* its annotation of drains */
 	unsigned conflicts;	 /* patches that meet one */
