@@ -192,6 +192,8 @@ void host_facts(const json_t *host, const struct page *page)
 	ticket_line(page, "heard", seen);
 	ticket_line(page, "newest", report);
 	ticket_line(page, "agent", daemon);
+	if (json_is_false(json_object_get(host, "in_cluster")))
+		ticket_line(page, "cluster", "no node of it: it is judged, and never acted on");
 	facts_env(host, page);
 	facts_drift(host, page);
 }

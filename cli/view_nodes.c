@@ -98,10 +98,13 @@ static char *words_of(const json_t *node)
 {
 	const char *level = raw_at(node, "last_verdict");
 	const char *words = sentence_of(node, level);
+	const char *stranger = json_is_false(json_object_get(node, "in_cluster"))
+				       ? "no node of the cluster; "
+				       : "";
 
 	if (!json_is_true(json_object_get(node, "stale")))
-		return xstrdup(words);
-	return xasprintf("stopped reporting; was %s: %s", level, words);
+		return xasprintf("%s%s", stranger, words);
+	return xasprintf("%sstopped reporting; was %s: %s", stranger, level, words);
 }
 
 static void add(struct table *t, const json_t *node, const struct page *page)

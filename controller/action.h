@@ -67,6 +67,9 @@ void act_leave(struct act *act, const void *context);
  */
 json_t *act_node_json(const struct act *act, const char *node);
 
+/* Is it a node of the cluster? 0: it reports, and is nobody's to act on. -1: not known yet. */
+int act_in_cluster(const struct act *act, const char *node);
+
 /* {"open", "reason", "by", "at", "reset", "mode", "epoch", "stale", "budget": [{rule, used, limit}]} */
 json_t *act_breaker_json(const struct act *act);
 

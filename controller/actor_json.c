@@ -41,6 +41,15 @@ json_t *act_node_json(const struct act *act, const char *node)
 			 host->c.labels ? json_incref(host->c.labels) : json_object());
 }
 
+int act_in_cluster(const struct act *act, const char *node)
+{
+	const struct act_host *host = act_host(act, node);
+
+	if (host && host->there)
+		return 1;
+	return act->listed ? 0 : -1;
+}
+
 json_t *act_breaker_json(const struct act *act)
 {
 	const struct policy *policy = act->options.policy(act->options.context);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "controller/action.h"
 #include "controller/api.h"
 #include "controller/findings.h"
 #include "controller/ingest.h"
@@ -76,6 +77,7 @@ static void add_live(struct service *s, json_t *node)
 	const char *name = json_string_value(json_object_get(node, "node"));
 	int state = live_state(&s->live, name ? name : "", clock_mono_us());
 	const struct host *host = hosts_find(&s->hosts, name ? name : "");
+	const int there = act_in_cluster(s->act, name ? name : "");
 
 	(void)json_object_set_new(node, "clock_skew_s",
 				  host && isfinite(host->skew_s) ? json_real(host->skew_s)
@@ -89,6 +91,7 @@ static void add_live(struct service *s, json_t *node)
 		(void)json_object_set_new(node, "sentence", json_string(sentence));
 	}
 	(void)json_object_set_new(node, "connection", json_string(live_state_names[state]));
+	(void)json_object_set_new(node, "in_cluster", there < 0 ? json_null() : json_boolean(there));
 }
 
 void get_nodes(void *context, struct call *call)

@@ -73,7 +73,11 @@ def test_a_host_that_is_no_node_is_shown_and_left_alone(kube, acting):
     stranger.report(ok=False)
     a.take_out("gpu-1")  # what was decided after it is done
     why = a.c.get("/v1/nodes/stray-1/why").json
-    assert why["verdict"] == "fail" and why["life"] is None and why["actions"] == []
+    assert why["verdict"] == "fail" and why["life"] is None and why["actions"] == [] and why["in_cluster"] is False
+    assert a.c.get("/v1/nodes/gpu-1").json["in_cluster"] is True
     assert a.order("cordon", "stray-1").status == 404
-    assert json.loads(a.ctl("nodes", "-o", "json").stdout)
+    rows = json.loads(a.ctl("nodes", "-o", "json").stdout)["items"]
+    assert {row["node"] for row in rows if not row["in_cluster"]} == {"stray-1"}
+    assert "no node of the cluster; mlx5_0" in a.ctl("nodes").stdout
+    assert "no node of it" in a.ctl("why", "stray-1").stdout
     assert kube.audit.find(node="stray-1") == []

@@ -104,6 +104,7 @@ def test_one_host(controller, ask):
     c.post(report("gpu-1", seq=4, env={"kernel": "6.1.0", "bios": "2.3"}))
     node = ask(c, "/v1/nodes/gpu-1")
     assert (node["verdict"], node["seq"], node["boot_id"], node["connection"]) == ("pass", 4, "b0", "none")
+    assert node["in_cluster"] is True  # who reports is a node of the embedded one
     assert node["env"] == {"kernel": "6.1.0", "bios": "2.3"}
 
 
