@@ -141,7 +141,11 @@ struct act {
 	uint64_t decided_us; /* monotonic; the last time */
 	struct denials denials;
 	uint64_t shared_us; /* monotonic; the last look at what hosts share */
+	bool shared_due;    /* a decision was made since, without that look */
 	unsigned jobs_out;  /* questions for jobs under way */
+	size_t spare_at;    /* the next host that is asked whether it is idle */
+	unsigned spares_asked;
+	uint64_t spares_us; /* monotonic: the minute in which those were asked */
 	bool deny_told;
 	bool startup_told, startup_alarm; /* the alarm of actor_startup.c was told; it stands */
 	uint64_t startup_open_us; /* monotonic: one was lifted without a pass, the last time; 0: none */
@@ -151,8 +155,15 @@ struct act {
 	struct act_host *kept; /* those that the store has something of */
 };
 
-uint64_t act_real_us(const struct act *act);
-uint64_t act_mono_us(const struct act *act);
+static inline uint64_t act_real_us(const struct act *act)
+{
+	return act->options.real_us(act->options.context);
+}
+
+static inline uint64_t act_mono_us(const struct act *act)
+{
+	return act->options.mono_us(act->options.context);
+}
 
 /* --- hosts (actor_nodes.c) --- */
 

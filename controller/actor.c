@@ -16,16 +16,6 @@
 #define RETRY_BASE_US (500 * USEC_PER_MSEC)
 #define RETRY_CAP_US (60 * USEC_PER_SEC)
 
-uint64_t act_real_us(const struct act *act)
-{
-	return act->options.real_us(act->options.context);
-}
-
-uint64_t act_mono_us(const struct act *act)
-{
-	return act->options.mono_us(act->options.context);
-}
-
 /* --- one action --- */
 
 void doing_free(struct doing *d)
@@ -284,6 +274,7 @@ static void tell_ended(struct act *act)
 	struct doing *d = act->doings, *next;
 
 	for (; d; d = next) {
+		struct act_host *host = act_host(act, d->node);
 		struct act_said said;
 
 		next = d->next;
@@ -297,6 +288,9 @@ static void tell_ended(struct act *act)
 		if (d->told)
 			d->told(d->told_context, &said);
 		leave(d);
+		/* What somebody did to the node meanwhile was not looked at. */
+		if (host)
+			act_observe(act, host);
 	}
 }
 
@@ -378,6 +372,7 @@ static int begin(struct act *act, struct err *err)
 	if (r < 0)
 		return r;
 	act->stage = STAGE_LISTING;
+	act->fleet.tells_jobs = act->options.cluster->ops->jobs != NULL;
 	act->dirty = true;
 	return act->options.cluster->ops->watch(act->options.cluster, &act->watcher, err);
 }

@@ -2,7 +2,8 @@
 /*
  * Which jobs run on a host. Nobody watches all pods: the cluster is asked when a cordon or an
  * eviction is decided, for that host and for those that are out of service already; the decision
- * waits for the answer, but not for long.
+ * waits for the answer, but not for long. An eviction that wants idle hosts has some more asked,
+ * so many a minute.
  */
 #include <stdlib.h>
 
@@ -15,7 +16,10 @@
 #define WAIT_US (5 * USEC_PER_SEC)   /* a decision waits at most */
 #define AGAIN_US USEC_PER_SEC	     /* after a failure */
 
-enum { QUESTIONS_MAX = 32 }; /* at once */
+enum {
+	QUESTIONS_MAX = 32,    /* at once */
+	SPARES_ASKED_MAX = 64, /* in FRESH_US */
+};
 
 struct question {
 	struct act *act;
@@ -94,6 +98,41 @@ static bool others_known(struct act *act, const struct decision *one)
 	return known;
 }
 
+/* May one more host be asked whether it is idle? */
+static bool may_ask_more(struct act *act)
+{
+	const uint64_t now_us = act_mono_us(act);
+
+	if (act->spares_us == 0 || now_us - act->spares_us >= FRESH_US) {
+		act->spares_us = now_us;
+		act->spares_asked = 0;
+	}
+	return act->spares_asked < SPARES_ASKED_MAX && act->jobs_out < QUESTIONS_MAX;
+}
+
+/* False: some are being asked that may be idle. Each time others, where there are many. */
+static bool spares_known(struct act *act, const struct decision *one)
+{
+	const bool wanted = one->refused && one->refused->by == REFUSED_BY_SPARES;
+	bool known = true;
+	size_t i;
+
+	for (i = 0; wanted && i < act->fleet.n && may_ask_more(act); i++) {
+		const struct fleet_node *node = act->fleet.nodes[act->spare_at++ % act->fleet.n];
+		struct act_host *host = act_host(act, node->name);
+
+		if (node->sku != one->node->sku || node->out || !host || !host->there ||
+		    is_fresh(act, host))
+			continue;
+		known = false;
+		if (host->jobs_out)
+			continue;
+		ask(act, host);
+		act->spares_asked++;
+	}
+	return known;
+}
+
 static bool needs_jobs(const struct decision *one)
 {
 	return one->action == DECIDE_CORDON || one->action == DECIDE_CORDON_DRAIN ||
@@ -111,7 +150,7 @@ bool act_jobs_known(struct act *act, const struct decision *one)
 	known = is_fresh(act, host);
 	if (!known)
 		ask(act, host);
-	known = known && others_known(act, one);
+	known = known && others_known(act, one) && spares_known(act, one);
 	if (known) {
 		host->jobs_wait_us = 0;
 		return true;
@@ -135,7 +174,7 @@ static void forget_of(struct act *act, struct fleet_node *node)
 
 	if (host && is_fresh(act, host))
 		return;
-	fleet_set_jobs(&act->fleet, node, NULL, 0);
+	fleet_forget_jobs(&act->fleet, node);
 	if (host)
 		host->jobs_us = 0;
 }
@@ -147,7 +186,7 @@ void act_jobs_forget(struct act *act)
 	for (i = 0; i < act->fleet.n; i++) {
 		struct fleet_node *node = act->fleet.nodes[i];
 
-		if (node->n_jobs > 0 && !(node->out & ~(unsigned)OUT_HOLD))
+		if (node->jobs_known && !(node->out & ~(unsigned)OUT_HOLD))
 			forget_of(act, node);
 	}
 }

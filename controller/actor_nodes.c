@@ -84,19 +84,21 @@ void act_facts(struct act *act, const char *node)
 	struct fleet_node *n = fleet_find(&act->fleet, node);
 	const struct policy *policy = act->options.policy(act->options.context);
 	const struct doing *d;
-	bool others;
+	bool others, coming;
 
 	if (!host || !host->there || !n)
 		return;
 	others = host->c.unschedulable && (!host->c.mark || host->c.mark->pre);
 	d = doing_of(act, node);
 	/* What is under way counts as out, and is not decided on a second time. */
-	others |= d && kind_reserves(d->kind);
+	coming = d && kind_reserves(d->kind);
+	others |= coming;
 	others |= host->c.leaving;
 	others |= !host->c.mark && act_ledger_kept(act, node, LEDGER_CORDON);
 	others |= !host->c.hold_us && act_ledger_kept(act, node, LEDGER_HOLD);
-	n->out &= ~(unsigned)(OUT_OTHERS | OUT_NOT_READY);
-	n->out |= (others ? OUT_OTHERS : 0U) | (host->c.ready ? 0U : OUT_NOT_READY);
+	n->out &= ~(unsigned)(OUT_OTHERS | OUT_NOT_READY | OUT_COMING);
+	n->out |= (others ? OUT_OTHERS : 0U) | (host->c.ready ? 0U : OUT_NOT_READY) |
+		  (coming ? OUT_COMING : 0U);
 	n->managed = host->c.managed;
 	n->outside = host->c.outside;
 	fleet_set_hands_off(n, host->c.hands_off);

@@ -23,6 +23,7 @@ const char *const refused_by_names[] = {
 	[REFUSED_BY_HANDS_OFF] = "hands-off",
 	[REFUSED_BY_STALE] = "stale",
 	[REFUSED_BY_SIBLING] = "drain.job",
+	[REFUSED_BY_SPARES] = "drain.spares",
 	NULL,
 };
 

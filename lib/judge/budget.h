@@ -41,6 +41,7 @@ enum refused_by {
 	REFUSED_BY_HANDS_OFF, /* another owner is at work on it, or it is none for jobs */
 	REFUSED_BY_STALE,     /* what the cluster shows may no longer be so */
 	REFUSED_BY_SIBLING,   /* another bad node of the same job takes work still */
+	REFUSED_BY_SPARES,    /* its jobs would find no other node */
 	REFUSED_BY_COUNT
 };
 /* "" "breaker" "managed" "other-cordon" "silence" "override" "budget.total" "budget.domain" ... */

@@ -27,7 +27,8 @@
  *  - what half of a domain's hosts show (at least 3) is one notice of the domain: its
  *    hosts are not cordoned for it. Fatal ones still are, under budget.domain;
  *  - a node that is cordoned for a rule of cordon+drain is drained as policy.drain says: one
- *    of a job at a time, and not while another bad one of that job takes work still;
+ *    of a job at a time, and not while another bad one of that job takes work still, nor
+ *    before drain.spares idle hosts of its SKU are known for each that is drained;
  *  - a node that somebody else cordoned, that opted out or that is silenced is not
  *    touched; a person's uncordon holds against everything but a newer fatal finding.
  *

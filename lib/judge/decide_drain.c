@@ -46,6 +46,12 @@ static bool wants_drain(const struct candidate *c)
 	       is_cordoned(c->node) && !c->node->record.life.manual && c->node->out & OUT_OURS;
 }
 
+/* What is on its way keeps no work off yet. */
+static bool takes_work(const struct fleet_node *node)
+{
+	return !node->out || node->out & OUT_COMING;
+}
+
 /* A bad node of the same job that the job could start on again, or NULL. */
 static const struct fleet_node *bad_sibling(const struct deciding *d, const struct fleet_node *node)
 {
@@ -54,7 +60,7 @@ static const struct fleet_node *bad_sibling(const struct deciding *d, const stru
 	for (i = 0; i < d->out->n_candidates; i++) {
 		const struct candidate *c = &d->out->candidates[i];
 
-		if (c->want == WANT_CORDON && c->node != node && !c->node->out &&
+		if (c->want == WANT_CORDON && c->node != node && takes_work(c->node) &&
 		    fleet_share_job(c->node, node))
 			return c->node;
 	}
@@ -103,6 +109,49 @@ static bool siblings_allow(const struct deciding *d, const struct fleet_node *no
 	return false;
 }
 
+/* Could a job of `node` start there? Who is bad is suspected by now. */
+static bool is_spare(const struct deciding *d, const struct fleet_node *other,
+		     const struct fleet_node *node)
+{
+	const int state = other->record.life.state;
+
+	return other->jobs_known && other->n_jobs == 0 && !other->out && !other->outside &&
+	       !other->hands_off && other->sku == node->sku &&
+	       (state == LIFE_HEALTHY || state == LIFE_RELEASED) &&
+	       !decide_past(d->now_us, other->reported_us, d->policy->silent_after_us);
+}
+
+/* Without a place for its jobs an eviction only ends them: a slow job is better than none. */
+static bool spares_allow(const struct deciding *d, const struct fleet_node *node,
+			 struct refusal *ret)
+{
+	uint64_t wanted = d->policy->drain_spares, idle = 0;
+	size_t i;
+
+	if (wanted == 0 || !d->fleet->tells_jobs || (node->jobs_known && node->n_jobs == 0))
+		return true;
+	for (i = 0; i < d->fleet->n; i++) {
+		const struct fleet_node *other = d->fleet->nodes[i];
+
+		if (other == node)
+			continue;
+		idle += is_spare(d, other, node);
+		/* Those whose jobs are on their way to one have the first claim. */
+		if (other->sku == node->sku && is_draining(d, other))
+			wanted += d->policy->drain_spares;
+	}
+	if (idle >= wanted)
+		return true;
+	*ret = (struct refusal){ .by = REFUSED_BY_SPARES };
+	(void)snprintf(ret->sentence, sizeof(ret->sentence),
+		       "drain.spares: %llu idle hosts of its SKU are known, and %llu are wanted "
+		       "before what runs there is evicted",
+		       (unsigned long long)idle, (unsigned long long)wanted);
+	(void)snprintf(ret->allow, sizeof(ret->allow),
+		       "an idle host of the same SKU, or a smaller drain.spares");
+	return false;
+}
+
 static void decide_drain(struct deciding *d, const struct candidate *c, int step)
 {
 	struct decision *one = decide_add(d, c->node, DECIDE_DRAIN);
@@ -118,7 +167,8 @@ static void decide_drain(struct deciding *d, const struct candidate *c, int step
 				  one->only_ask ? "told to leave" : "evicted");
 	if (!decide_stands_allow(d, c, &refusal) || !facts_allow(d->fleet, &refusal) ||
 	    !breaker_allows(d->breaker, &refusal) ||
-	    (step == STEP_EVICT && !siblings_allow(d, c->node, &refusal)))
+	    (step == STEP_EVICT &&
+	     (!siblings_allow(d, c->node, &refusal) || !spares_allow(d, c->node, &refusal))))
 		decide_refuse(d, one, &refusal);
 	else if (step == STEP_EVICT)
 		c->node->scratch |= IS_DRAINED_NOW;

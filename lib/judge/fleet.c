@@ -165,6 +165,7 @@ void fleet_set_jobs(struct fleet *f, struct fleet_node *node, const char *const 
 	size_t i;
 
 	n = MIN(n, (size_t)FLEET_JOBS_MAX);
+	node->jobs_known = true;
 	if (n == 0 && node->n_jobs == 0)
 		return;
 	held = xcalloc(MAX(n, (size_t)1), sizeof(*held));
@@ -174,6 +175,12 @@ void fleet_set_jobs(struct fleet *f, struct fleet_node *node, const char *const 
 	free(node->jobs);
 	node->jobs = held;
 	node->n_jobs = n;
+}
+
+void fleet_forget_jobs(struct fleet *f, struct fleet_node *node)
+{
+	fleet_set_jobs(f, node, NULL, 0);
+	node->jobs_known = false;
 }
 
 static int finding_order(const struct finding *finding, const char *check, const char *subject)

@@ -43,6 +43,7 @@ enum fleet_out {
 	OUT_OTHERS = 2,	   /* somebody else's cordon: never touched */
 	OUT_NOT_READY = 4, /* by the cluster */
 	OUT_HOLD = 8,	   /* kept free for a test; set and cleared by fleet_event() */
+	OUT_COMING = 16,   /* with OUT_OTHERS: that is on its way, and it takes work until then */
 };
 
 /* What attribution of real jobs says of a node; the caller drops what is old. */
@@ -125,6 +126,7 @@ struct fleet_node {
 	int domain, sku; /* of fleet.domains and fleet.skus; NAME_NONE: not known */
 	int *jobs;	 /* of fleet.jobs */
 	size_t n_jobs;
+	bool jobs_known;     /* that is all of them: fleet_set_jobs() */
 	struct part **parts; /* those with serials, and the host itself first */
 	size_t n_parts;
 	unsigned out;	      /* enum fleet_out bits */
@@ -148,7 +150,8 @@ struct fleet {
 	void *parts;		/* tree of struct part, by serial */
 	struct notice *notices; /* kept by policy_decide(): decide.h */
 	size_t n_notices;
-	char *stale; /* why the facts may no longer be so: nothing is touched; or NULL. Owned */
+	char *stale;	 /* why the facts may no longer be so: nothing is touched; or NULL. Owned */
+	bool tells_jobs; /* who keeps it learns which jobs run where, when it is asked for */
 };
 
 void fleet_release(struct fleet *f);
@@ -169,6 +172,7 @@ void fleet_set_hands_off(struct fleet_node *node, const char *why);
 
 /* The jobs that run on it; at most FLEET_JOBS_MAX are counted. */
 void fleet_set_jobs(struct fleet *f, struct fleet_node *node, const char *const *jobs, size_t n);
+void fleet_forget_jobs(struct fleet *f, struct fleet_node *node);
 
 /*
  * The serials of its GPUs and NICs, at most FLEET_PARTS_MAX. A part that comes

@@ -249,6 +249,7 @@ static const struct jfield drain_fields[] = {
 	{ "timeout", J_DURATION, POLICY(drain_timeout_us), 0 },
 	{ "bare_pods", J_BOOL, POLICY(drain_bare), 0 },
 	{ "empty_dir", J_BOOL, POLICY(drain_scratch), 0 },
+	{ "spares", J_U64, POLICY(drain_spares), 0, .min = 0, .max = COUNT_MAX },
 };
 NESTED(decode_drain, drain_fields);
 NESTED(decode_total, total_fields);
@@ -330,6 +331,7 @@ struct policy policy_init(void)
 		.drain_grace_us = 10 * USEC_PER_MIN,
 		.drain_timeout_us = USEC_PER_HOUR,
 		.drain_scratch = true,
+		.drain_spares = 1,
 	};
 }
 

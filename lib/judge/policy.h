@@ -15,7 +15,7 @@
  *	startup: {lift, wait, max_age}
  *	release: {healthy_delay, passes, sticky_after, sticky_window}
  *	drain: {mode: off | annotate-only | evict-after-grace | evict-now, grace, timeout,
- *	        bare_pods, empty_dir}
+ *	        bare_pods, empty_dir, spares}
  *	rules: first match wins: [{name, match: {check, class, sku, severity, code},
  *	        floor: {ratio, k}, windows: {k, n}, action}]
  *
@@ -97,8 +97,9 @@ struct policy {
 	uint64_t release_delay_us, release_passes, sticky_after, sticky_window_us;
 	int drain_mode;				   /* enum drain_mode; off by default */
 	uint64_t drain_grace_us, drain_timeout_us; /* a timeout of 0: it never gives up */
-	bool drain_bare;    /* what nothing would start again is evicted too */
-	bool drain_scratch; /* what is in an emptyDir may be lost: nearly all training has one */
+	uint64_t drain_spares; /* idle hosts of its kind for each that is evicted; 0: not looked at */
+	bool drain_bare;       /* what nothing would start again is evicted too */
+	bool drain_scratch;    /* what is in an emptyDir may be lost: nearly all training has one */
 	struct policy_rule *rules;
 	size_t n_rules;
 };

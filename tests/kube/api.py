@@ -11,6 +11,8 @@ import urllib.parse
 TIMEOUT_S = 30
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
+JOB = {"apiVersion": "batch/v1", "kind": "Job"}  # owners of pods
+DAEMON = {"apiVersion": "apps/v1", "kind": "DaemonSet"}
 PLURALS = {"NetworkPolicy": "networkpolicies", "PriorityClass": "priorityclasses", "Endpoints": "endpoints"}
 
 
@@ -196,6 +198,10 @@ class Api:
         return [e for e in items if e["involvedObject"].get("kind") == "Node" and e["involvedObject"].get("name") == node
                 and not e["involvedObject"].get("namespace")]
 
+    def nodes(self):
+        """All of them by name."""
+        return {n["metadata"]["name"]: n for n in self.get("/api/v1/nodes").body["items"]}
+
     def cordoned(self):
         """Names of the nodes that are out of service, whoever did it."""
-        return {n["metadata"]["name"] for n in self.get("/api/v1/nodes").body["items"] if n["spec"].get("unschedulable")}
+        return {name for name, n in self.nodes().items() if n["spec"].get("unschedulable")}

@@ -6,10 +6,9 @@ import json
 import subprocess
 
 import pytest
+from api import DAEMON, JOB
 from server import CONTROLLER
 
-JOB = {"apiVersion": "batch/v1", "kind": "Job"}
-DAEMON = {"apiVersion": "apps/v1", "kind": "DaemonSet"}
 SCRATCH = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
 PODS = "/api/v1/namespaces/default/pods"
 OURS, THEIRS = "gpu-ours", "gpu-theirs"

@@ -3,12 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "controller/action_inside.h"
 #include "lib/duration.h"
 #include "lib/xalloc.h"
 #include "tests/unit/act_world.h"
 #include "tests/unit/test.h"
 
-enum { NODES = 4 };
+enum { NODES = WORLD_NODES };
 
 /* Of the node "n<i>". */
 static struct {
@@ -20,6 +21,10 @@ static struct cluster_ops ops;
 static struct cluster_call held; /* a question that nobody answers yet */
 static bool hold_jobs, fail_jobs;
 static const char *why_not; /* evictions: nothing goes, for that */
+static const struct cluster_ops *embedded;
+static const char *slow_node; /* its cordon is answered when the test says so */
+static struct cluster_mark *slow_mark;
+static struct cluster_call slow_call;
 
 static size_t number_of(const char *node)
 {
@@ -67,13 +72,35 @@ static void jobs(struct cluster *c UNUSED, const char *node, const struct cluste
 						 .n_jobs = pods[i].job != NULL });
 }
 
+static void cordon(struct cluster *c, const struct cluster_change *change,
+		   const struct cluster_mark *mark, const struct cluster_call *call)
+{
+	if (!streq(slow_node, change->node)) {
+		embedded->cordon(c, change, mark, call);
+		return;
+	}
+	slow_call = *call;
+	slow_mark = cluster_mark_copy(mark);
+}
+
+static void let_it_through(struct world *w)
+{
+	embedded->cordon(w->cluster, &(struct cluster_change){ .node = slow_node }, slow_mark,
+			 &slow_call);
+	cluster_mark_free(TAKE(slow_mark));
+	slow_node = NULL;
+}
+
 /* The embedded cluster, but for what runs on it. */
 static void put_pods(struct world *w)
 {
-	ops = *w->cluster->ops;
+	embedded = w->cluster->ops;
+	ops = *embedded;
+	ops.cordon = cordon;
 	ops.evict = evict;
 	ops.jobs = jobs;
 	w->cluster->ops = &ops;
+	w->act->fleet.tells_jobs = true;
 }
 
 static void open_world(struct world *w, const char *name, int mode)
@@ -272,6 +299,56 @@ static void in_a_rehearsal_nothing_is_evicted(void)
 	world_close(&w);
 }
 
+/* n1 and n2 run one job; the way to n2's node is slow. */
+static void nothing_is_evicted_while_a_bad_one_of_the_job_is_being_cordoned(void)
+{
+	struct world w;
+
+	open_world(&w, "sibling.db", DRAIN_NOW);
+	pods[1].job = pods[2].job = "default/llama (jobset)";
+	pods[1].left = pods[2].left = 1;
+	slow_node = "n2";
+	world_report(&w, "n1", true);
+	world_report(&w, "n2", true);
+	pass(&w, 10);
+	CHECK(is_out(&w, "n1"));
+	CHECK(slow_mark && !is_out(&w, "n2"));
+	CHECK_EQ(pods[1].evicted, 0);
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE node = 'n1' AND result LIKE "
+				 "'drain.job: n2%'"),
+		 1);
+	let_it_through(&w);
+	pass(&w, 10);
+	CHECK(is_out(&w, "n2"));
+	CHECK(pods[1].evicted + pods[2].evicted > 0);
+	world_close(&w);
+}
+
+static void idle_hosts_are_asked_for_before_an_eviction(void)
+{
+	struct world w;
+	size_t i;
+
+	open_world(&w, "spares.db", DRAIN_NOW);
+	for (i = 0; i < NODES; i++)
+		pods[i].job = "default/bert (job)";
+	pods[1].job = "default/llama (jobset)";
+	pods[1].left = 1;
+	world_report(&w, "n1", true);
+	pass(&w, 10);
+	CHECK(is_out(&w, "n1"));
+	CHECK_EQ(pods[1].evicted, 0);
+	CHECK(pods[3].asked > 0);
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE node = 'n1' AND result LIKE "
+				 "'drain.spares: 0 idle%'"),
+		 1);
+	pods[3].job = NULL; /* seen when it is asked again, in a minute */
+	pass(&w, 90);
+	CHECK_EQ(pods[1].evicted, 1);
+	CHECK(pods[3].asked <= 4);
+	world_close(&w);
+}
+
 /* --- jobs --- */
 
 static void of_one_job_only_so_many_are_cordoned(void)
@@ -356,6 +433,8 @@ static const struct test tests[] = {
 	TEST(a_person_gives_a_host_back_in_the_midst_of_its_drain),
 	TEST(a_drain_that_a_controller_left_goes_on_with_its_deadline),
 	TEST(in_a_rehearsal_nothing_is_evicted),
+	TEST(nothing_is_evicted_while_a_bad_one_of_the_job_is_being_cordoned),
+	TEST(idle_hosts_are_asked_for_before_an_eviction),
 	TEST(of_one_job_only_so_many_are_cordoned),
 	TEST(a_cordon_waits_for_the_jobs_but_not_for_long),
 	TEST(a_cluster_that_cannot_say_is_asked_now_and_then),

@@ -221,6 +221,25 @@ static void not_before_all_that_is_bad_of_its_job_is_cordoned(void)
 	CHECK(find(&w, 1, DECIDE_DRAIN)->effect);
 }
 
+/* A cordon that is on its way keeps no job off yet. */
+static void nor_while_one_is_being_cordoned(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	open_world(&w, DRAIN_NOW);
+	run_job(&w, 1, "llama");
+	run_job(&w, 2, "llama");
+	cordon(&w, 1);
+	note(&w, 2, "gpu.lost", SEVERITY_FATAL);
+	world_node(&w, 2)->out = OUT_OTHERS | OUT_COMING;
+	decide(&w);
+	CHECK(!find(&w, 1, DECIDE_DRAIN)->effect);
+	CHECK_EQ(find(&w, 1, DECIDE_DRAIN)->refused->by, REFUSED_BY_SIBLING);
+	world_node(&w, 2)->out = OUT_OTHERS;
+	decide(&w);
+	CHECK(find(&w, 1, DECIDE_DRAIN)->effect);
+}
+
 /* What may not be evicted may be told all the same. */
 static void being_told_waits_for_nobody(void)
 {
@@ -234,6 +253,96 @@ static void being_told_waits_for_nobody(void)
 	note(&w, 2, "gpu.lost", SEVERITY_FATAL);
 	decide_and_do(&w);
 	CHECK(find(&w, 1, DECIDE_DRAIN)->effect && find(&w, 1, DECIDE_DRAIN)->only_ask);
+}
+
+/* n<i> is told to be idle. */
+static void is_idle(struct world *w, unsigned i)
+{
+	fleet_set_jobs(&w->fleet, world_node(w, i), NULL, 0);
+	world_node(w, i)->reported_us = w->now_us;
+}
+
+static const struct refusal *why_not(struct world *w, unsigned i)
+{
+	decide(w);
+	return find(w, i, DECIDE_DRAIN)->refused;
+}
+
+static void a_job_is_not_evicted_before_there_is_a_place_for_it(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	open_world(&w, DRAIN_NOW);
+	cordon(&w, 1);
+	CHECK(!why_not(&w, 1)); /* who keeps the fleet cannot tell */
+	w.fleet.tells_jobs = true;
+	CHECK(why_not(&w, 1)); /* nor has told yet */
+	fleet_set_jobs(&w.fleet, world_node(&w, 1), NULL, 0);
+	CHECK(!why_not(&w, 1)); /* nothing runs there that would need one */
+	run_job(&w, 1, "llama");
+	CHECK_EQ(why_not(&w, 1)->by, REFUSED_BY_SPARES);
+	CHECK_STR(refused_by_names[why_not(&w, 1)->by], "drain.spares");
+	CHECK_HAS(why_not(&w, 1)->sentence, "0 idle hosts of its SKU are known, and 1 are wanted");
+	is_idle(&w, 5);
+	CHECK(!why_not(&w, 1));
+	fleet_forget_jobs(&w.fleet, world_node(&w, 5));
+	CHECK(why_not(&w, 1));
+	w.policy.drain_spares = 0;
+	CHECK(!why_not(&w, 1));
+}
+
+static void only_who_would_take_it_is_a_place(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct fleet_node *n;
+
+	open_world(&w, DRAIN_NOW);
+	w.fleet.tells_jobs = true;
+	run_job(&w, 1, "llama");
+	cordon(&w, 1);
+	is_idle(&w, 5);
+	n = world_node(&w, 5);
+	CHECK(!why_not(&w, 1));
+	n->out = OUT_NOT_READY;
+	CHECK(why_not(&w, 1));
+	n->out = 0;
+	fleet_set_sku(&w.fleet, n, "another");
+	CHECK(why_not(&w, 1));
+	fleet_set_sku(&w.fleet, n, names_text(&w.fleet.skus, world_node(&w, 1)->sku));
+	fleet_set_hands_off(n, "another is at work on it");
+	CHECK(why_not(&w, 1));
+	fleet_set_hands_off(n, NULL);
+	n->reported_us = w.now_us - w.policy.silent_after_us;
+	CHECK(why_not(&w, 1));
+	is_idle(&w, 5);
+	run_job(&w, 5, "bert");
+	CHECK(why_not(&w, 1));
+	is_idle(&w, 5);
+	CHECK(!why_not(&w, 1));
+}
+
+/* Whose jobs went first have the first claim. */
+static void each_drain_wants_a_place_of_its_own(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	open_world(&w, DRAIN_NOW);
+	w.fleet.tells_jobs = true;
+	run_job(&w, 1, "llama");
+	run_job(&w, 2, "bert");
+	cordon(&w, 1);
+	cordon(&w, 2);
+	is_idle(&w, 5);
+	happens(&w, 1, EVENT_DRAIN_BEGUN);
+	CHECK_HAS(why_not(&w, 2)->sentence, "1 idle hosts of its SKU are known, and 2 are wanted");
+	is_idle(&w, 6);
+	CHECK(!why_not(&w, 2));
+	fleet_forget_jobs(&w.fleet, world_node(&w, 6));
+	happens(&w, 1, EVENT_DRAINED);
+	CHECK(why_not(&w, 2));
+	later(&w, 2 * USEC_PER_MIN); /* it has found its place: who is idle now is so still */
+	is_idle(&w, 5);
+	CHECK(!why_not(&w, 2));
 }
 
 static void a_sticky_node_stays_sticky_when_it_is_drained(void)
@@ -264,7 +373,11 @@ static const struct test tests[] = {
 	TEST(an_open_breaker_refuses_drains),
 	TEST(of_one_job_one_node_is_drained_at_a_time),
 	TEST(not_before_all_that_is_bad_of_its_job_is_cordoned),
+	TEST(nor_while_one_is_being_cordoned),
 	TEST(being_told_waits_for_nobody),
+	TEST(a_job_is_not_evicted_before_there_is_a_place_for_it),
+	TEST(only_who_would_take_it_is_a_place),
+	TEST(each_drain_wants_a_place_of_its_own),
 	TEST(a_sticky_node_stays_sticky_when_it_is_drained),
 };
 

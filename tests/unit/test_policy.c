@@ -90,7 +90,7 @@ static void what_leads_to_a_cordon_can_be_said(void)
 		"retest: {times: 3, spacing: 1m, timeout: 4m, returns: 5}, "
 		"hold: {ttl: 9m, at_once: 0}, coverage: {max_age: 0s}, override: {life: 2d}, "
 		"drain: {mode: evict-after-grace, grace: 3m, timeout: 4h, bare_pods: true, "
-		"empty_dir: false}}";
+		"empty_dir: false, spares: 7}}";
 	struct policy p = policy_init();
 	struct err err = ERR_INIT;
 
@@ -115,6 +115,7 @@ static void what_leads_to_a_cordon_can_be_said(void)
 	CHECK_EQ(p.drain_timeout_us, 4 * USEC_PER_HOUR);
 	CHECK(p.drain_bare);
 	CHECK(!p.drain_scratch);
+	CHECK_EQ(p.drain_spares, 7);
 	policy_release(&p);
 }
 
@@ -190,6 +191,7 @@ static void what_is_wrong_is_named_with_its_place(void)
 		  "rules[1]: rule 'b' can never match: 'a' before it takes all of it" },
 		{ "{v: 1, drain: {mode: now}}", "drain.mode: " },
 		{ "{v: 1, drain: {grace: 5m}}", "drain" },
+		{ "{v: 1, drain: {mode: evict-now, spares: -1}}", "drain.spares: " },
 		{ "{v: 1, drain: {mode: evict-now, force: true}}", "drain.force: " },
 		{ "[1]", "p.yaml: want an object, not a list" },
 	};
