@@ -357,7 +357,8 @@ static bool is_due(const struct act *act, uint64_t now_us)
 	uint64_t since_us = now_us - act->decided_us;
 
 	return act->decided_us == 0 || since_us >= DECIDE_EVERY_US ||
-	       (act->dirty && since_us >= DECIDE_LEAST_US);
+	       (act->dirty && since_us >= DECIDE_LEAST_US) ||
+	       (act->shared_due && now_us - act->shared_us >= SHARED_EVERY_US);
 }
 
 /* What is found meanwhile is decided when the switch is taken back. */
@@ -385,7 +386,8 @@ void act_decide(struct act *act)
 		return;
 	act->dirty = false;
 	act->decided_us = now_us;
-	if (now_us - act->shared_us >= SHARED_EVERY_US) {
+	act->shared_due = now_us - act->shared_us < SHARED_EVERY_US;
+	if (!act->shared_due) {
 		act->shared_us = now_us;
 		judge_file(act);
 		act_deny(act, policy);

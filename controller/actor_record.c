@@ -293,6 +293,8 @@ int act_event(struct act *act, const char *node, const struct fleet_cause *cause
 	if (cause->event == EVENT_CORDONED || cause->event == EVENT_CORDONED_STICKY)
 		r = keep_part(act, serial, err);
 	act_facts(act, node);
+	if (act->stage == STAGE_ACTING)
+		act_tell_condition(act, node);
 	return r < 0 ? r : act_keep_record(act, n, err);
 }
 

@@ -243,7 +243,6 @@ void doing_book(struct doing *d)
 	if (d->phase == PHASE_TEST)
 		return;
 	doing_end(d, ACTION_DONE, 200, ways[d->kind].said);
-	act_tell_condition(d->act, d->node);
 }
 
 static void try_again(struct doing *d, const struct cluster_answer *answer)
@@ -272,6 +271,22 @@ static void on_conflict(struct doing *d, const struct cluster_answer *answer)
 		try_again(d, answer);
 }
 
+/* While the answer was on its way its node may have gone, and another one come by its name. */
+static bool is_of_the_node(const struct doing *d, const struct cluster_answer *answer)
+{
+	const struct act_host *host = act_host(d->act, d->node);
+
+	return host && host->there && (!answer->node || streq(answer->node->uid, host->c.uid));
+}
+
+static void on_done(struct doing *d, const struct cluster_answer *answer)
+{
+	if (is_of_the_node(d, answer))
+		doing_book(d);
+	else
+		doing_end(d, ACTION_DROPPED, 404, "the node that it was done to is gone");
+}
+
 static void on_touched(void *context, const struct cluster_answer *answer)
 {
 	struct doing *d = context;
@@ -283,7 +298,7 @@ static void on_touched(void *context, const struct cluster_answer *answer)
 	}
 	switch (answer->result) {
 	case CLUSTER_DONE:
-		doing_book(d);
+		on_done(d, answer);
 		break;
 	case CLUSTER_CONFLICT:
 		on_conflict(d, answer);

@@ -140,6 +140,10 @@ UNIT_TESTS += tests/unit/test_actor_drain
 tests_unit_test_actor_drain_SOURCES = tests/unit/test_actor_drain.c tests/unit/act_world.c tests/unit/act_world.h tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_actor_drain_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_actor_drain_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+UNIT_TESTS += tests/unit/test_actor_hands
+tests_unit_test_actor_hands_SOURCES = tests/unit/test_actor_hands.c tests/unit/act_world.c tests/unit/act_world.h tests/unit/reports.c tests/unit/reports.h
+tests_unit_test_actor_hands_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_actor_hands_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 UNIT_TESTS += tests/unit/test_store_crash
 tests_unit_test_store_crash_SOURCES = tests/unit/test_store_crash.c tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
 	tests/fakes/crash_vfs.c tests/fakes/crash_vfs.h tests/fakes/crash_dump.c tests/fakes/crash_file.c tests/fakes/crash_file.h

@@ -30,7 +30,7 @@ static const char *stopped(void *context)
 
 static void noted(void *context, const json_t *raw)
 {
-	kube_seen_written(context, raw);
+	kube_seen_fresh(context, raw);
 }
 
 /* --- the table --- */

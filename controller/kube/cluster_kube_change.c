@@ -136,7 +136,7 @@ static void on_written(void *context, const struct kube_answer *a)
 		return;
 	}
 	if (a->body && !op->dry_run)
-		kube_seen_written(op->k, a->body);
+		kube_seen_fresh(op->k, a->body);
 	if (a->body && kube_node_read(a->body, &node, NULL) == 0)
 		answer.node = &node;
 	conclude(op, &answer);
@@ -179,15 +179,18 @@ static void decide(struct kube_op *op, const json_t *raw, const struct cluster_n
 {
 	const struct kube_subject subject = { raw, node, &op->k->options.taint };
 	const char *stopped = kube_stopped(op->k);
+	const bool as_decided = is_as_decided(op, node);
 	struct kube_plan plan = op->plan(op, &subject);
 	CLEANUP(json_freep) json_t *patch = plan.patch;
 
+	if (!as_decided || plan.result != CLUSTER_DONE)
+		kube_seen_fresh(op->k, raw); /* whoever decides again decides on this */
 	if (plan.result == CLUSTER_DONE && !patch)
 		conclude(op, &(struct cluster_answer){
 				     .result = CLUSTER_DONE, .words = "", .node = node });
 	else if (op->lost)
 		say(op, CLUSTER_AGAIN, op->lost);
-	else if (!is_as_decided(op, node))
+	else if (!as_decided)
 		say(op, CLUSTER_CONFLICT, "the node was changed meanwhile");
 	else if (plan.result != CLUSTER_DONE)
 		say(op, plan.result, plan.words);

@@ -42,8 +42,8 @@ extern const struct cluster_watcher kube_own_watcher; /* without a context */
 const struct cluster_node *kube_seen(const struct cluster_kube *k, const char *name);
 void kube_seen_release(struct cluster_kube *k);
 
-/* As a writing of ours has left it. */
-void kube_seen_written(struct cluster_kube *k, const json_t *raw);
+/* As a request of ours has found or left it; what the watch knows better stays. */
+void kube_seen_fresh(struct cluster_kube *k, const json_t *raw);
 
 /* The list is whole, and we lead: say so. */
 void kube_seen_whole(struct cluster_kube *k);

@@ -149,13 +149,13 @@ void kube_seen_whole(struct cluster_kube *k)
 	k->watcher->synced(k->watcher->context);
 }
 
-void kube_seen_written(struct cluster_kube *k, const json_t *raw)
+void kube_seen_fresh(struct cluster_kube *k, const json_t *raw)
 {
 	struct cluster_node node = { 0 }, *n;
 	struct err err = ERR_INIT;
 
 	if (kube_node_read(raw, &node, &err) < 0) {
-		log_warning("the answer to a writing is no node: %s", err.msg);
+		log_warning("what was answered is no node: %s", err.msg);
 		return;
 	}
 	n = find(k, node.name);

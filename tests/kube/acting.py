@@ -5,7 +5,7 @@ import http.client
 import json
 
 from fixtures_controller import report, sample
-from server import CONTROLLER
+from server import CONTROLLER, NAMESPACE
 from waiting import wait_for
 
 WAIT_S = 60
@@ -13,6 +13,8 @@ ENDS_MAX = 5
 MARK = "assay.dev/cordon"
 OVERRIDE = "assay.dev/override-until"
 CONDITION = "assay.dev/Healthy"
+LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
+LEDGER = "assay.dev/ledger"
 POLICY = """v: 1
 mode: enforce
 budget: {total: {percent: 100, nodes: %d}, domain: {label: none, max: 1000}, rate: {cordons: 100000, per: 10m}}
@@ -44,14 +46,14 @@ class Host:
         """From now on as `ok` says."""
         self.ok, self.seq = self.ok if ok is None else ok, self.seq + 1
         cores = [sample(subject=f"cpu:{i}", value=70e9 + i * 1e8) for i in range(8)]
-        value = report(self.name, self.seq, samples=[*cores, nic(self.ok)], sku=self.name, **more)
+        value = report(self.name, self.seq, samples=[*cores, nic(self.ok)], **{"sku": self.name, **more})
         answer = self.acting.ask(lambda c: c.post_again(value))
         assert answer.status in (200, 202), answer.body
 
-    def obey(self):
-        """Report, and a test that was ordered meanwhile."""
+    def obey(self, wait=1):
+        """Report, and a test that was ordered meanwhile or within so many seconds."""
         self.report()
-        answer = self.acting.ask(lambda c: c.get(f"/v1/nodes/{self.name}/orders?wait=1"))
+        answer = self.acting.ask(lambda c: c.get(f"/v1/nodes/{self.name}/orders?wait={wait}"))
         for order in answer.json if answer.status == 200 else []:
             if order["kind"] == "deep":
                 self.report(profile="full", order={"id": order["id"], "kind": "deep"})
@@ -64,12 +66,12 @@ class Acting:
         self.start_controller, self.kube, self.tmp, self.run, self.hosts = start, kube, tmp_path, run, {}
         self.ended = []  # exit statuses of those that ended by themselves
 
-    def start(self, nodes=(), most=0, url=None, mode="enforce", policy="", **credentials):
-        """Make the nodes, start it and let their hosts say that they are well. `most`: the total budget; `policy`: more of it.
-        Returns self."""
+    def start(self, nodes=(), most=0, url=None, mode="enforce", rules=POLICY, policy="", **credentials):
+        """Make the nodes, start it and let their hosts say that they are well. `most`: the total budget in `rules`; `policy`:
+        more of it. Returns self."""
         for name in nodes:
             self.kube.admin.create_node(name)
-        (self.tmp / "policy.yaml").write_text(POLICY % most + policy)
+        (self.tmp / "policy.yaml").write_text(rules % most + policy)
         (self.tmp / "controller.yaml").write_text((CONFIG % (self.tmp / "policy.yaml")).replace("mode: enforce", f"mode: {mode}"))
         self.kubeconfig = self.kube.kubeconfig("ctl", self.tmp / "kubeconfig", url=url, **credentials)
         self.again()
@@ -132,6 +134,10 @@ class Acting:
         """Out of service with our mark."""
         return name in self.kube.admin.cordoned() and self.mark(name) is not None
 
+    def marked(self):
+        """Names of the nodes with a mark that we wrote."""
+        return {name for name, n in self.kube.admin.nodes().items() if read_mark((n["metadata"].get("annotations") or {}).get(MARK))}
+
     def annotation(self, name, key):
         return self.kube.admin.node(name)["metadata"].get("annotations", {}).get(key)
 
@@ -156,9 +162,16 @@ class Acting:
             return json.dumps({"node": self.kube.admin.node(name), "why": self.c.get(f"/v1/nodes/{name}/why").json}, indent=1) + self.c.log()[-4000:]
         return self.c.log()[-4000:]
 
-    def settle(self):
+    def is_settled(self):
         """Nothing is under way any more."""
-        assert wait_for(lambda: self.ask(lambda c: c.metrics())["assay_actions_under_way"] == 0, WAIT_S), self.c.log()[-4000:]
+        return self.ask(lambda c: c.metrics())["assay_actions_under_way"] == 0
+
+    def under_way(self):
+        """Their rows, for who reads why it is not settled."""
+        return [row for row in self.ask(lambda c: c.get("/v1/actions?limit=200")).json["items"] if row["state"] == "decided"]
+
+    def settle(self):
+        assert wait_for(self.is_settled, WAIT_S), self.c.log()[-4000:]
 
     def finish(self, once=(), ended=False):
         """All that was under way is done, and was right; only who lost its Lease may have `ended`."""
@@ -167,13 +180,30 @@ class Acting:
         check(self.kube, once)
 
 
-def is_ours(mark):
-    """Whether that text is a mark under which we may lift a cordon."""
+def read_mark(text):
+    """The mark that we wrote, or {} for what is none."""
     try:
-        value = json.loads(mark)
+        value = json.loads(text)
     except (TypeError, ValueError):
-        return False
-    return isinstance(value, dict) and value.get("pre") is False and bool(value.get("by"))
+        return {}
+    return value if isinstance(value, dict) and value.get("by") else {}
+
+
+def is_ours(text):
+    """Whether that text is a mark under which we may lift a cordon."""
+    return read_mark(text).get("pre") is False
+
+
+def lease(kube, name):
+    """That Lease of ours, or None."""
+    answer = kube.admin.get(f"{LEASES}/{name}", check=False)
+    return answer.body if answer.status == 200 else None
+
+
+def holders_of(ledger):
+    """{node: whether it is done} of the ledger's Lease."""
+    text = ((ledger or {}).get("metadata", {}).get("annotations") or {}).get(LEDGER)
+    return {h["node"]: h["done"] for h in json.loads(text)["holders"]} if text else {}
 
 
 def check(kube, once=(), user=CONTROLLER):

@@ -22,6 +22,7 @@ import threading
 from apiserver import make_certificate
 
 UPSTREAM_S = 120
+HELD_S = 120
 CHUNK = 65536
 HOPS = ("connection", "transfer-encoding", "content-length", "host", "keep-alive")
 NODE = re.compile(r"/api/v1/nodes/[^/?]+(/status)?(\?|$)")
@@ -122,7 +123,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def passes(handler, body):
-    answer = handler.ask(body)
+    hand_on(handler, handler.ask(body))
+
+
+def hand_on(handler, answer):
     if answer is None:
         handler.cut()
         return
@@ -186,7 +190,19 @@ def drop(handler, body):
     handler.cut()
 
 
-MODES = {"pass": passes, "slow": slow, "busy": busy, "conflict": conflict, "cut": cut, "gone": gone, "drop": drop}
+def hold(handler, body, which, after, until):
+    """Those for which which(method, path, body) is true wait until the way changes: before they reach the server, or with its
+    answer. Whoever asked may have given up meanwhile: what was not sent yet arrives all the same, as from a network it may."""
+    if not which(handler.command, handler.path, body or b""):
+        return passes(handler, body)
+    answer = handler.ask(body) if after else None
+    handler.way.held.append(handler.path.partition("?")[0])
+    handler.counts()
+    until.wait(HELD_S)
+    return hand_on(handler, answer if after else handler.ask(body))
+
+
+MODES = {"pass": passes, "hold": hold, "slow": slow, "busy": busy, "conflict": conflict, "cut": cut, "gone": gone, "drop": drop}
 
 
 class Listener(http.server.ThreadingHTTPServer):
@@ -203,6 +219,7 @@ class Chaos:
     def __init__(self, server):
         self.server, self.mode, self.did, self.seen = server, ("pass", {}), collections.Counter(), []
         self.lock, self.changed, self.live, self.patches = threading.Lock(), threading.Event(), set(), 0
+        self.held = []  # paths of what waited in `hold`
         self.renew()
         self.listener = Listener(("127.0.0.1", 0), Handler)
         self.listener.way = self
@@ -214,10 +231,13 @@ class Chaos:
         make_certificate(self.server.directory, "ca", "chaos", "/CN=chaos", "serverAuth")
 
     def set(self, mode, **options):
-        """pass | slow seconds= | busy retry_after= | conflict every= | cut | gone | drop. Who waits in `slow` goes on."""
+        """pass | slow seconds= | hold which= after= | busy retry_after= | conflict every= | cut | gone | drop. Who waits in `slow`
+        or `hold` goes on."""
         with self.lock:
-            before, self.mode = self.changed, (mode, options)
-            self.changed = threading.Event()
+            before, self.changed = self.changed, threading.Event()
+            if mode == "hold":
+                options, self.held = {"after": False, **options, "until": self.changed}, []
+            self.mode = (mode, options)
             live = list(self.live) if mode in ("drop", "cut", "gone") else []
         before.set()
         for connection in live:  # a watch that runs is no exception

@@ -4,5 +4,6 @@ EXTRA_DIST += tests/kube/acting.py tests/kube/api.py tests/kube/apiserver.py tes
 	tests/kube/conftest.py tests/kube/kubelet.py tests/kube/run tests/kube/server.py
 EXTRA_DIST += tests/kube/test_fence.py # fence
 EXTRA_DIST += tests/bench/bench_kube_action.py tests/kube/test_chaos.py tests/kube/test_end_to_end.py tests/kube/test_server.py
+EXTRA_DIST += tests/kube/test_drain_whole.py tests/kube/test_hands.py # people and drains
 EXTRA_DIST += tests/kube/test_ops.py # the cluster
 EXTRA_DIST += tests/kube/test_identity.py # identity

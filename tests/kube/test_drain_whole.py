@@ -35,7 +35,7 @@ def run_job(kube, hosts):
 
 
 def test_a_job_is_moved_off_its_bad_hosts(kube, way, acting, kubelets):
-    a = acting.start(NODES, url=way.url, policy=DRAINS)
+    a = acting.start(NODES, url=way.url, rules=DRAINS)
     run_job(kube, NODES[:3])
     for name in NODES:
         a.host(name).report(sku="h100")
@@ -66,7 +66,7 @@ def test_a_job_is_moved_off_its_bad_hosts(kube, way, acting, kubelets):
 
 
 def test_a_job_without_another_place_stays_where_it_is(kube, acting, kubelets):
-    a = acting.start(NODES, policy=DRAINS)
+    a = acting.start(NODES, rules=DRAINS)
     run_job(kube, NODES)
     kube.admin.allow_disruptions("llama", 2)
     for name in NODES:

@@ -8,17 +8,17 @@ import socket
 import time
 
 import acting
+from acting import LEASES, lease
 from fixtures_controller import report, sample
-from server import CONTROLLER, NAMESPACE, TWINS
+from server import CONTROLLER, TWINS
 from waiting import wait_for
 
 WAIT_S = 60
 KEPT_S = 60  # places of another controller stand so long
 BUDGET = 5
 NODES = [f"gpu-{i}" for i in range(20)]
-LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 SEEN = "assay-test/seen"
-LEDGER, STOP = "assay.dev/ledger", "assay.dev/stop"
+STOP = "assay.dev/stop"
 NO_ELECTION = {"ASSAY_TEST_NO_ELECTION": "1"}
 SHORT_S = 3
 SHORT = {"ASSAY_TEST_LEASE_SECONDS": str(SHORT_S)}
@@ -69,15 +69,8 @@ class Twin:
             self.c.kill()
 
 
-def lease(kube, name):
-    answer = kube.admin.get(f"{LEASES}/{name}", check=False)
-    return answer.body if answer.status == 200 else None
-
-
 def holders(kube):
-    """{node: whether it is done} of the ledger."""
-    text = ((lease(kube, "assay-budget") or {}).get("metadata", {}).get("annotations") or {}).get(LEDGER)
-    return {h["node"]: h["done"] for h in json.loads(text)["holders"]} if text else {}
+    return acting.holders_of(lease(kube, "assay-budget"))
 
 
 def annotate(kube, value):

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What people do to a node while an answer about it is on its way, and what the cluster is told of
+ * it then. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "controller/cluster_embedded.h"
+#include "lib/duration.h"
+#include "lib/xalloc.h"
+#include "tests/unit/act_world.h"
+#include "tests/unit/test.h"
+
+static const struct cluster_ops *embedded;
+static struct cluster_ops ops;
+static enum { HERE, ON_THE_WAY, ON_THE_WAY_BACK } stop; /* where a cordon stops */
+static struct cluster_call waiting;			/* who waits for its answer */
+/* Of n5, as it was told last. */
+static int healthy; /* 7: not yet */
+static char message[64];
+
+static void cordon(struct cluster *c, const struct cluster_change *change,
+		   const struct cluster_mark *mark, const struct cluster_call *call)
+{
+	if (stop == HERE) {
+		embedded->cordon(c, change, mark, call);
+		return;
+	}
+	waiting = *call;
+	if (stop == ON_THE_WAY_BACK)
+		embedded->cordon(c, change, mark, &(struct cluster_call){ 0 });
+}
+
+static void condition(struct cluster *c UNUSED, const struct cluster_condition *told,
+		      const struct cluster_call *call UNUSED)
+{
+	if (!streq(told->node, "n5"))
+		return;
+	healthy = told->healthy;
+	(void)snprintf(message, sizeof(message), "%s", told->message);
+}
+
+static void put_hands_on(struct world *w)
+{
+	embedded = w->cluster->ops;
+	ops = *embedded;
+	ops.cordon = cordon;
+	ops.condition = condition;
+	ops.conditions = true;
+	w->cluster->ops = &ops;
+}
+
+static void open_world(struct world *w, const char *name)
+{
+	world_open(w, name);
+	put_hands_on(w);
+	stop = HERE;
+	healthy = 7;
+}
+
+static long long held(struct world *w)
+{
+	return world_count(w, "SELECT json_array_length(text, '$.holders') FROM cluster_ledger");
+}
+
+/* n5 is found bad, and its cordon stops somewhere. */
+static void stop_a_cordon(struct world *w, int where)
+{
+	stop = where;
+	waiting = (struct cluster_call){ 0 };
+	world_report(w, "n5", true);
+	CHECK(world_run(w, 0));
+	CHECK(waiting.done != NULL);
+	CHECK_EQ(held(w), 1);
+	stop = HERE;
+}
+
+static void an_uncordon_before_the_answer_to_our_cordon_is_an_order(void)
+{
+	struct world w;
+
+	open_world(&w, "before.db");
+	stop_a_cordon(&w, ON_THE_WAY_BACK);
+	CHECK_EQ(cluster_embedded_touch(w.cluster, "n5", false, NULL), 0);
+	CHECK(world_run(&w, 0));
+	cluster_answer(&waiting, &(struct cluster_answer){ .result = CLUSTER_DONE, .words = "" });
+	CHECK(world_run(&w, 0));
+	world_look(&w);
+	CHECK(!world_node(&w, "n5")->mark);
+	CHECK(world_node(&w, "n5")->override_us > w.now_us);
+	CHECK_EQ(act_counts(w.act).overrides_found, 1);
+	CHECK_EQ(held(&w), 0);
+	world_close(&w);
+}
+
+/* What was cordoned is gone, and what has its name is as it came. */
+static void what_was_done_to_another_node_of_the_name_is_not_booked(void)
+{
+	struct cluster_node gone = { .uid = (char[]){ "another" } };
+	struct world w;
+
+	open_world(&w, "another.db");
+	stop_a_cordon(&w, ON_THE_WAY);
+	cluster_answer(&waiting, &(struct cluster_answer){
+					 .result = CLUSTER_DONE, .words = "", .node = &gone });
+	CHECK_EQ(act_counts(w.act).cordons_done, 0);
+	CHECK_EQ(act_counts(w.act).cordons_dropped, 1);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(act_counts(w.act).overrides_found, 0);
+	CHECK_EQ(act_counts(w.act).cordons_done, 1); /* it is decided anew: its host is bad */
+	world_look(&w);
+	CHECK(world_node(&w, "n5")->mark && world_node(&w, "n5")->unschedulable);
+	CHECK_EQ(held(&w), 1);
+	world_close(&w);
+}
+
+/* Wherever the controller was killed: who comes after it does not wait for a clock to tell the
+ * cluster. */
+static void a_cordon_that_is_resumed_is_told_at_once(void)
+{
+	unsigned commits;
+
+	for (commits = 1; commits <= 8; commits++) {
+		CLEANUP(freep) char *name = xasprintf("resumed-%u.db", commits);
+		struct world w;
+
+		open_world(&w, name);
+		world_report(&w, "n5", true);
+		(void)world_run(&w, commits);
+		world_kill(&w);
+		put_hands_on(&w);
+		healthy = 7;
+		CHECK(world_run(&w, 0));
+		world_look(&w);
+		CHECK(world_node(&w, "n5")->unschedulable);
+		CHECK_EQ(healthy, 0);
+		world_close(&w);
+	}
+}
+
+/* A decision has just been made; what it was made without is not put off to the next one. */
+static void what_a_decision_left_out_is_looked_at_within_a_second(void)
+{
+	struct world w;
+
+	open_world(&w, "left-out.db");
+	w.policy.rules[0].action = ACTION_ALERT;
+	world_wait(&w, USEC_PER_MIN);
+	CHECK(world_run(&w, 0));
+	CHECK_STR(message, "healthy");
+	world_report(&w, "n5", true);
+	CHECK(world_run(&w, 0)); /* it is suspected from the end of a decision on */
+	world_wait(&w, USEC_PER_SEC);
+	CHECK(world_run(&w, 0));
+	CHECK_STR(message, "suspected");
+	world_close(&w);
+}
+
+static const struct test tests[] = {
+	TEST(an_uncordon_before_the_answer_to_our_cordon_is_an_order),
+	TEST(what_was_done_to_another_node_of_the_name_is_not_booked),
+	TEST(a_cordon_that_is_resumed_is_told_at_once),
+	TEST(what_a_decision_left_out_is_looked_at_within_a_second),
+};
+
+int main(void)
+{
+	return TEST_MAIN("actor_hands", tests);
+}
