@@ -49,6 +49,9 @@ int json_parse(const char *text, size_t len, const char *name, json_t **ret_valu
 
 	if (nesting(text, len) > JSON_DEPTH_MAX)
 		return err_set(err, EINVAL, "%s: nested deeper than %d", name, JSON_DEPTH_MAX);
+	/* JSON has no such byte, and the library overlooks one that follows a number. */
+	if (memchr(text, '\0', len))
+		return err_set(err, EINVAL, "%s: a NUL byte", name);
 	value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
 	if (!value)
 		return err_set(err, EINVAL, "%s: line %d: %s", name, why.line, why.text);

@@ -86,6 +86,7 @@ static void bytes_after_a_nul_are_not_lost(void)
 	json_t *value = NULL;
 
 	CHECK_EQ(json_parse("1\0002", 3, "x", &value, NULL), -EINVAL);
+	CHECK_EQ(json_parse("[1\0]", 4, "x", &value, NULL), -EINVAL);
 	CHECK(!value);
 }
 
