@@ -74,5 +74,9 @@ static inline bool streq(const char *a, const char *b)
 /* True when `text` begins with `prefix`. */
 static inline bool starts_with(const char *text, const char *prefix)
 {
-	return strncmp(text, prefix, strlen(prefix)) == 0;
+	while (*prefix && *text == *prefix) {
+		text++;
+		prefix++;
+	}
+	return !*prefix;
 }

@@ -134,7 +134,7 @@ static void view_group(const struct member *members, size_t n, struct peers *p)
 
 void peers_build(const struct report *report, const struct judge_inputs *inputs, struct peers *ret)
 {
-	struct member *members = xcalloc(report->n_samples + 1, sizeof(*members));
+	struct member *members = xrealloc(NULL, report->n_samples + 1, sizeof(*members));
 	size_t n = collect(report, inputs, members), i, end;
 
 	*ret = (struct peers){

@@ -272,10 +272,11 @@ void verdict_judge(const struct report *report, const struct judge_inputs *input
 	size_t i;
 
 	peers_build(report, in, &peers);
-	v.items = xcalloc(report->n_samples + 2 * peers.n_groups + report->n_problems +
-				  (in->before ? in->before->n_items : 0) + VERDICT_LINKS_MAX +
-				  MISSING_COUNTS_MAX + 1,
-			  sizeof(*v.items));
+	v.items = xrealloc(NULL,
+			   report->n_samples + 2 * peers.n_groups + report->n_problems +
+				   (in->before ? in->before->n_items : 0) + VERDICT_LINKS_MAX +
+				   MISSING_COUNTS_MAX + 1,
+			   sizeof(*v.items));
 	for (i = 0; i < report->n_samples; i++)
 		verdict_add(&v, report, in,
 			    judge_sample(&report->samples[i], in, &peers.views[i], &peers));
@@ -334,19 +335,37 @@ static int compare_ranked(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-void verdict_conclude(struct verdict *v)
+/* Items of one run that are merged with none are in order already. */
+static bool is_in_order(const struct ranked *ranked, size_t n)
 {
-	CLEANUP(freep) struct ranked *ranked = xcalloc(v->n_items + 1, sizeof(*ranked));
-	CLEANUP(freep) struct verdict_item *old = xcalloc(v->n_items + 1, sizeof(*old));
+	size_t i = 1;
+
+	while (i < n && compare_ranked(&ranked[i - 1], &ranked[i]) < 0)
+		i++;
+	return i >= n;
+}
+
+static void sort_items(struct verdict *v)
+{
+	CLEANUP(freep) struct ranked *ranked = xrealloc(NULL, v->n_items, sizeof(*ranked));
+	CLEANUP(freep) struct verdict_item *old = NULL;
 	size_t i;
 
-	for (i = 0; i < v->n_items; i++) {
-		old[i] = v->items[i];
-		ranked[i] = (struct ranked){ &old[i], margin_of(&old[i]), i };
-	}
-	qsort(ranked, v->n_items, sizeof(*ranked), compare_ranked);
 	for (i = 0; i < v->n_items; i++)
-		v->items[i] = *ranked[i].item;
+		ranked[i] = (struct ranked){ &v->items[i], margin_of(&v->items[i]), i };
+	if (is_in_order(ranked, v->n_items))
+		return;
+	qsort(ranked, v->n_items, sizeof(*ranked), compare_ranked);
+	old = xrealloc(NULL, v->n_items, sizeof(*old));
+	memcpy(old, v->items, v->n_items * sizeof(*old));
+	for (i = 0; i < v->n_items; i++)
+		v->items[i] = old[ranked[i].order];
+}
+
+void verdict_conclude(struct verdict *v)
+{
+	if (v->n_items > 0)
+		sort_items(v);
 	v->level = v->n_items ? v->items[0].level : VERDICT_INCONCLUSIVE;
 	free(v->sentence);
 	v->sentence = words_host(v);

@@ -153,7 +153,7 @@ static void take_items(const struct run *runs, size_t n, struct verdict *out)
 
 	for (r = 0; r < n; r++)
 		total += runs[r].v->n_items;
-	out->items = xcalloc(MIN(total, (size_t)VERDICT_ITEMS_MAX) + 1, sizeof(*out->items));
+	out->items = xrealloc(NULL, MIN(total, (size_t)VERDICT_ITEMS_MAX) + 1, sizeof(*out->items));
 	for (r = 0; r < n; r++) {
 		for (i = 0; i < runs[r].v->n_items && out->n_items < VERDICT_ITEMS_MAX; i++) {
 			const struct verdict_item *item = &runs[r].v->items[i];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdlib.h>
 
 #include "lib/judge/stats.h"
 #include "tests/unit/random.h"
@@ -66,6 +67,31 @@ static void the_mad_by_walking_equals_the_mad_by_sorting(void)
 			deviations[i] = fabs(v[i] - center);
 		stats_sort(deviations, n);
 		CHECK_NEAR(stats_mad(v, n, center), stats_median(deviations, n), 0);
+	}
+}
+
+static int compare_reals(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void sorting_gives_what_qsort_gives_to_the_bit(void)
+{
+	enum { MANY = 1100 };
+	struct random chance = random_seeded(5);
+	double ours[MANY], theirs[MANY];
+	size_t n, i;
+
+	/* Few values differ, so that equal ones are many; of two zeroes one is negative. */
+	for (n = 0; n < MANY; n += n < 140 ? 1 : 37) {
+		for (i = 0; i < n; i++)
+			ours[i] = theirs[i] = n % 3 ? random_normal(&chance, 0, 1)
+						    : ((double)random_below(&chance, 9) - 4) * -0.0;
+		stats_sort(ours, n);
+		qsort(theirs, n, sizeof(*theirs), compare_reals);
+		CHECK(memcmp(ours, theirs, n * sizeof(*ours)) == 0);
 	}
 }
 
@@ -158,6 +184,7 @@ static const struct test tests[] = {
 	TEST(quantiles_interpolate_between_ranks),
 	TEST(the_mad_of_known_samples_is_right),
 	TEST(the_mad_by_walking_equals_the_mad_by_sorting),
+	TEST(sorting_gives_what_qsort_gives_to_the_bit),
 	TEST(the_modified_z_counts_in_deviations),
 	TEST(leaving_one_out_keeps_the_others_in_order),
 	TEST(the_distance_of_samples_of_one_size_is_the_mean_gap),
