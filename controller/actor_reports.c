@@ -27,16 +27,23 @@ static char *order_id_of(const struct doing *d)
 
 /* --- what is in a host --- */
 
+static bool is_of_serial(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+	       c == '-';
+}
+
 /* The serial number of a GPU in a subject; its length, 0: none. */
 static size_t serial_in(const char *subject, const char **ret_serial)
 {
-	const char *gpu = strstr(subject, "gpu:GPU-");
+	const char *gpu = strstr(subject, "gpu:GPU-"), *end;
 
 	if (!gpu)
 		return 0;
-	*ret_serial = gpu + strlen("gpu:");
-	return strspn(*ret_serial,
-		      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-");
+	*ret_serial = end = gpu + strlen("gpu:");
+	while (is_of_serial(*end))
+		end++;
+	return (size_t)(end - *ret_serial);
 }
 
 static bool has(const char *const *list, size_t n, const char *text, size_t length)
@@ -44,7 +51,7 @@ static bool has(const char *const *list, size_t n, const char *text, size_t leng
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (strlen(list[i]) == length && strncmp(list[i], text, length) == 0)
+		if (strncmp(list[i], text, length) == 0 && !list[i][length])
 			return true;
 	}
 	return false;

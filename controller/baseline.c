@@ -14,39 +14,40 @@
 
 static int compare_keys(const void *a, const void *b)
 {
-	return strcmp(((const struct baseline *)a)->key, ((const struct baseline *)b)->key);
+	const struct baseline_key *x = a, *y = b;
+	int r = strcmp(x->sku, y->sku);
+
+	return r ? r : kind_compare(&x->kind, &y->kind);
 }
 
-static char *key_of(const char *sku, const struct sample *s)
+/* What had to be made for it is in `ret_memory`: free it. */
+static struct baseline_key key_of(const char *sku, const struct sample *s, char **ret_memory)
 {
-	CLEANUP(freep) char *params = params_key(s);
-
-	return xasprintf("%s\n%s\n%s\n%s\n%d\n%s", sku, s->check, s->locality ? s->locality : "",
-			 s->unit ? s->unit : "", s->better, params);
+	return (struct baseline_key){ sku, kind_of(s, ret_memory) };
 }
 
-static struct baseline *find(const struct baselines *b, char *key)
+static struct baseline *find(const struct baselines *b, const struct baseline_key *key)
 {
-	struct baseline wanted = { .key = key };
-	struct baseline **found = tfind(&wanted, &b->tree, compare_keys);
+	struct baseline **found = tfind(key, &b->tree, compare_keys);
 
 	return found ? *found : NULL;
 }
 
-static struct baseline *need(struct baselines *b, char *key, const char *sku, const struct sample *s)
+static struct baseline *need(struct baselines *b, const struct baseline_key *key)
 {
 	struct baseline *line = find(b, key);
 
 	if (line || b->n == BASELINES_MAX)
 		return line;
 	line = xcalloc(1, sizeof(*line));
-	*line = (struct baseline){ .key = xstrdup(key),
-				   .sku = xstrdup(sku),
-				   .check = xstrdup(s->check),
-				   .locality = xstrdup(s->locality),
-				   .unit = xstrdup(s->unit),
-				   .params = params_key(s),
-				   .better = s->better };
+	line->key.sku = line->sku = xstrdup(key->sku);
+	line->key.kind = (struct kind){
+		.check = line->check = xstrdup(key->kind.check),
+		.locality = line->locality = xstrdup(key->kind.locality),
+		.unit = line->unit = xstrdup(key->kind.unit),
+		.params = line->params = xstrdup(key->kind.params),
+		.better = key->kind.better,
+	};
 	if (!tsearch(line, &b->tree, compare_keys))
 		abort(); /* out of memory */
 	b->n++;
@@ -111,7 +112,8 @@ static void forget(struct baseline *line, const char *node)
 
 /* Values of one report under one key. */
 struct gathered {
-	char *key;
+	struct baseline_key key;
+	char *memory;		     /* of the key */
 	const struct sample *sample; /* one of them */
 	double value;
 };
@@ -119,7 +121,7 @@ struct gathered {
 static int compare_gathered(const void *a, const void *b)
 {
 	const struct gathered *x = a, *y = b;
-	int r = strcmp(x->key, y->key);
+	int r = compare_keys(&x->key, &y->key);
 
 	return r ? r : (x->value > y->value) - (x->value < y->value);
 }
@@ -198,7 +200,7 @@ static void learn_usual(struct baseline *line, const struct report *report,
 static void learn_key(struct baselines *b, const struct report *report, const struct gathered *g,
 		      size_t n, bool bad)
 {
-	struct baseline *line = bad ? find(b, g->key) : need(b, g->key, report->sku, g->sample);
+	struct baseline *line = bad ? find(b, &g->key) : need(b, &g->key);
 	double middle = n % 2 ? g[n / 2].value : (g[n / 2 - 1].value + g[n / 2].value) / 2;
 
 	if (!line)
@@ -217,8 +219,11 @@ static size_t gather(const struct report *report, struct gathered *ret)
 	for (i = 0; i < report->n_samples; i++) {
 		const struct sample *s = &report->samples[i];
 
-		if (measure_of(s, &m) && m.family->compared)
-			ret[n++] = (struct gathered){ key_of(report->sku, s), s, s->value };
+		if (!measure_of(s, &m) || !m.family->compared)
+			continue;
+		ret[n] = (struct gathered){ .sample = s, .value = s->value };
+		ret[n].key = key_of(report->sku, s, &ret[n].memory);
+		n++;
 	}
 	qsort(ret, n, sizeof(*ret), compare_gathered);
 	return n;
@@ -238,17 +243,17 @@ void baselines_learn(struct baselines *b, const struct report *report,
 	for (i = 1; i <= n; i++) {
 		bool bad;
 
-		if (i < n && streq(g[i].key, g[first].key))
+		if (i < n && compare_keys(&g[i].key, &g[first].key) == 0)
 			continue;
 		bad = suspect || is_doubtful(b, report, verdict, &g[first], i - first);
 		learn_key(b, report, &g[first], i - first, bad);
-		line = find(b, g[first].key);
+		line = find(b, &g[first].key);
 		if (line)
 			learn_usual(line, report, verdict, &g[first], i - first);
 		first = i;
 	}
 	for (i = 0; i < n; i++)
-		free(g[i].key);
+		free(g[i].memory);
 }
 
 /* --- asking --- */
@@ -313,12 +318,21 @@ bool baselines_expect(const struct baselines *b, const struct report *report,
 
 struct baseline *baseline_of(const struct baselines *b, const char *sku, const struct sample *s)
 {
-	CLEANUP(freep) char *key = sku ? key_of(sku, s) : NULL;
+	CLEANUP(freep) char *memory = NULL;
+	struct baseline_key key;
 
-	return key ? find(b, key) : NULL;
+	if (!sku)
+		return NULL;
+	key = key_of(sku, s, &memory);
+	return find(b, &key);
 }
 
 /* --- showing, ending --- */
+
+static const char *text_or_null(const char *text)
+{
+	return text[0] ? text : NULL;
+}
 
 static void encode(const void *node, VISIT visit, void *closure)
 {
@@ -334,8 +348,9 @@ static void encode(const void *node, VISIT visit, void *closure)
 	(void)json_array_append_new(
 		closure,
 		json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:o, s:I, s:f, s:f}", "sku", line->sku,
-			  "check", line->check, "class", line->locality, "unit", line->unit,
-			  "better", sample_better_names[line->better], "params",
+			  "check", line->check, "class", text_or_null(line->locality), "unit",
+			  text_or_null(line->unit), "better",
+			  sample_better_names[line->key.kind.better], "params",
 			  json_loads(line->params, JSON_DECODE_ANY, NULL) ?: json_object(), "hosts",
 			  (json_int_t)n, "median", median, "mad", stats_mad(values, n, median)));
 }
@@ -357,7 +372,6 @@ static void baseline_free(void *p)
 	free(line->hosts);
 	usuals_release(&line->usuals);
 	free(line->but);
-	free(line->key);
 	free(line->sku);
 	free(line->check);
 	free(line->locality);
@@ -379,8 +393,9 @@ struct baseline *baselines_need(struct baselines *b, const struct baseline_about
 				     .unit = unit,
 				     .better = about->better,
 				     .params = params };
-	CLEANUP(freep) char *key = key_of(about->sku, &like);
-	struct baseline *line = need(b, key, about->sku, &like);
+	CLEANUP(freep) char *memory = NULL;
+	const struct baseline_key key = key_of(about->sku, &like, &memory);
+	struct baseline *line = need(b, &key);
 
 	json_decref(params);
 	return line;

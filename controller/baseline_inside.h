@@ -12,11 +12,16 @@ struct host_value {
 	double spread; /* standard deviation among its parts; 0 for one */
 };
 
+/* What tells baselines apart, in the order in which they are kept. Borrowed. */
+struct baseline_key {
+	const char *sku;
+	struct kind kind;
+};
+
 struct baseline {
-	char *key;
-	char *sku, *check, *locality, *unit, *params;
-	int better;
-	struct host_value *hosts; /* by name */
+	struct baseline_key key; /* of the texts below; first, as the tree compares keys */
+	char *sku, *check, *locality, *unit, *params; /* "" for none */
+	struct host_value *hosts;		      /* by name */
 	size_t n, room;
 	struct center center; /* of all but `but`, as it was `news` changes ago */
 	bool centered;

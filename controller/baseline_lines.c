@@ -29,10 +29,10 @@ struct baseline_about baseline_about(const struct baseline *line)
 {
 	return (struct baseline_about){ .sku = line->sku,
 					.check = line->check,
-					.locality = line->locality ? line->locality : "",
-					.unit = line->unit ? line->unit : "",
+					.locality = line->locality,
+					.unit = line->unit,
 					.params = line->params,
-					.better = line->better };
+					.better = line->key.kind.better };
 }
 
 bool baseline_host(const struct baseline *line, size_t at, struct baseline_host *ret)

@@ -32,7 +32,7 @@ void baseline_learn_usual(struct baseline *line, const struct verdict *verdict, 
 size_t baselines_usual(const struct baselines *b, const struct report *report,
 		       const struct sample *s, double *ret_ratios)
 {
-	const struct baseline *line = baseline_of(b, report->sku, s);
+	struct baseline *line = baseline_of(b, report->sku, s);
 
 	return line ? usuals_part(&line->usuals, report->node, s->subject, ret_ratios) : 0;
 }

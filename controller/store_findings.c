@@ -33,7 +33,7 @@ int store_windows(struct store *s, const char *node, struct store_window **ret_r
 		  struct err *err)
 {
 	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_WINDOWS);
-	struct store_window *rows = xcalloc(max, sizeof(*rows));
+	struct store_window *rows = xrealloc(NULL, max, sizeof(*rows)); /* few are used */
 	size_t n = 0;
 	int r;
 

@@ -15,10 +15,13 @@
 #define MOVED_MIN 0.025
 
 /* Where the host is, or belongs. */
-static size_t place_of(const struct usuals *u, const char *node, bool *ret_there)
+static size_t place_of(struct usuals *u, const char *node, bool *ret_there)
 {
 	size_t low = 0, high = u->n;
 
+	*ret_there = u->last < u->n && streq(u->hosts[u->last].node, node);
+	if (*ret_there)
+		return u->last;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
@@ -28,10 +31,11 @@ static size_t place_of(const struct usuals *u, const char *node, bool *ret_there
 			high = mid;
 	}
 	*ret_there = low < u->n && streq(u->hosts[low].node, node);
+	u->last = low;
 	return low;
 }
 
-static const struct usual *find(const struct usuals *u, const char *node)
+static const struct usual *find(struct usuals *u, const char *node)
 {
 	bool there = false;
 	size_t at = place_of(u, node, &there);
@@ -154,7 +158,7 @@ void usuals_note(struct usuals *u, const char *node, const struct usual_value *v
 	u->drift += fmax(fmin(now - u->drift, DRIFT_STEP_MAX), -DRIFT_STEP_MAX) / DRIFT_REPORTS;
 }
 
-size_t usuals_part(const struct usuals *u, const char *node, const char *subject,
+size_t usuals_part(struct usuals *u, const char *node, const char *subject,
 		   double ret_ratios[static TREND_MAX])
 {
 	const struct usual *host = find(u, node);

@@ -47,6 +47,7 @@ struct usual {
 struct usuals {
 	struct usual *hosts; /* by name */
 	size_t n, room;
+	size_t last;  /* where the host was that was asked for last: it comes many times in a row */
 	double drift; /* log of what the whole fleet differs from its usual, lately */
 	double slow;  /* log of what the fleet reaches, followed over TREND_MAX runs of all */
 	bool moved;   /* the fleet is far from that: it is no control for its hosts */
@@ -72,7 +73,7 @@ void usuals_note(struct usuals *u, const char *node, const struct usual_value *v
 		 double fleet);
 
 /* Ratios that the part had; how many. */
-size_t usuals_part(const struct usuals *u, const char *node, const char *subject,
+size_t usuals_part(struct usuals *u, const char *node, const char *subject,
 		   double ret_ratios[static TREND_MAX]);
 
 /*
