@@ -18,6 +18,9 @@
 /* At random, so that those who are refused together do not come back together. */
 enum { RETRY_WITHIN_S = 8 };
 
+/* Memory that a body has at once, as its header announces it: of a larger one not all may come. */
+enum { BODY_FIRST_MAX = 64 * 1024 };
+
 const char *call_header(const struct call *call, const char *name)
 {
 	return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
@@ -363,6 +366,9 @@ static enum MHD_Result take_body(struct call *call, const char *data, size_t siz
 		call->swallowed += size;
 		return call->swallowed > API_SWALLOW_MAX ? MHD_NO : MHD_YES;
 	}
+	/* It comes in pieces as small as the library's memory for a connection. */
+	if (call->body.len == 0)
+		(void)strbuf_reserve(&call->body, MIN(announced(call), (size_t)BODY_FIRST_MAX));
 	if (!body_has_room(call, size)) {
 		call_refuse(call, 503, "too many requests at once");
 	} else if (strbuf_add(&call->body, data, size) < 0) {

@@ -46,10 +46,11 @@ static int check_identity(const struct report *report, struct err *err)
 	return 0;
 }
 
-static int decode_text(const char *text, size_t length, struct report *ret, struct err *err)
+static int decode_text(const char *text, size_t length, struct jmemo *memo, struct report *ret,
+		       struct err *err)
 {
 	struct report report = { 0 };
-	int r = report_read(text, length, &report, err);
+	int r = report_read(text, length, memo, &report, err);
 
 	if (r == 0)
 		r = check_identity(&report, err);
@@ -70,7 +71,7 @@ static int choose_body(const struct packed *sent, const char *text, size_t lengt
 	return pack_close(text, length, &in->memory, &in->body);
 }
 
-int ingest_decode(const struct packed *sent, struct ingest *ret, struct err *err)
+int ingest_decode(const struct packed *sent, struct jmemo *memo, struct ingest *ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf unpacked = STRBUF_INIT(REPORT_MAX);
 	CLEANUP(ingest_release) struct ingest in = { 0 };
@@ -87,7 +88,7 @@ int ingest_decode(const struct packed *sent, struct ingest *ret, struct err *err
 		return r == -EINVAL ? -EBADMSG : r;
 	if (length == 0)
 		return err_set(err, EBADMSG, "report: it is empty");
-	r = decode_text(text, length, &in.report, err);
+	r = decode_text(text, length, memo, &in.report, err);
 	if (r == 0)
 		r = choose_body(sent, text, length, &in);
 	if (r == 0) {

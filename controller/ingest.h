@@ -20,6 +20,7 @@
 struct baselines;
 struct err;
 struct hosts;
+struct jmemo;
 struct rules;
 struct store;
 
@@ -33,8 +34,9 @@ struct ingest {
 	struct arrival arrival;
 };
 
-/* Unpack and decode what was sent; `ret` may borrow its bytes. */
-int ingest_decode(const struct packed *sent, struct ingest *ret, struct err *err);
+/* Unpack and decode what was sent; `ret` may borrow its bytes. `memo` as for report_read(). */
+int ingest_decode(const struct packed *sent, struct jmemo *memo, struct ingest *ret,
+		  struct err *err);
 void ingest_release(struct ingest *in);
 
 /*

@@ -176,7 +176,7 @@ static unsigned take_report(struct intake *in, const struct packed *sent, struct
 	/* A host that sends too much is told before it costs anything. */
 	if (sender && !limiter_take(&s->limiter, sender, clock_mono_us()))
 		return too_often(in, sender, err);
-	r = ingest_decode(sent, &ingest, err);
+	r = ingest_decode(sent, &s->memo, &ingest, err);
 	if (r < 0) {
 		s->metrics.malformed++;
 		return status_of_content(r);

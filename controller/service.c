@@ -298,6 +298,7 @@ void service_close(struct service *s)
 	store_close(s->store);
 	release_files(s);
 	limiter_release(&s->limiter);
+	jmemo_release(&s->memo);
 	live_release(&s->live);
 	hosts_release(&s->hosts);
 	opinions_release(&s->opinions);

@@ -22,6 +22,7 @@
 #include "controller/shed.h"
 #include "controller/thinner.h"
 #include "controller/vouch.h"
+#include "lib/jmemo.h"
 
 struct act;
 struct acting_cluster;
@@ -68,6 +69,7 @@ struct service {
 	struct baselines baselines;
 	struct live live;
 	struct hosts hosts;
+	struct jmemo memo; /* of what reports have in common */
 	struct opinions opinions;
 	void *holds;			      /* of routes_orders.c: held calls by host */
 	char *tls_cert, *tls_key, *client_ca; /* PEM texts, or NULL */

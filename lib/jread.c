@@ -10,9 +10,9 @@
 /* Fields of a table are counted in the bits of a word. */
 enum { FIELDS_MAX = 64, STRV_FIRST = 8 };
 
-struct jread jread_of(const char *text, size_t length, struct pool *pool)
+struct jread jread_of(const char *text, size_t length, struct pool *pool, struct jmemo *memo)
 {
-	return (struct jread){ .scan = jscan_of(text, length, pool) };
+	return (struct jread){ .scan = jscan_of(text, length, pool), .memo = memo };
 }
 
 void jread_release(struct jread *r)
@@ -167,7 +167,7 @@ static json_t *find_shared(struct jread *r)
 }
 
 /* Objects close with a bracket, so that none is the beginning of another. */
-static void share(struct jread *r, const struct jtext *text, json_t *value)
+static void share(struct jread *r, const struct jtext *text, json_t *value, const char *canonical)
 {
 	size_t at = r->n_shared++ % JREAD_SHARED_MAX;
 
@@ -176,7 +176,8 @@ static void share(struct jread *r, const struct jtext *text, json_t *value)
 	r->shared[at].text = *text;
 	r->shared[at].depth = r->scan.depth;
 	r->shared[at].value = json_incref(value);
-	r->shared[at].canonical = NULL;
+	r->shared[at].canonical = canonical ? pool_text(r->scan.pool, canonical, strlen(canonical))
+					    : NULL;
 }
 
 const char *jread_canonical(struct jread *r, const json_t *value)
@@ -196,6 +197,25 @@ const char *jread_canonical(struct jread *r, const json_t *value)
 	return r->shared[i].canonical;
 }
 
+static json_t *build(const struct jtext *text)
+{
+	return json_loadb(text->at, text->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+}
+
+/* The object that was just scanned: of this text, of one before it, or new. */
+static json_t *build_object(struct jread *r, const struct jtext *text)
+{
+	const struct jmemo_entry *known = r->memo ? jmemo_find(r->memo, text->at, text->length)
+						  : NULL;
+	json_t *value = known ? json_incref(known->value) : build(text);
+
+	if (value)
+		share(r, text, value, known ? known->canonical : NULL);
+	if (value && r->memo && !known)
+		jmemo_keep(r->memo, text->at, text->length, value);
+	return value;
+}
+
 static int read_json(struct jread *r, json_t **member)
 {
 	bool object = jscan_peek(&r->scan) == '{';
@@ -205,10 +225,7 @@ static int read_json(struct jread *r, json_t **member)
 	if (!value) {
 		if (jscan_skip(&r->scan, &text) < 0)
 			return -EINVAL;
-		value = json_loadb(text.at, text.length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
-				   NULL);
-		if (value && object)
-			share(r, &text, value);
+		value = object ? build_object(r, &text) : build(&text);
 	}
 	*member = value;
 	return value ? 0 : -EINVAL;
@@ -266,10 +283,9 @@ static const struct jfield *find_field(const struct jtable *table, size_t last,
 	size_t i;
 
 	for (i = 0; i < table->n; i++) {
-		const struct jfield *f = &table->fields[(last + 1 + i) % table->n];
-
-		if (jtext_is(key, f->key))
-			return f;
+		last = last + 1 < table->n ? last + 1 : 0;
+		if (jtext_is(key, table->fields[last].key))
+			return &table->fields[last];
 	}
 	return NULL;
 }

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "lib/jmemo.h"
 #include "lib/jscan.h"
 #include "lib/report_tables.h"
 
@@ -17,6 +18,7 @@ enum { JREAD_SHARED_MAX = 8 };
 
 struct jread {
 	struct jscan scan;
+	struct jmemo *memo; /* of texts before this one; NULL: none */
 	struct {
 		struct jtext text;
 		unsigned depth; /* where it was read: deeper it may be too deep */
@@ -26,7 +28,8 @@ struct jread {
 	size_t n_shared; /* ever */
 };
 
-struct jread jread_of(const char *text, size_t length, struct pool *pool);
+/* `memo` may be NULL: what is in it is not built again, and what is new is kept there. */
+struct jread jread_of(const char *text, size_t length, struct pool *pool, struct jmemo *memo);
 void jread_release(struct jread *r);
 
 /*

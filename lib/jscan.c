@@ -22,29 +22,6 @@ void jscan_release(struct jscan *s)
 	s->n_keys = s->room = 0;
 }
 
-bool jtext_is(const struct jtext *text, const char *word)
-{
-	size_t i;
-
-	for (i = 0; i < text->length; i++) {
-		if (!word[i] || word[i] != text->at[i]) /* a text may have a NUL */
-			return false;
-	}
-	return !word[i];
-}
-
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
-int jscan_peek(struct jscan *s)
-{
-	while (s->at < s->end && is_space(*s->at))
-		s->at++;
-	return s->at < s->end ? (unsigned char)*s->at : -1;
-}
-
 int jscan_end(struct jscan *s)
 {
 	return jscan_peek(s) < 0 ? 0 : -EINVAL;

@@ -50,7 +50,13 @@ struct jscan jscan_of(const char *text, size_t length, struct pool *pool);
 void jscan_release(struct jscan *s);
 
 /* The first byte of what comes next, -1 at the end of the text. */
-int jscan_peek(struct jscan *s);
+static inline int jscan_peek(struct jscan *s)
+{
+	while (s->at < s->end &&
+	       (*s->at == ' ' || *s->at == '\n' || *s->at == '\t' || *s->at == '\r'))
+		s->at++;
+	return s->at < s->end ? (unsigned char)*s->at : -1;
+}
 
 /* Go into an object '{' or a list '['. */
 int jscan_open(struct jscan *s, char bracket, struct jscan_list *ret_list);
@@ -80,5 +86,14 @@ int jscan_skip(struct jscan *s, struct jtext *ret_text);
 /* 0 when nothing but white space is left. */
 int jscan_end(struct jscan *s);
 
-/* Is it this word? */
-bool jtext_is(const struct jtext *text, const char *word);
+/* Is it this word? A text may have a NUL. */
+static inline bool jtext_is(const struct jtext *text, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < text->length; i++) {
+		if (!word[i] || word[i] != text->at[i])
+			return false;
+	}
+	return !word[i];
+}

@@ -11,6 +11,7 @@
 
 #include "lib/jscan.h"
 #include "lib/pool.h"
+#include "lib/swar.h"
 
 enum {
 	DIGITS_MAX = 19,	/* that a uint64_t always holds */
@@ -38,17 +39,36 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* The number of the eight digits at `at`; false when not all are digits. */
+static bool eight_digits(const char *at, uint64_t *ret)
+{
+	uint64_t bytes = swar_load(at);
+
+	/* 0x30 to 0x39: the high half is 3, with and without 6 more. */
+	if (((bytes & SWAR_EACH(0xf0)) | ((bytes + SWAR_EACH(6)) & SWAR_EACH(0xf0)) >> 4) !=
+	    SWAR_EACH(0x33))
+		return false;
+	/* Neighbours become one number: of two digits, of four, of eight. The first is the highest. */
+	bytes -= SWAR_EACH('0');
+	bytes = (bytes * 10 + (bytes >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
+	bytes = (bytes * 100 + (bytes >> 16)) & UINT64_C(0x0000ffff0000ffff);
+	*ret = (bytes * 10000 + (bytes >> 32)) & UINT32_MAX;
+	return true;
+}
+
 /* Take digits; each moves the exponent by `step`. Returns where they end. */
-static const char *take_digits(struct decimal *d, const char *at, const char *end, int step)
+static inline const char *take_digits(struct decimal *d, const char *at, const char *end, int step)
 {
 	const char *begin = at, *first, *last;
-	uint64_t digits = d->digits;
+	uint64_t digits = d->digits, eight;
 
 	/* Zeros before the first digit count for nothing but the exponent. */
 	while (digits == 0 && at < end && *at == '0')
 		at++;
 	first = at;
 	last = end - at > DIGITS_MAX - d->n ? at + (DIGITS_MAX - d->n) : end;
+	for (; last - at >= SWAR_BYTES && eight_digits(at, &eight); at += SWAR_BYTES)
+		digits = digits * 100000000 + eight;
 	while (at < last && is_digit(*at))
 		digits = digits * 10 + (uint64_t)(*at++ - '0');
 	d->digits = digits;

@@ -4,6 +4,7 @@
 
 #include "lib/jscan.h"
 #include "lib/pool.h"
+#include "lib/swar.h"
 
 enum { HEX_DIGITS = 4, SURROGATE_HIGH = 0xd800, SURROGATE_LOW = 0xdc00, SURROGATE_END = 0xe000 };
 
@@ -13,6 +14,36 @@ static const bool plain[256] = {
 	['"' + 1 ... '\\' - 1] = true,
 	['\\' + 1 ... 0x7f] = true,
 };
+
+/*
+ * How many of the eight bytes at `at` are plain before the first that is not. Taking a number
+ * off each byte sets the high bit of those below it, and of a plain byte only by what it lends
+ * to one before it: the first that is found is right.
+ */
+static size_t plain_of_eight(const char *at)
+{
+	const uint64_t bytes = swar_load(at), quote = bytes ^ SWAR_EACH('"'),
+		       backslash = bytes ^ SWAR_EACH('\\');
+	const uint64_t odd = (bytes | (bytes - SWAR_EACH(0x20)) | (quote - SWAR_EACH(1)) |
+			      (backslash - SWAR_EACH(1))) &
+			     SWAR_EACH(0x80);
+
+	return odd ? (size_t)__builtin_ctzll(odd) / 8 : SWAR_BYTES;
+}
+
+/* The end of what is plain from `at` on. */
+static const char *skip_plain(const char *at, const char *end)
+{
+	size_t n = SWAR_BYTES;
+
+	while (n == SWAR_BYTES && end - at >= SWAR_BYTES) {
+		n = plain_of_eight(at);
+		at += n;
+	}
+	while (n == SWAR_BYTES && at < end && plain[(unsigned char)*at])
+		at++;
+	return at;
+}
 
 /* Well-formed sequences of more than one byte (Unicode 15, table 3-7). */
 static const struct {
@@ -166,9 +197,8 @@ int jscan_string(struct jscan *s, struct jtext *ret_text)
 
 	if (jscan_peek(s) != '"')
 		return -EINVAL;
-	begin = at = s->at + 1;
-	while (at < s->end && plain[(unsigned char)*at])
-		at++;
+	begin = s->at + 1;
+	at = skip_plain(begin, s->end);
 	if (at == s->end)
 		return -EINVAL;
 	if (*at != '"')

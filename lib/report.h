@@ -51,6 +51,8 @@ enum severity { SEVERITY_FAIL, SEVERITY_INFO, SEVERITY_WARN, SEVERITY_FATAL };
 
 enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
 
+struct jmemo;
+
 struct sample {
 	char *check;	 /* "gemm.rate": a family, a dot, what is measured */
 	char *subject;	 /* "cpu:3", "mlx5_0:1>gpu:GPU-...": canonical text */
@@ -160,8 +162,10 @@ json_t *report_encode(const struct report *r);
  * Read the text of a report: what json_parse() and report_decode() do, several
  * times as fast. Nothing may be added to what it gives, and no sample taken from it.
  * -EBADMSG when it is not JSON, -EINVAL when it is and no report, with the place.
+ * `memo` (may be NULL) has objects of reports before, which this one then shares.
  */
-int report_read(const char *text, size_t length, struct report *ret, struct err *err);
+int report_read(const char *text, size_t length, struct jmemo *memo, struct report *ret,
+		struct err *err);
 
 /* Take `s` (left empty) into the report. -E2BIG past SAMPLE_COUNT_MAX. */
 int report_add_sample(struct report *r, struct sample *s);

@@ -110,10 +110,10 @@ static int read_all(struct jread *r, struct report *out)
 	return jscan_end(&r->scan);
 }
 
-int report_scan(const char *text, size_t length, struct report *ret)
+int report_scan(const char *text, size_t length, struct jmemo *memo, struct report *ret)
 {
 	struct report out = { 0 };
-	CLEANUP(jread_release) struct jread r = jread_of(text, length, &out.pool);
+	CLEANUP(jread_release) struct jread r = jread_of(text, length, &out.pool, memo);
 	int result = read_all(&r, &out);
 
 	if (result < 0)
@@ -123,12 +123,13 @@ int report_scan(const char *text, size_t length, struct report *ret)
 	return result;
 }
 
-int report_read(const char *text, size_t length, struct report *ret, struct err *err)
+int report_read(const char *text, size_t length, struct jmemo *memo, struct report *ret,
+		struct err *err)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
 	struct jval root;
 
-	if (report_scan(text, length, ret) == 0)
+	if (report_scan(text, length, memo, ret) == 0)
 		return 0;
 	if (json_parse(text, length, "report", &value, err) < 0)
 		return -EBADMSG;

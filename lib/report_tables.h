@@ -5,6 +5,7 @@
 #include "lib/json.h"
 
 struct err;
+struct jmemo;
 struct report;
 struct sample;
 
@@ -26,4 +27,4 @@ int sample_check(const struct sample *s, struct err *err);
  * The quick half of report_read(): 0 or -EINVAL, which says neither what is wrong
  * nor where. On failure `ret` is left alone.
  */
-int report_scan(const char *text, size_t length, struct report *ret);
+int report_scan(const char *text, size_t length, struct jmemo *memo, struct report *ret);

@@ -8,7 +8,7 @@
 
 enum { STRBUF_FIRST = 256 };
 
-static int reserve(struct strbuf *sb, size_t more)
+int strbuf_reserve(struct strbuf *sb, size_t more)
 {
 	size_t want;
 	char *data;
@@ -36,7 +36,7 @@ static int reserve(struct strbuf *sb, size_t more)
 
 int strbuf_add(struct strbuf *sb, const void *bytes, size_t n)
 {
-	int r = reserve(sb, n);
+	int r = strbuf_reserve(sb, n);
 
 	if (r < 0)
 		return r;

@@ -26,6 +26,9 @@ struct strbuf {
 /* Append `n` bytes; 0 or the sticking negative errno. */
 int strbuf_add(struct strbuf *sb, const void *bytes, size_t n);
 
+/* Make room for `more` bytes, so that it need not grow on the way. As strbuf_add(). */
+int strbuf_reserve(struct strbuf *sb, size_t more);
+
 /* Append a C string. */
 int strbuf_puts(struct strbuf *sb, const char *text);
 

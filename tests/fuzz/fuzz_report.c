@@ -5,11 +5,15 @@
 
 #include "controller/ingest.h"
 #include "lib/err.h"
+#include "lib/jmemo.h"
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
 #include "lib/strbuf.h"
 #include "lib/xalloc.h"
 #include "tests/fuzz/fuzz.h"
+
+/* Of the texts before: what one leaves behind is there when the next one is read. */
+static struct jmemo memo;
 
 /* What is kept is what was sent. */
 static void check_body(const struct ingest *in, const uint8_t *data, size_t size)
@@ -41,7 +45,7 @@ static void check_readers(const char *text, size_t size)
 	CLEANUP(json_freep) json_t *first = NULL;
 	CLEANUP(json_freep) json_t *second = NULL;
 	struct err err = ERR_INIT;
-	int r = report_read(text, size, &quick, &err);
+	int r = report_read(text, size, &memo, &quick, &err);
 
 	FUZZ_CHECK(r == read_carefully(text, size, &careful, &err));
 	if (r < 0)
@@ -91,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CLEANUP(ingest_release) struct ingest in = { 0 };
 	struct packed sent = { PACK_PLAIN, bytes, size };
 	struct err err = ERR_INIT;
-	int r = ingest_decode(&sent, &in, &err);
+	int r = ingest_decode(&sent, &memo, &in, &err);
 
 	check_readers(bytes, size);
 	if (r < 0) {

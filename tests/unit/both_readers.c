@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/err.h"
+#include "lib/jmemo.h"
 #include "lib/report.h"
 #include "lib/report_tables.h"
 #include "lib/xalloc.h"
@@ -113,13 +114,15 @@ static bool same_reports(const struct report *a, const struct report *b)
 /* Both readers on one text; returns whether they took it. */
 bool both_read(const char *text, size_t length)
 {
+	/* What one text leaves behind is there when the next one is read. */
+	static struct jmemo memo;
 	CLEANUP(report_release) struct report quick = { 0 };
 	CLEANUP(report_release) struct report careful = { 0 };
 	/* Memory of exactly this size: a read past the end is found by the sanitizers. */
 	CLEANUP(freep) char *exact = memcpy(xcalloc(length, 1), text, length);
 	struct err err = ERR_INIT;
 	int r = read_carefully(exact, length, &careful, &err);
-	bool taken = report_scan(exact, length, &quick) == 0;
+	bool taken = report_scan(exact, length, &memo, &quick) == 0;
 
 	CHECK_EQ(taken, r == 0);
 	if (taken != (r == 0))

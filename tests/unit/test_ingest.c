@@ -30,7 +30,7 @@ static int decode(const char *text, struct err *err)
 	CLEANUP(ingest_release) struct ingest in = { 0 };
 	struct packed sent = { PACK_PLAIN, text, strlen(text) };
 
-	return ingest_decode(&sent, &in, err);
+	return ingest_decode(&sent, NULL, &in, err);
 }
 
 static void a_report_is_decoded_and_its_body_kept(void)
@@ -40,7 +40,7 @@ static void a_report_is_decoded_and_its_body_kept(void)
 	struct packed sent = { PACK_PLAIN, text, strlen(text) };
 	struct err err = ERR_INIT;
 
-	CHECK_EQ(ingest_decode(&sent, &in, &err), 0);
+	CHECK_EQ(ingest_decode(&sent, NULL, &in, &err), 0);
 	CHECK_STR(in.report.node, "gpu-1.example");
 	CHECK_EQ(in.report.seq, 7);
 	CHECK(in.body.length > 0);

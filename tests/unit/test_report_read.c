@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/err.h"
+#include "lib/jmemo.h"
 #include "lib/report.h"
 #include "lib/report_tables.h"
 #include "lib/xalloc.h"
@@ -34,7 +35,7 @@ static void a_report_with_every_key_is_read_as_by_the_careful_one(void)
 	CLEANUP(report_release) struct report r = { 0 };
 
 	CHECK(both_read(full_report, strlen(full_report)));
-	CHECK_EQ(report_read(full_report, strlen(full_report), &r, NULL), 0);
+	CHECK_EQ(report_read(full_report, strlen(full_report), NULL, &r, NULL), 0);
 	CHECK(r.pool.blocks != NULL);
 	CHECK_EQ(r.n_samples, 2);
 	CHECK_STR(r.samples[0].subject, "cpu:\"3\\");
@@ -42,6 +43,66 @@ static void a_report_with_every_key_is_read_as_by_the_careful_one(void)
 	CHECK_EQ(r.samples[0].w.n, 9);
 	CHECK(r.samples[0].params == r.samples[1].params);
 	CHECK_EQ(r.problems[0].code, PROBLEM_TIMEOUT);
+}
+
+/* A report whose one sample has these params. */
+static struct report report_with(const char *params, struct jmemo *memo)
+{
+	CLEANUP(freep)
+	char *text = xasprintf(HEAD ",\"samples\":[{" SAMPLE ",\"params\":%s}]}", params);
+	struct report r = { 0 };
+
+	CHECK_EQ(report_read(text, strlen(text), memo, &r, NULL), 0);
+	CHECK_EQ(r.n_samples, 1);
+	return r;
+}
+
+static void objects_of_reports_before_are_shared_while_they_are_written_alike(void)
+{
+	static const struct {
+		const char *params, *canonical;
+		bool shared;
+	} rows[] = {
+		{ "{\"m\":8192,\"a\":1}", "{\"a\":1,\"m\":8192}", true },
+		{ "{\"m\":8192, \"a\":1}", "{\"a\":1,\"m\":8192}", false },
+		{ "{\"m\":8192,\"a\":2}", "{\"a\":2,\"m\":8192}", false },
+		{ "{}", "{}", false },
+	};
+	CLEANUP(jmemo_release) struct jmemo memo = { 0 };
+	CLEANUP(report_release) struct report first = report_with(rows[0].params, &memo);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(report_release) struct report r = report_with(rows[i].params, &memo);
+
+		CHECK_EQ(r.samples[0].params == first.samples[0].params, rows[i].shared);
+		CHECK_STR(r.samples[0].params_text, rows[i].canonical);
+	}
+	/* What a report has is its own, though another takes its place meanwhile. */
+	CHECK_STR(first.samples[0].params_text, rows[0].canonical);
+}
+
+static void more_objects_than_are_kept_are_read_as_ever(void)
+{
+	CLEANUP(jmemo_release) struct jmemo memo = { 0 };
+	CLEANUP(freep) char *blank = repeated_byte(' ', JMEMO_TEXT_MAX);
+	CLEANUP(freep) char *large = xasprintf("{\"a\":%s1}", blank);
+	size_t i;
+
+	for (i = 0; i < 4 * (size_t)JMEMO_SLOTS; i++) {
+		CLEANUP(freep) char *params = xasprintf("{\"a\":%zu}", i % (3 * JMEMO_SLOTS));
+		CLEANUP(report_release) struct report r = report_with(params, &memo);
+		CLEANUP(report_release) struct report again = report_with(params, &memo);
+
+		CHECK_STR(r.samples[0].params_text, params);
+		CHECK(r.samples[0].params == again.samples[0].params);
+	}
+	for (i = 0; i < 2; i++) {
+		CLEANUP(report_release) struct report r = report_with(large, &memo);
+
+		CHECK_STR(r.samples[0].params_text, "{\"a\":1}");
+		CHECK(!jmemo_find(&memo, large, strlen(large)));
+	}
 }
 
 /* `n` times `item`, with commas between. */
@@ -246,7 +307,7 @@ static void who_is_refused_reads_why_and_where(void)
 		struct report r = { 0 };
 		struct err err = ERR_INIT;
 
-		CHECK_EQ(report_read(rows[i].text, strlen(rows[i].text), &r, &err), rows[i].r);
+		CHECK_EQ(report_read(rows[i].text, strlen(rows[i].text), NULL, &r, &err), rows[i].r);
 		CHECK_HAS(err.msg, rows[i].words);
 		CHECK(!r.node && !r.pool.blocks);
 	}
@@ -254,6 +315,8 @@ static void who_is_refused_reads_why_and_where(void)
 
 static const struct test tests[] = {
 	TEST(a_report_with_every_key_is_read_as_by_the_careful_one),
+	TEST(objects_of_reports_before_are_shared_while_they_are_written_alike),
+	TEST(more_objects_than_are_kept_are_read_as_ever),
 	TEST(limits_are_those_of_the_careful_one),
 	TEST(nesting_has_the_same_limit_everywhere),
 	TEST(what_was_good_higher_up_may_be_too_deep_below),

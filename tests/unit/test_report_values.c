@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts that both readers of reports take, or refuse. */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "lib/xalloc.h"
@@ -172,6 +173,30 @@ static void any_value_is_taken_or_refused_as_by_the_careful_one(void)
 	}
 }
 
+/* Strings and numbers are read eight bytes at a time: each byte stands at each place of them. */
+static void any_byte_is_taken_or_refused_at_any_place(void)
+{
+	static const char *const texts[] = {
+		HEAD ",\"agent\":\"01234567890123456789\"}",
+		HEAD ",\"duration_s\":12345678901234567890}",
+		HEAD ",\"duration_s\":0.12345678901234567}",
+	};
+	size_t i, at;
+	int byte;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		CLEANUP(freep) char *text = xstrdup(texts[i]);
+
+		for (at = strlen(HEAD) + strlen(",\"agent\":"); text[at]; at++) {
+			for (byte = 0; byte <= UCHAR_MAX; byte++) {
+				text[at] = (char)byte;
+				(void)both_read(text, strlen(texts[i]));
+			}
+			text[at] = texts[i][at];
+		}
+	}
+}
+
 /* The rest of a report behind HEAD. */
 static const struct {
 	const char *text;
@@ -286,6 +311,7 @@ static void any_report_is_taken_or_refused_as_by_the_careful_one(void)
 
 static const struct test tests[] = {
 	TEST(any_value_is_taken_or_refused_as_by_the_careful_one),
+	TEST(any_byte_is_taken_or_refused_at_any_place),
 	TEST(any_report_is_taken_or_refused_as_by_the_careful_one),
 };
 
