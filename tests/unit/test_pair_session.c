@@ -44,6 +44,8 @@ static void host_open(struct host *h, int fd, bool leads)
 {
 	*h = (struct host){ .n_samples = 0 };
 	pair_fabric_open(&h->fabric, RAILS);
+	/* Seconds of the fabric in few polls: what the hosts tell of them is what is looked at. */
+	h->fabric.sim.poll_s = 20e-6;
 	h->session = (struct pair_session){
 		.probe = &h->probe,
 		.engine = &h->fabric.sim.engine,
