@@ -51,6 +51,7 @@ struct doing {
 	int phase;
 	uint64_t generation; /* of the ledger: from this on its place is kept */
 	uint64_t placed_us;  /* monotonic: when that was last sure */
+	unsigned question;   /* actor_confirm.c: from this one on it is answered; 0: none is due */
 	struct backoff backoff;
 	uint64_t again_us;   /* monotonic: not before */
 	bool out;	     /* an answer is on its way */
@@ -73,9 +74,13 @@ struct act_host {
 	char *sku;
 	uint64_t reported_us, deep_us;
 	unsigned replaced; /* machines seen under its name (hosts.h) */
-	int refused_by;	   /* what was recorded last, enum refused_by */
-	/* Monotonic, when they last stood: a refusal by that, and in dry-run each decision. */
-	uint64_t refused_us, rehearsed_us[DECIDE_ACTIONS];
+	struct told_refusal {
+		int by;			       /* enum refused_by */
+		uint64_t refused_us;	       /* monotonic: when it stood last */
+	} refused[DECIDE_ACTIONS];	       /* what was recorded last of each kind of decision */
+	uint64_t rehearsed_us[DECIDE_ACTIONS]; /* likewise in dry-run */
+	struct backoff conflicts, refusals;    /* since it last went well */
+	uint64_t again_us;		       /* monotonic: nothing is decided on it before */
 	int told;		 /* of how it is: what was told last; 0: nothing (actor_tell.c) */
 	char *let_in;		 /* why it admits jobs all the same, or NULL: actor_deny.c */
 	struct startup *startup; /* of a host with the start-up taint, or NULL: actor_startup.c */
@@ -130,6 +135,9 @@ struct act {
 	bool stopped;	       /* the log says so */
 	bool listed;	       /* the cluster has named all nodes once */
 	struct backoff ledger_backoff;
+	unsigned ledger_conflicts;    /* in a row */
+	unsigned questions, answered; /* actor_confirm.c: asked so far; the last that went well */
+	bool confirming;	      /* an answer is on its way */
 	unsigned round; /* counts up with each start: answers to an earlier one are stale */
 	struct outcome outcome;
 	struct doing *doings;
@@ -139,6 +147,8 @@ struct act {
 	size_t n_arrived;
 	bool dirty;
 	uint64_t decided_us; /* monotonic; the last time */
+	uint64_t again_us;   /* monotonic: a host may be decided on then; 0: none waits */
+	uint64_t stale_us;   /* monotonic: since then the nodes are not known for sure */
 	struct denials denials;
 	uint64_t shared_us; /* monotonic; the last look at what hosts share */
 	bool shared_due;    /* a decision was made since, without that look */
@@ -175,6 +185,9 @@ void act_each_host(struct act *act, void (*each)(void *context, struct act_host 
 
 /* What of the node the budgets count that is not ours: from the cluster, and what is under way. */
 void act_facts(struct act *act, const char *node);
+
+/* Is it out of service whatever is under way on it? */
+bool act_out_without(const struct act *act, const struct fleet_node *node);
 extern const struct cluster_watcher act_watcher; /* without a context */
 
 /* Compare the node with its record, and see what somebody did meanwhile. */
@@ -228,6 +241,15 @@ void doing_send(struct doing *d, const struct cluster_call *call);
 /* In the mode dry-run: record what would be done, and what the cluster says to it (actor_rehearse.c). */
 void act_rehearse(struct act *act, enum action_kind kind, const struct doing_start *start);
 
+/* It did not go well: later, or never. */
+void doing_try_again(struct doing *d, const struct cluster_answer *answer);
+
+/* How long to leave alone what the cluster refuses us: at first for seconds, at last for minutes. */
+uint64_t doing_refused_us(struct doing *d);
+
+/* Was it decided on what may no longer be so? Then it is over, or waits. */
+bool doing_is_void(struct doing *d);
+
 /* It is done: book it, without doing it again. */
 void doing_book(struct doing *d);
 
@@ -270,7 +292,18 @@ bool act_jobs_missing(const struct act *act, const char *node);
 /* What was known of hosts in service is not true for long. */
 void act_jobs_forget(struct act *act);
 
+/* --- the last look (actor_confirm.c) --- */
+
+/* Is its place of the budget still one? False: it is being asked for, or it is over. */
+bool act_confirmed(struct doing *d);
+
 /* --- the ledger (actor_ledger.c) --- */
+
+/* The context of a question to the cluster: its answer belongs to the start in which it was asked. */
+void *act_asking(struct act *act);
+
+/* The actor it is for, or NULL when it has begun anew since. Frees it. */
+struct act *act_asked(void *context);
 
 /* It was changed here: write it as soon as may be. */
 void act_ledger_changed(struct act *act);

@@ -252,7 +252,7 @@ void doing_advance(struct doing *d)
 {
 	struct act *act = d->act;
 
-	if (d->out || !d->recorded || act->stage != STAGE_ACTING)
+	if (d->out || !d->recorded || act->stage != STAGE_ACTING || doing_is_void(d))
 		return;
 	if (d->phase == PHASE_RECORD) {
 		if (kind_reserves(d->kind)) {
@@ -357,10 +357,9 @@ static void forget_state(struct act *act)
 	ledger_release(&act->ledger);
 	act_hosts_release(act);
 	free(TAKE(act->ledger_version));
-	act->generation = act->written = 0;
-	act->jobs_out = 0;
-	act->reconcile_us = 0;
-	act->listed = act->writing = false;
+	act->generation = act->written = act->jobs_out = 0;
+	act->reconcile_us = act->again_us = 0;
+	act->listed = act->writing = act->confirming = false;
 	act->round++;
 }
 

@@ -21,6 +21,8 @@
 
 /* What is decided again after so long without it is told again: it is something new. */
 #define TOLD_AGAIN_US (10 * USEC_PER_MIN)
+/* What refuses for a moment only, while a watch that was cut is mended, is not told. */
+#define STALE_TOLD_US USEC_PER_MIN
 
 enum { WINDOWS_OF_NODE = 256 }; /* FINDINGS_MAX of findings.h */
 
@@ -84,7 +86,8 @@ void act_load_findings(struct act *act, const char *name)
 		return;
 	if (n > 0)
 		(void)store_open_incidents(act->options.store, name, &incidents, NULL);
-	act->dirty |= n > 0 || node->findings;
+	/* One that is out of service may be due for a test, or for its release. */
+	act->dirty |= n > 0 || node->findings || node->out;
 	for (f = node->findings; f; f = next) {
 		next = f->next;
 		if (!has_row(rows, n, f))
@@ -144,16 +147,25 @@ static bool stood(struct act *act, uint64_t *stands_us)
 	return before_us > 0 && now_us - before_us < TOLD_AGAIN_US;
 }
 
-/* Told once for as long as the same refuses. */
+/* Once for as long as the same refuses decisions of this kind. */
+static bool is_told(struct act *act, const struct decision *one)
+{
+	struct told_refusal *told = &act_need_host(act, one->node->name)->refused[one->action];
+	const int before = told->by;
+
+	if (one->refused->by == REFUSED_BY_STALE && act_mono_us(act) - act->stale_us < STALE_TOLD_US)
+		return true;
+	told->by = one->refused->by;
+	return stood(act, &told->refused_us) && before == told->by;
+}
+
 static void record_refused(struct act *act, const struct decision *one)
 {
-	struct act_host *host = act_need_host(act, one->node->name);
 	const struct doing_start start = start_of(one);
 	CLEANUP(freep) char *words = NULL;
 
-	if (stood(act, &host->refused_us) && host->refused_by == one->refused->by)
+	if (is_told(act, one))
 		return;
-	host->refused_by = one->refused->by;
 	words = xasprintf("%s; %s", one->refused->sentence, one->refused->allow);
 	if (kinds[one->action] == ACT_CORDON)
 		act->counts.cordons_refused++;
@@ -212,7 +224,6 @@ static bool may_begin(struct act *act, const struct policy *policy, const struct
 static void carry_out(struct act *act, const struct policy *policy, const struct decision *one)
 {
 	struct doing_start start = start_of(one);
-	struct act_host *host = act_need_host(act, one->node->name);
 	CLEANUP(freep) char *reason = NULL;
 	struct doing *d;
 
@@ -223,16 +234,27 @@ static void carry_out(struct act *act, const struct policy *policy, const struct
 				   one->reason);
 		start.reason = reason;
 	}
-	host->refused_by = REFUSED_BY_NONE;
 	act->counts.decisions++;
 	d = doing_begin(act, (enum action_kind)kinds[one->action], &start);
 	if (d)
 		d->only_ask = one->only_ask;
 }
 
+/* Somebody else changes it again and again: it is left alone for a while. */
+static bool is_postponed(struct act *act, const char *node)
+{
+	const struct act_host *host = act_host(act, node);
+
+	if (!host || host->again_us <= act_mono_us(act))
+		return false;
+	act->again_us = MIN(act->again_us ? act->again_us : UINT64_MAX, host->again_us);
+	return true;
+}
+
 static void obey(struct act *act, const struct policy *policy, const struct decision *one)
 {
-	if (doing_of(act, one->node->name) || kinds[one->action] == ACT_KINDS_)
+	if (doing_of(act, one->node->name) || kinds[one->action] == ACT_KINDS_ ||
+	    is_postponed(act, one->node->name))
 		return;
 	if (policy->mode != MODE_OBSERVE && !act_jobs_known(act, one))
 		return;
@@ -357,6 +379,7 @@ static bool is_due(const struct act *act, uint64_t now_us)
 	uint64_t since_us = now_us - act->decided_us;
 
 	return act->decided_us == 0 || since_us >= DECIDE_EVERY_US ||
+	       (act->again_us && now_us >= act->again_us) ||
 	       (act->dirty && since_us >= DECIDE_LEAST_US) ||
 	       (act->shared_due && now_us - act->shared_us >= SHARED_EVERY_US);
 }
@@ -386,6 +409,7 @@ void act_decide(struct act *act)
 		return;
 	act->dirty = false;
 	act->decided_us = now_us;
+	act->again_us = 0;
 	act->shared_due = now_us - act->shared_us < SHARED_EVERY_US;
 	if (!act->shared_due) {
 		act->shared_us = now_us;

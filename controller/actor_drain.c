@@ -14,7 +14,6 @@
 #include "lib/xalloc.h"
 
 #define ROUND_LEAST_US USEC_PER_SEC	/* between two rounds */
-#define REFUSED_US (5 * USEC_PER_MIN)	/* what a person has to mend takes minutes */
 #define PROGRESS_US (10 * USEC_PER_SEC) /* the row says how far it is, not more often */
 
 struct doing *doing_drain_of(const struct act *act, const char *node)
@@ -173,7 +172,7 @@ static void show_progress(struct doing *d, const char *words)
 void drain_again(struct doing *d, const struct cluster_answer *answer)
 {
 	uint64_t wait_us = answer->result == CLUSTER_REFUSED
-				   ? REFUSED_US
+				   ? doing_refused_us(d)
 				   : MAX(answer->retry_us, ROUND_LEAST_US);
 
 	if (is_late(d)) {

@@ -12,13 +12,16 @@
 /* Without anything that asks for it, it is compared with the nodes so often. */
 #define RECONCILE_US (10 * USEC_PER_MIN)
 
+/* Others write it, too, in turn with us: more conflicts in a row than that are a quarrel. */
+enum { CONFLICTS_AT_ONCE = 3 };
+
 /* An answer belongs to the start in which it was asked for. */
 struct asked {
 	struct act *act;
 	unsigned round;
 };
 
-static struct asked *asked_new(struct act *act)
+void *act_asking(struct act *act)
 {
 	struct asked *a = xcalloc(1, sizeof(*a));
 
@@ -26,8 +29,7 @@ static struct asked *asked_new(struct act *act)
 	return a;
 }
 
-/* The actor it is for, or NULL when it has begun anew since. Frees it. */
-static struct act *asked_take(void *context)
+struct act *act_asked(void *context)
 {
 	CLEANUP(freep) struct asked *a = context;
 
@@ -50,10 +52,15 @@ static void fence(struct act *act, uint64_t epoch)
 		act->options.fenced(act->options.context);
 }
 
+static void postpone(struct act *act, uint64_t least_us)
+{
+	act->ledger_again_us =
+		act_mono_us(act) + backoff_fail(&act->ledger_backoff, least_us, random_u64());
+}
+
 static void again_later(struct act *act, const struct cluster_answer *answer, const char *words)
 {
-	act->ledger_again_us = act_mono_us(act) +
-			       backoff_fail(&act->ledger_backoff, answer->retry_us, random_u64());
+	postpone(act, answer->retry_us);
 	log_warning("the ledger: %s", words);
 }
 
@@ -101,7 +108,7 @@ static void make_anew(struct act *act)
 /* Somebody wrote it: another controller, or a person who mended it. */
 static void on_reread(void *context, const struct cluster_answer *answer)
 {
-	struct act *act = asked_take(context);
+	struct act *act = act_asked(context);
 	struct ledger fresh = { 0 };
 	struct err err = ERR_INIT;
 
@@ -137,17 +144,17 @@ static void on_reread(void *context, const struct cluster_answer *answer)
 
 static void on_written(void *context, const struct cluster_answer *answer)
 {
-	struct asked *again;
-	struct act *act = asked_take(context);
+	struct act *act = act_asked(context);
 	struct doing *d, *next;
 
 	if (!act)
 		return;
 	if (answer->result == CLUSTER_CONFLICT) {
 		act->counts.conflicts++;
-		again = asked_new(act);
-		act->options.cluster->ops->ledger_read(act->options.cluster,
-						       &(struct cluster_call){ on_reread, again });
+		if (++act->ledger_conflicts > CONFLICTS_AT_ONCE)
+			postpone(act, 0);
+		act->options.cluster->ops->ledger_read(
+			act->options.cluster, &(struct cluster_call){ on_reread, act_asking(act) });
 		return;
 	}
 	act->writing = false;
@@ -156,6 +163,7 @@ static void on_written(void *context, const struct cluster_answer *answer)
 		return;
 	}
 	backoff_reset(&act->ledger_backoff);
+	act->ledger_conflicts = 0;
 	set_version(act, answer->version);
 	act->written = act->writing_generation;
 	act->written_us = act->writing_us;
@@ -191,7 +199,7 @@ void act_ledger_flush(struct act *act)
 	act->writing_us = act_mono_us(act);
 	act->options.cluster->ops->ledger_write(
 		act->options.cluster, act->ledger_version, text,
-		&(struct cluster_call){ on_written, asked_new(act) });
+		&(struct cluster_call){ on_written, act_asking(act) });
 }
 
 /* --- take over --- */
@@ -218,7 +226,7 @@ static void take(struct act *act, const struct cluster_answer *answer)
 
 static void on_read(void *context, const struct cluster_answer *answer)
 {
-	struct act *act = asked_take(context);
+	struct act *act = act_asked(context);
 
 	if (act)
 		take(act, answer);
@@ -228,7 +236,7 @@ void act_ledger_take_over(struct act *act)
 {
 	act->stage = STAGE_LEDGER;
 	act->options.cluster->ops->ledger_read(act->options.cluster,
-					       &(struct cluster_call){ on_read, asked_new(act) });
+					       &(struct cluster_call){ on_read, act_asking(act) });
 }
 
 /* --- nodes are the truth --- */

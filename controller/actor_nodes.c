@@ -78,6 +78,22 @@ void act_each_host(struct act *act, void (*each)(void *context, struct act_host 
 	twalk_r(act->hosts, walk_one, &walk);
 }
 
+/* Somebody else keeps it out of service, or another controller may be about to. */
+static bool is_by_others(const struct act *act, const struct act_host *host)
+{
+	return (host->c.unschedulable && (!host->c.mark || host->c.mark->pre)) || host->c.leaving ||
+	       (!host->c.mark && act_ledger_kept(act, host->name, LEDGER_CORDON)) ||
+	       (!host->c.hold_us && act_ledger_kept(act, host->name, LEDGER_HOLD));
+}
+
+bool act_out_without(const struct act *act, const struct fleet_node *node)
+{
+	const struct act_host *host = act_host(act, node->name);
+
+	return (node->out & ~(unsigned)(OUT_OTHERS | OUT_COMING)) || node->outside ||
+	       (host && is_by_others(act, host));
+}
+
 void act_facts(struct act *act, const char *node)
 {
 	const struct act_host *host = act_host(act, node);
@@ -88,14 +104,10 @@ void act_facts(struct act *act, const char *node)
 
 	if (!host || !host->there || !n)
 		return;
-	others = host->c.unschedulable && (!host->c.mark || host->c.mark->pre);
 	d = doing_of(act, node);
 	/* What is under way counts as out, and is not decided on a second time. */
 	coming = d && kind_reserves(d->kind);
-	others |= coming;
-	others |= host->c.leaving;
-	others |= !host->c.mark && act_ledger_kept(act, node, LEDGER_CORDON);
-	others |= !host->c.hold_us && act_ledger_kept(act, node, LEDGER_HOLD);
+	others = coming || is_by_others(act, host);
 	n->out &= ~(unsigned)(OUT_OTHERS | OUT_NOT_READY | OUT_COMING);
 	n->out |= (others ? OUT_OTHERS : 0U) | (host->c.ready ? 0U : OUT_NOT_READY) |
 		  (coming ? OUT_COMING : 0U);
@@ -312,7 +324,7 @@ static void on_synced(void *context)
 		act_ledger_take_over(act);
 }
 
-/* What was decided goes on: each change is bound to the version of the node that it was decided on. */
+/* What was decided and is not sent yet is dropped, and decided again when they are known. */
 static void on_stale(void *context, const char *words)
 {
 	struct act *act = context;
@@ -321,6 +333,8 @@ static void on_stale(void *context, const char *words)
 		log_error("nothing is taken out of service or given back: %s", words);
 	else if (act->fleet.stale)
 		log_info("the nodes of the cluster are known again");
+	if (!act->fleet.stale)
+		act->stale_us = act_mono_us(act);
 	free(act->fleet.stale);
 	act->fleet.stale = xstrdup(words);
 	act->dirty = true;

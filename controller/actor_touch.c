@@ -14,6 +14,15 @@
 /* So often the kill switch is looked at by what waits for it. */
 #define STOPPED_US USEC_PER_SEC
 
+/* Who changes a node just when we do is soon done with it, or never is. */
+#define CONFLICT_BASE_US (200 * USEC_PER_MSEC)
+#define CONFLICT_CAP_US (30 * USEC_PER_SEC)
+
+/* What a person has to mend takes minutes; but a server that has just started knows no roles yet. */
+#define REFUSED_LEAST_US USEC_PER_SEC
+#define REFUSED_BASE_US (4 * USEC_PER_SEC)
+#define REFUSED_CAP_US (5 * USEC_PER_MIN)
+
 static struct cluster_change change_of(const struct doing *d)
 {
 	const struct act_host *host = act_host(d->act, d->node);
@@ -233,11 +242,25 @@ void doing_send(struct doing *d, const struct cluster_call *call)
 	ways[d->kind].touch(d, call);
 }
 
+/* All is as it should be with the host: what comes next begins anew. */
+static void forgive(struct doing *d)
+{
+	struct act_host *host = act_host(d->act, d->node);
+
+	if (!host || !ways[d->kind].touch)
+		return;
+	host->again_us = 0;
+	backoff_reset(&host->conflicts);
+	backoff_reset(&host->refusals);
+	memset(host->refused, 0, sizeof(host->refused));
+}
+
 void doing_book(struct doing *d)
 {
 	struct err err = ERR_INIT;
 	int r = ways[d->kind].book ? ways[d->kind].book(d, &err) : 0;
 
+	forgive(d);
 	if (r < 0)
 		log_warning("done, but not as the record had it: %s", err.msg);
 	if (d->phase == PHASE_TEST)
@@ -245,13 +268,22 @@ void doing_book(struct doing *d)
 	doing_end(d, ACTION_DONE, 200, ways[d->kind].said);
 }
 
-static void try_again(struct doing *d, const struct cluster_answer *answer)
+uint64_t doing_refused_us(struct doing *d)
 {
-	/* What a person has to mend takes minutes. */
-	const uint64_t least_us = answer->result == CLUSTER_REFUSED ? 5 * USEC_PER_MIN
-								    : answer->retry_us;
-	uint64_t wait_us = backoff_fail(&d->backoff, least_us, random_u64());
+	struct act_host *host = act_need_host(d->act, d->node);
 
+	host->refusals.base_us = REFUSED_BASE_US;
+	host->refusals.cap_us = REFUSED_CAP_US;
+	return backoff_fail(&host->refusals, REFUSED_LEAST_US, random_u64());
+}
+
+void doing_try_again(struct doing *d, const struct cluster_answer *answer)
+{
+	uint64_t wait_us = backoff_fail(&d->backoff, answer->retry_us, random_u64());
+
+	if (answer->result == CLUSTER_REFUSED)
+		wait_us = doing_refused_us(d);
+	d->question = 0;
 	if (d->backoff.failures > TRIES_MAX) {
 		doing_end(d, ACTION_FAILED, 503, answer->words);
 		return;
@@ -264,11 +296,17 @@ static void try_again(struct doing *d, const struct cluster_answer *answer)
 /* The node is another one than that which was decided on: decide again. */
 static void on_conflict(struct doing *d, const struct cluster_answer *answer)
 {
+	struct act_host *host = act_need_host(d->act, d->node);
+
 	d->act->counts.conflicts++;
-	if (d->decision != DECIDE_NOTHING)
-		doing_end(d, ACTION_DROPPED, 409, answer->words);
-	else
-		try_again(d, answer);
+	if (d->decision == DECIDE_NOTHING) {
+		doing_try_again(d, answer);
+		return;
+	}
+	host->conflicts.base_us = CONFLICT_BASE_US;
+	host->conflicts.cap_us = CONFLICT_CAP_US;
+	host->again_us = act_mono_us(d->act) + backoff_fail(&host->conflicts, 0, random_u64());
+	doing_end(d, ACTION_DROPPED, 409, answer->words);
 }
 
 /* While the answer was on its way its node may have gone, and another one come by its name. */
@@ -316,7 +354,7 @@ static void on_touched(void *context, const struct cluster_answer *answer)
 		if (d->kind == ACT_EVICT)
 			drain_again(d, answer);
 		else
-			try_again(d, answer);
+			doing_try_again(d, answer);
 		break;
 	}
 }
@@ -327,6 +365,17 @@ static void hold_back(struct doing *d, const char *words)
 	d->again_us = act_mono_us(d->act) + STOPPED_US;
 	if (kind_reserves(d->kind) || (d->decision != DECIDE_NOTHING && d->kind != ACT_EVICT))
 		doing_end(d, ACTION_DROPPED, 409, words);
+}
+
+bool doing_is_void(struct doing *d)
+{
+	const char *stale = d->act->fleet.stale;
+
+	if (!stale || d->decision == DECIDE_NOTHING || !kind_touches(d->kind) ||
+	    d->phase > PHASE_TOUCH)
+		return false;
+	hold_back(d, stale);
+	return true;
 }
 
 void doing_touch(struct doing *d)
@@ -345,6 +394,9 @@ void doing_touch(struct doing *d)
 	}
 	if (d->kind == ACT_EVICT && drain_stops(d))
 		return;
+	if (!act_confirmed(d))
+		return;
 	d->out = true;
+	d->question = 0; /* the next time it is asked again */
 	doing_send(d, &call);
 }

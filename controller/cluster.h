@@ -147,6 +147,13 @@ struct cluster_ops {
 	int (*watch)(struct cluster *c, const struct cluster_watcher *watcher, struct err *err);
 
 	/*
+	 * Ask, without a cache, which nodes are out of service, and tell whoever watches of those
+	 * that he does not know to be; then `done`: by now he counts no fewer than there were when
+	 * it was asked. CLUSTER_AGAIN: he cannot be told yet. NULL: what was told is never behind.
+	 */
+	void (*confirm)(struct cluster *c, const struct cluster_call *call);
+
+	/*
 	 * Out of service with our mark. On a node that is out of service without a mark of ours
 	 * the mark says `pre` and the cordon is theirs. With our mark already: CLUSTER_NOT_OURS
 	 * when it is of another action, CLUSTER_DONE when it is of this one.

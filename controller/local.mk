@@ -30,7 +30,7 @@ libcontroller_a_SOURCES += controller/baseline_inside.h controller/baseline_line
 	controller/upkeep.c
 libcontroller_a_SOURCES += controller/action.h controller/action_inside.h controller/acting.c controller/acting.h \
 	controller/actor.c controller/actor.h \
-	controller/actor_ask.c controller/actor_decide.c controller/actor_deny.c controller/actor_drain.c controller/actor_jobs.c controller/actor_json.c controller/actor_ledger.c controller/actor_place.c controller/actor_nodes.c \
+	controller/actor_ask.c controller/actor_confirm.c controller/actor_decide.c controller/actor_deny.c controller/actor_drain.c controller/actor_jobs.c controller/actor_json.c controller/actor_ledger.c controller/actor_place.c controller/actor_nodes.c \
 	controller/actor_record.c controller/actor_reports.c controller/actor_rehearse.c controller/actor_resume.c controller/actor_startup.c controller/actor_tell.c controller/actor_touch.c \
 	controller/cluster.c controller/cluster.h controller/cluster_embedded.c controller/cluster_embedded.h \
 	controller/cluster_embedded_inside.h controller/cluster_embedded_ops.c \
@@ -136,6 +136,10 @@ UNIT_TESTS += tests/unit/test_actor_again
 tests_unit_test_actor_again_SOURCES = tests/unit/test_actor_again.c tests/unit/act_world.c tests/unit/act_world.h tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_actor_again_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_actor_again_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+UNIT_TESTS += tests/unit/test_actor_confirm
+tests_unit_test_actor_confirm_SOURCES = tests/unit/test_actor_confirm.c tests/unit/act_world.c tests/unit/act_world.h tests/unit/reports.c tests/unit/reports.h
+tests_unit_test_actor_confirm_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_actor_confirm_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 UNIT_TESTS += tests/unit/test_actor_drain
 tests_unit_test_actor_drain_SOURCES = tests/unit/test_actor_drain.c tests/unit/act_world.c tests/unit/act_world.h tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_actor_drain_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)

@@ -40,7 +40,9 @@ static void list(struct cluster *c, void (*node)(void *context, const struct clu
 {
 	struct cluster_kube *k = kube_of(c);
 
-	kube_list(&k->lists, k->options.kube, k->options.selector, node, call);
+	const struct kube_chosen chosen = { k->options.selector, NULL };
+
+	kube_list(&k->lists, k->options.kube, &chosen, node, call);
 }
 
 static int watch(struct cluster *c, const struct cluster_watcher *watcher, struct err *err)
@@ -123,6 +125,7 @@ static const struct cluster_ops kube_ops = {
 	.close = end,
 	.list = list,
 	.watch = watch,
+	.confirm = kube_confirm,
 	.cordon = kube_cordon,
 	.uncordon = kube_uncordon,
 	.annotate = kube_annotate,

@@ -45,6 +45,9 @@ void kube_seen_release(struct cluster_kube *k);
 /* As a request of ours has found or left it; what the watch knows better stays. */
 void kube_seen_fresh(struct cluster_kube *k, const json_t *raw);
 
+/* One that was told, as it is now: newer than that. */
+void kube_seen_newer(struct cluster_kube *k, const struct cluster_node *node);
+
 /* The list is whole, and we lead: say so. */
 void kube_seen_whole(struct cluster_kube *k);
 
@@ -53,6 +56,10 @@ bool kube_seen_same(const struct cluster_node *told, const struct cluster_node *
 
 /* Was `a` before `b`? False when that cannot be told. */
 bool kube_version_before(const char *a, const char *b);
+
+/* --- what is out of service now (cluster_kube_confirm.c) --- */
+
+void kube_confirm(struct cluster *c, const struct cluster_call *call);
 
 /* --- changes (cluster_kube_change.c) --- */
 

@@ -167,6 +167,19 @@ void kube_seen_fresh(struct cluster_kube *k, const json_t *raw)
 	cluster_node_release(&node);
 }
 
+void kube_seen_newer(struct cluster_kube *k, const struct cluster_node *node)
+{
+	struct cluster_node *n = find(k, node->name);
+	CLEANUP(freep) char *hands_off = n ? xstrdup(n->hands_off) : NULL;
+
+	if (!n)
+		return;
+	replace(n, node);
+	if (!n->hands_off) /* a young one is left alone, and nothing on it says so */
+		n->hands_off = TAKE(hands_off);
+	tell(k, n);
+}
+
 static void on_stale(void *context, const char *words)
 {
 	const struct cluster_kube *k = context;

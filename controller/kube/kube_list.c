@@ -11,7 +11,7 @@
 
 struct kube_list {
 	struct kube *kube;
-	char *selector;
+	char *labels, *fields; /* selectors, or NULL */
 	kube_list_done *done;
 	void *context;
 	struct kube_request *request;
@@ -20,11 +20,20 @@ struct kube_list {
 	unsigned restarts;
 };
 
-char *kube_nodes_query(const char *first, const char *selector)
+/* "&key=value" behind `query`, which is taken. */
+static char *add_selector(char *query, const char *key, const char *selector)
 {
+	CLEANUP(freep) char *before = query;
 	CLEANUP(freep) char *encoded = selector ? kube_encode(selector) : NULL;
 
-	return encoded ? xasprintf("%s&labelSelector=%s", first, encoded) : xstrdup(first);
+	return encoded ? xasprintf("%s&%s=%s", before, key, encoded) : TAKE(before);
+}
+
+char *kube_nodes_query(const char *first, const struct kube_chosen *chosen)
+{
+	char *query = add_selector(xstrdup(first), "fieldSelector", chosen->fields);
+
+	return add_selector(query, "labelSelector", chosen->labels);
 }
 
 static void forget_nodes(struct kube_list *list)
@@ -37,7 +46,8 @@ static void list_free(struct kube_list *list)
 {
 	forget_nodes(list);
 	free(list->nodes);
-	free(list->selector);
+	free(list->labels);
+	free(list->fields);
 	free(list);
 }
 
@@ -88,7 +98,8 @@ static int ask(struct kube_list *list, const char *more, struct err *err)
 	CLEANUP(freep)
 	char *first = encoded ? xasprintf("limit=%d&continue=%s", KUBE_PAGE, encoded)
 			      : xasprintf("limit=%d", KUBE_PAGE);
-	CLEANUP(freep) char *query = kube_nodes_query(first, list->selector);
+	const struct kube_chosen chosen = { list->labels, list->fields };
+	CLEANUP(freep) char *query = kube_nodes_query(first, &chosen);
 
 	return kube_send(list->kube,
 			 &(struct kube_call){ .method = "GET",
@@ -161,15 +172,17 @@ static void on_page(void *context, const struct kube_answer *answer)
 		    answer->retry_us, NULL);
 }
 
-int kube_list_begin(struct kube *kube, const char *selector, kube_list_done *done, void *context,
-		    struct kube_list **ret, struct err *err)
+int kube_list_begin(struct kube *kube, const struct kube_chosen *chosen, kube_list_done *done,
+		    void *context, struct kube_list **ret, struct err *err)
 {
 	struct kube_list *list = xcalloc(1, sizeof(*list));
 	int r;
 
-	*list = (struct kube_list){
-		.kube = kube, .selector = xstrdup(selector), .done = done, .context = context
-	};
+	*list = (struct kube_list){ .kube = kube,
+				    .labels = xstrdup(chosen->labels),
+				    .fields = xstrdup(chosen->fields),
+				    .done = done,
+				    .context = context };
 	r = ask(list, NULL, err);
 	if (r < 0) {
 		list_free(list);
@@ -213,7 +226,7 @@ static void on_listed(void *context, struct kube_listed *listed)
 							.retry_us = listed->retry_us });
 }
 
-void kube_list(struct kube_lists *lists, struct kube *kube, const char *selector,
+void kube_list(struct kube_lists *lists, struct kube *kube, const struct kube_chosen *chosen,
 	       void (*each)(void *context, const struct cluster_node *node),
 	       const struct cluster_call *call)
 {
@@ -222,7 +235,7 @@ void kube_list(struct kube_lists *lists, struct kube *kube, const char *selector
 
 	*item = (struct kube_lists_item){ lists->first, lists, NULL, each, *call };
 	lists->first = item;
-	if (kube_list_begin(kube, selector, on_listed, item, &item->list, &err) == 0)
+	if (kube_list_begin(kube, chosen, on_listed, item, &item->list, &err) == 0)
 		return;
 	item_free(item);
 	cluster_answer(call, &(struct cluster_answer){ .result = CLUSTER_AGAIN, .words = err.msg });

@@ -31,18 +31,20 @@ struct kube_listed {
 };
 typedef void kube_list_done(void *context, struct kube_listed *listed);
 
-/*
- * Begin. `selector` is a label selector, or NULL for all nodes. `done` comes later, once;
- * the list is gone then. Negative when it cannot even start.
- */
-int kube_list_begin(struct kube *kube, const char *selector, kube_list_done *done, void *context,
-		    struct kube_list **ret, struct err *err);
+/* Which nodes: by a label and a field selector, each NULL for all. Copied. */
+struct kube_chosen {
+	const char *labels, *fields;
+};
+
+/* Begin. `done` comes later, once; the list is gone then. Negative when it cannot even start. */
+int kube_list_begin(struct kube *kube, const struct kube_chosen *chosen, kube_list_done *done,
+		    void *context, struct kube_list **ret, struct err *err);
 
 /* `done` is not called any more. NULL is fine. */
 void kube_list_cancel(struct kube_list *list);
 
-/* "limit=100&labelSelector=..." and the like: `first` and the selector behind it. New memory. */
-char *kube_nodes_query(const char *first, const char *selector);
+/* "limit=100&labelSelector=..." and the like: `first` and the selectors behind it. New memory. */
+char *kube_nodes_query(const char *first, const struct kube_chosen *chosen);
 
 /* --- cluster_ops.list ----------------------------------------------------- */
 
@@ -55,7 +57,7 @@ struct kube_lists {
  * Tell `each` of every node, then `call`. A list that cannot start is answered at once. The
  * node of `each` is borrowed until it returns.
  */
-void kube_list(struct kube_lists *lists, struct kube *kube, const char *selector,
+void kube_list(struct kube_lists *lists, struct kube *kube, const struct kube_chosen *chosen,
 	       void (*each)(void *context, const struct cluster_node *node),
 	       const struct cluster_call *call);
 

@@ -31,15 +31,15 @@ enum doing { WAITING, LISTING, WATCHING };
 
 struct kube_watch {
 	struct kube *kube;
-	char *selector;
+	char *labels;
+	struct kube_chosen chosen; /* by them */
 	uint64_t (*mono_us)(void), (*real_us)(void);
 	const struct cluster_watcher *watcher;
 	sd_event_source *timer;
 	struct kube_view view;
 	int doing;	   /* enum doing */
-	bool relist;	   /* what is next: a list, or a watch from `version` */
 	char *version;	   /* the last one seen */
-	uint64_t again_us; /* WAITING: until then */
+	uint64_t again_us; /* WAITING: until then, for a list */
 	struct backoff backoff;
 	struct kube_list *list;
 	struct kube_request *watch, *beat;
@@ -48,8 +48,8 @@ struct kube_watch {
 	bool lines;		      /* this watch has told something */
 	bool broken, expired;	      /* it cannot go on; because what it began from is forgotten */
 	struct err problem;	      /* the last failure since all was well, for people */
-	bool listed;		      /* there was a list */
-	uint64_t listed_us;
+	uint64_t listed_us;	      /* the last list; 0: there was none */
+	uint64_t torn_us; /* real time: the watch was cut then, and there was no list since; or 0 */
 	struct kube_now good; /* when what is known was known to be so */
 	char *stale;	      /* as it was told, or NULL */
 };
@@ -70,17 +70,19 @@ static bool is_old(const struct kube_watch *w, struct kube_now now)
 static char *stale_words(struct kube_watch *w)
 {
 	struct kube_now now = now_of(w);
+	const bool old = is_old(w, now);
 	const char *problem = w->problem.msg[0] ? w->problem.msg : "no answer";
 	char stamp[CLOCK_STAMP_SIZE];
 
-	if (!w->listed)
+	if (w->listed_us == 0)
 		return w->problem.msg[0]
 			       ? xasprintf("the nodes of the cluster are not known yet: %s", problem)
 			       : NULL;
-	if (!is_old(w, now))
+	if (!old && !w->torn_us)
 		return kube_view_doubt(&w->view, now);
-	clock_stamp(w->good.real_us, stamp);
-	return xasprintf("what the cluster shows is not known since %s: %s", stamp, problem);
+	clock_stamp(old ? w->good.real_us : w->torn_us, stamp);
+	return old ? xasprintf("what the cluster shows is not known since %s: %s", stamp, problem)
+		   : xasprintf("the watch of the nodes was cut at %s: a list is due", stamp);
 }
 
 static void judge(struct kube_watch *w)
@@ -96,7 +98,7 @@ static void judge(struct kube_watch *w)
 
 bool kube_watch_fresh(const struct kube_watch *w)
 {
-	return w->listed && !w->stale && !is_old(w, now_of(w));
+	return w->listed_us > 0 && !w->stale && !is_old(w, now_of(w));
 }
 
 /* ---- what is next -------------------------------------------------------------- */
@@ -111,20 +113,27 @@ static void note_problem(struct kube_watch *w, const char *words)
 	w->problem = problem;
 }
 
-/* It has failed: wait, each time longer, for the list or the watch that is next. */
+/* What happens meanwhile nobody tells: only a list that begins later says how it is. */
+static void tear(struct kube_watch *w)
+{
+	if (w->listed_us > 0 && !w->torn_us)
+		w->torn_us = w->real_us();
+	judge(w);
+}
+
+/* It has failed: wait, each time longer, for the list that is next. */
 static void postpone(struct kube_watch *w, enum cluster_result result, const char *words,
 		     uint64_t retry_us)
 {
 	uint64_t wait_us = backoff_fail(&w->backoff, retry_us, random_u64());
 
 	if (result == CLUSTER_REFUSED)
-		wait_us = MAX(wait_us, w->backoff.failures <= KUBE_WATCH_TRIES ? REFUSED_SOON_US
-									       : REFUSED_AGAIN_US);
-	w->relist |= w->backoff.failures >= KUBE_WATCH_TRIES;
+		wait_us = MAX(wait_us, w->backoff.failures <= KUBE_REFUSED_SOON ? REFUSED_SOON_US
+										: REFUSED_AGAIN_US);
 	w->doing = WAITING;
 	w->again_us = w->mono_us() + wait_us;
 	note_problem(w, words);
-	judge(w);
+	tear(w);
 }
 
 static void start_watch(struct kube_watch *w);
@@ -145,10 +154,9 @@ static void on_listed(void *context, struct kube_listed *listed)
 		postpone(w, listed->result, listed->words, listed->retry_us);
 		return;
 	}
-	w->listed = true;
 	w->listed_us = now.mono_us;
 	w->good = (struct kube_now){ w->started_us, now.real_us - (now.mono_us - w->started_us) };
-	w->relist = false;
+	w->torn_us = 0;
 	set_version(w, listed->version);
 	kube_view_list(&w->view, listed->nodes, listed->n, now);
 	start_watch(w);
@@ -161,7 +169,7 @@ static void start_list(struct kube_watch *w)
 
 	w->doing = LISTING;
 	w->started_us = w->mono_us();
-	if (kube_list_begin(w->kube, w->selector, on_listed, w, &w->list, &err) < 0)
+	if (kube_list_begin(w->kube, &w->chosen, on_listed, w, &w->list, &err) < 0)
 		postpone(w, CLUSTER_AGAIN, err.msg, 0);
 }
 
@@ -248,13 +256,11 @@ static bool on_line(void *context, const char *line, size_t len)
 
 	if (take_line(w, line, len, &err) < 0) {
 		w->broken = true;
-		w->relist = true;
 		note_problem(w, err.msg);
 		return false;
 	}
 	w->lines = true;
 	w->good = now_of(w);
-	backoff_reset(&w->backoff);
 	w->problem = (struct err)ERR_INIT;
 	judge(w);
 	return true;
@@ -272,25 +278,27 @@ static void on_watch_done(void *context, const struct kube_answer *answer)
 {
 	struct kube_watch *w = context;
 	const uint64_t now_us = w->mono_us();
-	const bool lived = w->lines || now_us - w->started_us >= SHORT_US;
-	struct err words = w->problem;
+	const bool lived = now_us - w->started_us >= SHORT_US;
+	const bool ended = answer->result == CLUSTER_DONE && !w->broken;
+	struct err problem = w->problem;
+	const char *words = w->broken ? problem.msg
+			    : ended   ? "the watch of the nodes ended at once"
+				      : answer->words;
 
 	w->watch = NULL;
 	stop_watch(w);
 	if (lived)
 		backoff_reset(&w->backoff);
 	w->expired |= answer->status == 410;
-	w->relist |= w->expired;
-	if (w->expired && now_us - w->listed_us >= SHORT_US)
+	if (w->expired && now_us - w->listed_us >= SHORT_US) {
+		tear(w);
 		start_list(w);
-	else if (w->broken || w->expired)
-		postpone(w, CLUSTER_AGAIN, w->broken ? words.msg : answer->words, answer->retry_us);
-	else if (answer->result == CLUSTER_DONE && lived)
+	} else if (ended && (lived || w->lines)) {
 		start_watch(w);
-	else if (answer->result == CLUSTER_DONE)
-		postpone(w, CLUSTER_AGAIN, "the watch of the nodes ended at once", 0);
-	else
-		postpone(w, answer->result, answer->words, answer->retry_us);
+	} else {
+		postpone(w, ended || w->expired ? CLUSTER_AGAIN : answer->result, words,
+			 answer->retry_us);
+	}
 }
 
 static void start_watch(struct kube_watch *w)
@@ -300,7 +308,7 @@ static void start_watch(struct kube_watch *w)
 	char *first = xasprintf("watch=1&allowWatchBookmarks=true&timeoutSeconds=%u"
 				"&resourceVersion=%s",
 				w->seconds, version);
-	CLEANUP(freep) char *query = kube_nodes_query(first, w->selector);
+	CLEANUP(freep) char *query = kube_nodes_query(first, &w->chosen);
 	struct err err = ERR_INIT;
 
 	w->doing = WATCHING;
@@ -325,11 +333,15 @@ static void on_beat(void *context, const struct kube_answer *answer)
 {
 	struct kube_watch *w = context;
 	struct kube_now now = now_of(w);
-	const uint64_t took_us = now.mono_us - w->beat_us;
 
 	w->beat = NULL;
+	if (answer->status == 0) { /* the way is bad: who knows what the watch no longer says */
+		stop_watch(w);
+		postpone(w, CLUSTER_AGAIN, answer->words, 0);
+		return;
+	}
 	if (answer->result == CLUSTER_DONE) {
-		w->good = (struct kube_now){ w->beat_us, now.real_us - took_us };
+		w->good = (struct kube_now){ w->beat_us, now.real_us - (now.mono_us - w->beat_us) };
 		w->problem = (struct err)ERR_INIT;
 	} else {
 		note_problem(w, answer->words);
@@ -340,7 +352,7 @@ static void on_beat(void *context, const struct kube_answer *answer)
 
 static void send_beat(struct kube_watch *w)
 {
-	CLEANUP(freep) char *query = kube_nodes_query("limit=1", w->selector);
+	CLEANUP(freep) char *query = kube_nodes_query("limit=1", &w->chosen);
 	struct err err = ERR_INIT;
 
 	w->beat_us = w->mono_us();
@@ -372,15 +384,11 @@ void kube_watch_tick(struct kube_watch *w)
 
 	if (w->doing == WATCHING && is_list_due(w, now)) {
 		stop_watch(w);
-		w->relist = true;
 		start_list(w);
 	} else if (w->doing == WATCHING && !w->beat && now.mono_us >= w->beat_us) {
 		send_beat(w);
 	} else if (w->doing == WAITING && now.mono_us >= w->again_us) {
-		if (w->relist)
-			start_list(w);
-		else
-			start_watch(w);
+		start_list(w);
 	}
 	kube_view_grow(&w->view, now);
 	judge(w);
@@ -408,15 +416,15 @@ int kube_watch_new(const struct kube_watch_options *options, const struct cluste
 
 	*w = (struct kube_watch){
 		.kube = options->kube,
-		.selector = xstrdup(options->selector),
+		.labels = xstrdup(options->selector),
 		.mono_us = options->mono_us ? options->mono_us : clock_mono_us,
 		.real_us = options->real_us ? options->real_us : clock_real_us,
 		.watcher = watcher,
 		.view = { .watcher = watcher, .young_us = options->young_us },
-		.relist = true,
 		.seconds = KUBE_WATCH_LEAST_S + (unsigned)(random_u64() % span),
 		.backoff = { .base_us = RETRY_BASE_US, .cap_us = RETRY_CAP_US },
 	};
+	w->chosen.labels = w->labels;
 	r = options->loop ? sd_event_add_time_relative(options->loop, &w->timer, CLOCK_MONOTONIC, 0,
 						       USEC_PER_MSEC, on_timer, w)
 			  : 0;
@@ -434,7 +442,7 @@ void kube_watch_free(struct kube_watch *w)
 	kube_list_cancel(w->list);
 	sd_event_source_disable_unref(w->timer);
 	kube_view_release(&w->view);
-	free(w->selector);
+	free(w->labels);
 	free(w->version);
 	free(w->stale);
 	free(w);

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Knows the nodes: a list, then a watch from where the list was, and a list again whenever the
- * watch cannot go on, and every ten minutes.
+ * watch was cut, and every ten minutes.
  *
- *	list --> watch --(its time is over)--------------------> watch, from what was seen last
- *	  ^        |-----(410, not understood, 3 cuts in a row)-> list
- *	  |        '-----(cut, 429, 5xx)--> wait 0.8 s, 1.6 s ... 30 s, with jitter --> watch
+ *	list --> watch --(its time is over)--> watch, from what was seen last
+ *	  ^        |-----(410)---------------> list
+ *	  |        '-----(cut, not understood, 429, 5xx)--> wait 0.8 s, 1.6 s ... 30 s, with jitter
+ *--> list
  *	  '--(failed)--> wait likewise; 5 s when we may not, and after three times a minute
  *
  * An idle watch says nothing for minutes, so while it runs a list of one node is asked for
- * every 15 s: does the server answer at all? What is known is good as of the last list, line of
- * the watch or such an answer. When that was a minute ago, or the picture cannot be right
+ * every 15 s: does the server answer at all? When nothing at all comes back the watch counts as cut.
+ * What is known is good as of the last list, line of the watch or such an answer. From a cut
+ * until the next list, when it was good a minute ago, or when the picture cannot be right
  * (kube_view.h), whoever watches is told that it is stale, and nothing may be decided on it.
+ *
+ * A watch that lags or hangs does not show: who takes a place of the budget asks the cluster
+ * itself (cluster_ops.confirm).
  */
 #pragma once
 
@@ -29,7 +34,7 @@ struct sd_event;
 enum {
 	KUBE_WATCH_LEAST_S = 300, /* a watch is asked for so long, spread over controllers */
 	KUBE_WATCH_MOST_S = 600,
-	KUBE_WATCH_TRIES = 3, /* in a row, then a list */
+	KUBE_REFUSED_SOON = 3, /* times that a refusal may be that of a server that just started */
 };
 
 #define KUBE_RELIST_EVERY_US (10 * USEC_PER_MIN)

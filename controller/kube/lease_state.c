@@ -12,8 +12,9 @@ enum {
 	YIELD_SECONDS = 1,     /* what a Lease that was given back says */
 };
 
-/* Who may not even look tries again when a person may have mended it. */
-#define REFUSED_US USEC_PER_MIN
+/* Who may not even look: a server that has just started knows no roles yet, or a person has to mend it. */
+#define REFUSED_BASE_US (4 * USEC_PER_SEC)
+#define REFUSED_CAP_US (2 * USEC_PER_MIN)
 
 struct lease_times lease_times(unsigned seconds)
 {
@@ -24,7 +25,9 @@ struct lease_times lease_times(unsigned seconds)
 
 struct lease_state lease_state(const char *identity, const struct lease_times *times)
 {
-	return (struct lease_state){ .times = *times, .identity = xstrdup(identity) };
+	return (struct lease_state){ .times = *times,
+				     .identity = xstrdup(identity),
+				     .refusals = { REFUSED_BASE_US, REFUSED_CAP_US, 0 } };
 }
 
 static void seen_release(struct lease_seen *seen)
@@ -219,7 +222,7 @@ static void on_failed(struct lease_state *s, const struct lease_answer *answer, 
 		return;
 	}
 	if (answer->result == LEASE_REFUSED)
-		wait_us += REFUSED_US;
+		wait_us += backoff_fail(&s->refusals, 0, random);
 	look_again(s, now_us + MAX(wait_us, answer->retry_us));
 }
 
@@ -228,6 +231,8 @@ void lease_answer(struct lease_state *s, const struct lease_answer *answer, uint
 {
 	const bool ok = answer->result == LEASE_OK && see(s, answer->object, now_us);
 
+	if (answer->result != LEASE_REFUSED)
+		backoff_reset(&s->refusals);
 	if (ok && s->asked == LEASE_READ)
 		on_read(s, now_us, random);
 	else if (ok)

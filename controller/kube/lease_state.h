@@ -21,6 +21,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "lib/backoff.h"
 #include "lib/macro.h"
 
 struct err;
@@ -76,10 +77,11 @@ struct lease_state {
 	bool fresh;  /* what was seen may be written on, without reading it again */
 	bool absent; /* there is none, as far as was seen */
 	bool holds, lost;
-	uint64_t held_us;  /* the start of the last write that succeeded */
-	int asked;	   /* enum lease_step that is under way; LEASE_WAIT: none */
-	uint64_t asked_us; /* when it was sent */
-	uint64_t again_us; /* not before */
+	uint64_t held_us;	 /* the start of the last write that succeeded */
+	int asked;		 /* enum lease_step that is under way; LEASE_WAIT: none */
+	uint64_t asked_us;	 /* when it was sent */
+	uint64_t again_us;	 /* not before */
+	struct backoff refusals; /* in a row */
 };
 
 /* `identity` is copied; it must be nobody else's, ever. */

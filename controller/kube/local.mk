@@ -75,7 +75,7 @@ tests_unit_test_kube_pods_LDADD = $(KUBE_LIBS) $(JUDGE_LIBS) $(LDADD)
 
 # the cluster: what is written to nodes
 libkube_a_SOURCES += controller/kube/cluster_kube.c controller/kube/cluster_kube.h controller/kube/cluster_kube_change.c \
-	controller/kube/cluster_kube_inside.h controller/kube/cluster_kube_seen.c controller/kube/kube_event.c controller/kube/kube_event.h \
+	controller/kube/cluster_kube_confirm.c controller/kube/cluster_kube_inside.h controller/kube/cluster_kube_seen.c controller/kube/kube_event.c controller/kube/kube_event.h \
 	controller/kube/kube_heart.c controller/kube/kube_heart.h controller/kube/kube_patch.c controller/kube/kube_patch.h
 UNIT_TESTS += tests/unit/test_kube_patch tests/unit/test_cluster_kube tests/unit/test_cluster_kube_random tests/unit/test_cluster_kube_told
 tests_unit_test_kube_patch_LDADD = $(KUBE_LIBS) libcontroller.a $(LDADD)

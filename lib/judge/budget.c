@@ -189,6 +189,21 @@ void budget_take(struct budget *b, const struct fleet_node *node, bool cordon)
 	b->cordons += cordon;
 }
 
+bool budget_holds(const struct budget *b, const struct fleet_node *node)
+{
+	const struct policy *p = b->policy;
+	size_t i;
+
+	if (b->out > b->total_max || (p->domain_label && node->domain != NAME_NONE &&
+				      b->domains[node->domain] > p->domain_max))
+		return false;
+	for (i = 0; i < node->n_jobs; i++) {
+		if (b->jobs[node->jobs[i]] > p->per_job)
+			return false;
+	}
+	return true;
+}
+
 void budget_release(struct budget *b)
 {
 	free(b->domains);

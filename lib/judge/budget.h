@@ -81,6 +81,12 @@ bool budget_allows(const struct budget *b, const struct fleet_node *node, bool c
 /* Take it: later questions see the node as out. */
 void budget_take(struct budget *b, const struct fleet_node *node, bool cordon);
 
+/*
+ * Of a node that is out, and counted: is none of the budgets that it takes from over what it may
+ * be? The rate is not asked: its place is counted when it is given.
+ */
+bool budget_holds(const struct budget *b, const struct fleet_node *node);
+
 void budget_release(struct budget *b);
 
 /*

@@ -23,6 +23,7 @@ release: {healthy_delay: 1s, passes: 1, sticky_after: 100}
 coverage: {max_age: 3650d}
 rules: [{name: fatal, match: {severity: fatal}, action: cordon}]
 """
+SHORT_LEASE = {"ASSAY_TEST_LEASE_SECONDS": "3"}  # a lost one is soon free
 CONFIG = """v: 1
 mode: enforce
 policy: %s
@@ -66,9 +67,10 @@ class Acting:
         self.start_controller, self.kube, self.tmp, self.run, self.hosts = start, kube, tmp_path, run, {}
         self.ended = []  # exit statuses of those that ended by themselves
 
-    def start(self, nodes=(), most=0, url=None, mode="enforce", rules=POLICY, policy="", **credentials):
+    def start(self, nodes=(), most=0, url=None, mode="enforce", rules=POLICY, policy="", env=None, **credentials):
         """Make the nodes, start it and let their hosts say that they are well. `most`: the total budget in `rules`; `policy`:
         more of it. Returns self."""
+        self.env = env or {}
         for name in nodes:
             self.kube.admin.create_node(name)
         (self.tmp / "policy.yaml").write_text(rules % most + policy)
@@ -82,7 +84,8 @@ class Acting:
 
     def again(self):
         """(Re)start it on the same store."""
-        self.c = self.start_controller("--config", self.tmp / "controller.yaml", "--cluster", "kubernetes", "--kubeconfig", self.kubeconfig)
+        self.c = self.start_controller("--config", self.tmp / "controller.yaml", "--cluster", "kubernetes", "--kubeconfig", self.kubeconfig,
+                                       env=self.env)
 
     def keep(self):
         """One that lost its Lease has ended: start it anew, as a StatefulSet does."""
@@ -217,4 +220,4 @@ def check(kube, once=(), user=CONTROLLER):
         before[name] = (out, mark, who if out and was else record.user if out else None)
     for name in once:
         assert [r.user for r in kube.audit.cordons(name)] == [user], [row for row in kube.audit.history() if row[1] == name]
-    assert kube.audit.refused(user) == []
+    assert kube.audit.refused(user, kube.starts) == []

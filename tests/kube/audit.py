@@ -91,9 +91,10 @@ class Audit:
         """Those that changed something."""
         return [r for r in self.find(**fields) if r.wrote]
 
-    def refused(self, user):
-        """Requests of a user that its rights did not allow: the roles are too small when there is one."""
-        return [f"{r.verb} {r.uri}: {r.code}" for r in self.find(user=user) if r.code == 403]
+    def refused(self, user, starts=()):
+        """Requests of a user that its rights did not allow: the roles are too small when there is one. Not those while the server
+        started, from and to these times: it knows no roles yet."""
+        return [f"{r.verb} {r.uri}: {r.code}" for r in self.find(user=user, code=403) if not any(a <= r.ended and r.began <= b for a, b in starts)]
 
     def history(self):
         """(version, name, out of service, our mark or None, Record) of each write of a node, in the order of effect."""
@@ -119,10 +120,10 @@ class Audit:
             out[node] = unschedulable
         return found
 
-    def most_in_force(self):
-        """How many nodes with our mark were out of service at once, at most."""
+    def most_in_force(self, anybody=False):
+        """How many nodes with our mark were out of service at once, at most; of `anybody`: without one, too."""
         out, most = set(), 0
         for _, node, unschedulable, mark, _ in self.history():
-            (out.add if unschedulable and mark else out.discard)(node)
+            (out.add if unschedulable and (mark or anybody) else out.discard)(node)
             most = max(most, len(out))
         return most

@@ -25,6 +25,7 @@ UPSTREAM_S = 120
 HELD_S = 120
 CHUNK = 65536
 HOPS = ("connection", "transfer-encoding", "content-length", "host", "keep-alive")
+NODES = re.compile(r"/api/v1/nodes(\?|$)")  # lists and watches of all
 NODE = re.compile(r"/api/v1/nodes/[^/?]+(/status)?(\?|$)")
 WATCH = re.compile(r"[?&]watch=(1|true)(&|$)")
 
@@ -83,9 +84,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def ask(self, body):
-        """The server's answer to this request; None when it gives none. A write is sent once: who asks learns that it is lost."""
-        headers = {k: v for k, v in self.headers.items() if k.lower() not in HOPS}
+    def ask(self, body, **more):
+        """The server's answer to this request, with `more` headers; None when it gives none. A write is sent once: who asks learns
+        that it is lost."""
+        headers = {k: v for k, v in self.headers.items() if k.lower() not in HOPS} | more
         for _ in range(2):
             fresh = self.upstream is None
             try:
@@ -122,8 +124,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 # Each answers a request; those that do more than to pass it on count that first.
 
 
-def passes(handler, body):
-    hand_on(handler, handler.ask(body))
+def passes(handler, body, **more):
+    hand_on(handler, handler.ask(body, **more))
 
 
 def hand_on(handler, answer):
@@ -133,6 +135,8 @@ def hand_on(handler, answer):
     try:
         whole = handler.begin(answer)
         while data := answer.read1(CHUNK):
+            if WATCH.search(handler.path):
+                handler.way.let_hear()
             handler.piece(data, whole)
         if not whole:
             handler.wfile.write(b"0\r\n\r\n")
@@ -144,7 +148,8 @@ def hand_on(handler, answer):
 def slow(handler, body, seconds):
     """Each answer so much later, or when the way changes."""
     handler.counts()
-    handler.way.changed.wait(seconds)
+    if not handler.way.changed.wait(seconds):
+        handler.way.count("slowed")
     passes(handler, body)
 
 
@@ -185,6 +190,22 @@ def gone(handler, body):
     return handler.answer(200, "application/json", json.dumps(line).encode() + b"\n")
 
 
+def blind(handler, body):
+    """Nobody gets to see all nodes; one by one they can be had."""
+    if not NODES.match(handler.path):
+        return passes(handler, body)
+    handler.counts()
+    return handler.cut()
+
+
+def expired(handler, body, old, token):
+    """The token `old` is as good as `token` by now, which is not: the server says so."""
+    if handler.headers.get("Authorization") != "Bearer " + old:
+        return passes(handler, body)
+    handler.counts()
+    return passes(handler, body, Authorization="Bearer " + token)
+
+
 def drop(handler, body):
     handler.counts()
     handler.cut()
@@ -202,7 +223,9 @@ def hold(handler, body, which, after, until):
     return hand_on(handler, answer if after else handler.ask(body))
 
 
-MODES = {"pass": passes, "hold": hold, "slow": slow, "busy": busy, "conflict": conflict, "cut": cut, "gone": gone, "drop": drop}
+MODES = {"pass": passes, "hold": hold, "slow": slow, "busy": busy, "conflict": conflict, "cut": cut, "gone": gone, "blind": blind,
+         "deaf": passes, "expired": expired, "drop": drop}
+CUTTING = ("drop", "cut", "gone", "blind", "expired")  # a watch that runs is no exception
 
 
 class Listener(http.server.ThreadingHTTPServer):
@@ -231,16 +254,16 @@ class Chaos:
         make_certificate(self.server.directory, "ca", "chaos", "/CN=chaos", "serverAuth")
 
     def set(self, mode, **options):
-        """pass | slow seconds= | hold which= after= | busy retry_after= | conflict every= | cut | gone | drop. Who waits in `slow`
-        or `hold` goes on."""
+        """pass | slow seconds= | hold which= after= | busy retry_after= | conflict every= | cut | gone | blind | deaf (what a watch
+        tells waits) | expired old= token= | drop. Who waits in `slow`, `hold` or `deaf` goes on."""
         with self.lock:
             before, self.changed = self.changed, threading.Event()
             if mode == "hold":
                 options, self.held = {"after": False, **options, "until": self.changed}, []
             self.mode = (mode, options)
-            live = list(self.live) if mode in ("drop", "cut", "gone") else []
+            live = list(self.live) if mode in CUTTING else []
         before.set()
-        for connection in live:  # a watch that runs is no exception
+        for connection in live:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
@@ -264,6 +287,16 @@ class Chaos:
     def connect(self):
         context = ssl.create_default_context(cafile=self.server.ca)
         return http.client.HTTPSConnection("127.0.0.1", self.server.port, timeout=UPSTREAM_S, context=context)
+
+    def let_hear(self):
+        """Before a watch tells anything: at once, unless the way is deaf."""
+        while True:
+            with self.lock:
+                mode, changed = self.mode[0], self.changed
+                if mode != "deaf":
+                    return
+                self.did["deaf"] += 1
+            changed.wait(UPSTREAM_S)
 
     def note(self, mode, method, path):
         with self.lock:

@@ -37,13 +37,21 @@ def kube(kube_of_session):
     return kube_of_session
 
 
-@pytest.fixture
-def kube_own(tmp_path):
-    """A server of the test's own, running: to stop, restart and pause."""
-    with new_server(tmp_path / "kube") as server:
-        server.audit.begin()
+@pytest.fixture(scope="session")
+def kube_spare(tmp_path_factory):
+    with new_server(tmp_path_factory.mktemp("kube-own")) as server:
         yield server
-        assert server.panics() == 0, server.log()[-3000:]
+
+
+@pytest.fixture
+def kube_own(kube_spare):
+    """Likewise, to stop, restart and pause: nobody else is on it."""
+    if kube_spare.process is None:
+        kube_spare.start()
+    kube_spare.resume()
+    kube_spare.clean()
+    yield kube_spare
+    assert kube_spare.panics() == 0, kube_spare.log()[-3000:]
 
 
 @pytest.fixture

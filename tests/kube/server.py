@@ -79,6 +79,7 @@ class Server:
         self.directory, self.options = Path(directory), list(options)
         self.program, self.etcd_program = apiserver(), tool("etcd")
         self.etcd = self.process = self.port = self.admin = None
+        self.starts = []  # (from, to) in seconds: it was not whole yet
         self.directory.mkdir(parents=True, exist_ok=True)
         self.audit = Audit(self.directory / "audit.log")
         self.make_files()
@@ -124,12 +125,14 @@ class Server:
     def start(self):
         """Both, and wait until it serves; on the data that is there. Returns self."""
         for _ in range(STARTS):
+            began = time.time()
             if self.etcd is None:
                 self.port = self.port or free_port()
                 self.start_etcd()
             self.start_apiserver()
             if wait_for(self.is_ready_or_ended, READY_S) and self.process.poll() is None:
                 self.prepare()
+                self.starts.append((began, time.time()))
                 return self
             self.end_all()
             self.port = None
@@ -150,6 +153,8 @@ class Server:
             self.admin.ensure({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": NAMESPACE}})
         for item in deployed_roles():
             self.admin.ensure(item)
+        if not wait_for(lambda: self.api("ctl").get("/api/v1/nodes?limit=1", check=False).status == 200, READY_S):
+            raise RuntimeError("kube-apiserver does not know our roles:\n" + self.log()[-3000:])
 
     def stop(self, how=signal.SIGKILL):
         """The API server only: its port stays, its data too. start() brings it back."""

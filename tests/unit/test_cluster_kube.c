@@ -183,6 +183,54 @@ static void a_dry_run_asks_the_server_and_changes_nothing(void)
 	world_close(&w);
 }
 
+static bool is_told_out(const struct world *w, const char *node)
+{
+	return json_is_true(json_object_get(json_object_get(w->told, node), "unschedulable"));
+}
+
+static void confirm(struct world *w)
+{
+	const struct cluster_call call = call_of(w);
+
+	w->cluster->ops->confirm(w->cluster, &call);
+}
+
+/* The watch says nothing of what somebody else does. */
+static void who_is_out_of_service_can_be_asked_for(void)
+{
+	struct world w;
+
+	world_open(&w);
+	settle(&w, 2 * USEC_PER_SEC);
+	by_hand(&w, "n1", CORDON);
+	by_hand(&w, "n2", "{\"metadata\":{\"labels\":{\"rack\":\"r2\"}}}");
+	confirm(&w);
+	CHECK(!is_told_out(&w, "n1"));
+	fake_answer(&w.kube, 0, FAKE_BUSY);
+	CHECK_EQ(w.result, CLUSTER_AGAIN);
+	CHECK(!is_told_out(&w, "n1"));
+	confirm(&w);
+	fake_run(&w.kube);
+	CHECK_EQ(w.result, CLUSTER_DONE);
+	CHECK(is_told_out(&w, "n1"));
+	fake_add(&w.kube, "n9");
+	by_hand(&w, "n9", CORDON);
+	confirm(&w);
+	fake_run(&w.kube);
+	CHECK_EQ(w.result, CLUSTER_AGAIN); /* it would be told as one that nobody has heard of */
+	fake_delete(&w.kube, "n1");
+	fake_add(&w.kube, "n1");
+	settle(&w, 2 * USEC_PER_SEC);
+	CHECK(is_told_out(&w, "n9"));
+	CHECK(!is_told_out(&w, "n1"));
+	confirm(&w);
+	fake_run(&w.kube);
+	CHECK_EQ(w.result, CLUSTER_DONE);
+	CHECK_EQ(w.answers, 4);
+	confirm(&w);
+	world_close(&w); /* answers it */
+}
+
 static const struct test tests[] = {
 	TEST(a_cordon_is_done_and_told_and_lifted),
 	TEST(a_heartbeat_of_the_node_is_no_conflict_and_a_hand_is),
@@ -191,6 +239,7 @@ static const struct test tests[] = {
 	TEST(a_standby_knows_all_and_begins_nothing),
 	TEST(what_waits_is_bounded_and_answered_at_the_end),
 	TEST(a_dry_run_asks_the_server_and_changes_nothing),
+	TEST(who_is_out_of_service_can_be_asked_for),
 };
 
 int main(void)

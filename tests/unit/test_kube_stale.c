@@ -52,7 +52,7 @@ static void a_server_that_hangs_is_stale_after_a_minute_and_known_again_when_it_
 	world_close(&w);
 }
 
-static void a_server_that_is_gone_is_stale_after_a_minute(void)
+static void a_server_that_is_gone_is_stale_at_once_and_says_so_in_other_words_after_a_minute(void)
 {
 	struct world w;
 	unsigned s;
@@ -60,17 +60,42 @@ static void a_server_that_is_gone_is_stale_after_a_minute(void)
 	world_settle(&w, 5);
 	fake_end(fake_watch(&w.kube), 0);
 	w.kube.down = true;
-	for (s = 0; s < 60; s++)
+	for (s = 0; s < 60; s++) {
+		CHECK(!kube_watch_fresh(w.watch));
 		world_later(&w, USEC_PER_SEC);
-	CHECK(kube_watch_fresh(w.watch));
+	}
+	CHECK_EQ(w.stales, 1);
+	CHECK_HAS(w.stale ? w.stale : "", "was cut at");
 	world_later(&w, USEC_PER_SEC);
-	CHECK(!kube_watch_fresh(w.watch));
+	CHECK_EQ(w.stales, 2);
 	CHECK_HAS(w.stale ? w.stale : "", "refused");
 	w.kube.down = false;
 	world_later(&w, USEC_PER_MIN);
 	world_serve(&w);
 	CHECK(kube_watch_fresh(w.watch));
 	CHECK_STR(w.stale, NULL);
+	world_close(&w);
+}
+
+/* A watch on a dead connection says nothing, and that is not told from nothing to say. */
+static void a_beat_without_an_answer_is_a_cut(void)
+{
+	struct world w;
+
+	world_settle(&w, 5);
+	world_later(&w, 16 * USEC_PER_SEC);
+	fake_recreate(&w.kube, 3);
+	fake_end(fake_request(&w.kube, 1), 503); /* the beat: somebody is there */
+	CHECK(kube_watch_fresh(w.watch));
+	world_later(&w, 16 * USEC_PER_SEC);
+	fake_end(fake_request(&w.kube, 1), 0);
+	CHECK(!kube_watch_fresh(w.watch));
+	CHECK(!fake_watch(&w.kube));
+	world_later(&w, USEC_PER_SEC);
+	world_serve(&w);
+	CHECK(kube_watch_fresh(w.watch));
+	CHECK_EQ(w.kube.lists, 2);
+	world_check(&w);
 	world_close(&w);
 }
 
@@ -219,7 +244,8 @@ static void a_young_node_is_left_alone_until_it_has_grown_up(void)
 static const struct test tests[] = {
 	TEST(an_idle_watch_is_fresh_while_the_server_answers),
 	TEST(a_server_that_hangs_is_stale_after_a_minute_and_known_again_when_it_answers),
-	TEST(a_server_that_is_gone_is_stale_after_a_minute),
+	TEST(a_server_that_is_gone_is_stale_at_once_and_says_so_in_other_words_after_a_minute),
+	TEST(a_beat_without_an_answer_is_a_cut),
 	TEST(a_slow_server_is_no_stale_one_for_ever),
 	TEST(a_cluster_without_nodes_is_doubted),
 	TEST(a_fleet_that_lost_more_than_a_fifth_is_doubted_for_ten_minutes),

@@ -187,24 +187,51 @@ static void what_a_watch_cannot_go_on_from_ends_in_a_list(void)
 	}
 }
 
-static void a_watch_that_is_cut_goes_on_and_after_three_times_lists(void)
+static void after_a_cut_nothing_is_known_until_there_is_a_list(void)
+{
+	static const unsigned ends[] = { 0, 429, 500, 503, 403, 410 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		struct world w;
+
+		world_settle(&w, 5);
+		world_later(&w, 10 * USEC_PER_SEC);
+		world_serve(&w);
+		fake_touch(&w.kube, 2);
+		fake_end(fake_watch(&w.kube), ends[i]);
+		CHECK(!kube_watch_fresh(w.watch));
+		CHECK_HAS(w.stale ? w.stale : "", "was cut at");
+		world_later(&w, 6 * USEC_PER_SEC); /* the widest first wait is 5.8 s */
+		CHECK(!fake_watch(&w.kube));
+		CHECK(!kube_watch_fresh(w.watch));
+		world_serve(&w);
+		CHECK(kube_watch_fresh(w.watch));
+		CHECK_EQ(w.kube.lists, 2);
+		CHECK_EQ(w.stales, 2);
+		world_check(&w);
+		world_close(&w);
+	}
+}
+
+static void lists_after_cuts_come_ever_more_rarely(void)
 {
 	struct world w;
-	unsigned cuts;
+	unsigned s, early = 0;
 
 	world_settle(&w, 5);
-	for (cuts = 1; cuts <= KUBE_WATCH_TRIES; cuts++) {
-		CHECK_EQ(w.kube.lists, 1);
-		fake_touch(&w.kube, 2);
-		fake_end(fake_watch(&w.kube), 0);
-		world_later(&w,
-			    4 * USEC_PER_SEC); /* the widest of the first three waits is 3.2 s */
-		if (cuts < KUBE_WATCH_TRIES)
-			CHECK(fake_watch(&w.kube));
+	for (s = 0; s < 300; s++) {
+		if (fake_watch(&w.kube)) {
+			fake_touch(&w.kube, 2); /* it says something each time */
+			fake_serve(fake_watch(&w.kube));
+			fake_end(fake_watch(&w.kube), 0);
+		}
+		world_later(&w, USEC_PER_SEC);
+		world_serve(&w);
+		early = s == 9 ? w.kube.lists : early;
 	}
-	CHECK(!fake_watch(&w.kube));
-	world_serve(&w);
-	CHECK_EQ(w.kube.lists, 2);
+	CHECK(early >= 3); /* 0.8, 1.6, 3.2 s at most */
+	CHECK(w.kube.lists <= 100);
 	world_check(&w);
 	world_close(&w);
 }
@@ -312,20 +339,21 @@ static void a_list_is_answered_once_whatever_becomes_of_it(void)
 {
 	struct kube kube = { .version = 0 };
 	struct kube_lists lists = { NULL };
+	const struct kube_chosen all = { NULL, NULL };
 	struct asked asked[4] = { 0 };
 	unsigned i;
 
 	for (i = 0; i < 7; i++)
 		fake_touch(&kube, i);
 	for (i = 0; i < 3; i++)
-		kube_list(&lists, &kube, NULL, on_each,
+		kube_list(&lists, &kube, &all, on_each,
 			  &(struct cluster_call){ on_answer, &asked[i] });
 	for (i = 0; i < 3; i++)
 		fake_serve(fake_request(&kube, 0)); /* the pages of the first */
 	fake_end(fake_request(&kube, 0), 403);
 	kube_lists_close(&lists);
 	kube.down = true;
-	kube_list(&lists, &kube, NULL, on_each, &(struct cluster_call){ on_answer, &asked[3] });
+	kube_list(&lists, &kube, &all, on_each, &(struct cluster_call){ on_answer, &asked[3] });
 	CHECK_EQ(asked[0].nodes, 7);
 	CHECK_EQ(asked[0].result, CLUSTER_DONE);
 	CHECK_EQ(asked[1].result, CLUSTER_REFUSED);
@@ -351,7 +379,8 @@ static const struct test tests[] = {
 	TEST(after_its_time_a_watch_goes_on_where_it_was),
 	TEST(a_watch_that_ends_at_once_waits),
 	TEST(what_a_watch_cannot_go_on_from_ends_in_a_list),
-	TEST(a_watch_that_is_cut_goes_on_and_after_three_times_lists),
+	TEST(after_a_cut_nothing_is_known_until_there_is_a_list),
+	TEST(lists_after_cuts_come_ever_more_rarely),
 	TEST(there_is_a_list_every_ten_minutes),
 	TEST(what_we_may_not_is_asked_for_by_the_minute),
 	TEST(a_server_that_is_down_is_asked_ever_more_rarely),
