@@ -97,6 +97,29 @@ static void do_cordon(struct scene *s, size_t i)
 	s->beyond |= ask.break_glass;
 }
 
+static void on_told(void *context, const struct act_said *said)
+{
+	*(unsigned *)context = said->status;
+}
+
+/* Several at once: nobody waits for what another has asked for. Seldom: what people take out stays. */
+static void do_cordons(struct scene *s, size_t i)
+{
+	unsigned status[BURST] = { 0 };
+	size_t j;
+
+	if (random_below(&s->dice, 6) > 0)
+		return;
+	for (j = 0; j < BURST; j++) {
+		const struct act_ask ask = order(name_of((i + j) % WORLD_NODES));
+
+		act_ask(s->w.act, ACT_CORDON, &ask, on_told, &status[j]);
+	}
+	CHECK(world_run(&s->w, 0));
+	for (j = 0; j < BURST; j++)
+		s->nodes[(i + j) % WORLD_NODES].persons |= status[j] == 200;
+}
+
 /* By now it has come; it holds at least until then. */
 static void ordered(struct scene *s, size_t i, uint64_t until_us)
 {
@@ -183,9 +206,10 @@ static void do_wait(struct scene *s, size_t i UNUSED)
 }
 
 static void (*const steps[])(struct scene *s, size_t i) = {
-	do_report, do_report,	     do_report, do_cordon,   do_uncordon, do_hand_cordon,
-	do_answer, do_hand_uncordon, do_repair, do_override, do_replace,  do_answer,
-	do_wait,   do_burst,	     do_answer, do_wait,     do_wait,
+	do_report,	do_report, do_report,	     do_cordon, do_uncordon,
+	do_hand_cordon, do_answer, do_hand_uncordon, do_repair, do_override,
+	do_replace,	do_answer, do_wait,	     do_burst,	do_answer,
+	do_wait,	do_wait,   do_cordons,	     do_repair, do_answer,
 };
 
 /* --- what has to be so --- */
