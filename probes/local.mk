@@ -50,7 +50,7 @@ noinst_LIBRARIES += libgemm.a
 libgemm_a_SOURCES = \
 	probes/gemm/gemm.h probes/gemm/gemm_busy.c probes/gemm/gemm_chain.c \
 	probes/gemm/gemm_check.c probes/gemm/gemm_clock.c probes/gemm/gemm_data.c probes/gemm/gemm_rate.c probes/gemm/gemm_run.c \
-	probes/gemm/gemm_verify.c
+	probes/gemm/gemm_verify.c probes/gemm/gemm_watched.c
 GEMM_FIXTURE = tests/unit/gemm_fixture.c tests/unit/gemm_fixture.h \
 	tests/fakes/accel_sim.c tests/fakes/accel_sim.h tests/fakes/accel_sim_inside.h \
 	tests/fakes/accel_sim_memory.c tests/unit/random.h

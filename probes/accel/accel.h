@@ -127,6 +127,12 @@ struct accel_ops {
 	 */
 	int (*device_enter)(struct accel *a, unsigned device, struct err *err);
 
+	/*
+	 * Subject of the device that was asked for something last, "" for none:
+	 * of the one whose call does not come back. From any thread. Borrowed.
+	 */
+	const char *(*asked)(const struct accel *a);
+
 	/* Monotonic microseconds; a simulation has its own clock. */
 	uint64_t (*now_us)(const struct accel *a);
 
@@ -194,6 +200,12 @@ size_t accel_dtype_size(enum accel_dtype dtype);
 
 /* "f32" and the like. -EINVAL. */
 int accel_dtype_parse(const char *text, enum accel_dtype *ret);
+
+/*
+ * From now on the process ends without the handlers of libraries, once what was
+ * printed is out: a GPU driver waits there for work that will never be over.
+ */
+void accel_leave_at_once(void);
 
 /* True when PCI (under the sysroot) shows an NVIDIA display or 3D controller. */
 bool accel_gpu_present(void);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "lib/clock.h"
 #include "lib/err.h"
@@ -71,6 +70,7 @@ int cuda_enter(struct cuda *c, unsigned device, struct err *err)
 	if (device >= c->n_devices)
 		return err_set(err, ENODEV, "no GPU %u: there are %u", device, c->n_devices);
 	d = &c->devices[device];
+	c->asked = d->info.subject;
 	if (!d->context) {
 		r = cuda_check(c, device, c->libs.driver.ctx_retain(&context, d->handle),
 			       "cannot make a context", err);
@@ -98,16 +98,6 @@ static void close_device(struct cuda *c, unsigned device)
 	(void)c->libs.driver.ctx_release(d->handle);
 }
 
-/*
- * At the end of a process the driver waits for the work of its GPUs; work
- * that hangs would keep it for ever. What was printed is out.
- */
-static void leave_at_once(int status, void *argument UNUSED)
-{
-	(void)fflush(NULL);
-	_exit(status);
-}
-
 static void cuda_close(struct accel *a)
 {
 	struct cuda *c;
@@ -120,7 +110,7 @@ static void cuda_close(struct accel *a)
 		close_device(c, i);
 	nvml_free(c->nvml);
 	if (c->stuck) {
-		(void)on_exit(leave_at_once, NULL);
+		accel_leave_at_once();
 		return;
 	}
 	free(c->devices);
@@ -268,6 +258,13 @@ static const char *cuda_version(const struct accel *a)
 	return cuda_of(a)->version;
 }
 
+static const char *cuda_asked(const struct accel *a)
+{
+	const char *subject = cuda_of(a)->asked;
+
+	return subject ? subject : "";
+}
+
 static uint64_t cuda_now_us(const struct accel *a UNUSED)
 {
 	return clock_mono_us();
@@ -284,6 +281,7 @@ const struct accel_ops accel_cuda_ops = {
 	.condition = cuda_condition,
 	.device_enter = cuda_device_enter,
 	.version = cuda_version,
+	.asked = cuda_asked,
 	.now_us = cuda_now_us,
 	.region_new = cuda_region_new,
 	.region_free = cuda_region_free,

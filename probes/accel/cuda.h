@@ -48,8 +48,9 @@ struct cuda {
 	struct cuda_device *devices;
 	unsigned n_devices;
 	char version[160];
-	struct nvml *nvml; /* NULL without it */
-	bool stuck;	   /* work never came back: free nothing it may touch */
+	struct nvml *nvml;	     /* NULL without it */
+	_Atomic(const char *) asked; /* subject of the device entered last */
+	bool stuck;		     /* work never came back: free nothing it may touch */
 };
 
 static inline struct cuda *cuda_of(const struct accel *a)

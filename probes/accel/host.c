@@ -105,6 +105,12 @@ static const char *host_version(const struct accel *a)
 	return host_of(a)->version;
 }
 
+/* None of its calls blocks. */
+static const char *host_asked(const struct accel *a UNUSED)
+{
+	return "";
+}
+
 static uint64_t host_now_us(const struct accel *a UNUSED)
 {
 	return clock_mono_us();
@@ -121,6 +127,7 @@ const struct accel_ops accel_host_ops = {
 	.condition = host_condition,
 	.device_enter = host_device_enter,
 	.version = host_version,
+	.asked = host_asked,
 	.now_us = host_now_us,
 	.region_new = host_region_new,
 	.region_free = host_region_free,

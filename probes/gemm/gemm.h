@@ -106,6 +106,14 @@ struct gemm_run {
  */
 int gemm_run(struct gemm_plan *plan, struct err *err);
 
+/*
+ * The same in a thread of its own, for engines whose calls may block: when it
+ * is not over at `deadline_us` (monotonic), a gemm.rate of the device that was
+ * asked last is emitted as a timeout, and it is -ETIMEDOUT. The engine must
+ * then be left open.
+ */
+int gemm_run_watched(const struct gemm_plan *plan, uint64_t deadline_us, struct err *err);
+
 /* True while the device takes work: not failed, and not in use unless --busy=run. */
 bool gemm_live(const struct gemm_device *d);
 

@@ -179,6 +179,7 @@ static int run(struct probe *probe, struct err *err)
 		.epoch_us = (int64_t)clock_real_us() - (int64_t)clock_mono_us(),
 		.sink = { emit, probe },
 	};
+	uint64_t watch_us;
 	int r = accel_choose(o->engine, gemm_engines, &plan.ops, err);
 
 	if (r == 0)
@@ -192,8 +193,11 @@ static int run(struct probe *probe, struct err *err)
 		plan.chain = o->chain || probe->budget_us >= CHAIN_BUDGET_US;
 		plan.deadline_us -= (uint64_t)(end_part * budget_us);
 	}
-	r = gemm_run(&plan, err);
-	plan.ops->close(plan.accel);
+	/* Before whoever started us ends us. */
+	watch_us = plan.deadline_us + (probe->deadline_us - plan.deadline_us) / 2;
+	r = plan.gpu ? gemm_run_watched(&plan, watch_us, err) : gemm_run(&plan, err);
+	if (r != -ETIMEDOUT)
+		plan.ops->close(plan.accel);
 	return r;
 }
 

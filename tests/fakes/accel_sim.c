@@ -124,6 +124,11 @@ static const char *sim_version(const struct accel *a UNUSED)
 	return "simblas 1.0";
 }
 
+static const char *sim_asked(const struct accel *a UNUSED)
+{
+	return "";
+}
+
 /* Looking at the clock takes a microsecond, so that no loop stands still. */
 static uint64_t sim_now_us(const struct accel *a)
 {
@@ -279,6 +284,7 @@ const struct accel_ops *accel_sim_ops(struct accel_sim *sim)
 		.condition = sim_condition,
 		.device_enter = sim_device_enter,
 		.version = sim_version,
+		.asked = sim_asked,
 		.now_us = sim_now_us,
 		.region_new = sim_region_new,
 		.region_free = sim_region_free,

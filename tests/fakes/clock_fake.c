@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <time.h>
 
 enum { SEC_NS = 1000000000, LOOK_NS = 1000 };
@@ -34,6 +35,13 @@ static int64_t to_ns(const struct timespec *ts)
 static struct timespec from_ns(int64_t ns)
 {
 	return (struct timespec){ .tv_sec = ns / SEC_NS, .tv_nsec = ns % SEC_NS };
+}
+
+static long patience(void)
+{
+	const char *text = getenv("ASSAY_FAKE_PATIENCE");
+
+	return text ? strtol(text, NULL, 10) : 10;
 }
 
 static void __attribute__((constructor)) start(void)
@@ -64,7 +72,11 @@ int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const si
 	return 0;
 }
 
-/* A wait for another thread takes real time: until the same distance from now. */
+/*
+ * A wait for another thread takes real time: the same distance from now, ten
+ * times over, because that thread computes meanwhile on a machine which may be
+ * loaded; ASSAY_FAKE_PATIENCE=1 for one that will not answer.
+ */
 int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_t id,
 			   const struct timespec *deadline)
 {
@@ -75,6 +87,6 @@ int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_
 
 	(void)clock_gettime(id, &now);
 	(void)real_gettime(id, &until);
-	until = from_ns(to_ns(&until) + to_ns(deadline) - to_ns(&now));
+	until = from_ns(to_ns(&until) + (to_ns(deadline) - to_ns(&now)) * patience());
 	return real(cond, lock, id, &until);
 }

@@ -22,6 +22,7 @@
  *	lost=I        this GPU falls off the bus after 40 products
  *	ecc=I         this GPU meets an uncorrectable error after 40 products
  *	full=I        this GPU has no memory left
+ *	block=I       asked for memory this GPU never answers
  *	taken=I       this GPU is in exclusive mode and another has it
  *	busy=I pid=N  process N computes on this GPU
  *	foreign=1     NVML counts processes from outside of a container

@@ -2,6 +2,7 @@
 /* The memory of fake GPUs: of the host, with the products that nobody has read yet. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/fakes/gpu_fake.h"
 
@@ -65,6 +66,8 @@ unsigned cuMemAlloc_v2(cuda_ptr *ptr, size_t size)
 	char *memory = NULL;
 	unsigned gpu = 0, result = fake_enter(&gpu);
 
+	while (result == CUDA_OK && fake_is("block", gpu))
+		(void)pause();
 	if (result == CUDA_OK)
 		result = fake_is("full", gpu) ? CUDA_OUT_OF_MEMORY : allocate(size, gpu, &memory);
 	*ptr = (cuda_ptr)(uintptr_t)memory;

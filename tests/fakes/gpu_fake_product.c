@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of the fake GPUs, element by element. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/fakes/gpu_fake.h"
@@ -61,21 +62,38 @@ static void put(const struct fake_matrix *m, void *at, uint64_t row, uint64_t co
 	}
 }
 
+/* Its elements as numbers, `inner` ones after each other; NULL without memory. */
+static double *load(const struct fake_matrix *m, const void *at, bool by_rows)
+{
+	uint64_t outer = by_rows ? m->rows : m->columns, inner = by_rows ? m->columns : m->rows;
+	double *values = calloc(outer * inner, sizeof(*values));
+	uint64_t i, l;
+
+	for (i = 0; values && i < outer; i++) {
+		for (l = 0; l < inner; l++)
+			values[i * inner + l] = by_rows ? get(m, at, i, l) : get(m, at, l, i);
+	}
+	return values;
+}
+
 void fake_multiply(const struct fake_product *p)
 {
-	uint64_t i, j, l;
+	uint64_t i, j, l, inner = p->b.rows;
+	double *a, *b;
 
-	if (p->d.rows * p->d.columns * p->b.rows > FAKE_EXACT_MAX)
+	if (p->d.rows * p->d.columns * inner > FAKE_EXACT_MAX)
 		return;
-	for (j = 0; j < p->d.columns; j++) {
+	a = load(&p->a, p->a_at, !p->a_transposed);
+	b = load(&p->b, p->b_at, false);
+	for (j = 0; a && b && j < p->d.columns; j++) {
 		for (i = 0; i < p->d.rows; i++) {
 			double sum = 0;
 
-			for (l = 0; l < p->b.rows; l++)
-				sum += get(&p->a, p->a_at, p->a_transposed ? l : i,
-					   p->a_transposed ? i : l) *
-				       get(&p->b, p->b_at, l, j);
+			for (l = 0; l < inner; l++)
+				sum += a[i * inner + l] * b[j * inner + l];
 			put(&p->d, p->d_at, i, j, sum);
 		}
 	}
+	free(a);
+	free(b);
 }

@@ -68,9 +68,10 @@ def test_no_clean_run_raises_an_alarm(gemm, full):
             check_healthy(samples, i)
 
 
+@pytest.mark.alone
 def test_by_the_clock_on_the_wall_it_keeps_its_budget(gemm):
     start = time.monotonic()
-    done, samples = gemm("count=2", "--budget", "3s", real=True)
+    done, samples = gemm("count=2", "--budget", "4s", real=True)
     check_clean(done)
     assert all(s["state"] == "measured" for s in samples.values())
     assert samples[CORRECT, gpu(0)]["ok"] and samples[CORRECT, gpu(1)]["ok"]
@@ -159,6 +160,34 @@ def test_a_gpu_that_fails_is_told_of_and_the_others_are_measured(gemm, fault, st
         assert s["note"].startswith(words.format(gpu(1).replace(":", " ", 1))), s["note"]
 
 
+def test_a_driver_that_does_not_come_back_names_the_gpu_and_ends(gemm):
+    done, samples = gemm("count=3 block=1", "--budget", "5s", ASSAY_FAKE_PATIENCE="1")
+    assert done.returncode == 1 and f"{gpu(1)}: a call of the GPU driver did not come back" in done.stderr
+    assert set(samples) == {(RATE, gpu(1))} and samples[RATE, gpu(1)]["state"] == "timeout"
+
+
+@pytest.mark.parametrize("fault, verdict, words", [
+    ("", "pass", "nothing below its floor"),
+    ("slow=3", "warn", "runs at 225 of 250 MFLOP/s (90 %) in gemm.rate: below its 7 peers"),
+    ("wrong=3", "fail", "wrong again in other memory and another shape"),
+    ("lost=3", "fail", "is lost (NVML: GPU_IS_LOST)"),
+    ("hang=3", "inconclusive", "did not finish in time"),
+    ("busy=3 pid=4242", "inconclusive", "pid 4242 (python3) computes on"),
+])
+def test_a_run_names_the_gpu_and_no_other(build, run, gpus, script, profiles, fault, verdict, words):  # noqa: F811
+    """The whole way through the runner and the judge; the clock of the probe alone is a fake."""
+    env = gpus(f"count=8 {fault}")
+    clock = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"
+    probe = script("gemm", f'exec env {clock} {build}/assay-probe-gemm {" ".join(SHAPE)} "$@"\n')
+    file = profiles(quick=[{"name": "gemm", "exec": probe, "budget": "20s"}])  # of which a machine under load needs some
+    done = run("assay", "run", "--profiles", file, "-o", "json", env=env)
+    found = json.loads(done.stdout)["verdict"]
+    assert found["verdict"] == verdict, found
+    bad = {item["subject"] for item in found["items"] if item["verdict"] != "pass"}
+    assert bad == ({gpu(3)} if fault else set()), found["items"]
+    assert words in " ".join([found["sentence"], *(item["sentence"] for item in found["items"])])
+
+
 def test_with_busy_run_a_gpu_in_use_is_measured_and_says_so(gemm):
     done, samples = gemm("count=2 busy=1 pid=4242", "--busy", "run")
     check_clean(done)
@@ -179,7 +208,7 @@ def test_our_own_process_under_another_number_is_no_other(gemm):
     ("stuck=1", "clock unknown: NVML does not answer: a call took more than 2 s"),
 ])
 def test_without_nvml_rates_are_measured_all_the_same(gemm, settings, words):
-    done, samples = gemm(settings)
+    done, samples = gemm(settings, ASSAY_FAKE_PATIENCE="1")
     check_clean(done)
     for i in range(2):
         assert samples[RATE, gpu(i)]["value"] == pytest.approx(RATE_OF_FAKES, rel=0.02)
