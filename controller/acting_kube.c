@@ -6,11 +6,13 @@
 
 #include "controller/kube/cluster_kube.h"
 #include "controller/kube/kube.h"
+#include "controller/kube/kube_jobs.h"
 #include "controller/kube/kube_lease.h"
 #include "controller/kube/kube_ledger.h"
 #include "controller/service.h"
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "lib/json.h"
 #include "lib/log.h"
 #include "lib/xalloc.h"
 
@@ -19,6 +21,7 @@ struct outside {
 	struct kube *kube;
 	struct kube_fence *fence;
 	struct kube_ledger *ledger;
+	struct kube_job_table jobs;
 };
 
 static int load(const struct settings *settings, struct kube_config *ret, struct err *err)
@@ -32,11 +35,26 @@ static int load(const struct settings *settings, struct kube_config *ret, struct
 	return r;
 }
 
+/* Rows of the site. Without any, those that are built in are all. */
+static int load_jobs(const struct settings *settings, struct kube_job_table *ret, struct err *err)
+{
+	CLEANUP(json_freep)
+	json_t *all = json_pack("{s:{s:O*}}", "kubernetes", "jobs", settings->kube.jobs);
+	const struct jval root = jval_root(all, "controller.yaml");
+	const struct jval section = jval_get(&root, "kubernetes");
+	const struct jval jobs = jval_get(&section, "jobs");
+
+	return settings->kube.jobs ? kube_job_table_decode(&jobs, ret, err) : 0;
+}
+
 static int check(const struct settings *settings, struct err *err)
 {
 	CLEANUP(kube_config_release) struct kube_config config = { 0 };
+	struct kube_job_table jobs = { 0 };
+	int r = load_jobs(settings, &jobs, err);
 
-	return load(settings, &config, err);
+	kube_job_table_release(&jobs);
+	return r == 0 ? load(settings, &config, err) : r;
 }
 
 static bool leads(void *context)
@@ -73,8 +91,10 @@ static int open_parts(struct service *s, struct outside *o, struct err *err)
 {
 	const struct kube_fence_options fence = { s->loop, NULL, gained, lost, s };
 	struct kube_fence_options options = fence;
-	int r = load(s->settings, &o->config, err);
+	int r = load_jobs(s->settings, &o->jobs, err);
 
+	if (r == 0)
+		r = load(s->settings, &o->config, err);
 	if (r == 0)
 		r = kube_open(s->loop, &o->config, &o->kube, err);
 	options.kube = o->kube;
@@ -90,6 +110,7 @@ static int open_cluster(struct service *s, struct cluster **ret_cluster, struct 
 	struct cluster_kube_options options = {
 		.loop = s->loop,
 		.selector = settings->selector,
+		.jobs = &o->jobs,
 		.taint = { settings->taint.key, settings->taint.value,
 			   settings_taint_effect(&settings->taint) },
 		.young_us = settings->young_us,
@@ -126,6 +147,7 @@ static void close_outside(struct service *s)
 	kube_fence_close(o->fence);
 	kube_close(o->kube);
 	kube_config_release(&o->config);
+	kube_job_table_release(&o->jobs);
 	free(o);
 }
 

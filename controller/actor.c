@@ -78,8 +78,7 @@ static const char *undo_of(int kind)
 		[ACT_OVERRIDE] = "assayctl override NODE --until now",
 		[ACT_SILENCE] = "assayctl silence NODE --for 0s --reason REASON",
 		[ACT_REPAIR_DONE] = "assayctl cordon NODE --reason REASON",
-		[ACT_VERIFIED] = "kubectl taint node NODE " CLUSTER_PREFIX
-				 "/unverified=:NoSchedule",
+		[ACT_VERIFIED] = "kubectl taint node NODE assay.dev/unverified=:NoSchedule",
 		[ACT_BREAKER_OPEN] = "assayctl breaker reset --reason REASON",
 	};
 

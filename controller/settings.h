@@ -29,6 +29,7 @@ struct settings_kube {
 	struct settings_taint taint;
 	uint64_t young_us;  /* a node is left alone for so long after it joined; 0: not */
 	struct trust trust; /* whom the API server may vouch for */
+	json_t *jobs;	    /* a site's own rows (kube/kube_jobs.h), an array; NULL: none */
 };
 
 struct settings {

@@ -52,6 +52,18 @@ static int decode_taint(const struct jval *v, void *member, struct err *err)
 	return r;
 }
 
+/* What is in it is checked by who knows it: acting_kube.c. */
+static int decode_jobs(const struct jval *v, void *member, struct err *err)
+{
+	int r = jval_need_array(v, err);
+
+	if (r < 0)
+		return r;
+	json_decref(*(json_t **)member);
+	*(json_t **)member = json_deep_copy(v->value);
+	return 0;
+}
+
 #define KUBE(member) offsetof(struct settings_kube, member)
 
 static const struct jfield kube_fields[] = {
@@ -59,6 +71,7 @@ static const struct jfield kube_fields[] = {
 	{ "selector", J_STRING, KUBE(selector), 0 },
 	{ "taint", J_CUSTOM, KUBE(taint), 0, .decode = decode_taint },
 	{ "young", J_DURATION, KUBE(young_us), 0 },
+	{ "jobs", J_CUSTOM, KUBE(jobs), 0, .decode = decode_jobs },
 	{ "agents", J_CUSTOM, KUBE(trust), 0, .decode = trust_decode_agents },
 	{ "identities", J_CUSTOM, KUBE(trust), 0, .decode = trust_decode_identities },
 	{ "identity-for", J_DURATION, KUBE(trust.for_us), 0 },
@@ -75,6 +88,7 @@ void settings_kube_release(struct settings_kube *kube)
 	free(kube->selector);
 	taint_release(&kube->taint);
 	trust_release(&kube->trust);
+	json_decref(kube->jobs);
 	*kube = (struct settings_kube){ 0 };
 }
 
@@ -83,5 +97,6 @@ bool settings_kube_same(const struct settings_kube *a, const struct settings_kub
 	return streq(a->namespace, b->namespace) && streq(a->selector, b->selector) &&
 	       streq(a->taint.key, b->taint.key) && streq(a->taint.value, b->taint.value) &&
 	       a->taint.effect == b->taint.effect && a->young_us == b->young_us &&
-	       trust_same(&a->trust, &b->trust);
+	       trust_same(&a->trust, &b->trust) &&
+	       (a->jobs == b->jobs || (a->jobs && b->jobs && json_equal(a->jobs, b->jobs)));
 }

@@ -28,4 +28,4 @@ EXTRA_DIST += \
 	deploy/kubernetes/make-certificate deploy/kubernetes/overlays/drain/kustomization.yaml \
 	deploy/kubernetes/overlays/dry-run/kustomization.yaml deploy/kubernetes/overlays/enforce/kustomization.yaml \
 	deploy/kubernetes/overlays/site/kustomization.yaml deploy/kubernetes/remove-marks
-EXTRA_DIST += tests/kube/test_deploy.py tests/system/chart_render.go tests/system/kustomized.py tests/system/test_deploy_chart.py tests/system/test_deploy_kubernetes.py
+EXTRA_DIST += tests/kube/test_deploy.py tests/system/chart_render.go tests/system/kustomized.py tests/system/test_deploy_chart.py tests/system/test_deploy_kubernetes.py tests/system/test_deploy_newer.py

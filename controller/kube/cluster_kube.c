@@ -155,7 +155,11 @@ struct cluster *cluster_kube_new(const struct cluster_kube_options *options)
 {
 	struct cluster_kube *k = xcalloc(1, sizeof(*k));
 	const struct kube_drains_options drains = {
-		.kube = options->kube, .mono_us = options->mono_us, .stopped = stopped, .context = k
+		.kube = options->kube,
+		.jobs = options->jobs,
+		.mono_us = options->mono_us,
+		.stopped = stopped,
+		.context = k,
 	};
 	const struct kube_events_options events = { options->kube, options->mono_us,
 						    options->real_us, stopped, k };

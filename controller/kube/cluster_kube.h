@@ -26,6 +26,7 @@
 #include "lib/macro.h"
 
 struct kube;
+struct kube_job_table;
 struct kube_ledger;
 struct sd_event;
 
@@ -34,9 +35,10 @@ struct cluster_kube_options {
 	struct sd_event *loop; /* NULL: cluster_kube_tick() drives the watch too */
 	struct kube *kube;
 	struct kube_ledger *ledger;
-	const char *selector;	 /* labels of the nodes that are ours to look at, or NULL: all */
-	struct kube_taint taint; /* besides the cordon; without a key none */
-	uint64_t young_us;	 /* a node is left alone for so long after it joined; 0: not */
+	const char *selector; /* labels of the nodes that are ours to look at, or NULL: all */
+	const struct kube_job_table *jobs; /* of the site; NULL: what is built in */
+	struct kube_taint taint;	   /* besides the cordon; without a key none */
+	uint64_t young_us; /* a node is left alone for so long after it joined; 0: not */
 	uint64_t (*mono_us)(void), (*real_us)(void); /* lib/clock.h */
 	bool (*leads)(void *context);
 	const char *(*stopped)(void *context); /* why nothing may be written now; NULL: it may */

@@ -67,14 +67,16 @@ class Acting:
         self.start_controller, self.kube, self.tmp, self.run, self.hosts = start, kube, tmp_path, run, {}
         self.ended = []  # exit statuses of those that ended by themselves
 
-    def start(self, nodes=(), most=0, url=None, mode="enforce", rules=POLICY, policy="", env=None, **credentials):
+    def start(self, nodes=(), most=0, url=None, mode="enforce", rules=POLICY, policy="", more="", env=None, **credentials):
         """Make the nodes, start it and let their hosts say that they are well. `most`: the total budget in `rules`; `policy`:
-        more of it. Returns self."""
+        more of it; `more`: of the section kubernetes of the settings. Returns self."""
         self.env = env or {}
         for name in nodes:
             self.kube.admin.create_node(name)
         (self.tmp / "policy.yaml").write_text(rules % most + policy)
-        (self.tmp / "controller.yaml").write_text((CONFIG % (self.tmp / "policy.yaml")).replace("mode: enforce", f"mode: {mode}"))
+        config = CONFIG % (self.tmp / "policy.yaml")
+        config = config.replace("mode: enforce", f"mode: {mode}").replace("young: 0s", "young: 0s" + more)
+        (self.tmp / "controller.yaml").write_text(config)
         self.kubeconfig = self.kube.kubeconfig("ctl", self.tmp / "kubeconfig", url=url, **credentials)
         self.again()
         for name in nodes:

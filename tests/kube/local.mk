@@ -6,4 +6,5 @@ EXTRA_DIST += tests/kube/test_fence.py # fence
 EXTRA_DIST += tests/bench/bench_kube_action.py tests/kube/test_chaos.py tests/kube/test_end_to_end.py tests/kube/test_server.py
 EXTRA_DIST += tests/kube/test_drain_whole.py tests/kube/test_hands.py # people and drains
 EXTRA_DIST += tests/kube/test_ops.py # the cluster
-EXTRA_DIST += tests/kube/test_identity.py # identity
+EXTRA_DIST += tests/kube/test_dry_run.py tests/kube/test_startup.py
+EXTRA_DIST += tests/bench/bench_identity.py tests/kube/test_identity.py # identity

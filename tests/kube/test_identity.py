@@ -70,6 +70,49 @@ def test_tokens_that_are_not_for_us_are_refused(kube, identities):
         assert answer.json["detail"], why
 
 
+def test_about_another_node_no_token_is_good_whatever_its_state(kube, identities):
+    """Whoever shows it: a pod's own token, one that was seen before, one shown by another host, one that has ended."""
+    pod, own = agent_of(kube, "gpu-1")
+    gone, dead = agent_of(kube, "gpu-3")
+    _, other = agent_of(kube, "gpu-2")
+    c = identities(kube, **{"identity-for": "5m"})
+    assert c.post(report("gpu-1"), token=own).status == 202
+    assert c.post(report("gpu-3"), token=dead).status == 202
+    delete(kube, gone)
+    states = {
+        "the first time": (kube.mint(AGENT, "assay", 3600, pod), 403),
+        "replayed: its report was taken, and it is known": (own, 403),
+        "of a pod that is gone, and known": (dead, 403),
+        # Nobody vouches for these: who bears one is not known, so that it is 401, about any node.
+        "expired": (kube.mint(AGENT, "assay", -120, pod), 401),
+        "expired long ago": (kube.mint(AGENT, "assay", -3000, pod), 401),
+    }
+    for why, (token, status) in states.items():
+        for form in ({}, {"zipped": True}):
+            answer = c.post(report("gpu-2", seq=7), token=token, **form)
+            assert answer.status == status, (why, answer.json)
+            assert status == 401 or "may not report for 'gpu-2'" in answer.json["detail"], why
+        batch = c.call("POST", "/v1/reports/batch", json.dumps(report("gpu-2", seq=8)).encode(), token=token)
+        said = batch.json["results"][0]["status"] if batch.status == 202 else batch.status
+        assert said == status, (why, batch.body)
+        assert c.get("/v1/nodes/gpu-2/orders?wait=0", token=token).status == status, why
+    ended = c.post(report("gpu-1", seq=9), token=states["expired"][0])
+    assert ended.status == 401  # about its own node, too
+    # Nothing of it was kept: the first report of gpu-2 is new.
+    assert c.post(report("gpu-2", seq=7), token=other).status == 202
+    assert c.post(report("gpu-2", seq=8), token=other).status == 202
+
+
+def test_a_token_that_ends_while_it_is_known_is_known_no_more(kube, identities, wait_until):
+    """What is kept of it is not kept past its end, whatever identity-for says: ten seconds before it the server is asked again."""
+    pod, _ = agent_of(kube, "gpu-1")
+    c = identities(kube, **{"identity-for": "5m"})
+    token = kube.mint(AGENT, "assay", 12, pod)
+    assert c.post(report("gpu-1"), token=token).status == 202
+    n = len(asked(kube))
+    assert wait_until(lambda: c.post(report("gpu-1"), token=token).status == 200 and len(asked(kube)) > n)
+
+
 def test_the_token_of_a_pod_that_is_gone_is_refused(kube, identities):
     pod, token = agent_of(kube, "gpu-1")
     c = identities(kube)

@@ -81,3 +81,22 @@ def test_a_host_that_is_no_node_is_shown_and_left_alone(kube, acting):
     assert "no node of the cluster; mlx5_0" in a.ctl("nodes").stdout
     assert "no node of it" in a.ctl("why", "stray-1").stdout
     assert kube.audit.find(node="stray-1") == []
+
+
+def test_the_jobs_of_a_site_are_known_by_its_own_labels(acting):
+    """budget.per_job is 1: of two hosts of one job, which nobody but the site's label says is one, the second stays."""
+    names = ["gpu-1", "gpu-2", "gpu-3"]
+    acting.start(names, more=", jobs: [{kind: ours, label: example.com/job}]")
+    for i, name in enumerate(names):
+        acting.kube.admin.create_pod(f"rank-{i}", name, labels={"example.com/job": "big" if i < 2 else "small"})
+    acting.take_out("gpu-1")
+    acting.host("gpu-2").report(ok=False)
+    acting.take_out("gpu-3")
+
+    def refused():
+        items = acting.ask(lambda c: c.get("/v1/actions")).json["items"]
+        return [a["result"] for a in items if a["node"] == "gpu-2" and a["state"] == "refused"]
+    assert acting.until(refused, WAIT_S), acting.words("gpu-2")
+    assert "big (ours)" in refused()[0]
+    assert acting.kube.admin.cordoned() == {"gpu-1", "gpu-3"}
+    acting.finish(once=["gpu-1", "gpu-3"])

@@ -228,6 +228,8 @@ def test_the_watchdog_and_readiness_reach_systemd(controller, tmp_path):
     ("v: 1\nkubernetes: {taint: {effect: NoSchedule}}\n", "kubernetes.taint.key"),
     ("v: 1\nkubernetes: {young: soon}\n", "kubernetes.young"),
     ("v: 1\nkubernetes: {prefix: a}\n", "kubernetes.prefix"),
+    ("v: 1\nkubernetes: {jobs: 7}\n", "kubernetes.jobs: want a list"),
+    ("v: 1\ncluster: kubernetes\nkubernetes: {jobs: [{kind: ours}]}\n", "kubernetes.jobs[0]"),
     ("v: 1\ncluster: kubernetes\nlabels: [{nodes: n, labels: {}}]\n", "those of the nodes"),
     ("v: 1\ntls-cert: a.pem\n", "tls-key"),
     ("v: 1\nlisten: 0.0.0.0:9470\n", "insecure"),
