@@ -12,6 +12,8 @@ libaccelcuda_a_SOURCES = \
 	probes/accel/cuda_gemm.c probes/accel/cuda_load.c probes/accel/cuda_load.h \
 	probes/accel/cuda_memory.c probes/accel/cuda_nvml.c probes/accel/cuda_stream.c \
 	probes/accel/cuda_users.c
+UNIT_TESTS += tests/unit/test_accel_cuda
+tests_unit_test_accel_cuda_LDADD = libaccelcuda.a libaccel.a $(LDADD)
 EXTRA_DIST += tests/unit/test_cuda_abi.c
 if HAVE_CUDA_HEADERS
 UNIT_TESTS += tests/unit/test_cuda_abi
