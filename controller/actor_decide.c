@@ -405,7 +405,7 @@ void act_decide(struct act *act)
 	uint64_t now_us = act_mono_us(act);
 	size_t i;
 
-	if (act->stage != STAGE_ACTING || !is_due(act, now_us) || is_stopped(act))
+	if (act->stage != STAGE_ACTING || is_stopped(act) || !is_due(act, now_us))
 		return;
 	act->dirty = false;
 	act->decided_us = now_us;
