@@ -317,9 +317,10 @@ void act_ledger_reconcile(struct act *act)
 		const int kind = d->kind == ACT_HOLD ? LEDGER_HOLD : LEDGER_CORDON;
 		const struct ledger_holder *h = ledger_find(&act->ledger, d->node, kind);
 
-		/* A reservation that is under way stands until its action ends. */
+		/* A reservation that is under way stands until its action ends, or its node shows it. */
 		if (kind_reserves(d->kind) &&
-		    (d->phase == PHASE_RESERVE || d->phase == PHASE_TOUCH) && h && !h->done)
+		    (d->phase == PHASE_RESERVE || d->phase == PHASE_TOUCH) && h && !h->done &&
+		    !has(&t, h))
 			add(&t, h);
 	}
 	act->reconcile_us = add_kept(&t);

@@ -92,6 +92,27 @@ static void an_uncordon_before_the_answer_to_our_cordon_is_an_order(void)
 	world_close(&w);
 }
 
+/* The node shows our mark, and nobody has told us that it was set. */
+static void what_the_node_shows_before_the_answer_is_in_the_ledger_once(void)
+{
+	struct world w;
+
+	open_world(&w, "shown.db");
+	stop_a_cordon(&w, ON_THE_WAY_BACK);
+	world_wait(&w, 11 * USEC_PER_MIN); /* the ledger is compared with the nodes */
+	act_tick(w.act);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(held(&w), 1);
+	CHECK_EQ(world_count(&w,
+			     "SELECT json_extract(text, '$.holders[0].done') FROM cluster_ledger"),
+		 1);
+	cluster_answer(&waiting, &(struct cluster_answer){ .result = CLUSTER_DONE, .words = "" });
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(act_counts(w.act).cordons_done, 1);
+	CHECK_EQ(held(&w), 1);
+	world_close(&w);
+}
+
 /* What was cordoned is gone, and what has its name is as it came. */
 static void what_was_done_to_another_node_of_the_name_is_not_booked(void)
 {
@@ -157,6 +178,7 @@ static void what_a_decision_left_out_is_looked_at_within_a_second(void)
 
 static const struct test tests[] = {
 	TEST(an_uncordon_before_the_answer_to_our_cordon_is_an_order),
+	TEST(what_the_node_shows_before_the_answer_is_in_the_ledger_once),
 	TEST(what_was_done_to_another_node_of_the_name_is_not_booked),
 	TEST(a_cordon_that_is_resumed_is_told_at_once),
 	TEST(what_a_decision_left_out_is_looked_at_within_a_second),
