@@ -107,7 +107,7 @@ struct startup {
 /* What a report brought, until the commit. */
 struct arrived {
 	char *node, *sku, *order_id;
-	bool deep, replaced;
+	bool deep;
 	uint64_t at_us;
 	int outcome; /* enum test_outcome, when it has an order */
 };

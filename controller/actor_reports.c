@@ -163,6 +163,26 @@ static struct doing *test_by_order(const struct act *act, const char *node, cons
 	return test && streq(id, order_id) ? test : NULL;
 }
 
+/*
+ * Another machine under the name. In service it begins anew; out of service because of us it
+ * has to pass first: nobody has looked at it. What a person took out, a person gives back.
+ * It is told once, so it becomes durable with the report that told it.
+ */
+static void note_replaced(struct act *act, const char *name)
+{
+	const struct fleet_node *node = fleet_find(&act->fleet, name);
+	const bool holds = node && life_holds(node->record.life.state);
+	const struct fleet_cause cause = {
+		.event = holds ? EVENT_REPAIR_DONE : EVENT_REPLACED,
+		.who = WHO_AUTOMATIC,
+		.why = "it is another machine now",
+	};
+
+	if (!node || (holds && (node->record.life.manual || node->record.life.state == LIFE_STICKY)))
+		return;
+	(void)act_event(act, name, &cause, NULL);
+}
+
 void act_report(struct act *act, const struct report *report, uint64_t at_us, unsigned replaced,
 		bool fresh)
 {
@@ -170,7 +190,15 @@ void act_report(struct act *act, const struct report *report, uint64_t at_us, un
 	struct act_host *host = act_need_host(act, report->node);
 	struct arrived *a;
 
-	if (act->n_arrived == ARRIVED_MAX || act->stage == STAGE_FENCED)
+	if (act->stage == STAGE_FENCED)
+		return;
+	if (replaced != host->replaced) {
+		note_replaced(act, report->node);
+		host->parts = 0; /* what is in it is looked at anew */
+		host->n_parts = 0;
+		host->replaced = replaced;
+	}
+	if (act->n_arrived == ARRIVED_MAX)
 		return;
 	act->arrived = xrealloc(act->arrived, act->n_arrived + 1, sizeof(*act->arrived));
 	a = &act->arrived[act->n_arrived++];
@@ -179,30 +207,10 @@ void act_report(struct act *act, const struct report *report, uint64_t at_us, un
 		.sku = xstrdup(report->sku),
 		.order_id = test ? xstrdup(order_of(report)) : NULL,
 		.deep = streq(report->profile, "full") && fresh,
-		.replaced = replaced != host->replaced,
 		.at_us = at_us,
 		.outcome = test ? outcome_of(act, report, test) : TEST_NOTHING,
 	};
-	host->replaced = replaced;
 	note_parts(act, report);
-}
-
-/*
- * Another machine under the name. In service it begins anew; out of service because of us it
- * has to pass first: nobody has looked at it. What a person took out, a person gives back.
- */
-static void note_replaced(struct act *act, const struct fleet_node *node)
-{
-	const bool holds = life_holds(node->record.life.state);
-	const struct fleet_cause cause = {
-		.event = holds ? EVENT_REPAIR_DONE : EVENT_REPLACED,
-		.who = WHO_AUTOMATIC,
-		.why = "it is another machine now",
-	};
-
-	if (holds && (node->record.life.manual || node->record.life.state == LIFE_STICKY))
-		return;
-	(void)act_event(act, node->name, &cause, NULL);
 }
 
 /* Nothing is known of it but this: it is kept until the cluster tells of the host. */
@@ -247,8 +255,6 @@ static void take(struct act *act, const struct arrived *a)
 		fleet_set_sku(&act->fleet, node, a->sku);
 	if (a->deep)
 		node->deep_us = MAX(node->deep_us, a->at_us);
-	if (a->replaced)
-		note_replaced(act, node);
 	/* First: with its last window the finding goes, and what it was tested for must be
 	 * remembered. */
 	if (test)

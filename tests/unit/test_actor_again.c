@@ -155,7 +155,35 @@ static void when_a_host_was_tested_is_known_after_a_restart(void)
 	world_close(&w);
 }
 
+static void another_machine_has_to_pass_though_a_kill_follows_its_report(void)
+{
+	struct world w;
+
+	world_open(&w, "machine.db");
+	world_report(&w, "n7", true);
+	CHECK(world_run(&w, 0));
+	world_report(&w, "n7", false);
+	CHECK(world_run(&w, 0));
+	CHECK(world_answer(&w, "n7", true));
+	CHECK(world_run(&w, 0));
+	world_replace(&w, "n7");
+	CHECK_EQ(world_count(&w, "SELECT 1"), 1); /* the report is durable, and that is all */
+	world_kill(&w);
+	world_wait(&w, w.policy.release_delay_us + USEC_PER_MIN);
+	CHECK(world_run(&w, 0));
+	world_wait(&w, USEC_PER_MIN);
+	CHECK(world_run(&w, 0));
+	CHECK(is_out(&w, "n7"));
+	CHECK(world_answer(&w, "n7", true));
+	CHECK(world_run(&w, 0));
+	world_wait(&w, w.policy.release_delay_us + USEC_PER_MIN);
+	CHECK(world_run(&w, 0));
+	CHECK(!is_out(&w, "n7"));
+	world_close(&w);
+}
+
 static const struct test tests[] = {
+	TEST(another_machine_has_to_pass_though_a_kill_follows_its_report),
 	TEST(what_became_fatal_after_an_order_is_that_old_after_a_restart_too),
 	TEST(what_was_fatal_before_an_order_is_so_after_a_restart_too),
 	TEST(what_comes_back_is_told_again),
