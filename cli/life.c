@@ -24,6 +24,8 @@ static void line_state(const json_t *life, const struct page *page)
 		ticket_line(page, "managed", "no: it opted out, and is never touched");
 	if (*raw_at(life, "hands_off"))
 		ticket_line(page, "hands off", raw_at(life, "hands_off"));
+	if (*raw_at(life, "unverified"))
+		ticket_line(page, "no jobs", raw_at(life, "unverified"));
 }
 
 static void line_cordon(const json_t *life, const struct page *page)
@@ -79,8 +81,8 @@ static bool is_plain(const json_t *life, const json_t *actions)
 	return streq(raw_at(life, "state"), "healthy") && json_array_size(actions) == 0 &&
 	       !json_is_false(json_object_get(life, "schedulable")) &&
 	       !json_is_false(json_object_get(life, "managed")) && !*raw_at(life, "hands_off") &&
-	       !*raw_at(life, "override_until") && !*raw_at(life, "silence_until") &&
-	       !*raw_at(life, "hold_until");
+	       !*raw_at(life, "unverified") && !*raw_at(life, "override_until") &&
+	       !*raw_at(life, "silence_until") && !*raw_at(life, "hold_until");
 }
 
 void life_show(const json_t *host, const struct page *page)

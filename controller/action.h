@@ -62,8 +62,8 @@ void act_leave(struct act *act, const void *context);
 
 /*
  * {"state", "since", "by", "cordon": {mark}|null, "schedulable", "override_until", "silence_until",
- * "hold": {until, by}|null, "passes", "tested", "managed", "hands_off", "labels", "undo"}. NULL for
- * a host that the cluster does not have.
+ * "hold": {until, by}|null, "passes", "tested", "managed", "hands_off", "unverified", "labels",
+ * "undo"}. NULL for a host that the cluster does not have.
  */
 json_t *act_node_json(const struct act *act, const char *node);
 

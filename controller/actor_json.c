@@ -19,6 +19,16 @@ static json_t *stamp_of(uint64_t us)
 	return us ? json_string(text) : json_null();
 }
 
+/* Why its start-up taint is on it still; NULL: it has none. */
+static const char *unverified_of(const struct act_host *host)
+{
+	if (!host->c.unverified)
+		return NULL;
+	return host->startup && host->startup->told
+		       ? host->startup->told
+		       : "it has not passed a test since it joined the cluster";
+}
+
 json_t *act_node_json(const struct act *act, const char *node)
 {
 	const struct act_host *host = act_host(act, node);
@@ -28,17 +38,17 @@ json_t *act_node_json(const struct act *act, const char *node)
 
 	if (!host || !host->there || !n)
 		return NULL;
-	return json_pack("{s:s, s:o, s:b, s:o, s:b, s:b, s:s?, s:o, s:o, s:o, s:i, s:o, s:o, s:o}",
-			 "state", life_state_names[r->life.state], "since",
-			 stamp_of(r->life.since_us), "manual", r->life.manual, "cordon",
-			 host->c.mark ? cluster_mark_encode(host->c.mark) : json_null(),
-			 "schedulable", !host->c.unschedulable, "managed", host->c.managed,
-			 "hands_off", host->c.hands_off, "override_until",
-			 stamp_of(r->override_until_us), "silence_until",
-			 stamp_of(r->silence_until_us), "hold_until", stamp_of(host->c.hold_us),
-			 "passes", (int)r->passes, "tested", stamp_of(n->deep_us), "test_ordered",
-			 stamp_of(test ? test->decided_us : 0), "labels",
-			 host->c.labels ? json_incref(host->c.labels) : json_object());
+	return json_pack(
+		"{s:s, s:o, s:b, s:o, s:b, s:b, s:s?, s:s?, s:o, s:o, s:o, s:i, s:o, s:o, s:o}",
+		"state", life_state_names[r->life.state], "since", stamp_of(r->life.since_us),
+		"manual", r->life.manual, "cordon",
+		host->c.mark ? cluster_mark_encode(host->c.mark) : json_null(), "schedulable",
+		!host->c.unschedulable, "managed", host->c.managed, "hands_off", host->c.hands_off,
+		"unverified", unverified_of(host), "override_until", stamp_of(r->override_until_us),
+		"silence_until", stamp_of(r->silence_until_us), "hold_until",
+		stamp_of(host->c.hold_us), "passes", (int)r->passes, "tested", stamp_of(n->deep_us),
+		"test_ordered", stamp_of(test ? test->decided_us : 0), "labels",
+		host->c.labels ? json_incref(host->c.labels) : json_object());
 }
 
 int act_in_cluster(const struct act *act, const char *node)

@@ -84,6 +84,9 @@ def test_what_does_not_pass_keeps_it_until_the_deny_budget_is_used_up(fresh):
     assert [i["node"] for i in incidents if i["check"] == "admission"] == ["fleet:startup"], incidents
     acting.settle()
     assert [n.taints() for n in kept] == [[TAINT]] * DENIED
+    words = " ".join(acting.ctl("why", kept[0].name).stdout.split())
+    assert "no jobs its run quick" in words and "was fail: gemm.rate" in words
+    assert " no jobs " not in acting.ctl("why", let_in.name).stdout
 
 
 def test_it_is_off_until_the_policy_says_so(fresh):
