@@ -5,6 +5,10 @@
 libassay_a_SOURCES += lib/base64.c lib/base64.h
 UNIT_TESTS += tests/unit/test_base64
 
+# ---- lib: circle ---------------------------------------------------------------
+libassay_a_SOURCES += lib/circle.c lib/circle.h
+UNIT_TESTS += tests/unit/test_circle
+
 # ---- lib: topology (hwloc chooses the file) ----------------------------------
 noinst_LIBRARIES += libtopology.a
 libtopology_a_SOURCES = lib/topology.c lib/topology.h lib/topology_build.c lib/topology_build.h \

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/circle.h"
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 #include "probes/rdma/port_guard.h"
-#include "probes/rnic_pair/pair_schedule.h"
 #include "probes/rnic_state/nic.h"
 
 /* More than the caches and what a device may write into them (DDIO). */
@@ -82,7 +82,7 @@ char *pair_job_subject(const struct pair_job *job)
 	return xasprintf("%s>%s", source, target);
 }
 
-static void add_job(struct pair_plan *p, const struct pair_match *m, bool back, size_t round)
+static void add_job(struct pair_plan *p, const struct match *m, bool back, size_t round)
 {
 	const struct pair_job job = { .from = &p->sides[back ? m->b : m->a],
 				      .to = &p->sides[back ? m->a : m->b],
@@ -96,13 +96,13 @@ static void add_job(struct pair_plan *p, const struct pair_match *m, bool back, 
 /* Rounds of disjoint pairs, each there and then back. */
 static int make_jobs(struct pair_plan *p, struct err *err)
 {
-	struct pair_match matches[PAIR_PORTS_MAX / 2];
+	struct match matches[PAIR_PORTS_MAX / 2];
 	size_t round, i;
 	int back;
 
 	p->jobs = xcalloc(p->n_sides * p->n_sides + 1, sizeof(*p->jobs));
-	for (round = 0; round < pair_rounds(p->n_sides); round++) {
-		size_t n = pair_round(p->n_sides, round, matches);
+	for (round = 0; round < circle_rounds(p->n_sides); round++) {
+		size_t n = circle_round(p->n_sides, round, matches);
 
 		for (back = 0; back < 2; back++) {
 			for (i = 0; i < n; i++)
