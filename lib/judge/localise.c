@@ -149,7 +149,9 @@ void localise(const struct localise_input *input, struct localised *ret)
 	ret->without = all.without;
 	for (i = 0; i < all.n; i++) {
 		const struct matrix *m = &all.v[i];
-		const struct tomo_problem problem = { m->cells, m->n, m->n_links };
+		const struct tomo_problem problem = { .cells = m->cells,
+						      .n_cells = m->n,
+						      .n_links = m->n_links };
 		struct tomo_answer answer;
 
 		ret->cells += m->n;

@@ -207,6 +207,7 @@ void tomo_solve(const struct tomo_problem *problem, struct tomo_answer *ret)
 {
 	CLEANUP(tomo_fit_release) struct tomo_fit fit = { .problem = NULL };
 	struct tomo_set set = { .n = 0 }, before;
+	double least;
 	int round;
 
 	*ret = (struct tomo_answer){ .n = 0 };
@@ -214,13 +215,14 @@ void tomo_solve(const struct tomo_problem *problem, struct tomo_answer *ret)
 	    problem->n_links > TOMO_LINKS_MAX)
 		return;
 	tomo_fit_init(&fit, problem);
-	fit.noise = clamp(median_noise(&fit, &set), NOISE_MIN, NOISE_FIRST_MAX);
+	least = clamp(problem->noise_least, NOISE_MIN, NOISE_MAX);
+	fit.noise = clamp(median_noise(&fit, &set), least, MAX(least, NOISE_FIRST_MAX));
 	for (round = 0; round < ROUNDS; round++) {
 		before = set;
 		set = search(&fit);
 		if (round > 0 && same_links(&before, &set))
 			break;
-		fit.noise = clamp(median_noise(&fit, &set), NOISE_MIN, NOISE_MAX);
+		fit.noise = clamp(median_noise(&fit, &set), least, NOISE_MAX);
 	}
 	describe(&fit, &set, ret);
 }
