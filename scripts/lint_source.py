@@ -23,7 +23,7 @@ MAY_INCLUDE = {
 }
 
 # No I/O, no clock, no globals: everything comes in as a parameter.
-PURE = ("lib/judge/", "controller/correlate.", "controller/pairing.", "controller/policy.",
+PURE = ("lib/judge/", "controller/correlate.", "controller/pairing/", "controller/policy.",
         "controller/attribution/graph.", "controller/attribution/simulate.",
         "controller/attribution/slowdown.", "controller/attribution/cause.")
 IMPURE_INCLUDES = re.compile(
