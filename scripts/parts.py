@@ -31,7 +31,7 @@ PYTHON = "/usr/bin/python3"  # the one that Debian's pytest belongs to
 LIMIT_S = {"lint": 900, "fuzz": 120, "build": 1800, "unit": 900, "system": 1500, "apiserver": 2400, "distcheck": 1800}
 NOT_HERE = 77
 LAST = 10  # the nice value of what computes beside what waits: a tenth of its share
-SHARES = 2  # of the system tests of a build at once: they wait nine tenths of their time
+SHARES = 2  # of the system or kube tests of a build at once: they wait nine tenths of their time
 INPUT_S = 60  # real time, beside whatever else runs: what hangs is found, what is slow is the benches' matter
 FUZZ_FULL_S = {"fuzz_trace": 3600}  # what strangers' files meet first
 OPTIONAL = ("verbs", "hwloc", "systemd", "cblas")
@@ -210,7 +210,7 @@ def kube(build, full):
     """The tests against a real API server, which is built first, once. Without one they skip and say why."""
     log = os.path.join(build.dir, "apiserver.log")
     status = run([os.path.join(TOP, "tests/kube/build_apiserver")], log, LIMIT_S["apiserver"], TOP, environment())
-    t = pytest(build, full, "not alone", "tests/kube")
+    t = pytest(build, full, "not alone", "tests/kube", SHARES)
     if status not in (0, NOT_HERE):
         t.add(failed_tally("tests/kube/build_apiserver ended with status %d" % status, log))
     return t
