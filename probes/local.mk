@@ -3,13 +3,13 @@
 
 # ---- probes/accel and assay-probe-gemm -----------------------------------------
 noinst_LIBRARIES += libaccel.a
-libaccel_a_SOURCES = probes/accel/accel.c probes/accel/accel.h
+libaccel_a_SOURCES = probes/accel/accel.c probes/accel/accel.h probes/accel/watch.c probes/accel/watch.h
 
 # GPUs: everything of CUDA is loaded at run time, so this is always built.
 noinst_LIBRARIES += libaccelcuda.a
 libaccelcuda_a_SOURCES = \
 	probes/accel/cuda.c probes/accel/cuda.h probes/accel/cuda_abi.h \
-	probes/accel/cuda_gemm.c probes/accel/cuda_load.c probes/accel/cuda_load.h \
+	probes/accel/cuda_gemm.c probes/accel/cuda_host.c probes/accel/cuda_load.c probes/accel/cuda_load.h \
 	probes/accel/cuda_memory.c probes/accel/cuda_nvml.c probes/accel/cuda_stream.c \
 	probes/accel/cuda_users.c
 UNIT_TESTS += tests/unit/test_accel_cuda
@@ -80,8 +80,16 @@ libmemory_a_SOURCES = \
 	probes/memory/sizing.c probes/memory/sizing.h probes/memory/team.c \
 	probes/memory/team.h probes/memory/verify.c probes/memory/verify.h
 probes_PROGRAMS += assay-probe-memory
-assay_probe_memory_SOURCES = probes/memory/memory_main.c
-assay_probe_memory_LDADD = libmemory.a libaccel.a $(PROBE_LIBS)
+assay_probe_memory_SOURCES = probes/memory/memory_main.c probes/memory/gpu_main.c
+assay_probe_memory_LDADD = libmemorygpu.a libmemory.a libaccelcuda.a libaccel.a $(TOPOLOGY_LIBS) $(PROBE_LIBS)
+# Knows no engine.
+noinst_LIBRARIES += libmemorygpu.a
+libmemorygpu_a_SOURCES = probes/memory/gpu.h probes/memory/gpu_copy.c probes/memory/gpu_run.c probes/memory/gpu_sample.c
+UNIT_TESTS += tests/unit/test_memory_gpu
+tests_unit_test_memory_gpu_SOURCES = tests/unit/test_memory_gpu.c \
+	tests/fakes/accel_sim.c tests/fakes/accel_sim.h tests/fakes/accel_sim_inside.h \
+	tests/fakes/accel_sim_memory.c tests/unit/random.h
+tests_unit_test_memory_gpu_LDADD = libmemorygpu.a libmemory.a libaccel.a $(TOPOLOGY_LIBS) $(LDADD)
 
 UNIT_TESTS += tests/unit/test_memory_contention tests/unit/test_memory_numa \
 	tests/unit/test_memory_pattern tests/unit/test_memory_rate tests/unit/test_memory_sizing
@@ -154,7 +162,7 @@ librdmaverbs_a_SOURCES = probes/rdma/ticks.c probes/rdma/ticks.h \
 librdmaverbs_a_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 probes_PROGRAMS += assay-probe-loopback
 assay_probe_loopback_SOURCES = probes/loopback/loopback_main.c
-assay_probe_loopback_LDADD = libloopback.a librdmaverbs.a librdma.a librnic_state.a libmemory.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(PROBE_LIBS) $(VERBS_LIBS)
+assay_probe_loopback_LDADD = libloopback.a librdmaverbs.a librdma.a librnic_state.a libmemory.a libaccelcuda.a libaccel.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(PROBE_LIBS) $(VERBS_LIBS)
 endif
 RDMA_SIM = tests/fakes/rdma_sim.c tests/fakes/rdma_sim.h tests/fakes/rdma_sim_inside.h \
 	tests/fakes/rdma_sim_links.c
@@ -236,9 +244,6 @@ tests_unit_test_pair_session_SOURCES = tests/unit/test_pair_session.c $(PAIR_FAB
 tests_unit_test_pair_session_LDADD = $(PAIR_TEST_LIBS)
 tests_unit_test_oob_LDADD = librdma.a $(LDADD)
 EXTRA_DIST += probes/rnic_pair/pair_main.c tests/system/test_rnic_pair.py tests/system/guest_steps.py tests/guest/scenarios/pair.sh tests/guest/scenarios/pair-two.sh
-
-# ---- probes/coll -------------------------------------------------------------------
-EXTRA_DIST += probes/coll/coll.h
 
 # ---- assay-probe-rnic-state --------------------------------------------------------
 noinst_LIBRARIES += librnic_state.a

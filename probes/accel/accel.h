@@ -63,7 +63,7 @@ struct accel_condition {
 /* What memory is wanted. */
 struct accel_memory {
 	enum accel_place place;
-	int numa;    /* of host memory; -1 where the device is */
+	int numa; /* of host memory; -1 where the thread's policy puts it, the nearest by default */
 	size_t size; /* bytes */
 };
 
@@ -194,6 +194,8 @@ struct accel {
 /* NULL functions are never present. */
 extern const struct accel_ops accel_host_ops; /* host.c */
 extern const struct accel_ops accel_cuda_ops; /* cuda.c */
+/* The same without products, for who only copies: needs no cuBLASLt and does not load it. */
+extern const struct accel_ops accel_cuda_copy_ops;
 
 /* Bytes of one element. */
 size_t accel_dtype_size(enum accel_dtype dtype);

@@ -206,21 +206,24 @@ static int open_devices(struct cuda *c, struct err *err)
 static void write_version(struct cuda *c)
 {
 	const char *driver = c->nvml ? nvml_driver(c->nvml) : "";
+	char lt[40] = "";
 
-	(void)snprintf(c->version, sizeof(c->version), "cublaslt %zu, driver %s%s(cuda %d.%d)",
-		       c->libs.lt.version(), driver, driver[0] ? " " : "",
-		       c->libs.driver_version / 1000, c->libs.driver_version % 1000 / 10);
+	if (c->libs.lt.version)
+		(void)snprintf(lt, sizeof(lt), "cublaslt %zu, ", c->libs.lt.version());
+	(void)snprintf(c->version, sizeof(c->version), "%sdriver %s%s(cuda %d.%d)", lt, driver,
+		       driver[0] ? " " : "", c->libs.driver_version / 1000,
+		       c->libs.driver_version % 1000 / 10);
 }
 
-static int cuda_open(struct accel **ret, struct err *err)
+static int open_with(const struct accel_ops *ops, bool products, struct accel **ret, struct err *err)
 {
 	struct cuda *c = xcalloc(1, sizeof(*c));
 	CLEANUP(cuda_closep) struct accel *a = &c->accel;
 	struct err why = ERR_INIT;
 	int r;
 
-	a->ops = &accel_cuda_ops;
-	r = cuda_libs_load(&c->libs, err);
+	a->ops = ops;
+	r = cuda_libs_load(products, &c->libs, err);
 	if (r == 0)
 		r = open_devices(c, err);
 	if (r < 0)
@@ -230,6 +233,16 @@ static int cuda_open(struct accel **ret, struct err *err)
 	write_version(c);
 	*ret = TAKE(a);
 	return 0;
+}
+
+static int cuda_open(struct accel **ret, struct err *err)
+{
+	return open_with(&accel_cuda_ops, true, ret, err);
+}
+
+static int cuda_open_copy(struct accel **ret, struct err *err)
+{
+	return open_with(&accel_cuda_copy_ops, false, ret, err);
 }
 
 static unsigned cuda_n_devices(const struct accel *a)
@@ -270,37 +283,23 @@ static uint64_t cuda_now_us(const struct accel *a UNUSED)
 	return clock_mono_us();
 }
 
-const struct accel_ops accel_cuda_ops = {
-	.name = "cuda",
-	.queue_max = CUDA_QUEUE_MAX,
-	.open = cuda_open,
-	.close = cuda_close,
-	.n_devices = cuda_n_devices,
-	.device_info = cuda_device_info,
-	.device_params = cuda_params,
-	.condition = cuda_condition,
-	.device_enter = cuda_device_enter,
-	.version = cuda_version,
-	.asked = cuda_asked,
-	.now_us = cuda_now_us,
-	.region_new = cuda_region_new,
-	.region_free = cuda_region_free,
-	.region_export = cuda_region_export,
-	.stream_new = cuda_stream_new,
-	.stream_free = cuda_stream_free,
-	.stream_handle = cuda_stream_handle,
-	.stream_wait = cuda_stream_wait,
-	.event_new = cuda_event_new,
-	.event_free = cuda_event_free,
-	.event_record = cuda_event_record,
-	.event_wait = cuda_event_wait,
-	.event_seconds = cuda_event_seconds,
-	.copy = cuda_copy,
-	.upload = cuda_upload,
-	.download = cuda_download,
-	.gemm_new = cuda_gemm_new,
-	.gemm_free = cuda_gemm_free,
-	.gemm_algorithm = cuda_gemm_algorithm,
-	.gemm_run = cuda_gemm_run,
-	.others = cuda_others,
-};
+#define OPS(open_)                                                                                 \
+	{                                                                                          \
+		.open = open_, .name = "cuda", .queue_max = CUDA_QUEUE_MAX, .close = cuda_close,   \
+		.n_devices = cuda_n_devices, .device_info = cuda_device_info,                      \
+		.device_params = cuda_params, .condition = cuda_condition,                         \
+		.device_enter = cuda_device_enter, .version = cuda_version, .asked = cuda_asked,   \
+		.now_us = cuda_now_us, .region_new = cuda_region_new,                              \
+		.region_free = cuda_region_free, .region_export = cuda_region_export,              \
+		.stream_new = cuda_stream_new, .stream_free = cuda_stream_free,                    \
+		.stream_handle = cuda_stream_handle, .stream_wait = cuda_stream_wait,              \
+		.event_new = cuda_event_new, .event_free = cuda_event_free,                        \
+		.event_record = cuda_event_record, .event_wait = cuda_event_wait,                  \
+		.event_seconds = cuda_event_seconds, .copy = cuda_copy, .upload = cuda_upload,     \
+		.download = cuda_download, .gemm_new = cuda_gemm_new, .gemm_free = cuda_gemm_free, \
+		.gemm_algorithm = cuda_gemm_algorithm, .gemm_run = cuda_gemm_run,                  \
+		.others = cuda_others,                                                             \
+	}
+
+const struct accel_ops accel_cuda_ops = OPS(cuda_open);
+const struct accel_ops accel_cuda_copy_ops = OPS(cuda_open_copy);

@@ -130,6 +130,13 @@ static inline cuda_ptr cuda_address(const struct accel_region *r, size_t offset)
 	return (cuda_ptr)(uintptr_t)r->ptr + offset;
 }
 
+/* --- cuda_host.c --- */
+
+/* Fill `ptr` and `backend` of a region of the host; on `memory->numa` when that is not negative. */
+int cuda_host_new(struct cuda *c, unsigned device, const struct accel_memory *memory,
+		  struct accel_region *ret, struct err *err);
+void cuda_host_free(struct cuda *c, struct accel_region *r);
+
 /* --- cuda_gemm.c: the only file that knows cuBLASLt --- */
 
 int cuda_gemm_new(struct accel *a, unsigned device, const struct accel_gemm_shape *shape,

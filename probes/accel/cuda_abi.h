@@ -83,6 +83,9 @@ enum {
 	X(1, unsigned, mem_info, cuMemGetInfo_v2, (size_t * available, size_t * total))            \
 	X(1, unsigned, host_alloc, cuMemHostAlloc, (void **ptr, size_t size, unsigned flags))      \
 	X(1, unsigned, host_free, cuMemFreeHost, (void *ptr))                                      \
+	X(1, unsigned, host_register, cuMemHostRegister_v2,                                        \
+	  (void *ptr, size_t size, unsigned flags))                                                \
+	X(1, unsigned, host_unregister, cuMemHostUnregister, (void *ptr))                          \
 	X(1, unsigned, copy_async, cuMemcpyAsync,                                                  \
 	  (cuda_ptr to, cuda_ptr from, size_t size, struct CUstream_st * stream))                  \
 	X(1, unsigned, stream_create, cuStreamCreate,                                              \

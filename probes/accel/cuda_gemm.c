@@ -193,6 +193,8 @@ int cuda_gemm_new(struct accel *a, unsigned device, const struct accel_gemm_shap
 
 	if (device >= c->n_devices)
 		return err_set(err, ENODEV, "no GPU %u: there are %u", device, c->n_devices);
+	if (!c->libs.lt.create)
+		return err_set(err, ENOTSUP, "this engine was opened to copy only");
 	r = check_shape(&c->devices[device], shape, err);
 	if (r == 0)
 		r = make_handle(c, device, err);

@@ -133,12 +133,12 @@ static void load_nvml(struct cuda_libs *libs)
 	(void)snprintf(libs->nvml_why, sizeof(libs->nvml_why), "%s", err.msg);
 }
 
-int cuda_libs_load(struct cuda_libs *ret, struct err *err)
+int cuda_libs_load(bool products, struct cuda_libs *ret, struct err *err)
 {
 	struct cuda_libs libs = { 0 };
 	int r = load_driver(&libs, err);
 
-	if (r == 0)
+	if (r == 0 && products)
 		r = load_lt(&libs, err);
 	if (r < 0)
 		return r;

@@ -14,7 +14,7 @@
 /* Once loaded they stay: their threads may outlive what used them. */
 struct cuda_libs {
 	struct cuda_driver driver;
-	struct cuda_lt lt;
+	struct cuda_lt lt; /* empty without products */
 	struct cuda_nvml nvml;
 	bool has_nvml;
 	int driver_version;	     /* 1000 major + 10 minor, of CUDA that the driver knows */
@@ -23,10 +23,10 @@ struct cuda_libs {
 
 /*
  * Load libcuda and initialise it, then the newest cuBLASLt that this driver can
- * run, and NVML where there is one. -ENOTSUP with the sentence when a library
- * is missing, broken or too old, or when the driver does not run.
+ * run if there will be `products`, and NVML where there is one. -ENOTSUP with the sentence when a
+ * library is missing, broken or too old, or when the driver does not run.
  */
-int cuda_libs_load(struct cuda_libs *ret, struct err *err);
+int cuda_libs_load(bool products, struct cuda_libs *ret, struct err *err);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY 2 (out of memory)", in the driver's words. */
 void cuda_words(const struct cuda_driver *driver, unsigned result, char ret[static 160]);

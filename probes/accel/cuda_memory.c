@@ -33,47 +33,40 @@ static int no_memory(struct cuda *c, unsigned device, size_t size, struct err *e
 		       c->devices[device].info.subject, size >> 20, available >> 20, total >> 20);
 }
 
-static unsigned allocate(struct cuda *c, const struct accel_memory *memory, void **ret)
+static int allocate(struct cuda *c, unsigned device, size_t size, void **ret, struct err *err)
 {
 	cuda_ptr address = 0;
-	unsigned result;
+	unsigned result = c->libs.driver.mem_alloc(&address, size);
 
-	/* The node: the calling thread's policy decides, the nearest by default. */
-	if (memory->place == ACCEL_HOST_PINNED)
-		return c->libs.driver.host_alloc(ret, memory->size, CUDA_HOST_PORTABLE);
-	result = c->libs.driver.mem_alloc(&address, memory->size);
+	if (result == CUDA_OUT_OF_MEMORY)
+		return no_memory(c, device, size, err);
 	*ret = (void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr) */
-	return result;
+	return cuda_check(c, device, result, "cannot allocate memory", err);
 }
 
 int cuda_region_new(struct accel *a, unsigned device, const struct accel_memory *memory,
 		    struct accel_region *ret, struct err *err)
 {
+	struct accel_region region = {
+		.accel = a,
+		.device = device,
+		.place = memory->place,
+		.size = memory->size,
+		.host_visible = memory->place == ACCEL_HOST_PINNED,
+	};
 	struct cuda *c = cuda_of(a);
-	unsigned result;
-	void *ptr = NULL;
 	int r;
 
 	if (memory->size == 0 || memory->size > SIZE_MAX / 2)
 		return err_set(err, EINVAL, "a region of %zu bytes", memory->size);
 	r = cuda_enter(c, device, err);
-	if (r < 0)
-		return r;
-	result = allocate(c, memory, &ptr);
-	if (result == CUDA_OUT_OF_MEMORY)
-		return no_memory(c, device, memory->size, err);
-	r = cuda_check(c, device, result, "cannot allocate memory", err);
-	if (r < 0)
-		return r;
-	*ret = (struct accel_region){
-		.accel = a,
-		.device = device,
-		.place = memory->place,
-		.ptr = ptr,
-		.size = memory->size,
-		.host_visible = memory->place == ACCEL_HOST_PINNED,
-	};
-	return 0;
+	if (r == 0 && region.host_visible)
+		r = cuda_host_new(c, device, memory, &region, err);
+	else if (r == 0)
+		r = allocate(c, device, memory->size, &region.ptr, err);
+	if (r == 0)
+		*ret = region;
+	return r;
 }
 
 void cuda_region_free(struct accel_region *r)
@@ -86,7 +79,7 @@ void cuda_region_free(struct accel_region *r)
 	if (c->stuck || cuda_enter(c, r->device, NULL) < 0)
 		return;
 	if (r->place == ACCEL_HOST_PINNED)
-		(void)c->libs.driver.host_free(r->ptr);
+		cuda_host_free(c, r);
 	else
 		(void)c->libs.driver.mem_free(cuda_address(r, 0));
 	*r = (struct accel_region){ 0 };
@@ -130,8 +123,7 @@ int cuda_region_export(struct accel_region *r, struct accel_export *ret, struct 
 	cuda_words(&c->libs.driver, result, words);
 	if (result == CUDA_OK)
 		export.dmabuf_fd = fd;
-	else
-		export.peer_direct = has_peermem();
+	export.peer_direct = has_peermem(); /* for an RNIC that takes no dmabuf */
 	(void)snprintf(export.why, sizeof(export.why), "%s%.90s",
 		       result == CUDA_OK ? "dmabuf" : "no dmabuf: ", result == CUDA_OK ? "" : words);
 	if (export.dmabuf_fd < 0 && !export.peer_direct)

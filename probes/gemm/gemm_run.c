@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/xalloc.h"
+#include "probes/accel/watch.h"
 #include "probes/gemm/gemm.h"
 
 /* Part of a device's memory that its three matrices may take. */
@@ -266,36 +267,6 @@ static json_t *params(const struct gemm_device *d)
 	return p;
 }
 
-/* How a failure of a device reads as a sample. */
-static void set_failure(struct sample *s, const struct gemm_device *d)
-{
-	const char *note = d->why;
-
-	/* The subject of a GPU is long, and is told beside it. */
-	if (d->plan->gpu && starts_with(note, d->info.subject)) {
-		note += strlen(d->info.subject);
-		note += strspn(note, " ,:");
-	}
-	s->note = xstrdup(note);
-	switch (d->failed) {
-	case -ETIMEDOUT:
-		s->state = SAMPLE_TIMEOUT;
-		return;
-	case -ENODEV: /* it was there when the engine was opened */
-		s->ok = TRI_NO;
-		s->severity = SEVERITY_FATAL;
-		s->code = xstrdup("device-lost");
-		return;
-	case -EIO:
-		s->ok = TRI_NO;
-		s->severity = SEVERITY_WARN;
-		s->code = xstrdup("device-error");
-		return;
-	default:
-		s->state = SAMPLE_SET_UP;
-	}
-}
-
 struct sample gemm_sample(const struct gemm_device *d, const char *check)
 {
 	struct sample s = sample_init();
@@ -305,7 +276,7 @@ struct sample gemm_sample(const struct gemm_device *d, const char *check)
 	s.locality = xstrdup("self");
 	s.params = params(d);
 	if (d->failed) {
-		set_failure(&s, d);
+		accel_failure_fill(&s, d->plan->gpu ? d->info.subject : NULL, d->failed, d->why);
 	} else if (!gemm_live(d)) {
 		s.state = SAMPLE_BUSY;
 		s.note = xstrdup(d->busy);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/mempolicy.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -11,6 +10,7 @@
 
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/membind.h"
 #include "lib/xalloc.h"
 #include "probes/memory/numa.h"
 
@@ -18,7 +18,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { HUGE_SHIFT = 26, ROLLUP_MAX = 64 * 1024, MASK_BITS = 8 * sizeof(unsigned long) };
+enum { HUGE_SHIFT = 26, ROLLUP_MAX = 64 * 1024 };
 
 #define HUGE_2M (UINT64_C(2) << 20)
 #define HUGE_1G (UINT64_C(1) << 30)
@@ -58,15 +58,9 @@ static int map(uint64_t bytes, unsigned huge_flags, struct buffer *b)
 
 static int bind_to(const struct buffer *b, bool only_node)
 {
-	unsigned long mask[(NUMA_NODE_ID_MAX + 1) / MASK_BITS] = { 0 };
-	long r;
+	int r = membind(b->mapped, b->mapped_bytes, b->node);
 
-	mask[b->node / MASK_BITS] = 1UL << b->node % MASK_BITS;
-	/* The kernel counts one bit less than it is told. */
-	r = syscall(SYS_mbind, b->mapped, b->mapped_bytes, MPOL_BIND, mask, NUMA_NODE_ID_MAX + 2, 0);
-	if (r == 0 || (only_node && (errno == EPERM || errno == ENOSYS)))
-		return 0;
-	return -errno;
+	return only_node && (r == -EPERM || r == -ENOSYS) ? 0 : r;
 }
 
 /*

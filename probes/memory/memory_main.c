@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * assay-probe-memory: how fast the cores of each NUMA node read, write, copy
- * and calculate on the memory of each, and whether it keeps what is written.
+ * and calculate on the memory of each, and whether it keeps what is written;
+ * and how fast GPUs copy from and to the memory of the host, and within their own.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "lib/err.h"
 #include "probes/accel/accel.h"
 #include "probes/memory/cell.h"
+#include "probes/memory/gpu.h"
 #include "probes/memory/session.h"
 #include "probes/probe.h"
 
-enum { OPT_ENGINE = 0x200 };
+enum { OPT_ENGINE = 0x200, OPT_SIZE };
+
+/* Of the budget, where both GPUs and the host are measured. */
+static const double gpu_part = 0.6;
 
 enum engine { ENGINE_AUTO, ENGINE_CPU, ENGINE_CUDA };
 
 struct options {
 	enum engine engine;
+	uint64_t copy_bytes; /* of one copy of a GPU */
 };
 
 static const char *const engine_names[] = {
@@ -28,8 +35,22 @@ static const char *const engine_names[] = {
 static const struct argp_option option_table[] = {
 	{ "engine", OPT_ENGINE, "auto|cpu|cuda", 0,
 	  "What to measure: cpu is host memory, cuda that of GPUs, auto all there is (default)", 0 },
+	{ "size", OPT_SIZE, "B", 0, "Bytes of one copy between host and GPU (default 33554432)", 0 },
 	{ 0 },
 };
+
+static void parse_size(const char *arg, struct argp_state *state, uint64_t *ret)
+{
+	char *end = NULL;
+	unsigned long long size = strtoull(arg, &end, 10);
+
+	if (*arg < '0' || *arg > '9' || *end || size < GPU_COPY_MIN || size > GPU_COPY_MAX ||
+	    size % GPU_COPY_MIN)
+		argp_failure(state, PROBE_USAGE, 0,
+			     "--size: '%s' is not a multiple of %d bytes, at most %d", arg,
+			     GPU_COPY_MIN, GPU_COPY_MAX);
+	*ret = size;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -37,6 +58,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct options *options = probe->options;
 	unsigned i;
 
+	if (key == OPT_SIZE) {
+		parse_size(arg, state, &options->copy_bytes);
+		return 0;
+	}
 	if (key != OPT_ENGINE)
 		return ARGP_ERR_UNKNOWN;
 	for (i = 0; i < ARRAY_SIZE(engine_names); i++) {
@@ -49,16 +74,44 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return EINVAL;
 }
 
+/* Asked for by name, GPUs that cannot be driven are nothing to measure here. */
+static int run_gpus(struct probe *probe, const struct options *options, struct err *err)
+{
+	int r;
+
+	if (!accel_gpu_present())
+		return err_set(err, ENODEV, "no NVIDIA GPU on the PCI bus of this host");
+	r = gpu_probe(probe, options->copy_bytes, probe->budget_us, err);
+	return r == -ENOTSUP ? -ENODEV : r;
+}
+
+/*
+ * GPUs first: where there are some that cannot be driven, good memory of the host
+ * must not pass for all of it. One that hangs does not keep the host from being measured.
+ */
+static int run_all(struct probe *probe, const struct options *options, struct err *err)
+{
+	struct err host_err = ERR_INIT;
+	int r = gpu_probe(probe, options->copy_bytes,
+			  (uint64_t)(gpu_part * (double)probe->budget_us), err);
+	int host;
+
+	if (r < 0 && r != -ETIMEDOUT)
+		return r;
+	host = session_run(probe, &host_err);
+	if (r == 0 && host < 0)
+		return err_set(err, -host, "%s", host_err.msg);
+	return r;
+}
+
 static int run(struct probe *probe, struct err *err)
 {
 	const struct options *options = probe->options;
 
-	if (options->engine == ENGINE_CUDA && !accel_gpu_present())
-		return err_set(err, ENODEV, "no NVIDIA GPU on the PCI bus of this host");
 	if (options->engine == ENGINE_CUDA)
-		return err_set(err, ENOTSUP,
-			       "--engine cuda: this build cannot measure the memory of GPUs, and "
-			       "PCI shows one");
+		return run_gpus(probe, options, err);
+	if (options->engine == ENGINE_AUTO && accel_gpu_present())
+		return run_all(probe, options, err);
 	return session_run(probe, err);
 }
 
@@ -68,6 +121,12 @@ static const struct probe_check checks[] = {
 	{ "memory.write_bw", "B/s", BETTER_HIGHER, "the same, for writes" },
 	{ "memory.copy_bw", "B/s", BETTER_HIGHER, "the same, for reads and writes together" },
 	{ "memory.triad_bw", "B/s", BETTER_HIGHER, "the same, as STREAM measures it" },
+	{ "memory.h2d_bw", "B/s", BETTER_HIGHER,
+	  "a slow PCIe link, switch, root port or socket link between a GPU and the host" },
+	{ "memory.d2h_bw", "B/s", BETTER_HIGHER, "the same, from the GPU to the host" },
+	{ "memory.bidir_bw", "B/s", BETTER_HIGHER, "the same, both ways at once" },
+	{ "memory.device_bw", "B/s", BETTER_HIGHER,
+	  "slow memory of a GPU: its clock, ECC, remapped rows, another process" },
 	{ "memory.pattern", "1", BETTER_LOWER, "memory that does not keep what is written" },
 };
 
@@ -76,7 +135,8 @@ int main(int argc, char **argv)
 	static const struct argp argp = { .options = option_table, .parser = parse_option };
 	static const struct probe_desc desc = {
 		.name = "memory",
-		.summary = "Measure host memory: bandwidth between NUMA nodes, and a pattern check",
+		.summary = "Measure memory: bandwidth between NUMA nodes, to, from and within "
+			   "GPUs, and a pattern check",
 		.active = true,
 		.budget_us = 5 * USEC_PER_SEC,
 		.checks = checks,
@@ -84,7 +144,7 @@ int main(int argc, char **argv)
 		.options = &argp,
 		.run = run,
 	};
-	struct options options = { .engine = ENGINE_AUTO };
+	struct options options = { .engine = ENGINE_AUTO, .copy_bytes = GPU_COPY_BYTES };
 
 	return probe_main(&desc, &options, argc, argv);
 }

@@ -190,6 +190,27 @@ static double begin(const struct accel_stream *s)
 	return fmax(s->free_at_us, s->engine->now_us);
 }
 
+void sim_stream_busy(struct accel_stream *s, double us)
+{
+	uint64_t hang_at_us = s->engine->sim->hang_at_us[s->device];
+
+	s->free_at_us = begin(s) + us;
+	if (us > 0 && hang_at_us && s->free_at_us >= (double)hang_at_us)
+		s->free_at_us = INFINITY;
+}
+
+double sim_copy_factor(const struct accel_stream *s)
+{
+	double slow = s->engine->sim->slow_copy[s->device];
+
+	return (slow > 0 ? slow : 1) * random_normal(&s->engine->random, 1, s->engine->sim->spread);
+}
+
+struct sim_engine *sim_stream_engine(const struct accel_stream *s)
+{
+	return s->engine;
+}
+
 static int sim_event_record(struct accel_event *event, struct accel_stream *s,
 			    struct err *err UNUSED)
 {

@@ -39,6 +39,10 @@ struct accel_sim {
 	long user_pid[ACCEL_SIM_DEVICES_MAX];
 	double user_share[ACCEL_SIM_DEVICES_MAX];
 	struct accel_sim_fault fault;
+	double copy_bytes_per_s;		 /* 0: a copy takes no time */
+	double slow_copy[ACCEL_SIM_DEVICES_MAX]; /* factor of that on its stream; 0: 1 */
+	double far_copy; /* factor of that where pinned memory is on another node than 0; 0: 1 */
+	int fail_node;	 /* no pinned memory on this node; 0: on all there is */
 	bool exports_dmabuf, exports_address; /* ways to hand a region to an RNIC */
 	bool damage_upload; /* of the fault's device: the first byte of what is sent flips */
 

@@ -8,6 +8,7 @@
 /* The newest product put into a region: computed when it is read back. */
 struct sim_content {
 	bool pending;
+	int numa; /* of pinned memory; -1 unknown */
 	struct accel_gemm_shape shape;
 	const void *x, *y;
 };
@@ -33,6 +34,12 @@ struct sim_engine *sim_engine(const struct accel *a);
 /* Zeroed memory that counts as alive until sim_unmake(). */
 void *sim_make(struct sim_engine *e, size_t size);
 void sim_unmake(struct sim_engine *e, void *object);
+
+/* Keep the stream busy for so long after what it has to do already. */
+void sim_stream_busy(struct accel_stream *s, double us);
+/* Factor of its copies: of its device, and noise. */
+double sim_copy_factor(const struct accel_stream *s);
+struct sim_engine *sim_stream_engine(const struct accel_stream *s);
 
 /* --- accel_sim_memory.c --- */
 

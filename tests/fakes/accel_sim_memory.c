@@ -9,8 +9,12 @@
 #include "tests/fakes/accel_sim_inside.h"
 
 int sim_region_new(struct accel *a, unsigned device, const struct accel_memory *memory,
-		   struct accel_region *ret, struct err *err UNUSED)
+		   struct accel_region *ret, struct err *err)
 {
+	const struct accel_sim *sim = sim_engine(a)->sim;
+
+	if (sim->fail_node && memory->place == ACCEL_HOST_PINNED && memory->numa == sim->fail_node)
+		return err_set(err, EPERM, "memory of numa:%d cannot be bound", memory->numa);
 	*ret = (struct accel_region){
 		.accel = a,
 		.device = device,
@@ -20,6 +24,8 @@ int sim_region_new(struct accel *a, unsigned device, const struct accel_memory *
 		.host_visible = true,
 		.backend = sim_make(sim_engine(a), sizeof(struct sim_content)),
 	};
+	((struct sim_content *)ret->backend)->numa =
+		memory->place == ACCEL_HOST_PINNED ? memory->numa : -1;
 	return 0;
 }
 
@@ -52,13 +58,31 @@ static int check_range(const struct accel_region *r, size_t offset, size_t size,
 	return err_set(err, ERANGE, "outside a region of %zu", r->size);
 }
 
-int sim_copy(struct accel_stream *s UNUSED, struct accel_at to, struct accel_at from, size_t size,
+static bool is_far(const struct accel_region *r)
+{
+	return ((const struct sim_content *)r->backend)->numa > 0;
+}
+
+static double copy_us(const struct accel_stream *s, const struct accel_region *to,
+		      const struct accel_region *from, size_t size)
+{
+	const struct accel_sim *sim = sim_stream_engine(s)->sim;
+	double rate = sim->copy_bytes_per_s * sim_copy_factor(s);
+
+	if (sim->far_copy > 0 && (is_far(to) || is_far(from)))
+		rate *= sim->far_copy;
+	return rate > 0 ? (double)size / rate * 1e6 : 0;
+}
+
+int sim_copy(struct accel_stream *s, struct accel_at to, struct accel_at from, size_t size,
 	     struct err *err)
 {
 	int r = check_range(to.region, to.offset, size, err);
 
 	if (r == 0)
 		r = check_range(from.region, from.offset, size, err);
+	if (r == 0)
+		sim_stream_busy(s, copy_us(s, to.region, from.region, size));
 	if (r == 0)
 		memmove((char *)to.region->ptr + to.offset,
 			(const char *)from.region->ptr + from.offset, size);

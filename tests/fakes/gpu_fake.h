@@ -13,6 +13,7 @@
  *	driver=12040  the CUDA version that the driver knows
  *	init=803      what cuInit() answers
  *	mflops=N      what a GPU does, million FLOP a second (default 250)
+ *	copy=N        bytes that a GPU copies in a microsecond (default 20000)
  *	slow=I        this GPU does 10 % less, at a normal clock
  *	hot=I         this GPU does 10 % less, by a lower clock (HW thermal)
  *	delay=US      each launch takes the host so long
@@ -22,6 +23,10 @@
  *	lost=I        this GPU falls off the bus after 40 products
  *	ecc=I         this GPU meets an uncorrectable error after 40 products
  *	full=I        this GPU has no memory left
+ *	slowcopy=I    copies from and to this GPU take a third longer
+ *	hangcopy=I    after 40 copies what is put on this GPU never ends
+ *	losecopy=I    this GPU falls off the bus after 40 copies
+ *	rot=I         what is read from the memory of this GPU has a flipped bit in byte 4096 of it
  *	block=I       asked for memory this GPU never answers
  *	taken=I       this GPU is in exclusive mode and another has it
  *	busy=I pid=N  process N computes on this GPU
@@ -40,7 +45,7 @@ enum {
 	FAKE_GPUS_MAX = 16,
 	FAKE_SM_COUNT = 8,
 	FAKE_CLOCK_MHZ = 1500,
-	FAKE_HEALTHY_PRODUCTS = 40, /* before hang, lost and ecc begin */
+	FAKE_HEALTHY = 40, /* products or copies before hang, lost and ecc begin */
 	FAKE_EXACT_MAX = 256 * 256 * 256,
 };
 
@@ -82,6 +87,9 @@ bool fake_is(const char *fault, unsigned gpu);
 
 /* What launching costs the host. */
 void fake_launch(void);
+
+/* A copy of `bytes` on a stream: how long that takes there. */
+unsigned fake_put_copy(struct CUstream_st *stream, size_t bytes);
 
 /* Keep the stream busy for so long after what it has to do already. */
 unsigned fake_stream_busy(struct CUstream_st *stream, double ns);

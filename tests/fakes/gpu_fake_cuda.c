@@ -38,7 +38,7 @@ struct CUevent_st {
 static struct gpu {
 	struct CUctx_st context;
 	int retained;
-	unsigned products;
+	unsigned products, copies;
 	struct random random;
 } gpus[FAKE_GPUS_MAX];
 
@@ -64,12 +64,13 @@ bool fake_is(const char *fault, unsigned gpu)
 
 static bool has_failed(const char *fault, unsigned gpu)
 {
-	return fake_is(fault, gpu) && gpus[gpu].products >= FAKE_HEALTHY_PRODUCTS;
+	return fake_is(fault, gpu) && gpus[gpu].products >= FAKE_HEALTHY;
 }
 
 bool fake_gpu_is_lost(unsigned gpu)
 {
-	return has_failed("lost", gpu);
+	return has_failed("lost", gpu) ||
+	       (fake_is("losecopy", gpu) && gpus[gpu].copies >= FAKE_HEALTHY);
 }
 
 bool fake_gpu_has_context(unsigned gpu)
@@ -258,6 +259,24 @@ unsigned fake_stream_busy(struct CUstream_st *stream, double ns)
 
 	if (result == CUDA_OK)
 		stream->free_at_ns = begin_ns(stream) + ns;
+	return result;
+}
+
+unsigned fake_put_copy(struct CUstream_st *stream, size_t bytes)
+{
+	static const double slow = 0.75;
+	struct gpu *g = &gpus[stream->gpu];
+	double rate =
+		(double)fake_setting("copy", 20000) * 1e-3 * random_normal(&g->random, 1, spread);
+	unsigned result;
+
+	fake_launch();
+	if (fake_is("slowcopy", stream->gpu))
+		rate *= slow;
+	result = fake_stream_busy(stream, (double)bytes / rate);
+	if (result == CUDA_OK && fake_is("hangcopy", stream->gpu) && g->copies >= FAKE_HEALTHY)
+		stream->free_at_ns = INFINITY;
+	g->copies++;
 	return result;
 }
 

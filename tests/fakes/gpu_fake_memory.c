@@ -6,32 +6,40 @@
 
 #include "tests/fakes/gpu_fake.h"
 
-enum { ALLOCATIONS_MAX = 256, BYTES_PER_NS = 20 /* of a copy */ };
+enum { ALLOCATIONS_MAX = 256, ROTTEN = 4096 /* byte of a GPU's memory */ };
 
 struct allocation {
 	char *ptr;
 	size_t size;
 	unsigned gpu;
-	bool pending; /* a product that was not read yet */
+	bool host, registered; /* memory of the host; not ours */
+	bool pending;	       /* a product that was not read yet */
 	struct fake_product product;
 };
 
 static struct allocation allocations[ALLOCATIONS_MAX];
 static unsigned read_back[FAKE_GPUS_MAX]; /* products */
 
-static unsigned allocate(size_t size, unsigned gpu, char **ret)
+static struct allocation *new_allocation(void)
 {
 	size_t i;
 
 	for (i = 0; i < ALLOCATIONS_MAX && allocations[i].ptr; i++)
 		;
-	if (i == ALLOCATIONS_MAX)
+	return i < ALLOCATIONS_MAX ? &allocations[i] : NULL;
+}
+
+static unsigned allocate(size_t size, unsigned gpu, bool host, char **ret)
+{
+	struct allocation *a = new_allocation();
+
+	if (!a)
 		return CUDA_OUT_OF_MEMORY;
 	/* Not zeroed, as on a GPU: a product that nobody computed must not look right. */
 	*ret = malloc(size);
 	if (!*ret)
 		return CUDA_OUT_OF_MEMORY;
-	allocations[i] = (struct allocation){ .ptr = *ret, .size = size, .gpu = gpu };
+	*a = (struct allocation){ .ptr = *ret, .size = size, .gpu = gpu, .host = host };
 	fake_alive++;
 	return CUDA_OK;
 }
@@ -55,7 +63,8 @@ static unsigned release(void *ptr)
 
 	if (!a || a->ptr != ptr)
 		return CUDA_INVALID_VALUE;
-	free(a->ptr);
+	if (!a->registered)
+		free(a->ptr);
 	*a = (struct allocation){ 0 };
 	fake_alive--;
 	return CUDA_OK;
@@ -69,7 +78,8 @@ unsigned cuMemAlloc_v2(cuda_ptr *ptr, size_t size)
 	while (result == CUDA_OK && fake_is("block", gpu))
 		(void)pause();
 	if (result == CUDA_OK)
-		result = fake_is("full", gpu) ? CUDA_OUT_OF_MEMORY : allocate(size, gpu, &memory);
+		result = fake_is("full", gpu) ? CUDA_OUT_OF_MEMORY
+					      : allocate(size, gpu, false, &memory);
 	*ptr = (cuda_ptr)(uintptr_t)memory;
 	return result;
 }
@@ -95,12 +105,31 @@ unsigned cuMemHostAlloc(void **ptr, size_t size, unsigned flags)
 
 	(void)flags;
 	if (result == CUDA_OK)
-		result = allocate(size, gpu, &memory);
+		result = allocate(size, gpu, true, &memory);
 	*ptr = memory;
 	return result;
 }
 
 unsigned cuMemFreeHost(void *ptr)
+{
+	return release(ptr);
+}
+
+unsigned cuMemHostRegister_v2(void *ptr, size_t size, unsigned flags)
+{
+	struct allocation *a = new_allocation();
+	unsigned gpu = 0, result = fake_enter(&gpu);
+
+	if (result != CUDA_OK || !a || flags != CUDA_HOST_PORTABLE)
+		return result != CUDA_OK ? result : (unsigned)CUDA_INVALID_VALUE;
+	*a = (struct allocation){
+		.ptr = ptr, .size = size, .gpu = gpu, .host = true, .registered = true
+	};
+	fake_alive++;
+	return CUDA_OK;
+}
+
+unsigned cuMemHostUnregister(void *ptr)
 {
 	return release(ptr);
 }
@@ -123,15 +152,20 @@ static void settle(struct allocation *a)
 	memcpy(a->ptr + 4 * (a->product.d.rows + 2), &element, sizeof(element));
 }
 
+/* What was read of an allocation, from `offset` on, has a bad bit where that has one. */
+static void rot(const struct allocation *a, char *read, size_t offset, size_t size)
+{
+	if (a->size > ROTTEN && offset <= ROTTEN && ROTTEN < offset + size)
+		read[ROTTEN - offset] ^= 4;
+}
+
 unsigned cuMemcpyAsync(cuda_ptr to, cuda_ptr from, size_t size, struct CUstream_st *stream)
 {
 	struct allocation *source = find((const void *)(uintptr_t)from);
 	struct allocation *target = find((const void *)(uintptr_t)to);
 	unsigned result;
 
-	fake_launch();
-	result = fake_stream_busy(stream, (double)size / BYTES_PER_NS);
-
+	result = fake_put_copy(stream, size);
 	if (result != CUDA_OK)
 		return result;
 	if (!source || !target || from + size > (uintptr_t)source->ptr + source->size ||
@@ -141,6 +175,8 @@ unsigned cuMemcpyAsync(cuda_ptr to, cuda_ptr from, size_t size, struct CUstream_
 		settle(source);
 	target->pending = false;
 	memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
+	if (!source->host && target->host && fake_is("rot", source->gpu))
+		rot(source, (char *)(uintptr_t)to, from - (uintptr_t)source->ptr, size);
 	return CUDA_OK;
 }
 

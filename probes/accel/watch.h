@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calls of a GPU driver have no deadline, and that of a sick GPU may never
+ * come back. So what uses one runs in a thread of its own, and who waits for
+ * it can still tell which GPU it was.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/macro.h"
+
+struct accel;
+struct err;
+struct sample;
+
+/* Anything but -ETIMEDOUT. */
+typedef int accel_work(void *context, struct err *err);
+
+/*
+ * What `work` returns; -ETIMEDOUT when it is not over at `deadline_us`
+ * (monotonic). It may then still run: `context` and the engine must be left as
+ * they are, and the process ends by accel_leave_at_once().
+ */
+int accel_watch(accel_work *work, void *context, uint64_t deadline_us, struct err *err);
+
+/*
+ * After that, the GPU that was asked for something last: `s`, a sample with its
+ * check and unit, gets it as its subject and becomes a timeout. Always
+ * -ETIMEDOUT, with the sentence; `s` has no subject when nobody was asked.
+ */
+int accel_blocked(const struct accel *a, struct sample *s, struct err *err);
+
+/*
+ * How the failure `failed` (negative errno) of the device `subject` with the words
+ * `why` reads as a sample: a lost device is fatal, one that failed in mid-work a
+ * warning, the rest is a timeout or a set-up. A subject (or NULL) that `why` begins with is left out.
+ */
+void accel_failure_fill(struct sample *s, const char *subject, int failed, const char *why);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The part of assay-probe-memory about GPUs: copies between pinned memory of the
+ * host and each GPU, on the node where the GPU is and on a far one, one GPU at a
+ * time and all at once, and within each GPU.
+ *
+ *	gpu_run    who else is there -> set up -> rounds of copies (gpu_copy) -> samples
+ *
+ * All but gpu_main.c knows only accel.h and a sink for samples, so that tests
+ * run it on a simulated engine and clock.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/err.h"
+#include "lib/report.h"
+#include "probes/accel/accel.h"
+#include "probes/memory/numa.h"
+
+struct probe;
+struct topology;
+
+enum {
+	GPU_DEVICES_MAX = 64,
+	GPU_WINDOWS = 16,  /* of one copy rate */
+	GPU_IN_FLIGHT = 3, /* windows put ahead, so that a copy engine never runs dry */
+	GPU_QUEUES = 2,	   /* of a GPU: one for each direction */
+	GPU_NOTE_SIZE = 160,
+	/* Of one copy: what starting it costs is below 1 % of 64 GB/s. */
+	GPU_COPY_BYTES = 32 * 1024 * 1024,
+	GPU_COPY_MIN = 4096,
+	GPU_COPY_MAX = 1024 * 1024 * 1024,
+	GPU_OWN_FACTOR = 8, /* copies within a GPU are larger: more than its L2 holds */
+};
+
+enum gpu_kind { GPU_H2D, GPU_D2H, GPU_BIDIR, GPU_OWN, GPU_KINDS };
+enum gpu_place { GPU_NEAR, GPU_FAR, GPU_PLACES };
+
+struct gpu_plan {
+	const struct accel_ops *ops;
+	struct accel *accel;
+	uint64_t seed;
+	uint64_t copy_bytes;		 /* of one copy between host and GPU */
+	bool run_busy;			 /* measure GPUs that others use too, and say so */
+	uint64_t deadline_us;		 /* of all, on the engine's clock */
+	int64_t epoch_us;		 /* UNIX time less the engine's clock */
+	const struct numa_host *host;	 /* nodes of the host; NULL unknown */
+	const struct topology *topology; /* for classes and paths; NULL without */
+	/* Where samples go. Takes `s` and leaves it as by sample_init(). */
+	int (*emit)(void *context, struct sample *s);
+	void *context;
+};
+
+/* Copies of one batch between two events. */
+struct gpu_window {
+	struct accel_event *from, *to;
+	unsigned batch;
+};
+
+struct gpu_queue {
+	struct accel_stream *stream;
+	struct gpu_window ring[GPU_IN_FLIGHT];
+};
+
+/* Pinned memory of the host, on one node: `source` has data, `target` gets it. */
+struct gpu_pages {
+	int node; /* -1: this host has none so far away */
+	struct accel_region source, target;
+	int failed; /* 0, or the negative errno why there is none */
+	char why[ERR_MSG_SIZE];
+};
+
+struct gpu_device {
+	struct gpu_plan *plan;
+	unsigned index;
+	struct accel_device_info info;
+	char id[32]; /* of the topology: "gpu:0000:1b:00.0" */
+	struct gpu_queue queues[GPU_QUEUES];
+	struct accel_region memory[2]; /* from and to, of GPU_OWN_FACTOR copies */
+	struct gpu_pages pages[GPU_PLACES];
+	bool sent;		  /* its memory has what the host's sources have */
+	char busy[GPU_NOTE_SIZE]; /* who else computes on it, a sentence; "" nobody */
+	int failed;		  /* 0, or the negative errno that took it out */
+	char why[ERR_MSG_SIZE];
+};
+
+/* Copies from one region to another, over and over on one queue. */
+struct gpu_lane {
+	struct gpu_device *device;
+	struct gpu_queue *queue;
+	struct accel_region *to, *from;
+	uint64_t bytes;		   /* of one copy */
+	unsigned n_put, n_taken;   /* windows; their difference is in flight */
+	double seconds_per_copy;   /* the latest window's; 0 unknown */
+	double rates[GPU_WINDOWS]; /* bytes per second of each window */
+	unsigned n_rates;
+};
+
+/* One thing that is measured. */
+struct gpu_job {
+	enum gpu_kind kind;
+	enum gpu_place place; /* of the host's memory */
+	struct gpu_device *device;
+	struct gpu_lane lanes[GPU_QUEUES];
+	unsigned n_lanes;
+};
+
+/*
+ * Measure and emit for all GPUs of the engine; a GPU that hangs, fails or is in
+ * use is a sample. -ENODEV without any; else what `emit` returned.
+ */
+int gpu_run(struct gpu_plan *plan, struct err *err);
+
+/* True when nothing speaks against putting work on it. */
+bool gpu_live(const struct gpu_device *d);
+
+/* Take the device out, with the words of `err`. */
+void gpu_fail(struct gpu_device *d, int r, const struct err *err);
+
+/* --- gpu_copy.c --- */
+
+/*
+ * Run the lanes of all jobs at once for `us`, longer where a lane is slow but not
+ * beyond `last_us`. A device whose lane is not over then, or fails, is taken out.
+ */
+void gpu_copy_run(struct gpu_plan *plan, struct gpu_job *jobs, size_t n, uint64_t us,
+		  uint64_t last_us);
+
+/* --- gpu_sample.c --- */
+
+/* When a round began and ended, on the engine's clock. */
+struct gpu_times {
+	uint64_t start_us, end_us;
+};
+
+/*
+ * Emit the sample of jobs[i] of `n` that ran at once: a rate, or why there is none.
+ * `late` says that there was no time to run them.
+ */
+int gpu_job_emit(const struct gpu_job *jobs, size_t n, size_t i, const struct gpu_times *times,
+		 bool late);
+
+/* --- gpu_main.c --- */
+
+/*
+ * The same for a probe: opens `plan->ops` and measures within `us`, in a thread of its
+ * own, since a driver's call may not come back: then it is -ETIMEDOUT, with a sample of
+ * the GPU that was asked last. -ENOTSUP when the driver cannot be used.
+ */
+int gpu_probe(struct probe *probe, uint64_t copy_bytes, uint64_t us, struct err *err);

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay-probe-memory on GPUs that are fakes: copies of each, faults on the right GPU, and never the CPU instead."""
+import json
+import os
+import resource
+
+import pytest
+from gpu_fixtures import gpu, gpu_host, gpu_libraries, gpus  # noqa: F401
+
+PROBE = "assay-probe-memory"
+SMALL = ["--size", "16384"]  # of the host's memory is copied what a GPU would
+RATE_OF_FAKES = 5e8  # slow, so that what the host does between two copies is little
+PCI = [f"0000:{0x17 + i:02x}:00.0" for i in range(16)]
+H2D, D2H, BIDIR, OWN = (f"memory.{name}_bw" for name in ("h2d", "d2h", "bidir", "device"))
+
+
+@pytest.fixture
+def one_node(gpu_host, tmp_path):  # noqa: F811
+    """Puts all GPUs of the host on its only node, and gives the host a topology: two root ports, every other GPU below each."""
+
+    def make(env, count):
+        nodes = [{"id": "numa:0", "type": "numa", "name": "numa:0"}]
+        links = [{"id": "numa:0^numa:0", "a": "numa:0", "b": "numa:0"}]
+        for i in range(2):
+            root = f"root:0000:{0x10 + i:02x}:01.0"
+            nodes.append({"id": root, "type": "root", "name": root, "pci": root[5:]})
+            links.append({"id": f"{root}^numa:0", "a": root, "b": "numa:0"})
+        for i in range(count):
+            root = f"root:0000:{0x10 + i % 2:02x}:01.0"
+            nodes.append({"id": f"gpu:{PCI[i]}", "type": "gpu", "name": "Fake", "pci": PCI[i]})
+            links.append({"id": f"gpu:{PCI[i]}^{root}", "a": f"gpu:{PCI[i]}", "b": root})
+            (tmp_path / f"gpu-host/sys/bus/pci/devices/{PCI[i]}/numa_node").write_text("0\n")
+        file = tmp_path / "topology.json"
+        file.write_text(json.dumps({"v": 1, "kind": "topology", "nodes": nodes, "links": links, "neighbors": []}))
+        return {**env, "ASSAY_TOPOLOGY": str(file)}
+
+    return make
+
+
+@pytest.fixture
+def memory(run, gpus, one_node):  # noqa: F811
+    """memory("count=2 slowcopy=1", "--option", ...) returns (CompletedProcess, {(check, subject): sample})."""
+
+    def start(settings, *args, engine="cuda", **kwargs):
+        count = int(dict(word.split("=") for word in settings.split()).get("count", 2))
+        env = one_node(gpus(f"{settings} copy=500", **kwargs), count)
+        done = run(PROBE, "--engine", engine, *SMALL, *args, env=env)
+        samples = [json.loads(line) for line in done.stdout.splitlines()]
+        by_key = {(s["check"], s["subject"]): s for s in samples}
+        assert len(by_key) == len(samples)
+        return done, by_key
+
+    return start
+
+
+def keys(i, count):
+    """What is said of GPU `i` of `count`, with its rate."""
+    there, back = f"numa:0>{gpu(i)}", f"{gpu(i)}>numa:0"
+    crowd = {} if count == 1 else {(H2D, f"{there}*{count}"): 1, (D2H, f"{back}*{count}"): 1}
+    return {(H2D, there): 1, (D2H, back): 1, (BIDIR, there): 2, (OWN, gpu(i)): 2, **crowd}
+
+
+def check_healthy(samples, i, count, factor=1):
+    for key, times in keys(i, count).items():
+        s = samples[key]
+        assert (s["state"], s["ok"], s["unit"], s["better"]) == ("measured", None, "B/s", "higher"), s
+        assert s["value"] == pytest.approx(times * factor * RATE_OF_FAKES, rel=0.02), s
+        assert 8 <= len(s["w"]) <= 32 and "code" not in s
+        assert s["params"].items() >= {"engine": "cuda", "version": "driver 580.65.06 (cuda 13.0)", "power_limit_w": 700}.items()
+
+
+def check_clean(done):
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_gpu_copies_alone_and_with_the_others(memory):
+    done, samples = memory("count=3")
+    check_clean(done)
+    assert set(samples) == {key for i in range(3) for key in keys(i, 3)}
+    for i in range(3):
+        check_healthy(samples, i, 3)
+    s = samples[H2D, f"numa:0>{gpu(1)}"]
+    assert (s["from"], s["to"], s["class"], s["params"]["size"]) == ("numa:0", f"gpu:{PCI[1]}", "node", 16384)
+    # In the order of the way, so that a slow link of it can be told.
+    assert s["path"] == ["numa:0^numa:0", "root:0000:11:01.0^numa:0", f"gpu:{PCI[1]}^root:0000:11:01.0"]
+    assert samples[D2H, f"{gpu(1)}>numa:0"]["path"] == s["path"][::-1]
+    at_once = samples[H2D, f"numa:0>{gpu(1)}*3"]
+    assert (at_once["params"]["at_once"], at_once["with"]) == (3, [gpu(0), gpu(2)])
+
+
+def test_a_slow_gpu_is_the_only_slow_one(memory):
+    done, samples = memory("count=3 slowcopy=2")
+    check_clean(done)
+    check_healthy(samples, 0, 3)
+    check_healthy(samples, 1, 3)
+    check_healthy(samples, 2, 3, factor=0.75)
+
+
+@pytest.mark.parametrize("fault, state, code, severity, words", [
+    ("hangcopy=1", "timeout", None, None, "windows of copies in time"),
+    ("losecopy=1", "measured", "device-lost", "fatal", "is lost (NVML: GPU_IS_LOST)"),
+    ("full=1", "set-up", None, None, "out of memory: 0 MiB wanted, 3 of 65536 MiB free"),
+    ("taken=1", "set-up", None, None, "cannot make a context: CUDA_ERROR_DEVICE_UNAVAILABLE 46"),
+    ("busy=1 pid=4242", "busy", None, None, "pid 4242 (python3) computes on it"),
+])
+def test_a_gpu_that_fails_is_told_of_and_the_others_are_measured(memory, fault, state, code, severity, words):
+    done, samples = memory(f"count=3 {fault}")
+    assert done.returncode == 0, done.stderr
+    assert set(samples) == {key for i in range(3) for key in keys(i, 3)}
+    check_healthy(samples, 0, 3)
+    check_healthy(samples, 2, 3)
+    s = samples[D2H, f"{gpu(1)}>numa:0*3"]
+    assert (s["state"], s.get("code"), s.get("severity"), s["value"]) == (state, code, severity, None), s
+    assert words in s["note"]
+
+
+def test_data_that_comes_back_wrong_names_its_gpu(memory):
+    done, samples = memory("count=2 rot=1")
+    check_clean(done)
+    check_healthy(samples, 0, 2)
+    s = samples[D2H, f"{gpu(1)}>numa:0"]
+    assert (s["ok"], s["code"]) == (False, "copy:wrong-data")
+    assert s["note"] == "what was sent to the GPU came back wrong, first in byte 0x1000 of 16384"
+
+
+def test_a_driver_that_does_not_come_back_names_the_gpu_and_ends(memory):
+    done, samples = memory("count=3 block=1", "--budget", "3s", ASSAY_FAKE_PATIENCE="1")
+    assert done.returncode == 1 and f"{gpu(1)}: a call of the GPU driver did not come back" in done.stderr
+    assert set(samples) == {(H2D, gpu(1))} and samples[H2D, gpu(1)]["state"] == "timeout"
+
+
+def test_auto_measures_gpus_and_the_host(memory, tmp_path):
+    (tmp_path / "gpu-host/sys/devices").mkdir(parents=True)
+    (tmp_path / "gpu-host/sys/devices/system").symlink_to("/sys/devices/system")
+    done, samples = memory("count=1", "--busy", "run", engine="auto", real=True)
+    check_clean(done)
+    checks = {check for check, _ in samples}
+    assert {H2D, D2H, BIDIR, OWN, "memory.read_bw", "memory.pattern"} <= checks
+    assert samples[H2D, f"numa:0>{gpu(0)}"]["state"] == "measured"
+
+
+def test_without_a_driver_it_says_so_soon_and_never_takes_the_host_instead(run, gpu_host, tmp_path):  # noqa: F811
+    env = {**gpu_host(1), "LD_LIBRARY_PATH": str(tmp_path)}
+    for engine, status in (("cuda", 77), ("auto", 1)):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = run(PROBE, "--engine", engine, env=env)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert (done.returncode, done.stdout) == (status, "")
+        assert "cannot load libcuda.so.1" in done.stderr and done.stderr.count("\n") == 1
+        assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.05 or "ASAN_OPTIONS" in os.environ
+
+
+def test_it_needs_no_library_of_products(run, gpus, one_node, tmp_path, gpu_libraries):  # noqa: F811
+    """On a host where there is only the driver."""
+    env = one_node(gpus("count=1"), 1)
+    for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
+        (tmp_path / name).symlink_to(gpu_libraries / name)
+    done = run(PROBE, "--engine", "cuda", *SMALL, env={**env, "LD_LIBRARY_PATH": str(tmp_path)})
+    check_clean(done)
+    assert len(done.stdout.splitlines()) == 4
+
+
+@pytest.mark.parametrize("size", ["0", "x", "5000", "-4096", "2147483648"])
+def test_a_size_that_is_none_is_refused(run, size):
+    done = run(PROBE, f"--size={size}")
+    assert done.returncode == 2 and f"--size: '{size}' is not a multiple of 4096 bytes, at most 1073741824" in done.stderr
