@@ -42,8 +42,10 @@ static json_t *params_of(const struct session *s, bool latency)
 				   s->gid.index < 0 ? "none" : gid_type_names[s->gid.gid.type],
 				   "wait", latency || s->wait == FLOW_SPIN ? "spin" : "events");
 
-	if (s->via)
-		json_object_set_new(params, "via", json_string(s->via));
+	if (s->via.how) {
+		json_object_set_new(params, "via", json_string(s->via.how));
+		json_object_set_new(params, "via_why", json_string(s->via.why));
+	}
 	if (latency)
 		json_object_set_new(params, "until",
 				    json_string(session_sees(s) ? "seen" : "completed"));

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/loopback/loopback_gpu.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/xalloc.h"
 #include "probes/accel/accel.h"
+#include "probes/accel/watch.h"
 #include "probes/loopback/data.h"
 
 /* The source holds the data that is moved, the target nothing. */
@@ -32,6 +36,20 @@ static int take_memory(struct gpu_endpoints *g, unsigned device, struct endpoint
 	return r == 0 ? fill(end->gpu, g->bytes, g->seed, err) : r;
 }
 
+/* Who else computes there: traffic would be in their way. */
+static void find_user(const struct gpu_endpoints *g, unsigned device, struct endpoint *end)
+{
+	char command[64] = "";
+	double share = 0;
+	long pid = 0;
+
+	if (g->run_busy ||
+	    g->accel->ops->others(g->accel, device, &pid, command, &share, NULL) < 0 || pid == 0)
+		return;
+	end->in_use = true;
+	end->broken = xasprintf("pid %ld (%s) computes on %s", pid, command, end->subject);
+}
+
 static void add(struct gpu_endpoints *g, unsigned device, struct endpoint *end)
 {
 	struct accel_device_info info = { .subject = "" };
@@ -44,21 +62,56 @@ static void add(struct gpu_endpoints *g, unsigned device, struct endpoint *end)
 	end->id = info.pci[0] ? xasprintf("gpu:%s", info.pci) : xstrdup(end->subject);
 	end->node = info.numa >= 0 ? (unsigned)info.numa : 0;
 	if (r == 0)
+		find_user(g, device, end);
+	if (r == 0 && !end->broken)
 		r = take_memory(g, device, end, &err);
 	if (r < 0)
 		end->broken = xstrdup(err.msg);
 }
 
-void gpu_endpoints_open(struct gpu_endpoints *gpus, struct endpoint *ends, size_t *n, size_t max)
+/* Kept when the thread hangs. */
+struct opening {
+	struct gpu_endpoints gpus;
+	size_t n, max;
+	struct endpoint ends[];
+};
+
+static int add_all(void *context, struct err *err UNUSED)
 {
-	unsigned n_devices, i;
+	struct opening *o = context;
+	const unsigned n_devices = o->gpus.accel->ops->n_devices(o->gpus.accel);
+	unsigned i;
+
+	for (i = 0; i < n_devices && o->n < o->max; i++)
+		add(&o->gpus, i, &o->ends[o->n++]);
+	return 0;
+}
+
+int gpu_endpoints_open(struct gpu_endpoints *gpus, struct endpoint *ends, size_t *n, size_t max,
+		       struct err *err)
+{
+	struct opening *o;
+	int r;
 
 	gpus->accel = NULL;
-	if (!gpus->engine || gpus->engine->open(&gpus->accel, NULL) < 0)
-		return;
-	n_devices = gpus->accel->ops->n_devices(gpus->accel);
-	for (i = 0; i < n_devices && *n < max; i++)
-		add(gpus, i, &ends[(*n)++]);
+	r = gpus->engine ? gpus->engine->open(&gpus->accel, err) : 0;
+	if (!gpus->accel)
+		return r;
+	o = xcalloc(1, sizeof(*o) + max * sizeof(*o->ends));
+	o->gpus = *gpus;
+	o->max = max - *n;
+	r = accel_watch(add_all, o, clock_mono_us() + gpus->open_us, err);
+	if (r == -ETIMEDOUT) {
+		const char *subject = gpus->accel->ops->asked(gpus->accel);
+
+		gpus->accel = NULL; /* that thread still uses it */
+		return err_set(err, ETIMEDOUT, "%s%sa call of the GPU driver did not come back",
+			       subject, subject[0] ? ": " : "");
+	}
+	memcpy(&ends[*n], o->ends, o->n * sizeof(*ends));
+	*n += o->n;
+	free(o);
+	return r;
 }
 
 void gpu_endpoint_release(struct endpoint *end)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lib/err.h"
+#include "probes/accel/accel.h"
 #include "probes/loopback/loopback.h"
 
 enum { OPT_SET = 0x200 };
@@ -51,8 +52,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static int run(struct probe *probe, struct err *err)
 {
-	/* No GPU engine yet. */
-	return loopback_run(probe, rdma_verbs(), NULL, err);
+	return loopback_run(probe, rdma_verbs(), accel_gpu_present() ? &accel_cuda_copy_ops : NULL,
+			    err);
 }
 
 static const struct probe_check checks[] = {

@@ -92,7 +92,8 @@ static int add_gpu_memory(struct session *s, struct err *err)
 	int r;
 
 	if (s->cell->end->broken)
-		return err_set(err, ENOMEM, "%s", s->cell->end->broken);
+		return err_set(err, s->cell->end->in_use ? EBUSY : ENOMEM, "%s",
+			       s->cell->end->broken);
 	r = region_add_accel(s->ops, s->device, &memory[GPU_SOURCE], &s->source, &s->via, err);
 	if (r == 0)
 		r = region_add_accel(s->ops, s->device, &memory[GPU_TARGET], &s->target, &s->via,

@@ -9,6 +9,7 @@
 #include "probes/loopback/loopback.h"
 #include "probes/rdma/flow.h"
 #include "probes/rdma/gid.h"
+#include "probes/rdma/region_accel.h"
 #include "probes/rdma/traffic.h"
 
 struct session {
@@ -19,7 +20,7 @@ struct session {
 	struct flow flow; /* its engine and queues */
 	struct gid_choice gid;
 	unsigned mtu;
-	const char *via; /* how GPU memory was registered; NULL: host memory */
+	struct region_way via; /* how GPU memory was registered; NULLs: host memory */
 	int wait;
 	bool answered;	       /* some request once was */
 	bool broken;	       /* its queues are of no more use */

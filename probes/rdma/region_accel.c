@@ -27,19 +27,21 @@ static int add_dmabuf(const struct rdma_ops *ops, struct rdma_device *d,
 }
 
 int region_add_accel(const struct rdma_ops *ops, struct rdma_device *d, struct accel_region *memory,
-		     struct rdma_region *ret, const char **ret_how, struct err *err)
+		     struct rdma_region *ret, struct region_way *ret_way, struct err *err)
 {
 	struct accel_export export = { .dmabuf_fd = -1 };
 	struct err first = ERR_INIT, second = ERR_INIT;
+	bool exported;
 	int r = memory->accel->ops->region_export(memory, &export, err);
 
 	if (r < 0)
 		return r;
+	exported = export.dmabuf_fd >= 0;
 	r = add_dmabuf(ops, d, memory, &export, ret, &first);
 	if (export.dmabuf_fd >= 0)
 		(void)close(export.dmabuf_fd);
 	if (r == 0) {
-		*ret_how = "dmabuf";
+		*ret_way = (struct region_way){ "dmabuf", "first choice" };
 		return 0;
 	}
 	if (export.peer_direct)
@@ -47,7 +49,9 @@ int region_add_accel(const struct rdma_ops *ops, struct rdma_device *d, struct a
 	else
 		r = err_set(&second, EOPNOTSUPP, "nvidia-peermem is not loaded");
 	if (r == 0) {
-		*ret_how = "peermem";
+		*ret_way =
+			(struct region_way){ "peermem", exported ? "the RNIC takes no dmabuf"
+								 : "the driver exports no dmabuf" };
 		return 0;
 	}
 	return err_set(err, EOPNOTSUPP,

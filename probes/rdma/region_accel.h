@@ -11,10 +11,16 @@
 
 struct accel_region;
 
+/* Which way the memory is reached, and why that one; words that are equal for equal ways. */
+struct region_way {
+	const char *how; /* "dmabuf", "peermem" */
+	const char *why;
+};
+
 /*
- * Register `memory`, which must outlive the region; `ret_how` is "dmabuf" or
- * "peermem". -EOPNOTSUPP with the reason of each way when there is none; any other
+ * Register `memory`, which must outlive the region; `ret_way` is left alone on
+ * failure. -EOPNOTSUPP with the reason of each way when there is none; any other
  * negative errno as ops->region_add().
  */
 int region_add_accel(const struct rdma_ops *ops, struct rdma_device *d, struct accel_region *memory,
-		     struct rdma_region *ret, const char **ret_how, struct err *err);
+		     struct rdma_region *ret, struct region_way *ret_way, struct err *err);

@@ -34,8 +34,9 @@ static void bench_open(struct bench *b, size_t room)
 	};
 	b->endpoints = (struct gpu_endpoints){ .engine = accel_sim_ops(&b->gpus),
 					       .bytes = BYTES,
-					       .seed = b->probe.seed };
-	gpu_endpoints_open(&b->endpoints, b->ends, &b->n, room);
+					       .seed = b->probe.seed,
+					       .open_us = 60000000 };
+	CHECK_EQ(gpu_endpoints_open(&b->endpoints, b->ends, &b->n, room, NULL), 0);
 	b->cell = (struct cell){ .probe = &b->probe,
 				 .engine = &b->rnics.engine,
 				 .options = &b->options,
@@ -82,7 +83,7 @@ static void without_an_engine_there_are_none(void)
 	struct endpoint end;
 	size_t n = 0;
 
-	gpu_endpoints_open(&none, &end, &n, 1);
+	CHECK_EQ(gpu_endpoints_open(&none, &end, &n, 1, NULL), 0);
 	CHECK_EQ(n, 0);
 	gpu_endpoints_close(&none);
 }
@@ -91,8 +92,10 @@ static void its_memory_is_registered_one_way_or_the_other(void)
 {
 	static const struct {
 		bool no_dmabuf, by_address;
-		const char *via;
-	} cases[] = { { false, true, "dmabuf" }, { true, true, "peermem" }, { true, false, NULL } };
+		const char *via, *why;
+	} cases[] = { { false, true, "dmabuf", "first choice" },
+		      { true, true, "peermem", "the RNIC takes no dmabuf" },
+		      { true, false, NULL, NULL } };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -107,7 +110,8 @@ static void its_memory_is_registered_one_way_or_the_other(void)
 		r = session_open(&s, &b.cell, &err);
 		if (cases[i].via) {
 			CHECK_EQ(r, 0);
-			CHECK_STR(s.via, cases[i].via);
+			CHECK_STR(s.via.how, cases[i].via);
+			CHECK_STR(s.via.why, cases[i].why);
 			CHECK_EQ(s.flow.n_queues, QUEUES);
 			CHECK(s.source.at == b.ends[0].gpu[GPU_SOURCE].ptr);
 			CHECK(s.target.at == b.ends[0].gpu[GPU_TARGET].ptr);
@@ -169,10 +173,48 @@ static void a_gpu_without_memory_to_give_says_why(void)
 	bench_close(&b);
 }
 
+static void a_gpu_that_others_compute_on_is_left_alone_unless_asked_for(void)
+{
+	static const bool run_busy[] = { false, true };
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(run_busy); i++) {
+		struct gpu_endpoints again;
+		struct err err = ERR_INIT;
+		struct endpoint ends[GPUS];
+		struct session s;
+		struct bench b;
+		size_t n = 0;
+
+		bench_open(&b, GPUS);
+		again = b.endpoints;
+		again.run_busy = run_busy[i];
+		b.gpus.user_pid[0] = 4242;
+		CHECK_EQ(gpu_endpoints_open(&again, ends, &n, GPUS, NULL), 0);
+		CHECK_EQ(n, GPUS);
+		CHECK_EQ(ends[0].in_use, !run_busy[i]);
+		CHECK_EQ(ends[0].gpu[GPU_SOURCE].ptr != NULL, run_busy[i]);
+		CHECK(!ends[1].in_use && ends[1].gpu[GPU_SOURCE].ptr);
+		b.cell.end = &ends[0];
+		CHECK_EQ(session_open(&s, &b.cell, &err), run_busy[i] ? 0 : -EBUSY);
+		CHECK_STR(err.msg, run_busy[i] ? "" : "pid 4242 (stress) computes on cpu:0");
+		session_close(&s);
+		for (j = 0; j < n; j++) {
+			gpu_endpoint_release(&ends[j]);
+			free(ends[j].id);
+		}
+		gpu_endpoints_close(&again);
+		bench_close(&b);
+	}
+}
+
 static const struct test tests[] = {
-	TEST(every_gpu_is_an_endpoint_with_data_in_it),	     TEST(without_an_engine_there_are_none),
-	TEST(its_memory_is_registered_one_way_or_the_other), TEST(wrong_data_in_a_gpu_is_found),
+	TEST(every_gpu_is_an_endpoint_with_data_in_it),
+	TEST(without_an_engine_there_are_none),
+	TEST(its_memory_is_registered_one_way_or_the_other),
+	TEST(wrong_data_in_a_gpu_is_found),
 	TEST(a_gpu_without_memory_to_give_says_why),
+	TEST(a_gpu_that_others_compute_on_is_left_alone_unless_asked_for),
 };
 
 int main(void)

@@ -59,13 +59,13 @@ static void the_first_way_that_goes_is_taken(void)
 {
 	static const struct {
 		bool makes_dmabuf, gives_address, takes_dmabuf, takes_address;
-		const char *how; /* NULL: none */
-		const char *words;
+		const char *how;   /* NULL: none */
+		const char *words; /* why that one, or why none */
 	} cases[] = {
-		{ true, true, true, true, "dmabuf", "" },
-		{ true, false, true, false, "dmabuf", "" },
-		{ true, true, false, true, "peermem", "" },
-		{ false, true, true, true, "peermem", "" },
+		{ true, true, true, true, "dmabuf", "first choice" },
+		{ true, false, true, false, "dmabuf", "first choice" },
+		{ true, true, false, true, "peermem", "the RNIC takes no dmabuf" },
+		{ false, true, true, true, "peermem", "the driver exports no dmabuf" },
 		{ true, false, false, true, NULL,
 		  "by dmabuf: sim0 takes no dmabuf; by address: nvidia-peermem is not loaded" },
 		{ true, true, false, false, NULL,
@@ -79,7 +79,7 @@ static void the_first_way_that_goes_is_taken(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct err err = ERR_INIT;
 		struct rdma_region region = { .handle = NULL };
-		const char *how = NULL;
+		struct region_way way = { NULL, NULL };
 		struct bench b;
 		size_t files;
 		int r;
@@ -90,13 +90,14 @@ static void the_first_way_that_goes_is_taken(void)
 		b.rnics.no_dmabuf = !cases[i].takes_dmabuf;
 		b.rnics.no_address = !cases[i].takes_address;
 		files = count_open_files();
-		r = region_add_accel(b.rnics.engine.ops, b.device, &b.memory, &region, &how, &err);
+		r = region_add_accel(b.rnics.engine.ops, b.device, &b.memory, &region, &way, &err);
 		CHECK_EQ(count_open_files(), files);
-		CHECK_STR(how, cases[i].how);
+		CHECK_STR(way.how, cases[i].how);
 		CHECK_EQ(r == 0, cases[i].how != NULL);
 		if (r == 0) {
 			CHECK(region.at == b.memory.ptr && region.bytes == SIZE);
-			CHECK_EQ(b.rnics.dmabufs, streq(how, "dmabuf"));
+			CHECK_STR(way.why, cases[i].words);
+			CHECK_EQ(b.rnics.dmabufs, streq(way.how, "dmabuf"));
 			b.rnics.engine.ops->region_remove(&region);
 		} else {
 			CHECK_HAS(err.msg, cases[i].words);
