@@ -245,6 +245,9 @@ tests_unit_test_pair_session_LDADD = $(PAIR_TEST_LIBS)
 tests_unit_test_oob_LDADD = librdma.a $(LDADD)
 EXTRA_DIST += probes/rnic_pair/pair_main.c tests/system/test_rnic_pair.py tests/system/guest_steps.py tests/guest/scenarios/pair.sh tests/guest/scenarios/pair-two.sh
 
+# ---- probes/coll -------------------------------------------------------------------
+EXTRA_DIST += probes/coll/coll.h
+
 # ---- assay-probe-rnic-state --------------------------------------------------------
 noinst_LIBRARIES += librnic_state.a
 librnic_state_a_SOURCES = \

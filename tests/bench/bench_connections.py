@@ -25,13 +25,14 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "system")]
-from bench_controller import memory, report  # noqa: E402
+from bench_controller import Reports, memory  # noqa: E402
 from controller_stub import make_certificates  # noqa: E402
 
 RSS_MAX_MIB = 200
 WAIT_S = 30
 SENDERS = 200
 STEPS = 4
+SAMPLES = 40  # of a report
 
 
 def cpu_s(pid):
@@ -60,13 +61,12 @@ class Bench:
 
     def introduce(self, nodes):
         """A report of each host."""
-        rest = report()
+        reports = Reports(nodes, SAMPLES)
         sockets = [self.connect() for _ in range(SENDERS)]
         for first in range(0, nodes, SENDERS):
             batch = list(zip(sockets, range(first, min(nodes, first + SENDERS))))
             for s, i in batch:
-                body = b'{"v":1,"kind":"report","node":"gpu-%d","boot_id":"b0","seq":1,%s' % (i, rest)
-                s.sendall(b"POST /v1/reports HTTP/1.1\r\nHost: bench\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+                s.sendall(reports.request(i))
             for s, i in batch:
                 text = b""
                 while not text.endswith(b"}"):

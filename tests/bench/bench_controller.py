@@ -90,6 +90,7 @@ class Client:
         self.address, self.poll, self.socket, self.mask = address, poll, None, 0
         self.request = self.data = self.answer = b""
         self.began = 0.0  # when the report was first sent, or was to come again
+        self.waits = False  # it was told to come again: nothing is on its way
 
     def watch(self, mask):
         if mask != self.mask:
@@ -100,7 +101,7 @@ class Client:
             self.mask = mask
 
     def begin(self):
-        self.data, self.answer = memoryview(self.request), b""
+        self.data, self.answer, self.waits = memoryview(self.request), b"", False
         if self.socket and not self.go_on(selectors.EVENT_WRITE):
             return
         # There is none yet, or the other side has closed it meanwhile.
@@ -133,7 +134,7 @@ class Client:
             self.watch(selectors.EVENT_WRITE | selectors.EVENT_READ)
         except OSError:
             self.close()
-            return None, 1
+            return None if self.waits else (None, 1)  # who waits comes once, with a connection of its own
         return None
 
     def answered(self):
@@ -154,6 +155,7 @@ class Counts:
     def note(self, client, result):
         """Seconds until the report is to be sent again; None when it is through, one way or the other."""
         status, after = result
+        client.waits = status is None or status in RETRY_STATUS
         if status in (b"202", b"200"):
             self.took.append(time.monotonic() - client.began)
         elif status is None:

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The seam to collective operations: a group of ranks that exchange data, and
+ * what this process sees of it. verbs.c is a ring over RDMA on host memory with
+ * one rank of this process; nccl.c has all GPUs of the host as ranks of it.
+ * Above it (coll.c, the probes) nobody knows which.
+ *
+ *	(an engine makes a struct coll of connected ranks)
+ *	put ... -> start -> turn, wait ... -> get     as often as wanted
+ *	abort -> close, or close
+ *
+ * Nothing here blocks but wait(), which has a deadline: calls of a library that
+ * may hang are made non-blocking or in a thread of the engine. Who drives a
+ * group is coll_run() of this header, and nothing else needs turn() and wait().
+ *
+ * Errors are of the set-up. What becomes of an operation is told by its ranks:
+ * a dead link or a rank that never came is a finding (struct coll_result).
+ *
+ * Elements are float32 whose values are small integers (coll_value()), so that
+ * a sum over all ranks is exact in every order and engine, and one flipped bit
+ * shows.
+ *
+ * Bus bandwidth: nccl-tests, doc/PERFORMANCE.md.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/macro.h"
+
+struct err;
+struct coll;
+
+enum {
+	COLL_RANKS_MAX = 64,
+	COLL_WHY_SIZE = 320,
+	/* Values of coll_value() are below this: 64 of them add up to less than 2^24. */
+	COLL_VALUE_MAX = 1 << 17,
+	COLL_NOBODY = -1,
+};
+
+/* The largest buffer of a rank, bytes. */
+#define COLL_BYTES_MAX (UINT64_C(1) << 34)
+
+enum coll_kind {
+	COLL_ALL_REDUCE, /* every rank ends with the sum of all ranks' buffers */
+	COLL_ALL_TO_ALL, /* block j of rank i becomes block i of rank j */
+	COLL_KINDS,
+};
+
+struct coll_op {
+	int kind;	/* enum coll_kind */
+	uint64_t bytes; /* of each rank's buffer: a multiple of 4 x the number of ranks */
+};
+
+/* One rank's part in an operation, on the clock of the group (now_ns). */
+struct coll_rank {
+	bool arrived; /* it began: its data is on the way */
+	bool ended;
+	uint64_t arrived_ns, ended_ns;
+	/*
+	 * What it sent to its next rank, and how long something was on the way there: the
+	 * rate of that link alone, whatever the others do. 0 bytes: the engine cannot tell.
+	 */
+	uint64_t sent_bytes;
+	double sent_s;
+};
+
+enum coll_state {
+	COLL_IDLE,
+	COLL_UNDER_WAY,
+	COLL_DONE,
+	COLL_FAILED, /* the fabric or a device said so: `why` */
+	COLL_LATE,   /* the deadline came first */
+	COLL_TOLD,   /* somebody else gave it up: the `watch` of coll_run() */
+};
+
+struct coll_result {
+	int state; /* enum coll_state */
+	/* Of the ranks of this process, by rank less `first`. */
+	struct coll_rank ranks[COLL_RANKS_MAX];
+	/* The rank that did not arrive, or whose link failed; COLL_NOBODY when it cannot be told. */
+	int suspect;
+	char why[COLL_WHY_SIZE]; /* a sentence; "" when done */
+};
+
+struct coll_ops {
+	const char *name; /* "verbs", "nccl", "simulated" */
+	/*
+	 * Copy `bytes` at `offset` of the buffer of a rank of this process to or from memory of
+	 * the host. put() is of what the operation takes, get() of what it left there; for
+	 * an all-reduce they are the same buffer, so put() again before each one that is checked.
+	 */
+	int (*put)(struct coll *c, unsigned rank, uint64_t offset, const void *from, uint64_t bytes,
+		   struct err *err);
+	int (*get)(struct coll *c, unsigned rank, uint64_t offset, void *to, uint64_t bytes,
+		   struct err *err);
+	/* Begin on all ranks of this process. -EOPNOTSUPP: not this kind. -EINVAL: its size. */
+	int (*start)(struct coll *c, const struct coll_op *op, struct err *err);
+	/*
+	 * Get on with it, without waiting: 1 when something happened, 0 when not. c->result is
+	 * brought up to date; its state leaves COLL_UNDER_WAY when all is over.
+	 */
+	int (*turn)(struct coll *c, struct err *err);
+	/* Until turn() may have something: 0; -ETIME at the deadline (of now_ns, in us). */
+	int (*wait)(struct coll *c, uint64_t deadline_us, struct err *err);
+	/*
+	 * Give up what is under way, within COLL_ABORT_US; then only close() may follow. The
+	 * result keeps what was known.
+	 */
+	void (*abort)(struct coll *c);
+	void (*close)(struct coll *c);	    /* frees `c` */
+	uint64_t (*now_ns)(struct coll *c); /* monotonic, of this process */
+};
+
+/* Within which an engine lets go of its devices; after that the process has to end. */
+#define COLL_ABORT_US (UINT64_C(10) * 1000 * 1000)
+
+/* A group begins with this. */
+struct coll {
+	const struct coll_ops *ops;
+	unsigned n;		/* ranks of all processes, 2 to COLL_RANKS_MAX */
+	unsigned first, n_here; /* those of this process */
+	uint64_t bytes;		/* of the buffer of each rank: the largest operation */
+	struct coll_result result;
+};
+
+/*
+ * Called between turns, at least every 10 ms: true when the operation is to be
+ * given up, with the reason and the rank at fault (COLL_NOBODY) for the result.
+ */
+struct coll_watch {
+	bool (*look)(void *context, int *ret_suspect, char ret_why[static COLL_WHY_SIZE]);
+	void *context;
+};
+
+/*
+ * One operation, from start to the end or the deadline (monotonic microseconds
+ * of now_ns()); `watch` may be NULL. 0 with c->result, whatever became of it; it is
+ * aborted unless it is done. A negative errno: it could not be started.
+ */
+int coll_run(struct coll *c, const struct coll_op *op, uint64_t deadline_us,
+	     const struct coll_watch *watch, struct err *err);
+
+/* --- data (coll_data.c; pure) --- */
+
+/* What element `i` of a rank's buffer is before an operation: an integer >= 0. */
+float coll_value(uint64_t seed, unsigned rank, uint64_t i);
+
+/* Element `i` of `rank` after an operation of `n` ranks whose buffers have `elements`. */
+float coll_wanted(int kind, uint64_t seed, unsigned n, unsigned rank, uint64_t elements, uint64_t i);
+
+/* Fill the buffers of all ranks of this process. Errors of put(). */
+int coll_fill(struct coll *c, const struct coll_op *op, uint64_t seed, struct err *err);
+
+struct coll_wrong {
+	uint64_t count; /* elements that are not what they should be */
+	unsigned rank;	/* of the first */
+	uint64_t at;	/* which element */
+	unsigned from;	/* whose block it is in: all-to-all its sender, all-reduce the chunk */
+	float is, wanted;
+};
+
+/* Compare what an operation left with what it should have. Errors of get(). */
+int coll_check(struct coll *c, const struct coll_op *op, uint64_t seed, struct coll_wrong *ret,
+	       struct err *err);
+
+/* --- rates (coll_data.c; pure) --- */
+
+/* Bus bandwidth in bytes/s: 2 (n-1)/n x bytes / s of an all-reduce, (n-1)/n of an all-to-all. */
+double coll_busbw(const struct coll_op *op, unsigned n, double seconds);
+
+/* Of the ranks of this process: from the first that arrived to the last that ended. NAN. */
+double coll_seconds(const struct coll *c);
