@@ -42,13 +42,6 @@ struct watch_kmsg {
 	bool told;    /* what stands in the way */
 };
 
-static char *log_path(void)
-{
-	const char *named = secure_getenv("ASSAY_KMSG");
-
-	return named && *named ? xstrdup(named) : xasprintf("%s/dev/kmsg", paths_sysroot());
-}
-
 static void stop_following(struct watch_kmsg *k)
 {
 	k->source = sd_event_source_disable_unref(k->source);
@@ -245,7 +238,7 @@ struct watch_kmsg *watch_kmsg_new(struct sd_event *event, struct log_watch *log,
 	k->changed = changed;
 	k->context = context;
 	k->fd = -1;
-	k->path = log_path();
+	k->path = paths_kmsg();
 	k->kmsg = xcalloc(1, sizeof(*k->kmsg));
 	return k;
 }

@@ -97,3 +97,10 @@ int paths_open_sys(const char *path)
 
 	return fd < 0 ? -errno : fd;
 }
+
+char *paths_kmsg(void)
+{
+	const char *named = secure_getenv("ASSAY_KMSG");
+
+	return named && *named ? xstrdup(named) : xasprintf("%s/dev/kmsg", paths_sysroot());
+}

@@ -22,5 +22,8 @@ char *paths_programs(void);
 /* Prefix of /sys and /proc (ASSAY_SYSROOT): "" on a real host. Borrowed. */
 const char *paths_sysroot(void);
 
+/* The kernel log: ASSAY_KMSG, /dev/kmsg under the sysroot. New memory, never NULL. */
+char *paths_kmsg(void);
+
 /* A descriptor of `path` ("/sys/...") under the sysroot, or a negative errno. */
 int paths_open_sys(const char *path);

@@ -11,7 +11,8 @@ libaccelcuda_a_SOURCES = \
 	probes/accel/cuda.c probes/accel/cuda.h probes/accel/cuda_abi.h \
 	probes/accel/cuda_gemm.c probes/accel/cuda_host.c probes/accel/cuda_load.c probes/accel/cuda_load.h \
 	probes/accel/cuda_memory.c probes/accel/cuda_nvml.c probes/accel/cuda_stream.c \
-	probes/accel/cuda_users.c
+	probes/accel/cuda_users.c \
+	probes/accel/nvml_abi.h probes/accel/worker.c probes/accel/worker.h
 UNIT_TESTS += tests/unit/test_accel_cuda
 tests_unit_test_accel_cuda_LDADD = libaccelcuda.a libaccel.a $(LDADD)
 EXTRA_DIST += tests/unit/test_cuda_abi.c
@@ -286,3 +287,19 @@ tests_unit_test_rnic_optics_SOURCES = tests/unit/test_rnic_optics.c \
 tests_unit_test_rnic_optics_LDADD = librnic_state.a libprobe.a $(LDADD)
 UNIT_TESTS += tests/unit/test_rnic_lldp
 tests_unit_test_rnic_lldp_LDADD = librnic_state.a libprobe.a $(COMMAND_LIBS) $(LDADD)
+
+# ---- assay-probe-gpu-state ---------------------------------------------------------
+noinst_LIBRARIES += libgpu_state.a
+libgpu_state_a_SOURCES = \
+	probes/gpu_state/gpu_counter_table.c probes/gpu_state/gpu_counter_table.h \
+	probes/gpu_state/gpu_counters.c probes/gpu_state/gpu_facts.c \
+	probes/gpu_state/gpu_links.c probes/gpu_state/gpu_look.c probes/gpu_state/gpu_look.h \
+	probes/gpu_state/gpu_presence.c probes/gpu_state/gpu_read.c probes/gpu_state/gpu_read.h \
+	probes/gpu_state/gpu_state.c probes/gpu_state/gpu_state.h probes/gpu_state/gpu_xids.c
+probes_PROGRAMS += assay-probe-gpu-state
+assay_probe_gpu_state_SOURCES = probes/gpu_state/gpu_main.c
+assay_probe_gpu_state_LDADD = libgpu_state.a libaccelcuda.a libaccel.a $(PROBE_LIBS)
+UNIT_TESTS += tests/unit/test_worker tests/unit/test_gpu_state
+tests_unit_test_worker_LDADD = libaccelcuda.a $(LDADD)
+tests_unit_test_gpu_state_LDADD = libgpu_state.a libaccelcuda.a libaccel.a libprobe.a $(LDADD)
+EXTRA_DIST += tests/system/test_gpu_state.py

@@ -119,16 +119,42 @@ static int load_lt(struct cuda_libs *libs, struct err *err)
 		       newest, LT_MAJOR_MIN);
 }
 
-static void load_nvml(struct cuda_libs *libs)
+static const char nvml_soname[] = "libnvidia-ml.so.1";
+
+static int load_nvml_base(void *library, struct cuda_nvml *table, struct err *err)
 {
-	struct cuda_nvml *table = &libs->nvml;
 	const struct symbol symbols[] = { CUDA_NVML_FUNCTIONS(SYMBOL) };
-	struct err err = ERR_INIT;
+
+	return find_symbols(library, nvml_soname, symbols, ARRAY_SIZE(symbols), err);
+}
+
+static int load_nvml_health(void *library, struct nvml_health_calls *table, struct err *err)
+{
+	const struct symbol symbols[] = { NVML_HEALTH_FUNCTIONS(SYMBOL) };
+
+	return find_symbols(library, nvml_soname, symbols, ARRAY_SIZE(symbols), err);
+}
+
+int nvml_load(struct nvml_calls *ret, struct err *err)
+{
 	void *library;
-	int r = load("libnvidia-ml.so.1", &library, &err);
+	int r = load(nvml_soname, &library, err);
 
 	if (r == 0)
-		r = find_symbols(library, "libnvidia-ml.so.1", symbols, ARRAY_SIZE(symbols), &err);
+		r = load_nvml_base(library, &ret->base, err);
+	if (r == 0)
+		r = load_nvml_health(library, &ret->health, err);
+	return r;
+}
+
+static void load_nvml(struct cuda_libs *libs)
+{
+	struct err err = ERR_INIT;
+	void *library;
+	int r = load(nvml_soname, &library, &err);
+
+	if (r == 0)
+		r = load_nvml_base(library, &libs->nvml, &err);
 	libs->has_nvml = r == 0;
 	(void)snprintf(libs->nvml_why, sizeof(libs->nvml_why), "%s", err.msg);
 }

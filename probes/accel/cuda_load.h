@@ -10,6 +10,7 @@
 
 #include "lib/err.h"
 #include "probes/accel/cuda_abi.h"
+#include "probes/accel/nvml_abi.h"
 
 /* Once loaded they stay: their threads may outlive what used them. */
 struct cuda_libs {
@@ -27,6 +28,12 @@ struct cuda_libs {
  * library is missing, broken or too old, or when the driver does not run.
  */
 int cuda_libs_load(bool products, struct cuda_libs *ret, struct err *err);
+
+/*
+ * Load NVML alone, with what tells of a GPU's state. -ENOTSUP with the sentence
+ * when it is missing, broken or too old; nothing is started.
+ */
+int nvml_load(struct nvml_calls *ret, struct err *err);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY 2 (out of memory)", in the driver's words. */
 void cuda_words(const struct cuda_driver *driver, unsigned result, char ret[static 160]);

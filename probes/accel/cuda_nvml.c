@@ -1,31 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread that calls NVML and one place for a question. Who asks waits at
- * most NVML_CALL_US for the answer; a thread that has not answered by then is
- * left where it is, with all that it may touch, and nobody asks again.
+ * NVML in a worker (worker.h) and one place for a question, which a thread that
+ * never answers keeps.
  */
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/xalloc.h"
 #include "probes/accel/cuda.h"
+#include "probes/accel/worker.h"
 
 enum { QUESTION_START = -1 }; /* else the number of a GPU */
 
-/* Invariant: answered <= asked; the thread works exactly while they differ. */
 struct nvml {
 	struct cuda_nvml call; /* a copy: the engine may be gone before the thread */
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	uint64_t asked, answered;
-	bool stop, stuck;
+	struct worker *worker;
 	int question;
 	unsigned result; /* enum nvml_result of the answer */
 	struct nvml_state state;
@@ -119,55 +111,26 @@ static void answer_start(struct nvml *n)
 	}
 }
 
-static void *run(void *argument)
+static void answer(struct worker *w UNUSED, void *context)
 {
-	struct nvml *n = argument;
+	struct nvml *n = context;
 
-	(void)pthread_mutex_lock(&n->lock);
-	for (;;) {
-		while (!n->stop && n->answered == n->asked)
-			(void)pthread_cond_wait(&n->changed, &n->lock);
-		if (n->stop)
-			break;
-		(void)pthread_mutex_unlock(&n->lock);
-		/* The one who asked reads nothing of this before it is answered. */
-		if (n->question == QUESTION_START)
-			answer_start(n);
-		else
-			answer_state(n, (unsigned)n->question);
-		(void)pthread_mutex_lock(&n->lock);
-		n->answered++;
-		(void)pthread_cond_broadcast(&n->changed);
-	}
-	(void)pthread_mutex_unlock(&n->lock);
-	return NULL;
+	if (n->question == QUESTION_START)
+		answer_start(n);
+	else
+		answer_state(n, (unsigned)n->question);
 }
 
 static int ask(struct nvml *n, int question, struct err *err)
 {
-	uint64_t deadline_us = clock_mono_us() + NVML_CALL_US;
-	struct timespec at = {
-		.tv_sec = (time_t)(deadline_us / USEC_PER_SEC),
-		.tv_nsec = (long)(deadline_us % USEC_PER_SEC * 1000),
-	};
-	bool in_time = true, answered;
+	struct err why = ERR_INIT;
+	int r;
 
-	(void)pthread_mutex_lock(&n->lock);
-	if (!n->stuck) {
+	/* One that is stuck still reads the last question. */
+	if (!worker_stuck_at(n->worker))
 		n->question = question;
-		n->asked++;
-		(void)pthread_cond_broadcast(&n->changed);
-	}
-	while (!n->stuck && n->answered < n->asked && in_time)
-		in_time = pthread_cond_clockwait(&n->changed, &n->lock, CLOCK_MONOTONIC, &at) !=
-			  ETIMEDOUT;
-	answered = !n->stuck && n->answered == n->asked;
-	n->stuck = !answered;
-	(void)pthread_mutex_unlock(&n->lock);
-	if (answered)
-		return 0;
-	return err_set(err, ETIMEDOUT, "NVML does not answer: a call took more than %d s",
-		       (int)(NVML_CALL_US / USEC_PER_SEC));
+	r = worker_do(n->worker, answer, n, &why);
+	return r < 0 ? err_set(err, -r, "NVML does not answer: %s", why.msg) : 0;
 }
 
 int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err)
@@ -181,12 +144,10 @@ int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err)
 	for (i = 0; i < n->n; i++)
 		(void)snprintf(n->uuids[i], sizeof(n->uuids[i]), "%.63s",
 			       c->devices[i].info.subject + strlen("gpu:"));
-	(void)pthread_mutex_init(&n->lock, NULL);
-	(void)pthread_cond_init(&n->changed, NULL);
-	r = pthread_create(&n->thread, NULL, run, n);
-	if (r) {
+	r = worker_new(NVML_CALL_US, &n->worker, err);
+	if (r < 0) {
 		free(n);
-		return err_errno(err, r, "cannot start a thread for NVML");
+		return r;
 	}
 	r = ask(n, QUESTION_START, err);
 	if (r == 0 && n->result != NVML_OK)
@@ -201,20 +162,14 @@ int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err)
 
 void nvml_free(struct nvml *n)
 {
+	bool stuck;
+
 	if (!n)
 		return;
-	(void)pthread_mutex_lock(&n->lock);
-	n->stop = true;
-	(void)pthread_cond_broadcast(&n->changed);
-	(void)pthread_mutex_unlock(&n->lock);
-	if (n->stuck) {
-		(void)pthread_detach(n->thread);
-		return;
-	}
-	(void)pthread_join(n->thread, NULL);
-	(void)pthread_cond_destroy(&n->changed);
-	(void)pthread_mutex_destroy(&n->lock);
-	free(n);
+	stuck = worker_stuck_at(n->worker) != NULL;
+	worker_free(n->worker);
+	if (!stuck)
+		free(n);
 }
 
 const char *nvml_driver(const struct nvml *n)

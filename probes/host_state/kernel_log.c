@@ -133,13 +133,6 @@ static uint64_t last_position(const struct host *h)
 	return h->same_boot && next > 0 ? (uint64_t)next : 0;
 }
 
-static char *log_path(void)
-{
-	const char *named = secure_getenv("ASSAY_KMSG");
-
-	return named && *named ? xstrdup(named) : xasprintf("%s/dev/kmsg", paths_sysroot());
-}
-
 /* The log cannot be read: nobody's fault that a device could answer for. */
 static int emit_unreadable(struct host *h, const char *path, int error)
 {
@@ -255,7 +248,7 @@ DEFINE_CLEANUP(struct scan *, scan_free, scan_freep);
 int host_kernel_log(struct host *h, struct err *err UNUSED)
 {
 	CLEANUP(scan_freep) struct scan *scan = xcalloc(1, sizeof(*scan));
-	CLEANUP(freep) char *path = log_path();
+	CLEANUP(freep) char *path = paths_kmsg();
 	CLEANUP(closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	int r = fd < 0 ? -errno : 0;
 

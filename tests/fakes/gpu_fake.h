@@ -33,6 +33,32 @@
  *	foreign=1     NVML counts processes from outside of a container
  *	nvml=N        what nvmlInit_v2() answers
  *	stuck=1       NVML does not come back, from the first look at a GPU on
+ *	stuckinit=1   nor from nvmlInit_v2()
+ *
+ * What NVML tells besides, and counts from 0 in each process, so that a second
+ * run sees it grow:
+ *
+ *	held=I        it does not come back from a look at this GPU
+ *	gone=I        this GPU is lost, and says so to any question but its address
+ *	dead=I        NVML gives no handle of this GPU: lost
+ *	absent=I      NVML does not know this GPU at all
+ *	reset=I       this GPU must be reset
+ *	recovery=I action=N   the driver asks for action N
+ *	sbe=I dbe=I replay=I pciefatal=I linkcrc=I linkrecovery=I   amount=N of these
+ *	thermal=I swthermal=I powercap=I   amount=N milliseconds of these
+ *	rows=I        amount=N rows replaced for uncorrectable errors
+ *	remappending=I remapfailed=I
+ *	narrow=I slowbus=I    8 lanes; generation 1 under load
+ *	idle=1        no GPU works, and their buses are slow
+ *	capped=I      its power limit is 500 W, not 700
+ *	eccoff=I mig=I
+ *	links=N       NVLinks a GPU has (default 18)
+ *	linkdown=I    link=N of this GPU (default 3) is down; also for what is counted
+ *	unbridged=1   no NVLink is up
+ *	fabric=I fabricstate=N   it is not part of the fabric
+ *	degraded=I    its fabric has lost bandwidth
+ *	event=I xid=N this Xid comes while NVML is looked at
+ *	old=1         the driver does not know the newer fields
  */
 #pragma once
 
@@ -40,6 +66,7 @@
 #include <stdint.h>
 
 #include "probes/accel/cuda_abi.h"
+#include "probes/accel/nvml_abi.h"
 
 enum {
 	FAKE_GPUS_MAX = 16,
@@ -54,6 +81,7 @@ enum {
 CUDA_DRIVER_FUNCTIONS(FAKE_DECLARE)
 CUDA_LT_FUNCTIONS(FAKE_DECLARE)
 CUDA_NVML_FUNCTIONS(FAKE_DECLARE)
+NVML_HEALTH_FUNCTIONS(FAKE_DECLARE)
 
 /* D = op(A) B by columns, as cuBLASLt has it. */
 struct fake_matrix {

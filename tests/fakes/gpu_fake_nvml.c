@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/fakes/gpu_fake_nvml.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "tests/fakes/gpu_fake.h"
-
-struct nvml_device {
-	unsigned gpu;
-};
 
 static struct nvml_device devices[FAKE_GPUS_MAX];
 
 static bool is(const char *fault, const struct nvml_device *device)
 {
-	return fake_setting(fault, -1) == (long)device->gpu;
+	return fake_is(fault, device->gpu);
 }
 
-static unsigned enter(const struct nvml_device *device)
+struct nvml_device *fake_device(unsigned gpu)
 {
-	while (fake_setting("stuck", 0))
+	return &devices[gpu];
+}
+
+unsigned fake_answer(const struct nvml_device *device)
+{
+	while (fake_setting("stuck", 0) || is("held", device))
 		(void)pause();
-	return fake_gpu_is_lost(device->gpu) ? NVML_GPU_IS_LOST : NVML_OK;
+	if (is("reset", device))
+		return NVML_RESET_REQUIRED;
+	return fake_gpu_is_lost(device->gpu) || is("gone", device) ? NVML_GPU_IS_LOST : NVML_OK;
 }
 
 static unsigned answer(const struct nvml_device *device, unsigned value, unsigned *ret)
 {
 	*ret = value;
-	return enter(device);
+	return fake_answer(device);
 }
 
 unsigned nvmlInit_v2(void)
@@ -35,6 +38,8 @@ unsigned nvmlInit_v2(void)
 
 	for (i = 0; i < FAKE_GPUS_MAX; i++)
 		devices[i].gpu = i;
+	while (fake_setting("stuckinit", 0))
+		(void)pause();
 	return (unsigned)fake_setting("nvml", NVML_OK);
 }
 
@@ -85,7 +90,7 @@ unsigned nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_device *device,
 						   unsigned long long *bits)
 {
 	*bits = is("hot", device) ? NVML_REASON_HW_THERMAL : 0;
-	return enter(device);
+	return fake_answer(device);
 }
 
 unsigned nvmlDeviceGetPowerUsage(struct nvml_device *device, unsigned *milliwatt)
@@ -95,7 +100,7 @@ unsigned nvmlDeviceGetPowerUsage(struct nvml_device *device, unsigned *milliwatt
 
 unsigned nvmlDeviceGetEnforcedPowerLimit(struct nvml_device *device, unsigned *milliwatt)
 {
-	return answer(device, 700000, milliwatt);
+	return answer(device, is("capped", device) ? 500000 : 700000, milliwatt);
 }
 
 unsigned nvmlDeviceGetTemperature(struct nvml_device *device, unsigned sensor, unsigned *celsius)
@@ -105,16 +110,15 @@ unsigned nvmlDeviceGetTemperature(struct nvml_device *device, unsigned sensor, u
 
 unsigned nvmlDeviceGetEccMode(struct nvml_device *device, unsigned *current, unsigned *pending)
 {
-	*pending = 1;
-	return answer(device, 1, current);
+	*pending = !is("eccoff", device);
+	return answer(device, !is("eccoff", device), current);
 }
 
-/* It has no MIG. */
+/* It has no MIG unless it is asked for. */
 unsigned nvmlDeviceGetMigMode(struct nvml_device *device, unsigned *current, unsigned *pending)
 {
-	(void)device;
-	*current = *pending = 0;
-	return NVML_NOT_SUPPORTED;
+	*current = *pending = is("mig", device);
+	return is("mig", device) ? fake_answer(device) : (unsigned)NVML_NOT_SUPPORTED;
 }
 
 unsigned nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_device *device, unsigned *n,
@@ -129,5 +133,5 @@ unsigned nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_device *device, uns
 	if (is("busy", device))
 		processes[used++] = (struct nvml_process){ .pid = (unsigned)fake_setting("pid", 1) };
 	*n = used;
-	return enter(device);
+	return fake_answer(device);
 }

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rest of NVML that the state of a GPU is read with, in prototypes of our
+ * own as in cuda_abi.h. All but the first four may be missing in a driver.
+ *
+ * Sources: as there; numbers of fields and layouts from NVIDIA/go-nvml:
+ * gen/nvml/nvml.h (NVML_FI_DEV_*, nvmlFieldValue_t, nvmlGpuFabricInfo_v2_t).
+ */
+#pragma once
+
+#include "probes/accel/cuda_abi.h"
+
+enum {
+	NVML_LINKS_MAX = 36, /* NVML_NVLINK_MAX_LINKS */
+	NVML_EVENT_XID = 0x8,
+	NVML_FIELD_RECOVERY = 230, /* GET_GPU_RECOVERY_ACTION */
+};
+
+/* What NVML calls errors besides those of cuda_abi.h. */
+enum nvml_trouble {
+	NVML_NO_PERMISSION = 4,
+	NVML_TIMEOUT = 10,
+	NVML_LIBRARY_NOT_FOUND = 12,
+	NVML_RESET_REQUIRED = 16,
+	NVML_GPU_NOT_FOUND = 28,
+};
+
+enum { NVML_ECC_CORRECTED = 0, NVML_ECC_UNCORRECTED = 1, NVML_ECC_VOLATILE = 0 };
+
+/* NVML_GPU_RECOVERY_ACTION_* */
+enum nvml_recovery {
+	NVML_RECOVERY_NONE,
+	NVML_RECOVERY_RESET,
+	NVML_RECOVERY_REBOOT,
+	NVML_RECOVERY_DRAIN_P2P,
+	NVML_RECOVERY_DRAIN_AND_RESET,
+	NVML_RECOVERY_IMEX,
+	NVML_RECOVERIES,
+};
+
+/* NVML_GPU_FABRIC_STATE_* */
+enum nvml_fabric_state {
+	NVML_FABRIC_NOT_SUPPORTED,
+	NVML_FABRIC_NOT_STARTED,
+	NVML_FABRIC_IN_PROGRESS,
+	NVML_FABRIC_COMPLETED,
+};
+
+struct nvml_pci { /* nvmlPciInfo_t */
+	char legacy[16];
+	unsigned domain, bus, device;
+	unsigned id; /* device << 16 | vendor */
+	unsigned subsystem;
+	char address[32]; /* "00000000:1B:00.0" */
+};
+
+struct nvml_utilization {
+	unsigned gpu, memory; /* percent of the last sample period */
+};
+
+/* Types of a field's value: NVML_VALUE_TYPE_* */
+enum { NVML_DOUBLE, NVML_U32, NVML_ULONG, NVML_U64, NVML_S64, NVML_S32, NVML_U16 };
+
+union nvml_value {
+	double d;
+	unsigned u32;
+	unsigned long ul;
+	unsigned long long u64;
+	long long s64;
+	int s32;
+	unsigned short u16;
+};
+
+struct nvml_field { /* nvmlFieldValue_t */
+	unsigned id, scope;
+	long long timestamp_us, latency_us;
+	unsigned type, result;
+	union nvml_value value;
+};
+
+struct nvml_fabric { /* nvmlGpuFabricInfo_v2_t */
+	unsigned version;
+	unsigned char cluster[16];
+	unsigned status, clique;
+	unsigned char state; /* enum nvml_fabric_state */
+	unsigned health;     /* bits, each a pair but for the configuration */
+};
+#define NVML_FABRIC_VERSION ((unsigned)sizeof(struct nvml_fabric) | 2U << 24)
+
+struct nvml_event_set;
+
+struct nvml_event { /* nvmlEventData_t */
+	struct nvml_device *device;
+	unsigned long long type, data; /* data: the Xid */
+	unsigned gpu_instance, compute_instance;
+};
+
+#define NVML_HEALTH_FUNCTIONS(X)                                                               \
+	X(1, unsigned, count, nvmlDeviceGetCount_v2, (unsigned *n))                            \
+	X(1, unsigned, by_index, nvmlDeviceGetHandleByIndex_v2,                                \
+	  (unsigned index, struct nvml_device **device))                                       \
+	X(1, unsigned, uuid, nvmlDeviceGetUUID,                                                \
+	  (struct nvml_device * device, char *text, unsigned size))                            \
+	X(1, unsigned, pci, nvmlDeviceGetPciInfo_v3,                                           \
+	  (struct nvml_device * device, struct nvml_pci * pci))                                \
+	X(0, unsigned, fields, nvmlDeviceGetFieldValues,                                       \
+	  (struct nvml_device * device, int n, struct nvml_field *fields))                     \
+	X(0, unsigned, ecc_total, nvmlDeviceGetTotalEccErrors,                                 \
+	  (struct nvml_device * device, unsigned type, unsigned counter,                       \
+	   unsigned long long *errors))                                                        \
+	X(0, unsigned, remapped, nvmlDeviceGetRemappedRows,                                    \
+	  (struct nvml_device * device, unsigned *corrected, unsigned *uncorrected,            \
+	   unsigned *pending, unsigned *failed))                                               \
+	X(0, unsigned, replays, nvmlDeviceGetPcieReplayCounter,                                \
+	  (struct nvml_device * device, unsigned *replays))                                    \
+	X(0, unsigned, pcie_speed, nvmlDeviceGetCurrPcieLinkGeneration,                        \
+	  (struct nvml_device * device, unsigned *generation))                                 \
+	X(0, unsigned, pcie_speed_max, nvmlDeviceGetMaxPcieLinkGeneration,                     \
+	  (struct nvml_device * device, unsigned *generation))                                 \
+	X(0, unsigned, pcie_width, nvmlDeviceGetCurrPcieLinkWidth,                             \
+	  (struct nvml_device * device, unsigned *lanes))                                      \
+	X(0, unsigned, pcie_width_max, nvmlDeviceGetMaxPcieLinkWidth,                          \
+	  (struct nvml_device * device, unsigned *lanes))                                      \
+	X(0, unsigned, utilization, nvmlDeviceGetUtilizationRates,                             \
+	  (struct nvml_device * device, struct nvml_utilization * utilization))                \
+	X(0, unsigned, power_default, nvmlDeviceGetPowerManagementDefaultLimit,                \
+	  (struct nvml_device * device, unsigned *milliwatt))                                  \
+	X(0, unsigned, link_state, nvmlDeviceGetNvLinkState,                                   \
+	  (struct nvml_device * device, unsigned link, unsigned *active))                      \
+	X(0, unsigned, fabric, nvmlDeviceGetGpuFabricInfoV,                                    \
+	  (struct nvml_device * device, struct nvml_fabric * fabric))                          \
+	X(0, unsigned, event_set, nvmlEventSetCreate, (struct nvml_event_set * *set))          \
+	X(0, unsigned, event_register, nvmlDeviceRegisterEvents,                               \
+	  (struct nvml_device * device, unsigned long long types, struct nvml_event_set *set)) \
+	X(0, unsigned, event_wait, nvmlEventSetWait_v2,                                        \
+	  (struct nvml_event_set * set, struct nvml_event * event, unsigned timeout_ms))       \
+	X(0, unsigned, event_free, nvmlEventSetFree, (struct nvml_event_set * set))
+
+struct nvml_health_calls {
+	NVML_HEALTH_FUNCTIONS(CUDA_ABI_MEMBER)
+};
+
+/* All of NVML. */
+struct nvml_calls {
+	struct cuda_nvml base;
+	struct nvml_health_calls health;
+};

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/accel/worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/xalloc.h"
+
+/* Invariant: answered <= asked; the thread works exactly while they differ. */
+struct worker {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	uint64_t step_us, deadline_us; /* of the step under way, monotonic */
+	uint64_t asked, answered;
+	bool stop, stuck;
+	void (*work)(struct worker *w, void *context);
+	void *context;
+	const char *step;
+};
+
+static void *run(void *argument)
+{
+	struct worker *w = argument;
+
+	(void)pthread_mutex_lock(&w->lock);
+	for (;;) {
+		while (!w->stop && w->answered == w->asked)
+			(void)pthread_cond_wait(&w->changed, &w->lock);
+		if (w->stop)
+			break;
+		(void)pthread_mutex_unlock(&w->lock);
+		/* The one who asked touches nothing of the context before it is answered. */
+		w->work(w, w->context);
+		(void)pthread_mutex_lock(&w->lock);
+		w->answered++;
+		(void)pthread_cond_broadcast(&w->changed);
+	}
+	(void)pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+int worker_new(uint64_t step_us, struct worker **ret, struct err *err)
+{
+	struct worker *w = xcalloc(1, sizeof(*w));
+	int r;
+
+	w->step_us = step_us;
+	w->step = "call";
+	(void)pthread_mutex_init(&w->lock, NULL);
+	(void)pthread_cond_init(&w->changed, NULL);
+	r = pthread_create(&w->thread, NULL, run, w);
+	if (r) {
+		free(w);
+		return err_errno(err, r, "cannot start a thread");
+	}
+	*ret = w;
+	return 0;
+}
+
+/* Under the lock: until it answered, or the step under way is late. */
+static void wait_for_answer(struct worker *w)
+{
+	while (!w->stuck && w->answered < w->asked) {
+		uint64_t deadline_us = w->deadline_us;
+		struct timespec at = {
+			.tv_sec = (time_t)(deadline_us / USEC_PER_SEC),
+			.tv_nsec = (long)(deadline_us % USEC_PER_SEC * 1000),
+		};
+		int r = pthread_cond_clockwait(&w->changed, &w->lock, CLOCK_MONOTONIC, &at);
+
+		w->stuck = r == ETIMEDOUT && w->answered < w->asked && w->deadline_us == deadline_us;
+	}
+}
+
+int worker_do(struct worker *w, void (*work)(struct worker *w, void *context), void *context,
+	      struct err *err)
+{
+	bool stuck;
+
+	(void)pthread_mutex_lock(&w->lock);
+	if (!w->stuck) {
+		w->work = work;
+		w->context = context;
+		w->deadline_us = clock_mono_us() + w->step_us;
+		w->asked++;
+		(void)pthread_cond_broadcast(&w->changed);
+		wait_for_answer(w);
+	}
+	stuck = w->stuck;
+	(void)pthread_mutex_unlock(&w->lock);
+	if (!stuck)
+		return 0;
+	return err_set(err, ETIMEDOUT, "a call took more than %d s",
+		       (int)(w->step_us / USEC_PER_SEC));
+}
+
+void worker_step(struct worker *w, const char *name)
+{
+	(void)pthread_mutex_lock(&w->lock);
+	w->step = name;
+	w->deadline_us = clock_mono_us() + w->step_us;
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+const char *worker_stuck_at(struct worker *w)
+{
+	const char *step;
+
+	(void)pthread_mutex_lock(&w->lock);
+	step = w->stuck ? w->step : NULL;
+	(void)pthread_mutex_unlock(&w->lock);
+	return step;
+}
+
+void worker_free(struct worker *w)
+{
+	bool stuck;
+
+	if (!w)
+		return;
+	(void)pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	stuck = w->stuck;
+	(void)pthread_cond_broadcast(&w->changed);
+	(void)pthread_mutex_unlock(&w->lock);
+	if (stuck) {
+		(void)pthread_detach(w->thread);
+		return;
+	}
+	(void)pthread_join(w->thread, NULL);
+	(void)pthread_cond_destroy(&w->changed);
+	(void)pthread_mutex_destroy(&w->lock);
+	free(w);
+}

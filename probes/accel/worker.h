@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One thread for calls that a sick device may hold for ever. Who asks waits
+ * until the work is done, or until one step of it took too long; a thread that
+ * has not answered by then is left where it is, with all that it may touch, and
+ * nobody asks it again.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/macro.h"
+
+struct err;
+struct worker;
+
+/* A worker each of whose steps may take `step_us`. A negative errno when there is no thread. */
+int worker_new(uint64_t step_us, struct worker **ret, struct err *err);
+
+/*
+ * Run work(w, context) there. 0; -ETIMEDOUT when a step took too long, and from
+ * then on: `context` belongs to the thread then, and must stay.
+ */
+int worker_do(struct worker *w, void (*work)(struct worker *w, void *context), void *context,
+	      struct err *err);
+
+/* From inside the work: the next step begins. `name` is for the sentence and must stay. */
+void worker_step(struct worker *w, const char *name);
+
+/* The step that took too long, or NULL. */
+const char *worker_stuck_at(struct worker *w);
+
+/* A thread that is stuck stays, and so does `w`. NULL is nothing. */
+void worker_free(struct worker *w);

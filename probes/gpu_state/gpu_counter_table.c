@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/gpu_state/gpu_counter_table.h"
+
+static const char nvml[] = "NVML API reference";
+static const char dcgm[] = "thresholds of DCGM diagnostics (80 replays, 100 CRC errors)";
+static const char ours[] = "a proposal of this project";
+
+static const char throttled[] = "the GPU ran slower than it could";
+static const char hot[] = "the GPU was too hot: check cooling and airflow";
+static const char bus[] = "the PCIe link repeats itself: reseat the GPU, check riser and slot";
+static const char link_lost[] = "the link was lost for a moment: check cable, bridge or baseboard";
+static const char link_bits[] = "the link breaks bits: check cable, bridge or baseboard";
+
+#define ECC(name_, field_, finding_, words_, source_)                                           \
+	{                                                                                       \
+		.check = "gpu.ecc_errors", .name = (name_), .field = (field_), .of_boot = true, \
+		.finding = (finding_), .words = (words_), .source = (source_)                   \
+	}
+#define THROTTLE(name_, field_, finding_, words_)                                             \
+	{                                                                                     \
+		.check = "gpu.throttle", .name = (name_), .field = (field_), .is_time = true, \
+		.finding = (finding_), .limit = 0.01, .words = (words_), .source = ours       \
+	}
+#define PCIE(name_, field_, finding_, limit_, source_)                                      \
+	{                                                                                   \
+		.check = "gpu.pcie_errors", .name = (name_), .field = (field_),             \
+		.finding = (finding_), .limit = (limit_), .words = bus, .source = (source_) \
+	}
+#define LINK(name_, field_, finding_, limit_, words_, source_)                                 \
+	{                                                                                      \
+		.check = "gpu.nvlink_errors", .name = (name_), .field = (field_),              \
+		.per_link = true, .finding = (finding_), .limit = (limit_), .words = (words_), \
+		.source = (source_)                                                            \
+	}
+
+/* Told and never a finding by itself: FINDING_NOTE. */
+const struct gpu_counter_row gpu_counter_rows[] = {
+	ECC("uncorrected", GPU_FIELD_ECC_UNCORRECTED, FINDING_FAIL,
+	    "memory of the GPU lost data: the job that met it is wrong or dead", nvml),
+	ECC("corrected", GPU_FIELD_ECC_CORRECTED, FINDING_NOTE, "memory of the GPU was corrected",
+	    nvml),
+	THROTTLE("hw-thermal", 270, FINDING_WARN, hot),
+	THROTTLE("power-brake", 271, FINDING_WARN,
+		 "the power supply asked the GPU to slow down: check power feeds and limits"),
+	THROTTLE("sw-thermal", 269, FINDING_WARN, hot),
+	THROTTLE("sw-power-cap", 74, FINDING_NOTE,
+		 "the GPU kept to its power limit, as it does under load"),
+	THROTTLE("sync-boost", 76, FINDING_NOTE, throttled),
+	PCIE("replay", GPU_FIELD_REPLAY, FINDING_WARN, 80, dcgm),
+	PCIE("replay-rollover", 95, FINDING_WARN, 0, nvml),
+	PCIE("fatal", 180, FINDING_WARN, 0, nvml),
+	PCIE("non-fatal", 179, FINDING_NOTE, 0, nvml),
+	PCIE("recovery", 169, FINDING_NOTE, 0, nvml),
+	PCIE("correctable", 173, FINDING_NOTE, 0, nvml),
+	PCIE("nak-received", 174, FINDING_NOTE, 0, nvml),
+	PCIE("nak-sent", 177, FINDING_NOTE, 0, nvml),
+	PCIE("receiver", 175, FINDING_NOTE, 0, nvml),
+	PCIE("bad-tlp", 176, FINDING_NOTE, 0, nvml),
+	PCIE("bad-dllp", 178, FINDING_NOTE, 0, nvml),
+	PCIE("lcrc", 182, FINDING_NOTE, 0, nvml),
+	/* Up to NVLink 4. */
+	LINK("recovery", 162, FINDING_WARN, 0, link_lost, ours),
+	LINK("crc", 163, FINDING_WARN, 100, link_bits, dcgm),
+	LINK("replay", 161, FINDING_WARN, 100, link_bits, ours),
+	/* From NVLink 5 on. */
+	LINK("recovery-failed", 214, FINDING_WARN, 0, link_lost, ours),
+	LINK("recovery-succeeded", 213, FINDING_INFO, 0, link_lost, ours),
+	LINK("integrity", 211, FINDING_WARN, 0, link_bits, ours),
+	LINK("overrun", 207, FINDING_WARN, 0, link_bits, ours),
+	LINK("malformed", 206, FINDING_WARN, 100, link_bits, ours),
+	LINK("received", 208, FINDING_WARN, 100, link_bits, ours),
+};
+const size_t n_gpu_counter_rows = ARRAY_SIZE(gpu_counter_rows);

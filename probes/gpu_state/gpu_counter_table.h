@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What NVML counts of a GPU and when its growth is a finding: the table of
+ * docs/gpu-state.md, as data. Another counter is another row.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "lib/macro.h"
+#include "probes/finding.h"
+
+struct gpu_counter_row {
+	const char *check;    /* "gpu.pcie_errors" */
+	const char *name;     /* "replay" */
+	unsigned field;	      /* NVML_FI_DEV_... */
+	bool per_link;	      /* of each NVLink, by the scope of the field */
+	bool is_time;	      /* nanoseconds; else events */
+	bool of_boot;	      /* 0 when the driver was loaded: the first look tells too */
+	enum finding finding; /* of a growth beyond the limit; what is not beyond is a note */
+	double limit;	      /* events more than this in an hour, or this share of the time */
+	const char *words;    /* what its growth means, for the end of a sentence */
+	const char *source;   /* of the rule */
+};
+
+extern const struct gpu_counter_row gpu_counter_rows[]; /* rows of one check together */
+extern const size_t n_gpu_counter_rows;
+
+/* Fields that a call of its own gives too, for drivers that do not know the field. */
+enum { GPU_FIELD_ECC_CORRECTED = 3, GPU_FIELD_ECC_UNCORRECTED = 4, GPU_FIELD_REPLAY = 94 };

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What grew since the last run: one sample a GPU and check, which tells the
+ * worst counter of its kind and names the others that grew.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/strbuf.h"
+#include "lib/xalloc.h"
+#include "probes/gpu_state/gpu_counter_table.h"
+#include "probes/gpu_state/gpu_state.h"
+
+#define SECONDS_PER_NS 1e-9
+
+enum { NAME_SIZE = 48, SPAN_SIZE = 48, NAMES_MAX = 320 };
+
+struct growth {
+	const struct gpu_counter *counter;
+	double amount; /* events or seconds */
+	bool known;    /* it can be told: there was an earlier look, or it counts from 0 */
+	bool bad;
+};
+
+/* All counters of one check. */
+struct tally {
+	size_t n_known;
+	struct growth worst; /* counter NULL: none grew */
+	struct strbuf others;
+};
+
+static void name_of(const struct gpu_counter *c, char ret[static NAME_SIZE])
+{
+	if (c->row->per_link)
+		(void)snprintf(ret, NAME_SIZE, "link %u %s", c->link, c->row->name);
+	else
+		(void)snprintf(ret, NAME_SIZE, "%s", c->row->name);
+}
+
+static bool is_beyond(const struct gpu_state *state, const struct gpu_counter_row *row,
+		      uint64_t growth)
+{
+	if (growth == 0 || row->finding == FINDING_NOTE)
+		return false;
+	if (!row->is_time)
+		return counter_per_hour(growth, state->window_s) > row->limit;
+	/* Written so that a window that is not known is not beyond. */
+	return (double)growth * SECONDS_PER_NS > row->limit * state->window_s;
+}
+
+static struct growth grow(struct gpu_state *state, const struct gpu_reading *gpu,
+			  const struct gpu_counter *c)
+{
+	CLEANUP(freep)
+	char *key = xasprintf("%s/%s/%s/%u", gpu->subject, c->row->check, c->row->name, c->link);
+	bool seen = json_object_get(state->counters.past, key) != NULL;
+	uint64_t by = counters_take(&state->counters, key, c->value, 64);
+	struct growth g = { .counter = c, .known = seen || c->row->of_boot };
+
+	if (!g.known)
+		return g;
+	g.amount = (double)by * (c->row->is_time ? SECONDS_PER_NS : 1);
+	g.bad = is_beyond(state, c->row, by);
+	return g;
+}
+
+static bool is_worse(const struct growth *a, const struct growth *b)
+{
+	if (!b->counter || a->bad != b->bad)
+		return !b->counter || a->bad;
+	if (a->bad && a->counter->row->finding != b->counter->row->finding)
+		return a->counter->row->finding > b->counter->row->finding;
+	return a->amount > b->amount;
+}
+
+static void name_other(struct tally *t, const struct growth *g)
+{
+	char name[NAME_SIZE];
+
+	name_of(g->counter, name);
+	(void)strbuf_printf(&t->others, ", %s +%.3g", name, g->amount);
+}
+
+static void add(struct tally *t, const struct growth *g)
+{
+	t->n_known += g->known;
+	if (!g->known || g->amount <= 0)
+		return;
+	if (!is_worse(g, &t->worst)) {
+		name_other(t, g);
+		return;
+	}
+	if (t->worst.counter)
+		name_other(t, &t->worst);
+	t->worst = *g;
+}
+
+static int tell(struct gpu_state *state, const struct gpu_reading *gpu, const char *check,
+		const struct tally *t)
+{
+	const struct gpu_counter_row *row = t->worst.counter ? t->worst.counter->row : NULL;
+	struct gpu_words words = { .check = check, .value = t->worst.amount };
+	char span[SPAN_SIZE] = "since the driver was loaded", name[NAME_SIZE];
+
+	/* What was not compared has no sample: null would make the host inconclusive at each boot. */
+	if (t->n_known == 0)
+		return 0;
+	if (isfinite(state->window_s))
+		(void)snprintf(span, sizeof(span), "in %.0f s", state->window_s);
+	if (!row)
+		return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
+				"no growth %s (%zu counter%s)", span, t->n_known,
+				t->n_known == 1 ? "" : "s");
+	name_of(t->worst.counter, name);
+	words.code = row->name;
+	return gpu_tell(state, gpu->subject, &words, t->worst.bad ? row->finding : FINDING_NOTE,
+			"%s grew by %.6g%s %s: %s%s", name, t->worst.amount,
+			row->is_time ? " s" : "", span, row->words, strbuf_text(&t->others));
+}
+
+static int tell_check(struct gpu_state *state, const struct gpu_reading *gpu, const char *check)
+{
+	struct tally t = { .others = STRBUF_INIT(NAMES_MAX) };
+	size_t i;
+	int r;
+
+	for (i = 0; i < gpu->n_counters; i++) {
+		struct growth g;
+
+		if (!streq(gpu->counters[i].row->check, check))
+			continue;
+		g = grow(state, gpu, &gpu->counters[i]);
+		add(&t, &g);
+	}
+	r = tell(state, gpu, check, &t);
+	strbuf_release(&t.others);
+	return r;
+}
+
+static int tell_gpu(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < n_gpu_counter_rows && r == 0; i++) {
+		const char *check = gpu_counter_rows[i].check;
+
+		if (i == 0 || !streq(gpu_counter_rows[i - 1].check, check))
+			r = tell_check(state, gpu, check);
+	}
+	return r;
+}
+
+/* The counters of one that was not read are kept for when it answers again. */
+static void keep_counters(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	CLEANUP(freep) char *prefix = xasprintf("%s/", gpu->subject);
+	json_t *past = state->counters.past ? json_object_get(state->past, "counters") : NULL;
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(past, key, value)
+	{
+		if (starts_with(key, prefix))
+			(void)json_object_set(state->counters.next, key, value);
+	}
+}
+
+int gpu_counters(struct gpu_state *state)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < state->gpus->n && r == 0; i++) {
+		const struct gpu_reading *gpu = &state->gpus->all[i];
+
+		if (gpu_is_whole(gpu))
+			r = tell_gpu(state, gpu);
+		else
+			keep_counters(state, gpu);
+	}
+	return r;
+}

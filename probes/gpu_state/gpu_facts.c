@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a GPU says of its memory, bus, power, modes and users: one rule a
+ * check. What the driver does not say has no sample.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/strbuf.h"
+#include "lib/sysfs.h"
+#include "lib/xalloc.h"
+#include "probes/gpu_state/gpu_state.h"
+
+enum {
+	ROWS_MANY = 512, /* remapped for uncorrectable errors: Azure takes the host out then */
+	WORDS_SIZE = 32,
+	NAMES_MAX = 512,
+	PROCESSES_TOLD = 8,
+};
+
+static bool knows(const struct gpu_reading *gpu, enum gpu_fact fact)
+{
+	return gpu->known[fact];
+}
+
+static double number(const struct gpu_reading *gpu, enum gpu_fact fact)
+{
+	return (double)gpu->facts[fact];
+}
+
+/* --- memory ----------------------------------------------------------------------------- */
+
+static int tell_ecc(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	static const char *const modes[] = { "off", "on" };
+	const bool on = gpu->facts[FACT_ECC] != 0;
+	struct gpu_words words = { .check = "gpu.ecc_mode", .value = on, .setting = modes[on] };
+
+	if (!knows(gpu, FACT_ECC))
+		return 0;
+	if (gpu->facts[FACT_ECC_PENDING] != gpu->facts[FACT_ECC]) {
+		words.code = "ecc-pending";
+		return gpu_tell(state, gpu->subject, &words, FINDING_INFO,
+				"ECC is %s, and will not be after the next reset", modes[on]);
+	}
+	words.code = "ecc-off";
+	if (!on)
+		return gpu_tell(state, gpu->subject, &words, FINDING_INFO,
+				"ECC is off: errors of its memory are not seen");
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "ECC is on");
+}
+
+static int tell_rows(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const uint64_t corrected = gpu->facts[FACT_ROWS_CORRECTED];
+	const uint64_t uncorrected = gpu->facts[FACT_ROWS_UNCORRECTED];
+	struct gpu_words words = { .check = "gpu.remapped_rows",
+				   .value = (double)(corrected + uncorrected) };
+
+	if (!knows(gpu, FACT_ROWS_FAILED))
+		return 0;
+	if (gpu->facts[FACT_ROWS_FAILED]) {
+		words.code = "remap-failed";
+		return gpu_tell(state, gpu->subject, &words, FINDING_FATAL,
+				"a memory row could not be replaced: replace the GPU");
+	}
+	if (gpu->facts[FACT_ROWS_PENDING]) {
+		words.code = "remap-pending";
+		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
+				"memory rows wait to be replaced: reset the GPU when it is idle");
+	}
+	words.code = "many-remapped";
+	if (uncorrected > ROWS_MANY)
+		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
+				"%" PRIu64 " memory rows were replaced for uncorrectable errors, "
+				"more than %d",
+				uncorrected, ROWS_MANY);
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
+			"%" PRIu64 " memory rows replaced for corrected errors, %" PRIu64
+			" for uncorrectable ones",
+			corrected, uncorrected);
+}
+
+/* --- bus ----------------------------------------------------------------------------------- */
+
+static int tell_width(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const unsigned now = (unsigned)gpu->facts[FACT_PCIE_WIDTH];
+	const unsigned most = (unsigned)gpu->facts[FACT_PCIE_WIDTH_MAX];
+	const struct gpu_words words = { .check = "gpu.pcie_width",
+					 .value = now,
+					 .code = "width-low" };
+
+	if (!knows(gpu, FACT_PCIE_WIDTH) || !knows(gpu, FACT_PCIE_WIDTH_MAX))
+		return 0;
+	if (now < most)
+		return gpu_tell(
+			state, gpu->subject, &words, FINDING_WARN,
+			"the PCIe link at %s has %u lanes, and can have %u: reseat the GPU, "
+			"check riser and slot",
+			gpu->pci, now, most);
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "%u lanes", now);
+}
+
+/* An idle GPU may let its link slow down: only one that works is judged. */
+static int tell_speed(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const unsigned now = (unsigned)gpu->facts[FACT_PCIE_SPEED];
+	const unsigned most = (unsigned)gpu->facts[FACT_PCIE_SPEED_MAX];
+	const bool works = gpu->facts[FACT_UTILIZATION] > 0;
+	struct gpu_words words = { .check = "gpu.pcie_speed", .value = now };
+
+	if (!knows(gpu, FACT_PCIE_SPEED) || !knows(gpu, FACT_PCIE_SPEED_MAX))
+		return 0;
+	if (now >= most)
+		return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "PCIe generation %u",
+				now);
+	if (!works)
+		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
+				"PCIe generation %u of %u, and idle: not judged", now, most);
+	words.code = "speed-low";
+	return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
+			"the PCIe link at %s runs at generation %u of %u though the GPU works: "
+			"reseat it, check riser and slot",
+			gpu->pci, now, most);
+}
+
+/* --- clocks and power ------------------------------------------------------------------------ */
+
+static int tell_clocks(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	static const struct {
+		unsigned bit;
+		enum finding finding;
+		const char *code, *words;
+	} reasons[] = {
+		{ NVML_REASON_HW_THERMAL, FINDING_WARN, "hw-thermal", "it is too hot" },
+		{ NVML_REASON_HW_POWER_BRAKE, FINDING_WARN, "power-brake",
+		  "the power supply asked for it" },
+		{ NVML_REASON_HW_SLOWDOWN, FINDING_WARN, "hw-slowdown",
+		  "its hardware asked for it: heat or power" },
+		{ NVML_REASON_SW_THERMAL, FINDING_WARN, "sw-thermal", "it is too hot" },
+		{ NVML_REASON_APP_CLOCKS, FINDING_NOTE, "app-clocks", "an operator set its clock" },
+		{ NVML_REASON_SYNC_BOOST, FINDING_NOTE, "sync-boost", "it follows another GPU" },
+		{ NVML_REASON_SW_POWER_CAP, FINDING_NOTE, "sw-power-cap",
+		  "it keeps to its power limit, as under load" },
+	};
+	const uint64_t bits = gpu->facts[FACT_REASONS];
+	struct gpu_words words = { .check = "gpu.clocks", .value = (double)bits };
+	size_t i;
+
+	if (!knows(gpu, FACT_REASONS))
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
+		if (!(bits & reasons[i].bit))
+			continue;
+		words.code = reasons[i].code;
+		return gpu_tell(state, gpu->subject, &words, reasons[i].finding,
+				"the clock is held down now: %s (reasons 0x%" PRIx64 ")",
+				reasons[i].words, bits);
+	}
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "nothing holds the clock down");
+}
+
+static int tell_power(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const double now = number(gpu, FACT_POWER_LIMIT) * 1e-3;
+	const double usual = number(gpu, FACT_POWER_DEFAULT) * 1e-3;
+	char setting[WORDS_SIZE];
+	const struct gpu_words words = {
+		.check = "gpu.power_limit", .value = now, .code = "power-capped", .setting = setting
+	};
+
+	(void)snprintf(setting, sizeof(setting), "%.0f W", now);
+	if (!knows(gpu, FACT_POWER_LIMIT) || !knows(gpu, FACT_POWER_DEFAULT))
+		return 0;
+	if (now < usual)
+		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
+				"its power is limited to %.0f W, the default is %.0f W: "
+				"nvidia-smi -pl, or a limit of the host",
+				now, usual);
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
+			"its power is limited to %.0f W, the default is %.0f W", now, usual);
+}
+
+/* --- modes and users ---------------------------------------------------------------------------- */
+
+static int tell_mig(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	static const char *const modes[] = { "off", "on" };
+	const bool on = gpu->facts[FACT_MIG] != 0;
+	struct gpu_words words = { .check = "gpu.mig", .value = on, .setting = modes[on] };
+
+	if (!knows(gpu, FACT_MIG))
+		return 0;
+	if (gpu->facts[FACT_MIG_PENDING] != gpu->facts[FACT_MIG]) {
+		words.code = "mig-pending";
+		return gpu_tell(state, gpu->subject, &words, FINDING_INFO,
+				"MIG is %s, and will not be after the next reset", modes[on]);
+	}
+	return gpu_tell(state, gpu->subject, &words, on ? FINDING_NOTE : FINDING_GOOD, "%s",
+			on ? "it is divided into instances (MIG)" : "it is not divided");
+}
+
+static int tell_recovery(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	static const struct {
+		enum finding finding;
+		const char *code, *words;
+	} actions[NVML_RECOVERIES] = {
+		[NVML_RECOVERY_NONE] = { FINDING_GOOD, NULL, "nothing" },
+		[NVML_RECOVERY_RESET] = { FINDING_FATAL, "reset-gpu", "a reset of the GPU" },
+		[NVML_RECOVERY_REBOOT] = { FINDING_FATAL, "reboot", "a reboot of the host" },
+		[NVML_RECOVERY_DRAIN_P2P] = { FINDING_WARN, "drain-p2p",
+					      "an end of its peer-to-peer traffic" },
+		[NVML_RECOVERY_DRAIN_AND_RESET] = { FINDING_FATAL, "drain-and-reset",
+						    "a drain and a reset of the GPU" },
+		[NVML_RECOVERY_IMEX] = { FINDING_WARN, "imex", "a recovery of the IMEX domain" },
+	};
+	const uint64_t action = gpu->facts[FACT_RECOVERY];
+	struct gpu_words words = { .check = "gpu.recovery", .value = (double)action };
+
+	if (!knows(gpu, FACT_RECOVERY))
+		return 0;
+	words.code = "unknown";
+	if (action >= NVML_RECOVERIES)
+		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
+				"the driver asks for action %" PRIu64 ", which we do not know",
+				action);
+	words.code = actions[action].code;
+	return gpu_tell(state, gpu->subject, &words, actions[action].finding,
+			"the driver asks for %s", actions[action].words);
+}
+
+static void name_process(struct strbuf *names, unsigned pid)
+{
+	CLEANUP(freep) char *command = sys_line("/proc/%u/comm", pid);
+
+	(void)strbuf_printf(names, "%s%u (%s)", *strbuf_text(names) ? ", " : ": ", pid,
+			    command ? command : "not in this container");
+}
+
+static int tell_processes(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(NAMES_MAX);
+	const struct gpu_words words = { .check = "gpu.processes", .value = gpu->n_processes };
+	unsigned i;
+
+	if (!gpu->has_processes)
+		return 0;
+	for (i = 0; i < MIN(gpu->n_processes, (unsigned)PROCESSES_TOLD); i++)
+		name_process(&names, gpu->pids[i]);
+	return gpu_tell(state, gpu->subject, &words, FINDING_NOTE, "%u compute process%s%s%s",
+			gpu->n_processes, gpu->n_processes == 1 ? "" : "es", strbuf_text(&names),
+			gpu->n_processes > PROCESSES_TOLD ? " and more" : "");
+}
+
+int gpu_facts(struct gpu_state *state)
+{
+	static int (*const rules[])(struct gpu_state * state, const struct gpu_reading *gpu) = {
+		tell_recovery, tell_ecc,   tell_rows, tell_width,     tell_speed,
+		tell_clocks,   tell_power, tell_mig,  tell_processes,
+	};
+	size_t i, j;
+	int r = 0;
+
+	for (i = 0; i < state->gpus->n; i++) {
+		const struct gpu_reading *gpu = &state->gpus->all[i];
+
+		for (j = 0; gpu_is_whole(gpu) && j < ARRAY_SIZE(rules) && r == 0; j++)
+			r = rules[j](state, gpu);
+	}
+	return r;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NVLink and the fabric behind it. How many links a GPU should have is what it
+ * had at an earlier run, and what the others of its model on this host have; a
+ * GPU none of whose links was ever seen up may not be bridged at all.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/strbuf.h"
+#include "lib/xalloc.h"
+#include "probes/gpu_state/gpu_state.h"
+
+enum { NAMES_MAX = 256 };
+
+static unsigned had_before(const struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const json_t *was = json_object_get(json_object_get(state->past, "gpus"), gpu->subject);
+	json_int_t links = json_integer_value(json_object_get(was, "links"));
+
+	return links > 0 ? (unsigned)MIN(links, (json_int_t)NVML_LINKS_MAX) : 0;
+}
+
+static unsigned others_have(const struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	unsigned most = 0;
+	size_t i;
+
+	for (i = 0; i < state->gpus->n; i++) {
+		const struct gpu_reading *other = &state->gpus->all[i];
+
+		if (gpu_is_whole(other) && streq(other->model, gpu->model))
+			most = MAX(most, other->n_active);
+	}
+	return most;
+}
+
+static int tell_links(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	CLEANUP(strbuf_release) struct strbuf names = STRBUF_INIT(NAMES_MAX);
+	const struct gpu_words words = { .check = "gpu.nvlink",
+					 .value = gpu->n_active,
+					 .code = "nvlink-down" };
+	const struct gpu_words none = { .check = "gpu.nvlink" };
+	unsigned before = had_before(state, gpu), others = others_have(state, gpu), i;
+
+	if (gpu->n_links == 0)
+		return 0;
+	for (i = 0; i < gpu->n_links; i++) {
+		if (!gpu->active[i])
+			(void)strbuf_printf(&names, "%s%u", *strbuf_text(&names) ? ", " : "", i);
+	}
+	if (gpu->n_active == 0 && before == 0)
+		return gpu_tell(state, gpu->subject, &none, FINDING_NOTE,
+				"none of its %u NVLinks is up, nor was one at an earlier run",
+				gpu->n_links);
+	if (gpu->n_active < MAX(before, others))
+		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,
+				"%u NVLinks are up, %s %u: down are %s", gpu->n_active,
+				gpu->n_active < before ? "and it had"
+						       : "and others of its model have",
+				MAX(before, others), strbuf_text(&names));
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "%u NVLinks are up of %u",
+			gpu->n_active, gpu->n_links);
+}
+
+/* --- fabric ------------------------------------------------------------------------------ */
+
+/* A pair or four of bits of the health of the fabric, and the value that is bad. */
+static const struct {
+	unsigned shift, mask, good, bad; /* 0: either */
+	enum finding finding;
+	const char *code, *words;
+} healths[] = {
+	/* Values: 0 not supported, 1 yes, 2 no; configuration: 1 right, above wrong. */
+	{ 8, 0xf, 1, 0, FINDING_WARN, "fabric-configuration", "its fabric is set up wrongly" },
+	{ 4, 0x3, 0, 1, FINDING_WARN, "fabric-route", "a route of its fabric is unhealthy" },
+	{ 0, 0x3, 0, 1, FINDING_WARN, "fabric-bandwidth",
+	  "the bandwidth of its fabric is degraded" },
+	{ 2, 0x3, 0, 1, FINDING_INFO, "fabric-recovery", "a route of its fabric recovers" },
+	{ 6, 0x3, 0, 1, FINDING_INFO, "fabric-timeout", "its fabric recovers from a timeout" },
+};
+
+static bool is_bad(uint64_t health, size_t i)
+{
+	uint64_t value = health >> healths[i].shift & healths[i].mask;
+
+	return healths[i].bad ? value == healths[i].bad : value > healths[i].good;
+}
+
+static int tell_fabric(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const uint64_t fabric = gpu->facts[FACT_FABRIC], health = gpu->facts[FACT_FABRIC_HEALTH];
+	struct gpu_words words = { .check = "gpu.fabric", .value = (double)fabric };
+	size_t i;
+
+	if (!gpu->known[FACT_FABRIC] || fabric == NVML_FABRIC_NOT_SUPPORTED)
+		return 0;
+	words.code = "fabric-not-ready";
+	if (fabric != NVML_FABRIC_COMPLETED)
+		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,
+				"it is not part of the NVLink fabric (%s): does "
+				"nvidia-fabricmanager run?",
+				fabric == NVML_FABRIC_IN_PROGRESS ? "in progress" : "not started");
+	words.code = "fabric-failed";
+	if (gpu->facts[FACT_FABRIC_STATUS] != NVML_OK)
+		return gpu_tell(
+			state, gpu->subject, &words, FINDING_FAIL,
+			"it could not become part of the NVLink fabric: NVML error %" PRIu64,
+			gpu->facts[FACT_FABRIC_STATUS]);
+	for (i = 0; i < ARRAY_SIZE(healths); i++) {
+		words.code = healths[i].code;
+		if (is_bad(health, i))
+			return gpu_tell(state, gpu->subject, &words, healths[i].finding,
+					"%s (health 0x%" PRIx64 ")", healths[i].words, health);
+	}
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "part of the NVLink fabric");
+}
+
+/* --- all ------------------------------------------------------------------------------------ */
+
+/* The count of the host; none when one could not be asked, or there are no links. */
+static int tell_count(struct gpu_state *state)
+{
+	struct gpu_words words = { .check = "inventory.nvlinks" };
+	unsigned n = 0;
+	size_t i;
+
+	for (i = 0; i < state->gpus->n; i++) {
+		const struct gpu_reading *gpu = &state->gpus->all[i];
+
+		/* One that does not answer counts nothing; one that is lost has none. */
+		if (gpu->stuck || gpu->skipped)
+			return 0;
+		n += gpu->n_links;
+		words.value += gpu->n_active;
+	}
+	if (n == 0)
+		return 0;
+	return gpu_tell(state, "host", &words, FINDING_NOTE, "%.0f of %u NVLinks are up",
+			words.value, n);
+}
+
+int gpu_links(struct gpu_state *state)
+{
+	size_t i;
+	int r = tell_count(state);
+
+	for (i = 0; i < state->gpus->n && r == 0; i++) {
+		const struct gpu_reading *gpu = &state->gpus->all[i];
+
+		if (!gpu_is_whole(gpu))
+			continue;
+		r = tell_links(state, gpu);
+		if (r == 0)
+			r = tell_fabric(state, gpu);
+	}
+	return r;
+}

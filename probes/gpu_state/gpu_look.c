@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/gpu_state/gpu_look.h"
+
+#include <stdio.h>
+
+#include "probes/accel/worker.h"
+#include "probes/gpu_state/gpu_counter_table.h"
+
+struct look {
+	const struct nvml_calls *calls;
+	struct worker *worker;
+	struct nvml_device *device;
+	struct gpu_reading *to;
+};
+
+/*
+ * An answer: true when it is one. What a driver does not know stays unknown;
+ * a GPU that is gone or must be reset ends the look.
+ */
+static bool took(struct look *l, const char *name, unsigned result)
+{
+	struct gpu_reading *to = l->to;
+
+	if (result == NVML_OK)
+		return true;
+	if (to->result == NVML_OK && (result == NVML_GPU_IS_LOST || result == NVML_RESET_REQUIRED)) {
+		to->result = result;
+		to->at = name;
+		(void)snprintf(to->error, sizeof(to->error), "%s",
+			       l->calls->base.error_string(result));
+	}
+	return false;
+}
+
+static bool is_over(const struct look *l)
+{
+	return l->to->result != NVML_OK;
+}
+
+/* Call a member of the table, when the driver has it and the GPU still answers. */
+#define ASK(l, table, member, ...)                  \
+	(!is_over(l) && (l)->calls->table.member && \
+	 (worker_step((l)->worker, #member),        \
+	  took((l), #member, (l)->calls->table.member((l)->device, __VA_ARGS__))))
+
+static void know(struct look *l, enum gpu_fact fact, uint64_t value)
+{
+	l->to->known[fact] = true;
+	l->to->facts[fact] = value;
+}
+
+/* --- what has one number ------------------------------------------------------------- */
+
+static void look_at_modes(struct look *l)
+{
+	unsigned now = 0, pending = 0;
+
+	if (ASK(l, base, ecc, &now, &pending)) {
+		know(l, FACT_ECC, now);
+		know(l, FACT_ECC_PENDING, pending);
+	}
+	if (ASK(l, base, mig, &now, &pending)) {
+		know(l, FACT_MIG, now);
+		know(l, FACT_MIG_PENDING, pending);
+	}
+}
+
+static void look_at_bus_and_power(struct look *l)
+{
+	struct nvml_utilization use = { 0 };
+	unsigned long long reasons = 0;
+	unsigned value = 0;
+
+	if (ASK(l, health, pcie_speed, &value))
+		know(l, FACT_PCIE_SPEED, value);
+	if (ASK(l, health, pcie_speed_max, &value))
+		know(l, FACT_PCIE_SPEED_MAX, value);
+	if (ASK(l, health, pcie_width, &value))
+		know(l, FACT_PCIE_WIDTH, value);
+	if (ASK(l, health, pcie_width_max, &value))
+		know(l, FACT_PCIE_WIDTH_MAX, value);
+	if (ASK(l, health, utilization, &use))
+		know(l, FACT_UTILIZATION, use.gpu);
+	if (ASK(l, base, power_limit, &value))
+		know(l, FACT_POWER_LIMIT, value);
+	if (ASK(l, health, power_default, &value))
+		know(l, FACT_POWER_DEFAULT, value);
+	if (ASK(l, base, reasons, &reasons))
+		know(l, FACT_REASONS, reasons);
+}
+
+static void look_at_rows(struct look *l)
+{
+	unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
+
+	if (!ASK(l, health, remapped, &corrected, &uncorrected, &pending, &failed))
+		return;
+	know(l, FACT_ROWS_CORRECTED, corrected);
+	know(l, FACT_ROWS_UNCORRECTED, uncorrected);
+	know(l, FACT_ROWS_PENDING, pending);
+	know(l, FACT_ROWS_FAILED, failed);
+}
+
+static void look_at_fabric(struct look *l)
+{
+	struct nvml_fabric fabric = { .version = NVML_FABRIC_VERSION };
+
+	if (!ASK(l, health, fabric, &fabric))
+		return;
+	know(l, FACT_FABRIC, fabric.state);
+	know(l, FACT_FABRIC_STATUS, fabric.status);
+	know(l, FACT_FABRIC_HEALTH, fabric.health);
+}
+
+static void look_at_processes(struct look *l)
+{
+	struct nvml_process processes[GPU_PROCESSES_MAX];
+	unsigned n = GPU_PROCESSES_MAX, i;
+
+	if (!ASK(l, base, processes, &n, processes))
+		return;
+	l->to->has_processes = true;
+	l->to->n_processes = MIN(n, (unsigned)GPU_PROCESSES_MAX);
+	for (i = 0; i < l->to->n_processes; i++)
+		l->to->pids[i] = processes[i].pid;
+}
+
+/* --- counters ------------------------------------------------------------------------- */
+
+static uint64_t number_of(const struct nvml_field *f)
+{
+	switch (f->type) {
+	case NVML_DOUBLE:
+		return f->value.d > 0 ? (uint64_t)f->value.d : 0;
+	case NVML_U32:
+		return f->value.u32;
+	case NVML_ULONG:
+		return f->value.ul;
+	case NVML_S64:
+		return f->value.s64 > 0 ? (uint64_t)f->value.s64 : 0;
+	case NVML_S32:
+		return f->value.s32 > 0 ? (uint64_t)f->value.s32 : 0;
+	case NVML_U16:
+		return f->value.u16;
+	default:
+		return f->value.u64;
+	}
+}
+
+static void count(struct look *l, const struct gpu_counter_row *row, unsigned link, uint64_t value)
+{
+	struct gpu_reading *to = l->to;
+
+	if (to->n_counters < GPU_COUNTERS_MAX)
+		to->counters[to->n_counters++] =
+			(struct gpu_counter){ .row = row, .link = link, .value = value };
+}
+
+/* By a call of its own, from drivers that do not know the field. */
+static void count_by_call(struct look *l, const struct gpu_counter_row *row)
+{
+	unsigned long long errors = 0;
+	unsigned replays = 0;
+
+	if (row->field == GPU_FIELD_REPLAY && ASK(l, health, replays, &replays))
+		count(l, row, 0, replays);
+	else if (row->field == GPU_FIELD_ECC_CORRECTED &&
+		 ASK(l, health, ecc_total, NVML_ECC_CORRECTED, NVML_ECC_VOLATILE, &errors))
+		count(l, row, 0, errors);
+	else if (row->field == GPU_FIELD_ECC_UNCORRECTED &&
+		 ASK(l, health, ecc_total, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE, &errors))
+		count(l, row, 0, errors);
+}
+
+/* All rows of the GPU, or of one of its links. */
+static void look_at_counters(struct look *l, bool per_link, unsigned link)
+{
+	struct nvml_field fields[GPU_COUNTERS_MAX / 8];
+	const struct gpu_counter_row *rows[ARRAY_SIZE(fields)];
+	unsigned n = 0, i;
+	bool answered;
+
+	for (i = 0; i < n_gpu_counter_rows && n < ARRAY_SIZE(fields); i++) {
+		if (gpu_counter_rows[i].per_link != per_link)
+			continue;
+		rows[n] = &gpu_counter_rows[i];
+		fields[n] = (struct nvml_field){ .id = rows[n]->field, .scope = link };
+		n++;
+	}
+	answered = ASK(l, health, fields, (int)n, fields);
+	for (i = 0; i < n; i++) {
+		if (answered && took(l, "fields", fields[i].result))
+			count(l, rows[i], link, number_of(&fields[i]));
+		else if (!per_link)
+			count_by_call(l, rows[i]);
+	}
+}
+
+static void look_at_recovery(struct look *l)
+{
+	struct nvml_field field = { .id = NVML_FIELD_RECOVERY };
+
+	if (ASK(l, health, fields, 1, &field) && took(l, "fields", field.result))
+		know(l, FACT_RECOVERY, number_of(&field));
+}
+
+static void look_at_links(struct look *l)
+{
+	struct gpu_reading *to = l->to;
+	unsigned i, active = 0;
+
+	for (i = 0; i < NVML_LINKS_MAX && ASK(l, health, link_state, i, &active); i++) {
+		to->active[i] = active != 0;
+		to->n_active += active != 0;
+		to->n_links = i + 1;
+		look_at_counters(l, true, i);
+	}
+}
+
+/* --- who it is ---------------------------------------------------------------------------- */
+
+static bool find_device(struct look *l)
+{
+	unsigned result;
+
+	worker_step(l->worker, "by_index");
+	result = l->calls->health.by_index(l->to->index, &l->device);
+	if (result == NVML_OK)
+		return true;
+	l->device = NULL;
+	l->to->result = result;
+	l->to->at = "by_index";
+	(void)snprintf(l->to->error, sizeof(l->to->error), "%s",
+		       l->calls->base.error_string(result));
+	return false;
+}
+
+static void look_at_name(struct look *l)
+{
+	struct nvml_pci pci = { .id = 0 };
+	char uuid[GPU_SUBJECT_SIZE - sizeof("gpu:")] = "";
+
+	if (ASK(l, health, pci, &pci)) {
+		pci.address[sizeof(pci.address) - 1] = '\0';
+		if (!pci_find_address(pci.address, l->to->pci))
+			l->to->pci[0] = '\0';
+		(void)snprintf(l->to->model, sizeof(l->to->model), "%04x:%04x", pci.id & 0xffff,
+			       pci.id >> 16);
+	}
+	if (ASK(l, health, uuid, uuid, sizeof(uuid)))
+		(void)snprintf(l->to->subject, sizeof(l->to->subject), "gpu:%s", uuid);
+}
+
+struct nvml_device *gpu_look(const struct nvml_calls *calls, struct worker *w,
+			     struct gpu_reading *ret)
+{
+	struct look l = { .calls = calls, .worker = w, .to = ret };
+
+	if (!find_device(&l))
+		return NULL;
+	look_at_name(&l);
+	look_at_recovery(&l);
+	look_at_modes(&l);
+	look_at_rows(&l);
+	look_at_bus_and_power(&l);
+	look_at_counters(&l, false, 0);
+	look_at_fabric(&l);
+	look_at_links(&l);
+	look_at_processes(&l);
+	return l.device;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/kernel_rules.h"
+#include "lib/paths.h"
+#include "lib/xalloc.h"
+#include "probes/accel/accel.h"
+#include "probes/gpu_state/gpu_state.h"
+#include "probes/since.h"
+
+static int emit(void *context, struct sample *s)
+{
+	return probe_emit(context, s);
+}
+
+static int run_areas(struct gpu_state *state, struct err *err)
+{
+	/* The first names GPUs that could not do so. */
+	static int (*const areas[])(struct gpu_state * state) = {
+		gpu_presence, gpu_xids, gpu_facts, gpu_counters, gpu_links,
+	};
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < ARRAY_SIZE(areas) && r == 0; i++)
+		r = areas[i](state);
+	return r < 0 ? err_errno(err, -r, "cannot print samples") : 0;
+}
+
+static int look(struct probe *probe, struct gpus *gpus, struct err *err)
+{
+	CLEANUP(kernel_rules_release) struct kernel_rules rules = { 0 };
+	CLEANUP(since_release) struct since since = { 0 };
+	CLEANUP(freep) char *policy_dir = paths_policy();
+	struct gpu_state state = { .desc = probe->desc, .gpus = gpus, .rules = &rules };
+	int r = kernel_rules_load(policy_dir, &rules, err);
+
+	if (r < 0)
+		return r;
+	since_open(probe, &since);
+	if (gpus->n == 0 && !gpus->stuck &&
+	    json_array_size(json_object_get(since.past, "known")) == 0)
+		return err_set(err, ENODEV, "the GPU driver shows no GPU");
+	state.past = since.past;
+	state.next = since.next;
+	state.same_boot = since.same_boot;
+	/* A clock that went back is none. */
+	state.window_s = since.same_boot && since.window_s > 0 ? since.window_s : NAN;
+	state.counters = since.counters;
+	state.emit = emit;
+	state.emit_context = probe;
+	r = run_areas(&state, err);
+	if (r == 0)
+		since_keep(probe, &since);
+	return r;
+}
+
+static int run(struct probe *probe, struct err *err)
+{
+	CLEANUP(gpus_release) struct gpus gpus = { 0 };
+	/* Time to print, and to end with calls that never came back. */
+	int r = gpus_read(probe->deadline_us - probe->budget_us / 4, &gpus, err);
+
+	if (r == 0)
+		r = look(probe, &gpus, err);
+	if (gpus.stuck)
+		accel_leave_at_once();
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	const struct probe_desc desc = {
+		.name = "gpu-state",
+		.summary = "Reads what the driver says of the GPUs: errors of memory and links, "
+			   "throttling, power, Xids, who uses them. Loads nothing.",
+		.active = false,
+		.budget_us = 5 * USEC_PER_SEC,
+		.checks = gpu_checks,
+		.n_checks = gpu_n_checks,
+		.run = run,
+	};
+
+	return probe_main(&desc, NULL, argc, argv);
+}

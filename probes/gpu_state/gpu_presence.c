@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether the GPUs that this host was ever seen with are there and answer. What
+ * a GPU was is kept for ever, whatever the boot: known: [{id, model}] and
+ * gpus: {"SUBJECT": {index, pci, links}}.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/paths.h"
+#include "lib/sysfs.h"
+#include "lib/xalloc.h"
+#include "probes/gpu_state/gpu_state.h"
+#include "probes/known.h"
+
+static const char *text_at(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* --- one that could not say who it is ------------------------------------------------------ */
+
+static bool is_named(const struct gpus *gpus, const char *subject)
+{
+	size_t i = 0;
+
+	while (i < gpus->n && !streq(gpus->all[i].subject, subject))
+		i++;
+	return i < gpus->n;
+}
+
+/*
+ * By its address; else by its number, which in one boot stays with a GPU while
+ * none goes: NVML counts by address.
+ */
+static bool is_the_same(const struct gpu_state *state, const struct gpu_reading *gpu,
+			const json_t *was)
+{
+	const json_t *index = json_object_get(was, "index");
+
+	if (gpu->pci[0])
+		return streq(text_at(was, "pci"), gpu->pci);
+	return state->same_boot && json_is_integer(index) &&
+	       json_integer_value(index) == (json_int_t)gpu->index;
+}
+
+static void name_by_past(const struct gpu_state *state, struct gpu_reading *gpu)
+{
+	json_t *past = json_object_get(state->past, "gpus");
+	const char *subject;
+	json_t *was;
+
+	json_object_foreach(past, subject, was)
+	{
+		if (!is_the_same(state, gpu, was) || is_named(state->gpus, subject))
+			continue;
+		(void)snprintf(gpu->subject, sizeof(gpu->subject), "%.79s", subject);
+		(void)snprintf(gpu->pci, sizeof(gpu->pci), "%.19s", text_at(was, "pci"));
+		(void)snprintf(gpu->model, sizeof(gpu->model), "%.15s", text_at(was, "model"));
+		return;
+	}
+}
+
+/* How many have no name even so. */
+static size_t name_all(struct gpu_state *state)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < state->gpus->n; i++) {
+		struct gpu_reading *gpu = &state->gpus->all[i];
+
+		if (!gpu->subject[0])
+			name_by_past(state, gpu);
+		if (gpu->subject[0])
+			continue;
+		n++;
+		if (gpu->pci[0])
+			(void)snprintf(gpu->subject, sizeof(gpu->subject), "pci:%s", gpu->pci);
+		else
+			(void)snprintf(gpu->subject, sizeof(gpu->subject), "gpu:%u", gpu->index);
+	}
+	return n;
+}
+
+/* --- what is kept --------------------------------------------------------------------------- */
+
+static bool has_uuid(const struct gpu_reading *gpu)
+{
+	return starts_with(gpu->subject, "gpu:GPU-");
+}
+
+static size_t know_all(const struct gpu_state *state, struct known *now)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < state->gpus->n; i++) {
+		const struct gpu_reading *gpu = &state->gpus->all[i];
+
+		if (!has_uuid(gpu))
+			continue;
+		(void)snprintf(now[n].id, sizeof(now[n].id), "%s", gpu->subject);
+		(void)snprintf(now[n++].model, sizeof(now[0].model), "%s", gpu->model);
+	}
+	return n;
+}
+
+static void keep(struct gpu_state *state, const struct known *lost, size_t n_lost)
+{
+	json_t *past = json_object_get(state->past, "gpus"), *next = json_object();
+	size_t i;
+
+	for (i = 0; i < n_lost; i++) {
+		json_t *was = json_object_get(past, lost[i].id);
+
+		if (was)
+			(void)json_object_set(next, lost[i].id, was);
+	}
+	for (i = 0; i < state->gpus->n; i++) {
+		const struct gpu_reading *gpu = &state->gpus->all[i];
+		json_t *was = json_object_get(past, gpu->subject);
+		json_int_t links = json_integer_value(json_object_get(was, "links"));
+
+		if (has_uuid(gpu))
+			(void)json_object_set_new(next, gpu->subject,
+						  json_pack("{s:i, s:s, s:s, s:I}", "index",
+							    (int)gpu->index, "pci", gpu->pci,
+							    "model", gpu->model, "links",
+							    MAX(links, (json_int_t)gpu->n_active)));
+	}
+	(void)json_object_set_new(state->next, "gpus", next);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static const char *call_of(const struct gpu_reading *gpu)
+{
+	return gpu->at ? gpu->at : "?";
+}
+
+static int tell_gone(struct gpu_state *state, const struct known *lost)
+{
+	const struct gpu_words words = { .check = "gpu.lost", .value = 1, .code = "device-lost" };
+	const struct gpu_words hidden = { .check = "gpu.lost", .value = 1, .code = "not-shown" };
+	json_t *was = json_object_get(json_object_get(state->past, "gpus"), lost->id);
+	CLEANUP(freep)
+	char *on_bus = sys_line("/sys/bus/pci/devices/%s/vendor", text_at(was, "pci"));
+	CLEANUP(freep) char *dir = paths_state();
+
+	if (on_bus && *text_at(was, "pci"))
+		return gpu_tell(state, lost->id, &hidden, FINDING_FAIL,
+				"seen at an earlier run, on the PCI bus at %s, and not shown by "
+				"the driver: it failed to start, or is hidden from this container",
+				text_at(was, "pci"));
+	return gpu_tell(state, lost->id, &words, FINDING_FATAL,
+			"lost, seen at an earlier run at %s and absent now; if taken out on "
+			"purpose, remove %s/probe/gpu-state.json",
+			*text_at(was, "pci") ? text_at(was, "pci") : "an unknown address", dir);
+}
+
+static int tell_lost(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const bool lost = gpu->result == NVML_GPU_IS_LOST;
+	const struct gpu_words words = { .check = "gpu.lost", .value = lost, .code = "device-lost" };
+
+	/* Of one that does not answer at all nothing is known. */
+	if (gpu->stuck || gpu->skipped)
+		return 0;
+	if (lost)
+		return gpu_tell(state, gpu->subject, &words, FINDING_FATAL,
+				"lost: it fell off the bus (NVML: %s, at %s, call %s)", gpu->error,
+				gpu->pci[0] ? gpu->pci : "an unknown address", call_of(gpu));
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "it is there, at %s",
+			gpu->pci[0] ? gpu->pci : "an unknown address");
+}
+
+static int tell_answers(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	struct gpu_words words = { .check = "gpu.nvml" };
+
+	if (gpu->skipped)
+		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
+				"not asked: others did not answer, and time was up");
+	if (gpu->stuck) {
+		words.code = "nvml-stuck";
+		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,
+				"the driver does not answer: %s took more than %d s", call_of(gpu),
+				GPU_CALL_US / 1000000);
+	}
+	if (gpu->result == NVML_RESET_REQUIRED) {
+		words.code = "reset-required";
+		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,
+				"it must be reset before it can be used (NVML: %s, call %s)",
+				gpu->error, call_of(gpu));
+	}
+	if (gpu->result != NVML_OK && gpu->result != NVML_GPU_IS_LOST) {
+		words.code = "nvml-error";
+		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
+				"the driver refuses it: %s (call %s)", gpu->error, call_of(gpu));
+	}
+	words.value = gpu->result == NVML_OK;
+	if (gpu->result != NVML_OK)
+		return 0; /* gpu.lost says it */
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "the driver answers");
+}
+
+int gpu_presence(struct gpu_state *state)
+{
+	static const struct gpu_words stuck = { .check = "gpu.nvml", .code = "nvml-stuck" };
+	CLEANUP(freep) struct known *now = xcalloc(GPU_MAX + 1, sizeof(*now));
+	CLEANUP(freep) struct known *lost = xcalloc(KNOWN_MAX, sizeof(*lost));
+	size_t n_nameless = name_all(state), n_now = know_all(state, now), n, i;
+	int r = 0;
+
+	n = known_lost(json_object_get(state->past, "known"), now, n_now, lost, KNOWN_MAX);
+	(void)json_object_set_new(state->next, "known", known_encode(now, n_now, lost, n));
+	keep(state, lost, n);
+	if (state->gpus->stuck_at)
+		return gpu_tell(state, "host", &stuck, FINDING_FAIL,
+				"the driver does not answer: %s took more than %d s",
+				state->gpus->stuck_at, GPU_CALL_US / 1000000);
+	for (i = 0; i < state->gpus->n && r == 0; i++) {
+		r = tell_lost(state, &state->gpus->all[i]);
+		if (r == 0)
+			r = tell_answers(state, &state->gpus->all[i]);
+	}
+	/* One without a name may be any of those that are not seen. */
+	for (i = 0; i < n && n_nameless == 0 && r == 0; i++)
+		r = tell_gone(state, &lost[i]);
+	return r;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/gpu_state/gpu_read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "probes/accel/cuda_load.h"
+#include "probes/accel/worker.h"
+#include "probes/gpu_state/gpu_look.h"
+
+/* All that a thread may touch that never comes back: then it is left to it. */
+struct session {
+	struct nvml_calls calls;
+	struct worker *worker;
+	unsigned result;
+	unsigned n;
+	struct nvml_event_set *events;
+	struct nvml_device *devices[GPU_MAX];
+	struct gpu_reading reading;
+	struct gpu_event seen[GPU_EVENTS_MAX];
+	size_t n_seen;
+};
+
+/* --- inside the worker ------------------------------------------------------------------ */
+
+static void start(struct worker *w, void *context)
+{
+	struct session *s = context;
+
+	worker_step(w, "nvmlInit_v2");
+	s->result = s->calls.base.init();
+	if (s->result != NVML_OK)
+		return;
+	worker_step(w, "nvmlDeviceGetCount_v2");
+	s->result = s->calls.health.count(&s->n);
+	if (!s->calls.health.event_set || !s->calls.health.event_register ||
+	    !s->calls.health.event_wait || !s->calls.health.event_free)
+		return;
+	worker_step(w, "nvmlEventSetCreate");
+	if (s->calls.health.event_set(&s->events) != NVML_OK)
+		s->events = NULL;
+}
+
+static void look_at_one(struct worker *w, void *context)
+{
+	struct session *s = context;
+	struct nvml_device *device = gpu_look(&s->calls, w, &s->reading);
+
+	s->devices[s->reading.index] = device;
+	if (!device || !s->events || s->reading.result != NVML_OK)
+		return;
+	worker_step(w, "nvmlDeviceRegisterEvents");
+	(void)s->calls.health.event_register(device, NVML_EVENT_XID, s->events);
+}
+
+static void take_events(struct worker *w, struct session *s)
+{
+	struct nvml_event event = { .device = NULL };
+	unsigned i, rounds;
+
+	for (rounds = 0; rounds < GPU_EVENTS_MAX; rounds++) {
+		worker_step(w, "nvmlEventSetWait_v2");
+		if (s->calls.health.event_wait(s->events, &event, 0) != NVML_OK)
+			return;
+		for (i = 0; i < s->n && s->devices[i] != event.device; i++)
+			;
+		if (i < s->n && event.type == NVML_EVENT_XID)
+			s->seen[s->n_seen++] =
+				(struct gpu_event){ .gpu = i, .xid = (unsigned)event.data };
+	}
+}
+
+static void end(struct worker *w, void *context)
+{
+	struct session *s = context;
+
+	if (s->events) {
+		take_events(w, s);
+		worker_step(w, "nvmlEventSetFree");
+		(void)s->calls.health.event_free(s->events);
+	}
+	worker_step(w, "nvmlShutdown");
+	(void)s->calls.base.shutdown();
+}
+
+/* --- outside of it ------------------------------------------------------------------------ */
+
+static int start_session(struct session *s, struct gpus *ret, struct err *err)
+{
+	int r = worker_new(GPU_CALL_US, &s->worker, err);
+
+	if (r < 0)
+		return r;
+	if (worker_do(s->worker, start, s, NULL) < 0) {
+		ret->stuck_at = worker_stuck_at(s->worker);
+		ret->stuck = true;
+		return 0;
+	}
+	s->n = MIN(s->n, (unsigned)GPU_MAX);
+	switch (s->result) {
+	case NVML_OK:
+		return 0;
+	case NVML_DRIVER_NOT_LOADED:
+	case NVML_LIBRARY_NOT_FOUND:
+	case NVML_GPU_NOT_FOUND:
+		return err_set(err, ENODEV, "no GPU driver: NVML: %s",
+			       s->calls.base.error_string(s->result));
+	default:
+		return err_set(err, EIO, "NVML does not start: %s",
+			       s->calls.base.error_string(s->result));
+	}
+}
+
+/* A session for the GPUs after one that holds its calls; NULL without a thread. */
+static struct session *next_session(const struct session *old)
+{
+	struct session *s = xcalloc(1, sizeof(*s));
+
+	s->calls = old->calls;
+	s->n = old->n;
+	if (worker_new(GPU_CALL_US, &s->worker, NULL) == 0)
+		return s;
+	free(s);
+	return NULL;
+}
+
+/* What was told before the call that never came back; the thread writes no more of these. */
+static void take_name(struct gpu_reading *to, const struct gpu_reading *from, const char *stuck_at)
+{
+	to->stuck = true;
+	to->at = stuck_at;
+	if (streq(stuck_at, "by_index") || streq(stuck_at, "pci"))
+		return;
+	memcpy(to->pci, from->pci, sizeof(to->pci));
+	memcpy(to->model, from->model, sizeof(to->model));
+	if (!streq(stuck_at, "uuid"))
+		memcpy(to->subject, from->subject, sizeof(to->subject));
+}
+
+/* True when the session is as good as before. */
+static bool read_one(struct session *s, struct gpu_reading *ret)
+{
+	s->reading = (struct gpu_reading){ .index = ret->index };
+	if (worker_do(s->worker, look_at_one, s, NULL) < 0) {
+		take_name(ret, &s->reading, worker_stuck_at(s->worker));
+		return false;
+	}
+	*ret = s->reading;
+	return true;
+}
+
+/* The last session, or NULL when it was given up. */
+static struct session *read_all(struct session *s, uint64_t deadline_us, struct gpus *ret)
+{
+	unsigned n_stuck = 0;
+	size_t i;
+
+	for (i = 0; i < ret->n; i++) {
+		struct gpu_reading *one = &ret->all[i];
+
+		one->index = (unsigned)i;
+		one->skipped = !s || clock_mono_us() >= deadline_us;
+		if (one->skipped || read_one(s, one))
+			continue;
+		ret->stuck = true;
+		s = ++n_stuck < GPU_STUCK_MAX ? next_session(s) : NULL;
+	}
+	return s;
+}
+
+static void end_session(struct session *s, struct gpus *ret)
+{
+	if (!ret->stuck && worker_do(s->worker, end, s, NULL) == 0) {
+		ret->n_events = s->n_seen;
+		memcpy(ret->events, s->seen, s->n_seen * sizeof(s->seen[0]));
+	}
+	ret->stuck = ret->stuck || worker_stuck_at(s->worker);
+	worker_free(s->worker);
+	if (!ret->stuck)
+		free(s);
+}
+
+int gpus_read(uint64_t deadline_us, struct gpus *ret, struct err *err)
+{
+	struct session *s = xcalloc(1, sizeof(*s));
+	struct err why = ERR_INIT;
+	int r = nvml_load(&s->calls, &why);
+
+	if (r < 0) {
+		free(s);
+		return err_set(err, ENODEV, "no GPU driver: %s", why.msg);
+	}
+	r = start_session(s, ret, err);
+	if (r == 0 && !ret->stuck) {
+		ret->n = s->n;
+		ret->all = xcalloc(ret->n + 1, sizeof(*ret->all));
+		s = read_all(s, deadline_us, ret);
+	}
+	if (s && s->worker)
+		end_session(s, ret);
+	else if (s)
+		free(s);
+	return r;
+}
+
+void gpus_release(struct gpus *gpus)
+{
+	free(gpus->all);
+	*gpus = (struct gpus){ .all = NULL };
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What NVML says of every GPU, read once, in a worker: a call may hold for ever
+ * when a GPU is sick. A call that takes more than GPU_CALL_US ends the look at
+ * its GPU; the others are read by another worker.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/macro.h"
+#include "lib/pci_address.h"
+#include "probes/accel/nvml_abi.h"
+
+struct err;
+struct gpu_counter_row;
+
+enum {
+	GPU_CALL_US = 2000000,
+	GPU_STUCK_MAX = 2, /* GPUs whose calls are waited for in vain; no more are asked then */
+	GPU_MAX = 64,
+	GPU_SUBJECT_SIZE = 80,
+	GPU_COUNTERS_MAX = 512, /* rows of the table, and of each NVLink */
+	GPU_PROCESSES_MAX = 64,
+	GPU_EVENTS_MAX = 64,
+};
+
+/* Single numbers; what the driver does not say is not known. */
+enum gpu_fact {
+	FACT_ECC, /* 0 off, 1 on; after the next reset */
+	FACT_ECC_PENDING,
+	FACT_MIG, /* likewise */
+	FACT_MIG_PENDING,
+	FACT_ROWS_CORRECTED, /* remapped for errors of that kind */
+	FACT_ROWS_UNCORRECTED,
+	FACT_ROWS_PENDING, /* 0 or 1 */
+	FACT_ROWS_FAILED,
+	FACT_PCIE_SPEED, /* generation, now and at most */
+	FACT_PCIE_SPEED_MAX,
+	FACT_PCIE_WIDTH, /* lanes likewise */
+	FACT_PCIE_WIDTH_MAX,
+	FACT_UTILIZATION, /* percent of the last sample period */
+	FACT_POWER_LIMIT, /* mW, enforced */
+	FACT_POWER_DEFAULT,
+	FACT_REASONS,  /* NVML_REASON_... */
+	FACT_RECOVERY, /* enum nvml_recovery */
+	FACT_FABRIC,   /* enum nvml_fabric_state */
+	FACT_FABRIC_STATUS,
+	FACT_FABRIC_HEALTH,
+	FACTS,
+};
+
+struct gpu_counter {
+	const struct gpu_counter_row *row;
+	unsigned link; /* of a row that is per link */
+	uint64_t value;
+};
+
+struct gpu_reading {
+	unsigned index;			/* NVML's: by the PCI address */
+	char subject[GPU_SUBJECT_SIZE]; /* "gpu:GPU-..."; "" when its UUID was not told */
+	char pci[PCI_ADDRESS_SIZE];	/* as sysfs; "" likewise */
+	char model[16];			/* "10de:2330" */
+	unsigned result;		/* NVML_OK, or what ended the look at it */
+	char error[80];			/* the same in NVML's words */
+	const char *at;			/* the call that told it, or that never came back */
+	bool stuck;			/* that one */
+	bool skipped;			/* not asked: there was no time left */
+	bool known[FACTS];
+	uint64_t facts[FACTS];
+	unsigned n_links, n_active;
+	bool active[NVML_LINKS_MAX]; /* of the first n_links */
+	struct gpu_counter counters[GPU_COUNTERS_MAX];
+	size_t n_counters;
+	bool has_processes;
+	unsigned n_processes;
+	unsigned pids[GPU_PROCESSES_MAX];
+};
+
+/* An Xid that came while we looked. */
+struct gpu_event {
+	unsigned gpu; /* of `all` */
+	unsigned xid;
+};
+
+struct gpus {
+	struct gpu_reading *all; /* owned */
+	size_t n;
+	const char *stuck_at; /* a call that is about no GPU and never came back, or NULL */
+	bool stuck;	      /* any: end the process without waiting (accel_leave_at_once()) */
+	struct gpu_event events[GPU_EVENTS_MAX];
+	size_t n_events;
+};
+
+/*
+ * Read all; nothing begins after the monotonic `deadline_us`. -ENODEV without a
+ * driver, -EIO when NVML does not start.
+ */
+int gpus_read(uint64_t deadline_us, struct gpus *ret, struct err *err);
+void gpus_release(struct gpus *gpus);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/gpu_state/gpu_state.h"
+
+#include <stdarg.h>
+
+#include "lib/xalloc.h"
+
+const struct probe_check gpu_checks[] = {
+	{ "gpu.lost", "1", BETTER_NONE, "A GPU that fell off the bus or is not there any more." },
+	{ "gpu.nvml", "1", BETTER_NONE, "A driver that does not answer or asks for a reset." },
+	{ "gpu.recovery", "1", BETTER_NONE, "A GPU that the driver wants reset or rebooted." },
+	{ "gpu.xid", "1", BETTER_NONE, "Errors that the driver reported since the last run." },
+	{ "gpu.ecc_errors", "1", BETTER_NONE, "Memory of a GPU that loses or corrects data." },
+	{ "gpu.ecc_mode", "1", BETTER_NONE, "ECC off, or changed by the next reset." },
+	{ "gpu.remapped_rows", "1", BETTER_NONE, "Memory rows replaced, or that could not be." },
+	{ "gpu.throttle", "s", BETTER_NONE, "Time that a GPU ran slower for heat or power." },
+	{ "gpu.clocks", "1", BETTER_NONE, "A GPU that is slowed down right now." },
+	{ "gpu.power_limit", "1", BETTER_NONE, "A power limit below the default (W)." },
+	{ "gpu.pcie_width", "1", BETTER_NONE, "A PCIe link that lost lanes." },
+	{ "gpu.pcie_speed", "1", BETTER_NONE, "A PCIe link too slow under load (generation)." },
+	{ "gpu.pcie_errors", "1", BETTER_NONE, "A PCIe link that repeats itself." },
+	{ "gpu.nvlink", "1", BETTER_NONE, "NVLinks that are down." },
+	{ "gpu.nvlink_errors", "1", BETTER_NONE, "NVLinks that break bits or recover." },
+	{ "gpu.fabric", "1", BETTER_NONE, "A GPU that is not part of the NVLink fabric." },
+	{ "gpu.mig", "1", BETTER_NONE, "A GPU divided into instances." },
+	{ "gpu.processes", "1", BETTER_NONE, "Who computes on a GPU." },
+	{ "inventory.nvlinks", "1", BETTER_HIGHER, "NVLinks missing." },
+};
+const size_t gpu_n_checks = ARRAY_SIZE(gpu_checks);
+
+static int emit(struct gpu_state *state, struct sample *s, enum finding finding,
+		const char *note_fmt, va_list args) PRINTF(4, 0);
+static int emit(struct gpu_state *state, struct sample *s, enum finding finding,
+		const char *note_fmt, va_list args)
+{
+	finding_fill(state->desc, s, finding, note_fmt, args);
+	return state->emit(state->emit_context, s);
+}
+
+int gpu_emit(struct gpu_state *state, struct sample *s, enum finding finding, const char *note_fmt,
+	     ...)
+{
+	va_list args;
+	int r;
+
+	va_start(args, note_fmt);
+	r = emit(state, s, finding, note_fmt, args);
+	va_end(args);
+	return r;
+}
+
+int gpu_tell(struct gpu_state *state, const char *subject, const struct gpu_words *words,
+	     enum finding finding, const char *note_fmt, ...)
+{
+	struct sample s = finding_sample(words->check, subject, words->value);
+	va_list args;
+	int r;
+
+	if (words->code && finding != FINDING_GOOD)
+		s.code = xstrdup(words->code);
+	if (words->setting)
+		s.params = json_pack("{s:s}", "setting", words->setting);
+	va_start(args, note_fmt);
+	r = emit(state, &s, finding, note_fmt, args);
+	va_end(args);
+	return r;
+}
+
+bool gpu_is_whole(const struct gpu_reading *gpu)
+{
+	return !gpu->stuck && !gpu->skipped && gpu->result == NVML_OK && gpu->subject[0];
+}

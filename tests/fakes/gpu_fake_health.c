@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of NVML that tells of the state of a GPU; faults in gpu_fake.h. */
+#include <stdio.h>
+
+#include "lib/macro.h"
+#include "tests/fakes/gpu_fake_nvml.h"
+
+enum { INVALID_ARGUMENT = 2, LINKS = 18, DEVICE_ID = 0x233010de };
+
+struct nvml_event_set {
+	unsigned n_registered;
+	bool told;
+};
+
+static struct nvml_event_set events;
+
+static unsigned count_of(void)
+{
+	return (unsigned)fake_setting("count", 2) - (fake_setting("absent", -1) >= 0);
+}
+
+/* NVML counts those that are there. */
+unsigned nvmlDeviceGetHandleByIndex_v2(unsigned index, struct nvml_device **device)
+{
+	long absent = fake_setting("absent", -1);
+	unsigned gpu = absent >= 0 && index >= (unsigned)absent ? index + 1 : index;
+
+	if (index >= count_of())
+		return INVALID_ARGUMENT;
+	*device = fake_device(gpu);
+	return fake_is("dead", gpu) ? NVML_GPU_IS_LOST : NVML_OK;
+}
+
+unsigned nvmlDeviceGetCount_v2(unsigned *n)
+{
+	*n = count_of();
+	return NVML_OK;
+}
+
+unsigned nvmlDeviceGetUUID(struct nvml_device *device, char *text, unsigned size)
+{
+	(void)snprintf(text, size, "GPU-face0000-0000-0000-0000-%012x", device->gpu);
+	return fake_answer(device);
+}
+
+unsigned nvmlDeviceGetPciInfo_v3(struct nvml_device *device, struct nvml_pci *pci)
+{
+	*pci = (struct nvml_pci){ .bus = 0x17 + device->gpu, .id = DEVICE_ID };
+	(void)snprintf(pci->address, sizeof(pci->address), "00000000:%02X:00.0", pci->bus);
+	return NVML_OK; /* NVML remembers it, also of a GPU that is gone */
+}
+
+/* --- fields ------------------------------------------------------------------------------- */
+
+/* What each fault counts, in the field of its own: amount=N of them. */
+static const struct {
+	const char *fault;
+	unsigned field;
+	unsigned long long unit;
+	bool per_link;
+} counted[] = {
+	{ "sbe", 3, 1, false },
+	{ "dbe", 4, 1, false },
+	{ "replay", 94, 1, false },
+	{ "pciefatal", 180, 1, false },
+	{ "thermal", 270, 1000000, false }, /* ms */
+	{ "swthermal", 269, 1000000, false },
+	{ "powercap", 74, 1000000, false },
+	{ "linkcrc", 163, 1, true },
+	{ "linkrecovery", 162, 1, true },
+};
+
+static bool has_field(unsigned field)
+{
+	static const unsigned fields[] = { 3,	4,   74,  76,  94,  95,	 161, 162, 163,
+					   169, 173, 174, 179, 180, 230, 269, 270, 271 };
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(fields) && fields[i] != field)
+		i++;
+	/* An old driver: these are asked for by calls of their own. */
+	return i < ARRAY_SIZE(fields) && !(fake_setting("old", 0) && (field < 5 || field == 94));
+}
+
+static unsigned long long value_of(const struct nvml_device *device, unsigned field, unsigned link)
+{
+	unsigned long long value = field == 230 && fake_is("recovery", device->gpu)
+					   ? (unsigned)fake_setting("action", 1)
+					   : 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(counted); i++) {
+		if (counted[i].field == field && fake_is(counted[i].fault, device->gpu) &&
+		    (!counted[i].per_link || (long)link == fake_setting("link", 3)))
+			value += counted[i].unit * (unsigned long long)fake_setting("amount", 1);
+	}
+	return value;
+}
+
+unsigned nvmlDeviceGetFieldValues(struct nvml_device *device, int n, struct nvml_field *fields)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		fields[i].result = has_field(fields[i].id) ? NVML_OK : NVML_NOT_SUPPORTED;
+		fields[i].type = NVML_U64;
+		fields[i].value.u64 = value_of(device, fields[i].id, fields[i].scope);
+	}
+	return fake_answer(device);
+}
+
+unsigned nvmlDeviceGetTotalEccErrors(struct nvml_device *device, unsigned type, unsigned counter,
+				     unsigned long long *errors)
+{
+	*errors = value_of(device, type == NVML_ECC_CORRECTED ? 3 : 4, 0);
+	return counter == NVML_ECC_VOLATILE ? fake_answer(device) : (unsigned)INVALID_ARGUMENT;
+}
+
+unsigned nvmlDeviceGetPcieReplayCounter(struct nvml_device *device, unsigned *replays)
+{
+	*replays = (unsigned)value_of(device, 94, 0);
+	return fake_answer(device);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+unsigned nvmlDeviceGetRemappedRows(struct nvml_device *device, unsigned *corrected,
+				   unsigned *uncorrected, unsigned *pending, unsigned *failed)
+{
+	*corrected = 1;
+	*uncorrected = fake_is("rows", device->gpu) ? (unsigned)fake_setting("amount", 1) : 0;
+	*pending = fake_is("remappending", device->gpu);
+	*failed = fake_is("remapfailed", device->gpu);
+	return fake_answer(device);
+}
+
+/* An idle GPU lets its link slow down. */
+unsigned nvmlDeviceGetCurrPcieLinkGeneration(struct nvml_device *device, unsigned *generation)
+{
+	*generation = fake_is("slowbus", device->gpu) || fake_setting("idle", 0) ? 1 : 5;
+	return fake_answer(device);
+}
+
+unsigned nvmlDeviceGetMaxPcieLinkGeneration(struct nvml_device *device, unsigned *generation)
+{
+	*generation = 5;
+	return fake_answer(device);
+}
+
+unsigned nvmlDeviceGetCurrPcieLinkWidth(struct nvml_device *device, unsigned *lanes)
+{
+	*lanes = fake_is("narrow", device->gpu) ? 8 : 16;
+	return fake_answer(device);
+}
+
+unsigned nvmlDeviceGetMaxPcieLinkWidth(struct nvml_device *device, unsigned *lanes)
+{
+	*lanes = 16;
+	return fake_answer(device);
+}
+
+unsigned nvmlDeviceGetUtilizationRates(struct nvml_device *device,
+				       struct nvml_utilization *utilization)
+{
+	*utilization = (struct nvml_utilization){ .gpu = fake_setting("idle", 0) ? 0 : 97 };
+	return fake_answer(device);
+}
+
+unsigned nvmlDeviceGetPowerManagementDefaultLimit(struct nvml_device *device, unsigned *milliwatt)
+{
+	*milliwatt = 700000;
+	return fake_answer(device);
+}
+
+unsigned nvmlDeviceGetNvLinkState(struct nvml_device *device, unsigned link, unsigned *active)
+{
+	if (link >= (unsigned)fake_setting("links", LINKS))
+		return INVALID_ARGUMENT;
+	*active = !fake_setting("unbridged", 0) &&
+		  !(fake_is("linkdown", device->gpu) && (long)link == fake_setting("link", 3));
+	return fake_answer(device);
+}
+
+unsigned nvmlDeviceGetGpuFabricInfoV(struct nvml_device *device, struct nvml_fabric *fabric)
+{
+	if (fabric->version != NVML_FABRIC_VERSION)
+		return INVALID_ARGUMENT;
+	fabric->state = NVML_FABRIC_COMPLETED;
+	fabric->status = NVML_OK;
+	fabric->health = 1 << 8 | 2 << 6 | 2 << 4 | 2 << 2 | 2; /* nothing wrong anywhere */
+	if (fake_is("fabric", device->gpu))
+		fabric->state = (unsigned char)fake_setting("fabricstate", NVML_FABRIC_IN_PROGRESS);
+	if (fake_is("degraded", device->gpu))
+		fabric->health = (fabric->health & ~0x3U) | 1;
+	return fake_answer(device);
+}
+
+/* --- events ------------------------------------------------------------------------------------- */
+
+unsigned nvmlEventSetCreate(struct nvml_event_set **set)
+{
+	*set = &events;
+	return NVML_OK;
+}
+
+unsigned nvmlDeviceRegisterEvents(struct nvml_device *device, unsigned long long types,
+				  struct nvml_event_set *set)
+{
+	set->n_registered += types == NVML_EVENT_XID;
+	return fake_answer(device);
+}
+
+/* One Xid, once all GPUs are registered. */
+unsigned nvmlEventSetWait_v2(struct nvml_event_set *set, struct nvml_event *event,
+			     unsigned timeout_ms)
+{
+	long gpu = fake_setting("event", -1);
+
+	if (gpu < 0 || set->told || set->n_registered != count_of() || timeout_ms)
+		return NVML_TIMEOUT;
+	set->told = true;
+	*event = (struct nvml_event){ .device = fake_device((unsigned)gpu),
+				      .type = NVML_EVENT_XID,
+				      .data = (unsigned long long)fake_setting("xid", 79) };
+	return NVML_OK;
+}
+
+unsigned nvmlEventSetFree(struct nvml_event_set *set)
+{
+	set->n_registered = 0;
+	return NVML_OK;
+}

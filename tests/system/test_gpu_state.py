@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay-probe-gpu-state on GPUs that are fakes: every fault on the right GPU with its cause, and nothing else."""
+import json
+import re
+import resource
+import shutil
+
+import pytest
+from fake_host import FakeHost
+from gpu_fixtures import gpu, gpu_host, gpu_libraries, gpus  # noqa: F401
+
+PROBE = "assay-probe-gpu-state"
+XID = "NVRM: Xid (PCI:0000:{:02x}:00): {}, pid='<unknown>', name=<unknown>, text"
+
+
+@pytest.fixture
+def host(tmp_path):
+    return FakeHost(tmp_path / "gpu-host")
+
+
+@pytest.fixture
+def probe(host, run, gpus, top):  # noqa: F811
+    """probe("count=4 dbe=1") runs the probe on such GPUs, by default 300 s after the last run, and returns its samples."""
+    at = [1000.0]
+
+    def start(settings="count=4", *args, after=300.0, expect=0, off_the_bus=None):
+        at[0] += after
+        host.uptime(at[0])
+        env = {**gpus(settings, real=True), **host.env(top / "policies")}
+        if off_the_bus:
+            shutil.rmtree(host.root / "sys/bus/pci/devices" / off_the_bus)
+        done = run(PROBE, *args, env=env)
+        assert done.returncode == expect, (done.stdout, done.stderr)
+        start.words = done.stderr
+        samples = [json.loads(line) for line in done.stdout.splitlines()]
+        keys = [(s["check"], s["subject"], s.get("code")) for s in samples]
+        assert len(set(keys)) == len(keys), keys
+        return samples
+
+    return start
+
+
+def bad(samples):
+    """What is not as it should be, without the words."""
+    return [(s["check"], s["subject"], s.get("code"), s.get("severity", "fail")) for s in samples if s["ok"] is False]
+
+
+def find(samples, check, subject):
+    found = [s for s in samples if (s["check"], s["subject"]) == (check, subject)]
+    assert len(found) == 1, f"{check} {subject}: {found} in {samples}"
+    return found[0]
+
+
+# --- healthy
+
+
+@pytest.mark.parametrize("settings", ["count=8", "count=1", "count=4 idle=1", "count=4 old=1", "count=2 links=0",
+                                      "count=2 unbridged=1", "count=4 busy=1 pid=4242", "count=2 mig=0", "count=4 sbe=1 amount=9"])
+def test_healthy_gpus_raise_nothing(probe, settings):
+    for _ in range(3):
+        samples = probe(settings)
+        assert bad(samples) == [] and probe.words == ""
+        assert [s for s in samples if s["value"] is None or s["state"] != "measured"] == []
+    count = int(re.search(r"count=(\d)", settings)[1])
+    assert len([s for s in samples if s["check"] == "gpu.nvml" and s["ok"]]) == count
+    links = [s["value"] for s in samples if s["check"] == "inventory.nvlinks"]
+    assert links == ([] if "links=0" in settings else [0] if "unbridged" in settings else [18 * count])
+
+
+def test_it_describes_what_it_prints(probe, run):
+    described = {c["check"]: c for c in json.loads(run(PROBE, "--describe").stdout)["checks"]}
+    probe()
+    samples = probe("count=2", "--busy", "run", "--seed", "7", "--budget", "9s")
+    assert set(described) == {s["check"] for s in samples + probe("count=2 mig=1")}
+    for s in samples:
+        assert s["better"] == described[s["check"]]["better"] and s["unit"] == described[s["check"]]["unit"], s
+        assert s["v"] == 1 and s["note"]
+
+
+def test_what_a_busy_gpu_is_busy_with_is_told(probe):
+    samples = probe("count=4 busy=2 pid=4242")
+    assert [s["note"] for s in samples if s["check"] == "gpu.processes" and s["value"]] == ["1 compute process: 4242 (python3)"]
+    assert find(samples, "gpu.processes", gpu(2))["ok"] is None
+
+
+def test_settings_go_into_the_environment_of_the_report(probe):
+    samples = probe()
+    settings = {s["check"]: s["params"]["setting"] for s in samples if s.get("params")}
+    assert settings == {"gpu.ecc_mode": "on", "gpu.power_limit": "700 W"}
+
+
+# --- one fault
+
+
+@pytest.mark.parametrize("fault, check, code, severity", [
+    ("gone=2", "gpu.lost", "device-lost", "fatal"),
+    ("dead=2", "gpu.lost", "device-lost", "fatal"),
+    ("absent=2", "gpu.lost", "not-shown", "fail"),
+    ("reset=2", "gpu.nvml", "reset-required", "fail"),
+    ("recovery=2 action=1", "gpu.recovery", "reset-gpu", "fatal"),
+    ("recovery=2 action=2", "gpu.recovery", "reboot", "fatal"),
+    ("recovery=2 action=3", "gpu.recovery", "drain-p2p", "warn"),
+    ("recovery=2 action=77", "gpu.recovery", "unknown", "warn"),
+    ("dbe=2", "gpu.ecc_errors", "uncorrected", "fail"),
+    ("dbe=2 old=1", "gpu.ecc_errors", "uncorrected", "fail"),
+    ("eccoff=2", "gpu.ecc_mode", "ecc-off", "info"),
+    ("remapfailed=2", "gpu.remapped_rows", "remap-failed", "fatal"),
+    ("remappending=2", "gpu.remapped_rows", "remap-pending", "warn"),
+    ("rows=2 amount=513", "gpu.remapped_rows", "many-remapped", "warn"),
+    ("thermal=2 amount=3100", "gpu.throttle", "hw-thermal", "warn"),
+    ("swthermal=2 amount=3100", "gpu.throttle", "sw-thermal", "warn"),
+    ("hot=2", "gpu.clocks", "hw-thermal", "warn"),
+    ("capped=2", "gpu.power_limit", "power-capped", "warn"),
+    ("narrow=2", "gpu.pcie_width", "width-low", "warn"),
+    ("slowbus=2", "gpu.pcie_speed", "speed-low", "warn"),
+    ("replay=2 amount=81", "gpu.pcie_errors", "replay", "warn"),
+    ("replay=2 amount=81 old=1", "gpu.pcie_errors", "replay", "warn"),
+    ("pciefatal=2", "gpu.pcie_errors", "fatal", "warn"),
+    ("linkdown=2", "gpu.nvlink", "nvlink-down", "fail"),
+    ("linkcrc=2 amount=101", "gpu.nvlink_errors", "crc", "warn"),
+    ("linkrecovery=2", "gpu.nvlink_errors", "recovery", "warn"),
+    ("fabric=2", "gpu.fabric", "fabric-not-ready", "fail"),
+    ("degraded=2", "gpu.fabric", "fabric-bandwidth", "warn"),
+])
+def test_a_fault_is_named_with_its_gpu_and_nothing_else(probe, fault, check, code, severity):
+    assert bad(probe()) == []
+    assert bad(probe(f"count=4 {fault}")) == [(check, gpu(2), code, severity)]
+
+
+@pytest.mark.parametrize("quiet", ["thermal=2 amount=2900", "replay=2 amount=80", "linkcrc=2 amount=100", "rows=2 amount=512",
+                                   "powercap=2 amount=200000", "slowbus=2 idle=1"])
+def test_what_keeps_within_its_rule_is_told_and_not_bad(probe, quiet):
+    probe()
+    assert bad(probe(f"count=4 {quiet}")) == []
+
+
+@pytest.mark.parametrize("counted", ["replay=1 amount=500", "thermal=1 amount=90000", "linkcrc=1 amount=500"])
+def test_what_was_counted_before_the_first_look_is_not_known(probe, counted):
+    assert bad(probe(f"count=2 {counted}")) == [] == bad(probe(f"count=2 {counted}"))
+
+
+def test_memory_errors_since_the_driver_was_loaded_are_told_once(probe):
+    assert bad(probe("count=2 dbe=1")) == [("gpu.ecc_errors", gpu(1), "uncorrected", "fail")]
+    assert bad(probe("count=2 dbe=1")) == []
+
+
+def test_the_link_and_its_count_are_in_the_note(probe):
+    probe()
+    samples = probe("count=4 linkdown=1 link=7")
+    assert find(samples, "gpu.nvlink", gpu(1))["note"] == "17 NVLinks are up, and it had 18: down are 7"
+    assert find(samples, "inventory.nvlinks", "host")["value"] == 71
+    note = find(probe("count=4 linkrecovery=3 link=11 amount=2"), "gpu.nvlink_errors", gpu(3))["note"]
+    assert note.startswith("link 11 recovery grew by 2 in 300 s: ")
+
+
+def test_a_link_that_was_never_up_is_found_by_the_others(probe):
+    assert bad(probe("count=4 linkdown=1")) == [("gpu.nvlink", gpu(1), "nvlink-down", "fail")]
+
+
+def test_a_link_that_no_gpu_ever_had_up_is_not_missed(probe):
+    assert bad(probe("count=1 linkdown=0")) == []
+
+
+def test_a_gpu_that_left_the_bus_is_lost_until_it_is_back(host, probe):
+    probe()
+    for boot in (1, 1, 2):
+        if boot == 2:
+            host.boot(2)
+        assert bad(probe("count=4 absent=2", off_the_bus="0000:19:00.0")) == [("gpu.lost", gpu(2), "device-lost", "fatal")]
+    assert bad(probe()) == []
+
+
+# --- drivers that do not answer
+
+
+def test_a_stuck_call_names_its_gpu_and_the_others_are_read(probe):
+    probe()
+    samples = probe("count=4 held=1 dbe=3")
+    assert bad(samples) == [("gpu.nvml", gpu(1), "nvml-stuck", "fail"), ("gpu.ecc_errors", gpu(3), "uncorrected", "fail")]
+    assert "inventory.nvlinks" not in {s["check"] for s in samples}  # not known, which is not less
+    assert bad(probe()) == []
+
+
+def test_a_stuck_gpu_that_nobody_knows_has_its_address(probe):
+    assert bad(probe("count=2 held=1")) == [("gpu.nvml", "pci:0000:18:00.0", "nvml-stuck", "fail")]
+
+
+@pytest.mark.parametrize("settings, subjects", [("count=4 stuck=1", [gpu(0), gpu(1)]), ("count=4 stuckinit=1", ["host"])])
+def test_a_driver_that_never_answers_is_a_finding_within_the_budget(probe, settings, subjects):
+    probe()
+    assert bad(probe(settings, "--budget", "20s")) == [("gpu.nvml", s, "nvml-stuck", "fail") for s in subjects]
+
+
+def cpu_s():
+    use = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return use.ru_utime + use.ru_stime
+
+
+def test_without_a_driver_it_says_so_at_once(host, run, top):
+    before = cpu_s()
+    done = run(PROBE, env=host.env(top / "policies"))
+    assert (done.returncode, done.stdout) == (77, "") and "no GPU driver: cannot load libnvidia-ml.so.1" in done.stderr
+    assert cpu_s() - before < 0.5  # 50 ms at most on an idle machine without sanitizers
+
+
+@pytest.mark.parametrize("settings, status, words", [
+    ("nvml=9", 77, "no GPU driver: NVML: Driver Not Loaded"), ("nvml=18", 1, "NVML does not start: "),
+    ("count=0", 77, "the GPU driver shows no GPU")])
+def test_a_driver_that_does_not_start_is_one_sentence(probe, settings, status, words):
+    assert probe(settings, expect=status) == []
+    assert words in probe.words and probe.words.count("\n") == 1
+
+
+# --- Xids
+
+
+def test_an_xid_is_told_of_its_gpu_by_the_table(host, probe):
+    probe()
+    host.say(XID.format(0x18, 79), XID.format(0x19, 63), XID.format(0x19, 63), XID.format(0x1a, 31))
+    samples = probe()
+    assert bad(samples) == [("gpu.xid", gpu(1), "xid:79", "fatal"), ("gpu.xid", gpu(2), "xid:63", "warn"),
+                            ("gpu.xid", gpu(3), "xid:31", "info")]
+    note = find(samples, "gpu.xid", gpu(2))["note"]
+    assert find(samples, "gpu.xid", gpu(2))["value"] == 2 and "NVIDIA: ignore" in note and "Azure: drain" in note
+    # What is fatal stands until the next boot.
+    assert bad(probe()) == [("gpu.xid", gpu(1), "xid:79", "fatal")]
+    host.boot(2)
+    assert bad(probe()) == []
+
+
+def test_what_an_xid_is_worth_is_a_matter_of_the_table(host, probe, run, gpus, top, tmp_path):  # noqa: F811
+    for name in ("kernel-log.yaml", "xid.yaml"):
+        text = (top / "policies" / name).read_text()
+        (tmp_path / name).write_text(text.replace("{xid: 92, severity: warn", "{xid: 92, severity: fail"))
+    host.say(XID.format(0x17, 92))
+    done = run(PROBE, env={**gpus("count=1", real=True), **host.env(tmp_path)})
+    assert bad(map(json.loads, done.stdout.splitlines())) == [("gpu.xid", gpu(0), "xid:92", "fail")]
+
+
+def test_an_xid_that_comes_as_an_event_is_told_once(host, probe):
+    assert bad(probe("count=4 event=2 xid=95")) == [("gpu.xid", gpu(2), "xid:95", "fatal")]
+    host.boot(2)
+    host.say(XID.format(0x19, 48))
+    samples = probe("count=4 event=2 xid=48")
+    assert bad(samples) == [("gpu.xid", gpu(2), "xid:48", "warn")] and find(samples, "gpu.xid", gpu(2))["value"] == 1
+
+
+def test_user_space_cannot_speak_for_the_kernel(host, probe):
+    host.say(XID.format(0x17, 79), facility=1)
+    assert bad(probe()) == []
+
+
+# --- files
+
+
+@pytest.mark.parametrize("state", ["{}", "[1]", '{"v":1,"known":7,"gpus":[],"counters":{"x":{}},"xids":{"line":3}}',
+                                   '{"known":[{"id":3}],"gpus":{"gpu:GPU-x":7},"xids":[{"line":9},4],"kmsg_next":-5}'])
+def test_a_state_of_nonsense_is_a_first_run(probe, tmp_path, state):
+    probe()
+    (tmp_path / "state/probe/gpu-state.json").write_text(state)
+    assert bad(probe()) == []
+
+
+def test_the_page_has_every_check_and_counter(run, top):
+    page = (top / "docs/gpu-state.md").read_text()
+    table = (top / "probes/gpu_state/gpu_counter_table.c").read_text()
+    names = re.findall(r'\b(?:ECC|THROTTLE|PCIE|LINK)\("([a-z-]+)"', table)
+    checks = [c["check"] for c in json.loads(run(PROBE, "--describe").stdout)["checks"]]
+    assert len(names) > 25 and [n for n in names + checks if f"`{n}`" not in page] == []

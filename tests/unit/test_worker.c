@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <semaphore.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "probes/accel/worker.h"
+#include "tests/unit/test.h"
+
+static sem_t released;
+static struct worker *stuck; /* for ever: its thread may still use it */
+
+static void add_one(struct worker *w, void *context)
+{
+	int *n = context;
+
+	worker_step(w, "adding");
+	*n += 1;
+}
+
+static void wait_for_release(struct worker *w, void *context UNUSED)
+{
+	worker_step(w, "first");
+	worker_step(w, "second");
+	while (sem_wait(&released) < 0)
+		;
+}
+
+static void work_is_done_when_it_says_so(void)
+{
+	struct worker *w = NULL;
+	struct err err = ERR_INIT;
+	int n = 0, i;
+
+	CHECK_EQ(worker_new(60 * USEC_PER_SEC, &w, &err), 0);
+	for (i = 1; i <= 1000; i++) {
+		CHECK_EQ(worker_do(w, add_one, &n, &err), 0);
+		CHECK_EQ(n, i);
+	}
+	CHECK(worker_stuck_at(w) == NULL);
+	worker_free(w);
+	worker_free(NULL);
+}
+
+static void a_step_that_takes_too_long_is_named_and_nobody_asks_again(void)
+{
+	struct err err = ERR_INIT;
+	static int n;
+
+	CHECK_EQ(sem_init(&released, 0, 0), 0);
+	CHECK_EQ(worker_new(USEC_PER_SEC / 50, &stuck, &err), 0);
+	CHECK_EQ(worker_do(stuck, wait_for_release, NULL, &err), -ETIMEDOUT);
+	/* On a machine that stands still the first one may be late already. */
+	CHECK(worker_stuck_at(stuck) != NULL);
+	CHECK_EQ(worker_do(stuck, add_one, &n, NULL), -ETIMEDOUT);
+	CHECK_EQ(n, 0);
+	worker_free(stuck);
+	(void)sem_post(&released);
+}
+
+static const struct test tests[] = {
+	TEST(work_is_done_when_it_says_so),
+	TEST(a_step_that_takes_too_long_is_named_and_nobody_asks_again),
+};
+
+int main(void)
+{
+	return TEST_MAIN("worker", tests);
+}
