@@ -147,7 +147,7 @@ struct act {
 	size_t n_arrived;
 	bool dirty;
 	uint64_t decided_us; /* monotonic; the last time */
-	uint64_t again_us;   /* monotonic: a host may be decided on then; 0: none waits */
+	uint64_t again_us;   /* monotonic: more may be decided then; 0: nothing waits */
 	uint64_t stale_us;   /* monotonic: since then the nodes are not known for sure */
 	struct denials denials;
 	uint64_t shared_us; /* monotonic; the last look at what hosts share */

@@ -240,6 +240,12 @@ static void carry_out(struct act *act, const struct policy *policy, const struct
 		d->only_ask = one->only_ask;
 }
 
+/* There is something to decide at `mono_us`, whatever happens until then. */
+static void decide_again(struct act *act, uint64_t mono_us)
+{
+	act->again_us = MIN(act->again_us ? act->again_us : UINT64_MAX, mono_us);
+}
+
 /* Somebody else changes it again and again: it is left alone for a while. */
 static bool is_postponed(struct act *act, const char *node)
 {
@@ -247,7 +253,7 @@ static bool is_postponed(struct act *act, const char *node)
 
 	if (!host || host->again_us <= act_mono_us(act))
 		return false;
-	act->again_us = MIN(act->again_us ? act->again_us : UINT64_MAX, host->again_us);
+	decide_again(act, host->again_us);
 	return true;
 }
 
@@ -379,8 +385,8 @@ static bool is_due(const struct act *act, uint64_t now_us)
 	uint64_t since_us = now_us - act->decided_us;
 
 	return act->decided_us == 0 || since_us >= DECIDE_EVERY_US ||
-	       (act->again_us && now_us >= act->again_us) ||
-	       (act->dirty && since_us >= DECIDE_LEAST_US) ||
+	       (since_us >= DECIDE_LEAST_US &&
+		(act->dirty || (act->again_us && now_us >= act->again_us))) ||
 	       (act->shared_due && now_us - act->shared_us >= SHARED_EVERY_US);
 }
 
@@ -402,7 +408,7 @@ void act_decide(struct act *act)
 	const struct policy *policy = act->options.policy(act->options.context);
 	struct outcome *out = &act->outcome;
 	const bool dirty = act->dirty;
-	uint64_t now_us = act_mono_us(act);
+	const uint64_t now_us = act_mono_us(act), real_us = act_real_us(act);
 	size_t i;
 
 	if (act->stage != STAGE_ACTING || is_stopped(act) || !is_due(act, now_us))
@@ -419,7 +425,9 @@ void act_decide(struct act *act)
 		act_jobs_forget(act);
 		act_tell_all(act);
 	}
-	policy_decide(policy, &act->fleet, &act->ledger.breaker, act_real_us(act), out);
+	policy_decide(policy, &act->fleet, &act->ledger.breaker, real_us, out);
+	if (out->again_us > real_us)
+		decide_again(act, now_us + (out->again_us - real_us));
 	gauge(act, policy, !dirty);
 	for (i = 0; i < out->n_changes; i++)
 		act_note_change(act, out->changes[i].node, &out->changes[i].change);

@@ -44,6 +44,17 @@ bool decide_past(uint64_t now_us, uint64_t then_us, uint64_t age_us)
 	return then_us == 0 || (now_us >= then_us && now_us - then_us >= age_us);
 }
 
+bool decide_reached(const struct deciding *d, uint64_t then_us, uint64_t age_us)
+{
+	const uint64_t at_us = then_us + age_us;
+
+	if (decide_past(d->now_us, then_us, age_us))
+		return true;
+	if (d->out->again_us == 0 || at_us < d->out->again_us)
+		d->out->again_us = at_us;
+	return false;
+}
+
 struct decision *decide_add(struct deciding *d, struct fleet_node *node, int action)
 {
 	struct outcome *out = d->out;
@@ -242,6 +253,7 @@ void policy_decide(const struct policy *policy, struct fleet *fleet, struct brea
 	pool_release(&ret->texts);
 	ret->n = ret->n_changes = ret->n_candidates = 0;
 	ret->opened = false;
+	ret->again_us = 0;
 	ret->wanted = 0;
 	budget_count(&ret->budget, policy, fleet, breaker, now_us);
 	ret->out = ret->budget.out;

@@ -125,9 +125,10 @@ struct outcome {
 	size_t n_notices;
 	struct node_change *changes; /* states that changed by this call itself: record them */
 	size_t n_changes, room_changes;
-	bool opened;	 /* the breaker opened in this call: store it, tell it */
-	uint64_t out;	 /* nodes unavailable before any of the decisions; of budget.total_max */
-	uint64_t wanted; /* cordons wanted within the storm's time */
+	uint64_t again_us; /* time alone lets more be decided then; 0: not that anybody knows */
+	bool opened;	   /* the breaker opened in this call: store it, tell it */
+	uint64_t out;	   /* nodes unavailable before any of the decisions; of budget.total_max */
+	uint64_t wanted;   /* cordons wanted within the storm's time */
 	struct budget budget; /* with what was granted in this call */
 	struct pool texts;
 	struct candidate *candidates; /* inside */

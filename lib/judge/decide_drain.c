@@ -30,7 +30,7 @@ static int step_of(const struct deciding *d, const struct node_record *record)
 	if (record->asked_us == 0)
 		return STEP_ASK;
 	return p->drain_mode == DRAIN_AFTER_GRACE &&
-			       decide_past(d->now_us, record->asked_us, p->drain_grace_us)
+			       decide_reached(d, record->asked_us, p->drain_grace_us)
 		       ? STEP_EVICT
 		       : STEP_NONE;
 }
@@ -75,7 +75,7 @@ static bool is_draining(const struct deciding *d, const struct fleet_node *node)
 		return true;
 	if (r->drain_us == 0)
 		return false;
-	return r->drained_us > 0 ? !decide_past(d->now_us, r->drained_us, DRAIN_APART_US)
+	return r->drained_us > 0 ? !decide_reached(d, r->drained_us, DRAIN_APART_US)
 				 : is_cordoned(node);
 }
 

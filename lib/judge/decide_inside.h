@@ -79,3 +79,6 @@ static inline bool is_ours(const struct fleet_node *node)
 
 /* Is `then_us` at least `age_us` ago? A stamp of 0 is. */
 bool decide_past(uint64_t now_us, uint64_t then_us, uint64_t age_us);
+
+/* The same of now, of what is decided when it is so: else the outcome says when that is. */
+bool decide_reached(const struct deciding *d, uint64_t then_us, uint64_t age_us);

@@ -31,7 +31,7 @@ static void expire_order(const struct deciding *d, struct fleet_node *node)
 	struct node_record *record = &node->record;
 
 	if (record->ordered_us == 0 ||
-	    !decide_past(d->now_us, record->ordered_us, d->policy->retest_timeout_us))
+	    !decide_reached(d, record->ordered_us, d->policy->retest_timeout_us))
 		return;
 	record->ordered_us = 0;
 	record->aborted++;
@@ -84,7 +84,7 @@ static void decide_held(struct deciding *d, struct fleet_node *node)
 	const struct policy *p = d->policy;
 	struct node_record *record = &node->record;
 	bool clear = record->clear_us > 0;
-	bool waited = clear && decide_past(d->now_us, record->clear_us, p->release_delay_us);
+	bool waited = clear && decide_reached(d, record->clear_us, p->release_delay_us);
 
 	if (record->life.state == LIFE_VERIFYING && !clear)
 		decide_step(d, node, EVENT_VERIFY_FAILED, "something is bad again", NULL);
@@ -101,7 +101,7 @@ static void decide_held(struct deciding *d, struct fleet_node *node)
 		return;
 	}
 	if (record->ordered_us == 0 && !node->hands_off &&
-	    decide_past(d->now_us, record->tested_us, p->retest_spacing_us)) {
+	    decide_reached(d, record->tested_us, p->retest_spacing_us)) {
 		struct decision *one = order(d, node, DECIDE_VERIFY, "release");
 
 		one->reason = decide_text(d, "%s: nothing is bad any more; %u of %llu tests passed",
@@ -142,7 +142,7 @@ static void decide_test(struct deciding *d, const struct candidate *c)
 	struct decision *one;
 
 	if (!is_idle(node) ||
-	    !decide_past(d->now_us, c->finding->tested_us, d->policy->retest_spacing_us))
+	    !decide_reached(d, c->finding->tested_us, d->policy->retest_spacing_us))
 		return;
 	partner = pair ? partner_of(d, c) : NULL;
 	if (pair && !partner)
@@ -310,7 +310,7 @@ static void decide_coverage(struct deciding *d, size_t busy)
 
 static void decide_unhold(struct deciding *d, struct fleet_node *node)
 {
-	if (node->out & OUT_HOLD && decide_past(d->now_us, node->record.hold_until_us, 0))
+	if (node->out & OUT_HOLD && decide_reached(d, node->record.hold_until_us, 0))
 		order(d, node, DECIDE_UNHOLD, "hold")->reason =
 			decide_text(d, "%s: its hold is over", node->name);
 }

@@ -198,6 +198,32 @@ static void a_host_comes_back_when_it_is_good_and_its_test_has_passed(void)
 	world_close(&w);
 }
 
+static void a_release_that_waits_for_the_delay_alone_comes_when_it_is_over(void)
+{
+	struct world w;
+	unsigned i;
+
+	world_open(&w, "soon.db");
+	w.policy.release_delay_us = 2 * USEC_PER_MIN + 8 * USEC_PER_SEC; /* a test takes 2 min */
+	w.policy.retest_spacing_us = 0;
+	world_report(&w, "n7", true);
+	CHECK(world_run(&w, 0));
+	CHECK(is_out(&w, "n7"));
+	world_report(&w, "n7", false);
+	CHECK(world_run(&w, 0));
+	for (i = 0; i < w.policy.release_passes; i++) {
+		CHECK(world_answer(&w, "n7", true));
+		CHECK(world_run(&w, 0));
+	}
+	world_wait(&w, 2 * USEC_PER_SEC);
+	CHECK(world_run(&w, 0));
+	CHECK(is_out(&w, "n7")); /* all has passed, and the delay is not over */
+	world_wait(&w, 6 * USEC_PER_SEC);
+	CHECK(world_run(&w, 0));
+	CHECK(!is_out(&w, "n7"));
+	world_close(&w);
+}
+
 static void a_persons_cordon_is_lifted_by_a_person(void)
 {
 	struct world w;
@@ -376,6 +402,7 @@ static const struct test tests[] = {
 	TEST(a_node_that_keeps_changing_costs_no_rate),
 	TEST(an_uncordon_by_hand_is_an_order_and_our_marks_go),
 	TEST(a_host_comes_back_when_it_is_good_and_its_test_has_passed),
+	TEST(a_release_that_waits_for_the_delay_alone_comes_when_it_is_over),
 	TEST(a_persons_cordon_is_lifted_by_a_person),
 	TEST(a_broken_glass_goes_beyond_the_budget_and_says_so),
 	TEST(every_refusal_names_its_rule),

@@ -86,6 +86,31 @@ static void a_test_that_passes_ends_the_finding(void)
 	CHECK_EQ(finding->reproduced, 0);
 }
 
+static void what_only_waits_for_time_says_until_when(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct finding *finding;
+
+	world_init(&w, RULES, 20);
+	decide(&w);
+	CHECK_EQ(w.out.again_us, 0);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	finding = note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	decide_and_do(&w);
+	decide(&w); /* a test is under way: it may bring nothing */
+	CHECK_EQ(w.out.again_us, w.now_us + w.policy.retest_timeout_us);
+	tested(&w, 3, finding, TEST_FAILED);
+	decide(&w);
+	CHECK_EQ(w.out.again_us, w.now_us + w.policy.retest_spacing_us);
+	later(&w, w.policy.retest_spacing_us - 1);
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_RETEST));
+	CHECK_EQ(w.out.again_us, w.now_us + 1);
+	later(&w, 1);
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_RETEST));
+}
+
 /* What a rule of a check asks for, given how often a test of it failed again. */
 static const struct action_row {
 	const char *rule, *check;
@@ -323,6 +348,7 @@ static const struct test tests[] = {
 	TEST(a_fatal_signature_cordons_at_once_and_once),
 	TEST(a_slow_part_is_cordoned_when_its_tests_failed_again),
 	TEST(a_test_that_passes_ends_the_finding),
+	TEST(what_only_waits_for_time_says_until_when),
 	TEST(every_action_leads_where_it_says),
 	TEST(an_event_that_comes_back_is_reproduced),
 	TEST(a_value_that_comes_back_is_not_reproduced),
