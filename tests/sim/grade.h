@@ -41,7 +41,8 @@ struct grade {
 	uint64_t false_cordons, true_cordons, domain_cordons, cordons;
 	uint64_t refused[GRADE_REFUSALS]; /* by enum refused_by, each host once */
 	uint64_t *refused_hosts;	  /* bits, of each host */
-	uint64_t alarms, domain_incidents, host_incidents, breaker_opened, releases, tests;
+	uint64_t alarms, sku_incidents;	  /* those of a SKU and a check are among the alarms */
+	uint64_t domain_incidents, host_incidents, breaker_opened, releases, tests;
 	uint64_t budget_max_used, budget_cap, domain_max_used, domain_cap, overruns;
 	uint64_t reports;
 };

@@ -108,6 +108,7 @@ json_t *grade_encode(const struct sim *s)
 		{ "releases", g->releases },
 		{ "tests", g->tests },
 		{ "alarms", g->alarms },
+		{ "sku_incidents", g->sku_incidents },
 		{ "domain_incidents", g->domain_incidents },
 		{ "host_incidents", g->host_incidents },
 		{ "domain_cordons", g->domain_cordons },
@@ -206,11 +207,12 @@ void grade_print(const struct sim *s, FILE *out)
 	print_faults(g, out);
 	(void)fprintf(
 		out,
-		"delay: p50 %s h, p99 %s h; %llu alarms of the fleet, %llu of domains, breaker "
-		"opened %llu times; %llu reports judged, %llu tests ordered\n",
+		"delay: p50 %s h, p99 %s h; %llu alarms of the fleet (%llu of them: a check of a "
+		"SKU), %llu of domains, breaker opened %llu times; %llu reports judged, %llu tests "
+		"ordered\n",
 		shown(delay_at(g, 0.5) / 3600, 1, p50), shown(delay_at(g, 0.99) / 3600, 1, p99),
-		(unsigned long long)g->alarms, (unsigned long long)g->domain_incidents,
-		(unsigned long long)g->breaker_opened, (unsigned long long)g->reports,
-		(unsigned long long)g->tests);
+		(unsigned long long)g->alarms, (unsigned long long)g->sku_incidents,
+		(unsigned long long)g->domain_incidents, (unsigned long long)g->breaker_opened,
+		(unsigned long long)g->reports, (unsigned long long)g->tests);
 	print_refusals(g, out);
 }

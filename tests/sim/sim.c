@@ -60,7 +60,9 @@ static void on_incident(void *context, const char *name, const char *check, bool
 	if (s->options->trace && fleet)
 		(void)fprintf(stderr, "day %.3f %s incident: %s\n",
 			      (double)s->now_us / (double)USEC_PER_DAY - 1, name, check);
-	*(fleet ? &s->grade.alarms : &s->grade.host_incidents) += 1;
+	s->grade.alarms += fleet;
+	s->grade.sku_incidents += fleet;
+	s->grade.host_incidents += !fleet;
 }
 
 /* --- what a host does --- */

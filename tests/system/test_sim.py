@@ -105,10 +105,15 @@ def test_a_tor_that_halves_its_hosts_is_one_incident_of_the_domain(scenario):
     assert fleet["domain_max_used"] <= 1 and fleet["overruns"] == 0
 
 
-def test_a_wrong_sku_file_opens_the_breaker_and_nothing_else(scenario):
+def test_a_wrong_sku_file_opens_the_breaker_and_nothing_else(scenario, sim, tmp_path):
     fleet = scenario("wrong-sku", 2)
     assert fleet["breaker_opened"] == 1
     assert fleet["cordons"] == 0 and not fleet["refused"] and fleet["tests"] == 0
+    assert fleet["alarms"] == fleet["sku_incidents"] == 2, "one for each check that the file gets wrong, of the SKU"
+    (tmp_path / "none.yaml").write_text("v: 1\nrandom: false\nfaults: []\n")
+    well = result(sim, "--nodes", 300, "--days", 2, "--faults", tmp_path / "none.yaml")
+    assert well["alarms"] == 0
+    assert [fleet[k] for k in ("host_incidents", "domain_incidents")] == [well[k] for k in ("host_incidents", "domain_incidents")]
 
 
 def test_silent_agents_open_the_breaker(scenario):
