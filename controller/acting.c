@@ -114,7 +114,9 @@ const char *acting_other(const struct service *s)
 
 static int open_cluster(struct service *s, struct err *err)
 {
-	const struct cluster_embedded_options embedded = { s->store, touch, labels_of, real_us, s };
+	const struct cluster_embedded_options embedded = {
+		s->store, touch, labels_of, real_us, s, s->settings->kube.prefix
+	};
 
 	return is_embedded(s) ? cluster_embedded_open(&embedded, &s->cluster, err)
 			      : s->kubernetes->open(s, &s->cluster, err);

@@ -32,6 +32,8 @@ static int load(const struct settings *settings, struct kube_config *ret, struct
 		free(ret->namespace);
 		ret->namespace = xstrdup(settings->kube.namespace);
 	}
+	if (r == 0)
+		ret->prefix = xstrdup(settings->kube.prefix);
 	return r;
 }
 

@@ -68,9 +68,9 @@ static void leave(struct doing *d)
 	doing_free(d);
 }
 
-static const char *undo_of(int kind)
+static const char *undo_of(const struct act *act, int kind)
 {
-	static const char *const undo[ACT_KINDS_] = {
+	const char *const undo[ACT_KINDS_] = {
 		[ACT_CORDON] = "assayctl uncordon NODE --reason REASON",
 		[ACT_UNCORDON] = "assayctl cordon NODE --reason REASON",
 		[ACT_HOLD] = "it ends by itself",
@@ -78,7 +78,7 @@ static const char *undo_of(int kind)
 		[ACT_OVERRIDE] = "assayctl override NODE --until now",
 		[ACT_SILENCE] = "assayctl silence NODE --for 0s --reason REASON",
 		[ACT_REPAIR_DONE] = "assayctl cordon NODE --reason REASON",
-		[ACT_VERIFIED] = "kubectl taint node NODE assay.dev/unverified=:NoSchedule",
+		[ACT_VERIFIED] = act->options.cluster->names->undo_verified,
 		[ACT_BREAKER_OPEN] = "assayctl breaker reset --reason REASON",
 	};
 
@@ -97,7 +97,7 @@ static struct store_action row_of(const struct act *act, enum action_kind kind, 
 		.reason = start->reason,
 		.incident = start->incident,
 		.evidence = evidence,
-		.undo = undo_of((int)kind),
+		.undo = undo_of(act, (int)kind),
 		.break_glass = start->break_glass,
 		.until_us = start->until_us,
 		.epoch = act->ledger.epoch,

@@ -79,7 +79,7 @@ static bool check_node(struct asking *a)
 	if (!a->host || !a->host->there || !a->node)
 		return refuse(a, 404, "unknown", "the cluster has no such node", NULL);
 	if (!a->host->c.managed && a->kind == ACT_CORDON && !a->ask->break_glass)
-		return refuse(a, 409, "managed", "it has opted out (label " CLUSTER_MANAGED ")",
+		return refuse(a, 409, "managed", a->act->options.cluster->names->opted_out,
 			      "taking that label off, or --break-glass");
 	if (a->host->c.hands_off && a->kind == ACT_CORDON && !a->ask->break_glass)
 		return refuse(a, 409, refused_by_names[REFUSED_BY_HANDS_OFF], a->host->c.hands_off,

@@ -22,16 +22,11 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "controller/cluster_names.h"
 #include "lib/macro.h"
 
 struct cluster;
 struct err;
-
-/* Names on nodes, behind the prefix. */
-#define CLUSTER_PREFIX "assay.dev"
-#define CLUSTER_MANAGED CLUSTER_PREFIX "/managed" /* a label; "false": hands off */
-#define CLUSTER_DRAIN CLUSTER_PREFIX "/drain"	  /* an annotation: what runs here should leave */
-#define CLUSTER_SWITCH CLUSTER_PREFIX "/switch"	  /* a label: what LLDP says the host hangs on */
 
 /* How an operation went. */
 enum cluster_result {
@@ -96,10 +91,10 @@ struct cluster_call {
 
 /* How what runs on a node is asked to leave. */
 struct cluster_drain {
-	bool only_ask;	    /* tell it by CLUSTER_DRAIN, and evict nothing */
+	bool only_ask;	    /* tell it by PREFIX/drain, and evict nothing */
 	bool bare_pods;	    /* what nothing would start again is evicted too */
 	bool empty_dir;	    /* what is in an emptyDir may be lost */
-	const char *reason; /* for who reads CLUSTER_DRAIN */
+	const char *reason; /* for who reads PREFIX/drain */
 	uint64_t evict_us;  /* real time: when it is evicted if it is still there; 0: never */
 };
 
@@ -208,6 +203,7 @@ struct cluster_ops {
 /* Begins every implementation's own struct. */
 struct cluster {
 	const struct cluster_ops *ops;
+	const struct cluster_names *names; /* borrowed for as long as it is open */
 };
 
 static inline void cluster_close(struct cluster *c)

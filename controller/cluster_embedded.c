@@ -51,7 +51,7 @@ static void set_labels(const struct embedded *e, struct node *n)
 {
 	json_decref(n->c.labels);
 	n->c.labels = e->options.labels ? e->options.labels(e->options.context, n->c.name) : NULL;
-	n->c.managed = !streq(cluster_node_label(&n->c, CLUSTER_MANAGED), "false");
+	n->c.managed = !streq(cluster_node_label(&n->c, e->names.managed), "false");
 }
 
 static struct node *node_add(struct embedded *e, const char *name, const char *uid)
@@ -276,6 +276,8 @@ int cluster_embedded_open(const struct cluster_embedded_options *options,
 
 	e->cluster.ops = &embedded_ops;
 	e->options = *options;
+	e->names = cluster_names_of(options->prefix);
+	e->cluster.names = &e->names;
 	c = &e->cluster;
 	r = load(e, err);
 	if (r < 0)

@@ -28,6 +28,7 @@ struct cluster_embedded_options {
 	json_t *(*labels)(void *context, const char *node);
 	uint64_t (*now_us)(void *context); /* real time */
 	void *context;
+	const char *prefix; /* of names (cluster_names.h); NULL: CLUSTER_PREFIX */
 };
 
 int cluster_embedded_open(const struct cluster_embedded_options *options,

@@ -34,6 +34,7 @@ struct pending {
 struct embedded {
 	struct cluster cluster; /* first */
 	struct cluster_embedded_options options;
+	struct cluster_names names;
 	const struct cluster_watcher *watcher;
 	void *tree; /* of struct node, by name */
 	struct pending *pending;

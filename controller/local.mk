@@ -32,7 +32,7 @@ libcontroller_a_SOURCES += controller/action.h controller/action_inside.h contro
 	controller/actor.c controller/actor.h \
 	controller/actor_ask.c controller/actor_confirm.c controller/actor_decide.c controller/actor_deny.c controller/actor_drain.c controller/actor_jobs.c controller/actor_json.c controller/actor_ledger.c controller/actor_place.c controller/actor_nodes.c \
 	controller/actor_record.c controller/actor_reports.c controller/actor_rehearse.c controller/actor_resume.c controller/actor_startup.c controller/actor_tell.c controller/actor_touch.c \
-	controller/cluster.c controller/cluster.h controller/cluster_embedded.c controller/cluster_embedded.h \
+	controller/cluster.c controller/cluster.h controller/cluster_names.c controller/cluster_names.h controller/cluster_embedded.c controller/cluster_embedded.h \
 	controller/cluster_embedded_inside.h controller/cluster_embedded_ops.c \
 	controller/findings_row.c controller/ledger.c controller/ledger.h controller/store_actions.c controller/store_actions.h \
 	controller/store_cluster.c controller/store_cluster.h
@@ -114,7 +114,8 @@ tests_unit_test_store_SOURCES = tests/unit/test_store.c tests/unit/reports.c tes
 UNIT_TESTS += tests/unit/test_kept_list
 tests_unit_test_kept_list_SOURCES = tests/unit/test_kept_list.c tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_kept_list_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
-UNIT_TESTS += tests/unit/test_notice tests/unit/test_origins
+UNIT_TESTS += tests/unit/test_cluster_names tests/unit/test_notice tests/unit/test_origins
+tests_unit_test_cluster_names_LDADD = libcontroller.a $(LDADD)
 tests_unit_test_notice_LDADD = libcontroller.a $(LDADD)
 tests_unit_test_origins_LDADD = libcontroller.a $(LDADD)
 UNIT_TESTS += tests/unit/test_actor tests/unit/test_actor_random tests/unit/test_actor_shared tests/unit/test_actor_twins

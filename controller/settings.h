@@ -26,6 +26,7 @@ struct settings_taint {
 struct settings_kube {
 	char *namespace; /* of the Leases; NULL: the pod's or the kubeconfig's */
 	char *selector;	 /* labels of the nodes that are ours to look at; NULL: all */
+	char *prefix;	 /* of our names on nodes; NULL: CLUSTER_PREFIX */
 	struct settings_taint taint;
 	uint64_t young_us;  /* a node is left alone for so long after it joined; 0: not */
 	struct trust trust; /* whom the API server may vouch for */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "controller/cluster_names.h"
 #include "controller/settings_inside.h"
 #include "lib/err.h"
 #include "lib/json.h"
@@ -52,6 +53,18 @@ static int decode_taint(const struct jval *v, void *member, struct err *err)
 	return r;
 }
 
+static int decode_prefix(const struct jval *v, void *member, struct err *err)
+{
+	const char *text = json_string_value(v->value);
+	const char *wrong = text ? cluster_prefix_wrong(text) : "a text";
+
+	if (wrong)
+		return jval_fail(v, err, "want %s", wrong);
+	free(*(char **)member);
+	*(char **)member = xstrdup(text);
+	return 0;
+}
+
 /* What is in it is checked by who knows it: acting_kube.c. */
 static int decode_jobs(const struct jval *v, void *member, struct err *err)
 {
@@ -69,6 +82,7 @@ static int decode_jobs(const struct jval *v, void *member, struct err *err)
 static const struct jfield kube_fields[] = {
 	{ "namespace", J_STRING, KUBE(namespace), 0 },
 	{ "selector", J_STRING, KUBE(selector), 0 },
+	{ "prefix", J_CUSTOM, KUBE(prefix), 0, .decode = decode_prefix },
 	{ "taint", J_CUSTOM, KUBE(taint), 0, .decode = decode_taint },
 	{ "young", J_DURATION, KUBE(young_us), 0 },
 	{ "jobs", J_CUSTOM, KUBE(jobs), 0, .decode = decode_jobs },
@@ -86,6 +100,7 @@ void settings_kube_release(struct settings_kube *kube)
 {
 	free(kube->namespace);
 	free(kube->selector);
+	free(kube->prefix);
 	taint_release(&kube->taint);
 	trust_release(&kube->trust);
 	json_decref(kube->jobs);
@@ -95,8 +110,8 @@ void settings_kube_release(struct settings_kube *kube)
 bool settings_kube_same(const struct settings_kube *a, const struct settings_kube *b)
 {
 	return streq(a->namespace, b->namespace) && streq(a->selector, b->selector) &&
-	       streq(a->taint.key, b->taint.key) && streq(a->taint.value, b->taint.value) &&
-	       a->taint.effect == b->taint.effect && a->young_us == b->young_us &&
-	       trust_same(&a->trust, &b->trust) &&
+	       streq(a->prefix, b->prefix) && streq(a->taint.key, b->taint.key) &&
+	       streq(a->taint.value, b->taint.value) && a->taint.effect == b->taint.effect &&
+	       a->young_us == b->young_us && trust_same(&a->trust, &b->trust) &&
 	       (a->jobs == b->jobs || (a->jobs && b->jobs && json_equal(a->jobs, b->jobs)));
 }

@@ -25,14 +25,15 @@ static char *text_of(const json_t *object, const char *key)
 }
 
 /* A person who writes "false" means it. */
-static char *stop_of(const json_t *annotations)
+static char *stop_of(const json_t *annotations, const char *key)
 {
-	const char *value = json_string_value(json_object_get(annotations, KUBE_LEDGER_STOP));
+	const char *value = json_string_value(json_object_get(annotations, key));
 
 	return value && value[0] && !streq(value, "false") ? xstrdup(value) : NULL;
 }
 
-int budget_lease_read(const json_t *object, struct budget_lease *ret, struct err *err)
+int budget_lease_read(const json_t *object, const struct cluster_names *names,
+		      struct budget_lease *ret, struct err *err)
 {
 	json_t *metadata = json_object_get(object, "metadata");
 	const json_t *annotations = json_object_get(metadata, "annotations");
@@ -41,9 +42,9 @@ int budget_lease_read(const json_t *object, struct budget_lease *ret, struct err
 		return err_set(err, EINVAL, "the Lease " KUBE_LEDGER_NAME " has no version");
 	*ret = (struct budget_lease){
 		.version = text_of(metadata, "resourceVersion"),
-		.text = text_of(annotations, KUBE_LEDGER_TEXT),
-		.writer = text_of(annotations, KUBE_LEDGER_WRITER),
-		.stop = stop_of(annotations),
+		.text = text_of(annotations, names->ledger),
+		.writer = text_of(annotations, names->ledger_writer),
+		.stop = stop_of(annotations, names->stop),
 		.metadata = json_deep_copy(metadata),
 		.spec = json_deep_copy(json_object_get(object, "spec")),
 	};
@@ -52,8 +53,8 @@ int budget_lease_read(const json_t *object, struct budget_lease *ret, struct err
 	return 0;
 }
 
-json_t *budget_lease_write(const struct budget_lease *lease, const char *namespace,
-			   const char *text, const char *writer)
+json_t *budget_lease_write(const struct budget_lease *lease, const struct cluster_names *names,
+			   const char *namespace, const char *text, const char *writer)
 {
 	json_t *metadata = lease->version ? json_deep_copy(lease->metadata) : json_object();
 	json_t *spec = lease->spec ? json_deep_copy(lease->spec) : json_object();
@@ -63,8 +64,8 @@ json_t *budget_lease_write(const struct budget_lease *lease, const char *namespa
 		annotations = json_object();
 		(void)json_object_set_new(metadata, "annotations", annotations);
 	}
-	(void)json_object_set_new(annotations, KUBE_LEDGER_TEXT, json_string(text));
-	(void)json_object_set_new(annotations, KUBE_LEDGER_WRITER, json_string(writer));
+	(void)json_object_set_new(annotations, names->ledger, json_string(text));
+	(void)json_object_set_new(annotations, names->ledger_writer, json_string(writer));
 	(void)json_object_set_new(metadata, "name", json_string(KUBE_LEDGER_NAME));
 	(void)json_object_set_new(metadata, "namespace", json_string(namespace));
 	return json_pack("{s:s, s:s, s:o, s:o}", "apiVersion", "coordination.k8s.io/v1", "kind",

@@ -6,6 +6,7 @@
 
 #include "lib/macro.h"
 
+struct cluster_names;
 struct err;
 
 struct budget_lease {
@@ -19,11 +20,12 @@ struct budget_lease {
 void budget_lease_release(struct budget_lease *lease);
 
 /* -EINVAL for what is no object of the server. */
-int budget_lease_read(const json_t *object, struct budget_lease *ret, struct err *err);
+int budget_lease_read(const json_t *object, const struct cluster_names *names,
+		      struct budget_lease *ret, struct err *err);
 
 /*
  * The object to send: `lease` with another ledger, or with version NULL a new one. New
  * reference.
  */
-json_t *budget_lease_write(const struct budget_lease *lease, const char *namespace,
-			   const char *text, const char *writer);
+json_t *budget_lease_write(const struct budget_lease *lease, const struct cluster_names *names,
+			   const char *namespace, const char *text, const char *writer);

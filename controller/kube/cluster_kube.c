@@ -168,6 +168,7 @@ struct cluster *cluster_kube_new(const struct cluster_kube_options *options)
 	};
 
 	k->cluster.ops = &kube_ops;
+	k->cluster.names = kube_names(options->kube);
 	k->options = *options;
 	k->last = &k->first;
 	k->own = kube_own_watcher;

@@ -137,7 +137,7 @@ static void on_written(void *context, const struct kube_answer *a)
 	}
 	if (a->body && !op->dry_run)
 		kube_seen_fresh(op->k, a->body);
-	if (a->body && kube_node_read(a->body, &node, NULL) == 0)
+	if (a->body && kube_node_read(a->body, op->k->cluster.names, &node, NULL) == 0)
 		answer.node = &node;
 	conclude(op, &answer);
 	cluster_node_release(&node);
@@ -177,7 +177,8 @@ static bool is_as_decided(const struct kube_op *op, const struct cluster_node *n
 /* Of the node as it was read just now. */
 static void decide(struct kube_op *op, const json_t *raw, const struct cluster_node *node)
 {
-	const struct kube_subject subject = { raw, node, &op->k->options.taint };
+	const struct kube_subject subject = { raw, node, &op->k->options.taint,
+					      op->k->cluster.names };
 	const char *stopped = kube_stopped(op->k);
 	const bool as_decided = is_as_decided(op, node);
 	struct kube_plan plan = op->plan(op, &subject);
@@ -211,7 +212,8 @@ static void on_read(void *context, const struct kube_answer *a)
 		pass_on(op, a);
 		return;
 	}
-	if (kube_node_read(a->body, &node, &err) < 0 || !streq(node.name, op->node))
+	if (kube_node_read(a->body, op->k->cluster.names, &node, &err) < 0 ||
+	    !streq(node.name, op->node))
 		say(op, CLUSTER_AGAIN,
 		    err.msg[0] ? err.msg : "the server answered with another node");
 	else

@@ -154,7 +154,7 @@ void kube_seen_fresh(struct cluster_kube *k, const json_t *raw)
 	struct cluster_node node = { 0 }, *n;
 	struct err err = ERR_INIT;
 
-	if (kube_node_read(raw, &node, &err) < 0) {
+	if (kube_node_read(raw, k->cluster.names, &node, &err) < 0) {
 		log_warning("what was answered is no node: %s", err.msg);
 		return;
 	}

@@ -50,6 +50,7 @@ struct kube_config {
 	char *cert_file, *key_file, *cert_pem, *key_pem; /* a client certificate, or NULL */
 	char *token_file, *token;			 /* at most one */
 	char *namespace; /* ours; "assay" when nothing says another */
+	char *prefix;	 /* of our names on nodes and Leases; NULL: CLUSTER_PREFIX */
 	bool insecure;	 /* the certificate is not looked at: only where a kubeconfig says so */
 };
 
@@ -69,6 +70,9 @@ void kube_close(struct kube *kube);
 DEFINE_CLEANUP(struct kube *, kube_close, kube_closep);
 
 const char *kube_namespace(const struct kube *kube);
+
+/* As the prefix of the configuration makes them. Borrowed until kube_close(). */
+const struct cluster_names *kube_names(const struct kube *kube);
 
 enum kube_content {
 	KUBE_NO_BODY,

@@ -43,6 +43,7 @@ struct kube {
 	struct kube_lanes lanes;
 	struct kube_credentials credentials;
 	char *server, *namespace;
+	struct cluster_names names;
 	LIST_HEAD(, kube_request) requests;
 	unsigned n_requests;
 	struct kube_request *telling; /* whose callback runs; NULL once it is cancelled */
@@ -331,6 +332,11 @@ const char *kube_namespace(const struct kube *kube)
 	return kube->namespace;
 }
 
+const struct cluster_names *kube_names(const struct kube *kube)
+{
+	return &kube->names;
+}
+
 void kube_close(struct kube *kube)
 {
 	struct kube_request *request;
@@ -397,6 +403,7 @@ int kube_open(struct sd_event *loop, const struct kube_config *config, struct ku
 		return r;
 	kube->server = xstrdup(config->server);
 	kube->namespace = xstrdup(config->namespace);
+	kube->names = cluster_names_of(config->prefix);
 	*ret = TAKE(kube);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "lib/base64.h"
 #include "lib/file.h"
 #include "lib/json.h"
+#include "lib/subdomain.h"
 #include "lib/xalloc.h"
 
 #define POD_FILES "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -241,7 +242,7 @@ static int read_namespace(const struct jval *context, struct kube_config *config
 		return r;
 	if (!config->namespace)
 		config->namespace = xstrdup(OUR_NAMESPACE);
-	return kube_is_name(config->namespace) ? 0
+	return is_subdomain(config->namespace) ? 0
 					       : jval_fail(&v, err, "is no name of a namespace");
 }
 
@@ -295,7 +296,7 @@ int kube_config_of_pod(const char *host, const char *port, const char *dir, stru
 			       "give --kubeconfig FILE");
 	if (file_read_line(AT_FDCWD, namespace_file, &namespace) < 0)
 	namespace = xstrdup(OUR_NAMESPACE);
-	if (!kube_is_name(namespace))
+	if (!is_subdomain(namespace))
 		return err_set(err, EINVAL, "%s: is no name of a namespace", namespace_file);
 	*ret = (struct kube_config){
 		.server = xasprintf(is_ipv6 ? "https://[%s]:%s" : "https://%s:%s", host, port),
@@ -313,7 +314,7 @@ void kube_config_release(struct kube_config *config)
 	char **const owned[] = { &config->server,   &config->server_name, &config->ca_file,
 				 &config->ca_pem,   &config->cert_file,	  &config->key_file,
 				 &config->cert_pem, &config->key_pem,	  &config->token_file,
-				 &config->token,    &config->namespace };
+				 &config->token,    &config->namespace,	  &config->prefix };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(owned); i++)

@@ -104,12 +104,13 @@ static void on_noted(void *context, const struct kube_answer *answer)
 
 static void patch_note(struct round *round, const char *path, const char *version)
 {
+	struct kube *kube = round->drains->options.kube;
 	CLEANUP(json_freep)
 	json_t *body = json_pack("{s:{s:s, s:{s:s}}}", "metadata", "resourceVersion", version,
-				 "annotations", CLUSTER_DRAIN, round->note);
+				 "annotations", kube_names(kube)->drain, round->note);
 	struct err err = ERR_INIT;
 
-	if (kube_send(round->drains->options.kube,
+	if (kube_send(kube,
 		      &(struct kube_call){ .method = "PATCH",
 					   .path = path,
 					   .content = KUBE_MERGE,
@@ -128,6 +129,7 @@ static void on_node(void *context, const struct kube_answer *answer)
 	const json_t *metadata = json_object_get(answer->body, "metadata");
 	const json_t *notes = json_object_get(metadata, "annotations");
 	const char *version = json_string_value(json_object_get(metadata, "resourceVersion"));
+	const struct cluster_names *names = kube_names(round->drains->options.kube);
 	char path[KUBE_PATH_MAX];
 
 	round->request = NULL;
@@ -136,11 +138,11 @@ static void on_node(void *context, const struct kube_answer *answer)
 			   answer->words, answer->retry_us);
 		return;
 	}
-	if (!json_object_get(notes, CLUSTER_PREFIX "/cordon")) {
+	if (!json_object_get(notes, names->cordon)) {
 		round_fail(round, CLUSTER_NOT_OURS, "it is not out of service because of us", 0);
 		return;
 	}
-	if (streq(json_string_value(json_object_get(notes, CLUSTER_DRAIN)), round->note))
+	if (streq(json_string_value(json_object_get(notes, names->drain)), round->note))
 		round_fail(round, CLUSTER_DONE, "", 0);
 	else if (kube_path(path, NULL, "/api/v1/nodes/%s", round->node) == 0)
 		patch_note(round, path, version);

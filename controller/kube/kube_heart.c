@@ -164,7 +164,8 @@ static int send(struct heart *heart, struct err *err)
 		call.done = on_read;
 		r = kube_path(path, err, "/api/v1/nodes/%s", heart->node);
 	} else {
-		body = kube_patch_condition(&condition, h->options.real_us(), heart->since_us);
+		body = kube_patch_condition(kube_names(h->options.kube), &condition,
+					    h->options.real_us(), heart->since_us);
 		call.method = "PATCH";
 		call.content = KUBE_STRATEGIC;
 		call.body = body;
@@ -200,7 +201,7 @@ static void begin(struct heart *heart)
 /* Of the node as it is: since when the status is what we say it is. */
 static uint64_t since_of(const struct heart *heart, const json_t *raw)
 {
-	const json_t *condition = kube_condition_of(raw);
+	const json_t *condition = kube_condition_of(raw, kube_names(heart->hearts->options.kube));
 	const char *status = json_string_value(json_object_get(condition, "status"));
 	const char *since = json_string_value(json_object_get(condition, "lastTransitionTime"));
 	uint64_t since_us = 0;

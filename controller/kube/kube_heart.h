@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The condition assay.dev/Healthy of every node that we say something about. What
+ * The condition PREFIX/Healthy of every node that we say something about. What
  * changed is written at once; the same again every five minutes, spread evenly over the nodes, so
  * that whoever reads an old heartbeat knows that nobody watches any more.
  *

@@ -74,8 +74,3 @@ struct kube_reading {
 /* Never fails: what cannot be understood is an answer, too. `ret` must not move while it is used. */
 void kube_answer_read(const struct kube_raw *raw, struct kube_reading *ret);
 void kube_reading_release(struct kube_reading *reading);
-
-/* --- kube_path.c --- */
-
-/* True for an RFC 1123 subdomain. */
-bool kube_is_name(const char *text);

@@ -88,9 +88,9 @@ static void note_stop(struct kube_ledger *l)
 	CLEANUP(freep) char *words = NULL;
 
 	if (l->seen.stop)
-		words = xasprintf("stopped by the annotation " KUBE_LEDGER_STOP
-				  " of the Lease %s/" KUBE_LEDGER_NAME ": %.200s",
-				  kube_namespace(l->kube), l->seen.stop);
+		words = xasprintf("stopped by the annotation %s of the Lease %s/" KUBE_LEDGER_NAME
+				  ": %.200s",
+				  kube_names(l->kube)->stop, kube_namespace(l->kube), l->seen.stop);
 	if (!streq(words, l->stopped))
 		log_warning("%s", words ? words : "not stopped any more");
 	free(l->stopped);
@@ -147,7 +147,9 @@ static void conclude_failed(struct kube_ledger *l, const struct kube_answer *ans
 static int see(struct kube_ledger *l, const struct kube_answer *answer, struct err *err)
 {
 	struct budget_lease seen = { 0 };
-	int r = answer->status == STATUS_ABSENT ? 0 : budget_lease_read(answer->body, &seen, err);
+	int r = answer->status == STATUS_ABSENT
+			? 0
+			: budget_lease_read(answer->body, kube_names(l->kube), &seen, err);
 
 	if (r < 0)
 		return r;
@@ -283,7 +285,8 @@ static void put(struct kube_ledger *l)
 		conclude_as(l, CLUSTER_AGAIN, "this controller does not lead");
 		return;
 	}
-	body = budget_lease_write(&l->seen, kube_namespace(l->kube), o->text, o->writer);
+	body = budget_lease_write(&l->seen, kube_names(l->kube), kube_namespace(l->kube), o->text,
+				  o->writer);
 	if (ask(l, l->seen.version ? "PUT" : "POST", body, on_put, &err) < 0)
 		conclude_as(l, CLUSTER_AGAIN, err.msg);
 }
@@ -378,9 +381,9 @@ int kube_ledger_open(struct sd_event *loop, struct kube *kube, const struct kube
 	l->kube = kube;
 	l->fence = fence;
 	l->identity = random_u64();
-	l->stale = xasprintf("the kill switch (annotation " KUBE_LEDGER_STOP " of the Lease "
-			     "%s/" KUBE_LEDGER_NAME ") cannot be read",
-			     kube_namespace(kube));
+	l->stale = xasprintf("the kill switch (annotation %s of the Lease %s/" KUBE_LEDGER_NAME
+			     ") cannot be read",
+			     kube_names(kube)->stop, kube_namespace(kube));
 	r = sd_event_add_time(loop, &l->timer, CLOCK_MONOTONIC, 0, USEC_PER_MSEC, on_timer, l);
 	if (r >= 0)
 		r = sd_event_add_defer(loop, &l->next, on_next, l);

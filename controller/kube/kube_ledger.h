@@ -8,10 +8,10 @@
  * annotation, so that ours is told from a twin's of the same text. DONE and CONFLICT are sure;
  * AGAIN is "not as far as anybody can see": ask again with the same version.
  *
- * The kill switch is an annotation of the same Lease:
+ * The kill switch is an annotation of the same Lease, thrown by any value but "" and "false":
  *
- *	kubectl -n assay annotate lease assay-budget assay.dev/stop="why"
- *	kubectl -n assay annotate lease assay-budget assay.dev/stop-
+ *	kubectl -n assay annotate lease assay-budget PREFIX/stop="why"
+ *	kubectl -n assay annotate lease assay-budget PREFIX/stop-
  *
  * It is read every two seconds, and with every read and write of the ledger. What cannot be read
  * for ten seconds stops, too.
@@ -30,9 +30,6 @@ struct kube_ledger;
 struct sd_event;
 
 #define KUBE_LEDGER_NAME "assay-budget"
-#define KUBE_LEDGER_TEXT CLUSTER_PREFIX "/ledger"
-#define KUBE_LEDGER_WRITER CLUSTER_PREFIX "/ledger-writer"
-#define KUBE_LEDGER_STOP CLUSTER_PREFIX "/stop" /* any value but "" and "false" stops */
 
 /* All borrowed for as long as it is open. `fence` NULL: anybody may write. */
 int kube_ledger_open(struct sd_event *loop, struct kube *kube, const struct kube_fence *fence,

@@ -85,7 +85,7 @@ static int take_node(struct kube_list *list, const json_t *object, struct err *e
 		list->room = MAX(2 * list->room, (size_t)KUBE_PAGE);
 		list->nodes = xrealloc(list->nodes, list->room, sizeof(*list->nodes));
 	}
-	r = kube_node_read(object, &list->nodes[list->n], err);
+	r = kube_node_read(object, kube_names(list->kube), &list->nodes[list->n], err);
 	list->n += r == 0;
 	return r;
 }

@@ -31,8 +31,7 @@ struct cluster_mark *kube_mark_read(const char *text)
 	size_t len = text ? strnlen(text, KUBE_MARK_MAX + 1) : 0;
 	CLEANUP(json_freep) json_t *value = NULL;
 
-	if (len == 0 || len > KUBE_MARK_MAX ||
-	    json_parse(text, len, KUBE_MARK_KEY, &value, NULL) < 0)
+	if (len == 0 || len > KUBE_MARK_MAX || json_parse(text, len, "cordon", &value, NULL) < 0)
 		return NULL;
 	return cluster_mark_decode(value);
 }
@@ -62,7 +61,7 @@ static char mended(char c)
 	return isalnum((unsigned char)c) || c == '-' || c == '_' || c == '.' ? c : '-';
 }
 
-json_t *kube_hold_taint(uint64_t until_us, const char *by)
+json_t *kube_hold_taint(const struct cluster_names *names, uint64_t until_us, const char *by)
 {
 	uint64_t seconds = until_us / USEC_PER_SEC + (until_us % USEC_PER_SEC != 0);
 	CLEANUP(freep)
@@ -74,7 +73,7 @@ json_t *kube_hold_taint(uint64_t until_us, const char *by)
 		value[i] = mended(value[i]);
 	while (len > 0 && !isalnum((unsigned char)value[len - 1]))
 		value[--len] = '\0';
-	return json_pack("{s:s, s:s, s:s}", "key", KUBE_HOLD_KEY, "value", value, "effect",
+	return json_pack("{s:s, s:s, s:s}", "key", names->testing, "value", value, "effect",
 			 no_schedule);
 }
 
@@ -96,7 +95,8 @@ bool kube_hold_read(const json_t *taint, uint64_t *ret_until_us, char **ret_by)
 	return true;
 }
 
-json_t *kube_node_taints(const json_t *object, uint64_t until_us, const char *by)
+json_t *kube_node_taints(const json_t *object, const struct cluster_names *names, uint64_t until_us,
+			 const char *by)
 {
 	const json_t *taints = json_object_get(json_object_get(object, "spec"), "taints");
 	json_t *all = json_array();
@@ -105,10 +105,10 @@ json_t *kube_node_taints(const json_t *object, uint64_t until_us, const char *by
 	for (i = 0; i < json_array_size(taints); i++) {
 		json_t *one = json_array_get(taints, i);
 
-		if (!streq(json_string_value(json_object_get(one, "key")), KUBE_HOLD_KEY))
+		if (!streq(json_string_value(json_object_get(one, "key")), names->testing))
 			(void)json_array_append(all, one);
 	}
 	if (until_us)
-		(void)json_array_append_new(all, kube_hold_taint(until_us, by));
+		(void)json_array_append_new(all, kube_hold_taint(names, until_us, by));
 	return all;
 }

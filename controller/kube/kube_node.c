@@ -86,7 +86,8 @@ static bool has(const json_t *object, const struct others *row)
 }
 
 /* Our hold, 0 and NULL without one; false: what is under its name is not as we set it. */
-static bool find_hold(const json_t *object, uint64_t *ret_until_us, char **ret_by)
+static bool find_hold(const json_t *object, const struct cluster_names *names,
+		      uint64_t *ret_until_us, char **ret_by)
 {
 	const json_t *taints = taints_of(object);
 	CLEANUP(freep) char *by = NULL;
@@ -94,7 +95,7 @@ static bool find_hold(const json_t *object, uint64_t *ret_until_us, char **ret_b
 	size_t i;
 
 	for (i = 0; i < json_array_size(taints); i++) {
-		if (!streq(taint_key(taints, i), KUBE_HOLD_KEY))
+		if (!streq(taint_key(taints, i), names->testing))
 			continue;
 		if (by || !kube_hold_read(json_array_get(taints, i), &until_us, &by))
 			return false;
@@ -105,24 +106,24 @@ static bool find_hold(const json_t *object, uint64_t *ret_until_us, char **ret_b
 }
 
 /* What stands under our names and is not as we write it. */
-static const char *not_as_ours(const json_t *object)
+static const char *not_as_ours(const json_t *object, const struct cluster_names *names)
 {
 	const json_t *metadata = json_object_get(object, "metadata");
 	const json_t *text =
-		json_object_get(json_object_get(metadata, "annotations"), KUBE_MARK_KEY);
+		json_object_get(json_object_get(metadata, "annotations"), names->cordon);
 	CLEANUP(cluster_mark_freep)
 	struct cluster_mark *mark = kube_mark_read(json_string_value(text));
 	CLEANUP(freep) char *by = NULL;
 	uint64_t until_us;
 
 	if (text && !mark)
-		return "its annotation " KUBE_MARK_KEY " is not one that Assay wrote";
-	if (!find_hold(object, &until_us, &by))
-		return "its taint " KUBE_HOLD_KEY " is not one that Assay set";
+		return names->not_our_mark;
+	if (!find_hold(object, names, &until_us, &by))
+		return names->not_our_hold;
 	return NULL;
 }
 
-struct kube_hands_off kube_node_hands_off(const json_t *object)
+struct kube_hands_off kube_node_hands_off(const json_t *object, const struct cluster_names *names)
 {
 	const json_t *metadata = json_object_get(object, "metadata");
 	const char *words;
@@ -135,7 +136,7 @@ struct kube_hands_off kube_node_hands_off(const json_t *object)
 	}
 	if (text_at(metadata, "deletionTimestamp"))
 		return (struct kube_hands_off){ "it is being deleted", true, false };
-	words = not_as_ours(object);
+	words = not_as_ours(object, names);
 	return (struct kube_hands_off){ words, words != NULL, false };
 }
 
@@ -196,7 +197,8 @@ static json_t *labels_of(const json_t *metadata)
 	return labels;
 }
 
-int kube_node_read(const json_t *object, struct cluster_node *ret, struct err *err)
+int kube_node_read(const json_t *object, const struct cluster_names *names,
+		   struct cluster_node *ret, struct err *err)
 {
 	const json_t *metadata = json_object_get(object, "metadata");
 	const json_t *annotations = json_object_get(metadata, "annotations");
@@ -210,7 +212,7 @@ int kube_node_read(const json_t *object, struct cluster_node *ret, struct err *e
 	if (!is_short(text_at(metadata, "uid"), OPAQUE_MAX_LEN) ||
 	    !is_short(text_at(metadata, "resourceVersion"), OPAQUE_MAX_LEN))
 		return err_set(err, EINVAL, "node %s: no uid or no resourceVersion", name);
-	hands = kube_node_hands_off(object);
+	hands = kube_node_hands_off(object, names);
 	node = (struct cluster_node){
 		.name = xstrdup(name),
 		.uid = xstrdup(text_at(metadata, "uid")),
@@ -222,13 +224,13 @@ int kube_node_read(const json_t *object, struct cluster_node *ret, struct err *e
 		.leaving = hands.leaving,
 		.outside = hands.outside,
 		.since_us = since_of(metadata),
-		.mark = kube_mark_read(text_at(annotations, KUBE_MARK_KEY)),
-		.override_us = kube_override_read(text_at(annotations, KUBE_OVERRIDE_KEY)),
-		.unverified = has_taint(taints_of(object), KUBE_STARTUP_KEY),
+		.mark = kube_mark_read(text_at(annotations, names->cordon)),
+		.override_us = kube_override_read(text_at(annotations, names->override)),
+		.unverified = has_taint(taints_of(object), names->unverified),
 		.boot = boot_of(object),
 	};
-	node.managed = !streq(cluster_node_label(&node, CLUSTER_MANAGED), "false");
-	(void)find_hold(object, &node.hold_us, &node.hold_by);
+	node.managed = !streq(cluster_node_label(&node, names->managed), "false");
+	(void)find_hold(object, names, &node.hold_us, &node.hold_by);
 	*ret = node;
 	return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A Node object of Kubernetes as the actor sees it, and what we write on one. Pure: no
- * requests, no clock.
+ * requests, no clock. What stands behind the prefix:
  *
- *	annotation assay.dev/cordon	    our mark, a JSON text (cluster_mark_encode())
- *	annotation assay.dev/override-until an RFC 3339 stamp
- *	label	   assay.dev/managed	    "false": opted out
- *	taint	   assay.dev/testing	    our hold, NoSchedule; its value is "UNIX_SECONDS.BY"
- *	taint	   assay.dev/unverified	    the kubelet's, of a new node; we only take it off
+ *	annotation PREFIX/cordon	    our mark, a JSON text (cluster_mark_encode())
+ *	annotation PREFIX/override-until an RFC 3339 stamp
+ *	label	   PREFIX/managed	    "false": opted out
+ *	taint	   PREFIX/testing	    our hold, NoSchedule; its value is "UNIX_SECONDS.BY"
+ *	taint	   PREFIX/unverified	    the kubelet's, of a new node; we only take it off
  *
  * Invariants:
  *  - what stands under one of our names and is not as we write it is another's: the node is
@@ -26,11 +26,6 @@
 
 struct err;
 
-#define KUBE_MARK_KEY CLUSTER_PREFIX "/cordon"
-#define KUBE_OVERRIDE_KEY CLUSTER_PREFIX "/override-until"
-#define KUBE_HOLD_KEY CLUSTER_PREFIX "/testing"
-#define KUBE_STARTUP_KEY CLUSTER_PREFIX "/unverified"
-
 enum {
 	KUBE_MARK_MAX = 32 * 1024, /* bytes of our mark; all annotations of a node have 256 KiB */
 	KUBE_TAINT_VALUE_MAX = 63, /* of the API server, as of a label's value */
@@ -41,14 +36,15 @@ enum {
  * counts as touched by nobody else when `hands_off` is NULL; how young it is, is not looked
  * at (kube_view.h). -EINVAL when it has no name, uid or version.
  */
-int kube_node_read(const json_t *object, struct cluster_node *ret, struct err *err);
+int kube_node_read(const json_t *object, const struct cluster_names *names,
+		   struct cluster_node *ret, struct err *err);
 
-/* The sentence of why it is never touched, as kube_node_read() has it; borrowed and static, or NULL. */
+/* The sentence of why it is never touched, as kube_node_read() has it; borrowed of `names`, or NULL. */
 struct kube_hands_off {
 	const char *words;
 	bool leaving, outside; /* as in struct cluster_node */
 };
-struct kube_hands_off kube_node_hands_off(const json_t *object);
+struct kube_hands_off kube_node_hands_off(const json_t *object, const struct cluster_names *names);
 
 /*
  * May the cordon go when our mark goes? Not when it was there before our mark, and not while
@@ -74,7 +70,7 @@ uint64_t kube_override_read(const char *text);
  * The taint of our hold until `until_us` (rounded up to seconds), new reference. `by` is cut and
  * mended to what a taint's value may hold.
  */
-json_t *kube_hold_taint(uint64_t until_us, const char *by);
+json_t *kube_hold_taint(const struct cluster_names *names, uint64_t until_us, const char *by);
 
 /* And back: false when the taint has our key and is not as we write it. `ret_by` is new memory. */
 bool kube_hold_read(const json_t *taint, uint64_t *ret_until_us, char **ret_by);
@@ -84,4 +80,5 @@ bool kube_hold_read(const json_t *taint, uint64_t *ret_until_us, char **ret_by);
  * replaces the list; new reference. Others keep their place. Call it only on a node whose hold is
  * ours.
  */
-json_t *kube_node_taints(const json_t *object, uint64_t until_us, const char *by);
+json_t *kube_node_taints(const json_t *object, const struct cluster_names *names, uint64_t until_us,
+			 const char *by);

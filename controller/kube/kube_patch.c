@@ -157,11 +157,11 @@ static struct kube_plan done(json_t *patch)
 
 /* --- changes --- */
 
-static void set_override(json_t *patch, uint64_t until_us)
+static void set_override(json_t *patch, const struct cluster_names *names, uint64_t until_us)
 {
 	CLEANUP(freep) char *text = until_us ? kube_override_text(until_us) : NULL;
 
-	set_annotation(patch, KUBE_OVERRIDE_KEY, text ? json_string(text) : json_null());
+	set_annotation(patch, names->override, text ? json_string(text) : json_null());
 }
 
 /* Stamps are written in milliseconds. */
@@ -182,12 +182,12 @@ struct kube_plan kube_plan_cordon(const struct kube_subject *s, const struct clu
 		return streq(s->node->mark->action, mark->action)
 			       ? done(NULL)
 			       : refuse("another action has cordoned it");
-	if (json_object_get(annotations, KUBE_MARK_KEY))
-		return refuse("its annotation " KUBE_MARK_KEY " is not one that Assay wrote");
+	if (json_object_get(annotations, s->names->cordon))
+		return refuse(s->names->not_our_mark);
 	own.pre = s->node->unschedulable;
 	text = kube_mark_text(&own);
 	patch = patch_new(s);
-	set_annotation(patch, KUBE_MARK_KEY, json_string(text));
+	set_annotation(patch, s->names->cordon, json_string(text));
 	if (!own.pre)
 		set_spec(patch, "unschedulable", json_true());
 	if (s->taint->key && !has_taint(taints, s->taint)) {
@@ -212,12 +212,12 @@ struct kube_plan kube_plan_uncordon(const struct kube_subject *s, uint64_t overr
 		return done(NULL);
 	patch = patch_new(s);
 	if (s->node->mark)
-		set_annotation(patch, KUBE_MARK_KEY, json_null());
+		set_annotation(patch, s->names->cordon, json_null());
 	/* Who was told to leave may stay: it went with the cordon. */
-	if (s->node->mark && json_object_get(annotations, CLUSTER_DRAIN))
-		set_annotation(patch, CLUSTER_DRAIN, json_null());
+	if (s->node->mark && json_object_get(annotations, s->names->drain))
+		set_annotation(patch, s->names->drain, json_null());
 	if (overrides)
-		set_override(patch, override_us);
+		set_override(patch, s->names, override_us);
 	if (kube_cordon_is_ours(s))
 		set_spec(patch, "unschedulable", json_null());
 	if (tainted)
@@ -231,24 +231,24 @@ struct kube_plan kube_plan_override(const struct kube_subject *s, uint64_t overr
 	json_t *patch;
 
 	if (override_us ? same_stamp(override_us, s->node->override_us)
-			: !json_object_get(annotations, KUBE_OVERRIDE_KEY))
+			: !json_object_get(annotations, s->names->override))
 		return done(NULL);
 	patch = patch_new(s);
-	set_override(patch, override_us);
+	set_override(patch, s->names, override_us);
 	return done(patch);
 }
 
 struct kube_plan kube_plan_hold(const struct kube_subject *s, uint64_t until_us, const char *by)
 {
 	const json_t *taints = member(s->raw, "spec", "taints");
-	const struct kube_taint ours = { KUBE_HOLD_KEY, NULL, "NoSchedule" };
-	CLEANUP(json_freep) json_t *wanted = kube_node_taints(s->raw, until_us, by);
+	const struct kube_taint ours = { s->names->testing, NULL, "NoSchedule" };
+	CLEANUP(json_freep) json_t *wanted = kube_node_taints(s->raw, s->names, until_us, by);
 	json_t *patch;
 
 	if (s->node->hold_us && !streq(s->node->hold_by, by))
 		return refuse("it is held for something else");
 	if (until_us && !s->node->hold_us && has_taint(taints, &ours))
-		return refuse("its taint " KUBE_HOLD_KEY " is not one that Assay set");
+		return refuse(s->names->not_our_hold);
 	if (until_us ? json_equal(taints, wanted) : !s->node->hold_us)
 		return done(NULL);
 	patch = patch_new(s);
@@ -266,7 +266,7 @@ struct kube_plan kube_plan_verified(const struct kube_subject *s)
 		return done(NULL);
 	rest = json_array();
 	for (i = 0; i < json_array_size(taints); i++) {
-		if (!same_text(json_array_get(taints, i), "key", KUBE_STARTUP_KEY))
+		if (!same_text(json_array_get(taints, i), "key", s->names->unverified))
 			(void)json_array_append(rest, json_array_get(taints, i));
 	}
 	patch = patch_new(s);
@@ -283,19 +283,20 @@ const char *kube_status_text(int healthy)
 	return texts[healthy + 1];
 }
 
-const json_t *kube_condition_of(const json_t *raw)
+const json_t *kube_condition_of(const json_t *raw, const struct cluster_names *names)
 {
 	const json_t *list = member(raw, "status", "conditions");
 	size_t i;
 
 	for (i = 0; i < json_array_size(list); i++) {
-		if (same_text(json_array_get(list, i), "type", KUBE_CONDITION))
+		if (same_text(json_array_get(list, i), "type", names->healthy))
 			return json_array_get(list, i);
 	}
 	return NULL;
 }
 
-json_t *kube_patch_condition(const struct cluster_condition *condition, uint64_t now_us,
+json_t *kube_patch_condition(const struct cluster_names *names,
+			     const struct cluster_condition *condition, uint64_t now_us,
 			     uint64_t since_us)
 {
 	CLEANUP(freep) char *message = kube_clip(condition->message, KUBE_MESSAGE_MAX);
@@ -304,7 +305,7 @@ json_t *kube_patch_condition(const struct cluster_condition *condition, uint64_t
 	kube_time(now_us, now);
 	kube_time(since_us, since);
 	return json_pack("{s:{s:[{s:s, s:s, s:s, s:s, s:s, s:s}]}}", "status", "conditions", "type",
-			 KUBE_CONDITION, "status", kube_status_text(condition->healthy), "reason",
+			 names->healthy, "status", kube_status_text(condition->healthy), "reason",
 			 condition->reason, "message", message, "lastHeartbeatTime", now,
 			 "lastTransitionTime", since);
 }

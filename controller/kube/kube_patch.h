@@ -24,8 +24,6 @@ enum {
 	KUBE_TIME_SIZE = 32,	 /* "2026-11-21T01:30:00Z" and its NUL, of any year */
 };
 
-#define KUBE_CONDITION CLUSTER_PREFIX "/Healthy"
-
 /* A taint besides the cordon; without a key there is none. Borrowed. */
 struct kube_taint {
 	const char *key, *value, *effect;
@@ -34,7 +32,7 @@ struct kube_taint {
 /* What a change comes to on a node as it is. */
 struct kube_plan {
 	enum cluster_result result; /* CLUSTER_DONE: `patch` does it; else why not */
-	const char *words;	    /* of a refusal; static */
+	const char *words;	    /* of a refusal; static, or of the names */
 	json_t *patch;		    /* owned; NULL with CLUSTER_DONE: it is so already */
 };
 
@@ -43,6 +41,7 @@ struct kube_subject {
 	const json_t *raw;
 	const struct cluster_node *node;
 	const struct kube_taint *taint;
+	const struct cluster_names *names;
 };
 
 /*
@@ -67,10 +66,11 @@ struct kube_plan kube_plan_verified(const struct kube_subject *s);
 bool kube_cordon_is_ours(const struct kube_subject *s);
 
 /* Our condition on the node as it was read; NULL: there is none. Borrowed. */
-const json_t *kube_condition_of(const json_t *raw);
+const json_t *kube_condition_of(const json_t *raw, const struct cluster_names *names);
 
 /* The body for /status. `since_us`: the status is so since then. New reference. */
-json_t *kube_patch_condition(const struct cluster_condition *condition, uint64_t now_us,
+json_t *kube_patch_condition(const struct cluster_names *names,
+			     const struct cluster_condition *condition, uint64_t now_us,
 			     uint64_t since_us);
 
 /* "True", "False", "Unknown" of 1, 0, -1. */

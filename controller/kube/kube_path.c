@@ -4,36 +4,12 @@
 
 #include "controller/kube/kube_inside.h"
 #include "lib/strbuf.h"
+#include "lib/subdomain.h"
 #include "lib/xalloc.h"
-
-enum { NAME_MAX_BYTES = 253 }; /* RFC 1123 */
-
-/* `label` is what stands between two dots. The server does not hold it to 63 bytes either. */
-static bool is_label(const char *label, size_t len)
-{
-	static const char inner[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
-
-	return len > 0 && strspn(label, inner) >= len && label[0] != '-' && label[len - 1] != '-';
-}
-
-bool kube_is_name(const char *text)
-{
-	if (!text || strlen(text) > NAME_MAX_BYTES)
-		return false;
-	for (;;) {
-		size_t len = strcspn(text, ".");
-
-		if (!is_label(text, len))
-			return false;
-		if (!text[len])
-			return true;
-		text += len + 1;
-	}
-}
 
 static int add_name(struct strbuf *path, const char *name, struct err *err)
 {
-	if (!kube_is_name(name))
+	if (!is_subdomain(name))
 		return err_set(err, EINVAL, "'%s' is no name of Kubernetes", name ? name : "");
 	(void)strbuf_puts(path, name); /* of nothing that needs to be encoded */
 	return 0;

@@ -178,7 +178,7 @@ static void start_list(struct kube_watch *w)
 static int on_node(struct kube_watch *w, const json_t *object, struct err *err)
 {
 	struct cluster_node node;
-	int r = kube_node_read(object, &node, err);
+	int r = kube_node_read(object, kube_names(w->kube), &node, err);
 
 	if (r < 0)
 		return r;
@@ -194,7 +194,7 @@ static int on_node(struct kube_watch *w, const json_t *object, struct err *err)
 static int on_deleted(struct kube_watch *w, const json_t *object, struct err *err)
 {
 	struct cluster_node node;
-	int r = kube_node_read(object, &node, err);
+	int r = kube_node_read(object, kube_names(w->kube), &node, err);
 
 	if (r < 0)
 		return r;

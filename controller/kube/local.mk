@@ -22,7 +22,7 @@ tests_unit_test_kube_error_LDADD = libkube.a $(LDADD)
 tests_unit_test_kube_path_LDADD = libkube.a $(LDADD)
 noinst_PROGRAMS += tests/kube/kube_probe
 tests_kube_kube_probe_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
-tests_kube_kube_probe_LDADD = $(KUBE_LIBS) $(BASE_LIBS)
+tests_kube_kube_probe_LDADD = $(KUBE_LIBS) libcontroller.a $(BASE_LIBS)
 
 # fence
 libkube_a_SOURCES += controller/kube/kube_lease.h controller/kube/kube_lease.c controller/kube/lease_state.h controller/kube/lease_state.c \
@@ -30,7 +30,7 @@ libkube_a_SOURCES += controller/kube/kube_lease.h controller/kube/kube_lease.c c
 UNIT_TESTS += tests/unit/test_lease_state tests/unit/test_lease_random tests/unit/test_kube_lease tests/unit/test_kube_ledger
 tests_unit_test_kube_lease_SOURCES = tests/unit/test_kube_lease.c tests/unit/lease_fake.c tests/unit/lease_fake.h
 tests_unit_test_kube_lease_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
-tests_unit_test_kube_lease_LDADD = libkube.a $(LDADD) $(SYSTEMD_LIBS)
+tests_unit_test_kube_lease_LDADD = libkube.a libcontroller.a $(LDADD) $(SYSTEMD_LIBS)
 tests_unit_test_kube_ledger_SOURCES = tests/unit/test_kube_ledger.c tests/unit/lease_fake.c tests/unit/lease_fake.h
 tests_unit_test_kube_ledger_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 tests_unit_test_kube_ledger_LDADD = libkube.a libcontroller.a $(LDADD) $(SYSTEMD_LIBS)
@@ -77,8 +77,9 @@ tests_unit_test_kube_pods_LDADD = $(KUBE_LIBS) $(JUDGE_LIBS) $(LDADD)
 libkube_a_SOURCES += controller/kube/cluster_kube.c controller/kube/cluster_kube.h controller/kube/cluster_kube_change.c \
 	controller/kube/cluster_kube_confirm.c controller/kube/cluster_kube_inside.h controller/kube/cluster_kube_seen.c controller/kube/kube_event.c controller/kube/kube_event.h \
 	controller/kube/kube_heart.c controller/kube/kube_heart.h controller/kube/kube_patch.c controller/kube/kube_patch.h
-UNIT_TESTS += tests/unit/test_kube_patch tests/unit/test_cluster_kube tests/unit/test_cluster_kube_random tests/unit/test_cluster_kube_told
+UNIT_TESTS += tests/unit/test_kube_patch tests/unit/test_kube_prefix tests/unit/test_cluster_kube tests/unit/test_cluster_kube_random tests/unit/test_cluster_kube_told
 tests_unit_test_kube_patch_LDADD = $(KUBE_LIBS) libcontroller.a $(LDADD)
+tests_unit_test_kube_prefix_LDADD = $(KUBE_LIBS) libcontroller.a $(LDADD)
 KUBE_WORLD = tests/unit/cluster_world.c tests/unit/cluster_world.h tests/unit/kube_memory.c tests/unit/kube_memory.h
 tests_unit_test_cluster_kube_SOURCES = tests/unit/test_cluster_kube.c $(KUBE_WORLD)
 tests_unit_test_cluster_kube_LDADD = $(KUBE_LIBS) libcontroller.a $(LDADD) $(SYSTEMD_LIBS)

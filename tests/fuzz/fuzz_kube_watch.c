@@ -38,6 +38,11 @@ void kube_cancel(struct kube_request *request)
 		kube->call.done = NULL;
 }
 
+const struct cluster_names *kube_names(const struct kube *kube UNUSED)
+{
+	return &cluster_names_usual;
+}
+
 char *kube_encode(const char *text)
 {
 	return xstrdup(text);
@@ -130,13 +135,14 @@ static void check_mark(const struct cluster_mark *mark)
 
 static void check_object(const json_t *object)
 {
-	CLEANUP(json_freep) json_t *taints = kube_node_taints(object, USEC_PER_MIN, "assay");
+	CLEANUP(json_freep)
+	json_t *taints = kube_node_taints(object, &cluster_names_usual, USEC_PER_MIN, "assay");
 	const json_t *last = json_array_get(taints, json_array_size(taints) - 1);
 	CLEANUP(freep) char *by = NULL;
 	struct cluster_node node = { 0 };
 	struct err err = ERR_INIT;
 	uint64_t until_us = 0;
-	int r = kube_node_read(object, &node, &err);
+	int r = kube_node_read(object, &cluster_names_usual, &node, &err);
 
 	FUZZ_CHECK(kube_hold_read(last, &until_us, &by));
 	FUZZ_CHECK(until_us == USEC_PER_MIN && streq(by, "assay"));

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "controller/kube/kube_inside.h"
+#include "lib/subdomain.h"
 #include "tests/fuzz/fuzz.h"
 
 static bool at_most_one(const char *a, const char *b)
@@ -23,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	FUZZ_CHECK(starts_with(config.server, "http") && strstr(config.server, "://"));
 	FUZZ_CHECK(config.server[strlen(config.server) - 1] != '/');
-	FUZZ_CHECK(kube_is_name(config.namespace));
+	FUZZ_CHECK(is_subdomain(config.namespace));
 	FUZZ_CHECK(at_most_one(config.token, config.token_file));
 	FUZZ_CHECK(at_most_one(config.ca_pem, config.ca_file));
 	FUZZ_CHECK(!config.insecure || (!config.ca_pem && !config.ca_file));

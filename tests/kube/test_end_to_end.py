@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from acting import CONDITION, MARK, OVERRIDE, WAIT_S
-from server import CONTROLLER
+from acting import CONDITION, MARK, OVERRIDE, WAIT_S, lease
+from server import CONTROLLER, NAMESPACE
 
 NODES = [f"gpu-{i}" for i in range(4)]
 PATH = "/api/v1/nodes/"
@@ -35,6 +35,28 @@ def test_a_bad_report_cordons_its_node_and_all_tell_why(kube, acting):
     assert a.until(lambda: kube.admin.condition("gpu-1", CONDITION)["status"] == "True", WAIT_S)
     a.finish(once=["gpu-1"])
     assert {r.name for r in kube.audit.writes(user=CONTROLLER, resource="nodes")} == {"gpu-1"}
+
+
+def test_with_another_prefix_nothing_is_written_under_the_usual_one(kube, acting):
+    kube.admin.create_node("gpu-9", annotations={MARK: "of a controller before"}, unschedulable=True)
+    kube.admin.create_node("gpu-8", labels={"gpu.example.com/managed": "false"})
+    a = acting.start(NODES[:2], more=", prefix: gpu.example.com")
+    a.prefix = "gpu.example.com"
+    assert a.ctl("cordon", "gpu-1", "--reason", "fan 3").returncode == 0
+    assert a.is_out("gpu-1") and a.mark("gpu-1")["pre"] is False and "fan 3" in a.ctl("why", "gpu-1").stdout
+    healthy = "gpu.example.com/Healthy"
+    assert a.until(lambda: (kube.admin.condition("gpu-1", healthy) or {}).get("status") == "False", WAIT_S)
+    assert a.order("uncordon", "gpu-9").status == 409  # out of service, and not because of us
+    assert "(label gpu.example.com/managed)" in a.ctl("cordon", "gpu-8", "--reason", "x").stderr
+    assert a.ctl("uncordon", "gpu-1", "--reason", "mended").returncode == 0
+    assert a.mark("gpu-1") is None and kube.admin.cordoned() == {"gpu-9"}
+    budget = lease(kube, "assay-budget")["metadata"]["annotations"]
+    assert set(budget) == {"gpu.example.com/ledger", "gpu.example.com/ledger-writer"}
+    kube.kubectl("-n", NAMESPACE, "annotate", "lease", "assay-budget", "gpu.example.com/stop=row 7")
+    assert a.until(lambda: "gpu.example.com/stop" in str(a.ask(lambda c: c.get("/v1/breaker")).json["stopped"]), WAIT_S)
+    written = json.dumps([r.request for r in kube.audit.writes(user=CONTROLLER)])
+    assert "gpu.example.com/cordon" in written and "assay.dev" not in written
+    assert kube.audit.refused(CONTROLLER) == []
 
 
 def test_a_cordon_of_somebody_else_stays_and_is_not_ours_to_lift(kube, acting):

@@ -203,10 +203,10 @@ def test_what_only_a_restart_changes_is_named(controller, tmp_path):
     path = tmp_path / "controller.yaml"
     path.write_text("v: 1\n")
     c = controller("--config", path)
-    path.write_text(f"v: 1\ndb: {tmp_path}/other.db\npolicy: {tmp_path}/none.yaml\nconnections-max: 7\ndb-max: 7000000\n")
+    path.write_text(f"v: 1\ndb: {tmp_path}/other.db\npolicy: {tmp_path}/none.yaml\nkubernetes: {{prefix: gpu.example.com}}\nconnections-max: 7\ndb-max: 7000000\n")
     assert reload(c) == (1, 0)
     line, = [line for line in c.log().splitlines() if "only a restart" in line]
-    assert line.endswith("only a restart changes: policy, connections-max"), "--db of the command line counts more"
+    assert line.endswith("only a restart changes: kubernetes, policy, connections-max"), "--db of the command line counts more"
     assert c.metrics()["assay_store_max_bytes"] == 7000000
 
 

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 import yaml
-from kustomized import kubectl, kustomized, unhashed  # noqa: F401
+from kustomized import build as kustomize, kubectl, kustomized, unhashed  # noqa: F401
 
 pytestmark = pytest.mark.once
 
@@ -95,6 +95,19 @@ def test_values_reach_where_they_belong(render):
     config = next(o for o in objects if o["metadata"]["name"] == "assay-controller-config")
     assert config["data"]["policy.yaml"] == "v: 1\nmode: observe\n"
     assert yaml.safe_load(config["data"]["controller.yaml"])["kubernetes"]["agents"] == ["n2:assay-agent"]
+
+
+def test_another_prefix_is_one_value_and_one_command(top, render, kubectl, tmp_path):
+    """The command of the document makes of the manifests what the value makes of the chart."""
+    command = re.search(r"^    (grep -rl .*sed -i .*)$", (top / "docs/kubernetes.md").read_text(), re.M).group(1)
+    shutil.copytree(top / "deploy/kubernetes", tmp_path / "deploy/kubernetes")
+    subprocess.run(["bash", "-euc", command], cwd=tmp_path, check=True, timeout=60)
+    values = {"prefix": "gpu.example.com", "rights": "cordon", "mode": "enforce", **NEWER}
+    ours, theirs = compared(render(**values)), compared(kustomize(kubectl, tmp_path / "deploy/kubernetes/overlays/enforce"))
+    assert ours == theirs and "assay.dev" not in json.dumps([list(o.values()) for o in (ours, theirs)])
+    config = yaml.safe_load(ours["ConfigMap", "assay", "assay-controller-config"]["data"]["controller.yaml"])
+    assert config["kubernetes"]["prefix"] == "gpu.example.com"
+    assert "startsWith('gpu.example.com/')" in json.dumps(ours["ValidatingAdmissionPolicy", None, "assay-nodes"])
 
 
 def test_a_changed_file_starts_the_pods_anew(render):
@@ -250,6 +263,15 @@ def test_only_our_marks_go_and_only_our_cordon_is_lifted(remove_marks):
 def test_without_being_told_nothing_goes_back_into_service(remove_marks):
     status, words, calls = remove_marks()
     assert status == 0 and "unschedulable" not in calls["ours"][0][1]["spec"] and "it stays cordoned" in words
+
+
+def test_marks_of_another_prefix_go_when_it_is_told(remove_marks):
+    theirs = {k.replace("assay.dev", "gpu.example.com"): v for k, v in OURS.items()}
+    nodes = [node("ours", OURS, TAINTS, True, True), node("moved", theirs, None, True)]
+    status, words, calls = remove_marks("--prefix", "gpu.example.com", "--uncordon", nodes=nodes)
+    assert status == 0 and set(calls) == {"moved"}
+    assert calls["moved"][0][1]["metadata"]["annotations"] == {"gpu.example.com/cordon": None}
+    assert remove_marks("--prefix")[0] == remove_marks("--prefix", "a/b")[0] == 2
 
 
 def test_one_node_and_a_conflict(remove_marks):

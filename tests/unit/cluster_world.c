@@ -151,8 +151,8 @@ const char *annotation(const struct world *w, const char *node)
 {
 	const json_t *metadata = json_object_get(fake_node(&w->kube, node), "metadata");
 
-	return json_string_value(
-		json_object_get(json_object_get(metadata, "annotations"), KUBE_MARK_KEY));
+	return json_string_value(json_object_get(json_object_get(metadata, "annotations"),
+						 cluster_names_usual.cordon));
 }
 
 void by_hand(struct world *w, const char *node, const char *patch)

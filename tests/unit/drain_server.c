@@ -94,6 +94,11 @@ const char *kube_namespace(const struct kube *kube UNUSED)
 	return "assay";
 }
 
+const struct cluster_names *kube_names(const struct kube *kube UNUSED)
+{
+	return &cluster_names_usual;
+}
+
 /* --- answers --- */
 
 static void answer(const struct kube_request *r, unsigned status, json_t *body, uint64_t retry_us)
@@ -284,9 +289,11 @@ static void get_node(struct kube *server, const struct kube_request *r)
 	json_t *notes = json_object();
 
 	if (server->cordoned)
-		(void)json_object_set_new(notes, "assay.dev/cordon", json_string("{\"v\":1}"));
+		(void)json_object_set_new(notes, cluster_names_usual.cordon,
+					  json_string("{\"v\":1}"));
 	if (server->note[0])
-		(void)json_object_set_new(notes, CLUSTER_DRAIN, json_string(server->note));
+		(void)json_object_set_new(notes, cluster_names_usual.drain,
+					  json_string(server->note));
 	answer(r, 200,
 	       json_pack("{s:{s:s, s:o}}", "metadata", "resourceVersion", "7", "annotations", notes),
 	       0);
@@ -297,7 +304,7 @@ static void patch_node(struct kube *server, const struct kube_request *r)
 	const char *note = NULL, *version = NULL;
 
 	(void)json_unpack(r->body, "{s:{s:s, s:{s:s}}}", "metadata", "resourceVersion", &version,
-			  "annotations", CLUSTER_DRAIN, &note);
+			  "annotations", cluster_names_usual.drain, &note);
 	CHECK_STR(version, "7");
 	CHECK_EQ(r->call.content, KUBE_MERGE);
 	if (server->conflicts > 0) {

@@ -154,6 +154,11 @@ const char *kube_namespace(const struct kube *kube UNUSED)
 	return "assay";
 }
 
+const struct cluster_names *kube_names(const struct kube *kube UNUSED)
+{
+	return &cluster_names_usual;
+}
+
 int kube_open(struct sd_event *loop UNUSED, const struct kube_config *config UNUSED,
 	      struct kube **ret, struct err *err UNUSED)
 {

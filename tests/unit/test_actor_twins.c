@@ -191,6 +191,7 @@ static struct cluster *make(void *context)
 	struct twin *t = context;
 
 	t->cluster.ops = &twin_ops;
+	t->cluster.names = &cluster_names_usual;
 	return &t->cluster;
 }
 

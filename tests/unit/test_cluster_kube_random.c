@@ -43,7 +43,7 @@ static void on_seen(void *context, const json_t *node, const json_t *patch)
 	const json_t *annotations =
 		json_object_get(json_object_get(patch, "metadata"), "annotations");
 	CLEANUP(cluster_mark_freep)
-	struct cluster_mark *mark = kube_mark_read(text_of(annotations, KUBE_MARK_KEY));
+	struct cluster_mark *mark = kube_mark_read(text_of(annotations, cluster_names_usual.cordon));
 	const size_t i = index_of(node);
 
 	if (json_is_null(json_object_get(spec, "unschedulable")) && json_is_true(cordoned)) {

@@ -14,7 +14,7 @@
 
 static const json_t *condition_of(const struct world *w, const char *node)
 {
-	return kube_condition_of(fake_node(&w->kube, node));
+	return kube_condition_of(fake_node(&w->kube, node), &cluster_names_usual);
 }
 
 static const char *text_of(const json_t *value, const char *key)
@@ -65,9 +65,9 @@ static void a_condition_that_was_there_keeps_its_transition(void)
 
 	world_open(&w);
 	list = json_object_get(json_object_get(fake_node(&w.kube, "n0"), "status"), "conditions");
-	(void)json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "type", KUBE_CONDITION,
-						    "status", "False", "lastTransitionTime",
-						    "2025-06-01T00:00:00Z"));
+	(void)json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "type",
+						    cluster_names_usual.healthy, "status", "False",
+						    "lastTransitionTime", "2025-06-01T00:00:00Z"));
 	settle(&w, 2 * USEC_PER_SEC);
 	tell(&w, "n0", 0);
 	tell(&w, "n1", 0);

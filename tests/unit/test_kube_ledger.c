@@ -106,7 +106,7 @@ static void begin(struct bed *bed)
 
 static const char *stored(void)
 {
-	return lease_fake_annotation(KUBE_LEDGER_NAME, KUBE_LEDGER_TEXT);
+	return lease_fake_annotation(KUBE_LEDGER_NAME, cluster_names_usual.ledger);
 }
 
 static void it_is_made_when_there_is_none_and_read_again(void)
@@ -134,7 +134,7 @@ static void who_wrote_on_another_version_is_told(void)
 
 	begin(&bed);
 	version = xstrdup(bed.said.version);
-	lease_fake_annotate(KUBE_LEDGER_NAME, KUBE_LEDGER_TEXT, "another's");
+	lease_fake_annotate(KUBE_LEDGER_NAME, cluster_names_usual.ledger, "another's");
 	write_it(&bed, version, "two");
 	finish(&bed);
 	CHECK_EQ(bed.said.result, CLUSTER_CONFLICT);
@@ -231,8 +231,8 @@ static void what_was_lost_is_not_taken_for_a_twins_of_the_same_text(void)
 	fate(&bed, FATE_LOST);
 	finish(&bed);
 	CHECK_EQ(bed.said.result, CLUSTER_AGAIN);
-	lease_fake_annotate(KUBE_LEDGER_NAME, KUBE_LEDGER_WRITER, "a twin");
-	lease_fake_annotate(KUBE_LEDGER_NAME, KUBE_LEDGER_TEXT, "two");
+	lease_fake_annotate(KUBE_LEDGER_NAME, cluster_names_usual.ledger_writer, "a twin");
+	lease_fake_annotate(KUBE_LEDGER_NAME, cluster_names_usual.ledger, "two");
 	write_it(&bed, version, "three");
 	finish(&bed);
 	CHECK_EQ(bed.said.result, CLUSTER_CONFLICT);
@@ -246,12 +246,13 @@ static void a_twin_that_wrote_the_same_text_is_a_conflict(void)
 
 	begin(&bed);
 	version = xstrdup(bed.said.version);
-	lease_fake_annotate(KUBE_LEDGER_NAME, KUBE_LEDGER_WRITER, "a twin");
-	lease_fake_annotate(KUBE_LEDGER_NAME, KUBE_LEDGER_TEXT, "two");
+	lease_fake_annotate(KUBE_LEDGER_NAME, cluster_names_usual.ledger_writer, "a twin");
+	lease_fake_annotate(KUBE_LEDGER_NAME, cluster_names_usual.ledger, "two");
 	write_it(&bed, version, "two");
 	finish(&bed);
 	CHECK_EQ(bed.said.result, CLUSTER_CONFLICT);
-	CHECK_STR(lease_fake_annotation(KUBE_LEDGER_NAME, KUBE_LEDGER_WRITER), "a twin");
+	CHECK_STR(lease_fake_annotation(KUBE_LEDGER_NAME, cluster_names_usual.ledger_writer),
+		  "a twin");
 }
 
 static void who_is_asked_to_wait_is_not_asked_what_came_of_it(void)
@@ -306,7 +307,7 @@ static void garbage_is_handed_on_or_asked_for_again(void)
 	CLEANUP(bed_close) struct bed bed;
 
 	begin(&bed);
-	lease_fake_annotate(KUBE_LEDGER_NAME, KUBE_LEDGER_TEXT, "{\"v\": 9, \xc3\xa4");
+	lease_fake_annotate(KUBE_LEDGER_NAME, cluster_names_usual.ledger, "{\"v\": 9, \xc3\xa4");
 	read_it(&bed);
 	CHECK_EQ(bed.said.result, CLUSTER_DONE); /* who reads it says what is wrong with it */
 	lease_fake_put(KUBE_LEDGER_NAME, json_pack("[s]", "no object"));
@@ -347,7 +348,7 @@ static void the_kill_switch_stops_in_words(void)
 	read_it(&bed);
 	CHECK(kube_ledger_stopped(bed.ledger) == NULL);
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		lease_fake_annotate(KUBE_LEDGER_NAME, KUBE_LEDGER_STOP, rows[i].value);
+		lease_fake_annotate(KUBE_LEDGER_NAME, cluster_names_usual.stop, rows[i].value);
 		read_it(&bed);
 		CHECK_EQ(kube_ledger_stopped(bed.ledger) != NULL, rows[i].stops);
 		if (rows[i].stops)
@@ -360,12 +361,12 @@ static void a_write_keeps_the_kill_switch_and_sees_it(void)
 	CLEANUP(bed_close) struct bed bed;
 
 	begin(&bed);
-	lease_fake_annotate(KUBE_LEDGER_NAME, KUBE_LEDGER_STOP, "now");
+	lease_fake_annotate(KUBE_LEDGER_NAME, cluster_names_usual.stop, "now");
 	read_it(&bed);
 	write_it(&bed, bed.said.version, "two");
 	finish(&bed);
 	CHECK_EQ(bed.said.result, CLUSTER_DONE);
-	CHECK_STR(lease_fake_annotation(KUBE_LEDGER_NAME, KUBE_LEDGER_STOP), "now");
+	CHECK_STR(lease_fake_annotation(KUBE_LEDGER_NAME, cluster_names_usual.stop), "now");
 	CHECK_HAS(kube_ledger_stopped(bed.ledger), "now");
 }
 

@@ -36,7 +36,7 @@ static struct cluster_node node_of(const char *text)
 	struct cluster_node node = { 0 };
 	struct err err = ERR_INIT;
 
-	CHECK_EQ(kube_node_read(object, &node, &err), 0);
+	CHECK_EQ(kube_node_read(object, &cluster_names_usual, &node, &err), 0);
 	CHECK_STR(err.msg, "");
 	return node;
 }
@@ -108,7 +108,7 @@ static void what_is_no_node_is_refused(void)
 		struct cluster_node n = { 0 };
 		struct err err = ERR_INIT;
 
-		CHECK(kube_node_read(object, &n, &err) < 0);
+		CHECK(kube_node_read(object, &cluster_names_usual, &n, &err) < 0);
 		CHECK_HAS(err.msg, "node");
 		CHECK(!n.name);
 	}
@@ -176,10 +176,10 @@ static void who_else_has_its_hands_on_it_is_told_in_words(void)
 		NOTED("quarantineHealthEvent", "NVSentinel"),
 		NOTED("quarantineHealthEventIsCordoned", "NVSentinel"),
 		{ "", "'quarantinedNodeUncordonedManually': 'True'", "", NULL, false, false },
-		NOTED(KUBE_MARK_KEY, "annotation assay.dev/cordon is not one"),
+		NOTED("assay.dev/cordon", "annotation assay.dev/cordon is not one"),
 		{ "", "'assay.dev/cordon': {}", "", "not one that Assay wrote", true, false },
 		{ "", "'assay.dev/cordon': '{\\\"v\\\":2}'", "", "not one that Assay", true, false },
-		TAINTED(KUBE_HOLD_KEY, NULL, false, false),
+		TAINTED("assay.dev/testing", NULL, false, false),
 		{ "", "", "{'key': 'assay.dev/testing', 'effect': 'NoSchedule', 'value': 'mine'}",
 		  "taint assay.dev/testing is not one", true, false },
 		{ "", "", "{'key': 'assay.dev/testing', 'effect': 'NoExecute', 'value': '7.assay'}",
@@ -300,7 +300,7 @@ static void an_override_comes_back_as_it_was_written(void)
 
 static void check_hold(uint64_t until_us, const char *by, const char *by_back)
 {
-	CLEANUP(json_freep) json_t *taint = kube_hold_taint(until_us, by);
+	CLEANUP(json_freep) json_t *taint = kube_hold_taint(&cluster_names_usual, until_us, by);
 	const char *value = json_string_value(json_object_get(taint, "value"));
 	CLEANUP(freep) char *back = NULL;
 	uint64_t back_us = 0;
@@ -337,9 +337,12 @@ static void setting_a_hold_leaves_the_other_taints_where_they_are(void)
 				   "'assay.dev/testing', 'value': '5.assay', 'effect': "
 				   "'NoSchedule'}, {'key': 'b', 'effect': 'NoExecute'}]}}");
 	CLEANUP(json_freep) json_t *bare = object_of("{'spec': {}}");
-	CLEANUP(json_freep) json_t *set = kube_node_taints(object, 9 * USEC_PER_SEC, "assay");
-	CLEANUP(json_freep) json_t *lifted = kube_node_taints(object, 0, NULL);
-	CLEANUP(json_freep) json_t *first = kube_node_taints(bare, 9 * USEC_PER_SEC, "assay");
+	CLEANUP(json_freep)
+	json_t *set = kube_node_taints(object, &cluster_names_usual, 9 * USEC_PER_SEC, "assay");
+	CLEANUP(json_freep)
+	json_t *lifted = kube_node_taints(object, &cluster_names_usual, 0, NULL);
+	CLEANUP(json_freep)
+	json_t *first = kube_node_taints(bare, &cluster_names_usual, 9 * USEC_PER_SEC, "assay");
 	const json_t *old = json_object_get(json_object_get(object, "spec"), "taints");
 
 	CHECK_EQ(json_array_size(lifted), 2);

@@ -37,7 +37,7 @@ static struct subject subject_of(const char *more)
 			  "conditions", "type", "Ready", "status", "True");
 	CHECK(extra != NULL);
 	(void)json_object_update_recursive(s.raw, extra);
-	CHECK_EQ(kube_node_read(s.raw, &s.node, NULL), 0);
+	CHECK_EQ(kube_node_read(s.raw, &cluster_names_usual, &s.node, NULL), 0);
 	return s;
 }
 
@@ -86,13 +86,13 @@ static struct cluster_mark *mark_in(const json_t *patch)
 	const json_t *annotations =
 		json_object_get(json_object_get(patch, "metadata"), "annotations");
 
-	return kube_mark_read(json_string_value(json_object_get(annotations, KUBE_MARK_KEY)));
+	return kube_mark_read(json_string_value(json_object_get(annotations, "assay.dev/cordon")));
 }
 
 static void a_cordon_is_one_patch_with_version_mark_and_flag(void)
 {
 	struct subject s = subject_of("{}");
-	const struct kube_subject subject = { s.raw, &s.node, &no_taint };
+	const struct kube_subject subject = { s.raw, &s.node, &no_taint, &cluster_names_usual };
 	struct kube_plan plan = kube_plan_cordon(&subject, &mark);
 	CLEANUP(cluster_mark_freep) struct cluster_mark *found = mark_in(plan.patch);
 
@@ -103,7 +103,7 @@ static void a_cordon_is_one_patch_with_version_mark_and_flag(void)
 	CHECK(!found->pre);
 	(void)json_object_del(
 		json_object_get(json_object_get(plan.patch, "metadata"), "annotations"),
-		KUBE_MARK_KEY);
+		"assay.dev/cordon");
 	check_plan(plan, "{\"metadata\":{\"resourceVersion\":\"205\",\"annotations\":{}},"
 			 "\"spec\":{\"unschedulable\":true}}");
 	subject_release(&s);
@@ -112,7 +112,7 @@ static void a_cordon_is_one_patch_with_version_mark_and_flag(void)
 static void a_cordon_that_was_there_is_marked_and_left(void)
 {
 	struct subject s = subject_of("{\"spec\":{\"unschedulable\":true}}");
-	const struct kube_subject subject = { s.raw, &s.node, &no_taint };
+	const struct kube_subject subject = { s.raw, &s.node, &no_taint, &cluster_names_usual };
 	struct kube_plan plan = kube_plan_cordon(&subject, &mark);
 	CLEANUP(cluster_mark_freep) struct cluster_mark *found = mark_in(plan.patch);
 
@@ -126,7 +126,7 @@ static void a_taint_comes_with_all_the_others_and_goes_alone(void)
 {
 	struct subject s = subject_of("{\"spec\":{\"taints\":[{\"key\":\"a\",\"effect\":"
 				      "\"NoExecute\",\"timeAdded\":\"T\"}]}}");
-	const struct kube_subject subject = { s.raw, &s.node, &unhealthy };
+	const struct kube_subject subject = { s.raw, &s.node, &unhealthy, &cluster_names_usual };
 	struct kube_plan plan = kube_plan_cordon(&subject, &mark);
 	CLEANUP(freep)
 	char *spec = json_dumps(json_object_get(plan.patch, "spec"), JSON_COMPACT | JSON_SORT_KEYS);
@@ -134,7 +134,8 @@ static void a_taint_comes_with_all_the_others_and_goes_alone(void)
 		"", "", "true",
 		",\"taints\":[{\"key\":\"assay.dev/unhealthy\",\"value\":\"bad\",\"effect\":"
 		"\"NoSchedule\"},{\"key\":\"a\",\"effect\":\"NoSchedule\"}]");
-	const struct kube_subject then = { after.raw, &after.node, &unhealthy };
+	const struct kube_subject then = { after.raw, &after.node, &unhealthy,
+					   &cluster_names_usual };
 
 	CHECK_STR(spec, "{\"taints\":[{\"effect\":\"NoExecute\",\"key\":\"a\",\"timeAdded\":\"T\"},"
 			"{\"effect\":\"NoSchedule\",\"key\":\"assay.dev/unhealthy\",\"value\":"
@@ -154,9 +155,10 @@ static void a_cordon_is_not_done_twice_nor_over_anothers_note(void)
 	static const char note[] =
 		"{\"metadata\":{\"annotations\":{\"assay.dev/cordon\":\"mine, hands off\"}}}";
 	struct subject theirs = subject_of(note);
-	const struct kube_subject noted = { theirs.raw, &theirs.node, &no_taint };
+	const struct kube_subject noted = { theirs.raw, &theirs.node, &no_taint,
+					    &cluster_names_usual };
 	struct subject ours = marked_by_us("", "", "true", "");
-	const struct kube_subject same = { ours.raw, &ours.node, &no_taint };
+	const struct kube_subject same = { ours.raw, &ours.node, &no_taint, &cluster_names_usual };
 	struct cluster_mark other = mark;
 
 	check_plan(kube_plan_cordon(&same, &mark), NULL);
@@ -189,7 +191,8 @@ static void only_a_cordon_of_ours_is_lifted(void)
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct subject s =
 			marked_by_us(rows[i].pre, rows[i].metadata, rows[i].unschedulable, "");
-		const struct kube_subject subject = { s.raw, &s.node, &no_taint };
+		const struct kube_subject subject = { s.raw, &s.node, &no_taint,
+						      &cluster_names_usual };
 		struct kube_plan plan = kube_plan_uncordon(&subject, 0);
 		const json_t *spec = json_object_get(plan.patch, "spec");
 
@@ -198,7 +201,7 @@ static void only_a_cordon_of_ours_is_lifted(void)
 		CHECK_EQ(spec != NULL, rows[i].lifted);
 		CHECK(json_is_null(json_object_get(
 			json_object_get(json_object_get(plan.patch, "metadata"), "annotations"),
-			KUBE_MARK_KEY)));
+			"assay.dev/cordon")));
 		json_decref(plan.patch);
 		subject_release(&s);
 	}
@@ -208,8 +211,8 @@ static void without_a_mark_nothing_is_lifted(void)
 {
 	struct subject theirs = subject_of("{\"spec\":{\"unschedulable\":true}}");
 	struct subject none = subject_of("{}");
-	const struct kube_subject a = { theirs.raw, &theirs.node, &no_taint };
-	const struct kube_subject b = { none.raw, &none.node, &no_taint };
+	const struct kube_subject a = { theirs.raw, &theirs.node, &no_taint, &cluster_names_usual };
+	const struct kube_subject b = { none.raw, &none.node, &no_taint, &cluster_names_usual };
 
 	check_refused(kube_plan_uncordon(&a, STAMP_US), "another's");
 	check_plan(kube_plan_uncordon(&b, 0), NULL);
@@ -226,8 +229,9 @@ static void an_override_is_set_and_taken_off_once(void)
 		subject_of("{\"metadata\":{\"annotations\":{\"assay.dev/override-until\":"
 			   "\"2026-01-01T00:00:01.000Z\"}}}");
 	struct subject without = subject_of("{}");
-	const struct kube_subject a = { with.raw, &with.node, &no_taint };
-	const struct kube_subject b = { without.raw, &without.node, &no_taint };
+	const struct kube_subject a = { with.raw, &with.node, &no_taint, &cluster_names_usual };
+	const struct kube_subject b = { without.raw, &without.node, &no_taint,
+					&cluster_names_usual };
 
 	check_plan(kube_plan_override(&a, STAMP_US + 7), NULL); /* the same millisecond */
 	check_plan(kube_plan_override(&b, 0), NULL);
@@ -246,9 +250,10 @@ static void a_hold_is_a_taint_of_ours_among_the_others(void)
 		"\"effect\":\"NoSchedule\"}]}}";
 	CLEANUP(freep) char *ours = xasprintf(held, "assay"), *theirs = xasprintf(held, "bob");
 	struct subject free_node = subject_of("{}"), s = subject_of(ours), t = subject_of(theirs);
-	const struct kube_subject a = { free_node.raw, &free_node.node, &no_taint };
-	const struct kube_subject b = { s.raw, &s.node, &no_taint };
-	const struct kube_subject c = { t.raw, &t.node, &no_taint };
+	const struct kube_subject a = { free_node.raw, &free_node.node, &no_taint,
+					&cluster_names_usual };
+	const struct kube_subject b = { s.raw, &s.node, &no_taint, &cluster_names_usual };
+	const struct kube_subject c = { t.raw, &t.node, &no_taint, &cluster_names_usual };
 
 	check_plan(kube_plan_hold(&a, STAMP_US, "assay"),
 		   "{\"metadata\":{\"resourceVersion\":\"205\"},\"spec\":{\"taints\":[{\"key\":"
@@ -276,9 +281,9 @@ static void the_start_up_taint_goes_whatever_its_effect(void)
 	char *among = xasprintf(fresh, ",{\"key\":\"a\",\"effect\":\"NoSchedule\"},{\"key\":"
 				       "\"assay.dev/unverified\",\"effect\":\"NoExecute\"}");
 	struct subject s = subject_of(alone), t = subject_of(among), u = subject_of("{}");
-	const struct kube_subject a = { s.raw, &s.node, &no_taint };
-	const struct kube_subject b = { t.raw, &t.node, &no_taint };
-	const struct kube_subject c = { u.raw, &u.node, &no_taint };
+	const struct kube_subject a = { s.raw, &s.node, &no_taint, &cluster_names_usual };
+	const struct kube_subject b = { t.raw, &t.node, &no_taint, &cluster_names_usual };
+	const struct kube_subject c = { u.raw, &u.node, &no_taint, &cluster_names_usual };
 
 	CHECK(s.node.unverified && t.node.unverified && !u.node.unverified);
 	CHECK_STR(s.node.boot, "b-1");
@@ -298,7 +303,8 @@ static void the_condition_is_merged_by_its_type(void)
 {
 	const struct cluster_condition condition = { "gpu-0", 0, "AssayCordoned", "two\nlines" };
 	CLEANUP(json_freep)
-	json_t *body = kube_patch_condition(&condition, STAMP_US, STAMP_US - USEC_PER_SEC);
+	json_t *body = kube_patch_condition(&cluster_names_usual, &condition, STAMP_US,
+					    STAMP_US - USEC_PER_SEC);
 	CLEANUP(freep) char *text = json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS);
 
 	CHECK_STR(text,
@@ -357,9 +363,9 @@ static void being_told_to_leave_ends_with_the_cordon(void)
 {
 	CLEANUP(subject_release) struct subject s = marked_by_us("", "", "true", "");
 	json_t *notes = json_object_get(json_object_get(s.raw, "metadata"), "annotations");
-	const struct kube_subject subject = { s.raw, &s.node, &no_taint };
+	const struct kube_subject subject = { s.raw, &s.node, &no_taint, &cluster_names_usual };
 
-	(void)json_object_set_new(notes, CLUSTER_DRAIN, json_string("{}"));
+	(void)json_object_set_new(notes, "assay.dev/drain", json_string("{}"));
 	check_plan(kube_plan_uncordon(&subject, 0),
 		   "{\"metadata\":{\"resourceVersion\":\"205\",\"annotations\":{\"assay.dev/"
 		   "cordon\":null,\"assay.dev/drain\":null}},\"spec\":{\"unschedulable\":null}}");
