@@ -11,7 +11,7 @@ libaccelcuda_a_SOURCES = \
 	probes/accel/cuda.c probes/accel/cuda.h probes/accel/cuda_abi.h \
 	probes/accel/cuda_gemm.c probes/accel/cuda_host.c probes/accel/cuda_load.c probes/accel/cuda_load.h \
 	probes/accel/cuda_memory.c probes/accel/cuda_nvml.c probes/accel/cuda_stream.c \
-	probes/accel/cuda_users.c \
+	probes/accel/cuda_users.c probes/accel/library.c probes/accel/library.h \
 	probes/accel/nvml_abi.h probes/accel/worker.c probes/accel/worker.h
 UNIT_TESTS += tests/unit/test_accel_cuda
 tests_unit_test_accel_cuda_LDADD = libaccelcuda.a libaccel.a $(LDADD)
@@ -247,7 +247,29 @@ tests_unit_test_oob_LDADD = librdma.a $(LDADD)
 EXTRA_DIST += probes/rnic_pair/pair_main.c tests/system/test_rnic_pair.py tests/system/guest_steps.py tests/guest/scenarios/pair.sh tests/guest/scenarios/pair-two.sh
 
 # ---- probes/coll -------------------------------------------------------------------
-EXTRA_DIST += probes/coll/coll.h
+noinst_LIBRARIES += libcoll.a
+libcoll_a_SOURCES = probes/coll/coll.c probes/coll/coll.h probes/coll/coll_data.c
+
+# ---- NCCL and assay-probe-all-to-all -----------------------------------------------
+noinst_LIBRARIES += libcollnccl.a
+libcollnccl_a_SOURCES = probes/coll/nccl.c probes/coll/nccl.h probes/coll/nccl_abi.h \
+	probes/coll/nccl_comm.c probes/coll/nccl_group.h \
+	probes/coll/nccl_launch.c probes/coll/nccl_load.c
+EXTRA_DIST += tests/unit/test_nccl_abi.c
+if HAVE_CUDA_HEADERS
+UNIT_TESTS += tests/unit/test_nccl_abi
+tests_unit_test_nccl_abi_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+endif
+noinst_LIBRARIES += liball_to_all.a
+liball_to_all_a_SOURCES = probes/all_to_all/all_to_all.h probes/all_to_all/all_to_all_links.c \
+	probes/all_to_all/all_to_all_pairs.c probes/all_to_all/all_to_all_rate.c \
+	probes/all_to_all/all_to_all_run.c probes/all_to_all/all_to_all_sample.c
+probes_PROGRAMS += assay-probe-all-to-all
+assay_probe_all_to_all_SOURCES = probes/all_to_all/all_to_all_main.c
+assay_probe_all_to_all_LDADD = liball_to_all.a libcollnccl.a libcoll.a libaccelcuda.a libaccel.a $(JUDGE_LIBS) $(PROBE_LIBS)
+UNIT_TESTS += tests/unit/test_all_to_all
+tests_unit_test_all_to_all_LDADD = liball_to_all.a libcollnccl.a libcoll.a libaccelcuda.a libaccel.a $(JUDGE_LIBS) libprobe.a $(LDADD)
+EXTRA_DIST += tests/system/test_all_to_all.py
 
 # ---- assay-probe-rnic-state --------------------------------------------------------
 noinst_LIBRARIES += librnic_state.a

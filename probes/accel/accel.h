@@ -55,6 +55,7 @@ struct accel_condition {
 	double clock_hz; /* compute clock now */
 	double power_w, temperature_c;
 	uint64_t throttle_reasons; /* NVML bits; 0 none */
+	unsigned links_up;	   /* NVLinks that are active; 0 none or unknown */
 	uint64_t run_delay_ns;	   /* time the stream waited for its core (cumulative) */
 	uint64_t steal_ns;	   /* time a hypervisor took from its core (cumulative) */
 	uint64_t sibling_ns; /* time others ran on hardware threads of its core (cumulative) */

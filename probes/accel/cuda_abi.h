@@ -208,7 +208,7 @@ enum nvml_result {
 	NVML_GPU_IS_LOST = 15,
 };
 
-enum { NVML_CLOCK_SM = 1, NVML_TEMPERATURE_GPU = 0 };
+enum { NVML_CLOCK_SM = 1, NVML_TEMPERATURE_GPU = 0, NVML_NVLINKS_MAX = 36 };
 
 /* Why the clock is below its maximum: nvmlClocksEventReason*. */
 enum {
@@ -248,6 +248,8 @@ struct nvml_process { /* nvmlProcessInfo_t of _v2 and _v3 */
 	  (struct nvml_device * device, unsigned *milliwatt))                                   \
 	X(0, unsigned, temperature, nvmlDeviceGetTemperature,                                   \
 	  (struct nvml_device * device, unsigned sensor, unsigned *celsius))                    \
+	X(0, unsigned, nvlink, nvmlDeviceGetNvLinkState,                                        \
+	  (struct nvml_device * device, unsigned link, unsigned *active))                       \
 	X(0, unsigned, ecc, nvmlDeviceGetEccMode,                                               \
 	  (struct nvml_device * device, unsigned *current, unsigned *pending))                  \
 	X(0, unsigned, mig, nvmlDeviceGetMigMode,                                               \

@@ -1,43 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/accel/cuda_load.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
-/* One line of the tables in cuda_abi.h: where the address of a symbol goes. */
-struct symbol {
-	const char *name;
-	bool needed;
-	void *member;
-};
-
-#define SYMBOL(is_needed, result, member_name, symbol, parameters) \
-	{ .name = #symbol, .needed = (is_needed), .member = &table->member_name },
-
-static int find_symbols(void *library, const char *soname, const struct symbol *symbols, size_t n,
-			struct err *err)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		void *address = dlsym(library, symbols[i].name);
-
-		if (!address && symbols[i].needed)
-			return err_set(err, ENOTSUP, "%s has no %s: it is too old or broken",
-				       soname, symbols[i].name);
-		/* POSIX, dlsym(): an address of a function fits into a pointer to data. */
-		memcpy(symbols[i].member, &address, sizeof(address));
-	}
-	return 0;
-}
-
-static int load(const char *soname, void **ret, struct err *err)
-{
-	*ret = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-	return *ret ? 0 : err_set(err, ENOTSUP, "cannot load %s: %s", soname, dlerror());
-}
+#include "probes/accel/library.h"
 
 void cuda_words(const struct cuda_driver *driver, unsigned result, char ret[static 160])
 {
@@ -73,14 +40,14 @@ static const char *advice(unsigned result)
 static int load_driver(struct cuda_libs *libs, struct err *err)
 {
 	struct cuda_driver *table = &libs->driver;
-	const struct symbol symbols[] = { CUDA_DRIVER_FUNCTIONS(SYMBOL) };
+	const struct library_symbol symbols[] = { CUDA_DRIVER_FUNCTIONS(LIBRARY_SYMBOL) };
 	char words[160];
 	unsigned result;
 	void *library;
-	int r = load("libcuda.so.1", &library, err);
+	int r = library_load("libcuda.so.1", &library, err);
 
 	if (r == 0)
-		r = find_symbols(library, "libcuda.so.1", symbols, ARRAY_SIZE(symbols), err);
+		r = library_find(library, "libcuda.so.1", symbols, ARRAY_SIZE(symbols), err);
 	if (r < 0)
 		return r;
 	/* Before cuInit(): what is too old is told as that, whatever else is wrong. */
@@ -102,7 +69,7 @@ static int load_driver(struct cuda_libs *libs, struct err *err)
 static int load_lt(struct cuda_libs *libs, struct err *err)
 {
 	struct cuda_lt *table = &libs->lt;
-	const struct symbol symbols[] = { CUDA_LT_FUNCTIONS(SYMBOL) };
+	const struct library_symbol symbols[] = { CUDA_LT_FUNCTIONS(LIBRARY_SYMBOL) };
 	int newest = libs->driver_version / 1000, major;
 
 	for (major = newest; major >= LT_MAJOR_MIN; major--) {
@@ -110,8 +77,8 @@ static int load_lt(struct cuda_libs *libs, struct err *err)
 		void *library;
 
 		(void)snprintf(soname, sizeof(soname), "libcublasLt.so.%d", major);
-		if (load(soname, &library, NULL) == 0)
-			return find_symbols(library, soname, symbols, ARRAY_SIZE(symbols), err);
+		if (library_load(soname, &library, NULL) == 0)
+			return library_find(library, soname, symbols, ARRAY_SIZE(symbols), err);
 	}
 	return err_set(err, ENOTSUP,
 		       "cannot load libcublasLt.so.%d or an older one down to .%d: it belongs to "
@@ -123,22 +90,22 @@ static const char nvml_soname[] = "libnvidia-ml.so.1";
 
 static int load_nvml_base(void *library, struct cuda_nvml *table, struct err *err)
 {
-	const struct symbol symbols[] = { CUDA_NVML_FUNCTIONS(SYMBOL) };
+	const struct library_symbol symbols[] = { CUDA_NVML_FUNCTIONS(LIBRARY_SYMBOL) };
 
-	return find_symbols(library, nvml_soname, symbols, ARRAY_SIZE(symbols), err);
+	return library_find(library, nvml_soname, symbols, ARRAY_SIZE(symbols), err);
 }
 
 static int load_nvml_health(void *library, struct nvml_health_calls *table, struct err *err)
 {
-	const struct symbol symbols[] = { NVML_HEALTH_FUNCTIONS(SYMBOL) };
+	const struct library_symbol symbols[] = { NVML_HEALTH_FUNCTIONS(LIBRARY_SYMBOL) };
 
-	return find_symbols(library, nvml_soname, symbols, ARRAY_SIZE(symbols), err);
+	return library_find(library, nvml_soname, symbols, ARRAY_SIZE(symbols), err);
 }
 
 int nvml_load(struct nvml_calls *ret, struct err *err)
 {
 	void *library;
-	int r = load(nvml_soname, &library, err);
+	int r = library_load(nvml_soname, &library, err);
 
 	if (r == 0)
 		r = load_nvml_base(library, &ret->base, err);
@@ -151,7 +118,7 @@ static void load_nvml(struct cuda_libs *libs)
 {
 	struct err err = ERR_INIT;
 	void *library;
-	int r = load(nvml_soname, &library, &err);
+	int r = library_load(nvml_soname, &library, &err);
 
 	if (r == 0)
 		r = load_nvml_base(library, &libs->nvml, &err);

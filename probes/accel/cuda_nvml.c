@@ -47,6 +47,18 @@ static int mode(unsigned (*call)(struct nvml_device *, unsigned *, unsigned *),
 	return call && call(device, &current, &pending) == NVML_OK ? (int)current : -1;
 }
 
+static unsigned links_up(const struct nvml *n, struct nvml_device *device)
+{
+	unsigned up = 0, link;
+
+	for (link = 0; n->call.nvlink && link < NVML_NVLINKS_MAX; link++) {
+		unsigned active = 0;
+
+		up += n->call.nvlink(device, link, &active) == NVML_OK && active;
+	}
+	return up;
+}
+
 /* What is unknown stays NAN. A GPU that is gone says so to any question. */
 static void ask_numbers(struct nvml *n, struct nvml_device *device)
 {
@@ -71,6 +83,7 @@ static void ask_numbers(struct nvml *n, struct nvml_device *device)
 		s->condition.temperature_c = value;
 	if (call->reasons && call->reasons(device, &bits) == NVML_OK)
 		s->condition.throttle_reasons = bits;
+	s->condition.links_up = links_up(n, device);
 }
 
 static void answer_state(struct nvml *n, unsigned i)

@@ -59,6 +59,22 @@
  *	degraded=I    its fabric has lost bandwidth
  *	event=I xid=N this Xid comes while NVML is looked at
  *	old=1         the driver does not know the newer fields
+ *
+ * Of NCCL, whose data is exact and whose operations take as long as the links
+ * of the slowest GPU in them (FAKE_LINK_BYTES_PER_US each way); "after 40":
+ * operations.
+ *
+ *	nccl=N        the version of NCCL (default 22809)
+ *	linkdown=I    as above, and its part of the rate is gone
+ *	thin=I        the links of this GPU carry 10 % less
+ *	path=IJ       what GPU I sends to J goes half as fast; I and J one digit each
+ *	damage=IJ     one element that GPU I sends to J arrives wrong
+ *	damage1=IJ    the same in the first operation only
+ *	late=I        this GPU takes no further work after 40, and the others wait
+ *	frozen=I      this GPU begins the next operation after 40 and does not end it
+ *	notready=I    the communicators do not get ready, because this GPU's does not
+ *	async=I       the communicator of this GPU fails after 40: a CUDA error, and
+ *	              a remote one in the others
  */
 #pragma once
 
@@ -74,6 +90,8 @@ enum {
 	FAKE_CLOCK_MHZ = 1500,
 	FAKE_HEALTHY = 40, /* products or copies before hang, lost and ecc begin */
 	FAKE_EXACT_MAX = 256 * 256 * 256,
+	FAKE_HEALTHY_OPERATIONS = 40, /* of NCCL, before late, frozen and async begin */
+	FAKE_LINK_BYTES_PER_US = 500,
 };
 
 /* All that is loaded is declared: a fake of another type does not compile. */
@@ -121,6 +139,17 @@ unsigned fake_put_copy(struct CUstream_st *stream, size_t bytes);
 
 /* Keep the stream busy for so long after what it has to do already. */
 unsigned fake_stream_busy(struct CUstream_st *stream, double ns);
+
+/* Of which GPU, when it is free at the earliest (INFINITY: never), and when it will be from now on. */
+unsigned fake_stream_gpu(const struct CUstream_st *stream);
+double fake_stream_begin_ns(const struct CUstream_st *stream);
+void fake_stream_set_end_ns(struct CUstream_st *stream, double ns);
+
+/* It will never do what is put on it once it has done what was. */
+void fake_stream_hang_next(struct CUstream_st *stream);
+
+/* The monotonic clock. */
+double fake_now_ns(void);
 
 /* A product that will be computed when its memory is read. */
 unsigned fake_memory_expect(const struct fake_product *p);

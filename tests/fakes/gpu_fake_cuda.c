@@ -28,6 +28,7 @@ struct CUctx_st {
 struct CUstream_st {
 	unsigned gpu;
 	double free_at_ns; /* INFINITY: it hangs */
+	bool hangs_next;   /* from when it has nothing to do on */
 };
 
 struct CUevent_st {
@@ -78,7 +79,7 @@ bool fake_gpu_has_context(unsigned gpu)
 	return gpus[gpu].retained > 0;
 }
 
-static double now_ns(void)
+double fake_now_ns(void)
 {
 	struct timespec t;
 
@@ -240,7 +241,7 @@ unsigned cuCtxSetCurrent(struct CUctx_st *ctx)
 
 static double begin_ns(const struct CUstream_st *s)
 {
-	double now = now_ns();
+	double now = fake_now_ns();
 
 	return s->free_at_ns > now ? s->free_at_ns : now;
 }
@@ -278,6 +279,26 @@ unsigned fake_put_copy(struct CUstream_st *stream, size_t bytes)
 		stream->free_at_ns = INFINITY;
 	g->copies++;
 	return result;
+}
+
+unsigned fake_stream_gpu(const struct CUstream_st *stream)
+{
+	return stream->gpu;
+}
+
+double fake_stream_begin_ns(const struct CUstream_st *stream)
+{
+	return begin_ns(stream);
+}
+
+void fake_stream_hang_next(struct CUstream_st *stream)
+{
+	stream->hangs_next = true;
+}
+
+void fake_stream_set_end_ns(struct CUstream_st *stream, double ns)
+{
+	stream->free_at_ns = ns;
 }
 
 unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product *p)
@@ -326,8 +347,8 @@ unsigned cuStreamQuery(struct CUstream_st *stream)
 {
 	unsigned result = fake_enter_as(stream->gpu);
 
-	return result == CUDA_OK && stream->free_at_ns > now_ns() ? (unsigned)CUDA_NOT_READY
-								  : result;
+	return result == CUDA_OK && stream->free_at_ns > fake_now_ns() ? (unsigned)CUDA_NOT_READY
+								       : result;
 }
 
 unsigned cuEventCreate(struct CUevent_st **event, unsigned flags)
@@ -354,6 +375,8 @@ unsigned cuEventRecord(struct CUevent_st *event, struct CUstream_st *stream)
 {
 	unsigned result = fake_enter_as(stream->gpu);
 
+	if (stream->hangs_next && stream->free_at_ns <= fake_now_ns())
+		stream->free_at_ns = INFINITY;
 	if (result == CUDA_OK)
 		event->at_ns = begin_ns(stream);
 	return result;
@@ -363,7 +386,8 @@ unsigned cuEventQuery(struct CUevent_st *event)
 {
 	unsigned result = fake_enter_as(event->gpu);
 
-	return result == CUDA_OK && event->at_ns > now_ns() ? (unsigned)CUDA_NOT_READY : result;
+	return result == CUDA_OK && event->at_ns > fake_now_ns() ? (unsigned)CUDA_NOT_READY
+								 : result;
 }
 
 unsigned cuEventElapsedTime(float *ms, struct CUevent_st *from, struct CUevent_st *to)
@@ -372,7 +396,7 @@ unsigned cuEventElapsedTime(float *ms, struct CUevent_st *from, struct CUevent_s
 
 	if (result == CUDA_OK && (isnan(from->at_ns) || isnan(to->at_ns)))
 		return INVALID_HANDLE;
-	if (result == CUDA_OK && to->at_ns > now_ns())
+	if (result == CUDA_OK && to->at_ns > fake_now_ns())
 		return CUDA_NOT_READY;
 	*ms = (float)((to->at_ns - from->at_ns) * 1e-6);
 	return result;

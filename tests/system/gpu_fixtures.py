@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-LIBRARIES = [f"tests/fakes/gpu/{name}" for name in ("libcuda.so.1", "libcublasLt.so.13", "libnvidia-ml.so.1")]
+LIBRARIES = [f"tests/fakes/gpu/{name}" for name in ("libcuda.so.1", "libcublasLt.so.13", "libnvidia-ml.so.1",
+                                                  "libnccl.so.2")]
 CLOCK = "tests/fakes/clock_fake.so"
 
 

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/coll/coll.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+
+enum { NSEC_PER_USEC = 1000 };
+
+/* How often somebody else's word is listened for. */
+#define LOOK_US (10 * USEC_PER_MSEC)
+
+static uint64_t now_us(struct coll *c)
+{
+	return c->ops->now_ns(c) / NSEC_PER_USEC;
+}
+
+/* 0 to go on; else the operation is over. */
+static bool is_told(struct coll *c, const struct coll_watch *watch)
+{
+	struct coll_result *result = &c->result;
+	int suspect = COLL_NOBODY;
+	char why[COLL_WHY_SIZE] = "";
+
+	if (!watch || !watch->look(watch->context, &suspect, why))
+		return false;
+	result->state = COLL_TOLD;
+	result->suspect = suspect;
+	(void)snprintf(result->why, sizeof(result->why), "%s", why);
+	return true;
+}
+
+static void set_late(struct coll_result *result)
+{
+	result->state = COLL_LATE;
+	if (!result->why[0])
+		(void)snprintf(result->why, sizeof(result->why),
+			       "it had not ended when its time was up");
+}
+
+/* A failure of the engine's own calls is one of the operation once it has begun. */
+static void set_failed(struct coll_result *result, const struct err *why)
+{
+	result->state = COLL_FAILED;
+	(void)snprintf(result->why, sizeof(result->why), "%.*s", COLL_WHY_SIZE - 1, why->msg);
+}
+
+int coll_run(struct coll *c, const struct coll_op *op, uint64_t deadline_us,
+	     const struct coll_watch *watch, struct err *err)
+{
+	struct coll_result *result = &c->result;
+	uint64_t look_us;
+	int r;
+
+	*result = (struct coll_result){ .state = COLL_UNDER_WAY, .suspect = COLL_NOBODY };
+	r = c->ops->start(c, op, err);
+	if (r < 0)
+		return r;
+	look_us = now_us(c) + LOOK_US;
+	while (result->state == COLL_UNDER_WAY) {
+		struct err why = ERR_INIT;
+
+		r = c->ops->turn(c, &why);
+		if (r == 0 && result->state == COLL_UNDER_WAY)
+			r = c->ops->wait(c, MIN(deadline_us, look_us), &why);
+		if (r < 0 && r != -ETIME)
+			set_failed(result, &why);
+		if (result->state != COLL_UNDER_WAY || now_us(c) < look_us)
+			continue;
+		if (!is_told(c, watch) && now_us(c) >= deadline_us)
+			set_late(result);
+		look_us = MIN(now_us(c) + LOOK_US, MAX(deadline_us, now_us(c)));
+	}
+	if (result->state != COLL_DONE)
+		c->ops->abort(c);
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ranks exchange, what it must come to, and how fast that was. */
+#include <math.h>
+
+#include "lib/err.h"
+#include "probes/coll/coll.h"
+
+enum { BATCH = 4096 }; /* elements copied at once */
+
+/* SplitMix64: https://prng.di.unimi.it/splitmix64.c */
+static uint64_t mix(uint64_t z)
+{
+	z += 0x9e3779b97f4a7c15u;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+float coll_value(uint64_t seed, unsigned rank, uint64_t i)
+{
+	return (float)(mix(mix(seed + rank) + i) % COLL_VALUE_MAX);
+}
+
+float coll_wanted(int kind, uint64_t seed, unsigned n, unsigned rank, uint64_t elements, uint64_t i)
+{
+	const uint64_t block = elements / n;
+	float sum = 0;
+	unsigned k;
+
+	if (kind == COLL_ALL_TO_ALL)
+		return coll_value(seed, (unsigned)(i / block), rank * block + i % block);
+	for (k = 0; k < n; k++)
+		sum += coll_value(seed, k, i);
+	return sum;
+}
+
+int coll_fill(struct coll *c, const struct coll_op *op, uint64_t seed, struct err *err)
+{
+	const uint64_t elements = op->bytes / sizeof(float);
+	float values[BATCH];
+	uint64_t at, i;
+	unsigned rank;
+	int r = 0;
+
+	for (rank = c->first; rank < c->first + c->n_here; rank++) {
+		for (at = 0; r == 0 && at < elements; at += BATCH) {
+			const uint64_t n = MIN(elements - at, (uint64_t)BATCH);
+
+			for (i = 0; i < n; i++)
+				values[i] = coll_value(seed, rank, at + i);
+			r = c->ops->put(c, rank, at * sizeof(float), values, n * sizeof(float), err);
+		}
+	}
+	return r;
+}
+
+/* The first is kept, all are counted. */
+static void note_wrong(struct coll_wrong *w, const struct coll_wrong *found)
+{
+	const uint64_t before = w->count;
+
+	if (before == 0)
+		*w = *found;
+	w->count = before + 1;
+}
+
+int coll_check(struct coll *c, const struct coll_op *op, uint64_t seed, struct coll_wrong *ret,
+	       struct err *err)
+{
+	const uint64_t elements = op->bytes / sizeof(float);
+	float values[BATCH];
+	uint64_t at, i;
+	unsigned rank;
+	int r = 0;
+
+	*ret = (struct coll_wrong){ .count = 0 };
+	for (rank = c->first; rank < c->first + c->n_here; rank++) {
+		for (at = 0; r == 0 && at < elements; at += BATCH) {
+			const uint64_t n = MIN(elements - at, (uint64_t)BATCH);
+
+			r = c->ops->get(c, rank, at * sizeof(float), values, n * sizeof(float), err);
+			for (i = 0; r == 0 && i < n; i++) {
+				const float wanted =
+					coll_wanted(op->kind, seed, c->n, rank, elements, at + i);
+
+				if (values[i] != wanted)
+					note_wrong(ret,
+						   &(struct coll_wrong){
+							   .rank = rank,
+							   .at = at + i,
+							   .from = (unsigned)((at + i) /
+									      (elements / c->n)),
+							   .is = values[i],
+							   .wanted = wanted });
+			}
+		}
+	}
+	return r;
+}
+
+double coll_busbw(const struct coll_op *op, unsigned n, double seconds)
+{
+	const double share = ((double)n - 1) / n;
+
+	return (op->kind == COLL_ALL_REDUCE ? 2 * share : share) * (double)op->bytes / seconds;
+}
+
+double coll_seconds(const struct coll *c)
+{
+	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	unsigned i;
+
+	for (i = 0; i < c->n_here; i++) {
+		const struct coll_rank *rank = &c->result.ranks[i];
+
+		if (!rank->arrived || !rank->ended)
+			return NAN;
+		first_ns = MIN(first_ns, rank->arrived_ns);
+		last_ns = MAX(last_ns, rank->ended_ns);
+	}
+	return (double)(last_ns - first_ns) / 1e9;
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/coll/nccl.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "probes/coll/nccl_group.h"
+
+enum { NSEC_PER_USEC = 1000, COPY_US = 5000000 /* longest wait for copies on a GPU */ };
+
+static uint64_t now_us(const struct nccl_group *g)
+{
+	return g->ops->now_us(g->accel);
+}
+
+static uint64_t nccl_now_ns(struct coll *c)
+{
+	return now_us(nccl_group_of(c)) * NSEC_PER_USEC;
+}
+
+/* --- data --- */
+
+static int nccl_put(struct coll *c, unsigned rank, uint64_t offset, const void *from,
+		    uint64_t bytes, struct err *err)
+{
+	struct nccl_group *g = nccl_group_of(c);
+
+	return g->ops->upload(&g->ranks[rank].out, offset, from, bytes, err);
+}
+
+static int nccl_get(struct coll *c, unsigned rank, uint64_t offset, void *to, uint64_t bytes,
+		    struct err *err)
+{
+	struct nccl_group *g = nccl_group_of(c);
+	struct nccl_rank *r = &g->ranks[rank];
+
+	return g->ops->download(to, g->op.kind == COLL_ALL_REDUCE ? &r->out : &r->in, offset, bytes,
+				err);
+}
+
+static int wait_copies(struct nccl_group *g, struct err *err)
+{
+	uint64_t deadline_us = now_us(g) + COPY_US;
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < g->coll.n; i++)
+		r = g->ops->stream_wait(g->ranks[i].stream, deadline_us, err);
+	return r;
+}
+
+int nccl_coll_spread(struct coll *c, uint64_t bytes, struct err *err)
+{
+	struct nccl_group *g = nccl_group_of(c);
+	uint64_t filled, more;
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; i < c->n; i++) {
+		struct nccl_rank *rank = &g->ranks[i];
+
+		for (filled = bytes; r == 0 && filled < c->bytes; filled += more) {
+			more = MIN(filled, c->bytes - filled);
+			r = g->ops->copy(rank->stream, (struct accel_at){ &rank->out, filled },
+					 (struct accel_at){ &rank->out, 0 }, more, err);
+		}
+	}
+	return r < 0 ? r : wait_copies(g, err);
+}
+
+/* What it sends: in no block but its own is that what it should receive. */
+int nccl_coll_blot(struct coll *c, uint64_t bytes, struct err *err)
+{
+	struct nccl_group *g = nccl_group_of(c);
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < c->n; i++) {
+		struct nccl_rank *rank = &g->ranks[i];
+
+		r = g->ops->copy(rank->stream, (struct accel_at){ &rank->in, 0 },
+				 (struct accel_at){ &rank->out, 0 }, bytes, err);
+	}
+	return r < 0 ? r : wait_copies(g, err);
+}
+
+/* --- an operation --- */
+
+void nccl_coll_repeat(struct coll *c, unsigned times)
+{
+	nccl_group_of(c)->times = MIN(MAX(times, 1U), (unsigned)NCCL_REPEAT_MAX);
+}
+
+void nccl_coll_only(struct coll *c, const struct nccl_move *moves, unsigned n)
+{
+	struct nccl_group *g = nccl_group_of(c);
+	unsigned i;
+
+	g->n_moves = MIN(n, (unsigned)COLL_RANKS_MAX);
+	for (i = 0; i < g->n_moves; i++)
+		g->moves[i] = moves[i];
+}
+
+double nccl_coll_seconds(const struct coll *c, unsigned rank)
+{
+	return ((const struct nccl_group *)c)->ranks[rank].seconds;
+}
+
+int nccl_coll_error(const struct coll *c)
+{
+	return ((const struct nccl_group *)c)->error;
+}
+
+static void fail(struct nccl_group *g, int error, int rank, const struct err *why)
+{
+	struct coll_result *result = &g->coll.result;
+
+	g->error = error;
+	result->state = COLL_FAILED;
+	result->suspect = rank;
+	(void)snprintf(result->why, sizeof(result->why), "%.*s", COLL_WHY_SIZE - 1, why->msg);
+}
+
+static int check_op(const struct coll *c, const struct coll_op *op, struct err *err)
+{
+	if (op->kind != COLL_ALL_TO_ALL && op->kind != COLL_ALL_REDUCE)
+		return err_set(err, EOPNOTSUPP, "no operation %d with NCCL", op->kind);
+	if (op->bytes == 0 || op->bytes > c->bytes || op->bytes % (sizeof(float) * c->n))
+		return err_set(err, EINVAL, "%llu bytes: not a multiple of %zu up to %llu",
+			       (unsigned long long)op->bytes, sizeof(float) * c->n,
+			       (unsigned long long)c->bytes);
+	return 0;
+}
+
+static int nccl_start(struct coll *c, const struct coll_op *op, struct err *err)
+{
+	struct nccl_group *g = nccl_group_of(c);
+	unsigned i;
+	int r = check_op(c, op, err);
+
+	if (r < 0)
+		return r;
+	g->op = *op;
+	g->left = g->times;
+	g->launching = g->marked = false;
+	for (i = 0; i < c->n; i++) {
+		g->ranks[i].in_it = g->n_moves == 0;
+		g->ranks[i].seconds = (double)NAN;
+	}
+	for (i = 0; i < g->n_moves; i++)
+		g->ranks[g->moves[i].from].in_it = g->ranks[g->moves[i].to].in_it = true;
+	g->begun_ns = nccl_now_ns(c);
+	for (i = 0; r == 0 && i < c->n; i++) {
+		if (g->ranks[i].in_it)
+			r = g->ops->event_record(g->ranks[i].from, g->ranks[i].stream, err);
+	}
+	return r;
+}
+
+static int mark(struct nccl_group *g, struct err *err)
+{
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < g->coll.n; i++) {
+		if (g->ranks[i].in_it)
+			r = g->ops->event_record(g->ranks[i].to, g->ranks[i].stream, err);
+	}
+	g->marked = r == 0;
+	return r;
+}
+
+/* Put what can be put: 1 when something was, 0 when NCCL is not ready, negative errno. */
+static int advance(struct nccl_group *g, int *ret_rank, struct err *err)
+{
+	int r = nccl_comms_ready(g, ret_rank, err);
+
+	if (r < 0 || (g->launching && r == 0))
+		return r;
+	g->launching = false;
+	if (g->marked)
+		return 0;
+	r = g->left ? nccl_launch(g, err) : mark(g, err);
+	return r < 0 ? r : 1;
+}
+
+/* Has the event passed? 1, 0, negative errno. */
+static int passed(struct nccl_group *g, struct accel_event *event, struct err *err)
+{
+	int r = g->ops->event_wait(event, 0, err);
+
+	return r == -ETIMEDOUT ? 0 : r < 0 ? r : 1;
+}
+
+/* 1 when the rank did something new. Its times are by its GPU's clock, from the start on. */
+static int look(struct nccl_group *g, unsigned i, struct err *err)
+{
+	struct nccl_rank *rank = &g->ranks[i];
+	struct coll_rank *told = &g->coll.result.ranks[i];
+	int r = 0;
+
+	if (!rank->in_it || told->ended) {
+		if (!told->ended)
+			*told = (struct coll_rank){ true, true, g->begun_ns, g->begun_ns, 0, 0 };
+		return 0;
+	}
+	if (!told->arrived) {
+		r = passed(g, rank->from, err);
+		told->arrived = r > 0;
+		told->arrived_ns = g->begun_ns;
+	}
+	if (!told->arrived || !g->marked || r < 0)
+		return r;
+	r = passed(g, rank->to, err);
+	if (r <= 0)
+		return r;
+	r = g->ops->event_seconds(rank->from, rank->to, &rank->seconds, err);
+	if (r < 0)
+		return r;
+	rank->seconds /= g->times;
+	told->ended = true;
+	told->ended_ns = g->begun_ns + (uint64_t)llround(rank->seconds * 1e9);
+	return 1;
+}
+
+static int nccl_turn(struct coll *c, struct err *err)
+{
+	struct nccl_group *g = nccl_group_of(c);
+	struct err why = ERR_INIT;
+	int rank = COLL_NOBODY, r = advance(g, &rank, &why), news = r > 0;
+	unsigned i, n_ended = 0;
+
+	(void)err;
+	for (i = 0; r >= 0 && i < c->n; i++) {
+		r = look(g, i, &why);
+		rank = (int)i;
+		news |= r > 0;
+		n_ended += c->result.ranks[i].ended;
+	}
+	if (r < 0)
+		fail(g, r, rank, &why);
+	else if (n_ended == c->n)
+		c->result.state = COLL_DONE;
+	return r < 0 || news;
+}
+
+static int nccl_wait(struct coll *c, uint64_t deadline_us, struct err *err)
+{
+	struct nccl_group *g = nccl_group_of(c);
+
+	nccl_pause(g, deadline_us, g->marked ? NCCL_POLL_US : NCCL_POLL_LAUNCH_US);
+	return now_us(g) < deadline_us ? 0 : err_set(err, ETIME, "the time is up");
+}
+
+/* --- its end --- */
+
+/* "gpu:GPU-a, gpu:GPU-b" of those in it who have not arrived (or not ended); how many. */
+static unsigned name_late(const struct nccl_group *g, bool arrival, char *ret, size_t size,
+			  int *ret_first)
+{
+	unsigned i, n = 0;
+	size_t used = 0;
+
+	ret[0] = '\0';
+	for (i = 0; i < g->coll.n; i++) {
+		const struct coll_rank *told = &g->coll.result.ranks[i];
+
+		if (!g->ranks[i].in_it || (arrival ? told->arrived : told->ended))
+			continue;
+		if (n++ == 0)
+			*ret_first = (int)i;
+		if (used < size)
+			used += (size_t)snprintf(ret + used, size - used, "%s%s", used ? ", " : "",
+						 g->ranks[i].subject);
+	}
+	return n;
+}
+
+static void tell_late(struct nccl_group *g)
+{
+	struct coll_result *result = &g->coll.result;
+	char names[COLL_WHY_SIZE / 2];
+	int first = COLL_NOBODY;
+	unsigned n, n_in = 0, i;
+
+	for (i = 0; i < g->coll.n; i++)
+		n_in += g->ranks[i].in_it;
+	n = name_late(g, true, names, sizeof(names), &first);
+	if (n > 0 && n < n_in) {
+		result->suspect = first;
+		(void)snprintf(result->why, sizeof(result->why),
+			       "%s did not arrive, %u others waited", names, n_in - n);
+		return;
+	}
+	n = name_late(g, false, names, sizeof(names), &first);
+	if (n < n_in)
+		result->suspect = n == 1 ? first : COLL_NOBODY;
+	(void)snprintf(result->why, sizeof(result->why),
+		       n == n_in ? "all %u GPUs began and none ended" : "%u GPUs did not end: %s",
+		       n, names);
+}
+
+static void nccl_abort(struct coll *c)
+{
+	struct nccl_group *g = nccl_group_of(c);
+
+	if (c->result.state == COLL_LATE)
+		tell_late(g);
+	nccl_comms_abort(g);
+}
+
+static void nccl_close(struct coll *c)
+{
+	struct nccl_group *g = nccl_group_of(c);
+	unsigned i;
+
+	nccl_comms_close(g);
+	for (i = 0; i < c->n; i++) {
+		struct nccl_rank *rank = &g->ranks[i];
+
+		g->ops->stream_free(rank->stream);
+		g->ops->event_free(rank->from);
+		g->ops->event_free(rank->to);
+		if (rank->out.ptr)
+			g->ops->region_free(&rank->out);
+		if (rank->in.ptr)
+			g->ops->region_free(&rank->in);
+	}
+	free(g);
+}
+
+static const struct coll_ops nccl_ops = {
+	.name = "nccl",
+	.put = nccl_put,
+	.get = nccl_get,
+	.start = nccl_start,
+	.turn = nccl_turn,
+	.wait = nccl_wait,
+	.abort = nccl_abort,
+	.close = nccl_close,
+	.now_ns = nccl_now_ns,
+};
+
+/* --- its beginning --- */
+
+static int open_rank(struct nccl_group *g, unsigned i, struct err *err)
+{
+	const struct accel_memory memory = { ACCEL_DEVICE, -1, g->coll.bytes };
+	struct nccl_rank *rank = &g->ranks[i];
+	struct accel_device_info info;
+	int r = g->ops->device_info(g->accel, i, &info, err);
+
+	if (r < 0)
+		return r;
+	(void)snprintf(rank->subject, sizeof(rank->subject), "%s", info.subject);
+	r = g->ops->stream_new(g->accel, i, &rank->stream, err);
+	if (r == 0)
+		r = g->ops->event_new(g->accel, i, &rank->from, err);
+	if (r == 0)
+		r = g->ops->event_new(g->accel, i, &rank->to, err);
+	if (r == 0)
+		r = g->ops->region_new(g->accel, i, &memory, &rank->out, err);
+	if (r == 0)
+		r = g->ops->region_new(g->accel, i, &memory, &rank->in, err);
+	return r;
+}
+
+int nccl_coll_new(const struct nccl_setup *setup, struct coll **ret, struct err *err)
+{
+	struct nccl_group *g;
+	unsigned i;
+	int r = 0;
+
+	if (setup->n < 2 || setup->n > COLL_RANKS_MAX || setup->bytes % (sizeof(float) * setup->n))
+		return err_set(err, EINVAL, "%llu bytes on each of %u GPUs",
+			       (unsigned long long)setup->bytes, setup->n);
+	g = xcalloc(1, sizeof(*g));
+	g->coll = (struct coll){
+		.ops = &nccl_ops, .n = setup->n, .n_here = setup->n, .bytes = setup->bytes
+	};
+	g->call = setup->library->call;
+	g->ops = setup->accel->ops;
+	g->accel = setup->accel;
+	g->times = 1;
+	for (i = 0; r == 0 && i < setup->n; i++)
+		r = open_rank(g, i, err);
+	if (r == 0)
+		r = nccl_comms_open(g, setup->deadline_us, err);
+	if (r < 0) {
+		nccl_comms_abort(g);
+		nccl_close(&g->coll);
+	} else {
+		*ret = &g->coll;
+	}
+	return r;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The group of coll.h whose ranks are GPUs of this host, all of this process
+ * and driven by one thread, through NCCL loaded at run time.
+ *
+ * Communicators do not block: each call may answer "in progress", and turn()
+ * asks for asynchronous errors. A rank has arrived when all that its stream
+ * had to do before is done: one that has not is the one that the others wait for.
+ *
+ * A buffer is twice the memory of a rank: what it sends and what it receives.
+ *
+ * Run against the fakes of tests/fakes so far, not on a GPU.
+ */
+#pragma once
+
+#include "probes/accel/accel.h"
+#include "probes/coll/coll.h"
+#include "probes/coll/nccl_abi.h"
+
+enum {
+	NCCL_REPEAT_MAX = 64,	  /* operations between two looks at a clock */
+	NCCL_READY_US = 20000000, /* longest that communicators may take to be ready */
+	NCCL_POLL_US = 100,	  /* between two looks at work under way */
+	NCCL_POLL_LAUNCH_US = 10, /* while the next operation is put, that a GPU may wait for */
+	NCCL_VERSION_TEXT_SIZE = 32,
+};
+
+/* One block of an all-to-all: that of rank `from` for rank `to`. */
+struct nccl_move {
+	unsigned from, to;
+};
+
+/* What was loaded; it stays loaded. */
+struct nccl_library {
+	struct nccl call;
+	char version[NCCL_VERSION_TEXT_SIZE]; /* "nccl 2.28.9" */
+};
+
+/*
+ * Load libnccl.so.2. It is told, in the environment of this process, what a
+ * probe needs: an RDMA timeout of seconds (NCCL_IB_TIMEOUT=17), no port of
+ * its own beside a job's (NCCL_RAS_ENABLE=0), words on stderr and not between
+ * samples. -ENOTSUP with the sentence: missing, broken, or before 2.14.
+ */
+int nccl_load(struct nccl_library *ret, struct err *err);
+
+struct nccl_setup {
+	const struct nccl_library *library;
+	struct accel *accel;
+	unsigned n;	      /* its first devices: 2 to COLL_RANKS_MAX */
+	uint64_t bytes;	      /* of the buffer of each rank: a multiple of 4 n */
+	uint64_t deadline_us; /* for the communicators to be ready */
+};
+
+/*
+ * Make the group. Errors of the engine, with the GPU in the sentence; -EPROTO
+ * in NCCL's words; -ETIMEDOUT when the communicators are not ready in time.
+ */
+int nccl_coll_new(const struct nccl_setup *setup, struct coll **ret, struct err *err);
+
+/* How often start() does the operation, 1 to NCCL_REPEAT_MAX; times are those of one. */
+void nccl_coll_repeat(struct coll *c, unsigned times);
+
+/*
+ * From now on an all-to-all moves these blocks only; n = 0: all again. No
+ * rank may be in two of them as a sender, nor in two as a receiver. Copied.
+ */
+void nccl_coll_only(struct coll *c, const struct nccl_move *moves, unsigned n);
+
+/*
+ * Copy what is in the first `bytes` of what each rank sends over all of it, so
+ * that large operations move no zeros. Errors of the engine.
+ */
+int nccl_coll_spread(struct coll *c, uint64_t bytes, struct err *err);
+
+/*
+ * Before an all-to-all that will be checked: put into what each rank receives
+ * what it must not contain afterwards. Errors of the engine.
+ */
+int nccl_coll_blot(struct coll *c, uint64_t bytes, struct err *err);
+
+/* What an operation failed with (COLL_FAILED): -ENODEV of a lost GPU, -EIO of a sick one, -EPROTO. */
+int nccl_coll_error(const struct coll *c);
+
+/* Seconds of the last operation on that rank's GPU, by its clock; NAN when it was not in it. */
+double nccl_coll_seconds(const struct coll *c, unsigned rank);

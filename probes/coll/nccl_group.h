@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the NCCL engine only (nccl.c, nccl_comm.c). */
+#pragma once
+
+#include "probes/coll/nccl.h"
+
+struct nccl_rank {
+	struct ncclComm *comm;
+	struct accel_stream *stream;
+	struct accel_event *from, *to; /* around the operation */
+	struct accel_region out, in;   /* what it sends, what it receives */
+	char subject[64];	       /* "gpu:GPU-..." */
+	bool in_it;		       /* it has a part in the operation */
+	double seconds;		       /* of one of them, by its clock; NAN */
+};
+
+struct nccl_group {
+	struct coll coll; /* first */
+	struct nccl call;
+	const struct accel_ops *ops;
+	struct accel *accel;
+	struct nccl_rank ranks[COLL_RANKS_MAX];
+	unsigned times;
+	struct nccl_move moves[COLL_RANKS_MAX];
+	unsigned n_moves; /* 0: everybody to everybody */
+	int error;	  /* negative errno of an operation that failed, 0 */
+
+	/* Of the operation under way. */
+	struct coll_op op;
+	uint64_t begun_ns;
+	unsigned left;	/* repetitions not put yet */
+	bool launching; /* NCCL has not put the newest yet */
+	bool marked;	/* all are put, and the events after them */
+};
+
+static inline struct nccl_group *nccl_group_of(struct coll *c)
+{
+	return (struct nccl_group *)c;
+}
+
+/* Communicators of all ranks, ready by the deadline. */
+int nccl_comms_open(struct nccl_group *g, uint64_t deadline_us, struct err *err);
+
+/* In good order when nothing failed, within COLL_ABORT_US; else by force. */
+void nccl_comms_close(struct nccl_group *g);
+void nccl_comms_abort(struct nccl_group *g);
+
+/*
+ * 1 when no communicator has something in progress, 0 when one has, -EPROTO with
+ * the words of the one that failed; `ret_rank` is then its rank, COLL_NOBODY when
+ * only others are to blame.
+ */
+int nccl_comms_ready(struct nccl_group *g, int *ret_rank, struct err *err);
+
+/* 0 for OK and IN_PROGRESS, else -EPROTO: "gpu:GPU-...: what: NCCL's words". */
+int nccl_check(struct nccl_group *g, const struct nccl_rank *rank, unsigned result,
+	       const char *what, struct err *err);
+
+/* Put one repetition of g->op (nccl_launch.c); NCCL may go on with that by itself. Errors of the
+ * calls. */
+int nccl_launch(struct nccl_group *g, struct err *err);
+
+/* A pause until there may be something new, not past the deadline. */
+void nccl_pause(struct nccl_group *g, uint64_t deadline_us, uint64_t pause_us);

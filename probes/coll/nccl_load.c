@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "probes/accel/library.h"
+#include "probes/coll/nccl.h"
+
+/* NCCL reads these when it starts. */
+static const struct {
+	const char *name, *value;
+} settings[] = {
+	/* 4.096 us x 2^17 and 7 tries: a dead link is told after 4 s, not after 30 s. */
+	{ "NCCL_IB_TIMEOUT", "17" },
+	/* Its service listens on a port that a job's NCCL wants. */
+	{ "NCCL_RAS_ENABLE", "0" },
+	/* By default it writes where the samples go. */
+	{ "NCCL_DEBUG_FILE", "/dev/stderr" },
+};
+
+static void set_environment(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(settings); i++)
+		(void)setenv(settings[i].name, settings[i].value, 1);
+}
+
+int nccl_load(struct nccl_library *ret, struct err *err)
+{
+	struct nccl_library library = { 0 };
+	struct nccl *table = &library.call;
+	const struct library_symbol symbols[] = { NCCL_FUNCTIONS(LIBRARY_SYMBOL) };
+	void *handle;
+	int version = 0, r;
+
+	set_environment();
+	r = library_load("libnccl.so.2", &handle, err);
+	if (r == 0)
+		r = library_find(handle, "libnccl.so.2", symbols, ARRAY_SIZE(symbols), err);
+	if (r < 0)
+		return r;
+	if (table->get_version(&version) != NCCL_OK || version < NCCL_VERSION_MIN)
+		return err_set(err, ENOTSUP,
+			       "libnccl.so.2 is version %d; at least %d (2.14) is needed, whose "
+			       "communicators need not block",
+			       version, NCCL_VERSION_MIN);
+	(void)snprintf(library.version, sizeof(library.version), "nccl %d.%d.%d", version / 10000,
+		       version % 10000 / 100, version % 100);
+	*ret = library;
+	return 0;
+}

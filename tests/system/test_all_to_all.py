@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay-probe-all-to-all on GPUs and an NCCL that are fakes: every fault on the right GPU with its cause, and nothing else."""
+import json
+import resource
+
+import pytest
+from gpu_fixtures import gpu, gpu_host, gpu_libraries, gpus  # noqa: F401
+
+SIZE = ["--size", "262144"]
+LINK = 5e8  # bytes/s each way, of the fakes
+BUSBW, PAIR, CORRECT, LINKS, SIZES = (f"all_to_all.{name}" for name in ("busbw", "pair_bw", "correct", "nvlinks", "size_bw"))
+
+
+@pytest.fixture
+def all_to_all(run, gpus):  # noqa: F811
+    """all_to_all("count=4 thin=1", "--option", ...) returns (CompletedProcess, {(check, subject): sample})."""
+
+    def start(settings, *args, **kwargs):
+        done = run("assay-probe-all-to-all", *SIZE, *args, env=gpus(settings, **kwargs))
+        samples = [json.loads(line) for line in done.stdout.splitlines()]
+        by_key = {(s["check"], s["subject"]): s for s in samples}
+        assert len(by_key) == len(samples)
+        return done, by_key
+
+    return start
+
+
+def check_clean(done):
+    """It ran, and freed what it took from the libraries."""
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def pairs_of(samples):
+    return {s["subject"]: s["value"] for s in samples.values() if s["check"] == PAIR}
+
+
+@pytest.mark.parametrize("n", [2, 3, 8])
+def test_all_of_a_good_host_is_measured_and_right(all_to_all, n):
+    done, samples = all_to_all(f"count={n}")
+    check_clean(done)
+    busbw, correct = samples[BUSBW, "gpus"], samples[CORRECT, "gpus"]
+    assert busbw["value"] == pytest.approx(LINK, rel=0.04), busbw  # what NCCL takes to begin is in it
+    assert busbw["state"] == "measured" and 8 <= len(busbw["w"]) <= 32 and "note" not in busbw
+    assert busbw["params"].items() >= {"engine": "nccl", "version": "nccl 2.28.9", "ranks": n, "call": "ncclAlltoAll",
+                                       "bytes": 262144 // (16 * n) * 16 * n}.items()
+    assert (correct["value"], correct["ok"]) == (0, True) and correct["n"] == n * (busbw["params"]["bytes"] // 4)
+    assert samples[SIZES, "gpus@64KiB"]["better"] == "none"
+    assert {s for check, s in samples if check == LINKS} == {gpu(i) for i in range(n)}
+    assert all(samples[LINKS, gpu(i)]["value"] == 18 and samples[LINKS, gpu(i)]["ok"] for i in range(n))
+    pairs = pairs_of(samples)
+    assert set(pairs) == {f"{gpu(i)}>{gpu(j)}" for i in range(n) for j in range(n) if i != j}
+    assert min(pairs.values()) > 0.75 * LINK and max(pairs.values()) < 1.02 * LINK
+
+
+def test_no_clean_run_raises_an_alarm(all_to_all, full):
+    for seed in range(100 if full else 5):
+        done, samples = all_to_all("count=4", "--seed", seed)
+        check_clean(done)
+        assert all(s["state"] == "measured" and s.get("ok") is not False for s in samples.values())
+        assert "note" not in samples[BUSBW, "gpus"]
+
+
+def test_a_gpu_with_narrow_links_is_named(all_to_all):
+    done, samples = all_to_all("count=4 thin=2")
+    check_clean(done)
+    assert samples[BUSBW, "gpus"]["value"] == pytest.approx(0.9 * LINK, rel=0.04)
+    assert samples[BUSBW, "gpus"]["note"].startswith(f"the pairs of {gpu(2)} do 9")
+    pairs = pairs_of(samples)
+    slow = [value for subject, value in pairs.items() if gpu(2) in subject]
+    good = [value for subject, value in pairs.items() if gpu(2) not in subject]
+    assert max(slow) < 0.95 * min(good)
+
+
+def test_a_slow_path_is_that_pair_alone(all_to_all):
+    done, samples = all_to_all("count=4 path=13")
+    check_clean(done)
+    pairs = pairs_of(samples)
+    slow = pairs.pop(f"{gpu(1)}>{gpu(3)}")
+    assert slow < 0.6 * min(pairs.values()) and "note" not in samples[BUSBW, "gpus"]
+
+
+def test_a_lost_nvlink_is_told_by_its_state(all_to_all):
+    done, samples = all_to_all("count=4 linkdown=3", "--set", "quick")
+    check_clean(done)
+    down = samples[LINKS, gpu(3)]
+    assert (down["value"], down["ok"], down["code"]) == (17, False, "nvlink-down")
+    assert down["note"] == "17 of 18 NVLinks are up, as many as its peers have"
+    assert all(samples[LINKS, gpu(i)]["ok"] for i in range(3))
+    assert len(pairs_of(samples)) == 12  # on suspicion
+    assert gpu(3) in samples[BUSBW, "gpus"]["note"]
+
+
+def test_quick_looks_at_pairs_when_it_was_faster_before(all_to_all):
+    for settings, n in (("count=3", 0), ("count=3", 0), ("count=3 thin=0", 6)):
+        done, samples = all_to_all(settings, "--set", "quick")
+        check_clean(done)
+        assert len(pairs_of(samples)) == n
+
+
+@pytest.mark.parametrize("fault, severity, then", [("damage=21", "fatal", "wrong again"),
+                                                   ("damage1=21", "warn", "right when repeated")])
+def test_a_wrong_element_names_who_sent_it_to_whom(all_to_all, fault, severity, then):
+    done, samples = all_to_all(f"count=4 {fault}", "--set", "quick")
+    check_clean(done)
+    wrong = samples[CORRECT, "gpus"]
+    assert (wrong["ok"], wrong["severity"], wrong["code"], wrong["value"]) == (False, severity, "wrong-data", 1)
+    assert wrong["with"] == [gpu(2), gpu(1)]
+    assert wrong["note"].startswith(f"what {gpu(2)} sent to {gpu(1)}: element ") and wrong["note"].endswith(f"1 wrong; {then}")
+
+
+@pytest.mark.parametrize("fault, subject, words", [
+    ("late=2", gpu(2), f"{gpu(2)} did not arrive, 3 others waited"),
+    ("frozen=2", "gpus", "all 4 GPUs began and none ended"),
+    ("notready=2", "gpus", f"communicators were not ready after 20 s: those of {gpu(0)}, {gpu(1)}"),
+])
+def test_a_hang_ends_and_names_who_did_not_arrive(all_to_all, fault, subject, words):
+    done, samples = all_to_all(f"count=4 {fault}")
+    assert done.returncode == 0, done.stderr
+    late = [s for s in samples.values() if s["state"] == "timeout"]
+    assert [s["subject"] for s in late] == [subject] and words in late[0]["note"]
+    assert late[0]["value"] is None and late[0]["ok"] is None
+
+
+def test_an_asynchronous_error_names_the_gpu_that_had_it(all_to_all):
+    done, samples = all_to_all("count=4 async=1")
+    check_clean(done)
+    bad = [s for s in samples.values() if s.get("ok") is False]
+    assert [(s["subject"], s["code"], s["severity"]) for s in bad] == [(gpu(1), "nccl-error", "warn")]
+    assert bad[0]["note"] == "its communicator failed: unhandled cuda error (the fake was told to)"
+
+
+def test_a_gpu_in_use_makes_all_busy(all_to_all):
+    done, samples = all_to_all("count=3 busy=1 pid=4242")
+    check_clean(done)
+    assert set(samples) == {(BUSBW, "gpus"), (CORRECT, "gpus")}
+    assert all(s["state"] == "busy" and s["note"] == f"pid 4242 (python3) computes on {gpu(1)}" for s in samples.values())
+    done, samples = all_to_all("count=3 busy=1 pid=4242", "--busy", "run")
+    check_clean(done)
+    assert samples[BUSBW, "gpus"]["note"].startswith("measured although pid 4242 (python3)")
+
+
+def test_no_memory_is_the_set_up_of_its_gpu(all_to_all):
+    done, samples = all_to_all("count=3 full=1")
+    check_clean(done)
+    assert samples[BUSBW, gpu(1)]["state"] == "set-up" and "out of memory" in samples[BUSBW, gpu(1)]["note"]
+
+
+def test_a_driver_that_does_not_come_back_names_the_gpu_and_ends(all_to_all):
+    done, samples = all_to_all("count=3 block=1", "--budget", "5s", ASSAY_FAKE_PATIENCE="1")
+    assert done.returncode == 1 and f"{gpu(1)}: a call of the GPU driver did not come back" in done.stderr
+    assert [key for key in samples if key[0] != LINKS] == [(BUSBW, gpu(1))] and samples[BUSBW, gpu(1)]["state"] == "timeout"
+
+
+@pytest.mark.parametrize("settings, words", [
+    ("count=1", "an all-to-all needs two GPUs at least: there is 1"),
+    ("nccl=21304", "libnccl.so.2 is version 21304; at least 21400 (2.14) is needed"),
+    ("driver=10020", "the GPU driver knows CUDA 10.2 only"),
+])
+def test_what_is_missing_is_one_sentence(run, gpus, settings, words):  # noqa: F811
+    done = run("assay-probe-all-to-all", env=gpus(settings))
+    assert (done.returncode, done.stdout) == (77, "") and words in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_without_a_gpu_there_is_nothing_to_measure_and_it_says_so_at_once(run, tmp_path):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = run("assay-probe-all-to-all", env={"ASSAY_SYSROOT": str(tmp_path)})
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (done.returncode, done.stdout) == (77, "") and done.stderr.count("\n") == 1
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.05
+
+
+@pytest.mark.parametrize("args, words", [(["--size", "7"], "--size: '7' is not a number from 65536 to 1073741824"),
+                                         (["--set", "some"], "--set: 'some' is neither quick nor full")])
+def test_bad_options(run, args, words):
+    done = run("assay-probe-all-to-all", *args)
+    assert (done.returncode, done.stdout) == (2, "") and words in done.stderr
+
+
+@pytest.mark.parametrize("fault, verdict, words", [
+    ("", "pass", "nothing below its floor"),
+    ("linkdown=3", "fail", "17 of 18 NVLinks are up"),
+    ("damage=31", "fail", f"what {gpu(3)} sent to {gpu(1)}"),
+    ("late=3", "inconclusive", "did not arrive, 3 others waited"),
+])
+def test_a_run_tells_the_fault(build, run, gpus, script, profiles, fault, verdict, words):  # noqa: F811
+    """The whole way through the runner and the judge; the clock of the probe alone is a fake."""
+    env = gpus(f"count=4 {fault}")
+    clock = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"
+    probe = script("all-to-all", f'exec env {clock} {build}/assay-probe-all-to-all {" ".join(SIZE)} "$@"\n')
+    file = profiles(full=[{"name": "all-to-all", "exec": probe, "budget": "30s"}])
+    done = run("assay", "run", "--profile", "full", "--profiles", file, "-o", "json", env=env)
+    found = json.loads(done.stdout)["verdict"]
+    assert found["verdict"] == verdict, found
+    assert words in " ".join([found["sentence"], *(item["sentence"] for item in found["items"])]), found["items"]
