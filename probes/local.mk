@@ -85,7 +85,7 @@ assay_probe_memory_SOURCES = probes/memory/memory_main.c probes/memory/gpu_main.
 assay_probe_memory_LDADD = libmemorygpu.a libmemory.a libaccelcuda.a libaccel.a $(TOPOLOGY_LIBS) $(PROBE_LIBS)
 # Knows no engine.
 noinst_LIBRARIES += libmemorygpu.a
-libmemorygpu_a_SOURCES = probes/memory/gpu.h probes/memory/gpu_copy.c probes/memory/gpu_run.c probes/memory/gpu_sample.c
+libmemorygpu_a_SOURCES = probes/memory/gpu.h probes/memory/gpu_copy.c probes/memory/gpu_pattern.c probes/memory/gpu_run.c probes/memory/gpu_sample.c
 UNIT_TESTS += tests/unit/test_memory_gpu
 tests_unit_test_memory_gpu_SOURCES = tests/unit/test_memory_gpu.c \
 	tests/fakes/accel_sim.c tests/fakes/accel_sim.h tests/fakes/accel_sim_inside.h \

@@ -159,6 +159,12 @@ struct accel_ops {
 	int (*event_seconds)(const struct accel_event *from, const struct accel_event *to,
 			     double *ret, struct err *err);
 
+	/*
+	 * Let copies from `device` reach the memory of `peer` directly. -ENOTSUP when
+	 * they cannot: they then go through the host.
+	 */
+	int (*peer_open)(struct accel *a, unsigned device, unsigned peer, struct err *err);
+
 	/* Asynchronous copy; ranges are checked (-ERANGE). */
 	int (*copy)(struct accel_stream *s, struct accel_at to, struct accel_at from, size_t size,
 		    struct err *err);

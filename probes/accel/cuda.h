@@ -130,6 +130,8 @@ static inline cuda_ptr cuda_address(const struct accel_region *r, size_t offset)
 	return (cuda_ptr)(uintptr_t)r->ptr + offset;
 }
 
+int cuda_peer_open(struct accel *a, unsigned device, unsigned peer, struct err *err);
+
 /* --- cuda_host.c --- */
 
 /* Fill `ptr` and `backend` of a region of the host; on `memory->numa` when that is not negative. */

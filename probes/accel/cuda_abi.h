@@ -40,6 +40,7 @@ enum cuda_result {
 	CUDA_NVLINK_UNCORRECTABLE = 220,
 	CUDA_NOT_READY = 600,
 	CUDA_ILLEGAL_ADDRESS = 700,
+	CUDA_PEER_ALREADY = 704, /* peer access is enabled already */
 	CUDA_LAUNCH_TIMEOUT = 702,
 	CUDA_LAUNCH_FAILED = 719,
 	CUDA_NOT_SUPPORTED = 801,
@@ -101,6 +102,9 @@ enum {
 	  (float *ms, struct CUevent_st *from, struct CUevent_st *to))                             \
 	X(0, unsigned, mem_handle, cuMemGetHandleForAddressRange,                                  \
 	  (void *handle, cuda_ptr ptr, size_t size, unsigned type, unsigned long long flags))      \
+	X(1, unsigned, can_access, cuDeviceCanAccessPeer, (int *can, int device, int peer))        \
+	X(1, unsigned, peer_enable, cuCtxEnablePeerAccess,                                         \
+	  (struct CUctx_st * peer, unsigned flags))                                                \
 	X(0, unsigned, pointer_set, cuPointerSetAttribute,                                         \
 	  (const void *value, unsigned attribute, cuda_ptr ptr))
 

@@ -133,6 +133,27 @@ int cuda_region_export(struct accel_region *r, struct accel_export *ret, struct 
 	return 0;
 }
 
+int cuda_peer_open(struct accel *a, unsigned device, unsigned peer, struct err *err)
+{
+	struct cuda *c = cuda_of(a);
+	unsigned result;
+	int can = 0, r = cuda_enter(c, peer, err); /* so that it has a context */
+
+	if (r == 0)
+		r = cuda_enter(c, device, err);
+	if (r < 0)
+		return r;
+	result = c->libs.driver.can_access(&can, c->devices[device].handle, c->devices[peer].handle);
+	if (result == CUDA_OK && !can)
+		return err_set(err, ENOTSUP, "%s cannot reach the memory of %s directly",
+			       c->devices[device].info.subject, c->devices[peer].info.subject);
+	if (result == CUDA_OK)
+		result = c->libs.driver.peer_enable(c->devices[peer].context, 0);
+	return result == CUDA_PEER_ALREADY
+		       ? 0
+		       : cuda_check(c, device, result, "cannot open a peer's memory", err);
+}
+
 int cuda_copy(struct accel_stream *s, struct accel_at to, struct accel_at from, size_t size,
 	      struct err *err)
 {

@@ -116,6 +116,13 @@ static uint64_t host_now_us(const struct accel *a UNUSED)
 	return clock_mono_us();
 }
 
+/* Every core reaches all memory of the host. */
+static int host_peer_open(struct accel *a UNUSED, unsigned device UNUSED, unsigned peer UNUSED,
+			  struct err *err UNUSED)
+{
+	return 0;
+}
+
 const struct accel_ops accel_host_ops = {
 	.name = "cpu",
 	.queue_max = HOST_STREAM_QUEUE_MAX,
@@ -141,6 +148,7 @@ const struct accel_ops accel_host_ops = {
 	.event_record = host_event_record,
 	.event_wait = host_event_wait,
 	.event_seconds = host_event_seconds,
+	.peer_open = host_peer_open,
 	.copy = host_copy,
 	.upload = host_upload,
 	.download = host_download,

@@ -2,7 +2,7 @@
 /*
  * The part of assay-probe-memory about GPUs: copies between pinned memory of the
  * host and each GPU, on the node where the GPU is and on a far one, one GPU at a
- * time and all at once, and within each GPU.
+ * time and all at once, from GPU to GPU, and within each; and a pattern check.
  *
  *	gpu_run    who else is there -> set up -> rounds of copies (gpu_copy) -> samples
  *
@@ -34,7 +34,7 @@ enum {
 	GPU_OWN_FACTOR = 8, /* copies within a GPU are larger: more than its L2 holds */
 };
 
-enum gpu_kind { GPU_H2D, GPU_D2H, GPU_BIDIR, GPU_OWN, GPU_KINDS };
+enum gpu_kind { GPU_H2D, GPU_D2H, GPU_BIDIR, GPU_OWN, GPU_P2P, GPU_KINDS };
 enum gpu_place { GPU_NEAR, GPU_FAR, GPU_PLACES };
 
 struct gpu_plan {
@@ -42,6 +42,7 @@ struct gpu_plan {
 	struct accel *accel;
 	uint64_t seed;
 	uint64_t copy_bytes;		 /* of one copy between host and GPU */
+	bool pattern;			 /* try what the memory of GPUs keeps, too */
 	bool run_busy;			 /* measure GPUs that others use too, and say so */
 	uint64_t deadline_us;		 /* of all, on the engine's clock */
 	int64_t epoch_us;		 /* UNIX time less the engine's clock */
@@ -102,6 +103,8 @@ struct gpu_job {
 	enum gpu_kind kind;
 	enum gpu_place place; /* of the host's memory */
 	struct gpu_device *device;
+	struct gpu_device *peer; /* of GPU_P2P: whose memory is written */
+	bool direct;		 /* not through the host */
 	struct gpu_lane lanes[GPU_QUEUES];
 	unsigned n_lanes;
 };
@@ -118,6 +121,12 @@ bool gpu_live(const struct gpu_device *d);
 /* Take the device out, with the words of `err`. */
 void gpu_fail(struct gpu_device *d, int r, const struct err *err);
 
+/* Does it go through pages of the host? */
+static inline bool gpu_kind_needs_host(enum gpu_kind kind)
+{
+	return kind != GPU_OWN && kind != GPU_P2P;
+}
+
 /* --- gpu_copy.c --- */
 
 /*
@@ -126,6 +135,11 @@ void gpu_fail(struct gpu_device *d, int r, const struct err *err);
  */
 void gpu_copy_run(struct gpu_plan *plan, struct gpu_job *jobs, size_t n, uint64_t us,
 		  uint64_t last_us);
+
+/* --- gpu_pattern.c --- */
+
+/* Try memory of the device until about `end_us`, emit memory.pattern. Fails as `emit`. */
+int gpu_pattern(struct gpu_device *d, uint64_t end_us);
 
 /* --- gpu_sample.c --- */
 

@@ -10,6 +10,9 @@
 #include "probes/memory/gpu.h"
 #include "probes/probe.h"
 
+/* From such a budget on there is time for the pattern. */
+enum { PATTERN_BUDGET_US = 20000000 };
+
 /* The end of a GPU's context takes long, and they go one by one. */
 static const double end_part = 0.1;
 
@@ -80,6 +83,7 @@ int gpu_probe(struct probe *probe, uint64_t copy_bytes, uint64_t us, struct err 
 		.ops = &accel_cuda_copy_ops,
 		.seed = probe->seed,
 		.copy_bytes = copy_bytes,
+		.pattern = probe->budget_us >= PATTERN_BUDGET_US,
 		.run_busy = probe->run_busy,
 		.deadline_us = end_us - 2 * late_us,
 		.epoch_us = (int64_t)clock_real_us() - (int64_t)clock_mono_us(),

@@ -256,8 +256,8 @@ static struct gpu_job make_job(const struct step *step, struct gpu_device *d)
 /* Only those that can be: the others' samples say why not. */
 static bool can_run(const struct gpu_job *job)
 {
-	return gpu_live(job->device) &&
-	       (job->kind == GPU_OWN || job->device->pages[job->place].failed == 0);
+	return gpu_live(job->device) && (!job->peer || gpu_live(job->peer)) &&
+	       (!gpu_kind_needs_host(job->kind) || job->device->pages[job->place].failed == 0);
 }
 
 static uint64_t now_us(const struct gpu_run *run)
@@ -328,6 +328,51 @@ static int run_step(struct gpu_run *run, const struct step *step)
 	return r == 0 && n > 0 ? run_round(run, jobs, n) : r;
 }
 
+/* From each GPU to each other, one pair at a time. */
+static int run_pair(struct gpu_run *run, struct gpu_device *from, struct gpu_device *to)
+{
+	struct gpu_job job = { .kind = GPU_P2P, .device = from, .peer = to };
+	struct err err = ERR_INIT;
+	int r = can_run(&job)
+			? run->plan->ops->peer_open(run->plan->accel, from->index, to->index, &err)
+			: 0;
+
+	if (r < 0 && r != -ENOTSUP)
+		gpu_fail(from, r, &err);
+	job.direct = r == 0;
+	add_lane(&job, &to->memory[1], &from->memory[0]);
+	return run_round(run, &job, 1);
+}
+
+static int run_pairs(struct gpu_run *run)
+{
+	unsigned i, j;
+	int r = 0;
+
+	for (i = 0; i < run->n; i++) {
+		for (j = 0; r == 0 && j < run->n; j++) {
+			if (i != j)
+				r = run_pair(run, &run->devices[i], &run->devices[j]);
+		}
+	}
+	return r;
+}
+
+/* The rest of the time, in equal parts. */
+static int run_patterns(struct gpu_run *run)
+{
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; r == 0 && run->plan->pattern && i < run->n; i++) {
+		const uint64_t now = now_us(run), deadline_us = run->plan->deadline_us;
+		const uint64_t left = deadline_us > now ? deadline_us - now : 0;
+
+		r = gpu_pattern(&run->devices[i], now + left / (run->n - i));
+	}
+	return r;
+}
+
 int gpu_run(struct gpu_plan *plan, struct err *err)
 {
 	CLEANUP(release_run) struct gpu_run run = { .plan = plan };
@@ -343,9 +388,14 @@ int gpu_run(struct gpu_plan *plan, struct err *err)
 		run.devices[run.n].index = run.n;
 	}
 	set_up_all(&run);
+	run.rounds_left = (size_t)n * (n - 1);
 	for (i = 0; i < ARRAY_SIZE(steps); i++)
 		run.rounds_left += steps[i].at_once ? 1 : n;
 	for (i = 0; r == 0 && i < ARRAY_SIZE(steps); i++)
 		r = run_step(&run, &steps[i]);
+	if (r == 0)
+		r = run_pairs(&run);
+	if (r == 0)
+		r = run_patterns(&run);
 	return r < 0 && err && !err->code ? err_errno(err, -r, "cannot print samples") : r;
 }

@@ -8,10 +8,9 @@
 #include "probes/memory/gpu.h"
 
 static const char *const checks[GPU_KINDS] = {
-	[GPU_H2D] = "memory.h2d_bw",
-	[GPU_D2H] = "memory.d2h_bw",
-	[GPU_BIDIR] = "memory.bidir_bw",
-	[GPU_OWN] = "memory.device_bw",
+	[GPU_H2D] = "memory.h2d_bw",	 [GPU_D2H] = "memory.d2h_bw",
+	[GPU_BIDIR] = "memory.bidir_bw", [GPU_OWN] = "memory.device_bw",
+	[GPU_P2P] = "memory.p2p_bw",
 };
 
 /* Of both directions together, and of a copy within a GPU, which reads and writes the same memory. */
@@ -29,11 +28,19 @@ static char *subject_of(const struct gpu_job *job, size_t at_once)
 
 	if (job->kind == GPU_OWN)
 		alone = xstrdup(gpu);
+	else if (job->kind == GPU_P2P)
+		alone = xasprintf("%s>%s", gpu, job->peer->info.subject);
 	else if (job->kind == GPU_D2H)
 		alone = xasprintf("%s>numa:%d", gpu, node);
 	else
 		alone = xasprintf("numa:%d>%s", node, gpu);
 	return at_once > 1 ? xasprintf("%s*%zu", alone, at_once) : TAKE(alone);
+}
+
+static bool is_near(const struct gpu_job *job)
+{
+	return job->kind == GPU_P2P ? job->device->info.numa == job->peer->info.numa
+				    : job->place == GPU_NEAR;
 }
 
 /* The ends, how close they are, and the links between them when the topology knows. */
@@ -47,9 +54,10 @@ static void set_ends(const struct gpu_job *job, struct sample *s)
 		s->locality = xstrdup("self");
 		return;
 	}
-	s->from = xasprintf("numa:%d", d->pages[job->place].node);
+	s->from = job->kind == GPU_P2P ? xstrdup(job->peer->id)
+				       : xasprintf("numa:%d", d->pages[job->place].node);
 	s->to = xstrdup(d->id);
-	if (job->kind == GPU_D2H) {
+	if (job->kind == GPU_D2H || job->kind == GPU_P2P) {
 		char *node = s->from;
 
 		s->from = s->to;
@@ -58,8 +66,9 @@ static void set_ends(const struct gpu_job *job, struct sample *s)
 	if (t && topology_class(t, s->from, s->to, &locality) == 0)
 		s->locality = xstrdup(locality_names[locality]);
 	else
-		s->locality = xstrdup(job->place == GPU_NEAR ? "node" : "sys");
-	if (t)
+		s->locality = xstrdup(is_near(job) ? "node" : "sys");
+	/* Between GPUs it may be NVLink, which no topology shows. */
+	if (t && job->kind != GPU_P2P)
 		(void)topology_path(t, s->from, s->to, &s->path);
 }
 
@@ -73,6 +82,8 @@ static json_t *params_of(const struct gpu_job *job, size_t at_once)
 
 	if (at_once > 1)
 		(void)json_object_set_new(p, "at_once", json_integer((json_int_t)at_once));
+	if (job->kind == GPU_P2P)
+		(void)json_object_set_new(p, "direct", json_boolean(job->direct));
 	plan->ops->device_params(plan->accel, d->index, p);
 	return p;
 }
@@ -128,7 +139,7 @@ static void check_data(const struct gpu_job *job, struct sample *s)
 
 static void set_outcome(const struct gpu_job *job, bool late, struct sample *s)
 {
-	const struct gpu_device *d = job->device;
+	const struct gpu_device *d = gpu_live(job->device) && job->peer ? job->peer : job->device;
 	const struct gpu_pages *pages = &d->pages[job->place];
 
 	if (d->failed) {
@@ -136,7 +147,7 @@ static void set_outcome(const struct gpu_job *job, bool late, struct sample *s)
 	} else if (!gpu_live(d)) {
 		s->state = SAMPLE_BUSY;
 		s->note = xstrdup(d->busy);
-	} else if (pages->failed && job->kind != GPU_OWN) {
+	} else if (pages->failed && gpu_kind_needs_host(job->kind)) {
 		accel_failure_fill(s, d->info.subject, pages->failed, pages->why);
 	} else if (late) {
 		s->state = SAMPLE_TIMEOUT;

@@ -127,6 +127,8 @@ static const struct probe_check checks[] = {
 	{ "memory.bidir_bw", "B/s", BETTER_HIGHER, "the same, both ways at once" },
 	{ "memory.device_bw", "B/s", BETTER_HIGHER,
 	  "slow memory of a GPU: its clock, ECC, remapped rows, another process" },
+	{ "memory.p2p_bw", "B/s", BETTER_HIGHER,
+	  "a slow or missing NVLink, or a slow PCIe link between two GPUs" },
 	{ "memory.pattern", "1", BETTER_LOWER, "memory that does not keep what is written" },
 };
 

@@ -293,6 +293,12 @@ static int sim_others(struct accel *a, unsigned device, long *ret_pid, char ret_
 	return 0;
 }
 
+static int sim_peer_open(struct accel *a, unsigned device UNUSED, unsigned peer UNUSED,
+			 struct err *err)
+{
+	return sim_engine(a)->sim->no_peers ? err_set(err, ENOTSUP, "no simulated peers") : 0;
+}
+
 const struct accel_ops *accel_sim_ops(struct accel_sim *sim)
 {
 	static const struct accel_ops ops = {
@@ -319,6 +325,7 @@ const struct accel_ops *accel_sim_ops(struct accel_sim *sim)
 		.event_record = sim_event_record,
 		.event_wait = sim_event_wait,
 		.event_seconds = sim_event_seconds,
+		.peer_open = sim_peer_open,
 		.copy = sim_copy,
 		.upload = sim_upload,
 		.download = sim_download,

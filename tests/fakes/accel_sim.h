@@ -42,12 +42,19 @@ struct accel_sim {
 	double copy_bytes_per_s;		 /* 0: a copy takes no time */
 	double slow_copy[ACCEL_SIM_DEVICES_MAX]; /* factor of that on its stream; 0: 1 */
 	double far_copy; /* factor of that where pinned memory is on another node than 0; 0: 1 */
+	bool no_peers;	 /* devices do not reach each other's memory directly */
 	int fail_node;	 /* no pinned memory on this node; 0: on all there is */
 	bool exports_dmabuf, exports_address; /* ways to hand a region to an RNIC */
+	/*
+	 * Not 0: copies to the host out of a larger region than this of the fault's device have a
+	 * flipped bit in 64-bit word `row`, `count` times (0: all).
+	 */
+	size_t damage_above;
 	bool damage_upload; /* of the fault's device: the first byte of what is sent flips */
 
 	/* Told by the engine. */
 	uint64_t products[ACCEL_SIM_DEVICES_MAX]; /* run */
+	unsigned damaged;			  /* copies */
 	long alive; /* streams, events, products, regions and engines not yet freed */
 };
 

@@ -74,6 +74,17 @@ static double copy_us(const struct accel_stream *s, const struct accel_region *t
 	return rate > 0 ? (double)size / rate * 1e6 : 0;
 }
 
+static void damage(struct accel_at to, const struct accel_region *from)
+{
+	const struct sim_engine *e = sim_engine(from->accel);
+	const struct accel_sim_fault *f = &e->sim->fault;
+
+	if (e->sim->damage_above && from->size > e->sim->damage_above &&
+	    f->device == from->device && from->place == ACCEL_DEVICE &&
+	    to.region->place == ACCEL_HOST_PINNED && (f->count == 0 || e->sim->damaged++ < f->count))
+		((unsigned char *)to.region->ptr)[to.offset + 8 * f->row] ^= 1;
+}
+
 int sim_copy(struct accel_stream *s, struct accel_at to, struct accel_at from, size_t size,
 	     struct err *err)
 {
@@ -86,6 +97,8 @@ int sim_copy(struct accel_stream *s, struct accel_at to, struct accel_at from, s
 	if (r == 0)
 		memmove((char *)to.region->ptr + to.offset,
 			(const char *)from.region->ptr + from.offset, size);
+	if (r == 0)
+		damage(to, from.region);
 	return r;
 }
 

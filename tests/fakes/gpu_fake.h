@@ -24,6 +24,7 @@
  *	ecc=I         this GPU meets an uncorrectable error after 40 products
  *	full=I        this GPU has no memory left
  *	slowcopy=I    copies from and to this GPU take a third longer
+ *	alone=I       this GPU reaches no other's memory directly
  *	hangcopy=I    after 40 copies what is put on this GPU never ends
  *	losecopy=I    this GPU falls off the bus after 40 copies
  *	rot=I         what is read from the memory of this GPU has a flipped bit in byte 4096 of it

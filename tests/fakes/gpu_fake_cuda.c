@@ -40,6 +40,7 @@ static struct gpu {
 	struct CUctx_st context;
 	int retained;
 	unsigned products, copies;
+	unsigned peers; /* bits of GPUs whose memory it may reach directly */
 	struct random random;
 } gpus[FAKE_GPUS_MAX];
 
@@ -236,6 +237,24 @@ unsigned cuDevicePrimaryCtxRelease_v2(int device)
 unsigned cuCtxSetCurrent(struct CUctx_st *ctx)
 {
 	current = ctx;
+	return CUDA_OK;
+}
+
+unsigned cuDeviceCanAccessPeer(int *can, int device, int peer)
+{
+	*can = device != peer && !fake_is("alone", (unsigned)device);
+	return CUDA_OK;
+}
+
+unsigned cuCtxEnablePeerAccess(struct CUctx_st *peer, unsigned flags)
+{
+	unsigned gpu = 0, result = fake_enter(&gpu);
+
+	if (result != CUDA_OK || !peer || peer->gpu == gpu || flags)
+		return result != CUDA_OK ? result : (unsigned)CUDA_INVALID_VALUE;
+	if (gpus[gpu].peers & 1U << peer->gpu)
+		return CUDA_PEER_ALREADY;
+	gpus[gpu].peers |= 1U << peer->gpu;
 	return CUDA_OK;
 }
 

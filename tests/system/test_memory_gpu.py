@@ -2,6 +2,7 @@
 """assay-probe-memory on GPUs that are fakes: copies of each, faults on the right GPU, and never the CPU instead."""
 import json
 import os
+import re
 import resource
 
 import pytest
@@ -11,7 +12,8 @@ PROBE = "assay-probe-memory"
 SMALL = ["--size", "16384"]  # of the host's memory is copied what a GPU would
 RATE_OF_FAKES = 5e8  # slow, so that what the host does between two copies is little
 PCI = [f"0000:{0x17 + i:02x}:00.0" for i in range(16)]
-H2D, D2H, BIDIR, OWN = (f"memory.{name}_bw" for name in ("h2d", "d2h", "bidir", "device"))
+H2D, D2H, BIDIR, OWN, P2P = (f"memory.{name}_bw" for name in ("h2d", "d2h", "bidir", "device", "p2p"))
+PATTERN = "memory.pattern"
 
 
 @pytest.fixture
@@ -57,12 +59,15 @@ def keys(i, count):
     """What is said of GPU `i` of `count`, with its rate."""
     there, back = f"numa:0>{gpu(i)}", f"{gpu(i)}>numa:0"
     crowd = {} if count == 1 else {(H2D, f"{there}*{count}"): 1, (D2H, f"{back}*{count}"): 1}
-    return {(H2D, there): 1, (D2H, back): 1, (BIDIR, there): 2, (OWN, gpu(i)): 2, **crowd}
+    pairs = {(P2P, f"{gpu(i)}>{gpu(j)}"): 1 for j in range(count) if j != i}
+    return {(H2D, there): 1, (D2H, back): 1, (BIDIR, there): 2, (OWN, gpu(i)): 2, **crowd, **pairs}
 
 
-def check_healthy(samples, i, count, factor=1):
+def check_healthy(samples, i, count, factor=1, without=None):
     for key, times in keys(i, count).items():
         s = samples[key]
+        if without is not None and key[1].endswith(f">{gpu(without)}"):
+            continue  # a pair needs both
         assert (s["state"], s["ok"], s["unit"], s["better"]) == ("measured", None, "B/s", "higher"), s
         assert s["value"] == pytest.approx(times * factor * RATE_OF_FAKES, rel=0.02), s
         assert 8 <= len(s["w"]) <= 32 and "code" not in s
@@ -107,8 +112,8 @@ def test_a_gpu_that_fails_is_told_of_and_the_others_are_measured(memory, fault, 
     done, samples = memory(f"count=3 {fault}")
     assert done.returncode == 0, done.stderr
     assert set(samples) == {key for i in range(3) for key in keys(i, 3)}
-    check_healthy(samples, 0, 3)
-    check_healthy(samples, 2, 3)
+    check_healthy(samples, 0, 3, without=1)
+    check_healthy(samples, 2, 3, without=1)
     s = samples[D2H, f"{gpu(1)}>numa:0*3"]
     assert (s["state"], s.get("code"), s.get("severity"), s["value"]) == (state, code, severity, None), s
     assert words in s["note"]
@@ -121,6 +126,23 @@ def test_data_that_comes_back_wrong_names_its_gpu(memory):
     s = samples[D2H, f"{gpu(1)}>numa:0"]
     assert (s["ok"], s["code"]) == (False, "copy:wrong-data")
     assert s["note"] == "what was sent to the GPU came back wrong, first in byte 0x1000 of 16384"
+
+
+def test_gpus_that_do_not_reach_each_other_directly_say_so(memory):
+    done, samples = memory("count=2 alone=1")
+    check_clean(done)
+    assert samples[P2P, f"{gpu(0)}>{gpu(1)}"]["params"]["direct"] is True
+    assert samples[P2P, f"{gpu(1)}>{gpu(0)}"]["params"]["direct"] is False
+    assert "path" not in samples[P2P, f"{gpu(0)}>{gpu(1)}"]  # which may be NVLink
+
+
+def test_with_time_the_pattern_finds_the_gpu_that_does_not_keep_what_is_written(memory):
+    done, samples = memory("count=2 rot=1 copy=20", "--budget", "20s")
+    check_clean(done)
+    good, bad = samples[PATTERN, gpu(0)], samples[PATTERN, gpu(1)]
+    assert (good["value"], good["ok"]) == (0, True) and good["n"] >= 2048
+    assert (bad["ok"], bad["code"], bad["severity"]) == (False, "pattern:reproduced", "fatal")
+    assert re.match(r"2 of \d+ words were wrong; the first, at offset 0x1000: expected 0x", bad["note"]), bad["note"]
 
 
 def test_a_driver_that_does_not_come_back_names_the_gpu_and_ends(memory):

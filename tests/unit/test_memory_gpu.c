@@ -99,8 +99,8 @@ static void every_way_is_measured_near_and_far_alone_and_at_once(void)
 	const struct sample *s;
 
 	run_for(b, 3000000);
-	/* Of each GPU: 3 ways near, 2 far, within, and 2 with the others. */
-	CHECK_EQ(b->n, GPUS * 8);
+	/* Of each GPU: 3 ways near, 2 far, within, 2 with the others, and to 2 others. */
+	CHECK_EQ(b->n, GPUS * 10);
 	s = find(b, "memory.h2d_bw", "numa:0>cpu:1");
 	CHECK(is_rate(s, rate));
 	CHECK_STR(s->from, "numa:0");
@@ -128,7 +128,7 @@ static void with_one_node_nothing_is_far(void)
 	size_t i;
 
 	run_for(b, 3000000);
-	CHECK_EQ(b->n, GPUS * 6);
+	CHECK_EQ(b->n, GPUS * 8);
 	for (i = 0; i < b->n; i++)
 		CHECK(!streq(b->samples[i].locality, "sys"));
 	bench_free(b);
@@ -214,12 +214,79 @@ static void without_time_every_sample_says_so(void)
 	size_t i;
 
 	run_for(b, 1000);
-	CHECK_EQ(b->n, GPUS * 6);
+	CHECK_EQ(b->n, GPUS * 8);
 	for (i = 0; i < b->n; i++) {
 		CHECK_EQ(b->samples[i].state, SAMPLE_TIMEOUT);
 		CHECK_HAS(b->samples[i].note, "too little time");
 	}
 	bench_free(b);
+}
+
+static void each_pair_of_gpus_is_measured_and_says_which_way_it_went(void)
+{
+	static const bool no_peers[] = { false, true };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(no_peers); i++) {
+		struct bench *b = bench_new(1);
+		const struct sample *s;
+
+		b->sim.no_peers = no_peers[i];
+		b->sim.slow_copy[2] = 0.5;
+		run_for(b, 3000000);
+		s = find(b, "memory.p2p_bw", "cpu:1>cpu:0");
+		CHECK(is_rate(s, rate));
+		CHECK_STR(s->from, "gpu:cpu:1");
+		CHECK_STR(s->to, "gpu:cpu:0");
+		CHECK(!s->path);
+		CHECK_EQ(json_is_true(json_object_get(s->params, "direct")), !no_peers[i]);
+		CHECK(is_rate(find(b, "memory.p2p_bw", "cpu:2>cpu:0"), rate / 2));
+		bench_free(b);
+	}
+}
+
+static void memory_that_keeps_what_is_written_is_good(void)
+{
+	struct bench *b = bench_new(1);
+	const struct sample *s;
+
+	b->plan.pattern = true;
+	run_for(b, 300000);
+	s = find(b, "memory.pattern", "cpu:1");
+	CHECK_EQ(s->ok, TRI_YES);
+	CHECK(s->value == 0);
+	CHECK(s->n >= COPY / sizeof(uint64_t));
+	bench_free(b);
+}
+
+static void a_wrong_word_names_its_gpu_and_whether_it_is_wrong_again(void)
+{
+	static const struct {
+		unsigned count;
+		int severity;
+		const char *code;
+	} cases[] = { { 0, SEVERITY_FATAL, "pattern:reproduced" },
+		      { 1, SEVERITY_WARN, "pattern:once" } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct bench *b = bench_new(1);
+		const struct sample *s;
+
+		b->plan.pattern = true;
+		b->sim.damage_above = (size_t)GPU_OWN_FACTOR * COPY; /* not what rates are of */
+		b->sim.fault =
+			(struct accel_sim_fault){ .device = 1, .row = 5, .count = cases[i].count };
+		run_for(b, 300000);
+		s = find(b, "memory.pattern", "cpu:1");
+		CHECK_EQ(s->ok, TRI_NO);
+		CHECK_EQ(s->severity, cases[i].severity);
+		CHECK_STR(s->code, cases[i].code);
+		CHECK_HAS(s->note, "the first, at offset 0x28: expected 0x");
+		CHECK_EQ(find(b, "memory.pattern", "cpu:0")->ok, TRI_YES);
+		CHECK_EQ(find(b, "memory.pattern", "cpu:2")->ok, TRI_YES);
+		bench_free(b);
+	}
 }
 
 static const struct test tests[] = {
@@ -231,6 +298,9 @@ static const struct test tests[] = {
 	TEST(a_copy_that_hangs_takes_its_gpu_out_and_no_other),
 	TEST(a_gpu_that_others_use_is_busy),
 	TEST(without_time_every_sample_says_so),
+	TEST(each_pair_of_gpus_is_measured_and_says_which_way_it_went),
+	TEST(memory_that_keeps_what_is_written_is_good),
+	TEST(a_wrong_word_names_its_gpu_and_whether_it_is_wrong_again),
 };
 
 int main(void)
