@@ -11,8 +11,8 @@
 enum {
 	WORLD_LEAVES_MAX = PAIRING_NODES_MAX,
 	WORLD_RESULTS_MAX = PAIRING_RESULTS_MAX,
-	WORLD_NAME_SIZE = 16,
-	WORLD_NEVER = 1000, /* a round that does not come */
+	WORLD_NAME_SIZE = 48, /* "leaf-", two numbers of 64 bits and what is between */
+	WORLD_NEVER = 1000,   /* a round that does not come */
 };
 
 struct world {
