@@ -165,6 +165,8 @@ int main(int argc, char **argv)
 	static const struct probe_check checks[] = {
 		{ "all_to_all.busbw", "B/s", BETTER_HIGHER,
 		  "NVLink or NVSwitch slower than it was, or than its kind is" },
+		{ "all_to_all.size_bw", "B/s", BETTER_NONE,
+		  "the same for smaller sizes: where launches take longer than they did" },
 		{ "all_to_all.pair_bw", "B/s", BETTER_HIGHER,
 		  "the GPU or the pair of GPUs whose links are slow" },
 		{ "all_to_all.nvlinks", "1", BETTER_NONE,
