@@ -248,7 +248,9 @@ EXTRA_DIST += probes/rnic_pair/pair_main.c tests/system/test_rnic_pair.py tests/
 
 # ---- probes/coll -------------------------------------------------------------------
 noinst_LIBRARIES += libcoll.a
-libcoll_a_SOURCES = probes/coll/coll.c probes/coll/coll.h probes/coll/coll_data.c
+libcoll_a_SOURCES = probes/coll/blame.c probes/coll/blame.h \
+	probes/coll/coll.c probes/coll/coll.h probes/coll/coll_data.c \
+	probes/coll/verbs.c probes/coll/verbs.h
 
 # ---- NCCL and assay-probe-all-to-all -----------------------------------------------
 noinst_LIBRARIES += libcollnccl.a
@@ -270,6 +272,30 @@ assay_probe_all_to_all_LDADD = liball_to_all.a libcollnccl.a libcoll.a libaccelc
 UNIT_TESTS += tests/unit/test_all_to_all
 tests_unit_test_all_to_all_LDADD = liball_to_all.a libcollnccl.a libcoll.a libaccelcuda.a libaccel.a $(JUDGE_LIBS) libprobe.a $(LDADD)
 EXTRA_DIST += tests/system/test_all_to_all.py
+
+# ---- assay-probe-all-reduce -------------------------------------------------------
+noinst_LIBRARIES += liball_reduce.a
+liball_reduce_a_SOURCES = \
+	probes/all_reduce/reduce.h probes/all_reduce/reduce_emit.c \
+	probes/all_reduce/reduce_follow.c probes/all_reduce/reduce_lead.c \
+	probes/all_reduce/reduce_meet.c probes/all_reduce/reduce_message.c \
+	probes/all_reduce/reduce_message.h probes/all_reduce/reduce_part.c \
+	probes/all_reduce/reduce_permit.c probes/all_reduce/reduce_permit.h \
+	probes/all_reduce/reduce_run.c probes/all_reduce/reduce_tally.c
+if HAVE_VERBS
+probes_PROGRAMS += assay-probe-all-reduce
+assay_probe_all_reduce_SOURCES = probes/all_reduce/all_reduce_main.c
+assay_probe_all_reduce_LDADD = liball_reduce.a libcoll.a librnic_pair.a librdmaverbs.a librdma.a librnic_state.a \
+	libmemory.a $(TOPOLOGY_LIBS) $(PROBE_LIBS) $(VERBS_LIBS)
+endif
+EXTRA_DIST += probes/all_reduce/all_reduce_main.c
+COLL_TEST_LIBS = liball_reduce.a libcoll.a $(PAIR_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_coll tests/unit/test_all_reduce tests/unit/test_all_reduce_words
+tests_unit_test_all_reduce_words_LDADD = $(COLL_TEST_LIBS)
+tests_unit_test_all_reduce_SOURCES = tests/unit/test_all_reduce.c $(PAIR_FABRIC)
+tests_unit_test_all_reduce_LDADD = $(COLL_TEST_LIBS)
+tests_unit_test_coll_SOURCES = tests/unit/test_coll.c $(PAIR_FABRIC)
+tests_unit_test_coll_LDADD = $(COLL_TEST_LIBS)
 
 # ---- assay-probe-rnic-state --------------------------------------------------------
 noinst_LIBRARIES += librnic_state.a

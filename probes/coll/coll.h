@@ -17,8 +17,8 @@
  * a dead link or a rank that never came is a finding (struct coll_result).
  *
  * Elements are float32 whose values are small integers (coll_value()), so that
- * a sum over all ranks is exact in every order and engine, and one flipped bit
- * shows.
+ * a sum over all ranks is exact in every order and engine. One flipped bit shows,
+ * but for the last ones of a summand, which a sum may round off.
  *
  * Bus bandwidth: nccl-tests, doc/PERFORMANCE.md.
  */
@@ -59,8 +59,8 @@ struct coll_rank {
 	bool ended;
 	uint64_t arrived_ns, ended_ns;
 	/*
-	 * What it sent to its next rank, and how long something was on the way there: the
-	 * rate of that link alone, whatever the others do. 0 bytes: the engine cannot tell.
+	 * What it sent to its next rank while it had to wait for nobody, and how long that took:
+	 * the rate of that link alone, however slow the others are. 0 bytes: the engine cannot tell.
 	 */
 	uint64_t sent_bytes;
 	double sent_s;

@@ -25,8 +25,7 @@ static const char *const kind_names[] = {
 	[PAIR_BYE] = "bye",	  [PAIR_KINDS] = NULL,
 };
 
-/* Names go into subjects: no '/', '>' or ',' that would make another subject of them. */
-static bool is_name(const char *text, size_t max)
+bool pair_is_name(const char *text, size_t max)
 {
 	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				      "0123456789._-";
@@ -119,7 +118,7 @@ static const struct jfield offer_fields[] = {
 	{ "bytes", J_U64, offsetof(struct offer_numbers, bytes), J_REQUIRED, .max = ADDRESS_MAX },
 };
 
-static int decode_offer(const struct jval *v, struct pair_offer *ret, struct err *err)
+int pair_offer_decode(const struct jval *v, struct pair_offer *ret, struct err *err)
 {
 	struct jval gid = jval_get(v, "gid"), subnet = jval_get(v, "subnet");
 	struct jval ends = jval_get(v, "ends");
@@ -150,7 +149,7 @@ static int decode_offer(const struct jval *v, struct pair_offer *ret, struct err
 	return r;
 }
 
-static json_t *encode_offer(const struct pair_offer *offer)
+json_t *pair_offer_encode(const struct pair_offer *offer)
 {
 	const struct offer_numbers n = { (uint64_t)offer->layer, offer->address, offer->rkey,
 					 offer->bytes };
@@ -172,12 +171,12 @@ static json_t *encode_offer(const struct pair_offer *offer)
 
 static int custom_offer(const struct jval *v, void *member, struct err *err)
 {
-	return decode_offer(v, member, err);
+	return pair_offer_decode(v, member, err);
 }
 
 static json_t *custom_offer_encode(const void *member)
 {
-	return encode_offer(member);
+	return pair_offer_encode(member);
 }
 
 static int decode_rails(const struct jval *v, struct pair_message *m, struct err *err)
@@ -196,7 +195,7 @@ static int decode_rails(const struct jval *v, struct pair_message *m, struct err
 		const char *name = json_string_value(device.value);
 		json_int_t number = json_integer_value(port.value);
 
-		if (!name || !is_name(name, RDMA_NAME_SIZE - 1))
+		if (!name || !pair_is_name(name, RDMA_NAME_SIZE - 1))
 			return jval_fail(&device, err, "want the name of a device");
 		if (!json_is_integer(port.value) || number < 1 || number > PORT_MAX)
 			return jval_fail(&port, err, "want the number of a port");
@@ -329,7 +328,7 @@ static int decode(const struct jval *root, struct pair_message *m, struct err *e
 
 	if (r == 0 && kinds[m->kind].n > 0)
 		r = jval_decode(root, kinds[m->kind].fields, kinds[m->kind].n, 0, m, err);
-	if (r == 0 && m->node && !is_name(m->node, PAIR_NAME_MAX))
+	if (r == 0 && m->node && !pair_is_name(m->node, PAIR_NAME_MAX))
 		r = jval_fail(&node, err, "want the name of a node");
 	if (r == 0 && m->note && strlen(m->note) >= PAIR_NOTE_SIZE)
 		r = jval_fail(&note, err, "longer than %d bytes", PAIR_NOTE_SIZE - 1);

@@ -69,5 +69,12 @@ void pair_message_release(struct pair_message *m);
 /* -EINVAL with the place when it is not one of these messages. */
 int pair_message_decode(const char *text, size_t length, struct pair_message *ret, struct err *err);
 
+/* An offer within a message; -EINVAL with the place. The encoded one is a new reference. */
+int pair_offer_decode(const struct jval *v, struct pair_offer *ret, struct err *err);
+json_t *pair_offer_encode(const struct pair_offer *offer);
+
+/* Names go into subjects: no '/', '>' or ',' that would make another subject of them. */
+bool pair_is_name(const char *text, size_t max);
+
 /* One line, new memory. */
 char *pair_message_encode(const struct pair_message *m);

@@ -11,6 +11,9 @@
 
 enum { NSEC_PER_USEC = 1000 };
 
+/* Until a device believes that nobody answers: 8 tries of 67 ms. */
+#define TRIES_NS UINT64_C(537000000)
+
 static struct rdma_sim *sim_of(struct rdma_engine *e)
 {
 	return (struct rdma_sim *)e; /* it begins with its engine */
@@ -111,7 +114,12 @@ static int sim_queue_open(struct rdma_device *d, const struct rdma_queue_options
 
 static void sim_queue_close(struct rdma_queue *q)
 {
-	struct rdma_queue **at = &q->sim->queues;
+	struct rdma_queue **at = &q->sim->queues, *other;
+
+	for (other = q->sim->queues; other; other = other->next) {
+		other->gone = other->gone || (other->peer == q && other != q);
+		other->peer = other->peer == q ? NULL : other->peer;
+	}
 
 	while (*at != q)
 		at = &(*at)->next;
@@ -186,6 +194,11 @@ static void take_request(struct rdma_queue *q, const struct rdma_work *work)
 	q->unsignalled++;
 	if (sim->requests == sim->fail_at) {
 		status = sim->fail_status;
+		q->broken = true;
+	}
+	if (q->gone && status == RDMA_OK) {
+		status = RDMA_RETRY_EXCEEDED;
+		served_ns += TRIES_NS;
 		q->broken = true;
 	}
 	if (work->opcode == RDMA_SEND && status == RDMA_OK)

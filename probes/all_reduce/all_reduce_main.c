@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "probes/all_reduce/reduce.h"
+
+enum { OPT_PEERS = 0x200, OPT_RANK, OPT_TOKEN_FILE, OPT_FORCE, DECIMAL = 10 };
+
+static const struct argp_option option_table[] = {
+	{ "peers", OPT_PEERS, "HOST:PORT,...", 0, "All ranks, by rank; rank 0 listens", 0 },
+	{ "rank", OPT_RANK, "N", 0, "Which of them this host is, from 0", 0 },
+	{ "token-file", OPT_TOKEN_FILE, "FILE", 0,
+	  "A token that all know, then a line \"passed HOST:PORT\" for each that passed", 0 },
+	{ "force", OPT_FORCE, NULL, 0, "With hosts too that are not known to have passed", 0 },
+	{ 0 },
+};
+
+static void set_rank(struct reduce_options *o, const char *arg, struct argp_state *state)
+{
+	char *end;
+	const unsigned long rank = strtoul(arg, &end, DECIMAL);
+
+	if (end == arg || *end || rank >= COLL_RANKS_MAX)
+		argp_error(state, "--rank: want 0 to %d", COLL_RANKS_MAX - 1);
+	o->rank = (unsigned)rank;
+	o->rank_given = true;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct probe *probe = state->input;
+	struct reduce_options *o = probe->options;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->pair.rdma;
+		return 0;
+	case OPT_PEERS:
+		o->peers = arg;
+		return 0;
+	case OPT_RANK:
+		set_rank(o, arg, state);
+		return 0;
+	case OPT_TOKEN_FILE:
+		o->pair.token_file = arg;
+		return 0;
+	case OPT_FORCE:
+		o->force = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int run(struct probe *probe, struct err *err)
+{
+	struct reduce_options *o = probe->options;
+
+	if (!o->peers || !o->rank_given || !o->pair.token_file)
+		return err_set(err, EINVAL, "--peers, --rank and --token-file are all needed");
+	/* The ports of this host, without pairs of its own. */
+	o->pair.peer = o->peers;
+	return reduce_run(probe, rdma_verbs(), err);
+}
+
+static const struct probe_check checks[] = {
+	{ "all_reduce.busbw", "B/s", BETTER_HIGHER,
+	  "a slow host, port or switch among neighbours: all are as slow as the slowest" },
+	{ "all_reduce.link_bw", "B/s", BETTER_HIGHER,
+	  "the link from this host to the next of the ring, whatever the others do" },
+	{ "all_reduce.skew", "s", BETTER_LOWER, "a host that comes late to every operation" },
+	{ "all_reduce.correct", "1", BETTER_HIGHER, "wrong data from the fabric or a host" },
+};
+
+int main(int argc, char **argv)
+{
+	static const struct argp_child children[] = { { &rdma_options_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { .options = option_table,
+					  .parser = parse_option,
+					  .children = children };
+	static const struct probe_desc desc = {
+		.name = "all-reduce",
+		.summary = "Measure an all-reduce with neighbouring hosts over the fabric",
+		.active = true,
+		.budget_us = 60 * USEC_PER_SEC,
+		.checks = checks,
+		.n_checks = ARRAY_SIZE(checks),
+		.options = &argp,
+		.run = run,
+	};
+	struct reduce_options options = { .force = false };
+	struct pair_options *pair = &options.pair;
+
+	pair->rdma = (struct rdma_options){ .cells = &pair->cells,
+					    .gid_index = &pair->gid_index,
+					    .mtu = &pair->mtu,
+					    .size = &pair->size,
+					    .qps = &pair->qps,
+					    .depth = &pair->depth };
+	return probe_main(&desc, &options, argc, argv);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a rank prints of a rail: only what it saw itself, and whom rank 0 found slow. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/xalloc.h"
+#include "probes/all_reduce/reduce.h"
+#include "probes/rdma/gid.h"
+
+enum reduce_check { BUSBW, LINK_BW, SKEW, CORRECT, CHECKS };
+
+static const struct {
+	const char *name, *unit;
+	int better;
+} checks[CHECKS] = {
+	[BUSBW] = { "all_reduce.busbw", "B/s", BETTER_HIGHER },
+	[LINK_BW] = { "all_reduce.link_bw", "B/s", BETTER_HIGHER },
+	[SKEW] = { "all_reduce.skew", "s", BETTER_LOWER },
+	[CORRECT] = { "all_reduce.correct", "1", BETTER_HIGHER },
+};
+
+static json_t *params_of(const struct reduce_session *s)
+{
+	const struct pair_side *side = &s->sides[s->rail];
+
+	return json_pack("{s:s, s:i, s:I, s:i, s:i, s:s, s:s}", "engine", "verbs", "ranks",
+			 (int)s->n, "bytes", (json_int_t)s->bytes, "depth", (int)s->depth, "mtu",
+			 s->ring ? (int)coll_ring_mtu(s->ring) : (int)s->mtu, "gid",
+			 side->gid.index < 0 ? "none" : gid_type_names[side->gid.gid.type], "wait",
+			 side->wait == FLOW_SPIN ? "spin" : "events");
+}
+
+/* The other nodes. */
+static char **others(const struct reduce_session *s)
+{
+	char **with = xcalloc(s->n, sizeof(*with));
+	unsigned rank, n = 0;
+
+	for (rank = 0; rank < s->n; rank++) {
+		if (rank != s->rank)
+			with[n++] = xstrdup(s->nodes ? s->nodes[rank] : s->addresses[rank]);
+	}
+	return with;
+}
+
+static struct sample sample_of(const struct reduce_session *s, uint64_t rail, int check)
+{
+	const struct rdma_port *port = s->sides[rail].port;
+	const unsigned next = (s->rank + 1) % s->n;
+	struct sample sample = sample_init();
+
+	sample.check = xstrdup(checks[check].name);
+	sample.unit = xstrdup(checks[check].unit);
+	sample.better = checks[check].better;
+	sample.code = xasprintf("rail:%u", (unsigned)rail);
+	sample.with = others(s);
+	sample.subject = check == LINK_BW
+				 ? xasprintf("%s:%u>%s", port->device, port->number,
+					     s->nodes ? s->nodes[next] : s->addresses[next])
+				 : xasprintf("%s:%u", port->device, port->number);
+	return sample;
+}
+
+static void set_correct(const struct reduce_session *s, struct sample *sample)
+{
+	const struct coll_wrong *w = &s->first_wrong;
+
+	sample->value = s->wrong == 0;
+	sample->ok = s->wrong == 0 ? TRI_YES : TRI_NO;
+	sample->n = s->checks;
+	if (s->wrong)
+		sample->note = xasprintf("%llu wrong sums; the first is element %llu, in the chunk "
+					 "of rank %u: %.9g instead of %.9g",
+					 (unsigned long long)s->wrong, (unsigned long long)w->at,
+					 w->from, (double)w->is, (double)w->wanted);
+}
+
+static void fill(const struct reduce_session *s, const struct reduce_message *result, int check,
+		 struct sample *sample)
+{
+	switch (check) {
+	case BUSBW:
+		sample_set_windows(sample, s->busbw, s->n_windows);
+		break;
+	case LINK_BW:
+		sample->value = (double)s->sent_bytes / s->sent_s;
+		sample->n = s->n_windows;
+		break;
+	case SKEW:
+		sample->value = result->late.v[s->rank];
+		sample->n = s->n_windows;
+		break;
+	default:
+		set_correct(s, sample);
+		return;
+	}
+	if (result->why[0])
+		sample->note = xstrdup(result->why);
+}
+
+int reduce_emit(struct reduce_session *s, const struct reduce_message *result)
+{
+	int check, r = 0;
+
+	s->emitted[s->rail] = true;
+	for (check = 0; r == 0 && check < CHECKS; check++) {
+		struct sample sample = sample_of(s, s->rail, check);
+
+		sample.params = params_of(s);
+		if (check != CORRECT && (s->n_windows == 0 || !(s->sent_s > 0))) {
+			sample.state = SAMPLE_TIMEOUT;
+			sample.note = xstrdup("no time was left to measure");
+		} else {
+			fill(s, result, check, &sample);
+		}
+		r = s->emit(s->probe, &sample);
+	}
+	return r;
+}
+
+int reduce_emit_rest(struct reduce_session *s, int state, const char *why)
+{
+	const uint64_t rails = s->nodes ? s->rails : s->n_sides;
+	uint64_t rail;
+	int check, r = 0;
+
+	for (rail = 0; rail < rails; rail++) {
+		for (check = 0; r == 0 && !s->emitted[rail] && check < CHECKS; check++) {
+			struct sample sample = sample_of(s, rail, check);
+
+			sample.state = state;
+			sample.note = xstrdup(why);
+			r = s->emit(s->probe, &sample);
+		}
+		s->emitted[rail] = true;
+	}
+	return r;
+}

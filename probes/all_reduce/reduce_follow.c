@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ranks that dialled: they do what rank 0 asks for, and listen for it to stop them. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "probes/all_reduce/reduce.h"
+
+/* A frame that has begun to come is all there by then. */
+#define FRAME_US (5 * USEC_PER_SEC)
+
+static struct oob *line_of(struct reduce_session *s)
+{
+	return &s->peers[0].line;
+}
+
+static void set_stopped(struct reduce_session *s, int suspect, const char *why)
+{
+	s->suspect = suspect;
+	(void)snprintf(s->why, sizeof(s->why), "%s", why);
+}
+
+static int told_to_stop(struct reduce_session *s, const struct reduce_message *m, struct err *err)
+{
+	set_stopped(s, m->suspect < s->n ? (int)m->suspect : COLL_NOBODY, m->why);
+	return err_set(err, ECANCELED, "%s", s->why);
+}
+
+static int lost_leader(struct reduce_session *s, struct err *err)
+{
+	CLEANUP(freep) char *name = reduce_name(s, 0);
+	CLEANUP(freep) char *why = xasprintf("%s: %.300s", name, err->msg);
+
+	set_stopped(s, 0, why);
+	return err_set(err, ECONNRESET, "%s", s->why);
+}
+
+/* While an operation is under way rank 0 says nothing but that it is over. */
+static bool look(void *context, int *ret_suspect, char ret_why[static COLL_WHY_SIZE])
+{
+	CLEANUP(reduce_message_release) struct reduce_message m = reduce_message_init(REDUCE_BYE);
+	struct reduce_session *s = context;
+	struct pollfd fd = { .fd = line_of(s)->fd, .events = POLLIN };
+	struct err err = ERR_INIT;
+
+	if (poll(&fd, 1, 0) <= 0)
+		return false;
+	if (reduce_hear(line_of(s), clock_mono_us() + FRAME_US, &m, &err) < 0)
+		(void)lost_leader(s, &err);
+	else if (m.kind == REDUCE_STOP)
+		(void)told_to_stop(s, &m, &err);
+	else
+		set_stopped(s, 0, "rank 0 says something else while it must wait");
+	*ret_suspect = s->suspect;
+	(void)snprintf(ret_why, COLL_WHY_SIZE, "%.*s", COLL_WHY_SIZE - 1, s->why);
+	return true;
+}
+
+static int on_plan(struct reduce_session *s, struct reduce_message *m,
+		   struct reduce_message *answer, struct err *err)
+{
+	(void)answer;
+	if (strv_len(m->nodes) != s->n || m->rails > s->n_sides || m->bytes % (4 * s->n) != 0)
+		return err_set(err, EPROTO, "the plan of rank 0 is none for this host");
+	strv_free(s->nodes);
+	s->nodes = TAKE(m->nodes);
+	s->rails = m->rails;
+	s->bytes = m->bytes;
+	return 0;
+}
+
+static int on_ping(struct reduce_session *s, struct reduce_message *m,
+		   struct reduce_message *answer, struct err *err)
+{
+	const struct rdma_engine *engine = s->sides[0].engine;
+
+	(void)m;
+	(void)err;
+	*answer = reduce_message_init(REDUCE_PONG);
+	answer->now_ns = engine->ops->now_ns(s->sides[0].engine);
+	return 1;
+}
+
+static int on_open(struct reduce_session *s, struct reduce_message *m,
+		   struct reduce_message *answer, struct err *err)
+{
+	if (m->rail >= s->rails)
+		return err_set(err, EPROTO, "rank 0 asks for a rail that is not there");
+	reduce_open(s, m->rail, answer);
+	return 1;
+}
+
+static int on_join(struct reduce_session *s, struct reduce_message *m,
+		   struct reduce_message *answer, struct err *err)
+{
+	(void)err;
+	reduce_join(s, &m->offer, answer);
+	return 1;
+}
+
+static int on_go(struct reduce_session *s, struct reduce_message *m, struct reduce_message *answer,
+		 struct err *err)
+{
+	const struct coll_watch watch = { look, s };
+
+	reduce_go(s, m, &watch, answer);
+	return answer->state == COLL_TOLD ? err_set(err, ECANCELED, "%s", s->why) : 1;
+}
+
+static int on_result(struct reduce_session *s, struct reduce_message *m,
+		     struct reduce_message *answer, struct err *err)
+{
+	(void)answer;
+	if (m->rates.n != s->n || m->late.n != s->n)
+		return err_set(err, EPROTO, "rank 0 tells results of other ranks");
+	reduce_shut(s);
+	return reduce_emit(s, m);
+}
+
+static int on_stop(struct reduce_session *s, struct reduce_message *m,
+		   struct reduce_message *answer, struct err *err)
+{
+	(void)answer;
+	return told_to_stop(s, m, err);
+}
+
+/* 1: the answer is sent. */
+static int (*const handlers[REDUCE_KINDS])(struct reduce_session *, struct reduce_message *,
+					   struct reduce_message *, struct err *) = {
+	[REDUCE_PLAN] = on_plan, [REDUCE_PING] = on_ping, [REDUCE_OPEN] = on_open,
+	[REDUCE_JOIN] = on_join, [REDUCE_GO] = on_go,	  [REDUCE_RESULT] = on_result,
+	[REDUCE_STOP] = on_stop,
+};
+
+/* 0 to go on, 1 when it is over. */
+static int follow_once(struct reduce_session *s, struct err *err)
+{
+	CLEANUP(reduce_message_release) struct reduce_message m = reduce_message_init(REDUCE_BYE);
+	CLEANUP(reduce_message_release)
+	struct reduce_message answer = reduce_message_init(REDUCE_BYE);
+	int r = reduce_hear(line_of(s), s->deadline_us, &m, err);
+
+	if (r < 0)
+		return lost_leader(s, err);
+	if (m.kind == REDUCE_BYE)
+		return 1;
+	if (!handlers[m.kind] || (!s->nodes && m.kind != REDUCE_PLAN && m.kind != REDUCE_STOP))
+		return err_set(err, EPROTO, "rank 0 says what it should not");
+	r = handlers[m.kind](s, &m, &answer, err);
+	if (r <= 0)
+		return r;
+	r = reduce_say(line_of(s), &answer, s->deadline_us, err);
+	return r < 0 ? lost_leader(s, err) : 0;
+}
+
+int reduce_follow(struct reduce_session *s, struct err *err)
+{
+	CLEANUP(reduce_message_release)
+	struct reduce_message hello = reduce_message_init(REDUCE_HELLO);
+	int r;
+
+	hello.node = xstrdup(s->node);
+	hello.rank = s->rank;
+	hello.ranks = s->n;
+	hello.rails = s->n_sides;
+	hello.bytes = s->bytes;
+	r = reduce_say(line_of(s), &hello, s->deadline_us, err);
+	if (r < 0)
+		return lost_leader(s, err);
+	while (r == 0)
+		r = follow_once(s, err);
+	return MIN(r, 0);
+}

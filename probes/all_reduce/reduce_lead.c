@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rank 0: asks all others, waits for all answers, and tells all when it is over. */
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "probes/all_reduce/reduce.h"
+
+enum { PINGS = 8, TRIAL_OPS = 2, NSEC_PER_USEC = 1000 };
+
+/* An address that is not found takes seconds. */
+#define ANSWER_US (20 * USEC_PER_SEC)
+/* A frame that has begun to come is all there by then. */
+#define FRAME_US (5 * USEC_PER_SEC)
+/* Beyond the time of an operation, for the answer; and for a line to break after a link has. */
+#define GRACE_US (3 * USEC_PER_SEC)
+#define GO_MAX_US (20 * USEC_PER_SEC)
+/* Of what is left, for one operation or window: the warm ones and checks besides the windows. */
+enum { PARTS = REDUCE_WINDOWS + 6 };
+
+static void blame(struct reduce_session *s, int suspect, const char *format, ...) PRINTF(3, 4);
+static void blame(struct reduce_session *s, int suspect, const char *format, ...)
+{
+	va_list args;
+
+	if (s->why[0])
+		return;
+	s->suspect = suspect;
+	va_start(args, format);
+	(void)vsnprintf(s->why, sizeof(s->why), format, args);
+	va_end(args);
+}
+
+static void lose(struct reduce_session *s, unsigned rank, const struct err *err)
+{
+	CLEANUP(freep) char *name = reduce_name(s, rank);
+
+	s->peers[rank].gone = true;
+	blame(s, (int)rank, "%s: %.300s", name, err->msg);
+}
+
+static void hear_from(struct reduce_session *s, unsigned rank, uint64_t deadline_us)
+{
+	struct reduce_peer *p = &s->peers[rank];
+	struct err err = ERR_INIT;
+	int r;
+
+	reduce_message_release(&p->answer);
+	r = reduce_hear(&p->line, deadline_us, &p->answer, &err);
+	if (r < 0)
+		lose(s, rank, &err);
+	p->answered = r == 0;
+}
+
+static void ask(struct reduce_session *s, unsigned rank, const struct reduce_message *m)
+{
+	struct err err = ERR_INIT;
+
+	s->peers[rank].answered = false;
+	if (!s->peers[rank].gone &&
+	    reduce_say(&s->peers[rank].line, m, MIN(s->deadline_us, clock_mono_us() + FRAME_US),
+		       &err) < 0)
+		lose(s, rank, &err);
+}
+
+static void ask_all(struct reduce_session *s, const struct reduce_message *m)
+{
+	unsigned rank;
+
+	for (rank = 1; rank < s->n; rank++)
+		ask(s, rank, m);
+}
+
+/* Until all have answered with `kind`, one has not, or said why it cannot. -ECANCELED. */
+static int gather(struct reduce_session *s, int kind, uint64_t deadline_us, struct err *err)
+{
+	unsigned rank;
+
+	for (rank = 1; rank < s->n && !s->why[0]; rank++) {
+		struct reduce_peer *p = &s->peers[rank];
+
+		if (!p->answered)
+			hear_from(s, rank, MIN(deadline_us, s->deadline_us));
+		if (!p->answered)
+			continue;
+		if (p->answer.kind == REDUCE_READY && p->answer.why[0])
+			blame(s, (int)rank, "%s", p->answer.why);
+		else if (p->answer.kind != kind)
+			blame(s, (int)rank, "rank %u answers what was not asked", rank);
+	}
+	return s->why[0] ? err_set(err, ECANCELED, "%s", s->why) : 0;
+}
+
+/* --- what the others' lines say while this rank is in an operation --- */
+
+static bool look(void *context, int *ret_suspect, char ret_why[static COLL_WHY_SIZE])
+{
+	struct reduce_session *s = context;
+	struct pollfd fds[COLL_RANKS_MAX];
+	unsigned rank;
+
+	for (rank = 1; rank < s->n; rank++)
+		fds[rank] = (struct pollfd){ .fd = s->peers[rank].answered ? -1
+									   : s->peers[rank].line.fd,
+					     .events = POLLIN };
+	if (poll(fds + 1, s->n - 1, 0) <= 0)
+		return false;
+	for (rank = 1; rank < s->n; rank++) {
+		const struct reduce_message *m = &s->peers[rank].answer;
+
+		if (!fds[rank].revents)
+			continue;
+		hear_from(s, rank, clock_mono_us() + FRAME_US);
+		if (s->peers[rank].answered && m->kind == REDUCE_DONE && m->state != COLL_DONE)
+			blame(s, m->suspect < s->n ? (int)m->suspect : COLL_NOBODY, "%s", m->why);
+	}
+	*ret_suspect = s->suspect;
+	(void)snprintf(ret_why, COLL_WHY_SIZE, "%.*s", COLL_WHY_SIZE - 1, s->why);
+	return s->why[0] != '\0';
+}
+
+/* Hear whoever has something to say, until a line broke or all have answered. */
+static void listen_to_all(struct reduce_session *s, uint64_t deadline_us)
+{
+	while (!s->why[0] && clock_left_us(deadline_us) > 0) {
+		struct pollfd fds[COLL_RANKS_MAX];
+		unsigned rank, silent = 0;
+
+		for (rank = 1; rank < s->n; rank++) {
+			silent += !s->peers[rank].answered;
+			fds[rank] = (struct pollfd){ .fd = s->peers[rank].answered
+								   ? -1
+								   : s->peers[rank].line.fd,
+						     .events = POLLIN };
+		}
+		if (silent == 0 || poll(fds + 1, s->n - 1, clock_left_ms(deadline_us)) <= 0)
+			return;
+		for (rank = 1; rank < s->n; rank++) {
+			if (fds[rank].revents)
+				hear_from(s, rank, clock_mono_us() + FRAME_US);
+		}
+	}
+}
+
+/* When the time was up everybody alive has said so. */
+static void blame_silent(struct reduce_session *s, const struct reduce_message *own)
+{
+	bool late = own->state == COLL_LATE;
+	unsigned rank;
+
+	for (rank = 1; rank < s->n; rank++)
+		late = late ||
+		       (s->peers[rank].answered && s->peers[rank].answer.state == COLL_LATE);
+	for (rank = 1; late && rank < s->n; rank++) {
+		CLEANUP(freep) char *name = reduce_name(s, rank);
+
+		if (!s->peers[rank].answered)
+			blame(s, (int)rank, "%s did not answer when the time was up", name);
+	}
+}
+
+/*
+ * Somebody's part failed. A line that breaks says more than a link that does not answer or a time
+ * that is up: who has died is at fault, and all others only waited for it.
+ */
+static void find_fault(struct reduce_session *s, const struct reduce_message *own)
+{
+	const uint64_t deadline_us = MIN(clock_mono_us() + GRACE_US, s->deadline_us);
+	char before[PAIR_NOTE_SIZE];
+	const int suspect = s->why[0]		  ? s->suspect
+			    : own->suspect < s->n ? (int)own->suspect
+						  : COLL_NOBODY;
+	unsigned rank;
+
+	for (rank = 1; rank < s->n; rank++) {
+		if (s->peers[rank].gone)
+			return;
+	}
+	(void)snprintf(before, sizeof(before), "%s", s->why[0] ? s->why : own->why);
+	s->why[0] = '\0';
+	listen_to_all(s, deadline_us);
+	blame_silent(s, own);
+	blame(s, suspect, "%s", before);
+}
+
+/* What operations are for. */
+enum { CHECKED, TRIAL, TIMED };
+
+/* Ask all for operations and do them too; -ECANCELED when not all came to an end. */
+static int go(struct reduce_session *s, uint64_t ops, int what, struct reduce_message *ret,
+	      struct err *err)
+{
+	const struct coll_watch watch = { look, s };
+	const uint64_t left_us = clock_left_us(s->deadline_us);
+	struct reduce_message m = reduce_message_init(REDUCE_GO);
+	unsigned rank;
+	int r;
+
+	m.ops = ops;
+	m.check = what == CHECKED;
+	m.timed = what == TIMED;
+	m.within_us = MIN(left_us / 2, GO_MAX_US);
+	ask_all(s, &m);
+	reduce_go(s, &m, &watch, ret);
+	if (ret->state == COLL_DONE && !s->why[0]) {
+		r = gather(s, REDUCE_DONE, clock_mono_us() + m.within_us + GRACE_US, err);
+		for (rank = 1; r == 0 && rank < s->n; rank++) {
+			const struct reduce_message *answer = &s->peers[rank].answer;
+
+			if (answer->state != COLL_DONE)
+				blame(s, answer->suspect < s->n ? (int)answer->suspect : (int)rank,
+				      "%s", answer->why);
+		}
+	}
+	if (ret->state == COLL_DONE && !s->why[0])
+		return 0;
+	find_fault(s, ret);
+	return err_set(err, ECANCELED, "%s", s->why);
+}
+
+/* --- the order of things --- */
+
+static int make_plan(struct reduce_session *s)
+{
+	CLEANUP(reduce_message_release)
+	struct reduce_message plan = reduce_message_init(REDUCE_PLAN);
+	unsigned rank;
+
+	s->nodes = xcalloc(s->n + 1, sizeof(*s->nodes));
+	s->nodes[0] = xstrdup(s->node);
+	s->rails = s->n_sides;
+	for (rank = 1; rank < s->n; rank++) {
+		struct reduce_message *hello = &s->peers[rank].answer;
+
+		s->nodes[rank] = xstrdup(hello->node);
+		s->rails = MIN(s->rails, hello->rails);
+		s->bytes = MIN(s->bytes, hello->bytes);
+	}
+	s->bytes = s->bytes / (4 * s->n) * (4 * s->n);
+	plan.nodes = xcalloc(s->n + 1, sizeof(*plan.nodes));
+	for (rank = 0; rank < s->n; rank++)
+		plan.nodes[rank] = xstrdup(s->nodes[rank]);
+	plan.rails = s->rails;
+	plan.bytes = s->bytes;
+	ask_all(s, &plan);
+	return 0;
+}
+
+/* The clock of each other rank, read half way between asking and hearing, of the quickest try. */
+static int compare_clocks(struct reduce_session *s, struct err *err)
+{
+	const struct reduce_message ping = reduce_message_init(REDUCE_PING);
+	struct rdma_engine *engine = s->sides[0].engine;
+	unsigned rank, i;
+
+	for (rank = 1; rank < s->n; rank++) {
+		struct reduce_peer *p = &s->peers[rank];
+		uint64_t best_ns = UINT64_MAX;
+
+		for (i = 0; i < PINGS && !s->why[0]; i++) {
+			const uint64_t from_ns = engine->ops->now_ns(engine);
+			uint64_t to_ns;
+
+			ask(s, rank, &ping);
+			hear_from(s, rank, clock_mono_us() + ANSWER_US);
+			to_ns = engine->ops->now_ns(engine);
+			if (!p->answered || p->answer.kind != REDUCE_PONG)
+				blame(s, (int)rank, "rank %u answers what was not asked", rank);
+			if (to_ns - from_ns >= best_ns)
+				continue;
+			best_ns = to_ns - from_ns;
+			p->ahead_ns = (int64_t)(p->answer.now_ns - from_ns - best_ns / 2);
+		}
+	}
+	return s->why[0] ? err_set(err, ECANCELED, "%s", s->why) : 0;
+}
+
+/* All open their queues, get those of their neighbours, and are ready. */
+static int connect_ring(struct reduce_session *s, uint64_t rail, struct err *err)
+{
+	CLEANUP(reduce_message_release) struct reduce_message own = reduce_message_init(REDUCE_BYE);
+	CLEANUP(reduce_message_release)
+	struct reduce_message joined = reduce_message_init(REDUCE_BYE);
+	struct coll_offer offers[COLL_RANKS_MAX];
+	struct reduce_message m = reduce_message_init(REDUCE_OPEN);
+	unsigned rank;
+	int r;
+
+	m.rail = rail;
+	ask_all(s, &m);
+	reduce_open(s, rail, &own);
+	if (own.kind == REDUCE_READY)
+		blame(s, 0, "%s", own.why);
+	r = gather(s, REDUCE_OFFER, clock_mono_us() + ANSWER_US, err);
+	if (r < 0)
+		return r;
+	offers[0] = own.offer;
+	for (rank = 1; rank < s->n; rank++)
+		offers[rank] = s->peers[rank].answer.offer;
+	m = reduce_message_init(REDUCE_JOIN);
+	for (rank = s->n; rank-- > 0;) {
+		m.offer.before = offers[(rank + s->n - 1) % s->n].next;
+		m.offer.next = offers[(rank + 1) % s->n].before;
+		if (rank > 0)
+			ask(s, rank, &m);
+		else
+			reduce_join(s, &m.offer, &joined);
+	}
+	if (joined.why[0])
+		blame(s, 0, "%s", joined.why);
+	return gather(s, REDUCE_READY, clock_mono_us() + ANSWER_US, err);
+}
+
+static int tell_result(struct reduce_session *s, uint64_t rail, struct reduce_tally *t)
+{
+	CLEANUP(reduce_message_release) struct reduce_message m = reduce_tally_result(s, rail, t);
+
+	ask_all(s, &m);
+	reduce_shut(s);
+	return reduce_emit(s, &m);
+}
+
+/* Fresh data checked before and after; in between the time. */
+static int run_rail(struct reduce_session *s, uint64_t rail, struct err *err)
+{
+	CLEANUP(freep) struct reduce_tally *t = xcalloc(1, sizeof(*t));
+	struct reduce_message done = reduce_message_init(REDUCE_DONE);
+	uint64_t ops = 1, us, window_us;
+	int r = connect_ring(s, rail, err), i;
+
+	if (r == 0)
+		r = go(s, 1, CHECKED, &done, err);
+	for (i = 0; r == 0 && i <= REDUCE_WINDOWS; i++) {
+		reduce_message_release(&done);
+		r = go(s, i == 0 ? TRIAL_OPS : ops, i == 0 ? TRIAL : TIMED, &done, err);
+		if (r == 0 && i > 0)
+			reduce_tally_add(s, &done, t);
+		if (r < 0 || i > 0)
+			continue;
+		us = (done.ended_ns - done.arrived_ns) / NSEC_PER_USEC / TRIAL_OPS + 1;
+		window_us = MIN(clock_left_us(s->deadline_us) / (s->rails - rail) / PARTS,
+				s->window_us);
+		ops = MIN(MAX(window_us / us, UINT64_C(1)), (uint64_t)REDUCE_OPS_MAX);
+	}
+	reduce_message_release(&done);
+	if (r == 0)
+		r = go(s, 1, CHECKED, &done, err);
+	reduce_message_release(&done);
+	return r == 0 ? tell_result(s, rail, t) : r;
+}
+
+/* However it ended: nobody waits any longer. */
+static void say_stop(struct reduce_session *s)
+{
+	struct reduce_message m = reduce_message_init(REDUCE_STOP);
+	const uint64_t deadline_us = clock_mono_us() + FRAME_US;
+	unsigned rank;
+
+	m.suspect = s->suspect < 0 ? REDUCE_NOBODY : (uint64_t)s->suspect;
+	m.why = s->why;
+	for (rank = 1; rank < s->n; rank++) {
+		if (!s->peers[rank].gone && s->peers[rank].line.fd >= 0)
+			(void)reduce_say(&s->peers[rank].line, &m, deadline_us, NULL);
+	}
+}
+
+int reduce_lead(struct reduce_session *s, struct err *err)
+{
+	const struct reduce_message bye = reduce_message_init(REDUCE_BYE);
+	uint64_t rail;
+	int r = s->why[0] ? err_set(err, ECANCELED, "%s", s->why) : make_plan(s);
+
+	if (r == 0)
+		r = compare_clocks(s, err);
+	for (rail = 0; r == 0 && rail < s->rails; rail++)
+		r = run_rail(s, rail, err);
+	if (r == 0)
+		ask_all(s, &bye);
+	else
+		say_stop(s);
+	return r;
+}

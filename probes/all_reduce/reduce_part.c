@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One rank's part: its ring, and operations on it. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "probes/all_reduce/reduce.h"
+#include "probes/memory/numa.h"
+
+enum { NSEC_PER_USEC = 1000 };
+
+int reduce_say(struct oob *line, const struct reduce_message *m, uint64_t deadline_us,
+	       struct err *err)
+{
+	CLEANUP(freep) char *text = reduce_message_encode(m);
+
+	return oob_send(line, text, strlen(text), deadline_us, err);
+}
+
+int reduce_hear(struct oob *line, uint64_t deadline_us, struct reduce_message *ret, struct err *err)
+{
+	CLEANUP(freep) char *body = NULL;
+	size_t length;
+	int r = oob_receive(line, deadline_us, &body, &length, err);
+
+	if (r == 0)
+		r = reduce_message_decode(body, length, ret, err);
+	return r == -EINVAL ? err_wrap(err, r, "%s", line->name) : r;
+}
+
+char *reduce_name(const struct reduce_session *s, unsigned rank)
+{
+	const char *node = s->nodes ? s->nodes[rank] : s->addresses[rank];
+
+	return xasprintf("rank %u (%s)", rank, node);
+}
+
+void reduce_shut(struct reduce_session *s)
+{
+	if (s->ring)
+		s->ring->ops->close(s->ring);
+	s->ring = NULL;
+}
+
+static char *why_of(const struct reduce_session *s, const struct err *err)
+{
+	return xasprintf("%s: %.400s", s->node, err->msg);
+}
+
+void reduce_open(struct reduce_session *s, uint64_t rail, struct reduce_message *ret)
+{
+	const struct pair_side *side = &s->sides[rail];
+	const struct coll_ring_want want = {
+		.n = s->n, .rank = s->rank, .mtu = s->mtu, .depth = s->depth
+	};
+	struct err err = side->err;
+	int r = side->err.code ? -side->err.code : 0;
+
+	reduce_shut(s);
+	s->rail = rail;
+	s->n_windows = 0;
+	s->sent_bytes = s->checks = s->wrong = 0;
+	s->sent_s = 0;
+	if (s->host)
+		numa_go_near(s->host, side->port->numa_node);
+	if (r == 0)
+		r = coll_ring_open(side, &want, &s->ring, &err);
+	*ret = reduce_message_init(r < 0 ? REDUCE_READY : REDUCE_OFFER);
+	if (r < 0)
+		ret->why = why_of(s, &err);
+	else
+		coll_ring_offer(s->ring, &ret->offer);
+}
+
+void reduce_join(struct reduce_session *s, const struct coll_offer *of_neighbours,
+		 struct reduce_message *ret)
+{
+	struct err err = ERR_INIT;
+	int r = s->ring ? coll_ring_connect(s->ring, &of_neighbours->before, &of_neighbours->next,
+					    &err)
+			: err_set(&err, EPROTO, "asked to join what is not open");
+
+	*ret = reduce_message_init(REDUCE_READY);
+	ret->why = r < 0 ? why_of(s, &err) : xstrdup("");
+}
+
+/* Add one operation to the answer. */
+static void count(const struct coll *c, struct reduce_message *ret)
+{
+	const struct coll_rank *rank = &c->result.ranks[0];
+
+	if (ret->arrived_ns == 0)
+		ret->arrived_ns = rank->arrived_ns;
+	ret->ended_ns = rank->ended_ns;
+	ret->sent_bytes += rank->sent_bytes;
+	ret->sent_s += rank->sent_s;
+}
+
+static void look_at_sums(struct reduce_session *s, const struct coll_op *op,
+			 struct reduce_message *ret, struct err *err)
+{
+	struct coll_wrong wrong;
+
+	if (coll_check(s->ring, op, s->seed, &wrong, err) < 0)
+		return;
+	if (s->wrong == 0)
+		s->first_wrong = wrong;
+	s->checks++;
+	s->wrong += wrong.count;
+	ret->wrong = wrong.count;
+}
+
+/* A window of it. */
+static void keep(struct reduce_session *s, const struct reduce_message *go,
+		 const struct coll_op *op, const struct reduce_message *done)
+{
+	const double seconds = (double)(done->ended_ns - done->arrived_ns) / 1e9;
+
+	if (!go->timed || s->n_windows == REDUCE_WINDOWS || seconds <= 0)
+		return;
+	s->busbw[s->n_windows++] = coll_busbw(op, s->n, seconds / (double)go->ops);
+	s->sent_bytes += done->sent_bytes;
+	s->sent_s += done->sent_s;
+}
+
+void reduce_go(struct reduce_session *s, const struct reduce_message *go,
+	       const struct coll_watch *watch, struct reduce_message *ret)
+{
+	const struct coll_op op = { .kind = COLL_ALL_REDUCE, .bytes = s->bytes };
+	struct err err = ERR_INIT;
+	struct coll *c = s->ring;
+	uint64_t deadline_us, i;
+	int r;
+
+	*ret = reduce_message_init(REDUCE_DONE);
+	ret->state = COLL_FAILED;
+	r = c ? 0 : err_set(&err, EPROTO, "asked to go on what is not open");
+	deadline_us = c ? c->ops->now_ns(c) / NSEC_PER_USEC + go->within_us : 0;
+	if (r == 0 && go->check)
+		r = coll_fill(c, &op, s->seed, &err);
+	for (i = 0; r == 0 && i < go->ops; i++) {
+		r = coll_run(c, &op, deadline_us, watch, &err);
+		if (r < 0 || c->result.state != COLL_DONE)
+			break;
+		count(c, ret);
+	}
+	if (r < 0) {
+		ret->why = why_of(s, &err);
+		return;
+	}
+	ret->state = c->result.state;
+	if (ret->state == COLL_DONE && go->check)
+		look_at_sums(s, &op, ret, &err);
+	else if (ret->state == COLL_DONE)
+		keep(s, go, &op, ret);
+	ret->suspect = c->result.suspect < 0 ? REDUCE_NOBODY : (uint64_t)c->result.suspect;
+	ret->why = xstrdup(c->result.why);
+}

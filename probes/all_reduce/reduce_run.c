@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/host.h"
+#include "lib/xalloc.h"
+#include "probes/all_reduce/reduce.h"
+#include "probes/all_reduce/reduce_permit.h"
+#include "probes/rnic_pair/pair_plan.h"
+
+/* Of the budget, to find each other. */
+#define MEET_SHARE 0.5
+/* Kept of the budget, to say that it is over. */
+#define RESERVE_US (300 * USEC_PER_MSEC)
+#define WINDOW_US (250 * USEC_PER_MSEC)
+
+void reduce_session_init(struct reduce_session *s)
+{
+	unsigned i;
+
+	s->suspect = COLL_NOBODY;
+	for (i = 0; i < COLL_RANKS_MAX; i++) {
+		s->peers[i].line.fd = -1;
+		s->peers[i].answer = reduce_message_init(REDUCE_BYE);
+	}
+}
+
+int reduce_session_run(struct reduce_session *s, struct err *err)
+{
+	int r = s->rank == 0 ? reduce_lead(s, err) : reduce_follow(s, err);
+
+	reduce_shut(s);
+	if (r < 0)
+		(void)reduce_emit_rest(s, s->nodes ? SAMPLE_ABORTED : SAMPLE_SET_UP,
+				       s->why[0] ? s->why : err->msg);
+	return r;
+}
+
+void reduce_session_release(struct reduce_session *s)
+{
+	unsigned i;
+
+	reduce_shut(s);
+	for (i = 0; i < COLL_RANKS_MAX; i++) {
+		oob_close(&s->peers[i].line);
+		reduce_message_release(&s->peers[i].answer);
+	}
+	strv_free(s->nodes);
+	s->nodes = NULL;
+}
+
+/* --- the probe --- */
+
+static int check_options(const struct reduce_options *o, char *const *peers,
+			 const struct reduce_permit *permit, struct err *err)
+{
+	if (o->rank >= strv_len(peers))
+		return err_set(err, EINVAL, "--rank %u: --peers has ranks 0 to %zu", o->rank,
+			       strv_len(peers) - 1);
+	return o->force ? 0 : reduce_permit_check(permit, peers, err);
+}
+
+static int run_session(struct reduce_session *s, struct err *err)
+{
+	const uint64_t meet_us = (uint64_t)((double)clock_left_us(s->deadline_us) * MEET_SHARE);
+	int r = reduce_meet(s, clock_mono_us() + meet_us, err);
+
+	if (r == 0)
+		return reduce_session_run(s, err);
+	if (r != -EINVAL)
+		(void)reduce_emit_rest(s, SAMPLE_SET_UP, err->msg);
+	return r;
+}
+
+static int run_on(struct pair_plan *plan, char **peers, const char *token, struct err *err)
+{
+	const struct reduce_options *o = plan->probe->options;
+	CLEANUP(freep) struct reduce_session *s = xcalloc(1, sizeof(*s));
+	CLEANUP(freep) char *node = host_name();
+	struct err why = ERR_INIT;
+	int r;
+
+	s->probe = plan->probe;
+	s->sides = plan->sides;
+	s->n_sides = plan->n_sides;
+	s->host = &plan->host;
+	s->n = (unsigned)strv_len(peers);
+	s->rank = o->rank;
+	s->addresses = peers;
+	s->token = token;
+	s->node = node;
+	s->depth = o->pair.depth;
+	s->mtu = o->pair.mtu;
+	s->seed = plan->probe->seed;
+	s->bytes = plan->sides[0].target.bytes / 2;
+	s->deadline_us = plan->probe->deadline_us - RESERVE_US;
+	s->window_us = WINDOW_US;
+	s->emit = probe_emit;
+	reduce_session_init(s);
+	r = run_session(s, &why);
+	reduce_session_release(s);
+	if (r == 0)
+		return 0;
+	/* What is nobody's option is no usage, whatever errno it came with. */
+	return err_set(err, r == -EINVAL && !why.msg[0] ? EINVAL : EPROTO, "%s",
+		       why.msg[0] ? why.msg : "cannot print samples");
+}
+
+int reduce_run(struct probe *probe, struct rdma_engine *engine, struct err *err)
+{
+	const struct reduce_options *o = probe->options;
+	CLEANUP(reduce_permit_release) struct reduce_permit permit = { .token = NULL };
+	CLEANUP(strv_freep) char **peers = NULL;
+	CLEANUP(freep) struct pair_plan *plan = xcalloc(1, sizeof(*plan));
+	int r = reduce_peers_parse(o->peers, &peers, err);
+
+	if (r == 0 && reduce_permit_read(o->pair.token_file, &permit, err) < 0)
+		r = -EINVAL;
+	if (r == 0)
+		r = check_options(o, peers, &permit, err);
+	if (r < 0)
+		return r;
+	plan->probe = probe;
+	plan->engine = engine;
+	r = pair_plan_make(plan, err);
+	if (r == 0)
+		r = run_on(plan, peers, permit.token, err);
+	pair_plan_release(plan);
+	return r;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the ranks' windows come to: the rate of each link, how late each came, which link is slow. */
+#include <stdlib.h>
+
+#include "lib/xalloc.h"
+#include "probes/all_reduce/reduce.h"
+#include "probes/coll/blame.h"
+
+void reduce_tally_add(struct reduce_session *s, const struct reduce_message *own,
+		      struct reduce_tally *t)
+{
+	int64_t came_ns[COLL_RANKS_MAX], first_ns = INT64_MAX;
+	unsigned rank;
+
+	for (rank = 0; rank < s->n; rank++) {
+		const struct reduce_message *m = rank ? &s->peers[rank].answer : own;
+
+		came_ns[rank] = (int64_t)m->arrived_ns - s->peers[rank].ahead_ns * (rank > 0);
+		first_ns = MIN(first_ns, came_ns[rank]);
+		t->sent_bytes[rank] += m->sent_bytes;
+		t->sent_s[rank] += m->sent_s;
+	}
+	for (rank = 0; rank < s->n; rank++)
+		t->late[rank][t->n] = (double)(came_ns[rank] - first_ns) / 1e9;
+	t->n++;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static char *blame_words(const struct reduce_session *s, const double *rates)
+{
+	const struct coll_blame b = coll_blame_slow(rates, s->n);
+	CLEANUP(freep) char *rank = reduce_name(s, b.rank);
+	CLEANUP(freep) char *next = reduce_name(s, (b.rank + 1) % s->n);
+
+	switch (b.kind) {
+	case COLL_BLAME_NOBODY:
+		return xstrdup("");
+	case COLL_BLAME_RANK:
+		return xasprintf("both links of %s are slow: %.2f of what the others carry", rank,
+				 b.share);
+	default:
+		return xasprintf("the link from %s to %s carries %.2f of what the others do%s",
+				 rank, next, b.share,
+				 b.kind == COLL_BLAME_MANY ? ", and it is not the only slow one"
+							   : "");
+	}
+}
+
+struct reduce_message reduce_tally_result(const struct reduce_session *s, uint64_t rail,
+					  struct reduce_tally *t)
+{
+	struct reduce_message m = reduce_message_init(REDUCE_RESULT);
+	unsigned rank;
+
+	m.rail = rail;
+	m.rates = (struct jreals){ xcalloc(s->n, sizeof(double)), s->n };
+	m.late = (struct jreals){ xcalloc(s->n, sizeof(double)), s->n };
+	for (rank = 0; rank < s->n; rank++) {
+		qsort(t->late[rank], t->n, sizeof(double), by_value);
+		m.late.v[rank] = t->late[rank][t->n / 2];
+		m.rates.v[rank] =
+			t->sent_s[rank] > 0 ? (double)t->sent_bytes[rank] / t->sent_s[rank] : 0;
+	}
+	m.why = blame_words(s, m.rates.v);
+	return m;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A group over RDMA on host memory: a ring, of which this process is one rank
+ * on one port. It writes to the next rank and is written to by the one before.
+ *
+ * All-reduce as a ring does it: n - 1 steps in which chunks are added up on
+ * their way, n - 1 in which the sums go round; each rank sends 2 (n-1)/n of its
+ * buffer. Chunks go in pieces, each a write and a small send that tells of it,
+ * so that adding one up goes on while the next is on its way.
+ *
+ * An operation ends at a rank only after the next one has added up all that
+ * it was sent, so the memory of a step is never written to again too early.
+ *
+ * Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of
+ * workstations (JPDC 2009).
+ */
+#pragma once
+
+#include "probes/coll/coll.h"
+#include "probes/rnic_pair/pair_lanes.h"
+
+struct pair_side;
+
+/* What the neighbours of a rank must know of it. */
+struct coll_offer {
+	struct pair_offer next; /* for the rank after it: whom it will be written to by */
+	struct pair_offer before;
+};
+
+struct coll_ring_want {
+	unsigned n, rank;
+	unsigned mtu;	/* 0: the ports' */
+	unsigned depth; /* pieces under way */
+};
+
+/*
+ * Queues on an open `side` (borrowed, as long as the group), whose target memory is the buffer
+ * and the room to receive: half of it each. -EINVAL: not 2 to COLL_RANKS_MAX ranks.
+ */
+int coll_ring_open(const struct pair_side *side, const struct coll_ring_want *want,
+		   struct coll **ret, struct err *err);
+
+/* Fill in what the neighbours need. */
+void coll_ring_offer(const struct coll *c, struct coll_offer *ret);
+
+/* With what the rank before offers to its next, and the next to the one before it. Errors as
+ * pair_lanes_connect(). */
+int coll_ring_connect(struct coll *c, const struct pair_offer *before,
+		      const struct pair_offer *next, struct err *err);
+
+/* The packets of the way to the next rank, bytes. */
+unsigned coll_ring_mtu(const struct coll *c);
