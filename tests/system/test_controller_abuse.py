@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import ssl
 import threading
+import time
 
 import pytest
 import yaml
@@ -21,7 +22,9 @@ ANSWER_S = 60        # deadline for an answer on a busy machine
 NOTICE_LINES = 10    # of a kind in a minute (controller/notice.h)
 FIRST_S = 10         # API_FIRST_US
 CUT_S = 60           # generous: cut by then
-SECOND_WAVE = 1.15   # of the memory of the first
+# Of the 8 KiB that the library has for a connection, one that says little touches a half, not always the same: the memory of
+# waves grows towards the whole, and then no more. A leak would go on.
+WAVES, FLAT = 6, 1.05
 ATTACK_KIB = 24 * 1024  # that all attacks together may leave behind
 BODIES_OF_ONE = 32 * 1024 * 1024  # API_BODIES_PEER_MAX
 CONNECTION_KIB = 24  # of one that says nothing
@@ -369,7 +372,7 @@ def test_a_path_cannot_drive_the_terminal_of_the_log(guarded, path, shown):
 def test_connections_that_say_little_are_cut_and_memory_is_flat(guarded, configured, full):
     n = 10000 if full else 1000
     raise_descriptors(n + 200)
-    c = guarded()
+    c, begin = guarded(), time.monotonic()
     with Good(c) as good:
         good.check(5)
         idle = rss_kib(c)
@@ -379,10 +382,10 @@ def test_connections_that_say_little_are_cut_and_memory_is_flat(guarded, configu
         if not configured("enable-sanitizers"):
             assert each <= (TLS_CONNECTION_KIB if c.tls else CONNECTION_KIB)
         if full:
-            second, peak = wave(c, n, good)
-            assert (second - idle) / peak <= each * SECOND_WAVE
-    said = lines(c)
-    assert 1 <= len(said) <= 4 * NOTICE_LINES
+            later = [wave(c, n, good)[0] - idle for _ in range(WAVES)]
+            assert later[-1] <= later[-2] * FLAT, f"KiB of each wave: {later}"
+    said, minutes = lines(c), 1 + (time.monotonic() - begin) // 60  # begun
+    assert 1 <= len(said) <= 2 * (minutes + 1) * NOTICE_LINES  # of two kinds
     assert stored(c) == {"gpu-2": len(good.statuses)}
 
 
