@@ -12,8 +12,8 @@
 
 static const struct cluster_ops *embedded;
 static struct cluster_ops ops;
-static enum { HERE, ON_THE_WAY, ON_THE_WAY_BACK } stop; /* where a cordon stops */
-static struct cluster_call waiting;			/* who waits for its answer */
+static enum stop { HERE, ON_THE_WAY, ON_THE_WAY_BACK } stop; /* where a cordon stops */
+static struct cluster_call waiting;			     /* who waits for its answer */
 /* Of n5, as it was told last. */
 static int healthy; /* 7: not yet */
 static char message[64];
@@ -63,7 +63,7 @@ static long long held(struct world *w)
 }
 
 /* n5 is found bad, and its cordon stops somewhere. */
-static void stop_a_cordon(struct world *w, int where)
+static void stop_a_cordon(struct world *w, enum stop where)
 {
 	stop = where;
 	waiting = (struct cluster_call){ 0 };
