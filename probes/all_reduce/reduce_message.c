@@ -131,23 +131,6 @@ void reduce_message_release(struct reduce_message *m)
 	*m = reduce_message_init(m->kind);
 }
 
-static int kind_of(const struct jval *root, int *ret, struct err *err)
-{
-	struct jval v = jval_get(root, "v"), kind = jval_get(root, "kind");
-	const char *name = json_string_value(kind.value);
-	int i;
-
-	if (json_integer_value(v.value) != 1)
-		return jval_fail(&v, err, "want version 1");
-	for (i = 0; name && i < REDUCE_KINDS; i++) {
-		if (!streq(name, kind_names[i]))
-			continue;
-		*ret = i;
-		return 0;
-	}
-	return jval_fail(&kind, err, "want the kind of a message");
-}
-
 static int check_names(const struct jval *root, const struct reduce_message *m, struct err *err)
 {
 	struct jval node = jval_get(root, "node"), nodes = jval_get(root, "nodes");
@@ -178,7 +161,7 @@ int reduce_message_decode(const char *text, size_t length, struct reduce_message
 	root = jval_root(value, "message");
 	r = jval_need_object(&root, err);
 	if (r == 0)
-		r = kind_of(&root, &m.kind, err);
+		r = pair_kind_decode(&root, kind_names, REDUCE_KINDS, &m.kind, err);
 	if (r == 0 && kinds[m.kind].n > 0)
 		r = jval_decode(&root, kinds[m.kind].fields, kinds[m.kind].n, 0, &m, err);
 	if (r == 0)

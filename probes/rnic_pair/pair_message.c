@@ -303,18 +303,19 @@ void pair_message_release(struct pair_message *m)
 	m->node = m->note = NULL;
 }
 
-static int kind_of(const struct jval *root, int *ret, struct err *err)
+int pair_kind_decode(const struct jval *root, const char *const *names, int n, int *ret,
+		     struct err *err)
 {
 	struct jval v = jval_get(root, "v"), kind = jval_get(root, "kind");
 	const char *name = json_string_value(kind.value);
-	size_t i;
+	int i;
 
 	if (json_integer_value(v.value) != 1)
 		return jval_fail(&v, err, "want version 1");
-	for (i = 0; name && i < PAIR_KINDS; i++) {
-		if (!streq(name, kind_names[i]))
+	for (i = 0; name && i < n; i++) {
+		if (!streq(name, names[i]))
 			continue;
-		*ret = (int)i;
+		*ret = i;
 		return 0;
 	}
 	return jval_fail(&kind, err, "want the kind of a message");
@@ -324,7 +325,7 @@ static int decode(const struct jval *root, struct pair_message *m, struct err *e
 {
 	struct jval node = jval_get(root, "node"), rails = jval_get(root, "rails");
 	struct jval note = jval_get(root, "note"), samples = jval_get(root, "samples");
-	int r = kind_of(root, &m->kind, err);
+	int r = pair_kind_decode(root, kind_names, PAIR_KINDS, &m->kind, err);
 
 	if (r == 0 && kinds[m->kind].n > 0)
 		r = jval_decode(root, kinds[m->kind].fields, kinds[m->kind].n, 0, m, err);

@@ -69,6 +69,13 @@ void pair_message_release(struct pair_message *m);
 /* -EINVAL with the place when it is not one of these messages. */
 int pair_message_decode(const char *text, size_t length, struct pair_message *ret, struct err *err);
 
+/*
+ * The kind of a message of version 1: its place among the `n` `names`. -EINVAL with
+ * the place.
+ */
+int pair_kind_decode(const struct jval *root, const char *const *names, int n, int *ret,
+		     struct err *err);
+
 /* An offer within a message; -EINVAL with the place. The encoded one is a new reference. */
 int pair_offer_decode(const struct jval *v, struct pair_offer *ret, struct err *err);
 json_t *pair_offer_encode(const struct pair_offer *offer);
