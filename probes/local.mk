@@ -137,6 +137,7 @@ tests_unit_test_host_state_pci_LDADD = $(HOST_STATE_TEST_LIBS)
 noinst_LIBRARIES += librdma.a
 librdma_a_SOURCES = probes/rdma/flow.c probes/rdma/flow.h probes/rdma/flow_drive.h \
 	probes/rdma/flow_latency.c probes/rdma/flow_many.c probes/rdma/flow_many.h \
+	probes/rdma/core_keep.c probes/rdma/core_keep.h \
 	probes/rdma/flow_sink.c probes/rdma/flow_sink.h probes/rdma/flow_watch.c probes/rdma/flow_watch.h \
 	probes/rdma/mesh.c probes/rdma/mesh.h probes/rdma/mesh_groups.c probes/rdma/mesh_low.c \
 	probes/rdma/mesh_quick.c probes/rdma/mesh_rounds.c \

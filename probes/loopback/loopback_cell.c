@@ -40,7 +40,7 @@ static json_t *params_of(const struct session *s, bool latency)
 	const struct loopback_options *o = s->cell->options;
 	json_t *params = json_pack("{s:i, s:s, s:s}", "mtu", (int)s->mtu, "gid",
 				   s->gid.index < 0 ? "none" : gid_type_names[s->gid.gid.type],
-				   "wait", latency || s->wait == FLOW_SPIN ? "spin" : "events");
+				   "wait", "spin");
 
 	if (s->via.how) {
 		json_object_set_new(params, "via", json_string(s->via.how));
@@ -121,14 +121,16 @@ static struct flow flow_of(struct session *s, const struct check *check)
 		.size = check->latency ? LATENCY_BYTES : o->size,
 		.depth = check->latency ? 1 : o->depth,
 		.batch = check->latency ? 1 : flow_batch(o->depth),
-		.wait = check->latency ? FLOW_SPIN : s->wait,
+		/* A software device too: sleeping costs more calls than spinning and yielding. */
+		.wait = FLOW_SPIN,
+		.stays = s->software,
 	};
 
 	if (check->latency && check->opcode == RDMA_WRITE) {
 		flow.inlined = true;
 		flow.lands = session_sees(s) ? (unsigned char *)s->target.at + LATENCY_BYTES - 1
 					     : NULL;
-		flow.watched = s->wait == FLOW_EVENTS;
+		flow.watched = s->software;
 	}
 	memcpy(flow.queues, s->flow.queues, sizeof(flow.queues));
 	return flow;

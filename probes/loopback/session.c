@@ -69,7 +69,6 @@ static int open_queues(struct session *s, struct err *err)
 		.port = s->cell->port->number,
 		.gid_index = s->gid.index,
 		.depth = o->depth,
-		.events = s->wait == FLOW_EVENTS,
 		.retries = RETRIES,
 		.timeout = TIMEOUT,
 		.mtu = o->mtu,
@@ -138,8 +137,7 @@ int session_open(struct session *s, const struct cell *cell, struct err *err)
 	*s = (struct session){ .cell = cell,
 			       .ops = cell->engine->ops,
 			       .flow = { .engine = cell->engine } };
-	/* A software device shares its cores with us: let it have them. */
-	s->wait = cell->port->pci[0] ? FLOW_SPIN : FLOW_EVENTS;
+	s->software = !cell->port->pci[0];
 	if (watched) {
 		traffic_read_fresh(cell->port, &nic_kernel, &first);
 		r = port_check_users(cell->port, err);

@@ -21,7 +21,7 @@ struct session {
 	struct gid_choice gid;
 	unsigned mtu;
 	struct region_way via; /* how GPU memory was registered; NULLs: host memory */
-	int wait;
+	bool software;	       /* the device is: it shares its cores with us */
 	bool answered;	       /* some request once was */
 	bool broken;	       /* its queues are of no more use */
 	struct traffic before; /* the counters of the port when the check began */

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include "lib/err.h"
+#include "probes/rdma/core_keep.h"
 #include "probes/rdma/flow_drive.h"
 #include "probes/rdma/flow_sink.h"
 
@@ -66,16 +67,14 @@ void drive_start(struct drive *d, const struct flow *flow, uint64_t deadline_us,
 			(struct lane){ .queue = flow->queues[i], .base = i * part, .bytes = part };
 }
 
-int drive_post(struct drive *d, struct lane *lane, unsigned n, struct err *err)
+void drive_work(struct drive *d, struct lane *lane, unsigned n, struct rdma_work *ret)
 {
 	const struct flow *flow = d->flow;
 	const uint64_t id = (uint64_t)(lane - d->lanes) << LANE_SHIFT | n;
-	struct rdma_work work[RDMA_BATCH_MAX];
 	unsigned i;
-	int r;
 
 	for (i = 0; i < n; i++) {
-		work[i] = (struct rdma_work){
+		ret[i] = (struct rdma_work){
 			.opcode = flow->opcode,
 			.id = id,
 			.local = (char *)flow->local.at + lane->base + lane->at,
@@ -88,7 +87,13 @@ int drive_post(struct drive *d, struct lane *lane, unsigned n, struct err *err)
 		};
 		lane->at = lane->at + 2 * flow->size > lane->bytes ? 0 : lane->at + flow->size;
 	}
-	r = d->ops->post(lane->queue, work, n, err);
+}
+
+int drive_ring(struct drive *d, struct lane *lane, const struct rdma_work *work, unsigned n,
+	       struct err *err)
+{
+	int r = d->ops->post(lane->queue, work, n, err);
+
 	if (r < 0)
 		return r;
 	lane->outstanding += n;
@@ -96,6 +101,14 @@ int drive_post(struct drive *d, struct lane *lane, unsigned n, struct err *err)
 	d->result->requests += n;
 	d->result->doorbells++;
 	return 0;
+}
+
+static int post(struct drive *d, struct lane *lane, unsigned n, struct err *err)
+{
+	struct rdma_work work[RDMA_BATCH_MAX];
+
+	drive_work(d, lane, n, work);
+	return drive_ring(d, lane, work, n, err);
 }
 
 int drive_fill(struct drive *d, struct err *err)
@@ -106,7 +119,7 @@ int drive_fill(struct drive *d, struct err *err)
 
 	for (i = 0; r == 0 && i < flow->n_queues; i++) {
 		while (r == 0 && d->lanes[i].outstanding + flow->batch <= flow->depth)
-			r = drive_post(d, &d->lanes[i], flow->batch, err);
+			r = post(d, &d->lanes[i], flow->batch, err);
 	}
 	return r;
 }
@@ -178,8 +191,7 @@ int drive_turn(struct drive *d, struct err *err)
 	return refill(d, drive_reap(d, err), err);
 }
 
-/* Until something ended. -ETIME at the deadline. */
-static int await(struct drive *d, struct err *err)
+int drive_await(struct drive *d, struct err *err)
 {
 	int n = 0;
 
@@ -193,7 +205,7 @@ static int await(struct drive *d, struct err *err)
 
 int drive_advance(struct drive *d, struct err *err)
 {
-	return MIN(0, refill(d, await(d, err), err));
+	return MIN(0, refill(d, drive_await(d, err), err));
 }
 
 /*
@@ -218,7 +230,7 @@ int drive_drain(struct drive *d, struct err *err)
 
 	for (i = 0; i < d->flow->n_queues; i++) {
 		while (r == 0 && d->lanes[i].outstanding > 0 && d->result->status == RDMA_OK)
-			r = MIN(0, await(d, err));
+			r = MIN(0, drive_await(d, err));
 	}
 	d->result->left = r < 0 || d->result->status != RDMA_OK;
 	d->result->covered = d->lanes[0].bytes;
@@ -253,8 +265,8 @@ static int count_windows(struct drive *d, size_t windows, uint64_t window_us, st
 	return r == -ETIME && result->n > 0 ? 0 : r;
 }
 
-int flow_run(const struct flow *flow, uint64_t warm_us, size_t windows, uint64_t window_us,
-	     uint64_t deadline_us, struct flow_result *ret, struct err *err)
+static int run(const struct flow *flow, uint64_t warm_us, size_t windows, uint64_t window_us,
+	       uint64_t deadline_us, struct flow_result *ret, struct err *err)
 {
 	struct drive d;
 	int r;
@@ -272,4 +284,17 @@ int flow_run(const struct flow *flow, uint64_t warm_us, size_t windows, uint64_t
 	d.deadline_us = MAX(deadline_us, drive_now_us(&d)) + FLOW_DRAIN_US;
 	r = drive_drain(&d, err);
 	return r == 0 && ret->status == RDMA_OK && ret->n == 0 ? -ETIME : r;
+}
+
+int flow_run(const struct flow *flow, uint64_t warm_us, size_t windows, uint64_t window_us,
+	     uint64_t deadline_us, struct flow_result *ret, struct err *err)
+{
+	struct core_keep keep = { .kept = false };
+	int r;
+
+	if (flow->stays)
+		(void)core_keep(&keep);
+	r = run(flow, warm_us, windows, window_us, deadline_us, ret, err);
+	core_let_go(&keep);
+	return r;
 }

@@ -20,7 +20,7 @@ enum {
 	FLOW_WINDOWS_MAX = 32,
 	FLOW_BATCH_MAX = 16,
 	/* In how many batches a queue is full, so that it never runs low while one is posted. */
-	FLOW_BATCHES = 8,
+	FLOW_BATCHES = 4,
 };
 
 /* A path that is dead says so by then: 8 tries of 67 ms, which devices may stretch to 4 times. */
@@ -47,6 +47,7 @@ struct flow {
 	unsigned depth;		/* requests outstanding of each queue */
 	unsigned batch;		/* requests of a doorbell; divides `depth` */
 	int wait;		/* enum flow_wait */
+	bool stays;		/* flow_run() keeps to one core: core_keep.h */
 	/*
 	 * Of flow_latency() with writes: the memory of this host that the request lands in. A
 	 * trip then ends when its data is seen there, as the ping-pong of others does it;

@@ -40,8 +40,12 @@ void drive_start(struct drive *d, const struct flow *flow, uint64_t deadline_us,
 
 uint64_t drive_now_us(const struct drive *d);
 
-/* One doorbell: `n` requests whose last asks for a completion. */
-int drive_post(struct drive *d, struct lane *lane, unsigned n, struct err *err);
+/* The next `n` requests of the lane; the last asks for a completion. */
+void drive_work(struct drive *d, struct lane *lane, unsigned n, struct rdma_work *ret);
+
+/* Post them with one doorbell. */
+int drive_ring(struct drive *d, struct lane *lane, const struct rdma_work *work, unsigned n,
+	       struct err *err);
 
 /* Take what has ended; returns how many completions, or an error. */
 int drive_reap(struct drive *d, struct err *err);
@@ -52,7 +56,10 @@ int drive_fill(struct drive *d, struct err *err);
 /* Look once for what has ended and keep each lane full. How many completions, or an error. */
 int drive_turn(struct drive *d, struct err *err);
 
-/* Turns until something ended or a request failed. -ETIME at the deadline. */
+/* Until something ended or a request failed. How many completions, -ETIME at the deadline. */
+int drive_await(struct drive *d, struct err *err);
+
+/* The same, and keep each lane full. */
 int drive_advance(struct drive *d, struct err *err);
 
 /* Let what is outstanding end, so that the queues can be used again. -ETIME. */

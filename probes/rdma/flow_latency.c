@@ -76,27 +76,36 @@ static int see(struct trips *t, uint64_t *ret_ticks, struct err *err)
 	return MIN(r, 0);
 }
 
+/* Until the request of this trip is completed, or failed. */
+static int acknowledge(struct trips *t, uint64_t *ret_ticks, struct err *err)
+{
+	int r = drive_await(&t->drive, err);
+
+	*ret_ticks = rdma_ticks(t->drive.flow->engine);
+	return MIN(r, 0);
+}
+
 /* One request, there (and, when it is not seen, its acknowledgement back). */
 static int trip(struct trips *t, double *ret_ticks, struct err *err)
 {
 	struct drive *d = &t->drive;
 	const struct flow *flow = d->flow;
+	struct rdma_work work;
 	uint64_t end = 0;
 	int r;
 
 	if (flow->lands)
 		((unsigned char *)flow->local.at)[flow->size - 1] = mark_of(t);
+	drive_work(d, &d->lanes[0], 1, &work);
 	t->begin_ticks = rdma_ticks(flow->engine);
-	r = drive_post(d, &d->lanes[0], 1, err);
+	r = drive_ring(d, &d->lanes[0], &work, 1, err);
 	if (r == 0)
-		r = flow->lands ? see(t, &end, err) : drive_drain(d, err);
-	if (!flow->lands)
-		end = rdma_ticks(flow->engine);
+		r = flow->lands ? see(t, &end, err) : acknowledge(t, &end, err);
 	*ret_ticks = (double)(end - t->begin_ticks);
 	if (r < 0)
 		d->result->left = true;
 	t->next++;
-	return r == 0 && flow->lands ? drive_drain(d, err) : r;
+	return r == 0 ? drive_drain(d, err) : r;
 }
 
 /* No mark is there yet, and whoever looks for them does. */

@@ -59,25 +59,21 @@ static int start_on(struct watch *w, const cpu_set_t *cores)
 
 int watch_start(struct watch *w, struct err *err)
 {
-	int own = sched_getcpu(), r;
-	cpu_set_t mine, others;
+	cpu_set_t others;
+	int r = 0;
 
 	w->runs = false;
-	if (own < 0 || sched_getaffinity(0, sizeof(w->cores), &w->cores) < 0)
+	if (!core_keep(&w->keep))
 		return 0;
-	others = w->cores;
-	CPU_CLR((size_t)own, &others);
-	if (CPU_COUNT(&others) == 0)
-		return 0;
-	CPU_ZERO(&mine);
-	CPU_SET((size_t)own, &mine);
-	atomic_init(&w->mark, *w->at);
-	atomic_init(&w->stop, false);
-	r = start_on(w, &others);
-	if (r != 0)
-		return err_errno(err, r, "a thread that watches memory");
-	(void)sched_setaffinity(0, sizeof(mine), &mine);
-	return 0;
+	others = core_others(&w->keep);
+	if (CPU_COUNT(&others) > 0) {
+		atomic_init(&w->mark, *w->at);
+		atomic_init(&w->stop, false);
+		r = start_on(w, &others);
+	}
+	if (!w->runs)
+		core_let_go(&w->keep);
+	return r != 0 ? err_errno(err, r, "a thread that watches memory") : 0;
 }
 
 void watch_stop(struct watch *w)
@@ -87,5 +83,5 @@ void watch_stop(struct watch *w)
 	atomic_store_explicit(&w->stop, true, memory_order_relaxed);
 	(void)pthread_join(w->thread, NULL);
 	w->runs = false;
-	(void)sched_setaffinity(0, sizeof(w->cores), &w->cores);
+	core_let_go(&w->keep);
 }

@@ -15,11 +15,11 @@
 #pragma once
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 #include "lib/macro.h"
+#include "probes/rdma/core_keep.h"
 
 struct err;
 struct rdma_engine;
@@ -32,7 +32,7 @@ struct watch {
 	atomic_bool stop;
 	bool runs;
 	pthread_t thread;
-	cpu_set_t cores; /* that the caller may use again afterwards */
+	struct core_keep keep; /* of the caller */
 };
 
 /*

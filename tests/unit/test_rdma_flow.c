@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flows over a simulated fabric: what they measure and what they ask of a device. */
 #include <errno.h>
+#include <sched.h>
 
 #include "lib/err.h"
 #include "probes/rdma/flow.h"
@@ -86,6 +87,47 @@ static void the_rate_of_the_link_is_measured(void)
 		for (w = 0; w < result.n; w++)
 			CHECK_NEAR(result.windows[w] / cases[i].bytes_per_s, 1, 0.01);
 		CHECK_EQ(b.sim.most_outstanding, DEPTH);
+		bench_close(&b);
+	}
+}
+
+static int most_cores;
+static int (*post_before)(struct rdma_queue *q, const struct rdma_work *work, size_t n,
+			  struct err *err);
+
+static int cores(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+static int note_cores(struct rdma_queue *q, const struct rdma_work *work, size_t n, struct err *err)
+{
+	most_cores = MAX(most_cores, cores());
+	return post_before(q, work, n, err);
+}
+
+/* Wherever it may run: on a host with one core this shows only that nothing is lost. */
+static void a_flow_that_stays_keeps_to_one_core_until_its_end(void)
+{
+	const int before = cores();
+	struct flow_result result;
+	struct rdma_ops ops;
+	struct bench b;
+	int stays;
+
+	for (stays = 0; stays < 2; stays++) {
+		bench_open(&b, 1, FLOW_SPIN);
+		ops = *b.sim.engine.ops;
+		post_before = ops.post;
+		ops.post = note_cores;
+		b.sim.engine.ops = &ops;
+		b.flow.stays = stays;
+		most_cores = 0;
+		CHECK_EQ(run(&b, &result), 0);
+		CHECK_EQ(most_cores, stays ? 1 : before);
+		CHECK_EQ(cores(), before);
 		bench_close(&b);
 	}
 }
@@ -366,6 +408,7 @@ static void a_trip_whose_request_fails_says_so(void)
 
 static const struct test tests[] = {
 	TEST(the_rate_of_the_link_is_measured),
+	TEST(a_flow_that_stays_keeps_to_one_core_until_its_end),
 	TEST(doorbells_and_completions_are_few),
 	TEST(in_event_mode_nobody_polls_for_nothing),
 	TEST(queues_that_share_completions_are_all_kept_full),
