@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a campaign that is done says of its hosts, and of what they share. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "controller/campaign/campaign_inside.h"
+#include "lib/strbuf.h"
+#include "lib/xalloc.h"
+
+enum { WORDS_MAX = 1024, SUBJECT_SIZE = 16 };
+
+const char *campaign_check(const struct campaign *c)
+{
+	return c->kind == CAMPAIGN_PAIR ? "rnic_pair.write_bw" : "all_reduce.busbw";
+}
+
+/* --- who is named --- */
+
+static bool is_certain(const struct pairing_blame *b)
+{
+	return b->kind != PAIRING_UNDECIDED;
+}
+
+static bool is_of_host(const struct pairing_blame *b)
+{
+	return is_certain(b) && b->kind != PAIRING_BLAME_LEAF;
+}
+
+/* Is anything said against it, certain or not? */
+static bool is_named(const struct campaign *c, size_t host)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_blames; i++) {
+		if (c->blames[i].node == host)
+			return true;
+	}
+	return false;
+}
+
+static bool has_leaf(const struct campaign_host *host, const char *leaf)
+{
+	size_t rail = 0;
+
+	while (rail < PAIRING_RAILS_MAX && !streq(host->leaf[rail], leaf))
+		rail++;
+	return rail < PAIRING_RAILS_MAX;
+}
+
+/* Is something open that may be its fault too: a switch above it, or the whole? */
+static bool is_clouded(const struct campaign *c, size_t host)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_blames; i++) {
+		const struct pairing_blame *b = &c->blames[i];
+
+		if (b->node == SIZE_MAX && (!b->leaf || has_leaf(&c->hosts[host], b->leaf)))
+			return true;
+	}
+	return false;
+}
+
+/* --- passes --- */
+
+/* The first other member that nothing is said against, or SIZE_MAX. */
+static size_t partner_in(const struct campaign *c, const struct campaign_group *g, size_t host)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++) {
+		if (g->members[i] != host && !is_named(c, g->members[i]))
+			return g->members[i];
+	}
+	return SIZE_MAX;
+}
+
+static bool ran(const struct campaign_group *g)
+{
+	return g->phase == GROUP_OVER && g->outcome != PAIRING_NOT_RUN;
+}
+
+/* Did it run in a group in which nothing is said against anybody? */
+static bool is_good_elsewhere(const struct campaign *c, size_t host)
+{
+	size_t i, m;
+
+	if (c->hosts[host].state == PAIRING_KNOWN_GOOD)
+		return true;
+	for (i = 0; i < c->n_groups; i++) {
+		const struct campaign_group *g = &c->groups[i];
+
+		if (!ran(g) || g->outcome != PAIRING_MEASURED || campaign_seat(g, host) == SIZE_MAX)
+			continue;
+		for (m = 0; m < g->n && !is_named(c, g->members[m]); m++)
+			;
+		if (m == g->n)
+			return true;
+	}
+	return false;
+}
+
+/* "round 2 with gpu-5: 12.1 GB/s". */
+static void describe(const struct campaign *c, const struct campaign_group *g, size_t partner,
+		     struct strbuf *words)
+{
+	(void)strbuf_printf(words, "%sround %u with %s%s: ", words->len ? ", " : "", g->round,
+			    c->hosts[partner].name, g->n > 2 ? " and others" : "");
+	if (g->outcome == PAIRING_MEASURED)
+		(void)strbuf_printf(words, "%.1f GB/s", g->least / 1e9);
+	else
+		(void)strbuf_puts(words, "broke off");
+}
+
+static void find_passes(const struct campaign *c, size_t host, struct campaign_says *ret,
+			struct strbuf *words)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_groups && ret->n_passes < CAMPAIGN_PASSES_MAX; i++) {
+		const struct campaign_group *g = &c->groups[i];
+		size_t partner;
+
+		if (!ran(g) || campaign_seat(g, host) == SIZE_MAX)
+			continue;
+		partner = partner_in(c, g, host);
+		if (partner == SIZE_MAX)
+			continue;
+		ret->passes[ret->n_passes++] = (struct campaign_pass){
+			c->hosts[partner].name,
+			is_good_elsewhere(c, partner),
+		};
+		describe(c, g, partner, words);
+	}
+}
+
+/* --- hosts --- */
+
+/* What a blame says without the name of the host that it begins with. */
+static const char *without_name(const char *words, const char *name)
+{
+	const size_t n = strlen(name);
+
+	return starts_with(words, name) && words[n] == ' ' ? words + n + 1 : words;
+}
+
+static void tell_bad(const struct campaign *c, const struct pairing_blame *b,
+		     void (*each)(void *context, const struct campaign_says *says), void *context)
+{
+	CLEANUP(strbuf_release) struct strbuf passes = STRBUF_INIT(WORDS_MAX);
+	CLEANUP(freep) char *words = NULL;
+	char subject[SUBJECT_SIZE] = "fabric";
+	struct campaign_says says = { .node = c->hosts[b->node].name,
+				      .bad = true,
+				      .check = campaign_check(c),
+				      .subject = subject,
+				      .ratio = b->ratio };
+
+	if (b->rail >= 0)
+		(void)snprintf(subject, sizeof(subject), "rail:%d", b->rail);
+	find_passes(c, b->node, &says, &passes);
+	words = xasprintf("%s: %s", without_name(b->words, says.node), strbuf_text(&passes));
+	says.words = words;
+	each(context, &says);
+}
+
+/* Nothing is said against it, nothing is open above it, and it was good with somebody. */
+static bool is_clear(const struct campaign *c, size_t host)
+{
+	return !is_named(c, host) && !is_clouded(c, host) && is_good_elsewhere(c, host) &&
+	       c->hosts[host].state != PAIRING_KNOWN_GOOD;
+}
+
+void campaign_each(const struct campaign *c,
+		   void (*each)(void *context, const struct campaign_says *says), void *context)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_blames; i++) {
+		if (is_of_host(&c->blames[i]) && c->blames[i].node < c->n_hosts)
+			tell_bad(c, &c->blames[i], each, context);
+	}
+	for (i = 0; i < c->n_hosts; i++) {
+		struct campaign_says says = { .node = c->hosts[i].name,
+					      .check = campaign_check(c),
+					      .words = "no group with it was slow",
+					      .ratio = NAN };
+
+		if (is_clear(c, i))
+			each(context, &says);
+	}
+}
+
+/* --- the whole --- */
+
+/* What was not measured accuses nobody, and is no incident. */
+static bool is_shared(const struct pairing_blame *b)
+{
+	if (b->kind == PAIRING_BLAME_LEAF)
+		return true;
+	return b->kind == PAIRING_UNDECIDED && b->why != PAIRING_WHY_GONE &&
+	       b->why != PAIRING_WHY_UNMEASURED;
+}
+
+char *campaign_shared(const struct campaign *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_blames; i++) {
+		if (is_shared(&c->blames[i]))
+			return xasprintf("%s: %s", campaign_place(c), c->blames[i].words);
+	}
+	return NULL;
+}
+
+const char *campaign_place(const struct campaign *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_blames; i++) {
+		if (c->blames[i].leaf)
+			return c->blames[i].leaf;
+	}
+	if (c->domain)
+		return c->domain;
+	return c->n_hosts && c->hosts[0].leaf[0] ? c->hosts[0].leaf[0] : "no domain";
+}
+
+static size_t count_ran(const struct campaign *c)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < c->n_groups; i++)
+		n += ran(&c->groups[i]);
+	return n;
+}
+
+static size_t count_hosts(const struct campaign *c)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < c->n_hosts; i++)
+		n += c->hosts[i].state != PAIRING_GONE;
+	return n;
+}
+
+char *campaign_sentence(const struct campaign *c)
+{
+	CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT(WORDS_MAX);
+	const size_t n_ran = count_ran(c);
+	size_t i;
+
+	if (n_ran == 0)
+		return xstrdup("nothing was measured: no group ran");
+	/* The certain ones come first. */
+	for (i = 0; i < c->n_blames && (i == 0 || is_certain(&c->blames[i])); i++)
+		(void)strbuf_printf(&words, "%s%s", i ? "; " : "", c->blames[i].words);
+	if (c->n_blames > i)
+		(void)strbuf_printf(&words, "; %zu more undecided", c->n_blames - i);
+	if (c->n_blames > 0)
+		return xstrdup(strbuf_text(&words));
+	return xasprintf("nobody is slow: %zu hosts, %zu groups in %zu rounds", count_hosts(c),
+			 n_ran, c->rounds);
+}
