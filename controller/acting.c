@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 
 #include "controller/actor.h"
+#include "controller/campaigning.h"
 #include "controller/cluster.h"
 #include "controller/cluster_embedded.h"
 #include "controller/routes.h"
@@ -102,6 +103,7 @@ static int on_tick(sd_event_source *source, uint64_t due_us UNUSED, void *contex
 	if (!is_embedded(s))
 		s->kubernetes->tick(s);
 	act_tick(s->act);
+	campaigning_tick(s);
 	service_touch(s); /* whoever could not wait for a commit when it asked */
 	(void)sd_event_source_set_time_relative(source, TICK_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);

@@ -88,3 +88,33 @@ char *act_let_in(const struct act *act, const char *node);
 const char *act_stale(const struct act *act);
 
 struct act_counts act_counts(const struct act *act);
+
+/* --- tests with other hosts (actor_paired.c) --- */
+
+/* Why it cannot be tested with others now, one line, borrowed; NULL: as far as we know it can. */
+const char *act_in_use(const struct act *act, const char *node);
+
+/* The labels of the node, borrowed; NULL: there are none. */
+const json_t *act_labels(const struct act *act, const char *node);
+
+/* A pass with a partner. */
+struct act_pass {
+	const char *partner;
+	bool partner_good;
+};
+
+/* What tests with others say of a host. All borrowed. */
+struct act_paired {
+	const char *node;
+	bool bad; /* else it passed: what stood of the check is over */
+	const char *check, *subject, *words;
+	double ratio; /* of what others reach; NAN: not known */
+	const struct act_pass *passes;
+	size_t n_passes;
+};
+
+/*
+ * Make a finding of it, in the store's open transaction: each pass is a bad window and, with a
+ * partner that is known to be good, a reproduction. The policy decides on it after the commit.
+ */
+int act_paired(struct act *act, const struct act_paired *paired, struct err *err);

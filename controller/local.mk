@@ -38,8 +38,11 @@ libcontroller_a_SOURCES += controller/action.h controller/action_inside.h contro
 	controller/store_cluster.c controller/store_cluster.h
 libcontroller_a_SOURCES += controller/trust.c controller/trust.h controller/vouch.h
 libcontroller_a_SOURCES += controller/routes_act.c controller/routes_acted.c controller/routes_replay.c controller/store_past.c
+libcontroller_a_SOURCES += controller/actor_paired.c controller/campaigning.c controller/campaigning.h controller/campaign_hosts.c controller/campaign_hosts.h \
+	controller/neighbors.c controller/neighbors.h controller/routes_campaigns.c controller/settings_collectives.c \
+	controller/store_campaigns.c controller/store_campaigns.h
 nodist_libcontroller_a_SOURCES = controller/schema.h
-CONTROLLER_LIBS = libcontroller.a $(JUDGE_LIBS) libtopology.a $(BASE_LIBS) $(SYSTEMD_LIBS) $(SQLITE_LIBS) $(MICROHTTPD_LIBS)
+CONTROLLER_LIBS = libcontroller.a $(CAMPAIGN_LIBS) libtopology.a $(BASE_LIBS) $(SYSTEMD_LIBS) $(SQLITE_LIBS) $(MICROHTTPD_LIBS)
 if HAVE_GNUTLS
 libcontroller_a_SOURCES += controller/api_tls.c
 libcontroller_a_CFLAGS += $(GNUTLS_CFLAGS)
@@ -133,6 +136,12 @@ tests_unit_test_actor_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLE
 tests_unit_test_actor_shared_SOURCES = tests/unit/test_actor_shared.c tests/unit/act_world.c tests/unit/act_world.h tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_actor_shared_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_actor_shared_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+UNIT_TESTS += tests/unit/test_neighbors
+tests_unit_test_neighbors_LDADD = $(CONTROLLER_LIBS) $(LDADD)
+UNIT_TESTS += tests/unit/test_actor_paired
+tests_unit_test_actor_paired_SOURCES = tests/unit/test_actor_paired.c tests/unit/act_world.c tests/unit/act_world.h tests/unit/reports.c tests/unit/reports.h
+tests_unit_test_actor_paired_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_actor_paired_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 UNIT_TESTS += tests/unit/test_actor_again
 tests_unit_test_actor_again_SOURCES = tests/unit/test_actor_again.c tests/unit/act_world.c tests/unit/act_world.h tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_actor_again_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
@@ -161,7 +170,7 @@ endif
 
 # The steps from version to version of the store as C texts.
 SCHEMAS = controller/schema-1.sql controller/schema-2.sql controller/schema-3.sql \
-	controller/schema-4.sql controller/schema-5.sql controller/schema-6.sql controller/schema-7.sql
+	controller/schema-4.sql controller/schema-5.sql controller/schema-6.sql controller/schema-7.sql controller/schema-8.sql
 controller/schema.h: $(SCHEMAS) Makefile
 	$(AM_V_GEN)$(MKDIR_P) controller && { \
 		echo '/* Made from controller/schema-*.sql. */' && echo 'static const char *const schema_steps[] = {' && \
@@ -197,3 +206,4 @@ EXTRA_DIST += tests/fleet/faults.py tests/fleet/hosts.py tests/fleet/simulate.py
 	tests/system/test_fleet_opinion.py tests/system/test_quickstart.py
 EXTRA_DIST += deploy/prometheus/assay-rules.yaml tests/system/test_controller_metrics.py \
 	tests/system/test_controller_reload.py tests/system/test_controller_unit.py tests/system/openapi.py tests/system/test_openapi.py
+EXTRA_DIST += docs/collectives.md tests/system/campaign_hosts.py tests/system/test_campaigns.py tests/system/test_campaigns_abuse.py

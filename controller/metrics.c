@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "controller/campaign/campaign.h"
 #include "lib/judge/verdict.h"
 #include "lib/xalloc.h"
 
@@ -17,9 +18,9 @@ struct all {
 	struct metrics_now now;
 };
 
-struct family {
+struct metric_family {
 	const char *name, *type, *help;
-	void (*write)(FILE *out, const struct family *f, const struct all *all);
+	void (*write)(FILE *out, const struct metric_family *f, const struct all *all);
 	size_t offset; /* of the member that write_count() and write_seconds() print */
 };
 
@@ -34,7 +35,7 @@ void metrics_commit(struct metrics *m, uint64_t us)
 	m->commits++;
 }
 
-static void write_count(FILE *out, const struct family *f, const struct all *all)
+static void write_count(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	uint64_t value;
 
@@ -42,7 +43,7 @@ static void write_count(FILE *out, const struct family *f, const struct all *all
 	(void)fprintf(out, "%s %" PRIu64 "\n", f->name, value);
 }
 
-static void write_seconds(FILE *out, const struct family *f, const struct all *all)
+static void write_seconds(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	double value;
 
@@ -50,12 +51,12 @@ static void write_seconds(FILE *out, const struct family *f, const struct all *a
 	(void)fprintf(out, "%s %.3f\n", f->name, value);
 }
 
-static void write_build(FILE *out, const struct family *f, const struct all *all UNUSED)
+static void write_build(FILE *out, const struct metric_family *f, const struct all *all UNUSED)
 {
 	(void)fprintf(out, "%s{version=\"" PACKAGE_VERSION "\"} 1\n", f->name);
 }
 
-static void write_nodes(FILE *out, const struct family *f, const struct all *all)
+static void write_nodes(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	size_t i;
 
@@ -64,7 +65,7 @@ static void write_nodes(FILE *out, const struct family *f, const struct all *all
 			      verdict_level_names[i], all->now.nodes[i]);
 }
 
-static void write_commits(FILE *out, const struct family *f, const struct all *all)
+static void write_commits(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	const struct metrics *m = &all->m;
 	uint64_t sum = 0;
@@ -80,7 +81,7 @@ static void write_commits(FILE *out, const struct family *f, const struct all *a
 		f->name, m->commits, f->name, (double)m->commit_us / 1e6, f->name, m->commits);
 }
 
-static void write_answers(FILE *out, const struct family *f, const struct all *all)
+static void write_answers(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	size_t i;
 
@@ -89,7 +90,7 @@ static void write_answers(FILE *out, const struct family *f, const struct all *a
 			      all->now.answers[i]);
 }
 
-static void write_cordons(FILE *out, const struct family *f, const struct all *all)
+static void write_cordons(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	const struct act_counts *c = &all->now.act;
 	const struct {
@@ -107,7 +108,16 @@ static void write_cordons(FILE *out, const struct family *f, const struct all *a
 			      rows[i].n);
 }
 
-static void write_flag(FILE *out, const struct family *f, const struct all *all)
+static void write_groups(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	size_t i;
+
+	for (i = 0; campaign_outcome_names[i]; i++)
+		(void)fprintf(out, "%s{outcome=\"%s\"} %" PRIu64 "\n", f->name,
+			      campaign_outcome_names[i], all->now.campaigns.groups[i]);
+}
+
+static void write_flag(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	bool value;
 
@@ -115,7 +125,7 @@ static void write_flag(FILE *out, const struct family *f, const struct all *all)
 	(void)fprintf(out, "%s %d\n", f->name, value);
 }
 
-static void write_micros(FILE *out, const struct family *f, const struct all *all)
+static void write_micros(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	uint64_t value;
 
@@ -123,7 +133,7 @@ static void write_micros(FILE *out, const struct family *f, const struct all *al
 	(void)fprintf(out, "%s %.6f\n", f->name, (double)value / 1e6);
 }
 
-static void write_budget(FILE *out, const struct family *f, const struct all *all)
+static void write_budget(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	const uint64_t *values = (const uint64_t *)(const void *)((const char *)all + f->offset);
 
@@ -136,7 +146,7 @@ static void write_budget(FILE *out, const struct family *f, const struct all *al
 #define NOW(member) write_count, offsetof(struct all, now.member)
 #define NOW_SECONDS(member) write_seconds, offsetof(struct all, now.member)
 
-static const struct family families[] = {
+static const struct metric_family families[] = {
 	{ "assay_build_info", "gauge", "The version that runs, always 1.", write_build, 0 },
 	{ "assay_reports_total", "counter", "Reports accepted and kept.", M(accepted) },
 	{ "assay_reports_duplicate_total", "counter", "Reports that were there already.",
@@ -177,6 +187,16 @@ static const struct family families[] = {
 	{ "assay_nodes_let_in", "gauge",
 	  "Hosts that admit jobs although they saw a fatal signature: budget.deny is used up.",
 	  NOW(act.let_in) },
+	{ "assay_campaigns_running", "gauge", "Campaigns of tests between hosts under way.",
+	  NOW(campaigns.running) },
+	{ "assay_campaigns_total", "counter", "Campaigns that came to their end.",
+	  NOW(campaigns.done) },
+	{ "assay_campaigns_abandoned_total", "counter", "Campaigns that did not.",
+	  NOW(campaigns.abandoned) },
+	{ "assay_campaign_groups_total", "counter", "Groups of hosts that measured together.",
+	  write_groups, 0 },
+	{ "assay_campaign_hosts_blamed_total", "counter", "Hosts that a campaign named.",
+	  NOW(campaigns.blamed) },
 	{ "assay_decide_seconds_total", "counter", "Time spent in decisions.", write_micros,
 	  ACT(decide_us) },
 	{ "assay_breaker_open", "gauge", "1 while the breaker is open.", write_flag,
@@ -261,7 +281,7 @@ char *metrics_text(const struct metrics *m, const struct metrics_now *now)
 	if (!out)
 		return xstrdup("");
 	for (i = 0; i < ARRAY_SIZE(families); i++) {
-		const struct family *f = &families[i];
+		const struct metric_family *f = &families[i];
 
 		(void)fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name,
 			      f->type);

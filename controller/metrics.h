@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "controller/actor.h"
+#include "controller/campaigning.h"
 #include "controller/process_use.h"
 #include "controller/vouch.h"
 #include "lib/macro.h"
@@ -34,6 +35,7 @@ struct metrics_now {
 	uint64_t answers[STATUS_CLASSES];
 	uint64_t connections, held, cut, refused_connections, body_bytes;
 	struct act_counts act;
+	struct campaigning_counts campaigns;
 	struct vouch_counts vouch;
 	struct process_use process;
 };

@@ -8,6 +8,7 @@
 #include "controller/acting.h"
 #include "controller/actor.h"
 #include "controller/api.h"
+#include "controller/campaigning.h"
 #include "controller/ingest.h"
 #include "controller/service.h"
 #include "controller/store.h"
@@ -94,6 +95,7 @@ static void get_metrics(void *context, struct call *call)
 	_Static_assert(sizeof(now.answers) == sizeof(counts.answers), "classes of status");
 	memcpy(now.answers, counts.answers, sizeof(now.answers));
 	now.act = act_counts(s->act);
+	now.campaigns = campaigning_counts(s);
 	if (s->vouch)
 		now.vouch = s->vouch->ops->counts(s->vouch);
 	process_use_read(&now.process);
@@ -137,6 +139,9 @@ static const struct route routes[] = {
 	{ "POST", "/v1/policy/replay", ROLE_READ, JSON_PEOPLE_FILE_MAX, post_policy_replay },
 	{ "GET", "/v1/incidents", ROLE_READ, 0, get_incidents },
 	{ "GET", "/v1/incidents/{}", ROLE_READ, 0, get_incident },
+	{ "POST", "/v1/campaigns", ROLE_OPERATE, CAMPAIGN_BODY_MAX, post_campaign },
+	{ "GET", "/v1/campaigns", ROLE_READ, 0, get_campaigns },
+	{ "GET", "/v1/campaigns/{}", ROLE_READ, 0, get_campaign },
 	{ "GET", "/v1/baselines", ROLE_READ, 0, get_baselines },
 	{ "GET", "/v1/drift", ROLE_READ, 0, get_drift },
 };

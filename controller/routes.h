@@ -9,6 +9,8 @@
 struct api_options;
 struct call;
 struct err;
+struct identity;
+struct jval;
 struct service;
 struct store_page;
 struct store_range;
@@ -64,7 +66,22 @@ void get_policy(void *context, struct call *call);
 void get_evidence(void *context, struct call *call);
 void post_policy_replay(void *context, struct call *call);
 
-enum { ORDER_MAX = 4096 }; /* bytes of an order */
+/* Tests of hosts with each other (routes_campaigns.c). */
+void post_campaign(void *context, struct call *call);
+void get_campaigns(void *context, struct call *call);
+void get_campaign(void *context, struct call *call);
+
+enum {
+	ORDER_MAX = 4096,	    /* bytes of an order */
+	CAMPAIGN_BODY_MAX = 131072, /* of one that names hosts: 256 of 253 bytes, and the rest */
+};
+
+/* Of a person's order: its JSON, new reference; -EBADMSG. */
+int parse_order_body(struct call *call, json_t **ret_value, struct err *err);
+/* Is the member "reason", when it is there, one? -EINVAL. */
+int check_reason(const struct jval *root, const char *reason, struct err *err);
+/* Who it is for the records: what the token names, else what they say of themselves. New memory. */
+char *operator_name(const struct identity *who, const char *by);
 
 /* "life" and the last "actions" of the host `name`, into `node`. */
 int add_life(struct service *s, const char *name, json_t *node, struct err *err);

@@ -86,38 +86,44 @@ static int check_keys(const struct order *order, const struct jval *root, struct
 	return 0;
 }
 
-static int check_reason(const struct jval *root, struct body *b, struct err *err)
+int check_reason(const struct jval *root, const char *reason, struct err *err)
 {
 	struct jval member = jval_get(root, "reason");
-	size_t length = b->reason ? strlen(b->reason) : 0;
+	size_t length = reason ? strlen(reason) : 0;
 
 	if (!member.value)
 		return 0;
-	if (length == 0 || length > REASON_MAX || strspn(b->reason, " \t\r\n") == length)
+	if (length == 0 || length > REASON_MAX || strspn(reason, " \t\r\n") == length)
 		return jval_fail(&member, err, "want 1 to %d bytes that say why", REASON_MAX);
 	return 0;
+}
+
+int parse_order_body(struct call *call, json_t **ret_value, struct err *err)
+{
+	bool gzip = false;
+	size_t length = 0;
+	const void *bytes = call_body(call, &length, &gzip);
+
+	if (gzip)
+		return err_set(err, EBADMSG, "body: want it as it is, not packed");
+	return json_parse(bytes, length, "body", ret_value, err) < 0 ? -EBADMSG : 0;
 }
 
 /* 400 for what is no JSON, 422 for what says something else: as negative errno. */
 static int read_body(const struct order *order, struct call *call, struct body *ret, struct err *err)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
-	bool gzip = false;
-	size_t length = 0;
-	const void *bytes = call_body(call, &length, &gzip);
 	struct jval root;
-	int r;
+	int r = parse_order_body(call, &value, err);
 
-	if (gzip)
-		return err_set(err, EBADMSG, "body: want it as it is, not packed");
-	if (json_parse(bytes, length, "body", &value, err) < 0)
-		return -EBADMSG;
+	if (r < 0)
+		return r;
 	root = jval_root(value, "body");
 	ret->break_glass = -1;
 	r = jval_decode(&root, body_fields, ARRAY_SIZE(body_fields), JVAL_STRICT, ret, err);
 	if (r == 0)
 		r = check_keys(order, &root, err);
-	return r == 0 ? check_reason(&root, ret, err) : r;
+	return r == 0 ? check_reason(&root, ret->reason, err) : r;
 }
 
 /* When it ends, by our clock; 0: the order has no end. */
@@ -147,15 +153,14 @@ static int end_of(const struct body *b, uint64_t now_us, uint64_t *ret_us, struc
 	return 0;
 }
 
-/* Who it is for the records: what the token names, else what they say of themselves. New memory. */
-static char *who_of(const struct identity *who, const struct body *b)
+char *operator_name(const struct identity *who, const char *by)
 {
 	const char *role = who->role == ROLE_ADMIN ? "admin" : "operate";
 
 	if (who->name)
 		return xasprintf("operator %s", who->name);
-	if (b->by && access_name_ok(b->by))
-		return xasprintf("operator %s, by their own word (role %s)", b->by, role);
+	if (by && access_name_ok(by))
+		return xasprintf("operator %s, by their own word (role %s)", by, role);
 	return xasprintf("operator (role %s)", role);
 }
 
@@ -258,7 +263,7 @@ static void obey(struct service *s, struct call *call, const struct order *order
 	}
 	if (!may_break_glass(call, &body))
 		return;
-	who = who_of(call_identity(call), &body);
+	who = operator_name(call_identity(call), body.by);
 	reason = utf8_clean(body.reason ? body.reason : "no reason given");
 	p = xcalloc(1, sizeof(*p));
 	*p = (struct pending){ .service = s, .call = call, .kind = order->kind };

@@ -2,7 +2,7 @@
 /*
  * The call that an agent holds open: its orders come down it, and while it is
  * there the host is alive. They are the fleet's opinion of the host, when it has
- * to be told, and the test that the policy wants of it.
+ * to be told, the test that the policy wants of it, and one with other hosts.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 
 #include "controller/actor.h"
 #include "controller/api.h"
+#include "controller/campaigning.h"
 #include "controller/ingest.h"
 #include "controller/routes.h"
 #include "controller/service.h"
@@ -151,15 +152,17 @@ static json_t *opinion_order(struct service *s, const char *node)
 /* What the host has to be told now: an array, a new reference; or NULL. */
 static json_t *orders_of(struct service *s, const char *node)
 {
-	json_t *opinion = opinion_order(s, node), *test = act_order(s->act, node), *orders;
+	json_t *const all[] = { opinion_order(s, node), act_order(s->act, node),
+				campaigning_order(s, node) };
+	json_t *orders = NULL;
+	size_t i;
 
-	if (!opinion && !test)
-		return NULL;
-	orders = json_array();
-	if (opinion)
-		(void)json_array_append_new(orders, opinion);
-	if (test)
-		(void)json_array_append_new(orders, test);
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		if (all[i] && !orders)
+			orders = json_array();
+		if (all[i])
+			(void)json_array_append_new(orders, all[i]);
+	}
 	return orders;
 }
 

@@ -9,6 +9,7 @@
 
 #include "controller/acting.h"
 #include "controller/api.h"
+#include "controller/campaigning.h"
 #include "controller/ingest.h"
 #include "controller/routes.h"
 #include "controller/service.h"
@@ -108,9 +109,11 @@ static unsigned keep_report(struct intake *in, const struct ingest *ingest, stru
 		in->broken = true;
 		return 503;
 	}
-	if (place != PLACE_DUPLICATE)
+	if (place != PLACE_DUPLICATE) {
 		acting_report(s, &ingest->report, ingest->arrival.measured_us,
 			      ingest->arrival.fresh);
+		campaigning_report(s, &ingest->report);
+	}
 	note_topology(in, ingest->report.topology);
 	s->metrics.late += place == PLACE_LATE;
 	if (place != PLACE_DUPLICATE)

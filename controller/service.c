@@ -7,6 +7,7 @@
 
 #include "controller/acting.h"
 #include "controller/api.h"
+#include "controller/campaigning.h"
 #include "controller/findings.h"
 #include "controller/routes.h"
 #include "controller/store.h"
@@ -60,6 +61,7 @@ void service_failed(struct service *s, const struct err *err)
 	store_take_back(s->store);
 	hosts_release(&s->hosts); /* may be ahead of it: learnt anew from the store */
 	acting_failed(s);
+	campaigning_failed(s);
 	upkeep_failed(s);
 	if (!s->failing)
 		log_error("%s: reports are refused until it can be written again", err->msg);
@@ -86,6 +88,7 @@ static void commit(struct service *s)
 
 	if (s->n_batch == 0 && !store_dirty(s->store)) {
 		acting_committed(s); /* who only asks waits for the commit too */
+		campaigning_committed(s);
 		return;
 	}
 	if (store_commit(s->store, &err) < 0) {
@@ -97,6 +100,7 @@ static void commit(struct service *s)
 	metrics_commit(&s->metrics, s->last_commit_us - start_us);
 	answer_all(s, NULL);
 	acting_committed(s);
+	campaigning_committed(s);
 }
 
 static int on_commit(sd_event_source *source, uint64_t now_us, void *context)
@@ -187,7 +191,14 @@ static void apply_limits(struct service *s)
 	s->thinner.max_bytes = s->settings->db_max;
 }
 
-int service_read(struct service *s, struct settings *settings, struct err *err)
+static int read_neighbors(struct service *s, const struct settings *settings, struct err *err)
+{
+	const char *path = settings->collectives.file;
+
+	return path ? neighbors_read(path, &s->neighbors, err) : 0;
+}
+
+static int read_files(struct service *s, struct settings *settings, struct err *err)
 {
 	int r = rules_read(settings->policy, &s->rules, err);
 
@@ -204,6 +215,13 @@ int service_read(struct service *s, struct settings *settings, struct err *err)
 	return r == 0 ? read_pem(settings->client_ca, &s->client_ca, err) : r;
 }
 
+int service_read(struct service *s, struct settings *settings, struct err *err)
+{
+	int r = read_files(s, settings, err);
+
+	return r == 0 ? read_neighbors(s, settings, err) : r;
+}
+
 static void release_files(struct service *s)
 {
 	rules_release(&s->rules);
@@ -211,6 +229,7 @@ static void release_files(struct service *s)
 	free(s->tls_cert);
 	free(s->tls_key);
 	free(s->client_ca);
+	neighbors_release(&s->neighbors);
 }
 
 static void service_freep(struct service **s)
@@ -219,14 +238,17 @@ static void service_freep(struct service **s)
 	free(*s);
 }
 
-int service_reload(struct service *s, const struct settings *fresh_settings, char **ret_others,
+int service_reload(struct service *s, struct settings *fresh_settings, char **ret_others,
 		   struct err *err)
 {
 	CLEANUP(service_freep) struct service *fresh = xcalloc(1, sizeof(*fresh));
 	struct rules old_rules = s->rules;
 	struct access old_access = s->access;
-	int r = service_read(fresh, s->settings, err);
+	struct neighbors old_neighbors = s->neighbors;
+	int r = read_files(fresh, s->settings, err);
 
+	if (r == 0)
+		r = read_neighbors(fresh, fresh_settings, err);
 	if (r == 0 && fresh->tls_cert)
 		r = api_renew_tls(s->api, fresh->tls_cert, fresh->tls_key, fresh->client_ca, err);
 	if (r < 0) {
@@ -236,8 +258,10 @@ int service_reload(struct service *s, const struct settings *fresh_settings, cha
 	/* The last step, which cannot fail: all of it, or nothing. */
 	s->rules = fresh->rules;
 	s->access = fresh->access;
+	s->neighbors = fresh->neighbors;
 	fresh->rules = old_rules;
 	fresh->access = old_access;
+	fresh->neighbors = old_neighbors;
 	shifts_forgive_file(&s->baselines.shifts);
 	*ret_others = settings_renew(s->settings, fresh_settings);
 	apply_limits(s);
@@ -280,6 +304,8 @@ int service_open(struct service *s, sd_event *loop, char **ret_address, struct e
 		return err_errno(err, -r, "event loop");
 	r = acting_open(s, err);
 	if (r == 0)
+		r = campaigning_open(s, err);
+	if (r == 0)
 		r = upkeep_open(s, err);
 	if (r == 0 && settings_vouched(s->settings))
 		r = s->vouch_open(s->settings, loop, &s->vouch, err);
@@ -294,6 +320,7 @@ void service_close(struct service *s)
 		commit(s);
 	vouch_close(TAKE(s->vouch)); /* before the API: its calls wait there */
 	api_close(s->api);
+	campaigning_close(s);
 	acting_close(s);
 	store_close(s->store);
 	release_files(s);

@@ -16,6 +16,7 @@
 #include "controller/limiter.h"
 #include "controller/live.h"
 #include "controller/metrics.h"
+#include "controller/neighbors.h"
 #include "controller/opinion.h"
 #include "controller/rules.h"
 #include "controller/settings.h"
@@ -28,6 +29,7 @@ struct act;
 struct acting_cluster;
 struct api;
 struct call;
+struct campaigning;
 struct cluster;
 struct err;
 struct replaying;
@@ -91,7 +93,9 @@ struct service {
 	uint64_t save_us; /* monotonic; when baselines are to be saved next */
 	sd_event_source *upkeep_timer;
 	struct metrics metrics;
-	struct replaying *replaying; /* of routes_replay.c; NULL: none is under way */
+	struct neighbors neighbors;
+	struct campaigning *campaigns; /* of campaigning.c */
+	struct replaying *replaying;   /* of routes_replay.c; NULL: none is under way */
 };
 
 /* Read all files that the settings name; they are borrowed. */
@@ -104,7 +108,7 @@ int service_read(struct service *s, struct settings *settings, struct err *err);
  * is taken from
  * `fresh_settings`; `ret_others` are those that cannot and would (settings_renew()).
  */
-int service_reload(struct service *s, const struct settings *fresh_settings, char **ret_others,
+int service_reload(struct service *s, struct settings *fresh_settings, char **ret_others,
 		   struct err *err);
 
 /* Open the store, listen. `ret_address` is new memory. */

@@ -151,6 +151,7 @@ static const struct jfield fields[] = {
 	{ "nodes-max", J_U64, AT(nodes_max), 0, 1, NODES_MOST },
 	{ "report-rate", J_U64, AT(report_rate), 0, 1, REPORT_RATE_MOST },
 	{ "report-burst", J_U64, AT(report_burst), 0, 1, REPORT_RATE_MOST },
+	{ "collectives", J_CUSTOM, AT(collectives), 0, .decode = settings_decode_collectives },
 	{ "keep", J_CUSTOM, AT(keep), 0, .decode = decode_keep },
 	{ "db-max", J_U64, AT(db_max), 0, DB_MAX_LEAST, DB_MAX_MOST },
 };
@@ -171,6 +172,7 @@ struct settings settings_init(void)
 		.report_rate = REPORT_RATE_DEFAULT,
 		.report_burst = REPORT_BURST_DEFAULT,
 		.keep = retention_init(),
+		.collectives = settings_collectives_init(),
 	};
 }
 
@@ -185,6 +187,7 @@ void settings_release(struct settings *s)
 		*owned[i] = NULL;
 	}
 	settings_kube_release(&s->kube);
+	settings_collectives_release(&s->collectives);
 	json_decref(TAKE(s->labels));
 }
 
@@ -203,7 +206,7 @@ int settings_read(const char *path, struct settings *s, struct err *err)
 	return r;
 }
 
-char *settings_renew(struct settings *s, const struct settings *fresh)
+char *settings_renew(struct settings *s, struct settings *fresh)
 {
 	const struct {
 		const char *key;
@@ -242,6 +245,9 @@ char *settings_renew(struct settings *s, const struct settings *fresh)
 	s->report_burst = fresh->report_burst;
 	s->keep = fresh->keep;
 	s->db_max = fresh->db_max;
+	settings_collectives_release(&s->collectives);
+	s->collectives = fresh->collectives;
+	fresh->collectives = settings_collectives_init();
 	return others;
 }
 

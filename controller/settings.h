@@ -33,6 +33,19 @@ struct settings_kube {
 	json_t *jobs;	    /* a site's own rows (kube/kube_jobs.h), an array; NULL: none */
 };
 
+/* By what hosts find each other for a test with others. */
+enum { COLLECTIVES_BY_NAME, COLLECTIVES_BY_FILE };
+
+/* Tests of hosts with each other (docs/collectives.md). */
+struct settings_collectives {
+	uint64_t port;	     /* at which the first of a group listens */
+	int address;	     /* as above: the name of the host, or what the file says */
+	char *file;	     /* neighbors.h; NULL: none */
+	char *label;	     /* of a node: its leaf switch; NULL: those that are well known */
+	uint64_t timeout_us; /* of one order */
+	uint64_t at_once;    /* hosts under test at a time */
+};
+
 struct settings {
 	char *listen; /* "ADDR:PORT" */
 	char *db;
@@ -47,6 +60,7 @@ struct settings {
 	uint64_t connections_max, connections_per_peer, nodes_max;
 	uint64_t report_rate, report_burst; /* per node: a second, and at once */
 	struct retention keep;
+	struct settings_collectives collectives;
 	uint64_t db_max; /* bytes in use of the store above which less is kept; 0: no limit */
 };
 
@@ -59,10 +73,10 @@ int settings_read(const char *path, struct settings *s, struct err *err);
 
 /*
  * Take what can change while it runs from `fresh`: report-rate, report-burst, nodes-max,
- * keep, db-max. The others stay as they are; the names of those that `fresh` has otherwise
- * come back as new memory, "listen, tokens", or NULL when there is none.
+ * keep, db-max, collectives. The others stay as they are; the names of those that `fresh` has
+ * otherwise come back as new memory, "listen, tokens", or NULL when there is none.
  */
-char *settings_renew(struct settings *s, const struct settings *fresh);
+char *settings_renew(struct settings *s, struct settings *fresh);
 
 /* Names of values, NULL-terminated. */
 extern const char *const cluster_names[];

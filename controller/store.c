@@ -207,6 +207,15 @@ const char *const store_texts[SQL_LAST_] = {
 		" JOIN boots b ON b.id = p.boot LEFT JOIN items i ON i.report = p.id AND i.nth = 0"
 		" WHERE n.node = ?1 AND r.profile IN ('quick', 'full') ORDER BY r.report DESC "
 		"LIMIT 1",
+	[SQL_CAMPAIGN_PUT] =
+		"INSERT OR REPLACE INTO campaigns (id, ended_us, body) VALUES (?1, ?2, ?3)",
+	[SQL_CAMPAIGN_LAST] = "SELECT coalesce(max(id), 0) FROM campaigns",
+	[SQL_CAMPAIGNS] = "SELECT id, body FROM campaigns WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
+	[SQL_CAMPAIGN] = "SELECT id, body FROM campaigns WHERE id = ?1",
+	[SQL_CAMPAIGNS_OPEN] = "SELECT id FROM campaigns WHERE ended_us IS NULL ORDER BY id",
+	[SQL_CAMPAIGNS_DROP] =
+		"DELETE FROM campaigns WHERE ended_us IS NOT NULL AND id <= (SELECT id"
+		" FROM campaigns ORDER BY id DESC LIMIT 1 OFFSET ?1)",
 };
 
 /* An errno for what a person or a retry can do about it. */

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/campaign_hosts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "controller/actor.h"
+#include "controller/ingest.h"
+#include "controller/service.h"
+#include "controller/store.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/judge/verdict.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+/* Labels that name the leaf switch of a node: Topograph 1.0 and later, and before that. */
+static const char *const usual_labels[] = { "fabric.topograph.run/tier-0",
+					    "network.topology.nvidia.com/leaf" };
+
+/* The check of these needs others: what they say of a host does not keep it from being tried again. */
+static const char *const shared_checks[] = { "all_reduce.", "rnic_pair.", "rnic.flapping" };
+
+static const char *keep(struct campaign_party *p, const char *text)
+{
+	return text ? pool_text(&p->pool, text, strlen(text)) : NULL;
+}
+
+/* --- switches --- */
+
+struct switches {
+	const char *of[PAIRING_RAILS_MAX]; /* in the pool of the party */
+};
+
+static bool by_file(struct service *s, const char *node, struct switches *ret)
+{
+	bool any = false;
+	size_t rail;
+
+	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++) {
+		ret->of[rail] = neighbors_switch(&s->neighbors, node, rail);
+		any |= ret->of[rail] != NULL;
+	}
+	return any;
+}
+
+static const char *label_of(struct service *s, const char *node, const char *key)
+{
+	return json_string_value(json_object_get(act_labels(s->act, node), key));
+}
+
+static bool by_label(struct service *s, const char *node, struct switches *ret)
+{
+	const char *own = s->settings->collectives.label;
+	const char *name = own ? label_of(s, node, own) : NULL;
+	size_t i, rail;
+
+	for (i = 0; !own && !name && i < ARRAY_SIZE(usual_labels); i++)
+		name = label_of(s, node, usual_labels[i]);
+	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++)
+		ret->of[rail] = name;
+	return name != NULL;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(json_string_value(*(json_t *const *)a),
+		      json_string_value(*(json_t *const *)b));
+}
+
+/* The RNICs that heard a switch, in the order in which the probes count rails. */
+static size_t heard(const json_t *neighbors, json_t *ret_rnics[PAIRING_RAILS_MAX])
+{
+	size_t n = 0, i, j;
+
+	for (i = 0; i < json_array_size(neighbors) && n < PAIRING_RAILS_MAX; i++) {
+		json_t *rnic = json_object_get(json_array_get(neighbors, i), "rnic");
+
+		for (j = 0; j < n && !json_equal(ret_rnics[j], rnic); j++)
+			;
+		if (json_is_string(rnic) && j == n)
+			ret_rnics[n++] = rnic;
+	}
+	if (n > 1)
+		qsort(ret_rnics, n, sizeof(ret_rnics[0]), by_text);
+	return n;
+}
+
+/* `topology` keeps the texts. */
+static bool by_lldp(const json_t *topology, struct switches *ret)
+{
+	const json_t *neighbors = json_object_get(topology, "neighbors");
+	json_t *rnics[PAIRING_RAILS_MAX];
+	size_t n = heard(neighbors, rnics), rail, i;
+
+	for (rail = 0; rail < n; rail++) {
+		for (i = 0; i < json_array_size(neighbors) && !ret->of[rail]; i++) {
+			const json_t *one = json_array_get(neighbors, i);
+
+			if (json_equal(json_object_get(one, "rnic"), rnics[rail]))
+				ret->of[rail] = json_string_value(json_object_get(one, "switch"));
+		}
+	}
+	return n > 0;
+}
+
+/* The topology of the host; NULL: nobody sent it. New reference. */
+static json_t *topology_of(struct service *s, const json_t *node)
+{
+	const char *digest = json_string_value(json_object_get(node, "topology"));
+	CLEANUP(freep) char *text = NULL;
+
+	if (!digest || store_topology(s->store, digest, &text, NULL) < 0)
+		return NULL;
+	return json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+}
+
+static void find_switches(struct service *s, const json_t *node, struct campaign_party *p,
+			  struct campaign_guest *guest)
+{
+	CLEANUP(json_freep) json_t *topology = NULL;
+	struct switches found = { { NULL } };
+	size_t rail;
+
+	if (!by_file(s, guest->name, &found) && !by_label(s, guest->name, &found)) {
+		topology = topology_of(s, node);
+		(void)by_lldp(topology, &found);
+	}
+	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++)
+		guest->leaf[rail] = keep(p, found.of[rail]);
+}
+
+/* --- may it take part? --- */
+
+static bool is_shared(const char *check)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(shared_checks) && !starts_with(check, shared_checks[i]))
+		i++;
+	return i < ARRAY_SIZE(shared_checks);
+}
+
+/* What it failed by itself, new memory; NULL: nothing. */
+static char *failed_alone(const struct verdict *runs, int n)
+{
+	int i;
+	size_t j;
+
+	for (i = 0; i < n; i++) {
+		for (j = 0; j < runs[i].n_items; j++) {
+			const struct verdict_item *item = &runs[i].items[j];
+
+			if (item->level == VERDICT_FAIL && !is_shared(item->check))
+				return xasprintf("it has not passed its own tests: %s: %s",
+						 item->check,
+						 item->sentence ? item->sentence : item->subject);
+		}
+	}
+	return NULL;
+}
+
+static bool was_tested(const struct verdict *runs, int n)
+{
+	int i = 0;
+
+	while (i < n && !profile_is_active(runs[i].profile))
+		i++;
+	return i < n;
+}
+
+/* Why it may not: collectives come after the tests of each host alone. New memory, or NULL. */
+static char *why_not(struct service *s, const json_t *node)
+{
+	const char *name = json_string_value(json_object_get(node, "node"));
+	CLEANUP(pool_release) struct pool pool = { 0 };
+	struct verdict runs[STORE_RUNS_MAX];
+	struct err err = ERR_INIT;
+	char *why;
+	int n, i;
+
+	if (json_is_true(json_object_get(node, "stale")))
+		return xstrdup("it stopped reporting");
+	n = store_runs(s->store, name, &pool, runs, &err);
+	if (n < 0)
+		return xasprintf("its last runs cannot be read: %s", err.msg);
+	why = failed_alone(runs, n);
+	if (!why && !was_tested(runs, n))
+		why = xstrdup("it has not passed its own tests: there is no run of quick or full");
+	for (i = 0; i < n; i++)
+		verdict_release(&runs[i]);
+	return why;
+}
+
+static const char *address_of(struct service *s, const char *node)
+{
+	const char *named = neighbors_address(&s->neighbors, node);
+
+	if (s->settings->collectives.address == COLLECTIVES_BY_NAME)
+		return node;
+	return named;
+}
+
+static int add(struct service *s, const json_t *node, struct campaign_party *p, struct err *err)
+{
+	const char *name = json_string_value(json_object_get(node, "node"));
+	CLEANUP(freep) char *why = NULL;
+	CLEANUP(freep) char *address = NULL;
+	struct campaign_guest *guest;
+	const char *host;
+
+	if (p->n == CAMPAIGN_HOSTS_MAX)
+		return err_set(err, E2BIG, "more than %d hosts in one campaign", CAMPAIGN_HOSTS_MAX);
+	guest = &p->guests[p->n++];
+	*guest = (struct campaign_guest){ .name = keep(p, name) };
+	find_switches(s, node, p, guest);
+	host = address_of(s, name);
+	address = xasprintf("%s:%u", host ? host : name, (unsigned)s->settings->collectives.port);
+	guest->address = keep(p, address);
+	why = host ? why_not(s, node) : xstrdup("the file of neighbors has no address of it");
+	if (why)
+		guest->state = PAIRING_GONE;
+	guest->why = keep(p, why);
+	return 0;
+}
+
+/* --- who --- */
+
+static bool is_there(const struct campaign_party *p, const char *name)
+{
+	size_t i = 0;
+
+	while (i < p->n && !streq(p->guests[i].name, name))
+		i++;
+	return i < p->n;
+}
+
+static int find_named(struct service *s, const json_t *nodes, struct campaign_party *p,
+		      struct err *err)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < json_array_size(nodes); i++) {
+		const char *name = json_string_value(json_array_get(nodes, i));
+		CLEANUP(json_freep) json_t *node = NULL;
+
+		if (is_there(p, name))
+			continue;
+		r = store_node(s->store, name, clock_real_us(), &node, err);
+		if (r == 0)
+			r = add(s, node, p, err);
+	}
+	return r;
+}
+
+struct seeking {
+	struct service *s;
+	const char *domain;
+	size_t topologies; /* that may still be read */
+};
+
+static bool is_one(const struct switches *found, const char *domain)
+{
+	size_t rail = 0;
+
+	while (rail < PAIRING_RAILS_MAX && !streq(found->of[rail], domain))
+		rail++;
+	return rail < PAIRING_RAILS_MAX;
+}
+
+/* Is the host below that switch, or of that domain of the budgets? */
+static bool is_in(struct seeking *seek, const json_t *node)
+{
+	const char *name = json_string_value(json_object_get(node, "node"));
+	const char *label = seek->s->rules.policy.domain_label;
+	CLEANUP(json_freep) json_t *topology = NULL;
+	struct switches found = { { NULL } };
+
+	if (label && streq(label_of(seek->s, name, label), seek->domain))
+		return true;
+	if (by_file(seek->s, name, &found) || by_label(seek->s, name, &found))
+		return is_one(&found, seek->domain);
+	if (seek->topologies == 0)
+		return false;
+	topology = topology_of(seek->s, node);
+	seek->topologies -= topology != NULL;
+	return by_lldp(topology, &found) && is_one(&found, seek->domain);
+}
+
+static int find_on_page(struct seeking *seek, const json_t *items, struct campaign_party *p,
+			struct err *err)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < json_array_size(items); i++) {
+		const json_t *node = json_array_get(items, i);
+
+		if (is_in(seek, node))
+			r = add(seek->s, node, p, err);
+	}
+	return r;
+}
+
+static int find_domain(struct seeking *seek, struct campaign_party *p, struct err *err)
+{
+	CLEANUP(freep) char *cursor = NULL;
+	int r;
+
+	do {
+		const struct store_range range = { cursor, STORE_PAGE_MAX };
+		struct store_page page = { 0 };
+
+		r = store_nodes(seek->s->store, &range, clock_real_us(), &page, err);
+		if (r == 0)
+			r = find_on_page(seek, page.items, p, err);
+		json_decref(page.items);
+		free(cursor);
+		cursor = page.next;
+	} while (r == 0 && cursor);
+	if (r == 0 && p->n == 0)
+		return err_set(
+			err, ENOENT,
+			"no host is known below a switch or in a domain '%.80s': name the hosts, "
+			"or see collectives in controller.yaml",
+			seek->domain);
+	return r;
+}
+
+int campaign_party_find(struct service *s, const char *domain, const json_t *nodes,
+			struct campaign_party *ret, struct err *err)
+{
+	struct seeking seek = { s, domain, CAMPAIGN_TOPOLOGIES_MAX };
+
+	ret->n = 0;
+	ret->pool = (struct pool){ 0 };
+	return nodes ? find_named(s, nodes, ret, err) : find_domain(&seek, ret, err);
+}
+
+void campaign_party_release(struct campaign_party *p)
+{
+	pool_release(&p->pool);
+	p->n = 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who may take part in a campaign, and where they are: switches by what the operator's file
+ * says (neighbors.h), else a label of the node, else the switch that its RNICs heard of by LLDP;
+ * addresses by the host's name or by the file.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "controller/campaign/campaign.h"
+#include "lib/pool.h"
+
+struct err;
+struct service;
+
+/* Topologies that are read to find the hosts of a domain, which takes a millisecond each. */
+enum { CAMPAIGN_TOPOLOGIES_MAX = 500 };
+
+struct campaign_party {
+	struct campaign_guest guests[CAMPAIGN_HOSTS_MAX]; /* texts in `pool` */
+	size_t n;
+	struct pool pool;
+};
+
+/*
+ * Those that `nodes` (an array of names) names, or, when it is NULL, all of the switch or domain
+ * `domain`. One that has not passed its own tests is PAIRING_GONE, with the reason. -ENOENT for a
+ * host or domain that is not known, -E2BIG for more than CAMPAIGN_HOSTS_MAX; others of the store.
+ */
+int campaign_party_find(struct service *s, const char *domain, const json_t *nodes,
+			struct campaign_party *ret, struct err *err);
+void campaign_party_release(struct campaign_party *p);

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/campaigning.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/actor.h"
+#include "controller/campaign/campaign.h"
+#include "controller/campaign_hosts.h"
+#include "controller/routes.h"
+#include "controller/service.h"
+#include "controller/store.h"
+#include "controller/store_campaigns.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/judge/verdict.h"
+#include "lib/log.h"
+#include "lib/random.h"
+#include "lib/report.h"
+#include "lib/xalloc.h"
+
+/* A campaign under way, or one whose end is not durable yet. */
+struct slot {
+	struct campaign *campaign;
+	bool dirty;	/* its row is behind */
+	bool durable;	/* its row is what it is, and committed: no order is told before */
+	bool concluded; /* it has ended, and what it says of hosts is in the store */
+};
+
+struct campaigning {
+	struct slot slots[CAMPAIGNS_MAX];
+	size_t n;
+	int64_t last_id;
+	struct campaigning_counts counts;
+	bool stepping;
+};
+
+static struct campaign_moment moment_now(void)
+{
+	return (struct campaign_moment){ clock_mono_us(), clock_real_us() };
+}
+
+static const char *away(void *context, const char *node)
+{
+	struct service *s = context;
+
+	if (live_state(&s->live, node, clock_mono_us()) != LIVE_CONNECTED)
+		return "its agent holds no call for orders";
+	return act_in_use(s->act, node);
+}
+
+/* 43 characters of 6 random bits. */
+static void make_token(void *context UNUSED, char *ret_token)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	uint64_t bits = 0;
+	size_t i;
+
+	for (i = 0; i < CAMPAIGN_TOKEN_SIZE - 1; i++) {
+		bits = i % 10 == 0 ? random_u64() : bits >> 6;
+		ret_token[i] = letters[bits & 63];
+	}
+	ret_token[i] = '\0';
+}
+
+/* --- the store --- */
+
+static int put(struct service *s, const struct campaign *c, struct err *err)
+{
+	CLEANUP(json_freep) json_t *body = campaign_json(c);
+
+	return store_put_campaign(s->store, c->id, c->ended_us, body, err);
+}
+
+/* One that a controller left: its row says so from now on. */
+static int abandon_row(struct service *s, int64_t id, struct err *err)
+{
+	CLEANUP(json_freep) json_t *body = NULL;
+	const uint64_t now_us = clock_real_us();
+	char stamp[CLOCK_STAMP_SIZE];
+	int r = store_campaign(s->store, id, &body, err);
+
+	if (r < 0)
+		return r;
+	clock_stamp(now_us, stamp);
+	(void)json_object_set_new(body, "state",
+				  json_string(campaign_state_names[CAMPAIGN_ABANDONED]));
+	(void)json_object_set_new(body, "ended", json_string(stamp));
+	(void)json_object_set_new(
+		body, "sentence",
+		json_sprintf("abandoned in round %d: the controller was started anew",
+			     (int)json_integer_value(json_object_get(body, "rounds_made"))));
+	s->campaigns->counts.abandoned++;
+	log_warning("campaign %" PRId64 " is abandoned: the controller was started anew", id);
+	return store_put_campaign(s->store, id, now_us, body, err);
+}
+
+int campaigning_open(struct service *s, struct err *err)
+{
+	CLEANUP(json_freep) json_t *open = NULL;
+	size_t i;
+	int r;
+
+	s->campaigns = xcalloc(1, sizeof(*s->campaigns));
+	r = store_last_campaign(s->store, &s->campaigns->last_id, err);
+	if (r == 0)
+		r = store_open_campaigns(s->store, &open, err);
+	for (i = 0; r == 0 && i < json_array_size(open); i++)
+		r = abandon_row(s, json_integer_value(json_array_get(open, i)), err);
+	if (r == 0 && store_dirty(s->store))
+		r = store_commit(s->store, err);
+	return r;
+}
+
+void campaigning_close(struct service *s)
+{
+	size_t i;
+
+	for (i = 0; s->campaigns && i < s->campaigns->n; i++)
+		campaign_free(s->campaigns->slots[i].campaign);
+	free(TAKE(s->campaigns));
+}
+
+/* --- its end --- */
+
+struct concluding {
+	struct service *s;
+	struct err *err;
+	int r;
+};
+
+static void tell_host(void *context, const struct campaign_says *says)
+{
+	struct concluding *k = context;
+	struct act_pass passes[CAMPAIGN_PASSES_MAX];
+	const struct act_paired paired = {
+		.node = says->node,
+		.bad = says->bad,
+		.check = says->check,
+		.subject = says->subject ? says->subject : "fabric",
+		.words = says->words,
+		.ratio = says->ratio,
+		.passes = passes,
+		.n_passes = says->n_passes,
+	};
+	size_t i;
+
+	for (i = 0; i < says->n_passes; i++)
+		passes[i] =
+			(struct act_pass){ says->passes[i].partner, says->passes[i].partner_good };
+	if (k->r == 0)
+		k->r = act_paired(k->s->act, &paired, k->err);
+	k->s->campaigns->counts.blamed += says->bad;
+}
+
+/* What hosts share is one incident of where they are, and takes none of them out of service. */
+static int tell_domain(struct service *s, const struct campaign *c, struct err *err)
+{
+	CLEANUP(freep) char *words = campaign_shared(c);
+	CLEANUP(freep) char *name = xasprintf("domain:%s", campaign_place(c));
+	const uint64_t now_us = clock_real_us();
+	const struct store_incident incident = {
+		.node = name,
+		.check = campaign_check(c),
+		.subject = campaign_place(c),
+		.level = VERDICT_WARN,
+		.action = policy_action_names[ACTION_ALERT],
+		.sentence = words,
+		.since_us = c->started_us,
+	};
+
+	if (words)
+		return store_put_incident(s->store, &incident, now_us, err);
+	return c->n_blames == 0 && c->n_groups > 0
+		       ? store_close_incident(s->store, name, campaign_check(c), now_us, err)
+		       : 0;
+}
+
+/* Its row is written already, so that a transaction is open. */
+static int conclude(struct service *s, struct slot *slot, struct err *err)
+{
+	struct concluding k = { s, err, 0 };
+
+	campaign_each(slot->campaign, tell_host, &k);
+	return k.r == 0 ? tell_domain(s, slot->campaign, err) : k.r;
+}
+
+static void count(struct service *s, const struct campaign *c)
+{
+	struct campaigning_counts *counts = &s->campaigns->counts;
+	size_t i;
+
+	for (i = 0; i < c->n_groups; i++)
+		counts->groups[c->groups[i].outcome] += c->groups[i].phase == GROUP_OVER;
+	counts->done += c->state == CAMPAIGN_DONE;
+	counts->abandoned += c->state == CAMPAIGN_ABANDONED;
+	log_info("campaign %" PRId64 " is %s: %s", c->id, campaign_state_names[c->state],
+		 c->sentence ? c->sentence : "");
+}
+
+/* --- steps --- */
+
+/* Those who have an order and hold a call get it. */
+static void tell(struct service *s, const struct campaign *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_hosts; i++) {
+		if (campaign_has_order(c, c->hosts[i].name, clock_mono_us()))
+			orders_look(s, c->hosts[i].name);
+	}
+}
+
+static void write_down(struct service *s, struct slot *slot)
+{
+	struct campaign *c = slot->campaign;
+	struct err err = ERR_INIT;
+	int r = put(s, c, &err);
+
+	if (r == 0 && c->state == CAMPAIGN_DONE && !slot->concluded)
+		r = conclude(s, slot, &err);
+	if (r < 0) {
+		log_warning("a campaign is not written down yet: %s", err.msg);
+		return;
+	}
+	slot->dirty = false;
+	slot->concluded = c->state != CAMPAIGN_RUNNING;
+	service_touch(s);
+}
+
+static void step(struct service *s, struct slot *slot)
+{
+	const struct campaign_around around = { away, make_token, s };
+	const struct campaign_moment now = moment_now();
+
+	if (slot->campaign->state == CAMPAIGN_RUNNING &&
+	    campaign_advance(slot->campaign, &now, &around)) {
+		slot->dirty = true;
+		slot->durable = false;
+	}
+	if (slot->dirty)
+		write_down(s, slot);
+	else if (slot->durable)
+		tell(s, slot->campaign);
+}
+
+static void step_all(struct service *s)
+{
+	struct campaigning *all = s->campaigns;
+	size_t i;
+
+	if (!all || all->stepping || s->closing)
+		return;
+	all->stepping = true;
+	for (i = 0; i < all->n; i++)
+		step(s, &all->slots[i]);
+	all->stepping = false;
+}
+
+/* What has ended and is durable is not needed any more. */
+static void drop_ended(struct service *s)
+{
+	struct campaigning *all = s->campaigns;
+	size_t i = 0;
+
+	while (i < all->n) {
+		struct slot *slot = &all->slots[i];
+
+		slot->durable = !slot->dirty;
+		if (!slot->concluded || !slot->durable) {
+			i++;
+			continue;
+		}
+		count(s, slot->campaign);
+		campaign_free(slot->campaign);
+		memmove(slot, slot + 1, (all->n - i - 1) * sizeof(*slot));
+		all->n--;
+	}
+}
+
+void campaigning_committed(struct service *s)
+{
+	if (!s->campaigns || s->campaigns->stepping)
+		return;
+	drop_ended(s);
+	step_all(s);
+}
+
+/* What was written since the last commit is gone. */
+void campaigning_failed(struct service *s)
+{
+	size_t i;
+
+	for (i = 0; s->campaigns && i < s->campaigns->n; i++) {
+		s->campaigns->slots[i].dirty = true;
+		s->campaigns->slots[i].durable = s->campaigns->slots[i].concluded = false;
+	}
+}
+
+void campaigning_tick(struct service *s)
+{
+	step_all(s);
+}
+
+/* --- what comes from others --- */
+
+void campaigning_report(struct service *s, const struct report *report)
+{
+	const char *order = json_string_value(json_object_get(report->order, "id"));
+	size_t i;
+
+	for (i = 0; s->campaigns && order && i < s->campaigns->n; i++) {
+		if (campaign_report(s->campaigns->slots[i].campaign, order, report))
+			return;
+	}
+}
+
+json_t *campaigning_order(struct service *s, const char *node)
+{
+	const struct campaign_moment now = moment_now();
+	json_t *order = NULL;
+	size_t i;
+
+	for (i = 0; s->campaigns && !order && i < s->campaigns->n; i++) {
+		if (s->campaigns->slots[i].durable)
+			order = campaign_order(s->campaigns->slots[i].campaign, node, &now);
+	}
+	return order;
+}
+
+struct campaigning_counts campaigning_counts(const struct service *s)
+{
+	struct campaigning_counts counts = s->campaigns->counts;
+
+	counts.running = s->campaigns->n;
+	return counts;
+}
+
+/* --- a new one --- */
+
+static bool shares_switch(const struct campaign_host *host, const struct campaign_guest *guest)
+{
+	size_t rail;
+
+	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++) {
+		if (host->leaf[rail] && streq(host->leaf[rail], guest->leaf[rail]))
+			return true;
+	}
+	return false;
+}
+
+/* Does it share a host or a switch with one under way? */
+static int check_apart(const struct campaign *c, const struct campaign_party *party, struct err *err)
+{
+	size_t i, j;
+
+	for (i = 0; c->state == CAMPAIGN_RUNNING && i < c->n_hosts; i++) {
+		for (j = 0; j < party->n; j++) {
+			const struct campaign_guest *guest = &party->guests[j];
+
+			if (streq(c->hosts[i].name, guest->name))
+				return err_set(err, EBUSY, "%s takes part in campaign %" PRId64,
+					       guest->name, c->id);
+			if (shares_switch(&c->hosts[i], guest))
+				return err_set(err, EBUSY,
+					       "%s is below a switch at which campaign %" PRId64
+					       " measures",
+					       guest->name, c->id);
+		}
+	}
+	return 0;
+}
+
+int64_t campaigning_begin(struct service *s, const struct campaigning_ask *ask, struct err *err)
+{
+	CLEANUP(campaign_party_release) struct campaign_party party = { .n = 0 };
+	struct campaigning *all = s->campaigns;
+	const struct settings_collectives *settings = &s->settings->collectives;
+	struct campaign_ask whole = {
+		.id = all->last_id + 1,
+		.kind = ask->kind,
+		.plan = ask->plan,
+		.domain = ask->domain,
+		.reason = ask->reason,
+		.who = ask->who,
+		.hosts = party.guests,
+		.timeout_us = settings->timeout_us,
+		.at_once = settings->at_once,
+		.seed = random_u64(),
+		.started_us = clock_real_us(),
+	};
+	struct slot slot = { .dirty = true };
+	size_t i;
+	int r;
+
+	if (all->n == CAMPAIGNS_MAX)
+		return err_set(err, EBUSY, "%d campaigns are under way: wait for one to end",
+			       CAMPAIGNS_MAX);
+	r = campaign_party_find(s, ask->domain, ask->nodes, &party, err);
+	for (i = 0; r == 0 && i < all->n; i++)
+		r = check_apart(all->slots[i].campaign, &party, err);
+	whole.n_hosts = party.n;
+	if (r == 0)
+		r = campaign_new(&whole, &slot.campaign, err);
+	if (r == 0)
+		r = put(s, slot.campaign, err);
+	if (r < 0) {
+		campaign_free(slot.campaign);
+		return r;
+	}
+	all->last_id++;
+	all->slots[all->n++] = slot;
+	return whole.id;
+}

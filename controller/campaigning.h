@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The service's part of campaigns (controller/campaign): those under way, their rows in the
+ * store, and what their end says of hosts and switches.
+ *
+ * A campaign lives in memory and is written down at every step; one that was under way when the
+ * controller ended is abandoned at the next start, and says so: hosts that had orders end
+ * by themselves. Campaigns under way share no host and no leaf switch, so that they do
+ * not disturb each other.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "lib/macro.h"
+
+struct err;
+struct report;
+struct service;
+
+enum {
+	CAMPAIGNS_MAX = 8, /* under way */
+	CAMPAIGN_OUTCOMES = 3,
+};
+
+/* Since the start; `running` is now. */
+struct campaigning_counts {
+	uint64_t running, done, abandoned, blamed;
+	uint64_t groups[CAMPAIGN_OUTCOMES]; /* by enum pairing_outcome */
+};
+
+/* Who asks for what. All borrowed. */
+struct campaigning_ask {
+	const char *domain;  /* or NULL */
+	const json_t *nodes; /* names, or NULL */
+	int kind, plan;	     /* enum campaign_kind, enum pairing_plan */
+	const char *reason, *who;
+};
+
+int campaigning_open(struct service *s, struct err *err);
+void campaigning_close(struct service *s);
+
+/*
+ * Begin one; its number. -ENOENT: no such host or domain; -EINVAL: what was asked cannot be a
+ * campaign; -EBUSY: too many, or one of its hosts or switches is in another; -E2BIG: too many
+ * hosts. It is durable with the next commit.
+ */
+int64_t campaigning_begin(struct service *s, const struct campaigning_ask *ask, struct err *err);
+
+/* A report was put into the store. */
+void campaigning_report(struct service *s, const struct report *report);
+
+/* The order that the host has to be told; new reference, or NULL. */
+json_t *campaigning_order(struct service *s, const char *node);
+
+/* The store has committed, or could not; time has passed. */
+void campaigning_committed(struct service *s);
+void campaigning_failed(struct service *s);
+void campaigning_tick(struct service *s);
+
+struct campaigning_counts campaigning_counts(const struct service *s);

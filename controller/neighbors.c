@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/neighbors.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "controller/pairing/pairing.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/xalloc.h"
+
+enum { ADDRESS_MAX = 253, NAME_MAX_BYTES = 200 };
+
+struct neighbors_switch {
+	char *name;
+	char **nodes;	/* names or patterns */
+	unsigned rails; /* bits; 0: all */
+};
+
+/* --- reading --- */
+
+static int decode_version(const struct jval *v, void *member UNUSED, struct err *err)
+{
+	return json_is_integer(v->value) && json_integer_value(v->value) == 1
+		       ? 0
+		       : jval_fail(v, err, "want 1: this program reads version 1 only");
+}
+
+static int decode_nodes(const struct jval *v, void *member, struct err *err)
+{
+	char **nodes = NULL;
+	int r = jval_strv(v, NEIGHBORS_NODES_MAX, &nodes, err);
+
+	if (r < 0)
+		return r;
+	strv_free(*(char ***)member);
+	*(char ***)member = nodes;
+	return strv_len(nodes) == 0 ? jval_fail(v, err, "must name a host") : 0;
+}
+
+static int decode_rails(const struct jval *v, void *member, struct err *err)
+{
+	unsigned *rails = member;
+	size_t i;
+	int r = jval_need_array(v, err);
+
+	*rails = 0;
+	for (i = 0; r == 0 && i < json_array_size(v->value); i++) {
+		struct jval item = jval_at(v, i);
+		json_int_t rail = json_is_integer(item.value) ? json_integer_value(item.value) : -1;
+
+		if (rail < 0 || rail >= PAIRING_RAILS_MAX)
+			return jval_fail(&item, err, "want a rail, 0 to %d", PAIRING_RAILS_MAX - 1);
+		*rails |= 1U << rail;
+	}
+	return r == 0 && *rails == 0 ? jval_fail(v, err, "want a rail; all are without this key")
+				     : r;
+}
+
+#define SWITCH(member) offsetof(struct neighbors_switch, member)
+
+static const struct jfield switch_fields[] = {
+	{ "name", J_STRING, SWITCH(name), J_REQUIRED },
+	{ "nodes", J_CUSTOM, SWITCH(nodes), J_REQUIRED, .decode = decode_nodes },
+	{ "rails", J_CUSTOM, SWITCH(rails), 0, .decode = decode_rails },
+};
+
+static void switch_release(struct neighbors_switch *s)
+{
+	free(s->name);
+	strv_free(s->nodes);
+}
+
+static int decode_switch(const struct jval *item, struct neighbors_switch *ret, struct err *err)
+{
+	const struct jval name = jval_get(item, "name");
+	int r = jval_decode(item, switch_fields, ARRAY_SIZE(switch_fields), JVAL_STRICT, ret, err);
+
+	if (r == 0 && (!ret->name || !ret->name[0] || strlen(ret->name) > NAME_MAX_BYTES))
+		return jval_fail(&name, err, "want 1 to %d bytes", NAME_MAX_BYTES);
+	return r;
+}
+
+static int decode_switches(const struct jval *v, void *member, struct err *err)
+{
+	struct neighbors *n =
+		(struct neighbors *)((char *)member - offsetof(struct neighbors, switches));
+	size_t count = json_array_size(v->value), i;
+	int r = jval_need_array(v, err);
+
+	if (r == 0 && count > NEIGHBORS_SWITCHES_MAX)
+		return jval_fail(v, err, "%zu of them, more than %d", count, NEIGHBORS_SWITCHES_MAX);
+	if (r < 0)
+		return r;
+	n->switches = xcalloc(count + 1, sizeof(*n->switches));
+	for (i = 0; r == 0 && i < count; i++) {
+		struct jval item = jval_at(v, i);
+
+		n->n_switches = i + 1;
+		r = decode_switch(&item, &n->switches[i], err);
+	}
+	return r;
+}
+
+/* What may stand in a list with commas, before a port. */
+static bool is_address(const char *text)
+{
+	const size_t n = text ? strlen(text) : 0;
+
+	if (n == 0 || n > ADDRESS_MAX || strpbrk(text, " \t,/\"'"))
+		return false;
+	return !strchr(text, ':') || (text[0] == '[' && text[n - 1] == ']');
+}
+
+static int decode_addresses(const struct jval *v, void *member, struct err *err)
+{
+	const char *key;
+	json_t *value;
+	int r = jval_need_object(v, err);
+
+	if (r < 0)
+		return r;
+	json_object_foreach((json_t *)(uintptr_t)v->value, key, value)
+	{
+		struct jval item = jval_get(v, key);
+
+		if (!is_address(json_string_value(value)))
+			return jval_fail(&item, err,
+					 "want a name or an address without a port, as 10.0.0.17 "
+					 "or [fd00::17]");
+	}
+	json_decref(*(json_t **)member);
+	*(json_t **)member = json_deep_copy(v->value);
+	return 0;
+}
+
+#define AT(member) offsetof(struct neighbors, member)
+
+static const struct jfield fields[] = {
+	{ "v", J_CUSTOM, 0, J_REQUIRED, .decode = decode_version },
+	{ "switches", J_CUSTOM, AT(switches), 0, .decode = decode_switches },
+	{ "addresses", J_CUSTOM, AT(addresses), 0, .decode = decode_addresses },
+};
+
+int neighbors_read(const char *path, struct neighbors *ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	CLEANUP(neighbors_release) struct neighbors n = { 0 };
+	struct jval root;
+	int r = yaml_read_file(path, &value, err);
+
+	if (r < 0)
+		return r;
+	root = jval_root(value, path);
+	r = jval_decode(&root, fields, ARRAY_SIZE(fields), JVAL_STRICT, &n, err);
+	if (r < 0)
+		return r;
+	*ret = n;
+	n = (struct neighbors){ 0 };
+	return 0;
+}
+
+void neighbors_release(struct neighbors *n)
+{
+	size_t i;
+
+	for (i = 0; i < n->n_switches; i++)
+		switch_release(&n->switches[i]);
+	free(n->switches);
+	json_decref(n->addresses);
+	*n = (struct neighbors){ 0 };
+}
+
+/* --- asking --- */
+
+static bool names(const struct neighbors_switch *s, const char *node)
+{
+	size_t i = 0;
+
+	while (s->nodes[i] && fnmatch(s->nodes[i], node, 0) != 0)
+		i++;
+	return s->nodes[i] != NULL;
+}
+
+const char *neighbors_switch(const struct neighbors *n, const char *node, size_t rail)
+{
+	size_t i;
+
+	for (i = 0; i < n->n_switches; i++) {
+		const struct neighbors_switch *s = &n->switches[i];
+
+		if ((s->rails == 0 || s->rails & (1U << rail)) && names(s, node))
+			return s->name;
+	}
+	return NULL;
+}
+
+const char *neighbors_address(const struct neighbors *n, const char *node)
+{
+	return json_string_value(json_object_get(n->addresses, node));
+}

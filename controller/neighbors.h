@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * neighbors/1: a file in which an operator says which hosts are below which leaf
+ * switch, and at which addresses they find each other. Strict:
+ *
+ *	v: 1
+ *	switches:                    the first that names a host counts, rail by rail
+ *	  - {name: leaf-1, nodes: ["gpu-0*"]}              all rails
+ *	  - {name: leaf-2, nodes: [gpu-17], rails: [0, 1]}
+ *	addresses: {gpu-17: 10.0.0.17}
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "lib/macro.h"
+
+struct err;
+
+enum {
+	NEIGHBORS_SWITCHES_MAX = 4096,
+	NEIGHBORS_NODES_MAX = 4096, /* names or patterns below one switch */
+};
+
+struct neighbors {
+	struct neighbors_switch *switches;
+	size_t n_switches;
+	json_t *addresses; /* object of texts, or NULL */
+};
+
+/* -EINVAL with "FILE: path.to.key: what"; -ENOENT and others of the file. */
+int neighbors_read(const char *path, struct neighbors *ret, struct err *err);
+void neighbors_release(struct neighbors *n);
+
+/* The switch of a rail of the host, borrowed; NULL: it names none. */
+const char *neighbors_switch(const struct neighbors *n, const char *node, size_t rail);
+
+/* The address of the host, borrowed; NULL: it names none. */
+const char *neighbors_address(const struct neighbors *n, const char *node);

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts that hold their calls and obey orders of tests with others, as a simulated fabric lets them."""
+import contextlib
+import http.client
+import json
+import threading
+import time
+
+import pytest
+
+from fixtures_controller import report, sample
+from waiting import wait_for
+
+RATE = 24e9
+WAIT_S = 60
+
+POLICY = """v: 1
+mode: enforce
+budget: {total: {percent: 50}, rate: {cordons: 100, per: 10m}}
+coverage: {max_age: 3650d}
+breaker: {silent_percent: 100}
+rules:
+  - {name: slow-collective, match: {check: "all_*"}, windows: {k: 2, n: 3}, action: retest}
+"""
+
+
+class Host:
+    """`part` of the line rate; `way`: obeys, silent (takes orders, and answers none), busy."""
+
+    def __init__(self, fabric, name, part=1.0, way="obeys"):
+        self.fabric, self.name, self.part, self.way = fabric, name, part, way
+        self.seq, self.orders = 0, []
+
+    def report(self, **more):
+        self.seq += 1
+        return self.fabric.c.post_again(report(self.name, self.seq, **more))
+
+    def answer(self, order):
+        peers = [self.fabric.hosts[p.rpartition(":")[0]] for p in order["peers"]]
+        rate = RATE * min(p.part for p in peers) * (1 + 0.002 * (self.seq % 3))
+        values = [sample("all_reduce.busbw", "mlx5_0:1", rate, "B/s", code="rail:0", **{"with": [p.name for p in peers if p is not self]}),
+                  sample("all_reduce.correct", "mlx5_0:1", 1, "1", ok=True, code="rail:0")]
+        problems = [{"probe": "all-reduce", "code": "busy", "detail": "a job runs here", "stderr": ""}]
+        busy = self.way == "busy"
+        self.report(profile="probes", samples=[] if busy else values, problems=problems if busy else [],
+                    order={"id": order["id"], "kind": order["kind"]})
+
+    def listen(self):
+        """Hold the call for orders, again and again, until the fabric ends."""
+        while not self.fabric.ended.is_set():
+            try:
+                with contextlib.closing(http.client.HTTPConnection(self.fabric.c.host, self.fabric.c.port, timeout=WAIT_S)) as connection:
+                    connection.request("GET", f"/v1/nodes/{self.name}/orders?wait=1")
+                    answer = connection.getresponse()
+                    body = answer.read()
+            except OSError:
+                self.fabric.ended.wait(0.05)  # the controller is gone, perhaps for a moment
+                continue
+            for order in json.loads(body) if answer.status == 200 else []:
+                if order["kind"] == "allreduce":
+                    self.orders.append(order)
+                    if self.way != "silent":
+                        self.answer(order)
+
+
+class Fabric:
+    def __init__(self, c):
+        self.c, self.hosts, self.ended, self.threads = c, {}, threading.Event(), []
+
+    def add(self, *names, **more):
+        for name in names:
+            host = self.hosts[name] = Host(self, name, **more)
+            assert host.report().status == 202
+            self.threads.append(threading.Thread(target=host.listen, daemon=True))
+            self.threads[-1].start()
+        assert wait_for(lambda: all(self.c.get(f"/v1/nodes/{n}").json["connection"] == "connected" for n in names))
+
+    def begin(self, status=202, **body):
+        answer = self.c.call("POST", "/v1/campaigns", json.dumps({"reason": "a job was slow", **body}).encode())
+        assert answer.status == status, answer.body
+        return answer.json
+
+    def play(self, **body):
+        """Begin one, and what it is at its end."""
+        number = self.begin(**body)["id"]
+        assert wait_for(lambda: self.show(number)["state"] != "running", WAIT_S), self.show(number)
+        return self.show(number)
+
+    def show(self, number):
+        return self.c.get(f"/v1/campaigns/{number}").json
+
+    def close(self):
+        self.ended.set()
+        deadline = time.monotonic() + WAIT_S
+        for thread in self.threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+
+@pytest.fixture
+def fabric(controller, tmp_path):
+    """fabric(yaml lines..., policy=text) starts a controller that enforces, and hosts can be added to it."""
+    made = []
+
+    def start(*lines, policy=POLICY, mode="enforce"):
+        (tmp_path / "policy.yaml").write_text(policy)
+        config = tmp_path / "controller.yaml"
+        config.write_text("\n".join(["v: 1", f"policy: {tmp_path / 'policy.yaml'}", *lines]) + "\n")
+        f = Fabric(controller("--config", config, "--mode", mode))
+        f.args = ("--config", config, "--mode", mode)
+        made.append(f)
+        return f
+
+    yield start
+    for f in made:
+        f.close()

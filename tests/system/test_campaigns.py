@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of hosts with each other: a real controller, and hosts that obey its orders."""
+import re
+
+import pytest
+
+from campaign_hosts import POLICY, fabric  # noqa: F401
+from fixtures_controller import controller, sample  # noqa: F401
+from waiting import wait_for
+
+NAMES = [f"gpu-{i}" for i in range(6)]
+
+
+def open_incidents(c):
+    return {(i["node"], i["check"]): i["sentence"] for i in c.get("/v1/incidents?state=open").json["items"]}
+
+
+def cordoned(c):
+    return sorted(a["node"] for a in c.get("/v1/actions").json["items"] if a["action"] == "cordon" and a["state"] == "done")
+
+
+def test_a_slow_host_is_named_after_the_second_pass_and_cordoned_by_the_policy(fabric):
+    f = fabric()
+    f.add(*NAMES)
+    f.hosts["gpu-3"].part = 0.5
+    done = f.play(nodes=NAMES, by="ann")
+    assert done["state"] == "done" and done["rounds_made"] == 2 and done["kind"] == "allreduce"
+    (blame,) = done["blames"]
+    assert (blame["node"], blame["kind"], blame["partners"]) == ("gpu-3", "node", 2) and 0.45 < blame["ratio"] < 0.55
+    assert done["sentence"].startswith("gpu-3 reaches 50 %")
+    groups = [g for r in done["rounds"] for g in r["groups"]]
+    assert all(g["state"] == "measured" for g in groups)
+    assert all((g["value"] < 15e9) == ("gpu-3" in g["nodes"]) for g in groups)
+    assert wait_for(lambda: cordoned(f.c) == ["gpu-3"])
+    incidents = open_incidents(f.c)
+    sentence = incidents["gpu-3", "all_reduce.busbw"]
+    assert re.search(r"round 1 with gpu-\d: 12\.\d GB/s, round 2 with gpu-\d: 12\.\d GB/s", sentence), sentence
+    assert not [key for key in incidents if key[0] != "gpu-3"]
+    metrics = f.c.metrics()
+    assert metrics["assay_campaigns_total"] == 1 and metrics["assay_campaign_hosts_blamed_total"] == 1
+    assert metrics['assay_campaign_groups_total{outcome="measured"}'] == len(groups)
+
+
+def test_the_orders_of_a_group_fit_together(fabric):
+    f = fabric()
+    f.add(*NAMES[:4])
+    f.play(nodes=NAMES[:4])
+    by_id = {}
+    for host in f.hosts.values():
+        assert len({o["id"] for o in host.orders}) == len(host.orders) >= 2
+        for order in host.orders:
+            assert order["peers"][order["rank"]] == f"{host.name}:18515"
+            assert order["passed"] == order["peers"] and order["deadline"] > order["now"]
+            assert re.fullmatch(r"[0-9a-zA-Z_-]{32,128}", order["token"]) and len(order["id"]) <= 64
+            by_id.setdefault(order["id"], []).append((order["token"], order["rank"], tuple(order["peers"])))
+    for members in by_id.values():
+        assert len(members) == 2 and len({(token, peers) for token, _, peers in members}) == 1
+        assert sorted(rank for _, rank, _ in members) == [0, 1]
+    assert len({members[0][0] for members in by_id.values()}) == len(by_id)
+
+
+def test_good_hosts_are_left_alone_and_one_that_was_mended_is_cleared(fabric):
+    f = fabric()
+    f.add(*NAMES)
+    f.hosts["gpu-1"].part = 0.4
+    f.play(nodes=NAMES)
+    assert wait_for(lambda: cordoned(f.c) == ["gpu-1"])
+    f.hosts["gpu-1"].part = 1.0
+    done = f.play(nodes=NAMES)
+    assert done["blames"] == [] and done["sentence"].startswith("nobody is slow: 6 hosts")
+    assert wait_for(lambda: not open_incidents(f.c)), open_incidents(f.c)
+
+
+def test_an_observer_cordons_nobody(fabric):
+    f = fabric(mode="observe")
+    f.add(*NAMES)
+    f.hosts["gpu-2"].part = 0.5
+    f.play(nodes=NAMES)
+    assert wait_for(lambda: ("gpu-2", "all_reduce.busbw") in open_incidents(f.c))
+    assert cordoned(f.c) == []
+
+
+def test_a_host_that_takes_orders_and_never_answers_is_left_out_and_condemned_for_nothing(fabric):
+    f = fabric("collectives: {timeout: 2s}")
+    f.add(*NAMES)
+    f.hosts["gpu-4"].way = "silent"
+    done = f.play(nodes=NAMES)
+    gone = {n["node"]: n["why"] for n in done["nodes"] if n["gone"]}
+    assert gone == {"gpu-4": "it took an order, and did not report"}
+    assert not [b for b in done["blames"] if b["kind"] != "undecided"]
+    assert not open_incidents(f.c) and cordoned(f.c) == []
+
+
+def test_a_busy_host_is_left_out_and_the_others_are_measured(fabric):
+    f = fabric()
+    f.add(*NAMES)
+    f.hosts["gpu-0"].way, f.hosts["gpu-0"].part = "busy", 0.1
+    f.hosts["gpu-5"].part = 0.5
+    done = f.play(nodes=NAMES)
+    assert {n["node"]: n["why"] for n in done["nodes"] if n["gone"]} == {"gpu-0": "a job runs here"}
+    assert [b["node"] for b in done["blames"] if b["kind"] == "node"] == ["gpu-5"]
+    assert wait_for(lambda: cordoned(f.c) == ["gpu-5"])
+
+
+def test_who_failed_its_own_tests_or_is_not_there_is_told_and_not_asked(fabric):
+    f = fabric("collectives: {timeout: 2s}", policy=POLICY.replace("enforce", "observe"), mode="observe")
+    f.add(*NAMES)
+    f.hosts["gpu-1"].report(samples=[sample("inventory.gpus", "host", 7, "1", ok=False)])
+    f.c.post_again({**__import__("fixtures_controller").report("gpu-9")})
+    done = f.play(nodes=[*NAMES, "gpu-9"])
+    why = {n["node"]: n["why"] for n in done["nodes"] if n["gone"]}
+    assert set(why) == {"gpu-1", "gpu-9"}
+    assert "own tests: inventory.gpus" in why["gpu-1"] and "no call for orders" in why["gpu-9"]
+    assert f.hosts["gpu-1"].orders == []
+
+
+def test_a_slow_switch_is_an_incident_of_its_own_and_cordons_nobody(fabric, tmp_path):
+    names = [f"gpu-{i}" for i in range(12)]
+    neighbors = tmp_path / "neighbors.yaml"
+    neighbors.write_text("v: 1\nswitches:\n" + "".join(
+        f"  - {{name: leaf-{n}, nodes: [{', '.join(names[4 * n:4 * n + 4])}]}}\n" for n in range(3)))
+    f = fabric(f"collectives: {{file: {neighbors}}}")
+    f.add(*names)
+    for name in names[4:8]:
+        f.hosts[name].part = 0.5
+    done = f.play(nodes=names)
+    assert [b["switch"] for b in done["blames"] if b["kind"] in ("switch", "undecided")][0] == "leaf-1", done["blames"]
+    assert "leaf-1" in open_incidents(f.c)["domain:leaf-1", "all_reduce.busbw"]
+    assert cordoned(f.c) == []
+
+
+def test_a_domain_is_found_by_file_label_or_lldp(fabric, tmp_path):
+    neighbors = tmp_path / "neighbors.yaml"
+    neighbors.write_text("v: 1\nswitches: [{name: leaf-f, nodes: [gpu-0, gpu-1]}]\naddresses: {gpu-0: 10.0.0.1}\n")
+    f = fabric("labels: [{nodes: 'gpu-[23]', labels: {network.topology.nvidia.com/leaf: leaf-l}}]",
+               f"collectives: {{file: {neighbors}, port: 1234}}")
+    f.add(*NAMES[:4])
+    for domain, names in (("leaf-f", NAMES[:2]), ("leaf-l", NAMES[2:4])):
+        done = f.play(domain=domain)
+        assert sorted(n["node"] for n in done["nodes"]) == names and done["domain"] == domain
+        assert all(n["switches"] == [domain] and n["address"] == n["node"] + ":1234" for n in done["nodes"])
+
+
+def test_addresses_may_come_from_the_file_alone(fabric, tmp_path):
+    neighbors = tmp_path / "neighbors.yaml"
+    neighbors.write_text("v: 1\naddresses: {gpu-0: 10.0.0.1, gpu-1: '[fd00::1]'}\n")
+    f = fabric(f"collectives: {{address: file, file: {neighbors}}}")
+    f.add(*NAMES[:3])
+    for host in f.hosts.values():
+        host.way = "silent"  # they would not know each other by these addresses
+    number = f.begin(nodes=NAMES[:3])["id"]
+    nodes = {n["node"]: (n["address"], n["why"]) for n in f.show(number)["nodes"]}
+    assert nodes == {"gpu-0": ("10.0.0.1:18515", None), "gpu-1": ("[fd00::1]:18515", None),
+                     "gpu-2": ("gpu-2:18515", "the file of neighbors has no address of it")}
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_controller_that_is_started_anew_says_that_it_gave_the_campaign_up(fabric, controller, clean):
+    f = fabric()
+    f.add(*NAMES[:4])
+    for host in f.hosts.values():
+        host.way = "silent"
+    number = f.begin(nodes=NAMES[:4])["id"]
+    assert wait_for(lambda: all(h.orders for h in f.hosts.values()))
+    f.c.stop() if clean else f.c.kill()
+    f.c = controller(*f.args)
+    left = f.show(number)
+    assert left["state"] == "abandoned" and left["ended"] and "round 1: the controller was started anew" in left["sentence"]
+    assert len(left["rounds"]) == 1 and not open_incidents(f.c)
+    for host in f.hosts.values():
+        host.way = "obeys"
+    assert wait_for(lambda: all(f.c.get(f"/v1/nodes/{n}").json["connection"] == "connected" for n in NAMES[:4]))
+    again = f.play(nodes=NAMES[:4])
+    assert again["state"] == "done" and int(again["id"]) == int(number) + 1
+    assert [c["state"] for c in f.c.get("/v1/campaigns").json["items"]] == ["done", "abandoned"]
