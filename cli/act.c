@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assayctl cordon, uncordon, repair-done, override, silence, breaker reset: one order to the
- * controller, and its answer in one sentence. A refusal is the answer no.
+ * assayctl cordon, uncordon, repair-done, override, silence, breaker reset, campaign start: one
+ * order to the controller, and its answer in one sentence. A refusal is the answer no.
  */
 #include <pwd.h>
 #include <stdlib.h>
@@ -45,6 +45,21 @@ static const char *login_name(void)
 	return entry ? entry->pw_name : NULL;
 }
 
+/* "a,b" as an array; what is between commas may be anything: the controller checks it. */
+static json_t *split(const char *text)
+{
+	json_t *list = json_array();
+	size_t n;
+
+	for (;; text += n + 1) {
+		n = strcspn(text, ",");
+		if (n > 0)
+			(void)json_array_append_new(list, json_stringn(text, n));
+		if (!text[n])
+			return list;
+	}
+}
+
 /* The options that were given, under their names. */
 static json_t *body_of(const struct settings *s)
 {
@@ -54,6 +69,11 @@ static json_t *body_of(const struct settings *s)
 	put_text(body, "by", login_name());
 	put_text(body, "reason", s->reason);
 	put_text(body, "until", s->until);
+	put_text(body, "domain", s->domain);
+	put_text(body, "kind", s->kind);
+	put_text(body, "plan", s->plan);
+	if (s->nodes)
+		(void)json_object_set_new(body, "nodes", split(s->nodes));
 	if (s->for_us) {
 		duration_format(s->for_us, duration);
 		put_text(body, "for", duration);

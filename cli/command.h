@@ -22,7 +22,7 @@ enum { WORDS_MAX = 2, ARGUMENTS_MAX = 1, EXAMPLES_MAX = 3 };
 enum status { STATUS_GOOD = 0, STATUS_NO = 1, STATUS_USAGE = 2, STATUS_UNKNOWN = 3 };
 
 /* What an argument is: completion asks. */
-enum argument_kind { ARGUMENT_NODE, ARGUMENT_FILE, ARGUMENT_SHELL };
+enum argument_kind { ARGUMENT_NODE, ARGUMENT_FILE, ARGUMENT_SHELL, ARGUMENT_ID };
 
 struct argument {
 	const char *name; /* "NODE"; NULL: no argument */

@@ -186,6 +186,41 @@ const struct command commands[] = {
 			{ "assayctl evidence gpu-17 -o json | gzip > gpu-17.json.gz",
 			  "every number" } },
 	  .view = &view_evidence },
+	{ .words = { "campaign", "start" },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON) | OPTION_BIT(OPTION_DOMAIN) |
+		     OPTION_BIT(OPTION_NODES) | OPTION_BIT(OPTION_KIND) | OPTION_BIT(OPTION_PLAN),
+	  .needs = OPTION_BIT(OPTION_REASON),
+	  .summary = "test hosts with each other, to find who slows collectives",
+	  .description =
+		  "Hosts measure in pairs, each suspect then with somebody found good, until it is "
+		  "known which host, rail or switch is slow. Only hosts that passed their own "
+		  "tests, "
+		  "are idle and hold a call for orders take part. A host that is named has a "
+		  "finding "
+		  "like any other; a switch, and what is undecided, takes no host out of service.",
+	  .examples = { { "assayctl campaign start --domain leaf-3 -r 'job 812 is slow'",
+			  "all below a switch" },
+			{ "assayctl campaign start --nodes gpu-1,gpu-2,gpu-3 -r 'new cable'",
+			  "these" } },
+	  .view = &view_act,
+	  .post = "/v1/campaigns" },
+	{ .words = { "campaign", "list" },
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT),
+	  .summary = "tests of hosts with each other, and what came of them",
+	  .description = "Newest first. STATE is running, done, or abandoned: the controller was "
+			 "started anew meanwhile.",
+	  .examples = { { "assayctl campaign list --watch", "as they go on" } },
+	  .view = &view_campaigns },
+	{ .words = { "campaign", "show" },
+	  .argument = { "ID", ARGUMENT_ID },
+	  .options = OPTIONS_LINK,
+	  .summary = "the rounds of a campaign, and who is named",
+	  .description =
+		  "Each group of each round with what it reached, why one did not run, who was "
+		  "left out, and one sentence that names the culprit.",
+	  .examples = { { "assayctl campaign show 7", "its rounds" },
+			{ "assayctl campaign show 7 --watch", "until it is done" } },
+	  .view = &view_campaign },
 	{ .words = { "policy", "check" },
 	  .argument = { "FILE", ARGUMENT_FILE },
 	  .summary = "is this a policy, and what does it come to?",

@@ -95,7 +95,7 @@ int link_words_answer(const struct http_answer *answer, json_t **ret, struct err
 
 	if (answer->r < 0)
 		return not_answered(answer, err);
-	if (answer->status != 200)
+	if (answer->status != 200 && answer->status != 202)
 		return refused(answer, err);
 	if (json_parse(answer->body, answer->len, "the answer", &value, &inner) < 0)
 		return err_set(err, EBADMSG, "%s; is this a controller?", inner.msg);

@@ -5,7 +5,7 @@ noinst_LIBRARIES += libctl.a
 libctl_a_SOURCES = \
 	cli/act.c cli/change.c cli/change.h cli/command.h cli/commands.c cli/completion.c cli/host.c cli/host.h cli/help.c cli/help.h cli/evidence.c cli/evidence.h cli/items.c cli/items.h cli/life.c cli/life.h cli/link.h \
 	cli/link_words.c cli/link_words.h cli/manual.c cli/near.c cli/near.h cli/option.c cli/option.h cli/policy_check.c \
-	cli/request.c cli/request.h cli/screen.c cli/screen.h cli/ticket.c cli/ticket.h cli/view.c cli/view.h cli/view_actions.c cli/view_actions.h cli/view_baselines.c cli/view_breaker.c cli/view_coverage.c cli/view_drift.c cli/view_evidence.c cli/view_incidents.c cli/view_node.c cli/view_nodes.c cli/view_replay.c cli/view_why.c \
+	cli/request.c cli/request.h cli/screen.c cli/screen.h cli/ticket.c cli/ticket.h cli/view.c cli/view.h cli/view_actions.c cli/view_actions.h cli/view_baselines.c cli/view_breaker.c cli/view_campaign.c cli/view_campaigns.c cli/view_coverage.c cli/view_drift.c cli/view_evidence.c cli/view_incidents.c cli/view_node.c cli/view_nodes.c cli/view_replay.c cli/view_why.c \
 	cli/watch.c cli/watch.h cli/why.h cli/words.c
 libctl_a_CFLAGS = $(AM_CFLAGS)
 CTL_LIBS = libctl.a $(JUDGE_LIBS)
@@ -26,7 +26,7 @@ assayctl_SOURCES = cli/assayctl.c
 assayctl_LDADD = $(CTL_LIBS) $(BASE_LIBS)
 UNIT_TESTS += tests/unit/test_ctl tests/unit/test_utf8
 tests_unit_test_ctl_LDADD = $(CTL_LIBS) $(LDADD)
-EXTRA_DIST += tests/system/stub_lists.py tests/system/test_assayctl_act.py tests/system/test_assayctl_act_words.py tests/system/test_assayctl_rude.py tests/system/test_assayctl_shell.py tests/system/test_assayctl_views.py tests/system/test_assayctl_watch.py
+EXTRA_DIST += tests/system/stub_lists.py tests/system/test_assayctl_act.py tests/system/test_assayctl_act_words.py tests/system/test_assayctl_campaign.py tests/system/test_assayctl_rude.py tests/system/test_assayctl_shell.py tests/system/test_assayctl_views.py tests/system/test_assayctl_watch.py
 
 # The manual page and the completions come from the program's own tables.
 CTL_MADE = cli/assayctl.1 cli/assayctl cli/_assayctl cli/assayctl.fish

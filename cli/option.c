@@ -6,6 +6,7 @@
 
 #include "lib/duration.h"
 #include "lib/err.h"
+#include "lib/xalloc.h"
 
 enum { LIMIT_MOST = 1000000 };
 
@@ -15,6 +16,8 @@ enum { LIMIT_MOST = 1000000 };
 #define SPAN_MOST_US (366 * USEC_PER_DAY)
 
 static const char *const outputs[] = { "table", "json", "kv", NULL };
+static const char *const kinds[] = { "allreduce", "pair", NULL };
+static const char *const plans[] = { "two-pass", "tournament", "bisect", NULL };
 static const char *const verdicts[] = { "pass", "warn", "fail", "inconclusive", NULL };
 
 #define AT(member) offsetof(struct settings, member)
@@ -63,6 +66,16 @@ const struct option_row option_rows[N_OPTIONS] = {
 			 "how long from now on, as 4h" },
 	[OPTION_SINCE] = { "since", 0, OPTION_IS_SPAN, "DURATION", NULL, false, AT(since_us), NULL,
 			   "how far back, as 7d" },
+	[OPTION_DOMAIN] = { "domain", 0, OPTION_IS_TEXT, "NAME", NULL, false, AT(domain), NULL,
+			    "all hosts below this leaf switch, or of this domain of the budgets" },
+	[OPTION_NODES] = { "nodes", 0, OPTION_IS_TEXT, "NODE,NODE", NULL, false, AT(nodes), NULL,
+			   "these hosts, 2 to 256" },
+	[OPTION_KIND] = { "kind", 0, OPTION_IS_CHOICE, "KIND", kinds, false, AT(kind), NULL,
+			  "allreduce (default), or pair: writes from host to host" },
+	[OPTION_PLAN] = { "plan", 0, OPTION_IS_CHOICE, "PLAN", plans, false, AT(plan), NULL,
+			  "two-pass (default), tournament: everybody with everybody, or bisect: "
+			  "large "
+			  "groups, halved" },
 	[OPTION_HELP] = { "help", 'h', OPTION_IS_FLAG, NULL, NULL, false, AT(help), NULL,
 			  "say what there is" },
 	[OPTION_VERSION] = { "version", 'V', OPTION_IS_FLAG, NULL, NULL, false, AT(version), NULL,
@@ -121,6 +134,19 @@ static bool is_choice(const struct option_row *row, const char *value)
 			return true;
 	}
 	return false;
+}
+
+static int refuse_choice(const struct option_row *row, const char *value, struct err *err)
+{
+	CLEANUP(freep) char *all = xstrdup(row->choices[0]);
+	size_t i;
+
+	for (i = 1; row->choices[i]; i++) {
+		CLEANUP(freep) char *before = all;
+
+		all = xasprintf("%s, %s", before, row->choices[i]);
+	}
+	return err_set(err, EINVAL, "--%s: '%.40s' is none of %s", row->name, value, all);
 }
 
 static int set_duration(const struct option_row *row, const char *value, uint64_t *ret_us,
@@ -206,10 +232,7 @@ int option_set(struct settings *settings, enum option_id id, const char *value, 
 		return 0;
 	case OPTION_IS_CHOICE:
 		if (!is_choice(row, value))
-			return err_set(err, EINVAL,
-				       "--%s: '%.40s' is none of pass, warn, fail, "
-				       "inconclusive",
-				       row->name, value);
+			return refuse_choice(row, value, err);
 		break;
 	case OPTION_IS_TEXT:
 	case OPTION_IS_FILE:

@@ -29,6 +29,10 @@ enum option_id {
 	OPTION_UNTIL,
 	OPTION_FOR,
 	OPTION_SINCE,
+	OPTION_DOMAIN,
+	OPTION_NODES,
+	OPTION_KIND,
+	OPTION_PLAN,
 	OPTION_HELP,
 	OPTION_VERSION,
 	N_OPTIONS,
@@ -64,6 +68,7 @@ struct settings {
 	const char *reason, *until; /* of what is done; NULL: not said */
 	uint64_t for_us, since_us;  /* 0: not said */
 	bool break_glass;
+	const char *domain, *nodes, *kind, *plan; /* of a campaign; NULL: not said */
 	bool help, version;
 };
 

@@ -46,7 +46,8 @@ struct view {
 };
 
 extern const struct view view_nodes, view_node, view_why, view_incidents, view_baselines,
-	view_drift, view_act, view_actions, view_breaker, view_coverage, view_replay, view_evidence;
+	view_drift, view_act, view_actions, view_breaker, view_coverage, view_replay, view_evidence,
+	view_campaign, view_campaigns;
 
 void picture_release(struct picture *picture);
 

@@ -12,7 +12,7 @@ from stub_lists import stub  # noqa: F401
 pytestmark = pytest.mark.once
 
 COMMANDS = ["nodes", "node", "why", "incidents", "baselines", "drift", "actions", "cordon", "uncordon", "repair-done", "override", "silence",
-            "breaker", "coverage", "evidence", "policy", "completion"]
+            "breaker", "coverage", "evidence", "campaign", "policy", "completion"]
 
 
 @pytest.fixture
@@ -38,6 +38,8 @@ def test_bash_completes_commands_options_and_values(complete):
     assert complete("assayctl", "") == COMMANDS
     assert complete("assayctl", "no") == ["nodes", "node"]
     assert complete("assayctl", "policy", "") == ["check", "replay"]
+    assert complete("assayctl", "campaign", "") == ["start", "list", "show"]
+    assert complete("assayctl", "campaign", "start", "--plan", "") == ["two-pass", "tournament", "bisect"]
     assert complete("assayctl", "breaker", "") == ["reset"]
     assert complete("assayctl", "breaker", "reset", "--re") == ["--reason"]
     assert complete("assayctl", "breaker", "--w") == ["--watch"]
@@ -100,7 +102,8 @@ def test_another_shell_is_refused(run):
 def test_the_manual_tells_every_command_and_option(run, build):
     page = run("assayctl", "man").stdout
     assert page == (build / "cli" / "assayctl.1").read_text()
-    for command in [c for c in COMMANDS if c != "policy"] + ["policy check", "policy replay", "breaker reset"]:
+    both = ["policy check", "policy replay", "breaker reset", "campaign start", "campaign list", "campaign show"]
+    for command in [c for c in COMMANDS if c not in ("policy", "campaign")] + both:
         assert re.search(rf'^\.SS "{command}( [A-Z]+)?"$', page, re.M)
     for option in re.findall(r"--([a-z-]+)", run("assayctl", "--help").stdout + run("assayctl", "nodes", "--help").stdout):
         assert "\\-\\-" + option.rstrip("-").replace("-", "\\-") in page
