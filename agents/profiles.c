@@ -7,6 +7,7 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/json.h"
+#include "lib/report.h"
 #include "lib/xalloc.h"
 
 struct document {

@@ -22,14 +22,10 @@
 struct err;
 struct jval;
 
-/* Not to be had in a file: reports of what assayd hears are kept under this name. */
-#define PROFILE_WATCH "watch"
-
 enum {
 	PROFILES_MAX = 32,	 /* profiles in a file */
 	PROFILE_PROBES_MAX = 64, /* probes in a profile */
 	PROFILE_ARGS_MAX = 64,	 /* arguments of a probe */
-	PROFILE_NAME_MAX = 64,	 /* bytes of a name: it becomes a file name */
 };
 
 struct profile_probe {
@@ -69,6 +65,6 @@ uint64_t profile_need_us(const struct profile_probe *probes, size_t n);
 
 /*
  * True for a name that is safe as a part of a file name and of a command:
- * letters, digits, '-' and '_', at most PROFILE_NAME_MAX.
+ * letters, digits, '-' and '_', at most PROFILE_NAME_MAX (lib/report.h).
  */
 bool profile_name_ok(const char *name);

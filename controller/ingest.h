@@ -24,7 +24,7 @@ struct jmemo;
 struct rules;
 struct store;
 
-enum { NODE_NAME_MAX = 253, BOOT_ID_MAX = 64, PROFILE_NAME_MAX = 32 };
+enum { NODE_NAME_MAX = 253, BOOT_ID_MAX = 64 };
 
 /* A report as it came in. */
 struct ingest {

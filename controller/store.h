@@ -17,6 +17,7 @@
 #include "lib/duration.h"
 #include "lib/judge/windows.h"
 #include "lib/macro.h"
+#include "lib/report.h"
 
 struct err;
 struct packed;
@@ -265,7 +266,7 @@ enum {
 struct store_thin {
 	int64_t id, node;
 	uint64_t seen_us;
-	char profile[33];
+	char profile[PROFILE_NAME_MAX + 1];
 	int level;	     /* enum verdict_level */
 	uint64_t body_bytes; /* 0: it has none */
 };

@@ -27,6 +27,7 @@ enum {
 	SAMPLE_WINDOWS_MIN = 8,		    /* sub-windows of a rate, when it has any */
 	SAMPLE_WINDOWS_MAX = 32,
 	PROBLEM_TEXT_MAX = 4096, /* bytes kept of detail and of stderr */
+	PROFILE_NAME_MAX = 64,	 /* bytes of a profile's name: it becomes a file name */
 };
 
 /* What assayd sees between runs: it says nothing of all that it does not watch. */

@@ -9,7 +9,7 @@
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 
-static char *report_text(const char *node, uint64_t seq)
+static char *report_of(const char *node, const char *profile, uint64_t seq)
 {
 	struct report report = report_make();
 	json_t *value;
@@ -17,12 +17,19 @@ static char *report_text(const char *node, uint64_t seq)
 
 	free(report.node);
 	report.node = xstrdup(node);
+	free(report.profile);
+	report.profile = xstrdup(profile);
 	report.seq = seq;
 	value = report_encode(&report);
 	text = json_line(value);
 	json_decref(value);
 	report_release(&report);
 	return text;
+}
+
+static char *report_text(const char *node, uint64_t seq)
+{
+	return report_of(node, "full", seq);
 }
 
 static int decode(const char *text, struct err *err)
@@ -100,11 +107,28 @@ static void a_report_without_a_number_is_refused(void)
 	CHECK_HAS(err.msg, "report: seq: want a number from 1");
 }
 
+/* What `assay run` makes a report of is taken: both know one limit. */
+static void the_longest_name_of_a_profile_is_taken(void)
+{
+	char name[PROFILE_NAME_MAX + 2] = "";
+	size_t length;
+
+	for (length = 0; length <= PROFILE_NAME_MAX + 1; length++) {
+		CLEANUP(freep) char *text = report_of("gpu-1", name, 1);
+		struct err err = ERR_INIT;
+		bool fits = length >= 1 && length <= PROFILE_NAME_MAX;
+
+		CHECK_EQ(decode(text, &err), fits ? 0 : -EINVAL);
+		CHECK(fits || strstr(err.msg, "report: profile"));
+		if (length < sizeof(name) - 1)
+			name[length] = 'p';
+	}
+}
+
 static const struct test tests[] = {
-	TEST(a_report_is_decoded_and_its_body_kept),
-	TEST(who_is_to_blame_is_in_the_error),
-	TEST(a_host_must_have_a_name_that_can_be_one),
-	TEST(a_report_without_a_number_is_refused),
+	TEST(a_report_is_decoded_and_its_body_kept),   TEST(who_is_to_blame_is_in_the_error),
+	TEST(a_host_must_have_a_name_that_can_be_one), TEST(a_report_without_a_number_is_refused),
+	TEST(the_longest_name_of_a_profile_is_taken),
 };
 
 int main(void)
