@@ -150,7 +150,7 @@ tests_unit_test_verdict_random_SOURCES = tests/unit/test_verdict_random.c tests/
 	tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_verdict_random_LDADD = $(JUDGE_LIBS) $(LDADD)
 
-EXTRA_DIST += tests/system/test_explain.py tests/system/test_localise.py
+EXTRA_DIST += tests/system/test_explain.py tests/system/test_localise.py tests/system/localise_hosts.py tests/system/test_localise_hosts.py
 # Where the slow link is, on simulated hosts.
 UNIT_TESTS += tests/unit/test_localise tests/unit/test_localise_mesh
 tests_unit_test_localise_SOURCES = tests/unit/test_localise.c tests/unit/reports.c tests/unit/reports.h

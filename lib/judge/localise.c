@@ -151,7 +151,8 @@ void localise(const struct localise_input *input, struct localised *ret)
 		const struct matrix *m = &all.v[i];
 		const struct tomo_problem problem = { .cells = m->cells,
 						      .n_cells = m->n,
-						      .n_links = m->n_links };
+						      .n_links = m->n_links,
+						      .n_learned = m->n_learned };
 		struct tomo_answer answer;
 
 		ret->cells += m->n;

@@ -8,8 +8,9 @@
  *
  * What a cell should reach is, first, what the same cell reached in
  * `reference`, a good host of the same model; without one the median of the
- * cells of its kind: same matrix, same class, same kinds of ends, as many
- * measured together. A link that carries all cells of a kind then stays unseen.
+ * cells of its kind: same matrix, same class, same kinds of ends and of what
+ * they hang from, as many measured together. A link that carries all cells of a
+ * kind then stays unseen, and what few noisy cells seem to show is not named.
  * Who knows better what a cell should reach says so in `expected`. Pure.
  */
 #pragma once

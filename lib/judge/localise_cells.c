@@ -9,16 +9,35 @@
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
-/* Rates of one key stand together: the median of their values. */
-static double median_of(const struct rate *rates, size_t n)
+/* Rates of one key stand together: their values, sorted. New memory. */
+static double *values_of(const struct rate *rates, size_t n)
 {
-	CLEANUP(freep) double *values = xcalloc(n, sizeof(double));
+	double *values = xcalloc(n, sizeof(double));
 	size_t i;
 
 	for (i = 0; i < n; i++)
 		values[i] = rates[i].sample->value;
 	stats_sort(values, n);
+	return values;
+}
+
+/* What a good host reached, however often it was measured. */
+static double median_of(const struct rate *rates, size_t n)
+{
+	CLEANUP(freep) double *values = values_of(rates, n);
+
 	return stats_median(values, n);
+}
+
+/*
+ * What those of a kind should reach: the median, of two in the middle the higher one. When
+ * half of them are slow the mean of both would be what none of them reaches.
+ */
+static double usual_of(const struct rate *rates, size_t n)
+{
+	CLEANUP(freep) double *values = values_of(rates, n);
+
+	return values[n / 2];
 }
 
 static int compare_cell(const void *a, const void *b)
@@ -77,9 +96,10 @@ static void expect_from_kind(struct rates *rates)
 		for (end = first + 1;
 		     end < rates->n && streq(rates->v[end].kind, rates->v[first].kind); end++)
 			;
-		expected = median_of(&rates->v[first], end - first);
+		expected = usual_of(&rates->v[first], end - first);
 		for (i = first; i < end; i++)
 			rates->v[i].expected = expected;
+		rates->v[first].learned = true;
 	}
 }
 
@@ -143,6 +163,7 @@ static void add_matrix(struct matrices *all, const struct rate *rates, size_t n)
 			add_cell(m, &rates[i]);
 		else
 			all->without++;
+		m->n_learned += rates[i].learned;
 	}
 }
 
@@ -161,8 +182,10 @@ static void expect(struct rates *rates, const struct localise_input *input, bool
 	for (i = 0; input->expected && i < rates->n; i++) {
 		double known = input->expected[rates->v[i].nth];
 
-		if (known > 0)
+		if (known > 0) {
 			rates->v[i].expected = known;
+			rates->v[i].learned = false;
+		}
 	}
 }
 

@@ -11,7 +11,8 @@ struct matrix {
 	size_t *nth;		       /* their numbers, by cell */
 	struct tomo_cell *cells;       /* own their `uses` */
 	size_t n;
-	char **links; /* ids by number; owned */
+	size_t n_learned; /* expectations that are from the cells themselves */
+	char **links;	  /* ids by number; owned */
 	size_t n_links;
 };
 

@@ -89,19 +89,55 @@ char *localise_cell(const struct sample *s)
 	return xasprintf("%.*s>%s", first, s->subject, localise_end(s));
 }
 
+/* What an end of a link is; '?' for what we have no name for. */
+static char end_letter(const char *id)
+{
+	static const char *const types[] = { "gpu:", "numa:", "rnic:", "root:", "switch:" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		if (starts_with(id, types[i]))
+			return (char)('a' + i);
+	}
+	return '?';
+}
+
+/*
+ * What kinds of links are on the way: a port below a switch and one at a root port are not made
+ * for the same. The class tells of what is between; where there is none all links do, so that
+ * what crosses sockets is not held against what does not. New memory.
+ */
+static char *shape_of(const struct sample *s)
+{
+	size_t n = strv_len(s->path), length = 0, i;
+	char *shape = xcalloc(2 * n + 1, 1);
+
+	for (i = 0; i < n; i++) {
+		const char *upper = strchr(s->path[i], '^');
+		char lower = end_letter(s->path[i]);
+
+		if (lower == '?' || (s->locality && i > 0 && i + 1 < n))
+			continue;
+		shape[length++] = lower;
+		shape[length++] = upper ? end_letter(upper + 1) : '?';
+	}
+	return shape;
+}
+
 static void set_keys(struct rate *r)
 {
 	const struct sample *s = r->sample;
 	CLEANUP(freep) char *params = params_key(s);
 	CLEANUP(freep) char *cell = localise_cell(s);
+	CLEANUP(freep) char *shape = shape_of(s);
 	double most = 1;
 	size_t i;
 
 	for (i = 0; s->path[i]; i++)
 		most = MAX(most, r->flows[i]);
 	r->cell = xasprintf("%s %s %s %.0f", r->matrix, params, cell, most);
-	r->kind = xasprintf("%s %s %s %.*s>%.*s %.0f", r->matrix, params,
-			    s->locality ? s->locality : "", type_length(s->from),
+	r->kind = xasprintf("%s %s %s %s %.*s>%.*s %.0f", r->matrix, params,
+			    s->locality ? s->locality : "", shape, type_length(s->from),
 			    s->from ? s->from : "", type_length(s->to), s->to ? s->to : "", most);
 }
 

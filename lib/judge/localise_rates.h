@@ -9,6 +9,7 @@ struct rate {
 	size_t nth;		     /* of the list it came from */
 	double *flows;	 /* measured together across each link of the path, itself too */
 	double expected; /* NAN: nothing to compare with */
+	bool learned;	 /* the first whose expectation is that of its kind, of these same rates */
 	/* Owned texts; equal ones may be... */
 	char *matrix; /* ...explained together */
 	char *cell;   /* ...the same cell of two hosts */

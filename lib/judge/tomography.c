@@ -19,18 +19,37 @@ enum { BEAM = 12, ROUNDS = 4 };
 
 /*
  * The price of one more link, in squared sigmas. The best of some dozens of
- * innocent links gains about 2 ln(links), 6 to 8, from noise.
+ * innocent links gains about 2 ln(links), 6 to 8, from noise, and more for its
+ * capacity is chosen too: 20 in one of fifty matrices of 180 cells, 26 in one of 150.
  */
-#define PRICE 20.0
+#define PRICE 26.0
 
 /* A link that lowers its paths by less is not named: half of the 0.9 of probes in use. */
 #define EFFECT_MIN 0.93
 
+/*
+ * The noise is only known from these same cells, and of few cells badly: a link must explain so
+ * much also where it counts as unknown, n ln(left without it / left with it), twice the logarithm
+ * of the likelihood ratio of Gaussian noise, n being the cells less the expectations learned from
+ * them. By chance one of some dozens comes to 16 in one matrix of a thousand: F(1, n - 1) at the
+ * ratio exp(16 / n), whether n is 8 or 80.
+ */
+#define SIGNIFICANT 16.0
+
+/*
+ * A cell is at most so far off, of n cells by LEFT_OF_ALL / sqrt(n): one that was disturbed hides
+ * no link among 80 (exp(-0.35) = 0.7), while of few a dead one counts for more than noise. One
+ * that is faster than expected tells of a bad expectation rather than of noise.
+ */
+#define LEFT_BELOW_MAX 0.35
+#define LEFT_OF_ALL 3.0
+#define LEFT_ABOVE_MAX 0.10
+
 /* A link that could not even explain this much is not tried. */
 #define GAIN_MIN 8.0
 
-/* Alternatives within three sigmas of the best cannot be told from it. */
-#define AMBIGUOUS_COST 9.0
+/* Alternatives that are not clearly worse than the best cannot be told from it. */
+#define AMBIGUOUS_COST (TOMO_CLEAR * TOMO_CLEAR)
 
 static double median_noise(const struct tomo_fit *fit, const struct tomo_set *set)
 {
@@ -118,6 +137,39 @@ static bool is_worth_naming(const struct tomo_fit *fit, const struct tomo_set *s
 	return true;
 }
 
+/* What the set leaves unexplained: a sum of squares of logarithms. */
+static double left_by(const struct tomo_fit *fit, const struct tomo_set *set)
+{
+	double sum = 0, most;
+	size_t n = fit->problem->n_cells, i;
+
+	most = MAX(LEFT_BELOW_MAX, LEFT_OF_ALL / sqrt((double)n));
+	for (i = 0; i < n; i++) {
+		double left = fit->value[i] - tomo_predict(fit, set, i);
+
+		left = clamp(left, -most, LEFT_ABOVE_MAX);
+		sum += left * left;
+	}
+	return MAX(sum, (double)n * NOISE_MIN * NOISE_MIN);
+}
+
+static bool is_significant(const struct tomo_fit *fit, const struct tomo_set *set)
+{
+	const struct tomo_problem *p = fit->problem;
+	double free_cells = (double)(p->n_cells - MIN(p->n_learned, p->n_cells));
+	double with = left_by(fit, set);
+	size_t j;
+
+	for (j = 0; j < set->n; j++) {
+		struct tomo_set without = *set;
+
+		tomo_drop(&without, j);
+		if (free_cells * log(left_by(fit, &without) / with) < SIGNIFICANT)
+			return false;
+	}
+	return true;
+}
+
 static double priced(const struct tomo_set *set)
 {
 	return set->cost + PRICE * (double)set->n;
@@ -138,7 +190,8 @@ static struct tomo_set search(const struct tomo_fit *fit)
 		extend(fit, &beam, &next);
 		for (i = 0; i < next.n; i++) {
 			if (priced(&next.sets[i]) < priced(&best) &&
-			    is_worth_naming(fit, &next.sets[i])) {
+			    is_worth_naming(fit, &next.sets[i]) &&
+			    is_significant(fit, &next.sets[i])) {
 				best = next.sets[i];
 				better = true;
 			}

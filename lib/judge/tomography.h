@@ -43,6 +43,7 @@ struct tomo_problem {
 	const struct tomo_cell *cells;
 	size_t n_cells;
 	size_t n_links;
+	size_t n_learned; /* different expectations that are from the cells themselves */
 	double noise_least; /* relative: what is taken for the noise at least; 0: what the cells show */
 };
 
