@@ -44,6 +44,8 @@ static int on_open(struct follower *f, struct pair_message *m, struct err *err)
 	/* Connected before it answers: what the leader writes finds us ready. */
 	if (pair_session_connect(s, &m->offer, &v) < 0)
 		return say_failed(s, &v, err);
+	if (f->step.rates && f->step.forth)
+		pair_reading_begin(&s->lanes, &s->reading);
 	f->open = true;
 	return pair_say(s, &answer, err);
 }
@@ -65,6 +67,7 @@ static int on_ready(struct follower *f, struct pair_message *m, struct err *err)
 	pair_session_write(s, &f->step, &o);
 	if (f->step.rates) {
 		tried.kind = PAIR_RATES;
+		tried.written = s->written;
 		tried.samples[0] = o.samples[0];
 		tried.samples[1] = o.samples[1];
 		tried.n_samples = 2;
@@ -83,12 +86,17 @@ static int on_ready(struct follower *f, struct pair_message *m, struct err *err)
 
 static int on_final(struct follower *f, struct pair_message *m, struct err *err)
 {
-	const struct pair_message ack = pair_message_init(PAIR_ACK);
+	CLEANUP(pair_message_release) struct pair_message ack = pair_message_init(PAIR_ACK);
 	struct pair_session *s = f->session;
+	size_t i;
 	int r;
 
 	if (m->rail >= s->n_rails)
 		return err_set(err, EPROTO, "%s tells of a rail that is not there", s->line.name);
+	/* It may be heard of here alone: both ends emit the same. */
+	ack.note = pair_session_heard(s, &m->written);
+	for (i = 0; ack.note && i < m->n_samples; i++)
+		pair_guard_blame_others(&m->samples[i], ack.note);
 	r = pair_say(s, &ack, err);
 	return r < 0 ? r : pair_session_emit(s, m->rail, m->forth, m->samples, m->n_samples);
 }

@@ -135,6 +135,54 @@ static void judge_traffic(const struct watch *w, size_t i, struct sample *s)
 		set_foreign(s, words);
 }
 
+/* --- the end of two hosts that is written to ------------------------------------------ */
+
+struct pair_written pair_guard_written(const struct pair_lanes *l, const struct pair_guard *from)
+{
+	struct rdma_posted posted = posted_on(l);
+	struct pair_written all = { .requests = posted.requests, .bytes = posted.bytes };
+	struct traffic now;
+
+	if (!is_watched(l))
+		return (struct pair_written){ 0 };
+	traffic_read_fresh(l->side->port, &nic_kernel, &now);
+	(void)traffic_growth(&from->from, &now, TRAFFIC_RETRIES, &all.resends);
+	return all;
+}
+
+void pair_reading_begin(const struct pair_lanes *l, struct pair_reading *ret)
+{
+	*ret = (struct pair_reading){ .side = NULL };
+	if (!is_watched(l))
+		return;
+	ret->side = l->side;
+	ret->mtu = pair_lanes_mtu(l);
+	ret->window = (uint64_t)l->side->options->depth * l->flow.n_queues;
+	traffic_read_fresh(l->side->port, &nic_kernel, &ret->before);
+}
+
+char *pair_reading_end(const struct pair_reading *reading, const struct pair_written *written)
+{
+	const struct rdma_port *port = reading->side ? reading->side->port : NULL;
+	struct traffic_own out = { .mtu = reading->mtu }, in;
+	struct traffic_finding finding;
+	struct traffic now;
+
+	if (!port || written->requests == 0)
+		return NULL;
+	out.others = port_has_others(port);
+	in = out;
+	in.requests = written->requests;
+	in.size = (uint32_t)MIN(written->bytes / written->requests, (uint64_t)UINT32_MAX);
+	in.window = reading->window;
+	in.resends = written->resends;
+	traffic_read_fresh(port, &nic_kernel, &now);
+	traffic_judge_ways(&reading->before, &now, &out, &in, port->bytes_per_s, &finding);
+	return finding.foreign
+		       ? xasprintf("%s port %u: %s", port->device, port->number, finding.words)
+		       : NULL;
+}
+
 /* --- what became of the ports --------------------------------------------------------- */
 
 static struct rdma_scene scene_of(const struct pair_side *side, int status)
@@ -203,6 +251,12 @@ void pair_guard_end(const struct pair_lanes *const *lanes, size_t n,
 		if (!explain(lanes[i], failed, &samples[i]))
 			judge_traffic(&w, i, &samples[i]);
 	}
+}
+
+void pair_guard_blame_others(struct sample *s, const char *words)
+{
+	if (has_value(s) || has_failed(s))
+		set_foreign(s, xstrdup(words));
 }
 
 bool pair_guard_goes_on(const struct sample *s)

@@ -66,13 +66,19 @@ static int let_other_write(struct pair_session *s, const struct pair_step *step,
 			   struct pair_outcome *ret, struct err *err)
 {
 	CLEANUP(pair_message_release) struct pair_message answer = pair_message_init(PAIR_BYE);
+	CLEANUP(freep) char *words = NULL;
 	int r = pair_hear(s, ANSWER_US + PATIENCE * step->us, &answer, err);
+	size_t i;
 
 	if (r < 0)
 		return r;
 	if (answer.kind != (step->rates ? PAIR_RATES : PAIR_TRIED))
 		return unexpected(s, err);
 	take_outcome(&answer, ret);
+	if (step->rates)
+		words = pair_session_heard(s, &answer.written);
+	for (i = 0; words && i < ARRAY_SIZE(ret->samples); i++)
+		pair_guard_blame_others(&ret->samples[i], words);
 	return 0;
 }
 
@@ -88,6 +94,8 @@ static int run_step(struct pair_session *s, const struct pair_step *step, struct
 	ret->samples[1] = sample_init();
 	r = open_both(s, step, ret, err);
 	if (r > 0) {
+		if (step->rates && !step->forth)
+			pair_reading_begin(&s->lanes, &s->reading);
 		r = pair_say(s, &ready, err);
 		if (r == 0 && step->forth)
 			pair_session_write(s, step, ret);
@@ -142,6 +150,7 @@ static int finish(struct pair_session *s, const struct pair_step *step, struct s
 
 	final.rail = step->rail;
 	final.forth = step->forth;
+	final.written = s->written;
 	final.n_samples = n;
 	for (i = 0; i < n; i++) {
 		if (!samples[i].check) {
@@ -156,6 +165,8 @@ static int finish(struct pair_session *s, const struct pair_step *step, struct s
 		r = pair_hear(s, ANSWER_US, &answer, err);
 	if (r == 0 && answer.kind != PAIR_ACK)
 		r = unexpected(s, err);
+	for (i = 0; r == 0 && answer.note && i < n; i++)
+		pair_guard_blame_others(&samples[i], answer.note);
 	return r == 0 ? pair_session_emit(s, step->rail, step->forth, samples, n) : r;
 }
 

@@ -266,9 +266,20 @@ static const struct jfield outcome_fields[] = {
 	{ "lost_full", J_BOOL, AT(lost_full), J_REQUIRED },
 	{ "note", J_STRING, AT(note), J_REQUIRED },
 };
+#define WRITTEN_FIELDS                                                        \
+	{ "requests", J_U64, AT(written.requests), 0, .max = ADDRESS_MAX },   \
+		{ "bytes", J_U64, AT(written.bytes), 0, .max = ADDRESS_MAX }, \
+	{                                                                     \
+		"resends", J_U64, AT(written.resends), 0, .max = ADDRESS_MAX  \
+	}
+static const struct jfield rates_fields[] = { WRITTEN_FIELDS };
 static const struct jfield final_fields[] = {
 	{ "rail", J_U64, AT(rail), J_REQUIRED, .max = PAIR_PORTS_MAX - 1 },
 	{ "forth", J_BOOL, AT(forth), J_REQUIRED },
+	WRITTEN_FIELDS,
+};
+static const struct jfield ack_fields[] = {
+	{ "note", J_STRING, AT(note), 0 },
 };
 
 static const struct {
@@ -281,8 +292,9 @@ static const struct {
 	[PAIR_OFFER] = { offered_fields, ARRAY_SIZE(offered_fields), 0 },
 	[PAIR_FAILED] = { outcome_fields, ARRAY_SIZE(outcome_fields), 0 },
 	[PAIR_TRIED] = { outcome_fields, ARRAY_SIZE(outcome_fields), 0 },
-	[PAIR_RATES] = { NULL, 0, 2 },
+	[PAIR_RATES] = { rates_fields, ARRAY_SIZE(rates_fields), 2 },
 	[PAIR_FINAL] = { final_fields, ARRAY_SIZE(final_fields), 1 },
+	[PAIR_ACK] = { ack_fields, ARRAY_SIZE(ack_fields), 0 },
 };
 
 struct pair_message pair_message_init(int kind)

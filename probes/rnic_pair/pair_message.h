@@ -7,9 +7,10 @@
  *	open -> offer | failed	the leader's queues for a rail and a direction; the other's
  *	ready | failed ->	both are connected and their memory is registered:
  *	tried			the follower, when it is the writer: what became of its writes
- *	rates			the same: its samples of bandwidth and latency
+ *	rates			the same: its samples of bandwidth and latency, and what it wrote
  *	final -> ack		the leader: what is emitted, by both: the sample of the
- *				connection, or the two of bandwidth and latency
+ *				connection, or the two of bandwidth and latency, and what it
+ *				wrote; the follower: whose else traffic came, if any
  *	bye			no more
  *
  * Whatever is sent is bounded and checked here. Pure.
@@ -17,6 +18,7 @@
 #pragma once
 
 #include "lib/report.h"
+#include "probes/rnic_pair/pair_guard.h"
 #include "probes/rnic_pair/pair_lanes.h"
 #include "probes/rnic_pair/pair_sample.h"
 
@@ -50,16 +52,17 @@ struct pair_message {
 	uint64_t budget_us; /* hello: what is left */
 	struct pair_rail rails[PAIR_PORTS_MAX];
 	size_t n_rails;
-	uint64_t rail;		  /* open, final */
-	bool forth;		  /* the leader writes */
-	bool rates;		  /* open: to measure, not to try */
-	uint64_t step_us;	  /* open: time of one measurement */
-	struct pair_offer offer;  /* open, offer */
-	int state;		  /* failed, tried: enum sample_state */
-	int ok;			  /* enum tristate */
-	bool lost_full;		  /* small writes arrive, full packets do not */
-	char *note;		  /* owned */
-	struct sample samples[2]; /* rates: bandwidth, latency; final: one */
+	uint64_t rail;		     /* open, final */
+	bool forth;		     /* the leader writes */
+	bool rates;		     /* open: to measure, not to try */
+	uint64_t step_us;	     /* open: time of one measurement */
+	struct pair_offer offer;     /* open, offer */
+	int state;		     /* failed, tried: enum sample_state */
+	int ok;			     /* enum tristate */
+	bool lost_full;		     /* small writes arrive, full packets do not */
+	char *note;		     /* failed, tried, ack; owned */
+	struct pair_written written; /* rates, final: of who wrote, in this step */
+	struct sample samples[2];    /* rates: bandwidth, latency; final: one */
 	size_t n_samples;
 };
 

@@ -170,6 +170,8 @@ int pair_session_open(struct pair_session *s, const struct pair_step *step, stru
 	struct err err = side->err;
 	int r = side->err.code ? -side->err.code : 0;
 
+	s->written = (struct pair_written){ 0 };
+	s->reading = (struct pair_reading){ .side = NULL };
 	numa_go_near(s->host, side->port->numa_node);
 	if (r == 0)
 		r = pair_lanes_open(&s->lanes, side, &want, &err);
@@ -253,24 +255,34 @@ static void write_rates(struct pair_session *s, const struct pair_step *step,
 	const uint64_t most_us = pair_patience_us(step->us, clock_left_us(s->deadline_us));
 	const struct pair_time time = { step->us, until(s, most_us) };
 	struct pair_time brief = { .us = step->us / LATENCY_PART };
-	struct pair_guard guard;
+	struct pair_guard guard, first;
 
 	ret->samples[0] = sample_of(s, step->rail, true, PAIR_WRITE_BW);
 	ret->samples[1] = sample_of(s, step->rail, true, PAIR_WRITE_LAT);
-	pair_guard_begin(&lanes, 1, &guard);
+	pair_guard_begin(&lanes, 1, &first);
 	pair_bandwidth(&lanes, 1, &time, &ret->samples[0]);
-	pair_guard_end(&lanes, 1, &guard, &ret->samples[0]);
+	pair_guard_end(&lanes, 1, &first, &ret->samples[0]);
 	if (pair_guard_goes_on(&ret->samples[0])) {
 		brief.deadline_us =
 			until(s, pair_patience_us(step->us, clock_left_us(s->deadline_us)));
 		pair_guard_begin(&lanes, 1, &guard);
 		pair_latency(lanes, &brief, &ret->samples[1]);
 		pair_guard_end(&lanes, 1, &guard, &ret->samples[1]);
-		return;
+	} else {
+		ret->samples[1].state = SAMPLE_ABORTED;
+		ret->samples[1].note =
+			xstrdup("not tried: the queue pairs were lost in the bandwidth test");
 	}
-	ret->samples[1].state = SAMPLE_ABORTED;
-	ret->samples[1].note =
-		xstrdup("not tried: the queue pairs were lost in the bandwidth test");
+	s->written = pair_guard_written(lanes, &first);
+}
+
+char *pair_session_heard(struct pair_session *s, const struct pair_written *written)
+{
+	CLEANUP(freep) char *words = pair_reading_end(&s->reading, written);
+
+	s->reading.side = NULL;
+	/* Names may be long; what is told to the other side is bounded. */
+	return words ? xasprintf("%.*s: %s", PAIR_NOTE_SIZE / 4, s->node, words) : NULL;
 }
 
 void pair_session_write(struct pair_session *s, const struct pair_step *step,

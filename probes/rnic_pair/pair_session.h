@@ -31,6 +31,8 @@ struct pair_session {
 	size_t n_rails;
 	uint64_t deadline_us; /* of both sides */
 	struct pair_lanes lanes;
+	struct pair_written written;		      /* by this side in the step at hand */
+	struct pair_reading reading;		      /* while the other writes */
 	bool emitted[PAIR_PORTS_MAX][2][PAIR_CHECKS]; /* by rail and whether it goes out from here */
 	int (*emit)(struct probe *probe, struct sample *s); /* probe_emit() */
 };
@@ -73,6 +75,12 @@ int pair_session_open(struct pair_session *s, const struct pair_step *step,
 		      struct pair_verdict *ret);
 int pair_session_connect(struct pair_session *s, const struct pair_offer *peer,
 			 struct pair_verdict *ret);
+
+/*
+ * The other side wrote `written` while we were `reading`: what of others came meanwhile, when
+ * that is too much, as it goes into the samples of both. New memory, or NULL.
+ */
+char *pair_session_heard(struct pair_session *s, const struct pair_written *written);
 
 /* Emit the samples of a final: one of the connection, or two of the rates. Takes them. */
 int pair_session_emit(struct pair_session *s, size_t rail, bool forth, struct sample *samples,

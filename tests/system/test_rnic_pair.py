@@ -296,6 +296,13 @@ def test_a_peer_that_is_killed_blames_no_link(two):
     assert len(step.samples) == 6
 
 
+def test_traffic_that_only_the_other_end_sees_is_not_slowness(two):
+    a, b = two["a"]["foreign"][0], two["b"]["foreign"][0]
+    here, there = a["write_bw"]["rxe0:1>node-b/rxe0:1"], b["write_bw"]["node-a/rxe0:1>rxe0:1"]
+    for s in (here, there):
+        assert blames_nobody(s, "foreign-traffic", "node-b: rxe0 port 1: others sent about"), s
+
+
 def test_what_is_no_token_and_no_address_is_usage(two):
     for name, words in (("no-token-file", "/nowhere: No such file or directory"), ("bad-address", "'nowhere' is no HOST:PORT")):
         step = two["a"][name][0]

@@ -3,118 +3,18 @@
 #include "probes/rnic_pair/pair_session.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/xalloc.h"
-#include "tests/unit/pair_fabric.h"
+#include "tests/unit/pair_hosts.h"
 #include "tests/unit/test.h"
 
-enum { RAILS = 2, SAMPLES_MAX = 64 };
-
-#define SOON_US (120 * USEC_PER_SEC)
-
-/* One of the two hosts. */
-struct host {
-	struct probe probe; /* first: emit() finds its host by it */
-	struct pair_fabric fabric;
-	struct pair_session session;
-	struct sample samples[SAMPLES_MAX];
-	size_t n_samples;
-	struct err err;
-	int r;
-};
-
-static int emit(struct probe *probe, struct sample *s)
-{
-	struct host *h = (struct host *)probe;
-
-	CHECK(h->n_samples < SAMPLES_MAX);
-	h->samples[h->n_samples++] = *s;
-	*s = sample_init();
-	return 0;
-}
-
-static void host_open(struct host *h, int fd, bool leads)
-{
-	*h = (struct host){ .n_samples = 0 };
-	pair_fabric_open(&h->fabric, RAILS);
-	/* Seconds of the fabric in few polls: what the hosts tell of them is what is looked at. */
-	h->fabric.sim.poll_s = 20e-6;
-	h->session = (struct pair_session){
-		.probe = &h->probe,
-		.engine = &h->fabric.sim.engine,
-		.sides = h->fabric.sides,
-		.n_sides = RAILS,
-		.options = &h->fabric.options,
-		.other = "other:1",
-		.line = { .fd = fd, .name = "the other" },
-		.leads = leads,
-		.peer = pair_message_init(PAIR_BYE),
-		.deadline_us = clock_mono_us() + SOON_US,
-		.emit = emit,
-	};
-}
-
-static void host_close(struct host *h)
-{
-	size_t i;
-
-	for (i = 0; i < h->n_samples; i++)
-		sample_release(&h->samples[i]);
-	pair_lanes_close(&h->session.lanes);
-	oob_close(&h->session.line);
-	pair_message_release(&h->session.peer);
-	pair_fabric_close(&h->fabric);
-}
-
-static void *run(void *argument)
-{
-	struct host *h = argument;
-
-	h->r = pair_session_run(&h->session, &h->err);
-	if (h->r < 0)
-		oob_close(&h->session.line);
-	return NULL;
-}
-
-static void open_two(struct host *leader, struct host *follower)
-{
-	int fds[2];
-
-	(void)setenv("ASSAY_NODE", "node-x", 1);
-	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	host_open(leader, fds[0], true);
-	host_open(follower, fds[1], false);
-}
-
-static void run_two(struct host *leader, struct host *follower)
-{
-	pthread_t thread;
-
-	CHECK_EQ(pthread_create(&thread, NULL, run, follower), 0);
-	run(leader);
-	CHECK_EQ(pthread_join(thread, NULL), 0);
-}
-
-static const struct sample *find(const struct host *h, const char *check, const char *subject)
-{
-	size_t i;
-
-	for (i = 0; i < h->n_samples; i++) {
-		if (streq(h->samples[i].check, check) && streq(h->samples[i].subject, subject))
-			return &h->samples[i];
-	}
-	return NULL;
-}
-
 /* Every rail both ways, of every check, each once. */
-static void check_complete(const struct host *h, size_t checks)
+static void check_complete(const struct pair_host *h, size_t checks)
 {
 	static const char *const subjects[] = {
 		"sim0:1>node-x/sim0:1",
@@ -129,7 +29,7 @@ static void check_complete(const struct host *h, size_t checks)
 	CHECK_EQ(h->n_samples, ARRAY_SIZE(subjects) * checks);
 	for (i = 0; i < ARRAY_SIZE(subjects); i++) {
 		for (j = 0; j < checks; j++) {
-			const struct sample *s = find(h, names[j], subjects[i]);
+			const struct sample *s = pair_host_find(h, names[j], subjects[i]);
 
 			CHECK(s);
 			if (s)
@@ -140,46 +40,46 @@ static void check_complete(const struct host *h, size_t checks)
 
 static void both_hosts_tell_the_same(void)
 {
-	struct host leader, follower;
+	struct pair_host leader, follower;
 	const struct sample *a, *b;
 
-	open_two(&leader, &follower);
+	pair_hosts_open(&leader, &follower);
 	leader.fabric.sim.bytes_per_s = 25e9;
 	follower.fabric.sim.bytes_per_s = 12.5e9;
 	leader.fabric.options.size = 32768;
-	run_two(&leader, &follower);
+	pair_hosts_run(&leader, &follower);
 	CHECK_EQ(leader.r, 0);
 	CHECK_EQ(follower.r, 0);
 	check_complete(&leader, 3);
 	check_complete(&follower, 3);
 
 	/* What leaves the leader is as fast as the leader's fabric; the other way likewise. */
-	a = find(&leader, "rnic_pair.write_bw", "sim1:1>node-x/sim1:1");
-	b = find(&follower, "rnic_pair.write_bw", "node-x/sim1:1>sim1:1");
+	a = pair_host_find(&leader, "rnic_pair.write_bw", "sim1:1>node-x/sim1:1");
+	b = pair_host_find(&follower, "rnic_pair.write_bw", "node-x/sim1:1>sim1:1");
 	CHECK_NEAR(a->value / 25e9, 1, 0.02);
 	CHECK_NEAR(b->value, a->value, 1);
 	CHECK_STR(a->code, "rail:1");
 	CHECK_EQ(json_integer_value(json_object_get(b->params, "size")), 32768);
-	a = find(&leader, "rnic_pair.write_bw", "node-x/sim0:1>sim0:1");
+	a = pair_host_find(&leader, "rnic_pair.write_bw", "node-x/sim0:1>sim0:1");
 	CHECK_NEAR(a->value / 12.5e9, 1, 0.02);
 	CHECK_EQ(json_integer_value(json_object_get(a->params, "size")), 32768);
-	host_close(&leader);
-	host_close(&follower);
+	pair_host_close(&leader);
+	pair_host_close(&follower);
 }
 
 static void connect_only_is_asked_for_by_the_leader(void)
 {
-	struct host leader, follower;
+	struct pair_host leader, follower;
 
-	open_two(&leader, &follower);
+	pair_hosts_open(&leader, &follower);
 	leader.fabric.options.connect_only = true;
-	run_two(&leader, &follower);
+	pair_hosts_run(&leader, &follower);
 	CHECK_EQ(leader.r, 0);
 	CHECK_EQ(follower.r, 0);
 	check_complete(&leader, 1);
 	check_complete(&follower, 1);
-	host_close(&leader);
-	host_close(&follower);
+	pair_host_close(&leader);
+	pair_host_close(&follower);
 }
 
 static int no_way(struct rdma_queue *q, const struct rdma_end *peer, struct err *err)
@@ -192,13 +92,13 @@ static int no_way(struct rdma_queue *q, const struct rdma_end *peer, struct err 
 /* Whoever of the two cannot connect, both say why, and no link is blamed. */
 static void what_cannot_be_set_up_is_told_by_both(void)
 {
-	struct host leader, follower;
+	struct pair_host leader, follower;
 	size_t i, j;
 
 	for (j = 0; j < 2; j++) {
-		open_two(&leader, &follower);
+		pair_hosts_open(&leader, &follower);
 		(j ? &follower : &leader)->fabric.ops.queue_connect = no_way;
-		run_two(&leader, &follower);
+		pair_hosts_run(&leader, &follower);
 		CHECK_EQ(leader.r, 0);
 		CHECK_EQ(follower.r, 0);
 		check_complete(&leader, 3);
@@ -210,38 +110,39 @@ static void what_cannot_be_set_up_is_told_by_both(void)
 			CHECK_EQ(follower.samples[i].state, SAMPLE_SET_UP);
 			CHECK_HAS(follower.samples[i].note, "No way from sim");
 		}
-		host_close(&leader);
-		host_close(&follower);
+		pair_host_close(&leader);
+		pair_host_close(&follower);
 	}
 }
 
 static void a_dead_path_is_sick_on_both_sides(void)
 {
-	struct host leader, follower;
+	struct pair_host leader, follower;
 	const struct sample *s;
 
-	open_two(&leader, &follower);
+	pair_hosts_open(&leader, &follower);
 	follower.fabric.sim.fail_at = 1;
 	follower.fabric.sim.fail_status = RDMA_RETRY_EXCEEDED;
-	run_two(&leader, &follower);
+	pair_hosts_run(&leader, &follower);
 	CHECK_EQ(leader.r, 0);
 	check_complete(&leader, 3);
 	check_complete(&follower, 3);
-	s = find(&leader, "rnic_pair.connect", "node-x/sim0:1>sim0:1");
+	s = pair_host_find(&leader, "rnic_pair.connect", "node-x/sim0:1>sim0:1");
 	CHECK_EQ(s->state, SAMPLE_MEASURED);
 	CHECK_EQ(s->ok, TRI_NO);
 	CHECK_HAS(s->note, "no path from sim0 to node-x");
-	CHECK_EQ(find(&follower, "rnic_pair.connect", "sim0:1>node-x/sim0:1")->ok, TRI_NO);
-	CHECK_EQ(find(&leader, "rnic_pair.write_bw", "node-x/sim0:1>sim0:1")->state, SAMPLE_ABORTED);
+	CHECK_EQ(pair_host_find(&follower, "rnic_pair.connect", "sim0:1>node-x/sim0:1")->ok, TRI_NO);
+	CHECK_EQ(pair_host_find(&leader, "rnic_pair.write_bw", "node-x/sim0:1>sim0:1")->state,
+		 SAMPLE_ABORTED);
 	/* The other way, and the other rail, are not. */
-	CHECK_EQ(find(&leader, "rnic_pair.connect", "sim0:1>node-x/sim0:1")->ok, TRI_YES);
-	CHECK_EQ(find(&leader, "rnic_pair.connect", "node-x/sim1:1>sim1:1")->ok, TRI_YES);
-	host_close(&leader);
-	host_close(&follower);
+	CHECK_EQ(pair_host_find(&leader, "rnic_pair.connect", "sim0:1>node-x/sim0:1")->ok, TRI_YES);
+	CHECK_EQ(pair_host_find(&leader, "rnic_pair.connect", "node-x/sim1:1>sim1:1")->ok, TRI_YES);
+	pair_host_close(&leader);
+	pair_host_close(&follower);
 }
 
 /* Killed while the other writes to it: what that one sees then is a dead path. */
-static struct host *victim;
+static struct pair_host *victim;
 
 static int post_to_the_killed(struct rdma_queue *q, const struct rdma_work *work, size_t n,
 			      struct err *err)
@@ -252,26 +153,26 @@ static int post_to_the_killed(struct rdma_queue *q, const struct rdma_work *work
 
 static void a_side_that_is_killed_ends_both_and_blames_nobody(void)
 {
-	struct host leader, follower;
+	struct pair_host leader, follower;
 	size_t i, j;
 
 	for (j = 0; j < 2; j++) {
-		struct host *other = j ? &leader : &follower;
+		struct pair_host *other = j ? &leader : &follower;
 
-		open_two(&leader, &follower);
+		pair_hosts_open(&leader, &follower);
 		victim = j ? &follower : &leader;
 		other->fabric.ops.post = post_to_the_killed;
 		other->fabric.sim.fail_at = 1;
 		other->fabric.sim.fail_status = RDMA_RETRY_EXCEEDED;
-		run_two(&leader, &follower);
+		pair_hosts_run(&leader, &follower);
 		CHECK_EQ(other->r, -ECONNRESET);
 		CHECK_HAS(other->err.msg, "node-x (the other) went away");
 		CHECK_EQ(pair_session_emit_rest(&other->session, SAMPLE_ABORTED, other->err.msg), 0);
 		check_complete(other, 3);
 		for (i = 0; i < other->n_samples; i++)
 			CHECK(other->samples[i].ok != TRI_NO);
-		host_close(&leader);
-		host_close(&follower);
+		pair_host_close(&leader);
+		pair_host_close(&follower);
 	}
 }
 
@@ -279,21 +180,21 @@ static void a_side_that_is_killed_ends_both_and_blames_nobody(void)
 static int session_with(const char *const *lines, size_t n, bool leads, struct err *err)
 {
 	struct oob stranger = { .fd = -1, .name = "stranger" };
-	struct host h;
+	struct pair_host h;
 	size_t i;
 	int fds[2], r;
 
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	stranger.fd = fds[1];
-	host_open(&h, fds[0], leads);
+	pair_host_open(&h, fds[0], leads);
 	for (i = 0; i < n; i++)
-		CHECK_EQ(oob_send(&stranger, lines[i], strlen(lines[i]), clock_mono_us() + SOON_US,
-				  NULL),
+		CHECK_EQ(oob_send(&stranger, lines[i], strlen(lines[i]),
+				  clock_mono_us() + PAIR_SOON_US, NULL),
 			 0);
 	CHECK_EQ(shutdown(fds[1], SHUT_WR), 0);
 	r = pair_session_run(&h.session, err);
 	oob_close(&stranger);
-	host_close(&h);
+	pair_host_close(&h);
 	return r;
 }
 

@@ -46,6 +46,7 @@ on_a()
 	dials silent 7475 --budget 6s
 	dials nobody 7476 --budget 2s
 	dials wrong-gid 7477 --budget 20s --gid-index 77
+	dials foreign 7479 --budget 90s --busy run
 	dials killed 7478 --budget 40s
 	step no-token-file --peer "$other:1" --token-file /nowhere
 	step bad-address --peer nowhere --token-file /tmp/token
@@ -73,6 +74,15 @@ on_b()
 	second=$stranger
 	listens wrong-gid 7477 --budget 120s
 	kill $first $second $holder 2>/dev/null
+	# Somebody on this host alone, through the port that the other writes to.
+	ib_write_bw -d rxe0 -s 4096 -t 2 -D 120 -F >/dev/null 2>&1 &
+	server=$!
+	wait_for 30 listening
+	ib_write_bw -d rxe0 -s 4096 -t 2 -D 120 -F 127.0.0.1 >/dev/null 2>&1 &
+	client=$!
+	wait_for 30 uses ib_write_bw
+	listens foreign 7479 --budget 90s --busy run
+	kill $client $server
 	begin=$(sent)
 	assay-probe-rnic-pair --size 4096 --depth 8 --listen 0.0.0.0:7478 --token-file /tmp/token --budget 60s >/dev/null 2>&1 &
 	victim=$!
