@@ -31,12 +31,13 @@ struct mesh_bench *mesh_bench_standard(bool hidden)
 	return b;
 }
 
-struct mesh_bench *mesh_bench_random(uint64_t seed)
+struct mesh_bench *mesh_bench_random(uint64_t seed, bool hidden)
 {
 	struct random r = random_seeded(seed);
 	struct mesh_bench *b = xcalloc(1, sizeof(*b));
 
 	mesh_host_random(&r, &b->host);
+	b->host.topology.is_virtual = hidden;
 	bench_make(b);
 	return b;
 }

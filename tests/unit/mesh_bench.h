@@ -14,9 +14,9 @@ struct mesh_bench {
 	struct mesh mesh;
 };
 
-/* New; free with mesh_bench_free(). The standard host may be `hidden`: a VM without bridges. */
+/* New; free with mesh_bench_free(). The host may be `hidden`: a VM without bridges. */
 struct mesh_bench *mesh_bench_standard(bool hidden);
-struct mesh_bench *mesh_bench_random(uint64_t seed);
+struct mesh_bench *mesh_bench_random(uint64_t seed, bool hidden);
 void mesh_bench_free(struct mesh_bench *b);
 
 /* By the path of the topology, not of the mesh. */

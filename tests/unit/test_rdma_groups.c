@@ -74,7 +74,7 @@ static void groups_of_any_host_fill_a_link(void)
 	uint64_t seed;
 
 	for (seed = 0; seed < n; seed++) {
-		struct mesh_bench *b = mesh_bench_random(seed);
+		struct mesh_bench *b = mesh_bench_random(seed, false);
 		struct mesh_sets groups;
 
 		mesh_groups(&b->mesh, &groups);

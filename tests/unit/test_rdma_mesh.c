@@ -95,7 +95,7 @@ static void no_round_overlaps_two_cells_that_share_a_link(void)
 	uint64_t seed;
 
 	for (seed = 0; seed < n; seed++) {
-		struct mesh_bench *b = mesh_bench_random(seed);
+		struct mesh_bench *b = mesh_bench_random(seed, false);
 		struct mesh_sets rounds;
 
 		pack(b, NULL, &rounds);
@@ -125,6 +125,30 @@ static void with_a_hidden_bridge_chain_it_is_one_cell_at_a_time(void)
 	mesh_sets_release(&rounds);
 	mesh_sets_release(&groups);
 	mesh_bench_free(b);
+}
+
+/* Nothing is known of what any two cells share, so no two may be measured at once. */
+static void on_any_host_that_hides_its_bridges_too(void)
+{
+	size_t n = hosts(), rounds_all = 0, cells = 0;
+	uint64_t seed;
+
+	for (seed = 0; seed < n; seed++) {
+		struct mesh_bench *b = mesh_bench_random(seed, true);
+		struct mesh_sets rounds, groups;
+
+		pack(b, NULL, &rounds);
+		mesh_groups(&b->mesh, &groups);
+		CHECK_EQ(check_rounds(b, &rounds), 0);
+		CHECK_EQ(groups.n, 0);
+		rounds_all += rounds.n;
+		cells += b->mesh.n_cells;
+		mesh_sets_release(&rounds);
+		mesh_sets_release(&groups);
+		mesh_bench_free(b);
+	}
+	printf("  %zu hidden hosts: %zu rounds of %zu cells\n", n, rounds_all, cells);
+	CHECK_EQ(rounds_all, cells);
 }
 
 static void heavier_rounds_come_first(void)
@@ -294,7 +318,7 @@ static void the_quick_set_tells_what_the_whole_mesh_would(void)
 	uint64_t seed;
 
 	for (seed = 0; seed < n; seed++) {
-		struct mesh_bench *b = mesh_bench_random(seed);
+		struct mesh_bench *b = mesh_bench_random(seed, false);
 		struct mesh_set set;
 
 		mesh_quick(&b->mesh, &set);
@@ -340,6 +364,7 @@ static const struct test tests[] = {
 	TEST(the_eight_by_eight_host_takes_44_rounds),
 	TEST(no_round_overlaps_two_cells_that_share_a_link),
 	TEST(with_a_hidden_bridge_chain_it_is_one_cell_at_a_time),
+	TEST(on_any_host_that_hides_its_bridges_too),
 	TEST(heavier_rounds_come_first),
 	TEST(the_quick_set_of_the_eight_by_eight_host_is_small),
 	TEST(the_quick_set_tells_what_the_whole_mesh_would),
