@@ -55,7 +55,7 @@ assayd_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 assayd_LDADD = libassaydcore.a $(KEEP_LIBS) $(HTTP_LIBS) $(GZIP_LIBS) $(CORE_LIBS)
 endif
 endif
-EXTRA_DIST += tests/system/test_assayd_schedule.py tests/system/assayd_fixtures.py tests/system/controller_stub.py tests/system/test_watch.py tests/system/test_watch_links.py tests/system/watch_fixtures.py \
+EXTRA_DIST += tests/system/test_assayd_schedule.py tests/system/assayd_fixtures.py tests/system/controller_stub.py tests/system/test_watch.py tests/system/test_watch_links.py tests/system/watch_fixtures.py tests/guest/scenarios/watch.sh \
 	tests/system/test_assayd.py tests/system/test_assayd_controller.py tests/system/test_assayd_liveness.py tests/system/test_assayd_net.py \
 	tests/system/test_assayd_orders.py tests/system/test_assayd_unit.py tests/bench/bench_assayd.py \
 	tests/bench/bench_drain.py

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What assayd sees of links between runs, on a network of the test's own; and what the controller makes of it."""
 import ctypes
+import json
 import os
 import shutil
 import signal
@@ -213,3 +214,44 @@ def test_why_says_what_was_seen(cables, assayd, here, controller, config, log, r
         "rnic.flaps": ("passive-state", "alert"), "rnic.down_time": ("passive-state", "alert")}
     text = run("assayctl", "--controller", f"http://127.0.0.1:{c.port}", "why", NODE).stdout
     assert "the link (eth0) is down" in text and "GPU has fallen off the bus" in text
+
+
+# --- on Soft-RoCE, with the kernel's own messages
+
+
+def parts_of(text):
+    """{name: lines} of what the scenario printed; "" is what came before the first."""
+    found, name = {"": []}, ""
+    for line in text.splitlines():
+        if line.startswith("== "):
+            name = line[3:]
+            found[name] = []
+        elif line:
+            found[name].append(line)
+    return found
+
+
+@pytest.mark.once
+def test_a_real_device_that_is_removed_is_told(guest, assayd_path, build):
+    if not (build / "assay-probe-rnic-pair").exists():
+        pytest.skip("built without libibverbs")
+    done = guest("watch", "--timeout", "240")
+    assert done.returncode == 0, done.stdout + done.stderr
+    parts = parts_of(done.stdout)
+    assert parts[""] == ["status 0"] and not [line for line in parts["log"] if "not watched" in line], parts["log"]
+    reports = [json.loads(line) for line in parts["reports"]]
+    samples = [s for report in sorted(reports, key=lambda r: r["seq"]) for s in report["samples"]]
+    seen = {}
+    for s in samples:
+        seen.setdefault((s["check"], s["subject"]), []).append(word([s]))
+    assert {r["profile"] for r in reports} == {"watch"}
+    # The cable of rxe0 went and came back; who went with rxe1 and eth2 went for good.
+    assert "warn" in seen["rnic.down_time", "rxe0:1"] and seen["rnic.down_time", "rxe0:1"][-1] == "ok"
+    assert seen["rnic.removed", "rxe1:1"][0] == "warn" and seen["rnic.removed", "rxe1:1"][-1] == "fatal"
+    assert ("rnic.removed", "rxe0:1") not in seen and {"rxe2:1", "rxe3:1"} <= {subject for check, subject in seen if check == "rnic.removed"}
+    # The kernel itself says so; of what somebody wrote into its log nothing is made.
+    assert any("NVRM" in line for line in parts["kernel"])
+    logged = [s for s in samples if s["check"] == "host.kernel_log"]
+    assert {s["code"] for s in logged} == {"rdma-down"} and {s["subject"] for s in logged} >= {"rxe3"}, logged
+    verdict = json.loads("".join(parts["verdict"]))
+    assert verdict["verdict"] == "fail" and any(i["subject"] == "rxe1:1" and i["fatal"] for i in verdict["items"])
