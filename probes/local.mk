@@ -11,9 +11,11 @@ libaccelcuda_a_SOURCES = \
 	probes/accel/cuda.c probes/accel/cuda.h probes/accel/cuda_abi.h \
 	probes/accel/cuda_gemm.c probes/accel/cuda_host.c probes/accel/cuda_load.c probes/accel/cuda_load.h \
 	probes/accel/cuda_memory.c probes/accel/cuda_nvml.c probes/accel/cuda_stream.c \
-	probes/accel/cuda_users.c probes/accel/library.c probes/accel/library.h \
+	probes/accel/cuda_users.c probes/accel/gpu_users.c probes/accel/gpu_users.h \
+	probes/accel/library.c probes/accel/library.h \
 	probes/accel/nvml_abi.h probes/accel/worker.c probes/accel/worker.h
-UNIT_TESTS += tests/unit/test_accel_cuda
+UNIT_TESTS += tests/unit/test_accel_cuda tests/unit/test_gpu_users
+tests_unit_test_gpu_users_LDADD = libaccelcuda.a libaccel.a $(LDADD)
 tests_unit_test_accel_cuda_LDADD = libaccelcuda.a libaccel.a $(LDADD)
 EXTRA_DIST += tests/unit/test_cuda_abi.c
 if HAVE_CUDA_HEADERS

@@ -109,6 +109,7 @@ static void cuda_close(struct accel *a)
 	for (i = 0; i < c->n_devices; i++)
 		close_device(c, i);
 	nvml_free(c->nvml);
+	gpu_users_release(&c->users);
 	if (c->stuck) {
 		accel_leave_at_once();
 		return;
@@ -226,6 +227,8 @@ static int open_with(const struct accel_ops *ops, bool products, struct accel **
 	r = cuda_libs_load(products, &c->libs, err);
 	if (r == 0)
 		r = open_devices(c, err);
+	if (r == 0)
+		r = gpu_users_load(&c->users, err);
 	if (r < 0)
 		return r;
 	if (c->libs.has_nvml && nvml_new(c, &c->nvml, &why) < 0)

@@ -12,6 +12,7 @@
 
 #include "probes/accel/accel.h"
 #include "probes/accel/cuda_load.h"
+#include "probes/accel/gpu_users.h"
 
 enum {
 	CUDA_DEVICES_MAX = 64,
@@ -49,6 +50,7 @@ struct cuda {
 	unsigned n_devices;
 	char version[160];
 	struct nvml *nvml;	     /* NULL without it */
+	struct gpu_users users;	     /* who is none */
 	_Atomic(const char *) asked; /* subject of the device entered last */
 	bool stuck;		     /* work never came back: free nothing it may touch */
 };
@@ -163,7 +165,8 @@ struct nvml_state {
 	int ecc, mig;			    /* 0 off, 1 on, -1 unknown */
 	bool lost;			    /* it fell off the bus */
 	unsigned n_pids;
-	unsigned pids[NVML_PROCESSES_MAX]; /* compute processes, ours among them */
+	unsigned pids[NVML_PROCESSES_MAX]; /* compute processes, ours among them; no two the same */
+	bool knows_clients;		   /* those of MPS are among them if there are any */
 };
 
 /* Start it for the GPUs of `c`. -ETIMEDOUT, -ENOTSUP. */

@@ -259,6 +259,8 @@ struct nvml_process { /* nvmlProcessInfo_t of _v2 and _v3 */
 	X(0, unsigned, mig, nvmlDeviceGetMigMode,                                               \
 	  (struct nvml_device * device, unsigned *current, unsigned *pending))                  \
 	X(0, unsigned, processes, nvmlDeviceGetComputeRunningProcesses_v3,                      \
+	  (struct nvml_device * device, unsigned *n, struct nvml_process *processes))           \
+	X(0, unsigned, mps_clients, nvmlDeviceGetMPSComputeRunningProcesses_v3,                 \
 	  (struct nvml_device * device, unsigned *n, struct nvml_process *processes))
 
 /* --- what is loaded --- */

@@ -27,16 +27,27 @@ struct nvml {
 	struct nvml_device *devices[CUDA_DEVICES_MAX]; /* NULL: NVML does not know it */
 };
 
-static void ask_processes(struct nvml *n, struct nvml_device *device)
+static void add_process(struct nvml_state *s, unsigned pid)
+{
+	unsigned i;
+
+	for (i = 0; i < s->n_pids && s->pids[i] != pid; i++)
+		;
+	if (i == s->n_pids && i < NVML_PROCESSES_MAX)
+		s->pids[s->n_pids++] = pid;
+}
+
+static bool ask_processes(struct nvml *n, struct nvml_device *device,
+			  unsigned (*call)(struct nvml_device *, unsigned *, struct nvml_process *))
 {
 	struct nvml_process processes[NVML_PROCESSES_MAX];
 	unsigned count = NVML_PROCESSES_MAX, i;
 
-	if (!n->call.processes || n->call.processes(device, &count, processes) != NVML_OK)
-		return;
-	n->state.n_pids = MIN(count, (unsigned)NVML_PROCESSES_MAX);
-	for (i = 0; i < n->state.n_pids; i++)
-		n->state.pids[i] = processes[i].pid;
+	if (!call || call(device, &count, processes) != NVML_OK)
+		return false;
+	for (i = 0; i < MIN(count, (unsigned)NVML_PROCESSES_MAX); i++)
+		add_process(&n->state, processes[i].pid);
+	return true;
 }
 
 static int mode(unsigned (*call)(struct nvml_device *, unsigned *, unsigned *),
@@ -105,7 +116,8 @@ static void answer_state(struct nvml *n, unsigned i)
 		return;
 	n->state.ecc = mode(n->call.ecc, device);
 	n->state.mig = mode(n->call.mig, device);
-	ask_processes(n, device);
+	(void)ask_processes(n, device, n->call.processes);
+	n->state.knows_clients = ask_processes(n, device, n->call.mps_clients);
 	n->result = NVML_OK;
 }
 

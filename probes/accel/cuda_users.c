@@ -50,49 +50,73 @@ int cuda_condition(struct accel *a, unsigned device, struct accel_condition *ret
 	return r;
 }
 
+enum { COMMAND_SIZE = 64 };
+
+/* "" when it cannot be told: it has ended, or is not of this container. */
+static void read_command(int proc_fd, unsigned pid, char ret[static COMMAND_SIZE])
+{
+	CLEANUP(freep) char *path = xasprintf("%u/comm", pid);
+	CLEANUP(freep) char *command = NULL;
+
+	if (file_read_line(proc_fd, path, &command) < 0)
+		command = NULL;
+	(void)snprintf(ret, COMMAND_SIZE, "%s", command ? command : "");
+}
+
+/* Who works for others is no user itself as long as they are known: each of them is one. */
+static bool is_allowed(const struct cuda *c, const struct nvml_state *s, const char *command)
+{
+	const struct gpu_user *row = gpu_users_find(&c->users, command);
+
+	return row && (row->clients <= 0 || s->knows_clients);
+}
+
 /*
  * In a container NVML counts processes as the host does: we are then among
  * them under a number that we do not know. One stranger that is there once we
  * have a context is taken for ourselves when nobody has our own number.
  */
-static unsigned find_other(const struct cuda_device *d, const struct nvml_state *s)
+static unsigned find_other(const struct cuda *c, const struct cuda_device *d,
+			   const struct nvml_state *s, char ret_command[static COMMAND_SIZE])
 {
-	unsigned own = (unsigned)getpid(), others = 0, first = 0, i;
+	CLEANUP(closep) int fd = paths_open_sys("/proc");
+	unsigned own = (unsigned)getpid(), others = 0, last = 0, i;
 	bool seen = !d->context;
 
 	for (i = 0; i < s->n_pids; i++) {
+		char command[COMMAND_SIZE];
+
 		if (s->pids[i] == own) {
 			seen = true;
 			continue;
 		}
+		read_command(fd, s->pids[i], command);
+		if (is_allowed(c, s, command))
+			continue;
 		others++;
-		first = s->pids[i];
+		last = s->pids[i];
+		memcpy(ret_command, command, COMMAND_SIZE);
 	}
-	return others > (seen ? 0U : 1U) ? first : 0;
+	return others > (seen ? 0U : 1U) ? last : 0;
 }
 
 int cuda_others(struct accel *a, unsigned device, long *ret_pid, char ret_command[64],
 		double *ret_share, struct err *err)
 {
-	CLEANUP(closep) int fd = paths_open_sys("/proc");
-	CLEANUP(freep) char *path = NULL;
-	CLEANUP(freep) char *command = NULL;
 	struct cuda *c = cuda_of(a);
+	char command[COMMAND_SIZE] = "";
 	struct nvml_state s;
 	unsigned pid;
 	int r = look(c, device, &s, err);
 
 	if (r < 0)
 		return r;
-	pid = find_other(&c->devices[device], &s);
-	path = xasprintf("%u/comm", pid);
-	if (pid && file_read_line(fd, path, &command) < 0)
-		command = NULL;
+	pid = find_other(c, &c->devices[device], &s, command);
 	*ret_pid = (long)pid;
 	*ret_share = pid ? 1 : 0;
 	(void)snprintf(ret_command, 64, "%s",
-		       command ? command
-		       : pid   ? "not in this container"
-			       : "");
+		       !pid	    ? ""
+		       : command[0] ? command
+				    : "not in this container");
 	return 0;
 }

@@ -31,6 +31,8 @@
  *	block=I       asked for memory this GPU never answers
  *	taken=I       this GPU is in exclusive mode and another has it
  *	busy=I pid=N  process N computes on this GPU
+ *	client=I      process N + 1 is a client of MPS on this GPU
+ *	oldmps=1      NVML cannot tell of those
  *	foreign=1     NVML counts processes from outside of a container
  *	nvml=N        what nvmlInit_v2() answers
  *	stuck=1       NVML does not come back, from the first look at a GPU on

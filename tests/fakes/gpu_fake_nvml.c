@@ -135,3 +135,18 @@ unsigned nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_device *device, uns
 	*n = used;
 	return fake_answer(device);
 }
+
+unsigned nvmlDeviceGetMPSComputeRunningProcesses_v3(struct nvml_device *device, unsigned *n,
+						    struct nvml_process *processes)
+{
+	bool used = is("client", device);
+
+	if (fake_setting("oldmps", 0))
+		return NVML_FUNCTION_NOT_FOUND;
+	if (*n < 1)
+		return NVML_INSUFFICIENT_SIZE;
+	if (used)
+		processes[0] = (struct nvml_process){ .pid = (unsigned)fake_setting("pid", 1) + 1 };
+	*n = used;
+	return fake_answer(device);
+}
