@@ -37,9 +37,9 @@ static int nccl_get(struct coll *c, unsigned rank, uint64_t offset, void *to, ui
 {
 	struct nccl_group *g = nccl_group_of(c);
 	struct nccl_rank *r = &g->ranks[rank];
+	bool in_place = g->op.kind == COLL_ALL_REDUCE && !g->apart;
 
-	return g->ops->download(to, g->op.kind == COLL_ALL_REDUCE ? &r->out : &r->in, offset, bytes,
-				err);
+	return g->ops->download(to, in_place ? &r->out : &r->in, offset, bytes, err);
 }
 
 static int wait_copies(struct nccl_group *g, struct err *err)
@@ -93,6 +93,11 @@ int nccl_coll_blot(struct coll *c, uint64_t bytes, struct err *err)
 void nccl_coll_repeat(struct coll *c, unsigned times)
 {
 	nccl_group_of(c)->times = MIN(MAX(times, 1U), (unsigned)NCCL_REPEAT_MAX);
+}
+
+void nccl_coll_apart(struct coll *c)
+{
+	nccl_group_of(c)->apart = true;
 }
 
 void nccl_coll_only(struct coll *c, const struct nccl_move *moves, unsigned n)

@@ -62,6 +62,12 @@ int nccl_coll_new(const struct nccl_setup *setup, struct coll **ret, struct err 
 void nccl_coll_repeat(struct coll *c, unsigned times);
 
 /*
+ * From now on an all-reduce leaves what it takes as it is, and get() is of what
+ * came out: one that is repeated does not grow its sums beyond all bounds.
+ */
+void nccl_coll_apart(struct coll *c);
+
+/*
  * From now on an all-to-all moves these blocks only; n = 0: all again. No
  * rank may be in two of them as a sender, nor in two as a receiver. Copied.
  */

@@ -23,6 +23,7 @@ struct nccl_group {
 	unsigned times;
 	struct nccl_move moves[COLL_RANKS_MAX];
 	unsigned n_moves; /* 0: everybody to everybody */
+	bool apart;	  /* an all-reduce is not in place */
 	int error;	  /* negative errno of an operation that failed, 0 */
 
 	/* Of the operation under way. */

@@ -45,8 +45,8 @@ static unsigned put_rank(struct nccl_group *g, struct nccl_rank *rank)
 	size_t count = g->op.bytes / sizeof(float);
 
 	if (g->op.kind == COLL_ALL_REDUCE)
-		return g->call.all_reduce(rank->out.ptr, rank->out.ptr, count, NCCL_FLOAT32,
-					  NCCL_SUM, rank->comm, stream);
+		return g->call.all_reduce(rank->out.ptr, g->apart ? rank->in.ptr : rank->out.ptr,
+					  count, NCCL_FLOAT32, NCCL_SUM, rank->comm, stream);
 	return g->call.all_to_all(rank->out.ptr, rank->in.ptr, count / g->coll.n, NCCL_FLOAT32,
 				  rank->comm, stream);
 }
