@@ -47,26 +47,33 @@ GEMM_ENGINES = probes/gemm/gemm_engines_gpu.c
 endif
 probes_PROGRAMS += assay-probe-gemm
 assay_probe_gemm_SOURCES = probes/gemm/gemm_main.c probes/gemm/gemm_engines.h $(GEMM_ENGINES)
-assay_probe_gemm_LDADD = libgemm.a $(ACCEL_LIBS)
+assay_probe_gemm_LDADD = libgemm.a libcollnccl.a libcoll.a $(ACCEL_LIBS)
 EXTRA_DIST += probes/gemm/gemm_engines.c probes/gemm/gemm_engines_gpu.c
 
 # The core of the probe knows no engine: built and tested without a BLAS too.
 noinst_LIBRARIES += libgemm.a
 libgemm_a_SOURCES = \
-	probes/gemm/gemm.h probes/gemm/gemm_busy.c probes/gemm/gemm_chain.c \
-	probes/gemm/gemm_check.c probes/gemm/gemm_clock.c probes/gemm/gemm_data.c probes/gemm/gemm_rate.c probes/gemm/gemm_run.c \
-	probes/gemm/gemm_verify.c probes/gemm/gemm_watched.c
+	probes/gemm/gemm.h probes/gemm/gemm_ballot.c probes/gemm/gemm_ballot.h \
+	probes/gemm/gemm_busy.c probes/gemm/gemm_cause.c probes/gemm/gemm_chain.c probes/gemm/gemm_check.c probes/gemm/gemm_clock.c \
+	probes/gemm/gemm_data.c probes/gemm/gemm_job.c probes/gemm/gemm_overlap.c probes/gemm/gemm_overlap.h \
+	probes/gemm/gemm_overlap_tell.c probes/gemm/gemm_rate.c probes/gemm/gemm_run.c \
+	probes/gemm/gemm_verify.c probes/gemm/gemm_vote.c probes/gemm/gemm_vote.h probes/gemm/gemm_vote_words.c \
+	probes/gemm/gemm_watched.c probes/gemm/gemm_window.c
+GEMM_LIBS = libgemm.a libcollnccl.a libcoll.a libaccelcuda.a libaccel.a
 GEMM_FIXTURE = tests/unit/gemm_fixture.c tests/unit/gemm_fixture.h \
 	tests/fakes/accel_sim.c tests/fakes/accel_sim.h tests/fakes/accel_sim_inside.h \
 	tests/fakes/accel_sim_memory.c tests/unit/random.h
 UNIT_TESTS += tests/unit/test_gemm_rate tests/unit/test_gemm_check tests/unit/test_gemm_verify \
-	tests/unit/test_accel
+	tests/unit/test_gemm_ballot tests/unit/test_gemm_vote tests/unit/test_accel
+tests_unit_test_gemm_ballot_LDADD = $(GEMM_LIBS) $(LDADD)
+tests_unit_test_gemm_vote_SOURCES = tests/unit/test_gemm_vote.c $(GEMM_FIXTURE)
+tests_unit_test_gemm_vote_LDADD = $(GEMM_LIBS) $(LDADD)
 tests_unit_test_gemm_rate_SOURCES = tests/unit/test_gemm_rate.c $(GEMM_FIXTURE)
-tests_unit_test_gemm_rate_LDADD = libgemm.a libaccel.a $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_gemm_rate_LDADD = $(GEMM_LIBS) $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_gemm_check_SOURCES = tests/unit/test_gemm_check.c $(GEMM_FIXTURE)
-tests_unit_test_gemm_check_LDADD = libgemm.a libaccel.a $(LDADD)
+tests_unit_test_gemm_check_LDADD = $(GEMM_LIBS) $(LDADD)
 tests_unit_test_gemm_verify_SOURCES = tests/unit/test_gemm_verify.c tests/unit/random.h
-tests_unit_test_gemm_verify_LDADD = libgemm.a libaccel.a $(LDADD)
+tests_unit_test_gemm_verify_LDADD = $(GEMM_LIBS) $(LDADD)
 tests_unit_test_accel_LDADD = libaccel.a $(LDADD)
 
 

@@ -4,10 +4,12 @@
  * fast each device is while all work (gemm.rate), and whether its products
  * are exactly right (gemm.correct).
  *
- *	gemm_run    look who else is there -> set up -> gemm_rate -> gemm_check -> gemm_chain
+ *	gemm_run    look who else is there -> set up -> gemm_rate -> gemm_check (and gemm_vote)
+ *	            -> gemm_chain -> gemm_overlap
  *
- * Everything but gemm_main.c knows only the operations of accel.h and a sink
- * for samples, so that tests run it on a simulated engine and clock.
+ * Everything but gemm_main.c knows only the operations of accel.h (gemm_overlap
+ * those of coll.h too) and a sink for samples, so that tests run it on a
+ * simulated engine and clock.
  */
 #pragma once
 
@@ -16,6 +18,8 @@
 #include "lib/err.h"
 #include "lib/report.h"
 #include "probes/accel/accel.h"
+#include "probes/coll/nccl.h"
+#include "probes/gemm/gemm_ballot.h"
 
 enum {
 	GEMM_EDGE_MAX = 65536, /* rows, columns and depth of --shape */
@@ -24,6 +28,9 @@ enum {
 	GEMM_ROUNDS_MAX = 16, /* products verified on each device */
 	GEMM_NOTE_SIZE = 256,
 };
+
+/* The subject of what all GPUs do together. */
+#define GEMM_ALL_SUBJECT "gpus"
 
 /* Where samples go. Takes `s` and leaves it as by sample_init(). */
 struct gemm_sink {
@@ -38,13 +45,18 @@ struct gemm_plan {
 	struct accel_gemm_shape check_shape; /* of what is verified; m = 0: the same products */
 	bool gpu; /* GPUs: clocks are watched, and who computes on one has it whole */
 	uint64_t seed;
-	bool chain;	      /* measure gemm.chain too */
-	bool run_busy;	      /* measure devices that others use too, and say so */
-	uint64_t warm_us;     /* warm-up of the rate: clocks and power settle */
-	uint64_t rate_us;     /* measuring the rate */
-	uint64_t check_us;    /* verifying products */
-	uint64_t deadline_us; /* of all, on the engine's clock */
-	int64_t epoch_us;     /* UNIX time less the engine's clock */
+	bool chain;	   /* measure gemm.chain too */
+	bool run_busy;	   /* measure devices that others use too, and say so */
+	uint64_t warm_us;  /* warm-up of the rate: clocks and power settle */
+	uint64_t rate_us;  /* measuring the rate */
+	uint64_t check_us; /* verifying products */
+	uint64_t vote_us;  /* comparing those of random data between devices; 0: not at all */
+	bool overlap;	   /* measure gemm.overlap too, with `nccl` */
+	uint64_t overlap_us;
+	struct nccl_library nccl;
+	_Atomic(const char *) check; /* what is being measured, for who waits; NULL: gemm.rate */
+	uint64_t deadline_us;	     /* of all, on the engine's clock */
+	int64_t epoch_us;	     /* UNIX time less the engine's clock */
 	struct gemm_sink sink;
 };
 
@@ -84,6 +96,7 @@ struct gemm_device {
 	double seconds_per_product; /* the latest window's */
 	double rates[GEMM_WINDOWS]; /* FLOP/s of each window */
 	size_t n_rates;
+	double plain_rate;	       /* gemm.rate as it was told; NAN: it was not measured */
 	struct accel_condition before; /* at the start of the measurement */
 	bool in_use;		       /* a process of others had it before we measured */
 	char busy[GEMM_NOTE_SIZE];     /* who else had it or took from it, a sentence; "" nobody */
@@ -120,11 +133,6 @@ bool gemm_live(const struct gemm_device *d);
 /* Take the device out, with the words of `err`. */
 void gemm_fail(struct gemm_device *d, int r, const struct err *err);
 
-/* Region and product for `shape` on the device; release with gemm_job_release(). */
-int gemm_job_init(struct gemm_device *d, const struct accel_gemm_shape *shape, struct gemm_job *ret,
-		  struct err *err);
-void gemm_job_release(struct gemm_device *d, struct gemm_job *job);
-
 /*
  * A sample of `check` for the device with subject, class and params set; when
  * it failed or is in use by others, with that state and the sentence.
@@ -132,6 +140,33 @@ void gemm_job_release(struct gemm_device *d, struct gemm_job *job);
 struct sample gemm_sample(const struct gemm_device *d, const char *check);
 
 int gemm_emit(struct gemm_run *run, struct sample *s);
+
+/* Set when it was measured, of times of the engine's clock. */
+void gemm_sample_time(struct sample *s, const struct gemm_plan *plan, uint64_t start_us,
+		      uint64_t end_us);
+
+/* --- gemm_window.c --- */
+
+/* A stretch of time in which devices fill windows. */
+struct gemm_stretch {
+	uint64_t window_us; /* length of a window */
+	uint64_t end_us;    /* from then on no more windows are put than must be */
+	uint64_t last_us;   /* what is late then is left */
+	bool counts;	    /* the windows are a measurement */
+};
+
+/* From now on windows do not count; from now on they do, those that are in flight excepted. */
+void gemm_windows_warm(struct gemm_run *run);
+void gemm_windows_count(struct gemm_run *run);
+
+/*
+ * Put what is wanted and take what is over; for what is not `slice_us` may
+ * pass for each device. False when the stretch is over.
+ */
+bool gemm_windows_turn(struct gemm_run *run, const struct gemm_stretch *stretch, uint64_t slice_us);
+
+/* The same until it is over. */
+void gemm_windows_fill(struct gemm_run *run, const struct gemm_stretch *stretch);
 
 /* --- gemm_rate.c --- */
 
@@ -166,15 +201,92 @@ char *gemm_clock_words(const struct gemm_device *d);
  */
 bool gemm_clock_sample(const struct gemm_device *d, struct sample *ret);
 
+/* --- gemm_job.c --- */
+
+/* Regions and product for `shape` on the device; release with gemm_job_release(). */
+int gemm_job_init(struct gemm_device *d, const struct accel_gemm_shape *shape, struct gemm_job *ret,
+		  struct err *err);
+void gemm_job_release(struct gemm_device *d, struct gemm_job *job);
+
+/* Random factors of a shape: the same for every device, and drawing the power of real work. */
+struct gemm_factors {
+	void *x, *y;
+	size_t x_size, y_size;
+};
+
+/* -ENOMEM. */
+int gemm_factors_init(const struct accel_gemm_shape *shape, uint64_t seed, struct gemm_factors *ret,
+		      struct err *err);
+void gemm_factors_release(struct gemm_factors *f);
+int gemm_factors_upload(struct gemm_device *d, const struct gemm_factors *f, struct gemm_job *job,
+			struct err *err);
+
+/* Bytes of the factors and of the product. */
+struct gemm_sizes {
+	size_t x, y, out;
+};
+struct gemm_sizes gemm_sizes(const struct accel_gemm_shape *shape);
+
+/* The other one, for trying again: another way through the device. */
+struct accel_gemm_shape gemm_other_shape(const struct accel_gemm_shape *shape);
+
+/* --- gemm_cause.c --- */
+
+/* Same model, same way through it: what may be compared in every bit, and in speed. */
+bool gemm_same_kind(const struct gemm_device *a, const struct gemm_device *b);
+
+/*
+ * Why a GPU that is 5 % slower than its peers here is so: a word for the sample's
+ * code and new memory for its note. False when it is not, or when clocks are unknown.
+ */
+bool gemm_cause(const struct gemm_run *run, const struct gemm_device *d, const char **ret_code,
+		char **ret_words);
+
+/* gemm.host_rate: that of the slowest GPU, which all others wait for. False unless all were measured. */
+bool gemm_host_sample(const struct gemm_run *run, struct sample *ret);
+
 /* --- gemm_check.c --- */
 
 /* Verify products on all live devices at once, emit gemm.correct for each device. */
 int gemm_check(struct gemm_run *run);
 
+/* --- gemm_vote.c --- */
+
+/* What the others say of a device's product of random data. */
+struct gemm_vote {
+	int verdict;	    /* enum gemm_verdict; GEMM_ABSENT: it did not take part */
+	unsigned n_runs;    /* of the product */
+	unsigned n_wrong;   /* of these */
+	uint64_t elements;  /* that differ, in the first of them */
+	bool input_damaged; /* a factor read back is not what was sent */
+	bool again;	    /* the same in other memory and another shape */
+	char *words;	    /* a sentence, owned; NULL when it is right */
+	char **with;	    /* owned, NULL-terminated: the others of whom one may be wrong; NULL */
+};
+
+/*
+ * The product of the rate on all devices that take part, again and again, and
+ * compared bit by bit between those of one model with one algorithm. Such products are the same
+ * (cuBLAS documentation, "Results reproducibility": one version of the library, one architecture
+ * and number of SMs; each has its own workspace here). Fills `votes` of all devices; who fails
+ * meanwhile is taken out.
+ */
+void gemm_vote(struct gemm_run *run, const bool *takes_part, struct gemm_vote *votes);
+void gemm_vote_release(struct gemm_vote *vote);
+
 /* --- gemm_chain.c --- */
 
 /* Where the plan wants it, measure a chain of small work on each live device, emit gemm.chain. */
 int gemm_chain(struct gemm_run *run);
+
+/* --- gemm_overlap.c --- */
+
+/*
+ * Where the plan wants it, measure the rate again while all GPUs reduce among
+ * them: gemm.overlap of each, and gemm.overlap_busbw of that. A collective that
+ * hangs or fails is a sample of the GPU at fault.
+ */
+int gemm_overlap(struct gemm_run *run);
 
 /* --- gemm_data.c --- */
 
@@ -183,6 +295,9 @@ uint64_t gemm_random(uint64_t *state);
 
 /* Fill `n` elements with seeded values in [-1, 1): zeros would draw less power than real data. */
 void gemm_fill_random(enum accel_dtype dtype, size_t n, uint64_t seed, void *out);
+
+/* Element `i` as a number. Not of FP8. */
+double gemm_value(enum accel_dtype dtype, const void *elements, size_t i);
 
 /* Write small integers (-2 to 2) as elements of `dtype`, each exact in all of them. */
 void gemm_fill_ints(enum accel_dtype dtype, size_t n, const int8_t *ints, void *out);

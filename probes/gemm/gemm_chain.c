@@ -233,8 +233,7 @@ static int chain_of(struct gemm_run *run, struct gemm_device *d)
 	s = gemm_sample(d, "gemm.chain");
 	s.unit = xstrdup("s");
 	s.better = BETTER_LOWER;
-	s.start = ((double)start_us + (double)plan->epoch_us) * 1e-6;
-	s.seconds = (double)(plan->ops->now_us(plan->accel) - start_us) * 1e-6;
+	gemm_sample_time(&s, plan, start_us, plan->ops->now_us(plan->accel));
 	set_chain(&s, &c);
 	/* A hung stream is freed, and with it the engine's claim, before its memory. */
 	if (r != -ETIMEDOUT)

@@ -154,25 +154,15 @@ static bool input_damaged(struct gemm_device *d, struct gemm_job *job, const str
 	       memcmp(back, e->y, e->y_size) != 0;
 }
 
-static unsigned three_quarters(unsigned n)
-{
-	return n - n / 4;
-}
-
 /* Other memory (the first job still holds its own), another shape, hence another way through. */
 static int try_again(struct gemm_device *d, struct finding *f, struct err *err)
 {
-	const struct accel_gemm_shape *s = check_shape(d);
-	struct accel_gemm_shape shape = *s;
+	const struct accel_gemm_shape shape = gemm_other_shape(check_shape(d));
 	CLEANUP(exact_release) struct exact e = { 0 };
 	struct gemm_job job = { 0 };
 	unsigned i;
-	int r;
+	int r = exact_init(&shape, ~d->plan->seed, &e);
 
-	shape.m = three_quarters(s->m);
-	shape.n = three_quarters(s->n);
-	shape.k = three_quarters(s->k);
-	r = exact_init(&shape, ~d->plan->seed, &e);
 	if (r < 0)
 		return err_errno(err, -r, "no memory to try %s again", d->info.subject);
 	r = gemm_job_init(d, &shape, &job, err);
@@ -258,43 +248,109 @@ static char *words(const struct gemm_device *d, const struct finding *f)
 		f->input_damaged ? "its input was damaged; " : "", then);
 }
 
-static struct sample make_sample(const struct gemm_device *d, const struct finding *f)
+/* The ways in which it was found right, or wrong. */
+static const char *way_of(const struct gemm_device *d, const struct finding *f,
+			  const struct gemm_vote *vote)
+{
+	if (f->count || vote->verdict == GEMM_ABSENT)
+		return "exact";
+	return d->n_products && vote->verdict == GEMM_RIGHT ? "exact+vote" : "vote";
+}
+
+static void set_params(struct sample *s, const struct gemm_device *d, const char *way)
+{
+	const struct accel_gemm_shape *shape = &d->plan->check_shape;
+
+	if (shape->m)
+		(void)json_object_set_new(s->params, "check_shape",
+					  json_sprintf("%ux%ux%u", shape->m, shape->n, shape->k));
+	(void)json_object_set_new(s->params, "way", json_string(way));
+}
+
+static void set_wrong(struct sample *s, const struct gemm_device *d, const struct finding *f)
+{
+	s->note = words(d, f);
+	s->value = (double)f->count;
+	s->ok = TRI_NO;
+	s->severity = f->again ? SEVERITY_FATAL : SEVERITY_WARN;
+	s->code = xstrdup(f->input_damaged ? "wrong-input" : "wrong-product");
+}
+
+/* One of two may be the wrong one: never fatal. */
+static void set_outvoted(struct sample *s, struct gemm_vote *vote)
+{
+	bool undecided = vote->verdict == GEMM_UNDECIDED;
+
+	s->note = TAKE(vote->words);
+	s->with = TAKE(vote->with);
+	s->value = (double)vote->elements;
+	s->ok = TRI_NO;
+	s->severity = vote->again && !undecided ? SEVERITY_FATAL : SEVERITY_WARN;
+	s->code = xstrdup(undecided		? "undecided"
+			  : vote->input_damaged ? "wrong-input"
+						: "wrong-product");
+}
+
+static struct sample make_sample(const struct gemm_device *d, const struct finding *f,
+				 struct gemm_vote *vote)
 {
 	struct sample s = gemm_sample(d, "gemm.correct");
 
-	if (d->plan->check_shape.m)
-		(void)json_object_set_new(s.params, "check_shape",
-					  json_sprintf("%ux%ux%u", d->plan->check_shape.m,
-						       d->plan->check_shape.n,
-						       d->plan->check_shape.k));
+	set_params(&s, d, way_of(d, f, vote));
 	s.unit = xstrdup("1");
 	s.better = BETTER_LOWER;
-	s.n = d->n_products;
-	if (s.state != SAMPLE_MEASURED || (!f->count && d->failed) || !d->n_products)
+	s.n = d->n_products + vote->n_runs;
+	if (s.state != SAMPLE_MEASURED || (!f->count && d->failed) || !s.n)
 		return s;
-	s.note = f->count ? words(d, f) : NULL;
-	s.value = (double)f->count;
-	s.ok = f->count ? TRI_NO : TRI_YES;
 	if (f->count) {
-		s.severity = f->again ? SEVERITY_FATAL : SEVERITY_WARN;
-		s.code = xstrdup(f->input_damaged ? "wrong-input" : "wrong-product");
+		set_wrong(&s, d, f);
+	} else if (vote->words) {
+		set_outvoted(&s, vote);
+	} else {
+		s.value = 0;
+		s.ok = TRI_YES;
 	}
 	return s;
 }
 
-static int emit_all(struct gemm_run *run, const struct finding *findings, uint64_t start_us)
+static int emit_all(struct gemm_run *run, const struct finding *findings, struct gemm_vote *votes,
+		    uint64_t start_us)
 {
 	uint64_t end_us = run->plan->ops->now_us(run->plan->accel);
 	unsigned i;
 	int r = 0;
 
 	for (i = 0; r == 0 && i < run->n; i++) {
-		struct sample s = make_sample(&run->devices[i], &findings[i]);
+		struct sample s = make_sample(&run->devices[i], &findings[i], &votes[i]);
 
-		s.start = ((double)start_us + (double)run->plan->epoch_us) * 1e-6;
-		s.seconds = (double)(end_us - start_us) * 1e-6;
+		gemm_sample_time(&s, run->plan, start_us, end_us);
 		r = gemm_emit(run, &s);
 	}
+	return r;
+}
+
+/* Those that are known to be wrong have no voice. */
+static void vote(struct gemm_run *run, const struct finding *findings, struct gemm_vote *votes)
+{
+	CLEANUP(freep) bool *takes = xcalloc(run->n, sizeof(*takes));
+	unsigned i;
+
+	for (i = 0; i < run->n; i++)
+		takes[i] = takes_part(&run->devices[i], &findings[i]);
+	gemm_vote(run, takes, votes);
+}
+
+static int emit_and_free(struct gemm_run *run, const struct finding *findings, uint64_t start_us)
+{
+	struct gemm_vote *votes = xcalloc(run->n, sizeof(*votes));
+	unsigned i;
+	int r;
+
+	vote(run, findings, votes);
+	r = emit_all(run, findings, votes, start_us);
+	for (i = 0; i < run->n; i++)
+		gemm_vote_release(&votes[i]);
+	free(votes);
 	return r;
 }
 
@@ -313,5 +369,5 @@ int gemm_check(struct gemm_run *run)
 		round_us = MAX(round_us, plan->ops->now_us(plan->accel) - now_us);
 		now_us = plan->ops->now_us(plan->accel);
 	}
-	return r < 0 ? r : emit_all(run, findings, start_us);
+	return r < 0 ? r : emit_and_free(run, findings, start_us);
 }

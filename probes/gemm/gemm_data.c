@@ -49,6 +49,26 @@ static void put(enum accel_dtype dtype, void *out, size_t i, double value)
 	}
 }
 
+double gemm_value(enum accel_dtype dtype, const void *elements, size_t i)
+{
+	uint32_t bits;
+	float f;
+
+	switch (dtype) {
+	case ACCEL_F64:
+		return ((const double *)elements)[i];
+	case ACCEL_BF16:
+		bits = (uint32_t)((const uint16_t *)elements)[i] << 16;
+		memcpy(&f, &bits, sizeof(f));
+		return (double)f;
+	case ACCEL_F32:
+	case ACCEL_TF32:
+	case ACCEL_FP8:
+		break;
+	}
+	return (double)((const float *)elements)[i];
+}
+
 void gemm_fill_random(enum accel_dtype dtype, size_t n, uint64_t seed, void *out)
 {
 	/* f8 has few values: the integers -2 to 2 do. */

@@ -22,54 +22,6 @@ void gemm_fail(struct gemm_device *d, int r, const struct err *err)
 	(void)snprintf(d->why, sizeof(d->why), "%s", err->msg);
 }
 
-static size_t matrix_bytes(enum accel_dtype dtype, unsigned rows, unsigned columns)
-{
-	return accel_dtype_size(dtype) * rows * columns;
-}
-
-void gemm_job_release(struct gemm_device *d, struct gemm_job *job)
-{
-	const struct accel_ops *ops = d->plan->ops;
-
-	ops->gemm_free(job->gemm);
-	if (job->x.ptr)
-		ops->region_free(&job->x);
-	if (job->y.ptr)
-		ops->region_free(&job->y);
-	if (job->out.ptr)
-		ops->region_free(&job->out);
-	*job = (struct gemm_job){ 0 };
-}
-
-int gemm_job_init(struct gemm_device *d, const struct accel_gemm_shape *shape, struct gemm_job *ret,
-		  struct err *err)
-{
-	const struct accel_ops *ops = d->plan->ops;
-	struct accel *a = d->plan->accel;
-	struct gemm_job job = { 0 };
-	struct {
-		struct accel_region *region;
-		size_t size;
-	} regions[] = {
-		{ &job.x, matrix_bytes(shape->dtype, shape->m, shape->k) },
-		{ &job.y, matrix_bytes(shape->dtype, shape->k, shape->n) },
-		{ &job.out, matrix_bytes(shape->out, shape->m, shape->n) },
-	};
-	size_t i;
-	int r = ops->gemm_new(a, d->index, shape, &job.gemm, err);
-
-	for (i = 0; r == 0 && i < ARRAY_SIZE(regions); i++) {
-		struct accel_memory memory = { ACCEL_DEVICE, -1, regions[i].size };
-
-		r = ops->region_new(a, d->index, &memory, regions[i].region, err);
-	}
-	if (r < 0)
-		gemm_job_release(d, &job);
-	else
-		*ret = job;
-	return r;
-}
-
 static int init_events(struct gemm_device *d, struct err *err)
 {
 	const struct accel_ops *ops = d->plan->ops;
@@ -98,30 +50,7 @@ static void release_device(struct gemm_device *d)
 	gemm_job_release(d, &d->check);
 }
 
-/* The same data for every device: seeded, and drawing the power of real work. */
-struct factors {
-	void *x, *y;
-	size_t x_size, y_size;
-};
-
-static int make_factors(const struct gemm_plan *plan, struct factors *ret, struct err *err)
-{
-	const struct accel_gemm_shape *s = &plan->shape;
-	size_t x_n = (size_t)s->m * s->k, y_n = (size_t)s->k * s->n;
-
-	ret->x_size = x_n * accel_dtype_size(s->dtype);
-	ret->y_size = y_n * accel_dtype_size(s->dtype);
-	ret->x = malloc(ret->x_size);
-	ret->y = malloc(ret->y_size);
-	if (!ret->x || !ret->y)
-		return err_set(err, ENOMEM, "no memory for factors of %zu and %zu bytes",
-			       ret->x_size, ret->y_size);
-	gemm_fill_random(s->dtype, x_n, plan->seed, ret->x);
-	gemm_fill_random(s->dtype, y_n, ~plan->seed, ret->y);
-	return 0;
-}
-
-static int set_up(struct gemm_device *d, const struct factors *f, struct err *err)
+static int set_up(struct gemm_device *d, const struct gemm_factors *f, struct err *err)
 {
 	const struct accel_ops *ops = d->plan->ops;
 	int r = ops->stream_new(d->plan->accel, d->index, &d->stream, err);
@@ -132,20 +61,15 @@ static int set_up(struct gemm_device *d, const struct factors *f, struct err *er
 		r = gemm_job_init(d, &d->plan->check_shape, &d->check, err);
 	if (r == 0)
 		r = init_events(d, err);
-	if (r == 0)
-		r = ops->upload(&d->job.x, 0, f->x, f->x_size, err);
-	if (r == 0)
-		r = ops->upload(&d->job.y, 0, f->y, f->y_size, err);
-	return r;
+	return r < 0 ? r : gemm_factors_upload(d, f, &d->job, err);
 }
 
 /* What does not fit is refused before any device is loaded. */
 static int check_size(const struct gemm_device *d, struct err *err)
 {
 	const struct accel_gemm_shape *s = &d->plan->shape;
-	double bytes = (double)matrix_bytes(s->dtype, s->m, s->k) +
-		       (double)matrix_bytes(s->dtype, s->k, s->n) +
-		       (double)matrix_bytes(s->out, s->m, s->n);
+	struct gemm_sizes sizes = gemm_sizes(s);
+	double bytes = (double)sizes.x + (double)sizes.y + (double)sizes.out;
 
 	if (bytes > memory_part * (double)d->info.memory_bytes)
 		return err_set(err, EINVAL,
@@ -197,8 +121,8 @@ static int open_devices(struct gemm_run *run, struct err *err)
 
 static int set_up_devices(struct gemm_run *run, struct err *err)
 {
-	struct factors f = { 0 };
-	int r = make_factors(run->plan, &f, err);
+	CLEANUP(gemm_factors_release) struct gemm_factors f = { 0 };
+	int r = gemm_factors_init(&run->plan->shape, run->plan->seed, &f, err);
 	unsigned i;
 
 	for (i = 0; r == 0 && i < run->n; i++) {
@@ -209,8 +133,6 @@ static int set_up_devices(struct gemm_run *run, struct err *err)
 		if (failed < 0)
 			gemm_fail(d, failed, &why);
 	}
-	free(f.x);
-	free(f.y);
 	return r;
 }
 
@@ -227,7 +149,18 @@ int gemm_run(struct gemm_plan *plan, struct err *err)
 {
 	CLEANUP(release_run)
 	struct gemm_run run = { .plan = plan };
+	static const struct {
+		const char *check;
+		int (*measure)(struct gemm_run *run);
+	} parts[] = {
+		{ "gemm.rate", gemm_rate },
+		{ "gemm.correct", gemm_check },
+		{ "gemm.chain", gemm_chain },
+		/* Last: what hangs in it may be left hanging. */
+		{ "gemm.overlap", gemm_overlap },
+	};
 	unsigned n = MIN(plan->ops->n_devices(plan->accel), (unsigned)GEMM_DEVICES_MAX);
+	size_t i;
 	int r;
 
 	if (n == 0)
@@ -242,12 +175,10 @@ int gemm_run(struct gemm_plan *plan, struct err *err)
 	r = check_type(&run, err);
 	if (r == 0)
 		r = set_up_devices(&run, err);
-	if (r == 0)
-		r = gemm_rate(&run);
-	if (r == 0)
-		r = gemm_check(&run);
-	if (r == 0)
-		r = gemm_chain(&run);
+	for (i = 0; r == 0 && i < ARRAY_SIZE(parts); i++) {
+		plan->check = parts[i].check;
+		r = parts[i].measure(&run);
+	}
 	return r < 0 && err && !err->code ? err_errno(err, -r, "cannot print samples") : r;
 }
 
@@ -282,6 +213,13 @@ struct sample gemm_sample(const struct gemm_device *d, const char *check)
 		s.note = xstrdup(d->busy);
 	}
 	return s;
+}
+
+void gemm_sample_time(struct sample *s, const struct gemm_plan *plan, uint64_t start_us,
+		      uint64_t end_us)
+{
+	s->start = ((double)start_us + (double)plan->epoch_us) * 1e-6;
+	s->seconds = (double)(end_us - start_us) * 1e-6;
 }
 
 int gemm_emit(struct gemm_run *run, struct sample *s)

@@ -16,9 +16,17 @@
  *	copy=N        bytes that a GPU copies in a microsecond (default 20000)
  *	slow=I        this GPU does 10 % less, at a normal clock
  *	hot=I         this GPU does 10 % less, by a lower clock (HW thermal)
+ *	thirsty=I     the same (SW power cap)
+ *	braked=I      the same (HW power brake)
+ *	locked=I      the same (application clocks)
+ *	crowded=I     beside a collective this GPU loses 26 % and not 8 %
+ *	other=I       this GPU is of another model, whose bf16 results differ in a bit
+ *	clock=1       tell on stderr how long it was from loading to the end
  *	delay=US      each launch takes the host so long
  *	wrong=I       this GPU has one wrong element in each product read back
  *	once=I        the same in the first of them only
+ *	odd=I         the same in bf16 results only, which nobody can know beforehand
+ *	odd1=I        the same in the third of those only
  *	hang=I        what is put on this GPU never ends, after 40 products
  *	lost=I        this GPU falls off the bus after 40 products
  *	ecc=I         this GPU meets an uncorrectable error after 40 products
@@ -160,4 +168,5 @@ unsigned fake_memory_expect(const struct fake_product *p);
 extern int fake_alive; /* streams, events, allocations and contexts */
 
 bool fake_gpu_is_lost(unsigned gpu);
+bool fake_gpu_is_held_back(unsigned gpu); /* by a lower clock */
 bool fake_gpu_has_context(unsigned gpu);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "tests/fakes/gpu_fake.h"
 #include "tests/unit/random.h"
@@ -29,6 +26,7 @@ struct CUstream_st {
 	unsigned gpu;
 	double free_at_ns; /* INFINITY: it hangs */
 	bool hangs_next;   /* from when it has nothing to do on */
+	bool collective;   /* others wait for it, or it for them */
 };
 
 struct CUevent_st {
@@ -40,30 +38,12 @@ static struct gpu {
 	struct CUctx_st context;
 	int retained;
 	unsigned products, copies;
-	unsigned peers; /* bits of GPUs whose memory it may reach directly */
+	unsigned collectives; /* streams of those: products go slower beside them */
+	unsigned peers;	      /* bits of GPUs whose memory it may reach directly */
 	struct random random;
 } gpus[FAKE_GPUS_MAX];
 
 static _Thread_local struct CUctx_st *current;
-int fake_alive; /* streams, events, allocations and contexts */
-
-long fake_setting(const char *name, long otherwise)
-{
-	const char *text = getenv("ASSAY_FAKE_GPUS"), *at;
-	size_t len = strlen(name);
-
-	for (at = text ? strstr(text, name) : NULL; at; at = strstr(at + 1, name)) {
-		if ((at == text || at[-1] == ' ') && at[len] == '=')
-			return strtol(at + len + 1, NULL, 10);
-	}
-	return otherwise;
-}
-
-bool fake_is(const char *fault, unsigned gpu)
-{
-	return fake_setting(fault, -1) == (long)gpu;
-}
-
 static bool has_failed(const char *fault, unsigned gpu)
 {
 	return fake_is(fault, gpu) && gpus[gpu].products >= FAKE_HEALTHY;
@@ -78,14 +58,6 @@ bool fake_gpu_is_lost(unsigned gpu)
 bool fake_gpu_has_context(unsigned gpu)
 {
 	return gpus[gpu].retained > 0;
-}
-
-double fake_now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
 unsigned fake_enter(unsigned *ret_gpu)
@@ -103,15 +75,6 @@ unsigned fake_enter_as(unsigned gpu)
 	unsigned now = 0, result = fake_enter(&now);
 
 	return result == CUDA_OK && now != gpu ? (unsigned)INVALID_HANDLE : result;
-}
-
-static void __attribute__((destructor)) tell_leaks(void)
-{
-	char line[64];
-	int n = snprintf(line, sizeof(line), "fake GPUs: %d objects were not freed\n", fake_alive);
-
-	if (fake_alive && n > 0)
-		(void)!write(STDERR_FILENO, line, (size_t)n);
 }
 
 unsigned cuInit(unsigned flags)
@@ -180,7 +143,8 @@ unsigned cuDeviceGet(int *device, int ordinal)
 
 unsigned cuDeviceGetName(char *name, int size, int device)
 {
-	(void)snprintf(name, (size_t)size, "Fake GPU %d", device);
+	(void)snprintf(name, (size_t)size, "%s GPU",
+		       fake_is("other", (unsigned)device) ? "Other" : "Fake");
 	return CUDA_OK;
 }
 
@@ -265,14 +229,6 @@ static double begin_ns(const struct CUstream_st *s)
 	return s->free_at_ns > now ? s->free_at_ns : now;
 }
 
-void fake_launch(void)
-{
-	struct timespec delay = { .tv_nsec = fake_setting("delay", 0) * 1000 };
-
-	if (delay.tv_nsec)
-		(void)ppoll(NULL, 0, &delay, NULL);
-}
-
 unsigned fake_stream_busy(struct CUstream_st *stream, double ns)
 {
 	unsigned result = fake_enter_as(stream->gpu);
@@ -318,11 +274,19 @@ void fake_stream_hang_next(struct CUstream_st *stream)
 void fake_stream_set_end_ns(struct CUstream_st *stream, double ns)
 {
 	stream->free_at_ns = ns;
+	gpus[stream->gpu].collectives += !stream->collective;
+	stream->collective = true;
+}
+
+bool fake_gpu_is_held_back(unsigned gpu)
+{
+	return fake_is("hot", gpu) || fake_is("thirsty", gpu) || fake_is("braked", gpu) ||
+	       fake_is("locked", gpu);
 }
 
 unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product *p)
 {
-	static const double fault = 0.9;
+	static const double fault = 0.9, beside = 0.92, crowded = 0.8;
 	struct gpu *g = &gpus[stream->gpu];
 	double flop = 2.0 * (double)p->d.rows * (double)p->d.columns * (double)p->b.rows;
 	double rate =
@@ -334,8 +298,12 @@ unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product 
 	if (result != CUDA_OK)
 		return result;
 	fake_launch();
-	if (fake_is("slow", stream->gpu) || fake_is("hot", stream->gpu))
+	if (fake_is("slow", stream->gpu))
 		rate *= fault;
+	if (fake_gpu_is_held_back(stream->gpu))
+		rate *= fault;
+	if (g->collectives)
+		rate *= fake_is("crowded", stream->gpu) ? beside * crowded : beside;
 	stream->free_at_ns = begin_ns(stream) + flop / rate;
 	if (has_failed("hang", stream->gpu))
 		stream->free_at_ns = INFINITY;
@@ -357,6 +325,7 @@ unsigned cuStreamCreate(struct CUstream_st **stream, unsigned flags)
 
 unsigned cuStreamDestroy_v2(struct CUstream_st *stream)
 {
+	gpus[stream->gpu].collectives -= stream->collective;
 	free(stream);
 	fake_alive--;
 	return CUDA_OK;

@@ -19,6 +19,7 @@ struct allocation {
 
 static struct allocation allocations[ALLOCATIONS_MAX];
 static unsigned read_back[FAKE_GPUS_MAX]; /* products */
+static unsigned narrow[FAKE_GPUS_MAX];	  /* those of two bytes an element */
 
 static struct allocation *new_allocation(void)
 {
@@ -134,22 +135,37 @@ unsigned cuMemHostUnregister(void *ptr)
 	return release(ptr);
 }
 
+/* Is the result that is read now a wrong one? */
+static bool is_wrong(unsigned gpu, bool is_narrow)
+{
+	enum { ODD = 2 };
+	unsigned n = read_back[gpu]++, n_narrow = narrow[gpu];
+
+	narrow[gpu] += is_narrow;
+	if (fake_is("wrong", gpu) || (fake_is("once", gpu) && n == 0))
+		return true;
+	return is_narrow && (fake_is("odd", gpu) || fake_is("other", gpu) ||
+			     (fake_is("odd1", gpu) && n_narrow == ODD));
+}
+
+/* Row 1, column 2 of D by rows: a flipped bit of the mantissa, the second highest. */
+static void flip(struct allocation *a, bool is_narrow)
+{
+	size_t size = is_narrow ? 2 : a->product.d.type == LT_R_64F ? 8 : 4;
+	unsigned bit = is_narrow ? 5 : a->product.d.type == LT_R_64F ? 50 : 21;
+
+	a->ptr[size * (a->product.d.rows + 2) + bit / 8] ^= (char)(1U << bit % 8);
+}
+
 /* A product is computed when somebody looks; the fault is put into what was computed. */
 static void settle(struct allocation *a)
 {
-	bool wrong = fake_is("wrong", a->gpu) ||
-		     (fake_is("once", a->gpu) && read_back[a->gpu] == 0);
-	uint32_t element;
+	bool is_narrow = a->product.d.type == LT_R_16BF;
 
 	a->pending = false;
 	fake_multiply(&a->product);
-	read_back[a->gpu]++;
-	if (!wrong)
-		return;
-	/* Row 1, column 2 of D by rows, of four bytes each: a flipped bit of the mantissa. */
-	memcpy(&element, a->ptr + 4 * (a->product.d.rows + 2), sizeof(element));
-	element ^= 1U << 21;
-	memcpy(a->ptr + 4 * (a->product.d.rows + 2), &element, sizeof(element));
+	if (is_wrong(a->gpu, is_narrow))
+		flip(a, is_narrow);
 }
 
 /* What was read of an allocation, from `offset` on, has a bad bit where that has one. */

@@ -77,7 +77,9 @@ unsigned nvmlDeviceGetHandleByUUID(const char *uuid, struct nvml_device **device
 
 unsigned nvmlDeviceGetClockInfo(struct nvml_device *device, unsigned type, unsigned *mhz)
 {
-	return answer(device, is("hot", device) ? FAKE_CLOCK_MHZ * 9 / 10 : FAKE_CLOCK_MHZ,
+	bool slow = fake_gpu_is_held_back(device->gpu);
+
+	return answer(device, slow ? FAKE_CLOCK_MHZ * 9 / 10 : FAKE_CLOCK_MHZ,
 		      type == NVML_CLOCK_SM ? mhz : &type);
 }
 
@@ -89,7 +91,20 @@ unsigned nvmlDeviceGetMaxClockInfo(struct nvml_device *device, unsigned type, un
 unsigned nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_device *device,
 						   unsigned long long *bits)
 {
-	*bits = is("hot", device) ? NVML_REASON_HW_THERMAL : 0;
+	static const struct {
+		const char *fault;
+		unsigned reason;
+	} reasons[] = {
+		{ "hot", NVML_REASON_HW_THERMAL },
+		{ "thirsty", NVML_REASON_SW_POWER_CAP },
+		{ "braked", NVML_REASON_HW_POWER_BRAKE },
+		{ "locked", NVML_REASON_APP_CLOCKS },
+	};
+	size_t i;
+
+	*bits = 0;
+	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		*bits |= is(reasons[i].fault, device) ? reasons[i].reason : 0;
 	return fake_answer(device);
 }
 

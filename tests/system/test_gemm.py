@@ -160,7 +160,8 @@ def test_it_describes_itself(run):
     value = json.loads(done.stdout)
     assert done.returncode == 0 and done.stderr == ""
     assert (value["kind"], value["probe"], value["active"], value["budget"]) == ("describe", "gemm", True, "10s")
-    assert [c["check"] for c in value["checks"]] == ["gemm.rate", "gemm.per_clock", "gemm.chain", "gemm.correct"]
+    assert [c["check"] for c in value["checks"]] == [
+        "gemm.rate", "gemm.per_clock", "gemm.host_rate", "gemm.chain", "gemm.overlap", "gemm.overlap_busbw", "gemm.correct"]
 
 
 @pytest.mark.parametrize("args, words", [

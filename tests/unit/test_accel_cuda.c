@@ -58,7 +58,7 @@ static void a_gpu_has_its_uuid_address_and_size(void)
 	CHECK_EQ(ops->device_info(a, 1, &info, &err), 0);
 	CHECK_STR(info.subject, "gpu:GPU-face0000-0000-0000-0000-000000000001");
 	CHECK_STR(info.pci, "0000:18:00.0");
-	CHECK_STR(info.name, "Fake GPU 1");
+	CHECK_STR(info.name, "Fake GPU");
 	CHECK_EQ(info.numa, 1);
 	CHECK_EQ(info.cpu, 4);
 	CHECK_EQ(info.units, 8);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why a GPU is slower than others of its kind on this host: its rate is what it
+ * does in a clock cycle times its clock. A low clock is throttling, a setting or
+ * the lottery of silicon, as the driver says; less work a cycle is a defect or
+ * somebody else. Whether it is too slow is for the judge, who knows more than this host.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/xalloc.h"
+#include "probes/accel/cuda_abi.h"
+#include "probes/gemm/gemm.h"
+
+/* Lower than this part of its peers a rate is explained: the floor of the judge. */
+static const double slow_part = 0.95;
+/* One of two factors is low: one that is not explains at most the rest. */
+static const double low_part = 0.97;
+
+/* The first that is among the reasons counts. */
+static const struct {
+	uint64_t reasons;
+	const char *code, *words;
+} causes[] = {
+	{ NVML_REASON_HW_POWER_BRAKE, "throttled",
+	  "throttled by the power brake: power supply or rack" },
+	{ NVML_REASON_HW_THERMAL | NVML_REASON_SW_THERMAL, "throttled",
+	  "throttled by heat: cooling" },
+	{ NVML_REASON_HW_SLOWDOWN, "throttled", "throttled by the hardware: heat or power" },
+	{ NVML_REASON_APP_CLOCKS | NVML_REASON_SYNC_BOOST | NVML_REASON_DISPLAY, "clock-setting",
+	  "its clock is held down by a setting left behind" },
+	{ NVML_REASON_SW_POWER_CAP, "lottery",
+	  "lottery of silicon: it reaches its power limit at a lower clock than its peers" },
+	{ 0, "low-clock", "its clock is low and the driver does not say why" },
+};
+static const char defect_code[] = "slow-at-clock";
+static const char defect_words[] =
+	"slow at a normal clock, a defect or a guest: memory, ECC, MIG or MPS left behind, "
+	"another process";
+
+bool gemm_same_kind(const struct gemm_device *a, const struct gemm_device *b)
+{
+	const struct accel_ops *ops = a->plan->ops;
+
+	return streq(a->info.name, b->info.name) && a->info.units == b->info.units &&
+	       streq(ops->gemm_algorithm(a->job.gemm), ops->gemm_algorithm(b->job.gemm));
+}
+
+static double clock_of(const struct gemm_device *d)
+{
+	return d->clock.n ? d->clock.sum_hz / d->clock.n : (double)NAN;
+}
+
+static double median_rate(const struct gemm_device *d)
+{
+	struct sample s = sample_init();
+	double value;
+
+	sample_set_windows(&s, d->rates, d->n_rates);
+	value = s.value;
+	sample_release(&s);
+	return value;
+}
+
+static bool is_measured(const struct gemm_device *d)
+{
+	return gemm_live(d) && d->n_rates && !d->busy[0] && d->clock.n;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t n)
+{
+	qsort(values, n, sizeof(*values), compare);
+	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/* Its rate and clock as parts of those of its peers; false without any. */
+static bool parts_of(const struct gemm_run *run, const struct gemm_device *d, double *ret_rate,
+		     double *ret_clock)
+{
+	CLEANUP(freep) double *rates = xcalloc(run->n, sizeof(*rates));
+	CLEANUP(freep) double *clocks = xcalloc(run->n, sizeof(*clocks));
+	size_t n = 0, i;
+
+	for (i = 0; i < run->n; i++) {
+		const struct gemm_device *peer = &run->devices[i];
+
+		if (peer == d || !is_measured(peer) || !gemm_same_kind(peer, d))
+			continue;
+		rates[n] = median_rate(peer);
+		clocks[n++] = clock_of(peer);
+	}
+	if (n == 0)
+		return false;
+	*ret_rate = median_rate(d) / median(rates, n);
+	*ret_clock = clock_of(d) / median(clocks, n);
+	return true;
+}
+
+bool gemm_cause(const struct gemm_run *run, const struct gemm_device *d, const char **ret_code,
+		char **ret_words)
+{
+	double rate, clock;
+	size_t i = 0;
+
+	if (!run->plan->gpu || !is_measured(d) || !parts_of(run, d, &rate, &clock) ||
+	    !(rate < slow_part))
+		return false;
+	while (causes[i].reasons && !(causes[i].reasons & d->clock.reasons))
+		i++;
+	if (clock >= low_part) {
+		*ret_code = defect_code;
+		*ret_words = xstrdup(defect_words);
+	} else if (rate / clock >= low_part) {
+		*ret_code = causes[i].code;
+		*ret_words = xstrdup(causes[i].words);
+	} else {
+		*ret_code = defect_code;
+		*ret_words = xasprintf("%s; and slow at that clock too, a defect or a guest",
+				       causes[i].words);
+	}
+	return true;
+}
+
+/* The slowest of all: the one that the others wait for. NULL when one was not measured. */
+static const struct gemm_device *find_slowest(const struct gemm_run *run)
+{
+	const struct gemm_device *slowest = NULL;
+	unsigned i;
+
+	for (i = 0; i < run->n; i++) {
+		const struct gemm_device *d = &run->devices[i];
+
+		if (!(d->plain_rate > 0))
+			return NULL;
+		if (!slowest || d->plain_rate < slowest->plain_rate)
+			slowest = d;
+	}
+	return slowest;
+}
+
+bool gemm_host_sample(const struct gemm_run *run, struct sample *ret)
+{
+	const struct gemm_device *d = run->plan->gpu ? find_slowest(run) : NULL;
+	struct sample s;
+
+	if (!d)
+		return false;
+	s = gemm_sample(d, "gemm.host_rate");
+	free(s.subject);
+	s.subject = xstrdup(GEMM_ALL_SUBJECT);
+	s.unit = xstrdup("FLOP/s");
+	s.better = BETTER_HIGHER;
+	s.note = xasprintf("%s, the slowest of %u", d->info.subject, run->n);
+	(void)json_object_set_new(s.params, "gpus", json_integer(run->n));
+	sample_set_windows(&s, d->rates, d->n_rates);
+	*ret = s;
+	return true;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rate while all GPUs reduce among them: what training does all the time,
+ * and what neither a product nor a collective alone shows (they share SMs,
+ * memory and power). The product is that of gemm.rate; the all-reduce is of as
+ * many bytes as it writes, which is what tensor parallelism reduces after it.
+ *
+ * One thread drives both. coll_run() drives the collectives, many in one go;
+ * products are put and taken whenever it listens, some windows ahead as ever.
+ * A window counts when it was taken by the end of a collective that did end.
+ */
+#include "probes/gemm/gemm_overlap.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "lib/clock.h"
+#include "lib/xalloc.h"
+
+enum {
+	ONCE_US = 5000000,	  /* longest for what coll_run() does in one go */
+	GO_US = 200000,		  /* as many collectives as take so long, in one go */
+	ALONE = 8,		  /* collectives without products, for comparison */
+	BYTES_MIN = 64 * 1024,	  /* of a collective: smaller ones are all launch */
+	FILL_BYTES = 1024 * 1024, /* of the data that is then repeated: never zeros */
+	WARM_WINDOW_US = 50000,	  /* as of the rate */
+	MEMORY_PART = 16,	  /* of a GPU's memory, for each of two buffers */
+	ALIGN = 16,		  /* bytes, of each rank's part: what NCCL moves fastest */
+};
+/* Part of the time before windows count. */
+static const double warm_part = 0.25;
+
+static uint64_t now_us(const struct overlap *o)
+{
+	return o->run->plan->ops->now_us(o->run->plan->accel);
+}
+
+/* --- the collective --- */
+
+static void fail(struct overlap *o, int r, int suspect, const char *why)
+{
+	o->failed = r;
+	o->suspect = suspect;
+	(void)snprintf(o->why, sizeof(o->why), "%s", why);
+}
+
+/* `times` collectives, by the deadline. True with their bus bandwidth when they ended. */
+static bool go(struct overlap *o, unsigned times, const struct coll_watch *watch, double *ret)
+{
+	uint64_t last_us = MIN(now_us(o) + ONCE_US, o->run->plan->deadline_us);
+	const struct coll_result *result = &o->coll->result;
+	struct err err = ERR_INIT;
+	double seconds = 0;
+	unsigned i;
+	int r;
+
+	nccl_coll_repeat(o->coll, times);
+	r = coll_run(o->coll, &o->op, last_us, watch, &err);
+	if (r < 0)
+		fail(o, r, COLL_NOBODY, err.msg);
+	else if (result->state == COLL_LATE)
+		fail(o, -ETIMEDOUT, result->suspect, result->why);
+	else if (result->state != COLL_DONE)
+		fail(o, nccl_coll_error(o->coll), result->suspect, result->why);
+	for (i = 0; i < o->n; i++)
+		seconds = fmax(seconds, nccl_coll_seconds(o->coll, i));
+	*ret = coll_busbw(&o->op, o->n, seconds);
+	return !o->failed;
+}
+
+/* What a go of collectives is, and what they do alone. */
+static bool try_alone(struct overlap *o, unsigned *ret_times)
+{
+	double seconds;
+
+	/* The first one connects. */
+	if (!go(o, 1, NULL, &o->alone) || !go(o, ALONE, NULL, &o->alone))
+		return false;
+	seconds = nccl_coll_seconds(o->coll, 0);
+	*ret_times = seconds * NCCL_REPEAT_MAX * USEC_PER_SEC < GO_US
+			     ? (unsigned)NCCL_REPEAT_MAX
+			     : (unsigned)MAX(GO_US * 1e-6 / seconds, 1.0);
+	return true;
+}
+
+/* --- products meanwhile --- */
+
+static void begin_counting(struct overlap *o)
+{
+	uint64_t now = now_us(o);
+	uint64_t left_us = (uint64_t)((1 - warm_part) * (double)o->run->plan->overlap_us);
+
+	gemm_windows_count(o->run);
+	o->stretch = (struct gemm_stretch){
+		.window_us = left_us / GEMM_WINDOWS,
+		.end_us = MIN(now + left_us, o->run->plan->deadline_us),
+		.last_us = MIN(now + left_us + left_us / 4, o->run->plan->deadline_us),
+		.counts = true,
+	};
+}
+
+static void turn(struct overlap *o)
+{
+	bool more;
+
+	if (o->over)
+		return;
+	more = gemm_windows_turn(o->run, &o->stretch, 0);
+	if (!o->stretch.counts && now_us(o) >= o->stretch.end_us)
+		begin_counting(o);
+	else if (o->stretch.counts)
+		o->over = !more;
+}
+
+/* Called by coll_run() all the time: never a reason to give it up. */
+static bool look(void *context, int *ret_suspect UNUSED, char ret_why[static COLL_WHY_SIZE] UNUSED)
+{
+	turn(context);
+	return false;
+}
+
+static void keep_sure(struct overlap *o)
+{
+	unsigned i;
+
+	for (i = 0; i < o->run->n; i++)
+		o->n_sure[i] = o->run->devices[i].n_rates;
+}
+
+static void measure(struct overlap *o)
+{
+	const struct coll_watch watch = { look, o };
+	uint64_t warm_us = (uint64_t)(warm_part * (double)o->run->plan->overlap_us);
+	unsigned times = 1;
+	double busbw;
+
+	gemm_windows_warm(o->run);
+	if (!try_alone(o, &times))
+		return;
+	o->stretch = (struct gemm_stretch){
+		.window_us = WARM_WINDOW_US,
+		.end_us = now_us(o) + warm_us,
+		.last_us = o->run->plan->deadline_us,
+	};
+	while (!o->over && go(o, times, &watch, &busbw)) {
+		if (o->stretch.counts && o->n_goes < OVERLAP_GOES_MAX)
+			o->goes[o->n_goes++] = busbw;
+		keep_sure(o);
+		turn(o);
+	}
+}
+
+/* --- setting up --- */
+
+static uint64_t bytes_for(const struct gemm_run *run)
+{
+	uint64_t part = (uint64_t)ALIGN * run->n;
+	uint64_t bytes = MAX(gemm_sizes(&run->plan->shape).out, (size_t)BYTES_MIN);
+	unsigned i;
+
+	for (i = 0; i < run->n; i++)
+		bytes = MIN(bytes, run->devices[i].info.memory_bytes / MEMORY_PART);
+	return MAX(bytes / part, (uint64_t)1) * part;
+}
+
+/* Communicators, and data in what they send. */
+static void set_up(struct overlap *o)
+{
+	const struct gemm_plan *plan = o->run->plan;
+	uint64_t last_us = plan->deadline_us - MIN(plan->overlap_us, plan->deadline_us);
+	struct nccl_setup setup = {
+		.library = &plan->nccl,
+		.accel = plan->accel,
+		.n = o->n,
+		.bytes = o->op.bytes,
+		.deadline_us = MIN(now_us(o) + NCCL_READY_US, last_us),
+	};
+	uint64_t part = (uint64_t)ALIGN * o->n;
+	struct coll_op fill = { COLL_ALL_REDUCE, MIN(o->op.bytes, FILL_BYTES / part * part) };
+	struct err err = ERR_INIT;
+	int r = nccl_coll_new(&setup, &o->coll, &err);
+
+	if (r == 0)
+		r = coll_fill(o->coll, &fill, plan->seed, &err);
+	if (r == 0)
+		r = nccl_coll_spread(o->coll, fill.bytes, &err);
+	if (r == 0)
+		nccl_coll_apart(o->coll);
+	if (r < 0)
+		fail(o, r, COLL_NOBODY, err.msg);
+}
+
+/* A collective needs all of them: the first that cannot, or NULL. */
+static const struct gemm_device *find_absent(const struct gemm_run *run)
+{
+	unsigned i;
+
+	for (i = 0; i < run->n; i++) {
+		if (!gemm_live(&run->devices[i]))
+			return &run->devices[i];
+	}
+	return NULL;
+}
+
+static void forget_clocks(struct gemm_run *run)
+{
+	unsigned i;
+
+	for (i = 0; i < run->n; i++)
+		run->devices[i].clock = (struct gemm_clock){ 0 };
+}
+
+static int overlap_all(struct overlap *o)
+{
+	uint64_t start_us = now_us(o);
+	int r;
+
+	forget_clocks(o->run);
+	gemm_busy_start(o->run);
+	set_up(o);
+	if (!o->failed)
+		measure(o);
+	gemm_busy_end(o->run, GEMM_MEASURED, now_us(o) - start_us);
+	r = overlap_emit(o, start_us);
+	if (r == 0)
+		r = overlap_emit_busbw(o, start_us);
+	if (o->coll)
+		o->coll->ops->close(o->coll);
+	return r;
+}
+
+int gemm_overlap(struct gemm_run *run)
+{
+	CLEANUP(freep) struct overlap *o = NULL;
+	const struct gemm_device *absent;
+	int r;
+
+	if (!run->plan->overlap)
+		return 0;
+	o = xcalloc(1, sizeof(*o));
+	o->run = run;
+	o->n = run->n;
+	o->suspect = COLL_NOBODY;
+	o->alone = (double)NAN;
+	o->op = (struct coll_op){ COLL_ALL_REDUCE, bytes_for(run) };
+	absent = find_absent(run);
+	if (absent)
+		return overlap_emit_absent(o, absent);
+	o->n_sure = xcalloc(run->n, sizeof(*o->n_sure));
+	r = overlap_all(o);
+	free(o->n_sure);
+	return r;
+}

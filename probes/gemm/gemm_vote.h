@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside gemm_vote*.c only. */
+#pragma once
+
+#include "probes/gemm/gemm.h"
+
+struct gemm_booth {
+	struct gemm_run *run;
+	struct accel_gemm_shape shape;
+	size_t bytes;	   /* of a result */
+	unsigned *members; /* numbers of devices, borrowed */
+	unsigned n;
+	struct gemm_job *jobs; /* one a member; NULL: that of the rate */
+	void *first;	       /* the result that came first */
+	unsigned char *piece;  /* of another */
+	struct gemm_versions versions;
+	struct gemm_voter *voters; /* one a member */
+	unsigned right;		   /* the right version, if there is one */
+};
+
+struct gemm_device *gemm_booth_device(const struct gemm_booth *b, unsigned i);
+
+/* Put the judgement of member `i` into words. */
+void gemm_vote_tell(const struct gemm_booth *b, unsigned i, struct gemm_vote *vote);
