@@ -216,7 +216,7 @@ EXTRA_DIST += tests/guest/scenarios/loopback.sh tests/system/test_loopback.py
 .PHONY: bench-guest
 bench-guest: all
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_guest.py $(abs_builddir)
-EXTRA_DIST += tests/bench/bench_guest.py tests/guest/scenarios/bench.sh
+EXTRA_DIST += tests/bench/bench_guest.py tests/guest/scenarios/bench.sh tests/guest/scenarios/bench-two.sh
 
 
 # ---- assay-probe-rnic-pair -----------------------------------------------------------
@@ -291,7 +291,8 @@ EXTRA_DIST += tests/system/test_all_to_all.py
 noinst_LIBRARIES += liball_reduce.a
 liball_reduce_a_SOURCES = \
 	probes/all_reduce/reduce.h probes/all_reduce/reduce_emit.c \
-	probes/all_reduce/reduce_follow.c probes/all_reduce/reduce_lead.c \
+	probes/all_reduce/reduce_follow.c probes/all_reduce/reduce_guard.c \
+	probes/all_reduce/reduce_guard.h probes/all_reduce/reduce_lead.c \
 	probes/all_reduce/reduce_meet.c probes/all_reduce/reduce_message.c \
 	probes/all_reduce/reduce_message.h probes/all_reduce/reduce_part.c \
 	probes/all_reduce/reduce_permit.c probes/all_reduce/reduce_permit.h \
@@ -306,7 +307,8 @@ EXTRA_DIST += probes/all_reduce/all_reduce_main.c
 COLL_TEST_LIBS = liball_reduce.a libcoll.a $(PAIR_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_coll tests/unit/test_all_reduce tests/unit/test_all_reduce_words
 tests_unit_test_all_reduce_words_LDADD = $(COLL_TEST_LIBS)
-tests_unit_test_all_reduce_SOURCES = tests/unit/test_all_reduce.c $(PAIR_FABRIC)
+tests_unit_test_all_reduce_SOURCES = tests/unit/test_all_reduce.c tests/unit/reduce_fleet.c \
+	tests/unit/reduce_fleet.h $(PAIR_FABRIC)
 tests_unit_test_all_reduce_LDADD = $(COLL_TEST_LIBS)
 tests_unit_test_coll_SOURCES = tests/unit/test_coll.c $(PAIR_FABRIC)
 tests_unit_test_coll_LDADD = $(COLL_TEST_LIBS)

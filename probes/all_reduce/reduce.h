@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "probes/all_reduce/reduce_guard.h"
 #include "probes/all_reduce/reduce_message.h"
 #include "probes/probe.h"
 #include "probes/rdma/oob.h"
@@ -46,10 +47,13 @@ struct reduce_session {
 	char *const *addresses; /* of the ranks, for people; borrowed */
 	const char *token;	/* borrowed */
 	char *node;		/* this host's name; borrowed */
-	unsigned depth, mtu;
+	unsigned depth, mtu, qps;
+	uint32_t size; /* of a request; this and `qps` are rank 0's once there is a plan */
 	uint64_t seed;
 	uint64_t deadline_us; /* of this side */
 	uint64_t window_us;   /* of a window, at most */
+	uint64_t go_us;	      /* in which operations that are asked for at once must end, at most */
+	uint64_t grace_us; /* beyond that, for the answer; and for a line to break after a link */
 	int (*emit)(struct probe *probe, struct sample *s);
 	/* From the plan. */
 	char **nodes; /* by rank; owned */
@@ -64,9 +68,11 @@ struct reduce_session {
 	double sent_s;
 	uint64_t checks, wrong;
 	struct coll_wrong first_wrong;
+	struct reduce_guard guard;
 	bool emitted[PAIR_PORTS_MAX];
 	/* Why it ended early. */
 	int suspect;
+	bool busy; /* others use one of the ports */
 	char why[PAIR_NOTE_SIZE];
 };
 
@@ -103,11 +109,17 @@ void reduce_go(struct reduce_session *s, const struct reduce_message *go,
 	       const struct coll_watch *watch, struct reduce_message *ret);
 void reduce_shut(struct reduce_session *s);
 
+/* Whose traffic went through this rank's port, told how often all had to send again. */
+void reduce_see(struct reduce_session *s, const struct reduce_message *whose,
+		struct reduce_message *ret);
+
 /* Of the windows of a rail, by rank. */
 struct reduce_tally {
 	double late[COLL_RANKS_MAX][REDUCE_WINDOWS]; /* behind the first that came, s */
 	uint64_t sent_bytes[COLL_RANKS_MAX];
 	double sent_s[COLL_RANKS_MAX];
+	uint64_t resends[COLL_RANKS_MAX];
+	char foreign[PAIR_NOTE_SIZE]; /* whose port had traffic of others; "": nobody's */
 	size_t n;
 };
 

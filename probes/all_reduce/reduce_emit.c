@@ -23,9 +23,10 @@ static json_t *params_of(const struct reduce_session *s)
 {
 	const struct pair_side *side = &s->sides[s->rail];
 
-	return json_pack("{s:s, s:i, s:I, s:i, s:i, s:s, s:s}", "engine", "verbs", "ranks",
-			 (int)s->n, "bytes", (json_int_t)s->bytes, "depth", (int)s->depth, "mtu",
-			 s->ring ? (int)coll_ring_mtu(s->ring) : (int)s->mtu, "gid",
+	return json_pack("{s:s, s:i, s:I, s:I, s:i, s:i, s:i, s:s, s:s}", "engine", "verbs",
+			 "ranks", (int)s->n, "bytes", (json_int_t)s->bytes, "size",
+			 (json_int_t)coll_ring_piece(s->ring, s->bytes), "qps", (int)s->qps,
+			 "depth", (int)s->depth, "mtu", (int)coll_ring_mtu(s->ring), "gid",
 			 side->gid.index < 0 ? "none" : gid_type_names[side->gid.gid.type], "wait",
 			 side->wait == FLOW_SPIN ? "spin" : "events");
 }
@@ -107,7 +108,10 @@ int reduce_emit(struct reduce_session *s, const struct reduce_message *result)
 		struct sample sample = sample_of(s, s->rail, check);
 
 		sample.params = params_of(s);
-		if (check != CORRECT && (s->n_windows == 0 || !(s->sent_s > 0))) {
+		if (check != CORRECT && result->foreign[0]) {
+			sample.state = SAMPLE_FOREIGN_TRAFFIC;
+			sample.note = xstrdup(result->foreign);
+		} else if (check != CORRECT && (s->n_windows == 0 || !(s->sent_s > 0))) {
 			sample.state = SAMPLE_TIMEOUT;
 			sample.note = xstrdup("no time was left to measure");
 		} else {

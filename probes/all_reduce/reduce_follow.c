@@ -25,6 +25,7 @@ static void set_stopped(struct reduce_session *s, int suspect, const char *why)
 
 static int told_to_stop(struct reduce_session *s, const struct reduce_message *m, struct err *err)
 {
+	s->busy = m->busy;
 	set_stopped(s, m->suspect < s->n ? (int)m->suspect : COLL_NOBODY, m->why);
 	return err_set(err, ECANCELED, "%s", s->why);
 }
@@ -69,6 +70,8 @@ static int on_plan(struct reduce_session *s, struct reduce_message *m,
 	s->nodes = TAKE(m->nodes);
 	s->rails = m->rails;
 	s->bytes = m->bytes;
+	s->size = (uint32_t)m->size;
+	s->qps = (unsigned)m->qps;
 	return 0;
 }
 
@@ -110,14 +113,26 @@ static int on_go(struct reduce_session *s, struct reduce_message *m, struct redu
 	return answer->state == COLL_TOLD ? err_set(err, ECANCELED, "%s", s->why) : 1;
 }
 
+static int on_whose(struct reduce_session *s, struct reduce_message *m,
+		    struct reduce_message *answer, struct err *err)
+{
+	if (m->again.n != s->n)
+		return err_set(err, EPROTO, "rank 0 tells of other ranks");
+	reduce_see(s, m, answer);
+	return 1;
+}
+
 static int on_result(struct reduce_session *s, struct reduce_message *m,
 		     struct reduce_message *answer, struct err *err)
 {
+	int r;
+
 	(void)answer;
-	if (m->rates.n != s->n || m->late.n != s->n)
-		return err_set(err, EPROTO, "rank 0 tells results of other ranks");
+	if (!s->ring || m->rates.n != s->n || m->late.n != s->n)
+		return err_set(err, EPROTO, "rank 0 tells results of what was not measured");
+	r = reduce_emit(s, m);
 	reduce_shut(s);
-	return reduce_emit(s, m);
+	return r;
 }
 
 static int on_stop(struct reduce_session *s, struct reduce_message *m,
@@ -130,9 +145,9 @@ static int on_stop(struct reduce_session *s, struct reduce_message *m,
 /* 1: the answer is sent. */
 static int (*const handlers[REDUCE_KINDS])(struct reduce_session *, struct reduce_message *,
 					   struct reduce_message *, struct err *) = {
-	[REDUCE_PLAN] = on_plan, [REDUCE_PING] = on_ping, [REDUCE_OPEN] = on_open,
-	[REDUCE_JOIN] = on_join, [REDUCE_GO] = on_go,	  [REDUCE_RESULT] = on_result,
-	[REDUCE_STOP] = on_stop,
+	[REDUCE_PLAN] = on_plan,     [REDUCE_PING] = on_ping, [REDUCE_OPEN] = on_open,
+	[REDUCE_JOIN] = on_join,     [REDUCE_GO] = on_go,     [REDUCE_WHOSE] = on_whose,
+	[REDUCE_RESULT] = on_result, [REDUCE_STOP] = on_stop,
 };
 
 /* 0 to go on, 1 when it is over. */

@@ -16,9 +16,6 @@ enum { PINGS = 8, TRIAL_OPS = 2, NSEC_PER_USEC = 1000 };
 #define ANSWER_US (20 * USEC_PER_SEC)
 /* A frame that has begun to come is all there by then. */
 #define FRAME_US (5 * USEC_PER_SEC)
-/* Beyond the time of an operation, for the answer; and for a line to break after a link has. */
-#define GRACE_US (3 * USEC_PER_SEC)
-#define GO_MAX_US (20 * USEC_PER_SEC)
 /* Of what is left, for one operation or window: the warm ones and checks besides the windows. */
 enum { PARTS = REDUCE_WINDOWS + 6 };
 
@@ -75,6 +72,12 @@ static void ask_all(struct reduce_session *s, const struct reduce_message *m)
 		ask(s, rank, m);
 }
 
+static void not_ready(struct reduce_session *s, unsigned rank, const struct reduce_message *m)
+{
+	blame(s, (int)rank, "%s", m->why);
+	s->busy = m->busy;
+}
+
 /* Until all have answered with `kind`, one has not, or said why it cannot. -ECANCELED. */
 static int gather(struct reduce_session *s, int kind, uint64_t deadline_us, struct err *err)
 {
@@ -88,7 +91,7 @@ static int gather(struct reduce_session *s, int kind, uint64_t deadline_us, stru
 		if (!p->answered)
 			continue;
 		if (p->answer.kind == REDUCE_READY && p->answer.why[0])
-			blame(s, (int)rank, "%s", p->answer.why);
+			not_ready(s, rank, &p->answer);
 		else if (p->answer.kind != kind)
 			blame(s, (int)rank, "rank %u answers what was not asked", rank);
 	}
@@ -169,7 +172,7 @@ static void blame_silent(struct reduce_session *s, const struct reduce_message *
  */
 static void find_fault(struct reduce_session *s, const struct reduce_message *own)
 {
-	const uint64_t deadline_us = MIN(clock_mono_us() + GRACE_US, s->deadline_us);
+	const uint64_t deadline_us = MIN(clock_mono_us() + s->grace_us, s->deadline_us);
 	char before[PAIR_NOTE_SIZE];
 	const int suspect = s->why[0]		  ? s->suspect
 			    : own->suspect < s->n ? (int)own->suspect
@@ -203,11 +206,11 @@ static int go(struct reduce_session *s, uint64_t ops, int what, struct reduce_me
 	m.ops = ops;
 	m.check = what == CHECKED;
 	m.timed = what == TIMED;
-	m.within_us = MIN(left_us / 2, GO_MAX_US);
+	m.within_us = MIN(left_us / 2, s->go_us);
 	ask_all(s, &m);
 	reduce_go(s, &m, &watch, ret);
 	if (ret->state == COLL_DONE && !s->why[0]) {
-		r = gather(s, REDUCE_DONE, clock_mono_us() + m.within_us + GRACE_US, err);
+		r = gather(s, REDUCE_DONE, clock_mono_us() + m.within_us + s->grace_us, err);
 		for (rank = 1; r == 0 && rank < s->n; rank++) {
 			const struct reduce_message *answer = &s->peers[rank].answer;
 
@@ -246,6 +249,8 @@ static int make_plan(struct reduce_session *s)
 		plan.nodes[rank] = xstrdup(s->nodes[rank]);
 	plan.rails = s->rails;
 	plan.bytes = s->bytes;
+	plan.size = s->size;
+	plan.qps = s->qps;
 	ask_all(s, &plan);
 	return 0;
 }
@@ -294,7 +299,7 @@ static int connect_ring(struct reduce_session *s, uint64_t rail, struct err *err
 	ask_all(s, &m);
 	reduce_open(s, rail, &own);
 	if (own.kind == REDUCE_READY)
-		blame(s, 0, "%s", own.why);
+		not_ready(s, 0, &own);
 	r = gather(s, REDUCE_OFFER, clock_mono_us() + ANSWER_US, err);
 	if (r < 0)
 		return r;
@@ -311,17 +316,44 @@ static int connect_ring(struct reduce_session *s, uint64_t rail, struct err *err
 			reduce_join(s, &m.offer, &joined);
 	}
 	if (joined.why[0])
-		blame(s, 0, "%s", joined.why);
+		not_ready(s, 0, &joined);
 	return gather(s, REDUCE_READY, clock_mono_us() + ANSWER_US, err);
+}
+
+/* Each judges its own port; the first whose port had traffic of others is told to all. */
+static int ask_whose(struct reduce_session *s, struct reduce_tally *t, struct err *err)
+{
+	CLEANUP(reduce_message_release) struct reduce_message m = reduce_message_init(REDUCE_WHOSE);
+	CLEANUP(reduce_message_release)
+	struct reduce_message own = reduce_message_init(REDUCE_SEEN);
+	unsigned rank;
+	int r;
+
+	m.again = (struct jreals){ xcalloc(s->n, sizeof(double)), s->n };
+	for (rank = 0; rank < s->n; rank++)
+		m.again.v[rank] = (double)t->resends[rank];
+	ask_all(s, &m);
+	reduce_see(s, &m, &own);
+	r = gather(s, REDUCE_SEEN, clock_mono_us() + ANSWER_US, err);
+	for (rank = 0; r == 0 && rank < s->n && !t->foreign[0]; rank++) {
+		const char *why = rank ? s->peers[rank].answer.why : own.why;
+
+		if (why[0])
+			(void)snprintf(t->foreign, sizeof(t->foreign), "%s: %.400s", s->nodes[rank],
+				       why);
+	}
+	return r;
 }
 
 static int tell_result(struct reduce_session *s, uint64_t rail, struct reduce_tally *t)
 {
 	CLEANUP(reduce_message_release) struct reduce_message m = reduce_tally_result(s, rail, t);
+	int r;
 
 	ask_all(s, &m);
+	r = reduce_emit(s, &m);
 	reduce_shut(s);
-	return reduce_emit(s, &m);
+	return r;
 }
 
 /* Fresh data checked before and after; in between the time. */
@@ -350,6 +382,8 @@ static int run_rail(struct reduce_session *s, uint64_t rail, struct err *err)
 	if (r == 0)
 		r = go(s, 1, CHECKED, &done, err);
 	reduce_message_release(&done);
+	if (r == 0)
+		r = ask_whose(s, t, err);
 	return r == 0 ? tell_result(s, rail, t) : r;
 }
 
@@ -362,6 +396,7 @@ static void say_stop(struct reduce_session *s)
 
 	m.suspect = s->suspect < 0 ? REDUCE_NOBODY : (uint64_t)s->suspect;
 	m.why = s->why;
+	m.busy = s->busy;
 	for (rank = 1; rank < s->n; rank++) {
 		if (!s->peers[rank].gone && s->peers[rank].line.fd >= 0)
 			(void)reduce_say(&s->peers[rank].line, &m, deadline_us, NULL);

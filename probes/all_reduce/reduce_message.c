@@ -6,14 +6,17 @@
 
 #include "lib/err.h"
 #include "lib/xalloc.h"
+#include "probes/rdma/flow.h"
+#include "probes/rdma/options.h"
 #include "probes/rnic_pair/pair_message.h"
 
 static const char *const kind_names[] = {
-	[REDUCE_HELLO] = "hello", [REDUCE_PLAN] = "plan",   [REDUCE_PING] = "ping",
-	[REDUCE_PONG] = "pong",	  [REDUCE_OPEN] = "open",   [REDUCE_OFFER] = "offer",
-	[REDUCE_JOIN] = "join",	  [REDUCE_READY] = "ready", [REDUCE_GO] = "go",
-	[REDUCE_DONE] = "done",	  [REDUCE_STOP] = "stop",   [REDUCE_RESULT] = "result",
-	[REDUCE_BYE] = "bye",	  [REDUCE_KINDS] = NULL,
+	[REDUCE_HELLO] = "hello", [REDUCE_PLAN] = "plan",     [REDUCE_PING] = "ping",
+	[REDUCE_PONG] = "pong",	  [REDUCE_OPEN] = "open",     [REDUCE_OFFER] = "offer",
+	[REDUCE_JOIN] = "join",	  [REDUCE_READY] = "ready",   [REDUCE_GO] = "go",
+	[REDUCE_DONE] = "done",	  [REDUCE_WHOSE] = "whose",   [REDUCE_SEEN] = "seen",
+	[REDUCE_STOP] = "stop",	  [REDUCE_RESULT] = "result", [REDUCE_BYE] = "bye",
+	[REDUCE_KINDS] = NULL,
 };
 
 static const char *const state_names[] = {
@@ -63,6 +66,8 @@ static const struct jfield plan_fields[] = {
 	{ "nodes", J_STRV, AT(nodes), J_REQUIRED, .min = 2, .max = COLL_RANKS_MAX },
 	{ "rails", J_U64, AT(rails), J_REQUIRED, .min = 1, .max = PAIR_PORTS_MAX },
 	{ "bytes", J_U64, AT(bytes), J_REQUIRED, .max = COLL_BYTES_MAX },
+	{ "size", J_U64, AT(size), J_REQUIRED, .min = 1, .max = RDMA_SIZE_MAX },
+	{ "qps", J_U64, AT(qps), J_REQUIRED, .min = 1, .max = FLOW_QUEUES_MAX },
 };
 static const struct jfield pong_fields[] = {
 	{ "now_ns", J_U64, AT(now_ns), J_REQUIRED, .max = WHOLE_MAX },
@@ -74,7 +79,10 @@ static const struct jfield offer_fields[] = {
 	OFFER("before", offer.before),
 	OFFER("next", offer.next),
 };
-static const struct jfield ready_fields[] = { WHY };
+static const struct jfield ready_fields[] = {
+	WHY,
+	{ "busy", J_BOOL, AT(busy), J_REQUIRED },
+};
 static const struct jfield go_fields[] = {
 	{ "ops", J_U64, AT(ops), J_REQUIRED, .min = 1, .max = REDUCE_OPS_MAX },
 	{ "within_us", J_U64, AT(within_us), J_REQUIRED, .max = SECONDS_MAX * 1e6 },
@@ -90,12 +98,22 @@ static const struct jfield done_fields[] = {
 	{ "sent_bytes", J_U64, AT(sent_bytes), J_REQUIRED, .max = WHOLE_MAX },
 	{ "sent_s", J_REAL, AT(sent_s), J_REQUIRED, .max = SECONDS_MAX },
 	{ "wrong", J_U64, AT(wrong), J_REQUIRED, .max = WHOLE_MAX },
+	{ "resends", J_U64, AT(resends), J_REQUIRED, .max = WHOLE_MAX },
 };
-static const struct jfield stop_fields[] = { SUSPECT, WHY };
+static const struct jfield whose_fields[] = {
+	{ "again", J_REALS, AT(again), J_REQUIRED, .max = COLL_RANKS_MAX },
+};
+static const struct jfield seen_fields[] = { WHY };
+static const struct jfield stop_fields[] = {
+	SUSPECT,
+	WHY,
+	{ "busy", J_BOOL, AT(busy), J_REQUIRED },
+};
 static const struct jfield result_fields[] = {
 	{ "rail", J_U64, AT(rail), J_REQUIRED, .max = PAIR_PORTS_MAX - 1 },
 	{ "rates", J_REALS, AT(rates), J_REQUIRED, .max = COLL_RANKS_MAX },
 	{ "late", J_REALS, AT(late), J_REQUIRED, .max = COLL_RANKS_MAX },
+	{ "foreign", J_STRING, AT(foreign), J_REQUIRED },
 	WHY,
 };
 
@@ -112,6 +130,8 @@ static const struct {
 	[REDUCE_READY] = { ready_fields, ARRAY_SIZE(ready_fields) },
 	[REDUCE_GO] = { go_fields, ARRAY_SIZE(go_fields) },
 	[REDUCE_DONE] = { done_fields, ARRAY_SIZE(done_fields) },
+	[REDUCE_WHOSE] = { whose_fields, ARRAY_SIZE(whose_fields) },
+	[REDUCE_SEEN] = { seen_fields, ARRAY_SIZE(seen_fields) },
 	[REDUCE_STOP] = { stop_fields, ARRAY_SIZE(stop_fields) },
 	[REDUCE_RESULT] = { result_fields, ARRAY_SIZE(result_fields) },
 };
@@ -125,6 +145,8 @@ void reduce_message_release(struct reduce_message *m)
 {
 	free(m->node);
 	free(m->why);
+	free(m->foreign);
+	free(m->again.v);
 	strv_free(m->nodes);
 	free(m->rates.v);
 	free(m->late.v);
@@ -134,7 +156,7 @@ void reduce_message_release(struct reduce_message *m)
 static int check_names(const struct jval *root, const struct reduce_message *m, struct err *err)
 {
 	struct jval node = jval_get(root, "node"), nodes = jval_get(root, "nodes");
-	struct jval why = jval_get(root, "why");
+	struct jval why = jval_get(root, "why"), foreign = jval_get(root, "foreign");
 	size_t i;
 
 	if (m->node && !pair_is_name(m->node, PAIR_NAME_MAX))
@@ -145,6 +167,21 @@ static int check_names(const struct jval *root, const struct reduce_message *m, 
 	}
 	if (m->why && strlen(m->why) >= PAIR_NOTE_SIZE)
 		return jval_fail(&why, err, "longer than %d bytes", PAIR_NOTE_SIZE - 1);
+	if (m->foreign && strlen(m->foreign) >= PAIR_NOTE_SIZE)
+		return jval_fail(&foreign, err, "longer than %d bytes", PAIR_NOTE_SIZE - 1);
+	return 0;
+}
+
+/* They are counts. */
+static int check_again(const struct jval *root, const struct reduce_message *m, struct err *err)
+{
+	struct jval again = jval_get(root, "again");
+	size_t i;
+
+	for (i = 0; i < m->again.n; i++) {
+		if (!(m->again.v[i] >= 0 && m->again.v[i] <= WHOLE_MAX))
+			return jval_fail(&again, err, "want numbers that are not negative");
+	}
 	return 0;
 }
 
@@ -166,6 +203,8 @@ int reduce_message_decode(const char *text, size_t length, struct reduce_message
 		r = jval_decode(&root, kinds[m.kind].fields, kinds[m.kind].n, 0, &m, err);
 	if (r == 0)
 		r = check_names(&root, &m, err);
+	if (r == 0)
+		r = check_again(&root, &m, err);
 	if (r < 0) {
 		reduce_message_release(&m);
 		return r;

@@ -4,11 +4,13 @@
  * a message. Rank 0 asks, the others follow.
  *
  *	hello		each to rank 0: which rank, its node, its rails and memory
- *	plan		rank 0: nodes by rank, and the least of rails and memory
+ *	plan		rank 0: nodes by rank, the least of rails and memory, its own pieces
+ *			and queue pairs
  *	ping -> pong	the clocks against each other
  *	open -> offer	queues for a rail | ready with `why`: could not
  *	join -> ready	the neighbours' offers; `why` when it could not connect
  *	go -> done	so many operations, and what became of them
+ *	whose -> seen	what each had to send again: was there traffic of others at its port?
  *	stop		all is over: who is at fault, and why
  *	result		of a rail: what the ranks came to
  *	bye		no more
@@ -32,6 +34,8 @@ enum reduce_kind {
 	REDUCE_READY,
 	REDUCE_GO,
 	REDUCE_DONE,
+	REDUCE_WHOSE,
+	REDUCE_SEEN,
 	REDUCE_STOP,
 	REDUCE_RESULT,
 	REDUCE_BYE,
@@ -48,8 +52,9 @@ struct reduce_message {
 	char *node;   /* hello; owned */
 	char **nodes; /* plan; owned */
 	uint64_t rank, ranks, rails, bytes;
-	uint64_t now_ns; /* pong */
-	uint64_t rail;	 /* open, result */
+	uint64_t size, qps; /* plan */
+	uint64_t now_ns;    /* pong */
+	uint64_t rail;	    /* open, result */
 	struct coll_offer
 		offer; /* offer: own; join: `before` of the rank before, `next` of the next */
 	uint64_t ops, within_us;       /* go */
@@ -57,11 +62,15 @@ struct reduce_message {
 	bool timed;		       /* go: a window */
 	int state;		       /* done: enum coll_state */
 	uint64_t suspect;	       /* done, stop: a rank, or REDUCE_NOBODY */
-	char *why;		       /* ready, done, stop, result: "" when well; owned */
+	bool busy;		       /* ready, stop: others use a port: not slow, not broken */
+	char *why;		       /* ready, done, seen, stop, result: "" when well; owned */
 	uint64_t arrived_ns, ended_ns; /* done, on the sender's clock */
 	uint64_t sent_bytes;
 	double sent_s;
 	uint64_t wrong;		   /* done: elements */
+	uint64_t resends;	   /* done: of its port since the rail was opened */
+	struct jreals again;	   /* whose: those of all, by rank */
+	char *foreign;		   /* result: whose port had traffic of others; owned */
 	struct jreals rates, late; /* result, by rank: of its link, bytes/s; behind the first, s */
 };
 

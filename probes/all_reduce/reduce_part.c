@@ -52,7 +52,12 @@ void reduce_open(struct reduce_session *s, uint64_t rail, struct reduce_message 
 {
 	const struct pair_side *side = &s->sides[rail];
 	const struct coll_ring_want want = {
-		.n = s->n, .rank = s->rank, .mtu = s->mtu, .depth = s->depth
+		.n = s->n,
+		.rank = s->rank,
+		.mtu = s->mtu,
+		.depth = s->depth,
+		.qps = s->qps,
+		.size = s->size,
 	};
 	struct err err = side->err;
 	int r = side->err.code ? -side->err.code : 0;
@@ -62,11 +67,13 @@ void reduce_open(struct reduce_session *s, uint64_t rail, struct reduce_message 
 	s->n_windows = 0;
 	s->sent_bytes = s->checks = s->wrong = 0;
 	s->sent_s = 0;
+	s->guard = (struct reduce_guard){ .begun = false };
 	if (s->host)
 		numa_go_near(s->host, side->port->numa_node);
 	if (r == 0)
 		r = coll_ring_open(side, &want, &s->ring, &err);
 	*ret = reduce_message_init(r < 0 ? REDUCE_READY : REDUCE_OFFER);
+	ret->busy = r == -EBUSY;
 	if (r < 0)
 		ret->why = why_of(s, &err);
 	else
@@ -154,6 +161,27 @@ void reduce_go(struct reduce_session *s, const struct reduce_message *go,
 		look_at_sums(s, &op, ret, &err);
 	else if (ret->state == COLL_DONE)
 		keep(s, go, &op, ret);
+	/* Between operations, when nothing of the ring goes through the port. */
+	if (ret->state == COLL_DONE && (go->timed || !s->guard.begun))
+		reduce_guard_look(&s->guard, &s->sides[s->rail], c);
+	ret->resends = reduce_guard_resends(&s->guard);
 	ret->suspect = c->result.suspect < 0 ? REDUCE_NOBODY : (uint64_t)c->result.suspect;
 	ret->why = xstrdup(c->result.why);
+}
+
+void reduce_see(struct reduce_session *s, const struct reduce_message *whose,
+		struct reduce_message *ret)
+{
+	const unsigned before = (s->rank + s->n - 1) % s->n;
+	struct traffic_own out = { .window = (uint64_t)s->depth * s->qps }, in;
+	char *words = NULL;
+
+	*ret = reduce_message_init(REDUCE_SEEN);
+	if (s->ring) {
+		out.mtu = coll_ring_mtu(s->ring);
+		in = out;
+		in.resends = (uint64_t)whose->again.v[before];
+		words = reduce_guard_words(&s->guard, &s->sides[s->rail], &out, &in);
+	}
+	ret->why = words ? words : xstrdup("");
 }

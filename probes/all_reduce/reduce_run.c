@@ -15,6 +15,8 @@
 /* Kept of the budget, to say that it is over. */
 #define RESERVE_US (300 * USEC_PER_MSEC)
 #define WINDOW_US (250 * USEC_PER_MSEC)
+#define GO_US (20 * USEC_PER_SEC)
+#define GRACE_US (3 * USEC_PER_SEC)
 
 void reduce_session_init(struct reduce_session *s)
 {
@@ -33,7 +35,10 @@ int reduce_session_run(struct reduce_session *s, struct err *err)
 
 	reduce_shut(s);
 	if (r < 0)
-		(void)reduce_emit_rest(s, s->nodes ? SAMPLE_ABORTED : SAMPLE_SET_UP,
+		(void)reduce_emit_rest(s,
+				       s->busy	  ? SAMPLE_BUSY
+				       : s->nodes ? SAMPLE_ABORTED
+						  : SAMPLE_SET_UP,
 				       s->why[0] ? s->why : err->msg);
 	return r;
 }
@@ -93,10 +98,14 @@ static int run_on(struct pair_plan *plan, char **peers, const char *token, struc
 	s->node = node;
 	s->depth = o->pair.depth;
 	s->mtu = o->pair.mtu;
+	s->qps = o->pair.qps;
+	s->size = o->pair.size;
 	s->seed = plan->probe->seed;
 	s->bytes = plan->sides[0].target.bytes / 2;
 	s->deadline_us = plan->probe->deadline_us - RESERVE_US;
 	s->window_us = WINDOW_US;
+	s->go_us = GO_US;
+	s->grace_us = GRACE_US;
 	s->emit = probe_emit;
 	reduce_session_init(s);
 	r = run_session(s, &why);

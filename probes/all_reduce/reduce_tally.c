@@ -19,6 +19,7 @@ void reduce_tally_add(struct reduce_session *s, const struct reduce_message *own
 		first_ns = MIN(first_ns, came_ns[rank]);
 		t->sent_bytes[rank] += m->sent_bytes;
 		t->sent_s[rank] += m->sent_s;
+		t->resends[rank] = m->resends;
 	}
 	for (rank = 0; rank < s->n; rank++)
 		t->late[rank][t->n] = (double)(came_ns[rank] - first_ns) / 1e9;
@@ -59,6 +60,7 @@ struct reduce_message reduce_tally_result(const struct reduce_session *s, uint64
 	unsigned rank;
 
 	m.rail = rail;
+	m.foreign = xstrdup(t->foreign);
 	m.rates = (struct jreals){ xcalloc(s->n, sizeof(double)), s->n };
 	m.late = (struct jreals){ xcalloc(s->n, sizeof(double)), s->n };
 	for (rank = 0; rank < s->n; rank++) {

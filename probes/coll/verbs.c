@@ -11,13 +11,8 @@
 #include "probes/rnic_pair/pair_side.h"
 
 enum {
-	PIECE_MIN = 16 * 1024,
-	PIECE_MAX = 512 * 1024,
-	PIECES_OF_CHUNK = 8,
-	RECEIVES = 2048,   /* told of, and not yet looked at, at most */
-	TOLD_BYTES = 8,	   /* of the send that tells of a piece */
-	TOLD_AT = 64,	   /* where they land in the source memory */
-	WORK_OF_PIECE = 2, /* a write and a send */
+	RECEIVES = 2048,   /* pieces told of, and not yet looked at, at most */
+	RECEIVE_BYTES = 8, /* that a write which tells leaves as they are */
 	RETRIES = 7,
 };
 
@@ -25,14 +20,17 @@ struct ring {
 	struct coll coll;
 	const struct pair_side *side;
 	struct pair_lanes out, in; /* to the next rank, from the one before */
-	unsigned depth;		   /* pieces under way */
+	unsigned depth;		   /* pieces under way, of each queue */
+	uint64_t size;		   /* of a piece, as it is wanted */
 	bool open;
-	/* The operation. */
+	struct rdma_posted taken_in; /* since it is open */
+	/* The operation. Piece m goes by queue m modulo their number. */
 	uint64_t chunk, piece; /* bytes */
 	uint64_t pieces;       /* of a chunk */
 	uint64_t total;	       /* that are sent, and received */
 	uint64_t posted, sent, received;
-	uint64_t told; /* pieces that have come and were not taken in */
+	/* By queue: pieces posted and not ended; come, and not taken in. */
+	uint64_t under_way[FLOW_QUEUES_MAX], told[FLOW_QUEUES_MAX];
 };
 
 static struct ring *ring_of(struct coll *c)
@@ -85,6 +83,11 @@ static struct place place_of(const struct ring *g, unsigned rank, uint64_t m)
 	return p;
 }
 
+static size_t queue_of(const struct ring *g, uint64_t m)
+{
+	return m % g->out.flow.n_queues;
+}
+
 static unsigned before(const struct ring *g)
 {
 	return (g->coll.first + g->coll.n - 1) % g->coll.n;
@@ -101,26 +104,22 @@ static int post_piece(struct ring *g, struct err *err)
 {
 	const struct pair_side *side = g->side;
 	const struct place p = place_of(g, g->coll.first, g->posted);
-	const struct rdma_work work[WORK_OF_PIECE] = {
-		{ .opcode = RDMA_WRITE,
-		  .id = g->posted,
-		  .local = buffer_of(g) + p.offset,
-		  .lkey = side->target.lkey,
-		  .length = (uint32_t)p.bytes,
-		  .remote = g->out.remote + p.landing,
-		  .rkey = g->out.rkey },
-		{ .opcode = RDMA_SEND,
-		  .id = g->posted,
-		  .local = side->source.at,
-		  .lkey = side->source.lkey,
-		  .length = TOLD_BYTES,
-		  .signalled = true,
-		  .inlined = true },
+	const size_t q = queue_of(g, g->posted);
+	const struct rdma_work work = {
+		.opcode = RDMA_WRITE_TELL,
+		.id = q,
+		.local = buffer_of(g) + p.offset,
+		.lkey = side->target.lkey,
+		.length = (uint32_t)p.bytes,
+		.remote = g->out.remote + p.landing,
+		.rkey = g->out.rkey,
+		.signalled = true,
 	};
-	int r = ops_of(g)->post(g->out.flow.queues[0], work, WORK_OF_PIECE, err);
+	int r = ops_of(g)->post(g->out.flow.queues[q], &work, 1, err);
 
 	if (r < 0)
 		return r;
+	g->under_way[q]++;
 	g->posted++;
 	return 0;
 }
@@ -131,7 +130,7 @@ static int post_ready(struct ring *g, struct err *err)
 	const uint64_t ready = MIN(g->total, g->pieces + g->received);
 	int r = 0;
 
-	while (r == 0 && g->posted < ready && g->posted - g->sent < g->depth)
+	while (r == 0 && g->posted < ready && g->under_way[queue_of(g, g->posted)] < g->depth)
 		r = post_piece(g, err);
 	return r;
 }
@@ -170,6 +169,7 @@ static int reap_sent(struct ring *g, struct err *err)
 			set_lost(g, &done[i]);
 			return n;
 		}
+		g->under_way[done[i].id]--;
 		g->sent++;
 	}
 	if (n > 0)
@@ -179,18 +179,19 @@ static int reap_sent(struct ring *g, struct err *err)
 
 /* --- receiving --- */
 
-static int post_receives(struct ring *g, unsigned n, struct err *err)
+static int post_receives(struct ring *g, size_t q, unsigned n, struct err *err)
 {
 	struct rdma_receive receives[RDMA_BATCH_MAX];
 	unsigned i;
 	int r = 0;
 
 	for (i = 0; i < ARRAY_SIZE(receives); i++)
-		receives[i] = (struct rdma_receive){ .local = (char *)g->side->source.at + TOLD_AT,
+		receives[i] = (struct rdma_receive){ .id = q,
+						     .local = g->side->source.at,
 						     .lkey = g->side->source.lkey,
-						     .length = TOLD_BYTES };
+						     .length = RECEIVE_BYTES };
 	for (i = 0; r == 0 && i < n; i += RDMA_BATCH_MAX)
-		r = ops_of(g)->receive(g->in.flow.queues[0], receives,
+		r = ops_of(g)->receive(g->in.flow.queues[q], receives,
 				       MIN(n - i, (unsigned)RDMA_BATCH_MAX), err);
 	return r;
 }
@@ -198,18 +199,25 @@ static int post_receives(struct ring *g, unsigned n, struct err *err)
 static int reap_told(struct ring *g, struct err *err)
 {
 	struct rdma_done done[RDMA_BATCH_MAX];
-	int n = ops_of(g)->poll(g->in.flow.queues[0], done, ARRAY_SIZE(done), err), i;
+	unsigned came[FLOW_QUEUES_MAX] = { 0 };
+	int n = ops_of(g)->poll(g->in.flow.queues[0], done, ARRAY_SIZE(done), err), i, r = 0;
+	size_t q;
 
 	for (i = 0; i < n; i++) {
 		CLEANUP(freep) char *words = NULL;
 
-		if (done[i].status == RDMA_OK)
+		if (done[i].status == RDMA_OK) {
+			came[done[i].id]++;
 			continue;
+		}
 		words = rdma_done_words(&done[i]);
 		return err_set(err, EIO, "rank %u cannot receive: %s", g->coll.first, words);
 	}
-	g->told += (uint64_t)MAX(n, 0);
-	return n > 0 ? MIN(post_receives(g, (unsigned)n, err), 0) ?: n : n;
+	for (q = 0; r == 0 && n > 0 && q < g->in.flow.n_queues; q++) {
+		g->told[q] += came[q];
+		r = post_receives(g, q, came[q], err);
+	}
+	return r < 0 ? r : n;
 }
 
 static void add_up(float *to, const float *from, uint64_t n)
@@ -220,17 +228,20 @@ static void add_up(float *to, const float *from, uint64_t n)
 		to[i] += from[i];
 }
 
+/* Queues do not wait for each other: the next piece may come after those behind it. */
 static void take_in(struct ring *g)
 {
-	while (g->told > 0 && g->received < g->total) {
+	while (g->received < g->total && g->told[queue_of(g, g->received)] > 0) {
 		const struct place p = place_of(g, before(g), g->received);
 
 		if (p.adds)
 			add_up((float *)(void *)(buffer_of(g) + p.offset),
 			       (const float *)(const void *)(buffer_of(g) + p.landing),
 			       p.bytes / sizeof(float));
+		g->told[queue_of(g, g->received)]--;
 		g->received++;
-		g->told--;
+		g->taken_in.requests++;
+		g->taken_in.bytes += p.bytes;
 	}
 }
 
@@ -239,8 +250,6 @@ static void take_in(struct ring *g)
 static int ring_start(struct coll *c, const struct coll_op *op, struct err *err)
 {
 	struct ring *g = ring_of(c);
-	/* All of an operation, and the first step of the one after it, may be told of at once. */
-	const uint64_t most = RECEIVES / (2 * c->n - 1);
 
 	if (op->kind != COLL_ALL_REDUCE)
 		return err_set(err, EOPNOTSUPP, "a ring over RDMA does all-reduce only");
@@ -249,9 +258,7 @@ static int ring_start(struct coll *c, const struct coll_op *op, struct err *err)
 			       (unsigned long long)op->bytes, c->n * sizeof(float),
 			       (unsigned long long)c->bytes);
 	g->chunk = op->bytes / c->n;
-	g->piece = MIN(MAX(g->chunk / PIECES_OF_CHUNK, (uint64_t)PIECE_MIN), (uint64_t)PIECE_MAX);
-	g->piece = MAX(g->piece, (g->chunk + most - 1) / most);
-	g->piece = (g->piece + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+	g->piece = coll_ring_piece(c, op->bytes);
 	g->pieces = (g->chunk + g->piece - 1) / g->piece;
 	g->total = 2 * (uint64_t)(c->n - 1) * g->pieces;
 	g->posted = g->sent = g->received = 0;
@@ -341,14 +348,18 @@ int coll_ring_open(const struct pair_side *side, const struct coll_ring_want *wa
 		.now_ns = ring_now_ns,
 	};
 	struct pair_want lanes = {
-		.qps = 1, .depth = WORK_OF_PIECE * want->depth, .retries = RETRIES, .mtu = want->mtu
+		.qps = want->qps, .depth = want->depth, .retries = RETRIES, .mtu = want->mtu
 	};
 	struct ring *g;
+	size_t q;
 	int r;
 
 	if (want->n < 2 || want->n > COLL_RANKS_MAX || want->rank >= want->n)
 		return err_set(err, EINVAL, "rank %u of %u: want 2 to %d ranks, from 0", want->rank,
 			       want->n, COLL_RANKS_MAX);
+	if (want->qps == 0 || want->qps > FLOW_QUEUES_MAX)
+		return err_set(err, EINVAL, "%u queue pairs: want 1 to %d", want->qps,
+			       FLOW_QUEUES_MAX);
 	g = xcalloc(1, sizeof(*g));
 	g->coll = (struct coll){ .ops = &ops,
 				 .n = want->n,
@@ -357,13 +368,15 @@ int coll_ring_open(const struct pair_side *side, const struct coll_ring_want *wa
 				 .bytes = side->target.bytes / 2 / sizeof(float) * sizeof(float) };
 	g->side = side;
 	g->depth = want->depth;
+	g->size = want->size;
 	g->open = true;
 	r = pair_lanes_open(&g->out, side, &lanes, err);
-	lanes.receives = RECEIVES;
+	/* The pieces of an operation and of the next one both begin at the first queue. */
+	lanes.receives = RECEIVES / want->qps + 2;
 	if (r == 0)
 		r = pair_lanes_open(&g->in, side, &lanes, err);
-	if (r == 0)
-		r = post_receives(g, RECEIVES, err);
+	for (q = 0; r == 0 && q < want->qps; q++)
+		r = post_receives(g, q, lanes.receives, err);
 	if (r < 0) {
 		ring_close(&g->coll);
 		return r;
@@ -393,4 +406,28 @@ int coll_ring_connect(struct coll *c, const struct pair_offer *before_,
 unsigned coll_ring_mtu(const struct coll *c)
 {
 	return pair_lanes_mtu(&ring_seen(c)->out);
+}
+
+void coll_ring_flows(const struct coll *c, struct coll_ring_flows *ret)
+{
+	const struct ring *g = ring_seen(c);
+	size_t q;
+
+	*ret = (struct coll_ring_flows){ .in = g->taken_in };
+	for (q = 0; ops_of(g)->posted && q < g->out.flow.n_queues; q++) {
+		const struct rdma_posted one = ops_of(g)->posted(g->out.flow.queues[q]);
+
+		ret->out.requests += one.requests;
+		ret->out.bytes += one.bytes;
+	}
+}
+
+uint64_t coll_ring_piece(const struct coll *c, uint64_t bytes)
+{
+	const uint64_t chunk = bytes / c->n;
+	/* All of an operation, and the first step of the one after it, may be told of at once. */
+	const uint64_t most = RECEIVES / (2 * c->n - 1);
+	const uint64_t piece = MAX(MIN(ring_seen(c)->size, chunk), (chunk + most - 1) / most);
+
+	return (piece + sizeof(float) - 1) / sizeof(float) * sizeof(float);
 }

@@ -5,8 +5,8 @@
  *
  * All-reduce as a ring does it: n - 1 steps in which chunks are added up on
  * their way, n - 1 in which the sums go round; each rank sends 2 (n-1)/n of its
- * buffer. Chunks go in pieces, each a write and a small send that tells of it,
- * so that adding one up goes on while the next is on its way.
+ * buffer. Chunks go in pieces, each a write of which the next rank is told, over
+ * the queue pairs in turns: one is added up while others are on their way.
  *
  * An operation ends at a rank only after the next one has added up all that
  * it was sent, so the memory of a step is never written to again too early.
@@ -30,12 +30,15 @@ struct coll_offer {
 struct coll_ring_want {
 	unsigned n, rank;
 	unsigned mtu;	/* 0: the ports' */
-	unsigned depth; /* pieces under way */
+	unsigned depth; /* pieces under way, of each queue pair */
+	unsigned qps;	/* to the next rank; the same at all ranks, as is `size` */
+	uint32_t size;	/* bytes of a piece; larger where there would be too many of them */
 };
 
 /*
  * Queues on an open `side` (borrowed, as long as the group), whose target memory is the buffer
- * and the room to receive: half of it each. -EINVAL: not 2 to COLL_RANKS_MAX ranks.
+ * and the room to receive: half of it each. -EINVAL: not 2 to COLL_RANKS_MAX ranks, not 1 to
+ * FLOW_QUEUES_MAX queue pairs.
  */
 int coll_ring_open(const struct pair_side *side, const struct coll_ring_want *want,
 		   struct coll **ret, struct err *err);
@@ -50,3 +53,12 @@ int coll_ring_connect(struct coll *c, const struct pair_offer *before,
 
 /* The packets of the way to the next rank, bytes. */
 unsigned coll_ring_mtu(const struct coll *c);
+
+/* How large the pieces are of an operation of `bytes`. */
+uint64_t coll_ring_piece(const struct coll *c, uint64_t bytes);
+
+/* All that went through it since it is open: pieces that were posted, and taken in. */
+struct coll_ring_flows {
+	struct rdma_posted out, in;
+};
+void coll_ring_flows(const struct coll *c, struct coll_ring_flows *ret);

@@ -48,6 +48,19 @@ int port_check_traffic(const struct rdma_port *port, const struct traffic *first
 		       rate / MEGA, port->device, port->number, 100 * rate / port->bytes_per_s);
 }
 
+char *port_foreign_words(const struct rdma_port *port, const struct traffic *before,
+			 const struct traffic *after, struct traffic_own *out,
+			 struct traffic_own *in)
+{
+	struct traffic_finding finding;
+
+	out->others = in->others = port_has_others(port);
+	traffic_judge_ways(before, after, out, in, port->bytes_per_s, &finding);
+	if (!finding.foreign)
+		return NULL;
+	return xasprintf("%s port %u: %s", port->device, port->number, finding.words);
+}
+
 bool port_is_taken_down(const struct rdma_port *port)
 {
 	CLEANUP(freep) char *netdev = traffic_netdev(port);

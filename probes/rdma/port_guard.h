@@ -17,6 +17,15 @@ bool port_has_others(const struct rdma_port *port);
 int port_check_traffic(const struct rdma_port *port, const struct traffic *first, struct err *err);
 
 /*
+ * What others sent through a port between two moments, when that is too much for what was measured
+ * meanwhile to count: "mlx5_0 port 1: others sent about ...". `out` and `in` are what was asked of
+ * it (their `others` is set here). New memory, or NULL.
+ */
+char *port_foreign_words(const struct rdma_port *port, const struct traffic *before,
+			 const struct traffic *after, struct traffic_own *out,
+			 struct traffic_own *in);
+
+/*
  * Is the network device of a port switched off? By an operator then, not by a fault: include/
  * uapi/linux/if.h, IFF_UP. False without a network device.
  */

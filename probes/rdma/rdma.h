@@ -102,7 +102,12 @@ struct rdma_queue_options {
 	uint8_t traffic_class;
 };
 
-enum rdma_opcode { RDMA_WRITE, RDMA_READ, RDMA_SEND };
+enum rdma_opcode {
+	RDMA_WRITE,
+	RDMA_READ,
+	RDMA_SEND,
+	RDMA_WRITE_TELL, /* a write that uses up a receive too, so that the other side knows */
+};
 
 struct rdma_work {
 	int opcode; /* enum rdma_opcode */
@@ -115,7 +120,8 @@ struct rdma_work {
 	bool inlined;	/* small: goes with the request itself */
 };
 
-/* Room for what the other side sends, which has no address of its own. */
+/* Room for what the other side sends, which has no address of its own. A write that tells leaves it
+ * as it is. */
 struct rdma_receive {
 	uint64_t id;
 	void *local;
@@ -168,7 +174,7 @@ struct rdma_ops {
 	int (*queue_connect)(struct rdma_queue *q, const struct rdma_end *peer, struct err *err);
 	/* All of `n` (at most RDMA_BATCH_MAX) with one doorbell. -ENOMEM: the queue is full. */
 	int (*post)(struct rdma_queue *q, const struct rdma_work *work, size_t n, struct err *err);
-	/* The same of receives; a send uses up one. */
+	/* The same of receives; a send, or a write that tells, uses up one. */
 	int (*receive)(struct rdma_queue *q, const struct rdma_receive *receives, size_t n,
 		       struct err *err);
 	/* What has ended, on all queues that share: how many, 0 when nothing has. */

@@ -16,6 +16,7 @@ static const enum ibv_wr_opcode opcodes[] = {
 	[RDMA_WRITE] = IBV_WR_RDMA_WRITE,
 	[RDMA_READ] = IBV_WR_RDMA_READ,
 	[RDMA_SEND] = IBV_WR_SEND,
+	[RDMA_WRITE_TELL] = IBV_WR_RDMA_WRITE_WITH_IMM,
 };
 
 int verbs_post(struct rdma_queue *q, const struct rdma_work *work, size_t n, struct err *err)

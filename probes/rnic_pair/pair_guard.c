@@ -91,15 +91,10 @@ static char *foreign_words(const struct watch *w, const struct pair_side *side,
 			   const struct traffic *before, const struct traffic *after)
 {
 	const struct rdma_port *port = side->port;
-	struct traffic_own out = { .others = port_has_others(port), .mtu = port->mtu };
-	struct traffic_own in = out;
-	struct traffic_finding finding;
+	struct traffic_own out = { .mtu = port->mtu }, in = out;
 
 	find_own(w, side, &out, &in);
-	traffic_judge_ways(before, after, &out, &in, port->bytes_per_s, &finding);
-	if (!finding.foreign)
-		return NULL;
-	return xasprintf("%s port %u: %s", port->device, port->number, finding.words);
+	return port_foreign_words(port, before, after, &out, &in);
 }
 
 static void forget_value(struct sample *s)

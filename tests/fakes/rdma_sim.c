@@ -159,7 +159,7 @@ static void end_with(struct rdma_queue *q, uint64_t id, uint64_t at_ns, int stat
 	q->unsignalled = 0;
 }
 
-/* The other end takes in what is sent to it, when it has room. */
+/* The other end takes in what is sent to it, or hears of a write, when it has room. */
 static int take_in(struct rdma_queue *q, const struct rdma_work *work, uint64_t at_ns)
 {
 	const struct rdma_receive *room;
@@ -169,9 +169,9 @@ static int take_in(struct rdma_queue *q, const struct rdma_work *work, uint64_t 
 	room = &q->receives[q->first_receive];
 	q->first_receive = (q->first_receive + 1) % QUEUE_MAX;
 	q->n_receives--;
-	if (room->length < work->length)
+	if (work->opcode == RDMA_SEND && room->length < work->length)
 		return RDMA_REMOTE_ERROR;
-	if (q->sim->moves)
+	if (q->sim->moves && work->opcode == RDMA_SEND)
 		memcpy(room->local, work->local, work->length);
 	append(q->home, &(struct pending){
 				.at_ns = at_ns,
@@ -201,9 +201,10 @@ static void take_request(struct rdma_queue *q, const struct rdma_work *work)
 		served_ns += TRIES_NS;
 		q->broken = true;
 	}
-	if (work->opcode == RDMA_SEND && status == RDMA_OK)
+	if ((work->opcode == RDMA_SEND || work->opcode == RDMA_WRITE_TELL) && status == RDMA_OK)
 		status = take_in(q->peer, work, served_ns);
-	if (sim->moves && status == RDMA_OK && work->opcode == RDMA_WRITE)
+	if (sim->moves && status == RDMA_OK &&
+	    (work->opcode == RDMA_WRITE || work->opcode == RDMA_WRITE_TELL))
 		memcpy((void *)(uintptr_t)work->remote, work->local, work->length);
 	sim->signalled += work->signalled;
 	if (work->signalled || status != RDMA_OK)

@@ -11,7 +11,7 @@ libfuzz_a_SOURCES = tests/fuzz/fuzz.c tests/fuzz/fuzz.h
 FUZZ_TARGETS = tests/fuzz/fuzz_ctl tests/fuzz/fuzz_delivery tests/fuzz/fuzz_firmware tests/fuzz/fuzz_kmsg \
 	tests/fuzz/fuzz_orders tests/fuzz/fuzz_probe_output tests/fuzz/fuzz_rnic tests/fuzz/fuzz_spool tests/fuzz/fuzz_state \
 	tests/fuzz/fuzz_topology tests/fuzz/fuzz_watch
-FUZZ_TARGETS += tests/fuzz/fuzz_pair tests/fuzz/fuzz_trace
+FUZZ_TARGETS += tests/fuzz/fuzz_pair tests/fuzz/fuzz_reduce tests/fuzz/fuzz_trace
 EXTRA_DIST += tests/fuzz/pair.dict tests/fuzz/trace.dict tests/fuzz/watch.dict
 check_PROGRAMS += $(FUZZ_TARGETS)
 if !FUZZERS
@@ -27,6 +27,8 @@ tests_fuzz_fuzz_firmware_LDADD = libhost_state.a libprobe.a $(FUZZ_LIBS)
 tests_fuzz_fuzz_kmsg_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_POLICY_DIR='"$(abs_srcdir)/policies"'
 tests_fuzz_fuzz_kmsg_LDADD = $(FUZZ_LIBS)
 tests_fuzz_fuzz_pair_LDADD = librnic_pair.a librdma.a librnic_state.a libmemory.a $(TOPOLOGY_LIBS) libprobe.a $(FUZZ_LIBS)
+tests_fuzz_fuzz_reduce_LDADD = liball_reduce.a libcoll.a librnic_pair.a librdma.a librnic_state.a libmemory.a $(TOPOLOGY_LIBS) \
+	libprobe.a $(FUZZ_LIBS)
 tests_fuzz_fuzz_probe_output_LDADD = libagent.a $(FUZZ_LIBS)
 tests_fuzz_fuzz_rnic_LDADD = librnic_state.a libprobe.a $(FUZZ_LIBS)
 tests_fuzz_fuzz_spool_LDADD = $(KEEP_LIBS) $(FUZZ_LIBS)

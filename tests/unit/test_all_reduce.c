@@ -1,265 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts that meet for an all-reduce: one thread each, over sockets and one simulated fabric. */
+/* Hosts that meet for an all-reduce: what each tells, and what becomes of all when one fails. */
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "lib/clock.h"
-#include "lib/err.h"
 #include "lib/xalloc.h"
-#include "probes/all_reduce/reduce.h"
-#include "tests/unit/pair_fabric.h"
+#include "tests/unit/reduce_fleet.h"
 #include "tests/unit/test.h"
 
-enum { HOSTS = 3, SAMPLES_MAX = 16, DEPTH = 16 };
-
-#define SOON_US (60 * USEC_PER_SEC)
-
-struct host {
-	struct probe probe; /* first: emit() finds its host by it */
-	struct reduce_session session;
-	struct sample samples[SAMPLES_MAX];
-	size_t n_samples;
-	struct err err;
-	int r;
-};
-
-/* The simulated fabric knows no threads: one at a time. */
-static struct fleet {
-	struct pair_fabric fabric;
-	struct rdma_ops real;
-	pthread_mutex_t lock;
-	struct host hosts[HOSTS];
-	char *addresses[HOSTS + 1];
-	int dies;	     /* which host, -1 none, */
-	uint64_t dies_after; /* when so many requests were made */
-	bool flips;	     /* one bit of what comes in first */
-} fleet;
-
-/* Its clock is the real one: a host whose thread has to wait for a core loses no time by that. */
-static void set_clock(void)
+static json_int_t number_of(const struct sample *s, const char *key)
 {
-	fleet.fabric.sim.now_ns = clock_mono_us() * 1000;
-}
-
-static int locked_open(struct rdma_device *d, const struct rdma_queue_options *o,
-		       struct rdma_queue **ret, struct err *err)
-{
-	int r;
-
-	(void)pthread_mutex_lock(&fleet.lock);
-	r = fleet.real.queue_open(d, o, ret, err);
-	(void)pthread_mutex_unlock(&fleet.lock);
-	return r;
-}
-
-static void locked_close(struct rdma_queue *q)
-{
-	(void)pthread_mutex_lock(&fleet.lock);
-	fleet.real.queue_close(q);
-	(void)pthread_mutex_unlock(&fleet.lock);
-}
-
-static int locked_connect(struct rdma_queue *q, const struct rdma_end *peer, struct err *err)
-{
-	int r;
-
-	(void)pthread_mutex_lock(&fleet.lock);
-	r = fleet.real.queue_connect(q, peer, err);
-	(void)pthread_mutex_unlock(&fleet.lock);
-	return r;
-}
-
-/* A host that dies takes its sockets with it. */
-static void die(void)
-{
-	if (fleet.dies < 0 || fleet.fabric.sim.requests < fleet.dies_after)
-		return;
-	(void)shutdown(fleet.hosts[fleet.dies].session.peers[0].line.fd, SHUT_RDWR);
-	fleet.dies = -1;
-}
-
-static int locked_post(struct rdma_queue *q, const struct rdma_work *work, size_t n, struct err *err)
-{
-	int r;
-
-	(void)pthread_mutex_lock(&fleet.lock);
-	set_clock();
-	r = fleet.real.post(q, work, n, err);
-	if (fleet.flips && work[0].opcode == RDMA_WRITE) {
-		((unsigned char *)(uintptr_t)work[0].remote)[2] ^= 0x40;
-		fleet.flips = false;
-	}
-	die();
-	(void)pthread_mutex_unlock(&fleet.lock);
-	return r;
-}
-
-static int locked_receive(struct rdma_queue *q, const struct rdma_receive *receives, size_t n,
-			  struct err *err)
-{
-	int r;
-
-	(void)pthread_mutex_lock(&fleet.lock);
-	r = fleet.real.receive(q, receives, n, err);
-	(void)pthread_mutex_unlock(&fleet.lock);
-	return r;
-}
-
-static int locked_poll(struct rdma_queue *q, struct rdma_done *ret, size_t max, struct err *err)
-{
-	int r;
-
-	(void)pthread_mutex_lock(&fleet.lock);
-	set_clock();
-	r = fleet.real.poll(q, ret, max, err);
-	(void)pthread_mutex_unlock(&fleet.lock);
-	if (r == 0)
-		(void)sched_yield();
-	return r;
-}
-
-static uint64_t locked_now(struct rdma_engine *e)
-{
-	uint64_t now_ns;
-
-	(void)pthread_mutex_lock(&fleet.lock);
-	set_clock();
-	now_ns = fleet.real.now_ns(e);
-	(void)pthread_mutex_unlock(&fleet.lock);
-	return now_ns;
-}
-
-static int emit(struct probe *probe, struct sample *s)
-{
-	struct host *h = (struct host *)probe;
-
-	CHECK(h->n_samples < SAMPLES_MAX);
-	h->samples[h->n_samples++] = *s;
-	*s = sample_init();
-	return 0;
-}
-
-static void host_open(unsigned rank)
-{
-	struct host *h = &fleet.hosts[rank];
-	struct reduce_session *s = &h->session;
-
-	fleet.addresses[rank] = xasprintf("host%u:%u", rank, 7000 + rank);
-	s->probe = &h->probe;
-	s->sides = &fleet.fabric.sides[rank];
-	s->n_sides = 1;
-	s->n = HOSTS;
-	s->rank = rank;
-	s->addresses = fleet.addresses;
-	s->token = "word";
-	s->node = xasprintf("node-%u", rank);
-	s->depth = DEPTH;
-	s->seed = 1;
-	s->bytes = fleet.fabric.sides[rank].target.bytes / 2;
-	s->deadline_us = clock_mono_us() + SOON_US;
-	s->window_us = 5 * USEC_PER_MSEC;
-	s->emit = emit;
-	reduce_session_init(s);
-}
-
-static void fleet_open(void)
-{
-	struct rdma_ops *ops = &fleet.fabric.ops;
-	unsigned rank;
-
-	fleet = (struct fleet){ .dies = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
-	pair_fabric_open(&fleet.fabric, HOSTS);
-	fleet.fabric.sim.moves = true;
-	fleet.fabric.sim.poll_s = 0;
-	fleet.real = *ops;
-	ops->queue_open = locked_open;
-	ops->queue_close = locked_close;
-	ops->queue_connect = locked_connect;
-	ops->post = locked_post;
-	ops->receive = locked_receive;
-	ops->poll = locked_poll;
-	ops->now_ns = locked_now;
-	for (rank = 0; rank < HOSTS; rank++)
-		host_open(rank);
-}
-
-static void fleet_close(void)
-{
-	unsigned rank;
-	size_t i;
-
-	for (rank = 0; rank < HOSTS; rank++) {
-		struct host *h = &fleet.hosts[rank];
-
-		for (i = 0; i < h->n_samples; i++)
-			sample_release(&h->samples[i]);
-		reduce_session_release(&h->session);
-		free(h->session.node);
-		free(fleet.addresses[rank]);
-	}
-	pair_fabric_close(&fleet.fabric);
-}
-
-/* What reduce_meet() does, over sockets of this process. */
-static void *begin(void *argument)
-{
-	struct host *h = argument;
-	struct reduce_session *s = &h->session;
-	int r = 0;
-
-	if (s->rank > 0)
-		r = oob_begin(s->peers[0].line.fd, "rank 0", true, s->token, s->deadline_us,
-			      &s->peers[0].line, &h->err);
-	h->r = r < 0 ? r : reduce_session_run(s, &h->err);
-	/* As when a process ends. */
-	if (s->rank > 0)
-		oob_close(&s->peers[0].line);
-	return NULL;
-}
-
-static void *accept_and_begin(void *argument)
-{
-	struct host *h = argument;
-	struct reduce_session *s = &h->session;
-	unsigned rank;
-
-	for (rank = 1; rank < HOSTS; rank++) {
-		struct reduce_peer *p = &s->peers[rank];
-
-		CHECK_EQ(oob_begin(p->line.fd, "another rank", false, s->token, s->deadline_us,
-				   &p->line, &h->err),
-			 0);
-		CHECK_EQ(reduce_hear(&p->line, s->deadline_us, &p->answer, &h->err), 0);
-		CHECK_EQ(p->answer.kind, REDUCE_HELLO);
-		p->answered = true;
-	}
-	return begin(argument);
-}
-
-static void run(void)
-{
-	pthread_t threads[HOSTS];
-	unsigned rank;
-
-	for (rank = 1; rank < HOSTS; rank++) {
-		int ends[2];
-
-		CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-		fleet.hosts[0].session.peers[rank].line.fd = ends[0];
-		fleet.hosts[rank].session.peers[0].line.fd = ends[1];
-	}
-	for (rank = 0; rank < HOSTS; rank++)
-		CHECK_EQ(pthread_create(&threads[rank], NULL, rank ? begin : accept_and_begin,
-					&fleet.hosts[rank]),
-			 0);
-	for (rank = 0; rank < HOSTS; rank++)
-		CHECK_EQ(pthread_join(threads[rank], NULL), 0);
+	return json_integer_value(json_object_get(s->params, key));
 }
 
 static void every_host_tells_what_it_saw(void)
@@ -270,7 +22,7 @@ static void every_host_tells_what_it_saw(void)
 	size_t i;
 
 	fleet_open();
-	run();
+	fleet_run();
 	for (rank = 0; rank < HOSTS; rank++) {
 		struct host *h = &fleet.hosts[rank];
 
@@ -285,6 +37,10 @@ static void every_host_tells_what_it_saw(void)
 			CHECK_STR(h->samples[i].with[0], rank == 0 ? "node-1" : "node-0");
 		}
 		CHECK_EQ(h->samples[0].w.n, REDUCE_WINDOWS);
+		/* Of rank 0: its pieces, its queue pairs; not of the others. */
+		CHECK_EQ(number_of(&h->samples[0], "qps"), 1);
+		CHECK_EQ(number_of(&h->samples[0], "size"), 16384);
+		CHECK_EQ(number_of(&h->samples[0], "mtu"), 4096);
 		CHECK(h->samples[0].value > 0);
 		CHECK(h->samples[2].value >= 0);
 		CHECK_EQ(h->samples[3].ok, TRI_YES);
@@ -300,7 +56,7 @@ static void wrong_data_is_told_by_who_has_it(void)
 
 	fleet_open();
 	fleet.flips = true;
-	run();
+	fleet_run();
 	for (rank = 0; rank < HOSTS; rank++) {
 		const struct sample *s = &fleet.hosts[rank].samples[3];
 
@@ -321,9 +77,9 @@ static void a_host_that_dies_is_named_to_all_others(void)
 
 	fleet_open();
 	fleet.dies = 2;
-	fleet.dies_after = 100;
-	run();
-	CHECK_EQ(fleet.dies, -1);
+	fleet.after = 100;
+	fleet_run();
+	CHECK_EQ(fleet.dies, NOBODY);
 	for (rank = 0; rank < 2; rank++) {
 		struct host *h = &fleet.hosts[rank];
 
@@ -340,19 +96,90 @@ static void a_host_that_dies_is_named_to_all_others(void)
 	fleet_close();
 }
 
+/* Its line is open and its port answers: only its silence tells. */
+static void a_host_that_stands_still_is_named_when_the_time_is_up(void)
+{
+	unsigned rank;
+
+	fleet_open();
+	fleet.hangs = 1;
+	fleet.after = 100;
+	for (rank = 0; rank < HOSTS; rank++) {
+		fleet.hosts[rank].session.go_us = 2 * USEC_PER_SEC;
+		fleet.hosts[rank].session.grace_us = USEC_PER_SEC;
+	}
+	fleet_run();
+	for (rank = 0; rank < HOSTS; rank += 2) {
+		struct host *h = &fleet.hosts[rank];
+
+		CHECK_EQ(h->r, -ECANCELED);
+		CHECK_EQ(h->session.suspect, 1);
+		CHECK_STR(h->session.why, "rank 1 (node-1) did not answer when the time was up");
+		CHECK_EQ(h->samples[0].state, SAMPLE_ABORTED);
+	}
+	CHECK(clock_mono_us() < fleet.hosts[0].session.deadline_us);
+	fleet_close();
+}
+
+static void traffic_of_others_at_one_port_makes_nobody_slow(void)
+{
+	unsigned rank;
+	size_t i;
+
+	fleet_open();
+	(void)setenv("ASSAY_SYSROOT", test_dir(), 1);
+	fleet.fabric.ops.hollow = false;
+	fleet.shared = 2;
+	fleet.after = 200;
+	for (rank = 0; rank < HOSTS; rank++)
+		fleet_set_received((int)rank, 0);
+	fleet_run();
+	CHECK_EQ(fleet.shared, NOBODY);
+	for (rank = 0; rank < HOSTS; rank++) {
+		struct host *h = &fleet.hosts[rank];
+
+		CHECK_EQ(h->r, 0);
+		CHECK_EQ(h->n_samples, 4);
+		for (i = 0; i < 3; i++) {
+			CHECK_EQ(h->samples[i].state, SAMPLE_FOREIGN_TRAFFIC);
+			CHECK(isnan(h->samples[i].value));
+			CHECK_HAS(h->samples[i].note, "node-2: sim2 port 1: others sent about");
+		}
+		CHECK_EQ(h->samples[3].ok, TRI_YES);
+	}
+	(void)unsetenv("ASSAY_SYSROOT");
+	fleet_close();
+}
+
 static void a_host_that_cannot_open_its_port_is_named(void)
 {
 	unsigned rank;
 
 	fleet_open();
 	(void)err_set(&fleet.fabric.sides[1].err, ENETDOWN, "sim1 port 1: down");
-	run();
+	fleet_run();
 	for (rank = 0; rank < HOSTS; rank++) {
 		CHECK_EQ(fleet.hosts[rank].r, -ECANCELED);
 		CHECK_EQ(fleet.hosts[rank].session.suspect, 1);
 		CHECK_STR(fleet.hosts[rank].session.why, "node-1: sim1 port 1: down");
 	}
 	fleet.fabric.sides[1].err = (struct err)ERR_INIT;
+	fleet_close();
+}
+
+static void a_port_that_others_use_is_busy_for_all(void)
+{
+	unsigned rank;
+
+	fleet_open();
+	(void)err_set(&fleet.fabric.sides[2].err, EBUSY, "ib_write_bw (pid 7) uses sim2");
+	fleet_run();
+	for (rank = 0; rank < HOSTS; rank++) {
+		CHECK_EQ(fleet.hosts[rank].samples[0].state, SAMPLE_BUSY);
+		CHECK_STR(fleet.hosts[rank].samples[0].note,
+			  "node-2: ib_write_bw (pid 7) uses sim2");
+	}
+	fleet.fabric.sides[2].err = (struct err)ERR_INIT;
 	fleet_close();
 }
 
@@ -379,7 +206,10 @@ static const struct test tests[] = {
 	TEST(every_host_tells_what_it_saw),
 	TEST(wrong_data_is_told_by_who_has_it),
 	TEST(a_host_that_dies_is_named_to_all_others),
+	TEST(a_host_that_stands_still_is_named_when_the_time_is_up),
+	TEST(traffic_of_others_at_one_port_makes_nobody_slow),
 	TEST(a_host_that_cannot_open_its_port_is_named),
+	TEST(a_port_that_others_use_is_busy_for_all),
 	TEST(ranks_that_never_come_are_named),
 };
 

@@ -59,8 +59,13 @@ static void messages_are_checked(void)
 		  "\"bytes\":8}",
 		  "want the name of a node" },
 		{ "{\"v\":1,\"kind\":\"stop\",\"suspect\":65,\"why\":\"\"}", "suspect" },
-		{ "{\"v\":1,\"kind\":\"plan\",\"nodes\":[\"a\",\"b>c\"],\"rails\":1,\"bytes\":8}",
+		{ "{\"v\":1,\"kind\":\"plan\",\"nodes\":[\"a\",\"b>c\"],\"rails\":1,\"bytes\":8,"
+		  "\"size\":8,\"qps\":1}",
 		  "want names of nodes" },
+		{ "{\"v\":1,\"kind\":\"plan\",\"nodes\":[\"a\",\"b\"],\"rails\":1,\"bytes\":8,"
+		  "\"size\":8,\"qps\":17}",
+		  "qps" },
+		{ "{\"v\":1,\"kind\":\"whose\",\"again\":[0,-1]}", "that are not negative" },
 	};
 	size_t i;
 

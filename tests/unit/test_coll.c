@@ -14,6 +14,7 @@
 enum { SIDES = PAIR_FABRIC_SIDES, SEED = 7, DEPTH = 16, PLACES = 2 };
 
 #define LINK_RATE 1e9
+#define PIECE (16 * 1024)
 #define SIZE (192 * 1024) /* divides by 4 x 2, 3 and 4 */
 
 /* All ranks of a ring in one process: whoever waits lets the others get on. */
@@ -84,7 +85,7 @@ static void lay_links(void)
 	ring.fabric.sim.n_paths = (size_t)PLACES * ring.n;
 }
 
-static void ring_open(unsigned n)
+static void ring_open_by(unsigned n, unsigned qps, uint32_t size)
 {
 	struct coll_offer offers[SIDES];
 	struct err err = ERR_INIT;
@@ -96,7 +97,9 @@ static void ring_open(unsigned n)
 	ring.fabric.sim.poll_s = 1e-6;
 	lay_links();
 	for (i = 0; i < n; i++) {
-		const struct coll_ring_want want = { .n = n, .rank = i, .depth = DEPTH };
+		const struct coll_ring_want want = {
+			.n = n, .rank = i, .depth = DEPTH, .qps = qps, .size = size
+		};
 
 		CHECK_EQ(coll_ring_open(&ring.fabric.sides[i], &want, &ring.ranks[i], &err), 0);
 		coll_ring_offer(ring.ranks[i], &offers[i]);
@@ -110,6 +113,11 @@ static void ring_open(unsigned n)
 					   &offers[(i + 1) % n].before, &err),
 			 0);
 	CHECK_STR(err.msg, "");
+}
+
+static void ring_open(unsigned n)
+{
+	ring_open_by(n, 1, PIECE);
 }
 
 static void ring_close(void)
@@ -180,6 +188,38 @@ static void every_rank_ends_with_the_sum(void)
 				check_sums(sizes[i]);
 			}
 		}
+		ring_close();
+	}
+}
+
+/* Pieces come by queues that do not wait for each other; and no more of them than there is room for. */
+static void pieces_go_by_all_queues_and_are_as_large_as_asked_for(void)
+{
+	static const struct {
+		unsigned n, qps;
+		uint32_t size;
+		uint64_t piece; /* of 2 x SIZE */
+	} cases[] = {
+		{ 2, 1, 4096, 4096 },  { 2, 3, 4096, 4096 },	    { 3, 5, 8191, 8192 },
+		{ 4, 16, 4096, 4096 }, { 4, 2, 1 << 20, SIZE / 2 }, { 2, 7, 8, 292 },
+		{ 4, 16, 1, 340 },
+	};
+	size_t i, times;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const uint64_t bytes = 2 * SIZE;
+		struct coll_ring_flows flows;
+
+		ring_open_by(cases[i].n, cases[i].qps, cases[i].size);
+		CHECK_EQ(coll_ring_piece(ring.ranks[0], bytes), cases[i].piece);
+		for (times = 0; times < 3; times++) {
+			run(bytes, USEC_PER_SEC, NULL);
+			check_sums(bytes);
+		}
+		coll_ring_flows(ring.ranks[1], &flows);
+		CHECK_EQ(flows.out.bytes, 3 * 2 * (cases[i].n - 1) * bytes / cases[i].n);
+		CHECK_EQ(flows.in.bytes, flows.out.bytes);
+		CHECK_EQ(flows.in.requests, flows.out.requests);
 		ring_close();
 	}
 }
@@ -390,6 +430,7 @@ static void blocks_of_an_all_to_all_come_from_their_senders(void)
 
 static const struct test tests[] = {
 	TEST(every_rank_ends_with_the_sum),
+	TEST(pieces_go_by_all_queues_and_are_as_large_as_asked_for),
 	TEST(a_flipped_bit_is_found_where_it_is),
 	TEST(bus_bandwidth_is_that_of_the_links),
 	TEST(the_slow_link_is_named_though_all_are_as_slow),
