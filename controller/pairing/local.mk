@@ -14,3 +14,6 @@ tests_unit_test_pairing_random_SOURCES = tests/unit/test_pairing_random.c $(PAIR
 tests_unit_test_pairing_random_LDADD = $(PAIRING_LIBS) $(LDADD)
 tests_unit_test_pairing_sim_SOURCES = tests/unit/test_pairing_sim.c $(PAIRING_WORLD)
 tests_unit_test_pairing_sim_LDADD = $(PAIRING_LIBS) $(LDADD)
+# Plays the rounds with what probes in guests printed.
+check_PROGRAMS += tests/guest/pairing_rounds
+tests_guest_pairing_rounds_LDADD = $(PAIRING_LIBS) $(CORE_LIBS)

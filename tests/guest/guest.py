@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boot guests and bring back what their scenario printed."""
-import os
+import contextlib
+import itertools
 import re
 import socket
 import subprocess
@@ -71,17 +72,43 @@ def run(scenario, build=None, timeout_s=120, environ=None, extra=()):
         return Guest(name, kernel, scenario, build, environ or {}, extra).end(BOOT_S + timeout_s)
 
 
-def run_two(scenario, build=None, timeout_s=120):
-    """Two guests on one wire run the same scenario, with GUEST=a and GUEST=b; both Results."""
+def wires(count):
+    """For each of `count` guests its options of one network, and the ends of sockets that they name: (options, sockets).
+
+    Two have a wire between them. Of more the first has a hub, so that one of the others may end and leave the rest connected.
+    """
+    pairs = [socket.socketpair() for _ in range(count - 1)]
+
+    def port(end):
+        return ["-netdev", f"socket,id=wire{end.fileno()},fd={end.fileno()}"]
+
+    def device(index, netdev):
+        return ["-device", f"e1000,netdev={netdev},mac=52:54:00:00:00:{index + 10:02x}"]
+
+    first = [pair[0] for pair in pairs]
+    if count == 2:
+        options = [port(first[0]) + device(0, f"wire{first[0].fileno()}")]
+    else:
+        hub = ["-netdev", "hubport,id=hub,hubid=0", *device(0, "hub")]
+        for end in first:
+            hub += port(end) + ["-netdev", f"hubport,id=hub{end.fileno()},hubid=0,netdev=wire{end.fileno()}"]
+        options = [hub]
+    options += [port(end) + device(i + 1, f"wire{end.fileno()}") for i, (_, end) in enumerate(pairs)]
+    return options, [first] + [[end] for _, end in pairs]
+
+
+def run_many(scenario, letters, build=None, timeout_s=120, environ=None):
+    """Guests on one network run the same scenario, with GUEST=a, b...; all Results."""
     kernel = image.fetch_kernel()
-    ends = socket.socketpair()
-    with tempfile.TemporaryDirectory(prefix="assay-guest.") as name, ends[0], ends[1]:
+    options, ends = wires(len(letters))
+    with tempfile.TemporaryDirectory(prefix="assay-guest.") as name, contextlib.ExitStack() as stack:
+        for end in itertools.chain(*ends):
+            stack.enter_context(end)
         guests = []
-        for letter, end in zip("ab", ends):
+        for letter, words, mine in zip(letters, options, ends):
             directory = Path(name, letter)
             directory.mkdir()
-            wire = ["-netdev", f"socket,id=wire,fd={end.fileno()}", "-device",
-                    f"e1000,netdev=wire,mac=52:54:00:00:00:0{letter}"]
-            guests.append(Guest(directory, kernel, scenario, build, {"GUEST": letter}, wire, [end.fileno()]))
+            guests.append(Guest(directory, kernel, scenario, build, (environ or {}) | {"GUEST": letter, "GUESTS": " ".join(letters)}, words,
+                                [end.fileno() for end in mine]))
         deadline = time.monotonic() + BOOT_S + timeout_s
         return [guest.end(max(0, deadline - time.monotonic())) for guest in guests]

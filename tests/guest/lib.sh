@@ -86,10 +86,10 @@ listening()
 	netstat -ltn | grep -q ":18515 "
 }
 
-# uses COMMAND: it has connected queue pairs.
+# uses COMMAND: it has connected queue pairs; who is only written to has no need to be ready to send.
 uses()
 {
-	rdma resource show qp | grep -q "state RTS.*comm $1"
+	rdma resource show qp | grep -q "state RT[RS].*comm $1"
 }
 
 # What the kernel holds of each RNIC.
@@ -125,12 +125,49 @@ shape()
 	tc qdisc replace dev "$1" root tbf rate "$2" burst 64kb latency 400ms
 }
 
-# host LETTER: one of two guests on a wire, node-a or node-b, 10.1.0.1 or 10.1.0.2, with rxe0.
+# number LETTER: that of a guest, and the last of its address.
+number()
+{
+	case $1 in
+	a) echo 1 ;;
+	b) echo 2 ;;
+	c) echo 3 ;;
+	*) fail "no guest '$1'" ;;
+	esac
+}
+
+# host LETTER [MTU]: one of several guests on a network, node-a, node-b... at 10.1.0.1, 10.1.0.2..., with rxe0.
 host()
 {
 	hostname "node-$1"
-	[ "$1" = a ] && number=1 || number=2
-	ip addr add "10.1.0.$number/24" dev eth0
+	ip link set eth0 mtu "${2:-1500}"
+	ip addr add "10.1.0.$(number "$1")/24" dev eth0
 	ip link set eth0 up
 	rdma link add rxe0 type rxe netdev eth0 || fail "no Soft-RoCE on eth0"
+}
+
+# meet LETTER...: all of them, $GUEST among them, have come here before any goes on. The first waits for the others.
+meet()
+{
+	meetings=$((${meetings:-0} + 1))
+	host_of_meeting=$1
+	shift
+	if [ "$GUEST" = "$host_of_meeting" ]; then
+		for whom; do
+			nc -l -p $((9000 + 10 * meetings + $(number "$whom"))) >/dev/null
+		done
+		for whom; do
+			wait_for 120 nc "10.1.0.$(number "$whom")" $((9500 + meetings)) </dev/null
+		done
+		return
+	fi
+	wait_for 120 nc "10.1.0.$(number "$host_of_meeting")" $((9000 + 10 * meetings + $(number "$GUEST"))) </dev/null
+	nc -l -p $((9500 + meetings)) >/dev/null
+}
+
+# power_off: this guest is gone from one moment to the next; what it printed is kept.
+power_off()
+{
+	echo "guest: status 0"
+	reboot -f
 }
