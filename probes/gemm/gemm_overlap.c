@@ -222,9 +222,10 @@ static int overlap_all(struct overlap *o)
 	if (!o->failed)
 		measure(o);
 	gemm_busy_end(o->run, GEMM_MEASURED, now_us(o) - start_us);
-	r = overlap_emit(o, start_us);
+	/* Who is at fault is told before those who only waited. */
+	r = overlap_emit_busbw(o, start_us);
 	if (r == 0)
-		r = overlap_emit_busbw(o, start_us);
+		r = overlap_emit(o, start_us);
 	if (o->coll)
 		o->coll->ops->close(o->coll);
 	return r;

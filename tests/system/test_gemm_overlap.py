@@ -123,3 +123,29 @@ def test_one_gpu_or_no_nccl_is_not_applicable_and_costs_nothing_unasked(overlap,
     done, samples = overlap(settings, "--budget", "30s", flag=None)
     assert done.returncode == 0 and words in done.stderr
     assert samples[RATE, gpu(0)]["state"] == "measured" and not any(check.startswith(OVERLAP) for check, _ in samples)
+
+
+@pytest.mark.parametrize("fault, verdict, bad, words", [
+    ("", "pass", set(), "nothing below its floor"),
+    ("crowded=3", "fail", {gpu(3)}, "in gemm.overlap: far below its 7 peers"),
+    ("odd=3", "fail", {gpu(3)}, "row 1, column 2 of 48x40 is "),
+    ("late=3", "inconclusive", {gpu(i) for i in range(8)}, "did not arrive, 7 others waited (gemm.overlap_busbw"),
+    ("delay=20 mflops=20000", "pass", set(), "host-bound: a layer of 10 launches"),
+])
+def test_a_run_as_in_profile_full_names_the_gpu_and_no_other(build, run, gpus, script, profiles, fault, verdict, bad, words):  # noqa: F811
+    """The whole way through the runner and the judge; the clock of the probe alone is a fake."""
+    shape = ["--shape", "256,16,256"] if "delay" in fault else SHAPE
+    env = gpus(f"count=8 {fault}" if "mflops" in fault else f"count=8 mflops=2500 {fault}")
+    clock = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"
+    probe = script("gemm", f'exec env {clock} {build}/assay-probe-gemm {" ".join(shape)} "$@"\n')
+    file = profiles(full=[{"name": "gemm", "exec": probe, "budget": "60s"}], budget="90s")
+    done = run("assay", "run", "--profile", "full", "--profiles", file, "-o", "json", env=env)
+    value = json.loads(done.stdout)
+    found = value["verdict"]
+    assert found["verdict"] == verdict, found
+    assert {item["subject"] for item in found["items"] if item["verdict"] != "pass"} == bad, found["items"]
+    checks = {s["check"] for s in value["report"]["samples"]}
+    assert checks >= {RATE, CORRECT, OVERLAP, BUSBW, "gemm.chain", "gemm.host_rate"}
+    told = [found["sentence"], *(item["sentence"] for item in found["items"]), *(s.get("note", "") for s in value["report"]["samples"])]
+    assert any(words in text for text in told), told
+    assert not bad or gpu(3) in found["sentence"] and gpu(0) not in found["sentence"]
