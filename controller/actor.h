@@ -103,6 +103,18 @@ struct act_pass {
 	bool partner_good;
 };
 
+/* A test that the policy wants of a host with another. Borrowed until the loop goes on. */
+struct act_wanted {
+	const char *node, *partner, *check;
+	bool first; /* it is told for the first time */
+};
+
+/* The next one that was not told for a minute; false: there is none. */
+bool act_wants_others(struct act *act, struct act_wanted *ret);
+
+/* What came of it, an enum test_outcome; nothing happens when it is not wanted any more. */
+void act_tested_with_others(struct act *act, const char *node, int outcome);
+
 /* What tests with others say of a host. All borrowed. */
 struct act_paired {
 	const char *node;

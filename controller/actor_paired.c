@@ -5,6 +5,7 @@
 
 #include "controller/action_inside.h"
 #include "controller/store.h"
+#include "lib/duration.h"
 #include "lib/err.h"
 #include "lib/judge/policy.h"
 #include "lib/judge/verdict.h"
@@ -15,6 +16,7 @@ const char *act_in_use(const struct act *act, const char *node)
 {
 	const struct fleet_node *n = fleet_find(&act->fleet, node);
 	const char *stopped = cluster_stopped(act->options.cluster);
+	const struct doing *test;
 
 	if (stopped)
 		return stopped;
@@ -26,7 +28,8 @@ const char *act_in_use(const struct act *act, const char *node)
 		return n->hands_off;
 	if (n->n_jobs > 0)
 		return "a job runs on it";
-	return doing_test_of(act, node) ? "another test of it is under way" : NULL;
+	test = doing_test_of(act, node);
+	return test && !test->partner ? "another test of it is under way" : NULL;
 }
 
 const json_t *act_labels(const struct act *act, const char *node)
@@ -34,6 +37,35 @@ const json_t *act_labels(const struct act *act, const char *node)
 	const struct act_host *host = act_host(act, node);
 
 	return host ? host->c.labels : NULL;
+}
+
+/* --- tests that the policy wants --- */
+
+/* As for orders: who could not be tested is looked at again after this. */
+#define WANTED_AGAIN_US USEC_PER_MIN
+
+bool act_wants_others(struct act *act, struct act_wanted *ret)
+{
+	const uint64_t now_us = act_mono_us(act);
+	struct doing *d;
+
+	for (d = act->doings; act->stage == STAGE_ACTING && d; d = d->next) {
+		if (d->phase != PHASE_TEST || !d->partner || d->resumed ||
+		    (d->offered_us && now_us - d->offered_us < WANTED_AGAIN_US))
+			continue;
+		*ret = (struct act_wanted){ d->node, d->partner, d->check, d->offered_us == 0 };
+		d->offered_us = now_us;
+		return true;
+	}
+	return false;
+}
+
+void act_tested_with_others(struct act *act, const char *node, int outcome)
+{
+	struct doing *test = doing_test_of(act, node);
+
+	if (test && test->partner && act->stage == STAGE_ACTING)
+		act_tested(act, test, outcome, false);
 }
 
 /* --- the window --- */

@@ -359,7 +359,8 @@ json_t *act_order(struct act *act, const char *node)
 	char deadline[CLOCK_STAMP_SIZE], now[CLOCK_STAMP_SIZE];
 	uint64_t now_us = act_mono_us(act);
 
-	if (!test || act->stage != STAGE_ACTING ||
+	/* One with a partner is a campaign: actor_paired.c. */
+	if (!test || test->partner || act->stage != STAGE_ACTING ||
 	    (test->offered_us && now_us - test->offered_us < OFFER_AGAIN_US))
 		return NULL;
 	test->offered_us = now_us;

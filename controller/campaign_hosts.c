@@ -2,6 +2,7 @@
 #include "controller/campaign_hosts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "controller/actor.h"
@@ -329,6 +330,22 @@ static int find_domain(struct seeking *seek, struct campaign_party *p, struct er
 	return r;
 }
 
+char *campaign_party_place(struct service *s, const char *node)
+{
+	const char *label = s->rules.policy.domain_label;
+	const char *domain = label ? label_of(s, node, label) : NULL;
+	CLEANUP(json_freep) json_t *value = NULL;
+	CLEANUP(json_freep) json_t *topology = NULL;
+	struct switches found = { { NULL } };
+
+	if (!by_file(s, node, &found) && !by_label(s, node, &found) &&
+	    store_node(s->store, node, clock_real_us(), &value, NULL) == 0) {
+		topology = topology_of(s, value);
+		(void)by_lldp(topology, &found);
+	}
+	return xstrdup(found.of[0] ? found.of[0] : domain);
+}
+
 int campaign_party_find(struct service *s, const char *domain, const json_t *nodes,
 			struct campaign_party *ret, struct err *err)
 {
@@ -337,6 +354,39 @@ int campaign_party_find(struct service *s, const char *domain, const json_t *nod
 	ret->n = 0;
 	ret->pool = (struct pool){ 0 };
 	return nodes ? find_named(s, nodes, ret, err) : find_domain(&seek, ret, err);
+}
+
+static bool shares_switch(const struct campaign_host *host, const struct campaign_guest *guest)
+{
+	size_t rail;
+
+	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++) {
+		if (host->leaf[rail] && streq(host->leaf[rail], guest->leaf[rail]))
+			return true;
+	}
+	return false;
+}
+
+int campaign_party_apart(const struct campaign_party *party, const struct campaign *c,
+			 struct err *err)
+{
+	size_t i, j;
+
+	for (i = 0; c->state == CAMPAIGN_RUNNING && i < c->n_hosts; i++) {
+		for (j = 0; j < party->n; j++) {
+			const struct campaign_guest *guest = &party->guests[j];
+
+			if (streq(c->hosts[i].name, guest->name))
+				return err_set(err, EBUSY, "%s takes part in campaign %" PRId64,
+					       guest->name, c->id);
+			if (shares_switch(&c->hosts[i], guest))
+				return err_set(err, EBUSY,
+					       "%s is below a switch at which campaign %" PRId64
+					       " measures",
+					       guest->name, c->id);
+		}
+	}
+	return 0;
 }
 
 void campaign_party_release(struct campaign_party *p)

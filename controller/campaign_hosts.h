@@ -30,4 +30,11 @@ struct campaign_party {
  */
 int campaign_party_find(struct service *s, const char *domain, const json_t *nodes,
 			struct campaign_party *ret, struct err *err);
+
+/* Where the host is: its switch (of rail 0), else its domain of the budgets. New memory, or NULL. */
+char *campaign_party_place(struct service *s, const char *node);
+
+/* -EBUSY with a sentence when it shares a host or a switch with one under way. */
+int campaign_party_apart(const struct campaign_party *party, const struct campaign *c,
+			 struct err *err);
 void campaign_party_release(struct campaign_party *p);

@@ -8,6 +8,7 @@
 #include "controller/actor.h"
 #include "controller/campaign/campaign.h"
 #include "controller/campaign_hosts.h"
+#include "controller/campaign_retest.h"
 #include "controller/routes.h"
 #include "controller/service.h"
 #include "controller/store.h"
@@ -15,6 +16,7 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/json.h"
+#include "lib/judge/fleet.h"
 #include "lib/judge/verdict.h"
 #include "lib/log.h"
 #include "lib/random.h"
@@ -26,6 +28,7 @@ struct slot {
 	struct campaign *campaign;
 	bool dirty;	/* its row is behind */
 	bool durable;	/* its row is what it is, and committed: no order is told before */
+	char *tested;	/* the host of which the policy wants to know, or NULL */
 	bool concluded; /* it has ended, and what it says of hosts is in the store */
 };
 
@@ -119,8 +122,10 @@ void campaigning_close(struct service *s)
 {
 	size_t i;
 
-	for (i = 0; s->campaigns && i < s->campaigns->n; i++)
+	for (i = 0; s->campaigns && i < s->campaigns->n; i++) {
 		campaign_free(s->campaigns->slots[i].campaign);
+		free(s->campaigns->slots[i].tested);
+	}
 	free(TAKE(s->campaigns));
 }
 
@@ -179,11 +184,36 @@ static int tell_domain(struct service *s, const struct campaign *c, struct err *
 		       : 0;
 }
 
+struct seeking {
+	const char *node;
+	int outcome; /* enum test_outcome */
+};
+
+static void seek_outcome(void *context, const struct campaign_says *says)
+{
+	struct seeking *seek = context;
+
+	if (streq(says->node, seek->node))
+		seek->outcome = says->bad ? TEST_FAILED : TEST_PASSED;
+}
+
+/* Whoever wanted to know of one host learns it first: what it was tested for may be over. */
+static void tell_tested(struct service *s, const struct slot *slot)
+{
+	struct seeking seek = { slot->tested, TEST_NOTHING };
+
+	if (!slot->tested)
+		return;
+	campaign_each(slot->campaign, seek_outcome, &seek);
+	act_tested_with_others(s->act, slot->tested, seek.outcome);
+}
+
 /* Its row is written already, so that a transaction is open. */
 static int conclude(struct service *s, struct slot *slot, struct err *err)
 {
 	struct concluding k = { s, err, 0 };
 
+	tell_tested(s, slot);
 	campaign_each(slot->campaign, tell_host, &k);
 	return k.r == 0 ? tell_domain(s, slot->campaign, err) : k.r;
 }
@@ -276,6 +306,7 @@ static void drop_ended(struct service *s)
 		}
 		count(s, slot->campaign);
 		campaign_free(slot->campaign);
+		free(slot->tested);
 		memmove(slot, slot + 1, (all->n - i - 1) * sizeof(*slot));
 		all->n--;
 	}
@@ -302,6 +333,8 @@ void campaigning_failed(struct service *s)
 
 void campaigning_tick(struct service *s)
 {
+	if (s->campaigns && s->campaigns->n < CAMPAIGNS_MAX)
+		campaign_retest(s);
 	step_all(s);
 }
 
@@ -341,39 +374,6 @@ struct campaigning_counts campaigning_counts(const struct service *s)
 
 /* --- a new one --- */
 
-static bool shares_switch(const struct campaign_host *host, const struct campaign_guest *guest)
-{
-	size_t rail;
-
-	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++) {
-		if (host->leaf[rail] && streq(host->leaf[rail], guest->leaf[rail]))
-			return true;
-	}
-	return false;
-}
-
-/* Does it share a host or a switch with one under way? */
-static int check_apart(const struct campaign *c, const struct campaign_party *party, struct err *err)
-{
-	size_t i, j;
-
-	for (i = 0; c->state == CAMPAIGN_RUNNING && i < c->n_hosts; i++) {
-		for (j = 0; j < party->n; j++) {
-			const struct campaign_guest *guest = &party->guests[j];
-
-			if (streq(c->hosts[i].name, guest->name))
-				return err_set(err, EBUSY, "%s takes part in campaign %" PRId64,
-					       guest->name, c->id);
-			if (shares_switch(&c->hosts[i], guest))
-				return err_set(err, EBUSY,
-					       "%s is below a switch at which campaign %" PRId64
-					       " measures",
-					       guest->name, c->id);
-		}
-	}
-	return 0;
-}
-
 int64_t campaigning_begin(struct service *s, const struct campaigning_ask *ask, struct err *err)
 {
 	CLEANUP(campaign_party_release) struct campaign_party party = { .n = 0 };
@@ -401,8 +401,13 @@ int64_t campaigning_begin(struct service *s, const struct campaigning_ask *ask, 
 			       CAMPAIGNS_MAX);
 	r = campaign_party_find(s, ask->domain, ask->nodes, &party, err);
 	for (i = 0; r == 0 && i < all->n; i++)
-		r = check_apart(all->slots[i].campaign, &party, err);
+		r = campaign_party_apart(&party, all->slots[i].campaign, err);
 	whole.n_hosts = party.n;
+	for (i = 0; i < party.n; i++) {
+		if (streq(party.guests[i].name, ask->tested) &&
+		    party.guests[i].state == PAIRING_UNKNOWN)
+			party.guests[i].state = PAIRING_SUSPECT;
+	}
 	if (r == 0)
 		r = campaign_new(&whole, &slot.campaign, err);
 	if (r == 0)
@@ -411,6 +416,7 @@ int64_t campaigning_begin(struct service *s, const struct campaigning_ask *ask, 
 		campaign_free(slot.campaign);
 		return r;
 	}
+	slot.tested = xstrdup(ask->tested);
 	all->last_id++;
 	all->slots[all->n++] = slot;
 	return whole.id;

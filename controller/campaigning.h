@@ -36,6 +36,7 @@ struct campaigning_ask {
 	const json_t *nodes; /* names, or NULL */
 	int kind, plan;	     /* enum campaign_kind, enum pairing_plan */
 	const char *reason, *who;
+	const char *tested; /* a host of which the policy wants to know; NULL: none */
 };
 
 int campaigning_open(struct service *s, struct err *err);

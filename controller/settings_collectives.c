@@ -10,7 +10,7 @@
 #include "lib/xalloc.h"
 
 enum {
-	PORT_DEFAULT = 18515, /* of perftest's rendezvous: the one that sites have open */
+	PORT_DEFAULT = 7400, /* the first of those that assayd allows */
 	PORT_MOST = 65535,
 	AT_ONCE_DEFAULT = 32,
 	AT_ONCE_MOST = 256,

@@ -68,7 +68,8 @@ struct campaign_side {
 	uint64_t told_us; /* monotonic: it was given its order then; 0: not */
 	bool answered;
 	enum pairing_outcome outcome;
-	bool unfit;			 /* the host was busy, or has nothing to measure with */
+	bool late;  /* it ran out of time without a word: what the others saw counts */
+	bool unfit; /* the host was busy, or has nothing to measure with */
 	double rails[PAIRING_RAILS_MAX]; /* B/s; 0: not measured */
 	char *words;			 /* why nothing was measured, or NULL */
 };

@@ -105,8 +105,8 @@ static void read_problems(struct campaign_side *side, const struct report *repor
 		if (samples && !unfit)
 			continue;
 		side->unfit |= unfit;
-		weigh(side, p->code == PROBLEM_TIMEOUT ? PAIRING_FAILED : PAIRING_NOT_RUN,
-		      p->detail);
+		side->late |= !samples && p->code == PROBLEM_TIMEOUT;
+		weigh(side, PAIRING_NOT_RUN, p->detail);
 	}
 }
 
@@ -150,18 +150,35 @@ static void say(const struct campaign *c, struct campaign_group *g, const struct
 			     side->words ? side->words : "it says no reason");
 }
 
-/* The worst of the sides, work not done first. */
+static bool is_late(const struct campaign_side *side)
+{
+	return side->late && !side->unfit;
+}
+
+/*
+ * The worst of the sides: work not done first, then what broke off. Who was only late does not
+ * speak: it had no time, or it hangs, and then somebody else has seen it break off.
+ */
 static enum pairing_outcome outcome_of(const struct campaign *c, struct campaign_group *g)
 {
-	static const enum pairing_outcome order[] = { PAIRING_NOT_RUN, PAIRING_FAILED };
+	static const struct {
+		enum pairing_outcome outcome;
+		bool late;
+	} order[] = {
+		{ PAIRING_NOT_RUN, false },
+		{ PAIRING_FAILED, false },
+		{ PAIRING_NOT_RUN, true },
+	};
 	size_t i, s;
 
 	for (i = 0; i < ARRAY_SIZE(order); i++) {
 		for (s = 0; s < g->n; s++) {
-			if (g->sides[s].outcome != order[i])
+			const struct campaign_side *side = &g->sides[s];
+
+			if (side->outcome != order[i].outcome || is_late(side) != order[i].late)
 				continue;
-			say(c, g, &g->sides[s]);
-			return order[i];
+			say(c, g, side);
+			return order[i].outcome;
 		}
 	}
 	return PAIRING_MEASURED;

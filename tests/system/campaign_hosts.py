@@ -20,7 +20,9 @@ budget: {total: {percent: 50}, rate: {cordons: 100, per: 10m}}
 coverage: {max_age: 3650d}
 breaker: {silent_percent: 100}
 rules:
+  - {name: slow-pair, match: {check: "rnic_pair.*"}, windows: {k: 2, n: 3}, action: retest}
   - {name: slow-collective, match: {check: "all_*"}, windows: {k: 2, n: 3}, action: retest}
+  - {name: link-flapping, match: {check: rnic.flapping}, action: retest}
 """
 
 
@@ -38,8 +40,8 @@ class Host:
     def answer(self, order):
         peers = [self.fabric.hosts[p.rpartition(":")[0]] for p in order["peers"]]
         rate = RATE * min(p.part for p in peers) * (1 + 0.002 * (self.seq % 3))
-        values = [sample("all_reduce.busbw", "mlx5_0:1", rate, "B/s", code="rail:0", **{"with": [p.name for p in peers if p is not self]}),
-                  sample("all_reduce.correct", "mlx5_0:1", 1, "1", ok=True, code="rail:0")]
+        check = {"allreduce": "all_reduce.busbw", "pair": "rnic_pair.write_bw"}[order["kind"]]
+        values = [sample(check, "mlx5_0:1", rate, "B/s", code="rail:0", **{"with": [p.name for p in peers if p is not self]})]
         problems = [{"probe": "all-reduce", "code": "busy", "detail": "a job runs here", "stderr": ""}]
         busy = self.way == "busy"
         self.report(profile="probes", samples=[] if busy else values, problems=problems if busy else [],
@@ -57,7 +59,7 @@ class Host:
                 self.fabric.ended.wait(0.05)  # the controller is gone, perhaps for a moment
                 continue
             for order in json.loads(body) if answer.status == 200 else []:
-                if order["kind"] == "allreduce":
+                if order["kind"] in ("allreduce", "pair"):
                     self.orders.append(order)
                     if self.way != "silent":
                         self.answer(order)

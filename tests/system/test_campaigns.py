@@ -49,7 +49,7 @@ def test_the_orders_of_a_group_fit_together(fabric):
     for host in f.hosts.values():
         assert len({o["id"] for o in host.orders}) == len(host.orders) >= 2
         for order in host.orders:
-            assert order["peers"][order["rank"]] == f"{host.name}:18515"
+            assert order["peers"][order["rank"]] == f"{host.name}:7400"
             assert order["passed"] == order["peers"] and order["deadline"] > order["now"]
             assert re.fullmatch(r"[0-9a-zA-Z_-]{32,128}", order["token"]) and len(order["id"]) <= 64
             by_id.setdefault(order["id"], []).append((order["token"], order["rank"], tuple(order["peers"])))
@@ -150,8 +150,8 @@ def test_addresses_may_come_from_the_file_alone(fabric, tmp_path):
         host.way = "silent"  # they would not know each other by these addresses
     number = f.begin(nodes=NAMES[:3])["id"]
     nodes = {n["node"]: (n["address"], n["why"]) for n in f.show(number)["nodes"]}
-    assert nodes == {"gpu-0": ("10.0.0.1:18515", None), "gpu-1": ("[fd00::1]:18515", None),
-                     "gpu-2": ("gpu-2:18515", "the file of neighbors has no address of it")}
+    assert nodes == {"gpu-0": ("10.0.0.1:7400", None), "gpu-1": ("[fd00::1]:7400", None),
+                     "gpu-2": ("gpu-2:7400", "the file of neighbors has no address of it")}
 
 
 @pytest.mark.parametrize("clean", [True, False])
@@ -173,3 +173,24 @@ def test_a_controller_that_is_started_anew_says_that_it_gave_the_campaign_up(fab
     again = f.play(nodes=NAMES[:4])
     assert again["state"] == "done" and int(again["id"]) == int(number) + 1
     assert [c["state"] for c in f.c.get("/v1/campaigns").json["items"]] == ["done", "abandoned"]
+
+
+@pytest.mark.parametrize("part", [0.5, 1.0])
+def test_a_link_that_flaps_is_tried_with_others_by_itself(fabric, part):
+    """The policy's retest of what takes two hosts becomes a campaign: it is reproduced, or over."""
+    f = fabric("labels: [{nodes: 'gpu-*', labels: {fabric.topograph.run/tier-0: leaf-1}}]")
+    f.add(*NAMES)
+    f.hosts["gpu-2"].part = part
+    flaps = sample("rnic.flapping", "mlx5_0:1", 3, "1", better="lower", ok=False, severity="warn", code="pair-test")
+    assert f.hosts["gpu-2"].report(samples=[flaps]).status == 202
+    assert wait_for(lambda: [c for c in f.c.get("/v1/campaigns").json["items"] if c["state"] != "running"])
+    done = f.show("1")
+    assert done["state"] == "done" and done["kind"] == "pair" and done["who"] == "automatic"
+    assert done["reason"] == "rnic.flapping of gpu-2: is it so again, with others?" and len(done["nodes"]) == 6
+    retests = [a for a in f.c.get("/v1/actions?node=gpu-2").json["items"] if a["action"] == "retest"]
+    assert retests[-1]["state"] == "done" and retests[-1]["result"] == ("it failed again" if part < 1 else "it passed")
+    if part < 1:
+        assert wait_for(lambda: cordoned(f.c) == ["gpu-2"])
+        assert ("gpu-2", "rnic_pair.write_bw") in open_incidents(f.c)
+    else:
+        assert not open_incidents(f.c) and cordoned(f.c) == []

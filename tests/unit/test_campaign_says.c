@@ -204,7 +204,7 @@ static void a_report_is_taken_as_what_was_done(void)
 static void without_a_sample_the_problem_says_it(void)
 {
 	static const struct row rows[] = {
-		{ 0, PROBLEM_TIMEOUT, PAIRING_FAILED, false },
+		{ 0, PROBLEM_TIMEOUT, PAIRING_NOT_RUN, false },
 		{ 0, PROBLEM_CRASHED, PAIRING_NOT_RUN, false },
 		{ 0, PROBLEM_NOT_APPLICABLE, PAIRING_NOT_RUN, true },
 		{ 0, PROBLEM_SET_UP, PAIRING_NOT_RUN, false },
@@ -225,6 +225,38 @@ static void without_a_sample_the_problem_says_it(void)
 		CHECK(side.words);
 		free(side.words);
 		report_release(&report);
+	}
+}
+
+/* A host that hangs says nothing; the others saw it break off. Two that had no time saw nothing. */
+static void who_is_late_is_believed_to_hang_only_when_another_saw_it(void)
+{
+	static const struct {
+		enum pairing_outcome other;
+		bool other_late;
+		enum pairing_outcome outcome;
+	} rows[] = {
+		{ PAIRING_FAILED, false, PAIRING_FAILED },
+		{ PAIRING_NOT_RUN, true, PAIRING_NOT_RUN },
+		{ PAIRING_NOT_RUN, false, PAIRING_NOT_RUN },
+		{ PAIRING_MEASURED, false, PAIRING_NOT_RUN },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(lab_freep) struct lab *lab = begun(2, 1, 2);
+		struct campaign_side *sides;
+
+		(void)campaign_advance(lab->campaign, &lab->now, &lab->around);
+		sides = lab->campaign->groups[0].sides;
+		sides[0].answered = sides[1].answered = true;
+		sides[0].outcome = PAIRING_NOT_RUN;
+		sides[0].late = true;
+		sides[1].outcome = rows[i].other;
+		sides[1].late = rows[i].other_late;
+		sides[1].rails[0] = 1e9;
+		campaign_settle(lab->campaign, &lab->campaign->groups[0]);
+		CHECK_EQ(lab->campaign->groups[0].outcome, rows[i].outcome);
 	}
 }
 
@@ -304,6 +336,7 @@ static const struct test tests[] = {
 	TEST(large_groups_are_halved),
 	TEST(a_report_is_taken_as_what_was_done),
 	TEST(without_a_sample_the_problem_says_it),
+	TEST(who_is_late_is_believed_to_hang_only_when_another_saw_it),
 	TEST(the_lowest_value_of_a_rail_counts_and_strange_codes_do_not),
 	TEST(long_words_of_a_host_are_cut_between_characters),
 	TEST(it_is_shown_with_rounds_groups_and_blames),
