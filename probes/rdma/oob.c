@@ -15,16 +15,29 @@
 #include "lib/random.h"
 #include "lib/xalloc.h"
 
+/* Lines "passed HOST:PORT" alone, or nothing: what else the file of an all-reduce has. */
+static bool is_of_a_permit(const char *text)
+{
+	static const char word[] = "passed ";
+
+	for (text += strspn(text, "\r\n"); *text; text += strspn(text, "\r\n")) {
+		if (strncmp(text, word, sizeof(word) - 1) != 0)
+			return false;
+		text += strcspn(text, "\r\n");
+	}
+	return true;
+}
+
 int oob_token_read(const char *path, char **ret_token, struct err *err)
 {
 	CLEANUP(freep) char *text = NULL;
 	size_t length, end;
-	int r = file_read(AT_FDCWD, path, OOB_TOKEN_MAX, &text, &length, err);
+	int r = file_read(AT_FDCWD, path, OOB_TOKEN_FILE_MAX, &text, &length, err);
 
 	if (r < 0)
 		return r;
 	end = strcspn(text, "\r\n");
-	if (end == 0 || end + strspn(text + end, "\r\n") != length)
+	if (end == 0 || end > OOB_TOKEN_MAX || strlen(text) != length || !is_of_a_permit(text + end))
 		return err_set(err, EINVAL, "%s: want one line with a token", path);
 	text[end] = '\0';
 	*ret_token = TAKE(text);

@@ -17,7 +17,7 @@
 
 #include "probes/rdma/oob_wire.h"
 
-enum { OOB_NAME_SIZE = 600, OOB_TOKEN_MAX = 4096 };
+enum { OOB_NAME_SIZE = 600, OOB_TOKEN_MAX = 4096, OOB_TOKEN_FILE_MAX = 64 * 1024 };
 
 struct oob {
 	int fd;			  /* -1: none */
@@ -26,7 +26,10 @@ struct oob {
 	uint64_t sent, received; /* frames so far */
 };
 
-/* The one line of a file: new memory. -EINVAL when it holds none, or more. */
+/*
+ * The token of a file, its first line: new memory. -EINVAL when it holds none, or lines
+ * other than those of hosts that passed (probes/all_reduce/reduce_permit.h).
+ */
 int oob_token_read(const char *path, char **ret_token, struct err *err);
 
 /*

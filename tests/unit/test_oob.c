@@ -250,8 +250,15 @@ static void a_token_file_has_one_line(void)
 		const char *text;
 		const char *token; /* NULL: refused */
 	} cases[] = {
-		{ "abc\n", "abc" }, { "abc", "abc" }, { "abc\r\n", "abc" },
-		{ "", NULL },	    { "\n", NULL },   { "a\nb\n", NULL },
+		{ "abc\n", "abc" },
+		{ "abc", "abc" },
+		{ "abc\r\n", "abc" },
+		{ "", NULL },
+		{ "\n", NULL },
+		{ "a\nb\n", NULL },
+		/* What assayd writes for an all-reduce serves a pair too. */
+		{ "abc\npassed h:1\npassed [::1]:2\n", "abc" },
+		{ "abc\npassed h:1\nd\n", NULL },
 	};
 	CLEANUP(freep) char *none = NULL;
 	struct err err = ERR_INIT;
