@@ -86,9 +86,9 @@ int keep_number(struct report *report, struct err *err)
 int keep_report(struct keep *k, struct err *err)
 {
 	const uint64_t lost = spool_lost();
-	int r = with_room(k, keep_verdict, err);
+	int r = k->aside ? 0 : with_room(k, keep_verdict, err);
 
-	if (r == 0)
+	if (r == 0 && !k->aside)
 		r = with_room(k, learn, err);
 	if (r == 0 && k->spool)
 		keep_topology(k);

@@ -23,6 +23,12 @@ struct keep {
 	const json_t *topology;	       /* for the controller, or NULL */
 	bool active;		       /* it ran active probes */
 	bool spool;		       /* the controller gets it */
+	/*
+	 * It is no word about this host: what a test with others came to may be any of
+	 * theirs, and who knows all their reports judges it. verdict.json and what is learnt
+	 * stay as they are.
+	 */
+	bool aside;
 };
 
 /* Give the report its number. */

@@ -130,6 +130,16 @@ int plan_probes(const struct profiles *profiles, const char *profile, const char
 	return r;
 }
 
+void plan_hand_on(struct plan *plan, char *const *args, uint64_t budget_us)
+{
+	if (plan->n == 0) /* not built here */
+		return;
+	plan->probes[0].args = args;
+	plan->least_us[0] = 0;
+	if (budget_us)
+		plan->probes[0].budget_us = plan->budget_us = budget_us;
+}
+
 static void remove_probe(struct plan *plan, size_t at)
 {
 	size_t after = --plan->n - at;

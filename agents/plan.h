@@ -52,6 +52,12 @@ int plan_probes(const struct profiles *profiles, const char *profile, const char
 		size_t n, struct plan *ret, struct err *err);
 
 /*
+ * Hand these arguments (borrowed) to the one probe of the plan in place of those of its
+ * profile; what it does then needs a budget of its own: the whole run's, unless that is 0.
+ */
+void plan_hand_on(struct plan *plan, char *const *args, uint64_t budget_us);
+
+/*
  * Make the run end within `budget_us`: a shorter one shortens every probe's
  * budget in proportion, so that each still plans for the time it has. One
  * that could do nothing with its share is left out.

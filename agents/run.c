@@ -56,6 +56,8 @@ static int make_plan(struct run *run, struct err *err)
 		r = plan_probes(&run->profiles, o->profile, o->probes, o->n_probes, &run->plan, err);
 	else
 		r = plan_profile(&run->profiles, profile, &run->plan, err);
+	if (r == 0 && o->args)
+		plan_hand_on(&run->plan, o->args, o->budget_us);
 	if (r == 0 && o->budget_us)
 		plan_fit(&run->plan, o->budget_us);
 	return r;
@@ -156,6 +158,16 @@ static size_t choose_probes(struct run *run, const struct yield *yield, struct r
 	return n;
 }
 
+/* All that would have been run is told with the reason why nothing is. */
+static void decline(struct run *run)
+{
+	size_t i;
+
+	for (i = 0; i < run->plan.n; i++)
+		add_problem(&run->report, run->plan.probes[i].name, run->options.decline_code,
+			    run->options.decline);
+}
+
 static int run_probes(struct run *run, struct live *live, struct err *err)
 {
 	CLEANUP(freep) char *run_dir = paths_run();
@@ -187,17 +199,20 @@ static int make_report(struct run *run, struct err *err)
 {
 	const uint64_t start_us = clock_mono_us();
 	struct live live;
-	int r;
+	int r = 0;
 
 	stop_init();
 	live_init(&live, stderr);
 	run_report_start(&run->report, run->plan.profile, &run->topology);
 	if (run->options.order)
-		run->report.order =
-			json_pack("{s:s, s:s}", "id", run->options.order, "kind", "deep");
+		run->report.order = json_pack("{s:s, s:s}", "id", run->options.order, "kind",
+					      run->options.order_kind);
 	if (run->references.has_sku)
 		run->report.sku = xstrdup(run->references.sku.name);
-	r = run_probes(run, &live, err);
+	if (run->options.decline)
+		decline(run);
+	else
+		r = run_probes(run, &live, err);
 	live_end(&live);
 	plan_report_absent(&run->plan, &run->report);
 	references_report(&run->references, &run->report);
@@ -236,6 +251,7 @@ static void judge_and_keep(struct run *run)
 		.topology = run->topology,
 		.active = run->plan.active,
 		.spool = run->options.report,
+		.aside = run_options_meet(&run->options),
 	};
 	int r = keep_number(&run->report, &err);
 

@@ -7,6 +7,8 @@
 #include "agents/order_id.h"
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "lib/json.h"
+#include "lib/report.h"
 #include "lib/usage.h"
 
 static const struct argp_option option_table[] = {
@@ -20,10 +22,15 @@ static const struct argp_option option_table[] = {
 	{ "profiles", RUN_OPT_PROFILES, "FILE", 0, "Profiles other than those installed", 0 },
 	{ "report", RUN_OPT_REPORT, NULL, 0, "Hand the report to the controller", 0 },
 	{ "order", RUN_OPT_ORDER, "ID", 0, "The controller's order that this run answers", 0 },
+	{ "order-kind", RUN_OPT_ORDER_KIND, "KIND", 0, "deep (default), pair or allreduce", 0 },
+	{ "decline", RUN_OPT_DECLINE, "CODE:WHY", 0,
+	  "Run nothing: a report with this problem answers the order", 0 },
 	{ "exit-style", RUN_OPT_EXIT_STYLE, "STYLE", 0, "assay (default), nhc, nagios or npd", 0 },
 	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
 	{ 0 },
 };
+
+static const char deep_kind[] = "deep";
 
 struct parsing {
 	struct run_options *options;
@@ -87,6 +94,47 @@ static int parse_order(const char *arg, struct run_options *o, struct err *err)
 	return 0;
 }
 
+static int parse_order_kind(const char *arg, struct run_options *o, struct err *err)
+{
+	static const char *const kinds[] = { deep_kind, "pair", "allreduce" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (streq(arg, kinds[i])) {
+			o->order_kind = kinds[i];
+			return 0;
+		}
+	}
+	return err_set(err, EINVAL, "--order-kind: '%.40s' is none of deep, pair, allreduce", arg);
+}
+
+bool run_options_meet(const struct run_options *o)
+{
+	return o->order && !streq(o->order_kind, deep_kind);
+}
+
+/* What is nobody's fault or can be mended; what a probe did has not happened. */
+static int parse_decline(const char *arg, struct run_options *o, struct err *err)
+{
+	static const int codes[] = { PROBLEM_BUSY, PROBLEM_SET_UP, PROBLEM_NOT_APPLICABLE,
+				     PROBLEM_TIMEOUT };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(codes); i++) {
+		const char *name = problem_code_names[codes[i]];
+		const size_t length = strlen(name);
+
+		if (strncmp(arg, name, length) != 0 || arg[length] != ':')
+			continue;
+		o->decline = arg + length + 1;
+		o->decline_code = codes[i];
+		if (o->decline[0] && strlen(o->decline) <= RUN_DECLINE_MAX)
+			return 0;
+	}
+	return err_set(err, EINVAL,
+		       "--decline: want busy, set-up, not-applicable or timeout, a colon and why");
+}
+
 static int keep(const char *arg, const char **ret)
 {
 	*ret = arg;
@@ -114,6 +162,10 @@ int run_options_take(int key, const char *arg, struct run_options *o, struct err
 		return parse_busy(arg, o, err);
 	case RUN_OPT_ORDER:
 		return parse_order(arg, o, err);
+	case RUN_OPT_ORDER_KIND:
+		return parse_order_kind(arg, o, err);
+	case RUN_OPT_DECLINE:
+		return parse_decline(arg, o, err);
 	case RUN_OPT_EXIT_STYLE:
 		return parse_style(arg, o, err);
 	case 'o':
@@ -131,9 +183,27 @@ int run_options_take(int key, const char *arg, struct run_options *o, struct err
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct parsing *parsing = state->input;
-	int r = run_options_take(key, arg, parsing->options, parsing->err);
+	int r;
 
+	/* Behind "--" all is the probe's. */
+	if (key == ARGP_KEY_ARG && state->quoted) {
+		parsing->options->args = state->argv + state->quoted;
+		state->next = state->argc;
+		return 0;
+	}
+	r = run_options_take(key, arg, parsing->options, parsing->err);
 	return r > 0 ? ARGP_ERR_UNKNOWN : -r;
+}
+
+static int check_args(const struct run_options *o, struct err *err)
+{
+	if (o->args && o->n_probes != 1)
+		return err_set(err, EINVAL,
+			       "--: what follows is for one probe: name it with --probe");
+	if (o->args && strv_len(o->args) > RUN_ARGS_MAX)
+		return err_set(err, EINVAL, "--: more than %d arguments for the probe",
+			       RUN_ARGS_MAX);
+	return 0;
 }
 
 int run_options_parse(int argc, char **argv, struct run_options *ret, struct err *err)
@@ -141,16 +211,21 @@ int run_options_parse(int argc, char **argv, struct run_options *ret, struct err
 	static const struct argp argp = {
 		.options = option_table,
 		.parser = parse,
+		.args_doc = "[-- ARGUMENT...]",
 		.doc = "Run the probes of a profile on this host and judge what they found.\v"
+		       "Arguments behind -- are handed to the one probe that is named. "
 		       "Exit status: 0 pass or warn, 1 fail, 2 usage or bad input, 3 could not "
 		       "tell; other styles have their own.",
 	};
-	struct run_options options = { .style = exit_style_peek(argc, argv) };
+	struct run_options options = { .style = exit_style_peek(argc, argv),
+				       .order_kind = deep_kind };
 	struct parsing parsing = { .options = &options, .err = err };
 	error_t r;
 
 	argp_err_exit_status = exit_status_set_up(options.style);
 	r = usage_parse(&argp, argc, argv, 0, NULL, &parsing);
+	if (r == 0)
+		r = -check_args(&options, err);
 	if (r == 0)
 		*ret = options;
 	return -r;

@@ -10,7 +10,11 @@
 
 struct err;
 
-enum { RUN_PROBES_MAX = 64 };
+enum {
+	RUN_PROBES_MAX = 64,
+	RUN_ARGS_MAX = 64,     /* arguments for one probe */
+	RUN_DECLINE_MAX = 512, /* bytes of why nothing is run */
+};
 
 struct run_options {
 	const char *profile;		    /* NULL: quick, or "probes" when any are named */
@@ -19,13 +23,20 @@ struct run_options {
 	uint64_t budget_us; /* 0: the profile's */
 	uint64_t wait_us;   /* for the lock of active probes */
 	bool run_busy;
-	bool report;			     /* hand it to the spool */
-	const char *order;		     /* id of the order `deep` that it answers, or NULL */
+	bool report;		/* hand it to the spool */
+	const char *order;	/* id of the order that it answers, or NULL */
+	const char *order_kind; /* "deep", "pair" or "allreduce" */
+	const char *decline;	/* why nothing is to be run, or NULL */
+	int decline_code;	/* enum problem_code of that */
+	char *const *args;	/* for the one probe, in place of its profile's; or NULL */
 	const char *policy, *sku, *profiles; /* files, or NULL */
 	enum exit_style style;
 	enum output output;
 	bool output_given;
 };
+
+/* Does it answer an order that is a test with other hosts, of which this one alone knows little? */
+bool run_options_meet(const struct run_options *o);
 
 /* Keys of the options, for the tables of commands that also run. */
 enum run_option {
@@ -40,6 +51,8 @@ enum run_option {
 	RUN_OPT_REPORT,
 	RUN_OPT_EXIT_STYLE,
 	RUN_OPT_ORDER,
+	RUN_OPT_ORDER_KIND,
+	RUN_OPT_DECLINE,
 	RUN_OPT_END, /* keys of other options begin here */
 };
 

@@ -168,6 +168,33 @@ static const char least_text[] =
 	"      - {name: b, exec: /bin/b, budget: 10s, least: 3s}\n"
 	"      - {name: c, exec: /bin/c, budget: 5s, least: 1s, active: false}\n";
 
+static void arguments_of_one_s_own_come_with_the_whole_budget(void)
+{
+	static char word[] = "--peer";
+	static char *const args[] = { word, NULL };
+	static const char *const names[] = { "b" }, *const absent[] = { "loopback" };
+	CLEANUP(profiles_release) struct profiles profiles = { 0 };
+	CLEANUP(plan_release) struct plan plan = { 0 }, none = { 0 };
+	struct err err = ERR_INIT;
+
+	read_file(&profiles);
+	CHECK_EQ(plan_probes(&profiles, NULL, names, 1, &plan, &err), 0);
+	plan_hand_on(&plan, args, 0);
+	CHECK(plan.probes[0].args == args);
+	CHECK_EQ(plan.probes[0].budget_us, 20 * USEC_PER_SEC);
+	plan_hand_on(&plan, args, 90 * USEC_PER_SEC);
+	plan_fit(&plan, 90 * USEC_PER_SEC);
+	CHECK_EQ(plan.probes[0].budget_us, 90 * USEC_PER_SEC);
+	CHECK_EQ(plan.budget_us, 90 * USEC_PER_SEC);
+	plan_hand_on(&plan, args, USEC_PER_SEC);
+	plan_fit(&plan, USEC_PER_SEC);
+	CHECK_EQ(plan.probes[0].budget_us, USEC_PER_SEC);
+	CHECK_EQ(plan.n, 1);
+	CHECK_EQ(plan_probes(&profiles, NULL, absent, 1, &none, &err), 0);
+	plan_hand_on(&none, args, USEC_PER_SEC);
+	CHECK_EQ(none.n, 0);
+}
+
 static void a_probe_that_could_do_nothing_with_its_share_is_left_out(void)
 {
 	static const struct {
@@ -331,6 +358,7 @@ static const struct test tests[] = {
 	TEST(a_named_probe_runs_as_the_best_known_profile_runs_it),
 	TEST(wrong_names_of_probes_are_told),
 	TEST(a_shorter_run_shortens_every_probe_and_a_longer_one_none),
+	TEST(arguments_of_one_s_own_come_with_the_whole_budget),
 	TEST(a_probe_that_could_do_nothing_with_its_share_is_left_out),
 	TEST(the_exit_style_is_found_before_the_options_are_parsed),
 	TEST(exit_statuses_are_those_of_the_contract),
