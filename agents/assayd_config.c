@@ -13,7 +13,20 @@
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 
-enum { NODE_MAX = 253, URL_MAX = 1024, INTERVALS_MAX = 8 };
+enum {
+	NODE_MAX = 253,
+	URL_MAX = 1024,
+	INTERVALS_MAX = 8,
+	PORT_MAX = 65535,
+	PORTS_TEXT_MAX = 11, /* "65535-65535" */
+	DECIMAL = 10,
+};
+
+#define DIGITS "0123456789"
+
+/* From the controller's `collectives.port` on, below those that the kernel gives to who asks for any. */
+#define PORTS_FIRST 18515
+#define PORTS_LAST 18614
 
 /* --- decoding -------------------------------------------------------------- */
 
@@ -135,6 +148,44 @@ static const struct jfield watch_fields[] = {
 	{ "links", J_BOOL, AT(watch_links), 0 },
 	{ "kernel_log", J_BOOL, AT(watch_kernel_log), 0 },
 };
+
+/* "18515-18614", or one port. */
+static int decode_ports(const struct jval *v, void *member, struct err *err)
+{
+	const char *text = json_string_value(v->value);
+	struct port_range range = { 0 };
+	char *end = NULL;
+
+	if (json_is_integer(v->value)) {
+		const json_int_t port = json_integer_value(v->value);
+
+		range.first = range.last = port > 0 && port <= PORT_MAX ? (unsigned)port : 0;
+	} else if (text && strlen(text) <= PORTS_TEXT_MAX && strchr(DIGITS, text[0])) {
+		range.first = (unsigned)strtoul(text, &end, DECIMAL);
+		if (*end == '-' && end[1] && end[1 + strspn(end + 1, DIGITS)] == '\0')
+			range.last = (unsigned)strtoul(end + 1, NULL, DECIMAL);
+	}
+	if (range.first < 1 || range.last < range.first || range.last > PORT_MAX)
+		return jval_fail(v, err, "want two ports as 18515-18614, or one");
+	memcpy(member, &range, sizeof(range));
+	return 0;
+}
+
+static const struct interval collective_max = { { "max", J_DURATION, AT(collective_max_us), 0 },
+						10 * USEC_PER_SEC,
+						USEC_PER_HOUR };
+
+static int decode_collectives(const struct jval *v, void *member, struct err *err)
+{
+	const struct jfield rows[] = {
+		{ "enabled", J_BOOL, AT(collectives), 0 },
+		{ "ports", J_CUSTOM, AT(ports), 0, .decode = decode_ports },
+		collective_max.field,
+	};
+	int r = jval_decode(v, rows, ARRAY_SIZE(rows), JVAL_STRICT, member, err);
+
+	return r == 0 ? check_interval(v, &collective_max, member, err) : r;
+}
 #undef AT
 
 static int decode_watch(const struct jval *v, void *member, struct err *err)
@@ -154,6 +205,7 @@ static const struct jfield fields[] = {
 	{ "intervals", J_CUSTOM, AT(c), 0, .decode = decode_intervals },
 	{ "watch", J_CUSTOM, AT(c), 0, .decode = decode_watch },
 	{ "schedule", J_CUSTOM, AT(c), 0, .decode = decode_schedule },
+	{ "collectives", J_CUSTOM, AT(c), 0, .decode = decode_collectives },
 };
 #undef AT
 
@@ -164,6 +216,9 @@ static struct assayd_config defaults(void)
 		.retry_base_us = 1 * USEC_PER_SEC,
 		.retry_max_us = 1 * USEC_PER_MIN,
 		.deep_max_us = 15 * USEC_PER_MIN,
+		.collectives = true,
+		.ports = { PORTS_FIRST, PORTS_LAST },
+		.collective_max_us = 5 * USEC_PER_MIN,
 		.watch_links = true,
 		.watch_kernel_log = true,
 	};

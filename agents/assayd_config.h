@@ -14,6 +14,11 @@
 struct err;
 struct jval;
 
+/* Ports, both ends included. */
+struct port_range {
+	unsigned first, last;
+};
+
 struct assayd_config {
 	char *controller; /* URL without a slash at its end */
 	char *node;
@@ -23,6 +28,9 @@ struct assayd_config {
 	uint64_t retry_base_us;
 	uint64_t retry_max_us;
 	uint64_t deep_max_us;
+	bool collectives;	    /* tests with other hosts are allowed */
+	struct port_range ports;    /* where one of them may listen for the others */
+	uint64_t collective_max_us; /* such a test ends by then */
 	bool watch_links, watch_kernel_log;
 	uint64_t schedule_us[SCHEDULE_TURNS]; /* periods; 0: somebody else starts the runs */
 };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agents/daemon.h"
 
-#include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -11,21 +9,18 @@
 #include <systemd/sd-event.h>
 
 #include "agents/assayd_config.h"
-#include "agents/deep.h"
 #include "agents/identity_files.h"
+#include "agents/obey.h"
 #include "agents/orders_link.h"
 #include "agents/schedule.h"
 #include "agents/topology_link.h"
 #include "agents/uplink.h"
-#include "agents/verdict_file.h"
 #include "agents/watch.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/file.h"
-#include "lib/host.h"
 #include "lib/http.h"
 #include "lib/log.h"
-#include "lib/moment.h"
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 
@@ -39,12 +34,10 @@ struct daemon {
 	struct assayd_config config;
 	char *spool_dir, *conf_dir, *disabled_file;
 	sd_event_source *tick, *spool_watch, *conf_watch;
-	struct deep *deep;
+	struct obey *obey;
 	struct schedule *schedule;
 	struct identity_files *identity;
 	struct watch *watch;
-	json_t *opinion;   /* that could not be written yet */
-	bool opinion_told; /* that it cannot be kept */
 	bool disabled;
 	/* The conversations; NULL while disabled. */
 	struct http *http;
@@ -74,70 +67,18 @@ static void say_status(void *context)
 
 /* --- orders ------------------------------------------------------------------ */
 
-static void keep_opinion(struct daemon *d)
-{
-	struct err err = ERR_INIT;
-	int r;
-
-	if (!d->opinion)
-		return;
-	r = verdict_file_set_fleet(d->opinion, &err);
-	if (r < 0) {
-		if (!d->opinion_told)
-			log_warning("the controller's opinion is not kept yet, trying again: %s",
-				    err.msg);
-		d->opinion_told = true;
-		return;
-	}
-	json_decref(d->opinion);
-	d->opinion = NULL;
-	d->opinion_told = false;
-}
-
-static void on_opinion(struct daemon *d, const struct order *order)
-{
-	const char *verdict = json_string_value(json_object_get(order->opinion, "verdict"));
-	const char *expires = json_string_value(json_object_get(order->opinion, "expires"));
-	CLEANUP(freep) char *boot_id = host_boot_id();
-	const struct moment now = { clock_real_us(), clock_boot_us(), boot_id };
-
-	log_info("the controller's opinion: verdict=%s expires=%s", verdict, expires);
-	verdict_file_date_fleet(order->opinion, &now);
-	json_decref(d->opinion);
-	d->opinion = json_incref(order->opinion);
-	keep_opinion(d);
-}
-
-static void on_deep(struct daemon *d, const struct order *order)
-{
-	uint64_t left_us = d->config.deep_max_us;
-	struct err err = ERR_INIT;
-	uint64_t now_us = clock_real_us();
-
-	if (order->deadline_us)
-		left_us =
-			MIN(left_us, order->deadline_us > now_us ? order->deadline_us - now_us : 0);
-	if (deep_start(d->deep, order->id, clock_mono_us() + left_us, &err) < 0)
-		log_warning("order not obeyed: %s id=%s", err.msg, order->id);
-}
-
 static void on_order(void *context, const struct order *order)
 {
 	struct daemon *d = context;
 
-	switch ((enum order_kind)order->kind) {
-	case ORDER_OPINION:
-		on_opinion(d, order);
-		break;
-	case ORDER_DEEP:
-		on_deep(d, order);
-		break;
-	case ORDER_PAIR:
-	case ORDER_ALLREDUCE:
-		log_warning("order not obeyed: %s is not built yet id=%s",
-			    order_kind_names[order->kind], order->id);
-		break;
-	}
+	obey_order(d->obey, order);
+}
+
+static void on_refused(void *context, const struct order *order, const char *why)
+{
+	struct daemon *d = context;
+
+	obey_refused(d->obey, order, why);
 }
 
 /* --- conversations --------------------------------------------------------------- */
@@ -199,6 +140,7 @@ static int open_links(struct daemon *d, struct err *err)
 		.wait_us = d->config.orders_wait_us,
 		.backoff = backoff,
 		.order = on_order,
+		.refused = on_refused,
 		.changed = on_orders_changed,
 		.context = d,
 	};
@@ -230,7 +172,7 @@ static int look_at_disabled(struct daemon *d, struct err *err)
 	if (disabled && (d->http || !d->disabled)) {
 		log_warning("nothing is sent or obeyed while %s exists", d->disabled_file);
 		close_links(d);
-		deep_stop(d->deep);
+		obey_stop(d->obey);
 	}
 	if (!disabled && d->disabled)
 		log_info("%s is gone", d->disabled_file);
@@ -259,7 +201,7 @@ static int on_spool(sd_event_source *source UNUSED, const struct inotify_event *
 
 	if (!(event->mask & IN_Q_OVERFLOW) && (!event->len || !is_report(event->name)))
 		return 0;
-	keep_opinion(d);
+	obey_look(d->obey);
 	if (d->uplink)
 		uplink_kick(d->uplink);
 	return 0;
@@ -307,7 +249,7 @@ static int on_tick(sd_event_source *source, uint64_t now_us UNUSED, void *contex
 	watch_all(d);
 	look_again(d);
 	identity_files_look(d->identity);
-	keep_opinion(d);
+	obey_look(d->obey);
 	if (d->uplink)
 		uplink_kick(d->uplink);
 	(void)sd_event_source_set_time(source, clock_mono_us() + TICK_US);
@@ -393,7 +335,7 @@ struct daemon *daemon_new(struct sd_event *event, const char *config_path,
 	d->spool_dir = xasprintf("%s/spool", state);
 	d->conf_dir = paths_conf();
 	d->disabled_file = xasprintf("%s/disabled", d->conf_dir);
-	d->deep = deep_new(event);
+	d->obey = obey_new(event, &d->config);
 	d->schedule = schedule_new(event);
 	d->watch = watch_new(event);
 	d->identity = identity_files_new(event, on_identity, d);
@@ -403,14 +345,13 @@ struct daemon *daemon_new(struct sd_event *event, const char *config_path,
 void daemon_free(struct daemon *d)
 {
 	close_links(d);
-	deep_free(d->deep);
+	obey_free(d->obey);
 	schedule_free(d->schedule);
 	watch_free(d->watch);
 	identity_files_free(d->identity);
 	(void)sd_event_source_disable_unref(d->tick);
 	(void)sd_event_source_disable_unref(d->spool_watch);
 	(void)sd_event_source_disable_unref(d->conf_watch);
-	json_decref(d->opinion);
 	assayd_config_release(&d->config);
 	free(d->spool_dir);
 	free(d->conf_dir);

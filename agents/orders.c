@@ -57,6 +57,7 @@ static const struct jfield order_fields[] = {
 	{ "now", J_CUSTOM, AT(now_us), 0, .decode = decode_stamp },
 	{ "deadline", J_CUSTOM, AT(deadline_us), 0, .decode = decode_stamp },
 };
+enum { ORDER_HEAD_FIELDS = 2 }; /* the first of them */
 #undef AT
 
 #define AT(member) offsetof(struct opinion, member)
@@ -164,9 +165,26 @@ static int decode(const struct jval *v, uint64_t now_real_us, struct order *orde
 	opinion.value = moved;
 	if (order->deadline_us && order->deadline_us <= now_real_us)
 		return err_set(err, ESTALE, "the deadline of order %s has passed", order->id);
+	if (order_kind_meets(order->kind))
+		return order_meeting_decode(v, order->kind == ORDER_PAIR, &order->meeting, err);
 	if (order->kind != ORDER_OPINION)
 		return 0;
 	return decode_opinion(&opinion, now_real_us, &order->opinion, err);
+}
+
+bool order_kind_meets(int kind)
+{
+	return kind == ORDER_PAIR || kind == ORDER_ALLREDUCE;
+}
+
+int order_decode_head(const struct jval *v, struct order *ret, struct err *err)
+{
+	struct order order = { 0 };
+	int r = jval_decode(v, order_fields, ORDER_HEAD_FIELDS, 0, &order, err);
+
+	if (r == 0)
+		*ret = order;
+	return r;
 }
 
 int order_decode(const struct jval *v, uint64_t now_real_us, struct order *ret, struct err *err)
@@ -185,6 +203,7 @@ int order_decode(const struct jval *v, uint64_t now_real_us, struct order *ret, 
 void order_release(struct order *o)
 {
 	json_decref(o->opinion);
+	order_meeting_release(&o->meeting);
 	*o = (struct order){ 0 };
 }
 

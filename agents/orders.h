@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "agents/order_id.h"
+#include "agents/order_meeting.h"
 #include "lib/macro.h"
 
 struct err;
@@ -34,7 +35,17 @@ struct order {
 	uint64_t now_us;      /* the controller's clock when it gave the order; 0: it did not say */
 	uint64_t deadline_us; /* CLOCK_REALTIME, to be finished by; 0: none given */
 	json_t *opinion; /* {verdict, policy, expires, sentence} and nothing else, owned; or NULL */
+	struct order_meeting meeting; /* of pair and allreduce; else empty */
 };
+
+/* The kinds that are a test with other hosts: their orders have a meeting. */
+bool order_kind_meets(int kind);
+
+/*
+ * The id and the kind alone, of what may be no good order otherwise: so that it can be
+ * answered. -EINVAL when there is neither.
+ */
+int order_decode_head(const struct jval *v, struct order *ret, struct err *err);
 
 /*
  * Decode one order. Stamps in it count from its `now`, by which they are moved

@@ -65,19 +65,28 @@ static void heard(struct orders_link *l)
 	l->options.changed(l->options.context);
 }
 
+/* An opinion is the newest word each time; anything else is done, or refused, once. */
+static bool is_repeated(struct orders_link *l, const struct order *head)
+{
+	return head->id[0] && head->kind != ORDER_OPINION && order_seen(&l->seen, head->id);
+}
+
 static void obey(struct orders_link *l, const struct jval *v)
 {
-	struct order order = { 0 };
+	struct order order = { 0 }, head = { 0 };
 	struct err err = ERR_INIT;
 
-	if (order_decode(v, clock_real_us(), &order, &err) < 0) {
-		log_warning("order not obeyed: %s", err.msg);
+	(void)order_decode_head(v, &head, NULL);
+	if (is_repeated(l, &head))
+		return;
+	if (order_decode(v, clock_real_us(), &order, &err) == 0) {
+		l->options.order(l->options.context, &order);
+		order_release(&order);
 		return;
 	}
-	/* An opinion is the newest word each time; anything else is done once. */
-	if (order.kind == ORDER_OPINION || !order_seen(&l->seen, order.id))
-		l->options.order(l->options.context, &order);
-	order_release(&order);
+	log_warning("order not obeyed: %s%s%s", err.msg, head.id[0] ? " id=" : "", head.id);
+	if (head.id[0])
+		l->options.refused(l->options.context, &head, err.msg);
 }
 
 static int obey_all(struct orders_link *l, const struct http_answer *answer, struct err *err)

@@ -31,6 +31,8 @@ struct orders_link_options {
 	struct backoff backoff;
 	/* An order, decoded and not seen before; borrowed. */
 	void (*order)(void *context, const struct order *order);
+	/* One that is refused, with its id and kind alone, and the words of order_decode(). */
+	void (*refused)(void *context, const struct order *order, const char *why);
 	/* The controller answers again, or does not any more. */
 	void (*changed)(void *context);
 	void *context;

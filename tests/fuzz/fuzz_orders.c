@@ -27,6 +27,55 @@ static void check_opinion(const struct order *order)
 	FUZZ_CHECK(expires_us > NOW_US && expires_us - NOW_US <= ORDER_EXPIRES_MAX_US);
 }
 
+/* What becomes a line of a file and an argument: nothing in it may be more than that. */
+static void check_text(const char *text, size_t most)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789.-_:[]";
+	const size_t length = strlen(text);
+
+	FUZZ_CHECK(length > 0 && length <= most && text[0] != '-');
+	FUZZ_CHECK(strspn(text, allowed) == length);
+}
+
+static void check_peers(char *const *peers)
+{
+	size_t i, j;
+
+	FUZZ_CHECK(peers && strv_len(peers) <= ORDER_PEERS_MAX);
+	for (i = 0; peers[i]; i++) {
+		const unsigned port = order_peer_port(peers[i]);
+
+		check_text(peers[i], ORDER_PEER_MAX);
+		FUZZ_CHECK(port >= 1 && port <= UINT16_MAX);
+		for (j = 0; j < i; j++)
+			FUZZ_CHECK(!streq(peers[i], peers[j]));
+	}
+}
+
+static void check_meeting(const struct order *order)
+{
+	const struct order_meeting *m = &order->meeting;
+	const size_t n = strv_len(m->peers);
+
+	check_peers(m->peers);
+	check_peers(m->passed);
+	FUZZ_CHECK(order->kind == ORDER_PAIR ? n == 2 : n >= 2);
+	FUZZ_CHECK(m->rank < n);
+	FUZZ_CHECK(strlen(m->token) >= ORDER_TOKEN_MIN && strlen(m->token) <= ORDER_TOKEN_MAX);
+	FUZZ_CHECK(!strpbrk(m->token, "\r\n .:/[]"));
+	FUZZ_CHECK(order->kind == ORDER_PAIR || strv_len(m->passed) >= n);
+}
+
+/* The part that a refusal is answered by says the same as the whole. */
+static void check_head(const struct jval *v, const struct order *order)
+{
+	struct order head = { .kind = 0 };
+
+	FUZZ_CHECK(order_decode_head(v, &head, NULL) == 0);
+	FUZZ_CHECK(streq(head.id, order->id) && head.kind == order->kind);
+}
+
 static void check_order(const struct jval *v, struct order_seen *seen)
 {
 	CLEANUP(order_release) struct order order = { .kind = 0 };
@@ -43,6 +92,10 @@ static void check_order(const struct jval *v, struct order_seen *seen)
 	FUZZ_CHECK((order.kind == ORDER_OPINION) == (order.opinion != NULL));
 	if (order.opinion)
 		check_opinion(&order);
+	FUZZ_CHECK(order_kind_meets(order.kind) == (order.meeting.peers != NULL));
+	if (order.meeting.peers)
+		check_meeting(&order);
+	check_head(v, &order);
 	(void)order_seen(seen, order.id);
 	FUZZ_CHECK(order_seen(seen, order.id));
 }

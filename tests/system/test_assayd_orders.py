@@ -102,7 +102,7 @@ def test_orders_that_are_none_are_refused_and_the_others_obeyed(assayd, stub, ve
                    opinion()]
     wait_until(verdict.fleet)
     assert "'run' is none of deep, pair, allreduce, opinion" in daemon.log()
-    assert "pair is not built yet id=2" in daemon.log() and not (tmp_path / "x").exists()
+    assert "orders: [1].peers[0]: 'n2': want HOST:PORT id=2" in daemon.log() and not (tmp_path / "x").exists()
 
 
 def test_answers_that_are_not_orders_are_survived(assayd, stub, wait_until):

@@ -2,11 +2,16 @@
 """assayd.service: as systemd-analyze sees it, and as systemd runs it, sandbox and all."""
 import json
 import re
+import shutil
+import socket
+import threading
 
 import booted
 import pytest
 from assayd_fixtures import assayd_path, stub  # noqa: F401
+from collective_fixtures import TOKEN, fake_probes, free_port, order  # noqa: F401
 from test_systemd import analyze, root, settings  # noqa: F401
+from waiting import wait_for
 
 # What is seen from inside; reports come out at the stub, which is outside.
 SCRIPT = r"""
@@ -16,8 +21,14 @@ echo '@config@' >@conf@/assayd.yaml
 show() { systemctl show -p ActiveState,StatusText,MainPID,NRestarts,Result assayd.service >$1; }
 try() { for i in $(seq 500); do "$@" && return; sleep 0.02; done; }
 spool_is_empty() { [ -z "$(ls @state@/spool/*.json 2>/dev/null)" ]; }
+permit_is_gone() { ! grep -q . /run/assay/order/permit; }
 came_back() { [ "$(systemctl show --value -p NRestarts,ActiveState assayd.service | sort | tr -d '\n')" = 1active ]; }
+mkdir -p units/assayd.service.d
+printf '[Service]\nEnvironment=ASSAY_PROBE_DIR=/run/out/probes FAKE_OUT=@state@\n' >units/assayd.service.d/probes.conf
+systemctl daemon-reload
 systemctl start assayd.service && touch started
+try test -e @state@/assay-probe-all-reduce.json && cp @state@/assay-probe-all-reduce.json saw
+try permit_is_gone && touch permit-gone
 @program@ run --profile passive --report >/dev/null
 try spool_is_empty
 show first.show
@@ -62,8 +73,24 @@ def test_all_paths_are_filled_in(unit):
     assert settings(unit)["Type"] == "notify" and settings(unit)["WatchdogSec"] == "30s"
 
 
+def meet(port):
+    """Rank 1, which is outside."""
+
+    def dial():
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=1)
+        except OSError:
+            return None
+
+    line = wait_for(dial)
+    if line:
+        line.sendall(f"{TOKEN} 1\n".encode())
+        line.settimeout(booted.TIMEOUT_S)
+        line.recv(1)
+
+
 @pytest.fixture
-def ran(unit, stub, installed, installed_units, configured, tmp_path):
+def ran(unit, stub, fake_probes, installed, installed_units, configured, tmp_path):
     """The directory where the script left what it saw."""
     if configured("enable-sanitizers"):
         pytest.skip("sanitizers need more than the sandbox allows (ptrace, large maps)")
@@ -71,12 +98,17 @@ def ran(unit, stub, installed, installed_units, configured, tmp_path):
     program = re.search(r"^ExecStart=(\S+)/sbin/assayd", text, re.M).group(1) + "/bin/assay"
     conf = re.search(r"--config (\S+)/assayd.yaml", text).group(1)
     other = re.search(r"^ReadWritePaths=(\S+)", text, re.M)
-    config = json.dumps({"v": 1, "controller": stub.url, "intervals": {"retry_max": "1s"}})
+    config = json.dumps({"v": 1, "controller": stub.url, "intervals": {"retry_max": "1s"},
+                         "collectives": {"ports": "1024-65535"}})
     script = SCRIPT
     for name, value in (("program", program), ("conf", conf), ("config", config), ("state", other.group(1) if other else "/var/lib/assay")):
         script = script.replace(f"@{name}@", value)
     out = tmp_path / "out"
     out.mkdir()
+    shutil.copytree(fake_probes, out / "probes")
+    port = free_port()
+    stub.orders = [order(port=port, seconds=booted.TIMEOUT_S)]
+    threading.Thread(target=meet, args=(port,), daemon=True).start()
     try:
         booted.boot(out, installed, "/" + str(installed_units.relative_to(installed)), script)
     except booted.CannotBoot as why:
@@ -93,7 +125,12 @@ def show(path):
 def test_the_service_starts_sends_reloads_comes_back_and_stops(ran, stub):
     assert (ran / "started").exists() and (ran / "reloaded").exists()
     # What the log of this machine happens to hold may be a report of its own.
-    assert [r["profile"] for r in stub.stored.values() if r["profile"] != "watch"] == ["passive"] and stub.asked
+    assert [r["profile"] for r in stub.stored.values() if r["profile"] != "watch" and not r.get("order")] == ["passive"]
+    # A test with another host, in the sandbox: it listens, reads its permit and is heard.
+    (answer,) = [r for r in stub.stored.values() if r.get("order")]
+    assert answer["order"]["id"] == "r1" and [s["state"] for s in answer["samples"]] == ["measured"] and not answer["problems"]
+    saw = json.loads((ran / "saw").read_text())
+    assert (saw["mode"], saw["dir_mode"], saw["path"]) == (0o600, 0o700, "/run/assay/order/permit") and (ran / "permit-gone").exists()
     assert "/dev/kmsg" in (ran / "fds").read_text().splitlines()
     first, second, third = (show(ran / f"{name}.show") for name in ("first", "second", "third"))
     assert first["ActiveState"] == "active" and first["StatusText"].startswith(stub.url)
