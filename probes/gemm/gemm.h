@@ -299,8 +299,20 @@ void gemm_fill_random(enum accel_dtype dtype, size_t n, uint64_t seed, void *out
 /* Element `i` as a number. Not of FP8. */
 double gemm_value(enum accel_dtype dtype, const void *elements, size_t i);
 
-/* Write small integers (-2 to 2) as elements of `dtype`, each exact in all of them. */
-void gemm_fill_ints(enum accel_dtype dtype, size_t n, const int8_t *ints, void *out);
+/*
+ * The power of two that the integers of the product with this seed are times: faults depend on the
+ * range of the data. One of three, so that neither factors nor sums leave the type.
+ */
+int gemm_power(enum accel_dtype dtype, uint64_t seed);
+
+/* Write small integers (-2 to 2) times 2^power as elements of `dtype`, each exact in all of them. */
+void gemm_fill_ints(enum accel_dtype dtype, size_t n, const int8_t *ints, int power, void *out);
+
+/*
+ * Take 2^(2 power) out of the elements of a product (F32 or F64). What is not zero does
+ * not become zero: a wrong bit must not be lost.
+ */
+void gemm_unscale(enum accel_dtype out, size_t n, int power, void *elements);
 
 /* --- gemm_verify.c --- */
 

@@ -17,6 +17,7 @@ enum { AGAIN_PRODUCTS = 4 };
 struct exact {
 	struct accel_gemm_shape shape;
 	struct gemm_ints ints;
+	int power;    /* of two: factors are the integers times that */
 	void *x, *y;  /* the factors as elements */
 	void *stale;  /* what the result is overwritten with: every element a NaN */
 	void *result; /* what came back */
@@ -61,7 +62,7 @@ static int fill_second(struct exact *e, size_t n)
 	size_t i, j;
 
 	if (e->shape.dtype != ACCEL_FP8) {
-		gemm_fill_ints(e->shape.dtype, n, ints->b, e->y);
+		gemm_fill_ints(e->shape.dtype, n, ints->b, e->power, e->y);
 		return 0;
 	}
 	columns = malloc(n);
@@ -71,7 +72,7 @@ static int fill_second(struct exact *e, size_t n)
 		for (j = 0; j < ints->n; j++)
 			columns[j * ints->k + i] = ints->b[i * ints->n + j];
 	}
-	gemm_fill_ints(e->shape.dtype, n, columns, e->y);
+	gemm_fill_ints(e->shape.dtype, n, columns, e->power, e->y);
 	return 0;
 }
 
@@ -81,6 +82,7 @@ static int exact_init(const struct accel_gemm_shape *shape, uint64_t seed, struc
 	CLEANUP(exact_release)
 	struct exact e = {
 		.shape = *shape,
+		.power = gemm_power(shape->dtype, seed),
 		.x_size = x_n * accel_dtype_size(shape->dtype),
 		.y_size = y_n * accel_dtype_size(shape->dtype),
 		.out_size = (size_t)shape->m * shape->n * accel_dtype_size(shape->out),
@@ -95,7 +97,7 @@ static int exact_init(const struct accel_gemm_shape *shape, uint64_t seed, struc
 	e.result = malloc(e.out_size);
 	if (!e.x || !e.y || !e.stale || !e.result)
 		return -ENOMEM;
-	gemm_fill_ints(shape->dtype, x_n, e.ints.a, e.x);
+	gemm_fill_ints(shape->dtype, x_n, e.ints.a, e.power, e.x);
 	r = fill_second(&e, y_n);
 	if (r < 0)
 		return r;
@@ -131,6 +133,7 @@ static int finish(struct gemm_device *d, struct gemm_job *job, struct exact *e,
 		r = ops->download(e->result, &job->out, 0, e->out_size, err);
 	if (r < 0)
 		return err_wrap(err, r, "%s, exact product", d->info.subject);
+	gemm_unscale(e->shape.out, (size_t)e->shape.m * e->shape.n, e->power, e->result);
 	r = gemm_verify(&e->ints, e->shape.out, e->result, ret);
 	if (r < 0)
 		return err_errno(err, -r, "cannot verify the product of %s", d->info.subject);

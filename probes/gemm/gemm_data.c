@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "probes/gemm/gemm.h"
@@ -11,6 +13,8 @@ uint64_t gemm_random(uint64_t *state)
 	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
 	return z ^ (z >> 31);
 }
+
+enum { FP8_MANTISSA = 3 };
 
 /* Small integers as E4M3 (OCP 8-bit floating point, revision 1.0): bias 7, three mantissa bits. */
 static uint8_t fp8_of(int value)
@@ -79,10 +83,44 @@ void gemm_fill_random(enum accel_dtype dtype, size_t n, uint64_t seed, void *out
 		put(dtype, out, i, scale * ((double)(gemm_random(&seed) >> 11) * 0x1p-52 - 1.0));
 }
 
-void gemm_fill_ints(enum accel_dtype dtype, size_t n, const int8_t *ints, void *out)
+int gemm_power(enum accel_dtype dtype, uint64_t seed)
 {
+	/* FP8 has 2^-6 to 2^8 as normal numbers; the others leave room for the sum of products. */
+	static const int most[] = {
+		[ACCEL_F32] = 40,  [ACCEL_F64] = 300, [ACCEL_BF16] = 40,
+		[ACCEL_TF32] = 40, [ACCEL_FP8] = 6,
+	};
+
+	return ((int)(seed % 3) - 1) * most[dtype];
+}
+
+void gemm_fill_ints(enum accel_dtype dtype, size_t n, const int8_t *ints, int power, void *out)
+{
+	double factor = ldexp(1, power);
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		put(dtype, out, i, ints[i]);
+	for (i = 0; dtype != ACCEL_FP8 && i < n; i++)
+		put(dtype, out, i, factor * ints[i]);
+	for (i = 0; dtype == ACCEL_FP8 && i < n; i++)
+		((uint8_t *)out)[i] =
+			(uint8_t)(fp8_of(ints[i]) + (ints[i] ? power * (1 << FP8_MANTISSA) : 0));
+}
+
+void gemm_unscale(enum accel_dtype out, size_t n, int power, void *elements)
+{
+	double factor = ldexp(1, -2 * power);
+	double *wide = elements;
+	float *narrow = elements;
+	size_t i;
+
+	for (i = 0; out == ACCEL_F64 && i < n; i++) {
+		double value = wide[i] * factor;
+
+		wide[i] = value == 0 && wide[i] != 0 ? DBL_MIN : value;
+	}
+	for (i = 0; out != ACCEL_F64 && i < n; i++) {
+		float value = (float)((double)narrow[i] * factor);
+
+		narrow[i] = value == 0 && narrow[i] != 0 ? FLT_MIN : value;
+	}
 }

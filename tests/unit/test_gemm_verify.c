@@ -248,16 +248,81 @@ static void integers_are_exact_in_every_type(void)
 	float as_f32[5];
 	size_t i;
 
-	gemm_fill_ints(ACCEL_FP8, 5, ints, as_fp8);
-	gemm_fill_ints(ACCEL_BF16, 5, ints, as_bf16);
-	gemm_fill_ints(ACCEL_F64, 5, ints, as_f64);
-	gemm_fill_ints(ACCEL_TF32, 5, ints, as_f32);
+	gemm_fill_ints(ACCEL_FP8, 5, ints, 0, as_fp8);
+	gemm_fill_ints(ACCEL_BF16, 5, ints, 0, as_bf16);
+	gemm_fill_ints(ACCEL_F64, 5, ints, 0, as_f64);
+	gemm_fill_ints(ACCEL_TF32, 5, ints, 0, as_f32);
 	CHECK(memcmp(as_fp8, fp8, sizeof(fp8)) == 0);
 	CHECK(memcmp(as_bf16, bf16, sizeof(bf16)) == 0);
 	for (i = 0; i < 5; i++) {
 		CHECK_NEAR(as_f64[i], ints[i], 0);
 		CHECK_NEAR((double)as_f32[i], ints[i], 0);
 	}
+}
+
+/* E4M3 by its definition: sign, four bits of exponent with bias 7, three of mantissa. */
+static double e4m3(uint8_t bits)
+{
+	int exponent = bits >> 3 & 15, mantissa = bits & 7;
+
+	return (bits & 0x80 ? -1 : 1) *
+	       (exponent ? ldexp(8 + mantissa, exponent - 10) : ldexp(mantissa, -9));
+}
+
+static double element(enum accel_dtype dtype, const void *from, size_t i)
+{
+	return dtype == ACCEL_FP8 ? e4m3(((const uint8_t *)from)[i]) : gemm_value(dtype, from, i);
+}
+
+static void powers_of_two_are_exact_in_every_type(void)
+{
+	static const enum accel_dtype dtypes[] = { ACCEL_F32, ACCEL_F64, ACCEL_BF16, ACCEL_TF32,
+						   ACCEL_FP8 };
+	const int8_t ints[] = { -2, -1, 0, 1, 2 };
+	uint64_t seed;
+	size_t t, i;
+
+	for (t = 0; t < ARRAY_SIZE(dtypes); t++) {
+		int seen = 0;
+
+		for (seed = 0; seed < 3; seed++) {
+			int power = gemm_power(dtypes[t], seed);
+			double elements[5] = { 0 };
+
+			seen |= 1 << (power < 0 ? 0 : power > 0 ? 2 : 1);
+			gemm_fill_ints(dtypes[t], 5, ints, power, elements);
+			for (i = 0; i < 5; i++)
+				CHECK_NEAR(element(dtypes[t], elements, i), ldexp(ints[i], power),
+					   0);
+		}
+		CHECK_EQ(seen, 7); /* small, as they are, and large */
+	}
+}
+
+/* Taken out of a product the integers are there again, and no flipped bit is lost. */
+static void a_power_that_is_taken_out_hides_no_wrong_bit(void)
+{
+	struct random rng = random_seeded(5);
+	unsigned i, lost = 0;
+
+	for (i = 0; i < 10000; i++) {
+		enum accel_dtype out = i % 2 ? ACCEL_F64 : ACCEL_F32;
+		int power = gemm_power(out, i / 2), value = (int)random_below(&rng, 4097) - 2048;
+		unsigned bit = (unsigned)random_below(&rng, i % 2 ? 63 : 31);
+		double wide = ldexp(value, 2 * power);
+		float narrow = (float)wide;
+		void *at = i % 2 ? (void *)&wide : (void *)&narrow;
+		double before = ldexp(value, 0);
+
+		gemm_unscale(out, 1, power, at);
+		lost += (i % 2 ? wide : (double)narrow) != before;
+		wide = ldexp(value, 2 * power);
+		narrow = (float)wide;
+		((unsigned char *)at)[bit / 8] ^= (unsigned char)(1U << bit % 8);
+		gemm_unscale(out, 1, power, at);
+		lost += (i % 2 ? wide : (double)narrow) == before;
+	}
+	CHECK_EQ(lost, 0);
 }
 
 static void random_data_is_seeded_spread_and_never_zeros(void)
@@ -288,6 +353,8 @@ static const struct test tests[] = {
 	TEST(errors_that_cancel_in_rows_and_columns_are_caught),
 	TEST(a_product_never_written_is_wrong_at_least_everywhere),
 	TEST(integers_are_exact_in_every_type),
+	TEST(powers_of_two_are_exact_in_every_type),
+	TEST(a_power_that_is_taken_out_hides_no_wrong_bit),
 	TEST(random_data_is_seeded_spread_and_never_zeros),
 };
 
