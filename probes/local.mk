@@ -355,6 +355,7 @@ tests_unit_test_rnic_lldp_LDADD = librnic_state.a libprobe.a $(COMMAND_LIBS) $(L
 # ---- assay-probe-gpu-state ---------------------------------------------------------
 noinst_LIBRARIES += libgpu_state.a
 libgpu_state_a_SOURCES = \
+	probes/gpu_state/gpu_bus.c \
 	probes/gpu_state/gpu_counter_table.c probes/gpu_state/gpu_counter_table.h \
 	probes/gpu_state/gpu_counters.c probes/gpu_state/gpu_facts.c \
 	probes/gpu_state/gpu_links.c probes/gpu_state/gpu_look.c probes/gpu_state/gpu_look.h \
@@ -362,8 +363,8 @@ libgpu_state_a_SOURCES = \
 	probes/gpu_state/gpu_state.c probes/gpu_state/gpu_state.h probes/gpu_state/gpu_xids.c
 probes_PROGRAMS += assay-probe-gpu-state
 assay_probe_gpu_state_SOURCES = probes/gpu_state/gpu_main.c
-assay_probe_gpu_state_LDADD = libgpu_state.a libaccelcuda.a libaccel.a $(PROBE_LIBS)
+assay_probe_gpu_state_LDADD = libgpu_state.a libhost_state.a libaccelcuda.a libaccel.a $(PROBE_LIBS)
 UNIT_TESTS += tests/unit/test_worker tests/unit/test_gpu_state
 tests_unit_test_worker_LDADD = libaccelcuda.a $(LDADD)
-tests_unit_test_gpu_state_LDADD = libgpu_state.a libaccelcuda.a libaccel.a libprobe.a $(LDADD)
+tests_unit_test_gpu_state_LDADD = libgpu_state.a libhost_state.a libaccelcuda.a libaccel.a libprobe.a $(LDADD)
 EXTRA_DIST += tests/system/test_gpu_state.py

@@ -22,6 +22,9 @@ enum nvml_trouble {
 	NVML_TIMEOUT = 10,
 	NVML_LIBRARY_NOT_FOUND = 12,
 	NVML_RESET_REQUIRED = 16,
+	NVML_OPERATING_SYSTEM = 17, /* its device node is blocked: cgroup */
+	NVML_VERSION_MISMATCH = 18, /* of library and kernel driver */
+	NVML_VERSION_WRONG = 25,    /* of a struct: this driver has another */
 	NVML_GPU_NOT_FOUND = 28,
 };
 
@@ -87,6 +90,39 @@ struct nvml_fabric { /* nvmlGpuFabricInfo_v2_t */
 };
 #define NVML_FABRIC_VERSION ((unsigned)sizeof(struct nvml_fabric) | 2U << 24)
 
+/* Room to the temperature at which the hardware slows down; below 0: beyond it. */
+struct nvml_margin { /* nvmlMarginTemperature_v1_t */
+	unsigned version;
+	int celsius;
+};
+#define NVML_MARGIN_VERSION ((unsigned)sizeof(struct nvml_margin) | 1U << 24)
+
+enum { NVML_THRESHOLD_SLOWDOWN = 1 };
+
+/* Errors of the memory on the chip itself; `ever`: since it was made. */
+struct nvml_sram { /* nvmlEccSramErrorStatus_v1_t */
+	unsigned version;
+	unsigned long long ever_parity, ever_sec_ded, ever_corrected;
+	unsigned long long parity, sec_ded, corrected; /* since the driver was loaded */
+	unsigned long long ever_l2, ever_sm, ever_pcie, ever_mcu, ever_other;
+	unsigned beyond; /* 1: beyond the threshold at which NVIDIA's diagnostic fails */
+};
+#define NVML_SRAM_VERSION ((unsigned)sizeof(struct nvml_sram) | 1U << 24)
+
+/* How many banks of memory have so many spare rows left. */
+struct nvml_spare_rows { /* nvmlRowRemapperHistogramValues_t */
+	unsigned max, high, partial, low, none;
+};
+
+struct nvml_repair { /* nvmlRepairStatus_v1_t */
+	unsigned version;
+	unsigned channel_pending, tpc_pending; /* 1: waits for a reset */
+};
+#define NVML_REPAIR_VERSION ((unsigned)sizeof(struct nvml_repair) | 1U << 24)
+
+/* nvmlNvLinkErrorCounter_t */
+enum { NVML_LINK_REPLAY = 0, NVML_LINK_RECOVERY = 1, NVML_LINK_CRC_FLIT = 2 };
+
 struct nvml_event_set;
 
 struct nvml_event { /* nvmlEventData_t */
@@ -129,6 +165,25 @@ struct nvml_event { /* nvmlEventData_t */
 	  (struct nvml_device * device, unsigned link, unsigned *active))                      \
 	X(0, unsigned, fabric, nvmlDeviceGetGpuFabricInfoV,                                    \
 	  (struct nvml_device * device, struct nvml_fabric * fabric))                          \
+	X(0, unsigned, event_reasons, nvmlDeviceGetCurrentClocksEventReasons,                  \
+	  (struct nvml_device * device, unsigned long long *bits))                             \
+	X(0, unsigned, pstate, nvmlDeviceGetPerformanceState,                                  \
+	  (struct nvml_device * device, unsigned *state))                                      \
+	X(0, unsigned, serial, nvmlDeviceGetSerial,                                            \
+	  (struct nvml_device * device, char *text, unsigned size))                            \
+	X(0, unsigned, margin, nvmlDeviceGetMarginTemperature,                                 \
+	  (struct nvml_device * device, struct nvml_margin * margin))                          \
+	X(0, unsigned, threshold, nvmlDeviceGetTemperatureThreshold,                           \
+	  (struct nvml_device * device, unsigned which, unsigned *celsius))                    \
+	X(0, unsigned, sram, nvmlDeviceGetSramEccErrorStatus,                                  \
+	  (struct nvml_device * device, struct nvml_sram * sram))                              \
+	X(0, unsigned, spare_rows, nvmlDeviceGetRowRemapperHistogram,                          \
+	  (struct nvml_device * device, struct nvml_spare_rows * values))                      \
+	X(0, unsigned, repair, nvmlDeviceGetRepairStatus,                                      \
+	  (struct nvml_device * device, struct nvml_repair * repair))                          \
+	X(0, unsigned, link_errors, nvmlDeviceGetNvLinkErrorCounter,                           \
+	  (struct nvml_device * device, unsigned link, unsigned counter,                       \
+	   unsigned long long *value))                                                         \
 	X(0, unsigned, event_set, nvmlEventSetCreate, (struct nvml_event_set * *set))          \
 	X(0, unsigned, event_register, nvmlDeviceRegisterEvents,                               \
 	  (struct nvml_device * device, unsigned long long types, struct nvml_event_set *set)) \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What grew since the last run: one sample a GPU and check, which tells the
- * worst counter of its kind and names the others that grew.
+ * worst counter of its kind and names the others that grew. Counters of a GPU's
+ * whole life are kept over boots, as ever: {"SUBJECT/CHECK/NAME": value}.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -63,6 +64,39 @@ static struct growth grow(struct gpu_state *state, const struct gpu_reading *gpu
 		return g;
 	g.amount = (double)by * (c->row->is_time ? SECONDS_PER_NS : 1);
 	g.bad = is_beyond(state, c->row, by);
+	return g;
+}
+
+static uint64_t value_of(const struct gpu_reading *gpu, unsigned field)
+{
+	size_t i;
+
+	for (i = 0; i < gpu->n_counters; i++) {
+		if (gpu->counters[i].row->field == field)
+			return gpu->counters[i].value;
+	}
+	return 0;
+}
+
+/*
+ * What an earlier boot counted after its last run: a counter that begins with the
+ * driver has forgotten it. An error that ends in a reboot is of this kind.
+ */
+static struct growth grow_ever(struct gpu_state *state, const struct gpu_reading *gpu,
+			       const struct gpu_counter *c)
+{
+	CLEANUP(freep) char *key = xasprintf("%s/%s/%s", gpu->subject, c->row->check, c->row->name);
+	const json_t *was = json_object_get(json_object_get(state->past, "ever"), key);
+	json_int_t before = json_integer_value(was);
+	uint64_t seen = (uint64_t)MAX(before, (json_int_t)0) + value_of(gpu, c->row->ever_of);
+	struct growth g = { .counter = c, .known = json_is_integer(was) && !state->same_boot };
+
+	(void)json_object_set_new(json_object_get(state->next, "ever"), key,
+				  json_integer((json_int_t)c->value));
+	if (!g.known || c->value <= seen)
+		return g;
+	g.amount = (double)(c->value - seen);
+	g.bad = c->row->finding != FINDING_NOTE;
 	return g;
 }
 
@@ -131,7 +165,8 @@ static int tell_check(struct gpu_state *state, const struct gpu_reading *gpu, co
 
 		if (!streq(gpu->counters[i].row->check, check))
 			continue;
-		g = grow(state, gpu, &gpu->counters[i]);
+		g = gpu->counters[i].row->ever_of ? grow_ever(state, gpu, &gpu->counters[i])
+						  : grow(state, gpu, &gpu->counters[i]);
 		add(&t, &g);
 	}
 	r = tell(state, gpu, check, &t);
@@ -153,19 +188,27 @@ static int tell_gpu(struct gpu_state *state, const struct gpu_reading *gpu)
 	return r;
 }
 
-/* The counters of one that was not read are kept for when it answers again. */
-static void keep_counters(struct gpu_state *state, const struct gpu_reading *gpu)
+static void keep_of(json_t *next, json_t *past, const char *subject)
 {
-	CLEANUP(freep) char *prefix = xasprintf("%s/", gpu->subject);
-	json_t *past = state->counters.past ? json_object_get(state->past, "counters") : NULL;
+	CLEANUP(freep) char *prefix = xasprintf("%s/", subject);
 	const char *key;
 	json_t *value;
 
 	json_object_foreach(past, key, value)
 	{
 		if (starts_with(key, prefix))
-			(void)json_object_set(state->counters.next, key, value);
+			(void)json_object_set(next, key, value);
 	}
+}
+
+/* The counters of one that was not read are kept for when it answers again. */
+static void keep_counters(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	if (state->counters.past)
+		keep_of(state->counters.next, json_object_get(state->past, "counters"),
+			gpu->subject);
+	keep_of(json_object_get(state->next, "ever"), json_object_get(state->past, "ever"),
+		gpu->subject);
 }
 
 int gpu_counters(struct gpu_state *state)
@@ -173,6 +216,7 @@ int gpu_counters(struct gpu_state *state)
 	size_t i;
 	int r = 0;
 
+	(void)json_object_set_new(state->next, "ever", json_object());
 	for (i = 0; i < state->gpus->n && r == 0; i++) {
 		const struct gpu_reading *gpu = &state->gpus->all[i];
 

@@ -70,6 +70,12 @@ static int tell_rows(struct gpu_state *state, const struct gpu_reading *gpu)
 		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
 				"memory rows wait to be replaced: reset the GPU when it is idle");
 	}
+	words.code = "no-spare-rows";
+	if (gpu->facts[FACT_BANKS_WITHOUT_ROWS])
+		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
+				"%" PRIu64 " banks of its memory have no spare row left: the next "
+				"error there cannot be replaced",
+				gpu->facts[FACT_BANKS_WITHOUT_ROWS]);
 	words.code = "many-remapped";
 	if (uncorrected > ROWS_MANY)
 		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
@@ -80,6 +86,44 @@ static int tell_rows(struct gpu_state *state, const struct gpu_reading *gpu)
 			"%" PRIu64 " memory rows replaced for corrected errors, %" PRIu64
 			" for uncorrectable ones",
 			corrected, uncorrected);
+}
+
+/* NVIDIA's own threshold for a replacement; the errors below it come and go. */
+static int tell_sram(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const uint64_t errors = gpu->facts[FACT_SRAM_UNCORRECTED];
+	const struct gpu_words words = { .check = "gpu.sram_errors",
+					 .value = (double)errors,
+					 .code = "sram-threshold" };
+
+	if (!knows(gpu, FACT_SRAM_BEYOND))
+		return 0;
+	if (gpu->facts[FACT_SRAM_BEYOND])
+		return gpu_tell(
+			state, gpu->subject, &words, FINDING_FAIL,
+			"its on-chip memory had %" PRIu64 " uncorrectable errors, beyond "
+			"the threshold of NVIDIA: run the field diagnostic, replace the GPU",
+			errors);
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
+			"%" PRIu64 " uncorrectable errors of its on-chip memory since it was made, "
+			"within the threshold",
+			errors);
+}
+
+static int tell_repair(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const bool waits = gpu->facts[FACT_REPAIR_PENDING] != 0;
+	const struct gpu_words words = { .check = "gpu.repair",
+					 .value = waits,
+					 .code = "repair-pending" };
+
+	if (!knows(gpu, FACT_REPAIR_PENDING))
+		return 0;
+	if (waits)
+		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
+				"a repair of a memory channel or TPC waits: reset the GPU when it "
+				"is idle");
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "no repair waits");
 }
 
 /* --- bus ----------------------------------------------------------------------------------- */
@@ -103,12 +147,24 @@ static int tell_width(struct gpu_state *state, const struct gpu_reading *gpu)
 	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "%u lanes", now);
 }
 
+/* Performance states from here on do not compute: P0 to P2 do. */
+enum { PSTATE_LOW = 3 };
+
+/*
+ * The utilisation is that of the last period, up to a second ago: one that stopped just
+ * now may have let its link slow down already, and then says that it is idle.
+ */
+static bool works(const struct gpu_reading *gpu)
+{
+	return gpu->facts[FACT_UTILIZATION] > 0 && !(gpu->facts[FACT_REASONS] & NVML_REASON_IDLE) &&
+	       gpu->facts[FACT_PSTATE] < PSTATE_LOW;
+}
+
 /* An idle GPU may let its link slow down: only one that works is judged. */
 static int tell_speed(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	const unsigned now = (unsigned)gpu->facts[FACT_PCIE_SPEED];
 	const unsigned most = (unsigned)gpu->facts[FACT_PCIE_SPEED_MAX];
-	const bool works = gpu->facts[FACT_UTILIZATION] > 0;
 	struct gpu_words words = { .check = "gpu.pcie_speed", .value = now };
 
 	if (!knows(gpu, FACT_PCIE_SPEED) || !knows(gpu, FACT_PCIE_SPEED_MAX))
@@ -116,7 +172,7 @@ static int tell_speed(struct gpu_state *state, const struct gpu_reading *gpu)
 	if (now >= most)
 		return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "PCIe generation %u",
 				now);
-	if (!works)
+	if (!works(gpu))
 		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
 				"PCIe generation %u of %u, and idle: not judged", now, most);
 	words.code = "speed-low";
@@ -167,7 +223,7 @@ static int tell_power(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	const double now = number(gpu, FACT_POWER_LIMIT) * 1e-3;
 	const double usual = number(gpu, FACT_POWER_DEFAULT) * 1e-3;
-	char setting[WORDS_SIZE];
+	char setting[WORDS_SIZE], drawn[WORDS_SIZE] = "";
 	const struct gpu_words words = {
 		.check = "gpu.power_limit", .value = now, .code = "power-capped", .setting = setting
 	};
@@ -180,8 +236,32 @@ static int tell_power(struct gpu_state *state, const struct gpu_reading *gpu)
 				"its power is limited to %.0f W, the default is %.0f W: "
 				"nvidia-smi -pl, or a limit of the host",
 				now, usual);
+	if (knows(gpu, FACT_POWER))
+		(void)snprintf(drawn, sizeof(drawn), ", it draws %.0f W",
+			       number(gpu, FACT_POWER) * 1e-3);
 	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
-			"its power is limited to %.0f W, the default is %.0f W", now, usual);
+			"its power is limited to %.0f W, the default is %.0f W%s", now, usual,
+			drawn);
+}
+
+static int tell_heat(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const struct gpu_words words = { .check = "gpu.temperature",
+					 .value = number(gpu, FACT_TEMPERATURE),
+					 .code = "too-hot" };
+
+	if (!knows(gpu, FACT_TEMPERATURE))
+		return 0;
+	if (!knows(gpu, FACT_MARGIN))
+		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE, "%.0f C", words.value);
+	if (gpu->facts[FACT_TOO_HOT])
+		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
+				"%.0f C, %" PRIu64 " C beyond where its hardware slows down: check "
+				"cooling and airflow",
+				words.value, gpu->facts[FACT_TOO_HOT]);
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
+			"%.0f C, %" PRIu64 " C below where its hardware slows down", words.value,
+			gpu->facts[FACT_MARGIN]);
 }
 
 /* --- modes and users ---------------------------------------------------------------------------- */
@@ -259,8 +339,8 @@ static int tell_processes(struct gpu_state *state, const struct gpu_reading *gpu
 int gpu_facts(struct gpu_state *state)
 {
 	static int (*const rules[])(struct gpu_state * state, const struct gpu_reading *gpu) = {
-		tell_recovery, tell_ecc,   tell_rows, tell_width,     tell_speed,
-		tell_clocks,   tell_power, tell_mig,  tell_processes,
+		tell_recovery, tell_ecc,    tell_rows,	tell_sram, tell_repair, tell_width,
+		tell_speed,    tell_clocks, tell_power, tell_heat, tell_mig,	tell_processes,
 	};
 	size_t i, j;
 	int r = 0;

@@ -13,21 +13,19 @@ struct look {
 	struct gpu_reading *to;
 };
 
-/*
- * An answer: true when it is one. What a driver does not know stays unknown;
- * a GPU that is gone or must be reset ends the look.
- */
-static bool took(struct look *l, const char *name, unsigned result)
-{
-	struct gpu_reading *to = l->to;
+#define NAME_OF(needed, result, member, symbol, parameters) .member = #symbol,
+const struct nvml_names nvml_names = { .base = { CUDA_NVML_FUNCTIONS(NAME_OF) },
+				       .health = { NVML_HEALTH_FUNCTIONS(NAME_OF) } };
 
+bool gpu_took(const struct nvml_calls *calls, struct gpu_reading *to, const char *name,
+	      unsigned result)
+{
 	if (result == NVML_OK)
 		return true;
 	if (to->result == NVML_OK && (result == NVML_GPU_IS_LOST || result == NVML_RESET_REQUIRED)) {
 		to->result = result;
 		to->at = name;
-		(void)snprintf(to->error, sizeof(to->error), "%s",
-			       l->calls->base.error_string(result));
+		(void)snprintf(to->error, sizeof(to->error), "%s", calls->base.error_string(result));
 	}
 	return false;
 }
@@ -37,11 +35,12 @@ static bool is_over(const struct look *l)
 	return l->to->result != NVML_OK;
 }
 
-/* Call a member of the table, when the driver has it and the GPU still answers. */
-#define ASK(l, table, member, ...)                  \
-	(!is_over(l) && (l)->calls->table.member && \
-	 (worker_step((l)->worker, #member),        \
-	  took((l), #member, (l)->calls->table.member((l)->device, __VA_ARGS__))))
+/* Call a member of a table, when the driver has it and the GPU still answers. */
+#define ASK(l, table, member, ...)                               \
+	(!is_over(l) && (l)->calls->table.member &&              \
+	 (worker_step((l)->worker, nvml_names.table.member),     \
+	  gpu_took((l)->calls, (l)->to, nvml_names.table.member, \
+		   (l)->calls->table.member((l)->device, __VA_ARGS__))))
 
 static void know(struct look *l, enum gpu_fact fact, uint64_t value)
 {
@@ -85,8 +84,50 @@ static void look_at_bus_and_power(struct look *l)
 		know(l, FACT_POWER_LIMIT, value);
 	if (ASK(l, health, power_default, &value))
 		know(l, FACT_POWER_DEFAULT, value);
-	if (ASK(l, base, reasons, &reasons))
+	if (ASK(l, base, power, &value))
+		know(l, FACT_POWER, value);
+	/* The name of it since driver 535, else the one before. */
+	if (ASK(l, health, event_reasons, &reasons) || ASK(l, base, reasons, &reasons))
 		know(l, FACT_REASONS, reasons);
+	if (ASK(l, health, pstate, &value))
+		know(l, FACT_PSTATE, value);
+}
+
+/* How far from slowing down: newer drivers say so, of older ones the limit is asked. */
+static void look_at_heat(struct look *l)
+{
+	struct nvml_margin margin = { .version = NVML_MARGIN_VERSION };
+	unsigned now = 0, limit = 0;
+	int left;
+
+	if (!ASK(l, base, temperature, NVML_TEMPERATURE_GPU, &now))
+		return;
+	know(l, FACT_TEMPERATURE, now);
+	if (ASK(l, health, margin, &margin))
+		left = margin.celsius;
+	else if (ASK(l, health, threshold, NVML_THRESHOLD_SLOWDOWN, &limit) && limit > 0)
+		left = (int)limit - (int)now;
+	else
+		return;
+	know(l, FACT_MARGIN, (uint64_t)MAX(left, 0));
+	know(l, FACT_TOO_HOT, (uint64_t)MAX(-left, 0));
+}
+
+/* Errors of memory on the chip, and repairs that wait. */
+static void look_at_repairs(struct look *l)
+{
+	struct nvml_sram sram = { .version = NVML_SRAM_VERSION };
+	struct nvml_spare_rows rows = { 0 };
+	struct nvml_repair repair = { .version = NVML_REPAIR_VERSION };
+
+	if (ASK(l, health, sram, &sram)) {
+		know(l, FACT_SRAM_UNCORRECTED, sram.ever_parity + sram.ever_sec_ded);
+		know(l, FACT_SRAM_BEYOND, sram.beyond != 0);
+	}
+	if (ASK(l, health, spare_rows, &rows))
+		know(l, FACT_BANKS_WITHOUT_ROWS, rows.none);
+	if (ASK(l, health, repair, &repair))
+		know(l, FACT_REPAIR_PENDING, repair.channel_pending || repair.tpc_pending);
 }
 
 static void look_at_rows(struct look *l)
@@ -156,6 +197,26 @@ static void count(struct look *l, const struct gpu_counter_row *row, unsigned li
 			(struct gpu_counter){ .row = row, .link = link, .value = value };
 }
 
+/* NVLinks up to generation 4 have a call too. */
+static void count_of_link(struct look *l, const struct gpu_counter_row *row, unsigned link)
+{
+	static const struct {
+		unsigned field, counter;
+	} calls[] = {
+		{ GPU_FIELD_LINK_REPLAY, NVML_LINK_REPLAY },
+		{ GPU_FIELD_LINK_RECOVERY, NVML_LINK_RECOVERY },
+		{ GPU_FIELD_LINK_CRC, NVML_LINK_CRC_FLIT },
+	};
+	unsigned long long value = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		if (row->field == calls[i].field &&
+		    ASK(l, health, link_errors, link, calls[i].counter, &value))
+			count(l, row, link, value);
+	}
+}
+
 /* By a call of its own, from drivers that do not know the field. */
 static void count_by_call(struct look *l, const struct gpu_counter_row *row)
 {
@@ -170,6 +231,11 @@ static void count_by_call(struct look *l, const struct gpu_counter_row *row)
 	else if (row->field == GPU_FIELD_ECC_UNCORRECTED &&
 		 ASK(l, health, ecc_total, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE, &errors))
 		count(l, row, 0, errors);
+}
+
+static bool took_field(struct look *l, const struct nvml_field *f)
+{
+	return gpu_took(l->calls, l->to, nvml_names.health.fields, f->result);
 }
 
 /* All rows of the GPU, or of one of its links. */
@@ -189,9 +255,11 @@ static void look_at_counters(struct look *l, bool per_link, unsigned link)
 	}
 	answered = ASK(l, health, fields, (int)n, fields);
 	for (i = 0; i < n; i++) {
-		if (answered && took(l, "fields", fields[i].result))
+		if (answered && took_field(l, &fields[i]))
 			count(l, rows[i], link, number_of(&fields[i]));
-		else if (!per_link)
+		else if (per_link)
+			count_of_link(l, rows[i], link);
+		else
 			count_by_call(l, rows[i]);
 	}
 }
@@ -200,7 +268,7 @@ static void look_at_recovery(struct look *l)
 {
 	struct nvml_field field = { .id = NVML_FIELD_RECOVERY };
 
-	if (ASK(l, health, fields, 1, &field) && took(l, "fields", field.result))
+	if (ASK(l, health, fields, 1, &field) && took_field(l, &field))
 		know(l, FACT_RECOVERY, number_of(&field));
 }
 
@@ -223,13 +291,13 @@ static bool find_device(struct look *l)
 {
 	unsigned result;
 
-	worker_step(l->worker, "by_index");
+	worker_step(l->worker, nvml_names.health.by_index);
 	result = l->calls->health.by_index(l->to->index, &l->device);
 	if (result == NVML_OK)
 		return true;
 	l->device = NULL;
 	l->to->result = result;
-	l->to->at = "by_index";
+	l->to->at = nvml_names.health.by_index;
 	(void)snprintf(l->to->error, sizeof(l->to->error), "%s",
 		       l->calls->base.error_string(result));
 	return false;
@@ -249,6 +317,8 @@ static void look_at_name(struct look *l)
 	}
 	if (ASK(l, health, uuid, uuid, sizeof(uuid)))
 		(void)snprintf(l->to->subject, sizeof(l->to->subject), "gpu:%s", uuid);
+	if (!ASK(l, health, serial, l->to->serial, sizeof(l->to->serial)))
+		l->to->serial[0] = '\0';
 }
 
 struct nvml_device *gpu_look(const struct nvml_calls *calls, struct worker *w,
@@ -262,7 +332,9 @@ struct nvml_device *gpu_look(const struct nvml_calls *calls, struct worker *w,
 	look_at_recovery(&l);
 	look_at_modes(&l);
 	look_at_rows(&l);
+	look_at_repairs(&l);
 	look_at_bus_and_power(&l);
+	look_at_heat(&l);
 	look_at_counters(&l, false, 0);
 	look_at_fabric(&l);
 	look_at_links(&l);

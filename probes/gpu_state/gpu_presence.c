@@ -4,6 +4,7 @@
  * a GPU was is kept for ever, whatever the boot: known: [{id, model}] and
  * gpus: {"SUBJECT": {index, pci, links}}.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -159,13 +160,30 @@ static int tell_gone(struct gpu_state *state, const struct known *lost)
 			*text_at(was, "pci") ? text_at(was, "pci") : "an unknown address", dir);
 }
 
+/* The device node of this GPU is not for us: a matter of the set-up, not of the GPU. */
+static bool is_refused(const struct gpu_reading *gpu)
+{
+	return gpu->result == NVML_NO_PERMISSION || gpu->result == NVML_OPERATING_SYSTEM;
+}
+
+static int tell_refused(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	struct sample s = finding_sample("gpu.nvml", gpu->subject, NAN);
+
+	s.state = SAMPLE_SET_UP;
+	return gpu_emit(state, &s, FINDING_NOTE,
+			"the driver refuses it (%s, call %s): may this process open its "
+			"/dev/nvidia<number> (owner, mode, devices of its container)?",
+			gpu->error, call_of(gpu));
+}
+
 static int tell_lost(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	const bool lost = gpu->result == NVML_GPU_IS_LOST;
 	const struct gpu_words words = { .check = "gpu.lost", .value = lost, .code = "device-lost" };
 
-	/* Of one that does not answer at all nothing is known. */
-	if (gpu->stuck || gpu->skipped)
+	/* Of one that does not answer at all, or may not be asked, nothing is known. */
+	if (gpu->stuck || gpu->skipped || is_refused(gpu))
 		return 0;
 	if (lost)
 		return gpu_tell(state, gpu->subject, &words, FINDING_FATAL,
@@ -188,6 +206,8 @@ static int tell_answers(struct gpu_state *state, const struct gpu_reading *gpu)
 				"the driver does not answer: %s took more than %d s", call_of(gpu),
 				GPU_CALL_US / 1000000);
 	}
+	if (is_refused(gpu))
+		return tell_refused(state, gpu);
 	if (gpu->result == NVML_RESET_REQUIRED) {
 		words.code = "reset-required";
 		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,
@@ -202,7 +222,28 @@ static int tell_answers(struct gpu_state *state, const struct gpu_reading *gpu)
 	words.value = gpu->result == NVML_OK;
 	if (gpu->result != NVML_OK)
 		return 0; /* gpu.lost says it */
-	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "the driver answers");
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "the driver answers%s%s%s%s",
+			state->gpus->driver[0] ? ", version " : "", state->gpus->driver,
+			gpu->serial[0] ? ", serial number " : "", gpu->serial);
+}
+
+/* Told by an event that names no GPU; nothing when a look at one of them found it. */
+static int tell_unnamed(struct gpu_state *state)
+{
+	static const struct gpu_words words = { .check = "gpu.lost",
+						.value = 1,
+						.code = "device-lost" };
+	size_t i;
+
+	for (i = 0; i < state->gpus->n; i++) {
+		if (state->gpus->all[i].result == NVML_GPU_IS_LOST)
+			return 0;
+	}
+	if (!state->gpus->unnamed_lost)
+		return 0;
+	return gpu_tell(state, "host", &words, FINDING_FAIL,
+			"a GPU fell off the bus while they were looked at, and the driver does not "
+			"say which (call nvmlEventSetWait_v2)");
 }
 
 int gpu_presence(struct gpu_state *state)
@@ -217,9 +258,14 @@ int gpu_presence(struct gpu_state *state)
 	(void)json_object_set_new(state->next, "known", known_encode(now, n_now, lost, n));
 	keep(state, lost, n);
 	if (state->gpus->stuck_at)
-		return gpu_tell(state, "host", &stuck, FINDING_FAIL,
-				"the driver does not answer: %s took more than %d s",
-				state->gpus->stuck_at, GPU_CALL_US / 1000000);
+		r = gpu_tell(state, "host", &stuck, FINDING_FAIL,
+			     "the driver does not answer: %s took more than %d s",
+			     state->gpus->stuck_at, GPU_CALL_US / 1000000);
+	/* Before the first of them was read: they are not lost for that. */
+	if (state->gpus->stuck_at && state->gpus->n == 0)
+		return r;
+	if (r == 0)
+		r = tell_unnamed(state);
 	for (i = 0; i < state->gpus->n && r == 0; i++) {
 		r = tell_lost(state, &state->gpus->all[i]);
 		if (r == 0)
@@ -228,5 +274,5 @@ int gpu_presence(struct gpu_state *state)
 	/* One without a name may be any of those that are not seen. */
 	for (i = 0; i < n && n_nameless == 0 && r == 0; i++)
 		r = tell_gone(state, &lost[i]);
-	return r;
+	return r == 0 && n_nameless == 0 ? gpu_bus(state, lost, n) : r;
 }

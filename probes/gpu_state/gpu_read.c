@@ -23,6 +23,8 @@ struct session {
 	struct gpu_reading reading;
 	struct gpu_event seen[GPU_EVENTS_MAX];
 	size_t n_seen;
+	bool unnamed_lost; /* as struct gpus has it */
+	char driver[80];   /* likewise */
 };
 
 /* --- inside the worker ------------------------------------------------------------------ */
@@ -37,6 +39,9 @@ static void start(struct worker *w, void *context)
 		return;
 	worker_step(w, "nvmlDeviceGetCount_v2");
 	s->result = s->calls.health.count(&s->n);
+	worker_step(w, "nvmlSystemGetDriverVersion");
+	if (s->calls.base.driver_version(s->driver, sizeof(s->driver)) != NVML_OK)
+		s->driver[0] = '\0';
 	if (!s->calls.health.event_set || !s->calls.health.event_register ||
 	    !s->calls.health.event_wait || !s->calls.health.event_free)
 		return;
@@ -53,8 +58,9 @@ static void look_at_one(struct worker *w, void *context)
 	s->devices[s->reading.index] = device;
 	if (!device || !s->events || s->reading.result != NVML_OK)
 		return;
-	worker_step(w, "nvmlDeviceRegisterEvents");
-	(void)s->calls.health.event_register(device, NVML_EVENT_XID, s->events);
+	worker_step(w, nvml_names.health.event_register);
+	(void)gpu_took(&s->calls, &s->reading, nvml_names.health.event_register,
+		       s->calls.health.event_register(device, NVML_EVENT_XID, s->events));
 }
 
 static void take_events(struct worker *w, struct session *s)
@@ -63,8 +69,12 @@ static void take_events(struct worker *w, struct session *s)
 	unsigned i, rounds;
 
 	for (rounds = 0; rounds < GPU_EVENTS_MAX; rounds++) {
-		worker_step(w, "nvmlEventSetWait_v2");
-		if (s->calls.health.event_wait(s->events, &event, 0) != NVML_OK)
+		unsigned result;
+
+		worker_step(w, nvml_names.health.event_wait);
+		result = s->calls.health.event_wait(s->events, &event, 0);
+		s->unnamed_lost = result == NVML_GPU_IS_LOST;
+		if (result != NVML_OK)
 			return;
 		for (i = 0; i < s->n && s->devices[i] != event.device; i++)
 			;
@@ -109,6 +119,12 @@ static int start_session(struct session *s, struct gpus *ret, struct err *err)
 	case NVML_GPU_NOT_FOUND:
 		return err_set(err, ENODEV, "no GPU driver: NVML: %s",
 			       s->calls.base.error_string(s->result));
+	case NVML_NO_PERMISSION:
+	case NVML_OPERATING_SYSTEM:
+		return err_set(err, EACCES,
+			       "NVML does not start: %s: may this process open /dev/nvidiactl and "
+			       "/dev/nvidia0 (owner, mode, devices of its container)?",
+			       s->calls.base.error_string(s->result));
 	default:
 		return err_set(err, EIO, "NVML does not start: %s",
 			       s->calls.base.error_string(s->result));
@@ -133,11 +149,11 @@ static void take_name(struct gpu_reading *to, const struct gpu_reading *from, co
 {
 	to->stuck = true;
 	to->at = stuck_at;
-	if (streq(stuck_at, "by_index") || streq(stuck_at, "pci"))
+	if (streq(stuck_at, nvml_names.health.by_index) || streq(stuck_at, nvml_names.health.pci))
 		return;
 	memcpy(to->pci, from->pci, sizeof(to->pci));
 	memcpy(to->model, from->model, sizeof(to->model));
-	if (!streq(stuck_at, "uuid"))
+	if (!streq(stuck_at, nvml_names.health.uuid))
 		memcpy(to->subject, from->subject, sizeof(to->subject));
 }
 
@@ -177,8 +193,11 @@ static void end_session(struct session *s, struct gpus *ret)
 	if (!ret->stuck && worker_do(s->worker, end, s, NULL) == 0) {
 		ret->n_events = s->n_seen;
 		memcpy(ret->events, s->seen, s->n_seen * sizeof(s->seen[0]));
+		ret->unnamed_lost = s->unnamed_lost;
+	} else if (!ret->stuck) {
+		ret->stuck_at = worker_stuck_at(s->worker);
+		ret->stuck = true;
 	}
-	ret->stuck = ret->stuck || worker_stuck_at(s->worker);
 	worker_free(s->worker);
 	if (!ret->stuck)
 		free(s);
@@ -196,6 +215,7 @@ int gpus_read(uint64_t deadline_us, struct gpus *ret, struct err *err)
 	}
 	r = start_session(s, ret, err);
 	if (r == 0 && !ret->stuck) {
+		memcpy(ret->driver, s->driver, sizeof(ret->driver));
 		ret->n = s->n;
 		ret->all = xcalloc(ret->n + 1, sizeof(*ret->all));
 		s = read_all(s, deadline_us, ret);

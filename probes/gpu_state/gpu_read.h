@@ -42,9 +42,18 @@ enum gpu_fact {
 	FACT_UTILIZATION, /* percent of the last sample period */
 	FACT_POWER_LIMIT, /* mW, enforced */
 	FACT_POWER_DEFAULT,
-	FACT_REASONS,  /* NVML_REASON_... */
-	FACT_RECOVERY, /* enum nvml_recovery */
-	FACT_FABRIC,   /* enum nvml_fabric_state */
+	FACT_POWER,		 /* mW, drawn now */
+	FACT_REASONS,		 /* NVML_REASON_... */
+	FACT_PSTATE,		 /* performance state; 0: the fastest */
+	FACT_TEMPERATURE,	 /* C */
+	FACT_MARGIN,		 /* C it is below the slowdown; 0: none left */
+	FACT_TOO_HOT,		 /* C it is beyond that */
+	FACT_SRAM_UNCORRECTED,	 /* errors of memory on the chip, ever */
+	FACT_SRAM_BEYOND,	 /* 0 or 1: beyond the threshold of NVIDIA's diagnostic */
+	FACT_BANKS_WITHOUT_ROWS, /* banks of memory without a spare row left */
+	FACT_REPAIR_PENDING,	 /* 0 or 1: a repair of channel or TPC waits for a reset */
+	FACT_RECOVERY,		 /* enum nvml_recovery */
+	FACT_FABRIC,		 /* enum nvml_fabric_state */
 	FACT_FABRIC_STATUS,
 	FACT_FABRIC_HEALTH,
 	FACTS,
@@ -61,9 +70,10 @@ struct gpu_reading {
 	char subject[GPU_SUBJECT_SIZE]; /* "gpu:GPU-..."; "" when its UUID was not told */
 	char pci[PCI_ADDRESS_SIZE];	/* as sysfs; "" likewise */
 	char model[16];			/* "10de:2330" */
+	char serial[32];		/* of the board; "" unknown */
 	unsigned result;		/* NVML_OK, or what ended the look at it */
 	char error[80];			/* the same in NVML's words */
-	const char *at;			/* the call that told it, or that never came back */
+	const char *at;			/* the function of NVML that told it, or never came back */
 	bool stuck;			/* that one */
 	bool skipped;			/* not asked: there was no time left */
 	bool known[FACTS];
@@ -86,7 +96,9 @@ struct gpu_event {
 struct gpus {
 	struct gpu_reading *all; /* owned */
 	size_t n;
-	const char *stuck_at; /* a call that is about no GPU and never came back, or NULL */
+	const char *stuck_at; /* a function about no GPU that never came back, or NULL */
+	bool unnamed_lost;    /* an event says that a GPU is lost, and not which */
+	char driver[80];      /* its version; "" unknown */
 	bool stuck;	      /* any: end the process without waiting (accel_leave_at_once()) */
 	struct gpu_event events[GPU_EVENTS_MAX];
 	size_t n_events;

@@ -16,6 +16,7 @@
 #include "probes/gpu_state/gpu_read.h"
 
 struct kernel_rules;
+struct known;
 
 /* All checks of the probe, with their units. */
 extern const struct probe_check gpu_checks[];
@@ -47,6 +48,9 @@ struct gpu_words {
 };
 int gpu_tell(struct gpu_state *state, const char *subject, const struct gpu_words *words,
 	     enum finding finding, const char *note_fmt, ...) PRINTF(5, 6);
+
+/* GPUs on the PCI bus that the driver never showed; those of `lost` are told of already. */
+int gpu_bus(struct gpu_state *state, const struct known *lost, size_t n_lost);
 
 /* Was everything of it read? */
 bool gpu_is_whole(const struct gpu_reading *gpu);

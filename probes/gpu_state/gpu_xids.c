@@ -2,7 +2,9 @@
 /*
  * Xids since the last run, from the kernel log and from NVML's events (an Xid
  * that came while we looked), by the one table of policies/xid.yaml. A fatal one
- * stands until the next boot, kept as xids: [{subject, code, line}].
+ * stands until the next boot, kept as xids: [{line}]. One that only an event told
+ * of is kept as told: ["CODE SUBJECT"], so that its line, which the kernel may
+ * write after we looked, is not counted again by the next run.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +35,7 @@ struct kind {
 	uint64_t count;
 	char first[LINE_SIZE];
 	bool standing; /* of an earlier run */
+	bool by_event; /* the kernel log has no line of it */
 };
 
 struct xids {
@@ -42,10 +45,12 @@ struct xids {
 	size_t n;
 	uint64_t next; /* sequence of the first record not seen yet */
 	uint64_t n_new;
+	json_t *told; /* what the last run was told by events, less the lines seen since; owned */
 };
 
 static void xids_free(struct xids *x)
 {
+	json_decref(x->told);
 	free(x);
 }
 DEFINE_CLEANUP(struct xids *, xids_free, xids_freep);
@@ -75,6 +80,21 @@ static void subject_of(const struct gpus *gpus, const char *pci, char ret[static
 	(void)snprintf(ret, GPU_SUBJECT_SIZE, "%.79s", i < gpus->n ? gpus->all[i].subject : pci);
 }
 
+/* Was the last run told of it by an event? The first line of it is then no news. */
+static bool was_told(struct xids *x, const char *code, const char *subject)
+{
+	CLEANUP(freep) char *key = xasprintf("%s %s", code, subject);
+	size_t i;
+
+	for (i = 0; i < json_array_size(x->told); i++) {
+		const char *at = json_string_value(json_array_get(x->told, i));
+
+		if (at && streq(at, key))
+			return json_array_remove(x->told, i) == 0;
+	}
+	return false;
+}
+
 /* Take a line that is an Xid; `again` false: not when there is one of its kind already. */
 static void take_line(struct xids *x, const char *line, bool again)
 {
@@ -85,6 +105,8 @@ static void take_line(struct xids *x, const char *line, bool again)
 	if (!kernel_match_line(x->state->rules, line, &m) || !starts_with(m.code, "xid:"))
 		return;
 	subject_of(x->state->gpus, m.subject, subject);
+	if (again && was_told(x, m.code, subject))
+		return;
 	kind = find_kind(x, m.code, subject);
 	if (!kind || (kind->count && !again))
 		return;
@@ -121,11 +143,14 @@ static void take_events(struct xids *x)
 	size_t i;
 
 	for (i = 0; i < gpus->n_events; i++) {
+		size_t before = x->n;
 		char line[LINE_SIZE];
 
 		(void)snprintf(line, sizeof(line), "NVRM: Xid (PCI:%s): %u, told by NVML",
 			       gpus->all[gpus->events[i].gpu].pci, gpus->events[i].xid);
 		take_line(x, line, false);
+		if (x->n > before)
+			x->kinds[x->n - 1].by_event = true;
 	}
 }
 
@@ -151,17 +176,22 @@ static void take_standing(struct xids *x)
 	}
 }
 
-static void keep_fatal(const struct xids *x)
+static void keep(const struct xids *x)
 {
-	json_t *list = json_array();
+	json_t *list = json_array(), *told = json_array();
 	size_t i;
 
 	for (i = 0; i < x->n; i++) {
+		if (x->kinds[i].by_event)
+			(void)json_array_append_new(
+				told,
+				json_sprintf("%s %s", x->kinds[i].match.code, x->kinds[i].subject));
 		if (x->kinds[i].match.severity == SEVERITY_FATAL)
 			(void)json_array_append_new(list,
 						    json_pack("{s:s}", "line", x->kinds[i].first));
 	}
 	(void)json_object_set_new(x->state->next, "xids", list);
+	(void)json_object_set_new(x->state->next, "told", told);
 }
 
 /* --- samples ----------------------------------------------------------------------------------- */
@@ -230,11 +260,12 @@ int gpu_xids(struct gpu_state *state)
 
 	x->state = state;
 	x->next = state->same_boot && next > 0 ? (uint64_t)next : 0;
+	x->told = state->same_boot ? json_deep_copy(json_object_get(state->past, "told")) : NULL;
 	kmsg_init(&x->kmsg, &fd);
 	readable = can_read(x, fd);
 	take_events(x);
 	take_standing(x);
-	keep_fatal(x);
+	keep(x);
 	(void)json_object_set_new(state->next, "kmsg_next", json_integer((json_int_t)x->next));
 	if (!readable && x->n == 0)
 		return 0;

@@ -32,11 +32,15 @@
  *	ecc=I         this GPU meets an uncorrectable error after 40 products
  *	full=I        this GPU has no memory left
  *	slowcopy=I    copies from and to this GPU take a third longer
+ *	slowin=I slowout=I    only those into it, or out of it, to or from the host
+ *	slowpair=IJ   only those from GPU I to J; one digit each
+ *	nodmabuf=1    the driver exports no memory as a dmabuf
  *	alone=I       this GPU reaches no other's memory directly
  *	hangcopy=I    after 40 copies what is put on this GPU never ends
  *	losecopy=I    this GPU falls off the bus after 40 copies
+ *	ecccopy=I     this GPU meets an uncorrectable error after 40 copies
  *	rot=I         what is read from the memory of this GPU has a flipped bit in byte 4096 of it
- *	block=I       asked for memory this GPU never answers
+ *	block=I       asked for memory this GPU never answers; at=: asked for that instead
  *	taken=I       this GPU is in exclusive mode and another has it
  *	busy=I pid=N  process N computes on this GPU
  *	client=I      process N + 1 is a client of MPS on this GPU
@@ -44,7 +48,10 @@
  *	foreign=1     NVML counts processes from outside of a container
  *	nvml=N        what nvmlInit_v2() answers
  *	stuck=1       NVML does not come back, from the first look at a GPU on
- *	stuckinit=1   nor from nvmlInit_v2()
+ *	at=NAME       of stuck, held, gone and block only in this call, whether it is
+ *	              about a GPU or not; of gone, in all after it too
+ *	spread=N      GPUs differ by up to N % in all their rates
+ *	mixed=1       every other GPU is of another model
  *
  * What NVML tells besides, and counts from 0 in each process, so that a second
  * run sees it grow:
@@ -56,20 +63,29 @@
  *	reset=I       this GPU must be reset
  *	recovery=I action=N   the driver asks for action N
  *	sbe=I dbe=I replay=I pciefatal=I linkcrc=I linkrecovery=I   amount=N of these
+ *	dbeever=I     amount=N uncorrectable errors before the driver was loaded
  *	thermal=I swthermal=I powercap=I   amount=N milliseconds of these
  *	rows=I        amount=N rows replaced for uncorrectable errors
  *	remappending=I remapfailed=I
+ *	norows=I      amount=N of its banks have no row left to replace one with
+ *	sram=I        its on-chip memory passed the threshold of errors
+ *	repair=I      a repair of its memory waits for a reset
+ *	overheated=I  it is 3 C too hot
+ *	refused=I     no permission for /dev/nvidia of this GPU
  *	narrow=I slowbus=I    8 lanes; generation 1 under load
  *	idle=1        no GPU works, and their buses are slow
+ *	asleep=1      likewise, though the last sample period still had work
  *	capped=I      its power limit is 500 W, not 700
  *	eccoff=I mig=I
  *	links=N       NVLinks a GPU has (default 18)
  *	linkdown=I    link=N of this GPU (default 3) is down; also for what is counted
  *	unbridged=1   no NVLink is up
  *	fabric=I fabricstate=N   it is not part of the fabric
+ *	unfabric=I    becoming part of it ended with an error
  *	degraded=I    its fabric has lost bandwidth
  *	event=I xid=N this Xid comes while NVML is looked at
- *	old=1         the driver does not know the newer fields
+ *	old=1         the driver does not know the newer fields; what calls it has not
+ *	              is for the test to take out of a copy of the library
  *
  * Of NCCL, whose data is exact and whose operations take as long as the links
  * of the slowest GPU in them (FAKE_LINK_BYTES_PER_US each way); "after 40":
@@ -97,6 +113,7 @@
 
 enum {
 	FAKE_GPUS_MAX = 16,
+	FAKE_NO_GPU = -1,
 	FAKE_SM_COUNT = 8,
 	FAKE_CLOCK_MHZ = 1500,
 	FAKE_HEALTHY = 40, /* products or copies before hang, lost and ecc begin */
@@ -129,6 +146,13 @@ struct fake_product {
 /* The number after NAME= in ASSAY_FAKE_GPUS, or `otherwise`. */
 long fake_setting(const char *name, long otherwise);
 
+/* True when at=NAME names this call; `_may`: or when there is no at=. */
+bool fake_named(const char *call);
+bool fake_may(const char *call);
+
+/* What this GPU does of what others do, by spread=N: between 1 and 1 - N %. */
+double fake_share(unsigned gpu);
+
 /* Put a product on a stream. */
 unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product *p);
 
@@ -136,8 +160,13 @@ unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product 
 void fake_multiply(const struct fake_product *p);
 
 /* What any call in the current context answers first; `_as`: of an object of that GPU. */
-unsigned fake_enter(unsigned *ret_gpu);
-unsigned fake_enter_as(unsigned gpu);
+unsigned fake_enter_from(unsigned *ret_gpu, const char *call);
+unsigned fake_enter_as_from(unsigned gpu, const char *call);
+#define fake_enter(ret_gpu) fake_enter_from(ret_gpu, __func__)
+#define fake_enter_as(gpu) fake_enter_as_from(gpu, __func__)
+
+/* Does not come back when block= and at= say so; `gpu` is FAKE_NO_GPU for a call about none. */
+void fake_block(const char *call, long gpu);
 
 /* True when the setting names this GPU. */
 bool fake_is(const char *fault, unsigned gpu);
@@ -145,8 +174,8 @@ bool fake_is(const char *fault, unsigned gpu);
 /* What launching costs the host. */
 void fake_launch(void);
 
-/* A copy of `bytes` on a stream: how long that takes there. */
-unsigned fake_put_copy(struct CUstream_st *stream, size_t bytes);
+/* A copy on a stream, which takes as long as one of so many bytes. */
+unsigned fake_put_copy(struct CUstream_st *stream, double bytes);
 
 /* Keep the stream busy for so long after what it has to do already. */
 unsigned fake_stream_busy(struct CUstream_st *stream, double ns);

@@ -49,10 +49,14 @@ static bool has_failed(const char *fault, unsigned gpu)
 	return fake_is(fault, gpu) && gpus[gpu].products >= FAKE_HEALTHY;
 }
 
+static bool has_worn(const char *fault, unsigned gpu)
+{
+	return fake_is(fault, gpu) && gpus[gpu].copies >= FAKE_HEALTHY;
+}
+
 bool fake_gpu_is_lost(unsigned gpu)
 {
-	return has_failed("lost", gpu) ||
-	       (fake_is("losecopy", gpu) && gpus[gpu].copies >= FAKE_HEALTHY);
+	return has_failed("lost", gpu) || has_worn("losecopy", gpu);
 }
 
 bool fake_gpu_has_context(unsigned gpu)
@@ -60,19 +64,21 @@ bool fake_gpu_has_context(unsigned gpu)
 	return gpus[gpu].retained > 0;
 }
 
-unsigned fake_enter(unsigned *ret_gpu)
+unsigned fake_enter_from(unsigned *ret_gpu, const char *call)
 {
 	if (!current)
 		return INVALID_CONTEXT;
 	*ret_gpu = current->gpu;
+	fake_block(call, *ret_gpu);
 	if (fake_gpu_is_lost(*ret_gpu))
 		return CUDA_UNKNOWN;
-	return has_failed("ecc", *ret_gpu) ? CUDA_ECC_UNCORRECTABLE : CUDA_OK;
+	return has_failed("ecc", *ret_gpu) || has_worn("ecccopy", *ret_gpu) ? CUDA_ECC_UNCORRECTABLE
+									    : CUDA_OK;
 }
 
-unsigned fake_enter_as(unsigned gpu)
+unsigned fake_enter_as_from(unsigned gpu, const char *call)
 {
-	unsigned now = 0, result = fake_enter(&now);
+	unsigned now = 0, result = fake_enter_from(&now, call);
 
 	return result == CUDA_OK && now != gpu ? (unsigned)INVALID_HANDLE : result;
 }
@@ -83,16 +89,18 @@ unsigned cuInit(unsigned flags)
 
 	for (i = 0; i < FAKE_GPUS_MAX; i++)
 		gpus[i].random = random_seeded(i + 1);
+	fake_block(__func__, FAKE_NO_GPU);
 	return flags ? (unsigned)CUDA_INVALID_VALUE : (unsigned)fake_setting("init", CUDA_OK);
 }
 
 unsigned cuDriverGetVersion(int *version)
 {
+	fake_block(__func__, FAKE_NO_GPU);
 	*version = (int)fake_setting("driver", 13000);
 	return CUDA_OK;
 }
 
-unsigned cuGetErrorName(unsigned result, const char **name)
+static unsigned name_of(unsigned result, const char **name)
 {
 	static const struct {
 		unsigned result;
@@ -114,11 +122,16 @@ unsigned cuGetErrorName(unsigned result, const char **name)
 	return *name ? CUDA_OK : CUDA_INVALID_VALUE;
 }
 
+unsigned cuGetErrorName(unsigned result, const char **name)
+{
+	return name_of(result, name);
+}
+
 unsigned cuGetErrorString(unsigned result, const char **text)
 {
 	const char *name;
 
-	*text = cuGetErrorName(result, &name) == CUDA_OK ? "as the fake was told" : NULL;
+	*text = name_of(result, &name) == CUDA_OK ? "as the fake was told" : NULL;
 	return *text ? CUDA_OK : CUDA_INVALID_VALUE;
 }
 
@@ -131,18 +144,21 @@ static int count(void)
 
 unsigned cuDeviceGetCount(int *n)
 {
+	fake_block(__func__, FAKE_NO_GPU);
 	*n = count();
 	return CUDA_OK;
 }
 
 unsigned cuDeviceGet(int *device, int ordinal)
 {
+	fake_block(__func__, ordinal);
 	*device = ordinal;
 	return ordinal >= 0 && ordinal < count() ? CUDA_OK : CUDA_INVALID_DEVICE;
 }
 
 unsigned cuDeviceGetName(char *name, int size, int device)
 {
+	fake_block(__func__, device);
 	(void)snprintf(name, (size_t)size, "%s GPU",
 		       fake_is("other", (unsigned)device) ? "Other" : "Fake");
 	return CUDA_OK;
@@ -150,6 +166,7 @@ unsigned cuDeviceGetName(char *name, int size, int device)
 
 unsigned cuDeviceGetUuid(struct CUuuid_st *uuid, int device)
 {
+	fake_block(__func__, device);
 	*uuid = (struct CUuuid_st){ { 0xfa, 0xce } };
 	uuid->bytes[CUDA_UUID_SIZE - 1] = (unsigned char)device;
 	return CUDA_OK;
@@ -157,23 +174,25 @@ unsigned cuDeviceGetUuid(struct CUuuid_st *uuid, int device)
 
 unsigned cuDeviceGetPCIBusId(char *bus_id, int size, int device)
 {
+	fake_block(__func__, device);
 	(void)snprintf(bus_id, (size_t)size, "0000:%02X:00.0", 0x17 + device);
 	return CUDA_OK;
 }
 
 unsigned cuDeviceGetAttribute(int *value, unsigned attribute, int device)
 {
-	(void)device;
+	fake_block(__func__, device);
 	*value = attribute == CUDA_ATTRIBUTE_SM_COUNT ? FAKE_SM_COUNT
 		 : attribute == CUDA_ATTRIBUTE_MAJOR  ? (int)fake_setting("capability", 90) / 10
 		 : attribute == CUDA_ATTRIBUTE_MINOR  ? (int)fake_setting("capability", 90) % 10
+		 : attribute == CUDA_ATTRIBUTE_DMABUF ? !fake_setting("nodmabuf", 0)
 						      : 0;
 	return CUDA_OK;
 }
 
 unsigned cuDeviceTotalMem_v2(size_t *bytes, int device)
 {
-	(void)device;
+	fake_block(__func__, device);
 	*bytes = (size_t)1 << 36;
 	return CUDA_OK;
 }
@@ -182,6 +201,7 @@ unsigned cuDevicePrimaryCtxRetain(struct CUctx_st **ctx, int device)
 {
 	struct gpu *g = &gpus[device];
 
+	fake_block(__func__, device);
 	if (fake_is("taken", (unsigned)device))
 		return CUDA_DEVICE_UNAVAILABLE;
 	g->context.gpu = (unsigned)device;
@@ -193,6 +213,7 @@ unsigned cuDevicePrimaryCtxRetain(struct CUctx_st **ctx, int device)
 
 unsigned cuDevicePrimaryCtxRelease_v2(int device)
 {
+	fake_block(__func__, device);
 	gpus[device].retained--;
 	fake_alive--;
 	return CUDA_OK;
@@ -200,12 +221,14 @@ unsigned cuDevicePrimaryCtxRelease_v2(int device)
 
 unsigned cuCtxSetCurrent(struct CUctx_st *ctx)
 {
+	fake_block(__func__, ctx ? (long)ctx->gpu : FAKE_NO_GPU);
 	current = ctx;
 	return CUDA_OK;
 }
 
 unsigned cuDeviceCanAccessPeer(int *can, int device, int peer)
 {
+	fake_block(__func__, device);
 	*can = device != peer && !fake_is("alone", (unsigned)device);
 	return CUDA_OK;
 }
@@ -238,7 +261,7 @@ unsigned fake_stream_busy(struct CUstream_st *stream, double ns)
 	return result;
 }
 
-unsigned fake_put_copy(struct CUstream_st *stream, size_t bytes)
+unsigned fake_put_copy(struct CUstream_st *stream, double bytes)
 {
 	static const double slow = 0.75;
 	struct gpu *g = &gpus[stream->gpu];
@@ -246,11 +269,12 @@ unsigned fake_put_copy(struct CUstream_st *stream, size_t bytes)
 		(double)fake_setting("copy", 20000) * 1e-3 * random_normal(&g->random, 1, spread);
 	unsigned result;
 
+	rate *= fake_share(stream->gpu);
 	fake_launch();
 	if (fake_is("slowcopy", stream->gpu))
 		rate *= slow;
-	result = fake_stream_busy(stream, (double)bytes / rate);
-	if (result == CUDA_OK && fake_is("hangcopy", stream->gpu) && g->copies >= FAKE_HEALTHY)
+	result = fake_stream_busy(stream, bytes / rate);
+	if (result == CUDA_OK && has_worn("hangcopy", stream->gpu))
 		stream->free_at_ns = INFINITY;
 	g->copies++;
 	return result;
@@ -289,8 +313,8 @@ unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product 
 	static const double fault = 0.9, beside = 0.92, crowded = 0.8;
 	struct gpu *g = &gpus[stream->gpu];
 	double flop = 2.0 * (double)p->d.rows * (double)p->d.columns * (double)p->b.rows;
-	double rate =
-		(double)fake_setting("mflops", 250) * 1e-3 * random_normal(&g->random, 1, spread);
+	double rate = (double)fake_setting("mflops", 250) * 1e-3 *
+		      random_normal(&g->random, 1, spread) * fake_share(stream->gpu);
 	unsigned result = fake_enter_as(stream->gpu);
 
 	if (result == CUDA_OK)
@@ -325,6 +349,7 @@ unsigned cuStreamCreate(struct CUstream_st **stream, unsigned flags)
 
 unsigned cuStreamDestroy_v2(struct CUstream_st *stream)
 {
+	fake_block(__func__, stream->gpu);
 	gpus[stream->gpu].collectives -= stream->collective;
 	free(stream);
 	fake_alive--;
@@ -354,6 +379,7 @@ unsigned cuEventCreate(struct CUevent_st **event, unsigned flags)
 
 unsigned cuEventDestroy_v2(struct CUevent_st *event)
 {
+	fake_block(__func__, event->gpu);
 	free(event);
 	fake_alive--;
 	return CUDA_OK;

@@ -5,7 +5,15 @@
 #include "lib/macro.h"
 #include "tests/fakes/gpu_fake_nvml.h"
 
-enum { INVALID_ARGUMENT = 2, LINKS = 18, DEVICE_ID = 0x233010de };
+enum {
+	INVALID_ARGUMENT = 2,
+	LINKS = 18,
+	LINKS_OTHER = 12, /* of the other model */
+	DEVICE_ID = 0x233010de,
+	DEVICE_ID_OTHER = 0x20b010de,
+	PSTATE_IDLE = 8,
+	BANKS = 640,
+};
 
 struct nvml_event_set {
 	unsigned n_registered;
@@ -28,11 +36,16 @@ unsigned nvmlDeviceGetHandleByIndex_v2(unsigned index, struct nvml_device **devi
 	if (index >= count_of())
 		return INVALID_ARGUMENT;
 	*device = fake_device(gpu);
+	if (fake_is("refused", gpu))
+		return NVML_NO_PERMISSION;
+	if (fake_named(__func__))
+		return fake_answer(*device);
 	return fake_is("dead", gpu) ? NVML_GPU_IS_LOST : NVML_OK;
 }
 
 unsigned nvmlDeviceGetCount_v2(unsigned *n)
 {
+	fake_system_call(__func__);
 	*n = count_of();
 	return NVML_OK;
 }
@@ -45,9 +58,17 @@ unsigned nvmlDeviceGetUUID(struct nvml_device *device, char *text, unsigned size
 
 unsigned nvmlDeviceGetPciInfo_v3(struct nvml_device *device, struct nvml_pci *pci)
 {
-	*pci = (struct nvml_pci){ .bus = 0x17 + device->gpu, .id = DEVICE_ID };
+	*pci = (struct nvml_pci){ .bus = 0x17 + device->gpu,
+				  .id = fake_is_other_model(device) ? DEVICE_ID_OTHER : DEVICE_ID };
 	(void)snprintf(pci->address, sizeof(pci->address), "00000000:%02X:00.0", pci->bus);
-	return NVML_OK; /* NVML remembers it, also of a GPU that is gone */
+	/* NVML remembers it, also of a GPU that is gone. */
+	return fake_named(__func__) ? fake_answer(device) : (unsigned)NVML_OK;
+}
+
+unsigned nvmlDeviceGetSerial(struct nvml_device *device, char *text, unsigned size)
+{
+	(void)snprintf(text, size, "165%010u", device->gpu);
+	return fake_answer(device);
 }
 
 /* --- fields ------------------------------------------------------------------------------- */
@@ -61,6 +82,8 @@ static const struct {
 } counted[] = {
 	{ "sbe", 3, 1, false },
 	{ "dbe", 4, 1, false },
+	{ "dbe", 6, 1, false },
+	{ "dbeever", 6, 1, false },
 	{ "replay", 94, 1, false },
 	{ "pciefatal", 180, 1, false },
 	{ "thermal", 270, 1000000, false }, /* ms */
@@ -72,14 +95,16 @@ static const struct {
 
 static bool has_field(unsigned field)
 {
-	static const unsigned fields[] = { 3,	4,   74,  76,  94,  95,	 161, 162, 163,
-					   169, 173, 174, 179, 180, 230, 269, 270, 271 };
+	static const unsigned fields[] = { 3,	4,   5,	  6,   74,  76,	 94,  95,  161, 162, 163,
+					   169, 173, 174, 179, 180, 181, 183, 230, 269, 270, 271 };
 	size_t i = 0;
 
 	while (i < ARRAY_SIZE(fields) && fields[i] != field)
 		i++;
 	/* An old driver: these are asked for by calls of their own. */
-	return i < ARRAY_SIZE(fields) && !(fake_setting("old", 0) && (field < 5 || field == 94));
+	return i < ARRAY_SIZE(fields) &&
+	       !(fake_setting("old", 0) &&
+		 (field < 5 || field == 94 || (field >= 161 && field <= 163)));
 }
 
 static unsigned long long value_of(const struct nvml_device *device, unsigned field, unsigned link)
@@ -116,6 +141,19 @@ unsigned nvmlDeviceGetTotalEccErrors(struct nvml_device *device, unsigned type, 
 	return counter == NVML_ECC_VOLATILE ? fake_answer(device) : (unsigned)INVALID_ARGUMENT;
 }
 
+unsigned nvmlDeviceGetNvLinkErrorCounter(struct nvml_device *device, unsigned link,
+					 unsigned counter, unsigned long long *value)
+{
+	static const unsigned fields[] = {
+		[NVML_LINK_REPLAY] = 161, [NVML_LINK_RECOVERY] = 162, [NVML_LINK_CRC_FLIT] = 163
+	};
+
+	if (counter >= ARRAY_SIZE(fields))
+		return INVALID_ARGUMENT;
+	*value = value_of(device, fields[counter], link);
+	return fake_answer(device);
+}
+
 unsigned nvmlDeviceGetPcieReplayCounter(struct nvml_device *device, unsigned *replays)
 {
 	*replays = (unsigned)value_of(device, 94, 0);
@@ -134,10 +172,54 @@ unsigned nvmlDeviceGetRemappedRows(struct nvml_device *device, unsigned *correct
 	return fake_answer(device);
 }
 
+unsigned nvmlDeviceGetRowRemapperHistogram(struct nvml_device *device,
+					   struct nvml_spare_rows *values)
+{
+	*values = (struct nvml_spare_rows){ .max = BANKS };
+	if (fake_is("norows", device->gpu)) {
+		values->none = (unsigned)fake_setting("amount", 1);
+		values->max -= values->none;
+	}
+	return fake_answer(device);
+}
+
+unsigned nvmlDeviceGetRepairStatus(struct nvml_device *device, struct nvml_repair *repair)
+{
+	if (repair->version != NVML_REPAIR_VERSION)
+		return NVML_VERSION_WRONG;
+	repair->channel_pending = fake_is("repair", device->gpu);
+	repair->tpc_pending = 0;
+	return fake_answer(device);
+}
+
+unsigned nvmlDeviceGetSramEccErrorStatus(struct nvml_device *device, struct nvml_sram *sram)
+{
+	if (sram->version != NVML_SRAM_VERSION)
+		return NVML_VERSION_WRONG;
+	*sram = (struct nvml_sram){ .version = NVML_SRAM_VERSION };
+	if (fake_is("sram", device->gpu)) {
+		sram->ever_parity = 3;
+		sram->ever_sec_ded = 2;
+		sram->beyond = 1;
+	}
+	return fake_answer(device);
+}
+
+static bool is_idle(void)
+{
+	return fake_setting("idle", 0) || fake_setting("asleep", 0);
+}
+
+unsigned nvmlDeviceGetPerformanceState(struct nvml_device *device, unsigned *state)
+{
+	*state = is_idle() ? PSTATE_IDLE : 0;
+	return fake_answer(device);
+}
+
 /* An idle GPU lets its link slow down. */
 unsigned nvmlDeviceGetCurrPcieLinkGeneration(struct nvml_device *device, unsigned *generation)
 {
-	*generation = fake_is("slowbus", device->gpu) || fake_setting("idle", 0) ? 1 : 5;
+	*generation = fake_is("slowbus", device->gpu) || is_idle() ? 1 : 5;
 	return fake_answer(device);
 }
 
@@ -168,13 +250,14 @@ unsigned nvmlDeviceGetUtilizationRates(struct nvml_device *device,
 
 unsigned nvmlDeviceGetPowerManagementDefaultLimit(struct nvml_device *device, unsigned *milliwatt)
 {
-	*milliwatt = 700000;
+	*milliwatt = fake_power_mw(device);
 	return fake_answer(device);
 }
 
 unsigned nvmlDeviceGetNvLinkState(struct nvml_device *device, unsigned link, unsigned *active)
 {
-	if (link >= (unsigned)fake_setting("links", LINKS))
+	if (link >=
+	    (unsigned)fake_setting("links", fake_is_other_model(device) ? LINKS_OTHER : LINKS))
 		return INVALID_ARGUMENT;
 	*active = !fake_setting("unbridged", 0) &&
 		  !(fake_is("linkdown", device->gpu) && (long)link == fake_setting("link", 3));
@@ -190,6 +273,8 @@ unsigned nvmlDeviceGetGpuFabricInfoV(struct nvml_device *device, struct nvml_fab
 	fabric->health = 1 << 8 | 2 << 6 | 2 << 4 | 2 << 2 | 2; /* nothing wrong anywhere */
 	if (fake_is("fabric", device->gpu))
 		fabric->state = (unsigned char)fake_setting("fabricstate", NVML_FABRIC_IN_PROGRESS);
+	if (fake_is("unfabric", device->gpu))
+		fabric->status = 999; /* NVML_ERROR_UNKNOWN */
 	if (fake_is("degraded", device->gpu))
 		fabric->health = (fabric->health & ~0x3U) | 1;
 	return fake_answer(device);
@@ -199,6 +284,7 @@ unsigned nvmlDeviceGetGpuFabricInfoV(struct nvml_device *device, struct nvml_fab
 
 unsigned nvmlEventSetCreate(struct nvml_event_set **set)
 {
+	fake_system_call(__func__);
 	*set = &events;
 	return NVML_OK;
 }
@@ -216,6 +302,9 @@ unsigned nvmlEventSetWait_v2(struct nvml_event_set *set, struct nvml_event *even
 {
 	long gpu = fake_setting("event", -1);
 
+	fake_system_call(__func__);
+	if (fake_named(__func__) && fake_setting("gone", -1) >= 0)
+		return NVML_GPU_IS_LOST;
 	if (gpu < 0 || set->told || set->n_registered != count_of() || timeout_ms)
 		return NVML_TIMEOUT;
 	set->told = true;
@@ -227,6 +316,7 @@ unsigned nvmlEventSetWait_v2(struct nvml_event_set *set, struct nvml_event *even
 
 unsigned nvmlEventSetFree(struct nvml_event_set *set)
 {
+	fake_system_call(__func__);
 	set->n_registered = 0;
 	return NVML_OK;
 }

@@ -2,6 +2,7 @@
 /* The memory of fake GPUs: of the host, with the products that nobody has read yet. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "tests/fakes/gpu_fake.h"
@@ -58,10 +59,11 @@ static struct allocation *find(const void *ptr)
 	return NULL;
 }
 
-static unsigned release(void *ptr)
+static unsigned release(void *ptr, const char *call)
 {
 	struct allocation *a = find(ptr);
 
+	fake_block(call, a ? (long)a->gpu : FAKE_NO_GPU);
 	if (!a || a->ptr != ptr)
 		return CUDA_INVALID_VALUE;
 	if (!a->registered)
@@ -76,8 +78,6 @@ unsigned cuMemAlloc_v2(cuda_ptr *ptr, size_t size)
 	char *memory = NULL;
 	unsigned gpu = 0, result = fake_enter(&gpu);
 
-	while (result == CUDA_OK && fake_is("block", gpu))
-		(void)pause();
 	if (result == CUDA_OK)
 		result = fake_is("full", gpu) ? CUDA_OUT_OF_MEMORY
 					      : allocate(size, gpu, false, &memory);
@@ -87,13 +87,14 @@ unsigned cuMemAlloc_v2(cuda_ptr *ptr, size_t size)
 
 unsigned cuMemFree_v2(cuda_ptr ptr)
 {
-	return release((void *)(uintptr_t)ptr);
+	return release((void *)(uintptr_t)ptr, __func__);
 }
 
 unsigned cuMemGetInfo_v2(size_t *available, size_t *total)
 {
 	unsigned gpu = 0;
 
+	fake_block(__func__, FAKE_NO_GPU);
 	*total = (size_t)1 << 36;
 	*available = fake_enter(&gpu) == CUDA_OK && fake_is("full", gpu) ? (size_t)3 << 20 : *total;
 	return CUDA_OK;
@@ -113,7 +114,7 @@ unsigned cuMemHostAlloc(void **ptr, size_t size, unsigned flags)
 
 unsigned cuMemFreeHost(void *ptr)
 {
-	return release(ptr);
+	return release(ptr, __func__);
 }
 
 unsigned cuMemHostRegister_v2(void *ptr, size_t size, unsigned flags)
@@ -132,7 +133,7 @@ unsigned cuMemHostRegister_v2(void *ptr, size_t size, unsigned flags)
 
 unsigned cuMemHostUnregister(void *ptr)
 {
-	return release(ptr);
+	return release(ptr, __func__);
 }
 
 /* Is the result that is read now a wrong one? */
@@ -175,13 +176,32 @@ static void rot(const struct allocation *a, char *read, size_t offset, size_t si
 		read[ROTTEN - offset] ^= 4;
 }
 
+/* What of the rate of its GPU a copy has: by the links on its way. */
+static double way(const struct allocation *source, const struct allocation *target)
+{
+	static const double slow = 0.75;
+	double part = 1;
+
+	if (!source || !target)
+		return part;
+	if (source->host && !target->host && fake_is("slowin", target->gpu))
+		part *= slow;
+	if (!source->host && target->host && fake_is("slowout", source->gpu))
+		part *= slow;
+	if (!source->host && !target->host && source->gpu != target->gpu &&
+	    fake_setting("slowpair", -1) == 10L * source->gpu + target->gpu)
+		part *= slow;
+	return part;
+}
+
 unsigned cuMemcpyAsync(cuda_ptr to, cuda_ptr from, size_t size, struct CUstream_st *stream)
 {
 	struct allocation *source = find((const void *)(uintptr_t)from);
 	struct allocation *target = find((const void *)(uintptr_t)to);
-	unsigned result;
+	unsigned result = fake_enter_as(fake_stream_gpu(stream));
 
-	result = fake_put_copy(stream, size);
+	if (result == CUDA_OK)
+		result = fake_put_copy(stream, (double)size / way(source, target));
 	if (result != CUDA_OK)
 		return result;
 	if (!source || !target || from + size > (uintptr_t)source->ptr + source->size ||
@@ -205,4 +225,35 @@ unsigned fake_memory_expect(const struct fake_product *p)
 	out->pending = true;
 	out->product = *p;
 	return CUDA_OK;
+}
+
+/* A file in the place of a dmabuf: what registers it looks at no more than its number. */
+unsigned cuMemGetHandleForAddressRange(void *handle, cuda_ptr ptr, size_t size, unsigned type,
+				       unsigned long long flags)
+{
+	const struct allocation *a = find((const void *)(uintptr_t)ptr);
+	unsigned gpu = 0, result = fake_enter(&gpu);
+	int fd;
+
+	if (result != CUDA_OK)
+		return result;
+	if (!a || a->host || size > a->size || type != CUDA_HANDLE_DMABUF_FD || flags)
+		return CUDA_INVALID_VALUE;
+	fd = memfd_create("fake dmabuf", MFD_CLOEXEC);
+	if (fd < 0)
+		return CUDA_UNKNOWN;
+	memcpy(handle, &fd, sizeof(fd));
+	return CUDA_OK;
+}
+
+unsigned cuPointerSetAttribute(const void *value, unsigned attribute, cuda_ptr ptr)
+{
+	const struct allocation *a = find((const void *)(uintptr_t)ptr);
+	unsigned gpu = 0, result = fake_enter(&gpu), yes = 0;
+
+	if (result == CUDA_OK)
+		memcpy(&yes, value, sizeof(yes));
+	if (result == CUDA_OK && (!a || a->host || attribute != CUDA_POINTER_SYNC_MEMOPS || !yes))
+		return CUDA_INVALID_VALUE;
+	return result;
 }

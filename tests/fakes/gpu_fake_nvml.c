@@ -17,20 +17,26 @@ struct nvml_device *fake_device(unsigned gpu)
 	return &devices[gpu];
 }
 
-unsigned fake_answer(const struct nvml_device *device)
+unsigned fake_answer_at(const struct nvml_device *device, const char *call)
 {
-	while (fake_setting("stuck", 0) || is("held", device))
+	static bool gone[FAKE_GPUS_MAX];
+
+	while ((fake_setting("stuck", 0) || is("held", device)) && fake_may(call))
 		(void)pause();
 	if (is("reset", device))
 		return NVML_RESET_REQUIRED;
-	return fake_gpu_is_lost(device->gpu) || is("gone", device) ? NVML_GPU_IS_LOST : NVML_OK;
+	if (is("gone", device) && fake_may(call))
+		gone[device->gpu] = true;
+	return fake_gpu_is_lost(device->gpu) || gone[device->gpu] ? NVML_GPU_IS_LOST : NVML_OK;
 }
 
-static unsigned answer(const struct nvml_device *device, unsigned value, unsigned *ret)
+void fake_system_call(const char *call)
 {
-	*ret = value;
-	return fake_answer(device);
+	while (fake_setting("stuck", 0) && fake_named(call))
+		(void)pause();
 }
+
+#define answer(device, value, ret) (*(ret) = (value), fake_answer(device))
 
 unsigned nvmlInit_v2(void)
 {
@@ -38,23 +44,38 @@ unsigned nvmlInit_v2(void)
 
 	for (i = 0; i < FAKE_GPUS_MAX; i++)
 		devices[i].gpu = i;
-	while (fake_setting("stuckinit", 0))
-		(void)pause();
+	fake_system_call(__func__);
 	return (unsigned)fake_setting("nvml", NVML_OK);
 }
 
 unsigned nvmlShutdown(void)
 {
+	fake_system_call(__func__);
 	return NVML_OK;
 }
 
+/* In the words of the library. */
 const char *nvmlErrorString(unsigned result)
 {
-	return result == NVML_DRIVER_NOT_LOADED ? "Driver Not Loaded" : "Some Error";
+	switch (result) {
+	case NVML_NO_PERMISSION:
+		return "Insufficient Permissions";
+	case NVML_DRIVER_NOT_LOADED:
+		return "Driver Not Loaded";
+	case NVML_GPU_IS_LOST:
+		return "GPU is lost";
+	case NVML_RESET_REQUIRED:
+		return "GPU requires reset";
+	case NVML_VERSION_MISMATCH:
+		return "Driver/library version mismatch";
+	default:
+		return "Unknown Error";
+	}
 }
 
 unsigned nvmlSystemGetDriverVersion(char *text, unsigned size)
 {
+	fake_system_call(__func__);
 	(void)snprintf(text, size, "580.65.06");
 	return NVML_OK;
 }
@@ -70,7 +91,7 @@ unsigned nvmlDeviceGetHandleByUUID(const char *uuid, struct nvml_device **device
 		if (strcmp(text, uuid) != 0)
 			continue;
 		*device = &devices[gpu];
-		return NVML_OK;
+		return fake_named(__func__) ? fake_answer(*device) : (unsigned)NVML_OK;
 	}
 	return 6; /* NVML_ERROR_NOT_FOUND */
 }
@@ -88,23 +109,37 @@ unsigned nvmlDeviceGetMaxClockInfo(struct nvml_device *device, unsigned type, un
 	return answer(device, 1980, type == NVML_CLOCK_SM ? mhz : &type);
 }
 
-unsigned nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_device *device,
-						   unsigned long long *bits)
+static unsigned long long reasons(const struct nvml_device *device)
 {
 	static const struct {
 		const char *fault;
 		unsigned reason;
-	} reasons[] = {
+	} all[] = {
 		{ "hot", NVML_REASON_HW_THERMAL },
 		{ "thirsty", NVML_REASON_SW_POWER_CAP },
 		{ "braked", NVML_REASON_HW_POWER_BRAKE },
 		{ "locked", NVML_REASON_APP_CLOCKS },
 	};
+	unsigned long long bits = 0;
 	size_t i;
 
-	*bits = 0;
-	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		*bits |= is(reasons[i].fault, device) ? reasons[i].reason : 0;
+	if (fake_setting("idle", 0) || fake_setting("asleep", 0))
+		return NVML_REASON_IDLE;
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		bits |= is(all[i].fault, device) ? all[i].reason : 0;
+	return bits;
+}
+
+unsigned nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_device *device,
+						   unsigned long long *bits)
+{
+	*bits = reasons(device);
+	return fake_answer(device);
+}
+
+unsigned nvmlDeviceGetCurrentClocksEventReasons(struct nvml_device *device, unsigned long long *bits)
+{
+	*bits = reasons(device);
 	return fake_answer(device);
 }
 
@@ -113,14 +148,38 @@ unsigned nvmlDeviceGetPowerUsage(struct nvml_device *device, unsigned *milliwatt
 	return answer(device, 650000, milliwatt);
 }
 
+bool fake_is_other_model(const struct nvml_device *device)
+{
+	return fake_setting("mixed", 0) && device->gpu % 2;
+}
+
+unsigned fake_power_mw(const struct nvml_device *device)
+{
+	return fake_is_other_model(device) ? 400000 : 700000;
+}
+
 unsigned nvmlDeviceGetEnforcedPowerLimit(struct nvml_device *device, unsigned *milliwatt)
 {
-	return answer(device, is("capped", device) ? 500000 : 700000, milliwatt);
+	return answer(device, is("capped", device) ? 500000 : fake_power_mw(device), milliwatt);
 }
 
 unsigned nvmlDeviceGetTemperature(struct nvml_device *device, unsigned sensor, unsigned *celsius)
 {
 	return answer(device, is("hot", device) ? 88 : 61, sensor ? &sensor : celsius);
+}
+
+unsigned nvmlDeviceGetTemperatureThreshold(struct nvml_device *device, unsigned which,
+					   unsigned *celsius)
+{
+	return answer(device, which == NVML_THRESHOLD_SLOWDOWN ? 90 : 95, celsius);
+}
+
+unsigned nvmlDeviceGetMarginTemperature(struct nvml_device *device, struct nvml_margin *margin)
+{
+	if (margin->version != NVML_MARGIN_VERSION)
+		return NVML_VERSION_WRONG;
+	margin->celsius = is("overheated", device) ? -3 : is("hot", device) ? 2 : 29;
+	return fake_answer(device);
 }
 
 unsigned nvmlDeviceGetEccMode(struct nvml_device *device, unsigned *current, unsigned *pending)
@@ -132,8 +191,10 @@ unsigned nvmlDeviceGetEccMode(struct nvml_device *device, unsigned *current, uns
 /* It has no MIG unless it is asked for. */
 unsigned nvmlDeviceGetMigMode(struct nvml_device *device, unsigned *current, unsigned *pending)
 {
+	unsigned result = fake_answer(device);
+
 	*current = *pending = is("mig", device);
-	return is("mig", device) ? fake_answer(device) : (unsigned)NVML_NOT_SUPPORTED;
+	return result != NVML_OK || is("mig", device) ? result : (unsigned)NVML_NOT_SUPPORTED;
 }
 
 unsigned nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_device *device, unsigned *n,

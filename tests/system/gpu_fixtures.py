@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts with GPUs that are fakes (tests/fakes/gpu_fake.h), for the programs of a build."""
+import json
 import os
+import re
+import shutil
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+TOGETHER = 8  # programs that only wait for a call that never comes back, started at once
 LIBRARIES = [f"tests/fakes/gpu/{name}" for name in ("libcuda.so.1", "libcublasLt.so.13", "libnvidia-ml.so.1",
                                                   "libnccl.so.2")]
 CLOCK = "tests/fakes/clock_fake.so"
@@ -55,3 +61,88 @@ def gpus(build, configured, gpu_libraries, gpu_host):
         return {**env, **replaced}
 
     return make
+
+
+def functions(top, header, table):
+    """{name in the library: (needed, name in ours)} of a table of our own prototypes."""
+    text = (top / "probes" / header).read_text()
+    rows = re.search(rf"#define {table}\(X\)(.*?[^\\])\n", text, re.DOTALL)[1]
+    found = re.findall(r"X\(([01]),\s*[\w *]+?,\s*(\w+),\s*(\w+),", rows)
+    assert len(found) > 10, header
+    return {symbol: (needed == "1", member) for needed, member, symbol in found}
+
+
+@pytest.fixture
+def older_libraries(gpu_libraries, tmp_path):
+    """older_libraries("libcuda.so.1", ["cuInit"]) is a directory of the fakes where that one lacks these functions."""
+
+    def make(library, names):
+        place = tmp_path / f"older-{len(list(tmp_path.glob('older-*')))}"
+        place.mkdir()
+        for file in gpu_libraries.iterdir():
+            if file.name != library:
+                (place / file.name).symlink_to(file)
+        content = (gpu_libraries / library).read_bytes()
+        for name in names:
+            old = f"\0{name}\0".encode()
+            assert old in content, name
+            content = content.replace(old, b"\0x" + old[2:])  # nobody looks for that, and its hash finds nothing
+        (place / library).write_bytes(content)
+        return str(place)
+
+    return make
+
+
+def left_behind(session):
+    """Processes of that session, zombies among them."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+        except OSError:  # it ended meanwhile
+            continue
+        if int(fields[3]) == session:  # proc_pid_stat(5): state, ppid, pgrp, session
+            found.append((int(pid), fields[0]))
+    return found
+
+
+def run_alone(command, env):
+    """(exit status, stdout, stderr, seconds) of a program in a session of its own, of which nothing is left."""
+    start = time.monotonic()
+    with subprocess.Popen([str(word) for word in command], env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, start_new_session=True) as program:
+        out, err = program.communicate(timeout=120)
+    assert left_behind(program.pid) == []
+    return program.returncode, out, err, time.monotonic() - start
+
+
+@pytest.fixture
+def at_once(build, environ, tmp_path):
+    """at_once([(key, program, args, env)], kept=DIR) runs them, TOGETHER at a time, each with a state of its own that
+    begins as a copy of `kept`: {key: what run_alone() returns}."""
+
+    def one(item):
+        number, (key, program, args, env, kept) = item
+        place = tmp_path / f"at-once-{number}"
+        place.mkdir()
+        if kept:
+            shutil.copytree(kept, place / "state")
+        own = {f"ASSAY_{name.upper()}_DIR": str(place / name) for name in ("state", "run")}
+        (place / "run").mkdir()
+        (place / "state").mkdir(exist_ok=True)
+        return key, run_alone([build / program, *args], {**environ, **env, **own})
+
+    def run_all(items, kept=None):
+        with ThreadPoolExecutor(TOGETHER) as pool:
+            return dict(pool.map(one, enumerate((*item, kept) for item in items)))
+
+    return run_all
+
+
+def samples_of(text):
+    """The samples of a probe; no two are of the same check, subject and code."""
+    samples = [json.loads(line) for line in text.splitlines()]
+    keys = [(s["check"], s["subject"], s.get("code")) for s in samples]
+    assert len(set(keys)) == len(keys), keys
+    return samples

@@ -174,6 +174,8 @@ static void every_counter_warns_by_its_rule_and_not_before(void)
 		const struct gpu_counter_row *row = &gpu_counter_rows[i];
 		uint64_t most = (uint64_t)(row->is_time ? row->limit * 300e9 : row->limit);
 
+		if (row->ever_of) /* compared over boots */
+			continue;
 		fixture_open();
 		grow_to(1000, i);
 		CHECK_STR(only_bad("gpu:GPU-2"),
