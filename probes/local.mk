@@ -94,7 +94,7 @@ assay_probe_memory_SOURCES = probes/memory/memory_main.c probes/memory/gpu_main.
 assay_probe_memory_LDADD = libmemorygpu.a libmemory.a libaccelcuda.a libaccel.a $(TOPOLOGY_LIBS) $(PROBE_LIBS)
 # Knows no engine.
 noinst_LIBRARIES += libmemorygpu.a
-libmemorygpu_a_SOURCES = probes/memory/gpu.h probes/memory/gpu_copy.c probes/memory/gpu_pattern.c probes/memory/gpu_run.c probes/memory/gpu_sample.c
+libmemorygpu_a_SOURCES = probes/memory/gpu.h probes/memory/gpu_copy.c probes/memory/gpu_link.c probes/memory/gpu_pattern.c probes/memory/gpu_run.c probes/memory/gpu_sample.c
 UNIT_TESTS += tests/unit/test_memory_gpu
 tests_unit_test_memory_gpu_SOURCES = tests/unit/test_memory_gpu.c \
 	tests/fakes/accel_sim.c tests/fakes/accel_sim.h tests/fakes/accel_sim_inside.h \
@@ -367,4 +367,4 @@ assay_probe_gpu_state_LDADD = libgpu_state.a libhost_state.a libaccelcuda.a liba
 UNIT_TESTS += tests/unit/test_worker tests/unit/test_gpu_state
 tests_unit_test_worker_LDADD = libaccelcuda.a $(LDADD)
 tests_unit_test_gpu_state_LDADD = libgpu_state.a libhost_state.a libaccelcuda.a libaccel.a libprobe.a $(LDADD)
-EXTRA_DIST += tests/system/test_gpu_state.py
+EXTRA_DIST += tests/system/test_gpu_state.py tests/system/test_gpu_faults.py tests/system/test_gpu_calls.py

@@ -42,7 +42,7 @@ struct endpoint {
 	struct buffer *buffer;	  /* of a NUMA node, else NULL; owned */
 	struct accel_region *gpu; /* two, of a GPU, else NULL; owned: loopback_gpu.h */
 	char *broken;		  /* why its memory cannot be had; NULL: it can; owned */
-	bool in_use;		  /* that is because others compute on it */
+	int failed;		  /* the same as a negative errno; -EBUSY: others compute on it */
 	uint64_t bytes;		  /* of each half */
 };
 

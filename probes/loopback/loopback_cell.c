@@ -6,6 +6,7 @@
 #include "lib/err.h"
 #include "lib/topology.h"
 #include "lib/xalloc.h"
+#include "probes/accel/watch.h"
 #include "probes/loopback/session.h"
 #include "probes/rdma/flow_many.h"
 
@@ -90,7 +91,8 @@ static struct sample sample_of(const struct cell *cell, const struct check *chec
 	return s;
 }
 
-int cell_emit_all(const struct cell *cell, int state, const char *why)
+/* All of them for the same reason; `failed`, when not 0, is what is wrong with the memory's GPU. */
+static int emit_each(const struct cell *cell, int state, int failed, const char *why)
 {
 	size_t i;
 	int r = 0;
@@ -102,10 +104,18 @@ int cell_emit_all(const struct cell *cell, int state, const char *why)
 			continue;
 		s = sample_of(cell, &checks[i]);
 		s.state = state;
-		s.note = xstrdup(why);
+		if (failed)
+			accel_failure_fill(&s, cell->end->subject, failed, why);
+		else
+			s.note = xstrdup(why);
 		r = probe_emit(cell->probe, &s);
 	}
 	return r;
+}
+
+int cell_emit_all(const struct cell *cell, int state, const char *why)
+{
+	return emit_each(cell, state, 0, why);
 }
 
 static struct flow flow_of(struct session *s, const struct check *check)
@@ -316,6 +326,14 @@ static int measure_all(struct session *sessions, size_t n, uint64_t us)
 	return r;
 }
 
+/* A lost GPU is a finding, whoever was to reach its memory. */
+static int emit_unopened(const struct cell *cell, int opened, const char *why)
+{
+	if (opened == -EBUSY)
+		return cell_emit_all(cell, SAMPLE_BUSY, why);
+	return emit_each(cell, SAMPLE_SET_UP, opened == cell->end->failed ? opened : 0, why);
+}
+
 int cells_run(const struct cell *cells, size_t n, uint64_t us)
 {
 	CLEANUP(freep) struct session *sessions = xcalloc(n, sizeof(*sessions));
@@ -331,8 +349,7 @@ int cells_run(const struct cell *cells, size_t n, uint64_t us)
 			continue;
 		}
 		session_close(&sessions[n_open]);
-		r = cell_emit_all(&cells[i], opened == -EBUSY ? SAMPLE_BUSY : SAMPLE_SET_UP,
-				  err.msg);
+		r = emit_unopened(&cells[i], opened, err.msg);
 	}
 	if (r == 0)
 		r = measure_all(sessions, n_open, us);

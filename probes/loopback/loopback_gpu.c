@@ -46,8 +46,15 @@ static void find_user(const struct gpu_endpoints *g, unsigned device, struct end
 	if (g->run_busy ||
 	    g->accel->ops->others(g->accel, device, &pid, command, &share, NULL) < 0 || pid == 0)
 		return;
-	end->in_use = true;
+	end->failed = -EBUSY;
 	end->broken = xasprintf("pid %ld (%s) computes on %s", pid, command, end->subject);
+}
+
+static void set_place(const struct accel_device_info *info, unsigned device, struct endpoint *end)
+{
+	end->subject = info->subject[0] ? xstrdup(info->subject) : xasprintf("gpu:%u", device);
+	end->id = info->pci[0] ? xasprintf("gpu:%s", info->pci) : xstrdup(end->subject);
+	end->node = info->numa >= 0 ? (unsigned)info->numa : 0;
 }
 
 static void add(struct gpu_endpoints *g, unsigned device, struct endpoint *end)
@@ -58,33 +65,61 @@ static void add(struct gpu_endpoints *g, unsigned device, struct endpoint *end)
 
 	*end = (struct endpoint){ .bytes = g->bytes,
 				  .gpu = xcalloc(GPU_REGIONS, sizeof(*end->gpu)) };
-	end->subject = info.subject[0] ? xstrdup(info.subject) : xasprintf("gpu:%u", device);
-	end->id = info.pci[0] ? xasprintf("gpu:%s", info.pci) : xstrdup(end->subject);
-	end->node = info.numa >= 0 ? (unsigned)info.numa : 0;
+	set_place(&info, device, end);
 	if (r == 0)
 		find_user(g, device, end);
 	if (r == 0 && !end->broken)
 		r = take_memory(g, device, end, &err);
-	if (r < 0)
+	if (r < 0) {
 		end->broken = xstrdup(err.msg);
+		end->failed = r;
+	}
 }
 
 /* Kept when the thread hangs. */
 struct opening {
 	struct gpu_endpoints gpus;
+	_Atomic(struct accel *) opened; /* NULL: the driver has not started yet */
 	size_t n, max;
 	struct endpoint ends[];
 };
 
-static int add_all(void *context, struct err *err UNUSED)
+static int add_all(void *context, struct err *err)
 {
 	struct opening *o = context;
-	const unsigned n_devices = o->gpus.accel->ops->n_devices(o->gpus.accel);
-	unsigned i;
+	unsigned n_devices, i;
+	int r = o->gpus.engine->open(&o->gpus.accel, err);
 
+	if (r < 0)
+		return r;
+	o->opened = o->gpus.accel;
+	n_devices = o->gpus.accel->ops->n_devices(o->gpus.accel);
 	for (i = 0; i < n_devices && o->n < o->max; i++)
 		add(&o->gpus, i, &o->ends[o->n++]);
 	return 0;
+}
+
+/*
+ * The GPU whose call did not come back is an endpoint that says so; of the others, in
+ * whose driver that call still is, nothing is asked any more.
+ */
+static int tell_blocked(struct accel *a, struct endpoint *ends, size_t *n, size_t max,
+			struct err *err)
+{
+	static const char words[] = "a call of the GPU driver for it did not come back";
+	struct accel_device_info info;
+	const char *subject = a ? a->ops->asked(a) : "";
+	unsigned i, n_devices = a ? a->ops->n_devices(a) : 0;
+
+	if (!subject[0])
+		return err_set(err, ETIMEDOUT, "the GPU driver does not come back from its start");
+	for (i = 0; i < n_devices && *n < max; i++) {
+		if (a->ops->device_info(a, i, &info, NULL) < 0 || !streq(info.subject, subject))
+			continue;
+		ends[*n] = (struct endpoint){ .failed = -ETIMEDOUT, .broken = xstrdup(words) };
+		set_place(&info, i, &ends[(*n)++]);
+	}
+	return err_set(err, ETIMEDOUT, "%s: %s", subject, words);
 }
 
 int gpu_endpoints_open(struct gpu_endpoints *gpus, struct endpoint *ends, size_t *n, size_t max,
@@ -94,20 +129,15 @@ int gpu_endpoints_open(struct gpu_endpoints *gpus, struct endpoint *ends, size_t
 	int r;
 
 	gpus->accel = NULL;
-	r = gpus->engine ? gpus->engine->open(&gpus->accel, err) : 0;
-	if (!gpus->accel)
-		return r;
+	if (!gpus->engine)
+		return 0;
 	o = xcalloc(1, sizeof(*o) + max * sizeof(*o->ends));
 	o->gpus = *gpus;
 	o->max = max - *n;
 	r = accel_watch(add_all, o, clock_mono_us() + gpus->open_us, err);
-	if (r == -ETIMEDOUT) {
-		const char *subject = gpus->accel->ops->asked(gpus->accel);
-
-		gpus->accel = NULL; /* that thread still uses it */
-		return err_set(err, ETIMEDOUT, "%s%sa call of the GPU driver did not come back",
-			       subject, subject[0] ? ": " : "");
-	}
+	if (r == -ETIMEDOUT)
+		return tell_blocked(o->opened, ends, n, max, err); /* that thread still uses `o` */
+	gpus->accel = o->gpus.accel;
 	memcpy(&ends[*n], o->ends, o->n * sizeof(*ends));
 	*n += o->n;
 	free(o);

@@ -8,6 +8,7 @@
 #include "lib/err.h"
 #include "lib/xalloc.h"
 #include "probes/accel/accel.h"
+#include "probes/accel/watch.h"
 #include "probes/loopback/data.h"
 #include "probes/loopback/loopback_gpu.h"
 #include "probes/memory/buffer.h"
@@ -91,8 +92,7 @@ static int add_gpu_memory(struct session *s, struct err *err)
 	int r;
 
 	if (s->cell->end->broken)
-		return err_set(err, s->cell->end->in_use ? EBUSY : ENOMEM, "%s",
-			       s->cell->end->broken);
+		return err_set(err, -s->cell->end->failed, "%s", s->cell->end->broken);
 	r = region_add_accel(s->ops, s->device, &memory[GPU_SOURCE], &s->source, &s->via, err);
 	if (r == 0)
 		r = region_add_accel(s->ops, s->device, &memory[GPU_TARGET], &s->target, &s->via,
@@ -178,21 +178,35 @@ void session_guard(struct session *s, const struct flow *flow)
 	traffic_read_fresh(s->cell->port, &nic_kernel, &s->before);
 }
 
-/* Compare a stretch of source and target, here or brought here from the GPU. */
-static bool is_wrong(const struct session *s, uint64_t offset, uint64_t bytes,
-		     char ret_words[static DATA_WORDS_SIZE])
+/* Compare a stretch of source and target, here or brought here from the GPU. Its errors. */
+static int compare(const struct session *s, uint64_t offset, uint64_t bytes, bool *ret_wrong,
+		   char ret_words[static DATA_WORDS_SIZE], struct err *err)
 {
 	const struct accel_region *gpu = s->cell->end->gpu;
 	CLEANUP(freep) char *copies = NULL;
+	int r;
 
-	if (session_sees(s))
-		return data_differs((char *)s->target.at + offset, (char *)s->source.at + offset,
-				    bytes, ret_words);
+	if (session_sees(s)) {
+		*ret_wrong = data_differs((char *)s->target.at + offset,
+					  (char *)s->source.at + offset, bytes, ret_words);
+		return 0;
+	}
 	copies = xcalloc(2, bytes);
-	if (gpu->accel->ops->download(copies, &gpu[GPU_TARGET], offset, bytes, NULL) < 0 ||
-	    gpu->accel->ops->download(copies + bytes, &gpu[GPU_SOURCE], offset, bytes, NULL) < 0)
-		return false;
-	return data_differs(copies, copies + bytes, bytes, ret_words);
+	r = gpu->accel->ops->download(copies, &gpu[GPU_TARGET], offset, bytes, err);
+	if (r == 0)
+		r = gpu->accel->ops->download(copies + bytes, &gpu[GPU_SOURCE], offset, bytes, err);
+	if (r == 0)
+		*ret_wrong = data_differs(copies, copies + bytes, bytes, ret_words);
+	return r;
+}
+
+/* A GPU that failed meanwhile is a finding; that its data could not be looked at is none. */
+static void tell_failed(const struct session *s, int failed, const char *why, struct sample *sample)
+{
+	if (failed != -ENODEV && failed != -EIO)
+		return;
+	free(sample->note);
+	accel_failure_fill(sample, s->cell->end->subject, failed, why);
 }
 
 void session_check_data(const struct session *s, const struct flow *flow,
@@ -200,10 +214,16 @@ void session_check_data(const struct session *s, const struct flow *flow,
 {
 	uint64_t bytes = MIN(CHECKED_BYTES, result->covered);
 	char words[DATA_WORDS_SIZE];
+	struct err err = ERR_INIT;
+	bool wrong = false;
 	size_t i;
+	int r = 0;
 
-	for (i = 0; !s->ops->hollow && bytes > 0 && i < flow->n_queues; i++) {
-		if (!is_wrong(s, i * flow_part(flow), bytes, words))
+	for (i = 0; !s->ops->hollow && bytes > 0 && i < flow->n_queues && r == 0; i++) {
+		r = compare(s, i * flow_part(flow), bytes, &wrong, words, &err);
+		if (r < 0)
+			tell_failed(s, r, err.msg, sample);
+		if (!wrong)
 			continue;
 		sample->ok = TRI_NO;
 		sample->code = xstrdup("rdma:wrong-data");

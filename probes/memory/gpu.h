@@ -81,6 +81,7 @@ struct gpu_device {
 	struct accel_region memory[2]; /* from and to, of GPU_OWN_FACTOR copies */
 	struct gpu_pages pages[GPU_PLACES];
 	bool sent;		  /* its memory has what the host's sources have */
+	char link[GPU_NOTE_SIZE]; /* how its PCIe link was below its best under load; "" it was not */
 	char busy[GPU_NOTE_SIZE]; /* who else computes on it, a sentence; "" nobody */
 	int failed;		  /* 0, or the negative errno that took it out */
 	char why[ERR_MSG_SIZE];
@@ -135,6 +136,11 @@ static inline bool gpu_kind_needs_host(enum gpu_kind kind)
  */
 void gpu_copy_run(struct gpu_plan *plan, struct gpu_job *jobs, size_t n, uint64_t us,
 		  uint64_t last_us);
+
+/* --- gpu_link.c --- */
+
+/* Fill `link` from sysfs, while copies of it are under way. */
+void gpu_link_look(struct gpu_device *d);
 
 /* --- gpu_pattern.c --- */
 

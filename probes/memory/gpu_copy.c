@@ -129,6 +129,8 @@ static bool take_windows(struct round *round, struct gpu_lane *l)
 	r = take_window(l, MIN(now_us(round) + slice_us, round->last_us), &err);
 	if (r < 0 && r != -ETIMEDOUT)
 		gpu_fail(l->device, r, &err);
+	else if (r == 0 && l->n_taken == COLD + 1)
+		gpu_link_look(l->device);
 	return true;
 }
 

@@ -19,6 +19,7 @@ static const double end_part = 0.1;
 /* Kept when the thread hangs. */
 struct work {
 	struct gpu_plan plan;
+	_Atomic(struct accel *) opened; /* NULL: the driver has not started yet */
 	struct numa_host host;
 	struct topology topology;
 };
@@ -26,15 +27,6 @@ struct work {
 static int emit(void *context, struct sample *s)
 {
 	return probe_emit(context, s);
-}
-
-static int measure(void *context, struct err *err)
-{
-	struct work *w = context;
-	int r = gpu_run(&w->plan, err);
-
-	w->plan.ops->close(w->plan.accel);
-	return r;
 }
 
 /* Without nodes there is one; without a topology there are no paths. */
@@ -50,6 +42,21 @@ static void read_host(struct work *w)
 		w->plan.topology = &w->topology;
 }
 
+/* The driver may not even come back from being started. */
+static int measure(void *context, struct err *err)
+{
+	struct work *w = context;
+	int r = w->plan.ops->open(&w->plan.accel, err);
+
+	if (r < 0)
+		return r;
+	w->opened = w->plan.accel;
+	read_host(w); /* costs more than finding no driver */
+	r = gpu_run(&w->plan, err);
+	w->plan.ops->close(w->plan.accel);
+	return r;
+}
+
 static void work_free(struct work *w)
 {
 	numa_host_release(&w->host);
@@ -63,6 +70,8 @@ static int tell_blocked(struct probe *probe, const struct accel *a, struct err *
 	struct sample s = sample_init();
 	int r;
 
+	if (!a)
+		return err_set(err, ETIMEDOUT, "the GPU driver does not come back from its start");
 	s.check = xstrdup("memory.h2d_bw");
 	s.unit = xstrdup("B/s");
 	s.better = BETTER_HIGHER;
@@ -90,15 +99,9 @@ int gpu_probe(struct probe *probe, uint64_t copy_bytes, uint64_t us, struct err 
 		.emit = emit,
 		.context = probe,
 	};
-	r = w->plan.ops->open(&w->plan.accel, err);
-	if (r < 0) {
-		work_free(w);
-		return r;
-	}
-	read_host(w);
 	r = accel_watch(measure, w, end_us - late_us, err);
 	if (r == -ETIMEDOUT)
-		return tell_blocked(probe, w->plan.accel, err);
+		return tell_blocked(probe, w->opened, err);
 	work_free(w);
 	return r;
 }

@@ -157,6 +157,8 @@ static void set_outcome(const struct gpu_job *job, bool late, struct sample *s)
 		check_data(job, s);
 		if (d->busy[0] && !s->note)
 			s->note = xasprintf("measured although %s", d->busy);
+		if (d->link[0] && gpu_kind_needs_host(job->kind) && !s->note)
+			s->note = xstrdup(d->link);
 	}
 }
 

@@ -2,6 +2,7 @@
 /* GPUs of a simulated engine as endpoints on a simulated fabric. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/err.h"
 #include "probes/loopback/data.h"
@@ -167,6 +168,7 @@ static void a_gpu_without_memory_to_give_says_why(void)
 
 	bench_open(&b, GPUS);
 	b.ends[0].broken = strdup("out of memory: 12 MiB free");
+	b.ends[0].failed = -ENOMEM;
 	CHECK_EQ(session_open(&s, &b.cell, &err), -ENOMEM);
 	CHECK_HAS(err.msg, "12 MiB free");
 	session_close(&s);
@@ -192,9 +194,9 @@ static void a_gpu_that_others_compute_on_is_left_alone_unless_asked_for(void)
 		b.gpus.user_pid[0] = 4242;
 		CHECK_EQ(gpu_endpoints_open(&again, ends, &n, GPUS, NULL), 0);
 		CHECK_EQ(n, GPUS);
-		CHECK_EQ(ends[0].in_use, !run_busy[i]);
+		CHECK_EQ(ends[0].failed, run_busy[i] ? 0 : -EBUSY);
 		CHECK_EQ(ends[0].gpu[GPU_SOURCE].ptr != NULL, run_busy[i]);
-		CHECK(!ends[1].in_use && ends[1].gpu[GPU_SOURCE].ptr);
+		CHECK(!ends[1].failed && ends[1].gpu[GPU_SOURCE].ptr);
 		b.cell.end = &ends[0];
 		CHECK_EQ(session_open(&s, &b.cell, &err), run_busy[i] ? 0 : -EBUSY);
 		CHECK_STR(err.msg, run_busy[i] ? "" : "pid 4242 (stress) computes on cpu:0");
@@ -208,6 +210,108 @@ static void a_gpu_that_others_compute_on_is_left_alone_unless_asked_for(void)
 	}
 }
 
+/* --- GPUs that do not answer --- */
+
+static const struct accel_ops *healthy;
+static struct accel_ops sick;
+static unsigned sick_device;
+static int sick_result; /* 0: it never comes back */
+
+static const char *asked_sick(const struct accel *a UNUSED)
+{
+	return "cpu:1";
+}
+
+static int sick_region(struct accel *a, unsigned device, const struct accel_memory *memory,
+		       struct accel_region *ret, struct err *err)
+{
+	if (device != sick_device)
+		return healthy->region_new(a, device, memory, ret, err);
+	while (sick_result == 0)
+		(void)pause();
+	return err_set(err, -sick_result, "cpu:%u: is lost (NVML: GPU_IS_LOST)", device);
+}
+
+static int open_sick(struct accel **ret, struct err *err)
+{
+	int r = healthy->open(ret, err);
+
+	if (r == 0)
+		(*ret)->ops = &sick;
+	return r;
+}
+
+static int open_never(struct accel **ret UNUSED, struct err *err)
+{
+	while (sick_result == 0)
+		(void)pause();
+	return err_set(err, EIO, "it came back");
+}
+
+/* An engine one of whose GPUs, the second, is sick; the simulation itself is another's. */
+static struct gpu_endpoints sick_endpoints(struct accel_sim *sim, int result)
+{
+	healthy = accel_sim_ops(sim);
+	sick = *healthy;
+	sick.open = open_sick;
+	sick.asked = asked_sick;
+	sick.region_new = sick_region;
+	sick_device = 1;
+	sick_result = result;
+	return (struct gpu_endpoints){ .engine = &sick, .bytes = BYTES, .open_us = 200000 };
+}
+
+static void a_lost_gpu_is_an_endpoint_that_says_so(void)
+{
+	static struct accel_sim sim = { .n_devices = GPUS, .flop_per_s = 1e12 };
+	struct gpu_endpoints g = sick_endpoints(&sim, -ENODEV);
+	struct endpoint ends[GPUS];
+	size_t n = 0, i;
+
+	CHECK_EQ(gpu_endpoints_open(&g, ends, &n, GPUS, NULL), 0);
+	CHECK_EQ(n, GPUS);
+	CHECK_EQ(ends[1].failed, -ENODEV);
+	CHECK_HAS(ends[1].broken, "is lost (NVML: GPU_IS_LOST)");
+	CHECK(!ends[0].failed && !ends[2].failed && ends[2].gpu[GPU_SOURCE].ptr);
+	for (i = 0; i < n; i++) {
+		gpu_endpoint_release(&ends[i]);
+		free(ends[i].id);
+	}
+	gpu_endpoints_close(&g);
+}
+
+static void a_gpu_whose_driver_never_answers_is_the_only_endpoint(void)
+{
+	static struct accel_sim sim = { .n_devices = GPUS, .flop_per_s = 1e12 };
+	struct gpu_endpoints g = sick_endpoints(&sim, 0);
+	struct endpoint ends[GPUS];
+	struct err err = ERR_INIT;
+	size_t n = 0;
+
+	CHECK_EQ(gpu_endpoints_open(&g, ends, &n, GPUS, &err), -ETIMEDOUT);
+	CHECK_HAS(err.msg, "cpu:1: a call of the GPU driver for it did not come back");
+	CHECK(!g.accel);
+	CHECK_EQ(n, 1);
+	CHECK_STR(ends[0].subject, "cpu:1");
+	CHECK_EQ(ends[0].failed, -ETIMEDOUT);
+	gpu_endpoint_release(&ends[0]);
+	free(ends[0].id);
+}
+
+static void a_driver_that_never_starts_ends_too(void)
+{
+	static struct accel_sim sim = { .n_devices = GPUS, .flop_per_s = 1e12 };
+	struct gpu_endpoints g = sick_endpoints(&sim, 0);
+	struct endpoint ends[GPUS];
+	struct err err = ERR_INIT;
+	size_t n = 0;
+
+	sick.open = open_never;
+	CHECK_EQ(gpu_endpoints_open(&g, ends, &n, GPUS, &err), -ETIMEDOUT);
+	CHECK_STR(err.msg, "the GPU driver does not come back from its start");
+	CHECK_EQ(n, 0);
+}
+
 static const struct test tests[] = {
 	TEST(every_gpu_is_an_endpoint_with_data_in_it),
 	TEST(without_an_engine_there_are_none),
@@ -215,6 +319,10 @@ static const struct test tests[] = {
 	TEST(wrong_data_in_a_gpu_is_found),
 	TEST(a_gpu_without_memory_to_give_says_why),
 	TEST(a_gpu_that_others_compute_on_is_left_alone_unless_asked_for),
+	TEST(a_lost_gpu_is_an_endpoint_that_says_so),
+	/* What never comes back stays: these are the last, and the process ends at once. */
+	TEST(a_gpu_whose_driver_never_answers_is_the_only_endpoint),
+	TEST(a_driver_that_never_starts_ends_too),
 };
 
 int main(void)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the PCIe link of a GPU ran while copies were on it, by the kernel: an idle
+ * one may have slowed down, one under load must not have.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/sysfs.h"
+#include "lib/xalloc.h"
+#include "probes/memory/gpu.h"
+
+static char *line_of(const struct gpu_device *d, const char *name)
+{
+	return sys_line("/sys/bus/pci/devices/%s/%s", d->info.pci, name);
+}
+
+/* "16.0 GT/s PCIe" and "16" begin with their number. */
+static bool is_below(const char *now, const char *most)
+{
+	return now && most && strtod(now, NULL) < strtod(most, NULL);
+}
+
+void gpu_link_look(struct gpu_device *d)
+{
+	CLEANUP(freep) char *speed = line_of(d, "current_link_speed");
+	CLEANUP(freep) char *speed_max = line_of(d, "max_link_speed");
+	CLEANUP(freep) char *width = line_of(d, "current_link_width");
+	CLEANUP(freep) char *width_max = line_of(d, "max_link_width");
+
+	d->link[0] = '\0';
+	if (!is_below(speed, speed_max) && !is_below(width, width_max))
+		return;
+	(void)snprintf(d->link, sizeof(d->link),
+		       "meanwhile its PCIe link ran at %.20s x%.4s, and can at %.20s x%.4s",
+		       speed ? speed : "?", width ? width : "?", speed_max ? speed_max : "?",
+		       width_max ? width_max : "?");
+}
