@@ -18,7 +18,7 @@ UNIT_TESTS += tests/unit/test_accel_cuda tests/unit/test_gpu_users
 tests_unit_test_gpu_users_LDADD = libaccelcuda.a libaccel.a $(LDADD)
 tests_unit_test_accel_cuda_LDADD = libaccelcuda.a libaccel.a $(LDADD)
 EXTRA_DIST += tests/unit/test_cuda_abi.c
-if HAVE_CUDA_HEADERS
+if HAVE_LT_HEADER
 UNIT_TESTS += tests/unit/test_cuda_abi
 tests_unit_test_cuda_abi_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 endif
@@ -272,7 +272,7 @@ libcollnccl_a_SOURCES = probes/coll/nccl.c probes/coll/nccl.h probes/coll/nccl_a
 	probes/coll/nccl_comm.c probes/coll/nccl_group.h \
 	probes/coll/nccl_launch.c probes/coll/nccl_load.c
 EXTRA_DIST += tests/unit/test_nccl_abi.c
-if HAVE_CUDA_HEADERS
+if HAVE_NCCL_HEADER
 UNIT_TESTS += tests/unit/test_nccl_abi
 tests_unit_test_nccl_abi_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 endif
@@ -367,4 +367,10 @@ assay_probe_gpu_state_LDADD = libgpu_state.a libhost_state.a libaccelcuda.a liba
 UNIT_TESTS += tests/unit/test_worker tests/unit/test_gpu_state
 tests_unit_test_worker_LDADD = libaccelcuda.a $(LDADD)
 tests_unit_test_gpu_state_LDADD = libgpu_state.a libhost_state.a libaccelcuda.a libaccel.a libprobe.a $(LDADD)
-EXTRA_DIST += tests/system/test_gpu_state.py tests/system/test_gpu_faults.py tests/system/test_gpu_calls.py
+EXTRA_DIST += tests/unit/test_nvml_abi.c
+if HAVE_NVML_HEADER
+UNIT_TESTS += tests/unit/test_nvml_abi
+tests_unit_test_nvml_abi_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_test_nvml_abi_LDADD = libgpu_state.a $(LDADD)
+endif
+EXTRA_DIST += tests/system/test_abi.py tests/system/test_gpu_state.py tests/system/test_gpu_faults.py tests/system/test_gpu_calls.py

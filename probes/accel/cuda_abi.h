@@ -112,8 +112,6 @@ enum {
 
 enum { LT_MAJOR_MIN = 11 };
 
-/* The test defines these by the library's own names, to compare the prototypes. */
-#ifndef CUDA_ABI_LT_TYPES
 struct lt_handle;
 struct lt_desc;
 struct lt_layout;
@@ -128,6 +126,9 @@ struct lt_heuristic {
 	float waves;
 	int reserved[4];
 };
+
+/* The test defines these by the library's own names, to compare the prototypes. */
+#ifndef CUDA_ABI_LT_TYPES
 typedef struct lt_handle *lt_handle;
 typedef struct lt_desc *lt_desc;
 typedef struct lt_layout *lt_layout;

@@ -44,11 +44,12 @@ struct nccl_config_2_14 {
 	int blocking;
 };
 
-/* The test defines these by the library's own names, to compare the prototypes. */
-#ifndef NCCL_ABI_TYPES
 struct nccl_id {
 	char bytes[NCCL_ID_BYTES];
 };
+
+/* The test defines these by the library's own names, to compare the prototypes. */
+#ifndef NCCL_ABI_TYPES
 typedef struct nccl_id nccl_id;
 typedef struct nccl_config_2_14 nccl_config;
 #endif

@@ -87,11 +87,15 @@ SAME(LT_CONFIG_CUSTOM, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
 SAME(LT_CONFIG_STAGES, CUBLASLT_ALGO_CONFIG_STAGES_ID);
 SAME(LT_CONFIG_INNER, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID);
 SAME(LT_CONFIG_CLUSTER, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID);
-/* The layouts of struct lt_algo and struct lt_heuristic. */
-SAME(8 * sizeof(uint64_t), sizeof(cublasLtMatmulAlgo_t));
-SAME(8 * sizeof(uint64_t), offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
-SAME(9 * sizeof(uint64_t), offsetof(cublasLtMatmulHeuristicResult_t, state));
-SAME(9 * sizeof(uint64_t) + 6 * sizeof(int), sizeof(cublasLtMatmulHeuristicResult_t));
+#define SAME_PLACE(ours, member, theirs, their_member)                       \
+	SAME(offsetof(struct ours, member), offsetof(theirs, their_member)); \
+	SAME(sizeof(((struct ours){ 0 }).member), sizeof(((theirs){ 0 }).their_member))
+SAME(sizeof(struct lt_algo), sizeof(cublasLtMatmulAlgo_t));
+SAME(sizeof(struct lt_heuristic), sizeof(cublasLtMatmulHeuristicResult_t));
+SAME_PLACE(lt_heuristic, algo, cublasLtMatmulHeuristicResult_t, algo);
+SAME_PLACE(lt_heuristic, workspace_bytes, cublasLtMatmulHeuristicResult_t, workspaceSize);
+SAME_PLACE(lt_heuristic, state, cublasLtMatmulHeuristicResult_t, state);
+SAME_PLACE(lt_heuristic, waves, cublasLtMatmulHeuristicResult_t, wavesCount);
 
 /* The newest version of the headers that this was written by; a newer one is no fault. */
 static void was_compiled_against_the_headers(void)

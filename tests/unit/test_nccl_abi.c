@@ -30,6 +30,7 @@ SAME(NCCL_IN_PROGRESS, ncclInProgress);
 SAME(NCCL_FLOAT32, ncclFloat32);
 SAME(NCCL_SUM, ncclSum);
 SAME(NCCL_ID_BYTES, sizeof(ncclUniqueId));
+SAME(sizeof(struct nccl_id), sizeof(ncclUniqueId));
 SAME(NCCL_VERSION_MIN, NCCL_VERSION(2, 14, 0));
 SAME(offsetof(struct nccl_config_2_14, magic), offsetof(ncclConfig_t, magic));
 SAME(offsetof(struct nccl_config_2_14, version), offsetof(ncclConfig_t, version));
