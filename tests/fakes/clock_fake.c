@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <time.h>
 
 enum { SEC_NS = 1000000000, LOOK_NS = 1000 };
@@ -89,4 +90,19 @@ int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_
 	(void)real_gettime(id, &until);
 	until = from_ns(to_ns(&until) + (to_ns(deadline) - to_ns(&now)) * patience());
 	return real(cond, lock, id, &until);
+}
+
+/* The alarm that ends a probe past its budget is of real time too. */
+int setitimer(__itimer_which_t which, const struct itimerval *value, struct itimerval *old)
+{
+	int (*real)(__itimer_which_t, const struct itimerval *, struct itimerval *) =
+		(int (*)(__itimer_which_t, const struct itimerval *, struct itimerval *))dlsym(
+			RTLD_NEXT, "setitimer");
+	struct itimerval longer = *value;
+
+	longer.it_value.tv_sec *= patience();
+	longer.it_value.tv_usec *= patience();
+	longer.it_value.tv_sec += longer.it_value.tv_usec / 1000000;
+	longer.it_value.tv_usec %= 1000000;
+	return real(which, &longer, old);
 }

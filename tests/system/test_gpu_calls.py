@@ -16,7 +16,8 @@ AFTER = ["nvmlEventSetWait_v2", "nvmlEventSetFree", "nvmlShutdown"]
 OLDER = ["nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetPcieReplayCounter", "nvmlDeviceGetNvLinkErrorCounter",
          "nvmlDeviceGetTemperatureThreshold", "nvmlDeviceGetCurrentClocksThrottleReasons"]
 NEWER = ["nvmlDeviceGetMarginTemperature", "nvmlDeviceGetCurrentClocksEventReasons"]
-NOT_ASKED = ["nvmlErrorString", "nvmlDeviceGetHandleByUUID", "nvmlDeviceGetClockInfo", "nvmlDeviceGetMaxClockInfo"]
+NOT_ASKED = ["nvmlErrorString", "nvmlDeviceGetHandleByUUID", "nvmlDeviceGetClockInfo", "nvmlDeviceGetMaxClockInfo",
+             "nvmlDeviceGetMPSComputeRunningProcesses_v3"]
 
 
 @pytest.fixture
