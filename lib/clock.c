@@ -43,3 +43,9 @@ int clock_left_ms(uint64_t deadline_us)
 
 	return (int)MIN(left_ms, (uint64_t)INT_MAX);
 }
+
+struct timespec clock_timespec(uint64_t deadline_us)
+{
+	return (struct timespec){ .tv_sec = (time_t)(deadline_us / USEC_PER_SEC),
+				  .tv_nsec = (long)(deadline_us % USEC_PER_SEC * 1000) };
+}

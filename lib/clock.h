@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <time.h>
 
 #include "lib/duration.h"
 #include "lib/macro.h"
@@ -25,3 +26,6 @@ uint64_t clock_left_us(uint64_t deadline_us);
 
 /* The same in milliseconds, rounded up, at most INT_MAX: for poll(). */
 int clock_left_ms(uint64_t deadline_us);
+
+/* A deadline as waits of the C library take it, on the clock that it is of. */
+struct timespec clock_timespec(uint64_t deadline_us);

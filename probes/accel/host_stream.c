@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/clock.h"
@@ -41,10 +40,7 @@ void host_cond_init(pthread_cond_t *cond)
 
 bool host_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_us)
 {
-	struct timespec at = {
-		.tv_sec = (time_t)(deadline_us / USEC_PER_SEC),
-		.tv_nsec = (long)(deadline_us % USEC_PER_SEC * 1000),
-	};
+	const struct timespec at = clock_timespec(deadline_us);
 
 	return pthread_cond_timedwait(cond, lock, &at) != ETIMEDOUT;
 }
@@ -152,10 +148,7 @@ static bool stop_thread(struct accel_stream *s)
 	/* One that hangs is given time to come back; after it nobody waits again. */
 	uint64_t wait_us = s->host->stuck ? 0 : HOST_STREAM_STOP_US;
 	uint64_t deadline_us = clock_mono_us() + wait_us;
-	struct timespec at = {
-		.tv_sec = (time_t)(deadline_us / USEC_PER_SEC),
-		.tv_nsec = (long)(deadline_us % USEC_PER_SEC * 1000),
-	};
+	const struct timespec at = clock_timespec(deadline_us);
 
 	(void)pthread_mutex_lock(&s->lock);
 	s->stop = true;

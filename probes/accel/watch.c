@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "lib/clock.h"
 #include "lib/err.h"
@@ -40,10 +39,7 @@ static void *run(void *argument)
 
 static bool wait_for(struct watched *w, uint64_t deadline_us)
 {
-	struct timespec at = {
-		.tv_sec = (time_t)(deadline_us / USEC_PER_SEC),
-		.tv_nsec = (long)(deadline_us % USEC_PER_SEC * 1000),
-	};
+	const struct timespec at = clock_timespec(deadline_us);
 	bool in_time = true, over;
 
 	(void)pthread_mutex_lock(&w->lock);

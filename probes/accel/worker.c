@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "lib/clock.h"
 #include "lib/err.h"
@@ -67,10 +66,7 @@ static void wait_for_answer(struct worker *w)
 {
 	while (!w->stuck && w->answered < w->asked) {
 		uint64_t deadline_us = w->deadline_us;
-		struct timespec at = {
-			.tv_sec = (time_t)(deadline_us / USEC_PER_SEC),
-			.tv_nsec = (long)(deadline_us % USEC_PER_SEC * 1000),
-		};
+		const struct timespec at = clock_timespec(deadline_us);
 		int r = pthread_cond_clockwait(&w->changed, &w->lock, CLOCK_MONOTONIC, &at);
 
 		w->stuck = r == ETIMEDOUT && w->answered < w->asked && w->deadline_us == deadline_us;
