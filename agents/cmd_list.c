@@ -53,10 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'o':
-		if (output_parse(arg, &o->output) < 0)
-			return -err_set(&o->err, EINVAL, "-o: '%.40s' is none of table, json, kv",
-					arg);
-		return 0;
+		return -output_option(arg, &o->output, &o->err);
 	case OPT_SENSITIVITY:
 		o->sensitivity = true;
 		return 0;

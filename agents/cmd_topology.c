@@ -38,10 +38,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->from = arg;
 		return 0;
 	case 'o':
-		if (output_parse(arg, &o->output) < 0)
-			return -err_set(&o->err, EINVAL, "-o: '%.40s' is none of table, json, kv",
-					arg);
-		return 0;
+		return -output_option(arg, &o->output, &o->err);
 	case ARGP_KEY_ARG:
 		return -err_set(&o->err, EINVAL, "'%.80s': takes no arguments; see --help", arg);
 	default:

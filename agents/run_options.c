@@ -80,9 +80,7 @@ static int parse_style(const char *arg, struct run_options *o, struct err *err)
 static int parse_output(const char *arg, struct run_options *o, struct err *err)
 {
 	o->output_given = true;
-	if (output_parse(arg, &o->output) < 0)
-		return err_set(err, EINVAL, "-o: '%.40s' is none of table, json, kv", arg);
-	return 0;
+	return output_option(arg, &o->output, err);
 }
 
 static int parse_order(const char *arg, struct run_options *o, struct err *err)

@@ -7,6 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lib/err.h"
+
 enum {
 	WIDTH_OF_A_PIPE = 100,
 	WIDTH_MIN = 40,
@@ -136,4 +138,11 @@ int output_parse(const char *text, enum output *ret)
 		}
 	}
 	return -EINVAL;
+}
+
+int output_option(const char *arg, enum output *ret, struct err *err)
+{
+	if (output_parse(arg, ret) < 0)
+		return err_set(err, EINVAL, "-o: '%.40s' is none of table, json, kv", arg);
+	return 0;
 }

@@ -6,6 +6,8 @@
 
 #include "lib/macro.h"
 
+struct err;
+
 enum paint { PAINT_GOOD, PAINT_WARN, PAINT_BAD, PAINT_UNSURE, PAINT_DIM, PAINT_BOLD };
 
 /* True when `out` is a terminal that takes colours and NO_COLOR is not set. */
@@ -37,3 +39,6 @@ enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_KV };
 
 /* "table", "json" or "kv". -EINVAL. */
 int output_parse(const char *text, enum output *ret);
+
+/* The same of a command's option -o. -EINVAL with the sentence. */
+int output_option(const char *arg, enum output *ret, struct err *err);

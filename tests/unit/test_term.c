@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lib/err.h"
 #include "lib/term.h"
 #include "tests/unit/test.h"
 
@@ -76,6 +77,7 @@ static void no_number_is_a_dash_and_a_long_unit_is_cut(void)
 
 static void formats_of_output_have_names(void)
 {
+	struct err err = ERR_INIT;
 	enum output o = OUTPUT_KV;
 
 	CHECK_EQ(output_parse("table", &o), 0);
@@ -86,6 +88,11 @@ static void formats_of_output_have_names(void)
 	CHECK_EQ(o, OUTPUT_KV);
 	CHECK_EQ(output_parse("JSON", &o), -EINVAL);
 	CHECK_EQ(output_parse("", &o), -EINVAL);
+	CHECK_EQ(output_option("kv", &o, &err), 0);
+	CHECK_EQ(o, OUTPUT_KV);
+	CHECK_EQ(output_option("xml", &o, &err), -EINVAL);
+	CHECK_STR(err.msg, "-o: 'xml' is none of table, json, kv");
+	CHECK_EQ(o, OUTPUT_KV);
 	CHECK_EQ(o, OUTPUT_KV);
 }
 
