@@ -34,22 +34,37 @@ float coll_wanted(int kind, uint64_t seed, unsigned n, unsigned rank, uint64_t e
 	return sum;
 }
 
+/* Some elements of a rank. */
+struct batch {
+	unsigned rank;
+	uint64_t at, n;
+	float values[BATCH];
+};
+
+/* The next of all that the ranks here have, `elements` each; from n = 0 the first. False: no more. */
+static bool batch_next(struct batch *b, const struct coll *c, uint64_t elements)
+{
+	b->at += b->n;
+	if (b->n == 0)
+		b->rank = c->first;
+	if (b->at == elements) {
+		b->rank++;
+		b->at = 0;
+	}
+	b->n = MIN(elements - b->at, (uint64_t)BATCH);
+	return b->n > 0 && b->rank < c->first + c->n_here;
+}
+
 int coll_fill(struct coll *c, const struct coll_op *op, uint64_t seed, struct err *err)
 {
-	const uint64_t elements = op->bytes / sizeof(float);
-	float values[BATCH];
-	uint64_t at, i;
-	unsigned rank;
+	struct batch b = { .n = 0 };
+	uint64_t i;
 	int r = 0;
 
-	for (rank = c->first; rank < c->first + c->n_here; rank++) {
-		for (at = 0; r == 0 && at < elements; at += BATCH) {
-			const uint64_t n = MIN(elements - at, (uint64_t)BATCH);
-
-			for (i = 0; i < n; i++)
-				values[i] = coll_value(seed, rank, at + i);
-			r = c->ops->put(c, rank, at * sizeof(float), values, n * sizeof(float), err);
-		}
+	while (r == 0 && batch_next(&b, c, op->bytes / sizeof(float))) {
+		for (i = 0; i < b.n; i++)
+			b.values[i] = coll_value(seed, b.rank, b.at + i);
+		r = c->ops->put(c, b.rank, b.at * sizeof(float), b.values, b.n * sizeof(float), err);
 	}
 	return r;
 }
@@ -68,31 +83,24 @@ int coll_check(struct coll *c, const struct coll_op *op, uint64_t seed, struct c
 	       struct err *err)
 {
 	const uint64_t elements = op->bytes / sizeof(float);
-	float values[BATCH];
-	uint64_t at, i;
-	unsigned rank;
+	struct batch b = { .n = 0 };
+	uint64_t i;
 	int r = 0;
 
 	*ret = (struct coll_wrong){ .count = 0 };
-	for (rank = c->first; rank < c->first + c->n_here; rank++) {
-		for (at = 0; r == 0 && at < elements; at += BATCH) {
-			const uint64_t n = MIN(elements - at, (uint64_t)BATCH);
+	while (r == 0 && batch_next(&b, c, elements)) {
+		r = c->ops->get(c, b.rank, b.at * sizeof(float), b.values, b.n * sizeof(float), err);
+		for (i = 0; r == 0 && i < b.n; i++) {
+			const uint64_t at = b.at + i;
+			const float wanted = coll_wanted(op->kind, seed, c->n, b.rank, elements, at);
 
-			r = c->ops->get(c, rank, at * sizeof(float), values, n * sizeof(float), err);
-			for (i = 0; r == 0 && i < n; i++) {
-				const float wanted =
-					coll_wanted(op->kind, seed, c->n, rank, elements, at + i);
-
-				if (values[i] != wanted)
-					note_wrong(ret,
-						   &(struct coll_wrong){
-							   .rank = rank,
-							   .at = at + i,
-							   .from = (unsigned)((at + i) /
-									      (elements / c->n)),
-							   .is = values[i],
-							   .wanted = wanted });
-			}
+			if (b.values[i] != wanted)
+				note_wrong(ret, &(struct coll_wrong){
+							.rank = b.rank,
+							.at = at,
+							.from = (unsigned)(at / (elements / c->n)),
+							.is = b.values[i],
+							.wanted = wanted });
 		}
 	}
 	return r;
