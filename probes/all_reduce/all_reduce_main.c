@@ -90,13 +90,7 @@ int main(int argc, char **argv)
 		.run = run,
 	};
 	struct reduce_options options = { .force = false };
-	struct pair_options *pair = &options.pair;
 
-	pair->rdma = (struct rdma_options){ .cells = &pair->cells,
-					    .gid_index = &pair->gid_index,
-					    .mtu = &pair->mtu,
-					    .size = &pair->size,
-					    .qps = &pair->qps,
-					    .depth = &pair->depth };
+	options.pair.rdma = RDMA_OPTIONS_OF(&options.pair);
 	return probe_main(&desc, &options, argc, argv);
 }

@@ -86,11 +86,6 @@ int main(int argc, char **argv)
 	};
 	struct loopback_options options = { .set = SET_FULL };
 
-	options.rdma = (struct rdma_options){ .cells = &options.cells,
-					      .gid_index = &options.gid_index,
-					      .mtu = &options.mtu,
-					      .size = &options.size,
-					      .qps = &options.qps,
-					      .depth = &options.depth };
+	options.rdma = RDMA_OPTIONS_OF(&options);
 	return probe_main(&desc, &options, argc, argv);
 }

@@ -22,6 +22,15 @@ struct rdma_options {
 	unsigned *size, *qps, *depth;
 };
 
+/* Those of a struct that names its members so. */
+#define RDMA_OPTIONS_OF(o)                                    \
+	((struct rdma_options){ .cells = &(o)->cells,         \
+				.gid_index = &(o)->gid_index, \
+				.mtu = &(o)->mtu,             \
+				.size = &(o)->size,           \
+				.qps = &(o)->qps,             \
+				.depth = &(o)->depth })
+
 /* --cells --gid-index --mtu --size --qps --depth; its input is a struct rdma_options. */
 extern const struct argp rdma_options_argp;
 
