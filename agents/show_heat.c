@@ -343,13 +343,23 @@ void show_heat(const struct heat *h, FILE *out, bool colour, unsigned width)
 /* --- the legend --- */
 
 struct seen {
-	bool shades[ARRAY_SIZE(shades)], states[ARRAY_SIZE(states)], none, unknown;
+	bool shades[ARRAY_SIZE(shades)], states[ARRAY_SIZE(states)], none, unknown, together;
 };
+
+/* "numa:0*3" */
+static bool is_together(const char *column)
+{
+	const char *star = strrchr(column, '*');
+
+	return star && star[1] && strspn(star + 1, "0123456789") == strlen(star + 1);
+}
 
 static void look(const struct heat *h, struct seen *seen)
 {
 	size_t i;
 
+	for (i = 0; i < h->n_columns; i++)
+		seen->together |= is_together(h->columns[i]);
 	for (i = 0; i < h->n_rows * h->n_columns; i++) {
 		const struct heat_cell *cell = &h->cells[i];
 		const struct shade *shade = shade_of(cell->ratio);
@@ -415,6 +425,8 @@ void show_heat_legend(const struct heats *heats, FILE *out, bool colour, unsigne
 		words = join(words, (const char[]){ unknown_mark, '\0' }, "nothing to compare with");
 	if (seen.none)
 		words = join(words, none_word, "not measured");
+	if (seen.together)
+		words = join(words, "*3", "3 measured at once");
 	if (*words)
 		text_wrap(words, out, 0, width);
 }

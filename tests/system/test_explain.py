@@ -210,6 +210,17 @@ def test_a_cell_measured_beside_others_is_not_the_cell(explain):
     assert rows_of(explain(together).stdout)["mlx5_2:1"] == ["28.0"]
 
 
+def test_a_group_is_a_column_that_the_legend_explains(explain):
+    """As the loopback probe names them."""
+    names = [f"mlx5_{i}:1>numa:0*4" for i in range(4)]
+    alone = lines(matrix(3))
+    group = [dict(s, subject=s["subject"] + "*4", value=28e9, params={"at_once": 4}, **{"with": names}) for s in alone
+             if s["subject"] + "*4" in names]
+    out = explain("".join(json.dumps(s) + "\n" for s in alone + group)).stdout
+    assert rows_of(out)["mlx5_2:1"][9] == "28.0" and "*3: 3 measured at once" in " ".join(out.split())
+    assert "at once" not in explain(matrix(3)).stdout
+
+
 @pytest.mark.parametrize("columns", [40, 60, 80])
 def test_a_map_fits_the_terminal(explain, columns):
     done = explain(matrix(1, UPLINK), env={"COLUMNS": str(columns)})
