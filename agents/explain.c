@@ -84,6 +84,10 @@ char *explain_sentence(const struct explanation *e)
 		return xasprintf("no cell with a path could be compared: no link can be named");
 	if (e->found.n == 0 && cells == 0)
 		return xstrdup("nothing was measured between two parts: no link can be named");
+	if (e->found.n == 0 && e->found.beyond > 0)
+		return xasprintf("no slow link was found: %zu of %zu cells are in matrices too "
+				 "large to be explained",
+				 e->found.beyond, cells);
 	if (e->found.n == 0)
 		return xasprintf("no slow link: %zu cell%s with a path compared", cells,
 				 cells == 1 ? "" : "s");

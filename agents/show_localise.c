@@ -3,6 +3,7 @@
 
 #include "lib/json.h"
 #include "lib/judge/localise.h"
+#include "lib/judge/tomography.h"
 #include "lib/judge/words.h"
 #include "lib/table.h"
 #include "lib/term.h"
@@ -57,7 +58,8 @@ void show_localised(const struct localised *l, FILE *out, bool colour, unsigned 
 			"Nothing to compare: no sample was measured along a path that is known.\n",
 			out);
 	} else if (l->n == 0) {
-		(void)fprintf(out, "No slow link: %zu cells with a path compared.\n", l->cells);
+		(void)fprintf(out, "No slow link%s: %zu cells with a path compared.\n",
+			      l->beyond > 0 ? " was found" : "", l->cells);
 	} else {
 		for (i = 0; i < l->n; i++)
 			add_row(&t, &l->links[i]);
@@ -69,6 +71,11 @@ void show_localised(const struct localised *l, FILE *out, bool colour, unsigned 
 
 		text_wrap(sentence, out, 0, width);
 	}
+	if (l->beyond > 0)
+		(void)fprintf(out,
+			      "%zu of them are in matrices too large to be explained: at most %d "
+			      "cells and %d links each.\n",
+			      l->beyond, TOMO_CELLS_MAX, TOMO_LINKS_MAX);
 	if (l->without > 0)
 		(void)fprintf(out, "%zu cells had nothing to be compared with.\n", l->without);
 	table_release(&t);

@@ -139,6 +139,12 @@ static size_t work_of(const struct matrix *m)
 	return uses * m->n_links;
 }
 
+static bool is_beyond(const struct matrix *m, size_t work_max)
+{
+	return m->n > TOMO_CELLS_MAX || m->n_links > TOMO_LINKS_MAX ||
+	       (work_max && work_of(m) > work_max);
+}
+
 void localise(const struct localise_input *input, struct localised *ret)
 {
 	CLEANUP(matrices_release) struct matrices all = { .n = 0 };
@@ -156,8 +162,10 @@ void localise(const struct localise_input *input, struct localised *ret)
 		struct tomo_answer answer;
 
 		ret->cells += m->n;
-		if (input->work_max && work_of(m) > input->work_max)
+		if (is_beyond(m, input->work_max)) {
+			ret->beyond += m->n;
 			continue;
+		}
 		tomo_solve(&problem, &answer);
 		for (j = 0; j < answer.n; j++)
 			take(m, &answer, j, ret);

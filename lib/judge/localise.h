@@ -43,6 +43,7 @@ struct localised {
 	size_t n;
 	size_t cells;	/* that could be compared */
 	size_t without; /* rates with a path that nothing was there to compare with */
+	size_t beyond;	/* of `cells`, in matrices too large to be explained */
 };
 
 struct sample_list {

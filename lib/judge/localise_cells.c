@@ -127,23 +127,36 @@ static unsigned depth_of(char *const *path, size_t n, size_t i)
 	       (starts_with(path[i], "root:") && strstr(path[i], "^numa:"));
 }
 
+/* Was this link of the path there before? It carries its bytes in both directions, once each. */
+static bool is_again(char *const *path, size_t i)
+{
+	size_t k = 0;
+
+	while (k < i && !streq(path[k], path[i]))
+		k++;
+	return k < i;
+}
+
 static void add_cell(struct matrix *m, const struct rate *rate)
 {
 	char **path = rate->sample->path;
-	size_t n = strv_len(path), i;
+	size_t n = strv_len(path), used = 0, i;
 	struct tomo_use *uses = xcalloc(n, sizeof(*uses));
 
-	for (i = 0; i < n; i++)
-		uses[i] = (struct tomo_use){ .link = (unsigned)link_number(m, path[i]),
-					     .depth = depth_of(path, n, i),
-					     .flows = rate->flows[i] };
+	for (i = 0; i < n; i++) {
+		if (is_again(path, i))
+			continue;
+		uses[used++] = (struct tomo_use){ .link = (unsigned)link_number(m, path[i]),
+						  .depth = depth_of(path, n, i),
+						  .flows = rate->flows[i] };
+	}
 	m->samples[m->n] = rate->sample;
 	m->nth[m->n] = rate->nth;
 	m->cells[m->n++] = (struct tomo_cell){
 		.value = MAX(rate->sample->value, rate->expected * 1e-6),
 		.expected = rate->expected,
 		.uses = uses,
-		.n_uses = n,
+		.n_uses = used,
 	};
 }
 

@@ -41,8 +41,9 @@ json_t *localised_encode(const struct localised *l)
 
 	for (i = 0; i < l->n; i++)
 		json_array_append_new(links, encode_link(&l->links[i]));
-	return json_pack("{s:i, s:s, s:o, s:I, s:I}", "v", 1, "kind", "localise", "links", links,
-			 "cells", (json_int_t)l->cells, "without_reference", (json_int_t)l->without);
+	return json_pack("{s:i, s:s, s:o, s:I, s:I, s:I}", "v", 1, "kind", "localise", "links",
+			 links, "cells", (json_int_t)l->cells, "without_reference",
+			 (json_int_t)l->without, "beyond_limits", (json_int_t)l->beyond);
 }
 
 static const char *plural(size_t n)

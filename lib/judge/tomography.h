@@ -20,8 +20,8 @@
 #include <stddef.h>
 
 enum {
-	TOMO_CELLS_MAX = 4096,
-	TOMO_LINKS_MAX = 2048,
+	TOMO_CELLS_MAX = 65536, /* a fabric of 256 ports, each with each */
+	TOMO_LINKS_MAX = 4096,
 	TOMO_FOUND_MAX = 6,	/* slow links of one answer: more is no single cause any more */
 	TOMO_AMBIGUOUS_MAX = 8, /* alternatives named for one of them */
 };
@@ -65,7 +65,7 @@ struct tomo_answer {
 /* What a cell says about one link of an answer. */
 enum tomo_voice { TOMO_SILENT, TOMO_FOR, TOMO_AGAINST };
 
-/* Fill `ret`; links beyond the limits above are left out of the search. */
+/* Fill `ret`; nothing is found in a problem beyond the limits above. */
 void tomo_solve(const struct tomo_problem *problem, struct tomo_answer *ret);
 
 /* Is this cell slow because of that link, or too fast for it? */

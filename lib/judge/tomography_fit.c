@@ -4,11 +4,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/judge/stats.h"
 #include "lib/macro.h"
 #include "lib/xalloc.h"
 
 /* One cell costs at most six sigmas: it may be disturbed. */
 #define CELL_COST_MAX 36.0
+
+/* Capacities tried for a link that more cells cross than this: some of what they reach. */
+enum { CAPACITIES_MAX = 256 };
 
 /* Passes over the links of a set until their capacities fit together. */
 enum { REFINE_PASSES = 3 };
@@ -196,18 +200,32 @@ static double view_mean(const struct view *v, double capacity)
 	return n > 0 ? sum / (double)n : capacity;
 }
 
+/* What each cell says that the link carries; sorted where there are many. New memory. */
+static double *capacities_of(const struct view *v)
+{
+	const struct tomo_column *c = v->column;
+	double *capacities = xcalloc(c->n + 1, sizeof(*capacities));
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		capacities[i] = v->fit->value[c->cells[i]] + c->log_flows[i];
+	if (c->n > CAPACITIES_MAX)
+		stats_sort(capacities, c->n);
+	return capacities;
+}
+
 /* The capacity that explains the column best; INFINITY when none is better than none. */
 static double best_capacity(const struct view *v)
 {
+	CLEANUP(freep) double *capacities = capacities_of(v);
 	double best = INFINITY, least = view_cost(v, INFINITY), capacity, cost;
-	size_t i;
+	size_t step = v->column->n / CAPACITIES_MAX + 1, i;
 
-	for (i = 0; i < v->column->n; i++) {
-		capacity = v->fit->value[v->column->cells[i]] + v->column->log_flows[i];
-		cost = view_cost(v, capacity);
+	for (i = 0; i < v->column->n; i += step) {
+		cost = view_cost(v, capacities[i]);
 		if (cost < least) {
 			least = cost;
-			best = capacity;
+			best = capacities[i];
 		}
 	}
 	if (isinf(best))

@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from localise_hosts import HOSTS, lines
+from localise_hosts import HOSTS, Fabric, lines
 
 NOISE = 0.02
 CLEAN = 20
@@ -81,3 +81,11 @@ def test_cells_that_are_not_there_blame_nobody(localise, shape, dirt, full):
     for link in faults(host, 0.5, shape, full):
         good = host.measure(chance, NOISE, **dirt)
         assert not accused(localise(host.measure(chance, NOISE, {link: 0.5}, **dirt), good), host.alike(link)), link
+
+
+@pytest.mark.once
+def test_a_fabric_of_a_hundred_ports_is_explained(localise):
+    """9,120 pairs."""
+    host = Fabric(leaves=16, nodes=6, spines=4)
+    link, = localise(host.measure(random.Random(1), NOISE, {"leaf:3^spine:1": 0.5}))
+    assert link["link"] == "leaf:3^spine:1" and link["ratio"] == pytest.approx(0.5, abs=0.03) and not link["against"]

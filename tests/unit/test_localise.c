@@ -204,6 +204,58 @@ static void each_way_is_explained_by_itself(void)
 	report_release(&good);
 }
 
+/* It is said, and not called good. */
+static void what_is_too_large_to_be_explained_is_counted(void)
+{
+	enum { CELLS = 80, LINKS = 60 }; /* each has its own */
+	struct report r = report_make();
+	struct localised found;
+	size_t i, j;
+
+	for (i = 0; i < CELLS; i++) {
+		CLEANUP(freep) char *subject = xasprintf("a%zu>b", i);
+		struct sample *s = report_put(&r, "loopback.write_bw", subject, 50e9);
+
+		s->path = xcalloc(LINKS + 1, sizeof(char *));
+		for (j = 0; j < LINKS; j++)
+			s->path[j] = xasprintf("l%zu.%zu^m", i, j);
+	}
+	found = solve(&r, NULL);
+	CHECK_EQ(found.n, 0);
+	CHECK_EQ(found.cells, CELLS);
+	CHECK_EQ(found.beyond, CELLS);
+	localised_release(&found);
+	report_release(&r);
+}
+
+/* In by it and out by it again. */
+static void a_link_that_is_crossed_twice_counts_once(void)
+{
+	struct report r = report_make(), good = report_make();
+	struct localised found;
+	size_t i;
+
+	fill(two_switches, ARRAY_SIZE(two_switches), &r, &good);
+	for (i = 0; i < r.n_samples; i++) {
+		char **path = r.samples[i].path;
+		size_t n = strv_len(path);
+
+		path = xrealloc(path, n + 2, sizeof(*path));
+		path[n] = xstrdup(path[n > 2]);
+		path[n + 1] = NULL;
+		r.samples[i].path = path;
+	}
+	found = solve(&r, &good);
+	CHECK_EQ(found.n, 1);
+	if (found.n == 1) {
+		CHECK_STR(found.links[0].link, "s0^r");
+		CHECK_EQ(strv_len(found.links[0].supporting), 4);
+	}
+	localised_release(&found);
+	report_release(&r);
+	report_release(&good);
+}
+
 static void nothing_in_gives_nothing_out(void)
 {
 	struct report r = report_make();
@@ -212,7 +264,7 @@ static void nothing_in_gives_nothing_out(void)
 	CLEANUP(freep) char *text = json_line(value);
 
 	CHECK_STR(text, "{\"v\":1,\"kind\":\"localise\",\"links\":[],\"cells\":0,"
-			"\"without_reference\":0}");
+			"\"without_reference\":0,\"beyond_limits\":0}");
 	localised_release(&found);
 	report_release(&r);
 }
@@ -225,6 +277,8 @@ static const struct test tests[] = {
 	TEST(a_dead_link_is_named_too),
 	TEST(cells_that_the_reference_has_not_are_counted),
 	TEST(each_way_is_explained_by_itself),
+	TEST(what_is_too_large_to_be_explained_is_counted),
+	TEST(a_link_that_is_crossed_twice_counts_once),
 	TEST(nothing_in_gives_nothing_out),
 };
 
