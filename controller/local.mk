@@ -206,4 +206,4 @@ EXTRA_DIST += tests/fleet/faults.py tests/fleet/hosts.py tests/fleet/simulate.py
 	tests/system/test_fleet_opinion.py tests/system/test_quickstart.py
 EXTRA_DIST += deploy/prometheus/assay-rules.yaml tests/system/test_controller_metrics.py \
 	tests/system/test_controller_reload.py tests/system/test_controller_unit.py tests/system/openapi.py tests/system/test_openapi.py
-EXTRA_DIST += docs/collectives.md tests/system/campaign_hosts.py tests/system/test_campaigns.py tests/system/test_campaigns_abuse.py
+EXTRA_DIST += docs/collectives.md tests/system/campaign_hosts.py tests/system/test_campaigns.py tests/system/test_campaigns_abuse.py tests/system/test_campaigns_assayd.py
