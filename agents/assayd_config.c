@@ -25,8 +25,8 @@ enum {
 #define DIGITS "0123456789"
 
 /* From the controller's `collectives.port` on, below those that the kernel gives to who asks for any. */
-#define PORTS_FIRST 18515
-#define PORTS_LAST 18614
+#define PORTS_FIRST 7400
+#define PORTS_LAST 7599
 
 /* --- decoding -------------------------------------------------------------- */
 
@@ -149,7 +149,7 @@ static const struct jfield watch_fields[] = {
 	{ "kernel_log", J_BOOL, AT(watch_kernel_log), 0 },
 };
 
-/* "18515-18614", or one port. */
+/* "7400-7599", or one port. */
 static int decode_ports(const struct jval *v, void *member, struct err *err)
 {
 	const char *text = json_string_value(v->value);
@@ -166,7 +166,7 @@ static int decode_ports(const struct jval *v, void *member, struct err *err)
 			range.last = (unsigned)strtoul(end + 1, NULL, DECIMAL);
 	}
 	if (range.first < 1 || range.last < range.first || range.last > PORT_MAX)
-		return jval_fail(v, err, "want two ports as 18515-18614, or one");
+		return jval_fail(v, err, "want two ports as 7400-7599, or one");
 	memcpy(member, &range, sizeof(range));
 	return 0;
 }

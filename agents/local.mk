@@ -61,6 +61,7 @@ endif
 endif
 EXTRA_DIST += tests/system/test_assayd_schedule.py tests/system/assayd_fixtures.py tests/system/controller_stub.py tests/system/test_watch.py tests/system/test_watch_links.py tests/system/watch_fixtures.py tests/guest/scenarios/watch.sh \
 	tests/system/test_assayd.py tests/system/test_assayd_controller.py tests/system/test_assayd_liveness.py tests/system/test_assayd_net.py \
-	tests/system/test_assayd_collective.py tests/system/test_assayd_collective_bad.py tests/system/collective_fixtures.py \
+	tests/system/test_assayd_collective.py tests/system/test_assayd_collective_bad.py \
+	tests/system/test_assayd_collective_campaign.py tests/system/collective_fixtures.py \
 	tests/system/test_assayd_orders.py tests/system/test_assayd_unit.py tests/bench/bench_assayd.py \
 	tests/bench/bench_drain.py

@@ -44,7 +44,8 @@ token = facts["text"].splitlines()[0]
 
 
 def emit(check, **more):
-    print(json.dumps({"v": 1, "check": check, "subject": "rail:0", "unit": "B/s", "better": "higher", "ok": None, **more}), flush=True)
+    print(json.dumps({"v": 1, "check": check, "subject": "rail:0", "unit": "B/s", "better": "higher", "ok": None,
+                      "code": "rail:0", **more}), flush=True)
 
 
 check = {"assay-probe-all-reduce": "all_reduce.busbw", "assay-probe-rnic-pair": "rnic_pair.write_bw"}[name]
@@ -81,7 +82,7 @@ else:
     line.sendall(f"{token} {rank}\n".encode())
     if line.makefile().readline() != "go\n":
         give_up("rank 0 went away")
-emit(check, state="measured", value=1e9 + rank)
+emit(check, state="measured", value=float(os.environ.get("FAKE_RATE", 1e9)) + rank)
 """
 
 

@@ -56,7 +56,7 @@ def test_an_order_with_too_little_time_is_not_begun(host, wait_until):
 
 @pytest.mark.parametrize("settings, port, words", [
     ({"enabled": False}, 7500, "tests with other hosts are not allowed here (collectives.enabled in assayd.yaml)"),
-    ({}, 18514, "port 18514 is not one of 18515 to 18614 (collectives.ports in assayd.yaml)"),
+    ({}, 7399, "port 7399 is not one of 7400 to 7599 (collectives.ports in assayd.yaml)"),
     ({"ports": 7500}, 7501, "port 7501 is not one of 7500 to 7500 (collectives.ports in assayd.yaml)"),
 ])
 def test_what_this_host_does_not_allow_is_not_done(host, wait_until, settings, port, words):
@@ -77,7 +77,7 @@ def test_as_many_orders_as_one_answer_has_are_all_answered(host, wait_until):
 
 @pytest.mark.parametrize("collectives, words", [
     ({"on": True}, "assayd.yaml: collectives.on: unknown key"), ({"enabled": "yes"}, "collectives.enabled: want true or false"),
-    ({"ports": "7400"}, "collectives.ports: want two ports as 18515-18614, or one"), ({"ports": "7400-"}, "collectives.ports: want"),
+    ({"ports": "7400"}, "collectives.ports: want two ports as 7400-7599, or one"), ({"ports": "7400-"}, "collectives.ports: want"),
     ({"ports": "7500-7400"}, "collectives.ports: want"), ({"ports": "1-65536"}, "collectives.ports: want"),
     ({"ports": "-7400"}, "collectives.ports: want"), ({"ports": 0}, "collectives.ports: want"), ({"ports": [1, 2]}, "collectives.ports: want"),
     ({"ports": "0-10"}, "collectives.ports: want"), ({"ports": "1-10x"}, "collectives.ports: want"),

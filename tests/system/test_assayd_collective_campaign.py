@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The controller, several assayd and probes that meet: from `POST campaigns` to the host that is named."""
+import fcntl
+import json
+import os
+import random
+
+import pytest
+from collective_fixtures import fake_probes, host  # noqa: F401
+from conftest import sample
+from fixtures_controller import controller  # noqa: F401
+
+NAMES = ["gpu-0", "gpu-1", "gpu-2", "gpu-3"]
+
+
+@pytest.fixture
+def addresses():
+    """Of each host an address of its own on the loopback network, so that all listen at the port that both sides have by default."""
+    dice = random.Random(os.urandom(8))
+    return {name: f"127.{dice.randrange(1, 255)}.{dice.randrange(256)}.{i + 1}" for i, name in enumerate(NAMES)}
+
+
+@pytest.fixture
+def fleet(controller, host, addresses, run, says, profiles, wait_until, tmp_path):
+    """fleet(slow=name, timeout=...) has four hosts below one switch that passed their own tests; `slow` carries half with others."""
+    hosts = {}
+
+    def start(slow=None, timeout="1m"):
+        (tmp_path / "neighbors.yaml").write_text(json.dumps(
+            {"v": 1, "switches": [{"name": "leaf-1", "nodes": ["gpu-*"]}], "addresses": addresses}))
+        (tmp_path / "controller.yaml").write_text(json.dumps(
+            {"v": 1, "collectives": {"address": "file", "file": str(tmp_path / "neighbors.yaml"), "timeout": timeout}}))
+        c = controller("--config", tmp_path / "controller.yaml")
+        url, quick = f"http://127.0.0.1:{c.port}", profiles(quick=[{"name": "p", "exec": says("p", sample())}])
+        for name in NAMES:
+            one = hosts[name] = host(name, controller=url, collectives={}, env={"FAKE_RATE": "0.5e9" if name == slow else "1e9"})
+            run("assay", "run", "--profiles", quick, "--report", env=one.env)
+        wait_until(lambda: all(c.get(f"/v1/nodes/{n}").json.get("connection") == "connected" for n in NAMES))
+        wait_until(lambda: all(c.get(f"/v1/nodes/{n}").json["profile"] == "quick" for n in NAMES))
+        return c
+
+    def play(c):
+        answer = c.call("POST", "/v1/campaigns", json.dumps({"reason": "a job was slow", "domain": "leaf-1"}).encode())
+        assert answer.status == 202, answer.body
+        path = f"/v1/campaigns/{answer.json['id']}"
+        wait_until(lambda: c.get(path).json["state"] != "running", what="the end of the campaign")
+        return c.get(path).json
+
+    start.play, start.hosts = play, hosts
+    return start
+
+
+def groups_of(campaign):
+    return [g for r in campaign["rounds"] for g in r["groups"]]
+
+
+def test_a_host_that_is_slow_with_others_is_named(fleet):
+    done = fleet.play(fleet(slow="gpu-2"))
+    assert done["state"] == "done" and all(g["state"] == "measured" for g in groups_of(done)), done
+    assert [(b["kind"], b["node"]) for b in done["blames"]] == [("node", "gpu-2")] and done["rounds_made"] == 2, done
+
+
+def test_good_hosts_are_found_good_and_none_is_named(fleet):
+    done = fleet.play(fleet())
+    assert done["state"] == "done" and all(g["state"] == "measured" for g in groups_of(done)) and not done["blames"], done
+
+
+def test_a_host_that_is_busy_is_left_out_and_blames_nobody(fleet):
+    c = fleet(timeout="20s")
+    with open(fleet.hosts["gpu-1"].root / "run" / "active.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = fleet.play(c)
+    assert done["state"] == "done" and not [b for b in done["blames"] if b["kind"] != "undecided"], done
+    (left_out,) = [n for n in done["nodes"] if n["gone"]]
+    assert left_out["node"] == "gpu-1" and "active.lock" in left_out["why"], left_out
+    # Each of the others was measured with somebody.
+    measured = {n for g in groups_of(done) if g["state"] == "measured" for n in g["nodes"]}
+    assert measured == {"gpu-0", "gpu-2", "gpu-3"}, done
