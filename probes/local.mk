@@ -211,6 +211,13 @@ tests_unit_test_loopback_gpu_SOURCES = tests/unit/test_loopback_gpu.c tests/unit
 tests_unit_test_loopback_gpu_LDADD = libloopback.a librdma.a librnic_state.a libmemory.a libaccel.a \
 	$(TOPOLOGY_LIBS) libprobe.a $(LDADD)
 tests_unit_test_rdma_gpu_LDADD = librdma.a libaccel.a $(LDADD)
+UNIT_TESTS += tests/unit/test_loopback_gpu_mesh
+tests_unit_test_loopback_gpu_mesh_SOURCES = tests/unit/test_loopback_gpu_mesh.c tests/unit/loopback_fabric.c \
+	tests/unit/loopback_fabric.h tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
+	tests/fakes/accel_sim.c tests/fakes/accel_sim.h tests/fakes/accel_sim_inside.h \
+	tests/fakes/accel_sim_memory.c $(RDMA_SIM)
+tests_unit_test_loopback_gpu_mesh_LDADD = libloopback.a librdma.a librnic_state.a libmemory.a libaccel.a \
+	$(JUDGE_LIBS) $(TOPOLOGY_LIBS) libprobe.a $(LDADD)
 EXTRA_DIST += tests/guest/scenarios/loopback.sh tests/system/test_loopback.py
 # Against perftest, in one guest.
 .PHONY: bench-guest

@@ -103,11 +103,12 @@ static int emit_each(const struct cell *cell, int state, int failed, const char 
 		if (checks[i].latency && cell->with)
 			continue;
 		s = sample_of(cell, &checks[i]);
-		s.state = state;
-		if (failed)
-			accel_failure_fill(&s, cell->end->subject, failed, why);
-		else
+		if (failed) {
+			accel_failure_fill(&s, cell->end->subject, failed, why); /* its state too */
+		} else {
+			s.state = state;
 			s.note = xstrdup(why);
+		}
 		r = probe_emit(cell->probe, &s);
 	}
 	return r;
