@@ -260,7 +260,9 @@ struct gemm_vote {
 	uint64_t elements;  /* that differ, in the first of them */
 	bool input_damaged; /* a factor read back is not what was sent */
 	bool again;	    /* the same in other memory and another shape */
+	bool sure;	    /* two others at least, and more than are wrong, always agree */
 	char *words;	    /* a sentence, owned; NULL when it is right */
+	char *note;	    /* why there was no vote, owned; NULL */
 	char **with;	    /* owned, NULL-terminated: the others of whom one may be wrong; NULL */
 };
 

@@ -288,7 +288,7 @@ static void set_outvoted(struct sample *s, struct gemm_vote *vote)
 	s->with = TAKE(vote->with);
 	s->value = (double)vote->elements;
 	s->ok = TRI_NO;
-	s->severity = vote->again && !undecided ? SEVERITY_FATAL : SEVERITY_WARN;
+	s->severity = vote->again && vote->sure && !undecided ? SEVERITY_FATAL : SEVERITY_WARN;
 	s->code = xstrdup(undecided		? "undecided"
 			  : vote->input_damaged ? "wrong-input"
 						: "wrong-product");
@@ -310,6 +310,7 @@ static struct sample make_sample(const struct gemm_device *d, const struct findi
 	} else if (vote->words) {
 		set_outvoted(&s, vote);
 	} else {
+		s.note = TAKE(vote->note);
 		s.value = 0;
 		s.ok = TRI_YES;
 	}

@@ -16,6 +16,7 @@
 
 enum {
 	AGAIN_RUNS = 3,
+	SURE_MIN = 2,		       /* who agree, so that another one may be condemned */
 	PIECE_BYTES = 4 * 1024 * 1024, /* brought back and compared at once */
 };
 
@@ -265,6 +266,40 @@ static void hear_again(const struct gemm_booth *first, struct gemm_vote *votes)
 	free(b.jobs);
 }
 
+static unsigned count(const struct gemm_booth *b, int verdict)
+{
+	unsigned i, n = 0;
+
+	for (i = 0; i < b->n; i++)
+		n += b->voters[i].verdict == verdict && !b->voters[i].silent;
+	return n;
+}
+
+/*
+ * No version is right and half of them contradict themselves: the product is not
+ * reproducible here, which is a matter of its algorithm and nobody's fault.
+ */
+static bool is_loose(const struct gemm_booth *b)
+{
+	unsigned wrong = count(b, GEMM_WRONG);
+
+	return b->right >= b->versions.n && wrong && wrong >= count(b, GEMM_UNDECIDED);
+}
+
+static void call_off(struct gemm_booth *b, struct gemm_vote *votes)
+{
+	unsigned i;
+
+	for (i = 0; i < b->n; i++) {
+		struct gemm_vote *vote = &votes[b->members[i]];
+
+		if (b->voters[i].verdict != GEMM_ABSENT)
+			vote->note = xasprintf("no vote: random products differ from run to run on "
+					       "%u of %u GPUs",
+					       count(b, GEMM_WRONG), b->n);
+	}
+}
+
 static void judge(struct gemm_booth *b, struct gemm_vote *votes)
 {
 	bool all_right = gemm_ballot(b->voters, b->n, &b->right);
@@ -275,10 +310,18 @@ static void judge(struct gemm_booth *b, struct gemm_vote *votes)
 	if (!all_right) {
 		look_at_inputs(b, votes);
 		(void)gemm_ballot(b->voters, b->n, &b->right);
-		hear_again(b, votes);
 	}
-	for (i = 0; i < b->n; i++)
+	if (is_loose(b)) {
+		call_off(b, votes);
+		return;
+	}
+	if (!all_right)
+		hear_again(b, votes);
+	for (i = 0; i < b->n; i++) {
+		votes[b->members[i]].sure = count(b, GEMM_RIGHT) >= SURE_MIN &&
+					    count(b, GEMM_RIGHT) > count(b, GEMM_WRONG);
 		gemm_vote_tell(b, i, &votes[b->members[i]]);
+	}
 }
 
 /* --- who votes together --- */
@@ -322,6 +365,7 @@ void gemm_vote(struct gemm_run *run, const bool *takes_part, struct gemm_vote *v
 void gemm_vote_release(struct gemm_vote *vote)
 {
 	free(vote->words);
+	free(vote->note);
 	strv_free(vote->with);
 	*vote = (struct gemm_vote){ 0 };
 }

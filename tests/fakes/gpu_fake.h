@@ -27,6 +27,7 @@
  *	once=I        the same in the first of them only
  *	odd=I         the same in bf16 results only, which nobody can know beforehand
  *	odd1=I        the same in the third of those only
+ *	loose=1       no bf16 result of any GPU is as the one before
  *	hang=I        what is put on this GPU never ends, after 40 products
  *	lost=I        this GPU falls off the bus after 40 products
  *	ecc=I         this GPU meets an uncorrectable error after 40 products

@@ -149,13 +149,13 @@ static bool is_wrong(unsigned gpu, bool is_narrow)
 			     (fake_is("odd1", gpu) && n_narrow == ODD));
 }
 
-/* Row 1, column 2 of D by rows: a flipped bit of the mantissa, the second highest. */
-static void flip(struct allocation *a, bool is_narrow)
+/* A flipped bit of the mantissa, the second highest. */
+static void flip(struct allocation *a, bool is_narrow, size_t element)
 {
 	size_t size = is_narrow ? 2 : a->product.d.type == LT_R_64F ? 8 : 4;
 	unsigned bit = is_narrow ? 5 : a->product.d.type == LT_R_64F ? 50 : 21;
 
-	a->ptr[size * (a->product.d.rows + 2) + bit / 8] ^= (char)(1U << bit % 8);
+	a->ptr[size * element + bit / 8] ^= (char)(1U << bit % 8);
 }
 
 /* A product is computed when somebody looks; the fault is put into what was computed. */
@@ -165,8 +165,11 @@ static void settle(struct allocation *a)
 
 	a->pending = false;
 	fake_multiply(&a->product);
+	/* Row 1, column 2 of D by rows. */
 	if (is_wrong(a->gpu, is_narrow))
-		flip(a, is_narrow);
+		flip(a, is_narrow, a->product.d.rows + 2);
+	if (is_narrow && fake_setting("loose", 0))
+		flip(a, is_narrow, (narrow[a->gpu] * FAKE_GPUS_MAX + a->gpu) % a->product.d.rows);
 }
 
 /* What was read of an allocation, from `offset` on, has a bad bit where that has one. */

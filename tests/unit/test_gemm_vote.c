@@ -146,6 +146,22 @@ static void two_that_differ_are_undecided_and_never_fatal(void)
 	CHECK_EQ(sim.alive, 0);
 }
 
+/* Half of the runs so and half otherwise, and nobody to ask. */
+static void a_device_that_differs_from_itself_as_often_as_not_is_not_judged(void)
+{
+	struct accel_sim sim = make_sim(1, 12);
+	CLEANUP(ran_release) struct ran ran = { 0 };
+	const struct sample *s;
+
+	sim.fault = fault_of(0, GEMM_RUNS_MAX / 2, 0);
+	ran = sim_run_plan(&sim, vote_plan());
+	s = ran_sample(&ran, "gemm.correct", "cpu:0");
+	CHECK(s && s->ok == TRI_YES && s->value == 0);
+	CHECK_STR(s ? s->note : NULL,
+		  "no vote: random products differ from run to run on 1 of 1 GPUs");
+	CHECK_EQ(sim.alive, 0);
+}
+
 /* What the exact check found needs no vote, and spoils none. */
 static void who_is_wrong_exactly_has_no_voice(void)
 {
@@ -220,6 +236,7 @@ static const struct test tests[] = {
 	TEST(clean_devices_agree),
 	TEST(the_odd_one_out_is_named_with_its_element),
 	TEST(two_that_differ_are_undecided_and_never_fatal),
+	TEST(a_device_that_differs_from_itself_as_often_as_not_is_not_judged),
 	TEST(who_is_wrong_exactly_has_no_voice),
 	TEST(each_flipped_bit_is_seen),
 	TEST(a_device_that_hangs_in_the_vote_is_a_timeout_and_the_others_agree),
