@@ -19,12 +19,14 @@ told()
 
 follows_the_log()
 {
-	ls -l /proc/$daemon/fd | grep -q /dev/kmsg
+	for fd in "/proc/$daemon/fd"/*; do
+		[ "$(readlink "$fd")" = /dev/kmsg ] && return
+	done
+	return 1
 }
 
 assayd 2>/tmp/log &
 daemon=$!
-# shellcheck disable=SC2064
 trap "cat /tmp/log" EXIT
 wait_for 60 follows_the_log
 # The first report has all ports: what is known of them is known by now.
