@@ -150,6 +150,16 @@ static int (*const handlers[REDUCE_KINDS])(struct reduce_session *, struct reduc
 	[REDUCE_RESULT] = on_result, [REDUCE_STOP] = on_stop,
 };
 
+/* Rank 0 takes no answer any more. What it said before it went tells why. */
+static int hear_last_word(struct reduce_session *s, struct err *err)
+{
+	CLEANUP(reduce_message_release) struct reduce_message m = reduce_message_init(REDUCE_BYE);
+
+	if (reduce_hear(line_of(s), clock_mono_us(), &m, NULL) == 0 && m.kind == REDUCE_STOP)
+		return told_to_stop(s, &m, err);
+	return lost_leader(s, err);
+}
+
 /* 0 to go on, 1 when it is over. */
 static int follow_once(struct reduce_session *s, struct err *err)
 {
@@ -168,7 +178,7 @@ static int follow_once(struct reduce_session *s, struct err *err)
 	if (r <= 0)
 		return r;
 	r = reduce_say(line_of(s), &answer, s->deadline_us, err);
-	return r < 0 ? lost_leader(s, err) : 0;
+	return r < 0 ? hear_last_word(s, err) : 0;
 }
 
 int reduce_follow(struct reduce_session *s, struct err *err)

@@ -12,6 +12,8 @@
 #include "tests/unit/test.h"
 
 enum { DEPTH = 16, PIECE = 16384 };
+/* Of one rank: 4 steps, and a third of 512 KiB in pieces of 16 KiB. */
+enum { POSTS_OF_OP = 4 * 11 };
 
 #define SOON_US (60 * USEC_PER_SEC)
 
@@ -63,9 +65,11 @@ static void die(void)
 	fleet.dies = NOBODY;
 }
 
+/* With a piece of the first step that it still owes, so that nobody comes to an end. */
 static void hang(void)
 {
-	while (fleet.hangs == me && fleet.fabric.sim.requests >= fleet.after && !fleet.goes_on)
+	fleet.posts[me]++;
+	while (fleet.hangs == me && fleet.posts[me] > POSTS_OF_OP && !fleet.goes_on)
 		(void)pthread_cond_wait(&fleet.woken, &fleet.lock);
 }
 
@@ -90,6 +94,7 @@ static int locked_post(struct rdma_queue *q, const struct rdma_work *work, size_
 	int r;
 
 	(void)pthread_mutex_lock(&fleet.lock);
+	hang();
 	set_clock();
 	r = fleet.real.post(q, work, n, err);
 	if (fleet.flips && work[0].opcode == RDMA_WRITE_TELL) {
@@ -97,7 +102,6 @@ static int locked_post(struct rdma_queue *q, const struct rdma_work *work, size_
 		fleet.flips = false;
 	}
 	die();
-	hang();
 	use_port();
 	(void)pthread_mutex_unlock(&fleet.lock);
 	return r;
@@ -222,6 +226,7 @@ static void *begin(void *argument)
 {
 	struct host *h = argument;
 	struct reduce_session *s = &h->session;
+	unsigned other;
 	int r = 0;
 
 	me = (int)s->rank;
@@ -230,8 +235,8 @@ static void *begin(void *argument)
 			      &s->peers[0].line, &h->err);
 	h->r = r < 0 ? r : reduce_session_run(s, &h->err);
 	/* As when a process ends. */
-	if (s->rank > 0)
-		oob_close(&s->peers[0].line);
+	for (other = 0; other < HOSTS; other++)
+		oob_close(&s->peers[other].line);
 	return NULL;
 }
 

@@ -31,9 +31,10 @@ struct fleet {
 	char *addresses[HOSTS + 1];
 	uint64_t after; /* when so many requests were made */
 	int dies;	/* which host, or NOBODY; */
-	int hangs;	/* which stands still, with its lines open, until all others have ended; */
-	int shared;	/* whose port gets packets of others */
-	bool flips;	/* one bit of what comes in first */
+	int hangs;  /* which stands still in its second operation until all others have ended; */
+	int shared; /* whose port gets packets of others */
+	bool flips; /* one bit of what comes in first */
+	uint64_t posts[HOSTS];
 	bool goes_on;
 	pthread_cond_t woken;
 };

@@ -103,7 +103,6 @@ static void a_host_that_stands_still_is_named_when_the_time_is_up(void)
 
 	fleet_open();
 	fleet.hangs = 1;
-	fleet.after = 100;
 	for (rank = 0; rank < HOSTS; rank++) {
 		fleet.hosts[rank].session.go_us = 2 * USEC_PER_SEC;
 		fleet.hosts[rank].session.grace_us = USEC_PER_SEC;
