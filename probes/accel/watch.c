@@ -81,6 +81,35 @@ int accel_watch(accel_work *work, void *context, uint64_t deadline_us, struct er
 	return r;
 }
 
+/* On the heap likewise. */
+struct opening {
+	const struct accel_ops *ops;
+	struct accel *accel;
+};
+
+static int open_engine(void *context, struct err *err)
+{
+	struct opening *o = context;
+
+	return o->ops->open(&o->accel, err);
+}
+
+int accel_open_watched(const struct accel_ops *ops, uint64_t deadline_us, struct accel **ret,
+		       struct err *err)
+{
+	struct opening *o = xcalloc(1, sizeof(*o));
+	int r;
+
+	o->ops = ops;
+	r = accel_watch(open_engine, o, deadline_us, err);
+	if (r == -ETIMEDOUT)
+		return err_set(err, ETIMEDOUT, "the GPU driver does not come back from its start");
+	if (r == 0)
+		*ret = o->accel;
+	free(o);
+	return r;
+}
+
 int accel_blocked(const struct accel *a, struct sample *s, struct err *err)
 {
 	const char *subject = a->ops->asked(a);

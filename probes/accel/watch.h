@@ -24,6 +24,15 @@ typedef int accel_work(void *context, struct err *err);
  */
 int accel_watch(accel_work *work, void *context, uint64_t deadline_us, struct err *err);
 
+struct accel_ops;
+
+/*
+ * ops->open() with that deadline: -ETIMEDOUT with the sentence when the driver does not
+ * even come back from its start; else what it returns.
+ */
+int accel_open_watched(const struct accel_ops *ops, uint64_t deadline_us, struct accel **ret,
+		       struct err *err);
+
 /*
  * After that, the GPU that was asked for something last: `s`, a sample with its
  * check and unit, gets it as its subject and becomes a timeout. Always

@@ -146,7 +146,7 @@ static int run(struct probe *probe, struct err *err)
 	plan->emit = emit;
 	plan->context = probe;
 	/* GPUs that cannot be driven, or no NCCL, are nothing to measure here. */
-	r = ops->open(&plan->accel, err);
+	r = accel_open_watched(ops, probe->deadline_us - probe->budget_us / 10, &plan->accel, err);
 	if (r == 0)
 		r = nccl_load(&plan->library, err);
 	if (r == 0)

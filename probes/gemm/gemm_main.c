@@ -4,6 +4,7 @@
 
 #include "lib/log.h"
 #include "lib/xalloc.h"
+#include "probes/accel/watch.h"
 #include "probes/gemm/gemm.h"
 #include "probes/gemm/gemm_engines.h"
 #include "probes/probe.h"
@@ -161,11 +162,15 @@ static int check_options(const struct probe *probe, const struct accel_ops *ops,
  * Asked for by name, GPUs that cannot be driven are nothing to measure here;
  * chosen for a host that has them, it could not be done.
  */
-static int open_engine(struct gemm_plan *plan, const struct options *o, struct err *err)
+static int open_engine(struct gemm_plan *plan, const struct probe *probe, struct err *err)
 {
-	int r = plan->ops->open(&plan->accel, err);
+	const struct options *o = probe->options;
+	int r;
 
 	plan->gpu = streq(plan->ops->name, "cuda");
+	r = plan->gpu ? accel_open_watched(plan->ops, probe->deadline_us - probe->budget_us / 10,
+					   &plan->accel, err)
+		      : plan->ops->open(&plan->accel, err);
 	return r == -ENOTSUP && streq(o->engine, "cuda") ? -ENODEV : r;
 }
 
@@ -225,7 +230,7 @@ static int run(struct probe *probe, struct err *err)
 	if (r == 0)
 		r = check_options(probe, plan.ops, err);
 	if (r == 0)
-		r = open_engine(&plan, o, err);
+		r = open_engine(&plan, probe, err);
 	if (r < 0)
 		return r;
 	set_shape(&plan, o);

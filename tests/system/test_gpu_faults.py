@@ -16,7 +16,7 @@ PROBES = {
     GEMM: ("assay-probe-gemm", ["--engine", "cuda", "--shape", "48,40,56", "--budget", "10s"], 10),
     CHAIN: ("assay-probe-gemm", ["--engine", "cuda", "--chain", "--shape", "256,16,256", "--budget", "10s"], 10),
     MEMORY: ("assay-probe-memory", ["--engine", "cuda", "--size", "16384", "--budget", "5s"], 5),
-    ALL: ("assay-probe-all-to-all", ["--size", "262144", "--budget", "30s"], 30),
+    ALL: ("assay-probe-all-to-all", ["--size", "262144", "--budget", "10s"], 10),
 }
 CLEAN = ()
 
@@ -149,6 +149,8 @@ TABLE = [
     Row("stuck driver", "block=1", MEMORY, finding("memory.h2d_bw", "timeout", words="did not come back"), 1, BAD, patience=False),
     Row("stuck driver", "block=1", GEMM, finding("gemm.rate", "timeout", words="did not come back"), 1, BAD, patience=False),
     Row("stuck driver", "block=1", ALL, finding("all_to_all.busbw", "timeout", words="did not come back"), 1, BAD, patience=False),
+    *(Row("driver that does not start", "block=0 at=cuInit", probe, CLEAN, 1, "the GPU driver does not come back from its start",
+          patience=False) for probe in (GEMM, MEMORY, ALL)),
     # busy by another process
     *(Row("busy", "busy=1 pid=4242", probe, finding(check, "busy", subject=subject, words="pid 4242 (python3) computes on"))
       for probe, check, subject in ((GEMM, "gemm.rate", BAD), (MEMORY, "memory.d2h_bw", f"{BAD}>numa:0"),

@@ -121,6 +121,8 @@ def test_a_slow_pcie_link_of_one_gpu_is_named_with_its_direction(memory, run, tm
     file = tmp_path / "samples"
     file.write_text(done.stdout)
     found = json.loads(run("assay", "localise", file, "-o", "json").stdout)["links"]
+    explained = json.loads(run("assay", "explain", file, "-o", "json").stdout)["links"]
+    assert [(link["link"], link["check"]) for link in explained] == [(link["link"], link["check"]) for link in found]
     assert [link["link"] for link in found] == [f"gpu:{PCI[3]}^root:0000:11:01.0"], found
     assert found[0]["check"] == check and found[0]["ratio"] == pytest.approx(0.75, abs=0.05)
     assert all(gpu(3) in subject or PCI[3] in subject for subject in found[0]["for"]) and found[0]["against"] == []
