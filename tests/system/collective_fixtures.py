@@ -82,7 +82,7 @@ else:
     line.sendall(f"{token} {rank}\n".encode())
     if line.makefile().readline() != "go\n":
         give_up("rank 0 went away")
-emit(check, state="measured", value=float(os.environ.get("FAKE_RATE", 1e9)) + rank)
+emit(check, state="measured", value=1e9 + rank)
 """
 
 
