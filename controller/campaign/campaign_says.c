@@ -81,17 +81,56 @@ static bool ran(const struct campaign_group *g)
 	return g->phase == GROUP_OVER && g->outcome != PAIRING_NOT_RUN;
 }
 
-/* Did it run in a group in which nothing is said against anybody? */
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * What good groups reach at least: the middle of the upper half of what hosts reach at best, as
+ * fewer than half of them are taken to be bad, less what pairs differ by. Not of the groups: those
+ * who are suspected run more often.
+ */
+static double good_from(const struct campaign *c)
+{
+	CLEANUP(freep) double *best = xcalloc(c->n_hosts + 1, sizeof(*best));
+	size_t n = 0, i, m;
+
+	for (i = 0; i < c->n_groups; i++) {
+		const struct campaign_group *g = &c->groups[i];
+
+		for (m = 0; ran(g) && g->outcome == PAIRING_MEASURED && m < g->n; m++)
+			best[g->members[m]] = MAX(best[g->members[m]], g->least);
+	}
+	for (i = 0; i < c->n_hosts; i++) {
+		if (best[i] > 0)
+			best[n++] = best[i];
+	}
+	if (n == 0)
+		return INFINITY;
+	qsort(best, n, sizeof(*best), by_value);
+	return best[3 * n / 4] * (1 - PAIRING_SLACK);
+}
+
+/*
+ * Did it run in a group that was as good as the good ones, and in which nothing is said against
+ * anybody? That nobody names a host is not enough: two that explain a slow pair alike are not named.
+ */
 static bool is_good_elsewhere(const struct campaign *c, size_t host)
 {
+	double least;
 	size_t i, m;
 
 	if (c->hosts[host].state == PAIRING_KNOWN_GOOD)
 		return true;
+	least = good_from(c);
 	for (i = 0; i < c->n_groups; i++) {
 		const struct campaign_group *g = &c->groups[i];
 
-		if (!ran(g) || g->outcome != PAIRING_MEASURED || campaign_seat(g, host) == SIZE_MAX)
+		if (!ran(g) || g->outcome != PAIRING_MEASURED || g->least < least ||
+		    campaign_seat(g, host) == SIZE_MAX)
 			continue;
 		for (m = 0; m < g->n && !is_named(c, g->members[m]); m++)
 			;
