@@ -3,8 +3,8 @@
 
 scripts/test [--full] [--list] [PART...]
 
-Every part prints its seconds and its own count; the last line is the sum,
-"N passed, N failed, N skipped". What cannot run counts as failed, a crash too;
+Every part prints its seconds, those of the processors, and its own count; the
+last line is the sum, "N passed, N failed, N skipped". What cannot run counts as failed, a crash too;
 each skip prints its reason. Builds are kept under build-test/ and compiled
 through ccache (directory $ASSAY_CACHE/ccache), so a second run is quick.
 """
@@ -14,6 +14,7 @@ import contextlib
 import glob
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -21,62 +22,23 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
+from running import CACHE, LAST, SOON, SPENT, TOP, Spent, beside, environment, run  # noqa: E402
 from tally import COUNT, Tally, failed_tally, read_junit, read_unit_logs, tail  # noqa: E402
 
-TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORK = os.path.join(TOP, "build-test")
-CACHE = os.environ.get("ASSAY_CACHE") or os.path.join(os.path.expanduser("~"), ".cache", "assay")
 JOBS = os.environ.get("ASSAY_JOBS") or str(len(os.sched_getaffinity(0)))
 PYTHON = "/usr/bin/python3"  # the one that Debian's pytest belongs to
 LIMIT_S = {"lint": 900, "fuzz": 120, "build": 1800, "unit": 900, "system": 1500, "apiserver": 2400, "distcheck": 1800}
 NOT_HERE = 77
-LAST = 10  # the nice value of what computes beside what waits: a tenth of its share
 SHARES = 2  # of the system or kube tests of a build at once: they wait nine tenths of their time
+BUILDS = 2  # of one part at once: configure and make's beginning use one core
 INPUT_S = 60  # real time, beside whatever else runs: what hangs is found, what is slow is the benches' matter
 FUZZ_FULL_S = {"fuzz_trace": 3600}  # what strangers' files meet first
 OPTIONAL = ("verbs", "hwloc", "systemd", "cblas")
 
 
-def environment(build=None, full=False):
-    env = dict(os.environ, CCACHE_DIR=os.path.join(CACHE, "ccache"), CCACHE_BASEDIR=TOP, CCACHE_NOHASHDIR="1",
-               ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=1",
-               UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1", PYTHONDONTWRITEBYTECODE="1")
-    for name in [n for n in env if n.startswith("ASSAY_") and n not in ("ASSAY_CACHE", "ASSAY_JOBS", "ASSAY_TRACES")]:
-        del env[name]  # a test sees this host's settings only when it sets them
-    for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
-        env.pop(name, None)
-    if build:
-        env["ASSAY_BUILD"] = build
-    if full:
-        env["ASSAY_FULL"] = "1"
-    return env
-
-
-def step_behind(pid):
-    """Let the tests of other parts go first. Linux shares the cores between sessions, and a session is what run() makes:
-    sched(7), The autogroup feature."""
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PGRP, pid, LAST)
-        with open("/proc/%d/autogroup" % pid, "w") as f:
-            f.write(str(LAST))
-
-
-def run(command, log, limit, where, env, behind=False):
-    """Exit status of a command whose words go to `log`; its whole group ends with it."""
-    with open(log, "w") as out:
-        child = subprocess.Popen(command, cwd=where, env=env, stdin=subprocess.DEVNULL, stdout=out,
-                                 stderr=subprocess.STDOUT, start_new_session=True)
-        if behind:
-            step_behind(child.pid)
-        try:
-            return child.wait(limit)
-        except subprocess.TimeoutExpired:
-            out.write("\nended after %d s\n" % limit)
-            return 124
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, 9)
-            child.wait()
+# What `make check` is told of the test programs: make them all, link none, make only those that system tests run.
+ALL, COMPILED, RUN_BY_OTHERS = (), ("CCLD=true",), ("check_PROGRAMS=tests/attribution/generate",)
 
 
 def compiler(name):
@@ -84,11 +46,12 @@ def compiler(name):
 
 
 class Build:
-    """One way to configure; its directory is build-test/NAME."""
+    """One way to configure; its directory is build-test/NAME. `tests`: what of the test programs the short run makes."""
 
-    def __init__(self, name, cc="gcc", args=(), cflags="-O2 -g"):
+    def __init__(self, name, cc="gcc", args=(), cflags="-g -O2", tests=ALL, behind=LAST):
         self.dir = os.path.join(WORK, name)
         self.args = [self.dir, "--enable-werror", "CC=" + compiler(cc), "CFLAGS=" + cflags, *args]
+        self.tests, self.behind = tests, behind
         self.lock = threading.Lock()
 
     def make(self, full):
@@ -100,9 +63,10 @@ class Build:
         os.makedirs(self.dir, exist_ok=True)
         log = os.path.join(self.dir, "build.log")
         env = environment(full=full)
-        status = run([os.path.join(TOP, "scripts/build"), *self.args], log, LIMIT_S["build"], TOP, env, behind=True)
+        status = run([os.path.join(TOP, "scripts/build"), *self.args], log, LIMIT_S["build"], TOP, env, self.behind)
         if status == 0:  # the test programs too
-            status = run(["make", "-j" + JOBS, "check", "TESTS="], log, LIMIT_S["build"], self.dir, env, behind=True)
+            status = run(["make", "-j" + JOBS, "check", "TESTS=", *(ALL if full else self.tests)], log, LIMIT_S["build"], self.dir,
+                         env, self.behind)
         return Tally(passed=1) if status == 0 else failed_tally("build in %s (status %d)" % (self.dir, status), log)
 
 
@@ -135,7 +99,7 @@ def fuzz_one(build, target, seconds):
     log = program + ".log"
     run([program, "-max_total_time=%d" % seconds, "-timeout=%d" % INPUT_S, "-rss_limit_mb=1024", "-max_len=8192",
          "-artifact_prefix=" + found, *(["-dict=" + words] if os.path.exists(words) else []), grown, seeds],
-        log, seconds + LIMIT_S["fuzz"], TOP, environment(), behind=True)
+        log, seconds + LIMIT_S["fuzz"], TOP, environment(), behind=LAST)
     with open(log, errors="replace") as f:
         text = f.read()
     t = Tally(passed=1)
@@ -158,9 +122,8 @@ def fuzz(build, full):
     out = subprocess.run(["make", "-s", "--no-print-directory", "fuzz-targets"], cwd=build.dir, env=environment(),
                          capture_output=True, text=True, check=True)
     t = Tally()
-    with concurrent.futures.ThreadPoolExecutor((2 if full else 4) * int(JOBS)) as pool:
-        for one in pool.map(lambda target: fuzz_one(build, target, seconds(target)), out.stdout.split()):
-            t.add(one)
+    for one in beside(lambda target: fuzz_one(build, target, seconds(target)), out.stdout.split(), (2 if full else 4) * int(JOBS)):
+        t.add(one)
     if t.passed + t.failed == 0:
         t.fail("no fuzz target in %s" % build.dir)
     return t
@@ -187,9 +150,8 @@ def pytest(build, full, mark, where="tests/system", shares=1):
     files = sorted(glob.glob(os.path.join(TOP, where, "test_*.py")))
     name = "pytest-%s-%s" % (os.path.basename(where), mark.replace(" ", "-"))
     t = Tally()
-    with concurrent.futures.ThreadPoolExecutor(shares) as pool:
-        for one in pool.map(lambda i: pytest_some(build, full, mark, files[i::shares], "%s-%d" % (name, i)), range(shares)):
-            t.add(one)
+    for one in beside(lambda i: pytest_some(build, full, mark, files[i::shares], "%s-%d" % (name, i)), range(shares), shares):
+        t.add(one)
     return t
 
 
@@ -225,7 +187,7 @@ def lint(deep):
     os.makedirs(WORK, exist_ok=True)
     log = os.path.join(WORK, "lint.log")
     status = run([os.path.join(TOP, "scripts/lint"), *(["--deep"] if deep else [])], log,
-                 LIMIT_S["build" if deep else "lint"], TOP, environment(), behind=True)
+                 LIMIT_S["build" if deep else "lint"], TOP, environment(), behind=LAST)
     with open(log) as f:
         text = f.read()
     counts = COUNT.findall(text)
@@ -242,10 +204,10 @@ def distcheck(build, full):
     if t.failed:
         return t
     log = os.path.join(build.dir, "distcheck.log")
-    # The unit tests have run in other builds; here it is left to see that the tarball has what it takes to build all.
-    none = [] if full else ["TESTS="]
+    # The unit tests are made and run in other builds, and `make dist` sees that nothing which git tracks is missing.
+    none = [] if full else ["TESTS=", "check_PROGRAMS="]
     status = run(["make", "-j" + JOBS, "distcheck", "DISTCHECK_CONFIGURE_FLAGS=CC='%s'" % compiler("gcc"), *none], log,
-                 LIMIT_S["distcheck"], build.dir, environment(), behind=True)
+                 LIMIT_S["distcheck"], build.dir, environment(), behind=LAST)
     if status:
         t.add(failed_tally("make distcheck (status %d)" % status, log))
     else:
@@ -266,16 +228,16 @@ def tested(build, *what):
 def only_builds(builds):
     def part(full):
         t = Tally()
-        for build in builds:
-            t.add(build.make(full))
+        for one in beside(lambda build: build.make(full), builds, BUILDS):
+            t.add(one)
         return t
     return part
 
 
 SANITIZE = ["--enable-sanitizers"]
 GCC = Build("gcc")
-SANITIZED = Build("gcc-san", args=SANITIZE, cflags="-O1 -g")
-FUZZERS = Build("clang-san", cc="clang", args=[*SANITIZE, "--enable-fuzzers"], cflags="-O1 -g")
+SANITIZED = Build("gcc-san", args=SANITIZE, cflags="-O1 -g", tests=RUN_BY_OTHERS, behind=SOON)
+FUZZERS = Build("clang-san", cc="clang", args=[*SANITIZE, "--enable-fuzzers"], cflags="-O1 -g", behind=SOON)
 WITHOUT = [Build("without-" + name, args=["--without-" + name]) for name in OPTIONAL] + [
     Build("agent-only", args=["--without-sqlite", "--without-microhttpd"]),
     Build("smallest", args=["--without-" + name for name in (
@@ -289,7 +251,7 @@ PARTS = (
     ("gcc-sanitizers", tested(SANITIZED, unit_in_full, system_again), False),
     ("kube", tested(GCC, kube), False),
     ("kube-sanitizers", tested(SANITIZED, kube), True),
-    ("clang", tested(Build("clang", cc="clang"), unit_in_full), False),
+    ("clang", tested(Build("clang", cc="clang", tests=COMPILED), unit_in_full), False),
     ("clang-sanitizers", tested(FUZZERS, unit), False),
     ("fuzz", tested(FUZZERS, fuzz), False),
     ("without", only_builds(WITHOUT), False),
@@ -302,22 +264,25 @@ PARTS = (
 # What the short run leaves out of a part that it runs; --list says it too.
 LEFT_OUT = {
     "gcc-sanitizers": "the unit tests, which clang-sanitizers has, and the system tests marked `once`",
-    "clang": "the unit tests",
-    "distcheck": "the tests of the unpacked tarball",
+    "clang": "the unit tests, which are compiled and not linked",
+    "distcheck": "the test programs of the unpacked tarball",
 }
 
 # Lanes run beside each other, the parts of one follow one another; what is named in none comes at the end of the last.
-# Most of the tests wait more than they work, and configure uses one core.
-LANES = (("system",), ("gcc-sanitizers",), ("kube",), ("unit", "clang", "clang-sanitizers", "fuzz"), ("lint", "without", "distcheck"))
+# Most of the tests wait more than they work, and configure uses one core. The longest are first.
+LANES = (("gcc-sanitizers",), ("clang-sanitizers", "fuzz"), ("system",), ("without",), ("kube",), ("lint", "unit", "clang", "distcheck"))
 # A probe that shares its cores finds them busy, and an emulated machine resends and times out: afterwards, with
 # nothing beside it.
 ALONE = ("alone", "alone-sanitizers")
+BUILD_NOTHING = ("lint",)
 SAYING = threading.Lock()
 
 
 def with_progress(name, part, full, alone=True):
     """Run a part; on a terminal the seconds count up meanwhile, when it runs `alone`."""
     start = time.monotonic()
+    spent = Spent()
+    SPENT.set(spent)
     done = threading.Event()
 
     def tick():
@@ -339,7 +304,7 @@ def with_progress(name, part, full, alone=True):
         ticker.join()
         print("\r", end="")
     with SAYING:
-        print("%-18s %6.1f s   %s" % (name, time.monotonic() - start, tally))
+        print("%-18s %6.1f s  CPU %6.1f s   %s" % (name, time.monotonic() - start, spent.seconds, tally))
         for words in tally.words:
             print("  " + words.rstrip())
         sys.stdout.flush()
@@ -352,12 +317,18 @@ def run_parts(chosen, full):
     first = [[p for p in chosen if p[0] in names] for names in LANES]
     first[-1] += [p for p in chosen if p[0] not in sum(LANES, ALONE)]
     lanes = [lane for lane in first if lane]
-    if len(lanes) > 1:
-        GCC.make(full)  # makes configure too, which two builds at once must not
     total = Tally()
-    with concurrent.futures.ThreadPoolExecutor(max(1, len(lanes))) as pool:
+    with concurrent.futures.ThreadPoolExecutor(max(1, len(lanes)) + 1) as pool:
+        # It makes configure too, which two builds at once must not.
+        first = pool.submit(GCC.make, full) if len(lanes) > 1 else None
+
         def run_lane(lane):
-            return [with_progress(name, part, full, len(lanes) == 1) for name, part, _ in lane]
+            tallies = []
+            for name, part, _ in lane:
+                if first and name not in BUILD_NOTHING:
+                    first.result()
+                tallies.append(with_progress(name, part, full, len(lanes) == 1))
+            return tallies
         for tallies in pool.map(run_lane, lanes):
             for tally in tallies:
                 total.add(tally)
@@ -383,7 +354,8 @@ def main():
         parser.error("no such part: %s; --list prints them" % " ".join(sorted(unknown)))
     start = time.monotonic()
     total = run_parts([row for row in PARTS if (row[0] in args.part if args.part else args.full or not row[2])], args.full)
-    print("all parts          %6.1f s" % (time.monotonic() - start))
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print("all parts          %6.1f s  CPU %6.1f s" % (time.monotonic() - start, used.ru_utime + used.ru_stime))
     print(total)
     return 1 if total.failed else 0
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts that build and count: nothing that failed may look as if it passed."""
 import os
+import re
 import subprocess
 import sys
 
@@ -80,6 +81,23 @@ def test_a_command_past_its_limit_ends_with_all_it_started(parts, tmp_path, wait
     assert parts.run(command, str(tmp_path / "log"), 1, str(tmp_path), dict(os.environ)) == 124
     pid = int(pid_file.read_text())
     wait_until(lambda: gone(pid), what="the end of what the command started")
+
+
+BURN = "import time\nwhile time.process_time() < 0.3: pass"
+
+
+def test_a_part_says_the_processor_time_of_all_that_its_commands_waited_for(parts, tmp_path, capsys):
+    command = [sys.executable, "-c", f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BURN!r}])"]
+
+    def burns(full):
+        ended = parts.beside(lambda i: parts.run(command, str(tmp_path / str(i)), 60, str(tmp_path), dict(os.environ)), range(2), 2)
+        assert ended == [0, 0]
+        return parts.Tally(passed=1)
+
+    for part in (burns, lambda full: parts.Tally(passed=1)):
+        parts.with_progress("name", part, False)
+    first, second = re.findall(r"CPU +([\d.]+) s   1 passed, 0 failed", capsys.readouterr().out)
+    assert float(first) >= 0.6 and float(second) == 0.0
 
 
 @pytest.fixture
