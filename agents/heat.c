@@ -49,7 +49,7 @@ static void gather(const struct localise_input *input, struct spots *ret)
 		ret->v[ret->n++] = (struct spot){
 			.sample = s,
 			.expected = expected[i],
-			.row = xstrndup(s->subject, (size_t)(arrow - s->subject)),
+			.row = localise_start(s),
 			.column = xstrdup(localise_end(s)),
 		};
 	}
@@ -69,9 +69,14 @@ static int compare_matrices(const void *a, const void *b)
 	return r ? r : strcmp(unit_of(x), unit_of(y));
 }
 
+/* As people count, but for GPUs by their slots, whose numbers are hexadecimal. */
 static int compare_names(const void *a, const void *b)
 {
-	return strverscmp(*(char *const *)a, *(char *const *)b);
+	const char *x = *(char *const *)a, *y = *(char *const *)b;
+
+	return starts_with(x, "gpu:") && starts_with(y, "gpu:") && strlen(x) == strlen(y)
+		       ? strcmp(x, y)
+		       : strverscmp(x, y);
 }
 
 /* The different names among `n`, sorted; at most HEAT_SIDE_MAX. */

@@ -8,7 +8,7 @@
 
 enum { LINK_TEXT_MAX = 160 };
 
-enum kind { KIND_PCIE, KIND_ROOT, KIND_BETWEEN, KIND_MEMORY, KIND_OTHER };
+enum kind { KIND_PCIE, KIND_ROOT, KIND_BETWEEN, KIND_MEMORY, KIND_NVLINK, KIND_GPUS, KIND_OTHER };
 
 /* The first that fits. `before` and `after` go around the lower end's own name. */
 static const struct row {
@@ -16,6 +16,8 @@ static const struct row {
 	enum kind kind;
 	const char *before, *after;
 } rows[] = {
+	{ "gpu:", "nvswitch", KIND_NVLINK, "NVLinks of GPU ", "" },
+	{ "gpu:", "gpu:", KIND_GPUS, "way between GPUs ", "" },
 	{ "gpu:", "", KIND_PCIE, "GPU ", "'s PCIe link" },
 	{ "rnic:", "", KIND_PCIE, "NIC ", "'s PCIe link" },
 	{ "switch:", "", KIND_PCIE, "PCIe switch ", " uplink" },
@@ -75,6 +77,9 @@ char *link_name(const char *id)
 	case KIND_BETWEEN:
 		return xasprintf("interconnect of NUMA nodes %.*s and %s", length, own,
 				 upper + strlen(row->upper));
+	case KIND_GPUS:
+		return xasprintf("way between GPUs %.*s and %s", length, own,
+				 upper + strlen(row->upper));
 	case KIND_ROOT:
 		return xasprintf("root port %.*s to NUMA node %s", length, own,
 				 upper + strlen(row->upper));
@@ -99,6 +104,9 @@ static const struct {
 	{ KIND_PCIE, 0.11, 0.15, "about an eighth: x2 of x16, or three PCIe generations down" },
 	{ KIND_PCIE, 0, 0.10,
 	  "nearly nothing: a copy through the CPU, the IOMMU, or no GPUDirect RDMA" },
+	{ KIND_NVLINK, 0, 0.97,
+	  "look at the state and errors of its NVLinks (gpu.nvlink) and at the switches" },
+	{ KIND_GPUS, 0, 0.97, "look at the state and errors of the NVLinks of both (gpu.nvlink)" },
 	{ KIND_BETWEEN, 0, 0.95,
 	  "look at the width and speed of the socket links (UPI, xGMI) and the BIOS settings" },
 	{ KIND_MEMORY, 0, 0.95, "look for missing or slowed DIMMs and the BIOS's NUMA settings" },

@@ -73,6 +73,9 @@ void localised_release(struct localised *l);
  */
 char *localise_cell(const struct sample *s);
 
+/* The first half of that, "" when the subject has only one. New memory. */
+char *localise_start(const struct sample *s);
+
 /* The second half of that, "" when the subject has none. Borrowed. */
 const char *localise_end(const struct sample *s);
 

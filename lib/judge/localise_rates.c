@@ -80,12 +80,29 @@ const char *localise_end(const struct sample *s)
 										  : arrow + 1;
 }
 
+/* A GPU by its slot, when the sample knows that. */
+static bool starts_at_slot(const struct sample *s)
+{
+	return s->from && starts_with(s->subject, "gpu:") && starts_with(s->from, "gpu:");
+}
+
+char *localise_start(const struct sample *s)
+{
+	const size_t first = strcspn(s->subject, ">");
+
+	if (!s->subject[first])
+		return xstrdup("");
+	return starts_at_slot(s) ? xstrdup(s->from) : xstrndup(s->subject, first);
+}
+
 char *localise_cell(const struct sample *s)
 {
 	int first = (int)strcspn(s->subject, ">");
 
 	if (!s->subject[first])
 		return xstrdup(s->subject);
+	if (starts_at_slot(s))
+		return xasprintf("%s>%s", s->from, localise_end(s));
 	return xasprintf("%.*s>%s", first, s->subject, localise_end(s));
 }
 

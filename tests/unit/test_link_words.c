@@ -17,6 +17,9 @@ static void a_link_has_a_name_in_the_field(void)
 		{ "rnic:mlx5_0^switch:0000:16:00.0", "NIC mlx5_0's PCIe link" },
 		{ "rnic:mlx5_0^root:0000:15:01.0", "NIC mlx5_0's PCIe link" },
 		{ "gpu:0000:1b:00.0^switch:0000:16:00.0", "GPU 0000:1b:00.0's PCIe link" },
+		{ "gpu:0000:1b:00.0^nvswitch", "NVLinks of GPU 0000:1b:00.0" },
+		{ "gpu:0000:1b:00.0^gpu:0000:43:00.0",
+		  "way between GPUs 0000:1b:00.0 and 0000:43:00.0" },
 		{ "root:0000:15:01.0^numa:0", "root port 0000:15:01.0 to NUMA node 0" },
 		{ "numa:0^numa:1", "interconnect of NUMA nodes 0 and 1" },
 		{ "numa:1^numa:10", "interconnect of NUMA nodes 1 and 10" },
@@ -57,6 +60,8 @@ static void the_ratio_hints_at_the_cause(void)
 		{ pcie, 0.99, "" },
 		{ between, 0.5, "UPI, xGMI" },
 		{ "numa:0^numa:0", 0.5, "DIMMs" },
+		{ "gpu:a^nvswitch", 0.94, "gpu.nvlink" },
+		{ "gpu:a^gpu:b", 0.5, "NVLinks of both" },
 		{ "root:b^numa:0", 0.5, "" },
 		{ "leaf^spine", 0.5, "" },
 	};
