@@ -271,7 +271,9 @@ EXTRA_DIST += probes/rnic_pair/pair_main.c tests/system/test_rnic_pair.py tests/
 noinst_LIBRARIES += libcoll.a
 libcoll_a_SOURCES = probes/coll/blame.c probes/coll/blame.h \
 	probes/coll/coll.c probes/coll/coll.h probes/coll/coll_data.c \
-	probes/coll/verbs.c probes/coll/verbs.h
+	probes/coll/exchange_group.h probes/coll/exchange_ways.c \
+	probes/coll/verbs.c probes/coll/verbs.h \
+	probes/coll/verbs_exchange.c probes/coll/verbs_exchange.h
 
 # ---- NCCL and assay-probe-all-to-all -----------------------------------------------
 noinst_LIBRARIES += libcollnccl.a
@@ -319,6 +321,9 @@ tests_unit_test_all_reduce_SOURCES = tests/unit/test_all_reduce.c tests/unit/red
 tests_unit_test_all_reduce_LDADD = $(COLL_TEST_LIBS)
 tests_unit_test_coll_SOURCES = tests/unit/test_coll.c $(PAIR_FABRIC)
 tests_unit_test_coll_LDADD = $(COLL_TEST_LIBS)
+UNIT_TESTS += tests/unit/test_exchange
+tests_unit_test_exchange_SOURCES = tests/unit/test_exchange.c $(PAIR_FABRIC)
+tests_unit_test_exchange_LDADD = $(COLL_TEST_LIBS)
 
 # ---- assay-probe-rnic-state --------------------------------------------------------
 noinst_LIBRARIES += librnic_state.a

@@ -2,8 +2,9 @@
 /*
  * The seam to collective operations: a group of ranks that exchange data, and
  * what this process sees of it. verbs.c is a ring over RDMA on host memory with
- * one rank of this process; nccl.c has all GPUs of the host as ranks of it.
- * Above it (coll.c, the probes) nobody knows which.
+ * one rank of this process; verbs_exchange.c everybody with everybody over RDMA,
+ * with as many ranks of this process as it has ports; nccl.c has all GPUs of the
+ * host as ranks of it. Above it (coll.c, the probes) nobody knows which.
  *
  *	(an engine makes a struct coll of connected ranks)
  *	put ... -> start -> turn, wait ... -> get     as often as wanted
@@ -33,11 +34,15 @@ struct coll;
 
 enum {
 	COLL_RANKS_MAX = 64,
-	COLL_WHY_SIZE = 320,
+	COLL_WHY_SIZE = 512,
 	/* Values of coll_value() are below this: 64 of them add up to less than 2^24. */
 	COLL_VALUE_MAX = 1 << 17,
 	COLL_NOBODY = -1,
+	COLL_REPEAT_MAX = 64, /* operations between two looks at a clock */
 };
+
+/* Of a rank, in a set of ranks. */
+#define COLL_RANK_BIT(rank) (UINT64_C(1) << (rank))
 
 /* The largest buffer of a rank, bytes. */
 #define COLL_BYTES_MAX (UINT64_C(1) << 34)
@@ -81,6 +86,12 @@ struct coll_result {
 	struct coll_rank ranks[COLL_RANKS_MAX];
 	/* The rank that did not arrive, or whose link failed; COLL_NOBODY when it cannot be told. */
 	int suspect;
+	/*
+	 * All of them, a bit each (COLL_RANK_BIT), when there are several: ranks that did not
+	 * arrive, did not end what others ended, or did not let go. 0: it cannot be told, or
+	 * `suspect` alone.
+	 */
+	uint64_t suspects;
 	char why[COLL_WHY_SIZE]; /* a sentence; "" when done */
 };
 
@@ -111,6 +122,40 @@ struct coll_ops {
 	void (*abort)(struct coll *c);
 	void (*close)(struct coll *c);	    /* frees `c` */
 	uint64_t (*now_ns)(struct coll *c); /* monotonic, of this process */
+	const struct coll_whole_ops *whole; /* NULL: some ranks are of other processes */
+};
+
+/* One block of an all-to-all: that of rank `from` for rank `to`. */
+struct coll_move {
+	unsigned from, to;
+};
+
+/* What a group can besides, all of whose ranks are of this process. */
+struct coll_whole_ops {
+	/* How often start() does the operation, 1 to COLL_REPEAT_MAX; times are those of one. */
+	void (*repeat)(struct coll *c, unsigned times);
+	/*
+	 * From now on an all-to-all moves these blocks only; n = 0: all again. No
+	 * rank may be in two of them as a sender, nor in two as a receiver. Copied.
+	 */
+	void (*only)(struct coll *c, const struct coll_move *moves, unsigned n);
+	/* Seconds of the last operation at that rank; NAN when it was not in it. */
+	double (*seconds)(const struct coll *c, unsigned rank);
+	/*
+	 * Copy what is in the first `bytes` of what each rank sends over all of it, so
+	 * that large operations move no zeros.
+	 */
+	int (*spread)(struct coll *c, uint64_t bytes, struct err *err);
+	/*
+	 * Before an all-to-all that will be checked: put into the first `bytes` of what each
+	 * rank receives what it must not contain afterwards.
+	 */
+	int (*blot)(struct coll *c, uint64_t bytes, struct err *err);
+	/*
+	 * What an operation failed with (COLL_FAILED): -ENODEV of an end that is lost, -EIO of a
+	 * sick one or a dead way, -EPROTO of the library, -EINVAL of the set-up.
+	 */
+	int (*error)(const struct coll *c);
 };
 
 /* Within which an engine lets go of its devices; after that the process has to end. */

@@ -337,6 +337,16 @@ static uint64_t sim_now_ns(struct rdma_engine *e)
 	return sim_of(e)->now_ns;
 }
 
+const char *rdma_sim_from(const struct rdma_queue *q)
+{
+	return q->device;
+}
+
+const char *rdma_sim_to(const struct rdma_queue *q)
+{
+	return q->peer ? q->peer->device : "";
+}
+
 struct rdma_sim rdma_sim_make(void)
 {
 	static const struct rdma_ops ops = {

@@ -24,6 +24,7 @@ struct sim_link {
 /* From a port to a memory; a GPU's is memory of another place. */
 struct sim_path {
 	char device[RDMA_NAME_SIZE];
+	char to[RDMA_NAME_SIZE]; /* only to this other device; "" to any */
 	unsigned port;
 	const char *at;
 	uint64_t bytes;
@@ -66,6 +67,10 @@ struct rdma_sim {
 	int gid_count;					/* of each port */
 	size_t open_devices, open_regions, open_queues; /* to find leaks */
 };
+
+/* The devices at both ends of a connected queue; "" without a peer. Borrowed. */
+const char *rdma_sim_from(const struct rdma_queue *q);
+const char *rdma_sim_to(const struct rdma_queue *q);
 
 /* One active port "sim0" of 50 GB/s, 2 us away, with one RoCE v2 GID. */
 struct rdma_sim rdma_sim_make(void);

@@ -7,6 +7,8 @@ enum { JITTER_NS = 20000000 };
 
 static bool leads_to(const struct sim_path *path, const struct rdma_queue *q, const char *at)
 {
+	if (path->to[0] && (!q->peer || !streq(path->to, q->peer->device)))
+		return false;
 	return at >= path->at && at < path->at + path->bytes && path->port == q->options.port &&
 	       streq(path->device, q->device);
 }

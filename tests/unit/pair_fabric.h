@@ -6,7 +6,8 @@
 #include "probes/rnic_pair/pair.h"
 #include "tests/fakes/rdma_sim.h"
 
-enum { PAIR_FABRIC_SIDES = 4 };
+/* As many as most tests need, and as many as an HGX host has RNICs. */
+enum { PAIR_FABRIC_SIDES = 4, PAIR_FABRIC_MAX = 8 };
 
 struct pair_fabric {
 	struct rdma_sim sim;
@@ -14,7 +15,7 @@ struct pair_fabric {
 	struct pair_options options;
 	struct numa_node node;
 	struct numa_host host;
-	struct pair_side sides[PAIR_FABRIC_SIDES];
+	struct pair_side sides[PAIR_FABRIC_MAX];
 	size_t n;
 };
 
