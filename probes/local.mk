@@ -278,7 +278,7 @@ libcoll_a_SOURCES = probes/coll/blame.c probes/coll/blame.h \
 # ---- NCCL and assay-probe-all-to-all -----------------------------------------------
 noinst_LIBRARIES += libcollnccl.a
 libcollnccl_a_SOURCES = probes/coll/nccl.c probes/coll/nccl.h probes/coll/nccl_abi.h \
-	probes/coll/nccl_comm.c probes/coll/nccl_group.h \
+	probes/coll/nccl_abort.c probes/coll/nccl_comm.c probes/coll/nccl_group.h probes/coll/nccl_hang.c \
 	probes/coll/nccl_launch.c probes/coll/nccl_load.c
 EXTRA_DIST += tests/unit/test_nccl_abi.c
 if HAVE_NCCL_HEADER
@@ -286,15 +286,31 @@ UNIT_TESTS += tests/unit/test_nccl_abi
 tests_unit_test_nccl_abi_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 endif
 noinst_LIBRARIES += liball_to_all.a
-liball_to_all_a_SOURCES = probes/all_to_all/all_to_all.h probes/all_to_all/all_to_all_links.c \
+liball_to_all_a_SOURCES = probes/all_to_all/all_to_all.h probes/all_to_all/all_to_all_gpus.c \
+	probes/all_to_all/all_to_all_links.c \
 	probes/all_to_all/all_to_all_pairs.c probes/all_to_all/all_to_all_rate.c \
+	probes/all_to_all/all_to_all_rnics.c \
 	probes/all_to_all/all_to_all_run.c probes/all_to_all/all_to_all_sample.c
 probes_PROGRAMS += assay-probe-all-to-all
-assay_probe_all_to_all_SOURCES = probes/all_to_all/all_to_all_main.c
-assay_probe_all_to_all_LDADD = liball_to_all.a libcollnccl.a libcoll.a libaccelcuda.a libaccel.a $(JUDGE_LIBS) $(PROBE_LIBS)
-UNIT_TESTS += tests/unit/test_all_to_all
-tests_unit_test_all_to_all_LDADD = liball_to_all.a libcollnccl.a libcoll.a libaccelcuda.a libaccel.a $(JUDGE_LIBS) libprobe.a $(LDADD)
-EXTRA_DIST += tests/system/test_all_to_all.py
+assay_probe_all_to_all_SOURCES = probes/all_to_all/all_to_all_main.c \
+	probes/all_to_all/all_to_all_options.h probes/all_to_all/all_to_all_start.c
+ALL_TO_ALL_LIBS = liball_to_all.a libcollnccl.a libcoll.a libaccelcuda.a libaccel.a librnic_pair.a
+if HAVE_VERBS
+assay_probe_all_to_all_SOURCES += probes/all_to_all/all_to_all_verbs.c
+assay_probe_all_to_all_LDADD = $(ALL_TO_ALL_LIBS) librdmaverbs.a librdma.a librnic_state.a libmemory.a \
+	$(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(PROBE_LIBS) $(VERBS_LIBS)
+else
+assay_probe_all_to_all_SOURCES += probes/all_to_all/all_to_all_verbs_none.c
+assay_probe_all_to_all_LDADD = $(ALL_TO_ALL_LIBS) librdma.a librnic_state.a libmemory.a \
+	$(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(PROBE_LIBS)
+endif
+EXTRA_DIST += probes/all_to_all/all_to_all_verbs.c probes/all_to_all/all_to_all_verbs_none.c
+UNIT_TESTS += tests/unit/test_all_to_all tests/unit/test_all_to_all_rnics
+tests_unit_test_all_to_all_rnics_SOURCES = tests/unit/test_all_to_all_rnics.c $(PAIR_FABRIC)
+tests_unit_test_all_to_all_rnics_LDADD = $(tests_unit_test_all_to_all_LDADD)
+tests_unit_test_all_to_all_LDADD = $(ALL_TO_ALL_LIBS) librdma.a librnic_state.a libmemory.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) \
+	libprobe.a $(LDADD)
+EXTRA_DIST += tests/system/test_all_to_all.py tests/system/test_all_to_all_rnics.py tests/guest/scenarios/all-to-all.sh
 
 # ---- assay-probe-all-reduce -------------------------------------------------------
 noinst_LIBRARIES += liball_reduce.a

@@ -18,6 +18,7 @@ static const struct family families[] = {
 	{ .prefix = "inventory.dimm_bytes", .slack = 0.01, .count = true },
 	{ .prefix = "inventory.", .count = true },
 	{ .prefix = "gemm.", .slack = 0.05, .compared = true },
+	{ .prefix = "all_to_all.rnic_", .slack = 0.07, .compared = true },
 	{ .prefix = "all_to_all.", .slack = 0.05, .compared = true },
 	{ .prefix = "all_reduce.", .slack = 0.05, .compared = true },
 	{ .prefix = "memory.device_bw", .slack = 0.05, .compared = true },

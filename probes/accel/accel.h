@@ -50,12 +50,21 @@ struct accel_device_info {
 	unsigned units; /* SMs of a GPU, 1 for a core */
 };
 
+/* What all NVLinks of a GPU that are active lead to. */
+enum accel_links {
+	ACCEL_LINKS_UNKNOWN, /* or to different things */
+	ACCEL_LINKS_SWITCH,  /* NVSwitches: no two GPUs share one */
+	ACCEL_LINKS_GPU,     /* each to one other GPU */
+};
+
 /* What the device was doing around a measurement. NAN and 0 when unknown. */
 struct accel_condition {
 	double clock_hz; /* compute clock now */
 	double power_w, temperature_c;
 	uint64_t throttle_reasons; /* NVML bits; 0 none */
 	unsigned links_up;	   /* NVLinks that are active; 0 none or unknown */
+	uint64_t links_down;	   /* those it has that are not, a bit each */
+	int links_to;		   /* enum accel_links */
 	uint64_t run_delay_ns;	   /* time the stream waited for its core (cumulative) */
 	uint64_t steal_ns;	   /* time a hypervisor took from its core (cumulative) */
 	uint64_t sibling_ns; /* time others ran on hardware threads of its core (cumulative) */

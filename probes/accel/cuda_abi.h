@@ -213,6 +213,9 @@ enum nvml_result {
 	NVML_GPU_IS_LOST = 15,
 };
 
+/* What a link leads to: nvmlIntNvLinkDeviceType_t. */
+enum { NVML_REMOTE_GPU = 0, NVML_REMOTE_SWITCH = 2, NVML_REMOTE_UNKNOWN = 0xff };
+
 enum { NVML_CLOCK_SM = 1, NVML_TEMPERATURE_GPU = 0, NVML_NVLINKS_MAX = 36 };
 
 /* Why the clock is below its maximum: nvmlClocksEventReason*. */
@@ -255,6 +258,8 @@ struct nvml_process { /* nvmlProcessInfo_t of _v2 and _v3 */
 	  (struct nvml_device * device, unsigned sensor, unsigned *celsius))                    \
 	X(0, unsigned, nvlink, nvmlDeviceGetNvLinkState,                                        \
 	  (struct nvml_device * device, unsigned link, unsigned *active))                       \
+	X(0, unsigned, nvlink_remote, nvmlDeviceGetNvLinkRemoteDeviceType,                      \
+	  (struct nvml_device * device, unsigned link, unsigned *type))                         \
 	X(0, unsigned, ecc, nvmlDeviceGetEccMode,                                               \
 	  (struct nvml_device * device, unsigned *current, unsigned *pending))                  \
 	X(0, unsigned, mig, nvmlDeviceGetMigMode,                                               \

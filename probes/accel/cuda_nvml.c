@@ -58,16 +58,30 @@ static int mode(unsigned (*call)(struct nvml_device *, unsigned *, unsigned *),
 	return call && call(device, &current, &pending) == NVML_OK ? (int)current : -1;
 }
 
-static unsigned links_up(const struct nvml *n, struct nvml_device *device)
+/* A link that it has not is an error; one that is down is not. */
+static void ask_links(const struct nvml *n, struct nvml_device *device, struct accel_condition *ret)
 {
-	unsigned up = 0, link;
+	unsigned link, to_switch = 0, to_gpu = 0;
 
 	for (link = 0; n->call.nvlink && link < NVML_NVLINKS_MAX; link++) {
-		unsigned active = 0;
+		unsigned active = 0, remote = NVML_REMOTE_UNKNOWN;
 
-		up += n->call.nvlink(device, link, &active) == NVML_OK && active;
+		if (n->call.nvlink(device, link, &active) != NVML_OK)
+			continue;
+		if (!active) {
+			ret->links_down |= UINT64_C(1) << link;
+			continue;
+		}
+		ret->links_up++;
+		if (n->call.nvlink_remote)
+			(void)n->call.nvlink_remote(device, link, &remote);
+		to_switch += remote == NVML_REMOTE_SWITCH;
+		to_gpu += remote == NVML_REMOTE_GPU;
 	}
-	return up;
+	if (ret->links_up > 0 && to_switch == ret->links_up)
+		ret->links_to = ACCEL_LINKS_SWITCH;
+	else if (ret->links_up > 0 && to_gpu == ret->links_up)
+		ret->links_to = ACCEL_LINKS_GPU;
 }
 
 /* What is unknown stays NAN. A GPU that is gone says so to any question. */
@@ -94,7 +108,7 @@ static void ask_numbers(struct nvml *n, struct nvml_device *device)
 		s->condition.temperature_c = value;
 	if (call->reasons && call->reasons(device, &bits) == NVML_OK)
 		s->condition.throttle_reasons = bits;
-	s->condition.links_up = links_up(n, device);
+	ask_links(n, device, &s->condition);
 }
 
 static void answer_state(struct nvml *n, unsigned i)

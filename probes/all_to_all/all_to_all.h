@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assay-probe-all-to-all: every GPU of the host sends to every other at once,
- * through NCCL. Bus bandwidth over sizes (all_to_all.busbw, size_bw), exact
- * data (correct), each ordered pair alone (pair_bw), and the NVLinks that are
- * up (nvlinks): one that is lost costs a GPU 5.6 % (H100) or 8.3 % (A100), which
- * a bandwidth alone does not tell from noise.
+ * assay-probe-all-to-all: every end of the host sends to every other at once.
+ * Bus bandwidth over sizes (busbw, size_bw), exact data (correct), each ordered
+ * pair alone (pair_bw).
  *
- *	all_to_all_run    who else is there -> links -> set up -> data -> sizes -> pairs
+ *	GPUs through NCCL (all_to_all_gpus.c): and the NVLinks that are up (nvlinks):
+ *	one that is lost costs a GPU 5.6 % (H100) or 8.3 % (A100), which a bandwidth
+ *	alone does not tell from noise.
+ *	Ports of RNICs over the fabric, on memory of the host (all_to_all_rnics.c).
  *
- * Everything but all_to_all_main.c knows only accel.h, coll.h, nccl.h and a sink.
+ *	who else is there -> (links) -> set up -> all_to_all_measure(): data -> sizes -> pairs
+ *
+ * What is the same of both is here; it knows coll.h and a sink. A group has all its
+ * ranks in this process (struct coll_whole_ops).
  */
 #pragma once
 
@@ -17,52 +21,102 @@
 #include "lib/err.h"
 #include "lib/report.h"
 #include "probes/accel/accel.h"
+#include "probes/coll/coll.h"
 #include "probes/coll/nccl.h"
-
-/* The subject of what all GPUs of the host do together. */
-#define ALL_TO_ALL_SUBJECT "gpus"
 
 enum {
 	ALL_TO_ALL_SIZE_MIN = 64 * 1024,
-	ALL_TO_ALL_CHECK_BYTES = 16 * 1024 * 1024, /* of each GPU's buffer that is compared */
+	ALL_TO_ALL_CHECK_BYTES = 16 * 1024 * 1024, /* of each buffer that is compared */
 	ALL_TO_ALL_WINDOWS = 16,
 	ALL_TO_ALL_NOTE_SIZE = 512,
+	ALL_TO_ALL_SUBJECT_SIZE = 80,
 };
 #define ALL_TO_ALL_SIZE_MAX (UINT64_C(1) << 30)
 
+struct all_to_all;
+struct pair_plan;
+
+/* What is measured, and between what. */
+struct all_to_all_kind {
+	const char *busbw, *size_bw, *pair_bw, *correct; /* checks */
+	const char *all;  /* the subject of what all ends do together: "gpus" */
+	const char *ends; /* in a sentence: "GPUs" */
+	/* All that must be equal for two samples of operations of `bytes` to be compared. New
+	 * reference. */
+	json_t *(*params)(const struct all_to_all *t, uint64_t bytes);
+	/* The ends, class and path of a sample of a pair. */
+	void (*place)(const struct all_to_all *t, const struct coll_move *m, struct sample *s);
+	/*
+	 * Around what is timed: end() makes a sample of what others spoiled meanwhile that of it.
+	 * NULL: nobody can be seen.
+	 */
+	void (*begin)(struct all_to_all *t);
+	void (*end)(struct all_to_all *t, struct sample *s);
+};
+
 struct all_to_all_plan {
-	struct accel *accel;
-	struct nccl_library library;
-	uint64_t size; /* of each GPU's buffer, the largest */
+	const struct all_to_all_kind *kind;
+	uint64_t size; /* of each buffer, the largest */
 	uint64_t seed;
 	bool full;     /* pairs always, not only on suspicion */
-	bool run_busy; /* measure although others use a GPU, and say so */
+	bool run_busy; /* measure although others use an end, and say so */
 	double known;  /* best bandwidth of this size here so far, B/s; NAN. Out: the new best */
-	uint64_t deadline_us; /* on the engine's clock */
-	int64_t epoch_us;     /* UNIX time less the engine's clock */
+	uint64_t begin_us, deadline_us; /* on the group's clock */
+	int64_t epoch_us;		/* UNIX time less that clock */
 	/* Takes `s` and leaves it as by sample_init(). */
 	int (*emit)(void *context, struct sample *s);
 	void *context;
+	/* Of GPUs: */
+	struct accel *accel;
+	struct nccl_library library;
+	/* Of RNICs: */
+	struct pair_plan *ports;
+	unsigned depth, mtu; /* pieces under way to each peer; bytes of a packet, 0: the ports' */
+};
+
+/* One rank. */
+struct all_to_all_end {
+	char subject[ALL_TO_ALL_SUBJECT_SIZE]; /* "gpu:GPU-...", "mlx5_0:1" */
+	char pci[16];			       /* "0000:1b:00.0", "" without */
 };
 
 struct all_to_all {
 	struct all_to_all_plan *plan;
 	struct coll *coll;
 	unsigned n;
-	struct accel_device_info devices[COLL_RANKS_MAX];
+	struct all_to_all_end ends[COLL_RANKS_MAX];
 	uint64_t bytes;			    /* of each buffer */
 	char busy[ALL_TO_ALL_NOTE_SIZE];    /* who else is there, a sentence; "" nobody */
 	char suspect[ALL_TO_ALL_NOTE_SIZE]; /* why pairs are measured; "" nothing is suspect */
-	struct sample total;		    /* all_to_all.busbw, told last: pairs add to its note */
-	double *pairs;			    /* n x n, B/s of row to column; NULL until measured */
-	bool over; /* an operation did not end: nothing more can be measured */
+	int links_to;			    /* enum accel_links, of all GPUs */
+	struct sample total; /* the busbw of the largest size, told last: pairs add to its note */
+	double *pairs;	     /* n x n, B/s of row to column; NULL until measured */
+	bool over;	     /* an operation did not end: nothing more can be measured */
+	void *guard;	     /* of the kind; owned */
 };
+
+/* What belongs to `t`; the plan is of who made it. */
+void all_to_all_release(struct all_to_all *t);
+
+/* Data, sizes and pairs of a group that is set up. What the sink returned. */
+int all_to_all_measure(struct all_to_all *t);
+
+/* --- all_to_all_gpus.c --- */
+
+extern const struct all_to_all_kind all_to_all_gpus;
 
 /*
  * Measure and emit. -ENODEV with fewer than two GPUs, else what `emit` returned.
  * A GPU or link that hangs or fails is a sample.
  */
-int all_to_all_run(struct all_to_all_plan *plan, struct err *err);
+int all_to_all_run_gpus(struct all_to_all_plan *plan, struct err *err);
+
+/* --- all_to_all_rnics.c --- */
+
+extern const struct all_to_all_kind all_to_all_rnics;
+
+/* The same over the ports of `plan->ports`, which are open. -ENODEV with fewer than two. */
+int all_to_all_run_rnics(struct all_to_all_plan *plan, struct err *err);
 
 /* --- all_to_all_sample.c --- */
 
@@ -72,8 +126,14 @@ struct sample all_to_all_sample(const struct all_to_all *t, const char *check, c
 
 int all_to_all_emit(struct all_to_all *t, struct sample *s);
 
-/* How the set-up failed, with the GPU in `why` as its subject when it begins with one. */
+/* How the set-up failed, with the end in `why` as its subject when it begins with one. */
 int all_to_all_tell_failure(struct all_to_all *t, int failed, const char *why);
+
+/* Nothing is measured because others are there: t->busy. */
+int all_to_all_tell_busy(struct all_to_all *t);
+
+/* Subjects of a set of ranks. New vector. */
+char **all_to_all_subjects(const struct all_to_all *t, uint64_t ranks);
 
 /* --- all_to_all_rate.c --- */
 
@@ -91,14 +151,20 @@ int all_to_all_rate(struct all_to_all *t);
 
 /* --- all_to_all_pairs.c --- */
 
-/* all_to_all.pair_bw of each ordered pair; what a slow GPU does goes to t->total's note. */
+/* pair_bw of each ordered pair; what is slow among them goes to t->total's note. */
 int all_to_all_pairs(struct all_to_all *t);
 
 /*
- * The GPU through whose pairs less flows: the median of its row and column is below
+ * The end through whose pairs less flows: the median of its row and column is below
  * 97 % of the median of the others' (n x n rates, n >= 3); COLL_NOBODY. Pure.
  */
 int all_to_all_slow(const double *pairs, unsigned n, double *ret_part);
+
+/*
+ * The slowest pair, when it is below 97 % of the median of all and no end is slow (n >= 3). False:
+ * none. Pure.
+ */
+bool all_to_all_slow_pair(const double *pairs, unsigned n, struct coll_move *ret, double *ret_part);
 
 /* --- all_to_all_links.c --- */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each ordered pair of GPUs, as many at once as share no GPU: the rounds of the
- * circle method, once in each direction. What is low in one GPU's row and column
- * is that GPU's links; a low cell alone is between the two.
+ * Each ordered pair of ends, as many at once as share no end: the rounds of the
+ * circle method, once in each direction. What is low in one end's row and column
+ * is that end's links; a low cell alone is between the two.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +14,9 @@
 #include "probes/all_to_all/all_to_all.h"
 
 enum { PAIR_WINDOWS = 8, PAIR_REPEAT = 8 };
+
+/* As many operations at most as that holds. */
+#define PAIR_WINDOW_S 5e-3
 
 static const double slow_part = 0.97;
 
@@ -56,74 +59,143 @@ int all_to_all_slow(const double *pairs, unsigned n, double *ret_part)
 	return slow;
 }
 
+bool all_to_all_slow_pair(const double *pairs, unsigned n, struct coll_move *ret, double *ret_part)
+{
+	double all[COLL_RANKS_MAX * COLL_RANKS_MAX], part, middle;
+	size_t n_all = 0;
+	unsigned i, worst = 1;
+
+	if (n < 3 || all_to_all_slow(pairs, n, &part) != COLL_NOBODY)
+		return false;
+	for (i = 0; i < n * n; i++) {
+		if (i / n == i % n)
+			continue;
+		all[n_all++] = pairs[i];
+		if (pairs[i] < pairs[worst])
+			worst = i;
+	}
+	middle = median(all, n_all);
+	*ret = (struct coll_move){ worst / n, worst % n };
+	*ret_part = pairs[worst] / middle;
+	return *ret_part < slow_part;
+}
+
+static void set_rates(struct all_to_all *t, const struct coll_move *moves, unsigned n, unsigned w,
+		      struct cell *ret)
+{
+	const struct coll_whole_ops *whole = t->coll->ops->whole;
+	const double block = (double)(t->bytes / t->n);
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		double sent = whole->seconds(t->coll, moves[i].from);
+		double received = whole->seconds(t->coll, moves[i].to);
+
+		ret[i].rates[w] = block / MAX(sent, received);
+	}
+}
+
 /* One direction of a round. False when an operation did not end. */
-static bool measure_moves(struct all_to_all *t, const struct nccl_move *moves, unsigned n,
+static bool measure_moves(struct all_to_all *t, const struct coll_move *moves, unsigned n,
 			  struct cell *ret)
 {
-	double block = (double)(t->bytes / t->n);
-	unsigned w, i;
+	const struct coll_whole_ops *whole = t->coll->ops->whole;
+	const char *check = t->plan->kind->pair_bw;
+	const double block = (double)(t->bytes / t->n);
+	unsigned w;
 
-	nccl_coll_only(t->coll, moves, n);
-	nccl_coll_repeat(t->coll, 1);
-	if (!all_to_all_once(t, "all_to_all.pair_bw", t->bytes))
+	whole->only(t->coll, moves, n);
+	whole->repeat(t->coll, 1);
+	if (!all_to_all_once(t, check, t->bytes))
 		return false;
-	nccl_coll_repeat(t->coll, PAIR_REPEAT);
+	set_rates(t, moves, n, 0, ret);
+	whole->repeat(t->coll, (unsigned)MIN(PAIR_WINDOW_S * ret[0].rates[0] / block + 1,
+					     (double)PAIR_REPEAT));
 	for (w = 0; w < PAIR_WINDOWS; w++) {
-		if (!all_to_all_once(t, "all_to_all.pair_bw", t->bytes))
+		if (!all_to_all_once(t, check, t->bytes))
 			return false;
-		for (i = 0; i < n; i++) {
-			double sent = nccl_coll_seconds(t->coll, moves[i].from);
-			double received = nccl_coll_seconds(t->coll, moves[i].to);
-
-			ret[i].rates[w] = block / MAX(sent, received);
-		}
+		set_rates(t, moves, n, w, ret);
 	}
-	nccl_coll_only(t->coll, NULL, 0);
+	whole->only(t->coll, NULL, 0);
 	return true;
 }
 
-static int emit_cell(struct all_to_all *t, const struct nccl_move *m, struct cell *cell)
+/* What spoiled a round spoiled each of its cells. */
+static void spoil(struct sample *s, const struct sample *by)
 {
-	const char *from = t->devices[m->from].subject, *to = t->devices[m->to].subject;
-	CLEANUP(freep) char *subject = xasprintf("%s>%s", from, to);
-	struct sample s = all_to_all_sample(t, "all_to_all.pair_bw", subject, t->bytes / t->n);
+	s->state = by->state;
+	s->ok = by->ok;
+	s->severity = by->severity;
+	s->value = NAN;
+	s->w.n = 0;
+	s->note = by->note ? xstrdup(by->note) : NULL;
+}
 
-	s.from = xstrdup(from);
-	s.to = xstrdup(to);
+static int emit_cell(struct all_to_all *t, const struct coll_move *m, const struct cell *cell,
+		     const struct sample *round)
+{
+	CLEANUP(freep)
+	char *subject = xasprintf("%s>%s", t->ends[m->from].subject, t->ends[m->to].subject);
+	struct sample s = all_to_all_sample(t, t->plan->kind->pair_bw, subject, t->bytes / t->n);
+
+	t->plan->kind->place(t, m, &s);
 	sample_set_windows(&s, cell->rates, PAIR_WINDOWS);
 	t->pairs[m->from * t->n + m->to] = s.value;
+	if (round->state != SAMPLE_MEASURED || round->ok == TRI_NO)
+		spoil(&s, round);
 	return all_to_all_emit(t, &s);
 }
 
 static int measure_round(struct all_to_all *t, size_t round, bool back)
 {
 	struct match matches[COLL_RANKS_MAX / 2];
-	struct nccl_move moves[COLL_RANKS_MAX / 2];
+	struct coll_move moves[COLL_RANKS_MAX / 2];
 	struct cell cells[COLL_RANKS_MAX / 2];
 	unsigned n = (unsigned)circle_round(t->n, round, matches), i;
+	CLEANUP(sample_release) struct sample whole = sample_init();
 	int r = 0;
 
 	for (i = 0; i < n; i++)
-		moves[i] = (struct nccl_move){ (unsigned)(back ? matches[i].b : matches[i].a),
+		moves[i] = (struct coll_move){ (unsigned)(back ? matches[i].b : matches[i].a),
 					       (unsigned)(back ? matches[i].a : matches[i].b) };
+	if (t->plan->kind->begin)
+		t->plan->kind->begin(t);
 	if (!measure_moves(t, moves, n, cells))
 		return 0;
+	if (t->plan->kind->end)
+		t->plan->kind->end(t, &whole);
 	for (i = 0; r == 0 && i < n; i++)
-		r = emit_cell(t, &moves[i], &cells[i]);
+		r = emit_cell(t, &moves[i], &cells[i], &whole);
 	return r;
+}
+
+/* Behind switches no two GPUs share a link; without, theirs go straight to each other. */
+static char *pair_words(const struct all_to_all *t, const struct coll_move *m, double part)
+{
+	return xasprintf("only from %s to %s is slow, %.0f %% of the others%s",
+			 t->ends[m->from].subject, t->ends[m->to].subject, 100 * part,
+			 t->links_to == ACCEL_LINKS_SWITCH
+				 ? ": a path through the switches, not the links of a GPU"
+				 : "");
 }
 
 static void note_slow(struct all_to_all *t)
 {
+	CLEANUP(freep) char *note = TAKE(t->total.note);
+	CLEANUP(freep) char *words = NULL;
+	struct coll_move pair;
 	double part;
 	int slow = all_to_all_slow(t->pairs, t->n, &part);
-	char *note = t->total.note;
 
-	if (slow == COLL_NOBODY)
-		return;
-	t->total.note = xasprintf("%s%sthe pairs of %s do %.0f %% of the others", note ? note : "",
-				  note ? "; " : "", t->devices[slow].subject, 100 * part);
-	free(note);
+	if (slow != COLL_NOBODY)
+		words = xasprintf("the pairs of %s do %.0f %% of the others", t->ends[slow].subject,
+				  100 * part);
+	else if (all_to_all_slow_pair(t->pairs, t->n, &pair, &part))
+		words = pair_words(t, &pair, part);
+	if (!words)
+		t->total.note = TAKE(note);
+	else
+		t->total.note = xasprintf("%s%s%s", note ? note : "", note ? "; " : "", words);
 }
 
 int all_to_all_pairs(struct all_to_all *t)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations of all GPUs: their data, and how fast they are by size. */
+/* Operations of all ends: their data, and how fast they are by size. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,10 +12,12 @@
 #include "probes/all_to_all/all_to_all.h"
 
 enum {
-	ONCE_US = 5000000, /* longest for one operation, or NCCL_REPEAT_MAX of them */
+	ONCE_US = 5000000, /* longest for one operation, or COLL_REPEAT_MAX of them */
 	WINDOW_US = 5000,  /* of a sub-window: as many operations as that holds */
 	WARM_UPS = 5,
 	SIZE_STEP = 16, /* from one size to the next */
+	ONCE_PARTS = 4, /* of the budget, at least, for one operation */
+	NSEC_PER_USEC = 1000,
 };
 
 /* Lower than this part of the best that was measured here, pairs are looked at. */
@@ -23,7 +25,12 @@ static const double suspect_part = 0.95;
 
 static uint64_t now_us(const struct all_to_all *t)
 {
-	return t->plan->accel->ops->now_us(t->plan->accel);
+	return t->coll->ops->now_ns(t->coll) / NSEC_PER_USEC;
+}
+
+static const struct coll_whole_ops *whole_of(const struct all_to_all *t)
+{
+	return t->coll->ops->whole;
 }
 
 /* A whole number of 16 bytes for each of the ranks: what NCCL moves fastest. */
@@ -32,45 +39,74 @@ static uint64_t whole(const struct all_to_all *t, uint64_t bytes)
 	return MAX(bytes / (16 * t->n), (uint64_t)1) * 16 * t->n;
 }
 
+/* The longest for one operation: never so long that the budget's end looks like a hang. */
+static uint64_t once_us(const struct all_to_all *t)
+{
+	const struct all_to_all_plan *plan = t->plan;
+
+	return MIN((uint64_t)ONCE_US, (plan->deadline_us - plan->begin_us) / ONCE_PARTS);
+}
+
 static void tell_end(struct all_to_all *t, const char *check, uint64_t bytes, int failed)
 {
 	const struct coll_result *result = &t->coll->result;
-	const char *subject = result->suspect == COLL_NOBODY ? ALL_TO_ALL_SUBJECT
-							     : t->devices[result->suspect].subject;
+	const struct all_to_all_end *end =
+		result->suspect == COLL_NOBODY ? NULL : &t->ends[result->suspect];
+	const char *subject = end ? end->subject : t->plan->kind->all;
 	struct sample s = all_to_all_sample(t, check, subject, bytes);
 	CLEANUP(freep) char *why = NULL;
 
 	if (failed == -ETIMEDOUT)
-		why = xasprintf("an all-to-all of %" PRIu64 " bytes did not end in %d s: %s", bytes,
-				(int)(ONCE_US / USEC_PER_SEC), result->why);
+		why = xasprintf("an all-to-all of %" PRIu64 " bytes did not end in %.3g s: %s",
+				bytes, (double)once_us(t) / USEC_PER_SEC, result->why);
+	else if (end && end->pci[0] && !strstr(result->why, end->pci))
+		why = xasprintf("%s (%s)", result->why, end->pci);
 	accel_failure_fill(&s, subject, failed, why ? why : result->why);
+	if (result->suspects && result->suspect == COLL_NOBODY)
+		s.with = all_to_all_subjects(t, result->suspects);
 	if (failed == -EPROTO) {
 		s.state = SAMPLE_MEASURED;
 		s.ok = TRI_NO;
 		s.severity = SEVERITY_WARN;
 		s.code = xstrdup("nccl-error");
 	}
+	if (t->plan->kind->end)
+		t->plan->kind->end(t, &s);
 	(void)all_to_all_emit(t, &s);
+}
+
+static bool has_time(struct all_to_all *t, const char *check, uint64_t bytes)
+{
+	struct sample s;
+
+	if (now_us(t) + once_us(t) <= t->plan->deadline_us)
+		return true;
+	s = all_to_all_sample(t, check, t->plan->kind->all, bytes);
+	s.state = SAMPLE_TIMEOUT;
+	s.note = xstrdup("the budget ends before this");
+	(void)all_to_all_emit(t, &s);
+	return false;
 }
 
 bool all_to_all_once(struct all_to_all *t, const char *check, uint64_t bytes)
 {
 	const struct coll_op op = { COLL_ALL_TO_ALL, bytes };
-	uint64_t deadline_us = MIN(now_us(t) + ONCE_US, t->plan->deadline_us);
 	struct err err = ERR_INIT;
-	int r = t->over ? -ECANCELED : coll_run(t->coll, &op, deadline_us, NULL, &err);
+	int r;
 
-	if (r < 0) {
-		if (!t->over)
-			(void)all_to_all_tell_failure(t, r, err.msg);
-		t->over = true;
+	t->over = t->over || !has_time(t, check, bytes);
+	if (t->over)
 		return false;
-	}
-	if (t->coll->result.state == COLL_DONE)
+	r = coll_run(t->coll, &op, now_us(t) + once_us(t), NULL, &err);
+	if (r == 0 && t->coll->result.state == COLL_DONE)
 		return true;
 	t->over = true;
-	tell_end(t, check, bytes,
-		 t->coll->result.state == COLL_LATE ? -ETIMEDOUT : nccl_coll_error(t->coll));
+	if (r < 0)
+		(void)all_to_all_tell_failure(t, r, err.msg);
+	else
+		tell_end(t, check, bytes,
+			 t->coll->result.state == COLL_LATE ? -ETIMEDOUT
+							    : whole_of(t)->error(t->coll));
 	return false;
 }
 
@@ -84,12 +120,12 @@ static void note_wrong(const struct all_to_all *t, struct sample *s, const struc
 	s->severity = again ? SEVERITY_FATAL : SEVERITY_WARN;
 	s->note = xasprintf("what %s sent to %s: element %" PRIu64
 			    " is %.9g instead of %.9g, %" PRIu64 " wrong; %s",
-			    t->devices[w->from].subject, t->devices[w->rank].subject, w->at,
+			    t->ends[w->from].subject, t->ends[w->rank].subject, w->at,
 			    (double)w->is, (double)w->wanted, w->count,
 			    again ? "wrong again" : "right when repeated");
 	s->with = xcalloc(3, sizeof(*s->with));
-	s->with[0] = xstrdup(t->devices[w->from].subject);
-	s->with[1] = xstrdup(t->devices[w->rank].subject);
+	s->with[0] = xstrdup(t->ends[w->from].subject);
+	s->with[1] = xstrdup(t->ends[w->rank].subject);
 }
 
 /* Once with data of that seed: 1 when it was compared, 0 when the operation did not end. */
@@ -100,10 +136,10 @@ static int compare(struct all_to_all *t, uint64_t bytes, uint64_t seed, struct c
 	int r = coll_fill(t->coll, &op, seed, err);
 
 	if (r == 0)
-		r = nccl_coll_blot(t->coll, bytes, err);
+		r = whole_of(t)->blot(t->coll, bytes, err);
 	if (r < 0)
 		return r;
-	if (!all_to_all_once(t, "all_to_all.correct", bytes))
+	if (!all_to_all_once(t, t->plan->kind->correct, bytes))
 		return 0;
 	r = coll_check(t->coll, &op, seed, ret, err);
 	return r < 0 ? r : 1;
@@ -119,7 +155,7 @@ int all_to_all_verify(struct all_to_all *t)
 
 	if (r > 0 && wrong.count)
 		r = compare(t, bytes, ~t->plan->seed, &again, &err);
-	if (r > 0 && nccl_coll_spread(t->coll, bytes, &err) < 0)
+	if (r > 0 && whole_of(t)->spread(t->coll, bytes, &err) < 0)
 		r = -EIO;
 	if (r < 0) {
 		t->over = true;
@@ -127,7 +163,7 @@ int all_to_all_verify(struct all_to_all *t)
 	}
 	if (r == 0)
 		return 0;
-	s = all_to_all_sample(t, "all_to_all.correct", ALL_TO_ALL_SUBJECT, bytes);
+	s = all_to_all_sample(t, t->plan->kind->correct, t->plan->kind->all, bytes);
 	free(s.unit);
 	s.unit = xstrdup("1");
 	s.better = BETTER_LOWER;
@@ -143,6 +179,17 @@ int all_to_all_verify(struct all_to_all *t)
 
 /* --- rates --- */
 
+/* Of one operation: as long as it takes the slowest end. */
+static double all_seconds(const struct all_to_all *t)
+{
+	double most = 0;
+	unsigned i;
+
+	for (i = 0; i < t->n; i++)
+		most = MAX(most, whole_of(t)->seconds(t->coll, i));
+	return most;
+}
+
 /* 0 and the sample without its place; 1 when an operation did not end. */
 static int measure(struct all_to_all *t, uint64_t bytes, struct sample *ret)
 {
@@ -150,26 +197,30 @@ static int measure(struct all_to_all *t, uint64_t bytes, struct sample *ret)
 	double rates[ALL_TO_ALL_WINDOWS], seconds = 0, first_us;
 	unsigned i;
 
-	*ret = all_to_all_sample(t, "all_to_all.busbw", ALL_TO_ALL_SUBJECT, bytes);
-	nccl_coll_repeat(t->coll, 1);
+	*ret = all_to_all_sample(t, t->plan->kind->busbw, t->plan->kind->all, bytes);
+	whole_of(t)->repeat(t->coll, 1);
 	for (i = 0; i < WARM_UPS; i++) {
 		if (!all_to_all_once(t, ret->check, bytes))
 			return 1;
-		seconds = coll_seconds(t->coll);
+		seconds = all_seconds(t);
 	}
 	if (seconds > 0)
-		nccl_coll_repeat(t->coll, (unsigned)MIN(WINDOW_US * 1e-6 / seconds + 1,
-							(double)NCCL_REPEAT_MAX));
+		whole_of(t)->repeat(t->coll, (unsigned)MIN(WINDOW_US * 1e-6 / seconds + 1,
+							   (double)COLL_REPEAT_MAX));
+	if (t->plan->kind->begin)
+		t->plan->kind->begin(t);
 	first_us = (double)now_us(t);
 	for (i = 0; i < ARRAY_SIZE(rates); i++) {
 		if (!all_to_all_once(t, ret->check, bytes))
 			return 1;
-		rates[i] = coll_busbw(&op, t->n, coll_seconds(t->coll));
+		rates[i] = coll_busbw(&op, t->n, all_seconds(t));
 	}
-	nccl_coll_repeat(t->coll, 1);
+	whole_of(t)->repeat(t->coll, 1);
 	sample_set_windows(ret, rates, ARRAY_SIZE(rates));
 	ret->start = (first_us + (double)t->plan->epoch_us) * 1e-6;
 	ret->seconds = ((double)now_us(t) - first_us) * 1e-6;
+	if (t->plan->kind->end)
+		t->plan->kind->end(t, ret);
 	return 0;
 }
 
@@ -178,6 +229,8 @@ static void note_total(struct all_to_all *t)
 	struct all_to_all_plan *plan = t->plan;
 	double value = t->total.value;
 
+	if (t->total.state != SAMPLE_MEASURED)
+		return;
 	if (t->busy[0])
 		t->total.note = xasprintf("measured although %s", t->busy);
 	if (value < suspect_part * plan->known && !t->suspect[0])
@@ -197,9 +250,9 @@ int all_to_all_rate(struct all_to_all *t)
 
 		if (measure(t, whole(t, bytes), &s) == 0) {
 			free(s.check);
-			s.check = xstrdup("all_to_all.size_bw");
+			s.check = xstrdup(t->plan->kind->size_bw);
 			free(s.subject);
-			s.subject = xasprintf(ALL_TO_ALL_SUBJECT "@%" PRIu64 "KiB", bytes >> 10);
+			s.subject = xasprintf("%s@%" PRIu64 "KiB", t->plan->kind->all, bytes >> 10);
 			s.better = BETTER_NONE; /* much of it is what a launch takes */
 			r = all_to_all_emit(t, &s);
 		}

@@ -53,7 +53,7 @@ static int wait_copies(struct nccl_group *g, struct err *err)
 	return r;
 }
 
-int nccl_coll_spread(struct coll *c, uint64_t bytes, struct err *err)
+static int nccl_spread(struct coll *c, uint64_t bytes, struct err *err)
 {
 	struct nccl_group *g = nccl_group_of(c);
 	uint64_t filled, more;
@@ -73,7 +73,7 @@ int nccl_coll_spread(struct coll *c, uint64_t bytes, struct err *err)
 }
 
 /* What it sends: in no block but its own is that what it should receive. */
-int nccl_coll_blot(struct coll *c, uint64_t bytes, struct err *err)
+static int nccl_blot(struct coll *c, uint64_t bytes, struct err *err)
 {
 	struct nccl_group *g = nccl_group_of(c);
 	unsigned i;
@@ -90,9 +90,9 @@ int nccl_coll_blot(struct coll *c, uint64_t bytes, struct err *err)
 
 /* --- an operation --- */
 
-void nccl_coll_repeat(struct coll *c, unsigned times)
+static void nccl_repeat(struct coll *c, unsigned times)
 {
-	nccl_group_of(c)->times = MIN(MAX(times, 1U), (unsigned)NCCL_REPEAT_MAX);
+	nccl_group_of(c)->times = MIN(MAX(times, 1U), (unsigned)COLL_REPEAT_MAX);
 }
 
 void nccl_coll_apart(struct coll *c)
@@ -100,7 +100,7 @@ void nccl_coll_apart(struct coll *c)
 	nccl_group_of(c)->apart = true;
 }
 
-void nccl_coll_only(struct coll *c, const struct nccl_move *moves, unsigned n)
+static void nccl_only(struct coll *c, const struct coll_move *moves, unsigned n)
 {
 	struct nccl_group *g = nccl_group_of(c);
 	unsigned i;
@@ -110,12 +110,12 @@ void nccl_coll_only(struct coll *c, const struct nccl_move *moves, unsigned n)
 		g->moves[i] = moves[i];
 }
 
-double nccl_coll_seconds(const struct coll *c, unsigned rank)
+static double nccl_seconds(const struct coll *c, unsigned rank)
 {
 	return ((const struct nccl_group *)c)->ranks[rank].seconds;
 }
 
-int nccl_coll_error(const struct coll *c)
+static int nccl_error(const struct coll *c)
 {
 	return ((const struct nccl_group *)c)->error;
 }
@@ -152,6 +152,8 @@ static int nccl_start(struct coll *c, const struct coll_op *op, struct err *err)
 	g->op = *op;
 	g->left = g->times;
 	g->launching = g->marked = false;
+	g->stepped = 0;
+	g->held = 0;
 	for (i = 0; i < c->n; i++) {
 		g->ranks[i].in_it = g->n_moves == 0;
 		g->ranks[i].seconds = (double)NAN;
@@ -179,6 +181,22 @@ static int mark(struct nccl_group *g, struct err *err)
 	return r;
 }
 
+/* The event after the repetition that was put last: not before NCCL has put it. */
+static int step(struct nccl_group *g, struct err *err)
+{
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < g->coll.n; i++) {
+		struct nccl_rank *rank = &g->ranks[i];
+
+		if (rank->in_it)
+			r = g->ops->event_record(rank->steps[g->stepped], rank->stream, err);
+	}
+	g->stepped++;
+	return r;
+}
+
 /* Put what can be put: 1 when something was, 0 when NCCL is not ready, negative errno. */
 static int advance(struct nccl_group *g, int *ret_rank, struct err *err)
 {
@@ -189,12 +207,13 @@ static int advance(struct nccl_group *g, int *ret_rank, struct err *err)
 	g->launching = false;
 	if (g->marked)
 		return 0;
-	r = g->left ? nccl_launch(g, err) : mark(g, err);
+	r = g->stepped < g->times - g->left ? step(g, err) : 0;
+	if (r == 0)
+		r = g->left ? nccl_launch(g, err) : mark(g, err);
 	return r < 0 ? r : 1;
 }
 
-/* Has the event passed? 1, 0, negative errno. */
-static int passed(struct nccl_group *g, struct accel_event *event, struct err *err)
+int nccl_passed(struct nccl_group *g, struct accel_event *event, struct err *err)
 {
 	int r = g->ops->event_wait(event, 0, err);
 
@@ -214,13 +233,13 @@ static int look(struct nccl_group *g, unsigned i, struct err *err)
 		return 0;
 	}
 	if (!told->arrived) {
-		r = passed(g, rank->from, err);
+		r = nccl_passed(g, rank->from, err);
 		told->arrived = r > 0;
 		told->arrived_ns = g->begun_ns;
 	}
 	if (!told->arrived || !g->marked || r < 0)
 		return r;
-	r = passed(g, rank->to, err);
+	r = nccl_passed(g, rank->to, err);
 	if (r <= 0)
 		return r;
 	r = g->ops->event_seconds(rank->from, rank->to, &rank->seconds, err);
@@ -263,65 +282,23 @@ static int nccl_wait(struct coll *c, uint64_t deadline_us, struct err *err)
 
 /* --- its end --- */
 
-/* "gpu:GPU-a, gpu:GPU-b" of those in it who have not arrived (or not ended); how many. */
-static unsigned name_late(const struct nccl_group *g, bool arrival, char *ret, size_t size,
-			  int *ret_first)
-{
-	unsigned i, n = 0;
-	size_t used = 0;
-
-	ret[0] = '\0';
-	for (i = 0; i < g->coll.n; i++) {
-		const struct coll_rank *told = &g->coll.result.ranks[i];
-
-		if (!g->ranks[i].in_it || (arrival ? told->arrived : told->ended))
-			continue;
-		if (n++ == 0)
-			*ret_first = (int)i;
-		if (used < size)
-			used += (size_t)snprintf(ret + used, size - used, "%s%s", used ? ", " : "",
-						 g->ranks[i].subject);
-	}
-	return n;
-}
-
-static void tell_late(struct nccl_group *g)
-{
-	struct coll_result *result = &g->coll.result;
-	char names[COLL_WHY_SIZE / 2];
-	int first = COLL_NOBODY;
-	unsigned n, n_in = 0, i;
-
-	for (i = 0; i < g->coll.n; i++)
-		n_in += g->ranks[i].in_it;
-	n = name_late(g, true, names, sizeof(names), &first);
-	if (n > 0 && n < n_in) {
-		result->suspect = first;
-		(void)snprintf(result->why, sizeof(result->why),
-			       "%s did not arrive, %u others waited", names, n_in - n);
-		return;
-	}
-	n = name_late(g, false, names, sizeof(names), &first);
-	if (n < n_in)
-		result->suspect = n == 1 ? first : COLL_NOBODY;
-	(void)snprintf(result->why, sizeof(result->why),
-		       n == n_in ? "all %u GPUs began and none ended" : "%u GPUs did not end: %s",
-		       n, names);
-}
-
 static void nccl_abort(struct coll *c)
 {
 	struct nccl_group *g = nccl_group_of(c);
 
-	if (c->result.state == COLL_LATE)
-		tell_late(g);
+	const bool late = c->result.state == COLL_LATE;
+
+	if (late)
+		nccl_hang_look(g);
 	nccl_comms_abort(g);
+	if (late)
+		nccl_hang_conclude(g);
 }
 
 static void nccl_close(struct coll *c)
 {
 	struct nccl_group *g = nccl_group_of(c);
-	unsigned i;
+	unsigned i, step;
 
 	nccl_comms_close(g);
 	for (i = 0; i < c->n; i++) {
@@ -330,6 +307,8 @@ static void nccl_close(struct coll *c)
 		g->ops->stream_free(rank->stream);
 		g->ops->event_free(rank->from);
 		g->ops->event_free(rank->to);
+		for (step = 0; step < COLL_REPEAT_MAX; step++)
+			g->ops->event_free(rank->steps[step]);
 		if (rank->out.ptr)
 			g->ops->region_free(&rank->out);
 		if (rank->in.ptr)
@@ -337,6 +316,15 @@ static void nccl_close(struct coll *c)
 	}
 	free(g);
 }
+
+static const struct coll_whole_ops nccl_whole = {
+	.repeat = nccl_repeat,
+	.only = nccl_only,
+	.seconds = nccl_seconds,
+	.spread = nccl_spread,
+	.blot = nccl_blot,
+	.error = nccl_error,
+};
 
 static const struct coll_ops nccl_ops = {
 	.name = "nccl",
@@ -348,6 +336,7 @@ static const struct coll_ops nccl_ops = {
 	.abort = nccl_abort,
 	.close = nccl_close,
 	.now_ns = nccl_now_ns,
+	.whole = &nccl_whole,
 };
 
 /* --- its beginning --- */
@@ -357,16 +346,20 @@ static int open_rank(struct nccl_group *g, unsigned i, struct err *err)
 	const struct accel_memory memory = { ACCEL_DEVICE, -1, g->coll.bytes };
 	struct nccl_rank *rank = &g->ranks[i];
 	struct accel_device_info info;
+	unsigned step;
 	int r = g->ops->device_info(g->accel, i, &info, err);
 
 	if (r < 0)
 		return r;
 	(void)snprintf(rank->subject, sizeof(rank->subject), "%s", info.subject);
+	(void)snprintf(rank->pci, sizeof(rank->pci), "%s", info.pci);
 	r = g->ops->stream_new(g->accel, i, &rank->stream, err);
 	if (r == 0)
 		r = g->ops->event_new(g->accel, i, &rank->from, err);
 	if (r == 0)
 		r = g->ops->event_new(g->accel, i, &rank->to, err);
+	for (step = 0; r == 0 && step < COLL_REPEAT_MAX; step++)
+		r = g->ops->event_new(g->accel, i, &rank->steps[step], err);
 	if (r == 0)
 		r = g->ops->region_new(g->accel, i, &memory, &rank->out, err);
 	if (r == 0)

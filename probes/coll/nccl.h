@@ -7,6 +7,12 @@
  * asks for asynchronous errors. A rank has arrived when all that its stream
  * had to do before is done: one that has not is the one that the others wait for.
  *
+ * An operation that does not end: who is behind is told, in this order, by who did
+ * not arrive, by whom NCCL did not begin on, by who ended fewer operations than the
+ * others, and by whose GPU is still not free when all were aborted: a kernel that
+ * merely waits for the others looks at the flag that an abort sets. When all let go it
+ * cannot be told, and that is what the result says.
+ *
  * A buffer is twice the memory of a rank: what it sends and what it receives.
  *
  * Run against the fakes of tests/fakes so far, not on a GPU.
@@ -18,16 +24,12 @@
 #include "probes/coll/nccl_abi.h"
 
 enum {
-	NCCL_REPEAT_MAX = 64,	  /* operations between two looks at a clock */
 	NCCL_READY_US = 20000000, /* longest that communicators may take to be ready */
+	NCCL_ABORT_US = 3000000,  /* for all communicators to be aborted */
+	NCCL_DRAIN_US = 500000,	  /* after that, for what is left on the GPUs to end */
 	NCCL_POLL_US = 100,	  /* between two looks at work under way */
 	NCCL_POLL_LAUNCH_US = 10, /* while the next operation is put, that a GPU may wait for */
 	NCCL_VERSION_TEXT_SIZE = 32,
-};
-
-/* One block of an all-to-all: that of rank `from` for rank `to`. */
-struct nccl_move {
-	unsigned from, to;
 };
 
 /* What was loaded; it stays loaded. */
@@ -58,35 +60,8 @@ struct nccl_setup {
  */
 int nccl_coll_new(const struct nccl_setup *setup, struct coll **ret, struct err *err);
 
-/* How often start() does the operation, 1 to NCCL_REPEAT_MAX; times are those of one. */
-void nccl_coll_repeat(struct coll *c, unsigned times);
-
 /*
  * From now on an all-reduce leaves what it takes as it is, and get() is of what
  * came out: one that is repeated does not grow its sums beyond all bounds.
  */
 void nccl_coll_apart(struct coll *c);
-
-/*
- * From now on an all-to-all moves these blocks only; n = 0: all again. No
- * rank may be in two of them as a sender, nor in two as a receiver. Copied.
- */
-void nccl_coll_only(struct coll *c, const struct nccl_move *moves, unsigned n);
-
-/*
- * Copy what is in the first `bytes` of what each rank sends over all of it, so
- * that large operations move no zeros. Errors of the engine.
- */
-int nccl_coll_spread(struct coll *c, uint64_t bytes, struct err *err);
-
-/*
- * Before an all-to-all that will be checked: put into what each rank receives
- * what it must not contain afterwards. Errors of the engine.
- */
-int nccl_coll_blot(struct coll *c, uint64_t bytes, struct err *err);
-
-/* What an operation failed with (COLL_FAILED): -ENODEV of a lost GPU, -EIO of a sick one, -EPROTO. */
-int nccl_coll_error(const struct coll *c);
-
-/* Seconds of the last operation on that rank's GPU, by its clock; NAN when it was not in it. */
-double nccl_coll_seconds(const struct coll *c, unsigned rank);

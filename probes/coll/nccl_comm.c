@@ -139,17 +139,6 @@ int nccl_comms_open(struct nccl_group *g, uint64_t deadline_us, struct err *err)
 		       (double)(g->ops->now_us(g->accel) - begun_us) * 1e-6, names);
 }
 
-void nccl_comms_abort(struct nccl_group *g)
-{
-	unsigned i;
-
-	for (i = 0; i < g->coll.n; i++) {
-		if (g->ranks[i].comm)
-			(void)g->call.abort(g->ranks[i].comm);
-		g->ranks[i].comm = NULL;
-	}
-}
-
 void nccl_comms_close(struct nccl_group *g)
 {
 	uint64_t deadline_us = g->ops->now_us(g->accel) + COLL_ABORT_US;

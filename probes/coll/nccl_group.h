@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the NCCL engine only (nccl.c, nccl_comm.c). */
+/* Inside the NCCL engine only (nccl*.c). */
 #pragma once
 
 #include "probes/coll/nccl.h"
@@ -7,11 +7,13 @@
 struct nccl_rank {
 	struct ncclComm *comm;
 	struct accel_stream *stream;
-	struct accel_event *from, *to; /* around the operation */
-	struct accel_region out, in;   /* what it sends, what it receives */
-	char subject[64];	       /* "gpu:GPU-..." */
-	bool in_it;		       /* it has a part in the operation */
-	double seconds;		       /* of one of them, by its clock; NAN */
+	struct accel_event *from, *to;		    /* around the operation */
+	struct accel_event *steps[COLL_REPEAT_MAX]; /* after each repetition */
+	struct accel_region out, in;		    /* what it sends, what it receives */
+	char subject[64];			    /* "gpu:GPU-..." */
+	char pci[16];				    /* "0000:1b:00.0" */
+	bool in_it;				    /* it has a part in the operation */
+	double seconds;				    /* of one of them, by its clock; NAN */
 };
 
 struct nccl_group {
@@ -21,7 +23,7 @@ struct nccl_group {
 	struct accel *accel;
 	struct nccl_rank ranks[COLL_RANKS_MAX];
 	unsigned times;
-	struct nccl_move moves[COLL_RANKS_MAX];
+	struct coll_move moves[COLL_RANKS_MAX];
 	unsigned n_moves; /* 0: everybody to everybody */
 	bool apart;	  /* an all-reduce is not in place */
 	int error;	  /* negative errno of an operation that failed, 0 */
@@ -29,9 +31,11 @@ struct nccl_group {
 	/* Of the operation under way. */
 	struct coll_op op;
 	uint64_t begun_ns;
-	unsigned left;	/* repetitions not put yet */
-	bool launching; /* NCCL has not put the newest yet */
-	bool marked;	/* all are put, and the events after them */
+	unsigned left;	  /* repetitions not put yet */
+	unsigned stepped; /* repetitions with their event after them */
+	bool launching;	  /* NCCL has not put the newest yet */
+	bool marked;	  /* all are put, and the events after them */
+	uint64_t held;	  /* ranks that did not let go when they were aborted */
 };
 
 static inline struct nccl_group *nccl_group_of(struct coll *c)
@@ -44,6 +48,12 @@ int nccl_comms_open(struct nccl_group *g, uint64_t deadline_us, struct err *err)
 
 /* In good order when nothing failed, within COLL_ABORT_US; else by force. */
 void nccl_comms_close(struct nccl_group *g);
+
+/*
+ * Abort all communicators at once, each in a thread of its own, and see whose GPU is
+ * free then (nccl_abort.c): g->held are those that are not in time. One
+ * that does not come back keeps its thread, and the process ends by accel_leave_at_once().
+ */
 void nccl_comms_abort(struct nccl_group *g);
 
 /*
@@ -60,6 +70,17 @@ int nccl_check(struct nccl_group *g, const struct nccl_rank *rank, unsigned resu
 /* Put one repetition of g->op (nccl_launch.c); NCCL may go on with that by itself. Errors of the
  * calls. */
 int nccl_launch(struct nccl_group *g, struct err *err);
+
+/* Has the event passed? 1, 0, negative errno. */
+int nccl_passed(struct nccl_group *g, struct accel_event *event, struct err *err);
+
+/* --- who is behind (nccl_hang.c) --- */
+
+/* Before the abort of an operation that is late: suspects and sentence of the result. */
+void nccl_hang_look(struct nccl_group *g);
+
+/* After it: what letting go tells. */
+void nccl_hang_conclude(struct nccl_group *g);
 
 /* A pause until there may be something new, not past the deadline. */
 void nccl_pause(struct nccl_group *g, uint64_t deadline_us, uint64_t pause_us);

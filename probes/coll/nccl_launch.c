@@ -2,7 +2,7 @@
 /* One operation of all ranks, put on their streams in one group of NCCL's calls. */
 #include "probes/coll/nccl_group.h"
 
-static int put_move(struct nccl_group *g, const struct nccl_move *m, struct err *err)
+static int put_move(struct nccl_group *g, const struct coll_move *m, struct err *err)
 {
 	struct nccl_rank *from = &g->ranks[m->from], *to = &g->ranks[m->to];
 	uint64_t block = g->op.bytes / g->coll.n;
@@ -24,7 +24,7 @@ static int put_move(struct nccl_group *g, const struct nccl_move *m, struct err 
 
 static int put_moves(struct nccl_group *g, struct err *err)
 {
-	struct nccl_move m;
+	struct coll_move m;
 	unsigned i;
 	int r = 0;
 

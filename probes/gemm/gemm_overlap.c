@@ -55,16 +55,16 @@ static bool go(struct overlap *o, unsigned times, const struct coll_watch *watch
 	unsigned i;
 	int r;
 
-	nccl_coll_repeat(o->coll, times);
+	o->coll->ops->whole->repeat(o->coll, times);
 	r = coll_run(o->coll, &o->op, last_us, watch, &err);
 	if (r < 0)
 		fail(o, r, COLL_NOBODY, err.msg);
 	else if (result->state == COLL_LATE)
 		fail(o, -ETIMEDOUT, result->suspect, result->why);
 	else if (result->state != COLL_DONE)
-		fail(o, nccl_coll_error(o->coll), result->suspect, result->why);
+		fail(o, o->coll->ops->whole->error(o->coll), result->suspect, result->why);
 	for (i = 0; i < o->n; i++)
-		seconds = fmax(seconds, nccl_coll_seconds(o->coll, i));
+		seconds = fmax(seconds, o->coll->ops->whole->seconds(o->coll, i));
 	*ret = coll_busbw(&o->op, o->n, seconds);
 	return !o->failed;
 }
@@ -77,9 +77,9 @@ static bool try_alone(struct overlap *o, unsigned *ret_times)
 	/* The first one connects. */
 	if (!go(o, 1, NULL, &o->alone) || !go(o, ALONE, NULL, &o->alone))
 		return false;
-	seconds = nccl_coll_seconds(o->coll, 0);
-	*ret_times = seconds * NCCL_REPEAT_MAX * USEC_PER_SEC < GO_US
-			     ? (unsigned)NCCL_REPEAT_MAX
+	seconds = o->coll->ops->whole->seconds(o->coll, 0);
+	*ret_times = seconds * COLL_REPEAT_MAX * USEC_PER_SEC < GO_US
+			     ? (unsigned)COLL_REPEAT_MAX
 			     : (unsigned)MAX(GO_US * 1e-6 / seconds, 1.0);
 	return true;
 }
@@ -184,7 +184,7 @@ static void set_up(struct overlap *o)
 	if (r == 0)
 		r = coll_fill(o->coll, &fill, plan->seed, &err);
 	if (r == 0)
-		r = nccl_coll_spread(o->coll, fill.bytes, &err);
+		r = o->coll->ops->whole->spread(o->coll, fill.bytes, &err);
 	if (r == 0)
 		nccl_coll_apart(o->coll);
 	if (r < 0)

@@ -81,6 +81,7 @@
  *	links=N       NVLinks a GPU has (default 18)
  *	linkdown=I    link=N of this GPU (default 3) is down; also for what is counted
  *	unbridged=1   no NVLink is up
+ *	direct=1      links go from GPU to GPU, not to switches
  *	fabric=I fabricstate=N   it is not part of the fabric
  *	unfabric=I    becoming part of it ended with an error
  *	degraded=I    its fabric has lost bandwidth
@@ -99,8 +100,15 @@
  *	damage=IJ     one element that GPU I sends to J arrives wrong
  *	damage1=IJ    the same in the first operation only
  *	late=I        this GPU takes no further work after 40, and the others wait
- *	frozen=I      this GPU begins the next operation after 40 and does not end it
+ *	frozen=I      this GPU begins the next operation after 40, does not end it, and does
+ *	              not look at an abort either
+ *	behind=I      this GPU does not end the next operation after 40, which the others do;
+ *	              nobody ends the one after it; an abort frees all
+ *	mute=1        the next operation after 40 ends nowhere; an abort frees all
+ *	abortstuck=I  the abort of this GPU's communicator does not come back
  *	notready=I    the communicators do not get ready, because this GPU's does not
+ *	keep=N        only the first N MiB of an allocation are memory: what is copied beyond
+ *	              takes its time and moves nothing
  *	async=I       the communicator of this GPU fails after 40: a CUDA error, and
  *	              a remote one in the others
  */
@@ -191,6 +199,9 @@ void fake_stream_hang_next(struct CUstream_st *stream);
 
 /* The monotonic clock. */
 double fake_now_ns(void);
+
+/* Is it memory that so many bytes are copied to? See keep=N. */
+bool fake_memory_keeps(const void *at, size_t size);
 
 /* A product that will be computed when its memory is read. */
 unsigned fake_memory_expect(const struct fake_product *p);

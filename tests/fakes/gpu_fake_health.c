@@ -264,6 +264,14 @@ unsigned nvmlDeviceGetNvLinkState(struct nvml_device *device, unsigned link, uns
 	return fake_answer(device);
 }
 
+unsigned nvmlDeviceGetNvLinkRemoteDeviceType(struct nvml_device *device, unsigned link,
+					     unsigned *type)
+{
+	*type = fake_setting("direct", 0) ? NVML_REMOTE_GPU : NVML_REMOTE_SWITCH;
+	return link < (unsigned)fake_setting("links", LINKS) ? fake_answer(device)
+							     : (unsigned)INVALID_ARGUMENT;
+}
+
 unsigned nvmlDeviceGetGpuFabricInfoV(struct nvml_device *device, struct nvml_fabric *fabric)
 {
 	if (fabric->version != NVML_FABRIC_VERSION)

@@ -197,6 +197,14 @@ static double way(const struct allocation *source, const struct allocation *targ
 	return part;
 }
 
+bool fake_memory_keeps(const void *at, size_t size)
+{
+	const struct allocation *a = find(at);
+	long keep = fake_setting("keep", 0);
+
+	return !keep || !a || (size_t)((const char *)at - a->ptr) + size <= (size_t)keep << 20;
+}
+
 unsigned cuMemcpyAsync(cuda_ptr to, cuda_ptr from, size_t size, struct CUstream_st *stream)
 {
 	struct allocation *source = find((const void *)(uintptr_t)from);
@@ -213,6 +221,8 @@ unsigned cuMemcpyAsync(cuda_ptr to, cuda_ptr from, size_t size, struct CUstream_
 	if (source->pending)
 		settle(source);
 	target->pending = false;
+	if (!fake_memory_keeps((const void *)(uintptr_t)to, size))
+		return CUDA_OK;
 	memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
 	if (!source->host && target->host && fake_is("rot", source->gpu))
 		rot(source, (char *)(uintptr_t)to, from - (uintptr_t)source->ptr, size);

@@ -5,9 +5,13 @@
  * the moment that the last of those who have a part in it is free.
  */
 #include <math.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "lib/macro.h"
 #include "probes/coll/nccl_abi.h"
 #include "tests/fakes/gpu_fake.h"
 #include "tests/unit/random.h"
@@ -42,6 +46,7 @@ static struct put works[PUT_MAX];
 static unsigned n_works, depth, n_inits;
 static struct ncclComm *comms[FAKE_GPUS_MAX];
 static long n_operations;
+static pthread_mutex_t aborts = PTHREAD_MUTEX_INITIALIZER;
 
 unsigned ncclGetVersion(int *version)
 {
@@ -49,8 +54,23 @@ unsigned ncclGetVersion(int *version)
 	return NCCL_OK;
 }
 
+/* What it was told in the environment, for a test that asks. */
+static void tell_environment(void)
+{
+	static const char *const names[] = { "NCCL_IB_TIMEOUT", "NCCL_RAS_ENABLE" };
+	const char *path = getenv("ASSAY_FAKE_NCCL_TOLD");
+	FILE *out = path ? fopen(path, "we") : NULL;
+	size_t i;
+
+	for (i = 0; out && i < ARRAY_SIZE(names); i++)
+		(void)fprintf(out, "%s=%s\n", names[i], getenv(names[i]) ? getenv(names[i]) : "");
+	if (out)
+		(void)fclose(out);
+}
+
 unsigned ncclGetUniqueId(nccl_id *id)
 {
+	tell_environment();
 	memset(id, 7, sizeof(*id));
 	return NCCL_OK;
 }
@@ -113,12 +133,17 @@ unsigned ncclCommDestroy(struct ncclComm *comm)
 /* Kernels that wait for others look at a flag; a GPU that does nothing does not. */
 unsigned ncclCommAbort(struct ncclComm *comm)
 {
-	unsigned gpu = (unsigned)comm->rank;
+	unsigned gpu = (unsigned)comm->rank, result;
 
+	while (fake_is("abortstuck", gpu))
+		(void)pause();
+	(void)pthread_mutex_lock(&aborts);
 	if (comm->stream && !fake_is("late", gpu) && !fake_is("frozen", gpu) &&
 	    isinf(fake_stream_begin_ns(comm->stream)))
 		fake_stream_set_end_ns(comm->stream, fake_now_ns());
-	return ncclCommDestroy(comm);
+	result = ncclCommDestroy(comm);
+	(void)pthread_mutex_unlock(&aborts);
+	return result;
 }
 
 static unsigned add(const struct put *p)
@@ -166,7 +191,7 @@ static bool is_path(const char *fault, const struct put *from, const struct put 
 static void move(const struct put *from, const struct put *to, const char *source, char *target,
 		 size_t bytes)
 {
-	if (isinf(fake_stream_begin_ns(from->stream)))
+	if (isinf(fake_stream_begin_ns(from->stream)) || !fake_memory_keeps(target, bytes))
 		return;
 	memcpy(target, source, bytes);
 	if (is_path("damage", from, to) || (is_path("damage1", from, to) && n_operations == 0))
@@ -274,15 +299,28 @@ static void strike(void)
 	}
 }
 
+/* Does the operation end nowhere? */
 static bool freezes(void)
 {
 	unsigned i;
 
-	for (i = 0; n_operations >= FAKE_HEALTHY_OPERATIONS && i < n_works; i++) {
+	if (n_operations < FAKE_HEALTHY_OPERATIONS)
+		return false;
+	for (i = 0; i < n_works; i++) {
 		if (fake_is("frozen", (unsigned)works[i].comm->rank))
 			return true;
 	}
-	return false;
+	return fake_setting("mute", 0) || fake_setting("abortstuck", -1) >= 0;
+}
+
+static void fall_behind(void)
+{
+	unsigned i;
+
+	for (i = 0; n_operations == FAKE_HEALTHY_OPERATIONS && i < n_works; i++) {
+		if (fake_is("behind", (unsigned)works[i].comm->rank))
+			end_at(&works[i], (double)INFINITY);
+	}
 }
 
 static void do_works(void)
@@ -307,6 +345,7 @@ static void do_works(void)
 	}
 	for (i = 0; freezes() && i < n_works; i++)
 		end_at(&works[i], (double)INFINITY);
+	fall_behind();
 	if (++n_operations == FAKE_HEALTHY_OPERATIONS)
 		strike();
 }

@@ -53,6 +53,28 @@ static void one_low_cell_is_no_gpu(void)
 	CHECK_EQ(all_to_all_slow(pairs, N, &part), COLL_NOBODY);
 }
 
+static void the_one_low_cell_is_a_pair(void)
+{
+	struct random random = random_seeded(4);
+	struct coll_move pair = { 0, 0 };
+	double pairs[N * N], part;
+	unsigned i;
+
+	for (i = 0; i < 1000; i++) {
+		make(pairs, N, COLL_NOBODY, 1, &random);
+		CHECK(!all_to_all_slow_pair(pairs, N, &pair, &part));
+	}
+	pairs[5 * N + 2] *= 0.5;
+	CHECK(all_to_all_slow_pair(pairs, N, &pair, &part));
+	CHECK_EQ(pair.from, 5);
+	CHECK_EQ(pair.to, 2);
+	CHECK_NEAR(part, 0.5, 0.05);
+	/* An end that is slow explains its cells. */
+	make(pairs, N, 5, 0.9, &random);
+	CHECK(!all_to_all_slow_pair(pairs, N, &pair, &part));
+	CHECK(!all_to_all_slow_pair(pairs, 2, &pair, &part));
+}
+
 static void of_two_it_cannot_be_told(void)
 {
 	double pairs[] = { 0, 50e9, 100e9, 0 }, part;
@@ -64,6 +86,7 @@ static const struct test tests[] = {
 	TEST(the_gpu_whose_row_and_column_are_low_is_named),
 	TEST(nobody_is_named_among_good_ones),
 	TEST(one_low_cell_is_no_gpu),
+	TEST(the_one_low_cell_is_a_pair),
 	TEST(of_two_it_cannot_be_told),
 };
 

@@ -31,6 +31,7 @@ static void every_check_has_the_slack_of_its_family(void)
 		{ "gemm.rate", "FLOP/s", 0.05, true, false },
 		{ "gemm.overlap", "1", 0.05, true, false },
 		{ "all_to_all.busbw", "B/s", 0.05, true, false },
+		{ "all_to_all.rnic_pair_bw", "B/s", 0.07, true, false },
 		{ "all_reduce.skew", "s", 0.05, true, false },
 		{ "memory.device_bw", "B/s", 0.05, true, false },
 		{ "memory.copy_bw", "B/s", 0.10, true, false },

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All GPUs of the host through NCCL. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/xalloc.h"
+#include "probes/all_to_all/all_to_all.h"
+
+/* Part of a GPU's memory that its two buffers may take. */
+enum { MEMORY_PART = 8, BUFFERS = 2 };
+
+/* NCCL has the operation itself since 2.28; before it is sends and receives. */
+static const char *call_of(const struct all_to_all *t)
+{
+	return t->plan->library.call.all_to_all ? "ncclAlltoAll" : "ncclSend";
+}
+
+static json_t *params(const struct all_to_all *t, uint64_t bytes)
+{
+	const struct all_to_all_plan *plan = t->plan;
+
+	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "engine", "nccl", "version",
+			 plan->library.version, "driver", plan->accel->ops->version(plan->accel),
+			 "ranks", (json_int_t)t->n, "bytes", (json_int_t)bytes, "call", call_of(t));
+}
+
+/*
+ * Ends as the topology has them, by slot. Behind switches a pair goes over all NVLinks of the one
+ * and of the other; without, over what is between the two.
+ */
+static void place(const struct all_to_all *t, const struct coll_move *m, struct sample *s)
+{
+	const bool forth = m->from < m->to;
+
+	s->from = xasprintf("gpu:%s", t->ends[m->from].pci);
+	s->to = xasprintf("gpu:%s", t->ends[m->to].pci);
+	if (t->links_to == ACCEL_LINKS_UNKNOWN)
+		return;
+	s->path = xcalloc(3, sizeof(*s->path));
+	if (t->links_to == ACCEL_LINKS_GPU) {
+		s->path[0] = xasprintf("%s^%s", forth ? s->from : s->to, forth ? s->to : s->from);
+		return;
+	}
+	s->path[0] = xasprintf("%s^nvswitch", s->from);
+	s->path[1] = xasprintf("%s^nvswitch", s->to);
+}
+
+const struct all_to_all_kind all_to_all_gpus = {
+	.busbw = "all_to_all.busbw",
+	.size_bw = "all_to_all.size_bw",
+	.pair_bw = "all_to_all.pair_bw",
+	.correct = "all_to_all.correct",
+	.all = "gpus",
+	.ends = "GPUs",
+	.params = params,
+	.place = place,
+};
+
+static int open_devices(struct all_to_all *t, struct err *err)
+{
+	struct accel *a = t->plan->accel;
+	uint64_t most = t->plan->size;
+	unsigned i;
+
+	t->n = MIN(a->ops->n_devices(a), (unsigned)COLL_RANKS_MAX);
+	if (t->n < 2)
+		return err_set(err, ENODEV, "an all-to-all needs two GPUs at least: there is %u",
+			       t->n);
+	for (i = 0; i < t->n; i++) {
+		struct all_to_all_end *end = &t->ends[i];
+		struct accel_device_info info;
+		int r = a->ops->device_info(a, i, &info, err);
+
+		if (r < 0)
+			return r;
+		(void)snprintf(end->subject, sizeof(end->subject), "%s", info.subject);
+		(void)snprintf(end->pci, sizeof(end->pci), "%s", info.pci);
+		most = MIN(most, info.memory_bytes / (MEMORY_PART * BUFFERS));
+	}
+	t->bytes = most / (16 * t->n) * 16 * t->n;
+	return 0;
+}
+
+/* One GPU that others use spoils the operation of all. */
+static void look_busy(struct all_to_all *t)
+{
+	struct accel *a = t->plan->accel;
+	unsigned i;
+
+	for (i = 0; i < t->n && !t->busy[0]; i++) {
+		char command[64] = "";
+		double share = 0;
+		long pid = 0;
+
+		if (a->ops->others(a, i, &pid, command, &share, NULL) == 0 && pid)
+			(void)snprintf(t->busy, sizeof(t->busy), "pid %ld (%s) computes on %s", pid,
+				       command, t->ends[i].subject);
+	}
+}
+
+int all_to_all_run_gpus(struct all_to_all_plan *plan, struct err *err)
+{
+	CLEANUP(all_to_all_release)
+	struct all_to_all t = { .plan = plan, .total = sample_init() };
+	struct nccl_setup setup = {
+		.library = &plan->library,
+		.accel = plan->accel,
+		.deadline_us = MIN(plan->accel->ops->now_us(plan->accel) + NCCL_READY_US,
+				   plan->deadline_us),
+	};
+	struct err why = ERR_INIT;
+	int r = open_devices(&t, err);
+
+	if (r < 0)
+		return r;
+	look_busy(&t);
+	if (t.busy[0] && !plan->run_busy)
+		r = all_to_all_tell_busy(&t);
+	else
+		r = all_to_all_links(&t);
+	if (r < 0 || (t.busy[0] && !plan->run_busy))
+		return r < 0 ? err_errno(err, -r, "cannot print samples") : 0;
+	setup.n = t.n;
+	setup.bytes = t.bytes;
+	r = nccl_coll_new(&setup, &t.coll, &why);
+	r = r < 0 ? all_to_all_tell_failure(&t, r, why.msg) : all_to_all_measure(&t);
+	return r < 0 ? err_errno(err, -r, "cannot print samples") : 0;
+}
