@@ -18,8 +18,6 @@
 #include "probes/rdma/oob.h"
 #include "probes/rnic_pair/pair.h"
 
-enum { REDUCE_WINDOWS = 8 };
-
 struct numa_host;
 
 struct reduce_options {
@@ -62,7 +60,8 @@ struct reduce_session {
 	/* The rail that is measured. */
 	struct coll *ring;
 	uint64_t rail;
-	double busbw[REDUCE_WINDOWS];
+	double window_s[REDUCE_WINDOWS]; /* from when this rank came to when it was through */
+	uint64_t window_ops;		 /* of each */
 	size_t n_windows;
 	uint64_t sent_bytes;
 	double sent_s;

@@ -128,7 +128,8 @@ static int on_result(struct reduce_session *s, struct reduce_message *m,
 	int r;
 
 	(void)answer;
-	if (!s->ring || m->rates.n != s->n || m->late.n != s->n)
+	if (!s->ring || m->rates.n != s->n || m->late.n != s->n ||
+	    m->behind.n != s->n * s->n_windows)
 		return err_set(err, EPROTO, "rank 0 tells results of what was not measured");
 	r = reduce_emit(s, m);
 	reduce_shut(s);

@@ -113,6 +113,7 @@ static const struct jfield result_fields[] = {
 	{ "rail", J_U64, AT(rail), J_REQUIRED, .max = PAIR_PORTS_MAX - 1 },
 	{ "rates", J_REALS, AT(rates), J_REQUIRED, .max = COLL_RANKS_MAX },
 	{ "late", J_REALS, AT(late), J_REQUIRED, .max = COLL_RANKS_MAX },
+	{ "behind", J_REALS, AT(behind), J_REQUIRED, .max = COLL_RANKS_MAX * REDUCE_WINDOWS },
 	{ "foreign", J_STRING, AT(foreign), J_REQUIRED },
 	WHY,
 };
@@ -147,6 +148,7 @@ void reduce_message_release(struct reduce_message *m)
 	free(m->why);
 	free(m->foreign);
 	free(m->again.v);
+	free(m->behind.v);
 	strv_free(m->nodes);
 	free(m->rates.v);
 	free(m->late.v);

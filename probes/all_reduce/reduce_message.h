@@ -45,6 +45,7 @@ enum reduce_kind {
 enum {
 	REDUCE_OPS_MAX = 1000000,
 	REDUCE_NOBODY = COLL_RANKS_MAX, /* as `suspect` */
+	REDUCE_WINDOWS = 8,
 };
 
 struct reduce_message {
@@ -70,6 +71,7 @@ struct reduce_message {
 	uint64_t wrong;		   /* done: elements */
 	uint64_t resends;	   /* done: of its port since the rail was opened */
 	struct jreals again;	   /* whose: those of all, by rank */
+	struct jreals behind;	   /* result, by rank and then by window: behind the first, s */
 	char *foreign;		   /* result: whose port had traffic of others; owned */
 	struct jreals rates, late; /* result, by rank: of its link, bytes/s; behind the first, s */
 };

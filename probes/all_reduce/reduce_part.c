@@ -120,13 +120,12 @@ static void look_at_sums(struct reduce_session *s, const struct coll_op *op,
 
 /* A window of it. */
 static void keep(struct reduce_session *s, const struct reduce_message *go,
-		 const struct coll_op *op, const struct reduce_message *done)
+		 const struct reduce_message *done)
 {
-	const double seconds = (double)(done->ended_ns - done->arrived_ns) / 1e9;
-
-	if (!go->timed || s->n_windows == REDUCE_WINDOWS || seconds <= 0)
+	if (!go->timed || s->n_windows == REDUCE_WINDOWS)
 		return;
-	s->busbw[s->n_windows++] = coll_busbw(op, s->n, seconds / (double)go->ops);
+	s->window_s[s->n_windows++] = (double)(done->ended_ns - done->arrived_ns) / 1e9;
+	s->window_ops = go->ops;
 	s->sent_bytes += done->sent_bytes;
 	s->sent_s += done->sent_s;
 }
@@ -160,7 +159,7 @@ void reduce_go(struct reduce_session *s, const struct reduce_message *go,
 	if (ret->state == COLL_DONE && go->check)
 		look_at_sums(s, &op, ret, &err);
 	else if (ret->state == COLL_DONE)
-		keep(s, go, &op, ret);
+		keep(s, go, ret);
 	/* Between operations, when nothing of the ring goes through the port. */
 	if (ret->state == COLL_DONE && (go->timed || !s->guard.begun))
 		reduce_guard_look(&s->guard, &s->sides[s->rail], c);

@@ -63,7 +63,9 @@ struct reduce_message reduce_tally_result(const struct reduce_session *s, uint64
 	m.foreign = xstrdup(t->foreign);
 	m.rates = (struct jreals){ xcalloc(s->n, sizeof(double)), s->n };
 	m.late = (struct jreals){ xcalloc(s->n, sizeof(double)), s->n };
+	m.behind = (struct jreals){ xcalloc(s->n * t->n, sizeof(double)), s->n * t->n };
 	for (rank = 0; rank < s->n; rank++) {
+		memcpy(m.behind.v + rank * t->n, t->late[rank], t->n * sizeof(double));
 		qsort(t->late[rank], t->n, sizeof(double), by_value);
 		m.late.v[rank] = t->late[rank][t->n / 2];
 		m.rates.v[rank] =

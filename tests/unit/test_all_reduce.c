@@ -50,6 +50,31 @@ static void every_host_tells_what_it_saw(void)
 	fleet_close();
 }
 
+/* It finds the first chunk there already. */
+static void a_rank_that_comes_late_is_not_faster_for_it(void)
+{
+	double zeros[HOSTS] = { 0 }, behind[HOSTS] = { 0, 0.25, 0 };
+	struct reduce_message result = reduce_message_init(REDUCE_RESULT), opened;
+	struct reduce_session *s = &fleet.hosts[1].session;
+	const struct coll_op op = { .kind = COLL_ALL_REDUCE, .bytes = 3 * 4 * 1000 };
+	char nothing[] = "";
+
+	fleet_open();
+	reduce_open(s, 0, &opened);
+	CHECK_EQ(opened.kind, REDUCE_OFFER);
+	s->bytes = op.bytes;
+	s->window_s[s->n_windows++] = 0.75;
+	s->window_ops = 1;
+	s->sent_bytes = 1;
+	s->sent_s = 1;
+	result.rates = result.late = (struct jreals){ zeros, HOSTS };
+	result.behind = (struct jreals){ behind, HOSTS };
+	result.why = result.foreign = nothing;
+	CHECK_EQ(reduce_emit(s, &result), 0);
+	CHECK_NEAR(fleet.hosts[1].samples[0].value, coll_busbw(&op, HOSTS, 1), 1e-6);
+	fleet_close();
+}
+
 static void wrong_data_is_told_by_who_has_it(void)
 {
 	unsigned rank, wrong = 0;
@@ -203,6 +228,7 @@ static void ranks_that_never_come_are_named(void)
 
 static const struct test tests[] = {
 	TEST(every_host_tells_what_it_saw),
+	TEST(a_rank_that_comes_late_is_not_faster_for_it),
 	TEST(wrong_data_is_told_by_who_has_it),
 	TEST(a_host_that_dies_is_named_to_all_others),
 	TEST(a_host_that_stands_still_is_named_when_the_time_is_up),
