@@ -80,7 +80,7 @@ TABLE = [
     Row("hung kernel", "hang=1", GEMM, finding("gemm.rate", "timeout", words="finished 0 of at least 8 windows in time")),
     Row("hung copy", "hangcopy=1", MEMORY, finding("memory.d2h_bw", "timeout", subject=f"{BAD}>numa:0",
                                                    words="windows of copies in time")),
-    Row("hung collective", "frozen=1", ALL, finding("all_to_all.busbw", "timeout", subject="gpus", words="began and none ended")),
+    Row("hung collective", "frozen=1", ALL, finding("all_to_all.busbw", "timeout", words=f"told to give up, {BAD} (0000:18:00.0) did not")),
     # lost GPU
     Row("lost GPU", "lost=1", GEMM, finding("gemm.rate", code="device-lost", severity="fatal", words=LOST)),
     Row("lost GPU", "losecopy=1", MEMORY, finding("memory.d2h_bw", code="device-lost", severity="fatal", words=LOST,
@@ -135,7 +135,7 @@ TABLE = [
     Row("fabric degraded", "degraded=1", STATE, finding("gpu.fabric", code="fabric-bandwidth", severity="warn", words="degraded")),
     Row("MIG", "mig=1", STATE, CLEAN),
     # a rank that never arrives
-    Row("rank missing", "late=1", ALL, finding("all_to_all.busbw", "timeout", words=f"{BAD} did not arrive, 3 others waited")),
+    Row("rank missing", "late=1", ALL, finding("all_to_all.busbw", "timeout", words="(0000:18:00.0) did not arrive, 3 others waited")),
     # out of memory
     Row("no memory", "full=1", GEMM, finding("gemm.rate", "set-up", words="out of memory: 32 MiB wanted, 3 of 65536 MiB free")),
     Row("no memory", "full=1", MEMORY, finding("memory.d2h_bw", "set-up", subject=f"{BAD}>numa:0", words="out of memory")),
