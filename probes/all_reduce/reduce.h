@@ -115,6 +115,7 @@ void reduce_see(struct reduce_session *s, const struct reduce_message *whose,
 /* Of the windows of a rail, by rank. */
 struct reduce_tally {
 	double late[COLL_RANKS_MAX][REDUCE_WINDOWS]; /* behind the first that came, s */
+	double rest[COLL_RANKS_MAX][REDUCE_WINDOWS]; /* before the last that was through, s */
 	uint64_t sent_bytes[COLL_RANKS_MAX];
 	double sent_s[COLL_RANKS_MAX];
 	uint64_t resends[COLL_RANKS_MAX];

@@ -78,7 +78,8 @@ static void set_correct(const struct reduce_session *s, struct sample *sample)
 
 /*
  * A rank that comes late finds the first chunk there already, and would take less time for the
- * rest: the time of an operation begins with the first rank that came.
+ * rest; and not all have to wait for the last step of a slow one. The time of an operation is from
+ * the first rank that came to the last that was through.
  */
 static void set_busbw(const struct reduce_session *s, const struct reduce_message *result,
 		      struct sample *sample)

@@ -68,11 +68,11 @@ struct reduce_message {
 	uint64_t arrived_ns, ended_ns; /* done, on the sender's clock */
 	uint64_t sent_bytes;
 	double sent_s;
-	uint64_t wrong;		   /* done: elements */
-	uint64_t resends;	   /* done: of its port since the rail was opened */
-	struct jreals again;	   /* whose: those of all, by rank */
-	struct jreals behind;	   /* result, by rank and then by window: behind the first, s */
-	char *foreign;		   /* result: whose port had traffic of others; owned */
+	uint64_t wrong;	     /* done: elements */
+	uint64_t resends;    /* done: of its port since the rail was opened */
+	struct jreals again; /* whose: those of all, by rank */
+	struct jreals behind; /* result, by rank, then window: behind the first, before the last, s */
+	char *foreign;	      /* result: whose port had traffic of others; owned */
 	struct jreals rates, late; /* result, by rank: of its link, bytes/s; behind the first, s */
 };
 

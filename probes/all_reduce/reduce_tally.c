@@ -9,20 +9,25 @@
 void reduce_tally_add(struct reduce_session *s, const struct reduce_message *own,
 		      struct reduce_tally *t)
 {
-	int64_t came_ns[COLL_RANKS_MAX], first_ns = INT64_MAX;
+	int64_t came_ns[COLL_RANKS_MAX], first_ns = INT64_MAX, last_ns = INT64_MIN;
+	int64_t ended_ns[COLL_RANKS_MAX];
 	unsigned rank;
 
 	for (rank = 0; rank < s->n; rank++) {
 		const struct reduce_message *m = rank ? &s->peers[rank].answer : own;
 
 		came_ns[rank] = (int64_t)m->arrived_ns - s->peers[rank].ahead_ns * (rank > 0);
+		ended_ns[rank] = (int64_t)m->ended_ns - s->peers[rank].ahead_ns * (rank > 0);
 		first_ns = MIN(first_ns, came_ns[rank]);
+		last_ns = MAX(last_ns, ended_ns[rank]);
 		t->sent_bytes[rank] += m->sent_bytes;
 		t->sent_s[rank] += m->sent_s;
 		t->resends[rank] = m->resends;
 	}
-	for (rank = 0; rank < s->n; rank++)
+	for (rank = 0; rank < s->n; rank++) {
 		t->late[rank][t->n] = (double)(came_ns[rank] - first_ns) / 1e9;
+		t->rest[rank][t->n] = (double)(last_ns - ended_ns[rank]) / 1e9;
+	}
 	t->n++;
 }
 
@@ -58,6 +63,7 @@ struct reduce_message reduce_tally_result(const struct reduce_session *s, uint64
 {
 	struct reduce_message m = reduce_message_init(REDUCE_RESULT);
 	unsigned rank;
+	size_t i;
 
 	m.rail = rail;
 	m.foreign = xstrdup(t->foreign);
@@ -65,7 +71,8 @@ struct reduce_message reduce_tally_result(const struct reduce_session *s, uint64
 	m.late = (struct jreals){ xcalloc(s->n, sizeof(double)), s->n };
 	m.behind = (struct jreals){ xcalloc(s->n * t->n, sizeof(double)), s->n * t->n };
 	for (rank = 0; rank < s->n; rank++) {
-		memcpy(m.behind.v + rank * t->n, t->late[rank], t->n * sizeof(double));
+		for (i = 0; i < t->n; i++)
+			m.behind.v[rank * t->n + i] = t->late[rank][i] + t->rest[rank][i];
 		qsort(t->late[rank], t->n, sizeof(double), by_value);
 		m.late.v[rank] = t->late[rank][t->n / 2];
 		m.rates.v[rank] =
