@@ -187,7 +187,7 @@ tests_unit_test_rdma_mesh_SOURCES = tests/unit/test_rdma_mesh.c $(MESH_BENCH)
 tests_unit_test_loopback_mesh_SOURCES = tests/unit/test_loopback_mesh.c tests/unit/loopback_fabric.c tests/unit/loopback_fabric.h \
 	tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
 	$(RDMA_SIM)
-tests_unit_test_loopback_mesh_LDADD = libloopback.a librdma.a librnic_state.a libmemory.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) libprobe.a $(LDADD)
+tests_unit_test_loopback_mesh_LDADD = libloopback.a librdma.a librnic_state.a libmemory.a libaccel.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) libprobe.a $(LDADD)
 tests_unit_test_rdma_groups_SOURCES = tests/unit/test_rdma_groups.c $(MESH_BENCH)
 tests_unit_test_rdma_groups_LDADD = librdma.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(LDADD)
 tests_unit_test_rdma_mesh_LDADD = librdma.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(LDADD)
