@@ -160,6 +160,8 @@ static bool is_significant(const struct tomo_fit *fit, const struct tomo_set *se
 	double with = left_by(fit, set);
 	size_t j;
 
+	if (p->noise_least > 0) /* it is known from elsewhere, and has been counted with */
+		return true;
 	for (j = 0; j < set->n; j++) {
 		struct tomo_set without = *set;
 
