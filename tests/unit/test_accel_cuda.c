@@ -136,7 +136,7 @@ static void a_full_stream_refuses_and_goes_on_after_a_wait(void)
 static void memory_goes_to_an_rnic_by_peermem_when_there_is_no_dmabuf(void)
 {
 	struct accel_memory memory = { ACCEL_DEVICE, -1, 65536 };
-	struct accel *a = open_gpus("count=1");
+	struct accel *a = open_gpus("count=1 nodmabuf=1");
 	struct accel_export export = { .dmabuf_fd = -1 };
 	struct accel_region x = { 0 };
 	struct err err = ERR_INIT;
