@@ -164,7 +164,7 @@ static int conclude(struct keeping *k, const struct verdict *verdict, const stru
 {
 	int r;
 
-	if (k->row.late)
+	if (k->row.history)
 		return 0;
 	r = findings_note(k->store, &k->view, verdict, &k->in->arrival, err);
 	if (r >= 0 && k->in->arrival.fresh)
@@ -192,7 +192,7 @@ static int keep(struct keeping *k, struct err *err)
 		return r;
 	runs.n = (size_t)r;
 	inputs.pool = &pool;
-	if (!k->row.late && k->speaker != SPEAKER_TWO)
+	if (!k->row.history && k->speaker != SPEAKER_TWO)
 		inputs.before = run_of(&runs, report->profile, &pool, &before);
 	verdict_judge(report, &inputs, &verdict);
 	if (k->speaker == SPEAKER_TWO)
@@ -211,6 +211,17 @@ static int keep(struct keeping *k, struct err *err)
 	if (k->speaker == SPEAKER_REPLACED)
 		baselines_forget(k->view.baselines, report->node);
 	return r < 0 || k->speaker == SPEAKER_TWO ? r : conclude(k, &verdict, &merged, err);
+}
+
+/*
+ * What a host measured with others, or why it did not, says nothing of it alone: a good one with
+ * a slow partner is slow too. The campaign that asked counts it with what its partners say.
+ */
+static bool is_of_a_test_with_others(const struct report *report)
+{
+	const char *kind = json_string_value(json_object_get(report->order, "kind"));
+
+	return kind && !streq(kind, "deep");
 }
 
 int ingest_keep(struct store *store, const struct rules *rules, struct baselines *baselines,
@@ -235,7 +246,7 @@ int ingest_keep(struct store *store, const struct rules *rules, struct baselines
 	if (r < 0)
 		return r;
 	k.speaker = speaker_note(k.host, &in->report, &in->arrival, &place);
-	k.row.late = place == PLACE_LATE;
+	k.row.history = place == PLACE_LATE || is_of_a_test_with_others(&in->report);
 	r = keep(&k, err);
 	return r < 0 ? r : place;
 }

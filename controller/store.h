@@ -48,7 +48,7 @@ struct store_report {
 	const struct verdict *kept; /* earlier runs of its profile: what still stands, newest first */
 	size_t n_kept;		    /* at most STORE_KEPT_MAX */
 	uint64_t seen_us;	    /* when it was measured, by our clock (arrival.h) */
-	bool late;		    /* a newer one is there: history only */
+	bool history; /* it is kept and no more: a newer one is there, or it says nothing of the host */
 };
 
 /* Where a report stands among those of its host. */

@@ -242,8 +242,8 @@ static int add_all(struct store *s, const struct store_report *in, struct err *e
 	id = sqlite3_last_insert_rowid(s->db);
 	if (r == 0)
 		r = add_items(s, in->verdict, id, node, err);
-	/* What was measured before the newest run makes nobody younger. */
-	if (r < 0 || in->late)
+	/* What was measured before the newest run makes nobody younger, nor does a test with others. */
+	if (r < 0 || in->history)
 		return r;
 	r = put_run(s, in, id, node, err);
 	return r == 0 ? update_node(s, in, node, boot, err) : r;

@@ -32,6 +32,7 @@ def test_a_slow_host_is_named_after_the_second_pass_and_cordoned_by_the_policy(f
     assert all(g["state"] == "measured" for g in groups)
     assert all((g["value"] < 15e9) == ("gpu-3" in g["nodes"]) for g in groups)
     assert wait_for(lambda: cordoned(f.c) == ["gpu-3"])
+    assert {f.c.get(f"/v1/nodes/{n}").json["verdict"] for n in NAMES if n != "gpu-3"} == {"pass"}
     incidents = open_incidents(f.c)
     sentence = incidents["gpu-3", "all_reduce.busbw"]
     assert re.search(r"round 1 with gpu-\d: 12\.\d GB/s, round 2 with gpu-\d: 12\.\d GB/s", sentence), sentence
@@ -100,6 +101,7 @@ def test_a_busy_host_is_left_out_and_the_others_are_measured(fabric):
     assert {n["node"]: n["why"] for n in done["nodes"] if n["gone"]} == {"gpu-0": "a job runs here"}
     assert [b["node"] for b in done["blames"] if b["kind"] == "node"] == ["gpu-5"]
     assert wait_for(lambda: cordoned(f.c) == ["gpu-5"])
+    assert f.c.get("/v1/nodes/gpu-0").json["verdict"] == "pass"
 
 
 def test_who_failed_its_own_tests_or_is_not_there_is_told_and_not_asked(fabric):

@@ -50,7 +50,7 @@ static int put(struct store *s, struct report *report)
 
 	if (place == PLACE_DUPLICATE)
 		return place;
-	row.late = place == PLACE_LATE;
+	row.history = place == PLACE_LATE;
 	r = store_add(s, &row, NULL);
 	return r < 0 ? r : place;
 }
