@@ -63,6 +63,7 @@ def rounds_of(build, samples):
     return len(re.findall(r"^round", done.stdout, re.MULTILINE)), re.findall(r"^(blame|undecided) (\S+) (\S+)", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.once  # runs a test program, and the pairing has unit tests under the sanitizers
 @pytest.mark.parametrize("slow, blamed", [(None, []), ("c", ["c"])])
 def test_pairing_plays_its_rounds_with_samples_of_probes(build, slow, blamed):
     samples = [(here, {"v": 1, "check": "all_reduce.busbw", "subject": "rxe0:1", "value": 1.5e6 if slow in (here, there) else 3e6,

@@ -17,7 +17,7 @@ OLDER = ["nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetPcieReplayCounter", "nvmlD
          "nvmlDeviceGetTemperatureThreshold", "nvmlDeviceGetCurrentClocksThrottleReasons"]
 NEWER = ["nvmlDeviceGetMarginTemperature", "nvmlDeviceGetCurrentClocksEventReasons"]
 NOT_ASKED = ["nvmlErrorString", "nvmlDeviceGetHandleByUUID", "nvmlDeviceGetClockInfo", "nvmlDeviceGetMaxClockInfo",
-             "nvmlDeviceGetMPSComputeRunningProcesses_v3"]
+             "nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetNvLinkRemoteDeviceType"]
 
 
 @pytest.fixture

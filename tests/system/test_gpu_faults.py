@@ -255,5 +255,6 @@ def test_every_fault_of_the_fakes_has_a_row(top):
     elsewhere = {"client", "crowded", "other", "odd", "odd1",  # test_gemm_gpu.py
                  "alone", "slowcopy", "path", "damage1", "notready",  # test_memory_gpu.py, test_all_to_all.py
                  "sbe", "pciefatal", "thermal", "swthermal", "powercap", "rows", "dbeever",  # counters: test_gpu_state.py
+                 "behind", "abortstuck",  # test_all_to_all.py
                  "refused"}  # test_gpu_calls.py
     assert words - tried == elsewhere, words - tried ^ elsewhere
