@@ -98,5 +98,8 @@ struct store_page cut_page(const json_t *all, const struct store_range *range);
 /* {"items", "next"}; empties the page. */
 void reply_page(struct call *call, struct store_page *page);
 
+/* The number that the path names, of a `what`. -ENOENT: it is none. */
+int number_of(const struct call *call, const char *what, int64_t *ret, struct err *err);
+
 /* 404 or 503 for what the store said. */
 void refuse_store(struct call *call, int r, const struct err *err);

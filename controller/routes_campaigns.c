@@ -169,18 +169,12 @@ void get_campaigns(void *context, struct call *call)
 void get_campaign(void *context, struct call *call)
 {
 	struct service *s = context;
-	const char *text = call_segment(call);
 	json_t *campaign = NULL;
 	struct err err = ERR_INIT;
-	char *end = NULL;
-	long long id;
-	int r;
+	int64_t id;
+	int r = number_of(call, "campaign", &id, &err);
 
-	errno = 0;
-	id = strtoll(text, &end, 10);
-	if (errno || end == text || *end)
-		r = err_set(&err, ENOENT, "there is no campaign '%.40s'", text);
-	else
+	if (r == 0)
 		r = store_campaign(s->store, id, &campaign, &err);
 	if (r < 0)
 		refuse_store(call, r, &err);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of the fleet as a whole. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "controller/api.h"
 #include "controller/drift.h"
 #include "controller/routes.h"
@@ -37,18 +34,12 @@ void get_incidents(void *context, struct call *call)
 void get_incident(void *context, struct call *call)
 {
 	struct service *s = context;
-	const char *text = call_segment(call);
-	char *end = NULL;
 	json_t *incident = NULL;
 	struct err err = ERR_INIT;
-	long long id;
-	int r;
+	int64_t id;
+	int r = number_of(call, "incident", &id, &err);
 
-	errno = 0;
-	id = strtoll(text, &end, 10);
-	if (errno || *end)
-		r = err_set(&err, ENOENT, "there is no incident '%.40s'", text);
-	else
+	if (r == 0)
 		r = store_incident(s->store, id, &incident, &err);
 	if (r < 0)
 		refuse_store(call, r, &err);

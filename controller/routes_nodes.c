@@ -28,6 +28,20 @@ void refuse_store(struct call *call, int r, const struct err *err)
 	call_refuse(call, r == -ENOENT ? 404 : 503, "%s", err->msg);
 }
 
+int number_of(const struct call *call, const char *what, int64_t *ret, struct err *err)
+{
+	const char *text = call_segment(call);
+	char *end = NULL;
+	long long number;
+
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	if (errno || end == text || *end)
+		return err_set(err, ENOENT, "there is no %s '%.40s'", what, text);
+	*ret = number;
+	return 0;
+}
+
 /* Only what a page gave as its `next`: another one would begin anywhere. */
 static bool cursor_ok(const char *cursor, enum cursor_kind kind)
 {

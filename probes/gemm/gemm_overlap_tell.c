@@ -50,6 +50,17 @@ static void set_overlap(struct sample *s, const struct overlap *o, const struct 
 	}
 }
 
+/* Of one GPU, without a value yet. */
+static struct sample overlap_sample(const struct overlap *o, const struct gemm_device *d)
+{
+	struct sample s = gemm_sample(d, "gemm.overlap");
+
+	s.unit = xstrdup("FLOP/s");
+	s.better = BETTER_HIGHER;
+	set_params(&s, o);
+	return s;
+}
+
 int overlap_emit(struct overlap *o, uint64_t start_us)
 {
 	unsigned i;
@@ -57,11 +68,8 @@ int overlap_emit(struct overlap *o, uint64_t start_us)
 
 	for (i = 0; r == 0 && i < o->run->n; i++) {
 		const struct gemm_device *d = &o->run->devices[i];
-		struct sample s = gemm_sample(d, "gemm.overlap");
+		struct sample s = overlap_sample(o, d);
 
-		s.unit = xstrdup("FLOP/s");
-		s.better = BETTER_HIGHER;
-		set_params(&s, o);
 		gemm_sample_time(&s, o->run->plan, start_us, now_us(o->run->plan));
 		if (s.state == SAMPLE_MEASURED && !d->failed)
 			set_overlap(&s, o, d);
@@ -128,11 +136,8 @@ int overlap_emit_absent(const struct overlap *o, const struct gemm_device *absen
 
 	for (i = 0; r == 0 && i < o->run->n; i++) {
 		const struct gemm_device *d = &o->run->devices[i];
-		struct sample s = gemm_sample(d, "gemm.overlap");
+		struct sample s = overlap_sample(o, d);
 
-		s.unit = xstrdup("FLOP/s");
-		s.better = BETTER_HIGHER;
-		set_params(&s, o);
 		if (gemm_live(d)) {
 			s.state = SAMPLE_SET_UP;
 			s.note = xasprintf("not without %s: %s", absent->info.subject,
