@@ -5,7 +5,6 @@
 #include <sched.h>
 
 #include "lib/err.h"
-#include "probes/rdma/core_keep.h"
 #include "probes/rdma/flow_drive.h"
 #include "probes/rdma/flow_sink.h"
 
@@ -208,21 +207,6 @@ int drive_advance(struct drive *d, struct err *err)
 	return MIN(0, refill(d, drive_await(d, err), err));
 }
 
-/*
- * Until the first completion at or after `until_us`: both ends of a window lie
- * on a completion, so a large batch does not round its rate.
- */
-static int drive_until(struct drive *d, uint64_t until_us, struct err *err)
-{
-	int r = 0;
-
-	until_us = MIN(until_us, d->deadline_us);
-	while (r == 0 && d->result->status == RDMA_OK && drive_now_us(d) < until_us) {
-		r = drive_advance(d, err);
-	}
-	return r;
-}
-
 int drive_drain(struct drive *d, struct err *err)
 {
 	size_t i;
@@ -236,65 +220,5 @@ int drive_drain(struct drive *d, struct err *err)
 	d->result->covered = d->lanes[0].bytes;
 	for (i = 0; i < d->flow->n_queues; i++)
 		d->result->covered = MIN(d->result->covered, d->lanes[i].posted * d->flow->size);
-	return r;
-}
-
-static int count_windows(struct drive *d, size_t windows, uint64_t window_us, struct err *err)
-{
-	uint64_t begin_us = drive_now_us(d), from_us = begin_us, from_bytes = d->done_bytes;
-	uint64_t first_bytes = from_bytes;
-	struct flow_result *result = d->result;
-	int r = 0;
-
-	while (r == 0 && result->status == RDMA_OK && result->n < windows &&
-	       from_us < d->deadline_us) {
-		uint64_t at_us;
-
-		r = drive_until(d, from_us + window_us, err);
-		at_us = drive_now_us(d);
-		if (r < 0 || result->status != RDMA_OK || at_us < from_us + window_us)
-			break;
-		result->windows[result->n++] = (double)(d->done_bytes - from_bytes) * USEC_PER_SEC /
-					       (double)(at_us - from_us);
-		from_us = at_us;
-		from_bytes = d->done_bytes;
-	}
-	result->bytes = from_bytes - first_bytes;
-	result->seconds = (double)(from_us - begin_us) / USEC_PER_SEC;
-	/* Short of time, but something was counted. */
-	return r == -ETIME && result->n > 0 ? 0 : r;
-}
-
-static int run(const struct flow *flow, uint64_t warm_us, size_t windows, uint64_t window_us,
-	       uint64_t deadline_us, struct flow_result *ret, struct err *err)
-{
-	struct drive d;
-	int r;
-
-	drive_start(&d, flow, deadline_us, ret);
-	r = drive_fill(&d, err);
-	if (r == 0)
-		r = drive_until(&d, drive_now_us(&d) + warm_us, err);
-	if (r == 0)
-		r = count_windows(&d, MIN(windows, (size_t)FLOW_WINDOWS_MAX), window_us, err);
-	ret->left = true;
-	if (r < 0 && r != -ETIME)
-		return r;
-	/* A dead path says so only after all its tries. */
-	d.deadline_us = MAX(deadline_us, drive_now_us(&d)) + FLOW_DRAIN_US;
-	r = drive_drain(&d, err);
-	return r == 0 && ret->status == RDMA_OK && ret->n == 0 ? -ETIME : r;
-}
-
-int flow_run(const struct flow *flow, uint64_t warm_us, size_t windows, uint64_t window_us,
-	     uint64_t deadline_us, struct flow_result *ret, struct err *err)
-{
-	struct core_keep keep = { .kept = false };
-	int r;
-
-	if (flow->stays)
-		(void)core_keep(&keep);
-	r = run(flow, warm_us, windows, window_us, deadline_us, ret, err);
-	core_let_go(&keep);
 	return r;
 }

@@ -47,7 +47,7 @@ struct flow {
 	unsigned depth;		/* requests outstanding of each queue */
 	unsigned batch;		/* requests of a doorbell; divides `depth` */
 	int wait;		/* enum flow_wait */
-	bool stays;		/* flow_run() keeps to one core: core_keep.h */
+	bool stays;		/* who drives it keeps to one core meanwhile: core_keep.h */
 	/*
 	 * Of flow_latency() with writes: the memory of this host that the request lands in. A
 	 * trip then ends when its data is seen there, as the ping-pong of others does it;
@@ -92,16 +92,6 @@ struct flow_result {
 	struct rdma_done failed; /* that one */
 };
 
-/*
- * Keep the flow going for `warm_us`, then count for `windows` parts of
- * `window_us`, fewer when `deadline_us` comes first. A request that fails ends
- * it: 0 with `status` set. A negative errno is set-up. -ETIME: nothing was
- * counted until `deadline_us`, or what was outstanding then did not end within
- * FLOW_DRAIN_US; the queues are then of no further use, as after a failure.
- */
-int flow_run(const struct flow *flow, uint64_t warm_us, size_t windows, uint64_t window_us,
-	     uint64_t deadline_us, struct flow_result *ret, struct err *err);
-
 /* Round trips to make. */
 struct flow_trips {
 	size_t warm;	 /* thrown away before */
@@ -110,6 +100,10 @@ struct flow_trips {
 	size_t made;	 /* by the deadline */
 };
 
-/* One small request after the other, timed each. Result and errors as above. */
+/*
+ * One small request after the other, timed each. A request that fails ends it: 0 with
+ * `status` set. A negative errno is set-up. -ETIME: what was outstanding at `deadline_us`
+ * did not end within FLOW_DRAIN_US; the queues are then of no further use, as after a failure.
+ */
 int flow_latency(const struct flow *flow, struct flow_trips *trips, uint64_t deadline_us,
 		 struct flow_result *ret, struct err *err);

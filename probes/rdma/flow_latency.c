@@ -109,13 +109,14 @@ static int trip(struct trips *t, double *ret_ticks, struct err *err)
 }
 
 /* No mark is there yet, and whoever looks for them does. */
-static int prepare(struct trips *t, const struct flow *flow, struct err *err)
+static int prepare(struct trips *t, const struct flow *flow, const struct core_keep *keep,
+		   struct err *err)
 {
 	t->watch = (struct watch){ .engine = flow->engine, .at = flow->lands };
 	if (!flow->lands)
 		return 0;
 	*flow->lands = 0;
-	return flow->watched ? watch_start(&t->watch, err) : 0;
+	return flow->watched ? watch_start(&t->watch, keep, err) : 0;
 }
 
 int flow_latency(const struct flow *flow, struct flow_trips *trips, uint64_t deadline_us,
@@ -124,6 +125,7 @@ int flow_latency(const struct flow *flow, struct flow_trips *trips, uint64_t dea
 	struct stopwatch stopwatch = stopwatch_start(flow->engine);
 	const size_t total = trips->warm + trips->n;
 	struct trips t = { .next = 0 };
+	struct core_keep keep = { .kept = false };
 	double unit;
 	size_t i;
 	int r;
@@ -131,7 +133,9 @@ int flow_latency(const struct flow *flow, struct flow_trips *trips, uint64_t dea
 	drive_start(&t.drive, flow, deadline_us + FLOW_DRAIN_US, ret);
 	t.drive.lanes[0].bytes = flow->size; /* always the same place */
 	trips->made = 0;
-	r = prepare(&t, flow, err);
+	if (flow->stays || flow->watched)
+		(void)core_keep(&keep);
+	r = prepare(&t, flow, &keep, err);
 	while (r == 0 && ret->status == RDMA_OK && t.next < total) {
 		double taken;
 
@@ -142,6 +146,7 @@ int flow_latency(const struct flow *flow, struct flow_trips *trips, uint64_t dea
 			trips->seconds[trips->made++] = taken;
 	}
 	watch_stop(&t.watch);
+	core_let_go(&keep);
 	unit = seconds_of_tick(&stopwatch);
 	for (i = 0; i < trips->made; i++)
 		trips->seconds[i] *= unit;

@@ -8,6 +8,7 @@
 
 #include "lib/clock.h"
 #include "lib/xalloc.h"
+#include "probes/rdma/core_keep.h"
 #include "probes/rdma/flow_drive.h"
 
 /* Of the time until the deadline, kept for what is outstanding at the end. */
@@ -199,12 +200,26 @@ static void finish(struct runner *r, uint64_t deadline_us)
 		one->error = -ETIME;
 }
 
+static bool all_stay(const struct flow_one *ones, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!ones[i].flow->stays)
+			return false;
+	}
+	return true;
+}
+
 void flow_run_many(struct flow_one *ones, size_t n, const struct flow_time *time)
 {
 	CLEANUP(freep) struct runner *runners = xcalloc(n, sizeof(*runners));
+	struct core_keep keep = { .kept = false };
 	uint64_t end_us;
 	size_t i;
 
+	if (all_stay(ones, n))
+		(void)core_keep(&keep);
 	for (i = 0; i < n; i++) {
 		runners[i].one = &ones[i];
 		ones[i].err = (struct err)ERR_INIT;
@@ -215,4 +230,5 @@ void flow_run_many(struct flow_one *ones, size_t n, const struct flow_time *time
 	end_us = drive_now_us(&runners[0].drive) + FLOW_DRAIN_US;
 	for (i = 0; i < n; i++)
 		finish(&runners[i], end_us);
+	core_let_go(&keep);
 }

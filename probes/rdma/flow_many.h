@@ -30,7 +30,11 @@ struct flow_time {
 struct flow_one {
 	const struct flow *flow;
 	struct flow_result result;
-	int error; /* as flow_run() returns, of this flow alone */
+	/*
+	 * A negative errno is set-up. -ETIME: nothing was counted in time, or what was outstanding
+	 * then did not end within FLOW_DRAIN_US; the queues are then of no further use.
+	 */
+	int error;
 	struct err err;
 };
 
@@ -38,6 +42,7 @@ struct flow_one {
  * Run `n` (at most FLOW_MANY_MAX) flows of one engine. A flow that fails ends
  * for itself and the others go on. A flow without a window has error -ETIME
  * unless its `status` says why; a slow one may have less than FLOW_WINDOWS_MIN.
+ * Where every flow `stays`, the caller keeps to one core until all have ended.
  */
 void flow_run_many(struct flow_one *ones, size_t n, const struct flow_time *time);
 

@@ -57,22 +57,20 @@ static int start_on(struct watch *w, const cpu_set_t *cores)
 	return r;
 }
 
-int watch_start(struct watch *w, struct err *err)
+int watch_start(struct watch *w, const struct core_keep *keep, struct err *err)
 {
 	cpu_set_t others;
-	int r = 0;
+	int r;
 
 	w->runs = false;
-	if (!core_keep(&w->keep))
+	if (!keep->kept)
 		return 0;
-	others = core_others(&w->keep);
-	if (CPU_COUNT(&others) > 0) {
-		atomic_init(&w->mark, *w->at);
-		atomic_init(&w->stop, false);
-		r = start_on(w, &others);
-	}
-	if (!w->runs)
-		core_let_go(&w->keep);
+	others = core_others(keep);
+	if (CPU_COUNT(&others) == 0)
+		return 0;
+	atomic_init(&w->mark, *w->at);
+	atomic_init(&w->stop, false);
+	r = start_on(w, &others);
 	return r != 0 ? err_errno(err, r, "a thread that watches memory") : 0;
 }
 
@@ -83,5 +81,4 @@ void watch_stop(struct watch *w)
 	atomic_store_explicit(&w->stop, true, memory_order_relaxed);
 	(void)pthread_join(w->thread, NULL);
 	w->runs = false;
-	core_let_go(&w->keep);
 }

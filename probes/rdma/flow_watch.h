@@ -32,15 +32,14 @@ struct watch {
 	atomic_bool stop;
 	bool runs;
 	pthread_t thread;
-	struct core_keep keep; /* of the caller */
 };
 
 /*
- * Begin, when there is something at `w->at` that is no mark to come: on any core
- * but that of the caller, who keeps his until the end. Where he has only one it does not
- * run. -EAGAIN: no thread to be had.
+ * Begin, when there is something at `w->at` that is no mark to come: on any core but that which
+ * the caller `keep`s until the end. Where he keeps none, or has only that, it does not run.
+ * -EAGAIN: no thread to be had.
  */
-int watch_start(struct watch *w, struct err *err);
+int watch_start(struct watch *w, const struct core_keep *keep, struct err *err);
 
 /* Has `mark` been seen, after `since`? Then when. No other may land until this returned true,
  * or the caller has seen it itself. */
