@@ -179,7 +179,11 @@ RDMA_SIM = tests/fakes/rdma_sim.c tests/fakes/rdma_sim.h tests/fakes/rdma_sim_in
 	tests/fakes/rdma_sim_links.c
 UNIT_TESTS += tests/unit/test_rdma_flow tests/unit/test_rdma_gid tests/unit/test_rdma_many \
 	tests/unit/test_rdma_mesh tests/unit/test_rdma_groups tests/unit/test_loopback_mesh
-tests_unit_test_rdma_flow_SOURCES = tests/unit/test_rdma_flow.c $(RDMA_SIM)
+FLOW_BENCH = tests/unit/flow_bench.c tests/unit/flow_bench.h $(RDMA_SIM)
+tests_unit_test_rdma_flow_SOURCES = tests/unit/test_rdma_flow.c $(FLOW_BENCH)
+UNIT_TESTS += tests/unit/test_rdma_trips
+tests_unit_test_rdma_trips_SOURCES = tests/unit/test_rdma_trips.c $(FLOW_BENCH)
+tests_unit_test_rdma_trips_LDADD = librdma.a $(LDADD)
 tests_unit_test_rdma_flow_LDADD = librdma.a $(LDADD)
 tests_unit_test_rdma_many_SOURCES = tests/unit/test_rdma_many.c tests/unit/random.h $(RDMA_SIM)
 MESH_BENCH = tests/unit/mesh_bench.c tests/unit/mesh_bench.h tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h

@@ -4,80 +4,9 @@
 #include <sched.h>
 
 #include "lib/err.h"
-#include "probes/rdma/flow_many.h"
 #include "probes/rdma/flow_sink.h"
-#include "tests/fakes/rdma_sim.h"
+#include "tests/unit/flow_bench.h"
 #include "tests/unit/test.h"
-
-enum { SIZE = 64 * 1024, DEPTH = 128, BATCH = 16, REGION = 16 << 20, WINDOWS = 16 };
-
-struct bench {
-	struct rdma_sim sim;
-	struct rdma_device *device;
-	struct flow flow;
-};
-
-static char memory[REGION];
-
-static void bench_open(struct bench *b, size_t queues, int wait)
-{
-	const struct rdma_queue_options o = { .port = 1,
-					      .depth = DEPTH,
-					      .events = wait == FLOW_EVENTS };
-	const struct rdma_ops *ops;
-	size_t i;
-
-	b->sim = rdma_sim_make();
-	ops = b->sim.engine.ops;
-	CHECK_EQ(ops->open(&b->sim.engine, "sim0", &b->device, NULL), 0);
-	b->flow = (struct flow){ .engine = &b->sim.engine,
-				 .opcode = RDMA_WRITE,
-				 .size = SIZE,
-				 .depth = DEPTH,
-				 .batch = BATCH,
-				 .wait = wait };
-	CHECK_EQ(ops->region_add(b->device, memory, REGION, &b->flow.local, NULL), 0);
-	CHECK_EQ(flow_open(&b->flow, b->device, &o, queues, NULL), 0);
-	CHECK_EQ(b->flow.n_queues, queues);
-	for (i = 0; i < queues; i++) {
-		struct rdma_end end;
-
-		ops->queue_end(b->flow.queues[i], &end);
-		CHECK_EQ(ops->queue_connect(b->flow.queues[i], &end, NULL), 0);
-	}
-}
-
-static void bench_close(struct bench *b)
-{
-	const struct rdma_ops *ops = b->sim.engine.ops;
-
-	flow_close(&b->flow);
-	ops->region_remove(&b->flow.local);
-	ops->close(b->device);
-	CHECK_EQ(b->sim.open_devices + b->sim.open_regions + b->sim.open_queues, 0);
-}
-
-enum { WARM_US = 2000, WINDOW_US = 1000, PATIENCE_US = 1000000 };
-
-/* Until `within_us` from now. */
-static int run_within(struct bench *b, uint64_t within_us, struct flow_result *ret)
-{
-	const struct flow_time time = { .warm_us = WARM_US,
-					.windows = WINDOWS,
-					.window_us = WINDOW_US,
-					.until_done = true,
-					.deadline_us = b->sim.now_ns / 1000 + within_us };
-	struct flow_one one = { .flow = &b->flow };
-
-	flow_run_many(&one, 1, &time);
-	*ret = one.result;
-	return one.error;
-}
-
-static int run(struct bench *b, struct flow_result *ret)
-{
-	return run_within(b, PATIENCE_US, ret);
-}
 
 static void the_rate_of_the_link_is_measured(void)
 {
@@ -96,7 +25,7 @@ static void the_rate_of_the_link_is_measured(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		bench_open(&b, cases[i].queues, cases[i].wait);
 		b.sim.bytes_per_s = cases[i].bytes_per_s;
-		CHECK_EQ(run(&b, &result), 0);
+		CHECK_EQ(bench_run(&b, &result), 0);
 		CHECK_EQ(result.status, RDMA_OK);
 		CHECK_EQ(result.n, WINDOWS);
 		for (w = 0; w < result.n; w++)
@@ -147,7 +76,7 @@ static void a_flow_that_stays_keeps_to_one_core_until_its_end(void)
 		if (latency)
 			b.flow.depth = b.flow.batch = 1;
 		CHECK_EQ(latency ? flow_latency(&b.flow, &trips, PATIENCE_US, &result, NULL)
-				 : run(&b, &result),
+				 : bench_run(&b, &result),
 			 0);
 		CHECK_EQ(most_cores, stays ? 1 : before);
 		CHECK_EQ(cores(), before);
@@ -162,7 +91,7 @@ static void doorbells_and_completions_are_few(void)
 	struct bench b;
 
 	bench_open(&b, 1, FLOW_SPIN);
-	CHECK_EQ(run(&b, &result), 0);
+	CHECK_EQ(bench_run(&b, &result), 0);
 	CHECK(b.sim.requests >= 8 * b.sim.doorbells);
 	CHECK_EQ(b.sim.signalled, b.sim.doorbells);
 	CHECK_EQ(result.completions, b.sim.signalled);
@@ -180,7 +109,7 @@ static void in_event_mode_nobody_polls_for_nothing(void)
 
 	for (i = 0; i < ARRAY_SIZE(queues); i++) {
 		bench_open(&b, queues[i], FLOW_EVENTS);
-		CHECK_EQ(run(&b, &result), 0);
+		CHECK_EQ(bench_run(&b, &result), 0);
 		CHECK(b.sim.waits > 0);
 		CHECK(b.sim.empty_polls <= b.sim.notifications);
 		CHECK_EQ(b.sim.empty_polls, result.empty_polls);
@@ -199,7 +128,7 @@ static void queues_that_share_completions_are_all_kept_full(void)
 		bench_open(&b, 4, wait);
 		b.sim.latency_s = 100e-6; /* more than one queue holds: 128 x 64 KiB at 50 GB/s */
 		b.flow.depth = DEPTH / 4;
-		CHECK_EQ(run(&b, &result), 0);
+		CHECK_EQ(bench_run(&b, &result), 0);
 		/* 4 x 32 x 64 KiB in 42 us of each queue and 100 us on the way. */
 		CHECK_NEAR(result.windows[WINDOWS / 2] / 50e9, 1, 0.05);
 		CHECK_EQ(result.requests, b.sim.requests);
@@ -216,7 +145,7 @@ static void the_deadline_ends_what_goes_well_too(void)
 
 	for (wait = FLOW_SPIN; wait <= FLOW_EVENTS; wait++) {
 		bench_open(&b, 2, wait);
-		CHECK_EQ(run_within(&b, 12800, &result), 0);
+		CHECK_EQ(bench_run_within(&b, 12800, &result), 0);
 		CHECK_EQ(result.n, 9);
 		CHECK(b.sim.now_ns < 12000000);
 		CHECK_NEAR((double)result.bytes / result.seconds / 50e9, 1, 0.01);
@@ -237,7 +166,7 @@ static void a_request_that_fails_ends_the_flow(void)
 			bench_open(&b, 2, j % 2 ? FLOW_EVENTS : FLOW_SPIN);
 			b.sim.fail_at = moments[j];
 			b.sim.fail_status = statuses[i];
-			CHECK_EQ(run(&b, &result), 0);
+			CHECK_EQ(bench_run(&b, &result), 0);
 			CHECK_EQ(result.status, statuses[i]);
 			CHECK_EQ(result.failed.raw, (unsigned)statuses[i]);
 			CHECK(result.left);
@@ -258,30 +187,11 @@ static void a_silent_link_ends_at_the_deadline(void)
 		bench_open(&b, 1, wait);
 		b.sim.latency_s = 3600;
 		b.sim.poll_s = 1e-5;
-		CHECK_EQ(run(&b, &result), -ETIME);
+		CHECK_EQ(bench_run(&b, &result), -ETIME);
 		CHECK(result.left);
 		CHECK_NEAR((double)b.sim.now_ns * 1e-9, 4, 0.1);
 		bench_close(&b);
 	}
-}
-
-static void the_round_trip_is_measured(void)
-{
-	double seconds[100];
-	struct flow_trips trips = { .warm = 5, .n = ARRAY_SIZE(seconds), .seconds = seconds };
-	struct flow_result result;
-	struct bench b;
-	size_t i;
-
-	bench_open(&b, 1, FLOW_SPIN);
-	b.flow.size = 8;
-	b.flow.depth = b.flow.batch = 1;
-	CHECK_EQ(flow_latency(&b.flow, &trips, 1000000, &result, NULL), 0);
-	CHECK_EQ(trips.made, ARRAY_SIZE(seconds));
-	for (i = 0; i < trips.made; i++)
-		CHECK_NEAR(seconds[i], 2e-6, 0.1e-6);
-	CHECK_EQ(b.sim.most_outstanding, 1);
-	bench_close(&b);
 }
 
 /* Sends from the bench's queues to as many others, which take them in. */
@@ -316,7 +226,7 @@ static void sends_open(struct sends *s, size_t queues, int wait, unsigned receiv
 				      .depth = receives };
 	/* From the first half of the memory to the second. */
 	s->bench.flow.local.bytes = s->sink.target.bytes = REGION / 2;
-	s->sink.target.at = memory + REGION / 2;
+	s->sink.target.at = bench_memory + REGION / 2;
 	s->bench.flow.opcode = RDMA_SEND;
 	s->bench.flow.sink = &s->sink;
 }
@@ -337,16 +247,16 @@ static void sends_are_taken_in_as_fast_as_they_come(void)
 
 	for (i = 0; i < ARRAY_SIZE(queues); i++) {
 		for (wait = FLOW_SPIN; wait <= FLOW_EVENTS; wait++) {
-			memset(memory, 1 + wait, REGION / 2);
+			memset(bench_memory, 1 + wait, REGION / 2);
 			sends_open(&s, queues[i], wait, SINK_SPARE * DEPTH);
-			CHECK_EQ(run(&s.bench, &result), 0);
+			CHECK_EQ(bench_run(&s.bench, &result), 0);
 			CHECK_EQ(result.status, RDMA_OK);
 			CHECK_NEAR(result.windows[WINDOWS / 2] / 50e9, 1, 0.01);
 			/* What was drained at the end was not waited for. */
 			CHECK(s.sink.received + queues[i] * DEPTH >= result.requests);
 			CHECK(s.sink.received >= 8 * s.bench.sim.receive_doorbells);
-			CHECK_EQ(memory[REGION / 2], 1 + wait);
-			CHECK_EQ(memory[REGION - 1], 1 + wait);
+			CHECK_EQ(bench_memory[REGION / 2], 1 + wait);
+			CHECK_EQ(bench_memory[REGION - 1], 1 + wait);
 			sends_close(&s);
 		}
 	}
@@ -358,75 +268,9 @@ static void a_send_that_finds_no_room_is_told(void)
 	struct sends s;
 
 	sends_open(&s, 1, FLOW_SPIN, DEPTH / 2);
-	CHECK_EQ(run(&s.bench, &result), 0);
+	CHECK_EQ(bench_run(&s.bench, &result), 0);
 	CHECK_EQ(result.status, RDMA_RNR_EXCEEDED);
 	sends_close(&s);
-}
-
-/* A flow of small writes whose data is looked for where it lands. */
-static void look_where_it_lands(struct bench *b, bool moves)
-{
-	bench_open(b, 1, FLOW_SPIN);
-	b->sim.moves = moves;
-	b->flow.size = 8;
-	b->flow.depth = b->flow.batch = 1;
-	b->flow.remote = (uintptr_t)memory + REGION / 2;
-	b->flow.lands = (unsigned char *)memory + REGION / 2 + 7;
-	*b->flow.lands = 1; /* as left from before: no trip's end */
-}
-
-static void a_trip_ends_when_its_data_is_seen(void)
-{
-	double seconds[600];
-	struct flow_trips trips = { .warm = 5, .n = ARRAY_SIZE(seconds), .seconds = seconds };
-	struct flow_result result;
-	struct bench b;
-	size_t i;
-	int watched;
-
-	for (watched = 0; watched <= 1; watched++) {
-		look_where_it_lands(&b, true);
-		b.flow.watched = watched;
-		CHECK_EQ(flow_latency(&b.flow, &trips, 1000000, &result, NULL), 0);
-		CHECK_EQ(trips.made, ARRAY_SIZE(seconds));
-		CHECK_EQ(result.completions, trips.warm + trips.n);
-		/* Before the completion, which is 2 us away. */
-		for (i = 0; i < trips.made; i++)
-			CHECK(seconds[i] < 1e-6);
-		CHECK_EQ(*b.flow.lands, (605 - 1) % 255 + 1);
-		bench_close(&b);
-	}
-}
-
-static void data_that_never_lands_ends_at_the_deadline(void)
-{
-	double seconds[10];
-	struct flow_trips trips = { .n = ARRAY_SIZE(seconds), .seconds = seconds };
-	struct flow_result result;
-	struct bench b;
-
-	look_where_it_lands(&b, false);
-	b.sim.poll_s = 1e-3;
-	CHECK_EQ(flow_latency(&b.flow, &trips, 1000, &result, NULL), -ETIME);
-	CHECK_EQ(trips.made, 0);
-	CHECK(result.left);
-	bench_close(&b);
-}
-
-static void a_trip_whose_request_fails_says_so(void)
-{
-	double seconds[10];
-	struct flow_trips trips = { .n = ARRAY_SIZE(seconds), .seconds = seconds };
-	struct flow_result result;
-	struct bench b;
-
-	look_where_it_lands(&b, true);
-	b.sim.fail_at = 4;
-	b.sim.fail_status = RDMA_RETRY_EXCEEDED;
-	CHECK_EQ(flow_latency(&b.flow, &trips, 1000000, &result, NULL), 0);
-	CHECK_EQ(result.status, RDMA_RETRY_EXCEEDED);
-	CHECK_EQ(trips.made, 3);
-	bench_close(&b);
 }
 
 static const struct test tests[] = {
@@ -438,12 +282,8 @@ static const struct test tests[] = {
 	TEST(the_deadline_ends_what_goes_well_too),
 	TEST(a_request_that_fails_ends_the_flow),
 	TEST(a_silent_link_ends_at_the_deadline),
-	TEST(the_round_trip_is_measured),
 	TEST(sends_are_taken_in_as_fast_as_they_come),
 	TEST(a_send_that_finds_no_room_is_told),
-	TEST(a_trip_ends_when_its_data_is_seen),
-	TEST(data_that_never_lands_ends_at_the_deadline),
-	TEST(a_trip_whose_request_fails_says_so),
 };
 
 int main(void)
