@@ -187,7 +187,7 @@ static void expect(struct rates *rates, const struct localise_input *input, bool
 	size_t i;
 
 	if (input->reference.n > 0) {
-		rates_gather(&input->reference, times, &good);
+		rates_gather(&input->reference, &input->samples, times, &good);
 		expect_from_reference(rates, &good);
 	} else {
 		expect_from_kind(rates);
@@ -207,7 +207,7 @@ void localise_expected(const struct localise_input *input, double *ret_expected)
 	CLEANUP(rates_release) struct rates rates = { .n = 0 };
 	size_t i;
 
-	rates_gather(&input->samples, true, &rates);
+	rates_gather(&input->samples, &input->reference, true, &rates);
 	expect(&rates, input, true);
 	for (i = 0; i < input->samples.n; i++)
 		ret_expected[i] = NAN;
@@ -223,7 +223,7 @@ void matrices_build(const struct localise_input *input, struct matrices *ret)
 	size_t first, end;
 
 	*ret = (struct matrices){ .n = 0 };
-	rates_gather(&input->samples, false, &rates);
+	rates_gather(&input->samples, &input->reference, false, &rates);
 	if (rates.n == 0)
 		return;
 	expect(&rates, input, false);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/judge/localise_rates.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "lib/judge/reference.h"
 #include "lib/report.h"
@@ -29,26 +31,47 @@ static bool has_link(const struct sample *s, const char *link)
 
 static int compare_subjects(const void *a, const void *b)
 {
-	const struct rate *const *x = a, *const *y = b;
-	int by_matrix = strcmp((*x)->matrix, (*y)->matrix);
+	const struct sample *x = *(const struct sample *const *)a;
+	const struct sample *y = *(const struct sample *const *)b;
+	int by_check = strcmp(x->check, y->check);
 
-	return by_matrix ? by_matrix : strcmp((*x)->sample->subject, (*y)->sample->subject);
+	return by_check ? by_check : strcmp(x->subject, y->subject);
 }
 
-/* The rate of `subject` in the same matrix as `of`, or NULL. */
-static const struct rate *find(const struct rate **sorted, size_t n, const struct rate *of,
-			       char *subject)
+/* The samples of a list that have a path, whatever came of them, by check and subject. */
+struct ways {
+	const struct sample **v; /* the samples borrowed */
+	size_t n;
+};
+
+static struct ways ways_of(const struct sample_list *list)
 {
-	struct sample wanted = { .subject = subject };
-	const struct rate key = { .matrix = of->matrix, .sample = &wanted };
-	const struct rate *pointer = &key;
-	const struct rate **at = bsearch(&pointer, sorted, n, sizeof(*sorted), compare_subjects);
+	struct ways w = { .v = xcalloc(list->n + 1, sizeof(*w.v)) };
+	size_t i;
+
+	for (i = 0; i < list->n; i++) {
+		if (list->v[i].path && list->v[i].path[0])
+			w.v[w.n++] = &list->v[i];
+	}
+	qsort(w.v, w.n, sizeof(*w.v), compare_subjects);
+	return w;
+}
+
+/* What was measured beside `s`, by its subject, or NULL. */
+static const struct sample *way_of(const struct ways *w, const struct sample *s, char *subject)
+{
+	const struct sample wanted = { .check = s->check, .subject = subject };
+	const struct sample *key = &wanted;
+	const struct sample **at = bsearch(&key, w->v, w->n, sizeof(*w->v), compare_subjects);
 
 	return at ? *at : NULL;
 }
 
-/* One more flow on each link that a rate measured together with `r` crosses too. */
-static void count_flows(struct rate *r, const struct rate **sorted, size_t n)
+/*
+ * One more flow on each link that what was measured together with `r` crosses too. It was there
+ * also when nothing came of it, or when its line is lost and only another host's tells its way.
+ */
+static void count_flows(struct rate *r, const struct ways *own, const struct ways *others)
 {
 	const struct sample *s = r->sample;
 	size_t i, j;
@@ -56,18 +79,15 @@ static void count_flows(struct rate *r, const struct rate **sorted, size_t n)
 	for (i = 0; s->path[i]; i++)
 		r->flows[i] = 1;
 	for (j = 0; s->with && s->with[j]; j++) {
-		const struct rate *other =
-			streq(s->with[j], s->subject) ? NULL : find(sorted, n, r, s->with[j]);
+		const struct sample *other = NULL;
 
+		if (!streq(s->with[j], s->subject)) {
+			other = way_of(own, s, s->with[j]);
+			other = other ? other : way_of(others, s, s->with[j]);
+		}
 		for (i = 0; other && s->path[i]; i++)
-			r->flows[i] += has_link(other->sample, s->path[i]);
+			r->flows[i] += has_link(other, s->path[i]);
 	}
-}
-
-/* "gpu" of "gpu:0000:1b:00.0". */
-static int type_length(const char *id)
-{
-	return id ? (int)strcspn(id, ":") : 0;
 }
 
 const char *localise_end(const struct sample *s)
@@ -106,14 +126,20 @@ char *localise_cell(const struct sample *s)
 	return xasprintf("%.*s>%s", first, s->subject, localise_end(s));
 }
 
-/* What an end of a link is; '?' for what we have no name for. */
+/*
+ * What an end of a link or a path is, by the word that its name begins with: "gpu:0000:1b:00.0",
+ * "GPU-5f..", "gpu3". '?' for what we have no word for, "mlx5_0:1" too: what comes before
+ * a colon there is the name of one device, which is nothing that others are the like of.
+ */
 static char end_letter(const char *id)
 {
-	static const char *const types[] = { "gpu:", "numa:", "rnic:", "root:", "switch:" };
+	static const char *const words[] = { "gpu", "numa", "rnic", "root", "switch", "cpu", "mem" };
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(types); i++) {
-		if (starts_with(id, types[i]))
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		const size_t n = strlen(words[i]);
+
+		if (strncasecmp(id, words[i], n) == 0 && !isalpha((unsigned char)id[n]))
 			return (char)('a' + i);
 	}
 	return '?';
@@ -121,8 +147,8 @@ static char end_letter(const char *id)
 
 /*
  * What kinds of links are on the way: a port below a switch and one at a root port are not made
- * for the same. The class tells of what is between; where there is none all links do, so that
- * what crosses sockets is not held against what does not. New memory.
+ * for the same. The class tells of what is between; where there is none all links do, if only by
+ * their number, so that what crosses sockets is not held against what does not. New memory.
  */
 static char *shape_of(const struct sample *s)
 {
@@ -133,7 +159,7 @@ static char *shape_of(const struct sample *s)
 		const char *upper = strchr(s->path[i], '^');
 		char lower = end_letter(s->path[i]);
 
-		if (lower == '?' || (s->locality && i > 0 && i + 1 < n))
+		if (s->locality && (lower == '?' || (i > 0 && i + 1 < n)))
 			continue;
 		shape[length++] = lower;
 		shape[length++] = upper ? end_letter(upper + 1) : '?';
@@ -153,14 +179,16 @@ static void set_keys(struct rate *r)
 	for (i = 0; s->path[i]; i++)
 		most = MAX(most, r->flows[i]);
 	r->cell = xasprintf("%s %s %s %.0f", r->matrix, params, cell, most);
-	r->kind = xasprintf("%s %s %s %s %.*s>%.*s %.0f", r->matrix, params,
-			    s->locality ? s->locality : "", shape, type_length(s->from),
-			    s->from ? s->from : "", type_length(s->to), s->to ? s->to : "", most);
+	r->kind = xasprintf("%s %s %s %s %c>%c %.0f", r->matrix, params,
+			    s->locality ? s->locality : "", shape,
+			    end_letter(s->from ? s->from : s->subject),
+			    end_letter(s->to ? s->to : localise_end(s)), most);
 }
 
-void rates_gather(const struct sample_list *list, bool times, struct rates *ret)
+void rates_gather(const struct sample_list *list, const struct sample_list *other, bool times,
+		  struct rates *ret)
 {
-	CLEANUP(freep) const struct rate **sorted = NULL;
+	struct ways own = ways_of(list), others = ways_of(other);
 	size_t i;
 
 	*ret = (struct rates){ .v = xcalloc(list->n + 1, sizeof(struct rate)) };
@@ -174,16 +202,12 @@ void rates_gather(const struct sample_list *list, bool times, struct rates *ret)
 		r->nth = i;
 		r->matrix = xasprintf("%s %s", s->check, s->unit);
 		r->flows = xcalloc(strv_len(s->path), sizeof(double));
+		count_flows(r, &own, &others);
+		set_keys(r);
 		ret->n++;
 	}
-	sorted = xcalloc(ret->n + 1, sizeof(*sorted));
-	for (i = 0; i < ret->n; i++)
-		sorted[i] = &ret->v[i];
-	qsort(sorted, ret->n, sizeof(*sorted), compare_subjects);
-	for (i = 0; i < ret->n; i++)
-		count_flows(&ret->v[i], sorted, ret->n);
-	for (i = 0; i < ret->n; i++)
-		set_keys(&ret->v[i]);
+	free(own.v);
+	free(others.v);
 }
 
 void rates_release(struct rates *rates)

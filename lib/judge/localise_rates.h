@@ -21,6 +21,10 @@ struct rates {
 	size_t n;
 };
 
-/* Those of `list` that are measured rates with a path; with `times`, where lower is better too. */
-void rates_gather(const struct sample_list *list, bool times, struct rates *ret);
+/*
+ * Those of `list` that are measured rates with a path; with `times`, where lower is better too.
+ * `other`, of a host like it, tells the way of what `list` has no line of. It may be empty.
+ */
+void rates_gather(const struct sample_list *list, const struct sample_list *other, bool times,
+		  struct rates *ret);
 void rates_release(struct rates *rates);

@@ -316,6 +316,7 @@ static void what_too_many_links_would_explain_is_not_named(void)
 
 			(void)snprintf(subject, sizeof(subject), "a:%zu>b:1", cell);
 			s = report_put(&r, "loopback.write_bw", subject, cell < 3 ? 25e9 : 50e9);
+			s->locality = xstrdup("node");
 			s->path = xcalloc(rows[i].n + 2, sizeof(char *));
 			s->path[0] = xasprintf("a:%zu^m", cell);
 			for (link = 0; cell < 3 && link < rows[i].n; link++)
