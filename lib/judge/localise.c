@@ -91,6 +91,61 @@ static void hear_cells(const struct matrix *m, const struct tomo_answer *answer,
 	}
 }
 
+static bool has(char *const *strv, const char *text)
+{
+	while (strv && *strv && !streq(*strv, text))
+		strv++;
+	return strv && *strv;
+}
+
+/* What explains the cells of both: links that one of two matrices tells from ours are out. */
+static void keep_common(struct localised_link *l, const struct localised_link *other)
+{
+	size_t n = 0, i;
+
+	for (i = 0; l->ambiguous && l->ambiguous[i]; i++) {
+		if (has(other->ambiguous, l->ambiguous[i]))
+			l->ambiguous[n++] = l->ambiguous[i];
+		else
+			free(l->ambiguous[i]);
+	}
+	if (l->ambiguous)
+		l->ambiguous[n] = NULL;
+	if (n == 0) {
+		free(l->ambiguous);
+		l->ambiguous = NULL;
+	}
+}
+
+/*
+ * Where one matrix cannot tell two links apart and another leaves only one of them, that one
+ * explains the cells of both: fewer links are slow.
+ */
+static void settle(struct localised *l)
+{
+	size_t n = 0, i, j;
+
+	for (i = 0; i < l->n; i++) {
+		struct localised_link *open = &l->links[i];
+
+		for (j = 0; j < l->n; j++) {
+			if (!l->links[j].ambiguous && l->links[j].link &&
+			    has(open->ambiguous, l->links[j].link))
+				break;
+		}
+		if (j == l->n)
+			continue;
+		add_cells_of(&l->links[j], open);
+		link_release(open);
+		*open = (struct localised_link){ .link = NULL };
+	}
+	for (i = 0; i < l->n; i++) {
+		if (l->links[i].link)
+			l->links[n++] = l->links[i];
+	}
+	l->n = n;
+}
+
 static void take(const struct matrix *m, const struct tomo_answer *answer, size_t nth,
 		 struct localised *ret)
 {
@@ -113,11 +168,14 @@ static void take(const struct matrix *m, const struct tomo_answer *answer, size_
 		ret->links[ret->n++] = l;
 	} else if (to && l.ratio < to->ratio) {
 		add_cells_of(&l, to);
+		keep_common(&l, to);
 		link_release(to);
 		*to = l;
 	} else {
-		if (to)
+		if (to) {
 			add_cells_of(to, &l);
+			keep_common(to, &l);
+		}
 		link_release(&l);
 	}
 }
@@ -170,6 +228,7 @@ void localise(const struct localise_input *input, struct localised *ret)
 		for (j = 0; j < answer.n; j++)
 			take(m, &answer, j, ret);
 	}
+	settle(ret);
 	if (ret->n > 0)
 		qsort(ret->links, ret->n, sizeof(ret->links[0]), compare_links);
 }

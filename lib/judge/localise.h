@@ -4,7 +4,8 @@
  * (check, unit) are one matrix and are explained together: a size that cannot
  * fill a link says nothing against it. Matrices are explained apart, since a
  * link may be slow one way only; a link found in several is told once, with
- * its lowest ratio. Only rates (better "higher", measured) speak.
+ * its lowest ratio, and so is one that a matrix cannot tell from others where
+ * another matrix leaves only one of them. Only rates (better "higher", measured) speak.
  *
  * What a cell should reach is, first, what the same cell reached in
  * `reference`, a good host of the same model; without one the median of the

@@ -109,6 +109,54 @@ static void links_that_always_go_together_are_told_as_ambiguous(void)
 	report_release(&good);
 }
 
+/* What one matrix leaves open another may tell: there is one slow link in both. */
+static void a_link_that_one_matrix_tells_is_meant_by_the_other(void)
+{
+	static const struct cell open[] = {
+		{ "a>m", 20e9, 50e9, { "a^s", "s^r", "r^m" } },
+		{ "b>m", 20e9, 50e9, { "b^s", "s^r", "r^m" } },
+		{ "c>m", 50e9, 50e9, { "c^m" } },
+	};
+	static const struct {
+		struct cell cell;
+		const char *link;
+	} rows[] = {
+		{ { "d>m", 50e9, 50e9, { "d^t", "t^r", "r^m" } }, "s^r" },
+		{ { "d>m", 20e9, 50e9, { "d^t", "t^r", "r^m" } }, "r^m" },
+	};
+	static const double part[] = { 1, 0.9, 1.1 }; /* which of them is the lower one */
+	size_t i, j, k;
+
+	for (i = 0; i < 2 * ARRAY_SIZE(rows) * ARRAY_SIZE(part); i++) {
+		const size_t row = i % 2, first = i / 2 % 2;
+		const char *checks[] = { "loopback.write_bw", "loopback.read_bw" };
+		struct report r = report_make(), good = report_make();
+		struct localised found;
+
+		for (j = 0; j < 2 * ARRAY_SIZE(open) + 1; j++) {
+			const bool is_more = j == 2 * ARRAY_SIZE(open);
+			const struct cell *c = is_more ? &rows[row].cell : &open[j / 2];
+			const char *check = checks[is_more ? first : j % 2];
+			double value = c->value;
+
+			if (value < 30e9 && streq(check, checks[0]))
+				value *= part[i / 4];
+			(void)put(&r, check, c, value);
+			(void)put(&good, check, c, c->good);
+		}
+		found = solve(&r, &good);
+		CHECK_EQ(found.n, 1);
+		for (k = 0; k < found.n; k++) {
+			CHECK_STR(found.links[k].link, rows[row].link);
+			CHECK(!found.links[k].ambiguous);
+			CHECK_EQ(found.links[k].n_cells, row ? 5 : 4);
+		}
+		localised_release(&found);
+		report_release(&r);
+		report_release(&good);
+	}
+}
+
 static void one_disturbed_cell_accuses_nobody(void)
 {
 	struct report r = report_make(), good = report_make();
@@ -272,6 +320,7 @@ static void nothing_in_gives_nothing_out(void)
 static const struct test tests[] = {
 	TEST(the_shared_link_is_named_with_its_cells),
 	TEST(links_that_always_go_together_are_told_as_ambiguous),
+	TEST(a_link_that_one_matrix_tells_is_meant_by_the_other),
 	TEST(one_disturbed_cell_accuses_nobody),
 	TEST(only_measured_rates_speak),
 	TEST(a_dead_link_is_named_too),
