@@ -86,19 +86,28 @@ static int parse_line(const char *name, size_t number, const char *text, size_t 
 {
 	static const char one[] = "line: line 1: ";
 	struct err why = ERR_INIT;
-	int r = json_parse(text, length, "line", ret, &why);
-	const char *bare = starts_with(why.msg, one) ? why.msg + strlen(one) : why.msg;
+	const char *bare;
+	int r;
 
+	if (memchr(text, '\0', length))
+		return err_set(err, EINVAL, "%s: line %zu: a zero byte: this is no text", name,
+			       number);
+	r = json_parse(text, length, "line", ret, &why);
+	bare = starts_with(why.msg, one) ? why.msg + strlen(one) : why.msg;
 	return r < 0 ? err_set(err, -r, "%s: line %zu: %s", name, number, bare) : 0;
 }
 
-static int read_lines(struct sample_file *f, const char *name, const char *text, struct err *err)
+/* To the end of the text, not to the first zero byte: what follows that is not to be lost. */
+static int read_lines(struct sample_file *f, const char *name, const char *text, size_t size,
+		      struct err *err)
 {
+	const char *const end = text + size;
 	size_t number;
 	int r = 0;
 
-	for (number = 1; r == 0 && *text; number++) {
-		size_t length = strcspn(text, "\n");
+	for (number = 1; r == 0 && text < end; number++) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+		size_t length = (size_t)((stop ? stop : end) - text);
 		CLEANUP(freep) char *place = xasprintf("%s: line %zu", name, number);
 		CLEANUP(json_freep) json_t *value = NULL;
 
@@ -110,7 +119,7 @@ static int read_lines(struct sample_file *f, const char *name, const char *text,
 				r = add_object(f, &root, err);
 			}
 		}
-		text += length + (text[length] == '\n');
+		text += length + 1;
 	}
 	return r;
 }
@@ -123,7 +132,7 @@ static int read_text(struct sample_file *f, const char *name, const char *text, 
 	struct jval root;
 
 	if (json_parse(text, length, name, &value, NULL) < 0)
-		return read_lines(f, name, text, err);
+		return read_lines(f, name, text, length, err);
 	root = jval_root(value, name);
 	f->object = json_is_array(json_object_get(value, "samples")) ||
 				    json_is_object(json_object_get(value, "report"))

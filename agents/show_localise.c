@@ -53,7 +53,9 @@ void show_localised(const struct localised *l, FILE *out, bool colour, unsigned 
 	struct table t = { .columns = columns, .n_columns = N_COLS };
 	size_t i;
 
-	if (l->cells == 0) {
+	if (l->cells == 0 && l->without > 0) {
+		(void)fputs("Nothing to compare: no sample has its like in the reference.\n", out);
+	} else if (l->cells == 0) {
 		(void)fputs(
 			"Nothing to compare: no sample was measured along a path that is known.\n",
 			out);

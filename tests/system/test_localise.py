@@ -105,11 +105,18 @@ def test_samples_without_a_path_cannot_tell(localise):
     ('{"v":1', "line 1: "),
     (matrix(1).replace('"loopback.write_bw"', "7", 1), "samples.jsonl: line 1"),
     ("[]\n", "samples.jsonl: want an object, not a list"),
-])
+    (matrix(1).replace("\n", "\n\0\n", 1), "samples.jsonl: line 2: a zero byte"),
+    (matrix(1) + "\0\0", "samples.jsonl: line 81: a zero byte"),
+], ids=["cut short", "number for a check", "list", "zero byte between", "zero bytes after"])
 def test_what_is_no_sample_is_refused_with_its_place(localise, text, words):
     done = localise(text)
     assert done.returncode == 2 and done.stdout == ""
     assert words in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_reference_of_other_cells_cannot_tell(localise):
+    done = localise(matrix(1, UPLINK), reference=matrix(2).replace("mlx5_", "bnxt_re"))
+    assert done.returncode == 3 and done.stdout.splitlines()[0] == "Nothing to compare: no sample has its like in the reference."
 
 
 def test_an_empty_reference_and_a_missing_file_are_refused(localise, run):
