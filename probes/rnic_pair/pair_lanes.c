@@ -172,6 +172,7 @@ struct flow pair_lanes_flow(const struct pair_lanes *l, size_t queues, uint32_t 
 		.depth = depth,
 		.batch = flow_batch(depth),
 		.wait = l->side->wait,
+		.stays = l->side->wait == FLOW_EVENTS, /* a device in software: core_keep.h */
 		.inlined = size <= INLINE_BYTES,
 	};
 
