@@ -111,14 +111,10 @@ static int greet(struct oob *o, bool dials, const char *token, uint64_t deadline
 	struct oob_greeting own = { .version = OOB_VERSION }, theirs;
 	unsigned char bytes[OOB_GREETING_SIZE];
 	struct err why = ERR_INIT;
-	size_t i;
-	int r;
+	int r = random_secret(own.nonce, sizeof(own.nonce), deadline_us, err);
 
-	for (i = 0; i < OOB_NONCE_SIZE; i += sizeof(uint64_t)) {
-		uint64_t random = random_u64();
-
-		memcpy(own.nonce + i, &random, sizeof(random));
-	}
+	if (r < 0)
+		return r;
 	oob_greeting_encode(&own, bytes);
 	r = write_all(o, bytes, sizeof(bytes), deadline_us, err);
 	if (r == 0)
