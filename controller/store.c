@@ -13,6 +13,22 @@
 	"id, node, kind, state, who, rule, incident, reason, evidence, undo, result, " \
 	"break_glass, until_us, epoch, decided_us, done_us"
 
+/*
+ * What is said of a host `n` is the worst of two: what its own runs add up to, and an open incident
+ * of tests with others, which no run of its own can find or end (controller/actor_paired.c says
+ * their subjects). Of enum verdict_level a higher one is worse. Joined as it is read, here
+ * alone, so it ends when the incident does, however that ends.
+ */
+#define WITH_OTHERS(what)                                                                         \
+	"(SELECT " what " FROM incidents i WHERE i.node = n.node AND i.closed_us IS NULL"         \
+	" AND (i.subject = 'fabric' OR i.subject GLOB 'rail:[0-9]') ORDER BY i.level DESC LIMIT " \
+	"1)"
+#define NODE_LEVEL "max(n.verdict, coalesce(" WITH_OTHERS("i.level") ", 0))"
+#define NODE_SENTENCE                                                                      \
+	"CASE WHEN coalesce(" WITH_OTHERS("i.level") ", 0) > n.verdict THEN " WITH_OTHERS( \
+		"CASE i.level WHEN 3 THEN 'fail: ' WHEN 2 THEN 'warn: ' ELSE '' END || "   \
+		"i.sentence") " ELSE n.sentence END"
+
 const char *const store_texts[SQL_LAST_] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
@@ -39,11 +55,13 @@ const char *const store_texts[SQL_LAST_] = {
 	[SQL_RUN_ITEMS] = "SELECT check_name, subject, level, value, unit, expected, floor, source,"
 			  " n, fatal, sentence, link FROM items WHERE report = ?1 ORDER BY nth",
 	[SQL_COUNT_NODES] = "SELECT count(*) FROM nodes",
-	[SQL_NODES] = "SELECT n.node, n.verdict, n.sentence, n.sku, n.profile, n.time, n.agent,"
+	[SQL_NODES] = "SELECT n.node, " NODE_LEVEL ", " NODE_SENTENCE
+		      ", n.sku, n.profile, n.time, n.agent,"
 		      " b.boot_id, n.seen_us, n.seq, n.first_us, n.topology, n.env"
 		      " FROM nodes n LEFT JOIN boots b ON b.id = n.boot"
 		      " WHERE n.node > ?1 ORDER BY n.node LIMIT ?2",
-	[SQL_NODE] = "SELECT n.node, n.verdict, n.sentence, n.sku, n.profile, n.time, n.agent,"
+	[SQL_NODE] = "SELECT n.node, " NODE_LEVEL ", " NODE_SENTENCE
+		     ", n.sku, n.profile, n.time, n.agent,"
 		     " b.boot_id, n.seen_us, n.seq, n.first_us, n.topology, n.env"
 		     " FROM nodes n LEFT JOIN boots b ON b.id = n.boot WHERE n.node = ?1",
 	[SQL_REPORTS] = "SELECT r.id, b.boot_id, r.seq, r.time, r.seen_us, r.profile, r.verdict,"
@@ -98,9 +116,9 @@ const char *const store_texts[SQL_LAST_] = {
 	[SQL_INCIDENT] = "SELECT id, node, check_name, subject, level, fatal, rule, action,"
 			 " sentence, opened_us, last_us, closed_us FROM incidents WHERE id = ?1",
 	[SQL_COUNT_INCIDENTS] = "SELECT count(*) FROM incidents WHERE closed_us IS NULL",
-	[SQL_COUNT_VERDICTS] =
-		"SELECT CASE WHEN seen_us BETWEEN ?1 AND ?2 THEN verdict ELSE 1 END AS now,"
-		" count(*) FROM nodes GROUP BY now",
+	[SQL_COUNT_VERDICTS] = "SELECT CASE WHEN n.seen_us BETWEEN ?1 AND ?2 THEN " NODE_LEVEL
+			       " ELSE 1 END"
+			       " AS now, count(*) FROM nodes n GROUP BY now",
 	/* length() of a body reads none of it. */
 	[SQL_THIN_REPORTS] = "SELECT id, node, seen_us, profile, verdict, length(body) FROM reports"
 			     " WHERE id > ?1 ORDER BY id LIMIT ?2",

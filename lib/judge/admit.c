@@ -181,6 +181,9 @@ static void decide(const struct verdict *v, const char *node, const struct momen
 				     limit));
 	} else {
 		from_items(v, a);
+		/* What only others saw: slow with good partners, or among its like. */
+		if (a->answer == ADMIT_OK && streq(says(opinion, "verdict"), "warn"))
+			from_opinion(opinion, ADMIT_DEGRADED, "the controller doubts this host", a);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "controller/pack.h"
 #include "controller/rules.h"
 #include "lib/err.h"
+#include "lib/judge/verdict.h"
 #include "lib/pool.h"
 #include "lib/xalloc.h"
 #include "tests/unit/reports.h"
@@ -142,6 +143,69 @@ static void hosts_are_counted_by_verdict(void)
 	CHECK(!known);
 }
 
+static void open_incident(struct store *s, const char *check, const char *subject, int level)
+{
+	const struct store_incident incident = {
+		.node = "host1",
+		.check = check,
+		.subject = subject,
+		.level = level,
+		.action = "retest",
+		.sentence = "host1 is slow with others",
+		.since_us = 1000,
+	};
+
+	CHECK_EQ(store_put_incident(s, &incident, 2000, NULL), 0);
+}
+
+/* What the host is said to be by all who look, and that they agree. */
+static void check_said(struct store *s, int level, const char *sentence)
+{
+	const struct store_range range = { NULL, 10 };
+	CLEANUP(json_freep) json_t *node = NULL;
+	struct store_page page = { 0 };
+	uint64_t counts[4];
+	json_t *one;
+
+	CHECK_EQ(store_node(s, "host1", 3000, &node, NULL), 0);
+	CHECK_STR(json_string_value(json_object_get(node, "verdict")), verdict_level_names[level]);
+	CHECK_HAS(json_string_value(json_object_get(node, "sentence")), sentence);
+	CHECK_EQ(store_nodes(s, &range, 3000, &page, NULL), 0);
+	one = json_array_get(page.items, 0);
+	CHECK(json_equal(json_object_get(one, "verdict"), json_object_get(node, "verdict")));
+	CHECK(json_equal(json_object_get(one, "sentence"), json_object_get(node, "sentence")));
+	json_decref(page.items);
+	CHECK_EQ(store_count_verdicts(s, 3000, counts, NULL), 0);
+	CHECK_EQ(counts[level], 1);
+}
+
+static void who_is_bad_with_others_is_bad_for_all_who_look_until_that_is_over(void)
+{
+	CLEANUP(store_closep) struct store *s = store_at("others.db");
+
+	CHECK_EQ(put_one(s, "boot-a", 1, good), PLACE_NEWEST);
+	check_said(s, VERDICT_PASS, "pass");
+	/* What its own runs found is in their verdict, or over. */
+	open_incident(s, "gemm.rate", "cpu:3", VERDICT_FAIL);
+	check_said(s, VERDICT_PASS, "pass");
+	open_incident(s, "all_reduce.busbw", "fabric", VERDICT_FAIL);
+	check_said(s, VERDICT_FAIL, "fail: host1 is slow with others");
+	/* A run of its own, however good, is no answer to that. */
+	CHECK_EQ(put_one(s, "boot-a", 2, good), PLACE_NEWEST);
+	check_said(s, VERDICT_FAIL, "fail: host1 is slow with others");
+	CHECK_EQ(store_close_incident(s, "host1", "all_reduce.busbw", 2500, NULL), 0);
+	check_said(s, VERDICT_PASS, "pass");
+	open_incident(s, "rnic_pair.write_bw", "rail:3", VERDICT_WARN);
+	check_said(s, VERDICT_WARN, "warn: host1");
+	/* Its own is worse, and speaks. */
+	CHECK_EQ(put_one(s, "boot-a", 3, bad), PLACE_NEWEST);
+	check_said(s, VERDICT_FAIL, "cpu:3");
+	/* It was repaired, or is another machine. */
+	CHECK_EQ(put_one(s, "boot-a", 4, good), PLACE_NEWEST);
+	CHECK_EQ(store_begin_anew(s, "host1", 2600, NULL), 0);
+	check_said(s, VERDICT_PASS, "pass");
+}
+
 /* --- topologies --- */
 
 static int put_topology(struct store *s, unsigned n, size_t max)
@@ -266,6 +330,7 @@ static const struct test tests[] = {
 	TEST(what_was_not_committed_is_not_there),
 	TEST(the_last_run_comes_back_with_its_levels),
 	TEST(hosts_are_counted_by_verdict),
+	TEST(who_is_bad_with_others_is_bad_for_all_who_look_until_that_is_over),
 	TEST(a_topology_comes_back_once_it_is_committed),
 	TEST(topologies_that_no_host_has_make_room),
 	TEST(what_is_no_store_is_refused_by_name),
