@@ -97,6 +97,9 @@ const char *act_in_use(const struct act *act, const char *node);
 /* The labels of the node, borrowed; NULL: there are none. */
 const json_t *act_labels(const struct act *act, const char *node);
 
+/* Its address within the cluster, borrowed; NULL: the cluster says none. */
+const char *act_address(const struct act *act, const char *node);
+
 /* A pass with a partner. */
 struct act_pass {
 	const char *partner;

@@ -39,6 +39,13 @@ const json_t *act_labels(const struct act *act, const char *node)
 	return host ? host->c.labels : NULL;
 }
 
+const char *act_address(const struct act *act, const char *node)
+{
+	const struct act_host *host = act_host(act, node);
+
+	return host ? host->c.address : NULL;
+}
+
 /* --- tests that the policy wants --- */
 
 /* As for orders: who could not be tested is looked at again after this. */

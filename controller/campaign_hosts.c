@@ -36,14 +36,7 @@ struct switches {
 
 static bool by_file(struct service *s, const char *node, struct switches *ret)
 {
-	bool any = false;
-	size_t rail;
-
-	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++) {
-		ret->of[rail] = neighbors_switch(&s->neighbors, node, rail);
-		any |= ret->of[rail] != NULL;
-	}
-	return any;
+	return neighbors_switches(&s->neighbors, node, ret->of);
 }
 
 static const char *label_of(struct service *s, const char *node, const char *key)
@@ -62,48 +55,6 @@ static bool by_label(struct service *s, const char *node, struct switches *ret)
 	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++)
 		ret->of[rail] = name;
 	return name != NULL;
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(json_string_value(*(json_t *const *)a),
-		      json_string_value(*(json_t *const *)b));
-}
-
-/* The RNICs that heard a switch, in the order in which the probes count rails. */
-static size_t heard(const json_t *neighbors, json_t *ret_rnics[PAIRING_RAILS_MAX])
-{
-	size_t n = 0, i, j;
-
-	for (i = 0; i < json_array_size(neighbors) && n < PAIRING_RAILS_MAX; i++) {
-		json_t *rnic = json_object_get(json_array_get(neighbors, i), "rnic");
-
-		for (j = 0; j < n && !json_equal(ret_rnics[j], rnic); j++)
-			;
-		if (json_is_string(rnic) && j == n)
-			ret_rnics[n++] = rnic;
-	}
-	if (n > 1)
-		qsort(ret_rnics, n, sizeof(ret_rnics[0]), by_text);
-	return n;
-}
-
-/* `topology` keeps the texts. */
-static bool by_lldp(const json_t *topology, struct switches *ret)
-{
-	const json_t *neighbors = json_object_get(topology, "neighbors");
-	json_t *rnics[PAIRING_RAILS_MAX];
-	size_t n = heard(neighbors, rnics), rail, i;
-
-	for (rail = 0; rail < n; rail++) {
-		for (i = 0; i < json_array_size(neighbors) && !ret->of[rail]; i++) {
-			const json_t *one = json_array_get(neighbors, i);
-
-			if (json_equal(json_object_get(one, "rnic"), rnics[rail]))
-				ret->of[rail] = json_string_value(json_object_get(one, "switch"));
-		}
-	}
-	return n > 0;
 }
 
 /* The topology of the host; NULL: nobody sent it. New reference. */
@@ -126,7 +77,7 @@ static void find_switches(struct service *s, const json_t *node, struct campaign
 
 	if (!by_file(s, guest->name, &found) && !by_label(s, guest->name, &found)) {
 		topology = topology_of(s, node);
-		(void)by_lldp(topology, &found);
+		(void)neighbors_heard(topology, found.of);
 	}
 	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++)
 		guest->leaf[rail] = keep(p, found.of[rail]);
@@ -194,13 +145,19 @@ static char *why_not(struct service *s, const json_t *node)
 	return why;
 }
 
+/* Where the others find it, without a port; NULL: it is not known. Borrowed. */
 static const char *address_of(struct service *s, const char *node)
 {
-	const char *named = neighbors_address(&s->neighbors, node);
+	const char *of_cluster = act_address(s->act, node);
 
-	if (s->settings->collectives.address == COLLECTIVES_BY_NAME)
+	switch (s->settings->collectives.address) {
+	case COLLECTIVES_BY_FILE:
+		return neighbors_address(&s->neighbors, node);
+	case COLLECTIVES_BY_CLUSTER:
+		return of_cluster ? of_cluster : node;
+	default:
 		return node;
-	return named;
+	}
 }
 
 static int add(struct service *s, const json_t *node, struct campaign_party *p, struct err *err)
@@ -287,7 +244,7 @@ static bool is_in(struct seeking *seek, const json_t *node)
 		return false;
 	topology = topology_of(seek->s, node);
 	seek->topologies -= topology != NULL;
-	return by_lldp(topology, &found) && is_one(&found, seek->domain);
+	return neighbors_heard(topology, found.of) && is_one(&found, seek->domain);
 }
 
 static int find_on_page(struct seeking *seek, const json_t *items, struct campaign_party *p,
@@ -341,7 +298,7 @@ char *campaign_party_place(struct service *s, const char *node)
 	if (!by_file(s, node, &found) && !by_label(s, node, &found) &&
 	    store_node(s->store, node, clock_real_us(), &value, NULL) == 0) {
 		topology = topology_of(s, value);
-		(void)by_lldp(topology, &found);
+		(void)neighbors_heard(topology, found.of);
 	}
 	return xstrdup(found.of[0] ? found.of[0] : domain);
 }

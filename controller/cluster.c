@@ -92,6 +92,7 @@ void cluster_node_release(struct cluster_node *node)
 	cluster_mark_free(node->mark);
 	free(node->hold_by);
 	free(node->boot);
+	free(node->address);
 	free(node->hands_off);
 	*node = (struct cluster_node){ 0 };
 }
@@ -107,6 +108,7 @@ struct cluster_node cluster_node_copy(const struct cluster_node *node)
 	copy.mark = cluster_mark_copy(node->mark);
 	copy.hold_by = xstrdup(node->hold_by);
 	copy.boot = xstrdup(node->boot);
+	copy.address = xstrdup(node->address);
 	copy.hands_off = xstrdup(node->hands_off);
 	return copy;
 }
@@ -135,7 +137,8 @@ bool cluster_node_same(const struct cluster_node *a, const struct cluster_node *
 	       a->outside == b->outside && a->since_us == b->since_us &&
 	       same_mark(a->mark, b->mark) && a->override_us == b->override_us &&
 	       a->hold_us == b->hold_us && streq(a->hold_by, b->hold_by) &&
-	       a->unverified == b->unverified && streq(a->boot, b->boot);
+	       a->unverified == b->unverified && streq(a->boot, b->boot) &&
+	       streq(a->address, b->address);
 }
 
 const char *cluster_node_label(const struct cluster_node *node, const char *label)

@@ -68,6 +68,7 @@ struct cluster_node {
 	uint64_t hold_us;	   /* our hold ends then; 0: there is none */
 	char *hold_by;		   /* what the hold is for, or NULL */
 	bool unverified;	   /* the start-up taint is on it: no jobs until it was tested */
+	char *address;		   /* of it within the cluster, as an order has it; or NULL */
 	char *boot;		   /* its boot_id as the cluster has it; NULL: it does not say */
 };
 

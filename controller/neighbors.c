@@ -11,13 +11,73 @@
 #include "lib/json.h"
 #include "lib/xalloc.h"
 
-enum { ADDRESS_MAX = 253, NAME_MAX_BYTES = 200 };
+enum { ADDRESS_MAX = 253, NAME_MAX_BYTES = 200, RNICS_MAX = 64 };
 
 struct neighbors_switch {
 	char *name;
 	char **nodes;	/* names or patterns */
 	unsigned rails; /* bits; 0: all */
 };
+
+/* A name or pattern, and the number of the switch that has it. */
+struct neighbors_name {
+	const char *node; /* of the switch */
+	size_t at;
+};
+
+/* --- finding --- */
+
+static bool is_pattern(const char *node)
+{
+	return strpbrk(node, "*?[\\") != NULL;
+}
+
+/* Names before patterns; names by name. */
+static int compare_names(const void *a, const void *b)
+{
+	const struct neighbors_name *x = a, *y = b;
+	const bool patterns[] = { is_pattern(x->node), is_pattern(y->node) };
+
+	if (patterns[0] != patterns[1])
+		return patterns[0] ? 1 : -1;
+	return patterns[0] ? 0 : strcmp(x->node, y->node);
+}
+
+static void index_names(struct neighbors *n)
+{
+	size_t all = 0, i, j;
+
+	for (i = 0; i < n->n_switches; i++)
+		all += strv_len(n->switches[i].nodes);
+	n->names = xcalloc(all + 1, sizeof(*n->names));
+	for (i = 0; i < n->n_switches; i++) {
+		for (j = 0; n->switches[i].nodes[j]; j++) {
+			const char *node = n->switches[i].nodes[j];
+
+			n->names[n->n_names + n->n_patterns] = (struct neighbors_name){ node, i };
+			n->n_patterns += is_pattern(node);
+			n->n_names += !is_pattern(node);
+		}
+	}
+	if (all > 1)
+		qsort(n->names, all, sizeof(*n->names), compare_names);
+}
+
+/* Where the first of this name is, or would be. */
+static size_t first_of(const struct neighbors *n, const char *node)
+{
+	size_t low = 0, high = n->n_names;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (strcmp(n->names[mid].node, node) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
 
 /* --- reading --- */
 
@@ -157,6 +217,7 @@ int neighbors_read(const char *path, struct neighbors *ret, struct err *err)
 	r = jval_decode(&root, fields, ARRAY_SIZE(fields), JVAL_STRICT, &n, err);
 	if (r < 0)
 		return r;
+	index_names(&n);
 	*ret = n;
 	n = (struct neighbors){ 0 };
 	return 0;
@@ -169,32 +230,87 @@ void neighbors_release(struct neighbors *n)
 	for (i = 0; i < n->n_switches; i++)
 		switch_release(&n->switches[i]);
 	free(n->switches);
+	free(n->names);
 	json_decref(n->addresses);
 	*n = (struct neighbors){ 0 };
 }
 
 /* --- asking --- */
 
-static bool names(const struct neighbors_switch *s, const char *node)
+/* What the switch number `at` names it: better for each of its rails when it is before those found. */
+static void take(const struct neighbors *n, size_t at, size_t best[PAIRING_RAILS_MAX])
 {
-	size_t i = 0;
+	const unsigned rails = n->switches[at].rails;
+	size_t rail;
 
-	while (s->nodes[i] && fnmatch(s->nodes[i], node, 0) != 0)
-		i++;
-	return s->nodes[i] != NULL;
+	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++) {
+		if (rails == 0 || rails & (1U << rail))
+			best[rail] = MIN(best[rail], at);
+	}
 }
 
-const char *neighbors_switch(const struct neighbors *n, const char *node, size_t rail)
+bool neighbors_switches(const struct neighbors *n, const char *node,
+			const char *ret_switch[PAIRING_RAILS_MAX])
 {
-	size_t i;
+	size_t best[PAIRING_RAILS_MAX], rail, i;
+	bool any = false;
 
-	for (i = 0; i < n->n_switches; i++) {
-		const struct neighbors_switch *s = &n->switches[i];
-
-		if ((s->rails == 0 || s->rails & (1U << rail)) && names(s, node))
-			return s->name;
+	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++)
+		best[rail] = n->n_switches;
+	for (i = first_of(n, node); i < n->n_names && streq(n->names[i].node, node); i++)
+		take(n, n->names[i].at, best);
+	for (i = n->n_names; i < n->n_names + n->n_patterns; i++) {
+		if (fnmatch(n->names[i].node, node, 0) == 0)
+			take(n, n->names[i].at, best);
 	}
-	return NULL;
+	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++) {
+		ret_switch[rail] = best[rail] < n->n_switches ? n->switches[best[rail]].name : NULL;
+		any |= ret_switch[rail] != NULL;
+	}
+	return any;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strverscmp(json_string_value(*(json_t *const *)a),
+			  json_string_value(*(json_t *const *)b));
+}
+
+/* The RNICs that heard a switch, in the order of the rails; the first ones when there are more. */
+static size_t heard(const json_t *neighbors, json_t *ret_rnics[RNICS_MAX])
+{
+	size_t n = 0, i, j;
+
+	for (i = 0; i < json_array_size(neighbors) && n < RNICS_MAX; i++) {
+		json_t *rnic = json_object_get(json_array_get(neighbors, i), "rnic");
+
+		for (j = 0; j < n && !json_equal(ret_rnics[j], rnic); j++)
+			;
+		if (json_is_string(rnic) && j == n)
+			ret_rnics[n++] = rnic;
+	}
+	if (n > 1)
+		qsort(ret_rnics, n, sizeof(ret_rnics[0]), by_name);
+	return MIN(n, (size_t)PAIRING_RAILS_MAX);
+}
+
+bool neighbors_heard(const json_t *topology, const char *ret_switch[PAIRING_RAILS_MAX])
+{
+	const json_t *neighbors = json_object_get(topology, "neighbors");
+	json_t *rnics[RNICS_MAX];
+	const size_t n = heard(neighbors, rnics);
+	size_t rail, i;
+
+	for (rail = 0; rail < n; rail++) {
+		for (i = 0; i < json_array_size(neighbors) && !ret_switch[rail]; i++) {
+			const json_t *one = json_array_get(neighbors, i);
+
+			if (json_equal(json_object_get(one, "rnic"), rnics[rail]))
+				ret_switch[rail] =
+					json_string_value(json_object_get(one, "switch"));
+		}
+	}
+	return n > 0;
 }
 
 const char *neighbors_address(const struct neighbors *n, const char *node)

@@ -13,6 +13,7 @@
 
 #include <jansson.h>
 
+#include "controller/pairing/pairing.h"
 #include "lib/macro.h"
 
 struct err;
@@ -25,6 +26,8 @@ enum {
 struct neighbors {
 	struct neighbors_switch *switches;
 	size_t n_switches;
+	struct neighbors_name *names; /* those that are no patterns by name, then the patterns */
+	size_t n_names, n_patterns;
 	json_t *addresses; /* object of texts, or NULL */
 };
 
@@ -32,8 +35,20 @@ struct neighbors {
 int neighbors_read(const char *path, struct neighbors *ret, struct err *err);
 void neighbors_release(struct neighbors *n);
 
-/* The switch of a rail of the host, borrowed; NULL: it names none. */
-const char *neighbors_switch(const struct neighbors *n, const char *node, size_t rail);
+/*
+ * The switch of each rail of the host, borrowed; NULL: the file names none. False: none at all. It
+ * takes a look-up and one match for each pattern of the file: whole fleets are asked for.
+ */
+bool neighbors_switches(const struct neighbors *n, const char *node,
+			const char *ret_switch[PAIRING_RAILS_MAX]);
+
+/*
+ * The switches that the RNICs of a topology (NULL: none) heard of by LLDP, by rail, borrowed from
+ * it: a rail is a place among the RNICs that heard one, in the order in which the probes count
+ * ports (strverscmp(3): mlx5_2 is before mlx5_10). False: there is none. What there is already in
+ * `ret_switch` stays.
+ */
+bool neighbors_heard(const json_t *topology, const char *ret_switch[PAIRING_RAILS_MAX]);
 
 /* The address of the host, borrowed; NULL: it names none. */
 const char *neighbors_address(const struct neighbors *n, const char *node);

@@ -34,7 +34,7 @@ struct settings_kube {
 };
 
 /* By what hosts find each other for a test with others. */
-enum { COLLECTIVES_BY_NAME, COLLECTIVES_BY_FILE };
+enum { COLLECTIVES_BY_CLUSTER, COLLECTIVES_BY_NAME, COLLECTIVES_BY_FILE };
 
 /* Tests of hosts with each other (docs/collectives.md). */
 struct settings_collectives {

@@ -20,7 +20,7 @@ enum {
 #define TIMEOUT_LEAST_US USEC_PER_SEC
 #define TIMEOUT_MOST_US USEC_PER_HOUR
 
-static const char *const address_names[] = { "name", "file", NULL };
+static const char *const address_names[] = { "auto", "name", "file", NULL };
 
 #define AT(member) offsetof(struct settings_collectives, member)
 

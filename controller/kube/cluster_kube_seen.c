@@ -75,7 +75,7 @@ bool kube_seen_same(const struct cluster_node *told, const struct cluster_node *
 	       told->override_us == now->override_us && told->hold_us == now->hold_us &&
 	       streq(told->hold_by, now->hold_by) && same_mark(told->mark, now->mark) &&
 	       told->unverified == now->unverified && streq(told->boot, now->boot) &&
-	       json_equal(told->labels, now->labels);
+	       streq(told->address, now->address) && json_equal(told->labels, now->labels);
 }
 
 static void tell(const struct cluster_kube *k, const struct cluster_node *node)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/kube/kube_node.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 
 #include "lib/duration.h"
@@ -175,6 +176,30 @@ static char *boot_of(const json_t *object)
 	return is_short(boot, OPAQUE_MAX_LEN) ? xstrdup(boot) : NULL;
 }
 
+/*
+ * The first of status.addresses of type InternalIP, of which the kubelet says the family that the
+ * cluster prefers first; in brackets when it is of IPv6. NULL without one. New memory.
+ */
+static char *address_of(const json_t *object)
+{
+	const json_t *list = json_object_get(json_object_get(object, "status"), "addresses");
+	unsigned char parsed[sizeof(struct in6_addr)];
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++) {
+		const json_t *one = json_array_get(list, i);
+		const char *address = text_at(one, "address");
+
+		if (!address || !streq(text_at(one, "type"), "InternalIP"))
+			continue;
+		if (inet_pton(AF_INET, address, parsed) == 1)
+			return xstrdup(address);
+		if (inet_pton(AF_INET6, address, parsed) == 1)
+			return xasprintf("[%s]", address);
+	}
+	return NULL;
+}
+
 static uint64_t since_of(const json_t *metadata)
 {
 	const char *text = text_at(metadata, "creationTimestamp");
@@ -228,6 +253,7 @@ int kube_node_read(const json_t *object, const struct cluster_names *names,
 		.override_us = kube_override_read(text_at(annotations, names->override)),
 		.unverified = has_taint(taints_of(object), names->unverified),
 		.boot = boot_of(object),
+		.address = address_of(object),
 	};
 	node.managed = !streq(cluster_node_label(&node, names->managed), "false");
 	(void)find_hold(object, names, &node.hold_us, &node.hold_by);

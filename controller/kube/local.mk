@@ -44,6 +44,8 @@ KUBE_NODES_SOURCES = controller/kube/kube_list.c controller/kube/kube_list.h con
 	controller/kube/kube_node.c controller/kube/kube_node.h controller/kube/kube_view.c controller/kube/kube_view.h \
 	controller/kube/kube_watch.c controller/kube/kube_watch.h
 libkube_a_SOURCES += $(KUBE_NODES_SOURCES)
+UNIT_TESTS += tests/unit/test_kube_address
+tests_unit_test_kube_address_LDADD = libkube.a libcontroller.a $(LDADD)
 UNIT_TESTS += tests/unit/test_kube_node
 tests_unit_test_kube_node_LDADD = libkube.a libcontroller.a $(LDADD)
 # With a server of its own in the place of kube_send(): so these files, and not the library.
