@@ -191,6 +191,23 @@ static int note_bad(struct act *act, const struct act_paired *p, struct err *err
 	return act_keep_record(act, node, err);
 }
 
+/* Is it what tests with others said of this check? */
+static bool is_of_others(const struct store_window *row, const struct act_paired *p)
+{
+	return streq(row->check, p->check) &&
+	       (streq(row->subject, p->subject) || starts_with(row->subject, "rail:"));
+}
+
+static bool is_bad_alone(const struct store_window *rows, int n, const struct act_paired *p)
+{
+	int i = 0;
+
+	while (i < n && !(streq(rows[i].check, p->check) && !is_of_others(&rows[i], p) &&
+			  windows_reached(&rows[i].windows, rows[i].k, rows[i].n)))
+		i++;
+	return i < n;
+}
+
 /* All that tests with others said of it in this check is over. */
 static int note_good(struct act *act, const struct act_paired *p, struct err *err)
 {
@@ -198,11 +215,11 @@ static int note_good(struct act *act, const struct act_paired *p, struct err *er
 	struct store_window *rows = NULL;
 	int n = store_windows(act->options.store, p->node, &rows, FLEET_FINDINGS_MAX, err), r = 0,
 	    i;
+	/* Its own runs may have found a port of it bad in the same check: that goes on. */
+	const bool alone = is_bad_alone(rows, n, p);
 
 	for (i = 0; i < n; i++) {
-		const bool ours = streq(rows[i].check, p->check) &&
-				  (streq(rows[i].subject, p->subject) ||
-				   starts_with(rows[i].subject, "rail:"));
+		const bool ours = is_of_others(&rows[i], p);
 		struct finding *finding =
 			ours && node ? fleet_finding(node, p->check, rows[i].subject) : NULL;
 		const struct fleet_test test = { .outcome = TEST_PASSED,
@@ -213,7 +230,7 @@ static int note_good(struct act *act, const struct act_paired *p, struct err *er
 			fleet_tested(&act->fleet, node, &test);
 		if (r == 0 && ours)
 			r = store_drop_window(act->options.store, p->node, &rows[i], err);
-		if (r == 0 && ours)
+		if (r == 0 && ours && !alone)
 			r = store_close_incident(act->options.store, p->node, p->check,
 						 act_real_us(act), err);
 		store_window_release(&rows[i]);

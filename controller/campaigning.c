@@ -133,6 +133,7 @@ void campaigning_close(struct service *s)
 
 struct concluding {
 	struct service *s;
+	const char *check;
 	struct err *err;
 	int r;
 };
@@ -161,6 +162,16 @@ static void tell_host(void *context, const struct campaign_says *says)
 	k->s->campaigns->counts.blamed += says->bad;
 }
 
+/* What stood of a switch or a domain is over when those below it were good. */
+static void close_place(void *context, const char *place)
+{
+	struct concluding *k = context;
+	CLEANUP(freep) char *name = xasprintf("domain:%s", place);
+
+	if (k->r == 0)
+		k->r = store_close_incident(k->s->store, name, k->check, clock_real_us(), k->err);
+}
+
 /* What hosts share is one incident of where they are, and takes none of them out of service. */
 static int tell_domain(struct service *s, const struct campaign *c, struct err *err)
 {
@@ -177,11 +188,7 @@ static int tell_domain(struct service *s, const struct campaign *c, struct err *
 		.since_us = c->started_us,
 	};
 
-	if (words)
-		return store_put_incident(s->store, &incident, now_us, err);
-	return c->n_blames == 0 && c->n_groups > 0
-		       ? store_close_incident(s->store, name, campaign_check(c), now_us, err)
-		       : 0;
+	return words ? store_put_incident(s->store, &incident, now_us, err) : 0;
 }
 
 struct seeking {
@@ -211,10 +218,11 @@ static void tell_tested(struct service *s, const struct slot *slot)
 /* Its row is written already, so that a transaction is open. */
 static int conclude(struct service *s, struct slot *slot, struct err *err)
 {
-	struct concluding k = { s, err, 0 };
+	struct concluding k = { s, campaign_check(slot->campaign), err, 0 };
 
 	tell_tested(s, slot);
 	campaign_each(slot->campaign, tell_host, &k);
+	campaign_each_clear(slot->campaign, close_place, &k);
 	return k.r == 0 ? tell_domain(s, slot->campaign, err) : k.r;
 }
 

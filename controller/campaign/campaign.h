@@ -200,6 +200,10 @@ void campaign_each(const struct campaign *c,
 /* What is nobody's own fault, a sentence in new memory; NULL: nothing is. */
 char *campaign_shared(const struct campaign *c);
 
+/* Call `each` for the domain and each switch of which nothing is said, and two hosts below were good. */
+void campaign_each_clear(const struct campaign *c, void (*each)(void *context, const char *place),
+			 void *context);
+
 /* Where it belongs to: the switch blamed, else the domain, else the first host's switch. */
 const char *campaign_place(const struct campaign *c);
 

@@ -10,6 +10,9 @@
 
 enum { WORDS_MAX = 1024, SUBJECT_SIZE = 16 };
 
+/* Of hosts of which nobody knows where they are. */
+#define NO_PLACE "no domain"
+
 const char *campaign_check(const struct campaign *c)
 {
 	return c->kind == CAMPAIGN_PAIR ? "rnic_pair.write_bw" : "all_reduce.busbw";
@@ -263,7 +266,70 @@ const char *campaign_place(const struct campaign *c)
 	}
 	if (c->domain)
 		return c->domain;
-	return c->n_hosts && c->hosts[0].leaf[0] ? c->hosts[0].leaf[0] : "no domain";
+	return c->n_hosts && c->hosts[0].leaf[0] ? c->hosts[0].leaf[0] : NO_PLACE;
+}
+
+/* Does what is said of nobody's own concern those below `place`? */
+static bool is_said_of(const struct campaign *c, const struct pairing_blame *b, const char *place)
+{
+	if (!is_shared(b))
+		return false;
+	if (b->leaf)
+		return streq(b->leaf, place);
+	return b->node >= c->n_hosts || streq(c->domain, place) ||
+	       has_leaf(&c->hosts[b->node], place);
+}
+
+/* Is nothing said of it, and were two of its hosts good at least? */
+static bool is_place_clear(const struct campaign *c, const bool *good, const char *place)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < c->n_blames; i++) {
+		if (is_said_of(c, &c->blames[i], place))
+			return false;
+	}
+	for (i = 0; i < c->n_hosts; i++)
+		n += good[i] && (streq(c->domain, place) || streq(NO_PLACE, place) ||
+				 has_leaf(&c->hosts[i], place));
+	return n >= 2;
+}
+
+/* Was this switch there before: of a host before it, or of a rail before it? */
+static bool is_repeated(const struct campaign *c, size_t host, size_t rail)
+{
+	const char *leaf = c->hosts[host].leaf[rail];
+	size_t i;
+
+	for (i = 0; i < host; i++) {
+		if (has_leaf(&c->hosts[i], leaf))
+			return true;
+	}
+	for (i = 0; i < rail && !streq(c->hosts[host].leaf[i], leaf); i++)
+		;
+	return i < rail || streq(c->domain, leaf);
+}
+
+void campaign_each_clear(const struct campaign *c, void (*each)(void *context, const char *place),
+			 void *context)
+{
+	CLEANUP(freep) bool *good = xcalloc(c->n_hosts + 1, sizeof(*good));
+	size_t i, rail;
+
+	for (i = 0; i < c->n_hosts; i++)
+		good[i] = !is_named(c, i) && is_good_elsewhere(c, i);
+	if (c->domain && is_place_clear(c, good, c->domain))
+		each(context, c->domain);
+	if (streq(campaign_place(c), NO_PLACE) && is_place_clear(c, good, NO_PLACE))
+		each(context, NO_PLACE);
+	for (i = 0; i < c->n_hosts; i++) {
+		for (rail = 0; rail < PAIRING_RAILS_MAX; rail++) {
+			const char *leaf = c->hosts[i].leaf[rail];
+
+			if (leaf && !is_repeated(c, i, rail) && is_place_clear(c, good, leaf))
+				each(context, leaf);
+		}
+	}
 }
 
 static size_t count_ran(const struct campaign *c)

@@ -129,6 +129,13 @@ def test_a_slow_switch_is_an_incident_of_its_own_and_cordons_nobody(fabric, tmp_
     assert [b["switch"] for b in done["blames"] if b["kind"] in ("switch", "undecided")][0] == "leaf-1", done["blames"]
     assert "leaf-1" in open_incidents(f.c)["domain:leaf-1", "all_reduce.busbw"]
     assert cordoned(f.c) == []
+    # It ends when those below it are good, wherever else the campaign was.
+    f.play(nodes=names[:4] + names[8:])
+    assert ("domain:leaf-1", "all_reduce.busbw") in open_incidents(f.c)
+    for name in names[4:8]:
+        f.hosts[name].part = 1.0
+    f.play(nodes=names)
+    assert wait_for(lambda: not open_incidents(f.c)), open_incidents(f.c)
 
 
 def test_a_domain_is_found_by_file_label_or_lldp(fabric, tmp_path):

@@ -140,6 +140,30 @@ static void it_outlives_reports_and_a_restart_and_ends_with_a_good_test(void)
 	world_close(&w);
 }
 
+static void a_good_test_with_others_ends_nothing_that_its_own_runs_found(void)
+{
+	struct store_window own = { .check = xstrdup("rnic_pair.write_bw"),
+				    .subject = xstrdup("mlx5_0:1>mlx5_1:1"),
+				    .k = 1,
+				    .n = 1 };
+	struct act_paired paired = slow("n5", 2);
+	struct world w;
+
+	open_world(&w, "own.db", ACTION_RETEST);
+	windows_push(&own.windows, true);
+	CHECK_EQ(store_put_window(w.store, "n5", &own, NULL), 0);
+	paired.check = "rnic_pair.write_bw";
+	CHECK_EQ(act_paired(w.act, &paired, NULL), 0);
+	paired.bad = false;
+	paired.n_passes = 0;
+	CHECK_EQ(act_paired(w.act, &paired, NULL), 0);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM windows WHERE node = 'n5'"), 1);
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM incidents WHERE closed_us IS NULL"), 1);
+	store_window_release(&own);
+	world_close(&w);
+}
+
 static void a_host_that_is_no_node_has_its_incident_and_nothing_more(void)
 {
 	const struct act_paired paired = slow("stranger", 2);
@@ -160,6 +184,7 @@ static const struct test tests[] = {
 	TEST(the_budget_holds_for_it_too),
 	TEST(a_rule_that_only_alerts_takes_nobody_out),
 	TEST(it_outlives_reports_and_a_restart_and_ends_with_a_good_test),
+	TEST(a_good_test_with_others_ends_nothing_that_its_own_runs_found),
 	TEST(a_host_that_is_no_node_has_its_incident_and_nothing_more),
 };
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "controller/campaign/campaign_inside.h"
 #include "lib/json.h"
@@ -11,6 +12,8 @@
 #include "tests/unit/campaign_lab.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
+
+enum { PLACES_SIZE = 200 };
 
 static struct lab *begun(size_t n, size_t n_rails, size_t per_leaf)
 {
@@ -131,6 +134,61 @@ static void a_slow_switch_accuses_no_host(void)
 	words = campaign_shared(lab->campaign);
 	CHECK_HAS(words, "leaf-1");
 	CHECK_STR(campaign_place(lab->campaign), "leaf-1");
+}
+
+static void add_place(void *context, const char *place)
+{
+	char *text = context;
+	const size_t n = strlen(text);
+
+	(void)snprintf(text + n, PLACES_SIZE - n, "%s;", place);
+}
+
+static void places_are_clear_when_those_there_were_good(void)
+{
+	/* Hosts below each of three switches of four; which are slow, and what is clear. */
+	static const struct {
+		const char *domain;
+		size_t slow_leaf, slow_host;
+		const char *clear;
+	} rows[] = {
+		{ NULL, SIZE_MAX, SIZE_MAX, "leaf-0;leaf-1;leaf-2;" },
+		{ "rack-7", SIZE_MAX, SIZE_MAX, "rack-7;leaf-0;leaf-1;leaf-2;" },
+		{ "leaf-1", SIZE_MAX, SIZE_MAX, "leaf-1;leaf-0;leaf-2;" },
+		/* A host is not its switch. */
+		{ "rack-7", SIZE_MAX, 1, "rack-7;leaf-0;leaf-1;leaf-2;" },
+		{ NULL, 1, SIZE_MAX, "leaf-0;leaf-2;" },
+	};
+	size_t i, host;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(lab_freep) struct lab *lab = lab_new(12, 1, 4);
+		const struct campaign_ask ask = { .domain = rows[i].domain };
+		char clear[PLACES_SIZE] = "";
+
+		CHECK_EQ(lab_begin(lab, &ask, NULL), 0);
+		for (host = 0; host < 12; host++)
+			lab->below[host] = host / 4 == rows[i].slow_leaf ? 0.5 : 1;
+		if (rows[i].slow_host != SIZE_MAX)
+			lab->part[rows[i].slow_host] = 0.5;
+		lab_play(lab);
+		campaign_each_clear(lab->campaign, add_place, clear);
+		CHECK_STR(clear, rows[i].clear);
+	}
+}
+
+static void nothing_is_clear_where_nothing_was_measured(void)
+{
+	CLEANUP(lab_freep) struct lab *lab = lab_new(4, 1, 4);
+	char clear[PLACES_SIZE] = "";
+	size_t i;
+
+	for (i = 0; i < 4; i++)
+		lab->ways[i] = LAB_BUSY;
+	CHECK_EQ(lab_begin(lab, NULL, NULL), 0);
+	lab_play(lab);
+	campaign_each_clear(lab->campaign, add_place, clear);
+	CHECK_STR(clear, "");
 }
 
 static void pairs_are_measured_likewise(void)
@@ -332,6 +390,8 @@ static const struct test tests[] = {
 	TEST(a_host_with_which_groups_break_off_is_named),
 	TEST(a_slow_rail_is_named_by_its_number),
 	TEST(a_slow_switch_accuses_no_host),
+	TEST(places_are_clear_when_those_there_were_good),
+	TEST(nothing_is_clear_where_nothing_was_measured),
 	TEST(pairs_are_measured_likewise),
 	TEST(large_groups_are_halved),
 	TEST(a_report_is_taken_as_what_was_done),
