@@ -91,6 +91,9 @@ struct act_counts act_counts(const struct act *act);
 
 /* --- tests with other hosts (actor_paired.c) --- */
 
+/* False until it knows the cluster and its ledger, early after the start. */
+bool act_knows(const struct act *act);
+
 /* Why it cannot be tested with others now, one line, borrowed; NULL: as far as we know it can. */
 const char *act_in_use(const struct act *act, const char *node);
 

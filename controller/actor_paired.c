@@ -12,6 +12,11 @@
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
+bool act_knows(const struct act *act)
+{
+	return act->stage == STAGE_ACTING || act->stage == STAGE_FENCED;
+}
+
 const char *act_in_use(const struct act *act, const char *node)
 {
 	const struct fleet_node *n = fleet_find(&act->fleet, node);

@@ -7,7 +7,7 @@
 
 #include "controller/actor.h"
 #include "controller/campaign_hosts.h"
-#include "controller/campaigning.h"
+#include "controller/campaigning_inside.h"
 #include "controller/service.h"
 #include "lib/clock.h"
 #include "lib/err.h"
@@ -15,6 +15,9 @@
 #include "lib/judge/life.h"
 #include "lib/log.h"
 #include "lib/xalloc.h"
+
+/* Who is below a switch is asked of the whole fleet: for one part in so many of the loop's time. */
+enum { LOOK_SHARE = 20 };
 
 /* Can it take part now, as far as we know? */
 static bool is_free(struct service *s, const struct campaign_guest *guest)
@@ -66,13 +69,16 @@ static int64_t begin(struct service *s, const struct act_wanted *want, struct er
 
 void campaign_retest(struct service *s)
 {
+	const uint64_t start_us = clock_mono_us();
 	struct act_wanted want;
 	struct err err = ERR_INIT;
 	int64_t id;
 
-	if (!act_wants_others(s->act, &want))
+	if (start_us < s->campaigns->look_us || !act_wants_others(s->act, &want) ||
+	    campaigning_tests(s, want.node))
 		return;
 	id = begin(s, &want, &err);
+	s->campaigns->look_us = start_us + (clock_mono_us() - start_us) * LOOK_SHARE;
 	if (id > 0)
 		log_info("campaign %" PRId64 " begins: %s of %s is tested with others", id,
 			 want.check, want.node);

@@ -6,13 +6,12 @@
 #include <stdlib.h>
 
 #include "controller/actor.h"
-#include "controller/campaign/campaign.h"
 #include "controller/campaign_hosts.h"
 #include "controller/campaign_retest.h"
+#include "controller/campaigning_inside.h"
 #include "controller/routes.h"
 #include "controller/service.h"
 #include "controller/store.h"
-#include "controller/store_campaigns.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/json.h"
@@ -23,28 +22,6 @@
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
-/* A campaign under way, or one whose end is not durable yet. */
-struct slot {
-	struct campaign *campaign;
-	bool dirty;	/* its row is behind */
-	bool durable;	/* its row is what it is, and committed: no order is told before */
-	char *tested;	/* the host of which the policy wants to know, or NULL */
-	bool concluded; /* it has ended, and what it says of hosts is in the store */
-};
-
-struct campaigning {
-	struct slot slots[CAMPAIGNS_MAX];
-	size_t n;
-	int64_t last_id;
-	struct campaigning_counts counts;
-	bool stepping;
-};
-
-static struct campaign_moment moment_now(void)
-{
-	return (struct campaign_moment){ clock_mono_us(), clock_real_us() };
-}
-
 static const char *away(void *context, const char *node)
 {
 	struct service *s = context;
@@ -54,79 +31,21 @@ static const char *away(void *context, const char *node)
 	return act_in_use(s->act, node);
 }
 
-/* 43 characters of 6 random bits. */
-static void make_token(void *context UNUSED, char *ret_token)
+/* 43 characters of 6 random bits. The loop is never held up: the campaign waits, and asks again. */
+static int make_token(void *context UNUSED, char *ret_token, struct err *err)
 {
 	static const char letters[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-	uint64_t bits = 0;
+	unsigned char bytes[CAMPAIGN_TOKEN_SIZE - 1];
 	size_t i;
-
-	for (i = 0; i < CAMPAIGN_TOKEN_SIZE - 1; i++) {
-		bits = i % 10 == 0 ? random_u64() : bits >> 6;
-		ret_token[i] = letters[bits & 63];
-	}
-	ret_token[i] = '\0';
-}
-
-/* --- the store --- */
-
-static int put(struct service *s, const struct campaign *c, struct err *err)
-{
-	CLEANUP(json_freep) json_t *body = campaign_json(c);
-
-	return store_put_campaign(s->store, c->id, c->ended_us, body, err);
-}
-
-/* One that a controller left: its row says so from now on. */
-static int abandon_row(struct service *s, int64_t id, struct err *err)
-{
-	CLEANUP(json_freep) json_t *body = NULL;
-	const uint64_t now_us = clock_real_us();
-	char stamp[CLOCK_STAMP_SIZE];
-	int r = store_campaign(s->store, id, &body, err);
+	int r = random_secret(bytes, sizeof(bytes), 0, err);
 
 	if (r < 0)
 		return r;
-	clock_stamp(now_us, stamp);
-	(void)json_object_set_new(body, "state",
-				  json_string(campaign_state_names[CAMPAIGN_ABANDONED]));
-	(void)json_object_set_new(body, "ended", json_string(stamp));
-	(void)json_object_set_new(
-		body, "sentence",
-		json_sprintf("abandoned in round %d: the controller was started anew",
-			     (int)json_integer_value(json_object_get(body, "rounds_made"))));
-	s->campaigns->counts.abandoned++;
-	log_warning("campaign %" PRId64 " is abandoned: the controller was started anew", id);
-	return store_put_campaign(s->store, id, now_us, body, err);
-}
-
-int campaigning_open(struct service *s, struct err *err)
-{
-	CLEANUP(json_freep) json_t *open = NULL;
-	size_t i;
-	int r;
-
-	s->campaigns = xcalloc(1, sizeof(*s->campaigns));
-	r = store_last_campaign(s->store, &s->campaigns->last_id, err);
-	if (r == 0)
-		r = store_open_campaigns(s->store, &open, err);
-	for (i = 0; r == 0 && i < json_array_size(open); i++)
-		r = abandon_row(s, json_integer_value(json_array_get(open, i)), err);
-	if (r == 0 && store_dirty(s->store))
-		r = store_commit(s->store, err);
-	return r;
-}
-
-void campaigning_close(struct service *s)
-{
-	size_t i;
-
-	for (i = 0; s->campaigns && i < s->campaigns->n; i++) {
-		campaign_free(s->campaigns->slots[i].campaign);
-		free(s->campaigns->slots[i].tested);
-	}
-	free(TAKE(s->campaigns));
+	for (i = 0; i < sizeof(bytes); i++)
+		ret_token[i] = letters[bytes[i] & 63];
+	ret_token[i] = '\0';
+	return 0;
 }
 
 /* --- its end --- */
@@ -256,15 +175,18 @@ static void write_down(struct service *s, struct slot *slot)
 {
 	struct campaign *c = slot->campaign;
 	struct err err = ERR_INIT;
-	int r = put(s, c, &err);
+	int r = campaigning_put(s, slot, &err);
 
 	if (r == 0 && c->state == CAMPAIGN_DONE && !slot->concluded)
 		r = conclude(s, slot, &err);
 	if (r < 0) {
-		log_warning("a campaign is not written down yet: %s", err.msg);
+		if (!slot->told)
+			log_warning("campaign %" PRId64 " is not written down yet: %s", c->id,
+				    err.msg);
+		slot->told = true;
 		return;
 	}
-	slot->dirty = false;
+	slot->dirty = slot->heard = slot->told = false;
 	slot->concluded = c->state != CAMPAIGN_RUNNING;
 	service_touch(s);
 }
@@ -272,7 +194,7 @@ static void write_down(struct service *s, struct slot *slot)
 static void step(struct service *s, struct slot *slot)
 {
 	const struct campaign_around around = { away, make_token, s };
-	const struct campaign_moment now = moment_now();
+	const struct campaign_moment now = campaigning_now();
 
 	if (slot->campaign->state == CAMPAIGN_RUNNING &&
 	    campaign_advance(slot->campaign, &now, &around)) {
@@ -285,17 +207,48 @@ static void step(struct service *s, struct slot *slot)
 		tell(s, slot->campaign);
 }
 
+/* Until the actor knows the cluster: who is free, and what the policy wants, is not known before. */
+static bool hold_back(struct service *s)
+{
+	size_t i;
+
+	if (act_knows(s->act))
+		return false;
+	for (i = 0; i < s->campaigns->n; i++)
+		campaign_hold_back(s->campaigns->slots[i].campaign, clock_mono_us());
+	return true;
+}
+
 static void step_all(struct service *s)
 {
 	struct campaigning *all = s->campaigns;
 	size_t i;
 
-	if (!all || all->stepping || s->closing)
+	if (!all || all->stepping || s->closing || hold_back(s))
 		return;
 	all->stepping = true;
 	for (i = 0; i < all->n; i++)
 		step(s, &all->slots[i]);
 	all->stepping = false;
+}
+
+/* What is thought of them may be another now: those who hold a call are told. */
+static void tell_opinions(struct service *s, const struct campaign *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_hosts; i++)
+		orders_look(s, c->hosts[i].name);
+}
+
+static void drop(struct campaigning *all, size_t i)
+{
+	struct slot *slot = &all->slots[i];
+
+	campaign_free(slot->campaign);
+	free(slot->tested);
+	memmove(slot, slot + 1, (all->n - i - 1) * sizeof(*slot));
+	all->n--;
 }
 
 /* What has ended and is durable is not needed any more. */
@@ -308,15 +261,14 @@ static void drop_ended(struct service *s)
 		struct slot *slot = &all->slots[i];
 
 		slot->durable = !slot->dirty;
+		slot->begun |= slot->durable;
 		if (!slot->concluded || !slot->durable) {
 			i++;
 			continue;
 		}
 		count(s, slot->campaign);
-		campaign_free(slot->campaign);
-		free(slot->tested);
-		memmove(slot, slot + 1, (all->n - i - 1) * sizeof(*slot));
-		all->n--;
+		tell_opinions(s, slot->campaign);
+		drop(all, i);
 	}
 }
 
@@ -328,14 +280,21 @@ void campaigning_committed(struct service *s)
 	step_all(s);
 }
 
-/* What was written since the last commit is gone. */
+/* What was written since the last commit is gone; one that never was in the store is not begun. */
 void campaigning_failed(struct service *s)
 {
-	size_t i;
+	struct campaigning *all = s->campaigns;
+	size_t i = 0;
 
-	for (i = 0; s->campaigns && i < s->campaigns->n; i++) {
-		s->campaigns->slots[i].dirty = true;
-		s->campaigns->slots[i].durable = s->campaigns->slots[i].concluded = false;
+	while (all && i < all->n) {
+		struct slot *slot = &all->slots[i];
+
+		slot->dirty = true;
+		slot->durable = slot->concluded = false;
+		if (slot->begun)
+			i++;
+		else
+			drop(all, i);
 	}
 }
 
@@ -354,14 +313,16 @@ void campaigning_report(struct service *s, const struct report *report)
 	size_t i;
 
 	for (i = 0; s->campaigns && order && i < s->campaigns->n; i++) {
-		if (campaign_report(s->campaigns->slots[i].campaign, order, report))
+		if (campaign_report(s->campaigns->slots[i].campaign, order, report)) {
+			s->campaigns->slots[i].heard = true;
 			return;
+		}
 	}
 }
 
 json_t *campaigning_order(struct service *s, const char *node)
 {
-	const struct campaign_moment now = moment_now();
+	const struct campaign_moment now = campaigning_now();
 	json_t *order = NULL;
 	size_t i;
 
@@ -370,6 +331,15 @@ json_t *campaigning_order(struct service *s, const char *node)
 			order = campaign_order(s->campaigns->slots[i].campaign, node, &now);
 	}
 	return order;
+}
+
+bool campaigning_tests(const struct service *s, const char *node)
+{
+	size_t i = 0;
+
+	while (i < s->campaigns->n && !streq(s->campaigns->slots[i].tested, node))
+		i++;
+	return i < s->campaigns->n;
 }
 
 struct campaigning_counts campaigning_counts(const struct service *s)
@@ -397,10 +367,10 @@ int64_t campaigning_begin(struct service *s, const struct campaigning_ask *ask, 
 		.hosts = party.guests,
 		.timeout_us = settings->timeout_us,
 		.at_once = settings->at_once,
-		.seed = random_u64(),
+		.seed = random_u64() >> 1,
 		.started_us = clock_real_us(),
 	};
-	struct slot slot = { .dirty = true };
+	struct slot slot = { .dirty = true, .tested = xstrdup(ask->tested) };
 	size_t i;
 	int r;
 
@@ -419,12 +389,12 @@ int64_t campaigning_begin(struct service *s, const struct campaigning_ask *ask, 
 	if (r == 0)
 		r = campaign_new(&whole, &slot.campaign, err);
 	if (r == 0)
-		r = put(s, slot.campaign, err);
+		r = campaigning_put(s, &slot, err);
 	if (r < 0) {
 		campaign_free(slot.campaign);
+		free(slot.tested);
 		return r;
 	}
-	slot.tested = xstrdup(ask->tested);
 	all->last_id++;
 	all->slots[all->n++] = slot;
 	return whole.id;

@@ -3,10 +3,11 @@
  * The service's part of campaigns (controller/campaign): those under way, their rows in the
  * store, and what their end says of hosts and switches.
  *
- * A campaign lives in memory and is written down at every step; one that was under way when the
- * controller ended is abandoned at the next start, and says so: hosts that had orders end
- * by themselves. Campaigns under way share no host and no leaf switch, so that they do
- * not disturb each other.
+ * A campaign lives in memory and is written down at every step, an order before it is told and an
+ * answer with its report; one that was under way when the controller ended goes on at the
+ * next start, or is abandoned, and says why (campaign.h: campaign_recall()). Hosts that had orders
+ * end by themselves at their deadline. Campaigns under way share no host and no leaf switch,
+ * so that they do not disturb each other.
  */
 #pragma once
 
@@ -55,7 +56,11 @@ void campaigning_report(struct service *s, const struct report *report);
 /* The order that the host has to be told; new reference, or NULL. */
 json_t *campaigning_order(struct service *s, const char *node);
 
-/* The store has committed, or could not; time has passed. */
+/* Is one under way that tests this host for the policy? */
+bool campaigning_tests(const struct service *s, const char *node);
+
+/* The store is about to commit, has, or could not; time has passed. */
+void campaigning_keep(struct service *s);
 void campaigning_committed(struct service *s);
 void campaigning_failed(struct service *s);
 void campaigning_tick(struct service *s);

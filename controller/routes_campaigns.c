@@ -17,7 +17,11 @@
 #include "lib/utf8.h"
 #include "lib/xalloc.h"
 
-enum { DOMAIN_MAX = 253 };
+enum {
+	DOMAIN_MAX = 253,
+	LIST_MAX =
+		100, /* on a page: the row of a large one has 300 KB, which are read for its line */
+};
 
 /* --- to begin one --- */
 
@@ -159,6 +163,7 @@ void get_campaigns(void *context, struct call *call)
 
 	if (!range_of(call, CURSOR_NUMBER, &range))
 		return;
+	range.limit = MIN(range.limit, (size_t)LIST_MAX);
 	r = store_campaigns(s->store, &range, &page, &err);
 	if (r < 0)
 		refuse_store(call, r, &err);
@@ -176,8 +181,10 @@ void get_campaign(void *context, struct call *call)
 
 	if (r == 0)
 		r = store_campaign(s->store, id, &campaign, &err);
-	if (r < 0)
+	if (r < 0) {
 		refuse_store(call, r, &err);
-	else
-		call_reply(call, 200, campaign);
+		return;
+	}
+	(void)json_object_del(campaign, STORE_CAMPAIGN_KEPT);
+	call_reply(call, 200, campaign);
 }

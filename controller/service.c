@@ -86,6 +86,7 @@ static void commit(struct service *s)
 	struct err err = ERR_INIT;
 	uint64_t start_us = clock_mono_us();
 
+	campaigning_keep(s);
 	if (s->n_batch == 0 && !store_dirty(s->store)) {
 		acting_committed(s); /* who only asks waits for the commit too */
 		campaigning_committed(s);

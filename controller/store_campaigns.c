@@ -55,6 +55,7 @@ static json_t *brief_of_row(sqlite3_stmt *st, uint64_t now_us UNUSED)
 	json_t *body = body_of(st);
 
 	(void)json_object_del(body, "rounds");
+	(void)json_object_del(body, STORE_CAMPAIGN_KEPT);
 	(void)json_object_set_new(
 		body, "nodes",
 		json_integer((json_int_t)json_array_size(json_object_get(body, "nodes"))));

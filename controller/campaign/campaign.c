@@ -12,147 +12,6 @@
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
-const char *const campaign_kind_names[] = { "allreduce", "pair", NULL };
-const char *const campaign_plan_names[] = { "two-pass", "tournament", "bisect", NULL };
-const char *const campaign_state_names[] = { "running", "done", "abandoned", NULL };
-const char *const campaign_phase_names[] = { "waiting", "running", "over", NULL };
-const char *const campaign_outcome_names[] = { "not-run", "measured", "failed", NULL };
-
-/* --- begin and end --- */
-
-static int check(const struct campaign_ask *ask, struct err *err)
-{
-	size_t here = 0, i;
-
-	for (i = 0; i < ask->n_hosts; i++)
-		here += ask->hosts[i].state != PAIRING_GONE;
-	if (ask->n_hosts > CAMPAIGN_HOSTS_MAX)
-		return err_set(err, EINVAL, "%zu hosts, more than %d in one campaign", ask->n_hosts,
-			       CAMPAIGN_HOSTS_MAX);
-	if (ask->plan == PAIRING_BISECT && ask->kind == CAMPAIGN_PAIR)
-		return err_set(err, EINVAL, "a pair has two hosts: the plan bisect is not for it");
-	if (ask->plan == PAIRING_BISECT && ask->n_hosts > CAMPAIGN_GROUP_MAX)
-		return err_set(err, EINVAL, "%zu hosts, more than %d in one collective",
-			       ask->n_hosts, CAMPAIGN_GROUP_MAX);
-	for (i = 0; here < 2 && i < ask->n_hosts && ask->hosts[i].state != PAIRING_GONE; i++)
-		;
-	if (here < 2 && i < ask->n_hosts)
-		return err_set(err, EINVAL, "fewer than two hosts can take part; %s: %s",
-			       ask->hosts[i].name, ask->hosts[i].why);
-	if (here < 2)
-		return err_set(err, EINVAL, "fewer than two hosts can take part");
-	return 0;
-}
-
-static void copy_host(struct campaign_host *host, const struct campaign_guest *guest)
-{
-	size_t rail;
-
-	host->name = xstrdup(guest->name);
-	host->address = xstrdup(guest->address);
-	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++)
-		host->leaf[rail] = xstrdup(guest->leaf[rail]);
-	host->state = guest->state;
-	host->why = xstrdup(guest->why);
-}
-
-int campaign_new(const struct campaign_ask *ask, struct campaign **ret, struct err *err)
-{
-	struct campaign *c;
-	size_t i;
-	int r = check(ask, err);
-
-	if (r < 0)
-		return r;
-	c = xcalloc(1, sizeof(*c));
-	*c = (struct campaign){
-		.id = ask->id,
-		.kind = ask->kind,
-		.plan = ask->plan,
-		.domain = xstrdup(ask->domain),
-		.reason = xstrdup(ask->reason),
-		.who = xstrdup(ask->who),
-		.hosts = xcalloc(ask->n_hosts, sizeof(*c->hosts)),
-		.n_hosts = ask->n_hosts,
-		.rounds_max = pairing_rounds_max(ask->n_hosts),
-		.timeout_us = ask->timeout_us,
-		.at_once = ask->at_once,
-		.seed = ask->seed,
-		.started_us = ask->started_us,
-	};
-	for (i = 0; i < ask->n_hosts; i++)
-		copy_host(&c->hosts[i], &ask->hosts[i]);
-	*ret = c;
-	return 0;
-}
-
-static void host_release(struct campaign_host *host)
-{
-	size_t rail;
-
-	free(host->name);
-	free(host->address);
-	free(host->why);
-	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++)
-		free(host->leaf[rail]);
-}
-
-static void group_release(struct campaign_group *g)
-{
-	size_t i;
-
-	for (i = 0; i < g->n; i++)
-		free(g->sides[i].words);
-	free(g->sides);
-	free(g->members);
-	free(g->words);
-}
-
-void campaign_free(struct campaign *c)
-{
-	size_t i;
-
-	if (!c)
-		return;
-	for (i = 0; i < c->n_hosts; i++)
-		host_release(&c->hosts[i]);
-	for (i = 0; i < c->n_groups; i++)
-		group_release(&c->groups[i]);
-	free(c->hosts);
-	free(c->groups);
-	free(c->domain);
-	free(c->reason);
-	free(c->who);
-	free(c->sentence);
-	free(c);
-}
-
-void campaign_abandon(struct campaign *c, const char *why, uint64_t real_us)
-{
-	c->state = CAMPAIGN_ABANDONED;
-	c->ended_us = real_us;
-	free(c->sentence);
-	c->sentence = xasprintf("abandoned in round %zu: %s", c->rounds, why);
-}
-
-size_t campaign_find(const struct campaign *c, const char *node)
-{
-	size_t i = 0;
-
-	while (i < c->n_hosts && !streq(c->hosts[i].name, node))
-		i++;
-	return i < c->n_hosts ? i : SIZE_MAX;
-}
-
-size_t campaign_seat(const struct campaign_group *g, size_t host)
-{
-	size_t i = 0;
-
-	while (i < g->n && g->members[i] != host)
-		i++;
-	return i < g->n ? i : SIZE_MAX;
-}
-
 /* --- what the pairing is told --- */
 
 /* As many as any host has a switch for, or any group has measured. */
@@ -290,9 +149,29 @@ static bool is_answered(const struct campaign_group *g)
 	return i == g->n;
 }
 
+uint64_t campaign_patience_us(const struct campaign *c)
+{
+	return c->timeout_us + MIN(c->timeout_us, CAMPAIGN_LATE_US);
+}
+
+/* Not all of it came over a restart: as if it had never begun, under another name. */
+static void run_anew(struct campaign_group *g, uint64_t mono_us)
+{
+	size_t i;
+
+	for (i = 0; i < g->n; i++) {
+		free(g->sides[i].words);
+		g->sides[i] = (struct campaign_side){ .host = g->members[i] };
+	}
+	g->phase = GROUP_WAITING;
+	g->resumed = false;
+	g->attempt++;
+	g->since_us = mono_us;
+}
+
 static bool settle_due(struct campaign *c, uint64_t mono_us)
 {
-	const uint64_t patience_us = c->timeout_us + MIN(c->timeout_us, CAMPAIGN_LATE_US);
+	const uint64_t patience_us = campaign_patience_us(c);
 	bool any = false;
 	size_t i;
 
@@ -302,7 +181,10 @@ static bool settle_due(struct campaign *c, uint64_t mono_us)
 		if (g->phase != GROUP_RUNNING ||
 		    (!is_answered(g) && mono_us - g->since_us < patience_us))
 			continue;
-		campaign_settle(c, g);
+		if (g->resumed && !is_answered(g))
+			run_anew(g, mono_us);
+		else
+			campaign_settle(c, g);
 		any = true;
 	}
 	return any;
@@ -335,23 +217,28 @@ static void give_up(struct campaign *c, struct campaign_group *g, size_t who, co
 }
 
 /* True when it began, or never will. */
-static bool start(struct campaign *c, struct campaign_group *g, uint64_t mono_us,
+static bool start(struct campaign *c, struct campaign_group *g, const struct campaign_moment *now,
 		  const struct campaign_around *around)
 {
-	const uint64_t grace_us = MIN(c->timeout_us, CAMPAIGN_GRACE_US);
+	const bool patient = now->mono_us - g->since_us < MIN(c->timeout_us, CAMPAIGN_GRACE_US) ||
+			     (c->returned_us && now->mono_us - c->returned_us < CAMPAIGN_RETURN_US);
 	const char *why = NULL;
 	size_t who = who_is_away(c, g, around, &why);
+	struct err err = ERR_INIT;
 
-	if (who != SIZE_MAX && c->hosts[who].state != PAIRING_GONE &&
-	    mono_us - g->since_us < grace_us)
+	if (who != SIZE_MAX && c->hosts[who].state != PAIRING_GONE && patient)
 		return false;
 	if (who != SIZE_MAX) {
 		give_up(c, g, who, why);
 		return true;
 	}
-	around->token(around->context, g->token);
+	if (around->token(around->context, g->token, &err) < 0) {
+		if (!patient)
+			campaign_abandon(c, err.msg, now->real_us);
+		return !patient;
+	}
 	g->phase = GROUP_RUNNING;
-	g->since_us = mono_us;
+	g->since_us = now->mono_us;
 	return true;
 }
 
@@ -364,17 +251,18 @@ static size_t count_under_test(const struct campaign *c)
 	return n;
 }
 
-static bool start_waiting(struct campaign *c, uint64_t mono_us, const struct campaign_around *around)
+static bool start_waiting(struct campaign *c, const struct campaign_moment *now,
+			  const struct campaign_around *around)
 {
 	size_t busy = count_under_test(c), i;
 	bool any = false;
 
-	for (i = 0; i < c->n_groups; i++) {
+	for (i = 0; c->state == CAMPAIGN_RUNNING && i < c->n_groups; i++) {
 		struct campaign_group *g = &c->groups[i];
 
 		if (g->phase != GROUP_WAITING || (busy > 0 && busy + g->n > c->at_once))
 			continue;
-		any |= start(c, g, mono_us, around);
+		any |= start(c, g, now, around);
 		busy += g->phase == GROUP_RUNNING ? g->n : 0;
 	}
 	return any;
@@ -389,6 +277,11 @@ static bool is_round_open(const struct campaign *c)
 	return i < c->n_groups;
 }
 
+void campaign_hold_back(struct campaign *c, uint64_t mono_us)
+{
+	c->returned_us = mono_us;
+}
+
 bool campaign_advance(struct campaign *c, const struct campaign_moment *now,
 		      const struct campaign_around *around)
 {
@@ -397,7 +290,7 @@ bool campaign_advance(struct campaign *c, const struct campaign_moment *now,
 	/* Rounds are bounded, and each turn ends a round or waits for one. */
 	while (c->state == CAMPAIGN_RUNNING) {
 		any |= settle_due(c, now->mono_us);
-		any |= start_waiting(c, now->mono_us, around);
+		any |= start_waiting(c, now, around);
 		if (is_round_open(c))
 			break;
 		step(c, now);
@@ -407,13 +300,6 @@ bool campaign_advance(struct campaign *c, const struct campaign_moment *now,
 }
 
 /* --- reports --- */
-
-void campaign_order_id(const struct campaign *c, const struct campaign_group *g,
-		       char ret[static CAMPAIGN_ID_SIZE])
-{
-	(void)snprintf(ret, CAMPAIGN_ID_SIZE, "campaign-%" PRId64 "-%u-%zu", c->id, g->round,
-		       (size_t)(g - c->groups) + 1);
-}
 
 bool campaign_report(struct campaign *c, const char *order, const struct report *report)
 {

@@ -12,7 +12,10 @@
  *    of what the members saw of a rail the lowest value counts, so a host that says little
  *    of itself is slow with every partner, and its partners are not;
  *  - what was not done (busy, set-up, no report) condemns nobody: the group did not run;
- *  - who does not take orders, is not idle or does not report is asked no more.
+ *  - who does not take orders, is not idle or does not report is asked no more;
+ *  - an order is written down before anybody is told it, and a restart of the controller tells none
+ *    again: answers that come still count, and a group that lacks one when its time is over runs
+ *    anew, under another id, when no host can be at the old order any more.
  *
  * Pure: time, whether a host can be asked, and what nobody can guess come from the caller.
  */
@@ -33,12 +36,19 @@ enum {
 	CAMPAIGN_GROUP_MAX = 64,  /* members of one collective: ranks of the probe all-reduce */
 	CAMPAIGN_TOKEN_SIZE = 44, /* 43 of [0-9a-zA-Z_-] */
 	CAMPAIGN_ID_SIZE = 64,
+	CAMPAIGN_GROUPS_MAX = PAIRING_RESULTS_MAX, /* of all rounds, that a restart brings back */
+	CAMPAIGN_RESUMES_MAX =
+		3, /* restarts that one outlives: it may be what ends the controller */
 };
 
 /* A report may come so much after the deadline of its order, but not longer than that was. */
 #define CAMPAIGN_LATE_US (30 * USEC_PER_SEC)
 /* A host that cannot be asked is waited for, likewise: its call for orders may be on its way. */
 #define CAMPAIGN_GRACE_US (15 * USEC_PER_SEC)
+/* After a restart one is waited for so long: calls come back with a backoff (lib/backoff.h). */
+#define CAMPAIGN_RETURN_US (2 * USEC_PER_MIN)
+/* What was measured so long ago does not compare with what would be measured now. */
+#define CAMPAIGN_RESUME_WITHIN_US USEC_PER_HOUR
 /* A host that has its order is told again: a call may break before its answer is read. */
 #define CAMPAIGN_AGAIN_US (20 * USEC_PER_SEC)
 
@@ -80,6 +90,8 @@ extern const char *const campaign_outcome_names[]; /* by enum pairing_outcome: "
 
 struct campaign_group {
 	unsigned round;		     /* from 1 */
+	unsigned attempt;	     /* from 0; another after a restart */
+	bool resumed;		     /* it ran when a controller ended: who was told is not known */
 	struct campaign_side *sides; /* by rank */
 	size_t *members;	     /* the hosts of the sides, for the pairing */
 	size_t n;
@@ -104,11 +116,13 @@ struct campaign {
 	struct campaign_group *groups; /* of all rounds, in order */
 	size_t n_groups;
 	size_t rounds, rounds_max;
-	uint64_t timeout_us; /* of one order */
-	size_t at_once;	     /* hosts under test at a time, unless one group has more */
-	uint64_t seed;
+	uint64_t timeout_us;	       /* of one order, an hour at most */
+	size_t at_once;		       /* hosts under test at a time, unless one group has more */
+	uint64_t seed;		       /* below 2^63 */
 	int state;		       /* enum campaign_state */
 	uint64_t started_us, ended_us; /* real time; 0: it goes on */
+	unsigned resumed;	       /* restarts that it outlived */
+	uint64_t returned_us; /* monotonic: it could go on again then; 0: it always could */
 	struct pairing_blame blames[PAIRING_BLAMES_MAX];
 	size_t n_blames;
 	char *sentence; /* what came of it, or NULL */
@@ -142,8 +156,11 @@ DEFINE_CLEANUP(struct campaign *, campaign_free, campaign_freep);
 struct campaign_around {
 	/* Why this host cannot be asked now, borrowed until the next call; NULL: it can. */
 	const char *(*away)(void *context, const char *node);
-	/* A new token, CAMPAIGN_TOKEN_SIZE with its NUL. */
-	void (*token)(void *context, char *ret_token);
+	/*
+	 * A new token, CAMPAIGN_TOKEN_SIZE with its NUL: a secret. < 0 with a sentence when there
+	 * can be none yet: the group waits for it as for a host, and then the campaign is abandoned.
+	 */
+	int (*token)(void *context, char *ret_token, struct err *err);
 	void *context;
 };
 
@@ -162,6 +179,24 @@ bool campaign_has_order(const struct campaign *c, const char *node, uint64_t mon
 
 /* Its report, which answers this order. False: it is none of ours, or it has answered. */
 bool campaign_report(struct campaign *c, const char *order, const struct report *report);
+
+/*
+ * Nobody can be asked by this controller now, as early after its start: nobody is given up for it.
+ * A group that runs goes on.
+ */
+void campaign_hold_back(struct campaign *c, uint64_t mono_us);
+
+/* --- over a restart (campaign_keep.c) --- */
+
+/* All that it needs to go on, without the secrets of its groups. New reference. */
+json_t *campaign_keep(const struct campaign *c, const struct campaign_moment *now);
+
+/*
+ * Make it again from that. -EINVAL with the place when it is not whole, -ECANCELED with a sentence
+ * when it should not go on: too old, or resumed too often.
+ */
+int campaign_recall(int64_t id, const json_t *kept, const struct campaign_moment *now,
+		    struct campaign **ret, struct err *err);
 
 /* It goes on no more. */
 void campaign_abandon(struct campaign *c, const char *why, uint64_t real_us);

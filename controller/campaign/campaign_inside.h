@@ -11,6 +11,9 @@ void campaign_order_id(const struct campaign *c, const struct campaign_group *g,
 /* The number of the member among the sides, or SIZE_MAX. */
 size_t campaign_seat(const struct campaign_group *g, size_t host);
 
+/* So long after its order a group is over, whoever has not answered. */
+uint64_t campaign_patience_us(const struct campaign *c);
+
 /* What a report says of the check, as one side of its group (campaign_side.c). */
 void campaign_side_read(struct campaign_side *side, const char *check, const struct report *report);
 

@@ -20,7 +20,8 @@ static const struct campaign_group *group_to_tell(const struct campaign *c, size
 		const size_t seat = g->phase == GROUP_RUNNING ? campaign_seat(g, host) : SIZE_MAX;
 		const struct campaign_side *side = seat == SIZE_MAX ? NULL : &g->sides[seat];
 
-		if (!side || side->answered || mono_us - g->since_us >= c->timeout_us ||
+		if (!side || side->answered || g->resumed ||
+		    mono_us - g->since_us >= c->timeout_us ||
 		    (side->told_us && mono_us - side->told_us < CAMPAIGN_AGAIN_US))
 			continue;
 		*ret_seat = seat;
@@ -188,13 +189,13 @@ json_t *campaign_json(const struct campaign *c)
 	for (i = 0; i < c->n_blames; i++)
 		(void)json_array_append_new(blames, blame_json(c, &c->blames[i]));
 	return json_pack(
-		"{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:s, s:o, s:o, "
+		"{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:s, s:o, s:o, "
 		"s:o, s:o}",
 		"id", id, "state", campaign_state_names[c->state], "kind",
 		campaign_kind_names[c->kind], "plan", campaign_plan_names[c->plan], "domain",
 		text_or_null(c->domain), "check", campaign_check(c), "reason", c->reason, "who",
 		c->who, "started", stamp_or_null(c->started_us), "ended",
 		stamp_or_null(c->ended_us), "rounds_made", (int)c->rounds, "rounds_max",
-		(int)c->rounds_max, "unit", "B/s", "nodes", hosts, "rounds", rounds_json(c),
-		"blames", blames, "sentence", text_or_null(c->sentence));
+		(int)c->rounds_max, "resumed", (int)c->resumed, "unit", "B/s", "nodes", hosts,
+		"rounds", rounds_json(c), "blames", blames, "sentence", text_or_null(c->sentence));
 }

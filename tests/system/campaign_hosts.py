@@ -31,11 +31,18 @@ class Host:
 
     def __init__(self, fabric, name, part=1.0, way="obeys"):
         self.fabric, self.name, self.part, self.way = fabric, name, part, way
-        self.seq, self.orders = 0, []
+        self.seq, self.orders, self.answered, self.opinion = 0, [], [], None
 
     def report(self, **more):
+        """As an agent sends it: until a controller has it, whichever that is by then."""
         self.seq += 1
-        return self.fabric.c.post_again(report(self.name, self.seq, **more))
+        value, deadline = report(self.name, self.seq, **more), time.monotonic() + WAIT_S
+        while True:
+            try:
+                return self.fabric.c.post_again(value)
+            except (OSError, http.client.HTTPException):
+                if time.monotonic() > deadline or self.fabric.ended.wait(0.05):
+                    raise
 
     def answer(self, order):
         peers = [self.fabric.hosts[p.rpartition(":")[0]] for p in order["peers"]]
@@ -46,6 +53,7 @@ class Host:
         busy = self.way == "busy"
         self.report(profile="probes", samples=[] if busy else values, problems=problems if busy else [],
                     order={"id": order["id"], "kind": order["kind"]})
+        self.answered.append(order["id"])
 
     def listen(self):
         """Hold the call for orders, again and again, until the fabric ends."""
@@ -59,6 +67,7 @@ class Host:
                 self.fabric.ended.wait(0.05)  # the controller is gone, perhaps for a moment
                 continue
             for order in json.loads(body) if answer.status == 200 else []:
+                self.opinion = order.get("opinion", self.opinion)
                 if order["kind"] in ("allreduce", "pair"):
                     self.orders.append(order)
                     if self.way != "silent":
@@ -103,11 +112,11 @@ def fabric(controller, tmp_path):
     """fabric(yaml lines..., policy=text) starts a controller that enforces, and hosts can be added to it."""
     made = []
 
-    def start(*lines, policy=POLICY, mode="enforce"):
+    def start(*lines, policy=POLICY, mode="enforce", env=None):
         (tmp_path / "policy.yaml").write_text(policy)
         config = tmp_path / "controller.yaml"
         config.write_text("\n".join(["v: 1", f"policy: {tmp_path / 'policy.yaml'}", *lines]) + "\n")
-        f = Fabric(controller("--config", config, "--mode", mode))
+        f = Fabric(controller("--config", config, "--mode", mode, env=env))
         f.args = ("--config", config, "--mode", mode)
         made.append(f)
         return f

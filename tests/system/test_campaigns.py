@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of hosts with each other: a real controller, and hosts that obey its orders."""
+import json
 import re
 
 import pytest
@@ -33,6 +34,9 @@ def test_a_slow_host_is_named_after_the_second_pass_and_cordoned_by_the_policy(f
     assert all((g["value"] < 15e9) == ("gpu-3" in g["nodes"]) for g in groups)
     assert wait_for(lambda: cordoned(f.c) == ["gpu-3"])
     assert {f.c.get(f"/v1/nodes/{n}").json["verdict"] for n in NAMES if n != "gpu-3"} == {"pass"}
+    looked_at = f.c.get("/v1/nodes/gpu-3").json, next(n for n in f.c.get("/v1/nodes").json["items"] if n["node"] == "gpu-3"), f.c.get("/v1/nodes/gpu-3/why").json
+    assert all(n["verdict"] == "fail" and "round 2 with gpu-" in n["sentence"] for n in looked_at), looked_at
+    assert wait_for(lambda: f.hosts["gpu-3"].opinion["verdict"] == "fail"), "it is out of service"
     incidents = open_incidents(f.c)
     sentence = incidents["gpu-3", "all_reduce.busbw"]
     assert re.search(r"round 1 with gpu-\d: 12\.\d GB/s, round 2 with gpu-\d: 12\.\d GB/s", sentence), sentence
@@ -70,6 +74,7 @@ def test_good_hosts_are_left_alone_and_one_that_was_mended_is_cleared(fabric):
     done = f.play(nodes=NAMES)
     assert done["blames"] == [] and done["sentence"].startswith("nobody is slow: 6 hosts")
     assert wait_for(lambda: not open_incidents(f.c)), open_incidents(f.c)
+    assert f.c.get("/v1/nodes/gpu-1").json["verdict"] == "pass"
 
 
 def test_an_observer_cordons_nobody(fabric):
@@ -79,6 +84,17 @@ def test_an_observer_cordons_nobody(fabric):
     f.play(nodes=NAMES)
     assert wait_for(lambda: ("gpu-2", "all_reduce.busbw") in open_incidents(f.c))
     assert cordoned(f.c) == []
+    node = f.c.get("/v1/nodes/gpu-2").json
+    assert node["verdict"] == "fail" and "all_reduce.busbw" not in node["sentence"] and "round 1 with gpu-" in node["sentence"]
+    assert wait_for(lambda: f.c.metrics()['assay_nodes{verdict="fail"}'] == 1)
+    # Told at once, not when its call is over by itself.
+    assert wait_for(lambda: f.hosts["gpu-2"].opinion["verdict"] == "warn") and "round 1 with gpu-" in f.hosts["gpu-2"].opinion["sentence"]
+    assert f.hosts["gpu-2"].report().status == 202, "a run of its own, good as ever"
+    assert f.c.get("/v1/nodes/gpu-2").json["verdict"] == "fail"
+    f.hosts["gpu-2"].part = 1.0
+    f.play(nodes=NAMES)
+    assert wait_for(lambda: not open_incidents(f.c)) and f.c.get("/v1/nodes/gpu-2").json["verdict"] == "pass"
+    assert wait_for(lambda: f.hosts["gpu-2"].opinion["verdict"] == "pass")
 
 
 def test_a_host_that_takes_orders_and_never_answers_is_left_out_and_condemned_for_nothing(fabric):
@@ -150,6 +166,26 @@ def test_a_domain_is_found_by_file_label_or_lldp(fabric, tmp_path):
         assert all(n["switches"] == [domain] and n["address"] == n["node"] + ":1234" for n in done["nodes"])
 
 
+def test_a_domain_is_found_by_what_rnics_heard_by_lldp(fabric):
+    """Two switches, rails crossed: mlx5_2 is rail 0, mlx5_10 rail 1. A host that heard others is not of it."""
+    f = fabric()
+    f.add(*NAMES)
+    for i, name in enumerate(NAMES):
+        heard = [{"rnic": "mlx5_10:1", "switch": f"leaf-b{i // 4}", "port": "Eth1", "source": "lldp"},
+                 {"rnic": "mlx5_2:1", "switch": f"leaf-a{i // 4}", "port": "Eth2", "source": "lldp"}]
+        body = json.dumps({"v": 1, "kind": "topology", "nodes": [], "links": [], "neighbors": heard}).encode()
+        refused = f.c.call("PUT", f"/v1/topologies/{'0' * 64}", body)
+        digest = re.search(r"[0-9a-f]{64}", refused.json["detail"]).group()
+        assert f.c.call("PUT", f"/v1/topologies/{digest}", body).status in (200, 201)
+        assert f.hosts[name].report(topology=digest).status == 202
+    f.hosts["gpu-2"].part = 0.5
+    for domain in ("leaf-a0", "leaf-b0"):
+        done = f.play(domain=domain)
+        assert {n["node"]: n["switches"][:2] for n in done["nodes"]} == {n: ["leaf-a0", "leaf-b0"] for n in NAMES[:4]}
+        assert [b["node"] for b in done["blames"] if b["kind"] == "node"] == ["gpu-2"], done["blames"]
+    assert "nowhere" in f.begin(404, domain="leaf-nowhere")["detail"]
+
+
 def test_addresses_may_come_from_the_file_alone(fabric, tmp_path):
     neighbors = tmp_path / "neighbors.yaml"
     neighbors.write_text("v: 1\naddresses: {gpu-0: 10.0.0.1, gpu-1: '[fd00::1]'}\n")
@@ -161,27 +197,6 @@ def test_addresses_may_come_from_the_file_alone(fabric, tmp_path):
     nodes = {n["node"]: (n["address"], n["why"]) for n in f.show(number)["nodes"]}
     assert nodes == {"gpu-0": ("10.0.0.1:7400", None), "gpu-1": ("[fd00::1]:7400", None),
                      "gpu-2": ("gpu-2:7400", "the file of neighbors has no address of it")}
-
-
-@pytest.mark.parametrize("clean", [True, False])
-def test_a_controller_that_is_started_anew_says_that_it_gave_the_campaign_up(fabric, controller, clean):
-    f = fabric()
-    f.add(*NAMES[:4])
-    for host in f.hosts.values():
-        host.way = "silent"
-    number = f.begin(nodes=NAMES[:4])["id"]
-    assert wait_for(lambda: all(h.orders for h in f.hosts.values()))
-    f.c.stop() if clean else f.c.kill()
-    f.c = controller(*f.args)
-    left = f.show(number)
-    assert left["state"] == "abandoned" and left["ended"] and "round 1: the controller was started anew" in left["sentence"]
-    assert len(left["rounds"]) == 1 and not open_incidents(f.c)
-    for host in f.hosts.values():
-        host.way = "obeys"
-    assert wait_for(lambda: all(f.c.get(f"/v1/nodes/{n}").json["connection"] == "connected" for n in NAMES[:4]))
-    again = f.play(nodes=NAMES[:4])
-    assert again["state"] == "done" and int(again["id"]) == int(number) + 1
-    assert [c["state"] for c in f.c.get("/v1/campaigns").json["items"]] == ["done", "abandoned"]
 
 
 @pytest.mark.parametrize("part", [0.5, 1.0])

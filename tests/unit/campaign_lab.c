@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/campaign_lab.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/err.h"
 #include "lib/json.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
@@ -26,11 +28,14 @@ static const char *away(void *context, const char *node)
 							       : NULL;
 }
 
-static void token(void *context, char *ret_token)
+static int token(void *context, char *ret_token, struct err *err)
 {
 	struct lab *lab = context;
 
+	if (lab->no_tokens)
+		return err_set(err, EAGAIN, "no random numbers yet");
 	(void)snprintf(ret_token, CAMPAIGN_TOKEN_SIZE, "token-%037u", ++lab->tokens);
+	return 0;
 }
 
 struct lab *lab_new(size_t n, size_t n_rails, size_t per_leaf)

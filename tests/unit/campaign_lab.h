@@ -31,6 +31,7 @@ struct lab {
 	struct random chance;
 	size_t most_at_once; /* hosts that had an order at a time */
 	unsigned tokens;     /* given so far */
+	bool no_tokens;	     /* there can be none yet */
 };
 
 /* `n` good hosts below switches of `per_leaf`. New memory. */

@@ -258,6 +258,35 @@ static void one_that_is_abandoned_says_why_and_goes_on_no_more(void)
 	CHECK(!campaign_order(lab->campaign, "gpu-0", &lab->now));
 }
 
+static void without_a_secret_nobody_is_asked_and_it_does_not_wait_for_ever(void)
+{
+	CLEANUP(lab_freep) struct lab *lab = begun(4);
+	size_t i;
+
+	lab->no_tokens = true;
+	for (i = 0; i < CAMPAIGN_GRACE_US / USEC_PER_SEC; i++) {
+		CHECK(lab_turn(lab));
+		CHECK(!campaign_order(lab->campaign, "gpu-0", &lab->now));
+	}
+	CHECK_EQ(lab->campaign->state, CAMPAIGN_RUNNING);
+	CHECK(!lab_turn(lab));
+	CHECK_EQ(lab->campaign->state, CAMPAIGN_ABANDONED);
+	CHECK_STR(lab->campaign->sentence, "abandoned in round 1: no random numbers yet");
+	for (i = 0; i < 4; i++)
+		CHECK(lab->campaign->hosts[i].state != PAIRING_GONE);
+}
+
+static void a_secret_that_comes_in_time_is_waited_for(void)
+{
+	CLEANUP(lab_freep) struct lab *lab = begun(4);
+
+	lab->no_tokens = true;
+	CHECK(lab_turn(lab));
+	lab->no_tokens = false;
+	lab_play(lab);
+	CHECK_EQ(lab->campaign->n_blames, 0);
+}
+
 static const struct test tests[] = {
 	TEST(an_order_is_what_was_agreed),
 	TEST(an_order_is_told_again_with_less_time),
@@ -272,6 +301,8 @@ static const struct test tests[] = {
 	TEST(what_is_no_campaign_is_refused_in_words),
 	TEST(hosts_that_are_gone_from_the_start_do_not_count),
 	TEST(one_that_is_abandoned_says_why_and_goes_on_no_more),
+	TEST(without_a_secret_nobody_is_asked_and_it_does_not_wait_for_ever),
+	TEST(a_secret_that_comes_in_time_is_waited_for),
 };
 
 int main(void)
