@@ -163,6 +163,38 @@ static void the_fastest_mode_is_found(void)
 	CHECK_NEAR(nic_fastest_mode(fast, 0), 0, 0);
 }
 
+/* The first and the last of each speed that needs a word of its own: an index off by one tells
+ * another. */
+static void a_mode_has_the_speed_of_its_name(void)
+{
+	static const struct {
+		unsigned bit;
+		double rate;
+	} cases[] = {
+		{ 93, 800e9 },	 /* 800000baseCR8 */
+		{ 98, 800e9 },	 /* 800000baseVR8 */
+		{ 99, 10e6 },	 /* 10baseT1S */
+		{ 102, 10e6 },	 /* 10baseT1BRR */
+		{ 103, 200e9 },	 /* 200000baseCR */
+		{ 108, 200e9 },	 /* 200000baseVR */
+		{ 109, 400e9 },	 /* 400000baseCR2 */
+		{ 114, 400e9 },	 /* 400000baseVR2 */
+		{ 115, 800e9 },	 /* 800000baseCR4 */
+		{ 120, 800e9 },	 /* 800000baseVR4 */
+		{ 121, 1600e9 }, /* 1600000baseCR8 */
+		{ 124, 1600e9 }, /* 1600000baseDR8_2 */
+		{ 125, 0 },	 /* not known yet */
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint32_t bits[4] = { 0 };
+
+		bits[cases[i].bit / 32] = UINT32_C(1) << cases[i].bit % 32;
+		CHECK_NEAR(nic_fastest_mode(bits, ARRAY_SIZE(bits)), cases[i].rate, 1);
+	}
+}
+
 /* --- a port whose network device counts ----------------------------------------------------- */
 
 static void what_only_ethtool_tells_is_compared_between_runs(void)
@@ -276,6 +308,7 @@ static const struct test tests[] = {
 	TEST(rates_are_read),
 	TEST(devices_are_found_in_a_list),
 	TEST(the_fastest_mode_is_found),
+	TEST(a_mode_has_the_speed_of_its_name),
 	TEST(what_only_ethtool_tells_is_compared_between_runs),
 	TEST(errors_after_correction_are_a_rate_of_enough_bits),
 	TEST(a_port_below_what_its_device_can_is_told),
