@@ -25,9 +25,11 @@ int port_check_users(const struct rdma_port *port, struct err *err)
 
 	if (rdma_users_read(port->device, &users, NULL) < 0 || users.queues == 0)
 		return 0;
-	return err_set(err, EBUSY, "%s (pid %ld) uses %s: %u queue pair%s of others, connected",
-		       users.command[0] ? users.command : "a process", users.pid, port->device,
-		       users.queues, users.queues > 1 ? "s" : "");
+	who = users.pid ? xasprintf("%s (pid %ld)", users.command[0] ? users.command : "a process",
+				    users.pid)
+			: xstrdup("a process of another PID namespace");
+	return err_set(err, EBUSY, "%s uses %s: %u queue pair%s of others, connected", who,
+		       port->device, users.queues, users.queues > 1 ? "s" : "");
 }
 
 bool port_has_others(const struct rdma_port *port)

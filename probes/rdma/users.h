@@ -18,7 +18,7 @@ enum { USERS_COMMAND_SIZE = 32, USERS_DEVICE_SIZE = 64 };
 
 struct rdma_users {
 	unsigned queues; /* of others */
-	long pid;	 /* of one of them, 0 without */
+	long pid;	 /* of one of them; 0: none, or none that we can see */
 	char command[USERS_COMMAND_SIZE];
 };
 

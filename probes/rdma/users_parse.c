@@ -119,10 +119,14 @@ static bool is_connected(unsigned type, unsigned state)
 	       state >= STATE_RTR && state <= STATE_SQD;
 }
 
-/* A queue pair of the kernel has a name in place of a process. */
+/*
+ * A queue pair of the kernel has a name in place of a process. One that has neither is of a
+ * process that we cannot see, as from inside a container (nldev.c, fill_res_name_pid()).
+ */
 static void take_queue(struct queue_count *count, struct span entry)
 {
 	unsigned kind = TYPE_UD, state = 0, type;
+	bool of_kernel = false;
 	struct span value;
 	long pid = 0;
 
@@ -133,11 +137,13 @@ static void take_queue(struct queue_count *count, struct span entry)
 			state = as_u32(value);
 		if (type == RDMA_NLDEV_ATTR_RES_PID)
 			pid = (long)as_u32(value);
+		of_kernel = of_kernel || type == RDMA_NLDEV_ATTR_RES_KERN_NAME;
 	}
-	if (pid == 0 || pid == count->own_pid || !is_connected(kind, state))
+	if (of_kernel || pid == count->own_pid || !is_connected(kind, state))
 		return;
 	count->users->queues++;
-	count->users->pid = pid;
+	if (pid)
+		count->users->pid = pid;
 }
 
 static void take_queues(void *context, struct span body)

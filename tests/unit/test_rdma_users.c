@@ -57,6 +57,8 @@ static void end_message(struct answer *a, size_t begin)
 	memcpy(a->bytes + begin, &length, sizeof(length));
 }
 
+enum { KERNEL = 0, UNSEEN = 1 << 30 }; /* in place of a process */
+
 static void add_queue(struct answer *a, unsigned type, unsigned state, uint32_t pid)
 {
 	const uint8_t type_byte = (uint8_t)type, state_byte = (uint8_t)state;
@@ -64,10 +66,10 @@ static void add_queue(struct answer *a, unsigned type, unsigned state, uint32_t 
 
 	put(a, RDMA_NLDEV_ATTR_RES_TYPE, &type_byte, 1);
 	put(a, RDMA_NLDEV_ATTR_RES_STATE, &state_byte, 1);
-	if (pid)
-		put(a, RDMA_NLDEV_ATTR_RES_PID, &pid, sizeof(pid));
-	else
+	if (pid == KERNEL)
 		put(a, RDMA_NLDEV_ATTR_RES_KERN_NAME, "nvme", 5);
+	else if (pid != UNSEEN)
+		put(a, RDMA_NLDEV_ATTR_RES_PID, &pid, sizeof(pid));
 	end_attribute(a, entry);
 }
 
@@ -77,7 +79,7 @@ static void only_connected_queues_of_others_count(void)
 	struct rdma_users users = { 0 };
 	size_t message = begin_message(&a, 1), table = begin_attribute(&a, RDMA_NLDEV_ATTR_RES_QP);
 
-	add_queue(&a, RC, RTS, 0); /* storage of the kernel */
+	add_queue(&a, RC, RTS, KERNEL); /* storage of the kernel */
 	add_queue(&a, RC, RTS, OWN_PID);
 	add_queue(&a, UD, RTS, 100); /* a service of the subnet */
 	add_queue(&a, RC, INIT, 101);
@@ -95,6 +97,33 @@ static void only_connected_queues_of_others_count(void)
 	end_message(&a, begin_message(&a, NLMSG_DONE));
 	CHECK_EQ(users_parse_queues(a.bytes, a.n, OWN_PID, &users), 1);
 	CHECK_EQ(users.queues, 2);
+	CHECK_EQ(users.pid, 102);
+}
+
+/* The kernel names no process that is not of the reader's PID namespace. */
+static void a_process_that_cannot_be_seen_is_a_user_too(void)
+{
+	struct answer a = { .n = 0 };
+	struct rdma_users users = { 0 };
+	size_t message = begin_message(&a, 1), table = begin_attribute(&a, RDMA_NLDEV_ATTR_RES_QP);
+
+	add_queue(&a, RC, RTS, UNSEEN);
+	add_queue(&a, RC, RTS, OWN_PID);
+	end_attribute(&a, table);
+	end_message(&a, message);
+	CHECK_EQ(users_parse_queues(a.bytes, a.n, OWN_PID, &users), 0);
+	CHECK_EQ(users.queues, 1);
+	CHECK_EQ(users.pid, 0);
+
+	message = begin_message(&a, 1);
+	table = begin_attribute(&a, RDMA_NLDEV_ATTR_RES_QP);
+	add_queue(&a, RC, RTS, 102);
+	add_queue(&a, RC, RTS, UNSEEN);
+	end_attribute(&a, table);
+	end_message(&a, message);
+	users = (struct rdma_users){ 0 };
+	CHECK_EQ(users_parse_queues(a.bytes, a.n, OWN_PID, &users), 0);
+	CHECK_EQ(users.queues, 3);
 	CHECK_EQ(users.pid, 102);
 }
 
@@ -161,6 +190,7 @@ static void broken_answers_are_refused(void)
 
 static const struct test tests[] = {
 	TEST(only_connected_queues_of_others_count),
+	TEST(a_process_that_cannot_be_seen_is_a_user_too),
 	TEST(a_device_is_found_by_its_whole_name),
 	TEST(what_the_kernel_refuses_is_an_error),
 	TEST(broken_answers_are_refused),
