@@ -17,6 +17,7 @@
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/rnic_ports.h"
+#include "lib/sysfs.h"
 #include "lib/xalloc.h"
 
 /* Ports that no message tells of are looked at this often. */
@@ -59,12 +60,24 @@ static const struct port *find_port(const struct watch_link *l, const char *subj
 	return NULL;
 }
 
-/* What sysfs says of a port whose network device is not here. */
+/*
+ * Do messages tell of its link? Those of an InfiniBand port are of IPoIB, which may be off for
+ * ever, or be without its carrier, while the port works.
+ */
+static bool is_told_of(const struct port *port)
+{
+	return port->ethernet && port->netdev[0];
+}
+
+/* What sysfs says of a port that no message tells of. Who is to answer on a link is no matter of it. */
 static void see_file(struct watch_link *l, const struct port *port, uint64_t now_us)
 {
 	struct link_seen seen = { .port = port->subject, .netdev = "", .state = LINK_DOWN };
 
-	if (port->active)
+	/* What came and went since the last look; a counter that has stopped tells no more. */
+	seen.counted = sys_u64(&seen.downs, "/sys/class/infiniband/%s/ports/%u/counters/link_downed",
+			       port->device, port->number);
+	if (port->active || port->phys_up)
 		seen.state = LINK_UP;
 	else if (streq(port->phys_state, "Disabled"))
 		seen.state = LINK_OFF;
@@ -117,7 +130,7 @@ static bool has_unknown(const struct watch_link *l)
 {
 	size_t i = 0;
 
-	while (i < l->ports.n && (!l->ports.all[i].netdev[0] || l->indexes[i]))
+	while (i < l->ports.n && (!is_told_of(&l->ports.all[i]) || l->indexes[i]))
 		i++;
 	return i < l->ports.n;
 }
@@ -132,7 +145,7 @@ static void scan(struct watch_link *l)
 	read_ports(l);
 	see_gone(l, now_us);
 	for (i = 0; i < l->ports.n; i++) {
-		if (l->ports.all[i].netdev[0])
+		if (is_told_of(&l->ports.all[i]))
 			continue;
 		silent = true;
 		see_file(l, &l->ports.all[i], now_us);
@@ -177,13 +190,18 @@ static void take_message(struct watch_link *l, const struct link_message *m)
 	size_t i;
 
 	for (i = 0; i < l->ports.n; i++) {
-		const bool named = streq(l->ports.all[i].netdev, m->name);
+		struct port *port = &l->ports.all[i];
+		const bool named = streq(port->netdev, m->name);
 		const bool known = l->indexes[i] && l->indexes[i] == m->index;
 
-		if (m->kind == LINK_MESSAGE_NEW && named)
+		if (m->kind == LINK_MESSAGE_NEW && named && is_told_of(port)) {
 			see_link(l, i, m);
-		else if (named || known)
+		} else if (m->kind == LINK_MESSAGE_NEW && named) {
+			port_refresh(port);
+			see_file(l, port, clock_boot_us());
+		} else if (named || known) {
 			look_soon(l); /* it went, or has another name */
+		}
 	}
 }
 

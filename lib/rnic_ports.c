@@ -70,8 +70,10 @@ static bool there(const char *dir, const char *file)
 	return access(path, F_OK) == 0;
 }
 
-static bool is_virtual(const char *device_dir)
+bool rnic_is_virtual(const char *device)
 {
+	CLEANUP(freep) char *device_dir = xasprintf(CLASS_DIR "/%s", device);
+
 	return there(device_dir, "device/physfn") || there(device_dir, "device/sfnum");
 }
 
@@ -119,6 +121,17 @@ static void find_netdev(struct port *port, const char *device_dir, const char *p
 		(void)take_netdev(port, parent);
 }
 
+bool port_netdev(const char *device, unsigned number, char ret[static IF_NAMESIZE])
+{
+	CLEANUP(freep) char *device_dir = xasprintf(CLASS_DIR "/%s", device);
+	CLEANUP(freep) char *dir = xasprintf("%s/ports/%u", device_dir, number);
+	struct port port = { .number = number };
+
+	find_netdev(&port, device_dir, dir);
+	memcpy(ret, port.netdev, sizeof(port.netdev));
+	return port.netdev[0];
+}
+
 /* The device directory is a link to that of its PCI function. */
 static void read_pci(struct port *port, const char *device_dir)
 {
@@ -149,6 +162,23 @@ static void read_model(struct port *port, const char *device_dir)
 	take_line(port->firmware, sizeof(port->firmware), device_dir, "fw_ver");
 }
 
+static void read_state(struct port *port, const char *dir)
+{
+	take_state(port->state, sizeof(port->state), dir, "state");
+	take_state(port->phys_state, sizeof(port->phys_state), dir, "phys_state");
+	take_line(port->rate, sizeof(port->rate), dir, "rate");
+	port->active = streq(port->state, "ACTIVE");
+	port->phys_up = streq(port->phys_state, "LinkUp");
+}
+
+void port_refresh(struct port *port)
+{
+	CLEANUP(freep)
+	char *dir = xasprintf(CLASS_DIR "/%s/ports/%u", port->device, port->number);
+
+	read_state(port, dir);
+}
+
 static void read_port(const char *device, unsigned number, struct port *port)
 {
 	CLEANUP(freep) char *device_dir = xasprintf(CLASS_DIR "/%s", device);
@@ -158,13 +188,9 @@ static void read_port(const char *device, unsigned number, struct port *port)
 	*port = (struct port){ .number = number };
 	(void)snprintf(port->device, sizeof(port->device), "%s", device);
 	(void)snprintf(port->subject, sizeof(port->subject), "%.50s:%u", device, number);
-	take_state(port->state, sizeof(port->state), dir, "state");
-	take_state(port->phys_state, sizeof(port->phys_state), dir, "phys_state");
-	take_line(port->rate, sizeof(port->rate), dir, "rate");
+	read_state(port, dir);
 	take_line(layer, sizeof(layer), dir, "link_layer");
 	port->ethernet = streq(layer, "Ethernet");
-	port->active = streq(port->state, "ACTIVE");
-	port->phys_up = streq(port->phys_state, "LinkUp");
 	read_model(port, device_dir);
 	read_pci(port, device_dir);
 	find_netdev(port, device_dir, dir);
@@ -192,10 +218,8 @@ void ports_read(const char *exclude, struct ports *ret)
 
 	*ret = (struct ports){ .all = xcalloc(PORTS_MAX, sizeof(struct port)) };
 	for (i = 0; devices && devices[i]; i++) {
-		CLEANUP(freep) char *dir = xasprintf(CLASS_DIR "/%s", devices[i]);
-
 		if (strlen(devices[i]) < PORT_NAME_SIZE && !port_listed(exclude, devices[i]) &&
-		    !is_virtual(dir))
+		    !rnic_is_virtual(devices[i]))
 			read_device(devices[i], ret);
 	}
 }

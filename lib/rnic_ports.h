@@ -45,6 +45,18 @@ struct ports {
 void ports_read(const char *exclude, struct ports *ret);
 void ports_release(struct ports *ports);
 
+/* Read the state, the physical state and the rate of a port anew. */
+void port_refresh(struct port *port);
+
+/*
+ * The network device of a port, here: of the same PCI function, else that of its first
+ * addresses, else the `parent` of a software one. False, and "", without one.
+ */
+bool port_netdev(const char *device, unsigned number, char ret[static IF_NAMESIZE]);
+
+/* Is it a virtual function, or a subfunction, of a device of this host? */
+bool rnic_is_virtual(const char *device);
+
 /*
  * With devices bound to one network namespace each, one that a container took
  * is not seen here and is not lost.

@@ -2,11 +2,11 @@
 #include "probes/rdma/port_guard.h"
 
 #include <errno.h>
-#include <net/if.h>
 #include <poll.h>
 
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "lib/rnic_ports.h"
 #include "lib/sysfs.h"
 #include "lib/xalloc.h"
 #include "probes/rdma/users.h"
@@ -22,6 +22,7 @@ enum { LOOK_MS = 5 }; /* between two looks at a port that may be going down */
 int port_check_users(const struct rdma_port *port, struct err *err)
 {
 	struct rdma_users users = { 0 };
+	CLEANUP(freep) char *who = NULL;
 
 	if (rdma_users_read(port->device, &users, NULL) < 0 || users.queues == 0)
 		return 0;
@@ -65,10 +66,11 @@ char *port_foreign_words(const struct rdma_port *port, const struct traffic *bef
 
 bool port_is_taken_down(const struct rdma_port *port)
 {
-	CLEANUP(freep) char *netdev = traffic_netdev(port);
+	char netdev[IF_NAMESIZE];
 	uint64_t flags;
 
-	return netdev && sys_u64(&flags, "/sys/class/net/%s/flags", netdev) && !(flags & IFF_UP);
+	return port->layer == RDMA_ETHERNET && port_netdev(port->device, port->number, netdev) &&
+	       sys_u64(&flags, "/sys/class/net/%s/flags", netdev) && !(flags & IFF_UP);
 }
 
 static bool look_once(struct rdma_engine *engine, struct rdma_device *device,

@@ -27,7 +27,8 @@ char *port_foreign_words(const struct rdma_port *port, const struct traffic *bef
 
 /*
  * Is the network device of a port switched off? By an operator then, not by a fault: include/
- * uapi/linux/if.h, IFF_UP. False without a network device.
+ * uapi/linux/if.h, IFF_UP. False without a network device, and of InfiniBand, whose network device
+ * (IPoIB) may be off while the port works.
  */
 bool port_is_taken_down(const struct rdma_port *port);
 

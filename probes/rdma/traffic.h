@@ -65,12 +65,6 @@ struct traffic_finding {
 	char words[TRAFFIC_WORDS_SIZE]; /* for people; "" when there is nothing to say */
 };
 
-/*
- * The network device of a port: its first GID names it, or the `parent` of a software one. NULL
- * without one. New memory.
- */
-char *traffic_netdev(const struct rdma_port *port);
-
 /* Read what there is; `nic` tells the counters that sysfs has not (nic_none: none). */
 void traffic_read(const struct rdma_port *port, const struct nic *nic, struct traffic *ret);
 

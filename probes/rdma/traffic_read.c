@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/clock.h"
+#include "lib/rnic_ports.h"
 #include "lib/sysfs.h"
 #include "lib/xalloc.h"
 #include "probes/rdma/rdma.h"
@@ -55,21 +56,14 @@ static void take_age(const struct rdma_port *port, struct traffic *ret)
 		ret->cached_us = MIN(ms, (uint64_t)CACHED_MAX_MS) * USEC_PER_MSEC;
 }
 
-char *traffic_netdev(const struct rdma_port *port)
-{
-	char *name = sys_line("/sys/class/infiniband/%s/ports/%u/gid_attrs/ndevs/0", port->device,
-			      port->number);
-
-	return name ? name : sys_line("/sys/class/infiniband/%s/parent", port->device);
-}
-
 static void read_nic(const struct rdma_port *port, const struct nic *nic, struct traffic *ret)
 {
-	CLEANUP(freep) char *netdev = traffic_netdev(port);
+	char netdev[IF_NAMESIZE];
 	struct nic_stats stats = { 0 };
 	size_t i, k;
 
-	if (!netdev || nic->stats(nic->context, netdev, &stats) < 0)
+	if (!port_netdev(port->device, port->number, netdev) ||
+	    nic->stats(nic->context, netdev, &stats) < 0)
 		return;
 	for (i = 0; i < stats.n; i++) {
 		for (k = 0; k < ARRAY_SIZE(nic_rows); k++) {

@@ -137,13 +137,16 @@ static double down_since(const struct rnic_state *state, const struct port *port
 	return state->uptime_s;
 }
 
-/* By an operator: include/uapi/linux/if.h, IFF_UP. Without a network device: by no one. */
+/*
+ * By an operator: include/uapi/linux/if.h, IFF_UP. Without a network device: by no one. That of an
+ * InfiniBand port is IPoIB, which may be off for ever while the port works.
+ */
 static bool is_taken_down(const struct port *port)
 {
 	uint64_t flags;
 
-	return port->netdev[0] && sys_u64(&flags, "/sys/class/net/%s/flags", port->netdev) &&
-	       !(flags & IFF_UP);
+	return port->ethernet && port->netdev[0] &&
+	       sys_u64(&flags, "/sys/class/net/%s/flags", port->netdev) && !(flags & IFF_UP);
 }
 
 static int emit_down(struct rnic_state *state, const struct port *port, const json_t *was,

@@ -186,6 +186,17 @@ def test_a_port_that_goes_down_warns_and_after_a_minute_is_fatal(rnic, probe):
     assert told(find(probe(), "rnic.port"))[2] == "warn"
 
 
+def test_a_network_over_infiniband_that_is_off_takes_no_port_down(rnic, probe):
+    """IPoIB is mostly not configured: its device is off whatever the port does."""
+    rnic.file("ports/1/link_layer", "InfiniBand")
+    rnic.net(flags="0x1002")
+    assert find(probe(), "rnic.port")["ok"] is True
+    rnic.down("2: Polling")
+    rnic.counters(link_downed=1)
+    assert told(find(probe(), "rnic.port")) == (0, False, "warn", "link-down")
+    assert told(find(probe(after=60), "rnic.port")) == (0, False, "fatal", "link-down")
+
+
 def test_a_port_that_was_up_in_between_is_not_down_for_long(rnic, probe):
     probe()
     for n in (1, 2, 3):

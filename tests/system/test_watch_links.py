@@ -174,6 +174,27 @@ def test_a_port_without_a_network_device_is_looked_at(ready, host, log, told, wa
     assert told("rnic.flaps")[-1]["value"] == 0
 
 
+@pytest.mark.once
+def test_infiniband_is_looked_at_whatever_its_network_says(network, ready, host, told, wait_until):
+    """IPoIB is off where nobody configured it, and comes and goes with its own groups: its messages are only a hint."""
+    made = ip("link", "add", "ib0", "type", "veth", "peer", "name", "far0")
+    if made.returncode:
+        pytest.skip(f"no veth: {made.stderr.strip()}")
+    rnic = FakeRnic(host, netdev="ib0")
+    rnic.file("ports/1/link_layer", "InfiniBand")
+    ready()
+    rnic.down("2: Polling")
+    rnic.counters(link_downed=1)
+    ip("link", "set", "ib0", "mtu", "1400")
+    wait_until(lambda: word(told("rnic.down_time", "mlx5_0:1")) == "warn", seconds=2 * LONG_S)
+    assert told("rnic.down_time")[-1]["code"] == "link-down"
+    # Up again twice, and down once more in between, faster than anybody looks.
+    rnic.counters(link_downed=2)
+    rnic.state("2: INIT", "5: LinkUp")
+    wait_until(lambda: word(told("rnic.down_time")) == "ok", seconds=2 * LONG_S)
+    assert told("rnic.flaps")[-1]["value"] == 2
+
+
 def test_a_device_that_a_container_took_is_not_lost(ready, host, log, told, stub, environ, wait_until):
     host.write("/sys/module/ib_core/parameters/netns_mode", "N")
     for device in ("mlx5_0", "mlx5_1"):

@@ -221,6 +221,24 @@ static void who_took_a_port_away_is_said(void)
 	}
 }
 
+/* The network device of an InfiniBand port is IPoIB: mostly off, and nothing to the port. */
+static void a_network_over_infiniband_that_is_off_is_no_operator(void)
+{
+	struct bench b;
+
+	bench_open(&b);
+	b.fabric.sim.ports[0].layer = RDMA_INFINIBAND;
+	write_file("net/eth0", "flags", "0x1002\n");
+	ports.down[0] = true;
+	b.sample.ok = TRI_NO;
+	b.sample.value = 0;
+	pair_guard_end(&b.lanes, 1, &b.guard, &b.sample);
+	CHECK_EQ(b.sample.state, SAMPLE_MEASURED);
+	CHECK_EQ(b.sample.ok, TRI_NO);
+	CHECK_HAS(b.sample.note, "sim0 port 1 went down during");
+	bench_close(&b);
+}
+
 /* A device that goes lets what is connected work on until it is closed. */
 static void a_value_of_what_is_gone_is_none(void)
 {
@@ -240,6 +258,7 @@ static void a_value_of_what_is_gone_is_none(void)
 static const struct test tests[] = {
 	TEST(traffic_of_others_through_either_port_is_not_slowness),
 	TEST(who_took_a_port_away_is_said),
+	TEST(a_network_over_infiniband_that_is_off_is_no_operator),
 	TEST(a_value_of_what_is_gone_is_none),
 };
 

@@ -239,6 +239,11 @@ static void write_counter(const char *name, const char *text)
 	CLEANUP(freep) char *made = test_file(path, text);
 }
 
+static void write_file(const char *path, const char *text)
+{
+	CLEANUP(freep) char *made = test_file(path, text);
+}
+
 static void counters_are_read_where_they_are(void)
 {
 	const struct rdma_port port = { .device = "mlx5_0", .number = 1, .pci = "0000:1b:00.0" };
@@ -266,7 +271,11 @@ static void counters_are_read_where_they_are(void)
 	write_counter("counters/port_rcv_data", "2000\n");
 	write_counter("counters/port_xmit_packets", "5\n");
 	write_counter("hw_counters/packet_seq_err", "3\n");
-	write_counter("gid_attrs/ndevs/0", "eth7\n");
+	/* Its address is of a container, where its network device has a name that is here too. */
+	write_counter("gid_attrs/ndevs/0", "eth0\n");
+	write_file("sys/class/net/eth0/flags", "0x1003\n");
+	write_file("sys/class/net/eth7/flags", "0x1003\n");
+	write_file("sys/class/infiniband/mlx5_0/device/net/eth7/dev_port", "0\n");
 	traffic_read(&port, &nic, &t);
 	CHECK_EQ(t.cached_us, 0); /* none of those that are cached was needed */
 	CHECK_EQ(t.counts[TRAFFIC_SENT_BYTES].value, 4000);
