@@ -219,6 +219,33 @@ static int read_module(const struct rnic_state *state, const struct port *port, 
 	return module_decode(image, ret);
 }
 
+/* Did the module note anything since it was last read? */
+static bool has_flags(const struct module *m)
+{
+	unsigned flags = m->temperature.flags | m->voltage.flags, i, k;
+
+	for (i = 0; i < m->n_lanes; i++) {
+		const struct module_lane *lane = &m->lanes[i];
+
+		for (k = 0; k < MONITORS; k++)
+			flags |= lane->monitors[k].flags;
+		if (lane->rx_los || lane->rx_lol || lane->tx_fault)
+			return true;
+	}
+	return flags != 0;
+}
+
+/*
+ * Flags stay until they are read: at the first look of a boot they are of the time when the
+ * link was not up yet. What is still so is there when they are read again.
+ */
+static int look_at(const struct rnic_state *state, const struct port *port, struct module *ret)
+{
+	int r = read_module(state, port, ret);
+
+	return r == 0 && !state->same_boot && has_flags(ret) ? read_module(state, port, ret) : r;
+}
+
 static int emit_identity(struct rnic_state *state, const struct port *port, const struct module *m)
 {
 	struct sample s = finding_sample("rnic.module_type", port->subject, 1);
@@ -257,7 +284,7 @@ int rnic_optics(struct rnic_state *state)
 		/* The bus of a module is slow; what there is no time for is left to the next run. */
 		if (!port->netdev[0] || clock_mono_us() >= state->deadline_us)
 			continue;
-		if (read_module(state, port, &m) == 0)
+		if (look_at(state, port, &m) == 0)
 			r = tell_module(state, port, &m);
 	}
 	return r;

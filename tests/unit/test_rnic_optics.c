@@ -11,6 +11,7 @@
 #include "tests/unit/test.h"
 
 static struct module_image cage;
+static bool latched; /* the flags of the lower part end when they are read */
 
 static int module_of(void *context UNUSED, const char *netdev UNUSED,
 		     const struct module_place *place, uint8_t ret[static NIC_MODULE_BYTES])
@@ -20,6 +21,8 @@ static int module_of(void *context UNUSED, const char *netdev UNUSED,
 	for (i = 0; i < PARTS; i++) {
 		if (memcmp(&module_places[i], place, sizeof(*place)) == 0 && cage.there[i]) {
 			memcpy(ret, cage.bytes[i], MODULE_PART_SIZE);
+			if (latched && i == PART_LOWER)
+				memset(&cage.bytes[i][3], 0, 12);
 			return 0;
 		}
 	}
@@ -77,6 +80,34 @@ static void a_lane_with_little_light_is_named(void)
 	s = fixture_find(&f, "rnic.rx_power");
 	CHECK(s->ok == TRI_NO && s->severity == SEVERITY_INFO);
 	CHECK_HAS(s->note, "lane 1");
+	fixture_close(&f);
+}
+
+/* The first look of a boot finds what was noted before the link was up; later ones what was since. */
+static void what_was_noted_before_the_first_look_is_no_fault(void)
+{
+	struct rnic_fixture f;
+
+	open_cage(&f, image_qsfp28);
+	latched = true;
+	image_byte(&cage, PART_LOWER, 3, 0x0f); /* no light on any lane */
+	image_byte(&cage, PART_LOWER, 9, 0x40); /* lane 1: power below its alarm limit */
+	fixture_run(&f, rnic_optics, 10);
+	CHECK_EQ(fixture_find(&f, "rnic.lanes")->ok, TRI_YES);
+	CHECK_EQ(fixture_find(&f, "rnic.rx_power")->ok, TRI_YES);
+	image_byte(&cage, PART_LOWER, 3, 0x0f);
+	image_byte(&cage, PART_LOWER, 9, 0x40);
+	fixture_run(&f, rnic_optics, 20);
+	CHECK_EQ(fixture_find(&f, "rnic.lanes")->ok, TRI_NO);
+	CHECK_EQ(fixture_find(&f, "rnic.rx_power")->ok, TRI_NO);
+	fixture_close(&f);
+
+	/* What stays after it was read is so. */
+	open_cage(&f, image_qsfp28);
+	latched = false;
+	image_byte(&cage, PART_LOWER, 3, 0x0f);
+	fixture_run(&f, rnic_optics, 10);
+	CHECK_EQ(fixture_find(&f, "rnic.lanes")->ok, TRI_NO);
 	fixture_close(&f);
 }
 
@@ -155,6 +186,7 @@ static void a_network_device_that_is_not_there_is_an_error(void)
 static const struct test tests[] = {
 	TEST(a_healthy_module_is_good),
 	TEST(a_lane_with_little_light_is_named),
+	TEST(what_was_noted_before_the_first_look_is_no_fault),
 	TEST(a_port_that_is_down_has_no_light_to_judge),
 	TEST(a_hot_module_warns),
 	TEST(a_cage_without_module_says_nothing),
