@@ -19,6 +19,8 @@
 
 enum { OOB_NAME_SIZE = 600, OOB_TOKEN_MAX = 4096, OOB_TOKEN_FILE_MAX = 64 * 1024 };
 
+struct addrinfo;
+
 struct oob {
 	int fd;			  /* -1: none */
 	char name[OOB_NAME_SIZE]; /* of the other side, for people */
@@ -41,14 +43,22 @@ int oob_listen(const char *address, char ret_bound[static OOB_NAME_SIZE], int *r
 
 /*
  * Wait for one that knows the token; others are refused, with a line in the log,
- * and the wait goes on. -ETIMEDOUT with what became of the last.
+ * and the wait goes on. -ETIMEDOUT with what became of the last; -EMFILE and the like when
+ * this host can take no connection.
  */
 int oob_accept(int listen_fd, const char *token, uint64_t deadline_us, struct oob *ret,
 	       struct err *err);
 
-/* Connect to "HOST:PORT", again while nobody listens there yet. */
+/* Connect to "HOST:PORT", any address of it, again while nobody listens there yet. */
 int oob_dial(const char *address, const char *token, uint64_t deadline_us, struct oob *ret,
 	     struct err *err);
+
+/*
+ * Connect to the first of these addresses that answers, each in turn with an equal part of the
+ * time: one of them may be of a family that the other side does not listen on, or lead nowhere.
+ * -ECONNREFUSED when any host was there, else the errno of the last.
+ */
+int oob_connect(const struct addrinfo *found, uint64_t deadline_us, int *ret_fd);
 
 /* Greet over a connected socket, which is taken over (and closed on failure). */
 int oob_begin(int fd, const char *name, bool dials, const char *token, uint64_t deadline_us,

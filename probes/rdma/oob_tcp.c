@@ -107,6 +107,24 @@ static void make_ready(int fd)
 	tcp_watch_peer(fd);
 }
 
+/* accept(2) also tells of errors of one connection, which are nothing to the next. */
+static bool is_of_this_host(int code)
+{
+	static const int codes[] = { EMFILE, ENFILE, ENOBUFS, ENOMEM, EBADF, EINVAL, ENOTSOCK };
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(codes) && codes[i] != code)
+		i++;
+	return i < ARRAY_SIZE(codes);
+}
+
+static int nobody_came(const struct err *last, struct err *err)
+{
+	if (!last->code)
+		return err_set(err, ETIMEDOUT, "nobody came");
+	return err_set(err, ETIMEDOUT, "nobody with the token came; the last: %s", last->msg);
+}
+
 int oob_accept(int listen_fd, const char *token, uint64_t deadline_us, struct oob *ret,
 	       struct err *err)
 {
@@ -119,12 +137,13 @@ int oob_accept(int listen_fd, const char *token, uint64_t deadline_us, struct oo
 		char name[OOB_NAME_SIZE];
 		int fd;
 
-		if (poll(&wait, 1, clock_left_ms(deadline_us)) == 0)
-			return last.code ? err_set(err, ETIMEDOUT,
-						   "nobody with the token came; the last: %s",
-						   last.msg)
-					 : err_set(err, ETIMEDOUT, "nobody came");
+		/* Strangers may come without end. */
+		if (poll(&wait, 1, clock_left_ms(deadline_us)) == 0 ||
+		    clock_left_us(deadline_us) == 0)
+			return nobody_came(&last, err);
 		fd = accept4(listen_fd, (struct sockaddr *)&from, &length, SOCK_CLOEXEC);
+		if (fd < 0 && is_of_this_host(errno))
+			return err_errno(err, errno, "cannot take a connection");
 		if (fd < 0)
 			continue;
 		make_ready(fd);
@@ -159,6 +178,22 @@ static int connect_once(const struct addrinfo *to, uint64_t deadline_us, int *re
 	return 0;
 }
 
+int oob_connect(const struct addrinfo *found, uint64_t deadline_us, int *ret_fd)
+{
+	const struct addrinfo *a;
+	bool refused = false;
+	uint64_t n = 0;
+	int r = -EHOSTUNREACH;
+
+	for (a = found; a; a = a->ai_next)
+		n++;
+	for (a = found; a && r < 0; a = a->ai_next, n--) {
+		r = connect_once(a, clock_mono_us() + clock_left_us(deadline_us) / n, ret_fd);
+		refused = refused || r == -ECONNREFUSED;
+	}
+	return r < 0 && refused ? -ECONNREFUSED : r;
+}
+
 int oob_dial(const char *address, const char *token, uint64_t deadline_us, struct oob *ret,
 	     struct err *err)
 {
@@ -169,7 +204,7 @@ int oob_dial(const char *address, const char *token, uint64_t deadline_us, struc
 		return r;
 	/* The other side may start a little later: the only sign of it is that it answers. */
 	do {
-		r = connect_once(found, deadline_us, &fd);
+		r = oob_connect(found, deadline_us, &fd);
 		if (r == -ECONNREFUSED)
 			(void)poll(NULL, 0, MIN(AGAIN_MS, clock_left_ms(deadline_us)));
 	} while (r == -ECONNREFUSED && clock_left_us(deadline_us) > 0);

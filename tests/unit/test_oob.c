@@ -3,8 +3,12 @@
 #include "probes/rdma/oob.h"
 
 #include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -314,6 +318,76 @@ static void who_has_the_token_is_let_in_and_who_has_not_is_named(void)
 	CHECK_HAS(err.msg, "nobody with the token came; the last: 127.0.0.1:");
 }
 
+/* A name may have an address of a family that nobody listens on, or that is not here at all. */
+static void all_addresses_of_a_name_are_tried(void)
+{
+	char bound[OOB_NAME_SIZE];
+	int fd = -1, connected = -1;
+	struct sockaddr_in four;
+	socklen_t length = sizeof(four);
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct addrinfo last = { .ai_family = AF_INET,
+				 .ai_addr = (struct sockaddr *)&four,
+				 .ai_addrlen = sizeof(four) };
+	struct addrinfo first = { .ai_family = AF_INET6,
+				  .ai_addr = (struct sockaddr *)&six,
+				  .ai_addrlen = sizeof(six),
+				  .ai_next = &last };
+
+	CHECK_EQ(oob_listen("127.0.0.1:0", bound, &fd, NULL), 0);
+	CHECK_EQ(getsockname(fd, (struct sockaddr *)&four, &length), 0);
+	six.sin6_port = four.sin_port;
+	CHECK_EQ(oob_connect(&first, clock_mono_us() + SOON_US, &connected), 0);
+	(void)close(connected);
+	(void)close(fd);
+	CHECK_EQ(oob_connect(&first, clock_mono_us() + SOON_US, &connected), -ECONNREFUSED);
+}
+
+/* Who listens must not wait for ever for a connection that it cannot take. */
+static void a_host_that_can_take_no_connection_says_so(void)
+{
+	char bound[OOB_NAME_SIZE];
+	CLEANUP(closep) int fd = -1;
+	CLEANUP(closep) int client = -1;
+	struct sockaddr_storage at;
+	socklen_t length = sizeof(at);
+	struct oob line = { .fd = -1 };
+	struct err err = ERR_INIT;
+	struct rlimit before, none;
+
+	CHECK_EQ(oob_listen("127.0.0.1:0", bound, &fd, NULL), 0);
+	CHECK_EQ(getsockname(fd, (struct sockaddr *)&at, &length), 0);
+	client = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK_EQ(connect(client, (struct sockaddr *)&at, length), 0);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+	CHECK_EQ(oob_accept(fd, token, clock_mono_us() + SILENCE_US, &line, &err), -EMFILE);
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+	CHECK_HAS(err.msg, "cannot take a connection: Too many open files");
+}
+
+/* They come faster than they are refused: the wait ends all the same. */
+static void strangers_without_end_do_not_keep_it_waiting(void)
+{
+	char bound[OOB_NAME_SIZE];
+	CLEANUP(closep) int fd = -1;
+	CLEANUP(closep) int client = -1;
+	struct sockaddr_storage at;
+	socklen_t length = sizeof(at);
+	struct oob line = { .fd = -1 };
+
+	CHECK_EQ(oob_listen("127.0.0.1:0", bound, &fd, NULL), 0);
+	CHECK_EQ(getsockname(fd, (struct sockaddr *)&at, &length), 0);
+	client = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK_EQ(connect(client, (struct sockaddr *)&at, length), 0);
+	CHECK_EQ(oob_accept(fd, token, clock_mono_us(), &line, NULL), -ETIMEDOUT);
+	/* Not even looked at: it waits still. */
+	CHECK_EQ(recv(client, &at, 1, MSG_DONTWAIT), -1);
+	CHECK_EQ(errno, EAGAIN);
+}
+
 static void addresses_that_are_none_are_refused(void)
 {
 	static const char *const addresses[] = { "", "host", ":1", "host:", "127.0.0.1:x", "[]:1" };
@@ -352,6 +426,9 @@ static const struct test tests[] = {
 	TEST(keys_are_of_one_direction_and_one_meeting),
 	TEST(a_token_file_has_one_line),
 	TEST(who_has_the_token_is_let_in_and_who_has_not_is_named),
+	TEST(all_addresses_of_a_name_are_tried),
+	TEST(a_host_that_can_take_no_connection_says_so),
+	TEST(strangers_without_end_do_not_keep_it_waiting),
 	TEST(addresses_that_are_none_are_refused),
 	TEST(nobody_there_is_told_at_the_deadline),
 };
