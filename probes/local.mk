@@ -241,6 +241,7 @@ librnic_pair_a_SOURCES = \
 	probes/rnic_pair/pair_follow.c probes/rnic_pair/pair_lead.c \
 	probes/rnic_pair/pair_measure.c probes/rnic_pair/pair_message.c probes/rnic_pair/pair_message.h \
 	probes/rnic_pair/pair_peer.c probes/rnic_pair/pair_peer.h \
+	probes/rnic_pair/pair_rails.c probes/rnic_pair/pair_rails.h \
 	probes/rnic_pair/pair_plan.c probes/rnic_pair/pair_plan.h probes/rnic_pair/pair_run.c \
 	probes/rnic_pair/pair_session.c probes/rnic_pair/pair_session.h \
 	probes/rnic_pair/pair_sample.c probes/rnic_pair/pair_sample.h \

@@ -9,9 +9,11 @@
 #include "lib/err.h"
 #include "lib/host.h"
 #include "lib/json.h"
+#include "lib/log.h"
 #include "lib/xalloc.h"
 #include "probes/memory/numa.h"
 #include "probes/rnic_pair/pair_guard.h"
+#include "probes/rnic_pair/pair_rails.h"
 #include "probes/rnic_pair/pair_schedule.h"
 
 enum { RETRIES = 7, LATENCY_PART = 8, NSEC_PER_USEC = 1000 };
@@ -50,7 +52,11 @@ int pair_hear(struct pair_session *s, uint64_t us, struct pair_message *ret, str
 
 static struct pair_end own_end(const struct pair_session *s, size_t rail)
 {
-	return pair_end_of(&s->sides[rail]);
+	struct pair_end end = pair_end_of(&s->sides[rail]);
+
+	if (rail < s->n_rails)
+		end.rail = s->rails[rail];
+	return end;
 }
 
 static struct pair_end other_end(const struct pair_session *s, size_t rail)
@@ -60,7 +66,7 @@ static struct pair_end other_end(const struct pair_session *s, size_t rail)
 	return (struct pair_end){ .node = s->peer.node,
 				  .device = s->peer.rails[rail].device,
 				  .port = s->peer.rails[rail].port,
-				  .rail = (unsigned)rail,
+				  .rail = s->rails[rail],
 				  .numa = -1 };
 }
 
@@ -324,12 +330,27 @@ static int hello(struct pair_session *s, struct err *err)
 	return r;
 }
 
+/* Ports that the other host has none for: down there, or of another name. */
+static void tell_alone(const struct pair_session *s)
+{
+	size_t i;
+
+	for (i = s->n_rails; i < s->n_sides; i++)
+		log_warning("%s port %u is not measured: %s has no active port of that name",
+			    s->sides[i].port->device, s->sides[i].port->number, s->peer.node);
+	for (i = s->n_rails; i < s->peer.n_rails; i++)
+		log_warning("%s/%s:%u is not measured: this host has no active port of that name",
+			    s->peer.node, s->peer.rails[i].device, s->peer.rails[i].port);
+}
+
 static void agree(struct pair_session *s)
 {
 	CLEANUP(freep) char *address = xstrdup(s->line.name);
 
 	(void)snprintf(s->line.name, sizeof(s->line.name), "%s (%s)", s->peer.node, address);
-	s->n_rails = MIN(s->n_sides, s->peer.n_rails);
+	s->n_rails = pair_rails_match(s->sides, s->n_sides, s->peer.rails, s->peer.n_rails,
+				      s->leads, s->rails);
+	tell_alone(s);
 	s->deadline_us = MIN(s->deadline_us, clock_mono_us() + s->peer.budget_us) - RESERVE_US;
 	if (s->leads)
 		return;

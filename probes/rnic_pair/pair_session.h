@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pairs of two hosts: rail i of this one with rail i of the other, both
- * directions. Who dialled leads, the other follows (pair_message.h); both emit
+ * Pairs of two hosts: each rail of this one with the same rail of the other
+ * (pair_rails.h), both directions. Who dialled leads, the other follows (pair_message.h); both emit
  * the same results, each with its own end named plainly and the other's by node.
  *
  * A result counts when the other side has acknowledged it: a writer whose other
@@ -18,7 +18,7 @@ struct topology;
 struct pair_session {
 	struct probe *probe;
 	struct rdma_engine *engine;
-	struct pair_side *sides; /* the rails of this host; borrowed */
+	struct pair_side *sides; /* of this host; borrowed, and put into the order of the rails */
 	size_t n_sides;
 	struct pair_options *options; /* of all sides; the follower takes the leader's */
 	const struct topology *topology;
@@ -27,9 +27,10 @@ struct pair_session {
 	char node[PAIR_NAME_MAX + 1]; /* this host's name */
 	struct oob line;
 	bool leads;
-	struct pair_message peer; /* its hello */
-	size_t n_rails;
-	uint64_t deadline_us; /* of both sides */
+	struct pair_message peer;	/* its hello */
+	size_t n_rails;			/* the first so many sides of both hosts */
+	unsigned rails[PAIR_PORTS_MAX]; /* their numbers */
+	uint64_t deadline_us;		/* of both sides */
 	struct pair_lanes lanes;
 	struct pair_written written;		      /* by this side in the step at hand */
 	struct pair_reading reading;		      /* while the other writes */

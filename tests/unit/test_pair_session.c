@@ -82,6 +82,41 @@ static void connect_only_is_asked_for_by_the_leader(void)
 	pair_host_close(&follower);
 }
 
+/* A port that is down on one host is no port of the test, and moves no other. */
+static void ports_of_the_same_name_meet_whatever_is_down(void)
+{
+	static const char *const names[2][2] = { { "mlx5_0", "mlx5_3" }, { "mlx5_2", "mlx5_3" } };
+	struct pair_host leader, follower;
+	size_t i, k;
+
+	for (k = 0; k < 2; k++) {
+		pair_hosts_open(&leader, &follower);
+		for (i = 0; i < PAIR_HOST_RAILS; i++) {
+			(void)snprintf(leader.fabric.sim.ports[i].device, RDMA_NAME_SIZE, "%s",
+				       names[k][i]);
+			(void)snprintf(follower.fabric.sim.ports[i].device, RDMA_NAME_SIZE, "%s",
+				       names[!k][i]);
+		}
+		leader.session.n_sides = k ? 2 : 1;
+		leader.session.sides += k ? 0 : 1; /* mlx5_3 alone, its first port */
+		follower.fabric.sides[1].rail = 1;
+		pair_hosts_run(&leader, &follower);
+		CHECK_EQ(leader.r, 0);
+		CHECK_EQ(follower.r, 0);
+		CHECK_EQ(leader.n_samples, 2 * 3);
+		CHECK_EQ(follower.n_samples, 2 * 3);
+		for (i = 0; i < leader.n_samples; i++) {
+			CHECK_HAS(leader.samples[i].subject, "mlx5_3:1>");
+			CHECK_HAS(follower.samples[i].subject, "mlx5_3:1");
+			CHECK_STR(leader.samples[i].code, "rail:1");
+			CHECK_STR(follower.samples[i].code, "rail:1");
+			CHECK_EQ(leader.samples[i].state, SAMPLE_MEASURED);
+		}
+		pair_host_close(&leader);
+		pair_host_close(&follower);
+	}
+}
+
 static int no_way(struct rdma_queue *q, const struct rdma_end *peer, struct err *err)
 {
 	(void)q;
@@ -265,6 +300,7 @@ static void names_that_would_make_other_subjects_are_refused(void)
 static const struct test tests[] = {
 	TEST(both_hosts_tell_the_same),
 	TEST(connect_only_is_asked_for_by_the_leader),
+	TEST(ports_of_the_same_name_meet_whatever_is_down),
 	TEST(what_cannot_be_set_up_is_told_by_both),
 	TEST(a_dead_path_is_sick_on_both_sides),
 	TEST(a_side_that_is_killed_ends_both_and_blames_nobody),
