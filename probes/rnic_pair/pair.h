@@ -51,7 +51,7 @@ struct pair_job {
 };
 
 /* One small write and one of a full packet, each within PAIR_TRY_US. */
-enum { PAIR_SMALL_BYTES = 64, PAIR_TRY_RETRIES = 3 };
+enum { PAIR_SMALL_BYTES = 64, PAIR_TRY_BYTES = 4096, PAIR_TRY_RETRIES = 3 };
 /* Four tries of 67 ms, of which devices may make 268 each; and some to spare. */
 #define PAIR_TRY_US (2 * USEC_PER_SEC)
 #define PAIR_SMALL_WORDS "a write of 64 bytes"

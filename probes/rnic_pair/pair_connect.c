@@ -93,9 +93,11 @@ void pair_part(struct pair_job *job)
 
 static int join_to_try(struct pair_job *job, unsigned mtu, struct err *err)
 {
-	const struct pair_want want = {
-		.qps = 1, .depth = 1, .retries = PAIR_TRY_RETRIES, .mtu = mtu
-	};
+	const struct pair_want want = { .qps = 1,
+					.depth = 1,
+					.retries = PAIR_TRY_RETRIES,
+					.mtu = mtu,
+					.least = PAIR_TRY_BYTES };
 
 	return pair_join(job, &want, err);
 }

@@ -37,7 +37,11 @@ int pair_lanes_open(struct pair_lanes *l, const struct pair_side *side,
 	struct rdma_end end;
 	int r;
 
-	*l = (struct pair_lanes){ .side = side, .flow = { .engine = side->engine } };
+	*l = (struct pair_lanes){ .side = side,
+				  .flow = { .engine = side->engine },
+				  .least = side->source.bytes };
+	if (want->least)
+		l->least = MIN(l->least, want->least);
 	r = flow_open(&l->flow, side->device, &options, MIN(want->qps, (unsigned)FLOW_QUEUES_MAX),
 		      err);
 	if (r < 0)
@@ -83,8 +87,11 @@ static int check_offer(const struct pair_lanes *l, const struct pair_offer *peer
 	if (peer->n != l->flow.n_queues)
 		return err_set(err, EINVAL, "%zu queue pairs here, %zu on the other side",
 			       l->flow.n_queues, peer->n);
-	if (peer->bytes < l->side->source.bytes)
-		return err_set(err, EINVAL, "less memory on the other side");
+	if (peer->bytes < l->least)
+		return err_set(err, EINVAL,
+			       "the other side has %llu bytes of memory, and this takes %llu: give "
+			       "both sides the same options, or ask for less (--size, --qps)",
+			       (unsigned long long)peer->bytes, (unsigned long long)l->least);
 	if (peer->layer == RDMA_INFINIBAND &&
 	    memcmp(l->side->subnet, peer->subnet, sizeof(peer->subnet)) != 0)
 		return err_set(err, EXDEV,
@@ -176,6 +183,8 @@ struct flow pair_lanes_flow(const struct pair_lanes *l, size_t queues, uint32_t 
 		.inlined = size <= INLINE_BYTES,
 	};
 
+	/* Both ends go round in as much as the smaller one has. */
+	flow.local.bytes = MIN(flow.local.bytes, l->remote_bytes);
 	memcpy(flow.queues, l->flow.queues, sizeof(flow.queues));
 	return flow;
 }

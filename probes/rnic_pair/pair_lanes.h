@@ -17,6 +17,7 @@ struct pair_want {
 	unsigned qps, depth, retries;
 	unsigned mtu;	   /* 0: the port's */
 	unsigned receives; /* posted at once, for what the other end sends; 0: none */
+	uint64_t least;	   /* bytes of memory that the other end must have; 0: as this one has */
 };
 
 struct pair_lanes {
@@ -29,6 +30,7 @@ struct pair_lanes {
 	uint64_t remote;	/* memory of the other end, once connected */
 	uint32_t rkey;
 	uint64_t remote_bytes;
+	uint64_t least; /* as wanted */
 };
 
 /* What one end must know of the other. */

@@ -154,9 +154,11 @@ static int open_sides(struct pair_plan *p, struct err *err)
 {
 	CLEANUP(closep) int sys_fd = paths_open_sys("/sys/devices/system");
 	struct cpu_list allowed = { 0 };
-	uint64_t bytes = options_of(p)->connect_only ? MEMORY_BYTES_CONNECT
-			 : pair_plan_is_software(p)  ? MEMORY_BYTES_SOFTWARE
-						     : MEMORY_BYTES;
+	/* Who listens does what the other side asks for, which may be more. */
+	const bool connects = options_of(p)->connect_only && !options_of(p)->listen;
+	uint64_t bytes = connects		    ? MEMORY_BYTES_CONNECT
+			 : pair_plan_is_software(p) ? MEMORY_BYTES_SOFTWARE
+						    : MEMORY_BYTES;
 	int r = cpu_list_allowed(&allowed, err);
 
 	if (r == 0)

@@ -159,14 +159,16 @@ static struct pair_want want_of(const struct pair_session *s, const struct pair_
 {
 	const struct pair_options *o = s->options;
 
-	return step->rates
-		       ? (struct pair_want){ .qps = o->qps,
-					     .depth = o->depth,
-					     .retries = RETRIES,
-					     .mtu = step->mtu }
-		       : (struct pair_want){
-				 .qps = 1, .depth = 1, .retries = PAIR_TRY_RETRIES, .mtu = step->mtu
-			 };
+	return step->rates ? (struct pair_want){ .qps = o->qps,
+						 .depth = o->depth,
+						 .retries = RETRIES,
+						 .mtu = step->mtu,
+						 .least = (uint64_t)o->size * o->qps }
+			   : (struct pair_want){ .qps = 1,
+						 .depth = 1,
+						 .retries = PAIR_TRY_RETRIES,
+						 .mtu = step->mtu,
+						 .least = PAIR_TRY_BYTES };
 }
 
 int pair_session_open(struct pair_session *s, const struct pair_step *step, struct pair_verdict *ret)

@@ -117,6 +117,49 @@ static void ports_of_the_same_name_meet_whatever_is_down(void)
 	}
 }
 
+/* Memory of a side that only connects, or of a software device, is smaller. */
+static void the_smaller_memory_of_both_is_what_they_go_round_in(void)
+{
+	static const struct {
+		uint64_t leader, follower;
+		bool enough;
+	} cases[] = {
+		{ 1 << 20, 256 << 10, true },
+		{ 256 << 10, 1 << 20, true },
+		{ 1 << 20, 32 << 10, false }, /* less than one request */
+	};
+	struct pair_host leader, follower;
+	const struct sample *s;
+	size_t i, k;
+
+	for (k = 0; k < ARRAY_SIZE(cases); k++) {
+		pair_hosts_open(&leader, &follower);
+		for (i = 0; i < PAIR_HOST_RAILS; i++) {
+			pair_side_close(&leader.fabric.sides[i]);
+			pair_side_open(&leader.fabric.sides[i], &leader.fabric.host,
+				       cases[k].leader);
+			pair_side_close(&follower.fabric.sides[i]);
+			pair_side_open(&follower.fabric.sides[i], &follower.fabric.host,
+				       cases[k].follower);
+		}
+		pair_hosts_run(&leader, &follower);
+		CHECK_EQ(leader.r, 0);
+		check_complete(&leader, 3);
+		check_complete(&follower, 3);
+		for (i = 0; i < leader.n_samples; i++) {
+			s = &leader.samples[i];
+			CHECK_EQ(s->state, cases[k].enough || streq(s->check, "rnic_pair.connect")
+						   ? SAMPLE_MEASURED
+						   : SAMPLE_SET_UP);
+			if (s->state == SAMPLE_SET_UP)
+				CHECK_HAS(s->note,
+					  "has 32768 bytes of memory, and this takes 65536");
+		}
+		pair_host_close(&leader);
+		pair_host_close(&follower);
+	}
+}
+
 static int no_way(struct rdma_queue *q, const struct rdma_end *peer, struct err *err)
 {
 	(void)q;
@@ -301,6 +344,7 @@ static const struct test tests[] = {
 	TEST(both_hosts_tell_the_same),
 	TEST(connect_only_is_asked_for_by_the_leader),
 	TEST(ports_of_the_same_name_meet_whatever_is_down),
+	TEST(the_smaller_memory_of_both_is_what_they_go_round_in),
 	TEST(what_cannot_be_set_up_is_told_by_both),
 	TEST(a_dead_path_is_sick_on_both_sides),
 	TEST(a_side_that_is_killed_ends_both_and_blames_nobody),
