@@ -88,8 +88,11 @@ static void add_job(struct pair_plan *p, const struct match *m, bool back, size_
 				      .to = &p->sides[back ? m->a : m->b],
 				      .group = 2 * round + back };
 	CLEANUP(freep) char *subject = pair_job_subject(&job);
+	/* A host may have RNICs of InfiniBand and of Ethernet: no wire is between those. */
+	const bool may_meet = job.from->port->layer == job.to->port->layer ||
+			      job.from->port->unknown || job.to->port->unknown;
 
-	if (!options_of(p)->cells || cells_have(options_of(p)->cells, subject))
+	if (options_of(p)->cells ? cells_have(options_of(p)->cells, subject) : may_meet)
 		p->jobs[p->n_jobs++] = job;
 }
 
@@ -113,7 +116,7 @@ static int make_jobs(struct pair_plan *p, struct err *err)
 		return 0;
 	if (options_of(p)->cells)
 		return err_set(err, EINVAL, "--cells: none of these pairs is on this host");
-	return err_set(err, ENODEV, "fewer than two active RDMA ports on this host");
+	return err_set(err, ENODEV, "fewer than two active RDMA ports of a kind on this host");
 }
 
 bool pair_plan_is_software(const struct pair_plan *p)

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which ports of a host are paired with which. */
+#include "probes/rnic_pair/pair_plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "probes/probe.h"
+#include "probes/rnic_pair/pair.h"
+#include "tests/fakes/rdma_sim.h"
+#include "tests/unit/test.h"
+
+enum { PORTS = 4 };
+
+struct bench {
+	struct rdma_sim sim;
+	struct pair_options options;
+	struct probe probe;
+	struct pair_plan plan;
+	struct err err;
+};
+
+/* sim0 and sim1 on InfiniBand, the others on Ethernet, as in a host with RNICs for storage. */
+static struct bench *bench_new(const char *cells)
+{
+	struct bench *b = xcalloc(1, sizeof(*b));
+	size_t i;
+
+	b->sim = rdma_sim_make();
+	b->sim.n_ports = PORTS;
+	for (i = 0; i < PORTS; i++) {
+		b->sim.ports[i] = b->sim.ports[0];
+		(void)snprintf(b->sim.ports[i].device, RDMA_NAME_SIZE, "sim%zu", i);
+		b->sim.ports[i].layer = i < 2 ? RDMA_INFINIBAND : RDMA_ETHERNET;
+	}
+	b->options = (struct pair_options){ .gid_index = -1, .connect_only = true, .cells = cells };
+	b->probe.options = &b->options;
+	b->plan.probe = &b->probe;
+	b->plan.engine = &b->sim.engine;
+	return b;
+}
+
+static void bench_free(struct bench *b)
+{
+	pair_plan_release(&b->plan);
+	CHECK_EQ(b->sim.open_devices + b->sim.open_regions, 0);
+	free(b);
+}
+
+static bool has(const struct pair_plan *p, const char *subject)
+{
+	size_t i;
+
+	for (i = 0; i < p->n_jobs; i++) {
+		CLEANUP(freep) char *name = pair_job_subject(&p->jobs[i]);
+
+		if (streq(name, subject))
+			return true;
+	}
+	return false;
+}
+
+static void ports_that_no_wire_can_be_between_are_no_pair(void)
+{
+	struct bench *b = bench_new(NULL);
+
+	CHECK_EQ(pair_plan_make(&b->plan, &b->err), 0);
+	CHECK_EQ(b->plan.n_jobs, 4);
+	CHECK(has(&b->plan, "sim0:1>sim1:1") && has(&b->plan, "sim1:1>sim0:1"));
+	CHECK(has(&b->plan, "sim2:1>sim3:1") && has(&b->plan, "sim3:1>sim2:1"));
+	bench_free(b);
+}
+
+static void who_asks_for_such_a_pair_gets_it(void)
+{
+	struct bench *b = bench_new("sim0:1>sim2:1");
+
+	CHECK_EQ(pair_plan_make(&b->plan, &b->err), 0);
+	CHECK_EQ(b->plan.n_jobs, 1);
+	CHECK(has(&b->plan, "sim0:1>sim2:1"));
+	bench_free(b);
+}
+
+static void one_port_of_each_kind_has_nobody_to_meet(void)
+{
+	struct bench *b = bench_new(NULL);
+
+	b->sim.ports[0].active = b->sim.ports[3].active = false;
+	CHECK_EQ(pair_plan_make(&b->plan, &b->err), -ENODEV);
+	CHECK_STR(b->err.msg, "fewer than two active RDMA ports of a kind on this host");
+	bench_free(b);
+}
+
+/* It may be of either kind: that it could not be looked at is said for all its pairs. */
+static void a_port_that_could_not_be_looked_at_is_paired_with_all(void)
+{
+	struct bench *b = bench_new(NULL);
+
+	b->sim.ports[2].active = false;
+	b->sim.ports[2].unknown = true;
+	CHECK_EQ(pair_plan_make(&b->plan, &b->err), 0);
+	CHECK_EQ(b->plan.n_jobs, 2 + 2 * (PORTS - 1));
+	bench_free(b);
+}
+
+static const struct test tests[] = {
+	TEST(ports_that_no_wire_can_be_between_are_no_pair),
+	TEST(who_asks_for_such_a_pair_gets_it),
+	TEST(one_port_of_each_kind_has_nobody_to_meet),
+	TEST(a_port_that_could_not_be_looked_at_is_paired_with_all),
+};
+
+int main(void)
+{
+	return TEST_MAIN("rnic pair plan", tests);
+}
