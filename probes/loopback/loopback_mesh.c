@@ -75,7 +75,11 @@ static int tell_down(const struct run *r, const struct rdma_port *port, const st
 	return cell_emit_all(&cell, SAMPLE_SET_UP, why);
 }
 
-/* The asked-for cells of active ports into `ends`; returns how many, or an error. */
+/*
+ * The asked-for cells of active ports into `ends`; returns how many, or an error. A port that is
+ * not active is only told of when it is asked for, or cannot be looked at: one without a cable is
+ * no fault, and one that was active before rnic-state tells of.
+ */
 static int gather(const struct run *r, struct mesh_ends *ends, char **names)
 {
 	const struct loopback_host *h = r->host;
@@ -86,7 +90,8 @@ static int gather(const struct run *r, struct mesh_ends *ends, char **names)
 		for (j = 0; error == 0 && j < h->n_ends; j++) {
 			CLEANUP(freep) char *subject = cell_subject(&h->ports[i], &h->ends[j], 1);
 
-			if (r->options->cells && !cells_have(r->options->cells, subject))
+			if (r->options->cells ? !cells_have(r->options->cells, subject)
+					      : !h->ports[i].active && !h->ports[i].unknown)
 				continue;
 			if (h->ports[i].active)
 				ends[n++] = (struct mesh_ends){

@@ -141,6 +141,13 @@ static int find_ports(struct plan *p, struct err *err)
 	return 0;
 }
 
+static int nothing_measured(const struct loopback_options *o, struct err *err)
+{
+	if (o->cells)
+		return err_set(err, EINVAL, "--cells: none of these cells is on this host");
+	return err_set(err, ENODEV, "no active RDMA port on this host");
+}
+
 int loopback_run(struct probe *probe, struct rdma_engine *engine, const struct accel_ops *accel,
 		 struct err *err)
 {
@@ -174,7 +181,7 @@ int loopback_run(struct probe *probe, struct rdma_engine *engine, const struct a
 		r = loopback_mesh(&host);
 	}
 	if (r == 0 && probe->n_samples == 0)
-		r = err_set(err, EINVAL, "--cells: none of these cells is on this host");
+		r = nothing_measured(probe->options, err);
 	plan_release(p);
 	return r;
 }

@@ -59,6 +59,36 @@ static void a_good_host_takes_its_quick_set(void)
 	fabric_free(f);
 }
 
+/* A port without a cable is no fault, and must not keep a host from passing; who asks is told. */
+static void a_port_that_is_down_is_told_of_when_it_is_asked_for(void)
+{
+	struct fabric *f = fabric_new();
+	struct report r;
+	size_t i;
+
+	f->sim.ports[3].active = false;
+	(void)snprintf(f->sim.ports[3].state, sizeof(f->sim.ports[3].state), "the port is DOWN");
+	fabric_run(f, SET_QUICK, QUICK_US, &r);
+	CHECK(count(&r, BW, SAMPLE_MEASURED) > 0);
+	for (i = 0; i < r.n_samples; i++)
+		CHECK(!starts_with(r.samples[i].subject, "mlx5_3:1>"));
+	report_release(&r);
+
+	f->options.cells = "mlx5_3:1>numa:0,mlx5_0:1>numa:0";
+	fabric_run(f, SET_QUICK, QUICK_US, &r);
+	CHECK_EQ(count(&r, BW, SAMPLE_MEASURED), 1);
+	CHECK_EQ(count(&r, BW, SAMPLE_SET_UP), 1);
+	report_release(&r);
+
+	/* What could not even be looked at is no port without a cable. */
+	f->options.cells = NULL;
+	f->sim.ports[3].unknown = true;
+	fabric_run(f, SET_QUICK, QUICK_US, &r);
+	CHECK_EQ(count(&r, BW, SAMPLE_SET_UP), f->host.n_ends);
+	report_release(&r);
+	fabric_free(f);
+}
+
 static void the_whole_mesh_and_its_groups_take_75_s(void)
 {
 	struct fabric *f = fabric_new();
@@ -269,10 +299,15 @@ static void half_a_memory_is_named_by_its_group(void)
 }
 
 static const struct test tests[] = {
-	TEST(a_good_host_takes_its_quick_set),	     TEST(the_whole_mesh_and_its_groups_take_75_s),
-	TEST(a_restless_host_takes_no_longer),	     TEST(no_two_flows_meet_outside_of_groups),
-	TEST(a_short_budget_leaves_the_least),	     TEST(what_is_known_is_not_measured_again),
-	TEST(a_fault_on_each_link_ends_in_its_name), TEST(half_a_memory_is_named_by_its_group),
+	TEST(a_good_host_takes_its_quick_set),
+	TEST(the_whole_mesh_and_its_groups_take_75_s),
+	TEST(a_restless_host_takes_no_longer),
+	TEST(no_two_flows_meet_outside_of_groups),
+	TEST(a_short_budget_leaves_the_least),
+	TEST(what_is_known_is_not_measured_again),
+	TEST(a_fault_on_each_link_ends_in_its_name),
+	TEST(half_a_memory_is_named_by_its_group),
+	TEST(a_port_that_is_down_is_told_of_when_it_is_asked_for),
 };
 
 int main(void)
