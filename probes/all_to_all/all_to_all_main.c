@@ -66,7 +66,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->size = number(arg, "size", ALL_TO_ALL_SIZE_MIN, ALL_TO_ALL_SIZE_MAX, state);
 		return 0;
 	case OPT_GID_INDEX:
-		o->pair.gid_index = (int)number(arg, "gid-index", 0, RDMA_GIDS_MAX - 1, state);
+		o->pair.gid_index = (int)number(arg, "gid-index", 0, RDMA_GID_INDEX_MAX, state);
 		return 0;
 	case OPT_MTU:
 		o->pair.mtu = (unsigned)number(arg, "mtu", 256, 4096, state);

@@ -88,7 +88,7 @@ int gid_choose(const struct rdma_port *port, const struct rdma_gid *gids, size_t
 	*ret = (struct gid_choice){ .index = -1 };
 	if (wanted >= 0)
 		return choose_wanted(port, gids, n, wanted, ret, err);
-	if (port->layer == RDMA_INFINIBAND) {
+	if (port->layer == RDMA_INFINIBAND && !port->wants_grh) {
 		(void)snprintf(ret->reason, sizeof(ret->reason), "none: InfiniBand by LID");
 		return 0;
 	}
@@ -100,9 +100,10 @@ int gid_choose(const struct rdma_port *port, const struct rdma_gid *gids, size_t
 			best = gid;
 	}
 	if (!best)
-		return err_set(err, EADDRNOTAVAIL,
-			       "%s port %u has no GID: give its network interface an address",
-			       port->device, port->number);
+		return err_set(
+			err, EADDRNOTAVAIL, "%s port %u has no GID: %s", port->device, port->number,
+			port->layer == RDMA_INFINIBAND ? "has the subnet manager seen it?"
+						       : "give its network interface an address");
 	take(best, n > 1 ? "the best of those there are" : "the only one", ret);
 	return 0;
 }

@@ -16,7 +16,8 @@ struct gid_choice {
  * On Ethernet: RoCE v2 before v1; of those an IPv4 address before a global IPv6
  * one before a link-local one, as perftest and NCCL prefer them; the lowest
  * index among equals. `wanted` >= 0 asks for that index. On InfiniBand within a
- * subnet none is needed. -EADDRNOTAVAIL with the reason when there is none.
+ * subnet none is needed, unless the port wants it (GRH required, as that of a virtual function).
+ * -EADDRNOTAVAIL with the reason when there is none.
  */
 int gid_choose(const struct rdma_port *port, const struct rdma_gid *gids, size_t n, int wanted,
 	       struct gid_choice *ret, struct err *err);

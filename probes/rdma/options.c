@@ -25,7 +25,7 @@ static const struct number {
 	const char *name;
 	long min, max;
 } numbers[] = {
-	{ OPT_GID_INDEX, "--gid-index", 0, RDMA_GIDS_MAX - 1 },
+	{ OPT_GID_INDEX, "--gid-index", 0, RDMA_GID_INDEX_MAX },
 	{ OPT_MTU, "--mtu", 256, 4096 },
 	{ OPT_SIZE, "--size", 8, RDMA_SIZE_MAX },
 	{ OPT_QPS, "--qps", 1, FLOW_QUEUES_MAX },

@@ -30,10 +30,11 @@ struct rdma_queue;
 enum {
 	RDMA_NAME_SIZE = 64,
 	RDMA_STATE_SIZE = 160,
-	RDMA_PORTS_MAX = 64,  /* of one host */
-	RDMA_GIDS_MAX = 1024, /* of one port */
-	RDMA_QUEUES_MAX = 16, /* that share their completions */
-	RDMA_BATCH_MAX = 64,  /* work requests of one post(), completions of one poll() */
+	RDMA_PORTS_MAX = 64,	  /* of one host */
+	RDMA_GIDS_MAX = 1024,	  /* of one port */
+	RDMA_GID_INDEX_MAX = 255, /* struct ibv_global_route has 8 bits for it */
+	RDMA_QUEUES_MAX = 16,	  /* that share their completions */
+	RDMA_BATCH_MAX = 64,	  /* work requests of one post(), completions of one poll() */
 };
 
 enum rdma_layer { RDMA_ETHERNET, RDMA_INFINIBAND };
@@ -46,6 +47,7 @@ struct rdma_port {
 	bool active;
 	bool unknown;	       /* it could not be looked at; `state` says why */
 	int layer;	       /* enum rdma_layer */
+	bool wants_grh;	       /* InfiniBand that is reached by GID, not by LID alone */
 	unsigned mtu, mtu_max; /* bytes: active and largest */
 	double bytes_per_s;    /* nominal rate, one way */
 	int numa_node;	       /* -1 unknown */
@@ -153,13 +155,16 @@ struct rdma_posted {
 
 struct rdma_ops {
 	const char *name; /* "verbs", "simulated" */
-	/* All ports, by device and number; returns how many (at most `max`). -ENOSYS: no RDMA in
-	 * this kernel. */
+	/*
+	 * All ports, by device and number; returns how many (at most `max`, more are warned of).
+	 * Without those of virtual functions: they belong to guests, and are slices of a port
+	 * that is there itself. -ENOSYS: no RDMA in this kernel.
+	 */
 	int (*list)(struct rdma_engine *e, struct rdma_port *ret_ports, size_t max, struct err *err);
 	int (*open)(struct rdma_engine *e, const char *device, struct rdma_device **ret,
 		    struct err *err);
 	void (*close)(struct rdma_device *d);
-	/* The GIDs of a port that are not empty; returns how many. */
+	/* The GIDs of a port that are not empty and can be used; returns how many. */
 	int (*gids)(struct rdma_device *d, unsigned port, struct rdma_gid *ret_gids, size_t max,
 		    struct err *err);
 	int (*region_add)(struct rdma_device *d, void *at, uint64_t bytes, struct rdma_region *ret,

@@ -12,7 +12,9 @@
 
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/log.h"
 #include "lib/paths.h"
+#include "lib/rnic_ports.h"
 #include "lib/xalloc.h"
 #include "probes/rdma/ticks.h"
 
@@ -102,6 +104,7 @@ static void fill_port(struct rdma_port *p, const struct ibv_port_attr *a)
 		       starts_with(state, "PORT_") ? state + 5 : state);
 	p->active = a->state == IBV_PORT_ACTIVE;
 	p->layer = a->link_layer == IBV_LINK_LAYER_ETHERNET ? RDMA_ETHERNET : RDMA_INFINIBAND;
+	p->wants_grh = p->layer == RDMA_INFINIBAND && (a->flags & IBV_QPF_GRH_REQUIRED);
 	p->mtu = verbs_mtu_bytes(a->active_mtu);
 	p->mtu_max = verbs_mtu_bytes(a->max_mtu);
 	p->bytes_per_s = sysfs_rate(p->device, p->number);
@@ -174,8 +177,13 @@ static int verbs_list(struct rdma_engine *e, struct rdma_port *ret_ports, size_t
 	devices = ibv_get_device_list(&n_devices);
 	if (!devices)
 		return err_errno(err, errno == ENOSYS ? ENOSYS : errno, "list RDMA devices");
-	for (i = 0; i < n_devices && n < max; i++)
-		n += list_device(devices[i], ret_ports + n, max - n);
+	for (i = 0; i < n_devices && n < max; i++) {
+		if (!rnic_is_virtual(ibv_get_device_name(devices[i])))
+			n += list_device(devices[i], ret_ports + n, max - n);
+	}
+	if (i < n_devices)
+		log_warning("more than %zu RDMA ports: %s and later ones are left out", max,
+			    ibv_get_device_name(devices[i]));
 	ibv_free_device_list(devices);
 	qsort(ret_ports, n, sizeof(*ret_ports), compare_ports);
 	return (int)n;
@@ -232,7 +240,7 @@ static int verbs_gids(struct rdma_device *d, unsigned port, struct rdma_gid *ret
 	for (i = 0; i < n && count < max; i++) {
 		struct rdma_gid *gid = &ret_gids[count];
 
-		if (entries[i].port_num != port)
+		if (entries[i].port_num != port || entries[i].gid_index > RDMA_GID_INDEX_MAX)
 			continue;
 		memcpy(gid->raw, entries[i].gid.raw, sizeof(gid->raw));
 		gid->index = entries[i].gid_index;

@@ -19,6 +19,7 @@ def probe(build):
     (["--depth", "1x"], "--depth: '1x' is no number"),
     (["--qps", "0"], "--qps: '0' is no number from 1 to 16"),
     (["--gid-index", "-1"], "--gid-index: '-1' is no number"),
+    (["--gid-index", "256"], "--gid-index: '256' is no number from 0 to 255"),
     (["--cells", "x" * 9000], "--cells: longer than 8192 bytes"),
     (["--set", "some"], "--set: 'some' is neither quick nor full"),
 ])

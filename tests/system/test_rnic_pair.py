@@ -25,6 +25,7 @@ def probe(build):
     (["--depth", "1x"], "--depth: '1x' is no number"),
     (["--qps", "17"], "--qps: '17' is no number from 1 to 16"),
     (["--gid-index", "-1"], "--gid-index: '-1' is no number"),
+    (["--gid-index", "256"], "--gid-index: '256' is no number from 0 to 255"),
     (["--mtu", "9000"], "--mtu: '9000' is no number from 256 to 4096"),
     (["--cells", "x" * 9000], "--cells: longer than 8192 bytes"),
     (["--peer", "host:1"], "--token-file: needed with --listen and --peer"),

@@ -82,11 +82,30 @@ static void infiniband_needs_none(void)
 	CHECK_HAS(choice.reason, "by LID");
 }
 
+/* IBV_QPF_GRH_REQUIRED: without a GRH what is sent to it is lost, which looks like a dead path. */
+static void infiniband_that_is_reached_by_gid_has_one(void)
+{
+	const struct rdma_port ib = {
+		.device = "mlx5_0", .number = 1, .layer = RDMA_INFINIBAND, .wants_grh = true
+	};
+	const struct rdma_gid gids[] = { gid(0, RDMA_GID_IB, "fe80::1"),
+					 gid(1, RDMA_GID_IB, "fe80::2") };
+	struct gid_choice choice;
+	struct err err = ERR_INIT;
+
+	CHECK_EQ(gid_choose(&ib, gids, 2, -1, &choice, NULL), 0);
+	CHECK_EQ(choice.index, 0);
+	CHECK_HAS(choice.reason, "index 0, IB link-local fe80::1");
+	CHECK_EQ(gid_choose(&ib, NULL, 0, -1, &choice, &err), -EADDRNOTAVAIL);
+	CHECK_HAS(err.msg, "has no GID: has the subnet manager seen it?");
+}
+
 static const struct test tests[] = {
 	TEST(the_better_kind_of_address_is_chosen),
 	TEST(an_index_that_was_asked_for_is_taken_or_refused),
 	TEST(a_port_without_an_address_says_what_to_do),
 	TEST(infiniband_needs_none),
+	TEST(infiniband_that_is_reached_by_gid_has_one),
 };
 
 int main(void)
