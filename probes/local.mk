@@ -235,7 +235,7 @@ librdma_a_SOURCES += probes/rdma/oob.c probes/rdma/oob.h probes/rdma/oob_tcp.c \
 	probes/rdma/oob_wire.c probes/rdma/oob_wire.h
 noinst_LIBRARIES += librnic_pair.a
 librnic_pair_a_SOURCES = \
-	probes/rnic_pair/pair.h probes/rnic_pair/pair_connect.c probes/rnic_pair/pair_guard.c \
+	probes/rnic_pair/pair.h probes/rnic_pair/pair_apart.c probes/rnic_pair/pair_connect.c probes/rnic_pair/pair_guard.c \
 	probes/rnic_pair/pair_guard.h probes/rnic_pair/pair_lanes.c \
 	probes/rnic_pair/pair_lanes.h probes/rnic_pair/pair_lost.c probes/rnic_pair/pair_lost.h \
 	probes/rnic_pair/pair_follow.c probes/rnic_pair/pair_lead.c \

@@ -40,6 +40,8 @@ struct pair_verdict {
 	int state; /* enum sample_state */
 	int ok;	   /* enum tristate; unknown unless measured */
 	unsigned mtu;
+	bool reached; /* a small write arrived */
+	bool no_path; /* nothing did, though both ports are up */
 	char note[PAIR_NOTE_SIZE];
 };
 
@@ -79,6 +81,14 @@ void pair_part(struct pair_job *job);
  * once, by the deadline; fills their verdicts and leaves no lanes open.
  */
 void pair_connect_all(struct pair_job *jobs, size_t n, uint64_t deadline_us);
+
+/*
+ * Ports may be of networks that have nothing to do with each other (for the job, for storage, a
+ * rail each): between those nothing arrives, and no link is sick. So of two ports that each reach
+ * others, and by no way each other; and of three or more of which none reaches any. Their
+ * verdicts become set-up. Pure.
+ */
+void pair_tell_apart(struct pair_job *jobs, size_t n);
 
 /* All ordered pairs of `engine` that the options ask for. Errors as struct probe_desc's run(). */
 int pair_run(struct probe *probe, struct rdma_engine *engine, struct err *err);

@@ -213,7 +213,8 @@ void pair_decide_lost(struct pair_verdict *v, const struct pair_lanes *l, int r,
 	else if (down)
 		pair_decide(v, SAMPLE_MEASURED, TRI_NO, "%s port %u went down during the test",
 			    down->port->device, down->port->number);
-	else
+	v->no_path = !off && !down && rdma_status_is_sick(done->status);
+	if (v->no_path)
 		pair_decide(v, SAMPLE_MEASURED, TRI_NO,
 			    "no path from %s to %s, though %s: %s failed, %s", from,
 			    l->other ? l->other->port->device : l->far,
@@ -293,6 +294,8 @@ static void sort_out(struct attempt *tries, size_t n, bool full, uint64_t deadli
 					 PAIR_SMALL_WORDS);
 		else if (t->r == 0 && full)
 			decide_connected(t->job);
+		else if (t->r == 0)
+			t->job->verdict.reached = true;
 		t->going = t->r == 0 && !failed(t);
 	}
 }
@@ -310,6 +313,7 @@ void pair_connect_all(struct pair_job *jobs, size_t n, uint64_t deadline_us)
 	sort_out(tries, n, false, deadline_us);
 	write_all(tries, n, true, deadline_us);
 	sort_out(tries, n, true, deadline_us);
+	pair_tell_apart(jobs, n);
 	for (i = 0; i < n; i++)
 		pair_part(&jobs[i]);
 }

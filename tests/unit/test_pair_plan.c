@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ports of a host are paired with which. */
+/* Which ports of a host are paired with which, and which of them belong to one network. */
 #include "probes/rnic_pair/pair_plan.h"
 
 #include <errno.h>
@@ -106,11 +106,109 @@ static void a_port_that_could_not_be_looked_at_is_paired_with_all(void)
 	bench_free(b);
 }
 
+/* --- networks --------------------------------------------------------------------- */
+
+enum { HOSTED = 6, ALL_JOBS = HOSTED * (HOSTED - 1) };
+
+struct networks {
+	struct rdma_port ports[HOSTED];
+	struct pair_side sides[HOSTED];
+	struct pair_job jobs[ALL_JOBS];
+	size_t n;
+};
+
+/* Ports of the same letter reach each other; those of '-' reach nobody. */
+static void lay(struct networks *w, const char *letters)
+{
+	size_t n = strlen(letters), i, j;
+
+	*w = (struct networks){ .n = 0 };
+	for (i = 0; i < n; i++) {
+		(void)snprintf(w->ports[i].device, RDMA_NAME_SIZE, "sim%zu", i);
+		w->sides[i].port = &w->ports[i];
+	}
+	for (i = 0; i < n; i++) {
+		for (j = 0; j < n; j++) {
+			const bool reached = letters[i] == letters[j] && letters[i] != '-';
+
+			if (i == j)
+				continue;
+			w->jobs[w->n++] = (struct pair_job){
+				.from = &w->sides[i],
+				.to = &w->sides[j],
+				.verdict = { .state = SAMPLE_MEASURED,
+					     .ok = reached ? TRI_YES : TRI_NO,
+					     .reached = reached,
+					     .no_path = !reached },
+			};
+		}
+	}
+}
+
+static void two_networks_of_a_host_are_no_sick_links(void)
+{
+	/* How many of the jobs are measured and good, measured and not, and of set-up. */
+	static const struct {
+		const char *letters;
+		size_t good, sick, apart;
+	} cases[] = {
+		{ "aa", 2, 0, 0 },	 { "--", 0, 2, 0 }, /* one link, which may be sick */
+		{ "---", 0, 0, 6 },			    /* a network for each rail */
+		{ "aaaa-", 12, 8, 0 },			    /* a sick port */
+		{ "aaa--", 6, 14, 0 },			    /* two of them */
+		{ "aabb", 4, 0, 8 },			    /* for the job and for storage */
+		{ "aabb-", 4, 8, 8 },			    /* and a sick port of either */
+		{ "aaaabb", 14, 0, 16 },
+	};
+	static struct networks w;
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		size_t good = 0, sick = 0, apart = 0;
+
+		lay(&w, cases[i].letters);
+		pair_tell_apart(w.jobs, w.n);
+		for (k = 0; k < w.n; k++) {
+			good += w.jobs[k].verdict.ok == TRI_YES;
+			sick += w.jobs[k].verdict.ok == TRI_NO;
+			apart += w.jobs[k].verdict.state == SAMPLE_SET_UP;
+		}
+		CHECK_EQ(good, cases[i].good);
+		CHECK_EQ(sick, cases[i].sick);
+		CHECK_EQ(apart, cases[i].apart);
+	}
+	lay(&w, "aabb");
+	pair_tell_apart(w.jobs, w.n);
+	CHECK_HAS(w.jobs[1].verdict.note, "sim0 and sim2 reach other ports, but not each other");
+}
+
+/* What gets there by one way, or in small packets, is of the same network. */
+static void a_path_that_is_lost_within_a_network_stays_sick(void)
+{
+	static struct networks w;
+
+	lay(&w, "aaab");
+	w.jobs[0].verdict =
+		(struct pair_verdict){ .state = SAMPLE_MEASURED, .ok = TRI_NO, .no_path = true };
+	pair_tell_apart(w.jobs, w.n);
+	CHECK_EQ(w.jobs[0].verdict.state, SAMPLE_MEASURED);
+	CHECK_EQ(w.jobs[0].verdict.ok, TRI_NO);
+	CHECK_EQ(w.jobs[2].verdict.ok, TRI_NO); /* sim3 reaches nobody */
+
+	/* A port that went down in the test is no other network. */
+	lay(&w, "aabb");
+	w.jobs[1].verdict.no_path = false;
+	pair_tell_apart(w.jobs, w.n);
+	CHECK_EQ(w.jobs[1].verdict.ok, TRI_NO);
+}
+
 static const struct test tests[] = {
 	TEST(ports_that_no_wire_can_be_between_are_no_pair),
 	TEST(who_asks_for_such_a_pair_gets_it),
 	TEST(one_port_of_each_kind_has_nobody_to_meet),
 	TEST(a_port_that_could_not_be_looked_at_is_paired_with_all),
+	TEST(two_networks_of_a_host_are_no_sick_links),
+	TEST(a_path_that_is_lost_within_a_network_stays_sick),
 };
 
 int main(void)
