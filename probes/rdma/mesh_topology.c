@@ -25,6 +25,7 @@ struct builder {
 	const struct topology *topology; /* or NULL */
 	struct mesh *mesh;
 	int *links; /* number in the mesh, by number in the topology */
+	int *cards; /* the same of the slots that several RNICs share, by the first of them */
 	/* Links of hidden paths, by the caller's number. */
 	int *hidden_ports, *hidden_ends;
 };
@@ -69,11 +70,44 @@ static int hidden_link(struct builder *b, int *number)
 	return *number;
 }
 
+/* Functions of one PCI device, as the two ports of a card: "0000:1b:00.0" and ".1". */
+static bool is_same_card(const struct topo_node *a, const struct topo_node *b)
+{
+	const size_t n = a->pci ? strcspn(a->pci, ".") : 0;
+
+	return n > 0 && b->pci && b->type == TOPO_RNIC && strcspn(b->pci, ".") == n &&
+	       strncmp(a->pci, b->pci, n) == 0;
+}
+
+/*
+ * Each function has a link of its own in the topology, and all have one slot. The link of the slot;
+ * NONE when no other RNIC is in it.
+ */
+static int card_link(struct builder *b, const char *rnic, double capacity)
+{
+	const struct topology *t = b->topology;
+	const struct topo_node *own = topology_find(t, rnic);
+	size_t first = t->n_nodes, n = 0, i;
+
+	for (i = 0; own && i < t->n_nodes; i++) {
+		if (!is_same_card(own, &t->nodes[i]))
+			continue;
+		first = MIN(first, i);
+		n++;
+	}
+	if (n < 2)
+		return NONE;
+	if (b->cards[first] == NONE)
+		b->cards[first] = mesh_add_link(b->mesh, (struct mesh_link){ .capacity = capacity });
+	return b->cards[first];
+}
+
 /* Fill the links of the cell; -1 when they are hidden. */
 static int find_path(struct builder *b, const struct mesh_ends *e, struct mesh_cell *cell)
 {
 	CLEANUP(strv_freep) char **path = NULL;
 	size_t i;
+	int card;
 
 	if (!b->topology || b->topology->is_virtual ||
 	    topology_path(b->topology, e->rnic, e->to, &path) < 0)
@@ -85,7 +119,12 @@ static int find_path(struct builder *b, const struct mesh_ends *e, struct mesh_c
 			return -1;
 		cell->links[cell->n_links++] = (unsigned)link;
 	}
-	return cell->n_links > 0 ? 0 : -1;
+	if (cell->n_links == 0 || cell->n_links == MESH_PATH_MAX)
+		return cell->n_links > 0 ? 0 : -1;
+	card = card_link(b, e->rnic, b->mesh->links[cell->links[0]].capacity);
+	if (card != NONE)
+		cell->links[cell->n_links++] = (unsigned)card;
+	return 0;
 }
 
 static unsigned kind_of(const struct topology *t, const struct mesh_ends *e)
@@ -140,12 +179,14 @@ void mesh_from_topology(const struct topology *t, const struct mesh_ends *ends, 
 		targets = MAX(targets, (size_t)ends[i].end + 1);
 	}
 	b.links = none_of(t ? t->n_links : 0);
+	b.cards = none_of(t ? t->n_nodes : 0);
 	b.hidden_ports = none_of(ports);
 	b.hidden_ends = none_of(targets);
 	for (i = 0; i < n; i++)
 		add(&b, &ends[i]);
 	mesh_finish(ret);
 	free(b.links);
+	free(b.cards);
 	free(b.hidden_ports);
 	free(b.hidden_ends);
 }

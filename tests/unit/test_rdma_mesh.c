@@ -110,6 +110,46 @@ static void no_round_overlaps_two_cells_that_share_a_link(void)
 	CHECK_EQ(met, 0);
 }
 
+static struct topo_node *node_of(struct mesh_bench *b, const char *id)
+{
+	struct topology *t = &b->host.topology;
+	size_t i = 0;
+
+	while (i < t->n_nodes && !streq(t->nodes[i].id, id))
+		i++;
+	CHECK(i < t->n_nodes);
+	return &t->nodes[MIN(i, t->n_nodes - 1)];
+}
+
+/* Two functions of one card have one slot, which the topology does not tell. */
+static void ports_of_one_card_are_not_measured_at_once(void)
+{
+	struct mesh_bench *b = mesh_bench_standard(false);
+	struct mesh_sets rounds;
+	size_t met = 0, i, j, k;
+
+	node_of(b, "rnic:mlx5_0")->pci = xstrdup("0000:1b:00.0");
+	node_of(b, "rnic:mlx5_1")->pci = xstrdup("0000:1b:00.1");
+	node_of(b, "rnic:mlx5_2")->pci = xstrdup("0000:2b:00.0");
+	node_of(b, "rnic:mlx5_3")->pci = xstrdup("0000:2b:01.0");
+	mesh_release(&b->mesh);
+	mesh_from_topology(&b->host.topology, b->ends, b->n, &b->mesh);
+	pack(b, NULL, &rounds);
+	CHECK_EQ(check_rounds(b, &rounds), 0);
+	for (i = 0; i < rounds.n; i++) {
+		const struct mesh_set *round = &rounds.v[i];
+
+		for (j = 0; j < round->n; j++) {
+			for (k = 0; k < round->n; k++)
+				met += b->ends[round->cells[j]].port == 0 &&
+				       b->ends[round->cells[k]].port == 1;
+		}
+	}
+	CHECK_EQ(met, 0);
+	mesh_sets_release(&rounds);
+	mesh_bench_free(b);
+}
+
 static void with_a_hidden_bridge_chain_it_is_one_cell_at_a_time(void)
 {
 	struct mesh_bench *b = mesh_bench_standard(true);
@@ -363,6 +403,7 @@ static void the_quick_set_of_hidden_paths_covers_rows_and_columns(void)
 static const struct test tests[] = {
 	TEST(the_eight_by_eight_host_takes_44_rounds),
 	TEST(no_round_overlaps_two_cells_that_share_a_link),
+	TEST(ports_of_one_card_are_not_measured_at_once),
 	TEST(with_a_hidden_bridge_chain_it_is_one_cell_at_a_time),
 	TEST(on_any_host_that_hides_its_bridges_too),
 	TEST(heavier_rounds_come_first),
