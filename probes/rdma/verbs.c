@@ -18,6 +18,8 @@
 #include "lib/xalloc.h"
 #include "probes/rdma/ticks.h"
 
+enum { READS_AT_ONCE = 16 }; /* outstanding reads of a queue, less where the device has less */
+
 #define BITS_PER_BYTE 8
 #define GIGA 1e9
 
@@ -201,6 +203,18 @@ static void verbs_close(struct rdma_device *d)
 }
 DEFINE_CLEANUP(struct rdma_device *, verbs_close, verbs_closep);
 
+/* A queue that asks for more outstanding reads than the device has does not come up. */
+static void find_limits(struct rdma_device *d)
+{
+	struct ibv_device_attr attr = { .max_qp_rd_atom = 0 };
+
+	if (ibv_query_device(d->context, &attr) != 0)
+		attr.max_qp_rd_atom = attr.max_qp_init_rd_atom = READS_AT_ONCE;
+	d->reads_in = (uint8_t)MAX(1, MIN(attr.max_qp_rd_atom, READS_AT_ONCE));
+	/* A queue may be connected to one of the same device: no more than that one takes. */
+	d->reads_out = (uint8_t)MAX(1, MIN(attr.max_qp_init_rd_atom, (int)d->reads_in));
+}
+
 static int verbs_open(struct rdma_engine *e, const char *name, struct rdma_device **ret,
 		      struct err *err)
 {
@@ -221,6 +235,7 @@ static int verbs_open(struct rdma_engine *e, const char *name, struct rdma_devic
 	if (!d->context)
 		return err_errno(err, code, "open %s", name);
 	(void)snprintf(d->name, sizeof(d->name), "%s", name);
+	find_limits(d);
 	d->pd = ibv_alloc_pd(d->context);
 	if (!d->pd)
 		return verbs_error(err, errno, d, "protection domain");

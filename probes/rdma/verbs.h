@@ -10,6 +10,7 @@ struct rdma_device {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	char name[RDMA_NAME_SIZE];
+	uint8_t reads_in, reads_out; /* outstanding reads of a queue: from the other side, to it */
 };
 
 /* Where completions arrive: of one queue, or of several that share. */

@@ -12,8 +12,7 @@
 enum {
 	PSN_MASK = 0xffffff,
 	HOP_LIMIT = 64,
-	READS_AT_ONCE = 16, /* outstanding reads, less where the device has less */
-	RNR_TIMER = 12,	    /* 0.64 ms (IBTA 9.7.5.2.8) */
+	RNR_TIMER = 12, /* 0.64 ms (IBTA 9.7.5.2.8) */
 	INLINE_BYTES = 64,
 };
 
@@ -161,7 +160,7 @@ static int to_ready_to_receive(struct rdma_queue *q, const struct rdma_end *peer
 		.qp_state = IBV_QPS_RTR,
 		.dest_qp_num = peer->number,
 		.rq_psn = peer->psn,
-		.max_dest_rd_atomic = READS_AT_ONCE,
+		.max_dest_rd_atomic = q->device->reads_in,
 		.min_rnr_timer = RNR_TIMER,
 		.ah_attr = { .dlid = peer->lid, .port_num = (uint8_t)q->options.port },
 	};
@@ -196,7 +195,7 @@ static int to_ready_to_send(struct rdma_queue *q, struct err *err)
 		.retry_cnt = (uint8_t)q->options.retries,
 		.rnr_retry = (uint8_t)q->options.retries,
 		.sq_psn = q->psn,
-		.max_rd_atomic = READS_AT_ONCE,
+		.max_rd_atomic = q->device->reads_out,
 	};
 	int r = ibv_modify_qp(q->qp, &attr,
 			      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
