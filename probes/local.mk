@@ -168,12 +168,12 @@ libloopback_a_SOURCES = probes/loopback/data.c probes/loopback/data.h \
 if HAVE_VERBS
 noinst_LIBRARIES += librdmaverbs.a
 librdmaverbs_a_SOURCES = probes/rdma/ticks.c probes/rdma/ticks.h \
-	probes/rdma/verbs.c probes/rdma/verbs.h probes/rdma/verbs_memory.c \
-	probes/rdma/verbs_post.c probes/rdma/verbs_queue.c
+	probes/rdma/verbs.c probes/rdma/verbs.h probes/rdma/verbs_calls.c probes/rdma/verbs_calls.h \
+	probes/rdma/verbs_memory.c probes/rdma/verbs_post.c probes/rdma/verbs_queue.c
 librdmaverbs_a_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 probes_PROGRAMS += assay-probe-loopback
 assay_probe_loopback_SOURCES = probes/loopback/loopback_main.c
-assay_probe_loopback_LDADD = libloopback.a librdmaverbs.a librdma.a librnic_state.a libmemory.a libaccelcuda.a libaccel.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(PROBE_LIBS) $(VERBS_LIBS)
+assay_probe_loopback_LDADD = libloopback.a librdmaverbs.a librdma.a librnic_state.a libmemory.a libaccelcuda.a libaccel.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(PROBE_LIBS)
 endif
 RDMA_SIM = tests/fakes/rdma_sim.c tests/fakes/rdma_sim.h tests/fakes/rdma_sim_inside.h \
 	tests/fakes/rdma_sim_links.c
@@ -227,6 +227,7 @@ EXTRA_DIST += tests/guest/scenarios/loopback.sh tests/system/test_loopback.py
 .PHONY: bench-guest
 bench-guest: all
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_guest.py $(abs_builddir)
+EXTRA_DIST += tests/system/test_verbs_missing.py
 EXTRA_DIST += tests/bench/bench_guest.py tests/guest/scenarios/bench.sh tests/guest/scenarios/bench-two.sh
 
 
@@ -251,8 +252,8 @@ librnic_pair_a_SOURCES = \
 if HAVE_VERBS
 probes_PROGRAMS += assay-probe-rnic-pair
 assay_probe_rnic_pair_SOURCES = probes/rnic_pair/pair_main.c
-assay_probe_rnic_pair_LDADD = librnic_pair.a librdmaverbs.a librdma.a librnic_state.a libmemory.a $(TOPOLOGY_LIBS) \
-	$(PROBE_LIBS) $(VERBS_LIBS)
+assay_probe_rnic_pair_LDADD = librnic_pair.a librdmaverbs.a libaccelcuda.a librdma.a librnic_state.a libmemory.a $(TOPOLOGY_LIBS) \
+	$(PROBE_LIBS)
 endif
 UNIT_TESTS += tests/unit/test_pair_schedule tests/unit/test_pair tests/unit/test_pair_guard tests/unit/test_pair_session \
 	tests/unit/test_oob
@@ -305,7 +306,7 @@ ALL_TO_ALL_LIBS = liball_to_all.a libcollnccl.a libcoll.a libaccelcuda.a libacce
 if HAVE_VERBS
 assay_probe_all_to_all_SOURCES += probes/all_to_all/all_to_all_verbs.c
 assay_probe_all_to_all_LDADD = $(ALL_TO_ALL_LIBS) librdmaverbs.a librdma.a librnic_state.a libmemory.a \
-	$(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(PROBE_LIBS) $(VERBS_LIBS)
+	$(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(PROBE_LIBS)
 else
 assay_probe_all_to_all_SOURCES += probes/all_to_all/all_to_all_verbs_none.c
 assay_probe_all_to_all_LDADD = $(ALL_TO_ALL_LIBS) librdma.a librnic_state.a libmemory.a \
@@ -332,8 +333,8 @@ liball_reduce_a_SOURCES = \
 if HAVE_VERBS
 probes_PROGRAMS += assay-probe-all-reduce
 assay_probe_all_reduce_SOURCES = probes/all_reduce/all_reduce_main.c
-assay_probe_all_reduce_LDADD = liball_reduce.a libcoll.a librnic_pair.a librdmaverbs.a librdma.a librnic_state.a \
-	libmemory.a $(TOPOLOGY_LIBS) $(PROBE_LIBS) $(VERBS_LIBS)
+assay_probe_all_reduce_LDADD = liball_reduce.a libcoll.a librnic_pair.a librdmaverbs.a libaccelcuda.a librdma.a librnic_state.a \
+	libmemory.a $(TOPOLOGY_LIBS) $(PROBE_LIBS)
 endif
 EXTRA_DIST += probes/all_reduce/all_reduce_main.c
 COLL_TEST_LIBS = liball_reduce.a libcoll.a $(PAIR_TEST_LIBS)

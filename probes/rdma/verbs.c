@@ -17,6 +17,7 @@
 #include "lib/rnic_ports.h"
 #include "lib/xalloc.h"
 #include "probes/rdma/ticks.h"
+#include "probes/rdma/verbs_calls.h"
 
 enum { READS_AT_ONCE = 16 }; /* outstanding reads of a queue, less where the device has less */
 
@@ -172,10 +173,12 @@ static int verbs_list(struct rdma_engine *e, struct rdma_port *ret_ports, size_t
 		      struct err *err)
 {
 	struct ibv_device **devices;
-	int n_devices = 0, i;
+	int n_devices = 0, i, r = verbs_calls_load(err);
 	size_t n = 0;
 
 	(void)e;
+	if (r < 0)
+		return r;
 	devices = ibv_get_device_list(&n_devices);
 	if (!devices)
 		return err_errno(err, errno == ENOSYS ? ENOSYS : errno, "list RDMA devices");
@@ -220,9 +223,11 @@ static int verbs_open(struct rdma_engine *e, const char *name, struct rdma_devic
 {
 	CLEANUP(verbs_closep) struct rdma_device *d = xcalloc(1, sizeof(*d));
 	struct ibv_device **devices;
-	int n = 0, i, code = ENODEV;
+	int n = 0, i, code = ENODEV, r = verbs_calls_load(err);
 
 	(void)e;
+	if (r < 0)
+		return r;
 	devices = ibv_get_device_list(&n);
 	for (i = 0; devices && i < n && !d->context; i++) {
 		if (!streq(ibv_get_device_name(devices[i]), name))

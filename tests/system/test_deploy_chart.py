@@ -180,7 +180,7 @@ def packages_of(programs):
     return {line.split(":")[0] for line in out.splitlines()}
 
 
-@pytest.mark.parametrize("name,more", [("controller", set()), ("agent", {"ibverbs-providers"})])
+@pytest.mark.parametrize("name,more", [("controller", set()), ("agent", {"ibverbs-providers", "libibverbs1"})])
 def test_an_image_has_the_libraries_of_its_programs(build, stages, name, more):
     if not shutil.which("dpkg") or not shutil.which("objdump") or "bookworm" not in open("/etc/os-release").read():
         pytest.skip("only Debian bookworm has the packages of these images")
