@@ -280,6 +280,7 @@ noinst_LIBRARIES += libcoll.a
 libcoll_a_SOURCES = probes/coll/blame.c probes/coll/blame.h \
 	probes/coll/coll.c probes/coll/coll.h probes/coll/coll_data.c \
 	probes/coll/exchange_group.h probes/coll/exchange_ways.c \
+	probes/coll/ring_group.h probes/coll/ring_pieces.c \
 	probes/coll/verbs.c probes/coll/verbs.h \
 	probes/coll/verbs_exchange.c probes/coll/verbs_exchange.h
 
@@ -338,13 +339,14 @@ assay_probe_all_reduce_LDADD = liball_reduce.a libcoll.a librnic_pair.a librdmav
 endif
 EXTRA_DIST += probes/all_reduce/all_reduce_main.c
 COLL_TEST_LIBS = liball_reduce.a libcoll.a $(PAIR_TEST_LIBS)
-UNIT_TESTS += tests/unit/test_coll tests/unit/test_all_reduce tests/unit/test_all_reduce_words
+UNIT_TESTS += tests/unit/test_coll tests/unit/test_coll_blame tests/unit/test_all_reduce tests/unit/test_all_reduce_words
 tests_unit_test_all_reduce_words_LDADD = $(COLL_TEST_LIBS)
 tests_unit_test_all_reduce_SOURCES = tests/unit/test_all_reduce.c tests/unit/reduce_fleet.c \
 	tests/unit/reduce_fleet.h $(PAIR_FABRIC)
 tests_unit_test_all_reduce_LDADD = $(COLL_TEST_LIBS)
 tests_unit_test_coll_SOURCES = tests/unit/test_coll.c $(PAIR_FABRIC)
 tests_unit_test_coll_LDADD = $(COLL_TEST_LIBS)
+tests_unit_test_coll_blame_LDADD = $(COLL_TEST_LIBS)
 UNIT_TESTS += tests/unit/test_exchange
 tests_unit_test_exchange_SOURCES = tests/unit/test_exchange.c $(PAIR_FABRIC)
 tests_unit_test_exchange_LDADD = $(COLL_TEST_LIBS)

@@ -49,7 +49,7 @@ static bool look(void *context, int *ret_suspect, char ret_why[static COLL_WHY_S
 
 	if (poll(&fd, 1, 0) <= 0)
 		return false;
-	if (reduce_hear(line_of(s), clock_mono_us() + FRAME_US, &m, &err) < 0)
+	if (reduce_hear(line_of(s), MIN(clock_mono_us() + FRAME_US, s->deadline_us), &m, &err) < 0)
 		(void)lost_leader(s, &err);
 	else if (m.kind == REDUCE_STOP)
 		(void)told_to_stop(s, &m, &err);

@@ -40,6 +40,7 @@ static void lose(struct reduce_session *s, unsigned rank, const struct err *err)
 	blame(s, (int)rank, "%s: %.300s", name, err->msg);
 }
 
+/* By then, or by the end of this side's time. */
 static void hear_from(struct reduce_session *s, unsigned rank, uint64_t deadline_us)
 {
 	struct reduce_peer *p = &s->peers[rank];
@@ -47,7 +48,7 @@ static void hear_from(struct reduce_session *s, unsigned rank, uint64_t deadline
 	int r;
 
 	reduce_message_release(&p->answer);
-	r = reduce_hear(&p->line, deadline_us, &p->answer, &err);
+	r = reduce_hear(&p->line, MIN(deadline_us, s->deadline_us), &p->answer, &err);
 	if (r < 0)
 		lose(s, rank, &err);
 	p->answered = r == 0;
@@ -87,7 +88,7 @@ static int gather(struct reduce_session *s, int kind, uint64_t deadline_us, stru
 		struct reduce_peer *p = &s->peers[rank];
 
 		if (!p->answered)
-			hear_from(s, rank, MIN(deadline_us, s->deadline_us));
+			hear_from(s, rank, deadline_us);
 		if (!p->answered)
 			continue;
 		if (p->answer.kind == REDUCE_READY && p->answer.why[0])
@@ -364,6 +365,9 @@ static int run_rail(struct reduce_session *s, uint64_t rail, struct err *err)
 	uint64_t ops = 1, us, window_us;
 	int r = connect_ring(s, rail, err), i;
 
+	/* Anew for each rail: the clocks of two hosts part meanwhile. */
+	if (r == 0)
+		r = compare_clocks(s, err);
 	if (r == 0)
 		r = go(s, 1, CHECKED, &done, err);
 	for (i = 0; r == 0 && i <= REDUCE_WINDOWS; i++) {
@@ -409,8 +413,6 @@ int reduce_lead(struct reduce_session *s, struct err *err)
 	uint64_t rail;
 	int r = s->why[0] ? err_set(err, ECANCELED, "%s", s->why) : make_plan(s);
 
-	if (r == 0)
-		r = compare_clocks(s, err);
 	for (rail = 0; r == 0 && rail < s->rails; rail++)
 		r = run_rail(s, rail, err);
 	if (r == 0)

@@ -7,6 +7,7 @@
 #include "lib/xalloc.h"
 #include "probes/all_reduce/reduce.h"
 #include "probes/memory/numa.h"
+#include "probes/rdma/core_keep.h"
 
 enum { NSEC_PER_USEC = 1000 };
 
@@ -130,27 +131,42 @@ static void keep(struct reduce_session *s, const struct reduce_message *go,
 	s->sent_s += done->sent_s;
 }
 
+/* One after the other, until one does not end. Errors of coll_run(). */
+static int run_all(struct reduce_session *s, const struct reduce_message *go,
+		   const struct coll_watch *watch, struct reduce_message *ret, struct err *err)
+{
+	const struct coll_op op = { .kind = COLL_ALL_REDUCE, .bytes = s->bytes };
+	struct coll *c = s->ring;
+	const uint64_t deadline_us = c->ops->now_ns(c) / NSEC_PER_USEC + go->within_us;
+	struct core_keep keep = { .kept = false };
+	uint64_t i;
+	int r = go->check ? coll_fill(c, &op, s->seed, err) : 0;
+
+	/* A device in software does its work where it is asked to. */
+	if (s->sides[s->rail].wait == FLOW_EVENTS)
+		(void)core_keep(&keep);
+	for (i = 0; r == 0 && i < go->ops; i++) {
+		r = coll_run(c, &op, deadline_us, watch, err);
+		if (r < 0 || c->result.state != COLL_DONE)
+			break;
+		count(c, ret);
+	}
+	core_let_go(&keep);
+	return r;
+}
+
 void reduce_go(struct reduce_session *s, const struct reduce_message *go,
 	       const struct coll_watch *watch, struct reduce_message *ret)
 {
 	const struct coll_op op = { .kind = COLL_ALL_REDUCE, .bytes = s->bytes };
 	struct err err = ERR_INIT;
 	struct coll *c = s->ring;
-	uint64_t deadline_us, i;
 	int r;
 
 	*ret = reduce_message_init(REDUCE_DONE);
 	ret->state = COLL_FAILED;
-	r = c ? 0 : err_set(&err, EPROTO, "asked to go on what is not open");
-	deadline_us = c ? c->ops->now_ns(c) / NSEC_PER_USEC + go->within_us : 0;
-	if (r == 0 && go->check)
-		r = coll_fill(c, &op, s->seed, &err);
-	for (i = 0; r == 0 && i < go->ops; i++) {
-		r = coll_run(c, &op, deadline_us, watch, &err);
-		if (r < 0 || c->result.state != COLL_DONE)
-			break;
-		count(c, ret);
-	}
+	r = c ? run_all(s, go, watch, ret, &err)
+	      : err_set(&err, EPROTO, "asked to go on what is not open");
 	if (r < 0) {
 		ret->why = why_of(s, &err);
 		return;

@@ -19,7 +19,8 @@ is the mean of two of those. Read latency is that of a completion, as ib_read_la
 
 The bus bandwidth of an all-reduce of two guests is held against one direction of perftest between them. Its ring sends both
 ways at once, as cables and hardware can; the processors of two emulated machines cannot, so that without --link it is they
-that are measured. With it (the default) what leaves each guest is shaped to a rate that both ways at once reach.
+that are measured. With it (the default) what leaves each guest is shaped to a rate that both ways at once reach. Beside it stands
+what one of both ways of perftest (-b) gets: that is as much as the machine can do at once, however few of its cycles we take.
 
 A machine that does other things meanwhile makes ratios of anything: a guest whose two
 processors do not run at the same moment has a ping-pong of milliseconds. Look at
@@ -52,6 +53,7 @@ PROBES = {"loopback": "loopback", "pair": "rnic_pair", "all-reduce": "all_reduce
 # now slow for a second. Between two guests it is the link that takes the time.
 COUNTS = {"all-reduce": 300}
 COUNT, BUDGET, BUDGETS = 5000, "16s", {"all-reduce": "30s"}
+BOTH = "both"  # how one of both ways at once was measured: no target, only told
 BOOTS_MAX = 8  # of a part
 PAIR_S = 60  # at most, on a loaded machine
 
@@ -89,7 +91,8 @@ def is_whole(pair, part):
 
 
 def others(row):
-    return {how: value for how, value in row.items() if how != "assay" and 0 < value < math.inf}
+    """What it is held against."""
+    return {how: value for how, value in row.items() if how not in ("assay", BOTH) and 0 < value < math.inf}
 
 
 def boot(part, options, environ):
@@ -127,7 +130,11 @@ def compare(part, what, rows, wanted):
         best = (max if what.endswith("bw") else min)(others(row).values())
         ratios.append(row["assay"] / best)
         print(f"{name} pair {number:2}: assay {row['assay']:.5g}  "
-              + "  ".join(f"{how} {value:.5g}" for how, value in others(row).items()) + f"  ratio {ratios[-1]:.3f}", file=sys.stderr)
+              + "  ".join(f"{how} {value:.5g}" for how, value in row.items() if how != "assay") + f"  ratio {ratios[-1]:.3f}", file=sys.stderr)
+    both = [row["assay"] / row[BOTH] for row in rows.values() if row.get(BOTH, 0) > 0]
+    if both:
+        print(f"{name}: median of {len(both)} pairs against one of both ways at once {statistics.median(both):.3f} (min {min(both):.3f}, "
+              f"max {max(both):.3f})")
     if len(ratios) < wanted:
         print(f"{name}: {len(ratios)} of {wanted} pairs were measured: too little time on this machine: COULD NOT TELL")
         return False

@@ -13,7 +13,7 @@
 
 enum { DEPTH = 16, PIECE = 16384 };
 /* Of one rank: 4 steps, and a third of 512 KiB in pieces of 16 KiB. */
-enum { POSTS_OF_OP = 4 * 11 };
+enum { PIECES_OF_OP = 4 * 11 };
 
 #define SOON_US (60 * USEC_PER_SEC)
 
@@ -66,10 +66,10 @@ static void die(void)
 }
 
 /* With a piece of the first step that it still owes, so that nobody comes to an end. */
-static void hang(void)
+static void hang(size_t n)
 {
-	fleet.posts[me]++;
-	while (fleet.hangs == me && fleet.posts[me] > POSTS_OF_OP && !fleet.goes_on)
+	fleet.posts[me] += n;
+	while (fleet.hangs == me && fleet.posts[me] > PIECES_OF_OP && !fleet.goes_on)
 		(void)pthread_cond_wait(&fleet.woken, &fleet.lock);
 }
 
@@ -94,7 +94,7 @@ static int locked_post(struct rdma_queue *q, const struct rdma_work *work, size_
 	int r;
 
 	(void)pthread_mutex_lock(&fleet.lock);
-	hang();
+	hang(n);
 	set_clock();
 	r = fleet.real.post(q, work, n, err);
 	if (fleet.flips && work[0].opcode == RDMA_WRITE_TELL) {
@@ -186,6 +186,7 @@ void fleet_open(void)
 
 	fleet = (struct fleet){ .dies = NOBODY,
 				.hangs = NOBODY,
+				.mute = NOBODY,
 				.shared = NOBODY,
 				.lock = PTHREAD_MUTEX_INITIALIZER,
 				.woken = PTHREAD_COND_INITIALIZER };
@@ -221,6 +222,29 @@ void fleet_close(void)
 	pair_fabric_close(&fleet.fabric);
 }
 
+static void wait_for_the_others(void)
+{
+	(void)pthread_mutex_lock(&fleet.lock);
+	while (!fleet.goes_on)
+		(void)pthread_cond_wait(&fleet.woken, &fleet.lock);
+	(void)pthread_mutex_unlock(&fleet.lock);
+}
+
+static int say_hello_alone(struct reduce_session *s, struct err *err)
+{
+	struct reduce_message hello = reduce_message_init(REDUCE_HELLO);
+	int r;
+
+	hello.node = s->node;
+	hello.rank = s->rank;
+	hello.ranks = s->n;
+	hello.rails = s->n_sides;
+	hello.bytes = s->bytes;
+	r = reduce_say(&s->peers[0].line, &hello, s->deadline_us, err);
+	wait_for_the_others();
+	return r;
+}
+
 /* What reduce_meet() does, over sockets of this process. */
 static void *begin(void *argument)
 {
@@ -233,7 +257,9 @@ static void *begin(void *argument)
 	if (s->rank > 0)
 		r = oob_begin(s->peers[0].line.fd, "rank 0", true, s->token, s->deadline_us,
 			      &s->peers[0].line, &h->err);
-	h->r = r < 0 ? r : reduce_session_run(s, &h->err);
+	if (r == 0)
+		r = fleet.mute == me ? say_hello_alone(s, &h->err) : reduce_session_run(s, &h->err);
+	h->r = r;
 	/* As when a process ends. */
 	for (other = 0; other < HOSTS; other++)
 		oob_close(&s->peers[other].line);
@@ -262,6 +288,7 @@ static void *accept_and_begin(void *argument)
 void fleet_run(void)
 {
 	pthread_t threads[HOSTS];
+	const int stays = fleet.hangs >= 0 ? fleet.hangs : fleet.mute;
 	unsigned rank;
 
 	for (rank = 1; rank < HOSTS; rank++) {
@@ -276,14 +303,14 @@ void fleet_run(void)
 					&fleet.hosts[rank]),
 			 0);
 	for (rank = 0; rank < HOSTS; rank++) {
-		if ((int)rank != fleet.hangs)
+		if ((int)rank != stays)
 			CHECK_EQ(pthread_join(threads[rank], NULL), 0);
 	}
-	if (fleet.hangs < 0)
+	if (stays < 0)
 		return;
 	(void)pthread_mutex_lock(&fleet.lock);
 	fleet.goes_on = true;
 	(void)pthread_cond_broadcast(&fleet.woken);
 	(void)pthread_mutex_unlock(&fleet.lock);
-	CHECK_EQ(pthread_join(threads[fleet.hangs], NULL), 0);
+	CHECK_EQ(pthread_join(threads[stays], NULL), 0);
 }

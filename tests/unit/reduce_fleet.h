@@ -32,6 +32,7 @@ struct fleet {
 	uint64_t after; /* when so many requests were made */
 	int dies;	/* which host, or NOBODY; */
 	int hangs;  /* which stands still in its second operation until all others have ended; */
+	int mute;   /* which says who it is, and then nothing until all others have ended */
 	int shared; /* whose port gets packets of others */
 	bool flips; /* one bit of what comes in first */
 	uint64_t posts[HOSTS];

@@ -145,6 +145,26 @@ static void a_host_that_stands_still_is_named_when_the_time_is_up(void)
 	fleet_close();
 }
 
+/* Nobody waits for its answer longer than there is time: then nothing of it would be printed. */
+static void a_host_that_says_nothing_does_not_hold_up_the_end(void)
+{
+	unsigned rank;
+
+	fleet_open();
+	fleet.mute = 2;
+	for (rank = 0; rank < HOSTS; rank++)
+		fleet.hosts[rank].session.deadline_us = clock_mono_us() + USEC_PER_SEC;
+	fleet_run();
+	/* An answer is waited for 20 s where there is so much time. */
+	CHECK(clock_mono_us() < fleet.hosts[0].session.deadline_us + 10 * USEC_PER_SEC);
+	for (rank = 0; rank < 2; rank++)
+		CHECK_EQ(fleet.hosts[rank].n_samples, 4);
+	CHECK_EQ(fleet.hosts[0].r, -ECANCELED);
+	CHECK_EQ(fleet.hosts[0].session.suspect, 2);
+	CHECK_HAS(fleet.hosts[0].session.why, "rank 2 (node-2)");
+	fleet_close();
+}
+
 static void traffic_of_others_at_one_port_makes_nobody_slow(void)
 {
 	unsigned rank;
@@ -232,6 +252,7 @@ static const struct test tests[] = {
 	TEST(wrong_data_is_told_by_who_has_it),
 	TEST(a_host_that_dies_is_named_to_all_others),
 	TEST(a_host_that_stands_still_is_named_when_the_time_is_up),
+	TEST(a_host_that_says_nothing_does_not_hold_up_the_end),
 	TEST(traffic_of_others_at_one_port_makes_nobody_slow),
 	TEST(a_host_that_cannot_open_its_port_is_named),
 	TEST(a_port_that_others_use_is_busy_for_all),

@@ -8,11 +8,11 @@ host "$GUEST" 4200
 wait_for 30 active rxe0
 port=7500
 
-# yardstick PAIR HOW OPTION...: from a to b, its average.
+# yardstick PAIR HOW WAYS OPTION...: its average, of one of so many ways at once; with one it is that from a to b.
 yardstick()
 {
-	pair=$1 how=$2
-	shift 2
+	pair=$1 how=$2 ways=$3
+	shift 3
 	set -- -d rxe0 -F -s "$SIZE" -q "$QPS" -t "$DEPTH" -n "$COUNT" "$@"
 	if [ "$GUEST" = b ]; then
 		ib_write_bw "$@" >/dev/null 2>&1 &
@@ -23,7 +23,13 @@ yardstick()
 		return
 	fi
 	meet a b
-	echo "$pair busbw $how $(ib_write_bw "$@" 10.1.0.2 2>&1 | awk '/^ *[0-9]+ +[0-9]+ / { print $4 }')"
+	echo "$pair busbw $how $(ib_write_bw "$@" 10.1.0.2 2>&1 | awk -v "ways=$ways" '/^ *[0-9]+ +[0-9]+ / { print $4 / ways }')"
+}
+
+yardsticks()
+{
+	yardstick "$1" polling 1
+	yardstick "$1" both 2 -b
 }
 
 probe()
@@ -58,11 +64,11 @@ end=$(($(date +%s) + SECONDS_MAX))
 number=$FIRST
 while [ "$number" -le "$LAST" ] && goes_on; do
 	if [ $((number % 2)) = 1 ]; then
-		yardstick "$number" polling
+		yardsticks "$number"
 		probe "$number"
 	else
 		probe "$number"
-		yardstick "$number" polling
+		yardsticks "$number"
 	fi
 	number=$((number + 1))
 done
