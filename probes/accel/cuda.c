@@ -13,16 +13,30 @@
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 
-/* What an error of the driver means here; every other one is a -EPROTO. */
+/*
+ * What an error of the driver means here; every other one is a -EPROTO. The kernels are those of
+ * NVIDIA's libraries, the same on every GPU: one that meets what a kernel must not do is sick.
+ */
 static const struct {
 	unsigned result;
 	int r;
 } meanings[] = {
-	{ CUDA_OUT_OF_MEMORY, -ENOMEM },  { CUDA_DEVICE_UNAVAILABLE, -EBUSY },
-	{ CUDA_NO_DEVICE, -EIO },	  { CUDA_INVALID_DEVICE, -EIO },
-	{ CUDA_ECC_UNCORRECTABLE, -EIO }, { CUDA_NVLINK_UNCORRECTABLE, -EIO },
-	{ CUDA_ILLEGAL_ADDRESS, -EIO },	  { CUDA_LAUNCH_TIMEOUT, -EIO },
-	{ CUDA_LAUNCH_FAILED, -EIO },	  { CUDA_UNKNOWN, -EIO },
+	{ CUDA_OUT_OF_MEMORY, -ENOMEM },
+	{ CUDA_DEVICE_UNAVAILABLE, -EBUSY },
+	{ CUDA_NO_DEVICE, -EIO },
+	{ CUDA_INVALID_DEVICE, -EIO },
+	{ CUDA_ECC_UNCORRECTABLE, -EIO },
+	{ CUDA_NVLINK_UNCORRECTABLE, -EIO },
+	{ CUDA_CONTAINED, -EIO },
+	{ CUDA_HARDWARE_STACK_ERROR, -EIO },
+	{ CUDA_ILLEGAL_INSTRUCTION, -EIO },
+	{ CUDA_MISALIGNED_ADDRESS, -EIO },
+	{ CUDA_INVALID_ADDRESS_SPACE, -EIO },
+	{ CUDA_INVALID_PC, -EIO },
+	{ CUDA_ILLEGAL_ADDRESS, -EIO },
+	{ CUDA_LAUNCH_TIMEOUT, -EIO },
+	{ CUDA_LAUNCH_FAILED, -EIO },
+	{ CUDA_UNKNOWN, -EIO },
 	{ CUDA_NOT_SUPPORTED, -ENOTSUP },
 };
 

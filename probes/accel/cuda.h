@@ -156,7 +156,10 @@ int cuda_gemm_run(struct accel_gemm *g, struct accel_stream *s, const struct acc
  * NVML in a thread of its own: a sick GPU can hold its calls for ever. Each
  * call below answers within NVML_CALL_US, -ETIMEDOUT then and from then on.
  */
-enum { NVML_CALL_US = 2000000, NVML_PROCESSES_MAX = 64 };
+enum {
+	NVML_CALL_US = 2000000,
+	NVML_PROCESSES_MAX = 1024, /* of one GPU; NVML tells of none where there are more */
+};
 
 /* What NVML says of one GPU. */
 struct nvml_state {

@@ -92,7 +92,8 @@ struct all_to_all {
 	struct sample total; /* the busbw of the largest size, told last: pairs add to its note */
 	double *pairs;	     /* n x n, B/s of row to column; NULL until measured */
 	bool over;	     /* an operation did not end: nothing more can be measured */
-	void *guard;	     /* of the kind; owned */
+	bool spoiled; /* some of `pairs` say nothing: others were there, or a port went away */
+	void *guard;  /* of the kind; owned */
 };
 
 /* What belongs to `t`; the plan is of who made it. */
@@ -128,6 +129,15 @@ int all_to_all_emit(struct all_to_all *t, struct sample *s);
 
 /* How the set-up failed, with the end in `why` as its subject when it begins with one. */
 int all_to_all_tell_failure(struct all_to_all *t, int failed, const char *why);
+
+/* Who comes while we measure is given way: what is left is told as busy. */
+static inline bool all_to_all_gives_way(const struct all_to_all *t)
+{
+	return t->busy[0] && !t->plan->run_busy;
+}
+
+/* Take back what was measured: it is no rate of the device. */
+void all_to_all_forget(struct sample *s);
 
 /* Nothing is measured because others are there: t->busy. */
 int all_to_all_tell_busy(struct all_to_all *t);

@@ -47,6 +47,37 @@ static void place(const struct all_to_all *t, const struct coll_move *m, struct 
 	s->path[1] = xasprintf("%s^nvswitch", s->to);
 }
 
+/* One GPU that others use spoils the operation of all. */
+static void look_busy(struct all_to_all *t)
+{
+	struct accel *a = t->plan->accel;
+	unsigned i;
+
+	for (i = 0; i < t->n && !t->busy[0]; i++) {
+		char command[64] = "";
+		double share = 0;
+		long pid = 0;
+
+		if (a->ops->others(a, i, &pid, command, &share, NULL) == 0 && pid)
+			(void)snprintf(t->busy, sizeof(t->busy), "pid %ld (%s) computes on %s", pid,
+				       command, t->ends[i].subject);
+	}
+}
+
+/* Who has come meanwhile made it slow: from then on nothing is measured any more. */
+static void end(struct all_to_all *t, struct sample *s)
+{
+	if (t->plan->run_busy || s->state != SAMPLE_MEASURED || s->ok == TRI_NO)
+		return;
+	look_busy(t);
+	if (!t->busy[0])
+		return;
+	all_to_all_forget(s);
+	s->state = SAMPLE_BUSY;
+	free(s->note);
+	s->note = xstrdup(t->busy);
+}
+
 const struct all_to_all_kind all_to_all_gpus = {
 	.busbw = "all_to_all.busbw",
 	.size_bw = "all_to_all.size_bw",
@@ -56,6 +87,7 @@ const struct all_to_all_kind all_to_all_gpus = {
 	.ends = "GPUs",
 	.params = params,
 	.place = place,
+	.end = end,
 };
 
 static int open_devices(struct all_to_all *t, struct err *err)
@@ -81,23 +113,6 @@ static int open_devices(struct all_to_all *t, struct err *err)
 	}
 	t->bytes = most / (16 * t->n) * 16 * t->n;
 	return 0;
-}
-
-/* One GPU that others use spoils the operation of all. */
-static void look_busy(struct all_to_all *t)
-{
-	struct accel *a = t->plan->accel;
-	unsigned i;
-
-	for (i = 0; i < t->n && !t->busy[0]; i++) {
-		char command[64] = "";
-		double share = 0;
-		long pid = 0;
-
-		if (a->ops->others(a, i, &pid, command, &share, NULL) == 0 && pid)
-			(void)snprintf(t->busy, sizeof(t->busy), "pid %ld (%s) computes on %s", pid,
-				       command, t->ends[i].subject);
-	}
 }
 
 int all_to_all_run_gpus(struct all_to_all_plan *plan, struct err *err)

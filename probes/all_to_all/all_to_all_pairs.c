@@ -141,8 +141,10 @@ static int emit_cell(struct all_to_all *t, const struct coll_move *m, const stru
 	t->plan->kind->place(t, m, &s);
 	sample_set_windows(&s, cell->rates, PAIR_WINDOWS);
 	t->pairs[m->from * t->n + m->to] = s.value;
-	if (round->state != SAMPLE_MEASURED || round->ok == TRI_NO)
+	if (round->state != SAMPLE_MEASURED || round->ok == TRI_NO) {
 		spoil(&s, round);
+		t->spoiled = true;
+	}
 	return all_to_all_emit(t, &s);
 }
 
@@ -198,18 +200,23 @@ static void note_slow(struct all_to_all *t)
 		t->total.note = xasprintf("%s%s%s", note ? note : "", note ? "; " : "", words);
 }
 
+static bool goes_on(const struct all_to_all *t)
+{
+	return !t->over && !all_to_all_gives_way(t);
+}
+
 int all_to_all_pairs(struct all_to_all *t)
 {
 	size_t round, rounds = circle_rounds(t->n);
 	int r = 0;
 
 	t->pairs = xcalloc((size_t)t->n * t->n, sizeof(*t->pairs));
-	for (round = 0; r == 0 && !t->over && round < rounds; round++) {
+	for (round = 0; r == 0 && goes_on(t) && round < rounds; round++) {
 		r = measure_round(t, round, false);
-		if (r == 0 && !t->over)
+		if (r == 0 && goes_on(t))
 			r = measure_round(t, round, true);
 	}
-	if (r == 0 && !t->over)
+	if (r == 0 && goes_on(t) && !t->spoiled)
 		note_slow(t);
 	return r;
 }

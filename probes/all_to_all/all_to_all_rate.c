@@ -245,7 +245,7 @@ int all_to_all_rate(struct all_to_all *t)
 	uint64_t bytes = ALL_TO_ALL_SIZE_MIN;
 	int r = 0;
 
-	for (; r == 0 && bytes < t->bytes; bytes *= SIZE_STEP) {
+	for (; r == 0 && bytes < t->bytes && !all_to_all_gives_way(t); bytes *= SIZE_STEP) {
 		struct sample s;
 
 		if (measure(t, whole(t, bytes), &s) == 0) {
@@ -260,7 +260,12 @@ int all_to_all_rate(struct all_to_all *t)
 		if (t->over)
 			return r;
 	}
-	if (r == 0 && measure(t, t->bytes, &t->total) == 0)
+	if (r == 0 && all_to_all_gives_way(t)) {
+		t->total = all_to_all_sample(t, t->plan->kind->busbw, t->plan->kind->all, t->bytes);
+		t->total.state = SAMPLE_BUSY;
+		t->total.note = xstrdup(t->busy);
+	} else if (r == 0 && measure(t, t->bytes, &t->total) == 0) {
 		note_total(t);
+	}
 	return r;
 }

@@ -128,13 +128,6 @@ static bool is_foreign(const struct all_to_all *t, const struct guard *now, unsi
 	return ret->foreign;
 }
 
-static void forget(struct sample *s)
-{
-	s->value = s->min = s->max = s->stddev = s->p50 = s->p99 = NAN;
-	s->n = 0;
-	s->w.n = 0;
-}
-
 /* A port that is not there any more explains all else. */
 static bool explain(const struct all_to_all *t, bool failed, struct sample *s)
 {
@@ -152,7 +145,7 @@ static bool explain(const struct all_to_all *t, bool failed, struct sample *s)
 		failed = false; /* it was waited for already */
 		if (!rdma_explain(&scene, s))
 			continue;
-		forget(s);
+		all_to_all_forget(s);
 		return true;
 	}
 	return false;
@@ -176,7 +169,7 @@ static void end(struct all_to_all *t, struct sample *s)
 			continue;
 		s->state = SAMPLE_FOREIGN_TRAFFIC;
 		s->ok = TRI_UNKNOWN;
-		forget(s);
+		all_to_all_forget(s);
 		free(s->note);
 		s->note = xasprintf("%s: %s", t->ends[i].subject, finding.words);
 		return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -38,6 +39,14 @@ static const char *subject_of(const struct all_to_all *t, const char *why)
 			return t->ends[i].subject;
 	}
 	return t->plan->kind->all;
+}
+
+void all_to_all_forget(struct sample *s)
+{
+	s->value = s->min = s->max = s->stddev = s->p50 = s->p99 = NAN;
+	s->n = 0;
+	s->w.n = 0;
+	s->ok = TRI_UNKNOWN;
 }
 
 int all_to_all_tell_failure(struct all_to_all *t, int failed, const char *why)

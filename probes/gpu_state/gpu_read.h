@@ -20,8 +20,8 @@ enum {
 	GPU_STUCK_MAX = 2, /* GPUs whose calls are waited for in vain; no more are asked then */
 	GPU_MAX = 64,
 	GPU_SUBJECT_SIZE = 80,
-	GPU_COUNTERS_MAX = 512, /* rows of the table, and of each NVLink */
-	GPU_PROCESSES_MAX = 64,
+	GPU_COUNTERS_MAX = 512,	  /* rows of the table, and of each NVLink */
+	GPU_PROCESSES_MAX = 1024, /* NVML tells of none where there are more */
 	GPU_EVENTS_MAX = 64,
 };
 

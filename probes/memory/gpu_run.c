@@ -297,6 +297,8 @@ static int run_round(struct gpu_run *run, struct gpu_job *jobs, size_t n)
 		if (jobs[i].kind == GPU_H2D && jobs[i].n_lanes > 0 && !late && gpu_live(d))
 			d->sent = true;
 		look_for_users(d);
+		if (jobs[i].peer)
+			look_for_users(jobs[i].peer);
 	}
 	for (i = 0; r == 0 && i < n; i++)
 		r = gpu_job_emit(jobs, n, i, &times, late);

@@ -31,6 +31,7 @@
  *	hang=I        what is put on this GPU never ends, after 40 products
  *	lost=I        this GPU falls off the bus after 40 products
  *	ecc=I         this GPU meets an uncorrectable error after 40 products
+ *	broken=I error=N      this GPU meets error N of the driver after 40 products
  *	full=I        this GPU has no memory left
  *	slowcopy=I    copies from and to this GPU take a third longer
  *	slowin=I slowout=I    only those into it, or out of it, to or from the host
@@ -44,6 +45,8 @@
  *	block=I       asked for memory this GPU never answers; at=: asked for that instead
  *	taken=I       this GPU is in exclusive mode and another has it
  *	busy=I pid=N  process N computes on this GPU
+ *	many=N        of busy: N more besides
+ *	comes=I pid=N process N computes on this GPU once that has made 40 copies
  *	client=I      process N + 1 is a client of MPS on this GPU
  *	oldmps=1      NVML cannot tell of those
  *	foreign=1     NVML counts processes from outside of a container
@@ -211,3 +214,4 @@ extern int fake_alive; /* streams, events, allocations and contexts */
 bool fake_gpu_is_lost(unsigned gpu);
 bool fake_gpu_is_held_back(unsigned gpu); /* by a lower clock */
 bool fake_gpu_has_context(unsigned gpu);
+bool fake_gpu_has_worn(const char *fault, unsigned gpu); /* of that name, after 40 copies */

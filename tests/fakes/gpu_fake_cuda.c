@@ -59,6 +59,11 @@ bool fake_gpu_is_lost(unsigned gpu)
 	return has_failed("lost", gpu) || has_worn("losecopy", gpu);
 }
 
+bool fake_gpu_has_worn(const char *fault, unsigned gpu)
+{
+	return has_worn(fault, gpu);
+}
+
 bool fake_gpu_has_context(unsigned gpu)
 {
 	return gpus[gpu].retained > 0;
@@ -72,6 +77,8 @@ unsigned fake_enter_from(unsigned *ret_gpu, const char *call)
 	fake_block(call, *ret_gpu);
 	if (fake_gpu_is_lost(*ret_gpu))
 		return CUDA_UNKNOWN;
+	if (has_failed("broken", *ret_gpu))
+		return (unsigned)fake_setting("error", CUDA_UNKNOWN);
 	return has_failed("ecc", *ret_gpu) || has_worn("ecccopy", *ret_gpu) ? CUDA_ECC_UNCORRECTABLE
 									    : CUDA_OK;
 }

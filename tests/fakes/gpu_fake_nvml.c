@@ -200,13 +200,18 @@ unsigned nvmlDeviceGetMigMode(struct nvml_device *device, unsigned *current, uns
 unsigned nvmlDeviceGetComputeRunningProcesses_v3(struct nvml_device *device, unsigned *n,
 						 struct nvml_process *processes)
 {
-	unsigned own = fake_setting("foreign", 0) ? 77777 : (unsigned)getpid(), used = 0;
+	unsigned own = fake_setting("foreign", 0) ? 77777 : (unsigned)getpid(), used = 0, i;
+	const unsigned many = is("busy", device) ? (unsigned)fake_setting("many", 0) : 0;
 
-	if (*n < 2)
+	if (*n < many + 2) {
+		*n = many + 2;
 		return NVML_INSUFFICIENT_SIZE;
+	}
+	for (i = 0; i < many; i++)
+		processes[used++] = (struct nvml_process){ .pid = 100000 + i };
 	if (fake_gpu_has_context(device->gpu))
 		processes[used++] = (struct nvml_process){ .pid = own };
-	if (is("busy", device))
+	if (is("busy", device) || fake_gpu_has_worn("comes", device->gpu))
 		processes[used++] = (struct nvml_process){ .pid = (unsigned)fake_setting("pid", 1) };
 	*n = used;
 	return fake_answer(device);

@@ -86,6 +86,22 @@ def test_a_gpu_with_narrow_links_is_named(all_to_all):
     assert max(slow) < 0.95 * min(good)
 
 
+@pytest.mark.parametrize("run_busy", [False, True])
+def test_who_comes_meanwhile_is_given_way_and_makes_nobody_slow(all_to_all, run_busy):
+    """Of a size whose data takes more than 40 copies: nobody is there at first, and somebody before rates are measured."""
+    args = ["--size", str(1 << 20), *(["--busy", "run"] if run_busy else [])]
+    done, samples = all_to_all("count=4 comes=2 pid=4242", *args)
+    check_clean(done)
+    busbw = samples[BUSBW, "gpus"]
+    if run_busy:
+        assert busbw["state"] == "measured" and pairs_of(samples)
+        return
+    assert (busbw["state"], busbw["value"], busbw["ok"]) == ("busy", None, None)
+    assert busbw["note"] == f"pid 4242 (python3) computes on {gpu(2)}"
+    assert samples[SIZES, "gpus@64KiB"]["state"] == "busy" and not pairs_of(samples)
+    assert samples[CORRECT, "gpus"]["ok"] is True
+
+
 @pytest.mark.parametrize("between, words", [("", ": a path through the switches, not the links of a GPU"), ("direct=1", "")])
 def test_a_slow_path_is_that_pair_alone(all_to_all, between, words):
     done, samples = all_to_all(f"count=4 path=13 {between}")

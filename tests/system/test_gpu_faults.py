@@ -95,6 +95,9 @@ TABLE = [
     Row("ECC", "ecc=1", GEMM, finding("gemm.rate", code="device-error", severity="warn", words="CUDA_ERROR_ECC_UNCORRECTABLE 214")),
     Row("ECC", "ecccopy=1", MEMORY, finding("memory.d2h_bw", code="device-error", severity="warn", subject=f"{BAD}>numa:0",
                                             words="CUDA_ERROR_ECC_UNCORRECTABLE 214")),
+    # What no kernel of NVIDIA's libraries does on a good GPU.
+    *(Row("kernel went wrong", f"broken=1 error={error}", GEMM,
+          finding("gemm.rate", code="device-error", severity="warn", words=str(error))) for error in (226, 714, 715, 716, 717, 718)),
     Row("ECC", "dbe=1", STATE, finding("gpu.ecc_errors", code="uncorrected", severity="fail", words="lost data")),
     Row("ECC contained", "dbe=1 event=1 xid=94", STATE,
         (Finding("gpu.ecc_errors", code="uncorrected", severity="fail"),
@@ -153,6 +156,9 @@ TABLE = [
           patience=False) for probe in (GEMM, MEMORY, ALL)),
     # busy by another process
     *(Row("busy", "busy=1 pid=4242", probe, finding(check, "busy", subject=subject, words="pid 4242 (python3) computes on"))
+      for probe, check, subject in ((GEMM, "gemm.rate", BAD), (MEMORY, "memory.d2h_bw", f"{BAD}>numa:0"),
+                                    (ALL, "all_to_all.busbw", "gpus"))),
+    *(Row("busy among many", "busy=1 pid=4242 many=100", probe, finding(check, "busy", subject=subject, words="computes on"))
       for probe, check, subject in ((GEMM, "gemm.rate", BAD), (MEMORY, "memory.d2h_bw", f"{BAD}>numa:0"),
                                     (ALL, "all_to_all.busbw", "gpus"))),
     Row("busy", "busy=1 pid=4242", STATE, CLEAN),
@@ -253,7 +259,7 @@ def test_every_fault_of_the_fakes_has_a_row(top):
     words = set(re.findall(r"(?<=[ \t])([a-z0-9]+)=(?:I\b|IJ\b)", text))
     tried = {word.split("=")[0] for row in TABLE for word in row.settings.split()}
     elsewhere = {"client", "crowded", "other", "odd", "odd1",  # test_gemm_gpu.py
-                 "alone", "slowcopy", "path", "damage1", "notready",  # test_memory_gpu.py, test_all_to_all.py
+                 "alone", "slowcopy", "path", "damage1", "notready", "comes",  # test_memory_gpu.py, test_all_to_all.py
                  "sbe", "pciefatal", "thermal", "swthermal", "powercap", "rows", "dbeever",  # counters: test_gpu_state.py
                  "behind", "abortstuck",  # test_all_to_all.py
                  "refused"}  # test_gpu_calls.py

@@ -21,6 +21,7 @@ struct bench {
 	struct numa_host host;
 	struct sample samples[SAMPLES_MAX];
 	size_t n;
+	const char *comes_after; /* the subject after which somebody computes on the last GPU; NULL */
 };
 
 static int keep(void *context, struct sample *s)
@@ -28,6 +29,8 @@ static int keep(void *context, struct sample *s)
 	struct bench *b = context;
 
 	CHECK(b->n < SAMPLES_MAX);
+	if (b->comes_after && streq(s->subject, b->comes_after))
+		b->sim.user_pid[GPUS - 1] = 4242;
 	b->samples[b->n++] = *s;
 	*s = sample_init();
 	return 0;
@@ -208,6 +211,22 @@ static void a_gpu_that_others_use_is_busy(void)
 	bench_free(b);
 }
 
+/* It comes after the copies from 0 to 1, before those from 0 to 2: 2 is asked too, not the sender
+ * alone. */
+static void who_comes_to_the_other_end_makes_it_busy(void)
+{
+	struct bench *b = bench_new(1);
+	const struct sample *s;
+
+	b->comes_after = "cpu:0>cpu:1";
+	run_for(b, 3000000);
+	CHECK(is_rate(find(b, "memory.p2p_bw", "cpu:0>cpu:1"), rate));
+	s = find(b, "memory.p2p_bw", "cpu:0>cpu:2");
+	CHECK_EQ(s->state, SAMPLE_BUSY);
+	CHECK_STR(s->note, "pid 4242 (stress) computes on it");
+	bench_free(b);
+}
+
 static void without_time_every_sample_says_so(void)
 {
 	struct bench *b = bench_new(1);
@@ -297,6 +316,7 @@ static const struct test tests[] = {
 	TEST(a_node_without_memory_to_pin_is_told_of_and_no_gpu_blamed),
 	TEST(a_copy_that_hangs_takes_its_gpu_out_and_no_other),
 	TEST(a_gpu_that_others_use_is_busy),
+	TEST(who_comes_to_the_other_end_makes_it_busy),
 	TEST(without_time_every_sample_says_so),
 	TEST(each_pair_of_gpus_is_measured_and_says_which_way_it_went),
 	TEST(memory_that_keeps_what_is_written_is_good),
