@@ -16,7 +16,8 @@ struct worker {
 	pthread_cond_t changed;
 	uint64_t step_us, deadline_us; /* of the step under way, monotonic */
 	uint64_t asked, answered;
-	bool stop, stuck;
+	uint64_t until_us; /* of all steps */
+	bool stop, stuck, cut;
 	void (*work)(struct worker *w, void *context);
 	void *context;
 	const char *step;
@@ -49,6 +50,7 @@ int worker_new(uint64_t step_us, struct worker **ret, struct err *err)
 	int r;
 
 	w->step_us = step_us;
+	w->until_us = UINT64_MAX;
 	w->step = "call";
 	(void)pthread_mutex_init(&w->lock, NULL);
 	(void)pthread_cond_init(&w->changed, NULL);
@@ -70,7 +72,30 @@ static void wait_for_answer(struct worker *w)
 		int r = pthread_cond_clockwait(&w->changed, &w->lock, CLOCK_MONOTONIC, &at);
 
 		w->stuck = r == ETIMEDOUT && w->answered < w->asked && w->deadline_us == deadline_us;
+		w->cut = w->stuck && deadline_us == w->until_us;
 	}
+}
+
+static uint64_t step_deadline(const struct worker *w)
+{
+	return MIN(clock_mono_us() + w->step_us, w->until_us);
+}
+
+void worker_until(struct worker *w, uint64_t until_us)
+{
+	(void)pthread_mutex_lock(&w->lock);
+	w->until_us = until_us;
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+bool worker_was_cut(struct worker *w)
+{
+	bool cut;
+
+	(void)pthread_mutex_lock(&w->lock);
+	cut = w->cut;
+	(void)pthread_mutex_unlock(&w->lock);
+	return cut;
 }
 
 int worker_do(struct worker *w, void (*work)(struct worker *w, void *context), void *context,
@@ -82,7 +107,7 @@ int worker_do(struct worker *w, void (*work)(struct worker *w, void *context), v
 	if (!w->stuck) {
 		w->work = work;
 		w->context = context;
-		w->deadline_us = clock_mono_us() + w->step_us;
+		w->deadline_us = step_deadline(w);
 		w->asked++;
 		(void)pthread_cond_broadcast(&w->changed);
 		wait_for_answer(w);
@@ -91,6 +116,8 @@ int worker_do(struct worker *w, void (*work)(struct worker *w, void *context), v
 	(void)pthread_mutex_unlock(&w->lock);
 	if (!stuck)
 		return 0;
+	if (worker_was_cut(w))
+		return err_set(err, ETIMEDOUT, "a call had not come back when the time was up");
 	return err_set(err, ETIMEDOUT, "a call took more than %d s",
 		       (int)(w->step_us / USEC_PER_SEC));
 }
@@ -99,7 +126,7 @@ void worker_step(struct worker *w, const char *name)
 {
 	(void)pthread_mutex_lock(&w->lock);
 	w->step = name;
-	w->deadline_us = clock_mono_us() + w->step_us;
+	w->deadline_us = step_deadline(w);
 	(void)pthread_mutex_unlock(&w->lock);
 }
 

@@ -17,6 +17,9 @@ struct worker;
 /* A worker each of whose steps may take `step_us`. A negative errno when there is no thread. */
 int worker_new(uint64_t step_us, struct worker **ret, struct err *err);
 
+/* From now on no step is waited for beyond this (monotonic), however short it has been. */
+void worker_until(struct worker *w, uint64_t until_us);
+
 /*
  * Run work(w, context) there. 0; -ETIMEDOUT when a step took too long, and from
  * then on: `context` belongs to the thread then, and must stay.
@@ -29,6 +32,9 @@ void worker_step(struct worker *w, const char *name);
 
 /* The step that took too long, or NULL. */
 const char *worker_stuck_at(struct worker *w);
+
+/* Was it given up for worker_until(), and may be no slower than it should be? */
+bool worker_was_cut(struct worker *w);
 
 /* A thread that is stuck stays, and so does `w`. NULL is nothing. */
 void worker_free(struct worker *w);

@@ -63,7 +63,8 @@ static int run(struct probe *probe, struct err *err)
 {
 	CLEANUP(gpus_release) struct gpus gpus = { 0 };
 	/* Time to print, and to end with calls that never came back. */
-	int r = gpus_read(probe->deadline_us - probe->budget_us / 4, &gpus, err);
+	int r = gpus_read(probe->deadline_us - probe->budget_us / 4,
+			  probe->deadline_us - probe->budget_us / 8, &gpus, err);
 
 	if (r == 0)
 		r = look(probe, &gpus, err);

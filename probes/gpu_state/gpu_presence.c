@@ -200,6 +200,11 @@ static int tell_answers(struct gpu_state *state, const struct gpu_reading *gpu)
 	if (gpu->skipped)
 		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
 				"not asked: others did not answer, and time was up");
+	if (gpu->stuck && gpu->cut)
+		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
+				"not asked to the end: the driver answers slowly, %s had not come "
+				"back when the time was up",
+				call_of(gpu));
 	if (gpu->stuck) {
 		words.code = "nvml-stuck";
 		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,
@@ -249,6 +254,7 @@ static int tell_unnamed(struct gpu_state *state)
 int gpu_presence(struct gpu_state *state)
 {
 	static const struct gpu_words stuck = { .check = "gpu.nvml", .code = "nvml-stuck" };
+	static const struct gpu_words slow = { .check = "gpu.nvml" };
 	CLEANUP(freep) struct known *now = xcalloc(GPU_MAX + 1, sizeof(*now));
 	CLEANUP(freep) struct known *lost = xcalloc(KNOWN_MAX, sizeof(*lost));
 	size_t n_nameless = name_all(state), n_now = know_all(state, now), n, i;
@@ -257,7 +263,11 @@ int gpu_presence(struct gpu_state *state)
 	n = known_lost(json_object_get(state->past, "known"), now, n_now, lost, KNOWN_MAX);
 	(void)json_object_set_new(state->next, "known", known_encode(now, n_now, lost, n));
 	keep(state, lost, n);
-	if (state->gpus->stuck_at)
+	if (state->gpus->stuck_at && state->gpus->cut)
+		r = gpu_tell(state, "host", &slow, FINDING_NOTE,
+			     "the driver answers slowly: %s had not come back when the time was up",
+			     state->gpus->stuck_at);
+	else if (state->gpus->stuck_at)
 		r = gpu_tell(state, "host", &stuck, FINDING_FAIL,
 			     "the driver does not answer: %s took more than %d s",
 			     state->gpus->stuck_at, GPU_CALL_US / 1000000);

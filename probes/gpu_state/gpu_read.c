@@ -16,6 +16,7 @@
 struct session {
 	struct nvml_calls calls;
 	struct worker *worker;
+	uint64_t last_us;
 	unsigned result;
 	unsigned n;
 	struct nvml_event_set *events;
@@ -105,8 +106,10 @@ static int start_session(struct session *s, struct gpus *ret, struct err *err)
 
 	if (r < 0)
 		return r;
+	worker_until(s->worker, s->last_us);
 	if (worker_do(s->worker, start, s, NULL) < 0) {
 		ret->stuck_at = worker_stuck_at(s->worker);
+		ret->cut = worker_was_cut(s->worker);
 		ret->stuck = true;
 		return 0;
 	}
@@ -138,8 +141,11 @@ static struct session *next_session(const struct session *old)
 
 	s->calls = old->calls;
 	s->n = old->n;
-	if (worker_new(GPU_CALL_US, &s->worker, NULL) == 0)
+	s->last_us = old->last_us;
+	if (worker_new(GPU_CALL_US, &s->worker, NULL) == 0) {
+		worker_until(s->worker, s->last_us);
 		return s;
+	}
 	free(s);
 	return NULL;
 }
@@ -163,6 +169,7 @@ static bool read_one(struct session *s, struct gpu_reading *ret)
 	s->reading = (struct gpu_reading){ .index = ret->index };
 	if (worker_do(s->worker, look_at_one, s, NULL) < 0) {
 		take_name(ret, &s->reading, worker_stuck_at(s->worker));
+		ret->cut = worker_was_cut(s->worker);
 		return false;
 	}
 	*ret = s->reading;
@@ -196,6 +203,7 @@ static void end_session(struct session *s, struct gpus *ret)
 		ret->unnamed_lost = s->unnamed_lost;
 	} else if (!ret->stuck) {
 		ret->stuck_at = worker_stuck_at(s->worker);
+		ret->cut = worker_was_cut(s->worker);
 		ret->stuck = true;
 	}
 	worker_free(s->worker);
@@ -203,11 +211,13 @@ static void end_session(struct session *s, struct gpus *ret)
 		free(s);
 }
 
-int gpus_read(uint64_t deadline_us, struct gpus *ret, struct err *err)
+int gpus_read(uint64_t deadline_us, uint64_t last_us, struct gpus *ret, struct err *err)
 {
 	struct session *s = xcalloc(1, sizeof(*s));
 	struct err why = ERR_INIT;
 	int r = nvml_load(&s->calls, &why);
+
+	s->last_us = last_us;
 
 	if (r < 0) {
 		free(s);

@@ -75,7 +75,8 @@ struct gpu_reading {
 	char error[80];			/* the same in NVML's words */
 	const char *at;			/* the function of NVML that told it, or never came back */
 	bool stuck;			/* that one */
-	bool skipped;			/* not asked: there was no time left */
+	bool cut;     /* of stuck: it was not waited for its 2 s, the time was up */
+	bool skipped; /* not asked: there was no time left */
 	bool known[FACTS];
 	uint64_t facts[FACTS];
 	unsigned n_links, n_active;
@@ -99,14 +100,16 @@ struct gpus {
 	const char *stuck_at; /* a function about no GPU that never came back, or NULL */
 	bool unnamed_lost;    /* an event says that a GPU is lost, and not which */
 	char driver[80];      /* its version; "" unknown */
+	bool cut;	      /* that call was not waited for its 2 s: the time was up */
 	bool stuck;	      /* any: end the process without waiting (accel_leave_at_once()) */
 	struct gpu_event events[GPU_EVENTS_MAX];
 	size_t n_events;
 };
 
 /*
- * Read all; nothing begins after the monotonic `deadline_us`. -ENODEV without a
+ * Read all; no GPU is begun with after the monotonic `deadline_us`, nor any waited for beyond
+ * `last_us`, however quick each of its answers is. -ENODEV without a
  * driver, -EIO when NVML does not start.
  */
-int gpus_read(uint64_t deadline_us, struct gpus *ret, struct err *err);
+int gpus_read(uint64_t deadline_us, uint64_t last_us, struct gpus *ret, struct err *err);
 void gpus_release(struct gpus *gpus);

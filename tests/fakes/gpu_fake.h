@@ -60,6 +60,7 @@
  * What NVML tells besides, and counts from 0 in each process, so that a second
  * run sees it grow:
  *
+ *	lag=MS        each question about a GPU takes the driver so long
  *	held=I        it does not come back from a look at this GPU
  *	gone=I        this GPU is lost, and says so to any question but its address
  *	dead=I        NVML gives no handle of this GPU: lost

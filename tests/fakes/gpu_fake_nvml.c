@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fakes/gpu_fake_nvml.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@ unsigned fake_answer_at(const struct nvml_device *device, const char *call)
 {
 	static bool gone[FAKE_GPUS_MAX];
 
+	if (fake_setting("lag", 0))
+		(void)poll(NULL, 0, (int)fake_setting("lag", 0));
 	while ((fake_setting("stuck", 0) || is("held", device)) && fake_may(call))
 		(void)pause();
 	if (is("reset", device))

@@ -234,6 +234,15 @@ def test_a_driver_that_never_answers_is_a_finding_within_the_budget(probe, setti
     assert bad(probe(settings, "--budget", "20s")) == [("gpu.nvml", s, "nvml-stuck", "fail") for s in subjects]
 
 
+def test_a_driver_that_is_slow_to_answer_is_read_as_far_as_the_time_goes(probe):
+    """Some 80 questions a GPU, each far below 2 s and all above the budget: who was not asked to the end is told of, and not bad."""
+    samples = probe("count=2 lag=100", "--budget", "4s")
+    notes = [s["note"] for s in samples if s["check"] == "gpu.nvml"]
+    assert len(notes) == 2 and bad(samples) == []
+    assert notes[0].startswith("not asked to the end: the driver answers slowly, nvml") and notes[0].endswith("when the time was up")
+    assert notes[1] == "not asked: others did not answer, and time was up"
+
+
 def test_without_a_driver_it_says_so_at_once(host, run, top):
     done = run(PROBE, env=host.env(top / "policies"))
     assert (done.returncode, done.stdout) == (77, "") and "no GPU driver: cannot load libnvidia-ml.so.1" in done.stderr

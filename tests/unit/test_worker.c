@@ -8,7 +8,7 @@
 #include "tests/unit/test.h"
 
 static sem_t released;
-static struct worker *stuck; /* for ever: its thread may still use it */
+static struct worker *stuck, *cut; /* for ever: their threads may still use them */
 
 static void add_one(struct worker *w, void *context)
 {
@@ -52,15 +52,39 @@ static void a_step_that_takes_too_long_is_named_and_nobody_asks_again(void)
 	CHECK_EQ(worker_do(stuck, wait_for_release, NULL, &err), -ETIMEDOUT);
 	/* On a machine that stands still the first one may be late already. */
 	CHECK(worker_stuck_at(stuck) != NULL);
+	CHECK(!worker_was_cut(stuck));
 	CHECK_EQ(worker_do(stuck, add_one, &n, NULL), -ETIMEDOUT);
 	CHECK_EQ(n, 0);
 	worker_free(stuck);
 	(void)sem_post(&released);
 }
 
+/* Each of its steps is quick, and there are too many of them. */
+static void step_for_ever(struct worker *w, void *context UNUSED)
+{
+	while (sem_trywait(&released) < 0)
+		worker_step(w, "again");
+}
+
+static void quick_steps_end_with_the_time_of_all(void)
+{
+	struct err err = ERR_INIT;
+
+	CHECK_EQ(sem_init(&released, 0, 0), 0);
+	CHECK_EQ(worker_new(60 * USEC_PER_SEC, &cut, &err), 0);
+	worker_until(cut, clock_mono_us() + USEC_PER_SEC / 50);
+	CHECK_EQ(worker_do(cut, step_for_ever, NULL, &err), -ETIMEDOUT);
+	CHECK_HAS(err.msg, "when the time was up");
+	CHECK_STR(worker_stuck_at(cut), "again");
+	CHECK(worker_was_cut(cut));
+	worker_free(cut);
+	(void)sem_post(&released);
+}
+
 static const struct test tests[] = {
 	TEST(work_is_done_when_it_says_so),
 	TEST(a_step_that_takes_too_long_is_named_and_nobody_asks_again),
+	TEST(quick_steps_end_with_the_time_of_all),
 };
 
 int main(void)
