@@ -27,6 +27,8 @@ const char *act_in_use(const struct act *act, const char *node)
 		return stopped;
 	if (act->stage == STAGE_FENCED)
 		return "another controller has taken over";
+	if (act->fleet.stale)
+		return act->fleet.stale; /* a job may run on it by now */
 	if (!n)
 		return NULL; /* it reports, and is no node of the cluster: nothing is known of it */
 	if (n->hands_off)

@@ -207,16 +207,18 @@ static void step(struct service *s, struct slot *slot)
 		tell(s, slot->campaign);
 }
 
-/* Until the actor knows the cluster: who is free, and what the policy wants, is not known before. */
+/*
+ * Until the actor knows the cluster it is not known who is free, nor what the policy wants: true.
+ * While what it knows may no longer be so, what runs goes on, and nobody is given up.
+ */
 static bool hold_back(struct service *s)
 {
+	const bool knows = act_knows(s->act);
 	size_t i;
 
-	if (act_knows(s->act))
-		return false;
-	for (i = 0; i < s->campaigns->n; i++)
+	for (i = 0; (!knows || act_stale(s->act)) && i < s->campaigns->n; i++)
 		campaign_hold_back(s->campaigns->slots[i].campaign, clock_mono_us());
-	return true;
+	return !knows;
 }
 
 static void step_all(struct service *s)

@@ -164,6 +164,23 @@ static void a_good_test_with_others_ends_nothing_that_its_own_runs_found(void)
 	world_close(&w);
 }
 
+static void nobody_is_asked_while_the_cluster_may_be_another(void)
+{
+	static const char words[] = "the watch was cut";
+	struct world w;
+
+	world_open(&w, "stale-paired.db");
+	CHECK(act_knows(w.act));
+	CHECK(!act_in_use(w.act, "n1"));
+	act_watcher.stale(w.act, words);
+	CHECK(act_knows(w.act));
+	CHECK_HAS(act_in_use(w.act, "n1"), words);
+	CHECK_HAS(act_in_use(w.act, "stranger"), words);
+	act_watcher.stale(w.act, NULL);
+	CHECK(!act_in_use(w.act, "n1"));
+	world_close(&w);
+}
+
 static void a_host_that_is_no_node_has_its_incident_and_nothing_more(void)
 {
 	const struct act_paired paired = slow("stranger", 2);
@@ -185,6 +202,7 @@ static const struct test tests[] = {
 	TEST(a_rule_that_only_alerts_takes_nobody_out),
 	TEST(it_outlives_reports_and_a_restart_and_ends_with_a_good_test),
 	TEST(a_good_test_with_others_ends_nothing_that_its_own_runs_found),
+	TEST(nobody_is_asked_while_the_cluster_may_be_another),
 	TEST(a_host_that_is_no_node_has_its_incident_and_nothing_more),
 };
 
