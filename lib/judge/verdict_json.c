@@ -49,7 +49,9 @@ json_t *verdict_encode(const struct verdict *v)
 	size_t i;
 
 	json_object_update(object, members);
-	if (!(v->uptime_s > 0))
+	if (v->uptime_s > 0)
+		json_object_set_new(object, "uptime_at", json_string(v->time));
+	else
 		json_object_del(object, "uptime_s");
 	for (i = 0; i < v->n_items; i++)
 		json_array_append_new(
@@ -91,6 +93,14 @@ static int decode_items(const struct jval *v, struct verdict *out, struct err *e
 	return r;
 }
 
+/* Whoever gave the file another `time` means that one: the seconds since the boot belong to the old. */
+static bool restamped(const struct jval *v, const char *time)
+{
+	const char *at = json_string_value(json_object_get(v->value, "uptime_at"));
+
+	return at && !streq(at, time);
+}
+
 int verdict_decode(const struct jval *v, struct verdict *ret, struct err *err)
 {
 	struct jval items = jval_get(v, "items");
@@ -101,6 +111,8 @@ int verdict_decode(const struct jval *v, struct verdict *ret, struct err *err)
 		r = check_kind(v, err);
 	if (r == 0)
 		r = jval_decode(v, fields, ARRAY_SIZE(fields), 0, &out, err);
+	if (r == 0 && restamped(v, out.time))
+		out.uptime_s = 0;
 	if (r == 0)
 		r = decode_items(&items, &out, err);
 	if (r < 0)

@@ -76,6 +76,24 @@ def test_the_answer(admit, value, answer):
     assert got["source"] == ("fleet" if got["reasons"] == ["cordoned"] else "local")
 
 
+@pytest.mark.parametrize("hand, answer", [
+    ({}, "ok"),
+    ({"time": stamp(2 * DAY)}, "unknown"),
+    ({"time": stamp(-2 * DAY)}, "unknown"),
+    ({"time": "2020-01-01T00:00:00Z"}, "unknown"),
+    ({"time": "yesterday"}, "unknown"),
+    ({"node": "other"}, "unknown"),
+], ids=str)
+def test_the_verdict_of_a_real_run_that_a_hand_has_edited(run, admit, says, profiles, environ, hand, answer):
+    """The time in it counts, though the run was in this boot and its seconds since the boot are there too."""
+    where = profiles(quick=[{"name": "p", "exec": says("p", sample())}])
+    assert run("assay", "run", "--profiles", where, env={"ASSAY_NODE": "n1"}).returncode == 0
+    with open(os.path.join(environ["ASSAY_STATE_DIR"], "verdict.json")) as f:
+        written = json.load(f)
+    assert written["uptime_s"] > 0 and written["uptime_at"] == written["time"]
+    assert admit({**written, **hand})[1]["answer"] == answer
+
+
 def test_strict_and_fail_closed_refuse_more(admit):
     assert admit(verdict("warn", [item("warn")]), "--strict")[0] == 1
     assert admit(verdict(), "--strict", "--fail-closed")[0] == 0
