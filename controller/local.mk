@@ -177,7 +177,7 @@ controller/schema.h: $(SCHEMAS) Makefile
 		for f in $(SCHEMAS); do \
 			$(SED) -e 's/[\\"]/\\&/g' -e 's/^/	"/' -e 's/$$/\\n"/' $(srcdir)/$$f && echo '	,' || exit 1; \
 		done && echo '};'; } >$@.tmp && mv -f $@.tmp $@
-EXTRA_DIST += $(SCHEMAS) docs/store.md tests/fixtures/store-1.sql tests/system/test_controller_store.py tests/system/test_controller_kept.py tests/system/test_usage.py
+EXTRA_DIST += $(SCHEMAS) tests/fixtures/store-1.sql tests/system/test_controller_store.py tests/system/test_controller_kept.py tests/system/test_usage.py
 CLEANFILES += controller/schema.h
 # Reports a second, and a fleet that comes back at once, the generator included; on a quiet host.
 .PHONY: bench-controller
@@ -201,9 +201,9 @@ bench-connections: all
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_connections.py $(abs_builddir)
 EXTRA_DIST += tests/bench/bench_connections.py
 
-EXTRA_DIST += docs/openapi.yaml tests/system/fixtures_controller.py tests/system/test_controller.py tests/system/abuse.py tests/system/test_controller_abuse.py tests/system/test_controller_access.py tests/system/test_controller_kill.py tests/system/test_controller_sent.py tests/system/test_controller_views.py
+EXTRA_DIST += tests/system/fixtures_controller.py tests/system/test_controller.py tests/system/abuse.py tests/system/test_controller_abuse.py tests/system/test_controller_access.py tests/system/test_controller_kill.py tests/system/test_controller_sent.py tests/system/test_controller_views.py
 EXTRA_DIST += tests/fleet/faults.py tests/fleet/hosts.py tests/fleet/simulate.py tests/system/test_fleet.py \
 	tests/system/test_fleet_opinion.py tests/system/test_quickstart.py
 EXTRA_DIST += deploy/prometheus/assay-rules.yaml tests/system/test_controller_metrics.py \
 	tests/system/test_controller_reload.py tests/system/test_controller_unit.py tests/system/openapi.py tests/system/test_openapi.py
-EXTRA_DIST += docs/collectives.md tests/system/campaign_hosts.py tests/system/test_campaigns.py tests/system/test_campaigns_abuse.py tests/system/test_campaigns_anew.py tests/system/test_campaigns_assayd.py
+EXTRA_DIST += tests/system/campaign_hosts.py tests/system/test_campaigns.py tests/system/test_campaigns_abuse.py tests/system/test_campaigns_anew.py tests/system/test_campaigns_assayd.py

@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/xalloc.h"
@@ -24,31 +26,66 @@ static char *env_or(const char *variable, const char *otherwise)
 	return value ? value : xstrdup(otherwise);
 }
 
-/* The directory of this program when it is a build directory, else NULL. */
-static char *build_dir(void)
+static char *program_dir(void)
 {
 	char exe[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	CLEANUP(freep) char *mark = NULL;
-	char *dir;
 
 	if (n <= 0)
 		return NULL;
 	exe[n] = '\0';
-	dir = dirname(exe);
-	mark = xasprintf("%s/policies/profiles.yaml", dir);
-	return access(mark, R_OK) == 0 ? xstrdup(dir) : NULL;
+	return xstrdup(dirname(exe));
 }
 
-static char *beside_or(const char *variable, const char *beside, const char *installed)
+static bool has_policies(const char *root, const char *dir)
 {
-	CLEANUP(freep) char *dir = NULL;
+	CLEANUP(freep) char *mark = xasprintf("%s%s/profiles.yaml", root, dir);
+
+	return access(mark, R_OK) == 0;
+}
+
+/* What stands before `installed` in `dir`, when that is how it ends: new memory, else NULL. */
+static char *root_before(const char *dir, const char *installed)
+{
+	size_t have = strlen(dir), want = strlen(installed);
+
+	if (have < want || !streq(dir + have - want, installed))
+		return NULL;
+	return xasprintf("%.*s", (int)(have - want), dir);
+}
+
+/* Below what the installed directories are: "" or the DESTDIR of the tree that this program is in. */
+static char *installed_root(const char *dir)
+{
+	static const char *const places[] = { ASSAY_DEFAULT_BIN_DIR, ASSAY_DEFAULT_SBIN_DIR,
+					      ASSAY_DEFAULT_PROBE_DIR };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		CLEANUP(freep) char *root = root_before(dir, places[i]);
+
+		if (root && has_policies(root, ASSAY_DEFAULT_POLICY_DIR))
+			return TAKE(root);
+	}
+	return xstrdup("");
+}
+
+/* `beside` in the build directory that this program is in, else `installed` in its tree. */
+static char *beside_or(const char *beside, const char *installed)
+{
+	CLEANUP(freep) char *dir = program_dir(), *root = NULL;
+
+	if (dir && has_policies(dir, "/policies"))
+		return xasprintf("%s%s", dir, beside);
+	root = installed_root(dir ? dir : "");
+	return xasprintf("%s%s", root, installed);
+}
+
+static char *env_or_beside(const char *variable, const char *beside, const char *installed)
+{
 	char *value = from_env(variable);
 
-	if (value)
-		return value;
-	dir = build_dir();
-	return dir ? xasprintf("%s%s", dir, beside) : xstrdup(installed);
+	return value ? value : beside_or(beside, installed);
 }
 
 char *paths_state(void)
@@ -68,19 +105,17 @@ char *paths_conf(void)
 
 char *paths_policy(void)
 {
-	return beside_or("ASSAY_POLICY_DIR", "/policies", ASSAY_DEFAULT_POLICY_DIR);
+	return env_or_beside("ASSAY_POLICY_DIR", "/policies", ASSAY_DEFAULT_POLICY_DIR);
 }
 
 char *paths_probes(void)
 {
-	return beside_or("ASSAY_PROBE_DIR", "", ASSAY_DEFAULT_PROBE_DIR);
+	return env_or_beside("ASSAY_PROBE_DIR", "", ASSAY_DEFAULT_PROBE_DIR);
 }
 
 char *paths_programs(void)
 {
-	char *dir = build_dir();
-
-	return dir ? dir : xstrdup(ASSAY_DEFAULT_BIN_DIR);
+	return beside_or("", ASSAY_DEFAULT_BIN_DIR);
 }
 
 const char *paths_sysroot(void)

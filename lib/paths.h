@@ -3,7 +3,7 @@
  * Where things are: each directory is an environment variable (read with
  * secure_getenv), else a default. A program that runs from its build directory
  * (policies/profiles.yaml lies beside it) finds policies and probes beside
- * itself.
+ * itself; one in a tree of `make install DESTDIR=` finds them in that tree.
  */
 #pragma once
 

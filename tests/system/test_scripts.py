@@ -131,10 +131,29 @@ def test_the_build_is_installed_whole(build, environ, tmp_path):
     programs = {p.name: p for p in (tmp_path / "dest").rglob("*") if p.is_file() and os.access(p, os.X_OK)}
     assert {"assay", "assay-probe-host-state"} <= set(programs)
     assert programs["assay"].parent.name == "bin" and programs["assay-probe-host-state"].parent.name == "assay"
-    policies = next((tmp_path / "dest").rglob("profiles.yaml")).parent
-    env = {**environ, "ASSAY_POLICY_DIR": str(policies), "ASSAY_PROBE_DIR": str(programs["assay-probe-host-state"].parent)}
-    out = subprocess.run([programs["assay"], "list"], env=env, capture_output=True, text=True, timeout=60)
-    assert out.returncode == 0 and "host.kernel_log" in out.stdout, out.stderr
+    assert {"README.md", "formats.md", "openapi.yaml"} <= {p.name for p in (tmp_path / "dest").rglob("doc/assay/*")}
+    # the tree is of one piece: nothing must say where its policies and probes are
+    env = {k: v for k, v in environ.items() if k not in ("ASSAY_POLICY_DIR", "ASSAY_PROBE_DIR")}
+    out = subprocess.run([programs["assay"], "run", "--probe", "host-state", "-o", "json"], env=env, capture_output=True, text=True,
+                         timeout=60)
+    assert out.returncode in (0, 1, 3) and "inventory.cpus" in out.stdout, out.stderr
+
+
+@pytest.mark.parametrize("options, config, state", [
+    ([], "/etc", "/var"),
+    (["--prefix=/usr"], "/etc", "/var"),
+    (["--prefix=/usr", "--sysconfdir=/opt/etc", "--localstatedir=/opt/var"], "/opt/etc", "/opt/var"),
+    (["--prefix=/opt/assay"], "${prefix}/etc", "${prefix}/var"),
+])
+def test_configuration_and_state_are_those_of_the_system(top, tmp_path, options, config, state):
+    """The lines of configure alone: what it does with its directories before it looks for anything."""
+    text = (top / "configure.ac").read_text()
+    part = re.search(r"^AS_CASE\(\[\$prefix\].*?^\]\)$", text, re.M | re.S).group()
+    (tmp_path / "configure.ac").write_text(f"AC_INIT([t], [1])\n{part}\nAC_CONFIG_FILES([dirs])\nAC_OUTPUT\n")
+    (tmp_path / "dirs.in").write_text("@sysconfdir@ @localstatedir@\n")
+    for command in (["autoconf"], ["./configure", *options]):
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    assert (tmp_path / "dirs").read_text().split() == [config, state]
 
 
 FUZZER = """import os, sys
