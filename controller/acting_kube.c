@@ -42,7 +42,8 @@ static int load_jobs(const struct settings *settings, struct kube_job_table *ret
 {
 	CLEANUP(json_freep)
 	json_t *all = json_pack("{s:{s:O*}}", "kubernetes", "jobs", settings->kube.jobs);
-	const struct jval root = jval_root(all, "controller.yaml");
+	const char *file = settings->read_from ? settings->read_from : "controller.yaml";
+	const struct jval root = jval_root(all, file);
 	const struct jval section = jval_get(&root, "kubernetes");
 	const struct jval jobs = jval_get(&section, "jobs");
 

@@ -7,7 +7,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "controller/api_inside.h"
+#include "controller/listen_address.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/file.h"
@@ -122,54 +122,28 @@ static unsigned room_for(unsigned wanted)
 	return (unsigned)room;
 }
 
-/* "ADDR:PORT" or "[ADDR]:PORT" as two texts. */
-static int split_address(const char *text, char **ret_host, char **ret_port, struct err *err)
-{
-	const char *colon = strrchr(text, ':');
-	size_t length = colon ? (size_t)(colon - text) : 0;
-
-	if (length == 0 || !colon[1] || strspn(colon + 1, "0123456789") != strlen(colon + 1))
-		return err_set(err, EINVAL, "'%.80s' is no ADDR:PORT", text);
-	if (text[0] == '[' && text[length - 1] == ']') {
-		text++;
-		length -= 2;
-	}
-	*ret_host = xstrndup(text, length);
-	*ret_port = xstrdup(colon + 1);
-	return 0;
-}
-
-static int listen_on(const struct addrinfo *where, struct err *err)
+static int listen_on(const struct listen_address *where, struct err *err)
 {
 	CLEANUP(closep)
-	int fd = socket(where->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(where->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int on = 1;
 
 	if (fd < 0)
 		return err_errno(err, errno, "socket");
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, where->ai_addr, where->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0)
+	if (bind(fd, (const struct sockaddr *)&where->storage, where->length) < 0 ||
+	    listen(fd, BACKLOG) < 0)
 		return err_errno(err, errno, "cannot listen");
 	return TAKE_FD(fd);
 }
 
 static int listen_at(const char *address, struct err *err)
 {
-	const struct addrinfo hints = { .ai_family = AF_UNSPEC,
-					.ai_socktype = SOCK_STREAM,
-					.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE };
-	CLEANUP(freep) char *host = NULL;
-	CLEANUP(freep) char *port = NULL;
-	struct addrinfo *where = NULL;
-	int r = split_address(address, &host, &port, err);
+	struct listen_address where;
+	int r = listen_address_read(address, &where, err);
 
-	if (r < 0)
-		return r;
-	r = getaddrinfo(host, port, &hints, &where);
-	if (r != 0)
-		return err_set(err, EINVAL, "'%.80s': %s", address, gai_strerror(r));
-	r = listen_on(where, err);
-	freeaddrinfo(where);
+	if (r == 0)
+		r = listen_on(&where, err);
 	return r < 0 ? err_wrap(err, r, "%s", address) : r;
 }
 

@@ -23,7 +23,7 @@ libcontroller_a_SOURCES = \
 	controller/routes.c controller/rules.c controller/rules.h \
 	controller/run_list.c controller/run_list.h controller/service.c controller/service.h \
 	controller/shift.c controller/shift.h \
-	controller/settings.c controller/settings.h controller/settings_inside.h controller/settings_kube.c controller/shed.c controller/shed.h \
+	controller/listen_address.c controller/listen_address.h controller/settings.c controller/settings.h controller/settings_inside.h controller/settings_kube.c controller/shed.c controller/shed.h \
 	controller/store.c controller/store.h controller/store_open.c controller/store_read.c controller/store_sql.h controller/store_write.c
 libcontroller_a_SOURCES += controller/baseline_inside.h controller/baseline_lines.c controller/baseline_store.c controller/baseline_store.h controller/retention.c controller/retention.h \
 	controller/store_baselines.c controller/store_thin.c controller/thinner.c controller/thinner.h \

@@ -90,15 +90,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static int set_name(const char *text, const char *const *names, const char *option, int *ret,
 		    struct err *err)
 {
+	CLEANUP(freep) char *known = NULL;
 	int i;
 
 	for (i = 0; text && names[i]; i++) {
+		CLEANUP(freep) char *before = known;
+
 		if (streq(names[i], text)) {
 			*ret = i;
 			return 0;
 		}
+		known = xasprintf("%s%s%s", before ? before : "", before ? ", " : "", names[i]);
 	}
-	return text ? err_set(err, EINVAL, "--%s: '%.40s' is unknown", option, text) : 0;
+	return text ? err_set(err, EINVAL, "--%s: '%.40s' is none of %s", option, text, known) : 0;
 }
 
 static int apply_options(const struct options *o, struct settings *s, struct err *err)
@@ -131,19 +135,30 @@ static int apply_options(const struct options *o, struct settings *s, struct err
 	return r;
 }
 
+static bool any_text(const struct options *o)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(o->texts); i++)
+		if (o->texts[i])
+			return true;
+	return false;
+}
+
 static int read_settings(const struct options *o, struct settings *s, struct err *err)
 {
 	CLEANUP(freep) char *dir = paths_conf();
 	CLEANUP(freep) char *usual = xasprintf("%s/controller.yaml", dir);
-	int r = 0;
+	const char *file = o->config ? o->config : access(usual, F_OK) == 0 ? usual : NULL;
+	int r = file ? settings_read(file, s, err) : 0;
 
-	if (o->config)
-		r = settings_read(o->config, s, err);
-	else if (access(usual, F_OK) == 0)
-		r = settings_read(usual, s, err);
 	if (r == 0)
 		r = apply_options(o, s, err);
-	return r == 0 ? settings_check(s, err) : r;
+	if (r < 0)
+		return r;
+	r = settings_check(s, err);
+	/* What options say together with the file is in no one place. */
+	return r < 0 && file && !any_text(o) ? err_wrap(err, r, "%s", file) : r;
 }
 
 static int check_cluster(const struct settings *s, struct err *err)
@@ -248,10 +263,20 @@ static int serve(struct running *running, struct err *err)
 	return r;
 }
 
-/* What the operator named cannot be used, or something failed. */
-static int serve_status(int code)
+/* Unadorned: it begins with the file or option at fault. */
+static int bad_input(const struct err *err)
 {
-	return code == EINVAL || code == EROFS || code == EACCES ? STATUS_USAGE : STATUS_FAILED;
+	(void)fprintf(stderr, "%s\n", err->msg);
+	return STATUS_USAGE;
+}
+
+/* What the operator named cannot be used, or something failed. */
+static int serve_failed(const struct err *err)
+{
+	if (err->code == EINVAL || err->code == EROFS || err->code == EACCES)
+		return bad_input(err);
+	log_error("%s", err->msg);
+	return STATUS_FAILED;
 }
 
 static void running_release(struct running *running)
@@ -282,18 +307,14 @@ int main(int argc, char **argv)
 	(void)usage_parse(&argp, argc, argv, 0, NULL, &running.options);
 	if (read_settings(&running.options, &running.settings, &err) < 0 ||
 	    check_cluster(&running.settings, &err) < 0 ||
-	    service_read(running.service, &running.settings, &err) < 0) {
-		log_error("%s", err.msg);
-		return STATUS_USAGE;
-	}
+	    service_read(running.service, &running.settings, &err) < 0)
+		return bad_input(&err);
 	if (running.options.check)
 		return 0;
 	running.service->vouch_open = vouch_kube_open;
 	running.service->kubernetes = &acting_kube;
 	r = serve(&running, &err);
-	if (r < 0) {
-		log_error("%s", err.msg);
-		return serve_status(err.code);
-	}
+	if (r < 0)
+		return serve_failed(&err);
 	return r > 0 ? STATUS_FAILED : 0; /* the loop was ended, for a reason that was logged */
 }

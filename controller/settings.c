@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "controller/api.h"
+#include "controller/listen_address.h"
 #include "controller/settings_inside.h"
 #include "lib/err.h"
 #include "lib/json.h"
@@ -178,8 +179,8 @@ struct settings settings_init(void)
 
 void settings_release(struct settings *s)
 {
-	char **owned[] = { &s->listen, &s->db,	     &s->kubeconfig, &s->policy,
-			   &s->tokens, &s->tls_cert, &s->tls_key,    &s->client_ca };
+	char **owned[] = { &s->read_from, &s->listen,	&s->db,	     &s->kubeconfig, &s->policy,
+			   &s->tokens,	  &s->tls_cert, &s->tls_key, &s->client_ca };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(owned); i++) {
@@ -203,6 +204,8 @@ int settings_read(const char *path, struct settings *s, struct err *err)
 	root = jval_root(value, path);
 	r = jval_decode(&root, fields, ARRAY_SIZE(fields), JVAL_STRICT, &document, err);
 	*s = document.settings;
+	free(s->read_from);
+	s->read_from = xstrdup(path);
 	return r;
 }
 
@@ -253,7 +256,11 @@ char *settings_renew(struct settings *s, struct settings *fresh)
 
 static bool is_loopback(const char *listen)
 {
-	return starts_with(listen, "127.") || starts_with(listen, "[::1]:");
+	struct listen_address address;
+	struct err ignored = ERR_INIT;
+
+	return listen_address_read(listen, &address, &ignored) == 0 &&
+	       listen_address_is_loopback(&address);
 }
 
 static bool names_users(const struct settings *s)
@@ -275,13 +282,21 @@ bool settings_open(const struct settings *s)
 
 int settings_check(const struct settings *s, struct err *err)
 {
+	struct listen_address address;
+	int r;
+
 	if (!s->listen || !s->db)
 		return err_set(err, EINVAL, "listen and db must not be empty");
+	r = listen_address_read(s->listen, &address, err);
+	if (r < 0)
+		return err_wrap(err, r, "listen");
 	if (s->cluster == CLUSTER_KUBERNETES && s->labels)
 		return err_set(err, EINVAL,
 			       "labels: are those of the nodes where cluster is kubernetes");
 	if (!s->tls_cert != !s->tls_key)
-		return err_set(err, EINVAL, "tls-cert and tls-key go together");
+		return err_set(err, EINVAL, "%s: is given without %s: they go together",
+			       s->tls_cert ? "tls-cert" : "tls-key",
+			       s->tls_cert ? "tls-key" : "tls-cert");
 	if (s->client_ca && !s->tls_cert)
 		return err_set(err, EINVAL, "client-ca: needs tls-cert and tls-key");
 	if (!s->tls_cert && !is_loopback(s->listen) && !s->insecure)

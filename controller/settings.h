@@ -47,7 +47,8 @@ struct settings_collectives {
 };
 
 struct settings {
-	char *listen; /* "ADDR:PORT" */
+	char *read_from; /* the file, for words about what it says; NULL: none */
+	char *listen;	 /* "ADDR:PORT" */
 	char *db;
 	int cluster; /* enum cluster_kind */
 	char *kubeconfig;

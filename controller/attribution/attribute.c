@@ -186,6 +186,10 @@ int main(int argc, char **argv)
 	r = run(&options, &err);
 	if (r == 0)
 		return STATUS_GOOD;
-	log_error("%s", err.msg);
+	if (status_of(r) == STATUS_USAGE)
+		/* Unadorned: it begins with the file at fault. */
+		(void)fprintf(stderr, "%s\n", err.msg);
+	else
+		log_error("%s", err.msg);
 	return status_of(r);
 }

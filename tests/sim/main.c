@@ -10,7 +10,6 @@
 #include "lib/err.h"
 #include "lib/json.h"
 #include "lib/kv.h"
-#include "lib/log.h"
 #include "lib/term.h"
 #include "lib/usage.h"
 #include "lib/xalloc.h"
@@ -161,7 +160,7 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = sim_run(&sim, &err);
 	if (r < 0)
-		log_error("%s", err.msg);
+		(void)fprintf(stderr, "%s\n", err.msg); /* begins with the file at fault */
 	else
 		show(&sim, a.output);
 	r = r < 0					    ? STATUS_USAGE

@@ -19,7 +19,7 @@ def refused(run):
     def check(path, *says, **more):
         result = run("assay-attribute", path, **more)
         assert (result.returncode, result.stdout) == (2, "")
-        assert result.stderr.count("\n") == 1 and result.stderr.startswith("assay-attribute: ")
+        assert result.stderr.count("\n") == 1 and result.stderr.startswith(f"{path}: ")
         for part in says:
             assert part in result.stderr
         return result.stderr
@@ -197,5 +197,5 @@ def test_a_line_of_a_gigabyte_is_not_held(lines, build, environ, head, says):
         process.stdin = None
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (2, b"")
-    assert err.decode() == f"assay-attribute: standard input: {says}\n"
+    assert err.decode() == f"standard input: {says}\n"
     assert sent < 256 * MEBIBYTE

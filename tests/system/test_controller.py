@@ -236,6 +236,8 @@ def test_the_watchdog_and_readiness_reach_systemd(controller, tmp_path):
     ("v: 1\ncluster: kubernetes\nlabels: [{nodes: n, labels: {}}]\n", "those of the nodes"),
     ("v: 1\ntls-cert: a.pem\n", "tls-key"),
     ("v: 1\nlisten: 0.0.0.0:9470\n", "insecure"),
+    ("v: 1\nlisten: nonsense\n", "listen: 'nonsense' is no ADDR:PORT like 127.0.0.1:9470"),
+    ("v: 1\nlisten: 0.0.0.0:99999\n", "listen: '0.0.0.0:99999' is no ADDR:PORT"),
     ("v: 1\nconnections-max: 0\n", "connections-max"),
 ])
 def test_bad_settings_name_the_place(run, build, tmp_path, text, words):
@@ -246,7 +248,24 @@ def test_bad_settings_name_the_place(run, build, tmp_path, text, words):
     out = run("assay-controller", "--config", path, "--check")
     assert out.returncode == 2
     assert words in out.stderr and out.stderr.count("\n") == 1
+    assert out.stderr.startswith(f"{path}: ") or words == "give "
     assert out.stdout == ""
+
+
+@pytest.mark.parametrize("options, words", [
+    (["--listen", "5"], "listen: '5' is no ADDR:PORT"),
+    (["--listen", "localhost:9470"], "listen: 'localhost:9470' is no ADDR:PORT"),
+    (["--mode", "x"], "--mode: 'x' is none of observe, dry-run, enforce"),
+    (["--cluster", "x"], "--cluster: 'x' is none of embedded, kubernetes"),
+    (["--tls-cert", "a.pem"], "tls-cert: is given without tls-key"),
+    (["--tokens", "/nonexistent"], "/nonexistent: No such file"),
+])
+def test_bad_options_name_what_is_wanted(run, build, options, words):
+    if not (build / "assay-controller").exists():
+        pytest.skip("assay-controller is not built")
+    out = run("assay-controller", "--check", *options)
+    assert out.returncode == 2
+    assert out.stderr.startswith(words) and out.stderr.count("\n") == 1
 
 
 def test_options_count_more_than_the_file(controller, tmp_path):
