@@ -187,6 +187,8 @@ void call_refuse_with(struct call *call, unsigned status, json_t *more, const ch
 		add_retry_after(call, response);
 	if (call->close)
 		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	if (status == 405)
+		(void)MHD_add_response_header(response, "Allow", call->allow);
 	if (status == 401)
 		(void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
 	set_answer(call, status, response);

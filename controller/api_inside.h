@@ -14,7 +14,7 @@
 
 #define RETRY_AFTER_S "5"
 
-enum { CALL_PATH_SIZE = 80, CALL_METHOD_SIZE = 12 };
+enum { CALL_PATH_SIZE = 80, CALL_METHOD_SIZE = 12, API_ALLOW_SIZE = 32 };
 
 /* One TCP connection. */
 struct link {
@@ -56,6 +56,7 @@ struct call {
 	struct MHD_Response *answer; /* NULL: not answered yet */
 	unsigned status;
 	unsigned retry_within_s; /* 0: as usual */
+	char allow[API_ALLOW_SIZE]; /* with 405: the methods that the path takes */
 	bool close;		 /* the connection ends with the answer */
 	LIST_ENTRY(call) calls;	 /* while held */
 };

@@ -24,6 +24,15 @@ static bool fits(const char *pattern, const char *path, char **ret_segment)
 	return true;
 }
 
+/* RFC 9110 15.5.6: who asked with the wrong method is told which there are. */
+static void allow(struct call *call, const char *method)
+{
+	size_t used = strlen(call->allow);
+
+	(void)snprintf(call->allow + used, sizeof(call->allow) - used, "%s%s", used ? ", " : "",
+		       method);
+}
+
 void call_find_route(struct call *call, const char *method, const char *url)
 {
 	const struct api_options *o = &call->api->options;
@@ -36,6 +45,7 @@ void call_find_route(struct call *call, const char *method, const char *url)
 		if (!fits(o->routes[i].path, url, &segment))
 			continue;
 		known = true;
+		allow(call, o->routes[i].method);
 		if (streq(o->routes[i].method, method)) {
 			call->segment = segment;
 			call->route = &o->routes[i];

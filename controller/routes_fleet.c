@@ -64,11 +64,20 @@ void get_drift(void *context, struct call *call)
 {
 	struct service *s = context;
 	CLEANUP(json_freep) json_t *nodes = NULL;
+	CLEANUP(json_freep) json_t *all = NULL;
+	struct store_range range;
+	struct store_page page;
 	struct err err = ERR_INIT;
-	int r = store_envs(s->store, clock_real_us(), &nodes, &err);
+	int r;
 
-	if (r < 0)
+	if (!range_of(call, CURSOR_NUMBER, &range))
+		return;
+	r = store_envs(s->store, clock_real_us(), &nodes, &err);
+	if (r < 0) {
 		refuse_store(call, r, &err);
-	else
-		call_reply(call, 200, json_pack("{s:o, s:n}", "items", drift_find(nodes), "next"));
+		return;
+	}
+	all = drift_find(nodes);
+	page = cut_page(all, &range);
+	reply_page(call, &page);
 }

@@ -78,7 +78,7 @@ def test_a_bad_limit_is_refused(controller, ask, query):
 def test_a_cursor_that_no_page_gave_is_refused(controller, ask, cursor):
     c = controller()
     c.post(report())
-    for path in ("nodes/gpu-1/verdicts", "nodes/gpu-1/samples", "incidents", "baselines"):
+    for path in ("nodes/gpu-1/verdicts", "nodes/gpu-1/samples", "incidents", "baselines", "drift"):
         assert c.get(f"/v1/{path}?cursor={cursor}").status == 400, path
         assert ask(c, f"/v1/{path}?cursor={cursor}")["detail"].startswith("cursor: ")
         assert c.get(f"/v1/{path}?cursor=1").status == 200
