@@ -109,7 +109,7 @@ int plan_probes(const struct profiles *profiles, const char *profile, const char
 		size_t n, struct plan *ret, struct err *err)
 {
 	const struct profile *preferred = profile ? profiles_find(profiles, profile) : NULL;
-	struct plan plan = { .profile = PLAN_HAND_PICKED };
+	struct plan plan = { .profile = PROFILE_HAND_PICKED };
 	size_t i, j;
 	int r = 0;
 

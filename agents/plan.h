@@ -14,9 +14,6 @@
 struct err;
 struct report;
 
-/* Name of a run of hand-picked probes. */
-#define PLAN_HAND_PICKED "probes"
-
 /* Budget of a probe that no profile names. */
 #define PLAN_PROBE_BUDGET_US UINT64_C(30000000)
 

@@ -55,10 +55,10 @@ struct call {
 	void *data;
 	struct MHD_Response *answer; /* NULL: not answered yet */
 	unsigned status;
-	unsigned retry_within_s; /* 0: as usual */
+	unsigned retry_within_s;    /* 0: as usual */
 	char allow[API_ALLOW_SIZE]; /* with 405: the methods that the path takes */
-	bool close;		 /* the connection ends with the answer */
-	LIST_ENTRY(call) calls;	 /* while held */
+	bool close;		    /* the connection ends with the answer */
+	LIST_ENTRY(call) calls;	    /* while held */
 };
 
 LIST_HEAD(link_list, link);

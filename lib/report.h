@@ -32,6 +32,8 @@ enum {
 
 /* What assayd sees between runs: it says nothing of all that it does not watch. */
 #define PROFILE_WATCH "watch"
+/* What a person picked by hand: another run of it may have other probes. */
+#define PROFILE_HAND_PICKED "probes"
 
 /* Does a run of this profile load the devices? */
 bool profile_is_active(const char *profile);
@@ -100,11 +102,11 @@ struct problem {
 };
 
 struct report {
-	char *node;    /* host name, or Kubernetes node name */
-	char *boot_id; /* /proc/sys/kernel/random/boot_id */
-	uint64_t seq;  /* from 1, never twice in one state directory; 0: not numbered */
-	char *time;    /* RFC 3339 UTC, start of the run */
-	char *profile; /* "passive", "quick", "full", PROFILE_WATCH, or "probes" for a hand-picked set */
+	char *node;	 /* host name, or Kubernetes node name */
+	char *boot_id;	 /* /proc/sys/kernel/random/boot_id */
+	uint64_t seq;	 /* from 1, never twice in one state directory; 0: not numbered */
+	char *time;	 /* RFC 3339 UTC, start of the run */
+	char *profile;	 /* "passive", "quick", "full", PROFILE_WATCH, PROFILE_HAND_PICKED */
 	char *agent;	 /* version of this program */
 	char *sku;	 /* or NULL when not known */
 	char *topology;	 /* digest, or NULL */

@@ -43,6 +43,54 @@ bool probe_has_check(const char *probe, const char *check)
 	return streq(probe, "host-state") && starts_with(check, "inventory.");
 }
 
+/* Whose a check is: what the names of that probe's checks begin with, up to the dot. */
+struct word {
+	const char *text;
+	size_t length;
+};
+
+static struct word word_of(const char *check)
+{
+	if (streq(check, "inventory.nvlinks"))
+		return (struct word){ "gpu.", strlen("gpu.") };
+	if (starts_with(check, "inventory."))
+		return (struct word){ "host.", strlen("host.") };
+	return (struct word){ check, strcspn(check, ".") + 1 };
+}
+
+/* Did the report's run try the probe that `word` stands for? */
+static bool has_tried(const struct report *report, struct word word)
+{
+	char prefix[PROBE_PREFIX_SIZE];
+	size_t i;
+
+	for (i = 0; i < report->n_samples; i++) {
+		struct word own = word_of(report->samples[i].check);
+
+		if (own.length == word.length && strncmp(own.text, word.text, word.length) == 0)
+			return true;
+	}
+	for (i = 0; i < report->n_problems; i++) {
+		probe_prefix(report->problems[i].probe, prefix);
+		if (strlen(prefix) == word.length && strncmp(prefix, word.text, word.length) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Of probes that were picked by hand, was the one of this check (or finding about a probe) not? */
+static bool was_not_picked(const struct report *report, const char *check)
+{
+	char prefix[PROBE_PREFIX_SIZE];
+
+	if (!streq(report->profile, PROFILE_HAND_PICKED))
+		return false;
+	if (!starts_with(check, "probe."))
+		return !has_tried(report, word_of(check));
+	probe_prefix(check + strlen("probe."), prefix);
+	return !has_tried(report, word_of(prefix));
+}
+
 static int compare_samples(const void *a, const void *b)
 {
 	const struct sample *x = *(const struct sample *const *)a;
@@ -62,7 +110,7 @@ bool missing_excused(const struct report *report, const char *check)
 		if (p->code != PROBLEM_NOT_APPLICABLE && probe_has_check(p->probe, check))
 			return true;
 	}
-	return false;
+	return was_not_picked(report, check);
 }
 
 /* A state or an event (a line in the kernel log) need not come again; a device must. */

@@ -29,7 +29,8 @@ bool probe_has_check(const char *probe, const char *check);
 /*
  * Does a problem of the report say why there is no sample of this check? The
  * probe did not run or did not end, so the report neither confirms nor clears
- * what was found before. "Nothing to measure here" is no such problem.
+ * what was found before. "Nothing to measure here" is no such problem. Of a run
+ * of probes picked by hand, what the others find is not asked for either.
  */
 bool missing_excused(const struct report *report, const char *check);
 

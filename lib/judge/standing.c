@@ -12,6 +12,8 @@ bool standing_possible(const struct report *report, const struct verdict *now)
 {
 	size_t i;
 
+	if (streq(report->profile, PROFILE_HAND_PICKED))
+		return true;
 	for (i = 0; i < report->n_problems; i++) {
 		if (report->problems[i].code != PROBLEM_NOT_APPLICABLE)
 			return true;

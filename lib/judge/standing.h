@@ -12,14 +12,14 @@ struct report;
 struct verdict;
 
 /*
- * Can anything earlier stand against this run? Not where all its probes ran and
- * all that it says could be told: then there is no need to look.
+ * Can anything earlier stand against this run? Not where all probes of its profile
+ * ran and all that it says could be told: then there is no need to look.
  */
 bool standing_possible(const struct report *report, const struct verdict *now);
 
 /*
  * Leave in `earlier` what still stands after `now`, the verdict of `report`: items
- * that it says nothing of because their probe did not run (busy) or did not
+ * that it says nothing of because their probe did not run (busy, not picked) or did not
  * end, and fatal ones that it did not measure again (a job came). What is left
  * is concluded anew; with nothing left n_items is 0.
  */

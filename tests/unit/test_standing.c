@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/judge/standing.h"
 
+#include <stdlib.h>
+
+#include "lib/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 
@@ -118,11 +121,42 @@ static void one_part_that_was_measured_is_an_answer(void)
 	report_release(&now);
 }
 
+static void what_was_not_picked_this_time_stands(void)
+{
+	static const struct {
+		const char *check, *stands, *gone;
+	} rows[] = {
+		{ "memory.copy_bw", "gemm.rate", "memory.copy_bw" },
+		{ "gemm.chain", "memory.copy_bw", "gemm.rate" },
+		{ "inventory.cpus", "gemm.rate", NULL },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct report now = report_make();
+		struct verdict v;
+
+		free(now.profile);
+		now.profile = xstrdup(PROFILE_HAND_PICKED);
+		report_put(&now, rows[i].check, "numa:1", 1e9);
+		CHECK(stands(&now, &v) > 0);
+		CHECK(item_level(&v, rows[i].stands,
+				 streq(rows[i].stands, "gemm.rate") ? "cpu:3" : "numa:0") >= 0);
+		if (rows[i].gone)
+			CHECK_EQ(item_level(&v, rows[i].gone,
+					    streq(rows[i].gone, "gemm.rate") ? "cpu:3" : "numa:0"),
+				 -1);
+		verdict_release(&v);
+		report_release(&now);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(what_a_probe_that_did_not_run_found_before_stands),
 	TEST(only_what_is_fatal_stands_against_an_aborted_sample),
 	TEST(what_was_measured_again_stands_no_more),
 	TEST(one_part_that_was_measured_is_an_answer),
+	TEST(what_was_not_picked_this_time_stands),
 };
 
 int main(void)
