@@ -195,6 +195,18 @@ static void print_head(const struct report *report, const struct verdict *v, FIL
 	(void)fputs("\n\n", out);
 }
 
+/* The detail often is what the probe wrote last: once is enough. */
+static bool says_all(const struct problem *p)
+{
+	size_t detail = p->detail ? strlen(p->detail) : 0;
+	size_t tail = p->err_tail ? strlen(p->err_tail) : 0;
+
+	while (tail > 0 && p->err_tail[tail - 1] == '\n')
+		tail--;
+	return tail == 0 ||
+	       (tail <= detail && strncmp(p->detail + detail - tail, p->err_tail, tail) == 0);
+}
+
 static void print_problems(const struct report *report, FILE *out, unsigned width)
 {
 	size_t i;
@@ -208,7 +220,7 @@ static void print_problems(const struct report *report, FILE *out, unsigned widt
 				       p->detail ? ": " : "", p->detail ? p->detail : "");
 
 		text_wrap(line, out, 2, width);
-		if (p->err_tail && p->err_tail[0])
+		if (!says_all(p))
 			text_wrap(p->err_tail, out, 6, width);
 	}
 }

@@ -154,6 +154,10 @@ static void problems_are_listed_with_the_tail_of_their_stderr(void)
 		  .detail = fixed("died by signal 11"),
 		  .err_tail = fixed("one\ntwo") },
 		{ .probe = fixed("memory"), .code = PROBLEM_EMPTY },
+		{ .probe = fixed("gpu-state"),
+		  .code = PROBLEM_EXIT,
+		  .detail = fixed("exit status 1: no driver"),
+		  .err_tail = fixed("no driver\n") },
 	};
 
 	scene_start(&s, VERDICT_INCONCLUSIVE);
@@ -163,7 +167,7 @@ static void problems_are_listed_with_the_tail_of_their_stderr(void)
 	CHECK_HAS(text, "INCONCLUSIVE  n7");
 	CHECK_HAS(text, "\nnothing was measured\n");
 	CHECK_HAS(text, "\nproblems\n  gemm: crashed: died by signal 11\n      one\n      two\n"
-			"  memory: empty\n");
+			"  memory: empty\n  gpu-state: exit: exit status 1: no driver\n\n");
 }
 
 static void the_verdict_is_coloured_by_what_it_is(void)
