@@ -104,6 +104,27 @@ static void see_gone(struct watch_link *l, uint64_t now_us)
 	}
 }
 
+/*
+ * A device comes back under the kernel's name and is then given its own: the port that went was
+ * none that is missing.
+ */
+static void forget_renamed(struct watch_link *l, const struct ports *before)
+{
+	size_t i, k;
+
+	for (i = 0; i < before->n; i++) {
+		const struct port *was = &before->all[i];
+
+		for (k = 0; k < l->ports.n && was->pci[0]; k++) {
+			const struct port *now = &l->ports.all[k];
+
+			if (streq(now->pci, was->pci) && now->number == was->number &&
+			    !find_port(l, was->subject))
+				link_watch_forget(l->links, was->subject);
+		}
+	}
+}
+
 /* Read which ports there are; what is known of the network devices of those that stay, stays. */
 static void read_ports(struct watch_link *l)
 {
@@ -123,6 +144,7 @@ static void read_ports(struct watch_link *l)
 				l->indexes[i] = indexes[k];
 		}
 	}
+	forget_renamed(l, &before);
 }
 
 /* Has a port a network device that no message told of yet? */

@@ -195,6 +195,28 @@ def test_infiniband_is_looked_at_whatever_its_network_says(network, ready, host,
     assert told("rnic.flaps")[-1]["value"] == 2
 
 
+@pytest.mark.once
+def test_a_device_that_is_given_another_name_is_not_removed(ready, host, told, environ):
+    """As udev does after the driver was loaded anew."""
+    devices = host.root / IB.lstrip("/")
+
+    def on_pci(device):
+        rnic = FakeRnic(host, device=device, netdev="ib0")
+        (devices / device / "device").rmdir()
+        (devices / device / "device").symlink_to("../../../0000:1b:00.0")
+        shutil.rmtree(host.root / "sys/class/net/ib0")
+        return rnic
+
+    on_pci("mlx5_0")
+    daemon = ready()
+    shutil.rmtree(devices / "mlx5_0")
+    on_pci("rocep27s0")
+    daemon.send_signal(signal.SIGHUP)
+    daemon.send_signal(signal.SIGTERM)
+    assert daemon.wait(timeout=60) == 0
+    assert [port["name"] for port in state(environ)["links"]] == ["rocep27s0:1"] and not told("rnic.removed")
+
+
 def test_a_device_that_a_container_took_is_not_lost(ready, host, log, told, stub, environ, wait_until):
     host.write("/sys/module/ib_core/parameters/netns_mode", "N")
     for device in ("mlx5_0", "mlx5_1"):
