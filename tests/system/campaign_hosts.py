@@ -112,11 +112,11 @@ def fabric(controller, tmp_path):
     """fabric(yaml lines..., policy=text) starts a controller that enforces, and hosts can be added to it."""
     made = []
 
-    def start(*lines, policy=POLICY, mode="enforce", env=None):
+    def start(*lines, policy=POLICY, mode="enforce", **more):
         (tmp_path / "policy.yaml").write_text(policy)
         config = tmp_path / "controller.yaml"
         config.write_text("\n".join(["v: 1", f"policy: {tmp_path / 'policy.yaml'}", *lines]) + "\n")
-        f = Fabric(controller("--config", config, "--mode", mode, env=env))
+        f = Fabric(controller("--config", config, "--mode", mode, **more))
         f.args = ("--config", config, "--mode", mode)
         made.append(f)
         return f

@@ -9,6 +9,7 @@ import pytest
 
 from campaign_hosts import fabric  # noqa: F401
 from fixtures_controller import controller, sample  # noqa: F401
+from test_disk_full import disk  # noqa: F401
 from waiting import wait_for
 
 NAMES = [f"gpu-{i}" for i in range(4)]
@@ -167,6 +168,20 @@ def test_the_test_that_the_policy_wants_goes_on_over_a_kill(fabric, controller):
     assert wait_for(lambda: retests() and retests()[-1]["state"] == "done"), retests()
     assert retests()[-1]["result"] == "it failed again"
     assert len(f.c.get("/v1/campaigns").json["items"]) == 1
+
+
+def test_one_that_could_not_be_kept_is_not_begun(fabric, disk):  # noqa: F811
+    """Who asked was told so: it does not run later behind their back."""
+    disk.mount("size=4m")
+    f = fabric(db=disk.path / "assay.db")
+    f.add(*NAMES)
+    disk.fill()
+    assert "could not be kept" in f.begin(503, nodes=NAMES)["detail"]
+    disk.clear()
+    body = json.dumps({"reason": "once more", "nodes": NAMES}).encode()
+    assert wait_for(lambda: f.c.call("POST", "/v1/campaigns", body).status == 202)
+    assert wait_for(lambda: all(c["state"] == "done" for c in f.c.get("/v1/campaigns").json["items"]))
+    assert [c["reason"] for c in f.c.get("/v1/campaigns").json["items"]] == ["once more"]
 
 
 @pytest.fixture
