@@ -18,6 +18,7 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/json.h"
+#include "lib/judge/missing.h"
 #include "lib/paths.h"
 #include "lib/report.h"
 #include "lib/state.h"
@@ -88,23 +89,47 @@ static const char *not_applicable(json_t *run, const char *probe)
 	return NULL;
 }
 
-/* The same from the last runs of the usual profiles. New memory or NULL. */
-static char *seen_not_applicable(const char *probe)
+static bool has_measured(json_t *run, const char *probe)
+{
+	json_t *samples = json_object_get(json_object_get(run, "report"), "samples");
+	json_t *sample;
+	size_t i;
+
+	json_array_foreach(samples, i, sample)
+	{
+		const char *check = json_string_value(json_object_get(sample, "check"));
+
+		if (check && probe_has_check(probe, check))
+			return true;
+	}
+	return false;
+}
+
+/* What the last runs of the usual profiles say of a probe. */
+struct seen {
+	bool measured;
+	char *not_applicable; /* why, or NULL */
+};
+
+static struct seen seen_of(const char *probe)
 {
 	static const char *const names[] = { "last/quick.json", "last/full.json",
 					     "last/passive.json", "last/probes.json" };
+	struct seen seen = { 0 };
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
+	for (i = 0; i < ARRAY_SIZE(names) && !seen.not_applicable; i++) {
 		CLEANUP(json_freep) json_t *run = NULL;
-		const char *why = NULL;
+		const char *why;
 
-		if (state_load(names[i], &run, NULL) == 0)
-			why = not_applicable(run, probe);
+		if (state_load(names[i], &run, NULL) < 0)
+			continue;
+		why = not_applicable(run, probe);
 		if (why)
-			return xstrdup(why);
+			seen.not_applicable = xstrdup(why);
+		seen.measured = seen.measured || has_measured(run, probe);
 	}
-	return NULL;
+	return seen;
 }
 
 static json_t *encode_checks(const struct describe *d)
@@ -122,11 +147,12 @@ static json_t *encode_checks(const struct describe *d)
 	return checks;
 }
 
-/* One probe as {probe, here, reason?, ...what it says of itself}. */
+/* One probe as {probe, here, measured, reason?, ...what it says of itself}. */
 static json_t *ask(const char *name)
 {
 	CLEANUP(freep) char *path = suite_path(name);
 	CLEANUP(freep) char *why = NULL;
+	struct seen seen;
 	CLEANUP(describe_release) struct describe d = { 0 };
 	struct err err = ERR_INIT;
 
@@ -135,10 +161,11 @@ static json_t *ask(const char *name)
 				 "not built here");
 	if (describe_ask(path, DESCRIBE_TIMEOUT_US, &d, &err) < 0)
 		return json_pack("{s:s, s:b, s:s}", "probe", name, "here", 0, "reason", err.msg);
-	why = seen_not_applicable(name);
-	return json_pack("{s:s, s:b, s:s*, s:b, s:s?, s:s?, s:o}", "probe", name, "here",
-			 why == NULL, "reason", why, "active", d.active, "budget", d.budget,
-			 "summary", d.summary, "checks", encode_checks(&d));
+	seen = seen_of(name);
+	why = seen.not_applicable;
+	return json_pack("{s:s, s:b, s:b, s:s*, s:b, s:s?, s:s?, s:o}", "probe", name, "here",
+			 why == NULL, "measured", seen.measured, "reason", why, "active", d.active,
+			 "budget", d.budget, "summary", d.summary, "checks", encode_checks(&d));
 }
 
 enum { COL_PROBE, COL_KIND, COL_HERE, COL_CHECK, COL_UNIT, COL_FINDS, N_COLS };
@@ -161,10 +188,11 @@ static void add_first_cells(struct table_row *row, const json_t *probe)
 {
 	const json_t *active = json_object_get(probe, "active");
 	bool here = json_is_true(json_object_get(probe, "here"));
+	bool measured = json_is_true(json_object_get(probe, "measured"));
 
 	row->cells[COL_PROBE] = copy_of(probe, "probe");
 	row->cells[COL_KIND] = xstrdup(!active ? "-" : json_is_true(active) ? "active" : "passive");
-	row->cells[COL_HERE] = xstrdup(here ? "yes" : "no");
+	row->cells[COL_HERE] = xstrdup(!here ? "no" : measured ? "yes" : "?");
 	row->paint = here ? PAINT_BOLD : PAINT_DIM;
 }
 
@@ -188,6 +216,20 @@ static void add_rows(struct table *t, const json_t *probe)
 	}
 }
 
+static bool any_unknown(const json_t *probes)
+{
+	const json_t *probe;
+	size_t i;
+
+	json_array_foreach(probes, i, probe)
+	{
+		if (json_is_true(json_object_get(probe, "here")) &&
+		    !json_is_true(json_object_get(probe, "measured")))
+			return true;
+	}
+	return false;
+}
+
 static void show(const json_t *probes)
 {
 	CLEANUP(table_release)
@@ -197,6 +239,9 @@ static void show(const json_t *probes)
 
 	json_array_foreach(probes, i, probe) add_rows(&t, probe);
 	table_print(&t, stdout, term_wants_colour(stdout), show_width(stdout));
+	if (any_unknown(probes))
+		(void)puts("\nHERE ?: no run has tried it yet; assay run --profile full tries all "
+			   "but all-reduce");
 }
 
 static json_t *ask_all(void)
