@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/help.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/command.h"
 #include "lib/table.h"
 #include "lib/xalloc.h"
 
-enum { NAME_COLUMNS = 24 };
+enum { NAME_COLUMNS = 24, OPTION_COLUMNS = 28, EXAMPLE_COLUMNS = 44 };
 
 char *help_option(const struct option_row *row)
 {
@@ -21,7 +22,24 @@ char *help_option(const struct option_row *row)
 	return xasprintf("%s--%s=%s", letter, row->name, row->value);
 }
 
-static void print_options(uint32_t options, FILE *out)
+/* "  NAME   text", the text beside the name on as many lines as it takes. */
+static void print_pair(const char *name, unsigned columns, const char *text, FILE *out,
+		       unsigned width)
+{
+	CLEANUP(freep) char *wrapped = NULL;
+	const unsigned before = columns + 3;
+	size_t length = 0;
+	FILE *lines = open_memstream(&wrapped, &length);
+
+	if (!lines)
+		return;
+	text_wrap(text, lines, before, width);
+	(void)fclose(lines);
+	(void)fprintf(out, "  %-*s %s", (int)columns, name,
+		      length > before ? wrapped + before : "\n");
+}
+
+static void print_options(uint32_t options, FILE *out, unsigned width)
 {
 	size_t i;
 
@@ -29,13 +47,12 @@ static void print_options(uint32_t options, FILE *out)
 	for (i = 0; i < N_OPTIONS; i++) {
 		const struct option_row *row = &option_rows[i];
 		CLEANUP(freep) char *name = help_option(row);
+		CLEANUP(freep)
+		char *text = xasprintf("%s%s%s", row->summary, row->environment ? ", else $" : "",
+				       row->environment ? row->environment : "");
 
-		if (!(options & OPTION_BIT(i)))
-			continue;
-		(void)fprintf(out, "  %-28s %s", name, row->summary);
-		if (row->environment)
-			(void)fprintf(out, ", else $%s", row->environment);
-		(void)fputc('\n', out);
+		if (options & OPTION_BIT(i))
+			print_pair(name, OPTION_COLUMNS, text, out, width);
 	}
 }
 
@@ -49,10 +66,11 @@ void help_all(FILE *out, unsigned width)
 {
 	const struct command *c;
 
-	(void)fputs("Usage: assayctl COMMAND [OPTION...]\n"
-		    "Shows what the fleet's hosts are judged to be, and why; takes them out of "
-		    "service and gives them back.\n\n",
-		    out);
+	(void)fputs("Usage: assayctl COMMAND [OPTION...]\n", out);
+	text_wrap("Shows what the fleet's hosts are judged to be, and why; takes them out of "
+		  "service and gives them back.",
+		  out, 0, width);
+	(void)fputc('\n', out);
 	for (c = commands; c->words[0]; c++) {
 		CLEANUP(freep) char *name = command_name(c);
 		CLEANUP(freep)
@@ -60,9 +78,9 @@ void help_all(FILE *out, unsigned width)
 				       c->argument.name ? c->argument.name : "");
 
 		if (!c->hidden)
-			(void)fprintf(out, "  %-*s %s\n", NAME_COLUMNS, line, c->summary);
+			print_pair(line, NAME_COLUMNS, c->summary, out, width);
 	}
-	print_options(OPTIONS_LINK | OPTIONS_ALWAYS, out);
+	print_options(OPTIONS_LINK | OPTIONS_ALWAYS, out, width);
 	(void)fputs("\n`assayctl COMMAND --help` says more.\n", out);
 	print_status(out, width);
 }
@@ -81,10 +99,10 @@ void help_command(const struct command *command, FILE *out, unsigned width)
 	}
 	(void)fputs(" [OPTION...]\n", out);
 	text_wrap(command->description, out, 0, width);
-	print_options(command->options | OPTIONS_ALWAYS, out);
+	print_options(command->options | OPTIONS_ALWAYS, out, width);
 	(void)fputs("\nExamples:\n", out);
 	for (i = 0; i < EXAMPLES_MAX && command->examples[i].line; i++)
-		(void)fprintf(out, "  %-44s %s\n", command->examples[i].line,
-			      command->examples[i].what);
+		print_pair(command->examples[i].line, EXAMPLE_COLUMNS, command->examples[i].what,
+			   out, width);
 	print_status(out, width);
 }

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """assayctl, as far as it needs no controller."""
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import termios
+
 import pytest
 
 
@@ -84,6 +91,22 @@ def test_wrong_use_is_one_line_that_says_what_to_do(run, words, message):
     done = run("assayctl", *words.split())
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr and done.stderr.startswith("assayctl: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["--help"], ["nodes", "--help"], ["override", "--help"]], ids=" ".join)
+def test_help_fits_a_terminal_of_80_columns(build, environ, words):
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    done = subprocess.run([build / "assayctl", *words], stdout=slave, stderr=subprocess.PIPE, env=environ, timeout=60, check=True)
+    os.close(slave)
+    text = b""
+    while not text.rstrip().endswith(b"no whole answer."):
+        text += os.read(master, 65536)
+    os.close(master)
+    lines = text.decode().replace("\r", "").splitlines()
+    assert not done.stderr and [line for line in lines if len(line) > 80] == []
+    at = next(i for i, line in enumerate(lines) if "--controller=URL" in line)
+    assert lines[at + 1] == 31 * " " + "http://127.0.0.1:9470), else $ASSAY_CONTROLLER"
 
 
 def test_help_tells_every_command_and_its_options(run):
