@@ -7,7 +7,6 @@
 #include "lib/xalloc.h"
 #include "probes/all_reduce/reduce.h"
 #include "probes/memory/numa.h"
-#include "probes/rdma/core_keep.h"
 
 enum { NSEC_PER_USEC = 1000 };
 
@@ -138,20 +137,15 @@ static int run_all(struct reduce_session *s, const struct reduce_message *go,
 	const struct coll_op op = { .kind = COLL_ALL_REDUCE, .bytes = s->bytes };
 	struct coll *c = s->ring;
 	const uint64_t deadline_us = c->ops->now_ns(c) / NSEC_PER_USEC + go->within_us;
-	struct core_keep keep = { .kept = false };
 	uint64_t i;
 	int r = go->check ? coll_fill(c, &op, s->seed, err) : 0;
 
-	/* A device in software does its work where it is asked to. */
-	if (s->sides[s->rail].wait == FLOW_EVENTS)
-		(void)core_keep(&keep);
 	for (i = 0; r == 0 && i < go->ops; i++) {
 		r = coll_run(c, &op, deadline_us, watch, err);
 		if (r < 0 || c->result.state != COLL_DONE)
 			break;
 		count(c, ret);
 	}
-	core_let_go(&keep);
 	return r;
 }
 
