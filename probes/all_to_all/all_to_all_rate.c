@@ -112,8 +112,10 @@ bool all_to_all_once(struct all_to_all *t, const char *check, uint64_t bytes)
 
 /* --- data --- */
 
+static const char wrong_again[] = "wrong again";
+
 static void note_wrong(const struct all_to_all *t, struct sample *s, const struct coll_wrong *w,
-		       bool again)
+		       bool again, const char *words)
 {
 	s->ok = TRI_NO;
 	s->code = xstrdup("wrong-data");
@@ -121,16 +123,16 @@ static void note_wrong(const struct all_to_all *t, struct sample *s, const struc
 	s->note = xasprintf("what %s sent to %s: element %" PRIu64
 			    " is %.9g instead of %.9g, %" PRIu64 " wrong; %s",
 			    t->ends[w->from].subject, t->ends[w->rank].subject, w->at,
-			    (double)w->is, (double)w->wanted, w->count,
-			    again ? "wrong again" : "right when repeated");
+			    (double)w->is, (double)w->wanted, w->count, words);
 	s->with = xcalloc(3, sizeof(*s->with));
 	s->with[0] = xstrdup(t->ends[w->from].subject);
 	s->with[1] = xstrdup(t->ends[w->rank].subject);
 }
 
-/* Once with data of that seed: 1 when it was compared, 0 when the operation did not end. */
-static int compare(struct all_to_all *t, uint64_t bytes, uint64_t seed, struct coll_wrong *ret,
-		   struct err *err)
+/* Once with data of that seed: 1 when it was compared, 0 when the operation did not end, told as
+ * `check`. */
+static int compare(struct all_to_all *t, const char *check, uint64_t bytes, uint64_t seed,
+		   struct coll_wrong *ret, struct err *err)
 {
 	const struct coll_op op = { COLL_ALL_TO_ALL, bytes };
 	int r = coll_fill(t->coll, &op, seed, err);
@@ -139,42 +141,52 @@ static int compare(struct all_to_all *t, uint64_t bytes, uint64_t seed, struct c
 		r = whole_of(t)->blot(t->coll, bytes, err);
 	if (r < 0)
 		return r;
-	if (!all_to_all_once(t, t->plan->kind->correct, bytes))
+	if (!all_to_all_once(t, check, bytes))
 		return 0;
 	r = coll_check(t->coll, &op, seed, ret, err);
 	return r < 0 ? r : 1;
 }
 
+static int emit_correct(struct all_to_all *t, uint64_t bytes, const struct coll_wrong *wrong,
+			const char *again)
+{
+	struct sample s = all_to_all_sample(t, t->plan->kind->correct, t->plan->kind->all, bytes);
+
+	free(s.unit);
+	s.unit = xstrdup("1");
+	s.better = BETTER_LOWER;
+	s.value = (double)wrong->count;
+	s.n = bytes / sizeof(float) * t->n;
+	s.ok = TRI_YES;
+	if (wrong->count) {
+		note_wrong(t, &s, wrong, streq(again, wrong_again), again);
+		(void)snprintf(t->suspect, sizeof(t->suspect), "data was wrong");
+	}
+	return all_to_all_emit(t, &s);
+}
+
+/* What was wrong once is told, whatever became of it when it was tried again. */
 int all_to_all_verify(struct all_to_all *t)
 {
 	uint64_t bytes = whole(t, MIN(t->bytes, (uint64_t)ALL_TO_ALL_CHECK_BYTES));
 	struct coll_wrong wrong = { 0 }, again = { 0 };
 	struct err err = ERR_INIT;
-	struct sample s;
-	int r = compare(t, bytes, t->plan->seed, &wrong, &err);
+	int r = compare(t, t->plan->kind->correct, bytes, t->plan->seed, &wrong, &err), told = 0;
 
 	if (r > 0 && wrong.count)
-		r = compare(t, bytes, ~t->plan->seed, &again, &err);
+		r = compare(t, t->plan->kind->busbw, bytes, ~t->plan->seed, &again, &err);
 	if (r > 0 && whole_of(t)->spread(t->coll, bytes, &err) < 0)
 		r = -EIO;
 	if (r < 0) {
 		t->over = true;
-		return all_to_all_tell_failure(t, r, err.msg);
+		told = all_to_all_tell_failure(t, r, err.msg);
 	}
-	if (r == 0)
-		return 0;
-	s = all_to_all_sample(t, t->plan->kind->correct, t->plan->kind->all, bytes);
-	free(s.unit);
-	s.unit = xstrdup("1");
-	s.better = BETTER_LOWER;
-	s.value = (double)wrong.count;
-	s.n = bytes / sizeof(float) * t->n;
-	s.ok = TRI_YES;
-	if (wrong.count) {
-		note_wrong(t, &s, &wrong, again.count > 0);
-		(void)snprintf(t->suspect, sizeof(t->suspect), "data was wrong");
-	}
-	return all_to_all_emit(t, &s);
+	if (told < 0 || (r <= 0 && !wrong.count))
+		return told;
+	return emit_correct(t, bytes, &wrong,
+			    again.count ? wrong_again
+			    : r > 0	? "right when repeated"
+					: "what became of it when it was repeated cannot be told");
 }
 
 /* --- rates --- */

@@ -225,6 +225,51 @@ static void one_port_is_nothing_to_measure(void)
 	bench_close();
 }
 
+/* The first byte that goes out is changed on its way; and what is sent to try it again fails. */
+static struct {
+	struct rdma_ops real;
+	unsigned sends;
+	bool flipped;
+} trouble;
+
+static int post_in_trouble(struct rdma_queue *q, const struct rdma_work *work, size_t n,
+			   struct err *err)
+{
+	struct rdma_sim *sim = &bench.fabric.sim;
+	int r;
+
+	/* One send a block ends each operation. */
+	trouble.sends += work[n - 1].opcode == RDMA_SEND;
+	if (trouble.sends > N * (N - 1) && !sim->fail_at) {
+		sim->fail_at = sim->requests + 1;
+		sim->fail_status = RDMA_RETRY_EXCEEDED;
+	}
+	r = trouble.real.post(q, work, n, err);
+	if (!trouble.flipped)
+		*(unsigned char *)(uintptr_t)work[0].remote ^= 1;
+	trouble.flipped = true;
+	return r;
+}
+
+static void wrong_data_is_told_though_it_cannot_be_tried_again(void)
+{
+	const struct sample *s;
+
+	bench_open();
+	trouble.real = bench.fabric.ops;
+	trouble.sends = 0;
+	trouble.flipped = false;
+	bench.fabric.ops.post = post_in_trouble;
+	run();
+	s = find("all_to_all.rnic_correct", "rnics");
+	CHECK_EQ(s->value, 1);
+	CHECK_EQ(s->ok, TRI_NO);
+	CHECK_EQ(s->severity, SEVERITY_WARN);
+	CHECK_HAS(s->note, "what sim0:1 sent to sim1:1: element ");
+	CHECK_HAS(s->note, "what became of it when it was repeated cannot be told");
+	bench_close();
+}
+
 static const struct test tests[] = {
 	TEST(good_ports_are_measured_and_right),
 	TEST(quick_measures_no_pairs_of_good_ports),
@@ -232,6 +277,7 @@ static const struct test tests[] = {
 	TEST(nothing_into_a_port_names_it),
 	TEST(a_port_that_is_not_ready_keeps_all_from_it),
 	TEST(one_port_is_nothing_to_measure),
+	TEST(wrong_data_is_told_though_it_cannot_be_tried_again),
 };
 
 int main(void)
