@@ -94,7 +94,7 @@ static int set_name(const char *text, const char *const *names, const char *opti
 	int i;
 
 	for (i = 0; text && names[i]; i++) {
-		CLEANUP(freep) char *before = known;
+		CLEANUP(freep) char *before = TAKE(known);
 
 		if (streq(names[i], text)) {
 			*ret = i;
