@@ -17,6 +17,9 @@ enum { CAPACITIES_MAX = 256 };
 /* Passes over the links of a set until their capacities fit together. */
 enum { REFINE_PASSES = 3 };
 
+/* Losses that differ by so much more than noise would have them are not all of one size. */
+#define SPREAD_SIGMAS 4.0
+
 /* Below this part of what is expected nothing more is told apart. */
 #define VALUE_LEAST 1e-3
 
@@ -288,20 +291,34 @@ void tomo_refine(const struct tomo_fit *fit, struct tomo_set *set)
 	set->cost = tomo_cost(fit, set);
 }
 
+/*
+ * What the squared distances of `n` losses from their mean come to when they differ by noise alone:
+ * chi-squared of mean n and variance 2n, and SPREAD_SIGMAS of those more.
+ */
+static double alike(const struct tomo_fit *fit, double n)
+{
+	return fit->noise * fit->noise * (n + SPREAD_SIGMAS * sqrt(2 * n));
+}
+
 double tomo_effect(const struct tomo_fit *fit, const struct tomo_set *set, size_t nth)
 {
 	const struct tomo_column *column = &fit->columns[set->link[nth]];
-	double sum = 0;
-	size_t i, n = 0;
+	double sum = 0, squares = 0, n = 0, spread;
+	size_t i;
 
 	for (i = 0; i < column->n; i++) {
 		size_t cell = column->cells[i];
 		double limit = set->capacity[nth] - column->log_flows[i];
+		double lost = fit->expected[cell] - limit;
 
-		if (limit < fit->expected[cell] && limit <= tomo_predict(fit, set, cell)) {
-			sum += limit - fit->expected[cell];
+		if (lost > 0 && limit <= tomo_predict(fit, set, cell)) {
+			sum += lost;
+			squares += lost * lost;
 			n++;
 		}
 	}
-	return n > 0 ? exp(sum / (double)n) : 1;
+	if (n == 0)
+		return 1;
+	spread = squares - sum * sum / n;
+	return exp(-(spread > alike(fit, n) ? squares / sum : sum / n));
 }

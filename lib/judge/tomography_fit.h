@@ -55,5 +55,9 @@ void tomo_drop(struct tomo_set *set, size_t nth);
 /* Fit all capacities together. */
 void tomo_refine(const struct tomo_fit *fit, struct tomo_set *set);
 
-/* How far below their expectation the cells are that this link limits: a ratio; 1 for none. */
+/*
+ * How far below their expectation the cells are that this link limits: a ratio; 1 for none. The
+ * mean of what each loses, and where that differs by more than noise, weighed by itself: the many
+ * to which it is no limit to speak of say nothing of how much it takes from those that it limits.
+ */
 double tomo_effect(const struct tomo_fit *fit, const struct tomo_set *set, size_t nth);

@@ -177,10 +177,39 @@ static void who_was_measured_beside_counts_without_its_line(void)
 	}
 }
 
+/*
+ * A switch is on half of the paths between GPUs and RNICs of a socket, and with two lost of the
+ * others on more: the median is then what it lets through, and what it slows are the few cells to
+ * the memory. What these lose is what it takes, however many lose nothing to speak of.
+ */
+static void what_most_of_a_kind_cross_is_told_by_the_others(void)
+{
+	size_t n = test_full() ? CLEAN_FULL : CLEAN, exact = 0, seed;
+
+	for (seed = 0; seed < n; seed++) {
+		CLEANUP(report_release) struct report r = mesh_report(A_SWITCH, 0.8, seed);
+		const struct mesh mesh = mesh_make();
+		struct localised found;
+		size_t i;
+
+		for (i = 0; i < r.n_samples; i++) {
+			if (streq(r.samples[i].subject, "mlx5_0:1>gpu:2") ||
+			    streq(r.samples[i].subject, "mlx5_0:1>gpu:3"))
+				r.samples[i].state = SAMPLE_BUSY;
+		}
+		localise(&(struct localise_input){ .samples = { r.samples, r.n_samples } }, &found);
+		exact += found.n == 1 && streq(found.links[0].link, mesh.id[A_SWITCH]);
+		localised_release(&found);
+	}
+	printf("  a switch at 80 %%, two of the others lost: exact %zu of %zu\n", exact, n);
+	CHECK(exact * 100 >= n * 99);
+}
+
 static const struct test tests[] = {
 	TEST(a_slow_link_is_named_however_it_is_told),
 	TEST(a_good_host_stays_good_however_it_is_told),
 	TEST(who_was_measured_beside_counts_without_its_line),
+	TEST(what_most_of_a_kind_cross_is_told_by_the_others),
 };
 
 int main(void)
