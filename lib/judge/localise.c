@@ -79,7 +79,8 @@ static void hear_cells(const struct matrix *m, const struct tomo_answer *answer,
 
 		if (voice == TOMO_FOR) {
 			strv_add(&ret->supporting, m->samples[i]->subject);
-			add_cell(ret, m->nth[i]);
+			for (j = 0; j < m->nth[i].n; j++)
+				add_cell(ret, m->nth[i].v[j]);
 		} else if (voice == TOMO_AGAINST) {
 			strv_add(&ret->contradicting, m->samples[i]->subject);
 		}

@@ -5,7 +5,8 @@
  * fill a link says nothing against it. Matrices are explained apart, since a
  * link may be slow one way only; a link found in several is told once, with
  * its lowest ratio, and so is one that a matrix cannot tell from others where
- * another matrix leaves only one of them. Only rates (better "higher", measured) speak.
+ * another matrix leaves only one of them. A cell measured repeatedly is one, at
+ * its median. Only rates (better "higher", measured) speak.
  *
  * What a cell should reach is, first, what the same cell reached in
  * `reference`, a good host of the same model; without one the median of the

@@ -16,7 +16,7 @@ static double *values_of(const struct rate *rates, size_t n)
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		values[i] = rates[i].sample->value;
+		values[i] = rates[i].value;
 	stats_sort(values, n);
 	return values;
 }
@@ -50,7 +50,7 @@ static int compare_kind(const void *a, const void *b)
 	const struct rate *x = a, *y = b;
 	int by_kind = strcmp(x->kind, y->kind);
 
-	return by_kind ? by_kind : (x->nth > y->nth) - (x->nth < y->nth);
+	return by_kind ? by_kind : (x->nth[0] > y->nth[0]) - (x->nth[0] < y->nth[0]);
 }
 
 /* Matrices in the order of their keys, cells in the order they came in. */
@@ -59,7 +59,7 @@ static int compare_matrix(const void *a, const void *b)
 	const struct rate *x = a, *y = b;
 	int by_matrix = strcmp(x->matrix, y->matrix);
 
-	return by_matrix ? by_matrix : (x->nth > y->nth) - (x->nth < y->nth);
+	return by_matrix ? by_matrix : (x->nth[0] > y->nth[0]) - (x->nth[0] < y->nth[0]);
 }
 
 /* What each cell reached on the good host; NAN where that has none like it. */
@@ -137,7 +137,7 @@ static bool is_again(char *const *path, size_t i)
 	return k < i;
 }
 
-static void add_cell(struct matrix *m, const struct rate *rate)
+static void add_cell(struct matrix *m, struct rate *rate)
 {
 	char **path = rate->sample->path;
 	size_t n = strv_len(path), used = 0, i;
@@ -151,16 +151,16 @@ static void add_cell(struct matrix *m, const struct rate *rate)
 						  .flows = rate->flows[i] };
 	}
 	m->samples[m->n] = rate->sample;
-	m->nth[m->n] = rate->nth;
+	m->nth[m->n] = (struct numbers){ TAKE(rate->nth), rate->n };
 	m->cells[m->n++] = (struct tomo_cell){
-		.value = MAX(rate->sample->value, rate->expected * 1e-6),
+		.value = MAX(rate->value, rate->expected * 1e-6),
 		.expected = rate->expected,
 		.uses = uses,
 		.n_uses = used,
 	};
 }
 
-static void add_matrix(struct matrices *all, const struct rate *rates, size_t n)
+static void add_matrix(struct matrices *all, struct rate *rates, size_t n)
 {
 	struct matrix *m;
 	size_t i;
@@ -193,7 +193,7 @@ static void expect(struct rates *rates, const struct localise_input *input, bool
 		expect_from_kind(rates);
 	}
 	for (i = 0; input->expected && i < rates->n; i++) {
-		double known = input->expected[rates->v[i].nth];
+		double known = input->expected[rates->v[i].nth[0]];
 
 		if (known > 0) {
 			rates->v[i].expected = known;
@@ -205,15 +205,15 @@ static void expect(struct rates *rates, const struct localise_input *input, bool
 void localise_expected(const struct localise_input *input, double *ret_expected)
 {
 	CLEANUP(rates_release) struct rates rates = { .n = 0 };
-	size_t i;
+	size_t i, j;
 
 	rates_gather(&input->samples, &input->reference, true, &rates);
 	expect(&rates, input, true);
 	for (i = 0; i < input->samples.n; i++)
 		ret_expected[i] = NAN;
 	for (i = 0; i < rates.n; i++) {
-		if (rates.v[i].expected > 0)
-			ret_expected[rates.v[i].nth] = rates.v[i].expected;
+		for (j = 0; rates.v[i].expected > 0 && j < rates.v[i].n; j++)
+			ret_expected[rates.v[i].nth[j]] = rates.v[i].expected;
 	}
 }
 
@@ -248,6 +248,7 @@ void matrices_release(struct matrices *all)
 
 			memcpy(&uses, &m->cells[j].uses, sizeof(uses));
 			free(uses);
+			free(m->nth[j].v);
 		}
 		for (j = 0; j < m->n_links; j++)
 			free(m->links[j]);

@@ -5,10 +5,16 @@
 #include "lib/judge/localise.h"
 #include "lib/judge/tomography.h"
 
+/* Of samples, in the order they came in; owned. */
+struct numbers {
+	size_t *v;
+	size_t n;
+};
+
 /* The comparable cells of one (check, unit). */
 struct matrix {
-	const struct sample **samples; /* borrowed, by cell */
-	size_t *nth;		       /* their numbers, by cell */
+	const struct sample **samples; /* borrowed, by cell; the first of a repeated one */
+	struct numbers *nth;	       /* of all its samples, by cell */
 	struct tomo_cell *cells;       /* own their `uses` */
 	size_t n;
 	size_t n_learned; /* expectations that are from the cells themselves */

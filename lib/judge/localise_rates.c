@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "lib/judge/reference.h"
+#include "lib/judge/stats.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
@@ -185,6 +186,80 @@ static void set_keys(struct rate *r)
 			    end_letter(s->to ? s->to : localise_end(s)), most);
 }
 
+static int compare_flows(const struct rate *x, const struct rate *y)
+{
+	size_t i;
+
+	for (i = 0; x->sample->path[i] && y->sample->path[i]; i++) {
+		int by_link = strcmp(x->sample->path[i], y->sample->path[i]);
+
+		if (by_link)
+			return by_link;
+		if (x->flows[i] != y->flows[i])
+			return x->flows[i] > y->flows[i] ? 1 : -1;
+	}
+	return !!x->sample->path[i] - !!y->sample->path[i];
+}
+
+/* The same cell, on the same way and beside as many others. */
+static int compare_cells(const struct rate *x, const struct rate *y)
+{
+	int by_cell = strcmp(x->cell, y->cell);
+
+	return by_cell ? by_cell : compare_flows(x, y);
+}
+
+static int compare_repeats(const void *a, const void *b)
+{
+	const struct rate *x = a, *y = b;
+	int by_cell = compare_cells(x, y);
+
+	return by_cell ? by_cell : (x->nth[0] > y->nth[0]) - (x->nth[0] < y->nth[0]);
+}
+
+static void rate_release(struct rate *r)
+{
+	free(r->nth);
+	free(r->flows);
+	free(r->matrix);
+	free(r->cell);
+	free(r->kind);
+}
+
+/* `n` rates of one cell become the first of them. */
+static void join(struct rate *first, size_t n)
+{
+	CLEANUP(freep) double *values = xcalloc(n, sizeof(double));
+	size_t i;
+
+	first->nth = xrealloc(first->nth, n, sizeof(*first->nth));
+	for (i = 0; i < n; i++) {
+		values[i] = first[i].value;
+		first->nth[i] = first[i].nth[0];
+		if (i > 0)
+			rate_release(&first[i]);
+	}
+	stats_sort(values, n);
+	first->value = stats_median(values, n);
+	first->n = n;
+}
+
+static void join_repeats(struct rates *rates)
+{
+	size_t first, end, n = 0;
+
+	if (rates->n > 0)
+		qsort(rates->v, rates->n, sizeof(*rates->v), compare_repeats);
+	for (first = 0; first < rates->n; first = end) {
+		for (end = first + 1;
+		     end < rates->n && compare_cells(&rates->v[first], &rates->v[end]) == 0; end++)
+			;
+		join(&rates->v[first], end - first);
+		rates->v[n++] = rates->v[first];
+	}
+	rates->n = n;
+}
+
 void rates_gather(const struct sample_list *list, const struct sample_list *other, bool times,
 		  struct rates *ret)
 {
@@ -199,7 +274,10 @@ void rates_gather(const struct sample_list *list, const struct sample_list *othe
 		if (!speaks(s, times))
 			continue;
 		r->sample = s;
-		r->nth = i;
+		r->nth = xcalloc(1, sizeof(*r->nth));
+		r->nth[0] = i;
+		r->n = 1;
+		r->value = s->value;
 		r->matrix = xasprintf("%s %s", s->check, s->unit);
 		r->flows = xcalloc(strv_len(s->path), sizeof(double));
 		count_flows(r, &own, &others);
@@ -208,18 +286,15 @@ void rates_gather(const struct sample_list *list, const struct sample_list *othe
 	}
 	free(own.v);
 	free(others.v);
+	join_repeats(ret);
 }
 
 void rates_release(struct rates *rates)
 {
 	size_t i;
 
-	for (i = 0; i < rates->n; i++) {
-		free(rates->v[i].flows);
-		free(rates->v[i].matrix);
-		free(rates->v[i].cell);
-		free(rates->v[i].kind);
-	}
+	for (i = 0; i < rates->n; i++)
+		rate_release(&rates->v[i]);
 	free(rates->v);
 	*rates = (struct rates){ .n = 0 };
 }
