@@ -240,10 +240,11 @@ def test_one_address_cannot_take_all_connections(guarded):
         for i in range(11):
             stack.enter_context(raw(c, f"127.0.0.{3 + i // 8}", tls=False))
         assert wait_for(lambda: open_now() == 20)
-        blocked = stack.enter_context(raw(c, "127.0.1.1", tls=False))
-        assert wait_for(lambda: refused("127.0.1.2"))
-        mine[0].close()
-        blocked.close()
+        # The last place is that of the one that asked, until its end is noticed: who comes before that is refused.
+        last = []
+        assert wait_for(lambda: last.append(stack.enter_context(raw(c, "127.0.1.1", tls=False))) or refused("127.0.1.2"))
+        for s in (mine[0], *last):
+            s.close()
         assert wait_for(posted)
         assert c.metrics()["assay_http_refused_total"] >= 2
         assert 1 <= len([s for s in lines(c) if "connection refused" in s]) <= NOTICE_LINES
