@@ -115,7 +115,8 @@ const struct command commands[] = {
 	  .description =
 		  "The host is tested, and released when the tests pass; until then it stays out "
 		  "of service. What was swapped is known by its serial number: a new part begins "
-		  "without the past of the old one.",
+		  "without the past of the old one. Of a host in service all that was found is "
+		  "forgotten, and what was there and is meant to be gone: its next runs tell.",
 	  .examples = { { "assayctl repair-done gpu-17 --reason 'GPU 3 replaced, RMA 9912'",
 			  "after the visit" } },
 	  .view = &view_act,

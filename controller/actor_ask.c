@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "controller/action_inside.h"
+#include "lib/json.h"
+#include "lib/judge/verdict.h"
 #include "lib/log.h"
 #include "lib/xalloc.h"
 
@@ -51,11 +53,31 @@ static bool may_uncordon(struct asking *a)
 	return refuse(a, 409, "already", "it is in service", NULL);
 }
 
+/* Is anything but good known of it, so that there is something to forget? */
+static bool is_doubted(const struct asking *a)
+{
+	CLEANUP(json_freep) json_t *known = NULL;
+	const char *verdict;
+
+	if (a->node->findings)
+		return true;
+	if (store_node(a->act->options.store, a->node->name, act_real_us(a->act), &known, NULL) < 0)
+		return false;
+	verdict = json_string_value(json_object_get(known, "verdict"));
+	return verdict && !streq(verdict, verdict_level_names[VERDICT_PASS]);
+}
+
 static bool may_repair(struct asking *a)
 {
-	if (life_next(a->node->record.life.state, EVENT_REPAIR_DONE) >= 0)
+	const int state = a->node->record.life.state;
+
+	if (life_next(state, EVENT_REPAIR_DONE) < 0)
+		return refuse(a, 409, "state", "it is being tested",
+			      "ask again when the test has ended");
+	if (life_holds(state) || is_doubted(a))
 		return true;
-	return refuse(a, 409, "state", "it is not out of service because of us",
+	return refuse(a, 409, "state",
+		      "it is not out of service because of us, and all that is known of it is good",
 		      "nothing: a host in service is tested as it is");
 }
 

@@ -182,7 +182,8 @@ static int book_repair_done(struct doing *d, struct err *err)
 {
 	int r = happen(d, EVENT_REPAIR_DONE, err);
 
-	return r == 0 ? store_begin_anew(d->act->options.store, d->node, act_real_us(d->act), err)
+	return r == 0 ? store_begin_repaired(d->act->options.store, d->node, act_real_us(d->act),
+					     err)
 		      : r;
 }
 
@@ -222,7 +223,8 @@ static const struct way {
 	[ACT_OVERRIDE] = { false, touch_override, book_override, "it stays in service" },
 	[ACT_SILENCE] = { false, NULL, book_silence, "nothing is done about it" },
 	[ACT_REPAIR_DONE] = { false, NULL, book_repair_done,
-			      "it is tested, and given back when it passes" },
+			      "what was found of it is forgotten; it is tested, and given back "
+			      "when it passes if it was out of service" },
 	[ACT_BREAKER_RESET] = { false, NULL, book_reset, "the breaker is closed" },
 	[ACT_VERIFIED] = { false, touch_verified, book_verified, "its start-up taint is off" },
 };

@@ -106,6 +106,8 @@ const char *const store_texts[SQL_LAST_] = {
 	[SQL_RUNS_DROP] = "DELETE FROM runs WHERE node = (SELECT id FROM nodes WHERE node = ?1)"
 			  " AND report < (SELECT max(r.report) FROM runs r, nodes n"
 			  " WHERE n.node = ?1 AND r.node = n.id)",
+	[SQL_RUNS_DROP_ALL] =
+		"DELETE FROM runs WHERE node = (SELECT id FROM nodes WHERE node = ?1)",
 	[SQL_INCIDENTS] = "SELECT id, node, check_name, subject, level, fatal, rule, action,"
 			  " sentence, opened_us, last_us, closed_us FROM incidents"
 			  " WHERE id < ?1 AND (?2 = 0 OR closed_us IS NULL)"

@@ -241,6 +241,12 @@ int store_close_incident(struct store *s, const char *node, const char *check, u
 /* The host is another machine: close its open incidents, forget its windows and newest runs. */
 int store_begin_anew(struct store *s, const char *node, uint64_t now_us, struct err *err);
 
+/*
+ * The host was repaired: that, and of its newest run too, so that what it had and is now without
+ * is not missing. What is said of it stays until its next run.
+ */
+int store_begin_repaired(struct store *s, const char *node, uint64_t now_us, struct err *err);
+
 /* Newest first; `open_only` those that are not closed. */
 int store_incidents(struct store *s, const struct store_range *range, bool open_only,
 		    struct store_page *ret, struct err *err);

@@ -229,10 +229,10 @@ int store_close_incident(struct store *s, const char *node, const char *check, u
 	return store_step_done(s, st, "close incident", err);
 }
 
-int store_begin_anew(struct store *s, const char *node, uint64_t now_us, struct err *err)
+static int forget(struct store *s, const char *node, enum statement runs, uint64_t now_us,
+		  struct err *err)
 {
-	static const enum statement statements[] = { SQL_INCIDENTS_CLOSE, SQL_WINDOWS_DROP,
-						     SQL_RUNS_DROP };
+	const enum statement statements[] = { SQL_INCIDENTS_CLOSE, SQL_WINDOWS_DROP, runs };
 	size_t i;
 	int r = 0;
 
@@ -246,6 +246,16 @@ int store_begin_anew(struct store *s, const char *node, uint64_t now_us, struct 
 		r = store_step_done(s, st, "forget host", err);
 	}
 	return r;
+}
+
+int store_begin_anew(struct store *s, const char *node, uint64_t now_us, struct err *err)
+{
+	return forget(s, node, SQL_RUNS_DROP, now_us, err);
+}
+
+int store_begin_repaired(struct store *s, const char *node, uint64_t now_us, struct err *err)
+{
+	return forget(s, node, SQL_RUNS_DROP_ALL, now_us, err);
 }
 
 static json_t *incident_of_row(sqlite3_stmt *st, uint64_t now_us)

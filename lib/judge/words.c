@@ -306,7 +306,8 @@ char *words_missing(const struct verdict_item *before, const char *profile)
 	CLEANUP(freep) char *check = words_clean(before->check, SUBJECT_MAX);
 
 	return xasprintf("%s is missing from %s, where the run before had it; if that is meant, "
-			 "remove the file 'last/%s.json' of the state directory",
+			 "remove the file 'last/%s.json' of the state directory, and tell the "
+			 "controller by `assayctl repair-done`",
 			 subject, check, name);
 }
 

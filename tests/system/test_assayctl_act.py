@@ -216,6 +216,28 @@ def test_what_people_type_wrong_names_what_to_do(acting):
     assert out_of(a) == []
 
 
+def test_what_is_meant_to_be_gone_is_forgotten_when_somebody_says_so(acting):
+    a, node = acting(), NODES[1]
+
+    def after(n):
+        a.report(node, [sample(subject=f"cpu:{i}", value=70e9 + i * 1e8) for i in range(n)])
+        return a.get(f"nodes/{node}")
+
+    assert after(8)["verdict"] == "pass"
+    gone = after(7)
+    assert gone["verdict"] == "inconclusive" and "cpu:7 is missing" in gone["sentence"] and "assayctl repair-done" in gone["sentence"]
+    assert after(7)["verdict"] == "inconclusive"
+    done = a.ctl("repair-done", node, "--reason", "one core less by order")
+    assert done.returncode == 0, done.stderr
+    a.settled()
+    here = after(7)
+    assert here["verdict"] == "pass", here
+    assert [x["reason"] for x in a.actions(action="repair-done", node=node)] == ["one core less by order"]
+    done = a.ctl("repair-done", node, "--reason", "again")
+    assert done.returncode == 1 and "all that is known of it is good" in done.stderr
+    assert out_of(a) == []
+
+
 def test_the_same_order_from_many_hands_is_done_once(acting):
     a = acting(policy("total: {percent: 100, nodes: 3}, rate: {cordons: 100, per: 10m}"))
     with ThreadPoolExecutor(8) as pool:

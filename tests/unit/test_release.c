@@ -24,7 +24,7 @@ static void every_event_leads_where_the_table_says(void)
 		[EVENT_CORDONED_STICKY] = "SSSS..SS.", [EVENT_DRAIN_ASKED] = "...cdiv.S",
 		[EVENT_DRAIN_BEGUN] = "...c....S",     [EVENT_DRAINED] = "...d....S",
 		[EVENT_DRAIN_FAILED] = "...c....S",    [EVENT_REPAIR_BEGUN] = "...iiii.i",
-		[EVENT_REPAIR_DONE] = "...vvvv.v",     [EVENT_VERIFY] = "...vv....",
+		[EVENT_REPAIR_DONE] = "hh.vvvvhv",     [EVENT_VERIFY] = "...vv....",
 		[EVENT_VERIFY_FAILED] = "......c..",   [EVENT_RELEASED] = "...rrrr.r",
 		[EVENT_UNCORDONED] = "...rrrr.r",      [EVENT_REPLACED] = "hhhhhhhhh",
 		[EVENT_SETTLED] = ".......h.",	       [EVENT_OVERRIDE] = "hstcdivrS",

@@ -159,6 +159,17 @@ static void open_incident(struct store *s, const char *check, const char *subjec
 }
 
 /* What the host is said to be by all who look, and that they agree. */
+static void check_runs(struct store *s, int wanted)
+{
+	CLEANUP(pool_release) struct pool pool = { 0 };
+	struct verdict runs[STORE_RUNS_MAX];
+	int n = store_runs(s, "host1", &pool, runs, NULL), i;
+
+	CHECK_EQ(n, wanted);
+	for (i = 0; i < n; i++)
+		verdict_release(&runs[i]);
+}
+
 static void check_said(struct store *s, int level, const char *sentence)
 {
 	const struct store_range range = { NULL, 10 };
@@ -200,10 +211,15 @@ static void who_is_bad_with_others_is_bad_for_all_who_look_until_that_is_over(vo
 	/* Its own is worse, and speaks. */
 	CHECK_EQ(put_one(s, "boot-a", 3, bad), PLACE_NEWEST);
 	check_said(s, VERDICT_FAIL, "cpu:3");
-	/* It was repaired, or is another machine. */
+	/* It is another machine, of which one run is known. */
 	CHECK_EQ(put_one(s, "boot-a", 4, good), PLACE_NEWEST);
 	CHECK_EQ(store_begin_anew(s, "host1", 2600, NULL), 0);
 	check_said(s, VERDICT_PASS, "pass");
+	check_runs(s, 1);
+	/* It was repaired: nothing that was is held against what comes. */
+	CHECK_EQ(store_begin_repaired(s, "host1", 2700, NULL), 0);
+	check_said(s, VERDICT_PASS, "pass");
+	check_runs(s, 0);
 }
 
 /* --- topologies --- */
