@@ -35,6 +35,8 @@ BUILDS = 2  # of one part at once: configure and make's beginning use one core
 INPUT_S = 60  # real time, beside whatever else runs: what hangs is found, what is slow is the benches' matter
 FUZZ_FULL_S = {"fuzz_trace": 3600}  # what strangers' files meet first
 OPTIONAL = ("verbs", "hwloc", "systemd", "cblas")
+# Of which the short run leaves out two at once that have nothing to do with each other.
+OPTIONAL_SHORT = (("verbs", "systemd"), ("hwloc", "cblas"))
 
 
 # What `make check` is told of the test programs: make them all, link none, make only those that system tests run.
@@ -225,10 +227,10 @@ def tested(build, *what):
     return part
 
 
-def only_builds(builds):
+def only_builds(builds, builds_full):
     def part(full):
         t = Tally()
-        for one in beside(lambda build: build.make(full), builds, BUILDS):
+        for one in beside(lambda build: build.make(full), builds_full if full else builds, BUILDS):
             t.add(one)
         return t
     return part
@@ -238,10 +240,18 @@ SANITIZE = ["--enable-sanitizers"]
 GCC = Build("gcc")
 SANITIZED = Build("gcc-san", args=SANITIZE, cflags="-O1 -g", tests=RUN_BY_OTHERS, behind=SOON)
 FUZZERS = Build("clang-san", cc="clang", args=[*SANITIZE, "--enable-fuzzers"], cflags="-O1 -g", behind=SOON)
-WITHOUT = [Build("without-" + name, args=["--without-" + name]) for name in OPTIONAL] + [
+
+
+def without(*names):
+    return Build("-".join(("without", *names)), args=["--without-" + name for name in names])
+
+
+LITTLE = [
     Build("agent-only", args=["--without-sqlite", "--without-microhttpd"]),
     Build("smallest", args=["--without-" + name for name in (
         *OPTIONAL, "sqlite", "microhttpd", "curl", "gnutls", "zlib", "zstd", "cunit")])]
+WITHOUT = [without(*names) for names in OPTIONAL_SHORT] + LITTLE
+WITHOUT_FULL = [without(name) for name in OPTIONAL] + LITTLE
 
 # name, what it runs, whether only --full runs it
 PARTS = (
@@ -254,7 +264,7 @@ PARTS = (
     ("clang", tested(Build("clang", cc="clang", tests=COMPILED), unit_in_full), False),
     ("clang-sanitizers", tested(FUZZERS, unit), False),
     ("fuzz", tested(FUZZERS, fuzz), False),
-    ("without", only_builds(WITHOUT), False),
+    ("without", only_builds(WITHOUT, WITHOUT_FULL), False),
     ("distcheck", lambda full: distcheck(GCC, full), False),
     ("alone", tested(GCC, system_alone), False),
     ("alone-sanitizers", tested(SANITIZED, system_alone), True),
@@ -265,6 +275,8 @@ PARTS = (
 LEFT_OUT = {
     "gcc-sanitizers": "the unit tests, which clang-sanitizers has, and the system tests marked `once`",
     "clang": "the unit tests, which are compiled and not linked",
+    "clang-sanitizers": "three of four seeds of the unit tests that try many",
+    "without": "what is optional one by one, of which it leaves out two at once",
     "distcheck": "the test programs of the unpacked tarball",
 }
 

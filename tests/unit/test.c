@@ -28,6 +28,27 @@ bool test_full(void)
 	return streq(getenv("ASSAY_FULL"), "1");
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+enum { SANITIZED = true };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { SANITIZED = true };
+#else
+enum { SANITIZED = false };
+#endif
+#else
+enum { SANITIZED = false };
+#endif
+
+size_t test_times(size_t full, size_t usual)
+{
+	enum { PART = 4 };
+
+	if (test_full())
+		return full;
+	return SANITIZED ? (usual + PART - 1) / PART : usual;
+}
+
 static void check(bool ok, const char *text, const char *file, unsigned line)
 {
 	(void)CU_assertImplementation(ok, line, text, file, "", CU_FALSE);

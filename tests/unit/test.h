@@ -38,6 +38,13 @@ void test_skip(const char *why);
 /* True under scripts/test --full (ASSAY_FULL=1): run the long counts. */
 bool test_full(void);
 
+/*
+ * How often to try what is the same each time but for its seed: `full` under --full, else `usual`,
+ * and of that a quarter in a build with sanitizers, which looks for errors of memory and takes
+ * ten times as long; the counts are those of the other builds.
+ */
+size_t test_times(size_t full, size_t usual);
+
 /* Assertions that print both values. They go on after a failure. */
 #define CHECK(condition) \
 	CU_assertImplementation(!!(condition), __LINE__, #condition, __FILE__, "", CU_FALSE)

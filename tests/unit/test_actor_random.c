@@ -371,7 +371,7 @@ static void play(unsigned long long seed, struct tally *tally)
 
 static void nobody_is_given_back_wrongly_and_the_gauges_are_the_truth(void)
 {
-	unsigned long long seeds = test_full() ? 200 : 12, seed;
+	unsigned long long seeds = test_times(200, 12), seed;
 	const long long least = (long long)seeds;
 	struct tally t = { 0 };
 
@@ -418,7 +418,7 @@ static void storm(unsigned long long seed)
 
 static void killed_anywhere_none_is_lost_none_done_twice_none_over_budget(void)
 {
-	unsigned long long seeds = test_full() ? 100 : 10, seed;
+	unsigned long long seeds = test_times(100, 10), seed;
 
 	for (seed = 1; seed <= seeds; seed++)
 		storm(seed);

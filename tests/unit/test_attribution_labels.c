@@ -221,7 +221,7 @@ static void what_is_wrong_is_found(void)
 	int i;
 
 	for (i = 0; i < n_injections; i++) {
-		for (seed = 1; seed <= (test_full() ? SEEDS_FULL : SEEDS); seed++)
+		for (seed = 1; seed <= test_times(SEEDS_FULL, SEEDS); seed++)
 			check_injection(&injections[i], seed);
 	}
 }

@@ -51,7 +51,7 @@ static void no_good_host_is_named_and_every_campaign_ends(void)
 	struct random chance = random_seeded(20261122);
 	size_t run, i, bad, there = 0, named = 0;
 
-	for (run = 0; run < (size_t)(test_full() ? RUNS_FULL : RUNS); run++) {
+	for (run = 0; run < test_times(RUNS_FULL, RUNS); run++) {
 		CLEANUP(lab_freep) struct lab *lab = drawn(&chance, &bad);
 
 		lab_play(lab);

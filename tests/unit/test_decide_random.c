@@ -372,7 +372,7 @@ static void step(struct books *w)
 
 static void no_storm_breaks_a_budget_or_lifts_what_is_not_ours(void)
 {
-	size_t seeds = test_full() ? 200 : 40, steps = test_full() ? 2000 : 300, i, j;
+	size_t seeds = test_times(200, 40), steps = test_full() ? 2000 : 300, i, j;
 	size_t granted = 0, refused = 0, released = 0, opened = 0, notices = 0;
 
 	for (i = 0; i < seeds; i++) {

@@ -29,7 +29,7 @@ static struct gemm_plan short_plan(enum accel_dtype dtype, uint64_t check_us)
 
 static void clean_cores_are_correct(void)
 {
-	unsigned seed, n = test_full() ? 2000 : 200, wrong = 0;
+	unsigned seed, n = (unsigned)test_times(2000, 200), wrong = 0;
 
 	for (seed = 0; seed < n; seed++) {
 		struct accel_sim sim = small_sim(seed);

@@ -36,7 +36,7 @@ static const char *way_of(const struct sample *s)
 
 static void clean_devices_agree(void)
 {
-	unsigned seed, n = test_full() ? 1000 : 100, wrong = 0;
+	unsigned seed, n = (unsigned)test_times(1000, 100), wrong = 0;
 
 	for (seed = 0; seed < n; seed++) {
 		struct accel_sim sim = make_sim(1 + seed % 4, seed);
@@ -185,7 +185,7 @@ static void who_is_wrong_exactly_has_no_voice(void)
 /* Of a thousand flipped bits in one result each is seen, and the right device named. */
 static void each_flipped_bit_is_seen(void)
 {
-	unsigned i, found = 0, n = test_full() ? 1000 : 100;
+	unsigned i, found = 0, n = (unsigned)test_times(1000, 100);
 	struct random rng = random_seeded(11);
 
 	for (i = 0; i < n; i++) {

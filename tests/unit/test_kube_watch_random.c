@@ -145,7 +145,7 @@ static void check_fresh(const struct world *w)
 
 static void whatever_happens_the_picture_is_the_servers_in_the_end(void)
 {
-	const unsigned runs = test_full() ? 20000 : 1000;
+	const unsigned runs = (unsigned)test_times(20000, 1000);
 	unsigned run, step;
 
 	for (run = 0; run < runs; run++) {

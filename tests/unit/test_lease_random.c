@@ -257,7 +257,7 @@ static unsigned play_world(uint64_t seed)
 
 static void never_two_hold_it(void)
 {
-	const unsigned worlds = test_full() ? 3000 : 150;
+	const unsigned worlds = (unsigned)test_times(3000, 150);
 	unsigned gains = 0, i;
 
 	for (i = 0; i < worlds; i++)

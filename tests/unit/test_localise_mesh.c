@@ -22,7 +22,7 @@ static const double residuals[] = { 0.80, 0.75, 0.50, 0.25 };
 
 static size_t seeds(void)
 {
-	return test_full() ? SEEDS_FULL : SEEDS;
+	return test_times(SEEDS_FULL, SEEDS);
 }
 
 /* A host with some links at a part of their capacity, localised. */
@@ -199,7 +199,7 @@ static struct pair_tally pairs(bool with_reference)
 {
 	struct pair_tally t = { 0 };
 	const char *asked = getenv("ASSAY_SEEDS");
-	size_t rounds = asked ? strtoul(asked, NULL, 10) : test_full() ? PAIR_SEEDS_FULL : 1;
+	size_t rounds = asked ? strtoul(asked, NULL, 10) : test_times(PAIR_SEEDS_FULL, 1);
 	size_t round, pair[2];
 
 	for (round = 0; round < rounds; round++) {
@@ -233,7 +233,7 @@ static void two_without_a_reference_accuse_no_innocent(void)
 
 static void a_clean_host_has_no_slow_link(void)
 {
-	size_t n = test_full() ? CLEAN_FULL : CLEAN, named[2] = { 0 }, seed, way;
+	size_t n = test_times(CLEAN_FULL, CLEAN), named[2] = { 0 }, seed, way;
 	struct mesh good = mesh_make();
 	struct localised found;
 

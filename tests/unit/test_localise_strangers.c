@@ -111,7 +111,7 @@ static void a_slow_link_is_named_however_it_is_told(void)
 
 static void a_good_host_stays_good_however_it_is_told(void)
 {
-	size_t n = test_full() ? CLEAN_FULL : CLEAN, i, seed;
+	size_t n = test_times(CLEAN_FULL, CLEAN), i, seed;
 
 	for (i = 0; i < ARRAY_SIZE(manners); i++) {
 		size_t named = 0;
@@ -184,7 +184,7 @@ static void who_was_measured_beside_counts_without_its_line(void)
  */
 static void what_most_of_a_kind_cross_is_told_by_the_others(void)
 {
-	size_t n = test_full() ? CLEAN_FULL : CLEAN, exact = 0, seed;
+	size_t n = test_times(CLEAN_FULL, CLEAN), exact = 0, seed;
 
 	for (seed = 0; seed < n; seed++) {
 		CLEANUP(report_release) struct report r = mesh_report(A_SWITCH, 0.8, seed);
@@ -232,7 +232,7 @@ static void forget(struct report *r, const char *subject)
 static void a_cell_measured_again_is_no_second_witness(void)
 {
 	static const char *const others[] = { "mlx5_4:1>gpu:6", "mlx5_5:1>gpu:6", "mlx5_6:1>gpu:6" };
-	size_t n = test_full() ? CLEAN_FULL : CLEAN, named = 0, seed, i;
+	size_t n = test_times(CLEAN_FULL, CLEAN), named = 0, seed, i;
 
 	for (seed = 0; seed < n; seed++) {
 		CLEANUP(report_release) struct report r = report_make();

@@ -107,7 +107,7 @@ static void check_measured(const struct sample *s)
 
 static void no_clean_run_raises_an_alarm(void)
 {
-	const unsigned n = test_full() ? CLEAN_RUNS : CLEAN_SHORT;
+	const unsigned n = (unsigned)test_times(CLEAN_RUNS, CLEAN_SHORT);
 	unsigned seed;
 	size_t i;
 

@@ -271,9 +271,11 @@ static void a_fault_on_each_link_ends_in_its_name(void)
 	struct report reference = clean_mesh();
 	const struct topology *t = &f->host.topology;
 	size_t n_parts = test_full() ? ARRAY_SIZE(parts) : 1, i, j;
+	/* Of four links one where test_times() tries a quarter. */
+	const size_t step = 4 / test_times(4, 4);
 	struct tally tally = { 0 };
 
-	for (i = 0; i < t->n_links; i++) {
+	for (i = 0; i < t->n_links; i += step) {
 		for (j = 0; j < n_parts && !is_memory(t->links[i].id); j++)
 			try_fault(t->links[i].id, parts[j], SET_QUICK, &reference, &tally);
 	}

@@ -101,7 +101,7 @@ static void any_results_end_in_time(void)
 {
 	uint64_t seed;
 
-	for (seed = 0; seed < (test_full() ? RUNS_FULL : RUNS); seed++)
+	for (seed = 0; seed < test_times(RUNS_FULL, RUNS); seed++)
 		play(seed);
 }
 

@@ -120,8 +120,7 @@ static struct tally play_all(enum fault fault, const struct span *span)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		for (seed = 0; can_be(fault, sizes[i]) && seed < (test_full() ? RUNS_FULL : RUNS);
-		     seed++)
+		for (seed = 0; can_be(fault, sizes[i]) && seed < test_times(RUNS_FULL, RUNS); seed++)
 			run(fault, sizes[i], span, seed, &t);
 	}
 	return t;

@@ -214,7 +214,7 @@ static void compare_with_judge(struct report *r, const struct judge_inputs *in, 
 static void the_judge_keeps_what_the_sensitivity_says(void)
 {
 	struct random rng = random_seeded(21);
-	const size_t runs = test_full() ? 20000 : 400;
+	const size_t runs = test_times(20000, 400);
 	struct count count = { 0 };
 	size_t i, k;
 

@@ -125,7 +125,7 @@ static struct tally sweep(double residual, bool with_fleet)
 	struct tally t = { 0 };
 	size_t link, seed;
 
-	for (seed = 0; seed < (test_full() ? SEEDS_FULL : SEEDS); seed++) {
+	for (seed = 0; seed < test_times(SEEDS_FULL, SEEDS); seed++) {
 		for (link = 0; link < MESH_MEMORY; link++) {
 			struct report r = mesh_report(link, residual, seed * 100 + link);
 
@@ -158,7 +158,7 @@ static void a_link_is_as_bad_as_its_cells_and_no_innocent_is_named(void)
 
 static void a_clean_host_has_no_link(void)
 {
-	size_t n = test_full() ? CLEAN_FULL : CLEAN, i;
+	size_t n = test_times(CLEAN_FULL, CLEAN), i;
 	CLEANUP(report_release) struct report good = mesh_report(MESH_LINKS, 1, 4711);
 	const struct judge_inputs inputs = { .fleet = fleet_of, .fleet_context = &good };
 

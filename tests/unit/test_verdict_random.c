@@ -14,7 +14,7 @@
 static void eight_noisy_cores_name_the_slow_one_and_no_other(void)
 {
 	struct random rng = random_seeded(42);
-	size_t runs = test_full() ? 20000 : 1000, named = 0, wrong = 0, false_alarms = 0, i, k;
+	size_t runs = test_times(20000, 1000), named = 0, wrong = 0, false_alarms = 0, i, k;
 
 	for (i = 0; i < runs; i++) {
 		CLEANUP(report_release) struct report r = report_make();
@@ -121,7 +121,7 @@ static void put_group(struct random *rng, struct report *r)
 static void lowering_a_value_never_improves_its_verdict(void)
 {
 	struct random rng = random_seeded(7);
-	size_t runs = test_full() ? 200000 : 5000, i;
+	size_t runs = test_times(200000, 5000), i;
 
 	for (i = 0; i < runs; i++) {
 		CLEANUP(report_release) struct report r = report_make();
@@ -252,7 +252,7 @@ static void put_anything(struct random *rng, struct report *r)
 static void any_report_gets_a_verdict(void)
 {
 	struct random rng = random_seeded(11);
-	size_t runs = test_full() ? 20000 : 2000, i, k;
+	size_t runs = test_times(20000, 2000), i, k;
 
 	for (i = 0; i < runs; i++) {
 		CLEANUP(report_release) struct report r = report_make();
