@@ -322,12 +322,13 @@ int jval_decode(const struct jval *v, const struct jfield *fields, size_t n, uns
 	return r;
 }
 
-static json_t *encode_reals(const struct jreals *reals)
+/* None are left out where they may be absent. */
+static json_t *encode_reals(const struct jfield *f, const struct jreals *reals)
 {
 	json_t *array;
 	size_t i;
 
-	if (reals->n == 0)
+	if (reals->n == 0 && !(f->flags & J_REQUIRED))
 		return NULL;
 	array = json_array();
 	for (i = 0; i < reals->n; i++)
@@ -381,7 +382,7 @@ static json_t *encode_field(const struct jfield *f, const void *member)
 	case J_JSON:
 		return json_incref(*(json_t *const *)member);
 	case J_REALS:
-		return encode_reals(member);
+		return encode_reals(f, member);
 	case J_STRV:
 		return encode_strv(*(char *const *const *)member);
 	case J_CUSTOM:

@@ -239,6 +239,26 @@ static void an_empty_list_of_strings_is_no_null(void)
 	strv_free(NULL);
 }
 
+/* What is required is written even when it is empty, or no reader takes it. */
+static void an_empty_list_of_numbers_is_written_where_it_is_required(void)
+{
+	static const struct jfield required[] = { { "w", J_REALS, AT(w), J_REQUIRED } };
+	static const struct jfield free_to_lack[] = { { "w", J_REALS, AT(w), 0 } };
+	CLEANUP(json_freep) json_t *whole = NULL;
+	CLEANUP(json_freep) json_t *bare = NULL;
+	struct all a = { 0 };
+	struct jval root;
+
+	whole = jval_encode(required, 1, &a);
+	bare = jval_encode(free_to_lack, 1, &a);
+	CHECK_EQ(json_array_size(json_object_get(whole, "w")), 0);
+	CHECK(json_is_array(json_object_get(whole, "w")));
+	CHECK_EQ(json_object_size(bare), 0);
+	root = jval_root(whole, "f");
+	CHECK_EQ(jval_decode(&root, required, 1, 0, &a, NULL), 0);
+	CHECK_EQ(a.w.n, 0);
+}
+
 static void any_json_is_a_copy(void)
 {
 	CLEANUP(all_release) struct all a = { 0 };
@@ -260,6 +280,7 @@ static const struct test tests[] = {
 	TEST(paths_run_through_lists_and_objects),
 	TEST(a_path_too_long_is_cut),
 	TEST(an_empty_list_of_strings_is_no_null),
+	TEST(an_empty_list_of_numbers_is_written_where_it_is_required),
 	TEST(any_json_is_a_copy),
 };
 
