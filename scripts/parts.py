@@ -88,8 +88,13 @@ def unit(build, full):
     return t
 
 
-def fuzz_one(build, target, seconds):
-    """Let one target search from its seeds; what it finds is kept outside the tree."""
+def fuzz_seed(full):
+    """The short run searches the same way each time: a tree gets the same answer again. A long one is to find what is new."""
+    return os.environ.get("FUZZ_SEED") or ("0" if full or os.environ.get("FUZZ_SECONDS") else "1")
+
+
+def fuzz_one(build, target, seconds, seed):
+    """Let one target search from its seeds, by SEED or, of 0, as never before; what it finds is kept outside the tree."""
     name = os.path.basename(target)[len("fuzz_"):]
     seeds, words = (os.path.join(TOP, "tests/fuzz", n) for n in ("corpus/" + name, name + ".dict"))
     found = os.path.join(CACHE, "fuzz", name + "-")
@@ -99,7 +104,7 @@ def fuzz_one(build, target, seconds):
     os.makedirs(os.path.dirname(found), exist_ok=True)
     program = os.path.join(build.dir, target)
     log = program + ".log"
-    run([program, "-max_total_time=%d" % seconds, "-timeout=%d" % INPUT_S, "-rss_limit_mb=1024", "-max_len=8192",
+    run([program, "-seed=" + seed, "-max_total_time=%d" % seconds, "-timeout=%d" % INPUT_S, "-rss_limit_mb=1024", "-max_len=8192",
          "-artifact_prefix=" + found, *(["-dict=" + words] if os.path.exists(words) else []), grown, seeds],
         log, seconds + LIMIT_S["fuzz"], TOP, environment(), behind=LAST)
     with open(log, errors="replace") as f:
@@ -123,8 +128,8 @@ def fuzz(build, full):
 
     out = subprocess.run(["make", "-s", "--no-print-directory", "fuzz-targets"], cwd=build.dir, env=environment(),
                          capture_output=True, text=True, check=True)
-    t = Tally()
-    for one in beside(lambda target: fuzz_one(build, target, seconds(target)), out.stdout.split(), (2 if full else 4) * int(JOBS)):
+    t, seed = Tally(), fuzz_seed(full)
+    for one in beside(lambda target: fuzz_one(build, target, seconds(target), seed), out.stdout.split(), (2 if full else 4) * int(JOBS)):
         t.add(one)
     if t.passed + t.failed == 0:
         t.fail("no fuzz target in %s" % build.dir)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
 # A probe against perftest, both through the same Soft-RoCE devices, in turns.
-# $PART (loopback or pair), $FIRST and $LAST pair, $SECONDS_MAX, $SIZE, $QPS, $DEPTH,
-# $COUNT and $BUDGET come from the bench. Prints a line of "PAIR WHAT HOW VALUE" for each
+# $PART (loopback or pair), $FIRST and $LAST pair, $TURNS in a pair, $SECONDS_MAX, $SIZE,
+# $QPS, $DEPTH, $COUNT and $BUDGET come from the bench. Prints a line of "PAIR WHAT HOW VALUE" for each
 # yardstick, and the samples of the probe after the number of their pair.
 rnics 2
 wait_for 10 active rxe0
@@ -73,15 +73,19 @@ probe()
 ib_write_bw -d rxe0 -F -e 2>&1 | grep -i events
 end=$(($(date +%s) + SECONDS_MAX))
 number=$FIRST
+turn=1
 while [ "$number" -le "$LAST" ] && [ "$(date +%s)" -lt "$end" ]; do
-	# Which comes first changes, so that a drift of the machine cancels.
-	if [ $((number % 2)) = 1 ]; then
+	# Which comes first changes from turn to turn and from pair to pair, so that a drift of the machine cancels.
+	if [ $(((number + turn) % 2)) = 0 ]; then
 		"yardsticks_of_$PART" "$number"
 		probe "$number"
 	else
 		probe "$number"
 		"yardsticks_of_$PART" "$number"
 	fi
+	turn=$((turn + 1))
+	[ "$turn" -le "$TURNS" ] && continue
 	echo "$number done"
 	number=$((number + 1))
+	turn=1
 done
