@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/start.h"
 #include "lib/utf8.h"
 
 enum { LOG_LINE_SIZE = 2048 };
@@ -15,6 +16,7 @@ static bool log_prefixed;
 
 void log_init(const char *program, int max_level)
 {
+	start_program();
 	log_program = program;
 	log_max_level = max_level;
 	log_prefixed = getenv("JOURNAL_STREAM") != NULL;

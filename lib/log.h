@@ -15,7 +15,10 @@
 
 struct err;
 
-/* Name shown before each line (static storage) and the most detailed level shown. */
+/*
+ * Name shown before each line (static storage) and the most detailed level shown.
+ * What a program calls first: it makes the three standard descriptors safe too (lib/start.h).
+ */
 void log_init(const char *program, int max_level);
 
 /* One line at `level` (LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG). */
