@@ -97,7 +97,7 @@ static bool parse_name(const char *name, uint64_t *ret_seq)
 }
 
 /*
- * What a writer that was killed left: "<seq>.json.<pid>.tmp" (lib/file.h).
+ * What a writer that was killed left: "<seq>.json.*.tmp" (lib/file.h).
  * Whoever holds the lock is the only writer, so nobody is at it.
  */
 static bool is_left_over(const char *name)
@@ -234,9 +234,10 @@ static bool make_room(struct spool *s, size_t len, bool failure)
 	return true;
 }
 
+/* What giving up others helps against: a limit on the size of one file is not. */
 static bool disk_full(int r)
 {
-	return r == -ENOSPC || r == -EDQUOT || r == -EFBIG;
+	return r == -ENOSPC || r == -EDQUOT;
 }
 
 /* Write, giving up older reports while the disk is full. */
@@ -307,7 +308,7 @@ bool spool_give_up(uint64_t bytes)
 
 bool spool_made_room(int r)
 {
-	return (r == -ENOSPC || r == -EDQUOT) && spool_give_up(ROOM_BYTES);
+	return disk_full(r) && spool_give_up(ROOM_BYTES);
 }
 
 int spool_list(uint64_t **ret_seqs, size_t *ret_n, struct err *err)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/err.h"
+#include "lib/random.h"
 #include "lib/xalloc.h"
 
 enum { LINE_LIMIT = 4096, FIRST_READ = 4096 };
@@ -164,13 +165,22 @@ static int write_and_sync(int fd, const char *bytes, size_t len)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
+/*
+ * A pid is not enough: a container and its host have the same ones, and may
+ * share the directory. A file that is there is never written into.
+ */
+static char *temporary_of(const char *path)
+{
+	return xasprintf("%s.%ld-%08x.tmp", path, (long)getpid(), (unsigned)random_u64());
+}
+
 int file_replace(int dir_fd, const char *path, const char *bytes, size_t len, struct err *err)
 {
-	CLEANUP(freep) char *temporary = xasprintf("%s.%ld.tmp", path, (long)getpid());
+	CLEANUP(freep) char *temporary = temporary_of(path);
 	CLEANUP(closep) int fd = -1;
 	int r;
 
-	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return err_errno(err, errno, "cannot write %s", path);
 	r = write_and_sync(fd, bytes, len);

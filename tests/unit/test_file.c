@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,21 +156,46 @@ static void numbers_are_decimal_or_hexadecimal(void)
 	}
 }
 
+/* Beside `path`, of it. */
+static size_t count_temporaries(const char *path)
+{
+	CLEANUP(freep) char *pattern = xasprintf("%s.*", path);
+	glob_t found = { 0 };
+	size_t n;
+
+	(void)glob(pattern, 0, NULL, &found);
+	n = found.gl_pathc;
+	globfree(&found);
+	return n;
+}
+
 static void replacing_leaves_no_temporary(void)
 {
 	CLEANUP(freep) char *path = test_file("kept/file", "old");
-	CLEANUP(freep) char *temporary = xasprintf("%s.%ld.tmp", path, (long)getpid());
 
 	CHECK_EQ(file_replace(AT_FDCWD, path, "new", 3, NULL), 0);
 	check_holds(path, "new");
-	CHECK_EQ(access(temporary, F_OK), -1);
+	CHECK_EQ(count_temporaries(path), 0);
+}
+
+/* Of the same pid in another container, or of somebody who waits for us there. */
+static void a_file_in_the_way_of_the_temporary_is_not_written(void)
+{
+	CLEANUP(freep) char *path = test_file("shared/file", "old");
+	CLEANUP(freep) char *other = test_file("shared/other", "not ours");
+	CLEANUP(freep) char *way = xasprintf("%s.%ld.tmp", path, (long)getpid());
+
+	CHECK_EQ(link(other, way), 0);
+	CHECK_EQ(file_replace(AT_FDCWD, path, "new", 3, NULL), 0);
+	check_holds(path, "new");
+	check_holds(other, "not ours");
+	check_holds(way, "not ours");
 }
 
 /* A disk that is full after 4 bytes, played by a limit on file sizes. */
 static void a_failed_replace_keeps_the_old_content(void)
 {
 	CLEANUP(freep) char *path = test_file("kept/full", "old");
-	CLEANUP(freep) char *temporary = xasprintf("%s.%ld.tmp", path, (long)getpid());
 	struct rlimit before, tiny;
 	struct err err = ERR_INIT;
 
@@ -183,7 +209,7 @@ static void a_failed_replace_keeps_the_old_content(void)
 	CHECK_HAS(err.msg, "cannot write ");
 	CHECK_HAS(err.msg, "kept/full: File too large");
 	check_holds(path, "old");
-	CHECK_EQ(access(temporary, F_OK), -1);
+	CHECK_EQ(count_temporaries(path), 0);
 }
 
 static void replacing_needs_its_directory(void)
@@ -290,6 +316,7 @@ static const struct test tests[] = {
 	TEST(a_line_has_a_limit),
 	TEST(numbers_are_decimal_or_hexadecimal),
 	TEST(replacing_leaves_no_temporary),
+	TEST(a_file_in_the_way_of_the_temporary_is_not_written),
 	TEST(a_failed_replace_keeps_the_old_content),
 	TEST(replacing_needs_its_directory),
 	TEST(paths_start_at_the_directory_given),

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -169,6 +171,27 @@ static void a_directory_that_cannot_be_written_is_an_error_with_its_path(void)
 	CHECK_HAS(err.msg, "blocked");
 }
 
+/* A file size that is not allowed gets no better by what others leave. */
+static void a_file_that_may_not_be_so_large_costs_no_other_report(void)
+{
+	struct rlimit before, tiny;
+	struct err err = ERR_INIT;
+
+	fresh_state("limited");
+	CHECK_EQ(put(1, VERDICT_PASS, &err), 0);
+	CHECK_EQ(put(2, VERDICT_PASS, &err), 0);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	CHECK_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+	tiny = (struct rlimit){ 64, before.rlim_max };
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &tiny), 0);
+	CHECK_EQ(put(3, VERDICT_PASS, &err), -EFBIG);
+	CHECK_EQ(put(4, VERDICT_FAIL, &err), -EFBIG);
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+	CHECK_HAS(err.msg, "File too large");
+	CHECK_EQ(count(), 2);
+	CHECK_EQ(spool_lost(), 0);
+}
+
 static void two_writers_at_once_lose_nothing(void)
 {
 	int child, status = -1;
@@ -198,6 +221,7 @@ static const struct test tests[] = {
 	TEST(other_files_in_the_spool_are_left_alone),
 	TEST(what_a_killed_writer_left_is_removed),
 	TEST(a_directory_that_cannot_be_written_is_an_error_with_its_path),
+	TEST(a_file_that_may_not_be_so_large_costs_no_other_report),
 	TEST(two_writers_at_once_lose_nothing),
 };
 
