@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/clock.h"
@@ -19,7 +20,7 @@
  * The kernel announces the holder's close (inotify) a moment before it drops
  * the lock, and an explicit LOCK_UN not at all; so look again at least this often.
  */
-enum { LOCK_LOOK_AGAIN_MS = 50, LOCK_NOTE_SIZE = 64 };
+enum { LOCK_LOOK_AGAIN_MS = 50, LOCK_NOTE_SIZE = 64, LOCK_MODE = 0600 };
 
 static bool try_lock(int fd)
 {
@@ -66,9 +67,19 @@ static void write_holder(int fd)
 		(void)!pwrite(fd, note, MIN((size_t)n, sizeof(note) - 1), 0);
 }
 
+/* For its owner alone, however it was made: whoever may read a file may lock it, for ever. */
+static int open_lock(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, LOCK_MODE);
+
+	if (fd >= 0)
+		(void)fchmod(fd, LOCK_MODE);
+	return fd;
+}
+
 int lock_take(const char *path, uint64_t deadline_us, int *ret_fd, struct err *err)
 {
-	CLEANUP(closep) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	CLEANUP(closep) int fd = open_lock(path);
 	char holder[LOCK_NOTE_SIZE];
 
 	if (fd < 0)

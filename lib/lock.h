@@ -14,8 +14,9 @@ struct err;
 /*
  * Open (making it) and lock `path` exclusively, waiting until the monotonic
  * `deadline_us` (0: do not wait). The descriptor is the lock: close it to
- * unlock. -ETIMEDOUT when another holds it to the end; the sentence in `err`
- * names the holder's pid and command when the file tells it.
+ * unlock. The file is for its owner alone: flock(2) asks for no more than the
+ * right to read, and nobody else shall hold up what locks. -ETIMEDOUT when another holds it to the
+ * end; the sentence in `err` names the holder's pid and command when the file tells it.
  */
 int lock_take(const char *path, uint64_t deadline_us, int *ret_fd, struct err *err);
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -202,7 +203,32 @@ static void who_started_us_may_hold_it_for_us(void)
 	(void)unsetenv("ASSAY_LOCK_HELD");
 }
 
+/* Whoever may open it may lock it. */
+static void the_file_is_for_its_owner_alone(void)
+{
+	static const mode_t masks[] = { 0, 022, 077 };
+	CLEANUP(freep) char *path = lock_path();
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < 2 * ARRAY_SIZE(masks); i++) {
+		CLEANUP(closep) int lock = -1;
+		mode_t before;
+
+		if (i < ARRAY_SIZE(masks))
+			(void)unlink(path);
+		else
+			CHECK_EQ(chmod(path, 0666), 0);
+		before = umask(masks[i % ARRAY_SIZE(masks)]);
+		CHECK_EQ(lock_take(path, 0, &lock, NULL), 0);
+		(void)umask(before);
+		CHECK_EQ(stat(path, &st), 0);
+		CHECK_EQ(st.st_mode & 0777, 0600);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(the_file_is_for_its_owner_alone),
 	TEST(a_free_lock_is_taken_at_once),
 	TEST(two_descriptors_of_one_process_exclude_each_other),
 	TEST(at_the_deadline_the_holder_is_named),
