@@ -113,18 +113,27 @@ static int spawn(struct child *c, const char *program, const char *const *argume
 {
 	const pid_t parent = getpid();
 	char *argv[CHILD_ARGUMENTS_MAX + 2] = { xstrdup("assay") };
-	size_t n = 0;
+	size_t n;
+	int r;
 
-	while (arguments[n] && n < CHILD_ARGUMENTS_MAX) {
+	for (n = 0; arguments[n]; n++)
 		argv[n + 1] = xstrdup(arguments[n]);
-		n++;
-	}
 	c->pid = fork();
+	r = c->pid < 0 ? -errno : 0;
 	if (c->pid == 0)
 		exec_program(program, argv, null, parent);
 	for (n = 0; argv[n]; n++)
 		free(argv[n]);
-	return c->pid < 0 ? -errno : 0;
+	return r;
+}
+
+static bool too_many(const char *const *arguments)
+{
+	size_t n = 0;
+
+	while (n <= CHILD_ARGUMENTS_MAX && arguments[n])
+		n++;
+	return n > CHILD_ARGUMENTS_MAX;
 }
 
 int child_start(struct child *c, const char *const *arguments, uint64_t deadline_us, struct err *err)
@@ -136,6 +145,9 @@ int child_start(struct child *c, const char *const *arguments, uint64_t deadline
 
 	if (c->source)
 		return err_set(err, EBUSY, "%s is under way", c->name);
+	if (too_many(arguments))
+		return err_set(err, E2BIG, "%s: more than %d arguments", c->name,
+			       CHILD_ARGUMENTS_MAX);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
 		return err_errno(err, errno, "cannot open /dev/null");
