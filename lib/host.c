@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "lib/cpuinfo.h"
 #include "lib/file.h"
 #include "lib/machine.h"
 #include "lib/paths.h"
@@ -39,23 +40,19 @@ char *host_boot_id(void)
 	return id ? id : xstrdup("");
 }
 
-/* The value of the first "key : value" line of /proc/cpuinfo. */
-static char *cpuinfo(const char *text, const char *key)
+static char *read_cpuinfo(void)
 {
-	const char *at = text;
+	CLEANUP(freep) char *path = xasprintf("%s/proc/cpuinfo", paths_sysroot());
+	char *text = NULL;
 
-	while (at) {
-		if (starts_with(at, key)) {
-			at += strcspn(at, ":\n");
-			if (*at != ':')
-				return NULL;
-			at += 1 + strspn(at + 1, " \t");
-			return xstrndup(at, strcspn(at, "\n"));
-		}
-		at = strchr(at, '\n');
-		at = at ? at + 1 : NULL;
-	}
-	return NULL;
+	return file_read(AT_FDCWD, path, CPUINFO_MAX, &text, NULL, NULL) < 0 ? NULL : text;
+}
+
+char *host_cpu_model(void)
+{
+	CLEANUP(freep) char *text = read_cpuinfo();
+
+	return text ? cpuinfo_model(text) : NULL;
 }
 
 /* Takes `value`; leaves the key out when it is NULL, empty or not UTF-8. */
@@ -68,8 +65,7 @@ static void put(json_t *env, const char *key, char *value)
 
 json_t *host_env(void)
 {
-	CLEANUP(freep) char *path = xasprintf("%s/proc/cpuinfo", paths_sysroot());
-	CLEANUP(freep) char *cpus = NULL;
+	CLEANUP(freep) char *cpus = read_cpuinfo();
 	json_t *env = json_object();
 	struct utsname uts;
 
@@ -82,9 +78,9 @@ json_t *host_env(void)
 	put(env, "driver.nvidia", read_sys("/sys/module/nvidia/version"));
 	put(env, "driver.mlx5", read_sys("/sys/module/mlx5_core/version"));
 	put(env, "machine", machine_read());
-	if (file_read(AT_FDCWD, path, CPUINFO_MAX, &cpus, NULL, NULL) == 0) {
-		put(env, "cpu", cpuinfo(cpus, "model name"));
-		put(env, "microcode", cpuinfo(cpus, "microcode"));
+	if (cpus) {
+		put(env, "cpu", cpuinfo_model(cpus));
+		put(env, "microcode", cpuinfo_value(cpus, "microcode"));
 	}
 	return env;
 }

@@ -9,6 +9,7 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/file.h"
+#include "lib/host.h"
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 
@@ -40,7 +41,7 @@ static int host_open(struct accel **ret, struct err *err)
 	if (r < 0)
 		return r;
 	host_blas_init(h->version, sizeof(h->version));
-	model = host_cpuinfo(0, "model name");
+	model = host_cpu_model();
 	(void)snprintf(h->cpu_model, sizeof(h->cpu_model), "%s", model ? model : "CPU core");
 	host_others_init(h);
 	*ret = TAKE(a);
