@@ -99,24 +99,23 @@ static void set_rates(struct all_to_all *t, const struct coll_move *moves, unsig
 static bool measure_moves(struct all_to_all *t, const struct coll_move *moves, unsigned n,
 			  struct cell *ret)
 {
-	const struct coll_whole_ops *whole = t->coll->ops->whole;
 	const char *check = t->plan->kind->pair_bw;
 	const double block = (double)(t->bytes / t->n);
 	unsigned w;
 
-	whole->only(t->coll, moves, n);
-	whole->repeat(t->coll, 1);
+	coll_only(t->coll, moves, n);
+	coll_repeat(t->coll, 1);
 	if (!all_to_all_once(t, check, t->bytes))
 		return false;
 	set_rates(t, moves, n, 0, ret);
-	whole->repeat(t->coll, (unsigned)MIN(PAIR_WINDOW_S * ret[0].rates[0] / block + 1,
-					     (double)PAIR_REPEAT));
+	coll_repeat(t->coll, (unsigned)MIN(PAIR_WINDOW_S * ret[0].rates[0] / block + 1,
+					   (double)PAIR_REPEAT));
 	for (w = 0; w < PAIR_WINDOWS; w++) {
 		if (!all_to_all_once(t, check, t->bytes))
 			return false;
 		set_rates(t, moves, n, w, ret);
 	}
-	whole->only(t->coll, NULL, 0);
+	coll_only(t->coll, NULL, 0);
 	return true;
 }
 

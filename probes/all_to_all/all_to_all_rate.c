@@ -210,15 +210,15 @@ static int measure(struct all_to_all *t, uint64_t bytes, struct sample *ret)
 	unsigned i;
 
 	*ret = all_to_all_sample(t, t->plan->kind->busbw, t->plan->kind->all, bytes);
-	whole_of(t)->repeat(t->coll, 1);
+	coll_repeat(t->coll, 1);
 	for (i = 0; i < WARM_UPS; i++) {
 		if (!all_to_all_once(t, ret->check, bytes))
 			return 1;
 		seconds = all_seconds(t);
 	}
 	if (seconds > 0)
-		whole_of(t)->repeat(t->coll, (unsigned)MIN(WINDOW_US * 1e-6 / seconds + 1,
-							   (double)COLL_REPEAT_MAX));
+		coll_repeat(t->coll,
+			    (unsigned)MIN(WINDOW_US * 1e-6 / seconds + 1, (double)COLL_REPEAT_MAX));
 	if (t->plan->kind->begin)
 		t->plan->kind->begin(t);
 	first_us = (double)now_us(t);
@@ -227,7 +227,7 @@ static int measure(struct all_to_all *t, uint64_t bytes, struct sample *ret)
 			return 1;
 		rates[i] = coll_busbw(&op, t->n, all_seconds(t));
 	}
-	whole_of(t)->repeat(t->coll, 1);
+	coll_repeat(t->coll, 1);
 	sample_set_windows(ret, rates, ARRAY_SIZE(rates));
 	ret->start = (first_us + (double)t->plan->epoch_us) * 1e-6;
 	ret->seconds = ((double)now_us(t) - first_us) * 1e-6;

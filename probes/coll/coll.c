@@ -47,6 +47,18 @@ static void set_failed(struct coll_result *result, const struct err *why)
 	(void)snprintf(result->why, sizeof(result->why), "%.*s", COLL_WHY_SIZE - 1, why->msg);
 }
 
+void coll_repeat(struct coll *c, unsigned times)
+{
+	c->times = MIN(MAX(times, 1U), (unsigned)COLL_REPEAT_MAX);
+}
+
+void coll_only(struct coll *c, const struct coll_move *moves, unsigned n)
+{
+	c->n_moves = MIN(n, (unsigned)COLL_RANKS_MAX);
+	if (c->n_moves)
+		memcpy(c->moves, moves, c->n_moves * sizeof(*moves));
+}
+
 int coll_run(struct coll *c, const struct coll_op *op, uint64_t deadline_us,
 	     const struct coll_watch *watch, struct err *err)
 {

@@ -130,15 +130,8 @@ struct coll_move {
 	unsigned from, to;
 };
 
-/* What a group can besides, all of whose ranks are of this process. */
+/* What a group can besides, all of whose ranks are of this process: coll_repeat() and coll_only() too. */
 struct coll_whole_ops {
-	/* How often start() does the operation, 1 to COLL_REPEAT_MAX; times are those of one. */
-	void (*repeat)(struct coll *c, unsigned times);
-	/*
-	 * From now on an all-to-all moves these blocks only; n = 0: all again. No
-	 * rank may be in two of them as a sender, nor in two as a receiver. Copied.
-	 */
-	void (*only)(struct coll *c, const struct coll_move *moves, unsigned n);
 	/* Seconds of the last operation at that rank; NAN when it was not in it. */
 	double (*seconds)(const struct coll *c, unsigned rank);
 	/*
@@ -167,8 +160,20 @@ struct coll {
 	unsigned n;		/* ranks of all processes, 2 to COLL_RANKS_MAX */
 	unsigned first, n_here; /* those of this process */
 	uint64_t bytes;		/* of the buffer of each rank: the largest operation */
+	unsigned times;		/* coll_repeat() */
+	unsigned n_moves;	/* coll_only(); 0: everybody to everybody */
+	struct coll_move moves[COLL_RANKS_MAX];
 	struct coll_result result;
 };
+
+/* How often start() does the operation, 1 (as it begins) to COLL_REPEAT_MAX; times are those of one. */
+void coll_repeat(struct coll *c, unsigned times);
+
+/*
+ * From now on an all-to-all moves these blocks only; n = 0: all again. No
+ * rank may be in two of them as a sender, nor in two as a receiver. Copied.
+ */
+void coll_only(struct coll *c, const struct coll_move *moves, unsigned n);
 
 /*
  * Called between turns, at least every 10 ms: true when the operation is to be

@@ -29,9 +29,6 @@ struct exchange {
 	const struct pair_side *sides;
 	struct way *ways; /* n_here x n; that of a rank to itself is not used */
 	unsigned depth;	  /* pieces under way to each peer */
-	unsigned times;
-	struct coll_move moves[COLL_RANKS_MAX];
-	unsigned n_moves; /* 0: everybody to everybody */
 	int error;	  /* of an operation that failed */
 	/* The operation. */
 	uint64_t block, piece; /* bytes */

@@ -90,24 +90,9 @@ static int nccl_blot(struct coll *c, uint64_t bytes, struct err *err)
 
 /* --- an operation --- */
 
-static void nccl_repeat(struct coll *c, unsigned times)
-{
-	nccl_group_of(c)->times = MIN(MAX(times, 1U), (unsigned)COLL_REPEAT_MAX);
-}
-
 void nccl_coll_apart(struct coll *c)
 {
 	nccl_group_of(c)->apart = true;
-}
-
-static void nccl_only(struct coll *c, const struct coll_move *moves, unsigned n)
-{
-	struct nccl_group *g = nccl_group_of(c);
-	unsigned i;
-
-	g->n_moves = MIN(n, (unsigned)COLL_RANKS_MAX);
-	for (i = 0; i < g->n_moves; i++)
-		g->moves[i] = moves[i];
 }
 
 static double nccl_seconds(const struct coll *c, unsigned rank)
@@ -150,16 +135,16 @@ static int nccl_start(struct coll *c, const struct coll_op *op, struct err *err)
 	if (r < 0)
 		return r;
 	g->op = *op;
-	g->left = g->times;
+	g->left = c->times;
 	g->launching = g->marked = false;
 	g->stepped = 0;
 	g->held = 0;
 	for (i = 0; i < c->n; i++) {
-		g->ranks[i].in_it = g->n_moves == 0;
+		g->ranks[i].in_it = c->n_moves == 0;
 		g->ranks[i].seconds = (double)NAN;
 	}
-	for (i = 0; i < g->n_moves; i++)
-		g->ranks[g->moves[i].from].in_it = g->ranks[g->moves[i].to].in_it = true;
+	for (i = 0; i < c->n_moves; i++)
+		g->ranks[c->moves[i].from].in_it = g->ranks[c->moves[i].to].in_it = true;
 	g->begun_ns = nccl_now_ns(c);
 	for (i = 0; r == 0 && i < c->n; i++) {
 		if (g->ranks[i].in_it)
@@ -207,7 +192,7 @@ static int advance(struct nccl_group *g, int *ret_rank, struct err *err)
 	g->launching = false;
 	if (g->marked)
 		return 0;
-	r = g->stepped < g->times - g->left ? step(g, err) : 0;
+	r = g->stepped < g->coll.times - g->left ? step(g, err) : 0;
 	if (r == 0)
 		r = g->left ? nccl_launch(g, err) : mark(g, err);
 	return r < 0 ? r : 1;
@@ -245,7 +230,7 @@ static int look(struct nccl_group *g, unsigned i, struct err *err)
 	r = g->ops->event_seconds(rank->from, rank->to, &rank->seconds, err);
 	if (r < 0)
 		return r;
-	rank->seconds /= g->times;
+	rank->seconds /= g->coll.times;
 	told->ended = true;
 	told->ended_ns = g->begun_ns + (uint64_t)llround(rank->seconds * 1e9);
 	return 1;
@@ -318,8 +303,6 @@ static void nccl_close(struct coll *c)
 }
 
 static const struct coll_whole_ops nccl_whole = {
-	.repeat = nccl_repeat,
-	.only = nccl_only,
 	.seconds = nccl_seconds,
 	.spread = nccl_spread,
 	.blot = nccl_blot,
@@ -377,13 +360,14 @@ int nccl_coll_new(const struct nccl_setup *setup, struct coll **ret, struct err 
 		return err_set(err, EINVAL, "%llu bytes on each of %u GPUs",
 			       (unsigned long long)setup->bytes, setup->n);
 	g = xcalloc(1, sizeof(*g));
-	g->coll = (struct coll){
-		.ops = &nccl_ops, .n = setup->n, .n_here = setup->n, .bytes = setup->bytes
-	};
+	g->coll = (struct coll){ .ops = &nccl_ops,
+				 .n = setup->n,
+				 .n_here = setup->n,
+				 .bytes = setup->bytes,
+				 .times = 1 };
 	g->call = setup->library->call;
 	g->ops = setup->accel->ops;
 	g->accel = setup->accel;
-	g->times = 1;
 	for (i = 0; r == 0 && i < setup->n; i++)
 		r = open_rank(g, i, err);
 	if (r == 0)

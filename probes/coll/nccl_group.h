@@ -22,11 +22,8 @@ struct nccl_group {
 	const struct accel_ops *ops;
 	struct accel *accel;
 	struct nccl_rank ranks[COLL_RANKS_MAX];
-	unsigned times;
-	struct coll_move moves[COLL_RANKS_MAX];
-	unsigned n_moves; /* 0: everybody to everybody */
-	bool apart;	  /* an all-reduce is not in place */
-	int error;	  /* negative errno of an operation that failed, 0 */
+	bool apart; /* an all-reduce is not in place */
+	int error;  /* negative errno of an operation that failed, 0 */
 
 	/* Of the operation under way. */
 	struct coll_op op;

@@ -147,12 +147,12 @@ void nccl_hang_look(struct nccl_group *g)
 		suspect(g, ranks);
 		(void)snprintf(result->why, sizeof(result->why),
 			       "%s ended %u of %u operations, the others %u", names, fewest,
-			       g->times, others);
+			       g->coll.times, others);
 		return;
 	}
 	(void)snprintf(result->why, sizeof(result->why),
 		       "all %u GPUs began operation %u of %u and none ended it", count(all),
-		       MIN(fewest + 1, g->times), g->times);
+		       MIN(fewest + 1, g->coll.times), g->coll.times);
 }
 
 void nccl_hang_conclude(struct nccl_group *g)

@@ -28,9 +28,9 @@ static int put_moves(struct nccl_group *g, struct err *err)
 	unsigned i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < g->n_moves; i++)
-		r = put_move(g, &g->moves[i], err);
-	if (g->n_moves)
+	for (i = 0; r == 0 && i < g->coll.n_moves; i++)
+		r = put_move(g, &g->coll.moves[i], err);
+	if (g->coll.n_moves)
 		return r;
 	for (m.from = 0; m.from < g->coll.n; m.from++) {
 		for (m.to = 0; r == 0 && m.to < g->coll.n; m.to++)
@@ -67,7 +67,7 @@ static int put_ranks(struct nccl_group *g, struct err *err)
 
 int nccl_launch(struct nccl_group *g, struct err *err)
 {
-	bool moves = g->op.kind == COLL_ALL_TO_ALL && (g->n_moves || !g->call.all_to_all);
+	bool moves = g->op.kind == COLL_ALL_TO_ALL && (g->coll.n_moves || !g->call.all_to_all);
 	struct nccl_rank *first = &g->ranks[0];
 	int r = nccl_check(g, first, g->call.group_start(), "cannot begin a group", err);
 	unsigned result;

@@ -102,21 +102,6 @@ static int exchange_blot(struct coll *c, uint64_t bytes, struct err *err UNUSED)
 
 /* --- an operation --- */
 
-static void exchange_repeat(struct coll *c, unsigned times)
-{
-	exchange_of(c)->times = MIN(MAX(times, 1U), (unsigned)COLL_REPEAT_MAX);
-}
-
-static void exchange_only(struct coll *c, const struct coll_move *moves, unsigned n)
-{
-	struct exchange *g = exchange_of(c);
-	unsigned i;
-
-	g->n_moves = MIN(n, (unsigned)COLL_RANKS_MAX);
-	for (i = 0; i < g->n_moves; i++)
-		g->moves[i] = moves[i];
-}
-
 static double exchange_seconds(const struct coll *c, unsigned rank)
 {
 	const struct exchange *g = exchange_seen(c);
@@ -124,7 +109,7 @@ static double exchange_seconds(const struct coll *c, unsigned rank)
 
 	if (!told->ended || !g->in_it[rank - c->first])
 		return (double)NAN;
-	return (double)(told->ended_ns - told->arrived_ns) / 1e9 / g->times;
+	return (double)(told->ended_ns - told->arrived_ns) / 1e9 / c->times;
 }
 
 static int exchange_error(const struct coll *c)
@@ -132,13 +117,13 @@ static int exchange_error(const struct coll *c)
 	return exchange_seen(c)->error;
 }
 
-static bool is_moved(const struct exchange *g, unsigned from, unsigned to)
+static bool is_moved(const struct coll *c, unsigned from, unsigned to)
 {
 	unsigned i = 0;
 
-	while (i < g->n_moves && (g->moves[i].from != from || g->moves[i].to != to))
+	while (i < c->n_moves && (c->moves[i].from != from || c->moves[i].to != to))
 		i++;
-	return g->n_moves == 0 || i < g->n_moves;
+	return c->n_moves == 0 || i < c->n_moves;
 }
 
 /* What each way has to carry; a rank that has no part in it has ended at once. */
@@ -154,8 +139,8 @@ static void plan_ways(struct exchange *g)
 			struct way *w = exchange_way(g, i, peer);
 			const unsigned rank = c->first + i;
 
-			w->total = is_moved(g, rank, peer) ? g->pieces * g->times : 0;
-			w->awaits = is_moved(g, peer, rank);
+			w->total = is_moved(c, rank, peer) ? g->pieces * c->times : 0;
+			w->awaits = is_moved(c, peer, rank);
 			w->posted = w->sent = 0;
 			w->failed = false;
 			if (peer != rank)
@@ -320,8 +305,6 @@ static uint64_t smallest(const struct pair_side *sides, unsigned n)
 }
 
 static const struct coll_whole_ops whole_ops = {
-	.repeat = exchange_repeat,
-	.only = exchange_only,
 	.seconds = exchange_seconds,
 	.spread = exchange_spread,
 	.blot = exchange_blot,
@@ -352,10 +335,10 @@ int coll_exchange_open(const struct pair_side *sides, const struct coll_exchange
 				 .n = want->n,
 				 .first = want->first,
 				 .n_here = want->n_here,
-				 .bytes = smallest(sides, want->n_here) };
+				 .bytes = smallest(sides, want->n_here),
+				 .times = 1 };
 	g->sides = sides;
 	g->depth = MAX(want->depth, 1U);
-	g->times = 1;
 	g->ways = xcalloc((size_t)want->n_here * want->n, sizeof(*g->ways));
 	r = open_ways(g, want, err);
 	if (r == 0)

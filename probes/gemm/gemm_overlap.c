@@ -55,7 +55,7 @@ static bool go(struct overlap *o, unsigned times, const struct coll_watch *watch
 	unsigned i;
 	int r;
 
-	o->coll->ops->whole->repeat(o->coll, times);
+	coll_repeat(o->coll, times);
 	r = coll_run(o->coll, &o->op, last_us, watch, &err);
 	if (r < 0)
 		fail(o, r, COLL_NOBODY, err.msg);

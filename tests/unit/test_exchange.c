@@ -133,7 +133,7 @@ static void every_rank_gets_the_block_of_every_other(void)
 		for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 			for (times = 1; times <= 3; times += 2) {
 				fill(bench.group, sizes[i]);
-				bench.group->ops->whole->repeat(bench.group, times);
+				coll_repeat(bench.group, times);
 				CHECK(check_data(bench.group, sizes[i]).count > 0);
 				run(sizes[i], USEC_PER_SEC);
 				CHECK_EQ(bench.group->result.state, COLL_DONE);
@@ -182,7 +182,7 @@ static void bus_bandwidth_is_that_of_the_links(void)
 		open_all(n);
 		run(bytes, USEC_PER_SEC);
 		CHECK_NEAR(busbw(bytes), LINK_RATE, 0.05 * LINK_RATE);
-		bench.group->ops->whole->repeat(bench.group, 4);
+		coll_repeat(bench.group, 4);
 		run(bytes, USEC_PER_SEC);
 		CHECK_NEAR(busbw(bytes), LINK_RATE, 0.05 * LINK_RATE);
 		/* A slow link out of one, or into one, is as slow for all. */
@@ -208,7 +208,7 @@ static void moves_alone_go_as_fast_as_their_own_links(void)
 	whole = bench.group->ops->whole;
 	bench.fabric.sim.links[2].bytes_per_s = LINK_RATE / 2;
 	fill(bench.group, SIZE);
-	whole->only(bench.group, moves, 2);
+	coll_only(bench.group, moves, 2);
 	run(SIZE, USEC_PER_SEC);
 	CHECK_EQ(bench.group->result.state, COLL_DONE);
 	for (i = 0; i < 2; i++) {
@@ -218,10 +218,10 @@ static void moves_alone_go_as_fast_as_their_own_links(void)
 	}
 	/* Of 4 x 3 blocks that travel, 2 did. */
 	CHECK_EQ(check_data(bench.group, SIZE).count, 10 * (uint64_t)block / 4);
-	whole->only(bench.group, moves, 1);
+	coll_only(bench.group, moves, 1);
 	run(SIZE, USEC_PER_SEC);
 	CHECK(isnan(whole->seconds(bench.group, 2)));
-	whole->only(bench.group, NULL, 0);
+	coll_only(bench.group, NULL, 0);
 	run(SIZE, USEC_PER_SEC);
 	CHECK_EQ(check_data(bench.group, SIZE).count, 0);
 	close_all();
