@@ -239,6 +239,11 @@ int probe_emit(struct probe *probe, struct sample *s)
 	return file_write_all(STDOUT_FILENO, line, len);
 }
 
+int probe_emit_of(void *probe, struct sample *s)
+{
+	return probe_emit(probe, s);
+}
+
 uint64_t probe_left_us(const struct probe *probe)
 {
 	return clock_left_us(probe->deadline_us);

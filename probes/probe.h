@@ -81,6 +81,9 @@ int probe_main(const struct probe_desc *desc, void *options, int argc, char **ar
  */
 int probe_emit(struct probe *probe, struct sample *s);
 
+/* The same, as what an area of a probe is handed to print with: `probe` is a struct probe. */
+int probe_emit_of(void *probe, struct sample *s);
+
 /* Microseconds left of the budget. */
 uint64_t probe_left_us(const struct probe *probe);
 

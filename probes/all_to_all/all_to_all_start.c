@@ -22,11 +22,6 @@ static const struct all_to_all_options *options_of(const struct probe *probe)
 	return probe->options;
 }
 
-static int emit(void *context, struct sample *s)
-{
-	return probe_emit(context, s);
-}
-
 struct all_to_all_plan *all_to_all_plan_new(struct probe *probe)
 {
 	const struct all_to_all_options *o = options_of(probe);
@@ -40,7 +35,7 @@ struct all_to_all_plan *all_to_all_plan_new(struct probe *probe)
 	plan->deadline_us = probe->deadline_us - (uint64_t)(end_part * (double)probe->budget_us);
 	plan->epoch_us = (int64_t)clock_real_us() - (int64_t)clock_mono_us();
 	plan->known = (double)NAN;
-	plan->emit = emit;
+	plan->emit = probe_emit_of;
 	plan->context = probe;
 	return plan;
 }

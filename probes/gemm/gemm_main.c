@@ -109,11 +109,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = { .options = argp_options, .parser = parse_option };
 
-static int emit(void *context, struct sample *s)
-{
-	return probe_emit(context, s);
-}
-
 /* What is verified comes as F64 or F32; else a GPU writes what training has. */
 static enum accel_dtype out_of(enum accel_dtype dtype, bool gpu)
 {
@@ -222,7 +217,7 @@ static int run(struct probe *probe, struct err *err)
 		.run_busy = probe->run_busy,
 		.deadline_us = probe->deadline_us,
 		.epoch_us = (int64_t)clock_real_us() - (int64_t)clock_mono_us(),
-		.sink = { emit, probe },
+		.sink = { probe_emit_of, probe },
 	};
 	uint64_t watch_us;
 	int r = accel_choose(o->engine, gemm_engines, &plan.ops, err);

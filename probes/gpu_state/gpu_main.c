@@ -12,11 +12,6 @@
 #include "probes/gpu_state/gpu_state.h"
 #include "probes/since.h"
 
-static int emit(void *context, struct sample *s)
-{
-	return probe_emit(context, s);
-}
-
 static int run_areas(struct gpu_state *state, struct err *err)
 {
 	/* The first names GPUs that could not do so. */
@@ -51,7 +46,7 @@ static int look(struct probe *probe, struct gpus *gpus, struct err *err)
 	/* A clock that went back is none. */
 	state.window_s = since.same_boot && since.window_s > 0 ? since.window_s : NAN;
 	state.counters = since.counters;
-	state.emit = emit;
+	state.emit = probe_emit_of;
 	state.emit_context = probe;
 	r = run_areas(&state, err);
 	if (r == 0)

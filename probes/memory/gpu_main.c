@@ -24,11 +24,6 @@ struct work {
 	struct topology topology;
 };
 
-static int emit(void *context, struct sample *s)
-{
-	return probe_emit(context, s);
-}
-
 /* Without nodes there is one; without a topology there are no paths. */
 static void read_host(struct work *w)
 {
@@ -96,7 +91,7 @@ int gpu_probe(struct probe *probe, uint64_t copy_bytes, uint64_t us, struct err 
 		.run_busy = probe->run_busy,
 		.deadline_us = end_us - 2 * late_us,
 		.epoch_us = (int64_t)clock_real_us() - (int64_t)clock_mono_us(),
-		.emit = emit,
+		.emit = probe_emit_of,
 		.context = probe,
 	};
 	r = accel_watch(measure, w, end_us - late_us, err);

@@ -32,11 +32,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static int emit(void *context, struct sample *s)
-{
-	return probe_emit(context, s);
-}
-
 static int run_areas(struct rnic_state *state, struct err *err)
 {
 	/* The links ask what the counters found. */
@@ -56,7 +51,7 @@ static int run(struct probe *probe, struct err *err)
 	const struct options *options = probe->options;
 	CLEANUP(ports_release) struct ports ports = { 0 };
 	CLEANUP(since_release) struct since since = { 0 };
-	struct rnic_state state = { .desc = probe->desc, .ports = &ports, .emit = emit };
+	struct rnic_state state = { .desc = probe->desc, .ports = &ports, .emit = probe_emit_of };
 	int r;
 
 	ports_read(options->exclude, &ports);
