@@ -149,19 +149,27 @@ static int set_headers(struct http_request *request, const struct http_call *cal
 
 static CURLcode set_transport(struct http_request *request, const struct http_call *call)
 {
+	const struct {
+		CURLoption option;
+		long value;
+	} numbers[] = {
+		{ CURLOPT_NOSIGNAL, 1 },
+		{ OPTION_QUICK_EXIT, 1 },
+		{ CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1 },
+		{ CURLOPT_BUFFERSIZE, BUFFER_SIZE },
+		{ CURLOPT_UPLOAD_BUFFERSIZE, BUFFER_SIZE },
+		{ CURLOPT_CONNECTTIMEOUT_MS, HTTP_CONNECT_TIMEOUT_MS },
+		{ CURLOPT_TIMEOUT_MS, (long)(call->timeout_us / USEC_PER_MSEC) },
+	};
 	CURLcode code = CURLE_OK;
+	size_t i;
 
-	SET(CURLOPT_NOSIGNAL, 1L);
-	SET(OPTION_QUICK_EXIT, 1L);
+	for (i = 0; i < ARRAY_SIZE(numbers); i++)
+		SET(numbers[i].option, numbers[i].value);
 	SET(CURLOPT_PROXY, "");
 	SET(OPTION_PROTOCOLS, ONLY_HTTP);
-	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	SET(CURLOPT_BUFFERSIZE, (long)BUFFER_SIZE);
-	SET(CURLOPT_UPLOAD_BUFFERSIZE, (long)BUFFER_SIZE);
 	SET(CURLOPT_SOCKOPTFUNCTION, on_new_socket);
 	SET(CURLOPT_SOCKOPTDATA, request);
-	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)HTTP_CONNECT_TIMEOUT_MS);
-	SET(CURLOPT_TIMEOUT_MS, (long)(call->timeout_us / USEC_PER_MSEC));
 	return code;
 }
 

@@ -27,7 +27,7 @@ static int look(struct cuda *c, unsigned device, struct nvml_state *ret, struct 
 void cuda_params(const struct accel *a, unsigned device, json_t *params)
 {
 	static const char *const modes[] = { "off", "on" };
-	struct nvml_state s;
+	struct nvml_state s = { 0 };
 
 	if (look(cuda_of(a), device, &s, NULL) < 0)
 		return;
@@ -42,7 +42,7 @@ void cuda_params(const struct accel *a, unsigned device, json_t *params)
 
 int cuda_condition(struct accel *a, unsigned device, struct accel_condition *ret, struct err *err)
 {
-	struct nvml_state s;
+	struct nvml_state s = { 0 };
 	int r = look(cuda_of(a), device, &s, err);
 
 	if (r == 0)
@@ -105,7 +105,7 @@ int cuda_others(struct accel *a, unsigned device, long *ret_pid, char ret_comman
 {
 	struct cuda *c = cuda_of(a);
 	char command[COMMAND_SIZE] = "";
-	struct nvml_state s;
+	struct nvml_state s = { 0 };
 	unsigned pid;
 	int r = look(c, device, &s, err);
 
