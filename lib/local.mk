@@ -9,6 +9,10 @@ UNIT_TESTS += tests/unit/test_base64
 libassay_a_SOURCES += lib/circle.c lib/circle.h
 UNIT_TESTS += tests/unit/test_circle
 
+# ---- lib: watched --------------------------------------------------------------
+libassay_a_SOURCES += lib/watched.c lib/watched.h
+UNIT_TESTS += tests/unit/test_watched
+
 # ---- lib: topology (hwloc chooses the file) ----------------------------------
 noinst_LIBRARIES += libtopology.a
 libtopology_a_SOURCES = lib/topology.c lib/topology.h lib/topology_build.c lib/topology_build.h \

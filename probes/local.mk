@@ -232,7 +232,8 @@ EXTRA_DIST += tests/bench/bench_guest.py tests/guest/scenarios/bench.sh tests/gu
 
 
 # ---- assay-probe-rnic-pair -----------------------------------------------------------
-librdma_a_SOURCES += probes/rdma/oob.c probes/rdma/oob.h probes/rdma/oob_tcp.c \
+librdma_a_SOURCES += probes/rdma/oob.c probes/rdma/oob.h probes/rdma/oob_lookup.c \
+	probes/rdma/oob_lookup.h probes/rdma/oob_tcp.c \
 	probes/rdma/oob_wire.c probes/rdma/oob_wire.h
 noinst_LIBRARIES += librnic_pair.a
 librnic_pair_a_SOURCES = \
@@ -256,7 +257,7 @@ assay_probe_rnic_pair_LDADD = librnic_pair.a librdmaverbs.a libaccelcuda.a librd
 	$(PROBE_LIBS)
 endif
 UNIT_TESTS += tests/unit/test_pair_schedule tests/unit/test_pair tests/unit/test_pair_guard tests/unit/test_pair_session \
-	tests/unit/test_oob
+	tests/unit/test_oob tests/unit/test_oob_lookup
 PAIR_TEST_LIBS = librnic_pair.a librdma.a librnic_state.a libmemory.a $(TOPOLOGY_LIBS) libprobe.a $(LDADD)
 tests_unit_test_pair_schedule_LDADD = $(PAIR_TEST_LIBS)
 PAIR_FABRIC = tests/unit/pair_fabric.c tests/unit/pair_fabric.h $(RDMA_SIM)
@@ -273,6 +274,7 @@ tests_unit_test_pair_reading_SOURCES = tests/unit/test_pair_reading.c $(PAIR_HOS
 tests_unit_test_pair_reading_LDADD = $(PAIR_TEST_LIBS)
 tests_unit_test_pair_session_LDADD = $(PAIR_TEST_LIBS)
 tests_unit_test_oob_LDADD = librdma.a $(LDADD)
+tests_unit_test_oob_lookup_LDADD = librdma.a $(LDADD)
 EXTRA_DIST += probes/rnic_pair/pair_main.c tests/system/test_rnic_pair.py tests/system/guest_steps.py tests/guest/scenarios/pair.sh tests/guest/scenarios/pair-two.sh
 
 # ---- probes/coll -------------------------------------------------------------------

@@ -2,86 +2,26 @@
 #include "probes/accel/watch.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/report.h"
+#include "lib/watched.h"
 #include "lib/xalloc.h"
 #include "probes/accel/accel.h"
 
-/* On the heap: a thread that never comes back may still read it. */
-struct watched {
-	accel_work *work;
-	void *context;
-	pthread_mutex_t lock;
-	pthread_cond_t ended;
-	bool over;
-	int r;
-	struct err err;
-};
-
-static void *run(void *argument)
-{
-	struct watched *w = argument;
-	struct err err = ERR_INIT;
-	int r = w->work(w->context, &err);
-
-	(void)pthread_mutex_lock(&w->lock);
-	w->r = r;
-	w->err = err;
-	w->over = true;
-	(void)pthread_cond_signal(&w->ended);
-	(void)pthread_mutex_unlock(&w->lock);
-	return NULL;
-}
-
-static bool wait_for(struct watched *w, uint64_t deadline_us)
-{
-	const struct timespec at = clock_timespec(deadline_us);
-	bool in_time = true, over;
-
-	(void)pthread_mutex_lock(&w->lock);
-	while (!w->over && in_time)
-		in_time = pthread_cond_clockwait(&w->ended, &w->lock, CLOCK_MONOTONIC, &at) !=
-			  ETIMEDOUT;
-	over = w->over;
-	(void)pthread_mutex_unlock(&w->lock);
-	return over;
-}
-
 int accel_watch(accel_work *work, void *context, uint64_t deadline_us, struct err *err)
 {
-	struct watched *w = xcalloc(1, sizeof(*w));
-	pthread_t thread;
-	int r;
+	int r = watched_run(work, context, deadline_us, NULL, err);
 
-	w->work = work;
-	w->context = context;
-	(void)pthread_mutex_init(&w->lock, NULL);
-	(void)pthread_cond_init(&w->ended, NULL);
-	r = pthread_create(&thread, NULL, run, w);
-	if (r) {
-		free(w);
-		return err_errno(err, r, "cannot start a thread");
-	}
-	if (!wait_for(w, deadline_us)) {
-		(void)pthread_detach(thread);
-		accel_leave_at_once();
-		return err_set(err, ETIMEDOUT, "the GPU driver does not answer");
-	}
-	(void)pthread_join(thread, NULL);
-	r = w->r;
-	if (r < 0 && err)
-		*err = w->err;
-	(void)pthread_cond_destroy(&w->ended);
-	(void)pthread_mutex_destroy(&w->lock);
-	free(w);
-	return r;
+	if (r != -ETIMEDOUT)
+		return r;
+	accel_leave_at_once();
+	return err_set(err, ETIMEDOUT, "the GPU driver does not answer");
 }
 
-/* On the heap likewise. */
+/* On the heap: a driver that comes back late still has it. */
 struct opening {
 	const struct accel_ops *ops;
 	struct accel *accel;

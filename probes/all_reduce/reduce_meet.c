@@ -70,7 +70,7 @@ static int wait_for_all(struct reduce_session *s, uint64_t deadline_us, struct e
 	char bound[OOB_NAME_SIZE];
 	CLEANUP(closep) int fd = -1;
 	unsigned come = 0;
-	int r = oob_listen(s->addresses[0], bound, &fd, err);
+	int r = oob_listen(s->addresses[0], deadline_us, bound, &fd, err);
 
 	if (r < 0)
 		return r;

@@ -15,53 +15,17 @@
 #include "lib/log.h"
 #include "lib/tcp.h"
 #include "probes/rdma/oob.h"
+#include "probes/rdma/oob_lookup.h"
 
-enum { BACKLOG = 8, HOST_SIZE = 256, PORT_SIZE = 32, AGAIN_MS = 100 };
+enum { BACKLOG = 8, AGAIN_MS = 100 };
 
 /* A stranger that says nothing must not keep the right one out for long. */
 #define GREETING_US (2 * USEC_PER_SEC)
 
-/* "HOST:PORT" or "[ADDRESS]:PORT" in two. */
-static int split(const char *address, char host[static HOST_SIZE], char port[static PORT_SIZE])
-{
-	const char *colon = strrchr(address, ':');
-	size_t length = colon ? (size_t)(colon - address) : 0;
-
-	if (!colon || length == 0 || strlen(colon + 1) >= PORT_SIZE || !colon[1])
-		return -EINVAL;
-	if (address[0] == '[' && address[length - 1] == ']') {
-		address++;
-		length -= 2;
-	}
-	if (length == 0 || length >= HOST_SIZE)
-		return -EINVAL;
-	memcpy(host, address, length);
-	host[length] = '\0';
-	memcpy(port, colon + 1, strlen(colon + 1) + 1);
-	return 0;
-}
-
-static int look_up(const char *address, bool passive, struct addrinfo **ret, struct err *err)
-{
-	const struct addrinfo hints = {
-		.ai_socktype = SOCK_STREAM,
-		.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0),
-	};
-	char host[HOST_SIZE], port[PORT_SIZE];
-	int code;
-
-	if (split(address, host, port) < 0)
-		return err_set(err, EINVAL, "'%.200s' is no HOST:PORT", address);
-	code = getaddrinfo(host, port, &hints, ret);
-	if (code == EAI_NONAME || code == EAI_SERVICE)
-		return err_set(err, EINVAL, "'%.200s': %s", address, gai_strerror(code));
-	return code ? err_set(err, EHOSTUNREACH, "%.200s: %s", address, gai_strerror(code)) : 0;
-}
-
 static void name_of(const struct sockaddr *address, socklen_t length,
 		    char ret_name[static OOB_NAME_SIZE])
 {
-	char host[HOST_SIZE], port[PORT_SIZE];
+	char host[OOB_HOST_SIZE], port[OOB_PORT_SIZE];
 	const int flags = NI_NUMERICHOST | NI_NUMERICSERV;
 
 	if (getnameinfo(address, length, host, sizeof(host), port, sizeof(port), flags) != 0)
@@ -71,15 +35,15 @@ static void name_of(const struct sockaddr *address, socklen_t length,
 			       address->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
 }
 
-int oob_listen(const char *address, char ret_bound[static OOB_NAME_SIZE], int *ret_fd,
-	       struct err *err)
+int oob_listen(const char *address, uint64_t deadline_us, char ret_bound[static OOB_NAME_SIZE],
+	       int *ret_fd, struct err *err)
 {
 	struct sockaddr_storage bound;
 	socklen_t length = sizeof(bound);
 	CLEANUP(closep) int fd = -1;
 	struct addrinfo *found = NULL;
 	const int on = 1;
-	int r = look_up(address, true, &found, err);
+	int r = oob_lookup(address, true, deadline_us, &found, err);
 
 	if (r < 0)
 		return r;
@@ -198,7 +162,7 @@ int oob_dial(const char *address, const char *token, uint64_t deadline_us, struc
 	     struct err *err)
 {
 	struct addrinfo *found = NULL;
-	int fd = -1, r = look_up(address, false, &found, err);
+	int fd = -1, r = oob_lookup(address, false, deadline_us, &found, err);
 
 	if (r < 0)
 		return r;

@@ -19,7 +19,7 @@ static int listen_for_peer(const struct pair_options *o, const char *token, uint
 {
 	char bound[OOB_NAME_SIZE];
 	CLEANUP(closep) int fd = -1;
-	int r = oob_listen(o->listen, bound, &fd, err);
+	int r = oob_listen(o->listen, deadline_us, bound, &fd, err);
 
 	if (r < 0)
 		return r;

@@ -298,7 +298,7 @@ static void who_has_the_token_is_let_in_and_who_has_not_is_named(void)
 	struct err err = ERR_INIT;
 	pthread_t thread;
 
-	CHECK_EQ(oob_listen("127.0.0.1:0", bound, &fd, &err), 0);
+	CHECK_EQ(oob_listen("127.0.0.1:0", clock_mono_us() + SOON_US, bound, &fd, &err), 0);
 	CHECK(strlen(bound) > strlen("127.0.0.1:0"));
 	CHECK_EQ(oob_accept(fd, token, clock_mono_us() + SILENCE_US, &line, &err), -ETIMEDOUT);
 	CHECK_STR(err.msg, "nobody came");
@@ -334,7 +334,7 @@ static void all_addresses_of_a_name_are_tried(void)
 				  .ai_addrlen = sizeof(six),
 				  .ai_next = &last };
 
-	CHECK_EQ(oob_listen("127.0.0.1:0", bound, &fd, NULL), 0);
+	CHECK_EQ(oob_listen("127.0.0.1:0", clock_mono_us() + SOON_US, bound, &fd, NULL), 0);
 	CHECK_EQ(getsockname(fd, (struct sockaddr *)&four, &length), 0);
 	six.sin6_port = four.sin_port;
 	CHECK_EQ(oob_connect(&first, clock_mono_us() + SOON_US, &connected), 0);
@@ -355,7 +355,7 @@ static void a_host_that_can_take_no_connection_says_so(void)
 	struct err err = ERR_INIT;
 	struct rlimit before, none;
 
-	CHECK_EQ(oob_listen("127.0.0.1:0", bound, &fd, NULL), 0);
+	CHECK_EQ(oob_listen("127.0.0.1:0", clock_mono_us() + SOON_US, bound, &fd, NULL), 0);
 	CHECK_EQ(getsockname(fd, (struct sockaddr *)&at, &length), 0);
 	client = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	CHECK_EQ(connect(client, (struct sockaddr *)&at, length), 0);
@@ -378,7 +378,7 @@ static void strangers_without_end_do_not_keep_it_waiting(void)
 	socklen_t length = sizeof(at);
 	struct oob line = { .fd = -1 };
 
-	CHECK_EQ(oob_listen("127.0.0.1:0", bound, &fd, NULL), 0);
+	CHECK_EQ(oob_listen("127.0.0.1:0", clock_mono_us() + SOON_US, bound, &fd, NULL), 0);
 	CHECK_EQ(getsockname(fd, (struct sockaddr *)&at, &length), 0);
 	client = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	CHECK_EQ(connect(client, (struct sockaddr *)&at, length), 0);
@@ -398,7 +398,8 @@ static void addresses_that_are_none_are_refused(void)
 		struct err err = ERR_INIT;
 		int fd = -1;
 
-		CHECK_EQ(oob_listen(addresses[i], bound, &fd, &err), -EINVAL);
+		CHECK_EQ(oob_listen(addresses[i], clock_mono_us() + SOON_US, bound, &fd, &err),
+			 -EINVAL);
 		CHECK_HAS(err.msg, addresses[i]);
 		CHECK_EQ(fd, -1);
 	}
@@ -411,7 +412,7 @@ static void nobody_there_is_told_at_the_deadline(void)
 	struct err err = ERR_INIT;
 	int fd = -1;
 
-	CHECK_EQ(oob_listen("127.0.0.1:0", bound, &fd, &err), 0);
+	CHECK_EQ(oob_listen("127.0.0.1:0", clock_mono_us() + SOON_US, bound, &fd, &err), 0);
 	(void)close(fd);
 	CHECK_EQ(oob_dial(bound, token, clock_mono_us() + SILENCE_US, &line, &err), -ECONNREFUSED);
 	CHECK_HAS(err.msg, "does not answer: Connection refused");

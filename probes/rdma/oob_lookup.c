@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * getaddrinfo(3) has no deadline: with a name server that is not there it takes attempts x
+ * timeout of resolv.conf(5) for each server, 10 s for one that says nothing of these, 90 at
+ * worst. So a name is looked up in a thread that may be left behind, as curl does it too.
+ */
+#include "probes/rdma/oob_lookup.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "lib/err.h"
+#include "lib/watched.h"
+#include "lib/xalloc.h"
+
+/* "HOST:PORT" or "[ADDRESS]:PORT" in two. */
+static int split(const char *address, char host[static OOB_HOST_SIZE],
+		 char port[static OOB_PORT_SIZE])
+{
+	const char *colon = strrchr(address, ':');
+	size_t length = colon ? (size_t)(colon - address) : 0;
+
+	if (!colon || length == 0 || strlen(colon + 1) >= OOB_PORT_SIZE || !colon[1])
+		return -EINVAL;
+	if (address[0] == '[' && address[length - 1] == ']') {
+		address++;
+		length -= 2;
+	}
+	if (length == 0 || length >= OOB_HOST_SIZE)
+		return -EINVAL;
+	memcpy(host, address, length);
+	host[length] = '\0';
+	memcpy(port, colon + 1, strlen(colon + 1) + 1);
+	return 0;
+}
+
+/* On the heap: the thread may outlast who asked. */
+struct question {
+	char host[OOB_HOST_SIZE], port[OOB_PORT_SIZE];
+	struct addrinfo hints;
+	struct addrinfo *found;
+	int code; /* of getaddrinfo() */
+};
+
+static int ask(void *context, struct err *err)
+{
+	struct question *q = context;
+
+	(void)err;
+	q->code = getaddrinfo(q->host, q->port, &q->hints, &q->found);
+	return 0;
+}
+
+static void question_free(void *context)
+{
+	struct question *q = context;
+
+	if (q->code == 0 && q->found)
+		freeaddrinfo(q->found);
+	free(q);
+}
+
+/* A number needs nobody's answer; a name is asked for. */
+static int find(struct question *q, uint64_t deadline_us, struct err *err)
+{
+	const int flags = q->hints.ai_flags;
+
+	q->hints.ai_flags = flags | AI_NUMERICHOST;
+	(void)ask(q, err);
+	if (q->code != EAI_NONAME)
+		return 0;
+	q->hints.ai_flags = flags;
+	return watched_run(ask, q, deadline_us, question_free, err);
+}
+
+int oob_lookup(const char *address, bool passive, uint64_t deadline_us, struct addrinfo **ret,
+	       struct err *err)
+{
+	struct question *q = xcalloc(1, sizeof(*q));
+	int code, r;
+
+	q->hints.ai_socktype = SOCK_STREAM;
+	q->hints.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0);
+	q->code = EAI_AGAIN; /* until somebody has answered */
+	if (split(address, q->host, q->port) < 0) {
+		free(q);
+		return err_set(err, EINVAL, "'%.200s' is no HOST:PORT", address);
+	}
+	r = find(q, deadline_us, err);
+	if (r == -ETIMEDOUT)
+		return err_set(err, ETIMEDOUT,
+			       "'%.200s': no name server answered in time; give the address in "
+			       "place of the name, or mend the name servers of this host",
+			       address);
+	code = q->code;
+	if (r == 0 && code == 0) {
+		*ret = q->found;
+		q->found = NULL;
+	}
+	question_free(q);
+	if (r < 0)
+		return r;
+	if (code == EAI_NONAME || code == EAI_SERVICE)
+		return err_set(err, EINVAL, "'%.200s': %s", address, gai_strerror(code));
+	return code ? err_set(err, EHOSTUNREACH, "%.200s: %s", address, gai_strerror(code)) : 0;
+}

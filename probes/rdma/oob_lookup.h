@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where "HOST:PORT" is. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { OOB_HOST_SIZE = 256, OOB_PORT_SIZE = 32 };
+
+struct addrinfo;
+struct err;
+
+/*
+ * The addresses of `address`, "HOST:PORT" or "[ADDRESS]:PORT", to be listened on (`passive`) or
+ * dialled; freeaddrinfo() them. -EINVAL: no such form, or no such name; -EHOSTUNREACH: the
+ * resolver failed; -ETIMEDOUT: it did not answer by the monotonic `deadline_us`. A number is
+ * looked up nowhere.
+ */
+int oob_lookup(const char *address, bool passive, uint64_t deadline_us, struct addrinfo **ret,
+	       struct err *err);
