@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/xalloc.h"
 
@@ -46,4 +47,11 @@ bool pci_find_address(const char *text, char ret_address[static PCI_ADDRESS_SIZE
 			return false;
 	}
 	return false;
+}
+
+bool pci_same_card(const char *a, const char *b)
+{
+	const size_t n = a ? strcspn(a, ".") : 0;
+
+	return n > 0 && b && strcspn(b, ".") == n && strncmp(a, b, n) == 0;
 }

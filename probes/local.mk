@@ -244,6 +244,7 @@ librnic_pair_a_SOURCES = \
 	probes/rnic_pair/pair_measure.c probes/rnic_pair/pair_message.c probes/rnic_pair/pair_message.h \
 	probes/rnic_pair/pair_peer.c probes/rnic_pair/pair_peer.h \
 	probes/rnic_pair/pair_rails.c probes/rnic_pair/pair_rails.h \
+	probes/rnic_pair/pair_rounds.c probes/rnic_pair/pair_rounds.h probes/rnic_pair/pair_subnets.c \
 	probes/rnic_pair/pair_plan.c probes/rnic_pair/pair_plan.h probes/rnic_pair/pair_run.c \
 	probes/rnic_pair/pair_session.c probes/rnic_pair/pair_session.h \
 	probes/rnic_pair/pair_sample.c probes/rnic_pair/pair_sample.h \
@@ -267,7 +268,9 @@ tests_unit_test_pair_guard_LDADD = $(PAIR_TEST_LIBS)
 tests_unit_test_pair_LDADD = $(PAIR_TEST_LIBS)
 PAIR_HOSTS = tests/unit/pair_hosts.c tests/unit/pair_hosts.h $(PAIR_FABRIC)
 tests_unit_test_pair_session_SOURCES = tests/unit/test_pair_session.c $(PAIR_HOSTS)
-UNIT_TESTS += tests/unit/test_pair_plan tests/unit/test_pair_reading
+UNIT_TESTS += tests/unit/test_pair_plan tests/unit/test_pair_reading tests/unit/test_pair_rounds
+tests_unit_test_pair_rounds_SOURCES = tests/unit/test_pair_rounds.c tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h
+tests_unit_test_pair_rounds_LDADD = $(PAIR_TEST_LIBS)
 tests_unit_test_pair_plan_SOURCES = tests/unit/test_pair_plan.c $(RDMA_SIM)
 tests_unit_test_pair_plan_LDADD = $(PAIR_TEST_LIBS)
 tests_unit_test_pair_reading_SOURCES = tests/unit/test_pair_reading.c $(PAIR_HOSTS)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "lib/pci_address.h"
 #include "lib/xalloc.h"
 
 /*
@@ -70,15 +71,6 @@ static int hidden_link(struct builder *b, int *number)
 	return *number;
 }
 
-/* Functions of one PCI device, as the two ports of a card: "0000:1b:00.0" and ".1". */
-static bool is_same_card(const struct topo_node *a, const struct topo_node *b)
-{
-	const size_t n = a->pci ? strcspn(a->pci, ".") : 0;
-
-	return n > 0 && b->pci && b->type == TOPO_RNIC && strcspn(b->pci, ".") == n &&
-	       strncmp(a->pci, b->pci, n) == 0;
-}
-
 /*
  * Each function has a link of its own in the topology, and all have one slot. The link of the slot;
  * NONE when no other RNIC is in it.
@@ -90,7 +82,7 @@ static int card_link(struct builder *b, const char *rnic, double capacity)
 	size_t first = t->n_nodes, n = 0, i;
 
 	for (i = 0; own && i < t->n_nodes; i++) {
-		if (!is_same_card(own, &t->nodes[i]))
+		if (t->nodes[i].type != TOPO_RNIC || !pci_same_card(own->pci, t->nodes[i].pci))
 			continue;
 		first = MIN(first, i);
 		n++;

@@ -42,12 +42,15 @@ struct pair_verdict {
 	unsigned mtu;
 	bool reached; /* a small write arrived */
 	bool no_path; /* nothing did, though both ports are up */
+	bool apart;   /* its ports are of two networks: it is not measured... */
+	bool untold;  /* ...and another pair of the same two says so */
 	char note[PAIR_NOTE_SIZE];
 };
 
 struct pair_job {
 	const struct pair_side *from, *to;
-	size_t group; /* jobs of one group share no port */
+	size_t group; /* jobs of one group are measured at once: pair_rounds.h */
+	size_t place; /* in the order that they were made */
 	struct pair_lanes writer, reader;
 	struct pair_verdict verdict;
 };
@@ -85,10 +88,13 @@ void pair_connect_all(struct pair_job *jobs, size_t n, uint64_t deadline_us);
 /*
  * Ports may be of networks that have nothing to do with each other (for the job, for storage, a
  * rail each): between those nothing arrives, and no link is sick. So of two ports that each reach
- * others, and by no way each other; and of three or more of which none reaches any. Their
- * verdicts become set-up. Pure.
+ * others, and by no way each other; and of three or more of which none reaches any. The verdict
+ * of one pair of each two networks becomes set-up and says so, the others' are untold. Pure.
  */
 void pair_tell_apart(struct pair_job *jobs, size_t n);
+
+/* Jobs whose ports are of two networks go; how many stay, in their order. */
+size_t pair_leave_apart(struct pair_job *jobs, size_t n);
 
 /* All ordered pairs of `engine` that the options ask for. Errors as struct probe_desc's run(). */
 int pair_run(struct probe *probe, struct rdma_engine *engine, struct err *err);

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Networks of one host that have nothing to do with each other. */
+#include <stdio.h>
+
 #include "probes/rnic_pair/pair.h"
 
 /* Two that do not reach each other are one sick link; more are no matter of any one port. */
 enum { SIDES_THAT_MAY_BE_SICK = 2 };
+
+/* Ports of a network that a sentence has room for. */
+enum { NAMED_MAX = 2, MEMBERS_SIZE = NAMED_MAX * (RDMA_NAME_SIZE + 16) + 32 };
 
 /* The ports of all jobs, and for each the first of those that it reaches, by any way. */
 struct reach {
@@ -14,18 +19,25 @@ struct reach {
 	bool any;
 };
 
-static size_t place_of(struct reach *r, const struct pair_side *side)
+static size_t find(const struct reach *r, const struct pair_side *side)
 {
 	size_t i = 0;
 
 	while (i < r->n && r->sides[i] != side)
 		i++;
+	return MIN(i, (size_t)PAIR_PORTS_MAX - 1);
+}
+
+static size_t place_of(struct reach *r, const struct pair_side *side)
+{
+	const size_t i = find(r, side);
+
 	if (i == r->n && r->n < PAIR_PORTS_MAX) {
 		r->sides[i] = side;
 		r->network[i] = i;
 		r->n++;
 	}
-	return MIN(i, (size_t)PAIR_PORTS_MAX - 1);
+	return i;
 }
 
 static void join(struct reach *r, size_t a, size_t b)
@@ -41,20 +53,66 @@ static void join(struct reach *r, size_t a, size_t b)
 	r->somebody[a] = r->somebody[b] = r->any = true;
 }
 
-static void decide_apart(struct pair_verdict *v, const struct pair_job *job, bool any)
+/* "mlx5_0, mlx5_1 and 6 more": the ports of a network. */
+static void name_members(const struct reach *r, size_t network, char ret[static MEMBERS_SIZE])
 {
-	if (!any)
+	size_t used = 0, n = 0, i;
+
+	ret[0] = '\0';
+	for (i = 0; i < r->n; i++) {
+		if (r->network[i] != network || n++ >= NAMED_MAX)
+			continue;
+		used += (size_t)snprintf(ret + used, MEMBERS_SIZE - used, "%s%s:%u",
+					 n > 1 ? ", " : "", r->sides[i]->port->device,
+					 r->sides[i]->port->number);
+	}
+	if (n > NAMED_MAX)
+		(void)snprintf(ret + used, MEMBERS_SIZE - used, " and %zu more", n - NAMED_MAX);
+}
+
+static void decide_apart(const struct reach *r, struct pair_job *job, size_t pairs)
+{
+	char from[MEMBERS_SIZE], to[MEMBERS_SIZE];
+	struct pair_verdict *v = &job->verdict;
+
+	name_members(r, r->network[find(r, job->from)], from);
+	name_members(r, r->network[find(r, job->to)], to);
+	if (!r->any)
 		pair_decide(v, SAMPLE_SET_UP, TRI_UNKNOWN,
-			    "no port of this host reaches another one, though all are up: if they "
-			    "should, look at the routes between them; else name the pairs that do "
-			    "(--cells)");
+			    "no port of this host reaches another one, though all %zu are up: if "
+			    "they should, look at the routes between them; else name the pairs "
+			    "that do (--cells)",
+			    r->n);
 	else
-		pair_decide(
-			v, SAMPLE_SET_UP, TRI_UNKNOWN,
-			"%s and %s reach other ports, but not each other: two networks; if they "
-			"should be one, look at what joins them; else name the pairs that meet "
-			"(--cells)",
-			job->from->port->device, job->to->port->device);
+		pair_decide(v, SAMPLE_SET_UP, TRI_UNKNOWN,
+			    "nothing gets from %s to %s, or back, though each reaches others: two "
+			    "networks, of which %zu pairs are not measured; if they should be one, "
+			    "look at what joins them; else name the pairs that meet (--cells)",
+			    from, to, pairs);
+}
+
+/* Of networks `a` and `b`, or when nobody reaches anybody of all. */
+static bool is_between(const struct reach *r, const struct pair_job *job, size_t a, size_t b)
+{
+	const size_t from = r->network[find(r, job->from)], to = r->network[find(r, job->to)];
+
+	return !r->any || (from == a && to == b) || (from == b && to == a);
+}
+
+/* The first pair of two networks speaks for all of them. */
+static void tell_once(const struct reach *r, struct pair_job *jobs, size_t n, size_t first)
+{
+	const size_t a = r->network[find(r, jobs[first].from)];
+	const size_t b = r->network[find(r, jobs[first].to)];
+	size_t pairs = 0, i;
+
+	for (i = first; i < n; i++) {
+		if (!jobs[i].verdict.apart || !is_between(r, &jobs[i], a, b))
+			continue;
+		jobs[i].verdict.untold = i > first;
+		pairs++;
+	}
+	decide_apart(r, &jobs[first], pairs);
 }
 
 void pair_tell_apart(struct pair_job *jobs, size_t n)
@@ -69,11 +127,25 @@ void pair_tell_apart(struct pair_job *jobs, size_t n)
 			join(&r, a, b);
 	}
 	for (i = 0; i < n; i++) {
-		const size_t a = place_of(&r, jobs[i].from), b = place_of(&r, jobs[i].to);
+		const size_t a = find(&r, jobs[i].from), b = find(&r, jobs[i].to);
 		struct pair_verdict *v = &jobs[i].verdict;
 
-		if (v->no_path && !v->reached && r.network[a] != r.network[b] &&
-		    (r.any ? r.somebody[a] && r.somebody[b] : r.n > SIDES_THAT_MAY_BE_SICK))
-			decide_apart(v, &jobs[i], r.any);
+		v->apart = v->no_path && !v->reached && r.network[a] != r.network[b] &&
+			   (r.any ? r.somebody[a] && r.somebody[b] : r.n > SIDES_THAT_MAY_BE_SICK);
 	}
+	for (i = 0; i < n; i++) {
+		if (jobs[i].verdict.apart && !jobs[i].verdict.untold)
+			tell_once(&r, jobs, n, i);
+	}
+}
+
+size_t pair_leave_apart(struct pair_job *jobs, size_t n)
+{
+	size_t stay = 0, i;
+
+	for (i = 0; i < n; i++) {
+		if (!jobs[i].verdict.apart)
+			jobs[stay++] = jobs[i];
+	}
+	return stay;
 }

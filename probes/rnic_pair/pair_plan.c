@@ -11,6 +11,7 @@
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 #include "probes/rdma/port_guard.h"
+#include "probes/rnic_pair/pair_rounds.h"
 #include "probes/rnic_state/nic.h"
 
 /* More than the caches and what a device may write into them (DDIO). */
@@ -30,6 +31,7 @@ void pair_plan_release(struct pair_plan *p)
 	for (i = 0; i < p->n_sides; i++)
 		pair_side_close(&p->sides[i]);
 	free(p->jobs);
+	free(p->left_out);
 	numa_host_release(&p->host);
 	if (p->has_topology)
 		topology_release(&p->topology);
@@ -82,11 +84,10 @@ char *pair_job_subject(const struct pair_job *job)
 	return xasprintf("%s>%s", source, target);
 }
 
-static void add_job(struct pair_plan *p, const struct match *m, bool back, size_t round)
+static void add_job(struct pair_plan *p, const struct match *m, bool back)
 {
 	const struct pair_job job = { .from = &p->sides[back ? m->b : m->a],
-				      .to = &p->sides[back ? m->a : m->b],
-				      .group = 2 * round + back };
+				      .to = &p->sides[back ? m->a : m->b] };
 	CLEANUP(freep) char *subject = pair_job_subject(&job);
 	/* A host may have RNICs of InfiniBand and of Ethernet: no wire is between those. */
 	const bool may_meet = job.from->port->layer == job.to->port->layer ||
@@ -109,7 +110,7 @@ static int make_jobs(struct pair_plan *p, struct err *err)
 
 		for (back = 0; back < 2; back++) {
 			for (i = 0; i < n; i++)
-				add_job(p, &matches[i], back, round);
+				add_job(p, &matches[i], back);
 		}
 	}
 	if (p->n_jobs > 0)
@@ -186,6 +187,10 @@ int pair_plan_make(struct pair_plan *p, struct err *err)
 	if (r == 0)
 		r = open_sides(p, err);
 	if (r == 0)
+		r = pair_leave_out_subnets(p, err);
+	if (r == 0) {
 		p->has_topology = topology_load(&p->topology, NULL) == 0;
+		pair_rounds(p);
+	}
 	return r;
 }

@@ -12,12 +12,20 @@ struct pair_plan {
 	struct rdma_port ports[RDMA_PORTS_MAX];
 	struct pair_side sides[PAIR_PORTS_MAX]; /* the active ports, or those of --cells */
 	size_t n_sides;
-	struct pair_job *jobs; /* owned */
+	struct pair_job *jobs; /* owned; those measured at once together */
 	size_t n_jobs;
+	char *left_out; /* what pairs there are none of, and why, in words, or NULL; owned */
 	struct numa_host host;
 	struct topology topology;
 	bool has_topology;
 };
+
+/*
+ * Of ports of two InfiniBand subnets nothing gets from one to the other, by design: unless pairs
+ * are named (--cells) those between them go, which `left_out` says. -ENODEV with the reason when
+ * none stays.
+ */
+int pair_leave_out_subnets(struct pair_plan *p, struct err *err);
 
 /*
  * Find the ports, make the jobs of one host (none for a pair of two) and open the

@@ -36,18 +36,28 @@ static struct sample sample_of(const struct pair_plan *p, const struct pair_job 
 /* The connection of each; the address that it was made from belongs to it. */
 static int emit_connections(const struct pair_plan *p)
 {
+	const char *left_out = p->left_out;
 	size_t i;
 	int r = 0;
 
 	for (i = 0; r == 0 && i < p->n_jobs; i++) {
 		const struct pair_job *job = &p->jobs[i];
-		struct sample s = sample_of(p, job, PAIR_CONNECT);
+		struct sample s;
 
+		if (job->verdict.untold)
+			continue;
+		s = sample_of(p, job, PAIR_CONNECT);
 		pair_sample_verdict(&s, &job->verdict);
 		if (s.ok == TRI_YES && job->from->gid.index >= 0) {
 			CLEANUP(freep) char *note = s.note;
 
 			s.note = xasprintf("%s; GID %s", note, job->from->gid.reason);
+		}
+		if (left_out) {
+			CLEANUP(freep) char *note = s.note;
+
+			s.note = xasprintf("%s; %s", note, left_out);
+			left_out = NULL;
 		}
 		r = probe_emit(p->probe, &s);
 	}
@@ -249,6 +259,7 @@ static int run_all(struct pair_plan *p)
 		left_us = (uint64_t)((double)left_us * CONNECT_SHARE);
 	pair_connect_all(p->jobs, p->n_jobs, now_us + left_us);
 	r = emit_connections(p);
+	p->n_jobs = pair_leave_apart(p->jobs, p->n_jobs);
 	return r == 0 && !options_of(p)->connect_only ? measure_all(p) : r;
 }
 

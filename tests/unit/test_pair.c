@@ -189,6 +189,33 @@ static void pairs_after_the_budget_are_late_and_nothing_worse(void)
 	bench_close(&b);
 }
 
+/* Three rails of which none reaches another: networks of their own, unless somebody says no. */
+static void a_pair_that_is_named_should_meet(void)
+{
+	struct bench b;
+	size_t i;
+
+	bench_open(&b, 3);
+	faults.lost_from = 1;
+	faults.lost_status = RDMA_RETRY_EXCEEDED;
+	connect_all(&b);
+	CHECK_EQ(b.jobs[0].verdict.state, SAMPLE_SET_UP);
+	CHECK_HAS(b.jobs[0].verdict.note, "no port of this host reaches another one");
+	CHECK(b.jobs[0].verdict.apart && !b.jobs[0].verdict.untold);
+	for (i = 1; i < b.n_jobs; i++)
+		CHECK(b.jobs[i].verdict.untold);
+
+	b.fabric.options.cells = "named";
+	for (i = 0; i < b.n_jobs; i++)
+		b.jobs[i].verdict = (struct pair_verdict){ .state = SAMPLE_SET_UP };
+	connect_all(&b);
+	for (i = 0; i < b.n_jobs; i++) {
+		CHECK_EQ(b.jobs[i].verdict.ok, TRI_NO);
+		CHECK(!b.jobs[i].verdict.apart && !b.jobs[i].verdict.untold);
+	}
+	bench_close(&b);
+}
+
 static void ports_that_can_never_meet_are_a_matter_of_set_up(void)
 {
 	struct bench b;
@@ -388,6 +415,7 @@ static const struct test tests[] = {
 	TEST(what_fails_is_called_sick_only_between_live_ports),
 	TEST(a_way_that_is_not_found_is_looked_for_once),
 	TEST(pairs_after_the_budget_are_late_and_nothing_worse),
+	TEST(a_pair_that_is_named_should_meet),
 	TEST(ports_that_can_never_meet_are_a_matter_of_set_up),
 	TEST(a_side_that_cannot_be_used_says_why),
 	TEST(bandwidth_and_latency_are_those_of_the_fabric),

@@ -17,6 +17,7 @@ enum { PORTS = 4 };
 
 struct bench {
 	struct rdma_sim sim;
+	struct rdma_ops ops; /* those of the fabric, when a test replaces some */
 	struct pair_options options;
 	struct probe probe;
 	struct pair_plan plan;
@@ -94,6 +95,90 @@ static void one_port_of_each_kind_has_nobody_to_meet(void)
 	bench_free(b);
 }
 
+/* --- InfiniBand subnets ------------------------------------------------------------- */
+
+static const struct rdma_ops *fabric_ops;
+static size_t first_of_other, opened;
+
+static int open_of_fabric(struct rdma_engine *e, const char *name, struct rdma_device **ret,
+			  struct err *err)
+{
+	opened = (size_t)(name[strlen("sim")] - '0');
+	return fabric_ops->open(e, name, ret, err);
+}
+
+/* The first of a port of InfiniBand is its subnet prefix and its number. */
+static int gids_of_fabric(struct rdma_device *d, unsigned port, struct rdma_gid *ret, size_t max,
+			  struct err *err)
+{
+	(void)d;
+	(void)port;
+	(void)max;
+	(void)err;
+	ret[0] = (struct rdma_gid){ .type = RDMA_GID_IB };
+	ret[0].raw[0] = opened < first_of_other ? 0xfe : 0xfd;
+	ret[0].raw[1] = opened < first_of_other ? 0x80 : 0;
+	ret[0].raw[15] = (unsigned char)(1 + opened);
+	return 1;
+}
+
+/* All on InfiniBand, the last `of_other` of them of another fabric with a prefix of its own. */
+static struct bench *two_fabrics(const char *cells, size_t of_other)
+{
+	struct bench *b = bench_new(cells);
+	size_t i;
+
+	for (i = 0; i < PORTS; i++)
+		b->sim.ports[i].layer = RDMA_INFINIBAND;
+	b->ops = *b->sim.engine.ops;
+	fabric_ops = rdma_sim_make().engine.ops;
+	b->ops.open = open_of_fabric;
+	b->ops.gids = gids_of_fabric;
+	b->sim.engine.ops = &b->ops;
+	first_of_other = PORTS - of_other;
+	return b;
+}
+
+static void pairs_between_subnets_are_left_out_and_told_of_once(void)
+{
+	struct bench *b = two_fabrics(NULL, 2);
+
+	CHECK_EQ(pair_plan_make(&b->plan, &b->err), 0);
+	CHECK_EQ(b->plan.n_jobs, 4);
+	CHECK(has(&b->plan, "sim0:1>sim1:1") && has(&b->plan, "sim3:1>sim2:1"));
+	CHECK_STR(b->plan.left_out,
+		  "8 pairs between InfiniBand subnets are left out: fe80:: (sim0:1, sim1:1), "
+		  "fd00:: (sim2:1, sim3:1); name them (--cells) if they should meet");
+	bench_free(b);
+
+	b = two_fabrics(NULL, 0);
+	CHECK_EQ(pair_plan_make(&b->plan, &b->err), 0);
+	CHECK_EQ(b->plan.n_jobs, PORTS * (PORTS - 1));
+	CHECK(!b->plan.left_out);
+	bench_free(b);
+}
+
+static void pairs_between_subnets_that_are_named_stay(void)
+{
+	struct bench *b = two_fabrics("sim0:1>sim1:1,sim0:1>sim2:1", 2);
+
+	CHECK_EQ(pair_plan_make(&b->plan, &b->err), 0);
+	CHECK_EQ(b->plan.n_jobs, 2);
+	CHECK(!b->plan.left_out);
+	bench_free(b);
+}
+
+static void a_subnet_for_each_port_leaves_no_pair(void)
+{
+	struct bench *b = two_fabrics(NULL, 1);
+
+	b->sim.ports[1].active = b->sim.ports[2].active = false;
+	CHECK_EQ(pair_plan_make(&b->plan, &b->err), -ENODEV);
+	CHECK_STR(b->err.msg, "no two active RDMA ports are in one InfiniBand subnet: fe80:: "
+			      "(sim0:1), fd00:: (sim3:1)");
+	bench_free(b);
+}
+
 /* It may be of either kind: that it could not be looked at is said for all its pairs. */
 static void a_port_that_could_not_be_looked_at_is_paired_with_all(void)
 {
@@ -125,6 +210,7 @@ static void lay(struct networks *w, const char *letters)
 	*w = (struct networks){ .n = 0 };
 	for (i = 0; i < n; i++) {
 		(void)snprintf(w->ports[i].device, RDMA_NAME_SIZE, "sim%zu", i);
+		w->ports[i].number = 1;
 		w->sides[i].port = &w->ports[i];
 	}
 	for (i = 0; i < n; i++) {
@@ -145,41 +231,49 @@ static void lay(struct networks *w, const char *letters)
 	}
 }
 
-static void two_networks_of_a_host_are_no_sick_links(void)
+static void two_networks_of_a_host_are_told_once_and_are_no_sick_links(void)
 {
-	/* How many of the jobs are measured and good, measured and not, and of set-up. */
+	/* How many of the jobs are measured and good, measured and not, apart, and told to be. */
 	static const struct {
 		const char *letters;
-		size_t good, sick, apart;
+		size_t good, sick, apart, told;
 	} cases[] = {
-		{ "aa", 2, 0, 0 },	 { "--", 0, 2, 0 }, /* one link, which may be sick */
-		{ "---", 0, 0, 6 },			    /* a network for each rail */
-		{ "aaaa-", 12, 8, 0 },			    /* a sick port */
-		{ "aaa--", 6, 14, 0 },			    /* two of them */
-		{ "aabb", 4, 0, 8 },			    /* for the job and for storage */
-		{ "aabb-", 4, 8, 8 },			    /* and a sick port of either */
-		{ "aaaabb", 14, 0, 16 },
+		{ "aa", 2, 0, 0, 0 },	    { "--", 0, 2, 0, 0 }, /* one link, which may be sick */
+		{ "---", 0, 0, 6, 1 },				  /* a network for each rail */
+		{ "aaaa-", 12, 8, 0, 0 },			  /* a sick port */
+		{ "aaa--", 6, 14, 0, 0 },			  /* two of them */
+		{ "aabb", 4, 0, 8, 1 },				  /* for the job and for storage */
+		{ "aabb-", 4, 8, 8, 1 },			  /* and a sick port of either */
+		{ "aaaabb", 14, 0, 16, 1 }, { "aabbcc", 6, 0, 24, 3 }, /* each two of three */
 	};
 	static struct networks w;
 	size_t i, k;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		size_t good = 0, sick = 0, apart = 0;
+		size_t good = 0, sick = 0, apart = 0, told = 0;
 
 		lay(&w, cases[i].letters);
 		pair_tell_apart(w.jobs, w.n);
 		for (k = 0; k < w.n; k++) {
-			good += w.jobs[k].verdict.ok == TRI_YES;
-			sick += w.jobs[k].verdict.ok == TRI_NO;
-			apart += w.jobs[k].verdict.state == SAMPLE_SET_UP;
+			const struct pair_verdict *v = &w.jobs[k].verdict;
+
+			good += v->ok == TRI_YES;
+			apart += v->apart;
+			sick += v->ok == TRI_NO && !v->apart;
+			told += v->apart && !v->untold && v->state == SAMPLE_SET_UP;
 		}
 		CHECK_EQ(good, cases[i].good);
 		CHECK_EQ(sick, cases[i].sick);
 		CHECK_EQ(apart, cases[i].apart);
+		CHECK_EQ(told, cases[i].told);
+		CHECK_EQ(pair_leave_apart(w.jobs, w.n), w.n - apart);
 	}
-	lay(&w, "aabb");
+	lay(&w, "aabbbb");
 	pair_tell_apart(w.jobs, w.n);
-	CHECK_HAS(w.jobs[1].verdict.note, "sim0 and sim2 reach other ports, but not each other");
+	CHECK_HAS(w.jobs[1].verdict.note,
+		  "nothing gets from sim0:1, sim1:1 to sim2:1, sim3:1 and 2 more, or back, though "
+		  "each reaches others: two networks, of which 16 pairs are not measured");
+	CHECK(w.jobs[2].verdict.untold);
 }
 
 /* What gets there by one way, or in small packets, is of the same network. */
@@ -207,7 +301,10 @@ static const struct test tests[] = {
 	TEST(who_asks_for_such_a_pair_gets_it),
 	TEST(one_port_of_each_kind_has_nobody_to_meet),
 	TEST(a_port_that_could_not_be_looked_at_is_paired_with_all),
-	TEST(two_networks_of_a_host_are_no_sick_links),
+	TEST(pairs_between_subnets_are_left_out_and_told_of_once),
+	TEST(pairs_between_subnets_that_are_named_stay),
+	TEST(a_subnet_for_each_port_leaves_no_pair),
+	TEST(two_networks_of_a_host_are_told_once_and_are_no_sick_links),
 	TEST(a_path_that_is_lost_within_a_network_stays_sick),
 };
 
