@@ -124,16 +124,41 @@ static int read_lines(struct sample_file *f, const char *name, const char *text,
 	return r;
 }
 
-/* One object over several lines, as a person's JSON is; else lines. */
+/*
+ * How many bytes a byte order mark takes at the beginning: 3 of UTF-8, which editors of some
+ * systems write and which may be ignored (RFC 8259, 8.1). That of UTF-16 is refused.
+ */
+static int skip_mark(const char *name, const char *text, size_t length, size_t *ret_mark,
+		     struct err *err)
+{
+	*ret_mark = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	if (length >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0))
+		return err_set(err, EINVAL, "%s: line 1: this is UTF-16: save it as UTF-8", name);
+	return 0;
+}
+
+/* One object, or one list of samples, over several lines, as a person's JSON is; else lines. */
 static int read_text(struct sample_file *f, const char *name, const char *text, size_t length,
 		     struct err *err)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
 	struct jval root;
+	size_t mark;
+	int r = skip_mark(name, text, length, &mark, err);
 
-	if (json_parse(text, length, name, &value, NULL) < 0)
+	if (r < 0)
+		return r;
+	text += mark;
+	length -= mark;
+	/* A list that is cut short is no line: the place is where it breaks. */
+	r = json_parse(text, length, name, &value, err);
+	if (r < 0 && text[strspn(text, " \t\r\n")] == '[')
+		return r;
+	if (r < 0)
 		return read_lines(f, name, text, length, err);
 	root = jval_root(value, name);
+	if (json_is_array(value))
+		return add_list(f, &root, err);
 	f->object = json_is_array(json_object_get(value, "samples")) ||
 				    json_is_object(json_object_get(value, "report"))
 			    ? json_incref(value)

@@ -89,6 +89,23 @@ def test_a_report_and_a_run_are_read_as_lines_are(localise):
     assert json.loads(localise(json.dumps({"kind": "run", "report": report}, indent=1), "-o", "json").stdout) == want
 
 
+def test_a_list_and_a_byte_order_mark_are_read_too(localise):
+    """As `jq -s` makes a list of lines, and as editors of some systems begin a file."""
+    lines = matrix(1, UPLINK)
+    want = json.loads(localise(lines, "-o", "json").stdout)
+    samples = [json.loads(line) for line in lines.splitlines()]
+    for text in (json.dumps(samples), json.dumps(samples, indent=2), "\ufeff" + lines, "\ufeff" + json.dumps(samples)):
+        assert json.loads(localise(text, "-o", "json").stdout) == want
+    assert localise("[]\n").returncode == 3
+
+
+def test_utf_16_is_told_as_such(run, tmp_path):
+    (tmp_path / "wide.jsonl").write_bytes(matrix(1, UPLINK).encode("utf-16"))
+    done = run("assay", "localise", str(tmp_path / "wide.jsonl"))
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "wide.jsonl: line 1: this is UTF-16: save it as UTF-8" in done.stderr
+
+
 def test_standard_input_is_read(run, tmp_path):
     (tmp_path / "samples").write_text(matrix(1, UPLINK))
     with open(tmp_path / "samples") as stdin:
@@ -104,10 +121,12 @@ def test_samples_without_a_path_cannot_tell(localise):
 @pytest.mark.parametrize("text, words", [
     ('{"v":1', "line 1: "),
     (matrix(1).replace('"loopback.write_bw"', "7", 1), "samples.jsonl: line 1"),
-    ("[]\n", "samples.jsonl: want an object, not a list"),
+    ("[[]]\n", "samples.jsonl: [0]: want an object, not a list"),
+    ("[\n" + matrix(1).replace("}\n", "},\n") + "{}", "samples.jsonl: line 82: "),
+    ("\ufeff" + matrix(1) + "{}\n", "samples.jsonl: line 81: check: "),
     (matrix(1).replace("\n", "\n\0\n", 1), "samples.jsonl: line 2: a zero byte"),
     (matrix(1) + "\0\0", "samples.jsonl: line 81: a zero byte"),
-], ids=["cut short", "number for a check", "list", "zero byte between", "zero bytes after"])
+], ids=["cut short", "number for a check", "list of lists", "list cut short", "after a mark", "zero byte between", "zero bytes after"])
 def test_what_is_no_sample_is_refused_with_its_place(localise, text, words):
     done = localise(text)
     assert done.returncode == 2 and done.stdout == ""
