@@ -159,7 +159,8 @@ librdma_a_SOURCES = probes/rdma/flow.c probes/rdma/flow.h probes/rdma/flow_drive
 	probes/rdma/words.c probes/rdma/words.h
 noinst_LIBRARIES += libloopback.a
 libloopback_a_SOURCES = probes/loopback/data.c probes/loopback/data.h \
-	probes/loopback/loopback.h probes/loopback/loopback_cell.c \
+	probes/loopback/loopback.h probes/loopback/loopback_answers.c \
+	probes/loopback/loopback_answers.h probes/loopback/loopback_cell.c \
 	probes/loopback/loopback_gpu.c probes/loopback/loopback_gpu.h \
 	probes/loopback/loopback_known.c probes/loopback/loopback_known.h \
 	probes/loopback/loopback_mesh.c probes/loopback/loopback_progress.c \
@@ -178,7 +179,7 @@ endif
 RDMA_SIM = tests/fakes/rdma_sim.c tests/fakes/rdma_sim.h tests/fakes/rdma_sim_inside.h \
 	tests/fakes/rdma_sim_links.c
 UNIT_TESTS += tests/unit/test_rdma_flow tests/unit/test_rdma_gid tests/unit/test_rdma_many \
-	tests/unit/test_rdma_mesh tests/unit/test_rdma_groups tests/unit/test_loopback_mesh
+	tests/unit/test_rdma_mesh tests/unit/test_rdma_groups tests/unit/test_loopback_answers tests/unit/test_loopback_mesh
 FLOW_BENCH = tests/unit/flow_bench.c tests/unit/flow_bench.h $(RDMA_SIM)
 tests_unit_test_rdma_flow_SOURCES = tests/unit/test_rdma_flow.c $(FLOW_BENCH)
 UNIT_TESTS += tests/unit/test_rdma_trips
@@ -192,6 +193,10 @@ tests_unit_test_loopback_mesh_SOURCES = tests/unit/test_loopback_mesh.c tests/un
 	tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
 	$(RDMA_SIM)
 tests_unit_test_loopback_mesh_LDADD = libloopback.a librdma.a librnic_state.a libmemory.a libaccel.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) libprobe.a $(LDADD)
+tests_unit_test_loopback_answers_SOURCES = tests/unit/test_loopback_answers.c tests/unit/loopback_fabric.c tests/unit/loopback_fabric.h \
+	tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
+	$(RDMA_SIM)
+tests_unit_test_loopback_answers_LDADD = libloopback.a librdma.a librnic_state.a libmemory.a libaccel.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) libprobe.a $(LDADD)
 tests_unit_test_rdma_groups_SOURCES = tests/unit/test_rdma_groups.c $(MESH_BENCH)
 tests_unit_test_rdma_groups_LDADD = librdma.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(LDADD)
 tests_unit_test_rdma_mesh_LDADD = librdma.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) $(LDADD)

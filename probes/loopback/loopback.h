@@ -15,6 +15,7 @@
 
 struct accel_ops;
 struct accel_region;
+struct answers;
 struct buffer;
 struct numa_host;
 struct topology;
@@ -62,6 +63,7 @@ struct cell {
 	/* Told what was measured, before it is printed; or NULL. `told_data` is its own. */
 	void (*told)(const struct cell *cell, const struct sample *sample);
 	void *told_data;
+	struct answers *answers; /* who answers itself here, or NULL; borrowed */
 };
 
 /*

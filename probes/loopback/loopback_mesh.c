@@ -6,6 +6,7 @@
 #include "lib/log.h"
 #include "lib/xalloc.h"
 #include "probes/loopback/loopback.h"
+#include "probes/loopback/loopback_answers.h"
 #include "probes/loopback/loopback_known.h"
 #include "probes/loopback/loopback_progress.h"
 #include "probes/memory/numa.h"
@@ -29,6 +30,7 @@ struct run {
 	double *values;	 /* the lower of both bandwidths; NAN: not measured */
 	bool *done;	 /* tried */
 	json_t *known;	 /* rates of earlier runs */
+	struct answers answers;
 	struct progress progress;
 };
 
@@ -40,8 +42,7 @@ static void on_sample(const struct cell *cell, const struct sample *sample)
 		*value = sample->value;
 }
 
-static struct cell make_cell(const struct run *r, const struct rdma_port *port,
-			     const struct endpoint *end)
+static struct cell make_cell(struct run *r, const struct rdma_port *port, const struct endpoint *end)
 {
 	return (struct cell){
 		.probe = r->host->probe,
@@ -50,10 +51,11 @@ static struct cell make_cell(const struct run *r, const struct rdma_port *port,
 		.port = port,
 		.end = end,
 		.topology = r->host->topology,
+		.answers = &r->answers,
 	};
 }
 
-static struct cell cell_of(const struct run *r, unsigned number)
+static struct cell cell_of(struct run *r, unsigned number)
 {
 	const struct mesh_cell *c = &r->mesh.cells[number];
 	struct cell cell = make_cell(r, &r->host->ports[c->port], &r->host->ends[c->end]);
@@ -66,7 +68,7 @@ static struct cell cell_of(const struct run *r, unsigned number)
 /* --- which cells there are --------------------------------------------------- */
 
 /* A port that is down says so for each of its memories. */
-static int tell_down(const struct run *r, const struct rdma_port *port, const struct endpoint *end)
+static int tell_down(struct run *r, const struct rdma_port *port, const struct endpoint *end)
 {
 	CLEANUP(freep)
 	char *why = xasprintf("%s port %u: %s", port->device, port->number, port->state);
@@ -80,7 +82,7 @@ static int tell_down(const struct run *r, const struct rdma_port *port, const st
  * not active is only told of when it is asked for, or cannot be looked at: one without a cable is
  * no fault, and one that was active before rnic-state tells of.
  */
-static int gather(const struct run *r, struct mesh_ends *ends, char **names)
+static int gather(struct run *r, struct mesh_ends *ends, char **names)
 {
 	const struct loopback_host *h = r->host;
 	size_t i, j;
@@ -126,6 +128,11 @@ static int run_open(struct run *r, const struct loopback_host *h)
 	if (n > (int)r->mesh.n_cells)
 		log_warning("%d cells are more than %d: the last are left out", n, MESH_CELLS_MAX);
 	r->known = known_load(h->probe, r->options);
+	r->answers = (struct answers){ .engine = h->engine,
+				       .ports = h->ports,
+				       .n_ports = h->n_ports,
+				       .known = r->known,
+				       .deadline_us = h->probe->deadline_us };
 	r->subjects = xcalloc(r->mesh.n_cells + 1, sizeof(*r->subjects));
 	r->values = xcalloc(r->mesh.n_cells + 1, sizeof(*r->values));
 	r->done = xcalloc(r->mesh.n_cells + 1, sizeof(*r->done));
@@ -144,6 +151,7 @@ static void run_close(struct run *r)
 	strv_free(r->subjects);
 	free(r->values);
 	free(r->done);
+	answers_release(&r->answers);
 	json_decref(r->known);
 	mesh_release(&r->mesh);
 }
@@ -151,7 +159,7 @@ static void run_close(struct run *r)
 /* --- measuring ----------------------------------------------------------------- */
 
 /* The cells of a set as they are measured: `with` of a group, else NULL. */
-static struct cell *cells_of(const struct run *r, const struct mesh_set *set, char *const *with)
+static struct cell *cells_of(struct run *r, const struct mesh_set *set, char *const *with)
 {
 	struct cell *cells = xcalloc(set->n, sizeof(*cells));
 	size_t i;

@@ -10,6 +10,7 @@
 #include "probes/accel/accel.h"
 #include "probes/accel/watch.h"
 #include "probes/loopback/data.h"
+#include "probes/loopback/loopback_answers.h"
 #include "probes/loopback/loopback_gpu.h"
 #include "probes/memory/buffer.h"
 #include "probes/rdma/port_guard.h"
@@ -242,8 +243,12 @@ static struct rdma_scene scene_of(struct session *s, const struct flow_result *r
 
 	s->answered = s->answered || result->answered;
 	scene.failed.status = result->status;
-	scene.nothing = !s->answered;
 	port_look(s->cell->engine, s->device, port, &scene);
+	if (s->answered && s->cell->answers)
+		answers_heard(s->cell->answers, port);
+	else if (scene.failed.status == RDMA_RETRY_EXCEEDED && s->cell->answers && !scene.gone &&
+		 !scene.down)
+		answers_explain(s->cell->answers, port, &s->gid, &scene);
 	return scene;
 }
 

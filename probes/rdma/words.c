@@ -53,18 +53,11 @@ static void set(struct sample *s, int state, const char *code, char *note)
 	s->note = note;
 }
 
-/* A device may be told not to loop back what it sends to itself: that looks like a dead path. */
-static const char *hint(const struct rdma_scene *scene)
-{
-	return scene->nothing && scene->failed.status == RDMA_RETRY_EXCEEDED
-		       ? "; not one request was ever answered"
-		       : "";
-}
-
 bool rdma_explain(const struct rdma_scene *scene, struct sample *s)
 {
 	CLEANUP(freep) char *words = NULL;
 	int status = scene->failed.status;
+	bool silent, set_up;
 
 	if (scene->gone) {
 		set(s, SAMPLE_SET_UP, "rdma:removed",
@@ -87,9 +80,13 @@ bool rdma_explain(const struct rdma_scene *scene, struct sample *s)
 	}
 	if (status == RDMA_OK)
 		return false;
+	silent = status == RDMA_RETRY_EXCEEDED;
+	set_up = !rdma_status_is_sick(status) || (silent && scene->set_up);
 	words = rdma_done_words(&scene->failed);
-	set(s, rdma_status_is_sick(status) ? SAMPLE_MEASURED : SAMPLE_SET_UP,
+	set(s, set_up ? SAMPLE_SET_UP : SAMPLE_MEASURED,
 	    (size_t)status < ARRAY_SIZE(rows) ? rows[status].code : NULL,
-	    xasprintf("%s port %u: %s%s", scene->device, scene->port, words, hint(scene)));
+	    xasprintf("%s port %u: %s%s%s", scene->device, scene->port, words,
+		      silent && scene->known ? "; " : "",
+		      silent && scene->known ? scene->known : ""));
 	return true;
 }

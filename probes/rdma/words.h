@@ -19,8 +19,10 @@ struct rdma_scene {
 	bool gone;		 /* the device was removed */
 	bool down;		 /* the port was active before and is no more */
 	bool taken_down;	 /* and that by an operator */
-	bool nothing;		 /* not one request was ever answered */
 	struct rdma_done failed; /* the first that failed; RDMA_OK: none */
+	/* Of no answer: what else is known of it, in words, or NULL; and if it is for that set-up. */
+	const char *known;
+	bool set_up;
 };
 
 /*
@@ -30,7 +32,8 @@ struct rdma_scene {
  *	device removed			set-up: somebody took it away
  *	port taken down			aborted: an operator wanted it so
  *	port down			measured, not ok, a warning: a link that flaps
- *	no answer on an active port	measured, not ok, 0 where more is better: a sick path
+ *	no answer on an active port	measured, not ok, 0 where more is better: a sick path;
+ *					set-up when the scene says so
  *	refused, not ready, local	set-up
  */
 bool rdma_explain(const struct rdma_scene *scene, struct sample *s);

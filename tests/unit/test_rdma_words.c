@@ -23,13 +23,23 @@ static const struct {
 	  "rdma:retry-exceeded",
 	  "does not answer (retry exceeded), status 12, vendor error 0x81" },
 	{ "one that never answered",
-	  { .nothing = true, .failed = { .status = RDMA_RETRY_EXCEEDED, .raw = 12 } },
+	  { .known = "though others do", .failed = { .status = RDMA_RETRY_EXCEEDED, .raw = 12 } },
 	  SAMPLE_MEASURED,
 	  TRI_NO,
 	  SEVERITY_FAIL,
 	  0,
 	  "rdma:retry-exceeded",
-	  "not one request was ever answered" },
+	  "(retry exceeded), status 12; though others do" },
+	{ "one of which nothing says that it ever could",
+	  { .known = "nor do others",
+	    .set_up = true,
+	    .failed = { .status = RDMA_RETRY_EXCEEDED, .raw = 12 } },
+	  SAMPLE_SET_UP,
+	  TRI_UNKNOWN,
+	  SEVERITY_FAIL,
+	  NAN,
+	  "rdma:retry-exceeded",
+	  "(retry exceeded), status 12; nor do others" },
 	{ "a port that went down, whatever the request says",
 	  { .down = true, .failed = { .status = RDMA_RETRY_EXCEEDED, .raw = 12 } },
 	  SAMPLE_MEASURED,
@@ -133,7 +143,9 @@ static void failures_accuse_the_path_or_the_set_up(void)
 
 static void what_went_well_is_left_alone(void)
 {
-	const struct rdma_scene scene = { .device = "mlx5_0", .port = 1, .nothing = true };
+	const struct rdma_scene scene = {
+		.device = "mlx5_0", .port = 1, .known = "x", .set_up = true
+	};
 	struct sample s = sample_init();
 
 	s.value = 5;
