@@ -73,6 +73,14 @@ def test_on_soft_roce(steps):
         assert s["note"].startswith("GID index 1, RoCE v2 IPv4 10.0.0."), s
 
 
+def test_huge_pages_are_used_when_there_are_some(steps):
+    meanwhile, afterwards = ({line.split()[0]: int(line.split()[1]) for line in steps[f"huge-{when}"][0].words}
+                             for when in ("meanwhile", "afterwards"))
+    assert 0 <= meanwhile["HugePages_Free:"] < meanwhile["HugePages_Total:"]
+    assert afterwards["HugePages_Free:"] == afterwards["HugePages_Total:"]
+    assert all(s["state"] == "measured" for s in complete(steps["in-huge-pages"][0]) if s["check"].endswith("bw"))
+
+
 @pytest.mark.parametrize("name, words", [
     ("wrong-gid", "rxe0 port 1 has no GID of index 77"),
     ("mtu-mismatch", "MTU mismatch: --mtu 4096, and rxe2 port 1 has 1024"),

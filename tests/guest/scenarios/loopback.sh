@@ -67,6 +67,16 @@ step wrong-gid --budget 20s --cells 'rxe0:1>numa:0' --gid-index 77
 step mtu-mismatch --budget 20s --cells 'rxe2:1>numa:0' --mtu 4096
 step no-such-cell --budget 20s --cells 'rxe7:1>numa:0'
 
+# Pages of 2 MiB that somebody reserved are used while it runs, and are free again afterwards.
+echo 16 >/proc/sys/vm/nr_hugepages
+begin --budget 6s --cells 'rxe0:1>numa:0'
+echo "== huge-meanwhile"
+grep -E '^HugePages_(Total|Free)' /proc/meminfo
+finish in-huge-pages
+echo "== huge-afterwards"
+grep -E '^HugePages_(Total|Free)' /proc/meminfo
+echo 0 >/proc/sys/vm/nr_hugepages
+
 foreign_begin
 step busy --budget 20s --cells 'rxe0:1>numa:0'
 step foreign-before --budget 4s --cells 'rxe0:1>numa:0' --busy run
