@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/strbuf.h"
 #include "lib/xalloc.h"
@@ -22,7 +23,21 @@ bool node_name_ok(const char *name)
 	return word_ok(name, NODE_NAME_MAX) && name[0] != '.' && name[0] != '-';
 }
 
-static int check_identity(const struct report *report, struct err *err)
+static bool time_ok(const char *time)
+{
+	uint64_t real_us;
+
+	return clock_parse_stamp(time, &real_us) == 0;
+}
+
+/* What may be left out, or null: not known. */
+static bool object_or_none(const json_t *value)
+{
+	return !value || json_is_object(value) || json_is_null(value);
+}
+
+/* What no table of keys can say of a report, and whoever sent it can mend. */
+static int check_meaning(const struct report *report, struct err *err)
 {
 	const struct {
 		const char *key;
@@ -36,6 +51,9 @@ static int check_identity(const struct report *report, struct err *err)
 		{ "seq", report->seq >= 1 && report->seq <= INT64_MAX, "want a number from 1" },
 		{ "profile", word_ok(report->profile, PROFILE_NAME_MAX),
 		  "want the name of a profile" },
+		{ "time", time_ok(report->time), "want UTC as 2026-11-22T12:00:00.000Z" },
+		{ "env", object_or_none(report->env), "want an object of texts" },
+		{ "order", object_or_none(report->order), "want an object" },
 	};
 	size_t i;
 
@@ -53,7 +71,7 @@ static int decode_text(const char *text, size_t length, struct jmemo *memo, stru
 	int r = report_read(text, length, memo, &report, err);
 
 	if (r == 0)
-		r = check_identity(&report, err);
+		r = check_meaning(&report, err);
 	if (r < 0)
 		report_release(&report);
 	else

@@ -75,7 +75,7 @@ static const struct jfield report_fields[] = {
 	{ "env", J_JSON, offsetof(struct report, env), 0 },
 	{ "uptime_s", J_REAL, offsetof(struct report, uptime_s), 0 },
 	{ "lost", J_U64, offsetof(struct report, lost), 0 },
-	{ "duration_s", J_REAL, offsetof(struct report, duration_s), 0 },
+	{ "duration_s", J_REAL, offsetof(struct report, duration_s), 0, .max = RUN_SECONDS_MAX },
 	{ "order", J_JSON, offsetof(struct report, order), 0 },
 };
 

@@ -26,8 +26,9 @@ enum {
 	REPORT_MAX = 2 * 1024 * 1024,	    /* bytes of one encoded report */
 	SAMPLE_WINDOWS_MIN = 8,		    /* sub-windows of a rate, when it has any */
 	SAMPLE_WINDOWS_MAX = 32,
-	PROBLEM_TEXT_MAX = 4096, /* bytes kept of detail and of stderr */
-	PROFILE_NAME_MAX = 64,	 /* bytes of a profile's name: it becomes a file name */
+	PROBLEM_TEXT_MAX = 4096,       /* bytes kept of detail and of stderr */
+	PROFILE_NAME_MAX = 64,	       /* bytes of a profile's name: it becomes a file name */
+	RUN_SECONDS_MAX = 366 * 86400, /* of a run or a sample: a year is no test of a host */
 };
 
 /* What assayd sees between runs: it says nothing of all that it does not watch. */
@@ -133,8 +134,10 @@ void sample_release(struct sample *s);
 
 /*
  * Decode one sample object; refuses a version other than 1, a missing check or
- * subject, a value that is not measured, a measured one without a unit, and
- * more than SAMPLE_WINDOWS_MAX windows. -EINVAL with the place.
+ * subject, a value that is not measured, a measured one without a unit, a spread
+ * that contradicts itself (min <= p50 <= p99 <= max, of those that are there), and
+ * more than SAMPLE_WINDOWS_MAX windows. -EINVAL with the place. A class or unit that is
+ * none of those known is tomorrow's version: the judge compares no such unit.
  */
 int sample_decode(const struct jval *v, struct sample *ret, struct err *err);
 json_t *sample_encode(const struct sample *s);
@@ -145,6 +148,13 @@ json_t *sample_encode(const struct sample *s);
  * neighbouring groups into `w`. `n` >= 1.
  */
 void sample_set_windows(struct sample *s, const double *values, size_t n);
+
+/* Is it one of the units that values are compared in: B/s, s, FLOP/s and 1? NULL is none. */
+bool sample_unit_known(const char *unit);
+
+/* Does the glob (fnmatch(3)) match any class that a sample may have? What matches none is never met. */
+#define SAMPLE_CLASSES "self, pix, pxb, phb, node, sys, virtual"
+bool sample_class_possible(const char *glob);
 
 extern const char *const sample_state_names[];
 extern const char *const sample_better_names[];

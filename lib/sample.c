@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <float.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -33,6 +35,28 @@ const char *const severity_names[] = {
 	NULL,
 };
 
+bool sample_unit_known(const char *unit)
+{
+	static const char *const units[] = { "B/s", "s", "FLOP/s", "1" };
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(units) && !streq(unit, units[i]))
+		i++;
+	return i < ARRAY_SIZE(units);
+}
+
+bool sample_class_possible(const char *glob)
+{
+	static const char *const classes[] = {
+		"self", "pix", "pxb", "phb", "node", "sys", "virtual"
+	};
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(classes) && fnmatch(glob, classes[i], 0) != 0)
+		i++;
+	return i < ARRAY_SIZE(classes);
+}
+
 #define AT(m) offsetof(struct sample, m)
 
 static const struct jfield fields[] = {
@@ -53,12 +77,12 @@ static const struct jfield fields[] = {
 	{ "n", J_U64, AT(n), 0 },
 	{ "min", J_REAL, AT(min), 0 },
 	{ "max", J_REAL, AT(max), 0 },
-	{ "stddev", J_REAL, AT(stddev), 0 },
+	{ "stddev", J_REAL, AT(stddev), 0, .max = DBL_MAX },
 	{ "p50", J_REAL, AT(p50), 0 },
 	{ "p99", J_REAL, AT(p99), 0 },
 	{ "w", J_REALS, AT(w), 0, .max = SAMPLE_WINDOWS_MAX },
 	{ "start", J_REAL, AT(start), 0 },
-	{ "seconds", J_REAL, AT(seconds), 0 },
+	{ "seconds", J_REAL, AT(seconds), 0, .max = RUN_SECONDS_MAX },
 	{ "severity", J_ENUM, AT(severity), 0, .names = severity_names },
 	{ "note", J_STRING, AT(note), 0 },
 };
@@ -100,6 +124,26 @@ void sample_release(struct sample *s)
 	*s = sample_init();
 }
 
+/* The parts of a spread that are there must ascend: what contradicts itself was measured by nobody. */
+static int check_spread(const struct sample *s, struct err *err)
+{
+	const struct {
+		const char *key;
+		double value;
+	} parts[] = { { "min", s->min }, { "p50", s->p50 }, { "p99", s->p99 }, { "max", s->max } };
+	size_t i, last = 0;
+
+	for (i = 1; i < ARRAY_SIZE(parts); i++) {
+		if (isnan(parts[i].value))
+			continue;
+		if (parts[i].value < parts[last].value)
+			return err_set(err, EINVAL, "%s %.15g is above %s %.15g", parts[last].key,
+				       parts[last].value, parts[i].key, parts[i].value);
+		last = i;
+	}
+	return 0;
+}
+
 int sample_check(const struct sample *s, struct err *err)
 {
 	bool has_result = !isnan(s->value) || s->ok != TRI_UNKNOWN;
@@ -111,7 +155,7 @@ int sample_check(const struct sample *s, struct err *err)
 			       sample_state_names[s->state]);
 	if (!isnan(s->value) && !s->unit)
 		return err_set(err, EINVAL, "a value without a unit");
-	return 0;
+	return check_spread(s, err);
 }
 
 static int check_sample(const struct jval *v, const struct sample *s, struct err *err)

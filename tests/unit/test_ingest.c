@@ -107,6 +107,43 @@ static void a_report_without_a_number_is_refused(void)
 	CHECK_HAS(err.msg, "report: seq: want a number from 1");
 }
 
+/* What can be read and not be meant: who sent it is told where. */
+static void what_cannot_be_meant_is_refused_with_its_place(void)
+{
+	static const struct {
+		const char *key, *value, *words; /* NULL: taken */
+	} rows[] = {
+		{ "time", "\"2026-11-22T12:00:00Z\"", NULL },
+		{ "time", "\"2026-11-22T12:00:00.123Z\"", NULL },
+		{ "time", "\"\"", "report: time: want UTC as 2026-11-22T12:00:00.000Z" },
+		{ "time", "\"yesterday\"", "report: time: want UTC" },
+		{ "time", "\"2026-02-30T12:00:00Z\"", "report: time: want UTC" },
+		{ "time", "\"2026-11-22T12:00:00\"", "report: time: want UTC" },
+		{ "env", "{\"later\":{}}", NULL },
+		{ "env", "null", NULL },
+		{ "env", "[]", "report: env: want an object of texts" },
+		{ "env", "\"x\"", "report: env: want" },
+		{ "order", "null", NULL },
+		{ "order", "{\"id\":\"a\"}", NULL },
+		{ "order", "[]", "report: order: want an object" },
+		{ "duration_s", "-1", "report: duration_s: -1 is outside 0 to 31622400" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) char *text = report_text("gpu-1", 1);
+		CLEANUP(json_freep) json_t *report = json_loads(text, 0, NULL);
+		CLEANUP(freep) char *changed = NULL;
+		struct err err = ERR_INIT;
+
+		(void)json_object_set_new(report, rows[i].key,
+					  json_loads(rows[i].value, JSON_DECODE_ANY, NULL));
+		changed = json_line(report);
+		CHECK_EQ(decode(changed, &err), rows[i].words ? -EINVAL : 0);
+		CHECK_HAS(err.msg, rows[i].words ? rows[i].words : "");
+	}
+}
+
 /* What `assay run` makes a report of is taken: both know one limit. */
 static void the_longest_name_of_a_profile_is_taken(void)
 {
@@ -126,8 +163,11 @@ static void the_longest_name_of_a_profile_is_taken(void)
 }
 
 static const struct test tests[] = {
-	TEST(a_report_is_decoded_and_its_body_kept),   TEST(who_is_to_blame_is_in_the_error),
-	TEST(a_host_must_have_a_name_that_can_be_one), TEST(a_report_without_a_number_is_refused),
+	TEST(a_report_is_decoded_and_its_body_kept),
+	TEST(who_is_to_blame_is_in_the_error),
+	TEST(a_host_must_have_a_name_that_can_be_one),
+	TEST(a_report_without_a_number_is_refused),
+	TEST(what_cannot_be_meant_is_refused_with_its_place),
 	TEST(the_longest_name_of_a_profile_is_taken),
 };
 

@@ -47,7 +47,7 @@ static void numbers_are_those_of_strtod_to_the_bit(void)
 
 	for (i = 0; i < rounds; i++) {
 		CLEANUP(freep) char *number = random_number(&chance);
-		CLEANUP(freep) char *text = xasprintf(HEAD ",\"duration_s\":%s}", number);
+		CLEANUP(freep) char *text = xasprintf(HEAD ",\"uptime_s\":%s}", number);
 
 		(void)both_read(text, strlen(text));
 	}
@@ -95,7 +95,7 @@ static void halves_between_two_doubles_go_to_the_even_one(void)
 
 	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
 		CLEANUP(freep)
-		char *text = xasprintf(HEAD ",\"duration_s\":%s}", numbers[i]);
+		char *text = xasprintf(HEAD ",\"uptime_s\":%s}", numbers[i]);
 
 		both_read_as(text, true);
 	}
@@ -118,7 +118,7 @@ static void an_exponent_that_is_too_long_to_count_is_not_cut_short(void)
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(freep) char *zeros = repeated_byte('0', rows[i].zeros);
 		CLEANUP(freep)
-		char *text = xasprintf(HEAD ",\"duration_s\":0.%s1e%d}", zeros, rows[i].exponent);
+		char *text = xasprintf(HEAD ",\"uptime_s\":0.%s1e%d}", zeros, rows[i].exponent);
 
 		both_read_as(text, rows[i].good);
 	}

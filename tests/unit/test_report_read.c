@@ -23,7 +23,8 @@ static const char full_report[] = HEAD
 	"\"self\","
 	"\"path\":[\"a^b\",\"b^c\"],\"params\":{\"m\":8192,\"dtype\":\"bf16\"},\"with\":[],"
 	"\"code\":"
-	"\"x:1\",\"n\":64,\"min\":1,\"max\":2.5e3,\"stddev\":0.001,\"p50\":-0.0,\"p99\":1e22,\"w\":"
+	"\"x:1\",\"n\":64,\"min\":-1,\"max\":2.5e22,\"stddev\":0.001,\"p50\":-0.0,\"p99\":1e22,"
+	"\"w\":"
 	"[1.0,"
 	"2,3.25,4e-7,5,6,7,8,9],\"start\":1795224600.125,\"seconds\":4.0,\"severity\":\"fatal\","
 	"\"note\":\"t\\u00fcr \xc3\xbc\"}, {" SAMPLE ",\"params\":{\"m\":8192,\"dtype\":\"bf16\"},"
@@ -300,6 +301,12 @@ static void who_is_refused_reads_why_and_where(void)
 		  "report: samples[0].n: 1.5 is not a whole number" },
 		{ HEAD ",\"samples\":[{" SAMPLE ",\"w\":[1,\"2\"]}]}", -EINVAL,
 		  "report: samples[0].w[1]: want a number, not a string" },
+		{ HEAD ",\"samples\":[{" SAMPLE "},{" SAMPLE ",\"min\":5,\"max\":3}]}", -EINVAL,
+		  "report: samples[1]: min 5 is above max 3" },
+		{ HEAD ",\"samples\":[{" SAMPLE ",\"stddev\":-1}]}", -EINVAL,
+		  "report: samples[0].stddev: -1 is outside 0 to " },
+		{ HEAD ",\"duration_s\":-5}", -EINVAL,
+		  "report: duration_s: -5 is outside 0 to 31622400" },
 	};
 	size_t i;
 

@@ -178,8 +178,8 @@ static void any_byte_is_taken_or_refused_at_any_place(void)
 {
 	static const char *const texts[] = {
 		HEAD ",\"agent\":\"01234567890123456789\"}",
-		HEAD ",\"duration_s\":12345678901234567890}",
-		HEAD ",\"duration_s\":0.12345678901234567}",
+		HEAD ",\"uptime_s\":12345678901234567890}",
+		HEAD ",\"uptime_s\":0.12345678901234567}",
 	};
 	size_t i, at;
 	int byte;
@@ -219,6 +219,10 @@ static const struct {
 	{ ",\"env\":{\"a\":1},\"order\":{\"a\":1}}", true },
 	{ ",\"duration_s\":7}", true },
 	{ ",\"duration_s\":null}", false },
+	{ ",\"duration_s\":0}", true },
+	{ ",\"duration_s\":-1e-9}", false },
+	{ ",\"duration_s\":31622400}", true },
+	{ ",\"duration_s\":31622401}", false },
 	{ ",\"duration_s\":\"7\"}", false },
 	{ ",\"samples\":null}", false },
 	{ ",\"samples\":{}}", false },
@@ -251,6 +255,19 @@ static const struct {
 	{ ",\"samples\":[{" SAMPLE ",\"better\":\"\\u006cower\"}]}", true },
 	{ ",\"samples\":[{" SAMPLE ",\"\\u006e\":5}]}", true },
 	{ ",\"samples\":[{" SAMPLE ",\"n\":5,\"\\u006e\":5}]}", false },
+	{ ",\"samples\":[{" SAMPLE ",\"min\":1,\"max\":1,\"p50\":1,\"p99\":1}]}", true },
+	{ ",\"samples\":[{" SAMPLE ",\"min\":1,\"p50\":2,\"p99\":3,\"max\":4}]}", true },
+	{ ",\"samples\":[{" SAMPLE ",\"min\":1.5,\"max\":1}]}", false },
+	{ ",\"samples\":[{" SAMPLE ",\"max\":1,\"min\":1.5}]}", false },
+	{ ",\"samples\":[{" SAMPLE ",\"p50\":1,\"min\":1.5}]}", false },
+	{ ",\"samples\":[{" SAMPLE ",\"p50\":2,\"p99\":1}]}", false },
+	{ ",\"samples\":[{" SAMPLE ",\"p99\":2,\"max\":1}]}", false },
+	{ ",\"samples\":[{" SAMPLE ",\"min\":-2,\"p99\":-1}]}", true },
+	{ ",\"samples\":[{" SAMPLE ",\"value\":9,\"min\":1,\"max\":2}]}", true },
+	{ ",\"samples\":[{" SAMPLE ",\"stddev\":-1}]}", false },
+	{ ",\"samples\":[{" SAMPLE ",\"seconds\":-1}]}", false },
+	{ ",\"samples\":[{" SAMPLE ",\"seconds\":1e10}]}", false },
+	{ ",\"samples\":[{" SAMPLE ",\"class\":\"nvl\"}]}", true },
 	{ ",\"samples\":[{" SAMPLE ",\"params\":{}}]}", true },
 	{ ",\"samples\":[{" SAMPLE ",\"params\":null}]}", false },
 	{ ",\"samples\":[{" SAMPLE ",\"params\":[]}]}", false },
