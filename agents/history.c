@@ -12,6 +12,7 @@
 #include "lib/file.h"
 #include "lib/json.h"
 #include "lib/judge/reference.h"
+#include "lib/judge/twins.h"
 #include "lib/lock.h"
 #include "lib/machine.h"
 #include "lib/paths.h"
@@ -162,18 +163,20 @@ static bool teaches(const struct sample *s, const struct verdict *v)
 
 static json_t *make_line(const struct report *report, const struct verdict *verdict)
 {
+	CLEANUP(twins_release) struct twins twins = { 0 };
 	json_t *values = json_array();
 	size_t i;
 
+	twins_find(report, &twins);
 	for (i = 0; i < report->n_samples; i++) {
 		const struct sample *s = &report->samples[i];
 		CLEANUP(freep) char *params = NULL;
 
-		if (!teaches(s, verdict))
+		if (twins_repeat(&twins, i) || !teaches(s, verdict))
 			continue;
 		params = params_key(s);
-		json_array_append_new(
-			values, json_pack("[s, s, s, f]", s->check, s->subject, params, s->value));
+		json_array_append_new(values, json_pack("[s, s, s, f]", s->check, s->subject,
+							params, twins.value[i]));
 	}
 	return json_pack("{s:s, s:I, s:s*, s:o}", "time", report->time ? report->time : "", "seq",
 			 (json_int_t)report->seq, "machine", verdict->machine, "values", values);

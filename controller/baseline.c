@@ -8,6 +8,7 @@
 #include "controller/baseline_inside.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/stats.h"
+#include "lib/judge/twins.h"
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
@@ -213,15 +214,17 @@ static void learn_key(struct baselines *b, const struct report *report, const st
 
 static size_t gather(const struct report *report, struct gathered *ret)
 {
+	CLEANUP(twins_release) struct twins twins = { 0 };
 	struct measure m;
 	size_t n = 0, i;
 
+	twins_find(report, &twins);
 	for (i = 0; i < report->n_samples; i++) {
 		const struct sample *s = &report->samples[i];
 
-		if (!measure_of(s, &m) || !m.family->compared)
+		if (!measure_of(s, &m) || !m.family->compared || twins_repeat(&twins, i))
 			continue;
-		ret[n] = (struct gathered){ .sample = s, .value = s->value };
+		ret[n] = (struct gathered){ .sample = s, .value = twins.value[i] };
 		ret[n].key = key_of(report->sku, s, &ret[n].memory);
 		n++;
 	}

@@ -56,6 +56,7 @@ libjudge_a_SOURCES = \
 	lib/judge/localise.c lib/judge/localise.h lib/judge/localise_cells.c lib/judge/localise_cells.h \
 	lib/judge/localise_rates.c lib/judge/localise_rates.h lib/judge/localise_words.c \
 	lib/judge/missing.c lib/judge/missing.h lib/judge/peers.c lib/judge/peers.h \
+	lib/judge/twins.c lib/judge/twins.h \
 	lib/judge/reference.c lib/judge/reference.h \
 	lib/judge/standing.c lib/judge/standing.h lib/judge/stats.c lib/judge/stats.h lib/judge/tomography.c lib/judge/tomography.h \
 	lib/judge/tomography_fit.c lib/judge/tomography_fit.h lib/judge/verdict.c lib/judge/verdict.h \
@@ -143,6 +144,10 @@ UNIT_TESTS += tests/unit/test_verdict
 tests_unit_test_verdict_SOURCES = tests/unit/test_verdict.c \
 	tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_verdict_LDADD = $(JUDGE_LIBS) $(LDADD)
+
+UNIT_TESTS += tests/unit/test_compared
+tests_unit_test_compared_SOURCES = tests/unit/test_compared.c tests/unit/reports.c tests/unit/reports.h
+tests_unit_test_compared_LDADD = $(JUDGE_LIBS) $(LDADD)
 
 UNIT_TESTS += tests/unit/test_verdict_json
 tests_unit_test_verdict_json_SOURCES = tests/unit/test_verdict_json.c \

@@ -6,6 +6,7 @@
 
 #include "lib/judge/stats.h"
 #include "lib/judge/trend.h"
+#include "lib/judge/twins.h"
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
@@ -15,6 +16,8 @@ struct member {
 	char *memory;  /* of the kind */
 	size_t sample; /* number in the report */
 	struct measure m;
+	double value; /* what its thing counts as */
+	bool repeat;  /* of what one before it measured: no witness */
 };
 
 /* Members of the same kind next to each other, values ascending. */
@@ -25,8 +28,8 @@ static int compare_members(const void *a, const void *b)
 
 	if (r != 0)
 		return r;
-	if (x->m.value != y->m.value)
-		return x->m.value < y->m.value ? -1 : 1;
+	if (x->value != y->value)
+		return x->value < y->value ? -1 : 1;
 	return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
@@ -49,8 +52,10 @@ bool peers_measure(const struct sample *s, const struct judge_inputs *inputs, st
 static size_t collect(const struct report *report, const struct judge_inputs *inputs,
 		      struct member *members)
 {
+	CLEANUP(twins_release) struct twins twins = { 0 };
 	size_t n = 0, i;
 
+	twins_find(report, &twins);
 	for (i = 0; i < report->n_samples; i++) {
 		struct member *member = &members[n];
 
@@ -59,6 +64,8 @@ static size_t collect(const struct report *report, const struct judge_inputs *in
 			continue;
 		member->kind = kind_of(&report->samples[i], &member->memory);
 		member->sample = i;
+		member->value = twins.value[i];
+		member->repeat = twins_repeat(&twins, i);
 		n++;
 	}
 	return n;
@@ -90,10 +97,39 @@ static double median_of_low(const struct peer_view *views, const struct member *
 	size_t n_low = 0, i;
 
 	for (i = 0; i < n; i++) {
-		if (views[members[i].sample].low)
-			low[n_low++] = members[i].m.value;
+		if (views[members[i].sample].low && !members[i].repeat)
+			low[n_low++] = members[i].value;
 	}
 	return stats_median(low, n_low);
+}
+
+/* One value of each thing, ascending; how many things there are. */
+static size_t witnesses_of(const struct member *members, size_t n, double *ret_sorted)
+{
+	size_t n_witnesses = 0, i;
+
+	for (i = 0; i < n; i++) {
+		if (!members[i].repeat)
+			ret_sorted[n_witnesses++] = members[i].value;
+	}
+	return n_witnesses;
+}
+
+/* Half or more are low: nobody is blamed by the others. */
+static void view_spread(const struct member *members, size_t n, const double *sorted,
+			struct peer_group *group, struct peers *p)
+{
+	size_t i;
+
+	group->n_low = 0;
+	for (i = 0; i < n; i++) {
+		struct peer_view *view = &p->views[members[i].sample];
+
+		view->low |= far_below_the_good(&members[i].m, sorted, group->n);
+		view->known = false;
+		group->n_low += view->low && !members[i].repeat;
+	}
+	group->typical = median_of_low(p->views, members, n);
 }
 
 static void view_group(const struct member *members, size_t n, struct peers *p)
@@ -101,35 +137,31 @@ static void view_group(const struct member *members, size_t n, struct peers *p)
 	struct peer_group *group = &p->groups[p->n_groups];
 	CLEANUP(freep) double *sorted = xcalloc(n, sizeof(*sorted));
 	CLEANUP(freep) double *others = xcalloc(n, sizeof(*others));
-	size_t n_far = 0, i;
+	size_t n_far = 0, seen = 0, i;
 
-	*group = (struct peer_group){ .n = n, .first = members[0].sample };
-	for (i = 0; i < n; i++)
-		sorted[i] = members[i].m.value;
-	group->best = members[0].m.lower ? sorted[0] : sorted[n - 1];
+	*group = (struct peer_group){ .n = witnesses_of(members, n, sorted),
+				      .first = members[0].sample };
+	group->best = members[0].m.lower ? sorted[0] : sorted[group->n - 1];
 	for (i = 0; i < n; i++) {
 		struct peer_view *view = &p->views[members[i].sample];
 
-		stats_leave_out(sorted, n, i, others);
+		/* A repeat stands behind a witness of the same value: without that one it is alone. */
+		seen += !members[i].repeat;
+		stats_leave_out(sorted, group->n, seen - 1, others);
 		view->compared = true;
+		view->repeat = members[i].repeat;
 		view->group = p->n_groups;
-		view->known = expectation_from_peers(&members[i].m, others, n - 1, &view->e);
+		view->known = expectation_from_peers(&members[i].m, others, group->n - 1, &view->e);
 		view->low = view->known && view->e.low;
+		if (members[i].repeat)
+			continue;
 		group->n_low += view->low;
-		n_far += far_below_the_good(&members[i].m, sorted, n);
+		n_far += far_below_the_good(&members[i].m, sorted, group->n);
 	}
-	group->spread = is_spread(group->n_low, n) || is_spread(n_far, n);
+	group->spread = is_spread(group->n_low, group->n) || is_spread(n_far, group->n);
 	p->n_groups++;
-	if (!group->spread)
-		return;
-	for (i = 0, group->n_low = 0; i < n; i++) {
-		struct peer_view *view = &p->views[members[i].sample];
-
-		view->low |= far_below_the_good(&members[i].m, sorted, n);
-		view->known = false;
-		group->n_low += view->low;
-	}
-	group->typical = median_of_low(p->views, members, n);
+	if (group->spread)
+		view_spread(members, n, sorted, group, p);
 }
 
 void peers_build(const struct report *report, const struct judge_inputs *inputs, struct peers *ret)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who may be compared with whom within one report. Peers are measured samples
- * of the same (check, class, params, unit, better side); a value is never
+ * of the same (check, class, params, unit, better side), one of each subject: what
+ * is there twice is one peer, of the median value (twins.h). A value is never
  * among its own references. Pure.
  *
  * When half or more of a group is low its median says nothing about who is
@@ -16,7 +17,7 @@ struct judge_inputs;
 struct report;
 
 struct peer_group {
-	size_t n;	/* members */
+	size_t n;	/* members: subjects */
 	size_t n_low;	/* of them low against the others */
 	size_t first;	/* sample number of one member */
 	double best;	/* best value */
@@ -28,6 +29,7 @@ struct peer_group {
 /* One sample's view of its peers. */
 struct peer_view {
 	bool compared; /* it belongs to a group; else the rest is not set */
+	bool repeat;   /* a sample before it stands for its subject */
 	bool known;    /* `e` is a reference */
 	bool low;      /* against the others, also within a spread group */
 	size_t group;

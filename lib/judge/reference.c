@@ -53,6 +53,9 @@ bool measure_of(const struct sample *s, struct measure *ret)
 		return false;
 	if (s->better == BETTER_NONE && !family->count)
 		return false;
+	/* 71.2 GB/s beside a floor of 60e9 B/s would be far below it. */
+	if (!sample_unit_known(s->unit))
+		return false;
 	*ret = (struct measure){
 		.value = s->value,
 		.lower = s->better == BETTER_LOWER,

@@ -47,7 +47,8 @@ struct measure {
 	double k;     /* robust sigmas: REFERENCE_K likewise */
 };
 
-/* The value of a sample as something to compare; false when it has none or no better side. */
+/* The value of a sample as something to compare; false when it has none, no better side, or an
+ * unknown unit. */
 bool measure_of(const struct sample *s, struct measure *ret);
 
 /* Is the value not on the bad side of `limit`? A NAN limit is always kept. */

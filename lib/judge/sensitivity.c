@@ -32,6 +32,17 @@ struct trial {
 	int own;	     /* level that the probe itself gives */
 };
 
+/* Does sample number `i` stand beside number `at` in its group? One of each subject does. */
+static bool in_trial(const struct report *report, const struct peers *peers, size_t at, size_t i)
+{
+	const struct peer_view *view = &peers->views[i];
+
+	if (i == at)
+		return true;
+	return view->compared && !view->repeat && view->group == peers->views[at].group &&
+	       !streq(report->samples[i].subject, report->samples[at].subject);
+}
+
 static struct trial trial_start(const struct report *report, const struct judge_inputs *inputs,
 				const struct peers *peers, size_t at)
 {
@@ -48,7 +59,7 @@ static struct trial trial_start(const struct report *report, const struct judge_
 	for (i = 0; i < report->n_samples; i++) {
 		struct sample *copy = &t.group.samples[t.group.n_samples];
 
-		if (!peers->views[i].compared || peers->views[i].group != view->group)
+		if (!in_trial(report, peers, at, i))
 			continue;
 		*copy = report->samples[i];
 		copy->params = NULL; /* equal in a group */

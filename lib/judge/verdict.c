@@ -102,6 +102,18 @@ static void judge_spread(const struct sample *s, const struct peer_view *view,
 	group->unresolved |= view->low;
 }
 
+/* Meant to be compared, and in a unit that nothing known is in. */
+static bool is_incomparable(const struct sample *s)
+{
+	return !isnan(s->value) && s->better != BETTER_NONE && !sample_unit_known(s->unit);
+}
+
+static void judge_incomparable(const struct sample *s, struct verdict_item *item)
+{
+	item->level = VERDICT_INCONCLUSIVE;
+	item->sentence = words_incomparable(s);
+}
+
 static void judge_value(const struct sample *s, const struct references *refs, bool terse,
 			const struct peer_view *view, struct peers *peers, struct verdict_item *item)
 { /* lint: allow parameters: one more that says how much to tell */
@@ -109,6 +121,8 @@ static void judge_value(const struct sample *s, const struct references *refs, b
 		judge_by_references(s, refs, terse, item);
 	else if (view->compared && peers->groups[view->group].spread)
 		judge_spread(s, view, &peers->groups[view->group], item);
+	else if (is_incomparable(s))
+		judge_incomparable(s, item);
 	else if (!terse)
 		item->sentence = words_recorded(s);
 }

@@ -21,7 +21,9 @@ static double center_of_group(const struct report *report, const struct peers *p
 	size_t n = 0, i;
 
 	for (i = 0; i < report->n_samples && n < peers->groups[group].n; i++) {
-		if (peers->views[i].compared && peers->views[i].group == group)
+		const struct peer_view *view = &peers->views[i];
+
+		if (view->compared && !view->repeat && view->group == group)
 			values[n++] = report->samples[i].value;
 	}
 	stats_sort(values, n);

@@ -199,6 +199,17 @@ char *words_recorded(const struct sample *s)
 			 verb_of(s), value, check);
 }
 
+char *words_incomparable(const struct sample *s)
+{
+	CLEANUP(freep) char *subject = words_clean(s->subject, SUBJECT_MAX);
+	CLEANUP(freep) char *check = words_clean(s->check, SUBJECT_MAX);
+	CLEANUP(freep) char *unit = words_clean(s->unit, SUBJECT_MAX);
+
+	return xasprintf("%s has %.15g '%s' in %s, a unit that this program does not compare: want "
+			 "B/s, s, FLOP/s or 1",
+			 subject, s->value, unit, check);
+}
+
 char *words_not_ok(const struct sample *s)
 {
 	CLEANUP(freep) char *subject = words_clean(s->subject, SUBJECT_MAX);

@@ -31,6 +31,9 @@ char *words_fine(const struct sample *s, const struct expectation *e, size_t n);
 /* Measured, and nothing to compare with. */
 char *words_recorded(const struct sample *s);
 
+/* Measured in a unit that nothing known is in. */
+char *words_incomparable(const struct sample *s);
+
 /* The probe itself says that it is bad (ok=false). */
 char *words_not_ok(const struct sample *s);
 

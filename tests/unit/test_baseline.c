@@ -127,7 +127,37 @@ static void parts_that_differ_on_every_host_are_not_low(void)
 	CHECK_EQ(asked(&b, 99, 57, "550"), 1);
 }
 
+/* One core that is a little lower, and measured seventeen times, is not what its host reaches. */
+static void a_part_measured_often_is_one_part_of_its_host(void)
+{
+	CLEANUP(baselines_release) struct baselines b = { 0 };
+	CLEANUP(json_freep) json_t *items = NULL;
+	struct report r = host_of(0, 70, 0, "550");
+	const struct verdict *v;
+	unsigned i;
+
+	for (i = 0; i < 16; i++) {
+		struct sample copy = r.samples[0];
+
+		copy.check = xstrdup(copy.check);
+		copy.subject = xstrdup(copy.subject);
+		copy.unit = xstrdup(copy.unit);
+		copy.locality = xstrdup(copy.locality);
+		json_incref(copy.params);
+		copy.value = 69;
+		CHECK_EQ(report_add_sample(&r, &copy), 0);
+	}
+	r.samples[0].value = 69;
+	v = judged(&r, NULL);
+	baselines_learn(&b, &r, v, false);
+	items = baselines_encode(&b);
+	CHECK_EQ(json_array_size(items), 1);
+	CHECK_NEAR(json_number_value(json_object_get(json_array_get(items, 0), "median")), 70, 0);
+	report_release(&r);
+}
+
 static const struct test tests[] = {
+	TEST(a_part_measured_often_is_one_part_of_its_host),
 	TEST(a_host_born_slow_is_seen_by_the_fleet),
 	TEST(a_suspected_host_is_forgotten_until_it_is_good),
 	TEST(parts_that_differ_on_every_host_are_not_low),

@@ -124,6 +124,33 @@ static void what_was_not_passed_teaches_nothing(void)
 	CHECK_NEAR(values[0], 4, 1e-9);
 }
 
+/* A line is one run: five values of one run are not the five runs that a history begins with. */
+static void what_one_run_measured_twice_is_one_value(void)
+{
+	struct sample samples[5];
+	struct report report = { .samples = samples, .n_samples = 5, .seq = 1 };
+	struct verdict_item item = { .check = check, .subject = subject };
+	struct verdict verdict = { .items = &item, .n_items = 1 };
+	double values[HISTORY_VALUES];
+	struct history *h = NULL;
+	size_t i;
+
+	for (i = 0; i < 5; i++) {
+		samples[i] = sample_init();
+		samples[i].check = check;
+		samples[i].subject = subject;
+		samples[i].unit = unit;
+		samples[i].better = BETTER_HIGHER;
+		samples[i].value = (double)(i * i); /* 0 1 4 9 16 */
+	}
+	fresh_state("twice");
+	CHECK_EQ(history_open(NULL, &h, NULL), 0);
+	CHECK_EQ(history_learn(h, &report, &verdict, NULL), 0);
+	history_close(h);
+	CHECK_EQ(recall(values, HISTORY_VALUES), 1);
+	CHECK_NEAR(values[0], 4, 1e-9);
+}
+
 static void a_torn_last_line_costs_itself_only(void)
 {
 	CLEANUP(freep) char *path = NULL;
@@ -194,6 +221,7 @@ static const struct test tests[] = {
 	TEST(values_of_another_machine_are_no_history),
 	TEST(values_come_back_newest_last_and_bounded),
 	TEST(what_was_not_passed_teaches_nothing),
+	TEST(what_one_run_measured_twice_is_one_value),
 	TEST(a_torn_last_line_costs_itself_only),
 	TEST(the_file_stays_within_its_limit),
 	TEST(series_of_other_params_do_not_mix),
