@@ -49,11 +49,24 @@ static int decode_severity(const struct jval *v, void *member, struct err *err)
 	return jval_fail(v, err, "want info, warn or fatal");
 }
 
+static int decode_class(const struct jval *v, void *member, struct err *err)
+{
+	const char *glob = json_string_value(v->value);
+
+	if (!glob)
+		return jval_fail(v, err, "want a string, not %s", jval_type_name(v));
+	if (!sample_class_possible(glob))
+		return jval_fail(v, err, "'%.40s' matches none of " SAMPLE_CLASSES, glob);
+	free(*(char **)member);
+	*(char **)member = xstrdup(glob);
+	return 0;
+}
+
 #define RULE(m) offsetof(struct policy_rule, m)
 
 static const struct jfield match_fields[] = {
 	{ "check", J_STRING, RULE(check), 0 },
-	{ "class", J_STRING, RULE(locality), 0 },
+	{ "class", J_CUSTOM, RULE(locality), 0, .decode = decode_class },
 	{ "sku", J_STRING, RULE(sku), 0 },
 	{ "severity", J_CUSTOM, RULE(severity), 0, .decode = decode_severity },
 	{ "code", J_STRING, RULE(code), 0 },

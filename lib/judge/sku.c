@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "lib/err.h"
+#include "lib/report.h"
 #include "lib/xalloc.h"
 
 static void expect_release(struct sku_expect *e)
@@ -111,6 +112,7 @@ static bool is_inventory(const char *name)
 static int decode_count(const struct jval *v, struct sku *s, struct err *err)
 {
 	struct sku_expect *e = &s->inventory[s->n_inventory++];
+	const struct jval count = jval_get(v, "count");
 	int r;
 
 	*e = (struct sku_expect){
@@ -118,6 +120,8 @@ static int decode_count(const struct jval *v, struct sku *s, struct err *err)
 		.unit = xstrdup("1"),
 	};
 	r = jval_decode(v, count_fields, ARRAY_SIZE(count_fields), JVAL_STRICT, e, err);
+	if (r == 0 && e->value != floor(e->value))
+		r = jval_fail(&count, err, "%.15g is not a whole number", e->value);
 	e->floor = e->value;
 	return r;
 }
@@ -155,6 +159,23 @@ static const struct jfield expect_fields[] = {
 	{ "source", J_STRING, EXPECT(source), J_REQUIRED },
 };
 
+/* What would be held against nothing, or 1e9 times too little, in silence. */
+static int check_expect(const struct jval *v, const struct sku_expect *e, struct err *err)
+{
+	const struct jval unit = jval_get(v, "unit"), class = jval_get(v, "class");
+
+	if (!sample_unit_known(e->unit))
+		return jval_fail(
+			&unit, err,
+			"'%.40s': want B/s, s, FLOP/s or 1, and the numbers in it: 24.9 GB/s is "
+			"24.9e9",
+			e->unit);
+	if (e->locality && !sample_class_possible(e->locality))
+		return jval_fail(&class, err, "'%.40s' matches none of " SAMPLE_CLASSES,
+				 e->locality);
+	return 0;
+}
+
 static int decode_expects(const struct jval *v, void *member, struct err *err)
 {
 	struct sku *s = member;
@@ -173,6 +194,8 @@ static int decode_expects(const struct jval *v, void *member, struct err *err)
 		e->value = NAN;
 		r = jval_decode(&item, expect_fields, ARRAY_SIZE(expect_fields), JVAL_STRICT, e,
 				err);
+		if (r == 0)
+			r = check_expect(&item, e, err);
 	}
 	return r;
 }

@@ -148,6 +148,14 @@ static void what_is_wrong_is_named_with_its_place(void)
 		  "s.yaml: expect[0].floor: 0 is outside" },
 		{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 1, unit: s}]}",
 		  "s.yaml: expect[0].source: missing" },
+		{ "{v: 1, sku: x, match: {}, inventory: {gpus: {count: 7.5, source: s}}}",
+		  "s.yaml: inventory.gpus.count: 7.5 is not a whole number" },
+		{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 24.9, unit: GB/s, source: "
+		  "s}]}",
+		  "s.yaml: expect[0].unit: 'GB/s': want B/s, s, FLOP/s or 1" },
+		{ "{v: 1, sku: x, match: {}, expect: [{check: c, class: nod, floor: 1, unit: s, "
+		  "source: s}]}",
+		  "s.yaml: expect[0].class: 'nod' matches none of self, pix" },
 	};
 	size_t i;
 
