@@ -33,6 +33,20 @@ static void allow(struct call *call, const char *method)
 		       method);
 }
 
+/*
+ * RFC 9110 9.3.2: what is read with GET may be asked for its header alone; the library
+ * leaves out the body. Not where a GET hands something over: a host's orders would be lost.
+ */
+static bool has_head(const struct route *route)
+{
+	return streq(route->method, "GET") && route->role != ROLE_NODE;
+}
+
+static bool takes(const struct route *route, const char *method)
+{
+	return streq(route->method, method) || (streq(method, "HEAD") && has_head(route));
+}
+
 void call_find_route(struct call *call, const char *method, const char *url)
 {
 	const struct api_options *o = &call->api->options;
@@ -46,7 +60,9 @@ void call_find_route(struct call *call, const char *method, const char *url)
 			continue;
 		known = true;
 		allow(call, o->routes[i].method);
-		if (streq(o->routes[i].method, method)) {
+		if (has_head(&o->routes[i]))
+			allow(call, "HEAD");
+		if (takes(&o->routes[i], method)) {
 			call->segment = segment;
 			call->route = &o->routes[i];
 			return;

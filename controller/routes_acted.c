@@ -52,6 +52,9 @@ void get_breaker(void *context, struct call *call)
 	struct service *s = context;
 	CLEANUP(json_freep) json_t *kept = act_breaker_json(s->act);
 
+	/* Of a breaker that never opened the ledger holds the first of all causes, for nothing. */
+	if (json_integer_value(json_object_get(kept, "opened_us")) == 0)
+		(void)json_object_set_new(kept, "cause", json_null());
 	call_reply(
 		call, 200,
 		json_pack("{s:O?, s:O?, s:O?, s:o, s:o, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?}",

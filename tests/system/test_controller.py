@@ -139,9 +139,33 @@ def test_a_huge_body_is_refused(controller):
 def test_paths_and_methods_that_are_not_there(controller):
     c = controller()
     assert c.get("/v1/nothing").status == 404
-    for method, path, allow in (("GET", "/v1/reports", "POST"), ("DELETE", "/healthz", "GET"), ("PUT", "/v1/nodes/n/cordon", "POST")):
+    for method, path, allow in (("GET", "/v1/reports", "POST"), ("HEAD", "/v1/reports", "POST"), ("DELETE", "/healthz", "GET, HEAD"),
+                                ("PUT", "/v1/nodes/n/cordon", "POST"), ("PUT", "/v1/campaigns", "POST, GET, HEAD"),
+                                # Orders are handed over: one that only looks would take them from their host.
+                                ("HEAD", "/v1/nodes/n/orders", "GET")):
         answer = c.call(method, path)
         assert (answer.status, answer.headers["Allow"]) == (405, allow)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/v1/nodes", "/v1/nodes/gpu-1", "/v1/breaker", "/v1/nodes/gpu-2", "/v1/nothing"])
+def test_head_answers_as_get_without_the_body(controller, path):
+    c = controller()
+    c.post(report())
+    get, head = c.get(path), c.call("HEAD", path)
+    assert (head.status, head.body) == (get.status, b"")
+    same = ("Content-Type", "Cache-Control", "Allow")
+    assert [head.headers[name] for name in same] == [get.headers[name] for name in same]
+    assert int(head.headers["Content-Length"]) > 0
+    # What follows on the connection is not taken for a body.
+    with c.connect() as s:
+        s.sendall(f"HEAD {path} HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        parts = b"".join(iter(lambda: s.recv(65536), b"")).split(b"HTTP/1.1 ")
+    assert len(parts) == 3 and parts[1].endswith(b"\r\n\r\n") and parts[2].startswith(b"200 ")
+
+
+def test_a_breaker_that_never_opened_has_no_cause(controller):
+    breaker = controller().get("/v1/breaker").json
+    assert (breaker["open"], breaker["cause"], breaker["opened"], breaker["reason"]) == (False, None, None, "")
 
 
 def test_health_and_readiness(controller):
