@@ -48,6 +48,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_FORCE:
 		o->force = true;
 		return 0;
+	case ARGP_KEY_END:
+		if (o->pair.cells)
+			argp_error(state, "--cells: not here: all rails are measured");
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -10,6 +10,7 @@
 #include "lib/json.h"
 #include "lib/xalloc.h"
 #include "probes/coll/coll.h"
+#include "probes/rdma/oob_lookup.h"
 
 enum { FILE_MAX = 64 * 1024 };
 
@@ -102,7 +103,7 @@ int reduce_peers_parse(const char *text, char ***ret_peers, struct err *err)
 	int r = 0;
 
 	while (r == 0 && (peer = strsep(&at, ","))) {
-		if (!strchr(peer, ':') || strlen(peer) > REDUCE_PEER_MAX)
+		if (oob_lookup_check(peer, NULL) < 0 || strlen(peer) > REDUCE_PEER_MAX)
 			r = err_set(err, EINVAL, "--peers: '%.100s' is no HOST:PORT", peer);
 		else if (n == COLL_RANKS_MAX)
 			r = err_set(err, EINVAL, "--peers: more than %d", COLL_RANKS_MAX);

@@ -6,6 +6,7 @@
  */
 #include "probes/rdma/oob_lookup.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <netdb.h>
 #include <stdlib.h>
@@ -16,6 +17,15 @@
 #include "lib/watched.h"
 #include "lib/xalloc.h"
 
+/* The C library takes 70000 for 4464. */
+static bool is_port(const char *text)
+{
+	char *end;
+	const unsigned long port = strtoul(text, &end, 10);
+
+	return isdigit((unsigned char)text[0]) && !*end && port <= UINT16_MAX;
+}
+
 /* "HOST:PORT" or "[ADDRESS]:PORT" in two. */
 static int split(const char *address, char host[static OOB_HOST_SIZE],
 		 char port[static OOB_PORT_SIZE])
@@ -23,7 +33,7 @@ static int split(const char *address, char host[static OOB_HOST_SIZE],
 	const char *colon = strrchr(address, ':');
 	size_t length = colon ? (size_t)(colon - address) : 0;
 
-	if (!colon || length == 0 || strlen(colon + 1) >= OOB_PORT_SIZE || !colon[1])
+	if (!colon || length == 0 || strlen(colon + 1) >= OOB_PORT_SIZE || !is_port(colon + 1))
 		return -EINVAL;
 	if (address[0] == '[' && address[length - 1] == ']') {
 		address++;
@@ -34,6 +44,15 @@ static int split(const char *address, char host[static OOB_HOST_SIZE],
 	memcpy(host, address, length);
 	host[length] = '\0';
 	memcpy(port, colon + 1, strlen(colon + 1) + 1);
+	return 0;
+}
+
+int oob_lookup_check(const char *address, struct err *err)
+{
+	char host[OOB_HOST_SIZE], port[OOB_PORT_SIZE];
+
+	if (split(address, host, port) < 0)
+		return err_set(err, EINVAL, "'%.200s' is no HOST:PORT", address);
 	return 0;
 }
 

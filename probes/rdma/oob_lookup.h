@@ -10,6 +10,9 @@ enum { OOB_HOST_SIZE = 256, OOB_PORT_SIZE = 32 };
 struct addrinfo;
 struct err;
 
+/* Has it that form, with a port from 0 to 65535? Nobody is asked. -EINVAL. */
+int oob_lookup_check(const char *address, struct err *err);
+
 /*
  * The addresses of `address`, "HOST:PORT" or "[ADDRESS]:PORT", to be listened on (`passive`) or
  * dialled; freeaddrinfo() them. -EINVAL: no such form, or no such name; -EHOSTUNREACH: the

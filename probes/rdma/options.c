@@ -65,6 +65,52 @@ static error_t set_number(struct rdma_options *o, int key, const char *arg, stru
 	return ARGP_ERR_UNKNOWN;
 }
 
+/* One subject of a list, without its end. */
+struct item {
+	const char *at;
+	size_t length;
+};
+
+/* "mlx5_0:1" or "numa:0": what it is, and which one of it. */
+static bool is_end(const char *at, size_t length)
+{
+	const char *colon = memchr(at, ':', length);
+
+	return colon && colon > at && colon + 1 < at + length && !memchr(at, '>', length) &&
+	       !memchr(at, ' ', length);
+}
+
+/* Has each one of the list the form of a cell? The first that has not is in `ret_bad`. */
+static bool cells_good(const char *list, struct item *ret_bad)
+{
+	while (true) {
+		const struct item item = { list, strcspn(list, ",") };
+		const char *arrow = memchr(item.at, '>', item.length);
+		const size_t before = arrow ? (size_t)(arrow - item.at) : 0;
+
+		if (!arrow || !is_end(item.at, before) ||
+		    !is_end(arrow + 1, item.length - before - 1)) {
+			*ret_bad = item;
+			return false;
+		}
+		if (!item.at[item.length])
+			return true;
+		list += item.length + 1;
+	}
+}
+
+static void set_cells(struct rdma_options *o, const char *arg, struct argp_state *state)
+{
+	struct item bad;
+
+	if (strlen(arg) > CELLS_TEXT_MAX)
+		argp_error(state, "--cells: longer than %d bytes", CELLS_TEXT_MAX);
+	if (!cells_good(arg, &bad))
+		argp_error(state, "--cells: '%.*s' is no cell, as mlx5_0:1>numa:0",
+			   (int)MIN(bad.length, (size_t)40), bad.at);
+	*o->cells = arg;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct rdma_options *o = state->input;
@@ -79,9 +125,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		*o->depth = RDMA_DEPTH_DEFAULT;
 		return 0;
 	case OPT_CELLS:
-		if (strlen(arg) > CELLS_TEXT_MAX)
-			argp_error(state, "--cells: longer than %d bytes", CELLS_TEXT_MAX);
-		*o->cells = arg;
+		set_cells(o, arg, state);
 		return 0;
 	default:
 		return set_number(o, key, arg, state);
@@ -89,12 +133,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp rdma_options_argp = { .options = option_table, .parser = parse_option };
-
-/* One subject of a list, without its end. */
-struct item {
-	const char *at;
-	size_t length;
-};
 
 static struct item next_item(const char **list)
 {

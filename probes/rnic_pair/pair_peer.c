@@ -40,10 +40,9 @@ static void emit_failure(struct pair_session *s, const struct err *err)
 	(void)pair_session_emit_rest(s, s->peer.node ? SAMPLE_ABORTED : SAMPLE_SET_UP, err->msg);
 }
 
-int pair_peer_run(struct pair_plan *p, struct err *err)
+int pair_peer_run(struct pair_plan *p, const char *token, struct err *err)
 {
 	struct pair_options *o = p->probe->options;
-	CLEANUP(freep) char *token = NULL;
 	struct pair_session s = {
 		.probe = p->probe,
 		.engine = p->engine,
@@ -61,11 +60,8 @@ int pair_peer_run(struct pair_plan *p, struct err *err)
 	};
 	uint64_t meet_us = (uint64_t)((double)probe_left_us(p->probe) * MEET_SHARE);
 	struct err why = ERR_INIT;
-	int r = oob_token_read(o->token_file, &token, err);
+	int r = meet(o, token, clock_mono_us() + meet_us, &s.line, &why);
 
-	if (r < 0)
-		return -EINVAL;
-	r = meet(o, token, clock_mono_us() + meet_us, &s.line, &why);
 	if (r == -EINVAL)
 		return err_set(err, EINVAL, "%s", why.msg);
 	if (r == 0)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pairs of one host: the time that each gets, and what becomes of it. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "lib/err.h"
 #include "lib/xalloc.h"
+#include "probes/rdma/oob.h"
+#include "probes/rdma/oob_lookup.h"
 #include "probes/rnic_pair/pair_guard.h"
 #include "probes/rnic_pair/pair_peer.h"
 #include "probes/rnic_pair/pair_plan.h"
@@ -263,17 +266,28 @@ static int run_all(struct pair_plan *p)
 	return r == 0 && !options_of(p)->connect_only ? measure_all(p) : r;
 }
 
+/* What a person gave is looked at before the devices: who has none is told of a slip all the same. */
+static int check_peer(const struct pair_options *o, char **ret_token, struct err *err)
+{
+	if (oob_lookup_check(o->listen ? o->listen : o->peer, err) < 0)
+		return err_wrap(err, -EINVAL, o->listen ? "--listen" : "--peer");
+	return oob_token_read(o->token_file, ret_token, err) < 0 ? -EINVAL : 0;
+}
+
 int pair_run(struct probe *probe, struct rdma_engine *engine, struct err *err)
 {
 	CLEANUP(freep) struct pair_plan *p = xcalloc(1, sizeof(*p));
+	CLEANUP(freep) char *token = NULL;
 	const struct pair_options *o = probe->options;
-	int r;
+	int r = o->listen || o->peer ? check_peer(o, &token, err) : 0;
 
+	if (r < 0)
+		return r;
 	p->probe = probe;
 	p->engine = engine;
 	r = pair_plan_make(p, err);
 	if (r == 0)
-		r = o->listen || o->peer ? pair_peer_run(p, err) : run_all(p);
+		r = o->listen || o->peer ? pair_peer_run(p, token, err) : run_all(p);
 	pair_plan_release(p);
 	return r;
 }

@@ -33,6 +33,8 @@ def token(tmp_path):
     (["--rank", "64"], "--rank: want 0 to 63"),
     (["--rank", "0"], "--peers, --rank and --token-file are all needed"),
     (["--peers", "a:1", "--rank", "0", "--token-file", "TOKEN"], "--peers: want two or more"),
+    (["--peers", "a:1,b:x", "--rank", "0", "--token-file", "TOKEN"], "--peers: 'b:x' is no HOST:PORT"),
+    (["--peers", "a:1,b:2", "--rank", "0", "--token-file", "TOKEN", "--cells", "a:1>b:1"], "--cells: not here"),
     (["--peers", "a:1,b:2", "--rank", "2", "--token-file", "TOKEN"], "--rank 2: --peers has ranks 0 to 1"),
     (["--peers", "a:1,b:2", "--rank", "0", "--token-file", "/nowhere"], "/nowhere: No such file or directory"),
 ])

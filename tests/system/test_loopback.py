@@ -21,6 +21,13 @@ def probe(build):
     (["--gid-index", "-1"], "--gid-index: '-1' is no number"),
     (["--gid-index", "256"], "--gid-index: '256' is no number from 0 to 255"),
     (["--cells", "x" * 9000], "--cells: longer than 8192 bytes"),
+    (["--cells", "@@@"], "--cells: '@@@' is no cell, as mlx5_0:1>numa:0"),
+    (["--cells", ""], "--cells: '' is no cell"),
+    (["--cells", "mlx5_0:1>numa:0,"], "--cells: '' is no cell"),
+    (["--cells", "mlx5_0:1>numa:0,mlx5_0>numa:0"], "--cells: 'mlx5_0>numa:0' is no cell"),
+    (["--cells", "mlx5_0:1>numa:0>numa:1"], "--cells: 'mlx5_0:1>numa:0>numa:1' is no cell"),
+    (["--cells", "mlx5_0:1>numa:"], "--cells: 'mlx5_0:1>numa:' is no cell"),
+    (["--cells", ":1>numa:0"], "--cells: ':1>numa:0' is no cell"),
     (["--set", "some"], "--set: 'some' is neither quick nor full"),
 ])
 def test_bad_numbers_are_refused(run, probe, words, message):
