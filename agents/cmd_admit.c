@@ -263,5 +263,6 @@ int cmd_admit(int argc, char **argv)
 		decide(&o, &a);
 	}
 	show(&o, &a);
+	(void)command_written(); /* said, and no more: the answer is the exit status */
 	return a.admit ? STATUS_ADMITTED : STATUS_REFUSED;
 }

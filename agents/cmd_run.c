@@ -39,7 +39,8 @@ static int show(const struct run *run)
 	else
 		show_run(&run->report, &run->verdict, stdout, term_wants_colour(stdout),
 			 show_width(stdout));
-	return fflush(stdout) == EOF ? -errno : 0;
+	/* What is larger than the buffer failed before: then there is nothing left to flush. */
+	return ferror(stdout) || fflush(stdout) == EOF ? -EIO : 0;
 }
 
 int cmd_run(int argc, char **argv)

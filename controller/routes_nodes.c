@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of hosts, for people and programs that ask. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ bool range_of(struct call *call, enum cursor_kind kind, struct store_range *ret)
 	if (limit) {
 		errno = 0;
 		value = strtoul(limit, &end, 10);
-		if (errno || end == limit || *end || limit[0] == '-' || value < 1 ||
+		if (errno || !isdigit((unsigned char)limit[0]) || *end || value < 1 ||
 		    value > STORE_PAGE_MAX) {
 			call_refuse(call, 400, "limit: want 1 to %d", STORE_PAGE_MAX);
 			return false;

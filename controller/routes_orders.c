@@ -4,6 +4,7 @@
  * there the host is alive. They are the fleet's opinion of the host, when it has
  * to be told, the test that the policy wants of it, and one with other hosts.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <search.h>
@@ -184,7 +185,7 @@ static bool wait_of(struct call *call, uint64_t *ret_us)
 	if (text) {
 		errno = 0;
 		value = strtoul(text, &end_of, 10);
-		if (errno || end_of == text || *end_of || text[0] == '-' || value > WAIT_MAX_S) {
+		if (errno || !isdigit((unsigned char)text[0]) || *end_of || value > WAIT_MAX_S) {
 			call_refuse(call, 400, "wait: want seconds, 0 to %d", WAIT_MAX_S);
 			return false;
 		}

@@ -109,7 +109,7 @@ static int read_faults(const char *path, struct faults *ret, struct err *err)
 	return faults_decode(&root, ret, err);
 }
 
-static void show(const struct sim *s, enum output output)
+static void print(const struct sim *s, enum output output)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
 	CLEANUP(freep) char *text = NULL;
@@ -125,6 +125,16 @@ static void show(const struct sim *s, enum output output)
 	}
 	text = json_line(value);
 	(void)puts(text);
+}
+
+/* Was all of it written? */
+static bool show(const struct sim *s, enum output output)
+{
+	print(s, output);
+	if (!ferror(stdout) && fflush(stdout) == 0)
+		return true;
+	(void)fputs("assay-sim: cannot write the result\n", stderr);
+	return false;
 }
 
 int main(int argc, char **argv)
@@ -149,6 +159,7 @@ int main(int argc, char **argv)
 	struct faults faults = faults_init();
 	struct sim sim = { .options = &a.sim, .faults = &faults };
 	struct err err = ERR_INIT;
+	bool shown = false;
 	int r;
 
 	argp_err_exit_status = STATUS_USAGE;
@@ -162,10 +173,10 @@ int main(int argc, char **argv)
 	if (r < 0)
 		(void)fprintf(stderr, "%s\n", err.msg); /* begins with the file at fault */
 	else
-		show(&sim, a.output);
-	r = r < 0					    ? STATUS_USAGE
-	    : sim.grade.false_cordons || sim.grade.overruns ? STATUS_FAILED
-							    : 0;
+		shown = show(&sim, a.output);
+	r = r < 0						      ? STATUS_USAGE
+	    : !shown || sim.grade.false_cordons || sim.grade.overruns ? STATUS_FAILED
+								      : 0;
 	sim_release(&sim);
 	faults_release(&faults);
 	return r;

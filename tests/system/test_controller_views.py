@@ -67,7 +67,7 @@ def test_hosts_are_listed_page_by_page(controller, ask):
     assert not any(n["stale"] for n in seen) and all(n["age_s"] < 60 for n in seen)
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=-1", "limit=x", "limit=1001", "limit="])
+@pytest.mark.parametrize("query", ["limit=0", "limit=-1", "limit=x", "limit=1001", "limit=", "limit=%2B1", "limit=%201"])
 def test_a_bad_limit_is_refused(controller, ask, query):
     c = controller()
     assert c.get("/v1/nodes?" + query).status == 400

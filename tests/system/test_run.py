@@ -332,11 +332,13 @@ def test_disabled_stops_everything(run, says, profiles, environ):
     assert state_files(environ) == []
 
 
-def test_a_result_that_cannot_be_written_is_said(run, says, profiles):
-    file = profiles(quick=[{"name": "p", "exec": says("p", BRINGS["pass"])}])
+@pytest.mark.parametrize("times", [1, 200])  # less and more than a buffer holds
+@pytest.mark.parametrize("output", ["table", "json", "kv"])
+def test_a_result_that_cannot_be_written_is_said(run, says, profiles, output, times):
+    file = profiles(quick=[{"name": "p", "exec": says("p", *[sample(subject=f"cpu:{i}") for i in range(times)])}])
     with open("/dev/full", "w") as full:
-        done = run("assay", "run", "--profiles", file, stdout=full, stderr=subprocess.PIPE, capture_output=False)
-    assert done.returncode == 2 and "cannot write" in done.stderr
+        done = run("assay", "run", "--profiles", file, "-o", output, stdout=full, stderr=subprocess.PIPE, capture_output=False)
+    assert done.returncode == 2 and done.stderr.count("cannot write the result") == 1
 
 
 def test_report_hands_each_run_to_the_spool(run, says, profiles, environ):

@@ -188,6 +188,15 @@ def test_a_bad_file_is_one_line_that_names_the_place(sim, tmp_path, text, words)
     assert str(path) in line and words in line
 
 
+@pytest.mark.parametrize("output", ["table", "json", "kv"])
+def test_a_result_that_cannot_be_written_is_said(build, top, output):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([os.path.join(build, "assay-sim"), "--nodes", "4", "--days", "1", "-o", output], stdout=full,
+                              stderr=subprocess.PIPE, text=True, env={**os.environ, "ASSAY_POLICY_DIR": os.path.join(top, "policies")},
+                              timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (1, "assay-sim: cannot write the result\n")
+
+
 @pytest.mark.parametrize("option", [("--nodes", "0"), ("--days", "x"), ("--seed", "-1"), ("--output", "xml"), ("--policy", "/none")])
 def test_a_bad_option_is_one_line(sim, option):
     assert len(sim(*option, status=2).stderr.splitlines()) == 1
