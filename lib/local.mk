@@ -161,7 +161,7 @@ tests_unit_test_verdict_random_LDADD = $(JUDGE_LIBS) $(LDADD)
 
 EXTRA_DIST += tests/system/test_explain.py tests/system/test_localise.py tests/system/localise_hosts.py tests/system/test_localise_hosts.py
 # Where the slow link is, on simulated hosts.
-UNIT_TESTS += tests/unit/test_localise tests/unit/test_localise_mesh tests/unit/test_localise_strangers
+UNIT_TESTS += tests/unit/test_localise tests/unit/test_localise_mesh tests/unit/test_localise_small tests/unit/test_localise_strangers
 tests_unit_test_localise_SOURCES = tests/unit/test_localise.c tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_localise_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_localise_mesh_SOURCES = tests/unit/test_localise_mesh.c tests/unit/mesh.c tests/unit/mesh.h \
@@ -170,6 +170,8 @@ tests_unit_test_localise_mesh_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_localise_strangers_SOURCES = tests/unit/test_localise_strangers.c tests/unit/mesh.c tests/unit/mesh.h \
 	tests/unit/random.h tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_localise_strangers_LDADD = $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_localise_small_SOURCES = tests/unit/test_localise_small.c tests/unit/random.h tests/unit/reports.c tests/unit/reports.h
+tests_unit_test_localise_small_LDADD = $(JUDGE_LIBS) $(LDADD)
 
 UNIT_TESTS += tests/unit/test_verdict_links
 tests_unit_test_verdict_links_SOURCES = tests/unit/test_verdict_links.c tests/unit/mesh.c tests/unit/mesh.h \

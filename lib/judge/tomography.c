@@ -32,7 +32,8 @@ enum { BEAM = 12, ROUNDS = 4 };
  * much also where it counts as unknown, n ln(left without it / left with it), twice the logarithm
  * of the likelihood ratio of Gaussian noise, n being the cells less the expectations learned from
  * them. By chance one of some dozens comes to 16 in one matrix of a thousand: F(1, n - 1) at the
- * ratio exp(16 / n), whether n is 8 or 80.
+ * ratio exp(16 / n), whether n is 8 or 80. Each further link takes one of these n away: its
+ * capacity is fitted too.
  */
 #define SIGNIFICANT 16.0
 
@@ -156,7 +157,8 @@ static double left_by(const struct tomo_fit *fit, const struct tomo_set *set)
 static bool is_significant(const struct tomo_fit *fit, const struct tomo_set *set)
 {
 	const struct tomo_problem *p = fit->problem;
-	double free_cells = (double)(p->n_cells - MIN(p->n_learned, p->n_cells));
+	const size_t spent = p->n_learned + (set->n > 0 ? set->n - 1 : 0);
+	double free_cells = (double)(p->n_cells - MIN(spent, p->n_cells));
 	double with = left_by(fit, set);
 	size_t j;
 
