@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agents/probe_problem.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -31,11 +32,34 @@ static char *with_reason(const struct probe_end *end, const char *what)
 
 /* Each of these: the words in new memory when it is the case, else NULL. */
 
-static char *say_not_executable(const struct probe_end *end)
+/* Of this process or host, and not of the program that was to be started. */
+static bool is_shortage(int why)
+{
+	static const int shortages[] = { EMFILE, ENFILE, EAGAIN, ENOMEM };
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(shortages) && shortages[i] != why)
+		i++;
+	return i < ARRAY_SIZE(shortages);
+}
+
+static char *say_not_started(const struct probe_end *end, bool shortage)
 {
 	int why = end->warden->start_errno;
 
-	return why ? xasprintf("cannot start %s: %s", end->path, strerror(why)) : NULL;
+	return why && is_shortage(why) == shortage
+		       ? xasprintf("cannot start %s: %s", end->path, strerror(why))
+		       : NULL;
+}
+
+static char *say_not_executable(const struct probe_end *end)
+{
+	return say_not_started(end, false);
+}
+
+static char *say_shortage(const struct probe_end *end)
+{
+	return say_not_started(end, true);
 }
 
 static char *say_aborted(const struct probe_end *end)
@@ -149,6 +173,7 @@ static const struct {
 	char *(*say)(const struct probe_end *end);
 } rows[] = {
 	{ PROBLEM_NOT_EXECUTABLE, say_not_executable },
+	{ PROBLEM_SET_UP, say_shortage },
 	{ PROBLEM_BUSY, say_aborted },
 	{ PROBLEM_TOO_MUCH, say_too_much },
 	{ PROBLEM_TIMEOUT, say_timeout },

@@ -86,6 +86,13 @@ static const struct row {
 	  "",
 	  "",
 	  "not-executable: cannot start /p: No such file or directory" },
+	{ { .start_errno = EMFILE }, false, "", "", "set-up: cannot start /p: Too many open files" },
+	{ { .start_errno = EAGAIN }, false, "", "", "set-up: cannot start /p: Resource temp" },
+	{ { .status = EXITED(0), .left = 12, .left_state = 'D', .left_name = "\x1b[2J\xff" },
+	  false,
+	  GOOD,
+	  "",
+	  "timeout: process 12 (?[2J?) was killed but does not die" },
 };
 
 static void judge(const struct row *row, const char *out, struct problem *ret, bool *ret_any)
