@@ -106,6 +106,19 @@ static void tell_removed(const struct link_port *port, enum link_word word,
 	(void)report_add_sample(report, &s);
 }
 
+/* So many that the link is to be tested, or no longer. */
+static void tell_flapping(const struct link_port *port, size_t n, bool many, struct report *report)
+{
+	struct sample s = sample_of("rnic.flapping", port, (double)n, "1");
+
+	s.ok = many ? TRI_NO : TRI_YES;
+	s.severity = many ? SEVERITY_WARN : SEVERITY_FAIL;
+	s.code = many ? xstrdup("pair-test") : NULL;
+	s.note = xasprintf("%zu flaps within 10 min%s", n,
+			   many ? ": test the link with a known-good partner" : "");
+	(void)report_add_sample(report, &s);
+}
+
 static void tell_flaps(struct link_port *port, const struct moment *now, struct report *report)
 {
 	const size_t n = link_flaps(port, now->up_us);
@@ -124,16 +137,8 @@ static void tell_flaps(struct link_port *port, const struct moment *now, struct 
 				    n == LINK_FLAPS_KEPT ? "at least " : "", n, n == 1 ? "" : "s",
 				    last);
 	(void)report_add_sample(report, &s);
-	if (word == FLAPS_MANY || port->flap_word == FLAPS_MANY) {
-		s = sample_of("rnic.flapping", port, (double)n, "1");
-		s.ok = word == FLAPS_MANY ? TRI_NO : TRI_YES;
-		s.severity = word == FLAPS_MANY ? SEVERITY_WARN : SEVERITY_FAIL;
-		s.code = xstrdup(word == FLAPS_MANY ? "pair-test" : NULL);
-		s.note = xasprintf("%zu flaps within 10 min%s", n,
-				   word == FLAPS_MANY ? ": test the link with a known-good partner"
-						      : "");
-		(void)report_add_sample(report, &s);
-	}
+	if (word == FLAPS_MANY || port->flap_word == FLAPS_MANY)
+		tell_flapping(port, n, word == FLAPS_MANY, report);
 	if (n > 0)
 		port->flap_told_us = now->up_us;
 	port->flap_word = (int)word;

@@ -27,7 +27,7 @@ static void next_row(const char *a, const char *b, size_t i, unsigned (*rows)[NE
 
 unsigned near_distance(const char *a, const char *b)
 {
-	unsigned rows[3][NEAR_NAME_MAX + 1];
+	unsigned rows[3][NEAR_NAME_MAX + 1] = { 0 };
 	size_t n = strnlen(a, NEAR_NAME_MAX), m = strnlen(b, NEAR_NAME_MAX), i;
 
 	for (i = 0; i <= m; i++)

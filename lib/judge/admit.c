@@ -145,6 +145,16 @@ static void from_opinion(const json_t *opinion, int answer, const char *else_why
 	add_reason(a, xstrdup(sentence ? sentence : else_why));
 }
 
+/* However old: a fatal signature does not heal by waiting. */
+static void from_fatal(const struct verdict *v, const json_t *opinion, struct admit *a)
+{
+	if (streq(says(opinion, "admit"), "degraded"))
+		from_opinion(opinion, ADMIT_DEGRADED, "too many hosts refuse jobs for this", a);
+	else
+		a->answer = ADMIT_BAD;
+	add_items(a, v, VERDICT_FAIL, true);
+}
+
 static void decide(const struct verdict *v, const char *node, const struct moment *now,
 		   const struct admit_options *options, struct admit *a)
 {
@@ -161,13 +171,8 @@ static void decide(const struct verdict *v, const char *node, const struct momen
 	else
 		a->age_s = NAN;
 	opinion = fresh_opinion(v, now);
-	if (has_fatal(v) && streq(says(opinion, "admit"), "degraded")) {
-		from_opinion(opinion, ADMIT_DEGRADED, "too many hosts refuse jobs for this", a);
-		add_items(a, v, VERDICT_FAIL, true);
-	} else if (has_fatal(v)) {
-		/* However old: a fatal signature does not heal by waiting. */
-		a->answer = ADMIT_BAD;
-		add_items(a, v, VERDICT_FAIL, true);
+	if (has_fatal(v)) {
+		from_fatal(v, opinion, a);
 	} else if (streq(says(opinion, "verdict"), "bad") ||
 		   streq(says(opinion, "verdict"), "fail")) {
 		from_opinion(opinion, ADMIT_BAD, "the controller judges this host bad", a);

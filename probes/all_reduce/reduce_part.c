@@ -161,7 +161,7 @@ void reduce_go(struct reduce_session *s, const struct reduce_message *go,
 	ret->state = COLL_FAILED;
 	r = c ? run_all(s, go, watch, ret, &err)
 	      : err_set(&err, EPROTO, "asked to go on what is not open");
-	if (r < 0) {
+	if (r < 0 || !c) {
 		ret->why = why_of(s, &err);
 		return;
 	}
