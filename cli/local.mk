@@ -28,7 +28,8 @@ UNIT_TESTS += tests/unit/test_ctl tests/unit/test_utf8
 tests_unit_test_ctl_LDADD = $(CTL_LIBS) $(LDADD)
 EXTRA_DIST += tests/system/stub_lists.py tests/system/test_assayctl_act.py tests/system/test_assayctl_act_words.py tests/system/test_assayctl_campaign.py tests/system/test_assayctl_rude.py tests/system/test_assayctl_shell.py tests/system/test_assayctl_views.py tests/system/test_assayctl_watch.py
 
-# The manual page and the completions come from the program's own tables.
+# The manual page and the completions come from the program's own tables: where it can run.
+if RUNS_HERE
 CTL_MADE = cli/assayctl.1 cli/assayctl cli/_assayctl cli/assayctl.fish
 nodist_man1_MANS = cli/assayctl.1
 bashcompdir = $(datadir)/bash-completion/completions
@@ -39,10 +40,11 @@ nodist_zshcomp_DATA = cli/_assayctl
 nodist_fishcomp_DATA = cli/assayctl.fish
 CLEANFILES += $(CTL_MADE)
 cli/assayctl.1: assayctl$(EXEEXT)
-	$(AM_V_GEN)$(MKDIR_P) cli && ./assayctl man >$@.tmp && mv -f $@.tmp $@
+	$(AM_V_GEN)$(MKDIR_P) cli && $(EMULATOR) ./assayctl man >$@.tmp && mv -f $@.tmp $@
 cli/assayctl: assayctl$(EXEEXT)
-	$(AM_V_GEN)$(MKDIR_P) cli && ./assayctl completion bash >$@.tmp && mv -f $@.tmp $@
+	$(AM_V_GEN)$(MKDIR_P) cli && $(EMULATOR) ./assayctl completion bash >$@.tmp && mv -f $@.tmp $@
 cli/_assayctl: assayctl$(EXEEXT)
-	$(AM_V_GEN)$(MKDIR_P) cli && ./assayctl completion zsh >$@.tmp && mv -f $@.tmp $@
+	$(AM_V_GEN)$(MKDIR_P) cli && $(EMULATOR) ./assayctl completion zsh >$@.tmp && mv -f $@.tmp $@
 cli/assayctl.fish: assayctl$(EXEEXT)
-	$(AM_V_GEN)$(MKDIR_P) cli && ./assayctl completion fish >$@.tmp && mv -f $@.tmp $@
+	$(AM_V_GEN)$(MKDIR_P) cli && $(EMULATOR) ./assayctl completion fish >$@.tmp && mv -f $@.tmp $@
+endif

@@ -156,6 +156,15 @@ def test_configuration_and_state_are_those_of_the_system(top, tmp_path, options,
     assert (tmp_path / "dirs").read_text().split() == [config, state]
 
 
+def test_for_another_machine_assayctl_is_not_run(top, tmp_path):
+    """By a name of a machine that this compiler makes programs for as well: configure cannot know."""
+    done = subprocess.run([top / "configure", "--build=x86_64-pc-linux-gnu", "--host=x86_64-other-linux-gnu"], cwd=tmp_path,
+                          check=True, capture_output=True, text=True, timeout=120)
+    assert "manual page and completions of assayctl: no" in done.stdout
+    made = subprocess.run(["make", "-pn", "config.h"], cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    assert "assayctl" in made and "./assayctl man" not in made
+
+
 FUZZER = """import os, sys
 grown = [a for a in sys.argv[1:] if not a.startswith("-")][0]
 artifact = [a for a in sys.argv if a.startswith("-artifact_prefix=")][0].split("=", 1)[1] + "crash-1"
