@@ -75,6 +75,20 @@ static int add_object(struct sample_file *f, const struct jval *v, struct err *e
 	return samples.value ? add_list(f, &samples, err) : add(f, v, err);
 }
 
+/* A list of samples, reports or runs. */
+static int add_objects(struct sample_file *f, const struct jval *list, struct err *err)
+{
+	size_t i, n = json_array_size(list->value);
+	int r = 0;
+
+	for (i = 0; r == 0 && i < n; i++) {
+		struct jval item = jval_at(list, i);
+
+		r = add_object(f, &item, err);
+	}
+	return r;
+}
+
 static bool is_blank(const char *text, size_t length)
 {
 	return strspn(text, " \t\r") >= length;
@@ -137,7 +151,7 @@ static int skip_mark(const char *name, const char *text, size_t length, size_t *
 	return 0;
 }
 
-/* One object, or one list of samples, over several lines, as a person's JSON is; else lines. */
+/* One object, or one list of them, over several lines, as a person's JSON is; else lines. */
 static int read_text(struct sample_file *f, const char *name, const char *text, size_t length,
 		     struct err *err)
 {
@@ -158,7 +172,7 @@ static int read_text(struct sample_file *f, const char *name, const char *text, 
 		return read_lines(f, name, text, length, err);
 	root = jval_root(value, name);
 	if (json_is_array(value))
-		return add_list(f, &root, err);
+		return add_objects(f, &root, err);
 	f->object = json_is_array(json_object_get(value, "samples")) ||
 				    json_is_object(json_object_get(value, "report"))
 			    ? json_incref(value)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Samples from a file: JSON lines as probes print them, or one JSON object
- * that carries them (a report/1, or a run/1 of `assay run -o json`), or one JSON list of them, as
+ * that carries them (a report/1, or a run/1 of `assay run -o json`), or one JSON list of any, as
  * `jq -s` makes it of lines. A byte order mark before them is passed over.
  */
 #pragma once

@@ -96,6 +96,8 @@ def test_a_list_and_a_byte_order_mark_are_read_too(localise):
     samples = [json.loads(line) for line in lines.splitlines()]
     for text in (json.dumps(samples), json.dumps(samples, indent=2), "\ufeff" + lines, "\ufeff" + json.dumps(samples)):
         assert json.loads(localise(text, "-o", "json").stdout) == want
+    runs = [{"kind": "run", "report": {"v": 1, "kind": "report", "samples": samples[i::2]}} for i in range(2)]
+    assert json.loads(localise(json.dumps(runs), "-o", "json").stdout)["links"][0]["link"] == UPLINK
     assert localise("[]\n").returncode == 3
 
 

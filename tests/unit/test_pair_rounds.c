@@ -210,6 +210,22 @@ static void rnics_below_one_switch_do_not_read_together(void)
 	bench_close(&b);
 }
 
+/* A guest is told of no bridges: what is between its RNICs and memory is not known. */
+static void where_bridges_are_hidden_only_cards_count(void)
+{
+	static struct bench b;
+	size_t met = 0;
+
+	bench_open(&b, 0);
+	put_near(&b);
+	b.plan.topology.is_virtual = true;
+	pair_rounds(&b.plan);
+	CHECK_EQ(groups_of(&b.plan), 14);
+	CHECK_EQ(b.plan.jobs[0].group, b.plan.jobs[3].group);
+	CHECK(is_too_much(&b.plan, 0, true, &met) || is_too_much(&b.plan, 0, false, &met));
+	bench_close(&b);
+}
+
 /* Without a topology too: the address tells. */
 static void ports_of_one_card_are_never_measured_together(void)
 {
@@ -247,6 +263,7 @@ static void addresses_of_one_card_are_known(void)
 static const struct test tests[] = {
 	TEST(nothing_that_is_measured_at_once_shares_a_slot_or_a_full_link),
 	TEST(rnics_below_one_switch_do_not_read_together),
+	TEST(where_bridges_are_hidden_only_cards_count),
 	TEST(ports_of_one_card_are_never_measured_together),
 	TEST(addresses_of_one_card_are_known),
 };
