@@ -44,14 +44,18 @@ bool decide_past(uint64_t now_us, uint64_t then_us, uint64_t age_us)
 	return then_us == 0 || (now_us >= then_us && now_us - then_us >= age_us);
 }
 
-bool decide_reached(const struct deciding *d, uint64_t then_us, uint64_t age_us)
+/* More may be decided at this time. */
+static void wake_at(const struct deciding *d, uint64_t at_us)
 {
-	const uint64_t at_us = then_us + age_us;
-
-	if (decide_past(d->now_us, then_us, age_us))
-		return true;
 	if (d->out->again_us == 0 || at_us < d->out->again_us)
 		d->out->again_us = at_us;
+}
+
+bool decide_reached(const struct deciding *d, uint64_t then_us, uint64_t age_us)
+{
+	if (decide_past(d->now_us, then_us, age_us))
+		return true;
+	wake_at(d, then_us + age_us);
 	return false;
 }
 
@@ -79,6 +83,8 @@ void decide_refuse(struct deciding *d, struct decision *one, const struct refusa
 	*kept = *refusal;
 	one->refused = kept;
 	one->effect = false;
+	if (refusal->again_us > d->now_us)
+		wake_at(d, refusal->again_us);
 }
 
 void decide_step(struct deciding *d, struct fleet_node *node, int event, const char *why,

@@ -48,7 +48,7 @@ const char *decide_evidence(struct deciding *d, const struct candidate *c);
 /* One more item; its texts are of the outcome's pool. */
 struct decision *decide_add(struct deciding *d, struct fleet_node *node, int action);
 
-/* It is not to be carried out; the refusal is copied. */
+/* It is not to be carried out; the refusal is copied, and when it ends by itself it is decided again. */
 void decide_refuse(struct deciding *d, struct decision *one, const struct refusal *refusal);
 
 /* A state changes by itself. */

@@ -17,7 +17,7 @@ enum { ABORTED_MAX = 3 }; /* tests that brought nothing before a hold is asked f
 
 static bool is_quiet(const struct deciding *d, const struct fleet_node *node)
 {
-	return node->record.silence_until_us > d->now_us;
+	return !decide_reached(d, node->record.silence_until_us, 0);
 }
 
 static bool is_idle(const struct fleet_node *node)

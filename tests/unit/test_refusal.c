@@ -153,6 +153,62 @@ static void a_rate_is_free_again_when_it_says(void)
 	CHECK(find(&w, 0, DECIDE_CORDON)->effect);
 }
 
+/* Nobody has to look again and again: the outcome says when that is. */
+static void what_a_time_refuses_is_decided_at_that_time(void)
+{
+	static const struct refused_row rows[] = {
+		{ "silence", at_silence, REFUSED_BY_SILENCE, NULL, NULL },
+		{ "override", at_override, REFUSED_BY_OVERRIDE, NULL, NULL },
+		{ "rate", at_rate, REFUSED_BY_RATE, NULL, NULL },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(world_release) struct world w;
+		const struct decision *one;
+		uint64_t again_us;
+
+		world_init(&w, RULES, 20);
+		rows[i].make(&w);
+		note(&w, 0, "gemm.rate", SEVERITY_FAIL);
+		note(&w, 0, "gemm.rate", SEVERITY_FAIL);
+		note(&w, 0, "gpu.lost", SEVERITY_FATAL);
+		if (rows[i].by == REFUSED_BY_OVERRIDE)
+			w.fleet.nodes[0]->record.override_us = w.now_us;
+		decide(&w);
+		one = find(&w, 0, DECIDE_CORDON);
+		CHECK(one && one->refused && one->refused->by == rows[i].by);
+		again_us = w.out.again_us;
+		CHECK(again_us > w.now_us);
+		later(&w, again_us - w.now_us - 1);
+		decide(&w);
+		CHECK(!find(&w, 0, DECIDE_CORDON)->effect);
+		CHECK_EQ(w.out.again_us, again_us);
+		later(&w, 1);
+		decide(&w);
+		CHECK(find(&w, 0, DECIDE_CORDON)->effect);
+	}
+}
+
+/* Tests wait for the end of a silence too, and a cordon has to be given back after it. */
+static void a_test_is_decided_when_a_silence_ends(void)
+{
+	CLEANUP(world_release) struct world w;
+	uint64_t until_us;
+
+	world_init(&w, RULES, 20);
+	at_silence(&w);
+	until_us = w.fleet.nodes[0]->record.silence_until_us;
+	note(&w, 0, "gemm.rate", SEVERITY_FAIL);
+	note(&w, 0, "gemm.rate", SEVERITY_FAIL);
+	decide(&w);
+	CHECK(!find(&w, 0, DECIDE_RETEST));
+	CHECK_EQ(w.out.again_us, until_us);
+	later(&w, until_us - w.now_us);
+	decide(&w);
+	CHECK(find(&w, 0, DECIDE_RETEST));
+}
+
 static void what_is_granted_counts_for_those_after_it(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -234,6 +290,8 @@ static void only_enforce_has_effects(void)
 static const struct test tests[] = {
 	TEST(every_refusal_names_its_limit_and_what_would_allow_it),
 	TEST(a_rate_is_free_again_when_it_says),
+	TEST(what_a_time_refuses_is_decided_at_that_time),
+	TEST(a_test_is_decided_when_a_silence_ends),
 	TEST(what_is_granted_counts_for_those_after_it),
 	TEST(a_node_that_is_out_already_takes_no_more_room),
 	TEST(nodes_that_are_none_for_jobs_count_for_nothing),
