@@ -53,6 +53,20 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 			 number_at(c, "rounds_made"), number_at(c, "rounds_max"));
 }
 
+/* It took longer, and groups may have run twice: who reads the rounds wants to know why. */
+static void show_resumed(const json_t *campaign, const struct page *page)
+{
+	const double n = number_at(campaign, "resumed");
+	CLEANUP(freep) char *times = xasprintf("%.0f times", n);
+	CLEANUP(freep)
+	char *line = xasprintf("the controller was started anew %s in it: a group whose orders "
+			       "were under way may have run once more",
+			       n > 1 ? times : "once");
+
+	if (n >= 1)
+		text_wrap(line, page->out, 0, page->width);
+}
+
 /* --- rounds --- */
 
 static double best_of(const json_t *rounds)
@@ -151,6 +165,7 @@ static void show(const struct picture *picture, struct page *page)
 	CLEANUP(freep) char *line = xasprintf("%s, for %s: %s", check, who, reason);
 
 	text_wrap(line, page->out, 0, page->width);
+	show_resumed(c, page);
 	(void)fputc('\n', page->out);
 	show_rounds(json_object_get(c, "rounds"), page);
 	show_gone(json_object_get(c, "nodes"), page);

@@ -72,3 +72,12 @@ def test_a_rude_answer_is_shown_in_clean_words(run, stub):
     for words in (("show", "1"), ("list",)):
         done = run("assayctl", "campaign", *words, "--controller", stub.url)
         assert done.returncode == 0 and "\x1b" not in done.stdout and "\x07" not in done.stdout
+
+
+@pytest.mark.parametrize("resumed,words", [(0, None), (None, None), ("2", None), (1, "was started anew once in it"), (3, "was started anew 3 times in it")])
+def test_a_campaign_that_outlived_restarts_says_so(run, stub, resumed, words):
+    stub.answers["/v1/campaigns/1"] = (200, {"id": "1", "state": "running", "reason": "slow", "who": "operator", "check": "all_reduce.busbw",
+                                             "rounds": [], "nodes": [], "resumed": resumed})
+    done = run("assayctl", "campaign", "show", "1", "--controller", stub.url)
+    assert done.returncode == 0
+    assert words in done.stdout if words else "anew" not in done.stdout
