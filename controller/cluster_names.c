@@ -16,6 +16,7 @@
 	ROW(managed, "", "/managed")                                                \
 	ROW(testing, "", "/testing")                                                \
 	ROW(unverified, "", "/unverified")                                          \
+	ROW(unhealthy, "", "/unhealthy")                                            \
 	ROW(healthy, "", "/Healthy")                                                \
 	ROW(ledger, "", "/ledger")                                                  \
 	ROW(ledger_writer, "", "/ledger-writer")                                    \

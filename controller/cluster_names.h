@@ -27,6 +27,7 @@ struct cluster_names {
 	/* taints */
 	char testing[CLUSTER_NAME_SIZE];    /* our hold */
 	char unverified[CLUSTER_NAME_SIZE]; /* the kubelet's, of a new node */
+	char unhealthy[CLUSTER_NAME_SIZE];  /* beside a cordon, where the settings want one */
 	/* the type of our condition */
 	char healthy[CLUSTER_NAME_SIZE];
 	/* annotations of the Lease of the ledger */

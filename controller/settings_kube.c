@@ -14,7 +14,7 @@ static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", NULL };
 #define TAINT(member) offsetof(struct settings_taint, member)
 
 static const struct jfield taint_fields[] = {
-	{ "key", J_STRING, TAINT(key), J_REQUIRED },
+	{ "key", J_STRING, TAINT(key), 0 },
 	{ "value", J_STRING, TAINT(value), 0 },
 	{ "effect", J_ENUM, TAINT(effect), 0, .names = effects },
 };
@@ -31,7 +31,7 @@ static void taint_release(struct settings_taint *taint)
 	*taint = (struct settings_taint){ 0 };
 }
 
-/* `none`, or {key, value, effect}. */
+/* `none`, or {key, value, effect}; without a key it has an empty one, which name_taint() fills. */
 static int decode_taint(const struct jval *v, void *member, struct err *err)
 {
 	struct settings_taint *taint = member;
@@ -48,9 +48,33 @@ static int decode_taint(const struct jval *v, void *member, struct err *err)
 				 "effect: NoExecute ends what runs, budgets of disruption "
 				 "or not: want NoSchedule or PreferNoSchedule");
 	r = jval_decode(v, taint_fields, ARRAY_SIZE(taint_fields), JVAL_STRICT, taint, err);
-	if (r == 0 && !taint->key[0])
+	if (r == 0 && taint->key && !taint->key[0])
 		return jval_fail(v, err, "key: must not be empty");
+	if (r == 0 && !taint->key)
+		taint->key = xstrdup("");
 	return r;
+}
+
+/* Our own key stands behind our prefix, and what means something else there is not for it. */
+static int name_taint(const struct jval *v, struct settings_kube *kube, struct err *err)
+{
+	const struct cluster_names names = cluster_names_of(kube->prefix);
+	const char *const others[] = { names.testing, names.unverified };
+	const struct jval taint = jval_get(v, "taint"), key = jval_get(&taint, "key");
+	size_t i;
+
+	if (kube->taint.key && !kube->taint.key[0]) {
+		free(kube->taint.key);
+		kube->taint.key = xstrdup(names.unhealthy);
+	}
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		if (streq(kube->taint.key, others[i]))
+			return jval_fail(&key, err,
+					 "%s is set and lifted for something else: want another "
+					 "one, or none for %s",
+					 others[i], names.unhealthy);
+	}
+	return 0;
 }
 
 static int decode_prefix(const struct jval *v, void *member, struct err *err)
@@ -93,7 +117,9 @@ static const struct jfield kube_fields[] = {
 
 int settings_decode_kube(const struct jval *v, void *member, struct err *err)
 {
-	return jval_decode(v, kube_fields, ARRAY_SIZE(kube_fields), JVAL_STRICT, member, err);
+	int r = jval_decode(v, kube_fields, ARRAY_SIZE(kube_fields), JVAL_STRICT, member, err);
+
+	return r == 0 ? name_taint(v, member, err) : r;
 }
 
 void settings_kube_release(struct settings_kube *kube)

@@ -40,16 +40,19 @@ def test_a_bad_report_cordons_its_node_and_all_tell_why(kube, acting):
 def test_with_another_prefix_nothing_is_written_under_the_usual_one(kube, acting):
     kube.admin.create_node("gpu-9", annotations={MARK: "of a controller before"}, unschedulable=True)
     kube.admin.create_node("gpu-8", labels={"gpu.example.com/managed": "false"})
-    a = acting.start(NODES[:2], more=", prefix: gpu.example.com")
+    a = acting.start(NODES[:2], more=", prefix: gpu.example.com, taint: {effect: PreferNoSchedule}")
     a.prefix = "gpu.example.com"
     assert a.ctl("cordon", "gpu-1", "--reason", "fan 3").returncode == 0
     assert a.is_out("gpu-1") and a.mark("gpu-1")["pre"] is False and "fan 3" in a.ctl("why", "gpu-1").stdout
+    taint = {"key": "gpu.example.com/unhealthy", "effect": "PreferNoSchedule"}
+    assert taint in kube.admin.node("gpu-1")["spec"]["taints"]
     healthy = "gpu.example.com/Healthy"
     assert a.until(lambda: (kube.admin.condition("gpu-1", healthy) or {}).get("status") == "False", WAIT_S)
     assert a.order("uncordon", "gpu-9").status == 409  # out of service, and not because of us
     assert "(label gpu.example.com/managed)" in a.ctl("cordon", "gpu-8", "--reason", "x").stderr
     assert a.ctl("uncordon", "gpu-1", "--reason", "mended").returncode == 0
     assert a.mark("gpu-1") is None and kube.admin.cordoned() == {"gpu-9"}
+    assert taint not in kube.admin.node("gpu-1")["spec"].get("taints", [])
     budget = lease(kube, "assay-budget")["metadata"]["annotations"]
     assert set(budget) == {"gpu.example.com/ledger", "gpu.example.com/ledger-writer"}
     kube.kubectl("-n", NAMESPACE, "annotate", "lease", "assay-budget", "gpu.example.com/stop=row 7")

@@ -36,6 +36,8 @@ static void every_name_is_behind_the_prefix(void)
 		"gpu.example.com/testing",
 		names.unverified,
 		"gpu.example.com/unverified",
+		names.unhealthy,
+		"gpu.example.com/unhealthy",
 		names.healthy,
 		"gpu.example.com/Healthy",
 		names.ledger,
