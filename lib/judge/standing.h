@@ -20,7 +20,7 @@ bool standing_possible(const struct report *report, const struct verdict *now);
 /*
  * Leave in `earlier` what still stands after `now`, the verdict of `report`: items
  * that it says nothing of because their probe did not run (busy, not picked) or did not
- * end, and fatal ones that it did not measure again (a job came). What is left
- * is concluded anew; with nothing left n_items is 0.
+ * end, and bad ones that it did not measure again (a job came: verdict_item_outlives()). What
+ * is left is concluded anew; with nothing left n_items is 0.
  */
 void standing_keep(struct verdict *earlier, const struct report *report, const struct verdict *now);

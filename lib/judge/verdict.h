@@ -35,6 +35,7 @@
 
 #include <stdint.h>
 
+#include "lib/duration.h"
 #include "lib/json.h"
 #include "lib/macro.h"
 
@@ -164,9 +165,16 @@ void verdict_judge(const struct report *report, const struct judge_inputs *input
 		   struct verdict *ret);
 
 /*
- * Does an item stand against a newer one of the same (check, subject)? A fatal
- * one does against what is inconclusive: a job that makes a probe give way
- * heals nothing.
+ * What was found bad and could not be told since stands so long: as long as a deep test counts
+ * (coverage.max_age of policies/default.yaml). After that nobody knows.
+ */
+#define VERDICT_STANDS_US (7 * USEC_PER_DAY)
+
+/*
+ * Does an item stand against a newer one of the same (check, subject)? One that warns or fails
+ * does against what is inconclusive: a job that makes a probe give way heals nothing. It keeps
+ * the `time` of its own run, and stands no longer than VERDICT_STANDS_US after it, by the stamps
+ * of both; a fatal one stands until it is measured.
  */
 bool verdict_item_outlives(const struct verdict_item *item, const struct verdict_item *newer);
 

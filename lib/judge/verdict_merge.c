@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "lib/duration.h"
 #include "lib/judge/missing.h"
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
@@ -53,9 +54,22 @@ static const struct verdict_item *run_find(const struct run *run, const struct v
 	return found ? *found : NULL;
 }
 
+/* By the stamps of their runs. Without one, or by a clock that was set back, nothing is old. */
+static bool is_old(const struct verdict_item *item, const struct verdict_item *newer)
+{
+	uint64_t then_us, now_us;
+
+	return item->time && newer->time && clock_parse_stamp(item->time, &then_us) == 0 &&
+	       clock_parse_stamp(newer->time, &now_us) == 0 && now_us > then_us &&
+	       now_us - then_us > VERDICT_STANDS_US;
+}
+
 bool verdict_item_outlives(const struct verdict_item *item, const struct verdict_item *newer)
 {
-	return item->fatal && item->level == VERDICT_FAIL && newer->level == VERDICT_INCONCLUSIVE;
+	if (newer->level != VERDICT_INCONCLUSIVE || item->level < VERDICT_WARN)
+		return false;
+	/* However old: a fatal signature does not heal by waiting. */
+	return (item->fatal && item->level == VERDICT_FAIL) || !is_old(item, newer);
 }
 
 /* Does the run have a check whose name begins with `prefix`? */

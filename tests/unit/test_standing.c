@@ -75,21 +75,42 @@ static void what_a_probe_that_did_not_run_found_before_stands(void)
 	}
 }
 
-static void only_what_is_fatal_stands_against_an_aborted_sample(void)
+/* The run of reports.c was at 10:00 on the first of March; standing ends after a week, but of a fatal one. */
+static void what_is_bad_stands_against_an_aborted_sample_for_its_time(void)
 {
-	struct report now = earlier_report();
-	struct verdict v;
-	size_t i;
+	static const struct {
+		const char *time;
+		int state;
+		size_t n;
+	} rows[] = {
+		{ "2026-03-01T10:00:01Z", SAMPLE_ABORTED, 2 },
+		{ "2026-03-08T10:00:00Z", SAMPLE_BUSY, 2 },
+		{ "2026-03-08T10:00:01Z", SAMPLE_BUSY, 1 },
+		{ "2027-03-08T10:00:01Z", SAMPLE_TIMEOUT, 1 },
+		{ "2026-02-01T10:00:00Z", SAMPLE_BUSY, 2 }, /* a clock was set back */
+		{ "no time", SAMPLE_SET_UP, 2 },
+	};
+	size_t i, k;
 
-	for (i = 0; i < now.n_samples; i++) {
-		now.samples[i].state = SAMPLE_ABORTED;
-		now.samples[i].ok = TRI_UNKNOWN;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct report now = earlier_report();
+		struct verdict v;
+
+		free(now.time);
+		now.time = xstrdup(rows[i].time);
+		for (k = 0; k < now.n_samples; k++) {
+			now.samples[k].state = rows[i].state;
+			now.samples[k].ok = TRI_UNKNOWN;
+		}
+		CHECK_EQ(stands(&now, &v), rows[i].n);
+		CHECK_EQ(item_level(&v, "gemm.correct", "cpu:0"), VERDICT_FAIL);
+		CHECK_EQ(item_level(&v, "gemm.rate", "cpu:3"), rows[i].n == 2 ? VERDICT_FAIL : -1);
+		CHECK_EQ(item_level(&v, "gemm.rate", "cpu:0"), -1); /* it passed */
+		CHECK_EQ(v.level, VERDICT_FAIL);
+		CHECK(v.n_items == 0 || streq(v.items[0].time, "2026-03-01T10:00:00Z"));
+		verdict_release(&v);
+		report_release(&now);
 	}
-	CHECK_EQ(stands(&now, &v), 1);
-	CHECK_EQ(item_level(&v, "gemm.correct", "cpu:0"), VERDICT_FAIL);
-	CHECK_EQ(v.level, VERDICT_FAIL);
-	verdict_release(&v);
-	report_release(&now);
 }
 
 static void what_was_measured_again_stands_no_more(void)
@@ -153,7 +174,7 @@ static void what_was_not_picked_this_time_stands(void)
 
 static const struct test tests[] = {
 	TEST(what_a_probe_that_did_not_run_found_before_stands),
-	TEST(only_what_is_fatal_stands_against_an_aborted_sample),
+	TEST(what_is_bad_stands_against_an_aborted_sample_for_its_time),
 	TEST(what_was_measured_again_stands_no_more),
 	TEST(one_part_that_was_measured_is_an_answer),
 	TEST(what_was_not_picked_this_time_stands),
