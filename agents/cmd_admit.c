@@ -133,13 +133,16 @@ static void decide(const struct options *o, struct admit *ret)
 	const struct moment now = { clock_real_us(), clock_boot_us(), boot_id };
 	struct admit_options admit = o->admit;
 	struct err err = ERR_INIT;
-	int r = verdict_file_read(&verdict, &err);
+	int r = verdict_file_trusted(&err);
 
+	if (r == 0)
+		r = verdict_file_read(&verdict, &err);
 	admit.machine = machine;
 	if (r == -ENOENT)
 		why = xstrdup("no verdict yet: assay run has not been run on this host");
 	else if (r < 0)
-		why = xasprintf("the verdict cannot be read: %s", err.msg);
+		why = xasprintf("the verdict cannot be %s: %s", r == -EACCES ? "believed" : "read",
+				err.msg);
 	admit_decide(r < 0 ? NULL : &verdict, why, node, &now, &admit, ret);
 }
 

@@ -17,6 +17,7 @@
 #include "lib/paths.h"
 #include "lib/report.h"
 #include "lib/state.h"
+#include "lib/writers.h"
 #include "lib/xalloc.h"
 
 #define VERDICT_LOCK_WAIT_US (5 * USEC_PER_SEC)
@@ -133,6 +134,14 @@ static int save_last(const struct report *report, const struct verdict *verdict,
 	json_object_set_new(run, "kept", standing(name, report, verdict));
 	json_object_set_new(run, "active", json_boolean(active));
 	return state_save(name, run, err);
+}
+
+int verdict_file_trusted(struct err *err)
+{
+	CLEANUP(freep) char *dir = paths_state();
+	CLEANUP(freep) char *path = xasprintf("%s/%s", dir, verdict_name);
+
+	return writers_check(path, err);
 }
 
 int verdict_file_read(struct verdict *ret, struct err *err)

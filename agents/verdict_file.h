@@ -49,6 +49,13 @@ void verdict_file_date_fleet(json_t *fleet, const struct moment *now);
  */
 int verdict_file_set_fleet(json_t *fleet, struct err *err);
 
+/*
+ * May verdict.json be believed? What it says is root's word, or that of the user we run as; a hand
+ * of theirs may edit it, as it may edit anything. -EACCES with what to do when others can write it
+ * (lib/writers.h); -ENOENT.
+ */
+int verdict_file_trusted(struct err *err);
+
 /* Read verdict.json. -ENOENT when there is none, -EINVAL when it is none. */
 int verdict_file_read(struct verdict *ret, struct err *err);
 

@@ -75,7 +75,8 @@ static void what_a_probe_that_did_not_run_found_before_stands(void)
 	}
 }
 
-/* The run of reports.c was at 10:00 on the first of March; standing ends after a week, but of a fatal one. */
+/* The run of reports.c was at 10:00 on the first of March; standing ends after a week, but of a
+ * fatal one. */
 static void what_is_bad_stands_against_an_aborted_sample_for_its_time(void)
 {
 	static const struct {

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who may change a file that is believed. */
+#include "lib/writers.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/err.h"
+#include "lib/xalloc.h"
+#include "tests/unit/test.h"
+
+enum { STRANGER = 54321 };
+
+static void a_file_that_others_can_change_is_refused_with_what_to_do(void)
+{
+	static const struct {
+		mode_t file, dir;
+		const char *words; /* NULL: it may be believed */
+	} rows[] = {
+		{ 0644, 0755, NULL },
+		{ 0400, 0700, NULL },
+		{ 0644, 01777, NULL }, /* others cannot replace it */
+		{ 0664, 0755, "can be changed by its group: chmod go-w " },
+		{ 0646, 0755, "can be changed by everybody: chmod go-w " },
+		{ 0644, 0775, "can be changed by its group: chmod go-w " },
+		{ 0644, 0777, "can be changed by everybody: chmod go-w " },
+	};
+	CLEANUP(freep) char *path = test_file("believed", "{}");
+	CLEANUP(freep) char *copy = xstrdup(path);
+	const char *dir = dirname(copy);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct err err = ERR_INIT;
+
+		CHECK_EQ(chmod(path, rows[i].file), 0);
+		CHECK_EQ(chmod(dir, rows[i].dir), 0);
+		CHECK_EQ(writers_check(path, &err), rows[i].words ? -EACCES : 0);
+		CHECK(!rows[i].words || strstr(err.msg, rows[i].words));
+		CHECK(!rows[i].words || strstr(err.msg, rows[i].file == 0644 ? dir : path));
+	}
+	CHECK_EQ(chmod(dir, 0700), 0);
+}
+
+static void a_file_of_another_user_is_refused(void)
+{
+	CLEANUP(freep) char *path = test_file("of-another", "{}");
+	struct err err = ERR_INIT;
+
+	if (geteuid() != 0) {
+		test_skip("only root can give a file away");
+		return;
+	}
+	CHECK_EQ(chown(path, STRANGER, 0), 0);
+	CHECK_EQ(writers_check(path, &err), -EACCES);
+	CHECK_HAS(err.msg, "is of user 54321, who may change it: chown root ");
+}
+
+static void one_that_is_not_there_is_an_error_of_its_own(void)
+{
+	CHECK_EQ(writers_check("/nowhere/believed", NULL), -ENOENT);
+}
+
+static const struct test tests[] = {
+	TEST(a_file_that_others_can_change_is_refused_with_what_to_do),
+	TEST(a_file_of_another_user_is_refused),
+	TEST(one_that_is_not_there_is_an_error_of_its_own),
+};
+
+int main(void)
+{
+	return TEST_MAIN("writers", tests);
+}
