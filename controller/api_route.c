@@ -120,7 +120,11 @@ void call_identify(struct call *call)
 	if (known == KNOWN_YES)
 		call_identified(call, &who);
 	else if (known == KNOWN_NOT)
-		call_refuse(call, 401, "want a token or a client certificate that is known here");
+		call_refuse(call, 401,
+			    bearer(call->connection)
+				    ? "this token is not known here: another one, or its row in "
+				      "the file of tokens, which SIGHUP reads again"
+				    : "want a token or a client certificate that is known here");
 	call->unknown = known == KNOWN_LATER;
 }
 

@@ -183,9 +183,30 @@ static void on_reviewed(struct bearer *b, const struct kube_review *review)
 	known(b);
 }
 
+/*
+ * Why a token counts for nothing, and what its bearer does about it. The claims are its own word,
+ * and our clock may be wrong: they only choose the advice. New memory.
+ */
+static char *stranger_words(const struct bearer *b, const char *why)
+{
+	char stamp[CLOCK_STAMP_SIZE];
+
+	if (b->expires_us == 0 || b->expires_us > b->owner->options.real_us())
+		return xasprintf("%s: want one of this cluster for the audience " KUBE_AUDIENCE
+				 ", as a projected volume or kubectl create token gives it",
+				 why);
+	clock_stamp(b->expires_us, stamp);
+	return xasprintf(
+		"%s: it expired at %s; the kubelet puts a new one into a projected "
+		"volume, so read the file again; a person gets one by kubectl create token "
+		"--audience " KUBE_AUDIENCE,
+		why, stamp);
+}
+
 static void on_review(void *context, const struct kube_answer *answer)
 {
 	struct bearer *b = context;
+	CLEANUP(freep) char *words = NULL;
 	struct kube_review review;
 	struct err err = ERR_INIT;
 	int r;
@@ -197,7 +218,9 @@ static void on_review(void *context, const struct kube_answer *answer)
 	}
 	r = kube_token_reviewed(answer->body, &review, &err);
 	if (r == -EACCES)
-		refused(b, STATUS_STRANGER, err.msg);
+		words = stranger_words(b, err.msg);
+	if (words)
+		refused(b, STATUS_STRANGER, words);
 	else if (r < 0)
 		failed(b, err.msg, 0);
 	else

@@ -95,6 +95,35 @@ static void a_refusal_counts_ten_seconds(void)
 	end();
 }
 
+/* Who reads it has to know whether a new token helps, and where it comes from. */
+static void a_stranger_is_told_what_to_do(void)
+{
+	static const struct {
+		uint64_t later_us;
+		const char *words, *not ;
+	} rows[] = {
+		{ 0, "want one of this cluster for the audience assay", "it expired at" },
+		{ 2 * USEC_PER_HOUR, "so read the file again; a person gets one by kubectl create",
+		  "want one of" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) char *token = NULL;
+		struct told told = { 0 };
+
+		begin();
+		token = token_of(1, USEC_PER_HOUR);
+		server.now_us += rows[i].later_us;
+		ask_and_answer(token, UNKNOWN, NULL, &told);
+		CHECK_EQ(told.status, 401);
+		CHECK_HAS(told.words, "does not know this token: expired");
+		CHECK_HAS(told.words, rows[i].words);
+		CHECK(!strstr(told.words, rows[i].not ));
+		end();
+	}
+}
+
 static void each_refusal_has_its_status(void)
 {
 	static const struct {
@@ -330,6 +359,7 @@ static const struct test tests[] = {
 	TEST(an_agent_is_the_node_of_its_pod),
 	TEST(what_is_known_counts_for_a_while_and_not_past_the_tokens_end),
 	TEST(a_refusal_counts_ten_seconds),
+	TEST(a_stranger_is_told_what_to_do),
 	TEST(each_refusal_has_its_status),
 	TEST(the_token_of_a_pod_that_is_gone_is_nobodys),
 	TEST(what_is_no_token_for_us_is_never_sent),
