@@ -9,6 +9,7 @@
 #include "controller/ingest.h"
 #include "controller/service.h"
 #include "controller/store.h"
+#include "controller/store_places.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/json.h"
@@ -57,30 +58,27 @@ static bool by_label(struct service *s, const char *node, struct switches *ret)
 	return name != NULL;
 }
 
-/* The topology of the host; NULL: nobody sent it. New reference. */
-static json_t *topology_of(struct service *s, const json_t *node)
+static int by_lldp(struct service *s, const json_t *node, struct pool *pool, struct switches *ret,
+		   struct err *err)
 {
 	const char *digest = json_string_value(json_object_get(node, "topology"));
-	CLEANUP(freep) char *text = NULL;
 
-	if (!digest || store_topology(s->store, digest, &text, NULL) < 0)
-		return NULL;
-	return json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	*ret = (struct switches){ { NULL } };
+	return store_switches(s->store, digest, pool, ret->of, err);
 }
 
-static void find_switches(struct service *s, const json_t *node, struct campaign_party *p,
-			  struct campaign_guest *guest)
+static int find_switches(struct service *s, const json_t *node, struct campaign_party *p,
+			 struct campaign_guest *guest, struct err *err)
 {
-	CLEANUP(json_freep) json_t *topology = NULL;
 	struct switches found = { { NULL } };
 	size_t rail;
+	int r = 0;
 
-	if (!by_file(s, guest->name, &found) && !by_label(s, guest->name, &found)) {
-		topology = topology_of(s, node);
-		(void)neighbors_heard(topology, found.of);
-	}
+	if (!by_file(s, guest->name, &found) && !by_label(s, guest->name, &found))
+		r = by_lldp(s, node, &p->pool, &found, err);
 	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++)
 		guest->leaf[rail] = keep(p, found.of[rail]);
+	return r < 0 ? r : 0;
 }
 
 /* --- may it take part? --- */
@@ -167,12 +165,15 @@ static int add(struct service *s, const json_t *node, struct campaign_party *p, 
 	CLEANUP(freep) char *address = NULL;
 	struct campaign_guest *guest;
 	const char *host;
+	int r;
 
 	if (p->n == CAMPAIGN_HOSTS_MAX)
 		return err_set(err, E2BIG, "more than %d hosts in one campaign", CAMPAIGN_HOSTS_MAX);
 	guest = &p->guests[p->n++];
 	*guest = (struct campaign_guest){ .name = keep(p, name) };
-	find_switches(s, node, p, guest);
+	r = find_switches(s, node, p, guest, err);
+	if (r < 0)
+		return r;
 	host = address_of(s, name);
 	address = xasprintf("%s:%u", host ? host : name, (unsigned)s->settings->collectives.port);
 	guest->address = keep(p, address);
@@ -216,7 +217,7 @@ static int find_named(struct service *s, const json_t *nodes, struct campaign_pa
 struct seeking {
 	struct service *s;
 	const char *domain;
-	size_t topologies; /* that may still be read */
+	json_t *names; /* found; one more than there may be, at most */
 };
 
 static bool is_one(const struct switches *found, const char *domain)
@@ -228,63 +229,48 @@ static bool is_one(const struct switches *found, const char *domain)
 	return rail < PAIRING_RAILS_MAX;
 }
 
-/* Is the host below that switch, or of that domain of the budgets? */
-static bool is_in(struct seeking *seek, const json_t *node)
+/* Is the host below that switch, or of that domain of the budgets? `heard`: so its RNICs say. */
+static bool is_in(const struct seeking *seek, const char *name, bool heard)
 {
-	const char *name = json_string_value(json_object_get(node, "node"));
 	const char *label = seek->s->rules.policy.domain_label;
-	CLEANUP(json_freep) json_t *topology = NULL;
 	struct switches found = { { NULL } };
 
 	if (label && streq(label_of(seek->s, name, label), seek->domain))
 		return true;
 	if (by_file(seek->s, name, &found) || by_label(seek->s, name, &found))
 		return is_one(&found, seek->domain);
-	if (seek->topologies == 0)
-		return false;
-	topology = topology_of(seek->s, node);
-	seek->topologies -= topology != NULL;
-	return neighbors_heard(topology, found.of) && is_one(&found, seek->domain);
+	return heard;
 }
 
-static int find_on_page(struct seeking *seek, const json_t *items, struct campaign_party *p,
-			struct err *err)
+static void look_at(void *context, const char *node, bool heard)
 {
-	size_t i;
-	int r = 0;
+	struct seeking *seek = context;
 
-	for (i = 0; r == 0 && i < json_array_size(items); i++) {
-		const json_t *node = json_array_get(items, i);
-
-		if (is_in(seek, node))
-			r = add(seek->s, node, p, err);
-	}
-	return r;
+	if (json_array_size(seek->names) <= CAMPAIGN_HOSTS_MAX && is_in(seek, node, heard))
+		(void)json_array_append_new(seek->names, json_string(node));
 }
 
-static int find_domain(struct seeking *seek, struct campaign_party *p, struct err *err)
+static int find_domain(struct service *s, const char *domain, struct campaign_party *p,
+		       struct err *err)
 {
-	CLEANUP(freep) char *cursor = NULL;
-	int r;
+	CLEANUP(json_freep) json_t *names = json_array();
+	struct seeking seek = { s, domain, names };
+	bool unheard = false;
+	int r = store_unheard(s->store, &unheard, err);
 
-	do {
-		const struct store_range range = { cursor, STORE_PAGE_MAX };
-		struct store_page page = { 0 };
-
-		r = store_nodes(seek->s->store, &range, clock_real_us(), &page, err);
-		if (r == 0)
-			r = find_on_page(seek, page.items, p, err);
-		json_decref(page.items);
-		free(cursor);
-		cursor = page.next;
-	} while (r == 0 && cursor);
-	if (r == 0 && p->n == 0)
+	if (r == 0 && unheard)
+		return err_set(err, EBUSY,
+			       "the switches of hosts are still read from what an older version "
+			       "left: try again in a minute, or name the hosts");
+	if (r == 0)
+		r = store_each_place(s->store, domain, look_at, &seek, err);
+	if (r == 0 && json_array_size(names) == 0)
 		return err_set(
 			err, ENOENT,
 			"no host is known below a switch or in a domain '%.80s': name the hosts, "
 			"or see collectives in controller.yaml",
-			seek->domain);
-	return r;
+			domain);
+	return r < 0 ? r : find_named(s, names, p, err);
 }
 
 char *campaign_party_place(struct service *s, const char *node)
@@ -292,25 +278,21 @@ char *campaign_party_place(struct service *s, const char *node)
 	const char *label = s->rules.policy.domain_label;
 	const char *domain = label ? label_of(s, node, label) : NULL;
 	CLEANUP(json_freep) json_t *value = NULL;
-	CLEANUP(json_freep) json_t *topology = NULL;
+	CLEANUP(pool_release) struct pool pool = { 0 };
 	struct switches found = { { NULL } };
 
 	if (!by_file(s, node, &found) && !by_label(s, node, &found) &&
-	    store_node(s->store, node, clock_real_us(), &value, NULL) == 0) {
-		topology = topology_of(s, value);
-		(void)neighbors_heard(topology, found.of);
-	}
+	    store_node(s->store, node, clock_real_us(), &value, NULL) == 0)
+		(void)by_lldp(s, value, &pool, &found, NULL);
 	return xstrdup(found.of[0] ? found.of[0] : domain);
 }
 
 int campaign_party_find(struct service *s, const char *domain, const json_t *nodes,
 			struct campaign_party *ret, struct err *err)
 {
-	struct seeking seek = { s, domain, CAMPAIGN_TOPOLOGIES_MAX };
-
 	ret->n = 0;
 	ret->pool = (struct pool){ 0 };
-	return nodes ? find_named(s, nodes, ret, err) : find_domain(&seek, ret, err);
+	return nodes ? find_named(s, nodes, ret, err) : find_domain(s, domain, ret, err);
 }
 
 static bool shares_switch(const struct campaign_host *host, const struct campaign_guest *guest)

@@ -14,9 +14,6 @@
 struct err;
 struct service;
 
-/* Topologies that are read to find the hosts of a domain, which takes a millisecond each. */
-enum { CAMPAIGN_TOPOLOGIES_MAX = 500 };
-
 struct campaign_party {
 	struct campaign_guest guests[CAMPAIGN_HOSTS_MAX]; /* texts in `pool` */
 	size_t n;
@@ -26,7 +23,8 @@ struct campaign_party {
 /*
  * Those that `nodes` (an array of names) names, or, when it is NULL, all of the switch or domain
  * `domain`. One that has not passed its own tests is PAIRING_GONE, with the reason. -ENOENT for a
- * host or domain that is not known, -E2BIG for more than CAMPAIGN_HOSTS_MAX; others of the store.
+ * host or domain that is not known, -E2BIG for more than CAMPAIGN_HOSTS_MAX, -EBUSY while switches
+ * are still read from the topologies that an older version left; others of the store.
  */
 int campaign_party_find(struct service *s, const char *domain, const json_t *nodes,
 			struct campaign_party *ret, struct err *err);

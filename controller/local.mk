@@ -40,7 +40,7 @@ libcontroller_a_SOURCES += controller/trust.c controller/trust.h controller/vouc
 libcontroller_a_SOURCES += controller/routes_act.c controller/routes_acted.c controller/routes_replay.c controller/store_past.c
 libcontroller_a_SOURCES += controller/actor_paired.c controller/campaigning.c controller/campaigning.h controller/campaigning_inside.h controller/campaigning_store.c controller/campaign_hosts.c controller/campaign_hosts.h controller/campaign_retest.c controller/campaign_retest.h \
 	controller/neighbors.c controller/neighbors.h controller/routes_campaigns.c controller/settings_collectives.c \
-	controller/store_campaigns.c controller/store_campaigns.h
+	controller/store_campaigns.c controller/store_campaigns.h controller/store_places.c controller/store_places.h
 nodist_libcontroller_a_SOURCES = controller/schema.h
 CONTROLLER_LIBS = libcontroller.a $(CAMPAIGN_LIBS) libtopology.a $(BASE_LIBS) $(SYSTEMD_LIBS) $(SQLITE_LIBS) $(MICROHTTPD_LIBS)
 if HAVE_GNUTLS
@@ -158,7 +158,10 @@ UNIT_TESTS += tests/unit/test_actor_hands
 tests_unit_test_actor_hands_SOURCES = tests/unit/test_actor_hands.c tests/unit/act_world.c tests/unit/act_world.h tests/unit/reports.c tests/unit/reports.h
 tests_unit_test_actor_hands_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_actor_hands_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
-UNIT_TESTS += tests/unit/test_store_crash
+UNIT_TESTS += tests/unit/test_store_crash tests/unit/test_store_places
+tests_unit_test_store_places_SOURCES = tests/unit/test_store_places.c tests/unit/reports.c tests/unit/reports.h
+tests_unit_test_store_places_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_store_places_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_store_crash_SOURCES = tests/unit/test_store_crash.c tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
 	tests/fakes/crash_vfs.c tests/fakes/crash_vfs.h tests/fakes/crash_dump.c tests/fakes/crash_file.c tests/fakes/crash_file.h
 tests_unit_test_store_crash_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
@@ -170,7 +173,7 @@ endif
 
 # The steps from version to version of the store as C texts.
 SCHEMAS = controller/schema-1.sql controller/schema-2.sql controller/schema-3.sql \
-	controller/schema-4.sql controller/schema-5.sql controller/schema-6.sql controller/schema-7.sql controller/schema-8.sql
+	controller/schema-4.sql controller/schema-5.sql controller/schema-6.sql controller/schema-7.sql controller/schema-8.sql controller/schema-9.sql
 controller/schema.h: $(SCHEMAS) Makefile
 	$(AM_V_GEN)$(MKDIR_P) controller && { \
 		echo '/* Made from controller/schema-*.sql. */' && echo 'static const char *const schema_steps[] = {' && \

@@ -171,9 +171,20 @@ const char *const store_texts[SQL_LAST_] = {
 			      " (SELECT id FROM topologies WHERE digest NOT IN"
 			      " (SELECT topology FROM nodes WHERE topology IS NOT NULL)"
 			      " ORDER BY id LIMIT 64)",
-	[SQL_TOPOLOGY_ADD] = "INSERT INTO topologies (digest, seen_us, coding, body)"
-			     " VALUES (?1, ?2, ?3, ?4)",
+	[SQL_TOPOLOGY_ADD] = "INSERT INTO topologies (digest, seen_us, coding, body, heard)"
+			     " VALUES (?1, ?2, ?3, ?4, 1)",
 	[SQL_TOPOLOGY_GET] = "SELECT coding, body FROM topologies WHERE digest = ?1",
+	[SQL_TOPOLOGY_UNHEARD] = "SELECT coding, body, id FROM topologies WHERE heard = 0"
+				 " ORDER BY id LIMIT 1",
+	[SQL_TOPOLOGY_HEARD] = "UPDATE topologies SET heard = 1 WHERE id = ?1",
+	[SQL_SWITCH_ADD] = "INSERT OR REPLACE INTO switches VALUES (?1, ?2, ?3)",
+	[SQL_SWITCHES] = "SELECT s.rail, s.name FROM topologies t JOIN switches s"
+			 " ON s.topology = t.id WHERE t.digest = ?1",
+	[SQL_SWITCHES_DROP] = "DELETE FROM switches WHERE topology NOT IN"
+			      " (SELECT id FROM topologies)",
+	[SQL_PLACES] = "SELECT n.node, EXISTS (SELECT 1 FROM topologies t JOIN switches s"
+		       " ON s.topology = t.id AND s.name = ?1 WHERE t.digest = n.topology)"
+		       " FROM nodes n ORDER BY n.node",
 	[SQL_CLUSTER_NODE_PUT] = "INSERT OR REPLACE INTO cluster_nodes VALUES (?1, ?2, ?3, ?4, ?5,"
 				 " ?6, ?7, ?8)",
 	[SQL_CLUSTER_NODE_DROP] = "DELETE FROM cluster_nodes WHERE node = ?1",

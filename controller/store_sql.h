@@ -80,6 +80,12 @@ enum statement {
 	SQL_TOPOLOGY_DROP,
 	SQL_TOPOLOGY_ADD,
 	SQL_TOPOLOGY_GET,
+	SQL_TOPOLOGY_UNHEARD,
+	SQL_TOPOLOGY_HEARD,
+	SQL_SWITCH_ADD,
+	SQL_SWITCHES,
+	SQL_SWITCHES_DROP,
+	SQL_PLACES,
 	SQL_CLUSTER_NODE_PUT,
 	SQL_CLUSTER_NODE_DROP,
 	SQL_CLUSTER_NODES,
@@ -149,6 +155,9 @@ int store_step_row(struct store *s, sqlite3_stmt *st, const char *what, struct e
 /* The items of a report at `v`, texts in `pool`; leaves room for `more` beyond them. */
 int store_read_items(struct store *s, int64_t report, size_t more, struct pool *pool,
 		     struct verdict *v, struct err *err);
+
+/* The text of a topology, of columns coding and body: new memory. */
+int store_unpack_topology(sqlite3_stmt *st, char **ret_text, struct err *err);
 
 /* Bind; parameters count from 1. Text is borrowed until the reset; NULL and NAN are NULL. */
 void bind_text(sqlite3_stmt *st, int at, const char *text);

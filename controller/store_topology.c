@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "controller/pack.h"
+#include "controller/store_places.h"
 #include "controller/store_sql.h"
 #include "lib/err.h"
 #include "lib/strbuf.h"
@@ -42,6 +43,8 @@ static int make_room(struct store *s, size_t max, struct err *err)
 		return r;
 	r = store_step_done(s, store_statement(s, SQL_TOPOLOGY_DROP), "drop topologies", err);
 	if (r == 0)
+		r = store_forget_switches(s, err);
+	if (r == 0)
 		r = count(s, &n, err);
 	if (r == 0 && n >= max)
 		return err_set(err, EDQUOT, "%zu topologies are kept, and hosts have all of them",
@@ -74,12 +77,14 @@ int store_add_topology(struct store *s, const struct store_topology *in, size_t 
 		r = make_room(s, max, err);
 	if (r == 0)
 		r = add(s, in->digest, &body, in->seen_us, err);
+	if (r == 0)
+		r = store_hear(s, sqlite3_last_insert_rowid(s->db), in->text, err);
 	if (r < 0 && r != -EDQUOT)
 		store_take_back(s);
 	return r;
 }
 
-static int unpack(sqlite3_stmt *st, char **ret_text, struct err *err)
+int store_unpack_topology(sqlite3_stmt *st, char **ret_text, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TOPOLOGY_TEXT_MAX);
 	const struct packed body = {
@@ -103,5 +108,5 @@ int store_topology(struct store *s, const char *digest, char **ret_text, struct 
 	r = store_step_row(s, st, "read topology", err);
 	if (r == 0)
 		return err_set(err, ENOENT, "no topology '%.80s' is known", digest);
-	return r < 0 ? r : unpack(st, ret_text, err);
+	return r < 0 ? r : store_unpack_topology(st, ret_text, err);
 }

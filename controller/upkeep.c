@@ -5,6 +5,7 @@
 #include "controller/acting.h"
 #include "controller/service.h"
 #include "controller/store.h"
+#include "controller/store_places.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/log.h"
@@ -91,6 +92,10 @@ static int work(struct service *s, uint64_t now_us, struct err *err)
 	if (r < 0)
 		return r;
 	more = save(s, now_us, now_us + SLICE_US, err);
+	if (more < 0)
+		return more;
+	r |= more;
+	more = store_hear_more(s->store, now_us + SLICE_US, err);
 	return more < 0 ? more : r | more;
 }
 
