@@ -48,7 +48,7 @@ class Fleet:
 
     def reports(self):
         """(host, seq, seen, what is left) of each report in the order they came; hosts spread over the quarter."""
-        steps = self.days * DAY // EVERY
+        steps = int(self.days * DAY // EVERY)
         for step in range(steps):
             begin = self.now - (steps - step) * EVERY + 100 * S
             young = self.now - begin < BAD[0] + EVERY
