@@ -3,105 +3,153 @@
 
 #include <stdlib.h>
 
+#include "lib/json.h"
 #include "lib/xalloc.h"
 
-/* One (sku, key, value) of one host. All borrowed. */
-struct fact {
-	const char *sku, *key, *value, *node;
+/* By SKU, key and value: {"n", "nodes": [names]}, as many names as may be told. */
+struct drift {
+	json_t *skus;
 };
 
-static int compare_facts(const void *a, const void *b)
+struct drift *drift_new(void)
 {
-	const struct fact *x = a, *y = b;
-	int r = strcmp(x->sku, y->sku);
+	struct drift *d = xcalloc(1, sizeof(*d));
 
-	if (r == 0)
-		r = strcmp(x->key, y->key);
-	if (r == 0)
-		r = strcmp(x->value, y->value);
-	return r ? r : strcmp(x->node, y->node);
+	d->skus = json_object();
+	return d;
 }
 
-static size_t count_facts(const json_t *nodes)
+void drift_free(struct drift *d)
 {
-	size_t n = 0, i;
-
-	for (i = 0; i < json_array_size(nodes); i++)
-		n += json_object_size(json_object_get(json_array_get(nodes, i), "env"));
-	return n;
+	if (d)
+		json_decref(d->skus);
+	free(d);
 }
 
-/* The facts of one host; what has no SKU or is no text is left out. */
-static size_t add_facts(json_t *node, struct fact *facts)
+/* The object under the key, made when it is not there. Borrowed. */
+static json_t *below(json_t *object, const char *key)
+{
+	json_t *found = json_object_get(object, key);
+
+	if (!found) {
+		found = json_object();
+		(void)json_object_set_new(object, key, found);
+	}
+	return found;
+}
+
+static void count(json_t *of_value, const char *node)
+{
+	json_t *n = json_object_get(of_value, "n"), *nodes = json_object_get(of_value, "nodes");
+
+	if (!n) {
+		n = json_integer(0);
+		nodes = json_array();
+		(void)json_object_set_new(of_value, "n", n);
+		(void)json_object_set_new(of_value, "nodes", nodes);
+	}
+	(void)json_integer_set(n, json_integer_value(n) + 1);
+	if (json_array_size(nodes) < DRIFT_NODES_MAX)
+		(void)json_array_append_new(nodes, json_string(node));
+}
+
+void drift_add(struct drift *d, const json_t *node)
 {
 	const char *name = json_string_value(json_object_get(node, "node"));
 	const char *sku = json_string_value(json_object_get(node, "sku"));
-	json_t *env = json_object_get(node, "env"), *value;
+	json_t *env = json_object_get(node, "env"), *value, *keys;
 	const char *key;
-	size_t n = 0;
 
 	if (!name || !sku)
-		return 0;
+		return;
+	keys = below(d->skus, sku);
 	json_object_foreach(env, key, value)
 	{
 		/* Every host is a machine of its own. */
 		if (json_is_string(value) && !streq(key, "machine"))
-			facts[n++] = (struct fact){ sku, key, json_string_value(value), name };
+			count(below(below(keys, key), json_string_value(value)), name);
 	}
-	return n;
 }
 
-static bool same_key(const struct fact *a, const struct fact *b)
+/* --- what is told --- */
+
+static int compare_texts(const void *a, const void *b)
 {
-	return streq(a->sku, b->sku) && streq(a->key, b->key);
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The value of more than half of `n` sorted facts, or NULL; `ret_agree` of them have it. */
-static const char *majority(const struct fact *facts, size_t n, size_t *ret_agree)
+/* The keys of an object, sorted: new memory, the texts borrowed. */
+static const char **sorted_keys(json_t *object, size_t *ret_n)
 {
-	const char *middle = facts[n / 2].value; /* only this one can be it */
-	size_t agree = 0, i;
+	const char **keys = xcalloc(json_object_size(object) + 1, sizeof(*keys));
+	const char *key;
+	json_t *value;
+	size_t n = 0;
 
-	for (i = 0; i < n; i++)
-		agree += streq(facts[i].value, middle);
-	*ret_agree = agree;
-	return 2 * agree > n && n >= DRIFT_HOSTS_MIN ? middle : NULL;
+	json_object_foreach(object, key, value) keys[n++] = key;
+	qsort(keys, n, sizeof(*keys), compare_texts);
+	*ret_n = n;
+	return keys;
 }
 
-static json_t *item_of(const struct fact *facts, size_t n)
+static json_int_t hosts_of(const json_t *values, const char *value)
 {
-	size_t agree = 0, i;
-	const char *value = majority(facts, n, &agree);
+	return json_integer_value(json_object_get(json_object_get(values, value), "n"));
+}
+
+/* Those of the value, as far as there is room. */
+static void tell(json_t *nodes, const json_t *values, const char *value)
+{
+	const json_t *names = json_object_get(json_object_get(values, value), "nodes");
+	size_t i;
+
+	for (i = 0; i < json_array_size(names) && json_array_size(nodes) < DRIFT_NODES_MAX; i++)
+		(void)json_array_append_new(
+			nodes,
+			json_pack("{s:O, s:s}", "node", json_array_get(names, i), "value", value));
+}
+
+static json_t *item_of(const char *sku, const char *key, json_t *of_key)
+{
+	size_t n, i;
+	CLEANUP(freep) const char **values = sorted_keys(of_key, &n);
+	json_int_t hosts = 0, agree = 0;
+	const char *majority = NULL;
 	json_t *nodes = json_array();
 
-	for (i = 0; i < n && json_array_size(nodes) < DRIFT_NODES_MAX; i++) {
-		if (!value || !streq(facts[i].value, value))
-			(void)json_array_append_new(nodes,
-						    json_pack("{s:s, s:s}", "node", facts[i].node,
-							      "value", facts[i].value));
+	for (i = 0; i < n; i++)
+		hosts += hosts_of(of_key, values[i]);
+	for (i = 0; i < n; i++) {
+		if (2 * hosts_of(of_key, values[i]) > hosts && hosts >= DRIFT_HOSTS_MIN)
+			majority = values[i];
 	}
-	return json_pack("{s:s, s:s, s:s?, s:I, s:I, s:o}", "sku", facts->sku, "key", facts->key,
-			 "majority", value, "hosts", (json_int_t)n, "agree",
-			 (json_int_t)(value ? agree : 0), "nodes", nodes);
+	for (i = 0; i < n; i++) {
+		if (!streq(values[i], majority))
+			tell(nodes, of_key, values[i]);
+	}
+	if (majority)
+		agree = hosts_of(of_key, majority);
+	return json_pack("{s:s, s:s, s:s?, s:I, s:I, s:o}", "sku", sku, "key", key, "majority",
+			 majority, "hosts", hosts, "agree", agree, "nodes", nodes);
 }
 
-json_t *drift_find(const json_t *nodes)
+json_t *drift_items(const struct drift *d)
 {
-	CLEANUP(freep)
-	struct fact *facts = xcalloc(count_facts(nodes) + 1, sizeof(*facts));
+	size_t n_skus, n_keys, i, j;
+	CLEANUP(freep) const char **skus = sorted_keys(d->skus, &n_skus);
 	json_t *items = json_array();
-	size_t n = 0, i, first = 0;
 
-	for (i = 0; i < json_array_size(nodes); i++)
-		n += add_facts(json_array_get(nodes, i), &facts[n]);
-	qsort(facts, n, sizeof(*facts), compare_facts);
-	for (i = 1; i <= n; i++) {
-		if (i < n && same_key(&facts[first], &facts[i]))
-			continue;
-		/* Sorted: all the same when the first and the last are. */
-		if (!streq(facts[first].value, facts[i - 1].value))
-			(void)json_array_append_new(items, item_of(&facts[first], i - first));
-		first = i;
+	for (i = 0; i < n_skus; i++) {
+		json_t *of_sku = json_object_get(d->skus, skus[i]);
+		CLEANUP(freep) const char **keys = sorted_keys(of_sku, &n_keys);
+
+		for (j = 0; j < n_keys; j++) {
+			json_t *of_key = json_object_get(of_sku, keys[j]);
+
+			if (json_object_size(of_key) > 1)
+				(void)json_array_append_new(items,
+							    item_of(skus[i], keys[j], of_key));
+		}
 	}
 	return items;
 }

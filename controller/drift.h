@@ -13,10 +13,17 @@
 
 enum { DRIFT_HOSTS_MIN = 3, DRIFT_NODES_MAX = 1000 };
 
+/* What hosts say, as it comes. */
+struct drift;
+struct drift *drift_new(void);
+void drift_free(struct drift *d);
+
+/* A host: {"node", "sku", "env"}. They come by name: those that differ are told in that order. */
+void drift_add(struct drift *d, const json_t *node);
+
 /*
- * From an array of {"node", "sku", "env"} the array of
- * {"sku", "key", "majority", "hosts", "agree", "nodes": [{"node", "value"}]},
+ * The array of {"sku", "key", "majority", "hosts", "agree", "nodes": [{"node", "value"}]},
  * by SKU and key, only where somebody differs. New reference; at most
- * DRIFT_NODES_MAX nodes each.
+ * DRIFT_NODES_MAX nodes each, by value and name.
  */
-json_t *drift_find(const json_t *nodes);
+json_t *drift_items(const struct drift *d);

@@ -37,7 +37,7 @@ libcontroller_a_SOURCES += controller/action.h controller/action_inside.h contro
 	controller/findings_row.c controller/ledger.c controller/ledger.h controller/store_actions.c controller/store_actions.h \
 	controller/store_cluster.c controller/store_cluster.h
 libcontroller_a_SOURCES += controller/trust.c controller/trust.h controller/vouch.h
-libcontroller_a_SOURCES += controller/routes_act.c controller/routes_acted.c controller/routes_replay.c controller/store_past.c
+libcontroller_a_SOURCES += controller/routes_act.c controller/routes_acted.c controller/routes_replay.c controller/sliced.c controller/sliced.h controller/store_past.c
 libcontroller_a_SOURCES += controller/actor_paired.c controller/campaigning.c controller/campaigning.h controller/campaigning_inside.h controller/campaigning_store.c controller/campaign_hosts.c controller/campaign_hosts.h controller/campaign_retest.c controller/campaign_retest.h \
 	controller/neighbors.c controller/neighbors.h controller/routes_campaigns.c controller/settings_collectives.c \
 	controller/store_campaigns.c controller/store_campaigns.h controller/store_places.c controller/store_places.h
@@ -197,7 +197,8 @@ EXTRA_DIST += tests/bench/bench_controller.py tests/system/test_controller_burst
 .PHONY: bench-restart
 bench-restart: all
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_restart.py $(abs_builddir)
-EXTRA_DIST += tests/bench/bench_restart.py tests/bench/store_days.py
+	/usr/bin/python3 $(srcdir)/tests/bench/bench_routes.py $(abs_builddir)
+EXTRA_DIST += tests/bench/bench_restart.py tests/bench/bench_routes.py tests/bench/store_days.py
 # What 10,000 hosts and 1,000 held connections cost.
 .PHONY: bench-connections
 bench-connections: all
@@ -209,4 +210,4 @@ EXTRA_DIST += tests/fleet/faults.py tests/fleet/hosts.py tests/fleet/simulate.py
 	tests/system/test_fleet_opinion.py tests/system/test_quickstart.py
 EXTRA_DIST += deploy/prometheus/assay-rules.yaml tests/system/test_controller_metrics.py \
 	tests/system/test_controller_reload.py tests/system/test_controller_unit.py tests/system/openapi.py tests/system/test_openapi.py
-EXTRA_DIST += tests/system/campaign_hosts.py tests/system/test_campaigns.py tests/system/test_campaigns_abuse.py tests/system/test_campaigns_anew.py tests/system/test_campaigns_assayd.py
+EXTRA_DIST += tests/system/campaign_hosts.py tests/system/test_campaigns.py tests/system/test_campaigns_abuse.py tests/system/test_campaigns_anew.py tests/system/test_campaigns_observe.py tests/system/test_campaigns_assayd.py

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of the fleet as a whole. */
+#include <stdlib.h>
+
 #include "controller/api.h"
 #include "controller/drift.h"
 #include "controller/routes.h"
 #include "controller/service.h"
+#include "controller/sliced.h"
 #include "controller/store.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/json.h"
+#include "lib/xalloc.h"
 
 void get_incidents(void *context, struct call *call)
 {
@@ -60,24 +64,71 @@ void get_baselines(void *context, struct call *call)
 	reply_page(call, &page);
 }
 
+/* --- drift --- */
+
+/* Hosts that are read in one step. */
+enum { STEP_HOSTS = 100 };
+
+struct drifting {
+	struct service *service;
+	struct drift *drift;
+	char *after; /* the last host that was read, or NULL */
+	char *cursor;
+	size_t limit;
+};
+
+static int step(void *context, struct err *err)
+{
+	struct drifting *d = context;
+	const struct store_range range = { d->after, STEP_HOSTS };
+	struct store_page page = { 0 };
+	size_t i;
+	int r = store_envs(d->service->store, &range, clock_real_us(), &page, err);
+
+	if (r < 0)
+		return r;
+	for (i = 0; i < json_array_size(page.items); i++)
+		drift_add(d->drift, json_array_get(page.items, i));
+	json_decref(page.items);
+	free(d->after);
+	d->after = page.next;
+	return d->after != NULL;
+}
+
+static void answer(void *context, struct call *call)
+{
+	const struct drifting *d = context;
+	const struct store_range range = { d->cursor, d->limit };
+	CLEANUP(json_freep) json_t *all = drift_items(d->drift);
+	struct store_page page = cut_page(all, &range);
+
+	reply_page(call, &page);
+}
+
+static void release(void *context)
+{
+	struct drifting *d = context;
+
+	drift_free(d->drift);
+	free(d->after);
+	free(d->cursor);
+	free(d);
+}
+
 void get_drift(void *context, struct call *call)
 {
+	static const struct sliced_work work = { step, answer, release,
+						 "so many hosts cannot be compared in 25 s" };
 	struct service *s = context;
-	CLEANUP(json_freep) json_t *nodes = NULL;
-	CLEANUP(json_freep) json_t *all = NULL;
 	struct store_range range;
-	struct store_page page;
-	struct err err = ERR_INIT;
-	int r;
+	struct drifting *d;
 
 	if (!range_of(call, CURSOR_NUMBER, &range))
 		return;
-	r = store_envs(s->store, clock_real_us(), &nodes, &err);
-	if (r < 0) {
-		refuse_store(call, r, &err);
-		return;
-	}
-	all = drift_find(nodes);
-	page = cut_page(all, &range);
-	reply_page(call, &page);
+	d = xcalloc(1, sizeof(*d));
+	*d = (struct drifting){ .service = s,
+				.drift = drift_new(),
+				.cursor = xstrdup(range.cursor),
+				.limit = range.limit };
+	sliced_begin(s, call, &work, d);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /v1/policy/replay?since=D: the store's past through a policy, a slice at a time
- * between other work, so that reports and orders do not wait for it. One at a time.
+ * POST /v1/policy/replay?since=D: the store's past through a policy, a slice at a time (sliced.h).
+ * One at a time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "controller/api.h"
 #include "controller/routes.h"
 #include "controller/service.h"
+#include "controller/sliced.h"
 #include "controller/store.h"
 #include "lib/clock.h"
 #include "lib/err.h"
@@ -20,27 +21,21 @@
 #include "lib/pool.h"
 #include "lib/xalloc.h"
 
-/* A slice of work, the pause after it, and how long all of them may take. */
-#define SLICE_US (10 * USEC_PER_MSEC)
-#define PAUSE_US (2 * USEC_PER_MSEC)
-#define REPLAY_MOST_US (25 * USEC_PER_SEC)
-
 /* One that is under way. */
 struct replaying {
 	struct service *service;
-	struct call *call;
 	struct policy policy;
 	struct replay *replay;
 	json_t *domains; /* of hosts, by name: texts or null; asked once */
-	sd_event_source *timer;
 	int64_t after;
-	uint64_t since_us, deadline_us;
+	uint64_t since_us;
 };
 
-static void replaying_free(struct replaying *p)
+static void release(void *context)
 {
+	struct replaying *p = context;
+
 	p->service->replaying = NULL;
-	(void)sd_event_source_disable_unref(p->timer);
 	replay_free(p->replay);
 	policy_release(&p->policy);
 	json_decref(p->domains);
@@ -99,8 +94,9 @@ static void feed(struct replaying *p, const struct store_past *past)
 }
 
 /* 1 when there is more, 0 at the end. */
-static int step(struct replaying *p, struct err *err)
+static int step(void *context, struct err *err)
 {
+	struct replaying *p = context;
 	CLEANUP(pool_release) struct pool pool = { 0 };
 	struct store_past rows[STORE_PAST_MAX];
 	int64_t before = p->after;
@@ -113,37 +109,16 @@ static int step(struct replaying *p, struct err *err)
 	return n < 0 ? n : p->after != before;
 }
 
-static int on_slice(sd_event_source *source, uint64_t due_us UNUSED, void *context)
+static void answer(void *context, struct call *call)
 {
 	struct replaying *p = context;
-	uint64_t end_us = clock_mono_us() + SLICE_US;
-	struct err err = ERR_INIT;
-	int r;
 
-	do {
-		r = step(p, &err);
-	} while (r == 1 && clock_mono_us() < end_us);
-	if (r == 1 && clock_mono_us() < p->deadline_us) {
-		(void)sd_event_source_set_time_relative(source, PAUSE_US);
-		return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-	}
-	if (r < 0)
-		refuse_store(p->call, r, &err);
-	else if (r == 1)
-		call_refuse(p->call, 422,
-			    "since: %d s are not enough for so much history; ask for less",
-			    (int)(REPLAY_MOST_US / USEC_PER_SEC));
-	else
-		call_reply(p->call, 200, replay_end(p->replay, clock_real_us()));
-	replaying_free(p);
-	return 0;
+	call_reply(call, 200, replay_end(p->replay, clock_real_us()));
 }
 
-static void on_gone(void *context UNUSED, struct call *call)
-{
-	replaying_free(call_data(call));
-	call_refuse(call, 503, "nobody waits for it any more");
-}
+static const struct sliced_work replaying_work = {
+	step, answer, release, "since: 25 s are not enough for so much history; ask for less"
+};
 
 /* ?since; false: it was bad, and the call is refused. */
 static bool since_of(struct call *call, uint64_t *ret_us)
@@ -196,18 +171,10 @@ void post_policy_replay(void *context, struct call *call)
 		return;
 	}
 	p = xcalloc(1, sizeof(*p));
-	*p = (struct replaying){ .service = s,
-				 .call = call,
-				 .policy = policy,
-				 .domains = json_object(),
-				 .since_us = since_us,
-				 .deadline_us = clock_mono_us() + REPLAY_MOST_US };
+	*p = (struct replaying){
+		.service = s, .policy = policy, .domains = json_object(), .since_us = since_us
+	};
 	p->replay = replay_new(&p->policy);
 	s->replaying = p;
-	call_hold(call, on_gone, p);
-	if (sd_event_add_time_relative(s->loop, &p->timer, CLOCK_MONOTONIC, 0, USEC_PER_MSEC,
-				       on_slice, p) < 0) {
-		call_refuse(call, 503, "there is no timer for it");
-		replaying_free(p);
-	}
+	sliced_begin(s, call, &replaying_work, p);
 }

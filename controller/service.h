@@ -96,6 +96,7 @@ struct service {
 	struct neighbors neighbors;
 	struct campaigning *campaigns; /* of campaigning.c */
 	struct replaying *replaying;   /* of routes_replay.c; NULL: none is under way */
+	unsigned n_sliced;	       /* answers that are worked out (sliced.h) */
 };
 
 /* Read all files that the settings name; they are borrowed. */

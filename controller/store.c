@@ -82,7 +82,8 @@ const char *const store_texts[SQL_LAST_] = {
 		     " WHERE r.id > ?1 AND r.id <= ?1 + ?2 AND r.seen_us >= ?3"
 		     " ORDER BY r.id LIMIT ?4",
 	[SQL_PAST_LAST] = "SELECT coalesce(max(id), 0) FROM reports",
-	[SQL_ENVS] = "SELECT node, sku, env FROM nodes WHERE seen_us BETWEEN ?1 AND ?2",
+	[SQL_ENVS] = "SELECT node, sku, env FROM nodes WHERE node > ?3"
+		     " AND seen_us BETWEEN ?1 AND ?2 ORDER BY node LIMIT ?4",
 	[SQL_WINDOWS] =
 		"SELECT check_name, subject, bits, seen, k, n, since_us, last_us, severity, source,"
 		" born, parts_bad, parts, score, class, code, sentence FROM windows"

@@ -180,8 +180,9 @@ struct store_body {
 int store_bodies(struct store *s, const char *node, struct store_body *ret_bodies, size_t max,
 		 struct err *err);
 
-/* {"node", "sku", "env"} of every host that is not stale. New reference. */
-int store_envs(struct store *s, uint64_t now_us, json_t **ret_nodes, struct err *err);
+/* {"node", "sku", "env"} of hosts that are not stale, by name. */
+int store_envs(struct store *s, const struct store_range *range, uint64_t now_us,
+	       struct store_page *ret, struct err *err);
 
 /* --- windows and incidents (findings.h) --- */
 

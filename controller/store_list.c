@@ -184,16 +184,14 @@ static json_t *env_of_row(sqlite3_stmt *st, uint64_t now_us)
 			 column_json_text(st, 1), "env", env_of(st, 2));
 }
 
-int store_envs(struct store *s, uint64_t now_us, json_t **ret_nodes, struct err *err)
+int store_envs(struct store *s, const struct store_range *range, uint64_t now_us,
+	       struct store_page *ret, struct err *err)
 {
-	struct listing list = { s, store_statement(s, SQL_ENVS), env_of_row, 0, SIZE_MAX, 0 };
-	struct store_page page = { 0 };
-	int r;
+	struct listing list = { s, store_statement(s, SQL_ENVS), env_of_row, 0, range->limit, 0 };
 
 	bind_int(list.st, 1, (int64_t)(now_us - STORE_STALE_US));
 	bind_int(list.st, 2, (int64_t)(now_us + MOMENT_FUTURE_US));
-	r = store_read_page(&list, &page, err);
-	if (r == 0)
-		*ret_nodes = page.items;
-	return r;
+	bind_text(list.st, 3, range->cursor ? range->cursor : "");
+	bind_int(list.st, 4, (int64_t)range->limit + 1);
+	return store_read_page(&list, ret, err);
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the controller tells those who ask: hosts, why, incidents, drift, and who is there."""
+import concurrent.futures
 import contextlib
 import re
 import time
@@ -250,3 +251,18 @@ def test_a_host_that_is_slow_as_a_whole_is_seen_by_the_fleet(controller, ask):
     assert why["verdict"] == "fail"
     assert {i["source"] for i in why["items"]} == {"fleet"}
     assert ask(c, "/v1/baselines")["items"][0]["hosts"] == 8, "a sick host is no measure for others"
+
+
+def test_drift_compares_all_hosts_however_many_and_is_told_to_several_at_once(controller):
+    """More hosts than one slice reads; those that differ are of different slices."""
+    odd = {"gpu-007": "6.0", "gpu-150": "5.9", "gpu-229": "6.0"}
+    c = controller()
+    names = [f"gpu-{i:03}" for i in range(230)]
+    for name in names:
+        assert c.post(report(name, env={"kernel": odd.get(name, "6.1"), "machine": name}, samples=[])).status == 202
+    item = {"sku": report()["sku"], "key": "kernel", "majority": "6.1", "hosts": 230, "agree": 227,
+            "nodes": [{"node": "gpu-150", "value": "5.9"}, {"node": "gpu-007", "value": "6.0"}, {"node": "gpu-229", "value": "6.0"}]}
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        for answer in pool.map(lambda _: c.get("/v1/drift"), range(3)):
+            assert (answer.status, answer.json) == (200, {"items": [item], "next": None})
+    assert c.get("/v1/drift?limit=0").status == 400

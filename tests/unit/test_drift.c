@@ -8,7 +8,7 @@
 /* Drift of hosts of "sku:key=value" texts, as compact JSON. */
 static char *drift_of(const char *const *hosts, size_t n)
 {
-	CLEANUP(json_freep) json_t *nodes = json_array();
+	struct drift *drift = drift_new();
 	CLEANUP(json_freep) json_t *items = NULL;
 	size_t i;
 
@@ -16,11 +16,15 @@ static char *drift_of(const char *const *hosts, size_t n)
 		CLEANUP(freep) char *name = xasprintf("h%zu", i);
 		CLEANUP(freep) char *sku = xstrndup(hosts[i], strcspn(hosts[i], ":"));
 
-		(void)json_array_append_new(nodes, json_pack("{s:s, s:s*, s:{s:s}}", "node", name,
-							     "sku", *sku ? sku : NULL, "env",
-							     "kernel", strchr(hosts[i], ':') + 1));
+		CLEANUP(json_freep)
+		json_t *node = json_pack("{s:s, s:s*, s:{s:s, s:s}}", "node", name, "sku",
+					 *sku ? sku : NULL, "env", "kernel",
+					 strchr(hosts[i], ':') + 1, "machine", name);
+
+		drift_add(drift, node);
 	}
-	items = drift_find(nodes);
+	items = drift_items(drift);
+	drift_free(drift);
 	return json_dumps(items, JSON_COMPACT);
 }
 
