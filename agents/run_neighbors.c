@@ -10,18 +10,46 @@
 enum { DEVICE_MAX = 128 };
 
 /* "mlx5_0:1" is a port of rnic:mlx5_0. */
-static json_t *neighbor_of(const struct sample *s)
+static json_t *plugged(const struct sample *s, const char *swtch, const char *port)
 {
-	const char *swtch = json_string_value(json_object_get(s->params, "switch"));
-	const char *port = json_string_value(json_object_get(s->params, "port"));
 	CLEANUP(freep)
 	char *rnic = xasprintf("rnic:%.*s", (int)MIN(strcspn(s->subject, ":"), (size_t)DEVICE_MAX),
 			       s->subject);
 
-	if (!swtch || !port)
-		return NULL;
 	return json_pack("{s:s, s:s, s:s, s:s}", "rnic", rnic, "switch", swtch, "port", port,
 			 "source", "lldp");
+}
+
+static json_t *neighbor_of(const struct sample *s)
+{
+	const char *swtch = json_string_value(json_object_get(s->params, "switch"));
+	const char *port = json_string_value(json_object_get(s->params, "port"));
+
+	return swtch && port ? plugged(s, swtch, port) : NULL;
+}
+
+static bool is_heard(const struct report *report, const char *subject)
+{
+	size_t i = 0;
+
+	while (i < report->n_samples && !(streq(report->samples[i].check, "rnic.neighbor") &&
+					  streq(report->samples[i].subject, subject)))
+		i++;
+	return i < report->n_samples;
+}
+
+/* Rails are counted over all ports that are up: one that is silent must not move those after it. */
+static void add_silent(json_t *list, const struct report *report)
+{
+	size_t i;
+
+	for (i = 0; i < report->n_samples; i++) {
+		const struct sample *s = &report->samples[i];
+
+		if (streq(s->check, "rnic.port") && s->value > 0 && !is_heard(report, s->subject))
+			(void)json_array_append_new(
+				list, plugged(s, TOPO_NEIGHBOR_SILENT, TOPO_NEIGHBOR_SILENT));
+	}
 }
 
 static json_t *with_neighbors(const struct report *report, const json_t *topology, size_t *ret_n)
@@ -41,6 +69,8 @@ static json_t *with_neighbors(const struct report *report, const json_t *topolog
 		if (one && json_array_append_new(list, one) == 0)
 			*ret_n += 1;
 	}
+	if (*ret_n > 0)
+		add_silent(list, report);
 	return copy;
 }
 

@@ -55,7 +55,8 @@ static void add_neighbors(json_t *parts, const json_t *topology)
 		CLEANUP(freep)
 		char *what = xasprintf("%s port %s", raw_at(one, "switch"), raw_at(one, "port"));
 
-		add_part(parts, "switch port", raw_at(one, "rnic"), what);
+		if (!streq(raw_at(one, "switch"), "-")) /* it heard of none */
+			add_part(parts, "switch port", raw_at(one, "rnic"), what);
 	}
 }
 

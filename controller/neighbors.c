@@ -9,6 +9,7 @@
 #include "controller/pairing/pairing.h"
 #include "lib/err.h"
 #include "lib/json.h"
+#include "lib/topology.h"
 #include "lib/xalloc.h"
 
 enum { ADDRESS_MAX = 253, NAME_MAX_BYTES = 200, RNICS_MAX = 64 };
@@ -276,7 +277,10 @@ static int by_name(const void *a, const void *b)
 			  json_string_value(*(json_t *const *)b));
 }
 
-/* The RNICs that heard a switch, in the order of the rails; the first ones when there are more. */
+/*
+ * The RNICs that heard a switch, or could have, in the order of the rails; the first ones when
+ * there are more.
+ */
 static size_t heard(const json_t *neighbors, json_t *ret_rnics[RNICS_MAX])
 {
 	size_t n = 0, i, j;
@@ -294,23 +298,38 @@ static size_t heard(const json_t *neighbors, json_t *ret_rnics[RNICS_MAX])
 	return MIN(n, (size_t)PAIRING_RAILS_MAX);
 }
 
+/* The first switch that this RNIC heard of, or NULL. */
+static const char *switch_of(const json_t *neighbors, const json_t *rnic)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(neighbors); i++) {
+		const json_t *one = json_array_get(neighbors, i);
+		const char *name = json_string_value(json_object_get(one, "switch"));
+
+		if (json_equal(json_object_get(one, "rnic"), rnic) && name &&
+		    !streq(name, TOPO_NEIGHBOR_SILENT))
+			return name;
+	}
+	return NULL;
+}
+
 bool neighbors_heard(const json_t *topology, const char *ret_switch[PAIRING_RAILS_MAX])
 {
 	const json_t *neighbors = json_object_get(topology, "neighbors");
 	json_t *rnics[RNICS_MAX];
 	const size_t n = heard(neighbors, rnics);
-	size_t rail, i;
+	size_t rail;
+	bool any = false;
 
 	for (rail = 0; rail < n; rail++) {
-		for (i = 0; i < json_array_size(neighbors) && !ret_switch[rail]; i++) {
-			const json_t *one = json_array_get(neighbors, i);
+		const char *name = switch_of(neighbors, rnics[rail]);
 
-			if (json_equal(json_object_get(one, "rnic"), rnics[rail]))
-				ret_switch[rail] =
-					json_string_value(json_object_get(one, "switch"));
-		}
+		any |= name != NULL;
+		if (!ret_switch[rail])
+			ret_switch[rail] = name;
 	}
-	return n > 0;
+	return any;
 }
 
 const char *neighbors_address(const struct neighbors *n, const char *node)

@@ -61,6 +61,12 @@ struct topo_link {
 	uint64_t max_width;
 };
 
+/*
+ * The switch and the port of an RNIC that is up and heard of none while others of its host did: it
+ * has its place among them all the same.
+ */
+#define TOPO_NEIGHBOR_SILENT "-"
+
 struct topo_neighbor {
 	char *rnic, *swtch, *port;
 	int source; /* 0 lldp, 1 label, 2 file */

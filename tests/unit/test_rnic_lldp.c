@@ -188,6 +188,36 @@ static void neighbors_go_into_the_topology_and_make_another_digest(void)
 	report_release(&r);
 }
 
+static void add_port(struct report *r, const char *subject, double up)
+{
+	struct sample s = finding_sample("rnic.port", subject, up);
+
+	s.unit = xstrdup("1");
+	CHECK_EQ(report_add_sample(r, &s), 0);
+}
+
+/* Rails count ports that are up, and not those that are down. */
+static void a_port_that_heard_nothing_has_its_place_beside_those_that_did(void)
+{
+	CLEANUP(json_freep) json_t *topology = a_topology();
+	struct report r = { 0 };
+	const json_t *list, *one;
+
+	add_port(&r, "mlx5_0:1", 1);
+	add_port(&r, "mlx5_1:1", 1);
+	add_port(&r, "mlx5_2:1", 0);
+	run_report_neighbors(&r, &topology);
+	CHECK_EQ(json_array_size(json_object_get(topology, "neighbors")), 1); /* nobody heard */
+	add(&r, "mlx5_0:1", "swp7");
+	run_report_neighbors(&r, &topology);
+	list = json_object_get(topology, "neighbors");
+	CHECK_EQ(json_array_size(list), 3);
+	one = json_array_get(list, 2);
+	CHECK_STR(json_string_value(json_object_get(one, "rnic")), "rnic:mlx5_1");
+	CHECK_STR(json_string_value(json_object_get(one, "switch")), "-");
+	report_release(&r);
+}
+
 static void without_a_topology_there_is_nothing_to_do(void)
 {
 	json_t *none = NULL;
@@ -209,6 +239,7 @@ static const struct test tests[] = {
 	TEST(a_child_that_hangs_is_ended_at_the_deadline),
 	TEST(a_program_that_is_not_there_is_an_error),
 	TEST(neighbors_go_into_the_topology_and_make_another_digest),
+	TEST(a_port_that_heard_nothing_has_its_place_beside_those_that_did),
 	TEST(without_a_topology_there_is_nothing_to_do),
 };
 
