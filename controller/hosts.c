@@ -81,6 +81,19 @@ static void host_free(void *p)
 	free(host);
 }
 
+void hosts_forget(struct hosts *h, const char *node)
+{
+	CLEANUP(freep) char *name = xstrdup(node);
+	struct host key = { .node = name };
+	struct host **found = tfind(&key, &h->tree, compare), *host = found ? *found : NULL;
+
+	if (!host)
+		return;
+	(void)tdelete(host, &h->tree, compare);
+	host_free(host);
+	h->n--;
+}
+
 void hosts_release(struct hosts *h)
 {
 	tdestroy(h->tree, host_free);

@@ -41,6 +41,9 @@ struct host *hosts_need(struct hosts *h, const char *node);
 /* NULL when nothing came from it since the start. */
 const struct host *hosts_find(const struct hosts *h, const char *node);
 
+/* Nothing was heard of it for long. */
+void hosts_forget(struct hosts *h, const char *node);
+
 /*
  * An item for `why` when its clock is further off than ARRIVAL_SKEW_MAX_S: a warn, in words
  * that name it. It never counts in the host's verdict. New reference, or NULL.

@@ -67,12 +67,28 @@ int live_state(const struct live *l, const char *node, uint64_t now_us)
 								     : LIVE_CONNECTED;
 }
 
+bool live_fits(const struct live *l, const char *node, size_t max)
+{
+	return l->n < max || find(l, node);
+}
+
 static void agent_free(void *p)
 {
 	struct agent *agent = p;
 
 	free(agent->node);
 	free(agent);
+}
+
+void live_forget(struct live *l, const char *node)
+{
+	struct agent *agent = find(l, node);
+
+	if (!agent || agent->held > 0)
+		return;
+	(void)tdelete(agent, &l->tree, compare);
+	agent_free(agent);
+	l->n--;
 }
 
 void live_release(struct live *l)

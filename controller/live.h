@@ -26,6 +26,13 @@ struct live {
 /* The host's call is held from now on. */
 void live_begin(struct live *l, const char *node);
 
+/* Is there room for a call of this agent, with at most `max` agents known? One that is known has
+ * its own. */
+bool live_fits(const struct live *l, const char *node, size_t max);
+
+/* Nothing is heard of its host any more. One that holds a call stays. */
+void live_forget(struct live *l, const char *node);
+
 /* It ended; `gone`: because the peer closed. */
 void live_end(struct live *l, const char *node, bool gone, uint64_t now_us);
 

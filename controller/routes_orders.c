@@ -214,7 +214,7 @@ void get_orders(void *context, struct call *call)
 	if (!wait_of(call, &wait_us) || stands_by(s, call))
 		return;
 	orders = orders_of(s, node);
-	if (wait_us == 0 || (!orders && s->live.n >= s->settings->nodes_max)) {
+	if (wait_us == 0 || (!orders && !live_fits(&s->live, node, s->settings->nodes_max))) {
 		answer(call, orders);
 		return;
 	}

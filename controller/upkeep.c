@@ -120,6 +120,9 @@ static void on_forgotten(void *context, const char *node)
 
 	baselines_forget(&s->baselines, node);
 	acting_forget(s, node);
+	hosts_forget(&s->hosts, node);
+	opinions_forget(&s->opinions, node);
+	live_forget(&s->live, node);
 	log_info("nothing was heard of a host for long: it is forgotten node=%s", node);
 }
 

@@ -75,6 +75,10 @@ static void a_clock_that_is_off_is_told_in_words(void)
 				  rows[i].words);
 	}
 	CHECK_EQ(hosts.n, 1);
+	hosts_forget(&hosts, "gpu-2");
+	CHECK_EQ(hosts.n, 1);
+	hosts_forget(&hosts, "gpu-1"); /* where hosts come and go, what is kept of them goes too */
+	CHECK(hosts.n == 0 && !hosts_find(&hosts, "gpu-1"));
 }
 
 static const struct test tests[] = {
