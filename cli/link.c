@@ -2,6 +2,7 @@
 #include "cli/link.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,10 +13,13 @@
 #include "cli/option.h"
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "lib/file.h"
 #include "lib/http.h"
 #include "lib/json.h"
 #include "lib/log.h"
 #include "lib/xalloc.h"
+
+enum { PEM_MAX = 4 * 1024 * 1024 }; /* bytes: that of all CAs of a system has 250 KiB */
 
 struct link {
 	sd_event *event;
@@ -282,6 +286,23 @@ void link_free(struct link *link)
 	free(link);
 }
 
+/* Before anything is asked: with a controller that does not answer, a slip would be hidden. */
+static int check_files(const struct settings *settings, struct err *err)
+{
+	const char *const files[] = { settings->ca_file, settings->cert_file, settings->key_file };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		CLEANUP(freep) char *text = NULL;
+		struct err why = ERR_INIT;
+		int r = files[i] ? file_read(AT_FDCWD, files[i], PEM_MAX, &text, NULL, &why) : 0;
+
+		if (r < 0)
+			return err_set(err, EINVAL, "%s", why.msg);
+	}
+	return 0;
+}
+
 int link_new(const struct settings *settings, struct link **ret, struct err *err)
 {
 	const struct http_options options = {
@@ -307,6 +328,8 @@ int link_new(const struct settings *settings, struct link **ret, struct err *err
 	if (r < 0)
 		return err_errno(err, -r, "event loop");
 	r = http_new(link->event, &options, &link->http, err);
+	if (r == 0)
+		r = check_files(settings, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE(link);

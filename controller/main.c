@@ -109,12 +109,16 @@ static int apply_options(const struct options *o, struct settings *s, struct err
 {
 	const struct {
 		int key;
+		const char *name;
 		char **member;
 	} rows[] = {
-		{ OPT_LISTEN, &s->listen },	    { OPT_DB, &s->db },
-		{ OPT_KUBECONFIG, &s->kubeconfig }, { OPT_TOKENS, &s->tokens },
-		{ OPT_TLS_CERT, &s->tls_cert },	    { OPT_TLS_KEY, &s->tls_key },
-		{ OPT_CLIENT_CA, &s->client_ca },
+		{ OPT_LISTEN, "listen", &s->listen },
+		{ OPT_DB, "db", &s->db },
+		{ OPT_KUBECONFIG, "kubeconfig", &s->kubeconfig },
+		{ OPT_TOKENS, "tokens", &s->tokens },
+		{ OPT_TLS_CERT, "tls-cert", &s->tls_cert },
+		{ OPT_TLS_KEY, "tls-key", &s->tls_key },
+		{ OPT_CLIENT_CA, "client-ca", &s->client_ca },
 	};
 	size_t i;
 	int r;
@@ -122,6 +126,9 @@ static int apply_options(const struct options *o, struct settings *s, struct err
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		const char *text = o->texts[rows[i].key - OPT_CONFIG];
 
+		/* As of a variable that is not set: an empty store would be one that nobody keeps. */
+		if (text && !*text)
+			return err_set(err, EINVAL, "--%s: must not be empty", rows[i].name);
 		if (text) {
 			free(*rows[i].member);
 			*rows[i].member = xstrdup(text);

@@ -8,6 +8,7 @@
 #include "controller/listen_address.h"
 #include "controller/settings_inside.h"
 #include "lib/err.h"
+#include "lib/jsome.h"
 #include "lib/json.h"
 #include "lib/judge/policy.h"
 #include "lib/paths.h"
@@ -135,17 +136,17 @@ struct document {
 static const struct jfield fields[] = {
 	{ "v", J_CUSTOM, 0, J_REQUIRED, .decode = decode_version },
 	{ "listen", J_STRING, AT(listen), 0 },
-	{ "db", J_STRING, AT(db), 0 },
+	{ "db", J_CUSTOM, AT(db), 0, .decode = jsome_text },
 	{ "cluster", J_ENUM, AT(cluster), 0, .names = cluster_names },
-	{ "kubeconfig", J_STRING, AT(kubeconfig), 0 },
+	{ "kubeconfig", J_CUSTOM, AT(kubeconfig), 0, .decode = jsome_text },
 	{ "kubernetes", J_CUSTOM, AT(kube), 0, .decode = settings_decode_kube },
 	{ "mode", J_ENUM, AT(mode), 0, .names = policy_mode_names },
 	{ "labels", J_CUSTOM, AT(labels), 0, .decode = decode_labels },
-	{ "policy", J_STRING, AT(policy), 0 },
-	{ "tokens", J_STRING, AT(tokens), 0 },
-	{ "tls-cert", J_STRING, AT(tls_cert), 0 },
-	{ "tls-key", J_STRING, AT(tls_key), 0 },
-	{ "client-ca", J_STRING, AT(client_ca), 0 },
+	{ "policy", J_CUSTOM, AT(policy), 0, .decode = jsome_text },
+	{ "tokens", J_CUSTOM, AT(tokens), 0, .decode = jsome_text },
+	{ "tls-cert", J_CUSTOM, AT(tls_cert), 0, .decode = jsome_text },
+	{ "tls-key", J_CUSTOM, AT(tls_key), 0, .decode = jsome_text },
+	{ "client-ca", J_CUSTOM, AT(client_ca), 0, .decode = jsome_text },
 	{ "insecure", J_BOOL, AT(insecure), 0 },
 	{ "connections-max", J_U64, AT(connections_max), 0, 1, CONNECTIONS_MOST },
 	{ "connections-per-peer", J_U64, AT(connections_per_peer), 0, 1, CONNECTIONS_MOST },

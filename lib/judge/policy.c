@@ -8,6 +8,7 @@
 
 #include "lib/duration.h"
 #include "lib/err.h"
+#include "lib/jsome.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
@@ -65,11 +66,11 @@ static int decode_class(const struct jval *v, void *member, struct err *err)
 #define RULE(m) offsetof(struct policy_rule, m)
 
 static const struct jfield match_fields[] = {
-	{ "check", J_STRING, RULE(check), 0 },
+	{ "check", J_CUSTOM, RULE(check), 0, .decode = jsome_text },
 	{ "class", J_CUSTOM, RULE(locality), 0, .decode = decode_class },
-	{ "sku", J_STRING, RULE(sku), 0 },
+	{ "sku", J_CUSTOM, RULE(sku), 0, .decode = jsome_text },
 	{ "severity", J_CUSTOM, RULE(severity), 0, .decode = decode_severity },
-	{ "code", J_STRING, RULE(code), 0 },
+	{ "code", J_CUSTOM, RULE(code), 0, .decode = jsome_text },
 };
 static const struct jfield floor_fields[] = {
 	{ "ratio", J_REAL, RULE(floor_ratio), 0, .min = 0.01, .max = 1 },
@@ -106,7 +107,7 @@ static int decode_windows(const struct jval *v, void *member, struct err *err)
 }
 
 static const struct jfield rule_fields[] = {
-	{ "name", J_STRING, RULE(name), J_REQUIRED },
+	{ "name", J_CUSTOM, RULE(name), J_REQUIRED, .decode = jsome_text },
 	{ "match", J_CUSTOM, 0, J_REQUIRED, .decode = decode_match },
 	{ "floor", J_CUSTOM, 0, 0, .decode = decode_floor },
 	{ "windows", J_CUSTOM, 0, 0, .decode = decode_windows },
@@ -200,26 +201,26 @@ static const struct jfield total_fields[] = {
 	{ "nodes", J_U64, POLICY(total_nodes), 0, .min = 0, .max = COUNT_MAX },
 };
 static const struct jfield domain_fields[] = {
-	{ "label", J_STRING, POLICY(domain_label), J_REQUIRED },
+	{ "label", J_CUSTOM, POLICY(domain_label), J_REQUIRED, .decode = jsome_text },
 	{ "max", J_U64, POLICY(domain_max), J_REQUIRED, .min = 1, .max = COUNT_MAX },
 };
 static const struct jfield rate_fields[] = {
 	{ "cordons", J_U64, POLICY(rate_cordons), J_REQUIRED, .min = 0, .max = COUNT_MAX },
-	{ "per", J_DURATION, POLICY(rate_per_us), J_REQUIRED },
+	{ "per", J_CUSTOM, POLICY(rate_per_us), J_REQUIRED, .decode = jsome_time },
 };
 static const struct jfield deny_fields[] = {
 	{ "percent", J_REAL, POLICY(deny_percent), 0, .min = 0, .max = 100 },
 	{ "nodes", J_U64, POLICY(deny_nodes), 0, .min = 0, .max = COUNT_MAX },
-	{ "per", J_DURATION, POLICY(deny_per_us), 0 },
+	{ "per", J_CUSTOM, POLICY(deny_per_us), 0, .decode = jsome_time },
 };
 static const struct jfield storm_fields[] = {
 	{ "cordons", J_U64, POLICY(storm_cordons), J_REQUIRED, .min = 0, .max = COUNT_MAX },
-	{ "per", J_DURATION, POLICY(storm_per_us), 0 },
+	{ "per", J_CUSTOM, POLICY(storm_per_us), 0, .decode = jsome_time },
 };
 static const struct jfield alike_fields[] = {
 	{ "percent", J_REAL, POLICY(alike_percent), 0, .min = 0, .max = 100 },
 	{ "nodes", J_U64, POLICY(alike_nodes), 0, .min = 2, .max = COUNT_MAX },
-	{ "per", J_DURATION, POLICY(alike_per_us), 0 },
+	{ "per", J_CUSTOM, POLICY(alike_per_us), 0, .decode = jsome_time },
 };
 NESTED(decode_storm, storm_fields);
 NESTED(decode_alike, alike_fields);

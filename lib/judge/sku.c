@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "lib/err.h"
+#include "lib/jsome.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
@@ -90,7 +91,7 @@ static int decode_match(const struct jval *v, void *member, struct err *err)
 
 static const struct jfield count_fields[] = {
 	{ "count", J_REAL, EXPECT(value), J_REQUIRED, .min = 0, .max = 1e15 },
-	{ "source", J_STRING, EXPECT(source), J_REQUIRED },
+	{ "source", J_CUSTOM, EXPECT(source), J_REQUIRED, .decode = jsome_text },
 };
 
 /* The counts that a SKU can promise: the inventory.* checks. */
@@ -150,13 +151,13 @@ static int decode_inventory(const struct jval *v, void *member, struct err *err)
 }
 
 static const struct jfield expect_fields[] = {
-	{ "check", J_STRING, EXPECT(check), J_REQUIRED },
+	{ "check", J_CUSTOM, EXPECT(check), J_REQUIRED, .decode = jsome_text },
 	{ "class", J_STRING, EXPECT(locality), 0 },
 	{ "subject", J_STRING, EXPECT(subject), 0 },
 	{ "value", J_REAL, EXPECT(value), 0, .min = 1e-12, .max = 1e18 },
 	{ "floor", J_REAL, EXPECT(floor), J_REQUIRED, .min = 1e-12, .max = 1e18 },
 	{ "unit", J_STRING, EXPECT(unit), J_REQUIRED },
-	{ "source", J_STRING, EXPECT(source), J_REQUIRED },
+	{ "source", J_CUSTOM, EXPECT(source), J_REQUIRED, .decode = jsome_text },
 };
 
 /* What would be held against nothing, or 1e9 times too little, in silence. */

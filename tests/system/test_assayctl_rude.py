@@ -212,6 +212,15 @@ def test_a_controller_that_is_not_trusted_learns_no_token(stub, run, certificate
     assert done.returncode == 2 and done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("options", [["--cacert"], ["--cert", "--key"]])
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://127.0.0.1:1"])
+def test_a_file_that_cannot_be_read_is_bad_input_whoever_answers(run, tmp_path, options, url):
+    for path, words in ((tmp_path / "none.pem", "No such file or directory"), (tmp_path, "Is a directory")):
+        done = run("assayctl", "nodes", "--controller", url, *[word for option in options for word in (option, path)])
+        assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
+        assert f"{path}: {words}" in done.stderr
+
+
 @pytest.mark.parametrize("url,warned", [
     ("http://192.0.2.1:1", True), ("http://localhost@192.0.2.1:1", True), ("http://127.0.0.1@192.0.2.1:1", True),
     ("http://[2001:db8::1]:1", True), ("http://127.evil.example.invalid:1", True), ("https://192.0.2.1:1", False),

@@ -266,6 +266,9 @@ def test_the_watchdog_and_readiness_reach_systemd(controller, tmp_path):
     ("v: 1\nlisten: nonsense\n", "listen: 'nonsense' is no ADDR:PORT like 127.0.0.1:9470"),
     ("v: 1\nlisten: 0.0.0.0:99999\n", "listen: '0.0.0.0:99999' is no ADDR:PORT"),
     ("v: 1\nconnections-max: 0\n", "connections-max"),
+    ("v: 1\ndb: ''\n", "db: must not be empty"),
+    ("v: 1\ntokens: ''\n", "tokens: must not be empty"),
+    ("v: 1\ndb: 7\n", "db: want a string, not a number"),
 ])
 def test_bad_settings_name_the_place(run, build, tmp_path, text, words):
     if not (build / "assay-controller").exists():
@@ -286,6 +289,8 @@ def test_bad_settings_name_the_place(run, build, tmp_path, text, words):
     (["--cluster", "x"], "--cluster: 'x' is none of embedded, kubernetes"),
     (["--tls-cert", "a.pem"], "tls-cert: is given without tls-key"),
     (["--tokens", "/nonexistent"], "/nonexistent: No such file"),
+    (["--tokens", ""], "--tokens: must not be empty"),
+    (["--db", ""], "--db: must not be empty"),
 ])
 def test_bad_options_name_what_is_wanted(run, build, options, words):
     if not (build / "assay-controller").exists():

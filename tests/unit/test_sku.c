@@ -150,6 +150,10 @@ static void what_is_wrong_is_named_with_its_place(void)
 		  "s.yaml: expect[0].source: missing" },
 		{ "{v: 1, sku: x, match: {}, inventory: {gpus: {count: 7.5, source: s}}}",
 		  "s.yaml: inventory.gpus.count: 7.5 is not a whole number" },
+		{ "{v: 1, sku: x, match: {}, expect: [{check: '', floor: 1, unit: s, source: s}]}",
+		  "s.yaml: expect[0].check: must not be empty" },
+		{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 1, unit: s, source: ''}]}",
+		  "s.yaml: expect[0].source: must not be empty" },
 		{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 24.9, unit: GB/s, source: "
 		  "s}]}",
 		  "s.yaml: expect[0].unit: 'GB/s': want B/s, s, FLOP/s or 1" },
