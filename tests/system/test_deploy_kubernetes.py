@@ -122,6 +122,9 @@ def test_the_agent_has_no_api_token_and_few_of_the_hosts_files(kustomized, parts
     assert on_host == {"/var/lib/assay": False, "/run/assay": False, "/dev/kmsg": True, "/dev/infiniband": True}
     assert spec["tolerations"] == [{"operator": "Exists"}]
     assert not any("nvidia.com" in k for r in c["resources"].values() for k in r)
+    env = {e["name"]: e.get("value") for e in c["env"]}
+    assert env["NVIDIA_VISIBLE_DEVICES"] == "all" and set(env["NVIDIA_DRIVER_CAPABILITIES"].split(",")) == {"compute", "utility"}, \
+        "without them the runtime hides the GPUs"
     privileged = c["securityContext"]["privileged"]
     assert privileged is ("components/privileged-agent" in parts or parts == ("overlays/site",))
     if not privileged:

@@ -296,6 +296,18 @@ def test_no_gpu_that_the_driver_sees_is_one_sentence(run, gpus, gpu_host):  # no
     assert done.returncode == 77 and "the GPU driver shows no GPU although PCI does" in done.stderr
 
 
+def test_gpus_that_are_hidden_from_the_agent_leave_no_good_verdict(run, gpu_host, profiles, build):  # noqa: F811
+    """As in a container that the runtime shows none: on the PCI bus, and no driver to be loaded."""
+    names = ("gpu-state", "gemm", "memory")
+    path = profiles(quick=[{"name": name, "exec": build / f"assay-probe-{name}"} for name in names])
+    done = run("assay", "run", "-o", "json", "--profiles", str(path), env={**gpu_host(2), "ASSAY_NODE": "n1"})
+    value = json.loads(done.stdout)
+    assert value["verdict"]["verdict"] == "inconclusive", value["verdict"]
+    problems = {p["probe"]: (p["code"], p["detail"]) for p in value["report"]["problems"]}
+    assert all(problems[name][0] == "exit" and "cannot load libcuda.so.1" in problems[name][1] for name in ("gemm", "memory")), problems
+    assert not [s for s in value["report"]["samples"] if s["check"].startswith("gemm.")], "never the CPU in place of the GPU"
+
+
 def test_the_stub_of_the_toolkit_is_no_driver(run, gpu_host, tmp_path):  # noqa: F811
     stub = Path("/usr/local/cuda/lib64/stubs/libcuda.so")
     if not stub.exists():
