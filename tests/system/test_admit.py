@@ -136,13 +136,6 @@ def test_unreadable_is_unknown(build, environ, tmp_path):
     assert json.loads(done.stdout)["answer"] == "unknown"
 
 
-@pytest.mark.parametrize("output", ["table", "json", "kv"])
-def test_an_answer_that_cannot_be_written_is_said_and_stands(run, output):
-    with open("/dev/full", "w") as full:
-        done = run("assay", "admit", "--fail-closed", "-o", output, capture_output=False, stdout=full, stderr=subprocess.PIPE)
-    assert done.returncode == 1 and "cannot write the result" in done.stderr
-
-
 @pytest.mark.parametrize("options", [["--max-age", "soon"], ["--budget", "-1s"], ["--job-nodes", "0"], ["-o", "xml"], ["x"]])
 def test_bad_usage_is_2(run, options):
     assert run("assay", "admit", *options).returncode == 2

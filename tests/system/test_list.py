@@ -199,7 +199,9 @@ def test_broken_and_foreign_runs_count_as_not_there(host, environ):
 
 
 @pytest.mark.parametrize("args", [["assay", "list"], ["assay", "list", "-o", "json"], ["assay", "topology", "-o", "kv"],
-                                  ["assay-probe-host-state", "--describe"]])
+                                  ["assay-probe-host-state", "--describe"],
+                                  # An admission stands though nobody can read it: here it is a refusal.
+                                  ["assay", "admit", "--fail-closed", "-o", "json"], ["assay", "admit", "--fail-closed"]])
 def test_a_result_that_cannot_be_written_is_said(run, args):
     with open("/dev/full", "w", encoding="ascii") as full:
         done = run(*args, capture_output=False, stdout=full, stderr=subprocess.PIPE)

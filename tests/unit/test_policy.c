@@ -154,75 +154,75 @@ static void the_first_rule_that_matches_wins(void)
 	policy_release(&p);
 }
 
+/* What people write wrongly, and what they are told. */
+static const struct {
+	const char *yaml, *message;
+} wrong[] = {
+	{ "mode: observe", "p.yaml: v: missing" },
+	{ "v: 2", "p.yaml: v: want 1" },
+	{ "{v: 1, mood: x}", "p.yaml: mood: unknown key" },
+	{ "{v: 1, mode: on}", "p.yaml: mode: 'on' is none of observe, dry-run, enforce" },
+	{ "{v: 1, budget: {total: {percent: 101}}}",
+	  "p.yaml: budget.total.percent: 101 is outside 0 to 100" },
+	{ "{v: 1, budget: {total: {percent: -1}}}", "budget.total.percent: -1 is outside" },
+	{ "{v: 1, budget: {rate: {cordons: 3, per: soon}}}",
+	  "budget.rate.per: 'soon' is not a duration" },
+	{ "{v: 1, budget: {rate: {cordons: -3, per: 1m}}}", "budget.rate.cordons: -3 is negative" },
+	{ "{v: 1, budget: {domain: {max: 1}}}", "budget.domain.label: missing" },
+	{ "{v: 1, budget: 3}", "p.yaml: budget: want an object, not a number" },
+	{ "{v: 1, rules: {}}", "p.yaml: rules: want a list" },
+	{ "{v: 1, rules: [{name: a, match: {}, action: kill}]}",
+	  "rules[0].action: 'kill' is none of" },
+	{ "{v: 1, rules: [{name: a, match: {chekc: x}, action: alert}]}",
+	  "rules[0].match.chekc: unknown key" },
+	{ "{v: 1, rules: [{name: a, match: {class: nodes}, action: alert}]}",
+	  "rules[0].match.class: 'nodes' matches none of self, pix" },
+	{ "{v: 1, rules: [{name: a, match: {check: ''}, action: alert}]}",
+	  "rules[0].match.check: must not be empty" },
+	{ "{v: 1, rules: [{name: '', match: {}, action: alert}]}",
+	  "rules[0].name: must not be empty" },
+	{ "{v: 1, rules: [{name: a, match: {sku: 7}, action: alert}]}",
+	  "rules[0].match.sku: want a string, not a number" },
+	{ "{v: 1, budget: {domain: {label: '', max: 1}}}",
+	  "budget.domain.label: must not be empty" },
+	{ "{v: 1, budget: {rate: {cordons: 3, per: 0s}}}",
+	  "budget.rate.per: must be longer than 0" },
+	{ "{v: 1, budget: {rate: {cordons: 3, per: 10}}}",
+	  "budget.rate.per: want a string, not a number" },
+	{ "{v: 1, budget: {deny: {per: soon}}}", "budget.deny.per: 'soon' is not a duration" },
+	{ "{v: 1, breaker: {storm: {cordons: 3, per: 0s}}}",
+	  "breaker.storm.per: must be longer than 0" },
+	{ "{v: 1, rules: [{name: a, match: {class: 7}, action: alert}]}",
+	  "rules[0].match.class: want a string, not a number" },
+	{ "{v: 1, rules: [{name: a, match: {severity: bad}, action: alert}]}",
+	  "rules[0].match.severity: want info, warn or fatal" },
+	{ "{v: 1, rules: [{name: a, match: {}, action: alert, windows: {k: 3, n: 2}}]}",
+	  "rules[0].windows: k is 3 of only n 2" },
+	{ "{v: 1, rules: [{name: a, match: {}, action: alert, floor: {ratio: 1.2}}]}",
+	  "rules[0].floor.ratio: 1.2 is outside" },
+	{ "{v: 1, rules: [{name: a, match: {check: 'x.*'}, action: alert},"
+	  "{name: a, match: {check: y}, action: alert}]}",
+	  "rules[1]: a second rule named 'a'" },
+	{ "{v: 1, rules: [{name: a, match: {check: '*'}, action: alert},"
+	  "{name: b, match: {check: y, severity: fatal}, action: cordon}]}",
+	  "rules[1]: rule 'b' can never match: 'a' before it takes all of it" },
+	{ "{v: 1, drain: {mode: now}}", "drain.mode: " },
+	{ "{v: 1, drain: {grace: 5m}}", "drain" },
+	{ "{v: 1, drain: {mode: evict-now, spares: -1}}", "drain.spares: " },
+	{ "{v: 1, drain: {mode: evict-now, force: true}}", "drain.force: " },
+	{ "[1]", "p.yaml: want an object, not a list" },
+};
+
 static void what_is_wrong_is_named_with_its_place(void)
 {
-	static const struct {
-		const char *yaml, *message;
-	} table[] = {
-		{ "mode: observe", "p.yaml: v: missing" },
-		{ "v: 2", "p.yaml: v: want 1" },
-		{ "{v: 1, mood: x}", "p.yaml: mood: unknown key" },
-		{ "{v: 1, mode: on}", "p.yaml: mode: 'on' is none of observe, dry-run, enforce" },
-		{ "{v: 1, budget: {total: {percent: 101}}}",
-		  "p.yaml: budget.total.percent: 101 is outside 0 to 100" },
-		{ "{v: 1, budget: {total: {percent: -1}}}", "budget.total.percent: -1 is outside" },
-		{ "{v: 1, budget: {rate: {cordons: 3, per: soon}}}",
-		  "budget.rate.per: 'soon' is not a duration" },
-		{ "{v: 1, budget: {rate: {cordons: -3, per: 1m}}}",
-		  "budget.rate.cordons: -3 is negative" },
-		{ "{v: 1, budget: {domain: {max: 1}}}", "budget.domain.label: missing" },
-		{ "{v: 1, budget: 3}", "p.yaml: budget: want an object, not a number" },
-		{ "{v: 1, rules: {}}", "p.yaml: rules: want a list" },
-		{ "{v: 1, rules: [{name: a, match: {}, action: kill}]}",
-		  "rules[0].action: 'kill' is none of" },
-		{ "{v: 1, rules: [{name: a, match: {chekc: x}, action: alert}]}",
-		  "rules[0].match.chekc: unknown key" },
-		{ "{v: 1, rules: [{name: a, match: {class: nodes}, action: alert}]}",
-		  "rules[0].match.class: 'nodes' matches none of self, pix" },
-		{ "{v: 1, rules: [{name: a, match: {check: ''}, action: alert}]}",
-		  "rules[0].match.check: must not be empty" },
-		{ "{v: 1, rules: [{name: '', match: {}, action: alert}]}",
-		  "rules[0].name: must not be empty" },
-		{ "{v: 1, rules: [{name: a, match: {sku: 7}, action: alert}]}",
-		  "rules[0].match.sku: want a string, not a number" },
-		{ "{v: 1, budget: {domain: {label: '', max: 1}}}",
-		  "budget.domain.label: must not be empty" },
-		{ "{v: 1, budget: {rate: {cordons: 3, per: 0s}}}",
-		  "budget.rate.per: must be longer than 0" },
-		{ "{v: 1, budget: {rate: {cordons: 3, per: 10}}}",
-		  "budget.rate.per: want a string, not a number" },
-		{ "{v: 1, budget: {deny: {per: soon}}}",
-		  "budget.deny.per: 'soon' is not a duration" },
-		{ "{v: 1, breaker: {storm: {cordons: 3, per: 0s}}}",
-		  "breaker.storm.per: must be longer than 0" },
-		{ "{v: 1, rules: [{name: a, match: {class: 7}, action: alert}]}",
-		  "rules[0].match.class: want a string, not a number" },
-		{ "{v: 1, rules: [{name: a, match: {severity: bad}, action: alert}]}",
-		  "rules[0].match.severity: want info, warn or fatal" },
-		{ "{v: 1, rules: [{name: a, match: {}, action: alert, windows: {k: 3, n: 2}}]}",
-		  "rules[0].windows: k is 3 of only n 2" },
-		{ "{v: 1, rules: [{name: a, match: {}, action: alert, floor: {ratio: 1.2}}]}",
-		  "rules[0].floor.ratio: 1.2 is outside" },
-		{ "{v: 1, rules: [{name: a, match: {check: 'x.*'}, action: alert},"
-		  "{name: a, match: {check: y}, action: alert}]}",
-		  "rules[1]: a second rule named 'a'" },
-		{ "{v: 1, rules: [{name: a, match: {check: '*'}, action: alert},"
-		  "{name: b, match: {check: y, severity: fatal}, action: cordon}]}",
-		  "rules[1]: rule 'b' can never match: 'a' before it takes all of it" },
-		{ "{v: 1, drain: {mode: now}}", "drain.mode: " },
-		{ "{v: 1, drain: {grace: 5m}}", "drain" },
-		{ "{v: 1, drain: {mode: evict-now, spares: -1}}", "drain.spares: " },
-		{ "{v: 1, drain: {mode: evict-now, force: true}}", "drain.force: " },
-		{ "[1]", "p.yaml: want an object, not a list" },
-	};
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(table); i++) {
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
 		struct policy p = policy_init();
 		struct err err = ERR_INIT;
 
-		CHECK(decode(table[i].yaml, &p, &err) < 0);
-		CHECK_HAS(err.msg, table[i].message);
+		CHECK(decode(wrong[i].yaml, &p, &err) < 0);
+		CHECK_HAS(err.msg, wrong[i].message);
 		CHECK_EQ(p.n_rules, 0);
 		policy_release(&p);
 	}
