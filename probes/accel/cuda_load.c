@@ -51,6 +51,7 @@ static int load_driver(struct cuda_libs *libs, struct err *err)
 	if (r < 0)
 		return r;
 	/* Before cuInit(): what is too old is told as that, whatever else is wrong. */
+	/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): library_find() set all or failed */
 	result = table->driver_version(&libs->driver_version);
 	if (result == CUDA_OK && libs->driver_version < CUDA_DRIVER_MIN)
 		return err_set(err, ENOTSUP,

@@ -80,11 +80,19 @@ bool all_to_all_slow_pair(const double *pairs, unsigned n, struct coll_move *ret
 	return *ret_part < slow_part;
 }
 
+/* What one rank sends to another, whole bytes. */
+static double block_bytes(const struct all_to_all *t)
+{
+	const uint64_t block = t->bytes / t->n;
+
+	return (double)block;
+}
+
 static void set_rates(struct all_to_all *t, const struct coll_move *moves, unsigned n, unsigned w,
 		      struct cell *ret)
 {
 	const struct coll_whole_ops *whole = t->coll->ops->whole;
-	const double block = (double)(t->bytes / t->n);
+	const double block = block_bytes(t);
 	unsigned i;
 
 	for (i = 0; i < n; i++) {
@@ -100,7 +108,7 @@ static bool measure_moves(struct all_to_all *t, const struct coll_move *moves, u
 			  struct cell *ret)
 {
 	const char *check = t->plan->kind->pair_bw;
-	const double block = (double)(t->bytes / t->n);
+	const double block = block_bytes(t);
 	unsigned w;
 
 	coll_only(t->coll, moves, n);
@@ -151,7 +159,7 @@ static int measure_round(struct all_to_all *t, size_t round, bool back)
 {
 	struct match matches[COLL_RANKS_MAX / 2];
 	struct coll_move moves[COLL_RANKS_MAX / 2];
-	struct cell cells[COLL_RANKS_MAX / 2];
+	struct cell cells[COLL_RANKS_MAX / 2] = { 0 };
 	unsigned n = (unsigned)circle_round(t->n, round, matches), i;
 	CLEANUP(sample_release) struct sample whole = sample_init();
 	int r = 0;

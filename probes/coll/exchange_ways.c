@@ -216,6 +216,7 @@ static struct survey survey(struct exchange *g, bool (*is_one)(const struct way 
 			if (peer == rank || !is_one(w))
 				continue;
 			s.first = s.first ? s.first : w;
+			/* NOLINTNEXTLINE(clang-analyzer-core.*): ranks are below COLL_RANKS_MAX */
 			s.common &= COLL_RANK_BIT(rank) | COLL_RANK_BIT(peer);
 			if (s.n++ < WAYS_NAMED)
 				add_name(g, &s, rank, peer);
@@ -254,9 +255,13 @@ static void tell(struct exchange *g, const struct survey *s, const char *what)
 static void tell_failed(struct exchange *g)
 {
 	const struct survey s = survey(g, has_failed);
-	CLEANUP(freep) char *words = rdma_done_words(&s.first->why);
-	CLEANUP(freep) char *what = xasprintf("does not get there: %s", words);
+	CLEANUP(freep) char *words = NULL;
+	CLEANUP(freep) char *what = NULL;
 
+	if (!s.first)
+		return;
+	words = rdma_done_words(&s.first->why);
+	what = xasprintf("does not get there: %s", words);
 	g->error = rdma_status_is_sick(s.first->why.status) ? -EIO : -EINVAL;
 	g->coll.result.state = COLL_FAILED;
 	tell(g, &s, what);

@@ -41,6 +41,7 @@ int nccl_load(struct nccl_library *ret, struct err *err)
 		r = library_find(handle, "libnccl.so.2", symbols, ARRAY_SIZE(symbols), err);
 	if (r < 0)
 		return r;
+	/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): library_find() set all or failed */
 	if (table->get_version(&version) != NCCL_OK || version < NCCL_VERSION_MIN)
 		return err_set(err, ENOTSUP,
 			       "libnccl.so.2 is version %d; at least %d (2.14) is needed, whose "

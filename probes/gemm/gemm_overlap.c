@@ -207,8 +207,10 @@ static void forget_clocks(struct gemm_run *run)
 {
 	unsigned i;
 
-	for (i = 0; i < run->n; i++)
+	for (i = 0; i < run->n; i++) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there are run->n */
 		run->devices[i].clock = (struct gemm_clock){ 0 };
+	}
 }
 
 static int overlap_all(struct overlap *o)
@@ -237,7 +239,7 @@ int gemm_overlap(struct gemm_run *run)
 	const struct gemm_device *absent;
 	int r;
 
-	if (!run->plan->overlap)
+	if (!run->plan->overlap || run->n == 0)
 		return 0;
 	o = xcalloc(1, sizeof(*o));
 	o->run = run;
