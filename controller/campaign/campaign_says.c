@@ -6,6 +6,7 @@
 
 #include "controller/campaign/campaign_inside.h"
 #include "lib/strbuf.h"
+#include "lib/term.h"
 #include "lib/xalloc.h"
 
 enum { WORDS_MAX = 1024, SUBJECT_SIZE = 16 };
@@ -147,12 +148,12 @@ static bool is_good_elsewhere(const struct campaign *c, size_t host)
 static void describe(const struct campaign *c, const struct campaign_group *g, size_t partner,
 		     struct strbuf *words)
 {
-	(void)strbuf_printf(words, "%sround %u with %s%s: ", words->len ? ", " : "", g->round,
-			    c->hosts[partner].name, g->n > 2 ? " and others" : "");
+	char rate[NUMBER_SIZE] = "broke off";
+
 	if (g->outcome == PAIRING_MEASURED)
-		(void)strbuf_printf(words, "%.1f GB/s", g->least / 1e9);
-	else
-		(void)strbuf_puts(words, "broke off");
+		number_format(g->least, "B/s", rate);
+	(void)strbuf_printf(words, "%sround %u with %s%s: %s", words->len ? ", " : "", g->round,
+			    c->hosts[partner].name, g->n > 2 ? " and others" : "", rate);
 }
 
 static void find_passes(const struct campaign *c, size_t host, struct campaign_says *ret,

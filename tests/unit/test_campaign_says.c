@@ -68,6 +68,27 @@ static void a_slow_host_is_named_after_the_second_pass_with_its_passes(void)
 	CHECK(!campaign_shared(lab->campaign));
 }
 
+static void see_rates(void *context UNUSED, const struct campaign_says *says)
+{
+	if (!says->bad)
+		return;
+	CHECK_HAS(says->words, "with gpu-");
+	CHECK_HAS(says->words, " MB/s");
+	CHECK(!strstr(says->words, "GB/s"));
+}
+
+static void rates_of_slow_fabrics_are_told_in_a_unit_that_shows_them(void)
+{
+	CLEANUP(lab_freep) struct lab *lab = begun(8, 1, 8);
+	size_t i;
+
+	for (i = 0; i < lab->n; i++)
+		lab->part[i] = i == 5 ? 0.5e-4 : 1e-4;
+	lab_play(lab);
+	check_says(lab, 5);
+	campaign_each(lab->campaign, see_rates, NULL);
+}
+
 static void good_hosts_are_all_told_good(void)
 {
 	CLEANUP(lab_freep) struct lab *lab = begun(9, 2, 9);
@@ -385,6 +406,7 @@ static void it_is_shown_with_rounds_groups_and_blames(void)
 
 static const struct test tests[] = {
 	TEST(a_slow_host_is_named_after_the_second_pass_with_its_passes),
+	TEST(rates_of_slow_fabrics_are_told_in_a_unit_that_shows_them),
 	TEST(good_hosts_are_all_told_good),
 	TEST(a_host_that_says_too_little_accuses_itself),
 	TEST(a_host_with_which_groups_break_off_is_named),
