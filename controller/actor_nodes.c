@@ -234,6 +234,7 @@ static void on_node(void *context, const struct cluster_node *node)
 	struct act *act = context;
 	struct act_host *host = act_need_host(act, node->name);
 	const bool news = !host->there || !cluster_node_same(&host->c, node);
+	const bool cordoned = host->there && host->c.mark;
 	uint64_t now_us = act_real_us(act);
 
 	cluster_node_release(&host->c);
@@ -246,6 +247,9 @@ static void on_node(void *context, const struct cluster_node *node)
 	act_facts(act, node->name);
 	act_observe(act, host);
 	act->dirty |= news;
+	/* It refuses jobs, or takes them again, from now on: its agent need not ask first. */
+	if (cordoned != (node->mark != NULL))
+		act->options.look(act->options.context, node->name);
 }
 
 static void on_gone(void *context, const char *name)

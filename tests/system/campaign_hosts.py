@@ -27,10 +27,11 @@ rules:
 
 
 class Host:
-    """`part` of the line rate; `way`: obeys, silent (takes orders, and answers none), busy."""
+    """`part` of the line rate; `way`: obeys, silent (takes orders, and answers none), busy; `hold`: seconds of a call for orders."""
 
-    def __init__(self, fabric, name, part=1.0, way="obeys"):
-        self.fabric, self.name, self.part, self.way = fabric, name, part, way
+    def __init__(self, fabric, name, part=1.0, way="obeys", hold=1):
+        self.fabric, self.name, self.part, self.way, self.hold = fabric, name, part, way, hold
+        self.unanswered = 0  # calls that ended with nothing
         self.seq, self.orders, self.answered, self.opinion = 0, [], [], None
 
     def report(self, **more):
@@ -59,13 +60,14 @@ class Host:
         """Hold the call for orders, again and again, until the fabric ends."""
         while not self.fabric.ended.is_set():
             try:
-                with contextlib.closing(http.client.HTTPConnection(self.fabric.c.host, self.fabric.c.port, timeout=WAIT_S)) as connection:
-                    connection.request("GET", f"/v1/nodes/{self.name}/orders?wait=1")
+                with contextlib.closing(http.client.HTTPConnection(self.fabric.c.host, self.fabric.c.port, timeout=WAIT_S + self.hold)) as connection:
+                    connection.request("GET", f"/v1/nodes/{self.name}/orders?wait={self.hold}")
                     answer = connection.getresponse()
                     body = answer.read()
             except OSError:
                 self.fabric.ended.wait(0.05)  # the controller is gone, perhaps for a moment
                 continue
+            self.unanswered += answer.status == 204
             for order in json.loads(body) if answer.status == 200 else []:
                 self.opinion = order.get("opinion", self.opinion)
                 if order["kind"] in ("allreduce", "pair"):

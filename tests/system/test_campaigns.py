@@ -97,6 +97,17 @@ def test_an_observer_cordons_nobody(fabric):
     assert wait_for(lambda: f.hosts["gpu-2"].opinion["verdict"] == "pass")
 
 
+def test_a_host_that_is_cordoned_is_told_while_its_call_is_held(fabric):
+    f = fabric()
+    f.add(*NAMES, hold=50)
+    f.hosts["gpu-2"].part = 0.5
+    f.play(nodes=NAMES)
+    assert wait_for(lambda: f.hosts["gpu-2"].opinion["verdict"] == "fail")
+    assert f.hosts["gpu-2"].unanswered == 0, "it had to ask again"
+    f.ended.set()
+    assert f.c.stop()[0] == 0  # and with it the calls
+
+
 def test_a_host_that_takes_orders_and_never_answers_is_left_out_and_condemned_for_nothing(fabric):
     f = fabric("collectives: {timeout: 2s}")
     f.add(*NAMES)

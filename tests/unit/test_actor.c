@@ -42,8 +42,10 @@ static void what_is_bad_by_itself_is_cordoned_once_and_recorded(void)
 
 	world_open(&w, "once.db");
 	world_report(&w, "n3", true);
+	CHECK_EQ(w.looks, 0);
 	CHECK(world_run(&w, 0));
 	CHECK(is_out(&w, "n3"));
+	CHECK_EQ(w.looks, 1); /* its agent is told, once */
 	world_report(&w, "n3", true);
 	world_wait(&w, USEC_PER_MIN);
 	CHECK(world_run(&w, 0));
