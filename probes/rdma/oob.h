@@ -37,7 +37,8 @@ int oob_token_read(const char *path, char **ret_token, struct err *err);
 /*
  * Listen on "ADDRESS:PORT" ("[::1]:0"; port 0 is any free one); `ret_bound` is
  * where. Close the descriptor. -EINVAL for what is no address, -ETIMEDOUT for a name that is
- * not found by the deadline.
+ * not found by the deadline. A name that leads to this host alone (oob_lookup_only_own()) is
+ * listened on at all its addresses.
  */
 int oob_listen(const char *address, uint64_t deadline_us, char ret_bound[static OOB_NAME_SIZE],
 	       int *ret_fd, struct err *err);

@@ -6,9 +6,11 @@
  */
 #include "probes/rdma/oob_lookup.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -125,4 +127,27 @@ int oob_lookup(const char *address, bool passive, uint64_t deadline_us, struct a
 	if (code == EAI_NONAME || code == EAI_SERVICE)
 		return err_set(err, EINVAL, "'%.200s': %s", address, gai_strerror(code));
 	return code ? err_set(err, EHOSTUNREACH, "%.200s: %s", address, gai_strerror(code)) : 0;
+}
+
+static bool is_loopback(const struct sockaddr *address)
+{
+	if (address->sa_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+	return address->sa_family == AF_INET &&
+	       ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+static bool is_numeric(const char *host)
+{
+	struct in6_addr parsed;
+
+	return inet_pton(AF_INET, host, &parsed) == 1 || inet_pton(AF_INET6, host, &parsed) == 1;
+}
+
+bool oob_lookup_only_own(const char *address, const struct sockaddr *found)
+{
+	char host[OOB_HOST_SIZE], port[OOB_PORT_SIZE];
+
+	return split(address, host, port) == 0 && !is_numeric(host) &&
+	       !starts_with(host, "localhost") && is_loopback(found);
 }

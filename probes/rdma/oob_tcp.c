@@ -35,6 +35,38 @@ static void name_of(const struct sockaddr *address, socklen_t length,
 			       address->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
 }
 
+static int bind_to(const struct sockaddr *address, socklen_t length, int *ret_fd)
+{
+	const int on = 1, off = 0;
+	CLEANUP(closep)
+	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd >= 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/* Of all addresses those of both families, however the host is set. */
+	if (fd >= 0 && address->sa_family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	if (fd < 0 || bind(fd, address, length) < 0 || listen(fd, BACKLOG) < 0)
+		return -errno;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* All addresses of this host, at the port of `found`. */
+static int bind_to_all(const struct sockaddr *found, int *ret_fd)
+{
+	/* At the same place in both families. */
+	const in_port_t port = ((const struct sockaddr_in *)found)->sin_port;
+	const struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = port };
+	const struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = port };
+	int r = bind_to((const struct sockaddr *)&six, sizeof(six), ret_fd);
+
+	/* A host without IPv6. */
+	if (r == -EAFNOSUPPORT || r == -EADDRNOTAVAIL)
+		r = bind_to((const struct sockaddr *)&four, sizeof(four), ret_fd);
+	return r;
+}
+
 int oob_listen(const char *address, uint64_t deadline_us, char ret_bound[static OOB_NAME_SIZE],
 	       int *ret_fd, struct err *err)
 {
@@ -42,20 +74,16 @@ int oob_listen(const char *address, uint64_t deadline_us, char ret_bound[static 
 	socklen_t length = sizeof(bound);
 	CLEANUP(closep) int fd = -1;
 	struct addrinfo *found = NULL;
-	const int on = 1;
 	int r = oob_lookup(address, true, deadline_us, &found, err);
 
 	if (r < 0)
 		return r;
-	fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0)
-		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	r = fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0
-		    ? err_errno(err, errno, "cannot listen on %s", address)
-		    : 0;
+	r = oob_lookup_only_own(address, found->ai_addr)
+		    ? bind_to_all(found->ai_addr, &fd)
+		    : bind_to(found->ai_addr, found->ai_addrlen, &fd);
 	freeaddrinfo(found);
 	if (r < 0)
-		return r;
+		return err_errno(err, -r, "cannot listen on %s", address);
 	if (getsockname(fd, (struct sockaddr *)&bound, &length) < 0)
 		return err_errno(err, errno, "cannot listen on %s", address);
 	name_of((struct sockaddr *)&bound, length, ret_bound);

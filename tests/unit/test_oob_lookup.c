@@ -2,11 +2,13 @@
 /* Names are looked up in time, or not at all. The resolver is ours: no network is asked. */
 #include "probes/rdma/oob_lookup.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/clock.h"
@@ -151,11 +153,69 @@ static void a_name_server_that_is_not_there_is_not_waited_for(void)
 	(void)close(came_back[0]);
 }
 
+static void a_name_that_leads_to_this_host_alone_is_known(void)
+{
+	static const struct {
+		const char *address, *found;
+		bool only_own;
+	} rows[] = {
+		{ "gpu-1:7400", "127.0.1.1", true },
+		{ "gpu-1:7400", "127.0.0.1", true },
+		{ "gpu-1:7400", "::1", true },
+		{ "gpu-1:7400", "10.0.0.1", false },
+		{ "gpu-1:7400", "128.0.0.1", false },
+		{ "gpu-1:7400", "fe80::1", false },
+		{ "gpu-1:7400", "126.0.0.1", false },
+		{ "localhost:0", "127.0.0.1", false },
+		{ "localhost:0", "::1", false },
+		{ "127.0.1.1:7400", "127.0.1.1", false },
+		{ "[::1]:7400", "::1", false },
+		{ "localhost.localdomain:1", "127.0.0.1", false },
+		{ "local:1", "127.0.0.1", true },
+		{ ":1", "127.0.0.1", false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct sockaddr_in four = { .sin_family = AF_INET };
+		struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+		const bool is_six = strchr(rows[i].found, ':');
+
+		CHECK_EQ(inet_pton(is_six ? AF_INET6 : AF_INET, rows[i].found,
+				   is_six ? (void *)&six.sin6_addr : (void *)&four.sin_addr),
+			 1);
+		CHECK_EQ(oob_lookup_only_own(rows[i].address, is_six ? (struct sockaddr *)&six
+								     : (struct sockaddr *)&four),
+			 rows[i].only_own);
+	}
+}
+
+static void such_a_name_is_listened_on_at_all_addresses(void)
+{
+	static const struct {
+		const char *address;
+		bool all;
+	} rows[] = { { "here.example:0", true }, { "127.0.0.1:0", false } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		char bound[OOB_NAME_SIZE];
+		int fd = -1;
+
+		CHECK_EQ(oob_listen(rows[i].address, clock_mono_us() + SOON_US, bound, &fd, NULL),
+			 0);
+		CHECK_EQ(starts_with(bound, "[::]:") || starts_with(bound, "0.0.0.0:"), rows[i].all);
+		(void)close(fd);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(numbers_and_names_are_found),
 	TEST(a_number_takes_no_time),
 	TEST(what_is_not_found_says_why),
 	TEST(a_name_server_that_is_not_there_is_not_waited_for),
+	TEST(a_name_that_leads_to_this_host_alone_is_known),
+	TEST(such_a_name_is_listened_on_at_all_addresses),
 };
 
 int main(void)
