@@ -19,14 +19,14 @@ fail()
 	exit 1
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds.
+# wait_for SECONDS COMMAND...: until it succeeds, tried each $pace microseconds (20000).
 wait_for()
 {
 	end=$(($(date +%s) + $1))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ "$(date +%s)" -lt "$end" ] || fail "waited in vain for: $*"
-		usleep 20000
+		usleep "${pace:-20000}"
 	done
 }
 
