@@ -51,13 +51,17 @@ class Guest:
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                         pass_fds=pass_fds)
 
+    def stop(self):
+        """No guest outlives what booted it, whatever that ended with."""
+        self.process.kill()
+        self.process.wait()
+
     def end(self, timeout_s):
         """Its Result, at the latest after `timeout_s`."""
         try:
             self.process.wait(timeout=timeout_s)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            self.stop()
         output, console = read(self.directory / "output"), read(self.directory / "console")
         with self.process.stderr as words:
             console += words.read().decode(errors="replace")
@@ -69,8 +73,10 @@ class Guest:
 def run(scenario, build=None, timeout_s=120, environ=None, extra=()):
     """One guest, one scenario; always ends within BOOT_S + timeout_s."""
     kernel = image.fetch_kernel()
-    with tempfile.TemporaryDirectory(prefix="assay-guest.") as name:
-        return Guest(name, kernel, scenario, build, environ or {}, extra).end(BOOT_S + timeout_s)
+    with tempfile.TemporaryDirectory(prefix="assay-guest.") as name, contextlib.ExitStack() as stack:
+        guest = Guest(name, kernel, scenario, build, environ or {}, extra)
+        stack.callback(guest.stop)
+        return guest.end(BOOT_S + timeout_s)
 
 
 def wires(count):
@@ -111,5 +117,6 @@ def run_many(scenario, letters, build=None, timeout_s=120, environ=None):
             directory.mkdir()
             guests.append(Guest(directory, kernel, scenario, build, (environ or {}) | {"GUEST": letter, "GUESTS": " ".join(letters)}, words,
                                 [end.fileno() for end in mine]))
+            stack.callback(guests[-1].stop)
         deadline = time.monotonic() + BOOT_S + timeout_s
         return [guest.end(max(0, deadline - time.monotonic())) for guest in guests]
