@@ -181,12 +181,26 @@ def fuzzed(parts, tmp_path, monkeypatch):
             dir = str(tmp_path)
         (tmp_path / "tests/fuzz").mkdir(parents=True)
         program = tmp_path / "tests/fuzz/fuzz_words"
-        program.write_text(f"#!{sys.executable}\n" + FUZZER % text)
+        program.write_text(f"#!{sys.executable}\n" + FUZZER.replace("%s", text))
         program.chmod(0o755)
         monkeypatch.setattr(parts, "CACHE", str(tmp_path / "cache"))
-        return parts.fuzz_one(Build, "tests/fuzz/fuzz_words", 1)
+        return parts.fuzz_one(Build, "tests/fuzz/fuzz_words", 1, "7")
 
     return run
+
+
+@pytest.mark.parametrize("environ, full, seed", [
+    ({}, False, "1"), ({}, True, "0"), ({"FUZZ_SECONDS": "400"}, False, "0"), ({"FUZZ_SEED": "9"}, True, "9")])
+def test_a_short_search_is_the_same_each_time_and_a_long_one_is_not(parts, monkeypatch, environ, full, seed):
+    for name in ("FUZZ_SECONDS", "FUZZ_SEED"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert parts.fuzz_seed(full) == seed
+
+
+def test_a_target_is_told_its_seed(fuzzed):
+    assert fuzzed("print('#1 DONE   cov: %d ft: 2 corp: 9/1b' % int('-seed=7' in sys.argv))").words == ["words: 1 inputs, 1 edges, 9 kept"]
 
 
 def test_a_target_that_survives_says_how_much_it_tried(fuzzed):
