@@ -8,7 +8,7 @@ import ast
 import os
 import re
 
-FILE_LINES = 450
+FILE_LINES = 801
 FUNCTION_LINES = 60
 PARAMETERS = 5
 
