@@ -93,6 +93,31 @@ def test_one_that_comes_back_late_is_slow_and_not_stuck(probe):
     assert bad(samples) == [("gpu.nvml", gpu(3), "nvml-slow", "info")] and unmeasured(samples) == set()
 
 
+@pytest.mark.once
+@pytest.mark.alone
+@pytest.mark.parametrize("program, budget, check, subject, expected", [
+    (GEMM, "11s", "gemm.rate", "{}", COUNT - 1), (MEMORY, "8s", "memory.h2d_bw", "numa:1>{}", COUNT - 1)])
+@pytest.mark.parametrize("startms", [40000, 6000])  # it never comes back; it does while the others are measured
+def test_the_others_are_measured_and_who_is_late_says_no_more(probe, program, budget, check, subject, expected, startms):
+    done, samples = probe(program, budget, f"slowstart=3 startms={startms}", args=["--engine", "cuda"])
+    assert (done.returncode, done.stderr) == (0, "") and bad(samples) == []
+    late = [s for s in samples if s["state"] != "measured"]
+    assert {s["state"] for s in late} == {"timeout"} and all(gpu(3) in s["subject"] for s in late)
+    note = next(s["note"] for s in late if (s["check"], s["subject"]) == (check, subject.format(gpu(3))))
+    assert re.match(r"slow to start: not ready after \d\.\d s, when 7 of 8 GPUs were$", note), note
+    values = [s["value"] for s in samples if s["check"] == check and s["state"] == "measured" and "*" not in s["subject"]]
+    assert len(values) == expected
+
+
+@pytest.mark.once
+@pytest.mark.alone
+def test_quick_has_time_for_contexts_that_are_made_one_after_the_other(probe):
+    for program, budget in ((GEMM, "11s"), (MEMORY, "8s")):
+        done, samples = probe(program, budget, "serial=100", args=["--engine", "cuda"])
+        assert (done.returncode, done.stderr) == (0, "") and bad(samples) == [], program
+        assert [s for s in samples if s["state"] != "measured"] == [], program
+
+
 # --- profiles as they are shipped
 
 
@@ -136,7 +161,7 @@ def check_clean(told, name):
     samples = [s for s in told["report"]["samples"] if s["check"].split(".")[0] in ("gemm", "memory", "gpu", "all_to_all")]
     wrong = [s for s in samples if s["ok"] is False or s["state"] != "measured"]
     assert wrong == [], (len(wrong), [(s["check"], s["subject"], s["state"], s.get("note")) for s in wrong[:4]])
-    counts = Counter(s["check"] for s in samples if s["value"] is not None)
+    counts = Counter(s["check"] for s in samples if s["value"] is not None and ("gpu" in s["subject"] or s["subject"] == "host"))
     assert {check: counts[check] for check in CHECKS[name]} == CHECKS[name]
     of_gpus = [p for p in told["report"]["problems"] if p["probe"] in ("gpu-state", "gemm", "memory", "all-to-all")]
     assert of_gpus == [] and told["seconds"] <= LONGEST[name]
