@@ -115,6 +115,31 @@
  *	              takes its time and moves nothing
  *	async=I       the communicator of this GPU fails after 40: a CUDA error, and
  *	              a remote one in the others
+ *
+ * What things take, in milliseconds; nothing unless it is said here:
+ *
+ *	initms=N      the first cuInit() of a process
+ *	ctxms=N       making the context of a GPU
+ *	ltms=N        cublasLtCreate()
+ *	firstms=N     the first product on a GPU: its module is loaded
+ *	pinms=N       pinning memory of the host, each 32 MiB begun
+ *	peerms=N      letting a GPU reach the memory of another
+ *	closems=N     ending the context of a GPU, by a call or when the process ends by exit()
+ *	firsttouch=N  NVML's first handle of a GPU: the driver starts it. Not in persistence
+ *	              mode, nor after cuInit(), which started it
+ *	persistence=0 persistence mode is off (default on, and off where firsttouch= is given)
+ *	slowstart=I startms=N   this GPU takes so much longer to start, wherever it is first
+ *	              needed: in NVML's first handle, else in making its context
+ *	serial=N      percent of each of these that are spent under the one lock of the driver,
+ *	              so that threads wait for each other (default 50); not of slowstart
+ *
+ * The times asked for are those of HGX hosts as they are told, not measured here: 1,500, 400, 150,
+ * 100 and 250 for initms to closems, 3,000 for firsttouch. How much of it threads can do beside
+ * each other is not published. The kernel module opens GPUs side by side (nv_open_q, on unless
+ * NVreg_EnableNonblockingOpen=0), and takes the lock of its RM for what changes shared state: half
+ * is a guess, between all and nothing, and a test that depends on it tries both. A GPU that is
+ * slow to start waits for its own firmware, without the lock. What the kernel takes to clean up
+ * after a process that ended by _exit() is not in it.
  */
 #pragma once
 
@@ -204,13 +229,27 @@ void fake_stream_hang_next(struct CUstream_st *stream);
 /* The monotonic clock. */
 double fake_now_ns(void);
 
+/* Spend the milliseconds of this setting; see serial=N. */
+void fake_take(const char *name);
+
+/* What NVML's first handle of a GPU takes, its context, and the first product on it. */
+void fake_take_touch(unsigned gpu);
+void fake_take_context(unsigned gpu);
+void fake_take_launch(unsigned gpu);
+
+/* What is asked of the driver waits for what holds its lock. */
+void fake_wait_for_driver(void);
+
+/* cuInit() has started all GPUs in this process. */
+bool fake_has_begun(void);
+
 /* Is it memory that so many bytes are copied to? See keep=N. */
 bool fake_memory_keeps(const void *at, size_t size);
 
 /* A product that will be computed when its memory is read. */
 unsigned fake_memory_expect(const struct fake_product *p);
 
-extern int fake_alive; /* streams, events, allocations and contexts */
+extern _Atomic int fake_alive; /* streams, events, allocations and contexts */
 
 bool fake_gpu_is_lost(unsigned gpu);
 bool fake_gpu_is_held_back(unsigned gpu); /* by a lower clock */

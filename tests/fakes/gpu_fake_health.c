@@ -38,9 +38,16 @@ unsigned nvmlDeviceGetHandleByIndex_v2(unsigned index, struct nvml_device **devi
 	*device = fake_device(gpu);
 	if (fake_is("refused", gpu))
 		return NVML_NO_PERMISSION;
+	fake_take_touch(gpu);
 	if (fake_named(__func__))
 		return fake_answer(*device);
 	return fake_is("dead", gpu) ? NVML_GPU_IS_LOST : NVML_OK;
+}
+
+unsigned nvmlDeviceGetPersistenceMode(struct nvml_device *device, unsigned *on)
+{
+	*on = fake_setting("persistence", !fake_setting("firsttouch", 0)) != 0;
+	return fake_answer(device);
 }
 
 unsigned nvmlDeviceGetCount_v2(unsigned *n)

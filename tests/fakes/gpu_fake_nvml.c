@@ -94,6 +94,7 @@ unsigned nvmlDeviceGetHandleByUUID(const char *uuid, struct nvml_device **device
 		if (strcmp(text, uuid) != 0)
 			continue;
 		*device = &devices[gpu];
+		fake_take_touch(gpu);
 		return fake_named(__func__) ? fake_answer(*device) : (unsigned)NVML_OK;
 	}
 	return 6; /* NVML_ERROR_NOT_FOUND */
