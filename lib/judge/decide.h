@@ -20,10 +20,11 @@
  *  - attribution that blames the node reproduces what was reached, and orders a
  *    test where nothing was found;
  *  - one part of several that is slow since it was first measured (`born`) is
- *    told, and cordoned only when attribution blames the node;
+ *    told, and cordoned only when attribution blames the node. It counts towards nothing
+ *    that hosts share;
  *  - what half of a SKU's hosts show, or `breaker.alike` hosts all over the fleet
- *    have newly reached, is no host's fault: one notice of the fleet, no cordon; if it
- *    was held against the SKU file, or is fatal, the breaker opens instead;
+ *    have newly reached, is no host's fault: one notice of the fleet, no cordon; if it is
+ *    fatal, or the SKU file alone says it of half of them, the breaker opens instead;
  *  - what half of a domain's hosts show (at least 3) is one notice of the domain: its
  *    hosts are not cordoned for it. Fatal ones still are, under budget.domain;
  *  - a node that is cordoned for a rule of cordon+drain is drained as policy.drain says: one

@@ -19,7 +19,8 @@ enum {
 /* Candidates [first, end) of one group, after sorting. */
 struct group {
 	size_t first, end;
-	size_t hosts;	/* distinct */
+	size_t example; /* one that counts */
+	size_t hosts;	/* distinct; of parts that were born slow none */
 	size_t fresh;	/* of those, newly reached */
 	size_t outside; /* of the fresh, not in a domain that is bad as a whole */
 	size_t by_sku_file;
@@ -54,14 +55,17 @@ static int by_sku(const void *a, const void *b)
 
 static bool is_fresh(const struct deciding *d, const struct finding *finding)
 {
-	return !decide_past(d->now_us, finding->reached_us, d->policy->alike_per_us);
+	/* What stood when a person closed the breaker was looked at. */
+	return finding->reached_us > d->breaker->reset_us &&
+	       !decide_past(d->now_us, finding->reached_us, d->policy->alike_per_us);
 }
 
 /* The group that begins at `first`. `wide` marks domains, or is NULL. */
 static struct group group_at(const struct deciding *d, size_t first, bool domains, const bool *wide)
 {
 	const struct candidate *c = d->out->candidates, *a = &c[first];
-	struct group g = { .first = first, .end = first, .fatal = a->fatal };
+	struct group g = { .first = first, .end = first, .example = first, .fatal = a->fatal };
+	const struct fleet_node *last = NULL;
 
 	for (; g.end < d->out->n_candidates; g.end++) {
 		const struct candidate *b = &c[g.end];
@@ -70,9 +74,11 @@ static struct group group_at(const struct deciding *d, size_t first, bool domain
 		if (b->fatal != a->fatal || !streq(b->finding->check, a->finding->check) ||
 		    (domains ? domain != a->node->domain : b->node->sku != a->node->sku))
 			break;
-		if (g.end > first && b->node == c[g.end - 1].node)
+		if (b->born || b->node == last)
 			continue;
-		g.hosts++;
+		last = b->node;
+		if (g.hosts++ == 0)
+			g.example = g.end;
 		g.by_sku_file += b->finding->source == SOURCE_SKU;
 		if (!is_fresh(d, b->finding))
 			continue;
@@ -207,7 +213,7 @@ static bool is_shift(const struct deciding *d, const struct group *g, size_t of,
 
 static void tell_fleet(struct deciding *d, const struct group *g, size_t of, struct notice *notice)
 {
-	const struct candidate *c = &d->out->candidates[g->first];
+	const struct candidate *c = &d->out->candidates[g->example];
 	const char *sku = names_text(&d->fleet->skus, c->node->sku);
 
 	say(notice, g->hosts, of,
@@ -225,8 +231,11 @@ static void judge_fleet_group(struct deciding *d, const struct group *g, size_t 
 	const char *sku = names_text(&d->fleet->skus, c->node->sku);
 	CLEANUP(freep) char *key = xasprintf("%s %s", sku ? sku : "-", c->finding->check);
 	struct notice *notice = g->fatal ? NULL : find_notice(d->fleet, NOTICE_FLEET, key);
-	bool by_sku_file = g->by_sku_file * 2 > g->hosts;
+	/* A file that is wrong is wrong for half of its fleet. */
+	bool by_sku_file = of >= REFERENCE_N_MIN && g->by_sku_file * 2 >= of;
 
+	if (g->hosts == 0)
+		return;
 	if (notice && g->hosts >= notice->ends_below) {
 		tell_fleet(d, g, of, notice);
 		return;
@@ -260,7 +269,7 @@ static void judge_fleet(struct deciding *d, const bool *wide, size_t n_wide)
 
 static void tell_domain(struct deciding *d, const struct group *g, size_t of)
 {
-	const struct candidate *c = &d->out->candidates[g->first];
+	const struct candidate *c = &d->out->candidates[g->example];
 	const char *name = names_text(&d->fleet->domains, c->node->domain);
 	struct notice *notice = need_notice(d, NOTICE_DOMAIN, name, g->hosts);
 
