@@ -14,7 +14,7 @@ struct candidate {
 	const struct policy_rule *rule;
 	bool fatal;
 	bool born; /* one part of several that was slow since it was first measured */
-	int want; /* enum want; after what is shared is known */
+	int want;  /* enum want; after what is shared is known */
 };
 
 struct deciding {

@@ -22,6 +22,11 @@ static const struct family families[] = {
 	{ .prefix = "all_to_all.", .slack = 0.05, .compared = true },
 	{ .prefix = "all_reduce.", .slack = 0.05, .compared = true },
 	{ .prefix = "memory.device_bw", .slack = 0.05, .compared = true },
+	/* The host's memory: as fast as its channels are many. */
+	{ .prefix = "memory.read_bw", .slack = 0.10, .compared = true, .alike = true },
+	{ .prefix = "memory.write_bw", .slack = 0.10, .compared = true, .alike = true },
+	{ .prefix = "memory.copy_bw", .slack = 0.10, .compared = true, .alike = true },
+	{ .prefix = "memory.triad_bw", .slack = 0.10, .compared = true, .alike = true },
 	{ .prefix = "memory.", .slack = 0.10, .compared = true },
 	{ .prefix = "rnic_pair.", .slack = 0.07, .compared = true },
 	{ .prefix = "loopback.", .slack = 0.10, .compared = true },
@@ -153,6 +158,7 @@ bool expectation_from_peers(const struct measure *m, const double *sorted, size_
 		known = expectation_of_few(m, sorted, n, &e);
 	} else {
 		center = center_of(sorted, n, 0);
+		center.sigma = fmax(center.sigma, m->within);
 		known = expectation_of(m, &center, &e);
 	}
 	if (known)
@@ -232,6 +238,16 @@ int expectations_usual(const struct expectation *e, size_t n)
 			usual = MAX(usual, e[i].low ? (int)USUAL_DROPPED : (int)USUAL_KEPT);
 	}
 	return usual;
+}
+
+unsigned expectations_by(const struct expectation *e, size_t n, bool low)
+{
+	unsigned by = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		by |= !low || e[i].low ? 1U << e[i].source : 0;
+	return by;
 }
 
 const struct expectation *expectations_worst(const struct expectation *e, size_t n)
