@@ -8,6 +8,7 @@
 #include "controller/incident.h"
 #include "controller/rules.h"
 #include "controller/store.h"
+#include "lib/judge/bad_run.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/verdict.h"
 #include "lib/xalloc.h"
@@ -28,12 +29,18 @@ struct shifts *findings_shifts(const struct note *note)
 	return known && note->fresh ? &note->rules->baselines->shifts : NULL;
 }
 
+/* Is it more than that one part of the host is below the others? Good parts spread. */
+static bool is_low(const struct verdict_item *item)
+{
+	return item->level >= VERDICT_WARN && !item->fatal && !bad_run_by_peers_alone(item);
+}
+
 void findings_count(const struct note *note, const struct verdict_item *item, bool bad)
 {
 	struct shifts *shifts = findings_shifts(note);
 	const char *sku = note->rules->sku_name, *node = note->verdict->node;
 
-	if (!shifts || item->level < VERDICT_WARN || item->fatal)
+	if (!shifts || !is_low(item))
 		return;
 	shifts_set(shifts, SHIFT_LOW, sku, item->check, node, true);
 	if (bad)
@@ -80,10 +87,10 @@ static bool speaks_for(const struct verdict_item *item, const char *check)
 	       (streq(check + family, ".link") && strncmp(item->check, check, family + 1) == 0);
 }
 
-/* The file says so, more than any other reference does. */
+/* The file says so, and nothing else does. */
 static bool is_far_below_file(const struct verdict_item *item)
 {
-	return item->source == SOURCE_SKU && item->level == VERDICT_FAIL &&
+	return bad_run_by_file_alone(item) && item->level == VERDICT_FAIL &&
 	       item->value < item->floor * REFERENCE_FAR;
 }
 
@@ -107,7 +114,7 @@ static void settle_check(void *context, const char *check)
 			continue;
 		bad |= (note->marks[i] & MARK_BAD) && !item->fatal;
 		file |= is_far_below_file(item);
-		if (!low && item->level >= VERDICT_WARN && !item->fatal)
+		if (!low && is_low(item))
 			low = item;
 	}
 	if (!measured)

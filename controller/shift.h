@@ -13,9 +13,9 @@
 
 enum shift_set {
 	SHIFT_HOSTS,   /* all that reported; its check is "" */
-	SHIFT_LOW,     /* warn or fail by any reference */
+	SHIFT_LOW,     /* warn or fail, by more than the peers on the host */
 	SHIFT_SUSPECT, /* and the other hosts do not contradict */
-	SHIFT_FILE,    /* far below what the SKU file asks */
+	SHIFT_FILE,    /* far below what the SKU file asks, and nothing else says low */
 };
 
 enum { SHIFTS_MAX = 20000 }; /* sets; what does not fit is not counted */

@@ -360,7 +360,36 @@ static void one_bad_run_is_one_window_whatever_its_groups(void)
 	rules_release(&rules);
 }
 
+/* Each of six good hosts has a core that is 7 % below its seven peers: good cores spread. */
+static void what_only_peers_say_is_no_finding_of_the_fleet(void)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/tails.db", test_dir());
+	CLEANUP(store_closep) struct store *s = NULL;
+	CLEANUP(baselines_release) struct baselines baselines = { 0 };
+	struct rules rules = { .policy = policy_init() };
+	const struct arrival now = { .measured_us = 1000, .fresh = true };
+	uint64_t n = 99;
+	unsigned i;
+
+	CHECK_EQ(store_open(path, &s, NULL), 0);
+	for (i = 0; i < 6; i++) {
+		struct report report = uneven(i);
+		struct rules_view view = rules_view(&rules, &report, &baselines);
+		const struct verdict *v;
+
+		report.samples[4].value = 65;
+		v = judged(&report, NULL);
+		CHECK_EQ(item_level(v, "gemm.rate", "cpu:4"), VERDICT_WARN);
+		CHECK_EQ(findings_note(s, &view, v, &now, NULL), 0);
+		report_release(&report);
+	}
+	CHECK_EQ(store_count_incidents(s, &n, NULL), 0);
+	CHECK_EQ(n, 0);
+	rules_release(&rules);
+}
+
 static const struct test tests[] = {
+	TEST(what_only_peers_say_is_no_finding_of_the_fleet),
 	TEST(one_bad_run_is_one_window_whatever_its_groups),
 	TEST(an_incident_opens_at_k_of_n_and_closes_after_n_good),
 	TEST(an_incident_of_cells_gives_way_to_that_of_their_link),
