@@ -125,14 +125,15 @@ static int note_good(struct note *note, const struct store_window *row, struct e
 	return r;
 }
 
-/* An incident of the host, unless half of the fleet has it: then nobody is named. */
+/* An incident of the host, unless others share what it has: then nobody is named. */
 static int speak(struct note *note, size_t i, const struct store_window *row,
 		 const struct policy_rule *rule, struct err *err)
 {
 	const struct verdict_item *item = &note->verdict->items[i];
 
 	note->marks[i] |= MARK_SPEAKS;
-	if (!item->fatal && findings_shared(note, item->check))
+	if (!item->fatal &&
+	    (findings_shared(note, item->check) || findings_noticed(note, item->check)))
 		return store_close_incident(note->store, note->verdict->node, item->check,
 					    note->at_us, err);
 	return open_incident(note, i, row, rule, err);
@@ -315,6 +316,8 @@ static int note_items(struct note *note, struct err *err)
 
 	if (shifts)
 		shifts_set(shifts, SHIFT_HOSTS, note->rules->sku_name, "", v->node, true);
+	for (i = 0; i < v->n_items; i++)
+		findings_count(note, &v->items[i], false);
 	for (i = 0; r == 0 && i < v->n_items; i++) {
 		/* The usual host: nothing was bad, nothing is. Items come worst first. */
 		if (note->n_rows == 0 && v->items[i].level == VERDICT_PASS)

@@ -172,11 +172,14 @@ static bool collect_node(struct deciding *d, struct fleet_node *node)
 		c.rule = rule_of(d, node, finding);
 		if (!c.rule || c.rule->action == ACTION_OBSERVE || !is_reached(finding, c.rule)) {
 			finding->reached_us = 0;
-			continue;
-		}
-		if (finding->reached_us == 0)
+			c.suspect = true;
+			if (!c.rule || c.rule->action == ACTION_OBSERVE ||
+			    windows_bad(&finding->windows, 1) == 0)
+				continue;
+		} else if (finding->reached_us == 0) {
 			finding->reached_us = d->now_us;
-		any = true;
+		}
+		any |= !c.suspect;
 		/* It is no evidence any more, and no proof that the host is well either. */
 		if (finding->seen_us < d->breaker->reset_us)
 			continue;

@@ -112,7 +112,8 @@ bool expectation_from_sku(const struct measure *m, double expected, double floor
 
 /*
  * The level (enum verdict_level) that `n` expectations of one value give: two
- * that say low, or one that says far: fail; one low: warn; none: pass.
+ * that say low, or one that says far: fail; one low: warn; none: pass. One less where only peers and
+ * the SKU file say low and the fleet, or to peers alone its own history, lets it pass.
  */
 int expectations_level(const struct expectation *e, size_t n);
 

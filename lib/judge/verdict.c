@@ -89,7 +89,7 @@ static void judge_by_references(const struct sample *s, const struct references 
 	item->usual = expectations_usual(refs->e, refs->n);
 	item->known_by = expectations_by(refs->e, refs->n, false);
 	item->low_by = expectations_by(refs->e, refs->n, true);
-	if (item->level != VERDICT_PASS)
+	if (item->level != VERDICT_PASS || item->low_by)
 		item->sentence = words_low(s, refs->e, refs->n);
 	else if (!terse)
 		item->sentence = words_fine(s, refs->e, refs->n);

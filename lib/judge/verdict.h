@@ -11,7 +11,10 @@
  *  - a value is compared with samples of the same (check, class, params, unit)
  *    on this host (peers), with the SKU file, with the host's own history:
  *    two that say low, or one that says far too low, make a fail; one that
- *    says low is a warn, whether the others disagree or are not there;
+ *    says low is a warn;
+ *  - where other hosts of the SKU are known and let a value pass, peers and the SKU file weigh one
+ *    level less, and so do peers where its own history lets it pass: good parts
+ *    spread more than few peers can tell, and the file may ask too much;
  *  - fewer than 5 peers give no statistics: a floor of 15 % against the best,
  *    and at most warn unless history or the SKU file agree;
  *  - half or more of a group low: nobody is blamed by peers; without another

@@ -386,7 +386,119 @@ static void a_reset_makes_no_cordoned_host_clean(void)
 	CHECK(!find(&w, 3, DECIDE_VERIFY));
 }
 
+/* A setting, or a job, on the first `n` of 80 hosts; every third bad one has reached its K of N. */
+static void a_quarter_of_a_sku_is(struct world *w, unsigned n, bool job)
+{
+	static const char *const mine[] = { "bios=2.4.1", "driver=550" },
+				 *const other[] = { "bios=2.3.0", "driver=550" },
+				 *const jobs[] = { "llm-7" };
+	unsigned i;
+
+	world_init(w, RULES, 80);
+	w->policy.alike_nodes = 100;
+	for (i = 0; i < 80; i++) {
+		fleet_set_settings(&w->fleet, world_node(w, i), !job && i < 20 ? mine : other, 2);
+		if (job && i < 20)
+			fleet_set_jobs(&w->fleet, world_node(w, i), jobs, 1);
+	}
+	for (i = 0; i < n; i++) {
+		note(w, i, "gemm.rate", SEVERITY_FAIL);
+		if (i % 3 == 0)
+			note(w, i, "gemm.rate", SEVERITY_FAIL);
+	}
+	reproduce(w, 50, "gemm.rate");
+}
+
+static void what_only_hosts_with_one_setting_show_is_the_setting(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	a_quarter_of_a_sku_is(&w, 12, false);
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 1);
+	CHECK_EQ(w.out.notices[0].kind, NOTICE_SETTING);
+	CHECK_STR(w.out.notices[0].key, "hgx gemm.rate bios=2.4.1");
+	CHECK_HAS(w.out.notices[0].sentence, "hgx: 12 of 20 hosts with bios=2.4.1 are not good in "
+					     "gemm.rate, and 1 of 60 others");
+	CHECK_EQ(count_of(&w, DECIDE_RETEST), 0);
+	CHECK(world_node(&w, 1)->findings->shared);
+	/* One without it has its own fault. */
+	CHECK(find(&w, 50, DECIDE_CORDON));
+	CHECK(!w.breaker.open);
+}
+
+static void too_few_with_a_setting_are_not_the_setting(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	a_quarter_of_a_sku_is(&w, 9, false);
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 0);
+	CHECK_EQ(count_of(&w, DECIDE_RETEST), 3);
+}
+
+static void what_only_hosts_of_one_job_show_is_the_job(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	a_quarter_of_a_sku_is(&w, 14, true);
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 1);
+	CHECK_EQ(w.out.notices[0].kind, NOTICE_JOB);
+	CHECK_HAS(w.out.notices[0].sentence, "14 of 20 hosts of job llm-7");
+	CHECK(find(&w, 50, DECIDE_CORDON));
+}
+
+/* The first host of a rack that has its two bad runs finds most others with one. */
+static void one_bad_run_of_the_others_is_enough_for_a_domain(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 100);
+	for (i = 0; i < 100; i++)
+		fleet_set_domain(&w.fleet, world_node(&w, i), i < 10 ? "hot" : "good");
+	for (i = 0; i < 6; i++)
+		note(&w, i, "gemm.rate", SEVERITY_FAIL);
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 0);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 1);
+	CHECK_EQ(w.out.notices[0].kind, NOTICE_DOMAIN);
+	CHECK_EQ(w.out.notices[0].hosts, 6);
+	CHECK_EQ(count_of(&w, DECIDE_RETEST) + count_of(&w, DECIDE_ALERT), 0);
+}
+
+/* Six hosts at once are one notice; who was found two days earlier or later is tested. */
+static void a_notice_of_some_leaves_the_others_alone(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 100);
+	note_twice(&w, 90, "gemm.rate");
+	decide(&w);
+	later(&w, 2 * USEC_PER_DAY);
+	for (i = 0; i < 6; i++)
+		note_twice(&w, i, "gemm.rate");
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 1);
+	CHECK(find(&w, 90, DECIDE_RETEST));
+	later(&w, 2 * USEC_PER_DAY);
+	note_twice(&w, 91, "gemm.rate");
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 1);
+	CHECK(find(&w, 91, DECIDE_RETEST));
+	CHECK(!find(&w, 0, DECIDE_RETEST));
+}
+
 static const struct test tests[] = {
+	TEST(what_only_hosts_with_one_setting_show_is_the_setting),
+	TEST(too_few_with_a_setting_are_not_the_setting),
+	TEST(what_only_hosts_of_one_job_show_is_the_job),
+	TEST(one_bad_run_of_the_others_is_enough_for_a_domain),
+	TEST(a_notice_of_some_leaves_the_others_alone),
 	TEST(parts_born_slow_are_no_shared_cause),
 	TEST(parts_born_slow_do_not_make_their_domain_bad),
 	TEST(a_sku_file_is_wrong_for_half_of_its_fleet_and_no_less),

@@ -311,7 +311,9 @@ static void a_warn_that_the_fleet_does_not_share_is_no_bad_run(void)
 	}
 	/* Cores of this SKU lie so far apart, which its seven peers alone do not tell. */
 	strict.within = NULL;
+	sick.samples[3].value = 59;
 	CHECK_EQ(item_level(judged(&sick, &strict), "gemm.rate", "cpu:3"), VERDICT_WARN);
+	sick.samples[3].value = 65.5;
 	CHECK_EQ(item_level(judged(&sick, &inputs), "gemm.rate", "cpu:3"), VERDICT_PASS);
 	CHECK_EQ(store_open(path, &s, NULL), 0);
 	CHECK_EQ(findings_note(s, &with, judged(&sick, &strict), &now, NULL), 0);
