@@ -13,6 +13,7 @@ of them a full one. An order to test is answered at the next step. An operator r
 SKU file when the world says so, resetting the breaker then; one that opened for anything else is reset after four hours.
 """
 import argparse
+import calendar
 import collections
 import contextlib
 import http.client
@@ -49,7 +50,7 @@ def stamp(at):
 
 def seconds(text):
     whole, _, rest = text.rstrip("Z").partition(".")
-    return time.mktime(time.strptime(whole + " UTC", "%Y-%m-%dT%H:%M:%S %Z")) - time.timezone + float("0." + (rest or "0"))
+    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float("0." + (rest or "0"))
 
 
 class Controller:
@@ -210,9 +211,9 @@ class Simulation:
         for action in self.c.get("/v1/actions?limit=200")["items"]:
             if action["node"] not in self.hosts:
                 continue
-            if action["kind"] == "retest" and action["outcome"] == "pending":
+            if action["action"] == "retest" and action["state"] == "decided":
                 self.take_order(action["node"])
-            if action["kind"] == "cordon" and action["outcome"] == "done" and action["id"] not in self.seen:
+            if action["action"] == "cordon" and action["state"] == "done" and action["id"] not in self.seen:
                 self.seen.add(action["id"])
                 self.repairs[action["node"]] = now + DAY
         for name in [n for n, at in self.repairs.items() if at <= now]:
@@ -396,15 +397,15 @@ def facts_of(sim):
     incidents = [{**{k: i[k] for k in ("node", "check", "subject", "sentence")}, "opened": at(i["opened"]),
                   "closed": at(i["closed"]) if i["closed"] else None} for i in c.pages("/v1/incidents?state=all")]
     actions = c.pages("/v1/actions")
-    done = [a for a in actions if a["outcome"] in ("done", "dry-run", "pending")]
+    done = [a for a in actions if a["state"] in ("done", "dry-run")]
     verdicts = {}
     for name in sim.hosts:
         verdicts[name] = [(at(v["seen"]), v["profile"], v["verdict"]) for v in c.pages(f"/v1/nodes/{name}/verdicts")
                           if v["profile"] != "passive"]
     return {"incidents": incidents, "openings": [(when, cause) for when, cause, _ in sim.openings], "told": sim.told,
-            "tests": [(a["node"], at(a["time"])) for a in actions if a["kind"] == "retest" and a["outcome"] != "refused"],
-            "cordons": [(a["node"], at(a["time"])) for a in done if a["kind"] == "cordon"],
-            "refused": [(a["node"], a.get("refused_by") or "?") for a in actions if a["outcome"] == "refused"],
+            "tests": [(a["node"], at(a["at"])) for a in actions if a["action"] == "retest" and a["state"] != "refused"],
+            "cordons": [(a["node"], at(a["at"])) for a in done if a["action"] == "cordon"],
+            "refused": [(a["node"], a["rule"] or "-") for a in actions if a["state"] == "refused"],
             "verdicts": verdicts}
 
 

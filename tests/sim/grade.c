@@ -262,6 +262,12 @@ void grade_run(struct sim *s, size_t number, bool active, int level)
 	cause_run(s, number);
 	if (!truth_is_clean(&s->hosts[number]))
 		return;
+	if (s->hosts[number].low_once) {
+		clean->once_runs++;
+		clean->once_warn += level == VERDICT_WARN;
+		clean->once_fail += level == VERDICT_FAIL;
+		return;
+	}
 	clean->runs++;
 	clean->warn += level == VERDICT_WARN;
 	clean->fail += level == VERDICT_FAIL;
