@@ -24,6 +24,7 @@ struct baseline {
 	struct host_value *hosts;		      /* by name */
 	size_t n, room;
 	struct center center; /* of all but `but`, as it was `news` changes ago */
+	double within;	      /* of the same hosts */
 	bool centered;
 	char *but; /* name of the host that is left out; NULL: none */
 	size_t news;

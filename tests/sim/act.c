@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "controller/arrival.h"
+#include "controller/findings.h"
 #include "controller/ingest.h"
 #include "lib/err.h"
 #include "lib/xalloc.h"
@@ -167,6 +168,7 @@ int sim_report(struct sim *s, size_t number, const char *profile, struct err *er
 				     number % 2 ? "2019-01-01T00:00:00Z" : "2038-01-19T03:14:07Z",
 				     s->now_us);
 	report = host_run(host, s->faults, s->options->seed, profile, s->now_us);
+	fleet_set_env(&s->fleet, s->agents[number].node, report->env);
 	r = keep(s, report, &arrival, err);
 	if (r == 0 && host_has(host, FAULT_DUPLICATES, s->now_us))
 		r = keep(s, report, &arrival, err);
@@ -313,6 +315,7 @@ int sim_decide(struct sim *s, struct err *err)
 	policy_decide(&s->rules.policy, &s->fleet, &s->breaker, s->now_us, &s->outcome);
 	if (s->outcome.opened)
 		grade_breaker(s);
+	r = findings_share(s->store, &s->baselines.shifts, &s->fleet, s->now_us, err);
 	if (s->outcome.opened && s->options->trace)
 		(void)fprintf(stderr, "day %.3f breaker: %s\n",
 			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->breaker.sentence);

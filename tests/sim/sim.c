@@ -77,9 +77,10 @@ static void on_incident(void *context, const struct store_incident *incident, bo
 	struct sim *s = context;
 	CLEANUP(freep) char *key = xasprintf("%s %s", name, check);
 
-	if (s->options->trace && fleet)
-		(void)fprintf(stderr, "day %.3f %s incident: %s\n",
-			      (double)s->now_us / (double)USEC_PER_DAY - 1, name, check);
+	if (s->options->trace)
+		(void)fprintf(stderr, "day %.3f %s incident: %s: %s\n",
+			      (double)s->now_us / (double)USEC_PER_DAY - 1, name, check,
+			      incident->sentence);
 	s->grade.alarms += fleet;
 	s->grade.sku_incidents += fleet;
 	s->grade.host_incidents += !fleet;
