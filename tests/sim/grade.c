@@ -103,7 +103,8 @@ void grade_cordon(struct sim *s, size_t number, const struct decision *d)
 {
 	struct grade *g = &s->grade;
 	const struct sim_host *host = &s->hosts[number];
-	bool reason = false, domain = false;
+	const bool domain = cause_explains(s, number, d->finding ? d->finding->check : NULL);
+	bool reason = false;
 	size_t j;
 
 	for (j = 0; j < host->n_ailments; j++) {
@@ -114,7 +115,6 @@ void grade_cordon(struct sim *s, size_t number, const struct decision *d)
 		if (!is_now(a, s->now_us))
 			continue;
 		reason |= is_reason(class);
-		domain |= fault_traits[a->fault->kind].shared;
 		if (is_reason(class))
 			find(s, number, j);
 		fault_of(g, number, j)->cordoned |= !d->refused;
