@@ -74,7 +74,7 @@ static bool is_low_in(const struct cause *cause, const char *check)
 	const char *family = truth_family(cause->fault->kind);
 	const size_t n = strlen(family);
 
-	return strncmp(check, family, n) == 0 && check[n] == '.';
+	return !check || (strncmp(check, family, n) == 0 && check[n] == '.');
 }
 
 void cause_run(struct sim *s, size_t number)

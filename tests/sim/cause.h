@@ -48,7 +48,7 @@ void causes_release(struct causes *causes);
 /* The active run of a host is in. */
 void cause_run(struct sim *s, size_t number);
 
-/* Is the check of a host low by a cause now, or was it within the day? */
+/* Is the check (NULL: any) of a host low by a cause now, or was it within the day? */
 bool cause_explains(const struct sim *s, size_t number, const char *check);
 
 /* An incident of a host was opened or closed. */

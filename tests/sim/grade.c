@@ -103,7 +103,8 @@ void grade_cordon(struct sim *s, size_t number, const struct decision *d)
 {
 	struct grade *g = &s->grade;
 	const struct sim_host *host = &s->hosts[number];
-	bool reason = false, domain = false;
+	const bool domain = cause_explains(s, number, d->finding ? d->finding->check : NULL);
+	bool reason = false;
 	size_t j;
 
 	for (j = 0; j < host->n_ailments; j++) {
@@ -114,7 +115,6 @@ void grade_cordon(struct sim *s, size_t number, const struct decision *d)
 		if (!is_now(a, s->now_us))
 			continue;
 		reason |= is_reason(class);
-		domain |= fault_traits[a->fault->kind].shared;
 		if (is_reason(class))
 			find(s, number, j);
 		fault_of(g, number, j)->cordoned |= !d->refused;
@@ -262,6 +262,12 @@ void grade_run(struct sim *s, size_t number, bool active, int level)
 	cause_run(s, number);
 	if (!truth_is_clean(&s->hosts[number]))
 		return;
+	if (s->hosts[number].low_once) {
+		clean->once_runs++;
+		clean->once_warn += level == VERDICT_WARN;
+		clean->once_fail += level == VERDICT_FAIL;
+		return;
+	}
 	clean->runs++;
 	clean->warn += level == VERDICT_WARN;
 	clean->fail += level == VERDICT_FAIL;

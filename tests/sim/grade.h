@@ -58,8 +58,10 @@ struct grade_clean {
 	uint64_t incidents;
 	uint64_t of_tail; /* more, of a good GPU that nobody could tell from one born slow */
 	uint64_t runs, warn, fail; /* active ones */
-	uint64_t plain_runs, plain_warn,
-		plain_fail; /* of hosts without a GPU below the percentile */
+	/* ... of hosts without a GPU below the percentile */
+	uint64_t plain_runs, plain_warn, plain_fail;
+	/* ... that were low indeed, once: in neither of the others */
+	uint64_t once_runs, once_warn, once_fail;
 };
 
 /* GPUs that were born slow. */

@@ -421,6 +421,7 @@ static void add_measured(struct sim_host *host, const struct faults *f, uint64_t
 				       draw_dip(host, &f->noise) };
 	size_t kind;
 
+	host->low_once = moment.dip.left < 1;
 	for (kind = 0; kind < HOST_KINDS; kind++)
 		add_kind(host, f, (enum kind)kind, &moment);
 }

@@ -35,6 +35,7 @@ struct sim_host {
 	double boot[HOST_PARTS];	     /* of its GPUs, until it boots again */
 	unsigned boots;
 	bool other_firmware, other_kernel;
+	bool low_once; /* its last active run was */
 	struct ailment ailments[HOST_FAULTS];
 	size_t n_ailments;
 	struct random chance;

@@ -124,11 +124,12 @@ static json_t *encode_clean(const struct sim *s)
 	const struct grade_clean *c = &s->grade.clean;
 	const double days = (double)c->hosts * days_of(s);
 
-	return json_pack("{s:f, s:I, s:o, s:I, s:o, s:o}", "node_days", days, "incidents",
+	return json_pack("{s:f, s:I, s:o, s:I, s:o, s:o, s:o}", "node_days", days, "incidents",
 			 (json_int_t)c->incidents, "per_10000",
 			 number(days > 0 ? 1e4 * (double)c->incidents / days : NAN), "of_tail",
 			 (json_int_t)c->of_tail, "all", encode_runs(c->runs, c->warn, c->fail),
-			 "plain", encode_runs(c->plain_runs, c->plain_warn, c->plain_fail));
+			 "plain", encode_runs(c->plain_runs, c->plain_warn, c->plain_fail),
+			 "low_once", encode_runs(c->once_runs, c->once_warn, c->once_fail));
 }
 
 static json_t *encode_named(const struct grade *g)

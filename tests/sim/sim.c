@@ -18,7 +18,8 @@
 #define PASSIVE_US (5 * USEC_PER_MIN)
 #define QUICK_US (4 * USEC_PER_HOUR)
 #define IDLE_AGAIN_US (30 * USEC_PER_MIN) /* not idle: asked again then */
-#define DECIDE_US (5 * USEC_PER_MIN)	  /* at the latest */
+#define JOBS_US (10 * USEC_PER_MIN)
+#define DECIDE_US (5 * USEC_PER_MIN) /* at the latest */
 
 enum { HOSTS_OF_JOB = 8 };
 
@@ -181,7 +182,19 @@ static int step_host(struct sim *s, size_t number, struct err *err)
 
 /* --- the fleet's own changes --- */
 
-/* Which jobs run where: eight hosts side by side, another one each day, but for one that is at fault. */
+/*
+ * Which jobs run where: on eight hosts side by side, another one each day, and none a third of the
+ * hours; but for one that is at fault. A host that is held or out of service gets no new one.
+ */
+static bool is_free(const struct sim *s, size_t number)
+{
+	struct random lot = random_seeded(s->options->seed ^ (number / HOSTS_OF_JOB) << 32 ^
+					  s->now_us / USEC_PER_HOUR);
+
+	(void)random_next(&lot);
+	return s->agents[number].node->out || random_unit(&lot) < idle_chance;
+}
+
 static void place_jobs(struct sim *s)
 {
 	size_t i;
@@ -193,8 +206,9 @@ static void place_jobs(struct sim *s)
 				 : xasprintf("job-%zu-%llu", i / HOSTS_OF_JOB,
 					     (unsigned long long)(s->now_us / USEC_PER_DAY));
 		const char *const jobs[] = { job };
+		const bool none = s->agents[i].node->out || (!slow && is_free(s, i));
 
-		fleet_set_jobs(&s->fleet, s->agents[i].node, jobs, 1);
+		fleet_set_jobs(&s->fleet, s->agents[i].node, jobs, none ? 0 : 1);
 	}
 }
 
@@ -236,7 +250,7 @@ static int step(struct sim *s, struct err *err)
 	int r = 0;
 
 	step_fleet(s);
-	if (s->now_us % USEC_PER_HOUR == 0)
+	if (s->now_us % JOBS_US == 0)
 		place_jobs(s);
 	for (i = 0; r == 0 && i < s->options->nodes; i++)
 		r = step_host(s, i, err);
