@@ -206,7 +206,8 @@ bench-connections: all
 EXTRA_DIST += tests/bench/bench_connections.py
 
 EXTRA_DIST += tests/system/fixtures_controller.py tests/system/test_controller.py tests/system/abuse.py tests/system/test_controller_abuse.py tests/system/test_controller_access.py tests/system/test_controller_kill.py tests/system/test_controller_sent.py tests/system/test_controller_views.py
-EXTRA_DIST += tests/fleet/faults.py tests/fleet/hosts.py tests/fleet/simulate.py tests/system/test_fleet.py \
+EXTRA_DIST += tests/fleet/faults.py tests/fleet/held_out.py tests/fleet/hosts.py tests/fleet/silicon.py tests/fleet/simulate.py \
+	tests/system/test_fleet.py tests/system/test_held_out.py \
 	tests/system/test_fleet_opinion.py tests/system/test_quickstart.py
 EXTRA_DIST += deploy/prometheus/assay-rules.yaml tests/system/test_controller_metrics.py \
 	tests/system/test_controller_reload.py tests/system/test_controller_unit.py tests/system/openapi.py tests/system/test_openapi.py
