@@ -40,6 +40,8 @@ struct call {
 	char method[CALL_METHOD_SIZE], path[CALL_PATH_SIZE]; /* for people, cut short */
 	char *segment;
 	struct identity identity;
+	bool token_known;  /* `token` was looked for */
+	char *token;	   /* or NULL */
 	char *node, *name; /* those of `identity`: the tokens may be read anew meanwhile */
 	struct strbuf body;
 	size_t swallowed; /* of a refused body */
@@ -118,11 +120,26 @@ void call_identify(struct call *call);
 void call_ask(struct call *call);
 
 /* Of api_accept.c: listen, and give each connection to the library. */
+/* Of api_header.c: refuse what can be read two ways, and pages of other sites. */
+void call_check_header(struct call *call, const char *version);
+
 int accept_open(struct api *api, char **ret_address, struct err *err);
 /* A connection that has come in is the library's now, and counts for its peer; or it is refused. */
 void accept_take(struct api *api, int fd, const struct sockaddr *address, socklen_t length);
 void accept_again(struct api *api); /* after it had to pause */
 void accept_close(struct api *api);
+/* The bearer token it was sent with, or NULL. Borrowed. */
+const char *call_token(struct call *call);
+
+/*
+ * Of api_questions.c: what people ask waits for its turn, or is refused with 503 when they ask too
+ * much at once. A call whose peer goes away meanwhile leaves the queue.
+ */
+int questions_open(struct api *api);
+void questions_close(struct api *api);
+bool is_question(const struct call *call);
+void question_put(struct call *call);
+
 
 /* Of api_say.c: lines for the operator, a few of each kind a minute. */
 void say_refusal(const struct call *call, unsigned status, const char *detail);

@@ -295,6 +295,7 @@ int service_open(struct service *s, sd_event *loop, char **ret_address, struct e
 	s->loop = sd_event_ref(loop);
 	if (r == 0)
 		r = findings_begin(s->store, &s->baselines, err);
+		.open_to_host = settings_open_to_host(s->settings),
 	if (r == 0)
 		r = store_count_nodes(s->store, &s->nodes_most, err);
 	if (r < 0)
