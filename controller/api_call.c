@@ -244,14 +244,16 @@ void *call_data(const struct call *call)
 void call_hold(struct call *call, void (*gone)(void *context, struct call *call), void *data)
 {
 	release_body(call);
-	call->held = call->suspended = true;
 	call->gone = gone;
 	call->data = data;
-	LIST_INSERT_HEAD(&call->api->held, call, calls);
-	call->api->counts.held++;
-	MHD_suspend_connection(call->connection);
+	if (!call->held) { /* else it waited for its turn, and is held on */
+		call->held = call->suspended = true;
+		LIST_INSERT_HEAD(&call->api->held, call, calls);
+		call->api->counts.held++;
+		MHD_suspend_connection(call->connection);
+	}
 	/* The library does not look at a suspended connection: we do. */
-	if (gone)
+	if (gone && !call->watch)
 		(void)sd_event_add_io(call->api->loop, &call->watch, call->link->fd, EPOLLRDHUP,
 				      on_peer, call);
 }
@@ -408,7 +410,10 @@ enum MHD_Result call_step(void *context, struct MHD_Connection *connection, cons
 		call_refuse(call, 503, "the controller is stopping"); /* nobody would end a hold */
 	if (!call->answer && !call->handled) {
 		call->handled = true;
-		call->route->handle(call->api->options.context, call);
+		if (is_question(call))
+			question_put(call);
+		else
+			call->route->handle(call->api->options.context, call);
 		if (call->suspended) /* even when it is answered by now: we come again */
 			return MHD_YES;
 	}
@@ -434,9 +439,9 @@ void call_done(void *context, struct MHD_Connection *connection, void **state,
 	if (call->answer)
 		MHD_destroy_response(call->answer);
 	free(call->segment);
+	free(call->token);
 	free(call->node);
 	free(call->name);
 	free(call);
 	*state = NULL;
 }
-	free(call->token);

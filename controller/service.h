@@ -38,12 +38,13 @@ struct store;
 enum {
 	BATCH_MAX = 1024,	  /* calls that wait for one commit */
 	BATCH_REPORTS_MAX = 4096, /* reports of them */
+	COMMIT_READY = 32,	  /* reports that are worth a commit of their own */
 };
 
 /* Work that goes into one batch: who comes when it is done is told to come again. */
 #define BATCH_WORK_US (200 * USEC_PER_MSEC)
 
-/* Commits are at least this far apart, so that many share one. */
+/* Commits of fewer than COMMIT_READY are at least this far apart, so that many share one. */
 #define COMMIT_EVERY_US (50 * USEC_PER_MSEC)
 
 /* A sender that waits, and what it is told once all is durable. */
@@ -78,7 +79,7 @@ struct service {
 	struct store *store;
 	struct api *api;
 	sd_event *loop;
-	sd_event_source *commit_timer;
+	sd_event_source *commit_timer, *commit_ready;
 	uint64_t last_commit_us; /* monotonic */
 	struct waiting batch[BATCH_MAX];
 	size_t n_batch, n_reports;
