@@ -9,6 +9,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -86,6 +87,37 @@ def test_one_sender_of_plain_reports_is_read_as_fast_as_of_packed_ones(controlle
             assert (answer.status, told["accepted"]) == (202, 64), told
     assert len(text) > 64 * 20000
     assert statistics.median(took["plain"]) < 3 * statistics.median(took["packed"]), took
+
+
+@pytest.mark.alone
+def test_a_replay_of_many_rules_holds_up_nobody(controller):
+    """Each rule was held against each other one before it was known whether that is too much, and each item against all in one go."""
+    c = controller()
+    for seq in range(1, 4):
+        failing = [sample("a" * 180 + str(i), better="none", unit="1", ok=False) for i in range(4096)]
+        assert c.post(report("gpu-1", seq, samples=failing)).status == 202
+    rules = [{"name": f"r{i}", "match": {"check": "*" + "a" * 55 + f"b{i}"}, "action": "alert"} for i in range(250)]
+    told, waits = [], []
+
+    def replay():
+        told.append(c.call("POST", "/v1/policy/replay?since=30d", json.dumps({"v": 1, "rules": rules}), timeout=120))
+
+    thread = threading.Thread(target=replay)
+    thread.start()
+    while thread.is_alive():
+        began = time.monotonic()
+        c.get("/healthz", timeout=120)
+        waits.append(time.monotonic() - began)
+    assert (told[0].status, told[0].json["reports"]) == (200, 3)
+    assert max(waits) < 2, "all of it was 14 s before"
+
+
+def test_a_pattern_that_takes_too_long_is_refused(controller):
+    c = controller()
+    for pattern in ("*" + "a" * 3500 + "b", "a" * 3500, "*" + "[ab]" * 64):
+        answer = c.call("POST", "/v1/policy/replay?since=1d", json.dumps(
+            {"v": 1, "rules": [{"name": "r", "match": {"check": pattern}, "action": "alert"}]}))
+        assert answer.status == 422 and "rules[0].match.check: want at most 63 characters besides *, and 255 bytes" in answer.json["detail"]
 
 
 class Readers:
