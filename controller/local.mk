@@ -198,7 +198,7 @@ EXTRA_DIST += tests/bench/bench_controller.py tests/system/test_controller_burst
 bench-restart: all
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_restart.py $(abs_builddir)
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_routes.py $(abs_builddir)
-EXTRA_DIST += tests/bench/bench_restart.py tests/bench/bench_routes.py tests/bench/bench_upload.py tests/bench/store_days.py
+EXTRA_DIST += tests/bench/bench_restart.py tests/bench/bench_routes.py tests/bench/bench_upload.py tests/bench/bench_readers.py tests/bench/store_days.py
 # What 10,000 hosts and 1,000 held connections cost.
 .PHONY: bench-connections
 bench-connections: all

@@ -350,6 +350,7 @@ void service_close(struct service *s)
 	store_close(s->store);
 	release_files(s);
 	limiter_release(&s->limiter);
+	free(s->metrics_text);
 	jmemo_release(&s->memo);
 	live_release(&s->live);
 	hosts_release(&s->hosts);

@@ -94,6 +94,8 @@ struct service {
 	uint64_t save_us; /* monotonic; when baselines are to be saved next */
 	sd_event_source *upkeep_timer;
 	struct metrics metrics;
+	char *metrics_text;	   /* as it was made last, or NULL */
+	uint64_t metrics_until_us; /* monotonic; it serves until then */
 	struct neighbors neighbors;
 	struct campaigning *campaigns; /* of campaigning.c */
 	struct replaying *replaying;   /* of routes_replay.c; NULL: none is under way */
