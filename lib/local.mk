@@ -2,7 +2,7 @@
 # Part of Makefile.am: topology and the judge.
 
 # ---- lib: base64 ---------------------------------------------------------------
-libassay_a_SOURCES += lib/base64.c lib/base64.h lib/jsome.c lib/jsome.h
+libassay_a_SOURCES += lib/base64.c lib/base64.h lib/glob.c lib/glob.h lib/jsome.c lib/jsome.h
 UNIT_TESTS += tests/unit/test_base64
 
 # ---- lib: circle ---------------------------------------------------------------
