@@ -63,7 +63,8 @@ int act_in_cluster(const struct act *act, const char *node)
 json_t *act_breaker_json(const struct act *act)
 {
 	const struct policy *policy = act->options.policy(act->options.context);
-	const struct act_counts *c = &act->counts;
+	const char *account = NULL;
+	struct act_counts c;
 	json_t *value = breaker_encode(&act->ledger.breaker);
 
 	(void)json_object_set_new(value, "mode", json_string(policy_mode_names[policy->mode]));
@@ -73,12 +74,16 @@ json_t *act_breaker_json(const struct act *act)
 				  act->fleet.stale ? json_string(act->fleet.stale) : json_null());
 	(void)json_object_set_new(value, "stopped",
 				  json_pack("s?", cluster_stopped(act->options.cluster)));
-	(void)json_object_set_new(value, "budget",
-				  json_pack("[{s:s, s:I, s:I}, {s:s, s:I, s:I}]", "rule",
-					    "budget.total", "used", (json_int_t)c->budget_used,
-					    "limit", (json_int_t)c->budget_limit, "rule",
-					    "budget.rate", "used", (json_int_t)c->rate_used,
-					    "limit", (json_int_t)c->rate_limit));
+	act_count_budgets(act, &c);
+	(void)manual_rate_most(&act->manual, policy, act_real_us(act), &account);
+	(void)json_object_set_new(
+		value, "budget",
+		json_pack("[{s:s, s:I, s:I}, {s:s, s:I, s:I}, {s:s, s:I, s:I, s:s?}]", "rule",
+			  "budget.total", "used", (json_int_t)c.budget_used, "limit",
+			  (json_int_t)c.budget_limit, "rule", "budget.rate", "used",
+			  (json_int_t)c.rate_used, "limit", (json_int_t)c.rate_limit, "rule",
+			  "budget.rate.manual", "used", (json_int_t)c.manual_used, "limit",
+			  (json_int_t)c.manual_limit, "account", account));
 	return value;
 }
 
