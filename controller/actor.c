@@ -75,7 +75,7 @@ static const char *undo_of(const struct act *act, int kind)
 		[ACT_UNCORDON] = "assayctl cordon NODE --reason REASON",
 		[ACT_HOLD] = "it ends by itself",
 		[ACT_RETEST] = "the test ends by itself",
-		[ACT_OVERRIDE] = "assayctl override NODE --until now",
+		[ACT_OVERRIDE] = "assayctl override NODE --for 0s",
 		[ACT_SILENCE] = "assayctl silence NODE --for 0s --reason REASON",
 		[ACT_REPAIR_DONE] = "assayctl cordon NODE --reason REASON",
 		[ACT_VERIFIED] = act->options.cluster->names->undo_verified,

@@ -51,6 +51,33 @@ json_t *act_node_json(const struct act *act, const char *node)
 		host->c.labels ? json_incref(host->c.labels) : json_object());
 }
 
+json_t *act_service_json(const struct act *act, const char *node)
+{
+	const struct act_host *host = act_host(act, node);
+	const struct fleet_node *n = fleet_find(&act->fleet, node);
+	const uint64_t now_us = act_real_us(act);
+	const struct cluster_mark *mark;
+	const char *state = "in-service";
+
+	if (!host || !host->there || !n)
+		return NULL;
+	mark = host->c.mark;
+	if (mark || host->c.unschedulable)
+		state = "cordoned";
+	else if (host->c.hold_us)
+		state = "held";
+	else if (n->out & OUT_NOT_READY)
+		state = "not-ready";
+	return json_pack(
+		"{s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "state", state, "by",
+		mark ? mark->by : NULL, "reason", mark ? mark->reason : NULL, "since",
+		stamp_of(mark ? mark->at_us : 0), "hold_until", stamp_of(host->c.hold_us),
+		"silence_until",
+		stamp_of(n->record.silence_until_us > now_us ? n->record.silence_until_us : 0),
+		"override_until",
+		stamp_of(n->record.override_until_us > now_us ? n->record.override_until_us : 0));
+}
+
 int act_in_cluster(const struct act *act, const char *node)
 {
 	const struct act_host *host = act_host(act, node);
