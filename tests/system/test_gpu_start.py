@@ -14,10 +14,10 @@ STATE, GEMM, MEMORY, ALL = (f"assay-probe-{name}" for name in ("gpu-state", "gem
 COUNT = 8
 # Products and copies so small that the processors of the test have little to do, and rates by which they take as long as real
 # ones: 8192^3 products at 500 TFLOP/s, 32 MiB at 50 GB/s.
-SMALL = {GEMM: ["--shape", "128,128,128"], MEMORY: ["--size", "16384"], ALL: ["--size", "16777216"]}
+SMALL = {GEMM: ["--shape", "128,128,128"], MEMORY: ["--size", "16384"], ALL: ["--size", "2097152"]}
 RATES = "mflops=2000 copy=25"
-# Processors are not faster where the clock is: no memory of the host, and less data of NCCL.
-FASTER = {MEMORY: [*SMALL[MEMORY], "--engine", "cuda"], ALL: ["--size", "2097152"]}
+# Processors are not faster where the clock is: no memory of the host.
+FASTER = {MEMORY: [*SMALL[MEMORY], "--engine", "cuda"]}
 SLOW = "slowstart=3 startms=40000"
 
 
@@ -148,7 +148,6 @@ def profile(build, environ, host, top, tmp_path):
         status, out, err, _ = run_alone([build / "assay", "run", "--profiles", file, "--profile", name, "--busy", "run",
                                          "-o", "json"], env, timeout=400)
         told = json.loads(out)
-        told["rate"] = rate
         told["seconds"] = rate * (time.monotonic() - begun)
         assert status in (0, 3) or told["verdict"]["verdict"] in ("warn", "fail"), err
         return told
@@ -174,9 +173,9 @@ def check_clean(told, name):
     assert {check: counts[check] for check in CHECKS[name]} == CHECKS[name]
     of_gpus = [p for p in told["report"]["problems"] if p["probe"] in ("gpu-state", "gemm", "memory", "all-to-all")]
     assert of_gpus == [] and told["seconds"] <= LONGEST[name]
-    # How soon work is launched, and how fast memory of the host is, are matters of this machine, which others use.
-    own = {"gemm.chain", "memory.read_bw", "memory.write_bw", "memory.copy_bw", "memory.triad_bw"}
-    own |= {"all_to_all.pair_bw"} if told["rate"] > 1 else set()  # blocks so small that launching them is much of it
+    # How soon work is launched, of which much of the small blocks of a pair is, and how fast memory of the host is, are matters of
+    # this machine, which others use: they are measured, and not what is judged here.
+    own = {"gemm.chain", "all_to_all.pair_bw", "memory.read_bw", "memory.write_bw", "memory.copy_bw", "memory.triad_bw"}
     found = [i for i in told["verdict"]["items"] if i["verdict"] in ("warn", "fail") and i["check"] not in own]
     assert found == [], [(i["check"], i["subject"], i["sentence"]) for i in found[:6]]
 
