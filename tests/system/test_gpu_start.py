@@ -120,6 +120,16 @@ def test_quick_has_time_for_contexts_that_are_made_one_after_the_other(probe):
         assert [s for s in samples if s["state"] != "measured"] == [], program
 
 
+@pytest.mark.once
+@pytest.mark.alone
+def test_a_driver_that_takes_a_millisecond_for_each_question_leaves_time_to_measure(probe):
+    """As NVML does through the GPU's firmware: who computes on a GPU is asked after each of a hundred rounds of copies."""
+    for program, budget in ((GEMM, "11s"), (MEMORY, "8s")):
+        done, samples = probe(program, budget, "lag=1", args=["--engine", "cuda"])
+        assert (done.returncode, done.stderr) == (0, "") and bad(samples) == [], program
+        assert [(s["check"], s["note"]) for s in samples if s["state"] != "measured"][:3] == [], program
+
+
 # --- profiles as they are shipped
 
 
