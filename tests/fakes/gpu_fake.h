@@ -21,7 +21,7 @@
  *	locked=I      the same (application clocks)
  *	crowded=I     beside a collective this GPU loses 26 % and not 8 %
  *	other=I       this GPU is of another model, whose bf16 results differ in a bit
- *	clock=1       tell on stderr how long it was from loading to the end
+ *	clock=1       clock_fake.so tells on stderr how long the process was there
  *	delay=US      each launch takes the host so long
  *	wrong=I       this GPU has one wrong element in each product read back
  *	once=I        the same in the first of them only
@@ -55,12 +55,14 @@
  *	at=NAME       of stuck, held, gone and block only in this call, whether it is
  *	              about a GPU or not; of gone, in all after it too
  *	spread=N      GPUs differ by up to N % in all their rates
+ *	seed=N        of the noise of their rates, which is 0.4 %
  *	mixed=1       every other GPU is of another model
  *
  * What NVML tells besides, and counts from 0 in each process, so that a second
  * run sees it grow:
  *
  *	lag=MS        each question about a GPU takes the driver so long
+ *	lagat=I lagms=MS   the call of at= about this GPU takes so long
  *	held=I        it does not come back from a look at this GPU
  *	gone=I        this GPU is lost, and says so to any question but its address
  *	dead=I        NVML gives no handle of this GPU: lost
@@ -70,6 +72,8 @@
  *	sbe=I dbe=I replay=I pciefatal=I linkcrc=I linkrecovery=I   amount=N of these
  *	dbeever=I     amount=N uncorrectable errors before the driver was loaded
  *	thermal=I swthermal=I powercap=I   amount=N milliseconds of these
+ *	hotaisle=1    the memory of all is near its limit: amount=N milliseconds of SW thermal
+ *	warm=I        that of this GPU is, now
  *	rows=I        amount=N rows replaced for uncorrectable errors
  *	remappending=I remapfailed=I
  *	norows=I      amount=N of its banks have no row left to replace one with
@@ -131,15 +135,16 @@
  *	slowstart=I startms=N   this GPU takes so much longer to start, wherever it is first
  *	              needed: in NVML's first handle, else in making its context
  *	serial=N      percent of each of these that are spent under the one lock of the driver,
- *	              so that threads wait for each other (default 50); not of slowstart
+ *	              so that threads wait for each other (default 25); not of slowstart
  *
  * The times asked for are those of HGX hosts as they are told, not measured here: 1,500, 400, 150,
  * 100 and 250 for initms to closems, 3,000 for firsttouch. How much of it threads can do beside
- * each other is not published. The kernel module opens GPUs side by side (nv_open_q, on unless
- * NVreg_EnableNonblockingOpen=0), and takes the lock of its RM for what changes shared state: half
- * is a guess, between all and nothing, and a test that depends on it tries both. A GPU that is
- * slow to start waits for its own firmware, without the lock. What the kernel takes to clean up
- * after a process that ended by _exit() is not in it.
+ * each other is not published. The kernel module starts GPUs that are opened with O_NONBLOCK, as
+ * the libraries do, side by side (nv_open_q of nvidia.ko, unless NVreg_EnableNonblockingOpen=0),
+ * most of it is waiting for the firmware of that GPU, and the lock of its RM is taken for what
+ * changes shared state: a quarter is a guess, and a test that depends on it tries more and less. A
+ * GPU that is slow to start waits for its own firmware, without the lock. What the kernel takes to
+ * clean up after a process that ended by _exit() is not in it.
  */
 #pragma once
 

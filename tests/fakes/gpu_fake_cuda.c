@@ -102,7 +102,8 @@ unsigned cuInit(unsigned flags)
 	unsigned i;
 
 	for (i = 0; i < FAKE_GPUS_MAX; i++)
-		gpus[i].random = random_seeded(i + 1);
+		gpus[i].random =
+			random_seeded((uint64_t)fake_setting("seed", 0) * FAKE_GPUS_MAX + i + 1);
 	fake_block(__func__, FAKE_NO_GPU);
 	if (!has_begun)
 		fake_take("initms");

@@ -44,13 +44,6 @@ void fake_launch(void)
 		(void)ppoll(NULL, 0, &delay, NULL);
 }
 
-static double start_ns;
-
-static void __attribute__((constructor)) start(void)
-{
-	start_ns = fake_now_ns();
-}
-
 static void tell(const char *line, int n)
 {
 	if (n > 0)
@@ -75,8 +68,5 @@ static void __attribute__((destructor)) tell_end(void)
 	if (fake_alive)
 		tell(line, snprintf(line, sizeof(line), "fake GPUs: %d objects were not freed\n",
 				    fake_alive));
-	if (fake_setting("clock", 0))
-		tell(line, snprintf(line, sizeof(line), "fake GPUs: used for %.3f s\n",
-				    (fake_now_ns() - start_ns) * 1e-9));
 	end_contexts();
 }

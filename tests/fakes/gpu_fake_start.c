@@ -11,7 +11,7 @@
 
 #include "tests/fakes/gpu_fake.h"
 
-enum { SERIAL_PERCENT = 50, PERCENT = 100, MS_NS = 1000000, SEC_NS = 1000000000 };
+enum { SERIAL_PERCENT = 25, PERCENT = 100, MS_NS = 1000000, SEC_NS = 1000000000 };
 
 static pthread_mutex_t driver = PTHREAD_MUTEX_INITIALIZER;
 

@@ -113,12 +113,12 @@ def left_behind(session):
     return found
 
 
-def run_alone(command, env):
+def run_alone(command, env, timeout=120):
     """(exit status, stdout, stderr, seconds) of a program in a session of its own, of which nothing is left."""
     start = time.monotonic()
     with subprocess.Popen([str(word) for word in command], env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, start_new_session=True) as program:
-        out, err = program.communicate(timeout=120)
+        out, err = program.communicate(timeout=timeout)
     assert left_behind(program.pid) == []
     return program.returncode, out, err, time.monotonic() - start
 
