@@ -41,9 +41,14 @@ def libraries(search=PLACES):
     found = {}
     for variable, name in SONAMES.items():
         paths = [p for place in places for p in sorted(glob.glob(os.path.join(place, name)), key=len)]
-        if paths:
-            found[variable] = paths[0]
+        if paths:  # the newest version, as the probes choose it; of one version the first place
+            found[variable] = max(paths, key=major)
     return found
+
+
+def major(path):
+    """13 of libcublasLt.so.13 and libcublasLt.so.13.1.0."""
+    return int(os.path.basename(path).partition(".so.")[2].partition(".")[0])
 
 
 class Host:

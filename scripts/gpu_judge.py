@@ -241,9 +241,12 @@ def gemm_ratio(r):
 
 
 def same_algorithm(r):
-    theirs = next(line["algorithm"] for line in r.lines("against", "plain0") if "algorithm" in line)
-    ours = r.sample("against", "probe0", "gemm.rate")["params"]["algorithm"].split()
-    differ = [name for name, value in theirs.items() if name in ours and ours[ours.index(name) + 1] != str(value)]
+    theirs = next(line for line in r.lines("against", "plain0") if "algorithm" in line)
+    params = r.sample("against", "probe0", "gemm.rate")["params"]
+    ours = params["algorithm"].split()
+    differ = [name for name, value in theirs["algorithm"].items() if name in ours and ours[ours.index(name) + 1] != str(value)]
+    if "cublaslt %d," % theirs["version"] not in params["version"]:
+        raise Unknown("the plain loop has cuBLASLt %s, the probe %s" % (theirs["version"], params["version"]))
     return ", ".join(differ) or "the same", "the same", not differ
 
 

@@ -242,3 +242,14 @@ def running(program):
         except OSError:  # gone meanwhile, or the kernel's
             continue
     return found
+
+
+def test_of_several_versions_of_a_library_the_newest_is_the_reference(top, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(top / "scripts"))
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    import gpu_host
+    for name in ("old/libcublasLt.so.12", "new/libcublasLt.so.13.1.0", "new/libcublasLt.so.9", "old/libnccl.so.2"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = gpu_host.libraries([f"{tmp_path}/old", f"{tmp_path}/*w", f"{tmp_path}/absent"])
+    assert found == {"LIBCUBLASLT": f"{tmp_path}/new/libcublasLt.so.13.1.0", "LIBNCCL": f"{tmp_path}/old/libnccl.so.2"}
