@@ -196,6 +196,13 @@ static bool fleet_of(void *context, const struct sample *s, const struct measure
 	return baselines_expect(view->baselines, view->report, s, m, ret);
 }
 
+static double within_of(void *context, const struct sample *s)
+{
+	const struct rules_view *view = context;
+
+	return baselines_within(view->baselines, view->report, s);
+}
+
 static size_t usual_of(void *context, const struct sample *s, double *ret_ratios)
 {
 	const struct rules_view *view = context;
@@ -219,6 +226,7 @@ struct judge_inputs rules_inputs(struct rules_view *view)
 		.expects = view->sku ? expects_probe : NULL,
 		.expects_context = view,
 		.fleet = view->baselines ? fleet_of : NULL,
+		.within = view->baselines ? within_of : NULL,
 		.fleet_context = view,
 		.usual = view->baselines ? usual_of : NULL,
 		.whole = view->baselines ? whole_of : NULL,
