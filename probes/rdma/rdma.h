@@ -92,6 +92,10 @@ struct rdma_end {
 /* The bit of full membership: two limited members of a partition do not talk (IBTA 10.9.1.1). */
 #define RDMA_PKEY_FULL 0x8000
 #define RDMA_PKEY_DEFAULT 0xffff
+/* device, port */
+#define RDMA_PKEY_LIMITED_WORDS                                                                 \
+	"%s port %u is a limited member of each of its partitions, and such do not reach each " \
+	"other: ask for full membership of one (--pkey-index takes a limited one all the same)"
 
 struct rdma_queue_options {
 	unsigned port;

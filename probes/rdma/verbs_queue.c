@@ -102,12 +102,14 @@ static int to_init(struct rdma_queue *q, struct err *err)
 static int choose_pkey(struct rdma_queue *q, struct err *err)
 {
 	const int wanted = q->options.pkey_index;
+	bool is_limited = false;
 	__be16 pkey = 0;
 	int i;
 
 	for (i = MAX(wanted, 0); i < q->port.pkey_tbl_len; i++) {
 		if (ibv_query_pkey(q->device->context, (uint8_t)q->options.port, i, &pkey) < 0)
 			break;
+		is_limited = is_limited || pkey != 0;
 		if (wanted >= 0 || (be16toh(pkey) & RDMA_PKEY_FULL)) {
 			q->pkey_index = (uint16_t)i;
 			q->pkey = be16toh(pkey);
@@ -117,7 +119,10 @@ static int choose_pkey(struct rdma_queue *q, struct err *err)
 	if (wanted >= 0)
 		return err_set(err, EINVAL, "%s port %u has no P_Key of index %d", q->device->name,
 			       q->options.port, wanted);
-	/* None is full, or none can be asked for: the first, as ever. */
+	if (is_limited)
+		return err_set(err, EACCES, RDMA_PKEY_LIMITED_WORDS, q->device->name,
+			       q->options.port);
+	/* None can be asked for: the first, as ever. */
 	return 0;
 }
 

@@ -145,6 +145,8 @@ static int sim_queue_open(struct rdma_device *d, const struct rdma_queue_options
 {
 	if (o->depth > QUEUE_MAX)
 		return err_set(err, EINVAL, "depth %u", o->depth);
+	if (o->pkey_index < 0 && !(sim_pkey(d->sim, -1) & RDMA_PKEY_FULL))
+		return err_set(err, EACCES, RDMA_PKEY_LIMITED_WORDS, d->name, o->port);
 	*ret = xcalloc(1, sizeof(**ret));
 	(*ret)->sim = d->sim;
 	(*ret)->options = *o;
