@@ -129,12 +129,13 @@ static void an_expectation_may_ask_for_params(void)
 	} cases[] = {
 		{ "gemm.rate", "self", "{\"dtype\":\"bf16\",\"power_limit_w\":700}", 400 },
 		{ "gemm.rate", "self", "{\"dtype\":\"bf16\",\"power_limit_w\":500}", 0 },
-		{ "gemm.rate", "self", "{\"dtype\":\"bf16\"}", 0 },
+		{ "gemm.rate", "self", "{\"dtype\":\"bf16\"}",
+		  400 }, /* it does not say otherwise */
 		{ "gemm.rate", "self", "{\"dtype\":\"f64\",\"power_limit_w\":700}", 0 },
 		{ "gemm.rate", "self", "{\"dtype\":\"tf32\"}", 300 },
 		{ "gemm.rate", "self", "{\"dtype\":\"f8e4m3\"}", 300 },
 		{ "gemm.rate", "self", "{\"dtype\":8}", 0 },
-		{ "gemm.rate", "self", NULL, 0 },
+		{ "gemm.rate", "self", NULL, 400 },
 		{ "memory.p2p_bw", "sys", "{\"direct\":true,\"size\":32}", 200 },
 		{ "memory.p2p_bw", "sys", "{\"direct\":false,\"size\":32}", 0 },
 		{ "memory.p2p_bw", "sys", "{\"direct\":true,\"size\":4}", 0 },
