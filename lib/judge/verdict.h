@@ -109,8 +109,7 @@ struct judge_inputs {
 	 * Expected value and floor of such a sample (its check, class, subject and
 	 * params) by the SKU file; returns false when it says nothing. `n` is then 1.
 	 */
-	bool (*sku)(void *context, const struct sample *s, double *ret_expected,
-		    double *ret_floor);
+	bool (*sku)(void *context, const struct sample *s, double *ret_expected, double *ret_floor);
 	void *sku_context;
 	/*
 	 * Own earlier values of (check, subject, params_key() of the sample),

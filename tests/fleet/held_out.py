@@ -250,7 +250,7 @@ class Simulation:
         path, good = self.c.policies / "sku/hgx-h100.yaml", TOP / "policies/sku/hgx-h100.yaml"
         wrong = "value: 1032e12\n    floor: 929e12"
         text = good.read_text()
-        want = re.sub(r"value: 794.5e12\n    floor: 715e12", wrong, text) if self.file_is_wrong(now) else text
+        want = re.sub(r"value: 650e12\n    floor: 464e12", wrong, text) if self.file_is_wrong(now) else text
         if path.read_text() != want:
             path.write_text(want)
             self.c.process.send_signal(signal.SIGHUP)
