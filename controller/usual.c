@@ -20,7 +20,7 @@ enum { TAIL_RUNS = 16, TAIL_RUNS_MIN = 6 };
 /* With their parts they are enough to tell what parts differ by. */
 enum { TAIL_HOSTS_MIN = 3 };
 /* A host has about so many parts; one, and one more in so many, may be worse than the gap. */
-enum { TAIL_PARTS = 8, TAIL_SHARE = 1000 };
+enum { TAIL_PARTS = 8, TAIL_SHARE = 400 };
 
 /* Where the host is, or belongs. */
 static size_t place_of(struct usuals *u, const char *node, bool *ret_there)

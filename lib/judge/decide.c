@@ -174,7 +174,7 @@ static bool collect_node(struct deciding *d, struct fleet_node *node)
 			finding->reached_us = 0;
 			c.suspect = true;
 			if (!c.rule || c.rule->action == ACTION_OBSERVE ||
-			    windows_bad(&finding->windows, 1) == 0)
+			    windows_bad(&finding->windows, (unsigned)c.rule->n) == 0)
 				continue;
 		} else if (finding->reached_us == 0) {
 			finding->reached_us = d->now_us;

@@ -81,9 +81,14 @@ static bool is_fresh(const struct deciding *d, const struct candidate *c)
 	       !decide_past(d->now_us, at_us, d->policy->alike_per_us);
 }
 
-/* Does it count for a group? What a setting or a job explains is not the fleet's besides. */
+/*
+ * Does it count for a group? What a setting or a job explains is not the fleet's besides, and what
+ * was good last makes nothing wide, though it belongs to what is.
+ */
 static bool counts(const struct candidate *c, bool domains)
 {
+	if (c->suspect && windows_bad(&c->finding->windows, 1) == 0)
+		return false;
 	return !c->born && (domains || !c->finding->shared);
 }
 
