@@ -14,9 +14,6 @@
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
-/* Of so many hosts the median spread is one that no sick part of one host has made. */
-enum { WITHIN_HOSTS_MIN = 3 };
-
 static int compare_keys(const void *a, const void *b)
 {
 	const struct baseline_key *x = a, *y = b;
