@@ -20,7 +20,13 @@ enum { TAIL_RUNS = 16, TAIL_RUNS_MIN = 6 };
 /* With their parts they are enough to tell what parts differ by. */
 enum { TAIL_HOSTS_MIN = 3 };
 /* A host has about so many parts; one, and one more in so many, may be worse than the gap. */
-enum { TAIL_PARTS = 8, TAIL_SHARE = 400 };
+enum { TAIL_PARTS = 8, TAIL_SHARE = 1000 };
+
+/*
+ * The ends of a tail that falls off exponentially lie apart by so much divided by how many are
+ * beyond (Renyi), and by three times as much in one case of 28: several are apart from there on.
+ */
+#define TAIL_TOGETHER 0.15
 
 /* Where the host is, or belongs. */
 static size_t place_of(struct usuals *u, const char *node, bool *ret_there)
@@ -194,7 +200,8 @@ static double gap_above(const struct usuals *u, double from, double width, doubl
 		if (u->tails[i + 1] <= from)
 			continue;
 		*ret_end = u->tails[i + 1];
-		if (u->tails[i + 1] - fmax(u->tails[i], from) > width)
+		if (u->tails[i + 1] - fmax(u->tails[i], from) >
+		    (i > 0 ? fmax(width, TAIL_TOGETHER / (double)(i + 1)) : width))
 			return fmax(u->tails[i], from);
 	}
 	return NAN;
