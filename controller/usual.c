@@ -22,6 +22,9 @@ enum { TAIL_HOSTS_MIN = 3 };
 /* A host has about so many parts; one, and one more in so many, may be worse than the gap. */
 enum { TAIL_PARTS = 8, TAIL_SHARE = 1000 };
 
+/* Of fewer hosts the spread of their levels is not known: it may look half as wide as it is. */
+enum { LEVEL_HOSTS_MIN = 10 };
+
 /*
  * The ends of a tail that falls off exponentially lie apart by so much divided by how many are
  * beyond (Renyi), and by three times as much in one case of 28: several are apart from there on.
@@ -279,6 +282,8 @@ static bool hold_level(const struct measure *m, const struct usual *host,
 {
 	struct measure level = *m;
 
+	if (hosts->n < LEVEL_HOSTS_MIN)
+		return false;
 	level.value = trend_usual(&host->whole) * control;
 	level.k = USUAL_WHOLE_K;
 	if (!expectation_from_fleet(&level, hosts, ret))
