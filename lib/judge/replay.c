@@ -229,6 +229,8 @@ static void settle(struct replay *r, const struct replay_run *run, struct host *
 
 	if (!track->bad)
 		windows_push(&track->windows, false);
+	if (finding)
+		finding->windows = track->windows;
 	if (tested && finding) {
 		fleet_tested(&r->fleet, node, &test);
 		track->ordered = false;
