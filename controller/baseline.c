@@ -330,7 +330,7 @@ bool baselines_expect(const struct baselines *b, const struct report *report,
 {
 	struct baseline *line = m->family->compared ? baseline_of(b, report->sku, s) : NULL;
 
-	return line && expectation_from_fleet(m, baseline_center_but(line, report->node), ret);
+	return line && baseline_hold(line, report->node, m, ret);
 }
 
 double baselines_within(const struct baselines *b, const struct report *report,

@@ -41,6 +41,10 @@ struct baseline *baseline_of(const struct baselines *b, const char *sku, const s
 /* What the other hosts reach, kept for as long as baseline.h says. */
 const struct center *baseline_center_but(struct baseline *line, const char *node);
 
+/* What the others say of a value of the host; false when they are too few to say anything. */
+bool baseline_hold(struct baseline *line, const char *node, const struct measure *m,
+		   struct expectation *ret);
+
 /* `n` values of one run of the host, ascending. */
 void baseline_learn_usual(struct baseline *line, const struct verdict *verdict, const char *node,
 			  const struct usual_value *values, size_t n);

@@ -31,15 +31,32 @@ struct shifts *findings_shifts(const struct note *note)
 	return known && note->fresh ? &note->rules->baselines->shifts : NULL;
 }
 
-/*
- * Is it more than that one part of the host is below the others? Good parts spread. What the SKU
- * file asks counts also where the others let it pass: they may all be below it.
- */
-static bool is_low(const struct verdict_item *item)
+/* Is half of what was measured in the check below the SKU file? All the fleet may be. */
+static bool is_below_file(const struct verdict *v, const char *check)
 {
-	if (item->low_by & 1U << SOURCE_SKU)
-		return true;
-	return item->level >= VERDICT_WARN && !item->fatal && !bad_run_by_peers_alone(item);
+	size_t low = 0, of = 0, i;
+
+	for (i = 0; i < v->n_items; i++) {
+		const struct verdict_item *item = &v->items[i];
+
+		if (item->level == VERDICT_INCONCLUSIVE || !streq(item->check, check))
+			continue;
+		of++;
+		low += (item->low_by & 1U << SOURCE_SKU) != 0;
+	}
+	return low * 2 >= of;
+}
+
+/* Is it more than that one part of the host is below the others, or the file? Good parts spread. */
+static bool is_low(const struct verdict *v, const struct verdict_item *item)
+{
+	const unsigned others = item->low_by & ~(1U << SOURCE_SKU | 1U << SOURCE_PEERS);
+
+	if (item->fatal || (item->level < VERDICT_WARN && !item->low_by))
+		return false;
+	if (item->low_by == 0 || others)
+		return item->level >= VERDICT_WARN;
+	return item->low_by & 1U << SOURCE_SKU && is_below_file(v, item->check);
 }
 
 void findings_count(const struct note *note, const struct verdict_item *item, bool bad)
@@ -47,7 +64,7 @@ void findings_count(const struct note *note, const struct verdict_item *item, bo
 	struct shifts *shifts = findings_shifts(note);
 	const char *sku = note->rules->sku_name, *node = note->verdict->node;
 
-	if (!shifts || !is_low(item))
+	if (!shifts || !is_low(note->verdict, item))
 		return;
 	shifts_set(shifts, SHIFT_LOW, sku, item->check, node, true);
 	if (bad)
@@ -97,8 +114,7 @@ static bool speaks_for(const struct verdict_item *item, const char *check)
 /* The file says so, and nothing else does. */
 static bool is_far_below_file(const struct verdict_item *item)
 {
-	return bad_run_by_file_alone(item) &&
-	       item->value < item->floor * REFERENCE_FAR;
+	return bad_run_by_file_alone(item) && item->value < item->floor * REFERENCE_FAR;
 }
 
 static void settle_check(void *context, const char *check)
@@ -121,7 +137,7 @@ static void settle_check(void *context, const char *check)
 			continue;
 		bad |= (note->marks[i] & MARK_BAD) && !item->fatal;
 		file |= is_far_below_file(item);
-		if (!low && is_low(item))
+		if (!low && is_low(v, item))
 			low = item;
 	}
 	if (!measured)

@@ -8,6 +8,13 @@
 
 enum { FLEET = 1 << SOURCE_FLEET, FILE_ = 1 << SOURCE_SKU, PEERS = 1 << SOURCE_PEERS };
 
+/* The value as a part of what is expected, less than 1 on the bad side. */
+static double part_of(const struct verdict_item *item)
+{
+	return item->floor > item->expected ? item->expected / item->value
+					    : item->value / item->expected;
+}
+
 bool bad_run_by_file_alone(const struct verdict_item *item)
 {
 	return item->low_by == FILE_;
@@ -15,7 +22,7 @@ bool bad_run_by_file_alone(const struct verdict_item *item)
 
 bool bad_run_by_peers_alone(const struct verdict_item *item)
 {
-	return item->low_by == PEERS && (item->level < VERDICT_FAIL || item->known_by != PEERS);
+	return item->low_by == PEERS && part_of(item) >= REFERENCE_BROKEN;
 }
 
 static bool is_bad_part(const struct verdict_item *item)
@@ -81,14 +88,12 @@ bool bad_run_speaks(const struct verdict *v, size_t i)
 bool bad_run_is_born(const struct verdict_item *item, bool born)
 {
 	const struct family *family = family_find(item->check, item->unit);
-	const double part = item->floor > item->expected ? item->expected / item->value
-							 : item->value / item->expected;
 
 	if (!family->compared)
 		return born;
 	if (family->alike && item->low_by & FLEET)
 		return false;
 	if (item->usual == USUAL_UNKNOWN)
-		return born || part >= REFERENCE_FAR;
+		return born || part_of(item) >= REFERENCE_FAR;
 	return item->usual == USUAL_KEPT;
 }

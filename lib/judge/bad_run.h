@@ -10,8 +10,8 @@
  *    not bad, for good parts of one host differ more than its few peers can tell, and a SKU
  *    file may ask too much;
  *  - in a SKU too small for that one reference alone does not convict a part that another lets
- *    pass: not the file unless it is far below, and peers never, nor where they are all
- *    there is unless it is far below;
+ *    pass: not the file unless it is far below, and peers never, unless no good part is
+ *    so slow (REFERENCE_BROKEN);
  *  - a part that one run measured several times, with different parameters, has one bad run;
  *  - a link is as bad as the cells that it explains.
  */

@@ -360,13 +360,21 @@ struct trait_search {
 	int kind; /* enum notice_kind */
 	const struct names *names;
 	size_t *bad, *of; /* hosts by trait; owned */
-	size_t all;	  /* hosts of the SKU */
+	size_t hosts;	  /* of the group */
+	size_t all;	  /* of the SKU */
+	const bool *wide; /* domains that are bad as a whole: not looked at */
 };
 
 static void trait_search_release(struct trait_search *s)
 {
 	free(s->bad);
 	free(s->of);
+}
+
+/* What its domain has as a whole is no other cause. */
+static bool is_elsewhere(const struct trait_search *s, const struct fleet_node *node)
+{
+	return node->domain != NAME_NONE && s->wide[node->domain];
 }
 
 static void count_hosts(struct deciding *d, struct trait_search *s)
@@ -378,16 +386,17 @@ static void count_hosts(struct deciding *d, struct trait_search *s)
 	s->bad = xcalloc(s->names->n + 1, sizeof(*s->bad));
 	s->of = xcalloc(s->names->n + 1, sizeof(*s->of));
 	for (i = 0; i < d->fleet->n; i++) {
-		if (d->fleet->nodes[i]->sku != c->node->sku)
+		if (d->fleet->nodes[i]->sku != c->node->sku || is_elsewhere(s, d->fleet->nodes[i]))
 			continue;
 		s->all++;
 		count_traits(d->fleet->nodes[i], s->kind, s->of);
 	}
 	for (i = s->group->first; i < s->group->end; i++) {
 		c = &d->out->candidates[i];
-		if (!counts(c, false) || c->node == last)
+		if (!counts(c, false) || c->node == last || is_elsewhere(s, c->node))
 			continue;
 		last = c->node;
+		s->hosts++;
 		count_traits(c->node, s->kind, s->bad);
 	}
 }
@@ -395,10 +404,45 @@ static void count_hosts(struct deciding *d, struct trait_search *s)
 /* Half of those that have it are bad, and hardly any that has not; and it is not just the SKU. */
 static bool explains(const struct trait_search *s, size_t trait)
 {
-	const size_t bad = s->bad[trait], of = s->of[trait], others = s->group->hosts - bad;
+	const size_t bad = s->bad[trait], of = s->of[trait], others = s->hosts - bad;
 
 	return bad >= DOMAIN_MIN && bad * 2 >= of && of * 2 <= s->all &&
 	       others * of * OTHERS_MAX <= bad * (s->all - of);
+}
+
+/*
+ * Are its neighbors without it well? A rack that becomes bad is one of its jobs at first: what is
+ * near tells them apart.
+ */
+static bool is_not_the_place(struct deciding *d, const struct trait_search *s, size_t trait)
+{
+	const int sku = d->out->candidates[s->group->first].node->sku;
+	CLEANUP(freep) bool *near = xcalloc(d->fleet->domains.n + 1, sizeof(*near));
+	const struct fleet_node *last = NULL;
+	size_t of = 0, bad = 0, i;
+
+	for (i = s->group->first; i < s->group->end; i++) {
+		const struct fleet_node *node = d->out->candidates[i].node;
+
+		if (node->domain != NAME_NONE && has_trait(node, s->kind, (int)trait))
+			near[node->domain] = true;
+	}
+	for (i = 0; i < d->fleet->n; i++) {
+		const struct fleet_node *node = d->fleet->nodes[i];
+
+		of += node->sku == sku && node->domain != NAME_NONE && near[node->domain] &&
+		      !has_trait(node, s->kind, (int)trait);
+	}
+	for (i = s->group->first; i < s->group->end; i++) {
+		const struct candidate *c = &d->out->candidates[i];
+
+		if (!counts(c, false) || c->node == last || c->node->domain == NAME_NONE ||
+		    !near[c->node->domain] || has_trait(c->node, s->kind, (int)trait))
+			continue;
+		last = c->node;
+		bad++;
+	}
+	return bad * s->of[trait] * OTHERS_MAX <= s->bad[trait] * MAX(of, (size_t)1);
 }
 
 static struct notice *find_trait_notice(const struct deciding *d, const struct trait_search *s,
@@ -433,21 +477,21 @@ static void tell_trait(struct deciding *d, const struct trait_search *s, size_t 
 		return;
 	sku = names_text(&d->fleet->skus, example->node->sku);
 	say(notice, s->bad[trait], s->of[trait],
-	    xasprintf(
-		    "%s: %zu of %zu hosts %s %s are not good in %s, and %zu of %zu others, as "
-		    "%s; so many are not sick: look at what they have in common",
-		    sku ? sku : "all", s->bad[trait], s->of[trait],
-		    s->kind == NOTICE_JOB ? "of job" : "with", names_text(s->names, (int)trait),
-		    example->finding->check, s->group->hosts - s->bad[trait], s->all - s->of[trait],
-		    example->finding->sentence ? example->finding->sentence : example->node->name));
+	    xasprintf("%s: %zu of %zu hosts %s %s are not good in %s, and %zu of %zu others, as "
+		      "%s; so many are not sick: look at what they have in common",
+		      sku ? sku : "all", s->bad[trait], s->of[trait],
+		      s->kind == NOTICE_JOB ? "of job" : "with", names_text(s->names, (int)trait),
+		      example->finding->check, s->hosts - s->bad[trait], s->all - s->of[trait],
+		      example->finding->sentence ? example->finding->sentence
+						 : example->node->name));
 }
 
 /* The one that explains most; of one that was told before the notice stands while half is bad. */
-static void judge_traits_of(struct deciding *d, const struct group *g, int kind,
-			    const struct names *names)
+static void judge_traits_of(struct deciding *d, const struct group *g, int kind, const bool *wide)
 {
+	const struct names *names = kind == NOTICE_JOB ? &d->fleet->jobs : &d->fleet->settings;
 	CLEANUP(trait_search_release)
-	struct trait_search s = { .group = g, .kind = kind, .names = names };
+	struct trait_search s = { .group = g, .kind = kind, .names = names, .wide = wide };
 	size_t best = 0, best_bad = 0, i;
 
 	count_hosts(d, &s);
@@ -462,7 +506,7 @@ static void judge_traits_of(struct deciding *d, const struct group *g, int kind,
 			tell_trait(d, &s, i, key);
 			return;
 		}
-		if (explains(&s, i) && s.bad[i] > best_bad) {
+		if (s.bad[i] > best_bad && explains(&s, i) && is_not_the_place(d, &s, i)) {
 			best = i;
 			best_bad = s.bad[i];
 		}
@@ -475,7 +519,7 @@ static void judge_traits_of(struct deciding *d, const struct group *g, int kind,
 	}
 }
 
-static void judge_traits(struct deciding *d)
+static void judge_traits(struct deciding *d, const bool *wide)
 {
 	struct group g;
 	size_t i;
@@ -484,10 +528,10 @@ static void judge_traits(struct deciding *d)
 		g = group_at(d, i, false, NULL);
 		if (g.fatal || g.reached == 0 || g.hosts < DOMAIN_MIN)
 			continue;
-		judge_traits_of(d, &g, NOTICE_SETTING, &d->fleet->settings);
+		judge_traits_of(d, &g, NOTICE_SETTING, wide);
 		g = group_at(d, i, false, NULL);
 		if (g.hosts >= DOMAIN_MIN)
-			judge_traits_of(d, &g, NOTICE_JOB, &d->fleet->jobs);
+			judge_traits_of(d, &g, NOTICE_JOB, wide);
 	}
 }
 
@@ -568,7 +612,8 @@ static void judge_domains(struct deciding *d, const size_t *nodes, const bool *w
 		struct notice *notice;
 
 		g = group_at(d, i, true, NULL);
-		if (domain == NAME_NONE || !wide[domain] || g.fatal || g.hosts < DOMAIN_MIN)
+		/* Another check of the domain is another matter. */
+		if (domain == NAME_NONE || !wide[domain] || g.fatal || !is_wide(d, &g, nodes))
 			continue;
 		notice = find_notice(d->fleet, NOTICE_DOMAIN,
 				     names_text(&d->fleet->domains, domain));
@@ -637,7 +682,7 @@ void decide_shared(struct deciding *d)
 		sort(d, by_domain);
 		n_wide = find_wide(d, nodes, wide);
 		sort(d, by_sku);
-		judge_traits(d);
+		judge_traits(d, wide);
 		judge_fleet(d, wide, n_wide);
 		sort(d, by_domain);
 		judge_domains(d, nodes, wide);

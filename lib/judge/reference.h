@@ -25,6 +25,8 @@ enum {
 #define REFERENCE_K 3.5
 /* Below this part of what is expected one reference alone is enough. */
 #define REFERENCE_FAR 0.85
+/* Below this part of what others reach no good part is, however long the tail of good silicon. */
+#define REFERENCE_BROKEN 0.6
 /* With too few peers for statistics: so far below the best one. */
 #define REFERENCE_FEW_SLACK 0.15
 

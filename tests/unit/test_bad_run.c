@@ -49,7 +49,7 @@ static void two_of_three_references_convict_a_part(void)
 		{ VERDICT_WARN, P | S, P, USUAL_UNKNOWN, false },
 		{ VERDICT_WARN, P, P, USUAL_UNKNOWN, false },
 		{ VERDICT_FAIL, P | H, P, USUAL_KEPT, false },
-		{ VERDICT_FAIL, P, P, USUAL_UNKNOWN, true },
+		{ VERDICT_FAIL, P, P, USUAL_UNKNOWN, false },
 		{ VERDICT_FAIL, P | S, P | S, USUAL_UNKNOWN, true },
 		{ VERDICT_FAIL, P | H | S, P | S, USUAL_KEPT, true },
 		{ VERDICT_WARN, S | P, S, USUAL_UNKNOWN, false },
