@@ -19,8 +19,8 @@ enum { TAIL_RUNS = 16, TAIL_RUNS_MIN = 6 };
 #define TAIL_STEP_MAX 0.03
 /* With their parts they are enough to tell what parts differ by. */
 enum { TAIL_HOSTS_MIN = 3 };
-/* A host has about so many parts, and one in so many of them may be worse than the gap. */
-enum { TAIL_PARTS = 8, TAIL_SHARE = 200 };
+/* A host has about so many parts; one, and one more in so many, may be worse than the gap. */
+enum { TAIL_PARTS = 8, TAIL_SHARE = 400 };
 
 /* Where the host is, or belongs. */
 static size_t place_of(struct usuals *u, const char *node, bool *ret_there)
@@ -187,7 +187,7 @@ static void gather_tails(struct usuals *u)
 static double gap_above(const struct usuals *u, double from, double width, double *ret_end)
 {
 	const size_t parts = u->n_tails / 2 * TAIL_PARTS;
-	const size_t most = MAX(parts / TAIL_SHARE, (size_t)1);
+	const size_t most = 1 + parts / TAIL_SHARE;
 	size_t i;
 
 	for (i = 0; i < most && i + 1 < u->n_tails; i++) {

@@ -21,6 +21,8 @@ const char *const notice_kind_names[] = {
 enum {
 	DOMAIN_MIN = 3, /* hosts of a domain, or with a setting, that are no coincidence */
 	OTHERS_MAX = 4, /* hosts without a setting are bad a quarter as often, or it is not that */
+	SHARE_PERCENT =
+		30, /* ... when they are so many of it, and the others run their tests later */
 	DOMAINS_ARE_FLEET = 3, /* so many domains at once are not domains */
 	NOTICES_MAX = 1024,    /* what is above is not told; nobody is blamed for it either */
 };
@@ -79,9 +81,14 @@ static bool is_fresh(const struct deciding *d, const struct candidate *c)
 	       !decide_past(d->now_us, at_us, d->policy->alike_per_us);
 }
 
-/* Does it count for a group? What a setting or a job explains is not the fleet's besides. */
+/*
+ * Does it count for a group? What a setting or a job explains is not the fleet's besides, and what
+ * was good last makes nothing wide, though it belongs to what is.
+ */
 static bool counts(const struct candidate *c, bool domains)
 {
+	if (c->suspect && windows_bad(&c->finding->windows, 1) == 0)
+		return false;
 	return !c->born && (domains || !c->finding->shared);
 }
 
@@ -193,14 +200,14 @@ static size_t alike_of(const struct deciding *d, size_t of)
 }
 
 /*
- * Half of its hosts are; or as many as would be a shift of the fleet, were they all over
- * it: each host tells when it runs its tests next, and half of a large domain takes hours.
+ * So many of its hosts are, some of them once; or as many have reached it as would be a shift
+ * of the fleet, were they all over it: each host tells when it runs its tests next.
  */
 static bool begins_wide(const struct deciding *d, const struct group *g, size_t of)
 {
 	if (g->fresh >= DOMAIN_MIN && g->fresh >= alike_of(d, d->fleet->n))
 		return true;
-	return g->fresh > 0 && g->newly >= DOMAIN_MIN && g->newly * 2 >= of;
+	return g->fresh > 0 && g->newly >= DOMAIN_MIN && g->newly * 100 >= of * SHARE_PERCENT;
 }
 
 static bool stays_wide(const struct notice *notice, const struct group *g, size_t of)
@@ -401,12 +408,14 @@ static void count_hosts(struct deciding *d, struct trait_search *s)
 	}
 }
 
-/* Half of those that have it are bad, and hardly any that has not; and it is not just the SKU. */
+/* Many of those that have it are bad, and hardly any that has not; and it is not just the SKU. */
 static bool explains(const struct trait_search *s, size_t trait)
 {
+	/* There are many jobs, and small ones: fewer of one are bad by chance. */
+	const size_t share = s->kind == NOTICE_JOB ? 50 : SHARE_PERCENT;
 	const size_t bad = s->bad[trait], of = s->of[trait], others = s->hosts - bad;
 
-	return bad >= DOMAIN_MIN && bad * 2 >= of && of * 2 <= s->all &&
+	return bad >= DOMAIN_MIN && bad * 100 >= of * share && of * 2 <= s->all &&
 	       others * of * OTHERS_MAX <= bad * (s->all - of);
 }
 
