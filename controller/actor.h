@@ -51,7 +51,8 @@ struct act_counts {
 	uint64_t decide_us; /* spent in decisions */
 	/* now */
 	uint64_t under_way, held, cordoned, sticky, overdue, let_in;
-	uint64_t budget_used, budget_limit, rate_used, rate_limit;
+	/* Of metrics.c: each budget's in turn. The manual one's is the account's that has most. */
+	uint64_t budget_used, budget_limit, rate_used, rate_limit, manual_used, manual_limit;
 	bool breaker_open, fenced, stale, stopped;
 };
 

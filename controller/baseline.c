@@ -17,7 +17,7 @@
 /* Of so many hosts the median spread is one that no sick part of one host has made. */
 enum { WITHIN_HOSTS_MIN = 3 };
 
-static int compare_keys(const void *a, const void *b)
+int baseline_compare_keys(const void *a, const void *b)
 {
 	const struct baseline_key *x = a, *y = b;
 	int r = strcmp(x->sku, y->sku);
@@ -33,7 +33,7 @@ static struct baseline_key key_of(const char *sku, const struct sample *s, char 
 
 static struct baseline *find(const struct baselines *b, const struct baseline_key *key)
 {
-	struct baseline **found = tfind(key, &b->tree, compare_keys);
+	struct baseline **found = tfind(key, &b->tree, baseline_compare_keys);
 
 	return found ? *found : NULL;
 }
@@ -42,8 +42,9 @@ static struct baseline *need(struct baselines *b, const struct baseline_key *key
 {
 	struct baseline *line = find(b, key);
 
-	if (line || b->n == BASELINES_MAX)
+	if (line)
 		return line;
+	baselines_make_room(b);
 	line = xcalloc(1, sizeof(*line));
 	line->key.sku = line->sku = xstrdup(key->sku);
 	line->key.kind = (struct kind){
@@ -53,7 +54,7 @@ static struct baseline *need(struct baselines *b, const struct baseline_key *key
 		.params = line->params = xstrdup(key->kind.params),
 		.better = key->kind.better,
 	};
-	if (!tsearch(line, &b->tree, compare_keys))
+	if (!tsearch(line, &b->tree, baseline_compare_keys))
 		abort(); /* out of memory */
 	b->n++;
 	return line;
@@ -126,7 +127,7 @@ struct gathered {
 static int compare_gathered(const void *a, const void *b)
 {
 	const struct gathered *x = a, *y = b;
-	int r = compare_keys(&x->key, &y->key);
+	int r = baseline_compare_keys(&x->key, &y->key);
 
 	return r ? r : (x->value > y->value) - (x->value < y->value);
 }
@@ -259,13 +260,15 @@ void baselines_learn(struct baselines *b, const struct report *report,
 	for (i = 1; i <= n; i++) {
 		bool bad;
 
-		if (i < n && compare_keys(&g[i].key, &g[first].key) == 0)
+		if (i < n && baseline_compare_keys(&g[i].key, &g[first].key) == 0)
 			continue;
 		bad = suspect || is_doubtful(b, report, verdict, &g[first], i - first);
 		learn_key(b, report, &g[first], i - first, bad);
 		line = find(b, &g[first].key);
-		if (line)
+		if (line) {
 			learn_usual(line, report, verdict, &g[first], i - first);
+			baselines_settle(b, line);
+		}
 		first = i;
 	}
 	for (i = 0; i < n; i++)
@@ -390,15 +393,9 @@ json_t *baselines_encode(const struct baselines *b)
 	return items;
 }
 
-static void baseline_free(void *p)
+void baseline_free(struct baseline *line)
 {
-	struct baseline *line = p;
-
-	while (line->n > 0)
-		free(line->hosts[--line->n].node);
-	free(line->hosts);
-	usuals_release(&line->usuals);
-	free(line->but);
+	baseline_empty(line);
 	free(line->sku);
 	free(line->check);
 	free(line->locality);
@@ -433,13 +430,6 @@ void baseline_put(struct baseline *line, const struct baseline_host *host)
 	put(line, host->node, host->value, host->spread);
 }
 
-void baselines_drop(struct baselines *b, struct baseline *line)
-{
-	(void)tdelete(line, &b->tree, compare_keys);
-	baseline_free(line);
-	b->n--;
-}
-
 static void forget_in(struct baseline *line, void *context)
 {
 	forget(line, context);
@@ -451,12 +441,25 @@ void baselines_forget(struct baselines *b, const char *node)
 	CLEANUP(freep) char *name = xstrdup(node);
 
 	baselines_visit(b, forget_in, name);
+	baselines_drop_empty(b);
 	shifts_forget(&b->shifts, node);
+}
+
+static void free_node(void *line)
+{
+	baseline_free(line);
 }
 
 void baselines_release(struct baselines *b)
 {
-	tdestroy(b->tree, baseline_free);
+	tdestroy(b->tree, free_node);
+	while (b->dropped) {
+		struct baseline *line = b->dropped;
+
+		b->dropped = line->next_dropped;
+		baseline_free(line);
+	}
+	shares_release(&b->shares);
 	shifts_release(&b->shifts);
 	*b = (struct baselines){ 0 };
 }

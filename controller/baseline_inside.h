@@ -31,9 +31,21 @@ struct baseline {
 	uint64_t saved_us;
 	bool changed; /* since it was saved */
 	struct usuals usuals;
+	struct share_entry share;
+	uint64_t used;		       /* baselines.uses when it was last learnt */
+	bool listed, gone;	       /* somebody's list has it; it is in no table any more */
+	struct baseline *next_dropped; /* of baselines.dropped */
 };
 
 struct sample;
+
+int baseline_compare_keys(const void *a, const void *b);
+
+/* Forget all its hosts, and what they were. */
+void baseline_empty(struct baseline *line);
+
+/* Is the table full? Then those of the fewest hosts go. */
+void baselines_make_room(struct baselines *b);
 
 /* The baseline that the sample belongs to; NULL when there is none yet. */
 struct baseline *baseline_of(const struct baselines *b, const char *sku, const struct sample *s);

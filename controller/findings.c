@@ -27,25 +27,47 @@ static const struct policy_rule *rule_of(const struct note *note, const struct v
 	return policy_match(&note->rules->rules->policy, &subject);
 }
 
-static struct store_window *row_of(struct note *note, const struct verdict_item *item, bool bad)
+static struct store_window *find_row(const struct note *note, const struct verdict_item *item)
 {
-	struct store_window *row;
 	size_t i;
 
 	for (i = 0; i < note->n_rows; i++) {
-		row = &note->rows[i];
-		if (streq(row->check, item->check) && streq(row->subject, item->subject))
-			return row;
+		if (streq(note->rows[i].check, item->check) &&
+		    streq(note->rows[i].subject, item->subject))
+			return &note->rows[i];
 	}
-	if (!bad || note->n_rows == FINDINGS_MAX)
-		return NULL;
-	row = &note->rows[note->n_rows++];
+	return NULL;
+}
+
+/*
+ * The row of an item in `ret_row`, new when it is bad; NULL when there is none. What is fatal
+ * has one always: the least of the others makes room for it.
+ */
+static int row_of(struct note *note, const struct verdict_item *item, bool bad,
+		  struct store_window **ret_row, struct err *err)
+{
+	struct store_window *row = find_row(note, item);
+	int r;
+
+	*ret_row = row;
+	if (row)
+		return 0;
+	if (!bad)
+		return 0;
+	if (note->n_rows == FINDINGS_MAX && item->fatal) {
+		r = findings_make_room(note, err);
+		if (r < 0)
+			return r;
+	}
+	if (note->n_rows == FINDINGS_MAX)
+		return 0;
+	row = *ret_row = &note->rows[note->n_rows++];
 	*row = (struct store_window){ .check = xstrdup(item->check),
 				      .subject = xstrdup(item->subject),
 				      .since_us = note->at_us,
 				      .score = NAN,
 				      .born = findings_first(note) };
-	return row;
+	return 0;
 }
 
 /* The worst item of a check that is proved speaks for it: items come worst first. */
@@ -170,14 +192,14 @@ static int note_item(struct note *note, size_t i, struct err *err)
 	int r;
 
 	/* What could not be told is neither; what was measured in several ways is one run. */
-	if ((item->level == VERDICT_PASS && !row_of(note, item, false)) ||
+	if ((item->level == VERDICT_PASS && !find_row(note, item)) ||
 	    !bad_run_speaks(note->verdict, i))
 		return 0;
 	findings_count(note, item, bad);
 	note->marks[i] = bad ? MARK_BAD : 0;
-	row = row_of(note, item, bad);
-	if (!row)
-		return 0;
+	r = row_of(note, item, bad, &row, err);
+	if (r < 0 || !row)
+		return r;
 	rule = rule_of(note, item);
 	row->k = rule ? (unsigned)MIN(rule->k, (uint64_t)WINDOWS_MAX) : 1;
 	row->n = rule ? (unsigned)MIN(rule->n, (uint64_t)WINDOWS_MAX) : 1;

@@ -41,6 +41,12 @@ struct incident_count findings_parts(const struct note *note, const struct verdi
 void findings_describe(const struct note *note, const struct verdict_item *item,
 		       struct store_window *row);
 
+/*
+ * Drop the row that is not fatal and was not bad for the longest, and the incident that nothing
+ * of its check is left for; all stay when all are fatal.
+ */
+int findings_make_room(struct note *note, struct err *err);
+
 /* Is this the host's first run of its profile? What is bad in it was never good. */
 bool findings_first(const struct note *note);
 

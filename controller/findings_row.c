@@ -56,6 +56,39 @@ void findings_describe(const struct note *note, const struct verdict_item *item,
 	set_text(&row->sentence, item->sentence);
 }
 
+static bool has_row(const struct note *note, const char *check)
+{
+	size_t i = 0;
+
+	while (i < note->n_rows && !streq(note->rows[i].check, check))
+		i++;
+	return i < note->n_rows;
+}
+
+int findings_make_room(struct note *note, struct err *err)
+{
+	const char *node = note->verdict->node;
+	struct store_window *least = NULL, dropped;
+	size_t i;
+	int r;
+
+	for (i = 0; i < note->n_rows; i++) {
+		struct store_window *row = &note->rows[i];
+
+		if (row->severity != SEVERITY_FATAL && (!least || row->last_us < least->last_us))
+			least = row;
+	}
+	if (!least)
+		return 0;
+	dropped = *least;
+	*least = note->rows[--note->n_rows];
+	r = store_drop_window(note->store, node, &dropped, err);
+	if (r == 0 && !has_row(note, dropped.check))
+		r = store_close_incident(note->store, node, dropped.check, note->at_us, err);
+	store_window_release(&dropped);
+	return r;
+}
+
 bool findings_first(const struct note *note)
 {
 	const char *profile = note->verdict->profile;

@@ -146,17 +146,15 @@ struct rules_view rules_view(const struct rules *r, const struct report *report,
 	return view;
 }
 
-static bool expectation(void *context, const char *check, const char *locality, const char *subject,
-			double *ret_expected, double *ret_floor)
+static bool expectation(void *context, const struct sample *s, double *ret_expected,
+			double *ret_floor)
 {
 	const struct rules_view *view = context;
-	const struct sku_expect *e = sku_expectation(view->sku, check, locality, subject);
+	const struct sku_expect *e = sku_expectation(view->sku, s, ret_floor);
 
-	if (!e)
-		return false;
-	*ret_expected = e->value;
-	*ret_floor = e->floor;
-	return true;
+	if (e)
+		*ret_expected = e->value;
+	return e;
 }
 
 static bool expects_probe(void *context, const char *probe)

@@ -4,11 +4,15 @@
  * they last ran it. When half or more are, no median can say who is sick: what
  * they share has changed (a driver, a setting, a switch, the SKU file), and the
  * finding is one of the fleet. Pure; kept in memory, learnt anew after a start.
+ *
+ * A set without hosts is none. Sets of one host are bounded for each host, and a full
+ * table makes room (share.h); what is told stays.
  */
 #pragma once
 
 #include <stddef.h>
 
+#include "controller/share.h"
 #include "lib/macro.h"
 
 enum shift_set {
@@ -19,11 +23,16 @@ enum shift_set {
 	SHIFT_FILE,   /* far below what the SKU file asks, and nothing else says low */
 };
 
-enum { SHIFTS_MAX = 20000 }; /* sets; what does not fit is not counted */
+enum {
+	SHIFTS_MAX = 20000,   /* sets */
+	SHIFTS_OWN_MAX = 512, /* of one host that no other is in */
+};
 
 struct shifts {
 	void *tree; /* of struct shift, by key */
 	size_t n;
+	uint64_t uses; /* counts up with each set that a host is put into */
+	struct shares shares;
 };
 
 /* Put the host into a set, or take it out. */

@@ -61,6 +61,9 @@ bool breaker_reset(struct breaker *b, const char *who, const char *reason, uint6
 /* One more cordon of ours was set, by whomever. */
 void breaker_count(struct breaker *b, uint64_t now_us);
 
+/* Is a cordon of that moment remembered? */
+bool breaker_has(const struct breaker *b, uint64_t at_us);
+
 /* The one that was counted at this time was not set after all. */
 void breaker_uncount(struct breaker *b, uint64_t at_us);
 

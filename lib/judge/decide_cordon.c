@@ -65,7 +65,7 @@ static bool refuse_until(struct refusal *ret, int by, uint64_t until_us, const c
 	(void)snprintf(ret->sentence, sizeof(ret->sentence), "%s until %s", what, stamp);
 	(void)snprintf(ret->allow, sizeof(ret->allow), "waiting until %s, or assayctl %s", stamp,
 		       by == REFUSED_BY_SILENCE ? "silence NODE --for 0s"
-						: "override NODE --until now");
+						: "override NODE --for 0s");
 	return false;
 }
 

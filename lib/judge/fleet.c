@@ -278,16 +278,34 @@ struct finding *fleet_finding(const struct fleet_node *node, const char *check, 
 	return finding && finding_order(finding, check, subject) == 0 ? finding : NULL;
 }
 
-static struct finding *need_finding(struct fleet_node *node, const char *check, const char *subject)
+/* The least of its findings, for one that is fatal; all stay when all are. */
+static void make_room(struct fleet_node *node)
+{
+	struct finding *finding, *least = NULL;
+
+	for (finding = node->findings; finding; finding = finding->next) {
+		if (finding->severity != SEVERITY_FATAL &&
+		    (!least || finding->seen_us < least->seen_us))
+			least = finding;
+	}
+	if (least)
+		fleet_drop_finding(node, least);
+}
+
+static struct finding *need_finding(struct fleet_node *node, const char *check, const char *subject,
+				    int severity)
 {
 	struct finding **at = &node->findings, *finding;
 
-	while (*at && finding_order(*at, check, subject) < 0)
-		at = &(*at)->next;
-	if (*at && finding_order(*at, check, subject) == 0)
-		return *at;
+	finding = fleet_finding(node, check, subject);
+	if (finding)
+		return finding;
+	if (node->n_findings == FLEET_FINDINGS_MAX && severity == SEVERITY_FATAL)
+		make_room(node);
 	if (node->n_findings == FLEET_FINDINGS_MAX)
 		return NULL;
+	while (*at && finding_order(*at, check, subject) < 0)
+		at = &(*at)->next;
 	finding = xcalloc(1, sizeof(*finding));
 	finding->check = xstrdup(check);
 	finding->subject = xstrdup(subject);
@@ -309,7 +327,7 @@ static void set_text(char **text, const char *news)
 struct finding *fleet_note(struct fleet *f UNUSED, struct fleet_node *node,
 			   const struct finding_news *news)
 {
-	struct finding *finding = need_finding(node, news->check, news->subject);
+	struct finding *finding = need_finding(node, news->check, news->subject, news->severity);
 
 	if (!finding)
 		return NULL;

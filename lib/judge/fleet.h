@@ -195,7 +195,10 @@ void fleet_set_env(struct fleet *f, struct fleet_node *node, const json_t *env);
  */
 void fleet_set_parts(struct fleet *f, struct fleet_node *node, const char *const *serials, size_t n);
 
-/* Add or bring up to date. NULL when the node has FLEET_FINDINGS_MAX others. */
+/*
+ * Add or bring up to date. NULL when the node has FLEET_FINDINGS_MAX others; for one that is
+ * fatal one that is not makes room, so that other pointers to findings end.
+ */
 struct finding *fleet_note(struct fleet *f, struct fleet_node *node,
 			   const struct finding_news *news);
 struct finding *fleet_finding(const struct fleet_node *node, const char *check, const char *subject);

@@ -197,9 +197,7 @@ static bool from_sku(const struct sample *s, const struct judge_inputs *inputs,
 {
 	double expected = NAN, floor = NAN;
 
-	return inputs->sku &&
-	       inputs->sku(inputs->sku_context, s->check, s->locality, s->subject, &expected,
-			   &floor) &&
+	return inputs->sku && inputs->sku(inputs->sku_context, s, &expected, &floor) &&
 	       expectation_from_sku(m, expected, floor, ret);
 }
 

@@ -106,11 +106,11 @@ struct verdict {
 /* What a value is held against, from outside the report. All may be absent. */
 struct judge_inputs {
 	/*
-	 * Expected value and floor of (check, class, subject) by the SKU file;
-	 * returns false when it says nothing. `n` is then 1.
+	 * Expected value and floor of such a sample (its check, class, subject and
+	 * params) by the SKU file; returns false when it says nothing. `n` is then 1.
 	 */
-	bool (*sku)(void *context, const char *check, const char *locality, const char *subject,
-		    double *ret_expected, double *ret_floor);
+	bool (*sku)(void *context, const struct sample *s, double *ret_expected,
+		    double *ret_floor);
 	void *sku_context;
 	/*
 	 * Own earlier values of (check, subject, params_key() of the sample),
