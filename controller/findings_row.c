@@ -52,7 +52,7 @@ void findings_describe(const struct note *note, const struct verdict_item *item,
 		row->parts_bad = 1;
 	row->score = item->expected > 0 ? item->value / item->expected : NAN;
 	set_text(&row->locality, sample ? sample->locality : NULL);
-	set_text(&row->code, sample ? sample->code : NULL);
+	set_text(&row->code, item->impossible ? FINDING_IMPOSSIBLE : sample ? sample->code : NULL);
 	set_text(&row->sentence, item->sentence);
 }
 

@@ -139,11 +139,16 @@ static bool is_reached(const struct finding *finding, const struct policy_rule *
 			       n);
 }
 
-/* Good parts spread, and one that always was slow may be just one of them. */
+/*
+ * Good parts spread, and one that always was slow may be just one of them. What is too good to be
+ * true is told, too, and nothing is done to the host.
+ */
 static bool is_born_part(const struct candidate *c)
 {
 	const struct finding *finding = c->finding;
 
+	if (streq(finding->code, FINDING_IMPOSSIBLE))
+		return true;
 	return !c->fatal && finding->born && finding->parts > 1 && finding->parts_bad == 1 &&
 	       family_find(finding->check, NULL)->compared;
 }

@@ -594,7 +594,6 @@ static void tell_domain(struct deciding *d, const struct group *g, size_t of)
 	const char *name = names_text(&d->fleet->domains, c->node->domain);
 	struct notice *notice = need_notice(d, NOTICE_DOMAIN, name, g->hosts);
 
-	mark(d, g);
 	if (notice && notice->stands)
 		return;
 	say(notice, g->hosts, of,
@@ -610,7 +609,7 @@ static void tell_domain(struct deciding *d, const struct group *g, size_t of)
  * What the fleet shares begins no incident of a domain, and one that stands goes on
  * until the domain is well: whether it is bad must not hang on what was told.
  */
-static void judge_domains(struct deciding *d, const size_t *nodes, const bool *wide)
+static void tell_domains(struct deciding *d, const size_t *nodes, const bool *wide)
 {
 	struct group g;
 	size_t i;
@@ -621,15 +620,34 @@ static void judge_domains(struct deciding *d, const size_t *nodes, const bool *w
 		struct notice *notice;
 
 		g = group_at(d, i, true, NULL);
-		/* Another check of the domain is another matter. */
-		if (domain == NAME_NONE || !wide[domain] || g.fatal || !is_wide(d, &g, nodes))
+		if (domain == NAME_NONE || !wide[domain] || !is_wide(d, &g, nodes))
 			continue;
 		notice = find_notice(d->fleet, NOTICE_DOMAIN,
 				     names_text(&d->fleet->domains, domain));
-		if (!c->finding->shared)
+		if (!d->out->candidates[g.example].finding->shared)
 			tell_domain(d, &g, nodes[domain + 1]);
 		else if (notice)
 			notice->stands = true;
+	}
+}
+
+/* What a good part of a domain has that is told of is its. A check that few have is another matter. */
+static void mark_domains(struct deciding *d, const size_t *nodes)
+{
+	struct group g;
+	size_t i;
+
+	for (i = 0; i < d->out->n_candidates; i = g.end) {
+		int domain = d->out->candidates[i].node->domain;
+		const struct notice *notice;
+
+		g = group_at(d, i, true, NULL);
+		if (domain == NAME_NONE || g.fatal)
+			continue;
+		notice = find_notice(d->fleet, NOTICE_DOMAIN,
+				     names_text(&d->fleet->domains, domain));
+		if (notice && notice->stands && stays_wide(notice, &g, nodes[domain + 1]))
+			mark(d, &g);
 	}
 }
 
@@ -694,7 +712,8 @@ void decide_shared(struct deciding *d)
 		judge_traits(d, wide);
 		judge_fleet(d, wide, n_wide);
 		sort(d, by_domain);
-		judge_domains(d, nodes, wide);
+		tell_domains(d, nodes, wide);
+		mark_domains(d, nodes);
 		drop_suspects(d);
 	}
 	end_notices(d);
