@@ -40,6 +40,7 @@ SPEED = 50  # of the controller's clocks between two leaps
 ANSWER_S = 60
 START_S = 60
 CALLS = 3
+CLOSE = 60  # what the controller says of when a run was, and when it was
 BATCH_LINES, BATCH_BYTES = 64, 1_500_000
 RESET_AFTER = 4 * HOUR
 AFTER = DAY  # what was measured while a fault lasted is judged for so long
@@ -298,6 +299,11 @@ def fault_of(host, at):
     return next((f for f in host.faults if f.onset <= at < f.until + AFTER), None)
 
 
+def was_low_once(host, at):
+    """Its run at that time: to say so is right."""
+    return any(abs(at - low) < CLOSE for low in host.low_runs)
+
+
 def low_gpus(world):
     """{(host, part)}: GPUs that anybody could tell from the good ones of their model."""
     found = set()
@@ -354,8 +360,8 @@ def grade(world, facts):
             if f.kind == "slow-gpu" and not f.onset:
                 row["identifiable"] += (host.name, f.part) in low
                 row["identifiable_named"] += (host.name, f.part) in low and bool(named)
-    runs = collections.Counter(verdict for h in clean for _, profile, verdict in facts["verdicts"].get(h.name, ())
-                               if profile != "passive")
+    runs = collections.Counter(verdict for h in clean for at, profile, verdict in facts["verdicts"].get(h.name, ())
+                               if profile != "passive" and not was_low_once(h, at))
     delays.sort()
     node_days = len(clean) * world.days
     reasons = {h.name for h in world.hosts if any(f.kind in silicon.ONSETS or f.kind == "lost-channel" for f in h.faults)}

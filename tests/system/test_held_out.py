@@ -94,6 +94,14 @@ def test_a_gpu_that_anybody_could_tell_is_no_false_incident():
     assert (graded["tail_incidents"], graded["false_incidents"]) == (1, 1)
 
 
+def test_a_run_that_was_low_once_is_no_false_word():
+    world = silicon.make("clean", 1, 1.0)
+    host = world.hosts[0]
+    host.low_runs.append(2 * HOUR)
+    runs = {host.name: [(2 * HOUR + 3, "quick", "fail"), (7 * HOUR, "quick", "warn"), (12 * HOUR, "quick", "pass")]}
+    assert held_out.grade(world, nothing(verdicts=runs))["runs"] == {"n": 2, "warn": 0.5, "fail": 0}
+
+
 # --- the whole, in small ---
 
 class Options:
