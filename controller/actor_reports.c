@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "controller/action_inside.h"
-#include "controller/findings.h"
 #include "controller/store.h"
 #include "lib/duration.h"
 #include "lib/fnv.h"
+#include "lib/judge/bad_run.h"
 #include "lib/judge/verdict.h"
 #include "lib/log.h"
 #include "lib/pool.h"
@@ -304,7 +304,7 @@ static void forget_window(struct act *act, const struct doing *test)
 {
 	const struct store_window row = { .check = test->check, .subject = test->subject };
 
-	if (findings_is_event(test->check)) {
+	if (bad_run_is_event(test->check)) {
 		quieten_event(act, test);
 		return;
 	}

@@ -121,19 +121,12 @@ static int open_incident(struct note *note, size_t i, const struct store_window 
 	return store_put_incident(note->store, &incident, note->at_us, err);
 }
 
-bool findings_is_event(const char *check)
-{
-	const struct family *family = family_find(check, NULL);
-
-	return !family->compared && !family->count;
-}
-
 /* An event comes and goes: it is over when it has not been for a while. */
 static bool is_over(const struct note *note, const struct store_window *row)
 {
 	return windows_clear(&row->windows, row->n) &&
-	       (!findings_is_event(row->check) ||
-		note->at_us - MIN(row->last_us, note->at_us) >= FINDINGS_QUIET_US);
+	       (!bad_run_is_event(row->check) ||
+		note->at_us - MIN(row->last_us, note->at_us) >= BAD_RUN_QUIET_US);
 }
 
 /* Has every subject of the check had its good runs? */
@@ -164,7 +157,7 @@ static int note_good(struct note *note, const struct store_window *row, struct e
 /* One more run of it. Of an event the last time that counts is when it was. */
 static void touch(const struct note *note, struct store_window *row, bool bad)
 {
-	if (bad || !findings_is_event(row->check))
+	if (bad || !bad_run_is_event(row->check))
 		row->last_us = note->at_us;
 	windows_push(&row->windows, bad);
 }

@@ -3,10 +3,11 @@
  * From the verdicts of one report to incidents: each bad item is one bad
  * window of its (check, subject), and K of N of them, or one that is fatal, is
  * an incident of (host, check). It is closed when the last N runs of all
- * its subjects were good, that of an event when it has not been for FINDINGS_QUIET_US; what has items
- * only while it is bad, a slow link or an event in the kernel log, is good in a run that looked and
- * does not name it. When half or more of a SKU's hosts are bad in one check, nobody is named: one
- * incident of the SKU, under "sku:NAME", says so (shift.h). Observe only: nothing is done about it.
+ * its subjects were good, that of an event when it has not been for BAD_RUN_QUIET_US (bad_run.h);
+ * what has items only while it is bad, a slow link or an event in the kernel log, is good in a run
+ * that looked and does not name it. When half or more of a SKU's hosts are bad in one check, nobody
+ * is named: one incident of the SKU, under "sku:NAME", says so (shift.h). Observe only: nothing is
+ * done about it.
  *
  * A report that is not fresh (arrival.h) moves windows alone: what was so
  * yesterday is no news of today, and cures nothing either. The next fresh one
@@ -30,12 +31,6 @@ struct verdict;
 
 /* Rows of one host that are kept at most; the worst come first. */
 enum { FINDINGS_MAX = 256 };
-
-/* A flap, a line in the kernel log, an Xid is over when it has not been for so long. */
-#define FINDINGS_QUIET_US (1 * USEC_PER_DAY)
-
-/* Is it something that happens, and not a value or a number of things that are there? */
-bool findings_is_event(const char *check);
 
 /* What the incidents of a SKU stand under: "sku:NAME". New memory. */
 char *findings_fleet_name(const char *sku);

@@ -77,7 +77,8 @@ struct verdict_item {
 	int source;	 /* enum verdict_source */
 	uint64_t n;	 /* values behind `expected` */
 	bool fatal;	 /* a signature that is bad by itself */
-	int usual;	 /* enum usual_state; not encoded, as the next three */
+	int usual;	 /* enum usual_state; not encoded, as the next four */
+	bool bare;	 /* read from a store that does not say the next ones */
 	bool impossible; /* better than anything can be: a finding, and nothing to learn from */
 	/* Bits, 1 << enum verdict_source: who knows such a value, and who finds this one low. */
 	unsigned known_by, low_by;
