@@ -16,6 +16,7 @@ SAMPLES = 4096  # of a report, at most
 TABLE = 20000   # BASELINES_MAX, SHIFTS_MAX
 SHARE = 512     # BASELINES_OWN_MAX, SHIFTS_OWN_MAX
 HOSTS = 10
+HELD = 4        # HOLDS_MAX
 SICK = "good-5"
 
 
@@ -148,3 +149,29 @@ def test_what_is_fatal_has_its_incident_beside_any_number_of_others(filled):
     found = [i for i in s.c.get("/v1/incidents?state=open&limit=1000").json["items"] if i["fatal"]]
     assert [(i["node"], i["check"], i["action"]) for i in found] == [("node-b", "host.kernel_log", "cordon")]
     assert wait_for(lambda: [a for a in s.c.get("/v1/actions").json["items"] if a["node"] == "node-b" and a["action"] == "cordon"])
+
+
+def test_a_host_holds_so_many_calls_and_no_more(filled):
+    """A fifth call ends the oldest, with nothing to do; the others stay."""
+    c = filled()
+    assert c.post(report("gpu-1")).status == 202
+    assert c.get("/v1/nodes/gpu-1/orders?wait=0").status in (200, 204)  # the opinion, once
+    held = []
+    for n in range(HELD + 2):
+        s = c.connect(timeout=60)
+        s.sendall(b"GET /v1/nodes/gpu-1/orders?wait=300 HTTP/1.1\r\nHost: x\r\n\r\n")
+        held.append(s)
+        assert wait_for(lambda n=n: c.metrics()["assay_http_held"] == min(n + 1, HELD)), n
+    for s in held[:2]:
+        assert s.recv(4096).startswith(b"HTTP/1.1 204")
+    for s in held[2:]:
+        s.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            s.recv(1)
+    # Another host has its own.
+    other = c.connect(timeout=60)
+    other.sendall(b"GET /v1/nodes/gpu-2/orders?wait=300 HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert wait_for(lambda: c.metrics()["assay_http_held"] == HELD + 1)
+    for s in [*held, other]:
+        s.close()
+    assert wait_for(lambda: c.metrics()["assay_http_held"] == 0)
