@@ -95,11 +95,17 @@ static void get_metrics(void *context, struct call *call)
 		.refused_connections = counts.refused,
 		.body_bytes = counts.body_bytes,
 	};
+	const struct store_health health = store_health(s->store);
 	struct store_size size = { 0 };
 	struct err err = ERR_INIT;
 
 	_Static_assert(sizeof(now.answers) == sizeof(counts.answers), "classes of status");
 	memcpy(now.answers, counts.answers, sizeof(now.answers));
+	now.store_damaged = health.damaged;
+	now.store_looks = health.rounds;
+	now.store_lost_commits = health.lost_commits;
+	now.store_lost_reports = health.lost_reports;
+	now.store_unsure = health.sums > SUMS_NEW;
 	now.act = act_counts(s->act);
 	now.campaigns = campaigning_counts(s);
 	if (s->vouch)

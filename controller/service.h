@@ -101,6 +101,9 @@ struct service {
 	sd_event_source *upkeep_timer;
 	struct notice crowded; /* hosts that have filled their share of a table */
 	struct told_table told_baselines, told_shifts;
+	bool looking;	       /* a round through the pages of the store is under way */
+	uint64_t look_us;      /* monotonic; when the next begins */
+	uint64_t told_damaged; /* pages that the log has told of */
 	struct metrics metrics;
 	struct neighbors neighbors;
 	struct campaigning *campaigns; /* of campaigning.c */
@@ -135,6 +138,9 @@ void service_wait(struct service *s, const struct waiting *waiting);
 
 /* Something was put into the store that nobody waits for: it goes with the next commit. */
 void service_touch(struct service *s);
+
+/* Say what of the store is not as it was left, when that is news. */
+void service_tell_health(struct service *s);
 
 /* Load the baselines; save them and thin the store in the background (upkeep.c). */
 int upkeep_open(struct service *s, struct err *err);

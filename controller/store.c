@@ -32,6 +32,7 @@
 const char *const store_texts[SQL_LAST_] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
+	[SQL_SEAL] = "UPDATE seal SET commits = ?1",
 	[SQL_ROLLBACK] = "ROLLBACK",
 	[SQL_NODE_FIND] = "SELECT id, boot, seq FROM nodes WHERE node = ?1",
 	[SQL_NODE_ADD] = "INSERT INTO nodes (node, boot, seq, first_us, seen_us, verdict)"

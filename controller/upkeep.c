@@ -110,6 +110,18 @@ static void tell_tables(struct service *s)
 		   &s->told_shifts);
 }
 
+/* Now and then all pages of the store are held against their sums. */
+static int look(struct service *s, uint64_t now_us)
+{
+	if (!s->looking && now_us < s->look_us)
+		return 0;
+	s->looking = store_look(s->store, now_us + SLICE_US) == 1;
+	if (!s->looking)
+		s->look_us = now_us + ROUND_US;
+	service_tell_health(s);
+	return s->looking;
+}
+
 /* One slice: 1 when there is more to do at once. */
 static int work(struct service *s, uint64_t now_us, struct err *err)
 {
@@ -125,7 +137,7 @@ static int work(struct service *s, uint64_t now_us, struct err *err)
 	more = save(s, now_us, now_us + SLICE_US, err);
 	if (more < 0)
 		return more;
-	r |= more;
+	r |= more | look(s, clock_mono_us());
 	more = store_hear_more(s->store, now_us + SLICE_US, err);
 	return more < 0 ? more : r | more;
 }
