@@ -156,6 +156,8 @@ static const struct route routes[] = {
 	{ "GET", "/v1/campaigns/{}", ROLE_READ, 0, get_campaign },
 	{ "GET", "/v1/baselines", ROLE_READ, 0, get_baselines },
 	{ "GET", "/v1/drift", ROLE_READ, 0, get_drift },
+	{ "POST", "/v1/backup", ROLE_ADMIN, ORDER_MAX, post_backup },
+	{ "GET", "/v1/backup", ROLE_READ, 0, get_backup },
 };
 
 void routes_set(struct api_options *options)

@@ -101,6 +101,8 @@ static void commit(struct service *s)
 	s->last_commit_us = clock_mono_us();
 	metrics_commit(&s->metrics, s->last_commit_us - start_us);
 	answer_all(s, NULL);
+	/* Here nothing is half done: under load a copy has no other time. */
+	upkeep_copy(s);
 	acting_committed(s);
 	campaigning_committed(s);
 }

@@ -145,6 +145,9 @@ void service_tell_health(struct service *s);
 /* Load the baselines; save them and thin the store in the background (upkeep.c). */
 int upkeep_open(struct service *s, struct err *err);
 
+/* Go on with the copy of the store, if one is being made: 1 while it is. */
+int upkeep_copy(struct service *s);
+
 /* What upkeep had not committed is to be done again. */
 void upkeep_failed(struct service *s);
 

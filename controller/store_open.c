@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "controller/schema.h"
+#include "controller/store_backup.h"
 #include "controller/store_sql.h"
 #include "lib/err.h"
 #include "lib/xalloc.h"
@@ -292,6 +293,7 @@ void store_close(struct store *s)
 
 	if (!s)
 		return;
+	store_backup_end(s);
 	for (i = 0; i < SQL_LAST_; i++)
 		(void)sqlite3_finalize(s->statements[i]);
 	(void)sqlite3_close(s->db);

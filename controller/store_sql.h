@@ -134,6 +134,7 @@ struct store {
 	struct sums_note note; /* of the last commit */
 	uint64_t last_report;  /* the highest number of one, in the open transaction too */
 	struct store_health health;
+	struct backup *backup;	   /* of store_backup.c, or NULL */
 	uint64_t incident_changes; /* counts up with each */
 };
 
