@@ -6,12 +6,16 @@
 #include <stdlib.h>
 
 #include "controller/baseline_inside.h"
+#include "lib/judge/bad_run.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/stats.h"
 #include "lib/judge/twins.h"
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
+
+/* Of so many hosts the median spread is one that no sick part of one host has made. */
+enum { WITHIN_HOSTS_MIN = 3 };
 
 int baseline_compare_keys(const void *a, const void *b)
 {
@@ -128,6 +132,18 @@ static int compare_gathered(const void *a, const void *b)
 	return r ? r : (x->value > y->value) - (x->value < y->value);
 }
 
+/* Is a part low by more than its few peers, which differ as silicon does? */
+static bool is_low(const struct verdict *v, const char *check)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_items && v->items[i].level >= VERDICT_WARN; i++) {
+		if (streq(v->items[i].check, check) && !bad_run_by_peers_alone(&v->items[i]))
+			return true;
+	}
+	return false;
+}
+
 /* How many parts are at this level in the check. */
 static size_t count_level(const struct verdict *v, const char *check, int level)
 {
@@ -179,11 +195,8 @@ static bool is_doubtful(const struct baselines *b, const struct report *report,
 {
 	const char *check = g->sample->check;
 
-	if (count_level(v, check, VERDICT_INCONCLUSIVE) > 0)
-		return true;
-	return (count_level(v, check, VERDICT_WARN) > 0 ||
-		count_level(v, check, VERDICT_FAIL) > 0) &&
-	       !is_usual(b, report, g, n);
+	return count_level(v, check, VERDICT_INCONCLUSIVE) > 0 ||
+	       (is_low(v, check) && !is_usual(b, report, g, n));
 }
 
 /* What the parts of one key usually are; a host that is bad keeps what it was. */
@@ -306,7 +319,8 @@ const struct center *baseline_center_but(struct baseline *line, const char *node
 	if (line->centered && line->news <= (exact ? 0 : line->n / 20) && streq(line->but, but))
 		return &line->center;
 	values = values_but(line, but, &n);
-	line->center = center_of(values, n, within_of(line, but));
+	line->within = within_of(line, but);
+	line->center = center_of(values, n, line->within);
 	line->centered = true;
 	line->news = 0;
 	free(line->but);
@@ -319,7 +333,17 @@ bool baselines_expect(const struct baselines *b, const struct report *report,
 {
 	struct baseline *line = m->family->compared ? baseline_of(b, report->sku, s) : NULL;
 
-	return line && expectation_from_fleet(m, baseline_center_but(line, report->node), ret);
+	return line && baseline_hold(line, report->node, m, ret);
+}
+
+double baselines_within(const struct baselines *b, const struct report *report,
+			const struct sample *s)
+{
+	struct baseline *line = baseline_of(b, report->sku, s);
+
+	if (!line || baseline_center_but(line, report->node)->n < WITHIN_HOSTS_MIN)
+		return 0;
+	return line->within;
 }
 
 struct baseline *baseline_of(const struct baselines *b, const char *sku, const struct sample *s)

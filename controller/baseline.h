@@ -57,6 +57,10 @@ void baselines_learn(struct baselines *b, const struct report *report,
 bool baselines_expect(const struct baselines *b, const struct report *report,
 		      const struct sample *s, const struct measure *m, struct expectation *ret);
 
+/* How far the parts of the other hosts lie apart, a standard deviation; 0: too few hosts to tell. */
+double baselines_within(const struct baselines *b, const struct report *report,
+			const struct sample *s);
+
 /* Ratios to its peers that a part had in its last good runs (trend.h); how many. */
 size_t baselines_usual(const struct baselines *b, const struct report *report,
 		       const struct sample *s, double *ret_ratios);

@@ -24,6 +24,7 @@ struct baseline {
 	struct host_value *hosts;		      /* by name */
 	size_t n, room;
 	struct center center; /* of all but `but`, as it was `news` changes ago */
+	double within;	      /* of the same hosts */
 	bool centered;
 	char *but; /* name of the host that is left out; NULL: none */
 	size_t news;
@@ -51,6 +52,10 @@ struct baseline *baseline_of(const struct baselines *b, const char *sku, const s
 
 /* What the other hosts reach, kept for as long as baseline.h says. */
 const struct center *baseline_center_but(struct baseline *line, const char *node);
+
+/* What the others say of a value of the host; false when they are too few to say anything. */
+bool baseline_hold(struct baseline *line, const char *node, const struct measure *m,
+		   struct expectation *ret);
 
 /* `n` values of one run of the host, ascending. */
 void baseline_learn_usual(struct baseline *line, const struct verdict *verdict, const char *node,

@@ -61,5 +61,8 @@ void findings_count(const struct note *note, const struct verdict_item *item, bo
 /* Has half of the fleet it? So it was before a restart, until enough have reported again. */
 bool findings_shared(const struct note *note, const char *check);
 
+/* Has the policy told it as one thing of many hosts? */
+bool findings_noticed(const struct note *note, const char *check);
+
 /* After the last item: where is the host low now, and is the whole fleet? */
 int findings_settle(struct note *note, struct err *err);

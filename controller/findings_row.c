@@ -7,7 +7,7 @@
 #include "controller/findings_inside.h"
 #include "controller/rules.h"
 #include "controller/store.h"
-#include "lib/judge/reference.h"
+#include "lib/judge/bad_run.h"
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
@@ -30,22 +30,6 @@ static void set_text(char **at, const char *text)
 	*at = xstrdup(text);
 }
 
-/*
- * Was it always so? Its history says, once there is one. Until then a value that good parts
- * may have is taken as born so, even after a good run or two: they spread.
- */
-static bool is_born(const struct verdict_item *item, bool born)
-{
-	const double part = item->floor > item->expected ? item->expected / item->value
-							 : item->value / item->expected;
-
-	if (!family_find(item->check, item->unit)->compared)
-		return born;
-	if (item->usual == USUAL_UNKNOWN)
-		return born || part >= REFERENCE_FAR;
-	return item->usual == USUAL_KEPT;
-}
-
 void findings_describe(const struct note *note, const struct verdict_item *item,
 		       struct store_window *row)
 {
@@ -53,10 +37,14 @@ void findings_describe(const struct note *note, const struct verdict_item *item,
 	const struct incident_count parts = findings_parts(note, item);
 
 	row->severity = item->fatal ? SEVERITY_FATAL : SEVERITY_WARN;
-	row->source = item->source;
+	/* It blames the file when that is alone. */
+	row->source = bad_run_by_file_alone(item) ? SOURCE_SKU
+		      : item->source == SOURCE_SKU && item->low_by & ~(1U << SOURCE_SKU)
+			      ? SOURCE_PEERS
+			      : item->source;
 	row->parts_bad = (unsigned)parts.bad;
 	row->parts = (unsigned)parts.of;
-	row->born = is_born(item, row->born);
+	row->born = bad_run_is_born(item, row->born);
 	/* What parts have in common is the finding of the whole host: of it none is told apart. */
 	if (streq(item->subject, note->verdict->node))
 		row->parts_bad = row->parts;

@@ -137,8 +137,10 @@ static void write_budget(FILE *out, const struct metric_family *f, const struct 
 {
 	const uint64_t *values = (const uint64_t *)(const void *)((const char *)all + f->offset);
 
-	(void)fprintf(out, "%s{budget=\"total\"} %" PRIu64 "\n%s{budget=\"rate\"} %" PRIu64 "\n",
-		      f->name, values[0], f->name, values[2]);
+	(void)fprintf(out,
+		      "%s{budget=\"total\"} %" PRIu64 "\n%s{budget=\"rate\"} %" PRIu64
+		      "\n%s{budget=\"rate.manual\"} %" PRIu64 "\n",
+		      f->name, values[0], f->name, values[2], f->name, values[4]);
 }
 
 #define ACT(member) offsetof(struct all, now.act.member)
@@ -209,7 +211,7 @@ static const struct metric_family families[] = {
 	  "1 while the kill switch is thrown, or nobody knows whether it is.", write_flag,
 	  ACT(stopped) },
 	{ "assay_budget_used", "gauge",
-	  "Hosts out of service, whoever took them out, and cordons of ours in the rate's time.",
+	  "Hosts out of service, whoever took them out, and cordons in the rates' times.",
 	  write_budget, ACT(budget_used) },
 	{ "assay_budget_limit", "gauge", "How many there may be at most.", write_budget,
 	  ACT(budget_limit) },

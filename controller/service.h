@@ -39,12 +39,13 @@ struct store;
 enum {
 	BATCH_MAX = 1024,	  /* calls that wait for one commit */
 	BATCH_REPORTS_MAX = 4096, /* reports of them */
+	COMMIT_READY = 32,	  /* reports that are worth a commit of their own */
 };
 
 /* Work that goes into one batch: who comes when it is done is told to come again. */
 #define BATCH_WORK_US (200 * USEC_PER_MSEC)
 
-/* Commits are at least this far apart, so that many share one. */
+/* Commits of fewer than COMMIT_READY are at least this far apart, so that many share one. */
 #define COMMIT_EVERY_US (50 * USEC_PER_MSEC)
 
 /* A sender that waits, and what it is told once all is durable. */
@@ -85,7 +86,7 @@ struct service {
 	struct store *store;
 	struct api *api;
 	sd_event *loop;
-	sd_event_source *commit_timer;
+	sd_event_source *commit_timer, *commit_ready;
 	uint64_t last_commit_us; /* monotonic */
 	struct waiting batch[BATCH_MAX];
 	size_t n_batch, n_reports;
@@ -105,6 +106,8 @@ struct service {
 	uint64_t look_us;      /* monotonic; when the next begins */
 	uint64_t told_damaged; /* pages that the log has told of */
 	struct metrics metrics;
+	char *metrics_text;	   /* as it was made last, or NULL */
+	uint64_t metrics_until_us; /* monotonic; it serves until then */
 	struct neighbors neighbors;
 	struct campaigning *campaigns; /* of campaigning.c */
 	struct replaying *replaying;   /* of routes_replay.c; NULL: none is under way */

@@ -255,20 +255,25 @@ const char *shifts_file(const struct shifts *s)
 	return search.sku;
 }
 
-static void forgive(const void *at, VISIT visit, void *closure UNUSED)
+static void empty(const void *at, VISIT visit, void *set)
 {
 	struct shift *shift = *(struct shift *const *)at;
 
-	if ((visit != postorder && visit != leaf) || shift->set != SHIFT_FILE)
+	if ((visit != postorder && visit != leaf) || shift->set != *(const int *)set)
 		return;
 	while (shift->n > 0)
 		free(shift->nodes[--shift->n]);
 }
 
+void shifts_clear(struct shifts *s, int set)
+{
+	twalk_r(s->tree, empty, &set);
+	drop_empty(s);
+}
+
 void shifts_forgive_file(struct shifts *s)
 {
-	twalk_r(s->tree, forgive, NULL);
-	drop_empty(s);
+	shifts_clear(s, SHIFT_FILE);
 }
 
 void shifts_tell(struct shifts *s, const char *sku, const char *check, bool told)

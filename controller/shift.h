@@ -17,9 +17,10 @@
 
 enum shift_set {
 	SHIFT_HOSTS,   /* all that reported; its check is "" */
-	SHIFT_LOW,     /* warn or fail by any reference */
+	SHIFT_LOW,     /* warn or fail, by more than the peers on the host */
 	SHIFT_SUSPECT, /* and the other hosts do not contradict */
-	SHIFT_FILE,    /* far below what the SKU file asks */
+	SHIFT_SHARED, /* its finding belongs to a notice of the policy: the SKU's, a domain's, ... */
+	SHIFT_FILE,   /* far below what the SKU file asks, and nothing else says low */
 };
 
 enum {
@@ -57,6 +58,9 @@ const char *shifts_file(const struct shifts *s);
 
 /* A person has looked at it, or the file is another one: only what is measured from now on counts. */
 void shifts_forgive_file(struct shifts *s);
+
+/* Empty the sets of that kind. */
+void shifts_clear(struct shifts *s, int set);
 
 /* Is there an incident of the SKU about the check? That is kept beside the sets. */
 void shifts_tell(struct shifts *s, const char *sku, const char *check, bool told);

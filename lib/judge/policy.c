@@ -2,12 +2,12 @@
 #include "lib/judge/policy.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "lib/duration.h"
 #include "lib/err.h"
+#include "lib/glob.h"
 #include "lib/jsome.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
@@ -50,27 +50,37 @@ static int decode_severity(const struct jval *v, void *member, struct err *err)
 	return jval_fail(v, err, "want info, warn or fatal");
 }
 
-static int decode_class(const struct jval *v, void *member, struct err *err)
+/* Each is held against each other one, and against what hosts name as they like. */
+static int decode_glob(const struct jval *v, void *member, struct err *err)
 {
 	const char *glob = json_string_value(v->value);
 
-	if (!glob)
-		return jval_fail(v, err, "want a string, not %s", jval_type_name(v));
+	if (glob && !glob_ok(glob))
+		return jval_fail(v, err, "want at most %d characters besides *, and %d bytes",
+				 GLOB_STEPS_MAX, GLOB_BYTES_MAX);
+	return jsome_text(v, member, err);
+}
+
+static int decode_class(const struct jval *v, void *member, struct err *err)
+{
+	const char *glob = json_string_value(v->value);
+	int r = decode_glob(v, member, err);
+
+	if (r < 0)
+		return r;
 	if (!sample_class_possible(glob))
 		return jval_fail(v, err, "'%.40s' matches none of " SAMPLE_CLASSES, glob);
-	free(*(char **)member);
-	*(char **)member = xstrdup(glob);
 	return 0;
 }
 
 #define RULE(m) offsetof(struct policy_rule, m)
 
 static const struct jfield match_fields[] = {
-	{ "check", J_CUSTOM, RULE(check), 0, .decode = jsome_text },
+	{ "check", J_CUSTOM, RULE(check), 0, .decode = decode_glob },
 	{ "class", J_CUSTOM, RULE(locality), 0, .decode = decode_class },
-	{ "sku", J_CUSTOM, RULE(sku), 0, .decode = jsome_text },
+	{ "sku", J_CUSTOM, RULE(sku), 0, .decode = decode_glob },
 	{ "severity", J_CUSTOM, RULE(severity), 0, .decode = decode_severity },
-	{ "code", J_CUSTOM, RULE(code), 0, .decode = jsome_text },
+	{ "code", J_CUSTOM, RULE(code), 0, .decode = decode_glob },
 };
 static const struct jfield floor_fields[] = {
 	{ "ratio", J_REAL, RULE(floor_ratio), 0, .min = 0.01, .max = 1 },
@@ -129,7 +139,7 @@ static bool covers(const char *general, const char *special)
 {
 	if (!general || streq(general, "*"))
 		return true;
-	return special && fnmatch(general, special, 0) == 0;
+	return special && glob_match(general, special);
 }
 
 static bool rule_covers(const struct policy_rule *a, const struct policy_rule *b)
@@ -204,9 +214,15 @@ static const struct jfield domain_fields[] = {
 	{ "label", J_CUSTOM, POLICY(domain_label), J_REQUIRED, .decode = jsome_text },
 	{ "max", J_U64, POLICY(domain_max), J_REQUIRED, .min = 1, .max = COUNT_MAX },
 };
+static const struct jfield manual_fields[] = {
+	{ "cordons", J_U64, POLICY(manual_cordons), J_REQUIRED, .min = 0, .max = COUNT_MAX },
+	{ "per", J_CUSTOM, POLICY(manual_per_us), J_REQUIRED, .decode = jsome_time },
+};
+NESTED(decode_manual, manual_fields);
 static const struct jfield rate_fields[] = {
 	{ "cordons", J_U64, POLICY(rate_cordons), J_REQUIRED, .min = 0, .max = COUNT_MAX },
 	{ "per", J_CUSTOM, POLICY(rate_per_us), J_REQUIRED, .decode = jsome_time },
+	{ "manual", J_CUSTOM, 0, 0, .decode = decode_manual },
 };
 static const struct jfield deny_fields[] = {
 	{ "percent", J_REAL, POLICY(deny_percent), 0, .min = 0, .max = 100 },
@@ -318,6 +334,8 @@ struct policy policy_init(void)
 		.per_job = 1,
 		.rate_cordons = 3,
 		.rate_per_us = 10 * USEC_PER_MIN,
+		.manual_cordons = 30,
+		.manual_per_us = 10 * USEC_PER_MIN,
 		.deny_percent = 2,
 		.deny_nodes = 3,
 		.deny_per_us = 10 * USEC_PER_MIN,
@@ -375,7 +393,7 @@ int policy_decode(const struct jval *v, struct policy *ret, struct err *err)
 /* `glob` NULL matches all; a subject without the member matches only then. */
 static bool matches(const char *glob, const char *text)
 {
-	return !glob || (text && fnmatch(glob, text, 0) == 0);
+	return !glob || (text && glob_match(glob, text));
 }
 
 const struct policy_rule *policy_match(const struct policy *p, const struct policy_subject *s)
