@@ -6,3 +6,6 @@ CREATE TABLE seal (
 	commits INTEGER NOT NULL
 ) STRICT;
 INSERT INTO seal VALUES (1, 0, 0);
+
+-- How many incidents a host had since one of them.
+CREATE INDEX incidents_of_node ON incidents (node, id);

@@ -283,9 +283,10 @@ int store_count_incidents(struct store *s, uint64_t *ret_count, struct err *err)
 /* --- thinning (store_thin.c): all of it in the open transaction --- */
 
 enum {
-	STORE_THIN_MAX = 64,	      /* rows looked at in one go */
-	STORE_LEAN_ITEMS_MAX = 16,    /* items kept of a report without its body */
-	STORE_INCIDENTS_MAX = 100000, /* kept; closed ones beyond it go, oldest first */
+	STORE_THIN_MAX = 64,		/* rows looked at in one go */
+	STORE_LEAN_ITEMS_MAX = 16,	/* items kept of a report without its body */
+	STORE_INCIDENTS_MAX = 100000,	/* kept; closed ones beyond it go, oldest first */
+	STORE_INCIDENTS_NODE_MAX = 512, /* likewise, of one host: one that flaps is its own past */
 };
 
 /* A report as thinning sees it. */
