@@ -124,6 +124,29 @@ def test_a_certificate_names_the_host(over_tls, certificates):
     assert refused
 
 
+@pytest.mark.parametrize("usage,status", [("serverAuth", 401), ("codeSigning", 401), ("clientAuth", 202), ("serverAuth,clientAuth", 202),
+                                          ("anyExtendedKeyUsage", 202)])
+def test_a_certificate_of_a_host_is_one_for_clients(over_tls, certificates, tmp_path, usage, status):
+    """Whoever has a web server's certificate of the same authority is no host."""
+    (tmp_path / "usage").write_text(f"extendedKeyUsage={usage}\n")
+    for args in (("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "x.key", "-out", "x.csr", "-subj", "/CN=gpu-1"),
+                 ("x509", "-req", "-in", "x.csr", "-CA", certificates / "ca.pem", "-CAkey", certificates / "ca.key", "-CAcreateserial",
+                  "-days", "2", "-out", "x.pem", "-extfile", "usage")):
+        subprocess.run(["openssl", *args], cwd=tmp_path, check=True, capture_output=True)
+    context = ssl.create_default_context(cafile=str(certificates / "ca.pem"))
+    context.load_cert_chain(tmp_path / "x.pem", tmp_path / "x.key")
+    c = over_tls("--client-ca", certificates / "ca.pem")
+    assert c.post(report("gpu-1"), context=context).status == status
+
+
+@pytest.mark.parametrize("version,spoken", [("tls1", False), ("tls1_1", False), ("tls1_2", True), ("tls1_3", True)])
+def test_no_tls_older_than_1_2_is_spoken(over_tls, version, spoken):
+    c = over_tls()
+    out = subprocess.run(["openssl", "s_client", "-connect", f"{c.host}:{c.port}", f"-{version}", "-cipher", "ALL:@SECLEVEL=0"],
+                         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert (out.returncode == 0) == spoken, out.stdout + out.stderr
+
+
 def test_tokens_work_over_tls(over_tls, tokens):
     c = over_tls("--tokens", tokens(one={"node": "gpu-1"}))
     for seq in range(1, 4):
