@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may do what with the controller, and how often."""
 import hashlib
+import json
 import shutil
 import ssl
 import subprocess
@@ -38,6 +39,14 @@ def test_a_node_reports_for_itself_only(guarded):
     assert "gpu-2" in answer.json["detail"]
     assert c.metrics()["assay_reports_refused_total"] == 1
     assert c.log().count("\n") == 1
+
+
+def test_another_hosts_report_among_ones_own_is_told_in_the_log(guarded):
+    c = guarded()
+    lines = "\n".join(json.dumps(report(node, seq)) for node, seq in (("gpu-1", 1), ("gpu-1", 2), ("gpu-2", 3), ("gpu-1", 4)))
+    answer = c.call("POST", "/v1/reports/batch", lines.encode(), token="one")
+    assert (answer.status, answer.json["accepted"], len(answer.json["results"])) == (202, 2, 2)
+    assert c.log().splitlines() == ["assay-controller: refused: this token may not report for 'gpu-2' status=403 line=3"]
 
 
 def test_strangers_and_wrong_roles_are_refused(guarded):
