@@ -9,6 +9,7 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
+#include "agents/assayd_check.h"
 #include "agents/assayd_config.h"
 #include "agents/daemon.h"
 #include "lib/err.h"
@@ -27,7 +28,9 @@ const char *argp_program_version = "assayd " PACKAGE_VERSION;
 
 static const struct argp_option option_table[] = {
 	{ "config", OPT_CONFIG, "FILE", 0, "Configuration (default: assayd.yaml in /etc/assay)", 0 },
-	{ "check", OPT_CHECK, NULL, 0, "Check the configuration and end", 0 },
+	{ "check", OPT_CHECK, NULL,
+	  0, "Check the configuration, ask the controller whether it takes reports of this host, and end",
+	  0 },
 	{ 0 },
 };
 
@@ -112,6 +115,18 @@ static int serve(const struct options *o, struct assayd_config *config, struct e
 	return r;
 }
 
+static int check(const struct assayd_config *config, struct err *err)
+{
+	struct err said = ERR_INIT;
+	int r = assayd_config_check_files(config, err);
+
+	if (r == 0)
+		r = assayd_check(config, &said, err);
+	if (r == 0)
+		(void)fprintf(stderr, "%s\n", said.msg);
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -132,7 +147,7 @@ int main(int argc, char **argv)
 	block_signals();
 	r = assayd_config_read(o.config, &config, &err);
 	if (r == 0 && o.check)
-		r = assayd_config_check_files(&config, &err);
+		r = check(&config, &err);
 	if (r < 0) {
 		/* Unadorned: it begins with the file at fault. */
 		(void)fprintf(stderr, "%s\n", err.msg);

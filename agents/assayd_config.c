@@ -14,7 +14,6 @@
 #include "lib/xalloc.h"
 
 enum {
-	NODE_MAX = 253,
 	URL_MAX = 1024,
 	INTERVALS_MAX = 8,
 	PORT_MAX = 65535,
@@ -62,17 +61,13 @@ static int decode_url(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-/* It stands in URLs and in file names of the controller's. */
 static int decode_node(const struct jval *v, void *member, struct err *err)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789.-_";
 	const char *node = json_string_value(v->value);
 	char **out = member;
 
-	if (!node || !node[0] || node[0] == '.' || strlen(node) > NODE_MAX ||
-	    node[strspn(node, allowed)])
-		return jval_fail(v, err, "want a host name: letters, digits, '.', '-', '_'");
+	if (!host_name_ok(node))
+		return jval_fail(v, err, HOST_NAME_WANTED);
 	free(*out);
 	*out = xstrdup(node);
 	return 0;
@@ -250,19 +245,34 @@ static int read_file(const char *path, struct assayd_config *ret, struct err *er
 	return assayd_config_decode(&root, ret, err);
 }
 
-/* The environment's word counts more than the file's. */
+/* What the environment says of `name` and the file does not; NULL: nothing. */
+static const char *from_environment(const char *name, const char *file_says)
+{
+	const char *value = secure_getenv(name);
+
+	return !file_says && value && *value ? value : NULL;
+}
+
+/*
+ * The file's word counts more: assayctl reads the same variables, and the shell of a person who
+ * uses it says whose that person's token is. The name is the host's in every program, so
+ * ASSAY_NODE names it before the file (agents/node_name.h).
+ */
 static int read_environment(struct assayd_config *c, struct err *err)
 {
-	const char *url = secure_getenv("ASSAY_CONTROLLER");
-	const char *token = secure_getenv("ASSAY_TOKEN_FILE");
-	CLEANUP(json_freep) json_t *value = url ? json_string(url) : NULL;
-	struct jval v = jval_root(value, "ASSAY_CONTROLLER");
-	int r = url && *url ? decode_url(&v, &c->controller, err) : 0;
+	const char *url = from_environment("ASSAY_CONTROLLER", c->controller);
+	const char *token = from_environment("ASSAY_TOKEN_FILE", c->token_file);
+	const char *node = from_environment("ASSAY_NODE", NULL);
+	CLEANUP(json_freep) json_t *url_value = url ? json_string(url) : NULL;
+	CLEANUP(json_freep) json_t *node_value = node ? json_string(node) : NULL;
+	const struct jval url_at = jval_root(url_value, "ASSAY_CONTROLLER");
+	const struct jval node_at = jval_root(node_value, "ASSAY_NODE");
+	int r = url ? decode_url(&url_at, &c->controller, err) : 0;
 
-	if (r == 0 && token && *token) {
-		free(c->token_file);
+	if (r == 0 && node)
+		r = decode_node(&node_at, &c->node, err);
+	if (r == 0 && token)
 		c->token_file = xstrdup(token);
-	}
 	return r;
 }
 

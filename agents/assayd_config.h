@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * $CONF/assayd.yaml (docs/assayd.md). Defaults < file < environment.
+ * $CONF/assayd.yaml (docs/assayd.md). Defaults < environment < file, but for ASSAY_NODE,
+ * which counts more than `node`: it names the host for every program (agents/node_name.h).
  * The strict decoder, with its complaints about `FILE: path.to.key`, is here;
  * the parser is agents/yaml_child.h.
  */

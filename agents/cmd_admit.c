@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "agents/commands.h"
+#include "agents/node_name.h"
 #include "agents/verdict_file.h"
 #include "agents/yield.h"
 #include "lib/clock.h"
@@ -123,11 +124,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* A configuration that assayd cannot read either keeps no job from this host. */
+static char *name_of_host(void)
+{
+	(void)node_name_adopt(NULL);
+	return host_name();
+}
+
 /* Decide from what is on disk now. */
 static void decide(const struct options *o, struct admit *ret)
 {
 	CLEANUP(verdict_release) struct verdict verdict = { 0 };
-	CLEANUP(freep) char *node = host_name();
+	CLEANUP(freep) char *node = name_of_host();
 	CLEANUP(freep) char *boot_id = host_boot_id();
 	CLEANUP(freep) char *why = NULL;
 	CLEANUP(freep) char *machine = machine_read();

@@ -13,6 +13,7 @@
 #include "agents/obey.h"
 #include "agents/orders_link.h"
 #include "agents/schedule.h"
+#include "agents/spool.h"
 #include "agents/topology_link.h"
 #include "agents/uplink.h"
 #include "agents/watch.h"
@@ -39,6 +40,7 @@ struct daemon {
 	struct identity_files *identity;
 	struct watch *watch;
 	bool disabled;
+	bool named; /* by ASSAY_NODE of the environment that we were started with */
 	/* The conversations; NULL while disabled. */
 	struct http *http;
 	struct uplink *uplink;
@@ -61,8 +63,18 @@ static void say_status(void *context)
 	trouble = uplink_trouble(d->uplink);
 	if (!trouble[0])
 		trouble = orders_link_trouble(d->orders);
-	(void)sd_notifyf(0, "STATUS=%s%s%s; reports waiting: %zu", d->config.controller,
-			 trouble[0] ? ": " : " is connected", trouble, uplink_waiting(d->uplink));
+	(void)sd_notifyf(0, "STATUS=%s%s%s; reports waiting: %zu, set aside: %zu",
+			 d->config.controller, trouble[0] ? ": " : " is connected", trouble,
+			 uplink_waiting(d->uplink), spool_aside());
+}
+
+/*
+ * What is started from here, and what is written here, goes by our name (lib/host.h). Never
+ * unset: libcurl's threads may be reading the environment, and a value that is replaced stays.
+ */
+static void name_host(const struct daemon *d)
+{
+	(void)setenv("ASSAY_NODE", d->config.node, true);
 }
 
 /* --- orders ------------------------------------------------------------------ */
@@ -290,11 +302,15 @@ void daemon_reload(struct daemon *d)
 	struct err err = ERR_INIT;
 
 	(void)sd_notify(0, "RELOADING=1");
+	if (!d->named)
+		(void)setenv("ASSAY_NODE", "", true); /* as if it were not set */
 	if (assayd_config_read(d->config_path, &config, &err) < 0) {
 		log_error("%s; the configuration stays as it was", err.msg);
+		name_host(d);
 	} else {
 		assayd_config_release(&d->config);
 		d->config = config;
+		name_host(d);
 		watch_identity(d);
 		watch_reload(d->watch);
 		close_links(d);
@@ -322,6 +338,13 @@ int daemon_start(struct daemon *d, struct err *err)
 	return look_at_disabled(d, err);
 }
 
+static bool is_named(void)
+{
+	const char *name = secure_getenv("ASSAY_NODE");
+
+	return name && *name;
+}
+
 struct daemon *daemon_new(struct sd_event *event, const char *config_path,
 			  struct assayd_config *config)
 {
@@ -330,7 +353,9 @@ struct daemon *daemon_new(struct sd_event *event, const char *config_path,
 
 	d->event = sd_event_ref(event);
 	d->config_path = config_path;
+	d->named = is_named();
 	d->config = *config;
+	name_host(d);
 	*config = (struct assayd_config){ 0 };
 	d->spool_dir = xasprintf("%s/spool", state);
 	d->conf_dir = paths_conf();

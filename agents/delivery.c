@@ -18,7 +18,7 @@ static const struct row {
 	{ 413, DELIVERY_SET_ASIDE, NULL, "too large" },
 	{ 422, DELIVERY_SET_ASIDE, NULL, "bad content" },
 	{ 401, DELIVERY_KEEP, NULL, "who we are is not believed: see token_file, cert and key" },
-	{ 403, DELIVERY_KEEP, NULL, "not allowed for this node" },
+	{ 403, DELIVERY_SET_ASIDE, NULL, "not allowed for this node" },
 	{ 404, DELIVERY_KEEP, NULL, "no such route: see controller" },
 	{ 429, DELIVERY_KEEP, NULL, "too many requests" },
 	{ 503, DELIVERY_KEEP, NULL, "not now" },
@@ -116,6 +116,8 @@ enum delivery_lines delivery_judge_lines(const struct http_answer *answer, size_
 	(void)json_parse(answer->body, answer->len, "answer", &object, NULL);
 	if (answer->status == 202)
 		return read_results(json_object_get(object, "results"), n, ret_results, ret_n, why);
+	if (answer->status == 403)
+		return LINES_ALONE;
 	for (i = 0; i < ARRAY_SIZE(singly); i++) {
 		if (singly[i] == answer->status)
 			return LINES_SINGLY;

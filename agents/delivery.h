@@ -4,6 +4,8 @@
  *
  *	202 {"accepted": 1}, 200 {"duplicate": 1}   it is stored: done
  *	400 malformed, 413 too large, 422 content   it will never be taken: set it aside
+ *	403 not for this node                       it will not be taken before a person has
+ *						    mended the name or the token: the same
  *	anything else                               keep it and try again later
  *
  * An answer that only looks well (a proxy's page with status 200) does not
@@ -32,6 +34,7 @@ enum delivery delivery_judge(unsigned status, const char *body, size_t len, stru
 enum delivery_lines {
 	LINES_TAKEN,  /* the results count */
 	LINES_SINGLY, /* it does not take lines: send one by one, each gets its own answer */
+	LINES_ALONE,  /* it refuses the first, or who sends: that one alone gets its own answer */
 	LINES_KEEP,
 };
 

@@ -49,7 +49,7 @@ tests_unit_test_log_watch_LDADD = libassaydcore.a $(LDADD)
 if HAVE_SYSTEMD
 if HAVE_CURL
 sbin_PROGRAMS += assayd
-assayd_SOURCES = agents/assayd.c agents/child.c agents/child.h agents/collective.c agents/collective.h agents/daemon.c agents/daemon.h agents/deep.c agents/deep.h \
+assayd_SOURCES = agents/assayd.c agents/assayd_check.c agents/assayd_check.h agents/child.c agents/child.h agents/collective.c agents/collective.h agents/daemon.c agents/daemon.h agents/deep.c agents/deep.h \
 	agents/identity_files.c agents/identity_files.h agents/obey.c agents/obey.h \
 	agents/orders_link.c agents/orders_link.h agents/schedule.c agents/schedule.h agents/parcel.c agents/parcel.h \
 	agents/topology_link.c agents/topology_link.h agents/uplink.c agents/uplink.h \
@@ -60,7 +60,7 @@ assayd_LDADD = libassaydcore.a $(KEEP_LIBS) $(HTTP_LIBS) $(GZIP_LIBS) $(CORE_LIB
 endif
 endif
 EXTRA_DIST += tests/system/test_assayd_schedule.py tests/system/assayd_fixtures.py tests/system/controller_stub.py tests/system/test_watch.py tests/system/test_watch_links.py tests/system/watch_fixtures.py tests/guest/scenarios/watch.sh \
-	tests/system/test_assayd.py tests/system/test_assayd_controller.py tests/system/test_assayd_liveness.py tests/system/test_assayd_net.py \
+	tests/system/test_assayd.py tests/system/test_assayd_name.py tests/system/test_assayd_controller.py tests/system/test_assayd_liveness.py tests/system/test_assayd_net.py \
 	tests/system/test_assayd_collective.py tests/system/test_assayd_collective_bad.py \
 	tests/system/test_assayd_collective_campaign.py tests/system/collective_fixtures.py \
 	tests/system/test_assayd_orders.py tests/system/test_assayd_unit.py tests/bench/bench_assayd.py \

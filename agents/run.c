@@ -8,6 +8,7 @@
 
 #include "agents/keep.h"
 #include "agents/live.h"
+#include "agents/node_name.h"
 #include "agents/run_neighbors.h"
 #include "agents/run_report.h"
 #include "agents/run_settings.h"
@@ -89,8 +90,10 @@ static int check_topology(struct err *err)
 
 int run_prepare(struct run *run, struct err *err)
 {
-	int r = check_topology(err);
+	int r = node_name_adopt(err);
 
+	if (r == 0)
+		r = check_topology(err);
 	if (r == 0)
 		r = references_read(run->options.policy, run->options.sku, &run->references, err);
 	if (r == 0)

@@ -326,37 +326,107 @@ int spool_list(uint64_t **ret_seqs, size_t *ret_n, struct err *err)
 	return 0;
 }
 
-static int count_bad(const struct dirent *entry)
+/* --- set aside --- */
+
+/* A report and why it is here, in one turn: "7.json" and "7.why". */
+static void remove_aside(const char *dir, const char *name)
 {
-	return entry->d_name[0] != '.';
+	CLEANUP(freep) char *report = xasprintf("%s/%s", dir, name);
+	CLEANUP(freep) char *why = xasprintf("%s/%.*swhy", dir, (int)(strlen(name) - 4), name);
+
+	(void)unlink(report);
+	(void)unlink(why);
 }
 
-/* What was set aside longest ago, by its number, goes when there is too much of it. */
-static void bound_bad(const char *dir)
+static int is_aside(const struct dirent *entry)
+{
+	uint64_t seq;
+
+	return parse_name(entry->d_name, &seq);
+}
+
+static uint64_t bytes_of(const char *dir, const char *name)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/%s", dir, name);
+	struct stat st;
+
+	return lstat(path, &st) < 0 ? 0 : (uint64_t)st.st_size;
+}
+
+/* Why something is not here any more: a person has put it back. */
+static int is_orphan(const struct dirent *entry)
+{
+	const size_t len = strlen(entry->d_name);
+
+	return len > 4 && streq(entry->d_name + len - 4, ".why");
+}
+
+static void forget_orphans(const char *dir)
 {
 	struct dirent **names = NULL;
-	int n = scandir(dir, &names, count_bad, versionsort), i;
+	int n = scandir(dir, &names, is_orphan, NULL), i;
 
 	for (i = 0; i < n; i++) {
-		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, names[i]->d_name);
+		CLEANUP(freep)
+		char *report = xasprintf("%s/%.*s.json", dir, (int)(strlen(names[i]->d_name) - 4),
+					 names[i]->d_name);
+		CLEANUP(freep) char *why = xasprintf("%s/%s", dir, names[i]->d_name);
 
-		if (n - i >= SPOOL_BAD_MAX)
-			(void)unlink(path);
+		if (access(report, F_OK) < 0)
+			(void)unlink(why);
 		free(names[i]);
 	}
 	free(names);
 }
 
-/* Out of the way, but kept: somebody will want to know what wrote it. */
-static int set_aside(const char *path, const char *name)
+/* What has the lowest number goes when there is too much, so that one more fits. */
+static void bound_bad(const char *dir)
+{
+	struct dirent **names = NULL;
+	int n = scandir(dir, &names, is_aside, versionsort), i;
+	uint64_t bytes = REPORT_MAX, files = 1;
+
+	for (i = n; i-- > 0;) {
+		bytes += bytes_of(dir, names[i]->d_name);
+		if (++files > SPOOL_BAD_MAX || bytes > SPOOL_BAD_BYTES_MAX)
+			remove_aside(dir, names[i]->d_name);
+		free(names[i]);
+	}
+	free(names);
+	forget_orphans(dir);
+}
+
+size_t spool_aside(void)
 {
 	CLEANUP(freep) char *dir = spool_path("bad");
-	CLEANUP(freep) char *aside = xasprintf("%s/%s", dir, name);
+	struct dirent **names = NULL;
+	int n = scandir(dir, &names, is_aside, NULL), i;
 
+	for (i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* Out of the way, but kept: somebody will want to know what wrote it, or send it after all. */
+static int set_aside(const char *path, uint64_t seq, const char *why)
+{
+	CLEANUP(freep) char *dir = spool_path("bad");
+	CLEANUP(freep) char *line = xasprintf("%s\n", why);
+	CLEANUP(freep) char *aside = NULL;
+	CLEANUP(freep) char *reason = NULL;
+	char name[40];
+
+	file_name(seq, "json", name);
+	aside = xasprintf("%s/%s", dir, name);
+	file_name(seq, "why", name);
+	reason = xasprintf("%s/%s", dir, name);
 	if (file_mkdirs(dir, NULL) == 0) {
 		bound_bad(dir);
+		(void)file_replace(AT_FDCWD, reason, line, strlen(line), NULL);
 		if (rename(path, aside) == 0)
 			return 0;
+		(void)unlink(reason);
 	}
 	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
 }
@@ -393,7 +463,7 @@ int spool_read(uint64_t seq, char **ret_text, size_t *ret_len, struct err *err)
 	if (r == 0)
 		r = check_report(text, len, seq, path, err);
 	if (r == -EINVAL || r == -EFBIG)
-		(void)set_aside(path, name);
+		(void)set_aside(path, seq, err ? err->msg : "it is no report");
 	if (r < 0)
 		return r;
 	*ret_text = TAKE(text);
@@ -401,7 +471,7 @@ int spool_read(uint64_t seq, char **ret_text, size_t *ret_len, struct err *err)
 	return 0;
 }
 
-int spool_set_aside(uint64_t seq, struct err *err)
+int spool_set_aside(uint64_t seq, const char *why, struct err *err)
 {
 	CLEANUP(freep) char *path = NULL;
 	CLEANUP(freep) char *keep = NULL;
@@ -413,7 +483,7 @@ int spool_set_aside(uint64_t seq, struct err *err)
 	(void)unlink(keep);
 	file_name(seq, "json", name);
 	path = spool_path(name);
-	r = set_aside(path, name);
+	r = set_aside(path, seq, why);
 	return r < 0 ? err_errno(err, -r, "cannot set %s aside", path) : 0;
 }
 

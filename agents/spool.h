@@ -18,7 +18,9 @@ struct verdict;
 enum {
 	SPOOL_FILES_MAX = 4096,
 	SPOOL_BYTES_MAX = 256 * 1024 * 1024,
-	SPOOL_BAD_MAX = 64, /* files of spool/bad; the oldest of them goes first */
+	/* What was set aside: enough for a day of passive runs that a wrong token refused. */
+	SPOOL_BAD_MAX = 512, /* reports in spool/bad; the oldest of them goes first */
+	SPOOL_BAD_BYTES_MAX = 64 * 1024 * 1024,
 };
 
 /*
@@ -46,11 +48,20 @@ uint64_t spool_lost(void);
 /* The seqs that wait, ascending; yours to free. */
 int spool_list(uint64_t **ret_seqs, size_t *ret_n, struct err *err);
 
-/* The bytes of one; -ENOENT when it went. A torn or foreign file is moved aside to spool/bad. */
+/*
+ * The bytes of one; -ENOENT when it went. A torn or foreign file is moved aside to spool/bad,
+ * with what is wrong with it.
+ */
 int spool_read(uint64_t seq, char **ret_text, size_t *ret_len, struct err *err);
 
-/* Move one that will never be taken to spool/bad; -ENOENT is 0. */
-int spool_set_aside(uint64_t seq, struct err *err);
+/*
+ * Move one that will never be taken as it is to spool/bad/<seq>.json, and `why`, a line, to
+ * <seq>.why beside it; -ENOENT is 0. Who has mended the cause moves the .json back.
+ */
+int spool_set_aside(uint64_t seq, const char *why, struct err *err);
+
+/* How many reports lie in spool/bad. */
+size_t spool_aside(void);
 
 /* Remove one that was acknowledged. */
 int spool_done(uint64_t seq, struct err *err);

@@ -33,6 +33,7 @@ struct uplink {
 	bool demanded; /* the controller named the wait */
 	bool worked;   /* since it was last idle */
 	bool singly;   /* the controller takes no lines; asked again once the spool was empty */
+	bool alone;    /* the next one goes without others */
 	struct parcel parcel; /* being sent */
 	struct err trouble;
 	void (*tell)(void *context);
@@ -92,7 +93,7 @@ static void set_aside(struct uplink *u, uint64_t seq, const struct err *why)
 	struct err err = ERR_INIT;
 
 	log_error("report set aside in spool/bad: %s seq=%" PRIu64, why->msg, seq);
-	if (spool_set_aside(seq, &err) < 0)
+	if (spool_set_aside(seq, why->msg, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
 	all_well(u);
 }
@@ -137,6 +138,9 @@ static int take_results(struct uplink *u, const struct http_answer *answer, stru
 		break;
 	case LINES_SINGLY:
 		u->singly = true;
+		return 0;
+	case LINES_ALONE:
+		u->alone = true;
 		return 0;
 	case LINES_KEEP:
 		return -EAGAIN;
@@ -242,6 +246,14 @@ static void rest(struct uplink *u)
 	tell(u);
 }
 
+static int fill(struct uplink *u, struct err *err)
+{
+	const bool many = !u->singly && !u->alone;
+
+	u->alone = false;
+	return parcel_fill(&u->parcel, &u->seqs[u->at], u->n - u->at, many, err);
+}
+
 static void send_next(struct uplink *u)
 {
 	struct err err = ERR_INIT;
@@ -255,7 +267,7 @@ static void send_next(struct uplink *u)
 		}
 		u->worked = true;
 		if (r == 0)
-			r = parcel_fill(&u->parcel, &u->seqs[u->at], u->n - u->at, !u->singly, &err);
+			r = fill(u, &err);
 		if (r == 0 && u->parcel.n == 0)
 			u->at += u->parcel.looked_at; /* all of these had gone */
 	}

@@ -74,7 +74,7 @@ static json_t *body_of(const struct settings *s)
 	put_text(body, "plan", s->plan);
 	if (s->nodes)
 		(void)json_object_set_new(body, "nodes", split(s->nodes));
-	if (s->for_us) {
+	if (s->for_us != SPAN_NOT_SAID) {
 		duration_format(s->for_us, duration);
 		put_text(body, "for", duration);
 	}

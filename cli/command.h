@@ -40,6 +40,7 @@ struct command {
 	struct argument argument;     /* required when it has a name */
 	uint32_t options;	      /* bits of enum option_id */
 	uint32_t needs;		      /* those of them that must be there */
+	uint32_t one_of;	      /* just one of these must be */
 	const char *summary;	      /* a few words, no capital, no full stop */
 	const char *description;      /* paragraphs with an empty line between */
 	struct example examples[EXAMPLES_MAX];

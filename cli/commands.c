@@ -8,14 +8,15 @@
 const struct command commands[] = {
 	{ .words = { "nodes" },
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_VERDICT) |
-		     OPTION_BIT(OPTION_STALE) | OPTION_BIT(OPTION_SKU),
+		     OPTION_BIT(OPTION_STALE) | OPTION_BIT(OPTION_SKU) | OPTION_BIT(OPTION_CORDONED),
 	  .summary = "every host and what it is judged to be",
 	  .description =
 		  "One row a host, the worst first, and one sentence over all of them.\n\n"
 		  "A host that stopped reporting is inconclusive, whatever it was before. AGENT "
 		  "says whether its daemon is connected; suspect means that it went away, which "
-		  "condemns nobody.",
-	  .examples = { { "assayctl nodes --verdict fail", "those to look at" },
+		  "condemns nobody. SERVICE says whether jobs start on it, and who keeps it from "
+		  "that.",
+	  .examples = { { "assayctl nodes --cordoned", "those out of service, and by whom" },
 			{ "assayctl nodes --watch", "the fleet, redrawn as it changes" },
 			{ "assayctl nodes -o json | jq -r '.items[].node'",
 			  "names for a script" } },
@@ -123,12 +124,13 @@ const struct command commands[] = {
 	  .post = "/v1/nodes/{}/repair-done" },
 	{ .words = { "override" },
 	  .argument = { "NODE", ARGUMENT_NODE },
-	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON) | OPTION_BIT(OPTION_UNTIL),
-	  .needs = OPTION_BIT(OPTION_UNTIL),
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON) | OPTION_BIT(OPTION_UNTIL) |
+		     OPTION_BIT(OPTION_FOR),
+	  .one_of = OPTION_BIT(OPTION_UNTIL) | OPTION_BIT(OPTION_FOR),
 	  .summary = "keep a host in service until a time",
 	  .description =
 		  "Until then Assay does not take the host out of service for what it knows now. "
-		  "Incidents are opened and told as ever.",
+		  "Incidents are opened and told as ever. --for 0s ends it.",
 	  .examples = { { "assayctl override gpu-17 --until 12h -r 'benchmark tonight'",
 			  "from now on" },
 			{ "assayctl override gpu-17 --until 2026-11-22T08:00:00Z", "UTC" } },
@@ -141,7 +143,8 @@ const struct command commands[] = {
 	  .summary = "take a host's findings as known for a while",
 	  .description =
 		  "For planned work: what is found on the host meanwhile is kept and shown, and "
-		  "neither cordons it nor counts for the breaker. It ends by itself.",
+		  "neither cordons it nor counts for the breaker. It ends by itself, or with --for "
+		  "0s.",
 	  .examples = { { "assayctl silence gpu-17 --for 4h --reason 'firmware update'",
 			  "for a maintenance" } },
 	  .view = &view_act,

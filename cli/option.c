@@ -28,7 +28,8 @@ const struct option_row option_rows[N_OPTIONS] = {
 				"where the controller is (default: http://127.0.0.1:9470)" },
 	[OPTION_TOKEN_FILE] = { "token-file", 0, OPTION_IS_FILE, "FILE", NULL, false,
 				AT(token_file), "ASSAY_TOKEN_FILE", "the token to show, one line" },
-	[OPTION_CACERT] = { "cacert", 0, OPTION_IS_FILE, "FILE", NULL, false, AT(ca_file), NULL,
+	[OPTION_CACERT] = { "cacert", 0, OPTION_IS_FILE, "FILE", NULL, false, AT(ca_file),
+			    "ASSAY_CACERT",
 			    "trust certificates signed by these (default: the system's)" },
 	[OPTION_CERT] = { "cert", 0, OPTION_IS_FILE, "FILE", NULL, false, AT(cert_file), NULL,
 			  "the client certificate to show, with --key" },
@@ -63,7 +64,7 @@ const struct option_row option_rows[N_OPTIONS] = {
 	[OPTION_UNTIL] = { "until", 0, OPTION_IS_MOMENT, "TIME", NULL, false, AT(until), NULL,
 			   "when it ends: 2026-11-22T08:00:00Z, or from now on: 12h" },
 	[OPTION_FOR] = { "for", 0, OPTION_IS_SPAN, "DURATION", NULL, false, AT(for_us), NULL,
-			 "how long from now on, as 4h" },
+			 "how long from now on, as 4h; 0s ends what stands" },
 	[OPTION_SINCE] = { "since", 0, OPTION_IS_SPAN, "DURATION", NULL, false, AT(since_us), NULL,
 			   "how far back, as 7d" },
 	[OPTION_DOMAIN] = { "domain", 0, OPTION_IS_TEXT, "NAME", NULL, false, AT(domain), NULL,
@@ -76,6 +77,8 @@ const struct option_row option_rows[N_OPTIONS] = {
 			  "two-pass (default), tournament: everybody with everybody, or bisect: "
 			  "large "
 			  "groups, halved" },
+	[OPTION_CORDONED] = { "cordoned", 0, OPTION_IS_FLAG, NULL, NULL, false, AT(cordoned), NULL,
+			      "only hosts out of service: cordoned, held for a test, not ready" },
 	[OPTION_HELP] = { "help", 'h', OPTION_IS_FLAG, NULL, NULL, false, AT(help), NULL,
 			  "say what there is" },
 	[OPTION_VERSION] = { "version", 'V', OPTION_IS_FLAG, NULL, NULL, false, AT(version), NULL,
@@ -88,6 +91,7 @@ struct settings settings_init(void)
 		.controller = "http://127.0.0.1:9470",
 		.timeout_us = TIMEOUT_DEFAULT_US,
 		.output = OUTPUT_TABLE,
+		.for_us = SPAN_NOT_SAID,
 	};
 	size_t i;
 
@@ -172,6 +176,10 @@ static int set_span(const struct option_row *row, const char *value, uint64_t *r
 
 	if (r < 0)
 		return err_wrap(err, r, "--%s", row->name);
+	if (us == 0 && row == &option_rows[OPTION_FOR]) {
+		*ret_us = 0;
+		return 0;
+	}
 	if (us < SPAN_LEAST_US || us > SPAN_MOST_US)
 		return err_set(err, EINVAL, "--%s: '%.40s' is outside 1s to 366d", row->name, value);
 	*ret_us = us;

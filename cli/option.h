@@ -35,6 +35,7 @@ enum option_id {
 	OPTION_PLAN,
 	OPTION_HELP,
 	OPTION_VERSION,
+	OPTION_CORDONED,
 	N_OPTIONS,
 };
 
@@ -49,8 +50,17 @@ enum option_id {
 /* Those of every command that shows what can be watched. */
 #define OPTIONS_LINK (OPTIONS_CALL | OPTION_BIT(OPTION_WATCH))
 
-/* Those that every command has. */
+/*
+ * Those that every command has, or takes: where the controller is may stand in an alias, before
+ * commands that ask none, too.
+ */
+#define OPTIONS_WHERE                                                                   \
+	(OPTION_BIT(OPTION_CONTROLLER) | OPTION_BIT(OPTION_TOKEN_FILE) |                \
+	 OPTION_BIT(OPTION_CACERT) | OPTION_BIT(OPTION_CERT) | OPTION_BIT(OPTION_KEY) | \
+	 OPTION_BIT(OPTION_TIMEOUT))
 #define OPTIONS_ALWAYS (OPTION_BIT(OPTION_HELP) | OPTION_BIT(OPTION_VERSION))
+
+#define SPAN_NOT_SAID UINT64_MAX
 
 #define WATCH_DEFAULT_US (2 * USEC_PER_SEC)
 #define TIMEOUT_DEFAULT_US (30 * USEC_PER_SEC)
@@ -64,9 +74,10 @@ struct settings {
 	uint64_t limit;						 /* 0: all */
 	enum output output;
 	const char *verdict, *sku, *node; /* filters; NULL: any */
-	bool stale, all;
+	bool stale, all, cordoned;
 	const char *reason, *until; /* of what is done; NULL: not said */
-	uint64_t for_us, since_us;  /* 0: not said */
+	uint64_t for_us;	    /* SPAN_NOT_SAID: not said; 0: what stands ends */
+	uint64_t since_us;	    /* 0: not said */
 	bool break_glass;
 	const char *domain, *nodes, *kind, *plan; /* of a campaign; NULL: not said */
 	bool help, version;

@@ -12,9 +12,10 @@
 /* What it comes to, in words: a policy that reads well can still surprise. */
 static void summarise(const char *file, const struct policy *p)
 {
-	char rate[CLOCK_DURATION_SIZE], delay[CLOCK_DURATION_SIZE];
+	char rate[CLOCK_DURATION_SIZE], manual[CLOCK_DURATION_SIZE], delay[CLOCK_DURATION_SIZE];
 
 	duration_format(p->rate_per_us, rate);
+	duration_format(p->manual_per_us, manual);
 	duration_format(p->release_delay_us, delay);
 	(void)printf("%s: good\n", file);
 	(void)printf("  mode     %s\n", policy_mode_names[p->mode]);
@@ -23,8 +24,9 @@ static void summarise(const char *file, const struct policy *p)
 		(void)printf(", at most %" PRIu64, p->total_nodes);
 	if (p->domain_label)
 		(void)printf("; %" PRIu64 " per %s", p->domain_max, p->domain_label);
-	(void)printf("; %" PRIu64 " per job; %" PRIu64 " cordons in %s\n", p->per_job,
-		     p->rate_cordons, rate);
+	(void)printf("; %" PRIu64 " per job; %" PRIu64 " automatic cordons in %s, %" PRIu64
+		     " of a person in %s\n",
+		     p->per_job, p->rate_cordons, rate, p->manual_cordons, manual);
 	(void)printf("  breaker  when %g %% of the nodes are silent\n", p->breaker_silent_percent);
 	(void)printf("  release  after %s and %" PRIu64 " passes\n", delay, p->release_passes);
 	(void)printf("  rules    %zu\n", p->n_rules);

@@ -136,7 +136,7 @@ static int refuse(const struct reading *r, struct err *err)
 /* Options of another command are refused: they would be ignored. */
 static int check_options(const struct reading *r, const struct command *command, struct err *err)
 {
-	uint32_t over = r->given & ~(command->options | OPTIONS_ALWAYS);
+	uint32_t over = r->given & ~(command->options | OPTIONS_ALWAYS | OPTIONS_WHERE);
 	CLEANUP(freep) char *name = command_name(command);
 	size_t i;
 
@@ -163,6 +163,27 @@ static int check_needs(const struct reading *r, const struct command *command, s
 	return 0;
 }
 
+static int check_one_of(const struct reading *r, const struct command *command, struct err *err)
+{
+	CLEANUP(freep) char *name = command_name(command);
+	CLEANUP(freep) char *all = xstrdup("");
+	size_t i, given = 0;
+
+	for (i = 0; i < N_OPTIONS; i++) {
+		CLEANUP(freep) char *before = NULL;
+
+		if (!(command->one_of & OPTION_BIT(i)))
+			continue;
+		given += (r->given & OPTION_BIT(i)) != 0;
+		before = all;
+		all = xasprintf("%s%s--%s %s", before, *before ? " or " : "", option_rows[i].name,
+				option_rows[i].value);
+	}
+	if (!command->one_of || given == 1 || r->settings.help)
+		return 0;
+	return err_set(err, EINVAL, "%s wants %s%s", name, all, given ? ", not both" : "");
+}
+
 static int finish(const struct reading *r, const struct command *command, struct request *ret,
 		  struct err *err)
 {
@@ -180,6 +201,8 @@ static int finish(const struct reading *r, const struct command *command, struct
 	if (most && !r->settings.help && (!argument || !*argument))
 		return err_set(err, EINVAL, "%s: which %s?", name, command->argument.name);
 	e = check_needs(r, command, err);
+	if (e == 0)
+		e = check_one_of(r, command, err);
 	if (e < 0)
 		return e;
 	*ret = (struct request){ command, argument, r->settings };

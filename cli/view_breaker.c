@@ -28,7 +28,8 @@ static const struct {
 	{ "budget.total", "hosts out of service in the whole fleet, whoever took them out" },
 	{ "budget.domain", "hosts out of service in one rack, switch or other domain" },
 	{ "budget.per_job", "hosts out of service of one job" },
-	{ "budget.rate", "cordons lately" },
+	{ "budget.rate.manual", "cordons of one person lately, whoever has most" },
+	{ "budget.rate", "automatic cordons lately" },
 	{ "budget.deny", "hosts kept from work for one signature" },
 };
 
@@ -60,13 +61,16 @@ static const char *words_of(const char *rule)
 static void add(struct table *t, const json_t *budget, const struct page *page UNUSED)
 {
 	struct table_row *row = table_add(t);
+	const char *account = raw_at(budget, "account");
 	bool full = number_at(budget, "used") >= number_at(budget, "limit");
 
 	row->paint = full ? (int)PAINT_WARN : (int)PAINT_GOOD;
 	row->cells[COL_BUDGET] = text_at(budget, "rule");
 	row->cells[COL_USED] = count_at(budget, "used");
 	row->cells[COL_LIMIT] = count_at(budget, "limit");
-	row->cells[COL_WORDS] = xstrdup(words_of(raw_at(budget, "rule")));
+	row->cells[COL_WORDS] =
+		*account ? xasprintf("%s: %s", words_of(raw_at(budget, "rule")), account)
+			 : xstrdup(words_of(raw_at(budget, "rule")));
 }
 
 /* Whether and why it is open. New memory, as it came. */

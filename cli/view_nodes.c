@@ -10,20 +10,54 @@
 #include "lib/utf8.h"
 #include "lib/xalloc.h"
 
-enum { COL_VERDICT, COL_NODE, COL_SKU, COL_SEEN, COL_AGENT, COL_WORDS, N_COLS };
+enum { COL_VERDICT, COL_NODE, COL_SERVICE, COL_SKU, COL_SEEN, COL_AGENT, COL_WORDS, N_COLS };
 
 static const struct table_column columns[N_COLS] = {
 	[COL_VERDICT] = { "VERDICT" },
 	[COL_NODE] = { "NODE", .min = 12 },
+	[COL_SERVICE] = { "SERVICE", .min = 10 },
 	[COL_SKU] = { "SKU", .min = 8, .leave = 2 },
 	[COL_SEEN] = { "SEEN" },
 	[COL_AGENT] = { "AGENT", .leave = 1 },
 	[COL_WORDS] = { "WHAT", .min = 24 },
 };
 
+static const json_t *service_of(const json_t *node)
+{
+	return json_object_get(node, "service");
+}
+
+static bool is_out(const json_t *node)
+{
+	const char *state = raw_at(service_of(node), "state");
+
+	return *state && !streq(state, "in-service");
+}
+
+/* "cordoned by Assay"; "-" for what is no node of the cluster. New memory, as it came. */
+static char *service_words(const json_t *service)
+{
+	const char *state = raw_at(service, "state"), *by = raw_at(service, "by");
+	const char *silence = raw_at(service, "silence_until");
+
+	if (!*state)
+		return xstrdup("-");
+	if (streq(state, "cordoned") && !*by)
+		return xstrdup("cordoned by somebody else");
+	if (streq(state, "cordoned"))
+		return xasprintf("cordoned by %s", streq(by, "assay") ? "Assay" : by);
+	if (streq(state, "held"))
+		return xasprintf("held until %s", raw_at(service, "hold_until"));
+	if (!streq(state, "in-service"))
+		return xstrdup("not ready");
+	return *silence ? xasprintf("silenced until %s", silence) : xstrdup("in service");
+}
+
 static bool wanted(const json_t *node, const struct settings *s)
 {
 	if (s->verdict && !streq(s->verdict, raw_at(node, "verdict")))
+		return false;
+	if (s->cordoned && !is_out(node))
 		return false;
 	if (s->sku && !streq(s->sku, raw_at(node, "sku")))
 		return false;
@@ -113,10 +147,12 @@ static void add(struct table *t, const json_t *node, const struct page *page)
 	const char *level = raw_at(node, "verdict");
 	const char *agent = raw_at(node, "connection");
 	CLEANUP(freep) char *clean = utf8_clean(level);
+	CLEANUP(freep) char *service = service_words(service_of(node));
 
 	row->paint = paint_of_level(level);
 	row->cells[COL_VERDICT] = marked(page, clean, raw_at(node, "node"));
 	row->cells[COL_NODE] = text_at(node, "node");
+	row->cells[COL_SERVICE] = utf8_clean(service);
 	row->cells[COL_SKU] = text_at(node, "sku");
 	row->cells[COL_SEEN] = age_of_seconds(number_at(node, "age_s"));
 	row->cells[COL_AGENT] = xstrdup(streq(agent, "none") ? "-" : agent);

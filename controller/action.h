@@ -67,6 +67,12 @@ void act_leave(struct act *act, const void *context);
  */
 json_t *act_node_json(const struct act *act, const char *node);
 
+/*
+ * Does it take jobs, and who has it that it does not? {"state", "by", "reason", "since",
+ * "hold_until", "silence_until", "override_until"}; NULL for a host that the cluster does not have.
+ */
+json_t *act_service_json(const struct act *act, const char *node);
+
 /* Is it a node of the cluster? 0: it reports, and is nobody's to act on. -1: not known yet. */
 int act_in_cluster(const struct act *act, const char *node);
 

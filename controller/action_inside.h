@@ -12,6 +12,7 @@
 #include "lib/backoff.h"
 #include "lib/judge/decide.h"
 #include "lib/judge/deny.h"
+#include "lib/judge/manual_rate.h"
 #include "lib/macro.h"
 
 enum {
@@ -47,7 +48,7 @@ struct doing {
 	bool resumed;	      /* it was under way when a controller ended */
 	bool recorded;	      /* its row is durable */
 	uint64_t until_us, decided_us;
-	uint64_t counted_us; /* its stamp in the breaker; 0: it has none */
+	uint64_t counted_us; /* its stamp in the breaker; 0: it has none, as a person's */
 	int phase;
 	uint64_t generation; /* of the ledger: from this on its place is kept */
 	uint64_t placed_us;  /* monotonic: when that was last sure */
@@ -150,6 +151,7 @@ struct act {
 	uint64_t again_us;   /* monotonic: more may be decided then; 0: nothing waits */
 	uint64_t stale_us;   /* monotonic: since then the nodes are not known for sure */
 	struct denials denials;
+	struct manual_rate manual;
 	uint64_t shared_us; /* monotonic; the last look at what hosts share */
 	bool shared_due;    /* a decision was made since, without that look */
 	unsigned jobs_out;  /* questions for jobs under way */
@@ -256,8 +258,20 @@ void doing_book(struct doing *d);
 /* What was under way when a controller ended: go on, or give it up (actor_resume.c). */
 void act_settle_resumed(struct act *act);
 
-/* Those that had a place in what was just read count for the rate there. */
-void act_recall_counted(struct act *act, const struct ledger *fresh);
+/*
+ * Those that had a place in what was just read count for the rate there, and those that were
+ * decided here since are counted there.
+ */
+void act_recall_counted(struct act *act, struct ledger *fresh);
+
+/*
+ * The account of a person: by it budget.rate.manual counts. Whom an unnamed token says that it
+ * speaks for makes no account: that would be as many as it likes.
+ */
+const char *act_account(const char *who);
+
+/* What the budgets hold and what of them is used, as of now, into act->counts: O(hosts). */
+void act_count_budgets(const struct act *act, struct act_counts *ret);
 
 /* What a row keeps of its reasons: text and finding; and back. */
 char *doing_evidence(const struct doing_start *start);

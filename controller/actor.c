@@ -75,7 +75,7 @@ static const char *undo_of(const struct act *act, int kind)
 		[ACT_UNCORDON] = "assayctl cordon NODE --reason REASON",
 		[ACT_HOLD] = "it ends by itself",
 		[ACT_RETEST] = "the test ends by itself",
-		[ACT_OVERRIDE] = "assayctl override NODE --until now",
+		[ACT_OVERRIDE] = "assayctl override NODE --for 0s",
 		[ACT_SILENCE] = "assayctl silence NODE --for 0s --reason REASON",
 		[ACT_REPAIR_DONE] = "assayctl cordon NODE --reason REASON",
 		[ACT_VERIFIED] = act->options.cluster->names->undo_verified,
@@ -118,6 +118,33 @@ int64_t act_record(struct act *act, enum action_kind kind, int state,
 	return MAX(id, (int64_t)0);
 }
 
+const char *act_account(const char *who)
+{
+	const char *role = strstr(who, "(role ");
+
+	return role ? role : who;
+}
+
+/* From now on, before anything else is decided: what is decided next finds it taken. */
+static void count_for_rate(struct doing *d)
+{
+	struct act *act = d->act;
+	struct breaker *b = &act->ledger.breaker;
+	/* As the ledger writes it: the next controller finds the stamp by it. */
+	uint64_t at_us = d->decided_us / USEC_PER_MSEC * USEC_PER_MSEC;
+
+	if (d->kind != ACT_CORDON)
+		return;
+	if (!streq(d->who, WHO_AUTOMATIC)) {
+		manual_rate_count(&act->manual, act_account(d->who), d->id, d->decided_us);
+		return;
+	}
+	while (breaker_has(b, at_us))
+		at_us += USEC_PER_MSEC; /* each is told from the others by it */
+	d->counted_us = at_us;
+	breaker_count(b, at_us);
+}
+
 struct doing *doing_begin(struct act *act, enum action_kind kind, const struct doing_start *start)
 {
 	CLEANUP(freep) char *evidence = doing_evidence(start);
@@ -134,6 +161,7 @@ struct doing *doing_begin(struct act *act, enum action_kind kind, const struct d
 		return NULL;
 	}
 	d = enter(act, &row);
+	count_for_rate(d);
 	if (host && host->there && start->decision != DECIDE_NOTHING)
 		d->version = xstrdup(host->c.version);
 	act_facts(act, d->node);
@@ -188,6 +216,17 @@ static void count_end(struct act *act, const struct doing *d, int state)
 		act->counts.uncordons++;
 }
 
+static void uncount(struct doing *d)
+{
+	if (d->kind == ACT_CORDON)
+		manual_rate_uncount(&d->act->manual, d->id);
+	if (!d->counted_us)
+		return;
+	breaker_uncount(&d->act->ledger.breaker, d->counted_us);
+	d->counted_us = 0;
+	act_ledger_changed(d->act);
+}
+
 void doing_end(struct doing *d, int state, unsigned status, const char *words)
 {
 	struct act *act = d->act;
@@ -202,10 +241,8 @@ void doing_end(struct doing *d, int state, unsigned status, const char *words)
 	if (store_end_action(act->options.store, d->id, state, words, act_real_us(act), &err) < 0)
 		log_warning("an action ended and is not recorded yet: %s", err.msg);
 	/* The node was another one, or another's: nothing was set, and the rate is not used up by it. */
-	if (d->counted_us && (state == ACTION_DROPPED || state == ACTION_REFUSED)) {
-		breaker_uncount(&act->ledger.breaker, d->counted_us);
-		act_ledger_changed(act);
-	}
+	if (state == ACTION_DROPPED || state == ACTION_REFUSED)
+		uncount(d);
 	if (kind_reserves(d->kind) && state != ACTION_DONE) {
 		/* Whether it came about nobody knows for sure: the node says. */
 		act_ledger_keep(act, d);
@@ -229,17 +266,13 @@ static void reserve(struct doing *d)
 				  : NULL,
 		.action = action,
 		.kind = d->kind == ACT_HOLD ? LEDGER_HOLD : LEDGER_CORDON,
-		/* As the ledger writes it: the next controller finds the stamp by it. */
-		.at_us = act_real_us(act) / USEC_PER_MSEC * USEC_PER_MSEC,
+		.at_us = d->counted_us ? d->counted_us
+				       : act_real_us(act) / USEC_PER_MSEC * USEC_PER_MSEC,
 	};
 
 	if (!ledger_reserve(&act->ledger, &holder)) {
 		doing_end(d, ACTION_FAILED, 409, "the ledger is full: too many hosts are held");
 		return;
-	}
-	if (d->kind == ACT_CORDON) {
-		d->counted_us = holder.at_us;
-		breaker_count(&act->ledger.breaker, d->counted_us);
 	}
 	d->phase = PHASE_RESERVE;
 	act_ledger_changed(act);
@@ -352,6 +385,7 @@ static void forget_state(struct act *act)
 	act->outcome = (struct outcome){ 0 };
 	fleet_release(&act->fleet);
 	denials_release(&act->denials);
+	manual_rate_release(&act->manual);
 	act->fleet = (struct fleet){ 0 };
 	ledger_release(&act->ledger);
 	act_hosts_release(act);

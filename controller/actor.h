@@ -13,6 +13,7 @@
 struct act;
 struct cluster;
 struct err;
+struct fleet;
 struct policy;
 struct report;
 struct store;
@@ -26,6 +27,8 @@ struct act_options {
 	/* The SKU whose file half of its hosts contradict, or NULL; and that it has been looked into. */
 	const char *(*wrong_file)(void *context);
 	void (*forgive_file)(void *context);
+	/* Which findings of the fleet belong to a notice may have changed. */
+	void (*share)(void *context, const struct fleet *fleet);
 	uint64_t (*real_us)(void *context);
 	uint64_t (*mono_us)(void *context);
 	/*
@@ -48,7 +51,8 @@ struct act_counts {
 	uint64_t decide_us; /* spent in decisions */
 	/* now */
 	uint64_t under_way, held, cordoned, sticky, overdue, let_in;
-	uint64_t budget_used, budget_limit, rate_used, rate_limit;
+	/* Of metrics.c: each budget's in turn. The manual one's is the account's that has most. */
+	uint64_t budget_used, budget_limit, rate_used, rate_limit, manual_used, manual_limit;
 	bool breaker_open, fenced, stale, stopped;
 };
 

@@ -31,13 +31,16 @@ static bool refuse(struct asking *a, unsigned status, const char *rule, const ch
 static bool may_cordon(struct asking *a)
 {
 	const struct act *act = a->act;
+	const struct policy *policy = act->options.policy(act->options.context);
 
 	if (a->host->c.mark)
 		return refuse(a, 409, "already", "it is out of service because of us already",
 			      "assayctl uncordon first, to give it another reason");
 	if (a->ask->break_glass ||
-	    budget_cordon_allowed(act->options.policy(act->options.context), &act->fleet,
-				  &act->ledger.breaker, a->node, act_real_us(act), &a->refusal))
+	    (budget_cordon_allowed(policy, &act->fleet, &act->ledger.breaker, a->node,
+				   act_real_us(act), &a->refusal) &&
+	     manual_rate_allows(&act->manual, policy, act_account(a->ask->who), act_real_us(act),
+				&a->refusal)))
 		return true;
 	return refuse(a, 409, refused_by_names[a->refusal.by], a->refusal.sentence,
 		      a->refusal.allow);

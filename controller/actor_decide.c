@@ -330,8 +330,7 @@ static bool told_of_sku(struct act *act, const struct notice *notice)
 static void tell_notice(struct act *act, const struct notice *notice)
 {
 	CLEANUP(freep)
-	char *name =
-		xasprintf("%s:%s", notice->kind == NOTICE_DOMAIN ? "domain" : "fleet", notice->key);
+	char *name = xasprintf("%s:%s", notice_kind_names[notice->kind], notice->key);
 	const struct store_incident incident = {
 		.node = name,
 		.check = "shared",
@@ -354,9 +353,28 @@ static void tell_notice(struct act *act, const struct notice *notice)
 	act->options.touch(act->options.context);
 }
 
+/*
+ * What is out and what was cordoned, not what the decisions would take: in the modes observe and
+ * dry-run nothing of that comes about.
+ */
+void act_count_budgets(const struct act *act, struct act_counts *ret)
+{
+	const struct policy *policy = act->options.policy(act->options.context);
+	CLEANUP(budget_release) struct budget b = { 0 };
+	const uint64_t now_us = act_real_us(act);
+	const char *account;
+
+	budget_count(&b, policy, &act->fleet, &act->ledger.breaker, now_us);
+	ret->budget_used = b.out;
+	ret->budget_limit = b.total_max;
+	ret->rate_used = b.cordons;
+	ret->rate_limit = b.rate_max;
+	ret->manual_used = manual_rate_most(&act->manual, policy, now_us, &account);
+	ret->manual_limit = manual_rate_limit(policy);
+}
+
 static void gauge(struct act *act, const struct policy *policy, bool all)
 {
-	const struct budget *b = &act->outcome.budget;
 	struct act_counts *c = &act->counts;
 	struct coverage coverage;
 	size_t i;
@@ -366,10 +384,7 @@ static void gauge(struct act *act, const struct policy *policy, bool all)
 		c->overdue = coverage.n;
 		coverage_release(&coverage);
 	}
-	c->budget_used = b->out;
-	c->budget_limit = b->total_max;
-	c->rate_used = b->cordons;
-	c->rate_limit = b->rate_max;
+	act_count_budgets(act, c);
 	c->cordoned = c->held = c->sticky = 0;
 	for (i = 0; i < act->fleet.n; i++) {
 		const struct fleet_node *n = act->fleet.nodes[i];
@@ -428,15 +443,17 @@ void act_decide(struct act *act)
 	policy_decide(policy, &act->fleet, &act->ledger.breaker, real_us, out);
 	if (out->again_us > real_us)
 		decide_again(act, now_us + (out->again_us - real_us));
-	gauge(act, policy, !dirty);
 	for (i = 0; i < out->n_changes; i++)
 		act_note_change(act, out->changes[i].node, &out->changes[i].change);
 	if (out->opened)
 		tell_opened(act);
 	for (i = 0; i < out->n_notices; i++)
 		tell_notice(act, &out->notices[i]);
+	if (act->options.share)
+		act->options.share(act->options.context, &act->fleet);
 	for (i = 0; i < out->n; i++)
 		obey(act, policy, &out->items[i]);
+	gauge(act, policy, !dirty);
 	act_keep_all(act);
 	act->counts.decide_us += act_mono_us(act) - now_us;
 }

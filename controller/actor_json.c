@@ -51,6 +51,33 @@ json_t *act_node_json(const struct act *act, const char *node)
 		host->c.labels ? json_incref(host->c.labels) : json_object());
 }
 
+json_t *act_service_json(const struct act *act, const char *node)
+{
+	const struct act_host *host = act_host(act, node);
+	const struct fleet_node *n = fleet_find(&act->fleet, node);
+	const uint64_t now_us = act_real_us(act);
+	const struct cluster_mark *mark;
+	const char *state = "in-service";
+
+	if (!host || !host->there || !n)
+		return NULL;
+	mark = host->c.mark;
+	if (mark || host->c.unschedulable)
+		state = "cordoned";
+	else if (host->c.hold_us)
+		state = "held";
+	else if (n->out & OUT_NOT_READY)
+		state = "not-ready";
+	return json_pack(
+		"{s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "state", state, "by",
+		mark ? mark->by : NULL, "reason", mark ? mark->reason : NULL, "since",
+		stamp_of(mark ? mark->at_us : 0), "hold_until", stamp_of(host->c.hold_us),
+		"silence_until",
+		stamp_of(n->record.silence_until_us > now_us ? n->record.silence_until_us : 0),
+		"override_until",
+		stamp_of(n->record.override_until_us > now_us ? n->record.override_until_us : 0));
+}
+
 int act_in_cluster(const struct act *act, const char *node)
 {
 	const struct act_host *host = act_host(act, node);
@@ -63,7 +90,8 @@ int act_in_cluster(const struct act *act, const char *node)
 json_t *act_breaker_json(const struct act *act)
 {
 	const struct policy *policy = act->options.policy(act->options.context);
-	const struct act_counts *c = &act->counts;
+	const char *account = NULL;
+	struct act_counts c;
 	json_t *value = breaker_encode(&act->ledger.breaker);
 
 	(void)json_object_set_new(value, "mode", json_string(policy_mode_names[policy->mode]));
@@ -73,12 +101,16 @@ json_t *act_breaker_json(const struct act *act)
 				  act->fleet.stale ? json_string(act->fleet.stale) : json_null());
 	(void)json_object_set_new(value, "stopped",
 				  json_pack("s?", cluster_stopped(act->options.cluster)));
-	(void)json_object_set_new(value, "budget",
-				  json_pack("[{s:s, s:I, s:I}, {s:s, s:I, s:I}]", "rule",
-					    "budget.total", "used", (json_int_t)c->budget_used,
-					    "limit", (json_int_t)c->budget_limit, "rule",
-					    "budget.rate", "used", (json_int_t)c->rate_used,
-					    "limit", (json_int_t)c->rate_limit));
+	act_count_budgets(act, &c);
+	(void)manual_rate_most(&act->manual, policy, act_real_us(act), &account);
+	(void)json_object_set_new(
+		value, "budget",
+		json_pack("[{s:s, s:I, s:I}, {s:s, s:I, s:I}, {s:s, s:I, s:I, s:s?}]", "rule",
+			  "budget.total", "used", (json_int_t)c.budget_used, "limit",
+			  (json_int_t)c.budget_limit, "rule", "budget.rate", "used",
+			  (json_int_t)c.rate_used, "limit", (json_int_t)c.rate_limit, "rule",
+			  "budget.rate.manual", "used", (json_int_t)c.manual_used, "limit",
+			  (json_int_t)c.manual_limit, "account", account));
 	return value;
 }
 

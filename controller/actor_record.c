@@ -5,6 +5,7 @@
 
 #include "controller/action_inside.h"
 #include "controller/store.h"
+#include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/json.h"
 #include "lib/log.h"
@@ -374,6 +375,35 @@ static void load_action(void *context, const struct store_action *row)
 		d->phase = PHASE_TEST;
 }
 
+/*
+ * The cordons of people that still count, from the newest records: as many as are remembered. A
+ * record that is too old for the policy counts for nothing.
+ */
+static int load_manual(struct act *act, struct err *err)
+{
+	const struct store_range range = { NULL, MANUAL_STAMPS_MAX };
+	struct store_page page = { 0 };
+	int r = store_actions(act->options.store, NULL, &range, &page, err);
+	size_t i = r == 0 ? json_array_size(page.items) : 0;
+
+	while (i-- > 0) { /* the oldest first */
+		const json_t *row = json_array_get(page.items, i);
+		const char *who = text_of(row, "by"), *state = text_of(row, "state");
+		uint64_t at_us;
+
+		if (streq(text_of(row, "action"), action_kind_names[ACT_CORDON]) &&
+		    !streq(who, WHO_AUTOMATIC) &&
+		    !streq(state, action_state_names[ACTION_DROPPED]) &&
+		    !streq(state, action_state_names[ACTION_REFUSED]) &&
+		    clock_parse_stamp(text_of(row, "at"), &at_us) == 0)
+			manual_rate_count(&act->manual, act_account(who),
+					  strtoll(text_of(row, "id"), NULL, 10), at_us);
+	}
+	json_decref(page.items);
+	free(page.next);
+	return r;
+}
+
 int act_load_records(struct act *act, struct err *err)
 {
 	struct loading l = { act, 0, err };
@@ -384,6 +414,9 @@ int act_load_records(struct act *act, struct err *err)
 	if (r < 0)
 		return r;
 	load_all_findings(act);
+	r = load_manual(act, err);
+	if (r < 0)
+		return r;
 	r = store_lives(act->options.store, load_life, &l, err);
 	if (r == 0)
 		r = l.r;

@@ -38,7 +38,7 @@ void doing_recall(struct doing *d, const char *evidence)
 	d->decision = (int)json_integer_value(json_object_get(value, "decision"));
 }
 
-void act_recall_counted(struct act *act, const struct ledger *fresh)
+void act_recall_counted(struct act *act, struct ledger *fresh)
 {
 	struct doing *d;
 
@@ -46,8 +46,11 @@ void act_recall_counted(struct act *act, const struct ledger *fresh)
 		const struct ledger_holder *h = ledger_find(fresh, d->node, LEDGER_CORDON);
 		CLEANUP(freep) char *action = xasprintf("%" PRId64, d->id);
 
-		if (d->resumed && d->kind == ACT_CORDON && h && streq(h->action, action))
+		if (d->resumed && d->kind == ACT_CORDON && h && streq(h->action, action) &&
+		    breaker_has(&fresh->breaker, h->at_us))
 			d->counted_us = h->at_us;
+		else if (d->counted_us && !breaker_has(&fresh->breaker, d->counted_us))
+			breaker_count(&fresh->breaker, d->counted_us);
 	}
 }
 

@@ -221,7 +221,7 @@ static const struct way {
 	[ACT_EVICT] = { false, drain_touch, drain_book, "its jobs were asked to go" },
 	[ACT_RETEST] = { false, NULL, book_retest, "" },
 	[ACT_OVERRIDE] = { false, touch_override, book_override, "it stays in service" },
-	[ACT_SILENCE] = { false, NULL, book_silence, "nothing is done about it" },
+	[ACT_SILENCE] = { false, NULL, book_silence, "silenced" },
 	[ACT_REPAIR_DONE] = { false, NULL, book_repair_done,
 			      "what was found of it is forgotten; it is tested, and given back "
 			      "when it passes if it was out of service" },
@@ -257,8 +257,24 @@ static void forgive(struct doing *d)
 	memset(host->refused, 0, sizeof(host->refused));
 }
 
+/* What is said of it, where the time or the cluster matters; new memory. */
+static char *said_of(const struct doing *d)
+{
+	const char *more = d->kind == ACT_CORDON ? d->act->options.cluster->ops->cordon_only : NULL;
+	const bool silence = d->kind == ACT_SILENCE;
+	char until[CLOCK_STAMP_SIZE];
+
+	if (!silence && d->kind != ACT_OVERRIDE)
+		return xasprintf("%s%s%s", ways[d->kind].said, more ? "; " : "", more ? more : "");
+	if (!d->until_us)
+		return xasprintf("the %s has ended", silence ? "silence" : "override");
+	clock_stamp(d->until_us, until);
+	return xasprintf("%s until %s", ways[d->kind].said, until);
+}
+
 void doing_book(struct doing *d)
 {
+	CLEANUP(freep) char *said = said_of(d);
 	struct err err = ERR_INIT;
 	int r = ways[d->kind].book ? ways[d->kind].book(d, &err) : 0;
 
@@ -267,7 +283,7 @@ void doing_book(struct doing *d)
 		log_warning("done, but not as the record had it: %s", err.msg);
 	if (d->phase == PHASE_TEST)
 		return;
-	doing_end(d, ACTION_DONE, 200, ways[d->kind].said);
+	doing_end(d, ACTION_DONE, 200, said);
 }
 
 uint64_t doing_refused_us(struct doing *d)

@@ -338,6 +338,12 @@ int api_renew_tls(struct api *api, const char *cert, const char *key, const char
 	return tls_set_keys(cert, key, client_ca, err);
 }
 
+int api_check_tls(const char *cert, const char *key, const char *client_ca, struct err *ret_soon,
+		  struct err *err)
+{
+	return tls_check(cert, key, client_ca, ret_soon, err);
+}
+
 struct api_counts api_counts(const struct api *api)
 {
 	return api->counts;

@@ -108,6 +108,18 @@ int api_open(const struct api_options *options, sd_event *loop, struct api **ret
 int api_renew_tls(struct api *api, const char *cert, const char *key, const char *client_ca,
 		  struct err *err);
 
+/* A certificate that ends within so long is told: time to find out why nobody renewed it. */
+#define API_TLS_SOON_US (14 * USEC_PER_DAY)
+
+/*
+ * Are these PEM texts (`client_ca` may be NULL) certificates, the first with its key, and is now
+ * the time of each? -EINVAL with the option at fault; -ETIME for one that is expired or not valid
+ * yet; -ENOTSUP without TLS in the build. `ret_soon` gets a sentence about the first that ends
+ * within API_TLS_SOON_US.
+ */
+int api_check_tls(const char *cert, const char *key, const char *client_ca, struct err *ret_soon,
+		  struct err *err);
+
 /* Answer what is held with 503, close all connections. */
 void api_close(struct api *api);
 DEFINE_CLEANUP(struct api *, api_close, api_closep);

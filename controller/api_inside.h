@@ -113,9 +113,14 @@ bool tls_built_in(void);
 
 /*
  * Take these PEM texts (`ca` may be NULL) for all handshakes from now on. -EINVAL
- * with a sentence when they are bad or do not belong together: the old ones stay.
+ * with a sentence when they are bad or do not belong together: the old ones stay. One that is
+ * expired, not valid yet, or soon no more is taken, and told in the log.
  */
 int tls_set_keys(const char *cert, const char *key, const char *ca, struct err *err);
+
+/* As api_check_tls(). */
+int tls_check(const char *cert, const char *key, const char *ca, struct err *ret_soon,
+	      struct err *err);
 
 /* What the library calls at each handshake: of MHD_OPTION_HTTPS_CERT_CALLBACK. */
 void *tls_callback(void);

@@ -15,6 +15,7 @@
 #include "controller/api_inside.h"
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "lib/log.h"
 #include "lib/xalloc.h"
 
 enum { NAME_MAX_SIZE = 256, CHAIN_MAX = 16 };
@@ -108,6 +109,99 @@ static int read_trust(struct tls_set *set, const char *ca_text, struct err *err)
 	return code < 0 ? refuse(err, "client-ca", code) : 0;
 }
 
+/* --- the time of certificates --- */
+
+static uint64_t us_of(time_t at)
+{
+	return at > 0 ? (uint64_t)at * USEC_PER_SEC : 0;
+}
+
+/* Is it the time of this one? `what` names where it stands. */
+static int check_date(gnutls_x509_crt_t one, const char *what, uint64_t now_us,
+		      struct err *ret_soon, struct err *err)
+{
+	const uint64_t from_us = us_of(gnutls_x509_crt_get_activation_time(one));
+	const uint64_t until_us = us_of(gnutls_x509_crt_get_expiration_time(one));
+	char from[CLOCK_STAMP_SIZE], until[CLOCK_STAMP_SIZE];
+
+	clock_stamp(from_us, from);
+	clock_stamp(until_us, until);
+	if (now_us < from_us)
+		return err_set(err, ETIME, "%s: not valid before %s: is the clock right?", what,
+			       from);
+	if (now_us >= until_us)
+		return err_set(err, ETIME, "%s: expired at %s: renew it", what, until);
+	if (until_us - now_us < API_TLS_SOON_US && !ret_soon->msg[0])
+		(void)err_set(ret_soon, EAGAIN, "%s: expires at %s: renew it in time", what, until);
+	return 0;
+}
+
+static int check_chain_dates(struct tls_set *set, uint64_t now_us, struct err *ret_soon,
+			     struct err *err)
+{
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < set->n_chain; i++) {
+		gnutls_x509_crt_t one;
+
+		if (gnutls_pcert_export_x509(&set->chain[i], &one) < 0)
+			continue;
+		r = check_date(one, "tls-cert", now_us, ret_soon, err);
+		gnutls_x509_crt_deinit(one);
+	}
+	return r;
+}
+
+static int check_trust_dates(const char *ca_text, uint64_t now_us, struct err *ret_soon,
+			     struct err *err)
+{
+	const gnutls_datum_t ca = datum(ca_text);
+	gnutls_x509_crt_t *list = NULL;
+	unsigned n = 0, i;
+	int r = 0;
+
+	if (gnutls_x509_crt_list_import2(&list, &n, &ca, GNUTLS_X509_FMT_PEM, 0) < 0)
+		return 0; /* read_trust() has its say */
+	for (i = 0; i < n; i++) {
+		if (r == 0)
+			r = check_date(list[i], "client-ca", now_us, ret_soon, err);
+		gnutls_x509_crt_deinit(list[i]);
+	}
+	gnutls_free(list);
+	return r;
+}
+
+static int check_dates(struct tls_set *set, const char *ca, uint64_t now_us, struct err *ret_soon,
+		       struct err *err)
+{
+	int r = check_chain_dates(set, now_us, ret_soon, err);
+
+	return r == 0 && ca ? check_trust_dates(ca, now_us, ret_soon, err) : r;
+}
+
+int tls_check(const char *cert, const char *key, const char *ca, struct err *ret_soon,
+	      struct err *err)
+{
+	CLEANUP(tls_set_freep) struct tls_set *set = xcalloc(1, sizeof(*set));
+	int r = read_pair(set, cert, key, err);
+
+	if (r == 0 && ca)
+		r = read_trust(set, ca, err);
+	return r == 0 ? check_dates(set, ca, clock_real_us(), ret_soon, err) : r;
+}
+
+/* It serves all the same: the clock may be what is wrong, and what it decides needs no certificate. */
+static void tell_dates(struct tls_set *set, const char *ca)
+{
+	struct err soon = ERR_INIT, err = ERR_INIT;
+
+	if (check_dates(set, ca, clock_real_us(), &soon, &err) < 0)
+		log_error("%s", err.msg);
+	else if (soon.msg[0])
+		log_warning("%s", soon.msg);
+}
+
 /* Old sets that no handshake can need any more. */
 static void drop_old(uint64_t now_us)
 {
@@ -130,6 +224,7 @@ int tls_set_keys(const char *cert, const char *key, const char *ca, struct err *
 		r = read_trust(set, ca, err);
 	if (r < 0)
 		return r;
+	tell_dates(set, ca);
 	if (current)
 		current->retired_us = clock_mono_us();
 	set->older = current;

@@ -21,6 +21,12 @@ int tls_set_keys(const char *cert UNUSED, const char *key UNUSED, const char *ca
 	return err_set(err, ENOTSUP, "TLS is not built in");
 }
 
+int tls_check(const char *cert UNUSED, const char *key UNUSED, const char *ca UNUSED,
+	      struct err *ret_soon UNUSED, struct err *err)
+{
+	return err_set(err, ENOTSUP, "tls-cert: TLS is not built in");
+}
+
 void *tls_callback(void)
 {
 	return NULL;

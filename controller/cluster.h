@@ -133,6 +133,8 @@ struct cluster_watcher {
 
 struct cluster_ops {
 	const char *name;
+	/* What a cordon does not do here, for who orders one; NULL: the scheduler keeps jobs away. */
+	const char *cordon_only;
 	bool conditions; /* somebody reads them: every node's is told, whether anything was done */
 	void (*close)(struct cluster *c);
 

@@ -210,6 +210,8 @@ static void embedded_ledger_write(struct cluster *c, const char *version, const 
 
 const struct cluster_ops embedded_ops = {
 	.name = "embedded",
+	.cordon_only = "no scheduler is told of it: a job is kept away only where `assay admit` is "
+		       "asked before it starts",
 	.close = embedded_close,
 	.list = embedded_list,
 	.watch = embedded_watch,

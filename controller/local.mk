@@ -22,10 +22,10 @@ libcontroller_a_SOURCES = \
 	controller/opinion.c controller/opinion.h controller/pack.c controller/pack.h controller/process_use.c controller/process_use.h \
 	controller/routes.c controller/rules.c controller/rules.h \
 	controller/run_list.c controller/run_list.h controller/service.c controller/service.h \
-	controller/shift.c controller/shift.h \
+	controller/share.c controller/share.h controller/shift.c controller/shift.h \
 	controller/listen_address.c controller/listen_address.h controller/settings.c controller/settings.h controller/settings_inside.h controller/settings_kube.c controller/shed.c controller/shed.h \
 	controller/store.c controller/store.h controller/store_open.c controller/store_read.c controller/store_sql.h controller/store_write.c
-libcontroller_a_SOURCES += controller/baseline_inside.h controller/baseline_lines.c controller/baseline_store.c controller/baseline_store.h controller/retention.c controller/retention.h \
+libcontroller_a_SOURCES += controller/baseline_inside.h controller/baseline_lines.c controller/baseline_room.c controller/baseline_store.c controller/baseline_store.h controller/retention.c controller/retention.h \
 	controller/store_baselines.c controller/store_thin.c controller/thinner.c controller/thinner.h \
 	controller/upkeep.c
 libcontroller_a_SOURCES += controller/action.h controller/action_inside.h controller/acting.c controller/acting.h \
@@ -206,7 +206,8 @@ bench-connections: all
 EXTRA_DIST += tests/bench/bench_connections.py
 
 EXTRA_DIST += tests/system/fixtures_controller.py tests/system/test_controller.py tests/system/abuse.py tests/system/test_controller_abuse.py tests/system/test_controller_access.py tests/system/test_controller_kill.py tests/system/test_controller_sent.py tests/system/test_controller_views.py
-EXTRA_DIST += tests/fleet/faults.py tests/fleet/hosts.py tests/fleet/simulate.py tests/system/test_fleet.py \
+EXTRA_DIST += tests/system/test_tables_filled.py tests/fleet/faults.py tests/fleet/held_out.py tests/fleet/hosts.py tests/fleet/silicon.py tests/fleet/simulate.py \
+	tests/system/test_fleet.py tests/system/test_held_out.py \
 	tests/system/test_fleet_opinion.py tests/system/test_quickstart.py
 EXTRA_DIST += deploy/prometheus/assay-rules.yaml tests/system/test_controller_metrics.py \
 	tests/system/test_controller_reload.py tests/system/test_controller_unit.py tests/system/openapi.py tests/system/test_openapi.py

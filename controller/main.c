@@ -286,6 +286,22 @@ static int serve_failed(const struct err *err)
 	return STATUS_FAILED;
 }
 
+/* Of --check: what api_open() refuses, and what it only tells. */
+static int check_tls(const struct running *running, struct err *err)
+{
+	const struct service *s = running->service;
+	const char *file = running->settings.read_from;
+	struct err soon = ERR_INIT;
+	int r;
+
+	if (!s->tls_cert)
+		return 0;
+	r = api_check_tls(s->tls_cert, s->tls_key, s->client_ca, &soon, err);
+	if (r == 0 && soon.msg[0])
+		(void)fprintf(stderr, "%s\n", soon.msg);
+	return r < 0 && file && !any_text(&running->options) ? err_wrap(err, r, "%s", file) : r;
+}
+
 static void running_release(struct running *running)
 {
 	service_close(running->service);
@@ -317,7 +333,7 @@ int main(int argc, char **argv)
 	    service_read(running.service, &running.settings, &err) < 0)
 		return bad_input(&err);
 	if (running.options.check)
-		return 0;
+		return check_tls(&running, &err) < 0 ? bad_input(&err) : 0;
 	running.service->vouch_open = vouch_kube_open;
 	running.service->kubernetes = &acting_kube;
 	r = serve(&running, &err);

@@ -137,8 +137,10 @@ static void write_budget(FILE *out, const struct metric_family *f, const struct 
 {
 	const uint64_t *values = (const uint64_t *)(const void *)((const char *)all + f->offset);
 
-	(void)fprintf(out, "%s{budget=\"total\"} %" PRIu64 "\n%s{budget=\"rate\"} %" PRIu64 "\n",
-		      f->name, values[0], f->name, values[2]);
+	(void)fprintf(out,
+		      "%s{budget=\"total\"} %" PRIu64 "\n%s{budget=\"rate\"} %" PRIu64
+		      "\n%s{budget=\"rate.manual\"} %" PRIu64 "\n",
+		      f->name, values[0], f->name, values[2], f->name, values[4]);
 }
 
 #define ACT(member) offsetof(struct all, now.act.member)
@@ -209,7 +211,7 @@ static const struct metric_family families[] = {
 	  "1 while the kill switch is thrown, or nobody knows whether it is.", write_flag,
 	  ACT(stopped) },
 	{ "assay_budget_used", "gauge",
-	  "Hosts out of service, whoever took them out, and cordons of ours in the rate's time.",
+	  "Hosts out of service, whoever took them out, and cordons in the rates' times.",
 	  write_budget, ACT(budget_used) },
 	{ "assay_budget_limit", "gauge", "How many there may be at most.", write_budget,
 	  ACT(budget_limit) },
@@ -235,6 +237,16 @@ static const struct metric_family families[] = {
 	  "Bodies removed of reports, because of their age.", NOW(thinned_bodies) },
 	{ "assay_nodes_forgotten_total", "counter",
 	  "Hosts forgotten because nothing was heard of them.", NOW(forgotten_nodes) },
+	{ "assay_baselines", "gauge", "Baselines: what the hosts of a SKU reach in a check.",
+	  NOW(baselines) },
+	{ "assay_baselines_max", "gauge", "How many there may be.", NOW(baselines_max) },
+	{ "assay_baselines_dropped_total", "counter",
+	  "Baselines that made room, because a host or all together had too many.",
+	  NOW(baselines_dropped) },
+	{ "assay_shifts", "gauge", "Sets of hosts of a SKU that are bad in a check.", NOW(shifts) },
+	{ "assay_shifts_max", "gauge", "How many there may be.", NOW(shifts_max) },
+	{ "assay_shifts_dropped_total", "counter",
+	  "Sets that made room, because a host or all together had too many.", NOW(shifts_dropped) },
 	{ "assay_http_responses_total", "counter", "Answers, by class of their status.",
 	  write_answers, 0 },
 	{ "assay_http_connections", "gauge", "Open connections.", NOW(connections) },

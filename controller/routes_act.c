@@ -29,20 +29,24 @@ enum order_key { KEY_REASON = 1, KEY_BREAK_GLASS = 2, KEY_UNTIL = 4, KEY_FOR = 8
 struct order {
 	enum action_kind kind;
 	unsigned takes, needs; /* enum order_key; all take a reason and `by` */
+	unsigned one_of;       /* just one of these */
 };
 
-static const struct order order_cordon = { ACT_CORDON, KEY_BREAK_GLASS, KEY_REASON };
-static const struct order order_uncordon = { ACT_UNCORDON, 0, KEY_REASON };
-static const struct order order_repair_done = { ACT_REPAIR_DONE, 0, 0 };
-static const struct order order_override = { ACT_OVERRIDE, KEY_UNTIL, KEY_UNTIL };
-static const struct order order_silence = { ACT_SILENCE, KEY_FOR, KEY_REASON | KEY_FOR };
-static const struct order order_reset = { ACT_BREAKER_RESET, 0, KEY_REASON };
+static const struct order order_cordon = { ACT_CORDON, KEY_BREAK_GLASS, KEY_REASON, 0 };
+static const struct order order_uncordon = { ACT_UNCORDON, 0, KEY_REASON, 0 };
+static const struct order order_repair_done = { ACT_REPAIR_DONE, 0, 0, 0 };
+static const struct order order_override = { ACT_OVERRIDE, KEY_UNTIL | KEY_FOR, 0,
+					     KEY_UNTIL | KEY_FOR };
+static const struct order order_silence = { ACT_SILENCE, KEY_FOR, KEY_REASON | KEY_FOR, 0 };
+static const struct order order_reset = { ACT_BREAKER_RESET, 0, KEY_REASON, 0 };
 
 /* --- what is asked --- */
 
+#define NOT_SAID UINT64_MAX
+
 struct body {
 	char *reason, *by, *until;
-	uint64_t for_us;
+	uint64_t for_us; /* NOT_SAID: not said; 0: it ends now */
 	int break_glass; /* tristate: -1 not said */
 };
 
@@ -71,6 +75,18 @@ static const struct {
 	{ "for", KEY_FOR },
 };
 
+static int check_one_of(const struct order *order, const struct jval *root, struct err *err)
+{
+	const struct jval until = jval_get(root, "until"), span = jval_get(root, "for");
+
+	if (!order->one_of)
+		return 0;
+	if (!until.value && !span.value)
+		return jval_fail(&until, err, "is needed, or for");
+	return until.value && span.value ? jval_fail(&span, err, "is for an order without until")
+					 : 0;
+}
+
 static int check_keys(const struct order *order, const struct jval *root, struct err *err)
 {
 	size_t i;
@@ -83,7 +99,7 @@ static int check_keys(const struct order *order, const struct jval *root, struct
 		if (member.value && !((order->takes | KEY_REASON) & keys[i].key))
 			return jval_fail(&member, err, "is not for this order");
 	}
-	return 0;
+	return check_one_of(order, root, err);
 }
 
 int check_reason(const struct jval *root, const char *reason, struct err *err)
@@ -120,22 +136,23 @@ static int read_body(const struct order *order, struct call *call, struct body *
 		return r;
 	root = jval_root(value, "body");
 	ret->break_glass = -1;
+	ret->for_us = NOT_SAID;
 	r = jval_decode(&root, body_fields, ARRAY_SIZE(body_fields), JVAL_STRICT, ret, err);
 	if (r == 0)
 		r = check_keys(order, &root, err);
 	return r == 0 ? check_reason(&root, ret->reason, err) : r;
 }
 
-/* When it ends, by our clock; 0: the order has no end. */
+/* When it ends, by our clock; 0: the order has no end, or ends what stands. */
 static int end_of(const struct body *b, uint64_t now_us, uint64_t *ret_us, struct err *err)
 {
 	uint64_t us = 0;
 
 	*ret_us = 0;
-	if (!b->until && !b->for_us)
+	if (!b->until && (b->for_us == NOT_SAID || b->for_us == 0))
 		return 0;
 	if (!b->until)
-		us = now_us + b->for_us;
+		us = b->for_us > UNTIL_MOST_US ? UINT64_MAX : now_us + b->for_us;
 	else if (clock_parse_stamp(b->until, &us) < 0) {
 		if (duration_parse(b->until, &us, NULL) < 0)
 			return err_set(err, EINVAL,

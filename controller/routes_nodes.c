@@ -93,6 +93,7 @@ static void add_live(struct service *s, json_t *node)
 	int state = live_state(&s->live, name ? name : "", clock_mono_us());
 	const struct host *host = hosts_find(&s->hosts, name ? name : "");
 	const int there = act_in_cluster(s->act, name ? name : "");
+	json_t *service = act_service_json(s->act, name ? name : "");
 
 	(void)json_object_set_new(node, "clock_skew_s",
 				  host && isfinite(host->skew_s) ? json_real(host->skew_s)
@@ -107,6 +108,7 @@ static void add_live(struct service *s, json_t *node)
 	}
 	(void)json_object_set_new(node, "connection", json_string(live_state_names[state]));
 	(void)json_object_set_new(node, "in_cluster", there < 0 ? json_null() : json_boolean(there));
+	(void)json_object_set_new(node, "service", service ? service : json_null());
 }
 
 void get_nodes(void *context, struct call *call)

@@ -17,6 +17,7 @@
 #include "controller/live.h"
 #include "controller/metrics.h"
 #include "controller/neighbors.h"
+#include "controller/notice.h"
 #include "controller/opinion.h"
 #include "controller/rules.h"
 #include "controller/settings.h"
@@ -56,6 +57,12 @@ struct waiting {
 	json_t *nodes;		       /* hosts of those accepted, owned; NULL: none */
 };
 
+/* What was said of a full table. */
+struct told_table {
+	uint64_t at_us; /* monotonic; 0: nothing */
+	uint64_t filled;
+};
+
 struct service {
 	struct settings *settings; /* borrowed */
 	struct rules rules;
@@ -93,6 +100,8 @@ struct service {
 	struct baseline_saver saver;
 	uint64_t save_us; /* monotonic; when baselines are to be saved next */
 	sd_event_source *upkeep_timer;
+	struct notice crowded; /* hosts that have filled their share of a table */
+	struct told_table told_baselines, told_shifts;
 	struct metrics metrics;
 	char *metrics_text;	   /* as it was made last, or NULL */
 	uint64_t metrics_until_us; /* monotonic; it serves until then */

@@ -24,7 +24,8 @@ EXTRA_DIST += \
 	deploy/kubernetes/components/flow-schema/kustomization.yaml \
 	deploy/kubernetes/components/privileged-agent/kustomization.yaml \
 	deploy/kubernetes/components/prometheus/kustomization.yaml \
-	deploy/kubernetes/components/prometheus/service-monitor.yaml deploy/kubernetes/examples/init-container.yaml \
+	deploy/kubernetes/components/prometheus/service-monitor.yaml deploy/kubernetes/components/prometheus/rules.yaml \
+	deploy/helm/assay/templates/prometheus-rules.yaml deploy/kubernetes/examples/init-container.yaml \
 	deploy/kubernetes/make-certificate deploy/kubernetes/overlays/drain/kustomization.yaml \
 	deploy/kubernetes/overlays/dry-run/kustomization.yaml deploy/kubernetes/overlays/enforce/kustomization.yaml \
 	deploy/kubernetes/overlays/site/kustomization.yaml deploy/kubernetes/remove-marks

@@ -12,7 +12,7 @@
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 
-enum { HOST_NAME_SIZE = 256, CPUINFO_MAX = 16 * 1024 * 1024 };
+enum { HOST_NAME_SIZE = 256, HOST_NAME_MOST = 253, CPUINFO_MAX = 16 * 1024 * 1024 };
 
 char *host_name(void)
 {
@@ -23,6 +23,15 @@ char *host_name(void)
 		return xstrdup(named);
 	(void)gethostname(name, sizeof(name) - 1);
 	return xstrdup(name);
+}
+
+bool host_name_ok(const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789.-_";
+
+	return name && name[0] && name[0] != '.' && name[0] != '-' &&
+	       strlen(name) <= HOST_NAME_MOST && !name[strspn(name, allowed)];
 }
 
 static char *read_sys(const char *path)

@@ -9,6 +9,13 @@
 /* The node's name: ASSAY_NODE, else the host name. New memory. */
 char *host_name(void);
 
+/*
+ * Can it be the name of a host? It stands in URLs and in file names of the
+ * controller's: 1 to 253 (RFC 1035) letters, digits, '.', '-', '_', and neither '.' nor '-' first.
+ */
+bool host_name_ok(const char *name);
+#define HOST_NAME_WANTED "want a host name: letters, digits, '.', '-', '_'"
+
 /* /proc/sys/kernel/random/boot_id under the sysroot, "" when not readable. New memory. */
 char *host_boot_id(void);
 

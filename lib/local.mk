@@ -61,7 +61,7 @@ libjudge_a_SOURCES = \
 	lib/judge/standing.c lib/judge/standing.h lib/judge/stats.c lib/judge/stats.h lib/judge/tomography.c lib/judge/tomography.h \
 	lib/judge/tomography_fit.c lib/judge/tomography_fit.h lib/judge/verdict.c lib/judge/verdict.h \
 	lib/judge/admit.c lib/judge/admit.h lib/judge/policy.c lib/judge/policy.h \
-	lib/judge/breaker.c lib/judge/breaker.h lib/judge/breaker_json.c lib/judge/budget.c lib/judge/budget.h \
+	lib/judge/breaker.c lib/judge/breaker.h lib/judge/breaker_json.c lib/judge/budget.c lib/judge/budget.h lib/judge/manual_rate.c lib/judge/manual_rate.h \
 	lib/judge/decide.c lib/judge/decide.h lib/judge/decide_apply.c lib/judge/decide_cordon.c lib/judge/decide_drain.c lib/judge/decide_inside.h \
 	lib/judge/decide_orders.c lib/judge/decide_shared.c lib/judge/deny.c lib/judge/deny.h lib/judge/startup.c lib/judge/startup.h \
 	lib/judge/fleet.c lib/judge/fleet.h lib/judge/fleet_event.c lib/judge/fleet_inside.h lib/judge/fleet_parts.c \
@@ -71,6 +71,7 @@ libjudge_a_SOURCES = \
 	lib/judge/sku.c lib/judge/sku.h lib/judge_files.c lib/judge_files.h \
 	lib/judge/verdict_inside.h lib/judge/verdict_json.c lib/judge/verdict_links.c \
 	lib/judge/verdict_merge.c lib/judge/words.c lib/judge/words.h
+libjudge_a_SOURCES += lib/judge/bad_run.c lib/judge/bad_run.h
 libjudge_a_SOURCES += lib/judge/trend.c lib/judge/trend.h lib/judge/verdict_whole.c
 libjudge_a_SOURCES += lib/judge/replay.c lib/judge/replay.h lib/judge/replay_inside.h lib/judge/replay_tally.c
 JUDGE_LIBS = libjudge.a
@@ -79,6 +80,9 @@ tests_unit_test_replay_LDADD = $(JUDGE_LIBS) $(LDADD)
 
 UNIT_TESTS += tests/unit/test_decide_domain
 tests_unit_test_decide_domain_LDADD = $(JUDGE_LIBS) $(LDADD)
+
+UNIT_TESTS += tests/unit/test_bad_run
+tests_unit_test_bad_run_LDADD = $(JUDGE_LIBS) $(LDADD)
 
 UNIT_TESTS += tests/unit/test_trend
 tests_unit_test_trend_SOURCES = tests/unit/test_trend.c tests/unit/random.h tests/unit/reports.c tests/unit/reports.h
@@ -96,9 +100,10 @@ tests_unit_test_decide_random_SOURCES = tests/unit/test_decide_random.c tests/un
 tests_unit_test_decide_random_LDADD = $(JUDGE_LIBS) $(LDADD)
 FLEET_WORLD = tests/unit/fleet_world.c tests/unit/fleet_world.h
 tests_unit_test_decide_SOURCES = tests/unit/test_decide.c $(FLEET_WORLD)
-UNIT_TESTS += tests/unit/test_startup tests/unit/test_breaker tests/unit/test_decide_shared tests/unit/test_hold tests/unit/test_refusal tests/unit/test_release
+UNIT_TESTS += tests/unit/test_manual_rate tests/unit/test_startup tests/unit/test_breaker tests/unit/test_decide_shared tests/unit/test_hold tests/unit/test_refusal tests/unit/test_release
 tests_unit_test_refusal_SOURCES = tests/unit/test_refusal.c $(FLEET_WORLD)
 tests_unit_test_refusal_LDADD = $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_manual_rate_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_breaker_SOURCES = tests/unit/test_breaker.c $(FLEET_WORLD)
 tests_unit_test_breaker_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_startup_SOURCES = tests/unit/test_startup.c

@@ -49,6 +49,17 @@ static uint64_t stamp(const struct breaker *b, uint64_t i)
 	return b->cordons_us[(b->n_cordons - 1 - i) % BREAKER_STAMPS_MAX];
 }
 
+bool breaker_has(const struct breaker *b, uint64_t at_us)
+{
+	uint64_t i;
+
+	for (i = 0; i < remembered(b); i++) {
+		if (stamp(b, i) == at_us)
+			return true;
+	}
+	return false;
+}
+
 void breaker_uncount(struct breaker *b, uint64_t at_us)
 {
 	uint64_t i = 0;

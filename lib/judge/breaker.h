@@ -11,7 +11,8 @@
  *  - It latches: only breaker_reset() by a person closes it.
  *  - Open, it refuses cordons, drains, holds and re-tests. It never refuses a
  *    release or a test that leads to one, and never releases anything itself.
- *  - After a reset, evidence that is older than the reset counts for nothing.
+ *  - After a reset, evidence that is older than the reset counts for nothing: it cordons nobody,
+ *    it is not new when it is seen again, and it does not make a host well either.
  *
  * It also keeps the stamps of the last cordons, so that a restart forgets no
  * cordon of the rate's window.
@@ -59,6 +60,9 @@ bool breaker_reset(struct breaker *b, const char *who, const char *reason, uint6
 
 /* One more cordon of ours was set, by whomever. */
 void breaker_count(struct breaker *b, uint64_t now_us);
+
+/* Is a cordon of that moment remembered? */
+bool breaker_has(const struct breaker *b, uint64_t at_us);
 
 /* The one that was counted at this time was not set after all. */
 void breaker_uncount(struct breaker *b, uint64_t at_us);

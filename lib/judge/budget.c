@@ -24,6 +24,7 @@ const char *const refused_by_names[] = {
 	[REFUSED_BY_STALE] = "stale",
 	[REFUSED_BY_SIBLING] = "drain.job",
 	[REFUSED_BY_SPARES] = "drain.spares",
+	[REFUSED_BY_MANUAL] = "budget.rate.manual",
 	NULL,
 };
 
@@ -160,7 +161,7 @@ static bool rate_allows(const struct budget *b, struct refusal *ret)
 	refuse(ret, REFUSED_BY_RATE);
 	duration_format(b->policy->rate_per_us, per);
 	(void)snprintf(ret->sentence, sizeof(ret->sentence),
-		       "budget.rate: %llu cordon%s in the last %s, and %llu may be",
+		       "budget.rate: %llu automatic cordon%s in the last %s, and %llu may be",
 		       (ull)b->cordons, b->cordons == 1 ? "" : "s", per, (ull)b->rate_max);
 	if (b->rate_max == 0) {
 		(void)snprintf(ret->allow, sizeof(ret->allow), "a budget.rate above 0");
@@ -276,5 +277,5 @@ bool budget_cordon_allowed(const struct policy *policy, const struct fleet *flee
 	if (!node_allows(node, ret) || !facts_allow(fleet, ret) || !breaker_allows(breaker, ret))
 		return false;
 	budget_count(&b, policy, fleet, breaker, now_us);
-	return budget_allows(&b, node, true, ret);
+	return budget_allows(&b, node, false, ret);
 }

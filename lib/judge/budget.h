@@ -6,7 +6,8 @@
  *	total	 min(percent of all nodes, at least 1 unless percent is 0; nodes)
  *	domain	 nodes of one value of the label
  *	per_job	 nodes of one job
- *	rate	 cordons of ours in a window (kept by the breaker)
+ *	rate	 automatic cordons in a window (kept by the breaker), counted from the decision;
+ *		 those of people have a rate of their own, by account: lib/judge/manual_rate.h
  *
  * A node that is none for jobs (`outside`: a control plane) counts for none of them.
  * A node that is out already takes nothing more from total, domain and job. What is
@@ -42,6 +43,7 @@ enum refused_by {
 	REFUSED_BY_STALE,     /* what the cluster shows may no longer be so */
 	REFUSED_BY_SIBLING,   /* another bad node of the same job takes work still */
 	REFUSED_BY_SPARES,    /* its jobs would find no other node */
+	REFUSED_BY_MANUAL,    /* whoever asks has cordoned enough for now */
 	REFUSED_BY_COUNT
 };
 /* "" "breaker" "managed" "other-cordon" "silence" "override" "budget.total" "budget.domain" ... */
@@ -90,9 +92,9 @@ bool budget_holds(const struct budget *b, const struct fleet_node *node);
 void budget_release(struct budget *b);
 
 /*
- * All that could refuse a cordon, the breaker first: for `assayctl cordon`. A
- * person who breaks the glass does not ask. Override and silence do not bind
- * who gave them: only what is automatic asks for those (policy_decide()).
+ * All of the fleet that could refuse a person's cordon, the breaker first: for `assayctl cordon`;
+ * manual_rate_allows() is asked besides. A person who breaks the glass does not ask. Override and
+ * silence do not bind who gave them: only what is automatic asks for those (policy_decide()).
  */
 bool budget_cordon_allowed(const struct policy *policy, const struct fleet *fleet,
 			   const struct breaker *breaker, const struct fleet_node *node,

@@ -80,7 +80,7 @@ static const struct life_row {
 	{ HELD, EVENT_UNCORDONED, LIFE_RELEASED, UNDO_RELEASE },
 	{ ANY, EVENT_REPLACED, LIFE_HEALTHY, "it is another machine" },
 	{ AT(LIFE_RELEASED), EVENT_SETTLED, LIFE_HEALTHY, "nothing was done" },
-	{ ANY, EVENT_OVERRIDE, SAME, "assayctl override NODE --until now" },
+	{ ANY, EVENT_OVERRIDE, SAME, "assayctl override NODE --for 0s" },
 	{ ANY, EVENT_SILENCE, SAME, "assayctl silence NODE --for 0s --reason REASON" },
 	{ FREE, EVENT_HOLD, SAME, "it ends by itself" },
 	{ ANY, EVENT_UNHOLD, SAME, "a test asks for it again" },

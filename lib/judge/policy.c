@@ -214,9 +214,15 @@ static const struct jfield domain_fields[] = {
 	{ "label", J_CUSTOM, POLICY(domain_label), J_REQUIRED, .decode = jsome_text },
 	{ "max", J_U64, POLICY(domain_max), J_REQUIRED, .min = 1, .max = COUNT_MAX },
 };
+static const struct jfield manual_fields[] = {
+	{ "cordons", J_U64, POLICY(manual_cordons), J_REQUIRED, .min = 0, .max = COUNT_MAX },
+	{ "per", J_CUSTOM, POLICY(manual_per_us), J_REQUIRED, .decode = jsome_time },
+};
+NESTED(decode_manual, manual_fields);
 static const struct jfield rate_fields[] = {
 	{ "cordons", J_U64, POLICY(rate_cordons), J_REQUIRED, .min = 0, .max = COUNT_MAX },
 	{ "per", J_CUSTOM, POLICY(rate_per_us), J_REQUIRED, .decode = jsome_time },
+	{ "manual", J_CUSTOM, 0, 0, .decode = decode_manual },
 };
 static const struct jfield deny_fields[] = {
 	{ "percent", J_REAL, POLICY(deny_percent), 0, .min = 0, .max = 100 },
@@ -328,6 +334,8 @@ struct policy policy_init(void)
 		.per_job = 1,
 		.rate_cordons = 3,
 		.rate_per_us = 10 * USEC_PER_MIN,
+		.manual_cordons = 30,
+		.manual_per_us = 10 * USEC_PER_MIN,
 		.deny_percent = 2,
 		.deny_nodes = 3,
 		.deny_per_us = 10 * USEC_PER_MIN,

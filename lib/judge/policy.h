@@ -7,7 +7,7 @@
  *	v: 1
  *	mode: observe | dry-run | enforce
  *	budget: {total: {percent, nodes}, domain: {label, max}, per_job,
- *	         rate: {cordons, per}, deny: {percent, nodes, per}}
+ *	         rate: {cordons, per, manual: {cordons, per}}, deny: {percent, nodes, per}}
  *	breaker: {silent_percent, silent_after, storm: {cordons, per},
  *	          alike: {percent, nodes, per}}
  *	retest: {times, spacing, timeout, returns}
@@ -74,7 +74,8 @@ struct policy {
 	char *domain_label;   /* NULL: no limit per domain */
 	uint64_t domain_max;
 	uint64_t per_job;
-	uint64_t rate_cordons, rate_per_us;
+	uint64_t rate_cordons, rate_per_us;	/* automatic ones of the fleet */
+	uint64_t manual_cordons, manual_per_us; /* those of one account of a person */
 	double deny_percent;
 	uint64_t deny_nodes, deny_per_us;
 	double breaker_silent_percent; /* of the agents silent: the breaker opens */

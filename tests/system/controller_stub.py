@@ -70,6 +70,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if refusal:
             self.say(refusal)
             return
+        if self.path.endswith("wait=none"):
+            self.say(Answer(400, {"title": "wait"}))
+            return
         orders = stub.hold(self.connection, float(self.path.split("wait=")[1]))
         if orders is None:
             self.close_connection = True

@@ -78,7 +78,7 @@ def test_what_is_not_built_yet_says_so(run, words):
     ("override gpu-1 --until 0", "--until: '0' is neither a time"),
     ("override gpu-1 --until 2026-11-22T08:00:00+01:00", "is neither a time in UTC"),
     ("silence gpu-1 --reason x", "silence wants --for DURATION"),
-    ("silence gpu-1 --reason x --for 0", "--for: '0' is outside 1s to 366d"),
+    ("silence gpu-1 --reason x --for 10ms", "--for: '10ms' is outside 1s to 366d"),
     ("silence gpu-1 --reason x --for 9999d", "--for: "),
     ("silence gpu-1 --reason x --for soon", "--for: 'soon'"),
     ("breaker close", "breaker: 'close' is one word too many"),

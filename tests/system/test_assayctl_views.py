@@ -44,7 +44,7 @@ def test_nodes_are_a_table_with_the_worst_first_and_one_sentence(fleet):
     done = fleet().ctl("nodes")
     assert (done.returncode, done.stderr) == (0, "")
     head, *rows = done.stdout.splitlines()
-    assert head.split() == ["VERDICT", "NODE", "SKU", "SEEN", "AGENT", "WHAT"]
+    assert head.split() == ["VERDICT", "NODE", "SERVICE", "SKU", "SEEN", "AGENT", "WHAT"]
     assert [row.split()[:2] for row in rows[:3]] == [["fail", "gpu-07"], ["inconclusive", "gpu-03"], ["pass", "gpu-00"]]
     assert len({row.index(name) for row, name in zip(rows, ["gpu-07", "gpu-03", "gpu-00"])}) == 1, "columns are aligned"
     assert rows[-1].startswith("16 hosts: 14 pass, 1 fail, 1 inconclusive; worst gpu-07: cpu:3 runs at 40.0 of ")

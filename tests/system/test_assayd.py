@@ -172,7 +172,7 @@ def test_a_huge_answer_or_nonsense_is_refused_and_the_report_kept(assayd, stub, 
     assert "reports wait: POST" in daemon.log()
 
 
-@pytest.mark.parametrize("status", [400, 413, 422])
+@pytest.mark.parametrize("status", [400, 403, 413, 422])
 def test_a_report_that_will_never_be_taken_is_set_aside(assayd, stub, spool, wait_until, status):
     stub.script = [Answer(status, {"title": "no", "detail": "samples[0].unit: missing"})]
     spool(1)
@@ -183,7 +183,7 @@ def test_a_report_that_will_never_be_taken_is_set_aside(assayd, stub, spool, wai
     assert f"{status} " in daemon.log() and "samples[0].unit: missing seq=1" in daemon.log()
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 409, 500, 302])
+@pytest.mark.parametrize("status", [401, 404, 409, 500, 302])
 def test_a_refusal_that_may_pass_keeps_the_report(assayd, stub, spool, wait_until, status):
     stub.store_first = False
     stub.script = [Answer(status, None, {"Location": "/elsewhere"})] * 3

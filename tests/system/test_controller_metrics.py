@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from fixtures_controller import controller, report, sample  # noqa: F401
 
@@ -106,3 +107,24 @@ def test_promtool_takes_the_alerts_and_they_name_families_that_are_there(top, pr
     known = {name for name, _, _ in families(busy_text)} | {f"assay_store_commit_seconds_{n}" for n in ("bucket", "sum", "count")}
     named = set(re.findall(r"\b(?:assay|process)_\w+", "\n".join(re.findall(r"expr: (.*)", path.read_text()))))
     assert named and named <= known
+
+
+# What stops protection, and stays so until a person does something.
+STOPS = {"assay_breaker_open", "assay_fenced", "assay_cluster_stale", "assay_stopped", "assay_nodes_overdue", "assay_nodes_sticky",
+         "assay_nodes_let_in", "assay_incidents_open", "assay_budget_used", "assay_store_commit_failures_total", "up"}
+
+
+def test_whatever_stops_protection_has_an_alert_that_names_what_is_there(top, busy_text):
+    rules = [r for g in yaml.safe_load((top / "deploy/prometheus/assay-rules.yaml").read_text())["groups"] for r in g["rules"]]
+    named = {n for r in rules for n in re.findall(r"\b(?:up|(?:assay|process)_\w+)\b", r["expr"])}
+    known = {name for name, _, _ in families(busy_text)} | {"up", "assay_store_commit_seconds_bucket"}
+    assert STOPS <= named <= known
+    assert len({r["alert"] for r in rules}) == len(rules)
+    for r in rules:
+        assert r["labels"]["severity"] in ("warning", "critical") and r["annotations"]["summary"], r["alert"]
+
+
+def test_the_operator_is_given_the_same_rules(top):
+    ours = yaml.safe_load((top / "deploy/prometheus/assay-rules.yaml").read_text())
+    theirs = yaml.safe_load((top / "deploy/kubernetes/components/prometheus/rules.yaml").read_text())
+    assert theirs["kind"] == "PrometheusRule" and theirs["spec"] == ours

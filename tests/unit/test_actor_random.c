@@ -268,7 +268,7 @@ static void check_nodes(struct scene *s, size_t step)
 static void check_rate(struct scene *s)
 {
 	static const char sql[] = "SELECT count(*) FROM actions WHERE kind = 0 AND state = 1"
-				  " AND done_us > %llu";
+				  " AND who = 'automatic' AND decided_us > %llu";
 	const uint64_t from_us = s->w.now_us - s->w.policy.rate_per_us;
 	CLEANUP(freep) char *sure = xasprintf(sql, (unsigned long long)(from_us + USEC_PER_SEC));
 	CLEANUP(freep) char *most = xasprintf(sql, (unsigned long long)(from_us - USEC_PER_SEC));

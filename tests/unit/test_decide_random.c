@@ -243,13 +243,9 @@ static void person_cordons(struct books *w, struct fleet_node *node, bool break_
 		books_check_refusal(&refusal);
 		return;
 	}
-	if (!break_glass) {
+	if (!break_glass)
 		books_check_room(w, t);
-		books_check_rate(w);
-	}
 	CHECK(happens(w, node, EVENT_CORDONED, "operator ann"));
-	breaker_count(&w->breaker, w->now_us);
-	books_count_cordon(w);
 	t->ours = t->by_person = true;
 }
 

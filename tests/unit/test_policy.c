@@ -31,14 +31,14 @@ static void check_built_in(const struct policy *p)
 				 p->hold_ttl_us,       p->hold_at_once,	     p->coverage_max_age_us,
 				 p->override_us,       p->release_delay_us,  p->release_passes,
 				 p->sticky_after,      p->sticky_window_us,  p->drain_grace_us,
-				 p->drain_timeout_us };
+				 p->drain_timeout_us,  p->manual_cordons,    p->manual_per_us };
 	const uint64_t want[] = { d.silent_after_us,   d.storm_cordons,	    d.storm_per_us,
 				  d.alike_nodes,       d.alike_per_us,	    d.retest_times,
 				  d.retest_spacing_us, d.retest_timeout_us, d.retest_returns,
 				  d.hold_ttl_us,       d.hold_at_once,	    d.coverage_max_age_us,
 				  d.override_us,       d.release_delay_us,  d.release_passes,
 				  d.sticky_after,      d.sticky_window_us,  d.drain_grace_us,
-				  d.drain_timeout_us };
+				  d.drain_timeout_us,  d.manual_cordons,    d.manual_per_us };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(got); i++)
@@ -78,6 +78,8 @@ static void what_is_not_said_keeps_its_default(void)
 	CHECK_EQ(p.total_nodes, 4);
 	CHECK_NEAR(p.total_percent, 10, 0);
 	CHECK_EQ(p.rate_per_us, 10 * USEC_PER_MIN);
+	CHECK_EQ(p.manual_cordons, 30);
+	CHECK_EQ(p.manual_per_us, 10 * USEC_PER_MIN);
 	CHECK_EQ(p.n_rules, 0);
 	policy_release(&p);
 }
@@ -85,7 +87,8 @@ static void what_is_not_said_keeps_its_default(void)
 static void what_leads_to_a_cordon_can_be_said(void)
 {
 	const char *yaml =
-		"{v: 1, breaker: {silent_after: 1h, storm: {cordons: 9, per: 1h}, "
+		"{v: 1, budget: {rate: {cordons: 2, per: 1h, manual: {cordons: 7, per: 2h}}}, "
+		"breaker: {silent_after: 1h, storm: {cordons: 9, per: 1h}, "
 		"alike: {percent: 5, nodes: 7, per: 2h}}, "
 		"retest: {times: 3, spacing: 1m, timeout: 4m, returns: 5}, "
 		"hold: {ttl: 9m, at_once: 0}, coverage: {max_age: 0s}, override: {life: 2d}, "
@@ -96,6 +99,9 @@ static void what_leads_to_a_cordon_can_be_said(void)
 
 	CHECK_EQ(decode(yaml, &p, &err), 0);
 	CHECK_STR(err.msg, "");
+	CHECK_EQ(p.rate_cordons, 2);
+	CHECK_EQ(p.manual_cordons, 7);
+	CHECK_EQ(p.manual_per_us, 2 * USEC_PER_HOUR);
 	CHECK_EQ(p.silent_after_us, USEC_PER_HOUR);
 	CHECK_EQ(p.storm_cordons, 9);
 	CHECK_EQ(p.storm_per_us, USEC_PER_HOUR);

@@ -98,7 +98,7 @@ static void every_refusal_names_its_limit_and_what_would_allow_it(void)
 		{ "nodes", at_nodes, REFUSED_BY_TOTAL, "1 may be", "larger budget.total" },
 		{ "domain", at_domain, REFUSED_BY_DOMAIN, "1 node of rack r7 is out", "of r7 back" },
 		{ "job", at_job, REFUSED_BY_JOB, "1 node of job llama is out", "end of job llama" },
-		{ "rate", at_rate, REFUSED_BY_RATE, "3 cordons in the last 10m",
+		{ "rate", at_rate, REFUSED_BY_RATE, "3 automatic cordons in the last 10m",
 		  "waiting until 20" },
 		{ "breaker", at_breaker, REFUSED_BY_BREAKER, "breaker: by hand",
 		  "assayctl breaker reset" },

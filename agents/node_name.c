@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agents/node_name.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/err.h"
+#include "lib/host.h"
+#include "lib/json.h"
+#include "lib/paths.h"
+#include "lib/xalloc.h"
+
+int node_name_adopt(struct err *err)
+{
+	CLEANUP(freep) char *dir = paths_conf();
+	CLEANUP(freep) char *path = xasprintf("%s/assayd.yaml", dir);
+	CLEANUP(json_freep) json_t *value = NULL;
+	const char *given = secure_getenv("ASSAY_NODE"), *name;
+	struct jval root, node;
+	int r;
+
+	/* What a job's user may not read names the host for nobody else either. */
+	if ((given && *given) || access(path, R_OK) < 0)
+		return 0;
+	r = yaml_read_file(path, &value, err);
+	if (r < 0)
+		return r;
+	root = jval_root(value, path);
+	node = jval_get(&root, "node");
+	if (!node.value)
+		return 0;
+	name = json_string_value(node.value);
+	if (!host_name_ok(name))
+		return jval_fail(&node, err, HOST_NAME_WANTED);
+	return setenv("ASSAY_NODE", name, true) < 0 ? -errno : 0;
+}
