@@ -96,11 +96,11 @@ def certificates(tmp_path_factory):
     def openssl(*args):
         subprocess.run(["openssl", *args], cwd=d, check=True, capture_output=True)
 
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "60"]  # so that no log warns of their end
     openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test ca")
     openssl("req", "-x509", *key, "-keyout", "stranger.key", "-out", "stranger.pem", "-subj", "/CN=gpu-1")
     (d / "san").write_text("subjectAltName=IP:127.0.0.1\n")
-    for name, subject, days in (("server", "controller", "2"), ("one", "gpu-1", "2"), ("expired", "gpu-1", "-1")):
+    for name, subject, days in (("server", "controller", "60"), ("one", "gpu-1", "60"), ("expired", "gpu-1", "-1")):
         openssl("req", *key[:-2], "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + subject)
         openssl("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", days,
                 "-out", name + ".pem", "-extfile", "san")
