@@ -12,6 +12,9 @@
 struct assayd_config;
 struct err;
 
+/* Tell in the log, one line each, by whom the token may be read: on this host, and on the way. */
+void assayd_warn(const struct assayd_config *config);
+
 #define ASSAYD_CHECK_TIMEOUT_US UINT64_C(10000000) /* for the whole question */
 
 /*

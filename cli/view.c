@@ -93,7 +93,9 @@ static int run_once(struct link *link, const struct request *request, struct err
 	if (r < 0)
 		return r;
 	view_print(request, &picture, &page, false);
-	return fflush(stdout) == 0 ? 0 : err_errno(err, errno, "standard output");
+	return fflush(stdout) == 0 || term_unread(stdout)
+		       ? 0
+		       : err_errno(err, errno, "standard output");
 }
 
 int view_run(const struct request *request)
