@@ -79,17 +79,15 @@ void references_release(struct references *r)
 	*r = (struct references){ 0 };
 }
 
-static bool expectation(void *context, const char *check, const char *locality, const char *subject,
-			double *ret_expected, double *ret_floor)
+static bool expectation(void *context, const struct sample *s, double *ret_expected,
+			double *ret_floor)
 {
 	const struct references *r = context;
-	const struct sku_expect *e = sku_expectation(&r->sku, check, locality, subject);
+	const struct sku_expect *e = sku_expectation(&r->sku, s, ret_floor);
 
-	if (!e)
-		return false;
-	*ret_expected = e->value;
-	*ret_floor = e->floor;
-	return true;
+	if (e)
+		*ret_expected = e->value;
+	return e;
 }
 
 static bool expects_probe(void *context, const char *probe)

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,11 +20,14 @@
 enum {
 	PCI_NETWORK = 0x0200,
 	PCI_INFINIBAND = 0x0207,
-	PCI_DISPLAY = 0x03,    /* base class */
-	PCI_PROCESSING = 0x12, /* base class: processing accelerators */
+	PCI_OTHER_BRIDGE = 0x0680, /* NVSwitches, among others */
+	PCI_DISPLAY = 0x03,	   /* base class */
+	PCI_PROCESSING = 0x12,	   /* base class: processing accelerators */
 	VENDOR_NVIDIA = 0x10de,
 	VENDOR_AMD = 0x1002,
 };
+
+enum { CPUINFO_MAX = 16 * 1024 * 1024 };
 
 struct files {
 	char *names[SKU_FILES_MAX];
@@ -82,7 +86,10 @@ static void add_device(int pci_fd, const char *address, struct sku_models *m)
 		       (unsigned long long)device & 0xffff);
 	if (is_gpu(class, vendor))
 		add_id(m->gpus, id);
-	else if (class >> 8 == PCI_NETWORK || class >> 8 == PCI_INFINIBAND)
+	m->n_gpus += is_gpu(class, vendor);
+	if (class >> 8 == PCI_OTHER_BRIDGE && vendor == VENDOR_NVIDIA)
+		add_id(m->switches, id);
+	if (class >> 8 == PCI_NETWORK || class >> 8 == PCI_INFINIBAND)
 		add_id(m->nics, id);
 }
 
@@ -97,6 +104,16 @@ static void read_pci(struct sku_models *m)
 		if (entry->d_name[0] != '.')
 			add_device(fd, entry->d_name, m);
 	}
+}
+
+/* A hypervisor says so among the flags of each processor. */
+static bool is_guest(void)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/proc/cpuinfo", paths_sysroot());
+	CLEANUP(freep) char *text = NULL;
+
+	return file_read(AT_FDCWD, path, CPUINFO_MAX, &text, NULL, NULL) == 0 &&
+	       strstr(text, " hypervisor");
 }
 
 static char *env_text(const json_t *env, const char *key)
@@ -115,6 +132,8 @@ void sku_host_models(struct sku_models *ret)
 		.cpu = env_text(env, "cpu"),
 		.gpus = xcalloc(SKU_IDS_MAX + 1, sizeof(char *)),
 		.nics = xcalloc(SKU_IDS_MAX + 1, sizeof(char *)),
+		.switches = xcalloc(SKU_IDS_MAX + 1, sizeof(char *)),
+		.is_virtual = is_guest(),
 	};
 	read_pci(ret);
 }
@@ -150,12 +169,6 @@ static int list_files(const char *path, struct files *files, struct err *err)
 	return 0;
 }
 
-/* How many kinds of model a file asks for. */
-static int specificity(const struct sku *s)
-{
-	return (s->product != NULL) + (s->cpu != NULL) + (s->gpus != NULL) + (s->nics != NULL);
-}
-
 /* What a look through the files is for: a name (the pin), or the models. */
 struct wanted {
 	const char *name;
@@ -166,7 +179,7 @@ static bool better(const struct sku *s, const struct wanted *w, const struct sku
 {
 	if (w->name)
 		return !best->name && streq(s->name, w->name);
-	return sku_matches(s, w->models) && (!best->name || specificity(s) > specificity(best));
+	return sku_matches(s, w->models) && (!best->name || sku_better(s, best, w->models));
 }
 
 static int search(const char *dir, const struct wanted *w, struct sku *ret, struct err *err)
@@ -223,6 +236,15 @@ static char *changed(const json_t *pin, const struct sku_models *models)
 			 json_string_value(json_object_get(pin, "sku")), then, now);
 }
 
+/* Of the hardware that this host still has. */
+static bool is_same_hardware(const json_t *pin, const struct sku_models *models)
+{
+	CLEANUP(freep) char *now = sku_models_text(models);
+	const char *then = json_string_value(json_object_get(pin, "models"));
+
+	return then && streq(then, now);
+}
+
 /* Judging without the file would let a host pass that is short of its devices. */
 static char *no_file(const char *name, const char *dir)
 {
@@ -241,8 +263,15 @@ int sku_host_find(const struct sku_models *models, struct sku *ret, char **ret_c
 		.name = json_string_value(json_object_get(pin, "sku")),
 		.models = models,
 	};
+	const struct wanted anew = { .models = models };
 	int r = search(dir, &w, ret, err);
 
+	/* The file is about other devices now; the host never had them. */
+	if (r == 0 && w.name && !sku_matches_kinds(ret, models) && is_same_hardware(pin, models)) {
+		sku_release(ret);
+		*ret_changed = NULL;
+		return search(dir, &anew, ret, err);
+	}
 	if (r == 0)
 		*ret_changed = w.name ? changed(pin, models) : NULL;
 	else if (r == -ENOENT && w.name)
@@ -256,7 +285,8 @@ int sku_host_pin(const struct sku *sku, const struct sku_models *models, struct 
 	CLEANUP(json_freep) json_t *pin = NULL;
 	CLEANUP(freep) char *text = NULL;
 
-	if (there)
+	if (there && (streq(json_string_value(json_object_get(there, "sku")), sku->name) ||
+		      !is_same_hardware(there, models)))
 		return 0;
 	text = sku_models_text(models);
 	pin = json_pack("{s:i, s:s, s:s}", "v", 1, "sku", sku->name, "models", text);

@@ -19,8 +19,9 @@ void sku_host_models(struct sku_models *ret);
 
 /*
  * Find the SKU file for `models` under $POLICY/sku: the one named by the pin
- * if there is a pin, else the most specific that matches (most kinds of model
- * asked for; then by file name). -ENOENT when none matches; -EINVAL with the
+ * if there is a pin, else the best that matches (sku_better(); then by file
+ * name). A pin whose file is about other kinds of device, though the host's are
+ * the same as ever, is of a file that was divided since: it counts for nothing. -ENOENT when none matches; -EINVAL with the
  * place for a file that is wrong.
  *
  * `ret_changed` is a sentence (yours to free) when the pin was made on other
@@ -30,5 +31,5 @@ void sku_host_models(struct sku_models *ret);
 int sku_host_find(const struct sku_models *models, struct sku *ret, char **ret_changed,
 		  struct err *err);
 
-/* Write the pin unless there is one. Called after the first run that passed. */
+/* Write the pin unless there is one that holds. Called after the first run that passed. */
 int sku_host_pin(const struct sku *sku, const struct sku_models *models, struct err *err);

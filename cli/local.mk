@@ -24,7 +24,7 @@ endif
 bin_PROGRAMS += assayctl
 assayctl_SOURCES = cli/assayctl.c
 assayctl_LDADD = $(CTL_LIBS) $(BASE_LIBS)
-UNIT_TESTS += tests/unit/test_ctl tests/unit/test_utf8
+UNIT_TESTS += tests/unit/test_ctl tests/unit/test_utf8 tests/unit/test_glob
 tests_unit_test_ctl_LDADD = $(CTL_LIBS) $(LDADD)
 EXTRA_DIST += tests/system/stub_lists.py tests/system/test_assayctl_act.py tests/system/test_assayctl_daily.py tests/system/test_budget_manual.py tests/system/test_controller_certificates.py tests/system/test_assayctl_act_words.py tests/system/test_assayctl_campaign.py tests/system/test_assayctl_rude.py tests/system/test_assayctl_shell.py tests/system/test_assayctl_views.py tests/system/test_assayctl_watch.py
 

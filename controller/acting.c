@@ -8,6 +8,7 @@
 #include "controller/campaigning.h"
 #include "controller/cluster.h"
 #include "controller/cluster_embedded.h"
+#include "controller/findings.h"
 #include "controller/routes.h"
 #include "controller/service.h"
 #include "lib/clock.h"
@@ -41,6 +42,15 @@ static void forgive_file(void *context)
 	struct service *s = context;
 
 	shifts_forgive_file(&s->baselines.shifts);
+}
+
+static void share(void *context, const struct fleet *fleet)
+{
+	struct service *s = context;
+	struct err err = ERR_INIT;
+
+	if (findings_share(s->store, &s->baselines.shifts, fleet, clock_real_us(), &err) < 0)
+		log_warning("what hosts share: %s", err.msg);
 }
 
 static bool is_embedded(const struct service *s)
@@ -131,6 +141,7 @@ int acting_open(struct service *s, struct err *err)
 				       .look = look,
 				       .wrong_file = wrong_file,
 				       .forgive_file = forgive_file,
+				       .share = share,
 				       .keep_us = is_embedded(s) ? 0 : KEEP_US,
 				       .fenced = fenced,
 				       .real_us = real_us,

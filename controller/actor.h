@@ -13,6 +13,7 @@
 struct act;
 struct cluster;
 struct err;
+struct fleet;
 struct policy;
 struct report;
 struct store;
@@ -26,6 +27,8 @@ struct act_options {
 	/* The SKU whose file half of its hosts contradict, or NULL; and that it has been looked into. */
 	const char *(*wrong_file)(void *context);
 	void (*forgive_file)(void *context);
+	/* Which findings of the fleet belong to a notice may have changed. */
+	void (*share)(void *context, const struct fleet *fleet);
 	uint64_t (*real_us)(void *context);
 	uint64_t (*mono_us)(void *context);
 	/*

@@ -330,8 +330,7 @@ static bool told_of_sku(struct act *act, const struct notice *notice)
 static void tell_notice(struct act *act, const struct notice *notice)
 {
 	CLEANUP(freep)
-	char *name =
-		xasprintf("%s:%s", notice->kind == NOTICE_DOMAIN ? "domain" : "fleet", notice->key);
+	char *name = xasprintf("%s:%s", notice_kind_names[notice->kind], notice->key);
 	const struct store_incident incident = {
 		.node = name,
 		.check = "shared",
@@ -450,6 +449,8 @@ void act_decide(struct act *act)
 		tell_opened(act);
 	for (i = 0; i < out->n_notices; i++)
 		tell_notice(act, &out->notices[i]);
+	if (act->options.share)
+		act->options.share(act->options.context, &act->fleet);
 	for (i = 0; i < out->n; i++)
 		obey(act, policy, &out->items[i]);
 	gauge(act, policy, !dirty);

@@ -73,6 +73,8 @@ static void note_parts(struct act *act, const struct report *report)
 		serials[n] = xstrndup(serial, length);
 		sum += fnv1a(serials[n++], length);
 	}
+	if (node)
+		fleet_set_env(&act->fleet, node, report->env);
 	/* A run that looked at no GPU, or could not see all, tells nothing of what is gone. */
 	if (node && host && n > 0 && sum != host->parts && n >= host->n_parts) {
 		fleet_set_parts(&act->fleet, node, serials, n);

@@ -25,23 +25,47 @@ enum { TRIM_MIN = 500 };
 #define SWEEP_US USEC_PER_SEC
 #define SWEEP_ACCURACY_US (USEC_PER_SEC / 4)
 
-static void arm_timeout(struct api *api)
+/*
+ * The library reads half of a connection's memory at a time, and says with a timeout of 0 that
+ * there is more: it goes on at once, as long as others may wait. Each round takes a piece of every
+ * connection that has one, so that they share the time. It says the same all through a TLS
+ * handshake, though there is nothing to read: when a round brought nothing the next one is a
+ * millisecond later.
+ */
+#define TURN_US (5 * USEC_PER_MSEC)
+
+/* Of the loop's sources: what else there is comes between two turns. */
+enum { RESUME_PRIORITY = 10 };
+
+/* When the library wants to go on, in milliseconds from now; false: when something comes in. */
+static bool wants_turn(struct api *api, uint64_t *ret_ms)
 {
 	MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
 
-	if (MHD_get_timeout(api->daemon, &timeout_ms) != MHD_YES) {
-		(void)sd_event_source_set_enabled(api->timeout, SD_EVENT_OFF);
-		return;
-	}
-	/* The library says milliseconds from now, sd-event wants microseconds. */
-	(void)sd_event_source_set_time_relative(api->timeout, timeout_ms * USEC_PER_MSEC);
-	(void)sd_event_source_set_enabled(api->timeout, SD_EVENT_ONESHOT);
+	if (MHD_get_timeout(api->daemon, &timeout_ms) != MHD_YES)
+		return false;
+	*ret_ms = timeout_ms;
+	return true;
 }
 
 void api_run(struct api *api)
 {
-	(void)MHD_run(api->daemon);
-	arm_timeout(api);
+	uint64_t end_us = clock_mono_us() + TURN_US, later_ms = 0, steps;
+	bool wants, more;
+
+	do {
+		steps = api->steps;
+		(void)MHD_run(api->daemon);
+		wants = wants_turn(api, &later_ms);
+		more = wants && later_ms == 0 && api->steps != steps;
+	} while (more && clock_mono_us() < end_us);
+	(void)sd_event_source_set_enabled(api->timeout, SD_EVENT_OFF);
+	if (more) {
+		(void)sd_event_source_set_enabled(api->resume, SD_EVENT_ONESHOT);
+	} else if (wants) {
+		(void)sd_event_source_set_time_relative(api->timeout, later_ms * USEC_PER_MSEC);
+		(void)sd_event_source_set_enabled(api->timeout, SD_EVENT_ONESHOT);
+	}
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *context)
@@ -237,6 +261,10 @@ static int join_loop(struct api *api, struct err *err)
 		r = sd_event_add_defer(api->loop, &api->resume, on_resume, api);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(api->resume, SD_EVENT_OFF);
+	if (r >= 0)
+		r = sd_event_source_set_priority(api->resume, RESUME_PRIORITY);
+	if (r >= 0)
+		r = questions_open(api);
 	return r < 0 ? err_errno(err, -r, "event loop") : 0;
 }
 
@@ -293,6 +321,7 @@ void api_close(struct api *api)
 	(void)sd_event_source_disable_unref(api->timeout);
 	(void)sd_event_source_disable_unref(api->sweep);
 	(void)sd_event_source_disable_unref(api->resume);
+	questions_close(api);
 	(void)sd_event_unref(api->loop);
 	free(api);
 }

@@ -91,6 +91,7 @@ struct api_options {
 	void (*ask)(void *context, struct call *call, const char *token);
 	unsigned connections_max;
 	unsigned connections_per_peer; /* of one address: nobody takes them all */
+	bool open_to_host; /* nobody here needs a token: pages of other sites are refused */
 	const char *tls_cert, *tls_key,
 		*client_ca; /* PEM texts; NULL: no TLS, no client certificates */
 };

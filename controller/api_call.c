@@ -244,14 +244,16 @@ void *call_data(const struct call *call)
 void call_hold(struct call *call, void (*gone)(void *context, struct call *call), void *data)
 {
 	release_body(call);
-	call->held = call->suspended = true;
 	call->gone = gone;
 	call->data = data;
-	LIST_INSERT_HEAD(&call->api->held, call, calls);
-	call->api->counts.held++;
-	MHD_suspend_connection(call->connection);
+	if (!call->held) { /* else it waited for its turn, and is held on */
+		call->held = call->suspended = true;
+		LIST_INSERT_HEAD(&call->api->held, call, calls);
+		call->api->counts.held++;
+		MHD_suspend_connection(call->connection);
+	}
 	/* The library does not look at a suspended connection: we do. */
-	if (gone)
+	if (gone && !call->watch)
 		(void)sd_event_add_io(call->api->loop, &call->watch, call->link->fd, EPOLLRDHUP,
 				      on_peer, call);
 }
@@ -315,11 +317,12 @@ static enum MHD_Result send_answer(struct call *call)
 
 /*
  * A refused body that is small is read before it is refused: a peer that still writes would see
- * a reset, and not the answer.
+ * a reset, and not the answer. Not one whose end is not known for sure.
  */
 static enum MHD_Result go_on_to_body(struct call *call)
 {
-	if (call->answer && (announced(call) > API_SWALLOW_MAX || call_header(call, "Expect")))
+	if (call->answer &&
+	    (call->close || announced(call) > API_SWALLOW_MAX || call_header(call, "Expect")))
 		return send_answer(call);
 	return MHD_YES;
 }
@@ -339,13 +342,15 @@ static bool is_header_again(struct call *call, size_t data_size)
 }
 
 /* The header is there: who, what, how much. */
-static enum MHD_Result begin(struct call *call, const char *method, const char *url)
+static enum MHD_Result begin(struct call *call, const char *method, const char *url,
+			     const char *version)
 {
 	if (!call->link)
 		return MHD_NO;
 	(void)snprintf(call->method, sizeof(call->method), "%s", method);
 	(void)snprintf(call->path, sizeof(call->path), "%s", url);
-	if (call->api->closing)
+	call_check_header(call, version);
+	if (!call->answer && call->api->closing)
 		call_refuse(call, 503, "the controller is stopping");
 	if (!call->answer)
 		call_find_route(call, method, url);
@@ -389,10 +394,10 @@ enum MHD_Result call_step(void *context, struct MHD_Connection *connection, cons
 	struct call *call = *state;
 	enum MHD_Result result;
 
-	(void)version;
+	((struct api *)context)->steps++;
 	if (!call) {
 		*state = call = call_new(context, connection);
-		return begin(call, method, url);
+		return begin(call, method, url, version);
 	}
 	if (is_header_again(call, *data_size))
 		return go_on_to_body(call);
@@ -405,7 +410,10 @@ enum MHD_Result call_step(void *context, struct MHD_Connection *connection, cons
 		call_refuse(call, 503, "the controller is stopping"); /* nobody would end a hold */
 	if (!call->answer && !call->handled) {
 		call->handled = true;
-		call->route->handle(call->api->options.context, call);
+		if (is_question(call))
+			question_put(call);
+		else
+			call->route->handle(call->api->options.context, call);
 		if (call->suspended) /* even when it is answered by now: we come again */
 			return MHD_YES;
 	}
@@ -431,6 +439,7 @@ void call_done(void *context, struct MHD_Connection *connection, void **state,
 	if (call->answer)
 		MHD_destroy_response(call->answer);
 	free(call->segment);
+	free(call->token);
 	free(call->node);
 	free(call->name);
 	free(call);

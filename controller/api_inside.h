@@ -40,6 +40,8 @@ struct call {
 	char method[CALL_METHOD_SIZE], path[CALL_PATH_SIZE]; /* for people, cut short */
 	char *segment;
 	struct identity identity;
+	bool token_known;  /* `token` was looked for */
+	char *token;	   /* or NULL */
 	char *node, *name; /* those of `identity`: the tokens may be read anew meanwhile */
 	struct strbuf body;
 	size_t swallowed; /* of a refused body */
@@ -48,30 +50,36 @@ struct call {
 	bool known;
 	bool handled; /* the handler ran */
 	bool held;
-	bool suspended;		/* its handler held it once */
+	bool suspended;		/* its handler held it once, or it waited for its turn */
 	bool again;		/* it waited for who sent it: its header comes again */
 	sd_event_source *watch; /* of a held one: its peer going away */
 	void (*gone)(void *context, struct call *call);
 	void *data;
 	struct MHD_Response *answer; /* NULL: not answered yet */
 	unsigned status;
-	unsigned retry_within_s;    /* 0: as usual */
-	char allow[API_ALLOW_SIZE]; /* with 405: the methods that the path takes */
-	bool close;		    /* the connection ends with the answer */
-	LIST_ENTRY(call) calls;	    /* while held */
+	unsigned retry_within_s;     /* 0: as usual */
+	char allow[API_ALLOW_SIZE];  /* with 405: the methods that the path takes */
+	bool close;		     /* the connection ends with the answer */
+	LIST_ENTRY(call) calls;	     /* while held */
+	TAILQ_ENTRY(call) questions; /* while it waits for its turn */
 };
 
 LIST_HEAD(link_list, link);
 LIST_HEAD(call_list, call);
+TAILQ_HEAD(question_list, call);
 
 struct api {
 	struct MHD_Daemon *daemon;
 	sd_event *loop;
 	sd_event_source *io, *timeout, *sweep;
 	sd_event_source *resume; /* once, after calls were resumed: the library tells nobody */
+	uint64_t steps; /* that the library took in calls: whether it has something to do */
 	struct api_options options;
 	struct link_list links;
 	struct call_list held;
+	struct question_list questions;
+	unsigned n_questions;
+	sd_event_source *ask, *hurry; /* of api_questions.c */
 	struct api_counts counts;
 	int listen_fd;
 	sd_event_source *listen;
@@ -117,10 +125,25 @@ int tls_check(const char *cert, const char *key, const char *ca, struct err *ret
 /* What the library calls at each handshake: of MHD_OPTION_HTTPS_CERT_CALLBACK. */
 void *tls_callback(void);
 
+/* Of api_header.c: refuse what can be read two ways, and pages of other sites. */
+void call_check_header(struct call *call, const char *version);
+
 /* Of api_route.c: who and what; a refusal is answered in the call. */
 void call_find_route(struct call *call, const char *method, const char *url);
 void call_identify(struct call *call);
 void call_ask(struct call *call);
+
+/* The bearer token it was sent with, or NULL. Borrowed. */
+const char *call_token(struct call *call);
+
+/*
+ * Of api_questions.c: what people ask waits for its turn, or is refused with 503 when they ask too
+ * much at once. A call whose peer goes away meanwhile leaves the queue.
+ */
+int questions_open(struct api *api);
+void questions_close(struct api *api);
+bool is_question(const struct call *call);
+void question_put(struct call *call);
 
 /* Of api_accept.c: listen, and give each connection to the library. */
 int accept_open(struct api *api, char **ret_address, struct err *err);

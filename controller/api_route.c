@@ -75,16 +75,29 @@ void call_find_route(struct call *call, const char *method, const char *url)
 		call_refuse(call, 404, "there is nothing at this path");
 }
 
-static const char *bearer(struct MHD_Connection *connection)
+/* RFC 9110 5.5: blanks around a value are none of it. */
+static char *find_token(const struct call *call)
 {
-	static const char scheme[] = "Bearer ";
-	const char *value =
-		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+	static const char scheme[] = "Bearer ", blanks[] = " \t";
+	const char *value = call_header(call, "Authorization");
+	size_t length;
 
 	if (!value || strncasecmp(value, scheme, strlen(scheme)) != 0)
 		return NULL;
 	value += strlen(scheme);
-	return value + strspn(value, " ");
+	value += strspn(value, blanks);
+	length = strlen(value);
+	while (length > 0 && strchr(blanks, value[length - 1]))
+		length--;
+	return xstrndup(value, length);
+}
+
+const char *call_token(struct call *call)
+{
+	if (!call->token_known)
+		call->token = find_token(call);
+	call->token_known = true;
+	return call->token;
 }
 
 /* What is for hosts is not for those who only look, whatever else they may. */
@@ -116,12 +129,12 @@ void call_identify(struct call *call)
 		call->link->peer = tls_peer(call->connection);
 		call->link->peer_known = true;
 	}
-	known = o->identify(o->context, bearer(call->connection), call->link->peer, &who);
+	known = o->identify(o->context, call_token(call), call->link->peer, &who);
 	if (known == KNOWN_YES)
 		call_identified(call, &who);
 	else if (known == KNOWN_NOT)
 		call_refuse(call, 401,
-			    bearer(call->connection)
+			    call_token(call)
 				    ? "this token is not known here: another one, or its row in "
 				      "the file of tokens, which SIGHUP reads again"
 				    : "want a token or a client certificate that is known here");
@@ -143,7 +156,7 @@ void call_ask(struct call *call)
 {
 	const struct api_options *o = &call->api->options;
 
-	o->ask(o->context, call, bearer(call->connection));
+	o->ask(o->context, call, call_token(call));
 	if (!call->answer && !call->known)
 		call_hold(call, NULL, NULL);
 }

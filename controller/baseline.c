@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "controller/baseline_inside.h"
+#include "lib/judge/bad_run.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/stats.h"
 #include "lib/judge/twins.h"
@@ -13,7 +14,10 @@
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
-static int compare_keys(const void *a, const void *b)
+/* Of so many hosts the median spread is one that no sick part of one host has made. */
+enum { WITHIN_HOSTS_MIN = 3 };
+
+int baseline_compare_keys(const void *a, const void *b)
 {
 	const struct baseline_key *x = a, *y = b;
 	int r = strcmp(x->sku, y->sku);
@@ -29,7 +33,7 @@ static struct baseline_key key_of(const char *sku, const struct sample *s, char 
 
 static struct baseline *find(const struct baselines *b, const struct baseline_key *key)
 {
-	struct baseline **found = tfind(key, &b->tree, compare_keys);
+	struct baseline **found = tfind(key, &b->tree, baseline_compare_keys);
 
 	return found ? *found : NULL;
 }
@@ -38,8 +42,9 @@ static struct baseline *need(struct baselines *b, const struct baseline_key *key
 {
 	struct baseline *line = find(b, key);
 
-	if (line || b->n == BASELINES_MAX)
+	if (line)
 		return line;
+	baselines_make_room(b);
 	line = xcalloc(1, sizeof(*line));
 	line->key.sku = line->sku = xstrdup(key->sku);
 	line->key.kind = (struct kind){
@@ -49,7 +54,7 @@ static struct baseline *need(struct baselines *b, const struct baseline_key *key
 		.params = line->params = xstrdup(key->kind.params),
 		.better = key->kind.better,
 	};
-	if (!tsearch(line, &b->tree, compare_keys))
+	if (!tsearch(line, &b->tree, baseline_compare_keys))
 		abort(); /* out of memory */
 	b->n++;
 	return line;
@@ -122,9 +127,21 @@ struct gathered {
 static int compare_gathered(const void *a, const void *b)
 {
 	const struct gathered *x = a, *y = b;
-	int r = compare_keys(&x->key, &y->key);
+	int r = baseline_compare_keys(&x->key, &y->key);
 
 	return r ? r : (x->value > y->value) - (x->value < y->value);
+}
+
+/* Is a part low by more than its few peers, which differ as silicon does? */
+static bool is_low(const struct verdict *v, const char *check)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_items && v->items[i].level >= VERDICT_WARN; i++) {
+		if (streq(v->items[i].check, check) && !bad_run_by_peers_alone(&v->items[i]))
+			return true;
+	}
+	return false;
 }
 
 /* How many parts are at this level in the check. */
@@ -178,11 +195,8 @@ static bool is_doubtful(const struct baselines *b, const struct report *report,
 {
 	const char *check = g->sample->check;
 
-	if (count_level(v, check, VERDICT_INCONCLUSIVE) > 0)
-		return true;
-	return (count_level(v, check, VERDICT_WARN) > 0 ||
-		count_level(v, check, VERDICT_FAIL) > 0) &&
-	       !is_usual(b, report, g, n);
+	return count_level(v, check, VERDICT_INCONCLUSIVE) > 0 ||
+	       (is_low(v, check) && !is_usual(b, report, g, n));
 }
 
 /* What the parts of one key usually are; a host that is bad keeps what it was. */
@@ -246,13 +260,15 @@ void baselines_learn(struct baselines *b, const struct report *report,
 	for (i = 1; i <= n; i++) {
 		bool bad;
 
-		if (i < n && compare_keys(&g[i].key, &g[first].key) == 0)
+		if (i < n && baseline_compare_keys(&g[i].key, &g[first].key) == 0)
 			continue;
 		bad = suspect || is_doubtful(b, report, verdict, &g[first], i - first);
 		learn_key(b, report, &g[first], i - first, bad);
 		line = find(b, &g[first].key);
-		if (line)
+		if (line) {
 			learn_usual(line, report, verdict, &g[first], i - first);
+			baselines_settle(b, line);
+		}
 		first = i;
 	}
 	for (i = 0; i < n; i++)
@@ -303,7 +319,8 @@ const struct center *baseline_center_but(struct baseline *line, const char *node
 	if (line->centered && line->news <= (exact ? 0 : line->n / 20) && streq(line->but, but))
 		return &line->center;
 	values = values_but(line, but, &n);
-	line->center = center_of(values, n, within_of(line, but));
+	line->within = within_of(line, but);
+	line->center = center_of(values, n, line->within);
 	line->centered = true;
 	line->news = 0;
 	free(line->but);
@@ -316,7 +333,17 @@ bool baselines_expect(const struct baselines *b, const struct report *report,
 {
 	struct baseline *line = m->family->compared ? baseline_of(b, report->sku, s) : NULL;
 
-	return line && expectation_from_fleet(m, baseline_center_but(line, report->node), ret);
+	return line && baseline_hold(line, report->node, m, ret);
+}
+
+double baselines_within(const struct baselines *b, const struct report *report,
+			const struct sample *s)
+{
+	struct baseline *line = baseline_of(b, report->sku, s);
+
+	if (!line || baseline_center_but(line, report->node)->n < WITHIN_HOSTS_MIN)
+		return 0;
+	return line->within;
 }
 
 struct baseline *baseline_of(const struct baselines *b, const char *sku, const struct sample *s)
@@ -366,15 +393,9 @@ json_t *baselines_encode(const struct baselines *b)
 	return items;
 }
 
-static void baseline_free(void *p)
+void baseline_free(struct baseline *line)
 {
-	struct baseline *line = p;
-
-	while (line->n > 0)
-		free(line->hosts[--line->n].node);
-	free(line->hosts);
-	usuals_release(&line->usuals);
-	free(line->but);
+	baseline_empty(line);
 	free(line->sku);
 	free(line->check);
 	free(line->locality);
@@ -409,13 +430,6 @@ void baseline_put(struct baseline *line, const struct baseline_host *host)
 	put(line, host->node, host->value, host->spread);
 }
 
-void baselines_drop(struct baselines *b, struct baseline *line)
-{
-	(void)tdelete(line, &b->tree, compare_keys);
-	baseline_free(line);
-	b->n--;
-}
-
 static void forget_in(struct baseline *line, void *context)
 {
 	forget(line, context);
@@ -427,12 +441,25 @@ void baselines_forget(struct baselines *b, const char *node)
 	CLEANUP(freep) char *name = xstrdup(node);
 
 	baselines_visit(b, forget_in, name);
+	baselines_drop_empty(b);
 	shifts_forget(&b->shifts, node);
+}
+
+static void free_node(void *line)
+{
+	baseline_free(line);
 }
 
 void baselines_release(struct baselines *b)
 {
-	tdestroy(b->tree, baseline_free);
+	tdestroy(b->tree, free_node);
+	while (b->dropped) {
+		struct baseline *line = b->dropped;
+
+		b->dropped = line->next_dropped;
+		baseline_free(line);
+	}
+	shares_release(&b->shares);
 	shifts_release(&b->shifts);
 	*b = (struct baselines){ 0 };
 }

@@ -11,12 +11,16 @@
  * A host is never among its own references in a fleet of up to
  * BASELINE_EXACT_MAX; in a larger one its own value among the others does not
  * move their median, and a sorted copy serves until 5 % of the values are new.
+ *
+ * What one host alone names is bounded for each host, and a full table makes room (share.h):
+ * of the baselines of a host that only it has, those go that it did not report for the longest.
  */
 #pragma once
 
 #include <jansson.h>
 #include <stdint.h>
 
+#include "controller/share.h"
 #include "controller/shift.h"
 #include "lib/macro.h"
 
@@ -27,11 +31,21 @@ struct sample;
 struct usuals;
 struct verdict;
 
-enum { BASELINES_MAX = 20000, BASELINE_EXACT_MAX = 200, BASELINE_HOSTS_MAX = 1000000 };
+enum {
+	BASELINES_MAX = 20000,
+	BASELINES_OWN_MAX = 512, /* of one host that no other has: a real one has some 100 */
+	BASELINE_EXACT_MAX = 200,
+	BASELINE_HOSTS_MAX = 1000000,
+};
+
+struct baseline;
 
 struct baselines {
 	void *tree; /* of struct baseline, by key */
 	size_t n;
+	uint64_t uses; /* counts up with each that is learnt */
+	struct shares shares;
+	struct baseline *dropped; /* whose rows of the store are to go: baseline_store.h */
 	struct shifts shifts;
 };
 
@@ -42,6 +56,10 @@ void baselines_learn(struct baselines *b, const struct report *report,
 /* What the other hosts of `sku` reach; false with fewer than REFERENCE_N_MIN of them. */
 bool baselines_expect(const struct baselines *b, const struct report *report,
 		      const struct sample *s, const struct measure *m, struct expectation *ret);
+
+/* How far the parts of the other hosts lie apart, a standard deviation; 0: too few hosts to tell. */
+double baselines_within(const struct baselines *b, const struct report *report,
+			const struct sample *s);
 
 /* Ratios to its peers that a part had in its last good runs (trend.h); how many. */
 size_t baselines_usual(const struct baselines *b, const struct report *report,
@@ -56,8 +74,6 @@ size_t baselines_whole(const struct baselines *b, const struct report *report,
 json_t *baselines_encode(const struct baselines *b);
 
 /* --- saving: a baseline at a time --- */
-
-struct baseline;
 
 /* What it is about. Borrowed; "" for none. */
 struct baseline_about {
@@ -89,13 +105,34 @@ void baseline_set_changed(struct baseline *baseline);
 /* What its hosts usually reach (usual.h). */
 struct usuals *baseline_usuals(struct baseline *baseline);
 
-/* The baseline about that, new or the one there is; NULL when there are too many. */
+/* The baseline about that, new or the one there is. */
 struct baseline *baselines_need(struct baselines *b, const struct baseline_about *about);
 
 /* One host of it, as it was saved. */
 void baseline_put(struct baseline *baseline, const struct baseline_host *host);
 
+/*
+ * All hosts of it are there: count it among those of its only host, which may drop that
+ * host's oldest, or drop it when it has none.
+ */
+void baselines_settle(struct baselines *b, struct baseline *baseline);
+
+/* Those that have no host, and only remember none. */
+void baselines_drop_empty(struct baselines *b);
+
+/* Take it out. While a list has it, or the store a row, its name stays, in `b->dropped`. */
 void baselines_drop(struct baselines *b, struct baseline *baseline);
+
+/* A list has it, or has it no more: until then it is not freed. */
+void baseline_set_listed(struct baseline *baseline, bool listed);
+
+/* Was it dropped meanwhile? */
+bool baseline_gone(const struct baseline *baseline);
+
+/* The next of those dropped; its caller frees. */
+struct baseline *baseline_next_dropped(const struct baseline *baseline);
+void baseline_set_next_dropped(struct baseline *baseline, struct baseline *next);
+void baseline_free(struct baseline *baseline);
 
 /* Nothing is known of this host any more. */
 void baselines_forget(struct baselines *b, const char *node);

@@ -69,3 +69,23 @@ struct usuals *baseline_usuals(struct baseline *line)
 {
 	return &line->usuals;
 }
+
+void baseline_set_listed(struct baseline *line, bool listed)
+{
+	line->listed = listed;
+}
+
+bool baseline_gone(const struct baseline *line)
+{
+	return line->gone;
+}
+
+struct baseline *baseline_next_dropped(const struct baseline *line)
+{
+	return line->next_dropped;
+}
+
+void baseline_set_next_dropped(struct baseline *line, struct baseline *next)
+{
+	line->next_dropped = next;
+}

@@ -126,7 +126,7 @@ static void load_row(void *context, const char *key, const struct store_body *ro
 	if (row->length < 1 || bytes[0] != FORMAT || !parse_key(text, &about))
 		return;
 	baseline = baselines_need(load->baselines, &about);
-	while (baseline && at < row->length) {
+	while (at < row->length) {
 		used = decode_host(bytes + at, row->length - at, &host);
 		if (used == 0)
 			break;
@@ -134,8 +134,9 @@ static void load_row(void *context, const char *key, const struct store_body *ro
 		load->hosts++;
 		at += used;
 	}
-	if (baseline)
-		baseline_set_saved(baseline, saved_us);
+	baseline_set_saved(baseline, saved_us);
+	if (baseline_host(baseline, 0, &host))
+		baselines_settle(load->baselines, baseline);
 }
 
 static void load_usuals(void *context, const char *key, const struct store_body *row)
@@ -146,8 +147,11 @@ static void load_usuals(void *context, const char *key, const struct store_body 
 	struct baseline *baseline =
 		parse_key(text, &about) ? baselines_need(load->baselines, &about) : NULL;
 
-	if (baseline && baseline_usuals(baseline)->n == 0)
+	if (!baseline)
+		return;
+	if (baseline_usuals(baseline)->n == 0)
 		usuals_decode(baseline_usuals(baseline), row->bytes, row->length);
+	baselines_settle(load->baselines, baseline);
 }
 
 int baselines_load(struct baselines *b, struct store *store, uint64_t since_us, uint64_t *ret_hosts,
@@ -158,9 +162,11 @@ int baselines_load(struct baselines *b, struct store *store, uint64_t since_us, 
 
 	if (r == 0)
 		r = store_usuals(store, since_us, load_usuals, &load, err);
-	if (r == 0)
-		*ret_hosts = load.hosts;
-	return r;
+	if (r < 0)
+		return r;
+	baselines_drop_empty(b);
+	*ret_hosts = load.hosts;
+	return 0;
 }
 
 /* --- writing --- */
@@ -188,34 +194,37 @@ static void gather_one(struct baseline *baseline, void *context)
 		g->list[g->n++] = baseline;
 }
 
-static int drop(struct baselines *b, struct store *store, struct baseline *baseline, struct err *err)
+/* The row of the first that was dropped; one of the same name that came after it is saved later. */
+static int drop(struct baseline_saver *v, struct store *store, struct err *err)
 {
+	struct baseline *baseline = v->dropped;
 	CLEANUP(freep) char *key = key_of(baseline);
-	int r;
+	int r = store_drop_usuals(store, key, err);
 
-	baselines_drop(b, baseline);
-	r = store_drop_usuals(store, key, err);
+	v->dropped = baseline_next_dropped(baseline);
+	v->removed++;
+	baseline_free(baseline);
 	return r == 0 ? store_drop_baseline(store, key, err) : r;
 }
 
-int baseline_saver_begin(struct baseline_saver *v, struct baselines *b, struct store *store,
-			 uint64_t since_us, struct err *err)
+void baseline_saver_begin(struct baseline_saver *v, struct baselines *b, uint64_t since_us)
 {
 	struct gather g = { xcalloc(b->n + 1, sizeof(struct baseline *)), 0, since_us, false };
 	size_t i;
-	int r = 0;
 
 	baseline_saver_release(v);
 	v->usuals = g.usuals = v->closing || v->rounds++ % USUAL_ROUNDS == 0;
 	baselines_visit(b, gather_one, &g);
 	v->list = g.list;
 	for (i = 0; i < g.n; i++) {
-		if (baseline_changed(g.list[i]) || baseline_saved_us(g.list[i]) >= since_us)
+		if (baseline_changed(g.list[i]) || baseline_saved_us(g.list[i]) >= since_us) {
+			baseline_set_listed(g.list[i], true);
 			v->list[v->n++] = g.list[i];
-		else if (r == 0)
-			r = drop(b, store, g.list[i], err);
+		} else {
+			baselines_drop(b, g.list[i]);
+		}
 	}
-	return r;
+	v->dropped = TAKE(b->dropped);
 }
 
 static int save_usuals(struct store *store, struct baseline *baseline, const char *key,
@@ -255,6 +264,9 @@ static int save(struct baseline_saver *v, struct store *store, struct baseline *
 	CLEANUP(freep) char *key = key_of(baseline);
 	int r = 0;
 
+	if (baseline_gone(baseline))
+		return 0; /* its row goes in the next round */
+	baseline_set_listed(baseline, false);
 	if (baseline_changed(baseline))
 		r = save_line(store, baseline, key, now_us, err);
 	return r == 0 && usuals_due(baseline, v->usuals) ? save_usuals(store, baseline, key, err)
@@ -266,16 +278,20 @@ int baseline_saver_step(struct baseline_saver *v, struct store *store, uint64_t 
 {
 	int r = 0;
 
-	while (r == 0 && v->at < v->n) {
-		r = save(v, store, v->list[v->at], now_us, err);
-		v->at++;
-		v->saved += r == 0;
+	while (r == 0 && (v->dropped || v->at < v->n)) {
+		if (v->dropped) {
+			r = drop(v, store, err);
+		} else {
+			r = save(v, store, v->list[v->at], now_us, err);
+			v->at++;
+			v->saved += r == 0;
+		}
 		if (clock_mono_us() >= deadline_us)
 			break;
 	}
 	if (r < 0)
 		return r;
-	if (v->at < v->n)
+	if (v->dropped || v->at < v->n)
 		return 1;
 	baseline_saver_release(v);
 	return 0;
@@ -296,6 +312,14 @@ void baseline_saver_failed(struct baseline_saver *v, struct baselines *b)
 
 void baseline_saver_release(struct baseline_saver *v)
 {
+	for (; v->at < v->n; v->at++)
+		baseline_set_listed(v->list[v->at], false);
+	while (v->dropped) {
+		struct baseline *next = baseline_next_dropped(v->dropped);
+
+		baseline_free(v->dropped);
+		v->dropped = next;
+	}
 	free(v->list);
 	v->list = NULL;
 	v->n = v->at = 0;

@@ -29,9 +29,10 @@ enum { USUAL_ROUNDS = 15 };
 
 /* One way through the baselines. */
 struct baseline_saver {
-	struct baseline **list; /* that have changed, or are too old */
+	struct baseline **list; /* that have changed */
 	size_t n, at;
-	uint64_t saved; /* baselines written since the start */
+	struct baseline *dropped; /* whose rows go first */
+	uint64_t saved, removed;  /* baselines written since the start, rows taken out */
 	unsigned rounds;
 	bool usuals;  /* in this round all usuals that have changed are written */
 	bool closing; /* set by the caller: there will be no other round */
@@ -42,8 +43,7 @@ int baselines_load(struct baselines *b, struct store *store, uint64_t since_us, 
 		   struct err *err);
 
 /* Gather what is to be written; baselines that nothing was learnt for since `since_us` are dropped. */
-int baseline_saver_begin(struct baseline_saver *v, struct baselines *b, struct store *store,
-			 uint64_t since_us, struct err *err);
+void baseline_saver_begin(struct baseline_saver *v, struct baselines *b, uint64_t since_us);
 
 /* Write until the monotonic `deadline_us`. 1 while there is more, 0 at the end. */
 int baseline_saver_step(struct baseline_saver *v, struct store *store, uint64_t now_us,

@@ -6,6 +6,9 @@
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
 
+/* So many slacks below the middle a part that is apart is told: 7.5 % where that is 5 %. */
+#define APART_SLACKS 1.5
+
 /* Is it below its own usual in the check? What was born low goes on to be learnt. */
 static bool has_dropped(const struct verdict *v, const char *check)
 {
@@ -18,12 +21,66 @@ static bool has_dropped(const struct verdict *v, const char *check)
 	return false;
 }
 
+/* A run that is low once counts for little (usual.c); what all have in common comes out even. */
+static void learn_tail(struct baseline *line, const char *node, const struct usual_value *values,
+		       size_t n)
+{
+	const bool lower = line->key.kind.better == BETTER_LOWER;
+
+	if (n <= REFERENCE_N_MIN || !(values[0].value > 0))
+		return;
+	usuals_tail(&line->usuals, node, lower ? -log(values[n - 1].value) : log(values[0].value),
+		    lower ? -log(values[n - 2].value) : log(values[1].value));
+}
+
+/*
+ * Parts spread as silicon does, with a long tail: what is far below the middle is low only when it
+ * has no other part near it, or is so far that no good one is.
+ */
+static void hold_part(struct baseline *line, const char *node, const struct measure *m,
+		      struct expectation *e)
+{
+	const double beyond = m->lower ? e->expected / m->value : m->value / e->expected;
+	double apart = -INFINITY;
+
+	if (usuals_place(&line->usuals, node, &apart) == PLACE_UNKNOWN)
+		return;
+	e->low = beyond < REFERENCE_BROKEN || (beyond < 1 - APART_SLACKS * m->slack &&
+					       (m->lower ? -log(m->value) : log(m->value)) < apart);
+	e->far &= e->low;
+	if (e->low && e->margin >= 1) {
+		e->floor = e->expected * (m->lower ? 1 + m->slack : 1 - m->slack);
+		e->margin = beyond / (1 - m->slack);
+	}
+}
+
+bool baseline_hold(struct baseline *line, const char *node, const struct measure *m,
+		   struct expectation *ret)
+{
+	const struct center *center = baseline_center_but(line, node);
+	const bool parts = !m->family->alike && line->within > 0;
+	struct center few = *center;
+	double apart;
+
+	/* So few hosts tell no median, but their parts are many. */
+	if (parts && center->n < REFERENCE_N_MIN &&
+	    usuals_place(&line->usuals, node, &apart) != PLACE_UNKNOWN)
+		few.n = REFERENCE_N_MIN;
+	if (!expectation_from_fleet(m, &few, ret))
+		return false;
+	ret->n = center->n;
+	if (parts)
+		hold_part(line, node, m, ret);
+	return true;
+}
+
 void baseline_learn_usual(struct baseline *line, const struct verdict *verdict, const char *node,
 			  const struct usual_value *values, size_t n)
 {
 	const struct center *fleet = baseline_center_but(line, node);
 	const double control = fleet->n >= REFERENCE_N_MIN ? fleet->median : NAN;
 
+	learn_tail(line, node, values, n);
 	usuals_note(&line->usuals, node, values, n, control);
 	if (!has_dropped(verdict, line->check))
 		usuals_learn(&line->usuals, node, values, n, control);

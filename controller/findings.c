@@ -10,7 +10,7 @@
 #include "controller/incident.h"
 #include "controller/rules.h"
 #include "controller/store.h"
-#include "lib/judge/peers.h"
+#include "lib/judge/bad_run.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
@@ -27,25 +27,41 @@ static const struct policy_rule *rule_of(const struct note *note, const struct v
 	return policy_match(&note->rules->rules->policy, &subject);
 }
 
-static struct store_window *row_of(struct note *note, const struct verdict_item *item, bool bad)
+/*
+ * The row of an item in `ret_row`, new when it is bad; NULL when there is none. What is fatal
+ * has one always: the least of the others makes room for it.
+ */
+static int row_of(struct note *note, const struct verdict_item *item, bool bad,
+		  struct store_window **ret_row, struct err *err)
 {
 	struct store_window *row;
 	size_t i;
+	int r;
 
+	*ret_row = NULL;
 	for (i = 0; i < note->n_rows; i++) {
 		row = &note->rows[i];
-		if (streq(row->check, item->check) && streq(row->subject, item->subject))
-			return row;
+		if (streq(row->check, item->check) && streq(row->subject, item->subject)) {
+			*ret_row = row;
+			return 0;
+		}
 	}
-	if (!bad || note->n_rows == FINDINGS_MAX)
-		return NULL;
-	row = &note->rows[note->n_rows++];
+	if (!bad)
+		return 0;
+	if (note->n_rows == FINDINGS_MAX && item->fatal) {
+		r = findings_make_room(note, err);
+		if (r < 0)
+			return r;
+	}
+	if (note->n_rows == FINDINGS_MAX)
+		return 0;
+	row = *ret_row = &note->rows[note->n_rows++];
 	*row = (struct store_window){ .check = xstrdup(item->check),
 				      .subject = xstrdup(item->subject),
 				      .since_us = note->at_us,
 				      .score = NAN,
 				      .born = findings_first(note) };
-	return row;
+	return 0;
 }
 
 /* The worst item of a check that is proved speaks for it: items come worst first. */
@@ -125,68 +141,15 @@ static int note_good(struct note *note, const struct store_window *row, struct e
 	return r;
 }
 
-/* What the fleet says of an item's value; false when it says nothing. */
-static bool ask_fleet(const struct note *note, const struct verdict_item *item,
-		      struct expectation *ret)
-{
-	struct judge_inputs inputs = rules_inputs(note->rules);
-	const struct report *report = note->rules->report;
-	struct measure m;
-	size_t i;
-
-	for (i = 0; inputs.fleet && i < report->n_samples; i++) {
-		const struct sample *s = &report->samples[i];
-
-		if (streq(s->check, item->check) && streq(s->subject, item->subject))
-			return s->ok != TRI_NO && peers_measure(s, &inputs, &m) &&
-			       inputs.fleet(inputs.fleet_context, s, &m, ret);
-	}
-	return false;
-}
-
-/*
- * Parts of one host differ more than its few peers can tell, and a SKU file may
- * ask too much, which is why it is only the initial floor: where the fleet is
- * known, a low value that it finds usual is no bad run, unless the part has been better.
- */
-static bool is_bad_part(const struct note *note, const struct verdict_item *item)
-{
-	struct expectation fleet;
-
-	return item->level >= VERDICT_WARN &&
-	       (item->usual == USUAL_DROPPED || !ask_fleet(note, item, &fleet) || fleet.low);
-}
-
-/* A link is as bad as the cells that it explains. */
-static bool is_bad(const struct note *note, const struct verdict_item *item)
-{
-	const struct verdict *v = note->verdict;
-	bool any = false;
-	size_t i;
-
-	if (!verdict_item_is_link(item))
-		return is_bad_part(note, item);
-	for (i = 0; i < v->n_items; i++) {
-		const struct verdict_item *cell = &v->items[i];
-
-		if (!streq(cell->link, item->subject) || cell->level < VERDICT_WARN)
-			continue;
-		any = true;
-		if (is_bad_part(note, cell))
-			return true;
-	}
-	/* None of its cells is blamed by itself: their group is. */
-	return !any && item->level >= VERDICT_WARN;
-}
-
-/* An incident of the host, unless half of the fleet has it: then nobody is named. */
+/* An incident of the host, unless others share what it has: then nobody is named. */
 static int speak(struct note *note, size_t i, const struct store_window *row,
 		 const struct policy_rule *rule, struct err *err)
 {
 	const struct verdict_item *item = &note->verdict->items[i];
 
 	note->marks[i] |= MARK_SPEAKS;
-	if (!item->fatal && findings_shared(note, item->check))
+	if (!item->fatal &&
+	    (findings_shared(note, item->check) || findings_noticed(note, item->check)))
 		return store_close_incident(note->store, note->verdict->node, item->check,
 					    note->at_us, err);
 	return open_incident(note, i, row, rule, err);
@@ -196,18 +159,19 @@ static int note_item(struct note *note, size_t i, struct err *err)
 {
 	const struct verdict_item *item = &note->verdict->items[i];
 	const struct policy_rule *rule;
-	bool bad = is_bad(note, item);
+	bool bad = bad_run(note->verdict, i);
 	struct store_window *row;
 	int r;
 
-	/* What could not be told is neither. */
-	if (item->level == VERDICT_INCONCLUSIVE)
+	/* What could not be told is neither; what was measured in several ways is one run. */
+	if ((item->level == VERDICT_PASS && !row_of(note, item, false)) ||
+	    !bad_run_speaks(note->verdict, i))
 		return 0;
 	findings_count(note, item, bad);
 	note->marks[i] = bad ? MARK_BAD : 0;
-	row = row_of(note, item, bad);
-	if (!row)
-		return 0;
+	r = row_of(note, item, bad, &row, err);
+	if (r < 0 || !row)
+		return r;
 	rule = rule_of(note, item);
 	row->k = rule ? (unsigned)MIN(rule->k, (uint64_t)WINDOWS_MAX) : 1;
 	row->n = rule ? (unsigned)MIN(rule->n, (uint64_t)WINDOWS_MAX) : 1;
@@ -368,6 +332,8 @@ static int note_items(struct note *note, struct err *err)
 
 	if (shifts)
 		shifts_set(shifts, SHIFT_HOSTS, note->rules->sku_name, "", v->node, true);
+	for (i = 0; i < v->n_items; i++)
+		findings_count(note, &v->items[i], false);
 	for (i = 0; r == 0 && i < v->n_items; i++) {
 		/* The usual host: nothing was bad, nothing is. Items come worst first. */
 		if (note->n_rows == 0 && v->items[i].level == VERDICT_PASS)

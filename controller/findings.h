@@ -22,6 +22,7 @@ struct arrival;
 struct baselines;
 struct err;
 struct rules_view;
+struct shifts;
 struct store;
 struct store_window;
 struct verdict;
@@ -39,6 +40,13 @@ char *findings_fleet_name(const char *sku);
  */
 int findings_restate(struct store *store, const struct rules_view *rules,
 		     const struct verdict *merged, struct err *err);
+
+/*
+ * After policy_decide(): what belongs to one of its notices is no incident of a host any more, and
+ * becomes none until it belongs to none again.
+ */
+int findings_share(struct store *store, struct shifts *shifts, const struct fleet *fleet,
+		   uint64_t now_us, struct err *err);
 
 /* Before the first: what the store says is already told of fleets. */
 int findings_begin(struct store *store, struct baselines *baselines, struct err *err);

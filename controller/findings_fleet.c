@@ -8,8 +8,11 @@
 #include "controller/incident.h"
 #include "controller/rules.h"
 #include "controller/store.h"
+#include "lib/judge/bad_run.h"
+#include "lib/judge/fleet.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/verdict.h"
+#include "lib/report.h"
 #include "lib/xalloc.h"
 
 /* Incidents of a fleet stand under a name that no host can have. */
@@ -28,12 +31,40 @@ struct shifts *findings_shifts(const struct note *note)
 	return known && note->fresh ? &note->rules->baselines->shifts : NULL;
 }
 
+/* Is half of what was measured in the check below the SKU file? All the fleet may be. */
+static bool is_below_file(const struct verdict *v, const char *check)
+{
+	size_t low = 0, of = 0, i;
+
+	for (i = 0; i < v->n_items; i++) {
+		const struct verdict_item *item = &v->items[i];
+
+		if (item->level == VERDICT_INCONCLUSIVE || !streq(item->check, check))
+			continue;
+		of++;
+		low += (item->low_by & 1U << SOURCE_SKU) != 0;
+	}
+	return low * 2 >= of;
+}
+
+/* Is it more than that one part of the host is below the others, or the file? Good parts spread. */
+static bool is_low(const struct verdict *v, const struct verdict_item *item)
+{
+	const unsigned others = item->low_by & ~(1U << SOURCE_SKU | 1U << SOURCE_PEERS);
+
+	if (item->fatal || (item->level < VERDICT_WARN && !item->low_by))
+		return false;
+	if (item->low_by == 0 || others)
+		return item->level >= VERDICT_WARN;
+	return item->low_by & 1U << SOURCE_SKU && is_below_file(v, item->check);
+}
+
 void findings_count(const struct note *note, const struct verdict_item *item, bool bad)
 {
 	struct shifts *shifts = findings_shifts(note);
 	const char *sku = note->rules->sku_name, *node = note->verdict->node;
 
-	if (!shifts || item->level < VERDICT_WARN || item->fatal)
+	if (!shifts || !is_low(note->verdict, item))
 		return;
 	shifts_set(shifts, SHIFT_LOW, sku, item->check, node, true);
 	if (bad)
@@ -80,11 +111,10 @@ static bool speaks_for(const struct verdict_item *item, const char *check)
 	       (streq(check + family, ".link") && strncmp(item->check, check, family + 1) == 0);
 }
 
-/* The file says so, more than any other reference does. */
+/* The file says so, and nothing else does. */
 static bool is_far_below_file(const struct verdict_item *item)
 {
-	return item->source == SOURCE_SKU && item->level == VERDICT_FAIL &&
-	       item->value < item->floor * REFERENCE_FAR;
+	return bad_run_by_file_alone(item) && item->value < item->floor * REFERENCE_FAR;
 }
 
 static void settle_check(void *context, const char *check)
@@ -107,7 +137,7 @@ static void settle_check(void *context, const char *check)
 			continue;
 		bad |= (note->marks[i] & MARK_BAD) && !item->fatal;
 		file |= is_far_below_file(item);
-		if (!low && item->level >= VERDICT_WARN && !item->fatal)
+		if (!low && is_low(v, item))
 			low = item;
 	}
 	if (!measured)
@@ -147,6 +177,57 @@ bool findings_shared(const struct note *note, const char *check)
 	if (shifts_count(shifts, SHIFT_HOSTS, sku, "") < REFERENCE_N_MIN)
 		return shifts_told(shifts, sku, check);
 	return shifts_wide(shifts, SHIFT_SUSPECT, sku, check);
+}
+
+bool findings_noticed(const struct note *note, const char *check)
+{
+	const struct rules_view *rules = note->rules;
+
+	return rules->baselines && rules->sku_name &&
+	       shifts_has(&rules->baselines->shifts, SHIFT_SHARED, rules->sku_name, check,
+			  note->verdict->node);
+}
+
+/* What is not known of it yet is closed: the host was blamed for it by itself until now. */
+static int share_finding(struct store *store, struct shifts *shifts, const char *sku,
+			 const struct fleet_node *node, const struct finding *finding,
+			 uint64_t now_us, struct err *err)
+{ /* lint: allow parameters: where it is told, and what */
+	if (shifts_has(shifts, SHIFT_SHARED, sku, finding->check, node->name))
+		return 0;
+	return store_close_incident(store, node->name, finding->check, now_us, err);
+}
+
+static bool is_told_as_shared(const struct finding *finding)
+{
+	return finding->shared && finding->severity != SEVERITY_FATAL;
+}
+
+int findings_share(struct store *store, struct shifts *shifts, const struct fleet *fleet,
+		   uint64_t now_us, struct err *err)
+{
+	const struct finding *f;
+	size_t i, pass;
+	int r = 0;
+
+	/* Close first: what is told already is closed already. */
+	for (pass = 0; pass < 2; pass++) {
+		if (pass == 1)
+			shifts_clear(shifts, SHIFT_SHARED);
+		for (i = 0; r == 0 && i < fleet->n; i++) {
+			const struct fleet_node *node = fleet->nodes[i];
+			const char *sku = names_text(&fleet->skus, node->sku);
+
+			for (f = node->findings; r == 0 && sku && f; f = f->next) {
+				if (is_told_as_shared(f) && pass == 0)
+					r = share_finding(store, shifts, sku, node, f, now_us, err);
+				else if (is_told_as_shared(f))
+					shifts_set(shifts, SHIFT_SHARED, sku, f->check, node->name,
+						   true);
+			}
+		}
+	}
+	return r;
 }
 
 /* Has the host in this check what its fleet is told to have, and nothing of its own? */

@@ -41,6 +41,12 @@ struct incident_count findings_parts(const struct note *note, const struct verdi
 void findings_describe(const struct note *note, const struct verdict_item *item,
 		       struct store_window *row);
 
+/*
+ * Drop the row that is not fatal and was not bad for the longest, and the incident that nothing
+ * of its check is left for; all stay when all are fatal.
+ */
+int findings_make_room(struct note *note, struct err *err);
+
 /* Is this the host's first run of its profile? What is bad in it was never good. */
 bool findings_first(const struct note *note);
 
@@ -54,6 +60,9 @@ void findings_count(const struct note *note, const struct verdict_item *item, bo
 
 /* Has half of the fleet it? So it was before a restart, until enough have reported again. */
 bool findings_shared(const struct note *note, const char *check);
+
+/* Has the policy told it as one thing of many hosts? */
+bool findings_noticed(const struct note *note, const char *check);
 
 /* After the last item: where is the host low now, and is the whole fleet? */
 int findings_settle(struct note *note, struct err *err);

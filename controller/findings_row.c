@@ -7,7 +7,7 @@
 #include "controller/findings_inside.h"
 #include "controller/rules.h"
 #include "controller/store.h"
-#include "lib/judge/reference.h"
+#include "lib/judge/bad_run.h"
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
@@ -30,22 +30,6 @@ static void set_text(char **at, const char *text)
 	*at = xstrdup(text);
 }
 
-/*
- * Was it always so? Its history says, once there is one. Until then a value that good parts
- * may have is taken as born so, even after a good run or two: they spread.
- */
-static bool is_born(const struct verdict_item *item, bool born)
-{
-	const double part = item->floor > item->expected ? item->expected / item->value
-							 : item->value / item->expected;
-
-	if (!family_find(item->check, item->unit)->compared)
-		return born;
-	if (item->usual == USUAL_UNKNOWN)
-		return born || part >= REFERENCE_FAR;
-	return item->usual == USUAL_KEPT;
-}
-
 void findings_describe(const struct note *note, const struct verdict_item *item,
 		       struct store_window *row)
 {
@@ -53,10 +37,14 @@ void findings_describe(const struct note *note, const struct verdict_item *item,
 	const struct incident_count parts = findings_parts(note, item);
 
 	row->severity = item->fatal ? SEVERITY_FATAL : SEVERITY_WARN;
-	row->source = item->source;
+	/* It blames the file when that is alone. */
+	row->source = bad_run_by_file_alone(item) ? SOURCE_SKU
+		      : item->source == SOURCE_SKU && item->low_by & ~(1U << SOURCE_SKU)
+			      ? SOURCE_PEERS
+			      : item->source;
 	row->parts_bad = (unsigned)parts.bad;
 	row->parts = (unsigned)parts.of;
-	row->born = is_born(item, row->born);
+	row->born = bad_run_is_born(item, row->born);
 	/* What parts have in common is the finding of the whole host: of it none is told apart. */
 	if (streq(item->subject, note->verdict->node))
 		row->parts_bad = row->parts;
@@ -66,6 +54,39 @@ void findings_describe(const struct note *note, const struct verdict_item *item,
 	set_text(&row->locality, sample ? sample->locality : NULL);
 	set_text(&row->code, sample ? sample->code : NULL);
 	set_text(&row->sentence, item->sentence);
+}
+
+static bool has_row(const struct note *note, const char *check)
+{
+	size_t i = 0;
+
+	while (i < note->n_rows && !streq(note->rows[i].check, check))
+		i++;
+	return i < note->n_rows;
+}
+
+int findings_make_room(struct note *note, struct err *err)
+{
+	const char *node = note->verdict->node;
+	struct store_window *least = NULL, dropped;
+	size_t i;
+	int r;
+
+	for (i = 0; i < note->n_rows; i++) {
+		struct store_window *row = &note->rows[i];
+
+		if (row->severity != SEVERITY_FATAL && (!least || row->last_us < least->last_us))
+			least = row;
+	}
+	if (!least)
+		return 0;
+	dropped = *least;
+	*least = note->rows[--note->n_rows];
+	r = store_drop_window(note->store, node, &dropped, err);
+	if (r == 0 && !has_row(note, dropped.check))
+		r = store_close_incident(note->store, node, dropped.check, note->at_us, err);
+	store_window_release(&dropped);
+	return r;
 }
 
 bool findings_first(const struct note *note)

@@ -9,7 +9,7 @@ sbin_PROGRAMS += assay-controller
 noinst_LIBRARIES += libcontroller.a
 libcontroller_a_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS) $(SQLITE_CFLAGS) $(MICROHTTPD_CFLAGS)
 libcontroller_a_SOURCES = \
-	controller/arrival.c controller/arrival.h controller/baseline_usual.c controller/usual.c controller/usual.h controller/usual_bytes.c controller/hosts.c controller/hosts.h controller/speaker.c controller/speaker.h controller/speaker_store.c controller/speaker_store.h controller/access.c controller/access.h controller/api.c controller/api.h controller/api_call.c controller/api_inside.h controller/api_route.c \
+	controller/arrival.c controller/arrival.h controller/baseline_usual.c controller/usual.c controller/usual.h controller/usual_bytes.c controller/hosts.c controller/hosts.h controller/speaker.c controller/speaker.h controller/speaker_store.c controller/speaker_store.h controller/access.c controller/access.h controller/api.c controller/api.h controller/api_call.c controller/api_questions.c controller/api_header.c controller/api_inside.h controller/api_route.c \
 	controller/baseline.c controller/baseline.h controller/drift.c controller/drift.h controller/findings.c controller/findings.h controller/findings_fleet.c \
 	controller/findings_inside.h \
 	controller/incident.c controller/incident.h controller/kept_list.c controller/kept_list.h controller/live.c controller/live.h \
@@ -22,10 +22,10 @@ libcontroller_a_SOURCES = \
 	controller/opinion.c controller/opinion.h controller/pack.c controller/pack.h controller/process_use.c controller/process_use.h \
 	controller/routes.c controller/rules.c controller/rules.h \
 	controller/run_list.c controller/run_list.h controller/service.c controller/service.h \
-	controller/shift.c controller/shift.h \
+	controller/share.c controller/share.h controller/shift.c controller/shift.h \
 	controller/listen_address.c controller/listen_address.h controller/settings.c controller/settings.h controller/settings_inside.h controller/settings_kube.c controller/shed.c controller/shed.h \
 	controller/store.c controller/store.h controller/store_open.c controller/store_read.c controller/store_sql.h controller/store_write.c
-libcontroller_a_SOURCES += controller/baseline_inside.h controller/baseline_lines.c controller/baseline_store.c controller/baseline_store.h controller/retention.c controller/retention.h \
+libcontroller_a_SOURCES += controller/baseline_inside.h controller/baseline_lines.c controller/baseline_room.c controller/baseline_store.c controller/baseline_store.h controller/retention.c controller/retention.h \
 	controller/store_baselines.c controller/store_thin.c controller/thinner.c controller/thinner.h \
 	controller/upkeep.c
 libcontroller_a_SOURCES += controller/action.h controller/action_inside.h controller/acting.c controller/acting.h \
@@ -198,7 +198,7 @@ EXTRA_DIST += tests/bench/bench_controller.py tests/system/test_controller_burst
 bench-restart: all
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_restart.py $(abs_builddir)
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_routes.py $(abs_builddir)
-EXTRA_DIST += tests/bench/bench_restart.py tests/bench/bench_routes.py tests/bench/store_days.py
+EXTRA_DIST += tests/bench/bench_restart.py tests/bench/bench_routes.py tests/bench/bench_upload.py tests/bench/bench_readers.py tests/bench/store_days.py
 # What 10,000 hosts and 1,000 held connections cost.
 .PHONY: bench-connections
 bench-connections: all
@@ -206,7 +206,8 @@ bench-connections: all
 EXTRA_DIST += tests/bench/bench_connections.py
 
 EXTRA_DIST += tests/system/fixtures_controller.py tests/system/test_controller.py tests/system/abuse.py tests/system/test_controller_abuse.py tests/system/test_controller_access.py tests/system/test_controller_kill.py tests/system/test_controller_sent.py tests/system/test_controller_views.py
-EXTRA_DIST += tests/fleet/faults.py tests/fleet/hosts.py tests/fleet/simulate.py tests/system/test_fleet.py \
+EXTRA_DIST += tests/system/test_tables_filled.py tests/fleet/faults.py tests/fleet/held_out.py tests/fleet/hosts.py tests/fleet/silicon.py tests/fleet/simulate.py \
+	tests/system/test_fleet.py tests/system/test_held_out.py \
 	tests/system/test_fleet_opinion.py tests/system/test_quickstart.py
 EXTRA_DIST += deploy/prometheus/assay-rules.yaml tests/system/test_controller_metrics.py \
 	tests/system/test_controller_reload.py tests/system/test_controller_unit.py tests/system/openapi.py tests/system/test_openapi.py

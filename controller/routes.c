@@ -69,15 +69,21 @@ static uint64_t store_bytes(const char *path)
 	return sum;
 }
 
-static void get_metrics(void *context, struct call *call)
+/* New memory, or NULL: the store failed. */
+static char *make_metrics(struct service *s, struct err *err)
 {
-	struct service *s = context;
 	struct api_counts counts = api_counts(s->api);
 	struct metrics_now now = {
 		.waiting = s->n_batch,
 		.store_bytes = store_bytes(s->settings->db),
 		.store_max = s->settings->db_max,
 		.store_failing = s->failing,
+		.baselines = s->baselines.n,
+		.baselines_max = BASELINES_MAX,
+		.baselines_dropped = s->baselines.shares.dropped,
+		.shifts = s->baselines.shifts.n,
+		.shifts_max = SHIFTS_MAX,
+		.shifts_dropped = s->baselines.shifts.shares.dropped,
 		.store_halved = s->thinner.squeeze,
 		.thinned_rounds = s->thinner.counts.rounds,
 		.thinned_reports = s->thinner.counts.reports,
@@ -90,7 +96,6 @@ static void get_metrics(void *context, struct call *call)
 		.body_bytes = counts.body_bytes,
 	};
 	struct store_size size = { 0 };
-	struct err err = ERR_INIT;
 
 	_Static_assert(sizeof(now.answers) == sizeof(counts.answers), "classes of status");
 	memcpy(now.answers, counts.answers, sizeof(now.answers));
@@ -99,16 +104,40 @@ static void get_metrics(void *context, struct call *call)
 	if (s->vouch)
 		now.vouch = s->vouch->ops->counts(s->vouch);
 	process_use_read(&now.process);
-	if (store_count_verdicts(s->store, clock_real_us(), now.nodes, &err) < 0 ||
-	    store_count_incidents(s->store, &now.incidents, &err) < 0 ||
-	    store_size(s->store, &size, &err) < 0) {
-		call_refuse(call, 503, "%s", err.msg);
-		return;
-	}
+	if (store_count_verdicts(s->store, clock_real_us(), now.nodes, err) < 0 ||
+	    store_count_incidents(s->store, &now.incidents, err) < 0 ||
+	    store_size(s->store, &size, err) < 0)
+		return NULL;
 	now.store_used = size.used;
 	now.store_free = size.free;
-	call_reply_text(call, 200, "text/plain; version=0.0.4; charset=utf-8",
-			metrics_text(&s->metrics, &now));
+	return metrics_text(&s->metrics, &now);
+}
+
+/*
+ * Anybody may ask, and it takes the longer the more hosts there are: what was made serves so many
+ * times as long as it took to make, so that no crowd takes more than that part of our time.
+ */
+enum { METRICS_SHARE = 20 };
+#define METRICS_OLD_MAX_US USEC_PER_SEC
+
+static void get_metrics(void *context, struct call *call)
+{
+	struct service *s = context;
+	uint64_t start_us = clock_mono_us();
+	struct err err = ERR_INIT;
+
+	if (!s->metrics_text || start_us >= s->metrics_until_us) {
+		free(s->metrics_text);
+		s->metrics_text = make_metrics(s, &err);
+		s->metrics_until_us =
+			clock_mono_us() +
+			MIN(METRICS_SHARE * (clock_mono_us() - start_us), METRICS_OLD_MAX_US);
+	}
+	if (s->metrics_text)
+		call_reply_text(call, 200, "text/plain; version=0.0.4; charset=utf-8",
+				xstrdup(s->metrics_text));
+	else
+		call_refuse(call, 503, "%s", err.msg);
 }
 
 static const struct route routes[] = {

@@ -29,13 +29,24 @@ struct replaying {
 	json_t *domains; /* of hosts, by name: texts or null; asked once */
 	int64_t after;
 	uint64_t since_us;
+	struct pool pool; /* of what `rows` point to */
+	struct store_past rows[STORE_PAST_MAX];
+	int n_rows, next; /* the first that was not looked at yet */
 };
+
+static void drop_rows(struct replaying *p)
+{
+	while (p->next < p->n_rows)
+		free(p->rows[p->next++].items);
+	pool_release(&p->pool);
+}
 
 static void release(void *context)
 {
 	struct replaying *p = context;
 
 	p->service->replaying = NULL;
+	drop_rows(p);
 	replay_free(p->replay);
 	policy_release(&p->policy);
 	json_decref(p->domains);
@@ -93,20 +104,23 @@ static void feed(struct replaying *p, const struct store_past *past)
 	replay_add(p->replay, &run);
 }
 
-/* 1 when there is more, 0 at the end. */
+/* One run a step, as it may have thousands of items. 1 when there is more, 0 at the end. */
 static int step(void *context, struct err *err)
 {
 	struct replaying *p = context;
-	CLEANUP(pool_release) struct pool pool = { 0 };
-	struct store_past rows[STORE_PAST_MAX];
 	int64_t before = p->after;
-	int n = store_past(p->service->store, &p->after, p->since_us, &pool, rows, err), i;
+	int n;
 
-	for (i = 0; i < n; i++) {
-		feed(p, &rows[i]);
-		free(rows[i].items);
+	if (p->next < p->n_rows) {
+		feed(p, &p->rows[p->next]);
+		free(p->rows[p->next++].items);
+		return 1;
 	}
-	return n < 0 ? n : p->after != before;
+	drop_rows(p);
+	p->next = p->n_rows = 0;
+	n = store_past(p->service->store, &p->after, p->since_us, &p->pool, p->rows, err);
+	p->n_rows = MAX(n, 0);
+	return n < 0 ? n : n > 0 || p->after != before;
 }
 
 static void answer(void *context, struct call *call)

@@ -146,17 +146,15 @@ struct rules_view rules_view(const struct rules *r, const struct report *report,
 	return view;
 }
 
-static bool expectation(void *context, const char *check, const char *locality, const char *subject,
-			double *ret_expected, double *ret_floor)
+static bool expectation(void *context, const struct sample *s, double *ret_expected,
+			double *ret_floor)
 {
 	const struct rules_view *view = context;
-	const struct sku_expect *e = sku_expectation(view->sku, check, locality, subject);
+	const struct sku_expect *e = sku_expectation(view->sku, s, ret_floor);
 
-	if (!e)
-		return false;
-	*ret_expected = e->value;
-	*ret_floor = e->floor;
-	return true;
+	if (e)
+		*ret_expected = e->value;
+	return e;
 }
 
 static bool expects_probe(void *context, const char *probe)
@@ -198,6 +196,13 @@ static bool fleet_of(void *context, const struct sample *s, const struct measure
 	return baselines_expect(view->baselines, view->report, s, m, ret);
 }
 
+static double within_of(void *context, const struct sample *s)
+{
+	const struct rules_view *view = context;
+
+	return baselines_within(view->baselines, view->report, s);
+}
+
 static size_t usual_of(void *context, const struct sample *s, double *ret_ratios)
 {
 	const struct rules_view *view = context;
@@ -221,6 +226,7 @@ struct judge_inputs rules_inputs(struct rules_view *view)
 		.expects = view->sku ? expects_probe : NULL,
 		.expects_context = view,
 		.fleet = view->baselines ? fleet_of : NULL,
+		.within = view->baselines ? within_of : NULL,
 		.fleet_context = view,
 		.usual = view->baselines ? usual_of : NULL,
 		.whole = view->baselines ? whole_of : NULL,

@@ -20,6 +20,9 @@
 /* A certificate with its chain, or those of a few authorities. */
 enum { PEM_MAX = 256 * 1024 };
 
+/* Of the loop's sources: after what comes in, before what people ask (api_questions.c). */
+enum { READY_PRIORITY = 50 };
+
 /* The store is well when it took all reports for so long, or when nobody reported for so long. */
 #define CALM_US (5 * USEC_PER_SEC)
 #define CALM_ALONE_US USEC_PER_MIN
@@ -112,6 +115,17 @@ static int on_commit(sd_event_source *source, uint64_t now_us, void *context)
 	return 0;
 }
 
+/* Many share a commit already: when nobody else has anything to add, it need not wait. */
+static int on_ready(sd_event_source *source, void *context)
+{
+	struct service *s = context;
+
+	(void)source;
+	if (s->n_reports >= COMMIT_READY)
+		commit(s);
+	return 0;
+}
+
 /* A lone report is committed at once, of many each 50 ms their batch. */
 static void arm_commit(struct service *s)
 {
@@ -133,6 +147,8 @@ void service_wait(struct service *s, const struct waiting *waiting)
 	}
 	if (s->n_batch == BATCH_MAX || s->n_reports >= BATCH_REPORTS_MAX)
 		commit(s);
+	else if (s->n_reports >= COMMIT_READY)
+		(void)sd_event_source_set_enabled(s->commit_ready, SD_EVENT_ONESHOT);
 }
 
 bool service_full(const struct service *s)
@@ -279,6 +295,7 @@ static int open_api(struct service *s, char **ret_address, struct err *err)
 		.ask = ask,
 		.connections_max = (unsigned)s->settings->connections_max,
 		.connections_per_peer = (unsigned)s->settings->connections_per_peer,
+		.open_to_host = settings_open_to_host(s->settings),
 		.tls_cert = s->tls_cert,
 		.tls_key = s->tls_key,
 		.client_ca = s->client_ca,
@@ -301,6 +318,13 @@ int service_open(struct service *s, sd_event *loop, char **ret_address, struct e
 		return r;
 	r = sd_event_add_time(loop, &s->commit_timer, CLOCK_MONOTONIC, 0, USEC_PER_MSEC, on_commit,
 			      s);
+	if (r < 0)
+		return err_errno(err, -r, "event loop");
+	r = sd_event_add_defer(loop, &s->commit_ready, on_ready, s);
+	if (r >= 0)
+		r = sd_event_source_set_priority(s->commit_ready, READY_PRIORITY);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(s->commit_ready, SD_EVENT_OFF);
 	if (r < 0)
 		return err_errno(err, -r, "event loop");
 	r = acting_open(s, err);
@@ -326,12 +350,14 @@ void service_close(struct service *s)
 	store_close(s->store);
 	release_files(s);
 	limiter_release(&s->limiter);
+	free(s->metrics_text);
 	jmemo_release(&s->memo);
 	live_release(&s->live);
 	hosts_release(&s->hosts);
 	opinions_release(&s->opinions);
 	baselines_release(&s->baselines);
 	s->commit_timer = sd_event_source_disable_unref(s->commit_timer);
+	s->commit_ready = sd_event_source_disable_unref(s->commit_ready);
 	s->loop = sd_event_unref(s->loop);
 	s->api = NULL;
 	s->store = NULL;

@@ -17,6 +17,7 @@
 #include "controller/live.h"
 #include "controller/metrics.h"
 #include "controller/neighbors.h"
+#include "controller/notice.h"
 #include "controller/opinion.h"
 #include "controller/rules.h"
 #include "controller/settings.h"
@@ -38,12 +39,13 @@ struct store;
 enum {
 	BATCH_MAX = 1024,	  /* calls that wait for one commit */
 	BATCH_REPORTS_MAX = 4096, /* reports of them */
+	COMMIT_READY = 32,	  /* reports that are worth a commit of their own */
 };
 
 /* Work that goes into one batch: who comes when it is done is told to come again. */
 #define BATCH_WORK_US (200 * USEC_PER_MSEC)
 
-/* Commits are at least this far apart, so that many share one. */
+/* Commits of fewer than COMMIT_READY are at least this far apart, so that many share one. */
 #define COMMIT_EVERY_US (50 * USEC_PER_MSEC)
 
 /* A sender that waits, and what it is told once all is durable. */
@@ -53,6 +55,12 @@ struct waiting {
 	json_t *answer;		       /* owned */
 	unsigned accepted, duplicates; /* reports */
 	json_t *nodes;		       /* hosts of those accepted, owned; NULL: none */
+};
+
+/* What was said of a full table. */
+struct told_table {
+	uint64_t at_us; /* monotonic; 0: nothing */
+	uint64_t filled;
 };
 
 struct service {
@@ -78,7 +86,7 @@ struct service {
 	struct store *store;
 	struct api *api;
 	sd_event *loop;
-	sd_event_source *commit_timer;
+	sd_event_source *commit_timer, *commit_ready;
 	uint64_t last_commit_us; /* monotonic */
 	struct waiting batch[BATCH_MAX];
 	size_t n_batch, n_reports;
@@ -92,7 +100,11 @@ struct service {
 	struct baseline_saver saver;
 	uint64_t save_us; /* monotonic; when baselines are to be saved next */
 	sd_event_source *upkeep_timer;
+	struct notice crowded; /* hosts that have filled their share of a table */
+	struct told_table told_baselines, told_shifts;
 	struct metrics metrics;
+	char *metrics_text;	   /* as it was made last, or NULL */
+	uint64_t metrics_until_us; /* monotonic; it serves until then */
 	struct neighbors neighbors;
 	struct campaigning *campaigns; /* of campaigning.c */
 	struct replaying *replaying;   /* of routes_replay.c; NULL: none is under way */

@@ -281,6 +281,11 @@ bool settings_open(const struct settings *s)
 	return !s->tokens && !s->client_ca && !vouched;
 }
 
+bool settings_open_to_host(const struct settings *s)
+{
+	return settings_open(s) && is_loopback(s->listen);
+}
+
 int settings_check(const struct settings *s, struct err *err)
 {
 	struct listen_address address;

@@ -90,5 +90,8 @@ bool settings_vouched(const struct settings *s);
 /* Does nobody have to say who he is? */
 bool settings_open(const struct settings *s);
 
+/* The same, and only who is on this host can ask. */
+bool settings_open_to_host(const struct settings *s);
+
 /* May it run so? -EINVAL with a sentence that says what to do. */
 int settings_check(const struct settings *s, struct err *err);

@@ -14,7 +14,12 @@ struct shift {
 	char **nodes; /* by name */
 	size_t n, room;
 	bool told; /* of SHIFT_LOW */
+	struct share_entry share;
+	uint64_t used; /* shifts.uses when it was last put into */
 };
+
+/* Dropped at once when the table is full: to find them costs a walk over all. */
+enum { ROOM = SHIFTS_MAX / 64 };
 
 static int compare(const void *a, const void *b)
 {
@@ -36,12 +41,101 @@ static struct shift *find(const struct shifts *s, int set, const char *sku, cons
 	return found ? *found : NULL;
 }
 
+static void shift_free(void *p)
+{
+	struct shift *shift = p;
+
+	while (shift->n > 0)
+		free(shift->nodes[--shift->n]);
+	free(shift->nodes);
+	free(shift->key);
+	free(shift->sku);
+	free(shift->check);
+	free(shift);
+}
+
+static void drop(struct shifts *s, struct shift *shift)
+{
+	(void)tdelete(shift, &s->tree, compare);
+	share_leave(&s->shares, &shift->share);
+	shift_free(shift);
+	s->n--;
+}
+
+/* Sets gathered in a walk, in which none may be dropped. */
+struct listing {
+	struct shift **list;
+	size_t n;
+	bool empty; /* only those */
+};
+
+static void list(const void *at, VISIT visit, void *closure)
+{
+	struct shift *shift = *(struct shift *const *)at;
+	struct listing *all = closure;
+
+	if ((visit == postorder || visit == leaf) && !shift->told && (!all->empty || shift->n == 0))
+		all->list[all->n++] = shift;
+}
+
+static void drop_empty(struct shifts *s)
+{
+	CLEANUP(freep) struct shift **sets = xcalloc(s->n + 1, sizeof(struct shift *));
+	struct listing all = { sets, 0, true };
+	size_t i;
+
+	twalk_r(s->tree, list, &all);
+	for (i = 0; i < all.n; i++)
+		drop(s, sets[i]);
+}
+
+static void make_room(struct shifts *s)
+{
+	CLEANUP(freep) struct shift **sets = xcalloc(s->n + 1, sizeof(struct shift *));
+	CLEANUP(freep) struct share_rank *ranks = xcalloc(s->n + 1, sizeof(*ranks));
+	struct listing all = { sets, 0, false };
+	size_t i;
+
+	twalk_r(s->tree, list, &all);
+	for (i = 0; i < all.n; i++)
+		ranks[i] = (struct share_rank){ sets[i]->n, share_count(&sets[i]->share),
+						sets[i]->used, sets[i] };
+	share_rank(ranks, all.n);
+	for (i = 0; i < MIN(all.n, (size_t)ROOM); i++)
+		drop(s, ranks[i].entry);
+	s->shares.dropped += i;
+	s->shares.filled++;
+}
+
+/* Who is in it has changed. */
+static void settle(struct shifts *s, struct shift *shift)
+{
+	struct shift *excess;
+
+	if (shift->n == 0 && !shift->told) {
+		drop(s, shift);
+		return;
+	}
+	if (shift->n != 1 || shift->told) {
+		share_leave(&s->shares, &shift->share);
+		return;
+	}
+	share_enter(&s->shares, &shift->share, shift, shift->nodes[0]);
+	excess = share_excess(&s->shares, &shift->share, SHIFTS_OWN_MAX);
+	if (!excess)
+		return;
+	s->shares.dropped++;
+	drop(s, excess);
+}
+
 static struct shift *need(struct shifts *s, int set, const char *sku, const char *check)
 {
 	struct shift *shift = find(s, set, sku, check);
 
-	if (shift || s->n == SHIFTS_MAX)
+	if (shift)
 		return shift;
+	if (s->n >= SHIFTS_MAX)
+		make_room(s);
 	shift = xcalloc(1, sizeof(*shift));
 	*shift = (struct shift){ .key = key_of(set, sku, check),
 				 .set = set,
@@ -98,10 +192,14 @@ void shifts_set(struct shifts *s, int set, const char *sku, const char *check, c
 	if (!shift)
 		return;
 	at = place_of(shift, node, &there);
+	if (in)
+		shift->used = ++s->uses;
 	if (in && !there)
 		put(shift, at, node);
 	else if (!in && there)
 		take(shift, at);
+	if (in || there)
+		settle(s, shift);
 }
 
 bool shifts_has(const struct shifts *s, int set, const char *sku, const char *check,
@@ -157,19 +255,25 @@ const char *shifts_file(const struct shifts *s)
 	return search.sku;
 }
 
-static void forgive(const void *at, VISIT visit, void *closure UNUSED)
+static void empty(const void *at, VISIT visit, void *set)
 {
 	struct shift *shift = *(struct shift *const *)at;
 
-	if ((visit != postorder && visit != leaf) || shift->set != SHIFT_FILE)
+	if ((visit != postorder && visit != leaf) || shift->set != *(const int *)set)
 		return;
 	while (shift->n > 0)
 		free(shift->nodes[--shift->n]);
 }
 
+void shifts_clear(struct shifts *s, int set)
+{
+	twalk_r(s->tree, empty, &set);
+	drop_empty(s);
+}
+
 void shifts_forgive_file(struct shifts *s)
 {
-	twalk_r(s->tree, forgive, NULL);
+	shifts_clear(s, SHIFT_FILE);
 }
 
 void shifts_tell(struct shifts *s, const char *sku, const char *check, bool told)
@@ -177,8 +281,10 @@ void shifts_tell(struct shifts *s, const char *sku, const char *check, bool told
 	struct shift *shift = told ? need(s, SHIFT_LOW, sku, check)
 				   : find(s, SHIFT_LOW, sku, check);
 
-	if (shift)
-		shift->told = told;
+	if (!shift)
+		return;
+	shift->told = told;
+	settle(s, shift);
 }
 
 bool shifts_told(const struct shifts *s, const char *sku, const char *check)
@@ -245,23 +351,12 @@ void shifts_forget(struct shifts *s, const char *node)
 	CLEANUP(freep) char *name = xstrdup(node);
 
 	twalk_r(s->tree, forget_in, name);
-}
-
-static void shift_free(void *p)
-{
-	struct shift *shift = p;
-
-	while (shift->n > 0)
-		free(shift->nodes[--shift->n]);
-	free(shift->nodes);
-	free(shift->key);
-	free(shift->sku);
-	free(shift->check);
-	free(shift);
+	drop_empty(s);
 }
 
 void shifts_release(struct shifts *s)
 {
 	tdestroy(s->tree, shift_free);
+	shares_release(&s->shares);
 	*s = (struct shifts){ 0 };
 }

@@ -4,25 +4,35 @@
  * they last ran it. When half or more are, no median can say who is sick: what
  * they share has changed (a driver, a setting, a switch, the SKU file), and the
  * finding is one of the fleet. Pure; kept in memory, learnt anew after a start.
+ *
+ * A set without hosts is none. Sets of one host are bounded for each host, and a full
+ * table makes room (share.h); what is told stays.
  */
 #pragma once
 
 #include <stddef.h>
 
+#include "controller/share.h"
 #include "lib/macro.h"
 
 enum shift_set {
 	SHIFT_HOSTS,   /* all that reported; its check is "" */
-	SHIFT_LOW,     /* warn or fail by any reference */
+	SHIFT_LOW,     /* warn or fail, by more than the peers on the host */
 	SHIFT_SUSPECT, /* and the other hosts do not contradict */
-	SHIFT_FILE,    /* far below what the SKU file asks */
+	SHIFT_SHARED, /* its finding belongs to a notice of the policy: the SKU's, a domain's, ... */
+	SHIFT_FILE,   /* far below what the SKU file asks, and nothing else says low */
 };
 
-enum { SHIFTS_MAX = 20000 }; /* sets; what does not fit is not counted */
+enum {
+	SHIFTS_MAX = 20000,   /* sets */
+	SHIFTS_OWN_MAX = 512, /* of one host that no other is in */
+};
 
 struct shifts {
 	void *tree; /* of struct shift, by key */
 	size_t n;
+	uint64_t uses; /* counts up with each set that a host is put into */
+	struct shares shares;
 };
 
 /* Put the host into a set, or take it out. */
@@ -48,6 +58,9 @@ const char *shifts_file(const struct shifts *s);
 
 /* A person has looked at it, or the file is another one: only what is measured from now on counts. */
 void shifts_forgive_file(struct shifts *s);
+
+/* Empty the sets of that kind. */
+void shifts_clear(struct shifts *s, int set);
 
 /* Is there an incident of the SKU about the check? That is kept beside the sets. */
 void shifts_tell(struct shifts *s, const char *sku, const char *check, bool told);

@@ -138,6 +138,7 @@ int store_verdicts(struct store *s, const char *node, const struct store_range *
 
 enum {
 	STORE_PAST_MAX = 64,	  /* runs read in one go */
+	STORE_PAST_ITEMS = 1024,  /* no more of them once they have so many items */
 	STORE_PAST_WINDOW = 4096, /* rows looked at for them */
 };
 
@@ -152,8 +153,8 @@ struct store_past {
 
 /*
  * The next runs after number `*after` that were measured since `since_us`, in the order in
- * which they came, at most STORE_PAST_MAX in `ret_rows`; moves `*after`. Returns how many, which
- * may be none before the end: that is where `*after` does not move.
+ * which they came, at most STORE_PAST_MAX in `ret_rows` and fewer when they are long; moves `*after`.
+ * Returns how many, which may be none before the end: that is where `*after` does not move.
  */
 int store_past(struct store *s, int64_t *after, uint64_t since_us, struct pool *pool,
 	       struct store_past *ret_rows, struct err *err);

@@ -56,6 +56,7 @@ int store_past(struct store *s, int64_t *after, uint64_t since_us, struct pool *
 {
 	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_PAST);
 	int64_t last = 0;
+	size_t n_items = 0;
 	int n = 0, r = last_report(s, &last, err);
 
 	if (r < 0)
@@ -64,19 +65,21 @@ int store_past(struct store *s, int64_t *after, uint64_t since_us, struct pool *
 	bind_int(st, 2, STORE_PAST_WINDOW);
 	bind_int(st, 3, (int64_t)since_us);
 	bind_int(st, 4, STORE_PAST_MAX);
-	while ((r = store_step_row(s, st, "read the past", err)) == 1) {
+	while (n_items < STORE_PAST_ITEMS &&
+	       (r = store_step_row(s, st, "read the past", err)) == 1) {
 		r = read_past(s, st, pool, &ret_rows[n], err);
 		if (r < 0)
 			break;
-		n++;
+		n_items += ret_rows[n++].n_items;
 	}
 	if (r < 0) {
 		while (n > 0)
 			free(ret_rows[--n].items);
 		return r;
 	}
-	*after = n == STORE_PAST_MAX ? ret_rows[n - 1].id
-				     : MAX(*after, MIN(last, *after + STORE_PAST_WINDOW));
+	*after = n == STORE_PAST_MAX || n_items >= STORE_PAST_ITEMS
+			 ? ret_rows[n - 1].id
+			 : MAX(*after, MIN(last, *after + STORE_PAST_WINDOW));
 	return n;
 }
 

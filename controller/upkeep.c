@@ -9,6 +9,7 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/log.h"
+#include "lib/xalloc.h"
 
 /* A slice of work, and the pause before the next: at most a tenth of a core. */
 #define SLICE_US (2 * USEC_PER_MSEC)
@@ -17,6 +18,8 @@
 #define FIRST_US (2 * USEC_PER_SEC)
 #define LOOK_US USEC_PER_SEC
 #define ROUND_US USEC_PER_HOUR
+/* A table that stays full is told so often. */
+#define FULL_AGAIN_US USEC_PER_HOUR
 
 /* Times become shorter as soon as the store is too large, and longer at the hour. */
 static void squeeze(struct service *s, bool hour)
@@ -68,15 +71,43 @@ static uint64_t baselines_since_us(const struct service *s)
 
 static int save(struct service *s, uint64_t now_us, uint64_t deadline_us, struct err *err)
 {
-	int r = 0;
-
 	if (now_us >= s->save_us) {
 		s->save_us = now_us + BASELINE_SAVE_US;
-		r = baseline_saver_begin(&s->saver, &s->baselines, s->store, baselines_since_us(s),
-					 err);
+		baseline_saver_begin(&s->saver, &s->baselines, baselines_since_us(s));
 	}
-	return r == 0 ? baseline_saver_step(&s->saver, s->store, clock_real_us(), deadline_us, err)
-		      : r;
+	return baseline_saver_step(&s->saver, s->store, clock_real_us(), deadline_us, err);
+}
+
+/* A host that has filled its share of a table, or a table that all of them have filled. */
+static void tell_table(struct service *s, struct shares *shares, const char *what, size_t own,
+		       struct told_table *told)
+{
+	uint64_t now_us = clock_mono_us();
+	CLEANUP(freep) char *node = TAKE(shares->crowded);
+
+	if (node && notice_take(&s->crowded, now_us))
+		log_warning("a host names more than %zu %s that no other has: its oldest make "
+			    "room: does a probe put what varies into its checks or params? "
+			    "node=%s",
+			    own, what, node);
+	if (shares->filled > told->filled &&
+	    (told->at_us == 0 || now_us - told->at_us >= FULL_AGAIN_US)) {
+		log_warning("the table of %s is full: those of the fewest hosts make room: %" PRIu64
+			    " have so far",
+			    what, shares->dropped);
+		*told = (struct told_table){ now_us, shares->filled };
+	}
+}
+
+static void tell_tables(struct service *s)
+{
+	uint64_t missed = notice_end(&s->crowded, clock_mono_us());
+
+	if (missed > 0)
+		log_warning("%" PRIu64 " more hosts name what no other has", missed);
+	tell_table(s, &s->baselines.shares, "baselines", BASELINES_OWN_MAX, &s->told_baselines);
+	tell_table(s, &s->baselines.shifts.shares, "checks that fail", SHIFTS_OWN_MAX,
+		   &s->told_shifts);
 }
 
 /* One slice: 1 when there is more to do at once. */
@@ -106,6 +137,7 @@ static int on_upkeep(sd_event_source *source, uint64_t due_us, void *context)
 	int r = work(s, clock_mono_us(), &err);
 
 	(void)due_us;
+	tell_tables(s);
 	if (r < 0)
 		service_failed(s, &err);
 	else if (store_dirty(s->store))

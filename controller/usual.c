@@ -14,6 +14,14 @@
 /* The fleet moves: half of the least floor of 5 %. A day's swing is less. */
 #define MOVED_MIN 0.025
 
+/* The worst parts are followed over so many runs, and one run counts for so much at most. */
+enum { TAIL_RUNS = 16, TAIL_RUNS_MIN = 6 };
+#define TAIL_STEP_MAX 0.03
+/* With their parts they are enough to tell what parts differ by. */
+enum { TAIL_HOSTS_MIN = 3 };
+/* A host has about so many parts, and one in so many of them may be worse than the gap. */
+enum { TAIL_PARTS = 8, TAIL_SHARE = 200 };
+
 /* Where the host is, or belongs. */
 static size_t place_of(struct usuals *u, const char *node, bool *ret_there)
 {
@@ -35,7 +43,7 @@ static size_t place_of(struct usuals *u, const char *node, bool *ret_there)
 	return low;
 }
 
-static const struct usual *find(struct usuals *u, const char *node)
+static struct usual *find(struct usuals *u, const char *node)
 {
 	bool there = false;
 	size_t at = place_of(u, node, &there);
@@ -143,6 +151,74 @@ void usuals_learn(struct usuals *u, const char *node, const struct usual_value *
 	}
 }
 
+void usuals_tail(struct usuals *u, const char *node, double worst, double second)
+{
+	struct usual_tail *t = &need(u, node)->tail;
+	const double share = 1.0 / (t->runs < TAIL_RUNS ? t->runs + 1 : TAIL_RUNS);
+	const double most = t->runs < REFERENCE_N_MIN ? INFINITY : TAIL_STEP_MAX;
+
+	t->worst += share * fmax(fmin(worst - t->worst, most), -most);
+	t->second += share * fmax(fmin(second - t->second, most), -most);
+	t->runs++;
+	u->tails_news++;
+}
+
+/* The tails of all hosts; kept until 5 % of them are new. */
+static void gather_tails(struct usuals *u)
+{
+	size_t i;
+
+	if (u->tails && u->tails_news <= u->n / 20)
+		return;
+	u->tails = xrealloc(u->tails, 2 * u->n + 1, sizeof(*u->tails));
+	u->n_tails = u->tails_news = 0;
+	for (i = 0; i < u->n; i++) {
+		const struct usual_tail *t = &u->hosts[i].tail;
+
+		if (t->runs == 0)
+			continue;
+		u->tails[u->n_tails++] = t->worst;
+		u->tails[u->n_tails++] = t->second;
+	}
+	stats_sort(u->tails, u->n_tails);
+}
+
+/* The end of a gap at or above `from` that has few parts below it; NAN: there is none. */
+static double gap_above(const struct usuals *u, double from, double width, double *ret_end)
+{
+	const size_t parts = u->n_tails / 2 * TAIL_PARTS;
+	const size_t most = MAX(parts / TAIL_SHARE, (size_t)1);
+	size_t i;
+
+	for (i = 0; i < most && i + 1 < u->n_tails; i++) {
+		if (u->tails[i + 1] <= from)
+			continue;
+		*ret_end = u->tails[i + 1];
+		if (u->tails[i + 1] - fmax(u->tails[i], from) > width)
+			return fmax(u->tails[i], from);
+	}
+	return NAN;
+}
+
+enum usual_place usuals_place(struct usuals *u, const char *node, double *ret_apart)
+{
+	struct usual *host = find(u, node);
+	double below, above = NAN;
+
+	gather_tails(u);
+	if (u->n_tails < 2 * ((size_t)TAIL_HOSTS_MIN + (host && host->tail.runs > 0)))
+		return PLACE_UNKNOWN;
+	if (!host || host->tail.runs < TAIL_RUNS_MIN)
+		return PLACE_AMONG;
+	below = gap_above(u, host->tail.worst, host->tail.apart ? USUAL_APART_STILL : USUAL_APART,
+			  &above);
+	host->tail.apart = isfinite(below);
+	if (!host->tail.apart)
+		return PLACE_AMONG;
+	*ret_apart = (below + above) / 2;
+	return PLACE_APART;
+}
+
 void usuals_note(struct usuals *u, const char *node, const struct usual_value *values, size_t n,
 		 double fleet)
 {
@@ -246,6 +322,7 @@ void usuals_forget(struct usuals *u, const char *node)
 	host_release(&u->hosts[at]);
 	u->n--;
 	u->news++;
+	u->tails_news = u->n + 1; /* gather anew */
 	u->changed = u->forgotten = true;
 	memmove(&u->hosts[at], &u->hosts[at + 1], (u->n - at) * sizeof(*u->hosts));
 }
@@ -255,5 +332,6 @@ void usuals_release(struct usuals *u)
 	while (u->n > 0)
 		host_release(&u->hosts[--u->n]);
 	free(u->hosts);
+	free(u->tails);
 	*u = (struct usuals){ 0 };
 }

@@ -31,14 +31,32 @@ enum { USUAL_PARTS_MAX = 64 };
  */
 #define USUAL_WHOLE_SLACKS 1.5
 
+/*
+ * A part is apart when the next of its SKU is better by so much, as a logarithm: 5 %, the least
+ * slack of what spreads, and a little for the noise of its runs; until it is not by the second.
+ */
+#define USUAL_APART 0.053
+#define USUAL_APART_STILL 0.042
+
 struct usual_part {
 	uint32_t name; /* FNV-1a of its subject */
 	struct trend trend;
 };
 
+/*
+ * The two worst parts of a host as logarithms of their values, less is worse: followed over its
+ * runs.
+ */
+struct usual_tail {
+	double worst, second;
+	unsigned runs;
+	bool apart;
+};
+
 struct usual {
 	char *node;
 	struct trend whole;
+	struct usual_tail tail; /* not saved: some runs teach it again */
 	struct usual_part *parts;
 	size_t n;
 };
@@ -51,6 +69,8 @@ struct usuals {
 	double drift; /* log of what the whole fleet differs from its usual, lately */
 	double slow;  /* log of what the fleet reaches, followed over TREND_MAX runs of all */
 	bool moved;   /* the fleet is far from that: it is no control for its hosts */
+	double *tails; /* of all hosts, ascending, as they were `tails_news` runs ago */
+	size_t n_tails, tails_news;
 	struct center levels; /* of the hosts' usual levels, as it was `news` changes ago */
 	size_t news;
 	bool leveled;
@@ -71,6 +91,22 @@ void usuals_learn(struct usuals *u, const char *node, const struct usual_value *
 /* Note how a good or bad run of a host differs from its usual: what all have in common drifts. */
 void usuals_note(struct usuals *u, const char *node, const struct usual_value *values, size_t n,
 		 double fleet);
+
+/* One more run of a host: its two worst parts. */
+void usuals_tail(struct usuals *u, const char *node, double worst, double second);
+
+/*
+ * Where the worst part of a host stands among all parts of its SKU. Good silicon has a long tail,
+ * and nobody can tell where a distance from the median begins to be a fault; a part that has
+ * nobody near it is none of them, nor are a few of them together (one in 200).
+ */
+enum usual_place {
+	PLACE_UNKNOWN, /* too few hosts */
+	PLACE_AMONG,   /* there are others like it, or too few runs of it to tell */
+	PLACE_APART,   /* worse than the next by USUAL_APART or more */
+};
+/* Of one that is apart, values below `ret_apart`, a logarithm as in the tails, are its. */
+enum usual_place usuals_place(struct usuals *u, const char *node, double *ret_apart);
 
 /* Ratios that the part had; how many. */
 size_t usuals_part(struct usuals *u, const char *node, const char *subject,

@@ -2,7 +2,7 @@
 # Part of Makefile.am: topology and the judge.
 
 # ---- lib: base64 ---------------------------------------------------------------
-libassay_a_SOURCES += lib/base64.c lib/base64.h lib/jsome.c lib/jsome.h
+libassay_a_SOURCES += lib/base64.c lib/base64.h lib/glob.c lib/glob.h lib/jsome.c lib/jsome.h
 UNIT_TESTS += tests/unit/test_base64
 
 # ---- lib: circle ---------------------------------------------------------------
@@ -71,6 +71,7 @@ libjudge_a_SOURCES = \
 	lib/judge/sku.c lib/judge/sku.h lib/judge_files.c lib/judge_files.h \
 	lib/judge/verdict_inside.h lib/judge/verdict_json.c lib/judge/verdict_links.c \
 	lib/judge/verdict_merge.c lib/judge/words.c lib/judge/words.h
+libjudge_a_SOURCES += lib/judge/bad_run.c lib/judge/bad_run.h
 libjudge_a_SOURCES += lib/judge/trend.c lib/judge/trend.h lib/judge/verdict_whole.c
 libjudge_a_SOURCES += lib/judge/replay.c lib/judge/replay.h lib/judge/replay_inside.h lib/judge/replay_tally.c
 JUDGE_LIBS = libjudge.a
@@ -79,6 +80,9 @@ tests_unit_test_replay_LDADD = $(JUDGE_LIBS) $(LDADD)
 
 UNIT_TESTS += tests/unit/test_decide_domain
 tests_unit_test_decide_domain_LDADD = $(JUDGE_LIBS) $(LDADD)
+
+UNIT_TESTS += tests/unit/test_bad_run
+tests_unit_test_bad_run_LDADD = $(JUDGE_LIBS) $(LDADD)
 
 UNIT_TESTS += tests/unit/test_trend
 tests_unit_test_trend_SOURCES = tests/unit/test_trend.c tests/unit/random.h tests/unit/reports.c tests/unit/reports.h

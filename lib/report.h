@@ -152,7 +152,7 @@ void sample_set_windows(struct sample *s, const double *values, size_t n);
 /* Is it one of the units that values are compared in: B/s, s, FLOP/s and 1? NULL is none. */
 bool sample_unit_known(const char *unit);
 
-/* Does the glob (fnmatch(3)) match any class that a sample may have? What matches none is never met. */
+/* Does the glob (lib/glob.h) match any class that a sample may have? What matches none is never met. */
 #define SAMPLE_CLASSES "self, pix, pxb, phb, node, sys, virtual"
 bool sample_class_possible(const char *glob);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <float.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "lib/err.h"
+#include "lib/glob.h"
 #include "lib/report.h"
 #include "lib/report_tables.h"
 #include "lib/xalloc.h"
@@ -52,7 +52,7 @@ bool sample_class_possible(const char *glob)
 	};
 	size_t i = 0;
 
-	while (i < ARRAY_SIZE(classes) && fnmatch(glob, classes[i], 0) != 0)
+	while (i < ARRAY_SIZE(classes) && !glob_match(glob, classes[i]))
 		i++;
 	return i < ARRAY_SIZE(classes);
 }

@@ -151,7 +151,7 @@ librdma_a_SOURCES = probes/rdma/flow.c probes/rdma/flow.h probes/rdma/flow_drive
 	probes/rdma/mesh.c probes/rdma/mesh.h probes/rdma/mesh_groups.c probes/rdma/mesh_low.c \
 	probes/rdma/mesh_quick.c probes/rdma/mesh_rounds.c \
 	probes/rdma/mesh_topology.c probes/rdma/mesh_topology.h probes/rdma/gid.c probes/rdma/gid.h \
-	probes/rdma/options.c probes/rdma/options.h \
+	probes/rdma/options.c probes/rdma/options.h probes/rdma/ports.c probes/rdma/ports.h \
 	probes/rdma/port_guard.c probes/rdma/port_guard.h \
 	probes/rdma/rdma.h probes/rdma/region_accel.c probes/rdma/region_accel.h \
 	probes/rdma/traffic.c probes/rdma/traffic.h probes/rdma/traffic_read.c \
@@ -193,6 +193,11 @@ tests_unit_test_loopback_mesh_SOURCES = tests/unit/test_loopback_mesh.c tests/un
 	tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
 	$(RDMA_SIM)
 tests_unit_test_loopback_mesh_LDADD = libloopback.a librdma.a librnic_state.a libmemory.a libaccel.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) libprobe.a $(LDADD)
+UNIT_TESTS += tests/unit/test_sku_rows
+tests_unit_test_sku_rows_SOURCES = tests/unit/test_sku_rows.c tests/unit/loopback_fabric.c tests/unit/loopback_fabric.h \
+	tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
+	$(RDMA_SIM)
+tests_unit_test_sku_rows_LDADD = libloopback.a librdma.a librnic_state.a libmemory.a libaccel.a $(JUDGE_LIBS) $(TOPOLOGY_LIBS) libprobe.a $(LDADD)
 tests_unit_test_loopback_answers_SOURCES = tests/unit/test_loopback_answers.c tests/unit/loopback_fabric.c tests/unit/loopback_fabric.h \
 	tests/unit/mesh_host.c tests/unit/mesh_host.h tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
 	$(RDMA_SIM)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "lib/paths.h"
 #include "lib/state.h"
 #include "lib/usage.h"
+#include "lib/watched.h"
 #include "lib/xalloc.h"
 
 enum { OPT_DESCRIBE = 0x100, OPT_BUDGET, OPT_BUSY, OPT_SEED };
@@ -223,13 +225,13 @@ int probe_main(const struct probe_desc *desc, void *options, int argc, char **ar
 	return exit_status(r, &err);
 }
 
-int probe_emit(struct probe *probe, struct sample *s)
+/* Under the lock: who was given up may print until it hears of it. */
+static int print_line(struct probe *probe, char *line)
 {
-	CLEANUP(json_freep) json_t *object = sample_encode(s);
-	CLEANUP(freep) char *line = json_line(object);
 	size_t len = strlen(line);
 
-	sample_release(s);
+	if (watched_is_left())
+		return -ECANCELED;
 	if (len >= SAMPLE_LINE_MAX || probe->n_samples >= SAMPLE_COUNT_MAX ||
 	    probe->n_bytes + len >= PROBE_OUTPUT_MAX)
 		return -E2BIG;
@@ -237,6 +239,20 @@ int probe_emit(struct probe *probe, struct sample *s)
 	probe->n_samples++;
 	probe->n_bytes += len;
 	return file_write_all(STDOUT_FILENO, line, len);
+}
+
+int probe_emit(struct probe *probe, struct sample *s)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	CLEANUP(json_freep) json_t *object = sample_encode(s);
+	CLEANUP(freep) char *line = json_line(object);
+	int r;
+
+	sample_release(s);
+	(void)pthread_mutex_lock(&lock);
+	r = print_line(probe, line);
+	(void)pthread_mutex_unlock(&lock);
+	return r;
 }
 
 int probe_emit_of(void *probe, struct sample *s)

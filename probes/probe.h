@@ -77,7 +77,8 @@ int probe_main(const struct probe_desc *desc, void *options, int argc, char **ar
 /*
  * Print `s` as one line at once and leave it as by sample_init(). -E2BIG
  * past the limits of lib/report.h (then nothing is printed); -EPIPE and the
- * like when the reader is gone.
+ * like when the reader is gone; -ECANCELED, and nothing is printed, for work
+ * that was given up (lib/watched.h): who gave it up has told what there was.
  */
 int probe_emit(struct probe *probe, struct sample *s);
 

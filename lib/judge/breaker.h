@@ -11,7 +11,8 @@
  *  - It latches: only breaker_reset() by a person closes it.
  *  - Open, it refuses cordons, drains, holds and re-tests. It never refuses a
  *    release or a test that leads to one, and never releases anything itself.
- *  - After a reset, evidence that is older than the reset counts for nothing.
+ *  - After a reset, evidence that is older than the reset counts for nothing: it cordons nobody,
+ *    it is not new when it is seen again, and it does not make a host well either.
  *
  * It also keeps the stamps of the last cordons, so that a restart forgets no
  * cordon of the rate's window.

@@ -8,6 +8,7 @@
 #include "lib/duration.h"
 #include "lib/judge/decide_inside.h"
 #include "lib/judge/fleet_inside.h"
+#include "lib/judge/reference.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
@@ -133,6 +134,15 @@ static bool is_reached(const struct finding *finding, const struct policy_rule *
 			       (unsigned)MIN(rule->n, (uint64_t)WINDOWS_MAX));
 }
 
+/* Good parts spread, and one that always was slow may be just one of them. */
+static bool is_born_part(const struct candidate *c)
+{
+	const struct finding *finding = c->finding;
+
+	return !c->fatal && finding->born && finding->parts > 1 && finding->parts_bad == 1 &&
+	       family_find(finding->check, NULL)->compared;
+}
+
 static void add_candidate(struct outcome *out, const struct candidate *c)
 {
 	if (out->n_candidates == out->room_candidates) {
@@ -160,16 +170,22 @@ static bool collect_node(struct deciding *d, struct fleet_node *node)
 			continue;
 		}
 		c.rule = rule_of(d, node, finding);
-		if (finding->seen_us < d->breaker->reset_us || !c.rule ||
-		    c.rule->action == ACTION_OBSERVE || !is_reached(finding, c.rule)) {
+		if (!c.rule || c.rule->action == ACTION_OBSERVE || !is_reached(finding, c.rule)) {
 			finding->reached_us = 0;
-			continue;
-		}
-		if (finding->reached_us == 0)
+			c.suspect = true;
+			if (!c.rule || c.rule->action == ACTION_OBSERVE ||
+			    windows_bad(&finding->windows, 1) == 0)
+				continue;
+		} else if (finding->reached_us == 0) {
 			finding->reached_us = d->now_us;
+		}
+		any |= !c.suspect;
+		/* It is no evidence any more, and no proof that the host is well either. */
+		if (finding->seen_us < d->breaker->reset_us)
+			continue;
 		c.fatal = finding->severity == SEVERITY_FATAL;
+		c.born = is_born_part(&c);
 		add_candidate(d->out, &c);
-		any = true;
 	}
 	return any;
 }

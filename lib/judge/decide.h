@@ -20,12 +20,18 @@
  *  - attribution that blames the node reproduces what was reached, and orders a
  *    test where nothing was found;
  *  - one part of several that is slow since it was first measured (`born`) is
- *    told, and cordoned only when attribution blames the node;
+ *    told, and cordoned only when attribution blames the node. It counts towards nothing
+ *    that hosts share;
  *  - what half of a SKU's hosts show, or `breaker.alike` hosts all over the fleet
- *    have newly reached, is no host's fault: one notice of the fleet, no cordon; if it
- *    was held against the SKU file, or is fatal, the breaker opens instead;
+ *    have newly reached, is no host's fault: one notice of the fleet, no cordon; if it is
+ *    fatal, or the SKU file alone says it of half of them, the breaker opens instead;
  *  - what half of a domain's hosts show (at least 3) is one notice of the domain: its
  *    hosts are not cordoned for it. Fatal ones still are, under budget.domain;
+ *  - so is what half of a SKU's hosts with one setting, or of one job, show (at least 3) and
+ *    hardly any host without it: a notice that names the setting or the job;
+ *  - as soon as one of these hosts has reached its K of N, those that were bad in their last run
+ *    count with it: each host runs its tests when it is idle, and waiting until
+ *    most have reached theirs would blame them one by one meanwhile;
  *  - a node that is cordoned for a rule of cordon+drain is drained as policy.drain says: one
  *    of a job at a time, and not while another bad one of that job takes work still, nor
  *    before drain.spares idle hosts of its SKU are known for each that is drained;
@@ -94,12 +100,13 @@ struct decision {
 	const struct refusal *refused; /* NULL: not refused */
 };
 
-enum notice_kind { NOTICE_FLEET, NOTICE_DOMAIN };
+enum notice_kind { NOTICE_FLEET, NOTICE_DOMAIN, NOTICE_SETTING, NOTICE_JOB, NOTICE_KINDS };
+extern const char *const notice_kind_names[]; /* "fleet" "domain" "setting" "job" */
 
 /* Something that many hosts share: one alarm or incident instead of many. Kept in the fleet. */
 struct notice {
 	int kind;	/* enum notice_kind */
-	char *key;	/* "SKU CHECK", or the domain */
+	char *key;	/* "SKU CHECK", the domain, "SKU CHECK SETTING" or "SKU CHECK JOB" */
 	char *sentence; /* who, how many, what to look at */
 	uint64_t since_us;
 	uint64_t ended_us; /* 0: it stands; ended ones are gone at the next call */

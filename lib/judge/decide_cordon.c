@@ -9,12 +9,6 @@
 
 /* ---- what a finding asks for ------------------------------------------------ */
 
-/* Good parts spread, and one that always was slow may be just one of them. */
-static bool is_born_part(const struct finding *finding)
-{
-	return finding->born && finding->parts > 1 && finding->parts_bad == 1;
-}
-
 static bool is_reproduced(const struct deciding *d, const struct candidate *c, bool measured)
 {
 	const struct finding *finding = c->finding;
@@ -44,7 +38,7 @@ static int want_of(const struct deciding *d, const struct candidate *c)
 		return WANT_NOTHING;
 	if (c->rule->action == ACTION_ALERT)
 		return WANT_ALERT;
-	if (measured && !c->fatal && is_born_part(c->finding))
+	if (c->born)
 		return c->node->attribution == ATTRIBUTION_NODE ? WANT_CORDON : WANT_ALERT;
 	if (c->rule->action == ACTION_RETEST)
 		return is_reproduced(d, c, measured) ? WANT_CORDON : WANT_RETEST;

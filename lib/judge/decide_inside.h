@@ -7,13 +7,15 @@
 /* What one finding asks for. In order of weight. */
 enum want { WANT_NOTHING, WANT_ALERT, WANT_RETEST, WANT_CORDON };
 
-/* One finding that counts: K of N, or fatal. */
+/* One finding that counts: K of N, or fatal; until decide_shared() also what was bad last. */
 struct candidate {
 	struct fleet_node *node;
 	struct finding *finding;
 	const struct policy_rule *rule;
 	bool fatal;
-	int want; /* enum want; after what is shared is known */
+	bool suspect; /* bad in its last run, and K of N is not reached: for what is shared alone */
+	bool born;    /* one part of several that was slow since it was first measured */
+	int want;  /* enum want; after what is shared is known */
 };
 
 struct deciding {

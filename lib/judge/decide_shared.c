@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What many hosts share is no host's fault. Candidates are grouped by (SKU,
- * check) and by (domain, check); hosts are counted once per group.
+ * check), those by setting and job, and by (domain, check); hosts are counted once per group.
  */
 #include <stdlib.h>
 
@@ -10,8 +10,17 @@
 #include "lib/judge/verdict.h"
 #include "lib/xalloc.h"
 
+const char *const notice_kind_names[] = {
+	[NOTICE_FLEET] = "fleet",
+	[NOTICE_DOMAIN] = "domain",
+	[NOTICE_SETTING] = "setting",
+	[NOTICE_JOB] = "job",
+	NULL,
+};
+
 enum {
-	DOMAIN_MIN = 3,	       /* hosts of a domain that are more than a coincidence */
+	DOMAIN_MIN = 3, /* hosts of a domain, or with a setting, that are no coincidence */
+	OTHERS_MAX = 4, /* hosts without a setting are bad a quarter as often, or it is not that */
 	DOMAINS_ARE_FLEET = 3, /* so many domains at once are not domains */
 	NOTICES_MAX = 1024,    /* what is above is not told; nobody is blamed for it either */
 };
@@ -19,8 +28,11 @@ enum {
 /* Candidates [first, end) of one group, after sorting. */
 struct group {
 	size_t first, end;
-	size_t hosts;	/* distinct */
-	size_t fresh;	/* of those, newly reached */
+	size_t example; /* one that counts */
+	size_t hosts;	/* distinct; of parts that were born slow none */
+	size_t reached; /* of those, K of N or fatal; the others were bad in their last run */
+	size_t fresh;	/* of the reached, newly */
+	size_t newly;	/* of all */
 	size_t outside; /* of the fresh, not in a domain that is bad as a whole */
 	size_t by_sku_file;
 	bool fatal;
@@ -36,7 +48,10 @@ static int by_domain(const void *a, const void *b)
 	if (x->fatal != y->fatal)
 		return x->fatal - y->fatal;
 	order = strcmp(x->finding->check, y->finding->check);
-	return order != 0 ? order : strcmp(x->node->name, y->node->name);
+	if (order == 0)
+		order = strcmp(x->node->name, y->node->name);
+	/* What is reached speaks for its host. */
+	return order != 0 ? order : x->suspect - y->suspect;
 }
 
 static int by_sku(const void *a, const void *b)
@@ -49,35 +64,62 @@ static int by_sku(const void *a, const void *b)
 	if (x->fatal != y->fatal)
 		return x->fatal - y->fatal;
 	order = strcmp(x->finding->check, y->finding->check);
-	return order != 0 ? order : strcmp(x->node->name, y->node->name);
+	if (order == 0)
+		order = strcmp(x->node->name, y->node->name);
+	/* What is reached speaks for its host. */
+	return order != 0 ? order : x->suspect - y->suspect;
 }
 
-static bool is_fresh(const struct deciding *d, const struct finding *finding)
+static bool is_fresh(const struct deciding *d, const struct candidate *c)
 {
-	return !decide_past(d->now_us, finding->reached_us, d->policy->alike_per_us);
+	const uint64_t at_us = c->suspect ? c->finding->seen_us : c->finding->reached_us;
+
+	/* What stood when a person closed the breaker was looked at. */
+	return at_us > d->breaker->reset_us &&
+	       !decide_past(d->now_us, at_us, d->policy->alike_per_us);
+}
+
+/* Does it count for a group? What a setting or a job explains is not the fleet's besides. */
+static bool counts(const struct candidate *c, bool domains)
+{
+	return !c->born && (domains || !c->finding->shared);
+}
+
+static void count(const struct deciding *d, struct group *g, const struct candidate *c,
+		  const bool *wide)
+{
+	const int domain = c->node->domain;
+	const bool fresh = is_fresh(d, c);
+
+	g->hosts++;
+	g->newly += fresh;
+	if (c->suspect)
+		return;
+	g->reached++;
+	g->by_sku_file += c->finding->source == SOURCE_SKU;
+	g->fresh += fresh;
+	g->outside += fresh && (!wide || domain == NAME_NONE || !wide[domain]);
 }
 
 /* The group that begins at `first`. `wide` marks domains, or is NULL. */
 static struct group group_at(const struct deciding *d, size_t first, bool domains, const bool *wide)
 {
 	const struct candidate *c = d->out->candidates, *a = &c[first];
-	struct group g = { .first = first, .end = first, .fatal = a->fatal };
+	struct group g = { .first = first, .end = first, .example = first, .fatal = a->fatal };
+	const struct fleet_node *last = NULL;
 
 	for (; g.end < d->out->n_candidates; g.end++) {
 		const struct candidate *b = &c[g.end];
-		int domain = b->node->domain;
 
 		if (b->fatal != a->fatal || !streq(b->finding->check, a->finding->check) ||
-		    (domains ? domain != a->node->domain : b->node->sku != a->node->sku))
+		    (domains ? b->node->domain != a->node->domain : b->node->sku != a->node->sku))
 			break;
-		if (g.end > first && b->node == c[g.end - 1].node)
+		if (!counts(b, domains) || b->node == last)
 			continue;
-		g.hosts++;
-		g.by_sku_file += b->finding->source == SOURCE_SKU;
-		if (!is_fresh(d, b->finding))
-			continue;
-		g.fresh++;
-		g.outside += !wide || domain == NAME_NONE || !wide[domain];
+		last = b->node;
+		if (g.hosts == 0)
+			g.example = g.end;
+		count(d, &g, b, wide);
 	}
 	return g;
 }
@@ -156,8 +198,9 @@ static size_t alike_of(const struct deciding *d, size_t of)
  */
 static bool begins_wide(const struct deciding *d, const struct group *g, size_t of)
 {
-	return g->fresh >= DOMAIN_MIN &&
-	       (g->fresh * 2 >= of || g->fresh >= alike_of(d, d->fleet->n));
+	if (g->fresh >= DOMAIN_MIN && g->fresh >= alike_of(d, d->fleet->n))
+		return true;
+	return g->fresh > 0 && g->newly >= DOMAIN_MIN && g->newly * 2 >= of;
 }
 
 static bool stays_wide(const struct notice *notice, const struct group *g, size_t of)
@@ -200,14 +243,79 @@ static bool is_shift(const struct deciding *d, const struct group *g, size_t of,
 {
 	size_t alike = alike_of(d, of);
 
-	if (of >= REFERENCE_N_MIN && g->hosts * 2 >= of)
+	if (of >= REFERENCE_N_MIN && g->reached > 0 && g->hosts * 2 >= of)
 		return true;
 	return g->outside >= alike || (n_wide >= DOMAINS_ARE_FLEET && g->fresh >= alike);
 }
 
+static int compare_times(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint64_t began_us(const struct candidate *c)
+{
+	return c->suspect ? c->finding->seen_us : c->finding->reached_us;
+}
+
+/* When each host of the group was found bad, ascending; new memory. */
+static uint64_t *times_of(const struct deciding *d, const struct group *g, size_t *ret_n)
+{
+	uint64_t *times = xcalloc(g->hosts + 1, sizeof(*times));
+	const struct fleet_node *last = NULL;
+	size_t n = 0, i;
+
+	for (i = g->first; i < g->end && n < g->hosts; i++) {
+		const struct candidate *c = &d->out->candidates[i];
+
+		if (!counts(c, false) || c->node == last)
+			continue;
+		last = c->node;
+		times[n++] = began_us(c);
+	}
+	qsort(times, n, sizeof(*times), compare_times);
+	*ret_n = n;
+	return times;
+}
+
+/* How many of the times are within breaker.alike.per of this one. */
+static size_t beside(const struct deciding *d, const uint64_t *times, size_t n, uint64_t at_us)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < n; i++)
+		count += times[i] > at_us ? times[i] - at_us < d->policy->alike_per_us
+					  : at_us - times[i] < d->policy->alike_per_us;
+	return count;
+}
+
+/*
+ * Half of the fleet: nobody is told apart. Fewer: those that came with so many others. One that was
+ * found long before them, or long after, has its own fault.
+ */
+static void mark_fleet(struct deciding *d, const struct group *g, size_t of)
+{
+	const size_t alike = alike_of(d, of);
+	CLEANUP(freep) uint64_t *times = NULL;
+	size_t n = 0, i;
+
+	if (g->hosts * 2 >= of) {
+		mark(d, g);
+		return;
+	}
+	times = times_of(d, g, &n);
+	for (i = g->first; i < g->end; i++) {
+		struct candidate *c = &d->out->candidates[i];
+
+		c->finding->shared |= beside(d, times, n, began_us(c)) >= alike;
+	}
+}
+
 static void tell_fleet(struct deciding *d, const struct group *g, size_t of, struct notice *notice)
 {
-	const struct candidate *c = &d->out->candidates[g->first];
+	const struct candidate *c = &d->out->candidates[g->example];
 	const char *sku = names_text(&d->fleet->skus, c->node->sku);
 
 	say(notice, g->hosts, of,
@@ -216,8 +324,218 @@ static void tell_fleet(struct deciding *d, const struct group *g, size_t of, str
 		    "what they share (driver, settings, a switch, the SKU file)",
 		    sku ? sku : "all", g->hosts, of, c->finding->check,
 		    c->finding->sentence ? c->finding->sentence : c->node->name));
-	mark(d, g);
+	mark_fleet(d, g, of);
 }
+
+/* ---- what only those with one setting have, or those of one job ---------------- */
+
+static const int *traits_of(const struct fleet_node *node, int kind, size_t *ret_n)
+{
+	*ret_n = kind == NOTICE_JOB ? node->n_jobs : node->n_settings;
+	return kind == NOTICE_JOB ? node->jobs : node->settings;
+}
+
+static bool has_trait(const struct fleet_node *node, int kind, int trait)
+{
+	size_t n, i = 0;
+	const int *traits = traits_of(node, kind, &n);
+
+	while (i < n && traits[i] != trait)
+		i++;
+	return i < n;
+}
+
+/* Hosts by trait. */
+static void count_traits(const struct fleet_node *node, int kind, size_t *counts_of)
+{
+	size_t n, i;
+	const int *traits = traits_of(node, kind, &n);
+
+	for (i = 0; i < n; i++)
+		counts_of[traits[i]]++;
+}
+
+struct trait_search {
+	const struct group *group;
+	int kind; /* enum notice_kind */
+	const struct names *names;
+	size_t *bad, *of; /* hosts by trait; owned */
+	size_t hosts;	  /* of the group */
+	size_t all;	  /* of the SKU */
+	const bool *wide; /* domains that are bad as a whole: not looked at */
+};
+
+static void trait_search_release(struct trait_search *s)
+{
+	free(s->bad);
+	free(s->of);
+}
+
+/* What its domain has as a whole is no other cause. */
+static bool is_elsewhere(const struct trait_search *s, const struct fleet_node *node)
+{
+	return node->domain != NAME_NONE && s->wide[node->domain];
+}
+
+static void count_hosts(struct deciding *d, struct trait_search *s)
+{
+	const struct candidate *c = &d->out->candidates[s->group->first];
+	const struct fleet_node *last = NULL;
+	size_t i;
+
+	s->bad = xcalloc(s->names->n + 1, sizeof(*s->bad));
+	s->of = xcalloc(s->names->n + 1, sizeof(*s->of));
+	for (i = 0; i < d->fleet->n; i++) {
+		if (d->fleet->nodes[i]->sku != c->node->sku || is_elsewhere(s, d->fleet->nodes[i]))
+			continue;
+		s->all++;
+		count_traits(d->fleet->nodes[i], s->kind, s->of);
+	}
+	for (i = s->group->first; i < s->group->end; i++) {
+		c = &d->out->candidates[i];
+		if (!counts(c, false) || c->node == last || is_elsewhere(s, c->node))
+			continue;
+		last = c->node;
+		s->hosts++;
+		count_traits(c->node, s->kind, s->bad);
+	}
+}
+
+/* Half of those that have it are bad, and hardly any that has not; and it is not just the SKU. */
+static bool explains(const struct trait_search *s, size_t trait)
+{
+	const size_t bad = s->bad[trait], of = s->of[trait], others = s->hosts - bad;
+
+	return bad >= DOMAIN_MIN && bad * 2 >= of && of * 2 <= s->all &&
+	       others * of * OTHERS_MAX <= bad * (s->all - of);
+}
+
+/*
+ * Are its neighbors without it well? A rack that becomes bad is one of its jobs at first: what is
+ * near tells them apart.
+ */
+static bool is_not_the_place(struct deciding *d, const struct trait_search *s, size_t trait)
+{
+	const int sku = d->out->candidates[s->group->first].node->sku;
+	CLEANUP(freep) bool *near = xcalloc(d->fleet->domains.n + 1, sizeof(*near));
+	const struct fleet_node *last = NULL;
+	size_t of = 0, bad = 0, i;
+
+	for (i = s->group->first; i < s->group->end; i++) {
+		const struct fleet_node *node = d->out->candidates[i].node;
+
+		if (node->domain != NAME_NONE && has_trait(node, s->kind, (int)trait))
+			near[node->domain] = true;
+	}
+	for (i = 0; i < d->fleet->n; i++) {
+		const struct fleet_node *node = d->fleet->nodes[i];
+
+		of += node->sku == sku && node->domain != NAME_NONE && near[node->domain] &&
+		      !has_trait(node, s->kind, (int)trait);
+	}
+	for (i = s->group->first; i < s->group->end; i++) {
+		const struct candidate *c = &d->out->candidates[i];
+
+		if (!counts(c, false) || c->node == last || c->node->domain == NAME_NONE ||
+		    !near[c->node->domain] || has_trait(c->node, s->kind, (int)trait))
+			continue;
+		last = c->node;
+		bad++;
+	}
+	return bad * s->of[trait] * OTHERS_MAX <= s->bad[trait] * MAX(of, (size_t)1);
+}
+
+static struct notice *find_trait_notice(const struct deciding *d, const struct trait_search *s,
+					size_t trait, char **ret_key)
+{
+	const struct candidate *c = &d->out->candidates[s->group->first];
+	const char *sku = names_text(&d->fleet->skus, c->node->sku);
+
+	*ret_key = xasprintf("%s %s %s", sku ? sku : "-", c->finding->check,
+			     names_text(s->names, (int)trait));
+	return find_notice(d->fleet, s->kind, *ret_key);
+}
+
+static void tell_trait(struct deciding *d, const struct trait_search *s, size_t trait,
+		       const char *key)
+{
+	struct notice *notice = need_notice(d, s->kind, key, s->bad[trait]);
+	const struct candidate *example = NULL;
+	const char *sku;
+	size_t i;
+
+	for (i = s->group->first; i < s->group->end; i++) {
+		struct candidate *c = &d->out->candidates[i];
+
+		if (!has_trait(c->node, s->kind, (int)trait))
+			continue;
+		if (!example && counts(c, false))
+			example = c;
+		c->finding->shared = true;
+	}
+	if (!example)
+		return;
+	sku = names_text(&d->fleet->skus, example->node->sku);
+	say(notice, s->bad[trait], s->of[trait],
+	    xasprintf("%s: %zu of %zu hosts %s %s are not good in %s, and %zu of %zu others, as "
+		      "%s; so many are not sick: look at what they have in common",
+		      sku ? sku : "all", s->bad[trait], s->of[trait],
+		      s->kind == NOTICE_JOB ? "of job" : "with", names_text(s->names, (int)trait),
+		      example->finding->check, s->hosts - s->bad[trait], s->all - s->of[trait],
+		      example->finding->sentence ? example->finding->sentence
+						 : example->node->name));
+}
+
+/* The one that explains most; of one that was told before the notice stands while half is bad. */
+static void judge_traits_of(struct deciding *d, const struct group *g, int kind, const bool *wide)
+{
+	const struct names *names = kind == NOTICE_JOB ? &d->fleet->jobs : &d->fleet->settings;
+	CLEANUP(trait_search_release)
+	struct trait_search s = { .group = g, .kind = kind, .names = names, .wide = wide };
+	size_t best = 0, best_bad = 0, i;
+
+	count_hosts(d, &s);
+	for (i = 0; i < names->n; i++) {
+		CLEANUP(freep) char *key = NULL;
+		const struct notice *notice;
+
+		if (s.bad[i] < DOMAIN_MIN)
+			continue;
+		notice = find_trait_notice(d, &s, i, &key);
+		if (notice && s.bad[i] >= notice->ends_below) {
+			tell_trait(d, &s, i, key);
+			return;
+		}
+		if (s.bad[i] > best_bad && explains(&s, i) && is_not_the_place(d, &s, i)) {
+			best = i;
+			best_bad = s.bad[i];
+		}
+	}
+	if (best_bad > 0 && g->fresh > 0) {
+		CLEANUP(freep) char *key = NULL;
+
+		(void)find_trait_notice(d, &s, best, &key);
+		tell_trait(d, &s, best, key);
+	}
+}
+
+static void judge_traits(struct deciding *d, const bool *wide)
+{
+	struct group g;
+	size_t i;
+
+	for (i = 0; i < d->out->n_candidates; i = g.end) {
+		g = group_at(d, i, false, NULL);
+		if (g.fatal || g.reached == 0 || g.hosts < DOMAIN_MIN)
+			continue;
+		judge_traits_of(d, &g, NOTICE_SETTING, wide);
+		g = group_at(d, i, false, NULL);
+		if (g.hosts >= DOMAIN_MIN)
+			judge_traits_of(d, &g, NOTICE_JOB, wide);
+	}
+}
+
+/* ---- the fleet ---------------------------------------------------------------- */
 
 static void judge_fleet_group(struct deciding *d, const struct group *g, size_t of, size_t n_wide)
 {
@@ -225,8 +543,11 @@ static void judge_fleet_group(struct deciding *d, const struct group *g, size_t 
 	const char *sku = names_text(&d->fleet->skus, c->node->sku);
 	CLEANUP(freep) char *key = xasprintf("%s %s", sku ? sku : "-", c->finding->check);
 	struct notice *notice = g->fatal ? NULL : find_notice(d->fleet, NOTICE_FLEET, key);
-	bool by_sku_file = g->by_sku_file * 2 > g->hosts;
+	/* A file that is wrong is wrong for half of its fleet. */
+	bool by_sku_file = of >= REFERENCE_N_MIN && g->by_sku_file * 2 >= of;
 
+	if (g->hosts == 0)
+		return;
 	if (notice && g->hosts >= notice->ends_below) {
 		tell_fleet(d, g, of, notice);
 		return;
@@ -260,7 +581,7 @@ static void judge_fleet(struct deciding *d, const bool *wide, size_t n_wide)
 
 static void tell_domain(struct deciding *d, const struct group *g, size_t of)
 {
-	const struct candidate *c = &d->out->candidates[g->first];
+	const struct candidate *c = &d->out->candidates[g->example];
 	const char *name = names_text(&d->fleet->domains, c->node->domain);
 	struct notice *notice = need_notice(d, NOTICE_DOMAIN, name, g->hosts);
 
@@ -291,7 +612,8 @@ static void judge_domains(struct deciding *d, const size_t *nodes, const bool *w
 		struct notice *notice;
 
 		g = group_at(d, i, true, NULL);
-		if (domain == NAME_NONE || !wide[domain] || g.fatal || g.hosts < DOMAIN_MIN)
+		/* Another check of the domain is another matter. */
+		if (domain == NAME_NONE || !wide[domain] || g.fatal || !is_wide(d, &g, nodes))
 			continue;
 		notice = find_notice(d->fleet, NOTICE_DOMAIN,
 				     names_text(&d->fleet->domains, domain));
@@ -336,6 +658,19 @@ static void sort(struct deciding *d, int (*order)(const void *, const void *))
 	qsort(d->out->candidates, d->out->n_candidates, sizeof(struct candidate), order);
 }
 
+/* They have told what they know. */
+static void drop_suspects(struct deciding *d)
+{
+	struct outcome *out = d->out;
+	size_t n = 0, i;
+
+	for (i = 0; i < out->n_candidates; i++) {
+		if (!out->candidates[i].suspect)
+			out->candidates[n++] = out->candidates[i];
+	}
+	out->n_candidates = n;
+}
+
 void decide_shared(struct deciding *d)
 {
 	begin_notices(d->fleet);
@@ -347,9 +682,11 @@ void decide_shared(struct deciding *d)
 		sort(d, by_domain);
 		n_wide = find_wide(d, nodes, wide);
 		sort(d, by_sku);
+		judge_traits(d, wide);
 		judge_fleet(d, wide, n_wide);
 		sort(d, by_domain);
 		judge_domains(d, nodes, wide);
+		drop_suspects(d);
 	}
 	end_notices(d);
 }

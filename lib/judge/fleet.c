@@ -4,10 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/fnv.h"
 #include "lib/judge/decide.h"
 #include "lib/judge/fleet_inside.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
+
+enum { SETTING_LENGTH_MAX = 200 }; /* a longer one is not compared */
 
 /* Where the node is, or belongs. */
 static size_t place_of(const struct fleet *f, const char *name)
@@ -89,13 +92,21 @@ static void drop_jobs(struct fleet *f, struct fleet_node *node)
 		names_drop(&f->jobs, node->jobs[--node->n_jobs]);
 }
 
+static void drop_settings(struct fleet *f, struct fleet_node *node)
+{
+	while (node->n_settings > 0)
+		names_drop(&f->settings, node->settings[--node->n_settings]);
+}
+
 static void node_free(struct fleet *f, struct fleet_node *node)
 {
 	fleet_drop_findings(node);
 	drop_jobs(f, node);
+	drop_settings(f, node);
 	names_drop(&f->domains, node->domain);
 	names_drop(&f->skus, node->sku);
 	free(node->jobs);
+	free(node->settings);
 	free(node->parts);
 	free(node->hands_off);
 	free(node->name);
@@ -126,6 +137,7 @@ void fleet_release(struct fleet *f)
 	names_release(&f->domains);
 	names_release(&f->skus);
 	names_release(&f->jobs);
+	names_release(&f->settings);
 	fleet_release_parts(f);
 	free(f->stale);
 	*f = (struct fleet){ 0 };
@@ -183,6 +195,73 @@ void fleet_forget_jobs(struct fleet *f, struct fleet_node *node)
 	node->jobs_known = false;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+	const int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+void fleet_set_settings(struct fleet *f, struct fleet_node *node, const char *const *settings,
+			size_t n)
+{
+	int *held;
+	size_t i;
+
+	n = MIN(n, (size_t)FLEET_SETTINGS_MAX);
+	held = xcalloc(MAX(n, (size_t)1), sizeof(*held));
+	for (i = 0; i < n; i++)
+		held[i] = names_hold(&f->settings, settings[i]);
+	qsort(held, n, sizeof(*held), compare_numbers);
+	drop_settings(f, node);
+	free(node->settings);
+	node->settings = held;
+	node->n_settings = n;
+}
+
+static bool is_setting(const char *key, const json_t *value)
+{
+	return json_is_string(value) && !streq(key, "machine") &&
+	       strlen(key) + json_string_length(value) < SETTING_LENGTH_MAX;
+}
+
+static uint32_t sum_of(json_t *env)
+{
+	const char *key;
+	json_t *value;
+	uint32_t sum = 1;
+
+	json_object_foreach(env, key, value)
+	{
+		if (is_setting(key, value))
+			sum += fnv1a(key, strlen(key)) * 31 +
+			       fnv1a(json_string_value(value), json_string_length(value));
+	}
+	return sum;
+}
+
+void fleet_set_env(struct fleet *f, struct fleet_node *node, const json_t *env)
+{
+	json_t *all = (json_t *)(uintptr_t)env, *value;
+	char *texts[FLEET_SETTINGS_MAX] = { NULL };
+	const uint32_t sum = sum_of(all);
+	const char *key;
+	size_t n = 0;
+
+	/* They seldom change, and each report brings them. */
+	if (node->settings_sum == sum)
+		return;
+	json_object_foreach(all, key, value)
+	{
+		if (is_setting(key, value) && n < FLEET_SETTINGS_MAX)
+			texts[n++] = xasprintf("%s=%s", key, json_string_value(value));
+	}
+	fleet_set_settings(f, node, (const char *const *)texts, n);
+	node->settings_sum = sum;
+	while (n > 0)
+		free(texts[--n]);
+}
+
 static int finding_order(const struct finding *finding, const char *check, const char *subject)
 {
 	int order = strcmp(finding->check, check);
@@ -199,16 +278,34 @@ struct finding *fleet_finding(const struct fleet_node *node, const char *check, 
 	return finding && finding_order(finding, check, subject) == 0 ? finding : NULL;
 }
 
-static struct finding *need_finding(struct fleet_node *node, const char *check, const char *subject)
+/* The least of its findings, for one that is fatal; all stay when all are. */
+static void make_room(struct fleet_node *node)
+{
+	struct finding *finding, *least = NULL;
+
+	for (finding = node->findings; finding; finding = finding->next) {
+		if (finding->severity != SEVERITY_FATAL &&
+		    (!least || finding->seen_us < least->seen_us))
+			least = finding;
+	}
+	if (least)
+		fleet_drop_finding(node, least);
+}
+
+static struct finding *need_finding(struct fleet_node *node, const char *check, const char *subject,
+				    int severity)
 {
 	struct finding **at = &node->findings, *finding;
 
-	while (*at && finding_order(*at, check, subject) < 0)
-		at = &(*at)->next;
-	if (*at && finding_order(*at, check, subject) == 0)
-		return *at;
+	finding = fleet_finding(node, check, subject);
+	if (finding)
+		return finding;
+	if (node->n_findings == FLEET_FINDINGS_MAX && severity == SEVERITY_FATAL)
+		make_room(node);
 	if (node->n_findings == FLEET_FINDINGS_MAX)
 		return NULL;
+	while (*at && finding_order(*at, check, subject) < 0)
+		at = &(*at)->next;
 	finding = xcalloc(1, sizeof(*finding));
 	finding->check = xstrdup(check);
 	finding->subject = xstrdup(subject);
@@ -230,7 +327,7 @@ static void set_text(char **text, const char *news)
 struct finding *fleet_note(struct fleet *f UNUSED, struct fleet_node *node,
 			   const struct finding_news *news)
 {
-	struct finding *finding = need_finding(node, news->check, news->subject);
+	struct finding *finding = need_finding(node, news->check, news->subject, news->severity);
 
 	if (!finding)
 		return NULL;

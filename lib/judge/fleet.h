@@ -20,6 +20,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "lib/judge/life.h"
@@ -34,6 +35,7 @@ enum {
 	FLEET_FINDINGS_MAX = 256, /* of one node; the later ones are not kept */
 	FLEET_JOBS_MAX = 64,	  /* of one node */
 	FLEET_PARTS_MAX = 64,	  /* of one node */
+	FLEET_SETTINGS_MAX = 64,  /* of one node */
 	PART_CORDONS_MAX = 16,	  /* stamps remembered of one part */
 };
 
@@ -126,8 +128,11 @@ struct fleet_node {
 	int domain, sku; /* of fleet.domains and fleet.skus; NAME_NONE: not known */
 	int *jobs;	 /* of fleet.jobs */
 	size_t n_jobs;
-	bool jobs_known;     /* that is all of them: fleet_set_jobs() */
-	struct part **parts; /* those with serials, and the host itself first */
+	bool jobs_known; /* that is all of them: fleet_set_jobs() */
+	int *settings;	 /* of fleet.settings, ascending; fleet_set_settings() */
+	size_t n_settings;
+	uint32_t settings_sum; /* of what they were made of */
+	struct part **parts;   /* those with serials, and the host itself first */
 	size_t n_parts;
 	unsigned out;	      /* enum fleet_out bits */
 	bool managed;	      /* false: opted out; counted, never touched */
@@ -146,7 +151,7 @@ struct fleet_node {
 struct fleet {
 	struct fleet_node **nodes; /* by name */
 	size_t n, room;
-	struct names domains, skus, jobs;
+	struct names domains, skus, jobs, settings;
 	void *parts;		/* tree of struct part, by serial */
 	struct notice *notices; /* kept by policy_decide(): decide.h */
 	size_t n_notices;
@@ -175,12 +180,25 @@ void fleet_set_jobs(struct fleet *f, struct fleet_node *node, const char *const 
 void fleet_forget_jobs(struct fleet *f, struct fleet_node *node);
 
 /*
+ * What it was set up with, as its last report says, "bios=2.4.1"; at most FLEET_SETTINGS_MAX are
+ * kept. What is slow on the hosts with one of them and not on the others is no host's fault.
+ */
+void fleet_set_settings(struct fleet *f, struct fleet_node *node, const char *const *settings,
+			size_t n);
+
+/* The same from an object of texts as reports have it; what names the machine is left out. */
+void fleet_set_env(struct fleet *f, struct fleet_node *node, const json_t *env);
+
+/*
  * The serials of its GPUs and NICs, at most FLEET_PARTS_MAX. A part that comes
  * from another node brings its record, and one that leaves takes it along.
  */
 void fleet_set_parts(struct fleet *f, struct fleet_node *node, const char *const *serials, size_t n);
 
-/* Add or bring up to date. NULL when the node has FLEET_FINDINGS_MAX others. */
+/*
+ * Add or bring up to date. NULL when the node has FLEET_FINDINGS_MAX others; for one that is
+ * fatal one that is not makes room, so that other pointers to findings end.
+ */
 struct finding *fleet_note(struct fleet *f, struct fleet_node *node,
 			   const struct finding_news *news);
 struct finding *fleet_finding(const struct fleet_node *node, const char *check, const char *subject);

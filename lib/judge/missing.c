@@ -214,19 +214,28 @@ static bool has_check(const struct report *report, const char *check)
 	return false;
 }
 
+/* A count of more than none. */
+static bool is_expected(const struct judge_inputs *inputs, const char *check)
+{
+	CLEANUP(sample_release) struct sample s = sample_init();
+	double expected, floor;
+
+	s.check = xstrdup(check);
+	s.subject = xstrdup("host");
+	return inputs->sku(inputs->sku_context, &s, &expected, &floor) && expected > 0;
+}
+
 size_t missing_counts(const struct report *report, const struct judge_inputs *inputs,
 		      const char *ret_checks[static MISSING_COUNTS_MAX])
 {
-	double expected, floor;
 	size_t n = 0, i;
 
 	if (!inputs->sku || !has_check(report, "inventory."))
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(counts); i++) {
 		if (has_check(report, counts[i].ran) && !has_check(report, counts[i].check) &&
-		    inputs->sku(inputs->sku_context, counts[i].check, "", "host", &expected,
-				&floor) &&
-		    expected > 0 && !missing_excused(report, counts[i].check))
+		    is_expected(inputs, counts[i].check) &&
+		    !missing_excused(report, counts[i].check))
 			ret_checks[n++] = counts[i].check;
 	}
 	return n;

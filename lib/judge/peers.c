@@ -132,7 +132,7 @@ static void view_spread(const struct member *members, size_t n, const double *so
 	group->typical = median_of_low(p->views, members, n);
 }
 
-static void view_group(const struct member *members, size_t n, struct peers *p)
+static void view_group(struct member *members, size_t n, double within, struct peers *p)
 {
 	struct peer_group *group = &p->groups[p->n_groups];
 	CLEANUP(freep) double *sorted = xcalloc(n, sizeof(*sorted));
@@ -151,6 +151,7 @@ static void view_group(const struct member *members, size_t n, struct peers *p)
 		view->compared = true;
 		view->repeat = members[i].repeat;
 		view->group = p->n_groups;
+		members[i].m.within = within;
 		view->known = expectation_from_peers(&members[i].m, others, group->n - 1, &view->e);
 		view->low = view->known && view->e.low;
 		if (members[i].repeat)
@@ -162,6 +163,12 @@ static void view_group(const struct member *members, size_t n, struct peers *p)
 	p->n_groups++;
 	if (group->spread)
 		view_spread(members, n, sorted, group, p);
+}
+
+static double within_of(const struct judge_inputs *inputs, const struct report *report,
+			size_t sample)
+{
+	return inputs->within ? inputs->within(inputs->fleet_context, &report->samples[sample]) : 0;
 }
 
 void peers_build(const struct report *report, const struct judge_inputs *inputs, struct peers *ret)
@@ -178,7 +185,7 @@ void peers_build(const struct report *report, const struct judge_inputs *inputs,
 		end = i + 1;
 		while (end < n && kind_compare(&members[end].kind, &members[i].kind) == 0)
 			end++;
-		view_group(&members[i], end - i, ret);
+		view_group(&members[i], end - i, within_of(inputs, report, members[i].sample), ret);
 	}
 	for (i = 0; i < n; i++)
 		free(members[i].memory);
@@ -190,9 +197,7 @@ static bool from_sku(const struct sample *s, const struct judge_inputs *inputs,
 {
 	double expected = NAN, floor = NAN;
 
-	return inputs->sku &&
-	       inputs->sku(inputs->sku_context, s->check, s->locality, s->subject, &expected,
-			   &floor) &&
+	return inputs->sku && inputs->sku(inputs->sku_context, s, &expected, &floor) &&
 	       expectation_from_sku(m, expected, floor, ret);
 }
 

@@ -2,12 +2,12 @@
 #include "lib/judge/policy.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "lib/duration.h"
 #include "lib/err.h"
+#include "lib/glob.h"
 #include "lib/jsome.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
@@ -50,27 +50,37 @@ static int decode_severity(const struct jval *v, void *member, struct err *err)
 	return jval_fail(v, err, "want info, warn or fatal");
 }
 
-static int decode_class(const struct jval *v, void *member, struct err *err)
+/* Each is held against each other one, and against what hosts name as they like. */
+static int decode_glob(const struct jval *v, void *member, struct err *err)
 {
 	const char *glob = json_string_value(v->value);
 
-	if (!glob)
-		return jval_fail(v, err, "want a string, not %s", jval_type_name(v));
+	if (glob && !glob_ok(glob))
+		return jval_fail(v, err, "want at most %d characters besides *, and %d bytes",
+				 GLOB_STEPS_MAX, GLOB_BYTES_MAX);
+	return jsome_text(v, member, err);
+}
+
+static int decode_class(const struct jval *v, void *member, struct err *err)
+{
+	const char *glob = json_string_value(v->value);
+	int r = decode_glob(v, member, err);
+
+	if (r < 0)
+		return r;
 	if (!sample_class_possible(glob))
 		return jval_fail(v, err, "'%.40s' matches none of " SAMPLE_CLASSES, glob);
-	free(*(char **)member);
-	*(char **)member = xstrdup(glob);
 	return 0;
 }
 
 #define RULE(m) offsetof(struct policy_rule, m)
 
 static const struct jfield match_fields[] = {
-	{ "check", J_CUSTOM, RULE(check), 0, .decode = jsome_text },
+	{ "check", J_CUSTOM, RULE(check), 0, .decode = decode_glob },
 	{ "class", J_CUSTOM, RULE(locality), 0, .decode = decode_class },
-	{ "sku", J_CUSTOM, RULE(sku), 0, .decode = jsome_text },
+	{ "sku", J_CUSTOM, RULE(sku), 0, .decode = decode_glob },
 	{ "severity", J_CUSTOM, RULE(severity), 0, .decode = decode_severity },
-	{ "code", J_CUSTOM, RULE(code), 0, .decode = jsome_text },
+	{ "code", J_CUSTOM, RULE(code), 0, .decode = decode_glob },
 };
 static const struct jfield floor_fields[] = {
 	{ "ratio", J_REAL, RULE(floor_ratio), 0, .min = 0.01, .max = 1 },
@@ -129,7 +139,7 @@ static bool covers(const char *general, const char *special)
 {
 	if (!general || streq(general, "*"))
 		return true;
-	return special && fnmatch(general, special, 0) == 0;
+	return special && glob_match(general, special);
 }
 
 static bool rule_covers(const struct policy_rule *a, const struct policy_rule *b)
@@ -383,7 +393,7 @@ int policy_decode(const struct jval *v, struct policy *ret, struct err *err)
 /* `glob` NULL matches all; a subject without the member matches only then. */
 static bool matches(const char *glob, const char *text)
 {
-	return !glob || (text && fnmatch(glob, text, 0) == 0);
+	return !glob || (text && glob_match(glob, text));
 }
 
 const struct policy_rule *policy_match(const struct policy *p, const struct policy_subject *s)

@@ -19,6 +19,8 @@
  *	rules: first match wins: [{name, match: {check, class, sku, severity, code},
  *	        floor: {ratio, k}, windows: {k, n}, action}]
  *
+ * check, class, sku and code are shell patterns within the limits of lib/glob.h.
+ *
  * Strict: an unknown key, a wrong type, a number out of range, a rule that can
  * never match because an earlier one takes everything, K greater than N are
  * errors that name the place.

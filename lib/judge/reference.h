@@ -25,6 +25,8 @@ enum {
 #define REFERENCE_K 3.5
 /* Below this part of what is expected one reference alone is enough. */
 #define REFERENCE_FAR 0.85
+/* Below this part of what others reach no good part is, however long the tail of good silicon. */
+#define REFERENCE_BROKEN 0.6
 /* With too few peers for statistics: so far below the best one. */
 #define REFERENCE_FEW_SLACK 0.15
 
@@ -33,6 +35,7 @@ struct family {
 	const char *prefix; /* of the check's name; the first that fits counts */
 	double slack;	    /* least distance of the floor, as a part of what is expected */
 	bool compared;	    /* with peers and history; a state or a counter is not */
+	bool alike;	    /* good hosts do not differ in it as silicon does */
 	bool count;	    /* things that are there or not: one short of the SKU file is a fail */
 };
 
@@ -45,6 +48,9 @@ struct measure {
 	const struct family *family;
 	double slack; /* the family's, unless a policy says otherwise */
 	double k;     /* robust sigmas: REFERENCE_K likewise */
+	/* Standard deviation among the parts of good hosts: peers lie at least so far apart; 0: not
+	 * known. */
+	double within;
 };
 
 /* The value of a sample as something to compare; false when it has none, no better side, or an
@@ -75,8 +81,9 @@ struct expectation {
 /*
  * From the peers' values, sorted, without the value itself. With `n` of at
  * least REFERENCE_N_MIN: median - max(k sigma, slack median), sigma from the
- * MAD; with fewer: 15 % below the best, and never far. False when there is
- * nothing to compare relatively (n = 0, or an expected value not above 0).
+ * MAD, which of so few is often too small, and at least m->within; with fewer: 15 % below the best,
+ * and never far. False when there is nothing to compare relatively (n = 0, or an expected value not
+ * above 0).
  */
 bool expectation_from_peers(const struct measure *m, const double *sorted, size_t n,
 			    struct expectation *ret);
@@ -107,12 +114,16 @@ bool expectation_from_sku(const struct measure *m, double expected, double floor
 
 /*
  * The level (enum verdict_level) that `n` expectations of one value give: two
- * that say low, or one that says far: fail; one low: warn; none: pass.
+ * that say low, or one that says far: fail; one low: warn; none: pass. One less where only peers and
+ * the SKU file say low and the fleet, or to peers alone its own history, lets it pass.
  */
 int expectations_level(const struct expectation *e, size_t n);
 
 /* How it stands to its own history (enum usual_state). */
 int expectations_usual(const struct expectation *e, size_t n);
+
+/* Their sources as bits, 1 << enum verdict_source: of all, or of those that say low. */
+unsigned expectations_by(const struct expectation *e, size_t n, bool low);
 
 /* The one the value does worst against; NULL for n = 0. */
 const struct expectation *expectations_worst(const struct expectation *e, size_t n);

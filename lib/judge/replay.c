@@ -90,6 +90,12 @@ static struct part_track *track_find(const struct host *host, const char *check,
 	return NULL;
 }
 
+/* Not one more than REPLAY_PARTS_MAX: what would not be followed is not worth a look at the rules. */
+static bool track_possible(const struct host *host, const struct replay_item *item)
+{
+	return host->n < REPLAY_PARTS_MAX || track_find(host, item->check, item->subject);
+}
+
 static struct part_track *track_need(struct host *host, const struct replay_item *item)
 {
 	struct part_track *track = track_find(host, item->check, item->subject);
@@ -127,10 +133,11 @@ static const struct policy_rule *rule_of(const struct replay *r, const struct re
 static bool is_bad(const struct replay *r, const struct replay_run *run,
 		   const struct replay_item *item)
 {
-	const struct policy_rule *rule = rule_of(r, run, item->check, item->fatal);
+	const struct policy_rule *rule;
 
 	if (item->level < VERDICT_WARN)
 		return false;
+	rule = rule_of(r, run, item->check, item->fatal);
 	if (item->fatal || !rule || isnan(rule->floor_ratio) || isnan(item->value) ||
 	    !(item->expected > 0) || item->value > item->expected)
 		return true;
@@ -272,7 +279,7 @@ void replay_add(struct replay *r, const struct replay_run *run)
 	for (i = 0; i < host->n; i++)
 		host->tracks[i].bad = false;
 	for (i = 0; i < run->n_items; i++) {
-		if (is_bad(r, run, &run->items[i]))
+		if (track_possible(host, &run->items[i]) && is_bad(r, run, &run->items[i]))
 			note_bad(r, run, host, &run->items[i]);
 	}
 	verify(r, run, host);

@@ -13,9 +13,17 @@
 
 static void expect_release(struct sku_expect *e)
 {
+	size_t i;
+
+	for (i = 0; i < e->n_params; i++) {
+		free(e->params[i].name);
+		strv_free(e->params[i].texts);
+	}
+	free(e->params);
 	free(e->check);
-	free(e->locality);
+	strv_free(e->localities);
 	free(e->subject);
+	free(e->of);
 	free(e->unit);
 	free(e->source);
 }
@@ -29,6 +37,8 @@ void sku_release(struct sku *s)
 	free(s->cpu);
 	strv_free(s->gpus);
 	strv_free(s->nics);
+	strv_free(s->switches);
+	free(s->counts);
 	strv_free(s->probes);
 	for (i = 0; i < s->n_inventory; i++)
 		expect_release(&s->inventory[i]);
@@ -74,6 +84,47 @@ static int decode_ids(const struct jval *v, void *member, struct err *err)
 	return r;
 }
 
+/* A whole number above 0. */
+static int take_count(const struct jval *v, uint64_t *ret, struct err *err)
+{
+	const json_int_t count = json_integer_value(v->value);
+
+	if (!json_is_integer(v->value) || count < 1 || count > SKU_GPUS_MAX)
+		return jval_fail(v, err, "want a number of GPUs from 1 to %d, or a list of such",
+				 SKU_GPUS_MAX);
+	*ret = (uint64_t)count;
+	return 0;
+}
+
+/* 8, or [1, 2, 4]. */
+static int decode_gpus(const struct jval *v, void *member, struct err *err)
+{
+	const size_t n = json_is_array(v->value) ? json_array_size(v->value) : 1;
+	uint64_t **counts = member;
+	size_t i;
+	int r = 0;
+
+	if (n == 0 || n > SKU_IDS_MAX)
+		return jval_fail(v, err, "want 1 to %d numbers of GPUs", SKU_IDS_MAX);
+	*counts = xcalloc(n + 1, sizeof(**counts));
+	for (i = 0; r == 0 && i < n; i++) {
+		const struct jval one = json_is_array(v->value) ? jval_at(v, i) : *v;
+
+		r = take_count(&one, &(*counts)[i], err);
+	}
+	return r;
+}
+
+static int decode_virtual(const struct jval *v, void *member, struct err *err)
+{
+	int *is_virtual = member;
+
+	if (!json_is_boolean(v->value))
+		return jval_fail(v, err, "want true or false, not %s", jval_type_name(v));
+	*is_virtual = json_is_true(v->value) ? SKU_VIRTUAL : SKU_BARE;
+	return 0;
+}
+
 #define SKU(m) offsetof(struct sku, m)
 #define EXPECT(m) offsetof(struct sku_expect, m)
 
@@ -82,6 +133,9 @@ static const struct jfield match_fields[] = {
 	{ "cpu", J_STRING, SKU(cpu), 0 },
 	{ "gpu", J_CUSTOM, SKU(gpus), 0, .decode = decode_ids },
 	{ "nic", J_CUSTOM, SKU(nics), 0, .decode = decode_ids },
+	{ "gpus", J_CUSTOM, SKU(counts), 0, .decode = decode_gpus },
+	{ "nvswitch", J_CUSTOM, SKU(switches), 0, .decode = decode_ids },
+	{ "virtual", J_CUSTOM, SKU(is_virtual), 0, .decode = decode_virtual },
 };
 
 static int decode_match(const struct jval *v, void *member, struct err *err)
@@ -119,6 +173,7 @@ static int decode_count(const struct jval *v, struct sku *s, struct err *err)
 	*e = (struct sku_expect){
 		.check = xasprintf("inventory.%s", v->key),
 		.unit = xstrdup("1"),
+		.part = NAN,
 	};
 	r = jval_decode(v, count_fields, ARRAY_SIZE(count_fields), JVAL_STRICT, e, err);
 	if (r == 0 && e->value != floor(e->value))
@@ -150,20 +205,99 @@ static int decode_inventory(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
+/* One glob, or several of which one must match. */
+static int decode_globs(const struct jval *v, void *member, struct err *err)
+{
+	char ***globs = member;
+
+	if (!json_is_string(v->value))
+		return decode_words(v, member, err);
+	*globs = xcalloc(2, sizeof(**globs));
+	(*globs)[0] = xstrdup(json_string_value(v->value));
+	return 0;
+}
+
+static const struct jfield range_fields[] = {
+	{ "min", J_REAL, offsetof(struct sku_param, min), 0, .min = -1e18, .max = 1e18 },
+	{ "max", J_REAL, offsetof(struct sku_param, max), 0, .min = -1e18, .max = 1e18 },
+};
+
+/* bf16, [tf32, f32], 8, true or {min: 650}. */
+static int decode_param(const struct jval *v, struct sku_param *ret, struct err *err)
+{
+	*ret = (struct sku_param){ .name = xstrdup(v->key), .min = -INFINITY, .max = INFINITY };
+	if (json_is_object(v->value))
+		return jval_decode(v, range_fields, ARRAY_SIZE(range_fields), JVAL_STRICT, ret, err);
+	if (json_is_number(v->value)) {
+		ret->min = ret->max = json_number_value(v->value);
+		return 0;
+	}
+	if (!json_is_boolean(v->value))
+		return decode_globs(v, &ret->texts, err);
+	ret->texts = xcalloc(2, sizeof(*ret->texts));
+	ret->texts[0] = xstrdup(json_is_true(v->value) ? "true" : "false");
+	return 0;
+}
+
+static int decode_params(const struct jval *v, void *member, struct err *err)
+{
+	struct sku_expect *e = member;
+	json_t *object, *value;
+	const char *key;
+	int r = jval_need_object(v, err);
+
+	if (r == 0 && json_object_size(v->value) > SKU_PARAMS_MAX)
+		r = jval_fail(v, err, "more than %d params", SKU_PARAMS_MAX);
+	if (r < 0)
+		return r;
+	memcpy(&object, &v->value, sizeof(object)); /* the iterator wants non-const */
+	e->params = xcalloc(json_object_size(object), sizeof(*e->params));
+	json_object_foreach(object, key, value)
+	{
+		const struct jval item = jval_get(v, key);
+
+		r = decode_param(&item, &e->params[e->n_params++], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static const struct jfield expect_fields[] = {
 	{ "check", J_CUSTOM, EXPECT(check), J_REQUIRED, .decode = jsome_text },
-	{ "class", J_STRING, EXPECT(locality), 0 },
+	{ "class", J_CUSTOM, EXPECT(localities), 0, .decode = decode_globs },
 	{ "subject", J_STRING, EXPECT(subject), 0 },
+	{ "params", J_CUSTOM, 0, 0, .decode = decode_params },
 	{ "value", J_REAL, EXPECT(value), 0, .min = 1e-12, .max = 1e18 },
-	{ "floor", J_REAL, EXPECT(floor), J_REQUIRED, .min = 1e-12, .max = 1e18 },
+	{ "floor", J_REAL, EXPECT(floor), 0, .min = 1e-12, .max = 1e18 },
+	{ "part", J_REAL, EXPECT(part), 0, .min = 1e-6, .max = 1e6 },
+	{ "of", J_CUSTOM, EXPECT(of), 0, .decode = jsome_text },
 	{ "unit", J_STRING, EXPECT(unit), J_REQUIRED },
 	{ "source", J_CUSTOM, EXPECT(source), J_REQUIRED, .decode = jsome_text },
 };
+
+/* One way to say what it is held against, and the whole of it. */
+static int check_floor(const struct jval *v, const struct sku_expect *e, struct err *err)
+{
+	const struct jval part = jval_get(v, "part"), of = jval_get(v, "of"),
+			  missing = jval_get(v, "floor");
+
+	if (isfinite(e->part) && !e->of)
+		return jval_fail(&of, err, "missing: part is of what number of the params?");
+	if (e->of && !isfinite(e->part))
+		return jval_fail(&part, err, "missing");
+	if (isfinite(e->part) && (isfinite(e->floor) || isfinite(e->value)))
+		return jval_fail(&part, err, "not together with floor or value");
+	if (!isfinite(e->part) && !isfinite(e->floor))
+		return jval_fail(&missing, err, "missing");
+	return 0;
+}
 
 /* What would be held against nothing, or 1e9 times too little, in silence. */
 static int check_expect(const struct jval *v, const struct sku_expect *e, struct err *err)
 {
 	const struct jval unit = jval_get(v, "unit"), class = jval_get(v, "class");
+	size_t i;
 
 	if (!sample_unit_known(e->unit))
 		return jval_fail(
@@ -171,10 +305,12 @@ static int check_expect(const struct jval *v, const struct sku_expect *e, struct
 			"'%.40s': want B/s, s, FLOP/s or 1, and the numbers in it: 24.9 GB/s is "
 			"24.9e9",
 			e->unit);
-	if (e->locality && !sample_class_possible(e->locality))
-		return jval_fail(&class, err, "'%.40s' matches none of " SAMPLE_CLASSES,
-				 e->locality);
-	return 0;
+	for (i = 0; e->localities && e->localities[i]; i++) {
+		if (!sample_class_possible(e->localities[i]))
+			return jval_fail(&class, err, "'%.40s' matches none of " SAMPLE_CLASSES,
+					 e->localities[i]);
+	}
+	return check_floor(v, e, err);
 }
 
 static int decode_expects(const struct jval *v, void *member, struct err *err)
@@ -192,7 +328,7 @@ static int decode_expects(const struct jval *v, void *member, struct err *err)
 		struct jval item = jval_at(v, i);
 		struct sku_expect *e = &s->expects[s->n_expects++];
 
-		e->value = NAN;
+		e->value = e->floor = e->part = NAN;
 		r = jval_decode(&item, expect_fields, ARRAY_SIZE(expect_fields), JVAL_STRICT, e,
 				err);
 		if (r == 0)
@@ -268,13 +404,75 @@ static bool ids_match(char *const *wanted, char *const *present)
 	return shares(wanted, present);
 }
 
+bool sku_matches_kinds(const struct sku *s, const struct sku_models *m)
+{
+	return ids_match(s->gpus, m->gpus) && ids_match(s->nics, m->nics);
+}
+
+/* The smallest board of the file that the GPUs fit on; 0: they fit on none. */
+static uint64_t board_of(const struct sku *s, const struct sku_models *m)
+{
+	uint64_t board = 0;
+	size_t i;
+
+	for (i = 0; s->counts && s->counts[i]; i++) {
+		if (s->counts[i] >= m->n_gpus && (board == 0 || s->counts[i] < board))
+			board = s->counts[i];
+	}
+	return board;
+}
+
+/* A guest may have been given a part of a board, unless it sees what joins the whole of it. */
+static bool counts_match(const struct sku *s, const struct sku_models *m)
+{
+	const uint64_t board = board_of(s, m);
+
+	if (!s->counts || board == m->n_gpus)
+		return true;
+	return board > 0 && (!m->is_virtual || strv_len(m->switches) > 0);
+}
+
+static bool is_of_kind(int wanted, bool is_virtual)
+{
+	return wanted == SKU_ANY || is_virtual == (wanted == SKU_VIRTUAL);
+}
+
 bool sku_matches(const struct sku *s, const struct sku_models *m)
 {
+	if (!ids_match(s->switches, m->switches) || !is_of_kind(s->is_virtual, m->is_virtual) ||
+	    !counts_match(s, m))
+		return false;
 	if (s->product && fnmatch(s->product, m->product, FNM_CASEFOLD) != 0)
 		return false;
 	if (s->cpu && fnmatch(s->cpu, m->cpu, FNM_CASEFOLD) != 0)
 		return false;
-	return ids_match(s->gpus, m->gpus) && ids_match(s->nics, m->nics);
+	return sku_matches_kinds(s, m);
+}
+
+/* How many kinds of model a file asks for. */
+static int kinds_of(const struct sku *s)
+{
+	return (s->product != NULL) + (s->cpu != NULL) + (s->gpus != NULL) + (s->nics != NULL);
+}
+
+static int board_words(const struct sku *s)
+{
+	return (s->counts != NULL) + (s->switches != NULL) + (s->is_virtual != SKU_ANY);
+}
+
+bool sku_better(const struct sku *s, const struct sku *other, const struct sku_models *m)
+{
+	const uint64_t mine = board_of(s, m), theirs = board_of(other, m);
+	const bool whole = !s->counts || mine == m->n_gpus;
+	const bool other_whole = !other->counts || theirs == m->n_gpus;
+
+	if (kinds_of(s) != kinds_of(other))
+		return kinds_of(s) > kinds_of(other);
+	if (whole != other_whole)
+		return whole;
+	if (board_words(s) != board_words(other))
+		return board_words(s) > board_words(other);
+	return s->counts && other->counts && mine < theirs;
 }
 
 static char *join(char *const *strv)
@@ -305,6 +503,7 @@ void sku_models_release(struct sku_models *m)
 	free(m->cpu);
 	strv_free(m->gpus);
 	strv_free(m->nics);
+	strv_free(m->switches);
 	*m = (struct sku_models){ 0 };
 }
 
@@ -329,25 +528,88 @@ static bool matches_subject(const char *glob, const char *subject)
 	return matches(glob, subject);
 }
 
-static const struct sku_expect *find(const struct sku_expect *list, size_t n, const char *check,
-				     const char *locality, const char *subject)
+/* A sample without a class is of none. */
+static bool matches_any(char *const *globs, const char *text)
+{
+	size_t i;
+
+	for (i = 0; globs && globs[i]; i++) {
+		if (matches(globs[i], text))
+			return true;
+	}
+	return !globs;
+}
+
+static bool param_fits(const struct sku_param *p, const json_t *value)
+{
+	const double number = json_number_value(value);
+
+	if (!p->texts)
+		return json_is_number(value) && number >= p->min && number <= p->max;
+	if (json_is_boolean(value))
+		return matches_any(p->texts, json_is_true(value) ? "true" : "false");
+	return json_is_string(value) && matches_any(p->texts, json_string_value(value));
+}
+
+/* A sample that is looked up, its params read when the first row asks for some. */
+struct asked {
+	const struct sample *sample;
+	json_t *read; /* ours, when the sample has only their text */
+};
+
+static const json_t *params_of(struct asked *a)
+{
+	const struct sample *s = a->sample;
+
+	if (!s->params && !a->read && s->params_text)
+		a->read = json_loads(s->params_text, 0, NULL);
+	return s->params ? s->params : a->read;
+}
+
+static bool params_fit(const struct sku_expect *e, struct asked *a)
+{
+	size_t i;
+
+	for (i = 0; i < e->n_params; i++) {
+		if (!param_fits(&e->params[i], json_object_get(params_of(a), e->params[i].name)))
+			return false;
+	}
+	return !e->of || json_number_value(json_object_get(params_of(a), e->of)) > 0;
+}
+
+static bool is_about(const struct sku_expect *e, struct asked *a)
+{
+	const struct sample *s = a->sample;
+
+	return matches(e->check, s->check) && matches_any(e->localities, s->locality) &&
+	       matches_subject(e->subject, s->subject) && params_fit(e, a);
+}
+
+static const struct sku_expect *find(const struct sku_expect *list, size_t n, struct asked *a)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (matches(list[i].check, check) && matches(list[i].locality, locality) &&
-		    matches_subject(list[i].subject, subject))
+		if (is_about(&list[i], a))
 			return &list[i];
 	}
 	return NULL;
 }
 
-const struct sku_expect *sku_expectation(const struct sku *s, const char *check,
-					 const char *locality, const char *subject)
+const struct sku_expect *sku_expectation(const struct sku *s, const struct sample *sample,
+					 double *ret_floor)
 {
-	const struct sku_expect *e = find(s->inventory, s->n_inventory, check, locality, subject);
+	struct asked a = { .sample = sample };
+	const struct sku_expect *e = find(s->inventory, s->n_inventory, &a);
 
-	return e ? e : find(s->expects, s->n_expects, check, locality, subject);
+	if (!e)
+		e = find(s->expects, s->n_expects, &a);
+	if (e)
+		*ret_floor =
+			e->of ? e->part * json_number_value(json_object_get(params_of(&a), e->of))
+			      : e->floor;
+	json_decref(a.read);
+	return e;
 }
 
 bool sku_expects_probe(const struct sku *s, const char *probe)

@@ -87,7 +87,9 @@ static void judge_by_references(const struct sample *s, const struct references 
 	item->n = worst->n;
 	item->level = expectations_level(refs->e, refs->n);
 	item->usual = expectations_usual(refs->e, refs->n);
-	if (item->level != VERDICT_PASS)
+	item->known_by = expectations_by(refs->e, refs->n, false);
+	item->low_by = expectations_by(refs->e, refs->n, true);
+	if (item->level != VERDICT_PASS || item->low_by)
 		item->sentence = words_low(s, refs->e, refs->n);
 	else if (!terse)
 		item->sentence = words_fine(s, refs->e, refs->n);
@@ -146,6 +148,7 @@ static struct verdict_item judge_sample(const struct sample *s, const struct jud
 		item.sentence = words_not_ok(s);
 		item.level = own;
 		item.fatal = s->severity == SEVERITY_FATAL;
+		item.known_by = item.low_by = 0;
 	}
 	return item;
 }

@@ -11,7 +11,10 @@
  *  - a value is compared with samples of the same (check, class, params, unit)
  *    on this host (peers), with the SKU file, with the host's own history:
  *    two that say low, or one that says far too low, make a fail; one that
- *    says low is a warn, whether the others disagree or are not there;
+ *    says low is a warn;
+ *  - where other hosts of the SKU are known and let a value pass, peers and the SKU file weigh one
+ *    level less, and so do peers where its own history lets it pass: good parts
+ *    spread more than few peers can tell, and the file may ask too much;
  *  - fewer than 5 peers give no statistics: a floor of 15 % against the best,
  *    and at most warn unless history or the SKU file agree;
  *  - half or more of a group low: nobody is blamed by peers; without another
@@ -73,9 +76,11 @@ struct verdict_item {
 	int source;	 /* enum verdict_source */
 	uint64_t n;	 /* values behind `expected` */
 	bool fatal;	 /* a signature that is bad by itself */
-	int usual;	 /* enum usual_state; not encoded */
-	char *sentence;	 /* for people, names the subject and the numbers */
-	char *link;	 /* subject of the item that explains this one, or NULL */
+	int usual;	 /* enum usual_state; not encoded, as the next two */
+	/* Bits, 1 << enum verdict_source: who knows such a value, and who finds this one low. */
+	unsigned known_by, low_by;
+	char *sentence; /* for people, names the subject and the numbers */
+	char *link;	/* subject of the item that explains this one, or NULL */
 	/* kept for the merge in verdict.json */
 	char *profile; /* of the run that brought it */
 	char *time;    /* RFC 3339, of that run */
@@ -101,11 +106,11 @@ struct verdict {
 /* What a value is held against, from outside the report. All may be absent. */
 struct judge_inputs {
 	/*
-	 * Expected value and floor of (check, class, subject) by the SKU file;
-	 * returns false when it says nothing. `n` is then 1.
+	 * Expected value and floor of such a sample (its check, class, subject and
+	 * params) by the SKU file; returns false when it says nothing. `n` is then 1.
 	 */
-	bool (*sku)(void *context, const char *check, const char *locality, const char *subject,
-		    double *ret_expected, double *ret_floor);
+	bool (*sku)(void *context, const struct sample *s, double *ret_expected,
+		    double *ret_floor);
 	void *sku_context;
 	/*
 	 * Own earlier values of (check, subject, params_key() of the sample),
@@ -124,7 +129,12 @@ struct judge_inputs {
 	 */
 	bool (*fleet)(void *context, const struct sample *s, const struct measure *m,
 		      struct expectation *ret);
-	void *fleet_context;
+	/*
+	 * How far the parts of a good host of the fleet lie apart in such a sample: a standard
+	 * deviation in its unit; 0 when that is not known.
+	 */
+	double (*within)(void *context, const struct sample *s);
+	void *fleet_context; /* of both */
 	/*
 	 * Beside its peers: ratios to the median of the other parts that this part had in
 	 * its last good runs (trend.h); how many, at most TREND_MAX.

@@ -178,6 +178,8 @@ static void name_link(const struct naming *n, const struct localised_link *link)
 			    .expected = link->expected,
 			    .floor = NAN,
 			    .source = n->v->items[worst].source,
+			    .known_by = n->v->items[worst].known_by,
+			    .low_by = n->v->items[worst].low_by,
 			    .n = n->v->items[worst].n,
 			    .sentence = localised_sentence(link),
 		    });

@@ -114,6 +114,7 @@ struct accel_gemm_shape {
 struct accel_ops {
 	const char *name;   /* "cpu", "cuda", "sim" */
 	unsigned queue_max; /* pieces of work that one stream takes before -EAGAIN; 0: any */
+	bool threads;	    /* several may ask at once, each for a device of its own */
 
 	/*
 	 * -ENODEV when there is no such device here; -ENOTSUP with the sentence

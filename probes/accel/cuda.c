@@ -11,6 +11,7 @@
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/paths.h"
+#include "lib/watched.h"
 #include "lib/xalloc.h"
 
 /*
@@ -65,6 +66,8 @@ int cuda_check(struct cuda *c, unsigned device, unsigned result, const char *wha
 	char words[160];
 	int r;
 
+	if (watched_is_left())
+		return err_set(err, ECANCELED, "%s: %s: given up", subject, what);
 	if (result == CUDA_OK)
 		return 0;
 	r = meaning(result);
@@ -84,6 +87,8 @@ int cuda_enter(struct cuda *c, unsigned device, struct err *err)
 	if (device >= c->n_devices)
 		return err_set(err, ENODEV, "no GPU %u: there are %u", device, c->n_devices);
 	d = &c->devices[device];
+	if (watched_is_left())
+		return err_set(err, ECANCELED, "%s: given up", d->info.subject);
 	c->asked = d->info.subject;
 	if (!d->context) {
 		r = cuda_check(c, device, c->libs.driver.ctx_retain(&context, d->handle),
@@ -300,23 +305,23 @@ static uint64_t cuda_now_us(const struct accel *a UNUSED)
 	return clock_mono_us();
 }
 
-#define OPS(open_)                                                                               \
-	{                                                                                        \
-		.open = open_, .name = "cuda", .queue_max = CUDA_QUEUE_MAX, .close = cuda_close, \
-		.n_devices = cuda_n_devices, .device_info = cuda_device_info,                    \
-		.device_params = cuda_params, .condition = cuda_condition,                       \
-		.device_enter = cuda_device_enter, .version = cuda_version, .asked = cuda_asked, \
-		.now_us = cuda_now_us, .region_new = cuda_region_new,                            \
-		.region_free = cuda_region_free, .region_export = cuda_region_export,            \
-		.stream_new = cuda_stream_new, .stream_free = cuda_stream_free,                  \
-		.stream_handle = cuda_stream_handle, .stream_wait = cuda_stream_wait,            \
-		.event_new = cuda_event_new, .event_free = cuda_event_free,                      \
-		.event_record = cuda_event_record, .event_wait = cuda_event_wait,                \
-		.event_seconds = cuda_event_seconds, .peer_open = cuda_peer_open,                \
-		.copy = cuda_copy, .upload = cuda_upload, .download = cuda_download,             \
-		.gemm_new = cuda_gemm_new, .gemm_free = cuda_gemm_free,                          \
-		.gemm_algorithm = cuda_gemm_algorithm, .gemm_run = cuda_gemm_run,                \
-		.others = cuda_others,                                                           \
+#define OPS(open_)                                                                                 \
+	{                                                                                          \
+		.open = open_, .name = "cuda", .queue_max = CUDA_QUEUE_MAX, .threads = true,       \
+		.close = cuda_close, .n_devices = cuda_n_devices, .device_info = cuda_device_info, \
+		.device_params = cuda_params, .condition = cuda_condition,                         \
+		.device_enter = cuda_device_enter, .version = cuda_version, .asked = cuda_asked,   \
+		.now_us = cuda_now_us, .region_new = cuda_region_new,                              \
+		.region_free = cuda_region_free, .region_export = cuda_region_export,              \
+		.stream_new = cuda_stream_new, .stream_free = cuda_stream_free,                    \
+		.stream_handle = cuda_stream_handle, .stream_wait = cuda_stream_wait,              \
+		.event_new = cuda_event_new, .event_free = cuda_event_free,                        \
+		.event_record = cuda_event_record, .event_wait = cuda_event_wait,                  \
+		.event_seconds = cuda_event_seconds, .peer_open = cuda_peer_open,                  \
+		.copy = cuda_copy, .upload = cuda_upload, .download = cuda_download,               \
+		.gemm_new = cuda_gemm_new, .gemm_free = cuda_gemm_free,                            \
+		.gemm_algorithm = cuda_gemm_algorithm, .gemm_run = cuda_gemm_run,                  \
+		.others = cuda_others,                                                             \
 	}
 
 const struct accel_ops accel_cuda_ops = OPS(cuda_open);

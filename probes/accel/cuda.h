@@ -6,6 +6,10 @@
  * put on it. No code of our own runs there: products and copies are those of
  * the libraries.
  *
+ * Threads may ask at once, each for a device of its own. Work that nobody waits for any more
+ * (watched_is_left()) is refused with -ECANCELED at its next call, so that it ends: it would load
+ * the host beside what is measured next.
+ *
  * Run against the fakes of tests/fakes so far, not on a GPU.
  */
 #pragma once
@@ -52,7 +56,7 @@ struct cuda {
 	struct nvml *nvml;	     /* NULL without it */
 	struct gpu_users users;	     /* who is none */
 	_Atomic(const char *) asked; /* subject of the device entered last */
-	bool stuck;		     /* work never came back: free nothing it may touch */
+	_Atomic bool stuck;	     /* work never came back: free nothing it may touch */
 };
 
 static inline struct cuda *cuda_of(const struct accel *a)
@@ -90,8 +94,8 @@ struct accel_event {
 int cuda_enter(struct cuda *c, unsigned device, struct err *err);
 
 /*
- * 0 for CUDA_OK, else the sentence "gpu:GPU-...: what: CUDA_ERROR_... (...)" as
- * -ENODEV when the GPU is lost, -EIO when it failed in mid-work, -ENOMEM,
+ * 0 for CUDA_OK, -ECANCELED when nobody waits any more, else the sentence "gpu:GPU-...: what:
+ * CUDA_ERROR_... (...)" as -ENODEV when the GPU is lost, -EIO when it failed in mid-work, -ENOMEM,
  * -EBUSY, -ENOTSUP, or -EPROTO for what should not happen.
  */
 int cuda_check(struct cuda *c, unsigned device, unsigned result, const char *what, struct err *err);

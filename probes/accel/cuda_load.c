@@ -6,6 +6,8 @@
 
 #include "probes/accel/library.h"
 
+enum { LT_MAJORS_MAX = 8 }; /* looked for, from the driver's own down */
+
 void cuda_words(const struct cuda_driver *driver, unsigned result, char ret[static 160])
 {
 	const char *name = NULL, *text = NULL;
@@ -71,20 +73,21 @@ static int load_lt(struct cuda_libs *libs, struct err *err)
 {
 	struct cuda_lt *table = &libs->lt;
 	const struct library_symbol symbols[] = { CUDA_LT_FUNCTIONS(LIBRARY_SYMBOL) };
-	int newest = libs->driver_version / 1000, major;
+	char names[LT_MAJORS_MAX][32];
+	const char *sonames[LT_MAJORS_MAX + 1] = { NULL }, *soname = NULL;
+	int newest = libs->driver_version / 1000, i;
+	void *library;
+	int r;
 
-	for (major = newest; major >= LT_MAJOR_MIN; major--) {
-		char soname[32];
-		void *library;
-
-		(void)snprintf(soname, sizeof(soname), "libcublasLt.so.%d", major);
-		if (library_load(soname, &library, NULL) == 0)
-			return library_find(library, soname, symbols, ARRAY_SIZE(symbols), err);
+	for (i = 0; i < LT_MAJORS_MAX && newest - i >= LT_MAJOR_MIN; i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "libcublasLt.so.%d", newest - i);
+		sonames[i] = names[i];
 	}
-	return err_set(err, ENOTSUP,
-		       "cannot load libcublasLt.so.%d or an older one down to .%d: it belongs to "
-		       "CUDA and must be where the loader looks (ldconfig, LD_LIBRARY_PATH)",
-		       newest, LT_MAJOR_MIN);
+	r = library_load_cuda(sonames, &library, &soname, err);
+	if (r < 0)
+		return err_wrap(err, r, "cannot load libcublasLt.so.%d or an older one down to .%d",
+				newest, LT_MAJOR_MIN);
+	return library_find(library, soname, symbols, ARRAY_SIZE(symbols), err);
 }
 
 static const char nvml_soname[] = "libnvidia-ml.so.1";

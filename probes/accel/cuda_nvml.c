@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,6 +19,7 @@ enum { QUESTION_START = -1 }; /* else the number of a GPU */
 struct nvml {
 	struct cuda_nvml call; /* a copy: the engine may be gone before the thread */
 	struct worker *worker;
+	pthread_mutex_t lock; /* of who asks: one at a time */
 	int question;
 	unsigned result; /* enum nvml_result of the answer */
 	struct nvml_state state;
@@ -178,6 +180,7 @@ int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err)
 	unsigned i;
 	int r;
 
+	(void)pthread_mutex_init(&n->lock, NULL);
 	n->call = c->libs.nvml;
 	n->n = c->n_devices;
 	for (i = 0; i < n->n; i++)
@@ -185,6 +188,7 @@ int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err)
 			       c->devices[i].info.subject + strlen("gpu:"));
 	r = worker_new(NVML_CALL_US, &n->worker, err);
 	if (r < 0) {
+		(void)pthread_mutex_destroy(&n->lock);
 		free(n);
 		return r;
 	}
@@ -207,8 +211,10 @@ void nvml_free(struct nvml *n)
 		return;
 	stuck = worker_stuck_at(n->worker) != NULL;
 	worker_free(n->worker);
-	if (!stuck)
-		free(n);
+	if (stuck)
+		return;
+	(void)pthread_mutex_destroy(&n->lock);
+	free(n);
 }
 
 const char *nvml_driver(const struct nvml *n)
@@ -216,7 +222,7 @@ const char *nvml_driver(const struct nvml *n)
 	return n->driver;
 }
 
-int nvml_look(struct nvml *n, unsigned device, struct nvml_state *ret, struct err *err)
+static int look(struct nvml *n, unsigned device, struct nvml_state *ret, struct err *err)
 {
 	int r = ask(n, (int)device, err);
 
@@ -226,4 +232,14 @@ int nvml_look(struct nvml *n, unsigned device, struct nvml_state *ret, struct er
 		return err_set(err, ENOTSUP, "NVML: %s", n->call.error_string(n->result));
 	*ret = n->state;
 	return 0;
+}
+
+int nvml_look(struct nvml *n, unsigned device, struct nvml_state *ret, struct err *err)
+{
+	int r;
+
+	(void)pthread_mutex_lock(&n->lock);
+	r = look(n, device, ret, err);
+	(void)pthread_mutex_unlock(&n->lock);
+	return r;
 }

@@ -25,6 +25,24 @@ struct library_symbol {
 /* -ENOTSUP with the loader's words. Once loaded it stays. */
 int library_load(const char *soname, void **ret, struct err *err);
 
+/*
+ * A library of CUDA that no driver brings along: the first of `sonames` (best first, NULL at the
+ * end) that is found in
+ *
+ *	1. the directories of ASSAY_CUDA_PATH, which has ':' between;
+ *	2. what the loader knows (LD_LIBRARY_PATH, ldconfig);
+ *	3. the trees of CUDA, of Python packages (pip) and of conda below /usr, /usr/local and /opt,
+ *	   of $VIRTUAL_ENV and of $CONDA_PREFIX, each below the sysroot.
+ *
+ * Nothing of 1 and 3 is loaded that others than root and we ourselves could put there
+ * (lib/writers.h, up to the root): a daemon of root would run it. The search reads
+ * LIBRARY_ENTRIES_MAX directory entries at most. `ret_soname` is one of `sonames`. -ENOTSUP with
+ * one sentence that says where it was looked for, and why a file that is there was not taken.
+ */
+enum { LIBRARY_ENTRIES_MAX = 20000 };
+int library_load_cuda(const char *const *sonames, void **ret, const char **ret_soname,
+		      struct err *err);
+
 /* Fill the members; NULL for what is not needed and not there. -ENOTSUP for what is needed. */
 int library_find(void *library, const char *soname, const struct library_symbol *symbols, size_t n,
 		 struct err *err);

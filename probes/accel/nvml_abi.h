@@ -139,6 +139,8 @@ struct nvml_event { /* nvmlEventData_t */
 	  (struct nvml_device * device, char *text, unsigned size))                            \
 	X(1, unsigned, pci, nvmlDeviceGetPciInfo_v3,                                           \
 	  (struct nvml_device * device, struct nvml_pci * pci))                                \
+	X(0, unsigned, persistence, nvmlDeviceGetPersistenceMode,                              \
+	  (struct nvml_device * device, unsigned *on))                                         \
 	X(0, unsigned, fields, nvmlDeviceGetFieldValues,                                       \
 	  (struct nvml_device * device, int n, struct nvml_field *fields))                     \
 	X(0, unsigned, ecc_total, nvmlDeviceGetTotalEccErrors,                                 \

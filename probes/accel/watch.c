@@ -50,6 +50,59 @@ int accel_open_watched(const struct accel_ops *ops, uint64_t deadline_us, struct
 	return r;
 }
 
+/* One after the other; the engine's own calls have deadlines. */
+static void start_in_turn(accel_work *work, struct watched_part *parts, unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		parts[i].err = (struct err)ERR_INIT;
+		parts[i].r = work(parts[i].context, &parts[i].err);
+	}
+}
+
+static bool is_late(const struct watched_part *part)
+{
+	return part->r == -ETIMEDOUT && !part->err.code; /* the work's own has words */
+}
+
+/* One or a few that the others were faster than are slow; else it is the driver or the time. */
+static void tell_late(struct watched_part *part, unsigned late, unsigned n, double s)
+{
+	if (2 * late < n)
+		(void)err_set(&part->err, ETIMEDOUT,
+			      "slow to start: not ready after %.1f s, when %u of %u GPUs were", s,
+			      n - late, n);
+	else
+		(void)err_set(&part->err, ETIMEDOUT,
+			      "still starting after %.1f s: %u of %u GPUs were ready", s, n - late,
+			      n);
+}
+
+unsigned accel_start_all(const struct accel *a, accel_work *work, struct watched_part *parts,
+			 unsigned n, uint64_t deadline_us)
+{
+	const uint64_t begun_us = clock_mono_us();
+	unsigned i, late = 0;
+	double s;
+
+	if (!a->ops->threads) {
+		start_in_turn(work, parts, n);
+		return 0;
+	}
+	watched_run_all(work, parts, n, deadline_us);
+	s = (double)(clock_mono_us() - begun_us) / USEC_PER_SEC;
+	for (i = 0; i < n; i++)
+		late += is_late(&parts[i]);
+	for (i = 0; i < n; i++) {
+		if (is_late(&parts[i]))
+			tell_late(&parts[i], late, n, s);
+	}
+	if (late)
+		accel_leave_at_once();
+	return late;
+}
+
 int accel_blocked(const struct accel *a, struct sample *s, struct err *err)
 {
 	const char *subject = a->ops->asked(a);

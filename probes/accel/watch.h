@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "lib/macro.h"
+#include "lib/watched.h"
 
 struct accel;
 struct err;
@@ -25,6 +26,17 @@ typedef int accel_work(void *context, struct err *err);
 int accel_watch(accel_work *work, void *context, uint64_t deadline_us, struct err *err);
 
 struct accel_ops;
+
+/*
+ * Set up each of `n` devices by work(parts[i].context): at once, each in a thread of its own, where
+ * the engine takes that, else one after the other. Starting a GPU takes from a part of a second to
+ * minutes, and the driver starts several side by side. A device that is not ready at
+ * `deadline_us` (monotonic) is -ETIMEDOUT, with the sentence that it is slow to start: nothing
+ * that its work may touch can be given back then, and the process ends by accel_leave_at_once().
+ * Returns how many of the works are still running.
+ */
+unsigned accel_start_all(const struct accel *a, accel_work *work, struct watched_part *parts,
+			 unsigned n, uint64_t deadline_us);
 
 /*
  * ops->open() with that deadline: -ETIMEDOUT with the sentence when the driver does not

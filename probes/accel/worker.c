@@ -76,9 +76,9 @@ static void wait_for_answer(struct worker *w)
 	}
 }
 
-static uint64_t step_deadline(const struct worker *w)
+static uint64_t step_deadline(const struct worker *w, uint64_t us)
 {
-	return MIN(clock_mono_us() + w->step_us, w->until_us);
+	return MIN(clock_mono_us() + us, w->until_us);
 }
 
 void worker_until(struct worker *w, uint64_t until_us)
@@ -98,20 +98,47 @@ bool worker_was_cut(struct worker *w)
 	return cut;
 }
 
-int worker_do(struct worker *w, void (*work)(struct worker *w, void *context), void *context,
-	      struct err *err)
+void worker_begin(struct worker *w, void (*work)(struct worker *w, void *context), void *context)
 {
-	bool stuck;
-
 	(void)pthread_mutex_lock(&w->lock);
 	if (!w->stuck) {
 		w->work = work;
 		w->context = context;
-		w->deadline_us = step_deadline(w);
+		w->deadline_us = step_deadline(w, w->step_us);
 		w->asked++;
 		(void)pthread_cond_broadcast(&w->changed);
-		wait_for_answer(w);
 	}
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+int worker_do(struct worker *w, void (*work)(struct worker *w, void *context), void *context,
+	      struct err *err)
+{
+	worker_begin(w, work, context);
+	return worker_wait(w, err);
+}
+
+bool worker_came_back(struct worker *w, uint64_t until_us)
+{
+	const struct timespec at = clock_timespec(until_us);
+	bool in_time = true;
+
+	(void)pthread_mutex_lock(&w->lock);
+	while (w->answered < w->asked && in_time)
+		in_time = pthread_cond_clockwait(&w->changed, &w->lock, CLOCK_MONOTONIC, &at) !=
+			  ETIMEDOUT;
+	in_time = w->answered == w->asked;
+	w->stuck = w->stuck && !in_time;
+	(void)pthread_mutex_unlock(&w->lock);
+	return in_time;
+}
+
+int worker_wait(struct worker *w, struct err *err)
+{
+	bool stuck;
+
+	(void)pthread_mutex_lock(&w->lock);
+	wait_for_answer(w);
 	stuck = w->stuck;
 	(void)pthread_mutex_unlock(&w->lock);
 	if (!stuck)
@@ -122,12 +149,19 @@ int worker_do(struct worker *w, void (*work)(struct worker *w, void *context), v
 		       (int)(w->step_us / USEC_PER_SEC));
 }
 
-void worker_step(struct worker *w, const char *name)
+void worker_long_step(struct worker *w, const char *name, uint64_t us)
 {
 	(void)pthread_mutex_lock(&w->lock);
-	w->step = name;
-	w->deadline_us = step_deadline(w);
+	/* Given up, it keeps the step that was too long: that is who is told. */
+	if (!w->stuck)
+		w->step = name;
+	w->deadline_us = step_deadline(w, us);
 	(void)pthread_mutex_unlock(&w->lock);
+}
+
+void worker_step(struct worker *w, const char *name)
+{
+	worker_long_step(w, name, w->step_us);
 }
 
 const char *worker_stuck_at(struct worker *w)

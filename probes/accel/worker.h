@@ -27,8 +27,24 @@ void worker_until(struct worker *w, uint64_t until_us);
 int worker_do(struct worker *w, void (*work)(struct worker *w, void *context), void *context,
 	      struct err *err);
 
+/*
+ * The same in two: begin, then wait for it; several workers are waited for one after the other
+ * while all of them work. None may be waited for that was given up.
+ */
+void worker_begin(struct worker *w, void (*work)(struct worker *w, void *context), void *context);
+int worker_wait(struct worker *w, struct err *err);
+
+/*
+ * One that was given up may have been slow only: wait for its answer until then. True: the work is
+ * over, what it wrote may be read, and the worker is as good as before.
+ */
+bool worker_came_back(struct worker *w, uint64_t until_us);
+
 /* From inside the work: the next step begins. `name` is for the sentence and must stay. */
 void worker_step(struct worker *w, const char *name);
+
+/* The same for one step that may take so long, not `step_us`. */
+void worker_long_step(struct worker *w, const char *name, uint64_t us);
 
 /* The step that took too long, or NULL. */
 const char *worker_stuck_at(struct worker *w);

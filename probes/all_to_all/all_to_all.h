@@ -68,6 +68,8 @@ struct all_to_all_plan {
 	void *context;
 	/* Of GPUs: */
 	struct accel *accel;
+	uint64_t ready_us; /* when all GPUs must have started; monotonic */
+	bool leaves;	   /* the process ends at once: nothing is given back */
 	struct nccl_library library;
 	/* Of RNICs: */
 	struct pair_plan *ports;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/xalloc.h"
+#include "probes/accel/watch.h"
 #include "probes/all_to_all/all_to_all.h"
 
 /* Part of a GPU's memory that its two buffers may take. */
@@ -115,6 +116,47 @@ static int open_devices(struct all_to_all *t, struct err *err)
 	return 0;
 }
 
+struct entering {
+	struct accel *accel;
+	unsigned device;
+};
+
+static int enter(void *context, struct err *err)
+{
+	const struct entering *e = context;
+
+	return e->accel->ops->device_enter(e->accel, e->device, err);
+}
+
+/* Contexts of all at once; NCCL makes those that are not there one after the other. */
+static int start_all(const struct all_to_all *t, struct err *err)
+{
+	struct entering *all = xcalloc(t->n, sizeof(*all)); /* of threads that are late, too */
+	struct watched_part *parts = xcalloc(t->n, sizeof(*parts));
+	unsigned i, late;
+	int r = 0;
+
+	for (i = 0; i < t->n; i++) {
+		all[i] = (struct entering){ t->plan->accel, i };
+		parts[i].context = &all[i];
+	}
+	late = accel_start_all(t->plan->accel, enter, parts, t->n, t->plan->ready_us);
+	for (i = 0; i < t->n && r == 0; i++) {
+		r = parts[i].r;
+		if (r < 0)
+			(void)err_set(err, -r, "%s%s%s",
+				      starts_with(parts[i].err.msg, t->ends[i].subject)
+					      ? ""
+					      : t->ends[i].subject,
+				      starts_with(parts[i].err.msg, t->ends[i].subject) ? "" : ": ",
+				      parts[i].err.msg);
+	}
+	free(parts);
+	if (late == 0)
+		free(all);
+	return r;
+}
+
 int all_to_all_run_gpus(struct all_to_all_plan *plan, struct err *err)
 {
 	CLEANUP(all_to_all_release)
@@ -122,8 +164,6 @@ int all_to_all_run_gpus(struct all_to_all_plan *plan, struct err *err)
 	struct nccl_setup setup = {
 		.library = &plan->library,
 		.accel = plan->accel,
-		.deadline_us = MIN(plan->accel->ops->now_us(plan->accel) + NCCL_READY_US,
-				   plan->deadline_us),
 	};
 	struct err why = ERR_INIT;
 	int r = open_devices(&t, err);
@@ -139,7 +179,11 @@ int all_to_all_run_gpus(struct all_to_all_plan *plan, struct err *err)
 		return r < 0 ? err_errno(err, -r, "cannot print samples") : 0;
 	setup.n = t.n;
 	setup.bytes = t.bytes;
-	r = nccl_coll_new(&setup, &t.coll, &why);
+	r = start_all(&t, &why);
+	setup.deadline_us =
+		MIN(plan->accel->ops->now_us(plan->accel) + NCCL_READY_US, plan->deadline_us);
+	if (r == 0)
+		r = nccl_coll_new(&setup, &t.coll, &why);
 	r = r < 0 ? all_to_all_tell_failure(&t, r, why.msg) : all_to_all_measure(&t);
 	return r < 0 ? err_errno(err, -r, "cannot print samples") : 0;
 }

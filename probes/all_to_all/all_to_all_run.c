@@ -22,6 +22,6 @@ void all_to_all_release(struct all_to_all *t)
 	sample_release(&t->total);
 	free(t->pairs);
 	free(t->guard);
-	if (t->coll)
+	if (t->coll && !t->plan->leaves)
 		t->coll->ops->close(t->coll);
 }

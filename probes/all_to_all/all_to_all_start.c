@@ -10,8 +10,9 @@
 #include "probes/accel/watch.h"
 #include "probes/rnic_pair/pair_plan.h"
 
-/* Contexts and communicators go one by one. */
 static const double end_part = 0.1;
+/* Until then all GPUs must be ready: the rest does for communicators and for measuring. */
+static const double ready_part = 0.5;
 
 /* What hangs is given up, and then who let go is seen: but of a short budget no more than this. */
 static const double hang_part = 0.4;
@@ -122,15 +123,18 @@ int all_to_all_start_gpus(struct probe *probe, struct err *err)
 	plan->kind = &all_to_all_gpus;
 	/* GPUs that cannot be driven, or no NCCL, are nothing to measure here. */
 	r = accel_open_watched(ops, probe->deadline_us - probe->budget_us / 10, &plan->accel, err);
-	if (r == 0)
+	if (r == 0) {
+		/* Ending contexts and communicators takes seconds, and nobody waits for it. */
+		accel_leave_at_once();
+		plan->leaves = true;
+		plan->ready_us = probe->deadline_us -
+				 (uint64_t)((1 - ready_part) * (double)probe->budget_us);
 		r = nccl_load(&plan->library, err);
+	}
 	if (r == 0)
 		r = run_gpus(plan, err);
-	if (r == -ETIMEDOUT)
-		return r;
-	if (plan->accel)
-		ops->close(plan->accel);
-	free(plan);
+	if (!plan->leaves && r != -ETIMEDOUT)
+		free(plan);
 	return r == -ENOTSUP ? -ENODEV : r;
 }
 

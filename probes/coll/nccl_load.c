@@ -32,13 +32,16 @@ int nccl_load(struct nccl_library *ret, struct err *err)
 	struct nccl_library library = { 0 };
 	struct nccl *table = &library.call;
 	const struct library_symbol symbols[] = { NCCL_FUNCTIONS(LIBRARY_SYMBOL) };
+	static const char *const sonames[] = { "libnccl.so.2", NULL };
+	const char *soname = NULL;
 	void *handle;
 	int version = 0, r;
 
 	set_environment();
-	r = library_load("libnccl.so.2", &handle, err);
-	if (r == 0)
-		r = library_find(handle, "libnccl.so.2", symbols, ARRAY_SIZE(symbols), err);
+	r = library_load_cuda(sonames, &handle, &soname, err);
+	if (r < 0)
+		return err_wrap(err, r, "cannot load libnccl.so.2");
+	r = library_find(handle, soname, symbols, ARRAY_SIZE(symbols), err);
 	if (r < 0)
 		return r;
 	/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): library_find() set all or failed */

@@ -55,6 +55,9 @@ struct gemm_plan {
 	uint64_t overlap_us;
 	struct nccl_library nccl;
 	_Atomic(const char *) check; /* what is being measured, for who waits; NULL: gemm.rate */
+	uint64_t ready_us;	     /* when devices of threads must be set up; monotonic */
+	uint64_t spare_us;	     /* for what has no share of its own, and for what runs late */
+	bool leaves;		     /* the process ends at once: nothing is given back */
 	uint64_t deadline_us;	     /* of all, on the engine's clock */
 	int64_t epoch_us;	     /* UNIX time less the engine's clock */
 	struct gemm_sink sink;

@@ -23,8 +23,11 @@ enum { EDGE_F64 = 512, EDGE_F32 = 768 };
  */
 enum { EDGE_GPU = 8192, CHECK_M = 2048, CHECK_N = 4096, CHECK_K = 1024 };
 
-/* On a GPU the end of a probe takes long: contexts go one by one. */
+/* On GPUs the kernel takes the memory back when a probe ends: of the budget, and at most. */
 static const double end_part = 0.05;
+enum { END_MAX_US = 1000000 };
+/* When GPUs must be ready: the rest does for measuring all that are. */
+static const double ready_part = 0.6;
 /* From such a budget on there is time for chain and overlap, asked for or not. */
 enum { LONG_BUDGET_US = 30000000 };
 
@@ -33,6 +36,8 @@ enum { BUDGET_MIN_US = 3000000, WARM_MIN_US = 1000000 };
 static const double warm_part = 0.1, rate_part = 0.45, check_part = 0.1;
 /* The same on GPUs, which vote too. */
 static const double gpu_rate_part = 0.4, vote_part = 0.05;
+/* Of that budget: for the chain, for windows that are late, and for the words. */
+static const double spare_part = 0.1;
 /* And where the rate is measured again beside a collective, whose communicators take seconds. */
 static const double less_rate_part = 0.3, overlap_part = 0.1;
 
@@ -203,10 +208,13 @@ static void set_times(struct gemm_plan *plan, const struct probe *probe)
 	if (!plan->gpu)
 		return;
 	plan->chain = o->chain || probe->budget_us >= LONG_BUDGET_US;
-	plan->deadline_us -= (uint64_t)(end_part * budget_us);
+	plan->leaves = true;
+	plan->ready_us = probe->deadline_us - (uint64_t)((1 - ready_part) * budget_us);
+	plan->deadline_us -= MIN((uint64_t)(end_part * budget_us), (uint64_t)END_MAX_US);
 	plan->rate_us = (uint64_t)((plan->overlap ? less_rate_part : gpu_rate_part) * budget_us);
 	plan->vote_us = (uint64_t)(vote_part * budget_us);
 	plan->overlap_us = plan->overlap ? (uint64_t)(overlap_part * budget_us) : 0;
+	plan->spare_us = (uint64_t)(spare_part * budget_us);
 }
 
 static int run(struct probe *probe, struct err *err)
@@ -228,18 +236,18 @@ static int run(struct probe *probe, struct err *err)
 		r = open_engine(&plan, probe, err);
 	if (r < 0)
 		return r;
+	if (plan.gpu)
+		accel_leave_at_once(); /* ending contexts takes seconds, and nobody waits for it */
 	set_shape(&plan, o);
 	if (plan.gpu)
 		r = set_overlap(&plan, probe, err);
-	if (r < 0) {
-		plan.ops->close(plan.accel);
+	if (r < 0)
 		return r;
-	}
 	set_times(&plan, probe);
 	/* Before whoever started us ends us. */
 	watch_us = plan.deadline_us + (probe->deadline_us - plan.deadline_us) / 2;
 	r = plan.gpu ? gemm_run_watched(&plan, watch_us, err) : gemm_run(&plan, err);
-	if (r != -ETIMEDOUT)
+	if (!plan.gpu)
 		plan.ops->close(plan.accel);
 	return r;
 }

@@ -228,7 +228,7 @@ static int overlap_all(struct overlap *o)
 	r = overlap_emit_busbw(o, start_us);
 	if (r == 0)
 		r = overlap_emit(o, start_us);
-	if (o->coll)
+	if (o->coll && !o->run->plan->leaves)
 		o->coll->ops->close(o->coll);
 	return r;
 }

@@ -46,7 +46,7 @@ static void measure(struct gemm_run *run)
 	uint64_t most_us = (uint64_t)(patience * (double)run->plan->rate_us);
 	const struct gemm_stretch stretch = {
 		.window_us = run->plan->rate_us / GEMM_WINDOWS,
-		.end_us = now_us(run) + most_us,
+		.end_us = MIN(now_us(run) + most_us, last_of_rate_us(run->plan)),
 		.last_us = last_of_rate_us(run->plan),
 		.counts = true,
 	};

@@ -50,8 +50,16 @@ static void release_device(struct gemm_device *d)
 	gemm_job_release(d, &d->check);
 }
 
-static int set_up(struct gemm_device *d, const struct gemm_factors *f, struct err *err)
+/* What the thread of one device needs, for as long as it runs. */
+struct set_up {
+	struct gemm_device *device;
+	const struct gemm_factors *factors;
+};
+
+static int set_up(void *context, struct err *err)
 {
+	const struct set_up *one = context;
+	struct gemm_device *d = one->device;
 	const struct accel_ops *ops = d->plan->ops;
 	int r = ops->stream_new(d->plan->accel, d->index, &d->stream, err);
 
@@ -61,7 +69,7 @@ static int set_up(struct gemm_device *d, const struct gemm_factors *f, struct er
 		r = gemm_job_init(d, &d->plan->check_shape, &d->check, err);
 	if (r == 0)
 		r = init_events(d, err);
-	return r < 0 ? r : gemm_factors_upload(d, f, &d->job, err);
+	return r < 0 ? r : gemm_factors_upload(d, one->factors, &d->job, err);
 }
 
 /* What does not fit is refused before any device is loaded. */
@@ -79,27 +87,16 @@ static int check_size(const struct gemm_device *d, struct err *err)
 	return 0;
 }
 
-/* What no device here multiplies is refused; tried on one that nobody else has. */
-static int check_type(struct gemm_run *run, struct err *err)
+/* What no device here multiplies is refused: the first that nobody else has tells. */
+static int check_type(const struct gemm_run *run, const struct watched_part *parts, unsigned n,
+		      struct err *err)
 {
-	const struct accel_ops *ops = run->plan->ops;
-	struct accel_gemm *g = NULL;
-	unsigned i;
-	int r;
+	const struct gemm_plan *plan = run->plan;
 
-	for (i = 0; i < run->n && !gemm_live(&run->devices[i]); i++)
-		;
-	if (i == run->n)
+	if (n == 0 || parts[0].r != -ENOTSUP)
 		return 0;
-	r = ops->gemm_new(run->plan->accel, i, &run->plan->shape, &g, err);
-	if (r == -ENOTSUP)
-		return err_set(err, EINVAL, "--dtype: not %s on the %s engine",
-			       accel_dtype_names[run->plan->shape.dtype], ops->name);
-	if (r == 0)
-		ops->gemm_free(g);
-	if (err)
-		*err = (struct err)ERR_INIT; /* else it is told of this device when it is set up */
-	return 0;
+	return err_set(err, EINVAL, "--dtype: not %s on the %s engine",
+		       accel_dtype_names[plan->shape.dtype], plan->ops->name);
 }
 
 static int open_devices(struct gemm_run *run, struct err *err)
@@ -119,27 +116,83 @@ static int open_devices(struct gemm_run *run, struct err *err)
 	return check_size(&run->devices[0], err);
 }
 
+/* All that threads which are late may touch is on the heap, and then stays. */
+struct setting_up {
+	struct gemm_factors factors;
+	struct set_up *works;
+	struct watched_part *parts;
+};
+
+static void setting_up_free(struct setting_up *s)
+{
+	gemm_factors_release(&s->factors);
+	free(s->works);
+	free(s->parts);
+	free(s);
+}
+
+static unsigned start_live(struct gemm_run *run, struct setting_up *s, unsigned *ret_late)
+{
+	const struct gemm_plan *plan = run->plan;
+	unsigned i, n = 0;
+
+	for (i = 0; i < run->n; i++) {
+		if (!gemm_live(&run->devices[i]))
+			continue;
+		s->works[n] = (struct set_up){ &run->devices[i], &s->factors };
+		s->parts[n].context = &s->works[n];
+		n++;
+	}
+	*ret_late = accel_start_all(plan->accel, set_up, s->parts, n, plan->ready_us);
+	for (i = 0; i < n; i++) {
+		if (s->parts[i].r < 0)
+			gemm_fail(s->works[i].device, s->parts[i].r, &s->parts[i].err);
+	}
+	return n;
+}
+
 static int set_up_devices(struct gemm_run *run, struct err *err)
 {
-	CLEANUP(gemm_factors_release) struct gemm_factors f = { 0 };
-	int r = gemm_factors_init(&run->plan->shape, run->plan->seed, &f, err);
-	unsigned i;
+	struct setting_up *s = xcalloc(1, sizeof(*s));
+	unsigned n, late = 0;
+	int r;
 
-	for (i = 0; r == 0 && i < run->n; i++) {
-		struct gemm_device *d = &run->devices[i];
-		struct err why = ERR_INIT;
-		int failed = gemm_live(d) ? set_up(d, &f, &why) : 0;
-
-		if (failed < 0)
-			gemm_fail(d, failed, &why);
+	s->works = xcalloc(run->n, sizeof(*s->works));
+	s->parts = xcalloc(run->n, sizeof(*s->parts));
+	r = gemm_factors_init(&run->plan->shape, run->plan->seed, &s->factors, err);
+	if (r == 0) {
+		n = start_live(run, s, &late);
+		r = check_type(run, s->parts, n, err);
 	}
+	if (late)
+		run->plan->leaves = true;
+	else
+		setting_up_free(s);
 	return r;
+}
+
+/* Setting up took what it took: what is left is shared out as the whole would have been. */
+static void fit_times(struct gemm_plan *plan)
+{
+	uint64_t *const times[] = { &plan->warm_us, &plan->rate_us, &plan->check_us, &plan->vote_us,
+				    &plan->overlap_us };
+	const uint64_t now_us = plan->ops->now_us(plan->accel);
+	const uint64_t left_us = plan->deadline_us > now_us ? plan->deadline_us - now_us : 0;
+	uint64_t wanted_us = plan->spare_us;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(times); i++)
+		wanted_us += *times[i];
+	for (i = 0; left_us < wanted_us && i < ARRAY_SIZE(times); i++)
+		*times[i] = (uint64_t)((double)*times[i] * (double)left_us / (double)wanted_us);
 }
 
 static void release_run(struct gemm_run *run)
 {
 	unsigned i;
 
+	if (run->plan->leaves)
+		return;
 	for (i = 0; i < run->n; i++)
 		release_device(&run->devices[i]);
 	free(run->devices);
@@ -172,9 +225,8 @@ int gemm_run(struct gemm_plan *plan, struct err *err)
 	if (r < 0)
 		return r;
 	gemm_busy_look(&run);
-	r = check_type(&run, err);
-	if (r == 0)
-		r = set_up_devices(&run, err);
+	r = set_up_devices(&run, err);
+	fit_times(plan);
 	for (i = 0; r == 0 && i < ARRAY_SIZE(parts); i++) {
 		plan->check = parts[i].check;
 		r = parts[i].measure(&run);

@@ -20,8 +20,9 @@ struct gpu_counter_row {
 	bool of_boot;	      /* 0 when the driver was loaded: the first look tells too */
 	enum finding finding; /* of a growth beyond the limit; what is not beyond is a note */
 	double limit;	      /* events more than this in an hour, or this share of the time */
-	const char *words;    /* what its growth means, for the end of a sentence */
-	const char *source;   /* of the rule */
+	double times;	    /* and so many times the most of the others of its model here; 0: any */
+	const char *words;  /* what its growth means, for the end of a sentence */
+	const char *source; /* of the rule */
 };
 
 extern const struct gpu_counter_row gpu_counter_rows[]; /* rows of one check together */

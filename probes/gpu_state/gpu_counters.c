@@ -51,11 +51,48 @@ static bool is_beyond(const struct gpu_state *state, const struct gpu_counter_ro
 	return (double)growth * SECONDS_PER_NS > row->limit * state->window_s;
 }
 
+static char *key_of(const struct gpu_reading *gpu, const struct gpu_counter *c)
+{
+	return xasprintf("%s/%s/%s/%u", gpu->subject, c->row->check, c->row->name, c->link);
+}
+
+/* What the same counter of another GPU grew by, when it was seen before. */
+static uint64_t grew_by(const struct gpu_state *state, const struct gpu_reading *gpu,
+			const struct gpu_counter *c)
+{
+	CLEANUP(freep) char *key = key_of(gpu, c);
+	const json_t *was = json_object_get(state->counters.past, key);
+	const uint64_t before = (uint64_t)json_integer_value(was);
+
+	return json_is_integer(was) && c->value > before ? c->value - before : 0;
+}
+
+/* False also where there is none to compare with: nothing is told of a GPU alone. */
+static bool stands_out(const struct gpu_state *state, const struct gpu_reading *gpu,
+		       const struct gpu_counter *c, uint64_t growth)
+{
+	double most = -1;
+	size_t i, j;
+
+	for (i = 0; i < state->gpus->n; i++) {
+		const struct gpu_reading *other = &state->gpus->all[i];
+
+		if (other == gpu || !gpu_is_whole(other) || !streq(other->model, gpu->model))
+			continue;
+		most = fmax(most, 0);
+		for (j = 0; j < other->n_counters; j++) {
+			if (other->counters[j].row == c->row && other->counters[j].link == c->link)
+				most = fmax(most,
+					    (double)grew_by(state, other, &other->counters[j]));
+		}
+	}
+	return most >= 0 && (double)growth > c->row->times * most;
+}
+
 static struct growth grow(struct gpu_state *state, const struct gpu_reading *gpu,
 			  const struct gpu_counter *c)
 {
-	CLEANUP(freep)
-	char *key = xasprintf("%s/%s/%s/%u", gpu->subject, c->row->check, c->row->name, c->link);
+	CLEANUP(freep) char *key = key_of(gpu, c);
 	bool seen = json_object_get(state->counters.past, key) != NULL;
 	uint64_t by = counters_take(&state->counters, key, c->value, 64);
 	struct growth g = { .counter = c, .known = seen || c->row->of_boot };
@@ -63,7 +100,8 @@ static struct growth grow(struct gpu_state *state, const struct gpu_reading *gpu
 	if (!g.known)
 		return g;
 	g.amount = (double)by * (c->row->is_time ? SECONDS_PER_NS : 1);
-	g.bad = is_beyond(state, c->row, by);
+	g.bad = is_beyond(state, c->row, by) &&
+		(c->row->times <= 0 || stands_out(state, gpu, c, by));
 	return g;
 }
 

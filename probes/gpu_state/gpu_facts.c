@@ -184,19 +184,37 @@ static int tell_speed(struct gpu_state *state, const struct gpu_reading *gpu)
 
 /* --- clocks and power ------------------------------------------------------------------------ */
 
+/* Is another of this host held down for that, or is there none that could tell? */
+static bool others_say(const struct gpu_state *state, const struct gpu_reading *gpu, uint64_t bit)
+{
+	unsigned n = 0, say = 0;
+	size_t i;
+
+	for (i = 0; i < state->gpus->n; i++) {
+		const struct gpu_reading *other = &state->gpus->all[i];
+
+		if (other == gpu || !gpu_is_whole(other) || !knows(other, FACT_REASONS))
+			continue;
+		n++;
+		say += (other->facts[FACT_REASONS] & bit) != 0;
+	}
+	return n == 0 || say > 0;
+}
+
 static int tell_clocks(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	static const struct {
 		unsigned bit;
 		enum finding finding;
 		const char *code, *words;
+		bool common; /* a note when others of this host have it too */
 	} reasons[] = {
 		{ NVML_REASON_HW_THERMAL, FINDING_WARN, "hw-thermal", "it is too hot" },
 		{ NVML_REASON_HW_POWER_BRAKE, FINDING_WARN, "power-brake",
 		  "the power supply asked for it" },
 		{ NVML_REASON_HW_SLOWDOWN, FINDING_WARN, "hw-slowdown",
 		  "its hardware asked for it: heat or power" },
-		{ NVML_REASON_SW_THERMAL, FINDING_WARN, "sw-thermal", "it is too hot" },
+		{ NVML_REASON_SW_THERMAL, FINDING_WARN, "sw-thermal", "it is too hot", true },
 		{ NVML_REASON_APP_CLOCKS, FINDING_NOTE, "app-clocks", "an operator set its clock" },
 		{ NVML_REASON_SYNC_BOOST, FINDING_NOTE, "sync-boost", "it follows another GPU" },
 		{ NVML_REASON_SW_POWER_CAP, FINDING_NOTE, "sw-power-cap",
@@ -204,6 +222,7 @@ static int tell_clocks(struct gpu_state *state, const struct gpu_reading *gpu)
 	};
 	const uint64_t bits = gpu->facts[FACT_REASONS];
 	struct gpu_words words = { .check = "gpu.clocks", .value = (double)bits };
+	enum finding finding;
 	size_t i;
 
 	if (!knows(gpu, FACT_REASONS))
@@ -212,7 +231,10 @@ static int tell_clocks(struct gpu_state *state, const struct gpu_reading *gpu)
 		if (!(bits & reasons[i].bit))
 			continue;
 		words.code = reasons[i].code;
-		return gpu_tell(state, gpu->subject, &words, reasons[i].finding,
+		finding = reasons[i].common && others_say(state, gpu, reasons[i].bit)
+				  ? FINDING_NOTE
+				  : reasons[i].finding;
+		return gpu_tell(state, gpu->subject, &words, finding,
 				"the clock is held down now: %s (reasons 0x%" PRIx64 ")",
 				reasons[i].words, bits);
 	}
@@ -283,6 +305,24 @@ static int tell_mig(struct gpu_state *state, const struct gpu_reading *gpu)
 			on ? "it is divided into instances (MIG)" : "it is not divided");
 }
 
+/* Off, the driver starts a GPU anew for each program that is alone on it. */
+static int tell_persistence(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	static const char *const modes[] = { "off", "on" };
+	const bool on = gpu->facts[FACT_PERSISTENCE] != 0;
+	const struct gpu_words words = { .check = "gpu.persistence",
+					 .value = on,
+					 .setting = modes[on] };
+
+	if (!knows(gpu, FACT_PERSISTENCE))
+		return 0;
+	if (on)
+		return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "persistence mode is on");
+	return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
+			"persistence mode is off: the driver starts it anew for each program that "
+			"is alone on it (nvidia-persistenced keeps it started)");
+}
+
 static int tell_recovery(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	static const struct {
@@ -339,8 +379,9 @@ static int tell_processes(struct gpu_state *state, const struct gpu_reading *gpu
 int gpu_facts(struct gpu_state *state)
 {
 	static int (*const rules[])(struct gpu_state * state, const struct gpu_reading *gpu) = {
-		tell_recovery, tell_ecc,    tell_rows,	tell_sram, tell_repair, tell_width,
-		tell_speed,    tell_clocks, tell_power, tell_heat, tell_mig,	tell_processes,
+		tell_recovery, tell_ecc,       tell_rows,	 tell_sram,  tell_repair,
+		tell_width,    tell_speed,     tell_clocks,	 tell_power, tell_heat,
+		tell_mig,      tell_processes, tell_persistence,
 	};
 	size_t i, j;
 	int r = 0;

@@ -89,6 +89,24 @@ static bool is_bad(uint64_t health, size_t i)
 	return healths[i].bad ? value == healths[i].bad : value > healths[i].good;
 }
 
+/*
+ * A GPU of this host is part of a fabric, or was. Where none ever was it may be meant so: one of a
+ * virtual machine whose host has the switches, or NVLink switched off.
+ */
+static bool fabric_was_whole(const struct gpu_state *state)
+{
+	size_t i;
+
+	for (i = 0; i < state->gpus->n; i++) {
+		const struct gpu_reading *gpu = &state->gpus->all[i];
+
+		if (gpu_is_whole(gpu) && gpu->known[FACT_FABRIC] &&
+		    gpu->facts[FACT_FABRIC] == NVML_FABRIC_COMPLETED)
+			return true;
+	}
+	return json_is_true(json_object_get(state->past, "fabric"));
+}
+
 static int tell_fabric(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	const uint64_t fabric = gpu->facts[FACT_FABRIC], health = gpu->facts[FACT_FABRIC_HEALTH];
@@ -98,6 +116,11 @@ static int tell_fabric(struct gpu_state *state, const struct gpu_reading *gpu)
 	if (!gpu->known[FACT_FABRIC] || fabric == NVML_FABRIC_NOT_SUPPORTED)
 		return 0;
 	words.code = "fabric-not-ready";
+	if (fabric != NVML_FABRIC_COMPLETED && !fabric_was_whole(state))
+		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
+				"it is not part of an NVLink fabric (%s), and no GPU of this host "
+				"is or ever was",
+				fabric == NVML_FABRIC_IN_PROGRESS ? "in progress" : "not started");
 	if (fabric != NVML_FABRIC_COMPLETED)
 		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,
 				"it is not part of the NVLink fabric (%s): does "
@@ -147,6 +170,7 @@ int gpu_links(struct gpu_state *state)
 	size_t i;
 	int r = tell_count(state);
 
+	(void)json_object_set_new(state->next, "fabric", json_boolean(fabric_was_whole(state)));
 	for (i = 0; i < state->gpus->n && r == 0; i++) {
 		const struct gpu_reading *gpu = &state->gpus->all[i];
 

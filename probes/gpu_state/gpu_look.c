@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "lib/clock.h"
 #include "probes/accel/worker.h"
 #include "probes/gpu_state/gpu_counter_table.h"
 
@@ -62,6 +63,8 @@ static void look_at_modes(struct look *l)
 		know(l, FACT_MIG, now);
 		know(l, FACT_MIG_PENDING, pending);
 	}
+	if (ASK(l, health, persistence, &now))
+		know(l, FACT_PERSISTENCE, now);
 }
 
 static void look_at_bus_and_power(struct look *l)
@@ -289,10 +292,12 @@ static void look_at_links(struct look *l)
 
 static bool find_device(struct look *l)
 {
+	const uint64_t begun_us = clock_mono_us();
 	unsigned result;
 
-	worker_step(l->worker, nvml_names.health.by_index);
+	worker_long_step(l->worker, nvml_names.health.by_index, GPU_START_US);
 	result = l->calls->health.by_index(l->to->index, &l->device);
+	l->to->start_us = clock_mono_us() - begun_us;
 	if (result == NVML_OK)
 		return true;
 	l->device = NULL;

@@ -12,6 +12,8 @@
 #include "probes/gpu_state/gpu_state.h"
 #include "probes/since.h"
 
+enum { END_MAX_US = 500000 };
+
 static int run_areas(struct gpu_state *state, struct err *err)
 {
 	/* The first names GPUs that could not do so. */
@@ -54,12 +56,20 @@ static int look(struct probe *probe, struct gpus *gpus, struct err *err)
 	return r;
 }
 
+/* All GPUs were in persistence mode when this host was last looked at in this boot. */
+static bool are_started(const struct probe *probe)
+{
+	CLEANUP(json_freep) json_t *past = probe_load(probe, false);
+
+	return json_is_true(json_object_get(past, "persistence"));
+}
+
 static int run(struct probe *probe, struct err *err)
 {
 	CLEANUP(gpus_release) struct gpus gpus = { 0 };
 	/* Time to print, and to end with calls that never came back. */
-	int r = gpus_read(probe->deadline_us - probe->budget_us / 4,
-			  probe->deadline_us - probe->budget_us / 8, &gpus, err);
+	const uint64_t end_us = MIN(probe->budget_us / 8, (uint64_t)END_MAX_US);
+	int r = gpus_read(are_started(probe), probe->deadline_us - end_us, &gpus, err);
 
 	if (r == 0)
 		r = look(probe, &gpus, err);

@@ -107,6 +107,24 @@ static size_t know_all(const struct gpu_state *state, struct known *now)
 	return n;
 }
 
+/* What is not known does not count; a GPU that was not read is as it was. */
+static bool all_persistent(const struct gpu_state *state)
+{
+	bool on = state->same_boot && json_is_true(json_object_get(state->past, "persistence"));
+	size_t i;
+
+	for (i = 0; i < state->gpus->n; i++) {
+		const struct gpu_reading *gpu = &state->gpus->all[i];
+
+		if (!gpu_is_whole(gpu))
+			continue;
+		on = gpu->known[FACT_PERSISTENCE] && gpu->facts[FACT_PERSISTENCE];
+		if (!on)
+			return false;
+	}
+	return on;
+}
+
 static void keep(struct gpu_state *state, const struct known *lost, size_t n_lost)
 {
 	json_t *past = json_object_get(state->past, "gpus"), *next = json_object();
@@ -131,6 +149,7 @@ static void keep(struct gpu_state *state, const struct known *lost, size_t n_los
 							    MAX(links, (json_int_t)gpu->n_active)));
 	}
 	(void)json_object_set_new(state->next, "gpus", next);
+	(void)json_object_set_new(state->next, "persistence", json_boolean(all_persistent(state)));
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -193,18 +212,119 @@ static int tell_lost(struct gpu_state *state, const struct gpu_reading *gpu)
 			gpu->pci[0] ? gpu->pci : "an unknown address");
 }
 
+/* --- how long they took to start ------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Of all that were asked; who has not started by now counts with the time it has had. */
+static uint64_t median_start_us(const struct gpus *gpus)
+{
+	uint64_t starts[GPU_MAX];
+	size_t n = 0, i;
+
+	for (i = 0; i < gpus->n && n < GPU_MAX; i++) {
+		if (!gpus->all[i].skipped)
+			starts[n++] = gpus->all[i].start_us;
+	}
+	qsort(starts, n, sizeof(starts[0]), by_number);
+	return n ? starts[(n - 1) / 2] : 0;
+}
+
+/* Compared with the others: those that start one after the other wait for each other. */
+static bool is_slow_to_start(const struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const uint64_t least = gpu->starting && gpu->cut ? 0 : (uint64_t)GPU_SLOW_START_US;
+
+	return gpu->start_us > least &&
+	       gpu->start_us > GPU_SLOW_START_TIMES * median_start_us(state->gpus);
+}
+
+static unsigned n_started(const struct gpus *gpus)
+{
+	unsigned n = 0;
+	size_t i;
+
+	for (i = 0; i < gpus->n; i++)
+		n += !gpus->all[i].starting && !gpus->all[i].skipped;
+	return n;
+}
+
+static int tell_starting(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	const struct gpu_words slow = { .check = "gpu.nvml", .code = "slow-start" };
+	const struct gpu_words words = { .check = "gpu.nvml" };
+	const double s = (double)gpu->start_us * 1e-6;
+	const unsigned n = n_started(state->gpus), all = (unsigned)state->gpus->n;
+
+	if (is_slow_to_start(state, gpu) || (all == 1 && !gpu->cut))
+		return gpu_tell(state, gpu->subject, &slow, gpu->cut ? FINDING_INFO : FINDING_WARN,
+				"slow to start: it had not started after %.1f s, when %u of %u "
+				"GPUs had",
+				s, n, all);
+	return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
+			"still starting after %.1f s: %u of %u GPUs had started", s, n, all);
+}
+
+/* Does the driver answer for none of several? Then no GPU is at fault for that. */
+static bool is_all_stuck(const struct gpus *gpus)
+{
+	size_t i = 0;
+
+	while (i < gpus->n && gpus->all[i].stuck && !gpus->all[i].cut && !gpus->all[i].starting)
+		i++;
+	return i == gpus->n && gpus->n > 1;
+}
+
+static int tell_all_stuck(struct gpu_state *state)
+{
+	const struct gpu_words words = { .check = "gpu.nvml", .code = "nvml-stuck" };
+
+	return gpu_tell(state, "host", &words, FINDING_FAIL,
+			"the driver does not answer for any of %zu GPUs: %s took more than %d s",
+			state->gpus->n, call_of(&state->gpus->all[0]), GPU_CALL_US / 1000000);
+}
+
+static int tell_whole(struct gpu_state *state, const struct gpu_reading *gpu)
+{
+	struct gpu_words words = { .check = "gpu.nvml", .value = 1 };
+
+	words.code = "slow-start";
+	if (is_slow_to_start(state, gpu))
+		return gpu_tell(state, gpu->subject, &words, FINDING_INFO,
+				"slow to start: %.1f s, half of the GPUs took at most %.1f s",
+				(double)gpu->start_us * 1e-6,
+				(double)median_start_us(state->gpus) * 1e-6);
+	words.code = "nvml-slow";
+	if (gpu->slow)
+		return gpu_tell(state, gpu->subject, &words, FINDING_INFO,
+				"the driver answers slowly: %s took more than %d s", gpu->slow,
+				GPU_CALL_US / 1000000);
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "the driver answers%s%s%s%s",
+			state->gpus->driver[0] ? ", version " : "", state->gpus->driver,
+			gpu->serial[0] ? ", serial number " : "", gpu->serial);
+}
+
 static int tell_answers(struct gpu_state *state, const struct gpu_reading *gpu)
 {
 	struct gpu_words words = { .check = "gpu.nvml" };
 
 	if (gpu->skipped)
 		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
-				"not asked: others did not answer, and time was up");
+				"not asked: there was no thread for it");
+	if (gpu->starting)
+		return tell_starting(state, gpu);
 	if (gpu->stuck && gpu->cut)
 		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
 				"not asked to the end: the driver answers slowly, %s had not come "
 				"back when the time was up",
 				call_of(gpu));
+	if (gpu->stuck && is_all_stuck(state->gpus))
+		return 0; /* told of the host */
 	if (gpu->stuck) {
 		words.code = "nvml-stuck";
 		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,
@@ -224,12 +344,9 @@ static int tell_answers(struct gpu_state *state, const struct gpu_reading *gpu)
 		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
 				"the driver refuses it: %s (call %s)", gpu->error, call_of(gpu));
 	}
-	words.value = gpu->result == NVML_OK;
 	if (gpu->result != NVML_OK)
 		return 0; /* gpu.lost says it */
-	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "the driver answers%s%s%s%s",
-			state->gpus->driver[0] ? ", version " : "", state->gpus->driver,
-			gpu->serial[0] ? ", serial number " : "", gpu->serial);
+	return tell_whole(state, gpu);
 }
 
 /* Told by an event that names no GPU; nothing when a look at one of them found it. */
@@ -274,6 +391,8 @@ int gpu_presence(struct gpu_state *state)
 	/* Before the first of them was read: they are not lost for that. */
 	if (state->gpus->stuck_at && state->gpus->n == 0)
 		return r;
+	if (r == 0 && is_all_stuck(state->gpus))
+		r = tell_all_stuck(state);
 	if (r == 0)
 		r = tell_unnamed(state);
 	for (i = 0; i < state->gpus->n && r == 0; i++) {

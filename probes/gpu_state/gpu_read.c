@@ -12,16 +12,24 @@
 #include "probes/accel/worker.h"
 #include "probes/gpu_state/gpu_look.h"
 
-/* All that a thread may touch that never comes back: then it is left to it. */
+/* The look at one GPU. */
+struct one {
+	struct session *session;
+	struct worker *worker; /* NULL: there was no thread for it */
+	struct nvml_device *device;
+	struct gpu_reading reading;
+};
+
+/* All that threads may touch that never come back: then it is left to them. */
 struct session {
 	struct nvml_calls calls;
 	struct worker *worker;
 	uint64_t last_us;
+	bool started; /* no GPU is started by the first call about it */
 	unsigned result;
 	unsigned n;
 	struct nvml_event_set *events;
-	struct nvml_device *devices[GPU_MAX];
-	struct gpu_reading reading;
+	struct one all[GPU_MAX];
 	struct gpu_event seen[GPU_EVENTS_MAX];
 	size_t n_seen;
 	bool unnamed_lost; /* as struct gpus has it */
@@ -53,15 +61,15 @@ static void start(struct worker *w, void *context)
 
 static void look_at_one(struct worker *w, void *context)
 {
-	struct session *s = context;
-	struct nvml_device *device = gpu_look(&s->calls, w, &s->reading);
+	struct one *one = context;
+	const struct session *s = one->session;
 
-	s->devices[s->reading.index] = device;
-	if (!device || !s->events || s->reading.result != NVML_OK)
+	one->device = gpu_look(&s->calls, w, &one->reading);
+	if (!one->device || !s->events || one->reading.result != NVML_OK)
 		return;
 	worker_step(w, nvml_names.health.event_register);
-	(void)gpu_took(&s->calls, &s->reading, nvml_names.health.event_register,
-		       s->calls.health.event_register(device, NVML_EVENT_XID, s->events));
+	(void)gpu_took(&s->calls, &one->reading, nvml_names.health.event_register,
+		       s->calls.health.event_register(one->device, NVML_EVENT_XID, s->events));
 }
 
 static void take_events(struct worker *w, struct session *s)
@@ -77,7 +85,7 @@ static void take_events(struct worker *w, struct session *s)
 		s->unnamed_lost = result == NVML_GPU_IS_LOST;
 		if (result != NVML_OK)
 			return;
-		for (i = 0; i < s->n && s->devices[i] != event.device; i++)
+		for (i = 0; i < s->n && s->all[i].device != event.device; i++)
 			;
 		if (i < s->n && event.type == NVML_EVENT_XID)
 			s->seen[s->n_seen++] =
@@ -134,22 +142,6 @@ static int start_session(struct session *s, struct gpus *ret, struct err *err)
 	}
 }
 
-/* A session for the GPUs after one that holds its calls; NULL without a thread. */
-static struct session *next_session(const struct session *old)
-{
-	struct session *s = xcalloc(1, sizeof(*s));
-
-	s->calls = old->calls;
-	s->n = old->n;
-	s->last_us = old->last_us;
-	if (worker_new(GPU_CALL_US, &s->worker, NULL) == 0) {
-		worker_until(s->worker, s->last_us);
-		return s;
-	}
-	free(s);
-	return NULL;
-}
-
 /* What was told before the call that never came back; the thread writes no more of these. */
 static void take_name(struct gpu_reading *to, const struct gpu_reading *from, const char *stuck_at)
 {
@@ -163,36 +155,68 @@ static void take_name(struct gpu_reading *to, const struct gpu_reading *from, co
 		memcpy(to->subject, from->subject, sizeof(to->subject));
 }
 
-/* True when the session is as good as before. */
-static bool read_one(struct session *s, struct gpu_reading *ret)
+static void begin_all(struct session *s)
 {
-	s->reading = (struct gpu_reading){ .index = ret->index };
-	if (worker_do(s->worker, look_at_one, s, NULL) < 0) {
-		take_name(ret, &s->reading, worker_stuck_at(s->worker));
-		ret->cut = worker_was_cut(s->worker);
-		return false;
+	unsigned i;
+
+	for (i = 0; i < s->n; i++) {
+		struct one *one = &s->all[i];
+
+		one->session = s;
+		one->reading = (struct gpu_reading){ .index = i };
+		if (worker_new(GPU_CALL_US, &one->worker, NULL) < 0)
+			continue;
+		worker_until(one->worker, s->last_us);
+		worker_begin(one->worker, look_at_one, one);
 	}
-	*ret = s->reading;
-	return true;
 }
 
-/* The last session, or NULL when it was given up. */
-static struct session *read_all(struct session *s, uint64_t deadline_us, struct gpus *ret)
+/* Given up: it does not answer, or it is the GPU that has not started. */
+static void take_stuck(const struct session *s, struct one *one, uint64_t begun_us,
+		       struct gpu_reading *ret)
 {
-	unsigned n_stuck = 0;
-	size_t i;
+	const char *at = worker_stuck_at(one->worker);
 
-	for (i = 0; i < ret->n; i++) {
-		struct gpu_reading *one = &ret->all[i];
+	take_name(ret, &one->reading, at);
+	ret->cut = worker_was_cut(one->worker);
+	ret->start_us = clock_mono_us() - begun_us;
+	ret->starting = streq(at, nvml_names.health.by_index);
+	/* Nothing had to be started: then this call had its time, as any other. */
+	if (!ret->starting || !s->started || ret->start_us <= GPU_CALL_US)
+		return;
+	ret->starting = ret->cut = false;
+}
 
-		one->index = (unsigned)i;
-		one->skipped = !s || clock_mono_us() >= deadline_us;
-		if (one->skipped || read_one(s, one))
-			continue;
-		ret->stuck = true;
-		s = ++n_stuck < GPU_STUCK_MAX ? next_session(s) : NULL;
+/* Each in the time that its calls may take, all at once; then what came back late. */
+static void read_all(struct session *s, struct gpus *ret)
+{
+	const uint64_t begun_us = clock_mono_us();
+	const char *slow[GPU_MAX] = { NULL };
+	uint64_t late_us;
+	unsigned i;
+
+	begin_all(s);
+	for (i = 0; i < s->n; i++) {
+		if (s->all[i].worker && worker_wait(s->all[i].worker, NULL) < 0)
+			slow[i] = worker_stuck_at(s->all[i].worker);
 	}
-	return s;
+	late_us = MIN(clock_mono_us() + GPU_LATE_US, s->last_us);
+	for (i = 0; i < s->n; i++) {
+		struct one *one = &s->all[i];
+
+		ret->all[i].index = i;
+		ret->all[i].skipped = !one->worker;
+		if (!one->worker)
+			continue;
+		if (slow[i] && !worker_came_back(one->worker, late_us)) {
+			take_stuck(s, one, begun_us, &ret->all[i]);
+			ret->stuck = true;
+			continue;
+		}
+		ret->all[i] = one->reading;
+		ret->all[i].slow = slow[i];
+		worker_free(one->worker);
+	}
 }
 
 static void end_session(struct session *s, struct gpus *ret)
@@ -211,14 +235,14 @@ static void end_session(struct session *s, struct gpus *ret)
 		free(s);
 }
 
-int gpus_read(uint64_t deadline_us, uint64_t last_us, struct gpus *ret, struct err *err)
+int gpus_read(bool started, uint64_t last_us, struct gpus *ret, struct err *err)
 {
 	struct session *s = xcalloc(1, sizeof(*s));
 	struct err why = ERR_INIT;
 	int r = nvml_load(&s->calls, &why);
 
 	s->last_us = last_us;
-
+	s->started = started;
 	if (r < 0) {
 		free(s);
 		return err_set(err, ENODEV, "no GPU driver: %s", why.msg);
@@ -228,11 +252,11 @@ int gpus_read(uint64_t deadline_us, uint64_t last_us, struct gpus *ret, struct e
 		memcpy(ret->driver, s->driver, sizeof(ret->driver));
 		ret->n = s->n;
 		ret->all = xcalloc(ret->n + 1, sizeof(*ret->all));
-		s = read_all(s, deadline_us, ret);
+		read_all(s, ret);
 	}
-	if (s && s->worker)
+	if (s->worker)
 		end_session(s, ret);
-	else if (s)
+	else
 		free(s);
 	return r;
 }

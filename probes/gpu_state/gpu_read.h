@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What NVML says of every GPU, read once, in a worker: a call may hold for ever
- * when a GPU is sick. A call that takes more than GPU_CALL_US ends the look at
- * its GPU; the others are read by another worker.
+ * What NVML says of every GPU, read once, all of them side by side, each in a worker: a call may
+ * hold for ever when a GPU is sick. A call that takes more than GPU_CALL_US is given up, and so is
+ * the look at its GPU, unless it comes back before the end: then it was slow.
+ *
+ * The first call about a GPU is another matter: where persistence mode is off and nobody else has
+ * the GPU open, the driver starts it then (NVML API reference, nvmlDeviceGetHandleByIndex_v2: it
+ * "may initialize" GPUs), 1.5 s to 4 s with its firmware, and several one after the other as far as
+ * they need the same lock. It may take GPU_START_US; a GPU that has not started by then, or when
+ * the time is up, is not stuck for that.
  */
 #pragma once
 
@@ -17,7 +23,10 @@ struct gpu_counter_row;
 
 enum {
 	GPU_CALL_US = 2000000,
-	GPU_STUCK_MAX = 2, /* GPUs whose calls are waited for in vain; no more are asked then */
+	GPU_START_US = 30000000,
+	GPU_SLOW_START_US = 20000000, /* longer than eight that start one after the other */
+	GPU_SLOW_START_TIMES = 3,     /* of the median of all, and that */
+	GPU_LATE_US = 3000000,	      /* what was given up is waited for so long again */
 	GPU_MAX = 64,
 	GPU_SUBJECT_SIZE = 80,
 	GPU_COUNTERS_MAX = 512,	  /* rows of the table, and of each NVLink */
@@ -31,6 +40,7 @@ enum gpu_fact {
 	FACT_ECC_PENDING,
 	FACT_MIG, /* likewise */
 	FACT_MIG_PENDING,
+	FACT_PERSISTENCE,    /* 0 off, 1 on */
 	FACT_ROWS_CORRECTED, /* remapped for errors of that kind */
 	FACT_ROWS_UNCORRECTED,
 	FACT_ROWS_PENDING, /* 0 or 1 */
@@ -75,8 +85,11 @@ struct gpu_reading {
 	char error[80];			/* the same in NVML's words */
 	const char *at;			/* the function of NVML that told it, or never came back */
 	bool stuck;			/* that one */
-	bool cut;     /* of stuck: it was not waited for its 2 s, the time was up */
-	bool skipped; /* not asked: there was no time left */
+	bool cut;	   /* of stuck: it was not waited for its 2 s, the time was up */
+	bool starting;	   /* of stuck: it is the first call, which starts the GPU */
+	const char *slow;  /* not stuck: a function that took longer than GPU_CALL_US, or NULL */
+	bool skipped;	   /* not asked: there was no thread for it */
+	uint64_t start_us; /* that the first call took, or had taken when it was given up */
 	bool known[FACTS];
 	uint64_t facts[FACTS];
 	unsigned n_links, n_active;
@@ -107,9 +120,9 @@ struct gpus {
 };
 
 /*
- * Read all; no GPU is begun with after the monotonic `deadline_us`, nor any waited for beyond
- * `last_us`, however quick each of its answers is. -ENODEV without a
- * driver, -EIO when NVML does not start.
+ * Read all; none is waited for beyond the monotonic `last_us`, however quick each of its answers
+ * is. Where GPUs are `started` already (persistence mode), the first call is as the others.
+ * -ENODEV without a driver, -EIO when NVML does not start.
  */
-int gpus_read(uint64_t deadline_us, uint64_t last_us, struct gpus *ret, struct err *err);
+int gpus_read(bool started, uint64_t last_us, struct gpus *ret, struct err *err);
 void gpus_release(struct gpus *gpus);

@@ -26,6 +26,7 @@ const struct probe_check gpu_checks[] = {
 	{ "gpu.nvlink_errors", "1", BETTER_NONE, "NVLinks that break bits or recover." },
 	{ "gpu.fabric", "1", BETTER_NONE, "A GPU that is not part of the NVLink fabric." },
 	{ "gpu.mig", "1", BETTER_NONE, "A GPU divided into instances." },
+	{ "gpu.persistence", "1", BETTER_NONE, "A GPU that is started anew for each program." },
 	{ "gpu.processes", "1", BETTER_NONE, "Who computes on a GPU." },
 	{ "inventory.nvlinks", "1", BETTER_HIGHER, "NVLinks missing." },
 };

@@ -9,6 +9,7 @@
 #include "probes/accel/watch.h"
 #include "probes/loopback/session.h"
 #include "probes/rdma/flow_many.h"
+#include "probes/rdma/ports.h"
 
 enum { WRITE_BW, READ_BW, WRITE_LAT, READ_LAT, N_CHECKS };
 
@@ -43,6 +44,9 @@ static json_t *params_of(const struct session *s, bool latency)
 				   s->gid.index < 0 ? "none" : gid_type_names[s->gid.gid.type],
 				   "wait", "spin");
 
+	if (!s->software)
+		json_object_set_new(params, "line_rate",
+				    json_integer((json_int_t)port_payload(s->cell->port, s->mtu)));
 	if (s->via.how) {
 		json_object_set_new(params, "via", json_string(s->via.how));
 		json_object_set_new(params, "via_why", json_string(s->via.why));
@@ -67,6 +71,22 @@ char *cell_subject(const struct rdma_port *port, const struct endpoint *end, siz
 	return at_once > 1 ? xasprintf("%s*%zu", alone, at_once) : TAKE(alone);
 }
 
+/*
+ * How close the ends are. A guest hides the bridges, and may know all the same that a node is not
+ * the port's.
+ */
+static bool class_of(const struct cell *cell, const char *device, enum locality *ret)
+{
+	const struct endpoint *end = cell->end;
+	const int node = cell->port->numa_node;
+
+	if (!cell->topology || topology_class(cell->topology, device, end->id, ret) < 0)
+		return false;
+	if (*ret == LOCALITY_VIRTUAL && end->buffer && node >= 0 && (unsigned)node != end->node)
+		*ret = LOCALITY_SYS;
+	return true;
+}
+
 /* Where the sample is about: ends, and the path when the topology knows it. */
 static struct sample sample_of(const struct cell *cell, const struct check *check)
 {
@@ -81,7 +101,7 @@ static struct sample sample_of(const struct cell *cell, const struct check *chec
 	s.better = check->latency ? BETTER_LOWER : BETTER_HIGHER;
 	s.from = xstrdup(device);
 	s.to = xstrdup(cell->end->id);
-	if (cell->topology && topology_class(cell->topology, device, cell->end->id, &locality) == 0)
+	if (class_of(cell, device, &locality))
 		s.locality = xstrdup(locality_names[locality]);
 	if (cell->topology)
 		(void)topology_path(cell->topology, device, cell->end->id, &s.path);

@@ -44,6 +44,8 @@ struct gpu_plan {
 	uint64_t copy_bytes;		 /* of one copy between host and GPU */
 	bool pattern;			 /* try what the memory of GPUs keeps, too */
 	bool run_busy;			 /* measure GPUs that others use too, and say so */
+	uint64_t ready_us;		 /* when GPUs of threads must be set up; monotonic */
+	bool leaves;			 /* the process ends at once: nothing is given back */
 	uint64_t deadline_us;		 /* of all, on the engine's clock */
 	int64_t epoch_us;		 /* UNIX time less the engine's clock */
 	const struct numa_host *host;	 /* nodes of the host; NULL unknown */
@@ -164,8 +166,13 @@ int gpu_job_emit(const struct gpu_job *jobs, size_t n, size_t i, const struct gp
 /* --- gpu_main.c --- */
 
 /*
- * The same for a probe: opens `plan->ops` and measures within `us`, in a thread of its
- * own, since a driver's call may not come back: then it is -ETIMEDOUT, with a sample of
- * the GPU that was asked last. -ENOTSUP when the driver cannot be used.
+ * Start the driver within `part` of the probe's budget; from then on the process ends without
+ * closing it. -ENOTSUP when it cannot be used, -ETIMEDOUT when it has not come back by then.
  */
-int gpu_probe(struct probe *probe, uint64_t copy_bytes, uint64_t us, struct err *err);
+int gpu_start(const struct probe *probe, double part, struct accel **ret, struct err *err);
+
+/*
+ * gpu_run() for a probe, until its deadline, in a thread of its own, since a driver's call may not
+ * come back: then it is -ETIMEDOUT, with a sample of the GPU that was asked last.
+ */
+int gpu_probe(struct probe *probe, struct accel *accel, uint64_t copy_bytes, struct err *err);

@@ -13,13 +13,16 @@
 /* From such a budget on there is time for the pattern. */
 enum { PATTERN_BUDGET_US = 20000000 };
 
-/* The end of a GPU's context takes long, and they go one by one. */
+/* The kernel takes the memory of GPUs back when the process ends: of the budget, and at most. */
 static const double end_part = 0.1;
+enum { END_MAX_US = 1000000 };
 
-/* Kept when the thread hangs. */
+/* Of what is left when the driver has started, for making GPUs ready: the rest does for measuring. */
+static const double ready_part = 0.6;
+
+/* Kept until the process ends: threads may have it. */
 struct work {
 	struct gpu_plan plan;
-	_Atomic(struct accel *) opened; /* NULL: the driver has not started yet */
 	struct numa_host host;
 	struct topology topology;
 };
@@ -37,27 +40,11 @@ static void read_host(struct work *w)
 		w->plan.topology = &w->topology;
 }
 
-/* The driver may not even come back from being started. */
 static int measure(void *context, struct err *err)
 {
 	struct work *w = context;
-	int r = w->plan.ops->open(&w->plan.accel, err);
 
-	if (r < 0)
-		return r;
-	w->opened = w->plan.accel;
-	read_host(w); /* costs more than finding no driver */
-	r = gpu_run(&w->plan, err);
-	w->plan.ops->close(w->plan.accel);
-	return r;
-}
-
-static void work_free(struct work *w)
-{
-	numa_host_release(&w->host);
-	if (w->plan.topology)
-		topology_release(&w->topology);
-	free(w);
+	return gpu_run(&w->plan, err);
 }
 
 static int tell_blocked(struct probe *probe, const struct accel *a, struct err *err)
@@ -65,8 +52,6 @@ static int tell_blocked(struct probe *probe, const struct accel *a, struct err *
 	struct sample s = sample_init();
 	int r;
 
-	if (!a)
-		return err_set(err, ETIMEDOUT, "the GPU driver does not come back from its start");
 	s.check = xstrdup("memory.h2d_bw");
 	s.unit = xstrdup("B/s");
 	s.better = BETTER_HIGHER;
@@ -77,26 +62,41 @@ static int tell_blocked(struct probe *probe, const struct accel *a, struct err *
 	return r;
 }
 
-int gpu_probe(struct probe *probe, uint64_t copy_bytes, uint64_t us, struct err *err)
+int gpu_start(const struct probe *probe, double part, struct accel **ret, struct err *err)
 {
-	const uint64_t end_us = clock_mono_us() + us, late_us = (uint64_t)(end_part * (double)us);
+	const uint64_t begun_us = probe->deadline_us - probe->budget_us;
+	int r = accel_open_watched(&accel_cuda_copy_ops,
+				   begun_us + (uint64_t)(part * (double)probe->budget_us), ret, err);
+
+	if (r == 0)
+		accel_leave_at_once();
+	return r;
+}
+
+int gpu_probe(struct probe *probe, struct accel *accel, uint64_t copy_bytes, struct err *err)
+{
+	const uint64_t late_us =
+		MIN((uint64_t)(end_part * (double)probe->budget_us), (uint64_t)END_MAX_US);
+	const uint64_t now_us = clock_mono_us(), end_us = probe->deadline_us - late_us / 2;
 	struct work *w = xcalloc(1, sizeof(*w));
 	int r;
 
 	w->plan = (struct gpu_plan){
-		.ops = &accel_cuda_copy_ops,
+		.ops = accel->ops,
+		.accel = accel,
 		.seed = probe->seed,
 		.copy_bytes = copy_bytes,
 		.pattern = probe->budget_us >= PATTERN_BUDGET_US,
 		.run_busy = probe->run_busy,
-		.deadline_us = end_us - 2 * late_us,
+		.ready_us = now_us + (uint64_t)(ready_part * (double)clock_left_us(end_us)),
+		.leaves = true,
+		.deadline_us = end_us - late_us / 2,
 		.epoch_us = (int64_t)clock_real_us() - (int64_t)clock_mono_us(),
 		.emit = probe_emit_of,
 		.context = probe,
 	};
-	r = accel_watch(measure, w, end_us - late_us, err);
-	if (r == -ETIMEDOUT)
-		return tell_blocked(probe, w->opened, err);
-	work_free(w);
-	return r;
+	read_host(w);
+	r = accel_watch(measure, w, end_us, err);
+	/* A GPU that is late still has it. */
+	return r == -ETIMEDOUT ? tell_blocked(probe, accel, err) : r;
 }

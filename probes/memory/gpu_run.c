@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/xalloc.h"
+#include "probes/accel/watch.h"
 #include "probes/memory/gpu.h"
 #include "probes/memory/pattern.h"
 
@@ -139,12 +140,14 @@ static uint64_t own_bytes(const struct gpu_device *d)
 	return MAX(MIN(GPU_OWN_FACTOR * d->plan->copy_bytes, most), d->plan->copy_bytes);
 }
 
-static int set_up(struct gpu_device *d, struct err *err)
+static int set_up(void *context, struct err *err)
 {
+	struct gpu_device *d = context;
 	const struct accel_memory memory = { ACCEL_DEVICE, -1, own_bytes(d) };
 	unsigned i;
 	int r = 0;
 
+	numa_go_near(d->plan->host, d->info.numa);
 	for (i = 0; r == 0 && i < ARRAY_SIZE(d->memory); i++)
 		r = d->plan->ops->region_new(d->plan->accel, d->index, &memory, &d->memory[i], err);
 	for (i = 0; r == 0 && i < GPU_QUEUES; i++)
@@ -169,19 +172,25 @@ static int find_device(struct gpu_device *d, struct err *err)
 
 static void set_up_all(struct gpu_run *run)
 {
-	unsigned i;
+	CLEANUP(freep) struct watched_part *parts = xcalloc(run->n, sizeof(*parts));
+	struct gpu_plan *plan = run->plan;
+	unsigned i, n = 0;
 
 	for (i = 0; i < run->n; i++) {
 		struct gpu_device *d = &run->devices[i];
 		struct err err = ERR_INIT;
 		int r = find_device(d, &err);
 
-		if (r == 0 && gpu_live(d)) {
-			numa_go_near(run->plan->host, d->info.numa);
-			r = set_up(d, &err);
-		}
 		if (r < 0)
 			gpu_fail(d, r, &err);
+		else if (gpu_live(d))
+			parts[n++].context = d;
+	}
+	if (accel_start_all(plan->accel, set_up, parts, n, plan->ready_us) > 0)
+		plan->leaves = true;
+	for (i = 0; i < n; i++) {
+		if (parts[i].r < 0)
+			gpu_fail(parts[i].context, parts[i].r, &parts[i].err);
 	}
 }
 
@@ -216,6 +225,8 @@ static void release_run(struct gpu_run *run)
 {
 	unsigned i;
 
+	if (run->plan->leaves)
+		return;
 	for (i = 0; i < run->n; i++)
 		release_device(&run->devices[i]);
 	free(run->devices);

@@ -43,6 +43,14 @@ static bool is_near(const struct gpu_job *job)
 				    : job->place == GPU_NEAR;
 }
 
+/* A guest hides the bridges, and may know all the same which node a GPU is not next to. */
+static enum locality seen_closer(const struct gpu_job *job, enum locality locality)
+{
+	const bool far = job->kind != GPU_P2P && job->device->info.numa >= 0 && !is_near(job);
+
+	return locality == LOCALITY_VIRTUAL && far ? LOCALITY_SYS : locality;
+}
+
 /* The ends, how close they are, and the links between them when the topology knows. */
 static void set_ends(const struct gpu_job *job, struct sample *s)
 {
@@ -64,7 +72,7 @@ static void set_ends(const struct gpu_job *job, struct sample *s)
 		s->to = node;
 	}
 	if (t && topology_class(t, s->from, s->to, &locality) == 0)
-		s->locality = xstrdup(locality_names[locality]);
+		s->locality = xstrdup(locality_names[seen_closer(job, locality)]);
 	else
 		s->locality = xstrdup(is_near(job) ? "node" : "sys");
 	/* Between GPUs it may be NVLink, which no topology shows. */

@@ -16,8 +16,10 @@
 
 enum { OPT_ENGINE = 0x200, OPT_SIZE };
 
-/* Of the budget, where both GPUs and the host are measured. */
-static const double gpu_part = 0.6;
+/* Of the budget: until then the driver of GPUs must have started. */
+static const double start_part = 0.5;
+/* Of what is left then, where both the host and GPUs are measured. */
+static const double host_part = 0.3;
 
 enum engine { ENGINE_AUTO, ENGINE_CPU, ENGINE_CUDA };
 
@@ -77,28 +79,46 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 /* Asked for by name, GPUs that cannot be driven are nothing to measure here. */
 static int run_gpus(struct probe *probe, const struct options *options, struct err *err)
 {
+	struct accel *accel;
 	int r;
 
 	if (!accel_gpu_present())
 		return err_set(err, ENODEV, "no NVIDIA GPU on the PCI bus of this host");
-	r = gpu_probe(probe, options->copy_bytes, probe->budget_us, err);
+	r = gpu_start(probe, start_part, &accel, err);
+	if (r == 0)
+		return gpu_probe(probe, accel, options->copy_bytes, err);
 	return r == -ENOTSUP ? -ENODEV : r;
 }
 
+/* The host's part of the time, as a probe of its own would have it. */
+static int run_host(struct probe *probe, struct err *err)
+{
+	const uint64_t budget_us = probe->budget_us, deadline_us = probe->deadline_us;
+	int r;
+
+	probe->budget_us = (uint64_t)(host_part * (double)probe_left_us(probe));
+	probe->deadline_us = clock_mono_us() + probe->budget_us;
+	r = session_run(probe, err);
+	probe->budget_us = budget_us;
+	probe->deadline_us = deadline_us;
+	return r;
+}
+
 /*
- * GPUs first: where there are some that cannot be driven, good memory of the host
- * must not pass for all of it. One that hangs does not keep the host from being measured.
+ * The driver first: where there are GPUs that cannot be driven, good memory of the host
+ * must not pass for all of it. Then the host, before any thread pins and fills its memory for a
+ * GPU, however late; a GPU that hangs does so after it.
  */
 static int run_all(struct probe *probe, const struct options *options, struct err *err)
 {
 	struct err host_err = ERR_INIT;
-	int r = gpu_probe(probe, options->copy_bytes,
-			  (uint64_t)(gpu_part * (double)probe->budget_us), err);
-	int host;
+	struct accel *accel;
+	int r = gpu_start(probe, start_part, &accel, err), host;
 
-	if (r < 0 && r != -ETIMEDOUT)
+	if (r < 0)
 		return r;
-	host = session_run(probe, &host_err);
+	host = run_host(probe, &host_err);
+	r = gpu_probe(probe, accel, options->copy_bytes, err);
 	if (r == 0 && host < 0)
 		return err_set(err, -host, "%s", host_err.msg);
 	return r;

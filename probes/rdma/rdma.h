@@ -30,6 +30,7 @@ struct rdma_queue;
 enum {
 	RDMA_NAME_SIZE = 64,
 	RDMA_STATE_SIZE = 160,
+	RDMA_MODEL_SIZE = 24,
 	RDMA_PORTS_MAX = 64,	  /* of one host */
 	RDMA_GIDS_MAX = 1024,	  /* of one port */
 	RDMA_GID_INDEX_MAX = 255, /* struct ibv_global_route has 8 bits for it */
@@ -43,6 +44,7 @@ struct rdma_port {
 	char device[RDMA_NAME_SIZE]; /* "mlx5_0" */
 	unsigned number;	     /* from 1 */
 	char pci[RDMA_NAME_SIZE];    /* "0000:1b:00.0", "" without */
+	char model[RDMA_MODEL_SIZE]; /* "15b3:1021", "" without */
 	char state[RDMA_STATE_SIZE]; /* "down", or why it cannot be told */
 	bool active;
 	bool unknown;	       /* it could not be looked at; `state` says why */

@@ -78,6 +78,18 @@ static double sysfs_rate(const char *device, unsigned port)
 	return strtod(text, NULL) * GIGA / BITS_PER_BYTE;
 }
 
+static void find_model(struct rdma_port *p, const char *link)
+{
+	CLEANUP(freep) char *vendor_path = xasprintf("%s/vendor", link);
+	CLEANUP(freep) char *device_path = xasprintf("%s/device", link);
+	long long vendor, device;
+
+	if (file_read_i64(AT_FDCWD, vendor_path, &vendor) == 0 &&
+	    file_read_i64(AT_FDCWD, device_path, &device) == 0)
+		(void)snprintf(p->model, sizeof(p->model), "%04x:%04x", (unsigned)vendor & 0xffff,
+			       (unsigned)device & 0xffff);
+}
+
 /* The PCI device behind an RDMA device and its NUMA node; "" and -1 for a software one. */
 static void find_parent(struct rdma_port *p)
 {
@@ -95,6 +107,7 @@ static void find_parent(struct rdma_port *p)
 	target[n] = '\0';
 	name = strrchr(target, '/');
 	(void)snprintf(p->pci, sizeof(p->pci), "%.60s", name ? name + 1 : target);
+	find_model(p, link);
 	if (file_read_i64(AT_FDCWD, node, &number) == 0)
 		p->numa_node = (int)number;
 }

@@ -21,7 +21,7 @@
  *	locked=I      the same (application clocks)
  *	crowded=I     beside a collective this GPU loses 26 % and not 8 %
  *	other=I       this GPU is of another model, whose bf16 results differ in a bit
- *	clock=1       tell on stderr how long it was from loading to the end
+ *	clock=1       clock_fake.so tells on stderr how long the process was there
  *	delay=US      each launch takes the host so long
  *	wrong=I       this GPU has one wrong element in each product read back
  *	once=I        the same in the first of them only
@@ -55,12 +55,14 @@
  *	at=NAME       of stuck, held, gone and block only in this call, whether it is
  *	              about a GPU or not; of gone, in all after it too
  *	spread=N      GPUs differ by up to N % in all their rates
+ *	seed=N        of the noise of their rates, which is 0.4 %
  *	mixed=1       every other GPU is of another model
  *
  * What NVML tells besides, and counts from 0 in each process, so that a second
  * run sees it grow:
  *
  *	lag=MS        each question about a GPU takes the driver so long
+ *	lagat=I lagms=MS   the call of at= about this GPU takes so long
  *	held=I        it does not come back from a look at this GPU
  *	gone=I        this GPU is lost, and says so to any question but its address
  *	dead=I        NVML gives no handle of this GPU: lost
@@ -70,6 +72,8 @@
  *	sbe=I dbe=I replay=I pciefatal=I linkcrc=I linkrecovery=I   amount=N of these
  *	dbeever=I     amount=N uncorrectable errors before the driver was loaded
  *	thermal=I swthermal=I powercap=I   amount=N milliseconds of these
+ *	hotaisle=1    the memory of all is near its limit: amount=N milliseconds of SW thermal
+ *	warm=I        that of this GPU is, now
  *	rows=I        amount=N rows replaced for uncorrectable errors
  *	remappending=I remapfailed=I
  *	norows=I      amount=N of its banks have no row left to replace one with
@@ -115,6 +119,32 @@
  *	              takes its time and moves nothing
  *	async=I       the communicator of this GPU fails after 40: a CUDA error, and
  *	              a remote one in the others
+ *
+ * What things take, in milliseconds; nothing unless it is said here:
+ *
+ *	initms=N      the first cuInit() of a process
+ *	ctxms=N       making the context of a GPU
+ *	ltms=N        cublasLtCreate()
+ *	firstms=N     the first product on a GPU: its module is loaded
+ *	pinms=N       pinning memory of the host, each 32 MiB begun
+ *	peerms=N      letting a GPU reach the memory of another
+ *	closems=N     ending the context of a GPU, by a call or when the process ends by exit()
+ *	firsttouch=N  NVML's first handle of a GPU: the driver starts it. Not in persistence
+ *	              mode, nor after cuInit(), which started it
+ *	persistence=0 persistence mode is off (default on, and off where firsttouch= is given)
+ *	slowstart=I startms=N   this GPU takes so much longer to start, wherever it is first
+ *	              needed: in NVML's first handle, else in making its context
+ *	serial=N      percent of each of these that are spent under the one lock of the driver,
+ *	              so that threads wait for each other (default 25); not of slowstart
+ *
+ * The times asked for are those of HGX hosts as they are told, not measured here: 1,500, 400, 150,
+ * 100 and 250 for initms to closems, 3,000 for firsttouch. How much of it threads can do beside
+ * each other is not published. The kernel module starts GPUs that are opened with O_NONBLOCK, as
+ * the libraries do, side by side (nv_open_q of nvidia.ko, unless NVreg_EnableNonblockingOpen=0),
+ * most of it is waiting for the firmware of that GPU, and the lock of its RM is taken for what
+ * changes shared state: a quarter is a guess, and a test that depends on it tries more and less. A
+ * GPU that is slow to start waits for its own firmware, without the lock. What the kernel takes to
+ * clean up after a process that ended by _exit() is not in it.
  */
 #pragma once
 
@@ -204,13 +234,27 @@ void fake_stream_hang_next(struct CUstream_st *stream);
 /* The monotonic clock. */
 double fake_now_ns(void);
 
+/* Spend the milliseconds of this setting; see serial=N. */
+void fake_take(const char *name);
+
+/* What NVML's first handle of a GPU takes, its context, and the first product on it. */
+void fake_take_touch(unsigned gpu);
+void fake_take_context(unsigned gpu);
+void fake_take_launch(unsigned gpu);
+
+/* What is asked of the driver waits for what holds its lock. */
+void fake_wait_for_driver(void);
+
+/* cuInit() has started all GPUs in this process. */
+bool fake_has_begun(void);
+
 /* Is it memory that so many bytes are copied to? See keep=N. */
 bool fake_memory_keeps(const void *at, size_t size);
 
 /* A product that will be computed when its memory is read. */
 unsigned fake_memory_expect(const struct fake_product *p);
 
-extern int fake_alive; /* streams, events, allocations and contexts */
+extern _Atomic int fake_alive; /* streams, events, allocations and contexts */
 
 bool fake_gpu_is_lost(unsigned gpu);
 bool fake_gpu_is_held_back(unsigned gpu); /* by a lower clock */

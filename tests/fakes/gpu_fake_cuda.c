@@ -90,13 +90,24 @@ unsigned fake_enter_as_from(unsigned gpu, const char *call)
 	return result == CUDA_OK && now != gpu ? (unsigned)INVALID_HANDLE : result;
 }
 
+static bool has_begun;
+
+bool fake_has_begun(void)
+{
+	return has_begun;
+}
+
 unsigned cuInit(unsigned flags)
 {
 	unsigned i;
 
 	for (i = 0; i < FAKE_GPUS_MAX; i++)
-		gpus[i].random = random_seeded(i + 1);
+		gpus[i].random =
+			random_seeded((uint64_t)fake_setting("seed", 0) * FAKE_GPUS_MAX + i + 1);
 	fake_block(__func__, FAKE_NO_GPU);
+	if (!has_begun)
+		fake_take("initms");
+	has_begun = true;
 	return flags ? (unsigned)CUDA_INVALID_VALUE : (unsigned)fake_setting("init", CUDA_OK);
 }
 
@@ -211,6 +222,8 @@ unsigned cuDevicePrimaryCtxRetain(struct CUctx_st **ctx, int device)
 	fake_block(__func__, device);
 	if (fake_is("taken", (unsigned)device))
 		return CUDA_DEVICE_UNAVAILABLE;
+	if (!g->retained)
+		fake_take_context((unsigned)device);
 	g->context.gpu = (unsigned)device;
 	g->retained++;
 	fake_alive++;
@@ -221,6 +234,8 @@ unsigned cuDevicePrimaryCtxRetain(struct CUctx_st **ctx, int device)
 unsigned cuDevicePrimaryCtxRelease_v2(int device)
 {
 	fake_block(__func__, device);
+	if (gpus[device].retained == 1)
+		fake_take("closems");
 	gpus[device].retained--;
 	fake_alive--;
 	return CUDA_OK;
@@ -248,6 +263,7 @@ unsigned cuCtxEnablePeerAccess(struct CUctx_st *peer, unsigned flags)
 		return result != CUDA_OK ? result : (unsigned)CUDA_INVALID_VALUE;
 	if (gpus[gpu].peers & 1U << peer->gpu)
 		return CUDA_PEER_ALREADY;
+	fake_take("peerms");
 	gpus[gpu].peers |= 1U << peer->gpu;
 	return CUDA_OK;
 }
@@ -328,6 +344,7 @@ unsigned fake_put_product(struct CUstream_st *stream, const struct fake_product 
 		result = fake_memory_expect(p);
 	if (result != CUDA_OK)
 		return result;
+	fake_take_launch(stream->gpu);
 	fake_launch();
 	if (fake_is("slow", stream->gpu))
 		rate *= fault;

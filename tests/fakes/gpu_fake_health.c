@@ -11,6 +11,8 @@ enum {
 	LINKS_OTHER = 12, /* of the other model */
 	DEVICE_ID = 0x233010de,
 	DEVICE_ID_OTHER = 0x20b010de,
+	FIELD_SW_THERMAL = 269,
+	MS_NS = 1000000,
 	PSTATE_IDLE = 8,
 	BANKS = 640,
 };
@@ -38,9 +40,16 @@ unsigned nvmlDeviceGetHandleByIndex_v2(unsigned index, struct nvml_device **devi
 	*device = fake_device(gpu);
 	if (fake_is("refused", gpu))
 		return NVML_NO_PERMISSION;
+	fake_take_touch(gpu);
 	if (fake_named(__func__))
 		return fake_answer(*device);
 	return fake_is("dead", gpu) ? NVML_GPU_IS_LOST : NVML_OK;
+}
+
+unsigned nvmlDeviceGetPersistenceMode(struct nvml_device *device, unsigned *on)
+{
+	*on = fake_setting("persistence", !fake_setting("firsttouch", 0)) != 0;
+	return fake_answer(device);
 }
 
 unsigned nvmlDeviceGetCount_v2(unsigned *n)
@@ -80,16 +89,11 @@ static const struct {
 	unsigned long long unit;
 	bool per_link;
 } counted[] = {
-	{ "sbe", 3, 1, false },
-	{ "dbe", 4, 1, false },
-	{ "dbe", 6, 1, false },
-	{ "dbeever", 6, 1, false },
-	{ "replay", 94, 1, false },
-	{ "pciefatal", 180, 1, false },
-	{ "thermal", 270, 1000000, false }, /* ms */
-	{ "swthermal", 269, 1000000, false },
-	{ "powercap", 74, 1000000, false },
-	{ "linkcrc", 163, 1, true },
+	{ "sbe", 3, 1, false },		  { "dbe", 4, 1, false },
+	{ "dbe", 6, 1, false },		  { "dbeever", 6, 1, false },
+	{ "replay", 94, 1, false },	  { "pciefatal", 180, 1, false },
+	{ "thermal", 270, MS_NS, false }, { "swthermal", FIELD_SW_THERMAL, MS_NS, false },
+	{ "powercap", 74, MS_NS, false }, { "linkcrc", 163, 1, true },
 	{ "linkrecovery", 162, 1, true },
 };
 
@@ -119,6 +123,8 @@ static unsigned long long value_of(const struct nvml_device *device, unsigned fi
 		    (!counted[i].per_link || (long)link == fake_setting("link", 3)))
 			value += counted[i].unit * (unsigned long long)fake_setting("amount", 1);
 	}
+	if (field == FIELD_SW_THERMAL && fake_setting("hotaisle", 0))
+		value += MS_NS * (unsigned long long)fake_setting("amount", 1);
 	return value;
 }
 

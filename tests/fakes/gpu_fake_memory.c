@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory of fake GPUs: of the host, with the products that nobody has read yet. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,7 +8,7 @@
 
 #include "tests/fakes/gpu_fake.h"
 
-enum { ALLOCATIONS_MAX = 256, ROTTEN = 4096 /* byte of a GPU's memory */ };
+enum { PIN_BYTES = 32 << 20, ALLOCATIONS_MAX = 256, ROTTEN = 4096 /* byte of a GPU's memory */ };
 
 struct allocation {
 	char *ptr;
@@ -22,41 +23,53 @@ static struct allocation allocations[ALLOCATIONS_MAX];
 static unsigned read_back[FAKE_GPUS_MAX]; /* products */
 static unsigned narrow[FAKE_GPUS_MAX];	  /* those of two bytes an element */
 
-static struct allocation *new_allocation(void)
+/* Of `allocations`: several threads take and release; what one of them has it has alone. */
+static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
+
+static bool keep(const struct allocation *a)
 {
 	size_t i;
 
+	(void)pthread_mutex_lock(&table);
 	for (i = 0; i < ALLOCATIONS_MAX && allocations[i].ptr; i++)
 		;
-	return i < ALLOCATIONS_MAX ? &allocations[i] : NULL;
+	if (i < ALLOCATIONS_MAX)
+		allocations[i] = *a;
+	(void)pthread_mutex_unlock(&table);
+	fake_alive += i < ALLOCATIONS_MAX;
+	return i < ALLOCATIONS_MAX;
 }
 
 static unsigned allocate(size_t size, unsigned gpu, bool host, char **ret)
 {
-	struct allocation *a = new_allocation();
+	struct allocation a = { .size = size, .gpu = gpu, .host = host };
 
-	if (!a)
-		return CUDA_OUT_OF_MEMORY;
 	/* Not zeroed, as on a GPU: a product that nobody computed must not look right. */
-	*ret = malloc(size);
-	if (!*ret)
+	a.ptr = malloc(size);
+	if (!a.ptr)
 		return CUDA_OUT_OF_MEMORY;
-	*a = (struct allocation){ .ptr = *ret, .size = size, .gpu = gpu, .host = host };
-	fake_alive++;
+	if (!keep(&a)) {
+		free(a.ptr);
+		return CUDA_OUT_OF_MEMORY;
+	}
+	*ret = a.ptr;
 	return CUDA_OK;
 }
 
 static struct allocation *find(const void *ptr)
 {
+	struct allocation *found = NULL;
 	const char *at = ptr;
 	size_t i;
 
-	for (i = 0; i < ALLOCATIONS_MAX; i++) {
+	(void)pthread_mutex_lock(&table);
+	for (i = 0; i < ALLOCATIONS_MAX && !found; i++) {
 		if (allocations[i].ptr && at >= allocations[i].ptr &&
 		    at < allocations[i].ptr + allocations[i].size)
-			return &allocations[i];
+			found = &allocations[i];
 	}
-	return NULL;
+	(void)pthread_mutex_unlock(&table);
+	return found;
 }
 
 static unsigned release(void *ptr, const char *call)
@@ -68,9 +81,19 @@ static unsigned release(void *ptr, const char *call)
 		return CUDA_INVALID_VALUE;
 	if (!a->registered)
 		free(a->ptr);
+	(void)pthread_mutex_lock(&table);
 	*a = (struct allocation){ 0 };
+	(void)pthread_mutex_unlock(&table);
 	fake_alive--;
 	return CUDA_OK;
+}
+
+static void pin(size_t size)
+{
+	size_t done;
+
+	for (done = 0; done < size; done += PIN_BYTES)
+		fake_take("pinms");
 }
 
 unsigned cuMemAlloc_v2(cuda_ptr *ptr, size_t size)
@@ -78,6 +101,7 @@ unsigned cuMemAlloc_v2(cuda_ptr *ptr, size_t size)
 	char *memory = NULL;
 	unsigned gpu = 0, result = fake_enter(&gpu);
 
+	fake_wait_for_driver();
 	if (result == CUDA_OK)
 		result = fake_is("full", gpu) ? CUDA_OUT_OF_MEMORY
 					      : allocate(size, gpu, false, &memory);
@@ -107,6 +131,8 @@ unsigned cuMemHostAlloc(void **ptr, size_t size, unsigned flags)
 
 	(void)flags;
 	if (result == CUDA_OK)
+		pin(size);
+	if (result == CUDA_OK)
 		result = allocate(size, gpu, true, &memory);
 	*ptr = memory;
 	return result;
@@ -119,16 +145,13 @@ unsigned cuMemFreeHost(void *ptr)
 
 unsigned cuMemHostRegister_v2(void *ptr, size_t size, unsigned flags)
 {
-	struct allocation *a = new_allocation();
-	unsigned gpu = 0, result = fake_enter(&gpu);
+	struct allocation a = { .ptr = ptr, .size = size, .host = true, .registered = true };
+	unsigned result = fake_enter(&a.gpu);
 
-	if (result != CUDA_OK || !a || flags != CUDA_HOST_PORTABLE)
+	if (result != CUDA_OK || flags != CUDA_HOST_PORTABLE)
 		return result != CUDA_OK ? result : (unsigned)CUDA_INVALID_VALUE;
-	*a = (struct allocation){
-		.ptr = ptr, .size = size, .gpu = gpu, .host = true, .registered = true
-	};
-	fake_alive++;
-	return CUDA_OK;
+	pin(size);
+	return keep(&a) ? CUDA_OK : CUDA_OUT_OF_MEMORY;
 }
 
 unsigned cuMemHostUnregister(void *ptr)

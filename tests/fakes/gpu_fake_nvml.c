@@ -24,6 +24,8 @@ unsigned fake_answer_at(const struct nvml_device *device, const char *call)
 
 	if (fake_setting("lag", 0))
 		(void)poll(NULL, 0, (int)fake_setting("lag", 0));
+	if (is("lagat", device) && fake_named(call))
+		(void)poll(NULL, 0, (int)fake_setting("lagms", 0));
 	while ((fake_setting("stuck", 0) || is("held", device)) && fake_may(call))
 		(void)pause();
 	if (is("reset", device))
@@ -94,6 +96,7 @@ unsigned nvmlDeviceGetHandleByUUID(const char *uuid, struct nvml_device **device
 		if (strcmp(text, uuid) != 0)
 			continue;
 		*device = &devices[gpu];
+		fake_take_touch(gpu);
 		return fake_named(__func__) ? fake_answer(*device) : (unsigned)NVML_OK;
 	}
 	return 6; /* NVML_ERROR_NOT_FOUND */
@@ -118,16 +121,17 @@ static unsigned long long reasons(const struct nvml_device *device)
 		const char *fault;
 		unsigned reason;
 	} all[] = {
-		{ "hot", NVML_REASON_HW_THERMAL },
-		{ "thirsty", NVML_REASON_SW_POWER_CAP },
-		{ "braked", NVML_REASON_HW_POWER_BRAKE },
-		{ "locked", NVML_REASON_APP_CLOCKS },
+		{ "hot", NVML_REASON_HW_THERMAL },	  { "thirsty", NVML_REASON_SW_POWER_CAP },
+		{ "braked", NVML_REASON_HW_POWER_BRAKE }, { "locked", NVML_REASON_APP_CLOCKS },
+		{ "warm", NVML_REASON_SW_THERMAL },
 	};
 	unsigned long long bits = 0;
 	size_t i;
 
 	if (fake_setting("idle", 0) || fake_setting("asleep", 0))
 		return NVML_REASON_IDLE;
+	if (fake_setting("hotaisle", 0))
+		bits |= NVML_REASON_SW_THERMAL;
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		bits |= is(all[i].fault, device) ? all[i].reason : 0;
 	return bits;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "controller/arrival.h"
+#include "controller/findings.h"
 #include "controller/ingest.h"
 #include "lib/err.h"
 #include "lib/xalloc.h"
@@ -28,23 +29,54 @@ static bool is_sick(const struct sim_host *host)
 	return host->n_ailments > 0;
 }
 
-/* A host that has nothing yet, so that each fault is graded by itself. */
-static size_t draw_host(struct sim *s)
+/* A host that has nothing yet, so that each fault is graded by itself; of the model, where one is
+ * asked for. */
+static size_t draw_host(struct sim *s, const struct fault *f)
 {
-	size_t tries = 100, number;
+	size_t tries = 100, number, first = 0, n = s->options->nodes;
 
+	if (f->sku != FAULT_ANY && f->sku < world_skus(&s->faults->world, n))
+		n = world_hosts_of(&s->faults->world, n, (size_t)f->sku, &first);
 	do
-		number = random_below(&s->chance, s->options->nodes);
-	while (is_sick(&s->hosts[number]) && --tries > 0);
-	return number;
+		number = first + random_below(&s->chance, MAX(n, (size_t)1));
+	while (is_sick(&s->hosts[number % s->options->nodes]) && --tries > 0);
+	return number % s->options->nodes;
 }
 
-static void ail_one(struct sim *s, const struct fault *f, uint64_t i)
+static bool is_rack_sick(const struct sim *s, size_t rack)
 {
-	const size_t number = f->first == FAULT_ANY ? draw_host(s)
-						    : (size_t)(f->first + i) % s->options->nodes;
+	const size_t first = rack * s->faults->world.rack;
+	size_t i;
+
+	for (i = first; i < MIN(first + s->faults->world.rack, s->options->nodes); i++) {
+		if (is_sick(&s->hosts[i]))
+			return true;
+	}
+	return false;
+}
+
+/* The first host of a full rack of the model where all are well; of one that is not, where there is
+ * no such. */
+static size_t draw_rack(struct sim *s, const struct fault *f)
+{
+	const size_t size = s->faults->world.rack;
+	size_t tries = 100, first = 0, n = s->options->nodes, rack, racks;
+
+	if (f->sku != FAULT_ANY)
+		n = world_hosts_of(&s->faults->world, n, (size_t)f->sku, &first);
+	first = (first + size - 1) / size;
+	racks = MAX(n / size, (size_t)1);
+	do
+		rack = first + random_below(&s->chance, racks);
+	while (is_rack_sick(s, rack) && --tries > 0);
+	return rack * size;
+}
+
+static void ail_one(struct sim *s, const struct fault *f, uint64_t first, uint64_t i)
+{
+	const size_t number = first == FAULT_ANY ? draw_host(s, f)
+						 : (size_t)(first + i) % s->options->nodes;
 	const uint64_t wave_us = f->every_us * (i * f->waves / f->nodes);
-	struct agent *agent = &s->agents[number];
 	const struct ailment ailment = {
 		.fault = f,
 		.onset_us = f->onset_us ? after(s->now_us, f->onset_us + wave_us) : wave_us,
@@ -53,22 +85,36 @@ static void ail_one(struct sim *s, const struct fault *f, uint64_t i)
 	};
 	const int class = grade_class(f, ailment.onset_us);
 
-	(void)agent;
 	if (host_ail(&s->hosts[number], &ailment) && class >= 0)
 		s->grade.rows[class].hosts++;
+}
+
+static void ail(struct sim *s, const struct fault *f)
+{
+	uint64_t nodes = f->nodes, first = f->first, i;
+	size_t ignored;
+
+	if (f->kind == FAULT_WRONG_SKU)
+		return;
+	if (fault_traits[f->kind].of_rack && first == FAULT_ANY) {
+		first = draw_rack(s, f);
+		nodes = s->faults->world.rack;
+	}
+	if (!isnan(f->share) && f->sku != FAULT_ANY)
+		nodes = (uint64_t)(f->share * (double)world_hosts_of(&s->faults->world,
+								     s->options->nodes,
+								     (size_t)f->sku, &ignored));
+	for (i = 0; i < MIN(nodes, s->options->nodes); i++)
+		ail_one(s, f, first, i);
 }
 
 void sim_ail(struct sim *s)
 {
 	size_t i;
-	uint64_t j;
 
-	for (i = 0; i < s->faults->n; i++) {
-		const struct fault *f = &s->faults->list[i];
-
-		for (j = 0; f->kind != FAULT_WRONG_SKU && j < MIN(f->nodes, s->options->nodes); j++)
-			ail_one(s, f, j);
-	}
+	for (i = 0; i < s->faults->n; i++)
+		ail(s, &s->faults->list[i]);
+	grade_ailing(s);
 }
 
 /* --- reports --- */
@@ -92,11 +138,10 @@ static int report_swapped(struct sim *s, size_t number, const char *profile, str
 	int r;
 
 	host->seq = first;
-	r = keep(s, host_run(host, &s->faults->noise, s->options->seed, profile, s->now_us),
-		 &arrival, err);
+	r = keep(s, host_run(host, s->faults, s->options->seed, profile, s->now_us), &arrival, err);
 	host->seq = first - 1;
 	if (r == 0)
-		r = keep(s, host_run(host, &s->faults->noise, s->options->seed, profile, s->now_us),
+		r = keep(s, host_run(host, s->faults, s->options->seed, profile, s->now_us),
 			 &arrival, err);
 	host->seq = first + 1;
 	return r;
@@ -112,6 +157,8 @@ int sim_report(struct sim *s, size_t number, const char *profile, struct err *er
 	const struct report *report;
 	int r;
 
+	if (profile_is_active(profile))
+		host_live(host, &s->faults->noise);
 	if (late < 0.3)
 		return report_swapped(s, number, profile, err);
 	if (late < 0.6)
@@ -120,7 +167,8 @@ int sim_report(struct sim *s, size_t number, const char *profile, struct err *er
 		arrival = arrival_of("0.5",
 				     number % 2 ? "2019-01-01T00:00:00Z" : "2038-01-19T03:14:07Z",
 				     s->now_us);
-	report = host_run(host, &s->faults->noise, s->options->seed, profile, s->now_us);
+	report = host_run(host, s->faults, s->options->seed, profile, s->now_us);
+	fleet_set_env(&s->fleet, s->agents[number].node, report->env);
 	r = keep(s, report, &arrival, err);
 	if (r == 0 && host_has(host, FAULT_DUPLICATES, s->now_us))
 		r = keep(s, report, &arrival, err);
@@ -143,6 +191,7 @@ static void order(struct sim *s, size_t number, const struct finding *finding)
 	agent->check = finding ? xstrdup(finding->check) : NULL;
 	agent->subject = finding ? xstrdup(finding->subject) : NULL;
 	agent->test_us = s->now_us + TEST_AFTER_US;
+	grade_tested(s, number);
 }
 
 void sim_tested(struct sim *s, size_t number)
@@ -150,8 +199,12 @@ void sim_tested(struct sim *s, size_t number)
 	struct agent *agent = &s->agents[number];
 	struct finding *finding =
 		agent->check ? fleet_finding(agent->node, agent->check, agent->subject) : NULL;
+	/* Busy, or cut off by its time: it says nothing of what it was to look at. */
+	const bool measured = agent->judged_bad || host_measured(&s->hosts[number], agent->check);
 	const struct fleet_test test = {
-		.outcome = agent->judged_bad ? TEST_FAILED : TEST_PASSED,
+		.outcome = agent->judged_bad ? TEST_FAILED
+			   : measured	     ? TEST_PASSED
+					     : TEST_NOTHING,
 		.finding = finding,
 		.deep = !agent->check,
 		.at_us = s->now_us,
@@ -162,7 +215,7 @@ void sim_tested(struct sim *s, size_t number)
 	agent->test_us = 0;
 	if (agent->check && !finding && agent->judged_bad)
 		return;
-	if (!agent->judged_bad && finding)
+	if (!agent->judged_bad && measured && finding)
 		memory_store_forget(s->store, number, agent->check, agent->subject);
 	fleet_tested(&s->fleet, agent->node, &test);
 	s->changed = true;
@@ -247,7 +300,8 @@ static void hold_against_file(struct sim *s)
 	if (!sku)
 		return;
 	sentence = xasprintf("half of the hosts of %s are far below what its SKU file asks", sku);
-	s->grade.breaker_opened += breaker_open(&s->breaker, BREAKER_SKU_FILE, s->now_us, sentence);
+	if (breaker_open(&s->breaker, BREAKER_SKU_FILE, s->now_us, sentence))
+		grade_breaker(s);
 }
 
 int sim_decide(struct sim *s, struct err *err)
@@ -259,7 +313,9 @@ int sim_decide(struct sim *s, struct err *err)
 		attribute(s);
 	hold_against_file(s);
 	policy_decide(&s->rules.policy, &s->fleet, &s->breaker, s->now_us, &s->outcome);
-	s->grade.breaker_opened += s->outcome.opened;
+	if (s->outcome.opened)
+		grade_breaker(s);
+	r = findings_share(s->store, &s->baselines.shifts, &s->fleet, s->now_us, err);
 	if (s->outcome.opened && s->options->trace)
 		(void)fprintf(stderr, "day %.3f breaker: %s\n",
 			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->breaker.sentence);
@@ -270,6 +326,8 @@ int sim_decide(struct sim *s, struct err *err)
 			(void)fprintf(stderr, "day %.3f %s notice: %s\n",
 				      (double)s->now_us / (double)USEC_PER_DAY - 1, n->key,
 				      n->sentence);
+		if (n->ended_us == 0)
+			grade_told(s, n->key, n->sentence);
 		if (n->begun)
 			*(n->kind == NOTICE_DOMAIN ? &s->grade.domain_incidents
 						   : &s->grade.alarms) += 1;
@@ -277,5 +335,6 @@ int sim_decide(struct sim *s, struct err *err)
 	for (i = 0; r == 0 && i < s->outcome.n; i++)
 		r = carry_out(s, &s->outcome.items[i], err);
 	grade_budget(s);
+	causes_settle(s, false);
 	return r;
 }

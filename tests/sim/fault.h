@@ -8,6 +8,7 @@
 
 #include "lib/macro.h"
 #include "tests/sim/noise.h"
+#include "tests/sim/world.h"
 
 struct err;
 struct jval;
@@ -25,10 +26,32 @@ enum fault_kind {
 	FAULT_CLOCK,	     /* clocks that lie */
 	FAULT_DUPLICATES,    /* each report twice */
 	FAULT_LATE,	     /* some reports hours late, others after newer ones */
+	FAULT_HOT_RACK,	     /* the GPUs of all its hosts throttle */
+	FAULT_SETTING,	     /* a BIOS setting that costs `slow`, which reports tell (env) */
+	FAULT_SLOW_JOB,	     /* a job whose hosts are slow while it runs */
+	FAULT_LOST_CHANNEL,  /* one of eight memory channels of a NUMA node */
+	FAULT_TOO_FAST,	     /* a GPU measures three times what it can: a lying clock */
+	FAULT_FLAP_STORM,    /* a port flaps, for minutes at a time, and carries what it should */
+	FAULT_XID_STORM,     /* a GPU reports contained errors, for minutes at a time */
 	N_FAULT_KINDS,
 };
 
 extern const char *const fault_names[];
+
+/* What a kind is, for who puts it on hosts, mends it and grades it. */
+struct fault_trait {
+	double loss;	  /* part that is lost when nobody says how much */
+	bool mends;	  /* with a repair of its host: it is the host's own */
+	bool of_rack;	  /* of all hosts of one */
+	bool shared;	  /* nobody's host: to be told as one */
+	bool lies;	  /* the host itself is well */
+	const char *told; /* of a shared cause: how its notice names it; NULL: by the rack */
+};
+extern const struct fault_trait fault_traits[];
+
+/* What reports and notices call a setting, and a job, that are at fault. */
+#define FAULT_BIOS "2.4.1-quiet"
+#define FAULT_JOB "job-slow"
 
 enum { FAULTS_MAX = 10000, FAULT_WAVES_MAX = 1000 };
 /* `first` or `gpu`: each fault draws its own. */
@@ -37,8 +60,10 @@ enum { FAULTS_MAX = 10000, FAULT_WAVES_MAX = 1000 };
 struct fault {
 	int kind;	       /* enum fault_kind */
 	uint64_t first, nodes; /* hosts first, first + 1, ...; FAULT_ANY: drawn one by one */
-	uint64_t gpu;	       /* 0 to 7, or FAULT_ANY */
-	double slow;	       /* part that is lost */
+	uint64_t sku;	       /* number of the model that they are drawn from, or FAULT_ANY */
+	double share; /* `nodes` are this part of the model; NAN: as many as `nodes` says */
+	uint64_t gpu; /* 0 to 7, or FAULT_ANY */
+	double slow;  /* part that is lost */
 	uint64_t onset_us, until_us;
 	bool blamed; /* a job's attribution names the host */
 	bool known;  /* of a roll-out: reports say which driver they ran with */
@@ -47,12 +72,13 @@ struct fault {
 
 struct faults {
 	struct noise noise;
+	struct world world;
 	bool random; /* the usual mix besides */
 	struct fault *list;
 	size_t n;
 };
 
-/* The usual mix and the noise of the issue. */
+/* The usual mix, noise and fleet. */
 struct faults faults_init(void);
 void faults_release(struct faults *f);
 
@@ -60,9 +86,7 @@ void faults_release(struct faults *f);
 int faults_decode(const struct jval *v, struct faults *ret, struct err *err);
 
 /*
- * Add the usual mix for a fleet and so many days: per 1000 hosts and 10 days 8 GPUs and
- * 8 hosts that become 10 % slow, 8 hosts and 4 GPUs born so (half of these GPUs are blamed
- * by jobs), 4 slow PCIe links, 4 flapping links, 4 dying GPUs, and some agents that are silent,
- * lie about the time, or send twice or late. At least one of each.
+ * Add the usual mix for a fleet and so many days (docs/sim.md has the table): what hosts get one by
+ * one, and where the fleet has room for it what they share. At least one of each kind.
  */
 void faults_add_usual(struct faults *f, uint64_t nodes, uint64_t days_us, uint64_t seed);

@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include "controller/store.h"
 #include "lib/judge/stats.h"
+#include "lib/judge/verdict.h"
 #include "lib/xalloc.h"
 #include "tests/sim/sim.h"
 
@@ -11,7 +13,8 @@
 
 void grade_begin(struct grade *g, size_t nodes)
 {
-	g->found_us = xcalloc(nodes * HOST_FAULTS, sizeof(*g->found_us));
+	g->faults = xcalloc(nodes * HOST_FAULTS, sizeof(*g->faults));
+	g->named = xcalloc(nodes, sizeof(*g->named));
 	g->warned = xcalloc(nodes, sizeof(*g->warned));
 	g->refused_hosts = xcalloc(nodes, sizeof(*g->refused_hosts));
 	g->delays_s = xcalloc(nodes * HOST_FAULTS, sizeof(*g->delays_s));
@@ -19,8 +22,11 @@ void grade_begin(struct grade *g, size_t nodes)
 
 void grade_release(struct grade *g)
 {
-	free(g->found_us);
+	free(g->faults);
+	free(g->named);
 	free(g->warned);
+	truth_release(&g->truth);
+	causes_release(&g->causes);
 	free(g->refused_hosts);
 	free(g->delays_s);
 	*g = (struct grade){ 0 };
@@ -37,6 +43,10 @@ int grade_class(const struct fault *fault, uint64_t onset_us)
 		{ FAULT_FLAPPING_LINK, GRADE_FLAPPING, GRADE_FLAPPING },
 		{ FAULT_DYING_GPU, GRADE_DYING, GRADE_DYING },
 		{ FAULT_BAD_TOR, GRADE_TOR, GRADE_TOR },
+		{ FAULT_LOST_CHANNEL, GRADE_CHANNEL, GRADE_CHANNEL_BORN },
+		{ FAULT_FLAP_STORM, GRADE_FLAP_STORM, GRADE_FLAP_STORM },
+		{ FAULT_XID_STORM, GRADE_XID_STORM, GRADE_XID_STORM },
+		{ FAULT_TOO_FAST, GRADE_TOO_FAST, GRADE_TOO_FAST },
 	};
 	size_t i;
 
@@ -52,18 +62,29 @@ int grade_class(const struct fault *fault, uint64_t onset_us)
 /* Takes the host out of service for good reason, when it is cordoned for it. */
 static bool is_reason(int class)
 {
-	return class >= 0 && class != GRADE_GPU_BORN && class != GRADE_TOR;
+	return class >= 0 && class != GRADE_GPU_BORN && class != GRADE_TOR &&
+	       class != GRADE_XID_STORM && class != GRADE_TOO_FAST;
+}
+
+static struct grade_fault *fault_of(struct grade *g, size_t number, size_t j)
+{
+	return &g->faults[number * HOST_FAULTS + j];
+}
+
+static bool is_now(const struct ailment *a, uint64_t now_us)
+{
+	return a->onset_us <= now_us && now_us < a->until_us;
 }
 
 static void find(struct sim *s, size_t number, size_t j)
 {
 	struct grade *g = &s->grade;
 	const struct ailment *a = &s->hosts[number].ailments[j];
-	uint64_t *found_us = &g->found_us[number * HOST_FAULTS + j];
+	struct grade_fault *fault = fault_of(g, number, j);
 
-	if (*found_us)
+	if (fault->found_us)
 		return;
-	*found_us = s->now_us;
+	fault->found_us = s->now_us;
 	if (a->onset_us)
 		g->delays_s[g->n_delays++] = (double)(s->now_us - a->onset_us) / 1e6;
 }
@@ -82,7 +103,8 @@ void grade_cordon(struct sim *s, size_t number, const struct decision *d)
 {
 	struct grade *g = &s->grade;
 	const struct sim_host *host = &s->hosts[number];
-	bool reason = false, domain = false;
+	const bool domain = cause_explains(s, number, d->finding ? d->finding->check : NULL);
+	bool reason = false;
 	size_t j;
 
 	for (j = 0; j < host->n_ailments; j++) {
@@ -90,12 +112,12 @@ void grade_cordon(struct sim *s, size_t number, const struct decision *d)
 		const int class = grade_class(a->fault, a->onset_us);
 
 		/* What was mended a moment ago is no false finding of it. */
-		if (s->now_us < a->onset_us || s->now_us >= a->until_us)
+		if (!is_now(a, s->now_us))
 			continue;
 		reason |= is_reason(class);
-		domain |= class == GRADE_TOR;
 		if (is_reason(class))
 			find(s, number, j);
+		fault_of(g, number, j)->cordoned |= !d->refused;
 	}
 	if (d->refused) {
 		note_refusal(g, number, d->refused->by);
@@ -103,6 +125,8 @@ void grade_cordon(struct sim *s, size_t number, const struct decision *d)
 		g->cordons++;
 		g->true_cordons += reason;
 		g->domain_cordons += !reason && domain;
+		if (!reason && domain)
+			cause_cordon(s, number);
 	}
 	if (!reason && !domain && !(g->warned[number] & 2)) {
 		g->false_cordons++;
@@ -112,9 +136,176 @@ void grade_cordon(struct sim *s, size_t number, const struct decision *d)
 	}
 }
 
-void grade_warn(struct sim *s, size_t number)
+void grade_ailing(struct sim *s)
 {
-	s->grade.warned[number] |= 1;
+	struct grade *g = &s->grade;
+	size_t i, j;
+
+	truth_find(&g->truth, s->hosts, s->options->nodes);
+	for (i = 0; i < s->options->nodes; i++) {
+		g->clean.hosts += truth_is_clean(&s->hosts[i]);
+		for (j = 0; j < s->hosts[i].n_ailments; j++) {
+			const struct ailment *a = &s->hosts[i].ailments[j];
+
+			if (fault_traits[a->fault->kind].shared)
+				cause_add(&g->causes, i, a, s->hosts[i].rack, s->hosts[i].sku);
+		}
+	}
+}
+
+/* Is it what this fault makes low? */
+static bool is_about(const struct sim_host *host, const struct ailment *a, const char *check,
+		     const char *subject)
+{
+	const char *family = truth_family(a->fault->kind);
+	const size_t n = strlen(family);
+	char gpu[64];
+
+	switch ((enum fault_kind)a->fault->kind) {
+	case FAULT_SLOW_GPU:
+	case FAULT_TOO_FAST:
+		(void)snprintf(gpu, sizeof(gpu), "gpu:GPU-%zu-%zu", host->number, (size_t)a->gpu);
+		return strncmp(check, family, n) == 0 && streq(subject, gpu);
+	case FAULT_LOST_CHANNEL:
+		return strncmp(check, family, n) == 0;
+	default:
+		return true;
+	}
+}
+
+void grade_warn(struct sim *s, size_t number, const struct store_window *row)
+{
+	const struct sim_host *host = &s->hosts[number];
+	size_t j;
+
+	for (j = 0; j < host->n_ailments; j++) {
+		if (is_now(&host->ailments[j], s->now_us) &&
+		    is_about(host, &host->ailments[j], row->check, row->subject))
+			fault_of(&s->grade, number, j)->warned = true;
+	}
+}
+
+static void name(struct grade *g, size_t number, int how)
+{
+	if (!(g->named[number] & how))
+		g->named_hosts[how]++;
+	g->named[number] |= (unsigned char)how;
+}
+
+/* Has it a fault of its own now, or had it within the day? All its incidents are then of it. */
+static bool name_fault(struct sim *s, size_t number)
+{
+	const struct sim_host *host = &s->hosts[number];
+	bool any = false;
+	size_t j;
+
+	for (j = 0; j < host->n_ailments; j++) {
+		const struct ailment *a = &host->ailments[j];
+
+		if (!fault_traits[a->fault->kind].mends || s->now_us < a->onset_us ||
+		    (a->until_us != UINT64_MAX && s->now_us >= a->until_us + USEC_PER_DAY))
+			continue;
+		fault_of(&s->grade, number, j)->incidents++;
+		any = true;
+	}
+	return any;
+}
+
+/* Has it a good GPU that nobody can tell from one that was born slow? */
+static bool has_tail(const struct sim *s, size_t number)
+{
+	size_t part;
+
+	for (part = 0; part < HOST_PARTS; part++) {
+		if (s->grade.truth.gpus[number * HOST_PARTS + part] == TRUTH_IDENTIFIABLE)
+			return true;
+	}
+	return false;
+}
+
+static void name_well(struct sim *s, size_t number, const char *check)
+{
+	struct grade *g = &s->grade;
+
+	/* What an honest judge says of such a GPU is counted apart, and blames nobody wrongly. */
+	if (has_tail(s, number) && strncmp(check, "gemm.", 5) == 0) {
+		g->clean.of_tail++;
+		return;
+	}
+	name(g, number, NAMED_WRONGLY);
+	g->clean.incidents += truth_is_clean(&s->hosts[number]);
+	if (s->options->trace)
+		(void)fprintf(stderr, "day %.3f %s is well: the incident of %s is false\n",
+			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->hosts[number].name,
+			      check);
+}
+
+void grade_incident(struct sim *s, size_t number, const char *check, bool open)
+{
+	cause_incident(s, number, check, open);
+	if (!open)
+		return;
+	if (name_fault(s, number))
+		name(&s->grade, number, NAMED_RIGHTLY);
+	else if (cause_explains(s, number, check))
+		name(&s->grade, number, NAMED_FOR_SHARED);
+	else
+		name_well(s, number, check);
+}
+
+void grade_run(struct sim *s, size_t number, bool active, int level)
+{
+	struct grade_clean *clean = &s->grade.clean;
+
+	if (!active)
+		return;
+	cause_run(s, number);
+	if (!truth_is_clean(&s->hosts[number]))
+		return;
+	if (s->hosts[number].low_once) {
+		clean->once_runs++;
+		clean->once_warn += level == VERDICT_WARN;
+		clean->once_fail += level == VERDICT_FAIL;
+		return;
+	}
+	clean->runs++;
+	clean->warn += level == VERDICT_WARN;
+	clean->fail += level == VERDICT_FAIL;
+	if (s->grade.truth.low[number])
+		return;
+	clean->plain_runs++;
+	clean->plain_warn += level == VERDICT_WARN;
+	clean->plain_fail += level == VERDICT_FAIL;
+}
+
+void grade_tested(struct sim *s, size_t number)
+{
+	const struct sim_host *host = &s->hosts[number];
+	size_t j;
+
+	for (j = 0; j < host->n_ailments; j++)
+		fault_of(&s->grade, number, j)->tested |= is_now(&host->ailments[j], s->now_us);
+}
+
+static void tell_wrong_sku(struct sim *s)
+{
+	if (s->sku_is_wrong && s->grade.wrong_sku_told_us == 0)
+		s->grade.wrong_sku_told_us = s->now_us;
+}
+
+void grade_breaker(struct sim *s)
+{
+	s->grade.breaker_opened++;
+	s->grade.breaker_causes[s->breaker.cause]++;
+	if (s->breaker.cause == BREAKER_SKU_FILE)
+		tell_wrong_sku(s);
+}
+
+void grade_told(struct sim *s, const char *key, const char *sentence)
+{
+	cause_told(s, key, sentence);
+	if (sentence && strstr(sentence, "SKU file"))
+		tell_wrong_sku(s);
 }
 
 void grade_budget(struct sim *s)
@@ -136,26 +327,46 @@ void grade_budget(struct sim *s)
 	budget_release(&now);
 }
 
+static void count_born(struct grade *g, size_t number, const struct ailment *a,
+		       const struct grade_fault *fault)
+{
+	const bool identifiable = g->truth.gpus[number * HOST_PARTS + a->gpu] & TRUTH_IDENTIFIABLE;
+
+	g->born.gpus++;
+	g->born.warned += fault->warned;
+	g->born.identifiable += identifiable;
+	g->born.identifiable_warned += identifiable && fault->warned;
+}
+
+static void count_fault(struct grade *g, size_t number, size_t j, const struct ailment *a)
+{
+	const int class = grade_class(a->fault, a->onset_us);
+	const struct grade_fault *fault = fault_of(g, number, j);
+	struct grade_row *row;
+
+	if (class < 0)
+		return;
+	row = &g->rows[class];
+	row->found += fault->found_us != 0;
+	row->in_time += fault->found_us != 0 && a->onset_us &&
+			fault->found_us <= a->onset_us + IN_TIME_US;
+	row->warned += fault->warned;
+	row->tested += fault->tested;
+	row->cordoned += fault->cordoned;
+	row->incidents += fault->incidents;
+	if (a->fault->kind == FAULT_SLOW_GPU && a->onset_us == 0)
+		count_born(g, number, a, fault);
+}
+
 void grade_end(struct sim *s)
 {
 	struct grade *g = &s->grade;
 	size_t i, j;
 
+	causes_settle(s, true);
 	for (i = 0; i < s->options->nodes; i++) {
-		const struct sim_host *host = &s->hosts[i];
-
-		for (j = 0; j < host->n_ailments; j++) {
-			const struct ailment *a = &host->ailments[j];
-			const int class = grade_class(a->fault, a->onset_us);
-			const uint64_t found_us = g->found_us[i * HOST_FAULTS + j];
-
-			if (class < 0)
-				continue;
-			g->rows[class].found += found_us != 0;
-			g->rows[class].in_time += found_us != 0 && a->onset_us &&
-						  found_us <= a->onset_us + IN_TIME_US;
-			g->rows[class].warned += g->warned[i] & 1;
-		}
+		for (j = 0; j < s->hosts[i].n_ailments; j++)
+			count_fault(g, i, j, &s->hosts[i].ailments[j]);
 	}
 	stats_sort(g->delays_s, g->n_delays);
 }

@@ -7,26 +7,32 @@
 #include "lib/duration.h"
 #include "lib/xalloc.h"
 
-static char sku_name[] = "hgx-h100", text_time[] = "2026-01-01T00:00:00.000Z", text_agent[] = "sim";
+static char text_time[] = "2026-01-01T00:00:00.000Z", text_agent[] = "sim";
 static char one[] = "1", passive_name[] = "passive", quick_name[] = "quick";
 
-enum kind { KIND_COMPUTE, KIND_COPY, KIND_NETWORK };
-
-/* Rates as tests/fleet/hosts.py has them, with their sources there. */
 static const struct {
-	char *check, *unit, *locality;
-	double rate;
+	char *check, *unit, *locality, *probe;
+	size_t first, parts; /* of the host's samples */
 } kinds[HOST_KINDS] = {
 	[KIND_COMPUTE] = { (char[]){ "gemm.rate" }, (char[]){ "FLOP/s" }, (char[]){ "self" },
-			   775e12 },
-	[KIND_COPY] = { (char[]){ "memory.h2d_bw" }, (char[]){ "B/s" }, (char[]){ "self" }, 51.6e9 },
+			   (char[]){ "gemm" }, 0, HOST_PARTS },
+	[KIND_COPY] = { (char[]){ "memory.h2d_bw" }, (char[]){ "B/s" }, (char[]){ "self" },
+			(char[]){ "memory" }, HOST_PARTS, HOST_PARTS },
 	[KIND_NETWORK] = { (char[]){ "loopback.write_bw" }, (char[]){ "B/s" }, (char[]){ "pix" },
-			   50e9 },
+			   (char[]){ "loopback" }, HOST_PARTS * 2, HOST_PARTS },
+	[KIND_MEMORY] = { (char[]){ "memory.read_bw" }, (char[]){ "B/s" }, (char[]){ "node" },
+			  (char[]){ "memory" }, HOST_PARTS * 3, HOST_NUMA },
 };
 
 /* Drivers that a roll-out goes from and to: what is compared says which. */
-static char driver_old[] = "{\"driver\":\"550.54.15\"}",
-	    driver_new[] = "{\"driver\":\"570.86.15\"}";
+#define DRIVER_OLD "550.54.15"
+#define DRIVER_NEW "570.86.15"
+#define FIRMWARE "28.39.2048"
+#define FIRMWARE_OTHER "28.40.1000"
+static const char driver_old[] = "{\"driver\":\"" DRIVER_OLD "\"}",
+		  driver_new[] = "{\"driver\":\"" DRIVER_NEW "\"}",
+		  firmware[] = "{\"firmware\":\"" FIRMWARE "\"}",
+		  firmware_other[] = "{\"firmware\":\"" FIRMWARE_OTHER "\"}";
 
 /* States, one for the host unless something is wrong. */
 enum state { STATE_GPUS, STATE_NICS, STATE_XID, STATE_FLAPPING, N_STATES };
@@ -38,9 +44,12 @@ static char *const state_checks[N_STATES] = {
 	[STATE_FLAPPING] = (char[]){ "rnic.flapping" },
 };
 
+/* About as many: chances that are told a day. */
+enum { ACTIVE_RUNS_A_DAY = 5 };
+
 /* Measured values first, then states, then one state of each part. */
 enum {
-	VALUES = HOST_KINDS * HOST_PARTS,
+	VALUES = HOST_PARTS * 3 + HOST_NUMA,
 	PART_XID = VALUES + N_STATES,
 	PART_FLAPPING = PART_XID + HOST_PARTS,
 	SAMPLES = PART_FLAPPING + HOST_PARTS,
@@ -60,6 +69,8 @@ static char *subject_of(const struct sim_host *host, enum kind kind, size_t part
 {
 	if (kind == KIND_NETWORK)
 		return xasprintf("mlx5_%zu:1>gpu:GPU-%zu-%zu", part, host->number, part);
+	if (kind == KIND_MEMORY)
+		return xasprintf("numa:%zu>numa:%zu", part, part);
 	return xasprintf("gpu:GPU-%zu-%zu", host->number, part);
 }
 
@@ -68,7 +79,7 @@ static void add_values(struct sim_host *host)
 	size_t kind, part;
 
 	for (kind = 0; kind < HOST_KINDS; kind++) {
-		for (part = 0; part < HOST_PARTS; part++) {
+		for (part = 0; part < kinds[kind].parts; part++) {
 			struct sample s = sample_of(kinds[kind].check,
 						    subject_of(host, (enum kind)kind, part),
 						    kinds[kind].unit);
@@ -103,23 +114,63 @@ static void add_states(struct sim_host *host)
 	host->n_samples = SAMPLES;
 }
 
-static void host_make(struct sim_host *host, size_t number, const struct noise *noise, uint64_t seed)
+/* What its reports say of its settings: a majority that differs in something is no fault. */
+static json_t *make_env(const struct sim_host *host, bool new_driver, bool other_bios)
 {
-	size_t kind, part;
-	double whole;
+	return json_pack("{s:s, s:s, s:s, s:s}", "driver", new_driver ? DRIVER_NEW : DRIVER_OLD,
+			 "bios", other_bios ? FAULT_BIOS : "2.4.1", "kernel",
+			 host->other_kernel ? "5.15.0-1071" : "5.15.0-1066", "rnic_firmware",
+			 host->other_firmware ? FIRMWARE_OTHER : FIRMWARE);
+}
 
-	host->number = number;
-	(void)snprintf(host->name, sizeof(host->name), "node-%05zu", number);
-	(void)snprintf(host->rack, sizeof(host->rack), "rack-%03zu", number / HOSTS_OF_RACK);
-	(void)snprintf(host->boot_id, sizeof(host->boot_id), "boot-%zu", number);
-	host->chance = random_seeded(seed * UINT64_C(0x2545f4914f6cdd1d) + number);
-	(void)random_next(&host->chance);
-	whole = 1 + random_normal(&host->chance, 0, noise->host);
-	for (kind = 0; kind < HOST_KINDS; kind++) {
-		for (part = 0; part < HOST_PARTS; part++)
-			host->part[kind][part] =
-				whole * (1 + random_normal(&host->chance, 0, noise->gpu));
+static void boot(struct sim_host *host, const struct noise *noise)
+{
+	size_t part;
+
+	(void)snprintf(host->boot_id, sizeof(host->boot_id), "boot-%zu-%u", host->number,
+		       ++host->boots);
+	for (part = 0; part < HOST_PARTS; part++)
+		host->boot[part] = 1 + random_normal(&host->chance, 0, noise->boot);
+}
+
+static void make_parts(struct sim_host *host, const struct noise *noise)
+{
+	const double whole = 1 + random_normal(&host->chance, 0, noise->host);
+	size_t part;
+
+	for (part = 0; part < HOST_PARTS; part++) {
+		double *at[HOST_KINDS];
+		size_t kind;
+
+		for (kind = 0; kind < HOST_KINDS; kind++)
+			at[kind] = &host->part[kind][part];
+		*at[KIND_COMPUTE] = noise_silicon(&host->chance, noise->gpu * noise->spread);
+		*at[KIND_COPY] = 1 + random_normal(&host->chance, 0, noise->link);
+		*at[KIND_NETWORK] = 1 + random_normal(&host->chance, 0, noise->link);
+		*at[KIND_MEMORY] = 1 + random_normal(&host->chance, 0, noise->memory);
+		for (kind = 0; kind < HOST_KINDS; kind++)
+			*at[kind] *= whole;
 	}
+}
+
+static void host_make(struct sim_host *host, const struct faults *faults, size_t nodes)
+{
+	const struct noise *noise = &faults->noise;
+	const struct world *world = &faults->world;
+	size_t number = host->number, kind;
+
+	host->model = world_sku_of(world, nodes, number);
+	host->rack_number = number / world->rack;
+	host->height = (double)(number % world->rack) / (double)world->rack;
+	world_name(world, host->model, host->sku);
+	for (kind = 0; kind < HOST_KINDS; kind++)
+		host->rates[kind] = world_rate(world, host->model, (enum kind)kind);
+	(void)snprintf(host->name, sizeof(host->name), "node-%05zu", number);
+	(void)snprintf(host->rack, sizeof(host->rack), "rack-%03zu", host->rack_number);
+	make_parts(host, noise);
+	host->other_firmware = random_unit(&host->chance) < noise->other;
+	host->other_kernel = random_unit(&host->chance) < noise->other;
+	boot(host, noise);
 	host->samples = xcalloc(SAMPLES, sizeof(*host->samples));
 	add_values(host);
 	add_states(host);
@@ -127,17 +178,23 @@ static void host_make(struct sim_host *host, size_t number, const struct noise *
 					.boot_id = host->boot_id,
 					.time = text_time,
 					.agent = text_agent,
-					.sku = sku_name,
-					.samples = xcalloc(SAMPLES, sizeof(struct sample)) };
+					.sku = host->sku,
+					.env = make_env(host, false, false),
+					.samples = xcalloc(SAMPLES, sizeof(struct sample)),
+					.problems = host->problems };
 }
 
-struct sim_host *hosts_make(size_t n, const struct noise *noise, uint64_t seed)
+struct sim_host *hosts_make(size_t n, const struct faults *faults, uint64_t seed)
 {
 	struct sim_host *hosts = xcalloc(n, sizeof(*hosts));
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		host_make(&hosts[i], i, noise, seed);
+	for (i = 0; i < n; i++) {
+		hosts[i].number = i;
+		hosts[i].chance = random_seeded(seed * UINT64_C(0x2545f4914f6cdd1d) + i);
+		(void)random_next(&hosts[i].chance);
+		host_make(&hosts[i], faults, n);
+	}
 	return hosts;
 }
 
@@ -152,6 +209,7 @@ void hosts_done(struct sim_host *hosts, size_t n)
 		}
 		free(hosts[i].samples);
 		free(hosts[i].report.samples);
+		json_decref(hosts[i].report.env);
 	}
 	free(hosts);
 }
@@ -182,10 +240,21 @@ const struct ailment *host_has(const struct sim_host *host, int kind, uint64_t n
 	return NULL;
 }
 
+/* A storm comes and goes: a quarter of the time, each time for as long as a passive run looks back. */
+static const struct ailment *storm(const struct sim_host *host, int kind, uint64_t now_us)
+{
+	struct random lot = random_seeded(host->number << 32 ^ now_us / (5 * USEC_PER_MIN));
+
+	(void)random_next(&lot);
+	return random_unit(&lot) < 0.25 ? host_has(host, kind, now_us) : NULL;
+}
+
 bool host_shows(const struct sim_host *host, uint64_t now_us)
 {
-	return host->n_ailments > 0 && (host_has(host, FAULT_DYING_GPU, now_us) ||
-					host_has(host, FAULT_FLAPPING_LINK, now_us));
+	return host->n_ailments > 0 &&
+	       (host_has(host, FAULT_DYING_GPU, now_us) ||
+		host_has(host, FAULT_FLAPPING_LINK, now_us) ||
+		storm(host, FAULT_FLAP_STORM, now_us) || storm(host, FAULT_XID_STORM, now_us));
 }
 
 void host_mend(struct sim_host *host, uint64_t now_us)
@@ -195,34 +264,53 @@ void host_mend(struct sim_host *host, uint64_t now_us)
 	for (i = 0; i < host->n_ailments; i++) {
 		struct ailment *a = &host->ailments[i];
 
-		if (a->fault->kind < FAULT_BAD_TOR && is_now(a, now_us))
+		if (fault_traits[a->fault->kind].mends && is_now(a, now_us))
 			a->until_us = now_us;
 	}
 }
 
-/* --- what it measures --- */
+/* --- what a run measures --- */
 
-/* What of the value is left by one fault. */
+/* What is left of a value by one fault. */
 static double left_by(const struct ailment *a, enum kind kind, size_t part)
 {
 	const double left = 1 - a->fault->slow;
-	const bool here = a->gpu == part;
+	const bool here = part == a->gpu;
 
 	switch ((enum fault_kind)a->fault->kind) {
 	case FAULT_SLOW_GPU:
+	case FAULT_TOO_FAST:
 		return kind == KIND_COMPUTE && here ? left : 1;
 	case FAULT_SLOW_HOST:
-	case FAULT_ROLL_OUT:
+	case FAULT_HOT_RACK:
+	case FAULT_SETTING:
+	case FAULT_SLOW_JOB:
 		return kind == KIND_COMPUTE ? left : 1;
+	case FAULT_ROLL_OUT:
+		return kind != KIND_MEMORY ? left : 1;
 	case FAULT_SLOW_PCIE:
-		return kind != KIND_COMPUTE && here ? left : 1;
+		return (kind == KIND_COPY || kind == KIND_NETWORK) && here ? left : 1;
 	case FAULT_FLAPPING_LINK:
 		return kind == KIND_NETWORK && here ? left : 1;
 	case FAULT_BAD_TOR:
 		return kind == KIND_NETWORK ? left : 1;
+	case FAULT_LOST_CHANNEL:
+		return kind == KIND_MEMORY && part == a->gpu % HOST_NUMA ? left : 1;
 	default:
 		return 1;
 	}
+}
+
+double host_born(const struct sim_host *host, enum kind kind, size_t part)
+{
+	double left = 1;
+	size_t i;
+
+	for (i = 0; i < host->n_ailments; i++) {
+		if (host->ailments[i].onset_us == 0)
+			left *= left_by(&host->ailments[i], kind, part);
+	}
+	return left;
 }
 
 /* A run that is low once: whole, or in one part. */
@@ -243,16 +331,18 @@ static struct dip draw_dip(struct sim_host *host, const struct noise *noise)
 	return dip;
 }
 
-static double measure(struct sim_host *host, const struct noise *noise, size_t i, uint64_t now_us)
+static double measure(struct sim_host *host, const struct noise *noise, enum kind kind, size_t part,
+		      uint64_t now_us)
 {
-	const size_t kind = i / HOST_PARTS, part = i % HOST_PARTS;
-	double value = kinds[kind].rate * host->part[kind][part];
+	double value = host->rates[kind] * host->part[kind][part];
 	size_t a;
 
+	if (kind == KIND_COMPUTE)
+		value *= host->boot[part] * noise_place(noise, host->height, now_us);
 	value *= 1 + noise->run * noise_t4(&host->chance);
 	for (a = 0; a < host->n_ailments; a++) {
 		if (is_now(&host->ailments[a], now_us))
-			value *= left_by(&host->ailments[a], (enum kind)kind, part);
+			value *= left_by(&host->ailments[a], kind, part);
 	}
 	return MAX(value, 0.0);
 }
@@ -262,26 +352,100 @@ static void add(struct sim_host *host, const struct sample *s)
 	host->report.samples[host->report.n_samples++] = *s;
 }
 
-static void add_measured(struct sim_host *host, const struct noise *noise, uint64_t seed,
-			 uint64_t now_us)
+static const char *params_of(const struct sim_host *host, enum kind kind, bool new_driver)
 {
-	const double shared = noise_shared(noise, seed, host->number / HOSTS_OF_RACK, now_us);
+	if (kind == KIND_NETWORK)
+		return host->other_firmware ? firmware_other : firmware;
+	return new_driver ? driver_new : driver_old;
+}
+
+/* What a check of this run brings: its values, word that the device is busy, or nothing. */
+struct luck {
+	bool busy, missing;
+};
+
+static struct luck draw_luck(struct sim_host *host, const struct noise *noise, enum kind kind)
+{
+	static char late[] = "killed after 60 s";
+	const double lot = random_unit(&host->chance);
+	const struct luck luck = { lot < noise->busy,
+				   lot >= noise->busy && lot < noise->busy + noise->missing };
+
+	if (luck.missing)
+		host->problems[host->report.n_problems++] = (struct problem){
+			.probe = kinds[kind].probe, .code = PROBLEM_TIMEOUT, .detail = late
+		};
+	return luck;
+}
+
+/* What all values of one run have in common. */
+struct moment {
+	uint64_t now_us;
+	double shared;
+	struct dip dip;
+};
+
+static void add_kind(struct sim_host *host, const struct faults *f, enum kind kind,
+		     const struct moment *m)
+{
+	const uint64_t now_us = m->now_us;
+	static char job[] = "pid 4711 (python3)";
+	const struct noise *noise = &f->noise;
 	const struct ailment *dying = host_has(host, FAULT_DYING_GPU, now_us);
 	const struct ailment *driver = host_has(host, FAULT_ROLL_OUT, now_us);
-	const bool new_driver = driver && driver->fault->known;
-	const struct dip dip = draw_dip(host, noise);
-	size_t i;
+	const struct luck luck = draw_luck(host, noise, kind);
+	size_t part;
 
-	for (i = 0; i < VALUES; i++) {
-		struct sample s = host->samples[i];
+	for (part = 0; part < kinds[kind].parts; part++) {
+		struct sample s = host->samples[kinds[kind].first + part];
 
-		s.value = measure(host, noise, i, now_us) * shared;
-		if (dip.part == HOST_PARTS || dip.part == i % HOST_PARTS)
-			s.value *= dip.left;
-		s.params_text = new_driver ? driver_new : driver_old;
-		if (!dying || dying->gpu != i % HOST_PARTS)
+		s.value = measure(host, noise, kind, part, now_us) * m->shared;
+		if (m->dip.part == HOST_PARTS || m->dip.part == part)
+			s.value *= m->dip.left;
+		s.params_text = params_of(host, kind, driver && driver->fault->known);
+		if (luck.busy) {
+			s.state = SAMPLE_BUSY;
+			s.value = NAN;
+			s.note = job;
+		}
+		if (!luck.missing && (kind == KIND_MEMORY || !dying || dying->gpu != part))
 			add(host, &s);
 	}
+}
+
+static void add_measured(struct sim_host *host, const struct faults *f, uint64_t seed,
+			 uint64_t now_us)
+{
+	const struct moment moment = { now_us,
+				       noise_shared(&f->noise, seed, host->rack_number, now_us),
+				       draw_dip(host, &f->noise) };
+	size_t kind;
+
+	host->low_once = moment.dip.left < 1;
+	for (kind = 0; kind < HOST_KINDS; kind++)
+		add_kind(host, f, (enum kind)kind, &moment);
+}
+
+static void say_env(struct sim_host *host, uint64_t now_us)
+{
+	const struct ailment *driver = host_has(host, FAULT_ROLL_OUT, now_us);
+
+	json_decref(host->report.env);
+	host->report.env = make_env(host, driver && driver->fault->known,
+				    host_has(host, FAULT_SETTING, now_us) != NULL);
+}
+
+bool host_measured(const struct sim_host *host, const char *check)
+{
+	size_t i;
+
+	for (i = 0; i < host->report.n_samples; i++) {
+		const struct sample *s = &host->report.samples[i];
+
+		if (s->state == SAMPLE_MEASURED && (!check || streq(s->check, check)))
+			return true;
+	}
+	return false;
 }
 
 static void add_state(struct sim_host *host, size_t i, int severity, char *note)
@@ -298,9 +462,12 @@ static void add_state(struct sim_host *host, size_t i, int severity, char *note)
 static void add_known(struct sim_host *host, uint64_t now_us)
 {
 	static char lost[] = "Xid 79: the GPU has fallen off the bus",
+		    contained[] = "Xid 94: a contained ECC error",
 		    flaps[] = "3 link flaps in 10 min";
 	const struct ailment *dying = host_has(host, FAULT_DYING_GPU, now_us);
 	const struct ailment *flapping = host_has(host, FAULT_FLAPPING_LINK, now_us);
+	const struct ailment *flaps_now = storm(host, FAULT_FLAP_STORM, now_us);
+	const struct ailment *xids_now = storm(host, FAULT_XID_STORM, now_us);
 	size_t i;
 
 	for (i = 0; i < N_STATES; i++) {
@@ -314,18 +481,30 @@ static void add_known(struct sim_host *host, uint64_t now_us)
 		add_state(host, PART_XID + dying->gpu, SEVERITY_FATAL, lost);
 	if (flapping)
 		add_state(host, PART_FLAPPING + flapping->gpu, SEVERITY_WARN, flaps);
+	if (flaps_now)
+		add_state(host, PART_FLAPPING + flaps_now->gpu, SEVERITY_WARN, flaps);
+	if (xids_now)
+		add_state(host, PART_XID + xids_now->gpu, SEVERITY_WARN, contained);
 }
 
-const struct report *host_run(struct sim_host *host, const struct noise *noise, uint64_t seed,
+void host_live(struct sim_host *host, const struct noise *noise)
+{
+	if (random_unit(&host->chance) < noise->reboot / ACTIVE_RUNS_A_DAY)
+		boot(host, noise);
+}
+
+const struct report *host_run(struct sim_host *host, const struct faults *f, uint64_t seed,
 			      const char *profile, uint64_t now_us)
 {
 	const bool active = profile_is_active(profile);
 
 	host->report.seq = ++host->seq;
 	host->report.profile = active ? quick_name : passive_name;
-	host->report.n_samples = 0;
+	host->report.n_samples = host->report.n_problems = 0;
+	if (host->n_ailments > 0)
+		say_env(host, now_us);
 	if (active)
-		add_measured(host, noise, seed, now_us);
+		add_measured(host, f, seed, now_us);
 	add_known(host, now_us);
 	return &host->report;
 }

@@ -13,10 +13,9 @@
 #include "tests/sim/fault.h"
 
 enum {
-	HOST_PARTS = 8,	   /* GPUs; as many RNICs */
-	HOST_KINDS = 3,	   /* checks that are measured in each part */
-	HOST_FAULTS = 4,   /* that one host has at most */
-	HOSTS_OF_RACK = 64 /* under one ToR: one failure domain */
+	HOST_PARTS = 8,	 /* GPUs; as many RNICs */
+	HOST_NUMA = 2,	 /* NUMA nodes */
+	HOST_FAULTS = 4, /* that one host has at most */
 };
 
 /* A fault as one host has it. */
@@ -27,9 +26,16 @@ struct ailment {
 };
 
 struct sim_host {
-	char name[24], rack[24], boot_id[24];
-	size_t number;
+	char name[24], rack[24], boot_id[40], sku[WORLD_SKU_SIZE];
+	size_t number, model; /* of world.h */
+	size_t rack_number;
+	double height;			     /* in its rack, 0 to 1 */
+	double rates[HOST_KINDS];	     /* of its model */
 	double part[HOST_KINDS][HOST_PARTS]; /* for good: host and part together */
+	double boot[HOST_PARTS];	     /* of its GPUs, until it boots again */
+	unsigned boots;
+	bool other_firmware, other_kernel;
+	bool low_once; /* its last active run was */
 	struct ailment ailments[HOST_FAULTS];
 	size_t n_ailments;
 	struct random chance;
@@ -37,10 +43,11 @@ struct sim_host {
 	struct report report;	/* of the last run; its samples are in `samples` */
 	struct sample *samples; /* one of each */
 	size_t n_samples;
+	struct problem problems[HOST_KINDS];
 };
 
 /* The fleet's hosts, without faults. */
-struct sim_host *hosts_make(size_t n, const struct noise *noise, uint64_t seed);
+struct sim_host *hosts_make(size_t n, const struct faults *faults, uint64_t seed);
 void hosts_done(struct sim_host *hosts, size_t n);
 
 /* Give it to a host that has room; false when it has none. */
@@ -49,12 +56,21 @@ bool host_ail(struct sim_host *host, const struct ailment *ailment);
 /* The one of this kind it has now, or NULL. */
 const struct ailment *host_has(const struct sim_host *host, int kind, uint64_t now_us);
 
+/* What a part has lost for good by faults that it was born with: 1 is nothing. */
+double host_born(const struct sim_host *host, enum kind kind, size_t part);
+
+/* Has its last run measured the check? NULL: any. */
+bool host_measured(const struct sim_host *host, const char *check);
+
 /* Has it anything now that a passive run sees? */
 bool host_shows(const struct sim_host *host, uint64_t now_us);
 
 /* What is wrong with it is mended. */
 void host_mend(struct sim_host *host, uint64_t now_us);
 
+/* Time has gone on since its last active run: it may have booted again. */
+void host_live(struct sim_host *host, const struct noise *noise);
+
 /* The report of a run of this profile ("passive" or "quick") now; borrowed, until the next. */
-const struct report *host_run(struct sim_host *host, const struct noise *noise, uint64_t seed,
+const struct report *host_run(struct sim_host *host, const struct faults *f, uint64_t seed,
 			      const char *profile, uint64_t now_us);

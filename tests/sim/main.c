@@ -5,6 +5,7 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "lib/err.h"
@@ -16,7 +17,16 @@
 #include "tests/sim/sim.h"
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
-enum { KEY_NODES = 256, KEY_DAYS, KEY_SEED, KEY_POLICY, KEY_FAULTS, KEY_EVERY_PASSIVE, KEY_TRACE };
+enum {
+	KEY_NODES = 256,
+	KEY_DAYS,
+	KEY_SEED,
+	KEY_POLICY,
+	KEY_FAULTS,
+	KEY_EVERY_PASSIVE,
+	KEY_TRACE,
+	KEY_SPREAD
+};
 
 static const struct argp_option options[] = {
 	{ "nodes", KEY_NODES, "N", 0, "hosts, 1000 by default", 0 },
@@ -24,6 +34,8 @@ static const struct argp_option options[] = {
 	{ "seed", KEY_SEED, "S", 0, "of all chance, 1 by default", 0 },
 	{ "policy", KEY_POLICY, "FILE", 0, "policy, its mode taken as enforce", 0 },
 	{ "faults", KEY_FAULTS, "FILE", 0, "faults and noise: docs/sim.md", 0 },
+	{ "spread", KEY_SPREAD, "X", 0,
+	  "how far good GPUs differ: 1 (3.4 %) by default, 0.5 half of it", 0 },
 	{ "every-passive", KEY_EVERY_PASSIVE, NULL, 0,
 	  "judge also passive runs that say nothing new", 0 },
 	{ "trace", KEY_TRACE, NULL, 0, "each decision, on standard error", 0 },
@@ -34,6 +46,7 @@ static const struct argp_option options[] = {
 struct arguments {
 	struct sim_options sim;
 	const char *faults;
+	double spread; /* NAN: as the file or the default says */
 	enum output output;
 };
 
@@ -47,6 +60,17 @@ static int read_number(const char *text, double max, uint64_t *ret)
 	if (errno || !*text || *end || text[0] == '-' || (double)n > max)
 		return -EINVAL;
 	*ret = n;
+	return 0;
+}
+
+static int read_factor(const char *text, double max, double *ret)
+{
+	char *end = NULL;
+	double x = strtod(text, &end);
+
+	if (!*text || *end || !(x >= 0 && x <= max))
+		return -EINVAL;
+	*ret = x;
 	return 0;
 }
 
@@ -77,6 +101,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_FAULTS:
 		a->faults = arg;
+		break;
+	case KEY_SPREAD:
+		if (read_factor(arg, NOISE_SPREAD_MAX, &a->spread) < 0)
+			argp_error(state, "--spread '%s': want a factor from 0 to %d", arg,
+				   NOISE_SPREAD_MAX);
 		break;
 	case KEY_EVERY_PASSIVE:
 		a->sim.every_passive = true;
@@ -155,7 +184,8 @@ int main(int argc, char **argv)
 		NULL,
 		NULL
 	};
-	struct arguments a = { .sim = { .nodes = 1000, .days_us = 10 * USEC_PER_DAY, .seed = 1 } };
+	struct arguments a = { .sim = { .nodes = 1000, .days_us = 10 * USEC_PER_DAY, .seed = 1 },
+			       .spread = NAN };
 	struct faults faults = faults_init();
 	struct sim sim = { .options = &a.sim, .faults = &faults };
 	struct err err = ERR_INIT;
@@ -166,6 +196,8 @@ int main(int argc, char **argv)
 	if (usage_parse(&argp, argc, argv, 0, NULL, &a))
 		return STATUS_USAGE;
 	r = read_faults(a.faults, &faults, &err);
+	if (r == 0 && !isnan(a.spread))
+		faults.noise.spread = a.spread;
 	if (r == 0 && faults.random)
 		faults_add_usual(&faults, a.sim.nodes, a.sim.days_us, a.sim.seed);
 	if (r == 0)

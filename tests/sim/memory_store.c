@@ -187,6 +187,8 @@ int store_add(struct store *s, const struct store_report *in, struct err *err UN
 	run->verdict.time = report->time;
 	run->verdict.profile = report->profile;
 	e->ran[profile_is_active(report->profile)]++;
+	s->events.run(s->events.context, number_of(s, e), profile_is_active(report->profile),
+		      in->verdict->level);
 	return 0;
 }
 
@@ -325,7 +327,7 @@ int store_put_incident(struct store *s, const struct store_incident *incident,
 	one = xcalloc(1, sizeof(*one));
 	*one = (struct incident){ .check = xstrdup(incident->check), .next = *list };
 	*list = one;
-	s->events.incident(s->events.context, incident->node, incident->check, list == &s->fleet);
+	s->events.incident(s->events.context, incident, list == &s->fleet);
 	return 0;
 }
 
@@ -341,6 +343,7 @@ int store_close_incident(struct store *s, const char *node, const char *check,
 
 		*at = gone->next;
 		gone->next = NULL;
+		s->events.incident_over(s->events.context, node, gone->check, !entry_of(s, node));
 		incidents_free(gone);
 	}
 	return 0;

@@ -12,6 +12,7 @@
 #include "lib/macro.h"
 
 struct store;
+struct store_incident;
 struct store_window;
 struct verdict_item;
 
@@ -20,7 +21,10 @@ struct memory_events {
 	void (*window)(void *context, size_t node, const struct store_window *row);
 	void (*window_gone)(void *context, size_t node, const char *check, const char *subject);
 	/* `fleet`: it stands under the name of a SKU. */
-	void (*incident)(void *context, const char *name, const char *check, bool fleet);
+	void (*incident)(void *context, const struct store_incident *incident, bool fleet);
+	void (*incident_over)(void *context, const char *name, const char *check, bool fleet);
+	/* A report was judged: enum verdict_level of it alone. */
+	void (*run)(void *context, size_t node, bool active, int level);
 	void *context;
 };
 

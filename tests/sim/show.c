@@ -22,6 +22,13 @@ static const struct {
 	[GRADE_PCIE] = { "pcie", "a PCIe link becomes slow", true, true },
 	[GRADE_FLAPPING] = { "flapping", "a link flaps", true, true },
 	[GRADE_DYING] = { "dying", "a GPU dies", true, true },
+	[GRADE_CHANNEL] = { "channel_onset", "a memory channel is lost", true, true },
+	[GRADE_CHANNEL_BORN] = { "channel_born", "one was never there", false, false },
+	[GRADE_FLAP_STORM] = { "flap_storm", "a link flaps now and then", false, false },
+	[GRADE_XID_STORM] = { "xid_storm", "a GPU has errors now and then (to be told)", false,
+			      false },
+	[GRADE_TOO_FAST] = { "too_fast", "a GPU is three times too fast (to be told)", false,
+			     false },
 	[GRADE_TOR] = { "tor", "a ToR is bad (one incident of the domain)", false, false },
 };
 
@@ -68,10 +75,13 @@ static json_t *encode_classes(const struct grade *g)
 
 		(void)json_object_set_new(
 			classes, rows[i].key,
-			json_pack("{s:I, s:I, s:I, s:I}", "hosts", (json_int_t)row->hosts, "found",
+			json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "hosts",
+				  (json_int_t)row->hosts, "found",
 				  (json_int_t)(rows[i].onset ? row->in_time : row->found), "late",
 				  (json_int_t)(rows[i].onset ? row->found - row->in_time : 0),
-				  "warned", (json_int_t)row->warned));
+				  "warned", (json_int_t)row->warned, "tested",
+				  (json_int_t)row->tested, "cordoned", (json_int_t)row->cordoned,
+				  "incidents", (json_int_t)row->incidents));
 	}
 	return classes;
 }
@@ -87,6 +97,65 @@ static json_t *encode_refused(const struct grade *g)
 						  json_integer((json_int_t)g->refused[by]));
 	}
 	return refused;
+}
+
+static json_t *encode_breaker(const struct grade *g)
+{
+	json_t *causes = json_object();
+	int cause;
+
+	for (cause = 0; cause < BREAKER_CAUSES; cause++) {
+		if (g->breaker_causes[cause])
+			(void)json_object_set_new(
+				causes, breaker_cause_names[cause],
+				json_integer((json_int_t)g->breaker_causes[cause]));
+	}
+	return causes;
+}
+
+static json_t *encode_runs(uint64_t runs, uint64_t warn, uint64_t fail)
+{
+	return json_pack("{s:I, s:o, s:o}", "runs", (json_int_t)runs, "warn",
+			 number(ratio(warn, runs)), "fail", number(ratio(fail, runs)));
+}
+
+static json_t *encode_clean(const struct sim *s)
+{
+	const struct grade_clean *c = &s->grade.clean;
+	const double days = (double)c->hosts * days_of(s);
+
+	return json_pack("{s:f, s:I, s:o, s:I, s:o, s:o, s:o}", "node_days", days, "incidents",
+			 (json_int_t)c->incidents, "per_10000",
+			 number(days > 0 ? 1e4 * (double)c->incidents / days : NAN), "of_tail",
+			 (json_int_t)c->of_tail, "all", encode_runs(c->runs, c->warn, c->fail),
+			 "plain", encode_runs(c->plain_runs, c->plain_warn, c->plain_fail),
+			 "low_once", encode_runs(c->once_runs, c->once_warn, c->once_fail));
+}
+
+static json_t *encode_named(const struct grade *g)
+{
+	const uint64_t right = g->named_hosts[NAMED_RIGHTLY],
+		       shared = g->named_hosts[NAMED_FOR_SHARED],
+		       wrong = g->named_hosts[NAMED_WRONGLY];
+
+	return json_pack("{s:I, s:I, s:I, s:o}", "right", (json_int_t)right, "shared",
+			 (json_int_t)shared, "wrong", (json_int_t)wrong, "precision",
+			 number(ratio(right, right + shared + wrong)));
+}
+
+static json_t *encode_born(const struct grade *g)
+{
+	const struct grade_born *b = &g->born;
+
+	return json_pack("{s:I, s:I, s:I, s:I}", "gpus", (json_int_t)b->gpus, "warned",
+			 (json_int_t)b->warned, "identifiable", (json_int_t)b->identifiable,
+			 "identifiable_warned", (json_int_t)b->identifiable_warned);
+}
+
+static json_t *encode_wrong_sku(const struct grade *g)
+{
+	return number(g->wrong_sku_told_us ? (double)(g->wrong_sku_told_us - g->wrong_sku_us) / 1e6
+					   : NAN);
 }
 
 static double precision_of(const struct grade *g)
@@ -133,6 +202,13 @@ json_t *grade_encode(const struct sim *s)
 		(void)json_object_set_new(v, counts[i].key, json_integer((json_int_t)counts[i].n));
 	(void)json_object_set_new(v, "faults", encode_classes(g));
 	(void)json_object_set_new(v, "refused", encode_refused(g));
+	(void)json_object_set_new(v, "spread", json_real(s->faults->noise.spread));
+	(void)json_object_set_new(v, "clean", encode_clean(s));
+	(void)json_object_set_new(v, "named", encode_named(g));
+	(void)json_object_set_new(v, "born", encode_born(g));
+	(void)json_object_set_new(v, "shared", causes_encode(&g->causes));
+	(void)json_object_set_new(v, "breaker", encode_breaker(g));
+	(void)json_object_set_new(v, "wrong_sku_told_s", encode_wrong_sku(g));
 	return v;
 }
 

@@ -18,7 +18,10 @@
 #define PASSIVE_US (5 * USEC_PER_MIN)
 #define QUICK_US (4 * USEC_PER_HOUR)
 #define IDLE_AGAIN_US (30 * USEC_PER_MIN) /* not idle: asked again then */
-#define DECIDE_US (5 * USEC_PER_MIN)	  /* at the latest */
+#define JOBS_US (10 * USEC_PER_MIN)
+#define DECIDE_US (5 * USEC_PER_MIN) /* at the latest */
+
+enum { HOSTS_OF_JOB = 8 };
 
 static const double idle_chance = 1.0 / 3;
 
@@ -36,7 +39,7 @@ static void on_window(void *context, size_t number, const struct store_window *r
 	if (windows_bad(&row->windows, 1) == 0)
 		return;
 	if (windows_reached(&row->windows, row->k, row->n))
-		grade_warn(s, number);
+		grade_warn(s, number, row);
 	if (!agent->check ||
 	    (streq(agent->check, row->check) && streq(agent->subject, row->subject)))
 		agent->judged_bad = true;
@@ -53,16 +56,39 @@ static void on_window_gone(void *context, size_t number, const char *check, cons
 	s->changed = true;
 }
 
-static void on_incident(void *context, const char *name, const char *check, bool fleet)
+static size_t number_of(const char *name)
 {
-	struct sim *s = context;
+	return strtoul(name + strlen("node-"), NULL, 10);
+}
 
-	if (s->options->trace && fleet)
-		(void)fprintf(stderr, "day %.3f %s incident: %s\n",
-			      (double)s->now_us / (double)USEC_PER_DAY - 1, name, check);
+static void on_run(void *context, size_t number, bool active, int level)
+{
+	grade_run(context, number, active, level);
+}
+
+static void on_incident_over(void *context, const char *name, const char *check, bool fleet)
+{
+	if (!fleet)
+		grade_incident(context, number_of(name), check, false);
+}
+
+static void on_incident(void *context, const struct store_incident *incident, bool fleet)
+{
+	const char *name = incident->node, *check = incident->check;
+	struct sim *s = context;
+	CLEANUP(freep) char *key = xasprintf("%s %s", name, check);
+
+	if (s->options->trace)
+		(void)fprintf(stderr, "day %.3f %s incident: %s: %s\n",
+			      (double)s->now_us / (double)USEC_PER_DAY - 1, name, check,
+			      incident->sentence);
 	s->grade.alarms += fleet;
 	s->grade.sku_incidents += fleet;
 	s->grade.host_incidents += !fleet;
+	if (fleet)
+		grade_told(s, key, incident->sentence);
+	else
+		grade_incident(s, number_of(name), check, true);
 }
 
 /* --- what a host does --- */
@@ -156,6 +182,36 @@ static int step_host(struct sim *s, size_t number, struct err *err)
 
 /* --- the fleet's own changes --- */
 
+/*
+ * Which jobs run where: on eight hosts side by side, another one each day, and none a third of the
+ * hours; but for one that is at fault. A host that is held or out of service gets no new one.
+ */
+static bool is_free(const struct sim *s, size_t number)
+{
+	struct random lot = random_seeded(s->options->seed ^ (number / HOSTS_OF_JOB) << 32 ^
+					  s->now_us / USEC_PER_HOUR);
+
+	(void)random_next(&lot);
+	return s->agents[number].node->out || random_unit(&lot) < idle_chance;
+}
+
+static void place_jobs(struct sim *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->options->nodes; i++) {
+		const bool slow = host_has(&s->hosts[i], FAULT_SLOW_JOB, s->now_us) != NULL;
+		CLEANUP(freep)
+		char *job = slow ? xstrdup(FAULT_JOB)
+				 : xasprintf("job-%zu-%llu", i / HOSTS_OF_JOB,
+					     (unsigned long long)(s->now_us / USEC_PER_DAY));
+		const char *const jobs[] = { job };
+		const bool none = s->agents[i].node->out || (!slow && is_free(s, i));
+
+		fleet_set_jobs(&s->fleet, s->agents[i].node, jobs, none ? 0 : 1);
+	}
+}
+
 static void spoil_sku(struct sim *s, double factor)
 {
 	size_t i, j;
@@ -179,6 +235,8 @@ static void step_fleet(struct sim *s)
 		if (f->kind == FAULT_WRONG_SKU && START_US + f->onset_us <= s->now_us &&
 		    (f->until_us == UINT64_MAX || s->now_us < START_US + f->until_us)) {
 			wrong = true;
+			if (s->grade.wrong_sku_us == 0)
+				s->grade.wrong_sku_us = s->now_us;
 			if (!s->sku_is_wrong)
 				spoil_sku(s, 1 - f->slow);
 		}
@@ -192,6 +250,8 @@ static int step(struct sim *s, struct err *err)
 	int r = 0;
 
 	step_fleet(s);
+	if (s->now_us % JOBS_US == 0)
+		place_jobs(s);
 	for (i = 0; r == 0 && i < s->options->nodes; i++)
 		r = step_host(s, i, err);
 	if (r == 0 && (s->changed || s->now_us % DECIDE_US == 0)) {
@@ -203,16 +263,18 @@ static int step(struct sim *s, struct err *err)
 
 static void begin(struct sim *s)
 {
-	const struct memory_events events = { on_window, on_window_gone, on_incident, s };
+	const struct memory_events events = { on_window,	on_window_gone, on_incident,
+					      on_incident_over, on_run,		s };
 	size_t n = s->options->nodes, i;
 
 	s->chance = random_seeded(s->options->seed ^ UINT64_C(0xc0ffee));
-	s->hosts = hosts_make(n, &s->faults->noise, s->options->seed);
+	s->hosts = hosts_make(n, s->faults, s->options->seed);
 	s->agents = xcalloc(n, sizeof(*s->agents));
 	s->store = memory_store_new(n, &events);
 	s->now_us = START_US;
 	grade_begin(&s->grade, n);
 	sim_ail(s);
+	s->fleet.tells_jobs = true;
 	for (i = 0; i < n; i++) {
 		struct agent *agent = &s->agents[i];
 

@@ -67,6 +67,7 @@ TABLE = [
     ("negative length", post(b"", length=-5), {400, 413}),
     ("length that is none", post(b"", length="ten"), {400, 413}),
     ("two lengths", request(body=GOOD, headers=["Content-Length: 3"]), {400}),
+    ("a length of two", request(body=GOOD, length=f"{len(GOOD)}, {len(GOOD)}"), {400}),
     ("too large", post(b" " * (2 * 1024 * 1024 + 1)), {413}),
     ("continue, but too large", request(length=99999999, headers=["Expect: 100-continue"]), {413}),
     ("too many chunks", chunked(chunks(40)), {413}),
@@ -101,4 +102,48 @@ TABLE = [
     ("a wait for ever", get("/v1/nodes/gpu-1/orders?wait=99999999999999999999"), {400}),
     ("a path that is not there", get("/v1/nothing"), {404}),
     ("a method that is not there", request("DELETE", "/v1/reports"), {405}),
+]
+
+
+def framed(version, *headers):
+    """A request whose end is told in two ways, and behind the nearer end one of another host."""
+    hidden = json.dumps(report("gpu-2", 77)).encode()
+    inner = (f"POST /v1/reports HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer two\r\nContent-Length: {len(hidden)}\r\n\r\n".encode()
+             + hidden)
+    length = len(b"0\r\n\r\n" + inner)
+    head = "\r\n".join([f"POST /v1/reports {version}", "Host: x", "Authorization: Bearer one",
+                        *(h.replace("LENGTH", str(length)) for h in headers)])
+    return head.encode("latin-1") + b"\r\n\r\n0\r\n\r\n" + inner
+
+
+def sized(*headers):
+    """The same with lengths alone: an empty body by one of them, all that follows by another."""
+    return framed("HTTP/1.1", *headers).replace(b"\r\n\r\n0\r\n\r\n", b"\r\n\r\n")
+
+
+# name, bytes: whoever reads them in another way than the next one to read them can be made to obey what is hidden
+FRAMES = [
+    ("a length and chunks", framed("HTTP/1.1", "Content-Length: LENGTH", "Transfer-Encoding: chunked")),
+    ("chunks and a length", framed("HTTP/1.1", "Transfer-Encoding: chunked", "Content-Length: LENGTH")),
+    ("a length and chunks in HTTP/1.0", framed("HTTP/1.0", "Connection: keep-alive", "Content-Length: LENGTH", "Transfer-Encoding: chunked")),
+    ("chunks in HTTP/1.0", framed("HTTP/1.0", "Connection: keep-alive", "Transfer-Encoding: chunked")),
+    ("chunks behind a tab", framed("HTTP/1.1", "Content-Length: LENGTH", "Transfer-Encoding:\tchunked")),
+    ("a blank behind the name", framed("HTTP/1.1", "Content-Length: LENGTH", "Transfer-Encoding : chunked")),
+    ("a tab behind the name", framed("HTTP/1.1", "Content-Length: LENGTH", "Transfer-Encoding\t: chunked")),
+    ("a length behind a blank", sized("Content-Length: 0", "Content-Length : LENGTH")),
+    ("chunks in capitals", framed("HTTP/1.1", "Content-Length: LENGTH", "Transfer-Encoding: CHUNKED")),
+    ("another coding first", framed("HTTP/1.1", "Content-Length: LENGTH", "Transfer-Encoding: gzip, chunked")),
+    ("identity", framed("HTTP/1.1", "Content-Length: LENGTH", "Transfer-Encoding: identity")),
+    ("a coding nobody knows", framed("HTTP/1.1", "Transfer-Encoding: xchunked", "Content-Length: LENGTH")),
+    ("chunks with quotes", framed("HTTP/1.1", "Transfer-Encoding: \"chunked\"", "Content-Length: LENGTH")),
+    ("chunks twice", framed("HTTP/1.1", "Transfer-Encoding: chunked", "Transfer-Encoding: chunked")),
+    ("chunks, then identity", framed("HTTP/1.1", "Transfer-Encoding: chunked", "Transfer-Encoding: identity")),
+    ("chunks in a second line", framed("HTTP/1.1", "Content-Length: LENGTH", "X: y\r\n Transfer-Encoding: chunked", "Transfer-Encoding: chunked")),
+    ("a return in a value", framed("HTTP/1.1", "X: y\rTransfer-Encoding: chunked", "Content-Length: 0")),
+    ("no length, then one", sized("Content-Length: 0", "Content-Length: LENGTH")),
+    ("one length, then none", sized("Content-Length: LENGTH", "Content-Length: 0")),
+    ("the same length twice", sized("Content-Length: 0", "Content-Length: 0")),
+    ("two lengths in one", sized("Content-Length: 0, LENGTH")),
+    ("a length with a sign", sized("Content-Length: +0")),
+    ("a length in hexadecimal", sized("Content-Length: 0x0")),
 ]

@@ -24,14 +24,24 @@ class Clock:
         return {"LD_PRELOAD": str(self.library), "ASSAY_CLOCK_FILE": str(self.path)}
 
 
+def library(build, configured, name):
+    if configured("enable-sanitizers"):
+        pytest.skip("the library that shifts clocks cannot be loaded before that of the sanitizers")
+    name = f"tests/fakes/{name}.so"
+    subprocess.run(["make", "-s", "-C", str(build), name], check=True, capture_output=True)
+    return build / name
+
+
 @pytest.fixture(scope="session")
 def clock_shift(build, configured):
     """The library."""
-    if configured("enable-sanitizers"):
-        pytest.skip("the library that shifts clocks cannot be loaded before that of the sanitizers")
-    name = "tests/fakes/clock_shift.so"
-    subprocess.run(["make", "-s", "-C", str(build), name], check=True, capture_output=True)
-    return build / name
+    return library(build, configured, "clock_shift")
+
+
+@pytest.fixture(scope="session")
+def clock_leap(build, configured):
+    """The one that lets days pass in minutes (tests/fakes/clock_leap.c)."""
+    return library(build, configured, "clock_leap")
 
 
 @pytest.fixture

@@ -14,6 +14,9 @@ TOGETHER = 8  # programs that only wait for a call that never comes back, starte
 LIBRARIES = [f"tests/fakes/gpu/{name}" for name in ("libcuda.so.1", "libcublasLt.so.13", "libnvidia-ml.so.1",
                                                   "libnccl.so.2")]
 CLOCK = "tests/fakes/clock_fake.so"
+SCALE = "tests/fakes/clock_scale.so"
+# What an HGX host with eight GPUs takes to start and to end (gpu_fake.h), and as many NVLinks as they have.
+HGX = "count=8 initms=1500 ctxms=400 ltms=150 firstms=100 closems=250 firsttouch=3000"
 
 
 def gpu(i):
@@ -24,7 +27,7 @@ def gpu(i):
 @pytest.fixture(scope="session")
 def gpu_libraries(build):
     """The directory of the fakes, made."""
-    subprocess.run(["make", "-s", "-C", str(build), *LIBRARIES, CLOCK], check=True, capture_output=True)
+    subprocess.run(["make", "-s", "-C", str(build), *LIBRARIES, CLOCK, SCALE], check=True, capture_output=True)
     return build / "tests/fakes/gpu"
 
 
@@ -49,13 +52,16 @@ def gpu_host(tmp_path):
 
 @pytest.fixture
 def gpus(build, configured, gpu_libraries, gpu_host):
-    """gpus("count=4 slow=2") is the environment of a host with such GPUs; its clock passes without waiting unless real=True."""
+    """gpus("count=4 slow=2") is the environment of a host with such GPUs; its clock passes without waiting unless real=True,
+    or a number: how many times as fast as the real one it is."""
 
     def make(settings="", real=False, **replaced):
         words = dict(word.split("=") for word in settings.split())
         env = {**gpu_host(int(words.get("count", 2))), "ASSAY_FAKE_GPUS": settings, "LD_LIBRARY_PATH": str(gpu_libraries)}
         if not real:
             env["LD_PRELOAD"] = str(build / CLOCK)
+        elif real is not True:
+            env.update(LD_PRELOAD=str(build / SCALE), ASSAY_CLOCK_RATE=str(real))
         if configured("enable-sanitizers"):
             env["ASAN_OPTIONS"] = "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", "")
         return {**env, **replaced}
@@ -107,12 +113,12 @@ def left_behind(session):
     return found
 
 
-def run_alone(command, env):
+def run_alone(command, env, timeout=120):
     """(exit status, stdout, stderr, seconds) of a program in a session of its own, of which nothing is left."""
     start = time.monotonic()
     with subprocess.Popen([str(word) for word in command], env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, start_new_session=True) as program:
-        out, err = program.communicate(timeout=120)
+        out, err = program.communicate(timeout=timeout)
     assert left_behind(program.pid) == []
     return program.returncode, out, err, time.monotonic() - start
 

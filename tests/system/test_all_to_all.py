@@ -232,6 +232,13 @@ def test_a_driver_that_does_not_come_back_names_the_gpu_and_ends(all_to_all):
     assert [key for key in samples if key[0] != LINKS] == [(BUSBW, gpu(1))] and samples[BUSBW, gpu(1)]["state"] == "timeout"
 
 
+def test_a_gpu_that_has_not_started_is_named_and_nothing_is_measured_without_it(all_to_all):
+    done, samples = all_to_all("count=3 block=1 at=cuDevicePrimaryCtxRetain", "--budget", "5s", ASSAY_FAKE_PATIENCE="1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [key for key in samples if key[0] != LINKS] == [(BUSBW, gpu(1))] and samples[BUSBW, gpu(1)]["state"] == "timeout"
+    assert samples[BUSBW, gpu(1)]["note"].startswith("slow to start: not ready after")
+
+
 @pytest.mark.parametrize("settings, words", [
     ("count=1", "an all-to-all needs two GPUs at least: there is 1"),
     ("nccl=21304", "libnccl.so.2 is version 21304; at least 21400 (2.14) is needed"),

@@ -149,6 +149,31 @@ def test_every_attack_gets_its_status_and_at_most_a_line(guarded, configured, fu
     assert stored(c) == {"gpu-2": len(good.statuses)}
 
 
+def everything(s):
+    """What comes until the other side ends it; then whether it did."""
+    text = b""
+    try:
+        while more := s.recv(65536):
+            text += more
+    except TimeoutError:
+        return text, False
+    except OSError:
+        pass
+    return text, True
+
+
+def test_what_can_be_read_two_ways_is_refused_and_ends_the_connection(guarded):
+    """A proxy in front of us may have read it the other way: what is hidden in it is never obeyed."""
+    c = guarded()
+    for i, (name, data) in enumerate(abuse.FRAMES):
+        with raw(c, f"127.3.0.{1 + i}") as s:
+            with contextlib.suppress(OSError):
+                s.sendall(data)
+            text, ended = everything(s)
+        assert (set(re.findall(rb"HTTP/1\.[01] (\d+)", text)), ended) == ({b"400"}, True), name
+    assert stored(c) == {}
+
+
 def test_a_flood_does_not_fill_the_journal(guarded):
     c = guarded()
     for i in range(5 * NOTICE_LINES):

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from fixtures_controller import controller, report  # noqa: F401
+from waiting import wait_for
 
 
 @pytest.fixture
@@ -153,3 +154,37 @@ def test_bad_tokens_and_certificates_stop_it_at_once(run, build, tmp_path):
     out = run("assay-controller", "--listen", "127.0.0.1:0", "--db", tmp_path / "a.db", "--tls-cert", bad, "--tls-key", bad)
     assert out.returncode != 0
     assert "certificate" in out.stderr
+
+
+@pytest.mark.parametrize("headers,status", [
+    ({"Host": "evil.example"}, 403), ({"Host": "evil.example:9470"}, 403), ({"Host": "127.0.0.1.evil.example"}, 403),
+    ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Origin": "http://localhost:1"}, 403),
+    ({"Sec-Fetch-Site": "cross-site"}, 403), ({"Sec-Fetch-Site": "same-site"}, 403),
+    ({"Host": "localhost:9470"}, 200), ({"Host": "[::1]:9470"}, 200), ({"Host": "127.0.0.1"}, 200), ({"Host": "gpu-1"}, 200),
+    ({"Host": "localhost.localdomain"}, 200), ({"Host": "a.localhost:80"}, 200),
+    ({"Host": "localhost:9470", "Origin": "http://localhost:9470"}, 200), ({"Sec-Fetch-Site": "none"}, 200)])
+def test_without_tokens_no_page_of_another_site_may_act(controller, headers, status):
+    """Everybody on this host may do all, and so could each page that its browser shows."""
+    c = controller()
+    assert c.post(report("gpu-1")).status == 202
+    order = b'{"reason": "owned", "for": "1h"}'
+
+    def told():
+        return c.call("POST", "/v1/nodes/gpu-1/silence", order, headers={"Content-Type": "text/plain", **headers}).status
+    assert wait_for(lambda: told() != 503)  # until it knows the cluster's nodes
+    assert told() == status
+    assert c.get("/v1/nodes", headers=headers).status == status
+
+
+def test_with_tokens_a_controller_may_have_any_name(guarded):
+    c = guarded()
+    headers = {"Host": "assay.example.com", "Origin": "https://dash.example.com"}
+    assert c.get("/v1/nodes", token="read", headers=headers).status == 200
+
+
+def test_blanks_behind_a_token_are_not_part_of_it(guarded):
+    c = guarded()
+    for blank in (" ", "\t", "  \t "):
+        assert c.get("/v1/nodes", headers={"Authorization": "Bearer read" + blank}).status == 200
+    assert c.get("/v1/nodes", headers={"Authorization": "Bearer  read"}).status == 200
+    assert c.get("/v1/nodes", headers={"Authorization": "Bearer re ad"}).status == 401

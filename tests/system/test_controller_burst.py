@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many hosts at once: who is too many is told when to come again, and nobody is lost."""
 import contextlib
+import gzip
 import json
 import pathlib
+import select
 import signal
+import statistics
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 from fixtures_controller import controller, report, sample  # noqa: F401
+from waiting import wait_for
 
 BENCH = pathlib.Path(__file__).parents[1] / "bench" / "bench_controller.py"
 HOSTS = 400
@@ -59,3 +65,134 @@ def test_a_stop_amid_reports_is_clean(controller):
     assert c.log() == ""
     again = controller()
     assert [again.post(body).status for body in accepted] == [200] * len(accepted), "acknowledged, and gone"
+
+
+@pytest.mark.alone
+def test_one_sender_of_plain_reports_is_read_as_fast_as_of_packed_ones(controller, tmp_path):
+    """What was plain came in by 3.6 KB a millisecond: ten times as long as the same packed."""
+    (tmp_path / "controller.yaml").write_text("v: 1\nreport-burst: 100000\n")
+    c = controller("--config", tmp_path / "controller.yaml")
+    took = {"plain": [], "packed": []}
+    with contextlib.closing(c.connection(timeout=60)) as connection:
+        for round_ in range(10):
+            kind = ("plain", "packed")[round_ % 2]
+            samples = [sample(subject=f"cpu:{i}", value=7e10 + i, w=[7e10 + i + k for k in range(20)], note="x" * 200) for i in range(48)]
+            text = "\n".join(json.dumps(report(f"gpu-{i}", round_ + 1, samples=samples)) for i in range(64)).encode()
+            body = text if kind == "plain" else gzip.compress(text, 1)
+            began = time.monotonic()
+            connection.request("POST", "/v1/reports/batch", body, {"Content-Encoding": "gzip"} if kind == "packed" else {})
+            answer = connection.getresponse()
+            told = json.loads(answer.read())
+            took[kind].append(time.monotonic() - began)
+            assert (answer.status, told["accepted"]) == (202, 64), told
+    assert len(text) > 64 * 20000
+    assert statistics.median(took["plain"]) < 3 * statistics.median(took["packed"]), took
+
+
+@pytest.mark.alone
+def test_a_replay_of_many_rules_holds_up_nobody(controller):
+    """Each rule was held against each other one before it was known whether that is too much, and each item against all in one go."""
+    c = controller()
+    for seq in range(1, 4):
+        failing = [sample("a" * 180 + str(i), better="none", unit="1", ok=False) for i in range(4096)]
+        assert c.post(report("gpu-1", seq, samples=failing)).status == 202
+    rules = [{"name": f"r{i}", "match": {"check": "*" + "a" * 55 + f"b{i}"}, "action": "alert"} for i in range(250)]
+    told, waits = [], []
+
+    def replay():
+        told.append(c.call("POST", "/v1/policy/replay?since=30d", json.dumps({"v": 1, "rules": rules}), timeout=120))
+
+    thread = threading.Thread(target=replay)
+    thread.start()
+    while thread.is_alive():
+        began = time.monotonic()
+        c.get("/healthz", timeout=120)
+        waits.append(time.monotonic() - began)
+    assert (told[0].status, told[0].json["reports"]) == (200, 3)
+    assert max(waits) < 2, "all of it was 14 s before"
+
+
+def test_a_pattern_that_takes_too_long_is_refused(controller):
+    c = controller()
+    for pattern in ("*" + "a" * 3500 + "b", "a" * 3500, "*" + "[ab]" * 64):
+        answer = c.call("POST", "/v1/policy/replay?since=1d", json.dumps(
+            {"v": 1, "rules": [{"name": "r", "match": {"check": pattern}, "action": "alert"}]}))
+        assert answer.status == 422 and "rules[0].match.check: want at most 63 characters besides *, and 255 bytes" in answer.json["detail"]
+
+
+class Readers:
+    """So many that ask for the heaviest page at once, each on a connection of its own."""
+
+    def __init__(self, c, n, path):
+        self.sockets, self.request = [c.connect(timeout=60) for _ in range(n)], b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % path
+
+    def ask(self):
+        for s in self.sockets:
+            s.sendall(self.request)
+
+    def statuses(self):
+        def whole(s):
+            text = b""
+            while more := s.recv(1 << 20):
+                text += more
+            s.close()
+            return text
+        answers = [whole(s) for s in self.sockets]
+        assert all(b"\r\nRetry-After: " in text for text in answers if text[9:12] == b"503")
+        return [int(text[9:12]) for text in answers]
+
+
+def heavy(c):
+    assert c.post(report("gpu-1", samples=[sample(subject=f"cpu:{i}") for i in range(4096)])).status == 202
+    return b"/v1/nodes/gpu-1/samples?limit=1000"
+
+
+def test_a_report_does_not_wait_for_those_who_ask(controller):
+    """It came after all 60 that were there before it: now a few are answered first at most."""
+    c = controller()
+    readers = Readers(c, 60, heavy(c))
+    c.process.send_signal(signal.SIGSTOP)  # so that all of them are there at the same moment
+    readers.ask()
+    with contextlib.closing(c.connection()) as connection:
+        connection.request("POST", "/v1/reports", json.dumps(report("gpu-2")))
+        c.process.send_signal(signal.SIGCONT)
+        assert connection.getresponse().status == 202
+        asked = sum(bool(select.select([s], [], [], 0)[0]) for s in readers.sockets)
+    assert asked <= 30, "the report came after those who asked"
+    assert set(readers.statuses()) == {200}
+
+
+def test_who_asks_too_much_at_once_is_told_to_come_again(controller):
+    c = controller()
+    readers = Readers(c, 200, heavy(c))
+    c.process.send_signal(signal.SIGSTOP)
+    readers.ask()
+    c.process.send_signal(signal.SIGCONT)
+    statuses = readers.statuses()
+    assert set(statuses) == {200, 503} and statuses.count(200) >= 64
+    assert c.get("/v1/nodes").status == 200
+
+
+def test_those_who_ask_and_go_away_cost_nothing_and_leave_a_controller_that_answers(controller):
+    c = controller()
+    readers = Readers(c, 60, heavy(c))
+    c.process.send_signal(signal.SIGSTOP)
+    readers.ask()
+    for s in readers.sockets[10:]:
+        s.close()
+    c.process.send_signal(signal.SIGCONT)
+    readers.sockets = readers.sockets[:10]
+    assert set(readers.statuses()) == {200}
+    assert wait_for(lambda: c.metrics()["assay_http_held"] == 0)
+    assert c.get("/v1/nodes").status == 200
+    assert c.stop()[0] == 0
+
+
+def test_a_stop_amid_questions_is_clean(controller):
+    c = controller()
+    readers = Readers(c, 60, heavy(c))
+    c.process.send_signal(signal.SIGSTOP)
+    readers.ask()
+    c.process.send_signal(signal.SIGTERM)
+    c.process.send_signal(signal.SIGCONT)
+    assert c.process.wait(timeout=60) == 0, c.log()

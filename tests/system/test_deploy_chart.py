@@ -164,6 +164,14 @@ def test_what_is_copied_is_there(top, build, stages):
     assert ("USER", ["65532:65532"]) in stages["controller"]
 
 
+def test_the_agent_has_what_no_driver_brings_along(top, stages):
+    assert ("ARG", ['CUDA_PACKAGES="nvidia-cublas-cu12==12.8.4.1', 'nvidia-nccl-cu12==2.27.3"']) in stages["cuda"]
+    made = next(" ".join(rest) for word, rest in stages["cuda"] if word == "RUN")
+    assert "libcublasLt.so.*" in made and "libnccl.so.*" in made
+    place = next(rest[-1] for word, rest in stages["agent"] if word == "COPY" and rest[0] == "--from=cuda").rstrip("/")
+    assert f'"{place}",' in (top / "probes/accel/library.c").read_text()  # one of the places that are searched
+
+
 def packages_of(programs):
     """The Debian packages of the libraries that these ask for themselves."""
     libraries = set()

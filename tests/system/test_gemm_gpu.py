@@ -197,6 +197,15 @@ def test_a_gpu_that_fails_is_told_of_and_the_others_are_measured(gemm, fault, st
 
 def test_a_driver_that_does_not_come_back_names_the_gpu_and_ends(gemm):
     done, samples = gemm("count=3 block=1", "--budget", "5s", ASSAY_FAKE_PATIENCE="1")
+    assert (done.returncode, done.stderr) == (0, "")
+    for check in (RATE, CORRECT):
+        s = samples.pop((check, gpu(1)))
+        assert s["state"] == "timeout" and re.match(r"slow to start: not ready after .*, when 2 of 3 GPUs were$", s["note"]), s
+    assert {s["state"] for s in samples.values()} == {"measured"} and {(RATE, gpu(0)), (RATE, gpu(2))} < set(samples)
+
+
+def test_one_that_stops_answering_in_mid_work_is_named(gemm):
+    done, samples = gemm("count=3 block=1 at=cuEventElapsedTime", "--budget", "5s", ASSAY_FAKE_PATIENCE="1")
     assert done.returncode == 1 and f"{gpu(1)}: a call of the GPU driver did not come back" in done.stderr
     assert set(samples) == {(RATE, gpu(1))} and samples[RATE, gpu(1)]["state"] == "timeout"
 

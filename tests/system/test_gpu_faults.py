@@ -149,8 +149,10 @@ TABLE = [
     # stuck NVML: a finding of gpu-state; the others measure without it.
     Row("stuck NVML", "held=1", STATE, finding("gpu.nvml", code="nvml-stuck", severity="fail", words="took more than 2 s"), patience=False),
     *(Row("stuck NVML", "stuck=1", probe, CLEAN, patience=False) for probe in (GEMM, MEMORY)),
-    Row("stuck driver", "block=1", MEMORY, finding("memory.h2d_bw", "timeout", words="did not come back"), 1, BAD, patience=False),
-    Row("stuck driver", "block=1", GEMM, finding("gemm.rate", "timeout", words="did not come back"), 1, BAD, patience=False),
+    *(Row("stuck driver", "block=1 at=cuEventElapsedTime", probe, finding(check, "timeout", words="did not come back"), 1, BAD, patience=False)
+      for probe, check in ((GEMM, "gemm.rate"), (MEMORY, "memory.h2d_bw"))),
+    *(Row("slow start", "block=1", probe, finding(check, "timeout", subject=subject, words="slow to start: not ready after"),
+          patience=False) for probe, check, subject in ((GEMM, "gemm.rate", BAD), (MEMORY, "memory.d2h_bw", f"{BAD}>numa:0"))),
     Row("stuck driver", "block=1", ALL, finding("all_to_all.busbw", "timeout", words="did not come back"), 1, BAD, patience=False),
     *(Row("driver that does not start", "block=0 at=cuInit", probe, CLEAN, 1, "the GPU driver does not come back from its start",
           patience=False) for probe in (GEMM, MEMORY, ALL)),
@@ -262,5 +264,7 @@ def test_every_fault_of_the_fakes_has_a_row(top):
                  "alone", "slowcopy", "path", "damage1", "notready", "comes",  # test_memory_gpu.py, test_all_to_all.py
                  "sbe", "pciefatal", "thermal", "swthermal", "powercap", "rows", "dbeever",  # counters: test_gpu_state.py
                  "behind", "abortstuck",  # test_all_to_all.py
+                 "warm",  # test_gpu_state.py
+                 "slowstart", "lagat",  # test_gpu_start.py
                  "refused"}  # test_gpu_calls.py
     assert words - tried == elsewhere, words - tried ^ elsewhere

@@ -281,7 +281,229 @@ static void three_of_a_large_domain_are_not_the_domain(void)
 	CHECK_EQ(count_of(&w, DECIDE_RETEST), 3);
 }
 
+/* One GPU of eight on n<i>, low since it was first measured. */
+static struct finding *note_born(struct world *w, unsigned i, const char *check)
+{
+	struct finding *finding = note_twice(w, i, check);
+
+	finding->born = true;
+	finding->parts = 8;
+	finding->parts_bad = 1;
+	return finding;
+}
+
+/* The low tail of 1,000 good GPUs, and one that became slow: it is tested. */
+static void parts_born_slow_are_no_shared_cause(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 125);
+	for (i = 0; i < 6; i++)
+		note_born(&w, i, "gemm.rate")->source = SOURCE_SKU;
+	note_twice(&w, 60, "gemm.rate");
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 0);
+	CHECK(!w.breaker.open);
+	CHECK(find(&w, 60, DECIDE_RETEST));
+	CHECK(find(&w, 0, DECIDE_ALERT));
+	CHECK(!find(&w, 0, DECIDE_RETEST));
+}
+
+static void parts_born_slow_do_not_make_their_domain_bad(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 64);
+	for (i = 0; i < 64; i++)
+		fleet_set_domain(&w.fleet, world_node(&w, i), i < 8 ? "a" : "b");
+	for (i = 0; i < 4; i++)
+		note_born(&w, i, "gemm.rate");
+	note_twice(&w, 7, "gemm.rate");
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 0);
+	CHECK(find(&w, 7, DECIDE_RETEST));
+}
+
+/* Five of 125 that the file alone finds low may be told; the file is not wrong for it. */
+static void a_sku_file_is_wrong_for_half_of_its_fleet_and_no_less(void)
+{
+	static const struct {
+		unsigned hosts;
+		bool open;
+	} rows[] = { { 5, false }, { 61, false }, { 63, true } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(world_release) struct world w;
+		unsigned j;
+
+		world_init(&w, RULES, 125);
+		for (j = 0; j < rows[i].hosts; j++)
+			note_twice(&w, j, "gemm.rate")->source = SOURCE_SKU;
+		decide(&w);
+		CHECK_EQ(w.breaker.open, rows[i].open);
+	}
+}
+
+/* What stood before a person closed the breaker is not new to them. */
+static void a_reset_makes_no_standing_finding_new(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 125);
+	w.policy.storm_cordons = 100;
+	for (i = 0; i < 5; i++)
+		note(&w, i * 20, "gpu.xid", SEVERITY_FATAL);
+	decide(&w);
+	CHECK_EQ(w.breaker.cause, BREAKER_SIGNATURE);
+	later(&w, USEC_PER_HOUR);
+	(void)breaker_reset(&w.breaker, "operator ann", "five bad boards of one delivery", w.now_us);
+	later(&w, USEC_PER_MIN);
+	decide(&w);
+	for (i = 0; i < 5; i++)
+		note(&w, i * 20, "gpu.xid", SEVERITY_FATAL);
+	decide(&w);
+	CHECK(!w.breaker.open);
+	CHECK(find(&w, 0, DECIDE_CORDON) && !find(&w, 0, DECIDE_CORDON)->refused);
+}
+
+static void a_reset_makes_no_cordoned_host_clean(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	world_init(&w, RULES, 20);
+	note(&w, 3, "gpu.xid", SEVERITY_FATAL);
+	decide_and_do(&w);
+	CHECK_EQ(world_node(&w, 3)->record.life.state, LIFE_CORDONED);
+	later(&w, USEC_PER_HOUR);
+	(void)breaker_reset(&w.breaker, "operator ann", "looked at it", w.now_us);
+	later(&w, USEC_PER_MIN);
+	decide(&w);
+	CHECK_EQ(world_node(&w, 3)->record.clear_us, 0);
+	CHECK(!find(&w, 3, DECIDE_VERIFY));
+}
+
+/* A setting, or a job, on the first `n` of 80 hosts; every third bad one has reached its K of N. */
+static void a_quarter_of_a_sku_is(struct world *w, unsigned n, bool job)
+{
+	static const char *const mine[] = { "bios=2.4.1", "driver=550" },
+				 *const other[] = { "bios=2.3.0", "driver=550" },
+				 *const jobs[] = { "llm-7" };
+	unsigned i;
+
+	world_init(w, RULES, 80);
+	w->policy.alike_nodes = 100;
+	for (i = 0; i < 80; i++) {
+		fleet_set_settings(&w->fleet, world_node(w, i), !job && i < 20 ? mine : other, 2);
+		if (job && i < 20)
+			fleet_set_jobs(&w->fleet, world_node(w, i), jobs, 1);
+	}
+	for (i = 0; i < n; i++) {
+		note(w, i, "gemm.rate", SEVERITY_FAIL);
+		if (i % 3 == 0)
+			note(w, i, "gemm.rate", SEVERITY_FAIL);
+	}
+	reproduce(w, 50, "gemm.rate");
+}
+
+static void what_only_hosts_with_one_setting_show_is_the_setting(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	a_quarter_of_a_sku_is(&w, 12, false);
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 1);
+	CHECK_EQ(w.out.notices[0].kind, NOTICE_SETTING);
+	CHECK_STR(w.out.notices[0].key, "hgx gemm.rate bios=2.4.1");
+	CHECK_HAS(w.out.notices[0].sentence, "hgx: 12 of 20 hosts with bios=2.4.1 are not good in "
+					     "gemm.rate, and 1 of 60 others");
+	CHECK_EQ(count_of(&w, DECIDE_RETEST), 0);
+	CHECK(world_node(&w, 1)->findings->shared);
+	/* One without it has its own fault. */
+	CHECK(find(&w, 50, DECIDE_CORDON));
+	CHECK(!w.breaker.open);
+}
+
+static void too_few_with_a_setting_are_not_the_setting(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	a_quarter_of_a_sku_is(&w, 9, false);
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 0);
+	CHECK_EQ(count_of(&w, DECIDE_RETEST), 3);
+}
+
+static void what_only_hosts_of_one_job_show_is_the_job(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	a_quarter_of_a_sku_is(&w, 14, true);
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 1);
+	CHECK_EQ(w.out.notices[0].kind, NOTICE_JOB);
+	CHECK_HAS(w.out.notices[0].sentence, "14 of 20 hosts of job llm-7");
+	CHECK(find(&w, 50, DECIDE_CORDON));
+}
+
+/* The first host of a rack that has its two bad runs finds most others with one. */
+static void one_bad_run_of_the_others_is_enough_for_a_domain(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 100);
+	for (i = 0; i < 100; i++)
+		fleet_set_domain(&w.fleet, world_node(&w, i), i < 10 ? "hot" : "good");
+	for (i = 0; i < 6; i++)
+		note(&w, i, "gemm.rate", SEVERITY_FAIL);
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 0);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 1);
+	CHECK_EQ(w.out.notices[0].kind, NOTICE_DOMAIN);
+	CHECK_EQ(w.out.notices[0].hosts, 6);
+	CHECK_EQ(count_of(&w, DECIDE_RETEST) + count_of(&w, DECIDE_ALERT), 0);
+}
+
+/* Six hosts at once are one notice; who was found two days earlier or later is tested. */
+static void a_notice_of_some_leaves_the_others_alone(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 100);
+	note_twice(&w, 90, "gemm.rate");
+	decide(&w);
+	later(&w, 2 * USEC_PER_DAY);
+	for (i = 0; i < 6; i++)
+		note_twice(&w, i, "gemm.rate");
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 1);
+	CHECK(find(&w, 90, DECIDE_RETEST));
+	later(&w, 2 * USEC_PER_DAY);
+	note_twice(&w, 91, "gemm.rate");
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 1);
+	CHECK(find(&w, 91, DECIDE_RETEST));
+	CHECK(!find(&w, 0, DECIDE_RETEST));
+}
+
 static const struct test tests[] = {
+	TEST(what_only_hosts_with_one_setting_show_is_the_setting),
+	TEST(too_few_with_a_setting_are_not_the_setting),
+	TEST(what_only_hosts_of_one_job_show_is_the_job),
+	TEST(one_bad_run_of_the_others_is_enough_for_a_domain),
+	TEST(a_notice_of_some_leaves_the_others_alone),
+	TEST(parts_born_slow_are_no_shared_cause),
+	TEST(parts_born_slow_do_not_make_their_domain_bad),
+	TEST(a_sku_file_is_wrong_for_half_of_its_fleet_and_no_less),
+	TEST(a_reset_makes_no_standing_finding_new),
+	TEST(a_reset_makes_no_cordoned_host_clean),
 	TEST(half_of_the_hosts_are_one_alarm_and_no_cordon),
 	TEST(a_notice_ends_when_half_of_its_hosts_are_well),
 	TEST(a_roll_out_across_the_racks_is_one_alarm),

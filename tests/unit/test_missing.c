@@ -5,9 +5,10 @@
 #include "tests/unit/test.h"
 
 /* A SKU file that expects GPUs, ports and NVLinks, and no NIC at all. */
-static bool expectation(void *context UNUSED, const char *check, const char *locality UNUSED,
-			const char *subject UNUSED, double *ret_expected, double *ret_floor)
+static bool expectation(void *context UNUSED, const struct sample *s, double *ret_expected,
+			double *ret_floor)
 {
+	const char *check = s->check;
 	bool none = streq(check, "inventory.nics");
 
 	*ret_expected = *ret_floor = none ? 0 : 8;

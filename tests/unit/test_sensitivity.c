@@ -15,8 +15,8 @@ struct outside {
 	size_t n_history;
 };
 
-static bool outside_sku(void *context, const char *check UNUSED, const char *locality UNUSED,
-			const char *subject UNUSED, double *ret_expected, double *ret_floor)
+static bool outside_sku(void *context, const struct sample *s UNUSED, double *ret_expected,
+			double *ret_floor)
 {
 	const struct outside *o = context;
 

@@ -33,10 +33,10 @@ static struct random random_of(const struct outside *o, const char *check, const
 	return rng;
 }
 
-static bool outside_sku(void *context, const char *check, const char *locality UNUSED,
-			const char *subject, double *ret_expected, double *ret_floor)
+static bool outside_sku(void *context, const struct sample *s, double *ret_expected,
+			double *ret_floor)
 {
-	struct random rng = random_of(context, check, subject);
+	struct random rng = random_of(context, s->check, s->subject);
 	size_t kind = random_below(&rng, 6);
 
 	*ret_expected = kind == 0 ? NAN : random_normal(&rng, 100, 10);

@@ -147,6 +147,39 @@ static void a_host_that_is_gone_is_in_no_set(void)
 	CHECK_EQ(shifts_count(&s, SHIFT_HOSTS, "sku-a", ""), 8);
 }
 
+/* Sets of one host make room, those that are told and those of many do not. */
+static void who_fails_in_thousands_of_checks_takes_room_from_itself(void)
+{
+	CLEANUP(shifts_release) struct shifts s = { 0 };
+	unsigned host, i;
+
+	enter(&s, SHIFT_HOSTS, "", 0, 10);
+	enter(&s, SHIFT_LOW, "gemm.rate", 0, 4);
+	shifts_tell(&s, "sku-a", "memory.copy_bw", true);
+	for (host = 0; host < 50; host++) {
+		CLEANUP(freep) char *node = xasprintf("liar%u", host);
+
+		for (i = 0; i < 2 * SHIFTS_OWN_MAX; i++) {
+			CLEANUP(freep) char *check = xasprintf("lie%u.c%u", host, i);
+
+			shifts_set(&s, SHIFT_LOW, "sku-a", check, node, true);
+		}
+		CHECK(s.n <= MIN(3 + (host + 1) * SHIFTS_OWN_MAX, (size_t)SHIFTS_MAX));
+	}
+	CHECK(s.shares.filled > 0);
+	CHECK_EQ(shifts_count(&s, SHIFT_LOW, "sku-a", "gemm.rate"), 4);
+	CHECK_EQ(shifts_count(&s, SHIFT_HOSTS, "sku-a", ""), 10);
+	CHECK(shifts_told(&s, "sku-a", "memory.copy_bw"));
+	enter(&s, SHIFT_LOW, "loopback.write_bw", 0, 7);
+	CHECK(shifts_wide(&s, SHIFT_LOW, "sku-a", "loopback.write_bw"));
+	for (host = 0; host < 50; host++) {
+		CLEANUP(freep) char *node = xasprintf("liar%u", host);
+
+		shifts_forget(&s, node);
+	}
+	CHECK_EQ(s.n, 4);
+}
+
 static const struct test tests[] = {
 	TEST(half_of_enough_hosts_is_wide),
 	TEST(what_was_wide_is_over_below_a_quarter),
@@ -154,6 +187,7 @@ static const struct test tests[] = {
 	TEST(a_host_counts_once_and_can_leave),
 	TEST(each_check_of_a_host_is_visited_and_may_change),
 	TEST(a_host_that_is_gone_is_in_no_set),
+	TEST(who_fails_in_thousands_of_checks_takes_room_from_itself),
 };
 
 int main(void)

@@ -5,6 +5,7 @@
 
 #include "lib/err.h"
 #include "lib/judge/sku.h"
+#include "lib/report.h"
 #include "lib/xalloc.h"
 #include "tests/unit/test.h"
 
@@ -18,6 +19,21 @@ static int decode(const char *yaml, struct sku *ret, struct err *err)
 		return r;
 	root = jval_root(doc, "s.yaml");
 	return sku_decode(&root, ret, err);
+}
+
+/* What the file says about a sample of this kind; its floor is in `ret_floor`. */
+static const struct sku_expect *expected_of(const struct sku *s, const char *check,
+					    const char *locality, const char *subject,
+					    const char *params, double *ret_floor)
+{
+	CLEANUP(sample_release) struct sample sample = sample_init();
+
+	sample.check = xstrdup(check);
+	sample.locality = locality ? xstrdup(locality) : NULL;
+	sample.subject = xstrdup(subject);
+	sample.params = params ? json_loads(params, 0, NULL) : NULL;
+	CHECK(!params || sample.params);
+	return sku_expectation(s, &sample, ret_floor);
 }
 
 static char h100[] = "10de:2330", mellanox[] = "15b3:1021";
@@ -83,14 +99,124 @@ static void cells_measured_at_once_are_asked_for_by_their_number(void)
 	CHECK_EQ(decode(yaml, &s, &err), 0);
 	CHECK_STR(err.msg, "");
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct sku_expect *e =
-			sku_expectation(&s, "loopback.write_bw", "node", cases[i].subject);
+		double floor = NAN;
+		const struct sku_expect *e = expected_of(&s, "loopback.write_bw", "node",
+							 cases[i].subject, NULL, &floor);
 
 		CHECK_EQ(e != NULL, cases[i].floor > 0);
 		if (e)
-			CHECK_NEAR(e->floor, cases[i].floor, 0.01);
+			CHECK_NEAR(floor, cases[i].floor, 0.01);
 	}
 	sku_release(&s);
+}
+
+/* A floor of bf16 is none of f64, nor that of NVLink one of a copy through the host. */
+static void an_expectation_may_ask_for_params(void)
+{
+	const char *yaml =
+		"{v: 1, sku: x, match: {}, expect: ["
+		"{check: gemm.rate, params: {dtype: bf16, power_limit_w: {min: 650}}, floor: 400,"
+		" unit: FLOP/s, source: s},"
+		"{check: gemm.rate, params: {dtype: [tf32, 'f8*']}, floor: 300, unit: FLOP/s,"
+		" source: s},"
+		"{check: memory.p2p_bw, params: {direct: true, size: 32}, floor: 200, unit: B/s,"
+		" source: s},"
+		"{check: loopback.write_bw, class: [node, 'p?x'], part: 0.9, of: line_rate,"
+		" unit: B/s, source: s}]}";
+	static const struct {
+		const char *check, *locality, *params;
+		double floor; /* 0: none */
+	} cases[] = {
+		{ "gemm.rate", "self", "{\"dtype\":\"bf16\",\"power_limit_w\":700}", 400 },
+		{ "gemm.rate", "self", "{\"dtype\":\"bf16\",\"power_limit_w\":500}", 0 },
+		{ "gemm.rate", "self", "{\"dtype\":\"bf16\"}", 0 },
+		{ "gemm.rate", "self", "{\"dtype\":\"f64\",\"power_limit_w\":700}", 0 },
+		{ "gemm.rate", "self", "{\"dtype\":\"tf32\"}", 300 },
+		{ "gemm.rate", "self", "{\"dtype\":\"f8e4m3\"}", 300 },
+		{ "gemm.rate", "self", "{\"dtype\":8}", 0 },
+		{ "gemm.rate", "self", NULL, 0 },
+		{ "memory.p2p_bw", "sys", "{\"direct\":true,\"size\":32}", 200 },
+		{ "memory.p2p_bw", "sys", "{\"direct\":false,\"size\":32}", 0 },
+		{ "memory.p2p_bw", "sys", "{\"direct\":true,\"size\":4}", 0 },
+		{ "loopback.write_bw", "node", "{\"line_rate\":50}", 45 },
+		{ "loopback.write_bw", "pxx", "{\"line_rate\":25}", 22.5 },
+		{ "loopback.write_bw", "sys", "{\"line_rate\":50}", 0 },
+		{ "loopback.write_bw", NULL, "{\"line_rate\":50}", 0 },
+		{ "loopback.write_bw", "node", "{\"line_rate\":0}", 0 },
+		{ "loopback.write_bw", "node", "{\"line_rate\":\"50\"}", 0 },
+		{ "loopback.write_bw", "node", NULL, 0 },
+	};
+	struct err err = ERR_INIT;
+	struct sku s = { 0 };
+	size_t i;
+
+	CHECK_EQ(decode(yaml, &s, &err), 0);
+	CHECK_STR(err.msg, "");
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		double floor = NAN;
+		const struct sku_expect *e = expected_of(&s, cases[i].check, cases[i].locality,
+							 "a>b", cases[i].params, &floor);
+
+		CHECK_EQ(e != NULL, cases[i].floor > 0);
+		if (e)
+			CHECK_NEAR(floor, cases[i].floor, 0.01);
+	}
+	sku_release(&s);
+}
+
+/* Which file is about a host: by its board, and not by how many of its GPUs are left. */
+static void a_board_is_known_by_its_gpus_and_switches(void)
+{
+	static const char *const files[] = {
+		"{v: 1, sku: eight, match: {gpu: ['10de:2330'], gpus: 8}}",
+		"{v: 1, sku: four, match: {gpu: ['10de:2330'], gpus: 4, nvswitch: []}}",
+		"{v: 1, sku: guest, match: {gpu: ['10de:2330'], gpus: [1, 2, 4], nvswitch: [],"
+		" virtual: true}}",
+		"{v: 1, sku: cloud, match: {gpu: ['10de:2330'], nic: ['1d0f:*'], gpus: 8}}",
+	};
+	static char nvswitch[] = "10de:22a3", efa[] = "1d0f:efa1";
+	static char *switches[] = { nvswitch, NULL }, *efas[] = { efa, NULL };
+	static const struct {
+		uint64_t gpus;
+		bool has_switches, is_virtual, has_efa;
+		const char *sku;
+	} cases[] = {
+		{ 8, true, false, false, "eight" }, { 8, false, false, false, "eight" },
+		{ 8, true, true, false, "eight" },  { 8, false, true, false, "eight" },
+		{ 4, true, false, false, "eight" }, /* four have fallen off */
+		{ 4, true, true, false, "eight" },  { 7, false, false, false, "eight" },
+		{ 4, false, false, false, "four" }, { 3, false, false, false, "four" },
+		{ 4, false, true, false, "guest" }, { 1, false, true, false, "guest" },
+		{ 3, false, true, false, "" },	    { 9, true, false, false, "" },
+		{ 8, true, true, true, "cloud" },   { 7, true, true, true, "cloud" },
+	};
+	struct sku all[ARRAY_SIZE(files)] = { 0 };
+	struct err err = ERR_INIT;
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		CHECK_EQ(decode(files[i], &all[i], &err), 0);
+	CHECK_STR(err.msg, "");
+	for (k = 0; k < ARRAY_SIZE(cases); k++) {
+		const struct sku_models m = {
+			.product = empty,
+			.cpu = empty,
+			.gpus = h100_only,
+			.nics = cases[k].has_efa ? efas : mellanox_only,
+			.switches = cases[k].has_switches ? switches : NULL,
+			.n_gpus = cases[k].gpus,
+			.is_virtual = cases[k].is_virtual,
+		};
+		const struct sku *best = NULL;
+
+		for (i = 0; i < ARRAY_SIZE(files); i++) {
+			if (sku_matches(&all[i], &m) && (!best || sku_better(&all[i], best, &m)))
+				best = &all[i];
+		}
+		CHECK_STR(best ? best->name : "", cases[k].sku);
+	}
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		sku_release(&all[i]);
 }
 
 static void an_expectation_is_found_by_check_class_and_subject(void)
@@ -103,16 +229,17 @@ static void an_expectation_is_found_by_check_class_and_subject(void)
 	const struct sku_expect *e;
 	struct err err = ERR_INIT;
 	struct sku s = { 0 };
+	double floor = NAN;
 
 	CHECK_EQ(decode(yaml, &s, &err), 0);
 	CHECK_STR(err.msg, "");
-	e = sku_expectation(&s, "memory.h2d_bw", "node", "numa:0>gpu:GPU-1");
-	CHECK(e && fabs(e->value - 52e9) < 1 && fabs(e->floor - 48e9) < 1);
-	e = sku_expectation(&s, "memory.h2d_bw", "sys", "numa:0>gpu:GPU-1");
-	CHECK(e && isnan(e->value) && e->floor > 0.5 && e->floor < 1.5);
-	e = sku_expectation(&s, "inventory.gpus", NULL, "host");
+	e = expected_of(&s, "memory.h2d_bw", "node", "numa:0>gpu:GPU-1", NULL, &floor);
+	CHECK(e && fabs(e->value - 52e9) < 1 && fabs(floor - 48e9) < 1);
+	e = expected_of(&s, "memory.h2d_bw", "sys", "numa:0>gpu:GPU-1", NULL, &floor);
+	CHECK(e && isnan(e->value) && floor > 0.5 && floor < 1.5);
+	e = expected_of(&s, "inventory.gpus", NULL, "host", NULL, &floor);
 	CHECK(e && e->value > 7.5 && e->value < 8.5);
-	CHECK(sku_expectation(&s, "gemm.rate", "self", "gpu:GPU-1") == NULL);
+	CHECK(!expected_of(&s, "gemm.rate", "self", "gpu:GPU-1", NULL, &floor));
 	CHECK(sku_expects_probe(&s, "gpu-state"));
 	CHECK(!sku_expects_probe(&s, "gemm"));
 	sku_release(&s);
@@ -128,7 +255,8 @@ static void what_is_wrong_is_named_with_its_place(void)
 		{ "{v: 1, sku: ../x, match: {}}", "s.yaml: sku: want a name of" },
 		{ "{v: 1, sku: \"\", match: {}}", "s.yaml: sku: want a name of" },
 		{ "{v: 3, sku: x, match: {}}", "s.yaml: v: want 1" },
-		{ "{v: 1, sku: x, match: {gpus: []}}", "s.yaml: match.gpus: unknown key" },
+		{ "{v: 1, sku: x, match: {nics: []}}", "s.yaml: match.nics: unknown key" },
+		{ "{v: 1, sku: x, match: {gpus: []}}", "s.yaml: match.gpus: want 1 to" },
 		{ "{v: 1, sku: x, match: {gpu: nvidia}}", "s.yaml: match.gpu: want a list" },
 		{ "{v: 1, sku: x, match: {gpu: ['10de:2330', zz]}}",
 		  "s.yaml: match.gpu[1]: want a PCI id as 10de:2330" },
@@ -160,6 +288,29 @@ static void what_is_wrong_is_named_with_its_place(void)
 		{ "{v: 1, sku: x, match: {}, expect: [{check: c, class: nod, floor: 1, unit: s, "
 		  "source: s}]}",
 		  "s.yaml: expect[0].class: 'nod' matches none of self, pix" },
+		{ "{v: 1, sku: x, match: {}, expect: [{check: c, class: [node, nod], floor: 1, "
+		  "unit: s, source: s}]}",
+		  "s.yaml: expect[0].class: 'nod' matches none of self, pix" },
+		{ "{v: 1, sku: x, match: {}, expect: [{check: c, unit: s, source: s}]}",
+		  "s.yaml: expect[0].floor: missing" },
+		{ "{v: 1, sku: x, match: {}, expect: [{check: c, part: 0.9, unit: s, source: s}]}",
+		  "s.yaml: expect[0].of: missing" },
+		{ "{v: 1, sku: x, match: {}, expect: [{check: c, of: a, unit: s, source: s}]}",
+		  "s.yaml: expect[0].part: missing" },
+		{ "{v: 1, sku: x, match: {}, expect: [{check: c, part: 0.9, of: a, floor: 1, "
+		  "unit: s, source: s}]}",
+		  "s.yaml: expect[0].part: not together with floor" },
+		{ "{v: 1, sku: x, match: {}, expect: [{check: c, params: 3, floor: 1, unit: s, "
+		  "source: s}]}",
+		  "s.yaml: expect[0].params: want" },
+		{ "{v: 1, sku: x, match: {}, expect: [{check: c, params: {a: {least: 1}}, floor: "
+		  "1, "
+		  "unit: s, source: s}]}",
+		  "s.yaml: expect[0].params.a.least: unknown key" },
+		{ "{v: 1, sku: x, match: {gpus: 0}}", "s.yaml: match.gpus: want a number of GPUs" },
+		{ "{v: 1, sku: x, match: {gpus: [8, 4.5]}}",
+		  "s.yaml: match.gpus[1]: want a number of GPUs" },
+		{ "{v: 1, sku: x, match: {virtual: 1}}", "s.yaml: match.virtual: want true or" },
 	};
 	size_t i;
 
@@ -210,7 +361,7 @@ static void every_shipped_file_decodes_and_sources_each_number(void)
 	}
 	if (d)
 		(void)closedir(d);
-	CHECK_EQ(files, 5);
+	CHECK_EQ(files, 26);
 }
 
 static void the_pinned_text_names_models_only(void)
@@ -225,6 +376,8 @@ static void the_pinned_text_names_models_only(void)
 
 static const struct test tests[] = {
 	TEST(a_host_matches_by_model_and_never_by_counts),
+	TEST(an_expectation_may_ask_for_params),
+	TEST(a_board_is_known_by_its_gpus_and_switches),
 	TEST(an_expectation_is_found_by_check_class_and_subject),
 	TEST(cells_measured_at_once_are_asked_for_by_their_number),
 	TEST(what_is_wrong_is_named_with_its_place),

@@ -139,6 +139,58 @@ static void one_gpu_of_two_gone_changes_no_model(void)
 	sku_release(&sku);
 }
 
+/* One file for two models became two; a host of the second had been pinned to the one. */
+static void a_pin_to_a_file_that_was_divided_gives_way(void)
+{
+	CLEANUP(freep) char *changed = NULL;
+	struct sku_models models = { 0 };
+	struct sku sku = { 0 };
+
+	fresh_host("divided");
+	add_pci("divided", "0000:1b:00.0", "0x030200\n", "0x10de\n", "0x20b0\n");
+	add_sku("divided", "a100.yaml",
+		"{v: 1, sku: a100, match: {gpu: ['10de:20b0', '10de:20b2']}}");
+	sku_host_models(&models);
+	CHECK_EQ(sku_host_find(&models, &sku, &changed, NULL), 0);
+	CHECK_STR(sku.name, "a100");
+	CHECK_EQ(sku_host_pin(&sku, &models, NULL), 0);
+	sku_release(&sku);
+	add_sku("divided", "a100.yaml", "{v: 1, sku: a100, match: {gpu: ['10de:20b2']}}");
+	add_sku("divided", "a100-40.yaml", "{v: 1, sku: a100-40, match: {gpu: ['10de:20b0']}}");
+	CHECK_EQ(sku_host_find(&models, &sku, &changed, NULL), 0);
+	CHECK_STR(sku.name, "a100-40");
+	CHECK(changed == NULL);
+	CHECK_EQ(sku_host_pin(&sku, &models, NULL), 0);
+	sku_release(&sku);
+	sku_models_release(&models);
+	/* From now on that one is the pin: the GPU may go. */
+	add_pci("divided", "0000:1b:00.0", "0xffffff\n", "0xffff\n", "0xffff\n");
+	CHECK_EQ(find(&sku, &changed, NULL), 0);
+	CHECK_STR(sku.name, "a100-40");
+	CHECK_HAS(changed, "pinned as a100-40");
+	sku_release(&sku);
+}
+
+static void a_board_is_read_as_it_is(void)
+{
+	struct sku_models models = { 0 };
+
+	fresh_host("board");
+	add_usual("board");
+	sku_host_models(&models);
+	CHECK_EQ(models.n_gpus, 2);
+	CHECK_EQ(strv_len(models.switches), 0);
+	CHECK(!models.is_virtual);
+	sku_models_release(&models);
+	add_pci("board", "0000:05:00.0", "0x068000\n", "0x10de\n", "0x22a3\n");
+	free(test_file("board/root/proc/cpuinfo", "flags\t\t: fpu hypervisor lahf_lm\n"));
+	sku_host_models(&models);
+	CHECK_EQ(strv_len(models.switches), 1);
+	CHECK_STR(models.switches[0], "10de:22a3");
+	CHECK(models.is_virtual);
+	sku_models_release(&models);
+}
+
 static void a_pin_that_names_nothing_is_replaced(void)
 {
 	CLEANUP(freep) char *changed = NULL;
@@ -198,6 +250,8 @@ static const struct test tests[] = {
 	TEST(the_most_specific_file_wins),
 	TEST(a_pinned_host_that_lost_its_gpus_keeps_its_sku_and_asks),
 	TEST(one_gpu_of_two_gone_changes_no_model),
+	TEST(a_pin_to_a_file_that_was_divided_gives_way),
+	TEST(a_board_is_read_as_it_is),
 	TEST(a_pin_that_names_nothing_is_replaced),
 	TEST(a_pin_whose_file_is_gone_asks),
 	TEST(no_match_and_a_bad_file_are_told_apart),

@@ -184,7 +184,7 @@ static void another_machine_has_no_usual(void)
 
 static void save(struct fleet *f, struct store *s, struct baseline_saver *v)
 {
-	CHECK_EQ(baseline_saver_begin(v, &f->baselines, s, 0, NULL), 0);
+	baseline_saver_begin(v, &f->baselines, 0);
 	CHECK_EQ(baseline_saver_step(v, s, 1, UINT64_MAX, NULL), 0);
 	CHECK_EQ(store_commit(s, NULL), 0);
 }

@@ -45,8 +45,8 @@ struct outside {
 	const char *probe; /* that the SKU expects */
 };
 
-static bool outside_sku(void *context, const char *check UNUSED, const char *locality UNUSED,
-			const char *subject UNUSED, double *ret_expected, double *ret_floor)
+static bool outside_sku(void *context, const struct sample *s UNUSED, double *ret_expected,
+			double *ret_floor)
 {
 	const struct outside *o = context;
 
@@ -99,8 +99,9 @@ static void two_references_of_three_decide(void)
 		{ 94, 100, NAN, VERDICT_FAIL, SOURCE_PEERS },
 		{ 94, 90, NAN, VERDICT_WARN, SOURCE_PEERS },
 		{ 94, NAN, 100, VERDICT_FAIL, SOURCE_PEERS },
-		{ 94, NAN, 94, VERDICT_WARN, SOURCE_PEERS },
-		{ 94, 90, 94, VERDICT_WARN, SOURCE_PEERS },
+		{ 94, NAN, 94, VERDICT_PASS, SOURCE_PEERS }, /* it is as it was */
+		{ 94, 90, 94, VERDICT_PASS, SOURCE_PEERS },
+		{ 84, NAN, 84, VERDICT_WARN, SOURCE_PEERS },
 		{ 94, 90, 100, VERDICT_FAIL, SOURCE_PEERS },
 		{ 96, 110, NAN, VERDICT_WARN, SOURCE_SKU },
 		{ 96, 110, 105, VERDICT_FAIL, SOURCE_SKU },

@@ -58,11 +58,11 @@ static struct random random_of(const struct outside *o, const char *subject)
 	return rng;
 }
 
-static bool outside_sku(void *context, const char *check UNUSED, const char *locality UNUSED,
-			const char *subject, double *ret_expected, double *ret_floor)
+static bool outside_sku(void *context, const struct sample *s, double *ret_expected,
+			double *ret_floor)
 {
 	const struct outside *o = context;
-	struct random rng = random_of(o, subject);
+	struct random rng = random_of(o, s->subject);
 
 	*ret_expected = o->scale * random_normal(&rng, 100, 10);
 	*ret_floor = random_below(&rng, 2) ? NAN : 0.9 * *ret_expected;

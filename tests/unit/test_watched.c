@@ -71,7 +71,72 @@ static void what_does_not_end_is_left_behind(void)
 	(void)close(job.gone[0]);
 }
 
+/* One of several: waits until it is told to go on, then says whether anybody still waits for it. */
+struct part {
+	int go[2], said[2];
+	bool waits;
+};
+
+static int do_part(void *context, struct err *err)
+{
+	struct part *part = context;
+	struct pollfd wait = { .fd = part->go[0], .events = POLLIN };
+	char left;
+
+	if (!part->waits)
+		return watched_is_left() ? err_set(err, EPROTO, "left too early") : 5;
+	(void)poll(&wait, 1, clock_left_ms(clock_mono_us() + SOON_US));
+	left = (char)watched_is_left();
+	return write(part->said[1], &left, 1) == 1 ? 0 : -errno;
+}
+
+static void all_at_once_end_each_in_its_way(void)
+{
+	enum { LATE = 1, PARTS = 3 };
+	struct part works[PARTS] = { { .waits = false }, { .waits = true }, { .waits = false } };
+	struct watched_part parts[PARTS];
+	unsigned i;
+	char left = 0;
+
+	CHECK_EQ(pipe(works[LATE].go), 0);
+	CHECK_EQ(pipe(works[LATE].said), 0);
+	for (i = 0; i < PARTS; i++)
+		parts[i].context = &works[i];
+	watched_run_all(do_part, parts, PARTS, clock_mono_us() + SHORT_US);
+	for (i = 0; i < PARTS; i++)
+		CHECK_EQ(parts[i].r, i == LATE ? -ETIMEDOUT : 5);
+	CHECK_EQ(write(works[LATE].go[1], "", 1), 1);
+	CHECK_EQ(read(works[LATE].said[0], &left, 1), 1);
+	CHECK(left);
+	CHECK(!watched_is_left()); /* this thread is nobody's work */
+}
+
+/* What is left is left with all its parts, also those that it waits for still. */
+static int wait_for_part(void *context, struct err *err UNUSED)
+{
+	struct watched_part part = { .context = context };
+
+	watched_run_all(do_part, &part, 1, clock_mono_us() + SOON_US);
+	return part.r;
+}
+
+static void a_part_of_what_is_left_is_left_too(void)
+{
+	struct part part = { .waits = true };
+	char left = 0;
+
+	CHECK_EQ(pipe(part.go), 0);
+	CHECK_EQ(pipe(part.said), 0);
+	CHECK_EQ(watched_run(wait_for_part, &part, clock_mono_us() + SHORT_US, NULL, NULL),
+		 -ETIMEDOUT);
+	CHECK_EQ(write(part.go[1], "", 1), 1);
+	CHECK_EQ(read(part.said[0], &left, 1), 1);
+	CHECK(left);
+}
+
 static const struct test tests[] = {
+	TEST(all_at_once_end_each_in_its_way),
+	TEST(a_part_of_what_is_left_is_left_too),
 	TEST(what_ends_in_time_is_returned),
 	TEST(what_does_not_end_is_left_behind),
 };

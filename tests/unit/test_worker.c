@@ -81,7 +81,67 @@ static void quick_steps_end_with_the_time_of_all(void)
 	(void)sem_post(&released);
 }
 
+static void wait_long(struct worker *w, void *context)
+{
+	int *n = context;
+
+	worker_long_step(w, "starting", 60 * USEC_PER_SEC);
+	while (sem_wait(&released) < 0)
+		;
+	*n += 1;
+}
+
+/* Several work while one is waited for; a step that may be long is none that is late. */
+static void workers_work_side_by_side(void)
+{
+	struct worker *w[2] = { NULL };
+	int n[2] = { 0 }, i;
+
+	CHECK_EQ(sem_init(&released, 0, 0), 0);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(worker_new(60 * USEC_PER_SEC, &w[i], NULL), 0);
+		worker_begin(w[i], wait_long, &n[i]);
+	}
+	for (i = 0; i < 2; i++)
+		(void)sem_post(&released);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(worker_wait(w[i], NULL), 0);
+		CHECK_EQ(n[i], 1);
+		worker_free(w[i]);
+	}
+}
+
+static void wait_briefly(struct worker *w, void *context)
+{
+	int *n = context;
+
+	worker_step(w, "asking");
+	while (sem_wait(&released) < 0)
+		;
+	worker_step(w, "going on");
+	*n += 1;
+}
+
+static void what_comes_back_after_all_is_as_good_as_before(void)
+{
+	struct worker *w = NULL;
+	int n = 0;
+
+	CHECK_EQ(sem_init(&released, 0, 0), 0);
+	CHECK_EQ(worker_new(USEC_PER_SEC / 50, &w, NULL), 0);
+	CHECK_EQ(worker_do(w, wait_briefly, &n, NULL), -ETIMEDOUT);
+	CHECK(!worker_came_back(w, clock_mono_us() + USEC_PER_SEC / 50));
+	CHECK(worker_stuck_at(w) != NULL);
+	(void)sem_post(&released);
+	CHECK(worker_came_back(w, clock_mono_us() + 60 * USEC_PER_SEC));
+	CHECK_EQ(n, 1);
+	CHECK(worker_stuck_at(w) == NULL);
+	worker_free(w);
+}
+
 static const struct test tests[] = {
+	TEST(workers_work_side_by_side),
+	TEST(what_comes_back_after_all_is_as_good_as_before),
 	TEST(work_is_done_when_it_says_so),
 	TEST(a_step_that_takes_too_long_is_named_and_nobody_asks_again),
 	TEST(quick_steps_end_with_the_time_of_all),

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/judge/bad_run.h"
+
+#include <math.h>
+
+#include "lib/judge/reference.h"
+#include "lib/judge/verdict.h"
+
+enum { FLEET = 1 << SOURCE_FLEET, FILE_ = 1 << SOURCE_SKU, PEERS = 1 << SOURCE_PEERS };
+
+/* The value as a part of what is expected, less than 1 on the bad side. */
+static double part_of(const struct verdict_item *item)
+{
+	return item->floor > item->expected ? item->expected / item->value
+					    : item->value / item->expected;
+}
+
+bool bad_run_by_file_alone(const struct verdict_item *item)
+{
+	return item->low_by == FILE_;
+}
+
+bool bad_run_by_peers_alone(const struct verdict_item *item)
+{
+	return item->low_by == PEERS && part_of(item) >= REFERENCE_BROKEN;
+}
+
+static bool is_bad_part(const struct verdict_item *item)
+{
+	if (item->level < VERDICT_WARN)
+		return false;
+	if (item->low_by == 0 || item->usual == USUAL_DROPPED)
+		return true;
+	if (item->known_by & FLEET)
+		return item->low_by & FLEET;
+	/* One says low and another lets it pass: two of three do not agree. */
+	return !bad_run_by_peers_alone(item) &&
+	       (item->level == VERDICT_FAIL || item->low_by == item->known_by);
+}
+
+bool bad_run(const struct verdict *v, size_t i)
+{
+	const struct verdict_item *item = &v->items[i];
+	bool any = false;
+	size_t j;
+
+	if (!verdict_item_is_link(item))
+		return is_bad_part(item);
+	for (j = 0; j < v->n_items; j++) {
+		const struct verdict_item *cell = &v->items[j];
+
+		if (cell->level < VERDICT_WARN || !streq(cell->link, item->subject))
+			continue;
+		any = true;
+		if (is_bad_part(cell))
+			return true;
+	}
+	/* None of its cells is blamed by itself: their group is. */
+	return !any && item->level >= VERDICT_WARN;
+}
+
+static bool is_alike(const struct verdict_item *a, const struct verdict_item *b)
+{
+	return b->level != VERDICT_INCONCLUSIVE && streq(a->check, b->check) &&
+	       streq(a->subject, b->subject);
+}
+
+bool bad_run_speaks(const struct verdict *v, size_t i)
+{
+	const struct verdict_item *item = &v->items[i];
+	const bool bad = bad_run(v, i);
+	size_t j;
+
+	if (item->level == VERDICT_INCONCLUSIVE)
+		return false;
+	for (j = 0; j < i; j++) {
+		if (is_alike(item, &v->items[j]) && (!bad || bad_run(v, j)))
+			return false;
+	}
+	/* Items come worst first, but what the fleet finds usual may come before what it does not. */
+	for (j = i + 1; !bad && j < v->n_items && v->items[j].level >= VERDICT_WARN; j++) {
+		if (is_alike(item, &v->items[j]) && bad_run(v, j))
+			return false;
+	}
+	return true;
+}
+
+bool bad_run_is_born(const struct verdict_item *item, bool born)
+{
+	const struct family *family = family_find(item->check, item->unit);
+
+	if (!family->compared)
+		return born;
+	if (family->alike && item->low_by & FLEET)
+		return false;
+	if (item->usual == USUAL_UNKNOWN)
+		return born || part_of(item) >= REFERENCE_FAR;
+	return item->usual == USUAL_KEPT;
+}

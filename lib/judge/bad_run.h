@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which items of a verdict are bad runs of their part: the windows of K of N count them, and
+ * incidents, tests and cordons come of them. One rule for the controller and for the replay of its
+ * past. Pure.
+ *
+ *  - what a probe itself says is not good is bad;
+ *  - a value that is below its own usual is bad, whatever the others are;
+ *  - else the other hosts of the SKU decide, where they are known: what they find usual is
+ *    not bad, for good parts of one host differ more than its few peers can tell, and a SKU
+ *    file may ask too much;
+ *  - in a SKU too small for that one reference alone does not convict a part that another lets
+ *    pass: not the file unless it is far below, and peers never, unless no good part is
+ *    so slow (REFERENCE_BROKEN);
+ *  - a part that one run measured several times, with different parameters, has one bad run;
+ *  - a link is as bad as the cells that it explains.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "lib/macro.h"
+
+struct verdict;
+struct verdict_item;
+
+/* Is item number `i` a bad run of its (check, subject)? */
+bool bad_run(const struct verdict *v, size_t i);
+
+/*
+ * Does item number `i` speak for its (check, subject) in this run? Of several that are about the
+ * same, the first that is a bad run does, or else the first that could be told; one that could not
+ * be told never does.
+ */
+bool bad_run_speaks(const struct verdict *v, size_t i);
+
+/*
+ * Was it always so? Its history says, once there is one. Until then a value that good parts
+ * may have is taken as born so, even after a good run or two (`born`: as it was taken before): they
+ * spread. What does not spread among good hosts (reference.h) was not born low where other
+ * hosts say that it is low.
+ */
+bool bad_run_is_born(const struct verdict_item *item, bool born);
+
+/* Is the SKU file the only one that says low? */
+bool bad_run_by_file_alone(const struct verdict_item *item);
+
+/* Do only the peers on its host say low, and is that not enough? */
+bool bad_run_by_peers_alone(const struct verdict_item *item);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which ports of a host the jobs use, and what one of them lets through. Pure.
+ *
+ * A host has others besides: for storage, for a front end, of a DPU. They are RDMA devices too,
+ * on networks of their own, and no pair of theirs is to be expected.
+ */
+#pragma once
+
+#include "probes/rdma/rdma.h"
+
+enum { PORTS_LIST_MAX = 1024 /* bytes */, PORTS_WORDS_SIZE = 320 };
+
+/*
+ * Does a list of devices name the port? As NCCL's NCCL_IB_HCA: names separated by commas, each the
+ * beginning of a device's, with ":PORT" where one port of several is meant; after "=" whole names;
+ * after "^" all but those; "^=" both. (NCCL user guide, NCCL_IB_HCA.)
+ */
+bool ports_listed(const char *list, const struct rdma_port *port);
+
+/* Is it such a list? -EINVAL with what is wrong in it. */
+int ports_list_check(const char *list, struct err *err);
+
+/*
+ * Keep, in their order, those that `list` names; returns how many stay. Without a list (NULL)
+ * those of the model and rate that make up most of the host's bandwidth: a lone port of another
+ * kind, or some slower ones, are not the jobs'. Software devices are of one model. Ports that
+ * are down or cannot be looked at decide nothing, and stay with their model. `ret_words` names
+ * who was left out and why, or is "".
+ */
+size_t ports_choose(struct rdma_port *ports, size_t n, const char *list,
+		    char ret_words[static PORTS_WORDS_SIZE]);
+
+/*
+ * Bytes a second of data that a port lets through in packets of `mtu` bytes: its rate less
+ * headers. RoCE v2 (its Annex A17, over IPv6; over IPv4 it is 0.5 to 2 % more): 8 bytes of
+ * preamble, 14 Ethernet, 40 IPv6, 8 UDP, 12 BTH, 4 ICRC, 4 FCS, 12 gap. InfiniBand (IBTA 5.2):
+ * 8 LRH, 40 GRH, 12 BTH, 4 ICRC, 2 VCRC. 0 when its rate is not known.
+ */
+double port_payload(const struct rdma_port *port, unsigned mtu);

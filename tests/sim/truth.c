@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/sim/truth.h"
+
+#include <stdlib.h>
+
+#include "lib/judge/stats.h"
+#include "lib/xalloc.h"
+
+#define GOOD_QUANTILE 0.005
+#define BELOW_NEXT 0.95
+
+bool truth_is_clean(const struct sim_host *host)
+{
+	size_t i;
+
+	for (i = 0; i < host->n_ailments; i++) {
+		if (!fault_traits[host->ailments[i].fault->kind].lies)
+			return false;
+	}
+	return true;
+}
+
+const char *truth_family(int fault_kind)
+{
+	switch ((enum fault_kind)fault_kind) {
+	case FAULT_BAD_TOR:
+		return "loopback";
+	case FAULT_LOST_CHANNEL:
+		return "memory";
+	case FAULT_FLAP_STORM:
+		return "rnic";
+	case FAULT_XID_STORM:
+		return "gpu";
+	default:
+		return "gemm";
+	}
+}
+
+static double value_of(const struct sim_host *host, size_t part)
+{
+	return host->part[KIND_COMPUTE][part] * host_born(host, KIND_COMPUTE, part);
+}
+
+/* The good GPUs of the model of hosts [first, end), sorted; how many. */
+static size_t good_of(const struct sim_host *hosts, size_t first, size_t end, double *ret_values)
+{
+	size_t n = 0, i, part;
+
+	for (i = first; i < end; i++) {
+		for (part = 0; part < HOST_PARTS; part++) {
+			if (host_born(&hosts[i], KIND_COMPUTE, part) == 1)
+				ret_values[n++] = value_of(&hosts[i], part);
+		}
+	}
+	stats_sort(ret_values, n);
+	return n;
+}
+
+static unsigned char judge_gpu(const struct sim_host *host, size_t part, const double *good,
+			       size_t n)
+{
+	const bool born = host_born(host, KIND_COMPUTE, part) != 1;
+	const double value = value_of(host, part);
+	const size_t next = !born && n > 1 && value <= good[0] ? 1 : 0;
+
+	if (n == 0 || value >= stats_quantile(good, n, GOOD_QUANTILE) ||
+	    value > BELOW_NEXT * good[next])
+		return born ? TRUTH_BORN : 0;
+	return TRUTH_IDENTIFIABLE | (born ? TRUTH_BORN : 0);
+}
+
+static void find_model(struct truth *t, const struct sim_host *hosts, size_t first, size_t end)
+{
+	CLEANUP(freep) double *good = xcalloc((end - first) * HOST_PARTS, sizeof(*good));
+	const size_t n = good_of(hosts, first, end, good);
+	size_t i, part;
+
+	for (i = first; i < end; i++) {
+		for (part = 0; part < HOST_PARTS; part++) {
+			t->gpus[i * HOST_PARTS + part] = judge_gpu(&hosts[i], part, good, n);
+			t->low[i] |= host_born(&hosts[i], KIND_COMPUTE, part) == 1 &&
+				     value_of(&hosts[i], part) <
+					     stats_quantile(good, n, GOOD_QUANTILE);
+		}
+	}
+}
+
+void truth_find(struct truth *t, const struct sim_host *hosts, size_t n)
+{
+	size_t first = 0, end;
+
+	t->gpus = xcalloc(n * HOST_PARTS, sizeof(*t->gpus));
+	t->low = xcalloc(n, sizeof(*t->low));
+	for (; first < n; first = end) {
+		for (end = first; end < n && hosts[end].model == hosts[first].model;)
+			end++;
+		find_model(t, hosts, first, end);
+	}
+}
+
+void truth_release(struct truth *t)
+{
+	free(t->gpus);
+	free(t->low);
+	*t = (struct truth){ 0 };
+}

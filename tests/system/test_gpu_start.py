@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts with eight GPUs that take to start what hardware takes (gpu_fake.h): nobody is blamed for it, and all is measured."""
+import json
+import re
+import time
+from collections import Counter
+
+import pytest
+import yaml
+from fake_host import FakeHost
+from gpu_fixtures import HGX, gpu, gpu_host, gpu_libraries, gpus, run_alone, samples_of  # noqa: F401
+
+STATE, GEMM, MEMORY, ALL = (f"assay-probe-{name}" for name in ("gpu-state", "gemm", "memory", "all-to-all"))
+COUNT = 8
+# Products and copies so small that the processors of the test have little to do, and rates by which they take as long as real
+# ones: 8192^3 products at 500 TFLOP/s, 32 MiB at 50 GB/s.
+SMALL = {GEMM: ["--shape", "256,256,256"], MEMORY: ["--size", "65536"], ALL: ["--size", "1048576"]}
+RATES = "mflops=16000 copy=100"
+SLOW = "slowstart=3 startms=40000"
+
+
+@pytest.fixture
+def host(gpus, tmp_path, top):  # noqa: F811
+    """host("serial=100", rate=10) is the environment of such a host; its clock goes `rate` times as fast as the real one."""
+
+    def make(settings="", rate=1, hgx=HGX):
+        root = FakeHost(tmp_path / "gpu-host")
+        return {**gpus(f"{hgx} {RATES} {settings}".strip(), real=True if rate == 1 else rate), **root.env(top / "policies")}
+
+    return make
+
+
+def bad(samples):
+    return [(s["check"], s["subject"], s.get("code"), s.get("severity", "fail")) for s in samples if s["ok"] is False]
+
+
+def unmeasured(samples):
+    return {s["subject"] for s in samples if s["state"] != "measured" or (s["value"] is None)}
+
+
+@pytest.fixture
+def probe(run, host):
+    """probe(STATE, "10s", "serial=100", rate=5): (CompletedProcess, samples)."""
+
+    def start(program, budget, settings="", rate=1, args=(), **kwargs):
+        done = run(program, "--budget", budget, *SMALL.get(program, ()), *args, env=host(settings, rate, **kwargs))
+        return done, samples_of(done.stdout)
+
+    return start
+
+
+@pytest.mark.once
+@pytest.mark.alone
+@pytest.mark.parametrize("serial", [0, 25])
+def test_gpus_that_the_driver_starts_when_they_are_looked_at_are_not_stuck(probe, serial):
+    done, samples = probe(STATE, "10s", f"serial={serial}")
+    assert (done.returncode, done.stderr) == (0, "") and bad(samples) == [] and unmeasured(samples) == set()
+    answering = [s["subject"] for s in samples if s["check"] == "gpu.nvml" and s["ok"]]
+    assert answering == [gpu(i) for i in range(COUNT)]
+    assert {s["params"]["setting"] for s in samples if s["check"] == "gpu.persistence"} == {"off"}
+
+
+@pytest.mark.once
+@pytest.mark.alone
+def test_gpus_that_start_one_after_the_other_are_still_starting_when_the_time_is_up(probe):
+    done, samples = probe(STATE, "10s", "serial=100", rate=4)
+    assert done.returncode == 0 and bad(samples) == []
+    notes = [s["note"] for s in samples if s["check"] == "gpu.nvml" and not s["ok"]]
+    assert notes and all(re.match(r"still starting after 9\.\d s: \d of 8 GPUs had started$", n) for n in notes), notes
+    done, samples = probe(STATE, "40s", "serial=100", rate=4)
+    assert bad(samples) == [] and len([s for s in samples if s["check"] == "gpu.nvml" and s["ok"]]) == COUNT
+
+
+@pytest.mark.once
+@pytest.mark.alone
+def test_a_gpu_that_is_slow_to_start_is_named_as_that_and_the_others_are_read(probe):
+    done, samples = probe(STATE, "40s", SLOW, rate=10)
+    # At the first look nobody knows who has number 3.
+    assert done.returncode == 0 and bad(samples) == [("gpu.nvml", "gpu:3", "slow-start", "warn")]
+    note = next(s["note"] for s in samples if s.get("code") == "slow-start")
+    assert re.match(r"slow to start: it had not started after 3\d\.\d s, when 7 of 8 GPUs had$", note), note
+    answering = [s["subject"] for s in samples if s["check"] == "gpu.nvml" and s["ok"]]
+    assert answering == [gpu(i) for i in range(COUNT) if i != 3]
+
+
+@pytest.mark.once
+@pytest.mark.alone
+def test_one_that_comes_back_late_is_slow_and_not_stuck(probe):
+    done, samples = probe(STATE, "40s", "slowstart=3 startms=24000", rate=10)
+    assert done.returncode == 0 and bad(samples) == [("gpu.nvml", gpu(3), "slow-start", "info")]
+    assert unmeasured(samples) == set()
+    done, samples = probe(STATE, "10s", "lagat=3 lagms=3000 at=nvmlDeviceGetEccMode", hgx=f"count={COUNT}")
+    assert bad(samples) == [("gpu.nvml", gpu(3), "nvml-slow", "info")] and unmeasured(samples) == set()
+
+
+@pytest.mark.once
+@pytest.mark.alone
+@pytest.mark.parametrize("program, budget, check, subject, expected", [
+    (GEMM, "11s", "gemm.rate", "{}", COUNT - 1), (MEMORY, "8s", "memory.h2d_bw", "numa:1>{}", COUNT - 1)])
+@pytest.mark.parametrize("startms", [40000, 6000])  # it never comes back; it does while the others are measured
+def test_the_others_are_measured_and_who_is_late_says_no_more(probe, program, budget, check, subject, expected, startms):
+    done, samples = probe(program, budget, f"slowstart=3 startms={startms}", args=["--engine", "cuda"])
+    assert (done.returncode, done.stderr) == (0, "") and bad(samples) == []
+    late = [s for s in samples if s["state"] != "measured"]
+    assert {s["state"] for s in late} == {"timeout"} and all(gpu(3) in s["subject"] for s in late)
+    note = next(s["note"] for s in late if (s["check"], s["subject"]) == (check, subject.format(gpu(3))))
+    assert re.match(r"slow to start: not ready after \d\.\d s, when 7 of 8 GPUs were$", note), note
+    values = [s["value"] for s in samples if s["check"] == check and s["state"] == "measured" and "*" not in s["subject"]]
+    assert len(values) == expected
+
+
+@pytest.mark.once
+@pytest.mark.alone
+def test_quick_has_time_for_contexts_that_are_made_one_after_the_other(probe):
+    for program, budget in ((GEMM, "11s"), (MEMORY, "8s")):
+        done, samples = probe(program, budget, "serial=100", args=["--engine", "cuda"])
+        assert (done.returncode, done.stderr) == (0, "") and bad(samples) == [], program
+        assert [s for s in samples if s["state"] != "measured"] == [], program
+
+
+# --- profiles as they are shipped
+
+
+@pytest.fixture
+def profile(build, environ, host, top, tmp_path):
+    """profile("quick", "serial=100", rate=5) runs a shipped profile with its budgets, small products and copies: what it told,
+    and for how long. The kinds of the host that this machine has not are left out: nothing of RDMA is here."""
+    text = yaml.safe_load((top / "policies/profiles.yaml").read_text())
+    for value in text["profiles"].values():
+        for row in value["probes"]:
+            row["args"] = SMALL.get(f"assay-probe-{row['name']}", []) + row.get("args", [])
+    file = tmp_path / "shipped.yaml"
+    file.write_text(json.dumps(text))
+    (tmp_path / "gpu-host/sys/devices").mkdir(parents=True)
+    (tmp_path / "gpu-host/sys/devices/system").symlink_to("/sys/devices/system")  # its nodes, whose memory is measured too
+
+    def start(name, settings="", rate=1, seed=0):
+        env = {**environ, **host(f"{settings} spread=3 seed={seed}".strip(), rate)}
+        begun = time.monotonic()
+        status, out, err, _ = run_alone([build / "assay", "run", "--profiles", file, "--profile", name, "--busy", "run",
+                                         "-o", "json"], env, timeout=400)
+        told = json.loads(out)
+        told["seconds"] = rate * (time.monotonic() - begun)
+        assert status in (0, 3) or told["verdict"]["verdict"] in ("warn", "fail"), err
+        return told
+
+    return start
+
+
+CHECKS = {
+    "quick": {"gemm.rate": 8, "gemm.per_clock": 8, "gemm.host_rate": 1, "gemm.correct": 8, "memory.h2d_bw": 16, "memory.d2h_bw": 16,
+              "memory.bidir_bw": 8, "memory.device_bw": 8, "memory.p2p_bw": 56, "gpu.nvml": 8, "gpu.persistence": 8, "gpu.clocks": 8},
+}
+CHECKS["full"] = {**CHECKS["quick"], "gemm.chain": 8, "gemm.overlap": 8, "memory.pattern": 8, "all_to_all.busbw": 1,
+                  "all_to_all.pair_bw": 56, "all_to_all.correct": 1}
+LONGEST = {"quick": 45, "full": 300}
+
+
+def check_clean(told, name):
+    """Every GPU measured in every way, nothing found, and within the time."""
+    samples = [s for s in told["report"]["samples"] if s["check"].split(".")[0] in ("gemm", "memory", "gpu", "all_to_all")]
+    wrong = [s for s in samples if s["ok"] is False or s["state"] != "measured"]
+    assert wrong == [], (len(wrong), [(s["check"], s["subject"], s["state"], s.get("note")) for s in wrong[:4]])
+    counts = Counter(s["check"] for s in samples if s["value"] is not None and ("gpu" in s["subject"] or s["subject"] == "host"))
+    assert {check: counts[check] for check in CHECKS[name]} == CHECKS[name]
+    of_gpus = [p for p in told["report"]["problems"] if p["probe"] in ("gpu-state", "gemm", "memory", "all-to-all")]
+    assert of_gpus == [] and told["seconds"] <= LONGEST[name]
+    assert [i for i in told["verdict"]["items"] if i["verdict"] in ("warn", "fail")] == [], told["verdict"]["items"][:5]
+
+
+@pytest.mark.once
+@pytest.mark.alone
+def test_quick_measures_eight_gpus_in_its_time_and_finds_nothing(profile):
+    check_clean(profile("quick"), "quick")
+
+
+@pytest.mark.once
+@pytest.mark.alone
+@pytest.mark.parametrize("name, rate, count", [("quick", 1, 20), ("full", 1, 3), ("quick", 4, 70), ("full", 4, 7)])
+def test_a_hundred_runs_find_nothing(profile, full, name, rate, count):
+    """Real time, and the scaled clock for the rest; the spread of the GPUs is the noise."""
+    if not full:
+        pytest.skip("takes an hour: ASSAY_FULL=1")
+    for i in range(count):
+        check_clean(profile(name, rate=rate, seed=i), name)
