@@ -27,6 +27,18 @@ static const struct policy_rule *rule_of(const struct note *note, const struct v
 	return policy_match(&note->rules->rules->policy, &subject);
 }
 
+static struct store_window *find_row(const struct note *note, const struct verdict_item *item)
+{
+	size_t i;
+
+	for (i = 0; i < note->n_rows; i++) {
+		if (streq(note->rows[i].check, item->check) &&
+		    streq(note->rows[i].subject, item->subject))
+			return &note->rows[i];
+	}
+	return NULL;
+}
+
 /*
  * The row of an item in `ret_row`, new when it is bad; NULL when there is none. What is fatal
  * has one always: the least of the others makes room for it.
@@ -34,18 +46,12 @@ static const struct policy_rule *rule_of(const struct note *note, const struct v
 static int row_of(struct note *note, const struct verdict_item *item, bool bad,
 		  struct store_window **ret_row, struct err *err)
 {
-	struct store_window *row;
-	size_t i;
+	struct store_window *row = find_row(note, item);
 	int r;
 
-	*ret_row = NULL;
-	for (i = 0; i < note->n_rows; i++) {
-		row = &note->rows[i];
-		if (streq(row->check, item->check) && streq(row->subject, item->subject)) {
-			*ret_row = row;
-			return 0;
-		}
-	}
+	*ret_row = row;
+	if (row)
+		return 0;
 	if (!bad)
 		return 0;
 	if (note->n_rows == FINDINGS_MAX && item->fatal) {
@@ -164,7 +170,7 @@ static int note_item(struct note *note, size_t i, struct err *err)
 	int r;
 
 	/* What could not be told is neither; what was measured in several ways is one run. */
-	if ((item->level == VERDICT_PASS && !row_of(note, item, false)) ||
+	if ((item->level == VERDICT_PASS && !find_row(note, item)) ||
 	    !bad_run_speaks(note->verdict, i))
 		return 0;
 	findings_count(note, item, bad);
