@@ -158,7 +158,8 @@ def test_check_asks_the_controller_whether_the_token_may_report_for_the_name(con
     config(node=MINE, **{**where, "token_file": str(tmp_path / "stranger")})
     out = run("assayd", "--check")
     assert out.returncode == 2 and "401" in out.stderr
-    # Nothing of it counts as a report or as a host that lives.
+    # Nothing of it counts as a report or as a host that lives, and nothing is complained about but what was refused.
+    assert "wait: want seconds" not in c.log() and c.metrics()["assay_http_held"] == 0
     assert c.get("/v1/nodes", token="read").json["items"] == []
 
 
