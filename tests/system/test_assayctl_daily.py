@@ -166,3 +166,22 @@ def test_the_start_says_what_runs_and_why_it_is_so_careful(controller, tmp_path,
     line = next(text for text in c.log().splitlines() if "version=" in text)
     assert f"mode={mode} " in line and "cluster=embedded" in line and "policy=" in line
     assert (words in line) if words else ("cautious" not in line)
+
+
+# --- several hosts in one line -------------------------------------------------------------------------
+
+
+def test_several_hosts_are_named_in_one_line(acting):
+    a = acting()
+    done = a.ctl("cordon", "gpu-01", "gpu-02", "-r", "rack 3", "gpu-03")
+    assert done.returncode == 0 and out_of(a) == ["gpu-01", "gpu-02", "gpu-03"]
+    assert [line.split(":")[0] for line in done.stdout.splitlines() if line.startswith("gpu-")] == ["gpu-01", "gpu-02", "gpu-03"]
+    done = a.ctl("uncordon", "gpu-02", "gpu-05", "gpu-03", "-r", "replaced")
+    assert done.returncode == 0 and out_of(a) == ["gpu-01"]
+    done = a.ctl("silence", "gpu-06", "gpu-66", "gpu-07", "--for", "1h", "-r", "x")
+    assert done.returncode == 1 and "gpu-66" in done.stderr
+    assert a.life("gpu-06")["silence_until"] and a.life("gpu-07")["silence_until"]
+    done = a.ctl("cordon", "gpu-04", "gpu-05", "-r", "x", token="read")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    done = a.ctl("why", "gpu-01", "gpu-02", token="read")
+    assert done.returncode == 2 and "'gpu-02' is one word too many" in done.stderr
