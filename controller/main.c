@@ -259,9 +259,9 @@ static void tell_start(const struct running *running)
 					      "cautious counts",
 					      policy_mode_names[rules], policy_mode_names[ours]);
 
-	log_info("version=" PACKAGE_VERSION " mode=%s cluster=%s policy=%s%s",
-		 policy_mode_names[MIN(ours, rules)], cluster_names[running->settings.cluster],
-		 running->service->rules.version, why);
+	(void)printf("version=" PACKAGE_VERSION " mode=%s cluster=%s policy=%s%s\n",
+		     policy_mode_names[MIN(ours, rules)], cluster_names[running->settings.cluster],
+		     running->service->rules.version, why);
 }
 
 static int serve(struct running *running, struct err *err)
@@ -274,8 +274,8 @@ static int serve(struct running *running, struct err *err)
 	if (r == 0)
 		r = service_open(running->service, loop, &address, err);
 	if (r == 0) {
-		tell_start(running);
 		(void)printf("listening on %s\n", address);
+		tell_start(running);
 		(void)fflush(stdout);
 		(void)sd_notifyf(0, "READY=1\nSTATUS=listening on %s", address);
 		r = sd_event_loop(loop);

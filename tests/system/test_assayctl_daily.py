@@ -163,7 +163,8 @@ def test_the_start_says_what_runs_and_why_it_is_so_careful(controller, tmp_path,
     (tmp_path / "policies" / "sku").mkdir(parents=True)
     (tmp_path / "policies" / "default.yaml").write_text(policy().replace("mode: enforce", f"mode: {rules}"))
     c = controller("--mode", settings, env={"ASSAY_POLICY_DIR": str(tmp_path / "policies")})
-    line = next(text for text in c.log().splitlines() if "version=" in text)
+    line = c.process.stdout.readline()  # the one after "listening on"
+    assert line.startswith("version=")
     assert f"mode={mode} " in line and "cluster=embedded" in line and "policy=" in line
     assert (words in line) if words else ("cautious" not in line)
 
