@@ -110,7 +110,7 @@ static void load_from(struct search *s, const char *path, const char *soname)
 	if (r == 0)
 		s->soname = soname;
 	else if (!s->refused[0])
-		(void)snprintf(s->refused, sizeof(s->refused), "%s is not loaded: %s", path,
+		(void)snprintf(s->refused, sizeof(s->refused), "%.150s is not loaded: %.300s", path,
 			       err.msg);
 }
 
