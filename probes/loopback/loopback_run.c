@@ -18,7 +18,7 @@
 #include "probes/memory/numa.h"
 #include "probes/rdma/ports.h"
 
-enum { GPU_OPEN_PART = 4 /* of the time: a quarter */ };
+enum { GPU_OPEN_PART = 2 /* of the time, at most half: contexts of eight take seconds */ };
 enum { GPUS_MAX = 64, ENDPOINTS_MAX = NUMA_NODES_MAX + GPUS_MAX };
 
 /* More than the caches and what a device may write into them (DDIO). */
