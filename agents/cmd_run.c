@@ -54,7 +54,7 @@ int cmd_run(int argc, char **argv)
 	if (r < 0) {
 		/* Unadorned: it begins with the file or the option at fault. */
 		(void)fprintf(stderr, "%s\n", err.msg);
-		return exit_status_set_up(exit_style_peek(argc, argv));
+		return exit_status_usage(exit_style_peek(argc, argv));
 	}
 	if (run_disabled())
 		return exit_status_of(run.options.style, VERDICT_INCONCLUSIVE);

@@ -14,13 +14,14 @@ const char *const exit_style_names[] = {
 /* Nagios: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN. NPD: 0 good, 1 bad, else unknown. */
 static const struct {
 	int by_level[VERDICT_FAIL + 1];
-	int set_up;
+	int set_up, usage;
 } statuses[] = {
-	[EXIT_ASSAY] = { { [VERDICT_FAIL] = 1, [VERDICT_INCONCLUSIVE] = 3 }, 2 },
-	[EXIT_NHC] = { { [VERDICT_FAIL] = 1 }, 0 },
+	[EXIT_ASSAY] = { { [VERDICT_FAIL] = 1, [VERDICT_INCONCLUSIVE] = 3 }, 2, 2 },
+	[EXIT_NHC] = { { [VERDICT_FAIL] = 1 }, 0, 2 },
 	[EXIT_NAGIOS] = { { [VERDICT_WARN] = 1, [VERDICT_FAIL] = 2, [VERDICT_INCONCLUSIVE] = 3 },
+			  3,
 			  3 },
-	[EXIT_NPD] = { { [VERDICT_FAIL] = 1, [VERDICT_INCONCLUSIVE] = 2 }, 2 },
+	[EXIT_NPD] = { { [VERDICT_FAIL] = 1, [VERDICT_INCONCLUSIVE] = 2 }, 2, 2 },
 };
 
 int exit_style_parse(const char *text, enum exit_style *ret)
@@ -44,6 +45,11 @@ int exit_status_of(enum exit_style style, enum verdict_level level)
 int exit_status_set_up(enum exit_style style)
 {
 	return statuses[style].set_up;
+}
+
+int exit_status_usage(enum exit_style style)
+{
+	return statuses[style].usage;
 }
 
 enum exit_style exit_style_peek(int argc, char *const *argv)

@@ -15,8 +15,14 @@ int exit_style_parse(const char *text, enum exit_style *ret);
 
 int exit_status_of(enum exit_style style, enum verdict_level level);
 
-/* When the run could not be made: bad options, bad files, no processes left. */
+/* When the run could not be made though it was asked for rightly: no processes left, a full disk. */
 int exit_status_set_up(enum exit_style style);
+
+/*
+ * When it was asked for wrongly: bad options, bad files. In no style is that health: a typing
+ * error that looked like a healthy host would be found by nobody.
+ */
+int exit_status_usage(enum exit_style style);
 
 /*
  * The style that a command line asks for, read before its options are parsed,

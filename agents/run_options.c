@@ -220,7 +220,7 @@ int run_options_parse(int argc, char **argv, struct run_options *ret, struct err
 	struct parsing parsing = { .options = &options, .err = err };
 	error_t r;
 
-	argp_err_exit_status = exit_status_set_up(options.style);
+	argp_err_exit_status = exit_status_usage(options.style);
 	r = usage_parse(&argp, argc, argv, 0, NULL, &parsing);
 	if (r == 0)
 		r = -check_args(&options, err);

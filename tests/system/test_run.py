@@ -20,12 +20,12 @@ BRINGS = {
     "inconclusive": sample(value=None, state="busy"),
 }
 
-# Exit status by style and verdict; "set-up" is a run that could not be made.
+# Exit status by style and verdict; "usage" is one that was asked for wrongly.
 EXITS = {
-    "assay": {"pass": 0, "warn": 0, "fail": 1, "inconclusive": 3, "set-up": 2},
-    "nhc": {"pass": 0, "warn": 0, "fail": 1, "inconclusive": 0, "set-up": 0},
-    "nagios": {"pass": 0, "warn": 1, "fail": 2, "inconclusive": 3, "set-up": 3},
-    "npd": {"pass": 0, "warn": 0, "fail": 1, "inconclusive": 2, "set-up": 2},
+    "assay": {"pass": 0, "warn": 0, "fail": 1, "inconclusive": 3, "usage": 2},
+    "nhc": {"pass": 0, "warn": 0, "fail": 1, "inconclusive": 0, "usage": 2},
+    "nagios": {"pass": 0, "warn": 1, "fail": 2, "inconclusive": 3, "usage": 3},
+    "npd": {"pass": 0, "warn": 0, "fail": 1, "inconclusive": 2, "usage": 2},
 }
 
 NUMBER = (int, float)
@@ -118,10 +118,10 @@ def test_exit_status_by_style(run, says, profiles, style, brought):
 
 
 @pytest.mark.parametrize("style", EXITS)
-def test_exit_status_of_set_up_by_style(run, style):
+def test_exit_status_of_wrong_use_by_style(run, style):
     for args in (["--profiles", "/nowhere"], ["--profile", "nosuch"], ["--budget", "-1s"], ["--no-such-option"]):
         done = run("assay", "run", "--exit-style", style, *args)
-        assert done.returncode == EXITS[style]["set-up"], args
+        assert done.returncode == EXITS[style]["usage"], args
         assert done.stdout == "" and done.stderr != ""
 
 

@@ -273,12 +273,12 @@ static void the_exit_style_is_found_before_the_options_are_parsed(void)
 
 static void exit_statuses_are_those_of_the_contract(void)
 {
-	/* pass, inconclusive, warn, fail, set-up */
-	static const int statuses[][5] = {
-		[EXIT_ASSAY] = { 0, 3, 0, 1, 2 },
-		[EXIT_NHC] = { 0, 0, 0, 1, 0 },
-		[EXIT_NAGIOS] = { 0, 3, 1, 2, 3 },
-		[EXIT_NPD] = { 0, 2, 0, 1, 2 },
+	/* pass, inconclusive, warn, fail, set-up, usage */
+	static const int statuses[][6] = {
+		[EXIT_ASSAY] = { 0, 3, 0, 1, 2, 2 },
+		[EXIT_NHC] = { 0, 0, 0, 1, 0, 2 },
+		[EXIT_NAGIOS] = { 0, 3, 1, 2, 3, 3 },
+		[EXIT_NPD] = { 0, 2, 0, 1, 2, 2 },
 	};
 	size_t style;
 	int level;
@@ -288,6 +288,7 @@ static void exit_statuses_are_those_of_the_contract(void)
 			CHECK_EQ(exit_status_of((enum exit_style)style, (enum verdict_level)level),
 				 statuses[style][level]);
 		CHECK_EQ(exit_status_set_up((enum exit_style)style), statuses[style][4]);
+		CHECK_EQ(exit_status_usage((enum exit_style)style), statuses[style][5]);
 	}
 }
 
