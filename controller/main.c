@@ -253,6 +253,21 @@ static int make_loop(struct running *running, sd_event **ret_loop, struct err *e
 	return 0;
 }
 
+/* What runs; and where two say how far it may go, which of them counts. */
+static void tell_start(const struct running *running)
+{
+	const int ours = running->settings.mode, rules = running->service->rules.policy.mode;
+	CLEANUP(freep)
+	char *why = ours == rules ? xstrdup("")
+				  : xasprintf(": the policy says %s, the settings %s: the more "
+					      "cautious counts",
+					      policy_mode_names[rules], policy_mode_names[ours]);
+
+	(void)printf("version=" PACKAGE_VERSION " mode=%s cluster=%s policy=%s%s\n",
+		     policy_mode_names[MIN(ours, rules)], cluster_names[running->settings.cluster],
+		     running->service->rules.version, why);
+}
+
 static int serve(struct running *running, struct err *err)
 {
 	CLEANUP(sd_event_unrefp) sd_event *loop = NULL;
@@ -264,6 +279,7 @@ static int serve(struct running *running, struct err *err)
 		r = service_open(running->service, loop, &address, err);
 	if (r == 0) {
 		(void)printf("listening on %s\n", address);
+		tell_start(running);
 		(void)fflush(stdout);
 		(void)sd_notifyf(0, "READY=1\nSTATUS=listening on %s", address);
 		r = sd_event_loop(loop);

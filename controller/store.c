@@ -48,13 +48,13 @@ const char *const store_texts[SQL_LAST_] = {
 			   " sentence, coding, body)"
 			   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
 	[SQL_ITEM_ADD] = "INSERT INTO items VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-			 " ?12, ?13, ?14, ?15)",
+			 " ?12, ?13, ?14, ?15, ?16)",
 	[SQL_RUN_PUT] = "INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[SQL_RUNS] = "SELECT r.profile, r.time, r.verdict, r.measured, r.report, r.kept"
 		     " FROM runs r, nodes n"
 		     " WHERE n.node = ?1 AND r.node = n.id ORDER BY r.report DESC LIMIT ?2",
 	[SQL_RUN_ITEMS] = "SELECT check_name, subject, level, value, unit, expected, floor, source,"
-			  " n, fatal, sentence, link FROM items WHERE report = ?1 ORDER BY nth",
+			  " n, fatal, sentence, link, facts FROM items WHERE report = ?1 ORDER BY nth",
 	[SQL_COUNT_NODES] = "SELECT count(*) FROM nodes",
 	[SQL_NODES] = "SELECT n.node, " NODE_LEVEL ", " NODE_SENTENCE
 		      ", n.sku, n.profile, n.time, n.agent,"

@@ -5,14 +5,17 @@
  * transaction, so that a crash leaves the old version or the new one.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "controller/schema.h"
 #include "controller/store_backup.h"
 #include "controller/store_sql.h"
 #include "lib/err.h"
+#include "lib/file.h"
 #include "lib/xalloc.h"
 
 enum { BUSY_MS = 2000 };
@@ -282,8 +285,23 @@ int store_open_on(const char *path, const char *vfs, struct store **ret_store, s
 	return 0;
 }
 
+/*
+ * Whatever the umask: what hosts run is not for everybody on this one. SQLite gives the files that
+ * it keeps beside the store the same mode. What fails here fails there, with a sentence.
+ */
+static void keep_from_others(const char *path)
+{
+	CLEANUP(closep)
+	int fd = open(path, O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0640);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_mode & S_IRWXO)
+		(void)fchmod(fd, st.st_mode & (S_IRWXU | S_IRWXG));
+}
+
 int store_open(const char *path, struct store **ret_store, struct err *err)
 {
+	keep_from_others(path);
 	return store_open_on(path, NULL, ret_store, err);
 }
 

@@ -194,3 +194,11 @@ int64_t store_cursor_number(const struct store_range *range);
 /* Columns count from 0. NULL is NULL, NAN. */
 const char *column_text(sqlite3_stmt *st, int at);
 double column_real(sqlite3_stmt *st, int at);
+
+/*
+ * What each reference said of an item as one number: known_by and low_by, 8 bits each, usual (2
+ * bits), impossible (1), and one bit that says that all of it is there.
+ */
+struct verdict_item;
+int64_t store_facts(const struct verdict_item *item);
+void store_set_facts(struct verdict_item *item, int64_t facts);

@@ -177,6 +177,7 @@ static int add_items(struct store *s, const struct verdict *v, int64_t report, i
 		bind_int(st, 13, item->fatal);
 		bind_text(st, 14, item->sentence);
 		bind_text(st, 15, item->link);
+		bind_int(st, 16, store_facts(item));
 		r = store_step_done(s, st, "add item", err);
 	}
 	return r;

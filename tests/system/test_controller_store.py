@@ -400,3 +400,20 @@ def test_the_restart_bench_is_well(build, tmp_path):
     assert 0 < said["cold"]["ready_s"] and said["bytes_per_node"] > 96 * 1000
     assert said["round"]["during"]["reports"] > 0
     assert not list(tmp_path.iterdir()), "it leaves nothing behind"
+
+
+def test_the_store_is_not_for_everybody_on_its_host(build, controller, tmp_path):
+    """Whatever the umask is, and also one that was made before."""
+    db = tmp_path / "assay.db"
+    before = os.umask(0)
+    try:
+        c = controller()
+        assert c.post(report("gpu-1")).status == 202
+        files = sorted(path.name for path in tmp_path.glob("assay.db*"))
+        assert len(files) > 1 and {oct((tmp_path / name).stat().st_mode & 0o777) for name in files} == {"0o640"}, files
+        assert c.stop()[0] == 0
+        db.chmod(0o644)
+        c = controller()
+        assert db.stat().st_mode & 0o777 == 0o640 and c.get("/v1/nodes").json["items"][0]["node"] == "gpu-1"
+    finally:
+        os.umask(before)
