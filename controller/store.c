@@ -53,8 +53,9 @@ const char *const store_texts[SQL_LAST_] = {
 	[SQL_RUNS] = "SELECT r.profile, r.time, r.verdict, r.measured, r.report, r.kept"
 		     " FROM runs r, nodes n"
 		     " WHERE n.node = ?1 AND r.node = n.id ORDER BY r.report DESC LIMIT ?2",
-	[SQL_RUN_ITEMS] = "SELECT check_name, subject, level, value, unit, expected, floor, source,"
-			  " n, fatal, sentence, link, facts FROM items WHERE report = ?1 ORDER BY nth",
+	[SQL_RUN_ITEMS] =
+		"SELECT check_name, subject, level, value, unit, expected, floor, source,"
+		" n, fatal, sentence, link, facts FROM items WHERE report = ?1 ORDER BY nth",
 	[SQL_COUNT_NODES] = "SELECT count(*) FROM nodes",
 	[SQL_NODES] = "SELECT n.node, " NODE_LEVEL ", " NODE_SENTENCE
 		      ", n.sku, n.profile, n.time, n.agent,"

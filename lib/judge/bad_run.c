@@ -24,7 +24,8 @@ int bad_run_blames(const struct verdict_item *item)
 {
 	if (bad_run_by_file_alone(item))
 		return SOURCE_SKU;
-	return item->source == SOURCE_SKU && item->low_by != FILE_ && item->low_by ? SOURCE_PEERS : item->source;
+	return item->source == SOURCE_SKU && item->low_by != FILE_ && item->low_by ? SOURCE_PEERS
+										   : item->source;
 }
 
 bool bad_run_by_peers_alone(const struct verdict_item *item)

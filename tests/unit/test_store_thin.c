@@ -342,7 +342,7 @@ static void boots_and_incidents_go_when_nothing_needs_them(void)
 	CHECK_EQ(t.counts.incidents, 1);
 }
 
-/* What goes to and fro on one host leaves the past of the others alone. */
+/* What flaps on one host leaves the past of the others alone. */
 static void incidents_of_one_host_make_room_for_themselves(void)
 {
 	CLEANUP(store_closep) struct store *s = store_at("flaps.db");
