@@ -7,6 +7,7 @@
 #include "controller/store.h"
 #include "lib/duration.h"
 #include "lib/fnv.h"
+#include "lib/judge/bad_run.h"
 #include "lib/judge/verdict.h"
 #include "lib/log.h"
 #include "lib/pool.h"
@@ -282,11 +283,31 @@ void act_take_arrived(struct act *act)
 
 /* --- tests --- */
 
+/* An event goes on until it has not been for a while: its incident stays. */
+static void quieten_event(struct act *act, const struct doing *test)
+{
+	struct store_window *rows = NULL;
+	int n = store_windows(act->options.store, test->node, &rows, FLEET_FINDINGS_MAX, NULL), i;
+
+	for (i = 0; i < n; i++) {
+		if (streq(rows[i].check, test->check) && streq(rows[i].subject, test->subject)) {
+			rows[i].windows = (struct windows){ 0 };
+			(void)store_put_window(act->options.store, test->node, &rows[i], NULL);
+		}
+		store_window_release(&rows[i]);
+	}
+	free(rows);
+}
+
 /* It passed: its windows are empty, and so is what stands in the store. */
 static void forget_window(struct act *act, const struct doing *test)
 {
 	const struct store_window row = { .check = test->check, .subject = test->subject };
 
+	if (bad_run_is_event(test->check)) {
+		quieten_event(act, test);
+		return;
+	}
 	(void)store_drop_window(act->options.store, test->node, &row, NULL);
 	(void)store_close_incident(act->options.store, test->node, test->check, act_real_us(act),
 				   NULL);

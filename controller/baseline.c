@@ -14,9 +14,6 @@
 #include "lib/report.h"
 #include "lib/xalloc.h"
 
-/* Of so many hosts the median spread is one that no sick part of one host has made. */
-enum { WITHIN_HOSTS_MIN = 3 };
-
 int baseline_compare_keys(const void *a, const void *b)
 {
 	const struct baseline_key *x = a, *y = b;
@@ -226,7 +223,21 @@ static void learn_key(struct baselines *b, const struct report *report, const st
 		forget(line, report->node);
 }
 
-static size_t gather(const struct report *report, struct gathered *ret)
+/* Was it not measured right? Items that warn come before those that pass. */
+static bool is_impossible(const struct verdict *v, const struct sample *s)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_items && v->items[i].level >= VERDICT_WARN; i++) {
+		if (v->items[i].impossible && streq(v->items[i].check, s->check) &&
+		    streq(v->items[i].subject, s->subject))
+			return true;
+	}
+	return false;
+}
+
+static size_t gather(const struct report *report, const struct verdict *verdict,
+		     struct gathered *ret)
 {
 	CLEANUP(twins_release) struct twins twins = { 0 };
 	struct measure m;
@@ -236,7 +247,8 @@ static size_t gather(const struct report *report, struct gathered *ret)
 	for (i = 0; i < report->n_samples; i++) {
 		const struct sample *s = &report->samples[i];
 
-		if (!measure_of(s, &m) || !m.family->compared || twins_repeat(&twins, i))
+		if (!measure_of(s, &m) || !m.family->compared || twins_repeat(&twins, i) ||
+		    is_impossible(verdict, s))
 			continue;
 		ret[n] = (struct gathered){ .sample = s, .value = twins.value[i] };
 		ret[n].key = key_of(report->sku, s, &ret[n].memory);
@@ -256,7 +268,7 @@ void baselines_learn(struct baselines *b, const struct report *report,
 	if (!report->sku)
 		return;
 	g = xcalloc(report->n_samples + 1, sizeof(*g));
-	n = gather(report, g);
+	n = gather(report, verdict, g);
 	for (i = 1; i <= n; i++) {
 		bool bad;
 

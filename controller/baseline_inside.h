@@ -6,6 +6,9 @@
 #include "controller/usual.h"
 #include "lib/judge/reference.h"
 
+/* Of so many hosts the median is one that no sick host, or part of one, has made. */
+enum { WITHIN_HOSTS_MIN = 3 };
+
 struct host_value {
 	char *node;
 	double value;

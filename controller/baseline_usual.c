@@ -78,7 +78,7 @@ void baseline_learn_usual(struct baseline *line, const struct verdict *verdict, 
 			  const struct usual_value *values, size_t n)
 {
 	const struct center *fleet = baseline_center_but(line, node);
-	const double control = fleet->n >= REFERENCE_N_MIN ? fleet->median : NAN;
+	const double control = fleet->n >= WITHIN_HOSTS_MIN ? fleet->median : NAN;
 
 	learn_tail(line, node, values, n);
 	usuals_note(&line->usuals, node, values, n, control);
@@ -100,7 +100,8 @@ size_t baselines_whole(const struct baselines *b, const struct report *report,
 	struct baseline *line = baseline_of(b, report->sku, s);
 	const struct center *fleet = line ? baseline_center_but(line, report->node) : NULL;
 
-	if (!line || fleet->n < REFERENCE_N_MIN)
+	/* A few are control enough for what a host was itself; its level is held against more. */
+	if (!line || fleet->n < WITHIN_HOSTS_MIN)
 		return 0;
 	return usuals_whole(&line->usuals, report->node, m, fleet->median, ret);
 }

@@ -121,14 +121,21 @@ static int open_incident(struct note *note, size_t i, const struct store_window 
 	return store_put_incident(note->store, &incident, note->at_us, err);
 }
 
+/* An event comes and goes: it is over when it has not been for a while. */
+static bool is_over(const struct note *note, const struct store_window *row)
+{
+	return windows_clear(&row->windows, row->n) &&
+	       (!bad_run_is_event(row->check) ||
+		note->at_us - MIN(row->last_us, note->at_us) >= BAD_RUN_QUIET_US);
+}
+
 /* Has every subject of the check had its good runs? */
 static bool check_clear(const struct note *note, const char *check)
 {
 	size_t i;
 
 	for (i = 0; i < note->n_rows; i++) {
-		if (streq(note->rows[i].check, check) &&
-		    !windows_clear(&note->rows[i].windows, note->rows[i].n))
+		if (streq(note->rows[i].check, check) && !is_over(note, &note->rows[i]))
 			return false;
 	}
 	return true;
@@ -138,13 +145,21 @@ static int note_good(struct note *note, const struct store_window *row, struct e
 {
 	int r;
 
-	if (!note->fresh || !windows_clear(&row->windows, row->n))
+	if (!note->fresh || !is_over(note, row))
 		return store_put_window(note->store, note->verdict->node, row, err);
 	r = store_drop_window(note->store, note->verdict->node, row, err);
 	if (r == 0 && check_clear(note, row->check))
 		r = store_close_incident(note->store, note->verdict->node, row->check, note->at_us,
 					 err);
 	return r;
+}
+
+/* One more run of it. Of an event the last time that counts is when it was. */
+static void touch(const struct note *note, struct store_window *row, bool bad)
+{
+	if (bad || !bad_run_is_event(row->check))
+		row->last_us = note->at_us;
+	windows_push(&row->windows, bad);
 }
 
 /* An incident of the host, unless others share what it has: then nobody is named. */
@@ -181,8 +196,7 @@ static int note_item(struct note *note, size_t i, struct err *err)
 	rule = rule_of(note, item);
 	row->k = rule ? (unsigned)MIN(rule->k, (uint64_t)WINDOWS_MAX) : 1;
 	row->n = rule ? (unsigned)MIN(rule->n, (uint64_t)WINDOWS_MAX) : 1;
-	row->last_us = note->at_us;
-	windows_push(&row->windows, bad);
+	touch(note, row, bad);
 	if (!bad)
 		return note_good(note, row, err);
 	findings_describe(note, item, row);
@@ -278,8 +292,7 @@ static int note_silent(struct note *note, struct err *err)
 
 		if (is_named(note->verdict, row) || !is_looked_at(note, row))
 			continue;
-		row->last_us = note->at_us;
-		windows_push(&row->windows, false);
+		touch(note, row, false);
 		r = note_good(note, row, err);
 	}
 	return r;

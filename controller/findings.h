@@ -3,10 +3,11 @@
  * From the verdicts of one report to incidents: each bad item is one bad
  * window of its (check, subject), and K of N of them, or one that is fatal, is
  * an incident of (host, check). It is closed when the last N runs of all
- * its subjects were good; what has items only while it is bad, a slow link or
- * an event in the kernel log, is good in a run that looked and does not name it. When half or more
- * of a SKU's hosts are bad in one check, nobody is named: one incident of the SKU, under
- * "sku:NAME", says so (shift.h). Observe only: nothing is done about it.
+ * its subjects were good, that of an event when it has not been for BAD_RUN_QUIET_US (bad_run.h);
+ * what has items only while it is bad, a slow link or an event in the kernel log, is good in a run
+ * that looked and does not name it. When half or more of a SKU's hosts are bad in one check, nobody
+ * is named: one incident of the SKU, under "sku:NAME", says so (shift.h). Observe only: nothing is
+ * done about it.
  *
  * A report that is not fresh (arrival.h) moves windows alone: what was so
  * yesterday is no news of today, and cures nothing either. The next fresh one
@@ -16,6 +17,7 @@
 
 #include <stdint.h>
 
+#include "lib/duration.h"
 #include "lib/judge/fleet.h"
 
 struct arrival;

@@ -37,11 +37,7 @@ void findings_describe(const struct note *note, const struct verdict_item *item,
 	const struct incident_count parts = findings_parts(note, item);
 
 	row->severity = item->fatal ? SEVERITY_FATAL : SEVERITY_WARN;
-	/* It blames the file when that is alone. */
-	row->source = bad_run_by_file_alone(item) ? SOURCE_SKU
-		      : item->source == SOURCE_SKU && item->low_by & ~(1U << SOURCE_SKU)
-			      ? SOURCE_PEERS
-			      : item->source;
+	row->source = bad_run_blames(item);
 	row->parts_bad = (unsigned)parts.bad;
 	row->parts = (unsigned)parts.of;
 	row->born = bad_run_is_born(item, row->born);
@@ -52,7 +48,7 @@ void findings_describe(const struct note *note, const struct verdict_item *item,
 		row->parts_bad = 1;
 	row->score = item->expected > 0 ? item->value / item->expected : NAN;
 	set_text(&row->locality, sample ? sample->locality : NULL);
-	set_text(&row->code, sample ? sample->code : NULL);
+	set_text(&row->code, item->impossible ? FINDING_IMPOSSIBLE : sample ? sample->code : NULL);
 	set_text(&row->sentence, item->sentence);
 }
 

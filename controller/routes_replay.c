@@ -70,21 +70,32 @@ static const char *domain_of(struct replaying *p, const char *node)
 	return json_string_value(known);
 }
 
-/* Cells that a link explains are told by the link. */
-static size_t items_of(const struct store_past *past, struct replay_item *ret_items)
+static void items_of(const struct store_past *past, struct replay_item *ret_items)
 {
-	size_t n = 0, i;
+	size_t i;
 
 	for (i = 0; i < past->n_items; i++) {
 		const struct verdict_item *item = &past->items[i];
 
-		if (item->link)
-			continue;
-		ret_items[n++] = (struct replay_item){ item->check, item->subject, item->sentence,
-						       item->level, item->fatal,   item->source,
-						       item->value, item->expected };
+		ret_items[i] = (struct replay_item){
+			.check = item->check,
+			.subject = item->subject,
+			.sentence = item->sentence,
+			.level = item->level,
+			.fatal = item->fatal,
+			.source = item->source,
+			.value = item->value,
+			.expected = item->expected,
+			.floor = item->floor,
+			.unit = item->unit,
+			.link = item->link,
+			.bare = item->bare,
+			.impossible = item->impossible,
+			.usual = item->usual,
+			.known_by = item->known_by,
+			.low_by = item->low_by,
+		};
 	}
-	return n;
 }
 
 static void feed(struct replaying *p, const struct store_past *past)
@@ -98,9 +109,10 @@ static void feed(struct replaying *p, const struct store_past *past)
 		.profile = past->profile,
 		.at_us = past->seen_us,
 		.items = items,
-		.n_items = items_of(past, items),
+		.n_items = past->n_items,
 	};
 
+	items_of(past, items);
 	replay_add(p->replay, &run);
 }
 

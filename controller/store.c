@@ -32,6 +32,7 @@
 const char *const store_texts[SQL_LAST_] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
+	[SQL_SEAL] = "UPDATE seal SET commits = ?1",
 	[SQL_ROLLBACK] = "ROLLBACK",
 	[SQL_NODE_FIND] = "SELECT id, boot, seq FROM nodes WHERE node = ?1",
 	[SQL_NODE_ADD] = "INSERT INTO nodes (node, boot, seq, first_us, seen_us, verdict)"
@@ -47,13 +48,13 @@ const char *const store_texts[SQL_LAST_] = {
 			   " sentence, coding, body)"
 			   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
 	[SQL_ITEM_ADD] = "INSERT INTO items VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-			 " ?12, ?13, ?14, ?15)",
+			 " ?12, ?13, ?14, ?15, ?16)",
 	[SQL_RUN_PUT] = "INSERT OR REPLACE INTO runs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[SQL_RUNS] = "SELECT r.profile, r.time, r.verdict, r.measured, r.report, r.kept"
 		     " FROM runs r, nodes n"
 		     " WHERE n.node = ?1 AND r.node = n.id ORDER BY r.report DESC LIMIT ?2",
 	[SQL_RUN_ITEMS] = "SELECT check_name, subject, level, value, unit, expected, floor, source,"
-			  " n, fatal, sentence, link FROM items WHERE report = ?1 ORDER BY nth",
+			  " n, fatal, sentence, link, facts FROM items WHERE report = ?1 ORDER BY nth",
 	[SQL_COUNT_NODES] = "SELECT count(*) FROM nodes",
 	[SQL_NODES] = "SELECT n.node, " NODE_LEVEL ", " NODE_SENTENCE
 		      ", n.sku, n.profile, n.time, n.agent,"
@@ -139,7 +140,9 @@ const char *const store_texts[SQL_LAST_] = {
 			   " WHERE b.id > ?1 ORDER BY b.id LIMIT ?2",
 	[SQL_THIN_BOOT] = "DELETE FROM boots WHERE id = ?1",
 	[SQL_THIN_INCIDENTS] = "SELECT id, closed_us < ?3 OR (closed_us IS NOT NULL AND"
-			       " id <= (SELECT max(id) FROM incidents) - ?4) FROM incidents"
+			       " (id <= (SELECT max(id) FROM incidents) - ?4 OR EXISTS"
+			       " (SELECT 1 FROM incidents j WHERE j.node = i.node AND j.id > i.id"
+			       " LIMIT 1 OFFSET ?5))) FROM incidents i"
 			       " WHERE id > ?1 ORDER BY id LIMIT ?2",
 	[SQL_THIN_INCIDENT] = "DELETE FROM incidents WHERE id = ?1",
 	[SQL_THIN_NODES] = "SELECT id, seen_us < ?3 FROM nodes WHERE id > ?1 ORDER BY id LIMIT ?2",

@@ -26,9 +26,29 @@ static char *pool_column(struct pool *pool, sqlite3_stmt *st, int at)
 	return text ? pool_text(pool, text, strlen(text)) : NULL;
 }
 
+enum { FACTS_LOW = 8, FACTS_USUAL = 16, FACTS_IMPOSSIBLE = 18, FACTS_THERE = 19 };
+
+int64_t store_facts(const struct verdict_item *item)
+{
+	return (int64_t)(item->known_by & 0xff) | (int64_t)(item->low_by & 0xff) << FACTS_LOW |
+	       (int64_t)(item->usual & 3) << FACTS_USUAL |
+	       (int64_t)item->impossible << FACTS_IMPOSSIBLE | INT64_C(1) << FACTS_THERE;
+}
+
+void store_set_facts(struct verdict_item *item, int64_t facts)
+{
+	item->bare = !(facts >> FACTS_THERE & 1);
+	if (item->bare)
+		return;
+	item->known_by = (unsigned)(facts & 0xff);
+	item->low_by = (unsigned)(facts >> FACTS_LOW & 0xff);
+	item->usual = MIN((int)(facts >> FACTS_USUAL & 3), (int)USUAL_DROPPED);
+	item->impossible = facts >> FACTS_IMPOSSIBLE & 1;
+}
+
 static struct verdict_item item_of_row(sqlite3_stmt *st, struct pool *pool)
 {
-	return (struct verdict_item){
+	struct verdict_item item = {
 		.check = pool_column(pool, st, 0),
 		.subject = pool_column(pool, st, 1),
 		.level = in_range(st, 2, ITEM_LEVEL_MAX),
@@ -42,6 +62,9 @@ static struct verdict_item item_of_row(sqlite3_stmt *st, struct pool *pool)
 		.sentence = pool_column(pool, st, 10),
 		.link = pool_column(pool, st, 11),
 	};
+
+	store_set_facts(&item, sqlite3_column_int64(st, 12));
+	return item;
 }
 
 /* Profile and time of the run go to each of its items. */

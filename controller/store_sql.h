@@ -5,10 +5,12 @@
 #include <sqlite3.h>
 
 #include "controller/store.h"
+#include "controller/store_sums.h"
 
 enum statement {
 	SQL_BEGIN,
 	SQL_COMMIT,
+	SQL_SEAL,
 	SQL_ROLLBACK,
 	SQL_NODE_FIND,
 	SQL_NODE_ADD,
@@ -128,6 +130,11 @@ struct store {
 	sqlite3 *db;
 	sqlite3_stmt *statements[SQL_LAST_];
 	bool open_transaction;
+	struct sums *sums;
+	struct sums_note note; /* of the last commit */
+	uint64_t last_report;  /* the highest number of one, in the open transaction too */
+	struct store_health health;
+	struct backup *backup;	   /* of store_backup.c, or NULL */
 	uint64_t incident_changes; /* counts up with each */
 };
 
@@ -187,3 +194,11 @@ int64_t store_cursor_number(const struct store_range *range);
 /* Columns count from 0. NULL is NULL, NAN. */
 const char *column_text(sqlite3_stmt *st, int at);
 double column_real(sqlite3_stmt *st, int at);
+
+/*
+ * What each reference said of an item as one number: known_by and low_by, 8 bits each, usual (2
+ * bits), impossible (1), and one bit that says that all of it is there.
+ */
+struct verdict_item;
+int64_t store_facts(const struct verdict_item *item);
+void store_set_facts(struct verdict_item *item, int64_t facts);

@@ -19,8 +19,17 @@ enum { TAIL_RUNS = 16, TAIL_RUNS_MIN = 6 };
 #define TAIL_STEP_MAX 0.03
 /* With their parts they are enough to tell what parts differ by. */
 enum { TAIL_HOSTS_MIN = 3 };
-/* A host has about so many parts, and one in so many of them may be worse than the gap. */
-enum { TAIL_PARTS = 8, TAIL_SHARE = 200 };
+/* A host has about so many parts; one, and one more in so many, may be worse than the gap. */
+enum { TAIL_PARTS = 8, TAIL_SHARE = 1000 };
+
+/* Of fewer hosts the spread of their levels is not known: it may look half as wide as it is. */
+enum { LEVEL_HOSTS_MIN = 10 };
+
+/*
+ * The ends of a tail that falls off exponentially lie apart by so much divided by how many are
+ * beyond (Renyi), and by three times as much in one case of 28: several are apart from there on.
+ */
+#define TAIL_TOGETHER 0.15
 
 /* Where the host is, or belongs. */
 static size_t place_of(struct usuals *u, const char *node, bool *ret_there)
@@ -187,14 +196,15 @@ static void gather_tails(struct usuals *u)
 static double gap_above(const struct usuals *u, double from, double width, double *ret_end)
 {
 	const size_t parts = u->n_tails / 2 * TAIL_PARTS;
-	const size_t most = MAX(parts / TAIL_SHARE, (size_t)1);
+	const size_t most = 1 + parts / TAIL_SHARE;
 	size_t i;
 
 	for (i = 0; i < most && i + 1 < u->n_tails; i++) {
 		if (u->tails[i + 1] <= from)
 			continue;
 		*ret_end = u->tails[i + 1];
-		if (u->tails[i + 1] - fmax(u->tails[i], from) > width)
+		if (u->tails[i + 1] - fmax(u->tails[i], from) >
+		    (i > 0 ? fmax(width, TAIL_TOGETHER / (double)(i + 1)) : width))
 			return fmax(u->tails[i], from);
 	}
 	return NAN;
@@ -272,6 +282,8 @@ static bool hold_level(const struct measure *m, const struct usual *host,
 {
 	struct measure level = *m;
 
+	if (hosts->n < LEVEL_HOSTS_MIN)
+		return false;
 	level.value = trend_usual(&host->whole) * control;
 	level.k = USUAL_WHOLE_K;
 	if (!expectation_from_fleet(&level, hosts, ret))

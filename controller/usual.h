@@ -98,7 +98,7 @@ void usuals_tail(struct usuals *u, const char *node, double worst, double second
 /*
  * Where the worst part of a host stands among all parts of its SKU. Good silicon has a long tail,
  * and nobody can tell where a distance from the median begins to be a fault; a part that has
- * nobody near it is none of them, nor are a few of them together (one in 200).
+ * nobody near it is none of them, nor are very few of them together (one, and one more in 1,000).
  */
 enum usual_place {
 	PLACE_UNKNOWN, /* too few hosts */

@@ -20,6 +20,13 @@ bool bad_run_by_file_alone(const struct verdict_item *item)
 	return item->low_by == FILE_;
 }
 
+int bad_run_blames(const struct verdict_item *item)
+{
+	if (bad_run_by_file_alone(item))
+		return SOURCE_SKU;
+	return item->source == SOURCE_SKU && item->low_by != FILE_ && item->low_by ? SOURCE_PEERS : item->source;
+}
+
 bool bad_run_by_peers_alone(const struct verdict_item *item)
 {
 	return item->low_by == PEERS && part_of(item) >= REFERENCE_BROKEN;
@@ -96,4 +103,11 @@ bool bad_run_is_born(const struct verdict_item *item, bool born)
 	if (item->usual == USUAL_UNKNOWN)
 		return born || part_of(item) >= REFERENCE_FAR;
 	return item->usual == USUAL_KEPT;
+}
+
+bool bad_run_is_event(const char *check)
+{
+	const struct family *family = family_find(check, NULL);
+
+	return !family->compared && !family->count;
 }

@@ -19,6 +19,7 @@
 
 #include <stddef.h>
 
+#include "lib/duration.h"
 #include "lib/macro.h"
 
 struct verdict;
@@ -42,8 +43,17 @@ bool bad_run_speaks(const struct verdict *v, size_t i);
  */
 bool bad_run_is_born(const struct verdict_item *item, bool born);
 
+/* A flap, a line in the kernel log, an Xid is over when it has not been for so long. */
+#define BAD_RUN_QUIET_US (1 * USEC_PER_DAY)
+
+/* Is it something that happens, and not a value or a number of things that are there? */
+bool bad_run_is_event(const char *check);
+
 /* Is the SKU file the only one that says low? */
 bool bad_run_by_file_alone(const struct verdict_item *item);
+
+/* Who is blamed for saying so, an enum verdict_source: the SKU file only when it is alone. */
+int bad_run_blames(const struct verdict_item *item);
 
 /* Do only the peers on its host say low, and is that not enough? */
 bool bad_run_by_peers_alone(const struct verdict_item *item);

@@ -129,16 +129,26 @@ static const struct policy_rule *rule_of(const struct deciding *d, const struct 
 
 static bool is_reached(const struct finding *finding, const struct policy_rule *rule)
 {
-	return finding->severity == SEVERITY_FATAL ||
-	       windows_reached(&finding->windows, (unsigned)MIN(rule->k, (uint64_t)WINDOWS_MAX),
-			       (unsigned)MIN(rule->n, (uint64_t)WINDOWS_MAX));
+	const unsigned n = (unsigned)MIN(rule->n, (uint64_t)WINDOWS_MAX);
+
+	/* What was fatal once is over after its good runs, though it may stay noted for longer. */
+	return windows_reached(&finding->windows,
+			       finding->severity == SEVERITY_FATAL
+				       ? 1
+				       : (unsigned)MIN(rule->k, (uint64_t)WINDOWS_MAX),
+			       n);
 }
 
-/* Good parts spread, and one that always was slow may be just one of them. */
+/*
+ * Good parts spread, and one that always was slow may be just one of them. What is too good to be
+ * true is told, too, and nothing is done to the host.
+ */
 static bool is_born_part(const struct candidate *c)
 {
 	const struct finding *finding = c->finding;
 
+	if (streq(finding->code, FINDING_IMPOSSIBLE))
+		return true;
 	return !c->fatal && finding->born && finding->parts > 1 && finding->parts_bad == 1 &&
 	       family_find(finding->check, NULL)->compared;
 }
@@ -174,7 +184,7 @@ static bool collect_node(struct deciding *d, struct fleet_node *node)
 			finding->reached_us = 0;
 			c.suspect = true;
 			if (!c.rule || c.rule->action == ACTION_OBSERVE ||
-			    windows_bad(&finding->windows, 1) == 0)
+			    windows_bad(&finding->windows, (unsigned)c.rule->n) == 0)
 				continue;
 		} else if (finding->reached_us == 0) {
 			finding->reached_us = d->now_us;

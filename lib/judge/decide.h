@@ -25,9 +25,9 @@
  *  - what half of a SKU's hosts show, or `breaker.alike` hosts all over the fleet
  *    have newly reached, is no host's fault: one notice of the fleet, no cordon; if it is
  *    fatal, or the SKU file alone says it of half of them, the breaker opens instead;
- *  - what half of a domain's hosts show (at least 3) is one notice of the domain: its
+ *  - what 30 % of a domain's hosts show (at least 3) is one notice of the domain: its
  *    hosts are not cordoned for it. Fatal ones still are, under budget.domain;
- *  - so is what half of a SKU's hosts with one setting, or of one job, show (at least 3) and
+ *  - so is what 30 % of a SKU's hosts with one setting, or half of one job, show (at least 3) and
  *    hardly any host without it: a notice that names the setting or the job;
  *  - as soon as one of these hosts has reached its K of N, those that were bad in their last run
  *    count with it: each host runs its tests when it is idle, and waiting until

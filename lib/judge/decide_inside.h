@@ -13,9 +13,9 @@ struct candidate {
 	struct finding *finding;
 	const struct policy_rule *rule;
 	bool fatal;
-	bool suspect; /* bad in its last run, and K of N is not reached: for what is shared alone */
+	bool suspect; /* bad once, and K of N is not reached: for what is shared alone */
 	bool born;    /* one part of several that was slow since it was first measured */
-	int want;  /* enum want; after what is shared is known */
+	int want;     /* enum want; after what is shared is known */
 };
 
 struct deciding {

@@ -21,6 +21,8 @@ const char *const notice_kind_names[] = {
 enum {
 	DOMAIN_MIN = 3, /* hosts of a domain, or with a setting, that are no coincidence */
 	OTHERS_MAX = 4, /* hosts without a setting are bad a quarter as often, or it is not that */
+	SHARE_PERCENT =
+		30, /* ... when they are so many of it, and the others run their tests later */
 	DOMAINS_ARE_FLEET = 3, /* so many domains at once are not domains */
 	NOTICES_MAX = 1024,    /* what is above is not told; nobody is blamed for it either */
 };
@@ -79,9 +81,14 @@ static bool is_fresh(const struct deciding *d, const struct candidate *c)
 	       !decide_past(d->now_us, at_us, d->policy->alike_per_us);
 }
 
-/* Does it count for a group? What a setting or a job explains is not the fleet's besides. */
+/*
+ * Does it count for a group? What a setting or a job explains is not the fleet's besides, and what
+ * was good last makes nothing wide, though it belongs to what is.
+ */
 static bool counts(const struct candidate *c, bool domains)
 {
+	if (c->suspect && windows_bad(&c->finding->windows, 1) == 0)
+		return false;
 	return !c->born && (domains || !c->finding->shared);
 }
 
@@ -193,14 +200,14 @@ static size_t alike_of(const struct deciding *d, size_t of)
 }
 
 /*
- * Half of its hosts are; or as many as would be a shift of the fleet, were they all over
- * it: each host tells when it runs its tests next, and half of a large domain takes hours.
+ * So many of its hosts are, some of them once; or as many have reached it as would be a shift
+ * of the fleet, were they all over it: each host tells when it runs its tests next.
  */
 static bool begins_wide(const struct deciding *d, const struct group *g, size_t of)
 {
 	if (g->fresh >= DOMAIN_MIN && g->fresh >= alike_of(d, d->fleet->n))
 		return true;
-	return g->fresh > 0 && g->newly >= DOMAIN_MIN && g->newly * 2 >= of;
+	return g->fresh > 0 && g->newly >= DOMAIN_MIN && g->newly * 100 >= of * SHARE_PERCENT;
 }
 
 static bool stays_wide(const struct notice *notice, const struct group *g, size_t of)
@@ -401,12 +408,14 @@ static void count_hosts(struct deciding *d, struct trait_search *s)
 	}
 }
 
-/* Half of those that have it are bad, and hardly any that has not; and it is not just the SKU. */
+/* Many of those that have it are bad, and hardly any that has not; and it is not just the SKU. */
 static bool explains(const struct trait_search *s, size_t trait)
 {
+	/* There are many jobs, and small ones: fewer of one are bad by chance. */
+	const size_t share = s->kind == NOTICE_JOB ? 50 : SHARE_PERCENT;
 	const size_t bad = s->bad[trait], of = s->of[trait], others = s->hosts - bad;
 
-	return bad >= DOMAIN_MIN && bad * 2 >= of && of * 2 <= s->all &&
+	return bad >= DOMAIN_MIN && bad * 100 >= of * share && of * 2 <= s->all &&
 	       others * of * OTHERS_MAX <= bad * (s->all - of);
 }
 
@@ -585,7 +594,6 @@ static void tell_domain(struct deciding *d, const struct group *g, size_t of)
 	const char *name = names_text(&d->fleet->domains, c->node->domain);
 	struct notice *notice = need_notice(d, NOTICE_DOMAIN, name, g->hosts);
 
-	mark(d, g);
 	if (notice && notice->stands)
 		return;
 	say(notice, g->hosts, of,
@@ -601,7 +609,7 @@ static void tell_domain(struct deciding *d, const struct group *g, size_t of)
  * What the fleet shares begins no incident of a domain, and one that stands goes on
  * until the domain is well: whether it is bad must not hang on what was told.
  */
-static void judge_domains(struct deciding *d, const size_t *nodes, const bool *wide)
+static void tell_domains(struct deciding *d, const size_t *nodes, const bool *wide)
 {
 	struct group g;
 	size_t i;
@@ -612,15 +620,34 @@ static void judge_domains(struct deciding *d, const size_t *nodes, const bool *w
 		struct notice *notice;
 
 		g = group_at(d, i, true, NULL);
-		/* Another check of the domain is another matter. */
-		if (domain == NAME_NONE || !wide[domain] || g.fatal || !is_wide(d, &g, nodes))
+		if (domain == NAME_NONE || !wide[domain] || !is_wide(d, &g, nodes))
 			continue;
 		notice = find_notice(d->fleet, NOTICE_DOMAIN,
 				     names_text(&d->fleet->domains, domain));
-		if (!c->finding->shared)
+		if (!d->out->candidates[g.example].finding->shared)
 			tell_domain(d, &g, nodes[domain + 1]);
 		else if (notice)
 			notice->stands = true;
+	}
+}
+
+/* What a good part of a domain has that is told of is its. A check that few have is another matter. */
+static void mark_domains(struct deciding *d, const size_t *nodes)
+{
+	struct group g;
+	size_t i;
+
+	for (i = 0; i < d->out->n_candidates; i = g.end) {
+		int domain = d->out->candidates[i].node->domain;
+		const struct notice *notice;
+
+		g = group_at(d, i, true, NULL);
+		if (domain == NAME_NONE || g.fatal)
+			continue;
+		notice = find_notice(d->fleet, NOTICE_DOMAIN,
+				     names_text(&d->fleet->domains, domain));
+		if (notice && notice->stands && stays_wide(notice, &g, nodes[domain + 1]))
+			mark(d, &g);
 	}
 }
 
@@ -685,7 +712,8 @@ void decide_shared(struct deciding *d)
 		judge_traits(d, wide);
 		judge_fleet(d, wide, n_wide);
 		sort(d, by_domain);
-		judge_domains(d, nodes, wide);
+		tell_domains(d, nodes, wide);
+		mark_domains(d, nodes);
 		drop_suspects(d);
 	}
 	end_notices(d);

@@ -65,6 +65,9 @@ struct part {
 	uint64_t n_cordons;
 };
 
+/* The code of a finding that is too good to be true: the alert of who measures wrongly. */
+#define FINDING_IMPOSSIBLE "impossible"
+
 /* One open finding of a (check, subject). Texts are owned by it. */
 struct finding {
 	struct finding *next;

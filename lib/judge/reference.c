@@ -214,6 +214,18 @@ bool expectation_from_sku(const struct measure *m, double expected, double floor
 	return true;
 }
 
+bool expectation_is_exceeded(const struct measure *m, const struct expectation *e)
+{
+	const double times = m->lower ? e->expected / m->value : m->value / e->expected;
+	const double more = m->lower ? e->expected - m->value : m->value - e->expected;
+
+	if (!m->family->compared || !(m->value > 0) || !(e->expected > 0))
+		return false;
+	if (e->source == SOURCE_SKU ? e->expected == e->floor : !isfinite(e->sigma))
+		return false;
+	return times >= REFERENCE_IMPOSSIBLE && !(more < REFERENCE_IMPOSSIBLE_K * e->sigma);
+}
+
 unsigned expectations_by(const struct expectation *e, size_t n, bool low)
 {
 	unsigned by = 0;
@@ -225,9 +237,9 @@ unsigned expectations_by(const struct expectation *e, size_t n, bool low)
 }
 
 /*
- * Does who knows better let it pass? Other hosts of the SKU know how far good parts lie apart, which a
- * few peers do not, and a SKU file may ask too much; a part that was always so beside its few peers
- * is one of these parts. What the value itself has been nobody knows better.
+ * Does who knows better let it pass? Other hosts of the SKU know how far good parts lie apart,
+ * which a few peers do not, and a SKU file may ask too much; a part that was always so beside its
+ * few peers is one of these parts. What the value itself has been nobody knows better.
  */
 static bool is_contradicted(unsigned known, unsigned low)
 {

@@ -27,6 +27,9 @@ enum {
 #define REFERENCE_FAR 0.85
 /* Below this part of what others reach no good part is, however long the tail of good silicon. */
 #define REFERENCE_BROKEN 0.6
+/* No part is so many times as good as what others reach, and so many robust sigmas better. */
+#define REFERENCE_IMPOSSIBLE 1.5
+#define REFERENCE_IMPOSSIBLE_K 10.0
 /* With too few peers for statistics: so far below the best one. */
 #define REFERENCE_FEW_SLACK 0.15
 
@@ -113,9 +116,15 @@ bool expectation_from_sku(const struct measure *m, double expected, double floor
 			  struct expectation *ret);
 
 /*
+ * Is the value better than anything can be that this expects? Then it was not measured right. A SKU
+ * file says so where it has a value besides its floor, and few peers say nothing.
+ */
+bool expectation_is_exceeded(const struct measure *m, const struct expectation *e);
+
+/*
  * The level (enum verdict_level) that `n` expectations of one value give: two
- * that say low, or one that says far: fail; one low: warn; none: pass. One less where only peers and
- * the SKU file say low and the fleet, or to peers alone its own history, lets it pass.
+ * that say low, or one that says far: fail; one low: warn; none: pass. One less where only peers
+ * and the SKU file say low and the fleet, or to peers alone its own history, lets it pass.
  */
 int expectations_level(const struct expectation *e, size_t n);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "lib/duration.h"
+#include "lib/judge/bad_run.h"
 #include "lib/judge/decide.h"
 #include "lib/judge/replay_inside.h"
 #include "lib/judge/verdict.h"
@@ -17,8 +18,10 @@
 struct part_track {
 	char *check, *subject, *profile; /* the profile that found it */
 	struct windows windows;
-	bool ordered; /* the policy wants it tested */
-	bool bad;     /* in the run that is looked at */
+	uint64_t bad_us; /* the last bad run */
+	bool born;	 /* it always was so */
+	bool ordered;	 /* the policy wants it tested */
+	bool bad;	 /* in the run that is looked at */
 };
 
 struct host {
@@ -36,6 +39,7 @@ struct replay {
 	void *hosts; /* tree of struct host */
 	uint64_t from_us, now_us, decided_us;
 	uint64_t reports;
+	uint64_t bare; /* with findings of which nobody knows who said so */
 };
 
 /* --- hosts --- */
@@ -91,12 +95,12 @@ static struct part_track *track_find(const struct host *host, const char *check,
 }
 
 /* Not one more than REPLAY_PARTS_MAX: what would not be followed is not worth a look at the rules. */
-static bool track_possible(const struct host *host, const struct replay_item *item)
+static bool track_possible(const struct host *host, const struct verdict_item *item)
 {
 	return host->n < REPLAY_PARTS_MAX || track_find(host, item->check, item->subject);
 }
 
-static struct part_track *track_need(struct host *host, const struct replay_item *item)
+static struct part_track *track_need(struct host *host, const struct verdict_item *item)
 {
 	struct part_track *track = track_find(host, item->check, item->subject);
 
@@ -130,22 +134,56 @@ static const struct policy_rule *rule_of(const struct replay *r, const struct re
 }
 
 /* Of a lenient floor: is it still bad? A value above what is expected is a time or a count. */
-static bool is_bad(const struct replay *r, const struct replay_run *run,
-		   const struct replay_item *item)
+static bool is_below_floor(const struct replay *r, const struct replay_run *run,
+			   const struct verdict_item *item)
 {
-	const struct policy_rule *rule;
+	const struct policy_rule *rule = rule_of(r, run, item->check, item->fatal);
 
-	if (item->level < VERDICT_WARN)
-		return false;
-	rule = rule_of(r, run, item->check, item->fatal);
 	if (item->fatal || !rule || isnan(rule->floor_ratio) || isnan(item->value) ||
 	    !(item->expected > 0) || item->value > item->expected)
 		return true;
 	return item->value < rule->floor_ratio * item->expected;
 }
 
+static char *text_of(const char *text)
+{
+	return (char *)(uintptr_t)text;
+}
+
+/* As the judge had them; borrowed but for the list. */
+static struct verdict verdict_of(const struct replay_run *run)
+{
+	struct verdict v = { .borrows = true, .n_items = run->n_items };
+	size_t i;
+
+	v.items = xcalloc(run->n_items + 1, sizeof(*v.items));
+	for (i = 0; i < run->n_items; i++) {
+		const struct replay_item *from = &run->items[i];
+
+		v.items[i] = (struct verdict_item){
+			.check = text_of(from->check),
+			.subject = text_of(from->subject),
+			.sentence = text_of(from->sentence),
+			.unit = text_of(from->unit),
+			.link = text_of(from->link),
+			.level = from->level,
+			.fatal = from->fatal,
+			.source = from->source,
+			.value = from->value,
+			.expected = from->expected,
+			.floor = from->floor,
+			.bare = from->bare,
+			.impossible = from->impossible,
+			.usual = from->usual,
+			.known_by = from->known_by,
+			.low_by = from->low_by,
+		};
+	}
+	return v;
+}
+
 static void note_bad(struct replay *r, const struct replay_run *run, struct host *host,
-		     const struct replay_item *item)
+		     const struct verdict_item *item)
 {
 	struct part_track *track = track_need(host, item);
 	struct fleet_node *node = fleet_find(&r->fleet, run->node);
@@ -156,17 +194,22 @@ static void note_bad(struct replay *r, const struct replay_run *run, struct host
 	free(track->profile);
 	track->profile = xstrdup(run->profile);
 	track->bad = true;
+	track->bad_us = r->now_us;
+	track->born = bad_run_is_born(item, track->born);
 	windows_push(&track->windows, true);
 	news = (struct finding_news){
 		.check = item->check,
 		.subject = item->subject,
+		.code = item->impossible ? FINDING_IMPOSSIBLE : NULL,
 		.sentence = item->sentence,
-		.severity = item->fatal			  ? SEVERITY_FATAL
-			    : item->level == VERDICT_FAIL ? SEVERITY_FAIL
-							  : SEVERITY_WARN,
-		.source = item->source,
+		.severity = item->fatal ? SEVERITY_FATAL : SEVERITY_WARN,
+		.source = bad_run_blames(item),
 		.windows = &track->windows,
 		.seen_us = r->now_us,
+		.born = track->born,
+		/* How many there are is not kept; that there are others is. */
+		.parts = item->known_by & 1U << SOURCE_PEERS ? 2 : 1,
+		.parts_bad = 1,
 		.score = item->expected > 0 ? item->value / item->expected : (double)NAN,
 	};
 	(void)fleet_note(&r->fleet, node, &news);
@@ -186,6 +229,8 @@ static void settle(struct replay *r, const struct replay_run *run, struct host *
 
 	if (!track->bad)
 		windows_push(&track->windows, false);
+	if (finding)
+		finding->windows = track->windows;
 	if (tested && finding) {
 		fleet_tested(&r->fleet, node, &test);
 		track->ordered = false;
@@ -193,7 +238,8 @@ static void settle(struct replay *r, const struct replay_run *run, struct host *
 			track_drop(host, track);
 		return;
 	}
-	if (track->bad || !windows_clear(&track->windows, rule ? (unsigned)rule->n : 1))
+	if (track->bad || !windows_clear(&track->windows, rule ? (unsigned)rule->n : 1) ||
+	    (bad_run_is_event(track->check) && r->now_us - track->bad_us < BAD_RUN_QUIET_US))
 		return;
 	if (finding)
 		fleet_clear(&r->fleet, node, finding);
@@ -261,6 +307,25 @@ static void decide(struct replay *r)
 	r->decided_us = r->now_us;
 }
 
+static void note_run(struct replay *r, const struct replay_run *run, struct host *host)
+{
+	struct verdict v = verdict_of(run);
+	bool bare = false;
+	size_t i;
+
+	for (i = 0; i < v.n_items; i++) {
+		const struct verdict_item *item = &v.items[i];
+
+		/* Cells that a link explains are told by the link. */
+		if (!item->link && track_possible(host, item) && bad_run(&v, i) &&
+		    bad_run_speaks(&v, i) && is_below_floor(r, run, item))
+			note_bad(r, run, host, item);
+		bare |= item->bare && item->level >= VERDICT_WARN;
+	}
+	r->bare += bare;
+	free(v.items);
+}
+
 void replay_add(struct replay *r, const struct replay_run *run)
 {
 	struct fleet_node *node;
@@ -278,10 +343,7 @@ void replay_add(struct replay *r, const struct replay_run *run)
 	host = need_host(r, run->node);
 	for (i = 0; i < host->n; i++)
 		host->tracks[i].bad = false;
-	for (i = 0; i < run->n_items; i++) {
-		if (track_possible(host, &run->items[i]) && is_bad(r, run, &run->items[i]))
-			note_bad(r, run, host, &run->items[i]);
-	}
+	note_run(r, run, host);
 	verify(r, run, host);
 	settle_all(r, run, host);
 	if (r->now_us - r->decided_us >= REPLAY_TICK_US)
@@ -314,6 +376,25 @@ static json_t *sentence(const struct replay *r)
 			    r->breaker.open ? r->breaker.sentence : "");
 }
 
+/* What enforce would have known besides. */
+static json_t *lacks(const struct replay *r)
+{
+	json_t *list =
+		json_pack("[s, s]",
+			  "which jobs ran where, what hosts were set up with, and what people "
+			  "ordered are not kept",
+			  "what passed is not kept: a stricter floor finds no more");
+
+	if (r->bare > 0)
+		(void)json_array_append_new(
+			list,
+			json_sprintf("of %" PRIu64 " report%s it is not kept what each reference "
+				     "said: all that was bad counts, which is more than would "
+				     "be acted on",
+				     r->bare, r->bare == 1 ? "" : "s"));
+	return list;
+}
+
 json_t *replay_end(struct replay *r, uint64_t until_us)
 {
 	json_t *answer, *breaker = json_null();
@@ -323,9 +404,10 @@ json_t *replay_end(struct replay *r, uint64_t until_us)
 	if (r->breaker.open)
 		breaker = json_pack("{s:o, s:s}", "opened", stamp(r->breaker.opened_us), "reason",
 				    r->breaker.sentence);
-	answer = json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "reports", (json_int_t)r->reports,
-			   "nodes_seen", (json_int_t)r->fleet.n, "from", stamp(r->from_us), "until",
-			   stamp(r->now_us), "breaker", breaker, "sentence", sentence(r));
+	answer = json_pack("{s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "lacks", lacks(r), "reports",
+			   (json_int_t)r->reports, "nodes_seen", (json_int_t)r->fleet.n, "from",
+			   stamp(r->from_us), "until", stamp(r->now_us), "breaker", breaker,
+			   "sentence", sentence(r));
 	tally_put(&r->tally, answer, r->now_us);
 	return answer;
 }

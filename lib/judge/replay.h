@@ -2,15 +2,17 @@
 /*
  * What a policy would have done to a recorded history: runs in, counts out. Pure.
  *
- * The history has what was not pass in each run. A run of the profile that last
- * found a part bad and does not name it any more is a good run of it. The next
- * active run of a host stands for a test that the policy would have ordered.
- * Every decision is carried out at once, as in mode enforce, and the history
- * goes on as it was recorded, whatever the policy would have changed in it.
+ * What is a bad run, what was born so and who is blamed is decided by the code that decides it when
+ * a report comes in (bad_run.h, decide.h), from the same facts. The history has what was not pass
+ * in each run. A run of the profile that last found a part bad and does not name it any more is a
+ * good run of it. The next active run of a host stands for a test that the policy would have
+ * ordered. Every decision is carried out at once, as in mode enforce, and the history goes on as it
+ * was recorded, whatever the policy would have changed in it.
  *
- * Not in it: agents that fell silent (runs are thinned out as they age), jobs, and
- * what a stricter floor would have found, since what passed is not kept. The
- * breaker stays open once it opens: nobody resets it.
+ * Not in it, and said in the answer: agents that fell silent (runs are thinned out as they age),
+ * jobs, settings, what people ordered, and what a stricter floor would have found, since what
+ * passed is not kept; and of reports that an earlier version kept what each reference said: all
+ * that was bad in them counts. The breaker stays open once it opens: nobody resets it.
  */
 #pragma once
 
@@ -35,8 +37,13 @@ struct replay_item {
 	const char *check, *subject, *sentence; /* sentence may be NULL */
 	int level;				/* enum verdict_level */
 	bool fatal;
-	int source;		/* enum verdict_source */
-	double value, expected; /* NAN: none */
+	int source;		       /* enum verdict_source */
+	double value, expected, floor; /* NAN: none */
+	const char *unit, *link;       /* or NULL, as in struct verdict_item */
+	/* What each reference said (verdict.h), unless it is `bare`: that is not known of it. */
+	bool bare, impossible;
+	int usual;
+	unsigned known_by, low_by;
 };
 
 /* One run of a host. All borrowed; `sku` and `domain` may be NULL. */
@@ -58,6 +65,7 @@ void replay_add(struct replay *r, const struct replay_run *run);
 /*
  * After the last: {"reports", "nodes_seen", "from", "until", "rules": [{rule, action, done,
  * refused, nodes}], "nodes": [{node, cordons, releases, refused, first, out_s}], "refusals":
- * [{budget, times, nodes, allows}], "breaker": {opened, reason}|null, "sentence"}. New reference.
+ * [{budget, times, nodes, allows}], "breaker": {opened, reason}|null, "lacks": [texts],
+ * "sentence"}. New reference.
  */
 json_t *replay_end(struct replay *r, uint64_t until_us);

@@ -76,6 +76,21 @@ static int level_of_severity(int severity)
 	return VERDICT_FAIL;
 }
 
+/* Nobody finds it low, and somebody finds it too good to be true. */
+static bool is_impossible(const struct sample *s, const struct references *refs)
+{
+	struct measure m;
+	size_t i;
+
+	if (expectations_by(refs->e, refs->n, true) || !measure_of(s, &m))
+		return false;
+	for (i = 0; i < refs->n; i++) {
+		if (expectation_is_exceeded(&m, &refs->e[i]))
+			return true;
+	}
+	return false;
+}
+
 static void judge_by_references(const struct sample *s, const struct references *refs, bool terse,
 				struct verdict_item *item)
 {
@@ -89,7 +104,11 @@ static void judge_by_references(const struct sample *s, const struct references 
 	item->usual = expectations_usual(refs->e, refs->n);
 	item->known_by = expectations_by(refs->e, refs->n, false);
 	item->low_by = expectations_by(refs->e, refs->n, true);
-	if (item->level != VERDICT_PASS || item->low_by)
+	item->impossible = is_impossible(s, refs);
+	if (item->impossible) {
+		item->level = VERDICT_WARN;
+		item->sentence = words_impossible(s, worst);
+	} else if (item->level != VERDICT_PASS || item->low_by)
 		item->sentence = words_low(s, refs->e, refs->n);
 	else if (!terse)
 		item->sentence = words_fine(s, refs->e, refs->n);

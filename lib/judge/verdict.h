@@ -15,6 +15,7 @@
  *  - where other hosts of the SKU are known and let a value pass, peers and the SKU file weigh one
  *    level less, and so do peers where its own history lets it pass: good parts
  *    spread more than few peers can tell, and the file may ask too much;
+ *  - a value that is better than anything can be (reference.h) was not measured right: a warn;
  *  - fewer than 5 peers give no statistics: a floor of 15 % against the best,
  *    and at most warn unless history or the SKU file agree;
  *  - half or more of a group low: nobody is blamed by peers; without another
@@ -76,7 +77,9 @@ struct verdict_item {
 	int source;	 /* enum verdict_source */
 	uint64_t n;	 /* values behind `expected` */
 	bool fatal;	 /* a signature that is bad by itself */
-	int usual;	 /* enum usual_state; not encoded, as the next two */
+	int usual;	 /* enum usual_state; not encoded, as the next four */
+	bool bare;	 /* read from a store that does not say the next ones */
+	bool impossible; /* better than anything can be: a finding, and nothing to learn from */
 	/* Bits, 1 << enum verdict_source: who knows such a value, and who finds this one low. */
 	unsigned known_by, low_by;
 	char *sentence; /* for people, names the subject and the numbers */
@@ -109,8 +112,7 @@ struct judge_inputs {
 	 * Expected value and floor of such a sample (its check, class, subject and
 	 * params) by the SKU file; returns false when it says nothing. `n` is then 1.
 	 */
-	bool (*sku)(void *context, const struct sample *s, double *ret_expected,
-		    double *ret_floor);
+	bool (*sku)(void *context, const struct sample *s, double *ret_expected, double *ret_floor);
 	void *sku_context;
 	/*
 	 * Own earlier values of (check, subject, params_key() of the sample),

@@ -172,6 +172,14 @@ char *words_low(const struct sample *s, const struct expectation *e, size_t n)
 	return xasprintf("%s: %s %s; there is nothing else to confirm it yet", fact, side, against);
 }
 
+char *words_impossible(const struct sample *s, const struct expectation *worst)
+{
+	CLEANUP(freep) char *fact = told(s, worst->expected);
+	CLEANUP(freep) char *by = basis(worst);
+
+	return xasprintf("%s, by %s: no such part is so fast; it was not measured right", fact, by);
+}
+
 char *words_fine(const struct sample *s, const struct expectation *e, size_t n)
 {
 	const struct expectation *worst = expectations_worst(e, n);

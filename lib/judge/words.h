@@ -26,6 +26,8 @@ struct verdict_item;
 char *words_low(const struct sample *s, const struct expectation *e, size_t n);
 
 /* "cpu:5 runs at 78.9 of 79.1 GFLOP/s (100 %) in gemm.rate"; as above, none low. */
+/* Of a value that is better than anything can be, beside the worst of what it is held against. */
+char *words_impossible(const struct sample *s, const struct expectation *worst);
 char *words_fine(const struct sample *s, const struct expectation *e, size_t n);
 
 /* Measured, and nothing to compare with. */

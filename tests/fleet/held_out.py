@@ -39,6 +39,8 @@ STEP = 900
 SPEED = 50  # of the controller's clocks between two leaps
 ANSWER_S = 60
 START_S = 60
+CALLS = 3
+CLOSE = 60  # what the controller says of when a run was, and when it was
 BATCH_LINES, BATCH_BYTES = 64, 1_500_000
 RESET_AFTER = 4 * HOUR
 AFTER = DAY  # what was measured while a fault lasted is judged for so long
@@ -97,6 +99,17 @@ class Controller:
         self.connection = None
 
     def call(self, method, path, body=None, headers=None):
+        """What was asked twice is done once: reports have numbers."""
+        for attempt in range(CALLS):
+            try:
+                return self.call_once(method, path, body, headers)
+            except (ConnectionError, http.client.HTTPException):  # it was idle when the clock leapt
+                self.connection = None
+                if attempt == CALLS - 1:
+                    raise
+        raise AssertionError
+
+    def call_once(self, method, path, body, headers):
         if not self.connection:
             self.connection = http.client.HTTPConnection(*self.address, timeout=ANSWER_S)
         self.connection.request(method, path, body, headers or {})
@@ -250,7 +263,7 @@ class Simulation:
         path, good = self.c.policies / "sku/hgx-h100.yaml", TOP / "policies/sku/hgx-h100.yaml"
         wrong = "value: 1032e12\n    floor: 929e12"
         text = good.read_text()
-        want = re.sub(r"value: 794.5e12\n    floor: 715e12", wrong, text) if self.file_is_wrong(now) else text
+        want = re.sub(r"value: 650e12\n    floor: 464e12", wrong, text) if self.file_is_wrong(now) else text
         if path.read_text() != want:
             path.write_text(want)
             self.c.process.send_signal(signal.SIGHUP)
@@ -284,6 +297,11 @@ def cause_of(world, name, check, at):
 
 def fault_of(host, at):
     return next((f for f in host.faults if f.onset <= at < f.until + AFTER), None)
+
+
+def was_low_once(host, at):
+    """Its run at that time: to say so is right."""
+    return any(abs(at - low) < CLOSE for low in host.low_runs)
 
 
 def low_gpus(world):
@@ -342,8 +360,8 @@ def grade(world, facts):
             if f.kind == "slow-gpu" and not f.onset:
                 row["identifiable"] += (host.name, f.part) in low
                 row["identifiable_named"] += (host.name, f.part) in low and bool(named)
-    runs = collections.Counter(verdict for h in clean for _, profile, verdict in facts["verdicts"].get(h.name, ())
-                               if profile != "passive")
+    runs = collections.Counter(verdict for h in clean for at, profile, verdict in facts["verdicts"].get(h.name, ())
+                               if profile != "passive" and not was_low_once(h, at))
     delays.sort()
     node_days = len(clean) * world.days
     reasons = {h.name for h in world.hosts if any(f.kind in silicon.ONSETS or f.kind == "lost-channel" for f in h.faults)}
@@ -370,8 +388,9 @@ def grade_cause(world, cause, facts, hosts, cordoned):
     end = min(told if told is not None else math.inf, cause.until, world.days * DAY)
     runs = [sum(cause.onset <= at < end for at in hosts[name].active_runs) for name in cause.hosts]
     blamed = {o["node"] for o in facts["incidents"] if cause_of(world, o["node"], o["check"], o["opened"]) is cause}
+    settled = min(told + 6 * HOUR if told is not None else math.inf, cause.until, world.days * DAY)
     after = {o["node"] for o in facts["incidents"] if cause_of(world, o["node"], o["check"], o["opened"]) is cause
-             and told is not None and (o["closed"] is None or o["closed"] > told + 6 * HOUR)}
+             and o["opened"] <= settled and (o["closed"] is None or o["closed"] > settled)}
     return {"kind": cause.kind, "hosts": len(cause.hosts), "told_h": None if told is None else (told - cause.onset) / HOUR,
             "runs_mean": sum(runs) / len(runs), "blamed": len(blamed), "blamed_after": len(after),
             "cordoned": len(cordoned & {n for n in cause.hosts if not hosts[n].faults})}

@@ -113,6 +113,7 @@ class Host:
             self.env["kernel"] = "5.15.0-1071"
         self.boot()
         self.active_runs = []  # when
+        self.low_runs = []     # when one was low once
 
     def boot(self):
         self.boots += 1
@@ -195,6 +196,8 @@ class Host:
         c, n, shared = self.chance, self.noise, self.shared(at)
         once = c.uniform(0.86, 0.96) if c.random() < n.once else 1.0
         where = c.choice([None, *range(GPUS)])
+        if once < 1:
+            self.low_runs.append(at)
         luck = {what: c.random() for what in ("gemm", "h2d", "device", "loop", "numa")}
         dead, wrong = self.has("dead-gpu", at), self.has("wrong-data", at)
         for what, part, check, subject, unit, locality, params, value in self.values(full):

@@ -253,15 +253,24 @@ void grade_incident(struct sim *s, size_t number, const char *check, bool open)
 		name_well(s, number, check);
 }
 
-void grade_run(struct sim *s, size_t number, bool active, int level)
+static void trace_run(const struct sim *s, size_t number, const struct verdict *verdict)
+{
+	if (s->options->trace && verdict->level >= VERDICT_WARN)
+		(void)fprintf(stderr, "day %.3f %s is well%s: a run of it is %s: %s\n",
+			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->hosts[number].name,
+			      s->hosts[number].low_once ? " but was low" : "",
+			      verdict_level_names[verdict->level], verdict->sentence);
+}
+
+void grade_run(struct sim *s, size_t number, const struct verdict *verdict)
 {
 	struct grade_clean *clean = &s->grade.clean;
+	const int level = verdict->level;
 
-	if (!active)
-		return;
 	cause_run(s, number);
 	if (!truth_is_clean(&s->hosts[number]))
 		return;
+	trace_run(s, number, verdict);
 	if (s->hosts[number].low_once) {
 		clean->once_runs++;
 		clean->once_warn += level == VERDICT_WARN;

@@ -16,6 +16,7 @@ struct sim;
 struct decision;
 struct finding;
 struct store_window;
+struct verdict;
 
 /* Classes that are counted apart. */
 enum grade_class {
@@ -116,8 +117,8 @@ void grade_warn(struct sim *s, size_t number, const struct store_window *row);
 /* An incident of a host was opened or closed. */
 void grade_incident(struct sim *s, size_t number, const char *check, bool open);
 
-/* A report was judged. */
-void grade_run(struct sim *s, size_t number, bool active, int level);
+/* An active run was judged, by itself. */
+void grade_run(struct sim *s, size_t number, const struct verdict *verdict);
 
 /* A test of the host was ordered. */
 void grade_tested(struct sim *s, size_t number);

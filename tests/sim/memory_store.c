@@ -188,7 +188,7 @@ int store_add(struct store *s, const struct store_report *in, struct err *err UN
 	run->verdict.profile = report->profile;
 	e->ran[profile_is_active(report->profile)]++;
 	s->events.run(s->events.context, number_of(s, e), profile_is_active(report->profile),
-		      in->verdict->level);
+		      in->verdict);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 struct store;
 struct store_incident;
 struct store_window;
+struct verdict;
 struct verdict_item;
 
 /* Told as it happens. */
@@ -23,8 +24,8 @@ struct memory_events {
 	/* `fleet`: it stands under the name of a SKU. */
 	void (*incident)(void *context, const struct store_incident *incident, bool fleet);
 	void (*incident_over)(void *context, const char *name, const char *check, bool fleet);
-	/* A report was judged: enum verdict_level of it alone. */
-	void (*run)(void *context, size_t node, bool active, int level);
+	/* A report was judged, by itself. */
+	void (*run)(void *context, size_t node, bool active, const struct verdict *verdict);
 	void *context;
 };
 

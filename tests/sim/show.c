@@ -137,10 +137,16 @@ static json_t *encode_named(const struct grade *g)
 	const uint64_t right = g->named_hosts[NAMED_RIGHTLY],
 		       shared = g->named_hosts[NAMED_FOR_SHARED],
 		       wrong = g->named_hosts[NAMED_WRONGLY];
+	uint64_t after = 0;
+	size_t i;
 
-	return json_pack("{s:I, s:I, s:I, s:o}", "right", (json_int_t)right, "shared",
+	for (i = 0; i < g->causes.n; i++)
+		after += g->causes.list[i].left;
+
+	return json_pack("{s:I, s:I, s:I, s:o, s:o}", "right", (json_int_t)right, "shared",
 			 (json_int_t)shared, "wrong", (json_int_t)wrong, "precision",
-			 number(ratio(right, right + shared + wrong)));
+			 number(ratio(right, right + shared + wrong)), "precision_after",
+			 number(ratio(right, right + after + wrong)));
 }
 
 static json_t *encode_born(const struct grade *g)

@@ -61,9 +61,10 @@ static size_t number_of(const char *name)
 	return strtoul(name + strlen("node-"), NULL, 10);
 }
 
-static void on_run(void *context, size_t number, bool active, int level)
+static void on_run(void *context, size_t number, bool active, const struct verdict *verdict)
 {
-	grade_run(context, number, active, level);
+	if (active)
+		grade_run(context, number, verdict);
 }
 
 static void on_incident_over(void *context, const char *name, const char *check, bool fleet)

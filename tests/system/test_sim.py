@@ -159,7 +159,7 @@ def test_a_wrong_sku_file_opens_the_breaker_and_nothing_else(scenario, sim, tmp_
     (tmp_path / "none.yaml").write_text("v: 1\nrandom: false\nfaults: []\n")
     well = result(sim, "--nodes", 300, "--days", 2, "--faults", tmp_path / "none.yaml")
     assert well["alarms"] == 0
-    assert [fleet[k] for k in ("host_incidents", "domain_incidents")] == [well[k] for k in ("host_incidents", "domain_incidents")]
+    assert fleet["host_incidents"] <= well["host_incidents"] and fleet["domain_incidents"] == well["domain_incidents"]
 
 
 def test_silent_agents_open_the_breaker(scenario):
@@ -252,7 +252,8 @@ def test_a_policy_that_cordons_at_sight_is_seen(bad_policy):
 def test_a_policy_that_does_nothing_is_seen(bad_policy):
     fleet = bad_policy((r"action: [a-z]+\n", "action: observe\n"))
     assert fleet["recall"] == 0
-    assert sum(row["tested"] for row in fleet["faults"].values()) == 0
+    assert sum(row["tested"] for kind, row in fleet["faults"].items() if kind != "gpu_blamed") == 0
+    assert {c["kind"]: c["told_s"] for c in fleet["shared"]} == {"setting": None, "slow-job": None}
 
 
 def test_a_policy_that_sees_no_drop_is_seen(bad_policy):
@@ -262,10 +263,18 @@ def test_a_policy_that_sees_no_drop_is_seen(bad_policy):
     assert fleet["born"]["identifiable"] > fleet["born"]["identifiable_warned"] == 0
 
 
-def test_a_policy_without_shared_causes_is_seen(bad_policy):
-    fleet = bad_policy((r"alike: {percent: 2, nodes: 5", "alike: {percent: 100, nodes: 100000"))
-    assert any(c["told_s"] is None and c["blamed"] >= c["hosts"] / 2 for c in fleet["shared"])
-    assert fleet["named"]["shared"] > 0 and fleet["named"]["precision"] < 0.97
+def test_hosts_blamed_for_what_they_share_are_counted(sim, tmp_path):
+    """As sick hosts all over the fleet the same slowness is theirs; as one of their rack it is not."""
+    kinds = {"slow-host": "{kind: slow-host, first: 20, nodes: 3, slow_percent: 30, onset: 1d}",
+             "hot-rack": "{kind: hot-rack, first: 20, nodes: 3, slow_percent: 30, onset: 1d}"}
+    named = {}
+    for kind, row in kinds.items():
+        path = tmp_path / (kind + ".yaml")
+        path.write_text("v: 1\nrandom: false\nnoise: {spread: 0.25, dip_percent: 0}\n"
+                        "fleet: {models: 1, of_five_percent: 0, rack: 50}\nfaults: [" + row + "]\n")
+        named[kind] = result(sim, "--nodes", 100, "--days", 3, "--faults", path)["named"]
+    assert named["slow-host"]["right"] == 3 and named["slow-host"]["shared"] == 0
+    assert named["hot-rack"]["right"] == 0 and named["hot-rack"]["shared"] == 3 and named["hot-rack"]["precision"] == 0
 
 
 # --- the program ---

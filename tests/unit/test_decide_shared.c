@@ -431,10 +431,10 @@ static void too_few_with_a_setting_are_not_the_setting(void)
 {
 	CLEANUP(world_release) struct world w;
 
-	a_quarter_of_a_sku_is(&w, 9, false);
+	a_quarter_of_a_sku_is(&w, 5, false);
 	decide(&w);
 	CHECK_EQ(w.out.n_notices, 0);
-	CHECK_EQ(count_of(&w, DECIDE_RETEST), 3);
+	CHECK_EQ(count_of(&w, DECIDE_RETEST), 2);
 }
 
 static void what_only_hosts_of_one_job_show_is_the_job(void)
@@ -458,7 +458,7 @@ static void one_bad_run_of_the_others_is_enough_for_a_domain(void)
 	world_init(&w, RULES, 100);
 	for (i = 0; i < 100; i++)
 		fleet_set_domain(&w.fleet, world_node(&w, i), i < 10 ? "hot" : "good");
-	for (i = 0; i < 6; i++)
+	for (i = 0; i < 4; i++)
 		note(&w, i, "gemm.rate", SEVERITY_FAIL);
 	decide(&w);
 	CHECK_EQ(w.out.n_notices, 0);
@@ -466,7 +466,7 @@ static void one_bad_run_of_the_others_is_enough_for_a_domain(void)
 	decide(&w);
 	CHECK_EQ(w.out.n_notices, 1);
 	CHECK_EQ(w.out.notices[0].kind, NOTICE_DOMAIN);
-	CHECK_EQ(w.out.notices[0].hosts, 6);
+	CHECK_EQ(w.out.notices[0].hosts, 4);
 	CHECK_EQ(count_of(&w, DECIDE_RETEST) + count_of(&w, DECIDE_ALERT), 0);
 }
 

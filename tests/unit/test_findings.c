@@ -7,6 +7,7 @@
 #include "controller/baseline.h"
 #include "controller/rules.h"
 #include "controller/store.h"
+#include "lib/duration.h"
 #include "lib/xalloc.h"
 #include "tests/unit/mesh.h"
 #include "tests/unit/reports.h"
@@ -181,17 +182,20 @@ static void a_slow_link_is_one_incident_that_closes_when_it_is_good(void)
  * '?' a run without it, 'c' only GPUs are told, one by one, 'w' assayd watches
  * and saw another line.
  */
-static void play_events(struct store *s, const char *runs)
+static void play_events(struct store *s, const char *runs, unsigned k, uint64_t every_us)
 {
 	struct rules rules = { .policy = policy_init() };
+	uint64_t now_us = 1000;
 
 	rules.policy.rules = xcalloc(1, sizeof(*rules.policy.rules));
 	rules.policy.rules[0] = two_of_three();
 	free(rules.policy.rules[0].check);
 	rules.policy.rules[0].check = xstrdup("host.*");
+	rules.policy.rules[0].k = k;
+	rules.policy.rules[0].n = k > 1 ? 3 : 1;
 	rules.policy.n_rules = 1;
 	for (; *runs; runs++) {
-		const struct arrival arrival = { .measured_us = 1000, .fresh = true };
+		const struct arrival arrival = { .measured_us = now_us += every_us, .fresh = true };
 		struct report report = report_make();
 		struct rules_view view = { .rules = &rules, .report = &report };
 		struct sample *sample = NULL;
@@ -236,7 +240,7 @@ static void an_event_ends_after_n_runs_that_looked_and_found_none(void)
 		int n;
 
 		CHECK_EQ(store_open(path, &s, NULL), 0);
-		play_events(s, rows[i].runs);
+		play_events(s, rows[i].runs, 2, 9 * USEC_PER_HOUR);
 		CHECK_EQ(store_count_incidents(s, &open, NULL), 0);
 		CHECK_EQ(open, rows[i].open);
 		n = store_windows(s, "host1", &windows, FINDINGS_MAX, NULL);
@@ -244,6 +248,40 @@ static void an_event_ends_after_n_runs_that_looked_and_found_none(void)
 		for (; n > 0; n--)
 			store_window_release(&windows[n - 1]);
 		free(windows);
+	}
+}
+
+/* An event is over when it has not been for a day, not at the first run without it. */
+static void a_storm_of_events_is_one_incident_that_stays_open(void)
+{
+	static const struct {
+		const char *runs;
+		uint64_t every_us;
+		size_t incidents, open;
+	} rows[] = {
+		{ "x.x.x..x...x....x", 5 * USEC_PER_MIN, 1, 1 },
+		{ "x.........x........", USEC_PER_HOUR, 1, 1 },
+		{ "x....", 6 * USEC_PER_HOUR, 1, 0 },
+		{ "x...x", 5 * USEC_PER_HOUR, 1, 1 },
+		{ "x.....x", 6 * USEC_PER_HOUR, 2, 1 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) char *path = xasprintf("%s/storm-%zu.db", test_dir(), i);
+		CLEANUP(store_closep) struct store *s = NULL;
+		const struct store_range all = { NULL, STORE_PAGE_MAX };
+		struct store_page page = { 0 };
+		uint64_t open = 99;
+
+		CHECK_EQ(store_open(path, &s, NULL), 0);
+		play_events(s, rows[i].runs, 1, rows[i].every_us);
+		CHECK_EQ(store_count_incidents(s, &open, NULL), 0);
+		CHECK_EQ(open, rows[i].open);
+		CHECK_EQ(store_incidents(s, &all, false, &page, NULL), 0);
+		CHECK_EQ(json_array_size(page.items), rows[i].incidents);
+		json_decref(page.items);
+		free(page.next);
 	}
 }
 
@@ -396,6 +434,7 @@ static const struct test tests[] = {
 	TEST(an_incident_opens_at_k_of_n_and_closes_after_n_good),
 	TEST(an_incident_of_cells_gives_way_to_that_of_their_link),
 	TEST(a_slow_link_is_one_incident_that_closes_when_it_is_good),
+	TEST(a_storm_of_events_is_one_incident_that_stays_open),
 	TEST(an_event_ends_after_n_runs_that_looked_and_found_none),
 	TEST(a_warn_that_the_fleet_does_not_share_is_no_bad_run),
 };

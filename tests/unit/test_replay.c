@@ -256,7 +256,60 @@ static void counts_agree_and_the_same_history_gives_the_same_answer(void)
 	policy_release(&p);
 }
 
+#define SLOW_CORDONS "{name: slow, match: {check: 'gemm.*'}, windows: {k: 2, n: 3}, action: retest}"
+
+/* What each reference said of a part that is 10 % low all the time. */
+static const struct replay_item *as_told(unsigned host, unsigned round)
+{
+	enum {
+		F = 1 << SOURCE_FLEET,
+		S = 1 << SOURCE_SKU,
+		H = 1 << SOURCE_HISTORY,
+		P = 1 << SOURCE_PEERS
+	};
+	static const struct {
+		unsigned known, low;
+		int usual;
+		bool bare;
+	} told[] = {
+		{ F | H | S | P, S | P, USUAL_KEPT, false }, /* the fleet lets it pass */
+		{ F | H | P, F | P, USUAL_KEPT, false },     /* born so: told */
+		{ F | H | P, H, USUAL_DROPPED, false },	     /* it has been better */
+		{ 0, 0, USUAL_UNKNOWN, true },		     /* nobody knows any more */
+	};
+	static struct replay_item item;
+
+	item = low(0.9);
+	if (round < 2 || host >= ARRAY_SIZE(told))
+		return NULL;
+	item.unit = "FLOP/s";
+	item.floor = 0.95;
+	item.known_by = told[host].known;
+	item.low_by = told[host].low;
+	item.usual = told[host].usual;
+	item.bare = told[host].bare;
+	return &item;
+}
+
+static void what_was_no_bad_run_is_none_in_a_replay(void)
+{
+	struct policy p = policy_of("", SLOW_CORDONS);
+	const struct history h = { 30, 30 * USEC_PER_MIN, as_told, NULL };
+	CLEANUP(json_freep) json_t *answer = play(&p, &h);
+	const json_t *lacks = json_object_get(answer, "lacks");
+
+	CHECK_EQ(at(answer, "nodes", "node", "gpu-00", "cordons"), -1);
+	CHECK_EQ(at(answer, "nodes", "node", "gpu-01", "cordons"), -1);
+	CHECK_EQ(at(answer, "nodes", "node", "gpu-02", "cordons"), 1);
+	CHECK_EQ(at(answer, "nodes", "node", "gpu-03", "cordons"), 1);
+	CHECK_EQ(json_array_size(lacks), 3);
+	CHECK_HAS(json_string_value(json_array_get(lacks, 2)),
+		  "of 28 reports it is not kept what each reference said");
+	policy_release(&p);
+}
+
 static const struct test tests[] = {
+	TEST(what_was_no_bad_run_is_none_in_a_replay),
 	TEST(a_dead_host_is_cordoned_and_released_after_its_tests),
 	TEST(what_a_budget_refuses_is_counted_once_with_what_would_allow_it),
 	TEST(a_lenient_floor_finds_less),
