@@ -174,8 +174,7 @@ endif
 # The steps from version to version of the store as C texts.
 SCHEMAS = controller/schema-1.sql controller/schema-2.sql controller/schema-3.sql \
 	controller/schema-4.sql controller/schema-5.sql controller/schema-6.sql controller/schema-7.sql controller/schema-8.sql controller/schema-9.sql \
-	controller/schema-12.sql
-	controller/schema-4.sql controller/schema-5.sql controller/schema-6.sql controller/schema-7.sql controller/schema-8.sql controller/schema-9.sql controller/schema-10.sql
+	controller/schema-10.sql controller/schema-11.sql
 controller/schema.h: $(SCHEMAS) Makefile
 	$(AM_V_GEN)$(MKDIR_P) controller && { \
 		echo '/* Made from controller/schema-*.sql. */' && echo 'static const char *const schema_steps[] = {' && \

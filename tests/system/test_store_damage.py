@@ -186,7 +186,7 @@ def test_a_store_of_before_there_were_sums_says_nothing(controller, tmp_path):
     fill(c, 1, 2)
     assert c.stop()[0] == 0
     with contextlib.closing(sqlite3.connect(c.db)) as db:
-        db.executescript("DROP TABLE seal; PRAGMA user_version = 9")
+        db.executescript("DROP TABLE seal; DROP INDEX incidents_of_node; ALTER TABLE items DROP COLUMN facts; PRAGMA user_version = 9")
     os.remove(f"{c.db}-sums")
     c = controller()
     assert c.log() == "" and c.metrics()["assay_store_unsure"] == 0
