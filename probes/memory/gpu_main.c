@@ -77,7 +77,7 @@ int gpu_probe(struct probe *probe, struct accel *accel, uint64_t copy_bytes, str
 {
 	const uint64_t late_us =
 		MIN((uint64_t)(end_part * (double)probe->budget_us), (uint64_t)END_MAX_US);
-	const uint64_t now_us = clock_mono_us(), end_us = probe->deadline_us - late_us / 2;
+	const uint64_t end_us = probe->deadline_us - late_us / 2;
 	struct work *w = xcalloc(1, sizeof(*w));
 	int r;
 
@@ -88,14 +88,14 @@ int gpu_probe(struct probe *probe, struct accel *accel, uint64_t copy_bytes, str
 		.copy_bytes = copy_bytes,
 		.pattern = probe->budget_us >= PATTERN_BUDGET_US,
 		.run_busy = probe->run_busy,
-		.ready_us = now_us + (uint64_t)(ready_part * (double)clock_left_us(end_us)),
 		.leaves = true,
 		.deadline_us = end_us - late_us / 2,
 		.epoch_us = (int64_t)clock_real_us() - (int64_t)clock_mono_us(),
 		.emit = probe_emit_of,
 		.context = probe,
 	};
-	read_host(w);
+	read_host(w); /* takes a part of a second on a large host */
+	w->plan.ready_us = clock_mono_us() + (uint64_t)(ready_part * (double)clock_left_us(end_us));
 	r = accel_watch(measure, w, end_us, err);
 	/* A GPU that is late still has it. */
 	return r == -ETIMEDOUT ? tell_blocked(probe, accel, err) : r;

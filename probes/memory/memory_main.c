@@ -19,7 +19,7 @@ enum { OPT_ENGINE = 0x200, OPT_SIZE };
 /* Of the budget: until then the driver of GPUs must have started. */
 static const double start_part = 0.5;
 /* Of what is left then, where both the host and GPUs are measured. */
-static const double host_part = 0.3;
+static const double host_part = 0.35;
 
 enum engine { ENGINE_AUTO, ENGINE_CPU, ENGINE_CUDA };
 

@@ -161,8 +161,8 @@ def test_a_broken_program_costs_its_own_questions(kit, good, attempt, tmp_path):
 @pytest.mark.parametrize("gpus, steps, wrong", [
     ("wrong=0", "gemm,dtypes", {"correct"}),
     ("hang=0", "gemm", {"windows", "steady", "clock", "correct"}),
-    ("init=999", "gemm,driver", {"engine", "windows", "set-up", "end", "steady", "dmabuf", "clock", "correct"}),
-    ("driver=12040", "gemm", {"engine", "cublaslt", "windows", "set-up", "end", "steady", "clock", "correct"}),
+    ("init=999", "gemm,driver", {"engine", "windows", "end", "steady", "dmabuf", "clock", "correct"}),
+    ("driver=12040", "gemm", {"engine", "cublaslt", "windows", "end", "steady", "clock", "correct"}),
     ("dbe=0 amount=3", "state", {"state"}),
     ("remapfailed=0", "passive", {"passive"}),
     ("capped=0", "state", {"state", "smi"}),
@@ -185,6 +185,24 @@ def test_what_is_wrong_with_a_gpu_does_not_hold(kit, attempt, tmp_path, gpus, st
 def test_a_probe_that_differs_from_its_reference_does_not_hold(good, judge, tmp_path, step, label, check, factor, wrong):
     status, found = judge(changed(good[0], tmp_path / "changed", slower(step, label, check, factor)))
     assert {name for name, answer in found.items() if answer == NOT} == wrong and status == (1 if wrong else 3)
+
+
+def test_nothing_holds_of_a_host_whose_processor_was_measured_in_place_of_a_gpu(good, judge, tmp_path):
+    def processor(record):
+        if record.get("kind") != "run":
+            return
+        record["out"] = record["out"].replace('"engine":"cuda"', '"engine":"cpu"')
+        if record["step"] in ("passive", "quick"):
+            value = json.loads(record["out"])
+            value["report"]["samples"] = [s for s in value["report"]["samples"] if not s["check"].startswith("gpu.")]
+            record["out"] = json.dumps(value)
+        if record["step"] == "single" and record["status"] == 77:
+            record["err"] = "assay-probe-gemm: --overlap needs a GPU engine"
+
+    _, found = judge(changed(good[0], tmp_path / "processor", processor))
+    # What the references alone answer, or what has no engine.
+    assert {name for name, answer in found.items() if answer == HOLDS} - HEADERS == {
+        "touch", "warm", "state", "smi", "end", "dmabuf", "nccl", "SIGTERM", "hang", "warm-up", "data"}, found
 
 
 def test_what_took_too_long_does_not_hold(good, judge, tmp_path):
