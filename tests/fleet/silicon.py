@@ -165,7 +165,7 @@ class Host:
         for i in range(GPUS):
             gpu = f"gpu:GPU-{self.name}-{i}"
             yield "gemm", i, "gemm.rate", gpu, "FLOP/s", "self", {**driver, **GEMM}, gemm * self.gpu[i] * self.booted[i]
-            yield "h2d", i, "memory.h2d_bw", gpu, "B/s", "self", driver, h2d * self.link[i]
+            yield "h2d", i, "memory.h2d_bw", gpu, "B/s", "node", {**driver, "size": 512 << 20}, h2d * self.link[i]
             yield "device", i, "memory.device_bw", gpu, "B/s", "self", driver, device * (1 + (self.gpu[i] - 1) / 8)
             for locality, target in LOOPS if full else LOOPS[:1]:
                 slower = {"pix": 1, "node": 0.96, "sys": 0.7}[locality] * (1 if target == "gpu" else 0.98)
