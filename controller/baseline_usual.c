@@ -38,12 +38,15 @@ static void learn_tail(struct baseline *line, const char *node, const struct usu
  * has no other part near it, or is so far that no good one is.
  */
 static void hold_part(struct baseline *line, const char *node, const struct measure *m,
-		      struct expectation *e)
+		      double middle, struct expectation *e)
 {
 	const double beyond = m->lower ? e->expected / m->value : m->value / e->expected;
 	double apart = -INFINITY;
 
 	if (usuals_place(&line->usuals, node, &apart) == PLACE_UNKNOWN)
+		return;
+	/* A host that is low as a whole has no tail: hosts differ less than parts. */
+	if (m->lower ? middle > e->expected * (1 + m->slack) : middle < e->expected * (1 - m->slack))
 		return;
 	e->low = beyond < REFERENCE_BROKEN || (beyond < 1 - APART_SLACKS * m->slack &&
 					       (m->lower ? -log(m->value) : log(m->value)) < apart);
@@ -54,7 +57,7 @@ static void hold_part(struct baseline *line, const char *node, const struct meas
 	}
 }
 
-bool baseline_hold(struct baseline *line, const char *node, const struct measure *m,
+bool baseline_hold(struct baseline *line, const char *node, const struct measure *m, double middle,
 		   struct expectation *ret)
 {
 	const struct center *center = baseline_center_but(line, node);
@@ -70,7 +73,7 @@ bool baseline_hold(struct baseline *line, const char *node, const struct measure
 		return false;
 	ret->n = center->n;
 	if (parts)
-		hold_part(line, node, m, ret);
+		hold_part(line, node, m, middle, ret);
 	return true;
 }
 

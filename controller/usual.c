@@ -17,6 +17,8 @@
 /* The worst parts are followed over so many runs, and one run counts for so much at most. */
 enum { TAIL_RUNS = 16, TAIL_RUNS_MIN = 6 };
 #define TAIL_STEP_MAX 0.03
+/* What the noise of one run may add, while there are too few to follow. */
+#define TAIL_EARLY 0.015
 /* With their parts they are enough to tell what parts differ by. */
 enum { TAIL_HOSTS_MIN = 3 };
 /* A host has about so many parts; one, and one more in so many, may be worse than the gap. */
@@ -210,6 +212,19 @@ static double gap_above(const struct usuals *u, double from, double width, doubl
 	return NAN;
 }
 
+/* The worst part of any other host. */
+static double next_of(const struct usuals *u, const char *node)
+{
+	double next = INFINITY;
+	size_t i;
+
+	for (i = 0; i < u->n; i++) {
+		if (u->hosts[i].tail.runs > 0 && !streq(u->hosts[i].node, node))
+			next = fmin(next, u->hosts[i].tail.worst);
+	}
+	return next;
+}
+
 enum usual_place usuals_place(struct usuals *u, const char *node, double *ret_apart)
 {
 	struct usual *host = find(u, node);
@@ -218,8 +233,12 @@ enum usual_place usuals_place(struct usuals *u, const char *node, double *ret_ap
 	gather_tails(u);
 	if (u->n_tails < 2 * ((size_t)TAIL_HOSTS_MIN + (host && host->tail.runs > 0)))
 		return PLACE_UNKNOWN;
-	if (!host || host->tail.runs < TAIL_RUNS_MIN)
+	if (!host || host->tail.runs == 0)
 		return PLACE_AMONG;
+	if (host->tail.runs < TAIL_RUNS_MIN) {
+		*ret_apart = fmin(next_of(u, node), host->tail.second) - USUAL_APART - TAIL_EARLY;
+		return PLACE_EARLY;
+	}
 	below = gap_above(u, host->tail.worst, host->tail.apart ? USUAL_APART_STILL : USUAL_APART,
 			  &above);
 	host->tail.apart = isfinite(below);

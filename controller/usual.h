@@ -103,6 +103,7 @@ void usuals_tail(struct usuals *u, const char *node, double worst, double second
 enum usual_place {
 	PLACE_UNKNOWN, /* too few hosts */
 	PLACE_AMONG,   /* there are others like it, or too few runs of it to tell */
+	PLACE_EARLY,   /* too few runs of it: only what is beyond `ret_apart` by itself is apart */
 	PLACE_APART,   /* worse than the next by USUAL_APART or more */
 };
 /* Of one that is apart, values below `ret_apart`, a logarithm as in the tails, are its. */
