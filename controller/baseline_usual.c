@@ -41,14 +41,17 @@ static void hold_part(struct baseline *line, const char *node, const struct meas
 		      double middle, struct expectation *e)
 {
 	const double beyond = m->lower ? e->expected / m->value : m->value / e->expected;
+	const double far = m->lower ? m->value - e->expected : e->expected - m->value;
+	const bool deep = line->within > 0 && far > USUAL_DEEP_K * line->within && e->low;
 	double apart = -INFINITY;
 
-	if (usuals_place(&line->usuals, node, &apart) == PLACE_UNKNOWN)
+	if (usuals_place(&line->usuals, node, deep ? USUAL_APART_DEEP : USUAL_APART, &apart) ==
+	    PLACE_UNKNOWN)
 		return;
 	/* A host that is low as a whole has no tail: hosts differ less than parts. */
 	if (m->lower ? middle > e->expected * (1 + m->slack) : middle < e->expected * (1 - m->slack))
 		return;
-	e->low = beyond < REFERENCE_BROKEN || (beyond < 1 - APART_SLACKS * m->slack &&
+	e->low = beyond < REFERENCE_BROKEN || ((deep || beyond < 1 - APART_SLACKS * m->slack) &&
 					       (m->lower ? -log(m->value) : log(m->value)) < apart);
 	e->far &= e->low;
 	if (e->low && e->margin >= 1) {
@@ -67,7 +70,7 @@ bool baseline_hold(struct baseline *line, const char *node, const struct measure
 
 	/* So few hosts tell no median, but their parts are many. */
 	if (parts && center->n < REFERENCE_N_MIN &&
-	    usuals_place(&line->usuals, node, &apart) != PLACE_UNKNOWN)
+	    usuals_place(&line->usuals, node, USUAL_APART, &apart) != PLACE_UNKNOWN)
 		few.n = REFERENCE_N_MIN;
 	if (!expectation_from_fleet(m, &few, ret))
 		return false;

@@ -17,8 +17,6 @@
 /* The worst parts are followed over so many runs, and one run counts for so much at most. */
 enum { TAIL_RUNS = 16, TAIL_RUNS_MIN = 6 };
 #define TAIL_STEP_MAX 0.03
-/* What the noise of one run may add, while there are too few to follow. */
-#define TAIL_EARLY 0.015
 /* With their parts they are enough to tell what parts differ by. */
 enum { TAIL_HOSTS_MIN = 3 };
 /* A host has about so many parts; one, and one more in so many, may be worse than the gap. */
@@ -225,7 +223,7 @@ static double next_of(const struct usuals *u, const char *node)
 	return next;
 }
 
-enum usual_place usuals_place(struct usuals *u, const char *node, double *ret_apart)
+enum usual_place usuals_place(struct usuals *u, const char *node, double width, double *ret_apart)
 {
 	struct usual *host = find(u, node);
 	double below, above = NAN;
@@ -236,11 +234,11 @@ enum usual_place usuals_place(struct usuals *u, const char *node, double *ret_ap
 	if (!host || host->tail.runs == 0)
 		return PLACE_AMONG;
 	if (host->tail.runs < TAIL_RUNS_MIN) {
-		*ret_apart = fmin(next_of(u, node), host->tail.second) - USUAL_APART - TAIL_EARLY;
+		*ret_apart = fmin(next_of(u, node), host->tail.second) - width;
 		return PLACE_EARLY;
 	}
-	below = gap_above(u, host->tail.worst, host->tail.apart ? USUAL_APART_STILL : USUAL_APART,
-			  &above);
+	below = gap_above(u, host->tail.worst,
+			  host->tail.apart ? fmin(width, USUAL_APART_STILL) : width, &above);
 	host->tail.apart = isfinite(below);
 	if (!host->tail.apart)
 		return PLACE_AMONG;
