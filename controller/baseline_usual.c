@@ -6,6 +6,9 @@
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
 
+/* A host whose middle part is so far beyond those of the others is low as a whole. */
+#define WHOLE_LOW 0.05
+
 /* So many slacks below the middle a part that is apart is told: 7.5 % where that is 5 %. */
 #define APART_SLACKS 1.5
 
@@ -26,7 +29,15 @@ static void learn_tail(struct baseline *line, const char *node, const struct usu
 		       size_t n)
 {
 	const bool lower = line->key.kind.better == BETTER_LOWER;
+	const struct center *hosts = baseline_center_but(line, node);
+	const double middle = n > 0 ? values[n / 2].value / hosts->median : NAN;
 
+	/* The parts of a host that is low as a whole are no tail of good ones. */
+	if (hosts->n >= WITHIN_HOSTS_MIN &&
+	    (lower ? middle > 1 + WHOLE_LOW : middle < 1 - WHOLE_LOW)) {
+		usuals_no_tail(&line->usuals, node);
+		return;
+	}
 	if (n <= REFERENCE_N_MIN || !(values[0].value > 0))
 		return;
 	usuals_tail(&line->usuals, node, lower ? -log(values[n - 1].value) : log(values[0].value),

@@ -160,6 +160,16 @@ void usuals_learn(struct usuals *u, const char *node, const struct usual_value *
 	}
 }
 
+void usuals_no_tail(struct usuals *u, const char *node)
+{
+	struct usual *host = find(u, node);
+
+	if (!host || host->tail.runs == 0)
+		return;
+	host->tail = (struct usual_tail){ 0 };
+	u->tails_news = u->n + 1; /* gather anew */
+}
+
 void usuals_tail(struct usuals *u, const char *node, double worst, double second)
 {
 	struct usual_tail *t = &need(u, node)->tail;

@@ -98,6 +98,9 @@ void usuals_note(struct usuals *u, const char *node, const struct usual_value *v
 /* One more run of a host: its two worst parts. */
 void usuals_tail(struct usuals *u, const char *node, double worst, double second);
 
+/* It has none that says anything of others. */
+void usuals_no_tail(struct usuals *u, const char *node);
+
 /*
  * Where the worst part of a host stands among all parts of its SKU. Good silicon has a long tail,
  * and nobody can tell where a distance from the median begins to be a fault; a part that has
