@@ -75,7 +75,7 @@ bool baseline_hold(struct baseline *line, const char *node, const struct measure
 		   struct expectation *ret)
 {
 	const struct center *center = baseline_center_but(line, node);
-	const bool parts = !m->family->alike && line->within > 0;
+	const bool parts = m->family->silicon && line->within > 0;
 	struct center few = *center;
 	double apart;
 
