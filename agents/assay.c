@@ -66,8 +66,20 @@ static int run_command(const struct command *command, int argc, char **argv)
 	return command->run(argc, argv);
 }
 
+static bool is_any(const char *word, const char *const *words)
+{
+	for (; *words; words++) {
+		if (streq(word, *words))
+			return true;
+	}
+	return false;
+}
+
 int main(int argc, char **argv)
 {
+	static const char *const helps[] = { "help", "--help", "-h", "-?", NULL };
+	static const char *const versions[] = { "version", "--version", "-V", NULL };
+	char ask[] = "--help";
 	const char *name = argc > 1 ? argv[1] : NULL;
 	const struct command *command;
 
@@ -76,9 +88,13 @@ int main(int argc, char **argv)
 		(void)help(stderr);
 		return STATUS_USAGE;
 	}
-	if (streq(name, "help") || streq(name, "--help") || streq(name, "-h") || streq(name, "-?"))
+	if (argc == 3 && streq(name, "help")) { /* "help run" is "run --help" */
+		name = argv[1] = argv[2];
+		argv[2] = ask;
+	} else if (is_any(name, helps)) {
 		return help(stdout);
-	if (streq(name, "--version") || streq(name, "-V"))
+	}
+	if (is_any(name, versions))
 		return puts(argp_program_version) < 0;
 	command = find(name);
 	if (!command) {

@@ -122,9 +122,11 @@ static int check(const struct assayd_config *config, struct err *err)
 
 	if (r == 0)
 		r = assayd_check(config, &said, err);
-	if (r == 0)
-		(void)fprintf(stderr, "%s\n", said.msg);
-	return r;
+	if (r < 0)
+		return r;
+	assayd_warn(config);
+	(void)fprintf(stderr, "%s\n", said.msg);
+	return 0;
 }
 
 int main(int argc, char **argv)

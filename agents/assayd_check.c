@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <systemd/sd-event.h>
 
@@ -10,6 +11,7 @@
 #include "lib/err.h"
 #include "lib/http.h"
 #include "lib/json.h"
+#include "lib/log.h"
 #include "lib/xalloc.h"
 
 enum { ANSWER_MAX = 64 * 1024 };
@@ -93,6 +95,33 @@ static int ask(struct question *q, struct http *http, struct err *err)
 		return r;
 	r = sd_event_loop(q->event);
 	return r < 0 ? err_errno(err, -r, "the event loop failed") : 0;
+}
+
+static bool is_loopback(const char *url)
+{
+	static const char *const hosts[] = { "http://127.", "http://localhost:", "http://localhost/",
+					     "http://[::1]" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(hosts); i++) {
+		if (starts_with(url, hosts[i]))
+			return true;
+	}
+	return streq(url, "http://localhost");
+}
+
+void assayd_warn(const struct assayd_config *config)
+{
+	const bool in_pod = secure_getenv("KUBERNETES_SERVICE_HOST") != NULL;
+	struct stat st;
+
+	if (!config->token_file)
+		return;
+	/* A pod's files are in a mount of its own, readable for all in it. */
+	if (!in_pod && stat(config->token_file, &st) == 0 && (st.st_mode & S_IROTH))
+		log_warning("%s: anybody on this host may read it: chmod 640", config->token_file);
+	if (starts_with(config->controller, "http://") && !is_loopback(config->controller))
+		log_warning("%s: the token goes to it unencrypted: use https", config->controller);
 }
 
 int assayd_check(const struct assayd_config *config, struct err *ret_said, struct err *err)

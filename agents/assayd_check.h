@@ -2,8 +2,8 @@
 /*
  * `assayd --check`: what the configuration alone does not tell. The controller is asked whether it
  * takes the reports of this host by its name and token. Nothing is changed by that: the call asks
- * for orders with a wait that is none, which the controller refuses (400) only after it has found
- * that this host may ask.
+ * for orders with a wait of "none", which gives none away (204); a controller of before refuses
+ * it (400), after it has found that this host may ask.
  */
 #pragma once
 
@@ -11,6 +11,9 @@
 
 struct assayd_config;
 struct err;
+
+/* Tell in the log, one line each, by whom the token may be read: on this host, and on the way. */
+void assayd_warn(const struct assayd_config *config);
 
 #define ASSAYD_CHECK_TIMEOUT_US UINT64_C(10000000) /* for the whole question */
 

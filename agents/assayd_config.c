@@ -254,15 +254,14 @@ static const char *from_environment(const char *name, const char *file_says)
 }
 
 /*
- * The file's word counts more: assayctl reads the same variables, and the shell of a person who
- * uses it says whose that person's token is. The name is the host's in every program, so
- * ASSAY_NODE names it before the file (agents/node_name.h).
+ * The file's word counts more: assayctl reads two of these variables, and the shell of a person
+ * who uses it says whose that person's token is.
  */
 static int read_environment(struct assayd_config *c, struct err *err)
 {
 	const char *url = from_environment("ASSAY_CONTROLLER", c->controller);
 	const char *token = from_environment("ASSAY_TOKEN_FILE", c->token_file);
-	const char *node = from_environment("ASSAY_NODE", NULL);
+	const char *node = from_environment("ASSAY_NODE", c->node);
 	CLEANUP(json_freep) json_t *url_value = url ? json_string(url) : NULL;
 	CLEANUP(json_freep) json_t *node_value = node ? json_string(node) : NULL;
 	const struct jval url_at = jval_root(url_value, "ASSAY_CONTROLLER");
@@ -282,6 +281,11 @@ static int check(struct assayd_config *c, const char *path, struct err *err)
 	struct jval v;
 	int r = 0;
 
+	if (!c->controller && access(path, F_OK) < 0 && errno == ENOENT)
+		return err_set(err, EINVAL,
+			       "%s: it is not there, and ASSAY_CONTROLLER does not say where the "
+			       "controller is",
+			       path);
 	if (!c->controller)
 		return err_set(err, EINVAL, "%s: controller: missing (or set ASSAY_CONTROLLER)",
 			       path);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * $CONF/assayd.yaml (docs/assayd.md). Defaults < environment < file, but for ASSAY_NODE,
- * which counts more than `node`: it names the host for every program (agents/node_name.h).
+ * $CONF/assayd.yaml (docs/assayd.md). Defaults < environment < file.
  * The strict decoder, with its complaints about `FILE: path.to.key`, is here;
  * the parser is agents/yaml_child.h.
  */

@@ -31,6 +31,7 @@
 #include "lib/paths.h"
 #include "lib/term.h"
 #include "lib/usage.h"
+#include "lib/utf8.h"
 #include "lib/xalloc.h"
 
 enum {
@@ -226,8 +227,12 @@ static void show_table(const struct options *o, const struct admit *a)
 	if (a->profile)
 		(void)printf(", by a %s run %.0f s ago", a->profile, a->age_s);
 	(void)printf("\n");
-	for (i = 0; i < a->n_reasons; i++)
-		(void)printf("  %s\n", a->reasons[i]);
+	for (i = 0; i < a->n_reasons;
+	     i++) { /* of the controller, and of what hosts name as they like */
+		CLEANUP(freep) char *clean = utf8_clean(a->reasons[i]);
+
+		(void)printf("  %s\n", clean);
+	}
 	if (o->job_nodes > 1 && a->admit && a->answer == ADMIT_DEGRADED)
 		(void)printf("  a synchronous job of %lu nodes runs at the pace of its slowest\n",
 			     o->job_nodes);

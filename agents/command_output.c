@@ -22,7 +22,7 @@ void command_print(const json_t *value, enum output output)
 
 int command_written(void)
 {
-	if (!ferror(stdout) && fflush(stdout) == 0)
+	if ((!ferror(stdout) && fflush(stdout) == 0) || term_unread(stdout))
 		return 0;
 	log_error("cannot write the result");
 	return 1;

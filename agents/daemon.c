@@ -8,6 +8,7 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
+#include "agents/assayd_check.h"
 #include "agents/assayd_config.h"
 #include "agents/identity_files.h"
 #include "agents/obey.h"
@@ -21,6 +22,7 @@
 #include "lib/err.h"
 #include "lib/file.h"
 #include "lib/http.h"
+#include "lib/lock.h"
 #include "lib/log.h"
 #include "lib/paths.h"
 #include "lib/xalloc.h"
@@ -28,6 +30,9 @@
 /* Looks again at what inotify watches, in case a watch was lost. */
 #define TICK_US (1 * USEC_PER_MIN)
 #define TICK_ACCURACY_US (5 * USEC_PER_SEC)
+
+/* One that is told to end and one that is started in its place meet for so long. */
+#define START_LOCK_WAIT_US (10 * USEC_PER_SEC)
 
 struct daemon {
 	sd_event *event;
@@ -39,8 +44,9 @@ struct daemon {
 	struct schedule *schedule;
 	struct identity_files *identity;
 	struct watch *watch;
+	int lock_fd; /* of the state directory; -1: not yet */
 	bool disabled;
-	bool named; /* by ASSAY_NODE of the environment that we were started with */
+	char *named; /* ASSAY_NODE of the environment that we were started with, "" for none */
 	/* The conversations; NULL while disabled. */
 	struct http *http;
 	struct uplink *uplink;
@@ -302,8 +308,7 @@ void daemon_reload(struct daemon *d)
 	struct err err = ERR_INIT;
 
 	(void)sd_notify(0, "RELOADING=1");
-	if (!d->named)
-		(void)setenv("ASSAY_NODE", "", true); /* as if it were not set */
+	(void)setenv("ASSAY_NODE", d->named, true);
 	if (assayd_config_read(d->config_path, &config, &err) < 0) {
 		log_error("%s; the configuration stays as it was", err.msg);
 		name_host(d);
@@ -321,14 +326,27 @@ void daemon_reload(struct daemon *d)
 	(void)sd_notify(0, "READY=1");
 }
 
+/* Two of them would send each report twice, and obey each order twice. */
+static int lock_state(struct daemon *d, struct err *err)
+{
+	CLEANUP(freep) char *state = paths_state();
+	CLEANUP(freep) char *path = xasprintf("%s/assayd.lock", state);
+	int r = lock_take(path, clock_mono_us() + START_LOCK_WAIT_US, &d->lock_fd, err);
+
+	return r < 0 ? err_wrap(err, r, "another assayd runs in %s", state) : 0;
+}
+
 int daemon_start(struct daemon *d, struct err *err)
 {
 	int r = file_mkdirs(d->spool_dir, err);
 
+	if (r == 0)
+		r = lock_state(d, err);
 	if (r < 0)
 		return r;
 	log_info("version=" PACKAGE_VERSION " controller=%s node=%s", d->config.controller,
 		 d->config.node);
+	assayd_warn(&d->config);
 	watch_all(d);
 	watch_identity(d);
 	r = sd_event_add_time(d->event, &d->tick, CLOCK_MONOTONIC, clock_mono_us() + TICK_US,
@@ -338,22 +356,27 @@ int daemon_start(struct daemon *d, struct err *err)
 	return look_at_disabled(d, err);
 }
 
-static bool is_named(void)
+/* What is started from here reads the same file. */
+static void name_config(const char *given)
 {
-	const char *name = secure_getenv("ASSAY_NODE");
+	CLEANUP(freep) char *path = given ? realpath(given, NULL) : NULL;
 
-	return name && *name;
+	if (path)
+		(void)setenv("ASSAY_CONFIG", path, true);
 }
 
 struct daemon *daemon_new(struct sd_event *event, const char *config_path,
 			  struct assayd_config *config)
 {
 	CLEANUP(freep) char *state = paths_state();
+	const char *named = secure_getenv("ASSAY_NODE");
 	struct daemon *d = xcalloc(1, sizeof(*d));
 
 	d->event = sd_event_ref(event);
 	d->config_path = config_path;
-	d->named = is_named();
+	d->named = xstrdup(named ? named : "");
+	name_config(config_path);
+	d->lock_fd = -1;
 	d->config = *config;
 	name_host(d);
 	*config = (struct assayd_config){ 0 };
@@ -378,6 +401,8 @@ void daemon_free(struct daemon *d)
 	(void)sd_event_source_disable_unref(d->spool_watch);
 	(void)sd_event_source_disable_unref(d->conf_watch);
 	assayd_config_release(&d->config);
+	closep(&d->lock_fd);
+	free(d->named);
 	free(d->spool_dir);
 	free(d->conf_dir);
 	free(d->disabled_file);

@@ -11,17 +11,24 @@
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 
-int node_name_adopt(struct err *err)
+static char *path_of_file(void)
 {
 	CLEANUP(freep) char *dir = paths_conf();
-	CLEANUP(freep) char *path = xasprintf("%s/assayd.yaml", dir);
+	const char *given = secure_getenv("ASSAY_CONFIG");
+
+	return given && *given ? xstrdup(given) : xasprintf("%s/assayd.yaml", dir);
+}
+
+int node_name_adopt(struct err *err)
+{
+	CLEANUP(freep) char *path = path_of_file();
 	CLEANUP(json_freep) json_t *value = NULL;
-	const char *given = secure_getenv("ASSAY_NODE"), *name;
+	const char *name;
 	struct jval root, node;
 	int r;
 
 	/* What a job's user may not read names the host for nobody else either. */
-	if ((given && *given) || access(path, R_OK) < 0)
+	if (access(path, R_OK) < 0)
 		return 0;
 	r = yaml_read_file(path, &value, err);
 	if (r < 0)

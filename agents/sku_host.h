@@ -21,8 +21,8 @@ void sku_host_models(struct sku_models *ret);
  * Find the SKU file for `models` under $POLICY/sku: the one named by the pin
  * if there is a pin, else the best that matches (sku_better(); then by file
  * name). A pin whose file is about other kinds of device, though the host's are
- * the same as ever, is of a file that was divided since: it counts for nothing. -ENOENT when none matches; -EINVAL with the
- * place for a file that is wrong.
+ * the same as ever, is of a file that was divided since: it counts for nothing. -ENOENT when none
+ * matches; -EINVAL with the place for a file that is wrong.
  *
  * `ret_changed` is a sentence (yours to free) when the pin was made on other
  * models, else NULL. With -ENOENT it says that the file of the pin is gone,

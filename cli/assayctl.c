@@ -11,10 +11,10 @@
 #include "lib/log.h"
 #include "lib/term.h"
 
-/* Nothing on standard output is lost without a word. */
+/* Nothing on standard output is lost without a word, but what its reader does not want. */
 static int written(int status)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || term_unread(stdout))
 		return status;
 	log_error("standard output cannot be written");
 	return STATUS_UNKNOWN;

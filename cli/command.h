@@ -17,7 +17,7 @@
 
 struct view;
 
-enum { WORDS_MAX = 2, ARGUMENTS_MAX = 1, EXAMPLES_MAX = 3 };
+enum { WORDS_MAX = 2, ARGUMENTS_MAX = 256, EXAMPLES_MAX = 3 };
 
 enum status { STATUS_GOOD = 0, STATUS_NO = 1, STATUS_USAGE = 2, STATUS_UNKNOWN = 3 };
 
@@ -27,6 +27,7 @@ enum argument_kind { ARGUMENT_NODE, ARGUMENT_FILE, ARGUMENT_SHELL, ARGUMENT_ID }
 struct argument {
 	const char *name; /* "NODE"; NULL: no argument */
 	enum argument_kind kind;
+	bool many; /* up to ARGUMENTS_MAX of them, each as if it stood alone; the name ends in "..." */
 };
 
 struct example {
@@ -55,7 +56,9 @@ struct command {
 /* What one command line asks for. Everything is borrowed from it. */
 struct request {
 	const struct command *command;
-	const char *argument; /* NULL: none */
+	const char *argument; /* NULL: none; where there may be many, the one that it is about now */
+	const char *arguments[ARGUMENTS_MAX]; /* all of them */
+	size_t n_arguments;
 	struct settings settings;
 };
 

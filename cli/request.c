@@ -189,8 +189,9 @@ static int finish(const struct reading *r, const struct command *command, struct
 {
 	CLEANUP(freep) char *name = command_name(command);
 	size_t n = r->n_plain - count_words(command);
-	const char *argument = n ? r->plain[count_words(command)] : NULL;
-	size_t most = command->argument.name ? 1 : 0;
+	const char *const *arguments = &r->plain[count_words(command)];
+	const char *argument = n ? arguments[0] : NULL;
+	size_t most = command->argument.many ? ARGUMENTS_MAX : command->argument.name ? 1 : 0;
 	int e = check_options(r, command, err);
 
 	if (e < 0)
@@ -199,13 +200,17 @@ static int finish(const struct reading *r, const struct command *command, struct
 		return err_set(err, EINVAL, "%s: '%.80s' is one word too many", name,
 			       r->plain[count_words(command) + most]);
 	if (most && !r->settings.help && (!argument || !*argument))
-		return err_set(err, EINVAL, "%s: which %s?", name, command->argument.name);
+		return err_set(err, EINVAL, "%s: which %.*s?", name,
+			       (int)strcspn(command->argument.name, "."), command->argument.name);
 	e = check_needs(r, command, err);
 	if (e == 0)
 		e = check_one_of(r, command, err);
 	if (e < 0)
 		return e;
-	*ret = (struct request){ command, argument, r->settings };
+	*ret = (struct request){
+		.command = command, .argument = argument, .n_arguments = n, .settings = r->settings
+	};
+	memcpy(ret->arguments, arguments, n * sizeof(*arguments));
 	return 0;
 }
 

@@ -93,7 +93,36 @@ static int run_once(struct link *link, const struct request *request, struct err
 	if (r < 0)
 		return r;
 	view_print(request, &picture, &page, false);
-	return fflush(stdout) == 0 ? 0 : err_errno(err, errno, "standard output");
+	return fflush(stdout) == 0 || term_unread(stdout)
+		       ? 0
+		       : err_errno(err, errno, "standard output");
+}
+
+/* Told on standard error, unless it went well. */
+static int run_told(struct link *link, const struct request *request)
+{
+	struct err err = ERR_INIT;
+	int r = request->settings.watch_us ? watch_run(link, request, &err)
+					   : run_once(link, request, &err);
+
+	if (r == 0)
+		return STATUS_GOOD;
+	log_error("%s", err.msg);
+	return status_of(r);
+}
+
+/* One after the other. The answer no is for one of them; what else goes wrong is so for all. */
+static int run_many(struct link *link, const struct request *request)
+{
+	struct request one = *request;
+	int status = STATUS_GOOD;
+	size_t i;
+
+	for (i = 0; i < request->n_arguments && status <= STATUS_NO; i++) {
+		one.argument = request->arguments[i];
+		status = MAX(status, run_told(link, &one));
+	}
+	return status;
 }
 
 int view_run(const struct request *request)
@@ -103,10 +132,7 @@ int view_run(const struct request *request)
 	int r = link_new(&request->settings, &link, &err);
 
 	if (r == 0)
-		r = request->settings.watch_us ? watch_run(link, request, &err)
-					       : run_once(link, request, &err);
-	if (r == 0)
-		return STATUS_GOOD;
+		return request->n_arguments > 1 ? run_many(link, request) : run_told(link, request);
 	log_error("%s", err.msg);
 	return status_of(r);
 }

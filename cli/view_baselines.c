@@ -63,7 +63,8 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	size_t n = json_array_size(json_object_get(picture->document, "items"));
 
 	if (picture->total == 0)
-		return xstrdup("no baselines: nothing was reported since the controller started");
+		return xstrdup("no baselines yet: no report so far has a value that hosts are "
+			       "compared by");
 	if (n < picture->total)
 		return xasprintf("%zu of %zu baselines; SPREAD is the median deviation", n,
 				 picture->total);

@@ -212,6 +212,9 @@ static size_t unescape(void *context, struct MHD_Connection *connection, char *t
 	return (size_t)(out - text);
 }
 
+/* RFC 8996: nothing older than TLS 1.2. */
+static const char tls_priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+
 static int start_daemon(struct api *api, struct err *err)
 {
 	const struct api_options *o = &api->options;
@@ -229,6 +232,8 @@ static int start_daemon(struct api *api, struct err *err)
 
 	if (o->tls_cert) {
 		flags |= MHD_USE_TLS;
+		options[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_PRIORITIES, 0,
+							unconst(tls_priorities) };
 		options[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_CERT_CALLBACK, 0,
 							tls_callback() };
 	}

@@ -439,6 +439,8 @@ void call_done(void *context, struct MHD_Connection *connection, void **state,
 	if (call->answer)
 		MHD_destroy_response(call->answer);
 	free(call->segment);
+	if (call->token) /* nobody is to find it in what is left of us */
+		explicit_bzero(call->token, strlen(call->token));
 	free(call->token);
 	free(call->node);
 	free(call->name);

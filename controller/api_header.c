@@ -43,13 +43,26 @@ static bool has_control(const char *value)
 	return false;
 }
 
+/* A line that goes on in the next one: the library adds that to the name (0.9.75), not to the value. */
+static bool is_folded(const char *name)
+{
+	static const char *const names[] = { "Content-Length", "Transfer-Encoding" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strncasecmp(name, names[i], strlen(names[i])) == 0 && name[strlen(names[i])])
+			return true;
+	}
+	return false;
+}
+
 static enum MHD_Result note_line(void *context, enum MHD_ValueKind kind UNUSED, const char *name,
 				 const char *value)
 {
 	struct framing *f = context;
 
 	value = value ? value : "";
-	f->bad_line |= !is_token(name) || has_control(value);
+	f->bad_line |= !is_token(name) || is_folded(name) || has_control(value);
 	if (strcasecmp(name, "Content-Length") == 0) {
 		f->lengths++;
 		f->bad_length |= !*value || value[strspn(value, "0123456789")] != '\0';

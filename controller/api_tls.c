@@ -264,9 +264,14 @@ static char *name_of(gnutls_x509_crt_t certificate)
 		       : NULL;
 }
 
+static unsigned char client_purpose[] = GNUTLS_KP_TLS_WWW_CLIENT;
+
 /* The name of the first of a chain that somebody we trust has signed; NULL else. */
 static char *verified_name(const gnutls_datum_t *chain, unsigned n)
 {
+	/* One that says what it is for (RFC 5280 4.2.1.12) has to be for clients. */
+	gnutls_typed_vdata_st purpose = { .type = GNUTLS_DT_KEY_PURPOSE_OID,
+					  .data = client_purpose };
 	gnutls_x509_crt_t certificates[CHAIN_MAX];
 	unsigned status = 0, i, n_read = 0;
 	char *name = NULL;
@@ -279,8 +284,8 @@ static char *verified_name(const gnutls_datum_t *chain, unsigned n)
 			break;
 	}
 	if (n > 0 && i == n &&
-	    gnutls_x509_trust_list_verify_crt2(current->trust, certificates, n, NULL, 0, 0, &status,
-					       NULL) == 0 &&
+	    gnutls_x509_trust_list_verify_crt2(current->trust, certificates, n, &purpose, 1, 0,
+					       &status, NULL) == 0 &&
 	    status == 0)
 		name = name_of(certificates[0]);
 	for (i = 0; i < n_read; i++)

@@ -24,7 +24,7 @@ libcontroller_a_SOURCES = \
 	controller/run_list.c controller/run_list.h controller/service.c controller/service.h \
 	controller/share.c controller/share.h controller/shift.c controller/shift.h \
 	controller/listen_address.c controller/listen_address.h controller/settings.c controller/settings.h controller/settings_inside.h controller/settings_kube.c controller/shed.c controller/shed.h \
-	controller/store.c controller/store.h controller/store_open.c controller/store_read.c controller/store_sql.h controller/store_write.c
+	controller/store.c controller/store.h controller/store_open.c controller/store_read.c controller/store_sql.h controller/store_backup.c controller/store_backup.h controller/store_restore.c controller/store_sums.c controller/store_sums.h controller/store_write.c
 libcontroller_a_SOURCES += controller/baseline_inside.h controller/baseline_lines.c controller/baseline_room.c controller/baseline_store.c controller/baseline_store.h controller/retention.c controller/retention.h \
 	controller/store_baselines.c controller/store_thin.c controller/thinner.c controller/thinner.h \
 	controller/upkeep.c
@@ -174,7 +174,7 @@ endif
 # The steps from version to version of the store as C texts.
 SCHEMAS = controller/schema-1.sql controller/schema-2.sql controller/schema-3.sql \
 	controller/schema-4.sql controller/schema-5.sql controller/schema-6.sql controller/schema-7.sql controller/schema-8.sql controller/schema-9.sql \
-	controller/schema-12.sql
+	controller/schema-10.sql controller/schema-11.sql
 controller/schema.h: $(SCHEMAS) Makefile
 	$(AM_V_GEN)$(MKDIR_P) controller && { \
 		echo '/* Made from controller/schema-*.sql. */' && echo 'static const char *const schema_steps[] = {' && \
@@ -207,7 +207,7 @@ bench-connections: all
 EXTRA_DIST += tests/bench/bench_connections.py
 
 EXTRA_DIST += tests/system/fixtures_controller.py tests/system/test_controller.py tests/system/abuse.py tests/system/test_controller_abuse.py tests/system/test_controller_access.py tests/system/test_controller_kill.py tests/system/test_controller_sent.py tests/system/test_controller_views.py
-EXTRA_DIST += tests/system/test_tables_filled.py tests/fleet/faults.py tests/fleet/held_out.py tests/fleet/hosts.py tests/fleet/silicon.py tests/fleet/simulate.py \
+EXTRA_DIST += tests/system/test_store_backup.py tests/system/test_store_damage.py tests/system/test_tables_filled.py tests/fleet/faults.py tests/fleet/held_out.py tests/fleet/hosts.py tests/fleet/silicon.py tests/fleet/simulate.py \
 	tests/system/test_fleet.py tests/system/test_held_out.py \
 	tests/system/test_fleet_opinion.py tests/system/test_quickstart.py
 EXTRA_DIST += deploy/prometheus/assay-rules.yaml tests/system/test_controller_metrics.py \

@@ -2,6 +2,7 @@
 /* assay-controller: options, signals, and the loop. */
 #include <argp.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "controller/acting_kube.h"
 #include "controller/process_use.h"
 #include "controller/service.h"
+#include "controller/store_backup.h"
 #include "controller/vouch_kube.h"
 #include "lib/err.h"
 #include "lib/judge/policy.h"
@@ -35,6 +37,7 @@ enum {
 	OPT_TLS_CERT,
 	OPT_TLS_KEY,
 	OPT_CLIENT_CA,
+	OPT_RESTORE,
 	OPT_INSECURE,
 };
 
@@ -51,6 +54,7 @@ static const struct argp_option option_table[] = {
 	{ "tls-cert", OPT_TLS_CERT, "FILE", 0, "Certificate (PEM)", 0 },
 	{ "tls-key", OPT_TLS_KEY, "FILE", 0, "Its key (PEM)", 0 },
 	{ "client-ca", OPT_CLIENT_CA, "FILE", 0, "Who signs the certificates of hosts (PEM)", 0 },
+	{ "restore", OPT_RESTORE, "FILE", 0, "Put a copy in the place of the store, and end", 0 },
 	{ "insecure", OPT_INSECURE, NULL, 0, "Listen to others without TLS or tokens", 0 },
 	{ 0 },
 };
@@ -249,6 +253,21 @@ static int make_loop(struct running *running, sd_event **ret_loop, struct err *e
 	return 0;
 }
 
+/* What runs; and where two say how far it may go, which of them counts. */
+static void tell_start(const struct running *running)
+{
+	const int ours = running->settings.mode, rules = running->service->rules.policy.mode;
+	CLEANUP(freep)
+	char *why = ours == rules ? xstrdup("")
+				  : xasprintf(": the policy says %s, the settings %s: the more "
+					      "cautious counts",
+					      policy_mode_names[rules], policy_mode_names[ours]);
+
+	(void)printf("version=" PACKAGE_VERSION " mode=%s cluster=%s policy=%s%s\n",
+		     policy_mode_names[MIN(ours, rules)], cluster_names[running->settings.cluster],
+		     running->service->rules.version, why);
+}
+
 static int serve(struct running *running, struct err *err)
 {
 	CLEANUP(sd_event_unrefp) sd_event *loop = NULL;
@@ -260,6 +279,7 @@ static int serve(struct running *running, struct err *err)
 		r = service_open(running->service, loop, &address, err);
 	if (r == 0) {
 		(void)printf("listening on %s\n", address);
+		tell_start(running);
 		(void)fflush(stdout);
 		(void)sd_notifyf(0, "READY=1\nSTATUS=listening on %s", address);
 		r = sd_event_loop(loop);
@@ -284,6 +304,27 @@ static int serve_failed(const struct err *err)
 		return bad_input(err);
 	log_error("%s", err->msg);
 	return STATUS_FAILED;
+}
+
+static int restore(const struct running *running)
+{
+	const char *from = running->options.texts[OPT_RESTORE - OPT_CONFIG];
+	const char *db = running->settings.db;
+	struct store_restored done = { 0 };
+	struct err err = ERR_INIT;
+
+	if (store_restore(db, from, &done, &err) < 0)
+		return serve_failed(&err);
+	(void)printf("restored %s from %s: it has %" PRIu64 " reports; ", db, from, done.reports);
+	if (done.carried)
+		(void)printf("%" PRIu64
+			     " reports that came after it are lost; cordons, lives, actions "
+			     "and incidents are those of the store before",
+			     done.lost);
+	else
+		(void)printf("of the store before nothing could be taken over, cordons neither");
+	(void)printf("; that is %s-before\n", db);
+	return 0;
 }
 
 /* Of --check: what api_open() refuses, and what it only tells. */
@@ -334,6 +375,8 @@ int main(int argc, char **argv)
 		return bad_input(&err);
 	if (running.options.check)
 		return check_tls(&running, &err) < 0 ? bad_input(&err) : 0;
+	if (running.options.texts[OPT_RESTORE - OPT_CONFIG])
+		return restore(&running);
 	running.service->vouch_open = vouch_kube_open;
 	running.service->kubernetes = &acting_kube;
 	r = serve(&running, &err);

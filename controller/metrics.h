@@ -31,6 +31,7 @@ struct metrics_now {
 	uint64_t store_bytes;			    /* of the store's files */
 	uint64_t store_used, store_free, store_max; /* bytes; 0: no limit */
 	uint64_t store_halved, store_failing;
+	uint64_t store_damaged, store_looks, store_lost_commits, store_lost_reports, store_unsure;
 	uint64_t baselines, baselines_max, baselines_dropped;
 	uint64_t shifts, shifts_max, shifts_dropped;
 	uint64_t thinned_rounds, thinned_reports, thinned_bodies, forgotten_nodes;

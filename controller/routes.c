@@ -95,10 +95,16 @@ static char *make_metrics(struct service *s, struct err *err)
 		.refused_connections = counts.refused,
 		.body_bytes = counts.body_bytes,
 	};
+	const struct store_health health = store_health(s->store);
 	struct store_size size = { 0 };
 
 	_Static_assert(sizeof(now.answers) == sizeof(counts.answers), "classes of status");
 	memcpy(now.answers, counts.answers, sizeof(now.answers));
+	now.store_damaged = health.damaged;
+	now.store_looks = health.rounds;
+	now.store_lost_commits = health.lost_commits;
+	now.store_lost_reports = health.lost_reports;
+	now.store_unsure = health.sums > SUMS_NEW;
 	now.act = act_counts(s->act);
 	now.campaigns = campaigning_counts(s);
 	if (s->vouch)
@@ -173,6 +179,8 @@ static const struct route routes[] = {
 	{ "GET", "/v1/campaigns/{}", ROLE_READ, 0, get_campaign },
 	{ "GET", "/v1/baselines", ROLE_READ, 0, get_baselines },
 	{ "GET", "/v1/drift", ROLE_READ, 0, get_drift },
+	{ "POST", "/v1/backup", ROLE_ADMIN, ORDER_MAX, post_backup },
+	{ "GET", "/v1/backup", ROLE_READ, 0, get_backup },
 };
 
 void routes_set(struct api_options *options)

@@ -36,6 +36,8 @@ void get_incidents(void *context, struct call *call);
 void get_incident(void *context, struct call *call);
 void get_baselines(void *context, struct call *call);
 void get_drift(void *context, struct call *call);
+void post_backup(void *context, struct call *call);
+void get_backup(void *context, struct call *call);
 
 /* What hosts send (routes_reports.c, routes_topology.c). */
 void post_report(void *context, struct call *call);

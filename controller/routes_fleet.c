@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of the fleet as a whole. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "controller/api.h"
@@ -8,6 +9,7 @@
 #include "controller/service.h"
 #include "controller/sliced.h"
 #include "controller/store.h"
+#include "controller/store_backup.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/json.h"
@@ -62,6 +64,43 @@ void get_baselines(void *context, struct call *call)
 		return;
 	page = cut_page(all, &range);
 	reply_page(call, &page);
+}
+
+/* --- a copy of the store --- */
+
+/* Always the same place: who may ask for a copy may not choose what is written over. */
+static char *backup_path(const struct service *s)
+{
+	return xasprintf("%s-backup", s->settings->db);
+}
+
+static json_t *backup_json(const struct service *s)
+{
+	static const char *const names[] = { "none", "running", "done", "failed" };
+	const struct store_backup b = store_backup_state(s->store);
+	CLEANUP(freep) char *path = backup_path(s);
+
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:s?}", "state", names[b.state], "file", path,
+			 "made", (json_int_t)b.made, "pages", (json_int_t)b.pages, "left",
+			 (json_int_t)b.left, "error", b.error);
+}
+
+void post_backup(void *context, struct call *call)
+{
+	struct service *s = context;
+	CLEANUP(freep) char *path = backup_path(s);
+	struct err err = ERR_INIT;
+	int r = store_backup_begin(s->store, path, &err);
+
+	if (r == 0)
+		call_reply(call, 202, backup_json(s));
+	else
+		call_refuse(call, r == -EBUSY ? 409 : 503, "%s", err.msg);
+}
+
+void get_backup(void *context, struct call *call)
+{
+	call_reply(call, 200, backup_json(context));
 }
 
 /* --- drift --- */

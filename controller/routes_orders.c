@@ -23,7 +23,13 @@
 #include "lib/log.h"
 #include "lib/xalloc.h"
 
-enum { WAIT_DEFAULT_S = 30, WAIT_MAX_S = 300 };
+enum {
+	WAIT_DEFAULT_S = 30,
+	WAIT_MAX_S = 300,
+	/* Calls that a host may hold: of a connection that broke the old one is there for a while,
+	 * and two daemons of one name must not cut each other off in turns. */
+	HOLDS_MAX = 4,
+};
 
 #define WAIT_ACCURACY_US (100 * USEC_PER_MSEC)
 
@@ -33,6 +39,8 @@ struct hold {
 	struct call *call;
 	sd_event_source *timer;
 	char *node;
+	struct hold *older; /* of the same host */
+	bool passed; /* a newer one came: nothing is told down it, nobody may read it any more */
 };
 
 static int compare_holds(const void *a, const void *b)
@@ -47,23 +55,50 @@ static struct hold *hold_of(struct service *s, const char *node)
 	struct hold key = { .node = name };
 	struct hold **found = tfind(&key, &s->holds, compare_holds);
 
-	return found ? *found : NULL;
+	return found && !(*found)->passed ? *found : NULL;
 }
 
-/* A second call of a host takes the place of the first, which ends in its own time. */
-static void hold_enter(struct service *s, struct hold *hold)
+/*
+ * A second call of a host takes the place of the first, which ends in its own time. Returns
+ * the oldest when there are more than HOLDS_MAX.
+ */
+static struct hold *hold_enter(struct service *s, struct hold *hold)
 {
 	struct hold **place = tsearch(hold, &s->holds, compare_holds);
+	struct hold *oldest = hold;
+	unsigned n = 1;
 
 	if (!place)
 		abort(); /* out of memory */
+	if (*place != hold) {
+		hold->older = *place;
+		hold->older->passed = true;
+	}
 	*place = hold;
+	for (; oldest->older; n++)
+		oldest = oldest->older;
+	return n > HOLDS_MAX ? oldest : NULL;
 }
 
-static void hold_leave(struct service *s, const struct hold *hold)
+static void hold_leave(struct service *s, struct hold *hold)
 {
-	if (hold_of(s, hold->node) == hold)
+	struct hold **place = tfind(hold, &s->holds, compare_holds);
+	struct hold *newer = place ? *place : NULL;
+
+	if (!newer)
+		return;
+	if (newer == hold && hold->older) {
+		*place = hold->older;
+		return;
+	}
+	if (newer == hold) {
 		(void)tdelete(hold, &s->holds, compare_holds);
+		return;
+	}
+	while (newer && newer->older != hold)
+		newer = newer->older;
+	if (newer)
+		newer->older = hold->older;
 }
 
 /* With `orders`, which it takes, or with nothing for NULL. */
@@ -194,13 +229,19 @@ static bool wait_of(struct call *call, uint64_t *ret_us)
 	return true;
 }
 
+/* "none": whether it may, of `assayd --check`. No order is given away, and nobody lives by it. */
+static bool asks_only(struct call *call)
+{
+	return streq(call_argument(call, "wait"), "none");
+}
+
 void get_orders(void *context, struct call *call)
 {
 	struct service *s = context;
 	const struct identity *who = call_identity(call);
 	const char *node = call_segment(call);
 	uint64_t wait_us = 0;
-	struct hold *hold;
+	struct hold *hold, *oldest;
 	json_t *orders;
 
 	if (!node_name_ok(node)) {
@@ -211,6 +252,10 @@ void get_orders(void *context, struct call *call)
 		call_refuse(call, 403, "this token may not take the orders of '%s'", node);
 		return;
 	}
+	if (asks_only(call)) {
+		call_reply_empty(call, 204);
+		return;
+	}
 	if (!wait_of(call, &wait_us) || stands_by(s, call))
 		return;
 	orders = orders_of(s, node);
@@ -219,7 +264,7 @@ void get_orders(void *context, struct call *call)
 		return;
 	}
 	hold = xcalloc(1, sizeof(*hold));
-	*hold = (struct hold){ s, call, NULL, xstrdup(node) };
+	*hold = (struct hold){ s, call, NULL, xstrdup(node), NULL };
 	live_begin(&s->live, node);
 	call_hold(call, on_gone, hold);
 	if (orders || sd_event_add_time_relative(s->loop, &hold->timer, CLOCK_MONOTONIC, wait_us,
@@ -227,5 +272,7 @@ void get_orders(void *context, struct call *call)
 		end(hold, false, orders);
 		return;
 	}
-	hold_enter(s, hold);
+	oldest = hold_enter(s, hold);
+	if (oldest)
+		end(oldest, false, NULL);
 }

@@ -268,6 +268,14 @@ static void add_result(json_t *results, unsigned status, const struct err *err)
 	(void)json_array_append_new(results, result);
 }
 
+/* Behind lines that were taken: the call is answered with those, and nobody else tells of this one. */
+static void say_foreign(const struct intake *in, unsigned status, size_t taken,
+			const struct err *err)
+{
+	if (status == 403 && taken > 0 && api_tells(in->service->api, SAY_ROLE))
+		log_warning("refused: %s status=403 line=%zu", err->msg, taken + 1);
+}
+
 /*
  * Take lines until one is to be tried again. The status of that one, or 0;
  * `results` holds those before it.
@@ -285,10 +293,10 @@ static unsigned take_lines(struct intake *in, const char *text, size_t length, j
 
 		*err = (struct err)ERR_INIT;
 		status = take_report(in, &line, err);
-		if (!is_final(status))
+		if (!is_final(status)) {
+			say_foreign(in, status, json_array_size(results), err);
 			return status;
-		if (status == 403 && api_tells(in->service->api, SAY_ROLE))
-			log_warning("refused: %s status=403", err->msg);
+		}
 		add_result(results, status, err);
 		text = newline ? newline + 1 : end;
 	}

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "controller/acting.h"
@@ -103,6 +104,8 @@ static void commit(struct service *s)
 	s->last_commit_us = clock_mono_us();
 	metrics_commit(&s->metrics, s->last_commit_us - start_us);
 	answer_all(s, NULL);
+	/* Here nothing is half done: under load a copy has no other time. */
+	upkeep_copy(s);
 	acting_committed(s);
 	campaigning_committed(s);
 }
@@ -305,11 +308,48 @@ static int open_api(struct service *s, char **ret_address, struct err *err)
 	return api_open(&options, s->loop, &s->api, ret_address, err);
 }
 
-int service_open(struct service *s, sd_event *loop, char **ret_address, struct err *err)
+void service_tell_health(struct service *s)
+{
+	struct store_health health = store_health(s->store);
+
+	if (health.damaged == s->told_damaged)
+		return;
+	s->told_damaged = health.damaged;
+	log_error("%s: %" PRIu64
+		  " pages of it are not as they were left, the first at byte %" PRIu64
+		  ": damaged, or another program has written to them: see docs/store.md",
+		  s->settings->db, health.damaged, health.first_byte);
+}
+
+/* What was found when the store was opened: served all the same, but not in silence. */
+static void tell_start(struct service *s)
+{
+	static const char *const words[] = {
+		[SUMS_MISSING] = "is not there",
+		[SUMS_UNREADABLE] = "cannot be read",
+		[SUMS_OTHER] = "is of another store",
+	};
+	const struct store_health health = store_health(s->store);
+
+	if (words[health.sums])
+		log_warning("%s-sums: %s: whether the store is as it was left cannot be told; "
+			    "it is made anew",
+			    s->settings->db, words[health.sums]);
+	if (health.lost_commits > 0)
+		log_error("%s: what was acknowledged is missing: the last %" PRIu64
+			  " commits, with %" PRIu64 " reports: its log is damaged, or it is an "
+			  "older copy: see docs/store.md",
+			  s->settings->db, health.lost_commits, health.lost_reports);
+	service_tell_health(s);
+}
+
+static int open_all(struct service *s, sd_event *loop, char **ret_address, struct err *err)
 {
 	int r = store_open(s->settings->db, &s->store, err);
 
 	s->loop = sd_event_ref(loop);
+	if (r == 0)
+		tell_start(s);
 	if (r == 0)
 		r = findings_begin(s->store, &s->baselines, err);
 	if (r == 0)
@@ -335,6 +375,17 @@ int service_open(struct service *s, sd_event *loop, char **ret_address, struct e
 	if (r == 0 && settings_vouched(s->settings))
 		r = s->vouch_open(s->settings, loop, &s->vouch, err);
 	return r == 0 ? open_api(s, ret_address, err) : r;
+}
+
+int service_open(struct service *s, sd_event *loop, char **ret_address, struct err *err)
+{
+	int r = open_all(s, loop, ret_address, err);
+
+	/* What cannot be read of the store is named by its file. */
+	if (r < 0 && err && s->store &&
+	    (starts_with(err->msg, "store: ") || store_health(s->store).damaged > 0))
+		return err_wrap(err, r, "%s", s->settings->db);
+	return r;
 }
 
 void service_close(struct service *s)

@@ -102,6 +102,9 @@ struct service {
 	sd_event_source *upkeep_timer;
 	struct notice crowded; /* hosts that have filled their share of a table */
 	struct told_table told_baselines, told_shifts;
+	bool looking;	       /* a round through the pages of the store is under way */
+	uint64_t look_us;      /* monotonic; when the next begins */
+	uint64_t told_damaged; /* pages that the log has told of */
 	struct metrics metrics;
 	char *metrics_text;	   /* as it was made last, or NULL */
 	uint64_t metrics_until_us; /* monotonic; it serves until then */
@@ -139,8 +142,14 @@ void service_wait(struct service *s, const struct waiting *waiting);
 /* Something was put into the store that nobody waits for: it goes with the next commit. */
 void service_touch(struct service *s);
 
+/* Say what of the store is not as it was left, when that is news. */
+void service_tell_health(struct service *s);
+
 /* Load the baselines; save them and thin the store in the background (upkeep.c). */
 int upkeep_open(struct service *s, struct err *err);
+
+/* Go on with the copy of the store, if one is being made: 1 while it is. */
+int upkeep_copy(struct service *s);
 
 /* What upkeep had not committed is to be done again. */
 void upkeep_failed(struct service *s);

@@ -32,6 +32,7 @@
 const char *const store_texts[SQL_LAST_] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
+	[SQL_SEAL] = "UPDATE seal SET commits = ?1",
 	[SQL_ROLLBACK] = "ROLLBACK",
 	[SQL_NODE_FIND] = "SELECT id, boot, seq FROM nodes WHERE node = ?1",
 	[SQL_NODE_ADD] = "INSERT INTO nodes (node, boot, seq, first_us, seen_us, verdict)"
@@ -139,7 +140,9 @@ const char *const store_texts[SQL_LAST_] = {
 			   " WHERE b.id > ?1 ORDER BY b.id LIMIT ?2",
 	[SQL_THIN_BOOT] = "DELETE FROM boots WHERE id = ?1",
 	[SQL_THIN_INCIDENTS] = "SELECT id, closed_us < ?3 OR (closed_us IS NOT NULL AND"
-			       " id <= (SELECT max(id) FROM incidents) - ?4) FROM incidents"
+			       " (id <= (SELECT max(id) FROM incidents) - ?4 OR EXISTS"
+			       " (SELECT 1 FROM incidents j WHERE j.node = i.node AND j.id > i.id"
+			       " LIMIT 1 OFFSET ?5))) FROM incidents i"
 			       " WHERE id > ?1 ORDER BY id LIMIT ?2",
 	[SQL_THIN_INCIDENT] = "DELETE FROM incidents WHERE id = ?1",
 	[SQL_THIN_NODES] = "SELECT id, seen_us < ?3 FROM nodes WHERE id > ?1 ORDER BY id LIMIT ?2",

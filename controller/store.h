@@ -31,7 +31,7 @@ struct verdict_item;
 #define STORE_STALE_US (16 * USEC_PER_MIN)
 
 enum {
-	STORE_VERSION = 10,	/* PRAGMA user_version of what this program writes */
+	STORE_VERSION = 11,	/* PRAGMA user_version of what this program writes */
 	STORE_PAGE_MAX = 1000,	/* most items of one page of a list */
 	STORE_ITEMS_MAX = 1000, /* not-pass items kept of one report, worst first */
 	STORE_PROFILES_MAX = 8, /* profiles of one host whose newest run is kept */
@@ -68,6 +68,24 @@ int store_open(const char *path, struct store **ret_store, struct err *err);
 /* The same on a VFS that was registered with SQLite under this name; NULL: the usual one. */
 int store_open_on(const char *path, const char *vfs, struct store **ret_store, struct err *err);
 void store_close(struct store *s);
+
+/* What its sums say (store_sums.h). */
+enum store_sums { SUMS_KEPT, SUMS_NEW, SUMS_MISSING, SUMS_UNREADABLE, SUMS_OTHER };
+
+/* Is it as it was left? */
+struct store_health {
+	enum store_sums sums;  /* since the start */
+	uint64_t lost_commits; /* acknowledged, and not there at the start */
+	uint64_t lost_reports; /* at least; of those */
+	uint64_t damaged;      /* pages found since the start that are not as they were left */
+	uint64_t first_byte;   /* of the first of them */
+	uint64_t rounds;       /* times that all pages were looked at */
+};
+
+struct store_health store_health(const struct store *s);
+
+/* Go on looking at its pages until the monotonic deadline: 1 while a round goes on, 0 at its end. */
+int store_look(struct store *s, uint64_t deadline_us);
 DEFINE_CLEANUP(struct store *, store_close, store_closep);
 
 /* --- reports --- */
@@ -265,9 +283,10 @@ int store_count_incidents(struct store *s, uint64_t *ret_count, struct err *err)
 /* --- thinning (store_thin.c): all of it in the open transaction --- */
 
 enum {
-	STORE_THIN_MAX = 64,	      /* rows looked at in one go */
-	STORE_LEAN_ITEMS_MAX = 16,    /* items kept of a report without its body */
-	STORE_INCIDENTS_MAX = 100000, /* kept; closed ones beyond it go, oldest first */
+	STORE_THIN_MAX = 64,		/* rows looked at in one go */
+	STORE_LEAN_ITEMS_MAX = 16,	/* items kept of a report without its body */
+	STORE_INCIDENTS_MAX = 100000,	/* kept; closed ones beyond it go, oldest first */
+	STORE_INCIDENTS_NODE_MAX = 512, /* likewise, of one host: one that flaps is its own past */
 };
 
 /* A report as thinning sees it. */

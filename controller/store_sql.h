@@ -5,10 +5,12 @@
 #include <sqlite3.h>
 
 #include "controller/store.h"
+#include "controller/store_sums.h"
 
 enum statement {
 	SQL_BEGIN,
 	SQL_COMMIT,
+	SQL_SEAL,
 	SQL_ROLLBACK,
 	SQL_NODE_FIND,
 	SQL_NODE_ADD,
@@ -128,6 +130,11 @@ struct store {
 	sqlite3 *db;
 	sqlite3_stmt *statements[SQL_LAST_];
 	bool open_transaction;
+	struct sums *sums;
+	struct sums_note note; /* of the last commit */
+	uint64_t last_report;  /* the highest number of one, in the open transaction too */
+	struct store_health health;
+	struct backup *backup;	   /* of store_backup.c, or NULL */
 	uint64_t incident_changes; /* counts up with each */
 };
 

@@ -119,8 +119,10 @@ int store_old_read(struct store *s, enum store_heap heap, int64_t after, uint64_
 	bind_int(st, 1, after);
 	bind_int(st, 2, STORE_THIN_MAX);
 	bind_int(st, 3, (int64_t)before_us);
-	if (heap == HEAP_INCIDENTS)
+	if (heap == HEAP_INCIDENTS) {
 		bind_int(st, 4, STORE_INCIDENTS_MAX);
+		bind_int(st, 5, STORE_INCIDENTS_NODE_MAX - 1);
+	}
 	while ((r = store_step_row(s, st, "read old rows", err)) == 1)
 		ret_rows[n++] = (struct store_old){ sqlite3_column_int64(st, 0),
 						    sqlite3_column_int(st, 1) == 1 };

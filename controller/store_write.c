@@ -131,6 +131,7 @@ static int add_report(struct store *s, const struct store_report *in, int64_t no
 		      struct err *err)
 {
 	sqlite3_stmt *st = store_statement(s, SQL_REPORT_ADD);
+	int r;
 
 	bind_int(st, 1, boot);
 	bind_int(st, 2, (int64_t)in->report->seq);
@@ -142,7 +143,10 @@ static int add_report(struct store *s, const struct store_report *in, int64_t no
 	bind_text(st, 8, in->verdict->sentence);
 	bind_int(st, 9, in->body->coding);
 	(void)sqlite3_bind_blob64(st, 10, in->body->bytes, in->body->length, SQLITE_STATIC);
-	return store_step_done(s, st, "add report", err);
+	r = store_step_done(s, st, "add report", err);
+	if (r == 0)
+		s->last_report = MAX(s->last_report, (uint64_t)sqlite3_last_insert_rowid(s->db));
+	return r;
 }
 
 static int add_items(struct store *s, const struct verdict *v, int64_t report, int64_t node,
@@ -254,6 +258,7 @@ void store_take_back(struct store *s)
 {
 	if (s->open_transaction)
 		(void)store_step_done(s, store_statement(s, SQL_ROLLBACK), "roll back", NULL);
+	s->last_report = s->note.reports;
 	s->open_transaction = false;
 }
 
@@ -268,15 +273,24 @@ int store_add(struct store *s, const struct store_report *in, struct err *err)
 
 int store_commit(struct store *s, struct err *err)
 {
+	sqlite3_stmt *st = store_statement(s, SQL_SEAL);
 	int r;
 
 	if (!s->open_transaction)
 		return 0;
-	r = store_step_done(s, store_statement(s, SQL_COMMIT), "commit", err);
-	if (r < 0)
+	bind_int(st, 1, (int64_t)s->note.commits + 1);
+	r = store_step_done(s, st, "count commits", err);
+	if (r == 0)
+		r = store_step_done(s, store_statement(s, SQL_COMMIT), "commit", err);
+	if (r < 0) {
 		store_take_back(s);
+		return r;
+	}
 	s->open_transaction = false;
-	return r;
+	s->note.commits++;
+	s->note.reports = s->last_report;
+	sums_commit(s->sums, &s->note);
+	return 0;
 }
 
 bool store_dirty(const struct store *s)

@@ -5,6 +5,7 @@
 #include "controller/acting.h"
 #include "controller/service.h"
 #include "controller/store.h"
+#include "controller/store_backup.h"
 #include "controller/store_places.h"
 #include "lib/clock.h"
 #include "lib/err.h"
@@ -110,6 +111,28 @@ static void tell_tables(struct service *s)
 		   &s->told_shifts);
 }
 
+/* Now and then all pages of the store are held against their sums. */
+static int look(struct service *s, uint64_t now_us)
+{
+	if (!s->looking && now_us < s->look_us)
+		return 0;
+	s->looking = store_look(s->store, now_us + SLICE_US) == 1;
+	if (!s->looking)
+		s->look_us = now_us + ROUND_US;
+	service_tell_health(s);
+	return s->looking;
+}
+
+int upkeep_copy(struct service *s)
+{
+	struct err err = ERR_INIT;
+	int r = store_backup_step(s->store, clock_mono_us() + SLICE_US, &err);
+
+	if (r < 0)
+		log_error("no copy of the store is made: %s", err.msg);
+	return r == 1;
+}
+
 /* One slice: 1 when there is more to do at once. */
 static int work(struct service *s, uint64_t now_us, struct err *err)
 {
@@ -125,7 +148,7 @@ static int work(struct service *s, uint64_t now_us, struct err *err)
 	more = save(s, now_us, now_us + SLICE_US, err);
 	if (more < 0)
 		return more;
-	r |= more;
+	r |= more | look(s, clock_mono_us()) | upkeep_copy(s);
 	more = store_hear_more(s->store, now_us + SLICE_US, err);
 	return more < 0 ? more : r | more;
 }

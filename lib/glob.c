@@ -13,6 +13,7 @@ enum { BYTES = 256, CLASS_NAME_MAX = 8 };
  */
 struct machine {
 	uint64_t take[BYTES]; /* bit i: step i takes this byte */
+	uint64_t any;	      /* bit i: step i takes all of them */
 	uint64_t stay;	      /* bit i: a * stands before step i */
 	unsigned n;	      /* steps */
 };
@@ -98,18 +99,17 @@ static const char *read_step(const char *p, bool set[BYTES])
 
 	if (behind)
 		return behind;
-	memset(set, *p == '?', BYTES * sizeof(*set));
-	if (*p == '?')
-		return p + 1;
+	memset(set, 0, BYTES * sizeof(*set));
 	if (*p == '\\' && !*++p) /* it stands for nothing, and nothing is it */
 		return p;
 	set[(unsigned char)*p] = true;
 	return p + 1;
 }
 
-/* False: it has too many steps. */
+/* False: it has too many steps, or sets. */
 static bool machine_read(struct machine *m, const char *p)
 {
+	unsigned sets = 0;
 	bool set[BYTES];
 	size_t c;
 
@@ -124,8 +124,13 @@ static bool machine_read(struct machine *m, const char *p)
 		}
 		if (m->n == GLOB_STEPS_MAX)
 			return false;
-		if (!strchr("?[\\", *p)) { /* most of them */
+		if (*p == '?') {
+			m->any |= bit;
+			p++;
+		} else if (*p != '[' && *p != '\\') { /* most of them */
 			m->take[(unsigned char)*p++] |= bit;
+		} else if (++sets > GLOB_SETS_MAX) {
+			return false;
 		} else {
 			p = read_step(p, set);
 			for (c = 0; c < BYTES; c++)
@@ -167,6 +172,6 @@ bool glob_match(const char *pattern, const char *text)
 	if (!machine_read(&m, pattern))
 		return false;
 	for (; *text && state; text++)
-		state = ((state & m.take[(unsigned char)*text]) << 1) | (state & m.stay);
+		state = ((state & (m.take[(unsigned char)*text] | m.any)) << 1) | (state & m.stay);
 	return (state >> m.n) & 1;
 }

@@ -10,6 +10,7 @@
 
 enum {
 	GLOB_STEPS_MAX = 63,  /* of a pattern with wildcards: characters, ? and [...]; * is none */
+	GLOB_SETS_MAX = 8,    /* [...] and escapes among them: each is as dear as all the rest */
 	GLOB_BYTES_MAX = 255, /* of any pattern */
 };
 

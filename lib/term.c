@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -63,6 +64,13 @@ unsigned term_width(FILE *out)
 	if (ioctl(fileno(out), TIOCGWINSZ, &size) < 0 || size.ws_col < WIDTH_MIN)
 		return width_of_caller();
 	return size.ws_col;
+}
+
+bool term_unread(FILE *out)
+{
+	struct pollfd p = { .fd = fileno(out), .events = POLLOUT };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
 }
 
 unsigned term_height(FILE *out)

@@ -23,6 +23,12 @@ unsigned term_width(FILE *out);
 /* Rows of the terminal `out`; 24 when it is none. */
 unsigned term_height(FILE *out);
 
+/*
+ * Has the reader of the pipe `out` gone, as `head` does when it has seen enough? What cannot be
+ * written then is no failure: nobody wants it.
+ */
+bool term_unread(FILE *out);
+
 enum { NUMBER_SIZE = 32 };
 
 /*

@@ -61,10 +61,30 @@ static int check(const char *path, struct err *err)
 	return 0;
 }
 
-int writers_check(const char *path, struct err *err)
+/* Whoever can write one of those above puts another tree in its place. */
+static int check_above(const char *path, struct err *err)
 {
 	CLEANUP(freep) char *copy = xstrdup(path);
+	char *at = copy;
+	int r;
+
+	do {
+		at = dirname(at);
+		r = check(at, err);
+	} while (r == 0 && !streq(at, "/") && !streq(at, "."));
+	return r;
+}
+
+int writers_check(const char *path, struct err *err)
+{
+	CLEANUP(freep) char *real = NULL;
 	int r = check(path, err);
 
-	return r == 0 ? check(dirname(copy), err) : r;
+	if (r == 0)
+		r = check_above(path, err);
+	if (r < 0)
+		return r;
+	/* By the way it was named, and by where that leads. */
+	real = realpath(path, NULL);
+	return real ? check_above(real, err) : err_errno(err, errno, "cannot look at %s", path);
 }

@@ -151,7 +151,7 @@ librdma_a_SOURCES = probes/rdma/flow.c probes/rdma/flow.h probes/rdma/flow_drive
 	probes/rdma/mesh.c probes/rdma/mesh.h probes/rdma/mesh_groups.c probes/rdma/mesh_low.c \
 	probes/rdma/mesh_quick.c probes/rdma/mesh_rounds.c \
 	probes/rdma/mesh_topology.c probes/rdma/mesh_topology.h probes/rdma/gid.c probes/rdma/gid.h \
-	probes/rdma/options.c probes/rdma/options.h probes/rdma/ports.c probes/rdma/ports.h \
+	probes/rdma/options.c probes/rdma/options.h probes/rdma/ports.c probes/rdma/ports.h probes/rdma/site.c probes/rdma/site.h \
 	probes/rdma/port_guard.c probes/rdma/port_guard.h \
 	probes/rdma/rdma.h probes/rdma/region_accel.c probes/rdma/region_accel.h \
 	probes/rdma/traffic.c probes/rdma/traffic.h probes/rdma/traffic_read.c \
@@ -182,7 +182,8 @@ UNIT_TESTS += tests/unit/test_rdma_flow tests/unit/test_rdma_gid tests/unit/test
 	tests/unit/test_rdma_mesh tests/unit/test_rdma_groups tests/unit/test_loopback_answers tests/unit/test_loopback_mesh
 FLOW_BENCH = tests/unit/flow_bench.c tests/unit/flow_bench.h $(RDMA_SIM)
 tests_unit_test_rdma_flow_SOURCES = tests/unit/test_rdma_flow.c $(FLOW_BENCH)
-UNIT_TESTS += tests/unit/test_rdma_trips
+UNIT_TESTS += tests/unit/test_rdma_trips tests/unit/test_rdma_ports
+tests_unit_test_rdma_ports_LDADD = librdma.a $(LDADD)
 tests_unit_test_rdma_trips_SOURCES = tests/unit/test_rdma_trips.c $(FLOW_BENCH)
 tests_unit_test_rdma_trips_LDADD = librdma.a $(LDADD)
 tests_unit_test_rdma_flow_LDADD = librdma.a $(LDADD)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 KEPT = 1 << 20  # bytes of each of stdout and stderr
@@ -28,6 +29,10 @@ class NoTime(Exception):
     """The time of all steps is over."""
 
 
+class Told(Exception):
+    """We were told to end."""
+
+
 def libraries(search=PLACES):
     """{variable: path} of NVIDIA's libraries, and {directory} of all of them, wherever a host may have them."""
     pythons = [p for place in PYTHONS for p in glob.glob(place)]
@@ -36,31 +41,43 @@ def libraries(search=PLACES):
     found = {}
     for variable, name in SONAMES.items():
         paths = [p for place in places for p in sorted(glob.glob(os.path.join(place, name)), key=len)]
-        if paths:
-            found[variable] = paths[0]
+        if paths:  # the newest version, as the probes choose it; of one version the first place
+            found[variable] = max(paths, key=major)
     return found
 
 
+def major(path):
+    """13 of libcublasLt.so.13 and libcublasLt.so.13.1.0."""
+    return int(os.path.basename(path).partition(".so.")[2].partition(".")[0])
+
+
 class Host:
-    def __init__(self, kit, folder, limit_s, fakes=None):
+    def __init__(self, kit, folder, limit_s, fakes=None, slowly=False):
         self.kit, self.folder, self.fakes = kit, os.path.abspath(folder), fakes and os.path.abspath(fakes)
         self.until = time.monotonic() + limit_s
-        self.step = "begin"
+        self.step, self.told = "begin", False
         self.found = libraries() if not fakes else {}
+        self.work = tempfile.mkdtemp(prefix="on-gpu-")
         self.file = open(os.path.join(folder, "results.jsonl"), "w", encoding="utf-8")
         self.plain = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_") or name in KEEP}
-        self.env = {**self.plain, "LD_LIBRARY_PATH": self.path("lib") + ":" + os.environ.get("LD_LIBRARY_PATH", ""),
+        self.env = {**self.plain, "LD_LIBRARY_PATH": ":".join([self.path("lib"), os.environ.get("LD_LIBRARY_PATH", ""), *self.drivers()]),
                     **{"REF_" + name: path for name, path in self.found.items()},
                     **{"ASSAY_%s_DIR" % name.upper(): self.made(name) for name in ("state", "run", "conf")}, "ASSAY_NODE": "on-gpu"}
         if fakes:
             self.fake()
+        if fakes and slowly:
+            del self.env["LD_PRELOAD"]
         self.write(kind="begin", version=2, time=time.time(), kit=kit, fakes=bool(fakes), libraries=self.found)
 
     def path(self, *names):
         return os.path.join(self.kit, *names)
 
+    def drivers(self):
+        """Where the driver's own libraries are, should the loader not know; never where cuBLASLt and NCCL alone are."""
+        return sorted({os.path.dirname(self.found[name]) for name in ("LIBCUDA", "LIBNVIDIA_ML") if name in self.found})
+
     def made(self, name):
-        place = os.path.join(self.folder, ".work", name)
+        place = os.path.join(self.work, name)
         os.makedirs(place, exist_ok=True)
         return place
 
@@ -117,6 +134,10 @@ class Host:
 
     # --- running
 
+    def end(self, *_):
+        """For a signal: the program that runs is stopped within a moment, and no other is started."""
+        self.told = True
+
     def left(self):
         return self.until - time.monotonic()
 
@@ -143,7 +164,11 @@ class Host:
             record.update(status=None, seconds=0, out="", err=str(e), timed_out=False, last_out_s=None)
             self.write(**record)
             return record
-        record.update(watch(program, begin, limit, kill_after))
+        try:
+            record.update(watch(program, begin, limit, kill_after, self))
+        except BaseException:
+            stop(program)
+            raise
         self.write(**record)
         return record
 
@@ -154,12 +179,17 @@ class Host:
                 step(self)
             except NoTime:
                 why = "no time was left"
+            except Told:
+                return
             except Exception as e:  # a step costs itself alone
                 why = "%s: %s" % (type(e).__name__, e)
             print("%6.1f s left  %-10s %s" % (self.left(), self.step, why or "done"), flush=True)
             self.write(kind="step", step=self.step, seconds=time.monotonic() - begin, error=why)
         self.write(kind="end", left_s=self.left())
-        shutil.rmtree(os.path.join(self.folder, ".work"), ignore_errors=True)
+
+    def close(self):
+        self.file.close()
+        shutil.rmtree(self.work, ignore_errors=True)
 
 
 def stop(program):
@@ -177,7 +207,7 @@ def stop(program):
     return False  # in the driver, where no signal reaches it
 
 
-def watch(program, begin, limit, kill_after):
+def watch(program, begin, limit, kill_after, host):
     """Read what a program prints until it ends or its time is over."""
     got, last, killed_at, timed_out = {"out": bytearray(), "err": bytearray()}, None, None, False
     with selectors.DefaultSelector() as ready:
@@ -185,6 +215,8 @@ def watch(program, begin, limit, kill_after):
         ready.register(program.stderr, selectors.EVENT_READ, "err")
         while ready.get_map():
             now = time.monotonic() - begin
+            if host.told:
+                raise Told()
             if now > limit:
                 timed_out = True
                 break

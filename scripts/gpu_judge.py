@@ -2,11 +2,12 @@
 """What the results of scripts/on-gpu say: for each question a figure, its bound, and whether it holds. Pure but for judge()."""
 import json
 import os
+import re
 import statistics
 import sys
 import xml.etree.ElementTree
 
-from gpu_steps import DATA, DTYPES, HANG_S, PAIRS
+from gpu_steps import DATA, DTYPES, GEMM_S, HANG_S, MEMORY_S, PAIRS
 
 FIRST_TOUCH_S, WARM_S = 30, 2  # what gpu-state waits for
 QUICK_S, GRACE_S = 45, 1
@@ -16,7 +17,7 @@ ABORT_S, GONE_S = 5, 2
 WINDOWS = 8
 WIDTH = 200  # of a figure in the table
 # When one of these fails, nothing is known about us.
-YARDSTICKS = ("nvidia-smi", "ref_gemm", "ref_copy", "compute-sanitizer")
+YARDSTICKS = ("nvidia-smi", "ref_gemm", "ref_copy")
 
 
 class Unknown(Exception):
@@ -200,18 +201,18 @@ def windows(r):
 
 def set_up(r):
     run, s = r.done("gemm", "auto"), r.sample("gemm", "auto", "gemm.rate")
-    return "%.1f s to the first window of 10 s" % (s["start"] - run["start"]), "-", None
+    return "%.1f s to the first window of %d s" % (s["start"] - run["start"], GEMM_S), "-", None
 
 
 def shortest(r):
-    states = {s["check"]: s["state"] for s in r.lines("gemm", "3s")}
-    return states.get("gemm.rate", "absent"), "measured in 3 s", states.get("gemm.rate") == "measured"
+    states = {s["check"]: s["state"] for s in objects(r.run("gemm", "3s")["out"])}
+    return "%s in 3 s" % states.get("gemm.rate", "absent"), "-", None
 
 
 def ends(r):
     run = r.done("gemm", "auto")
     after = run["seconds"] - (run["last_out_s"] or 0)
-    return "%.1f s, %.1f s behind the last sample" % (run["seconds"], after), "<= %d s" % (10 + GRACE_S), run["seconds"] <= 10 + GRACE_S
+    return "%.1f s, %.1f s behind the last sample" % (run["seconds"], after), "<= %d s" % (GEMM_S + GRACE_S), run["seconds"] <= GEMM_S + GRACE_S
 
 
 def correct(r):
@@ -240,9 +241,12 @@ def gemm_ratio(r):
 
 
 def same_algorithm(r):
-    theirs = next(line["algorithm"] for line in r.lines("against", "plain0") if "algorithm" in line)
-    ours = r.sample("against", "probe0", "gemm.rate")["params"]["algorithm"].split()
-    differ = [name for name, value in theirs.items() if name in ours and ours[ours.index(name) + 1] != str(value)]
+    theirs = next(line for line in r.lines("against", "plain0") if "algorithm" in line)
+    params = r.sample("against", "probe0", "gemm.rate")["params"]
+    ours = params["algorithm"].split()
+    differ = [name for name, value in theirs["algorithm"].items() if name in ours and ours[ours.index(name) + 1] != str(value)]
+    if "cublaslt %d," % theirs["version"] not in params["version"]:
+        raise Unknown("the plain loop has cuBLASLt %s, the probe %s" % (theirs["version"], params["version"]))
     return ", ".join(differ) or "the same", "the same", not differ
 
 
@@ -340,8 +344,8 @@ def pages(r):
 
 
 def memory_quick(r):
-    states = {s["check"]: s["state"] for s in r.lines("memory", "3s")}
-    return states.get("memory.h2d_bw", "absent"), "measured in 3 s", states.get("memory.h2d_bw") == "measured"
+    states = {s["check"]: s["state"] for s in r.lines("memory", "short")}
+    return states.get("memory.h2d_bw", "absent"), "measured in %d s" % MEMORY_S, states.get("memory.h2d_bw") == "measured"
 
 
 def pattern(r):
@@ -417,7 +421,11 @@ def prototypes(r):
 
 
 def memcheck(r):
-    return "exit status 0" if r.done("sanitizer", "memcheck") else "", "no error", True
+    run = r.run("sanitizer", "memcheck")
+    found = re.search(r"ERROR SUMMARY: (\d+) error", run["out"] + run["err"])
+    if not found:
+        raise Unknown("sanitizer: it did not come to a summary: exit status %s" % run["status"])
+    return "%s errors" % found[1], "0", found[1] == "0"
 
 
 QUESTIONS = (
@@ -429,9 +437,9 @@ QUESTIONS = (
     ("passive", "the passive profile has no finding on a healthy host", passive_clean),
     ("engine", "gemm measures the GPU without being told", engine),
     ("cublaslt", "gemm finds cuBLASLt by itself", finds_lt),
-    ("windows", "10 s are enough for all windows", windows),
+    ("windows", "the time of quick is enough for all windows", windows),
     ("set-up", "how long gemm sets up", set_up),
-    ("shortest", "gemm measures in its shortest budget", shortest),
+    ("shortest", "what gemm does in its shortest budget", shortest),
     ("end", "gemm ends in its budget", ends),
     ("correct", "products of every type are verified as right", correct),
     ("stable", "the algorithm is the same in each run", one_algorithm),
@@ -444,7 +452,7 @@ QUESTIONS = (
     ("quick", "the quick profile has no finding on a healthy host", quick_clean),
     ("copies", "copies against a plain cudaMemcpy loop", copy_ratio),
     ("pages", "memory pinned in 4 KiB and in huge pages", pages),
-    ("copy 3 s", "memory measures copies in the time of quick", memory_quick),
+    ("copy time", "memory measures copies in the time of quick", memory_quick),
     ("pattern", "the GPU's memory keeps what is written", pattern),
     ("dmabuf", "memory of the GPU is exported as a dmabuf", dmabuf),
     ("single", "all-to-all and overlap need two GPUs", single),

@@ -11,7 +11,10 @@ SHORT_S, LONG_S = 20, 60
 DTYPES = ("fp8", "tf32", "f32", "f64")
 DATA = ("normal", "int", "zeros")
 HEADERS = ("/usr/local/cuda/include", "/usr/local/cuda*/targets/*/include", *(p + "/nvidia/*/include" for p in PYTHONS))
+GEMM_S = 11  # as the profile quick has it
+MEMORY_S = 6  # what quick leaves of 8 s besides the memory of the host
 HANG_S = 12  # early in which the shim says that nothing is done any more: fewer windows than a rate needs
+STATES_MAX = 20  # looks at a GPU until it shows the process that has just begun to use it
 PAIRS = 3  # of a probe and its reference, one after the other
 
 
@@ -40,10 +43,10 @@ def passive(h):
 
 def gemm(h):
     """products as the profile quick has them; the engine and cuBLASLt are for the probe to find"""
-    done = h.run("auto", h.probe("gemm", "--budget", "10s"), SHORT_S)
+    done = h.run("auto", h.probe("gemm", "--budget", "%ds" % GEMM_S), SHORT_S)
     if done["status"] and "libcublasLt" in done["err"] and "LIBCUBLASLT" in h.found:
         h.env["LD_LIBRARY_PATH"] += ":" + os.path.dirname(h.found["LIBCUBLASLT"])
-        h.run("helped", h.probe("gemm", "--budget", "10s"), SHORT_S)
+        h.run("helped", h.probe("gemm", "--budget", "%ds" % GEMM_S), SHORT_S)
     h.run("3s", h.probe("gemm", "--budget", "3s"), SHORT_S)
 
 
@@ -76,7 +79,7 @@ def quick(h):
 def memory(h):
     """copies beside plain ones; in the time that quick leaves; and what memory keeps"""
     size = h.choose(32 << 20, 64 << 10)
-    h.run("3s", h.probe("memory", "--engine", "cuda", "--budget", "3s", "--size", str(size)), SHORT_S)
+    h.run("short", h.probe("memory", "--engine", "cuda", "--budget", "%ds" % MEMORY_S, "--size", str(size)), SHORT_S)
     for i in range(PAIRS - 1):
         h.run("probe%d" % i, h.probe("memory", "--engine", "cuda", "--budget", "8s", "--size", str(size)), SHORT_S)
         h.run("plain%d" % i, h.reference("ref_copy", "--sizes", "%d,%d" % (size, 8 * size), "--seconds", "0.3"), SHORT_S)
@@ -103,7 +106,7 @@ def busy(h):
     try:
         env = h.with_user(h.env, other.pid)
         # Until the driver shows the other, at most so often.
-        for i in range(h.choose(8, 1)):
+        for i in range(h.choose(STATES_MAX, 1)):
             seen = h.run("state%d" % i, h.probe("gpu-state"), LONG_S, env=env)
             if '"gpu.processes"' in seen["out"] and str(other.pid) in seen["out"]:
                 break

@@ -56,8 +56,9 @@ static int decode_glob(const struct jval *v, void *member, struct err *err)
 	const char *glob = json_string_value(v->value);
 
 	if (glob && !glob_ok(glob))
-		return jval_fail(v, err, "want at most %d characters besides *, and %d bytes",
-				 GLOB_STEPS_MAX, GLOB_BYTES_MAX);
+		return jval_fail(v, err,
+				 "want at most %d characters besides *, %d [...] and %d bytes",
+				 GLOB_STEPS_MAX, GLOB_SETS_MAX, GLOB_BYTES_MAX);
 	return jsome_text(v, member, err);
 }
 

@@ -571,7 +571,9 @@ static bool params_fit(const struct sku_expect *e, struct asked *a)
 	size_t i;
 
 	for (i = 0; i < e->n_params; i++) {
-		if (!param_fits(&e->params[i], json_object_get(params_of(a), e->params[i].name)))
+		const json_t *value = json_object_get(params_of(a), e->params[i].name);
+
+		if (value && !param_fits(&e->params[i], value))
 			return false;
 	}
 	return !e->of || json_number_value(json_object_get(params_of(a), e->of)) > 0;

@@ -46,7 +46,7 @@ struct sku_expect {
 	char *check;		  /* glob */
 	char **localities;	  /* globs, one must match; or NULL: any */
 	char *subject;		  /* glob, or NULL: any */
-	struct sku_param *params; /* all of which a sample must have so */
+	struct sku_param *params; /* of which none may be otherwise in a sample that has it */
 	size_t n_params;
 	double value; /* expected; NAN when only a floor is known */
 	double floor; /* held against; for better=lower a ceiling; NAN with `of` */

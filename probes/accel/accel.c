@@ -68,7 +68,14 @@ static bool is_nvidia_gpu(int devices_fd, const char *slot)
 	       class >> 16 == PCI_CLASS_DISPLAY;
 }
 
-bool accel_gpu_present(void)
+static bool is_there(const char *path)
+{
+	CLEANUP(freep) char *full = xasprintf("%s%s", paths_sysroot(), path);
+
+	return access(full, F_OK) == 0;
+}
+
+static bool pci_shows_gpu(void)
 {
 	int fd = paths_open_sys("/sys/bus/pci/devices");
 	const struct dirent *entry;
@@ -88,19 +95,38 @@ bool accel_gpu_present(void)
 	return found;
 }
 
+bool accel_gpu_present(void)
+{
+	return pci_shows_gpu() || is_there("/dev/nvidiactl") ||
+	       is_there("/proc/driver/nvidia/version");
+}
+
+int accel_check_vendor(struct err *err)
+{
+	if (accel_gpu_present() || !is_there("/dev/kfd"))
+		return 0;
+	return err_set(err, ENODEV,
+		       "this host has an AMD GPU (/dev/kfd), which nothing here measures; "
+		       "--engine cpu measures the CPU cores");
+}
+
 int accel_choose(const char *name, const struct accel_ops *const *engines,
 		 const struct accel_ops **ret, struct err *err)
 {
 	bool gpu = accel_gpu_present();
 	const char *wanted = name;
 	size_t i;
+	int r = streq(name, "auto") ? accel_check_vendor(err) : 0;
 
+	if (r < 0)
+		return r;
 	if (streq(name, "auto"))
 		wanted = gpu ? "cuda" : "cpu";
 	if (!streq(wanted, "cpu") && !streq(wanted, "cuda"))
 		return err_set(err, EINVAL, "--engine: '%s' is not auto, cpu or cuda", name);
 	if (streq(wanted, "cuda") && !gpu)
-		return err_set(err, ENODEV, "no NVIDIA GPU on the PCI bus of this host");
+		return err_set(err, ENODEV,
+			       "no NVIDIA GPU on the PCI bus of this host, and no driver of one");
 	for (i = 0; engines[i]; i++) {
 		if (!streq(engines[i]->name, wanted))
 			continue;
@@ -109,5 +135,5 @@ int accel_choose(const char *name, const struct accel_ops *const *engines,
 	}
 	return err_set(err, ENOTSUP, "this build has no %s engine%s",
 		       streq(wanted, "cuda") ? "CUDA" : "CPU",
-		       gpu ? " and PCI shows a GPU (--engine cpu measures the CPU cores)" : "");
+		       gpu ? " and this host has a GPU (--engine cpu measures the CPU cores)" : "");
 }

@@ -226,15 +226,25 @@ int accel_dtype_parse(const char *text, enum accel_dtype *ret);
  */
 void accel_leave_at_once(void);
 
-/* True when PCI (under the sysroot) shows an NVIDIA display or 3D controller. */
+/*
+ * True when PCI (under the sysroot) shows an NVIDIA display or 3D controller, or NVIDIA's kernel
+ * driver shows itself (/dev/nvidiactl, /proc/driver/nvidia/version, under the sysroot too): gVisor,
+ * Kata and some containers hide the bus.
+ */
 bool accel_gpu_present(void);
 
 /*
+ * -ENODEV with the sentence when the GPUs of this host are AMD's alone (/dev/kfd): what measures
+ * GPUs where there are some must not take the CPU in their place. 0 else.
+ */
+int accel_check_vendor(struct err *err);
+
+/*
  * The engine called `name` of the NULL-terminated `engines` of this program.
- * "auto" is cuda where PCI shows a GPU and then never falls back, else cpu:
- * a GPU that cannot be driven must not pass as a good CPU. -ENODEV for cuda
- * without a GPU here, -ENOTSUP for an engine this build has not, -EINVAL for
- * another name.
+ * "auto" is cuda where there is a GPU (accel_gpu_present()) and then never falls
+ * back, else cpu: a GPU that cannot be driven must not pass as a good CPU.
+ * -ENODEV for cuda without a GPU here and for auto with AMD's, -ENOTSUP for an
+ * engine this build has not, -EINVAL for another name.
  */
 int accel_choose(const char *name, const struct accel_ops *const *engines,
 		 const struct accel_ops **ret, struct err *err);

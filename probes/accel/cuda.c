@@ -57,7 +57,7 @@ static bool is_lost(struct cuda *c, unsigned device)
 {
 	struct nvml_state state;
 
-	return c->nvml && nvml_look(c->nvml, device, &state, NULL) == 0 && state.lost;
+	return c->nvml && nvml_look(c->nvml, device, 0, &state, NULL) == 0 && state.lost;
 }
 
 int cuda_check(struct cuda *c, unsigned device, unsigned result, const char *what, struct err *err)

@@ -165,7 +165,18 @@ enum {
 	NVML_PROCESSES_MAX = 1024, /* of one GPU; NVML tells of none where there are more */
 };
 
-/* What NVML says of one GPU. */
+/*
+ * What is asked: each answer is a question to the firmware of a GPU, of which there are a hundred,
+ * and many a second while it is measured. Whether it is lost is always asked.
+ */
+enum nvml_what {
+	NVML_ASK_NUMBERS = 1, /* clocks, power, heat */
+	NVML_ASK_LINKS = 2,   /* asked again after some seconds only */
+	NVML_ASK_MODES = 4,   /* ECC, MIG */
+	NVML_ASK_USERS = 8,   /* processes */
+};
+
+/* What NVML says of one GPU; what was not asked is unknown. */
 struct nvml_state {
 	struct accel_condition condition;
 	double clock_max_hz, power_limit_w; /* NAN unknown */
@@ -181,7 +192,8 @@ int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err);
 void nvml_free(struct nvml *n);
 /* "580.65.06"; "" unknown. Borrowed. */
 const char *nvml_driver(const struct nvml *n);
-int nvml_look(struct nvml *n, unsigned device, struct nvml_state *ret, struct err *err);
+int nvml_look(struct nvml *n, unsigned device, unsigned what, struct nvml_state *ret,
+	      struct err *err);
 
 /* --- cuda_users.c --- */
 

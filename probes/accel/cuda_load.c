@@ -27,7 +27,7 @@ static const char *advice(unsigned result)
 	case CUDA_STUB_LIBRARY:
 		return ": this libcuda.so.1 is the stub to link with, not the driver's";
 	case CUDA_NO_DEVICE:
-		return ": PCI shows a GPU and the driver sees none; look into the kernel log";
+		return ": this host has a GPU and the driver sees none; look into the kernel log";
 	case CUDA_SYSTEM_NOT_READY:
 		return ": does nvidia-fabricmanager run?";
 	case CUDA_SYSTEM_DRIVER_MISMATCH:

@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/xalloc.h"
 #include "probes/accel/cuda.h"
 #include "probes/accel/worker.h"
 
+enum { LINKS_US = 5000000 /* that an answer about links is good for */ };
 enum { QUESTION_START = -1 }; /* else the number of a GPU */
 
 struct nvml {
@@ -21,12 +23,17 @@ struct nvml {
 	struct worker *worker;
 	pthread_mutex_t lock; /* of who asks: one at a time */
 	int question;
+	unsigned what;	 /* enum nvml_what of the question */
 	unsigned result; /* enum nvml_result of the answer */
 	struct nvml_state state;
 	char driver[80];
 	unsigned n;
 	char uuids[CUDA_DEVICES_MAX][64];
 	struct nvml_device *devices[CUDA_DEVICES_MAX]; /* NULL: NVML does not know it */
+	struct {
+		uint64_t until_us; /* monotonic; 0: not known yet */
+		struct accel_condition condition;
+	} links[CUDA_DEVICES_MAX]; /* as they were told last */
 };
 
 static void add_process(struct nvml_state *s, unsigned pid)
@@ -86,6 +93,21 @@ static void ask_links(const struct nvml *n, struct nvml_device *device, struct a
 		ret->links_to = ACCEL_LINKS_GPU;
 }
 
+static void know_links(struct nvml *n, unsigned i)
+{
+	const struct accel_condition *links = &n->links[i].condition;
+	struct accel_condition *c = &n->state.condition;
+
+	if (clock_mono_us() >= n->links[i].until_us) {
+		n->links[i].condition = (struct accel_condition){ 0 };
+		ask_links(n, n->devices[i], &n->links[i].condition);
+		n->links[i].until_us = clock_mono_us() + LINKS_US;
+	}
+	c->links_up = links->links_up;
+	c->links_down = links->links_down;
+	c->links_to = links->links_to;
+}
+
 /* What is unknown stays NAN. A GPU that is gone says so to any question. */
 static void ask_numbers(struct nvml *n, struct nvml_device *device)
 {
@@ -98,7 +120,7 @@ static void ask_numbers(struct nvml *n, struct nvml_device *device)
 	if (call->clock && n->result == NVML_OK)
 		s->condition.clock_hz = 1e6 * value;
 	s->lost = n->result == NVML_GPU_IS_LOST;
-	if (s->lost)
+	if (s->lost || !(n->what & NVML_ASK_NUMBERS))
 		return;
 	if (call->clock_max && call->clock_max(device, NVML_CLOCK_SM, &value) == NVML_OK)
 		s->clock_max_hz = 1e6 * value;
@@ -110,7 +132,6 @@ static void ask_numbers(struct nvml *n, struct nvml_device *device)
 		s->condition.temperature_c = value;
 	if (call->reasons && call->reasons(device, &bits) == NVML_OK)
 		s->condition.throttle_reasons = bits;
-	ask_links(n, device, &s->condition);
 }
 
 static void answer_state(struct nvml *n, unsigned i)
@@ -130,10 +151,16 @@ static void answer_state(struct nvml *n, unsigned i)
 	ask_numbers(n, device);
 	if (n->state.lost)
 		return;
-	n->state.ecc = mode(n->call.ecc, device);
-	n->state.mig = mode(n->call.mig, device);
-	(void)ask_processes(n, device, n->call.processes);
-	n->state.knows_clients = ask_processes(n, device, n->call.mps_clients);
+	if (n->what & NVML_ASK_LINKS)
+		know_links(n, i);
+	if (n->what & NVML_ASK_MODES) {
+		n->state.ecc = mode(n->call.ecc, device);
+		n->state.mig = mode(n->call.mig, device);
+	}
+	if (n->what & NVML_ASK_USERS) {
+		(void)ask_processes(n, device, n->call.processes);
+		n->state.knows_clients = ask_processes(n, device, n->call.mps_clients);
+	}
 	n->result = NVML_OK;
 }
 
@@ -162,14 +189,16 @@ static void answer(struct worker *w UNUSED, void *context)
 		answer_state(n, (unsigned)n->question);
 }
 
-static int ask(struct nvml *n, int question, struct err *err)
+static int ask(struct nvml *n, int question, unsigned what, struct err *err)
 {
 	struct err why = ERR_INIT;
 	int r;
 
 	/* One that is stuck still reads the last question. */
-	if (!worker_stuck_at(n->worker))
+	if (!worker_stuck_at(n->worker)) {
 		n->question = question;
+		n->what = what;
+	}
 	r = worker_do(n->worker, answer, n, &why);
 	return r < 0 ? err_set(err, -r, "NVML does not answer: %s", why.msg) : 0;
 }
@@ -192,7 +221,7 @@ int nvml_new(const struct cuda *c, struct nvml **ret, struct err *err)
 		free(n);
 		return r;
 	}
-	r = ask(n, QUESTION_START, err);
+	r = ask(n, QUESTION_START, 0, err);
 	if (r == 0 && n->result != NVML_OK)
 		r = err_set(err, ENOTSUP, "NVML does not start: %s",
 			    n->call.error_string(n->result));
@@ -222,9 +251,10 @@ const char *nvml_driver(const struct nvml *n)
 	return n->driver;
 }
 
-static int look(struct nvml *n, unsigned device, struct nvml_state *ret, struct err *err)
+static int look(struct nvml *n, unsigned device, unsigned what, struct nvml_state *ret,
+		struct err *err)
 {
-	int r = ask(n, (int)device, err);
+	int r = ask(n, (int)device, what, err);
 
 	if (r < 0)
 		return r;
@@ -234,12 +264,13 @@ static int look(struct nvml *n, unsigned device, struct nvml_state *ret, struct 
 	return 0;
 }
 
-int nvml_look(struct nvml *n, unsigned device, struct nvml_state *ret, struct err *err)
+int nvml_look(struct nvml *n, unsigned device, unsigned what, struct nvml_state *ret,
+	      struct err *err)
 {
 	int r;
 
 	(void)pthread_mutex_lock(&n->lock);
-	r = look(n, device, ret, err);
+	r = look(n, device, what, ret, err);
 	(void)pthread_mutex_unlock(&n->lock);
 	return r;
 }

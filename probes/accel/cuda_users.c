@@ -14,13 +14,14 @@
 #include "lib/xalloc.h"
 #include "probes/accel/cuda.h"
 
-static int look(struct cuda *c, unsigned device, struct nvml_state *ret, struct err *err)
+static int look(struct cuda *c, unsigned device, unsigned what, struct nvml_state *ret,
+		struct err *err)
 {
 	if (device >= c->n_devices)
 		return err_set(err, ENODEV, "no GPU %u: there are %u", device, c->n_devices);
 	if (!c->nvml)
 		return err_set(err, ENOTSUP, "no NVML: %s", c->libs.nvml_why);
-	return nvml_look(c->nvml, device, ret, err);
+	return nvml_look(c->nvml, device, what, ret, err);
 }
 
 /* Clocks and throttling are what differs between two runs, not what must be equal. */
@@ -29,7 +30,7 @@ void cuda_params(const struct accel *a, unsigned device, json_t *params)
 	static const char *const modes[] = { "off", "on" };
 	struct nvml_state s = { 0 };
 
-	if (look(cuda_of(a), device, &s, NULL) < 0)
+	if (look(cuda_of(a), device, NVML_ASK_NUMBERS | NVML_ASK_MODES, &s, NULL) < 0)
 		return;
 	if (!isnan(s.power_limit_w))
 		(void)json_object_set_new(params, "power_limit_w",
@@ -43,7 +44,7 @@ void cuda_params(const struct accel *a, unsigned device, json_t *params)
 int cuda_condition(struct accel *a, unsigned device, struct accel_condition *ret, struct err *err)
 {
 	struct nvml_state s = { 0 };
-	int r = look(cuda_of(a), device, &s, err);
+	int r = look(cuda_of(a), device, NVML_ASK_NUMBERS | NVML_ASK_LINKS, &s, err);
 
 	if (r == 0)
 		*ret = s.condition;
@@ -107,7 +108,7 @@ int cuda_others(struct accel *a, unsigned device, long *ret_pid, char ret_comman
 	char command[COMMAND_SIZE] = "";
 	struct nvml_state s = { 0 };
 	unsigned pid;
-	int r = look(c, device, &s, err);
+	int r = look(c, device, NVML_ASK_USERS, &s, err);
 
 	if (r < 0)
 		return r;

@@ -49,7 +49,7 @@ struct search {
 	const char *const *sonames;
 	void *library;
 	const char *soname;
-	char refused[ERR_MSG_SIZE];
+	struct err refused;
 };
 
 static _Thread_local unsigned entries_left;
@@ -107,11 +107,12 @@ static void load_from(struct search *s, const char *path, const char *soname)
 	r = check_writers(real, &err);
 	if (r == 0)
 		r = library_load(real, &s->library, &err);
-	if (r == 0)
+	if (r == 0) {
 		s->soname = soname;
-	else if (!s->refused[0])
-		(void)snprintf(s->refused, sizeof(s->refused), "%s is not loaded: %s", path,
-			       err.msg);
+	} else if (!s->refused.code) {
+		(void)err_wrap(&err, r, "%s is not loaded", path);
+		s->refused = err;
+	}
 }
 
 static void search_place(struct search *s, const char *place)
@@ -187,7 +188,7 @@ static void search_named(struct search *s)
 int library_load_cuda(const char *const *sonames, void **ret, const char **ret_soname,
 		      struct err *err)
 {
-	struct search s = { .sonames = sonames };
+	struct search s = { .sonames = sonames, .refused = ERR_INIT };
 	size_t n;
 
 	entries_left = LIBRARY_ENTRIES_MAX;
@@ -198,8 +199,8 @@ int library_load_cuda(const char *const *sonames, void **ret, const char **ret_s
 	}
 	if (!s.library)
 		search_trees(&s);
-	if (!s.library && s.refused[0])
-		return err_set(err, ENOTSUP, "%s", s.refused);
+	if (!s.library && s.refused.code)
+		return err_set(err, ENOTSUP, "%s", s.refused.msg);
 	if (!s.library)
 		return err_set(
 			err, ENOTSUP,

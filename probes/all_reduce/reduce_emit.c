@@ -23,12 +23,16 @@ static json_t *params_of(const struct reduce_session *s)
 {
 	const struct pair_side *side = &s->sides[s->rail];
 
-	return json_pack("{s:s, s:i, s:I, s:I, s:i, s:i, s:i, s:s, s:s}", "engine", "verbs",
-			 "ranks", (int)s->n, "bytes", (json_int_t)s->bytes, "size",
-			 (json_int_t)coll_ring_piece(s->ring, s->bytes), "qps", (int)s->qps,
-			 "depth", (int)s->depth, "mtu", (int)coll_ring_mtu(s->ring), "gid",
-			 side->gid.index < 0 ? "none" : gid_type_names[side->gid.gid.type], "wait",
-			 side->wait == FLOW_SPIN ? "spin" : "events");
+	json_t *params =
+		json_pack("{s:s, s:i, s:I, s:I, s:i, s:i, s:i, s:s, s:s}", "engine", "verbs",
+			  "ranks", (int)s->n, "bytes", (json_int_t)s->bytes, "size",
+			  (json_int_t)coll_ring_piece(s->ring, s->bytes), "qps", (int)s->qps,
+			  "depth", (int)s->depth, "mtu", (int)coll_ring_mtu(s->ring), "gid",
+			  side->gid.index < 0 ? "none" : gid_type_names[side->gid.gid.type], "wait",
+			  side->wait == FLOW_SPIN ? "spin" : "events");
+
+	rdma_service_params(&side->options->service, 0, params);
+	return params;
 }
 
 /* The other nodes. */

@@ -56,6 +56,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct all_to_all_options *o = probe->options;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->pair.service;
+		return 0;
 	case OPT_ENGINE:
 		o->verbs = is_second(arg, "engine", "nccl", "verbs", state);
 		return 0;
@@ -106,7 +109,10 @@ static const struct probe_check checks[] = {
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { .options = option_table, .parser = parse_option };
+	static const struct argp_child children[] = { { &rdma_service_argp, 0, NULL, 0 }, { 0 } };
+	static const struct argp argp = { .options = option_table,
+					  .parser = parse_option,
+					  .children = children };
 	static const struct probe_desc desc = {
 		.name = "all-to-all",
 		.summary = "All GPUs of the host send to all others through NCCL, or all its RDMA "

@@ -28,11 +28,14 @@ static json_t *params(const struct all_to_all *t, uint64_t bytes)
 {
 	const struct pair_side *side = side_of(t, 0);
 
-	return json_pack("{s:s, s:I, s:I, s:i, s:i, s:s, s:s}", "engine", "verbs", "ranks",
-			 (json_int_t)t->n, "bytes", (json_int_t)bytes, "depth", (int)t->plan->depth,
-			 "mtu", (int)t->plan->mtu, "gid",
-			 side->gid.index < 0 ? "none" : gid_type_names[side->gid.gid.type], "wait",
-			 side->wait == FLOW_SPIN ? "spin" : "events");
+	json_t *params = json_pack(
+		"{s:s, s:I, s:I, s:i, s:i, s:s, s:s}", "engine", "verbs", "ranks", (json_int_t)t->n,
+		"bytes", (json_int_t)bytes, "depth", (int)t->plan->depth, "mtu", (int)t->plan->mtu,
+		"gid", side->gid.index < 0 ? "none" : gid_type_names[side->gid.gid.type], "wait",
+		side->wait == FLOW_SPIN ? "spin" : "events");
+
+	rdma_service_params(&side->options->service, 0, params);
+	return params;
 }
 
 /* As rnic-pair names it: the two are of the same way. */

@@ -52,7 +52,7 @@ enum { OPT_ENGINE = 0x200, OPT_SHAPE, OPT_DTYPE, OPT_OVERLAP, OPT_CHAIN };
 
 static const struct argp_option argp_options[] = {
 	{ "engine", OPT_ENGINE, "auto|cpu|cuda", 0,
-	  "What to load (default auto: cuda where PCI shows a GPU, else cpu)", 0 },
+	  "What to load (default auto: cuda where there is an NVIDIA GPU, else cpu)", 0 },
 	{ "shape", OPT_SHAPE, "M,N,K", 0, "Rows, columns and depth of the product", 0 },
 	{ "dtype", OPT_DTYPE, "TYPE", 0,
 	  "cpu: f32 or f64 (the default); cuda: bf16 (the default), fp8, tf32, f32, f64", 0 },

@@ -266,6 +266,12 @@ static int tell_starting(struct gpu_state *state, const struct gpu_reading *gpu)
 				"slow to start: it had not started after %.1f s, when %u of %u "
 				"GPUs had",
 				s, n, all);
+	/* Nearly all have: it is late, if not by far. */
+	if (n > all / 2)
+		return gpu_tell(state, gpu->subject, &slow, FINDING_NOTE,
+				"slow to start: still starting after %.1f s, when %u of %u GPUs "
+				"had started",
+				s, n, all);
 	return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
 			"still starting after %.1f s: %u of %u GPUs had started", s, n, all);
 }

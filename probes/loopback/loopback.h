@@ -32,6 +32,7 @@ struct loopback_options {
 	int gid_index;	   /* -1: chosen */
 	unsigned mtu;	   /* 0: the port's */
 	unsigned size, qps, depth;
+	struct rdma_service service;
 	struct rdma_options rdma; /* where they are, for the command line */
 };
 

@@ -53,7 +53,8 @@ static int call_open(struct call *c, struct rdma_engine *engine, const struct rd
 						    .gid_index = gid_index,
 						    .depth = 1,
 						    .retries = RETRIES,
-						    .timeout = TIMEOUT };
+						    .timeout = TIMEOUT,
+						    .pkey_index = -1 };
 	struct rdma_end end;
 	int r = posix_memalign(&c->memory, PAGE, PAGE) ? -ENOMEM : 0;
 

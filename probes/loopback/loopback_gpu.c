@@ -12,6 +12,9 @@
 #include "probes/accel/watch.h"
 #include "probes/loopback/data.h"
 
+/* Of the time to open them this is kept for what comes after those that were ready. */
+enum { READY_PART = 8 };
+
 /* The source holds the data that is moved, the target nothing. */
 static int fill(struct accel_region *regions, uint64_t bytes, uint64_t seed, struct err *err)
 {
@@ -25,15 +28,24 @@ static int fill(struct accel_region *regions, uint64_t bytes, uint64_t seed, str
 	return ops->upload(&regions[GPU_SOURCE], 0, data, bytes, err);
 }
 
-static int take_memory(struct gpu_endpoints *g, unsigned device, struct endpoint *end,
-		       struct err *err)
+/* What the thread of one GPU needs, for as long as it runs. */
+struct taking {
+	const struct gpu_endpoints *gpus;
+	struct endpoint *end;
+	struct accel_region *regions; /* of the endpoint, unless it is late */
+	unsigned device;
+};
+
+static int take_memory(void *context, struct err *err)
 {
+	const struct taking *t = context;
+	const struct gpu_endpoints *g = t->gpus;
 	const struct accel_memory memory = { .place = ACCEL_DEVICE, .numa = -1, .size = g->bytes };
 	int r = 0, i;
 
 	for (i = 0; r == 0 && i < GPU_REGIONS; i++)
-		r = g->accel->ops->region_new(g->accel, device, &memory, &end->gpu[i], err);
-	return r == 0 ? fill(end->gpu, g->bytes, g->seed, err) : r;
+		r = g->accel->ops->region_new(g->accel, t->device, &memory, &t->regions[i], err);
+	return r == 0 ? fill(t->regions, g->bytes, g->seed, err) : r;
 }
 
 /* Who else computes there: traffic would be in their way. */
@@ -57,6 +69,12 @@ static void set_place(const struct accel_device_info *info, unsigned device, str
 	end->node = info->numa >= 0 ? (unsigned)info->numa : 0;
 }
 
+static void break_end(struct endpoint *end, int r, const struct err *err)
+{
+	end->broken = xstrdup(err->msg);
+	end->failed = r;
+}
+
 static void add(struct gpu_endpoints *g, unsigned device, struct endpoint *end)
 {
 	struct accel_device_info info = { .subject = "" };
@@ -68,21 +86,48 @@ static void add(struct gpu_endpoints *g, unsigned device, struct endpoint *end)
 	set_place(&info, device, end);
 	if (r == 0)
 		find_user(g, device, end);
-	if (r == 0 && !end->broken)
-		r = take_memory(g, device, end, &err);
-	if (r < 0) {
-		end->broken = xstrdup(err.msg);
-		end->failed = r;
-	}
+	if (r < 0)
+		break_end(end, r, &err);
 }
 
 /* Kept when the thread hangs. */
 struct opening {
 	struct gpu_endpoints gpus;
 	_Atomic(struct accel *) opened; /* NULL: the driver has not started yet */
+	uint64_t ready_us;		/* when GPUs of threads must be set up; monotonic */
+	bool late;			/* a thread of one has all this still */
 	size_t n, max;
 	struct endpoint ends[];
 };
+
+/* Memory on all of them, side by side; one that is late keeps what its thread may touch. */
+static void take_all(struct opening *o)
+{
+	struct taking *takings = xcalloc(o->n + 1, sizeof(*takings));
+	struct watched_part *parts = xcalloc(o->n + 1, sizeof(*parts));
+	unsigned n = 0, i;
+
+	for (i = 0; i < o->n; i++) {
+		struct endpoint *end = &o->ends[i];
+
+		if (end->broken)
+			continue;
+		takings[n] = (struct taking){ &o->gpus, end, end->gpu, i };
+		parts[n].context = &takings[n];
+		n++;
+	}
+	o->late = accel_start_all(o->gpus.accel, take_memory, parts, n, o->ready_us) > 0;
+	for (i = 0; i < n; i++) {
+		if (parts[i].r == 0)
+			continue;
+		break_end(takings[i].end, parts[i].r, &parts[i].err);
+		if (parts[i].r == -ETIMEDOUT)
+			takings[i].end->gpu = NULL;
+	}
+	free(parts);
+	if (!o->late)
+		free(takings);
+}
 
 static int add_all(void *context, struct err *err)
 {
@@ -96,6 +141,7 @@ static int add_all(void *context, struct err *err)
 	n_devices = o->gpus.accel->ops->n_devices(o->gpus.accel);
 	for (i = 0; i < n_devices && o->n < o->max; i++)
 		add(&o->gpus, i, &o->ends[o->n++]);
+	take_all(o);
 	return 0;
 }
 
@@ -134,13 +180,15 @@ int gpu_endpoints_open(struct gpu_endpoints *gpus, struct endpoint *ends, size_t
 	o = xcalloc(1, sizeof(*o) + max * sizeof(*o->ends));
 	o->gpus = *gpus;
 	o->max = max - *n;
+	o->ready_us = clock_mono_us() + gpus->open_us - gpus->open_us / READY_PART;
 	r = accel_watch(add_all, o, clock_mono_us() + gpus->open_us, err);
 	if (r == -ETIMEDOUT)
 		return tell_blocked(o->opened, ends, n, max, err); /* that thread still uses `o` */
 	gpus->accel = o->gpus.accel;
 	memcpy(&ends[*n], o->ends, o->n * sizeof(*ends));
 	*n += o->n;
-	free(o);
+	if (!o->late)
+		free(o);
 	return r;
 }
 

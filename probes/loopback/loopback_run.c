@@ -16,8 +16,9 @@
 #include "probes/loopback/loopback_gpu.h"
 #include "probes/memory/buffer.h"
 #include "probes/memory/numa.h"
+#include "probes/rdma/ports.h"
 
-enum { GPU_OPEN_PART = 4 /* of the time: a quarter */ };
+enum { GPU_OPEN_PART = 2 /* of the time, at most half: contexts of eight take seconds */ };
 enum { GPUS_MAX = 64, ENDPOINTS_MAX = NUMA_NODES_MAX + GPUS_MAX };
 
 /* More than the caches and what a device may write into them (DDIO). */
@@ -129,6 +130,8 @@ static int find_endpoints(struct plan *p, struct err *err)
 
 static int find_ports(struct plan *p, struct err *err)
 {
+	const struct loopback_options *o = p->probe->options;
+	char left[PORTS_WORDS_SIZE];
 	int n = p->engine->ops->list(p->engine, p->ports, RDMA_PORTS_MAX, err);
 
 	if (n == -ENOSYS)
@@ -138,7 +141,15 @@ static int find_ports(struct plan *p, struct err *err)
 	if (n == 0)
 		return err_set(err, ENODEV, "no RDMA device on this host");
 	p->n_ports = (size_t)n;
-	return 0;
+	if (!rdma_service_devices(&o->service))
+		return 0;
+	p->n_ports = ports_choose(p->ports, p->n_ports, o->service.devices, left);
+	if (left[0])
+		log_info("%s", left);
+	return p->n_ports > 0
+		       ? 0
+		       : err_set(err, ENODEV, "no RDMA device of this host is in the list %s",
+				 o->service.devices);
 }
 
 static int nothing_measured(const struct loopback_options *o, struct err *err)
@@ -154,6 +165,8 @@ int loopback_run(struct probe *probe, struct rdma_engine *engine, const struct a
 	CLEANUP(freep) struct plan *p = xcalloc(1, sizeof(*p));
 	int r;
 
+	struct loopback_options *o = probe->options;
+
 	p->probe = probe;
 	p->engine = engine;
 	p->gpus = (struct gpu_endpoints){ .engine = accel,
@@ -161,7 +174,9 @@ int loopback_run(struct probe *probe, struct rdma_engine *engine, const struct a
 					  .seed = probe->seed,
 					  .run_busy = probe->run_busy,
 					  .open_us = probe_left_us(probe) / GPU_OPEN_PART };
-	r = find_ports(p, err);
+	r = rdma_site_fill(&o->service, &o->gid_index, err);
+	if (r == 0)
+		r = find_ports(p, err);
 	if (r == 0)
 		r = find_endpoints(p, err);
 	if (r == 0)

@@ -74,6 +74,9 @@ static int open_queues(struct session *s, struct err *err)
 		.retries = RETRIES,
 		.timeout = TIMEOUT,
 		.mtu = o->mtu,
+		.traffic_class = (uint8_t)MAX(o->service.tclass, 0),
+		.sl = (uint8_t)MAX(o->service.sl, 0),
+		.pkey_index = o->service.pkey_index,
 	};
 	struct rdma_end end;
 	size_t i;
@@ -82,6 +85,7 @@ static int open_queues(struct session *s, struct err *err)
 	for (i = 0; r == 0 && i < s->flow.n_queues; i++) {
 		s->ops->queue_end(s->flow.queues[i], &end);
 		s->mtu = end.mtu;
+		s->pkey = end.pkey;
 		r = s->ops->queue_connect(s->flow.queues[i], &end, err);
 	}
 	return r;

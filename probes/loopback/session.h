@@ -20,6 +20,7 @@ struct session {
 	struct flow flow; /* its engine and queues */
 	struct gid_choice gid;
 	unsigned mtu;
+	uint16_t pkey;
 	struct region_way via; /* how GPU memory was registered; NULLs: host memory */
 	bool software;	       /* the device is: it shares its cores with us */
 	bool answered;	       /* some request once was */

@@ -83,7 +83,8 @@ static int run_gpus(struct probe *probe, const struct options *options, struct e
 	int r;
 
 	if (!accel_gpu_present())
-		return err_set(err, ENODEV, "no NVIDIA GPU on the PCI bus of this host");
+		return err_set(err, ENODEV,
+			       "no NVIDIA GPU on the PCI bus of this host, and no driver of one");
 	r = gpu_start(probe, start_part, &accel, err);
 	if (r == 0)
 		return gpu_probe(probe, accel, options->copy_bytes, err);
@@ -127,10 +128,14 @@ static int run_all(struct probe *probe, const struct options *options, struct er
 static int run(struct probe *probe, struct err *err)
 {
 	const struct options *options = probe->options;
+	bool all = options->engine == ENGINE_AUTO;
+	int r = all ? accel_check_vendor(err) : 0;
 
+	if (r < 0)
+		return r;
 	if (options->engine == ENGINE_CUDA)
 		return run_gpus(probe, options, err);
-	if (options->engine == ENGINE_AUTO && accel_gpu_present())
+	if (all && accel_gpu_present())
 		return run_all(probe, options, err);
 	return session_run(probe, err);
 }

@@ -2,12 +2,15 @@
 #include "probes/rdma/options.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/err.h"
 #include "probes/rdma/flow.h"
 
 enum { OPT_CELLS = 0x300, OPT_GID_INDEX, OPT_MTU, OPT_SIZE, OPT_QPS, OPT_DEPTH };
+enum { OPT_DEVICES = 0x380, OPT_PKEY_INDEX, OPT_SL, OPT_TCLASS };
 
 static const struct argp_option option_table[] = {
 	{ "cells", OPT_CELLS, "LIST", 0,
@@ -44,6 +47,53 @@ static long parse_number(const struct number *row, const char *arg, struct argp_
 			   row->min, row->max);
 	return value;
 }
+
+static const struct argp_option service_table[] = {
+	{ NULL, 0, NULL, 0,
+	  "As the jobs use the fabric (default: as /etc/assay/rdma.yaml says):", 3 },
+	{ "devices", OPT_DEVICES, "LIST", 0, "Only these ports, written as NCCL_IB_HCA", 3 },
+	{ "pkey-index", OPT_PKEY_INDEX, "N", 0,
+	  "Of the P_Key (default: the first with full membership)", 3 },
+	{ "sl", OPT_SL, "N", 0, "Service level, 0 to 15 (default 0)", 3 },
+	{ "tclass", OPT_TCLASS, "N", 0, "Traffic class, 0 to 255 (default 0)", 3 },
+	{ 0 },
+};
+
+static const struct number service_numbers[] = {
+	{ OPT_PKEY_INDEX, "--pkey-index", 0, RDMA_PKEY_INDEX_MAX },
+	{ OPT_SL, "--sl", 0, RDMA_SL_MAX },
+	{ OPT_TCLASS, "--tclass", 0, RDMA_TCLASS_MAX },
+};
+
+static void set_devices(struct rdma_service *s, const char *arg, struct argp_state *state)
+{
+	struct err err = ERR_INIT;
+
+	if (ports_list_check(arg, &err) < 0)
+		argp_error(state, "--devices: %s", err.msg);
+	(void)snprintf(s->devices, sizeof(s->devices), "%s", arg);
+}
+
+static error_t parse_service(int key, char *arg, struct argp_state *state)
+{
+	struct rdma_service *s = state->input;
+	int *const where[] = { &s->pkey_index, &s->sl, &s->tclass };
+	size_t i;
+
+	if (key == ARGP_KEY_INIT)
+		*s = RDMA_SERVICE_INIT;
+	else if (key == OPT_DEVICES)
+		set_devices(s, arg, state);
+	for (i = 0; i < ARRAY_SIZE(service_numbers); i++) {
+		if (service_numbers[i].key == key) {
+			*where[i] = (int)parse_number(&service_numbers[i], arg, state);
+			return 0;
+		}
+	}
+	return key == ARGP_KEY_INIT || key == OPT_DEVICES ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+const struct argp rdma_service_argp = { .options = service_table, .parser = parse_service };
 
 static error_t set_number(struct rdma_options *o, int key, const char *arg, struct argp_state *state)
 {
@@ -123,6 +173,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		*o->size = RDMA_SIZE_DEFAULT;
 		*o->qps = 1;
 		*o->depth = RDMA_DEPTH_DEFAULT;
+		state->child_inputs[0] = o->service;
 		return 0;
 	case OPT_CELLS:
 		set_cells(o, arg, state);
@@ -132,7 +183,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-const struct argp rdma_options_argp = { .options = option_table, .parser = parse_option };
+static const struct argp_child children[] = { { &rdma_service_argp, 0, NULL, 0 }, { 0 } };
+
+const struct argp rdma_options_argp = { .options = option_table,
+					.parser = parse_option,
+					.children = children };
 
 static struct item next_item(const char **list)
 {

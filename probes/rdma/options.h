@@ -5,6 +5,7 @@
 #include <argp.h>
 
 #include "lib/macro.h"
+#include "probes/rdma/site.h"
 
 enum {
 	CELLS_TEXT_MAX = 8192,
@@ -20,6 +21,7 @@ struct rdma_options {
 	int *gid_index;	    /* -1: chosen */
 	unsigned *mtu;	    /* 0: the ports' */
 	unsigned *size, *qps, *depth;
+	struct rdma_service *service;
 };
 
 /* Those of a struct that names its members so. */
@@ -29,10 +31,17 @@ struct rdma_options {
 				.mtu = &(o)->mtu,             \
 				.size = &(o)->size,           \
 				.qps = &(o)->qps,             \
-				.depth = &(o)->depth })
+				.depth = &(o)->depth,         \
+				.service = &(o)->service })
 
-/* --cells --gid-index --mtu --size --qps --depth; its input is a struct rdma_options. */
+/*
+ * --cells --gid-index --mtu --size --qps --depth, and those of rdma_service_argp; its input is a
+ * struct rdma_options.
+ */
 extern const struct argp rdma_options_argp;
+
+/* --devices --pkey-index --sl --tclass alone; its input is a struct rdma_service. */
+extern const struct argp rdma_service_argp;
 
 /* Is `subject` one of the list? */
 bool cells_have(const char *list, const char *subject);

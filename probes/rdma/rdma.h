@@ -85,8 +85,17 @@ struct rdma_end {
 	uint32_t psn;	 /* first packet sequence number, 24 bits */
 	uint16_t lid;	 /* InfiniBand within a subnet */
 	unsigned char gid[16];
-	unsigned mtu; /* bytes */
+	unsigned mtu;  /* bytes */
+	uint16_t pkey; /* of this side; not sent to the other */
 };
+
+/* The bit of full membership: two limited members of a partition do not talk (IBTA 10.9.1.1). */
+#define RDMA_PKEY_FULL 0x8000
+#define RDMA_PKEY_DEFAULT 0xffff
+/* device, port */
+#define RDMA_PKEY_LIMITED_WORDS                                                                 \
+	"%s port %u is a limited member of each of its partitions, and such do not reach each " \
+	"other: ask for full membership of one (--pkey-index takes a limited one all the same)"
 
 struct rdma_queue_options {
 	unsigned port;
@@ -104,6 +113,8 @@ struct rdma_queue_options {
 	unsigned timeout;  /* of one try: 4.096 us x 2^timeout, 1 to 31 */
 	unsigned mtu;	   /* bytes; 0: the port's */
 	uint8_t traffic_class;
+	uint8_t sl;	/* service level of InfiniBand, priority of RoCE */
+	int pkey_index; /* of the port's table; -1: the first with full membership */
 };
 
 enum rdma_opcode {

@@ -29,6 +29,7 @@ struct rdma_queue {
 	struct ibv_qp *qp;
 	struct ibv_port_attr port;
 	union ibv_gid gid;
+	uint16_t pkey, pkey_index;
 	uint32_t psn;
 	struct rdma_posted posted;
 };

@@ -37,6 +37,9 @@
 	X(int, ibv_query_gid,                                                                      \
 	  (struct ibv_context * context, uint8_t port, int index, union ibv_gid *ret),             \
 	  (context, port, index, ret))                                                             \
+	X(int, ibv_query_pkey,                                                                     \
+	  (struct ibv_context * context, uint8_t port, int index, __be16 *ret),                    \
+	  (context, port, index, ret))                                                             \
 	X(ssize_t, _ibv_query_gid_table,                                                           \
 	  (struct ibv_context * context, struct ibv_gid_entry * ret, size_t max, uint32_t flags,   \
 	   size_t size),                                                                           \

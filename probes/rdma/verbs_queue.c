@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The engine over libibverbs: queue pairs and how they come up. */
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -87,6 +88,7 @@ static int to_init(struct rdma_queue *q, struct err *err)
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = (uint8_t)q->options.port,
+		.pkey_index = q->pkey_index,
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				   IBV_ACCESS_REMOTE_READ,
 	};
@@ -94,6 +96,34 @@ static int to_init(struct rdma_queue *q, struct err *err)
 			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 
 	return r ? err_errno(err, r, "%s: queue pair to INIT", q->device->name) : 0;
+}
+
+/* Through a limited membership a port reaches full members alone, and not even itself. */
+static int choose_pkey(struct rdma_queue *q, struct err *err)
+{
+	const int wanted = q->options.pkey_index;
+	bool is_limited = false;
+	__be16 pkey = 0;
+	int i;
+
+	for (i = MAX(wanted, 0); i < q->port.pkey_tbl_len; i++) {
+		if (ibv_query_pkey(q->device->context, (uint8_t)q->options.port, i, &pkey) < 0)
+			break;
+		is_limited = is_limited || pkey != 0;
+		if (wanted >= 0 || (be16toh(pkey) & RDMA_PKEY_FULL)) {
+			q->pkey_index = (uint16_t)i;
+			q->pkey = be16toh(pkey);
+			return 0;
+		}
+	}
+	if (wanted >= 0)
+		return err_set(err, EINVAL, "%s port %u has no P_Key of index %d", q->device->name,
+			       q->options.port, wanted);
+	if (is_limited)
+		return err_set(err, EACCES, RDMA_PKEY_LIMITED_WORDS, q->device->name,
+			       q->options.port);
+	/* None can be asked for: the first, as ever. */
+	return 0;
 }
 
 static int query(struct rdma_queue *q, struct err *err)
@@ -108,7 +138,7 @@ static int query(struct rdma_queue *q, struct err *err)
 	if (r)
 		return err_errno(err, r, "%s port %u", q->device->name, q->options.port);
 	q->psn = (uint32_t)random_u64() & PSN_MASK;
-	return 0;
+	return choose_pkey(q, err);
 }
 
 int verbs_queue_open(struct rdma_device *d, const struct rdma_queue_options *options,
@@ -149,6 +179,7 @@ void verbs_queue_end(const struct rdma_queue *q, struct rdma_end *ret)
 	unsigned mtu = verbs_mtu_bytes(q->port.active_mtu);
 
 	*ret = (struct rdma_end){ .number = q->qp->qp_num, .psn = q->psn, .lid = q->port.lid };
+	ret->pkey = q->pkey;
 	ret->mtu = q->options.mtu ? MIN(q->options.mtu, mtu) : mtu;
 	memcpy(ret->gid, q->gid.raw, sizeof(ret->gid));
 }
@@ -162,7 +193,9 @@ static int to_ready_to_receive(struct rdma_queue *q, const struct rdma_end *peer
 		.rq_psn = peer->psn,
 		.max_dest_rd_atomic = q->device->reads_in,
 		.min_rnr_timer = RNR_TIMER,
-		.ah_attr = { .dlid = peer->lid, .port_num = (uint8_t)q->options.port },
+		.ah_attr = { .dlid = peer->lid,
+			     .sl = q->options.sl,
+			     .port_num = (uint8_t)q->options.port },
 	};
 	int r;
 

@@ -70,6 +70,31 @@ static void name_members(const struct reach *r, size_t network, char ret[static 
 		(void)snprintf(ret + used, MEMBERS_SIZE - used, " and %zu more", n - NAMED_MAX);
 }
 
+/* Who never met anybody in any run is of another network, as far as can be known. */
+static bool is_stranger(const struct reach *r, size_t i)
+{
+	return !r->somebody[i] && !r->sides[i]->met_before;
+}
+
+/* The ports that keep the pairs of two networks from being one sick link: they reach others. */
+static bool is_network(const struct reach *r, size_t i)
+{
+	return r->somebody[i] || is_stranger(r, i);
+}
+
+static void decide_stranger(const struct reach *r, struct pair_job *job, size_t pairs)
+{
+	const bool from = is_stranger(r, find(r, job->from));
+	const struct rdma_port *lone = from ? job->from->port : job->to->port;
+
+	pair_decide(&job->verdict, SAMPLE_SET_UP, TRI_UNKNOWN,
+		    "%s:%u never reached another port of this host, in this run or an earlier one: "
+		    "taken for a network of its own (%zu pairs are not measured). If it is for the "
+		    "jobs, look at its cable, VLAN and routes; else leave it out (devices in "
+		    "rdma.yaml, or --devices ^%s)",
+		    lone->device, lone->number, pairs, lone->device);
+}
+
 static void decide_apart(const struct reach *r, struct pair_job *job, size_t pairs)
 {
 	char from[MEMBERS_SIZE], to[MEMBERS_SIZE];
@@ -77,7 +102,9 @@ static void decide_apart(const struct reach *r, struct pair_job *job, size_t pai
 
 	name_members(r, r->network[find(r, job->from)], from);
 	name_members(r, r->network[find(r, job->to)], to);
-	if (!r->any)
+	if (r->any && (is_stranger(r, find(r, job->from)) || is_stranger(r, find(r, job->to))))
+		decide_stranger(r, job, pairs);
+	else if (!r->any)
 		pair_decide(v, SAMPLE_SET_UP, TRI_UNKNOWN,
 			    "no port of this host reaches another one, though all %zu are up: if "
 			    "they should, look at the routes between them; else name the pairs "
@@ -131,12 +158,28 @@ void pair_tell_apart(struct pair_job *jobs, size_t n)
 		struct pair_verdict *v = &jobs[i].verdict;
 
 		v->apart = v->no_path && !v->reached && r.network[a] != r.network[b] &&
-			   (r.any ? r.somebody[a] && r.somebody[b] : r.n > SIDES_THAT_MAY_BE_SICK);
+			   (r.any ? is_network(&r, a) && is_network(&r, b)
+				  : r.n > SIDES_THAT_MAY_BE_SICK ||
+					    (is_stranger(&r, a) && is_stranger(&r, b)));
 	}
 	for (i = 0; i < n; i++) {
 		if (jobs[i].verdict.apart && !jobs[i].verdict.untold)
 			tell_once(&r, jobs, n, i);
 	}
+}
+
+bool pair_is_subnet_a_rail(const struct pair_job *jobs, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct pair_side *a = jobs[i].from, *b = jobs[i].to;
+
+		if (!jobs[i].verdict.apart || a->met_before || b->met_before || !a->mask ||
+		    !b->mask || (a->network & b->mask) == (b->network & a->mask))
+			return false;
+	}
+	return n > 0;
 }
 
 size_t pair_leave_apart(struct pair_job *jobs, size_t n)

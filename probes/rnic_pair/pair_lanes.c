@@ -5,7 +5,7 @@
 
 #include "lib/clock.h"
 #include "lib/err.h"
-#include "probes/rnic_pair/pair_side.h"
+#include "probes/rnic_pair/pair.h"
 
 enum {
 	/* One try of 67 ms (4.096 us x 2^14); devices may take up to four times that. */
@@ -33,6 +33,9 @@ int pair_lanes_open(struct pair_lanes *l, const struct pair_side *side,
 		.timeout = side->port->pci[0] ? TIMEOUT : TIMEOUT_SOFTWARE,
 		.mtu = want->mtu,
 		.receives = want->receives,
+		.traffic_class = (uint8_t)MAX(side->options->service.tclass, 0),
+		.sl = (uint8_t)MAX(side->options->service.sl, 0),
+		.pkey_index = side->options->service.pkey_index,
 	};
 	struct rdma_end end;
 	int r;
@@ -48,6 +51,7 @@ int pair_lanes_open(struct pair_lanes *l, const struct pair_side *side,
 		return r;
 	ops_of(l)->queue_end(l->flow.queues[0], &end);
 	l->mtu = end.mtu;
+	l->pkey = end.pkey;
 	return 0;
 }
 

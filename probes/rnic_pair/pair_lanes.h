@@ -27,6 +27,7 @@ struct pair_lanes {
 	const char *far;	/* the other end's name when it is of another host; borrowed */
 	struct flow flow;	/* its queues */
 	unsigned mtu, peer_mtu; /* of both ports, as far as wanted; the path has the smaller */
+	uint16_t pkey;		/* of this side */
 	uint64_t remote;	/* memory of the other end, once connected */
 	uint32_t rkey;
 	uint64_t remote_bytes;

@@ -11,6 +11,7 @@
 #include "lib/paths.h"
 #include "lib/xalloc.h"
 #include "probes/rdma/port_guard.h"
+#include "probes/rdma/ports.h"
 #include "probes/rnic_pair/pair_rounds.h"
 #include "probes/rnic_state/nic.h"
 
@@ -50,6 +51,22 @@ static bool is_wanted_port(const struct pair_plan *p, const struct rdma_port *po
 				    : port->active || port->unknown;
 }
 
+/* Which of them the jobs use, unless pairs are named. */
+static int choose_ports(struct pair_plan *p, int n)
+{
+	char left[PORTS_WORDS_SIZE];
+
+	if (options_of(p)->cells)
+		return n;
+	n = (int)ports_choose(p->ports, (size_t)n, rdma_service_devices(&options_of(p)->service),
+			      left);
+	if (left[0]) {
+		log_info("%s", left);
+		p->left_out = xstrdup(left);
+	}
+	return n;
+}
+
 static int find_ports(struct pair_plan *p, struct err *err)
 {
 	int n = p->engine->ops->list(p->engine, p->ports, RDMA_PORTS_MAX, err), rail = 0, i;
@@ -60,6 +77,7 @@ static int find_ports(struct pair_plan *p, struct err *err)
 		return n;
 	if (n == 0)
 		return err_set(err, ENODEV, "no RDMA device on this host");
+	n = choose_ports(p, n);
 	for (i = 0; i < n; i++) {
 		struct rdma_port *port = &p->ports[i];
 
@@ -117,7 +135,8 @@ static int make_jobs(struct pair_plan *p, struct err *err)
 		return 0;
 	if (options_of(p)->cells)
 		return err_set(err, EINVAL, "--cells: none of these pairs is on this host");
-	return err_set(err, ENODEV, "fewer than two active RDMA ports of a kind on this host");
+	return err_set(err, ENODEV, "fewer than two active RDMA ports of a kind on this host%s%s",
+		       p->left_out ? ": " : "", p->left_out ? p->left_out : "");
 }
 
 bool pair_plan_is_software(const struct pair_plan *p)
@@ -175,9 +194,11 @@ static int open_sides(struct pair_plan *p, struct err *err)
 
 int pair_plan_make(struct pair_plan *p, struct err *err)
 {
-	const struct pair_options *o = options_of(p);
-	int r = find_ports(p, err);
+	struct pair_options *o = p->probe->options;
+	int r = rdma_site_fill(&o->service, &o->gid_index, err);
 
+	if (r == 0)
+		r = find_ports(p, err);
 	if (r == 0 && (o->listen || o->peer)) {
 		if (p->n_sides == 0)
 			r = err_set(err, ENODEV, "no active RDMA port on this host");

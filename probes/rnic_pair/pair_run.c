@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/err.h"
+#include "lib/log.h"
 #include "lib/xalloc.h"
 #include "probes/rdma/oob.h"
 #include "probes/rdma/oob_lookup.h"
@@ -252,8 +253,49 @@ static int measure_all(const struct pair_plan *p)
 	return r;
 }
 
-static int run_all(struct pair_plan *p)
+/* --- who ever met somebody: {"met": {"mlx5_0:1": true}} --- */
+
+static char *name_of(const struct pair_side *side)
 {
+	return xasprintf("%s:%u", side->port->device, side->port->number);
+}
+
+static json_t *recall_met(struct pair_plan *p)
+{
+	CLEANUP(json_freep) json_t *kept = probe_load(p->probe, true);
+	json_t *met = json_object_get(kept, "met");
+	size_t i;
+
+	for (i = 0; i < p->n_sides; i++) {
+		CLEANUP(freep) char *name = name_of(&p->sides[i]);
+
+		p->sides[i].met_before = json_is_true(json_object_get(met, name));
+	}
+	return json_is_object(met) ? json_incref(met) : json_object();
+}
+
+static void keep_met(const struct pair_plan *p, json_t *met)
+{
+	CLEANUP(json_freep) json_t *kept = json_pack("{s:O}", "met", met);
+	struct err err = ERR_INIT;
+	size_t before = json_object_size(met), i;
+
+	for (i = 0; i < p->n_jobs; i++) {
+		CLEANUP(freep) char *from = name_of(p->jobs[i].from);
+		CLEANUP(freep) char *to = name_of(p->jobs[i].to);
+
+		if (!p->jobs[i].verdict.reached)
+			continue;
+		(void)json_object_set_new(met, from, json_true());
+		(void)json_object_set_new(met, to, json_true());
+	}
+	if (json_object_size(met) > before && probe_save(p->probe, kept, &err) < 0)
+		log_warning("%s; which ports met is not kept", err.msg);
+}
+
+static int run_all(struct pair_plan *p, struct err *err)
+{
+	CLEANUP(json_freep) json_t *met = recall_met(p);
 	const uint64_t now_us = p->engine->ops->now_ns(p->engine) / NSEC_PER_USEC;
 	uint64_t left_us = probe_left_us(p->probe);
 	int r;
@@ -261,6 +303,12 @@ static int run_all(struct pair_plan *p)
 	if (!options_of(p)->connect_only)
 		left_us = (uint64_t)((double)left_us * CONNECT_SHARE);
 	pair_connect_all(p->jobs, p->n_jobs, now_us + left_us);
+	keep_met(p, met);
+	if (pair_is_subnet_a_rail(p->jobs, p->n_jobs))
+		return err_set(err, ENODEV,
+			       "each port has an IPv4 subnet of its own: within a host nothing "
+			       "takes the wire from one rail to another. Measure rails between "
+			       "hosts (--peer), or name pairs that should meet (--cells)");
 	r = emit_connections(p);
 	p->n_jobs = pair_leave_apart(p->jobs, p->n_jobs);
 	return r == 0 && !options_of(p)->connect_only ? measure_all(p) : r;
@@ -287,7 +335,7 @@ int pair_run(struct probe *probe, struct rdma_engine *engine, struct err *err)
 	p->engine = engine;
 	r = pair_plan_make(p, err);
 	if (r == 0)
-		r = o->listen || o->peer ? pair_peer_run(p, token, err) : run_all(p);
+		r = o->listen || o->peer ? pair_peer_run(p, token, err) : run_all(p, err);
 	pair_plan_release(p);
 	return r;
 }

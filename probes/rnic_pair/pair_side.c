@@ -2,6 +2,8 @@
 #include "probes/rnic_pair/pair_side.h"
 
 #include <errno.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 
 #include "lib/xalloc.h"
@@ -50,6 +52,32 @@ static int open_memory(struct pair_side *s, const struct numa_host *host, uint64
 	return 0;
 }
 
+/* The subnet of an IPv4 address of this host, which a GID does not tell. */
+static void find_network(struct pair_side *s)
+{
+	const unsigned char *raw = s->gid.gid.raw;
+	const uint32_t address = (uint32_t)raw[12] << 24 | (uint32_t)raw[13] << 16 |
+				 (uint32_t)raw[14] << 8 | raw[15];
+	struct ifaddrs *all = NULL;
+	const struct ifaddrs *a;
+
+	if (s->gid.index < 0 || !gid_is_ipv4(&s->gid.gid) || getifaddrs(&all) < 0)
+		return;
+	for (a = all; a; a = a->ifa_next) {
+		struct sockaddr_in own, mask;
+
+		if (!a->ifa_addr || !a->ifa_netmask || a->ifa_addr->sa_family != AF_INET)
+			continue;
+		memcpy(&own, a->ifa_addr, sizeof(own));
+		memcpy(&mask, a->ifa_netmask, sizeof(mask));
+		if (ntohl(own.sin_addr.s_addr) != address)
+			continue;
+		s->mask = ntohl(mask.sin_addr.s_addr);
+		s->network = address & s->mask;
+	}
+	freeifaddrs(all);
+}
+
 static int choose_gid(struct pair_side *s)
 {
 	CLEANUP(freep) struct rdma_gid *gids = xcalloc(RDMA_GIDS_MAX, sizeof(*gids));
@@ -59,7 +87,10 @@ static int choose_gid(struct pair_side *s)
 		return n;
 	if (n > 0)
 		memcpy(s->subnet, gids[0].raw, sizeof(s->subnet));
-	return gid_choose(s->port, gids, (size_t)n, s->options->gid_index, &s->gid, &s->err);
+	n = gid_choose(s->port, gids, (size_t)n, s->options->gid_index, &s->gid, &s->err);
+	if (n == 0)
+		find_network(s);
+	return n;
 }
 
 void pair_side_open(struct pair_side *s, const struct numa_host *host, uint64_t bytes)

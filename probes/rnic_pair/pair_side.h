@@ -26,7 +26,9 @@ struct pair_side {
 	struct rdma_region source, target;
 	struct gid_choice gid;
 	unsigned char subnet[PAIR_SUBNET_SIZE]; /* of InfiniBand */
-	struct err err;				/* why it cannot be used; code 0 when it can */
+	uint32_t network, mask; /* IPv4 of its address, host order; mask 0: not known */
+	bool met_before;	/* in an earlier run it reached another port of this host */
+	struct err err;		/* why it cannot be used; code 0 when it can */
 };
 
 /*

@@ -87,6 +87,7 @@ int pair_leave_out_subnets(struct pair_plan *p, struct err *err)
 		return err_set(err, ENODEV,
 			       "no two active RDMA ports are in one InfiniBand subnet: %s",
 			       strbuf_text(&subnets));
+	free(p->left_out);
 	p->left_out = xasprintf("%zu pairs between InfiniBand subnets are left out: %s; name them "
 				"(--cells) if they should meet",
 				p->n_jobs - n, strbuf_text(&subnets));

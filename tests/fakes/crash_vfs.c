@@ -310,7 +310,7 @@ void crash_vfs_fail_at(uint64_t n)
 
 void crash_vfs_remove(const char *path)
 {
-	static const char *const ends[] = { "", "-wal", "-journal" };
+	static const char *const ends[] = { "", "-wal", "-journal", "-sums" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(ends); i++) {

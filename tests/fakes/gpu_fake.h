@@ -117,6 +117,8 @@
  *	notready=I    the communicators do not get ready, because this GPU's does not
  *	keep=N        only the first N MiB of an allocation are memory: what is copied beyond
  *	              takes its time and moves nothing
+ *	lazy=1        a block that looks as if it had been sent already takes its time and
+ *	              is not copied again
  *	async=I       the communicator of this GPU fails after 40: a CUDA error, and
  *	              a remote one in the others
  *

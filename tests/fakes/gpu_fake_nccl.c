@@ -183,6 +183,19 @@ unsigned ncclAllReduce(const void *from, void *to, size_t count, unsigned type, 
 	return add(&(struct put){ ALL_REDUCE, from, to, count * sizeof(float), 0, comm, stream });
 }
 
+/* In as many places as tell: an operation that is repeated finds its data where it left them. */
+static bool looks_moved(const char *source, const char *target, size_t bytes)
+{
+	enum { PLACES = 64, WORD = 8 };
+	size_t step = bytes / PLACES, i;
+
+	for (i = 0; step >= WORD && i < PLACES; i++) {
+		if (memcmp(source + i * step, target + i * step, WORD) != 0)
+			return false;
+	}
+	return step >= WORD;
+}
+
 static bool is_path(const char *fault, const struct put *from, const struct put *to)
 {
 	return fake_setting(fault, -1) == 10L * from->comm->rank + to->comm->rank;
@@ -192,6 +205,8 @@ static void move(const struct put *from, const struct put *to, const char *sourc
 		 size_t bytes)
 {
 	if (isinf(fake_stream_begin_ns(from->stream)) || !fake_memory_keeps(target, bytes))
+		return;
+	if (fake_setting("lazy", 0) && looks_moved(source, target, bytes))
 		return;
 	memcpy(target, source, bytes);
 	if (is_path("damage", from, to) || (is_path("damage1", from, to) && n_operations == 0))

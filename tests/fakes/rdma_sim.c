@@ -95,14 +95,64 @@ static void sim_region_remove(struct rdma_region *r)
 	r->handle = NULL;
 }
 
+/* As a device: by its place in the port's table, or the first that is of full membership. */
+static uint16_t sim_pkey(const struct rdma_sim *sim, int index)
+{
+	size_t i;
+
+	if (!sim->pkeys[0])
+		return RDMA_PKEY_DEFAULT;
+	if (index >= 0)
+		return index < SIM_PKEYS_MAX ? sim->pkeys[index] : 0;
+	for (i = 0; i < SIM_PKEYS_MAX && sim->pkeys[i]; i++) {
+		if (sim->pkeys[i] & RDMA_PKEY_FULL)
+			return sim->pkeys[i];
+	}
+	return sim->pkeys[0];
+}
+
+/* Two members of a partition, one of them with full rights. */
+static bool pkeys_meet(uint16_t a, uint16_t b)
+{
+	return ((a ^ b) & ~RDMA_PKEY_FULL) == 0 && ((a | b) & RDMA_PKEY_FULL);
+}
+
+static uint64_t place_of(const struct rdma_sim *sim, const char *device)
+{
+	size_t i = 0;
+
+	while (i < sim->n_ports && !streq(sim->ports[i].device, device))
+		i++;
+	return UINT64_C(1) << i;
+}
+
+/* Nothing gets to a port of another network, nor into a partition that one is no member of. */
+static bool is_cut(const struct rdma_queue *q)
+{
+	const struct rdma_sim *sim = q->sim;
+	const struct rdma_queue *peer = q->peer;
+
+	if (!peer)
+		return false;
+	if (!pkeys_meet(q->pkey, peer->pkey))
+		return true;
+	return !streq(q->device, peer->device) &&
+	       (sim->apart & (place_of(sim, q->device) | place_of(sim, peer->device)));
+}
+
 static int sim_queue_open(struct rdma_device *d, const struct rdma_queue_options *o,
 			  struct rdma_queue **ret, struct err *err)
 {
 	if (o->depth > QUEUE_MAX)
 		return err_set(err, EINVAL, "depth %u", o->depth);
+	if (o->pkey_index < 0 && !(sim_pkey(d->sim, -1) & RDMA_PKEY_FULL))
+		return err_set(err, EACCES, RDMA_PKEY_LIMITED_WORDS, d->name, o->port);
 	*ret = xcalloc(1, sizeof(**ret));
 	(*ret)->sim = d->sim;
 	(*ret)->options = *o;
+	(*ret)->pkey = sim_pkey(d->sim, o->pkey_index);
+	d->sim->sl = o->sl;
+	d->sim->traffic_class = o->traffic_class;
 	memcpy((*ret)->device, d->name, RDMA_NAME_SIZE);
 	(*ret)->home = o->with ? o->with->home : *ret;
 	(*ret)->number = ++d->sim->numbers;
@@ -131,6 +181,7 @@ static void sim_queue_close(struct rdma_queue *q)
 static void sim_queue_end(const struct rdma_queue *q, struct rdma_end *ret)
 {
 	*ret = (struct rdma_end){ .number = q->number,
+				  .pkey = q->pkey,
 				  .mtu = q->options.mtu ? q->options.mtu : 4096 };
 }
 
@@ -196,7 +247,7 @@ static void take_request(struct rdma_queue *q, const struct rdma_work *work)
 		status = sim->fail_status;
 		q->broken = true;
 	}
-	if (q->gone && status == RDMA_OK) {
+	if ((q->gone || is_cut(q)) && status == RDMA_OK) {
 		status = RDMA_RETRY_EXCEEDED;
 		served_ns += TRIES_NS;
 		q->broken = true;

@@ -13,7 +13,7 @@
 
 #include "probes/rdma/rdma.h"
 
-enum { SIM_LINKS_MAX = 128, SIM_PATH_MAX = 16 };
+enum { SIM_LINKS_MAX = 128, SIM_PATH_MAX = 16, SIM_PKEYS_MAX = 4 };
 
 struct sim_link {
 	double bytes_per_s;
@@ -58,13 +58,16 @@ struct rdma_sim {
 	size_t most_outstanding;
 	uint64_t met;  /* requests that came to a link while it served another queue's */
 	uint64_t lost; /* requests to a memory that no path leads to */
+	uint8_t sl, traffic_class; /* of the last queue that was opened */
 	/* Faults: the request of this number (from 1) fails so. */
 	uint64_t fail_at;
-	int fail_status;				/* enum rdma_status */
-	bool no_dmabuf, no_address;			/* of memory of other devices, of any */
-	size_t dmabufs;					/* registered so */
-	int open_error;					/* errno that open() returns, or 0 */
-	int gid_count;					/* of each port */
+	int fail_status; /* enum rdma_status */
+	uint64_t apart;	 /* ports, by their place: a bit for each that is on a network of its own */
+	bool no_dmabuf, no_address;    /* of memory of other devices, of any */
+	size_t dmabufs;		       /* registered so */
+	int open_error;		       /* errno that open() returns, or 0 */
+	int gid_count;		       /* of each port */
+	uint16_t pkeys[SIM_PKEYS_MAX]; /* of each port, up to a 0; none: one default */
 	size_t open_devices, open_regions, open_queues; /* to find leaks */
 };
 

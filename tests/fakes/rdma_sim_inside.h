@@ -30,6 +30,7 @@ struct rdma_queue {
 	size_t unsignalled;
 	bool connected, broken, armed;
 	bool gone; /* the other end was closed: nobody answers */
+	uint16_t pkey;
 	uint32_t number;
 	struct rdma_queue *peer;
 	struct rdma_receive receives[QUEUE_MAX];

@@ -126,7 +126,7 @@ def write_tokens(where, names):
         token = secrets.token_hex(24)
         with open(os.path.join(where, name), "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as f:
             f.write(token + "\n")
-        who = "role: read" if name == "operator" else f"node: {name}"
+        who = "role: operate" if name == "operator" else f"node: {name}"
         lines.append(f"  - {{sha256: {hashlib.sha256(token.encode()).hexdigest()}, {who}}}")
     with open(os.path.join(where, "tokens.yaml"), "w") as f:
         f.write("\n".join(lines) + "\n")

@@ -139,6 +139,7 @@ FRAMES = [
     ("chunks twice", framed("HTTP/1.1", "Transfer-Encoding: chunked", "Transfer-Encoding: chunked")),
     ("chunks, then identity", framed("HTTP/1.1", "Transfer-Encoding: chunked", "Transfer-Encoding: identity")),
     ("chunks in a second line", framed("HTTP/1.1", "Content-Length: LENGTH", "X: y\r\n Transfer-Encoding: chunked", "Transfer-Encoding: chunked")),
+    ("a second one that goes on in a second line", framed("HTTP/1.1", "Transfer-Encoding: chunked", "Transfer-Encoding:\r\n identity")),
     ("a return in a value", framed("HTTP/1.1", "X: y\rTransfer-Encoding: chunked", "Content-Length: 0")),
     ("no length, then one", sized("Content-Length: 0", "Content-Length: LENGTH")),
     ("one length, then none", sized("Content-Length: LENGTH", "Content-Length: 0")),

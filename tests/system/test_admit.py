@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import time
@@ -92,6 +93,17 @@ def test_the_verdict_of_a_real_run_that_a_hand_has_edited(run, admit, says, prof
         written = json.load(f)
     assert written["uptime_s"] > 0 and written["uptime_at"] == written["time"]
     assert admit({**written, **hand})[1]["answer"] == answer
+
+
+@pytest.mark.parametrize("fleet, shown", [(None, "?]0;owned? gpu:0? is slow"), ("\x1b[31m red\x9b", "?[31m red?")])
+def test_no_sentence_drives_the_terminal(admit, build, environ, fleet, shown):
+    """It may be of whoever is the controller, and of what hosts name as they like."""
+    value = verdict("fail", [item(sentence="\x1b]0;owned\x07 gpu:0\n is slow")])
+    if fleet:
+        value["fleet"] = {"verdict": "fail", "policy": "p", "expires": stamp(3600), "sentence": fleet, "seq": 1}
+    admit(value)
+    out = subprocess.run([build / "assay", "admit"], env={**environ, "ASSAY_NODE": "n1"}, capture_output=True, text=True)
+    assert shown in out.stdout and not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", out.stdout)
 
 
 def test_strict_and_fail_closed_refuse_more(admit):

@@ -69,7 +69,7 @@ def test_what_is_not_built_yet_says_so(run, words):
     ("cordon", "cordon: which NODE?"),
     ("cordon gpu-1", "cordon wants --reason TEXT: why, for those who find it so"),
     ("cordon gpu-1 --reason=", "--reason: want a TEXT"),
-    ("cordon gpu-1 gpu-2 -r x", "cordon: 'gpu-2' is one word too many"),
+    ("why gpu-1 gpu-2", "why: 'gpu-2' is one word too many"),
     ("cordon gpu-1 -r x --watch", "cordon has no --watch; see assayctl cordon --help"),
     ("cordon gpu-1 -r x --break-glass=yes", "--break-glass takes no value"),
     ("uncordon gpu-1 -r x --break-glass", "uncordon has no --break-glass"),
@@ -114,8 +114,8 @@ def test_help_tells_every_command_and_its_options(run):
     assert done.returncode == 2 and done.stdout == "" and "Usage: assayctl COMMAND" in done.stderr
     done = run("assayctl", "--help")
     assert done.returncode == 0 and done.stderr == ""
-    assert "Usage: assayctl silence NODE --reason=TEXT --for=DURATION [OPTION...]" in run("assayctl", "silence", "--help").stdout
-    for command in ("nodes", "why NODE", "incidents", "policy check FILE", "cordon NODE", "breaker reset", "evidence NODE"):
+    assert "Usage: assayctl silence NODE... --reason=TEXT --for=DURATION [OPTION...]" in run("assayctl", "silence", "--help").stdout
+    for command in ("nodes", "why NODE", "incidents", "policy check FILE", "cordon NODE...", "breaker reset", "evidence NODE"):
         assert f"\n  {command} " in done.stdout
     assert run("assayctl", "help").stdout == run("assayctl", "-h").stdout == done.stdout
     for words in (["nodes", "--help"], ["help", "nodes"], ["--help", "nodes"], ["-?", "nodes"]):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """assayctl day by day: who is out of service, how a silence ends, and the same words before every command."""
 import shutil
+import subprocess
 
 import pytest
 from controller_stub import make_certificates
-from fixtures_controller import controller  # noqa: F401
+from fixtures_controller import controller, report  # noqa: F401
 from test_assayctl_act import NODES, acting, dead, out_of, policy  # noqa: F401
 from waiting import wait_for
 
@@ -122,3 +123,66 @@ def test_the_environment_may_say_whom_to_trust(controller, run, tmp_path):
     assert run("assayctl", "nodes", env=where).returncode == 3
     assert run("assayctl", "nodes", env={**where, "ASSAY_CACERT": str(tmp_path / "ca.pem")}).returncode == 0
     assert run("assayctl", "nodes", "--cacert", tmp_path / "other.pem", env={**where, "ASSAY_CACERT": str(tmp_path / "ca.pem")}).returncode == 3
+
+
+# --- small stops -------------------------------------------------------------------------------------
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(acting, environ, build, tmp_path):
+    """More than a pipe holds, and a reader that goes after one line, as `| head -1` does."""
+    a = acting()
+    for i in range(200):
+        a.report(f"a-host-with-a-rather-long-name-so-that-many-of-them-fill-a-pipe-{i:03d}.example.com")
+    line = f"set -o pipefail; {build}/assayctl nodes --controller http://127.0.0.1:{a.c.port} --token-file {tmp_path / 'read'} {{}} | head -1"
+    for output in ("", "-o json", "-o kv"):
+        done = subprocess.run(["bash", "-c", line.format(output)], env=environ, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), output
+        assert done.stdout
+
+
+def test_help_says_it_of_the_command_that_is_named(run):
+    for command in ("run", "admit", "list", "topology"):
+        assert run("assay", "help", command).stdout == run("assay", command, "--help").stdout != ""
+    done = run("assay", "help", "rnu")
+    assert done.returncode == 2 and "'rnu' is no command" in done.stderr
+    assert run("assay", "version").stdout == run("assay", "--version").stdout
+
+
+def test_why_there_is_no_baseline_is_said(controller, run):
+    c = controller()
+    assert c.post(report(samples=[])).status == 202
+    said = run("assayctl", "baselines", "--controller", f"http://127.0.0.1:{c.port}").stdout
+    assert said == "no baselines yet: no report so far has a value that hosts are compared by\n"
+
+
+@pytest.mark.parametrize("settings,rules,mode,words", [
+    ("enforce", "observe", "observe", "the policy says observe, the settings enforce: the more cautious counts"),
+    ("dry-run", "enforce", "dry-run", "the policy says enforce, the settings dry-run: the more cautious counts"),
+    ("enforce", "enforce", "enforce", None)])
+def test_the_start_says_what_runs_and_why_it_is_so_careful(controller, tmp_path, settings, rules, mode, words):
+    (tmp_path / "policies" / "sku").mkdir(parents=True)
+    (tmp_path / "policies" / "default.yaml").write_text(policy().replace("mode: enforce", f"mode: {rules}"))
+    c = controller("--mode", settings, env={"ASSAY_POLICY_DIR": str(tmp_path / "policies")})
+    line = c.process.stdout.readline()  # the one after "listening on"
+    assert line.startswith("version=")
+    assert f"mode={mode} " in line and "cluster=embedded" in line and "policy=" in line
+    assert (words in line) if words else ("cautious" not in line)
+
+
+# --- several hosts in one line -------------------------------------------------------------------------
+
+
+def test_several_hosts_are_named_in_one_line(acting):
+    a = acting()
+    done = a.ctl("cordon", "gpu-01", "gpu-02", "-r", "rack 3", "gpu-03")
+    assert done.returncode == 0 and out_of(a) == ["gpu-01", "gpu-02", "gpu-03"]
+    assert [line.split(":")[0] for line in done.stdout.splitlines() if line.startswith("gpu-")] == ["gpu-01", "gpu-02", "gpu-03"]
+    done = a.ctl("uncordon", "gpu-02", "gpu-05", "gpu-03", "-r", "replaced")
+    assert done.returncode == 0 and out_of(a) == ["gpu-01"]
+    done = a.ctl("silence", "gpu-06", "gpu-66", "gpu-07", "--for", "1h", "-r", "x")
+    assert done.returncode == 1 and "gpu-66" in done.stderr
+    assert a.life("gpu-06")["silence_until"] and a.life("gpu-07")["silence_until"]
+    done = a.ctl("cordon", "gpu-04", "gpu-05", "-r", "x", token="read")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    done = a.ctl("why", "gpu-01", "gpu-02", token="read")
+    assert done.returncode == 2 and "'gpu-02' is one word too many" in done.stderr

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import signal
 import socket
 import subprocess
 
@@ -43,12 +44,16 @@ def test_the_configuration_names_what_is_run_by_hand(run, one, config):
     assert json.loads(run("assay", "admit", "-o", "json").stdout)["answer"] != "unknown"
 
 
-def test_the_environment_names_it_before_the_configuration(run, one, config, assayd, stub, wait_until):
+def test_the_configuration_names_it_before_the_environment_of_whoever_starts_something(run, one, config, assayd, stub, wait_until):
     config(node=MINE)
-    assert json.loads(run("assay", *one, env={"ASSAY_NODE": "other"}).stdout)["report"]["node"] == "other"
-    assayd(env={"ASSAY_NODE": "other"})
+    assert json.loads(run("assay", *one, env={"ASSAY_NODE": "other"}).stdout)["report"]["node"] == MINE
+    daemon = assayd(env={"ASSAY_NODE": "other"})
     wait_until(lambda: stub.asked)
-    assert stub.asked[0][0].startswith("/v1/nodes/other/orders")
+    assert stub.asked[0][0].startswith(f"/v1/nodes/{MINE}/orders")
+    config(node=None)
+    assert json.loads(run("assay", *one, env={"ASSAY_NODE": "other"}).stdout)["report"]["node"] == "other"
+    daemon.send_signal(signal.SIGHUP)
+    wait_until(lambda: any(path.startswith("/v1/nodes/other/orders") for path, _ in stub.asked))
 
 
 def test_without_either_it_is_the_name_of_the_host(run, one, config):
@@ -58,9 +63,10 @@ def test_without_either_it_is_the_name_of_the_host(run, one, config):
 
 
 def test_what_assayd_starts_and_watches_has_its_name(assayd_path, environ, config, stub, says, tmp_path, wait_until):
-    """The configuration lies where no `assay` looks for it."""
+    """The configuration lies where no `assay` looks for it, and another one there."""
     config(node=MINE, schedule={"passive": "1m"}, watch={"links": False, "kernel_log": True})
     where = (tmp_path / "conf" / "assayd.yaml").rename(tmp_path / "elsewhere.yaml")
+    config(node="another")
     policies = tmp_path / "policies"
     policies.mkdir()
     probe = {"name": "p", "exec": str(says("p", sample())), "budget": "5s", "active": False}
@@ -152,7 +158,8 @@ def test_check_asks_the_controller_whether_the_token_may_report_for_the_name(con
     config(node=MINE, **{**where, "token_file": str(tmp_path / "stranger")})
     out = run("assayd", "--check")
     assert out.returncode == 2 and "401" in out.stderr
-    # Nothing of it counts as a report or as a host that lives.
+    # Nothing of it counts as a report or as a host that lives, and nothing is complained about but what was refused.
+    assert "wait: want seconds" not in c.log() and c.metrics()["assay_http_held"] == 0
     assert c.get("/v1/nodes", token="read").json["items"] == []
 
 
@@ -171,3 +178,59 @@ def test_check_waits_for_a_silent_controller_for_seconds_only(run, config):
         config(controller=f"http://127.0.0.1:{silent.getsockname()[1]}")
         out = run("assayd", "--check")
     assert out.returncode == 0 and "not asked" in out.stderr
+
+
+# --- what else is said beforehand, and at the start ------------------------------------------------
+
+
+def test_the_file_counts_more_than_a_persons_environment(run, config, stub, tmp_path, assayd_path, environ, wait_until):
+    """assayctl's variables in the shell that starts assayd: an operator's token, another controller."""
+    (tmp_path / "host").write_text("host")
+    (tmp_path / "ann").write_text("ann")
+    person = {"ASSAY_TOKEN_FILE": str(tmp_path / "ann"), "ASSAY_CONTROLLER": "http://127.0.0.1:1"}
+    config(token_file=str(tmp_path / "host"))
+    daemon = subprocess.Popen([assayd_path], env={**environ, **person}, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: stub.asked)
+    finally:
+        daemon.kill()
+        daemon.wait()
+    assert stub.asked[0][1]["Authorization"] == "Bearer host"
+    config(token_file=str(tmp_path / "nowhere"))
+    out = run("assayd", "--check", env=person)
+    assert out.returncode == 2 and f"token_file: cannot read {tmp_path / 'nowhere'}" in out.stderr
+    config(token_file=None)
+    assert run("assayd", "--check", env=person).returncode == 0
+    assert stub.asked[-1][1]["Authorization"] == "Bearer ann"
+
+
+def test_without_a_file_it_is_said_that_there_is_none(run, assayd_path, tmp_path):
+    out = run("assayd", "--check")
+    assert out.returncode == 2 and out.stderr.count("\n") == 1
+    assert "assayd.yaml: it is not there, and ASSAY_CONTROLLER does not say where the controller is" in out.stderr
+
+
+def test_a_token_that_others_may_see_is_told(run, config, tmp_path, stub):
+    token = tmp_path / "token"
+    token.write_text("secret")
+    token.chmod(0o644)
+    config(token_file=str(token), controller="http://gpu-controller.invalid:9470")
+    out = run("assayd", "--check")
+    assert out.returncode == 0 and f"{token}: anybody on this host may read it: chmod 640" in out.stderr
+    assert "http://gpu-controller.invalid:9470: the token goes to it unencrypted: use https" in out.stderr
+    token.chmod(0o640)
+    config(token_file=str(token))
+    out = run("assayd", "--check")
+    assert out.returncode == 0 and "anybody" not in out.stderr and "unencrypted" not in out.stderr
+
+
+def test_a_second_assayd_on_one_state_directory_is_refused(assayd, stub, assayd_path, environ, wait_until):
+    daemon = assayd()
+    wait_until(lambda: stub.held)
+    second = subprocess.run([assayd_path], env={**environ, "ASSAY_NODE": NODE}, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert second.returncode == 1 and f"held by pid {daemon.pid} (assayd)" in second.stderr
+    daemon.kill()
+    daemon.wait()
+    third = assayd()
+    wait_until(lambda: stub.times_held > 1)
+    assert third.poll() is None

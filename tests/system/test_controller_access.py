@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may do what with the controller, and how often."""
 import hashlib
+import json
 import shutil
 import ssl
 import subprocess
@@ -38,6 +39,14 @@ def test_a_node_reports_for_itself_only(guarded):
     assert "gpu-2" in answer.json["detail"]
     assert c.metrics()["assay_reports_refused_total"] == 1
     assert c.log().count("\n") == 1
+
+
+def test_another_hosts_report_among_ones_own_is_told_in_the_log(guarded):
+    c = guarded()
+    lines = "\n".join(json.dumps(report(node, seq)) for node, seq in (("gpu-1", 1), ("gpu-1", 2), ("gpu-2", 3), ("gpu-1", 4)))
+    answer = c.call("POST", "/v1/reports/batch", lines.encode(), token="one")
+    assert (answer.status, answer.json["accepted"], len(answer.json["results"])) == (202, 2, 2)
+    assert c.log().splitlines() == ["assay-controller: refused: this token may not report for 'gpu-2' status=403 line=3"]
 
 
 def test_strangers_and_wrong_roles_are_refused(guarded):
@@ -87,11 +96,11 @@ def certificates(tmp_path_factory):
     def openssl(*args):
         subprocess.run(["openssl", *args], cwd=d, check=True, capture_output=True)
 
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "60"]  # so that no log warns of their end
     openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test ca")
     openssl("req", "-x509", *key, "-keyout", "stranger.key", "-out", "stranger.pem", "-subj", "/CN=gpu-1")
     (d / "san").write_text("subjectAltName=IP:127.0.0.1\n")
-    for name, subject, days in (("server", "controller", "2"), ("one", "gpu-1", "2"), ("expired", "gpu-1", "-1")):
+    for name, subject, days in (("server", "controller", "60"), ("one", "gpu-1", "60"), ("expired", "gpu-1", "-1")):
         openssl("req", *key[:-2], "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + subject)
         openssl("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", days,
                 "-out", name + ".pem", "-extfile", "san")
@@ -122,6 +131,29 @@ def test_a_certificate_names_the_host(over_tls, certificates):
     except OSError:
         refused = True
     assert refused
+
+
+@pytest.mark.parametrize("usage,status", [("serverAuth", 401), ("codeSigning", 401), ("clientAuth", 202), ("serverAuth,clientAuth", 202),
+                                          ("anyExtendedKeyUsage", 202)])
+def test_a_certificate_of_a_host_is_one_for_clients(over_tls, certificates, tmp_path, usage, status):
+    """Whoever has a web server's certificate of the same authority is no host."""
+    (tmp_path / "usage").write_text(f"extendedKeyUsage={usage}\n")
+    for args in (("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "x.key", "-out", "x.csr", "-subj", "/CN=gpu-1"),
+                 ("x509", "-req", "-in", "x.csr", "-CA", certificates / "ca.pem", "-CAkey", certificates / "ca.key", "-CAcreateserial",
+                  "-days", "2", "-out", "x.pem", "-extfile", "usage")):
+        subprocess.run(["openssl", *args], cwd=tmp_path, check=True, capture_output=True)
+    context = ssl.create_default_context(cafile=str(certificates / "ca.pem"))
+    context.load_cert_chain(tmp_path / "x.pem", tmp_path / "x.key")
+    c = over_tls("--client-ca", certificates / "ca.pem")
+    assert c.post(report("gpu-1"), context=context).status == status
+
+
+@pytest.mark.parametrize("version,spoken", [("tls1", False), ("tls1_1", False), ("tls1_2", True), ("tls1_3", True)])
+def test_no_tls_older_than_1_2_is_spoken(over_tls, version, spoken):
+    c = over_tls()
+    out = subprocess.run(["openssl", "s_client", "-connect", f"{c.host}:{c.port}", f"-{version}", "-cipher", "ALL:@SECLEVEL=0"],
+                         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert (out.returncode == 0) == spoken, out.stdout + out.stderr
 
 
 def test_tokens_work_over_tls(over_tls, tokens):

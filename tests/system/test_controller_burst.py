@@ -114,10 +114,10 @@ def test_a_replay_of_many_rules_holds_up_nobody(controller):
 
 def test_a_pattern_that_takes_too_long_is_refused(controller):
     c = controller()
-    for pattern in ("*" + "a" * 3500 + "b", "a" * 3500, "*" + "[ab]" * 64):
+    for pattern in ("*" + "a" * 3500 + "b", "a" * 3500, "*" + "[ab]" * 9):
         answer = c.call("POST", "/v1/policy/replay?since=1d", json.dumps(
             {"v": 1, "rules": [{"name": "r", "match": {"check": pattern}, "action": "alert"}]}))
-        assert answer.status == 422 and "rules[0].match.check: want at most 63 characters besides *, and 255 bytes" in answer.json["detail"]
+        assert answer.status == 422 and "rules[0].match.check: want at most 63 characters besides *, 8 [...] and 255 bytes" in answer.json["detail"]
 
 
 class Readers:

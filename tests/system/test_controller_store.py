@@ -73,7 +73,7 @@ def test_a_store_of_version_1_is_brought_to_the_newest(controller, tmp_path):
     assert c.post(report("gpu-1", seq=3)).status == 200, "a report of version 1 is a duplicate in version 2"
     assert c.post(report("gpu-3")).status == 202
     assert c.stop()[0] == 0
-    assert ask(db, "PRAGMA user_version") == [(9,)]
+    assert ask(db, "PRAGMA user_version") == [(11,)]
     assert ask(db, "SELECT id, boot, seq, node, seen_us, verdict, body FROM reports WHERE id <= 7") == before
     assert ask(db, "SELECT since_us FROM incidents") == [(sick_since,)]
     assert ask(db, "SELECT count(*) FROM boots b WHERE first_us != (SELECT min(seen_us) FROM reports"
@@ -97,7 +97,7 @@ def test_a_step_that_fails_leaves_the_version_before(controller, refused, tmp_pa
     assert ask(db, "PRAGMA user_version") == [(1,)]
     make(db, "DROP TABLE marks")
     assert controller(db=db).stop()[0] == 0
-    assert ask(db, "PRAGMA user_version") == [(9,)]
+    assert ask(db, "PRAGMA user_version") == [(11,)]
 
 
 def spoiled(path, at, size):
@@ -400,3 +400,20 @@ def test_the_restart_bench_is_well(build, tmp_path):
     assert 0 < said["cold"]["ready_s"] and said["bytes_per_node"] > 96 * 1000
     assert said["round"]["during"]["reports"] > 0
     assert not list(tmp_path.iterdir()), "it leaves nothing behind"
+
+
+def test_the_store_is_not_for_everybody_on_its_host(build, controller, tmp_path):
+    """Whatever the umask is, and also one that was made before."""
+    db = tmp_path / "assay.db"
+    before = os.umask(0)
+    try:
+        c = controller()
+        assert c.post(report("gpu-1")).status == 202
+        files = sorted(path.name for path in tmp_path.glob("assay.db*"))
+        assert len(files) > 1 and {oct((tmp_path / name).stat().st_mode & 0o777) for name in files} == {"0o640"}, files
+        assert c.stop()[0] == 0
+        db.chmod(0o644)
+        c = controller()
+        assert db.stat().st_mode & 0o777 == 0o640 and c.get("/v1/nodes").json["items"][0]["node"] == "gpu-1"
+    finally:
+        os.umask(before)

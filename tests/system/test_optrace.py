@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay-optrace: what NDTimeline and the PyTorch profiler would have recorded of a job becomes the same trace again."""
 import collections
+import contextlib
+import copy
+import gzip
+import importlib.machinery
+import importlib.util
+import io
 import json
 import subprocess
 
@@ -147,13 +153,20 @@ def test_pytorch(job, convert, attribute, tmp_path):  # noqa: F811
     ("ndtimeline", b"{\"rank\":0,\"dp_rank\":0,\"stage\":0,\"tp_rank\":0,\"step\":1,\"metric\":\"gc\","
                    b"\"start_ts\":[1],\"duration\":[-1]}\n", "line 1: duration: -1 is negative"),
     ("ndtimeline", b"{\"rank\":0,\"dp_rank\":0,\"stage\":0,\"tp_rank\":0,\"step\":1,\"metric\":\"gc\","
-                   b"\"start_ts\":[NaN],\"duration\":[1]}\n", "line 1: start_ts and duration: 'nan' is no number"),
+                   b"\"start_ts\":[NaN],\"duration\":[1]}\n", "line 1: start_ts and duration: nan is no number"),
     ("ndtimeline", b"{\"rank\":0,\"dp_rank\":-1}\n", "line 1: dp_rank: want a whole number, not -1"),
     ("pytorch", b"{}", "no traceEvents"),
     ("pytorch", b"nothing", "no JSON"),
     ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": {\"rank\": 9}}", "rank 9 is none of dp * pp * tp * dsp = 1"),
     ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": {\"rank\": 0}}", "no ProfilerStep#N"),
     ("pytorch", b"\x1f\x8b\x08", "ended before"),
+    ("pytorch", gzip.compress(b"{}" * 1000)[:20] + b"\xff" * 40, "assay-optrace: "),
+    ("pytorch", b"[" * 3000, "no JSON"),
+    ("ndtimeline", b"[" * 3000, "line 1: no JSON"),
+    ("pytorch", b"{\"distributedInfo\": {\"rank\": 0}, \"traceEvents\": [{\"ph\": \"X\", \"ts\": \"soon\", \"dur\": 1}]}",
+     "traceEvents[0]: ts: want a number, not \"soon\""),
+    ("pytorch", b"{\"traceEvents\": [], \"distributedInfo\": [1]}", "distributedInfo: want an object, not [1]"),
+    ("ndtimeline", b"{\"rank\":0,\"dp_rank\":0,\"stage\":0,\"tp_rank\":0,\"step\":1,\"metric\":[\"gc\"]}\n", "line 1: metric: want a text"),
 ])
 def test_what_cannot_be_converted_is_told(convert, tmp_path, tool, content, says):
     path = tmp_path / "input"
@@ -167,3 +180,69 @@ def test_a_missing_file_is_told(job, convert, tmp_path):
     files = list(profiles(meta, ops, tmp_path))
     _, words = convert("pytorch", "--dp", 2, "--pp", 4, "--tp", 2, *files[1:], status=2)
     assert "7 workers have operations, not dp * pp = 8" in words
+
+
+ODD = (None, True, -1, 0, 7, 10**30, 1.5, 1e308, float("nan"), float("inf"), "", "soon", "\x1b]0;x\x07\n", "\ud800", [], [[]], ["x"], [None], {}, {"x": 1})
+
+
+def mutations(value):
+    """The document with one value of it, or in it, odd or gone."""
+    yield from ODD
+    for key in list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        for odd in mutations(value[key]):
+            changed = copy.copy(value)
+            changed[key] = odd
+            yield changed
+        changed = copy.copy(value)
+        del changed[key]
+        yield changed
+
+
+def small(tool):
+    """(arguments, lines or the document) that can be converted."""
+    one = {"rank": 0, "dp_rank": 0, "stage": 0, "tp_rank": 0, "step": 1, "model_chunk": 0, "ip": "h", "start_ts": [1.5, 2], "duration": [0.25, 1]}
+    if tool == "ndtimeline":
+        return [{**one, "metric": "forward-send-backward-recv"}, {**one, "metric": "gc", "rank": 1, "stage": 1}]
+    common = {"ph": "X", "ts": 5.0, "dur": 2.0, "pid": 0}
+    group = {"Collective name": "c", "Process Group Ranks": "[0]"}
+    return {"baseTimeNanoseconds": 1790000000000000000, "distributedInfo": {"backend": "nccl", "rank": 0}, "traceEvents": [
+        {**common, "cat": "gpu_user_annotation", "name": "ProfilerStep#3", "ts": 0.0, "dur": 99.0},
+        {**common, "cat": "gpu_user_annotation", "name": "forward-compute"},
+        {**common, "cat": "kernel", "name": "ncclDevKernel_SendRecv(x)", "args": {"Collective name": "nccl:send 0->0"}},
+        {**common, "cat": "kernel", "name": "ncclDevKernel_SendRecv(x)", "args": {"Collective name": "send", "Dst Rank": 0}},
+        {**common, "cat": "kernel", "name": "ncclDevKernel_SendRecv(x)", "args": {"Collective name": "recv", "Src Rank": 0}},
+        {**common, "cat": "kernel", "name": "ncclDevKernel_AllGather(x)", "args": group, "ts": 20.0},
+        {**common, "cat": "kernel", "name": "ncclDevKernel_AllReduce(x)", "args": {**group, "Process Group Ranks": [0]}, "ts": 30.0}]}
+
+
+@pytest.mark.parametrize("tool", ["ndtimeline", "pytorch"])
+def test_no_odd_value_is_a_traceback(top, tmp_path, monkeypatch, tool):
+    loader = importlib.machinery.SourceFileLoader("optrace", str(top / "controller/attribution/assay-optrace"))
+    optrace = importlib.util.module_from_spec(importlib.util.spec_from_loader("optrace", loader))
+    loader.exec_module(optrace)
+    source = tmp_path / "x.json"
+    monkeypatch.setattr("sys.argv", ["assay-optrace", tool, str(source)])
+    good, statuses = small(tool), collections.Counter()
+    for document in [good, *mutations(good)]:
+        if tool == "ndtimeline" and isinstance(document, list):
+            source.write_text("".join(json.dumps(line) + "\n" for line in document))
+        else:
+            source.write_text(json.dumps(document))
+        out, words = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(words):
+            status = optrace.main()
+            words.flush()
+        said = words.buffer.getvalue().decode()
+        assert status in (0, 2) and (status == 0 or said.count("\n") == 1), (document, said)
+        assert "\x1b" not in said
+        statuses[status] += 1
+    assert statuses[0] > 50 and statuses[2] > 50, statuses
+
+
+def test_the_events_alone_are_a_profile_too(convert, tmp_path):
+    whole, alone = tmp_path / "rank0.whole.json", tmp_path / "rank0.json"
+    document = {**small("pytorch"), "baseTimeNanoseconds": 0}
+    whole.write_text(json.dumps(document))
+    alone.write_text(json.dumps(document["traceEvents"]))
+    expected = convert("pytorch", whole)[0].read_text()
+    assert convert("pytorch", alone)[0].read_text() == expected

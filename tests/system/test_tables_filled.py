@@ -16,6 +16,7 @@ SAMPLES = 4096  # of a report, at most
 TABLE = 20000   # BASELINES_MAX, SHIFTS_MAX
 SHARE = 512     # BASELINES_OWN_MAX, SHIFTS_OWN_MAX
 HOSTS = 10
+HELD = 4        # HOLDS_MAX
 SICK = "good-5"
 
 
@@ -26,7 +27,7 @@ def filled(controller, tmp_path):
     policy = tmp_path / "policy.yaml"
     policy.write_text((TREE / "policies/default.yaml").read_text().replace("mode: observe", "mode: enforce"))
     config.write_text(f"v: 1\nreport-rate: 100000\nreport-burst: 100000\npolicy: {policy}\n")
-    return lambda mode="observe": controller("--config", config, "--mode", mode)
+    return lambda mode="observe", **more: controller("--config", config, "--mode", mode, **more)
 
 
 class Sender:
@@ -47,7 +48,7 @@ class Sender:
         for n in range(reports):
             self.send(node, [sample(f"x{n}.y{i}", "host", 1, unit="1", better="none", ok=False) for i in range(SAMPLES)], sku=sku)
 
-    def fleet(self, sick=(), by=0.7, runs=4, driver="550"):
+    def fleet(self, sick=(), by=0.7, runs=6, driver="550"):
         """Every host reports so many times."""
         for _ in range(runs):
             for i in range(HOSTS):
@@ -105,17 +106,25 @@ def test_params_that_vary_take_nothing_from_others(filled):
     assert s.verdicts() == good_but(SICK)
 
 
-def test_a_host_that_fails_in_thousands_of_checks_leaves_a_fleet_its_one_incident(filled):
-    s = Sender(filled())
-    s.flood_failures()
+def a_fleet_falls(s, flood):
+    """Seven of ten hosts become slow by 30 %: what is said after each run."""
+    low, said = [f"good-{i}" for i in range(7)], []
+    s.flood_failures(12 if flood else 0)
     s.fleet()
-    low = [f"good-{i}" for i in range(7)]
-    s.fleet(sick=low, runs=2)
-    s.flood_failures(1)
-    s.fleet(sick=low, runs=3)
-    assert s.incidents() == {("sku:sku-good", "alert")}
-    assert set(s.verdicts().values()) == {"pass", "warn"}
-    m = s.c.metrics()
+    for _ in range(3):
+        s.flood_failures(1 if flood else 0)
+        s.fleet(sick=low, runs=1)
+        said.append((s.verdicts(), s.incidents()))
+    return said
+
+
+def test_a_host_that_fails_in_thousands_of_checks_leaves_a_fleet_its_one_incident(filled, tmp_path):
+    quiet, flooded = Sender(filled(db=tmp_path / "quiet.db")), Sender(filled(db=tmp_path / "flooded.db"))
+    said = a_fleet_falls(flooded, True)
+    assert said == a_fleet_falls(quiet, False)
+    assert said[0][1] == {("sku:sku-good", "alert")}
+    assert all(node == "sku:sku-good" for _, incidents in said for node, _ in incidents), "no host is blamed"
+    m = flooded.c.metrics()
     assert m["assay_shifts"] <= 3 * SHARE and m["assay_shifts_max"] == TABLE and m["assay_shifts_dropped_total"] > 0
 
 
@@ -148,3 +157,29 @@ def test_what_is_fatal_has_its_incident_beside_any_number_of_others(filled):
     found = [i for i in s.c.get("/v1/incidents?state=open&limit=1000").json["items"] if i["fatal"]]
     assert [(i["node"], i["check"], i["action"]) for i in found] == [("node-b", "host.kernel_log", "cordon")]
     assert wait_for(lambda: [a for a in s.c.get("/v1/actions").json["items"] if a["node"] == "node-b" and a["action"] == "cordon"])
+
+
+def test_a_host_holds_so_many_calls_and_no_more(filled):
+    """A fifth call ends the oldest, with nothing to do; the others stay."""
+    c = filled()
+    assert c.post(report("gpu-1")).status == 202
+    assert c.get("/v1/nodes/gpu-1/orders?wait=0").status in (200, 204)  # the opinion, once
+    held = []
+    for n in range(HELD + 2):
+        s = c.connect(timeout=60)
+        s.sendall(b"GET /v1/nodes/gpu-1/orders?wait=300 HTTP/1.1\r\nHost: x\r\n\r\n")
+        held.append(s)
+        assert wait_for(lambda n=n: c.metrics()["assay_http_held"] == min(n + 1, HELD)), n
+    for s in held[:2]:
+        assert s.recv(4096).startswith(b"HTTP/1.1 204")
+    for s in held[2:]:
+        s.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            s.recv(1)
+    # Another host has its own.
+    other = c.connect(timeout=60)
+    other.sendall(b"GET /v1/nodes/gpu-2/orders?wait=300 HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert wait_for(lambda: c.metrics()["assay_http_held"] == HELD + 1)
+    for s in [*held, other]:
+        s.close()
+    assert wait_for(lambda: c.metrics()["assay_http_held"] == 0)

@@ -110,9 +110,11 @@ struct fabric *fabric_new(void)
 			add_path(f, i, j);
 	}
 	f->sim.paths = f->paths;
-	f->options = (struct loopback_options){
-		.gid_index = -1, .size = REQUEST, .qps = 1, .depth = DEPTH
-	};
+	f->options = (struct loopback_options){ .gid_index = -1,
+						.size = REQUEST,
+						.qps = 1,
+						.depth = DEPTH,
+						.service = RDMA_SERVICE_INIT };
 	return f;
 }
 

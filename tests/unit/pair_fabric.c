@@ -13,7 +13,11 @@ void pair_fabric_open(struct pair_fabric *f, size_t n)
 
 	*f = (struct pair_fabric){
 		.sim = rdma_sim_make(),
-		.options = { .gid_index = -1, .size = 65536, .qps = 1, .depth = 128 },
+		.options = { .gid_index = -1,
+			     .size = 65536,
+			     .qps = 1,
+			     .depth = 128,
+			     .service = { .pkey_index = -1 } },
 		.node = { .total_bytes = 1 },
 		.n = n,
 	};

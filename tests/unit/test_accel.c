@@ -70,6 +70,52 @@ static void a_gpu_is_an_nvidia_display_or_3d_controller(void)
 	}
 }
 
+/* Where the PCI bus is hidden (gVisor, Kata, some containers) the driver's own files tell. */
+static void a_gpu_is_also_what_the_driver_shows_without_pci(void)
+{
+	static const struct {
+		const char *host, *file;
+		bool gpu;
+	} cases[] = {
+		{ "node", "dev/nvidiactl", true },
+		{ "module", "proc/driver/nvidia/version", true },
+		{ "amd", "dev/kfd", false },
+		{ "tools", "dev/nvidia-caps/nvidia-cap1", false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(freep) char *name = xasprintf("%s/%s", cases[i].host, cases[i].file);
+
+		free(test_file(name, ""));
+		plug(cases[i].host, "", "");
+		CHECK_EQ(accel_gpu_present(), cases[i].gpu);
+	}
+}
+
+static void a_gpu_of_amd_is_never_measured_as_the_cpu_unless_asked(void)
+{
+	static const struct accel_ops cpu = { .name = "cpu" }, cuda = { .name = "cuda" };
+	static const struct accel_ops *const both[] = { &cpu, &cuda, NULL };
+	static const char words[] =
+		"this host has an AMD GPU (/dev/kfd), which nothing here measures; --engine cpu "
+		"measures the CPU cores";
+	const struct accel_ops *got = NULL;
+	struct err err = ERR_INIT;
+
+	free(test_file("mi300/dev/kfd", ""));
+	plug("mi300", "", "");
+	CHECK_EQ(accel_choose("auto", both, &got, &err), -ENODEV);
+	CHECK_STR(err.msg, words);
+	CHECK_EQ(accel_choose("cpu", both, &got, &err), 0);
+	CHECK_STR(got->name, "cpu");
+	CHECK_EQ(accel_choose("cuda", both, &got, &err), -ENODEV);
+	/* One of NVIDIA beside it is measured. */
+	free(test_file("mi300/dev/nvidiactl", ""));
+	CHECK_EQ(accel_choose("auto", both, &got, &err), 0);
+	CHECK_STR(got->name, "cuda");
+}
+
 static void auto_never_falls_back_from_a_gpu_to_the_cpu(void)
 {
 	static const struct accel_ops cpu = { .name = "cpu" }, cuda = { .name = "cuda" };
@@ -87,12 +133,14 @@ static void auto_never_falls_back_from_a_gpu_to_the_cpu(void)
 		{ "auto", false, both, "cpu", 0, NULL },
 		{ "auto", true, both, "cuda", 0, NULL },
 		{ "auto", true, only_cpu, NULL, -ENOTSUP,
-		  "this build has no CUDA engine and PCI shows a GPU (--engine cpu measures the "
+		  "this build has no CUDA engine and this host has a GPU (--engine cpu measures "
+		  "the "
 		  "CPU cores)" },
 		{ "auto", false, nothing, NULL, -ENOTSUP, "this build has no CPU engine" },
 		{ "cpu", true, both, "cpu", 0, NULL },
 		{ "cuda", true, both, "cuda", 0, NULL },
-		{ "cuda", false, both, NULL, -ENODEV, "no NVIDIA GPU on the PCI bus of this host" },
+		{ "cuda", false, both, NULL, -ENODEV,
+		  "no NVIDIA GPU on the PCI bus of this host, and no driver of one" },
 		{ "CPU", false, both, NULL, -EINVAL, "--engine: 'CPU' is not auto, cpu or cuda" },
 		{ "", true, both, NULL, -EINVAL, "--engine: '' is not auto, cpu or cuda" },
 	};
@@ -112,6 +160,8 @@ static void auto_never_falls_back_from_a_gpu_to_the_cpu(void)
 static const struct test tests[] = {
 	TEST(types_have_names_and_sizes),
 	TEST(a_gpu_is_an_nvidia_display_or_3d_controller),
+	TEST(a_gpu_is_also_what_the_driver_shows_without_pci),
+	TEST(a_gpu_of_amd_is_never_measured_as_the_cpu_unless_asked),
 	TEST(auto_never_falls_back_from_a_gpu_to_the_cpu),
 };
 

@@ -300,7 +300,50 @@ static void half_a_memory_is_named_by_its_group(void)
 	report_release(&reference);
 }
 
+/* In a host of several tenants the first P_Key is one that talks to nobody, itself included. */
+static void a_port_speaks_to_itself_as_a_full_member(void)
+{
+	struct fabric *f = fabric_new();
+	struct report r;
+	size_t i;
+
+	f->sim.pkeys[0] = 0x7fff;
+	f->sim.pkeys[1] = 0x8001;
+	fabric_run(f, SET_QUICK, QUICK_US, &r);
+	CHECK_EQ(count(&r, BW, SAMPLE_MEASURED) * CHECKS, r.n_samples);
+	for (i = 0; i < r.n_samples; i++) {
+		CHECK(r.samples[i].ok != TRI_NO);
+		CHECK_STR(json_string_value(json_object_get(r.samples[i].params, "pkey")),
+			  "0x8001");
+	}
+	report_release(&r);
+	fabric_free(f);
+}
+
+/* A port for storage is held to its own rate, and is no peer of those of the jobs. */
+static void a_port_of_another_rate_is_compared_with_none_of_the_others(void)
+{
+	struct fabric *f = fabric_new();
+	struct report r;
+	const struct verdict *v;
+	size_t i;
+
+	f->sim.ports[7].bytes_per_s = 12.5e9;
+	f->sim.links[f->host.topology.n_links + 7].bytes_per_s = 12.5e9;
+	fabric_run(f, SET_FULL, FULL_US, &r);
+	v = judged(&r, NULL);
+	for (i = 0; i < v->n_items; i++) {
+		if (starts_with(v->items[i].check, "loopback."))
+			CHECK_EQ(v->items[i].level, VERDICT_PASS);
+	}
+	judged_done();
+	report_release(&r);
+	fabric_free(f);
+}
+
 static const struct test tests[] = {
+	TEST(a_port_speaks_to_itself_as_a_full_member),
+	TEST(a_port_of_another_rate_is_compared_with_none_of_the_others),
 	TEST(a_good_host_takes_its_quick_set),
 	TEST(the_whole_mesh_and_its_groups_take_75_s),
 	TEST(a_restless_host_takes_no_longer),

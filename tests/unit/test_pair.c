@@ -71,6 +71,7 @@ static void bench_open(struct bench *b, size_t n)
 	ops->post = faulty_post;
 	ops->port_now = faulty_port_now;
 	for (i = 0; i < n; i++) {
+		b->fabric.sides[i].met_before = true;
 		for (j = 0; j < n; j++) {
 			if (i != j)
 				b->jobs[b->n_jobs++] =
@@ -214,6 +215,74 @@ static void a_pair_that_is_named_should_meet(void)
 		CHECK(!b.jobs[i].verdict.apart && !b.jobs[i].verdict.untold);
 	}
 	bench_close(&b);
+}
+
+/* A lone port for storage: sick only once it is known to have met the others. */
+static void a_port_on_a_network_of_its_own_is_a_matter_of_set_up(void)
+{
+	struct bench b;
+	size_t i;
+
+	bench_open(&b, SIDES);
+	b.fabric.sim.apart = UINT64_C(1) << 3;
+	b.fabric.sides[3].met_before = false;
+	connect_all(&b);
+	for (i = 0; i < b.n_jobs; i++) {
+		const struct pair_job *job = &b.jobs[i];
+		const bool lone = job->from == &b.fabric.sides[3] || job->to == &b.fabric.sides[3];
+
+		CHECK_EQ(job->verdict.apart, lone);
+		if (!lone)
+			CHECK_EQ(job->verdict.ok, TRI_YES);
+		else if (!job->verdict.untold)
+			CHECK_EQ(job->verdict.ok, TRI_UNKNOWN);
+	}
+	bench_close(&b);
+
+	bench_open(&b, SIDES);
+	b.fabric.sim.apart = UINT64_C(1) << 3;
+	connect_all(&b);
+	CHECK_EQ(b.jobs[2].verdict.ok, TRI_NO);
+	CHECK_HAS(b.jobs[2].verdict.note, "no path from sim0 to sim3");
+	bench_close(&b);
+}
+
+/* Limited members of a partition do not talk to each other, nor to themselves. */
+static void ports_speak_in_a_partition_that_they_are_full_members_of(void)
+{
+	static const struct {
+		uint16_t pkeys[3];
+		int index, ok;
+	} cases[] = {
+		{ { 0 }, -1, TRI_YES },
+		{ { 0x7fff, 0x8001 }, -1, TRI_YES },
+		{ { 0x7fff, 0x8001 }, 1, TRI_YES },
+		{ { 0x7fff, 0x8001 }, 0, TRI_NO },
+		{ { 0xffff, 0x8001 }, -1, TRI_YES },
+		{ { 0x7fff, 0x0001 }, -1, TRI_UNKNOWN }, /* no link is sick for that */
+	};
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct bench b;
+
+		bench_open(&b, 2);
+		for (k = 0; k < 3; k++)
+			b.fabric.sim.pkeys[k] = cases[i].pkeys[k];
+		b.fabric.options.service = (struct rdma_service){ .pkey_index = cases[i].index,
+								  .sl = 3,
+								  .tclass = 106 };
+		connect_all(&b);
+		CHECK_EQ(b.jobs[0].verdict.ok, cases[i].ok);
+		if (cases[i].ok == TRI_UNKNOWN) {
+			CHECK_EQ(b.jobs[0].verdict.state, SAMPLE_SET_UP);
+			CHECK_HAS(b.jobs[0].verdict.note, "a limited member of each");
+		} else {
+			CHECK_EQ(b.fabric.sim.sl, 3);
+			CHECK_EQ(b.fabric.sim.traffic_class, 106);
+		}
+		bench_close(&b);
+	}
 }
 
 static void ports_that_can_never_meet_are_a_matter_of_set_up(void)
@@ -416,6 +485,8 @@ static const struct test tests[] = {
 	TEST(a_way_that_is_not_found_is_looked_for_once),
 	TEST(pairs_after_the_budget_are_late_and_nothing_worse),
 	TEST(a_pair_that_is_named_should_meet),
+	TEST(a_port_on_a_network_of_its_own_is_a_matter_of_set_up),
+	TEST(ports_speak_in_a_partition_that_they_are_full_members_of),
 	TEST(ports_that_can_never_meet_are_a_matter_of_set_up),
 	TEST(a_side_that_cannot_be_used_says_why),
 	TEST(bandwidth_and_latency_are_those_of_the_fabric),

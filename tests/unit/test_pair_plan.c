@@ -202,7 +202,7 @@ struct networks {
 	size_t n;
 };
 
-/* Ports of the same letter reach each other; those of '-' reach nobody. */
+/* Ports of the same letter reach each other; those of '-' reach nobody, and those of '.' never did. */
 static void lay(struct networks *w, const char *letters)
 {
 	size_t n = strlen(letters), i, j;
@@ -212,10 +212,12 @@ static void lay(struct networks *w, const char *letters)
 		(void)snprintf(w->ports[i].device, RDMA_NAME_SIZE, "sim%zu", i);
 		w->ports[i].number = 1;
 		w->sides[i].port = &w->ports[i];
+		w->sides[i].met_before = letters[i] != '.';
 	}
 	for (i = 0; i < n; i++) {
 		for (j = 0; j < n; j++) {
-			const bool reached = letters[i] == letters[j] && letters[i] != '-';
+			const bool reached = letters[i] == letters[j] && letters[i] != '-' &&
+					     letters[i] != '.';
 
 			if (i == j)
 				continue;
@@ -244,6 +246,10 @@ static void two_networks_of_a_host_are_told_once_and_are_no_sick_links(void)
 		{ "aaa--", 6, 14, 0, 0 },			  /* two of them */
 		{ "aabb", 4, 0, 8, 1 },				  /* for the job and for storage */
 		{ "aabb-", 4, 8, 8, 1 },			  /* and a sick port of either */
+		{ "aaaa.", 12, 0, 8, 1 },			  /* a port for something else */
+		{ "aaa..", 6, 0, 14, 3 },			  /* two of them */
+		{ "..", 0, 0, 2, 1 },				  /* nobody ever met here */
+		{ "a.", 0, 2, 0, 0 },				  /* one did: a link that broke */
 		{ "aaaabb", 14, 0, 16, 1 }, { "aabbcc", 6, 0, 24, 3 }, /* each two of three */
 	};
 	static struct networks w;
@@ -296,7 +302,94 @@ static void a_path_that_is_lost_within_a_network_stays_sick(void)
 	CHECK_EQ(w.jobs[1].verdict.ok, TRI_NO);
 }
 
+static void a_port_that_never_met_anybody_is_named(void)
+{
+	static struct networks w;
+	size_t i;
+
+	lay(&w, "aaa.");
+	pair_tell_apart(w.jobs, w.n);
+	for (i = 0; i < w.n && (!w.jobs[i].verdict.apart || w.jobs[i].verdict.untold); i++)
+		;
+	CHECK(i < w.n);
+	CHECK_HAS(w.jobs[i].verdict.note, "sim3:1 never reached another port of this host");
+	CHECK_HAS(w.jobs[i].verdict.note, "--devices ^sim3");
+}
+
+/* Rails that are routed each by itself: within a host nothing goes from one to another. */
+static void a_subnet_for_each_rail_is_no_matter_of_one_host(void)
+{
+	static const struct {
+		const char *letters;
+		uint32_t networks[3], mask;
+		bool is_so;
+	} cases[] = {
+		{ "...", { 0x0a000000, 0x0a010000, 0x0a020000 }, 0xffff0000, true },
+		{ "...", { 0x0a000000, 0x0a000002, 0x0a000004 }, 0xfffffffe, true },
+		{ "..", { 0x0a000000, 0x0a010000 }, 0xffff0000, true },
+		{ "...", { 0x0a000000, 0x0a000000, 0x0a020000 }, 0xffff0000, false },
+		{ "...", { 0x0a000000, 0x0a010000, 0x0a020000 }, 0, false }, /* not known */
+		{ "..-", { 0x0a000000, 0x0a010000, 0x0a020000 }, 0xffff0000, false },
+		{ "aaa", { 0x0a000000, 0x0a010000, 0x0a020000 }, 0xffff0000, false },
+	};
+	static struct networks w;
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		lay(&w, cases[i].letters);
+		for (k = 0; k < strlen(cases[i].letters); k++) {
+			w.sides[k].network = cases[i].networks[k];
+			w.sides[k].mask = cases[i].mask;
+		}
+		pair_tell_apart(w.jobs, w.n);
+		CHECK_EQ(pair_is_subnet_a_rail(w.jobs, w.n), cases[i].is_so);
+	}
+}
+
+/* --- the ports of the jobs ------------------------------------------------------------ */
+
+static void a_lone_port_of_another_kind_is_no_port_of_the_jobs(void)
+{
+	static const struct {
+		const char *model; /* of the last port */
+		double rate;
+		const char *devices;
+		size_t sides;
+	} cases[] = {
+		{ "15b3:1021", 50e9, "", 4 },
+		{ "15b3:101d", 12.5e9, "", 3 },
+		{ "15b3:1021", 25e9, "", 3 },
+		{ "15b3:a2dc", 50e9, "", 3 },
+		{ "15b3:101d", 12.5e9, "sim", 4 },
+		{ "15b3:1021", 50e9, "^sim3", 3 },
+		{ "15b3:1021", 50e9, "=sim0,sim1:1", 2 },
+	};
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct bench *b = bench_new(NULL);
+
+		for (k = 0; k < PORTS; k++) {
+			b->sim.ports[k].layer = RDMA_ETHERNET;
+			b->sim.ports[k].bytes_per_s = 50e9;
+			(void)snprintf(b->sim.ports[k].model, RDMA_MODEL_SIZE, "15b3:1021");
+		}
+		(void)snprintf(b->sim.ports[3].model, RDMA_MODEL_SIZE, "%s", cases[i].model);
+		b->sim.ports[3].bytes_per_s = cases[i].rate;
+		(void)snprintf(b->options.service.devices, sizeof(b->options.service.devices), "%s",
+			       cases[i].devices);
+		CHECK_EQ(pair_plan_make(&b->plan, &b->err), 0);
+		CHECK_EQ(b->plan.n_sides, cases[i].sides);
+		CHECK_EQ(b->plan.n_jobs, cases[i].sides * (cases[i].sides - 1));
+		CHECK_EQ(b->plan.left_out != NULL, cases[i].sides < PORTS);
+		bench_free(b);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(a_port_that_never_met_anybody_is_named),
+	TEST(a_subnet_for_each_rail_is_no_matter_of_one_host),
+	TEST(a_lone_port_of_another_kind_is_no_port_of_the_jobs),
 	TEST(ports_that_no_wire_can_be_between_are_no_pair),
 	TEST(who_asks_for_such_a_pair_gets_it),
 	TEST(one_port_of_each_kind_has_nobody_to_meet),

@@ -129,12 +129,13 @@ static void an_expectation_may_ask_for_params(void)
 	} cases[] = {
 		{ "gemm.rate", "self", "{\"dtype\":\"bf16\",\"power_limit_w\":700}", 400 },
 		{ "gemm.rate", "self", "{\"dtype\":\"bf16\",\"power_limit_w\":500}", 0 },
-		{ "gemm.rate", "self", "{\"dtype\":\"bf16\"}", 0 },
+		{ "gemm.rate", "self", "{\"dtype\":\"bf16\"}",
+		  400 }, /* it does not say otherwise */
 		{ "gemm.rate", "self", "{\"dtype\":\"f64\",\"power_limit_w\":700}", 0 },
 		{ "gemm.rate", "self", "{\"dtype\":\"tf32\"}", 300 },
 		{ "gemm.rate", "self", "{\"dtype\":\"f8e4m3\"}", 300 },
 		{ "gemm.rate", "self", "{\"dtype\":8}", 0 },
-		{ "gemm.rate", "self", NULL, 0 },
+		{ "gemm.rate", "self", NULL, 400 },
 		{ "memory.p2p_bw", "sys", "{\"direct\":true,\"size\":32}", 200 },
 		{ "memory.p2p_bw", "sys", "{\"direct\":false,\"size\":32}", 0 },
 		{ "memory.p2p_bw", "sys", "{\"direct\":true,\"size\":4}", 0 },
@@ -245,81 +246,80 @@ static void an_expectation_is_found_by_check_class_and_subject(void)
 	sku_release(&s);
 }
 
+static const struct wrong {
+	const char *yaml, *message;
+} wrong[] = {
+	{ "{v: 1, match: {}}", "s.yaml: sku: missing" },
+	{ "{v: 1, sku: x}", "s.yaml: match: missing" },
+	{ "{v: 1, sku: ../x, match: {}}", "s.yaml: sku: want a name of" },
+	{ "{v: 1, sku: \"\", match: {}}", "s.yaml: sku: want a name of" },
+	{ "{v: 3, sku: x, match: {}}", "s.yaml: v: want 1" },
+	{ "{v: 1, sku: x, match: {nics: []}}", "s.yaml: match.nics: unknown key" },
+	{ "{v: 1, sku: x, match: {gpus: []}}", "s.yaml: match.gpus: want 1 to" },
+	{ "{v: 1, sku: x, match: {gpu: nvidia}}", "s.yaml: match.gpu: want a list" },
+	{ "{v: 1, sku: x, match: {gpu: ['10de:2330', zz]}}",
+	  "s.yaml: match.gpu[1]: want a PCI id as 10de:2330" },
+	{ "{v: 1, sku: x, match: {nic: ['15b3']}}", "s.yaml: match.nic[0]: want a PCI id" },
+	{ "{v: 1, sku: x, match: {nic: [':1021']}}", "s.yaml: match.nic[0]: want a PCI id" },
+	{ "{v: 1, sku: x, match: {nic: ['15b3:']}}", "s.yaml: match.nic[0]: want a PCI id" },
+	{ "{v: 1, sku: x, match: {nic: ['15b3:10 21']}}", "s.yaml: match.nic[0]: want a" },
+	{ "{v: 1, sku: x, match: {}, inventory: {wheels: {count: 1, source: s}}}",
+	  "s.yaml: inventory.wheels: unknown key" },
+	{ "{v: 1, sku: x, match: {}, inventory: {gpus: {count: 8}}}",
+	  "s.yaml: inventory.gpus.source: missing" },
+	{ "{v: 1, sku: x, match: {}, inventory: {gpus: {count: -8, source: s}}}",
+	  "s.yaml: inventory.gpus.count: -8 is outside" },
+	{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 0, unit: s, source: s}]}",
+	  "s.yaml: expect[0].floor: 0 is outside" },
+	{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 1, unit: s}]}",
+	  "s.yaml: expect[0].source: missing" },
+	{ "{v: 1, sku: x, match: {}, inventory: {gpus: {count: 7.5, source: s}}}",
+	  "s.yaml: inventory.gpus.count: 7.5 is not a whole number" },
+	{ "{v: 1, sku: x, match: {}, expect: [{check: '', floor: 1, unit: s, source: s}]}",
+	  "s.yaml: expect[0].check: must not be empty" },
+	{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 1, unit: s, source: ''}]}",
+	  "s.yaml: expect[0].source: must not be empty" },
+	{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 24.9, unit: GB/s, source: "
+	  "s}]}",
+	  "s.yaml: expect[0].unit: 'GB/s': want B/s, s, FLOP/s or 1" },
+	{ "{v: 1, sku: x, match: {}, expect: [{check: c, class: nod, floor: 1, unit: s, "
+	  "source: s}]}",
+	  "s.yaml: expect[0].class: 'nod' matches none of self, pix" },
+	{ "{v: 1, sku: x, match: {}, expect: [{check: c, class: [node, nod], floor: 1, "
+	  "unit: s, source: s}]}",
+	  "s.yaml: expect[0].class: 'nod' matches none of self, pix" },
+	{ "{v: 1, sku: x, match: {}, expect: [{check: c, unit: s, source: s}]}",
+	  "s.yaml: expect[0].floor: missing" },
+	{ "{v: 1, sku: x, match: {}, expect: [{check: c, part: 0.9, unit: s, source: s}]}",
+	  "s.yaml: expect[0].of: missing" },
+	{ "{v: 1, sku: x, match: {}, expect: [{check: c, of: a, unit: s, source: s}]}",
+	  "s.yaml: expect[0].part: missing" },
+	{ "{v: 1, sku: x, match: {}, expect: [{check: c, part: 0.9, of: a, floor: 1, "
+	  "unit: s, source: s}]}",
+	  "s.yaml: expect[0].part: not together with floor" },
+	{ "{v: 1, sku: x, match: {}, expect: [{check: c, params: 3, floor: 1, unit: s, "
+	  "source: s}]}",
+	  "s.yaml: expect[0].params: want" },
+	{ "{v: 1, sku: x, match: {}, expect: [{check: c, params: {a: {least: 1}}, floor: "
+	  "1, "
+	  "unit: s, source: s}]}",
+	  "s.yaml: expect[0].params.a.least: unknown key" },
+	{ "{v: 1, sku: x, match: {gpus: 0}}", "s.yaml: match.gpus: want a number of GPUs" },
+	{ "{v: 1, sku: x, match: {gpus: [8, 4.5]}}",
+	  "s.yaml: match.gpus[1]: want a number of GPUs" },
+	{ "{v: 1, sku: x, match: {virtual: 1}}", "s.yaml: match.virtual: want true or" },
+};
+
 static void what_is_wrong_is_named_with_its_place(void)
 {
-	static const struct {
-		const char *yaml, *message;
-	} table[] = {
-		{ "{v: 1, match: {}}", "s.yaml: sku: missing" },
-		{ "{v: 1, sku: x}", "s.yaml: match: missing" },
-		{ "{v: 1, sku: ../x, match: {}}", "s.yaml: sku: want a name of" },
-		{ "{v: 1, sku: \"\", match: {}}", "s.yaml: sku: want a name of" },
-		{ "{v: 3, sku: x, match: {}}", "s.yaml: v: want 1" },
-		{ "{v: 1, sku: x, match: {nics: []}}", "s.yaml: match.nics: unknown key" },
-		{ "{v: 1, sku: x, match: {gpus: []}}", "s.yaml: match.gpus: want 1 to" },
-		{ "{v: 1, sku: x, match: {gpu: nvidia}}", "s.yaml: match.gpu: want a list" },
-		{ "{v: 1, sku: x, match: {gpu: ['10de:2330', zz]}}",
-		  "s.yaml: match.gpu[1]: want a PCI id as 10de:2330" },
-		{ "{v: 1, sku: x, match: {nic: ['15b3']}}", "s.yaml: match.nic[0]: want a PCI id" },
-		{ "{v: 1, sku: x, match: {nic: [':1021']}}",
-		  "s.yaml: match.nic[0]: want a PCI id" },
-		{ "{v: 1, sku: x, match: {nic: ['15b3:']}}",
-		  "s.yaml: match.nic[0]: want a PCI id" },
-		{ "{v: 1, sku: x, match: {nic: ['15b3:10 21']}}", "s.yaml: match.nic[0]: want a" },
-		{ "{v: 1, sku: x, match: {}, inventory: {wheels: {count: 1, source: s}}}",
-		  "s.yaml: inventory.wheels: unknown key" },
-		{ "{v: 1, sku: x, match: {}, inventory: {gpus: {count: 8}}}",
-		  "s.yaml: inventory.gpus.source: missing" },
-		{ "{v: 1, sku: x, match: {}, inventory: {gpus: {count: -8, source: s}}}",
-		  "s.yaml: inventory.gpus.count: -8 is outside" },
-		{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 0, unit: s, source: s}]}",
-		  "s.yaml: expect[0].floor: 0 is outside" },
-		{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 1, unit: s}]}",
-		  "s.yaml: expect[0].source: missing" },
-		{ "{v: 1, sku: x, match: {}, inventory: {gpus: {count: 7.5, source: s}}}",
-		  "s.yaml: inventory.gpus.count: 7.5 is not a whole number" },
-		{ "{v: 1, sku: x, match: {}, expect: [{check: '', floor: 1, unit: s, source: s}]}",
-		  "s.yaml: expect[0].check: must not be empty" },
-		{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 1, unit: s, source: ''}]}",
-		  "s.yaml: expect[0].source: must not be empty" },
-		{ "{v: 1, sku: x, match: {}, expect: [{check: c, floor: 24.9, unit: GB/s, source: "
-		  "s}]}",
-		  "s.yaml: expect[0].unit: 'GB/s': want B/s, s, FLOP/s or 1" },
-		{ "{v: 1, sku: x, match: {}, expect: [{check: c, class: nod, floor: 1, unit: s, "
-		  "source: s}]}",
-		  "s.yaml: expect[0].class: 'nod' matches none of self, pix" },
-		{ "{v: 1, sku: x, match: {}, expect: [{check: c, class: [node, nod], floor: 1, "
-		  "unit: s, source: s}]}",
-		  "s.yaml: expect[0].class: 'nod' matches none of self, pix" },
-		{ "{v: 1, sku: x, match: {}, expect: [{check: c, unit: s, source: s}]}",
-		  "s.yaml: expect[0].floor: missing" },
-		{ "{v: 1, sku: x, match: {}, expect: [{check: c, part: 0.9, unit: s, source: s}]}",
-		  "s.yaml: expect[0].of: missing" },
-		{ "{v: 1, sku: x, match: {}, expect: [{check: c, of: a, unit: s, source: s}]}",
-		  "s.yaml: expect[0].part: missing" },
-		{ "{v: 1, sku: x, match: {}, expect: [{check: c, part: 0.9, of: a, floor: 1, "
-		  "unit: s, source: s}]}",
-		  "s.yaml: expect[0].part: not together with floor" },
-		{ "{v: 1, sku: x, match: {}, expect: [{check: c, params: 3, floor: 1, unit: s, "
-		  "source: s}]}",
-		  "s.yaml: expect[0].params: want" },
-		{ "{v: 1, sku: x, match: {}, expect: [{check: c, params: {a: {least: 1}}, floor: "
-		  "1, "
-		  "unit: s, source: s}]}",
-		  "s.yaml: expect[0].params.a.least: unknown key" },
-		{ "{v: 1, sku: x, match: {gpus: 0}}", "s.yaml: match.gpus: want a number of GPUs" },
-		{ "{v: 1, sku: x, match: {gpus: [8, 4.5]}}",
-		  "s.yaml: match.gpus[1]: want a number of GPUs" },
-		{ "{v: 1, sku: x, match: {virtual: 1}}", "s.yaml: match.virtual: want true or" },
-	};
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(table); i++) {
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
 		struct err err = ERR_INIT;
 		struct sku s = { 0 };
 
-		CHECK(decode(table[i].yaml, &s, &err) < 0);
-		CHECK_HAS(err.msg, table[i].message);
+		CHECK(decode(wrong[i].yaml, &s, &err) < 0);
+		CHECK_HAS(err.msg, wrong[i].message);
 		CHECK(s.name == NULL);
 		sku_release(&s);
 	}

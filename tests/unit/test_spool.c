@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #include "agents/spool.h"
 #include "lib/err.h"
+#include "lib/file.h"
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
 #include "lib/xalloc.h"
@@ -99,6 +101,49 @@ static void a_torn_or_foreign_file_is_set_aside_not_lost(void)
 	aside = xasprintf("%s/torn/spool/bad/7.json", test_dir());
 	CHECK_EQ(access(aside, R_OK), 0);
 	CHECK_EQ(spool_read(7, &text, &len, &err), -ENOENT);
+}
+
+static char *aside_path(uint64_t seq, const char *suffix)
+{
+	return xasprintf("%s/aside/spool/bad/%" PRIu64 ".%s", test_dir(), seq, suffix);
+}
+
+static bool is_aside(uint64_t seq, const char *suffix)
+{
+	CLEANUP(freep) char *path = aside_path(seq, suffix);
+
+	return access(path, F_OK) == 0;
+}
+
+/* The oldest give way, each with its reason; what a person has put back leaves none behind. */
+static void what_is_set_aside_is_bounded_and_says_why(void)
+{
+	CLEANUP(freep) char *why = aside_path(3, "why");
+	CLEANUP(freep) char *put_back = aside_path(5, "json");
+	CLEANUP(freep) char *text = NULL;
+	struct err err = ERR_INIT;
+	uint64_t seq;
+	size_t len;
+
+	fresh_state("aside");
+	for (seq = 1; seq <= SPOOL_BAD_MAX + 2; seq++) {
+		CLEANUP(freep) char *name = xasprintf("aside/spool/%" PRIu64 ".json", seq);
+
+		free(test_file(name, "{}"));
+		CHECK_EQ(spool_set_aside(seq, "403 not allowed", &err), 0);
+	}
+	CHECK_EQ(spool_aside(), SPOOL_BAD_MAX);
+	CHECK(!is_aside(2, "json") && !is_aside(2, "why"));
+	CHECK(is_aside(3, "json") && is_aside(SPOOL_BAD_MAX + 2, "why"));
+	CHECK_EQ(file_read(AT_FDCWD, why, 100, &text, &len, &err), 0);
+	CHECK_STR(text, "403 not allowed\n");
+	CHECK_EQ(unlink(put_back), 0);
+	free(test_file("aside/spool/9000.json", "{}"));
+	CHECK_EQ(spool_set_aside(9000, "422 bad", &err), 0);
+	CHECK(!is_aside(5, "why") && is_aside(9000, "why"));
+	CHECK_EQ(spool_set_aside(9001, "gone meanwhile", &err), 0);
+	CHECK(!is_aside(9001, "why"));
+	CHECK_STR(err.msg, "");
 }
 
 /* What spool_put() leaves, without its look at the whole spool each time. */
@@ -214,6 +259,7 @@ static void two_writers_at_once_lose_nothing(void)
 }
 
 static const struct test tests[] = {
+	TEST(what_is_set_aside_is_bounded_and_says_why),
 	TEST(what_is_put_is_listed_read_and_done_in_order),
 	TEST(a_report_without_a_number_is_refused),
 	TEST(a_torn_or_foreign_file_is_set_aside_not_lost),

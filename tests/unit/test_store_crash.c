@@ -43,6 +43,7 @@ struct world {
 	bool acked[REPORTS]; /* its commit said so */
 	size_t next[HOSTS];  /* each host sends in order */
 	size_t n_missing, n_twice, n_half, n_wrong, n_unreadable;
+	size_t n_alarms; /* the store said that it is not as it was left */
 	size_t n_acked, n_crashes;
 	size_t n_in_file; /* crashes that fell into the copying of the WAL */
 };
@@ -139,9 +140,12 @@ static bool live(struct world *w)
 {
 	CLEANUP(store_closep) struct store *s = NULL;
 	size_t turns = random_below(&w->random, TURNS), turn, n;
+	struct store_health health;
 
 	if (store_open(path, &s, NULL) < 0)
 		return crash_vfs_dead();
+	health = store_health(s);
+	w->n_alarms += health.sums > SUMS_NEW || health.lost_commits > 0 || health.damaged > 0;
 	for (turn = 0; !crash_vfs_dead() && turn < turns; turn++) {
 		for (n = random_below(&w->random, BATCH) + 1; n > 0; n--) {
 			size_t i = choose(w);
@@ -282,6 +286,7 @@ static void check(const struct world *w)
 	CHECK(w->n_in_file > w->n_crashes / 20);
 	CHECK(w->n_acked > w->n_crashes);
 	CHECK_EQ(w->n_missing, 0);
+	CHECK_EQ(w->n_alarms, 0);
 	CHECK_EQ(w->n_twice, 0);
 	CHECK_EQ(w->n_half, 0);
 	CHECK_EQ(w->n_wrong, 0);
@@ -322,8 +327,9 @@ static void a_careless_store_is_found_out(void)
 		crash_vfs_force("synchronous", rows[i].synchronous);
 		w = crash_many(3 + i, rows[i].loss, CRASHES / 10);
 		crash_vfs_force("synchronous", NULL);
-		(void)printf("  synchronous = %s: %zu missing, %zu half, %zu unreadable\n",
-			     rows[i].synchronous, w.n_missing, w.n_half, w.n_unreadable);
+		(void)printf("  synchronous = %s: %zu missing, %zu half, %zu unreadable, "
+			     "%zu told\n",
+			     rows[i].synchronous, w.n_missing, w.n_half, w.n_unreadable, w.n_alarms);
 		CHECK(w.n_missing + w.n_unreadable > 0);
 	}
 }

@@ -45,6 +45,48 @@ static void a_file_that_others_can_change_is_refused_with_what_to_do(void)
 	CHECK_EQ(chmod(dir, 0700), 0);
 }
 
+static void whoever_can_write_a_directory_far_above_can_swap_it_all(void)
+{
+	static const struct {
+		mode_t far;
+		const char *words; /* NULL: it may be believed */
+	} rows[] = {
+		{ 0755, NULL },
+		{ 01777, NULL },
+		{ 0777, "can be changed by everybody: chmod go-w " },
+		{ 0770, "can be changed by its group: chmod go-w " },
+	};
+	CLEANUP(freep) char *near_far = test_file("near", "{}"), *link = NULL;
+	CLEANUP(freep) char *far = xasprintf("%s.d", near_far);
+	CLEANUP(freep) char *dir = xasprintf("%s/state", far);
+	CLEANUP(freep) char *path = xasprintf("%s/believed", dir);
+	size_t i;
+
+	CHECK_EQ(mkdir(far, 0755), 0);
+	CHECK_EQ(mkdir(dir, 0755), 0);
+	CHECK_EQ(rename(near_far, path), 0);
+	link = xasprintf("%s.link", near_far);
+	CHECK_EQ(symlink(dir, link), 0);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) char *by_link = xasprintf("%s/believed", link);
+		const char *ways[] = { path, by_link };
+		size_t k;
+
+		CHECK_EQ(chmod(far, rows[i].far), 0);
+		for (k = 0; k < ARRAY_SIZE(ways); k++) {
+			struct err err = ERR_INIT;
+
+			CHECK_EQ(writers_check(ways[k], &err), rows[i].words ? -EACCES : 0);
+			CHECK(!rows[i].words || strstr(err.msg, rows[i].words));
+			CHECK(!rows[i].words || strstr(err.msg, far));
+		}
+	}
+	CHECK_EQ(unlink(link), 0);
+	CHECK_EQ(unlink(path), 0);
+	CHECK_EQ(rmdir(dir), 0);
+	CHECK_EQ(rmdir(far), 0);
+}
+
 static void a_file_of_another_user_is_refused(void)
 {
 	CLEANUP(freep) char *path = test_file("of-another", "{}");
@@ -66,6 +108,7 @@ static void one_that_is_not_there_is_an_error_of_its_own(void)
 
 static const struct test tests[] = {
 	TEST(a_file_that_others_can_change_is_refused_with_what_to_do),
+	TEST(whoever_can_write_a_directory_far_above_can_swap_it_all),
 	TEST(a_file_of_another_user_is_refused),
 	TEST(one_that_is_not_there_is_an_error_of_its_own),
 };

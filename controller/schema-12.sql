@@ -1,3 +1,0 @@
--- SPDX-License-Identifier: Apache-2.0
--- What each reference said of an item (store_sql.h), so that a replay judges as it was judged; NULL: not kept.
-ALTER TABLE items ADD COLUMN facts INTEGER;

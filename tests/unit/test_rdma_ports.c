@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which ports of a host are the jobs', what one lets through, and what the site says of them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/xalloc.h"
+#include "probes/rdma/ports.h"
+#include "probes/rdma/site.h"
+#include "tests/unit/test.h"
+
+static struct rdma_port port_of(const char *device, const char *model, double gbit)
+{
+	struct rdma_port p = { .number = 1, .active = true, .layer = RDMA_ETHERNET, .mtu = 4096 };
+
+	(void)snprintf(p.device, sizeof(p.device), "%s", device);
+	(void)snprintf(p.model, sizeof(p.model), "%s", model);
+	p.bytes_per_s = gbit * 1e9 / 8;
+	return p;
+}
+
+/* As NCCL reads NCCL_IB_HCA. */
+static void a_list_of_devices_is_read_as_nccl_does(void)
+{
+	static const struct {
+		const char *list, *device;
+		unsigned number;
+		bool listed;
+	} cases[] = {
+		{ "mlx5", "mlx5_0", 1, true },
+		{ "mlx5_1", "mlx5_1", 1, true },
+		{ "mlx5_1", "mlx5_10", 1, true },
+		{ "=mlx5_1", "mlx5_10", 1, false },
+		{ "=mlx5_1", "mlx5_1", 1, true },
+		{ "=mlx5_1:1,mlx5_2", "mlx5_1", 1, true },
+		{ "=mlx5_1:1,mlx5_2", "mlx5_1", 2, false },
+		{ "=mlx5_1:1,mlx5_2", "mlx5_2", 2, true },
+		{ "^mlx5_1", "mlx5_10", 1, false },
+		{ "^=mlx5_1", "mlx5_10", 1, true },
+		{ "^=mlx5_1", "mlx5_1", 1, false },
+		{ "^mlx5_1:2", "mlx5_1", 1, true },
+		{ "rocep", "mlx5_0", 1, false },
+		{ "^rocep", "mlx5_0", 1, true },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rdma_port p = port_of(cases[i].device, "", 400);
+
+		p.number = cases[i].number;
+		CHECK_EQ(ports_list_check(cases[i].list, NULL), 0);
+		CHECK_EQ(ports_listed(cases[i].list, &p), cases[i].listed);
+	}
+}
+
+static void what_is_no_list_of_devices_is_told(void)
+{
+	static const char *const lists[] = {
+		"",	   "^",	       "=",	 "mlx5_0,,mlx5_1", ":1",
+		"mlx5_0:", "mlx5_0:a", "mlx5 0", "mlx5_0,=mlx5_1", "^^mlx5_0"
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lists); i++) {
+		struct err err = ERR_INIT;
+
+		CHECK_EQ(ports_list_check(lists[i], &err), -EINVAL);
+		CHECK_HAS(err.msg, "is no device");
+	}
+}
+
+static void the_jobs_have_the_ports_of_most_bandwidth(void)
+{
+	/* "m400 m400 x100": models and rates of ports, and which of them stay. */
+	static const struct {
+		struct {
+			const char *model;
+			double gbit;
+		} ports[5];
+		const char *stay;
+	} cases[] = {
+		{ { { "m", 400 }, { "m", 400 }, { "x", 100 } }, "01" },
+		{ { { "m", 400 }, { "m", 400 }, { "m", 200 } }, "01" },
+		{ { { "x", 100 }, { "m", 400 } }, "1" },
+		{ { { "m", 400 }, { "m", 400 } }, "01" },
+		{ { { "m", 200 }, { "m", 200 }, { "m", 400 }, { "x", 400 } }, "0123" }, /* a draw */
+		{ { { "", 2.5 }, { "", 2.5 } }, "01" },
+		{ { { "", 0 }, { "", 0 } }, "01" },
+	};
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rdma_port ports[5];
+		char words[PORTS_WORDS_SIZE], stay[8] = "", name[] = "mlx5_0";
+		size_t n = 0;
+
+		for (; n < 5 && cases[i].ports[n].model; n++) {
+			name[5] = (char)('0' + n);
+			ports[n] = port_of(name, cases[i].ports[n].model, cases[i].ports[n].gbit);
+		}
+		k = ports_choose(ports, n, NULL, words);
+		CHECK_EQ(words[0] != '\0', k < n);
+		n = k;
+		for (k = 0; k < n; k++)
+			stay[k] = ports[k].device[5];
+		CHECK_STR(stay, cases[i].stay);
+	}
+}
+
+static void who_is_left_out_is_named(void)
+{
+	struct rdma_port ports[] = { port_of("mlx5_0", "m", 400), port_of("mlx5_1", "m", 400),
+				     port_of("mlx5_2", "x", 100) };
+	char words[PORTS_WORDS_SIZE];
+
+	/* A port that is down is none the less of the jobs' kind. */
+	ports[1].active = false;
+	CHECK_EQ(ports_choose(ports, 3, NULL, words), 2);
+	CHECK_STR(words, "mlx5_2:1 (100 Gb/s) left out: not of the model and rate of the others; "
+			 "--devices names them");
+	CHECK_EQ(ports_choose(ports, 2, "=mlx5_1", words), 1);
+	CHECK_STR(words, "mlx5_0:1 (400 Gb/s) left out: not in the list of devices");
+	CHECK_STR(ports[0].device, "mlx5_1");
+}
+
+static void headers_take_their_part_of_a_port(void)
+{
+	struct rdma_port p = port_of("mlx5_0", "m", 400);
+
+	CHECK_NEAR(port_payload(&p, 4096) / 50e9, 0.976, 0.001);
+	CHECK_NEAR(port_payload(&p, 1024) / 50e9, 0.909, 0.001);
+	p.layer = RDMA_INFINIBAND;
+	CHECK_NEAR(port_payload(&p, 4096) / 50e9, 0.984, 0.001);
+	CHECK_NEAR(port_payload(&p, 0), 0, 0);
+}
+
+static void site(const char *yaml)
+{
+	CLEANUP(freep) char *dir = xasprintf("%s/conf", test_dir());
+
+	free(test_file("conf/rdma.yaml", yaml));
+	(void)setenv("ASSAY_CONF_DIR", dir, 1);
+}
+
+static void the_site_says_what_no_option_does(void)
+{
+	struct rdma_service s = RDMA_SERVICE_INIT;
+	struct err err = ERR_INIT;
+	int gid_index = -1;
+
+	site("{v: 1, devices: '^mlx5_8', gid_index: 3, pkey_index: 1, sl: 3, tclass: 106}");
+	s.sl = 5;
+	CHECK_EQ(rdma_site_fill(&s, &gid_index, &err), 0);
+	CHECK_STR(err.msg, "");
+	CHECK_STR(rdma_service_devices(&s), "^mlx5_8");
+	CHECK_EQ(gid_index, 3);
+	CHECK_EQ(s.pkey_index, 1);
+	CHECK_EQ(s.sl, 5);
+	CHECK_EQ(s.tclass, 106);
+	site("{v: 1}");
+	s = RDMA_SERVICE_INIT;
+	CHECK_EQ(rdma_site_fill(&s, &gid_index, &err), 0);
+	CHECK(rdma_service_devices(&s) == NULL);
+	CHECK_EQ(s.pkey_index, -1);
+	(void)setenv("ASSAY_CONF_DIR", "/nonexistent", 1);
+	CHECK_EQ(rdma_site_fill(&s, &gid_index, &err), 0);
+}
+
+static void a_wrong_site_file_names_the_place(void)
+{
+	static const struct {
+		const char *yaml, *message;
+	} cases[] = {
+		{ "{devices: mlx5_0}", "rdma.yaml: v: missing" },
+		{ "{v: 2}", "rdma.yaml: v: want 1" },
+		{ "{v: 1, hcas: mlx5_0}", "rdma.yaml: hcas: unknown key" },
+		{ "{v: 1, devices: [mlx5_0]}",
+		  "rdma.yaml: devices: want a list of devices in one" },
+		{ "{v: 1, devices: 'a b'}", "rdma.yaml: devices: 'a b' is no device" },
+		{ "{v: 1, sl: 16}", "rdma.yaml: sl: want a whole number from 0 to 15" },
+		{ "{v: 1, tclass: 1.5}", "rdma.yaml: tclass: want a whole number from 0 to 255" },
+		{ "{v: 1, pkey_index: -1}", "rdma.yaml: pkey_index: want a whole number" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rdma_service s = RDMA_SERVICE_INIT;
+		struct err err = ERR_INIT;
+		int gid_index = -1;
+
+		site(cases[i].yaml);
+		CHECK_EQ(rdma_site_fill(&s, &gid_index, &err), -EINVAL);
+		CHECK_HAS(err.msg, cases[i].message);
+	}
+}
+
+static void only_what_is_not_usual_is_in_the_params(void)
+{
+	CLEANUP(json_freep) json_t *plain = json_object(), *said = json_object();
+	struct rdma_service s = RDMA_SERVICE_INIT;
+
+	rdma_service_params(&s, RDMA_PKEY_DEFAULT, plain);
+	CHECK_EQ(json_object_size(plain), 0);
+	s.sl = 3;
+	s.tclass = 106;
+	rdma_service_params(&s, 0x8001, said);
+	CHECK_EQ(json_integer_value(json_object_get(said, "sl")), 3);
+	CHECK_EQ(json_integer_value(json_object_get(said, "tclass")), 106);
+	CHECK_STR(json_string_value(json_object_get(said, "pkey")), "0x8001");
+}
+
+static const struct test tests[] = {
+	TEST(a_list_of_devices_is_read_as_nccl_does),
+	TEST(what_is_no_list_of_devices_is_told),
+	TEST(the_jobs_have_the_ports_of_most_bandwidth),
+	TEST(who_is_left_out_is_named),
+	TEST(headers_take_their_part_of_a_port),
+	TEST(the_site_says_what_no_option_does),
+	TEST(a_wrong_site_file_names_the_place),
+	TEST(only_what_is_not_usual_is_in_the_params),
+};
+
+int main(void)
+{
+	return TEST_MAIN("rdma_ports", tests);
+}
