@@ -340,12 +340,29 @@ const struct center *baseline_center_but(struct baseline *line, const char *node
 	return &line->center;
 }
 
+/* The median of what the report has of the same check and class. */
+static double middle_of(const struct report *report, const struct sample *s)
+{
+	CLEANUP(freep) double *values = xcalloc(report->n_samples + 1, sizeof(*values));
+	size_t n = 0, i;
+
+	for (i = 0; i < report->n_samples; i++) {
+		const struct sample *other = &report->samples[i];
+
+		if (other->state == SAMPLE_MEASURED && isfinite(other->value) &&
+		    streq(other->check, s->check) && streq(other->locality, s->locality))
+			values[n++] = other->value;
+	}
+	stats_sort(values, n);
+	return n ? stats_median(values, n) : (double)NAN;
+}
+
 bool baselines_expect(const struct baselines *b, const struct report *report,
 		      const struct sample *s, const struct measure *m, struct expectation *ret)
 {
 	struct baseline *line = m->family->compared ? baseline_of(b, report->sku, s) : NULL;
 
-	return line && baseline_hold(line, report->node, m, ret);
+	return line && baseline_hold(line, report->node, m, middle_of(report, s), ret);
 }
 
 double baselines_within(const struct baselines *b, const struct report *report,

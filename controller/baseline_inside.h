@@ -56,8 +56,9 @@ struct baseline *baseline_of(const struct baselines *b, const char *sku, const s
 /* What the other hosts reach, kept for as long as baseline.h says. */
 const struct center *baseline_center_but(struct baseline *line, const char *node);
 
-/* What the others say of a value of the host; false when they are too few to say anything. */
-bool baseline_hold(struct baseline *line, const char *node, const struct measure *m,
+/* What the others say of a value of the host, whose parts have the median `middle`; false when they
+ * are too few to say anything. */
+bool baseline_hold(struct baseline *line, const char *node, const struct measure *m, double middle,
 		   struct expectation *ret);
 
 /* `n` values of one run of the host, ascending. */

@@ -6,6 +6,9 @@
 #include "lib/judge/verdict.h"
 #include "lib/report.h"
 
+/* A host whose middle part is so far beyond those of the others is low as a whole. */
+#define WHOLE_LOW 0.05
+
 /* So many slacks below the middle a part that is apart is told: 7.5 % where that is 5 %. */
 #define APART_SLACKS 1.5
 
@@ -26,7 +29,15 @@ static void learn_tail(struct baseline *line, const char *node, const struct usu
 		       size_t n)
 {
 	const bool lower = line->key.kind.better == BETTER_LOWER;
+	const struct center *hosts = baseline_center_but(line, node);
+	const double middle = n > 0 ? values[n / 2].value / hosts->median : NAN;
 
+	/* The parts of a host that is low as a whole are no tail of good ones. */
+	if (hosts->n >= WITHIN_HOSTS_MIN &&
+	    (lower ? middle > 1 + WHOLE_LOW : middle < 1 - WHOLE_LOW)) {
+		usuals_no_tail(&line->usuals, node);
+		return;
+	}
 	if (n <= REFERENCE_N_MIN || !(values[0].value > 0))
 		return;
 	usuals_tail(&line->usuals, node, lower ? -log(values[n - 1].value) : log(values[0].value),
@@ -38,14 +49,20 @@ static void learn_tail(struct baseline *line, const char *node, const struct usu
  * has no other part near it, or is so far that no good one is.
  */
 static void hold_part(struct baseline *line, const char *node, const struct measure *m,
-		      struct expectation *e)
+		      double middle, struct expectation *e)
 {
 	const double beyond = m->lower ? e->expected / m->value : m->value / e->expected;
+	const double far = m->lower ? m->value - e->expected : e->expected - m->value;
+	const bool deep = line->within > 0 && far > USUAL_DEEP_K * line->within && e->low;
 	double apart = -INFINITY;
 
-	if (usuals_place(&line->usuals, node, &apart) == PLACE_UNKNOWN)
+	if (usuals_place(&line->usuals, node, deep ? USUAL_APART_DEEP : USUAL_APART, &apart) ==
+	    PLACE_UNKNOWN)
 		return;
-	e->low = beyond < REFERENCE_BROKEN || (beyond < 1 - APART_SLACKS * m->slack &&
+	/* A host that is low as a whole has no tail: hosts differ less than parts. */
+	if (m->lower ? middle > e->expected * (1 + m->slack) : middle < e->expected * (1 - m->slack))
+		return;
+	e->low = beyond < REFERENCE_BROKEN || ((deep || beyond < 1 - APART_SLACKS * m->slack) &&
 					       (m->lower ? -log(m->value) : log(m->value)) < apart);
 	e->far &= e->low;
 	if (e->low && e->margin >= 1) {
@@ -54,23 +71,23 @@ static void hold_part(struct baseline *line, const char *node, const struct meas
 	}
 }
 
-bool baseline_hold(struct baseline *line, const char *node, const struct measure *m,
+bool baseline_hold(struct baseline *line, const char *node, const struct measure *m, double middle,
 		   struct expectation *ret)
 {
 	const struct center *center = baseline_center_but(line, node);
-	const bool parts = !m->family->alike && line->within > 0;
+	const bool parts = m->family->silicon && line->within > 0;
 	struct center few = *center;
 	double apart;
 
 	/* So few hosts tell no median, but their parts are many. */
 	if (parts && center->n < REFERENCE_N_MIN &&
-	    usuals_place(&line->usuals, node, &apart) != PLACE_UNKNOWN)
+	    usuals_place(&line->usuals, node, USUAL_APART, &apart) != PLACE_UNKNOWN)
 		few.n = REFERENCE_N_MIN;
 	if (!expectation_from_fleet(m, &few, ret))
 		return false;
 	ret->n = center->n;
 	if (parts)
-		hold_part(line, node, m, ret);
+		hold_part(line, node, m, middle, ret);
 	return true;
 }
 

@@ -160,6 +160,16 @@ void usuals_learn(struct usuals *u, const char *node, const struct usual_value *
 	}
 }
 
+void usuals_no_tail(struct usuals *u, const char *node)
+{
+	struct usual *host = find(u, node);
+
+	if (!host || host->tail.runs == 0)
+		return;
+	host->tail = (struct usual_tail){ 0 };
+	u->tails_news = u->n + 1; /* gather anew */
+}
+
 void usuals_tail(struct usuals *u, const char *node, double worst, double second)
 {
 	struct usual_tail *t = &need(u, node)->tail;
@@ -210,7 +220,20 @@ static double gap_above(const struct usuals *u, double from, double width, doubl
 	return NAN;
 }
 
-enum usual_place usuals_place(struct usuals *u, const char *node, double *ret_apart)
+/* The worst part of any other host. */
+static double next_of(const struct usuals *u, const char *node)
+{
+	double next = INFINITY;
+	size_t i;
+
+	for (i = 0; i < u->n; i++) {
+		if (u->hosts[i].tail.runs > 0 && !streq(u->hosts[i].node, node))
+			next = fmin(next, u->hosts[i].tail.worst);
+	}
+	return next;
+}
+
+enum usual_place usuals_place(struct usuals *u, const char *node, double width, double *ret_apart)
 {
 	struct usual *host = find(u, node);
 	double below, above = NAN;
@@ -218,10 +241,14 @@ enum usual_place usuals_place(struct usuals *u, const char *node, double *ret_ap
 	gather_tails(u);
 	if (u->n_tails < 2 * ((size_t)TAIL_HOSTS_MIN + (host && host->tail.runs > 0)))
 		return PLACE_UNKNOWN;
-	if (!host || host->tail.runs < TAIL_RUNS_MIN)
+	if (!host || host->tail.runs == 0)
 		return PLACE_AMONG;
-	below = gap_above(u, host->tail.worst, host->tail.apart ? USUAL_APART_STILL : USUAL_APART,
-			  &above);
+	if (host->tail.runs < TAIL_RUNS_MIN) {
+		*ret_apart = fmin(next_of(u, node), host->tail.second) - width;
+		return PLACE_EARLY;
+	}
+	below = gap_above(u, host->tail.worst,
+			  host->tail.apart ? fmin(width, USUAL_APART_STILL) : width, &above);
 	host->tail.apart = isfinite(below);
 	if (!host->tail.apart)
 		return PLACE_AMONG;

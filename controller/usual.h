@@ -37,6 +37,9 @@ enum { USUAL_PARTS_MAX = 64 };
  */
 #define USUAL_APART 0.053
 #define USUAL_APART_STILL 0.042
+/* Half of it where the part is so many standard deviations below: where good ones differ little. */
+#define USUAL_APART_DEEP 0.03
+#define USUAL_DEEP_K 6.0
 
 struct usual_part {
 	uint32_t name; /* FNV-1a of its subject */
@@ -95,6 +98,9 @@ void usuals_note(struct usuals *u, const char *node, const struct usual_value *v
 /* One more run of a host: its two worst parts. */
 void usuals_tail(struct usuals *u, const char *node, double worst, double second);
 
+/* It has none that says anything of others. */
+void usuals_no_tail(struct usuals *u, const char *node);
+
 /*
  * Where the worst part of a host stands among all parts of its SKU. Good silicon has a long tail,
  * and nobody can tell where a distance from the median begins to be a fault; a part that has
@@ -103,10 +109,11 @@ void usuals_tail(struct usuals *u, const char *node, double worst, double second
 enum usual_place {
 	PLACE_UNKNOWN, /* too few hosts */
 	PLACE_AMONG,   /* there are others like it, or too few runs of it to tell */
-	PLACE_APART,   /* worse than the next by USUAL_APART or more */
+	PLACE_EARLY,   /* too few runs of it: only what is beyond `ret_apart` by itself is apart */
+	PLACE_APART,   /* worse than the next by `width` or more */
 };
 /* Of one that is apart, values below `ret_apart`, a logarithm as in the tails, are its. */
-enum usual_place usuals_place(struct usuals *u, const char *node, double *ret_apart);
+enum usual_place usuals_place(struct usuals *u, const char *node, double width, double *ret_apart);
 
 /* Ratios that the part had; how many. */
 size_t usuals_part(struct usuals *u, const char *node, const char *subject,

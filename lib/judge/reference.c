@@ -17,11 +17,11 @@ static const struct family families[] = {
 	/* Kernels keep a little more or less for themselves; one DIMM of 32 is 3 %. */
 	{ .prefix = "inventory.dimm_bytes", .slack = 0.01, .count = true },
 	{ .prefix = "inventory.", .count = true },
-	{ .prefix = "gemm.", .slack = 0.05, .compared = true },
+	{ .prefix = "gemm.", .slack = 0.05, .compared = true, .silicon = true },
 	{ .prefix = "all_to_all.rnic_", .slack = 0.07, .compared = true },
 	{ .prefix = "all_to_all.", .slack = 0.05, .compared = true },
 	{ .prefix = "all_reduce.", .slack = 0.05, .compared = true },
-	{ .prefix = "memory.device_bw", .slack = 0.05, .compared = true },
+	{ .prefix = "memory.device_bw", .slack = 0.05, .compared = true, .silicon = true },
 	/* The host's memory: as fast as its channels are many. */
 	{ .prefix = "memory.read_bw", .slack = 0.10, .compared = true, .alike = true },
 	{ .prefix = "memory.write_bw", .slack = 0.10, .compared = true, .alike = true },

@@ -38,6 +38,7 @@ struct family {
 	const char *prefix; /* of the check's name; the first that fits counts */
 	double slack;	    /* least distance of the floor, as a part of what is expected */
 	bool compared;	    /* with peers and history; a state or a counter is not */
+	bool silicon;	    /* parts of one host differ for good, with a long tail of slow ones */
 	bool alike;	    /* good hosts do not differ in it as silicon does */
 	bool count;	    /* things that are there or not: one short of the SKU file is a fail */
 };

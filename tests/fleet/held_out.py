@@ -260,10 +260,8 @@ class Simulation:
         return bool(self.world.wrong_file) and self.world.wrong_file[0] <= now < self.world.wrong_file[1]
 
     def watch_file(self, now):
-        path, good = self.c.policies / "sku/hgx-h100.yaml", TOP / "policies/sku/hgx-h100.yaml"
-        wrong = "value: 1032e12\n    floor: 929e12"
-        text = good.read_text()
-        want = re.sub(r"value: 650e12\n    floor: 464e12", wrong, text) if self.file_is_wrong(now) else text
+        path, good = self.c.policies / "sku/hgx-h100.yaml", (TOP / "policies/sku/hgx-h100.yaml").read_text()
+        want = spoil(good) if self.file_is_wrong(now) else good
         if path.read_text() != want:
             path.write_text(want)
             self.c.process.send_signal(signal.SIGHUP)
@@ -275,6 +273,16 @@ class Simulation:
             for cause in self.world.causes:
                 if cause.word in " ".join(str(one[k]) for k in ("node", "subject", "sentence")) and cause.onset <= now:
                     self.told.setdefault(cause.word, now)
+
+
+def spoil(text):
+    """The SKU file as somebody wrote it who had other figures: 30 % too much of what GPUs compute and copy."""
+    rows = re.split(r"(?m)^(?=  - check: )", text)
+    wrong = [re.sub(r"((?:value|floor): )([0-9.e+]+)", lambda m: f"{m[1]}{float(m[2]) * 1.3:.4g}", row)
+             if re.match(r"  - check: (gemm\.rate|memory\.h2d_bw)\n", row) else row for row in rows]
+    if wrong == rows:
+        raise RuntimeError("the SKU file has no row to spoil")
+    return "".join(wrong)
 
 
 # --- grading: from what was put in, and what the controller said ---

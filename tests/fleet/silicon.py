@@ -19,6 +19,7 @@ RATES = {  # gemm.rate, memory.h2d_bw, memory.device_bw, loopback.write_bw, memo
     "hgx-h200": (748e12, 51.7e9, 3.98e12, 49.3e9, 236e9),
     "hgx-a100": (246e12, 25.4e9, 1.59e12, 24.6e9, 158e9),
 }
+GEMM = {"dtype": "bf16", "shape": "8192x8192x8192", "power_limit_w": 700}
 OTHER = (512e12, 44e9, 2.2e12, 37e9, 201e9)
 ENV = {"driver": "550.54.15", "kernel": "5.15.0-1066", "bios": "2.4.1", "rnic_firmware": "28.39.2048", "microcode": "0x2b0005c0"}
 LOOPS = (("pix", "gpu"), ("node", "gpu"), ("sys", "gpu"), ("node", "numa"), ("sys", "numa"))  # groups that are compared
@@ -163,8 +164,8 @@ class Host:
         driver, firmware = {"driver": self.env["driver"]}, {"firmware": self.env["rnic_firmware"]}
         for i in range(GPUS):
             gpu = f"gpu:GPU-{self.name}-{i}"
-            yield "gemm", i, "gemm.rate", gpu, "FLOP/s", "self", driver, gemm * self.gpu[i] * self.booted[i]
-            yield "h2d", i, "memory.h2d_bw", gpu, "B/s", "self", driver, h2d * self.link[i]
+            yield "gemm", i, "gemm.rate", gpu, "FLOP/s", "self", {**driver, **GEMM}, gemm * self.gpu[i] * self.booted[i]
+            yield "h2d", i, "memory.h2d_bw", gpu, "B/s", "node", {**driver, "size": 512 << 20}, h2d * self.link[i]
             yield "device", i, "memory.device_bw", gpu, "B/s", "self", driver, device * (1 + (self.gpu[i] - 1) / 8)
             for locality, target in LOOPS if full else LOOPS[:1]:
                 slower = {"pix": 1, "node": 0.96, "sys": 0.7}[locality] * (1 if target == "gpu" else 0.98)

@@ -16,7 +16,7 @@ static const struct {
 } kinds[HOST_KINDS] = {
 	[KIND_COMPUTE] = { (char[]){ "gemm.rate" }, (char[]){ "FLOP/s" }, (char[]){ "self" },
 			   (char[]){ "gemm" }, 0, HOST_PARTS },
-	[KIND_COPY] = { (char[]){ "memory.h2d_bw" }, (char[]){ "B/s" }, (char[]){ "self" },
+	[KIND_COPY] = { (char[]){ "memory.h2d_bw" }, (char[]){ "B/s" }, (char[]){ "node" },
 			(char[]){ "memory" }, HOST_PARTS, HOST_PARTS },
 	[KIND_NETWORK] = { (char[]){ "loopback.write_bw" }, (char[]){ "B/s" }, (char[]){ "pix" },
 			   (char[]){ "loopback" }, HOST_PARTS * 2, HOST_PARTS },
@@ -29,8 +29,11 @@ static const struct {
 #define DRIVER_NEW "570.86.15"
 #define FIRMWARE "28.39.2048"
 #define FIRMWARE_OTHER "28.40.1000"
-static const char driver_old[] = "{\"driver\":\"" DRIVER_OLD "\"}",
-		  driver_new[] = "{\"driver\":\"" DRIVER_NEW "\"}",
+/* What the rows of SKU files ask for: a GEMM and a copy of a size. */
+#define SIZES \
+	"\"dtype\":\"bf16\",\"power_limit_w\":700,\"shape\":\"8192x8192x8192\",\"size\":536870912"
+static const char driver_old[] = "{\"driver\":\"" DRIVER_OLD "\"," SIZES "}",
+		  driver_new[] = "{\"driver\":\"" DRIVER_NEW "\"," SIZES "}",
 		  firmware[] = "{\"firmware\":\"" FIRMWARE "\"}",
 		  firmware_other[] = "{\"firmware\":\"" FIRMWARE_OTHER "\"}";
 

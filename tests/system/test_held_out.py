@@ -102,6 +102,12 @@ def test_a_run_that_was_low_once_is_no_false_word():
     assert held_out.grade(world, nothing(verdicts=runs))["runs"] == {"n": 2, "warn": 0.5, "fail": 0}
 
 
+def test_a_sku_file_is_spoilt_in_what_gpus_do_and_nowhere_else(top):
+    good = (top / "policies/sku/hgx-h100.yaml").read_text()
+    changed = [(a, b) for a, b in zip(good.splitlines(), held_out.spoil(good).splitlines(), strict=True) if a != b]
+    assert len(changed) >= 3 and all(float(b.split()[1]) == pytest.approx(1.3 * float(a.split()[1]), rel=1e-3) for a, b in changed)
+
+
 # --- the whole, in small ---
 
 class Options:
