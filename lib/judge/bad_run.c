@@ -24,7 +24,8 @@ int bad_run_blames(const struct verdict_item *item)
 {
 	if (bad_run_by_file_alone(item))
 		return SOURCE_SKU;
-	return item->source == SOURCE_SKU && item->low_by != FILE_ && item->low_by ? SOURCE_PEERS : item->source;
+	return item->source == SOURCE_SKU && item->low_by != FILE_ && item->low_by ? SOURCE_PEERS
+										   : item->source;
 }
 
 bool bad_run_by_peers_alone(const struct verdict_item *item)
@@ -101,7 +102,8 @@ bool bad_run_is_born(const struct verdict_item *item, bool born)
 	if (family->alike && item->low_by & FLEET)
 		return false;
 	if (item->usual == USUAL_UNKNOWN)
-		return born || part_of(item) >= REFERENCE_FAR;
+		return born ||
+		       part_of(item) >= (family->silicon ? REFERENCE_BROKEN : REFERENCE_FAR);
 	return item->usual == USUAL_KEPT;
 }
 
