@@ -64,7 +64,8 @@ static void hold_part(struct baseline *line, const char *node, const struct meas
 	if (place == PLACE_EARLY)
 		apart -= line->within / e->expected;
 	/* A host that is low as a whole has no tail: hosts differ less than parts. */
-	if (m->lower ? middle > e->expected * (1 + m->slack) : middle < e->expected * (1 - m->slack))
+	if (e->n >= REFERENCE_N_MIN && (m->lower ? middle > e->expected * (1 + m->slack)
+						 : middle < e->expected * (1 - m->slack)))
 		return;
 	e->low = beyond < REFERENCE_BROKEN || ((deep || beyond < 1 - APART_SLACKS * m->slack) &&
 					       (m->lower ? -log(m->value) : log(m->value)) < apart);
