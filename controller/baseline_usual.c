@@ -54,13 +54,18 @@ static void hold_part(struct baseline *line, const char *node, const struct meas
 	const double beyond = m->lower ? e->expected / m->value : m->value / e->expected;
 	const double far = m->lower ? m->value - e->expected : e->expected - m->value;
 	const bool deep = line->within > 0 && far > USUAL_DEEP_K * line->within && e->low;
+	enum usual_place place;
 	double apart = -INFINITY;
 
-	if (usuals_place(&line->usuals, node, deep ? USUAL_APART_DEEP : USUAL_APART, &apart) ==
-	    PLACE_UNKNOWN)
+	place = usuals_place(&line->usuals, node, deep ? USUAL_APART_DEEP : USUAL_APART, &apart);
+	if (place == PLACE_UNKNOWN)
 		return;
+	/* One run tells less, and so much less as parts differ more. */
+	if (place == PLACE_EARLY)
+		apart -= line->within / e->expected;
 	/* A host that is low as a whole has no tail: hosts differ less than parts. */
-	if (m->lower ? middle > e->expected * (1 + m->slack) : middle < e->expected * (1 - m->slack))
+	if (e->n >= REFERENCE_N_MIN && (m->lower ? middle > e->expected * (1 + m->slack)
+						 : middle < e->expected * (1 - m->slack)))
 		return;
 	e->low = beyond < REFERENCE_BROKEN || ((deep || beyond < 1 - APART_SLACKS * m->slack) &&
 					       (m->lower ? -log(m->value) : log(m->value)) < apart);

@@ -102,7 +102,8 @@ bool bad_run_is_born(const struct verdict_item *item, bool born)
 	if (family->alike && item->low_by & FLEET)
 		return false;
 	if (item->usual == USUAL_UNKNOWN)
-		return born || part_of(item) >= REFERENCE_FAR;
+		return born ||
+		       part_of(item) >= (family->silicon ? REFERENCE_BROKEN : REFERENCE_FAR);
 	return item->usual == USUAL_KEPT;
 }
 
