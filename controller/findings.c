@@ -176,6 +176,20 @@ static int speak(struct note *note, size_t i, const struct store_window *row,
 	return open_incident(note, i, row, rule, err);
 }
 
+/* How many bad runs are proof, and how many good ones end it. */
+static void set_proof(struct store_window *row, const struct policy_rule *rule)
+{
+	const struct bad_run_facts facts = { .check = row->check,
+					     .born = row->born,
+					     .parts = row->parts,
+					     .parts_bad = row->parts_bad };
+	const struct bad_run_proof proof =
+		bad_run_proof(&facts, rule ? rule->k : 1, rule ? rule->n : 1);
+
+	row->k = proof.k;
+	row->n = proof.n;
+}
+
 static int note_item(struct note *note, size_t i, struct err *err)
 {
 	const struct verdict_item *item = &note->verdict->items[i];
@@ -194,12 +208,12 @@ static int note_item(struct note *note, size_t i, struct err *err)
 	if (r < 0 || !row)
 		return r;
 	rule = rule_of(note, item);
-	row->k = rule ? (unsigned)MIN(rule->k, (uint64_t)WINDOWS_MAX) : 1;
-	row->n = rule ? (unsigned)MIN(rule->n, (uint64_t)WINDOWS_MAX) : 1;
 	touch(note, row, bad);
+	if (bad)
+		findings_describe(note, item, row);
+	set_proof(row, rule);
 	if (!bad)
 		return note_good(note, row, err);
-	findings_describe(note, item, row);
 	r = store_put_window(note->store, note->verdict->node, row, err);
 	if (r == 0 && note->fresh && !is_spoken_for(note, i) &&
 	    !verdict_explained(note->verdict, item) &&

@@ -44,8 +44,6 @@ void findings_describe(const struct note *note, const struct verdict_item *item,
 	/* What parts have in common is the finding of the whole host: of it none is told apart. */
 	if (streq(item->subject, note->verdict->node))
 		row->parts_bad = row->parts;
-	else if (row->born)
-		row->parts_bad = 1;
 	row->score = item->expected > 0 ? item->value / item->expected : NAN;
 	set_text(&row->locality, sample ? sample->locality : NULL);
 	set_text(&row->code, item->impossible ? FINDING_IMPOSSIBLE : sample ? sample->code : NULL);

@@ -5,8 +5,12 @@
 
 #include "lib/judge/reference.h"
 #include "lib/judge/verdict.h"
+#include "lib/judge/windows.h"
 
-enum { FLEET = 1 << SOURCE_FLEET, FILE_ = 1 << SOURCE_SKU, PEERS = 1 << SOURCE_PEERS };
+enum { FLEET = 1 << SOURCE_FLEET, FILE_ = 1 << SOURCE_SKU, PEERS = 1 << SOURCE_PEERS, HISTORY = 1 << SOURCE_HISTORY };
+
+/* Three quarters of the 10 % that slow hosts lose: good ones are 5 % off after a boot or in a hot hour. */
+#define DROP_ALONE 0.075
 
 /* The value as a part of what is expected, less than 1 on the bad side. */
 static double part_of(const struct verdict_item *item)
@@ -37,8 +41,12 @@ static bool is_bad_part(const struct verdict_item *item)
 {
 	if (item->level < VERDICT_WARN)
 		return false;
-	if (item->low_by == 0 || item->usual == USUAL_DROPPED)
+	if (item->low_by == 0)
 		return true;
+	/* Alone against others that let it pass, its history wants more than the least slack. */
+	if (item->usual == USUAL_DROPPED)
+		return item->low_by != HISTORY || item->known_by == HISTORY ||
+		       part_of(item) < 1 - DROP_ALONE;
 	if (item->known_by & FLEET)
 		return item->low_by & FLEET;
 	/* One says low and another lets it pass: two of three do not agree. */
@@ -105,6 +113,31 @@ bool bad_run_is_born(const struct verdict_item *item, bool born)
 		return born ||
 		       part_of(item) >= (family->silicon ? REFERENCE_BROKEN : REFERENCE_FAR);
 	return item->usual == USUAL_KEPT;
+}
+
+struct bad_run_proof bad_run_proof(const struct bad_run_facts *facts, uint64_t k, uint64_t n)
+{
+	const struct family *family = family_find(facts->check, NULL);
+	struct bad_run_proof proof = { (unsigned)MIN(k, (uint64_t)WINDOWS_MAX),
+				       (unsigned)MIN(n, (uint64_t)WINDOWS_MAX) };
+
+	if (facts->fatal)
+		proof.k = 1;
+	else if (family->compared && proof.k > 1 && facts->parts > 1 &&
+		 facts->parts_bad * 2 >= facts->parts)
+		proof = (struct bad_run_proof){ MIN(proof.k + 1, (unsigned)WINDOWS_MAX),
+						MIN(proof.n + 1, (unsigned)WINDOWS_MAX) };
+	else if (family->silicon && facts->born && facts->parts > 1)
+		proof.k = proof.n = MAX(proof.n, (unsigned)BAD_RUN_BORN);
+	return proof;
+}
+
+bool bad_run_proved(const struct bad_run_facts *facts, const struct windows *windows, uint64_t k,
+		    uint64_t n)
+{
+	const struct bad_run_proof proof = bad_run_proof(facts, k, n);
+
+	return windows_reached(windows, proof.k, proof.n);
 }
 
 bool bad_run_is_event(const char *check)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/duration.h"
+#include "lib/judge/bad_run.h"
 #include "lib/judge/decide_inside.h"
 #include "lib/judge/fleet_inside.h"
 #include "lib/judge/reference.h"
@@ -139,6 +140,20 @@ static bool is_reached(const struct finding *finding, const struct policy_rule *
 			       n);
 }
 
+/* Enough to act on this host alone? Less is enough to count it among others that have the same. */
+static bool is_proved(const struct finding *finding, const struct policy_rule *rule)
+{
+	const struct bad_run_facts facts = {
+		.check = finding->check,
+		.fatal = finding->severity == SEVERITY_FATAL,
+		.born = finding->born,
+		.parts = finding->parts,
+		.parts_bad = finding->parts_bad,
+	};
+
+	return bad_run_proved(&facts, &finding->windows, rule->k, rule->n);
+}
+
 /*
  * Good parts spread, and one that always was slow may be just one of them. What is too good to be
  * true is told, too, and nothing is done to the host.
@@ -149,7 +164,9 @@ static bool is_born_part(const struct candidate *c)
 
 	if (streq(finding->code, FINDING_IMPOSSIBLE))
 		return true;
-	return !c->fatal && finding->born && finding->parts > 1 && finding->parts_bad == 1 &&
+	/* A host that is slow as a whole is no part. */
+	return !c->fatal && finding->born && finding->parts > 1 &&
+	       !streq(finding->subject, c->node->name) &&
 	       family_find(finding->check, NULL)->compared;
 }
 
@@ -195,6 +212,7 @@ static bool collect_node(struct deciding *d, struct fleet_node *node)
 			continue;
 		c.fatal = finding->severity == SEVERITY_FATAL;
 		c.born = is_born_part(&c);
+		c.proved = !c.suspect && is_proved(finding, c.rule);
 		add_candidate(d->out, &c);
 	}
 	return any;
