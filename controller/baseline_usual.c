@@ -70,6 +70,7 @@ static void hold_part(struct baseline *line, const char *node, const struct meas
 	e->low = beyond < REFERENCE_BROKEN || ((deep || beyond < 1 - APART_SLACKS * m->slack) &&
 					       (m->lower ? -log(m->value) : log(m->value)) < apart);
 	e->far &= e->low;
+	e->deep = deep && e->low;
 	if (e->low && e->margin >= 1) {
 		e->floor = e->expected * (m->lower ? 1 + m->slack : 1 - m->slack);
 		e->margin = beyond / (1 - m->slack);

@@ -176,18 +176,27 @@ static int speak(struct note *note, size_t i, const struct store_window *row,
 	return open_incident(note, i, row, rule, err);
 }
 
-/* How many bad runs are proof, and how many good ones end it. */
-static void set_proof(struct store_window *row, const struct policy_rule *rule)
+/*
+ * How many bad runs are proof, and how many good ones end it. Once the host was low in half of its
+ * parts, one of them that is low again proves no more than that it was.
+ */
+static void set_proof(struct store_window *row, const struct verdict_item *item,
+		      const struct policy_rule *rule)
 {
-	const struct bad_run_facts facts = { .check = row->check,
-					     .born = row->born,
-					     .parts = row->parts,
-					     .parts_bad = row->parts_bad };
-	const struct bad_run_proof proof =
-		bad_run_proof(&facts, rule ? rule->k : 1, rule ? rule->n : 1);
+	const uint64_t k = rule ? rule->k : 1, n = rule ? rule->n : 1;
+	const struct bad_run_facts facts = {
+		.check = row->check,
+		/* What cannot be is told at once. */
+		.born = row->born && !item->impossible,
+		.deep = item->deep,
+		.score = row->score,
+		.parts = row->parts,
+		.parts_bad = row->parts_bad,
+	};
+	const struct bad_run_proof proof = bad_run_proof(&facts, k, n);
 
-	row->k = proof.k;
-	row->n = proof.n;
+	row->k = MAX(proof.k, row->k == k + 1 ? row->k : 0);
+	row->n = MAX(proof.n, row->n == n + 1 ? row->n : 0);
 }
 
 static int note_item(struct note *note, size_t i, struct err *err)
@@ -209,11 +218,10 @@ static int note_item(struct note *note, size_t i, struct err *err)
 		return r;
 	rule = rule_of(note, item);
 	touch(note, row, bad);
-	if (bad)
-		findings_describe(note, item, row);
-	set_proof(row, rule);
 	if (!bad)
 		return note_good(note, row, err);
+	findings_describe(note, item, row);
+	set_proof(row, item, rule);
 	r = store_put_window(note->store, note->verdict->node, row, err);
 	if (r == 0 && note->fresh && !is_spoken_for(note, i) &&
 	    !verdict_explained(note->verdict, item) &&

@@ -7,7 +7,12 @@
 #include "lib/judge/verdict.h"
 #include "lib/judge/windows.h"
 
-enum { FLEET = 1 << SOURCE_FLEET, FILE_ = 1 << SOURCE_SKU, PEERS = 1 << SOURCE_PEERS, HISTORY = 1 << SOURCE_HISTORY };
+enum {
+	FLEET = 1 << SOURCE_FLEET,
+	FILE_ = 1 << SOURCE_SKU,
+	PEERS = 1 << SOURCE_PEERS,
+	HISTORY = 1 << SOURCE_HISTORY
+};
 
 /* Three quarters of the 10 % that slow hosts lose: good ones are 5 % off after a boot or in a hot hour. */
 #define DROP_ALONE 0.075
@@ -123,21 +128,14 @@ struct bad_run_proof bad_run_proof(const struct bad_run_facts *facts, uint64_t k
 
 	if (facts->fatal)
 		proof.k = 1;
-	else if (family->compared && proof.k > 1 && facts->parts > 1 &&
+	else if (family->compared && proof.k > 1 && facts->parts_bad > 1 &&
 		 facts->parts_bad * 2 >= facts->parts)
 		proof = (struct bad_run_proof){ MIN(proof.k + 1, (unsigned)WINDOWS_MAX),
 						MIN(proof.n + 1, (unsigned)WINDOWS_MAX) };
-	else if (family->silicon && facts->born && facts->parts > 1)
+	else if (family->silicon && facts->born && !facts->deep && facts->parts > 1 &&
+		 fmin(facts->score, 1 / facts->score) >= BAD_RUN_TAIL)
 		proof.k = proof.n = MAX(proof.n, (unsigned)BAD_RUN_BORN);
 	return proof;
-}
-
-bool bad_run_proved(const struct bad_run_facts *facts, const struct windows *windows, uint64_t k,
-		    uint64_t n)
-{
-	const struct bad_run_proof proof = bad_run_proof(facts, k, n);
-
-	return windows_reached(windows, proof.k, proof.n);
 }
 
 bool bad_run_is_event(const char *check)

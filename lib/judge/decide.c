@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "lib/duration.h"
-#include "lib/judge/bad_run.h"
 #include "lib/judge/decide_inside.h"
 #include "lib/judge/fleet_inside.h"
 #include "lib/judge/reference.h"
@@ -140,20 +139,6 @@ static bool is_reached(const struct finding *finding, const struct policy_rule *
 			       n);
 }
 
-/* Enough to act on this host alone? Less is enough to count it among others that have the same. */
-static bool is_proved(const struct finding *finding, const struct policy_rule *rule)
-{
-	const struct bad_run_facts facts = {
-		.check = finding->check,
-		.fatal = finding->severity == SEVERITY_FATAL,
-		.born = finding->born,
-		.parts = finding->parts,
-		.parts_bad = finding->parts_bad,
-	};
-
-	return bad_run_proved(&facts, &finding->windows, rule->k, rule->n);
-}
-
 /*
  * Good parts spread, and one that always was slow may be just one of them. What is too good to be
  * true is told, too, and nothing is done to the host.
@@ -164,9 +149,9 @@ static bool is_born_part(const struct candidate *c)
 
 	if (streq(finding->code, FINDING_IMPOSSIBLE))
 		return true;
-	/* A host that is slow as a whole is no part. */
+	/* A host that is slow in half of its parts is slow as a whole. */
 	return !c->fatal && finding->born && finding->parts > 1 &&
-	       !streq(finding->subject, c->node->name) &&
+	       finding->parts_bad * 2 < finding->parts &&
 	       family_find(finding->check, NULL)->compared;
 }
 
@@ -212,7 +197,6 @@ static bool collect_node(struct deciding *d, struct fleet_node *node)
 			continue;
 		c.fatal = finding->severity == SEVERITY_FATAL;
 		c.born = is_born_part(&c);
-		c.proved = !c.suspect && is_proved(finding, c.rule);
 		add_candidate(d->out, &c);
 	}
 	return any;

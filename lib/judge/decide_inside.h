@@ -14,7 +14,6 @@ struct candidate {
 	const struct policy_rule *rule;
 	bool fatal;
 	bool suspect; /* bad once, and K of N is not reached: for what is shared alone */
-	bool proved;  /* reached, and as often as it takes to act on this host alone (bad_run.h) */
 	bool born;    /* one part of several that was slow since it was first measured */
 	int want;     /* enum want; after what is shared is known */
 };

@@ -685,14 +685,14 @@ static void sort(struct deciding *d, int (*order)(const void *, const void *))
 	qsort(d->out->candidates, d->out->n_candidates, sizeof(struct candidate), order);
 }
 
-/* They have told what they know: what is not proved asks for nothing. */
+/* They have told what they know. */
 static void drop_suspects(struct deciding *d)
 {
 	struct outcome *out = d->out;
 	size_t n = 0, i;
 
 	for (i = 0; i < out->n_candidates; i++) {
-		if (out->candidates[i].proved)
+		if (!out->candidates[i].suspect)
 			out->candidates[n++] = out->candidates[i];
 	}
 	out->n_candidates = n;

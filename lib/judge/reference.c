@@ -279,6 +279,15 @@ int expectations_usual(const struct expectation *e, size_t n)
 	return usual;
 }
 
+bool expectations_deep(const struct expectation *e, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n && !e[i].deep; i++)
+		;
+	return i < n;
+}
+
 const struct expectation *expectations_worst(const struct expectation *e, size_t n)
 {
 	const struct expectation *worst = NULL;

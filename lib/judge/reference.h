@@ -79,6 +79,7 @@ struct expectation {
 	int source;    /* enum verdict_source */
 	bool low;      /* the value is on the bad side of the floor */
 	bool far;      /* so low that no second reference is needed */
+	bool deep;     /* low, and beyond what good parts of its model spread by */
 	double margin; /* value to floor: below 1 is low; smaller is worse, for both sides */
 };
 
@@ -134,6 +135,9 @@ int expectations_usual(const struct expectation *e, size_t n);
 
 /* Their sources as bits, 1 << enum verdict_source: of all, or of those that say low. */
 unsigned expectations_by(const struct expectation *e, size_t n, bool low);
+
+/* Does one of them find it beyond what good parts spread by? */
+bool expectations_deep(const struct expectation *e, size_t n);
 
 /* The one the value does worst against; NULL for n = 0. */
 const struct expectation *expectations_worst(const struct expectation *e, size_t n);

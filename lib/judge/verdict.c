@@ -104,6 +104,7 @@ static void judge_by_references(const struct sample *s, const struct references 
 	item->usual = expectations_usual(refs->e, refs->n);
 	item->known_by = expectations_by(refs->e, refs->n, false);
 	item->low_by = expectations_by(refs->e, refs->n, true);
+	item->deep = expectations_deep(refs->e, refs->n);
 	item->impossible = is_impossible(s, refs);
 	if (item->impossible) {
 		item->level = VERDICT_WARN;

@@ -79,6 +79,7 @@ struct verdict_item {
 	bool fatal;	 /* a signature that is bad by itself */
 	int usual;	 /* enum usual_state; not encoded, as the next four */
 	bool bare;	 /* read from a store that does not say the next ones */
+	bool deep;	 /* a reference finds it beyond what good parts spread by; not encoded */
 	bool impossible; /* better than anything can be: a finding, and nothing to learn from */
 	/* Bits, 1 << enum verdict_source: who knows such a value, and who finds this one low. */
 	unsigned known_by, low_by;

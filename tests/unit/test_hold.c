@@ -74,7 +74,8 @@ static void a_test_on_a_busy_node_waits_under_a_hold(void)
 
 static void a_hold_ends_with_its_time_and_takes_room(void)
 {
-	static const char *const job[] = { "llama" };
+	/* Four of one job would be that job's. */
+	static const char *const jobs[][1] = { { "llama" }, { "opt" }, { "bloom" }, { "gpt" } };
 	CLEANUP(world_release) struct world w;
 	unsigned i;
 
@@ -82,7 +83,7 @@ static void a_hold_ends_with_its_time_and_takes_room(void)
 	w.policy.per_job = 5;
 	w.policy.hold_at_once = 5;
 	for (i = 0; i < 4; i++) {
-		fleet_set_jobs(&w.fleet, world_node(&w, i), job, 1);
+		fleet_set_jobs(&w.fleet, world_node(&w, i), jobs[i], 1);
 		note(&w, i, "gemm.rate", SEVERITY_FAIL);
 		note(&w, i, "gemm.rate", SEVERITY_FAIL);
 	}
