@@ -104,7 +104,7 @@ def fill(db, fleet, pool):
     def flush():
         db.executemany("INSERT INTO reports VALUES (?,?,?,?,?,'2026-11-20T10:00:00Z','quick',?,?,1,?)", [r for r, _ in insert])
         db.executemany("INSERT INTO items VALUES (?,0,?,'gemm.rate3','gpu:GPU-5d9f0a1c-3',2,60.1e9,'FLOP/s',70.2e9,66e9,0,"
-                       "9999,0,?,NULL)", [(r[0], r[3], slow) for r, bad in insert if bad])
+                       "9999,0,?,NULL,NULL)", [(r[0], r[3], slow) for r, bad in insert if bad])
         insert.clear()
 
     for i, (number, seq, seen, left) in enumerate(fleet.reports(), 1):
