@@ -207,8 +207,9 @@ static void note_bad(struct replay *r, const struct replay_run *run, struct host
 		.windows = &track->windows,
 		.seen_us = r->now_us,
 		.born = track->born,
-		/* How many there are is not kept; that there are others is. */
-		.parts = item->known_by & 1U << SOURCE_PEERS ? 2 : 1,
+		/* How many there are is not kept; that there are others is, and one is not half of
+		   them. */
+		.parts = item->known_by & 1U << SOURCE_PEERS ? 3 : 1,
 		.parts_bad = 1,
 		.score = item->expected > 0 ? item->value / item->expected : (double)NAN,
 	};
