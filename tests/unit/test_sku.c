@@ -171,8 +171,8 @@ static void a_board_is_known_by_its_gpus_and_switches(void)
 	static const char *const files[] = {
 		"{v: 1, sku: eight, match: {gpu: ['10de:2330'], gpus: 8}}",
 		"{v: 1, sku: four, match: {gpu: ['10de:2330'], gpus: 4, nvswitch: []}}",
-		"{v: 1, sku: guest, match: {gpu: ['10de:2330'], gpus: [1, 2, 4], nvswitch: [],"
-		" virtual: true}}",
+		("{v: 1, sku: guest, match: {gpu: ['10de:2330'], gpus: [1, 2, 4], nvswitch: [],"
+		 " virtual: true}}"),
 		"{v: 1, sku: cloud, match: {gpu: ['10de:2330'], nic: ['1d0f:*'], gpus: 8}}",
 	};
 	static char nvswitch[] = "10de:22a3", efa[] = "1d0f:efa1";
