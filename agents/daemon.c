@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agents/daemon.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -326,13 +327,21 @@ void daemon_reload(struct daemon *d)
 	(void)sd_notify(0, "READY=1");
 }
 
-/* Two of them would send each report twice, and obey each order twice. */
+/*
+ * Two of them would send each report twice, and obey each order twice. A disk that takes no file
+ * (full, read-only) keeps none from its work: what is in the spool can still be sent.
+ */
 static int lock_state(struct daemon *d, struct err *err)
 {
 	CLEANUP(freep) char *state = paths_state();
 	CLEANUP(freep) char *path = xasprintf("%s/assayd.lock", state);
 	int r = lock_take(path, clock_mono_us() + START_LOCK_WAIT_US, &d->lock_fd, err);
 
+	if (r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO) {
+		log_warning("%s; whether another assayd runs in %s is not known", err->msg, state);
+		*err = (struct err)ERR_INIT;
+		return 0;
+	}
 	return r < 0 ? err_wrap(err, r, "another assayd runs in %s", state) : 0;
 }
 
