@@ -18,7 +18,7 @@ from fixtures_controller import controller, report, sample  # noqa: F401
 from waiting import wait_for
 
 BENCH = pathlib.Path(__file__).parents[1] / "bench" / "bench_controller.py"
-HOSTS = 800
+HOSTS = 2000
 SAMPLES = 200  # so many that they are more work than one batch takes
 
 
