@@ -182,6 +182,18 @@ void usuals_tail(struct usuals *u, const char *node, double worst, double second
 	u->tails_news++;
 }
 
+static void note_lowest(struct usuals *u, const struct usual *host)
+{
+	const struct usual_worst one = { host->node, host->tail.worst };
+
+	if (!u->lowest[0].node || one.worst < u->lowest[0].worst) {
+		u->lowest[1] = u->lowest[0];
+		u->lowest[0] = one;
+	} else if (!u->lowest[1].node || one.worst < u->lowest[1].worst) {
+		u->lowest[1] = one;
+	}
+}
+
 /* The tails of all hosts; kept until 5 % of them are new. */
 static void gather_tails(struct usuals *u)
 {
@@ -191,11 +203,13 @@ static void gather_tails(struct usuals *u)
 		return;
 	u->tails = xrealloc(u->tails, 2 * u->n + 1, sizeof(*u->tails));
 	u->n_tails = u->tails_news = 0;
+	memset(u->lowest, 0, sizeof(u->lowest));
 	for (i = 0; i < u->n; i++) {
 		const struct usual_tail *t = &u->hosts[i].tail;
 
 		if (t->runs == 0)
 			continue;
+		note_lowest(u, &u->hosts[i]);
 		u->tails[u->n_tails++] = t->worst;
 		u->tails[u->n_tails++] = t->second;
 	}
@@ -220,17 +234,14 @@ static double gap_above(const struct usuals *u, double from, double width, doubl
 	return NAN;
 }
 
-/* The worst part of any other host. */
+/* The worst part of any other host, as the tails were gathered. */
 static double next_of(const struct usuals *u, const char *node)
 {
-	double next = INFINITY;
-	size_t i;
+	const struct usual_worst *next = &u->lowest[0];
 
-	for (i = 0; i < u->n; i++) {
-		if (u->hosts[i].tail.runs > 0 && !streq(u->hosts[i].node, node))
-			next = fmin(next, u->hosts[i].tail.worst);
-	}
-	return next;
+	if (next->node && streq(next->node, node))
+		next = &u->lowest[1];
+	return next->node ? next->worst : (double)INFINITY;
 }
 
 enum usual_place usuals_place(struct usuals *u, const char *node, double width, double *ret_apart)

@@ -74,6 +74,11 @@ struct usuals {
 	bool moved;   /* the fleet is far from that: it is no control for its hosts */
 	double *tails; /* of all hosts, ascending, as they were `tails_news` runs ago */
 	size_t n_tails, tails_news;
+	/* The two hosts with the worst parts as of then; borrowed names, NULL: fewer. */
+	struct usual_worst {
+		const char *node;
+		double worst;
+	} lowest[2];
 	struct center levels; /* of the hosts' usual levels, as it was `news` changes ago */
 	size_t news;
 	bool leveled;
