@@ -126,10 +126,8 @@ struct bad_run_proof bad_run_proof(const struct bad_run_facts *facts, uint64_t k
 	struct bad_run_proof proof = { (unsigned)MIN(k, (uint64_t)WINDOWS_MAX),
 				       (unsigned)MIN(n, (uint64_t)WINDOWS_MAX) };
 
-	if (facts->fatal)
-		proof.k = 1;
-	else if (family->compared && proof.k > 1 && facts->parts_bad > 1 &&
-		 facts->parts_bad * 2 >= facts->parts)
+	if (family->compared && proof.k > 1 && facts->parts_bad > 1 &&
+	    facts->parts_bad * 2 >= facts->parts)
 		proof = (struct bad_run_proof){ MIN(proof.k + 1, (unsigned)WINDOWS_MAX),
 						MIN(proof.n + 1, (unsigned)WINDOWS_MAX) };
 	else if (family->silicon && facts->born && !facts->deep && facts->parts > 1 &&

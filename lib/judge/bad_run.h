@@ -5,7 +5,8 @@
  * past. Pure.
  *
  *  - what a probe itself says is not good is bad;
- *  - a value that is below its own usual is bad, whatever the others are;
+ *  - a value that is below its own usual is bad, whatever the others are; by enough (7.5 %) where
+ *    they let it pass;
  *  - else the other hosts of the SKU decide, where they are known: what they find usual is
  *    not bad, for good parts of one host differ more than its few peers can tell, and a SKU
  *    file may ask too much;
@@ -32,7 +33,6 @@ enum { BAD_RUN_BORN = 6 };
 /* What is known of a (check, subject) besides its runs. */
 struct bad_run_facts {
 	const char *check;
-	bool fatal;
 	bool born;    /* bad_run_is_born() */
 	bool deep;    /* beyond what good parts of its model spread by */
 	double score; /* its value as a part of what is expected, or the other way round; NAN */
@@ -48,7 +48,7 @@ struct bad_run_proof {
 };
 
 /*
- * How many bad runs open an incident, where a rule asks for K of N: one of what is fatal. The
+ * How many bad runs open an incident of what is not fatal, where a rule asks for K of N. The
  * policy may ask for a test at K of N already: its runs count as any. Half of the parts of a host
  * that are low in one run were disturbed together (a job that ended late, a hot minute), which
  * happens to good hosts far more often than that one and the same part is low twice: one more. One
