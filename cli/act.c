@@ -11,12 +11,12 @@
 #include "cli/host.h"
 #include "cli/link.h"
 #include "cli/view.h"
-#include "lib/duration.h"
-#include "lib/json.h"
-#include "lib/table.h"
-#include "lib/term.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/duration.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
 
 /* `pattern` with `text` at its "{}". New memory. */
 static char *filled(const char *pattern, const char *text)

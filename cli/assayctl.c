@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/ask.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/request.h"
-#include "cli/view.h"
-#include "lib/err.h"
-#include "lib/log.h"
-#include "lib/term.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/sys/term.h"
 
 /* Nothing on standard output is lost without a word, but what its reader does not want. */
 static int written(int status)
@@ -35,7 +35,7 @@ static int run(const struct request *request)
 	else if (request->settings.help)
 		help_all(stdout, width);
 	else if (!command->check || (r = command->check(request)) == STATUS_GOOD)
-		r = command->view ? view_run(request) : command->run(request);
+		r = command->view ? ask_run(request) : command->run(request);
 	return r;
 }
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "cli/view.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 
 static const char *const unsteady[] = { "age_s", "seen", "time", "seq", "last", "profile" };
 

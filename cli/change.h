@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct view;
 

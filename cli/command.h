@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "cli/option.h"
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct view;
 

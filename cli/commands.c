@@ -3,7 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/view.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 
 const struct command commands[] = {
 	{ .words = { "nodes" },
@@ -14,8 +14,8 @@ const struct command commands[] = {
 		  "One row a host, the worst first, and one sentence over all of them.\n\n"
 		  "A host that stopped reporting is inconclusive, whatever it was before. AGENT "
 		  "says whether its daemon is connected; suspect means that it went away, which "
-		  "condemns nobody. SERVICE says whether jobs start on it, and who keeps it from "
-		  "that.",
+		  "condemns nobody. SERVICE says whether jobs start on it, who keeps it from "
+		  "that, and until when a silence or an override keeps it in.",
 	  .examples = { { "assayctl nodes --cordoned", "those out of service, and by whom" },
 			{ "assayctl nodes --watch", "the fleet, redrawn as it changes" },
 			{ "assayctl nodes -o json | jq -r '.items[].node'",

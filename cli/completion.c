@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
-#include "lib/log.h"
-#include "lib/xalloc.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
 
 static const char *const shells[] = { "bash", "zsh", "fish", NULL };
 

@@ -7,9 +7,9 @@
 #include "cli/link.h"
 #include "cli/view.h"
 #include "cli/why.h"
-#include "lib/clock.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 
 /* --- what is read out of samples --- */
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
-#include "lib/table.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/table.h"
 
 enum { NAME_COLUMNS = 24, OPTION_COLUMNS = 28, EXAMPLE_COLUMNS = 44 };
 

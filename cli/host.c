@@ -8,12 +8,12 @@
 #include "cli/near.h"
 #include "cli/ticket.h"
 #include "cli/view.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/table.h"
-#include "lib/term.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
 
 static void suggest(struct link *link, const char *name, struct err *err)
 {

@@ -6,9 +6,9 @@
 #include "cli/link.h"
 #include "cli/option.h"
 #include "cli/view.h"
-#include "lib/json.h"
-#include "lib/table.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/table.h"
 
 struct place {
 	json_t *item;

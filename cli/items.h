@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct err;
 struct link;

@@ -6,7 +6,7 @@
 #include "cli/ticket.h"
 #include "cli/view.h"
 #include "cli/view_actions.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 
 /* What was done lately that is told with it. */
 enum { DEEDS_TOLD = 5 };

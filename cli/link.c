@@ -11,13 +11,13 @@
 
 #include "cli/link_words.h"
 #include "cli/option.h"
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/http.h"
-#include "lib/json.h"
-#include "lib/log.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/net/http.h"
+#include "lib/sys/file.h"
 
 enum { PEM_MAX = 4 * 1024 * 1024 }; /* bytes: that of all CAs of a system has 250 KiB */
 

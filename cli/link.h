@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct err;
 struct link;
@@ -42,7 +42,7 @@ void link_begin(struct link *link);
  * The object at `path` ("/v1/..."). New reference. One line says what to do:
  * -ENOENT (404), -EACCES (401, 403: the token), -EINVAL (our files, or what was sent),
  * -EKEYREJECTED (its certificate), -EBADMSG (no answer of a controller),
- * -EAGAIN (429, 503), -EINTR (a signal), else what lib/http.h says.
+ * -EAGAIN (429, 503), -EINTR (a signal), else what lib/net/http.h says.
  */
 int link_get(struct link *link, const char *path, json_t **ret, struct err *err);
 

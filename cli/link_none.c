@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 int link_new(const struct settings *settings UNUSED, struct link **ret UNUSED, struct err *err)
 {

@@ -8,10 +8,10 @@
 #include <strings.h>
 
 #include "cli/link.h"
-#include "lib/err.h"
-#include "lib/http.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/net/http.h"
 
 enum { DETAIL_MAX = 400, URL_MOST = 1024 };
 

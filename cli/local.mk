@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# assayctl: included by Makefile.am.
-
+# cli: assayctl. Included by Makefile.am.
 noinst_LIBRARIES += libctl.a
-libctl_a_SOURCES = \
-	cli/act.c cli/change.c cli/change.h cli/command.h cli/commands.c cli/completion.c cli/host.c cli/host.h cli/help.c cli/help.h cli/evidence.c cli/evidence.h cli/items.c cli/items.h cli/life.c cli/life.h cli/link.h \
-	cli/link_words.c cli/link_words.h cli/manual.c cli/near.c cli/near.h cli/option.c cli/option.h cli/policy_check.c \
-	cli/request.c cli/request.h cli/screen.c cli/screen.h cli/ticket.c cli/ticket.h cli/view.c cli/view.h cli/view_actions.c cli/view_actions.h cli/view_baselines.c cli/view_breaker.c cli/view_campaign.c cli/view_campaigns.c cli/view_coverage.c cli/view_drift.c cli/view_evidence.c cli/view_incidents.c cli/view_node.c cli/view_nodes.c cli/view_replay.c cli/view_why.c \
-	cli/watch.c cli/watch.h cli/why.h cli/words.c
+libctl_a_SOURCES = cli/act.c cli/ask.c cli/ask.h cli/change.c cli/change.h cli/command.h cli/commands.c \
+	cli/completion.c cli/evidence.c cli/evidence.h cli/help.c cli/help.h cli/host.c cli/host.h cli/items.c cli/items.h \
+	cli/life.c cli/life.h cli/link.h cli/link_words.c cli/link_words.h cli/manual.c cli/near.c cli/near.h cli/option.c \
+	cli/option.h cli/policy_check.c cli/request.c cli/request.h cli/screen.c cli/screen.h cli/ticket.c cli/ticket.h \
+	cli/view.c cli/view.h cli/view_actions.c cli/view_actions.h cli/view_baselines.c cli/view_breaker.c \
+	cli/view_campaign.c cli/view_campaigns.c cli/view_coverage.c cli/view_drift.c cli/view_evidence.c \
+	cli/view_incidents.c cli/view_node.c cli/view_nodes.c cli/view_replay.c cli/view_why.c cli/watch.c cli/watch.h \
+	cli/why.h cli/words.c
 libctl_a_CFLAGS = $(AM_CFLAGS)
 CTL_LIBS = libctl.a $(JUDGE_LIBS)
 if HAVE_CURL
@@ -20,16 +22,11 @@ endif
 else
 libctl_a_SOURCES += cli/link_none.c
 endif
-
 bin_PROGRAMS += assayctl
 assayctl_SOURCES = cli/assayctl.c
 assayctl_LDADD = $(CTL_LIBS) $(BASE_LIBS)
-UNIT_TESTS += tests/unit/test_ctl tests/unit/test_utf8 tests/unit/test_glob
-tests_unit_test_ctl_LDADD = $(CTL_LIBS) $(LDADD)
-EXTRA_DIST += tests/system/stub_lists.py tests/system/test_assayctl_act.py tests/system/test_assayctl_daily.py tests/system/test_budget_manual.py tests/system/test_controller_certificates.py tests/system/test_assayctl_act_words.py tests/system/test_assayctl_campaign.py tests/system/test_assayctl_rude.py tests/system/test_assayctl_shell.py tests/system/test_assayctl_views.py tests/system/test_assayctl_watch.py
-
-# The manual page and the completions come from the program's own tables: where it can run.
 if RUNS_HERE
+# The manual page and the completions come from the program's own tables: where it can run.
 CTL_MADE = cli/assayctl.1 cli/assayctl cli/_assayctl cli/assayctl.fish
 nodist_man1_MANS = cli/assayctl.1
 bashcompdir = $(datadir)/bash-completion/completions
@@ -39,12 +36,16 @@ nodist_bashcomp_DATA = cli/assayctl
 nodist_zshcomp_DATA = cli/_assayctl
 nodist_fishcomp_DATA = cli/assayctl.fish
 CLEANFILES += $(CTL_MADE)
+
 cli/assayctl.1: assayctl$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) cli && $(EMULATOR) ./assayctl man >$@.tmp && mv -f $@.tmp $@
+
 cli/assayctl: assayctl$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) cli && $(EMULATOR) ./assayctl completion bash >$@.tmp && mv -f $@.tmp $@
+
 cli/_assayctl: assayctl$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) cli && $(EMULATOR) ./assayctl completion zsh >$@.tmp && mv -f $@.tmp $@
+
 cli/assayctl.fish: assayctl$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) cli && $(EMULATOR) ./assayctl completion fish >$@.tmp && mv -f $@.tmp $@
 endif

@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/help.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 
 /* Of the last change that a reader would notice. */
 #define MANUAL_DATE "2026-11-21"

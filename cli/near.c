@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "lib/macro.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/macro.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
 
 /* One more row of the table of distances: `row` from those of one and two bytes before. */
 static void next_row(const char *a, const char *b, size_t i, unsigned (*rows)[NEAR_NAME_MAX + 1])

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/duration.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 
 enum { LIMIT_MOST = 1000000 };
 

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
-#include "lib/term.h"
+#include "lib/base/macro.h"
+#include "lib/sys/term.h"
 
 struct err;
 

@@ -4,10 +4,10 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "lib/duration.h"
-#include "lib/err.h"
-#include "lib/judge/policy.h"
-#include "lib/judge_files.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/policy/judge_files.h"
+#include "lib/policy/policy.h"
 
 /* What it comes to, in words: a policy that reads well can still surprise. */
 static void summarise(const char *file, const struct policy *p)

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "lib/duration.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 
 enum { PLAIN_MAX = WORDS_MAX + ARGUMENTS_MAX + 1 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/term.h"
+#include "lib/sys/term.h"
 
 /* xterm control sequences, which every terminal in use knows. */
 #define TAKE_SCREEN "\033[?1049h\033[?25l"

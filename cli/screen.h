@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct screen {
 	FILE *out; /* borrowed; a terminal */

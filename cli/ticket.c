@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "cli/view.h"
-#include "lib/table.h"
-#include "lib/term.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
 
 enum { LABEL = 2, INDENT = 13, LABEL_MAX = INDENT - LABEL - 1 };
 

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/view.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "cli/command.h"
-#include "cli/link.h"
-#include "cli/watch.h"
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/log.h"
-#include "lib/table.h"
-#include "lib/term.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
 
 void picture_release(struct picture *picture)
 {
@@ -62,77 +52,4 @@ void view_print(const struct request *request, const struct picture *picture, st
 		print_table(request->command->view, picture, page, summary_first);
 		break;
 	}
-}
-
-/* Errors as exit statuses: what the person who asks can mend is wrong use. */
-static int status_of(int r)
-{
-	switch (-r) {
-	case ENOENT:
-	case EPERM:
-		return STATUS_NO;
-	case EINVAL:
-	case EACCES:
-		return STATUS_USAGE;
-	default:
-		return STATUS_UNKNOWN;
-	}
-}
-
-static int run_once(struct link *link, const struct request *request, struct err *err)
-{
-	CLEANUP(picture_release) struct picture picture = { 0 };
-	struct page page = {
-		.out = stdout,
-		.colour = term_wants_colour(stdout),
-		.width = isatty(STDOUT_FILENO) ? term_width(stdout) : UINT_MAX,
-		.now_us = clock_real_us(),
-	};
-	int r = request->command->view->fetch(link, request, &picture, err);
-
-	if (r < 0)
-		return r;
-	view_print(request, &picture, &page, false);
-	return fflush(stdout) == 0 || term_unread(stdout)
-		       ? 0
-		       : err_errno(err, errno, "standard output");
-}
-
-/* Told on standard error, unless it went well. */
-static int run_told(struct link *link, const struct request *request)
-{
-	struct err err = ERR_INIT;
-	int r = request->settings.watch_us ? watch_run(link, request, &err)
-					   : run_once(link, request, &err);
-
-	if (r == 0)
-		return STATUS_GOOD;
-	log_error("%s", err.msg);
-	return status_of(r);
-}
-
-/* One after the other. The answer no is for one of them; what else goes wrong is so for all. */
-static int run_many(struct link *link, const struct request *request)
-{
-	struct request one = *request;
-	int status = STATUS_GOOD;
-	size_t i;
-
-	for (i = 0; i < request->n_arguments && status <= STATUS_NO; i++) {
-		one.argument = request->arguments[i];
-		status = MAX(status, run_told(link, &one));
-	}
-	return status;
-}
-
-int view_run(const struct request *request)
-{
-	CLEANUP(link_freep) struct link *link = NULL;
-	struct err err = ERR_INIT;
-	int r = link_new(&request->settings, &link, &err);
-
-	if (r == 0)
-		return request->n_arguments > 1 ? run_many(link, request) : run_told(link, request);
-	log_error("%s", err.msg);
-	return status_of(r);
 }

@@ -4,7 +4,7 @@
  * fetched whole, so that a table, JSON and key=value lines say the same.
  *
  * What comes from the controller is a stranger's: every text passes
- * lib/table.h or lib/utf8.h on its way to a terminal, and members that are
+ * lib/sys/table.h or lib/base/utf8.h on its way to a terminal, and members that are
  * absent or of another type are shown as "-".
  */
 #pragma once
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct err;
 struct link;
@@ -54,9 +54,6 @@ void picture_release(struct picture *picture);
 /* Print it as the request's -o says; for a table the summary comes last, or first. */
 void view_print(const struct request *request, const struct picture *picture, struct page *page,
 		bool summary_first);
-
-/* Print once. enum status. */
-int view_run(const struct request *request);
 
 /* --- words for views ------------------------------------------------------ */
 

@@ -8,10 +8,10 @@
 #include "cli/items.h"
 #include "cli/link.h"
 #include "cli/view.h"
-#include "lib/table.h"
-#include "lib/term.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
 
 enum { COL_STATE, COL_ID, COL_WHEN, COL_NODE, COL_ACTION, COL_BY, N_COLS };
 

@@ -7,9 +7,9 @@
 #include "cli/items.h"
 #include "cli/link.h"
 #include "cli/view.h"
-#include "lib/json.h"
-#include "lib/table.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/table.h"
 
 enum { COL_CHECK, COL_SKU, COL_CLASS, COL_HOSTS, COL_MEDIAN, COL_SPREAD, COL_PARAMS, N_COLS };
 

@@ -7,10 +7,10 @@
 #include "cli/items.h"
 #include "cli/link.h"
 #include "cli/view.h"
-#include "lib/table.h"
-#include "lib/term.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
 
 enum { COL_BUDGET, COL_USED, COL_LIMIT, COL_WORDS, N_COLS };
 

@@ -6,11 +6,11 @@
 #include "cli/command.h"
 #include "cli/link.h"
 #include "cli/view.h"
-#include "lib/json.h"
-#include "lib/strbuf.h"
-#include "lib/table.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/table.h"
 
 enum { COL_ROUND, COL_STATE, COL_VALUE, COL_PART, COL_HOSTS, N_COLS };
 

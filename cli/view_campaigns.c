@@ -6,10 +6,10 @@
 #include "cli/items.h"
 #include "cli/link.h"
 #include "cli/view.h"
-#include "lib/json.h"
-#include "lib/table.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/table.h"
 
 enum { COL_STATE, COL_ID, COL_WHEN, COL_DOMAIN, COL_HOSTS, COL_ROUNDS, COL_KIND, COL_WHO, N_COLS };
 

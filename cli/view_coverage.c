@@ -6,9 +6,9 @@
 #include "cli/items.h"
 #include "cli/link.h"
 #include "cli/view.h"
-#include "lib/table.h"
-#include "lib/term.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
 
 enum { COL_NODE, COL_TESTED, COL_ORDERED, N_COLS };
 

@@ -6,9 +6,9 @@
 #include "cli/items.h"
 #include "cli/link.h"
 #include "cli/view.h"
-#include "lib/table.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/table.h"
 
 /* Of one setting, named; the rest is counted. */
 enum { NAMES_SHOWN = 20 };

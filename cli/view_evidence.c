@@ -10,9 +10,9 @@
 #include "cli/view.h"
 #include "cli/view_actions.h"
 #include "cli/why.h"
-#include "lib/table.h"
-#include "lib/term.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
 
 static int fetch(struct link *link, const struct request *request, struct picture *ret,
 		 struct err *err)

@@ -6,9 +6,9 @@
 #include "cli/items.h"
 #include "cli/link.h"
 #include "cli/view.h"
-#include "lib/table.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/table.h"
 
 enum { COL_VERDICT, COL_ID, COL_NODE, COL_CHECK, COL_OPENED, COL_LAST, COL_ACTION, N_COLS };
 

@@ -8,10 +8,10 @@
 #include "cli/link.h"
 #include "cli/ticket.h"
 #include "cli/view.h"
-#include "lib/json.h"
-#include "lib/table.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/table.h"
 
 enum { COL_VERDICT, COL_SEEN, COL_PROFILE, COL_BOOT, COL_SEQ, COL_WORDS, N_COLS };
 

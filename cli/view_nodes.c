@@ -6,9 +6,9 @@
 #include "cli/items.h"
 #include "cli/link.h"
 #include "cli/view.h"
-#include "lib/table.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/table.h"
 
 enum { COL_VERDICT, COL_NODE, COL_SERVICE, COL_SKU, COL_SEEN, COL_AGENT, COL_WORDS, N_COLS };
 
@@ -39,6 +39,7 @@ static char *service_words(const json_t *service)
 {
 	const char *state = raw_at(service, "state"), *by = raw_at(service, "by");
 	const char *silence = raw_at(service, "silence_until");
+	const char *override = raw_at(service, "override_until");
 
 	if (!*state)
 		return xstrdup("-");
@@ -50,7 +51,9 @@ static char *service_words(const json_t *service)
 		return xasprintf("held until %s", raw_at(service, "hold_until"));
 	if (!streq(state, "in-service"))
 		return xstrdup("not ready");
-	return *silence ? xasprintf("silenced until %s", silence) : xstrdup("in service");
+	if (*silence)
+		return xasprintf("silenced until %s", silence);
+	return *override ? xasprintf("override until %s", override) : xstrdup("in service");
 }
 
 static bool wanted(const json_t *node, const struct settings *s)

@@ -8,11 +8,11 @@
 #include "cli/items.h"
 #include "cli/link.h"
 #include "cli/view.h"
-#include "lib/duration.h"
-#include "lib/json.h"
-#include "lib/table.h"
-#include "lib/term.h"
-#include "lib/xalloc.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
 
 static int fetch(struct link *link, const struct request *request, struct picture *ret,
 		 struct err *err)

@@ -10,8 +10,8 @@
 #include "cli/ticket.h"
 #include "cli/view.h"
 #include "cli/why.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 
 /* Cells of a slow link that are listed. */
 enum { CELLS_TOLD = 6 };

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 #include "cli/view.h"
-#include "lib/duration.h"
-#include "lib/json.h"
-#include "lib/kv.h"
-#include "lib/term.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/duration.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/json/kv.h"
+#include "lib/sys/term.h"
 
 const char *raw_at(const json_t *object, const char *key)
 {

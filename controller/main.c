@@ -11,17 +11,17 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
-#include "controller/acting_kube.h"
-#include "controller/process_use.h"
-#include "controller/service.h"
-#include "controller/store_backup.h"
-#include "controller/vouch_kube.h"
-#include "lib/err.h"
-#include "lib/judge/policy.h"
-#include "lib/log.h"
-#include "lib/paths.h"
-#include "lib/usage.h"
-#include "lib/xalloc.h"
+#include "controller/actions/acting_kube.h"
+#include "controller/auth/vouch_kube.h"
+#include "controller/controller.h"
+#include "controller/routes/process_use.h"
+#include "controller/store/store_restore.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/policy/policy.h"
+#include "lib/sys/paths.h"
+#include "lib/sys/usage.h"
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
 

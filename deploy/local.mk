@@ -1,32 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-# Kubernetes, Helm and images: included by Makefile.am. Data, and the scripts beside it.
-EXTRA_DIST += \
-	deploy/docker/Dockerfile deploy/helm/assay/Chart.yaml deploy/helm/assay/files/assayd.yaml \
-	deploy/helm/assay/files/controller.yaml deploy/helm/assay/files/policy.yaml \
-	deploy/helm/assay/files/tokens.yaml deploy/helm/assay/templates/admission-policy.yaml \
-	deploy/helm/assay/templates/agent.yaml deploy/helm/assay/templates/config-agent.yaml \
-	deploy/helm/assay/templates/config-controller.yaml deploy/helm/assay/templates/controller.yaml \
-	deploy/helm/assay/templates/cordon-rbac.yaml deploy/helm/assay/templates/disruption-budget.yaml \
-	deploy/helm/assay/templates/drain-rbac.yaml deploy/helm/assay/templates/flow-schema.yaml \
-	deploy/helm/assay/templates/namespaces.yaml deploy/helm/assay/templates/prometheus-service-monitor.yaml \
+# deploy: Kubernetes, Helm and images: data, and the scripts beside it. Included by Makefile.am.
+EXTRA_DIST += deploy/docker/Dockerfile deploy/helm/assay/Chart.yaml deploy/helm/assay/files/assayd.yaml \
+	deploy/helm/assay/files/controller.yaml deploy/helm/assay/files/policy.yaml deploy/helm/assay/files/tokens.yaml \
+	deploy/helm/assay/templates/admission-policy.yaml deploy/helm/assay/templates/agent.yaml \
+	deploy/helm/assay/templates/config-agent.yaml deploy/helm/assay/templates/config-controller.yaml \
+	deploy/helm/assay/templates/controller.yaml deploy/helm/assay/templates/cordon-rbac.yaml \
+	deploy/helm/assay/templates/disruption-budget.yaml deploy/helm/assay/templates/drain-rbac.yaml \
+	deploy/helm/assay/templates/flow-schema.yaml deploy/helm/assay/templates/namespaces.yaml \
+	deploy/helm/assay/templates/prometheus-rules.yaml deploy/helm/assay/templates/prometheus-service-monitor.yaml \
 	deploy/helm/assay/templates/rbac.yaml deploy/helm/assay/values.yaml deploy/helm/render \
-	deploy/kubernetes/base/agent.yaml deploy/kubernetes/base/controller.yaml \
-	deploy/kubernetes/base/files/assayd.yaml deploy/kubernetes/base/files/controller.yaml \
-	deploy/kubernetes/base/files/policy.yaml deploy/kubernetes/base/files/tokens.yaml \
-	deploy/kubernetes/base/kustomization.yaml deploy/kubernetes/base/namespaces.yaml \
-	deploy/kubernetes/base/rbac.yaml deploy/kubernetes/components/admission-policy/admission-policy.yaml \
+	deploy/kubernetes/base/agent.yaml deploy/kubernetes/base/controller.yaml deploy/kubernetes/base/files/assayd.yaml \
+	deploy/kubernetes/base/files/controller.yaml deploy/kubernetes/base/files/policy.yaml \
+	deploy/kubernetes/base/files/tokens.yaml deploy/kubernetes/base/kustomization.yaml \
+	deploy/kubernetes/base/namespaces.yaml deploy/kubernetes/base/rbac.yaml \
+	deploy/kubernetes/components/admission-policy/admission-policy.yaml \
 	deploy/kubernetes/components/admission-policy/kustomization.yaml \
 	deploy/kubernetes/components/cordon/kustomization.yaml deploy/kubernetes/components/cordon/rbac.yaml \
 	deploy/kubernetes/components/disruption-budget/disruption-budget.yaml \
 	deploy/kubernetes/components/disruption-budget/kustomization.yaml \
 	deploy/kubernetes/components/drain/kustomization.yaml deploy/kubernetes/components/drain/rbac.yaml \
-	deploy/kubernetes/components/flow-schema/flow-schema.yaml \
-	deploy/kubernetes/components/flow-schema/kustomization.yaml \
+	deploy/kubernetes/components/flow-schema/flow-schema.yaml deploy/kubernetes/components/flow-schema/kustomization.yaml \
 	deploy/kubernetes/components/privileged-agent/kustomization.yaml \
-	deploy/kubernetes/components/prometheus/kustomization.yaml \
-	deploy/kubernetes/components/prometheus/service-monitor.yaml deploy/kubernetes/components/prometheus/rules.yaml \
-	deploy/helm/assay/templates/prometheus-rules.yaml deploy/kubernetes/examples/init-container.yaml \
+	deploy/kubernetes/components/prometheus/kustomization.yaml deploy/kubernetes/components/prometheus/rules.yaml \
+	deploy/kubernetes/components/prometheus/service-monitor.yaml deploy/kubernetes/examples/init-container.yaml \
 	deploy/kubernetes/make-certificate deploy/kubernetes/overlays/drain/kustomization.yaml \
 	deploy/kubernetes/overlays/dry-run/kustomization.yaml deploy/kubernetes/overlays/enforce/kustomization.yaml \
-	deploy/kubernetes/overlays/site/kustomization.yaml deploy/kubernetes/remove-marks
-EXTRA_DIST += tests/kube/test_deploy.py tests/system/chart_render.go tests/system/kustomized.py tests/system/test_deploy_chart.py tests/system/test_deploy_kubernetes.py tests/system/test_deploy_newer.py
+	deploy/kubernetes/overlays/site/kustomization.yaml deploy/kubernetes/remove-marks deploy/prometheus/assay-rules.yaml

@@ -2,6 +2,10 @@
 """The parts of scripts/test: build in several ways, test each build, add up.
 
 scripts/test [--full] [--list] [PART...]
+scripts/test quick [--since REV]
+
+quick is for the minutes between two edits: lint, a gcc build, its unit tests and the system tests of the areas
+that changed (scripts/areas.py) since the branch left the one that it is to go into, or since REV.
 
 Every part prints its seconds, those of the processors, and its own count; the
 last line is the sum, "N passed, N failed, N skipped". What cannot run counts as failed, a crash too;
@@ -22,15 +26,18 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
+import areas  # noqa: E402
 from running import CACHE, LAST, SOON, SPENT, TOP, Spent, beside, environment, run  # noqa: E402
-from tally import COUNT, Tally, failed_tally, read_junit, read_unit_logs, tail  # noqa: E402
+from tally import COUNT, Tally, failed_tally, read_junit, read_unit_logs, seconds_by_file, tail  # noqa: E402
 
 WORK = os.path.join(TOP, "build-test")
 JOBS = os.environ.get("ASSAY_JOBS") or str(len(os.sched_getaffinity(0)))
 PYTHON = "/usr/bin/python3"  # the one that Debian's pytest belongs to
 LIMIT_S = {"lint": 900, "fuzz": 120, "build": 1800, "unit": 900, "system": 1500, "apiserver": 2400, "distcheck": 1800}
 NOT_HERE = 77
+NO_TESTS = 5  # status of pytest when the marks leave none
 SHARES = 2  # of the system or kube tests of a build at once: they wait nine tenths of their time
+SHARES_QUICK = 6  # where no other lane runs such tests
 BUILDS = 2  # of one part at once: configure and make's beginning use one core
 INPUT_S = 60  # real time, beside whatever else runs: what hangs is found, what is slow is the benches' matter
 FUZZ_FULL_S = {"fuzz_trace": 3600}  # what strangers' files meet first
@@ -136,7 +143,7 @@ def fuzz(build, full):
     return t
 
 
-def pytest_some(build, full, mark, files, name):
+def pytest_some(build, full, mark, files, name, may_be_none=False):
     """The tests of these files with this mark; its words and counts in NAME.log and NAME.xml of the build."""
     name = os.path.join(build.dir, name)
     junit, log = name + ".xml", name + ".log"
@@ -147,6 +154,8 @@ def pytest_some(build, full, mark, files, name):
     if not os.path.exists(junit):
         return failed_tally("pytest ended with status %d" % status, log)
     t = read_junit(junit)
+    if status == NO_TESTS and may_be_none:
+        return t
     if status not in (0, 1) or (status == 1) != (t.failed > 0):
         t.add(failed_tally("pytest ended with status %d" % status, log))
     return t
@@ -183,6 +192,56 @@ def kube(build, full):
     if status not in (0, NOT_HERE):
         t.add(failed_tally("tests/kube/build_apiserver ended with status %d" % status, log))
     return t
+
+
+def shares_of(build, files, count):
+    """Deal files to so many shares, the longest first: by the seconds that they took in this build, else by their size."""
+    took = seconds_by_file(build.dir)
+    weight = {path: took.get(path) or os.path.getsize(os.path.join(TOP, path)) / 1000 for path in files}
+    shares = [[] for _ in range(count)]
+    for path in sorted(files, key=lambda path: (-weight[path], path)):
+        min(shares, key=lambda share: sum(weight[p] for p in share)).append(path)
+    return [share for share in shares if share]
+
+
+def has_apiserver():
+    return bool(os.environ.get("KUBE_APISERVER") or glob.glob(os.path.join(CACHE, "kube", "kube-apiserver-*")))
+
+
+def changed(choice):
+    """The system tests that a choice names; those against a real API server where it is there, as building it takes longer."""
+    def part(build, full):
+        files = {path for path in choice.files if path.startswith("tests/system/") or has_apiserver()}
+        of_these = ((files & choice.direct, "not alone"), (files - choice.direct, "not alone and not once"))
+        # Not both folders in one pytest: each has a conftest of its own, by the same name.
+        runs = [(share, mark) for some, mark in of_these for folder in ("tests/system/", "tests/kube/")
+                for share in shares_of(build, {path for path in some if path.startswith(folder)}, SHARES_QUICK)]
+        t = Tally()
+        for one in beside(lambda i: pytest_some(build, full, runs[i][1], runs[i][0], "changed-%d" % i, True), range(len(runs)), SHARES_QUICK):
+            t.add(one)
+        if files - choice.direct:
+            t.words.append("left out: of files that are not of an area that changed what is marked `once` or `alone`")
+        if files != choice.files:
+            t.words.append("left out: tests/kube, as no API server is built: scripts/test kube")
+        return t
+    return part
+
+
+def changed_alone(choice):
+    """What of them wants the cores for itself, but for emulated machines: these take a minute each."""
+    def part(build, full):
+        files = sorted(path for path in choice.direct if path.startswith("tests/system/"))
+        t = pytest_some(build, full, "alone and not guest", files, "changed-alone", True) if files else Tally()
+        if any("guest" in areas.text_of(TOP, path) for path in files):
+            t.words.append("left out: what runs in a guest: scripts/test alone")
+        return t
+    return part
+
+
+def quick(choice):
+    """The parts of the short way."""
+    return [row for row in PARTS if row[0] in ("lint", "unit")] + [
+        ("changed", tested(GCC, changed(choice)), False), ("changed-alone", tested(GCC, changed_alone(choice)), False)]
 
 
 def unit_in_full(build, full):
@@ -242,7 +301,7 @@ def only_builds(builds, builds_full):
 
 
 SANITIZE = ["--enable-sanitizers"]
-GCC = Build("gcc")
+GCC = Build("gcc", behind=0)  # everything but lint waits for it
 SANITIZED = Build("gcc-san", args=SANITIZE, cflags="-O1 -g", tests=RUN_BY_OTHERS, behind=SOON)
 FUZZERS = Build("clang-san", cc="clang", args=[*SANITIZE, "--enable-fuzzers"], cflags="-O1 -g", behind=SOON)
 
@@ -287,10 +346,10 @@ LEFT_OUT = {
 
 # Lanes run beside each other, the parts of one follow one another; what is named in none comes at the end of the last.
 # Most of the tests wait more than they work, and configure uses one core. The longest are first.
-LANES = (("gcc-sanitizers",), ("clang-sanitizers", "fuzz"), ("system",), ("without",), ("kube",), ("lint", "unit", "clang", "distcheck"))
+LANES = (("gcc-sanitizers",), ("changed",), ("clang-sanitizers", "fuzz"), ("system",), ("without",), ("kube",), ("lint",), ("unit", "clang", "distcheck"))
 # A probe that shares its cores finds them busy, and an emulated machine resends and times out: afterwards, with
 # nothing beside it.
-ALONE = ("alone", "alone-sanitizers")
+ALONE = ("alone", "alone-sanitizers", "changed-alone")
 BUILD_NOTHING = ("lint",)
 SAYING = threading.Lock()
 
@@ -359,6 +418,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="the long counts and the slow analysers too")
     parser.add_argument("--list", action="store_true", help="print the parts")
+    parser.add_argument("--since", metavar="REV", help="quick: what changed since then")
     parser.add_argument("part", nargs="*")
     args = parser.parse_args()
     if args.list:
@@ -366,12 +426,25 @@ def main():
             left_out = "only with --full" if only_full else LEFT_OUT.get(name) and "without --full not: " + LEFT_OUT[name]
             print(name if not left_out else "%-18s %s" % (name, left_out))
         return 0
-    unknown = set(args.part) - {name for name, _, _ in PARTS}
-    if unknown:
-        parser.error("no such part: %s; --list prints them" % " ".join(sorted(unknown)))
+    if args.part == ["quick"]:
+        try:
+            choice = areas.Choice(TOP, args.since)
+        except ValueError as e:
+            parser.error(str(e))
+        print(choice.why, flush=True)
+        chosen = quick(choice)
+    else:
+        chosen = [row for row in PARTS if (row[0] in args.part if args.part else args.full or not row[2])]
+        unknown = set(args.part) - {name for name, _, _ in PARTS}
+        if unknown:
+            parser.error("no such part: %s; --list prints them" % " ".join(sorted(unknown)))
+        if args.since:
+            parser.error("--since is of quick")
     start = time.monotonic()
-    total = run_parts([row for row in PARTS if (row[0] in args.part if args.part else args.full or not row[2])], args.full)
+    total = run_parts(chosen, args.full)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if args.part == ["quick"]:
+        print("not run: %s" % " ".join(name for name, _, _ in PARTS if name not in [row[0] for row in chosen]))
     print("all parts          %6.1f s  CPU %6.1f s" % (time.monotonic() - start, used.ru_utime + used.ru_stime))
     print(total)
     return 1 if total.failed else 0

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What passed, failed and was skipped: counted from what the test programs leave. A crash is a failure."""
+import collections
 import contextlib
+import glob
 import os
 import re
 import xml.etree.ElementTree
@@ -85,3 +87,16 @@ def read_junit(path):
         else:
             t.passed += 1
     return t
+
+
+def seconds_by_file(directory):
+    """{test file: the most seconds that its cases took together in a run whose junit is in this directory}."""
+    most = collections.defaultdict(float)
+    for path in glob.glob(os.path.join(directory, "*.xml")):
+        took = collections.defaultdict(float)
+        with contextlib.suppress(OSError, xml.etree.ElementTree.ParseError):
+            for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+                took[case.get("classname", "").replace(".", "/") + ".py"] += float(case.get("time", 0))
+        for name, seconds in took.items():
+            most[name] = max(most[name], seconds)
+    return most

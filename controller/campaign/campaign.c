@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "controller/campaign/campaign_inside.h"
-#include "lib/err.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/report/report.h"
 
 /* --- what the pairing is told --- */
 

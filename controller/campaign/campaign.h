@@ -2,7 +2,7 @@
 /*
  * A campaign: hosts measure with each other, a round of groups after the other, until it
  * is known which of them, or which link or switch, makes collectives slow. What the results
- * say, and who runs next, is controller/pairing; here is how a round comes about:
+ * say, and who runs next, is controller/campaign/pairing; here is how a round comes about:
  *
  *	waiting --> running --> over	a group: every member has its order, and answers or is
  *silent running --> done | abandoned	the campaign
@@ -24,9 +24,9 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "controller/pairing/pairing.h"
-#include "lib/duration.h"
-#include "lib/macro.h"
+#include "controller/campaign/pairing/pairing.h"
+#include "lib/base/duration.h"
+#include "lib/base/macro.h"
 
 struct err;
 struct report;
@@ -45,7 +45,7 @@ enum {
 #define CAMPAIGN_LATE_US (30 * USEC_PER_SEC)
 /* A host that cannot be asked is waited for, likewise: its call for orders may be on its way. */
 #define CAMPAIGN_GRACE_US (15 * USEC_PER_SEC)
-/* After a restart one is waited for so long: calls come back with a backoff (lib/backoff.h). */
+/* After a restart one is waited for so long: calls come back with a backoff (lib/base/backoff.h). */
 #define CAMPAIGN_RETURN_US (2 * USEC_PER_MIN)
 /* What was measured so long ago does not compare with what would be measured now. */
 #define CAMPAIGN_RESUME_WITHIN_US USEC_PER_HOUR

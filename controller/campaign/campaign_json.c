@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "controller/campaign/campaign_inside.h"
-#include "lib/clock.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
 
 /* --- orders --- */
 

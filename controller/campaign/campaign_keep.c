@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "controller/campaign/campaign_inside.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 
 enum { KEPT_VERSION = 1, SMALL_MAX = 1 << 20 };
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "controller/campaign/campaign_inside.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 
 const char *const campaign_kind_names[] = { "allreduce", "pair", NULL };
 const char *const campaign_plan_names[] = { "two-pass", "tournament", "bisect", NULL };

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "controller/campaign/campaign_inside.h"
-#include "lib/strbuf.h"
-#include "lib/term.h"
-#include "lib/xalloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/term.h"
 
 enum { WORDS_MAX = 1024, SUBJECT_SIZE = 16 };
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "controller/campaign/campaign_inside.h"
-#include "lib/report.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/report/report.h"
 
 enum { WORDS_MAX = 240 };
 

@@ -4,10 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/machine.h"
-#include "lib/moment.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/judge/verdict_item.h"
+#include "lib/report/report.h"
+#include "lib/sys/machine.h"
+#include "lib/sys/moment.h"
 
 const char *const admit_answer_names[] = {
 	[ADMIT_OK] = "ok",

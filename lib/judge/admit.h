@@ -20,8 +20,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "lib/base/macro.h"
 #include "lib/judge/verdict.h"
-#include "lib/macro.h"
 
 struct moment;
 
@@ -32,7 +32,7 @@ extern const char *const admit_answer_names[]; /* "ok" "degraded" "bad" "unknown
 
 struct admit_options {
 	uint64_t max_age_us;
-	const char *machine; /* this one (lib/machine.h); NULL: not known */
+	const char *machine; /* this one (lib/sys/machine.h); NULL: not known */
 	bool fail_closed;    /* unknown refuses */
 	bool strict;	     /* degraded refuses */
 };
@@ -50,7 +50,7 @@ struct admit {
 /*
  * `v` may be NULL (none or unreadable: `why_none` is the reason then); `node`
  * is this host's name. Ages count by the time since the boot where that is
- * known (lib/moment.h): a clock that jumps makes no verdict fresh. Cannot fail.
+ * known (lib/sys/moment.h): a clock that jumps makes no verdict fresh. Cannot fail.
  */
 void admit_decide(const struct verdict *v, const char *why_none, const char *node,
 		  const struct moment *now, const struct admit_options *options, struct admit *ret);

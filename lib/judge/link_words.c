@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/judge/link_words.h"
 
+#include "lib/base/macro.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/words.h"
-#include "lib/macro.h"
-#include "lib/topology.h"
-#include "lib/xalloc.h"
+#include "lib/topology/topology.h"
 
 enum { LINK_TEXT_MAX = 160 };
 

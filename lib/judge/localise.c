@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/localise_cells.h"
 #include "lib/judge/tomography.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 
 /* Grow a NULL-terminated vector by a copy of `text`. */
 static void strv_add(char ***strv, const char *text)

@@ -20,7 +20,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct sample;
 

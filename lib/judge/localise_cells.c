@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/localise_rates.h"
 #include "lib/judge/stats.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 
 /* Rates of one key stand together: their values, sorted. New memory. */
 static double *values_of(const struct rate *rates, size_t n)

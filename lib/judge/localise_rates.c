@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/stats.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 
 /* A path of zero bytes per second is a rate too: the link may be dead. */
 static bool speaks(const struct sample *s, bool times)

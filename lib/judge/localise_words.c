@@ -2,11 +2,11 @@
 /* A localised link as JSON and as a sentence. */
 #include <stdio.h>
 
-#include "lib/json.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/judge/link_words.h"
 #include "lib/judge/localise.h"
-#include "lib/term.h"
-#include "lib/xalloc.h"
+#include "lib/sys/term.h"
 
 /* Links beside the one named that a sentence has room for. */
 enum { OTHERS_TOLD = 2 };

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
-#include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/judge/verdict_item.h"
+#include "lib/report/report.h"
 
 void probe_prefix(const char *probe, char ret_prefix[static PROBE_PREFIX_SIZE])
 {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct judge_inputs;
 struct report;

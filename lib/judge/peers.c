@@ -4,12 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
 #include "lib/judge/trend.h"
 #include "lib/judge/twins.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 
 struct member {
 	struct kind kind;
@@ -33,24 +33,27 @@ static int compare_members(const void *a, const void *b)
 	return (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-bool peers_measure(const struct sample *s, const struct judge_inputs *inputs, struct measure *ret)
+static void set_floor(const struct sample *s, const struct judge_inputs *inputs, struct measure *m)
 {
 	double ratio = NAN, k = NAN;
-	struct measure m;
 
-	if (!measure_of(s, &m))
-		return false;
 	if (inputs->floor &&
 	    inputs->floor(inputs->floor_context, s->check, s->locality, &ratio, &k)) {
-		m.slack = isfinite(ratio) ? 1 - ratio : m.slack;
-		m.k = isfinite(k) ? k : m.k;
+		m->slack = isfinite(ratio) ? 1 - ratio : m->slack;
+		m->k = isfinite(k) ? k : m->k;
 	}
-	*ret = m;
+}
+
+bool peers_measure(const struct sample *s, const struct judge_inputs *inputs, struct measure *ret)
+{
+	if (!measure_of(s, ret))
+		return false;
+	set_floor(s, inputs, ret);
 	return true;
 }
 
 static size_t collect(const struct report *report, const struct judge_inputs *inputs,
-		      struct member *members)
+		      struct peer_view *views, struct member *members)
 {
 	CLEANUP(twins_release) struct twins twins = { 0 };
 	size_t n = 0, i;
@@ -58,10 +61,16 @@ static size_t collect(const struct report *report, const struct judge_inputs *in
 	twins_find(report, &twins);
 	for (i = 0; i < report->n_samples; i++) {
 		struct member *member = &members[n];
+		struct peer_view *view = &views[i];
 
-		if (!peers_measure(&report->samples[i], inputs, &member->m) ||
-		    !member->m.family->compared)
+		view->m = twins.measure[i];
+		view->measured = view->m.family;
+		if (!view->measured)
 			continue;
+		set_floor(&report->samples[i], inputs, &view->m);
+		if (!view->m.family->compared)
+			continue;
+		member->m = view->m;
 		member->kind = kind_of(&report->samples[i], &member->memory);
 		member->sample = i;
 		member->value = twins.value[i];
@@ -174,10 +183,11 @@ static double within_of(const struct judge_inputs *inputs, const struct report *
 void peers_build(const struct report *report, const struct judge_inputs *inputs, struct peers *ret)
 {
 	struct member *members = xrealloc(NULL, report->n_samples + 1, sizeof(*members));
-	size_t n = collect(report, inputs, members), i, end;
+	struct peer_view *views = xcalloc(report->n_samples + 1, sizeof(*views));
+	size_t n = collect(report, inputs, views, members), i, end;
 
 	*ret = (struct peers){
-		.views = xcalloc(report->n_samples + 1, sizeof(*ret->views)),
+		.views = views,
 		.groups = xcalloc(n + 1, sizeof(*ret->groups)),
 	};
 	qsort(members, n, sizeof(*members), compare_members);
@@ -236,17 +246,16 @@ size_t peers_expectations(const struct sample *s, const struct judge_inputs *inp
 			  const struct peer_view *view,
 			  struct expectation ret[static EXPECTATIONS_MAX])
 {
-	struct measure m;
 	size_t n = 0;
 
-	if (!peers_measure(s, inputs, &m))
+	if (!view->measured)
 		return 0;
 	if (view->known)
 		ret[n++] = view->e;
-	n += from_history(s, inputs, &m, &ret[n]);
-	n += from_usual(s, inputs, view, &m, &ret[n]);
-	n += inputs->fleet && inputs->fleet(inputs->fleet_context, s, &m, &ret[n]);
-	n += from_sku(s, inputs, &m, &ret[n]);
+	n += from_history(s, inputs, &view->m, &ret[n]);
+	n += from_usual(s, inputs, view, &view->m, &ret[n]);
+	n += inputs->fleet && inputs->fleet(inputs->fleet_context, s, &view->m, &ret[n]);
+	n += from_sku(s, inputs, &view->m, &ret[n]);
 	return n;
 }
 

@@ -28,10 +28,12 @@ struct peer_group {
 
 /* One sample's view of its peers. */
 struct peer_view {
-	bool compared; /* it belongs to a group; else the rest is not set */
-	bool repeat;   /* a sample before it stands for its subject */
-	bool known;    /* `e` is a reference */
-	bool low;      /* against the others, also within a spread group */
+	bool measured;	  /* it has a measure */
+	struct measure m; /* with the policy's floor */
+	bool compared;	  /* it belongs to a group; else the rest is not set */
+	bool repeat;	  /* a sample before it stands for its subject */
+	bool known;	  /* `e` is a reference */
+	bool low;	  /* against the others, also within a spread group */
 	size_t group;
 	struct expectation e; /* n = 0: the others give none; in a spread group not for judging */
 };

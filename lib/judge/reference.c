@@ -3,10 +3,10 @@
 
 #include <math.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 
 /*
  * Slack: 5 % for what good devices of one kind hold within 1 to 2 %, 7 % for
@@ -250,14 +250,40 @@ static bool is_contradicted(unsigned known, unsigned low)
 	return known & fleet || (known & history && low == 1U << SOURCE_PEERS);
 }
 
+/*
+ * 7.5 % below its own usual where its floor is 5 %: halfway to a straggler's 10 %, and beyond what
+ * the noise of one run costs one of eight parts.
+ */
+#define DROPPED (0.925 / 0.95)
+
+/*
+ * Peers and fleet hold a part against other good parts: where the one knows them all, once. What
+ * the part usually is beside its peers is no third word, unless it has dropped far from it. No good
+ * part is as far from all others as one that is deep: each of the two says so.
+ */
+static bool are_peers_known_better(const struct expectation *e, size_t n)
+{
+	bool parts = false, dropped = false;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		parts |= e[i].parts;
+		dropped |= e[i].source == SOURCE_HISTORY && e[i].low && e[i].margin < DROPPED;
+	}
+	return parts && !dropped && !expectations_deep(e, n);
+}
+
 int expectations_level(const struct expectation *e, size_t n)
 {
 	const unsigned known = expectations_by(e, n, false), low = expectations_by(e, n, true);
+	const bool others = are_peers_known_better(e, n);
 	size_t n_low = 0, i;
 	bool far = false;
 	int level;
 
 	for (i = 0; i < n; i++) {
+		if (others && e[i].source == SOURCE_PEERS)
+			continue;
 		n_low += e[i].low;
 		far |= e[i].far;
 	}

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 
 /* Two limits of each reference. */
 enum { LIMITS_MAX = 2 * EXPECTATIONS_MAX };

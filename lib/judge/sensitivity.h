@@ -14,8 +14,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "lib/base/macro.h"
 #include "lib/judge/peers.h"
-#include "lib/macro.h"
 
 struct judge_inputs;
 struct report;

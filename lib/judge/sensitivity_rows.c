@@ -3,11 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/sensitivity.h"
 #include "lib/judge/stats.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 
 static bool same_row(const struct sample *a, const struct sample *b)
 {

@@ -21,8 +21,8 @@
 
 #include <stdint.h>
 
-#include "lib/json.h"
-#include "lib/macro.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
 
 struct err;
 struct sample;

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/missing.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 
 bool standing_possible(const struct report *report, const struct verdict *now)
 {

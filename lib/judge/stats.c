@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/macro.h"
-#include "lib/xalloc.h"
+#include "lib/base/macro.h"
+#include "lib/base/xalloc.h"
 
 /* So many values are sorted by insertion, more by merging such runs. */
 enum { RUN = 16 };

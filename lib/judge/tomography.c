@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/macro.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
 #include "lib/judge/tomography_fit.h"
-#include "lib/macro.h"
-#include "lib/xalloc.h"
 
 /* Sets kept at each size of the search. */
 enum { BEAM = 12, ROUNDS = 4 };

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/macro.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
-#include "lib/macro.h"
-#include "lib/xalloc.h"
 
 /* One cell costs at most six sigmas: it may be disturbed. */
 #define CELL_COST_MAX 36.0

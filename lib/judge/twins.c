@@ -3,10 +3,9 @@
 
 #include <stdlib.h>
 
-#include "lib/judge/reference.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 
 struct row {
 	const struct sample *sample;
@@ -19,9 +18,10 @@ static int compare_names(const void *a, const void *b)
 {
 	const struct sample *x = ((const struct row *)a)->sample;
 	const struct sample *y = ((const struct row *)b)->sample;
-	int r = strcmp(x->subject, y->subject);
+	/* Reports go check by check, and the texts of one are often the same memory. */
+	int r = x->check == y->check ? 0 : strcmp(x->check, y->check);
 
-	return r ? r : strcmp(x->check, y->check);
+	return r ? r : strcmp(x->subject, y->subject);
 }
 
 static int compare_kinds(const void *a, const void *b)
@@ -70,8 +70,8 @@ void twins_find(const struct report *report, struct twins *ret)
 {
 	CLEANUP(freep) struct row *rows = xcalloc(report->n_samples + 1, sizeof(*rows));
 	size_t n = 0, i, end;
-	struct measure m;
 
+	ret->measure = xcalloc(report->n_samples + 1, sizeof(*ret->measure));
 	ret->first = xcalloc(report->n_samples + 1, sizeof(*ret->first));
 	ret->value = xcalloc(report->n_samples + 1, sizeof(*ret->value));
 	for (i = 0; i < report->n_samples; i++) {
@@ -79,7 +79,7 @@ void twins_find(const struct report *report, struct twins *ret)
 
 		ret->first[i] = i;
 		ret->value[i] = s->value;
-		if (measure_of(s, &m))
+		if (measure_of(s, &ret->measure[i]))
 			rows[n++] = (struct row){ .sample = s, .at = i };
 	}
 	qsort(rows, n, sizeof(*rows), compare_names);
@@ -94,6 +94,7 @@ void twins_find(const struct report *report, struct twins *ret)
 
 void twins_release(struct twins *t)
 {
+	free(t->measure);
 	free(t->first);
 	free(t->value);
 	*t = (struct twins){ 0 };

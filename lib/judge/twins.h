@@ -8,12 +8,14 @@
 
 #include <stddef.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
+#include "lib/judge/reference.h"
 
 struct report;
 
 struct twins {
 	/* Of each sample of the report: */
+	struct measure *measure; /* measure_of() it; without a family when it has none */
 	size_t *first; /* the number of the first one of its thing: its own, unless it is a repeat */
 	double *value; /* what its thing counts as; its own value when there is no other */
 };

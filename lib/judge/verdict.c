@@ -4,14 +4,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/missing.h"
 #include "lib/judge/peers.h"
 #include "lib/judge/reference.h"
-#include "lib/judge/verdict_inside.h"
+#include "lib/judge/verdict_item.h"
+#include "lib/judge/verdict_links.h"
+#include "lib/judge/verdict_whole.h"
 #include "lib/judge/words.h"
-#include "lib/pool.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 
 const char *const verdict_level_names[] = {
 	[VERDICT_PASS] = "pass",
@@ -29,23 +30,8 @@ const char *const verdict_source_names[] = {
 struct references {
 	struct expectation e[EXPECTATIONS_MAX];
 	size_t n;
+	const struct measure *m; /* of its value; borrowed */
 };
-
-char *verdict_text(const struct judge_inputs *inputs, char *text)
-{
-	return inputs->pool ? text : xstrdup(text);
-}
-
-char *verdict_made(const struct judge_inputs *inputs, char *text)
-{
-	char *moved;
-
-	if (!inputs->pool || !text)
-		return text;
-	moved = pool_text(inputs->pool, text, strlen(text));
-	free(text);
-	return moved;
-}
 
 static struct verdict_item item_of_sample(const struct sample *s, const struct judge_inputs *inputs)
 {
@@ -77,18 +63,29 @@ static int level_of_severity(int severity)
 }
 
 /* Nobody finds it low, and somebody finds it too good to be true. */
-static bool is_impossible(const struct sample *s, const struct references *refs)
+static bool is_impossible(const struct references *refs)
 {
-	struct measure m;
 	size_t i;
 
-	if (expectations_by(refs->e, refs->n, true) || !measure_of(s, &m))
+	if (expectations_by(refs->e, refs->n, true))
 		return false;
 	for (i = 0; i < refs->n; i++) {
-		if (expectation_is_exceeded(&m, &refs->e[i]))
+		if (expectation_is_exceeded(refs->m, &refs->e[i]))
 			return true;
 	}
 	return false;
+}
+
+/* The value as a part of what the part itself usually reaches. */
+static double kept_of(double value, const struct references *refs)
+{
+	size_t i;
+
+	for (i = 0; i < refs->n; i++) {
+		if (refs->e[i].source == SOURCE_HISTORY && refs->e[i].expected > 0)
+			return value / refs->e[i].expected;
+	}
+	return 0;
 }
 
 static void judge_by_references(const struct sample *s, const struct references *refs, bool terse,
@@ -105,7 +102,8 @@ static void judge_by_references(const struct sample *s, const struct references 
 	item->known_by = expectations_by(refs->e, refs->n, false);
 	item->low_by = expectations_by(refs->e, refs->n, true);
 	item->deep = expectations_deep(refs->e, refs->n);
-	item->impossible = is_impossible(s, refs);
+	item->kept = kept_of(s->value, refs);
+	item->impossible = is_impossible(refs);
 	if (item->impossible) {
 		item->level = VERDICT_WARN;
 		item->sentence = words_impossible(s, worst);
@@ -153,7 +151,7 @@ static struct verdict_item judge_sample(const struct sample *s, const struct jud
 					const struct peer_view *view, struct peers *peers)
 {
 	struct verdict_item item = item_of_sample(s, inputs);
-	struct references refs = { .n = 0 };
+	struct references refs = { .m = &view->m };
 	int own = s->ok == TRI_NO ? level_of_severity(s->severity) : VERDICT_PASS;
 
 	if (s->state != SAMPLE_MEASURED || (isnan(s->value) && s->ok == TRI_UNKNOWN)) {
@@ -231,15 +229,6 @@ static struct verdict_item item_of_missing(const struct report *report,
 		.source = SOURCE_SELF,
 		.sentence = words_missing(before, report->profile),
 	};
-}
-
-void verdict_add(struct verdict *v, const struct report *report, const struct judge_inputs *inputs,
-		 struct verdict_item item)
-{
-	item.sentence = verdict_made(inputs, item.sentence);
-	item.profile = verdict_text(inputs, report->profile);
-	item.time = verdict_text(inputs, report->time);
-	v->items[v->n_items++] = item;
 }
 
 static void add_missing(struct verdict *v, const struct report *report,

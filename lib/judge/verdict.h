@@ -39,9 +39,9 @@
 
 #include <stdint.h>
 
-#include "lib/duration.h"
-#include "lib/json.h"
-#include "lib/macro.h"
+#include "lib/base/duration.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
 
 struct err;
 struct expectation;
@@ -77,9 +77,10 @@ struct verdict_item {
 	int source;	 /* enum verdict_source */
 	uint64_t n;	 /* values behind `expected` */
 	bool fatal;	 /* a signature that is bad by itself */
-	int usual;	 /* enum usual_state; not encoded, as the next four */
+	int usual;	 /* enum usual_state; not encoded, as the next five */
+	double kept;	 /* the value as a part of its own usual; 0: not known */
+	bool deep;	 /* a reference finds it alone by so much that few runs tell it */
 	bool bare;	 /* read from a store that does not say the next ones */
-	bool deep;	 /* a reference finds it beyond what good parts spread by; not encoded */
 	bool impossible; /* better than anything can be: a finding, and nothing to learn from */
 	/* Bits, 1 << enum verdict_source: who knows such a value, and who finds this one low. */
 	unsigned known_by, low_by;
@@ -95,7 +96,7 @@ struct verdict {
 	char *time;	 /* of the newest active run, else of this one */
 	char *boot_id;	 /* of that run, or NULL; with */
 	double uptime_s; /* the seconds since that boot; 0 when not known */
-	char *machine;	 /* lib/machine.h, or NULL: what it says is about this one */
+	char *machine;	 /* lib/sys/machine.h, or NULL: what it says is about this one */
 	uint64_t seq;
 	char *profile;
 	int level;
@@ -207,12 +208,6 @@ bool verdict_item_outlives(const struct verdict_item *item, const struct verdict
  * borrow, so does the merged one.
  */
 void verdict_merge(const struct verdict *runs, const bool *active, size_t n, struct verdict *ret);
-
-/* Is it about a link that explains slow cells ("loopback.link")? */
-bool verdict_item_is_link(const struct verdict_item *item);
-
-/* Does another item of the verdict explain this one? */
-bool verdict_explained(const struct verdict *v, const struct verdict_item *item);
 
 /* Sort the items, worst first, and set level and sentence from them. */
 void verdict_conclude(struct verdict *v);

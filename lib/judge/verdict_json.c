@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/xalloc.h"
 
 #define AT(m) offsetof(struct verdict_item, m)
 

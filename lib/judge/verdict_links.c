@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * From slow cells to the link that makes them slow. Cells keep their own level and
- * point to it; the link is as bad as the worst of them, so that it never condemns
- * a host that its cells do not condemn. Costs nothing where no cell is slow.
- */
+#include "lib/judge/verdict_links.h"
+
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/link_words.h"
 #include "lib/judge/localise.h"
 #include "lib/judge/peers.h"
-#include "lib/judge/verdict_inside.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/judge/verdict_item.h"
+#include "lib/report/report.h"
 
 /*
  * A host of 16 RNICs and 24 ends has some 5,000 uses of links in its matrices. More than these
@@ -30,24 +27,6 @@ struct naming {
 	const struct peers *peers;
 	size_t n_plain; /* items before the first link */
 };
-
-bool verdict_item_is_link(const struct verdict_item *item)
-{
-	const char *dot = item->check ? strrchr(item->check, '.') : NULL;
-
-	return dot && streq(dot, ".link") && item->subject && strchr(item->subject, '^');
-}
-
-bool verdict_explained(const struct verdict *v, const struct verdict_item *item)
-{
-	size_t i;
-
-	for (i = 0; item->link && i < v->n_items; i++) {
-		if (verdict_item_is_link(&v->items[i]) && streq(v->items[i].subject, item->link))
-			return true;
-	}
-	return false;
-}
 
 static bool is_rate(const struct sample *s)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "lib/duration.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/missing.h"
-#include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/judge/verdict_item.h"
+#include "lib/report/report.h"
 
 /* One run, and its items in the order of (check, subject). */
 struct run {

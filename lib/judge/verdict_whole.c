@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A host all of whose parts are low together: against each other they are fine, and one
- * by one each is within what good parts vary. Their center is not: it varies less.
- */
+#include "lib/judge/verdict_whole.h"
+
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/peers.h"
 #include "lib/judge/stats.h"
 #include "lib/judge/trend.h"
-#include "lib/judge/verdict_inside.h"
+#include "lib/judge/verdict_item.h"
 #include "lib/judge/words.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 
 /* The center of the group's values; NAN when there is none. */
 static double center_of_group(const struct report *report, const struct peers *peers, size_t group)
@@ -69,9 +67,9 @@ void verdict_add_wholes(struct verdict *v, const struct report *report,
 	for (i = 0; inputs->whole && i < peers->n_groups; i++) {
 		const struct peer_group *group = &peers->groups[i];
 
-		if (group->n < REFERENCE_N_MIN || group->unresolved ||
-		    !peers_measure(&report->samples[group->first], inputs, &m))
+		if (group->n < REFERENCE_N_MIN || group->unresolved)
 			continue;
+		m = peers->views[group->first].m;
 		m.value = center_of_group(report, peers, i);
 		if (isfinite(m.value))
 			add_whole(v, report, inputs, m, group->first);

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/peers.h"
-#include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/term.h"
-#include "lib/xalloc.h"
+#include "lib/judge/verdict_item.h"
+#include "lib/report/report.h"
+#include "lib/sys/term.h"
 
 enum {
 	SUBJECT_MAX = 160, /* bytes of a subject or name in a sentence */

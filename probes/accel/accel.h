@@ -24,7 +24,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct err;
 struct accel; /* one opened engine */

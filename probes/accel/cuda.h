@@ -85,21 +85,6 @@ struct accel_event {
 	uint64_t mark;		     /* what the stream had been given then */
 };
 
-/* --- cuda.c --- */
-
-/*
- * Make the device current, in a context that is created when there is none.
- * -ENODEV when there is no such device; as cuda_fail().
- */
-int cuda_enter(struct cuda *c, unsigned device, struct err *err);
-
-/*
- * 0 for CUDA_OK, -ECANCELED when nobody waits any more, else the sentence "gpu:GPU-...: what:
- * CUDA_ERROR_... (...)" as -ENODEV when the GPU is lost, -EIO when it failed in mid-work, -ENOMEM,
- * -EBUSY, -ENOTSUP, or -EPROTO for what should not happen.
- */
-int cuda_check(struct cuda *c, unsigned device, unsigned result, const char *what, struct err *err);
-
 /* --- cuda_stream.c --- */
 
 int cuda_stream_new(struct accel *a, unsigned device, struct accel_stream **ret, struct err *err);

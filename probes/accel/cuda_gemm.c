@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
-#include "probes/accel/cuda.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "probes/accel/cuda_context.h"
 
 /* One type of the factors, as cuBLASLt has it. */
 struct kind {

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "lib/err.h"
-#include "lib/membind.h"
-#include "probes/accel/cuda.h"
+#include "lib/base/err.h"
+#include "lib/sys/membind.h"
+#include "probes/accel/cuda_context.h"
 
 static int map_on_node(struct cuda *c, unsigned device, const struct accel_memory *memory,
 		       void **ret, struct err *err)

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/accel/cuda_abi.h"
 #include "probes/accel/nvml_abi.h"
 

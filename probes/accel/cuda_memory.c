@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/paths.h"
-#include "probes/accel/cuda.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
+#include "probes/accel/cuda_context.h"
 
 static int check_range(const struct accel_region *r, size_t offset, size_t size, struct err *err)
 {

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
-#include "probes/accel/cuda.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "probes/accel/cuda_context.h"
 
 /* CUDA_POLL_US, or what is left until the deadline. */
 static void pause_until(uint64_t deadline_us)

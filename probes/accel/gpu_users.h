@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-#include "lib/json.h"
-#include "lib/macro.h"
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
 
 struct err;
 

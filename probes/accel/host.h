@@ -10,10 +10,9 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "probes/accel/accel.h"
-#include "probes/cpu_use.h"
+#include "probes/harness/cpu_use.h"
 
 enum {
 	HOST_CORES_MAX = 1024,	       /* physical cores */
@@ -97,8 +96,8 @@ void host_stream_free(struct accel_stream *s);
 int host_stream_wait(struct accel_stream *s, uint64_t deadline_us, struct err *err);
 /* Queue `work` (copied). -EAGAIN at HOST_STREAM_QUEUE_MAX. */
 int host_stream_put(struct accel_stream *s, const struct host_work *work, struct err *err);
-/* The thread that runs it. */
-pid_t host_stream_tid(const struct accel_stream *s);
+/* Time its thread was ready but not running. 0 when unknown. */
+uint64_t host_stream_delay_ns(const struct accel_stream *s);
 
 int host_copy(struct accel_stream *s, struct accel_at to, struct accel_at from, size_t size,
 	      struct err *err);
@@ -131,8 +130,6 @@ void host_blas_init(char *ret_version, size_t size);
 /* --- host_condition.c --- */
 
 int host_condition(struct accel *a, unsigned device, struct accel_condition *ret, struct err *err);
-/* Time the thread `tid` of this process was ready but not running. 0 when unknown. */
-uint64_t host_run_delay_ns(pid_t tid);
 /* Value of the first "key : value" line of /proc/cpuinfo from `cpu` on; NULL. New memory. */
 char *host_cpuinfo(unsigned cpu, const char *key);
 

@@ -3,12 +3,11 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/paths.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
 #include "probes/accel/host.h"
 
 enum { CPUINFO_MAX = 16 * 1024 * 1024 }; /* of the largest hosts */
@@ -87,16 +86,6 @@ static void read_stat(const struct host_core *core, struct accel_condition *ret)
 	}
 }
 
-/* A thread of this process is only in the real /proc, so the sysroot does not apply. */
-uint64_t host_run_delay_ns(pid_t tid)
-{
-	CLEANUP(closep) int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	uint64_t waited_ns = 0;
-
-	(void)cpu_use_schedstat(fd, getpid(), tid, NULL, &waited_ns);
-	return waited_ns;
-}
-
 int host_condition(struct accel *a, unsigned device, struct accel_condition *ret, struct err *err)
 {
 	const struct host *h = host_of(a);
@@ -111,7 +100,7 @@ int host_condition(struct accel *a, unsigned device, struct accel_condition *ret
 	c.run_delay_ns = core->gone_delay_ns;
 	for (i = 0; i < HOST_STREAMS_MAX; i++) {
 		if (core->streams[i])
-			c.run_delay_ns += host_run_delay_ns(host_stream_tid(core->streams[i]));
+			c.run_delay_ns += host_stream_delay_ns(core->streams[i]);
 	}
 	read_stat(core, &c);
 	*ret = c;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/accel/host.h"
 
 /* Invariant: passed <= recorded; stamp_ns is that of the newest record when equal. */

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/accel/host.h"
 
 enum { NUMA_NODES_MAX = 1024, BITS_OF_LONG = 8 * (int)sizeof(long) };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who else runs on a core, by two looks at /proc (probes/cpu_use.h). One look
+ * Who else runs on a core, by two looks at /proc (probes/harness/cpu_use.h). One look
  * serves all cores, so it is taken anew only when a core asks a second time.
  */
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/paths.h"
+#include "lib/base/err.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
 #include "probes/accel/host.h"
 
 enum { GROUP_MAX = 16 }; /* hardware threads of one core; POWER10 has 8 */

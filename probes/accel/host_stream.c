@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 #include "probes/accel/host.h"
 
 struct queued {
@@ -157,6 +159,16 @@ static bool stop_thread(struct accel_stream *s)
 	return pthread_clockjoin_np(s->thread, NULL, CLOCK_MONOTONIC, &at) == 0;
 }
 
+/* A thread of this process is only in the real /proc, so the sysroot does not apply. */
+uint64_t host_stream_delay_ns(const struct accel_stream *s)
+{
+	CLEANUP(closep) int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t waited_ns = 0;
+
+	(void)cpu_use_schedstat(fd, getpid(), s->tid, NULL, &waited_ns);
+	return waited_ns;
+}
+
 void host_stream_free(struct accel_stream *s)
 {
 	struct queued *q;
@@ -168,7 +180,7 @@ void host_stream_free(struct accel_stream *s)
 		if (s->core->streams[i] == s)
 			s->core->streams[i] = NULL;
 	}
-	s->core->gone_delay_ns += host_run_delay_ns(s->tid);
+	s->core->gone_delay_ns += host_stream_delay_ns(s);
 	if (!stop_thread(s)) {
 		s->host->stuck = true;
 		(void)pthread_detach(s->thread);
@@ -217,11 +229,6 @@ int host_stream_put(struct accel_stream *s, const struct host_work *work, struct
 		return 0;
 	free(q);
 	return err_set(err, EAGAIN, "the stream on CPU %u is full", s->core->cpu);
-}
-
-pid_t host_stream_tid(const struct accel_stream *s)
-{
-	return s->tid;
 }
 
 static void run_copy(const struct host_work *work)

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lib/err.h"
-#include "lib/paths.h"
-#include "lib/writers.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/paths.h"
+#include "lib/sys/writers.h"
 
 int library_load(const char *soname, void **ret, struct err *err)
 {

@@ -35,7 +35,7 @@ int library_load(const char *soname, void **ret, struct err *err);
  *	   of $VIRTUAL_ENV and of $CONDA_PREFIX, each below the sysroot.
  *
  * Nothing of 1 and 3 is loaded that others than root and we ourselves could put there
- * (lib/writers.h, up to the root): a daemon of root would run it. The search reads
+ * (lib/sys/writers.h, up to the root): a daemon of root would run it. The search reads
  * LIBRARY_ENTRIES_MAX directory entries at most. `ret_soname` is one of `sonames`. -ENOTSUP with
  * one sentence that says where it was looked for, and why a file that is there was not taken.
  */

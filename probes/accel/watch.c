@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/report.h"
-#include "lib/watched.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/report/report.h"
+#include "lib/sys/watched.h"
 #include "probes/accel/accel.h"
 
 int accel_watch(accel_work *work, void *context, uint64_t deadline_us, struct err *err)

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
-#include "lib/watched.h"
+#include "lib/base/macro.h"
+#include "lib/sys/watched.h"
 
 struct accel;
 struct err;

@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 
 /* Invariant: answered <= asked; the thread works exactly while they differ. */
 struct worker {
@@ -85,6 +85,7 @@ void worker_until(struct worker *w, uint64_t until_us)
 {
 	(void)pthread_mutex_lock(&w->lock);
 	w->until_us = until_us;
+	w->deadline_us = MIN(w->deadline_us, until_us);
 	(void)pthread_mutex_unlock(&w->lock);
 }
 

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct err;
 struct worker;
@@ -17,7 +17,10 @@ struct worker;
 /* A worker each of whose steps may take `step_us`. A negative errno when there is no thread. */
 int worker_new(uint64_t step_us, struct worker **ret, struct err *err);
 
-/* From now on no step is waited for beyond this (monotonic), however short it has been. */
+/*
+ * From now on no step is waited for beyond this (monotonic), however short it has been; neither is
+ * the one under way. For the thread that waits.
+ */
 void worker_until(struct worker *w, uint64_t until_us);
 
 /*

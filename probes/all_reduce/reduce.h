@@ -14,7 +14,7 @@
 
 #include "probes/all_reduce/reduce_guard.h"
 #include "probes/all_reduce/reduce_message.h"
-#include "probes/probe.h"
+#include "probes/harness/probe.h"
 #include "probes/rdma/oob.h"
 #include "probes/rnic_pair/pair.h"
 

@@ -4,9 +4,9 @@
 #include <poll.h>
 #include <stdio.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
 
 /* A frame that has begun to come is all there by then. */

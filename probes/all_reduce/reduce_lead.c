@@ -5,9 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
 
 enum { PINGS = 8, TRIAL_OPS = 2, NSEC_PER_USEC = 1000 };

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/log.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 #include "probes/all_reduce/reduce.h"
 
 /* One that knows the token and then says nothing must not keep the others out for long. */

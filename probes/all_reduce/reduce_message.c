@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/rdma/flow.h"
 #include "probes/rdma/options.h"
 #include "probes/rnic_pair/pair_message.h"

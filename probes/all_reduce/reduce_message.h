@@ -19,7 +19,7 @@
  */
 #pragma once
 
-#include "lib/json.h"
+#include "lib/json/json.h"
 #include "probes/coll/coll.h"
 #include "probes/coll/verbs.h"
 

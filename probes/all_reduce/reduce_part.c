@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
 #include "probes/memory/numa.h"
 

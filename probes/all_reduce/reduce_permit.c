@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/file.h"
 #include "probes/coll/coll.h"
 #include "probes/rdma/oob_lookup.h"
 

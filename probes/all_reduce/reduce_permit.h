@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct err;
 

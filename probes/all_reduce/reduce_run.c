@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/host.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/host.h"
 #include "probes/all_reduce/reduce.h"
 #include "probes/all_reduce/reduce_permit.h"
 #include "probes/rnic_pair/pair_plan.h"

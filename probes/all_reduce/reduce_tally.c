@@ -2,7 +2,7 @@
 /* What the ranks' windows come to: the rate of each link, how late each came, which link is slow. */
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce.h"
 #include "probes/coll/blame.h"
 

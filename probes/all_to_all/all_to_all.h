@@ -18,8 +18,8 @@
 
 #include <stdint.h>
 
-#include "lib/err.h"
-#include "lib/report.h"
+#include "lib/base/err.h"
+#include "lib/report/report.h"
 #include "probes/accel/accel.h"
 #include "probes/coll/coll.h"
 #include "probes/coll/nccl.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/all_to_all/all_to_all.h"
 
 enum { LINKS_MAX = 64, NAMES_SIZE = 256 };

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "probes/all_to_all/all_to_all.h"
-#include "probes/probe.h"
+#include "probes/harness/probe.h"
 #include "probes/rnic_pair/pair.h"
 
 struct all_to_all_options {

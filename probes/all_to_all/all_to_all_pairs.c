@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/circle.h"
+#include "lib/base/circle.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
-#include "lib/xalloc.h"
 #include "probes/all_to_all/all_to_all.h"
 
 enum { PAIR_WINDOWS = 8, PAIR_REPEAT = 8 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/all_to_all/all_to_all.h"
 #include "probes/coll/verbs_exchange.h"
 #include "probes/rdma/gid.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/accel/watch.h"
 #include "probes/rnic_pair/pair_plan.h"
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 enum coll_blame_kind {
 	COLL_BLAME_NOBODY,

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
 
 enum { NSEC_PER_USEC = 1000 };
 

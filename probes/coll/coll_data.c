@@ -2,7 +2,7 @@
 /* What ranks exchange, what it must come to, and how fast that was. */
 #include <math.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/coll/coll.h"
 
 enum { BATCH = 4096 }; /* elements copied at once */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/coll/exchange_group.h"
 #include "probes/rdma/words.h"
 #include "probes/rnic_pair/pair_side.h"

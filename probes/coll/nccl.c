@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/coll/nccl_group.h"
+#include "probes/coll/nccl_hang.h"
 
 enum { NSEC_PER_USEC = 1000, COPY_US = 5000000 /* longest wait for copies on a GPU */ };
 
@@ -196,13 +197,6 @@ static int advance(struct nccl_group *g, int *ret_rank, struct err *err)
 	if (r == 0)
 		r = g->left ? nccl_launch(g, err) : mark(g, err);
 	return r < 0 ? r : 1;
-}
-
-int nccl_passed(struct nccl_group *g, struct accel_event *event, struct err *err)
-{
-	int r = g->ops->event_wait(event, 0, err);
-
-	return r == -ETIMEDOUT ? 0 : r < 0 ? r : 1;
 }
 
 /* 1 when the rank did something new. Its times are by its GPU's clock, from the start on. */

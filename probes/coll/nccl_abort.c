@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "lib/clock.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
 #include "probes/coll/nccl_group.h"
 
 /* On the heap, and kept when a thread stays: it may still come back. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/coll/nccl_group.h"
 
 int nccl_check(struct nccl_group *g, const struct nccl_rank *rank, unsigned result,

@@ -2,6 +2,8 @@
 /* Inside the NCCL engine only (nccl*.c). */
 #pragma once
 
+#include <errno.h>
+
 #include "probes/coll/nccl.h"
 
 struct nccl_rank {
@@ -69,15 +71,12 @@ int nccl_check(struct nccl_group *g, const struct nccl_rank *rank, unsigned resu
 int nccl_launch(struct nccl_group *g, struct err *err);
 
 /* Has the event passed? 1, 0, negative errno. */
-int nccl_passed(struct nccl_group *g, struct accel_event *event, struct err *err);
+static inline int nccl_passed(struct nccl_group *g, struct accel_event *event, struct err *err)
+{
+	int r = g->ops->event_wait(event, 0, err);
 
-/* --- who is behind (nccl_hang.c) --- */
-
-/* Before the abort of an operation that is late: suspects and sentence of the result. */
-void nccl_hang_look(struct nccl_group *g);
-
-/* After it: what letting go tells. */
-void nccl_hang_conclude(struct nccl_group *g);
+	return r == -ETIMEDOUT ? 0 : r < 0 ? r : 1;
+}
 
 /* A pause until there may be something new, not past the deadline. */
 void nccl_pause(struct nccl_group *g, uint64_t deadline_us, uint64_t pause_us);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is behind when an operation does not end; the model is in nccl.h. */
+#include "probes/coll/nccl_hang.h"
+
 #include <stdio.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/coll/nccl_group.h"
 
 enum { NAMES_MAX = 3, NAMES_SIZE = NAMES_MAX * 96 };

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/accel/library.h"
 #include "probes/coll/nccl.h"
 

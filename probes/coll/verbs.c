@@ -4,16 +4,11 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
-#include "probes/coll/ring_group.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "probes/coll/ring.h"
 
 enum { RETRIES = 7 };
-
-uint64_t ring_now_ns(struct coll *c)
-{
-	return ring_ops(ring_of(c))->now_ns(ring_of(c)->side->engine);
-}
 
 static int ring_start(struct coll *c, const struct coll_op *op, struct err *err)
 {

@@ -15,11 +15,10 @@
 
 #include <stdint.h>
 
-#include "lib/err.h"
-#include "lib/report.h"
+#include "lib/base/err.h"
+#include "lib/report/report.h"
 #include "probes/accel/accel.h"
 #include "probes/coll/nccl.h"
-#include "probes/gemm/gemm_ballot.h"
 
 enum {
 	GEMM_EDGE_MAX = 65536, /* rows, columns and depth of --shape */
@@ -130,24 +129,6 @@ int gemm_run(struct gemm_plan *plan, struct err *err);
  */
 int gemm_run_watched(const struct gemm_plan *plan, uint64_t deadline_us, struct err *err);
 
-/* True while the device takes work: not failed, and not in use unless --busy=run. */
-bool gemm_live(const struct gemm_device *d);
-
-/* Take the device out, with the words of `err`. */
-void gemm_fail(struct gemm_device *d, int r, const struct err *err);
-
-/*
- * A sample of `check` for the device with subject, class and params set; when
- * it failed or is in use by others, with that state and the sentence.
- */
-struct sample gemm_sample(const struct gemm_device *d, const char *check);
-
-int gemm_emit(struct gemm_run *run, struct sample *s);
-
-/* Set when it was measured, of times of the engine's clock. */
-void gemm_sample_time(struct sample *s, const struct gemm_plan *plan, uint64_t start_us,
-		      uint64_t end_us);
-
 /* --- gemm_window.c --- */
 
 /* A stretch of time in which devices fill windows. */
@@ -175,19 +156,6 @@ void gemm_windows_fill(struct gemm_run *run, const struct gemm_stretch *stretch)
 
 /* Warm up and measure all live devices at once, emit gemm.rate for each device. */
 int gemm_rate(struct gemm_run *run);
-
-/* --- gemm_busy.c --- */
-
-enum gemm_phase {
-	GEMM_WARMED,   /* the warm-up is over: who takes much has a job here */
-	GEMM_MEASURED, /* the measurement is over: was it disturbed? */
-};
-
-/* Ask the engine who uses each device now: those that others have are left alone. */
-void gemm_busy_look(struct gemm_run *run);
-/* Around a phase of `measured_us`: what others took from each device meanwhile. */
-void gemm_busy_start(struct gemm_run *run);
-void gemm_busy_end(struct gemm_run *run, enum gemm_phase phase, uint64_t measured_us);
 
 /* --- gemm_clock.c --- */
 
@@ -252,32 +220,6 @@ bool gemm_host_sample(const struct gemm_run *run, struct sample *ret);
 
 /* Verify products on all live devices at once, emit gemm.correct for each device. */
 int gemm_check(struct gemm_run *run);
-
-/* --- gemm_vote.c --- */
-
-/* What the others say of a device's product of random data. */
-struct gemm_vote {
-	int verdict;	    /* enum gemm_verdict; GEMM_ABSENT: it did not take part */
-	unsigned n_runs;    /* of the product */
-	unsigned n_wrong;   /* of these */
-	uint64_t elements;  /* that differ, in the first of them */
-	bool input_damaged; /* a factor read back is not what was sent */
-	bool again;	    /* the same in other memory and another shape */
-	bool sure;	    /* two others at least, and more than are wrong, always agree */
-	char *words;	    /* a sentence, owned; NULL when it is right */
-	char *note;	    /* why there was no vote, owned; NULL */
-	char **with;	    /* owned, NULL-terminated: the others of whom one may be wrong; NULL */
-};
-
-/*
- * The product of the rate on all devices that take part, again and again, and
- * compared bit by bit between those of one model with one algorithm. Such products are the same
- * (cuBLAS documentation, "Results reproducibility": one version of the library, one architecture
- * and number of SMs; each has its own workspace here). Fills `votes` of all devices; who fails
- * meanwhile is taken out.
- */
-void gemm_vote(struct gemm_run *run, const bool *takes_part, struct gemm_vote *votes);
-void gemm_vote_release(struct gemm_vote *vote);
 
 /* --- gemm_chain.c --- */
 

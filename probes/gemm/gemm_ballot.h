@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 enum {
 	GEMM_RUNS_MAX = 16,

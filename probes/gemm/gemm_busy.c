@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Contended is busy, never slow. A core shared with others is told by the
- * time its stream waited for it (run delay), by what a hypervisor took, and
- * by what ran on the other hardware threads of the core.
- */
+#include "probes/gemm/gemm_busy.h"
+
 #include <stdio.h>
 
-#include "probes/cpu_use.h"
-#include "probes/gemm/gemm.h"
+#include "probes/gemm/gemm_device.h"
+#include "probes/harness/cpu_use.h"
 
 /* Parts of the time from which on a device counts as busy. */
 struct limits {

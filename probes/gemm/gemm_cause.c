@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/accel/cuda_abi.h"
-#include "probes/gemm/gemm.h"
+#include "probes/gemm/gemm_device.h"
 
 /* Lower than this part of its peers a rate is explained: the floor of the judge. */
 static const double slow_part = 0.95;

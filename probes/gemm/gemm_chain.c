@@ -15,8 +15,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
-#include "probes/gemm/gemm.h"
+#include "lib/base/xalloc.h"
+#include "probes/gemm/gemm_device.h"
 
 enum {
 	PRODUCTS = 4, /* of a layer */

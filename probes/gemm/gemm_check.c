@@ -8,8 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
-#include "probes/gemm/gemm.h"
+#include "lib/base/xalloc.h"
+#include "probes/gemm/gemm_device.h"
+#include "probes/gemm/gemm_vote.h"
 
 enum { AGAIN_PRODUCTS = 4 };
 

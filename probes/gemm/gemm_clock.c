@@ -7,10 +7,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lib/clock.h"
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
-#include "probes/gemm/gemm.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "probes/gemm/gemm_device.h"
 
 enum { CLOCK_EVERY_US = 200000, WORDS_MAX = 400 };
 

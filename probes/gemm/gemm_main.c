@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/log.h"
-#include "lib/xalloc.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
 #include "probes/accel/watch.h"
 #include "probes/gemm/gemm.h"
 #include "probes/gemm/gemm_engines.h"
-#include "probes/probe.h"
+#include "probes/harness/probe.h"
 
 /*
  * Products of a few milliseconds on a core of today, in factors that stay in

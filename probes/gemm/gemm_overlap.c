@@ -15,8 +15,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lib/clock.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
+#include "probes/gemm/gemm_busy.h"
+#include "probes/gemm/gemm_device.h"
 
 enum {
 	ONCE_US = 5000000,	  /* longest for what coll_run() does in one go */

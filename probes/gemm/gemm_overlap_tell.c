@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "lib/term.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/term.h"
 #include "probes/accel/watch.h"
+#include "probes/gemm/gemm_device.h"
 #include "probes/gemm/gemm_overlap.h"
 
 static uint64_t now_us(const struct gemm_plan *plan)

@@ -3,9 +3,10 @@
 #include <errno.h>
 #include <math.h>
 
-#include "lib/clock.h"
-#include "lib/xalloc.h"
-#include "probes/gemm/gemm.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
+#include "probes/gemm/gemm_busy.h"
+#include "probes/gemm/gemm_device.h"
 
 enum {
 	WARM_WINDOW_US = 50000, /* of the warm-up: short, the speed is not known yet */

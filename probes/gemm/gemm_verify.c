@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/gemm/gemm.h"
 
 /* Work spent on locating wrong elements; past it the count is "at least". */

@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The vote: what integers cannot tell. An exact product is of small numbers;
- * of the random product of the rate nobody knows what is right, but devices of
- * one model must agree on it in every bit.
- *
- * One group of them is heard in a booth: the same factors, one product a run on
- * all at once, each result held against the first that came.
- */
 #include "probes/gemm/gemm_vote.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "probes/gemm/gemm_device.h"
+#include "probes/gemm/gemm_vote_words.h"
 
 enum {
 	AGAIN_RUNS = 3,
 	SURE_MIN = 2,		       /* who agree, so that another one may be condemned */
 	PIECE_BYTES = 4 * 1024 * 1024, /* brought back and compared at once */
 };
-
-struct gemm_device *gemm_booth_device(const struct gemm_booth *b, unsigned i)
-{
-	return &b->run->devices[b->members[i]];
-}
 
 static struct gemm_job *job_of(const struct gemm_booth *b, unsigned i)
 {

@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside gemm_vote*.c only. */
+/*
+ * The vote: what integers cannot tell. An exact product is of small numbers;
+ * of the random product of the rate nobody knows what is right, but devices of
+ * one model must agree on it in every bit.
+ */
 #pragma once
 
 #include "probes/gemm/gemm.h"
+#include "probes/gemm/gemm_ballot.h"
 
-struct gemm_booth {
-	struct gemm_run *run;
-	struct accel_gemm_shape shape;
-	size_t bytes;	   /* of a result */
-	unsigned *members; /* numbers of devices, borrowed */
-	unsigned n;
-	struct gemm_job *jobs; /* one a member; NULL: that of the rate */
-	void *first;	       /* the result that came first */
-	unsigned char *piece;  /* of another */
-	struct gemm_versions versions;
-	struct gemm_voter *voters; /* one a member */
-	unsigned right;		   /* the right version, if there is one */
+/* What the others say of a device's product of random data. */
+struct gemm_vote {
+	int verdict;	    /* enum gemm_verdict; GEMM_ABSENT: it did not take part */
+	unsigned n_runs;    /* of the product */
+	unsigned n_wrong;   /* of these */
+	uint64_t elements;  /* that differ, in the first of them */
+	bool input_damaged; /* a factor read back is not what was sent */
+	bool again;	    /* the same in other memory and another shape */
+	bool sure;	    /* two others at least, and more than are wrong, always agree */
+	char *words;	    /* a sentence, owned; NULL when it is right */
+	char *note;	    /* why there was no vote, owned; NULL */
+	char **with;	    /* owned, NULL-terminated: the others of whom one may be wrong; NULL */
 };
 
-struct gemm_device *gemm_booth_device(const struct gemm_booth *b, unsigned i);
-
-/* Put the judgement of member `i` into words. */
-void gemm_vote_tell(const struct gemm_booth *b, unsigned i, struct gemm_vote *vote);
+/*
+ * The product of the rate on all devices that take part, again and again, and
+ * compared bit by bit between those of one model with one algorithm. Such products are the same
+ * (cuBLAS documentation, "Results reproducibility": one version of the library, one architecture
+ * and number of SMs; each has its own workspace here). Fills `votes` of all devices; who fails
+ * meanwhile is taken out.
+ */
+void gemm_vote(struct gemm_run *run, const bool *takes_part, struct gemm_vote *votes);
+void gemm_vote_release(struct gemm_vote *vote);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/gemm/gemm_vote_words.h"
+
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
-#include "probes/gemm/gemm_vote.h"
+#include "lib/base/xalloc.h"
 
 /* The version that member `i` is held against, and who has it. */
 struct opposite {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/accel/watch.h"
 #include "probes/gemm/gemm.h"
 

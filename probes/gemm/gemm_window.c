@@ -9,8 +9,8 @@
 #include <limits.h>
 #include <math.h>
 
-#include "lib/clock.h"
-#include "probes/gemm/gemm.h"
+#include "lib/base/clock.h"
+#include "probes/gemm/gemm_device.h"
 
 enum {
 	BATCH_MAX = 4096,   /* products of one window: what streams and launch queues hold */

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/sysfs.h"
 #include "probes/gpu_state/gpu_state.h"
+#include "probes/harness/known.h"
 #include "probes/host_state/pci.h"
-#include "probes/known.h"
 
 enum { NAME_SIZE = 64 };
 

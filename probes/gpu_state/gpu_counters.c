@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
 #include "probes/gpu_state/gpu_counter_table.h"
 #include "probes/gpu_state/gpu_state.h"
 

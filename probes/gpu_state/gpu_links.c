@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
 #include "probes/gpu_state/gpu_state.h"
 
 enum { NAMES_MAX = 256 };

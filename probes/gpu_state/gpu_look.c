@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 #include "probes/accel/worker.h"
 #include "probes/gpu_state/gpu_counter_table.h"
 

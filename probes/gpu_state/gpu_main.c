@@ -3,14 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/kernel_rules.h"
-#include "lib/paths.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/kernel_rules.h"
+#include "lib/sys/paths.h"
 #include "probes/accel/accel.h"
 #include "probes/gpu_state/gpu_state.h"
-#include "probes/since.h"
+#include "probes/harness/since.h"
 
 enum { END_MAX_US = 500000 };
 

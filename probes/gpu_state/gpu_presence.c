@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/paths.h"
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/paths.h"
+#include "lib/sys/sysfs.h"
 #include "probes/gpu_state/gpu_state.h"
-#include "probes/known.h"
+#include "probes/harness/known.h"
 
 static const char *text_at(const json_t *object, const char *key)
 {

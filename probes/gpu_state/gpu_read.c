@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/accel/cuda_load.h"
 #include "probes/accel/worker.h"
 #include "probes/gpu_state/gpu_look.h"

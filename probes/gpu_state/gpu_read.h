@@ -14,8 +14,8 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
-#include "lib/pci_address.h"
+#include "lib/base/macro.h"
+#include "lib/sys/pci_address.h"
 #include "probes/accel/nvml_abi.h"
 
 struct err;

@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 
 const struct probe_check gpu_checks[] = {
 	{ "gpu.lost", "1", BETTER_NONE, "A GPU that fell off the bus or is not there any more." },

@@ -10,10 +10,10 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "lib/macro.h"
-#include "probes/counter.h"
-#include "probes/finding.h"
+#include "lib/base/macro.h"
 #include "probes/gpu_state/gpu_read.h"
+#include "probes/harness/counter.h"
+#include "probes/harness/finding.h"
 
 struct kernel_rules;
 struct known;

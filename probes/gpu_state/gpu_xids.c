@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/file.h"
-#include "lib/kernel_match.h"
-#include "lib/kernel_rules.h"
-#include "lib/kmsg.h"
-#include "lib/paths.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/kernel_match.h"
+#include "lib/sys/kernel_rules.h"
+#include "lib/sys/kmsg.h"
+#include "lib/sys/paths.h"
 #include "probes/gpu_state/gpu_state.h"
 
 #define CHECK_XID "gpu.xid"

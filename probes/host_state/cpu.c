@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/json.h"
-#include "lib/strbuf.h"
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/sysfs.h"
 #include "probes/host_state/host_state.h"
 
 #define CPU_DIR "/sys/devices/system/cpu"

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "lib/sysfs.h"
+#include "lib/sys/sysfs.h"
 
 enum {
 	HEADER = 4,

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 enum { DMI_MODULES_MAX = 512, DMI_NAME_SIZE = 64 };
 

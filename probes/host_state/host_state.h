@@ -12,10 +12,10 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "lib/macro.h"
-#include "probes/counter.h"
-#include "probes/finding.h"
-#include "probes/probe.h"
+#include "lib/base/macro.h"
+#include "probes/harness/counter.h"
+#include "probes/harness/finding.h"
+#include "probes/harness/probe.h"
 
 struct err;
 struct kernel_rules;

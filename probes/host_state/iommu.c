@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/file.h"
-#include "lib/json.h"
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/file.h"
+#include "lib/sys/sysfs.h"
 #include "probes/host_state/host_state.h"
 #include "probes/host_state/iommu_mode.h"
 #include "probes/host_state/pci.h"

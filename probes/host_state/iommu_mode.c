@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 enum said { SAID_OFF, SAID_ON, SAID_TRANSLATE, SAID_PASS, SAID_NOTHING };
 

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/kernel_match.h"
-#include "lib/kernel_rules.h"
-#include "lib/kmsg.h"
-#include "lib/paths.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/kernel_match.h"
+#include "lib/sys/kernel_rules.h"
+#include "lib/sys/kmsg.h"
+#include "lib/sys/paths.h"
 #include "probes/host_state/host_state.h"
 #include "probes/host_state/standing.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "lib/err.h"
-#include "lib/kernel_rules.h"
-#include "lib/paths.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/kernel_rules.h"
+#include "lib/sys/paths.h"
+#include "probes/harness/since.h"
 #include "probes/host_state/host_state.h"
 #include "probes/host_state/pci.h"
-#include "probes/since.h"
 
 static int run_areas(struct host *h, struct err *err)
 {

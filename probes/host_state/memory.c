@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/json.h"
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/sysfs.h"
 #include "probes/host_state/host_state.h"
 
 #define EDAC_DIR "/sys/devices/system/edac/mc"

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
-#include "lib/pci_address.h"
+#include "lib/base/macro.h"
+#include "lib/sys/pci_address.h"
 
 enum {
 	PCI_DEVICES_MAX = 4096,

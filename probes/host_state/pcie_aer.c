@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "lib/strbuf.h"
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/sysfs.h"
 
 uint64_t aer_total(const char *text, struct strbuf *ret_types)
 {

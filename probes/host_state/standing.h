@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "probes/host_state/host_state.h"
 
 enum { STANDING_MAX = 64 };

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 enum { DATA_WORDS_SIZE = 128 };
 

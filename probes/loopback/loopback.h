@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "probes/probe.h"
+#include "probes/harness/probe.h"
 #include "probes/rdma/flow.h"
 #include "probes/rdma/gid.h"
 #include "probes/rdma/options.h"

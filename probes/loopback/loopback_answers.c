@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
 #include "probes/rdma/flow.h"
 #include "probes/rdma/gid.h"
 #include "probes/rdma/words.h"

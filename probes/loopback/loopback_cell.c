@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/topology.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/topology/topology.h"
 #include "probes/accel/watch.h"
 #include "probes/loopback/session.h"
 #include "probes/rdma/flow_many.h"

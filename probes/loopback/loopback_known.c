@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/log.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/json/json.h"
 #include "probes/loopback/loopback.h"
 
 /* Values taken with other options say nothing about these. */

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct loopback_options;
 struct probe;

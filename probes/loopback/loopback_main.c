@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/accel/accel.h"
 #include "probes/loopback/loopback.h"
 

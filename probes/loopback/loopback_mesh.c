@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/log.h"
-#include "lib/xalloc.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
 #include "probes/loopback/loopback.h"
 #include "probes/loopback/loopback_answers.h"
 #include "probes/loopback/loopback_known.h"

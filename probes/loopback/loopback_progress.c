@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 
 #define QUIET_US (2 * USEC_PER_SEC)
 

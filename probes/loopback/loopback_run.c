@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/log.h"
-#include "lib/paths.h"
-#include "lib/topology.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
+#include "lib/topology/topology.h"
 #include "probes/loopback/data.h"
 #include "probes/loopback/loopback.h"
 #include "probes/loopback/loopback_gpu.h"

@@ -3,8 +3,9 @@
 
 #include <inttypes.h>
 
-#include "lib/clock.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
+#include "probes/harness/probe.h"
 #include "probes/memory/buffer.h"
 #include "probes/memory/contention.h"
 #include "probes/memory/numa.h"
@@ -12,7 +13,6 @@
 #include "probes/memory/ready.h"
 #include "probes/memory/team.h"
 #include "probes/memory/verify.h"
-#include "probes/probe.h"
 
 const char *const cell_check_names[CELL_CHECKS] = {
 	[KERNEL_READ] = "memory.read_bw",  [KERNEL_WRITE] = "memory.write_bw",

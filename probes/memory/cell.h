@@ -2,8 +2,8 @@
 /* The samples of one pair of nodes. */
 #pragma once
 
-#include "lib/macro.h"
-#include "lib/report.h"
+#include "lib/base/macro.h"
+#include "lib/report/report.h"
 #include "probes/memory/kernels.h"
 
 struct arena;

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "lib/file.h"
-#include "lib/macro.h"
-#include "lib/xalloc.h"
+#include "lib/base/macro.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 
 enum { CGROUP_TEXT_MAX = 64 * 1024 };
 

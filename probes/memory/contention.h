@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether somebody else uses the cores: once before anything is loaded, and
- * again over each measurement. The limits are those of probes/cpu_use.h.
+ * again over each measurement. The limits are those of probes/harness/cpu_use.h.
  */
 #pragma once
 
 #include <stdint.h>
 
-#include "lib/macro.h"
-#include "probes/cpu_use.h"
+#include "lib/base/macro.h"
+#include "probes/harness/cpu_use.h"
 
 struct numa_node;
 struct team;

@@ -13,8 +13,8 @@
 
 #include <stdint.h>
 
-#include "lib/err.h"
-#include "lib/report.h"
+#include "lib/base/err.h"
+#include "lib/report/report.h"
 #include "probes/accel/accel.h"
 #include "probes/memory/numa.h"
 
@@ -118,50 +118,16 @@ struct gpu_job {
  */
 int gpu_run(struct gpu_plan *plan, struct err *err);
 
-/* True when nothing speaks against putting work on it. */
-bool gpu_live(const struct gpu_device *d);
-
-/* Take the device out, with the words of `err`. */
-void gpu_fail(struct gpu_device *d, int r, const struct err *err);
-
 /* Does it go through pages of the host? */
 static inline bool gpu_kind_needs_host(enum gpu_kind kind)
 {
 	return kind != GPU_OWN && kind != GPU_P2P;
 }
 
-/* --- gpu_copy.c --- */
-
-/*
- * Run the lanes of all jobs at once for `us`, longer where a lane is slow but not
- * beyond `last_us`. A device whose lane is not over then, or fails, is taken out.
- */
-void gpu_copy_run(struct gpu_plan *plan, struct gpu_job *jobs, size_t n, uint64_t us,
-		  uint64_t last_us);
-
 /* --- gpu_link.c --- */
 
 /* Fill `link` from sysfs, while copies of it are under way. */
 void gpu_link_look(struct gpu_device *d);
-
-/* --- gpu_pattern.c --- */
-
-/* Try memory of the device until about `end_us`, emit memory.pattern. Fails as `emit`. */
-int gpu_pattern(struct gpu_device *d, uint64_t end_us);
-
-/* --- gpu_sample.c --- */
-
-/* When a round began and ended, on the engine's clock. */
-struct gpu_times {
-	uint64_t start_us, end_us;
-};
-
-/*
- * Emit the sample of jobs[i] of `n` that ran at once: a rate, or why there is none.
- * `late` says that there was no time to run them.
- */
-int gpu_job_emit(const struct gpu_job *jobs, size_t n, size_t i, const struct gpu_times *times,
-		 bool late);
 
 /* --- gpu_main.c --- */
 

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The rate of copies, timed by the device's own clock: windows of several copies
- * between two events, a few of them always put ahead. All lanes run at their own
- * pace until the round ends.
- */
+#include "probes/memory/gpu_copy.h"
+
 #include <errno.h>
 #include <math.h>
 
-#include "probes/memory/gpu.h"
+#include "probes/memory/gpu_device.h"
 
 enum {
 	BATCH_MAX = 250,   /* copies of one window: three windows fit into a stream's queue */

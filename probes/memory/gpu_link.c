@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/sysfs.h"
 #include "probes/memory/gpu.h"
 
 static char *line_of(const struct gpu_device *d, const char *name)

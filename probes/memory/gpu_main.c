@@ -2,13 +2,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/file.h"
-#include "lib/paths.h"
-#include "lib/topology.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
+#include "lib/topology/topology.h"
 #include "probes/accel/watch.h"
+#include "probes/harness/probe.h"
 #include "probes/memory/gpu.h"
-#include "probes/probe.h"
 
 /* From such a budget on there is time for the pattern. */
 enum { PATTERN_BUDGET_US = 20000000 };

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Does the memory of a GPU keep what is written? The pattern of pattern.h and its
- * complement are sent through one pinned buffer and read back through another,
- * strip by strip: what is read has left the caches of the GPU. What is wrong is
- * tried again with other values and the buffers the other way round.
- */
+#include "probes/memory/gpu_pattern.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/accel/watch.h"
-#include "probes/memory/gpu.h"
+#include "probes/memory/gpu_device.h"
 #include "probes/memory/pattern.h"
 
 enum {

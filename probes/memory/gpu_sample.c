@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/memory/gpu_sample.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/topology.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/topology/topology.h"
 #include "probes/accel/watch.h"
-#include "probes/memory/gpu.h"
+#include "probes/memory/gpu_device.h"
 
 static const char *const checks[GPU_KINDS] = {
 	[GPU_H2D] = "memory.h2d_bw",	 [GPU_D2H] = "memory.d2h_bw",

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 enum kernel_check { KERNEL_READ, KERNEL_WRITE, KERNEL_COPY, KERNEL_TRIAD, KERNEL_CHECKS };
 

@@ -7,12 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/accel/accel.h"
+#include "probes/harness/probe.h"
 #include "probes/memory/cell.h"
 #include "probes/memory/gpu.h"
 #include "probes/memory/session.h"
-#include "probes/probe.h"
 
 enum { OPT_ENGINE = 0x200, OPT_SIZE };
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/memory/numa.h"
 
 static void add_cell(const struct numa_host *host, struct plan *plan, size_t cpu, size_t memory)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "lib/clock.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
 #include "probes/memory/buffer.h"
 #include "probes/memory/team.h"
 

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "probes/memory/kernels.h"
 
 struct buffer;

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "probes/memory/buffer.h"
 #include "probes/memory/rate.h"
 

@@ -6,11 +6,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/log.h"
-#include "lib/paths.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
+#include "probes/harness/probe.h"
 #include "probes/memory/cell.h"
 #include "probes/memory/cgroup.h"
 #include "probes/memory/contention.h"
@@ -18,7 +19,6 @@
 #include "probes/memory/plan.h"
 #include "probes/memory/ready.h"
 #include "probes/memory/team.h"
-#include "probes/probe.h"
 
 enum { CPUINFO_MAX = 16 * 1024 * 1024 };
 

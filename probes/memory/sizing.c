@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 /* The largest power of two that is not larger; 0 for 0. */
 static uint64_t floor_power(uint64_t value)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 
 enum { STACK_BYTES = 256 * 1024, CPU_NUMBERS_MAX = 8192 };
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct err;
 struct team;

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 #include "probes/rdma/rdma.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/rdma/flow_drive.h"
 #include "probes/rdma/flow_watch.h"
 

@@ -6,8 +6,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
 #include "probes/rdma/core_keep.h"
 #include "probes/rdma/flow_drive.h"
 

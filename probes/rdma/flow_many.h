@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/rdma/flow.h"
 
 enum { FLOW_MANY_MAX = 64 };

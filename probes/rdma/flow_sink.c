@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 /* Up to a batch, with one call. */
 static int post(struct flow_sink *s, size_t queue, unsigned n, struct err *err)

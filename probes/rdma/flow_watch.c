@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/rdma/rdma.h"
 
 enum {

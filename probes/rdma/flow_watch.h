@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "probes/rdma/core_keep.h"
 
 struct err;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 const char *const gid_type_names[] = {
 	[RDMA_GID_IB] = "IB",

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 
 int mesh_add_link(struct mesh *m, struct mesh_link link)
 {

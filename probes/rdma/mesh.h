@@ -27,7 +27,7 @@
 
 #include <stddef.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 enum {
 	MESH_CELLS_MAX = 1024, /* four samples of each make a full report */

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
-#include "lib/xalloc.h"
 #include "probes/rdma/mesh.h"
 
 /* Fewer peers have no median worth the name. */

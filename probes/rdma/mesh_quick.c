@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/rdma/mesh.h"
 
 enum { LEVELS_MAX = 16, NO_LINK = -1 };

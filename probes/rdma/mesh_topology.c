@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "lib/pci_address.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/pci_address.h"
 
 /*
  * Payload of what PCIe carries: headers and flow control take the rest. With

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lib/topology.h"
+#include "lib/topology/topology.h"
 #include "probes/rdma/mesh.h"
 
 /* A cell to add: a port of an RNIC and a memory, with the caller's numbers. */

@@ -9,11 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/random.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/random.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 
 /* Lines "passed HOST:PORT" alone, or nothing: what else the file of an all-reduce has. */
 static bool is_of_a_permit(const char *text)

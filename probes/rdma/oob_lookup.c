@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "lib/err.h"
-#include "lib/watched.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/watched.h"
 
 /* The C library takes 70000 for 4464. */
 static bool is_port(const char *text)

@@ -9,11 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/log.h"
-#include "lib/tcp.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/net/tcp.h"
+#include "lib/sys/file.h"
 #include "probes/rdma/oob.h"
 #include "probes/rdma/oob_lookup.h"
 

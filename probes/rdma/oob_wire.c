@@ -4,7 +4,7 @@
 #include <endian.h>
 #include <errno.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 enum { MAGIC_SIZE = 8, VERSION_SIZE = 4, INNER = 0x36, OUTER = 0x5c };
 

@@ -17,8 +17,8 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
-#include "lib/sha256.h"
+#include "lib/base/macro.h"
+#include "lib/base/sha256.h"
 
 struct err;
 

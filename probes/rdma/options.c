@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/rdma/flow.h"
 
 enum { OPT_CELLS = 0x300, OPT_GID_INDEX, OPT_MTU, OPT_SIZE, OPT_QPS, OPT_DEPTH };

@@ -4,7 +4,7 @@
 
 #include <argp.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "probes/rdma/site.h"
 
 enum {

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <poll.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/rnic_ports.h"
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/rnic_ports.h"
+#include "lib/sys/sysfs.h"
 #include "probes/rdma/users.h"
 #include "probes/rnic_state/nic.h"
 

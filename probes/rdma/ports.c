@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 
 enum {
 	HEADERS_ETHERNET = 8 + 14 + 40 + 8 + 12 + 4 + 4 + 12,

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
+#include "lib/base/err.h"
+#include "lib/sys/file.h"
 #include "probes/accel/accel.h"
 
 static int add_dmabuf(const struct rdma_ops *ops, struct rdma_device *d,

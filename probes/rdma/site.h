@@ -17,7 +17,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "probes/rdma/ports.h"
 
 struct err;

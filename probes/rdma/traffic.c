@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 
 /* Ethernet 18, IPv6 40, UDP 8, BTH 12, RETH 16, ICRC 4 bytes around each payload, at most. */
 enum { HEADER_BYTES = 98 };

@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct nic;
 struct rdma_port;

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/clock.h"
-#include "lib/rnic_ports.h"
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/rnic_ports.h"
+#include "lib/sys/sysfs.h"
 #include "probes/rdma/rdma.h"
 #include "probes/rdma/traffic.h"
 #include "probes/rnic_state/nic.h"

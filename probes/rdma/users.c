@@ -11,11 +11,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/paths.h"
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
+#include "lib/sys/sysfs.h"
 
 enum {
 	ANSWER_BYTES = 256 * 1024, /* of one read; the kernel sends at most 32 KiB at once */

@@ -10,12 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/log.h"
-#include "lib/paths.h"
-#include "lib/rnic_ports.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
+#include "lib/sys/rnic_ports.h"
 #include "probes/rdma/ticks.h"
 #include "probes/rdma/verbs_calls.h"
 

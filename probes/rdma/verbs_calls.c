@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <infiniband/verbs.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/paths.h"
+#include "lib/base/err.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
 #include "probes/accel/library.h"
 
 #define SONAME "libibverbs.so.1"

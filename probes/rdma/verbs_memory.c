@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/rdma/verbs.h"
 
 enum { LIMIT_SIZE = 32, KIB = 1024 };

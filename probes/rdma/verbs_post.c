@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <poll.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
 #include "probes/rdma/verbs.h"
 
 enum {

@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/random.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/random.h"
+#include "lib/base/xalloc.h"
 #include "probes/rdma/verbs.h"
 
 enum {

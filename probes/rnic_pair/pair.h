@@ -10,17 +10,17 @@
  */
 #pragma once
 
-#include "probes/probe.h"
+#include "probes/harness/probe.h"
 #include "probes/rdma/options.h"
 #include "probes/rdma/rdma.h"
 #include "probes/rnic_pair/pair_side.h"
+#include "probes/rnic_pair/pair_verdict.h"
 
 struct topology;
 
 enum {
 	/* 32 x 31 pairs of 3 checks fill a probe's samples. */
 	PAIR_PORTS_MAX = 32,
-	PAIR_NOTE_SIZE = 512,
 };
 
 struct pair_options {
@@ -34,18 +34,6 @@ struct pair_options {
 	const char *listen, *peer; /* HOST:PORT of a pair of two hosts; at most one of them */
 	const char *token_file;
 	struct rdma_options rdma; /* where they are, for the command line */
-};
-
-/* What one direction's connection came to; a sample of rnic_pair.connect. */
-struct pair_verdict {
-	int state; /* enum sample_state */
-	int ok;	   /* enum tristate; unknown unless measured */
-	unsigned mtu;
-	bool reached; /* a small write arrived */
-	bool no_path; /* nothing did, though both ports are up */
-	bool apart;   /* its ports are of two networks: it is not measured... */
-	bool untold;  /* ...and another pair of the same two says so */
-	char note[PAIR_NOTE_SIZE];
 };
 
 struct pair_job {
@@ -70,12 +58,6 @@ enum { PAIR_SMALL_BYTES = 64, PAIR_TRY_BYTES = 4096, PAIR_TRY_RETRIES = 3 };
 /* Tried when full packets are lost, up to a 0: steps that switches are set to. */
 extern const unsigned pair_smaller_mtus[];
 
-void pair_decide(struct pair_verdict *v, int state, int ok, const char *format, ...) PRINTF(4, 5);
-
-/* A write (`what`) that ended with `r` of pair_lanes_wait() and `done` was lost, or failed. */
-void pair_decide_lost(struct pair_verdict *v, const struct pair_lanes *l, int r,
-		      const struct rdma_done *done, const char *what);
-
 /* Open both ends of a job in this process and connect them; pair_part() in any case. */
 int pair_join(struct pair_job *job, const struct pair_want *want, struct err *err);
 void pair_part(struct pair_job *job);
@@ -85,26 +67,6 @@ void pair_part(struct pair_job *job);
  * once, by the deadline; fills their verdicts and leaves no lanes open.
  */
 void pair_connect_all(struct pair_job *jobs, size_t n, uint64_t deadline_us);
-
-/*
- * Ports may be of networks that have nothing to do with each other (for the job, for storage, a
- * rail each): between those nothing arrives, and no link is sick. So of two ports that each reach
- * others, and by no way each other; of one that never reached any in an earlier run either; and of
- * three or more of which none reaches any. The verdict of one pair of each two networks becomes
- * set-up and says so, the others' are untold. Pure.
- */
-void pair_tell_apart(struct pair_job *jobs, size_t n);
-
-/*
- * After pair_tell_apart(): has each port an IPv4 subnet of its own, and none met another, ever? So
- * where each rail is routed by itself: the kernel finds an address of its own host without the wire
- * (addr_resolve() of drivers/infiniband/core/addr.c), so no packet between two rails of one host
- * ever meets a router, and nothing is sick. Pure.
- */
-bool pair_is_subnet_a_rail(const struct pair_job *jobs, size_t n);
-
-/* Jobs whose ports are of two networks go; how many stay, in their order. */
-size_t pair_leave_apart(struct pair_job *jobs, size_t n);
 
 /* All ordered pairs of `engine` that the options ask for. Errors as struct probe_desc's run(). */
 int pair_run(struct probe *probe, struct rdma_engine *engine, struct err *err);

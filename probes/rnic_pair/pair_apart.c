@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Networks of one host that have nothing to do with each other. */
-#include <stdio.h>
+#include "probes/rnic_pair/pair_apart.h"
 
-#include "probes/rnic_pair/pair.h"
+#include <stdio.h>
 
 /* Two that do not reach each other are one sick link; more are no matter of any one port. */
 enum { SIDES_THAT_MAY_BE_SICK = 2 };

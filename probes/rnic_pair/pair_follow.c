@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The side that listened: does what the leader asks for. */
+#include "probes/rnic_pair/pair_follow.h"
+
 #include <errno.h>
 #include <stdio.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
-#include "probes/rnic_pair/pair_session.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "probes/rnic_pair/pair_step.h"
 
 struct follower {
 	struct pair_session *session;
@@ -38,11 +39,11 @@ static int on_open(struct follower *f, struct pair_message *m, struct err *err)
 				      .rates = m->rates,
 				      .mtu = (unsigned)m->mtu,
 				      .us = m->step_us };
-	if (pair_session_open(s, &f->step, &v) < 0)
+	if (pair_step_open(s, &f->step, &v) < 0)
 		return say_failed(s, &v, err);
 	pair_lanes_offer(&s->lanes, &answer.offer);
 	/* Connected before it answers: what the leader writes finds us ready. */
-	if (pair_session_connect(s, &m->offer, &v) < 0)
+	if (pair_step_connect(s, &m->offer, &v) < 0)
 		return say_failed(s, &v, err);
 	if (f->step.rates && f->step.forth)
 		pair_reading_begin(&s->lanes, &s->reading);
@@ -64,7 +65,7 @@ static int on_ready(struct follower *f, struct pair_message *m, struct err *err)
 		return 0;
 	o.samples[0] = sample_init();
 	o.samples[1] = sample_init();
-	pair_session_write(s, &f->step, &o);
+	pair_step_write(s, &f->step, &o);
 	if (f->step.rates) {
 		tried.kind = PAIR_RATES;
 		tried.written = s->written;
@@ -94,11 +95,11 @@ static int on_final(struct follower *f, struct pair_message *m, struct err *err)
 	if (m->rail >= s->n_rails)
 		return err_set(err, EPROTO, "%s tells of a rail that is not there", s->line.name);
 	/* It may be heard of here alone: both ends emit the same. */
-	ack.note = pair_session_heard(s, &m->written);
+	ack.note = pair_step_heard(s, &m->written);
 	for (i = 0; ack.note && i < m->n_samples; i++)
 		pair_guard_blame_others(&m->samples[i], ack.note);
 	r = pair_say(s, &ack, err);
-	return r < 0 ? r : pair_session_emit(s, m->rail, m->forth, m->samples, m->n_samples);
+	return r < 0 ? r : pair_step_emit(s, m->rail, m->forth, m->samples, m->n_samples);
 }
 
 static int on_bye(struct follower *f, struct pair_message *m, struct err *err)

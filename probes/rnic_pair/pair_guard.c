@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/report/report.h"
 #include "probes/rdma/port_guard.h"
 #include "probes/rnic_pair/pair.h"
 #include "probes/rnic_state/nic.h"

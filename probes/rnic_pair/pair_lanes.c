@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
 #include "probes/rnic_pair/pair.h"
 
 enum {

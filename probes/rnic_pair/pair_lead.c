@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The side that dialled: asks for one step after the other. */
+#include "probes/rnic_pair/pair_lead.h"
+
 #include <errno.h>
 #include <stdio.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
-#include "probes/rnic_pair/pair_session.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "probes/rnic_pair/pair_step.h"
 
 /* An address that is not found takes a second a queue; a try two writes. */
 #define ANSWER_US (20 * USEC_PER_SEC)
@@ -42,7 +43,7 @@ static int open_both(struct pair_session *s, const struct pair_step *step, struc
 	CLEANUP(pair_message_release) struct pair_message answer = pair_message_init(PAIR_BYE);
 	int r;
 
-	if (pair_session_open(s, step, &ret->verdict) < 0)
+	if (pair_step_open(s, step, &ret->verdict) < 0)
 		return 0;
 	ask.rail = step->rail;
 	ask.forth = step->forth;
@@ -59,7 +60,7 @@ static int open_both(struct pair_session *s, const struct pair_step *step, struc
 		take_outcome(&answer, ret);
 	if (answer.kind != PAIR_OFFER)
 		return answer.kind == PAIR_FAILED ? 0 : unexpected(s, err);
-	return pair_session_connect(s, &answer.offer, &ret->verdict) < 0 ? 0 : 1;
+	return pair_step_connect(s, &answer.offer, &ret->verdict) < 0 ? 0 : 1;
 }
 
 static int let_other_write(struct pair_session *s, const struct pair_step *step,
@@ -76,7 +77,7 @@ static int let_other_write(struct pair_session *s, const struct pair_step *step,
 		return unexpected(s, err);
 	take_outcome(&answer, ret);
 	if (step->rates)
-		words = pair_session_heard(s, &answer.written);
+		words = pair_step_heard(s, &answer.written);
 	for (i = 0; words && i < ARRAY_SIZE(ret->samples); i++)
 		pair_guard_blame_others(&ret->samples[i], words);
 	return 0;
@@ -98,7 +99,7 @@ static int run_step(struct pair_session *s, const struct pair_step *step, struct
 			pair_reading_begin(&s->lanes, &s->reading);
 		r = pair_say(s, &ready, err);
 		if (r == 0 && step->forth)
-			pair_session_write(s, step, ret);
+			pair_step_write(s, step, ret);
 		else if (r == 0)
 			r = let_other_write(s, step, ret, err);
 	} else if (r == 0) {
@@ -167,7 +168,7 @@ static int finish(struct pair_session *s, const struct pair_step *step, struct s
 		r = unexpected(s, err);
 	for (i = 0; r == 0 && answer.note && i < n; i++)
 		pair_guard_blame_others(&samples[i], answer.note);
-	return r == 0 ? pair_session_emit(s, step->rail, step->forth, samples, n) : r;
+	return r == 0 ? pair_step_emit(s, step->rail, step->forth, samples, n) : r;
 }
 
 /* A connection that is not there: its rates say so on both sides. */
@@ -226,7 +227,6 @@ static int measure_rail(struct pair_session *s, size_t rail, bool forth, uint64_
 	return r;
 }
 
-/* All connections, then the rates of those that connect. */
 int pair_lead(struct pair_session *s, struct err *err)
 {
 	const struct pair_message bye = pair_message_init(PAIR_BYE);

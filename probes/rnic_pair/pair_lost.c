@@ -3,9 +3,9 @@
 
 #include <fcntl.h>
 
-#include "lib/file.h"
-#include "lib/paths.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
 #include "probes/rnic_pair/pair_side.h"
 
 static const char *const names[PAIR_LOST_COUNTERS] = {

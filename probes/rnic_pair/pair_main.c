@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/rnic_pair/pair.h"
 
 enum {

@@ -2,9 +2,9 @@
 /* Bandwidth and latency over lanes that are connected. */
 #include <errno.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/rdma/flow_many.h"
 #include "probes/rdma/flow_sink.h"
 #include "probes/rdma/words.h"

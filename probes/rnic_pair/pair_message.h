@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include "lib/report.h"
+#include "lib/report/report.h"
 #include "probes/rnic_pair/pair_guard.h"
 #include "probes/rnic_pair/pair_lanes.h"
 #include "probes/rnic_pair/pair_sample.h"

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/log.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 #include "probes/rnic_pair/pair_plan.h"
-#include "probes/rnic_pair/pair_session.h"
+#include "probes/rnic_pair/pair_step.h"
 
 /* Of the budget, to find each other. */
 #define MEET_SHARE 0.5
@@ -37,7 +37,7 @@ static int meet(const struct pair_options *o, const char *token, uint64_t deadli
 /* What went wrong before the other side said its name was set up wrongly; later it was given up. */
 static void emit_failure(struct pair_session *s, const struct err *err)
 {
-	(void)pair_session_emit_rest(s, s->peer.node ? SAMPLE_ABORTED : SAMPLE_SET_UP, err->msg);
+	(void)pair_step_emit_rest(s, s->peer.node ? SAMPLE_ABORTED : SAMPLE_SET_UP, err->msg);
 }
 
 int pair_peer_run(struct pair_plan *p, const char *token, struct err *err)

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/circle.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/log.h"
-#include "lib/paths.h"
-#include "lib/xalloc.h"
+#include "lib/base/circle.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
 #include "probes/rdma/port_guard.h"
 #include "probes/rdma/ports.h"
 #include "probes/rnic_pair/pair_rounds.h"

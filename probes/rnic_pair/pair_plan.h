@@ -2,7 +2,7 @@
 /* What there is to measure on this host: ports made ready, and jobs in rounds of disjoint pairs. */
 #pragma once
 
-#include "lib/topology.h"
+#include "lib/topology/topology.h"
 #include "probes/memory/numa.h"
 #include "probes/rnic_pair/pair_sample.h"
 

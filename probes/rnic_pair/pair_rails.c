@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/rnic_pair/pair_rails.h"
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 
 /* Both lists as they were; what is taken is in the new ones already. */
 struct matching {

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/pci_address.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/pci_address.h"
 #include "probes/rdma/mesh_topology.h"
 
 enum { LINKS_MAX = 16 }; /* between an RNIC and its memory */

@@ -3,11 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/log.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
 #include "probes/rdma/oob.h"
 #include "probes/rdma/oob_lookup.h"
+#include "probes/rnic_pair/pair_apart.h"
 #include "probes/rnic_pair/pair_guard.h"
 #include "probes/rnic_pair/pair_peer.h"
 #include "probes/rnic_pair/pair_plan.h"

@@ -2,7 +2,7 @@
 /* Samples of pairs: what they are about, and what was measured. */
 #pragma once
 
-#include "lib/report.h"
+#include "lib/report/report.h"
 #include "probes/rnic_pair/pair.h"
 
 enum pair_check {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/rnic_pair/pair_schedule.h"
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "probes/rdma/flow.h"
 
 /* How many times as long a slow fabric may take. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a pair may take. Pure; who meets whom is lib/circle.h. */
+/* How long a pair may take. Pure; who meets whom is lib/base/circle.h. */
 #pragma once
 
 #include <stdint.h>

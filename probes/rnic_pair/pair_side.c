@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/memory/buffer.h"
 #include "probes/memory/numa.h"
 #include "probes/rdma/flow.h"

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/rdma/gid.h"
 #include "probes/rdma/rdma.h"
 #include "probes/rnic_pair/pair_lanes.h"

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/log.h"
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
 #include "probes/rnic_pair/pair_plan.h"
 
 enum { SUBNETS_TEXT_MAX = PAIR_PORTS_MAX * (RDMA_NAME_SIZE + GID_TEXT_SIZE + 16) };

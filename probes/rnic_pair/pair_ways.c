@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/rdma/flow_sink.h"
 #include "probes/rnic_pair/pair_guard.h"
 #include "probes/rnic_pair/pair_schedule.h"

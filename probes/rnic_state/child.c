@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/file.h"
-#include "lib/strbuf.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+#include "lib/sys/file.h"
 
 enum { READ_AT_ONCE = 16 * 1024 };
 

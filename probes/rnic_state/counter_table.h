@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-#include "lib/macro.h"
-#include "probes/finding.h"
+#include "lib/base/macro.h"
+#include "probes/harness/finding.h"
 
 /* Where a counter is read. */
 enum counter_place {

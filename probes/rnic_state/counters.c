@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/strbuf.h"
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/sysfs.h"
 #include "probes/rnic_state/counter_table.h"
 #include "probes/rnic_state/fec.h"
 #include "probes/rnic_state/nic.h"

@@ -7,7 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/rnic_state/netlink.h"
 
 static void read_app(const struct attributes *value, struct dcb *ret)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/file.h"
-#include "lib/rnic_ports.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/rnic_ports.h"
 #include "probes/rnic_state/dcb.h"
 #include "probes/rnic_state/ethtool_ask.h"
 #include "probes/rnic_state/module_ask.h"

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/file.h"
+#include "lib/sys/file.h"
 
 int ethtool_ask(const char *netdev, void *data)
 {

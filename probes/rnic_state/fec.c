@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/rnic_state/nic.h"
 #include "probes/rnic_state/rnic_state.h"
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct nic_stats;
 struct port;

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/paths.h"
-#include "lib/strbuf.h"
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
-#include "probes/known.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/paths.h"
+#include "lib/sys/sysfs.h"
+#include "probes/harness/known.h"
 #include "probes/rnic_state/nic.h"
 #include "probes/rnic_state/reading.h"
 #include "probes/rnic_state/rnic_state.h"

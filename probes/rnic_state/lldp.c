@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/json.h"
-#include "lib/paths.h"
-#include "lib/strbuf.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/paths.h"
 #include "probes/rnic_state/child.h"
 #include "probes/rnic_state/rnic_state.h"
 

@@ -4,7 +4,7 @@
 
 #include <net/if.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 enum { LLDP_TEXT_SIZE = 128, LLDP_NEIGHBORS_MAX = 256, LLDP_OUTPUT_MAX = 1024 * 1024 };
 

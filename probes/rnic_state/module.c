@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "lib/utf8.h"
+#include "lib/base/utf8.h"
 
 #define DBM_MIN (-40.0)
 

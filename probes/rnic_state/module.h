@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 enum { MODULE_PART_SIZE = 128, MODULE_LANES_MAX = 8, MODULE_TEXT_SIZE = 17 };
 

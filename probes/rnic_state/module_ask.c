@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include "lib/file.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 #include "probes/rnic_state/ethtool_ask.h"
 #include "probes/rnic_state/netlink.h"
 

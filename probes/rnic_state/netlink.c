@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/file.h"
+#include "lib/sys/file.h"
 
 /* The macros of <linux/netlink.h> are of mixed signs. */
 #define HEAD sizeof(struct nlattr)

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 enum {
 	NETLINK_ANSWER_MAX = 32 * 1024,

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 enum {
 	NIC_STATS_MAX = 16384, /* counters of one device; an mlx5 with many queues has 5000 */

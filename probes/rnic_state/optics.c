@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
 #include "probes/rnic_state/module.h"
 #include "probes/rnic_state/nic.h"
 #include "probes/rnic_state/rnic_state.h"

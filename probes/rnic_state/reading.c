@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/strbuf.h"
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/sysfs.h"
 #include "probes/rnic_state/counter_table.h"
 #include "probes/rnic_state/rnic_state.h"
 #include "probes/rnic_state/window.h"

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "probes/rnic_state/nic.h"
 
 struct counter_row;

@@ -3,12 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/paths.h"
+#include "lib/base/err.h"
+#include "lib/json/json.h"
+#include "lib/sys/paths.h"
+#include "probes/harness/since.h"
 #include "probes/rnic_state/nic.h"
 #include "probes/rnic_state/rnic_state.h"
-#include "probes/since.h"
 
 enum { OPT_EXCLUDE = 0x200 };
 

@@ -13,10 +13,10 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "lib/macro.h"
-#include "lib/rnic_ports.h"
-#include "probes/counter.h"
-#include "probes/finding.h"
+#include "lib/base/macro.h"
+#include "lib/sys/rnic_ports.h"
+#include "probes/harness/counter.h"
+#include "probes/harness/finding.h"
 
 struct err;
 struct nic;

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "probes/rnic_state/dcb.h"
 #include "probes/rnic_state/rnic_state.h"
 

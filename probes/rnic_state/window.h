@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct window {
 	double sum;   /* growth since it began */

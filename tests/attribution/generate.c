@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "tests/attribution/inject.h"
 
 enum { NS = 1000000000, LINE_SIZE = 512, BUFFER = 1 << 20 };

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 enum {
 	JOB_NODES_MAX = 4096,

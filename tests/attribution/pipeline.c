@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 
 enum { NOTHING_NS = 1000 }; /* what it takes to send nothing to nobody */
 

@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/attribution/cost.h"
-#include "controller/attribution/crew.h"
-#include "controller/attribution/graph.h"
-#include "controller/attribution/slowdown.h"
-#include "controller/attribution/trace_reader.h"
-#include "lib/clock.h"
-#include "lib/err.h"
+#include "attribution/cost.h"
+#include "attribution/crew.h"
+#include "attribution/graph.h"
+#include "attribution/slowdown.h"
+#include "attribution/trace_reader.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
 
 enum { TIMES = 11 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A store as days of reports leave it, written row by row with the rule of controller/retention.h.
+"""A store as days of reports leave it, written row by row with the rule of controller/store/retention.h.
 
 store_days.py FILE [--nodes N] [--days D] [--all]     --all: nothing is thinned
 
@@ -20,7 +20,7 @@ from pathlib import Path
 TREE = Path(__file__).resolve().parents[2]
 S = 1_000_000
 EVERY, HOUR, DAY = 900 * S, 3600 * S, 86400 * S
-# controller/retention.c: ages until all, one an hour, one a day are kept
+# controller/store/retention.c: ages until all, one an hour, one a day are kept
 PASS, BAD = (1 * DAY, 7 * DAY, 30 * DAY), (3 * DAY, 14 * DAY, 90 * DAY)
 WHOLE, LEAN, GONE = range(3)
 CHECKS = [(f"gemm.rate{i}", "FLOP/s") for i in range(8)] + [(f"memory.bw{i}", "B/s") for i in range(8)]
@@ -137,7 +137,7 @@ def build(path, fleet, pool):
     db = sqlite3.connect(path, isolation_level=None)
     for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -1000000", "locking_mode = EXCLUSIVE"):
         db.execute(f"PRAGMA {pragma}")
-    steps = sorted(TREE.glob("controller/schema-*.sql"))
+    steps = sorted(TREE.glob("controller/store/sql/schema-*.sql"))
     for step in steps:
         db.executescript(step.read_text())
     db.execute(f"PRAGMA user_version = {len(steps)}")

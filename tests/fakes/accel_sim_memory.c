@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/fakes/accel_sim_inside.h"
 
 int sim_region_new(struct accel *a, unsigned device, const struct accel_memory *memory,

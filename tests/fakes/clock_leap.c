@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/time.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,27 +67,6 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 	if (id != CLOCK_PROCESS_CPUTIME_ID && id != CLOCK_THREAD_CPUTIME_ID)
 		*ts = from_ns(to_ns(ts) + gone_ns * (speed - 1) + atomic_load(&shared[0]) * USEC_NS);
 	return 0;
-}
-
-time_t time(time_t *ret)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_REALTIME, &ts);
-	if (ret)
-		*ret = ts.tv_sec;
-	return ts.tv_sec;
-}
-
-int gettimeofday(struct timeval *restrict tv, void *restrict zone)
-{
-	struct timespec ts;
-	int r = clock_gettime(CLOCK_REALTIME, &ts);
-
-	(void)zone;
-	tv->tv_sec = ts.tv_sec;
-	tv->tv_usec = ts.tv_nsec / USEC_NS;
-	return r;
 }
 
 /* Which clock a timer is of, by its descriptor. */

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,26 +62,5 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 		add(ts, shift.real_us);
 	if (r == 0 && id == CLOCK_BOOTTIME)
 		add(ts, shift.boot_us);
-	return r;
-}
-
-time_t time(time_t *ret)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_REALTIME, &ts);
-	if (ret)
-		*ret = ts.tv_sec;
-	return ts.tv_sec;
-}
-
-int gettimeofday(struct timeval *restrict tv, void *restrict zone)
-{
-	struct timespec ts;
-	int r = clock_gettime(CLOCK_REALTIME, &ts);
-
-	(void)zone;
-	tv->tv_sec = ts.tv_sec;
-	tv->tv_usec = ts.tv_nsec / 1000;
 	return r;
 }

@@ -5,8 +5,8 @@
 
 #include <sqlite3.h>
 
-#include "lib/macro.h"
-#include "lib/xalloc.h"
+#include "lib/base/macro.h"
+#include "lib/base/xalloc.h"
 #include "tests/fakes/crash_vfs.h"
 
 static void closep(sqlite3 **db)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/macro.h"
-#include "lib/xalloc.h"
+#include "lib/base/macro.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/random.h"
 
 enum { SECTOR = 512, FILE_MAX = 64 * 1024 * 1024 };

@@ -8,8 +8,8 @@
 
 #include <sqlite3.h>
 
-#include "lib/macro.h"
-#include "lib/xalloc.h"
+#include "lib/base/macro.h"
+#include "lib/base/xalloc.h"
 #include "tests/fakes/crash_file.h"
 #include "tests/unit/random.h"
 

@@ -2,7 +2,7 @@
 /* The part of NVML that tells of the state of a GPU; faults in gpu_fake.h. */
 #include <stdio.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "tests/fakes/gpu_fake_nvml.h"
 
 enum {

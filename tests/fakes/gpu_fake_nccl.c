@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "probes/coll/nccl_abi.h"
 #include "tests/fakes/gpu_fake.h"
 #include "tests/unit/random.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The simulated fabric: how long a request takes over its links. */
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "tests/fakes/rdma_sim_inside.h"
 
 enum { JITTER_NS = 20000000 };

@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 
 static char dir[64];
 
@@ -22,7 +22,7 @@ void fuzz_failed(const char *what, const char *file, int line)
 
 char *fuzz_json(const json_t *value)
 {
-	/* 15 digits: what lib/json.c writes, and what two readings agree on. */
+	/* 15 digits: what lib/json/json.c writes, and what two readings agree on. */
 	char *text = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
 
 	FUZZ_CHECK(text);

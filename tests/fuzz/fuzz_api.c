@@ -12,12 +12,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "controller/api_inside.h"
-#include "controller/service.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/log.h"
-#include "lib/xalloc.h"
+#include "controller/controller.h"
+#include "controller/http/api_inside.h"
+#include "controller/http/api_turn.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {

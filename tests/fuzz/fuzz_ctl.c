@@ -15,12 +15,12 @@
 #include "cli/link.h"
 #include "cli/link_words.h"
 #include "cli/view.h"
-#include "lib/duration.h"
-#include "lib/err.h"
-#include "lib/http.h"
-#include "lib/json.h"
-#include "lib/utf8.h"
-#include "lib/xalloc.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/net/http.h"
 #include "tests/fuzz/fuzz.h"
 
 #define NOW_US (UINT64_C(1795255200) * USEC_PER_SEC) /* 2026-11-21 */

@@ -2,10 +2,10 @@
 /* The controller's answer to a report, agent's side: two bytes of status, then its body. */
 #include <stdlib.h>
 
-#include "agents/delivery.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "agents/assayd/delivery.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Only a number of at least 1 under the right key acknowledges. */

@@ -2,7 +2,7 @@
 /* Tables that firmware and devices fill: DMI, and the configuration space of PCI functions. */
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/host_state/dmi.h"
 #include "probes/host_state/pci.h"
 #include "tests/fuzz/fuzz.h"

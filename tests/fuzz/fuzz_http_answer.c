@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/http and the bytes of a server: whatever they are, the request ends with
+ * lib/net/http and the bytes of a server: whatever they are, the request ends with
  * an answer or a sentence, and its limits hold. connect() of this program
  * gives libcurl one end of a socket pair whose other end has been written.
  */
@@ -10,11 +10,11 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
-#include "lib/duration.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/http.h"
-#include "lib/xalloc.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/net/http.h"
+#include "lib/sys/file.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { BODY_MAX = 2048, TURNS_MAX = 10000 };

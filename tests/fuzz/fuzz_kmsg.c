@@ -5,11 +5,11 @@
  */
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/kernel_match.h"
-#include "lib/kernel_rules.h"
-#include "lib/kmsg.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/kernel_match.h"
+#include "lib/sys/kernel_rules.h"
+#include "lib/sys/kmsg.h"
 #include "tests/fuzz/fuzz.h"
 
 struct source {

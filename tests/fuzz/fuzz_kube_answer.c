@@ -5,10 +5,10 @@
  */
 #include <stdlib.h>
 
-#include "controller/kube/kube_inside.h"
-#include "lib/duration.h"
-#include "lib/http.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube_inside.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+#include "lib/net/http.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { STATUS_LEAST = 100, STATUSES = 500 };

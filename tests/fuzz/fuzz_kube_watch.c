@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/kube/kube.h"
-#include "controller/kube/kube_node.h"
-#include "controller/kube/kube_watch.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/log.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_node.h"
+#include "controller/cluster/kube/kube_watch.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { NODES_MAX = 64, BY_MAX = 64 };

@@ -2,8 +2,8 @@
 /* A kubeconfig is taken as a whole, or refused with a sentence and nothing in hand. */
 #include <errno.h>
 
-#include "controller/kube/kube_inside.h"
-#include "lib/subdomain.h"
+#include "controller/cluster/kube/kube_inside.h"
+#include "lib/base/subdomain.h"
 #include "tests/fuzz/fuzz.h"
 
 static bool at_most_one(const char *a, const char *b)

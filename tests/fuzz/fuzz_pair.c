@@ -2,8 +2,8 @@
 /* What one rnic-pair probe says to another: a message, and the header before it. */
 #include <errno.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/rdma/oob_wire.h"
 #include "probes/rnic_pair/pair_message.h"
 #include "tests/fuzz/fuzz.h"

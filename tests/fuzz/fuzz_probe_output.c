@@ -2,9 +2,9 @@
 /* What a probe prints: the same samples, however its bytes are cut into pieces. */
 #include <stdlib.h>
 
-#include "agents/probe_output.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "agents/run/probe_output.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/fuzz/fuzz.h"
 
 static void take(struct probe_output *out, const char *bytes, size_t n, size_t piece)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the ranks of an all-reduce say to each other. */
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/all_reduce/reduce_message.h"
 #include "probes/rdma/options.h"
 #include "tests/fuzz/fuzz.h"

@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/ingest.h"
-#include "lib/err.h"
-#include "lib/jmemo.h"
+#include "controller/ingest/ingest.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/jmemo.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Of the texts before: what one leaves behind is there when the next one is read. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/rnic_state/dcb.h"
 #include "probes/rnic_state/lldp.h"
 #include "probes/rnic_state/module_ask.h"

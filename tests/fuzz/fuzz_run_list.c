@@ -2,10 +2,10 @@
 /* What a run found good, as it lies in the store. */
 #include <stdlib.h>
 
-#include "controller/run_list.h"
+#include "controller/store/run_list.h"
+#include "lib/base/pool.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/pool.h"
-#include "lib/xalloc.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

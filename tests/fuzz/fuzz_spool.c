@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agents/spool.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "agents/run/spool.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Whole and of the number in its name, or moved out of the way. */

@@ -10,14 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agents/history.h"
-#include "agents/verdict_file.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "agents/run/history.h"
+#include "agents/run/verdict_file.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
+#include "lib/sys/file.h"
 #include "tests/fuzz/fuzz.h"
 
 static char *text_of(const struct verdict *v)

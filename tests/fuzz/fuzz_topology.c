@@ -2,9 +2,9 @@
 /* topology/1: read, asked for every pair of nodes, written again. */
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/topology.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/topology/topology.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { PAIRS_OF = 12 }; /* nodes of which every pair is asked for */

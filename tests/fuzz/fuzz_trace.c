@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/attribution/forms.h"
-#include "controller/attribution/trace_reader.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "attribution/forms.h"
+#include "attribution/trace_reader.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {

@@ -7,16 +7,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "agents/link_watch.h"
-#include "agents/log_watch.h"
-#include "agents/watch_draft.h"
-#include "lib/duration.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/moment.h"
-#include "lib/report.h"
-#include "lib/state.h"
-#include "lib/xalloc.h"
+#include "agents/assayd/link_watch.h"
+#include "agents/assayd/log_watch.h"
+#include "agents/run/watch_draft.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/report/report.h"
+#include "lib/sys/moment.h"
+#include "lib/sys/state.h"
 #include "tests/fuzz/fuzz.h"
 
 static char boot[] = "b1";

@@ -2,12 +2,12 @@
 /* Small texts inside larger ones: stamps, durations, names, PCI addresses and link speeds. */
 #include <stdlib.h>
 
-#include "controller/ingest.h"
-#include "lib/duration.h"
-#include "lib/err.h"
+#include "controller/ingest/ingest.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/link_words.h"
-#include "lib/topology_pci.h"
-#include "lib/xalloc.h"
+#include "lib/topology/topology_pci.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_stamp(const char *text)

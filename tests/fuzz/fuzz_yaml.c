@@ -3,16 +3,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agents/assayd_config.h"
-#include "agents/profiles.h"
-#include "controller/access.h"
-#include "controller/settings.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/judge/policy.h"
+#include "agents/assayd/assayd_config.h"
+#include "agents/run/profiles.h"
+#include "controller/auth/access.h"
+#include "controller/config/settings.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/judge/sku.h"
-#include "lib/kernel_rules.h"
-#include "lib/xalloc.h"
+#include "lib/policy/policy.h"
+#include "lib/sys/kernel_rules.h"
 #include "tests/fuzz/fuzz.h"
 
 static int take_policy(const struct jval *root, struct err *err)

@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-# Part of Makefile.am: decoders of what strangers send, given any bytes.
-#
-# A new one: tests/fuzz/fuzz_X.c, its row in FUZZ_TARGETS and its _LDADD here,
-# seeds in tests/fuzz/corpus/X, and, where there are words worth knowing,
-# tests/fuzz/X.dict. `make check` plays the seeds back; built with
-# `configure --enable-fuzzers`, `scripts/test fuzz` searches.
-
+# tests/fuzz: any bytes. Included by Makefile.am.
 check_LIBRARIES += libfuzz.a
 libfuzz_a_SOURCES = tests/fuzz/fuzz.c tests/fuzz/fuzz.h
 FUZZ_TARGETS = tests/fuzz/fuzz_ctl tests/fuzz/fuzz_delivery tests/fuzz/fuzz_firmware tests/fuzz/fuzz_kmsg \
 	tests/fuzz/fuzz_orders tests/fuzz/fuzz_probe_output tests/fuzz/fuzz_rnic tests/fuzz/fuzz_spool tests/fuzz/fuzz_state \
 	tests/fuzz/fuzz_topology tests/fuzz/fuzz_watch
 FUZZ_TARGETS += tests/fuzz/fuzz_pair tests/fuzz/fuzz_reduce tests/fuzz/fuzz_trace
-EXTRA_DIST += tests/fuzz/pair.dict tests/fuzz/trace.dict tests/fuzz/watch.dict
+
+# The seeds are a folder: dist_check.py sees that none is missing.
+EXTRA_DIST += tests/fuzz/api.dict tests/fuzz/corpus tests/fuzz/ctl.dict tests/fuzz/delivery.dict \
+	tests/fuzz/firmware.dict tests/fuzz/fuzz_api.c tests/fuzz/fuzz_http_answer.c tests/fuzz/fuzz_kube_answer.c \
+	tests/fuzz/fuzz_kube_token.c tests/fuzz/fuzz_kube_watch.c tests/fuzz/fuzz_kubeconfig.c tests/fuzz/fuzz_pack.c \
+	tests/fuzz/fuzz_report.c tests/fuzz/fuzz_run_list.c tests/fuzz/fuzz_words.c tests/fuzz/fuzz_yaml.c \
+	tests/fuzz/http_answer.dict tests/fuzz/kmsg.dict tests/fuzz/kube_answer.dict tests/fuzz/kube_watch.dict \
+	tests/fuzz/kubeconfig.dict tests/fuzz/orders.dict tests/fuzz/pair.dict tests/fuzz/probe_output.dict \
+	tests/fuzz/replay.c tests/fuzz/report.dict tests/fuzz/run_list.dict tests/fuzz/spool.dict tests/fuzz/state.dict \
+	tests/fuzz/topology.dict tests/fuzz/trace.dict tests/fuzz/watch.dict tests/fuzz/words.dict tests/fuzz/yaml.dict
 check_PROGRAMS += $(FUZZ_TARGETS)
 if !FUZZERS
 libfuzz_a_SOURCES += tests/fuzz/replay.c
 TESTS += $(FUZZ_TARGETS)
 endif
 FUZZ_LIBS = libfuzz.a $(BASE_LIBS) $(FUZZ_ENGINE)
-
 tests_fuzz_fuzz_ctl_LDADD = $(CTL_LIBS) $(FUZZ_LIBS)
 tests_fuzz_fuzz_delivery_LDADD = libassaydcore.a $(GZIP_LIBS) $(FUZZ_LIBS)
 tests_fuzz_fuzz_orders_LDADD = libassaydcore.a $(GZIP_LIBS) $(FUZZ_LIBS)
@@ -36,20 +38,16 @@ tests_fuzz_fuzz_state_LDADD = libcommands.a $(KEEP_LIBS) $(FUZZ_LIBS)
 tests_fuzz_fuzz_watch_LDADD = libassaydcore.a libcommands.a $(KEEP_LIBS) $(FUZZ_LIBS)
 tests_fuzz_fuzz_topology_LDADD = $(TOPOLOGY_LIBS) $(FUZZ_LIBS)
 tests_fuzz_fuzz_trace_LDADD = $(TRACE_LIBS) $(FUZZ_LIBS)
-
 if HAVE_SYSTEMD
 if HAVE_CURL
 FUZZ_TARGETS += tests/fuzz/fuzz_http_answer
 tests_fuzz_fuzz_http_answer_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 tests_fuzz_fuzz_http_answer_LDADD = $(HTTP_LIBS) $(FUZZ_LIBS)
 endif
-endif
-
-if HAVE_SYSTEMD
 if HAVE_SQLITE
 if HAVE_MICROHTTPD
-FUZZ_TARGETS += tests/fuzz/fuzz_api tests/fuzz/fuzz_report tests/fuzz/fuzz_run_list \
-	tests/fuzz/fuzz_words tests/fuzz/fuzz_yaml
+FUZZ_TARGETS += tests/fuzz/fuzz_api tests/fuzz/fuzz_report tests/fuzz/fuzz_run_list tests/fuzz/fuzz_words \
+	tests/fuzz/fuzz_yaml
 FUZZ_CONTROLLER = $(CONTROLLER_LIBS) $(FUZZ_LIBS)
 tests_fuzz_fuzz_api_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS) $(MICROHTTPD_CFLAGS)
 tests_fuzz_fuzz_api_LDADD = $(FUZZ_CONTROLLER)
@@ -63,10 +61,11 @@ if HAVE_CURL
 FUZZ_TARGETS += tests/fuzz/fuzz_kube_answer tests/fuzz/fuzz_kubeconfig
 tests_fuzz_fuzz_kube_answer_LDADD = libkube.a $(FUZZ_LIBS)
 tests_fuzz_fuzz_kubeconfig_LDADD = libkube.a $(FUZZ_LIBS)
+
 # With a server of its own in the place of kube_send().
 FUZZ_TARGETS += tests/fuzz/fuzz_kube_watch
 tests_fuzz_fuzz_kube_watch_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
-tests_fuzz_fuzz_kube_watch_SOURCES = tests/fuzz/fuzz_kube_watch.c $(KUBE_NODES_SOURCES)
+tests_fuzz_fuzz_kube_watch_SOURCES = $(KUBE_NODES_SOURCES) tests/fuzz/fuzz_kube_watch.c
 tests_fuzz_fuzz_kube_watch_LDADD = libcontroller.a $(FUZZ_LIBS) $(SYSTEMD_LIBS)
 FUZZ_TARGETS += tests/fuzz/fuzz_kube_token
 tests_fuzz_fuzz_kube_token_SOURCES = tests/fuzz/fuzz_kube_token.c tests/unit/jwt.c tests/unit/jwt.h
@@ -87,18 +86,6 @@ endif
 endif
 endif
 endif
-
-# The seeds are a folder: dist_check.py sees that none is missing.
-EXTRA_DIST += tests/fuzz/corpus tests/fuzz/fuzz_api.c tests/fuzz/fuzz_http_answer.c tests/fuzz/fuzz_kube_token.c \
-	tests/fuzz/fuzz_pack.c tests/fuzz/fuzz_report.c tests/fuzz/fuzz_run_list.c \
-	tests/fuzz/fuzz_words.c tests/fuzz/fuzz_yaml.c tests/fuzz/replay.c
-EXTRA_DIST += tests/fuzz/fuzz_kube_answer.c tests/fuzz/fuzz_kubeconfig.c tests/fuzz/kube_answer.dict tests/fuzz/kubeconfig.dict
-EXTRA_DIST += tests/fuzz/fuzz_kube_watch.c tests/fuzz/kube_watch.dict
-EXTRA_DIST += tests/fuzz/api.dict tests/fuzz/ctl.dict tests/fuzz/delivery.dict tests/fuzz/firmware.dict \
-	tests/fuzz/http_answer.dict tests/fuzz/kmsg.dict tests/fuzz/orders.dict \
-	tests/fuzz/probe_output.dict tests/fuzz/report.dict tests/fuzz/run_list.dict \
-	tests/fuzz/spool.dict tests/fuzz/state.dict tests/fuzz/topology.dict tests/fuzz/words.dict \
-	tests/fuzz/yaml.dict
 
 # The names of the targets of this build, for scripts/test.
 .PHONY: fuzz-targets

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { INPUT_MAX = 1 << 20, CUTS = 16, STATUS_USAGE = 2 };

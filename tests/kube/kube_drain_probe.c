@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * controller/kube/kube_drain.h by hand, and for tests: rounds of a drain until nothing is left,
- *each answer a line of JSON on stdout.
+ * controller/cluster/kube/kube_drain.h by hand, and for tests: rounds of a drain until nothing is
+ * left, each answer a line of JSON on stdout.
  *
  *	kube_drain_probe KUBECONFIG NODE SECONDS [bare] [scratch] [dry] [ask] [jobs]
  *
@@ -13,12 +13,12 @@
 
 #include <systemd/sd-event.h>
 
-#include "controller/kube/kube.h"
-#include "controller/kube/kube_drain.h"
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_drain.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 
 struct probe {
 	sd_event *loop;

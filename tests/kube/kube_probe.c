@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * controller/kube/kube.h by hand, and for tests: requests as lines of JSON on stdin, what came of
- * them as lines of JSON on stdout.
+ * controller/cluster/kube/kube.h by hand, and for tests: requests as lines of JSON on stdin, what
+ * came of them as lines of JSON on stdout.
  *
  *	kube_probe [KUBECONFIG]		(without: as in a pod)
  *	{"method":"GET","path":"/api/v1/nodes"}
@@ -19,11 +19,11 @@
 
 #include <systemd/sd-event.h>
 
-#include "controller/kube/kube.h"
-#include "lib/duration.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 
 struct asked {
 	struct kube *kube;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * controller/kube/kube_watch.h by hand, and for tests: what whoever watches is told, as lines of
- * JSON on stdout, until stdin ends.
+ * controller/cluster/kube/kube_watch.h by hand, and for tests: what whoever watches is told, as
+ * lines of JSON on stdout, until stdin ends.
  *
  *	kube_watcher KUBECONFIG [SPEED [SELECTOR]]
  *	{"node":"gpu-1","uid":"...","version":"205","unschedulable":false,"ready":true,"hands_off":null}
@@ -18,12 +18,12 @@
 
 #include <systemd/sd-event.h>
 
-#include "controller/kube/kube.h"
-#include "controller/kube/kube_watch.h"
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_watch.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 
 static uint64_t speed = 1;
 

@@ -1,10 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-# A real API server without containers, and the tests against it: included by Makefile.am.
-EXTRA_DIST += tests/kube/acting.py tests/kube/api.py tests/kube/apiserver.py tests/kube/audit.py tests/kube/build_apiserver tests/kube/chaos.py \
-	tests/kube/conftest.py tests/kube/kubelet.py tests/kube/run tests/kube/server.py
-EXTRA_DIST += tests/kube/test_fence.py # fence
-EXTRA_DIST += tests/bench/bench_kube_action.py tests/kube/test_chaos.py tests/kube/test_campaign.py tests/kube/test_end_to_end.py tests/kube/test_server.py
-EXTRA_DIST += tests/kube/test_drain_whole.py tests/kube/test_hands.py # people and drains
-EXTRA_DIST += tests/kube/test_ops.py # the cluster
-EXTRA_DIST += tests/kube/test_dry_run.py tests/kube/test_startup.py
-EXTRA_DIST += tests/bench/bench_identity.py tests/kube/test_identity.py # identity
+# tests/kube: pytest, a real API server. Included by Makefile.am.
+EXTRA_DIST += tests/kube/acting.py tests/kube/api.py tests/kube/apiserver.py tests/kube/audit.py \
+	tests/kube/build_apiserver tests/kube/chaos.py tests/kube/conftest.py tests/kube/kubelet.py tests/kube/run \
+	tests/kube/server.py tests/kube/test_call.py tests/kube/test_campaign.py tests/kube/test_chaos.py \
+	tests/kube/test_deploy.py tests/kube/test_drain.py tests/kube/test_drain_whole.py tests/kube/test_dry_run.py \
+	tests/kube/test_end_to_end.py tests/kube/test_fence.py tests/kube/test_hands.py tests/kube/test_identity.py \
+	tests/kube/test_nodes.py tests/kube/test_ops.py tests/kube/test_server.py tests/kube/test_startup.py
+if HAVE_SYSTEMD
+if HAVE_SQLITE
+if HAVE_MICROHTTPD
+if HAVE_CURL
+noinst_PROGRAMS += tests/kube/kube_probe
+tests_kube_kube_probe_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
+tests_kube_kube_probe_LDADD = $(KUBE_LIBS) libcontroller.a $(BASE_LIBS)
+noinst_PROGRAMS += tests/kube/kube_watcher
+tests_kube_kube_watcher_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
+tests_kube_kube_watcher_LDADD = libkube.a libcontroller.a $(KUBE_LIBS) $(BASE_LIBS) $(SYSTEMD_LIBS)
+noinst_PROGRAMS += tests/kube/kube_drain_probe
+tests_kube_kube_drain_probe_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
+tests_kube_kube_drain_probe_LDADD = $(KUBE_LIBS) libcontroller.a $(JUDGE_LIBS) $(BASE_LIBS) $(SYSTEMD_LIBS)
+endif
+endif
+endif
+endif

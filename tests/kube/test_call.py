@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""controller/kube/kube.h against a real API server: what it answers means what we say it means."""
+"""controller/cluster/kube/kube.h against a real API server: what it answers means what we say it means."""
 import errno
 import json
 

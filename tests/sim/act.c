@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/arrival.h"
-#include "controller/findings.h"
-#include "controller/ingest.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "controller/fleet/findings.h"
+#include "controller/ingest/arrival.h"
+#include "controller/ingest/ingest.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/sim/memory_store.h"
 #include "tests/sim/sim.h"
 
@@ -215,9 +215,8 @@ void sim_tested(struct sim *s, size_t number)
 	agent->test_us = 0;
 	if (agent->check && !finding && agent->judged_bad)
 		return;
-	if (!agent->judged_bad && measured && finding)
+	if (fleet_tested(&s->fleet, agent->node, &test))
 		memory_store_forget(s->store, number, agent->check, agent->subject);
-	fleet_tested(&s->fleet, agent->node, &test);
 	s->changed = true;
 }
 
@@ -326,6 +325,9 @@ int sim_decide(struct sim *s, struct err *err)
 			(void)fprintf(stderr, "day %.3f %s notice: %s\n",
 				      (double)s->now_us / (double)USEC_PER_DAY - 1, n->key,
 				      n->sentence);
+		if (n->ended_us && s->options->trace)
+			(void)fprintf(stderr, "day %.3f %s is over\n",
+				      (double)s->now_us / (double)USEC_PER_DAY - 1, n->key);
 		if (n->ended_us == 0)
 			grade_told(s, n->key, n->sentence);
 		if (n->begun)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/truth.h"
 

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "tests/sim/noise.h"
 #include "tests/sim/world.h"
 

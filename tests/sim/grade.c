@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "controller/store.h"
+#include "controller/store/store.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
 #include "lib/judge/verdict.h"
-#include "lib/xalloc.h"
 #include "tests/sim/sim.h"
 
 #define IN_TIME_US USEC_PER_DAY
@@ -142,6 +142,8 @@ void grade_ailing(struct sim *s)
 	size_t i, j;
 
 	truth_find(&g->truth, s->hosts, s->options->nodes);
+	if (s->options->trace)
+		truth_print(&g->truth, s->hosts, s->options->nodes, stderr);
 	for (i = 0; i < s->options->nodes; i++) {
 		g->clean.hosts += truth_is_clean(&s->hosts[i]);
 		for (j = 0; j < s->hosts[i].n_ailments; j++) {
@@ -367,6 +369,23 @@ static void count_fault(struct grade *g, size_t number, size_t j, const struct a
 		count_born(g, number, a, fault);
 }
 
+/* What begins while the fleet runs, and when it was found. */
+static void trace_fault(const struct sim_host *host, const struct ailment *a,
+			const struct grade_fault *fault)
+{
+	const double day = (double)a->onset_us / (double)USEC_PER_DAY - 1;
+
+	if (a->onset_us == 0)
+		return;
+	(void)fprintf(stderr, "%s has a %s since day %.3f: ", host->name,
+		      fault_names[a->fault->kind], day);
+	if (fault->found_us)
+		(void)fprintf(stderr, "found after %.1f h\n",
+			      (double)(fault->found_us - a->onset_us) / (double)USEC_PER_HOUR);
+	else
+		(void)fprintf(stderr, "not found\n");
+}
+
 void grade_end(struct sim *s)
 {
 	struct grade *g = &s->grade;
@@ -374,8 +393,13 @@ void grade_end(struct sim *s)
 
 	causes_settle(s, true);
 	for (i = 0; i < s->options->nodes; i++) {
-		for (j = 0; j < s->hosts[i].n_ailments; j++)
-			count_fault(g, i, j, &s->hosts[i].ailments[j]);
+		for (j = 0; j < s->hosts[i].n_ailments; j++) {
+			const struct ailment *a = &s->hosts[i].ailments[j];
+
+			count_fault(g, i, j, a);
+			if (s->options->trace)
+				trace_fault(&s->hosts[i], a, fault_of(g, i, j));
+		}
 	}
 	stats_sort(g->delays_s, g->n_delays);
 }

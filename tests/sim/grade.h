@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "lib/judge/breaker.h"
-#include "lib/macro.h"
+#include "lib/base/macro.h"
+#include "lib/policy/breaker.h"
 #include "tests/sim/cause.h"
 #include "tests/sim/fault.h"
 #include "tests/sim/truth.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/duration.h"
-#include "lib/xalloc.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
 
 static char text_time[] = "2026-01-01T00:00:00.000Z", text_agent[] = "sim";
 static char one[] = "1", passive_name[] = "passive", quick_name[] = "quick";
@@ -32,10 +32,12 @@ static const struct {
 /* What the rows of SKU files ask for: a GEMM and a copy of a size. */
 #define SIZES \
 	"\"dtype\":\"bf16\",\"power_limit_w\":700,\"shape\":\"8192x8192x8192\",\"size\":536870912"
-static const char driver_old[] = "{\"driver\":\"" DRIVER_OLD "\"," SIZES "}",
-		  driver_new[] = "{\"driver\":\"" DRIVER_NEW "\"," SIZES "}",
-		  firmware[] = "{\"firmware\":\"" FIRMWARE "\"}",
-		  firmware_other[] = "{\"firmware\":\"" FIRMWARE_OTHER "\"}";
+static const char *const params_texts[HOST_PARAMS] = {
+	[PARAMS_DRIVER_OLD] = "{\"driver\":\"" DRIVER_OLD "\"," SIZES "}",
+	[PARAMS_DRIVER_NEW] = "{\"driver\":\"" DRIVER_NEW "\"," SIZES "}",
+	[PARAMS_FIRMWARE] = "{\"firmware\":\"" FIRMWARE "\"}",
+	[PARAMS_FIRMWARE_OTHER] = "{\"firmware\":\"" FIRMWARE_OTHER "\"}",
+};
 
 /* States, one for the host unless something is wrong. */
 enum state { STATE_GPUS, STATE_NICS, STATE_XID, STATE_FLAPPING, N_STATES };
@@ -160,7 +162,7 @@ static void host_make(struct sim_host *host, const struct faults *faults, size_t
 {
 	const struct noise *noise = &faults->noise;
 	const struct world *world = &faults->world;
-	size_t number = host->number, kind;
+	size_t number = host->number, kind, i;
 
 	host->model = world_sku_of(world, nodes, number);
 	host->rack_number = number / world->rack;
@@ -175,6 +177,8 @@ static void host_make(struct sim_host *host, const struct faults *faults, size_t
 	host->other_kernel = random_unit(&host->chance) < noise->other;
 	boot(host, noise);
 	host->samples = xcalloc(SAMPLES, sizeof(*host->samples));
+	for (i = 0; i < HOST_PARAMS; i++)
+		host->params[i] = json_loads(params_texts[i], 0, NULL);
 	add_values(host);
 	add_states(host);
 	host->report = (struct report){ .node = host->name,
@@ -213,6 +217,8 @@ void hosts_done(struct sim_host *hosts, size_t n)
 		free(hosts[i].samples);
 		free(hosts[i].report.samples);
 		json_decref(hosts[i].report.env);
+		for (s = 0; s < HOST_PARAMS; s++)
+			json_decref(hosts[i].params[s]);
 	}
 	free(hosts);
 }
@@ -355,11 +361,11 @@ static void add(struct sim_host *host, const struct sample *s)
 	host->report.samples[host->report.n_samples++] = *s;
 }
 
-static const char *params_of(const struct sim_host *host, enum kind kind, bool new_driver)
+static enum params params_of(const struct sim_host *host, enum kind kind, bool new_driver)
 {
 	if (kind == KIND_NETWORK)
-		return host->other_firmware ? firmware_other : firmware;
-	return new_driver ? driver_new : driver_old;
+		return host->other_firmware ? PARAMS_FIRMWARE_OTHER : PARAMS_FIRMWARE;
+	return new_driver ? PARAMS_DRIVER_NEW : PARAMS_DRIVER_OLD;
 }
 
 /* What a check of this run brings: its values, word that the device is busy, or nothing. */
@@ -397,6 +403,7 @@ static void add_kind(struct sim_host *host, const struct faults *f, enum kind ki
 	const struct ailment *dying = host_has(host, FAULT_DYING_GPU, now_us);
 	const struct ailment *driver = host_has(host, FAULT_ROLL_OUT, now_us);
 	const struct luck luck = draw_luck(host, noise, kind);
+	const enum params params = params_of(host, kind, driver && driver->fault->known);
 	size_t part;
 
 	for (part = 0; part < kinds[kind].parts; part++) {
@@ -405,7 +412,8 @@ static void add_kind(struct sim_host *host, const struct faults *f, enum kind ki
 		s.value = measure(host, noise, kind, part, now_us) * m->shared;
 		if (m->dip.part == HOST_PARTS || m->dip.part == part)
 			s.value *= m->dip.left;
-		s.params_text = params_of(host, kind, driver && driver->fault->known);
+		s.params = host->params[params];
+		s.params_text = params_texts[params];
 		if (luck.busy) {
 			s.state = SAMPLE_BUSY;
 			s.value = NAN;

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
-#include "lib/report.h"
+#include "lib/base/macro.h"
+#include "lib/report/report.h"
 #include "tests/sim/fault.h"
 
 enum {
@@ -25,6 +25,15 @@ struct ailment {
 	uint64_t gpu;
 };
 
+/* What is compared says with which driver or firmware. */
+enum params {
+	PARAMS_DRIVER_OLD,
+	PARAMS_DRIVER_NEW,
+	PARAMS_FIRMWARE,
+	PARAMS_FIRMWARE_OTHER,
+	HOST_PARAMS,
+};
+
 struct sim_host {
 	char name[24], rack[24], boot_id[40], sku[WORLD_SKU_SIZE];
 	size_t number, model; /* of world.h */
@@ -38,6 +47,7 @@ struct sim_host {
 	bool low_once; /* its last active run was */
 	struct ailment ailments[HOST_FAULTS];
 	size_t n_ailments;
+	json_t *params[HOST_PARAMS];
 	struct random chance;
 	uint64_t seq;
 	struct report report;	/* of the last run; its samples are in `samples` */

@@ -8,12 +8,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/kv.h"
-#include "lib/term.h"
-#include "lib/usage.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/json/kv.h"
+#include "lib/sys/term.h"
+#include "lib/sys/usage.h"
 #include "tests/sim/sim.h"
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/store.h"
-#include "lib/err.h"
+#include "controller/store/store.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 
 enum { SEQS_KEPT = 64, RUNS_KEPT = 2 };
 

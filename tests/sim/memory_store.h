@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The part of controller/store.h that judging needs, in memory: the simulator
+ * The part of controller/store/store.h that judging needs, in memory: the simulator
  * links this file in place of the one on SQLite. Hosts are "node-NUMBER".
  *
  * Texts of reports are borrowed: they must live as long as the store.
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct store;
 struct store_incident;

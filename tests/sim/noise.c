@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/sim/noise.h"
 
-#include "lib/duration.h"
+#include "lib/base/duration.h"
 
 static const double pi = 3.14159265358979323846;
 

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "tests/unit/random.h"
 
 struct noise {

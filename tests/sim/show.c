@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
-#include "lib/table.h"
-#include "lib/xalloc.h"
+#include "lib/sys/table.h"
 #include "tests/sim/sim.h"
 
 /* In the order of enum grade_class. */

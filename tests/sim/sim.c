@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/findings.h"
-#include "controller/store.h"
-#include "lib/err.h"
+#include "controller/fleet/findings.h"
+#include "controller/store/store.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/sku.h"
-#include "lib/xalloc.h"
 #include "tests/sim/memory_store.h"
 
 /* The first minute: 0 is no stamp. */

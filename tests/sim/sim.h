@@ -18,11 +18,11 @@
 
 #include <stdint.h>
 
-#include "controller/baseline.h"
-#include "controller/hosts.h"
-#include "controller/rules.h"
-#include "lib/duration.h"
-#include "lib/judge/decide.h"
+#include "controller/config/rules.h"
+#include "controller/fleet/baseline.h"
+#include "controller/fleet/hosts.h"
+#include "lib/base/duration.h"
+#include "lib/policy/decide.h"
 #include "tests/sim/fault.h"
 #include "tests/sim/grade.h"
 #include "tests/sim/host.h"

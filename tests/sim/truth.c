@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
-#include "lib/xalloc.h"
 
 #define GOOD_QUANTILE 0.005
 #define BELOW_NEXT 0.95
@@ -95,6 +95,43 @@ void truth_find(struct truth *t, const struct sim_host *hosts, size_t n)
 		for (end = first; end < n && hosts[end].model == hosts[first].model;)
 			end++;
 		find_model(t, hosts, first, end);
+	}
+}
+
+static void print_model(const struct truth *t, const struct sim_host *hosts, size_t first,
+			size_t end, FILE *out)
+{
+	CLEANUP(freep) double *good = xcalloc((end - first) * HOST_PARTS, sizeof(*good));
+	const size_t n = good_of(hosts, first, end, good);
+	const double least = n ? stats_quantile(good, n, GOOD_QUANTILE) : 0;
+	size_t i, part;
+
+	for (i = first; i < end; i++) {
+		for (part = 0; part < HOST_PARTS; part++) {
+			const unsigned char bits = t->gpus[i * HOST_PARTS + part];
+			const double value = value_of(&hosts[i], part);
+			const bool born = host_born(&hosts[i], KIND_COMPUTE, part) != 1;
+
+			if (bits == 0 && value >= least)
+				continue;
+			(void)fprintf(
+				out, "%s GPU %zu of %s: %.3f of the median, %.3f of the slowest good one%s%s\n",
+				hosts[i].name, part, hosts[i].sku, value / stats_median(good, n),
+				value / good[!born && n > 1 && value <= good[0] ? 1 : 0],
+				born ? ", born slow" : "",
+				bits & TRUTH_IDENTIFIABLE ? ", identifiable" : "");
+		}
+	}
+}
+
+void truth_print(const struct truth *t, const struct sim_host *hosts, size_t n, FILE *out)
+{
+	size_t first = 0, end;
+
+	for (; first < n; first = end) {
+		for (end = first; end < n && hosts[end].model == hosts[first].model;)
+			end++;
+		print_model(t, hosts, first, end, out);
 	}
 }
 

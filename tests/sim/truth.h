@@ -12,8 +12,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "tests/sim/host.h"
 
 struct truth {
@@ -29,6 +30,9 @@ enum truth_gpu {
 /* After the faults are on their hosts. */
 void truth_find(struct truth *t, const struct sim_host *hosts, size_t n);
 void truth_release(struct truth *t);
+
+/* A line for each GPU that is slower than almost all of its model. */
+void truth_print(const struct truth *t, const struct sim_host *hosts, size_t n, FILE *out);
 
 /* Has it a fault of its own, or shares one, at any time? Lies of its agent are none. */
 bool truth_is_clean(const struct sim_host *host);

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 /*
  * gemm.rate, memory.h2d_bw and loopback.write_bw between what the SKU file of the model expects

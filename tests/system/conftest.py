@@ -12,6 +12,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "guest" in item.fixturenames:
             item.add_marker(pytest.mark.alone)
+            item.add_marker(pytest.mark.guest)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ TIMEOUT_S = 120  # for a program that hangs; no test waits for it
 
 MARKERS = (
     "alone: measures, or boots an emulated machine: wants the cores for itself",
+    "guest: boots an emulated machine (given to whatever asks for the fixture of that name, and `alone` with it)",
     "once: waits, counts or loads for long, or runs none of our C, and other tests have its code under the sanitizers: one build "
     "is enough for scripts/test; each has it with --full",
 )

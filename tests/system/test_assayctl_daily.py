@@ -40,7 +40,7 @@ def test_nodes_says_who_is_out_of_service_and_by_whom(acting):
     assert service(a, "gpu-06")["state"] == "in-service" and service(a, "gpu-06")["silence_until"]
     assert a.get("nodes/gpu-03")["service"] == one
     assert a.ctl("uncordon", "gpu-03", "-r", "fan replaced").returncode == 0
-    assert "in service" in listed(a)["gpu-03"] and service(a, "gpu-03")["override_until"]
+    assert "override until 20" in listed(a)["gpu-03"] and service(a, "gpu-03")["override_until"]
 
 
 def test_nobody_out_of_service_is_said_so(acting):

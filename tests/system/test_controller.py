@@ -65,15 +65,16 @@ def test_what_is_not_pass_has_its_own_rows(controller):
     assert "cpu:3" in found[0][3]
 
 
-def test_a_passive_report_does_not_hide_what_an_active_one_found(controller):
+def test_a_passive_report_does_not_hide_what_an_active_one_found(controller, wait_until):
     c = controller()
     slow = [sample(subject=f"cpu:{i}", value=40e9 if i == 3 else 70e9 + i * 1e8) for i in range(8)]
     c.post(report(seq=1, samples=slow))
     c.post(report(seq=2, profile="passive", samples=[sample("host.uptime", "host", 1.0, "1", better="none")],
                   time="2026-11-20T10:05:00Z"))
+    wait_until(lambda: c.metrics()["assay_reports_total"] == 2)
     assert c.metrics()['assay_nodes{verdict="fail"}'] == 1
     c.post(report(seq=3, time="2026-11-20T10:10:00Z"))
-    assert c.metrics()['assay_nodes{verdict="pass"}'] == 1
+    wait_until(lambda: c.metrics()['assay_nodes{verdict="pass"}'] == 1)
 
 
 def test_a_late_report_is_kept_and_changes_no_verdict(controller):

@@ -19,7 +19,7 @@ from test_controller_access import certificates, client, over_tls, tokens  # noq
 from waiting import wait_for
 
 ANSWER_S = 60        # deadline for an answer on a busy machine
-NOTICE_LINES = 10    # of a kind in a minute (controller/notice.h)
+NOTICE_LINES = 10    # of a kind in a minute (controller/http/notice.h)
 FIRST_S = 10         # API_FIRST_US
 CUT_S = 60           # generous: cut by then
 # Of the 8 KiB that the library has for a connection, one that says little touches a half, not always the same: the memory of

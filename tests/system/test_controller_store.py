@@ -58,9 +58,9 @@ def tables(path):
 
 
 def test_version_1_is_as_it_was(tmp_path):
-    first = (TREE / "controller/schema-1.sql").read_text()
+    first = (TREE / "controller/store/sql/schema-1.sql").read_text()
     assert tables(make(tmp_path / "a.db", first)) == tables(make(tmp_path / "b.db", VERSION_1.read_text())), \
-        "controller/schema-1.sql may not change: write the next step"
+        "controller/store/sql/schema-1.sql may not change: write the next step"
 
 
 def test_a_store_of_version_1_is_brought_to_the_newest(controller, tmp_path):

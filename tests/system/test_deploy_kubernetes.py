@@ -189,7 +189,7 @@ def test_the_document_has_the_same_rights(top):
 
 
 def test_names_are_those_of_the_program(top, kustomized):
-    prefix = re.search(r'#define CLUSTER_PREFIX "([^"]+)"', (top / "controller/cluster_names.h").read_text()).group(1)
+    prefix = re.search(r'#define CLUSTER_PREFIX "([^"]+)"', (top / "controller/cluster/cluster_names.h").read_text()).group(1)
     for parts in BUILDS:
         text = yaml.safe_dump_all(kustomized(*parts))
         assert set(re.findall(r"[a-z0-9.-]*assay\.[a-z.]*dev/", text)) == {prefix + "/"}

@@ -5,6 +5,7 @@ The long form, whose figures are in docs/sim.md, is a command of its own: days o
 """
 import math
 import statistics
+import subprocess
 import sys
 from pathlib import Path
 
@@ -128,3 +129,12 @@ def test_four_days_of_thirty_hosts_through_a_real_controller(build, clock_leap, 
     assert sick and all(row["named"] == row["hosts"] for row in sick.values()), result["faults"]
     assert sum(row["tested"] for row in sick.values()) > 0, "orders are obeyed"
     assert result["false_cordons"] == []
+
+
+def test_clocks_that_nothing_moves_are_no_simulation(build, clock_leap, tmp_path, top):  # noqa: F811
+    if not (build / "assay-controller").exists():
+        pytest.skip("assay-controller is not built: libsystemd, SQLite or libmicrohttpd is missing")
+    (tmp_path / "assay-controller").symlink_to(build / "assay-controller")
+    done = subprocess.run([top / "tests/fleet/held_out.py", "--build", tmp_path, "--world", "clean", "--hosts", "4", "--days", "1",
+                           "--seed", "1", "--spread", "1", "--mode", "enforce"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and "clock_leap.so" in done.stderr and done.stdout == ""

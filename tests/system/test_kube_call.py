@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to Kubernetes (controller/kube/kube.h), answered by what a real API server does not do on demand."""
+"""Requests to Kubernetes (controller/cluster/kube/kube.h), answered by what a real API server does not do on demand."""
 import errno
 import json
 import threading

@@ -38,7 +38,7 @@ def walk(value):
 
 
 def test_the_document_and_the_table_of_routes_are_the_same(document, top):
-    table = re.findall(r'\{ "([A-Z]+)",\s*"(/[^"]*)",\s*ROLE_', "".join(p.read_text() for p in sorted((top / "controller").glob("routes*.c"))))
+    table = re.findall(r'\{ "([A-Z]+)",\s*"(/[^"]*)",\s*ROLE_', "".join(p.read_text() for p in sorted((top / "controller/routes").glob("routes*.c"))))
     described = {(method.upper(), re.sub(r"\{\w+\}", "{}", path)) for method, path, _ in operations(document)}
     assert len(table) == len(set(table)) > 10
     assert described == set(table)
@@ -74,22 +74,22 @@ def test_every_schema_is_one(document):
 @pytest.mark.parametrize("where,source,array", [
     ("schemas.level", "lib/judge/verdict.c", "verdict_level_names"),
     ("schemas.item.properties.source", "lib/judge/verdict.c", "verdict_source_names"),
-    ("schemas.node.properties.connection", "controller/live.c", "live_state_names"),
-    ("schemas.incident.properties.action", "lib/judge/policy.c", "policy_action_names"),
-    ("schemas.action.properties.action", "controller/store_actions.c", "action_kind_names"),
-    ("schemas.action.properties.state", "controller/store_actions.c", "action_state_names"),
-    ("schemas.life.properties.state", "lib/judge/life.c", "life_state_names"),
-    ("schemas.mode", "lib/judge/policy.c", "policy_mode_names"),
+    ("schemas.node.properties.connection", "controller/fleet/live.c", "live_state_names"),
+    ("schemas.incident.properties.action", "lib/policy/policy.c", "policy_action_names"),
+    ("schemas.action.properties.action", "controller/store/store_actions.c", "action_kind_names"),
+    ("schemas.action.properties.state", "controller/store/store_actions.c", "action_state_names"),
+    ("schemas.life.properties.state", "lib/policy/life.c", "life_state_names"),
+    ("schemas.mode", "lib/policy/policy.c", "policy_mode_names"),
     ("schemas.campaign.properties.state", "controller/campaign/campaign_life.c", "campaign_state_names"),
     ("schemas.campaign.properties.kind", "controller/campaign/campaign_life.c", "campaign_kind_names"),
     ("schemas.campaign_order.properties.plan", "controller/campaign/campaign_life.c", "campaign_plan_names"),
-    ("schemas.order.properties.kind", "agents/orders.c", "order_kind_names"),
-    ("schemas.baseline.properties.better", "lib/sample.c", "sample_better_names"),
-    ("schemas.sample.properties.state", "lib/sample.c", "sample_state_names"),
-    ("schemas.sample.properties.better", "lib/sample.c", "sample_better_names"),
-    ("schemas.sample.properties.severity", "lib/sample.c", "severity_names"),
-    ("schemas.topology.properties.nodes.items.properties.type", "lib/topology.c", "topo_type_names"),
-    ("schemas.topology.properties.neighbors.items.properties.source", "lib/topology_json.c", "source_names"),
+    ("schemas.order.properties.kind", "agents/assayd/orders.c", "order_kind_names"),
+    ("schemas.baseline.properties.better", "lib/report/sample.c", "sample_better_names"),
+    ("schemas.sample.properties.state", "lib/report/sample.c", "sample_state_names"),
+    ("schemas.sample.properties.better", "lib/report/sample.c", "sample_better_names"),
+    ("schemas.sample.properties.severity", "lib/report/sample.c", "severity_names"),
+    ("schemas.topology.properties.nodes.items.properties.type", "lib/topology/topology.c", "topo_type_names"),
+    ("schemas.topology.properties.neighbors.items.properties.source", "lib/topology/topology_json.c", "source_names"),
 ])
 def test_a_list_of_words_has_all_that_the_program_says(document, top, where, source, array):
     at = document["components"]
@@ -101,7 +101,7 @@ def test_a_list_of_words_has_all_that_the_program_says(document, top, where, sou
 
 def test_what_the_controller_finds_itself_is_described(document, top):
     """The checks that no probe has."""
-    own = {check for p in (top / "controller").glob("*.c") for check in re.findall(r'"(host\.\w+)"', p.read_text())}
+    own = {check for p in (top / "controller").rglob("*.c") for check in re.findall(r'"(host\.\w+)"', p.read_text())}
     assert own >= {"host.identity", "host.replaced", "host.clock"}
     words = " ".join(document["components"]["schemas"][kind]["properties"]["check"]["description"] for kind in ("item", "incident"))
     assert not [check for check in own if check + ":" not in words and check + "." not in words]

@@ -23,7 +23,7 @@ NCCL = {"params-all-gather": "AllGather", "grads-reduce-scatter": "ReduceScatter
 @pytest.fixture
 def convert(top, tmp_path):
     def start(*words, status=0):
-        result = subprocess.run(["/usr/bin/python3", top / "controller/attribution/assay-optrace", *map(str, words)],
+        result = subprocess.run(["/usr/bin/python3", top / "attribution/assay-optrace", *map(str, words)],
                                 capture_output=True, text=True, timeout=60, check=False)
         assert result.returncode == status, result.stderr
         path = tmp_path / "converted.jsonl"
@@ -217,7 +217,7 @@ def small(tool):
 
 @pytest.mark.parametrize("tool", ["ndtimeline", "pytorch"])
 def test_no_odd_value_is_a_traceback(top, tmp_path, monkeypatch, tool):
-    loader = importlib.machinery.SourceFileLoader("optrace", str(top / "controller/attribution/assay-optrace"))
+    loader = importlib.machinery.SourceFileLoader("optrace", str(top / "attribution/assay-optrace"))
     optrace = importlib.util.module_from_spec(importlib.util.spec_from_loader("optrace", loader))
     loader.exec_module(optrace)
     source = tmp_path / "x.json"

@@ -71,7 +71,7 @@ def test_faults_with_an_onset_are_found_within_a_day(fleets, record_property):
         record_property(f"delay_{q}_h", max(fleet["delay_s"][q] for fleet in fleets) / 3600)
     record_property("recall", found / hosts)
     assert hosts >= 32 * len(fleets)
-    aim("faults with an onset found within 24 h", found / hosts, at_least=0.99, held=0.93)
+    aim("faults with an onset found within 24 h", found / hosts, at_least=0.99, held=0.95)
 
 
 def test_gpus_born_slow_that_anybody_could_tell_are_warned_of(fleets, record_property):
@@ -79,7 +79,7 @@ def test_gpus_born_slow_that_anybody_could_tell_are_warned_of(fleets, record_pro
     record_property("identifiable", gpus / summed(fleets, "born", "gpus"))
     record_property("warned", summed(fleets, "born", "warned") / summed(fleets, "born", "gpus"))
     assert gpus > 0
-    aim("GPUs born slow that anybody could tell, warned of", told / gpus, at_least=0.97, held=0.4)
+    aim("GPUs born slow that anybody could tell, warned of", told / gpus, at_least=0.97, held=0.6)
 
 
 def test_a_gpu_born_slow_is_cordoned_only_when_jobs_blame_it(fleets):
@@ -98,7 +98,7 @@ def test_clean_hosts_have_no_incidents(fleets, record_property):
     days, incidents = summed(fleets, "clean", "node_days"), summed(fleets, "clean", "incidents")
     record_property("false_per_10000", 1e4 * incidents / days)
     assert days >= 6000 * len(fleets)
-    aim("incidents of clean hosts in 10,000 node-days", 1e4 * incidents / days, at_most=2, held=9)
+    aim("incidents of clean hosts in 10,000 node-days", 1e4 * incidents / days, at_most=2, held=5)
 
 
 def test_runs_of_clean_hosts_pass(fleets, record_property):
@@ -107,13 +107,13 @@ def test_runs_of_clean_hosts_pass(fleets, record_property):
     record_property("runs_warn", warn)
     record_property("runs_fail", fail)
     assert warn <= 0.03
-    aim("runs of clean hosts that fail", fail, at_most=0.005, held=0.015)
+    aim("runs of clean hosts that fail", fail, at_most=0.005, held=0.007)
 
 
 def test_who_is_named_is_to_blame(fleets, record_property):
     named = {how: summed(fleets, "named", how) for how in ("right", "shared", "wrong")}
     record_property("precision", named["right"] / sum(named.values()))
-    aim("hosts named that are to blame", named["right"] / sum(named.values()), at_least=0.97, held=0.87)
+    aim("hosts named that are to blame", named["right"] / sum(named.values()), at_least=0.97, held=0.92)
 
 
 def test_what_hosts_share_is_told_as_one(fleets, record_property):
@@ -208,7 +208,7 @@ def test_small_models_that_are_well_have_no_incidents(sim, top, configured, reco
     rate = 1e4 * sum(c["incidents"] for c in clean) / sum(c["node_days"] for c in clean)
     record_property("false_per_10000", rate)
     assert sum(c["node_days"] for c in clean) >= 15000
-    aim("incidents of clean models of five in 10,000 node-days", rate, at_most=2, held=7)
+    aim("incidents of clean models of five in 10,000 node-days", rate, at_most=2, held=4)
 
 
 def test_racks_of_ten_a_setting_and_a_job_are_told_as_one(scenario):
@@ -223,7 +223,7 @@ def test_a_wrong_sku_file_is_told_and_the_sick_beneath_it_are_found(scenario):
     for kind in ("gpu_onset", "host_onset", "pcie", "dying"):
         row = fleet["faults"][kind]
         assert row["warned"] == row["hosts"], (kind, row)
-    aim("seconds until a wrong SKU file is told", fleet["wrong_sku_told_s"], at_most=2 * 3600, held=4 * 3600)
+    aim("seconds until a wrong SKU file is told", fleet["wrong_sku_told_s"], at_most=2 * 3600, held=2.5 * 3600)
 
 
 def test_what_is_too_fast_is_told_and_condemns_nobody(scenario):

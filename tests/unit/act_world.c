@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/cluster_embedded.h"
-#include "controller/pack.h"
-#include "controller/store.h"
-#include "controller/store_sql.h"
-#include "lib/err.h"
+#include "controller/cluster/embedded/cluster_embedded.h"
+#include "controller/store/pack.h"
+#include "controller/store/store.h"
+#include "controller/store/store_sql.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-#include "controller/action.h"
-#include "controller/actor.h"
-#include "controller/cluster.h"
-#include "lib/judge/policy.h"
-#include "lib/macro.h"
+#include "controller/actions/action.h"
+#include "controller/actions/actor.h"
+#include "controller/cluster/cluster.h"
+#include "lib/base/macro.h"
+#include "lib/policy/policy.h"
 
 struct store;
 

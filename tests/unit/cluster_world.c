@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "controller/kube/kube_node.h"
-#include "lib/duration.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube_node.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 uint64_t now_us = UINT64_C(1767225600) * USEC_PER_SEC;

@@ -6,8 +6,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "controller/kube/cluster_kube.h"
-#include "lib/macro.h"
+#include "controller/cluster/kube/cluster_kube.h"
+#include "lib/base/macro.h"
 #include "tests/unit/kube_memory.h"
 
 enum { CLUSTER_NODES = 4 }; /* "n0" ... */

@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-#include "controller/cluster.h"
-#include "controller/kube/kube.h"
-#include "controller/kube/kube_drain.h"
+#include "controller/cluster/cluster.h"
+#include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_drain.h"
 
 enum { SERVER_PODS = 512, SERVER_BUDGETS = 4 };
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "tests/unit/test.h"
 
 struct truth *truth_of(struct books *w, const struct fleet_node *node)

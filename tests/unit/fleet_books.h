@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lib/judge/decide.h"
+#include "lib/policy/decide.h"
 #include "tests/unit/random.h"
 
 enum { NODES_MAX = 48, STAMPS_MAX = 100000 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/fleet_world.h"
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 /* A moment that is not near 0. */

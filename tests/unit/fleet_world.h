@@ -2,10 +2,10 @@
 /* A small fleet in a test's hands: nodes n000, n001 ... of SKU hgx that all report. */
 #pragma once
 
-#include "lib/duration.h"
-#include "lib/judge/decide.h"
+#include "lib/base/duration.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
+#include "lib/policy/decide.h"
+#include "lib/report/report.h"
 
 struct world {
 	struct policy policy;

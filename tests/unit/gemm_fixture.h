@@ -2,7 +2,7 @@
 /* The GEMM core on a simulated engine: samples kept for a test to look at. */
 #pragma once
 
-#include "lib/report.h"
+#include "lib/report/report.h"
 #include "probes/gemm/gemm.h"
 #include "tests/fakes/accel_sim.h"
 

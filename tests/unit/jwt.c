@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/jwt.h"
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 
 static char *encode(const char *text)
 {

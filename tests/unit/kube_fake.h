@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "controller/kube/kube.h"
+#include "controller/cluster/kube/kube.h"
 
 enum {
 	FAKE_NODES = 12,

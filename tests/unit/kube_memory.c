@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 
 #define NODES "/api/v1/nodes"
 #define RV "resourceVersion="

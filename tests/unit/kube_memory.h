@@ -8,8 +8,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "controller/kube/kube.h"
-#include "lib/macro.h"
+#include "controller/cluster/kube/kube.h"
+#include "lib/base/macro.h"
 
 enum { FAKE_FIRST = 100 }; /* the version before the first change */
 

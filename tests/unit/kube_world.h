@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "controller/kube/kube_watch.h"
-#include "lib/macro.h"
+#include "controller/cluster/kube/kube_watch.h"
+#include "lib/base/macro.h"
 #include "tests/unit/kube_fake.h"
 
 /* With the picture that he has from what he was told. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/lease_server.h"
 
-#include "controller/kube/lease_state.h"
-#include "lib/duration.h"
+#include "controller/cluster/kube/lease_state.h"
+#include "lib/base/duration.h"
 #include "tests/unit/test.h"
 
 void lease_server_keep(struct lease_server *server, json_t *object)

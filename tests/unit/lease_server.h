@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 #define LEASE_NAME "assay-controller"
 /* 2026-11-22T00:00:00.000007Z */

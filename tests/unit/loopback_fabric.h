@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "lib/report.h"
+#include "lib/report/report.h"
 #include "probes/loopback/loopback.h"
 #include "tests/fakes/rdma_sim.h"
 #include "tests/unit/mesh_host.h"

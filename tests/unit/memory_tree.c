@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/macro.h"
-#include "lib/xalloc.h"
+#include "lib/base/macro.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 PRINTF(3, 4)

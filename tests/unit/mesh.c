@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/reports.h"
 
 #define GBIT 0.125e9 /* bytes per second */

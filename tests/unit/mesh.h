@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "lib/report.h"
+#include "lib/report/report.h"
 #include "tests/unit/random.h"
 
 enum {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 static void bench_make(struct mesh_bench *b)

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "lib/topology_build.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/topology/topology_build.h"
 #include "tests/unit/test.h"
 
 #define GBIT 0.125e9 /* bytes per second */

@@ -2,7 +2,7 @@
 /* Hosts to schedule on, as topologies: the one of 8 RNICs and 8 GPUs, and any. */
 #pragma once
 
-#include "lib/topology.h"
+#include "lib/topology/topology.h"
 #include "probes/rdma/mesh_topology.h"
 #include "tests/unit/random.h"
 

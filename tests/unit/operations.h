@@ -2,8 +2,8 @@
 /* Small jobs written down operation by operation, and questions about their graph. */
 #pragma once
 
-#include "controller/attribution/graph.h"
-#include "lib/err.h"
+#include "attribution/graph.h"
+#include "lib/base/err.h"
 
 enum { OPERATIONS_STEPS = 3 };
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 #include "tests/unit/test.h"
 
 static int emit(struct probe *probe, struct sample *s)

@@ -2,8 +2,8 @@
 /* Two hosts with a session over a socket between them, each with a simulated fabric of its own. */
 #pragma once
 
-#include "lib/err.h"
-#include "probes/probe.h"
+#include "lib/base/err.h"
+#include "probes/harness/probe.h"
 #include "probes/rnic_pair/pair_session.h"
 #include "tests/unit/pair_fabric.h"
 

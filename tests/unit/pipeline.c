@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/pipeline.h"
 
-#include "controller/attribution/pipe_1f1b.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "attribution/pipe_1f1b.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 /* What surrounds the computes; together PIPELINE_FIXED. */

@@ -2,7 +2,7 @@
 /* Traces of 1F1B pipelines for tests: computes as given, transfers that cost nothing. */
 #pragma once
 
-#include "controller/attribution/trace.h"
+#include "attribution/trace.h"
 
 enum { PIPELINE_STEPS = 3 };
 

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/all_reduce/reduce.h"
 #include "tests/unit/pair_fabric.h"
 

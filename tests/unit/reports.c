@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 
 static struct verdict last;
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
+#include "lib/report/report.h"
 
 /* An empty report of node "host1", seq 7, profile "quick". */
 struct report report_make(void);

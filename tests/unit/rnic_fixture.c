@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 static int stats(void *context, const char *netdev, struct nic_stats *ret)

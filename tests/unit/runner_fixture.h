@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "agents/runner.h"
-#include "lib/clock.h"
+#include "agents/run/runner.h"
+#include "lib/base/clock.h"
 
 /* A sample line for a shell's printf or echo, between single quotes. */
 #define SAMPLE_LINE                                                                       \

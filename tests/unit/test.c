@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/file.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 
 static unsigned skipped;
 static char dir[64];

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 
 struct test {
 	const char *name;

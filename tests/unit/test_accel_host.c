@@ -4,9 +4,9 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/accel/accel.h"
 #include "tests/unit/test.h"
 

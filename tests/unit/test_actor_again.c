@@ -2,9 +2,9 @@
 /* What a restart must not change, and what is told again when it comes back. */
 #include <stdlib.h>
 
-#include "controller/action_inside.h"
-#include "lib/duration.h"
-#include "lib/xalloc.h"
+#include "controller/actions/action_inside.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/act_world.h"
 #include "tests/unit/test.h"
 

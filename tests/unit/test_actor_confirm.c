@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The last look before a host is taken out of service, and what comes of a cluster that refuses. */
-#include "controller/action_inside.h"
-#include "controller/cluster_embedded.h"
-#include "lib/duration.h"
+#include "controller/actions/action_inside.h"
+#include "controller/cluster/embedded/cluster_embedded.h"
+#include "lib/base/duration.h"
 #include "tests/unit/act_world.h"
 #include "tests/unit/test.h"
 

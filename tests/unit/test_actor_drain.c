@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/action_inside.h"
-#include "lib/duration.h"
-#include "lib/xalloc.h"
+#include "controller/actions/action_inside.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/act_world.h"
 #include "tests/unit/test.h"
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/cluster_embedded.h"
-#include "lib/duration.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/embedded/cluster_embedded.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/act_world.h"
 #include "tests/unit/test.h"
 

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "controller/action_inside.h"
-#include "lib/xalloc.h"
+#include "controller/actions/action_inside.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/act_world.h"
 #include "tests/unit/test.h"
 

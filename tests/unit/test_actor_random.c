@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/cluster_embedded.h"
-#include "controller/store_actions.h"
-#include "lib/duration.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/embedded/cluster_embedded.h"
+#include "controller/store/store_actions.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/act_world.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"

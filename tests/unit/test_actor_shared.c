@@ -2,10 +2,10 @@
 /* What tests reproduce, and what hosts share. */
 #include <stdlib.h>
 
-#include "controller/action_inside.h"
-#include "lib/duration.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "controller/actions/action_inside.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/act_world.h"
 #include "tests/unit/test.h"
 

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/cluster.h"
-#include "lib/duration.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/cluster.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/act_world.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"

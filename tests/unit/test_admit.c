@@ -2,10 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/duration.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/admit.h"
-#include "lib/moment.h"
-#include "lib/xalloc.h"
+#include "lib/sys/moment.h"
 #include "tests/unit/test.h"
 
 #define NOW UINT64_C(1800000000000000)

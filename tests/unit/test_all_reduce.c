@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/reduce_fleet.h"
 #include "tests/unit/test.h"
 

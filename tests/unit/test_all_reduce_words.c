@@ -2,9 +2,9 @@
 /* The file that says who may meet for an all-reduce, and what hosts may say to each other. */
 #include <errno.h>
 
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "probes/all_reduce/reduce_message.h"
 #include "probes/all_reduce/reduce_permit.h"
 #include "tests/unit/test.h"

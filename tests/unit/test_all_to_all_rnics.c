@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
 #include "probes/all_to_all/all_to_all.h"
 #include "probes/rnic_pair/pair_plan.h"
 #include "tests/unit/pair_fabric.h"

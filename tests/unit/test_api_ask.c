@@ -10,12 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "controller/api_inside.h"
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/log.h"
-#include "lib/xalloc.h"
+#include "controller/http/api_inside.h"
+#include "controller/http/api_turn.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 #include "tests/unit/test.h"
 
 enum { ASKED_MAX = 4, SEEN_MAX = 8192, BODY_MAX = 1024 * 1024 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/arrival.h"
+#include "controller/ingest/arrival.h"
 
 #include <math.h>
 
-#include "controller/hosts.h"
-#include "controller/store.h"
-#include "lib/json.h"
+#include "controller/fleet/hosts.h"
+#include "controller/store/store.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 #define NOON (UINT64_C(1795262400) * USEC_PER_SEC) /* 2026-11-21T12:00:00Z */

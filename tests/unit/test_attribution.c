@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What must not change an answer, clocks that are wrong, hints, and the document. */
-#include "controller/attribution/attribution.h"
+#include "attribution/attribution.h"
 
 #include <errno.h>
 #include <math.h>
 
-#include "lib/err.h"
-#include "lib/json.h"
+#include "lib/base/err.h"
+#include "lib/json/json.h"
 #include "tests/unit/pipeline.h"
 #include "tests/unit/test.h"
 

@@ -2,10 +2,10 @@
 /* The rules R1 to R8, each on the smallest job that shows it. */
 #include <errno.h>
 
-#include "controller/attribution/cost.h"
-#include "controller/attribution/graph.h"
-#include "controller/attribution/simulate.h"
-#include "lib/err.h"
+#include "attribution/cost.h"
+#include "attribution/graph.h"
+#include "attribution/simulate.h"
+#include "lib/base/err.h"
 #include "tests/unit/operations.h"
 #include "tests/unit/test.h"
 

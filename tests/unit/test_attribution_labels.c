@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/attribution/cause.h"
-#include "controller/attribution/crew.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "attribution/cause.h"
+#include "attribution/crew.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/attribution/inject.h"
 #include "tests/unit/test.h"
 

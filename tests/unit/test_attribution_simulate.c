@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <math.h>
 
-#include "controller/attribution/cause.h"
-#include "controller/attribution/pipe_1f1b.h"
-#include "controller/attribution/simulate.h"
-#include "lib/err.h"
+#include "attribution/cause.h"
+#include "attribution/pipe_1f1b.h"
+#include "attribution/simulate.h"
+#include "lib/base/err.h"
 #include "tests/unit/pipeline.h"
 #include "tests/unit/test.h"
 

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <math.h>
 
-#include "controller/attribution/trace.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "attribution/trace.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 static struct trace_job job_of(uint32_t dp, uint32_t pp)

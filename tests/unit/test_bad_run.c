@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which items of a verdict count against their part. */
-#include "lib/judge/bad_run.h"
+#include "lib/policy/bad_run.h"
 
 #include <math.h>
 
@@ -106,11 +106,64 @@ static void the_file_is_blamed_when_it_is_alone(void)
 	CHECK(!bad_run_by_file_alone(&with));
 }
 
+static void what_may_be_a_disturbance_or_was_always_so_takes_more_runs(void)
+{
+	static const struct {
+		struct bad_run_facts facts;
+		unsigned k, n;
+	} rows[] = {
+		{ { .check = "gemm.rate", .score = 0.7, .parts = 8, .parts_bad = 1 }, 2, 3 },
+		{ { .check = "gemm.rate", .score = 0.9, .parts = 8, .parts_bad = 1 }, 3, 4 },
+		{ { .check = "gemm.rate", .score = 0.7, .parts = 8, .parts_bad = 4 }, 3, 4 },
+		{ { .check = "gemm.rate", .score = NAN, .parts = 8, .parts_bad = 1 }, 2, 3 },
+		/* Less is better. */
+		{ { .check = "rnic_pair.latency", .score = 1.1, .parts = 8, .parts_bad = 1 }, 3, 4 },
+		{ { .check = "rnic_pair.latency", .score = 1.5, .parts = 8, .parts_bad = 1 }, 2, 3 },
+		/* A part was always so, and no good one is: */
+		{ { .check = "gemm.rate", .born = true, .score = 0.7, .parts = 8, .parts_bad = 1 },
+		  6,
+		  6 },
+		{ { .check = "gemm.rate", .born = true, .score = 0.5, .parts = 8, .parts_bad = 1 },
+		  2,
+		  3 },
+		{ { .check = "gemm.rate",
+		    .born = true,
+		    .deep = true,
+		    .score = 0.9,
+		    .parts = 8,
+		    .parts_bad = 1 },
+		  2,
+		  3 },
+		/* Links do not spread as silicon does. */
+		{ { .check = "loopback.write_bw",
+		    .born = true,
+		    .score = 0.7,
+		    .parts = 8,
+		    .parts_bad = 1 },
+		  2,
+		  3 },
+		/* No value. */
+		{ { .check = "rnic.flapping", .score = 0.9, .parts = 8, .parts_bad = 1 }, 2, 3 },
+	};
+	const struct bad_run_facts once = { .check = "gemm.rate", .score = 0.9, .parts = 8 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct bad_run_proof proof = bad_run_proof(&rows[i].facts, 2, 3);
+
+		CHECK_EQ(proof.k, rows[i].k);
+		CHECK_EQ(proof.n, rows[i].n);
+	}
+	/* Who asks for one run only gets it. */
+	CHECK_EQ(bad_run_proof(&once, 1, 1).k, 1);
+}
+
 static const struct test tests[] = {
 	TEST(two_of_three_references_convict_a_part),
 	TEST(one_item_speaks_for_what_was_measured_in_several_ways),
 	TEST(a_memory_channel_is_not_born_lost),
 	TEST(the_file_is_blamed_when_it_is_alone),
+	TEST(what_may_be_a_disturbance_or_was_always_so_takes_more_runs),
 };
 
 int main(void)

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/base64.h"
-#include "lib/xalloc.h"
+#include "lib/base/base64.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 /* RFC 4648 section 10, and what is between two of its groups. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/baseline.h"
+#include "controller/fleet/baseline.h"
 
 #include <stdlib.h>
 
-#include "lib/json.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/judge/reference.h"
-#include "lib/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/baseline_store.h"
+#include "controller/fleet/baseline_store.h"
 
 #include <stdlib.h>
 
-#include "controller/baseline.h"
-#include "controller/store.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "controller/fleet/baseline.h"
+#include "controller/store/store.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

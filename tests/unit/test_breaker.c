@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When the breaker opens, what a reset means, and how it is stored. */
-#include "lib/judge/breaker.h"
+#include "lib/policy/breaker.h"
 
 #include <stdio.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "tests/unit/fleet_world.h"
 #include "tests/unit/test.h"
 

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/report/report.h"
 #include "tests/unit/campaign_lab.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"

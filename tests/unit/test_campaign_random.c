@@ -3,7 +3,7 @@
  * good. */
 #include <stdio.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "tests/unit/campaign_lab.h"
 #include "tests/unit/test.h"
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "controller/campaign/campaign_inside.h"
-#include "lib/json.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/report/report.h"
 #include "tests/unit/campaign_lab.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"

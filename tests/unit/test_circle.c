@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rounds of pairs: complete, disjoint, and no more of them than needed. */
-#include "lib/circle.h"
+#include "lib/base/circle.h"
 #include "tests/unit/test.h"
 
 enum { PLAYERS_MAX = 65 };

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <limits.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
 #include "tests/unit/test.h"
 
 static void durations_are_read(void)

@@ -2,11 +2,11 @@
 /* Changes of a node on a Kubernetes in memory. */
 #include <stdlib.h>
 
-#include "controller/kube/kube_node.h"
-#include "lib/duration.h"
-#include "lib/json.h"
-#include "lib/log.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube_node.h"
+#include "lib/base/duration.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/test.h"
 

@@ -2,11 +2,11 @@
 /* Other hands on the nodes of a cluster, faults of its server, and ours, in any order. */
 #include <stdlib.h>
 
-#include "controller/kube/kube_node.h"
-#include "lib/duration.h"
-#include "lib/json.h"
-#include "lib/log.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube_node.h"
+#include "lib/base/duration.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/cluster_world.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"

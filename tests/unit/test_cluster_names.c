@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The names behind a prefix, and which prefixes there may be. */
-#include "controller/cluster_names.h"
+#include "controller/cluster/cluster_names.h"
 
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 static void the_usual_names_are_those_of_the_usual_prefix(void)

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <math.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
 #include "probes/coll/blame.h"
 #include "probes/coll/verbs.h"
 #include "tests/unit/pair_fabric.h"

@@ -2,7 +2,7 @@
 /* Whose links are slow, by the rates of a ring. */
 #include <math.h>
 
-#include "lib/macro.h"
+#include "lib/base/macro.h"
 #include "probes/coll/blame.h"
 #include "tests/unit/test.h"
 

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/twins.h"
-#include "lib/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

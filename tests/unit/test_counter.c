@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "lib/json.h"
-#include "probes/counter.h"
+#include "lib/json/json.h"
+#include "probes/harness/counter.h"
 #include "tests/unit/test.h"
 
 #define TWO_32 (UINT64_C(1) << 32)

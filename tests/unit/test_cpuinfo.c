@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "lib/cpuinfo.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/cpuinfo.h"
 #include "tests/unit/test.h"
 
 #define X86                                                                    \

@@ -10,10 +10,10 @@
 #include "cli/near.h"
 #include "cli/request.h"
 #include "cli/view.h"
-#include "lib/duration.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 #define NOW_US (UINT64_C(1800000000) * USEC_PER_SEC)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which findings lead to a cordon, and in which order. */
-#include "lib/judge/decide.h"
+#include "lib/policy/decide.h"
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/fleet_world.h"
 #include "tests/unit/test.h"
 
@@ -66,7 +66,106 @@ static void a_slow_part_is_cordoned_when_its_tests_failed_again(void)
 	CHECK_EQ(world_node(&w, 3)->out, OUT_OURS);
 }
 
-static void a_test_that_passes_ends_the_finding(void)
+/* A 10 % slow part passes now and then, for values spread: it is asked once more. */
+static void two_tests_that_pass_end_the_finding_of_a_value(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct finding *finding;
+	unsigned i;
+
+	world_init(&w, RULES, 20);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	finding = note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	decide_and_do(&w);
+	tested(&w, 3, finding, TEST_FAILED);
+	CHECK_EQ(finding->reproduced, 1);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(world_node(&w, 3)->record.life.state, LIFE_RETESTING);
+		later(&w, USEC_PER_HOUR);
+		decide_and_do(&w);
+		CHECK(find(&w, 3, DECIDE_RETEST));
+		tested(&w, 3, finding, TEST_PASSED);
+		CHECK_EQ(finding->reproduced, 0); /* not in a row */
+	}
+	CHECK_EQ(world_node(&w, 3)->record.life.state, LIFE_HEALTHY);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	decide(&w);
+	CHECK_EQ(w.out.n, 0); /* one window is not K of N */
+	CHECK_EQ(finding->reproduced, 0);
+}
+
+/* Ordered when half of the host was low; that a part which always was slow is slow again is no
+ * answer. */
+static void a_test_that_finds_a_part_born_slow_again_proves_nothing(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct finding *finding;
+
+	world_init(&w, RULES, 20);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	finding = note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	finding->born = true;
+	finding->parts = 8;
+	finding->parts_bad = 5;
+	decide_and_do(&w);
+	CHECK(find(&w, 3, DECIDE_RETEST));
+	finding->parts_bad = 1;
+	tested(&w, 3, finding, TEST_FAILED);
+	CHECK_EQ(finding->reproduced, 0);
+	finding->parts_bad = 5;
+	tested(&w, 3, finding, TEST_FAILED);
+	CHECK_EQ(finding->reproduced, 1);
+}
+
+/* Beside one that was born slow, three of the seven others are not half of them. */
+static void a_host_is_slow_as_a_whole_when_half_of_its_other_parts_are(void)
+{
+	struct finding finding = { .check = (char[]){ "gemm.rate" }, .born = true, .parts = 8 };
+
+	finding.parts_bad = 4;
+	CHECK(fleet_is_born_part(&finding));
+	finding.parts_bad = 5;
+	CHECK(!fleet_is_born_part(&finding));
+}
+
+/* Pass, fail, pass, fail, fail: the last two are in a row, and no two that passed are. */
+static void a_test_that_fails_breaks_the_row_of_those_that_passed(void)
+{
+	static const int outcomes[] = { TEST_PASSED, TEST_FAILED, TEST_PASSED, TEST_FAILED,
+					TEST_FAILED };
+	CLEANUP(world_release) struct world w;
+	struct finding *finding;
+	size_t i;
+
+	world_init(&w, RULES, 20);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	finding = note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	for (i = 0; i < ARRAY_SIZE(outcomes); i++) {
+		decide_and_do(&w);
+		CHECK(find(&w, 3, DECIDE_RETEST));
+		tested(&w, 3, finding, outcomes[i]);
+		later(&w, w.policy.retest_spacing_us);
+	}
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_CORDON));
+}
+
+/* What happens and does not spread is over with one test that passes. */
+static void one_test_that_passes_ends_an_event(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct finding *finding;
+
+	world_init(&w, "{name: xid, match: {check: gpu.xid}, action: retest}", 20);
+	finding = note(&w, 3, "gpu.xid", SEVERITY_FAIL);
+	decide_and_do(&w);
+	tested(&w, 3, finding, TEST_PASSED);
+	CHECK_EQ(world_node(&w, 3)->record.life.state, LIFE_HEALTHY);
+	CHECK_EQ(finding->windows.n, 0);
+}
+
+/* Nobody asked them, and beside a job they cannot tell the host from the job. */
+static void runs_of_the_hosts_own_plan_are_no_tests(void)
 {
 	CLEANUP(world_release) struct world w;
 	struct finding *finding;
@@ -75,14 +174,9 @@ static void a_test_that_passes_ends_the_finding(void)
 	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	finding = note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	decide_and_do(&w);
-	tested(&w, 3, finding, TEST_FAILED);
 	later(&w, USEC_PER_HOUR);
-	decide_and_do(&w);
-	tested(&w, 3, finding, TEST_PASSED);
-	CHECK_EQ(world_node(&w, 3)->record.life.state, LIFE_HEALTHY);
 	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
-	decide(&w);
-	CHECK_EQ(w.out.n, 0); /* one window is not K of N */
+	decide_and_do(&w);
 	CHECK_EQ(finding->reproduced, 0);
 }
 
@@ -347,7 +441,12 @@ static void a_person_s_uncordon_holds_over_a_restart(void)
 static const struct test tests[] = {
 	TEST(a_fatal_signature_cordons_at_once_and_once),
 	TEST(a_slow_part_is_cordoned_when_its_tests_failed_again),
-	TEST(a_test_that_passes_ends_the_finding),
+	TEST(two_tests_that_pass_end_the_finding_of_a_value),
+	TEST(a_test_that_fails_breaks_the_row_of_those_that_passed),
+	TEST(one_test_that_passes_ends_an_event),
+	TEST(a_test_that_finds_a_part_born_slow_again_proves_nothing),
+	TEST(a_host_is_slow_as_a_whole_when_half_of_its_other_parts_are),
+	TEST(runs_of_the_hosts_own_plan_are_no_tests),
 	TEST(what_only_waits_for_time_says_until_when),
 	TEST(every_action_leads_where_it_says),
 	TEST(an_event_that_comes_back_is_reproduced),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A switch, and everything below it. */
-#include "lib/duration.h"
-#include "lib/judge/decide.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/policy/decide.h"
+#include "lib/report/report.h"
 #include "tests/unit/test.h"
 
 enum { NODES = 320, OF_RACK = 64, ALIKE = 6 /* 2 percent of them */ };

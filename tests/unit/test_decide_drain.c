@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which cordoned nodes are drained, and in which order. */
-#include "lib/judge/decide.h"
+#include "lib/policy/decide.h"
 #include "tests/unit/fleet_world.h"
 #include "tests/unit/test.h"
 

@@ -6,11 +6,11 @@
  */
 #include <stdlib.h>
 
-#include "lib/duration.h"
-#include "lib/err.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 #include "tests/unit/fleet_books.h"
 #include "tests/unit/test.h"
 
@@ -307,7 +307,7 @@ static void machine_changes(struct books *w)
 		struct truth *t = truth_of(w, node);
 
 		CHECK(happens(w, node, EVENT_REPLACED, WHO_AUTOMATIC));
-		t->ours = t->held = t->by_person = false;
+		t->ours = t->by_person = false;
 		t->override_until_us = t->silence_until_us = 0;
 		CHECK(!node->findings);
 	} else if (!w->truth[i].there) {

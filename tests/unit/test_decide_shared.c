@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What many hosts share: notices instead of cordons. */
-#include "lib/judge/decide.h"
+#include "lib/policy/decide.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/fleet_world.h"
 #include "tests/unit/test.h"
 
@@ -81,7 +81,143 @@ static void a_notice_ends_when_half_of_its_hosts_are_well(void)
 	CHECK(w.out.n_notices == 1 && w.out.notices[0].ended_us == w.now_us);
 	decide(&w);
 	CHECK_EQ(w.out.n_notices, 0);
-	CHECK_EQ(count_of(&w, DECIDE_RETEST), 3); /* they are their own again */
+}
+
+/* Eight hosts are low as one; five of them are well again, and three stay low. */
+static void three_are_left_of_a_notice(struct world *w)
+{
+	unsigned i;
+
+	world_init(w, RULES, 16);
+	for (i = 0; i < 8; i++)
+		note_twice(w, i, "gemm.rate");
+	decide_and_do(w);
+	for (i = 0; i < 5; i++)
+		fleet_clear(&w->fleet, world_node(w, i), world_node(w, i)->findings);
+	decide_and_do(w);
+	CHECK(w->out.n_notices == 1 && w->out.notices[0].ended_us == w->now_us);
+}
+
+static void what_was_shared_is_a_hosts_own_when_it_was_bad_again_a_day_later(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned hours, i;
+
+	three_are_left_of_a_notice(&w);
+	/* Runs before are of what they shared. */
+	later(&w, USEC_PER_DAY);
+	decide_and_do(&w);
+	CHECK_EQ(count_of(&w, DECIDE_RETEST) + count_of(&w, DECIDE_ALERT), 0);
+	CHECK(world_node(&w, 5)->findings->shared);
+	for (hours = 0; hours < 8; hours += 4) {
+		for (i = 5; i < 8; i++)
+			note(&w, i, "gemm.rate", SEVERITY_FAIL);
+		decide_and_do(&w);
+		CHECK_EQ(count_of(&w, DECIDE_RETEST), hours == 0 ? 0 : 3);
+		later(&w, 4 * USEC_PER_HOUR);
+	}
+	CHECK(!world_node(&w, 5)->findings->shared);
+}
+
+/* Heat comes back with the afternoon. */
+static void bad_runs_within_a_day_of_a_notice_are_of_what_it_shared(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned hours;
+
+	three_are_left_of_a_notice(&w);
+	for (hours = 4; hours < 24; hours += 4) {
+		later(&w, 4 * USEC_PER_HOUR);
+		note(&w, 6, "gemm.rate", SEVERITY_FAIL);
+		decide_and_do(&w);
+		CHECK_EQ(count_of(&w, DECIDE_RETEST), 0);
+	}
+	later(&w, 4 * USEC_PER_HOUR);
+	decide_and_do(&w);
+	CHECK_EQ(count_of(&w, DECIDE_RETEST), 1);
+}
+
+/* What was reproduced before anybody knew that it is shared is no proof against the host. */
+static void a_host_that_was_tested_before_the_notice_is_acquitted(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	world_init(&w, RULES, 16);
+	tested(&w, 0, note_twice(&w, 0, "gemm.rate"), TEST_FAILED);
+	CHECK_EQ(world_node(&w, 0)->findings->reproduced, 1);
+	for (i = 1; i < 8; i++)
+		note_twice(&w, i, "gemm.rate");
+	decide_and_do(&w);
+	CHECK_EQ(w.out.n_notices, 1);
+	CHECK_EQ(world_node(&w, 0)->findings->reproduced, 0);
+}
+
+/* In a rack of 64 of 1,000 hosts n hosts are bad, one of them reproduced; elsewhere `others` are. */
+static void some_gather_in_a_rack(struct world *w, unsigned n, unsigned others)
+{
+	unsigned i;
+
+	world_init(w, RULES, 1000);
+	for (i = 0; i < 1000; i++) {
+		char rack[24];
+
+		(void)snprintf(rack, sizeof(rack), "rack%u", i / 64);
+		fleet_set_domain(&w->fleet, world_node(w, i), rack);
+	}
+	for (i = 1; i < n; i++)
+		note(w, 64 + i, "gemm.rate", SEVERITY_FAIL);
+	for (i = 0; i < others; i++)
+		note(w, 130 + 20 * i, "gemm.rate", SEVERITY_FAIL);
+	reproduce(w, 64, "gemm.rate");
+}
+
+/* Too few for the rack, and too many for a coincidence: the next runs of the others tell. */
+static void nobody_is_blamed_while_hosts_of_a_rack_become_bad_one_by_one(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	some_gather_in_a_rack(&w, 5, 9);
+	decide(&w);
+	CHECK_EQ(w.out.n_notices, 0);
+	CHECK_EQ(count_of(&w, DECIDE_CORDON) + count_of(&w, DECIDE_ALERT), 0);
+	CHECK(world_node(&w, 64)->findings->shared);
+	/* The others are well: it is this one. */
+	for (i = 1; i < 5; i++)
+		windows_push(&world_node(&w, 64 + i)->findings->windows, false);
+	later(&w, USEC_PER_HOUR);
+	decide(&w);
+	CHECK(find(&w, 64, DECIDE_CORDON));
+}
+
+static void what_gathers_does_not_wait_longer_than_all_need_to_run(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	some_gather_in_a_rack(&w, 5, 9);
+	decide(&w);
+	CHECK(!find(&w, 64, DECIDE_CORDON));
+	later(&w, w.policy.alike_per_us);
+	decide(&w);
+	CHECK(find(&w, 64, DECIDE_CORDON));
+}
+
+static void a_few_of_a_rack_or_as_many_as_elsewhere_do_not_gather(void)
+{
+	static const struct {
+		unsigned n, others;
+		bool cordon;
+	} rows[] = { { 4, 0, true }, { 5, 40, true }, { 5, 18, false }, { 6, 0, false } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(world_release) struct world w;
+
+		some_gather_in_a_rack(&w, rows[i].n, rows[i].others);
+		decide(&w);
+		CHECK_EQ(find(&w, 64, DECIDE_CORDON) != NULL, rows[i].cordon);
+	}
 }
 
 /* A roll-out that costs 5 % comes to a tenth of the hosts an hour. */
@@ -499,6 +635,12 @@ static const struct test tests[] = {
 	TEST(what_only_hosts_of_one_job_show_is_the_job),
 	TEST(one_bad_run_of_the_others_is_enough_for_a_domain),
 	TEST(a_notice_of_some_leaves_the_others_alone),
+	TEST(what_was_shared_is_a_hosts_own_when_it_was_bad_again_a_day_later),
+	TEST(bad_runs_within_a_day_of_a_notice_are_of_what_it_shared),
+	TEST(a_host_that_was_tested_before_the_notice_is_acquitted),
+	TEST(nobody_is_blamed_while_hosts_of_a_rack_become_bad_one_by_one),
+	TEST(what_gathers_does_not_wait_longer_than_all_need_to_run),
+	TEST(a_few_of_a_rack_or_as_many_as_elsewhere_do_not_gather),
 	TEST(parts_born_slow_are_no_shared_cause),
 	TEST(parts_born_slow_do_not_make_their_domain_bad),
 	TEST(a_sku_file_is_wrong_for_half_of_its_fleet_and_no_less),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agents/descent.h"
+#include "agents/run/descent.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 #include "tests/unit/test.h"
 
 #define LONG_US (30 * USEC_PER_SEC)

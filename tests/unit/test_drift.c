@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/drift.h"
+#include "controller/fleet/drift.h"
 
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 /* Drift of hosts of "sku:key=value" texts, as compact JSON. */

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
 #include "probes/coll/verbs_exchange.h"
 #include "tests/unit/pair_fabric.h"
 #include "tests/unit/test.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/gemm/gemm_ballot.h"
 #include "tests/unit/test.h"
 

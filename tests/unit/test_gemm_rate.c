@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <math.h>
 
-#include "lib/clock.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/xalloc.h"
 #include "tests/unit/gemm_fixture.h"
 #include "tests/unit/test.h"
 

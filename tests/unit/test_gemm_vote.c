@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "lib/clock.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
+#include "probes/gemm/gemm_vote.h"
 #include "tests/unit/gemm_fixture.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"

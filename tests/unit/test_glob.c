@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/glob.h"
+#include "lib/base/glob.h"
 
 #include <fnmatch.h>
 #include <string.h>
 
-#include "lib/clock.h"
-#include "lib/duration.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
 

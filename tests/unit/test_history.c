@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "agents/history.h"
-#include "lib/err.h"
+#include "agents/run/history.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 #include "tests/unit/test.h"
 
 static void fresh_state(const char *name)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Short of a cordon: holds, coverage, denials; and the records of parts. */
-#include "lib/judge/decide.h"
+#include "lib/policy/decide.h"
 
-#include "lib/judge/deny.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/policy/deny.h"
 #include "tests/unit/fleet_world.h"
 #include "tests/unit/test.h"
 
@@ -137,6 +137,22 @@ static void a_cordon_ends_the_hold(void)
 	CHECK_EQ(world_node(&w, 3)->out, OUT_OURS);
 }
 
+/* The node in the cluster is the same: what keeps jobs off it is lifted before it takes no room. */
+static void another_machine_ends_the_hold_and_takes_its_room_until_then(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	world_init(&w, RULES, 20);
+	happens(&w, 3, EVENT_HOLD);
+	happens(&w, 3, EVENT_REPLACED);
+	CHECK_EQ(world_node(&w, 3)->out, OUT_HOLD);
+	decide(&w);
+	CHECK_EQ(w.out.out, 1);
+	decide_and_do(&w);
+	CHECK(find(&w, 3, DECIDE_UNHOLD));
+	CHECK_EQ(world_node(&w, 3)->out, 0);
+}
+
 static void the_oldest_deep_verdicts_are_renewed_a_few_at_once(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -229,6 +245,7 @@ static const struct test tests[] = {
 	TEST(a_hold_ends_with_its_time_and_takes_room),
 	TEST(nothing_is_held_from_what_is_stale_or_under_anothers_hands),
 	TEST(a_cordon_ends_the_hold),
+	TEST(another_machine_ends_the_hold_and_takes_its_room_until_then),
 	TEST(the_oldest_deep_verdicts_are_renewed_a_few_at_once),
 	TEST(an_order_without_an_answer_is_given_again),
 	TEST(denials_of_one_signature_end_at_their_budget),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "lib/json.h"
-#include "lib/sysfs.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/sysfs.h"
+#include "probes/harness/known.h"
 #include "probes/host_state/dmi.h"
-#include "probes/known.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
 #include "probes/host_state/iommu_mode.h"
 #include "probes/host_state/pci.h"
 #include "probes/host_state/pcie_aer.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/ingest.h"
+#include "controller/ingest/ingest.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

@@ -3,9 +3,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 static char *nested(size_t depth, const char *open, const char *inside, const char *close)

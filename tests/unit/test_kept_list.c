@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/kept_list.h"
+#include "controller/store/kept_list.h"
 
 #include <stdlib.h>
 
-#include "controller/store.h"
-#include "lib/pool.h"
-#include "lib/xalloc.h"
+#include "controller/store/store.h"
+#include "lib/base/pool.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

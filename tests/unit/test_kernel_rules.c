@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/kernel_match.h"
-#include "lib/kernel_rules.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/report/report.h"
+#include "lib/sys/kernel_match.h"
+#include "lib/sys/kernel_rules.h"
 #include "tests/unit/test.h"
 
 static char *shipped_dir(void)

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/kmsg.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/kmsg.h"
 #include "tests/unit/test.h"
 
 /* A log that answers reads as a script says. */

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/kube/kube_node.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube_node.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 static struct cluster_node node_with(const char *addresses)

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/kube/kube_inside.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube_inside.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 /* "-----BEGIN CERTIFICATE-----\nx\n" and "-----BEGIN KEY-----\ny\n" */

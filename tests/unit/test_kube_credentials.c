@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "controller/kube/kube_inside.h"
-#include "lib/duration.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube_inside.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 #define PEM "-----BEGIN CERTIFICATE-----\n"

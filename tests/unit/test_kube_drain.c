@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/kube/kube_drain.h"
+#include "controller/cluster/kube/kube_drain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/duration.h"
-#include "lib/xalloc.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/drain_server.h"
 #include "tests/unit/test.h"
 

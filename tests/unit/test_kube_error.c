@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "controller/kube/kube_inside.h"
-#include "lib/duration.h"
+#include "controller/cluster/kube/kube_inside.h"
+#include "lib/base/duration.h"
 #include "tests/unit/test.h"
 
 #define JSON "application/json"

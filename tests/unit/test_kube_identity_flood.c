@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What strangers may cost. */
-#include "controller/kube/kube_identity.h"
+#include "controller/cluster/kube/kube_identity.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/identity_world.h"
 #include "tests/unit/test.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fence on a server in memory: who is told what, and how it ends. */
-#include "controller/kube/kube_lease.h"
+#include "controller/cluster/kube/kube_lease.h"
 
 #include <stdlib.h>
 #include <systemd/sd-event.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/lease_fake.h"
 #include "tests/unit/test.h"
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ledger in a Lease, with conflicts, lost and late answers, garbage, and the kill switch. */
-#include "controller/kube/kube_ledger.h"
+#include "controller/cluster/kube/kube_ledger.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <systemd/sd-event.h>
 
-#include "controller/kube/kube_lease.h"
-#include "controller/ledger.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "controller/actions/ledger.h"
+#include "controller/cluster/kube/kube_lease.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/lease_fake.h"
 #include "tests/unit/test.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a Node object says, and what we write on one. */
-#include "controller/kube/kube_node.h"
+#include "controller/cluster/kube/kube_node.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 
-#include "lib/duration.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 #define META "'name': 'gpu-1', 'uid': 'u-1', 'resourceVersion': '205'"

@@ -2,12 +2,12 @@
 /* Bodies of patches and events, held against what was tried on a real API server. */
 #include <stdlib.h>
 
-#include "controller/kube/kube_event.h"
-#include "controller/kube/kube_node.h"
-#include "controller/kube/kube_patch.h"
-#include "lib/duration.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube_event.h"
+#include "controller/cluster/kube/kube_node.h"
+#include "controller/cluster/kube/kube_patch.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 #define STAMP_US (UINT64_C(1767225601) * USEC_PER_SEC) /* 2026-01-01T00:00:01Z */

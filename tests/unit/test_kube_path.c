@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/kube/kube.h"
-#include "controller/kube/kube_inside.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_inside.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 /* `n` letters, and a dot after every `label` of them; new memory. */

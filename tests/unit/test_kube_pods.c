@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/kube/kube_pods.h"
+#include "controller/cluster/kube/kube_pods.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 /* A pod as a server gives it, much shortened; what differs is put in. */

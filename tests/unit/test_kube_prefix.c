@@ -2,11 +2,11 @@
 /* A node with another prefix than the usual one. */
 #include <stdlib.h>
 
-#include "controller/kube/kube_node.h"
-#include "controller/kube/kube_patch.h"
-#include "lib/duration.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube_node.h"
+#include "controller/cluster/kube/kube_patch.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 #define META "\"name\": \"gpu-1\", \"uid\": \"u-1\", \"resourceVersion\": \"205\""

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is what was told of the nodes still so, and may it be so at all? */
-#include "controller/kube/kube_view.h"
+#include "controller/cluster/kube/kube_view.h"
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/kube_world.h"
 #include "tests/unit/test.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The nodes as a list and a watch tell them. */
-#include "controller/kube/kube_watch.h"
+#include "controller/cluster/kube/kube_watch.h"
 
 #include <stdlib.h>
 
-#include "controller/kube/kube_list.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/kube_list.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/kube_world.h"
 #include "tests/unit/test.h"
 

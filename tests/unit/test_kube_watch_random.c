@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whatever happens to lists and watches, the picture is the server's in the end. */
-#include "controller/kube/kube_watch.h"
+#include "controller/cluster/kube/kube_watch.h"
 
 #include "tests/unit/kube_world.h"
 #include "tests/unit/random.h"

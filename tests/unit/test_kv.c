@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/json.h"
-#include "lib/kv.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/json/kv.h"
 #include "tests/unit/test.h"
 
 static void check_prints(const char *json, const char *expected)

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/kube/lease_state.h"
-#include "lib/duration.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "controller/cluster/kube/lease_state.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/lease_server.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"

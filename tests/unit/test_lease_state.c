@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of the Lease, step by step. */
-#include "controller/kube/lease_state.h"
+#include "controller/cluster/kube/lease_state.h"
 
 #include <stdlib.h>
 
-#include "lib/duration.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/lease_server.h"
 #include "tests/unit/test.h"
 

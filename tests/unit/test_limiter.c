@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/limiter.h"
+#include "controller/http/limiter.h"
 
-#include "lib/duration.h"
+#include "lib/base/duration.h"
 #include "tests/unit/test.h"
 
 static void a_burst_is_taken_then_the_rate(void)

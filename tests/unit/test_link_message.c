@@ -3,7 +3,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
-#include "agents/link_message.h"
+#include "agents/assayd/link_message.h"
 #include "tests/unit/test.h"
 
 enum { LOWER_UP = 1 << 16, DATAGRAM_MAX = 4096 };

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "lib/topology.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/topology/topology.h"
 #include "tests/unit/test.h"
 
 static void a_link_has_a_name_in_the_field(void)

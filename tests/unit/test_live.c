@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/live.h"
+#include "controller/fleet/live.h"
 
 #include "tests/unit/test.h"
 

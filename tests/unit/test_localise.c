@@ -2,9 +2,9 @@
 /* Small matrices whose answer can be told by eye. */
 #include <math.h>
 
-#include "lib/json.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/judge/localise.h"
-#include "lib/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

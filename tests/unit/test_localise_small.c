@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/localise.h"
-#include "lib/xalloc.h"
 #include "tests/unit/random.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"

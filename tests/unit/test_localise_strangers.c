@@ -5,8 +5,8 @@
  */
 #include <stdio.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/localise.h"
-#include "lib/xalloc.h"
 #include "tests/unit/mesh.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"

@@ -8,11 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/lock.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/lock.h"
 #include "tests/unit/test.h"
 
 #define LONG_US (60 * USEC_PER_SEC) /* a deadline that only a fault reaches */

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agents/watch_pace.h"
-#include "lib/kmsg.h"
-#include "lib/xalloc.h"
+#include "agents/assayd/watch_pace.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/kmsg.h"
 #include "tests/unit/test.h"
 #include "tests/unit/watch_fixture.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/loopback/data.h"
 #include "probes/loopback/loopback_gpu.h"
 #include "probes/loopback/session.h"

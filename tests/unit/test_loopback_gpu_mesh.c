@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/localise.h"
-#include "lib/xalloc.h"
 #include "probes/loopback/loopback_gpu.h"
 #include "probes/memory/buffer.h"
 #include "tests/fakes/accel_sim.h"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/localise.h"
-#include "lib/xalloc.h"
 #include "tests/unit/loopback_fabric.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/machine.h"
+#include "lib/sys/machine.h"
 
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 #define ID "3d1219c7c4c5404aaa1f6d2a48adfda4"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/judge/manual_rate.h"
+#include "lib/policy/manual_rate.h"
 
-#include "lib/clock.h"
-#include "lib/judge/budget.h"
-#include "lib/judge/policy.h"
+#include "lib/base/clock.h"
+#include "lib/policy/budget.h"
+#include "lib/policy/policy.h"
 #include "tests/unit/test.h"
 
 #define START_US (100 * USEC_PER_DAY)

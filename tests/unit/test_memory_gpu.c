@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/topology.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/topology/topology.h"
 #include "probes/memory/gpu.h"
 #include "tests/fakes/accel_sim.h"
 #include "tests/unit/test.h"

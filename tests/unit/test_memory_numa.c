@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 #include "probes/memory/cgroup.h"
 #include "probes/memory/plan.h"
 #include "tests/unit/memory_tree.h"

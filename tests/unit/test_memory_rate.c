@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 #include "probes/memory/buffer.h"
 #include "probes/memory/numa.h"
 #include "probes/memory/team.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/moment.h"
+#include "lib/sys/moment.h"
 
 #include <math.h>
 

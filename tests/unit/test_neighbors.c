@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/neighbors.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "controller/config/neighbors.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 static int read_text(const char *text, struct neighbors *ret, struct err *err)

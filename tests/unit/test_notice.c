@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/notice.h"
+#include "controller/http/notice.h"
 
 #include "tests/unit/test.h"
 

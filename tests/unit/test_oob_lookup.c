@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/rdma/oob.h"
 #include "tests/unit/test.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/opinion.h"
+#include "controller/fleet/opinion.h"
 
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 #define NOW UINT64_C(1795224600000000)

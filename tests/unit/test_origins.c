@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/origins.h"
+#include "controller/http/origins.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/pack.h"
-#include "lib/err.h"
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
+#include "controller/store/pack.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 enum { SIZE = 10000 };

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/topology.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/topology/topology.h"
 #include "probes/rnic_pair/pair_sample.h"
 #include "tests/unit/pair_fabric.h"
 #include "tests/unit/test.h"

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/rnic_pair/pair_sample.h"
 #include "tests/unit/pair_fabric.h"
 #include "tests/unit/test.h"

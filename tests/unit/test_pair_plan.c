@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
-#include "probes/probe.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "probes/harness/probe.h"
 #include "probes/rnic_pair/pair.h"
+#include "probes/rnic_pair/pair_apart.h"
 #include "tests/fakes/rdma_sim.h"
 #include "tests/unit/test.h"
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "probes/rnic_pair/pair_guard.h"
 #include "probes/rnic_state/nic.h"
 #include "tests/unit/pair_hosts.h"

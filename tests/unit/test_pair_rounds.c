@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/circle.h"
-#include "lib/pci_address.h"
-#include "lib/xalloc.h"
-#include "probes/probe.h"
+#include "lib/base/circle.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/pci_address.h"
+#include "probes/harness/probe.h"
 #include "tests/unit/mesh_host.h"
 #include "tests/unit/test.h"
 

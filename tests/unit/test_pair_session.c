@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs of two hosts: two sessions over a socket, each with a simulated fabric of its own. */
-#include "probes/rnic_pair/pair_session.h"
+#include "probes/rnic_pair/pair_step.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/pair_hosts.h"
 #include "tests/unit/test.h"
 
@@ -245,7 +245,7 @@ static void a_side_that_is_killed_ends_both_and_blames_nobody(void)
 		pair_hosts_run(&leader, &follower);
 		CHECK_EQ(other->r, -ECONNRESET);
 		CHECK_HAS(other->err.msg, "node-x (the other) went away");
-		CHECK_EQ(pair_session_emit_rest(&other->session, SAMPLE_ABORTED, other->err.msg), 0);
+		CHECK_EQ(pair_step_emit_rest(&other->session, SAMPLE_ABORTED, other->err.msg), 0);
 		check_complete(other, 3);
 		for (i = 0; i < other->n_samples; i++)
 			CHECK(other->samples[i].ok != TRI_NO);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "tests/unit/pairing_world.h"
 #include "tests/unit/test.h"
 

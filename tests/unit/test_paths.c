@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/file.h"
-#include "lib/host.h"
-#include "lib/json.h"
-#include "lib/paths.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/file.h"
+#include "lib/sys/host.h"
+#include "lib/sys/paths.h"
 #include "tests/unit/test.h"
 
 static void use_tree(const char *name)

@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agents/order_meeting.h"
-#include "agents/permit_file.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "agents/assayd/order_meeting.h"
+#include "agents/assayd/permit_file.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "probes/all_reduce/reduce_permit.h"
 #include "probes/rdma/oob.h"
 #include "tests/unit/test.h"

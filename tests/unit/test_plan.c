@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agents/plan.h"
+#include "agents/run/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agents/exit_style.h"
-#include "agents/run_report.h"
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "agents/run/exit_style.h"
+#include "agents/run/run_report.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/report/report.h"
 #include "tests/unit/test.h"
 
 static const char file_text[] =

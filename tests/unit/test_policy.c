@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/duration.h"
-#include "lib/err.h"
-#include "lib/judge/policy.h"
-#include "lib/xalloc.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/policy/policy.h"
 #include "tests/unit/test.h"
 
 static int decode(const char *yaml, struct policy *ret, struct err *err)

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agents/err_tail.h"
-#include "agents/probe_output.h"
-#include "lib/xalloc.h"
+#include "agents/run/err_tail.h"
+#include "agents/run/probe_output.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 #define GOOD                                                                 \

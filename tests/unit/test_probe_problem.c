@@ -3,9 +3,9 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "agents/probe_problem.h"
-#include "lib/clock.h"
-#include "lib/xalloc.h"
+#include "agents/run/probe_problem.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 #define GOOD "{\"check\":\"x\",\"subject\":\"s\",\"state\":\"measured\"}\n"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agents/profiles.h"
+#include "agents/run/profiles.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 /* A file whose only profile is `q` with one probe, to be varied. */

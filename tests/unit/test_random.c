@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "lib/clock.h"
-#include "lib/duration.h"
-#include "lib/err.h"
-#include "lib/random.h"
+#include "lib/base/clock.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/random.h"
 #include "tests/unit/test.h"
 
 /* The kernel of a test. */

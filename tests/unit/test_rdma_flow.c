@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/rdma/flow_sink.h"
 #include "tests/unit/flow_bench.h"
 #include "tests/unit/test.h"

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/rdma/gid.h"
 #include "tests/unit/test.h"
 

@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
 #include "probes/rdma/region_accel.h"
 #include "tests/fakes/accel_sim.h"
 #include "tests/fakes/rdma_sim.h"

@@ -2,8 +2,8 @@
 /* Flows at once over a simulated fabric: what each gets, and when counting stops. */
 #include <errno.h>
 
-#include "lib/err.h"
-#include "lib/macro.h"
+#include "lib/base/err.h"
+#include "lib/base/macro.h"
 #include "probes/rdma/flow_many.h"
 #include "tests/fakes/rdma_sim.h"
 #include "tests/unit/random.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "probes/rdma/mesh.h"
 #include "tests/unit/mesh_bench.h"
 #include "tests/unit/test.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/clock.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
 #include "probes/rdma/rdma.h"
 #include "probes/rdma/traffic.h"
 #include "probes/rnic_state/nic.h"

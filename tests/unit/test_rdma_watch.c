@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A thread that watches memory: it sees each mark, and says when. Where there is one core none runs. */
-#include "lib/clock.h"
+#include "lib/base/clock.h"
 #include "probes/rdma/flow_watch.h"
 #include "probes/rdma/rdma.h"
 #include "tests/unit/test.h"

@@ -2,8 +2,8 @@
 /* Whose fault a failure is, and how it is told. */
 #include <math.h>
 
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/report/report.h"
 #include "probes/rdma/words.h"
 #include "tests/unit/test.h"
 

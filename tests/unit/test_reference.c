@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/stats.h"
 #include "lib/judge/verdict.h"
-#include "lib/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 
@@ -322,6 +322,51 @@ static void two_of_three_or_one_far_make_a_fail(void)
 		CHECK_EQ(expectations_level(cases[i].e, cases[i].n), cases[i].level);
 }
 
+/* Peers, the fleet and its own history of a part. */
+static void peers_are_no_second_word_beside_who_knows_all_parts(void)
+{
+	static const struct {
+		bool peers, peers_far, fleet, fleet_far, history, dropped, parts;
+		int level;
+	} rows[] = {
+		{ .peers = true, .fleet = true, .level = VERDICT_FAIL },
+		{ .peers = true, .peers_far = true, .level = VERDICT_WARN },
+		{ .parts = true, .peers = true, .fleet = true, .level = VERDICT_WARN },
+		{ .parts = true, .peers = true, .peers_far = true, .level = VERDICT_PASS },
+		{ .parts = true,
+		  .peers = true,
+		  .peers_far = true,
+		  .fleet = true,
+		  .level = VERDICT_WARN },
+		{ .parts = true, .fleet = true, .fleet_far = true, .level = VERDICT_FAIL },
+		/* It has been better. */
+		{ .parts = true, .peers = true, .history = true, .level = VERDICT_WARN },
+		{ .parts = true,
+		  .peers = true,
+		  .history = true,
+		  .dropped = true,
+		  .level = VERDICT_FAIL },
+		{ .parts = true, .fleet = true, .history = true, .level = VERDICT_FAIL },
+		{ .parts = true, .history = true, .level = VERDICT_WARN },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct expectation e[] = {
+			{ .source = SOURCE_PEERS, .low = rows[i].peers, .far = rows[i].peers_far },
+			{ .source = SOURCE_HISTORY,
+			  .low = rows[i].history,
+			  .margin = rows[i].dropped ? 0.96 : 0.99 },
+			{ .source = SOURCE_FLEET,
+			  .low = rows[i].fleet,
+			  .far = rows[i].fleet_far,
+			  .parts = rows[i].parts },
+		};
+
+		CHECK_EQ(expectations_level(e, ARRAY_SIZE(e)), rows[i].level);
+	}
+}
+
 static void the_worst_expectation_is_told(void)
 {
 	static const struct expectation e[] = { { .margin = 1.02 },
@@ -368,6 +413,7 @@ static const struct test tests[] = {
 	TEST(a_sku_file_may_give_expected_or_floor_or_both),
 	TEST(a_sku_file_with_no_number_is_no_reference),
 	TEST(two_of_three_or_one_far_make_a_fail),
+	TEST(peers_are_no_second_word_beside_who_knows_all_parts),
 	TEST(the_worst_expectation_is_told),
 	TEST(equal_params_have_one_key_whatever_their_order),
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who refuses a cordon, and what would allow it. */
-#include "lib/judge/budget.h"
+#include "lib/policy/budget.h"
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/fleet_world.h"
 #include "tests/unit/test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/rehearse.h"
+#include "lib/sys/rehearse.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of one node: states, releases, and what people say. */
-#include "lib/judge/decide.h"
+#include "lib/policy/decide.h"
 
 #include <errno.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/fleet_world.h"
 #include "tests/unit/test.h"
 

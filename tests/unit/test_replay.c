@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/duration.h"
-#include "lib/err.h"
-#include "lib/judge/policy.h"
-#include "lib/judge/replay.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/xalloc.h"
+#include "lib/policy/policy.h"
+#include "lib/policy/replay.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
 
@@ -308,7 +308,78 @@ static void what_was_no_bad_run_is_none_in_a_replay(void)
 	policy_release(&p);
 }
 
+#define SLOW_IS_TESTED \
+	"{name: slow, match: {check: 'gemm.*'}, windows: {k: 2, n: 3}, action: retest}"
+
+static const char *racks_of_ten(unsigned host)
+{
+	static const char *const names[] = { "rack-0", "rack-1", "rack-2", "rack-3" };
+
+	return names[host / 10];
+}
+
+/* Rack 1 is low for 8 rounds; host 12 stays so until the round, host 35 is by itself from round 2 on. */
+static unsigned stays_low_until;
+
+static const struct replay_item *a_rack_is_low(unsigned host, unsigned round)
+{
+	static struct replay_item item;
+
+	item = low(0.8);
+	if (host == 35)
+		return round >= 2 ? &item : NULL;
+	if (host / 10 == 1 && round >= 2 && round < 10)
+		return &item;
+	return host == 12 && round >= 10 && round < stays_low_until ? &item : NULL;
+}
+
+/* The same code decides as in mode enforce: nobody is blamed for what a rack had, or had a day ago. */
+static void what_a_rack_shared_cordons_none_of_it_in_a_replay_either(void)
+{
+	static const struct {
+		unsigned until;
+		double cordons;
+	} rows[] = { { 15, -1 }, { 20, 1 } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct policy p = policy_of("", SLOW_IS_TESTED);
+		const struct history h = { 22, 4 * USEC_PER_HOUR, a_rack_is_low, racks_of_ten };
+		CLEANUP(json_freep) json_t *answer = NULL;
+
+		stays_low_until = rows[i].until;
+		answer = play(&p, &h);
+		CHECK_EQ(at(answer, "nodes", "node", "gpu-35", "cordons"), 1);
+		CHECK_EQ(at(answer, "nodes", "node", "gpu-11", "cordons"), -1);
+		CHECK_EQ(at(answer, "nodes", "node", "gpu-12", "cordons"), rows[i].cordons);
+		policy_release(&p);
+	}
+}
+
+/* Its second test passes and two later ones fail again; another host is low twice, and well then. */
+static const struct replay_item *one_passes_once(unsigned host, unsigned round)
+{
+	static struct replay_item item;
+
+	item = low(0.8);
+	/* What comes after a test is decided with the run after it: rounds 2, 4, 6 and 8 are tests. */
+	return (host == 0 && round != 4) || (host == 20 && round < 2) ? &item : NULL;
+}
+
+static void one_pass_ends_no_finding_of_a_value_in_a_replay_either(void)
+{
+	struct policy p = policy_of("", SLOW_IS_TESTED);
+	const struct history h = { 9, 40 * USEC_PER_MIN, one_passes_once, NULL };
+	CLEANUP(json_freep) json_t *answer = play(&p, &h);
+
+	CHECK_EQ(at(answer, "nodes", "node", "gpu-00", "cordons"), 1);
+	CHECK_EQ(at(answer, "nodes", "node", "gpu-20", "cordons"), -1);
+	policy_release(&p);
+}
+
 static const struct test tests[] = {
+	TEST(what_a_rack_shared_cordons_none_of_it_in_a_replay_either),
+	TEST(one_pass_ends_no_finding_of_a_value_in_a_replay_either),
 	TEST(what_was_no_bad_run_is_none_in_a_replay),
 	TEST(a_dead_host_is_cordoned_and_released_after_its_tests),
 	TEST(what_a_budget_refuses_is_counted_once_with_what_would_allow_it),

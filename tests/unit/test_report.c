@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/report/report.h"
 #include "tests/unit/test.h"
 
 #define MEASURED "\"check\":\"c\",\"subject\":\"s\",\"state\":\"measured\""

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agents/report_age.h"
+#include "agents/assayd/report_age.h"
 
-#include "lib/moment.h"
+#include "lib/sys/moment.h"
 #include "tests/unit/test.h"
 
 static void the_age_of_a_report_is_told_in_seconds(void)

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/jmemo.h"
-#include "lib/report.h"
-#include "lib/report_tables.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/jmemo.h"
+#include "lib/report/report.h"
+#include "lib/report/report_tables.h"
 #include "tests/unit/both_readers.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/retention.h"
+#include "controller/store/retention.h"
 
 #include "lib/judge/verdict.h"
 #include "tests/unit/test.h"

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "agents/run_neighbors.h"
-#include "lib/clock.h"
-#include "lib/json.h"
-#include "lib/report.h"
-#include "lib/strbuf.h"
-#include "lib/topology.h"
-#include "lib/xalloc.h"
-#include "probes/finding.h"
+#include "agents/run/run_neighbors.h"
+#include "lib/base/clock.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/report/report.h"
+#include "lib/topology/topology.h"
+#include "probes/harness/finding.h"
 #include "probes/rnic_state/child.h"
 #include "probes/rnic_state/lldp.h"
 #include "tests/unit/test.h"

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agents/run_settings.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "agents/run/run_settings.h"
+#include "lib/base/xalloc.h"
+#include "lib/report/report.h"
 #include "probes/rnic_state/settings.h"
 #include "tests/unit/rnic_fixture.h"
 #include "tests/unit/test.h"

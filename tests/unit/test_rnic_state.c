@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/json.h"
-#include "lib/rnic_ports.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/rnic_ports.h"
 #include "probes/rnic_state/counter_table.h"
 #include "probes/rnic_state/nic.h"
 #include "probes/rnic_state/reading.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/run_list.h"
+#include "controller/store/run_list.h"
 
-#include "lib/pool.h"
-#include "lib/xalloc.h"
+#include "lib/base/pool.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

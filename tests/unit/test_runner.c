@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scheduling: time, order, concurrency, the lock, giving way. */
-#include "agents/runner.h"
+#include "agents/run/runner.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/lock.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/lock.h"
 #include "tests/unit/runner_fixture.h"
 #include "tests/unit/test.h"
 

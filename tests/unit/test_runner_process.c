@@ -8,11 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agents/runner.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/lock.h"
-#include "lib/xalloc.h"
+#include "agents/run/runner.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/lock.h"
 #include "tests/unit/runner_fixture.h"
 #include "tests/unit/test.h"
 

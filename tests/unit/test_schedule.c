@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agents/schedule_time.h"
+#include "agents/assayd/schedule_time.h"
 
 #include <stdio.h>
 

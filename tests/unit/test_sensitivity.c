@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/random.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"

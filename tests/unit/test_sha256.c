@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/sha256.h"
+#include "lib/base/sha256.h"
 
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 static void hash(const char *text, size_t n, char ret[static SHA256_HEX_SIZE])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/shed.h"
+#include "controller/http/shed.h"
 
-#include "lib/duration.h"
+#include "lib/base/duration.h"
 #include "tests/unit/test.h"
 
 /* One period in which so many are told and kept; returns what the first of the next is told. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/shift.h"
+#include "controller/fleet/shift.h"
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
-#include "lib/xalloc.h"
 #include "tests/unit/test.h"
 
 static void enter(struct shifts *s, int set, const char *check, unsigned first, unsigned n)
@@ -48,6 +48,81 @@ static void what_was_wide_is_over_below_a_quarter(void)
 	CHECK(!shifts_over(&s, SHIFT_LOW, "sku-a", "gemm.rate"));
 	shifts_set(&s, SHIFT_LOW, "sku-a", "gemm.rate", "host0", false);
 	CHECK(shifts_over(&s, SHIFT_LOW, "sku-a", "gemm.rate"));
+}
+
+/* Hosts first to first + n - 1 are measured, the first `far` of them far below the file. */
+static void measure(struct shifts *s, unsigned first, unsigned n, unsigned far)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		CLEANUP(freep) char *node = xasprintf("host%u", first + i);
+
+		shifts_measured(s, "sku-a", "gemm.rate", node, i < far);
+	}
+}
+
+/* Of 100 hosts 25 have run since it was made wrong: nobody waits for the other 75. */
+static void a_file_is_wrong_for_half_of_the_hosts_that_ran_last(void)
+{
+	static const struct {
+		unsigned ran, far;
+		bool wrong;
+	} rows[] = { { 24, 24, false }, { 25, 12, false }, { 25, 13, true }, { 100, 49, false } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(shifts_release) struct shifts s = { 0 };
+
+		enter(&s, SHIFT_HOSTS, "", 0, 100);
+		/* The good ones run last. */
+		measure(&s, 0, rows[i].ran, rows[i].far);
+		CHECK_EQ(shifts_file(&s) != NULL, rows[i].wrong);
+	}
+}
+
+/* Five of 100 are far below the file for good, and the others run again and again. */
+static void a_few_hosts_far_below_the_file_for_good_do_not_make_it_wrong(void)
+{
+	CLEANUP(shifts_release) struct shifts s = { 0 };
+	unsigned day;
+
+	enter(&s, SHIFT_HOSTS, "", 0, 100);
+	for (day = 0; day < 10; day++) {
+		measure(&s, 0, 100, 5);
+		CHECK(shifts_file(&s) == NULL);
+	}
+	/* From now on it asks too much of all. */
+	measure(&s, 40, 12, 12);
+	CHECK(shifts_file(&s) == NULL);
+	measure(&s, 52, 1, 1);
+	CHECK_STR(shifts_file(&s), "sku-a");
+	shifts_forgive_file(&s);
+	CHECK(shifts_file(&s) == NULL);
+}
+
+/* A few runs of a small SKU are no half of it. */
+static void a_small_sku_waits_for_half_of_its_hosts(void)
+{
+	CLEANUP(shifts_release) struct shifts s = { 0 };
+
+	enter(&s, SHIFT_HOSTS, "", 0, 16);
+	measure(&s, 0, 7, 7);
+	CHECK(shifts_file(&s) == NULL);
+	measure(&s, 7, 1, 1);
+	CHECK_STR(shifts_file(&s), "sku-a");
+}
+
+/* A host that is gone speaks for nothing. */
+static void a_host_that_is_gone_did_not_run_last(void)
+{
+	CLEANUP(shifts_release) struct shifts s = { 0 };
+
+	enter(&s, SHIFT_HOSTS, "", 0, 80);
+	measure(&s, 0, 20, 10);
+	CHECK_STR(shifts_file(&s), "sku-a");
+	shifts_forget(&s, "host15");
+	CHECK(shifts_file(&s) == NULL);
 }
 
 static void a_file_that_half_of_the_hosts_contradict_is_named(void)
@@ -183,6 +258,10 @@ static void who_fails_in_thousands_of_checks_takes_room_from_itself(void)
 static const struct test tests[] = {
 	TEST(half_of_enough_hosts_is_wide),
 	TEST(what_was_wide_is_over_below_a_quarter),
+	TEST(a_file_is_wrong_for_half_of_the_hosts_that_ran_last),
+	TEST(a_few_hosts_far_below_the_file_for_good_do_not_make_it_wrong),
+	TEST(a_small_sku_waits_for_half_of_its_hosts),
+	TEST(a_host_that_is_gone_did_not_run_last),
 	TEST(a_file_that_half_of_the_hosts_contradict_is_named),
 	TEST(a_host_counts_once_and_can_leave),
 	TEST(each_check_of_a_host_is_visited_and_may_change),

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agents/show_run.h"
+#include "agents/assay/show_run.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "agents/live.h"
-#include "lib/clock.h"
+#include "agents/run/live.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/term.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
+#include "lib/sys/term.h"
 #include "tests/unit/test.h"
 
 enum { ITEMS = 40 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agents/show_sensitivity.h"
+#include "agents/assay/show_sensitivity.h"
 
 #include <limits.h>
 
-#include "lib/json.h"
-#include "lib/table.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/table.h"
 #include "tests/unit/test.h"
 
 /* What is printed for the checks of a JSON text, in `width` columns. */

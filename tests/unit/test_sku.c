@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/sku.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 #include "tests/unit/test.h"
 
 static int decode(const char *yaml, struct sku *ret, struct err *err)

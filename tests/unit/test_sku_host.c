@@ -2,11 +2,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agents/sku_host.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/state.h"
-#include "lib/xalloc.h"
+#include "agents/run/sku_host.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/state.h"
 #include "tests/unit/test.h"
 
 /* A root with this sysfs, policy and state below test_dir()/name. */

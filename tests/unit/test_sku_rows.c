@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/sku.h"
-#include "lib/judge_files.h"
-#include "lib/xalloc.h"
+#include "lib/policy/judge_files.h"
 #include "tests/unit/loopback_fabric.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/speaker.h"
+#include "controller/ingest/speaker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/arrival.h"
-#include "controller/hosts.h"
-#include "controller/store.h"
-#include "lib/json.h"
+#include "controller/fleet/hosts.h"
+#include "controller/ingest/arrival.h"
+#include "controller/store/store.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/judge/verdict.h"
-#include "lib/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

@@ -9,12 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agents/spool.h"
-#include "lib/err.h"
-#include "lib/file.h"
+#include "agents/run/spool.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
+#include "lib/sys/file.h"
 #include "tests/unit/test.h"
 
 /* A state directory of its own for each test. */

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/start.h"
+#include "lib/sys/start.h"
 #include "tests/unit/test.h"
 
 /* What `act` makes of the three descriptors of a process of its own; its exit status. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/judge/startup.h"
+#include "lib/policy/startup.h"
 
-#include "lib/duration.h"
-#include "lib/judge/policy.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/xalloc.h"
+#include "lib/policy/policy.h"
 #include "tests/unit/test.h"
 
 enum { NODES = 10 }; /* budget.deny: 3 of them */

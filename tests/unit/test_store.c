@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/store.h"
+#include "controller/store/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "controller/pack.h"
-#include "controller/rules.h"
-#include "lib/err.h"
+#include "controller/config/rules.h"
+#include "controller/store/pack.h"
+#include "controller/store/store_topology.h"
+#include "lib/base/err.h"
+#include "lib/base/pool.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/pool.h"
-#include "lib/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

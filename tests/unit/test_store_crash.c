@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/baseline.h"
-#include "controller/hosts.h"
-#include "controller/ingest.h"
-#include "controller/rules.h"
-#include "controller/store.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "controller/config/rules.h"
+#include "controller/fleet/baseline.h"
+#include "controller/fleet/hosts.h"
+#include "controller/ingest/ingest.h"
+#include "controller/store/store.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/fakes/crash_vfs.h"
 #include "tests/unit/random.h"
 #include "tests/unit/reports.h"

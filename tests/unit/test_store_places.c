@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where hosts are by what their topologies say, in the store. */
-#include "controller/store_places.h"
+#include "controller/store/store_places.h"
 
 #include <stdlib.h>
 
-#include "controller/pack.h"
-#include "controller/store.h"
-#include "controller/store_sql.h"
-#include "lib/err.h"
-#include "lib/pool.h"
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
+#include "controller/store/pack.h"
+#include "controller/store/store.h"
+#include "controller/store/store_sql.h"
+#include "controller/store/store_topology.h"
+#include "lib/base/err.h"
+#include "lib/base/pool.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

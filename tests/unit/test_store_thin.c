@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/pack.h"
-#include "controller/store.h"
-#include "controller/thinner.h"
-#include "lib/clock.h"
+#include "controller/store/pack.h"
+#include "controller/store/store.h"
+#include "controller/store/thinner.h"
+#include "lib/base/clock.h"
+#include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/report.h"
-#include "lib/xalloc.h"
+#include "lib/report/report.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdint.h>
 
-#include "lib/strbuf.h"
+#include "lib/base/strbuf.h"
 #include "tests/unit/test.h"
 
 static void empty_is_an_empty_string(void)

@@ -6,8 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/term.h"
+#include "lib/base/err.h"
+#include "lib/sys/term.h"
 #include "tests/unit/test.h"
 
 static void numbers_have_three_digits_and_a_prefix(void)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/topology.h"
+#include "lib/topology/topology.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 #include "tests/unit/test.h"
 #include "tests/unit/topology_fixture.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agents/topology_draw.h"
+#include "agents/assay/topology_draw.h"
 
 #include <stdlib.h>
 
-#include "lib/topology.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/topology/topology.h"
 #include "tests/unit/test.h"
 #include "tests/unit/topology_fixture.h"
 

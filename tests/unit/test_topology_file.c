@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/topology_file.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/topology/topology_file.h"
 #include "tests/unit/test.h"
 
 /* A fresh state directory for one test. */

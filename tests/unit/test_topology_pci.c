@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/topology_pci.h"
+#include "lib/topology/topology_pci.h"
 
-#include "lib/topology.h"
+#include "lib/topology/topology.h"
 #include "tests/unit/test.h"
 
 static void only_gpus_are_gpus(void)

@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/attribution/line.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
+#include "attribution/line.h"
+#include "attribution/line_csv.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
 

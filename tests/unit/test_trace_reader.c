@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "controller/attribution/progress.h"
-#include "controller/attribution/trace.h"
-#include "controller/attribution/trace_reader.h"
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
+#include "attribution/progress.h"
+#include "attribution/trace.h"
+#include "attribution/trace_reader.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 #include "tests/unit/test.h"
 
 enum { ALL = 100000000, TEXT_MAX = 64 * 1024 * 1024 };

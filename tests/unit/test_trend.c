@@ -3,9 +3,9 @@
 
 #include <math.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/stats.h"
-#include "lib/xalloc.h"
 #include "tests/unit/random.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/trust.h"
+#include "controller/auth/trust.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/api.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "controller/http/api.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 static int read_text(const char *agents, const char *identities, struct trust *ret, struct err *err)

@@ -2,13 +2,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agents/assayd_config.h"
-#include "agents/delivery.h"
-#include "lib/backoff.h"
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/xalloc.h"
+#include "agents/assayd/assayd_config.h"
+#include "agents/assayd/delivery.h"
+#include "lib/base/backoff.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/unit/test.h"
 
 /* --- backoff --- */

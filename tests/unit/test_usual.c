@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/usual.h"
+#include "controller/fleet/usual.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#include "controller/baseline.h"
-#include "controller/baseline_inside.h"
-#include "controller/baseline_store.h"
-#include "controller/rules.h"
-#include "controller/store.h"
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
+#include "controller/config/rules.h"
+#include "controller/fleet/baseline.h"
+#include "controller/fleet/baseline_inside.h"
+#include "controller/fleet/baseline_store.h"
+#include "controller/store/store.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/random.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
@@ -279,7 +280,71 @@ static void what_is_cut_is_read_as_far_as_it_goes(void)
 	usuals_release(&u);
 }
 
+/* --- parts that are apart from those of their SKU --- */
+
+/*
+ * The tails of `hosts` as quantiles of an exponential one of 2 %, which `n` of them, the last,
+ * replace by what they have. The parts that are apart as bits, of these alone.
+ */
+static unsigned apart_of(size_t hosts, const double *slow, size_t n)
+{
+	struct usuals u = { 0 };
+	unsigned apart = 0;
+	size_t i, r;
+	struct usual_limits limits;
+
+	for (r = 0; r < 10; r++) {
+		for (i = 0; i < hosts; i++) {
+			CLEANUP(freep) char *name = xasprintf("host%03zu", i);
+			const double rank = ((double)i + 0.5) / (double)hosts;
+			const double good = 0.02 * log(rank) - 0.05;
+			const size_t k = n - (hosts - i);
+
+			usuals_tail(&u, name, hosts - i <= n ? log(slow[k]) : good, -0.05);
+		}
+	}
+	for (i = hosts - n; i < hosts; i++) {
+		CLEANUP(freep) char *name = xasprintf("host%03zu", i);
+		const bool is = usuals_place(&u, name, &limits) == PLACE_APART;
+
+		apart |= is ? 1u << (i - (hosts - n)) : 0;
+		CHECK(!is || limits.apart > log(slow[i - (hosts - n)]));
+		CHECK_EQ(usuals_among(&u, name), !is);
+	}
+	/* Nobody else is. */
+	for (i = 0; i < hosts - n; i++) {
+		CLEANUP(freep) char *name = xasprintf("host%03zu", i);
+
+		CHECK(usuals_place(&u, name, &limits) != PLACE_APART);
+	}
+	usuals_release(&u);
+	return apart;
+}
+
+/* The good ones end about 15 % below the best, at 0.85. */
+static void parts_born_slow_do_not_hide_each_other(void)
+{
+	/* One after the other, none 5 % from the next. */
+	CHECK_EQ(apart_of(100, (const double[]){ 0.77, 0.74, 0.72 }, 3), 7);
+	CHECK_EQ(apart_of(100, (const double[]){ 0.75, 0.75, 0.745, 0.74 }, 4), 15);
+	CHECK_EQ(apart_of(100, (const double[]){ 0.76 }, 1), 1);
+	/* Among good ones, or next to them. */
+	CHECK_EQ(apart_of(100, (const double[]){ 0.84, 0.88, 0.83 }, 3), 0);
+	CHECK_EQ(apart_of(100, (const double[]){ 0.84, 0.70 }, 2), 2);
+}
+
+static void a_few_hosts_tell_no_more_than_a_gap(void)
+{
+	/* Of five hosts the good ones end at 0.91. */
+	CHECK_EQ(apart_of(5, (const double[]){ 0.84 }, 1), 1);
+	CHECK_EQ(apart_of(5, (const double[]){ 0.87 }, 1), 0);
+	/* Two of them together may be the tail. */
+	CHECK_EQ(apart_of(5, (const double[]){ 0.84, 0.84 }, 2), 0);
+}
+
 static const struct test tests[] = {
+	TEST(parts_born_slow_do_not_hide_each_other),
+	TEST(a_few_hosts_tell_no_more_than_a_gap),
 	TEST(what_a_part_and_a_host_were_is_known_after_a_restart),
 	TEST(what_is_cut_is_read_as_far_as_it_goes),
 	TEST(a_part_that_becomes_slow_is_seen_by_what_it_was),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/utf8.h"
+#include "lib/base/utf8.h"
 
-#include "lib/table.h"
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/table.h"
 #include "tests/unit/test.h"
 
 static void what_could_drive_a_terminal_or_mislead_is_a_question_mark(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

@@ -3,11 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/json.h"
+#include "lib/base/pool.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/judge/localise.h"
 #include "lib/judge/reference.h"
-#include "lib/pool.h"
-#include "lib/xalloc.h"
+#include "lib/judge/verdict_item.h"
 #include "tests/unit/mesh.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"

@@ -2,7 +2,8 @@
 /* Links and cells of a mesh from run to run: what stands, what is good again, what is missing. */
 #include <stdlib.h>
 
-#include "lib/xalloc.h"
+#include "lib/base/xalloc.h"
+#include "lib/judge/verdict_item.h"
 #include "tests/unit/mesh.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agents/watch_pace.h"
-#include "lib/xalloc.h"
+#include "agents/assayd/watch_pace.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
 #include "tests/unit/watch_fixture.h"

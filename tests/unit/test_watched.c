@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/watched.h"
+#include "lib/sys/watched.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <unistd.h>
 
-#include "lib/clock.h"
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 #define SOON_US (20 * USEC_PER_SEC)

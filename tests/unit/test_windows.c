@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lib/judge/windows.h"
+#include "lib/policy/windows.h"
 
 #include "tests/unit/test.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
+#include "lib/base/xalloc.h"
 #include "lib/judge/peers.h"
 #include "lib/judge/words.h"
-#include "lib/xalloc.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may change a file that is believed. */
-#include "lib/writers.h"
+#include "lib/sys/writers.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/err.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
 enum { STRANGER = 54321 };

@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include "lib/err.h"
-#include "lib/file.h"
-#include "lib/strbuf.h"
-#include "lib/xalloc.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
 #include "tests/unit/test.h"
 
 enum { FIXTURE_MAX = 1024 * 1024 };

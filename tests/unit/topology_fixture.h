@@ -2,7 +2,7 @@
 /* What the tests of the topology share. */
 #pragma once
 
-#include "lib/topology.h"
+#include "lib/topology/topology.h"
 
 /* The text of tests/fixtures/<name>; free it. */
 char *fixture_text(const char *name);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/watch_fixture.h"
 
-#include "lib/json.h"
-#include "lib/kmsg.h"
-#include "lib/moment.h"
+#include "lib/json/json.h"
+#include "lib/sys/kmsg.h"
+#include "lib/sys/moment.h"
 #include "tests/unit/test.h"
 
 void watch_rules(struct kernel_rules *ret)

@@ -2,10 +2,10 @@
 /* What the tests of the watchers share: rules, records, and samples by name. */
 #pragma once
 
-#include "agents/link_watch.h"
-#include "agents/log_watch.h"
-#include "lib/kernel_rules.h"
-#include "lib/report.h"
+#include "agents/assayd/link_watch.h"
+#include "agents/assayd/log_watch.h"
+#include "lib/report/report.h"
+#include "lib/sys/kernel_rules.h"
 
 #define SEC USEC_PER_SEC
 #define MIN_US USEC_PER_MIN

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* assay: the command line of a node. The table of commands drives dispatch and help. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <argp.h>
+
+#include "agents/assay/commands.h"
+#include "lib/base/log.h"
+#include "lib/base/macro.h"
+#include "lib/base/xalloc.h"
+
+enum { STATUS_USAGE = 2 };
+
+struct command {
+	const char *name;
+	const char *summary;
+	int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+	{ "run", "run the probes of a profile and judge what they found", cmd_run },
+	{ "admit", "may a job start on this host?", cmd_admit },
+	{ "list", "the probes of this suite and what each can find", cmd_list },
+	{ "topology", "the devices of this host and how fast their links run", cmd_topology },
+	{ "explain", "which link is slow: heat maps and a sentence", cmd_explain },
+	{ "localise", "the link that explains the slow paths among samples", cmd_localise },
+	{ "keep", "judge and keep what assayd has watched, for assayd", cmd_keep },
+	{ "config", "print a YAML file as JSON, for programs that read no YAML", cmd_config },
+};
+
+const char *argp_program_version = "assay " PACKAGE_VERSION;
+
+static int help(FILE *out)
+{
+	size_t i;
+
+	(void)fputs("Usage: assay COMMAND [OPTION...]\n"
+		    "Tests whether this host is worth trusting with a training job.\n\n",
+		    out);
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		(void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	(void)fputs("\n`assay COMMAND --help` says more. Exit status: 0 done or yes, 1 no or "
+		    "failed,\n2 usage or bad input, 3 could not tell.\n",
+		    out);
+	return 0;
+}
+
+static const struct command *find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (streq(commands[i].name, name))
+			return &commands[i];
+	}
+	return NULL;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	CLEANUP(freep) char *name = xasprintf("assay %s", command->name);
+
+	argv[0] = name;
+	argp_err_exit_status = STATUS_USAGE;
+	return command->run(argc, argv);
+}
+
+static bool is_any(const char *word, const char *const *words)
+{
+	for (; *words; words++) {
+		if (streq(word, *words))
+			return true;
+	}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const helps[] = { "help", "--help", "-h", "-?", NULL };
+	static const char *const versions[] = { "version", "--version", "-V", NULL };
+	char ask[] = "--help";
+	const char *name = argc > 1 ? argv[1] : NULL;
+	const struct command *command;
+
+	log_init("assay", LOG_INFO);
+	if (!name) {
+		(void)help(stderr);
+		return STATUS_USAGE;
+	}
+	if (argc == 3 && streq(name, "help")) { /* "help run" is "run --help" */
+		name = argv[1] = argv[2];
+		argv[2] = ask;
+	} else if (is_any(name, helps)) {
+		return help(stdout);
+	}
+	if (is_any(name, versions))
+		return puts(argp_program_version) < 0;
+	command = find(name);
+	if (!command) {
+		log_error("'%.64s' is no command; see assay --help", name);
+		return STATUS_USAGE;
+	}
+	return run_command(command, argc - 1, argv + 1);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * assay list: the probes of this suite, what each checks, and whether it can
+ * run here; with --sensitivity how small a loss it sees.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agents/assay/commands.h"
+#include "agents/assay/sensitivity_host.h"
+#include "agents/assay/show_run.h"
+#include "agents/assay/show_sensitivity.h"
+#include "agents/run/describe.h"
+#include "agents/run/node_name.h"
+#include "agents/run/suite.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/judge/missing.h"
+#include "lib/report/report.h"
+#include "lib/sys/paths.h"
+#include "lib/sys/state.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
+#include "lib/sys/usage.h"
+
+/* A description is printed at once; a probe that thinks longer is broken. */
+#define DESCRIBE_TIMEOUT_US (5 * USEC_PER_SEC)
+
+enum { STATUS_USAGE = 2, STATUS_CANNOT_TELL = 3 };
+enum { OPT_SENSITIVITY = 0x100, OPT_POLICY, OPT_SKU };
+
+struct list_options {
+	enum output output;
+	bool sensitivity;
+	const char *policy, *sku; /* files, or NULL */
+	struct err err;
+};
+
+static const struct argp_option option_table[] = {
+	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
+	{ "sensitivity", OPT_SENSITIVITY, NULL, 0, "The smallest loss each check can see here", 0 },
+	{ "policy", OPT_POLICY, "FILE", 0, "The same with another policy file", 0 },
+	{ "sku", OPT_SKU, "FILE", 0, "The same with another SKU file", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct list_options *o = state->input;
+
+	switch (key) {
+	case 'o':
+		return -output_option(arg, &o->output, &o->err);
+	case OPT_SENSITIVITY:
+		o->sensitivity = true;
+		return 0;
+	case OPT_POLICY:
+		o->policy = arg;
+		return 0;
+	case OPT_SKU:
+		o->sku = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		return -err_set(&o->err, EINVAL, "'%.80s': takes no arguments; see --help", arg);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* Why the last run that asked this probe found nothing to measure, or NULL. Borrowed. */
+static const char *not_applicable(json_t *run, const char *probe)
+{
+	json_t *problems = json_object_get(json_object_get(run, "report"), "problems");
+	json_t *problem;
+	size_t i;
+
+	json_array_foreach(problems, i, problem)
+	{
+		const char *name = json_string_value(json_object_get(problem, "probe"));
+		const char *code = json_string_value(json_object_get(problem, "code"));
+
+		if (streq(name, probe) && streq(code, problem_code_names[PROBLEM_NOT_APPLICABLE]))
+			return json_string_value(json_object_get(problem, "detail"));
+	}
+	return NULL;
+}
+
+static bool has_measured(json_t *run, const char *probe)
+{
+	json_t *samples = json_object_get(json_object_get(run, "report"), "samples");
+	json_t *sample;
+	size_t i;
+
+	json_array_foreach(samples, i, sample)
+	{
+		const char *check = json_string_value(json_object_get(sample, "check"));
+
+		if (check && probe_has_check(probe, check))
+			return true;
+	}
+	return false;
+}
+
+/* What the last runs of the usual profiles say of a probe. */
+struct seen {
+	bool measured;
+	char *not_applicable; /* why, or NULL */
+};
+
+static struct seen seen_of(const char *probe)
+{
+	static const char *const names[] = { "last/quick.json", "last/full.json",
+					     "last/passive.json", "last/probes.json" };
+	struct seen seen = { 0 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names) && !seen.not_applicable; i++) {
+		CLEANUP(json_freep) json_t *run = NULL;
+		const char *why;
+
+		if (state_load(names[i], &run, NULL) < 0)
+			continue;
+		why = not_applicable(run, probe);
+		if (why)
+			seen.not_applicable = xstrdup(why);
+		seen.measured = seen.measured || has_measured(run, probe);
+	}
+	return seen;
+}
+
+static json_t *encode_checks(const struct describe *d)
+{
+	json_t *checks = json_array();
+	size_t i;
+
+	for (i = 0; i < d->n_checks; i++) {
+		const struct describe_check *c = &d->checks[i];
+
+		json_array_append_new(checks, json_pack("{s:s, s:s?, s:s?, s:s?}", "check",
+							c->check, "unit", c->unit, "better",
+							c->better, "finds", c->finds));
+	}
+	return checks;
+}
+
+/* One probe as {probe, here, measured, reason?, ...what it says of itself}. */
+static json_t *ask(const char *name)
+{
+	CLEANUP(freep) char *path = suite_path(name);
+	CLEANUP(freep) char *why = NULL;
+	struct seen seen;
+	CLEANUP(describe_release) struct describe d = { 0 };
+	struct err err = ERR_INIT;
+
+	if (!suite_can_start(path))
+		return json_pack("{s:s, s:b, s:s}", "probe", name, "here", 0, "reason",
+				 "not built here");
+	if (describe_ask(path, DESCRIBE_TIMEOUT_US, &d, &err) < 0)
+		return json_pack("{s:s, s:b, s:s}", "probe", name, "here", 0, "reason", err.msg);
+	seen = seen_of(name);
+	why = seen.not_applicable;
+	return json_pack("{s:s, s:b, s:b, s:s*, s:b, s:s?, s:s?, s:o}", "probe", name, "here",
+			 why == NULL, "measured", seen.measured, "reason", why, "active", d.active,
+			 "budget", d.budget, "summary", d.summary, "checks", encode_checks(&d));
+}
+
+enum { COL_PROBE, COL_KIND, COL_HERE, COL_CHECK, COL_UNIT, COL_FINDS, N_COLS };
+
+static const struct table_column columns[N_COLS] = {
+	[COL_PROBE] = { "PROBE" },
+	[COL_KIND] = { "KIND" },
+	[COL_HERE] = { "HERE" },
+	[COL_CHECK] = { "CHECK", .min = 12 },
+	[COL_UNIT] = { "UNIT", .leave = 1 },
+	[COL_FINDS] = { "FINDS", .min = 24, .wrap = true },
+};
+
+static char *copy_of(const json_t *object, const char *key)
+{
+	return xstrdup(json_string_value(json_object_get(object, key)));
+}
+
+static void add_first_cells(struct table_row *row, const json_t *probe)
+{
+	const json_t *active = json_object_get(probe, "active");
+	bool here = json_is_true(json_object_get(probe, "here"));
+	bool measured = json_is_true(json_object_get(probe, "measured"));
+
+	row->cells[COL_PROBE] = copy_of(probe, "probe");
+	row->cells[COL_KIND] = xstrdup(!active ? "-" : json_is_true(active) ? "active" : "passive");
+	row->cells[COL_HERE] = xstrdup(!here ? "no" : measured ? "yes" : "?");
+	row->paint = here ? PAINT_BOLD : PAINT_DIM;
+}
+
+static void add_rows(struct table *t, const json_t *probe)
+{
+	const json_t *checks = json_object_get(probe, "checks");
+	struct table_row *row = table_add(t);
+	size_t n = json_array_size(checks), i;
+
+	add_first_cells(row, probe);
+	if (n == 0 || json_object_get(probe, "reason"))
+		row->cells[COL_FINDS] = copy_of(probe, "reason");
+	for (i = 0; i < n; i++) {
+		const json_t *check = json_array_get(checks, i);
+
+		if (i || row->cells[COL_FINDS])
+			row = table_add(t);
+		row->cells[COL_CHECK] = copy_of(check, "check");
+		row->cells[COL_UNIT] = copy_of(check, "unit");
+		row->cells[COL_FINDS] = copy_of(check, "finds");
+	}
+}
+
+static bool any_unknown(const json_t *probes)
+{
+	const json_t *probe;
+	size_t i;
+
+	json_array_foreach(probes, i, probe)
+	{
+		if (json_is_true(json_object_get(probe, "here")) &&
+		    !json_is_true(json_object_get(probe, "measured")))
+			return true;
+	}
+	return false;
+}
+
+static void show(const json_t *probes)
+{
+	CLEANUP(table_release)
+	struct table t = { .columns = columns, .n_columns = ARRAY_SIZE(columns) };
+	const json_t *probe;
+	size_t i;
+
+	json_array_foreach(probes, i, probe) add_rows(&t, probe);
+	table_print(&t, stdout, term_wants_colour(stdout), show_width(stdout));
+	if (any_unknown(probes))
+		(void)puts("\nHERE ?: no run has tried it yet; assay run --profile full tries all "
+			   "but all-reduce");
+}
+
+static json_t *ask_all(void)
+{
+	json_t *probes = json_array();
+	size_t i;
+
+	for (i = 0; suite_probes[i]; i++)
+		json_array_append_new(probes, ask(suite_probes[i]));
+	return probes;
+}
+
+static void print(const json_t *value, const struct list_options *o)
+{
+	if (o->output != OUTPUT_TABLE)
+		command_print(value, o->output);
+	else if (o->sensitivity)
+		show_sensitivity(value, stdout, term_wants_colour(stdout), show_width(stdout));
+	else
+		show(json_object_get(value, "probes"));
+}
+
+static int make_value(const struct list_options *o, json_t **ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *probes = ask_all();
+
+	(void)node_name_adopt(NULL); /* a bad configuration hides nothing of what was run */
+	if (o->sensitivity)
+		return sensitivity_host(probes, o->policy, o->sku, ret, err);
+	*ret = json_pack("{s:i, s:s, s:O}", "v", 1, "kind", "list", "probes", probes);
+	return 0;
+}
+
+int cmd_list(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = option_table,
+		.parser = parse,
+		.doc = "The probes of this suite, what each checks, and whether it can run here.",
+	};
+	struct list_options o = { .output = OUTPUT_TABLE, .err = ERR_INIT };
+	CLEANUP(json_freep) json_t *value = NULL;
+	int r = -usage_parse(&argp, argc, argv, 0, NULL, &o);
+
+	if (r == 0)
+		r = make_value(&o, &value, &o.err);
+	if (r < 0) {
+		(void)fprintf(stderr, "%s\n", o.err.msg);
+		return r == -ENODATA ? STATUS_CANNOT_TELL : STATUS_USAGE;
+	}
+	print(value, &o);
+	return command_written();
+}

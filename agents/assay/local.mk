@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# agents/assay: the commands of assay and what they print. Included by Makefile.am.
+
+# `assay topology`.
+noinst_LIBRARIES += libtopologycommand.a
+libtopologycommand_a_SOURCES = agents/assay/cmd_topology.c agents/assay/topology_draw.c agents/assay/topology_draw.h
+bin_PROGRAMS += assay
+libcommands_a_SOURCES += agents/assay/cmd_admit.c agents/assay/cmd_config.c agents/assay/cmd_explain.c \
+	agents/assay/cmd_keep.c agents/assay/cmd_list.c agents/assay/cmd_localise.c agents/assay/cmd_run.c \
+	agents/assay/command_output.c agents/assay/commands.h agents/assay/explain.c agents/assay/explain.h \
+	agents/assay/explain_input.c agents/assay/explain_input.h agents/assay/heat.c agents/assay/heat.h \
+	agents/assay/sensitivity_host.c agents/assay/sensitivity_host.h agents/assay/show_explain.c agents/assay/show_heat.c \
+	agents/assay/show_heat.h agents/assay/show_localise.c agents/assay/show_localise.h agents/assay/show_run.c \
+	agents/assay/show_run.h agents/assay/show_sensitivity.c agents/assay/show_sensitivity.h
+assay_SOURCES = agents/assay/assay.c
+assay_LDADD = $(COMMAND_LIBS) $(BASE_LIBS)

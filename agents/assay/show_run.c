@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agents/assay/show_run.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "lib/base/xalloc.h"
+#include "lib/judge/link_words.h"
+#include "lib/judge/verdict_item.h"
+#include "lib/report/report.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
+
+/* From this many passing items of one check on they are one line. */
+enum { FOLD_FROM = 3 };
+
+enum { COL_VERDICT, COL_CHECK, COL_SUBJECT, COL_VALUE, COL_EXPECTED, COL_FLOOR, COL_FROM, N_COLS };
+
+static const struct table_column columns[N_COLS] = {
+	[COL_VERDICT] = { "VERDICT" },
+	[COL_CHECK] = { "CHECK", .min = 10 },
+	[COL_SUBJECT] = { "SUBJECT", .min = 10 },
+	[COL_VALUE] = { "VALUE", .right = true },
+	[COL_EXPECTED] = { "EXPECTED", .right = true, .leave = 3 },
+	[COL_FLOOR] = { "FLOOR", .right = true, .leave = 2 },
+	[COL_FROM] = { "FROM", .leave = 1 },
+};
+
+static const enum paint paints[] = {
+	[VERDICT_PASS] = PAINT_GOOD,
+	[VERDICT_INCONCLUSIVE] = PAINT_UNSURE,
+	[VERDICT_WARN] = PAINT_WARN,
+	[VERDICT_FAIL] = PAINT_BAD,
+};
+
+unsigned show_width(FILE *out)
+{
+	return isatty(fileno(out)) ? term_width(out) : UINT_MAX;
+}
+
+static char *number(double value, const char *unit)
+{
+	char text[NUMBER_SIZE];
+
+	number_format(value, unit, text);
+	return xstrdup(text);
+}
+
+/* "39.1..40.2 GFLOP/s", with both units only when they differ. */
+static char *range(double low, double high, const char *unit)
+{
+	CLEANUP(freep) char *a = number(low, unit);
+	CLEANUP(freep) char *b = number(high, unit);
+	const char *unit_a = strchr(a, ' ');
+	const char *unit_b = strchr(b, ' ');
+
+	if (streq(a, b))
+		return TAKE(a);
+	if (streq(unit_a, unit_b))
+		return xasprintf("%.*s..%s", (int)strcspn(a, " "), a, b);
+	return xasprintf("%s .. %s", a, b);
+}
+
+static bool same_line(const struct verdict_item *a, const struct verdict_item *b)
+{
+	return a->level == b->level && streq(a->check, b->check) && streq(a->unit, b->unit) &&
+	       streq(a->link, b->link);
+}
+
+/* Items before `i` that would share its line. */
+static size_t count_before(const struct verdict *v, size_t i)
+{
+	size_t n = 0, j;
+
+	for (j = 0; j < i; j++)
+		n += same_line(&v->items[j], &v->items[i]);
+	return n;
+}
+
+static size_t count_all(const struct verdict *v, size_t i)
+{
+	size_t n = 0, j;
+
+	for (j = 0; j < v->n_items; j++)
+		n += same_line(&v->items[j], &v->items[i]);
+	return n;
+}
+
+static void fill(struct table_row *row, const struct verdict_item *item)
+{
+	row->paint = (int)paints[item->level];
+	row->cells[COL_VERDICT] = xstrdup(verdict_level_names[item->level]);
+	row->cells[COL_CHECK] = xstrdup(item->check);
+	if (!isnan(item->expected))
+		row->cells[COL_EXPECTED] = number(item->expected, item->unit);
+	if (!isnan(item->floor))
+		row->cells[COL_FLOOR] = number(item->floor, item->unit);
+	row->cells[COL_FROM] = xstrdup(verdict_source_names[item->source]);
+}
+
+static void add_item(struct table *t, const struct verdict_item *item)
+{
+	struct table_row *row = table_add(t);
+
+	fill(row, item);
+	row->cells[COL_SUBJECT] = xstrdup(item->subject);
+	row->cells[COL_VALUE] = number(item->value, item->unit);
+	if (item->level != VERDICT_PASS)
+		row->note = xstrdup(item->sentence);
+}
+
+/* One line for all items like the one at `i`: how many, and their range. */
+static void add_fold(struct table *t, const struct verdict *v, size_t i)
+{
+	struct table_row *row = table_add(t);
+	struct verdict_item whole = v->items[i];
+	double low = NAN, high = NAN;
+	size_t n = 0, j;
+
+	for (j = i; j < v->n_items; j++) {
+		const struct verdict_item *item = &v->items[j];
+
+		if (!same_line(item, &whole))
+			continue;
+		n++;
+		low = fmin(low, item->value); /* of a NAN and a number: the number */
+		high = fmax(high, item->value);
+		if (item->expected != whole.expected)
+			whole.expected = NAN;
+		if (item->floor != whole.floor)
+			whole.floor = NAN;
+	}
+	fill(row, &whole);
+	row->cells[COL_SUBJECT] = xasprintf("all %zu", n);
+	row->cells[COL_VALUE] = range(low, high, whole.unit);
+}
+
+/* The cells of one check that a slow link explains: they are no findings beside it. */
+static void add_explained(struct table *t, const struct verdict *v, size_t i)
+{
+	CLEANUP(freep) char *name = link_name(v->items[i].link);
+
+	add_fold(t, v, i);
+	t->rows[t->n_rows - 1].note = xasprintf("%s explains them", name);
+}
+
+static void add_rest(struct table *t, const struct verdict_item *item, size_t n)
+{
+	struct table_row *row = table_add(t);
+
+	row->paint = (int)paints[item->level];
+	row->cells[COL_VERDICT] = xstrdup(verdict_level_names[item->level]);
+	row->cells[COL_CHECK] = xstrdup(item->check);
+	row->cells[COL_SUBJECT] = xasprintf("and %zu more", n);
+}
+
+static void add_items(struct table *t, const struct verdict *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_items; i++) {
+		const struct verdict_item *item = &v->items[i];
+		size_t before = count_before(v, i);
+		size_t all = count_all(v, i);
+
+		if (all > 1 && verdict_explained(v, item)) {
+			if (before == 0)
+				add_explained(t, v, i);
+		} else if (item->level == VERDICT_PASS && all >= FOLD_FROM) {
+			if (before == 0)
+				add_fold(t, v, i);
+		} else if (before < SHOW_ITEMS_MAX) {
+			add_item(t, item);
+		} else if (before == SHOW_ITEMS_MAX) {
+			add_rest(t, item, all - before);
+		}
+	}
+}
+
+static void print_head(const struct report *report, const struct verdict *v, FILE *out, bool colour)
+{
+	char word[16];
+	size_t i;
+
+	(void)snprintf(word, sizeof(word), "%s", verdict_level_names[v->level]);
+	for (i = 0; word[i]; i++)
+		word[i] = (char)(word[i] - ('a' <= word[i] && word[i] <= 'z' ? 'a' - 'A' : 0));
+	(void)fprintf(out, "%s%s%s  %s, %s, %s, %.1f s", paint_on(colour, paints[v->level]), word,
+		      paint_off(colour), report->node, report->profile, report->time,
+		      report->duration_s);
+	if (report->seq)
+		(void)fprintf(out, ", run %" PRIu64, report->seq);
+	(void)fputs("\n\n", out);
+}
+
+/* The detail often is what the probe wrote last: once is enough. */
+static bool says_all(const struct problem *p)
+{
+	size_t detail = p->detail ? strlen(p->detail) : 0;
+	size_t tail = p->err_tail ? strlen(p->err_tail) : 0;
+
+	while (tail > 0 && p->err_tail[tail - 1] == '\n')
+		tail--;
+	return tail == 0 ||
+	       (tail <= detail && strncmp(p->detail + detail - tail, p->err_tail, tail) == 0);
+}
+
+static void print_problems(const struct report *report, FILE *out, unsigned width)
+{
+	size_t i;
+
+	if (report->n_problems)
+		(void)fputs("\nproblems\n", out);
+	for (i = 0; i < report->n_problems; i++) {
+		const struct problem *p = &report->problems[i];
+		CLEANUP(freep)
+		char *line = xasprintf("%s: %s%s%s", p->probe, problem_code_names[p->code],
+				       p->detail ? ": " : "", p->detail ? p->detail : "");
+
+		text_wrap(line, out, 2, width);
+		if (!says_all(p))
+			text_wrap(p->err_tail, out, 6, width);
+	}
+}
+
+void show_run(const struct report *report, const struct verdict *verdict, FILE *out, bool colour,
+	      unsigned width)
+{
+	CLEANUP(table_release)
+	struct table t = { .columns = columns, .n_columns = ARRAY_SIZE(columns) };
+
+	print_head(report, verdict, out, colour);
+	add_items(&t, verdict);
+	if (t.n_rows)
+		table_print(&t, out, colour, width);
+	else
+		(void)fputs("nothing was measured\n", out);
+	print_problems(report, out, width);
+	(void)fputc('\n', out);
+	text_wrap(verdict->sentence ? verdict->sentence : "", out, 0, width);
+}
+
+void show_line(const struct verdict *verdict, enum exit_style style, FILE *out)
+{
+	static const char *const nagios[] = {
+		[VERDICT_PASS] = "OK",
+		[VERDICT_INCONCLUSIVE] = "UNKNOWN",
+		[VERDICT_WARN] = "WARNING",
+		[VERDICT_FAIL] = "CRITICAL",
+	};
+	CLEANUP(freep) char *line = NULL;
+
+	if (style == EXIT_NHC && verdict->level != VERDICT_FAIL)
+		return;
+	if (style == EXIT_NAGIOS)
+		line = xasprintf("ASSAY %s - %s", nagios[verdict->level], verdict->sentence);
+	else if (style == EXIT_NHC)
+		line = xasprintf("ERROR: assay: %s", verdict->sentence);
+	else
+		line = xstrdup(verdict->sentence);
+	text_wrap(line, out, 0, (unsigned)strlen(line) + 1);
+}

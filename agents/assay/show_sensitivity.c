@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agents/assay/show_sensitivity.h"
+
+#include <math.h>
+
+#include "lib/base/xalloc.h"
+#include "lib/judge/sensitivity.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
+
+static const char legend[] =
+	"SEES: any one subject that loses more than this from what it has now is named (warn) by "
+	"the next run; FAILS AT: the same for a fail. - is less, + is more, where less is better. "
+	"NOISE: how far repeated runs differ, else the parts of one run.";
+
+enum {
+	COL_CHECK,
+	COL_CLASS,
+	COL_SUBJECTS,
+	COL_SEES,
+	COL_FAILS,
+	COL_NOISE,
+	COL_BY,
+	COL_NEEDS,
+	N_COLS
+};
+
+static const struct table_column columns[N_COLS] = {
+	[COL_CHECK] = { "CHECK" },
+	[COL_CLASS] = { "CLASS", .leave = 2 },
+	[COL_SUBJECTS] = { "SUBJECTS", .min = 6 },
+	[COL_SEES] = { "SEES", .min = 12 },
+	[COL_FAILS] = { "FAILS AT", .min = 6 },
+	[COL_NOISE] = { "NOISE", .right = true, .leave = 1 },
+	[COL_BY] = { "BY", .min = 5 },
+	[COL_NEEDS] = { "NEEDS", .min = 24, .wrap = true },
+};
+
+/* What stands in SEES where there is no loss to tell. */
+static const char *const words_of_sense[] = {
+	[SENSE_NOT_MEASURED] = "not measured", [SENSE_RECORDED] = "nothing: recorded only",
+	[SENSE_NOTHING] = "nothing",	       [SENSE_PROBE] = "what the probe calls bad",
+	[SENSE_COMPARED] = "nothing",
+};
+
+static enum sense sense_of(const json_t *row)
+{
+	const char *name = json_string_value(json_object_get(row, "sense"));
+	size_t i;
+
+	for (i = 0; sense_names[i]; i++) {
+		if (streq(sense_names[i], name))
+			return (enum sense)i;
+	}
+	return SENSE_NOTHING;
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static long long count_of(const json_t *row, const char *key)
+{
+	return json_integer_value(json_object_get(row, key));
+}
+
+/* "-5.0 %"; three digits are enough, and a loss of nothing is a count short by any. */
+static char *percent_of(const json_t *row, const json_t *loss)
+{
+	const bool lower = streq(json_string_value(json_object_get(row, "better")), "lower");
+	const double percent = number_of(loss, "percent");
+
+	if (number_of(loss, "amount") == 0)
+		return xstrdup(count_of(row, "named") > 0 ? "named now" : "any");
+	if (isnan(percent))
+		return xstrdup("any");
+	return xasprintf("%s%.*f %%", lower ? "+" : "-", percent < 99.95 ? 1 : 0, percent);
+}
+
+/* With the amount in the unit of the check, where that says more than a count. */
+static char *loss_of(const json_t *row, const json_t *loss)
+{
+	CLEANUP(freep) char *percent = percent_of(row, loss);
+	const char *unit = json_string_value(json_object_get(row, "unit"));
+	const double amount = number_of(loss, "amount");
+	char text[NUMBER_SIZE];
+
+	if (!(amount > 0))
+		return TAKE(percent);
+	number_format(amount, unit, text);
+	return xasprintf("%s, %s", percent, text);
+}
+
+static char *subjects_of(const json_t *row)
+{
+	const long long n = count_of(row, "subjects"), measured = count_of(row, "measured");
+	const long long named = count_of(row, "named");
+	CLEANUP(freep) char *low = named ? xasprintf(", %lld low", named) : NULL;
+
+	if (n == 0)
+		return xstrdup("-");
+	if (measured < n)
+		return xasprintf("%lld of %lld%s", measured, n, low ? low : "");
+	return xasprintf("%lld%s", n, low ? low : "");
+}
+
+static char *noise_of(const json_t *row)
+{
+	const json_t *noise = json_object_get(row, "noise");
+	const double runs = number_of(noise, "between_runs_percent");
+	const double percent = isnan(runs) ? number_of(noise, "within_run_percent") : runs;
+
+	return isnan(percent) ? NULL : xasprintf("%.1f %%", percent);
+}
+
+/* "peers+sku", for those that name the smallest loss. */
+static char *sources_of(const json_t *loss)
+{
+	const json_t *by = json_object_get(loss, "by"), *name;
+	CLEANUP(freep) char *text = NULL;
+	size_t i;
+
+	json_array_foreach(by, i, name)
+	{
+		CLEANUP(freep) char *before = TAKE(text);
+
+		text = xasprintf("%s%s%s", before ? before : "", before ? "+" : "",
+				 json_string_value(name));
+	}
+	return TAKE(text);
+}
+
+static char *words_for(const json_t *row, enum sense sense)
+{
+	if (sense == SENSE_NOT_MEASURED && count_of(row, "subjects") == 0)
+		return xstrdup("not measured here yet");
+	return xstrdup(words_of_sense[sense]);
+}
+
+static void add_row(struct table *t, const json_t *check)
+{
+	const json_t *warns = json_object_get(check, "warns"),
+		     *fails = json_object_get(check, "fails");
+	const char *class = json_string_value(json_object_get(check, "class"));
+	const enum sense sense = sense_of(check);
+	struct table_row *row = table_add(t);
+	const bool sees = json_is_object(warns);
+
+	row->cells[COL_CHECK] = xstrdup(json_string_value(json_object_get(check, "check")));
+	row->cells[COL_CLASS] = xstrdup(class ? class : "-");
+	row->cells[COL_SUBJECTS] = subjects_of(check);
+	row->cells[COL_SEES] = sees ? loss_of(check, warns) : words_for(check, sense);
+	row->cells[COL_FAILS] = json_is_object(fails) ? percent_of(check, fails) : xstrdup("-");
+	row->cells[COL_NOISE] = noise_of(check);
+	row->cells[COL_BY] = sees ? sources_of(warns)
+				  : xstrdup(sense == SENSE_PROBE ? "itself" : "-");
+	row->cells[COL_NEEDS] = xstrdup(json_string_value(json_object_get(check, "needs")));
+	row->paint = sees || sense == SENSE_PROBE ? PAINT_BOLD : PAINT_DIM;
+}
+
+void show_sensitivity(const json_t *value, FILE *out, bool colour, unsigned width)
+{
+	CLEANUP(table_release)
+	struct table t = { .columns = columns, .n_columns = ARRAY_SIZE(columns) };
+	const json_t *checks = json_object_get(value, "checks"), *check;
+	size_t i;
+
+	json_array_foreach(checks, i, check) add_row(&t, check);
+	table_print(&t, out, colour, width);
+	(void)fputc('\n', out);
+	text_wrap(legend, out, 0, width < 100 ? width : 100);
+}

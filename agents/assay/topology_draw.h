@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A topology as a tree for people: NUMA nodes, below them root ports, switches
+ * and devices, each with the speed of its link and a word where that is below
+ * what both ends can do; then one sentence.
+ *
+ *	NUMA node 0
+ *	`- root port 0000:15:01.0
+ *	   `- switch 0000:16:00.0              Gen5 x8, 31.5 GB/s  SLOW: can do Gen5 x16, 63.0 GB/s
+ *	      |- RNIC mlx5_0 0000:18:00.0      Gen5 x16, 63.0 GB/s
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "lib/base/macro.h"
+
+struct topology;
+
+struct topology_draw {
+	bool colour;
+	bool utf8; /* lines of the tree by box characters, else ASCII */
+};
+
+/*
+ * A GPU's own link at full width and reduced speed is said to be idle, not
+ * slow: GPUs lower the speed while nothing moves (lib/topology/topology.h, digest).
+ */
+void topology_draw(const struct topology *t, const struct topology_draw *how, FILE *out);
+
+/* The one sentence that ends the drawing, without a newline. New memory. */
+char *topology_sentence(const struct topology *t);

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agents/assayd/assayd_config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "agents/assayd/yaml_child.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/host.h"
+#include "lib/sys/paths.h"
+
+enum {
+	URL_MAX = 1024,
+	INTERVALS_MAX = 8,
+	PORT_MAX = 65535,
+	PORTS_TEXT_MAX = 11, /* "65535-65535" */
+	DECIMAL = 10,
+};
+
+#define DIGITS "0123456789"
+
+/* From the controller's `collectives.port` on, below those that the kernel gives to who asks for any. */
+#define PORTS_FIRST 7400
+#define PORTS_LAST 7599
+
+/* --- decoding -------------------------------------------------------------- */
+
+struct document {
+	uint64_t v;
+	struct assayd_config c;
+};
+
+static int decode_version(const struct jval *v, void *member, struct err *err)
+{
+	*(uint64_t *)member = 1;
+	return json_is_integer(v->value) && json_integer_value(v->value) == 1
+		       ? 0
+		       : jval_fail(v, err, "want 1: this program reads version 1 only");
+}
+
+static int decode_url(const struct jval *v, void *member, struct err *err)
+{
+	const char *url = json_string_value(v->value);
+	char **out = member;
+	size_t len;
+
+	if (!url || (!starts_with(url, "https://") && !starts_with(url, "http://")) ||
+	    strlen(url) > URL_MAX || strpbrk(url, " \t\r\n?#@"))
+		return jval_fail(v, err, "want a URL as https://HOST:PORT");
+	len = strlen(url);
+	while (url[len - 1] == '/')
+		len--;
+	if (len <= strlen("https:"))
+		return jval_fail(v, err, "want a URL as https://HOST:PORT");
+	free(*out);
+	*out = xstrndup(url, len);
+	return 0;
+}
+
+static int decode_node(const struct jval *v, void *member, struct err *err)
+{
+	const char *node = json_string_value(v->value);
+	char **out = member;
+
+	if (!host_name_ok(node))
+		return jval_fail(v, err, HOST_NAME_WANTED);
+	free(*out);
+	*out = xstrdup(node);
+	return 0;
+}
+
+#define AT(member) offsetof(struct assayd_config, member)
+static const struct interval {
+	struct jfield field;
+	uint64_t min_us, max_us;
+} intervals[] = {
+	{ { "orders_wait", J_DURATION, AT(orders_wait_us), 0 }, USEC_PER_SEC, 5 * USEC_PER_MIN },
+	{ { "retry_base", J_DURATION, AT(retry_base_us), 0 }, USEC_PER_MSEC, USEC_PER_MIN },
+	{ { "retry_max", J_DURATION, AT(retry_max_us), 0 }, USEC_PER_MSEC, USEC_PER_HOUR },
+	{ { "deep_max", J_DURATION, AT(deep_max_us), 0 }, USEC_PER_SEC, 6 * USEC_PER_HOUR },
+};
+
+static const struct interval turns[] = {
+	{ { "passive", J_DURATION, AT(schedule_us[SCHEDULE_PASSIVE]), 0 },
+	  USEC_PER_MIN,
+	  30 * USEC_PER_DAY },
+	{ { "quick", J_DURATION, AT(schedule_us[SCHEDULE_QUICK]), 0 },
+	  USEC_PER_MIN,
+	  30 * USEC_PER_DAY },
+	{ { "full", J_DURATION, AT(schedule_us[SCHEDULE_FULL]), 0 },
+	  USEC_PER_MIN,
+	  30 * USEC_PER_DAY },
+};
+
+static int check_interval(const struct jval *v, const struct interval *interval,
+			  const struct assayd_config *c, struct err *err)
+{
+	char min[CLOCK_DURATION_SIZE], max[CLOCK_DURATION_SIZE];
+	struct jval member = jval_get(v, interval->field.key);
+	uint64_t value_us;
+
+	if (!member.value)
+		return 0;
+	memcpy(&value_us, (const char *)c + interval->field.offset, sizeof(value_us));
+	if (value_us >= interval->min_us && value_us <= interval->max_us)
+		return 0;
+	duration_format(interval->min_us, min);
+	duration_format(interval->max_us, max);
+	return jval_fail(&member, err, "%s is outside %s to %s", json_string_value(member.value),
+			 min, max);
+}
+
+static int decode_rows(const struct jval *v, const struct interval *rows, size_t n, void *member,
+		       struct err *err)
+{
+	struct jfield fields[INTERVALS_MAX] = { { .key = NULL } };
+	size_t i;
+	int r;
+
+	for (i = 0; i < n; i++)
+		fields[i] = rows[i].field;
+	r = jval_decode(v, fields, n, JVAL_STRICT, member, err);
+	for (i = 0; r == 0 && i < n; i++)
+		r = check_interval(v, &rows[i], member, err);
+	return r;
+}
+
+static int decode_intervals(const struct jval *v, void *member, struct err *err)
+{
+	return decode_rows(v, intervals, ARRAY_SIZE(intervals), member, err);
+}
+
+static int decode_schedule(const struct jval *v, void *member, struct err *err)
+{
+	return decode_rows(v, turns, ARRAY_SIZE(turns), member, err);
+}
+
+static const struct jfield watch_fields[] = {
+	{ "links", J_BOOL, AT(watch_links), 0 },
+	{ "kernel_log", J_BOOL, AT(watch_kernel_log), 0 },
+};
+
+/* "7400-7599", or one port. */
+static int decode_ports(const struct jval *v, void *member, struct err *err)
+{
+	const char *text = json_string_value(v->value);
+	struct port_range range = { 0 };
+	char *end = NULL;
+
+	if (json_is_integer(v->value)) {
+		const json_int_t port = json_integer_value(v->value);
+
+		range.first = range.last = port > 0 && port <= PORT_MAX ? (unsigned)port : 0;
+	} else if (text && strlen(text) <= PORTS_TEXT_MAX && strchr(DIGITS, text[0])) {
+		range.first = (unsigned)strtoul(text, &end, DECIMAL);
+		if (*end == '-' && end[1] && end[1 + strspn(end + 1, DIGITS)] == '\0')
+			range.last = (unsigned)strtoul(end + 1, NULL, DECIMAL);
+	}
+	if (range.first < 1 || range.last < range.first || range.last > PORT_MAX)
+		return jval_fail(v, err, "want two ports as 7400-7599, or one");
+	memcpy(member, &range, sizeof(range));
+	return 0;
+}
+
+static const struct interval collective_max = { { "max", J_DURATION, AT(collective_max_us), 0 },
+						10 * USEC_PER_SEC,
+						USEC_PER_HOUR };
+
+static int decode_collectives(const struct jval *v, void *member, struct err *err)
+{
+	const struct jfield rows[] = {
+		{ "enabled", J_BOOL, AT(collectives), 0 },
+		{ "ports", J_CUSTOM, AT(ports), 0, .decode = decode_ports },
+		collective_max.field,
+	};
+	int r = jval_decode(v, rows, ARRAY_SIZE(rows), JVAL_STRICT, member, err);
+
+	return r == 0 ? check_interval(v, &collective_max, member, err) : r;
+}
+#undef AT
+
+static int decode_watch(const struct jval *v, void *member, struct err *err)
+{
+	return jval_decode(v, watch_fields, ARRAY_SIZE(watch_fields), JVAL_STRICT, member, err);
+}
+
+#define AT(member) offsetof(struct document, member)
+static const struct jfield fields[] = {
+	{ "v", J_CUSTOM, AT(v), J_REQUIRED, .decode = decode_version },
+	{ "controller", J_CUSTOM, AT(c.controller), 0, .decode = decode_url },
+	{ "node", J_CUSTOM, AT(c.node), 0, .decode = decode_node },
+	{ "token_file", J_STRING, AT(c.token_file), 0 },
+	{ "ca", J_STRING, AT(c.ca), 0 },
+	{ "cert", J_STRING, AT(c.cert), 0 },
+	{ "key", J_STRING, AT(c.key), 0 },
+	{ "intervals", J_CUSTOM, AT(c), 0, .decode = decode_intervals },
+	{ "watch", J_CUSTOM, AT(c), 0, .decode = decode_watch },
+	{ "schedule", J_CUSTOM, AT(c), 0, .decode = decode_schedule },
+	{ "collectives", J_CUSTOM, AT(c), 0, .decode = decode_collectives },
+};
+#undef AT
+
+static struct assayd_config defaults(void)
+{
+	return (struct assayd_config){
+		.orders_wait_us = 30 * USEC_PER_SEC,
+		.retry_base_us = 1 * USEC_PER_SEC,
+		.retry_max_us = 1 * USEC_PER_MIN,
+		.deep_max_us = 15 * USEC_PER_MIN,
+		.collectives = true,
+		.ports = { PORTS_FIRST, PORTS_LAST },
+		.collective_max_us = 5 * USEC_PER_MIN,
+		.watch_links = true,
+		.watch_kernel_log = true,
+	};
+}
+
+int assayd_config_decode(const struct jval *root, struct assayd_config *ret, struct err *err)
+{
+	struct document document = { .c = defaults() };
+	int r = jval_decode(root, fields, ARRAY_SIZE(fields), JVAL_STRICT, &document, err);
+
+	if (r < 0)
+		assayd_config_release(&document.c);
+	else
+		*ret = document.c;
+	return r;
+}
+
+/* --- reading ------------------------------------------------------------------ */
+
+static int read_file(const char *path, struct assayd_config *ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	struct jval root;
+	int r = yaml_child_read(path, &value, err);
+
+	if (r < 0)
+		return r;
+	root = jval_root(value, path);
+	return assayd_config_decode(&root, ret, err);
+}
+
+/* What the environment says of `name` and the file does not; NULL: nothing. */
+static const char *from_environment(const char *name, const char *file_says)
+{
+	const char *value = secure_getenv(name);
+
+	return !file_says && value && *value ? value : NULL;
+}
+
+/*
+ * The file's word counts more: assayctl reads two of these variables, and the shell of a person
+ * who uses it says whose that person's token is.
+ */
+static int read_environment(struct assayd_config *c, struct err *err)
+{
+	const char *url = from_environment("ASSAY_CONTROLLER", c->controller);
+	const char *token = from_environment("ASSAY_TOKEN_FILE", c->token_file);
+	const char *node = from_environment("ASSAY_NODE", c->node);
+	CLEANUP(json_freep) json_t *url_value = url ? json_string(url) : NULL;
+	CLEANUP(json_freep) json_t *node_value = node ? json_string(node) : NULL;
+	const struct jval url_at = jval_root(url_value, "ASSAY_CONTROLLER");
+	const struct jval node_at = jval_root(node_value, "ASSAY_NODE");
+	int r = url ? decode_url(&url_at, &c->controller, err) : 0;
+
+	if (r == 0 && node)
+		r = decode_node(&node_at, &c->node, err);
+	if (r == 0 && token)
+		c->token_file = xstrdup(token);
+	return r;
+}
+
+static int check(struct assayd_config *c, const char *path, struct err *err)
+{
+	CLEANUP(json_freep) json_t *host = NULL;
+	struct jval v;
+	int r = 0;
+
+	if (!c->controller && access(path, F_OK) < 0 && errno == ENOENT)
+		return err_set(err, EINVAL,
+			       "%s: it is not there, and ASSAY_CONTROLLER does not say where the "
+			       "controller is",
+			       path);
+	if (!c->controller)
+		return err_set(err, EINVAL, "%s: controller: missing (or set ASSAY_CONTROLLER)",
+			       path);
+	if (!c->cert != !c->key)
+		return err_set(err, EINVAL, "%s: %s: missing: cert and key come together", path,
+			       c->cert ? "key" : "cert");
+	if (c->retry_base_us > c->retry_max_us)
+		return err_set(err, EINVAL, "%s: intervals.retry_base: more than retry_max", path);
+	if (!c->node) {
+		CLEANUP(freep) char *name = host_name();
+
+		host = json_string(name);
+		v = jval_root(host, "the host's name");
+		r = decode_node(&v, &c->node, err);
+	}
+	return r;
+}
+
+int assayd_config_read(const char *given, struct assayd_config *ret, struct err *err)
+{
+	CLEANUP(freep) char *dir = paths_conf();
+	CLEANUP(freep) char *usual = xasprintf("%s/assayd.yaml", dir);
+	const char *path = given ? given : usual;
+	CLEANUP(assayd_config_release) struct assayd_config c = defaults();
+	int r = 0;
+
+	if (given || access(path, F_OK) == 0)
+		r = read_file(path, &c, err);
+	if (r == 0)
+		r = read_environment(&c, err);
+	if (r == 0)
+		r = check(&c, path, err);
+	if (r < 0)
+		return r;
+	*ret = c;
+	c = (struct assayd_config){ 0 };
+	return 0;
+}
+
+int assayd_config_check_files(const struct assayd_config *c, struct err *err)
+{
+	const struct {
+		const char *key, *path;
+	} files[] = {
+		{ "token_file", c->token_file },
+		{ "ca", c->ca },
+		{ "cert", c->cert },
+		{ "key", c->key },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		if (files[i].path && access(files[i].path, R_OK) < 0)
+			return err_errno(err, errno, "%s: cannot read %s", files[i].key,
+					 files[i].path);
+	}
+	return 0;
+}
+
+void assayd_config_release(struct assayd_config *c)
+{
+	free(c->controller);
+	free(c->node);
+	free(c->token_file);
+	free(c->ca);
+	free(c->cert);
+	free(c->key);
+	*c = (struct assayd_config){ 0 };
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * $CONF/assayd.yaml (docs/assayd.md). Defaults < environment < file.
+ * The strict decoder, with its complaints about `FILE: path.to.key`, is here;
+ * the parser is agents/assayd/yaml_child.h.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "agents/assayd/schedule.h"
+#include "lib/base/macro.h"
+
+struct err;
+struct jval;
+
+/* Ports, both ends included. */
+struct port_range {
+	unsigned first, last;
+};
+
+struct assayd_config {
+	char *controller; /* URL without a slash at its end */
+	char *node;
+	char *token_file;
+	char *ca, *cert, *key; /* PEM files */
+	uint64_t orders_wait_us;
+	uint64_t retry_base_us;
+	uint64_t retry_max_us;
+	uint64_t deep_max_us;
+	bool collectives;	    /* tests with other hosts are allowed */
+	struct port_range ports;    /* where one of them may listen for the others */
+	uint64_t collective_max_us; /* such a test ends by then */
+	bool watch_links, watch_kernel_log;
+	uint64_t schedule_us[SCHEDULE_TURNS]; /* periods; 0: somebody else starts the runs */
+};
+
+/*
+ * Decode the file's value. What is not there has its default; nothing is
+ * missing yet. -EINVAL with the place.
+ */
+int assayd_config_decode(const struct jval *root, struct assayd_config *ret, struct err *err);
+
+/*
+ * Read the file (NULL: $CONF/assayd.yaml, which may be absent) and the
+ * environment, and check that it is enough to start. `path` is for sentences too.
+ */
+int assayd_config_read(const char *path, struct assayd_config *ret, struct err *err);
+
+/* Can the files it names be read? -EINVAL with the first that cannot. For --check. */
+int assayd_config_check_files(const struct assayd_config *c, struct err *err);
+
+void assayd_config_release(struct assayd_config *c);

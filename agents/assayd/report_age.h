@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What goes beside a report so that the controller knows how old it is without
+ * having to believe any wall clock (docs/formats.md). Pure.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct moment;
+
+enum { REPORT_AGE_SIZE = 64 };
+
+/* "Assay-Age: 172800.250", or "Assay-Age: unknown", for the report in `text`. */
+void report_age_header(const char *text, size_t len, const struct moment *now,
+		       char ret_line[static REPORT_AGE_SIZE]);
+
+/* "Assay-Time: 2026-11-21T01:30:00.000Z": this host's wall clock. */
+void report_time_header(uint64_t real_us, char ret_line[static REPORT_AGE_SIZE]);

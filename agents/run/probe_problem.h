@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From how a probe ended to the one problem that the report tells of it: the
+ * weightiest, with the others in its words. Pure: no I/O, no clock.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "agents/run/err_tail.h"
+#include "agents/run/probe_output.h"
+#include "agents/run/warden.h"
+#include "lib/report/report.h"
+
+struct probe_end {
+	const char *probe; /* name, for the problem */
+	const char *path;  /* of the program */
+	const struct probe_output *output;
+	const struct err_tail *err_tail;
+	const struct warden_report *warden;
+	uint64_t budget_us;
+	bool aborted; /* stopped because a job arrived */
+};
+
+/*
+ * Fill `ret` (owned by the caller) and return true; false when all went well:
+ * exit status 0 with nothing but samples.
+ */
+bool probe_problem_judge(const struct probe_end *end, struct problem *ret);

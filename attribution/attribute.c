@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* assay-attribute: what slows a job, from the trace of its operations. */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "attribution/attribution.h"
+#include "attribution/crew.h"
+#include "attribution/forms.h"
+#include "attribution/trace_reader.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/sys/usage.h"
+
+enum { STATUS_GOOD = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+/* Operations of one window: about 1 GB. */
+enum { MAX_OPS = 1 << 24, MAX_OPS_LEAST = 1000 };
+
+enum { OPT_META = 0x100, OPT_ALIGN, OPT_MAX_OPS, OPT_REMEDIES };
+
+static const struct argp_option option_table[] = {
+	{ "meta", OPT_META, "FILE", 0, "The shape of the job (YAML), for a trace in CSV", 0 },
+	{ "align", OPT_ALIGN, "none|auto", 0,
+	  "Correct clocks that are wrong (default auto), or leave all times as they are", 0 },
+	{ "max-ops", OPT_MAX_OPS, "N", 0,
+	  "Cut a longer trace into windows of whole steps (default 16777216)", 0 },
+	{ "remedies", OPT_REMEDIES, "FILE", 0, "What each remedy would gain: not built yet", 0 },
+	{ "output", 'o', FORM_NAMES, 0, "How to answer", 0 },
+	{ 0 },
+};
+
+struct options {
+	const char *trace, *meta, *remedies;
+	const struct form *form;
+	size_t max_ops;
+	bool align;
+};
+
+static size_t read_count(const char *text, struct argp_state *state)
+{
+	char *end = NULL;
+	unsigned long long n;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (errno || *end || text[0] < '0' || text[0] > '9' || n < MAX_OPS_LEAST || n > SIZE_MAX / 2)
+		argp_error(state, "--max-ops: '%s' is no whole number from %d up", text,
+			   MAX_OPS_LEAST);
+	return (size_t)n;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case OPT_META:
+		options->meta = arg;
+		return 0;
+	case OPT_ALIGN:
+		options->align = strcmp(arg, "auto") == 0;
+		if (!options->align && strcmp(arg, "none") != 0)
+			argp_error(state, "--align: '%s' is neither none nor auto", arg);
+		return 0;
+	case OPT_MAX_OPS:
+		options->max_ops = read_count(arg, state);
+		return 0;
+	case OPT_REMEDIES:
+		options->remedies = arg;
+		return 0;
+	case 'o':
+		options->form = form_find(arg);
+		if (!options->form)
+			argp_error(state, "-o: '%s' is none of " FORM_NAMES, arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (options->trace)
+			argp_error(state, "one trace, not also '%s'", arg);
+		options->trace = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!options->trace)
+			argp_error(state, "which trace? A file, or - for standard input");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = option_table,
+	.parser = parse_option,
+	.args_doc = "TRACE",
+	.doc = "What slows a training job: a host, a link, or the job itself.\v"
+	       "TRACE is optrace/1 (JSON lines) or the CSV of its columns, plain, gzip or zstd; - "
+	       "is "
+	       "standard input. Exit status: 0 answered, 1 failed, 2 usage or a trace that says "
+	       "what "
+	       "cannot be.",
+};
+
+/* Inputs that are wrong are the user's to mend; the rest is ours or the system's. */
+static int status_of(int r)
+{
+	return r == -ENOMEM || r == -EIO ? STATUS_FAILED : STATUS_USAGE;
+}
+
+/* The next window; 0 when there is none, 1 with one. */
+static int next_window(const struct options *options, struct trace_reader *reader,
+		       struct attribution **ret_window, struct err *err)
+{
+	struct trace *trace = NULL;
+	int r = trace_reader_next(reader, options->max_ops, &trace, err);
+
+	if (r == -ENODATA) {
+		log_warning("%s; the end is left out", err->msg);
+		return 0;
+	}
+	if (r <= 0)
+		return r;
+	r = attribution_new(trace, options->align, crew_threads(), ret_window, err);
+	return r < 0 ? err_wrap(err, r, "%s", trace_reader_name(reader)) : 1;
+}
+
+/* A window is written once it is known whether another one follows. */
+static int answer(const struct options *options, struct trace_reader *reader, struct err *err)
+{
+	CLEANUP(attribution_freep) struct attribution *window = NULL;
+	struct attribution *next = NULL;
+	size_t i = 0;
+	int r = next_window(options, reader, &window, err);
+
+	if (r == 0)
+		return err_set(err, EINVAL, "%s: no operation", trace_reader_name(reader));
+	while (r > 0) {
+		r = next_window(options, reader, &next, err);
+		if (r < 0)
+			break;
+		if (i == 0 && r > 0)
+			log_warning(
+				"the trace is longer than --max-ops %zu: it is cut into windows "
+				"of whole steps, each with its own ideals",
+				options->max_ops);
+		options->form->write(window, i++, r > 0, stdout);
+		attribution_free(window);
+		window = TAKE(next);
+	}
+	return r;
+}
+
+static int run(const struct options *options, struct err *err)
+{
+	CLEANUP(trace_reader_freep) struct trace_reader *reader = NULL;
+	int r;
+
+	r = trace_reader_open(options->trace, options->meta, &reader, err);
+	if (r == 0)
+		r = answer(options, reader, err);
+	if (r < 0)
+		return r;
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return err_set(err, EIO, "standard output cannot be written");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {
+		.form = form_default(),
+		.max_ops = MAX_OPS,
+		.align = true,
+	};
+	struct err err = ERR_INIT;
+	int r;
+
+	argp_err_exit_status = STATUS_USAGE;
+	argp_program_version = "assay-attribute " PACKAGE_VERSION;
+	log_init("assay-attribute", LOG_INFO);
+	(void)usage_parse(&argp, argc, argv, 0, NULL, &options);
+	if (options.remedies) {
+		log_error("--remedies: not built yet");
+		return STATUS_USAGE;
+	}
+	r = run(&options, &err);
+	if (r == 0)
+		return STATUS_GOOD;
+	if (status_of(r) == STATUS_USAGE)
+		/* Unadorned: it begins with the file at fault. */
+		(void)fprintf(stderr, "%s\n", err.msg);
+	else
+		log_error("%s", err.msg);
+	return status_of(r);
+}

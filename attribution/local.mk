@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# attribution: assay-attribute: what slows a job, from its trace; a program of its own. Included by Makefile.am.
+noinst_LIBRARIES += libattribution.a
+libattribution_a_SOURCES = attribution/align.c attribution/align.h attribution/attribution.c attribution/attribution.h \
+	attribution/balance.c attribution/balance.h attribution/cause.c attribution/cause.h attribution/cost.c \
+	attribution/cost.h attribution/crew.c attribution/crew.h attribution/document.c attribution/form_heatmap.c \
+	attribution/form_kinds.h attribution/form_table.c attribution/form_timeline.c attribution/forms.c \
+	attribution/forms.h attribution/graph.c attribution/graph.h attribution/graph_draft.c attribution/graph_draft.h \
+	attribution/graph_order.c attribution/graph_pipeline.c attribution/hints.c attribution/hints.h \
+	attribution/optype.c attribution/optype.h attribution/pipe_1f1b.c attribution/pipe_1f1b.h attribution/replay.c \
+	attribution/replay.h attribution/simulate.c attribution/simulate.h attribution/simulate_inside.h \
+	attribution/simulate_mended.c attribution/slowdown.c attribution/slowdown.h attribution/slowdown_inside.h \
+	attribution/slowdown_sets.c attribution/slowdown_wave.c attribution/trace.h attribution/trace_build.c \
+	attribution/trace_inside.h attribution/trace_job.c attribution/trace_part.c attribution/trace_shape.c \
+	attribution/trace_shape.h attribution/trace_twice.c attribution/trace_window.c attribution/words.c \
+	attribution/words.h
+libattribution_a_CFLAGS = $(AM_CFLAGS) $(SIMD_CFLAGS)
+
+# What reads traces; the packings are files.
+noinst_LIBRARIES += libtraceread.a
+libtraceread_a_SOURCES = attribution/input.c attribution/input.h attribution/line.c attribution/line.h \
+	attribution/line_csv.c attribution/line_csv.h attribution/line_optrace.c attribution/line_optrace.h \
+	attribution/line_shape.c attribution/line_shape.h attribution/line_take.c attribution/line_take.h \
+	attribution/progress.c attribution/progress.h attribution/trace_meta.c attribution/trace_meta.h \
+	attribution/trace_reader.c attribution/trace_reader.h attribution/unpack.h
+libtraceread_a_CFLAGS = $(AM_CFLAGS)
+TRACE_LIBS = libtraceread.a libattribution.a $(BASE_LIBS)
+EXTRA_DIST += attribution/unpack_gzip.c attribution/unpack_gzip_none.c attribution/unpack_zstd.c \
+	attribution/unpack_zstd_none.c
+if HAVE_ZLIB
+libtraceread_a_SOURCES += attribution/unpack_gzip.c
+libtraceread_a_CFLAGS += $(ZLIB_CFLAGS)
+TRACE_LIBS += $(ZLIB_LIBS)
+else
+libtraceread_a_SOURCES += attribution/unpack_gzip_none.c
+endif
+if HAVE_ZSTD
+libtraceread_a_SOURCES += attribution/unpack_zstd.c
+libtraceread_a_CFLAGS += $(ZSTD_CFLAGS)
+TRACE_LIBS += $(ZSTD_LIBS)
+else
+libtraceread_a_SOURCES += attribution/unpack_zstd_none.c
+endif
+
+# The program; it needs no daemon's libraries.
+bin_PROGRAMS += assay-attribute
+assay_attribute_SOURCES = attribution/attribute.c
+assay_attribute_LDADD = $(TRACE_LIBS)
+dist_bin_SCRIPTS = attribution/assay-optrace

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attribution/simulate.h"
+
+#include "attribution/simulate_inside.h"
+
+enum {
+	CACHE_SIZE = 1 << 18, /* bytes of rows that are at hand: a part of a second level cache */
+	ROW_ALIGN = 8,	      /* numbers */
+	SPARE_ROWS = 3,	      /* meeting, weights and latest */
+};
+
+static size_t row_stride(const struct simulation *simulation)
+{
+	size_t n = 2 * simulation->block * simulation->trace->job.dp;
+
+	return (n + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
+}
+
+struct simulation simulation_of(const struct trace *trace, const struct graph *graph,
+				const double *cost, size_t n_threads)
+{
+	size_t step_size = graph->n_slots * trace->job.dp * sizeof(double);
+	size_t share = (trace->n_steps + n_threads - 1) / n_threads;
+
+	return (struct simulation){
+		.graph = graph,
+		.trace = trace,
+		.cost = cost,
+		.block = MAX(MIN(CACHE_SIZE / step_size, share), (size_t)1),
+	};
+}
+
+size_t simulation_blocks(const struct simulation *simulation)
+{
+	return (simulation->trace->n_steps + simulation->block - 1) / simulation->block;
+}
+
+/* Where the costs begin in the room. */
+static size_t costs_at(const struct simulation *simulation)
+{
+	return (simulation->graph->n_slots + SPARE_ROWS) * row_stride(simulation);
+}
+
+size_t simulation_room(const struct simulation *simulation)
+{
+	return costs_at(simulation) +
+	       simulation->graph->n_keys * simulation->block * simulation->trace->job.dp;
+}
+
+static size_t steps_of(const struct simulation *simulation, size_t block)
+{
+	size_t first = block * simulation->block;
+
+	return MIN(simulation->block, simulation->trace->n_steps - first);
+}
+
+void simulate_load(const struct simulation *simulation, size_t block, double *room)
+{
+	const struct trace *trace = simulation->trace;
+	size_t first = block * simulation->block * trace->job.dp, m;
+	size_t n = steps_of(simulation, block) * trace->job.dp;
+	double *costs = room + costs_at(simulation);
+
+	for (m = 0; m < simulation->graph->n_keys; m++, costs += n)
+		memcpy(costs,
+		       simulation->cost + simulation->graph->members[m] * trace->n_lanes + first,
+		       n * sizeof(*costs));
+}
+
+static void max_of_2(double *restrict out, const double *restrict a, const double *restrict b,
+		     size_t n)
+{
+	size_t i;
+
+#pragma omp simd
+	for (i = 0; i < n; i++)
+		out[i] = a[i] > b[i] ? a[i] : b[i];
+}
+
+static void max_in_place(double *restrict out, const double *restrict a, size_t n)
+{
+	size_t i;
+
+#pragma omp simd
+	for (i = 0; i < n; i++)
+		out[i] = out[i] > a[i] ? out[i] : a[i];
+}
+
+static void max_of_4(double *restrict out, const double *const *restrict in, size_t n)
+{
+	const double *restrict a = in[0], *restrict b = in[1];
+	const double *restrict c = in[2], *restrict d = in[3];
+	size_t i;
+
+#pragma omp simd
+	for (i = 0; i < n; i++) {
+		double left = a[i] > b[i] ? a[i] : b[i], right = c[i] > d[i] ? c[i] : d[i];
+
+		out[i] = left > right ? left : right;
+	}
+}
+
+static void add_rows(double *restrict out, const double *restrict a, const double *restrict b,
+		     size_t n)
+{
+	size_t i;
+
+#pragma omp simd
+	for (i = 0; i < n; i++)
+		out[i] = a[i] + b[i];
+}
+
+static void add_constant(double *restrict out, const double *restrict a, double b, size_t n)
+{
+	size_t i;
+
+#pragma omp simd
+	for (i = 0; i < n; i++)
+		out[i] = a[i] + b;
+}
+
+static void meet_over_dp(const struct pass *pass, double *lanes)
+{
+	size_t step, d, dp = pass->simulation->trace->job.dp;
+
+	if (pass->whatif->alone) {
+		if (dp > 1) {
+			max_in_place(lanes, lanes + pass->n_lanes, pass->n_lanes);
+			memcpy(lanes + pass->n_lanes, lanes, pass->n_lanes * sizeof(*lanes));
+		}
+		return;
+	}
+	for (step = 0; step < pass->steps; step++, lanes += dp) {
+		double latest = lanes[0];
+
+		for (d = 1; d < dp; d++)
+			latest = lanes[d] > latest ? lanes[d] : latest;
+		for (d = 0; d < dp; d++)
+			lanes[d] = latest;
+	}
+}
+
+/* When all members have started: the latest end of what any waits for. */
+static const double *find_meeting(const struct pass *pass, const struct graph_unit *unit)
+{
+	const uint32_t *deps = pass->simulation->graph->unit_deps + unit->first_dep;
+	const double *in[4];
+	size_t i, n = unit->n_deps;
+
+	if (n == 1 && !unit->over_dp)
+		return pass_row(pass, deps[0]);
+	for (i = 0; i < MIN(n, ARRAY_SIZE(in)); i++)
+		in[i] = pass_row(pass, deps[i]);
+	if (n >= 3) {
+		in[3] = n == 3 ? in[2] : in[3];
+		max_of_4(pass->meeting, in, pass->n);
+	} else if (n == 2) {
+		max_of_2(pass->meeting, in[0], in[1], pass->n);
+	} else if (n == 1) {
+		memcpy(pass->meeting, in[0], pass->n * sizeof(double));
+	} else {
+		memset(pass->meeting, 0, pass->n * sizeof(double));
+	}
+	for (i = ARRAY_SIZE(in); i < n; i++)
+		max_in_place(pass->meeting, pass_row(pass, deps[i]), pass->n);
+	if (unit->over_dp && !pass->pairs)
+		meet_over_dp(pass, pass->meeting);
+	return pass->meeting;
+}
+
+/* The costs of a key of which only some operations are original. */
+static const double *mixed_weights(const struct pass *pass, uint32_t key, const double *cost)
+{
+	const struct trace *trace = pass->simulation->trace;
+	size_t first = key * trace->n_lanes + pass->first_lane, i;
+	double ideal = pass->whatif->ideal[key];
+
+	for (i = 0; i < pass->n_lanes; i++)
+		pass->weights[i] = pass->whatif->cells[first + i] ? cost[i] : ideal;
+	return pass->weights;
+}
+
+/* End the lanes of the set on their own: by `cost`, or by `ideal` when it is NULL. */
+static void end_set(const struct pass *pass, uint32_t key, const double *meeting,
+		    const double *cost, double *out)
+{
+	const struct whatif_set *set = &pass->whatif->set;
+	size_t stage = pass->simulation->trace->keys[key].stage,
+	       dp = pass->simulation->trace->job.dp;
+	double ideal = pass->whatif->ideal[key];
+	uint32_t i;
+
+	for (i = set->first[stage]; i < set->first[stage + 1]; i++) {
+		size_t lane = set->ranks[i];
+
+		for (; lane < pass->n_lanes; lane += dp)
+			out[lane] = meeting[lane] + (cost ? cost[lane] : ideal);
+	}
+}
+
+static void end_member(const struct pass *pass, uint32_t member, const double *meeting)
+{
+	const struct whatif *whatif = pass->whatif;
+	const double *cost = pass->costs + member * pass->n_lanes;
+	uint32_t key = pass->simulation->graph->members[member];
+	enum whatif_choice choice = whatif->choices ? whatif->choices[key] : WHATIF_ORIGINAL;
+	double *out = pass_row(pass, key);
+
+	if (choice == WHATIF_IDEAL || choice == WHATIF_KEPT) {
+		add_constant(out, meeting, whatif->ideal[key], pass->n);
+		if (choice == WHATIF_KEPT)
+			end_set(pass, key, meeting, cost, out);
+		return;
+	}
+	if (choice == WHATIF_CELLS)
+		cost = mixed_weights(pass, key, cost);
+	add_rows(out, meeting, cost, pass->n_lanes);
+	if (choice == WHATIF_MENDED)
+		end_set(pass, key, meeting, NULL, out);
+	if (whatif->alone)
+		add_constant(out + pass->n_lanes, meeting + pass->n_lanes, whatif->ideal[key],
+			     pass->n_lanes);
+}
+
+/* A member in the lanes of pairs: what is mended there costs `ideal`. */
+static void end_pairs(const struct pass *pass, uint32_t member, const double *meeting)
+{
+	const struct trace *trace = pass->simulation->trace;
+	const struct whatif_pairs *pairs = pass->pairs;
+	uint32_t key = pass->simulation->graph->members[member];
+	const bool *mended = pairs->mended + trace->keys[key].stage * pairs->n;
+	const double *cost = pass->costs + member * pass->steps * trace->job.dp;
+	double ideal = pass->whatif->ideal[key], *out = pass_row(pass, key);
+	size_t step, j;
+
+	for (step = 0; step < pass->steps; step++, cost += trace->job.dp) {
+		for (j = 0; j < pairs->n; j++)
+			pass->weights[j] = mended[j] ? ideal : cost[pairs->ranks[j]];
+		add_rows(out + step * pairs->n, meeting + step * pairs->n, pass->weights, pairs->n);
+	}
+}
+
+void pass_times(const struct pass *pass)
+{
+	const struct graph *graph = pass->simulation->graph;
+	size_t i, step, d, dp = pass->simulation->trace->job.dp;
+	double *times = pass->whatif->times;
+
+	memcpy(pass->latest, pass_row(pass, graph->last[0]), pass->n * sizeof(double));
+	for (i = 1; i < graph->n_last; i++)
+		max_in_place(pass->latest, pass_row(pass, graph->last[i]), pass->n);
+	if (pass->whatif->alone) {
+		if (dp > 1)
+			max_in_place(pass->latest, pass->latest + pass->n_lanes, pass->n_lanes);
+		memcpy(times + pass->first_lane, pass->latest, pass->n_lanes * sizeof(double));
+		return;
+	}
+	times += pass->first_lane / dp;
+	for (step = 0; step < pass->steps; step++) {
+		const double *lanes = pass->latest + step * dp;
+
+		times[step] = lanes[0];
+		for (d = 1; d < dp; d++)
+			times[step] = MAX(times[step], lanes[d]);
+	}
+}
+
+struct pass pass_of(const struct simulation *simulation, const struct whatif *whatif, size_t block,
+		    double *room)
+{
+	size_t stride = row_stride(simulation), dp = simulation->trace->job.dp;
+	size_t steps = steps_of(simulation, block);
+	double *spare = room + simulation->graph->n_slots * stride;
+
+	return (struct pass){
+		.simulation = simulation,
+		.whatif = whatif,
+		.first_lane = block * simulation->block * dp,
+		.n_lanes = steps * dp,
+		.steps = steps,
+		.n = steps * dp * (whatif->alone ? 2 : 1),
+		.stride = stride,
+		.costs = room + costs_at(simulation),
+		.rows = room,
+		.meeting = spare,
+		.weights = spare + stride,
+		.latest = spare + 2 * stride,
+	};
+}
+
+void pass_units(const struct pass *pass, size_t first, size_t end)
+{
+	const struct graph *graph = pass->simulation->graph;
+	uint32_t member = first < end ? graph->units[first].first_member : 0;
+	size_t i;
+
+	for (i = first; i < end; i++) {
+		const double *meeting = find_meeting(pass, &graph->units[i]);
+		uint32_t last = graph->units[i].first_member + graph->units[i].n_members;
+
+		for (; member < last; member++) {
+			if (pass->pairs)
+				end_pairs(pass, member, meeting);
+			else
+				end_member(pass, member, meeting);
+		}
+	}
+}
+
+void simulate(const struct simulation *simulation, const struct whatif *whatif, size_t block,
+	      double *room)
+{
+	struct pass pass = pass_of(simulation, whatif, block, room);
+
+	pass_units(&pass, 0, simulation->graph->n_units);
+	pass_times(&pass);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The trace of a job in memory, and how a reader fills it.
+ *
+ *	struct trace_job job = ...;                     the shape, from the meta line or file
+ *	builder = trace_builder_new(&job, &err);
+ *	part = trace_part_new(builder);                 one for each thread that reads
+ *	trace_part_begin(part, 0);                      a block of lines: 0, 1, 2 ... in file order
+ *	trace_part_add(part, &op, line, &err);          operations in any order
+ *	trace_part_end(part, lines);
+ *	trace_build(builder, &trace, &err);
+ *
+ * Steps are independent and all do the same: an operation is known by its stage,
+ * type and seq_id, which is its *key*; a *lane* is one data-parallel rank in one
+ * step. What most lanes have is the template. A step with a lane that differs is
+ * dropped and listed. So a trace is a table of keys by lanes, with no gap:
+ * start[key * n_lanes + step * dp + d].
+ *
+ * Parts share nothing until trace_build(): a thread owns its part. Lines count
+ * from 1 in their block; the number in the file is known once the blocks before
+ * have ended, so a reader that cuts the file at line ends need not count first.
+ * Operations are held in 32 bytes each until the table is made.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "attribution/optype.h"
+#include "lib/base/macro.h"
+
+struct err;
+
+enum {
+	TRACE_DP_MAX = 16384,	      /* data-parallel ranks */
+	TRACE_PP_MAX = 1024,	      /* stages */
+	TRACE_WORKERS_MAX = 1 << 18,  /* of both together */
+	TRACE_VPP_MAX = 64,	      /* model chunks of a stage */
+	TRACE_MICROBATCH_MAX = 32767, /* largest mb_id */
+	TRACE_SEQ_MAX = 1 << 22,      /* largest seq_id */
+	TRACE_STEPS_MAX = 1 << 20,    /* different steps */
+	TRACE_STEPS_MIN = 3,	      /* fewer say nothing */
+	TRACE_NAME_MAX = 256,	      /* bytes of the name of a job or node */
+};
+
+/* Seconds. Beyond these a start or duration is no time of a training job. */
+#define TRACE_DURATION_MAX 1e6
+#define TRACE_START_MAX 1e13
+
+/* One (dp_rank, stage): a tensor-parallel group, of which one rank is recorded. */
+struct trace_worker {
+	int32_t rank; /* global rank; -1: not known yet */
+	int32_t node; /* place in `nodes` once the job is closed */
+};
+
+/* The shape of a job. Zeroes are a job without a name, of size 0. */
+struct trace_job {
+	char *name;		       /* owned; NULL: none */
+	uint32_t dp, pp, tp, vpp, dsp; /* sizes, from 1 */
+	uint64_t world;		       /* dp * pp * tp * dsp */
+	uint32_t microbatches;	       /* 0: not said */
+	struct trace_worker *workers;  /* owned; [d * pp + stage] */
+	char **names;		       /* owned; the node of each worker, NULL: not known yet */
+	char **nodes; /* owned; their names once each, sorted; made by trace_job_close() */
+	size_t n_nodes;
+};
+
+/*
+ * Take the sizes in `job` (name, dp ... microbatches are set) and make its
+ * workers, none of whose ranks and nodes is known. -EINVAL: a size is 0 or beyond
+ * its limit, or world is not dp * pp * tp * dsp; -ENOMEM.
+ */
+int trace_job_open(struct trace_job *job, struct err *err);
+
+/*
+ * Say which rank and node (may be NULL: of rank / 8, as "n%03d") a worker is.
+ * -EINVAL: outside the shape, said otherwise before, or no name of a node.
+ */
+int trace_job_place(struct trace_job *job, int64_t dp_rank, int64_t stage, int64_t rank,
+		    const char *node, struct err *err);
+
+/*
+ * All is said: give workers without a node theirs and list the nodes. Called by
+ * trace_build(). -EINVAL: a worker without a rank, or two with the same.
+ */
+int trace_job_close(struct trace_job *job, struct err *err);
+
+/* A copy with memory of its own. -ENOMEM. */
+int trace_job_copy(const struct trace_job *from, struct trace_job *to, struct err *err);
+
+void trace_job_release(struct trace_job *job);
+
+/* One operation as a reader found it. */
+struct trace_op {
+	int64_t step, dp_rank, stage, seq_id;
+	int64_t rank;		/* -1: not said */
+	int64_t mb_id;		/* -1: none */
+	int64_t mc, gmc;	/* model chunk in the stage and in the job; -1: none */
+	int type;		/* enum optype */
+	double start, duration; /* seconds */
+};
+
+#define TRACE_OP_INIT                                                       \
+	{                                                                   \
+		.rank = -1, .mb_id = -1, .mc = -1, .gmc = -1, .seq_id = -1, \
+	}
+
+struct trace_builder;
+struct trace_part;
+
+/* A builder for the job, which moves into it. Never NULL. */
+struct trace_builder *trace_builder_new(struct trace_job *job);
+void trace_builder_free(struct trace_builder *builder);
+DEFINE_CLEANUP(struct trace_builder *, trace_builder_free, trace_builder_freep);
+
+/* The job as it is known so far. Borrowed. */
+const struct trace_job *trace_builder_job(const struct trace_builder *builder);
+
+/* A part, owned by the builder; not to be called by two threads at once. Never NULL. */
+struct trace_part *trace_part_new(struct trace_builder *builder);
+
+/*
+ * The operations that follow are of block number `block`: blocks are numbered
+ * from 0 in the order of the file and each is given to one part.
+ */
+void trace_part_begin(struct trace_part *part, uint32_t block);
+
+/*
+ * One operation, on line `line` (from 1) of the block. -EINVAL with the reason,
+ * which names no line: a type, size or time that cannot be, coordinates outside the
+ * shape, a rank that another worker has. -ENOMEM.
+ */
+int trace_part_add(struct trace_part *part, const struct trace_op *op, uint32_t line,
+		   struct err *err);
+
+/* The block had `lines` lines in all. */
+void trace_part_end(struct trace_part *part, uint32_t lines);
+
+/*
+ * The line in the file of line `line` of a block: all blocks before must have
+ * ended. Not while another thread uses a part.
+ */
+uint64_t trace_builder_line(const struct trace_builder *builder, uint32_t block, uint32_t line);
+
+/* Operations taken and not yet built. Not while another thread uses a part. */
+size_t trace_builder_count(const struct trace_builder *builder);
+
+struct trace_key {
+	uint32_t seq;
+	uint16_t stage;
+	int16_t mb;   /* micro-batch of a compute operation, else -1 */
+	uint8_t type; /* enum optype */
+	int8_t mc;    /* model chunk in the stage, else -1 */
+};
+
+/* The model chunk in the job that a key is of, -1 without one. */
+static inline int trace_gmc(const struct trace_key *key, uint32_t pp)
+{
+	return key->mc < 0 ? -1 : key->mc * (int)pp + key->stage;
+}
+
+/* A step that was left out. */
+struct trace_dropped {
+	int64_t step;
+	uint32_t dp_rank;     /* the first that differs */
+	size_t has, expected; /* operations of that rank in this step, and in the template */
+};
+
+struct trace {
+	struct trace_job job;
+	struct trace_key *keys; /* by stage, type, seq */
+	size_t n_keys;
+	int64_t *steps;		       /* ascending */
+	size_t n_steps, n_lanes;       /* n_lanes = n_steps * dp */
+	double *start, *duration;      /* [key][step][dp]; each step starts at 0 */
+	struct trace_dropped *dropped; /* by step */
+	size_t n_dropped;
+	size_t window; /* from 0: which part of a long trace this is */
+};
+
+/*
+ * All operations taken so far as a trace; the builder is empty then, and keeps a
+ * copy of the job. -EINVAL: an operation that is there twice (with both lines), no
+ * operation at all or none on some stage, fewer than TRACE_STEPS_MIN steps that are
+ * whole, a worker whose rank nobody said; -ENOMEM.
+ */
+int trace_build(struct trace_builder *builder, struct trace **ret_trace, struct err *err);
+
+/*
+ * Like trace_build() with all steps but that of the last line of the file, which
+ * may not be complete: for a trace longer than memory, whose lines come in the
+ * order of steps. Between two blocks only. -EAGAIN: fewer than TRACE_STEPS_MIN steps
+ * yet. A step that comes back after it was built is -EINVAL in a later build; one whose
+ * last steps are too few for a window fails with -ENODATA.
+ */
+int trace_build_window(struct trace_builder *builder, struct trace **ret_trace, struct err *err);
+
+/* Let each step start at 0. */
+void trace_shift(struct trace *trace);
+
+void trace_free(struct trace *trace);
+DEFINE_CLEANUP(struct trace *, trace_free, trace_freep);
+
+/* The cell of a key in lane 0. */
+static inline double *trace_row(const struct trace *trace, double *table, size_t key)
+{
+	return table + key * trace->n_lanes;
+}

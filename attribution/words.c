@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attribution/words.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+
+enum { NAMED_MAX = 4 };
+
+/* A worker that alone costs this share of what is lost is to be named. */
+#define NAMED_SHARE 0.5
+/* A host that is late by less than this share of a step is not worth a word. */
+#define LATE_SHARE 0.01
+/* A drift over the whole trace is told from this share of a step on. */
+#define DRIFT_SHARE 0.05
+
+static const struct trace_worker *worker_of(const struct attribution *a, uint32_t w)
+{
+	return &a->trace->job.workers[w];
+}
+
+static const char *node_of(const struct attribution *a, uint32_t w)
+{
+	return a->trace->job.nodes[worker_of(a, w)->node];
+}
+
+size_t words_culprits(const struct attribution *a, uint32_t *ret)
+{
+	const struct guilty_set *guilty = a->cause.guilty;
+	const struct slowdown *s = &a->slowdown;
+	size_t i, n = 0;
+
+	for (i = 0; guilty && i < guilty->n; i++) {
+		uint32_t w = guilty->workers[i];
+
+		if (i == 0 || s->exact[w] - 1 >= NAMED_SHARE * (s->s - 1))
+			ret[n++] = w;
+	}
+	return n;
+}
+
+static double percent(double share)
+{
+	return 100 * share;
+}
+
+/* "dp 3 stage 2 (rank 22 on n002), dp ..." */
+static void name_workers(const struct attribution *a, const uint32_t *workers, size_t n,
+			 struct strbuf *text)
+{
+	uint32_t pp = a->trace->job.pp;
+	size_t i;
+
+	for (i = 0; i < n && i < NAMED_MAX; i++)
+		(void)strbuf_printf(text, "%sdp %u stage %u (rank %d on %s)",
+				    i == 0	 ? ""
+				    : i + 1 == n ? " and "
+						 : ", ",
+				    workers[i] / pp, workers[i] % pp,
+				    worker_of(a, workers[i])->rank, node_of(a, workers[i]));
+	if (n > NAMED_MAX)
+		(void)strbuf_printf(text, " and %zu more", n - NAMED_MAX);
+}
+
+/* The nodes of workers, each once. */
+static void name_nodes(const struct attribution *a, const uint32_t *workers, size_t n,
+		       struct strbuf *text)
+{
+	size_t i, j, named = 0;
+
+	for (i = 0; i < n && named < NAMED_MAX; i++) {
+		for (j = 0; j < i; j++) {
+			if (worker_of(a, workers[i])->node == worker_of(a, workers[j])->node)
+				break;
+		}
+		if (j == i)
+			(void)strbuf_printf(text, "%s%s", named++ ? ", " : "",
+					    node_of(a, workers[i]));
+	}
+}
+
+static void tell_loss(const struct attribution *a, struct strbuf *text)
+{
+	const struct slowdown *s = &a->slowdown;
+
+	(void)strbuf_printf(
+		text,
+		"The job is %.2f times as slow as it would be without stragglers: %.0f %% of "
+		"its time is lost. ",
+		s->s, percent(1 - 1 / s->s));
+}
+
+static void tell_rejected(const struct attribution *a, const uint32_t *culprits UNUSED,
+			  size_t n UNUSED, struct strbuf *text)
+{
+	const struct trace_job *job = &a->trace->job;
+	const struct slowdown *s = &a->slowdown;
+	size_t worst = 0, i;
+
+	(void)strbuf_printf(text,
+			    "The trace does not add up: a step takes %.3g s as it was recorded and "
+			    "%.3g s by its "
+			    "operations, %.0f %% off where %.0f %% is the most. Something that is "
+			    "not recorded makes "
+			    "workers wait, such as the loading of data. ",
+			    s->recorded, s->simulated, percent(s->discrepancy),
+			    percent(CAUSE_DISCREPANCY_MAX));
+	for (i = 1; i < job->n_nodes; i++) {
+		if (a->hints.nodes[i].above > a->hints.nodes[worst].above)
+			worst = i;
+	}
+	if (a->hints.nodes[worst].above > LATE_SHARE * s->recorded)
+		(void)strbuf_printf(
+			text,
+			"Node %s starts its operations latest: %.3g s a step more than its peers. ",
+			job->nodes[worst], a->hints.nodes[worst].above);
+	(void)strbuf_puts(
+		text, "No host can be blamed from it; look at what runs between the operations. ");
+}
+
+static void tell_none(const struct attribution *a, const uint32_t *culprits UNUSED, size_t n UNUSED,
+		      struct strbuf *text)
+{
+	(void)strbuf_printf(
+		text,
+		"Nothing slows this job to speak of: without stragglers its steps would be "
+		"%.1f %% shorter. ",
+		percent(MAX(1 - 1 / a->slowdown.s, 0)));
+}
+
+static void tell_gain(double share, const char *with, struct strbuf *text)
+{
+	(void)strbuf_printf(text, "%s %.0f %% of the loss would go. ", with,
+			    percent(MIN(MAX(share, 0), 1)));
+}
+
+static void tell_worker(const struct attribution *a, const uint32_t *culprits, size_t n,
+			struct strbuf *text)
+{
+	tell_loss(a, text);
+	(void)strbuf_printf(
+		text, "%s slow at computing: ", n > 1 ? "These workers are" : "One worker is");
+	name_workers(a, culprits, n, text);
+	(void)strbuf_puts(text, ". ");
+	tell_gain(a->cause.guilty->share, "At the pace of the others", text);
+	(void)strbuf_puts(text, "Take out of service and test ");
+	name_nodes(a, culprits, n, text);
+	(void)strbuf_puts(
+		text, ", all GPUs of it: the tensor-parallel peers of a slow rank look as slow. ");
+}
+
+static void tell_node(const struct attribution *a, const uint32_t *culprits, size_t n,
+		      struct strbuf *text)
+{
+	tell_loss(a, text);
+	(void)strbuf_printf(text, "Node %s is slow at computing: on it are all slow workers, ",
+			    node_of(a, culprits[0]));
+	name_workers(a, culprits, n, text);
+	(void)strbuf_puts(text, ". ");
+	tell_gain(a->cause.guilty->share, "At the pace of the others", text);
+	(void)strbuf_printf(text, "Take %s out of service and test it. ", node_of(a, culprits[0]));
+}
+
+/* Transfers are charged to both ends: the other one is a neighbour in the pipeline. */
+static void tell_link(const struct attribution *a, const uint32_t *culprits, size_t n,
+		      struct strbuf *text)
+{
+	uint32_t pp = a->trace->job.pp, w = culprits[0], stage = w % pp;
+
+	tell_loss(a, text);
+	(void)strbuf_puts(text, "Transfers are slow, not computing: those of ");
+	name_workers(a, culprits, n, text);
+	(void)strbuf_puts(text, ". ");
+	tell_gain(a->cause.guilty->share, "With these transfers as fast as the others", text);
+	(void)strbuf_printf(text, "Test the links of %s to the stages beside it", node_of(a, w));
+	if (stage > 0)
+		(void)strbuf_printf(text, ", on %s", node_of(a, w - 1));
+	if (stage + 1 < pp)
+		(void)strbuf_printf(text, "%s on %s", stage > 0 ? " and" : ",", node_of(a, w + 1));
+	(void)strbuf_puts(text, ". ");
+}
+
+static void tell_stage(const struct attribution *a, const uint32_t *culprits UNUSED,
+		       size_t n UNUSED, struct strbuf *text)
+{
+	tell_loss(a, text);
+	(void)strbuf_printf(text, "The last stage (%u) has more to do than the others. ",
+			    a->trace->job.pp - 1);
+	tell_gain(a->slowdown.last_stage.share_without, "Without that", text);
+	(void)strbuf_puts(text, "Move layers from it to earlier stages; no host is at fault. ");
+}
+
+static void tell_seqlen(const struct attribution *a, const uint32_t *culprits UNUSED,
+			size_t n UNUSED, struct strbuf *text)
+{
+	tell_loss(a, text);
+	(void)strbuf_printf(
+		text,
+		"Micro-batches differ in work: forward and backward of the same one go up and down "
+		"together (r = %.2f), as with sequences of different length. ",
+		a->slowdown.balance.correlation);
+	tell_gain(a->slowdown.levelled, "Spread evenly", text);
+	(void)strbuf_puts(
+		text, "Balance the lengths over micro-batches and replicas; no host is at fault. ");
+}
+
+static void tell_gc(const struct attribution *a, const uint32_t *culprits UNUSED, size_t n UNUSED,
+		    struct strbuf *text)
+{
+	const struct balance *balance = &a->slowdown.balance;
+
+	tell_loss(a, text);
+	(void)strbuf_printf(
+		text,
+		"Single forwards are held up: %zu on %zu workers, and their backwards are not, as "
+		"pauses of the Python garbage collector do. ",
+		balance->n_pauses, balance->n_paused);
+	tell_gain(a->slowdown.pauses, "Without them", text);
+	(void)strbuf_puts(text,
+			  "Collect garbage in the same step on all workers; no host is at fault. ");
+}
+
+/* The type of communication that costs most by itself. */
+static const char *worst_transfer(const struct slowdown *s)
+{
+	enum optype type, worst = OPTYPE_N;
+
+	for (type = 0; type < OPTYPE_N; type++) {
+		if (!optype_is_communication(type) || isnan(s->types[type]))
+			continue;
+		if (worst == OPTYPE_N || s->types[type] > s->types[worst])
+			worst = type;
+	}
+	return worst == OPTYPE_N ? "none" : optype_reported(worst);
+}
+
+static void tell_comm(const struct attribution *a, const uint32_t *culprits UNUSED, size_t n UNUSED,
+		      struct strbuf *text)
+{
+	tell_loss(a, text);
+	(void)strbuf_printf(text, "Communication as a whole is at times slow, most of all %s. ",
+			    worst_transfer(&a->slowdown));
+	tell_gain(a->slowdown.comm, "At its usual pace", text);
+	(void)strbuf_puts(text, "Look at the network: congestion, and who else uses it. ");
+}
+
+static void tell_unknown(const struct attribution *a, const uint32_t *culprits UNUSED,
+			 size_t n UNUSED, struct strbuf *text)
+{
+	tell_loss(a, text);
+	(void)strbuf_puts(
+		text,
+		"No single cause explains half of that: not some workers, the last stage, the "
+		"lengths of sequences, pauses or communication. The timeline (-o timeline) shows "
+		"where it goes. ");
+}
+
+static const struct {
+	enum actor actor;
+	void (*tell)(const struct attribution *a, const uint32_t *culprits, size_t n,
+		     struct strbuf *text);
+} labels[CAUSE_N] = {
+	[CAUSE_REJECTED] = { ACTOR_OWNER, tell_rejected },
+	[CAUSE_NONE] = { ACTOR_NOBODY, tell_none },
+	[CAUSE_WORKER] = { ACTOR_OPERATOR, tell_worker },
+	[CAUSE_NODE] = { ACTOR_OPERATOR, tell_node },
+	[CAUSE_LINK] = { ACTOR_OPERATOR, tell_link },
+	[CAUSE_STAGE] = { ACTOR_OWNER, tell_stage },
+	[CAUSE_SEQLEN] = { ACTOR_OWNER, tell_seqlen },
+	[CAUSE_GC] = { ACTOR_OWNER, tell_gc },
+	[CAUSE_COMM] = { ACTOR_OPERATOR, tell_comm },
+	[CAUSE_UNKNOWN] = { ACTOR_OWNER, tell_unknown },
+};
+
+enum actor words_actor(enum cause_label label)
+{
+	return labels[label].actor;
+}
+
+static bool has_label(const struct attribution *a, enum cause_label label)
+{
+	size_t i;
+
+	for (i = 0; i < a->cause.n_labels; i++) {
+		if (a->cause.labels[i] == label)
+			return true;
+	}
+	return false;
+}
+
+/* The primary label; but that communication is slow says less than whose. */
+static enum cause_label told_label(const struct attribution *a)
+{
+	if (a->cause.primary == CAUSE_COMM && has_label(a, CAUSE_LINK))
+		return CAUSE_LINK;
+	return a->cause.primary;
+}
+
+static void tell_beside(const struct attribution *a, enum cause_label told, struct strbuf *text)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < a->cause.n_labels; i++) {
+		if (a->cause.labels[i] != told)
+			(void)strbuf_printf(text, "%s%s", n++ ? ", " : "Labels beside that: ",
+					    cause_name(a->cause.labels[i]));
+	}
+	if (n)
+		(void)strbuf_puts(text, ". ");
+}
+
+static void tell_quality(const struct attribution *a, struct strbuf *text)
+{
+	const struct trace *trace = a->trace;
+	double drift = a->hints.step_time_slope * (double)trace->n_steps;
+
+	if (fabs(drift) > DRIFT_SHARE * a->slowdown.recorded)
+		(void)strbuf_printf(text, "Steps get %s from first to last, by %.2g s. ",
+				    drift > 0 ? "longer" : "shorter", fabs(drift));
+	if (trace->n_dropped)
+		(void)strbuf_printf(
+			text, "%zu of %zu steps were left out: operations are missing in them. ",
+			trace->n_dropped, trace->n_dropped + trace->n_steps);
+}
+
+void words_write(const struct attribution *a, struct strbuf *text)
+{
+	static const char *const actors[] = {
+		[ACTOR_NOBODY] = "Nobody needs to act.",
+		[ACTOR_OPERATOR] = "Who should act: the operator of the cluster.",
+		[ACTOR_OWNER] = "Who should act: the owner of the job.",
+	};
+	CLEANUP(freep)
+	uint32_t *culprits = xcalloc((size_t)a->trace->job.dp * a->trace->job.pp, sizeof(*culprits));
+	enum cause_label label = told_label(a);
+	size_t n = words_culprits(a, culprits);
+
+	labels[label].tell(a, culprits, n, text);
+	tell_beside(a, label, text);
+	tell_quality(a, text);
+	(void)strbuf_puts(text, actors[labels[label].actor]);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/auth/access.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "controller/ingest/ingest.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+static const char *const role_names[] = {
+	[ROLE_ANYBODY] = "",	    [ROLE_NODE] = "",	    [ROLE_READ] = "read",
+	[ROLE_OPERATE] = "operate", [ROLE_ADMIN] = "admin",
+};
+
+int access_decode_role(const struct jval *v, void *member, struct err *err)
+{
+	const char *text = json_string_value(v->value);
+	int i;
+
+	for (i = ROLE_READ; text && i <= ROLE_ADMIN; i++) {
+		if (streq(text, role_names[i])) {
+			*(int *)member = i;
+			return 0;
+		}
+	}
+	return jval_fail(v, err, "want read, operate or admin");
+}
+
+static int decode_hex(const struct jval *v, void *member, struct err *err)
+{
+	const char *text = json_string_value(v->value);
+
+	if (!text || strlen(text) != SHA256_HEX_SIZE - 1 ||
+	    strspn(text, "0123456789abcdef") != SHA256_HEX_SIZE - 1)
+		return jval_fail(v, err,
+				 "want 64 lower-case hexadecimal digits, as of "
+				 "`printf %%s TOKEN | sha256sum`");
+	memcpy(member, text, SHA256_HEX_SIZE);
+	return 0;
+}
+
+static const struct jfield token_fields[] = {
+	{ "sha256", J_CUSTOM, offsetof(struct access_token, hex), J_REQUIRED, .decode = decode_hex },
+	{ "node", J_STRING, offsetof(struct access_token, node), 0 },
+	{ "name", J_STRING, offsetof(struct access_token, name), 0 },
+	{ "role", J_CUSTOM, offsetof(struct access_token, role), 0, .decode = access_decode_role },
+};
+
+bool access_name_ok(const char *name)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_@";
+	size_t length = strlen(name);
+
+	return length > 0 && length <= ACCESS_NAME_MAX && strspn(name, plain) == length;
+}
+
+static int decode_token(const struct jval *v, struct access_token *token, struct err *err)
+{
+	int r = jval_decode(v, token_fields, ARRAY_SIZE(token_fields), JVAL_STRICT, token, err);
+	struct jval node = jval_get(v, "node"), name = jval_get(v, "name");
+
+	if (r < 0)
+		return r;
+	if (!token->node == !token->role)
+		return jval_fail(v, err, "want either node or role");
+	if (token->node && !node_name_ok(token->node))
+		return jval_fail(&node, err, "want a host name of letters, digits, '.', '-', '_'");
+	if (token->name && !access_name_ok(token->name))
+		return jval_fail(&name, err, "want 1 to %d letters, digits, '.', '-', '_', '@'",
+				 ACCESS_NAME_MAX);
+	if (token->node)
+		token->role = ROLE_NODE;
+	return 0;
+}
+
+static int compare_tokens(const void *a, const void *b)
+{
+	return strcmp(((const struct access_token *)a)->hex, ((const struct access_token *)b)->hex);
+}
+
+/* Sort, and refuse one that is there twice. */
+static int sort_tokens(struct access *a, const struct jval *at, struct err *err)
+{
+	size_t i;
+
+	qsort(a->tokens, a->n_tokens, sizeof(*a->tokens), compare_tokens);
+	for (i = 1; i < a->n_tokens; i++) {
+		if (streq(a->tokens[i - 1].hex, a->tokens[i].hex))
+			return jval_fail(at, err, "%.12s... is there twice", a->tokens[i].hex);
+	}
+	return 0;
+}
+
+static int decode_tokens(const struct jval *v, void *member, struct err *err)
+{
+	struct access *a = member;
+	size_t n = json_array_size(v->value), i;
+	int r = jval_need_array(v, err);
+
+	if (r == 0 && n > ACCESS_TOKENS_MAX)
+		r = jval_fail(v, err, "more than %d", ACCESS_TOKENS_MAX);
+	if (r < 0)
+		return r;
+	a->tokens = xcalloc(n + 1, sizeof(*a->tokens));
+	for (i = 0; r == 0 && i < n; i++) {
+		struct jval item = jval_at(v, i);
+
+		r = decode_token(&item, &a->tokens[a->n_tokens++], err);
+	}
+	return r == 0 ? sort_tokens(a, v, err) : r;
+}
+
+static int decode_version(const struct jval *v, void *member UNUSED, struct err *err)
+{
+	return json_is_integer(v->value) && json_integer_value(v->value) == 1
+		       ? 0
+		       : jval_fail(v, err, "want 1: this program reads version 1 only");
+}
+
+struct document {
+	struct access access;
+};
+
+static const struct jfield fields[] = {
+	{ "v", J_CUSTOM, 0, J_REQUIRED, .decode = decode_version },
+	{ "tokens", J_CUSTOM, offsetof(struct document, access), J_REQUIRED,
+	  .decode = decode_tokens },
+};
+
+int access_read(const char *path, struct access *ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	struct document document = { 0 };
+	struct jval root;
+	int r = yaml_read_file(path, &value, err);
+
+	if (r < 0)
+		return r;
+	root = jval_root(value, path);
+	r = jval_decode(&root, fields, ARRAY_SIZE(fields), JVAL_STRICT, &document, err);
+	if (r < 0)
+		access_release(&document.access);
+	else
+		*ret = document.access;
+	return r;
+}
+
+void access_release(struct access *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->n_tokens; i++) {
+		free(a->tokens[i].node);
+		free(a->tokens[i].name);
+	}
+	free(a->tokens);
+	*a = (struct access){ 0 };
+}
+
+static const struct access_token *find_token(const struct access *a, const char *token)
+{
+	struct access_token key = { .role = 0 };
+	struct sha256 sum;
+
+	sha256_init(&sum);
+	sha256_add(&sum, token, strlen(token));
+	sha256_hex(&sum, key.hex);
+	return a->n_tokens ? bsearch(&key, a->tokens, a->n_tokens, sizeof(key), compare_tokens)
+			   : NULL;
+}
+
+bool access_identify(const struct access *a, const char *token, const char *peer,
+		     struct identity *ret)
+{
+	const struct access_token *found = token ? find_token(a, token) : NULL;
+
+	if (a->open)
+		*ret = (struct identity){ .role = ROLE_ADMIN };
+	else if (found)
+		*ret = (struct identity){ found->role, found->node, found->name };
+	else if (!token && peer && a->certificates && node_name_ok(peer))
+		*ret = (struct identity){ .role = ROLE_NODE, .node = peer };
+	else
+		return false;
+	return true;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/campaign/campaigning.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/actions/actor.h"
+#include "controller/campaign/campaign_hosts.h"
+#include "controller/campaign/campaign_retest.h"
+#include "controller/campaign/campaigning_inside.h"
+#include "controller/controller.h"
+#include "controller/routes/routes.h"
+#include "controller/store/store.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/random.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/judge/verdict.h"
+#include "lib/policy/fleet.h"
+#include "lib/report/report.h"
+
+static const char *away(void *context, const char *node)
+{
+	struct service *s = context;
+
+	if (live_state(&s->live, node, clock_mono_us()) != LIVE_CONNECTED)
+		return "its agent holds no call for orders";
+	return act_in_use(s->act, node);
+}
+
+/* 43 characters of 6 random bits. The loop is never held up: the campaign waits, and asks again. */
+static int make_token(void *context UNUSED, char *ret_token, struct err *err)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	unsigned char bytes[CAMPAIGN_TOKEN_SIZE - 1];
+	size_t i;
+	int r = random_secret(bytes, sizeof(bytes), 0, err);
+
+	if (r < 0)
+		return r;
+	for (i = 0; i < sizeof(bytes); i++)
+		ret_token[i] = letters[bytes[i] & 63];
+	ret_token[i] = '\0';
+	return 0;
+}
+
+/* --- its end --- */
+
+struct concluding {
+	struct service *s;
+	const char *check;
+	struct err *err;
+	int r;
+};
+
+static void tell_host(void *context, const struct campaign_says *says)
+{
+	struct concluding *k = context;
+	struct act_pass passes[CAMPAIGN_PASSES_MAX];
+	const struct act_paired paired = {
+		.node = says->node,
+		.bad = says->bad,
+		.check = says->check,
+		.subject = says->subject ? says->subject : "fabric",
+		.words = says->words,
+		.ratio = says->ratio,
+		.passes = passes,
+		.n_passes = says->n_passes,
+	};
+	size_t i;
+
+	for (i = 0; i < says->n_passes; i++)
+		passes[i] =
+			(struct act_pass){ says->passes[i].partner, says->passes[i].partner_good };
+	if (k->r == 0)
+		k->r = act_paired(k->s->act, &paired, k->err);
+	k->s->campaigns->counts.blamed += says->bad;
+}
+
+/* What stood of a switch or a domain is over when those below it were good. */
+static void close_place(void *context, const char *place)
+{
+	struct concluding *k = context;
+	CLEANUP(freep) char *name = xasprintf("domain:%s", place);
+
+	if (k->r == 0)
+		k->r = store_close_incident(k->s->store, name, k->check, clock_real_us(), k->err);
+}
+
+/* What hosts share is one incident of where they are, and takes none of them out of service. */
+static int tell_domain(struct service *s, const struct campaign *c, struct err *err)
+{
+	CLEANUP(freep) char *words = campaign_shared(c);
+	CLEANUP(freep) char *name = xasprintf("domain:%s", campaign_place(c));
+	const uint64_t now_us = clock_real_us();
+	const struct store_incident incident = {
+		.node = name,
+		.check = campaign_check(c),
+		.subject = campaign_place(c),
+		.level = VERDICT_WARN,
+		.action = policy_action_names[ACTION_ALERT],
+		.sentence = words,
+		.since_us = c->started_us,
+	};
+
+	return words ? store_put_incident(s->store, &incident, now_us, err) : 0;
+}
+
+struct seeking {
+	const char *node;
+	int outcome; /* enum test_outcome */
+};
+
+static void seek_outcome(void *context, const struct campaign_says *says)
+{
+	struct seeking *seek = context;
+
+	if (streq(says->node, seek->node))
+		seek->outcome = says->bad ? TEST_FAILED : TEST_PASSED;
+}
+
+/* Whoever wanted to know of one host learns it first: what it was tested for may be over. */
+static void tell_tested(struct service *s, const struct slot *slot)
+{
+	struct seeking seek = { slot->tested, TEST_NOTHING };
+
+	if (!slot->tested)
+		return;
+	campaign_each(slot->campaign, seek_outcome, &seek);
+	act_tested_with_others(s->act, slot->tested, seek.outcome);
+}
+
+/* Its row is written already, so that a transaction is open. */
+static int conclude(struct service *s, struct slot *slot, struct err *err)
+{
+	struct concluding k = { s, campaign_check(slot->campaign), err, 0 };
+
+	tell_tested(s, slot);
+	campaign_each(slot->campaign, tell_host, &k);
+	campaign_each_clear(slot->campaign, close_place, &k);
+	return k.r == 0 ? tell_domain(s, slot->campaign, err) : k.r;
+}
+
+static void count(struct service *s, const struct campaign *c)
+{
+	struct campaigning_counts *counts = &s->campaigns->counts;
+	size_t i;
+
+	for (i = 0; i < c->n_groups; i++)
+		counts->groups[c->groups[i].outcome] += c->groups[i].phase == GROUP_OVER;
+	counts->done += c->state == CAMPAIGN_DONE;
+	counts->abandoned += c->state == CAMPAIGN_ABANDONED;
+	log_info("campaign %" PRId64 " is %s: %s", c->id, campaign_state_names[c->state],
+		 c->sentence ? c->sentence : "");
+}
+
+/* --- steps --- */
+
+/* Those who have an order and hold a call get it. */
+static void tell(struct service *s, const struct campaign *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_hosts; i++) {
+		if (campaign_has_order(c, c->hosts[i].name, clock_mono_us()))
+			orders_look(s, c->hosts[i].name);
+	}
+}
+
+static void write_down(struct service *s, struct slot *slot)
+{
+	struct campaign *c = slot->campaign;
+	struct err err = ERR_INIT;
+	int r = campaigning_put(s, slot, &err);
+
+	if (r == 0 && c->state == CAMPAIGN_DONE && !slot->concluded)
+		r = conclude(s, slot, &err);
+	if (r < 0) {
+		if (!slot->told)
+			log_warning("campaign %" PRId64 " is not written down yet: %s", c->id,
+				    err.msg);
+		slot->told = true;
+		return;
+	}
+	slot->dirty = slot->heard = slot->told = false;
+	slot->concluded = c->state != CAMPAIGN_RUNNING;
+	service_touch(s);
+}
+
+static void step(struct service *s, struct slot *slot)
+{
+	const struct campaign_around around = { away, make_token, s };
+	const struct campaign_moment now = campaigning_now();
+
+	if (slot->campaign->state == CAMPAIGN_RUNNING &&
+	    campaign_advance(slot->campaign, &now, &around)) {
+		slot->dirty = true;
+		slot->durable = false;
+	}
+	if (slot->dirty)
+		write_down(s, slot);
+	else if (slot->durable)
+		tell(s, slot->campaign);
+}
+
+/*
+ * Until the actor knows the cluster it is not known who is free, nor what the policy wants: true.
+ * While what it knows may no longer be so, what runs goes on, and nobody is given up.
+ */
+static bool hold_back(struct service *s)
+{
+	const bool knows = act_knows(s->act);
+	size_t i;
+
+	for (i = 0; (!knows || act_stale(s->act)) && i < s->campaigns->n; i++)
+		campaign_hold_back(s->campaigns->slots[i].campaign, clock_mono_us());
+	return !knows;
+}
+
+static void step_all(struct service *s)
+{
+	struct campaigning *all = s->campaigns;
+	size_t i;
+
+	if (!all || all->stepping || s->closing || hold_back(s))
+		return;
+	all->stepping = true;
+	for (i = 0; i < all->n; i++)
+		step(s, &all->slots[i]);
+	all->stepping = false;
+}
+
+/* What is thought of them may be another now: those who hold a call are told. */
+static void tell_opinions(struct service *s, const struct campaign *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_hosts; i++)
+		orders_look(s, c->hosts[i].name);
+}
+
+static void drop(struct campaigning *all, size_t i)
+{
+	struct slot *slot = &all->slots[i];
+
+	campaign_free(slot->campaign);
+	free(slot->tested);
+	memmove(slot, slot + 1, (all->n - i - 1) * sizeof(*slot));
+	all->n--;
+}
+
+/* What has ended and is durable is not needed any more. */
+static void drop_ended(struct service *s)
+{
+	struct campaigning *all = s->campaigns;
+	size_t i = 0;
+
+	while (i < all->n) {
+		struct slot *slot = &all->slots[i];
+
+		slot->durable = !slot->dirty;
+		slot->begun |= slot->durable;
+		if (!slot->concluded || !slot->durable) {
+			i++;
+			continue;
+		}
+		count(s, slot->campaign);
+		tell_opinions(s, slot->campaign);
+		drop(all, i);
+	}
+}
+
+void campaigning_committed(struct service *s)
+{
+	if (!s->campaigns || s->campaigns->stepping)
+		return;
+	drop_ended(s);
+	step_all(s);
+}
+
+/* What was written since the last commit is gone; one that never was in the store is not begun. */
+void campaigning_failed(struct service *s)
+{
+	struct campaigning *all = s->campaigns;
+	size_t i = 0;
+
+	while (all && i < all->n) {
+		struct slot *slot = &all->slots[i];
+
+		slot->dirty = true;
+		slot->durable = slot->concluded = false;
+		if (slot->begun)
+			i++;
+		else
+			drop(all, i);
+	}
+}
+
+void campaigning_tick(struct service *s)
+{
+	if (s->campaigns && s->campaigns->n < CAMPAIGNS_MAX)
+		campaign_retest(s);
+	step_all(s);
+}
+
+/* --- what comes from others --- */
+
+void campaigning_report(struct service *s, const struct report *report)
+{
+	const char *order = json_string_value(json_object_get(report->order, "id"));
+	size_t i;
+
+	for (i = 0; s->campaigns && order && i < s->campaigns->n; i++) {
+		if (campaign_report(s->campaigns->slots[i].campaign, order, report)) {
+			s->campaigns->slots[i].heard = true;
+			return;
+		}
+	}
+}
+
+json_t *campaigning_order(struct service *s, const char *node)
+{
+	const struct campaign_moment now = campaigning_now();
+	json_t *order = NULL;
+	size_t i;
+
+	for (i = 0; s->campaigns && !order && i < s->campaigns->n; i++) {
+		if (s->campaigns->slots[i].durable)
+			order = campaign_order(s->campaigns->slots[i].campaign, node, &now);
+	}
+	return order;
+}
+
+bool campaigning_tests(const struct service *s, const char *node)
+{
+	size_t i = 0;
+
+	while (i < s->campaigns->n && !streq(s->campaigns->slots[i].tested, node))
+		i++;
+	return i < s->campaigns->n;
+}
+
+struct campaigning_counts campaigning_counts(const struct service *s)
+{
+	struct campaigning_counts counts = s->campaigns->counts;
+
+	counts.running = s->campaigns->n;
+	return counts;
+}
+
+/* --- a new one --- */
+
+int64_t campaigning_begin(struct service *s, const struct campaigning_ask *ask, struct err *err)
+{
+	CLEANUP(campaign_party_release) struct campaign_party party = { .n = 0 };
+	struct campaigning *all = s->campaigns;
+	const struct settings_collectives *settings = &s->settings->collectives;
+	struct campaign_ask whole = {
+		.id = all->last_id + 1,
+		.kind = ask->kind,
+		.plan = ask->plan,
+		.domain = ask->domain,
+		.reason = ask->reason,
+		.who = ask->who,
+		.hosts = party.guests,
+		.timeout_us = settings->timeout_us,
+		.at_once = settings->at_once,
+		.seed = random_u64() >> 1,
+		.started_us = clock_real_us(),
+	};
+	struct slot slot = { .dirty = true, .tested = xstrdup(ask->tested) };
+	size_t i;
+	int r;
+
+	if (all->n == CAMPAIGNS_MAX)
+		return err_set(err, EBUSY, "%d campaigns are under way: wait for one to end",
+			       CAMPAIGNS_MAX);
+	r = campaign_party_find(s, ask->domain, ask->nodes, &party, err);
+	for (i = 0; r == 0 && i < all->n; i++)
+		r = campaign_party_apart(&party, all->slots[i].campaign, err);
+	whole.n_hosts = party.n;
+	for (i = 0; i < party.n; i++) {
+		if (streq(party.guests[i].name, ask->tested) &&
+		    party.guests[i].state == PAIRING_UNKNOWN)
+			party.guests[i].state = PAIRING_SUSPECT;
+	}
+	if (r == 0)
+		r = campaign_new(&whole, &slot.campaign, err);
+	if (r == 0)
+		r = campaigning_put(s, &slot, err);
+	if (r < 0) {
+		campaign_free(slot.campaign);
+		free(slot.tested);
+		return r;
+	}
+	all->last_id++;
+	all->slots[all->n++] = slot;
+	return whole.id;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/cluster/kube/kube_evict.h"
+
+#include <stdlib.h>
+
+#include "controller/cluster/kube/kube_round.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+#define ROUND_US (2 * USEC_PER_SEC) /* something is leaving: look again */
+#define KEPT_US USEC_PER_MIN	    /* what a person has to change */
+#define HELD_US (5 * USEC_PER_SEC)  /* as kubectl; doubled up to */
+#define HELD_MOST_US (60 * USEC_PER_SEC)
+#define FORGET_US (10 * USEC_PER_MIN) /* a node that nobody drains any more */
+
+/* --- memory --- */
+
+static void kept_free(struct kept_node *kept)
+{
+	while (kept->n > 0)
+		free(kept->held[--kept->n].uid);
+	free(kept->held);
+	free(kept->node);
+	free(kept);
+}
+
+void kube_evict_forget(struct kube_drains *drains, bool all)
+{
+	uint64_t now_us = drains->options.mono_us();
+	struct kept_node **at = &drains->kept;
+
+	while (*at) {
+		struct kept_node *kept = *at;
+
+		if (!all && now_us - kept->used_us < FORGET_US) {
+			at = &kept->next;
+			continue;
+		}
+		*at = kept->next;
+		kept_free(kept);
+	}
+}
+
+static struct kept_node *kept_of(struct round *round)
+{
+	struct kube_drains *drains = round->drains;
+	struct kept_node *kept;
+
+	for (kept = drains->kept; kept; kept = kept->next) {
+		if (streq(kept->node, round->node))
+			break;
+	}
+	if (!kept) {
+		kept = xcalloc(1, sizeof(*kept));
+		kept->node = xstrdup(round->node);
+		kept->next = drains->kept;
+		drains->kept = kept;
+	}
+	kept->used_us = drains->options.mono_us();
+	return kept;
+}
+
+static struct held *held_of(struct round *round, const char *uid, bool make)
+{
+	struct kept_node *kept = kept_of(round);
+	size_t i;
+
+	for (i = 0; i < kept->n; i++) {
+		if (streq(kept->held[i].uid, uid))
+			return &kept->held[i];
+	}
+	if (!make)
+		return NULL;
+	if (kept->n == KUBE_PODS_MAX)
+		free(kept->held[--kept->n].uid);
+	kept->held = xrealloc(kept->held, kept->n + 1, sizeof(*kept->held));
+	kept->held[kept->n] = (struct held){ .uid = xstrdup(uid) };
+	return &kept->held[kept->n++];
+}
+
+/* --- what an answer means --- */
+
+static const char *message_of(const struct kube_answer *answer)
+{
+	const char *message = json_string_value(json_object_get(answer->body, "message"));
+
+	return message ? message : answer->words;
+}
+
+static bool says(const struct kube_answer *answer, const char *part)
+{
+	return strstr(message_of(answer), part) != NULL;
+}
+
+/* The first that may not go is the one to be named. */
+static void remember_words(struct round *round, const struct kube_pod *pod, const char *why)
+{
+	char name[KUBE_POD_NAME_SIZE];
+
+	if (!round->words)
+		round->words = xasprintf("%s: %.300s", kube_pod_name(pod, name), why);
+}
+
+/* Not before `base_us`, twice as long each time; what the server asks for counts when it is more. */
+static struct held *hold_back(struct round *round, const struct kube_pod *pod, uint64_t base_us,
+			      const struct kube_answer *answer)
+{
+	struct held *held = held_of(round, pod->uid, true);
+	const unsigned doubled = MIN(held->failures, 4U);
+	uint64_t wait_us = MIN(base_us << doubled, HELD_MOST_US);
+
+	held->failures++;
+	held->again_us = round->drains->options.mono_us() + MAX(wait_us, answer->retry_us);
+	remember_words(round, pod, message_of(answer));
+	return held;
+}
+
+static int wait_for(struct round *round, const struct kube_pod *pod,
+		    const struct kube_answer *answer)
+{
+	char name[KUBE_POD_NAME_SIZE];
+
+	if (!says(answer, "more than one PodDisruptionBudget")) {
+		(void)hold_back(round, pod, HELD_US, answer);
+	} else if (hold_back(round, pod, HELD_MOST_US, answer)->failures == 1) {
+		log_error(
+			"a pod can never be evicted: take it out of all but one disruption budget "
+			"pod=%s node=%s",
+			kube_pod_name(pod, name), round->node);
+	}
+	return TOLD_WAITS;
+}
+
+/* Whom we named is gone: what has its name now is another one. */
+static bool is_another(const struct kube_answer *answer)
+{
+	return answer->status == 409 && says(answer, "recondition");
+}
+
+/* Not the pod is unknown but the question: another server answers now, or one in between does. */
+static bool is_unknown(const struct kube_answer *answer)
+{
+	return answer->status == 404 || (answer->status == 400 && says(answer, "is registered"));
+}
+
+static int told_of(struct round *round, const struct kube_pod *pod, const struct kube_answer *answer)
+{
+	if (answer->result == CLUSTER_DONE)
+		return TOLD_GOES;
+	if (answer->result == CLUSTER_GONE || is_another(answer))
+		return TOLD_GONE;
+	if (is_unknown(answer)) {
+		round->lapsed = true;
+		remember_words(round, pod, message_of(answer));
+		return TOLD_WAITS;
+	}
+	if (answer->status == 403 && !says(answer, "is being terminated")) {
+		round->refused = true;
+		remember_words(round, pod, answer->words);
+		return TOLD_WAITS;
+	}
+	return wait_for(round, pod, answer);
+}
+
+/* --- the round --- */
+
+static void go_on(struct round *round);
+
+static void on_evicted(void *context, const struct kube_answer *answer)
+{
+	struct asked_pod *asked = context;
+	struct round *round = asked->round;
+	const struct kube_pod *pod = &round->pods.items[asked->index];
+
+	asked->request = NULL;
+	asked->told = told_of(round, pod, answer);
+	round->out--;
+	go_on(round);
+}
+
+static int send_eviction(struct round *round, struct asked_pod *asked, struct err *err)
+{
+	const struct kube_pod *pod = &round->pods.items[asked->index];
+	CLEANUP(json_freep)
+	json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}}}", "apiVersion",
+				 round->drains->version, "kind", "Eviction", "metadata", "name",
+				 pod->name, "namespace", pod->namespace, "deleteOptions",
+				 "preconditions", "uid", pod->uid);
+	char path[KUBE_PATH_MAX];
+	int r = kube_path(path, err, "/api/v1/namespaces/%s/pods/%s/eviction", pod->namespace,
+			  pod->name);
+
+	if (r < 0)
+		return r;
+	return kube_send(round->drains->options.kube,
+			 &(struct kube_call){ .method = "POST",
+					      .path = path,
+					      .content = KUBE_JSON,
+					      .body = body,
+					      .dry_run = round->dry_run,
+					      .timeout_us = KUBE_WRITE_TIMEOUT_S * USEC_PER_SEC,
+					      .done = on_evicted,
+					      .context = asked },
+			 &asked->request, err);
+}
+
+static bool is_due(struct round *round, const struct kube_pod *pod)
+{
+	const struct held *held = held_of(round, pod->uid, false);
+
+	return !held || held->again_us <= round->drains->options.mono_us();
+}
+
+static void evict_one(struct round *round, struct asked_pod *asked)
+{
+	const struct kube_pod *pod = &round->pods.items[asked->index];
+	struct err err = ERR_INIT;
+
+	if (asked->fate != KUBE_GOES)
+		return;
+	if (!is_due(round, pod)) {
+		asked->told = TOLD_WAITS;
+		remember_words(round, pod, "it may not go yet");
+		return;
+	}
+	if (send_eviction(round, asked, &err) < 0) {
+		asked->told = TOLD_WAITS;
+		remember_words(round, pod, err.msg);
+		return;
+	}
+	round->out++;
+}
+
+/* How many are still there, and in `ret_wait` how many of those may not go. */
+static size_t count_left(const struct round *round, size_t *ret_wait)
+{
+	size_t left = 0, i;
+
+	*ret_wait = 0;
+	for (i = 0; i < round->pods.n; i++) {
+		const struct asked_pod *a = &round->asked[i];
+
+		*ret_wait += a->told == TOLD_WAITS;
+		left += a->fate == KUBE_LEAVING || a->told == TOLD_GOES || a->told == TOLD_WAITS ||
+			(a->fate == KUBE_GOES && a->told == TOLD_NOT);
+	}
+	return left;
+}
+
+/* When the first of those that wait may be asked again. */
+static uint64_t wait_of(struct round *round)
+{
+	uint64_t now_us = round->drains->options.mono_us(), wait_us = HELD_MOST_US;
+	const struct kept_node *kept = kept_of(round);
+	size_t i;
+
+	for (i = 0; i < kept->n; i++) {
+		uint64_t again_us = kept->held[i].again_us;
+
+		/* Of a pod that is gone: its time is over for good. */
+		if (again_us > now_us)
+			wait_us = MIN(wait_us, again_us - now_us);
+	}
+	return wait_us;
+}
+
+static void conclude(struct round *round)
+{
+	size_t wait, left = count_left(round, &wait);
+	CLEANUP(freep) char *words = NULL;
+	const char *first = round->words ? round->words : "";
+
+	if (round->lapsed)
+		free(TAKE(round->drains->version));
+	if (left == 0 || (round->dry_run && wait == 0)) {
+		kube_round_fail(round, CLUSTER_DONE, "", 0);
+		return;
+	}
+	words = wait ? xasprintf("%zu of its pods are leaving, %zu may not go yet: %s", left - wait,
+				 wait, first)
+		     : xasprintf("%zu of its pods are leaving", left);
+	kube_round_fail(round, round->refused ? CLUSTER_REFUSED : CLUSTER_AGAIN, words,
+			left > wait || round->lapsed ? ROUND_US : wait_of(round));
+}
+
+/* The round is over before its end. */
+static void hold_rest(struct round *round, const char *why)
+{
+	for (; round->at < round->pods.n; round->at++) {
+		struct asked_pod *asked = &round->asked[round->at];
+
+		if (asked->fate != KUBE_GOES)
+			continue;
+		asked->told = TOLD_WAITS;
+		remember_words(round, &round->pods.items[round->at], why ? why : "it was not asked");
+	}
+}
+
+static void go_on(struct round *round)
+{
+	const struct kube_drains_options *o = &round->drains->options;
+
+	while (round->out < KUBE_EVICTIONS_AT_ONCE && round->at < round->pods.n) {
+		const char *stopped = o->stopped(o->context);
+
+		if (round->refused || round->lapsed || stopped) {
+			hold_rest(round, stopped);
+			break;
+		}
+		evict_one(round, &round->asked[round->at++]);
+	}
+	if (round->out == 0 && round->at == round->pods.n)
+		conclude(round);
+}
+
+/* What may not go is named with what would let it go; the others are counted. */
+static void keep_all(struct round *round, size_t n)
+{
+	CLEANUP(freep)
+	char *words =
+		xasprintf("%zu of its pods may not go, so none is evicted: %s", n, round->words);
+
+	kube_round_fail(round, CLUSTER_AGAIN, words, KEPT_US);
+}
+
+void kube_evict(struct round *round)
+{
+	size_t keeps = 0, i;
+
+	round->asked = xcalloc(MAX(round->pods.n, (size_t)1), sizeof(*round->asked));
+	for (i = 0; i < round->pods.n; i++) {
+		const struct kube_pod *pod = &round->pods.items[i];
+		const char *why;
+
+		round->asked[i] = (struct asked_pod){ .round = round, .index = i };
+		round->asked[i].fate = kube_pod_fate(pod, &round->leave, &why);
+		if (round->asked[i].fate != KUBE_KEEPS)
+			continue;
+		keeps++;
+		remember_words(round, pod, why);
+	}
+	if (keeps > 0)
+		keep_all(round, keeps);
+	else
+		go_on(round);
+}

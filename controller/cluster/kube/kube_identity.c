@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/cluster/kube/kube_identity.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "controller/auth/access.h"
+#include "controller/cluster/kube/kube_identity_inside.h"
+#include "controller/cluster/kube/kube_token.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+enum { STATUS_STRANGER = 401, STATUS_FORBIDDEN = 403, STATUS_OFTEN = 429, STATUS_BUSY = 503 };
+
+/* Who is told to come again does not come with all others. */
+enum { SPREAD_S = 8 };
+
+/* --- answers --- */
+
+/* The question was a good one: it costs its sender nothing. */
+static void give_back(struct bearer *b)
+{
+	limiter_give(&b->owner->by_origin, b->origin);
+	limiter_give(&b->owner->all, "");
+}
+
+static void known(struct bearer *b)
+{
+	struct kube_identity *k = b->owner;
+	const struct kube_identity_options *o = &k->options;
+	uint64_t now_real_us = o->real_us() + KUBE_IDENTITY_END_US;
+	uint64_t left_us = b->expires_us > now_real_us ? b->expires_us - now_real_us : 0;
+	struct vouch_answer answer;
+
+	give_back(b);
+	b->who.node = b->node;
+	b->who.name = b->name;
+	b->until_us = o->mono_us() + MIN(left_us, o->trust->for_us);
+	bearer_move(b, BEARER_KNOWN);
+	answer = bearer_answer(b);
+	bearer_give(b, &answer);
+}
+
+static void refused(struct bearer *b, unsigned status, const char *words)
+{
+	struct kube_identity *k = b->owner;
+	struct vouch_answer answer;
+
+	k->counts.refused++;
+	b->status = status;
+	b->words = xstrdup(words);
+	b->until_us = k->options.mono_us() + KUBE_IDENTITY_REFUSED_US;
+	bearer_move(b, BEARER_REFUSED);
+	answer = bearer_answer(b);
+	bearer_give(b, &answer);
+}
+
+static unsigned seconds_of(uint64_t us)
+{
+	return (unsigned)((us + USEC_PER_SEC - 1) / USEC_PER_SEC);
+}
+
+/* The server did not say: nothing is known of the token, and the server has its rest. */
+static void failed(struct bearer *b, const char *why, uint64_t rest_us)
+{
+	struct kube_identity *k = b->owner;
+	uint64_t now_us = k->options.mono_us();
+	struct vouch_answer answer = { .status = STATUS_BUSY };
+
+	k->counts.failed++;
+	give_back(b);
+	rest_us = MIN(MAX(rest_us, KUBE_IDENTITY_REST_US), USEC_PER_MIN);
+	k->rest_until_us = now_us + rest_us;
+	(void)notice_end(&k->notice, now_us);
+	if (notice_take(&k->notice, now_us))
+		log_warning("the cluster cannot be asked who somebody is: %s", why);
+	answer.words = "the cluster cannot be asked now who this is";
+	answer.retry_s = seconds_of(rest_us) + SPREAD_S;
+	bearer_give(b, &answer);
+	bearer_free(b);
+}
+
+/* We have to be let by a person: no use in asking again soon. */
+static uint64_t rest_of(const struct kube_answer *answer)
+{
+	return answer->result == CLUSTER_REFUSED ? USEC_PER_MIN / 2 : answer->retry_us;
+}
+
+/* --- asking --- */
+
+static int send(struct bearer *b, const struct kube_call *call, struct err *err)
+{
+	struct kube_call mine = *call;
+
+	mine.timeout_us = VOUCH_REQUEST_US;
+	mine.context = b;
+	return b->owner->options.send(b->owner->options.kube, &mine, &b->request, err);
+}
+
+static void on_pod(void *context, const struct kube_answer *answer)
+{
+	struct bearer *b = context;
+	struct err err = ERR_INIT;
+	const char *node = NULL;
+	int r;
+
+	b->request = NULL;
+	if (answer->result == CLUSTER_GONE) {
+		refused(b, STATUS_STRANGER, "the pod of this token is gone");
+		return;
+	}
+	if (answer->result != CLUSTER_DONE) {
+		failed(b, answer->words, rest_of(answer));
+		return;
+	}
+	r = kube_token_node(answer->body, b->pod_uid, b->pod_node, &node, &err);
+	if (r == -EACCES) {
+		refused(b, STATUS_FORBIDDEN, err.msg);
+	} else if (r < 0) {
+		failed(b, err.msg, 0);
+	} else {
+		b->node = xstrdup(node);
+		known(b);
+	}
+}
+
+/* The bearer is an agent: which node is its pod on? */
+static void ask_for_pod(struct bearer *b, const struct kube_review *review)
+{
+	CLEANUP(freep) char *namespace = NULL;
+	CLEANUP(freep) char *name = NULL;
+	char path[KUBE_PATH_MAX];
+	struct err err = ERR_INIT;
+
+	if (!*review->pod || !*review->pod_uid || !trust_account(review->user, &namespace, &name)) {
+		refused(b, STATUS_FORBIDDEN,
+			"this token is not bound to a pod: nobody knows the host of its bearer");
+		return;
+	}
+	b->pod_uid = xstrdup(review->pod_uid);
+	b->pod_node = xstrdup(review->node);
+	if (kube_path(path, &err, "/api/v1/namespaces/%s/pods/%s", namespace, review->pod) < 0 ||
+	    send(b, &(struct kube_call){ .method = "GET", .path = path, .done = on_pod }, &err) < 0)
+		failed(b, err.msg, 0);
+}
+
+/* For the records: of the settings, else what the user's name allows. */
+static char *name_of(const struct trusted *trusted, const char *user)
+{
+	CLEANUP(freep) char *namespace = NULL;
+	CLEANUP(freep) char *account = NULL;
+	CLEANUP(freep) char *name = xstrdup(trusted->name ? trusted->name : user);
+
+	if (!trusted->name && trust_account(user, &namespace, &account)) {
+		free(name);
+		name = xasprintf("%s@%s", account, namespace);
+	}
+	return access_name_ok(name) ? TAKE(name) : NULL;
+}
+
+static void on_reviewed(struct bearer *b, const struct kube_review *review)
+{
+	const struct trusted *trusted = trust_find(b->owner->options.trust, review->user);
+	struct err err = ERR_INIT;
+
+	if (!trusted) {
+		(void)err_set(&err, EACCES,
+			      "'%.200s' is neither an agent nor has a role here: see agents and "
+			      "identities under kubernetes in the settings",
+			      review->user);
+		refused(b, STATUS_FORBIDDEN, err.msg);
+		return;
+	}
+	b->who.role = trusted->role;
+	if (trusted->role == ROLE_NODE) {
+		ask_for_pod(b, review);
+		return;
+	}
+	b->name = name_of(trusted, review->user);
+	known(b);
+}
+
+/*
+ * Why a token counts for nothing, and what its bearer does about it. The claims are its own word,
+ * and our clock may be wrong: they only choose the advice. New memory.
+ */
+static char *stranger_words(const struct bearer *b, const char *why)
+{
+	char stamp[CLOCK_STAMP_SIZE];
+
+	if (b->expires_us == 0 || b->expires_us > b->owner->options.real_us())
+		return xasprintf("%s: want one of this cluster for the audience " KUBE_AUDIENCE
+				 ", as a projected volume or kubectl create token gives it",
+				 why);
+	clock_stamp(b->expires_us, stamp);
+	return xasprintf(
+		"%s: it expired at %s; the kubelet puts a new one into a projected "
+		"volume, so read the file again; a person gets one by kubectl create token "
+		"--audience " KUBE_AUDIENCE,
+		why, stamp);
+}
+
+static void on_review(void *context, const struct kube_answer *answer)
+{
+	struct bearer *b = context;
+	CLEANUP(freep) char *words = NULL;
+	struct kube_review review;
+	struct err err = ERR_INIT;
+	int r;
+
+	b->request = NULL;
+	if (answer->result != CLUSTER_DONE) {
+		failed(b, answer->words, rest_of(answer));
+		return;
+	}
+	r = kube_token_reviewed(answer->body, &review, &err);
+	if (r == -EACCES)
+		words = stranger_words(b, err.msg);
+	if (words)
+		refused(b, STATUS_STRANGER, words);
+	else if (r < 0)
+		failed(b, err.msg, 0);
+	else
+		on_reviewed(b, &review);
+}
+
+static void answer_now(const struct vouch_question *q, unsigned status, const char *words,
+		       unsigned retry_s)
+{
+	q->done(q->context, &(struct vouch_answer){ status, words, retry_s, { 0 } });
+}
+
+/* May a token be asked about that nobody knows? Else the question is answered. */
+static bool may_ask(struct kube_identity *k, const struct vouch_question *q, uint64_t now_us)
+{
+	if (now_us < k->rest_until_us) {
+		answer_now(q, STATUS_BUSY, "the cluster cannot be asked now who this is",
+			   seconds_of(k->rest_until_us - now_us) + SPREAD_S);
+		return false;
+	}
+	if (k->n[BEARER_ASKING] >= KUBE_IDENTITY_UNDER_WAY_MAX) {
+		k->counts.limited++;
+		answer_now(q, STATUS_BUSY, "too many are asked for at once", 0);
+		return false;
+	}
+	if (k->by_origin.n >= k->by_origin.max) /* past it none would be limited */
+		limiter_release(&k->by_origin);
+	if (!limiter_take(&k->by_origin, q->origin, now_us)) {
+		k->counts.limited++;
+		answer_now(q, STATUS_OFTEN, "too many tokens of your address were refused", 0);
+		return false;
+	}
+	if (!limiter_take(&k->all, "", now_us)) {
+		limiter_give(&k->by_origin, q->origin);
+		k->counts.limited++;
+		answer_now(q, STATUS_BUSY, "too many tokens were refused", 0);
+		return false;
+	}
+	return true;
+}
+
+static void ask_anew(struct kube_identity *k, const struct vouch_question *q,
+		     const unsigned char *sum, const struct kube_claims *claims)
+{
+	CLEANUP(json_freep) json_t *body = kube_token_review(q->token);
+	struct bearer *b = bearer_new(k, sum);
+	struct err err = ERR_INIT;
+
+	b->expires_us = claims->expires_us;
+	(void)snprintf(b->origin, sizeof(b->origin), "%s", q->origin);
+	bearer_wait(b, q);
+	k->counts.asked++;
+	if (send(b,
+		 &(struct kube_call){ .method = "POST",
+				      .path = "/apis/authentication.k8s.io/v1/tokenreviews",
+				      .content = KUBE_JSON,
+				      .body = body,
+				      .done = on_review },
+		 &err) < 0)
+		failed(b, err.msg, 0);
+}
+
+/* What is kept of the token and still counts; NULL: nothing. */
+static struct bearer *kept_of(struct kube_identity *k, const unsigned char *sum, uint64_t now_us)
+{
+	struct bearer *b = bearer_find(k, sum);
+
+	if (!b || b->state == BEARER_ASKING || now_us < b->until_us)
+		return b;
+	bearer_free(b);
+	return NULL;
+}
+
+static void ask(struct vouch *v, const struct vouch_question *q)
+{
+	struct kube_identity *k = (struct kube_identity *)v;
+	uint64_t now_us = k->options.mono_us();
+	unsigned char sum[SHA256_SIZE];
+	struct kube_claims claims;
+	struct err err = ERR_INIT;
+	struct sha256 hash;
+	struct bearer *b;
+
+	sha256_init(&hash);
+	sha256_add(&hash, q->token, strlen(q->token));
+	sha256_digest(&hash, sum);
+	b = kept_of(k, sum, now_us);
+	if (b && b->state != BEARER_ASKING) {
+		const struct vouch_answer answer = bearer_answer(b);
+
+		k->counts.known++;
+		bearer_move(b, b->state);
+		q->done(q->context, &answer);
+	} else if (b && k->n_waiting < KUBE_IDENTITY_WAITING_MAX) {
+		bearer_wait(b, q);
+	} else if (b) {
+		answer_now(q, STATUS_BUSY, "too many wait to be known", 0);
+	} else if (kube_token_claims(q->token, &claims, &err) < 0) {
+		answer_now(q, STATUS_STRANGER, err.msg, 0);
+	} else if (!claims.for_us) {
+		answer_now(q, STATUS_STRANGER, "this token is not for the audience " KUBE_AUDIENCE,
+			   0);
+	} else if (may_ask(k, q, now_us)) {
+		ask_anew(k, q, sum, &claims);
+	}
+}
+
+/* --- life cycle --- */
+
+static void release(struct vouch *v)
+{
+	struct kube_identity *k = (struct kube_identity *)v;
+	const struct vouch_answer stopping = { STATUS_BUSY, "the controller is stopping", 0, { 0 } };
+	struct bearer *b;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(k->lists); i++) {
+		while ((b = TAILQ_FIRST(&k->lists[i]))) {
+			if (b->request)
+				k->options.cancel(b->request);
+			bearer_give(b, &stopping);
+			bearer_free(b);
+		}
+	}
+	limiter_release(&k->by_origin);
+	limiter_release(&k->all);
+	if (k->options.closed)
+		k->options.closed(k->options.context);
+	free(k);
+}
+
+static struct vouch_counts counts(const struct vouch *v)
+{
+	const struct kube_identity *k = (const struct kube_identity *)v;
+	struct vouch_counts counts = k->counts;
+
+	counts.kept = k->n[BEARER_KNOWN] + k->n[BEARER_REFUSED];
+	counts.waiting = k->n_waiting;
+	counts.under_way = k->n[BEARER_ASKING];
+	return counts;
+}
+
+struct vouch *kube_identity_new(const struct kube_identity_options *options)
+{
+	static const struct vouch_ops ops = { kube_token_looks_like_one, ask, counts, release };
+	struct kube_identity *k = xcalloc(1, sizeof(*k));
+	size_t i;
+
+	k->vouch.ops = &ops;
+	k->options = *options;
+	for (i = 0; i < ARRAY_SIZE(k->lists); i++)
+		TAILQ_INIT(&k->lists[i]);
+	k->by_origin = (struct limiter){ .rate = KUBE_IDENTITY_RATE,
+					 .burst = KUBE_IDENTITY_BURST,
+					 .max = KUBE_IDENTITY_ORIGINS_MAX };
+	k->all = (struct limiter){ .rate = KUBE_IDENTITY_RATE_ALL,
+				   .burst = KUBE_IDENTITY_BURST_ALL,
+				   .max = 1 };
+	return &k->vouch;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * neighbors/1: a file in which an operator says which hosts are below which leaf
+ * switch, and at which addresses they find each other. Strict:
+ *
+ *	v: 1
+ *	switches:                    the first that names a host counts, rail by rail
+ *	  - {name: leaf-1, nodes: ["gpu-0*"]}              all rails
+ *	  - {name: leaf-2, nodes: [gpu-17], rails: [0, 1]}
+ *	addresses: {gpu-17: 10.0.0.17}
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "controller/campaign/pairing/pairing.h"
+#include "lib/base/macro.h"
+
+struct err;
+
+enum {
+	NEIGHBORS_SWITCHES_MAX = 4096,
+	NEIGHBORS_NODES_MAX = 4096, /* names or patterns below one switch */
+};
+
+struct neighbors {
+	struct neighbors_switch *switches;
+	size_t n_switches;
+	struct neighbors_name *names; /* those that are no patterns by name, then the patterns */
+	size_t n_names, n_patterns;
+	json_t *addresses; /* object of texts, or NULL */
+};
+
+/* -EINVAL with "FILE: path.to.key: what"; -ENOENT and others of the file. */
+int neighbors_read(const char *path, struct neighbors *ret, struct err *err);
+void neighbors_release(struct neighbors *n);
+
+/*
+ * The switch of each rail of the host, borrowed; NULL: the file names none. False: none at all. It
+ * takes a look-up and one match for each pattern of the file: whole fleets are asked for.
+ */
+bool neighbors_switches(const struct neighbors *n, const char *node,
+			const char *ret_switch[PAIRING_RAILS_MAX]);
+
+/*
+ * The switches that the RNICs of a topology (NULL: none) heard of by LLDP, by rail, borrowed from
+ * it: a rail is a place among the RNICs that are up, those that heard nothing too
+ * (TOPO_NEIGHBOR_SILENT), in the order in which the probes count ports (strverscmp(3): mlx5_2 is
+ * before mlx5_10). False: there is none. What there is already in `ret_switch` stays.
+ */
+bool neighbors_heard(const json_t *topology, const char *ret_switch[PAIRING_RAILS_MAX]);
+
+/* The address of the host, borrowed; NULL: it names none. */
+const char *neighbors_address(const struct neighbors *n, const char *node);

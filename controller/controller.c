@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/controller.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/actions/acting.h"
+#include "controller/campaign/campaigning.h"
+#include "controller/fleet/findings.h"
+#include "controller/http/api.h"
+#include "controller/routes/routes.h"
+#include "controller/store/store.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+
+/* A certificate with its chain, or those of a few authorities. */
+enum { PEM_MAX = 256 * 1024 };
+
+/* Of the loop's sources: after what comes in, before what people ask (api_questions.h). */
+enum { READY_PRIORITY = 50 };
+
+/* The store is well when it took all reports for so long, or when nobody reported for so long. */
+#define CALM_US (5 * USEC_PER_SEC)
+#define CALM_ALONE_US USEC_PER_MIN
+
+/* What was kept of a host may change what the fleet thinks of it. */
+static void look_at_nodes(struct service *s, const json_t *nodes)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(nodes); i++)
+		orders_look(s, json_string_value(json_array_get(nodes, i)));
+}
+
+/* Those who wait get their answer: `err` is NULL when all is durable. */
+static void answer_all(struct service *s, const struct err *err)
+{
+	size_t n = s->n_batch, i;
+
+	s->n_batch = s->n_reports = 0;
+	for (i = 0; i < n; i++) {
+		struct waiting *w = &s->batch[i];
+
+		if (err) {
+			json_decref(w->answer);
+			call_refuse(w->call, 503, "it could not be kept: %s", err->msg);
+		} else {
+			call_reply(w->call, w->status, w->answer);
+			look_at_nodes(s, w->nodes);
+			s->metrics.accepted += w->accepted;
+			s->metrics.duplicates += w->duplicates;
+		}
+		json_decref(w->nodes);
+	}
+}
+
+void service_failed(struct service *s, const struct err *err)
+{
+	s->metrics.commit_failures++;
+	store_take_back(s->store);
+	hosts_release(&s->hosts); /* may be ahead of it: learnt anew from the store */
+	acting_failed(s);
+	campaigning_failed(s);
+	upkeep_failed(s);
+	if (!s->failing)
+		log_error("%s: reports are refused until it can be written again", err->msg);
+	s->failing = true;
+	s->failed_us = clock_mono_us();
+	answer_all(s, err);
+}
+
+/* A disk that is nearly full takes one report and not the next: not a line for each. */
+static void note_written(struct service *s)
+{
+	uint64_t calm_us = s->n_batch > 0 ? CALM_US : CALM_ALONE_US;
+
+	if (!s->failing || clock_mono_us() - s->failed_us < calm_us)
+		return;
+	log_info("the store can be written again: reports are accepted");
+	s->failing = false;
+}
+
+static void commit(struct service *s)
+{
+	struct err err = ERR_INIT;
+	uint64_t start_us = clock_mono_us();
+
+	campaigning_keep(s);
+	if (s->n_batch == 0 && !store_dirty(s->store)) {
+		acting_committed(s); /* who only asks waits for the commit too */
+		campaigning_committed(s);
+		return;
+	}
+	if (store_commit(s->store, &err) < 0) {
+		service_failed(s, &err);
+		return;
+	}
+	note_written(s);
+	s->last_commit_us = clock_mono_us();
+	metrics_commit(&s->metrics, s->last_commit_us - start_us);
+	answer_all(s, NULL);
+	/* Here nothing is half done: under load a copy has no other time. */
+	upkeep_copy(s);
+	acting_committed(s);
+	campaigning_committed(s);
+}
+
+static int on_commit(sd_event_source *source, uint64_t now_us, void *context)
+{
+	(void)source;
+	(void)now_us;
+	commit(context);
+	return 0;
+}
+
+/* Many share a commit already: when nobody else has anything to add, it need not wait. */
+static int on_ready(sd_event_source *source, void *context)
+{
+	struct service *s = context;
+
+	(void)source;
+	if (s->n_reports >= COMMIT_READY)
+		commit(s);
+	return 0;
+}
+
+/* A lone report is committed at once, of many each 50 ms their batch. */
+static void arm_commit(struct service *s)
+{
+	uint64_t next_us = s->last_commit_us + COMMIT_EVERY_US;
+
+	(void)sd_event_source_set_time(s->commit_timer, next_us);
+	(void)sd_event_source_set_enabled(s->commit_timer, SD_EVENT_ONESHOT);
+}
+
+void service_wait(struct service *s, const struct waiting *waiting)
+{
+	shed_kept(&s->shed);
+	call_hold(waiting->call, NULL, NULL);
+	s->batch[s->n_batch++] = *waiting;
+	s->n_reports += waiting->accepted + waiting->duplicates;
+	if (s->n_batch == 1) {
+		s->batch_work_us = 0;
+		arm_commit(s);
+	}
+	if (s->n_batch == BATCH_MAX || s->n_reports >= BATCH_REPORTS_MAX)
+		commit(s);
+	else if (s->n_reports >= COMMIT_READY)
+		(void)sd_event_source_set_enabled(s->commit_ready, SD_EVENT_ONESHOT);
+}
+
+bool service_full(const struct service *s)
+{
+	return s->n_batch > 0 && s->batch_work_us >= BATCH_WORK_US;
+}
+
+void service_touch(struct service *s)
+{
+	if (s->n_batch == 0)
+		arm_commit(s);
+}
+
+static enum known identify(void *context, const char *token, const char *peer, struct identity *ret)
+{
+	struct service *s = context;
+
+	if (access_identify(&s->access, token, peer, ret))
+		return KNOWN_YES;
+	return s->vouch && token && s->vouch->ops->takes(token) ? KNOWN_LATER : KNOWN_NOT;
+}
+
+static void on_vouched(void *context, const struct vouch_answer *answer)
+{
+	struct call *call = context;
+
+	if (answer->status == 0) {
+		call_identified(call, &answer->who);
+		return;
+	}
+	if (answer->retry_s)
+		call_retry_within(call, answer->retry_s);
+	call_refuse(call, answer->status, "%s", answer->words);
+}
+
+static void ask(void *context, struct call *call, const char *token)
+{
+	struct service *s = context;
+	char origin[CALL_ORIGIN_SIZE];
+
+	call_origin(call, origin);
+	s->vouch->ops->ask(s->vouch, &(struct vouch_question){ token, origin, on_vouched, call });
+}
+
+static int read_pem(const char *path, char **ret_text, struct err *err)
+{
+	return path ? file_read(AT_FDCWD, path, PEM_MAX, ret_text, NULL, err) : 0;
+}
+
+/* What of the settings others hold a copy of. */
+static void apply_limits(struct service *s)
+{
+	s->limiter.rate = (double)s->settings->report_rate;
+	s->limiter.burst = (double)s->settings->report_burst;
+	s->limiter.max = s->settings->nodes_max;
+	s->thinner.retention = s->settings->keep;
+	s->thinner.max_bytes = s->settings->db_max;
+}
+
+static int read_neighbors(struct service *s, const struct settings *settings, struct err *err)
+{
+	const char *path = settings->collectives.file;
+
+	return path ? neighbors_read(path, &s->neighbors, err) : 0;
+}
+
+static int read_files(struct service *s, struct settings *settings, struct err *err)
+{
+	int r = rules_read(settings->policy, &s->rules, err);
+
+	s->settings = settings;
+	if (r == 0 && settings->tokens)
+		r = access_read(settings->tokens, &s->access, err);
+	s->access.open = settings_open(settings);
+	s->access.certificates = settings->client_ca != NULL;
+	apply_limits(s);
+	if (r == 0)
+		r = read_pem(settings->tls_cert, &s->tls_cert, err);
+	if (r == 0)
+		r = read_pem(settings->tls_key, &s->tls_key, err);
+	return r == 0 ? read_pem(settings->client_ca, &s->client_ca, err) : r;
+}
+
+int service_read(struct service *s, struct settings *settings, struct err *err)
+{
+	int r = read_files(s, settings, err);
+
+	return r == 0 ? read_neighbors(s, settings, err) : r;
+}
+
+static void release_files(struct service *s)
+{
+	rules_release(&s->rules);
+	access_release(&s->access);
+	free(s->tls_cert);
+	free(s->tls_key);
+	free(s->client_ca);
+	neighbors_release(&s->neighbors);
+}
+
+static void service_freep(struct service **s)
+{
+	release_files(*s);
+	free(*s);
+}
+
+int service_reload(struct service *s, struct settings *fresh_settings, char **ret_others,
+		   struct err *err)
+{
+	CLEANUP(service_freep) struct service *fresh = xcalloc(1, sizeof(*fresh));
+	struct rules old_rules = s->rules;
+	struct access old_access = s->access;
+	struct neighbors old_neighbors = s->neighbors;
+	int r = read_files(fresh, s->settings, err);
+
+	if (r == 0)
+		r = read_neighbors(fresh, fresh_settings, err);
+	if (r == 0 && fresh->tls_cert)
+		r = api_renew_tls(s->api, fresh->tls_cert, fresh->tls_key, fresh->client_ca, err);
+	if (r < 0) {
+		s->metrics.reload_failures++;
+		return r;
+	}
+	/* The last step, which cannot fail: all of it, or nothing. */
+	s->rules = fresh->rules;
+	s->access = fresh->access;
+	s->neighbors = fresh->neighbors;
+	fresh->rules = old_rules;
+	fresh->access = old_access;
+	fresh->neighbors = old_neighbors;
+	shifts_forgive_file(&s->baselines.shifts);
+	*ret_others = settings_renew(s->settings, fresh_settings);
+	apply_limits(s);
+	s->metrics.reloads++;
+	return 0;
+}
+
+static int open_api(struct service *s, char **ret_address, struct err *err)
+{
+	struct api_options options = {
+		.address = s->settings->listen,
+		.context = s,
+		.identify = identify,
+		.ask = ask,
+		.connections_max = (unsigned)s->settings->connections_max,
+		.connections_per_peer = (unsigned)s->settings->connections_per_peer,
+		.open_to_host = settings_open_to_host(s->settings),
+		.tls_cert = s->tls_cert,
+		.tls_key = s->tls_key,
+		.client_ca = s->client_ca,
+	};
+
+	routes_set(&options);
+	return api_open(&options, s->loop, &s->api, ret_address, err);
+}
+
+void service_tell_health(struct service *s)
+{
+	struct store_health health = store_health(s->store);
+
+	if (health.damaged == s->told_damaged)
+		return;
+	s->told_damaged = health.damaged;
+	log_error("%s: %" PRIu64
+		  " pages of it are not as they were left, the first at byte %" PRIu64
+		  ": damaged, or another program has written to them: see docs/store.md",
+		  s->settings->db, health.damaged, health.first_byte);
+}
+
+/* What was found when the store was opened: served all the same, but not in silence. */
+static void tell_start(struct service *s)
+{
+	static const char *const words[] = {
+		[SUMS_MISSING] = "is not there",
+		[SUMS_UNREADABLE] = "cannot be read",
+		[SUMS_OTHER] = "is of another store",
+	};
+	const struct store_health health = store_health(s->store);
+
+	if (words[health.sums])
+		log_warning("%s-sums: %s: whether the store is as it was left cannot be told; "
+			    "it is made anew",
+			    s->settings->db, words[health.sums]);
+	if (health.lost_commits > 0)
+		log_error("%s: what was acknowledged is missing: the last %" PRIu64
+			  " commits, with %" PRIu64 " reports: its log is damaged, or it is an "
+			  "older copy: see docs/store.md",
+			  s->settings->db, health.lost_commits, health.lost_reports);
+	service_tell_health(s);
+}
+
+static int open_all(struct service *s, sd_event *loop, char **ret_address, struct err *err)
+{
+	int r = store_open(s->settings->db, &s->store, err);
+
+	s->loop = sd_event_ref(loop);
+	if (r == 0)
+		tell_start(s);
+	if (r == 0)
+		r = findings_begin(s->store, &s->baselines, err);
+	if (r == 0)
+		r = store_count_nodes(s->store, &s->nodes_most, err);
+	if (r < 0)
+		return r;
+	r = sd_event_add_time(loop, &s->commit_timer, CLOCK_MONOTONIC, 0, USEC_PER_MSEC, on_commit,
+			      s);
+	if (r < 0)
+		return err_errno(err, -r, "event loop");
+	r = sd_event_add_defer(loop, &s->commit_ready, on_ready, s);
+	if (r >= 0)
+		r = sd_event_source_set_priority(s->commit_ready, READY_PRIORITY);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(s->commit_ready, SD_EVENT_OFF);
+	if (r < 0)
+		return err_errno(err, -r, "event loop");
+	r = acting_open(s, err);
+	if (r == 0)
+		r = campaigning_open(s, err);
+	if (r == 0)
+		r = upkeep_open(s, err);
+	if (r == 0 && settings_vouched(s->settings))
+		r = s->vouch_open(s->settings, loop, &s->vouch, err);
+	return r == 0 ? open_api(s, ret_address, err) : r;
+}
+
+int service_open(struct service *s, sd_event *loop, char **ret_address, struct err *err)
+{
+	int r = open_all(s, loop, ret_address, err);
+
+	/* What cannot be read of the store is named by its file. */
+	if (r < 0 && err && s->store &&
+	    (starts_with(err->msg, "store: ") || store_health(s->store).damaged > 0))
+		return err_wrap(err, r, "%s", s->settings->db);
+	return r;
+}
+
+void service_close(struct service *s)
+{
+	s->closing = true;
+	upkeep_close(s);
+	if (s->store)
+		commit(s);
+	vouch_close(TAKE(s->vouch)); /* before the API: its calls wait there */
+	api_close(s->api);
+	campaigning_close(s);
+	acting_close(s);
+	store_close(s->store);
+	release_files(s);
+	limiter_release(&s->limiter);
+	free(s->metrics_text);
+	jmemo_release(&s->memo);
+	live_release(&s->live);
+	hosts_release(&s->hosts);
+	opinions_release(&s->opinions);
+	baselines_release(&s->baselines);
+	s->commit_timer = sd_event_source_disable_unref(s->commit_timer);
+	s->commit_ready = sd_event_source_disable_unref(s->commit_ready);
+	s->loop = sd_event_unref(s->loop);
+	s->api = NULL;
+	s->store = NULL;
+}

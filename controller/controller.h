@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The controller put together: what the routes work on, and the batch of
+ * reports whose senders wait for the next commit.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+#include "controller/auth/access.h"
+#include "controller/auth/vouch.h"
+#include "controller/config/neighbors.h"
+#include "controller/config/rules.h"
+#include "controller/config/settings.h"
+#include "controller/fleet/baseline.h"
+#include "controller/fleet/baseline_store.h"
+#include "controller/fleet/hosts.h"
+#include "controller/fleet/live.h"
+#include "controller/fleet/opinion.h"
+#include "controller/http/limiter.h"
+#include "controller/http/notice.h"
+#include "controller/http/shed.h"
+#include "controller/routes/metrics.h"
+#include "controller/store/thinner.h"
+#include "lib/json/jmemo.h"
+
+struct act;
+struct acting_cluster;
+struct api;
+struct call;
+struct campaigning;
+struct cluster;
+struct err;
+struct replaying;
+struct store;
+
+enum {
+	BATCH_MAX = 1024,	  /* calls that wait for one commit */
+	BATCH_REPORTS_MAX = 4096, /* reports of them */
+	COMMIT_READY = 32,	  /* reports that are worth a commit of their own */
+};
+
+/* Work that goes into one batch: who comes when it is done is told to come again. */
+#define BATCH_WORK_US (200 * USEC_PER_MSEC)
+
+/* Commits of fewer than COMMIT_READY are at least this far apart, so that many share one. */
+#define COMMIT_EVERY_US (50 * USEC_PER_MSEC)
+
+/* A sender that waits, and what it is told once all is durable. */
+struct waiting {
+	struct call *call;
+	unsigned status;
+	json_t *answer;		       /* owned */
+	unsigned accepted, duplicates; /* reports */
+	json_t *nodes;		       /* hosts of those accepted, owned; NULL: none */
+};
+
+/* What was said of a full table. */
+struct told_table {
+	uint64_t at_us; /* monotonic; 0: nothing */
+	uint64_t filled;
+};
+
+struct service {
+	struct settings *settings; /* borrowed */
+	struct rules rules;
+	struct policy policy; /* of acting_policy(): borrows from `rules` */
+	struct cluster *cluster;
+	const struct acting_cluster *kubernetes; /* how to open one there; borrowed */
+	void *outside;				 /* of it, or NULL */
+	struct act *act;
+	sd_event_source *act_timer;
+	struct access access;
+	vouch_open *vouch_open;
+	struct vouch *vouch; /* or NULL */
+	struct limiter limiter;
+	struct baselines baselines;
+	struct live live;
+	struct hosts hosts;
+	struct jmemo memo; /* of what reports have in common */
+	struct opinions opinions;
+	void *holds;			      /* of routes_orders.c: held calls by host */
+	char *tls_cert, *tls_key, *client_ca; /* PEM texts, or NULL */
+	struct store *store;
+	struct api *api;
+	sd_event *loop;
+	sd_event_source *commit_timer, *commit_ready;
+	uint64_t last_commit_us; /* monotonic */
+	struct waiting batch[BATCH_MAX];
+	size_t n_batch, n_reports;
+	uint64_t batch_work_us; /* spent since the batch began */
+	struct shed shed;
+	uint64_t nodes_most; /* hosts that may be known: never fewer than there are */
+	bool closing;
+	bool failing;	    /* the store could not be written not long ago, and the log says so */
+	uint64_t failed_us; /* monotonic; the last time */
+	struct thinner thinner;
+	struct baseline_saver saver;
+	uint64_t save_us; /* monotonic; when baselines are to be saved next */
+	sd_event_source *upkeep_timer;
+	struct notice crowded; /* hosts that have filled their share of a table */
+	struct told_table told_baselines, told_shifts;
+	bool looking;	       /* a round through the pages of the store is under way */
+	uint64_t look_us;      /* monotonic; when the next begins */
+	uint64_t told_damaged; /* pages that the log has told of */
+	struct metrics metrics;
+	char *metrics_text;	   /* as it was made last, or NULL */
+	uint64_t metrics_until_us; /* monotonic; it serves until then */
+	struct neighbors neighbors;
+	struct campaigning *campaigns; /* of campaigning.c */
+	struct replaying *replaying;   /* of routes_replay.c; NULL: none is under way */
+	unsigned n_sliced;	       /* answers that are worked out (sliced.h) */
+};
+
+/* Read all files that the settings name; they are borrowed. */
+int service_read(struct service *s, struct settings *settings, struct err *err);
+
+/*
+ * Read them again: tokens, policy and SKU files, certificate, key and client
+ * CA. One bad file and nothing changes. Calls that are under way go on as whom
+ * they began. -EINVAL and others with a sentence. Of the settings what can change
+ * is taken from
+ * `fresh_settings`; `ret_others` are those that cannot and would (settings_renew()).
+ */
+int service_reload(struct service *s, struct settings *fresh_settings, char **ret_others,
+		   struct err *err);
+
+/* Open the store, listen. `ret_address` is new memory. */
+int service_open(struct service *s, sd_event *loop, char **ret_address, struct err *err);
+
+/* Commit, answer who waits, close, release what was read. */
+void service_close(struct service *s);
+
+/* Has the batch all it can take, so that one more would wait too long? */
+bool service_full(const struct service *s);
+
+/* Hold a sender until what it sent is durable. Takes the answer. */
+void service_wait(struct service *s, const struct waiting *waiting);
+
+/* Something was put into the store that nobody waits for: it goes with the next commit. */
+void service_touch(struct service *s);
+
+/* Say what of the store is not as it was left, when that is news. */
+void service_tell_health(struct service *s);
+
+/* Load the baselines; save them and thin the store in the background (upkeep.c). */
+int upkeep_open(struct service *s, struct err *err);
+
+/* Go on with the copy of the store, if one is being made: 1 while it is. */
+int upkeep_copy(struct service *s);
+
+/* What upkeep had not committed is to be done again. */
+void upkeep_failed(struct service *s);
+
+/* Save the baselines, for a last commit to keep. */
+void upkeep_close(struct service *s);
+
+/* The store failed, and took everything since the last commit back: tell those who wait. */
+void service_failed(struct service *s, const struct err *err);

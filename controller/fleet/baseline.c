@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/fleet/baseline.h"
+
+#include <math.h>
+#include <search.h>
+#include <stdlib.h>
+
+#include "controller/fleet/baseline_hosts.h"
+#include "controller/fleet/baseline_room.h"
+#include "controller/fleet/baseline_usual.h"
+#include "lib/base/xalloc.h"
+#include "lib/judge/reference.h"
+#include "lib/judge/stats.h"
+#include "lib/judge/twins.h"
+#include "lib/judge/verdict.h"
+#include "lib/policy/bad_run.h"
+#include "lib/report/report.h"
+
+/* What had to be made for it is in `ret_memory`: free it. */
+static struct baseline_key key_of(const char *sku, const struct sample *s, char **ret_memory)
+{
+	return (struct baseline_key){ sku, kind_of(s, ret_memory) };
+}
+
+static struct baseline *find(const struct baselines *b, const struct baseline_key *key)
+{
+	struct baseline **found = tfind(key, &b->tree, baseline_compare_keys);
+
+	return found ? *found : NULL;
+}
+
+/* The baseline that the sample belongs to; NULL when there is none yet. */
+static struct baseline *baseline_of(const struct baselines *b, const char *sku,
+				    const struct sample *s)
+{
+	CLEANUP(freep) char *memory = NULL;
+	struct baseline_key key;
+
+	if (!sku)
+		return NULL;
+	key = key_of(sku, s, &memory);
+	return find(b, &key);
+}
+
+static struct baseline *need(struct baselines *b, const struct baseline_key *key)
+{
+	struct baseline *line = find(b, key);
+
+	if (line)
+		return line;
+	baselines_make_room(b);
+	line = xcalloc(1, sizeof(*line));
+	line->key.sku = line->sku = xstrdup(key->sku);
+	line->key.kind = (struct kind){
+		.check = line->check = xstrdup(key->kind.check),
+		.locality = line->locality = xstrdup(key->kind.locality),
+		.unit = line->unit = xstrdup(key->kind.unit),
+		.params = line->params = xstrdup(key->kind.params),
+		.better = key->kind.better,
+	};
+	if (!tsearch(line, &b->tree, baseline_compare_keys))
+		abort(); /* out of memory */
+	b->n++;
+	return line;
+}
+
+/* --- learning --- */
+
+/* Values of one report under one key. */
+struct gathered {
+	struct baseline_key key;
+	char *memory;		     /* of the key */
+	const struct sample *sample; /* one of them */
+	double value;
+};
+
+static int compare_gathered(const void *a, const void *b)
+{
+	const struct gathered *x = a, *y = b;
+	int r = baseline_compare_keys(&x->key, &y->key);
+
+	return r ? r : (x->value > y->value) - (x->value < y->value);
+}
+
+/* Is a part low by more than its few peers, which differ as silicon does? */
+static bool is_low(const struct verdict *v, const char *check)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_items && v->items[i].level >= VERDICT_WARN; i++) {
+		if (streq(v->items[i].check, check) && !bad_run_by_peers_alone(&v->items[i]))
+			return true;
+	}
+	return false;
+}
+
+/* How many parts are at this level in the check. */
+static size_t count_level(const struct verdict *v, const char *check, int level)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < v->n_items && v->items[i].level != VERDICT_PASS; i++)
+		n += v->items[i].level == level && streq(v->items[i].check, check);
+	return n;
+}
+
+/* Of `n` values, which are few: their median is robust enough over the hosts. */
+static double deviation(const struct gathered *g, size_t n)
+{
+	double mean = 0, squares = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		mean += g[i].value / (double)n;
+	for (i = 0; i < n; i++)
+		squares += (g[i].value - mean) * (g[i].value - mean);
+	return n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
+}
+
+/*
+ * Does the fleet find all `n` values usual? What only the SKU file or the few
+ * peers of the host find low is no reason to forget it; before the fleet knows
+ * anything, half of it being low is usual as well.
+ */
+static bool is_usual(const struct baselines *b, const struct report *report,
+		     const struct gathered *g, size_t n)
+{
+	struct expectation e;
+	struct measure m;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!measure_of(g[i].sample, &m) ||
+		    !baselines_expect(b, report, g[i].sample, &m, &e))
+			return shifts_wide(&b->shifts, SHIFT_LOW, report->sku, g[i].sample->check);
+		if (e.low)
+			return false;
+	}
+	return true;
+}
+
+/* A part that could not be told may have disturbed the others. */
+static bool is_doubtful(const struct baselines *b, const struct report *report,
+			const struct verdict *v, const struct gathered *g, size_t n)
+{
+	const char *check = g->sample->check;
+
+	return count_level(v, check, VERDICT_INCONCLUSIVE) > 0 ||
+	       (is_low(v, check) && !is_usual(b, report, g, n));
+}
+
+/* What the parts of one key usually are; a host that is bad keeps what it was. */
+static void learn_usual(struct baseline *line, const struct report *report,
+			const struct verdict *verdict, const struct gathered *g, size_t n)
+{
+	CLEANUP(freep) struct usual_value *values = xcalloc(n, sizeof(*values));
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		values[i] = (struct usual_value){ g[i].sample->subject, g[i].value };
+	baseline_learn_usual(line, verdict, report->node, values, n);
+}
+
+/* `n` values of one key, ascending. */
+static void learn_key(struct baselines *b, const struct report *report, const struct gathered *g,
+		      size_t n, bool bad)
+{
+	struct baseline *line = bad ? find(b, &g->key) : need(b, &g->key);
+	double middle = n % 2 ? g[n / 2].value : (g[n / 2 - 1].value + g[n / 2].value) / 2;
+
+	if (!line)
+		return;
+	if (!bad)
+		baseline_host_put(line, report->node, middle, deviation(g, n));
+	else if (!shifts_wide(&b->shifts, SHIFT_SUSPECT, report->sku, g->sample->check))
+		baseline_host_forget(line, report->node);
+}
+
+/* Was it not measured right? Items that warn come before those that pass. */
+static bool is_impossible(const struct verdict *v, const struct sample *s)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_items && v->items[i].level >= VERDICT_WARN; i++) {
+		if (v->items[i].impossible && streq(v->items[i].check, s->check) &&
+		    streq(v->items[i].subject, s->subject))
+			return true;
+	}
+	return false;
+}
+
+static size_t gather(const struct report *report, const struct verdict *verdict,
+		     struct gathered *ret)
+{
+	CLEANUP(twins_release) struct twins twins = { 0 };
+	size_t n = 0, i;
+
+	twins_find(report, &twins);
+	for (i = 0; i < report->n_samples; i++) {
+		const struct sample *s = &report->samples[i];
+		const struct family *family = twins.measure[i].family;
+
+		if (!family || !family->compared || twins_repeat(&twins, i) ||
+		    is_impossible(verdict, s))
+			continue;
+		ret[n] = (struct gathered){ .sample = s, .value = twins.value[i] };
+		ret[n].key = key_of(report->sku, s, &ret[n].memory);
+		n++;
+	}
+	qsort(ret, n, sizeof(*ret), compare_gathered);
+	return n;
+}
+
+void baselines_learn(struct baselines *b, const struct report *report,
+		     const struct verdict *verdict, bool suspect)
+{
+	CLEANUP(freep) struct gathered *g = NULL;
+	struct baseline *line;
+	size_t n, i, first = 0;
+
+	if (!report->sku)
+		return;
+	g = xcalloc(report->n_samples + 1, sizeof(*g));
+	n = gather(report, verdict, g);
+	for (i = 1; i <= n; i++) {
+		bool bad;
+
+		if (i < n && baseline_compare_keys(&g[i].key, &g[first].key) == 0)
+			continue;
+		bad = suspect || is_doubtful(b, report, verdict, &g[first], i - first);
+		learn_key(b, report, &g[first], i - first, bad);
+		line = find(b, &g[first].key);
+		if (line) {
+			learn_usual(line, report, verdict, &g[first], i - first);
+			baselines_settle(b, line);
+		}
+		first = i;
+	}
+	for (i = 0; i < n; i++)
+		free(g[i].memory);
+}
+
+/* --- asking --- */
+
+/* The median of what the report has of the same check and class. */
+static double middle_of(const struct report *report, const struct sample *s)
+{
+	CLEANUP(freep) double *values = xcalloc(report->n_samples + 1, sizeof(*values));
+	size_t n = 0, i;
+
+	for (i = 0; i < report->n_samples; i++) {
+		const struct sample *other = &report->samples[i];
+
+		if (other->state == SAMPLE_MEASURED && isfinite(other->value) &&
+		    streq(other->check, s->check) && streq(other->locality, s->locality))
+			values[n++] = other->value;
+	}
+	stats_sort(values, n);
+	return n ? stats_median(values, n) : (double)NAN;
+}
+
+bool baselines_expect(const struct baselines *b, const struct report *report,
+		      const struct sample *s, const struct measure *m, struct expectation *ret)
+{
+	struct baseline *line = m->family->compared ? baseline_of(b, report->sku, s) : NULL;
+	/* Only parts that spread as silicon does are held beside the others of their host. */
+	const double middle = line && m->family->silicon ? middle_of(report, s) : NAN;
+
+	if (!line || !baseline_hold(line, report->node, m, middle, ret))
+		return false;
+	if (ret->parts && ret->low && !ret->far && baselines_among(b, line, report->node))
+		ret->low = false;
+	return true;
+}
+
+double baselines_within(const struct baselines *b, const struct report *report,
+			const struct sample *s)
+{
+	struct baseline *line = baseline_of(b, report->sku, s);
+
+	if (!line || baseline_center_but(line, report->node)->n < WITHIN_HOSTS_MIN)
+		return 0;
+	return line->within;
+}
+
+size_t baselines_usual(const struct baselines *b, const struct report *report,
+		       const struct sample *s, double *ret_ratios)
+{
+	struct baseline *line = baseline_of(b, report->sku, s);
+
+	return line ? usuals_part(&line->usuals, report->node, s->subject, ret_ratios) : 0;
+}
+
+size_t baselines_whole(const struct baselines *b, const struct report *report,
+		       const struct sample *s, const struct measure *m, struct expectation *ret)
+{
+	struct baseline *line = baseline_of(b, report->sku, s);
+	const struct center *fleet = line ? baseline_center_but(line, report->node) : NULL;
+
+	/* A few are control enough for what a host was itself; its level is held against more. */
+	if (!line || fleet->n < WITHIN_HOSTS_MIN)
+		return 0;
+	return usuals_whole(&line->usuals, report->node, m, fleet->median, ret);
+}
+
+/* --- showing, ending --- */
+
+static const char *text_or_null(const char *text)
+{
+	return text[0] ? text : NULL;
+}
+
+static void encode(const void *node, VISIT visit, void *closure)
+{
+	const struct baseline *line = *(const struct baseline *const *)node;
+	CLEANUP(freep) double *values = NULL;
+	double median;
+	size_t n;
+
+	if ((visit != postorder && visit != leaf) || line->n == 0)
+		return;
+	values = baseline_host_values(line, NULL, &n);
+	median = stats_median(values, n);
+	(void)json_array_append_new(
+		closure,
+		json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:o, s:I, s:f, s:f}", "sku", line->sku,
+			  "check", line->check, "class", text_or_null(line->locality), "unit",
+			  text_or_null(line->unit), "better",
+			  sample_better_names[line->key.kind.better], "params",
+			  json_loads(line->params, JSON_DECODE_ANY, NULL) ?: json_object(), "hosts",
+			  (json_int_t)n, "median", median, "mad", stats_mad(values, n, median)));
+}
+
+json_t *baselines_encode(const struct baselines *b)
+{
+	json_t *items = json_array();
+
+	twalk_r(b->tree, encode, items);
+	return items;
+}
+
+/* --- saving (and baseline_lines.c) --- */
+
+struct baseline *baselines_need(struct baselines *b, const struct baseline_about *about)
+{
+	CLEANUP(freep) char *check = xstrdup(about->check);
+	CLEANUP(freep) char *locality = about->locality[0] ? xstrdup(about->locality) : NULL;
+	CLEANUP(freep) char *unit = about->unit[0] ? xstrdup(about->unit) : NULL;
+	json_t *params = json_loads(about->params, JSON_DECODE_ANY, NULL);
+	const struct sample like = { .check = check,
+				     .locality = locality,
+				     .unit = unit,
+				     .better = about->better,
+				     .params = params };
+	CLEANUP(freep) char *memory = NULL;
+	const struct baseline_key key = key_of(about->sku, &like, &memory);
+	struct baseline *line = need(b, &key);
+
+	json_decref(params);
+	return line;
+}
+
+void baseline_put(struct baseline *line, const struct baseline_host *host)
+{
+	baseline_host_put(line, host->node, host->value, host->spread);
+}
+
+static void forget_in(struct baseline *line, void *context)
+{
+	baseline_host_forget(line, context);
+	usuals_forget(&line->usuals, context);
+}
+
+void baselines_forget(struct baselines *b, const char *node)
+{
+	CLEANUP(freep) char *name = xstrdup(node);
+
+	baselines_visit(b, forget_in, name);
+	baselines_drop_empty(b);
+	shifts_forget(&b->shifts, node);
+}
+
+static void free_node(void *line)
+{
+	baseline_free(line);
+}
+
+void baselines_release(struct baselines *b)
+{
+	tdestroy(b->tree, free_node);
+	while (b->dropped) {
+		struct baseline *line = b->dropped;
+
+		b->dropped = line->next_dropped;
+		baseline_free(line);
+	}
+	shares_release(&b->shares);
+	shifts_release(&b->shifts);
+	*b = (struct baselines){ 0 };
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/fleet/baseline_usual.h"
+
+#include <math.h>
+#include <search.h>
+
+#include "controller/fleet/baseline_hosts.h"
+#include "lib/judge/verdict.h"
+#include "lib/report/report.h"
+
+/* A host whose middle part is so far below those of the others, as a logarithm, is low as a whole. */
+#define WHOLE_LOW 0.05
+
+/* So many slacks below the middle a part that is apart is told: 7.5 % where that is 5 %. */
+#define APART_SLACKS 1.5
+
+/*
+ * A part is alone, and few runs tell it, when it is so many standard deviations of a host's parts
+ * below the middle, and so many, 3 % at least, below the next of its SKU. The tail of good parts
+ * that is heaviest falls off to a third in 1.3 of them (tests/sim/noise.c): one such end in seven
+ * is so far from the next.
+ */
+#define DEEP_K 6.0
+#define ALONE_K 2.5
+#define ALONE_MIN 0.03
+
+/* Is it below its own usual in the check? What was born low goes on to be learnt. */
+static bool has_dropped(const struct verdict *v, const char *check)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_items && v->items[i].level != VERDICT_PASS; i++) {
+		if (v->items[i].usual == USUAL_DROPPED && streq(v->items[i].check, check))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A run that is low once counts for little (usual.c); what all have in common comes out even. A
+ * host that is low as a whole has as long a tail as others: what it is low by besides is not its
+ * parts'.
+ */
+static void learn_tail(struct baseline *line, const char *node, const struct usual_value *values,
+		       size_t n)
+{
+	const bool lower = line->key.kind.better == BETTER_LOWER;
+	const struct center *hosts = baseline_center_but(line, node);
+	const double side = lower ? -1 : 1;
+	double whole = 0;
+
+	if (n <= REFERENCE_N_MIN || !(values[0].value > 0))
+		return;
+	if (hosts->n >= WITHIN_HOSTS_MIN)
+		whole = side * log(values[n / 2].value / hosts->median);
+	if (whole > -WHOLE_LOW)
+		whole = 0;
+	usuals_tail(&line->usuals, node, side * log(values[lower ? n - 1 : 0].value) - whole,
+		    side * log(values[lower ? n - 2 : 1].value) - whole);
+}
+
+/*
+ * Parts spread as silicon does, with a long tail: what is far below the middle is low only when it
+ * has no other part near it, or is so far that no good one is.
+ */
+static void hold_part(struct baseline *line, const char *node, const struct measure *m,
+		      double middle, struct expectation *e)
+{
+	const double beyond = m->lower ? e->expected / m->value : m->value / e->expected;
+	const double slack = APART_SLACKS * m->slack;
+	enum usual_place place;
+	const double within = line->within / e->expected;
+	const double value = m->lower ? -log(m->value) : log(m->value);
+	struct usual_limits limits = { -INFINITY, -INFINITY };
+	bool alone;
+
+	place = usuals_place(&line->usuals, node, &limits);
+	if (place == PLACE_UNKNOWN)
+		return;
+	alone = e->low && value < limits.next - fmax(ALONE_MIN, ALONE_K * within) - within &&
+		beyond < 1 - DEEP_K * within;
+	/* One run tells less, and so much less as parts differ more. */
+	if (place == PLACE_EARLY)
+		limits.apart = alone ? limits.next : limits.apart - within;
+	/* A host that is low as a whole has no tail: hosts differ less than parts. */
+	if (e->n >= REFERENCE_N_MIN && (m->lower ? middle > e->expected * (1 + m->slack)
+						 : middle < e->expected * (1 - m->slack)))
+		return;
+	e->low = beyond < REFERENCE_BROKEN ||
+		 ((alone || beyond < 1 - slack) && value < limits.apart);
+	e->deep = alone && e->low;
+	e->parts = true;
+	e->limit = m->lower ? e->expected / REFERENCE_TAIL : e->expected * REFERENCE_TAIL;
+	e->far = e->low && beyond < REFERENCE_TAIL;
+	if (e->low && e->margin >= 1) {
+		e->floor = e->expected * (m->lower ? 1 + m->slack : 1 - m->slack);
+		e->margin = beyond / (1 - m->slack);
+	}
+}
+
+bool baseline_hold(struct baseline *line, const char *node, const struct measure *m, double middle,
+		   struct expectation *ret)
+{
+	const struct center *center = baseline_center_but(line, node);
+	const bool parts = m->family->silicon && line->within > 0;
+	struct center few = *center;
+	struct usual_limits limits;
+
+	/* So few hosts tell no median, but their parts are many. */
+	if (parts && center->n < REFERENCE_N_MIN &&
+	    usuals_place(&line->usuals, node, &limits) != PLACE_UNKNOWN)
+		few.n = REFERENCE_N_MIN;
+	if (!expectation_from_fleet(m, &few, ret))
+		return false;
+	ret->n = center->n;
+	if (parts)
+		hold_part(line, node, m, middle, ret);
+	return true;
+}
+
+struct among {
+	const struct baseline *line;
+	const char *node;
+	bool found;
+};
+
+static void look_among(const void *at, VISIT visit, void *closure)
+{
+	const struct baseline *other = *(const struct baseline *const *)at;
+	struct among *among = closure;
+	struct kind kind = other->key.kind;
+
+	if ((visit != postorder && visit != leaf) || among->found || other == among->line ||
+	    other->usuals.n_tails <= among->line->usuals.n_tails ||
+	    !streq(other->sku, among->line->sku))
+		return;
+	kind.params = among->line->key.kind.params;
+	among->found = kind_compare(&kind, &among->line->key.kind) == 0 &&
+		       usuals_among(&other->usuals, among->node);
+}
+
+bool baselines_among(const struct baselines *b, const struct baseline *line, const char *node)
+{
+	struct among among = { .line = line, .node = node };
+
+	twalk_r(b->tree, look_among, &among);
+	return among.found;
+}
+
+void baseline_learn_usual(struct baseline *line, const struct verdict *verdict, const char *node,
+			  const struct usual_value *values, size_t n)
+{
+	const struct center *fleet = baseline_center_but(line, node);
+	const double control = fleet->n >= WITHIN_HOSTS_MIN ? fleet->median : NAN;
+
+	learn_tail(line, node, values, n);
+	usuals_note(&line->usuals, node, values, n, control);
+	if (!has_dropped(verdict, line->check))
+		usuals_learn(&line->usuals, node, values, n, control);
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/fleet/findings.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "controller/config/rules.h"
+#include "controller/fleet/baseline.h"
+#include "controller/fleet/findings_inside.h"
+#include "controller/fleet/findings_row.h"
+#include "controller/fleet/incident.h"
+#include "controller/ingest/arrival.h"
+#include "controller/store/store.h"
+#include "lib/base/xalloc.h"
+#include "lib/judge/reference.h"
+#include "lib/judge/verdict_item.h"
+#include "lib/policy/bad_run.h"
+#include "lib/report/report.h"
+
+static const struct policy_rule *rule_of(const struct note *note, const struct verdict_item *item)
+{
+	const struct policy_subject subject = {
+		.check = item->check,
+		.sku = note->rules->sku_name,
+		.severity = item->fatal ? "fatal" : NULL,
+	};
+
+	return policy_match(&note->rules->rules->policy, &subject);
+}
+
+static struct store_window *find_row(const struct note *note, const struct verdict_item *item)
+{
+	size_t i;
+
+	for (i = 0; i < note->n_rows; i++) {
+		if (streq(note->rows[i].check, item->check) &&
+		    streq(note->rows[i].subject, item->subject))
+			return &note->rows[i];
+	}
+	return NULL;
+}
+
+/*
+ * The row of an item in `ret_row`, new when it is bad; NULL when there is none. What is fatal
+ * has one always: the least of the others makes room for it.
+ */
+static int row_of(struct note *note, const struct verdict_item *item, bool bad,
+		  struct store_window **ret_row, struct err *err)
+{
+	struct store_window *row = find_row(note, item);
+	int r;
+
+	*ret_row = row;
+	if (row)
+		return 0;
+	if (!bad)
+		return 0;
+	if (note->n_rows == FINDINGS_MAX && item->fatal) {
+		r = findings_make_room(note, err);
+		if (r < 0)
+			return r;
+	}
+	if (note->n_rows == FINDINGS_MAX)
+		return 0;
+	row = *ret_row = &note->rows[note->n_rows++];
+	*row = (struct store_window){ .check = xstrdup(item->check),
+				      .subject = xstrdup(item->subject),
+				      .since_us = note->at_us,
+				      .score = NAN,
+				      .born = findings_first(note) };
+	return 0;
+}
+
+/* The worst item of a check that is proved speaks for it: items come worst first. */
+static bool is_spoken_for(const struct note *note, size_t i)
+{
+	const struct verdict *v = note->verdict;
+	size_t j;
+
+	for (j = 0; j < i; j++) {
+		if (note->marks[j] & MARK_SPEAKS && streq(v->items[j].check, v->items[i].check))
+			return true;
+	}
+	return false;
+}
+
+static int open_incident(struct note *note, size_t i, const struct store_window *row,
+			 const struct policy_rule *rule, struct err *err)
+{
+	const struct verdict_item *item = &note->verdict->items[i];
+	const struct incident_count parts = findings_parts(note, item);
+	CLEANUP(freep) char *sentence = incident_sentence(note->verdict->node, item, row, &parts);
+	const struct store_incident incident = {
+		.node = note->verdict->node,
+		.check = item->check,
+		.subject = item->subject,
+		.level = item->level,
+		.fatal = item->fatal,
+		.rule = rule ? rule->name : NULL,
+		.action = policy_action_names[rule ? rule->action : ACTION_OBSERVE],
+		.sentence = sentence,
+		.since_us = row->since_us,
+	};
+
+	return store_put_incident(note->store, &incident, note->at_us, err);
+}
+
+/* An event comes and goes: it is over when it has not been for a while. */
+static bool is_over(const struct note *note, const struct store_window *row)
+{
+	return windows_clear(&row->windows, row->n) &&
+	       (!bad_run_is_event(row->check) ||
+		note->at_us - MIN(row->last_us, note->at_us) >= BAD_RUN_QUIET_US);
+}
+
+/* Has every subject of the check had its good runs? */
+static bool check_clear(const struct note *note, const char *check)
+{
+	size_t i;
+
+	for (i = 0; i < note->n_rows; i++) {
+		if (streq(note->rows[i].check, check) && !is_over(note, &note->rows[i]))
+			return false;
+	}
+	return true;
+}
+
+static int note_good(struct note *note, const struct store_window *row, struct err *err)
+{
+	int r;
+
+	if (!note->fresh || !is_over(note, row))
+		return store_put_window(note->store, note->verdict->node, row, err);
+	r = store_drop_window(note->store, note->verdict->node, row, err);
+	if (r == 0 && check_clear(note, row->check))
+		r = store_close_incident(note->store, note->verdict->node, row->check, note->at_us,
+					 err);
+	return r;
+}
+
+/* One more run of it. Of an event the last time that counts is when it was. */
+static void touch(const struct note *note, struct store_window *row, bool bad)
+{
+	if (bad || !bad_run_is_event(row->check))
+		row->last_us = note->at_us;
+	windows_push(&row->windows, bad);
+}
+
+/* An incident of the host, unless others share what it has: then nobody is named. */
+static int speak(struct note *note, size_t i, const struct store_window *row,
+		 const struct policy_rule *rule, struct err *err)
+{
+	const struct verdict_item *item = &note->verdict->items[i];
+
+	note->marks[i] |= MARK_SPEAKS;
+	if (!item->fatal &&
+	    (findings_shared(note, item->check) || findings_noticed(note, item->check)))
+		return store_close_incident(note->store, note->verdict->node, item->check,
+					    note->at_us, err);
+	return open_incident(note, i, row, rule, err);
+}
+
+/*
+ * How many bad runs are proof, and how many good ones end it. Once the host was low in half of its
+ * parts, one of them that is low again proves no more than that it was.
+ */
+static void set_proof(struct store_window *row, const struct verdict_item *item,
+		      const struct policy_rule *rule)
+{
+	const uint64_t k = rule ? rule->k : 1, n = rule ? rule->n : 1;
+	const struct bad_run_facts facts = {
+		.check = row->check,
+		/* What cannot be is told at once. */
+		.born = row->born && !item->impossible,
+		.deep = item->deep,
+		/* What a run loses shows beside what the part is itself. */
+		.score = item->usual == USUAL_DROPPED && item->kept > 0 ? item->kept : row->score,
+		.parts = row->parts,
+		.parts_bad = row->parts_bad,
+	};
+	const struct bad_run_proof proof = bad_run_proof(&facts, k, n);
+
+	row->k = MAX(proof.k, row->k == k + 1 ? row->k : 0);
+	row->n = MAX(proof.n, row->n == n + 1 ? row->n : 0);
+}
+
+static int note_item(struct note *note, size_t i, struct err *err)
+{
+	const struct verdict_item *item = &note->verdict->items[i];
+	const struct policy_rule *rule;
+	bool bad = bad_run(note->verdict, i);
+	struct store_window *row;
+	int r;
+
+	/* What could not be told is neither; what was measured in several ways is one run. */
+	if ((item->level == VERDICT_PASS && !find_row(note, item)) ||
+	    !bad_run_speaks(note->verdict, i))
+		return 0;
+	findings_count(note, item, bad);
+	note->marks[i] = bad ? MARK_BAD : 0;
+	r = row_of(note, item, bad, &row, err);
+	if (r < 0 || !row)
+		return r;
+	rule = rule_of(note, item);
+	touch(note, row, bad);
+	if (!bad)
+		return note_good(note, row, err);
+	findings_describe(note, item, row);
+	set_proof(row, item, rule);
+	r = store_put_window(note->store, note->verdict->node, row, err);
+	if (r == 0 && note->fresh && !is_spoken_for(note, i) &&
+	    !verdict_explained(note->verdict, item) &&
+	    (item->fatal || windows_reached(&row->windows, row->k, row->n)))
+		r = speak(note, i, row, rule, err);
+	return r;
+}
+
+static bool is_named(const struct verdict *v, const struct store_window *row)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_items; i++) {
+		if (streq(v->items[i].check, row->check) && streq(v->items[i].subject, row->subject))
+			return true;
+	}
+	return false;
+}
+
+/* Did the run measure anything that goes over the link? */
+static bool is_crossed(const struct report *report, const char *link)
+{
+	size_t i, j;
+
+	for (i = 0; i < report->n_samples; i++) {
+		const struct sample *s = &report->samples[i];
+
+		if (s->state != SAMPLE_MEASURED || s->better != BETTER_HIGHER)
+			continue;
+		for (j = 0; s->path && s->path[j]; j++) {
+			if (streq(s->path[j], link))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Did the run look at the whole host in a check that only names the parts where something was? */
+static bool is_told_as_a_whole(const struct report *report, const char *check)
+{
+	const struct family *family = family_find(check, NULL);
+	size_t i;
+
+	/* What assayd watches has a good sample of each thing that is over. */
+	if (family->compared || family->count || streq(report->profile, PROFILE_WATCH))
+		return false;
+	for (i = 0; i < report->n_samples; i++) {
+		const struct sample *s = &report->samples[i];
+
+		if (s->state == SAMPLE_MEASURED && streq(s->check, check) &&
+		    (streq(s->subject, "host") || streq(s->subject, report->node)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_measured(const struct report *report, const char *check)
+{
+	size_t i = 0;
+
+	while (i < report->n_samples && !(report->samples[i].state == SAMPLE_MEASURED &&
+					  streq(report->samples[i].check, check)))
+		i++;
+	return i < report->n_samples;
+}
+
+static bool is_looked_at(const struct note *note, const struct store_window *row)
+{
+	const struct verdict_item like = { .check = row->check, .subject = row->subject };
+
+	if (verdict_item_is_link(&like))
+		return is_crossed(note->rules->report, row->subject);
+	/* A host as a whole has an item only while it is low. */
+	if (streq(row->subject, note->verdict->node))
+		return is_measured(note->rules->report, row->check);
+	return is_told_as_a_whole(note->rules->report, row->check);
+}
+
+/*
+ * A slow link and an event (lines in the kernel log) have items only while
+ * they are bad: a run that looked and does not name them is a good one.
+ */
+static int note_silent(struct note *note, struct err *err)
+{
+	int r = 0;
+	size_t i;
+
+	for (i = 0; r == 0 && i < note->n_rows; i++) {
+		struct store_window *row = &note->rows[i];
+
+		if (is_named(note->verdict, row) || !is_looked_at(note, row))
+			continue;
+		touch(note, row, false);
+		r = note_good(note, row, err);
+	}
+	return r;
+}
+
+/* Is an incident of this link open that speaks for the cell? */
+static bool is_told_by_link(const struct note *note, const struct verdict_item *cell)
+{
+	const struct verdict *v = note->verdict;
+	size_t i;
+
+	for (i = 0; cell->link && i < v->n_items; i++) {
+		if (note->marks[i] & MARK_SPEAKS && verdict_item_is_link(&v->items[i]) &&
+		    streq(v->items[i].subject, cell->link))
+			return true;
+	}
+	return false;
+}
+
+/* Are all bad parts of the check told by the incident of a link, and is `first` the first? */
+static bool is_retired(const struct note *note, size_t first)
+{
+	const struct verdict *v = note->verdict;
+	size_t i;
+
+	for (i = 0; i < v->n_items; i++) {
+		if (!streq(v->items[i].check, v->items[first].check) || !(note->marks[i] & MARK_BAD))
+			continue;
+		if (i < first || !is_told_by_link(note, &v->items[i]))
+			return false;
+	}
+	return true;
+}
+
+/* What was told by its worst cell until a link was found is told by the link from then on. */
+static int retire(struct note *note, struct err *err)
+{
+	const struct verdict *v = note->verdict;
+	int r = 0;
+	size_t i;
+
+	for (i = 0; r == 0 && i < v->n_items && v->items[i].level >= VERDICT_WARN; i++) {
+		if (v->items[i].link && is_retired(note, i))
+			r = store_close_incident(note->store, v->node, v->items[i].check,
+						 note->at_us, err);
+	}
+	return r;
+}
+
+static int note_items(struct note *note, struct err *err)
+{
+	const struct verdict *v = note->verdict;
+	struct shifts *shifts = findings_shifts(note);
+	int r = 0;
+	size_t i;
+
+	if (shifts)
+		shifts_set(shifts, SHIFT_HOSTS, note->rules->sku_name, "", v->node, true);
+	for (i = 0; i < v->n_items; i++)
+		findings_count(note, &v->items[i], false);
+	for (i = 0; r == 0 && i < v->n_items; i++) {
+		/* The usual host: nothing was bad, nothing is. Items come worst first. */
+		if (note->n_rows == 0 && v->items[i].level == VERDICT_PASS)
+			break;
+		r = note_item(note, i, err);
+	}
+	if (r == 0)
+		r = note_silent(note, err);
+	if (r == 0)
+		r = retire(note, err);
+	return r == 0 ? findings_settle(note, err) : r;
+}
+
+/* Was any part bad when it was last measured, and not with half of the fleet? */
+static bool is_suspect(const struct note *note)
+{
+	size_t i;
+
+	for (i = 0; i < note->n_rows; i++) {
+		const struct store_window *row = &note->rows[i];
+
+		if (windows_bad(&row->windows, 1) > 0 && !findings_shared(note, row->check))
+			return true;
+	}
+	return false;
+}
+
+int findings_note(struct store *store, struct rules_view *rules, const struct verdict *verdict,
+		  const struct arrival *arrival, struct err *err)
+{
+	CLEANUP(freep) unsigned char *marks = xcalloc(verdict->n_items + 1, sizeof(*marks));
+	struct note note = { .store = store,
+			     .rules = rules,
+			     .verdict = verdict,
+			     .at_us = arrival->measured_us,
+			     .fresh = arrival->fresh,
+			     .marks = marks };
+	int r = store_windows(store, verdict->node, &note.rows, FINDINGS_MAX, err);
+	size_t i;
+
+	if (r < 0)
+		return r;
+	note.n_rows = (size_t)r;
+	r = note_items(&note, err);
+	if (r == 0)
+		r = is_suspect(&note);
+	for (i = 0; i < note.n_rows; i++)
+		store_window_release(&note.rows[i]);
+	free(note.rows);
+	return r;
+}

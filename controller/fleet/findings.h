@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the verdicts of one report to incidents: each bad item is one bad
+ * window of its (check, subject), and K of N of them, or one that is fatal, is
+ * an incident of (host, check). It is closed when the last N runs of all
+ * its subjects were good, that of an event when it has not been for BAD_RUN_QUIET_US (bad_run.h);
+ * what has items only while it is bad, a slow link or an event in the kernel log, is good in a run
+ * that looked and does not name it. When half or more of a SKU's hosts are bad in one check, nobody
+ * is named: one incident of the SKU, under "sku:NAME", says so (shift.h). Observe only: nothing is
+ * done about it.
+ *
+ * A report that is not fresh (arrival.h) moves windows alone: what was so
+ * yesterday is no news of today, and cures nothing either. The next fresh one
+ * finds the windows as they would be had every report come in time.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/base/duration.h"
+#include "lib/policy/fleet.h"
+
+struct arrival;
+struct baselines;
+struct err;
+struct rules_view;
+struct shifts;
+struct store;
+struct store_window;
+struct verdict;
+
+/* Rows of one host that are kept at most; the worst come first. */
+enum { FINDINGS_MAX = 256 };
+
+/* What the incidents of a SKU stand under: "sku:NAME". New memory. */
+char *findings_fleet_name(const char *sku);
+
+/*
+ * After findings_note(): what a host has with half of its fleet is not its own. The store's
+ * verdict of the host over its profiles (`merged`) becomes that of the worst item that is,
+ * or a warn that names the fleet, in the same words for each of its hosts.
+ */
+int findings_restate(struct store *store, const struct rules_view *rules,
+		     const struct verdict *merged, struct err *err);
+
+/*
+ * After policy_decide(): what belongs to one of its notices is no incident of a host any more, and
+ * becomes none until it belongs to none again.
+ */
+int findings_share(struct store *store, struct shifts *shifts, const struct fleet *fleet,
+		   uint64_t now_us, struct err *err);
+
+/* Before the first: what the store says is already told of fleets. */
+int findings_begin(struct store *store, struct baselines *baselines, struct err *err);
+
+/* Note one report's verdict, in the store's open transaction. 1 when the host is suspect, else 0. */
+int findings_note(struct store *store, struct rules_view *rules, const struct verdict *verdict,
+		  const struct arrival *arrival, struct err *err);
+
+/* What the fleet is told of a row of the windows; borrowed from it, without serial and incident. */
+struct finding_news findings_news(const struct store_window *row);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is kept of a bad run besides that it was bad: the policy decides on it. */
+#pragma once
+
+#include "controller/fleet/findings_inside.h"
+
+/*
+ * Parts of the host that are bad in the check, of all that the run measured; of links only
+ * the bad ones are known.
+ */
+struct incident_count findings_parts(const struct note *note, const struct verdict_item *item);
+
+/* What the policy wants to know of a bad run, into its row. */
+void findings_describe(const struct note *note, const struct verdict_item *item,
+		       struct store_window *row);
+
+/*
+ * Drop the row that is not fatal and was not bad for the longest, and the incident that nothing
+ * of its check is left for; all stay when all are fatal.
+ */
+int findings_make_room(struct note *note, struct err *err);
+
+/* Is this the host's first run of its profile? What is bad in it was never good. */
+bool findings_first(const struct note *note);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which handler a call is for, and whether its sender may. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "controller/http/api_inside.h"
+#include "lib/base/xalloc.h"
+
+/* Does `path` fit `pattern`? The segment at "{}" goes to `ret_segment`, new memory. */
+static bool fits(const char *pattern, const char *path, char **ret_segment)
+{
+	const char *hole = strstr(pattern, "{}");
+	size_t before = hole ? (size_t)(hole - pattern) : 0, length;
+
+	if (!hole)
+		return streq(pattern, path);
+	if (strncmp(pattern, path, before) != 0)
+		return false;
+	length = strcspn(path + before, "/");
+	if (length == 0 || !streq(path + before + length, hole + 2))
+		return false;
+	*ret_segment = xstrndup(path + before, length);
+	return true;
+}
+
+/* RFC 9110 15.5.6: who asked with the wrong method is told which there are. */
+static void allow(struct call *call, const char *method)
+{
+	size_t used = strlen(call->allow);
+
+	(void)snprintf(call->allow + used, sizeof(call->allow) - used, "%s%s", used ? ", " : "",
+		       method);
+}
+
+/*
+ * RFC 9110 9.3.2: what is read with GET may be asked for its header alone; the library
+ * leaves out the body. Not where a GET hands something over: a host's orders would be lost.
+ */
+static bool has_head(const struct route *route)
+{
+	return streq(route->method, "GET") && route->role != ROLE_NODE;
+}
+
+static bool takes(const struct route *route, const char *method)
+{
+	return streq(route->method, method) || (streq(method, "HEAD") && has_head(route));
+}
+
+void call_find_route(struct call *call, const char *method, const char *url)
+{
+	const struct api_options *o = &call->api->options;
+	bool known = false;
+	size_t i;
+
+	for (i = 0; i < o->n_routes; i++) {
+		char *segment = NULL;
+
+		if (!fits(o->routes[i].path, url, &segment))
+			continue;
+		known = true;
+		allow(call, o->routes[i].method);
+		if (has_head(&o->routes[i]))
+			allow(call, "HEAD");
+		if (takes(&o->routes[i], method)) {
+			call->segment = segment;
+			call->route = &o->routes[i];
+			return;
+		}
+		free(segment);
+	}
+	if (known)
+		call_refuse(call, 405, "%.16s is not for this path", method);
+	else
+		call_refuse(call, 404, "there is nothing at this path");
+}
+
+/* RFC 9110 5.5: blanks around a value are none of it. */
+static char *find_token(const struct call *call)
+{
+	static const char scheme[] = "Bearer ", blanks[] = " \t";
+	const char *value = call_header(call, "Authorization");
+	size_t length;
+
+	if (!value || strncasecmp(value, scheme, strlen(scheme)) != 0)
+		return NULL;
+	value += strlen(scheme);
+	value += strspn(value, blanks);
+	length = strlen(value);
+	while (length > 0 && strchr(blanks, value[length - 1]))
+		length--;
+	return xstrndup(value, length);
+}
+
+const char *call_token(struct call *call)
+{
+	if (!call->token_known)
+		call->token = find_token(call);
+	call->token_known = true;
+	return call->token;
+}
+
+/* What is for hosts is not for those who only look, whatever else they may. */
+static bool has_role(const struct identity *who, int role)
+{
+	if (role == ROLE_NODE)
+		return who->role == ROLE_NODE || who->role == ROLE_ADMIN;
+	return who->role >= role;
+}
+
+/* Who may what is for `role`. */
+static const char *const role_words[] = {
+	[ROLE_ANYBODY] = "anybody",
+	[ROLE_NODE] = "a host's own, or the role admin",
+	[ROLE_READ] = "the role read, operate or admin",
+	[ROLE_OPERATE] = "the role operate or admin",
+	[ROLE_ADMIN] = "the role admin",
+};
+
+void call_identify(struct call *call)
+{
+	const struct api_options *o = &call->api->options;
+	struct identity who = { 0 };
+	enum known known;
+
+	if (call->route->role == ROLE_ANYBODY)
+		return;
+	if (o->client_ca && !call->link->peer_known) {
+		call->link->peer = tls_peer(call->connection);
+		call->link->peer_known = true;
+	}
+	known = o->identify(o->context, call_token(call), call->link->peer, &who);
+	if (known == KNOWN_YES)
+		call_identified(call, &who);
+	else if (known == KNOWN_NOT)
+		call_refuse(call, 401,
+			    call_token(call)
+				    ? "this token is not known here: another one, or its row in "
+				      "the file of tokens, which SIGHUP reads again"
+				    : "want a token or a client certificate that is known here");
+	call->unknown = known == KNOWN_LATER;
+}
+
+void call_identified(struct call *call, const struct identity *who)
+{
+	call->node = xstrdup(who->node);
+	call->name = xstrdup(who->name);
+	call->identity = (struct identity){ who->role, call->node, call->name };
+	if (!has_role(who, call->route->role))
+		call_refuse(call, 403, "this token has not the role for it: %s",
+			    role_words[call->route->role]);
+	call_go_on(call);
+}
+
+void call_ask(struct call *call)
+{
+	const struct api_options *o = &call->api->options;
+
+	o->ask(o->context, call, call_token(call));
+	if (!call->answer && !call->known)
+		call_hold(call, NULL, NULL);
+}
+
+void call_origin(const struct call *call, char ret[static CALL_ORIGIN_SIZE])
+{
+	const struct origin *from = call->link->from;
+	size_t i;
+
+	_Static_assert(2 * sizeof(from->address) < CALL_ORIGIN_SIZE, "an address in hexadecimal");
+	for (i = 0; i < sizeof(from->address); i++)
+		(void)snprintf(ret + 2 * i, 3, "%02x", from->address[i]);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines for the operator about what strangers do, bounded by kind. */
+#include <linux/tcp.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "controller/http/api_inside.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+
+enum { DETAIL_SIZE = 400, HOST_SIZE = 64, PORT_SIZE = 8 };
+
+static const char *const say_names[SAY_LAST_] = {
+	[SAY_FULL] = "connections refused",
+	[SAY_CUT] = "connections cut",
+	[SAY_UNREAD] = "connections without a request",
+	[SAY_MALFORMED] = "malformed requests",
+	[SAY_STRANGER] = "requests of strangers",
+	[SAY_ROLE] = "requests without the role",
+	[SAY_OFTEN] = "reports that came too often",
+	[SAY_BUSY] = "requests refused for lack of room",
+	[SAY_GONE] = "agents gone",
+};
+
+bool api_tells(struct api *api, enum say kind)
+{
+	return notice_take(&api->notices[kind], clock_mono_us());
+}
+
+void say_missed(struct api *api, uint64_t now_us)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(say_names); i++) {
+		uint64_t missed = notice_end(&api->notices[i], now_us);
+
+		if (missed > 0)
+			log_warning("%llu more %s, not told one by one", (unsigned long long)missed,
+				    say_names[i]);
+	}
+}
+
+char *api_name_of(const struct sockaddr *address)
+{
+	socklen_t length = address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+							  : sizeof(struct sockaddr_in);
+	char host[HOST_SIZE], port[PORT_SIZE];
+
+	if (getnameinfo(address, length, host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		return xstrdup("?");
+	return xasprintf(address->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+}
+
+static char *name_of_peer(const struct link *link)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(link->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	return info && info->client_addr ? api_name_of(info->client_addr) : xstrdup("?");
+}
+
+/* SAY_LAST_: not worth a line, or the handler's to tell. */
+static enum say kind_of(const struct call *call, unsigned status)
+{
+	static const struct {
+		unsigned status;
+		enum say kind;
+		bool handlers_too;
+	} rows[] = {
+		{ 400, SAY_MALFORMED, true },  { 401, SAY_STRANGER, true },
+		{ 403, SAY_ROLE, true },       { 404, SAY_MALFORMED, false },
+		{ 405, SAY_MALFORMED, false }, { 413, SAY_MALFORMED, true },
+		{ 415, SAY_MALFORMED, true },  { 422, SAY_MALFORMED, true },
+		{ 429, SAY_OFTEN, true },      { 503, SAY_BUSY, false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].status == status)
+			return rows[i].handlers_too || !call->handled ? rows[i].kind : SAY_LAST_;
+	}
+	return SAY_LAST_;
+}
+
+void say_refusal(const struct call *call, unsigned status, const char *detail)
+{
+	CLEANUP(freep) char *peer = NULL;
+	enum say kind = kind_of(call, status);
+	char text[DETAIL_SIZE + CALL_PATH_SIZE + CALL_METHOD_SIZE];
+
+	if (kind == SAY_LAST_ || call->api->closing || call->answer || !api_tells(call->api, kind))
+		return;
+	(void)snprintf(text, sizeof(text), "%.*s method=%s path=%s", DETAIL_SIZE - 20, detail,
+		       call->method, call->path);
+	(void)ascii_clean(text);
+	peer = name_of_peer(call->link);
+	log_warning("refused: %s status=%u peer=%s", text, status, peer);
+}
+
+void say_cut(const struct link *link, uint64_t now_us)
+{
+	CLEANUP(freep) char *peer = NULL;
+
+	/* One that rests between requests has done nothing wrong. */
+	if ((link->used && !link->call) || !api_tells(link->api, SAY_CUT))
+		return;
+	peer = name_of_peer(link);
+	log_warning("cut: %s not complete after %llu s peer=%s",
+		    link->call ? "its body or its answer is" : "a request is",
+		    (unsigned long long)((now_us - link->since_us) / USEC_PER_SEC), peer);
+}
+
+/* A check of the port by somebody who says nothing is nothing to tell. */
+static bool has_said(const struct link *link)
+{
+	struct tcp_info info = { 0 };
+	socklen_t length = sizeof(info);
+
+	return getsockopt(link->fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 &&
+	       info.tcpi_data_segs_in > 0;
+}
+
+void say_unread(const struct link *link)
+{
+	CLEANUP(freep) char *peer = NULL;
+
+	if (link->asked || link->cut || link->api->closing || !has_said(link) ||
+	    !api_tells(link->api, SAY_UNREAD))
+		return;
+	peer = name_of_peer(link);
+	log_warning("%s peer=%s",
+		    link->api->options.tls_cert
+			    ? "ended: no TLS that is known here, or no request that can be read"
+			    : "ended: no request that can be read",
+		    peer);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a decoded report to what the controller makes of it: everything that
+ * needs neither HTTP nor SQLite, only a store of store.h, which may be in memory.
+ */
+#include <stdlib.h>
+
+#include "controller/config/rules.h"
+#include "controller/fleet/baseline.h"
+#include "controller/fleet/findings.h"
+#include "controller/fleet/hosts.h"
+#include "controller/ingest/ingest.h"
+#include "controller/ingest/speaker.h"
+#include "controller/ingest/speaker_store.h"
+#include "controller/store/store.h"
+#include "lib/base/pool.h"
+#include "lib/base/xalloc.h"
+#include "lib/judge/reference.h"
+#include "lib/judge/standing.h"
+
+/* Runs of the host: as store_runs() gives them, and as they are merged with the new one. */
+struct runs {
+	struct verdict list[STORE_RUNS_MAX];
+	size_t n;
+	/* Borrows: the new one, what is kept of earlier ones of its profile, others. */
+	struct verdict all[STORE_RUNS_MAX + 1];
+	size_t n_kept;
+};
+
+static void runs_release(struct runs *runs)
+{
+	size_t i;
+
+	for (i = 0; i < runs->n; i++)
+		verdict_release(&runs->list[i]);
+	runs->n = 0;
+}
+
+/*
+ * The last run of the profile with what is kept of those before it, or NULL;
+ * borrows from `runs`, its items in `pool` where there are several.
+ */
+static const struct verdict *run_of(const struct runs *runs, const char *profile, struct pool *pool,
+				    struct verdict *ret)
+{
+	const struct verdict *last = NULL;
+	size_t n_items = 0, n = 0, i;
+
+	for (i = 0; i < runs->n; i++) {
+		if (!streq(runs->list[i].profile, profile))
+			continue;
+		last = n++ == 0 ? &runs->list[i] : last;
+		n_items += runs->list[i].n_items;
+	}
+	if (n < 2)
+		return last;
+	*ret = *last;
+	ret->items = pool_take(pool, n_items * sizeof(*ret->items));
+	ret->n_items = 0;
+	for (i = 0; i < runs->n; i++) {
+		if (!streq(runs->list[i].profile, profile))
+			continue;
+		memcpy(&ret->items[ret->n_items], runs->list[i].items,
+		       runs->list[i].n_items * sizeof(*ret->items));
+		ret->n_items += runs->list[i].n_items;
+	}
+	return ret;
+}
+
+/* What of earlier runs of the profile the new one has not cleared. */
+static void keep_standing(struct runs *runs, const struct report *report,
+			  const struct verdict *fresh)
+{
+	size_t i;
+
+	if (!standing_possible(report, fresh))
+		return;
+	for (i = 0; i < runs->n && runs->n_kept < STORE_KEPT_MAX; i++) {
+		struct verdict *earlier = &runs->list[i];
+
+		if (!streq(earlier->profile, fresh->profile))
+			continue;
+		standing_keep(earlier, report, fresh);
+		if (earlier->n_items > 0)
+			runs->all[1 + runs->n_kept++] = *earlier;
+	}
+}
+
+/* The verdict over all profiles: that of `fresh` in place of the last of its profile. */
+static void merge(struct runs *runs, const struct report *report, const struct verdict *fresh,
+		  struct verdict *ret)
+{
+	bool active[STORE_RUNS_MAX + 1];
+	size_t n, i;
+
+	runs->all[0] = *fresh;
+	runs->all[0].seq = UINT64_MAX; /* newer than any of store_runs() */
+	keep_standing(runs, report, fresh);
+	n = 1 + runs->n_kept;
+	for (i = 0; i < runs->n; i++) {
+		if (!streq(runs->list[i].profile, fresh->profile))
+			runs->all[n++] = runs->list[i];
+	}
+	for (i = 0; i < n; i++)
+		active[i] = profile_is_active(runs->all[i].profile);
+	verdict_merge(runs->all, active, n, ret);
+}
+
+/* Does the fleet know anything that the report can be held against? */
+static bool is_compared(const struct rules_view *view)
+{
+	const struct report *report = view->report;
+	struct expectation e;
+	struct measure m;
+	size_t i;
+
+	for (i = 0; i < report->n_samples; i++) {
+		if (measure_of(&report->samples[i], &m) &&
+		    baselines_expect(view->baselines, report, &report->samples[i], &m, &e) &&
+		    e.n >= REFERENCE_N_MIN)
+			return true;
+	}
+	return false;
+}
+
+/* Good by itself is not good among others: a pass without others says so. */
+static void say_too_few(const struct rules_view *view, struct verdict *merged)
+{
+	const char *sku = view->sku_name, *node = view->report->node;
+	const struct shifts *shifts = &view->baselines->shifts;
+	CLEANUP(freep) char *alone = merged->sentence;
+	size_t others;
+
+	merged->sentence = xstrdup(alone);
+	if (merged->level != VERDICT_PASS)
+		return;
+	others = sku ? shifts_count(shifts, SHIFT_HOSTS, sku, "") -
+				 shifts_has(shifts, SHIFT_HOSTS, sku, "", node)
+		     : 0;
+	if (others >= REFERENCE_N_MIN || is_compared(view))
+		return;
+	free(merged->sentence);
+	if (sku)
+		merged->sentence =
+			xasprintf("%s; too few to compare: %zu other host%s of %s, want %d", alone,
+				  others, others == 1 ? "" : "s", sku, REFERENCE_N_MIN);
+	else
+		merged->sentence =
+			xasprintf("%s; without a SKU it is compared with no other host", alone);
+}
+
+/* One report on its way into the store. */
+struct keeping {
+	struct store *store;
+	struct rules_view view;
+	const struct ingest *in;
+	struct host *host;
+	int speaker; /* enum speaker */
+	struct store_report row;
+};
+
+/* What the controller makes of it beyond its own verdict: windows, incidents, baselines. */
+static int conclude(struct keeping *k, const struct verdict *verdict, const struct verdict *merged,
+		    struct err *err)
+{
+	int r;
+
+	if (k->row.history)
+		return 0;
+	r = findings_note(k->store, &k->view, verdict, &k->in->arrival, err);
+	if (r >= 0 && k->in->arrival.fresh)
+		baselines_learn(k->view.baselines, &k->in->report, verdict, r > 0);
+	return r < 0 ? r : findings_restate(k->store, &k->view, merged, err);
+}
+
+static int keep(struct keeping *k, struct err *err)
+{
+	const struct report *report = &k->in->report;
+	struct judge_inputs inputs = rules_inputs(&k->view);
+	/* First, so that it goes last: it holds the texts of all these verdicts. */
+	CLEANUP(pool_release) struct pool pool = { 0 };
+	CLEANUP(runs_release) struct runs runs;
+	struct verdict before;
+	CLEANUP(verdict_release) struct verdict verdict = { 0 };
+	CLEANUP(verdict_release) struct verdict merged = { 0 };
+	int r = 0;
+
+	runs.n = runs.n_kept = 0;
+	/* What an earlier machine had is missing from nobody. */
+	if (k->speaker != SPEAKER_REPLACED)
+		r = store_runs(k->store, report->node, &pool, runs.list, err);
+	if (r < 0)
+		return r;
+	runs.n = (size_t)r;
+	inputs.pool = &pool;
+	if (!k->row.history && k->speaker != SPEAKER_TWO)
+		inputs.before = run_of(&runs, report->profile, &pool, &before);
+	verdict_judge(report, &inputs, &verdict);
+	if (k->speaker == SPEAKER_TWO)
+		speaker_verdict(k->host, report, &merged);
+	else
+		merge(&runs, report, &verdict, &merged);
+	if (k->speaker != SPEAKER_TWO)
+		say_too_few(&k->view, &merged);
+	k->row.kept = &runs.all[1];
+	k->row.n_kept = runs.n_kept;
+	k->row.verdict = &verdict;
+	k->row.merged = &merged;
+	r = store_add(k->store, &k->row, err);
+	if (r == 0)
+		r = speaker_tell(k->store, k->host, k->speaker, &k->in->arrival, err);
+	if (k->speaker == SPEAKER_REPLACED)
+		baselines_forget(k->view.baselines, report->node);
+	return r < 0 || k->speaker == SPEAKER_TWO ? r : conclude(k, &verdict, &merged, err);
+}
+
+/*
+ * What a host measured with others, or why it did not, says nothing of it alone: a good one with
+ * a slow partner is slow too. The campaign that asked counts it with what its partners say.
+ */
+static bool is_of_a_test_with_others(const struct report *report)
+{
+	const char *kind = json_string_value(json_object_get(report->order, "kind"));
+
+	return kind && !streq(kind, "deep");
+}
+
+int ingest_keep(struct store *store, const struct rules *rules, struct baselines *baselines,
+		struct hosts *hosts, const struct ingest *in, struct err *err)
+{
+	struct keeping k = {
+		.store = store,
+		.view = rules_view(rules, &in->report, baselines),
+		.in = in,
+		.row = { .report = &in->report,
+			 .body = &in->body,
+			 .seen_us = in->arrival.measured_us },
+	};
+	int place = store_place(store, &in->report, err), r;
+
+	if (place < 0 || place == PLACE_DUPLICATE)
+		return place;
+	k.host = hosts_need(hosts, in->report.node);
+	k.host->skew_s = in->arrival.skew_s;
+	k.host->lost = in->report.lost;
+	r = speaker_learn(store, k.host, err);
+	if (r < 0)
+		return r;
+	k.speaker = speaker_note(k.host, &in->report, &in->arrival, &place);
+	k.row.history = place == PLACE_LATE || is_of_a_test_with_others(&in->report);
+	r = keep(&k, err);
+	return r < 0 ? r : place;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of a host for people: what ends it, and what was done last. */
+#pragma once
+
+#include <jansson.h>
+
+struct err;
+struct service;
+
+/* "life" and the last "actions" of the host `name`, into `node`. */
+int life_add(struct service *s, const char *name, json_t *node, struct err *err);

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/routes/metrics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "controller/campaign/campaign.h"
+#include "lib/base/xalloc.h"
+#include "lib/judge/verdict.h"
+
+static const double commit_limits_s[COMMIT_BUCKETS] = { 0.001, 0.0025, 0.005, 0.01, 0.025,
+							0.05,  0.1,    0.5,   2 };
+
+/* Both, so that a row of the table can name any member. */
+struct all {
+	struct metrics m;
+	struct metrics_now now;
+};
+
+struct metric_family {
+	const char *name, *type, *help;
+	void (*write)(FILE *out, const struct metric_family *f, const struct all *all);
+	size_t offset; /* of the member that write_count() and write_seconds() print */
+};
+
+void metrics_commit(struct metrics *m, uint64_t us)
+{
+	size_t i = 0;
+
+	while (i < COMMIT_BUCKETS && (double)us > commit_limits_s[i] * 1e6)
+		i++;
+	m->commit_buckets[i]++;
+	m->commit_us += us;
+	m->commits++;
+}
+
+static void write_count(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)all + f->offset, sizeof(value));
+	(void)fprintf(out, "%s %" PRIu64 "\n", f->name, value);
+}
+
+static void write_seconds(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	double value;
+
+	memcpy(&value, (const char *)all + f->offset, sizeof(value));
+	(void)fprintf(out, "%s %.3f\n", f->name, value);
+}
+
+static void write_build(FILE *out, const struct metric_family *f, const struct all *all UNUSED)
+{
+	(void)fprintf(out, "%s{version=\"" PACKAGE_VERSION "\"} 1\n", f->name);
+}
+
+static void write_nodes(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	size_t i;
+
+	for (i = 0; i < LEVELS; i++)
+		(void)fprintf(out, "%s{verdict=\"%s\"} %" PRIu64 "\n", f->name,
+			      verdict_level_names[i], all->now.nodes[i]);
+}
+
+static void write_commits(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	const struct metrics *m = &all->m;
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < COMMIT_BUCKETS; i++) {
+		sum += m->commit_buckets[i];
+		(void)fprintf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", f->name,
+			      commit_limits_s[i], sum);
+	}
+	(void)fprintf(
+		out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.6f\n%s_count %" PRIu64 "\n",
+		f->name, m->commits, f->name, (double)m->commit_us / 1e6, f->name, m->commits);
+}
+
+static void write_answers(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	size_t i;
+
+	for (i = 2; i < STATUS_CLASSES; i++)
+		(void)fprintf(out, "%s{class=\"%zuxx\"} %" PRIu64 "\n", f->name, i,
+			      all->now.answers[i]);
+}
+
+static void write_cordons(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	const struct act_counts *c = &all->now.act;
+	const struct {
+		const char *result;
+		uint64_t n;
+	} rows[] = {
+		{ "done", c->cordons_done },	     { "failed", c->cordons_failed },
+		{ "dropped", c->cordons_dropped },   { "refused", c->cordons_refused },
+		{ "dry-run", c->cordons_rehearsed },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		(void)fprintf(out, "%s{result=\"%s\"} %" PRIu64 "\n", f->name, rows[i].result,
+			      rows[i].n);
+}
+
+static void write_groups(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	size_t i;
+
+	for (i = 0; campaign_outcome_names[i]; i++)
+		(void)fprintf(out, "%s{outcome=\"%s\"} %" PRIu64 "\n", f->name,
+			      campaign_outcome_names[i], all->now.campaigns.groups[i]);
+}
+
+static void write_flag(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	bool value;
+
+	memcpy(&value, (const char *)all + f->offset, sizeof(value));
+	(void)fprintf(out, "%s %d\n", f->name, value);
+}
+
+static void write_micros(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)all + f->offset, sizeof(value));
+	(void)fprintf(out, "%s %.6f\n", f->name, (double)value / 1e6);
+}
+
+static void write_budget(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	const uint64_t *values = (const uint64_t *)(const void *)((const char *)all + f->offset);
+
+	(void)fprintf(out,
+		      "%s{budget=\"total\"} %" PRIu64 "\n%s{budget=\"rate\"} %" PRIu64
+		      "\n%s{budget=\"rate.manual\"} %" PRIu64 "\n",
+		      f->name, values[0], f->name, values[2], f->name, values[4]);
+}
+
+#define ACT(member) offsetof(struct all, now.act.member)
+#define M(member) write_count, offsetof(struct all, m.member)
+#define NOW(member) write_count, offsetof(struct all, now.member)
+#define NOW_SECONDS(member) write_seconds, offsetof(struct all, now.member)
+
+static const struct metric_family families[] = {
+	{ "assay_build_info", "gauge", "The version that runs, always 1.", write_build, 0 },
+	{ "assay_reports_total", "counter", "Reports accepted and kept.", M(accepted) },
+	{ "assay_reports_duplicate_total", "counter", "Reports that were there already.",
+	  M(duplicates) },
+	{ "assay_reports_late_total", "counter",
+	  "Reports kept that came after a newer one of their host.", M(late) },
+	{ "assay_reports_malformed_total", "counter", "Reports that could not be read.",
+	  M(malformed) },
+	{ "assay_reports_refused_total", "counter",
+	  "Reports refused by a limit or for their sender.", M(refused) },
+	{ "assay_reports_shed_total", "counter",
+	  "Calls told to come again because too many came at once.", M(shed) },
+	{ "assay_reports_waiting", "gauge", "Reports whose senders wait for the next commit.",
+	  NOW(waiting) },
+	{ "assay_nodes", "gauge", "Hosts known, by their verdict.", write_nodes, 0 },
+	{ "assay_incidents_open", "gauge", "Incidents that are not closed.", NOW(incidents) },
+	{ "assay_cordons_total", "counter", "Cordons, by what came of them.", write_cordons, 0 },
+	{ "assay_uncordons_total", "counter", "Hosts given back by us.", NOW(act.uncordons) },
+	{ "assay_overrides_found_total", "counter",
+	  "Cordons of ours that somebody lifted at the cluster.", NOW(act.overrides_found) },
+	{ "assay_action_conflicts_total", "counter",
+	  "Changes that met somebody else's and were decided again.", NOW(act.conflicts) },
+	{ "assay_actions_under_way", "gauge", "Actions that are not over, tests among them.",
+	  NOW(act.under_way) },
+	{ "assay_tests_ordered_total", "counter", "Tests that hosts were told to run.",
+	  NOW(act.tests_ordered) },
+	{ "assay_tests_answered_total", "counter", "Of those, tests that passed or failed.",
+	  NOW(act.tests_answered) },
+	{ "assay_tests_lost_total", "counter", "Of those, tests that brought nothing.",
+	  NOW(act.tests_lost) },
+	{ "assay_nodes_cordoned", "gauge", "Hosts out of service because of us.",
+	  NOW(act.cordoned) },
+	{ "assay_nodes_sticky", "gauge", "Of those, hosts that only a person gives back.",
+	  NOW(act.sticky) },
+	{ "assay_nodes_held", "gauge", "Hosts kept free for a test.", NOW(act.held) },
+	{ "assay_nodes_overdue", "gauge",
+	  "Hosts whose deep verdict is older than coverage.max_age.", NOW(act.overdue) },
+	{ "assay_nodes_let_in", "gauge",
+	  "Hosts that admit jobs although they saw a fatal signature: budget.deny is used up.",
+	  NOW(act.let_in) },
+	{ "assay_campaigns_running", "gauge", "Campaigns of tests between hosts under way.",
+	  NOW(campaigns.running) },
+	{ "assay_campaigns_total", "counter", "Campaigns that came to their end.",
+	  NOW(campaigns.done) },
+	{ "assay_campaigns_abandoned_total", "counter", "Campaigns that did not.",
+	  NOW(campaigns.abandoned) },
+	{ "assay_campaign_groups_total", "counter", "Groups of hosts that measured together.",
+	  write_groups, 0 },
+	{ "assay_campaign_hosts_blamed_total", "counter", "Hosts that a campaign named.",
+	  NOW(campaigns.blamed) },
+	{ "assay_decide_seconds_total", "counter", "Time spent in decisions.", write_micros,
+	  ACT(decide_us) },
+	{ "assay_breaker_open", "gauge", "1 while the breaker is open.", write_flag,
+	  ACT(breaker_open) },
+	{ "assay_fenced", "gauge", "1 when another controller has taken over.", write_flag,
+	  ACT(fenced) },
+	{ "assay_cluster_stale", "gauge",
+	  "1 while the nodes of the cluster are not known for sure.", write_flag, ACT(stale) },
+	{ "assay_stopped", "gauge",
+	  "1 while the kill switch is thrown, or nobody knows whether it is.", write_flag,
+	  ACT(stopped) },
+	{ "assay_budget_used", "gauge",
+	  "Hosts out of service, whoever took them out, and cordons in the rates' times.",
+	  write_budget, ACT(budget_used) },
+	{ "assay_budget_limit", "gauge", "How many there may be at most.", write_budget,
+	  ACT(budget_limit) },
+	{ "assay_store_commit_seconds", "histogram", "Time to make a batch of reports durable.",
+	  write_commits, 0 },
+	{ "assay_store_commit_failures_total", "counter", "Batches that could not be made durable.",
+	  M(commit_failures) },
+	{ "assay_store_bytes", "gauge", "Size of the files of the store.", NOW(store_bytes) },
+	{ "assay_store_used_bytes", "gauge", "Bytes of the store in use.", NOW(store_used) },
+	{ "assay_store_free_bytes", "gauge", "Bytes of the store's file that will be used again.",
+	  NOW(store_free) },
+	{ "assay_store_max_bytes", "gauge",
+	  "Bytes in use above which less of the past is kept; 0: no limit.", NOW(store_max) },
+	{ "assay_store_halved", "gauge", "How often the times of keep are halved now.",
+	  NOW(store_halved) },
+	{ "assay_store_failing", "gauge", "1 while the store cannot be written, and shortly after.",
+	  NOW(store_failing) },
+	{ "assay_store_damaged_pages", "gauge",
+	  "Pages of the store found since the start that are not as they were left.",
+	  NOW(store_damaged) },
+	{ "assay_store_looks_total", "counter", "Times that all pages of the store were looked at.",
+	  NOW(store_looks) },
+	{ "assay_store_lost_commits", "gauge",
+	  "Commits that were acknowledged and were not there at the start.",
+	  NOW(store_lost_commits) },
+	{ "assay_store_lost_reports", "gauge", "Reports of those commits, at least.",
+	  NOW(store_lost_reports) },
+	{ "assay_store_unsure", "gauge",
+	  "1 when nothing could tell at the start whether the store is as it was left.",
+	  NOW(store_unsure) },
+	{ "assay_thinning_rounds_total", "counter", "Rounds of thinning that came to their end.",
+	  NOW(thinned_rounds) },
+	{ "assay_reports_thinned_total", "counter", "Reports removed because of their age.",
+	  NOW(thinned_reports) },
+	{ "assay_report_bodies_thinned_total", "counter",
+	  "Bodies removed of reports, because of their age.", NOW(thinned_bodies) },
+	{ "assay_nodes_forgotten_total", "counter",
+	  "Hosts forgotten because nothing was heard of them.", NOW(forgotten_nodes) },
+	{ "assay_baselines", "gauge", "Baselines: what the hosts of a SKU reach in a check.",
+	  NOW(baselines) },
+	{ "assay_baselines_max", "gauge", "How many there may be.", NOW(baselines_max) },
+	{ "assay_baselines_dropped_total", "counter",
+	  "Baselines that made room, because a host or all together had too many.",
+	  NOW(baselines_dropped) },
+	{ "assay_shifts", "gauge", "Sets of hosts of a SKU that are bad in a check.", NOW(shifts) },
+	{ "assay_shifts_max", "gauge", "How many there may be.", NOW(shifts_max) },
+	{ "assay_shifts_dropped_total", "counter",
+	  "Sets that made room, because a host or all together had too many.", NOW(shifts_dropped) },
+	{ "assay_http_responses_total", "counter", "Answers, by class of their status.",
+	  write_answers, 0 },
+	{ "assay_http_connections", "gauge", "Open connections.", NOW(connections) },
+	{ "assay_http_held", "gauge", "Calls that are held open.", NOW(held) },
+	{ "assay_http_cut_total", "counter", "Connections cut because they took too long.",
+	  NOW(cut) },
+	{ "assay_http_refused_total", "counter", "Connections for which there was no room.",
+	  NOW(refused_connections) },
+	{ "assay_http_body_bytes", "gauge", "Bytes of requests that are not complete.",
+	  NOW(body_bytes) },
+	{ "assay_identity_asked_total", "counter",
+	  "Tokens that the API server of the cluster was asked about.", NOW(vouch.asked) },
+	{ "assay_identity_known_total", "counter",
+	  "Calls whose token was known from an answer before.", NOW(vouch.known) },
+	{ "assay_identity_refused_total", "counter", "Tokens that were refused after an answer.",
+	  NOW(vouch.refused) },
+	{ "assay_identity_limited_total", "counter",
+	  "Calls refused because too many tokens were asked about or refused.", NOW(vouch.limited) },
+	{ "assay_identity_failed_total", "counter",
+	  "Tokens about which the API server did not say anything.", NOW(vouch.failed) },
+	{ "assay_identity_kept", "gauge", "Tokens about which there is an answer.",
+	  NOW(vouch.kept) },
+	{ "assay_reloads_total", "counter", "Reloads that were done.", M(reloads) },
+	{ "assay_reload_failures_total", "counter",
+	  "Reloads refused for a bad file: the old settings stay.", M(reload_failures) },
+	{ "process_cpu_seconds_total", "counter", "User and system time of the process.",
+	  NOW_SECONDS(process.cpu_s) },
+	{ "process_resident_memory_bytes", "gauge", "Resident memory of the process.",
+	  NOW(process.bytes) },
+	{ "process_open_fds", "gauge", "Open file descriptors.", NOW(process.fds) },
+	{ "process_max_fds", "gauge", "How many file descriptors there may be.",
+	  NOW(process.fds_max) },
+	{ "process_start_time_seconds", "gauge", "Start of the process, seconds since 1970.",
+	  NOW_SECONDS(process.start_s) },
+};
+
+char *metrics_text(const struct metrics *m, const struct metrics_now *now)
+{
+	const struct all all = { *m, *now };
+	char *text = NULL;
+	size_t length = 0, i;
+	FILE *out = open_memstream(&text, &length);
+
+	if (!out)
+		return xstrdup("");
+	for (i = 0; i < ARRAY_SIZE(families); i++) {
+		const struct metric_family *f = &families[i];
+
+		(void)fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name,
+			      f->type);
+		f->write(out, f, &all);
+	}
+	if (fclose(out) != 0) {
+		free(text);
+		return xstrdup("");
+	}
+	return text;
+}

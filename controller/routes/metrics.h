@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What Prometheus is told: text format 0.0.4, every family with HELP and TYPE
+ * from one table. docs/metrics.md lists them; a test holds it against the text.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "controller/actions/actor.h"
+#include "controller/auth/vouch.h"
+#include "controller/campaign/campaigning.h"
+#include "controller/routes/process_use.h"
+#include "lib/base/macro.h"
+
+enum { COMMIT_BUCKETS = 9, LEVELS = 4, STATUS_CLASSES = 6 };
+
+/* What is counted as it happens. */
+struct metrics {
+	uint64_t accepted, duplicates, late, malformed, refused, shed;
+	uint64_t commit_buckets[COMMIT_BUCKETS + 1]; /* the last one: longer than all */
+	uint64_t commit_us, commits, commit_failures;
+	uint64_t reloads, reload_failures;
+};
+
+/* What is looked up when somebody asks. */
+struct metrics_now {
+	uint64_t nodes[LEVELS];			    /* by level of their verdict */
+	uint64_t incidents;			    /* open */
+	uint64_t waiting;			    /* reports that wait for their commit */
+	uint64_t store_bytes;			    /* of the store's files */
+	uint64_t store_used, store_free, store_max; /* bytes; 0: no limit */
+	uint64_t store_halved, store_failing;
+	uint64_t store_damaged, store_looks, store_lost_commits, store_lost_reports, store_unsure;
+	uint64_t baselines, baselines_max, baselines_dropped;
+	uint64_t shifts, shifts_max, shifts_dropped;
+	uint64_t thinned_rounds, thinned_reports, thinned_bodies, forgotten_nodes;
+	uint64_t answers[STATUS_CLASSES];
+	uint64_t connections, held, cut, refused_connections, body_bytes;
+	struct act_counts act;
+	struct campaigning_counts campaigns;
+	struct vouch_counts vouch;
+	struct process_use process;
+};
+
+/* Note one commit that took `us`. */
+void metrics_commit(struct metrics *m, uint64_t us);
+
+/* The whole text, new memory. */
+char *metrics_text(const struct metrics *m, const struct metrics_now *now);

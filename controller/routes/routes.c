@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The API as a table, and its handlers. */
+#include "controller/routes/routes.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "controller/actions/acting.h"
+#include "controller/actions/actor.h"
+#include "controller/campaign/campaigning.h"
+#include "controller/controller.h"
+#include "controller/http/api.h"
+#include "controller/ingest/ingest.h"
+#include "controller/store/store.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/topology/topology_file.h"
+
+static void get_healthz(void *context, struct call *call)
+{
+	const struct service *s = context;
+	const char *stale = s->act ? act_stale(s->act) : NULL;
+
+	/* Still 200: a restart would not bring the cluster back. */
+	call_reply_text(call, 200, "text/plain; charset=utf-8",
+			stale ? xasprintf("ok\nnot acting: %s\n", stale) : xstrdup("ok\n"));
+}
+
+bool stands_by(const struct service *s, struct call *call)
+{
+	const char *other = acting_other(s);
+
+	if (!other)
+		return false;
+	call_close(call);
+	call_refuse(call, 503, "another controller acts, this one stands by: '%.200s'", other);
+	return true;
+}
+
+static void get_readyz(void *context, struct call *call)
+{
+	struct service *s = context;
+	struct err err = ERR_INIT;
+	uint64_t n = 0;
+
+	if (stands_by(s, call))
+		return;
+	if (store_count_nodes(s->store, &n, &err) < 0)
+		call_refuse(call, 503, "%s", err.msg);
+	else
+		call_reply_text(call, 200, "text/plain; charset=utf-8", xstrdup("ready\n"));
+}
+
+/* The store and what SQLite keeps beside it. */
+static uint64_t store_bytes(const char *path)
+{
+	static const char *const suffixes[] = { "", "-wal", "-shm" };
+	uint64_t sum = 0;
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		CLEANUP(freep) char *file = xasprintf("%s%s", path, suffixes[i]);
+
+		if (stat(file, &st) == 0)
+			sum += (uint64_t)st.st_size;
+	}
+	return sum;
+}
+
+/* New memory, or NULL: the store failed. */
+static char *make_metrics(struct service *s, struct err *err)
+{
+	struct api_counts counts = api_counts(s->api);
+	struct metrics_now now = {
+		.waiting = s->n_batch,
+		.store_bytes = store_bytes(s->settings->db),
+		.store_max = s->settings->db_max,
+		.store_failing = s->failing,
+		.baselines = s->baselines.n,
+		.baselines_max = BASELINES_MAX,
+		.baselines_dropped = s->baselines.shares.dropped,
+		.shifts = s->baselines.shifts.n,
+		.shifts_max = SHIFTS_MAX,
+		.shifts_dropped = s->baselines.shifts.shares.dropped,
+		.store_halved = s->thinner.squeeze,
+		.thinned_rounds = s->thinner.counts.rounds,
+		.thinned_reports = s->thinner.counts.reports,
+		.thinned_bodies = s->thinner.counts.bodies,
+		.forgotten_nodes = s->thinner.counts.nodes,
+		.connections = counts.connections,
+		.held = counts.held,
+		.cut = counts.cut,
+		.refused_connections = counts.refused,
+		.body_bytes = counts.body_bytes,
+	};
+	const struct store_health health = store_health(s->store);
+	struct store_size size = { 0 };
+
+	_Static_assert(sizeof(now.answers) == sizeof(counts.answers), "classes of status");
+	memcpy(now.answers, counts.answers, sizeof(now.answers));
+	now.store_damaged = health.damaged;
+	now.store_looks = health.rounds;
+	now.store_lost_commits = health.lost_commits;
+	now.store_lost_reports = health.lost_reports;
+	now.store_unsure = health.sums > SUMS_NEW;
+	now.act = act_counts(s->act);
+	now.campaigns = campaigning_counts(s);
+	if (s->vouch)
+		now.vouch = s->vouch->ops->counts(s->vouch);
+	process_use_read(&now.process);
+	if (store_count_verdicts(s->store, clock_real_us(), now.nodes, err) < 0 ||
+	    store_count_incidents(s->store, &now.incidents, err) < 0 ||
+	    store_size(s->store, &size, err) < 0)
+		return NULL;
+	now.store_used = size.used;
+	now.store_free = size.free;
+	return metrics_text(&s->metrics, &now);
+}
+
+/*
+ * Anybody may ask, and it takes the longer the more hosts there are: what was made serves so many
+ * times as long as it took to make, so that no crowd takes more than that part of our time.
+ */
+enum { METRICS_SHARE = 20 };
+#define METRICS_OLD_MAX_US USEC_PER_SEC
+
+static void get_metrics(void *context, struct call *call)
+{
+	struct service *s = context;
+	uint64_t start_us = clock_mono_us();
+	struct err err = ERR_INIT;
+
+	if (!s->metrics_text || start_us >= s->metrics_until_us) {
+		free(s->metrics_text);
+		s->metrics_text = make_metrics(s, &err);
+		s->metrics_until_us =
+			clock_mono_us() +
+			MIN(METRICS_SHARE * (clock_mono_us() - start_us), METRICS_OLD_MAX_US);
+	}
+	if (s->metrics_text)
+		call_reply_text(call, 200, "text/plain; version=0.0.4; charset=utf-8",
+				xstrdup(s->metrics_text));
+	else
+		call_refuse(call, 503, "%s", err.msg);
+}
+
+static const struct route routes[] = {
+	{ "GET", "/healthz", ROLE_ANYBODY, 0, get_healthz },
+	{ "GET", "/readyz", ROLE_ANYBODY, 0, get_readyz },
+	{ "GET", "/metrics", ROLE_ANYBODY, 0, get_metrics },
+	{ "POST", "/v1/reports", ROLE_NODE, REPORT_MAX, post_report },
+	{ "POST", "/v1/reports/batch", ROLE_NODE, REPORT_MAX, post_reports },
+	{ "PUT", "/v1/topologies/{}", ROLE_NODE, TOPOLOGY_TEXT_MAX, put_topology },
+	{ "GET", "/v1/topologies/{}", ROLE_READ, 0, get_topology },
+	{ "GET", "/v1/nodes", ROLE_READ, 0, get_nodes },
+	{ "GET", "/v1/nodes/{}", ROLE_READ, 0, get_node },
+	{ "GET", "/v1/nodes/{}/why", ROLE_READ, 0, get_why },
+	{ "GET", "/v1/nodes/{}/samples", ROLE_READ, 0, get_samples },
+	{ "GET", "/v1/nodes/{}/verdicts", ROLE_READ, 0, get_verdicts },
+	{ "GET", "/v1/nodes/{}/orders", ROLE_NODE, 0, get_orders },
+	{ "GET", "/v1/nodes/{}/evidence", ROLE_READ, 0, get_evidence },
+	{ "POST", "/v1/nodes/{}/cordon", ROLE_OPERATE, ORDER_MAX, post_cordon },
+	{ "POST", "/v1/nodes/{}/uncordon", ROLE_OPERATE, ORDER_MAX, post_uncordon },
+	{ "POST", "/v1/nodes/{}/repair-done", ROLE_OPERATE, ORDER_MAX, post_repair_done },
+	{ "POST", "/v1/nodes/{}/override", ROLE_OPERATE, ORDER_MAX, post_override },
+	{ "POST", "/v1/nodes/{}/silence", ROLE_OPERATE, ORDER_MAX, post_silence },
+	{ "GET", "/v1/actions", ROLE_READ, 0, get_actions },
+	{ "GET", "/v1/breaker", ROLE_READ, 0, get_breaker },
+	{ "POST", "/v1/breaker/reset", ROLE_OPERATE, ORDER_MAX, post_breaker_reset },
+	{ "GET", "/v1/coverage", ROLE_READ, 0, get_coverage },
+	{ "GET", "/v1/policy", ROLE_READ, 0, get_policy },
+	{ "POST", "/v1/policy/replay", ROLE_READ, JSON_PEOPLE_FILE_MAX, post_policy_replay },
+	{ "GET", "/v1/incidents", ROLE_READ, 0, get_incidents },
+	{ "GET", "/v1/incidents/{}", ROLE_READ, 0, get_incident },
+	{ "POST", "/v1/campaigns", ROLE_OPERATE, CAMPAIGN_BODY_MAX, post_campaign },
+	{ "GET", "/v1/campaigns", ROLE_READ, 0, get_campaigns },
+	{ "GET", "/v1/campaigns/{}", ROLE_READ, 0, get_campaign },
+	{ "GET", "/v1/baselines", ROLE_READ, 0, get_baselines },
+	{ "GET", "/v1/drift", ROLE_READ, 0, get_drift },
+	{ "POST", "/v1/backup", ROLE_ADMIN, ORDER_MAX, post_backup },
+	{ "GET", "/v1/backup", ROLE_READ, 0, get_backup },
+};
+
+void routes_set(struct api_options *options)
+{
+	options->routes = routes;
+	options->n_routes = ARRAY_SIZE(routes);
+}

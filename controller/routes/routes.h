@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handlers of the API, and what they share. `context` is the struct service. */
+#pragma once
+
+#include <jansson.h>
+
+#include "lib/base/macro.h"
+
+struct api_options;
+struct call;
+struct err;
+struct identity;
+struct jval;
+struct service;
+struct store_page;
+struct store_range;
+
+/* The table of the API, into `options`. */
+void routes_set(struct api_options *options);
+
+/*
+ * True, and the call is refused with 503 and its connection ended: another controller acts, and
+ * what hosts say and ask is for that one.
+ */
+bool stands_by(const struct service *s, struct call *call);
+
+/* Hosts (routes_nodes.c). */
+void get_nodes(void *context, struct call *call);
+void get_node(void *context, struct call *call);
+void get_why(void *context, struct call *call);
+void get_samples(void *context, struct call *call);
+void get_verdicts(void *context, struct call *call);
+
+/* The fleet (routes_fleet.c). */
+void get_incidents(void *context, struct call *call);
+void get_incident(void *context, struct call *call);
+void get_baselines(void *context, struct call *call);
+void get_drift(void *context, struct call *call);
+void post_backup(void *context, struct call *call);
+void get_backup(void *context, struct call *call);
+
+/* What hosts send (routes_reports.c, routes_topology.c). */
+void post_report(void *context, struct call *call);
+void post_reports(void *context, struct call *call);
+void put_topology(void *context, struct call *call);
+void get_topology(void *context, struct call *call);
+
+/* The status for what ingest_decode() and its like return. */
+unsigned status_of_content(int r);
+
+/* What is held (routes_orders.c). */
+void get_orders(void *context, struct call *call);
+
+/* Something of the host has changed: if it has new orders and holds a call, answer it. */
+void orders_look(struct service *s, const char *node);
+
+/* Orders of people (routes_act.c), and what came of them (routes_acted.c, routes_replay.c). */
+void post_cordon(void *context, struct call *call);
+void post_uncordon(void *context, struct call *call);
+void post_repair_done(void *context, struct call *call);
+void post_override(void *context, struct call *call);
+void post_silence(void *context, struct call *call);
+void post_breaker_reset(void *context, struct call *call);
+void get_actions(void *context, struct call *call);
+void get_breaker(void *context, struct call *call);
+void get_coverage(void *context, struct call *call);
+void get_policy(void *context, struct call *call);
+void get_evidence(void *context, struct call *call);
+void post_policy_replay(void *context, struct call *call);
+
+/* Tests of hosts with each other (routes_campaigns.c). */
+void post_campaign(void *context, struct call *call);
+void get_campaigns(void *context, struct call *call);
+void get_campaign(void *context, struct call *call);
+
+enum {
+	ORDER_MAX = 4096,	    /* bytes of an order */
+	CAMPAIGN_BODY_MAX = 131072, /* of one that names hosts: 256 of 253 bytes, and the rest */
+};
+
+/* Of a person's order: its JSON, new reference; -EBADMSG. */
+int parse_order_body(struct call *call, json_t **ret_value, struct err *err);
+/* Is the member "reason", when it is there, one? -EINVAL. */
+int check_reason(const struct jval *root, const char *reason, struct err *err);
+/* Who it is for the records: what the token names, else what they say of themselves. New memory. */
+char *operator_name(const struct identity *who, const char *by);
+
+/* What the cursor of a list is made of. */
+enum cursor_kind { CURSOR_NUMBER, CURSOR_NODE };
+
+/* ?limit and ?cursor; false: they were bad, and the call is refused. */
+bool range_of(struct call *call, enum cursor_kind kind, struct store_range *ret);
+
+/* Items of `all` from the cursor, which counts them, to the limit. */
+struct store_page cut_page(const json_t *all, const struct store_range *range);
+
+/* {"items", "next"}; empties the page. */
+void reply_page(struct call *call, struct store_page *page);
+
+/* The number that the path names, of a `what`. -ENOENT: it is none. */
+int number_of(const struct call *call, const char *what, int64_t *ret, struct err *err);
+
+/* 404 or 503 for what the store said. */
+void refuse_store(struct call *call, int r, const struct err *err);

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Orders of people: cordon, uncordon, repair-done, override, silence, reset of the breaker. A
+ * handler decodes one and asks the actor (action.h), which answers once it is durable.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/actions/action.h"
+#include "controller/auth/access.h"
+#include "controller/controller.h"
+#include "controller/http/api.h"
+#include "controller/routes/routes.h"
+#include "controller/store/store.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+enum { REASON_MAX = 500 };
+
+#define UNTIL_MOST_US (366 * USEC_PER_DAY)
+
+/* What a body may say, and must: bits. */
+enum order_key { KEY_REASON = 1, KEY_BREAK_GLASS = 2, KEY_UNTIL = 4, KEY_FOR = 8 };
+
+struct order {
+	enum action_kind kind;
+	unsigned takes, needs; /* enum order_key; all take a reason and `by` */
+	unsigned one_of;       /* just one of these */
+};
+
+static const struct order order_cordon = { ACT_CORDON, KEY_BREAK_GLASS, KEY_REASON, 0 };
+static const struct order order_uncordon = { ACT_UNCORDON, 0, KEY_REASON, 0 };
+static const struct order order_repair_done = { ACT_REPAIR_DONE, 0, 0, 0 };
+static const struct order order_override = { ACT_OVERRIDE, KEY_UNTIL | KEY_FOR, 0,
+					     KEY_UNTIL | KEY_FOR };
+static const struct order order_silence = { ACT_SILENCE, KEY_FOR, KEY_REASON | KEY_FOR, 0 };
+static const struct order order_reset = { ACT_BREAKER_RESET, 0, KEY_REASON, 0 };
+
+/* --- what is asked --- */
+
+#define NOT_SAID UINT64_MAX
+
+struct body {
+	char *reason, *by, *until;
+	uint64_t for_us; /* NOT_SAID: not said; 0: it ends now */
+	int break_glass; /* tristate: -1 not said */
+};
+
+static void body_release(struct body *b)
+{
+	free(b->reason);
+	free(b->by);
+	free(b->until);
+}
+
+static const struct jfield body_fields[] = {
+	{ "reason", J_STRING, offsetof(struct body, reason), 0 },
+	{ "by", J_STRING, offsetof(struct body, by), 0 },
+	{ "break_glass", J_TRISTATE, offsetof(struct body, break_glass), 0 },
+	{ "until", J_STRING, offsetof(struct body, until), 0 },
+	{ "for", J_DURATION, offsetof(struct body, for_us), 0 },
+};
+
+static const struct {
+	const char *name;
+	unsigned key;
+} keys[] = {
+	{ "reason", KEY_REASON },
+	{ "break_glass", KEY_BREAK_GLASS },
+	{ "until", KEY_UNTIL },
+	{ "for", KEY_FOR },
+};
+
+static int check_one_of(const struct order *order, const struct jval *root, struct err *err)
+{
+	const struct jval until = jval_get(root, "until"), span = jval_get(root, "for");
+
+	if (!order->one_of)
+		return 0;
+	if (!until.value && !span.value)
+		return jval_fail(&until, err, "is needed, or for");
+	return until.value && span.value ? jval_fail(&span, err, "is for an order without until")
+					 : 0;
+}
+
+static int check_keys(const struct order *order, const struct jval *root, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		struct jval member = jval_get(root, keys[i].name);
+
+		if (!member.value && (order->needs & keys[i].key))
+			return jval_fail(&member, err, "is needed");
+		if (member.value && !((order->takes | KEY_REASON) & keys[i].key))
+			return jval_fail(&member, err, "is not for this order");
+	}
+	return check_one_of(order, root, err);
+}
+
+int check_reason(const struct jval *root, const char *reason, struct err *err)
+{
+	struct jval member = jval_get(root, "reason");
+	size_t length = reason ? strlen(reason) : 0;
+
+	if (!member.value)
+		return 0;
+	if (length == 0 || length > REASON_MAX || strspn(reason, " \t\r\n") == length)
+		return jval_fail(&member, err, "want 1 to %d bytes that say why", REASON_MAX);
+	return 0;
+}
+
+int parse_order_body(struct call *call, json_t **ret_value, struct err *err)
+{
+	bool gzip = false;
+	size_t length = 0;
+	const void *bytes = call_body(call, &length, &gzip);
+
+	if (gzip)
+		return err_set(err, EBADMSG, "body: want it as it is, not packed");
+	return json_parse(bytes, length, "body", ret_value, err) < 0 ? -EBADMSG : 0;
+}
+
+/* 400 for what is no JSON, 422 for what says something else: as negative errno. */
+static int read_body(const struct order *order, struct call *call, struct body *ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	struct jval root;
+	int r = parse_order_body(call, &value, err);
+
+	if (r < 0)
+		return r;
+	root = jval_root(value, "body");
+	ret->break_glass = -1;
+	ret->for_us = NOT_SAID;
+	r = jval_decode(&root, body_fields, ARRAY_SIZE(body_fields), JVAL_STRICT, ret, err);
+	if (r == 0)
+		r = check_keys(order, &root, err);
+	return r == 0 ? check_reason(&root, ret->reason, err) : r;
+}
+
+/* When it ends, by our clock; 0: the order has no end, or ends what stands. */
+static int end_of(const struct body *b, uint64_t now_us, uint64_t *ret_us, struct err *err)
+{
+	uint64_t us = 0;
+
+	*ret_us = 0;
+	if (!b->until && (b->for_us == NOT_SAID || b->for_us == 0))
+		return 0;
+	if (!b->until)
+		us = b->for_us > UNTIL_MOST_US ? UINT64_MAX : now_us + b->for_us;
+	else if (clock_parse_stamp(b->until, &us) < 0) {
+		if (duration_parse(b->until, &us, NULL) < 0)
+			return err_set(err, EINVAL,
+				       "until: '%.40s' is neither a time in UTC like "
+				       "2026-11-22T08:00:00Z nor a duration like 12h",
+				       b->until);
+		us += now_us;
+	}
+	if (us <= now_us)
+		return err_set(err, EINVAL, "until: %.40s is past", b->until);
+	if (us - now_us > UNTIL_MOST_US)
+		return err_set(err, EINVAL, "more than %d days from now on",
+			       (int)(UNTIL_MOST_US / USEC_PER_DAY));
+	*ret_us = us;
+	return 0;
+}
+
+char *operator_name(const struct identity *who, const char *by)
+{
+	const char *role = who->role == ROLE_ADMIN ? "admin" : "operate";
+
+	if (who->name)
+		return xasprintf("operator %s", who->name);
+	if (by && access_name_ok(by))
+		return xasprintf("operator %s, by their own word (role %s)", by, role);
+	return xasprintf("operator (role %s)", role);
+}
+
+/* --- what is answered --- */
+
+/* A call that waits for the actor. */
+struct pending {
+	struct service *service;
+	struct call *call;
+	char *node; /* or NULL */
+	enum action_kind kind;
+	bool held, told;
+};
+
+static void pending_free(struct pending *p)
+{
+	free(p->node);
+	free(p);
+}
+
+/*
+ * Asked for what is so already, which is no refusal: whoever asks again gets what he wants. But a
+ * cordon that is not a person's ends by itself, which is not what a person asked for.
+ */
+static bool is_so(const struct pending *p, const struct act_said *said)
+{
+	CLEANUP(json_freep) json_t *life = NULL;
+
+	if (said->status != 409 || !streq(said->rule, "already") || !p->node)
+		return said->status == 200;
+	life = act_node_json(p->service->act, p->node);
+	return p->kind != ACT_CORDON || json_is_true(json_object_get(life, "manual"));
+}
+
+static void reply(const struct pending *p, const struct act_said *said)
+{
+	CLEANUP(freep) char *number = xasprintf("%" PRId64, said->action);
+	CLEANUP(freep)
+	char *words = xasprintf("%s%s%s", p->node ? p->node : "", p->node ? ": " : "", said->words);
+	CLEANUP(freep) char *detail = NULL;
+
+	if (is_so(p, said)) {
+		call_reply(p->call, 200,
+			   json_pack("{s:s?, s:s?, s:s}", "node", p->node, "action",
+				     said->action ? number : NULL, "sentence", words));
+		return;
+	}
+	detail = said->allows ? xasprintf("%s; what would allow it: %s", words, said->allows)
+			      : xstrdup(words);
+	call_refuse_with(p->call, said->status,
+			 json_pack("{s:s*, s:s*, s:s*}", "rule", said->rule, "allows", said->allows,
+				   "action", said->action ? number : NULL),
+			 detail);
+}
+
+static void on_told(void *context, const struct act_said *said)
+{
+	struct pending *p = context;
+
+	p->told = true;
+	reply(p, said);
+	if (p->held)
+		pending_free(p);
+}
+
+/* It is done all the same: the next look tells. */
+static void on_gone(void *context UNUSED, struct call *call)
+{
+	struct pending *p = call_data(call);
+
+	act_leave(p->service->act, p);
+	call_refuse(call, 503, "nobody waits for it any more");
+	pending_free(p);
+}
+
+static bool may_break_glass(struct call *call, const struct body *b)
+{
+	if (b->break_glass != 1 || call_identity(call)->role == ROLE_ADMIN)
+		return true;
+	call_refuse(call, 403, "break_glass takes a token with the role admin");
+	return false;
+}
+
+static void obey(struct service *s, struct call *call, const struct order *order)
+{
+	CLEANUP(body_release) struct body body = { 0 };
+	CLEANUP(freep) char *who = NULL;
+	CLEANUP(freep) char *reason = NULL;
+	struct pending *p;
+	struct act_ask ask;
+	uint64_t until_us = 0;
+	struct err err = ERR_INIT;
+	int r = read_body(order, call, &body, &err);
+
+	if (r == 0)
+		r = end_of(&body, clock_real_us(), &until_us, &err);
+	if (r < 0) {
+		call_refuse(call, status_of_content(r), "%s", err.msg);
+		return;
+	}
+	if (!may_break_glass(call, &body))
+		return;
+	who = operator_name(call_identity(call), body.by);
+	reason = utf8_clean(body.reason ? body.reason : "no reason given");
+	p = xcalloc(1, sizeof(*p));
+	*p = (struct pending){ .service = s, .call = call, .kind = order->kind };
+	if (order->kind != ACT_BREAKER_RESET)
+		p->node = xstrdup(call_segment(call));
+	ask = (struct act_ask){ p->node, who, reason, body.break_glass == 1, until_us };
+	act_ask(s->act, order->kind, &ask, on_told, p);
+	if (p->told) {
+		pending_free(p);
+		return;
+	}
+	p->held = true;
+	call_hold(call, on_gone, p);
+}
+
+void post_cordon(void *context, struct call *call)
+{
+	obey(context, call, &order_cordon);
+}
+
+void post_uncordon(void *context, struct call *call)
+{
+	obey(context, call, &order_uncordon);
+}
+
+void post_repair_done(void *context, struct call *call)
+{
+	obey(context, call, &order_repair_done);
+}
+
+void post_override(void *context, struct call *call)
+{
+	obey(context, call, &order_override);
+}
+
+void post_silence(void *context, struct call *call)
+{
+	obey(context, call, &order_silence);
+}
+
+void post_breaker_reset(void *context, struct call *call)
+{
+	obey(context, call, &order_reset);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was done, and what may be done now: actions, breaker, policy. */
+#include "controller/actions/action.h"
+#include "controller/controller.h"
+#include "controller/http/api.h"
+#include "controller/routes/routes.h"
+#include "controller/store/store.h"
+#include "controller/store/store_actions.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+void get_actions(void *context, struct call *call)
+{
+	struct service *s = context;
+	struct store_range range;
+	struct store_page page = { 0 };
+	struct err err = ERR_INIT;
+	int r;
+
+	if (!range_of(call, CURSOR_NUMBER, &range))
+		return;
+	r = store_actions(s->store, call_argument(call, "node"), &range, &page, &err);
+	if (r < 0)
+		refuse_store(call, r, &err);
+	else
+		reply_page(call, &page);
+}
+
+/* A stamp for the number that the breaker is kept with; null for none. */
+static json_t *stamp_at(const json_t *object, const char *key)
+{
+	json_int_t us = json_integer_value(json_object_get(object, key));
+	char text[CLOCK_STAMP_SIZE];
+
+	if (us <= 0)
+		return json_null();
+	clock_stamp((uint64_t)us, text);
+	return json_string(text);
+}
+
+void get_breaker(void *context, struct call *call)
+{
+	struct service *s = context;
+	CLEANUP(json_freep) json_t *kept = act_breaker_json(s->act);
+
+	/* Of a breaker that never opened the ledger holds the first of all causes, for nothing. */
+	if (json_integer_value(json_object_get(kept, "opened_us")) == 0)
+		(void)json_object_set_new(kept, "cause", json_null());
+	call_reply(
+		call, 200,
+		json_pack("{s:O?, s:O?, s:O?, s:o, s:o, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?}",
+			  "open", json_object_get(kept, "open"), "cause",
+			  json_object_get(kept, "cause"), "reason",
+			  json_object_get(kept, "sentence"), "opened", stamp_at(kept, "opened_us"),
+			  "reset", stamp_at(kept, "reset_us"), "reset_by",
+			  json_object_get(kept, "reset_by"), "mode", json_object_get(kept, "mode"),
+			  "epoch", json_object_get(kept, "epoch"), "fenced",
+			  json_object_get(kept, "fenced"), "stale", json_object_get(kept, "stale"),
+			  "stopped", json_object_get(kept, "stopped"), "budget",
+			  json_object_get(kept, "budget")));
+}
+
+void get_coverage(void *context, struct call *call)
+{
+	struct service *s = context;
+	CLEANUP(json_freep) json_t *all = act_coverage_json(s->act);
+	struct store_range range;
+	struct store_page page;
+
+	if (!range_of(call, CURSOR_NUMBER, &range))
+		return;
+	page = cut_page(all, &range);
+	reply_page(call, &page);
+}
+
+void get_policy(void *context, struct call *call)
+{
+	struct service *s = context;
+	int mode = MIN((int)s->settings->mode, s->rules.policy.mode);
+
+	call_reply(call, 200,
+		   json_pack("{s:s, s:s, s:s, s:s, s:O?}", "mode", policy_mode_names[mode],
+			     "mode_of_option", policy_mode_names[s->settings->mode],
+			     "mode_of_policy", policy_mode_names[s->rules.policy.mode], "version",
+			     s->rules.version, "policy", s->rules.document));
+}
+
+void get_evidence(void *context, struct call *call)
+{
+	struct service *s = context;
+	json_t *bundle = NULL;
+	struct err err = ERR_INIT;
+	int r = act_evidence(s->act, call_segment(call), &bundle, &err);
+
+	if (r < 0)
+		refuse_store(call, r, &err);
+	else
+		call_reply(call, 200, bundle);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of hosts, for people and programs that ask. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "controller/actions/action.h"
+#include "controller/controller.h"
+#include "controller/fleet/findings.h"
+#include "controller/http/api.h"
+#include "controller/ingest/ingest.h"
+#include "controller/ingest/speaker.h"
+#include "controller/routes/life.h"
+#include "controller/routes/routes.h"
+#include "controller/store/pack.h"
+#include "controller/store/store.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/pool.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/judge/verdict.h"
+#include "lib/report/report.h"
+
+enum { LIMIT_DEFAULT = 100 };
+
+void refuse_store(struct call *call, int r, const struct err *err)
+{
+	call_refuse(call, r == -ENOENT ? 404 : 503, "%s", err->msg);
+}
+
+int number_of(const struct call *call, const char *what, int64_t *ret, struct err *err)
+{
+	const char *text = call_segment(call);
+	char *end = NULL;
+	long long number;
+
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	if (errno || end == text || *end)
+		return err_set(err, ENOENT, "there is no %s '%.40s'", what, text);
+	*ret = number;
+	return 0;
+}
+
+/* Only what a page gave as its `next`: another one would begin anywhere. */
+static bool cursor_ok(const char *cursor, enum cursor_kind kind)
+{
+	char *end = NULL;
+
+	if (kind == CURSOR_NODE)
+		return node_name_ok(cursor);
+	errno = 0;
+	(void)strtoll(cursor, &end, 10);
+	return errno == 0 && cursor[0] >= '0' && cursor[0] <= '9' && *end == '\0';
+}
+
+bool range_of(struct call *call, enum cursor_kind kind, struct store_range *ret)
+{
+	const char *limit = call_argument(call, "limit"), *cursor = call_argument(call, "cursor");
+	char *end = NULL;
+	unsigned long value = LIMIT_DEFAULT;
+
+	if (limit) {
+		errno = 0;
+		value = strtoul(limit, &end, 10);
+		if (errno || !isdigit((unsigned char)limit[0]) || *end || value < 1 ||
+		    value > STORE_PAGE_MAX) {
+			call_refuse(call, 400, "limit: want 1 to %d", STORE_PAGE_MAX);
+			return false;
+		}
+	}
+	if (cursor && !cursor_ok(cursor, kind)) {
+		call_refuse(call, 400, "cursor: want the next of the page before");
+		return false;
+	}
+	*ret = (struct store_range){ cursor, value };
+	return true;
+}
+
+void reply_page(struct call *call, struct store_page *page)
+{
+	call_reply(call, 200,
+		   json_pack("{s:o, s:s?}", "items", TAKE(page->items), "next", page->next));
+	free(page->next);
+	page->next = NULL;
+}
+
+/* What the store does not know: is its agent there? */
+static void add_live(struct service *s, json_t *node)
+{
+	const char *name = json_string_value(json_object_get(node, "node"));
+	int state = live_state(&s->live, name ? name : "", clock_mono_us());
+	const struct host *host = hosts_find(&s->hosts, name ? name : "");
+	const int there = act_in_cluster(s->act, name ? name : "");
+	json_t *service = act_service_json(s->act, name ? name : "");
+
+	(void)json_object_set_new(node, "clock_skew_s",
+				  host && isfinite(host->skew_s) ? json_real(host->skew_s)
+								 : json_null());
+	(void)json_object_set_new(node, "lost_reports",
+				  host ? json_integer((json_int_t)host->lost) : json_null());
+	if (speaker_two(host, clock_real_us())) {
+		CLEANUP(freep) char *sentence = speaker_two_sentence(host);
+
+		(void)json_object_set_new(node, "verdict", json_string("inconclusive"));
+		(void)json_object_set_new(node, "sentence", json_string(sentence));
+	}
+	(void)json_object_set_new(node, "connection", json_string(live_state_names[state]));
+	(void)json_object_set_new(node, "in_cluster", there < 0 ? json_null() : json_boolean(there));
+	(void)json_object_set_new(node, "service", service ? service : json_null());
+}
+
+void get_nodes(void *context, struct call *call)
+{
+	struct service *s = context;
+	struct store_range range;
+	struct store_page page = { 0 };
+	struct err err = ERR_INIT;
+	size_t i;
+	int r;
+
+	if (!range_of(call, CURSOR_NODE, &range))
+		return;
+	r = store_nodes(s->store, &range, clock_real_us(), &page, &err);
+	if (r < 0) {
+		refuse_store(call, r, &err);
+		return;
+	}
+	for (i = 0; i < json_array_size(page.items); i++)
+		add_live(s, json_array_get(page.items, i));
+	reply_page(call, &page);
+}
+
+void get_node(void *context, struct call *call)
+{
+	struct service *s = context;
+	json_t *node = NULL;
+	struct err err = ERR_INIT;
+	int r = store_node(s->store, call_segment(call), clock_real_us(), &node, &err);
+
+	if (r < 0) {
+		refuse_store(call, r, &err);
+		return;
+	}
+	add_live(s, node);
+	call_reply(call, 200, node);
+}
+
+/* --- why --- */
+
+/* The items that are not pass, of the verdict over all profiles. */
+static json_t *bad_items(const struct verdict *v)
+{
+	CLEANUP(json_freep) json_t *whole = verdict_encode(v);
+	json_t *items = json_object_get(whole, "items"), *bad = json_array();
+	size_t i;
+
+	for (i = 0; i < json_array_size(items) && i < v->n_items; i++) {
+		if (v->items[i].level != VERDICT_PASS)
+			(void)json_array_append(bad, json_array_get(items, i));
+	}
+	return bad;
+}
+
+/* The texts of its items are in `pool`. */
+static int merged(struct service *s, const char *node, struct pool *pool, struct verdict *ret,
+		  struct err *err)
+{
+	struct verdict runs[STORE_RUNS_MAX];
+	bool active[STORE_RUNS_MAX];
+	int n = store_runs(s->store, node, pool, runs, err), i;
+
+	if (n < 0)
+		return n;
+	for (i = 0; i < n; i++)
+		active[i] = profile_is_active(runs[i].profile);
+	verdict_merge(runs, active, (size_t)n, ret);
+	for (i = 0; i < n; i++)
+		verdict_release(&runs[i]);
+	return 0;
+}
+
+/* What half of its SKU has, it may have too. */
+static int add_fleet_incidents(struct service *s, const json_t *node, json_t *incidents,
+			       struct err *err)
+{
+	const char *sku = json_string_value(json_object_get(node, "sku"));
+	CLEANUP(freep) char *name = sku ? findings_fleet_name(sku) : NULL;
+	CLEANUP(json_freep) json_t *more = NULL;
+	int r = name ? store_open_incidents(s->store, name, &more, err) : 0;
+
+	if (r == 0 && more)
+		(void)json_array_extend(incidents, more);
+	return r;
+}
+
+void get_why(void *context, struct call *call)
+{
+	struct service *s = context;
+	CLEANUP(pool_release) struct pool pool = { 0 };
+	CLEANUP(verdict_release) struct verdict verdict = { 0 };
+	CLEANUP(json_freep) json_t *node = NULL;
+	json_t *items, *clock, *incidents = NULL;
+	struct err err = ERR_INIT;
+	int r = store_node(s->store, call_segment(call), clock_real_us(), &node, &err);
+
+	if (r == 0)
+		r = merged(s, call_segment(call), &pool, &verdict, &err);
+	if (r == 0)
+		r = store_open_incidents(s->store, call_segment(call), &incidents, &err);
+	if (r == 0)
+		r = add_fleet_incidents(s, node, incidents, &err);
+	if (r == 0)
+		r = life_add(s, call_segment(call), node, &err);
+	if (r < 0) {
+		json_decref(incidents);
+		refuse_store(call, r, &err);
+		return;
+	}
+	add_live(s, node);
+	items = bad_items(&verdict);
+	(void)store_add_windows(s->store, call_segment(call), items, NULL);
+	(void)store_add_reports(s->store, call_segment(call), items, NULL);
+	clock = host_clock_item(hosts_find(&s->hosts, call_segment(call)));
+	if (clock)
+		(void)json_array_append_new(items, clock);
+	(void)json_object_set_new(node, "items", items);
+	(void)json_object_set_new(node, "measured", json_integer((json_int_t)verdict.n_items));
+	(void)json_object_set_new(node, "incidents", incidents);
+	call_reply(call, 200, TAKE(node));
+}
+
+/* --- samples --- */
+
+/* The samples of one body, each with the run it is from, at the end of `all`. */
+static void add_samples(json_t *all, const struct store_body *body)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(REPORT_MAX);
+	CLEANUP(json_freep) json_t *report = NULL;
+	struct packed packed = { body->coding, body->bytes, body->length };
+	json_t *samples, *sample;
+	size_t i;
+
+	if (pack_open(&packed, &text, NULL) < 0 ||
+	    json_parse(strbuf_text(&text), text.len, "report", &report, NULL) < 0)
+		return; /* thinned out, or packed by another build */
+	samples = json_object_get(report, "samples");
+	json_array_foreach(samples, i, sample)
+	{
+		(void)json_object_set(sample, "profile", json_object_get(report, "profile"));
+		(void)json_object_set(sample, "time", json_object_get(report, "time"));
+		(void)json_array_append(all, sample);
+	}
+}
+
+struct store_page cut_page(const json_t *all, const struct store_range *range)
+{
+	size_t from = range->cursor ? strtoul(range->cursor, NULL, 10) : 0;
+	size_t n = json_array_size(all), i;
+	struct store_page page = { .items = json_array() };
+
+	for (i = from; i < n && i - from < range->limit; i++)
+		(void)json_array_append(page.items, json_array_get(all, i));
+	if (i < n)
+		page.next = xasprintf("%zu", i);
+	return page;
+}
+
+void get_samples(void *context, struct call *call)
+{
+	struct service *s = context;
+	CLEANUP(json_freep) json_t *all = json_array();
+	struct store_body bodies[STORE_PROFILES_MAX];
+	struct store_range range;
+	struct store_page page;
+	struct err err = ERR_INIT;
+	bool known = false;
+	int n, i;
+
+	if (!range_of(call, CURSOR_NUMBER, &range))
+		return;
+	n = store_has_node(s->store, call_segment(call), &known, &err);
+	if (n == 0 && !known)
+		n = err_set(&err, ENOENT, "no host '%.80s' is known", call_segment(call));
+	if (n == 0)
+		n = store_bodies(s->store, call_segment(call), bodies, STORE_PROFILES_MAX, &err);
+	if (n < 0) {
+		refuse_store(call, n, &err);
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		add_samples(all, &bodies[i]);
+		free(bodies[i].bytes);
+	}
+	page = cut_page(all, &range);
+	reply_page(call, &page);
+}
+
+void get_verdicts(void *context, struct call *call)
+{
+	struct service *s = context;
+	struct store_range range;
+	struct store_page page = { 0 };
+	struct err err = ERR_INIT;
+	bool known = false;
+	int r;
+
+	if (!range_of(call, CURSOR_NUMBER, &range))
+		return;
+	r = store_has_node(s->store, call_segment(call), &known, &err);
+	if (r == 0 && !known)
+		r = err_set(&err, ENOENT, "no host '%.80s' is known", call_segment(call));
+	if (r == 0)
+		r = store_verdicts(s->store, call_segment(call), &range, &page, &err);
+	if (r < 0)
+		refuse_store(call, r, &err);
+	else
+		reply_page(call, &page);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/json/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+
+/* Enough for a FLOP count and for a UNIX time with milliseconds. */
+enum { REAL_DIGITS = 15 };
+
+/*
+ * The deepest nesting of brackets outside strings. jansson's own limit is a
+ * compile-time 2048, too deep to recurse safely on what strangers send.
+ */
+static size_t nesting(const char *text, size_t len)
+{
+	size_t depth = 0, deepest = 0, i;
+	bool in_string = false;
+
+	for (i = 0; i < len; i++) {
+		char c = text[i];
+
+		if (in_string) {
+			if (c == '\\')
+				i++;
+			else if (c == '"')
+				in_string = false;
+		} else if (c == '"') {
+			in_string = true;
+		} else if (c == '{' || c == '[') {
+			depth++;
+			deepest = MAX(deepest, depth);
+		} else if ((c == '}' || c == ']') && depth) {
+			depth--;
+		}
+	}
+	return deepest;
+}
+
+int json_parse(const char *text, size_t len, const char *name, json_t **ret_value, struct err *err)
+{
+	json_error_t why;
+	json_t *value;
+
+	if (nesting(text, len) > JSON_DEPTH_MAX)
+		return err_set(err, EINVAL, "%s: nested deeper than %d", name, JSON_DEPTH_MAX);
+	/* JSON has no such byte, and the library overlooks one that follows a number. */
+	if (memchr(text, '\0', len))
+		return err_set(err, EINVAL, "%s: a NUL byte", name);
+	value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+	if (!value)
+		return err_set(err, EINVAL, "%s: line %d: %s", name, why.line, why.text);
+	*ret_value = value;
+	return 0;
+}
+
+int json_read_file(const char *path, size_t limit, json_t **ret_value, struct err *err)
+{
+	CLEANUP(freep) char *text = NULL;
+	size_t len;
+	int r = file_read(AT_FDCWD, path, limit, &text, &len, err);
+
+	return r < 0 ? r : json_parse(text, len, path, ret_value, err);
+}
+
+static char *dump(const json_t *value, size_t flags)
+{
+	char *text = json_dumps(value, flags | JSON_ENCODE_ANY | JSON_REAL_PRECISION(REAL_DIGITS));
+
+	if (!text)
+		abort(); /* only out of memory: what we hold is always valid */
+	return text;
+}
+
+char *json_line(const json_t *value)
+{
+	return dump(value, JSON_COMPACT);
+}
+
+char *json_pretty(const json_t *value)
+{
+	return dump(value, JSON_INDENT(2));
+}

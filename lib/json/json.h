@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON and YAML with checked access: every complaint about a value names the
+ * place, as "FILE: path.to[2].key: what".
+ *
+ * A struct jval is a value and the way to it; it lives on the stack, borrows
+ * the value, the file name and its parent, and is made by jval_root(),
+ * jval_get() and jval_at():
+ *
+ *	struct jval root = jval_root(doc, "profiles.yaml");
+ *	r = jval_decode(&root, fields, ARRAY_SIZE(fields), JVAL_STRICT, &out, err);
+ *
+ * One table of struct jfield per type gives its decoder and its encoder.
+ * YAML is read into json_t (YAML 1.2 core rules for plain scalars; anchors,
+ * aliases and tags are refused), so files and the API share decoders.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct err;
+
+enum {
+	JSON_DEPTH_MAX = 32,		/* nesting, in anything read */
+	JSON_PEOPLE_FILE_MAX = 1 << 20, /* bytes of a file that people write */
+};
+
+struct jval {
+	const json_t *value;   /* borrowed; NULL when absent */
+	const char *file;      /* name shown to people */
+	const struct jval *up; /* parent, or NULL at the root */
+	const char *key;       /* key in an object parent, else NULL */
+	size_t index;	       /* position in an array parent */
+};
+
+/* --- reading ------------------------------------------------------------ */
+
+/*
+ * Parse `len` bytes of JSON: duplicate keys, NaN, numbers that overflow,
+ * invalid UTF-8, trailing bytes and nesting beyond JSON_DEPTH_MAX are refused.
+ * `name` is for the sentence. New reference in `ret_value`. -EINVAL.
+ */
+int json_parse(const char *text, size_t len, const char *name, json_t **ret_value, struct err *err);
+
+/* Read a JSON file of at most `limit` bytes. -EINVAL, -EFBIG, -ENOENT... */
+int json_read_file(const char *path, size_t limit, json_t **ret_value, struct err *err);
+
+/*
+ * Read a YAML (or JSON, its subset) file that people write: at most
+ * JSON_PEOPLE_FILE_MAX bytes, one document, not empty. These two are in a
+ * library of their own (libyamlread.a): a daemon that reads no YAML links none.
+ */
+int yaml_read_file(const char *path, json_t **ret_value, struct err *err);
+
+/* Parse YAML text; `name` is for the sentence, which gives line and column. */
+int yaml_parse(const char *text, size_t len, const char *name, json_t **ret_value, struct err *err);
+
+/* --- writing ------------------------------------------------------------ */
+
+/* One line of compact JSON without a newline, new memory. */
+char *json_line(const json_t *value);
+
+/* Indented JSON for people, new memory. */
+char *json_pretty(const json_t *value);
+
+/* --- checked access ----------------------------------------------------- */
+
+struct jval jval_root(const json_t *value, const char *file);
+
+/* Member `key`; its value is NULL when absent. */
+struct jval jval_get(const struct jval *object, const char *key);
+
+/* Element `i`. */
+struct jval jval_at(const struct jval *array, size_t i);
+
+/* Set "FILE: path: <sentence>"; returns -EINVAL. */
+int jval_fail(const struct jval *v, struct err *err, const char *fmt, ...) PRINTF(3, 4);
+
+/* "object", "array", "string", ... or "nothing" when absent. */
+const char *jval_type_name(const struct jval *v);
+
+/* 0 when the value is an object (array); else -EINVAL with a sentence. */
+int jval_need_object(const struct jval *v, struct err *err);
+int jval_need_array(const struct jval *v, struct err *err);
+
+enum jtype {
+	J_STRING,   /* char *, owned; NULL when absent or null */
+	J_BOOL,	    /* bool */
+	J_TRISTATE, /* int: 1 true, 0 false, -1 null or absent */
+	J_U64,	    /* uint64_t, min..max */
+	J_REAL,	    /* double, min..max; NAN when null or absent */
+	J_DURATION, /* uint64_t microseconds, from "45s" */
+	J_ENUM,	    /* int, index into `names` */
+	J_JSON,	    /* json_t *, owned; any type */
+	J_OBJECT,   /* json_t *, owned; an object */
+	J_REALS,    /* struct jreals, owned */
+	J_STRV,	    /* char **, NULL-terminated, owned */
+	J_CUSTOM,   /* `decode` and `encode` */
+};
+
+/* A JSON array of numbers. */
+struct jreals {
+	double *v; /* owned */
+	size_t n;
+};
+
+enum jfield_flags {
+	J_REQUIRED = 1, /* absent is an error */
+	J_NULL = 2,	/* encoded as null rather than left out; null is accepted */
+};
+
+struct jfield {
+	const char *key;
+	enum jtype type;
+	size_t offset;	 /* of the member in the struct */
+	unsigned flags;	 /* enum jfield_flags */
+	double min, max; /* range of J_U64, J_REAL; most items of J_REALS, J_STRV; 0,0: free */
+	const char *const *names; /* of J_ENUM, NULL-terminated */
+	int (*decode)(const struct jval *v, void *member, struct err *err);
+	json_t *(*encode)(const void *member); /* NULL result: leave out */
+};
+
+enum jval_flags {
+	JVAL_STRICT = 1, /* an unknown key is an error: for what people write */
+};
+
+/*
+ * Fill the struct at `out` from the object `v` by the table. Members that are
+ * absent keep what they hold (defaults), owned members are freed first. On
+ * failure `out` is half-filled and still owned by the caller. -EINVAL.
+ */
+int jval_decode(const struct jval *v, const struct jfield *fields, size_t n, unsigned flags,
+		void *out, struct err *err);
+
+/* The object for the struct at `in` by the same table. New reference. */
+json_t *jval_encode(const struct jfield *fields, size_t n, const void *in);
+
+/*
+ * Decode an array of strings (at most `max`) into a NULL-terminated vector;
+ * for J_CUSTOM. strv_free() frees it.
+ */
+int jval_strv(const struct jval *v, size_t max, char ***ret_strv, struct err *err);
+void strv_free(char **strv);
+size_t strv_len(char *const *strv);
+
+/* For CLEANUP(). */
+static inline void json_freep(json_t **v)
+{
+	json_decref(*v);
+}
+DEFINE_CLEANUP(char **, strv_free, strv_freep);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/policy/decide.h"
+
+#include <stdlib.h>
+
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+#include "lib/judge/reference.h"
+#include "lib/policy/decide_inside.h"
+#include "lib/policy/fleet_inside.h"
+#include "lib/report/report.h"
+
+const char *const decision_action_names[] = {
+	[DECIDE_NOTHING] = "nothing",
+	[DECIDE_ALERT] = "alert",
+	[DECIDE_RETEST] = "retest",
+	[DECIDE_DEEP] = "deep",
+	[DECIDE_VERIFY] = "verify",
+	[DECIDE_HOLD] = "hold",
+	[DECIDE_UNHOLD] = "unhold",
+	[DECIDE_CORDON] = "cordon",
+	[DECIDE_CORDON_DRAIN] = "cordon+drain",
+	[DECIDE_RELEASE] = "release",
+	[DECIDE_DRAIN] = "drain",
+	[DECIDE_VERIFIED] = "verified",
+	NULL,
+};
+
+/* ---- from findings to candidates -------------------------------------------- */
+
+static const struct policy_rule *rule_of(const struct deciding *d, const struct fleet_node *node,
+					 const struct finding *finding)
+{
+	const struct policy_subject subject = {
+		.check = finding->check,
+		.locality = finding->locality,
+		.sku = names_text(&d->fleet->skus, node->sku),
+		.severity = severity_names[finding->severity],
+		.code = finding->code,
+	};
+
+	return policy_match(d->policy, &subject);
+}
+
+static bool is_reached(const struct finding *finding, const struct policy_rule *rule)
+{
+	const unsigned n = (unsigned)MIN(rule->n, (uint64_t)WINDOWS_MAX);
+
+	/* What was fatal once is over after its good runs, though it may stay noted for longer. */
+	return windows_reached(&finding->windows,
+			       finding->severity == SEVERITY_FATAL
+				       ? 1
+				       : (unsigned)MIN(rule->k, (uint64_t)WINDOWS_MAX),
+			       n);
+}
+
+/* What is too good to be true is told, too, and nothing is done to the host. */
+static bool is_born_part(const struct candidate *c)
+{
+	return streq(c->finding->code, FINDING_IMPOSSIBLE) ||
+	       (!c->fatal && fleet_is_born_part(c->finding));
+}
+
+static void add_candidate(struct outcome *out, const struct candidate *c)
+{
+	if (out->n_candidates == out->room_candidates) {
+		out->room_candidates = MAX(out->room_candidates * 2, (size_t)32);
+		out->candidates =
+			xrealloc(out->candidates, out->room_candidates, sizeof(*out->candidates));
+	}
+	out->candidates[out->n_candidates++] = *c;
+}
+
+/* True when something on the node is reached. */
+static bool collect_node(struct deciding *d, struct fleet_node *node)
+{
+	struct finding *finding, *next;
+	bool any = false;
+
+	for (finding = node->findings; finding; finding = next) {
+		struct candidate c = { .node = node, .finding = finding };
+
+		next = finding->next;
+		finding->shared = false;
+		if (finding->windows.n == 0) {
+			if (deciding_past(d->now_us, finding->tested_us,
+					  d->policy->sticky_window_us))
+				fleet_drop_finding(node, finding);
+			continue;
+		}
+		c.rule = rule_of(d, node, finding);
+		if (!c.rule || c.rule->action == ACTION_OBSERVE || !is_reached(finding, c.rule)) {
+			finding->reached_us = 0;
+			c.suspect = true;
+			if (!c.rule || c.rule->action == ACTION_OBSERVE ||
+			    windows_bad(&finding->windows, (unsigned)c.rule->n) == 0)
+				continue;
+		} else if (finding->reached_us == 0) {
+			finding->reached_us = d->now_us;
+		}
+		any |= !c.suspect;
+		/* It is no evidence any more, and no proof that the host is well either. */
+		if (finding->seen_us < d->breaker->reset_us)
+			continue;
+		c.fatal = finding->severity == SEVERITY_FATAL;
+		c.born = is_born_part(&c);
+		add_candidate(d->out, &c);
+	}
+	return any;
+}
+
+static void collect(struct deciding *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->fleet->n; i++) {
+		struct fleet_node *node = d->fleet->nodes[i];
+		struct node_record *record = &node->record;
+
+		if (node->findings && collect_node(d, node))
+			record->clear_us = 0;
+		else if (record->clear_us == 0)
+			record->clear_us = d->now_us;
+		if (record->clear_us > 0 && !life_holds(record->life.state))
+			record->wanted_us = 0;
+	}
+}
+
+/* ---- the breaker ------------------------------------------------------------ */
+
+enum { SILENT_MIN = 3 }; /* two silent hosts are two hosts */
+
+static bool counts_for_silence(const struct deciding *d, const struct fleet_node *node)
+{
+	return node->managed && node->reported_us > 0 &&
+	       !(node->out & (OUT_NOT_READY | OUT_OTHERS)) &&
+	       node->record.silence_until_us <= d->now_us;
+}
+
+static void check_silence(struct deciding *d)
+{
+	const struct policy *p = d->policy;
+	size_t known = 0, silent = 0, i;
+
+	for (i = 0; i < d->fleet->n; i++) {
+		const struct fleet_node *node = d->fleet->nodes[i];
+
+		if (!counts_for_silence(d, node))
+			continue;
+		known++;
+		silent += deciding_past(d->now_us, MAX(node->reported_us, d->breaker->reset_us),
+					p->silent_after_us);
+	}
+	if (silent < SILENT_MIN || (double)silent * 100 <= p->breaker_silent_percent * (double)known)
+		return;
+	deciding_open(
+		d, BREAKER_SILENT,
+		deciding_text(d,
+			      "%zu of %zu agents are silent, more than breaker.silent_percent %g: "
+			      "what is left may not be the truth",
+			      silent, known, p->breaker_silent_percent));
+}
+
+static void check_storm(struct deciding *d)
+{
+	const struct policy *p = d->policy;
+	uint64_t limit = p->storm_cordons > 0 ? p->storm_cordons : 2 * p->rate_cordons;
+	char per[CLOCK_DURATION_SIZE];
+	size_t i;
+
+	for (i = 0; i < d->fleet->n; i++) {
+		uint64_t wanted_us = d->fleet->nodes[i]->record.wanted_us;
+
+		d->out->wanted += wanted_us > d->breaker->reset_us &&
+				  !deciding_past(d->now_us, wanted_us, p->storm_per_us);
+	}
+	if (limit == 0 || d->out->wanted <= limit)
+		return;
+	duration_format(p->storm_per_us, per);
+	deciding_open(
+		d, BREAKER_STORM,
+		deciding_text(d,
+			      "%llu nodes were to be cordoned within %s, more than the %llu of "
+			      "breaker.storm",
+			      (unsigned long long)d->out->wanted, per, (unsigned long long)limit));
+}
+
+/* ---- all of it --------------------------------------------------------------- */
+
+void policy_decide(const struct policy *policy, struct fleet *fleet, struct breaker *breaker,
+		   uint64_t now_us, struct outcome *ret)
+{
+	struct deciding d = { policy, fleet, breaker, now_us, ret };
+
+	pool_release(&ret->texts);
+	ret->n = ret->n_changes = ret->n_candidates = 0;
+	ret->opened = false;
+	ret->again_us = 0;
+	ret->wanted = 0;
+	budget_count(&ret->budget, policy, fleet, breaker, now_us);
+	ret->out = ret->budget.out;
+	collect(&d);
+	check_silence(&d);
+	decide_shared(&d);
+	decide_weigh(&d);
+	check_storm(&d);
+	decide_cordons(&d);
+	decide_orders(&d);
+	decide_drains(&d);
+	ret->notices = fleet->notices;
+	ret->n_notices = fleet->n_notices;
+}
+
+void outcome_release(struct outcome *o)
+{
+	free(o->items);
+	free(o->changes);
+	free(o->candidates);
+	budget_release(&o->budget);
+	pool_release(&o->texts);
+	*o = (struct outcome){ 0 };
+}

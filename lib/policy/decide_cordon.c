@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What findings ask for, who may refuse it, and which nodes are cordoned. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/duration.h"
+#include "lib/judge/reference.h"
+#include "lib/policy/decide_inside.h"
+
+/* ---- what a finding asks for ------------------------------------------------ */
+
+static bool is_reproduced(const struct deciding *d, const struct candidate *c, bool measured)
+{
+	const struct finding *finding = c->finding;
+
+	return c->node->attribution == ATTRIBUTION_NODE ||
+	       finding->reproduced >= d->policy->retest_times ||
+	       (!measured && finding->exonerated >= d->policy->retest_returns);
+}
+
+/* Does a rule that cordons need more than its K of N? */
+static bool is_proven(const struct deciding *d, const struct candidate *c, bool measured)
+{
+	const struct finding *finding = c->finding;
+
+	if (is_reproduced(d, c, measured) || finding->reproduced > 0)
+		return true;
+	if (finding_is_pair(finding))
+		return false;
+	return !measured || c->rule->k > 1;
+}
+
+static int want_of(const struct deciding *d, const struct candidate *c)
+{
+	bool measured = family_find(c->finding->check, NULL)->compared;
+
+	if (c->finding->shared)
+		return WANT_NOTHING;
+	if (c->rule->action == ACTION_ALERT)
+		return WANT_ALERT;
+	if (c->born)
+		return c->node->attribution == ATTRIBUTION_NODE ? WANT_CORDON : WANT_ALERT;
+	if (c->rule->action == ACTION_RETEST)
+		return is_reproduced(d, c, measured) ? WANT_CORDON : WANT_RETEST;
+	return c->fatal || is_proven(d, c, measured) ? WANT_CORDON : WANT_RETEST;
+}
+
+/* ---- what people said -------------------------------------------------------- */
+
+static bool is_overridden(const struct deciding *d, const struct candidate *c)
+{
+	const struct node_record *record = &c->node->record;
+
+	if (record->override_until_us <= d->now_us)
+		return false;
+	return !c->fatal || c->finding->fatal_us <= record->override_us;
+}
+
+static bool refuse_until(struct refusal *ret, int by, uint64_t until_us, const char *what)
+{
+	char stamp[CLOCK_STAMP_SIZE];
+
+	*ret = (struct refusal){ .by = by, .again_us = until_us };
+	clock_stamp(until_us, stamp);
+	(void)snprintf(ret->sentence, sizeof(ret->sentence), "%s until %s", what, stamp);
+	(void)snprintf(ret->allow, sizeof(ret->allow), "waiting until %s, or assayctl %s", stamp,
+		       by == REFUSED_BY_SILENCE ? "silence NODE --for 0s"
+						: "override NODE --for 0s");
+	return false;
+}
+
+bool decide_stands_allow(const struct deciding *d, const struct candidate *c, struct refusal *ret)
+{
+	const struct node_record *record = &c->node->record;
+
+	if (!node_allows(c->node, ret))
+		return false;
+	if (record->silence_until_us > d->now_us)
+		return refuse_until(ret, REFUSED_BY_SILENCE, record->silence_until_us,
+				    "silence: an operator asked for it");
+	return !is_overridden(d, c) ||
+	       refuse_until(ret, REFUSED_BY_OVERRIDE, record->override_until_us,
+			    "override: a person gave it back, and that holds");
+}
+
+/* Fatal first, then the oldest, then by name; of one node the strongest wish first. */
+static int by_weight(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int order;
+
+	if (x->fatal != y->fatal)
+		return y->fatal - x->fatal;
+	if (x->finding->since_us != y->finding->since_us)
+		return x->finding->since_us < y->finding->since_us ? -1 : 1;
+	order = strcmp(x->node->name, y->node->name);
+	if (order == 0)
+		order = strcmp(x->finding->check, y->finding->check);
+	return order != 0 ? order : strcmp(x->finding->subject, y->finding->subject);
+}
+
+void decide_weigh(struct deciding *d)
+{
+	struct outcome *out = d->out;
+	size_t i;
+
+	for (i = 0; i < out->n_candidates; i++) {
+		struct candidate *c = &out->candidates[i];
+		struct node_record *record = &c->node->record;
+		struct refusal refusal;
+
+		c->want = want_of(d, c);
+		if (c->want == WANT_CORDON && record->wanted_us == 0 &&
+		    !life_holds(record->life.state) && decide_stands_allow(d, c, &refusal))
+			record->wanted_us = d->now_us;
+	}
+	if (out->n_candidates > 1)
+		qsort(out->candidates, out->n_candidates, sizeof(*out->candidates), by_weight);
+}
+
+/* ---- cordons ---------------------------------------------------------------- */
+
+static bool is_allowed(struct deciding *d, const struct candidate *c, struct refusal *ret)
+{
+	return decide_stands_allow(d, c, ret) && facts_allow(d->fleet, ret) &&
+	       breaker_allows(d->breaker, ret) &&
+	       budget_allows(&d->out->budget, c->node, true, ret);
+}
+
+const char *decide_evidence(struct deciding *d, const struct candidate *c)
+{
+	const struct finding *finding = c->finding;
+
+	return deciding_text(d, "%s%s%s of %s; reproduced %u of %llu%s%s",
+			     finding->incident ? finding->incident : "",
+			     finding->incident ? "; " : "", finding->check, finding->subject,
+			     finding->reproduced, (unsigned long long)d->policy->retest_times,
+			     finding->partner ? "; partner " : "",
+			     finding->partner ? finding->partner : "");
+}
+
+static void decide_cordon(struct deciding *d, const struct candidate *c)
+{
+	const struct policy *p = d->policy;
+	bool drain = c->rule->action == ACTION_CORDON_DRAIN;
+	struct decision *one = deciding_add(d, c->node, drain ? DECIDE_CORDON_DRAIN : DECIDE_CORDON);
+	uint64_t window_us = MIN(p->sticky_window_us, d->now_us);
+	struct refusal refusal = { 0 };
+
+	one->finding = c->finding;
+	one->fatal = c->fatal;
+	one->rule = c->rule->name;
+	one->evidence = decide_evidence(d, c);
+	one->sticky = fleet_repeats(c->node, d->now_us - window_us) + 1 >= p->sticky_after;
+	one->reason = deciding_text(
+		d, "%s: %s%s", c->node->name,
+		c->finding->sentence ? c->finding->sentence : c->finding->check,
+		one->sticky ? "; cordoned too often: only a person gives it back" : "");
+	if (is_allowed(d, c, &refusal)) {
+		budget_take(&d->out->budget, c->node, true);
+		return;
+	}
+	deciding_refuse(d, one, &refusal);
+}
+
+/* What an old order of a person refuses may stand beside what it does not. */
+static void decide_those(struct deciding *d, bool refused_by_people)
+{
+	struct outcome *out = d->out;
+	struct refusal refusal;
+	size_t i;
+
+	for (i = 0; i < out->n_candidates; i++) {
+		const struct candidate *c = &out->candidates[i];
+
+		if (c->want != WANT_CORDON || c->node->scratch ||
+		    life_holds(c->node->record.life.state) ||
+		    decide_stands_allow(d, c, &refusal) == refused_by_people)
+			continue;
+		c->node->scratch = 1;
+		decide_cordon(d, c);
+	}
+}
+
+void decide_cordons(struct deciding *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->fleet->n; i++)
+		d->fleet->nodes[i]->scratch = 0;
+	decide_those(d, false);
+	decide_those(d, true);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of policy_decide() share among themselves. */
+#pragma once
+
+#include "lib/policy/deciding.h"
+
+/* What one finding asks for. In order of weight. */
+enum want { WANT_NOTHING, WANT_ALERT, WANT_RETEST, WANT_CORDON };
+
+/* One finding that counts: K of N, or fatal; until decide_shared() also what was bad last. */
+struct candidate {
+	struct fleet_node *node;
+	struct finding *finding;
+	const struct policy_rule *rule;
+	bool fatal;
+	bool suspect; /* bad once, and K of N is not reached: for what is shared alone */
+	bool born;    /* one part of several that was slow since it was first measured */
+	bool told;    /* what it shares is told: a domain, a setting, a job, half of the fleet */
+	int want;     /* enum want; after what is shared is known */
+};
+
+/* Mark what many hosts share, keep the notices, and open the breaker where it is due. */
+void decide_shared(struct deciding *d);
+
+/* What each candidate asks for, and their order. */
+void decide_weigh(struct deciding *d);
+
+/* At most one cordon a node, in that order, while budgets last. */
+void decide_cordons(struct deciding *d);
+
+/* Tests, holds, releases and coverage. */
+void decide_orders(struct deciding *d);
+
+/* Which cordoned nodes are drained; it uses the nodes' scratch. */
+void decide_drains(struct deciding *d);
+
+/* Whose node it is and what people said about it stand before any budget. */
+bool decide_stands_allow(const struct deciding *d, const struct candidate *c, struct refusal *ret);
+
+/* What is known of the finding, for the record. */
+const char *decide_evidence(struct deciding *d, const struct candidate *c);
+
+/* False fills `ret`. */
+bool breaker_allows(const struct breaker *breaker, struct refusal *ret);
+
+/* Is it ours to touch at all? Likewise. */
+bool node_allows(const struct fleet_node *node, struct refusal *ret);
+
+/* Has another owner its hands on it? Likewise. */
+bool hands_allow(const struct fleet_node *node, struct refusal *ret);
+
+/* Is what is known of the fleet still so? Likewise. */
+bool facts_allow(const struct fleet *fleet, struct refusal *ret);
+
+/* Nobody else has a hand on it. */
+static inline bool is_ours(const struct fleet_node *node)
+{
+	return node->managed && !node->hands_off;
+}

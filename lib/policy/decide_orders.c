@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests, holds, releases and coverage: what policy_decide() asks for besides cordons. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+#include "lib/policy/decide_inside.h"
+
+/* Bits of a node's scratch. */
+enum { HAS_CORDON = 1, HAS_TEST = 2, NEEDS_HOLD = 4, IS_PARTNER = 8 };
+
+enum { ABORTED_MAX = 3 }; /* tests that brought nothing before a hold is asked for */
+
+/* Attribution that still blames a node does not ask for a deep test more often. */
+#define BLAMED_AGAIN_US USEC_PER_DAY
+
+static bool is_quiet(const struct deciding *d, const struct fleet_node *node)
+{
+	return !deciding_reached(d, node->record.silence_until_us, 0);
+}
+
+static bool is_idle(const struct fleet_node *node)
+{
+	return node->n_jobs == 0 && node->record.ordered_us == 0;
+}
+
+/* An order that brought nothing in time is over. */
+static void expire_order(const struct deciding *d, struct fleet_node *node)
+{
+	struct node_record *record = &node->record;
+
+	if (record->ordered_us == 0 ||
+	    !deciding_reached(d, record->ordered_us, d->policy->retest_timeout_us))
+		return;
+	record->ordered_us = 0;
+	record->aborted++;
+}
+
+static struct decision *order(struct deciding *d, struct fleet_node *node, int action,
+			      const char *rule)
+{
+	struct decision *one = deciding_add(d, node, action);
+
+	one->rule = rule;
+	return one;
+}
+
+/* ---- held nodes: verify and release ------------------------------------------ */
+
+/* Nothing would be in its way, but a person. */
+static void ask_person(struct deciding *d, struct fleet_node *node)
+{
+	struct decision *one = order(d, node, DECIDE_RELEASE, "release");
+	struct refusal refusal = { .by = REFUSED_BY_PERSON };
+
+	(void)snprintf(refusal.sentence, sizeof(refusal.sentence), "person: %.200s is %s",
+		       node->name,
+		       node->record.life.manual ? "cordoned by an operator"
+						: "sticky: it was cordoned too often");
+	(void)snprintf(refusal.allow, sizeof(refusal.allow),
+		       "assayctl repair-done %.100s, or assayctl uncordon %.100s --reason REASON",
+		       node->name, node->name);
+	one->reason = deciding_text(d, "%s: nothing is bad any more", node->name);
+	deciding_refuse(d, one, &refusal);
+}
+
+static void decide_release(struct deciding *d, struct fleet_node *node)
+{
+	struct decision *one = order(d, node, DECIDE_RELEASE, "release");
+	char delay[CLOCK_DURATION_SIZE];
+	struct refusal refusal;
+
+	duration_format(d->policy->release_delay_us, delay);
+	one->reason = deciding_text(d, "%s: nothing is bad since %s, and %u active test%s passed",
+				    node->name, delay, node->record.passes,
+				    node->record.passes == 1 ? "" : "s");
+	if (!hands_allow(node, &refusal) || !facts_allow(d->fleet, &refusal))
+		deciding_refuse(d, one, &refusal);
+}
+
+static void decide_held(struct deciding *d, struct fleet_node *node)
+{
+	const struct policy *p = d->policy;
+	struct node_record *record = &node->record;
+	bool clear = record->clear_us > 0;
+	bool waited = clear && deciding_reached(d, record->clear_us, p->release_delay_us);
+
+	if (record->life.state == LIFE_VERIFYING && !clear)
+		deciding_step(d, node, EVENT_VERIFY_FAILED, "something is bad again", NULL);
+	if (!clear || record->life.state == LIFE_IN_REPAIR || is_quiet(d, node))
+		return;
+	if (record->life.state == LIFE_STICKY || record->life.manual) {
+		if (waited)
+			ask_person(d, node);
+		return;
+	}
+	if (record->life.state == LIFE_VERIFYING && record->passes >= p->release_passes) {
+		if (waited)
+			decide_release(d, node);
+		return;
+	}
+	if (record->ordered_us == 0 && !node->hands_off &&
+	    deciding_reached(d, record->tested_us, p->retest_spacing_us)) {
+		struct decision *one = order(d, node, DECIDE_VERIFY, "release");
+
+		one->reason = deciding_text(
+			d, "%s: nothing is bad any more; %u of %llu tests passed", node->name,
+			record->passes, (unsigned long long)p->release_passes);
+	}
+}
+
+/* ---- nodes in service: tests and alerts -------------------------------------- */
+
+/* A partner that is known to be good: of the same domain first, not the last one. */
+static struct fleet_node *partner_of(const struct deciding *d, const struct candidate *c)
+{
+	struct fleet_node *best = NULL;
+	bool best_near = false;
+	size_t i;
+
+	for (i = 0; i < d->fleet->n; i++) {
+		struct fleet_node *node = d->fleet->nodes[i];
+		bool near = node->domain != NAME_NONE && node->domain == c->node->domain;
+
+		if (node == c->node || node->out || node->hands_off || node->record.clear_us == 0 ||
+		    !is_idle(node) || streq(node->name, c->finding->partner) ||
+		    node->scratch & IS_PARTNER || (best && (best_near || !near)) ||
+		    deciding_past(d->now_us, node->reported_us, d->policy->silent_after_us))
+			continue;
+		best = node;
+		best_near = near;
+	}
+	return best;
+}
+
+static void decide_test(struct deciding *d, const struct candidate *c)
+{
+	struct fleet_node *node = c->node;
+	bool pair = finding_is_pair(c->finding);
+	struct fleet_node *partner;
+	struct decision *one;
+
+	if (!is_idle(node) ||
+	    !deciding_reached(d, c->finding->tested_us, d->policy->retest_spacing_us))
+		return;
+	partner = pair ? partner_of(d, c) : NULL;
+	if (pair && !partner)
+		return;
+	one = order(d, node, DECIDE_RETEST, c->rule->name);
+	one->finding = c->finding;
+	if (partner) {
+		partner->scratch |= IS_PARTNER;
+		one->partner = partner->name;
+	}
+	one->reason =
+		deciding_text(d, "%s: %s; is it so again? %u of %llu tests failed", node->name,
+			      c->finding->sentence ? c->finding->sentence : c->finding->check,
+			      c->finding->reproduced, (unsigned long long)d->policy->retest_times);
+	one->evidence = c->finding->incident ? c->finding->incident : "";
+}
+
+static void decide_alert(struct deciding *d, const struct candidate *c)
+{
+	struct decision *one = order(d, c->node, DECIDE_ALERT, c->rule->name);
+
+	one->finding = c->finding;
+	one->fatal = c->fatal;
+	one->effect = true;
+	one->evidence = c->finding->incident ? c->finding->incident : "";
+	one->reason = deciding_text(d, "%s: %s", c->node->name,
+				    c->finding->sentence ? c->finding->sentence : c->finding->check);
+}
+
+static void decide_in_service(struct deciding *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->out->n_candidates; i++) {
+		const struct candidate *c = &d->out->candidates[i];
+		struct fleet_node *node = c->node;
+
+		if (c->want == WANT_NOTHING || life_holds(node->record.life.state) ||
+		    is_quiet(d, node))
+			continue;
+		decide_alert(d, c);
+		if (node->record.life.state == LIFE_HEALTHY ||
+		    node->record.life.state == LIFE_RELEASED)
+			deciding_step(d, node, EVENT_SUSPECTED, "K of N, or fatal",
+				      c->finding->incident);
+		if (c->want != WANT_RETEST || node->scratch & (HAS_CORDON | HAS_TEST) ||
+		    d->breaker->open || !is_ours(node) || node->out & OUT_OTHERS)
+			continue;
+		node->scratch |= HAS_TEST;
+		if (node->n_jobs > 0 || node->record.aborted >= ABORTED_MAX)
+			node->scratch |= NEEDS_HOLD;
+		decide_test(d, c);
+	}
+}
+
+static bool is_due(const struct deciding *d, const struct fleet_node *node)
+{
+	uint64_t since_us = MAX(node->deep_us, node->known_us);
+
+	return d->policy->coverage_max_age_us > 0 && is_ours(node) &&
+	       deciding_past(d->now_us, since_us, d->policy->coverage_max_age_us);
+}
+
+static void decide_blamed(struct deciding *d, struct fleet_node *node)
+{
+	struct decision *one;
+
+	if (node->attribution != ATTRIBUTION_NODE || node->scratch || d->breaker->open ||
+	    !is_ours(node) || node->out || !is_idle(node) || is_quiet(d, node) ||
+	    !deciding_past(d->now_us, MAX(node->deep_us, node->record.tested_us), BLAMED_AGAIN_US))
+		return;
+	node->scratch |= HAS_TEST;
+	one = order(d, node, DECIDE_DEEP, "attribution");
+	one->reason = deciding_text(
+		d, "%s: a job was slow because of it, and nothing was found yet", node->name);
+}
+
+/* ---- coverage and holds ------------------------------------------------------ */
+
+static int by_age(const void *a, const void *b)
+{
+	const struct fleet_node *x = *(struct fleet_node *const *)a;
+	const struct fleet_node *y = *(struct fleet_node *const *)b;
+	uint64_t x_us = MAX(x->deep_us, x->known_us), y_us = MAX(y->deep_us, y->known_us);
+
+	if (x_us != y_us)
+		return x_us < y_us ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static void list_due(const struct deciding *d, struct coverage *ret)
+{
+	size_t i, n = 0;
+
+	*ret = (struct coverage){ 0 };
+	for (i = 0; i < d->fleet->n; i++)
+		n += is_due(d, d->fleet->nodes[i]);
+	if (n == 0)
+		return;
+	ret->due = xcalloc(n, sizeof(struct fleet_node *));
+	for (i = 0; i < d->fleet->n; i++) {
+		if (is_due(d, d->fleet->nodes[i]))
+			ret->due[ret->n++] = d->fleet->nodes[i];
+	}
+	qsort(ret->due, ret->n, sizeof(struct fleet_node *), by_age);
+}
+
+void coverage_list(const struct policy *policy, const struct fleet *fleet, uint64_t now_us,
+		   struct coverage *ret)
+{
+	struct deciding d = { .policy = policy,
+			      .fleet = (struct fleet *)(uintptr_t)fleet,
+			      .now_us = now_us };
+
+	list_due(&d, ret);
+}
+
+void coverage_release(struct coverage *c)
+{
+	free(c->due);
+	*c = (struct coverage){ 0 };
+}
+
+static void decide_hold(struct deciding *d, struct fleet_node *node, const char *rule)
+{
+	struct refusal refusal;
+	struct decision *one;
+
+	if (!node_allows(node, &refusal) || node->out & OUT_HOLD)
+		return;
+	one = order(d, node, DECIDE_HOLD, rule);
+	one->until_us = d->now_us + d->policy->hold_ttl_us;
+	one->reason = deciding_text(d, "%s: a test is due and jobs keep it busy", node->name);
+	if (facts_allow(d->fleet, &refusal) &&
+	    budget_allows(&d->out->budget, node, false, &refusal)) {
+		budget_take(&d->out->budget, node, false);
+		return;
+	}
+	deciding_refuse(d, one, &refusal);
+}
+
+/* At most hold.at_once nodes are kept free, or tested for coverage, at once. */
+static void decide_coverage(struct deciding *d, size_t busy)
+{
+	size_t at_once = MAX((size_t)d->policy->hold_at_once, (size_t)1), i;
+	CLEANUP(coverage_release) struct coverage due = { 0 };
+
+	if (d->breaker->open || busy >= at_once)
+		return;
+	list_due(d, &due);
+	for (i = 0; i < due.n && busy < at_once; i++) {
+		struct fleet_node *node = due.due[i];
+
+		if (node->scratch || is_quiet(d, node) || node->record.clear_us == 0 ||
+		    node->out & ~(unsigned)OUT_HOLD || node->record.ordered_us > 0)
+			continue;
+		busy++;
+		if (is_idle(node))
+			order(d, node, DECIDE_DEEP, "coverage")->reason = deciding_text(
+				d, "%s: its last deep verdict is too old", node->name);
+		else if (d->policy->hold_at_once > 0)
+			decide_hold(d, node, "coverage");
+	}
+}
+
+static void decide_unhold(struct deciding *d, struct fleet_node *node)
+{
+	if (node->out & OUT_HOLD && deciding_reached(d, node->record.hold_until_us, 0))
+		order(d, node, DECIDE_UNHOLD, "hold")->reason =
+			deciding_text(d, "%s: its hold is over", node->name);
+}
+
+static void settle(struct deciding *d, struct fleet_node *node)
+{
+	int state = node->record.life.state;
+
+	if ((state == LIFE_SUSPECTED || state == LIFE_RETESTING) && node->record.clear_us > 0 &&
+	    node->record.ordered_us == 0)
+		deciding_step(d, node, EVENT_CLEARED, "nothing is bad any more", NULL);
+	else if (state == LIFE_RELEASED &&
+		 deciding_past(d->now_us, node->record.life.since_us, d->policy->sticky_window_us))
+		deciding_step(d, node, EVENT_SETTLED, "nothing since the sticky window", NULL);
+}
+
+void decide_orders(struct deciding *d)
+{
+	size_t busy = 0, i;
+
+	for (i = 0; i < d->fleet->n; i++)
+		expire_order(d, d->fleet->nodes[i]);
+	decide_in_service(d);
+	for (i = 0; i < d->fleet->n; i++) {
+		struct fleet_node *node = d->fleet->nodes[i];
+
+		if (life_holds(node->record.life.state))
+			decide_held(d, node);
+		else
+			decide_blamed(d, node);
+		settle(d, node);
+		decide_unhold(d, node);
+		busy += node->out & OUT_HOLD ||
+			(node->record.ordered_us > 0 && node->record.clear_us > 0);
+		if (node->scratch & NEEDS_HOLD && !(node->out & OUT_HOLD) &&
+		    busy < d->policy->hold_at_once) {
+			decide_hold(d, node, "retest");
+			busy++;
+		}
+	}
+	decide_coverage(d, busy);
+}

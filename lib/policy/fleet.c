@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/policy/fleet.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/fnv.h"
+#include "lib/base/xalloc.h"
+#include "lib/policy/decide.h"
+#include "lib/policy/fleet_inside.h"
+#include "lib/report/report.h"
+
+enum { SETTING_LENGTH_MAX = 200 }; /* a longer one is not compared */
+
+/* Where the node is, or belongs. */
+static size_t place_of(const struct fleet *f, const char *name)
+{
+	size_t low = 0, high = f->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (strcmp(f->nodes[mid]->name, name) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+struct fleet_node *fleet_find(const struct fleet *f, const char *name)
+{
+	size_t at = place_of(f, name);
+
+	return at < f->n && streq(f->nodes[at]->name, name) ? f->nodes[at] : NULL;
+}
+
+struct fleet_node *fleet_need(struct fleet *f, const char *name, uint64_t now_us)
+{
+	size_t at = place_of(f, name);
+	struct fleet_node *node;
+
+	if (at < f->n && streq(f->nodes[at]->name, name))
+		return f->nodes[at];
+	if (f->n == FLEET_NODES_MAX)
+		return NULL;
+	if (f->n == f->room) {
+		f->room = MAX(f->room * 2, (size_t)64);
+		f->nodes = xrealloc(f->nodes, f->room, sizeof(struct fleet_node *));
+	}
+	node = xcalloc(1, sizeof(*node));
+	node->name = xstrdup(name);
+	node->domain = NAME_NONE;
+	node->sku = NAME_NONE;
+	node->managed = true;
+	node->known_us = now_us;
+	node->record.clear_us = now_us;
+	memmove(&f->nodes[at + 1], &f->nodes[at], (f->n - at) * sizeof(struct fleet_node *));
+	f->nodes[at] = node;
+	f->n++;
+	fleet_set_parts(f, node, NULL, 0);
+	return node;
+}
+
+static void finding_free(struct finding *finding)
+{
+	free(finding->check);
+	free(finding->subject);
+	free(finding->locality);
+	free(finding->code);
+	free(finding->serial);
+	free(finding->incident);
+	free(finding->sentence);
+	free(finding->partner);
+	free(finding);
+}
+
+void fleet_drop_findings(struct fleet_node *node)
+{
+	while (node->findings) {
+		struct finding *finding = node->findings;
+
+		node->findings = finding->next;
+		finding_free(finding);
+	}
+	node->n_findings = 0;
+}
+
+static void drop_jobs(struct fleet *f, struct fleet_node *node)
+{
+	while (node->n_jobs > 0)
+		names_drop(&f->jobs, node->jobs[--node->n_jobs]);
+}
+
+static void drop_settings(struct fleet *f, struct fleet_node *node)
+{
+	while (node->n_settings > 0)
+		names_drop(&f->settings, node->settings[--node->n_settings]);
+}
+
+static void node_free(struct fleet *f, struct fleet_node *node)
+{
+	fleet_drop_findings(node);
+	drop_jobs(f, node);
+	drop_settings(f, node);
+	names_drop(&f->domains, node->domain);
+	names_drop(&f->skus, node->sku);
+	free(node->jobs);
+	free(node->settings);
+	free(node->parts);
+	free(node->hands_off);
+	free(node->name);
+	free(node);
+}
+
+void fleet_remove(struct fleet *f, struct fleet_node *node)
+{
+	size_t at = place_of(f, node->name);
+
+	f->n--;
+	memmove(&f->nodes[at], &f->nodes[at + 1], (f->n - at) * sizeof(struct fleet_node *));
+	node_free(f, node);
+}
+
+void fleet_release(struct fleet *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		node_free(f, f->nodes[i]);
+	free(f->nodes);
+	for (i = 0; i < f->n_notices; i++) {
+		free(f->notices[i].key);
+		free(f->notices[i].sentence);
+	}
+	free(f->notices);
+	names_release(&f->domains);
+	names_release(&f->skus);
+	names_release(&f->jobs);
+	names_release(&f->settings);
+	fleet_release_parts(f);
+	free(f->stale);
+	*f = (struct fleet){ 0 };
+}
+
+void fleet_set_hands_off(struct fleet_node *node, const char *why)
+{
+	if (streq(node->hands_off, why))
+		return;
+	free(node->hands_off);
+	node->hands_off = xstrdup(why);
+}
+
+static void set_name(struct names *names, int *number, const char *text)
+{
+	int before = *number;
+
+	if (streq(names_text(names, before), text))
+		return;
+	*number = names_hold(names, text);
+	names_drop(names, before);
+}
+
+void fleet_set_domain(struct fleet *f, struct fleet_node *node, const char *domain)
+{
+	set_name(&f->domains, &node->domain, domain);
+}
+
+void fleet_set_sku(struct fleet *f, struct fleet_node *node, const char *sku)
+{
+	set_name(&f->skus, &node->sku, sku);
+}
+
+void fleet_set_jobs(struct fleet *f, struct fleet_node *node, const char *const *jobs, size_t n)
+{
+	int *held;
+	size_t i;
+
+	n = MIN(n, (size_t)FLEET_JOBS_MAX);
+	node->jobs_known = true;
+	if (n == 0 && node->n_jobs == 0)
+		return;
+	held = xcalloc(MAX(n, (size_t)1), sizeof(*held));
+	for (i = 0; i < n; i++)
+		held[i] = names_hold(&f->jobs, jobs[i]);
+	drop_jobs(f, node);
+	free(node->jobs);
+	node->jobs = held;
+	node->n_jobs = n;
+}
+
+void fleet_forget_jobs(struct fleet *f, struct fleet_node *node)
+{
+	fleet_set_jobs(f, node, NULL, 0);
+	node->jobs_known = false;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+void fleet_set_settings(struct fleet *f, struct fleet_node *node, const char *const *settings,
+			size_t n)
+{
+	int *held;
+	size_t i;
+
+	n = MIN(n, (size_t)FLEET_SETTINGS_MAX);
+	held = xcalloc(MAX(n, (size_t)1), sizeof(*held));
+	for (i = 0; i < n; i++)
+		held[i] = names_hold(&f->settings, settings[i]);
+	qsort(held, n, sizeof(*held), compare_numbers);
+	drop_settings(f, node);
+	free(node->settings);
+	node->settings = held;
+	node->n_settings = n;
+}
+
+static bool is_setting(const char *key, const json_t *value)
+{
+	return json_is_string(value) && !streq(key, "machine") &&
+	       strlen(key) + json_string_length(value) < SETTING_LENGTH_MAX;
+}
+
+static uint32_t sum_of(json_t *env)
+{
+	const char *key;
+	json_t *value;
+	uint32_t sum = 1;
+
+	json_object_foreach(env, key, value)
+	{
+		if (is_setting(key, value))
+			sum += fnv1a(key, strlen(key)) * 31 +
+			       fnv1a(json_string_value(value), json_string_length(value));
+	}
+	return sum;
+}
+
+void fleet_set_env(struct fleet *f, struct fleet_node *node, const json_t *env)
+{
+	json_t *all = (json_t *)(uintptr_t)env, *value;
+	char *texts[FLEET_SETTINGS_MAX] = { NULL };
+	const uint32_t sum = sum_of(all);
+	const char *key;
+	size_t n = 0;
+
+	/* They seldom change, and each report brings them. */
+	if (node->settings_sum == sum)
+		return;
+	json_object_foreach(all, key, value)
+	{
+		if (is_setting(key, value) && n < FLEET_SETTINGS_MAX)
+			texts[n++] = xasprintf("%s=%s", key, json_string_value(value));
+	}
+	fleet_set_settings(f, node, (const char *const *)texts, n);
+	node->settings_sum = sum;
+	while (n > 0)
+		free(texts[--n]);
+}
+
+static int finding_order(const struct finding *finding, const char *check, const char *subject)
+{
+	int order = strcmp(finding->check, check);
+
+	return order != 0 ? order : strcmp(finding->subject, subject);
+}
+
+struct finding *fleet_finding(const struct fleet_node *node, const char *check, const char *subject)
+{
+	struct finding *finding = node->findings;
+
+	while (finding && finding_order(finding, check, subject) < 0)
+		finding = finding->next;
+	return finding && finding_order(finding, check, subject) == 0 ? finding : NULL;
+}
+
+/* The least of its findings, for one that is fatal; all stay when all are. */
+static void make_room(struct fleet_node *node)
+{
+	struct finding *finding, *least = NULL;
+
+	for (finding = node->findings; finding; finding = finding->next) {
+		if (finding->severity != SEVERITY_FATAL &&
+		    (!least || finding->seen_us < least->seen_us))
+			least = finding;
+	}
+	if (least)
+		fleet_drop_finding(node, least);
+}
+
+static struct finding *need_finding(struct fleet_node *node, const char *check, const char *subject,
+				    int severity)
+{
+	struct finding **at = &node->findings, *finding;
+
+	finding = fleet_finding(node, check, subject);
+	if (finding)
+		return finding;
+	if (node->n_findings == FLEET_FINDINGS_MAX && severity == SEVERITY_FATAL)
+		make_room(node);
+	if (node->n_findings == FLEET_FINDINGS_MAX)
+		return NULL;
+	while (*at && finding_order(*at, check, subject) < 0)
+		at = &(*at)->next;
+	finding = xcalloc(1, sizeof(*finding));
+	finding->check = xstrdup(check);
+	finding->subject = xstrdup(subject);
+	finding->score = NAN;
+	finding->next = *at;
+	*at = finding;
+	node->n_findings++;
+	return finding;
+}
+
+static void set_text(char **text, const char *news)
+{
+	if (streq(*text, news))
+		return;
+	free(*text);
+	*text = xstrdup(news);
+}
+
+struct finding *fleet_note(struct fleet *f UNUSED, struct fleet_node *node,
+			   const struct finding_news *news)
+{
+	struct finding *finding = need_finding(node, news->check, news->subject, news->severity);
+
+	if (!finding)
+		return NULL;
+	set_text(&finding->locality, news->locality);
+	set_text(&finding->code, news->code);
+	set_text(&finding->serial, news->serial);
+	set_text(&finding->incident, news->incident);
+	set_text(&finding->sentence, news->sentence);
+	finding->severity = news->severity;
+	if (news->severity != SEVERITY_FATAL)
+		finding->fatal_us = 0;
+	else if (finding->fatal_us == 0)
+		/* One that nobody knew here, as after a restart, is as old as it is said to be. */
+		finding->fatal_us = finding->seen_us == 0 && news->since_us ? news->since_us
+									    : news->seen_us;
+	finding->source = news->source;
+	if (news->windows)
+		finding->windows = *news->windows;
+	else
+		windows_push(&finding->windows, true);
+	if (news->since_us > 0)
+		finding->since_us = news->since_us;
+	else if (finding->since_us == 0)
+		finding->since_us = news->seen_us;
+	finding->seen_us = news->seen_us;
+	finding->born = news->born;
+	finding->parts_bad = news->parts_bad;
+	finding->parts = news->parts;
+	finding->score = news->score;
+	return finding;
+}
+
+bool fleet_share_job(const struct fleet_node *a, const struct fleet_node *b)
+{
+	size_t i, j;
+
+	for (i = 0; i < a->n_jobs; i++) {
+		for (j = 0; j < b->n_jobs; j++) {
+			if (a->jobs[i] == b->jobs[j])
+				return true;
+		}
+	}
+	return false;
+}
+
+void fleet_clear(struct fleet *f UNUSED, struct fleet_node *node, struct finding *finding)
+{
+	if (finding->exonerated > 0)
+		fleet_quieten(finding);
+	else
+		fleet_drop_finding(node, finding);
+}
+
+void fleet_drop_finding(struct fleet_node *node, struct finding *finding)
+{
+	struct finding **at = &node->findings;
+
+	while (*at != finding)
+		at = &(*at)->next;
+	*at = finding->next;
+	node->n_findings--;
+	finding_free(finding);
+}
+
+void fleet_quieten(struct finding *finding)
+{
+	finding->windows = (struct windows){ 0 };
+	finding->since_us = 0;
+	finding->reached_us = 0;
+	finding->reproduced = 0;
+	finding->passed = 0;
+	finding->told_us = finding->run_us = 0;
+	finding->runs_since = 0;
+	finding->shared = false;
+	finding->severity = SEVERITY_FAIL;
+	finding->fatal_us = 0;
+}

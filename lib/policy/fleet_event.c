@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens to a node: by itself, by assayctl and by hand, all through one door. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/judge/reference.h"
+#include "lib/policy/fleet.h"
+#include "lib/policy/fleet_inside.h"
+
+/* What an event does to the node besides its state; bits. */
+enum {
+	DO_TAKE = 1,	 /* our cordon is set */
+	DO_CLEAN = 2,	 /* our cordon and all that went with it is over */
+	DO_DROP = 4,	 /* what was found was about something that is gone */
+	DO_OVERRIDE = 8, /* no cordon until ... */
+	DO_SILENCE = 16,
+	DO_HOLD = 32,
+	DO_UNHOLD = 64,
+	DO_ORDER = 128,	  /* a test is under way */
+	DO_FORGET = 256,  /* another machine: no orders about the old one hold */
+	DO_RECOUNT = 512, /* passes are counted from here */
+	DO_ASKED = 1024,  /* its jobs were told to leave */
+	DO_DRAIN = 2048,  /* its jobs are evicted from now on */
+	DO_DRAINED = 4096 /* ... no more */
+};
+
+static const unsigned effects[LIFE_EVENTS] = {
+	[EVENT_RETEST] = DO_ORDER,
+	[EVENT_CORDONED] = DO_TAKE,
+	[EVENT_CORDONED_STICKY] = DO_TAKE,
+	[EVENT_DRAIN_ASKED] = DO_ASKED,
+	[EVENT_DRAIN_BEGUN] = DO_DRAIN,
+	[EVENT_DRAINED] = DO_DRAINED,
+	[EVENT_DRAIN_FAILED] = DO_DRAINED,
+	[EVENT_REPAIR_DONE] = DO_DROP | DO_RECOUNT,
+	[EVENT_VERIFY] = DO_ORDER,
+	[EVENT_VERIFY_FAILED] = DO_RECOUNT,
+	[EVENT_RELEASED] = DO_CLEAN,
+	[EVENT_UNCORDONED] = DO_CLEAN | DO_OVERRIDE,
+	[EVENT_REPLACED] = DO_CLEAN | DO_DROP | DO_FORGET,
+	[EVENT_OVERRIDE] = DO_OVERRIDE,
+	[EVENT_SILENCE] = DO_SILENCE,
+	[EVENT_HOLD] = DO_HOLD,
+	[EVENT_UNHOLD] = DO_UNHOLD,
+};
+
+/* Its time is over: policy_decide() lifts it, for that is an effect. */
+static void end_hold(struct fleet_node *node, uint64_t now_us)
+{
+	if (node->out & OUT_HOLD)
+		node->record.hold_until_us = MIN(node->record.hold_until_us, now_us);
+}
+
+static void unhold(struct fleet_node *node)
+{
+	node->out &= ~(unsigned)OUT_HOLD;
+	node->record.hold_until_us = 0;
+}
+
+/* The one end of every cordon. */
+static void clean_up(struct fleet_node *node, uint64_t now_us)
+{
+	struct node_record *record = &node->record;
+	struct finding *finding;
+
+	node->out &= ~(unsigned)OUT_OURS;
+	record->ordered_us = 0;
+	record->tested_us = 0;
+	record->wanted_us = 0;
+	record->passes = 0;
+	record->aborted = 0;
+	record->clear_us = now_us;
+	record->asked_us = record->drain_us = record->drained_us = 0;
+	for (finding = node->findings; finding; finding = finding->next) {
+		finding->reproduced = 0;
+		finding->passed = 0;
+		finding->tested_us = 0;
+	}
+}
+
+static void take(struct fleet *f, struct fleet_node *node, const struct fleet_cause *cause,
+		 uint64_t now_us)
+{
+	CLEANUP(freep) char *host = fleet_host_serial(node->name);
+
+	node->out |= OUT_OURS;
+	end_hold(node, now_us);
+	node->record.ordered_us = 0;
+	node->record.passes = 0;
+	part_count(fleet_part(f, cause->serial ? cause->serial : host), now_us);
+}
+
+static void note_drain(struct node_record *record, unsigned effect, uint64_t now_us)
+{
+	if (effect & DO_ASKED)
+		record->asked_us = now_us;
+	if (effect & (DO_DRAIN | DO_DRAINED) && record->drain_us == 0)
+		record->drain_us = now_us;
+	if (effect & DO_DRAINED)
+		record->drained_us = now_us;
+}
+
+static void apply(struct fleet *f, struct fleet_node *node, const struct fleet_cause *cause,
+		  uint64_t now_us)
+{
+	struct node_record *record = &node->record;
+	unsigned effect = effects[cause->event];
+
+	if (cause->event == EVENT_RELEASED && !streq(cause->who, WHO_AUTOMATIC))
+		effect |= DO_OVERRIDE;
+
+	if (effect & DO_TAKE)
+		take(f, node, cause, now_us);
+	if (effect & DO_DROP)
+		fleet_drop_findings(node);
+	if (effect & DO_CLEAN)
+		clean_up(node, now_us);
+	if (effect & DO_UNHOLD)
+		unhold(node);
+	if (effect & DO_RECOUNT) {
+		record->passes = 0;
+		record->ordered_us = 0;
+	}
+	if (effect & DO_ORDER)
+		record->ordered_us = now_us;
+	if (effect & DO_FORGET) {
+		record->override_us = record->override_until_us = 0;
+		record->silence_until_us = 0;
+		/* The cluster has it still: it takes its room of the budgets until it is lifted. */
+		end_hold(node, now_us);
+		node->parts[0]->n_cordons = 0;
+		node->n_parts = 1;
+		node->deep_us = 0;
+		node->known_us = now_us;
+	}
+	if (effect & DO_OVERRIDE) {
+		record->override_us = now_us;
+		record->override_until_us = cause->until_us;
+	}
+	note_drain(record, effect, now_us);
+	if (effect & DO_SILENCE)
+		record->silence_until_us = cause->until_us;
+	if (effect & DO_HOLD) {
+		node->out |= OUT_HOLD;
+		record->hold_until_us = cause->until_us;
+	}
+}
+
+int fleet_event(struct fleet *f, struct fleet_node *node, const struct fleet_cause *cause,
+		uint64_t now_us, struct life_change *ret, struct err *err)
+{
+	const struct life_change change = { .event = cause->event,
+					    .at_us = now_us,
+					    .who = cause->who,
+					    .why = cause->why,
+					    .evidence = cause->evidence };
+	int r = life_step(&node->record.life, &change, ret, err);
+
+	if (r < 0)
+		return err_wrap(err, r, "%s", node->name);
+	apply(f, node, cause, now_us);
+	return 0;
+}
+
+/* Does a check need two hosts? */
+bool finding_is_pair(const struct finding *finding)
+{
+	static const char *const prefixes[] = { "rnic_pair.", "all_reduce.", "rnic.flapping" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (starts_with(finding->check, prefixes[i]))
+			return true;
+	}
+	return false;
+}
+
+bool fleet_is_born_part(const struct finding *finding)
+{
+	/* A host that is slow in half of its other parts is slow as a whole. */
+	return finding->born && finding->parts > 1 &&
+	       (finding->parts_bad == 0 || (finding->parts_bad - 1) * 2 < finding->parts - 1) &&
+	       family_find(finding->check, NULL)->compared;
+}
+
+/* What one pass says of a pair, or of something that is there or not, two say of a value. */
+static unsigned passes_that_end(const struct finding *finding)
+{
+	return family_find(finding->check, NULL)->compared && !finding_is_pair(finding)
+		       ? FINDING_PASSES
+		       : 1;
+}
+
+static bool tested_finding(struct fleet *f, struct fleet_node *node, const struct fleet_test *test)
+{
+	const struct fleet_cause cleared = { .event = EVENT_CLEARED,
+					     .who = WHO_AUTOMATIC,
+					     .why = "the test passed" };
+	struct finding *finding = test->finding;
+
+	finding->tested_us = test->at_us;
+	free(finding->partner);
+	finding->partner = xstrdup(test->partner);
+	if (test->outcome == TEST_FAILED) {
+		/* It found again what always was so, and nothing of what it was to show. */
+		if (fleet_is_born_part(finding))
+			return false;
+		if (!finding_is_pair(finding) || test->partner_good)
+			finding->reproduced++;
+		finding->passed = 0;
+		return false;
+	}
+	finding->reproduced = 0;
+	if (++finding->passed < passes_that_end(finding))
+		return false;
+	finding->exonerated++;
+	fleet_quieten(finding);
+	(void)fleet_event(f, node, &cleared, test->at_us, NULL, NULL);
+	return true;
+}
+
+static void tested_node(struct fleet *f, struct fleet_node *node, const struct fleet_test *test)
+{
+	const struct fleet_cause failed = { .event = EVENT_VERIFY_FAILED,
+					    .who = WHO_AUTOMATIC,
+					    .why = "the test failed" };
+
+	if (node->record.life.state != LIFE_VERIFYING)
+		return;
+	if (test->outcome == TEST_PASSED)
+		node->record.passes++;
+	else
+		(void)fleet_event(f, node, &failed, test->at_us, NULL, NULL);
+}
+
+bool fleet_tested(struct fleet *f, struct fleet_node *node, const struct fleet_test *test)
+{
+	end_hold(node, test->at_us);
+	node->record.ordered_us = 0;
+	node->record.tested_us = test->at_us;
+	if (test->outcome == TEST_NOTHING) {
+		node->record.aborted++;
+		return false;
+	}
+	node->record.aborted = 0;
+	if (test->deep)
+		node->deep_us = test->at_us;
+	if (test->finding)
+		return tested_finding(f, node, test);
+	tested_node(f, node, test);
+	return false;
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/policy/replay.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <search.h>
+#include <stdlib.h>
+
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+#include "lib/judge/verdict.h"
+#include "lib/policy/bad_run.h"
+#include "lib/policy/decide.h"
+#include "lib/policy/replay_inside.h"
+#include "lib/report/report.h"
+
+/* A part that was bad, and is followed until it is clear. */
+struct part_track {
+	char *check, *subject, *profile; /* the profile that found it */
+	struct windows windows;
+	uint64_t bad_us; /* the last bad run */
+	bool born;	 /* it always was so */
+	bool ordered;	 /* the policy wants it tested */
+	bool bad;	 /* in the run that is looked at */
+};
+
+struct host {
+	char *name;
+	struct part_track *tracks;
+	size_t n;
+};
+
+struct replay {
+	struct policy policy; /* a copy that borrows what it points to */
+	struct fleet fleet;
+	struct breaker breaker;
+	struct outcome outcome;
+	struct tally tally;
+	void *hosts; /* tree of struct host */
+	uint64_t from_us, now_us, decided_us;
+	uint64_t reports;
+	uint64_t bare; /* with findings of which nobody knows who said so */
+};
+
+/* --- hosts --- */
+
+static int compare_hosts(const void *a, const void *b)
+{
+	return strcmp(((const struct host *)a)->name, ((const struct host *)b)->name);
+}
+
+static struct host *need_host(struct replay *r, const char *name)
+{
+	struct host *host = xcalloc(1, sizeof(*host)), **place;
+
+	host->name = xstrdup(name);
+	place = tsearch(host, &r->hosts, compare_hosts);
+	if (!place)
+		abort(); /* out of memory */
+	if (*place != host) {
+		free(host->name);
+		free(host);
+	}
+	return *place;
+}
+
+static void track_release(struct part_track *t)
+{
+	free(t->check);
+	free(t->subject);
+	free(t->profile);
+}
+
+static void host_free(void *node)
+{
+	struct host *host = node;
+	size_t i;
+
+	for (i = 0; i < host->n; i++)
+		track_release(&host->tracks[i]);
+	free(host->tracks);
+	free(host->name);
+	free(host);
+}
+
+static struct part_track *track_find(const struct host *host, const char *check, const char *subject)
+{
+	size_t i;
+
+	for (i = 0; i < host->n; i++) {
+		if (streq(host->tracks[i].check, check) && streq(host->tracks[i].subject, subject))
+			return &host->tracks[i];
+	}
+	return NULL;
+}
+
+/* Not one more than REPLAY_PARTS_MAX: what would not be followed is not worth a look at the rules. */
+static bool track_possible(const struct host *host, const struct verdict_item *item)
+{
+	return host->n < REPLAY_PARTS_MAX || track_find(host, item->check, item->subject);
+}
+
+static struct part_track *track_need(struct host *host, const struct verdict_item *item)
+{
+	struct part_track *track = track_find(host, item->check, item->subject);
+
+	if (track || host->n == REPLAY_PARTS_MAX)
+		return track;
+	host->tracks = xrealloc(host->tracks, host->n + 1, sizeof(*host->tracks));
+	track = &host->tracks[host->n++];
+	*track = (struct part_track){ .check = xstrdup(item->check),
+				      .subject = xstrdup(item->subject) };
+	return track;
+}
+
+static void track_drop(struct host *host, struct part_track *track)
+{
+	track_release(track);
+	*track = host->tracks[--host->n];
+}
+
+/* --- one run --- */
+
+static const struct policy_rule *rule_of(const struct replay *r, const struct replay_run *run,
+					 const char *check, bool fatal)
+{
+	const struct policy_subject subject = {
+		.check = check,
+		.sku = run->sku,
+		.severity = fatal ? "fatal" : NULL,
+	};
+
+	return policy_match(&r->policy, &subject);
+}
+
+/* Of a lenient floor: is it still bad? A value above what is expected is a time or a count. */
+static bool is_below_floor(const struct replay *r, const struct replay_run *run,
+			   const struct verdict_item *item)
+{
+	const struct policy_rule *rule = rule_of(r, run, item->check, item->fatal);
+
+	if (item->fatal || !rule || isnan(rule->floor_ratio) || isnan(item->value) ||
+	    !(item->expected > 0) || item->value > item->expected)
+		return true;
+	return item->value < rule->floor_ratio * item->expected;
+}
+
+static char *text_of(const char *text)
+{
+	return (char *)(uintptr_t)text;
+}
+
+/* As the judge had them; borrowed but for the list. */
+static struct verdict verdict_of(const struct replay_run *run)
+{
+	struct verdict v = { .borrows = true, .n_items = run->n_items };
+	size_t i;
+
+	v.items = xcalloc(run->n_items + 1, sizeof(*v.items));
+	for (i = 0; i < run->n_items; i++) {
+		const struct replay_item *from = &run->items[i];
+
+		v.items[i] = (struct verdict_item){
+			.check = text_of(from->check),
+			.subject = text_of(from->subject),
+			.sentence = text_of(from->sentence),
+			.unit = text_of(from->unit),
+			.link = text_of(from->link),
+			.level = from->level,
+			.fatal = from->fatal,
+			.source = from->source,
+			.value = from->value,
+			.expected = from->expected,
+			.floor = from->floor,
+			.bare = from->bare,
+			.impossible = from->impossible,
+			.usual = from->usual,
+			.known_by = from->known_by,
+			.low_by = from->low_by,
+		};
+	}
+	return v;
+}
+
+static void note_bad(struct replay *r, const struct replay_run *run, struct host *host,
+		     const struct verdict_item *item)
+{
+	struct part_track *track = track_need(host, item);
+	struct fleet_node *node = fleet_find(&r->fleet, run->node);
+	struct finding_news news;
+
+	if (!track || !node)
+		return;
+	free(track->profile);
+	track->profile = xstrdup(run->profile);
+	track->bad = true;
+	track->bad_us = r->now_us;
+	track->born = bad_run_is_born(item, track->born);
+	windows_push(&track->windows, true);
+	news = (struct finding_news){
+		.check = item->check,
+		.subject = item->subject,
+		.code = item->impossible ? FINDING_IMPOSSIBLE : NULL,
+		.sentence = item->sentence,
+		.severity = item->fatal ? SEVERITY_FATAL : SEVERITY_WARN,
+		.source = bad_run_blames(item),
+		.windows = &track->windows,
+		.seen_us = r->now_us,
+		.born = track->born,
+		/* How many there are is not kept; that there are others is, and one is not half of
+		   them. */
+		.parts = item->known_by & 1U << SOURCE_PEERS ? 3 : 1,
+		.parts_bad = 1,
+		.score = item->expected > 0 ? item->value / item->expected : (double)NAN,
+	};
+	(void)fleet_note(&r->fleet, node, &news);
+}
+
+/* One that a test passed is over; one that was good for its N windows is too. */
+static void settle(struct replay *r, const struct replay_run *run, struct host *host,
+		   struct part_track *track)
+{
+	struct fleet_node *node = fleet_find(&r->fleet, run->node);
+	struct finding *finding = fleet_finding(node, track->check, track->subject);
+	const struct policy_rule *rule = rule_of(r, run, track->check, false);
+	bool tested = track->ordered && profile_is_active(run->profile);
+	struct fleet_test test = { .outcome = track->bad ? TEST_FAILED : TEST_PASSED,
+				   .finding = finding,
+				   .at_us = r->now_us };
+
+	if (!track->bad)
+		windows_push(&track->windows, false);
+	if (finding)
+		finding->windows = track->windows;
+	/* Of an event the last time that counts is when it was. */
+	if (finding && !bad_run_is_event(track->check))
+		finding->seen_us = r->now_us;
+	if (tested && finding) {
+		track->ordered = false;
+		if (fleet_tested(&r->fleet, node, &test))
+			track_drop(host, track);
+		return;
+	}
+	if (track->bad || !windows_clear(&track->windows, rule ? (unsigned)rule->n : 1) ||
+	    (bad_run_is_event(track->check) && r->now_us - track->bad_us < BAD_RUN_QUIET_US))
+		return;
+	if (finding)
+		fleet_clear(&r->fleet, node, finding);
+	track_drop(host, track);
+}
+
+/* From the last: one that is dropped gives its place to the last one. */
+static void settle_all(struct replay *r, const struct replay_run *run, struct host *host)
+{
+	size_t i;
+
+	for (i = host->n; i-- > 0;) {
+		if (streq(host->tracks[i].profile, run->profile))
+			settle(r, run, host, &host->tracks[i]);
+	}
+}
+
+/* A host that is out of service is verified by its next active runs. */
+static void verify(struct replay *r, const struct replay_run *run, const struct host *host)
+{
+	struct fleet_node *node = fleet_find(&r->fleet, run->node);
+	struct fleet_test test = { .outcome = TEST_PASSED, .deep = true, .at_us = r->now_us };
+	size_t i;
+
+	if (!profile_is_active(run->profile))
+		return;
+	node->deep_us = r->now_us;
+	for (i = 0; i < host->n; i++) {
+		if (host->tracks[i].bad)
+			test.outcome = TEST_FAILED;
+	}
+	if (node->record.life.state == LIFE_VERIFYING)
+		(void)fleet_tested(&r->fleet, node, &test);
+}
+
+/* --- deciding --- */
+
+static void carry_out(struct replay *r, const struct decision *d)
+{
+	bool effect = d->effect && !d->refused && d->action != DECIDE_ALERT;
+	struct host *host = need_host(r, d->node->name);
+	struct part_track *track =
+		d->finding ? track_find(host, d->finding->check, d->finding->subject) : NULL;
+	bool done = d->action == DECIDE_ALERT;
+
+	if (effect)
+		done = policy_applied(&r->policy, &r->fleet, &r->breaker, d, r->now_us, NULL,
+				      NULL) == 0;
+	if (track && done && d->action == DECIDE_RETEST)
+		track->ordered = true;
+	tally_count(&r->tally, d, done, r->now_us);
+}
+
+static void decide(struct replay *r)
+{
+	size_t i;
+
+	/* Runs are thinned out with age: that a host said nothing is no news. */
+	for (i = 0; i < r->fleet.n; i++)
+		r->fleet.nodes[i]->reported_us = r->now_us;
+	policy_decide(&r->policy, &r->fleet, &r->breaker, r->now_us, &r->outcome);
+	tally_round(&r->tally);
+	for (i = 0; i < r->outcome.n; i++)
+		carry_out(r, &r->outcome.items[i]);
+	r->decided_us = r->now_us;
+}
+
+static void note_run(struct replay *r, const struct replay_run *run, struct host *host)
+{
+	struct verdict v = verdict_of(run);
+	bool bare = false;
+	size_t i;
+
+	for (i = 0; i < v.n_items; i++) {
+		const struct verdict_item *item = &v.items[i];
+
+		/* Cells that a link explains are told by the link. */
+		if (!item->link && track_possible(host, item) && bad_run(&v, i) &&
+		    bad_run_speaks(&v, i) && is_below_floor(r, run, item))
+			note_bad(r, run, host, item);
+		bare |= item->bare && item->level >= VERDICT_WARN;
+	}
+	r->bare += bare;
+	free(v.items);
+}
+
+void replay_add(struct replay *r, const struct replay_run *run)
+{
+	struct fleet_node *node;
+	struct host *host;
+	size_t i;
+
+	if (r->reports++ == 0)
+		r->from_us = r->decided_us = run->at_us;
+	r->now_us = MAX(r->now_us, run->at_us);
+	node = fleet_need(&r->fleet, run->node, r->now_us);
+	if (!node)
+		return;
+	fleet_set_sku(&r->fleet, node, run->sku);
+	fleet_set_domain(&r->fleet, node, run->domain);
+	host = need_host(r, run->node);
+	for (i = 0; i < host->n; i++)
+		host->tracks[i].bad = false;
+	note_run(r, run, host);
+	verify(r, run, host);
+	settle_all(r, run, host);
+	if (r->now_us - r->decided_us >= REPLAY_TICK_US)
+		decide(r);
+}
+
+/* --- the answer --- */
+
+static json_t *stamp(uint64_t us)
+{
+	char text[CLOCK_STAMP_SIZE];
+
+	if (us == 0)
+		return json_null();
+	clock_stamp(us, text);
+	return json_string(text);
+}
+
+static json_t *sentence(const struct replay *r)
+{
+	const struct tally *t = &r->tally;
+
+	return json_sprintf("%" PRIu64 " report%s of %zu host%s: %" PRIu64 " cordon%s, %" PRIu64
+			    " release%s, %" PRIu64 " refusal%s%s%s",
+			    r->reports, r->reports == 1 ? "" : "s", r->fleet.n,
+			    r->fleet.n == 1 ? "" : "s", t->cordons, t->cordons == 1 ? "" : "s",
+			    t->releases, t->releases == 1 ? "" : "s", t->refused,
+			    t->refused == 1 ? "" : "s",
+			    r->breaker.open ? "; the breaker would have opened: " : "",
+			    r->breaker.open ? r->breaker.sentence : "");
+}
+
+/* What enforce would have known besides. */
+static json_t *lacks(const struct replay *r)
+{
+	json_t *list =
+		json_pack("[s, s]",
+			  "which jobs ran where, what hosts were set up with, and what people "
+			  "ordered are not kept",
+			  "what passed is not kept: a stricter floor finds no more");
+
+	if (r->bare > 0)
+		(void)json_array_append_new(
+			list,
+			json_sprintf("of %" PRIu64 " report%s it is not kept what each reference "
+				     "said: all that was bad counts, which is more than would "
+				     "be acted on",
+				     r->bare, r->bare == 1 ? "" : "s"));
+	return list;
+}
+
+json_t *replay_end(struct replay *r, uint64_t until_us)
+{
+	json_t *answer, *breaker = json_null();
+
+	r->now_us = MAX(r->now_us, until_us);
+	decide(r);
+	if (r->breaker.open)
+		breaker = json_pack("{s:o, s:s}", "opened", stamp(r->breaker.opened_us), "reason",
+				    r->breaker.sentence);
+	answer = json_pack("{s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "lacks", lacks(r), "reports",
+			   (json_int_t)r->reports, "nodes_seen", (json_int_t)r->fleet.n, "from",
+			   stamp(r->from_us), "until", stamp(r->now_us), "breaker", breaker,
+			   "sentence", sentence(r));
+	tally_put(&r->tally, answer, r->now_us);
+	return answer;
+}
+
+struct replay *replay_new(const struct policy *policy)
+{
+	struct replay *r = xcalloc(1, sizeof(*r));
+
+	r->policy = *policy;
+	r->policy.mode = MODE_ENFORCE;
+	tally_init(&r->tally);
+	return r;
+}
+
+void replay_free(struct replay *r)
+{
+	if (!r)
+		return;
+	tdestroy(r->hosts, host_free);
+	fleet_release(&r->fleet);
+	outcome_release(&r->outcome);
+	tally_release(&r->tally);
+	free(r);
+}

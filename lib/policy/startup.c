@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/policy/startup.h"
+
+#include <stdio.h>
+
+#include "lib/base/duration.h"
+#include "lib/judge/verdict.h"
+#include "lib/policy/policy.h"
+
+static const char untested[] = "start-up untested";
+
+/* The cluster tells when it joined in whole seconds. */
+#define JOINED_STEP_US USEC_PER_SEC
+
+/* Clocks are not one: what is ahead of ours is now. */
+static uint64_t age_of(uint64_t at_us, uint64_t now_us)
+{
+	return now_us > at_us ? now_us - at_us : 0;
+}
+
+/* Does its newest run say how the host is now? */
+static bool is_tested(const struct policy *policy, const struct startup_facts *f, uint64_t now_us)
+{
+	return f->boot && f->now && streq(f->boot, f->now) &&
+	       f->tested_us >= f->joined_us + JOINED_STEP_US &&
+	       age_of(f->tested_us, now_us) <= policy->startup_max_age_us;
+}
+
+/* What it lacks to pass, in words that are the same for all who lack it. */
+static const char *signature_of(const struct startup_facts *f, bool tested)
+{
+	if (!tested)
+		return untested;
+	if (f->bad)
+		return f->bad;
+	return f->worst ? f->worst : verdict_level_names[f->level];
+}
+
+void startup_decide(const struct policy *policy, struct denials *denials, size_t nodes,
+		    const struct startup_facts *f, uint64_t now_us, struct startup_decision *ret)
+{
+	const bool tested = is_tested(policy, f, now_us);
+	const char *signature = signature_of(f, tested);
+	struct deny_answer deny;
+
+	*ret = (struct startup_decision){ .answer = STARTUP_STAYS };
+	if (!tested && age_of(f->joined_us, now_us) < policy->startup_wait_us) {
+		ret->answer = STARTUP_WAITS;
+		return;
+	}
+	if (tested && f->level == VERDICT_PASS && !f->bad) {
+		ret->answer = STARTUP_PASSED;
+		(void)snprintf(ret->sentence, sizeof(ret->sentence),
+			       "its run %.40s passed since it joined and booted", f->profile);
+		return;
+	}
+	if (tested)
+		(void)snprintf(ret->sentence, sizeof(ret->sentence),
+			       "its run %.40s since it joined and booted was %s: %.200s",
+			       f->profile, verdict_level_names[f->level], signature);
+	else
+		(void)snprintf(ret->sentence, sizeof(ret->sentence),
+			       "no active run of this boot has come since it joined");
+	deny_ask(denials, policy, nodes, &(struct deny_question){ f->node, signature }, now_us,
+		 &deny);
+	if (deny.denied)
+		return;
+	ret->answer = STARTUP_LET_IN;
+	(void)snprintf(ret->sentence, sizeof(ret->sentence), "%s", deny.sentence);
+}

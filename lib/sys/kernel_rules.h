@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What lines of the kernel log mean, as data that people write:
+ * policies/kernel-log.yaml, a table of POSIX extended regular expressions of
+ * which the first that matches counts, and policies/xid.yaml, the severity of
+ * each NVIDIA Xid. Pure but for reading the two files.
+ */
+#pragma once
+
+#include <regex.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+#include "lib/json/json.h"
+
+struct err;
+
+enum {
+	KERNEL_PATTERNS_MAX = 256,
+	KERNEL_XIDS_MAX = 1024,
+	KERNEL_GROUPS_MAX = 10, /* the whole match and nine captures */
+};
+
+struct kernel_pattern {
+	char *name;
+	char *match;
+	int severity;	  /* enum severity */
+	char *code;	  /* "xid:\2": "\N" stands for capture N */
+	uint64_t subject; /* capture that names the device; 0: the host */
+	uint64_t xid;	  /* capture that is a number of the Xid table; 0: none */
+	char *note;
+	regex_t regex;
+	bool compiled;
+	char *literal; /* text that every match contains, or NULL: saves most regexec() */
+};
+
+struct kernel_xid {
+	uint64_t xid;
+	int severity; /* as of a pattern */
+	char *action; /* what to do, one word */
+	char *note;
+	char *nvidia; /* NVIDIA's bucket of immediate action */
+	char *azure;  /* what Azure does about it */
+};
+
+struct kernel_rules {
+	struct kernel_pattern *patterns; /* owned */
+	size_t n_patterns;
+	struct kernel_xid *xids; /* owned */
+	size_t n_xids;
+};
+
+/* Read both files of directory `dir`. -EINVAL with "FILE: path.to.key: what". */
+int kernel_rules_load(const char *dir, struct kernel_rules *ret, struct err *err);
+void kernel_rules_release(struct kernel_rules *rules);
+
+/* Take the tables of one document; `file` is for the sentence. -EINVAL. */
+int kernel_rules_take_patterns(struct kernel_rules *rules, const json_t *doc, const char *file,
+			       struct err *err);
+int kernel_rules_take_xids(struct kernel_rules *rules, const json_t *doc, const char *file,
+			   struct err *err);

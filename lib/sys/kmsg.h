@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records of the kernel log in the form of /dev/kmsg
+ * (Documentation/ABI/testing/dev-kmsg):
+ *
+ *	priority,sequence,microseconds,flags[,...];text
+ *	 KEY=value
+ *
+ * The device gives one record a read; a file of such lines works the same.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/macro.h"
+
+enum { KMSG_RECORD_MAX = 16 * 1024 }; /* the kernel's own limit is 8 KiB */
+
+struct kmsg_record {
+	unsigned facility; /* 0: the kernel itself; others were written by user space */
+	unsigned level;	   /* 0 emergency to 7 debug */
+	uint64_t sequence;
+	uint64_t time_us; /* since boot */
+	const char *text; /* printable ASCII; borrowed until the next call */
+};
+
+struct kmsg {
+	/* As read(2): bytes, 0 at the end, or -1 with errno. */
+	ssize_t (*read)(void *context, void *bytes, size_t n);
+	void *context;
+	char data[KMSG_RECORD_MAX + 1];
+	size_t len;	   /* bytes in `data` */
+	size_t used;	   /* of them, already given out */
+	bool cutting;	   /* inside a record longer than KMSG_RECORD_MAX */
+	uint64_t n_bytes;  /* read so far */
+	uint64_t overruns; /* reads that found records overwritten (EPIPE) */
+};
+
+/* A reader of `fd` (borrowed, non-blocking). */
+void kmsg_init(struct kmsg *k, int *fd);
+
+/*
+ * The next record; lines that are none are passed over. 1, 0 at the end (of
+ * what is there now), or a negative errno.
+ */
+int kmsg_next(struct kmsg *k, struct kmsg_record *ret_record);
+
+/* Take one line apart in place; false when it is no record. */
+bool kmsg_parse(char *line, struct kmsg_record *ret_record);

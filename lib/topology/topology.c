@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/topology/topology.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
+
+/* Speeds that differ by less are the same: sysfs rounds 2.5 and 5 GT/s. */
+#define GTS_TOLERANCE 0.01
+
+const char *const topo_type_names[] = {
+	[TOPO_NUMA] = "numa",	  [TOPO_GPU] = "gpu",	[TOPO_RNIC] = "rnic",
+	[TOPO_SWITCH] = "switch", [TOPO_ROOT] = "root", NULL,
+};
+
+const char *const locality_names[] = {
+	[LOCALITY_SELF] = "self",	[LOCALITY_PIX] = "pix",
+	[LOCALITY_PXB] = "pxb",		[LOCALITY_PHB] = "phb",
+	[LOCALITY_NODE] = "node",	[LOCALITY_SYS] = "sys",
+	[LOCALITY_VIRTUAL] = "virtual", NULL,
+};
+
+const struct topo_node *topology_find(const struct topology *t, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < t->n_nodes; i++)
+		if (streq(t->nodes[i].id, id))
+			return &t->nodes[i];
+	return NULL;
+}
+
+const struct topo_link *topology_find_link(const struct topology *t, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < t->n_links; i++)
+		if (streq(t->links[i].id, id))
+			return &t->links[i];
+	return NULL;
+}
+
+/* --- the way between two nodes ------------------------------------------- */
+
+/* Indices of the links in order and of the nodes they join: n and n + 1. */
+struct route {
+	size_t n;
+	size_t links[TOPOLOGY_PATH_MAX];
+	size_t nodes[TOPOLOGY_PATH_MAX + 1];
+};
+
+enum { UNSEEN = -1 };
+
+/* How the search reached a node: by which link, from which node. */
+struct step {
+	int link, from;
+};
+
+static int index_of(const struct topology *t, const char *id)
+{
+	const struct topo_node *node = topology_find(t, id);
+
+	return node ? (int)(node - t->nodes) : -ENOENT;
+}
+
+/* The other end of `link` when `at` is one of two ends, else NULL. */
+static const char *other_end(const struct topo_link *link, const char *at)
+{
+	if (streq(link->a, link->b))
+		return NULL;
+	if (streq(link->a, at))
+		return link->b;
+	return streq(link->b, at) ? link->a : NULL;
+}
+
+static bool may_pass(const struct topo_node *node)
+{
+	return node->type != TOPO_GPU && node->type != TOPO_RNIC;
+}
+
+/* Breadth first from `from`: nearest first, ties by the order of links. */
+static void search(const struct topology *t, int from, struct step *steps)
+{
+	int queue[TOPOLOGY_NODES_MAX];
+	size_t head = 0, tail = 0, i;
+
+	for (i = 0; i < t->n_nodes; i++)
+		steps[i] = (struct step){ .link = UNSEEN, .from = UNSEEN };
+	steps[from].from = from;
+	queue[tail++] = from;
+	while (head < tail) {
+		int at = queue[head++];
+
+		if (at != from && !may_pass(&t->nodes[at]))
+			continue;
+		for (i = 0; i < t->n_links; i++) {
+			const char *end = other_end(&t->links[i], t->nodes[at].id);
+			int next = end ? index_of(t, end) : -ENOENT;
+
+			if (next < 0 || steps[next].from != UNSEEN)
+				continue;
+			steps[next] = (struct step){ .link = (int)i, .from = at };
+			queue[tail++] = next;
+		}
+	}
+}
+
+/*
+ * Always searched from the node of the smaller index, so that the way back is
+ * the same way.
+ */
+static int find_route(const struct topology *t, int from, int to, struct route *ret)
+{
+	struct step steps[TOPOLOGY_NODES_MAX];
+	int first = MIN(from, to), at = MAX(from, to);
+	struct route route = { .n = 0 };
+	size_t i;
+
+	search(t, first, steps);
+	if (steps[at].from == UNSEEN)
+		return -EHOSTUNREACH;
+	for (; at != first; at = steps[at].from) {
+		/* Two are kept for the memory at both ends. */
+		if (route.n + 2 >= TOPOLOGY_PATH_MAX)
+			return -EHOSTUNREACH;
+		route.nodes[route.n] = (size_t)at;
+		route.links[route.n++] = (size_t)steps[at].link;
+	}
+	route.nodes[route.n] = (size_t)first;
+	*ret = route;
+	if (from > to)
+		return 0;
+	for (i = 0; i < route.n; i++)
+		ret->links[i] = route.links[route.n - 1 - i];
+	for (i = 0; i <= route.n; i++)
+		ret->nodes[i] = route.nodes[route.n - i];
+	return 0;
+}
+
+static int route_between(const struct topology *t, const char *from, const char *to,
+			 struct route *ret)
+{
+	int a = index_of(t, from), b = index_of(t, to);
+
+	if (t->n_nodes > TOPOLOGY_NODES_MAX)
+		return -E2BIG;
+	return a < 0 || b < 0 ? -ENOENT : find_route(t, a, b, ret);
+}
+
+/* The link of the memory of a NUMA node, or NULL. */
+static const struct topo_link *memory_of(const struct topology *t, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < t->n_links; i++)
+		if (streq(t->links[i].a, id) && streq(t->links[i].b, id))
+			return &t->links[i];
+	return NULL;
+}
+
+int topology_path(const struct topology *t, const char *from, const char *to, char ***ret_links)
+{
+	const struct topo_link *first = memory_of(t, from), *last = memory_of(t, to);
+	struct route route;
+	char **links;
+	size_t n = 0, i;
+	int r = route_between(t, from, to, &route);
+
+	if (r < 0)
+		return r;
+	links = xcalloc(route.n + 3, sizeof(*links));
+	if (route.n && first)
+		links[n++] = xstrdup(first->id);
+	for (i = 0; i < route.n; i++)
+		links[n++] = xstrdup(t->links[route.links[i]].id);
+	if (route.n && last)
+		links[n++] = xstrdup(last->id);
+	*ret_links = links;
+	return 0;
+}
+
+/* --- how close -------------------------------------------------------------- */
+
+/* What a route meets, its ends included. */
+struct met {
+	size_t switches, roots, numas;
+	const struct topo_node *first_root, *last_root;
+};
+
+static struct met meet(const struct topology *t, const struct route *route)
+{
+	struct met met = { .switches = 0 };
+	size_t i;
+
+	for (i = 0; i <= route->n; i++) {
+		const struct topo_node *node = &t->nodes[route->nodes[i]];
+
+		met.switches += node->type == TOPO_SWITCH;
+		met.numas += node->type == TOPO_NUMA;
+		if (node->type != TOPO_ROOT)
+			continue;
+		met.roots++;
+		met.last_root = node;
+		if (!met.first_root)
+			met.first_root = node;
+	}
+	return met;
+}
+
+/* Root ports of one host bridge share its bus: the address up to the device. */
+static bool same_host_bridge(const struct met *met)
+{
+	const char *a = met->first_root ? met->first_root->pci : NULL;
+	const char *b = met->last_root ? met->last_root->pci : NULL;
+	const char *end = a ? strrchr(a, ':') : NULL;
+
+	return met->roots == 2 && b && end && strncmp(a, b, (size_t)(end - a) + 1) == 0;
+}
+
+static enum locality judge(const struct met *met, bool end_is_memory)
+{
+	if (met->numas > 1)
+		return LOCALITY_SYS;
+	if (end_is_memory)
+		return LOCALITY_NODE;
+	if (met->numas == 1)
+		return same_host_bridge(met) ? LOCALITY_PHB : LOCALITY_NODE;
+	return met->switches + met->roots > 1 ? LOCALITY_PXB : LOCALITY_PIX;
+}
+
+int topology_class(const struct topology *t, const char *from, const char *to, enum locality *ret)
+{
+	const struct topo_node *a = topology_find(t, from), *b = topology_find(t, to);
+	struct route route;
+	struct met met;
+	int r;
+
+	if (!a || !b)
+		return -ENOENT;
+	if (a == b) {
+		*ret = LOCALITY_SELF;
+		return 0;
+	}
+	if (t->is_virtual && (a->type != TOPO_NUMA || b->type != TOPO_NUMA)) {
+		*ret = LOCALITY_VIRTUAL;
+		return 0;
+	}
+	r = route_between(t, from, to, &route);
+	if (r < 0)
+		return r;
+	met = meet(t, &route);
+	*ret = judge(&met, a->type == TOPO_NUMA || b->type == TOPO_NUMA);
+	return 0;
+}
+
+/* --- links --------------------------------------------------------------------- */
+
+double topology_link_bytes_per_s(double gts, uint64_t width)
+{
+	double share = gts <= 5 + GTS_TOLERANCE	   ? 8.0 / 10
+		       : gts <= 32 + GTS_TOLERANCE ? 128.0 / 130
+						   : 242.0 / 256;
+
+	return gts * 1e9 / 8 * (double)width * share;
+}
+
+bool topology_link_is_slow(const struct topo_link *link)
+{
+	return (link->gts > 0 && link->gts < link->max_gts - GTS_TOLERANCE) ||
+	       (link->width > 0 && link->width < link->max_width);
+}

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# probes/accel: CPU and GPU engines. Included by Makefile.am.
+noinst_LIBRARIES += libaccel.a
+libaccel_a_SOURCES = probes/accel/accel.c probes/accel/accel.h probes/accel/watch.c probes/accel/watch.h
+
+# GPUs: everything of CUDA is loaded at run time, so this is always built.
+noinst_LIBRARIES += libaccelcuda.a
+libaccelcuda_a_SOURCES = probes/accel/cuda.c probes/accel/cuda.h probes/accel/cuda_abi.h probes/accel/cuda_context.c \
+	probes/accel/cuda_context.h probes/accel/cuda_gemm.c probes/accel/cuda_host.c probes/accel/cuda_load.c \
+	probes/accel/cuda_load.h probes/accel/cuda_memory.c probes/accel/cuda_nvml.c probes/accel/cuda_stream.c \
+	probes/accel/cuda_users.c probes/accel/gpu_users.c probes/accel/gpu_users.h probes/accel/library.c \
+	probes/accel/library.h probes/accel/nvml_abi.h probes/accel/worker.c probes/accel/worker.h
+libaccelhost_a_SOURCES = probes/accel/host.c probes/accel/host.h probes/accel/host_condition.c \
+	probes/accel/host_event.c probes/accel/host_gemm.c probes/accel/host_memory.c probes/accel/host_others.c \
+	probes/accel/host_stream.c probes/accel/host_topology.c
+if HAVE_CBLAS
+noinst_LIBRARIES += libaccelhost.a
+libaccelhost_a_CFLAGS = $(AM_CFLAGS) $(CBLAS_CFLAGS)
+ACCEL_LIBS = libaccelhost.a libaccelcuda.a libaccel.a $(PROBE_LIBS) $(CBLAS_LIBS)
+else
+ACCEL_LIBS = libaccelcuda.a libaccel.a $(PROBE_LIBS)
+endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the connection of one direction of a pair came to. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "lib/base/macro.h"
+
+struct pair_lanes;
+struct rdma_done;
+
+enum { PAIR_NOTE_SIZE = 512 };
+
+/* A sample of rnic_pair.connect. */
+struct pair_verdict {
+	int state; /* enum sample_state */
+	int ok;	   /* enum tristate; unknown unless measured */
+	unsigned mtu;
+	bool reached; /* a small write arrived */
+	bool no_path; /* nothing did, though both ports are up */
+	bool apart;   /* its ports are of two networks: it is not measured... */
+	bool untold;  /* ...and another pair of the same two says so */
+	char note[PAIR_NOTE_SIZE];
+};
+
+void pair_decide(struct pair_verdict *v, int state, int ok, const char *format, ...) PRINTF(4, 5);
+
+/* A write (`what`) that ended with `r` of pair_lanes_wait() and `done` was lost, or failed. */
+void pair_decide_lost(struct pair_verdict *v, const struct pair_lanes *l, int r,
+		      const struct rdma_done *done, const char *what);

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What scripts/test quick runs: which areas changed since a commit, and which tests of whole programs they have.
+
+A path is of the areas of the longest prefix in PLACES. A changed test is run itself, and a changed helper of tests
+makes those run that import it. ALL is every system test that is neither `once` nor `alone`, and no LONG one; lint and
+the unit tests are run always.
+"""
+import fnmatch
+import os
+import re
+import subprocess
+
+ALL = "all"
+NONE = ""  # what lint and the unit tests see, or nobody
+LONG = {"tests/system/test_sim.py"}  # more than a minute of a processor, a third of what all the others take
+# Tests of each area, as tests/FOLDER/test_NAME.py.
+TESTS = {
+    "run": "system/run* system/list system/bad_probes system/start system/usage system/topology system/disk_full system/power_loss",
+    "admit": "system/admit*",
+    "judge": "system/explain system/localise* system/controller_kept system/gemm_vote system/run",
+    "policy": "system/sim system/held_out system/fleet* system/budget_manual system/controller_life system/replaced system/tables_filled",
+    "host": "system/host_state*",
+    "gpu": "system/gemm* system/memory* system/gpu_* system/all_to_all system/cuda_places system/abi",
+    "rdma": "system/loopback system/rnic_pair system/all_reduce system/all_to_all_rnics system/verbs_missing system/guest",
+    "rnic": "system/rnic_state system/rnic_settings system/watch_links",
+    "assayd": "system/assayd* system/watch* system/outage system/clock system/power_loss system/disk_full",
+    "controller": "system/controller* system/openapi system/assayctl_views system/assayd_controller system/outage system/tables_filled",
+    "store": "system/store_* system/controller_store system/controller_kill system/replaced",
+    "actions": "system/actor_driver system/assayctl_act* system/controller_act_kill system/controller_life system/budget_manual system/fleet_opinion",
+    "campaigns": "system/campaigns* system/assayctl_campaign system/assayd_collective* system/guest_fleet",
+    "kube": "kube/* system/kube_call",
+    "attribution": "system/attribute* system/optrace",
+    "cli": "system/assayctl* system/usage",
+    "deploy": "system/deploy_* kube/deploy",
+    "docs": "system/man system/openapi system/controller_metrics system/deploy_kubernetes",
+    "units": "system/systemd* system/assayd_unit system/controller_unit",
+    "scripts": "system/scripts system/quick system/lint system/quickstart system/on_gpu system/same_code",
+    "nothing": "system/usage system/list system/controller system/assayctl_shell",
+}
+PLACES = (
+    ("lib/", ALL),
+    ("lib/judge/", "judge policy"),
+    ("lib/net/", "assayd cli kube"),
+    ("lib/policy/", "policy actions"),
+    ("lib/topology/", "run gpu rdma"),
+    ("probes/accel/", "gpu"),
+    ("probes/all_reduce/", "rdma campaigns"),
+    ("probes/all_to_all/", "gpu rdma"),
+    ("probes/coll/", "gpu rdma"),
+    ("probes/gemm/", "gpu"),
+    ("probes/gpu_state/", "gpu"),
+    ("probes/harness/", "run host gpu rdma rnic"),
+    ("probes/host_state/", "host"),
+    ("probes/loopback/", "rdma"),
+    ("probes/memory/", "gpu"),
+    ("probes/rdma/", "rdma"),
+    ("probes/rnic_pair/", "rdma campaigns"),
+    ("probes/rnic_state/", "rnic"),
+    ("agents/", "run admit judge assayd"),
+    ("agents/assay/", "run judge"),
+    ("agents/assay/cmd_admit", "admit"),
+    ("agents/assayd/", "assayd"),
+    ("agents/assayd/link_", "assayd rnic"),
+    ("agents/assayd/order", "assayd campaigns"),
+    ("agents/assayd/watch", "assayd rnic"),
+    ("agents/run/", "run judge assayd"),
+    ("attribution/", "attribution"),
+    ("controller/", "controller policy"),
+    ("controller/actions/", "actions kube"),
+    ("controller/campaign/", "campaigns"),
+    ("controller/cluster/", "actions kube"),
+    ("controller/routes/", "controller cli"),
+    ("controller/store/", "controller store"),
+    ("cli/", "cli"),
+    ("policies/", "run judge policy gpu deploy"),
+    ("policies/sku/", "run judge gpu"),
+    ("systemd/", "units"),
+    ("deploy/", "deploy"),
+    ("docs/", "docs"),
+    ("scripts/", "scripts"),
+    ("tests/", ALL),
+    ("tests/actor_driver/", "actions"),
+    ("tests/attribution/", "attribution"),
+    ("tests/bench/", NONE),
+    ("tests/fakes/gpu_", "gpu"),
+    ("tests/fakes/crash_", "store"),
+    ("tests/fakes/disk_", "store assayd"),
+    ("tests/fakes/accel_", NONE),
+    ("tests/fakes/rdma_", NONE),
+    ("tests/fixtures/", "run judge"),
+    ("tests/fixtures/store", "store"),
+    ("tests/fuzz/", NONE),
+    ("tests/gpu/", "scripts"),
+    ("tests/guest/", "rdma campaigns"),
+    ("tests/kube/", "kube"),
+    ("tests/sim/", "policy"),
+    ("tests/unit/", NONE),
+    (".ci/", NONE),
+    ("COPYING", NONE),
+    ("Makefile.am", "scripts"),
+    ("HACKING.md", NONE),
+    ("NEWS", NONE),
+    ("README.md", "docs"),
+    (".clang-", NONE),
+    (".codespell", NONE),
+    (".gitignore", NONE),
+)
+
+
+def areas_of(path):
+    """The names of its areas, perhaps ALL; what has no prefix in the table (the build's own files) is of ALL."""
+    fitting = [row for row in PLACES if path.startswith(row[0])]
+    return max(fitting, key=lambda row: len(row[0]))[1].split() if fitting else [ALL]
+
+
+def is_test(path):
+    return re.fullmatch(r"tests/(system|kube)/test_\w+\.py", path) is not None
+
+
+def text_of(top, path):
+    with open(os.path.join(top, path), encoding="utf-8") as f:
+        return f.read()
+
+
+def imports(top, path):
+    return set(re.findall(r"^\s*(?:from|import) (\w+)", text_of(top, path), re.M))
+
+
+def importers(top, helper):
+    """The tests that import a Python file, or a file that does; every one of its folder of a conftest.py."""
+    folders = ("tests/system", "tests/kube", "tests/fleet", "tests/guest")
+    users = {path: imports(top, path) for folder in folders for name in sorted(os.listdir(os.path.join(top, folder)))
+             if name.endswith(".py") for path in [folder + "/" + name]}
+    found, todo = set(), [helper]
+    while todo:
+        path = todo.pop()
+        name = os.path.splitext(os.path.basename(path))[0]
+        new = {user for user, names in users.items() if name in names or
+               name == "conftest" and is_test(user) and os.path.dirname(user) == os.path.dirname(path)} - found
+        found |= new
+        todo += new
+    return {path for path in found if is_test(path)}
+
+
+def tests_of(top, area):
+    """The test files of an area."""
+    found = set()
+    for pattern in TESTS[area].split():
+        folder, name = pattern.split("/")
+        found |= {"tests/%s/%s" % (folder, n) for n in fnmatch.filter(os.listdir(os.path.join(top, "tests", folder)), "test_%s.py" % name)}
+    return found
+
+
+def git(top, *words):
+    """The lines that git says, None when it fails."""
+    done = subprocess.run(["git", "-C", top, *words], capture_output=True, text=True, check=False)
+    return done.stdout.split("\n")[:-1] if done.returncode == 0 else None
+
+
+def base(top, since):
+    """(commit, words for it): REV itself, or where this branch left the one that it is to go into."""
+    if since:
+        return since, since
+    for upstream in ("@{upstream}", "origin/HEAD", "origin/main", "main"):
+        found = git(top, "merge-base", "HEAD", upstream)
+        if found and found != git(top, "rev-parse", "HEAD"):
+            name = git(top, "rev-parse", "--abbrev-ref", upstream) or [upstream]
+            return found[0], "this branch left " + name[0]
+    return "HEAD", "HEAD"
+
+
+def changed_paths(top, commit):
+    """What differs from a commit in the working tree, and what git does not know yet; None where there is no such commit."""
+    differ = git(top, "diff", "--name-only", "--no-renames", commit, "--")
+    return None if differ is None else sorted({*differ, *git(top, "ls-files", "-o", "--exclude-standard")})
+
+
+class Choice:
+    """`files`: the tests to run. `direct`: those whose marks `once` and `alone` do not keep them out. `why`: in a line."""
+
+    def __init__(self, top, since=None):
+        commit, words = base(top, since)
+        paths = changed_paths(top, commit)
+        if paths is None and since:
+            raise ValueError("no such commit: %s" % since)
+        self.direct, self.files = set(), set()
+        areas = {ALL} if paths is None else set()
+        for path in paths or ():
+            is_python = path.startswith("tests/") and path.endswith(".py") and os.path.exists(os.path.join(top, path))
+            if is_test(path) and is_python:
+                self.direct.add(path)
+            elif is_python and importers(top, path):
+                self.files |= importers(top, path)
+            elif not is_test(path):
+                areas |= set(areas_of(path))
+        if paths == []:
+            areas = {"nothing"}
+        for area in areas - {ALL}:
+            self.direct |= tests_of(top, area)
+        self.files |= self.direct
+        if ALL in areas:
+            self.files |= {"tests/system/" + name for name in os.listdir(os.path.join(top, "tests/system"))
+                           if is_test("tests/system/" + name)} - LONG
+        changed = "no git here" if paths is None else "changed since %s (paths: %d)" % (words, len(paths))
+        self.why = "%s: %s; files of system tests: %d" % (changed, " ".join(sorted(areas)) or "no area", len(self.files))

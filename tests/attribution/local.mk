@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/attribution: jobs that never ran, with something wrong with them. Included by Makefile.am.
+check_LIBRARIES += libjobs.a
+libjobs_a_SOURCES = tests/attribution/inject.c tests/attribution/inject.h tests/attribution/job.c \
+	tests/attribution/job.h tests/attribution/pipeline.c tests/attribution/pipeline.h
+check_PROGRAMS += tests/attribution/generate
+tests_attribution_generate_LDADD = libjobs.a $(CORE_LIBS)

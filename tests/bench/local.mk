@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# tests/bench: speed against independent yardsticks. Included by Makefile.am.
+if HAVE_CBLAS
+BENCHES += tests/bench/gemm_plain
+tests_bench_gemm_plain_SOURCES = tests/bench/gemm_plain.c
+tests_bench_gemm_plain_CFLAGS = $(AM_CFLAGS) $(CBLAS_CFLAGS)
+tests_bench_gemm_plain_LDADD = $(CBLAS_LIBS)
+endif
+BENCHES += tests/bench/stream_like
+tests_bench_stream_like_SOURCES = tests/bench/stream_like.c
+tests_bench_stream_like_LDADD =
+EXTRA_DIST += tests/bench/bench_action.py tests/bench/bench_admit.py tests/bench/bench_assayd.py \
+	tests/bench/bench_attribute.py tests/bench/bench_connections.py tests/bench/bench_controller.py \
+	tests/bench/bench_drain.py tests/bench/bench_gemm.py tests/bench/bench_guest.py tests/bench/bench_identity.py \
+	tests/bench/bench_kube_action.py tests/bench/bench_memory.py tests/bench/bench_no_gpu.py tests/bench/bench_readers.py \
+	tests/bench/bench_restart.py tests/bench/bench_routes.py tests/bench/bench_upload.py tests/bench/run \
+	tests/bench/store_days.py
+
+# Against perftest, in one guest.
+.PHONY: bench-guest
+bench-guest: all
+	/usr/bin/python3 $(srcdir)/tests/bench/bench_guest.py $(abs_builddir)
+
+# Reports a second, and a fleet that comes back at once, the generator included; on a quiet host.
+.PHONY: bench-controller
+bench-controller: all
+	/usr/bin/python3 $(srcdir)/tests/bench/bench_controller.py $(abs_builddir) --seconds 60
+	/usr/bin/python3 $(srcdir)/tests/bench/bench_controller.py $(abs_builddir) --burst 10000
+
+# From a bad report to its cordon under load; on a quiet host.
+.PHONY: bench-action
+bench-action: all
+	/usr/bin/python3 $(srcdir)/tests/bench/bench_action.py $(abs_builddir)
+
+# How long a restart takes on the store of a month of 10,000 hosts: 8 GB in $ASSAY_BENCH_DIR.
+.PHONY: bench-restart
+bench-restart: all
+	/usr/bin/python3 $(srcdir)/tests/bench/bench_restart.py $(abs_builddir)
+	/usr/bin/python3 $(srcdir)/tests/bench/bench_routes.py $(abs_builddir)
+
+# What 10,000 hosts and 1,000 held connections cost.
+.PHONY: bench-connections
+bench-connections: all
+	/usr/bin/python3 $(srcdir)/tests/bench/bench_connections.py $(abs_builddir)
+
+BENCHES += tests/bench/simulate_alone tests/bench/sum_bytes
+tests_bench_simulate_alone_SOURCES = tests/bench/simulate_alone.c
+tests_bench_simulate_alone_LDADD = $(TRACE_LIBS)
+
+# Speed against independent yardsticks: tests/bench/bench_*.py, programs in BENCHES.
+EXTRA_PROGRAMS += $(BENCHES)
+CLEANFILES += $(BENCHES)
