@@ -91,8 +91,11 @@ class Controller:
             time.sleep(int(answer.headers["Retry-After"]))
 
     def metrics(self):
-        """{name{labels}: value} of the whole text."""
-        lines = self.get("/metrics").body.decode().splitlines()
+        """{name{labels}: value} of the whole text; OSError of one that is ending and answers no more questions."""
+        answer = self.get("/metrics")
+        if answer.status == 503:
+            raise ConnectionAbortedError(answer.body.decode())
+        lines = answer.body.decode().splitlines()
         return {k: float(v) for k, _, v in (line.rpartition(" ") for line in lines if line and line[0] != "#")}
 
     def kill(self):
