@@ -6,11 +6,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "controller/actions/acting.h"
-#include "controller/campaign/campaigning.h"
 #include "controller/fleet/findings.h"
 #include "controller/http/api.h"
-#include "controller/routes/routes.h"
 #include "controller/store/store.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -28,13 +25,82 @@ enum { READY_PRIORITY = 50 };
 #define CALM_US (5 * USEC_PER_SEC)
 #define CALM_ALONE_US USEC_PER_MIN
 
+void controller_wake_orders(struct service *s, const char *node)
+{
+	s->wiring->orders_changed(s, node);
+}
+
+/* --- the parts --- */
+
+/* The next one of them, or NULL; `at` begins with 0. */
+static const struct controller_part *next_part(const struct service *s, size_t *at)
+{
+	return s->wiring->parts[*at] ? s->wiring->parts[(*at)++] : NULL;
+}
+
+/* Tell all of them. */
+#define PARTS_TELL(s, event)                           \
+	do {                                           \
+		const struct controller_part *part_;   \
+		size_t at_ = 0;                        \
+                                                       \
+		while ((part_ = next_part(s, &at_))) { \
+			if (part_->event)              \
+				part_->event(s);       \
+		}                                      \
+	} while (0)
+
+void controller_tick(struct service *s)
+{
+	PARTS_TELL(s, tick);
+}
+
+void controller_forget(struct service *s, const char *node)
+{
+	const struct controller_part *part;
+	size_t at = 0;
+
+	while ((part = next_part(s, &at))) {
+		if (part->forgotten)
+			part->forgotten(s, node);
+	}
+}
+
+static int open_parts(struct service *s, struct err *err)
+{
+	const struct controller_part *part;
+	size_t at = 0;
+	int r = 0;
+
+	while (r == 0 && (part = next_part(s, &at))) {
+		if (part->open)
+			r = part->open(s, err);
+	}
+	return r;
+}
+
+/* The other way round: who was opened later may use the ones before. */
+static void close_parts(struct service *s)
+{
+	size_t n = 0;
+
+	while (next_part(s, &n))
+		;
+	while (n-- > 0) {
+		if (s->wiring->parts[n]->close)
+			s->wiring->parts[n]->close(s);
+	}
+}
+
+/* --- commits --- */
+
 /* What was kept of a host may change what the fleet thinks of it. */
 static void look_at_nodes(struct service *s, const json_t *nodes)
 {
 	size_t i;
 
 	for (i = 0; i < json_array_size(nodes); i++)
-		orders_look(s, json_string_value(json_array_get(nodes, i)));
+		controller_wake_orders(s, json_string_value(json_array_get(nodes, i)));
 }
 
 /* Those who wait get their answer: `err` is NULL when all is durable. */
@@ -52,8 +118,8 @@ static void answer_all(struct service *s, const struct err *err)
 		} else {
 			call_reply(w->call, w->status, w->answer);
 			look_at_nodes(s, w->nodes);
-			s->metrics.accepted += w->accepted;
-			s->metrics.duplicates += w->duplicates;
+			s->counts.accepted += w->accepted;
+			s->counts.duplicates += w->duplicates;
 		}
 		json_decref(w->nodes);
 	}
@@ -61,12 +127,10 @@ static void answer_all(struct service *s, const struct err *err)
 
 void service_failed(struct service *s, const struct err *err)
 {
-	s->metrics.commit_failures++;
+	s->counts.commit_failures++;
 	store_take_back(s->store);
 	hosts_release(&s->hosts); /* may be ahead of it: learnt anew from the store */
-	acting_failed(s);
-	campaigning_failed(s);
-	upkeep_failed(s);
+	PARTS_TELL(s, failed);
 	if (!s->failing)
 		log_error("%s: reports are refused until it can be written again", err->msg);
 	s->failing = true;
@@ -90,10 +154,9 @@ static void commit(struct service *s)
 	struct err err = ERR_INIT;
 	uint64_t start_us = clock_mono_us();
 
-	campaigning_keep(s);
+	PARTS_TELL(s, committing);
 	if (s->n_batch == 0 && !store_dirty(s->store)) {
-		acting_committed(s); /* who only asks waits for the commit too */
-		campaigning_committed(s);
+		PARTS_TELL(s, committed); /* who only asks waits for the commit too */
 		return;
 	}
 	if (store_commit(s->store, &err) < 0) {
@@ -102,12 +165,10 @@ static void commit(struct service *s)
 	}
 	note_written(s);
 	s->last_commit_us = clock_mono_us();
-	metrics_commit(&s->metrics, s->last_commit_us - start_us);
+	ingest_counts_commit(&s->counts, s->last_commit_us - start_us);
 	answer_all(s, NULL);
-	/* Here nothing is half done: under load a copy has no other time. */
-	upkeep_copy(s);
-	acting_committed(s);
-	campaigning_committed(s);
+	PARTS_TELL(s, written);
+	PARTS_TELL(s, committed);
 }
 
 static int on_commit(sd_event_source *source, uint64_t now_us, void *context)
@@ -169,7 +230,7 @@ static enum known identify(void *context, const char *token, const char *peer, s
 {
 	struct service *s = context;
 
-	if (access_identify(&s->access, token, peer, ret))
+	if (tokens_identify(&s->tokens, token, peer, ret))
 		return KNOWN_YES;
 	return s->vouch && token && s->vouch->ops->takes(token) ? KNOWN_LATER : KNOWN_NOT;
 }
@@ -224,9 +285,9 @@ static int read_files(struct service *s, struct settings *settings, struct err *
 
 	s->settings = settings;
 	if (r == 0 && settings->tokens)
-		r = access_read(settings->tokens, &s->access, err);
-	s->access.open = settings_open(settings);
-	s->access.certificates = settings->client_ca != NULL;
+		r = tokens_read(settings->tokens, &s->tokens, err);
+	s->tokens.open = settings_open(settings);
+	s->tokens.certificates = settings->client_ca != NULL;
 	apply_limits(s);
 	if (r == 0)
 		r = read_pem(settings->tls_cert, &s->tls_cert, err);
@@ -245,7 +306,7 @@ int service_read(struct service *s, struct settings *settings, struct err *err)
 static void release_files(struct service *s)
 {
 	rules_release(&s->rules);
-	access_release(&s->access);
+	tokens_release(&s->tokens);
 	free(s->tls_cert);
 	free(s->tls_key);
 	free(s->client_ca);
@@ -263,7 +324,7 @@ int service_reload(struct service *s, struct settings *fresh_settings, char **re
 {
 	CLEANUP(service_freep) struct service *fresh = xcalloc(1, sizeof(*fresh));
 	struct rules old_rules = s->rules;
-	struct access old_access = s->access;
+	struct tokens old_tokens = s->tokens;
 	struct neighbors old_neighbors = s->neighbors;
 	int r = read_files(fresh, s->settings, err);
 
@@ -272,20 +333,20 @@ int service_reload(struct service *s, struct settings *fresh_settings, char **re
 	if (r == 0 && fresh->tls_cert)
 		r = api_renew_tls(s->api, fresh->tls_cert, fresh->tls_key, fresh->client_ca, err);
 	if (r < 0) {
-		s->metrics.reload_failures++;
+		s->counts.reload_failures++;
 		return r;
 	}
 	/* The last step, which cannot fail: all of it, or nothing. */
 	s->rules = fresh->rules;
-	s->access = fresh->access;
+	s->tokens = fresh->tokens;
 	s->neighbors = fresh->neighbors;
 	fresh->rules = old_rules;
-	fresh->access = old_access;
+	fresh->tokens = old_tokens;
 	fresh->neighbors = old_neighbors;
 	shifts_forgive_file(&s->baselines.shifts);
 	*ret_others = settings_renew(s->settings, fresh_settings);
 	apply_limits(s);
-	s->metrics.reloads++;
+	s->counts.reloads++;
 	return 0;
 }
 
@@ -304,7 +365,7 @@ static int open_api(struct service *s, char **ret_address, struct err *err)
 		.client_ca = s->client_ca,
 	};
 
-	routes_set(&options);
+	s->wiring->set_routes(&options);
 	return api_open(&options, s->loop, &s->api, ret_address, err);
 }
 
@@ -367,11 +428,7 @@ static int open_all(struct service *s, sd_event *loop, char **ret_address, struc
 		r = sd_event_source_set_enabled(s->commit_ready, SD_EVENT_OFF);
 	if (r < 0)
 		return err_errno(err, -r, "event loop");
-	r = acting_open(s, err);
-	if (r == 0)
-		r = campaigning_open(s, err);
-	if (r == 0)
-		r = upkeep_open(s, err);
+	r = open_parts(s, err);
 	if (r == 0 && settings_vouched(s->settings))
 		r = s->vouch_open(s->settings, loop, &s->vouch, err);
 	return r == 0 ? open_api(s, ret_address, err) : r;
@@ -391,13 +448,12 @@ int service_open(struct service *s, sd_event *loop, char **ret_address, struct e
 void service_close(struct service *s)
 {
 	s->closing = true;
-	upkeep_close(s);
+	PARTS_TELL(s, stop);
 	if (s->store)
 		commit(s);
 	vouch_close(TAKE(s->vouch)); /* before the API: its calls wait there */
 	api_close(s->api);
-	campaigning_close(s);
-	acting_close(s);
+	close_parts(s);
 	store_close(s->store);
 	release_files(s);
 	limiter_release(&s->limiter);

@@ -9,31 +9,33 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-#include "controller/auth/access.h"
+#include "controller/auth/tokens.h"
 #include "controller/auth/vouch.h"
 #include "controller/config/neighbors.h"
-#include "controller/config/rules.h"
 #include "controller/config/settings.h"
 #include "controller/fleet/baseline.h"
 #include "controller/fleet/baseline_store.h"
 #include "controller/fleet/hosts.h"
 #include "controller/fleet/live.h"
 #include "controller/fleet/opinion.h"
+#include "controller/fleet/rules.h"
 #include "controller/http/limiter.h"
 #include "controller/http/notice.h"
 #include "controller/http/shed.h"
-#include "controller/routes/metrics.h"
+#include "controller/ingest/ingest_counts.h"
 #include "controller/store/thinner.h"
 #include "lib/json/jmemo.h"
 
 struct act;
 struct acting_cluster;
 struct api;
+struct api_options;
 struct call;
 struct campaigning;
 struct cluster;
 struct err;
 struct replaying;
+struct service;
 struct store;
 
 enum {
@@ -63,8 +65,35 @@ struct told_table {
 	uint64_t filled;
 };
 
+/*
+ * What works on its own above the controller: acting on hosts, campaigns, upkeep. What a part has
+ * no use for is NULL. Parts are opened and told in the order of their table, and closed the other
+ * way round; the controller knows no more of them.
+ */
+struct controller_part {
+	int (*open)(struct service *s, struct err *err);
+	void (*tick)(struct service *s); /* once a second */
+	void (*committing)(struct service *s);
+	void (*written)(struct service *s); /* a commit has kept something */
+	void (*committed)(
+		struct service *s);	   /* nothing is uncommitted; after `written`, or without */
+	void (*failed)(struct service *s); /* all since the last commit was taken back */
+	void (*forgotten)(struct service *s, const char *node);
+	void (*stop)(struct service *s); /* the last commit is still to come */
+	void (*close)(struct service *s);
+};
+
+/* What stands above the controller, as main.c wires it. */
+struct controller_wiring {
+	const struct controller_part *const *parts; /* up to NULL */
+	void (*set_routes)(struct api_options *options);
+	/* Something of the host has changed: it may have other orders now. */
+	void (*orders_changed)(struct service *s, const char *node);
+};
+
 struct service {
-	struct settings *settings; /* borrowed */
+	const struct controller_wiring *wiring; /* borrowed; set before service_open() */
+	struct settings *settings;		/* borrowed */
 	struct rules rules;
 	struct policy policy; /* of acting_policy(): borrows from `rules` */
 	struct cluster *cluster;
@@ -72,7 +101,7 @@ struct service {
 	void *outside;				 /* of it, or NULL */
 	struct act *act;
 	sd_event_source *act_timer;
-	struct access access;
+	struct tokens tokens;
 	vouch_open *vouch_open;
 	struct vouch *vouch; /* or NULL */
 	struct limiter limiter;
@@ -105,7 +134,7 @@ struct service {
 	bool looking;	       /* a round through the pages of the store is under way */
 	uint64_t look_us;      /* monotonic; when the next begins */
 	uint64_t told_damaged; /* pages that the log has told of */
-	struct metrics metrics;
+	struct ingest_counts counts;
 	char *metrics_text;	   /* as it was made last, or NULL */
 	uint64_t metrics_until_us; /* monotonic; it serves until then */
 	struct neighbors neighbors;
@@ -145,17 +174,12 @@ void service_touch(struct service *s);
 /* Say what of the store is not as it was left, when that is news. */
 void service_tell_health(struct service *s);
 
-/* Load the baselines; save them and thin the store in the background (upkeep.c). */
-int upkeep_open(struct service *s, struct err *err);
+/* Something of the host has changed: who holds a call for its orders looks again. */
+void controller_wake_orders(struct service *s, const char *node);
 
-/* Go on with the copy of the store, if one is being made: 1 while it is. */
-int upkeep_copy(struct service *s);
-
-/* What upkeep had not committed is to be done again. */
-void upkeep_failed(struct service *s);
-
-/* Save the baselines, for a last commit to keep. */
-void upkeep_close(struct service *s);
+/* Tell the parts: a second has passed; nothing is known of the host any more. */
+void controller_tick(struct service *s);
+void controller_forget(struct service *s, const char *node);
 
 /* The store failed, and took everything since the last commit back: tell those who wait. */
 void service_failed(struct service *s, const struct err *err);

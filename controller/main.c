@@ -11,11 +11,15 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
+#include "controller/actions/acting.h"
 #include "controller/actions/acting_kube.h"
-#include "controller/auth/vouch_kube.h"
+#include "controller/campaign/campaigning.h"
+#include "controller/config/vouch_kube.h"
 #include "controller/controller.h"
 #include "controller/routes/process_use.h"
+#include "controller/routes/routes.h"
 #include "controller/store/store_restore.h"
+#include "controller/upkeep/upkeep.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
@@ -200,7 +204,7 @@ static int reload(struct running *running, char **ret_others, struct err *err)
 	CLEANUP(settings_release) struct settings fresh = settings_init();
 
 	if (read_settings(&running->options, &fresh, err) < 0) {
-		running->service->metrics.reload_failures++;
+		running->service->counts.reload_failures++;
 		return -EINVAL;
 	}
 	return service_reload(running->service, &fresh, ret_others, err);
@@ -350,6 +354,16 @@ static void running_release(struct running *running)
 	settings_release(&running->settings);
 }
 
+/* In the order in which they are opened: campaigns ask the actor, and upkeep forgets hosts of both. */
+static const struct controller_part *const parts[] = { &acting_part, &campaigning_part,
+						       &upkeep_part, NULL };
+
+static const struct controller_wiring wiring = {
+	.parts = parts,
+	.set_routes = routes_set,
+	.orders_changed = orders_wake,
+};
+
 const char *argp_program_version = "assay-controller " PACKAGE_VERSION;
 
 int main(int argc, char **argv)
@@ -365,6 +379,7 @@ int main(int argc, char **argv)
 	struct err err = ERR_INIT;
 	int r;
 
+	running.service->wiring = &wiring;
 	log_init("assay-controller", LOG_INFO);
 	process_use_begin();
 	argp_err_exit_status = STATUS_USAGE;

@@ -5,12 +5,10 @@
 #include <fnmatch.h>
 
 #include "controller/actions/actor.h"
-#include "controller/campaign/campaigning.h"
 #include "controller/cluster/cluster.h"
 #include "controller/cluster/embedded/cluster_embedded.h"
 #include "controller/controller.h"
 #include "controller/fleet/findings.h"
-#include "controller/routes/routes.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
@@ -27,7 +25,7 @@ static void touch(void *context)
 
 static void look(void *context, const char *node)
 {
-	orders_look(context, node);
+	controller_wake_orders(context, node);
 }
 
 static const char *wrong_file(void *context)
@@ -113,7 +111,7 @@ static int on_tick(sd_event_source *source, uint64_t due_us UNUSED, void *contex
 	if (!is_embedded(s))
 		s->kubernetes->tick(s);
 	act_tick(s->act);
-	campaigning_tick(s);
+	controller_tick(s);
 	service_touch(s); /* whoever could not wait for a commit when it asked */
 	(void)sd_event_source_set_time_relative(source, TICK_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
@@ -134,7 +132,7 @@ static int open_cluster(struct service *s, struct err *err)
 			      : s->kubernetes->open(s, &s->cluster, err);
 }
 
-int acting_open(struct service *s, struct err *err)
+static int open_actor(struct service *s, struct err *err)
 {
 	struct act_options options = { .store = s->store,
 				       .touch = touch,
@@ -161,7 +159,7 @@ int acting_open(struct service *s, struct err *err)
 	return r < 0 ? err_errno(err, -r, "event loop") : 0;
 }
 
-void acting_close(struct service *s)
+static void close_actor(struct service *s)
 {
 	s->act_timer = sd_event_source_disable_unref(s->act_timer);
 	act_stop(s->act);
@@ -171,7 +169,7 @@ void acting_close(struct service *s)
 	act_close(TAKE(s->act));
 }
 
-void acting_committed(struct service *s)
+static void committed(struct service *s)
 {
 	if (!s->act)
 		return;
@@ -180,7 +178,7 @@ void acting_committed(struct service *s)
 	act_committed(s->act);
 }
 
-void acting_failed(struct service *s)
+static void failed(struct service *s)
 {
 	if (!s->act)
 		return;
@@ -200,10 +198,18 @@ void acting_report(struct service *s, const struct report *report, uint64_t at_u
 	act_report(s->act, report, at_us, host ? host->replaced : 0, fresh);
 }
 
-void acting_forget(struct service *s, const char *node)
+static void forgotten(struct service *s, const char *node)
 {
 	struct err err = ERR_INIT;
 
 	if (is_embedded(s) && cluster_embedded_leave(s->cluster, node, &err) < 0)
 		log_warning("still in the cluster: %s node=%s", err.msg, node);
 }
+
+const struct controller_part acting_part = {
+	.open = open_actor,
+	.committed = committed,
+	.failed = failed,
+	.forgotten = forgotten,
+	.close = close_actor,
+};

@@ -8,6 +8,7 @@
 #include "lib/base/macro.h"
 
 struct cluster;
+struct controller_part;
 struct err;
 struct policy;
 struct report;
@@ -26,13 +27,8 @@ struct acting_cluster {
 	void (*close)(struct service *s);
 };
 
-/* Open the cluster that the settings name, and the actor on it. */
-int acting_open(struct service *s, struct err *err);
-void acting_close(struct service *s);
-
-/* After each commit, and after one that failed. */
-void acting_committed(struct service *s);
-void acting_failed(struct service *s);
+/* The cluster that the settings name, and the actor on it. */
+extern const struct controller_part acting_part;
 
 /* A report was put into the store; it counts as of `at_us`. */
 void acting_report(struct service *s, const struct report *report, uint64_t at_us, bool fresh);
@@ -42,9 +38,6 @@ void acting_report(struct service *s, const struct report *report, uint64_t at_u
  * we took would be lost to it. The name of the other, borrowed until the loop goes on; or NULL.
  */
 const char *acting_other(const struct service *s);
-
-/* Nothing is known of the host any more. */
-void acting_forget(struct service *s, const char *node);
 
 /* The policy with the effective mode. Borrowed until the next call. */
 const struct policy *acting_policy(struct service *s);

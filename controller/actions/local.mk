@@ -7,6 +7,5 @@ libcontroller_a_SOURCES += controller/actions/acting.c controller/actions/acting
 	controller/actions/actor_json.c controller/actions/actor_ledger.c controller/actions/actor_nodes.c \
 	controller/actions/actor_paired.c controller/actions/actor_rehearse.c controller/actions/actor_reports.c \
 	controller/actions/actor_resume.c controller/actions/actor_startup.c controller/actions/actor_touch.c \
-	controller/actions/ledger.c controller/actions/ledger.h controller/actions/node_record.c \
-	controller/actions/node_record.h controller/actions/node_view.c controller/actions/node_view.h \
-	controller/actions/reservation.c controller/actions/reservation.h
+	controller/actions/node_record.c controller/actions/node_record.h controller/actions/node_view.c \
+	controller/actions/node_view.h controller/actions/reservation.c controller/actions/reservation.h

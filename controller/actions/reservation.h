@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "controller/actions/ledger.h"
+#include "controller/cluster/ledger.h"
 #include "lib/base/backoff.h"
 #include "lib/base/macro.h"
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/auth/access.h"
+#include "controller/auth/tokens.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
@@ -80,7 +80,7 @@ int trust_decode_agents(const struct jval *v, void *member, struct err *err)
 static const struct jfield trusted_fields[] = {
 	{ "user", J_STRING, offsetof(struct trusted, user), J_REQUIRED },
 	{ "role", J_CUSTOM, offsetof(struct trusted, role), J_REQUIRED,
-	  .decode = access_decode_role },
+	  .decode = tokens_decode_role },
 	{ "name", J_STRING, offsetof(struct trusted, name), 0 },
 };
 
@@ -101,7 +101,7 @@ static int decode_identity(const struct jval *v, struct trust *trust, struct err
 	if (!one.user || !*one.user || strlen(one.user) > TRUST_USER_MAX)
 		return jval_fail(&user, err, "want the name of a user, of at most %d bytes",
 				 TRUST_USER_MAX);
-	if (one.name && !access_name_ok(one.name))
+	if (one.name && !tokens_name_ok(one.name))
 		return jval_fail(&name, err, "want 1 to %d letters, digits, '.', '-', '_', '@'",
 				 ACCESS_NAME_MAX);
 	r = add(trust, v, TAKE(one.user), one.role, err);

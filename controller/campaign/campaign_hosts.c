@@ -7,7 +7,6 @@
 
 #include "controller/actions/actor.h"
 #include "controller/controller.h"
-#include "controller/ingest/ingest.h"
 #include "controller/store/store.h"
 #include "controller/store/store_places.h"
 #include "controller/store/store_topology.h"

@@ -7,10 +7,8 @@
 
 #include "controller/actions/actor.h"
 #include "controller/campaign/campaign_hosts.h"
-#include "controller/campaign/campaign_retest.h"
 #include "controller/campaign/campaigning_inside.h"
 #include "controller/controller.h"
-#include "controller/routes/routes.h"
 #include "controller/store/store.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -20,7 +18,16 @@
 #include "lib/json/json.h"
 #include "lib/judge/verdict.h"
 #include "lib/policy/fleet.h"
+#include "lib/policy/life.h"
 #include "lib/report/report.h"
+
+enum {
+	RETEST_HOSTS = 8, /* of one, the host that is tested among them */
+	RETEST_LEAST = 3, /* with fewer nobody could be named */
+	/* Who is below a switch is asked of the whole fleet: for one part in so many of the loop's
+	   time. */
+	LOOK_SHARE = 20,
+};
 
 static const char *away(void *context, const char *node)
 {
@@ -167,7 +174,7 @@ static void tell(struct service *s, const struct campaign *c)
 
 	for (i = 0; i < c->n_hosts; i++) {
 		if (campaign_has_order(c, c->hosts[i].name, clock_mono_us()))
-			orders_look(s, c->hosts[i].name);
+			controller_wake_orders(s, c->hosts[i].name);
 	}
 }
 
@@ -240,7 +247,7 @@ static void tell_opinions(struct service *s, const struct campaign *c)
 	size_t i;
 
 	for (i = 0; i < c->n_hosts; i++)
-		orders_look(s, c->hosts[i].name);
+		controller_wake_orders(s, c->hosts[i].name);
 }
 
 static void drop(struct campaigning *all, size_t i)
@@ -274,7 +281,7 @@ static void drop_ended(struct service *s)
 	}
 }
 
-void campaigning_committed(struct service *s)
+static void committed(struct service *s)
 {
 	if (!s->campaigns || s->campaigns->stepping)
 		return;
@@ -283,7 +290,7 @@ void campaigning_committed(struct service *s)
 }
 
 /* What was written since the last commit is gone; one that never was in the store is not begun. */
-void campaigning_failed(struct service *s)
+static void failed(struct service *s)
 {
 	struct campaigning *all = s->campaigns;
 	size_t i = 0;
@@ -298,13 +305,6 @@ void campaigning_failed(struct service *s)
 		else
 			drop(all, i);
 	}
-}
-
-void campaigning_tick(struct service *s)
-{
-	if (s->campaigns && s->campaigns->n < CAMPAIGNS_MAX)
-		campaign_retest(s);
-	step_all(s);
 }
 
 /* --- what comes from others --- */
@@ -401,3 +401,89 @@ int64_t campaigning_begin(struct service *s, const struct campaigning_ask *ask, 
 	all->slots[all->n++] = slot;
 	return whole.id;
 }
+
+/* --- tests with others that the policy wants: each becomes a campaign of a few neighbours --- */
+
+/* Can it take part now, as far as we know? */
+static bool is_free(struct service *s, const struct campaign_guest *guest)
+{
+	return guest->state != PAIRING_GONE &&
+	       live_state(&s->live, guest->name, clock_mono_us()) == LIVE_CONNECTED &&
+	       !act_in_use(s->act, guest->name);
+}
+
+/* The host, its partner, and others of the place that are free; an array, new reference. */
+static json_t *names_of(struct service *s, const struct act_wanted *want)
+{
+	CLEANUP(campaign_party_release) struct campaign_party party = { .n = 0 };
+	CLEANUP(freep) char *place = campaign_party_place(s, want->node);
+	json_t *names = json_pack("[s, s]", want->node, want->partner);
+	size_t i;
+
+	if (!place || campaign_party_find(s, place, NULL, &party, NULL) < 0)
+		return names;
+	for (i = 0; i < party.n && json_array_size(names) < RETEST_HOSTS; i++) {
+		const struct campaign_guest *guest = &party.guests[i];
+
+		if (!streq(guest->name, want->node) && !streq(guest->name, want->partner) &&
+		    is_free(s, guest))
+			(void)json_array_append_new(names, json_string(guest->name));
+	}
+	return names;
+}
+
+static int64_t begin_retest(struct service *s, const struct act_wanted *want, struct err *err)
+{
+	CLEANUP(json_freep) json_t *names = names_of(s, want);
+	CLEANUP(freep)
+	char *reason = xasprintf("%s of %s: is it so again, with others?", want->check, want->node);
+	const struct campaigning_ask ask = {
+		.nodes = names,
+		.kind = starts_with(want->check, "all_reduce.") ? CAMPAIGN_ALLREDUCE : CAMPAIGN_PAIR,
+		.plan = PAIRING_TWO_PASS,
+		.reason = reason,
+		.who = WHO_AUTOMATIC,
+		.tested = want->node,
+	};
+
+	if (json_array_size(names) < RETEST_LEAST)
+		return err_set(err, EBUSY, "fewer than %d hosts below its switch are free",
+			       RETEST_LEAST);
+	return campaigning_begin(s, &ask, err);
+}
+
+/* Begin the campaign of the next test that the actor wants, if there is one and it can be. */
+static void retest(struct service *s)
+{
+	const uint64_t start_us = clock_mono_us();
+	struct act_wanted want;
+	struct err err = ERR_INIT;
+	int64_t id;
+
+	if (start_us < s->campaigns->look_us || !act_wants_others(s->act, &want) ||
+	    campaigning_tests(s, want.node))
+		return;
+	id = begin_retest(s, &want, &err);
+	s->campaigns->look_us = start_us + (clock_mono_us() - start_us) * LOOK_SHARE;
+	if (id > 0)
+		log_info("campaign %" PRId64 " begins: %s of %s is tested with others", id,
+			 want.check, want.node);
+	else if (want.first)
+		log_info("no test with others yet node=%s: %s", want.node, err.msg);
+}
+
+static void tick(struct service *s)
+{
+	if (s->campaigns && s->campaigns->n < CAMPAIGNS_MAX)
+		retest(s);
+	step_all(s);
+}
+
+const struct controller_part campaigning_part = {
+	.open = campaigning_open,
+	.tick = tick,
+	.committing = campaigning_keep,
+	.committed = committed,
+	.failed = failed,
+	.close = campaigning_close,
+};

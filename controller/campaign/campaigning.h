@@ -16,6 +16,7 @@
 
 #include "lib/base/macro.h"
 
+struct controller_part;
 struct err;
 struct report;
 struct service;
@@ -40,8 +41,7 @@ struct campaigning_ask {
 	const char *tested; /* a host of which the policy wants to know; NULL: none */
 };
 
-int campaigning_open(struct service *s, struct err *err);
-void campaigning_close(struct service *s);
+extern const struct controller_part campaigning_part;
 
 /*
  * Begin one; its number. -ENOENT: no such host or domain; -EINVAL: what was asked cannot be a
@@ -58,11 +58,5 @@ json_t *campaigning_order(struct service *s, const char *node);
 
 /* Is one under way that tests this host for the policy? */
 bool campaigning_tests(const struct service *s, const char *node);
-
-/* The store is about to commit, has, or could not; time has passed. */
-void campaigning_keep(struct service *s);
-void campaigning_committed(struct service *s);
-void campaigning_failed(struct service *s);
-void campaigning_tick(struct service *s);
 
 struct campaigning_counts campaigning_counts(const struct service *s);

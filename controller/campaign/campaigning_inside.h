@@ -30,3 +30,10 @@ struct campaign_moment campaigning_now(void);
 
 /* Its row, in the store's open transaction (campaigning_store.c). */
 int campaigning_put(struct service *s, const struct slot *slot, struct err *err);
+
+/* Those that were under way when a controller ended go on (campaigning_store.c). */
+int campaigning_open(struct service *s, struct err *err);
+void campaigning_close(struct service *s);
+
+/* Write down the answers that came with the reports of this commit (campaigning_store.c). */
+void campaigning_keep(struct service *s);

@@ -6,13 +6,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "controller/campaign/pairing/pairing.h"
+#include "controller/pairing/pairing.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
-#include "lib/topology/topology.h"
 
-enum { ADDRESS_MAX = 253, NAME_MAX_BYTES = 200, RNICS_MAX = 64 };
+enum { ADDRESS_MAX = 253, NAME_MAX_BYTES = 200 };
 
 struct neighbors_switch {
 	char *name;
@@ -267,67 +266,6 @@ bool neighbors_switches(const struct neighbors *n, const char *node,
 	for (rail = 0; rail < PAIRING_RAILS_MAX; rail++) {
 		ret_switch[rail] = best[rail] < n->n_switches ? n->switches[best[rail]].name : NULL;
 		any |= ret_switch[rail] != NULL;
-	}
-	return any;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strverscmp(json_string_value(*(json_t *const *)a),
-			  json_string_value(*(json_t *const *)b));
-}
-
-/*
- * The RNICs that heard a switch, or could have, in the order of the rails; the first ones when
- * there are more.
- */
-static size_t heard(const json_t *neighbors, json_t *ret_rnics[RNICS_MAX])
-{
-	size_t n = 0, i, j;
-
-	for (i = 0; i < json_array_size(neighbors) && n < RNICS_MAX; i++) {
-		json_t *rnic = json_object_get(json_array_get(neighbors, i), "rnic");
-
-		for (j = 0; j < n && !json_equal(ret_rnics[j], rnic); j++)
-			;
-		if (json_is_string(rnic) && j == n)
-			ret_rnics[n++] = rnic;
-	}
-	if (n > 1)
-		qsort(ret_rnics, n, sizeof(ret_rnics[0]), by_name);
-	return MIN(n, (size_t)PAIRING_RAILS_MAX);
-}
-
-/* The first switch that this RNIC heard of, or NULL. */
-static const char *switch_of(const json_t *neighbors, const json_t *rnic)
-{
-	size_t i;
-
-	for (i = 0; i < json_array_size(neighbors); i++) {
-		const json_t *one = json_array_get(neighbors, i);
-		const char *name = json_string_value(json_object_get(one, "switch"));
-
-		if (json_equal(json_object_get(one, "rnic"), rnic) && name &&
-		    !streq(name, TOPO_NEIGHBOR_SILENT))
-			return name;
-	}
-	return NULL;
-}
-
-bool neighbors_heard(const json_t *topology, const char *ret_switch[PAIRING_RAILS_MAX])
-{
-	const json_t *neighbors = json_object_get(topology, "neighbors");
-	json_t *rnics[RNICS_MAX];
-	const size_t n = heard(neighbors, rnics);
-	size_t rail;
-	bool any = false;
-
-	for (rail = 0; rail < n; rail++) {
-		const char *name = switch_of(neighbors, rnics[rail]);
-
-		any |= name != NULL;
-		if (!ret_switch[rail])
-			ret_switch[rail] = name;
 	}
 	return any;
 }

@@ -13,7 +13,7 @@
 
 #include <jansson.h>
 
-#include "controller/campaign/pairing/pairing.h"
+#include "controller/pairing/pairing.h"
 #include "lib/base/macro.h"
 
 struct err;
@@ -41,14 +41,6 @@ void neighbors_release(struct neighbors *n);
  */
 bool neighbors_switches(const struct neighbors *n, const char *node,
 			const char *ret_switch[PAIRING_RAILS_MAX]);
-
-/*
- * The switches that the RNICs of a topology (NULL: none) heard of by LLDP, by rail, borrowed from
- * it: a rail is a place among the RNICs that are up, those that heard nothing too
- * (TOPO_NEIGHBOR_SILENT), in the order in which the probes count ports (strverscmp(3): mlx5_2 is
- * before mlx5_10). False: there is none. What there is already in `ret_switch` stays.
- */
-bool neighbors_heard(const json_t *topology, const char *ret_switch[PAIRING_RAILS_MAX]);
 
 /* The address of the host, borrowed; NULL: it names none. */
 const char *neighbors_address(const struct neighbors *n, const char *node);

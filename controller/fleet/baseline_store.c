@@ -9,13 +9,13 @@
 #include "controller/fleet/baseline.h"
 #include "controller/fleet/baseline_room.h"
 #include "controller/fleet/usual.h"
-#include "controller/ingest/ingest.h"
 #include "controller/store/store.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
+#include "lib/report/node_name.h"
 #include "lib/report/report.h"
 
 enum {

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "controller/config/rules.h"
+#include "controller/fleet/arrival.h"
 #include "controller/fleet/baseline.h"
 #include "controller/fleet/findings_inside.h"
 #include "controller/fleet/findings_row.h"
 #include "controller/fleet/incident.h"
-#include "controller/ingest/arrival.h"
+#include "controller/fleet/rules.h"
 #include "controller/store/store.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"

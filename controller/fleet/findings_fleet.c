@@ -2,11 +2,11 @@
 /* Findings of one host among those of its fleet, and what is told of the fleet itself. */
 #include <stdlib.h>
 
-#include "controller/config/rules.h"
 #include "controller/fleet/baseline.h"
 #include "controller/fleet/findings.h"
 #include "controller/fleet/findings_inside.h"
 #include "controller/fleet/incident.h"
+#include "controller/fleet/rules.h"
 #include "controller/store/store.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"

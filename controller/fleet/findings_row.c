@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "controller/config/rules.h"
 #include "controller/fleet/findings.h"
+#include "controller/fleet/rules.h"
 #include "controller/store/store.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict_item.h"

@@ -5,7 +5,7 @@
 #include <search.h>
 #include <stdlib.h>
 
-#include "controller/ingest/arrival.h"
+#include "controller/fleet/arrival.h"
 #include "lib/base/xalloc.h"
 
 static int compare(const void *a, const void *b)

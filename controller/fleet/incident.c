@@ -42,10 +42,3 @@ char *incident_alike_sentence(const char *sku, const char *check)
 			 "sku:%s, not this host",
 			 sku, check, sku);
 }
-
-char *incident_clears(unsigned n, unsigned good)
-{
-	unsigned left = n > good ? n - good : 1;
-
-	return xasprintf("clears after %u more good run%s in a row", left, left == 1 ? "" : "s");
-}

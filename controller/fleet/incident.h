@@ -28,6 +28,3 @@ char *incident_fleet_sentence(const char *sku, const char *node, const struct ve
 
 /* Of a host that has nothing but what its fleet has. New memory. */
 char *incident_alike_sentence(const char *sku, const char *check);
-
-/* What would clear it: "clears after 3 good runs in a row". New memory. */
-char *incident_clears(unsigned n, unsigned good);

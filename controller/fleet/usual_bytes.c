@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 #include "controller/fleet/usual.h"
-#include "controller/ingest/ingest.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
+#include "lib/report/node_name.h"
 
 enum { FORMAT = 1 };
 

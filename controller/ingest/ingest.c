@@ -8,20 +8,7 @@
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
-
-static bool word_ok(const char *text, size_t max)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-	size_t length = text ? strlen(text) : 0;
-
-	return length > 0 && length <= max && strspn(text, allowed) == length;
-}
-
-bool node_name_ok(const char *name)
-{
-	return word_ok(name, NODE_NAME_MAX) && name[0] != '.' && name[0] != '-';
-}
+#include "lib/report/node_name.h"
 
 static bool time_ok(const char *time)
 {
@@ -46,10 +33,10 @@ static int check_meaning(const struct report *report, struct err *err)
 	} rows[] = {
 		{ "node", node_name_ok(report->node),
 		  "want a host name of letters, digits, '.', '-', '_'" },
-		{ "boot_id", word_ok(report->boot_id, BOOT_ID_MAX),
+		{ "boot_id", node_name_letters_ok(report->boot_id, BOOT_ID_MAX),
 		  "want the host's boot id, as d1f6c2f0-..." },
 		{ "seq", report->seq >= 1 && report->seq <= INT64_MAX, "want a number from 1" },
-		{ "profile", word_ok(report->profile, PROFILE_NAME_MAX),
+		{ "profile", node_name_letters_ok(report->profile, PROFILE_NAME_MAX),
 		  "want the name of a profile" },
 		{ "time", time_ok(report->time), "want UTC as 2026-11-22T12:00:00.000Z" },
 		{ "env", object_or_none(report->env), "want an object of texts" },

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "controller/ingest/arrival.h"
+#include "controller/fleet/arrival.h"
 #include "controller/store/pack.h"
 #include "lib/report/report.h"
 
@@ -24,7 +24,7 @@ struct jmemo;
 struct rules;
 struct store;
 
-enum { NODE_NAME_MAX = 253, BOOT_ID_MAX = 64 };
+enum { BOOT_ID_MAX = 64 };
 
 /* A report as it came in. */
 struct ingest {
@@ -50,6 +50,3 @@ void ingest_release(struct ingest *in);
  */
 int ingest_keep(struct store *store, const struct rules *rules, struct baselines *baselines,
 		struct hosts *hosts, const struct ingest *in, struct err *err);
-
-/* May this text be the name of a host? Letters, digits, '.', '-', '_'. */
-bool node_name_ok(const char *name);

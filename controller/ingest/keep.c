@@ -5,10 +5,10 @@
  */
 #include <stdlib.h>
 
-#include "controller/config/rules.h"
 #include "controller/fleet/baseline.h"
 #include "controller/fleet/findings.h"
 #include "controller/fleet/hosts.h"
+#include "controller/fleet/rules.h"
 #include "controller/ingest/ingest.h"
 #include "controller/ingest/speaker.h"
 #include "controller/ingest/speaker_store.h"

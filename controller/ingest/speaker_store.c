@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "controller/fleet/arrival.h"
 #include "controller/fleet/hosts.h"
-#include "controller/ingest/arrival.h"
 #include "controller/ingest/speaker.h"
 #include "controller/store/store.h"
 #include "lib/base/xalloc.h"

@@ -9,12 +9,9 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
 
-static const double commit_limits_s[COMMIT_BUCKETS] = { 0.001, 0.0025, 0.005, 0.01, 0.025,
-							0.05,  0.1,    0.5,   2 };
-
 /* Both, so that a row of the table can name any member. */
 struct all {
-	struct metrics m;
+	struct ingest_counts counts;
 	struct metrics_now now;
 };
 
@@ -23,17 +20,6 @@ struct metric_family {
 	void (*write)(FILE *out, const struct metric_family *f, const struct all *all);
 	size_t offset; /* of the member that write_count() and write_seconds() print */
 };
-
-void metrics_commit(struct metrics *m, uint64_t us)
-{
-	size_t i = 0;
-
-	while (i < COMMIT_BUCKETS && (double)us > commit_limits_s[i] * 1e6)
-		i++;
-	m->commit_buckets[i]++;
-	m->commit_us += us;
-	m->commits++;
-}
 
 static void write_count(FILE *out, const struct metric_family *f, const struct all *all)
 {
@@ -67,14 +53,14 @@ static void write_nodes(FILE *out, const struct metric_family *f, const struct a
 
 static void write_commits(FILE *out, const struct metric_family *f, const struct all *all)
 {
-	const struct metrics *m = &all->m;
+	const struct ingest_counts *m = &all->counts;
 	uint64_t sum = 0;
 	size_t i;
 
 	for (i = 0; i < COMMIT_BUCKETS; i++) {
 		sum += m->commit_buckets[i];
 		(void)fprintf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", f->name,
-			      commit_limits_s[i], sum);
+			      ingest_commit_limits_s[i], sum);
 	}
 	(void)fprintf(
 		out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.6f\n%s_count %" PRIu64 "\n",
@@ -144,7 +130,7 @@ static void write_budget(FILE *out, const struct metric_family *f, const struct 
 }
 
 #define ACT(member) offsetof(struct all, now.act.member)
-#define M(member) write_count, offsetof(struct all, m.member)
+#define M(member) write_count, offsetof(struct all, counts.member)
 #define NOW(member) write_count, offsetof(struct all, now.member)
 #define NOW_SECONDS(member) write_seconds, offsetof(struct all, now.member)
 
@@ -296,9 +282,9 @@ static const struct metric_family families[] = {
 	  NOW_SECONDS(process.start_s) },
 };
 
-char *metrics_text(const struct metrics *m, const struct metrics_now *now)
+char *metrics_text(const struct ingest_counts *counts, const struct metrics_now *now)
 {
-	const struct all all = { *m, *now };
+	const struct all all = { *counts, *now };
 	char *text = NULL;
 	size_t length = 0, i;
 	FILE *out = open_memstream(&text, &length);

@@ -10,18 +10,11 @@
 #include "controller/actions/actor.h"
 #include "controller/auth/vouch.h"
 #include "controller/campaign/campaigning.h"
+#include "controller/ingest/ingest_counts.h"
 #include "controller/routes/process_use.h"
 #include "lib/base/macro.h"
 
-enum { COMMIT_BUCKETS = 9, LEVELS = 4, STATUS_CLASSES = 6 };
-
-/* What is counted as it happens. */
-struct metrics {
-	uint64_t accepted, duplicates, late, malformed, refused, shed;
-	uint64_t commit_buckets[COMMIT_BUCKETS + 1]; /* the last one: longer than all */
-	uint64_t commit_us, commits, commit_failures;
-	uint64_t reloads, reload_failures;
-};
+enum { LEVELS = 4, STATUS_CLASSES = 6 };
 
 /* What is looked up when somebody asks. */
 struct metrics_now {
@@ -43,8 +36,5 @@ struct metrics_now {
 	struct process_use process;
 };
 
-/* Note one commit that took `us`. */
-void metrics_commit(struct metrics *m, uint64_t us);
-
 /* The whole text, new memory. */
-char *metrics_text(const struct metrics *m, const struct metrics_now *now);
+char *metrics_text(const struct ingest_counts *counts, const struct metrics_now *now);

@@ -10,7 +10,8 @@
 #include "controller/campaign/campaigning.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
-#include "controller/ingest/ingest.h"
+#include "controller/routes/metrics.h"
+#include "controller/routes/process_use.h"
 #include "controller/store/store.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -116,7 +117,7 @@ static char *make_metrics(struct service *s, struct err *err)
 		return NULL;
 	now.store_used = size.used;
 	now.store_free = size.free;
-	return metrics_text(&s->metrics, &now);
+	return metrics_text(&s->counts, &now);
 }
 
 /*

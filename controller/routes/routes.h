@@ -52,7 +52,7 @@ unsigned status_of_content(int r);
 void get_orders(void *context, struct call *call);
 
 /* Something of the host has changed: if it has new orders and holds a call, answer it. */
-void orders_look(struct service *s, const char *node);
+void orders_wake(struct service *s, const char *node);
 
 /* Orders of people (routes_act.c), and what came of them (routes_acted.c, routes_replay.c). */
 void post_cordon(void *context, struct call *call);
@@ -98,7 +98,7 @@ struct store_page cut_page(const json_t *all, const struct store_range *range);
 void reply_page(struct call *call, struct store_page *page);
 
 /* The number that the path names, of a `what`. -ENOENT: it is none. */
-int number_of(const struct call *call, const char *what, int64_t *ret, struct err *err);
+int routes_number(const struct call *call, const char *what, int64_t *ret, struct err *err);
 
 /* 404 or 503 for what the store said. */
 void refuse_store(struct call *call, int r, const struct err *err);

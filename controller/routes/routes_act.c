@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "controller/actions/action.h"
-#include "controller/auth/access.h"
+#include "controller/auth/tokens.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
 #include "controller/routes/routes.h"
@@ -176,7 +176,7 @@ char *operator_name(const struct identity *who, const char *by)
 
 	if (who->name)
 		return xasprintf("operator %s", who->name);
-	if (by && access_name_ok(by))
+	if (by && tokens_name_ok(by))
 		return xasprintf("operator %s, by their own word (role %s)", by, role);
 	return xasprintf("operator (role %s)", role);
 }

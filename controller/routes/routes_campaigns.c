@@ -8,7 +8,6 @@
 #include "controller/campaign/campaigning.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
-#include "controller/ingest/ingest.h"
 #include "controller/routes/routes.h"
 #include "controller/store/store.h"
 #include "controller/store/store_campaigns.h"
@@ -16,6 +15,7 @@
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/report/node_name.h"
 
 enum {
 	DOMAIN_MAX = 253,
@@ -177,7 +177,7 @@ void get_campaign(void *context, struct call *call)
 	json_t *campaign = NULL;
 	struct err err = ERR_INIT;
 	int64_t id;
-	int r = number_of(call, "campaign", &id, &err);
+	int r = routes_number(call, "campaign", &id, &err);
 
 	if (r == 0)
 		r = store_campaign(s->store, id, &campaign, &err);

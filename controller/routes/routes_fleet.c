@@ -43,7 +43,7 @@ void get_incident(void *context, struct call *call)
 	json_t *incident = NULL;
 	struct err err = ERR_INIT;
 	int64_t id;
-	int r = number_of(call, "incident", &id, &err);
+	int r = routes_number(call, "incident", &id, &err);
 
 	if (r == 0)
 		r = store_incident(s->store, id, &incident, &err);

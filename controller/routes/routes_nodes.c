@@ -9,7 +9,6 @@
 #include "controller/controller.h"
 #include "controller/fleet/findings.h"
 #include "controller/http/api.h"
-#include "controller/ingest/ingest.h"
 #include "controller/ingest/speaker.h"
 #include "controller/routes/life.h"
 #include "controller/routes/routes.h"
@@ -21,6 +20,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
+#include "lib/report/node_name.h"
 #include "lib/report/report.h"
 
 enum { LIMIT_DEFAULT = 100 };
@@ -30,7 +30,7 @@ void refuse_store(struct call *call, int r, const struct err *err)
 	call_refuse(call, r == -ENOENT ? 404 : 503, "%s", err->msg);
 }
 
-int number_of(const struct call *call, const char *what, int64_t *ret, struct err *err)
+int routes_number(const struct call *call, const char *what, int64_t *ret, struct err *err)
 {
 	const char *text = call_segment(call);
 	char *end = NULL;

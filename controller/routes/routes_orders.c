@@ -14,7 +14,6 @@
 #include "controller/campaign/campaigning.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
-#include "controller/ingest/ingest.h"
 #include "controller/routes/routes.h"
 #include "controller/store/store.h"
 #include "lib/base/clock.h"
@@ -22,6 +21,7 @@
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/report/node_name.h"
 
 enum {
 	WAIT_DEFAULT_S = 30,
@@ -202,7 +202,7 @@ static json_t *orders_of(struct service *s, const char *node)
 	return orders;
 }
 
-void orders_look(struct service *s, const char *node)
+void orders_wake(struct service *s, const char *node)
 {
 	struct hold *hold = hold_of(s, node);
 	json_t *orders = hold ? orders_of(s, node) : NULL;

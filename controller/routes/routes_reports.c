@@ -116,7 +116,7 @@ static unsigned keep_report(struct intake *in, const struct ingest *ingest, stru
 		campaigning_report(s, &ingest->report);
 	}
 	note_topology(in, ingest->report.topology);
-	s->metrics.late += place == PLACE_LATE;
+	s->counts.late += place == PLACE_LATE;
 	if (place != PLACE_DUPLICATE)
 		add_name(&in->waiting.nodes, ingest->report.node);
 	in->waiting.accepted += place != PLACE_DUPLICATE;
@@ -126,7 +126,7 @@ static unsigned keep_report(struct intake *in, const struct ingest *ingest, stru
 
 static unsigned refused(struct intake *in, unsigned status)
 {
-	in->service->metrics.refused++;
+	in->service->counts.refused++;
 	return status;
 }
 
@@ -182,7 +182,7 @@ static unsigned take_report(struct intake *in, const struct packed *sent, struct
 		return too_often(in, sender, err);
 	r = ingest_decode(sent, &s->memo, &ingest, err);
 	if (r < 0) {
-		s->metrics.malformed++;
+		s->counts.malformed++;
 		return status_of_content(r);
 	}
 	ingest.arrival = arrival;
@@ -225,7 +225,7 @@ static void take_in_batch(struct service *s, struct call *call,
 	if (stands_by(s, call))
 		return;
 	if (service_full(s)) {
-		s->metrics.shed++;
+		s->counts.shed++;
 		call_retry_within(call, shed_tell(&s->shed, start_us));
 		call_refuse(call, 503, "too many reports at once");
 		return;

@@ -33,7 +33,7 @@ static bool may_put(struct service *s, struct call *call)
 		return false;
 	}
 	if (who->node && !limiter_take(&s->limiter, who->node, clock_mono_us())) {
-		s->metrics.refused++;
+		s->counts.refused++;
 		call_refuse(call, 429, "'%s' sends too often: report-rate and report-burst",
 			    who->node);
 		return false;

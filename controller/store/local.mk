@@ -11,7 +11,7 @@ libcontroller_a_SOURCES += controller/store/kept_list.c controller/store/kept_li
 	controller/store/store_restore.c controller/store/store_restore.h controller/store/store_sql.h \
 	controller/store/store_sums.c controller/store/store_sums.h controller/store/store_thin.c \
 	controller/store/store_topology.c controller/store/store_topology.h controller/store/store_write.c \
-	controller/store/thinner.c controller/store/thinner.h controller/store/upkeep.c
+	controller/store/thinner.c controller/store/thinner.h
 nodist_libcontroller_a_SOURCES += controller/store/sql/schema.h
 if HAVE_ZLIB
 libcontroller_a_SOURCES += controller/store/gzip.c

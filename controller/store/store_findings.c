@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "controller/fleet/incident.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -108,7 +107,7 @@ int store_drop_window(struct store *s, const char *node, const struct store_wind
 
 static void add_window(json_t *item, const struct store_window *row)
 {
-	CLEANUP(freep) char *clears = incident_clears(row->n, windows_good(&row->windows));
+	CLEANUP(freep) char *clears = windows_clear_words(&row->windows, row->n);
 	unsigned of = MIN(row->n, row->windows.n);
 	char since[CLOCK_STAMP_SIZE];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/store/store_places.h"
 
-#include "controller/config/neighbors.h"
+#include "controller/pairing/rails.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/pool.h"
 #include "lib/json/json.h"
@@ -23,7 +23,7 @@ int store_hear(struct store *s, int64_t id, const char *text, struct err *err)
 	size_t rail;
 	int r = 0;
 
-	(void)neighbors_heard(topology, heard);
+	(void)rails_heard(topology, heard);
 	for (rail = 0; r == 0 && rail < PAIRING_RAILS_MAX; rail++) {
 		if (heard[rail])
 			r = add_switch(s, id, rail, heard[rail], err);

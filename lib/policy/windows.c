@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/policy/windows.h"
 
+#include "lib/base/xalloc.h"
+
 static unsigned clamp(unsigned n)
 {
 	return n < 1 ? 1 : MIN(n, (unsigned)WINDOWS_MAX);
@@ -32,4 +34,11 @@ bool windows_clear(const struct windows *w, unsigned n)
 unsigned windows_good(const struct windows *w)
 {
 	return w->bits ? (unsigned)__builtin_ctzll(w->bits) : w->n;
+}
+
+char *windows_clear_words(const struct windows *w, unsigned n)
+{
+	const unsigned good = windows_good(w), left = n > good ? n - good : 1;
+
+	return xasprintf("clears after %u more good run%s in a row", left, left == 1 ? "" : "s");
 }

@@ -31,3 +31,6 @@ unsigned windows_good(const struct windows *w);
 
 /* The last `n` were all there and all good. */
 bool windows_clear(const struct windows *w, unsigned n);
+
+/* What would clear it when `n` good runs do: "clears after 3 more good runs in a row". New memory. */
+char *windows_clear_words(const struct windows *w, unsigned n);

@@ -12,9 +12,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "controller/actions/acting.h"
+#include "controller/campaign/campaigning.h"
 #include "controller/controller.h"
 #include "controller/http/api_inside.h"
 #include "controller/http/api_turn.h"
+#include "controller/routes/routes.h"
+#include "controller/upkeep/upkeep.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
@@ -99,6 +103,10 @@ static void close_vouch(struct vouch *v)
 
 static const struct vouch_ops vouch_ops = { takes, ask_later, no_counts, close_vouch };
 
+static const struct controller_part *const parts[] = { &acting_part, &campaigning_part,
+						       &upkeep_part, NULL };
+static const struct controller_wiring wiring = { parts, routes_set, orders_wake };
+
 static void world_open(struct world *w)
 {
 	static struct vouch vouch = { &vouch_ops };
@@ -116,6 +124,7 @@ static void world_open(struct world *w)
 	w->settings.nodes_max = HOSTS_MAX;
 	w->settings.connections_max = w->settings.connections_per_peer = CONNECTIONS_MAX;
 	w->service = xcalloc(1, sizeof(*w->service));
+	w->service->wiring = &wiring;
 	FUZZ_CHECK(service_read(w->service, &w->settings, &err) == 0);
 	FUZZ_CHECK(sd_event_new(&w->loop) >= 0);
 	FUZZ_CHECK(service_open(w->service, w->loop, &address, &err) == 0);
@@ -252,7 +261,7 @@ static void add_host(struct world *w)
 				  strlen(body), body);
 
 	talk(w, request, strlen(request));
-	FUZZ_CHECK(w->service->metrics.accepted == 1);
+	FUZZ_CHECK(w->service->counts.accepted == 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/cluster/kube/kube_token.h"
-#include "controller/ingest/ingest.h"
+#include "controller/auth/kube_token.h"
 #include "lib/base/err.h"
 #include "lib/json/json.h"
+#include "lib/report/node_name.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/jwt.h"
 

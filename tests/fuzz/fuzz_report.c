@@ -9,6 +9,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/jmemo.h"
 #include "lib/judge/verdict.h"
+#include "lib/report/node_name.h"
 #include "lib/report/report.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -2,11 +2,11 @@
 /* Small texts inside larger ones: stamps, durations, names, PCI addresses and link speeds. */
 #include <stdlib.h>
 
-#include "controller/ingest/ingest.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/link_words.h"
+#include "lib/report/node_name.h"
 #include "lib/topology/topology_pci.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -5,7 +5,7 @@
 
 #include "agents/assayd/assayd_config.h"
 #include "agents/run/profiles.h"
-#include "controller/auth/access.h"
+#include "controller/auth/tokens.h"
 #include "controller/config/settings.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -73,11 +73,11 @@ static int take_xids(const struct jval *root, struct err *err)
 
 static int read_tokens(const char *path, struct err *err)
 {
-	struct access access = { 0 };
-	int r = access_read(path, &access, err);
+	struct tokens access = { 0 };
+	int r = tokens_read(path, &access, err);
 
 	if (r == 0)
-		access_release(&access);
+		tokens_release(&access);
 	return r;
 }
 

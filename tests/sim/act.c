@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "controller/fleet/arrival.h"
 #include "controller/fleet/findings.h"
-#include "controller/ingest/arrival.h"
 #include "controller/ingest/ingest.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/sim: a fleet on a fake clock. Included by Makefile.am.
 noinst_PROGRAMS += assay-sim
-assay_sim_SOURCES = controller/config/rules.c controller/fleet/baseline.c controller/fleet/baseline_hosts.c \
+assay_sim_SOURCES = controller/fleet/arrival.c controller/fleet/baseline.c controller/fleet/baseline_hosts.c \
 	controller/fleet/baseline_lines.c controller/fleet/baseline_room.c controller/fleet/baseline_usual.c \
 	controller/fleet/findings.c controller/fleet/findings_fleet.c controller/fleet/findings_row.c \
-	controller/fleet/hosts.c controller/fleet/incident.c controller/fleet/share.c controller/fleet/shift.c \
-	controller/fleet/usual.c controller/ingest/arrival.c controller/ingest/keep.c controller/ingest/speaker.c \
+	controller/fleet/hosts.c controller/fleet/incident.c controller/fleet/rules.c controller/fleet/share.c \
+	controller/fleet/shift.c controller/fleet/usual.c controller/ingest/keep.c controller/ingest/speaker.c \
 	controller/ingest/speaker_store.c tests/sim/act.c tests/sim/cause.c tests/sim/cause.h tests/sim/fault.c \
 	tests/sim/fault.h tests/sim/grade.c tests/sim/grade.h tests/sim/host.c tests/sim/host.h tests/sim/main.c \
 	tests/sim/memory_store.c tests/sim/memory_store.h tests/sim/noise.c tests/sim/noise.h tests/sim/show.c \

@@ -18,9 +18,9 @@
 
 #include <stdint.h>
 
-#include "controller/config/rules.h"
 #include "controller/fleet/baseline.h"
 #include "controller/fleet/hosts.h"
+#include "controller/fleet/rules.h"
 #include "lib/base/duration.h"
 #include "lib/policy/decide.h"
 #include "tests/sim/fault.h"

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "controller/cluster/kube/kube_identity.h"
+#include "controller/auth/kube_identity.h"
 
 enum { SENT_MAX = 2000 };
 

@@ -337,7 +337,7 @@ endif
 if HAVE_SYSTEMD
 if HAVE_SQLITE
 if HAVE_MICROHTTPD
-UNIT_TESTS += tests/unit/test_access tests/unit/test_actor tests/unit/test_actor_again tests/unit/test_actor_confirm \
+UNIT_TESTS += tests/unit/test_actor tests/unit/test_actor_again tests/unit/test_actor_confirm \
 	tests/unit/test_actor_drain tests/unit/test_actor_hands tests/unit/test_actor_paired tests/unit/test_actor_random \
 	tests/unit/test_actor_shared tests/unit/test_actor_twins tests/unit/test_api_ask tests/unit/test_arrival \
 	tests/unit/test_baseline tests/unit/test_baseline_store tests/unit/test_cluster_names tests/unit/test_drift \
@@ -346,8 +346,9 @@ UNIT_TESTS += tests/unit/test_access tests/unit/test_actor tests/unit/test_actor
 	tests/unit/test_notice tests/unit/test_opinion tests/unit/test_origins tests/unit/test_pack \
 	tests/unit/test_reservation tests/unit/test_retention tests/unit/test_run_list tests/unit/test_shed \
 	tests/unit/test_shift tests/unit/test_speaker tests/unit/test_store tests/unit/test_store_crash \
-	tests/unit/test_store_places tests/unit/test_store_thin tests/unit/test_trust tests/unit/test_usual
-tests_unit_test_access_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+	tests/unit/test_store_places tests/unit/test_store_thin tests/unit/test_tokens tests/unit/test_trust \
+	tests/unit/test_usual
+tests_unit_test_tokens_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_actor_SOURCES = tests/unit/act_world.c tests/unit/act_world.h tests/unit/reports.c \
 	tests/unit/reports.h tests/unit/test_actor.c
 tests_unit_test_actor_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)

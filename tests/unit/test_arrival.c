@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/ingest/arrival.h"
+#include "controller/fleet/arrival.h"
 
 #include <math.h>
 

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "controller/config/rules.h"
+#include "controller/fleet/arrival.h"
 #include "controller/fleet/baseline.h"
-#include "controller/ingest/arrival.h"
+#include "controller/fleet/rules.h"
 #include "controller/store/store.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"

@@ -6,6 +6,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/report/node_name.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/cluster/kube/kube_identity.h"
+#include "controller/auth/kube_identity.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What strangers may cost. */
-#include "controller/cluster/kube/kube_identity.h"
+#include "controller/auth/kube_identity.h"
 
 #include <stdio.h>
 #include <stdlib.h>

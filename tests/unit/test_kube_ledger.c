@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <systemd/sd-event.h>
 
-#include "controller/actions/ledger.h"
 #include "controller/cluster/kube/kube_lease.h"
+#include "controller/cluster/ledger.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/cluster/kube/kube_token.h"
+#include "controller/auth/kube_token.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/config/neighbors.h"
+#include "controller/pairing/rails.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
@@ -173,14 +174,14 @@ static void the_switches_that_rnics_heard_are_by_rail(void)
 		CLEANUP(json_freep) json_t *topology = topology_of(rows[i].heard);
 		const char *found[PAIRING_RAILS_MAX] = { NULL };
 
-		CHECK_EQ(neighbors_heard(topology, found), rows[i].rails[0] || rows[i].rails[1]);
+		CHECK_EQ(rails_heard(topology, found), rows[i].rails[0] || rows[i].rails[1]);
 		for (rail = 0; rail < PAIRING_RAILS_MAX; rail++) {
 			CHECK_EQ(!found[rail], !rows[i].rails[rail]);
 			if (found[rail] && rows[i].rails[rail])
 				CHECK_STR(found[rail], rows[i].rails[rail]);
 		}
 	}
-	CHECK(!neighbors_heard(NULL, (const char *[PAIRING_RAILS_MAX]){ NULL }));
+	CHECK(!rails_heard(NULL, (const char *[PAIRING_RAILS_MAX]){ NULL }));
 }
 
 static const struct test tests[] = {

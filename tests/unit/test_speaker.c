@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "controller/fleet/arrival.h"
 #include "controller/fleet/hosts.h"
-#include "controller/ingest/arrival.h"
 #include "controller/store/store.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"

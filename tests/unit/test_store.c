@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "controller/config/rules.h"
+#include "controller/fleet/rules.h"
 #include "controller/store/pack.h"
 #include "controller/store/store_topology.h"
 #include "lib/base/err.h"

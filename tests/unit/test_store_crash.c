@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/config/rules.h"
 #include "controller/fleet/baseline.h"
 #include "controller/fleet/hosts.h"
+#include "controller/fleet/rules.h"
 #include "controller/ingest/ingest.h"
 #include "controller/store/store.h"
 #include "lib/base/err.h"

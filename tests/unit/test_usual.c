@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "controller/config/rules.h"
 #include "controller/fleet/baseline.h"
 #include "controller/fleet/baseline_inside.h"
 #include "controller/fleet/baseline_store.h"
+#include "controller/fleet/rules.h"
 #include "controller/store/store.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"

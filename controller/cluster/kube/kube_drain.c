@@ -72,7 +72,7 @@ static void on_node(void *context, const struct kube_answer *answer)
 		patch_note(round, path, version);
 }
 
-static void get_node(struct round *round)
+static void look_up_node(struct round *round)
 {
 	char path[KUBE_PATH_MAX];
 	struct err err = ERR_INIT;
@@ -197,7 +197,7 @@ void kube_drain(struct kube_drains *drains, const struct cluster_change *change,
 					    .own = kube_namespace(drains->options.kube) };
 	if (drain->only_ask) {
 		round->note = note_of(drain);
-		get_node(round);
+		look_up_node(round);
 	} else if (drains->version) {
 		list_pods(round, on_listed);
 	} else {

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <systemd/sd-event.h>
 
-#include "controller/actions/ledger.h"
 #include "controller/cluster/kube/budget_lease.h"
 #include "controller/cluster/kube/kube.h"
 #include "controller/cluster/kube/kube_lease.h"
+#include "controller/cluster/ledger.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"

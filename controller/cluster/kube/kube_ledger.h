@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ledger (controller/actions/ledger.h) as an annotation of the Lease "assay-budget" in our
+ * The ledger (controller/cluster/ledger.h) as an annotation of the Lease "assay-budget" in our
  * namespace, changed by compare and swap of its resourceVersion; a Lease, because the
  * server takes no PUT of one that names no version. Other annotations and labels of the Lease stay.
  *

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/cluster/kube/kube_identity.h"
+#include "controller/auth/kube_identity.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/auth/access.h"
-#include "controller/cluster/kube/kube_identity_inside.h"
-#include "controller/cluster/kube/kube_token.h"
+#include "controller/auth/kube_identity_inside.h"
+#include "controller/auth/kube_token.h"
+#include "controller/auth/tokens.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
@@ -158,7 +158,7 @@ static char *name_of(const struct trusted *trusted, const char *user)
 		free(name);
 		name = xasprintf("%s@%s", account, namespace);
 	}
-	return access_name_ok(name) ? TAKE(name) : NULL;
+	return tokens_name_ok(name) ? TAKE(name) : NULL;
 }
 
 static void on_reviewed(struct bearer *b, const struct kube_review *review)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/auth/vouch_kube.h"
+#include "controller/config/vouch_kube.h"
 
 #include <stdlib.h>
 
+#include "controller/auth/kube_identity.h"
 #include "controller/cluster/kube/kube.h"
-#include "controller/cluster/kube/kube_identity.h"
 #include "controller/config/settings.h"
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"

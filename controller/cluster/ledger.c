@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/actions/ledger.h"
+#include "controller/cluster/ledger.h"
 
 #include <errno.h>
 #include <jansson.h>

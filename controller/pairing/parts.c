@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "controller/campaign/pairing/inside.h"
+#include "controller/pairing/inside.h"
 #include "lib/base/xalloc.h"
 
 /* What a group that broke off reached: nothing, as far as a logarithm can say it. */

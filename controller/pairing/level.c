@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "controller/campaign/pairing/inside.h"
+#include "controller/pairing/inside.h"
 #include "lib/judge/stats.h"
 
 /* A level needs one in so many values: of groups of two with half of the nodes bad a quarter is good. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/campaign/pairing/pairing.h"
+#include "controller/pairing/pairing.h"
 
 #include <errno.h>
 
-#include "controller/campaign/pairing/inside.h"
+#include "controller/pairing/inside.h"
 #include "lib/base/err.h"
 
 size_t pairing_rounds_max(size_t n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/config/rules.h"
+#include "controller/fleet/rules.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "controller/campaign/pairing/inside.h"
+#include "controller/pairing/inside.h"
 #include "lib/base/xalloc.h"
 
 static bool is_member(const struct pairing_result *r, size_t n, size_t node)

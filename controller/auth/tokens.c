@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/auth/access.h"
+#include "controller/auth/tokens.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/ingest/ingest.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/report/node_name.h"
 
 static const char *const role_names[] = {
 	[ROLE_ANYBODY] = "",	    [ROLE_NODE] = "",	    [ROLE_READ] = "read",
 	[ROLE_OPERATE] = "operate", [ROLE_ADMIN] = "admin",
 };
 
-int access_decode_role(const struct jval *v, void *member, struct err *err)
+int tokens_decode_role(const struct jval *v, void *member, struct err *err)
 {
 	const char *text = json_string_value(v->value);
 	int i;
@@ -42,13 +42,13 @@ static int decode_hex(const struct jval *v, void *member, struct err *err)
 }
 
 static const struct jfield token_fields[] = {
-	{ "sha256", J_CUSTOM, offsetof(struct access_token, hex), J_REQUIRED, .decode = decode_hex },
-	{ "node", J_STRING, offsetof(struct access_token, node), 0 },
-	{ "name", J_STRING, offsetof(struct access_token, name), 0 },
-	{ "role", J_CUSTOM, offsetof(struct access_token, role), 0, .decode = access_decode_role },
+	{ "sha256", J_CUSTOM, offsetof(struct tokens_one, hex), J_REQUIRED, .decode = decode_hex },
+	{ "node", J_STRING, offsetof(struct tokens_one, node), 0 },
+	{ "name", J_STRING, offsetof(struct tokens_one, name), 0 },
+	{ "role", J_CUSTOM, offsetof(struct tokens_one, role), 0, .decode = tokens_decode_role },
 };
 
-bool access_name_ok(const char *name)
+bool tokens_name_ok(const char *name)
 {
 	static const char plain[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_@";
@@ -57,7 +57,7 @@ bool access_name_ok(const char *name)
 	return length > 0 && length <= ACCESS_NAME_MAX && strspn(name, plain) == length;
 }
 
-static int decode_token(const struct jval *v, struct access_token *token, struct err *err)
+static int decode_token(const struct jval *v, struct tokens_one *token, struct err *err)
 {
 	int r = jval_decode(v, token_fields, ARRAY_SIZE(token_fields), JVAL_STRICT, token, err);
 	struct jval node = jval_get(v, "node"), name = jval_get(v, "name");
@@ -68,7 +68,7 @@ static int decode_token(const struct jval *v, struct access_token *token, struct
 		return jval_fail(v, err, "want either node or role");
 	if (token->node && !node_name_ok(token->node))
 		return jval_fail(&node, err, "want a host name of letters, digits, '.', '-', '_'");
-	if (token->name && !access_name_ok(token->name))
+	if (token->name && !tokens_name_ok(token->name))
 		return jval_fail(&name, err, "want 1 to %d letters, digits, '.', '-', '_', '@'",
 				 ACCESS_NAME_MAX);
 	if (token->node)
@@ -78,11 +78,11 @@ static int decode_token(const struct jval *v, struct access_token *token, struct
 
 static int compare_tokens(const void *a, const void *b)
 {
-	return strcmp(((const struct access_token *)a)->hex, ((const struct access_token *)b)->hex);
+	return strcmp(((const struct tokens_one *)a)->hex, ((const struct tokens_one *)b)->hex);
 }
 
 /* Sort, and refuse one that is there twice. */
-static int sort_tokens(struct access *a, const struct jval *at, struct err *err)
+static int sort_tokens(struct tokens *a, const struct jval *at, struct err *err)
 {
 	size_t i;
 
@@ -96,7 +96,7 @@ static int sort_tokens(struct access *a, const struct jval *at, struct err *err)
 
 static int decode_tokens(const struct jval *v, void *member, struct err *err)
 {
-	struct access *a = member;
+	struct tokens *a = member;
 	size_t n = json_array_size(v->value), i;
 	int r = jval_need_array(v, err);
 
@@ -121,16 +121,16 @@ static int decode_version(const struct jval *v, void *member UNUSED, struct err 
 }
 
 struct document {
-	struct access access;
+	struct tokens tokens;
 };
 
 static const struct jfield fields[] = {
 	{ "v", J_CUSTOM, 0, J_REQUIRED, .decode = decode_version },
-	{ "tokens", J_CUSTOM, offsetof(struct document, access), J_REQUIRED,
+	{ "tokens", J_CUSTOM, offsetof(struct document, tokens), J_REQUIRED,
 	  .decode = decode_tokens },
 };
 
-int access_read(const char *path, struct access *ret, struct err *err)
+int tokens_read(const char *path, struct tokens *ret, struct err *err)
 {
 	CLEANUP(json_freep) json_t *value = NULL;
 	struct document document = { 0 };
@@ -142,13 +142,13 @@ int access_read(const char *path, struct access *ret, struct err *err)
 	root = jval_root(value, path);
 	r = jval_decode(&root, fields, ARRAY_SIZE(fields), JVAL_STRICT, &document, err);
 	if (r < 0)
-		access_release(&document.access);
+		tokens_release(&document.tokens);
 	else
-		*ret = document.access;
+		*ret = document.tokens;
 	return r;
 }
 
-void access_release(struct access *a)
+void tokens_release(struct tokens *a)
 {
 	size_t i;
 
@@ -157,12 +157,12 @@ void access_release(struct access *a)
 		free(a->tokens[i].name);
 	}
 	free(a->tokens);
-	*a = (struct access){ 0 };
+	*a = (struct tokens){ 0 };
 }
 
-static const struct access_token *find_token(const struct access *a, const char *token)
+static const struct tokens_one *find_token(const struct tokens *a, const char *token)
 {
-	struct access_token key = { .role = 0 };
+	struct tokens_one key = { .role = 0 };
 	struct sha256 sum;
 
 	sha256_init(&sum);
@@ -172,10 +172,10 @@ static const struct access_token *find_token(const struct access *a, const char 
 			   : NULL;
 }
 
-bool access_identify(const struct access *a, const char *token, const char *peer,
+bool tokens_identify(const struct tokens *a, const char *token, const char *peer,
 		     struct identity *ret)
 {
-	const struct access_token *found = token ? find_token(a, token) : NULL;
+	const struct tokens_one *found = token ? find_token(a, token) : NULL;
 
 	if (a->open)
 		*ret = (struct identity){ .role = ROLE_ADMIN };

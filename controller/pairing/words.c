@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "controller/campaign/pairing/inside.h"
+#include "controller/pairing/inside.h"
 
 enum { SUBJECT_SIZE = 128 };
 

@@ -21,34 +21,34 @@ struct jval;
 
 enum { ACCESS_TOKENS_MAX = 50000, ACCESS_NAME_MAX = 64 };
 
-struct access_token {
+struct tokens_one {
 	char hex[SHA256_HEX_SIZE];
 	int role;   /* enum role */
 	char *node; /* ROLE_NODE: owned */
 	char *name; /* of whom it is, for the records; owned, or NULL */
 };
 
-struct access {
-	struct access_token *tokens; /* sorted by `hex` */
+struct tokens {
+	struct tokens_one *tokens; /* sorted by `hex` */
 	size_t n_tokens;
 	bool open; /* neither tokens nor certificates are asked for: all may do all */
 	bool certificates;
 };
 
 /* Can it stand in a record as who did it? */
-bool access_name_ok(const char *name);
+bool tokens_name_ok(const char *name);
 
 /* "read", "operate" or "admin" into the enum role at `member`: of J_CUSTOM. */
-int access_decode_role(const struct jval *v, void *member, struct err *err);
+int tokens_decode_role(const struct jval *v, void *member, struct err *err);
 
 /* Read `path`. -EINVAL with "FILE: path.to.key: what". */
-int access_read(const char *path, struct access *ret, struct err *err);
-void access_release(struct access *a);
+int tokens_read(const char *path, struct tokens *ret, struct err *err);
+void tokens_release(struct tokens *a);
 
 /*
  * Who sent `token` (or NULL), over a connection whose verified certificate
  * names `peer` (or NULL)? A token that is sent counts, known or not. False:
  * nobody known. `ret->node` borrows from `a` or `peer`.
  */
-bool access_identify(const struct access *a, const char *token, const char *peer,
+bool tokens_identify(const struct tokens *a, const char *token, const char *peer,
 		     struct identity *ret);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/cluster/kube/kube_token.h"
+#include "controller/auth/kube_token.h"
 
 #include <errno.h>
 #include <math.h>
 
-#include "controller/ingest/ingest.h"
 #include "lib/base/base64.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/report/node_name.h"
 
 enum { PARTS = 3, DIGITS_OF_GROUP = 4, PADDING_MAX = 3, WORDS_MAX = 200 };
 

@@ -2,7 +2,7 @@
 #include <search.h>
 #include <stdlib.h>
 
-#include "controller/cluster/kube/kube_identity_inside.h"
+#include "controller/auth/kube_identity_inside.h"
 #include "lib/base/xalloc.h"
 
 static const size_t most[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the controller does for its store when nobody asks: a little at a time. */
+#include "controller/upkeep/upkeep.h"
+
 #include <inttypes.h>
 
-#include "controller/actions/acting.h"
 #include "controller/controller.h"
 #include "controller/store/store.h"
 #include "controller/store/store_backup.h"
@@ -123,7 +123,8 @@ static int look(struct service *s, uint64_t now_us)
 	return s->looking;
 }
 
-int upkeep_copy(struct service *s)
+/* Go on with the copy of the store, if one is being made: 1 while it is. */
+static int copy(struct service *s)
 {
 	struct err err = ERR_INIT;
 	int r = store_backup_step(s->store, clock_mono_us() + SLICE_US, &err);
@@ -148,7 +149,7 @@ static int work(struct service *s, uint64_t now_us, struct err *err)
 	more = save(s, now_us, now_us + SLICE_US, err);
 	if (more < 0)
 		return more;
-	r |= more | look(s, clock_mono_us()) | upkeep_copy(s);
+	r |= more | look(s, clock_mono_us()) | copy(s);
 	more = store_hear_more(s->store, now_us + SLICE_US, err);
 	return more < 0 ? more : r | more;
 }
@@ -174,14 +175,14 @@ static void on_forgotten(void *context, const char *node)
 	struct service *s = context;
 
 	baselines_forget(&s->baselines, node);
-	acting_forget(s, node);
+	controller_forget(s, node);
 	hosts_forget(&s->hosts, node);
 	opinions_forget(&s->opinions, node);
 	live_forget(&s->live, node);
 	log_info("nothing was heard of a host for long: it is forgotten node=%s", node);
 }
 
-int upkeep_open(struct service *s, struct err *err)
+static int open_upkeep(struct service *s, struct err *err)
 {
 	uint64_t hosts = 0;
 	int r = baselines_load(&s->baselines, s->store, baselines_since_us(s), &hosts, err);
@@ -197,13 +198,15 @@ int upkeep_open(struct service *s, struct err *err)
 	return r < 0 ? err_errno(err, -r, "event loop") : 0;
 }
 
-void upkeep_failed(struct service *s)
+/* What was not committed is to be done again. */
+static void failed(struct service *s)
 {
 	thinner_failed(&s->thinner);
 	baseline_saver_failed(&s->saver, &s->baselines);
 }
 
-void upkeep_close(struct service *s)
+/* Save the baselines, for a last commit to keep. */
+static void stop(struct service *s)
 {
 	struct err err = ERR_INIT;
 
@@ -217,3 +220,16 @@ void upkeep_close(struct service *s)
 	thinner_release(&s->thinner);
 	baseline_saver_release(&s->saver);
 }
+
+/* Nothing is half done then: under load a copy has no other time. */
+static void written(struct service *s)
+{
+	(void)copy(s);
+}
+
+const struct controller_part upkeep_part = {
+	.open = open_upkeep,
+	.written = written,
+	.failed = failed,
+	.stop = stop,
+};

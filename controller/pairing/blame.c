@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "controller/campaign/pairing/inside.h"
+#include "controller/pairing/inside.h"
 
 /* Chance that noise makes one of all nodes look so low, at most. */
 #define NOISE_CHANCE 1e-4

@@ -4,7 +4,7 @@
 
 #include <sys/queue.h>
 
-#include "controller/cluster/kube/kube_identity.h"
+#include "controller/auth/kube_identity.h"
 #include "controller/http/limiter.h"
 #include "controller/http/notice.h"
 #include "lib/base/sha256.h"

@@ -2,7 +2,7 @@
 /* In place of vouch_kube.c where there is no libcurl. */
 #include <errno.h>
 
-#include "controller/auth/vouch_kube.h"
+#include "controller/config/vouch_kube.h"
 #include "lib/base/err.h"
 
 int vouch_kube_open(const struct settings *settings UNUSED, struct sd_event *loop UNUSED,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "controller/auth/access.h"
+#include "controller/auth/tokens.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,16 +12,16 @@
 #define TEST_SUM "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 #define ABC_SUM "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
-static int read_text(const char *text, struct access *ret, struct err *err)
+static int read_text(const char *text, struct tokens *ret, struct err *err)
 {
 	CLEANUP(freep) char *path = test_file("tokens.yaml", text);
 
-	return access_read(path, ret, err);
+	return tokens_read(path, ret, err);
 }
 
 static void a_token_says_who_somebody_is(void)
 {
-	CLEANUP(access_release) struct access a = { 0 };
+	CLEANUP(tokens_release) struct tokens a = { 0 };
 	struct identity who = { 0 };
 	struct err err = ERR_INIT;
 
@@ -30,25 +30,25 @@ static void a_token_says_who_somebody_is(void)
 			   "- {sha256: " ABC_SUM ", role: operate, name: ann@example}\n",
 			   &a, &err),
 		 0);
-	CHECK(access_identify(&a, "test", NULL, &who));
+	CHECK(tokens_identify(&a, "test", NULL, &who));
 	CHECK_EQ(who.role, ROLE_NODE);
 	CHECK_STR(who.node, "gpu-17");
 	CHECK(who.name == NULL);
-	CHECK(access_identify(&a, "abc", NULL, &who));
+	CHECK(tokens_identify(&a, "abc", NULL, &who));
 	CHECK_EQ(who.role, ROLE_OPERATE);
 	CHECK(who.node == NULL);
 	CHECK_STR(who.name, "ann@example");
-	CHECK(!access_identify(&a, "", NULL, &who));
-	CHECK(!access_identify(&a, "abcd", NULL, &who));
-	CHECK(!access_identify(&a, NULL, NULL, &who));
+	CHECK(!tokens_identify(&a, "", NULL, &who));
+	CHECK(!tokens_identify(&a, "abcd", NULL, &who));
+	CHECK(!tokens_identify(&a, NULL, NULL, &who));
 	/* A certificate counts only where they are asked for, and beside no wrong token. */
-	CHECK(!access_identify(&a, NULL, "gpu-1", &who));
+	CHECK(!tokens_identify(&a, NULL, "gpu-1", &who));
 	a.certificates = true;
-	CHECK(access_identify(&a, NULL, "gpu-1", &who));
+	CHECK(tokens_identify(&a, NULL, "gpu-1", &who));
 	CHECK_EQ(who.role, ROLE_NODE);
 	CHECK_STR(who.node, "gpu-1");
-	CHECK(!access_identify(&a, "wrong", "gpu-1", &who));
-	CHECK(!access_identify(&a, NULL, "../x", &who));
+	CHECK(!tokens_identify(&a, "wrong", "gpu-1", &who));
+	CHECK(!tokens_identify(&a, NULL, "../x", &who));
 }
 
 static void bad_files_are_refused_with_the_place(void)
@@ -78,7 +78,7 @@ static void bad_files_are_refused_with_the_place(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct access a = { 0 };
+		struct tokens a = { 0 };
 		struct err err = ERR_INIT;
 
 		CHECK_EQ(read_text(rows[i].text, &a, &err), -EINVAL);
@@ -93,5 +93,5 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	return TEST_MAIN("access", tests);
+	return TEST_MAIN("tokens", tests);
 }

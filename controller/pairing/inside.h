@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "controller/campaign/pairing/pairing.h"
+#include "controller/pairing/pairing.h"
 #include "lib/judge/tomography.h"
 
 /* Rates of one class only are compared with each other. */

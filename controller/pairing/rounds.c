@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who runs with whom: pairs of every two, or of suspects with somebody good. */
-#include "controller/campaign/pairing/inside.h"
+#include "controller/pairing/inside.h"
 #include "lib/base/circle.h"
 
 /* What speaks against a pair, the worst first; among equals the order decides. */
