@@ -75,8 +75,8 @@ struct controller_part {
 	void (*tick)(struct service *s); /* once a second */
 	void (*committing)(struct service *s);
 	void (*written)(struct service *s); /* a commit has kept something */
-	void (*committed)(
-		struct service *s);	   /* nothing is uncommitted; after `written`, or without */
+	/* Nothing is uncommitted: after `written`, or without it where there was nothing to commit. */
+	void (*committed)(struct service *s);
 	void (*failed)(struct service *s); /* all since the last commit was taken back */
 	void (*forgotten)(struct service *s, const char *node);
 	void (*stop)(struct service *s); /* the last commit is still to come */

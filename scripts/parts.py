@@ -204,6 +204,12 @@ def shares_of(build, files, count):
     return [share for share in shares if share]
 
 
+def shares_by_folder(build, files, count):
+    """The same, none of which has files of two folders: each folder has a conftest.py of its own, by the same name."""
+    folders = sorted({os.path.dirname(path) for path in files})
+    return [share for folder in folders for share in shares_of(build, {path for path in files if os.path.dirname(path) == folder}, count)]
+
+
 def has_apiserver():
     return bool(os.environ.get("KUBE_APISERVER") or glob.glob(os.path.join(CACHE, "kube", "kube-apiserver-*")))
 
@@ -213,9 +219,7 @@ def changed(choice):
     def part(build, full):
         files = {path for path in choice.files if path.startswith("tests/system/") or has_apiserver()}
         of_these = ((files & choice.direct, "not alone"), (files - choice.direct, "not alone and not once"))
-        # Not both folders in one pytest: each has a conftest of its own, by the same name.
-        runs = [(share, mark) for some, mark in of_these for folder in ("tests/system/", "tests/kube/")
-                for share in shares_of(build, {path for path in some if path.startswith(folder)}, SHARES_QUICK)]
+        runs = [(share, mark) for some, mark in of_these for share in shares_by_folder(build, some, SHARES_QUICK)]
         t = Tally()
         for one in beside(lambda i: pytest_some(build, full, runs[i][1], runs[i][0], "changed-%d" % i, True), range(len(runs)), SHARES_QUICK):
             t.add(one)

@@ -57,7 +57,7 @@ static void end_hold(struct call *call)
 	(void)sd_event_source_set_enabled(call->api->resume, SD_EVENT_ONESHOT);
 }
 
-/* Takes `response`. A held call goes on at the next turn of the loop. */
+/* A held call goes on at the next turn of the loop. */
 void call_go_on(struct call *call)
 {
 	call->known = true;
@@ -65,6 +65,7 @@ void call_go_on(struct call *call)
 		end_hold(call);
 }
 
+/* Takes `response`. */
 static void set_answer(struct call *call, unsigned status, struct MHD_Response *response)
 {
 	if (call->answer) { /* only the first counts */

@@ -27,7 +27,6 @@ static int run_sql(struct store *s, const char *sql, struct err *err)
 		       : store_fail(s, "set up", err);
 }
 
-/* The one number that a query gives. */
 /* The first row's columns, `n` whole numbers; 1, or 0 when there is no row. */
 static int read_numbers(struct store *s, const char *sql, int64_t *ret_values, int n,
 			struct err *err)

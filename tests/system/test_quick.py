@@ -167,6 +167,16 @@ def test_every_file_is_in_one_share_and_no_share_is_empty(parts, tmp_path):
     assert parts.shares_of(Build, files, 2)[0] == [files[2]]  # which took the most before
 
 
+def test_tests_of_two_folders_are_in_no_share_together(parts, tmp_path):
+    class Build:
+        dir = str(tmp_path)
+    files = {f"tests/system/test_{name}.py" for name in ("scripts", "quick", "lint")} | {"tests/kube/test_fence.py", "tests/kube/test_hands.py"}
+    for count in (1, 2, 6):
+        shares = parts.shares_by_folder(Build, files, count)
+        assert sorted(sum(shares, [])) == sorted(files) and all(shares)
+        assert all(len({path.split("/")[1] for path in share}) == 1 for share in shares)
+
+
 def test_quick_is_a_way_of_its_own(top):
     for words, sentence in ((["system", "--since", "HEAD"], "--since is of quick"), (["quick", "lint"], "no such part: quick"),
                             (["quick", "--since", "nowhere"], "no such commit: nowhere")):
