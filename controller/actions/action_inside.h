@@ -56,6 +56,7 @@ struct doing {
 	unsigned question;   /* reservation_confirmed() */
 	struct backoff backoff;
 	uint64_t again_us;   /* monotonic: not before */
+	uint64_t marked_us;  /* of a cordon: what the mark that was sent last says of its time */
 	bool out;	     /* an answer is on its way */
 	bool orphan;	     /* the actor has forgotten it: the answer frees it */
 	uint64_t offered_us; /* a test: the host was last told, monotonic */

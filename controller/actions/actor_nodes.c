@@ -189,15 +189,38 @@ static void adopt(struct act *act, struct act_host *host)
 {
 	const struct cluster_mark *mark = host->c.mark;
 	const struct fleet_cause cause = {
-		.event = EVENT_CORDONED,
+		.event = mark->sticky ? EVENT_CORDONED_STICKY : EVENT_CORDONED,
 		.who = streq(mark->by, "assay") ? WHO_AUTOMATIC : mark->by,
 		.why = mark->reason,
 		.evidence = json_string_value(json_array_get(mark->evidence, 0)),
+		.marked_us = mark->at_us,
 	};
 
 	log_info("a cordon of ours is found and recorded node=%s", host->name);
 	(void)act_event(act, host->name, &cause, NULL);
 	act_ledger_reconcile(act);
+}
+
+/* What was tested and found good was the cordon before: this one begins anew. */
+static void adopt_anew(struct act *act, struct act_host *host)
+{
+	const struct fleet_cause ended = {
+		.event = EVENT_RELEASED,
+		.who = WHO_AUTOMATIC,
+		.why = "another controller gave it back, and took it out of service again",
+	};
+
+	if (act_event(act, host->name, &ended, NULL) == 0)
+		adopt(act, host);
+}
+
+/* Which cordon the record is of is known once the cluster shows its mark. */
+static void note_mark(struct act *act, const struct act_host *host, struct fleet_node *node)
+{
+	if (!host->c.mark || node->record.marked_us || !life_holds(node->record.life.state))
+		return;
+	node->record.marked_us = host->c.mark->at_us;
+	(void)act_keep_record(act, node, NULL);
 }
 
 /* The hold stands, and its test is over. */
@@ -233,10 +256,10 @@ void act_observe(struct act *act, struct act_host *host)
 {
 	static void (*const find[])(struct act * act, struct act_host * host) = {
 		[OBSERVED_UNCORDON] = find_uncordon, [OBSERVED_CORDON] = adopt,
-		[OBSERVED_UNMARKED] = find_unmarked, [OBSERVED_HOLD_OVER] = find_hold,
-		[OBSERVED_UNHOLD] = find_unhold,
+		[OBSERVED_ANEW] = adopt_anew,	     [OBSERVED_UNMARKED] = find_unmarked,
+		[OBSERVED_HOLD_OVER] = find_hold,    [OBSERVED_UNHOLD] = find_unhold,
 	};
-	const struct fleet_node *node = fleet_find(&act->fleet, host->name);
+	struct fleet_node *node = fleet_find(&act->fleet, host->name);
 	enum observed observed;
 
 	if (!node || !host->there || act->stage != STAGE_ACTING || doing_of(act, host->name))
@@ -244,6 +267,7 @@ void act_observe(struct act *act, struct act_host *host)
 	observed = node_view_observe(&host->c, &node->record, act_real_us(act));
 	if (observed != OBSERVED_NOTHING)
 		find[observed](act, host);
+	note_mark(act, host, node);
 	if (node_view_is_overridden(&host->c, &node->record, act_real_us(act)))
 		find_override(act, host);
 }

@@ -45,16 +45,19 @@ static void touch_cordon(struct doing *d, const struct cluster_call *call)
 	CLEANUP(freep) char *action = xasprintf("%" PRId64, d->id);
 	CLEANUP(json_freep) json_t *evidence = json_pack("[s*]", d->evidence);
 	const struct cluster_change change = change_of(d);
+	const uint64_t now_us = act_real_us(d->act);
 	const struct cluster_mark mark = {
 		.by = streq(d->who, WHO_AUTOMATIC) ? (char *)(uintptr_t) "assay" : d->who,
 		.incident = incident,
 		.reason = d->reason,
 		.action = action,
 		.evidence = evidence,
-		.at_us = act_real_us(d->act),
+		.at_us = now_us,
 		.epoch = d->act->places.ledger.epoch,
+		.sticky = d->sticky,
 	};
 
+	d->marked_us = now_us;
 	d->act->options.cluster->ops->cordon(d->act->options.cluster, &change, &mark, call);
 }
 
@@ -95,7 +98,8 @@ static struct fleet_cause cause_of(const struct doing *d, int event)
 				     .who = d->who,
 				     .why = d->reason,
 				     .evidence = d->evidence,
-				     .until_us = d->until_us };
+				     .until_us = d->until_us,
+				     .marked_us = d->marked_us };
 }
 
 static int happen(struct doing *d, int event, struct err *err)

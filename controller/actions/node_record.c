@@ -27,6 +27,7 @@ static const struct jfield record_fields[] = {
 	{ "ordered", J_U64, RECORD(ordered_us), 0 },
 	{ "wanted", J_U64, RECORD(wanted_us), 0 },
 	{ "tested", J_U64, RECORD(tested_us), 0 },
+	{ "marked", J_U64, RECORD(marked_us), 0 },
 	{ "clear", J_U64, RECORD(clear_us), 0 },
 	{ "asked", J_U64, RECORD(asked_us), 0 },
 	{ "drain", J_U64, RECORD(drain_us), 0 },

@@ -12,6 +12,16 @@
 
 /* --- what somebody did --- */
 
+/*
+ * Was it given back and taken out again since its record was written, by a controller that acted
+ * meanwhile? Its mark is younger then. What only a person gives back stays as it is.
+ */
+static bool is_anew(const struct cluster_node *c, const struct node_record *record)
+{
+	return record->marked_us && c->mark->at_us > record->marked_us && !record->life.manual &&
+	       record->life.state != LIFE_STICKY;
+}
+
 enum observed node_view_observe(const struct cluster_node *c, const struct node_record *record,
 				uint64_t now_us)
 {
@@ -23,6 +33,8 @@ enum observed node_view_observe(const struct cluster_node *c, const struct node_
 		return OBSERVED_CORDON;
 	if (!c->mark && holds)
 		return OBSERVED_UNMARKED;
+	if (c->mark && is_anew(c, record))
+		return OBSERVED_ANEW;
 	if (c->hold_us && (record->hold_until_us == 0 || c->hold_us <= now_us))
 		return OBSERVED_HOLD_OVER;
 	return !c->hold_us && record->hold_until_us ? OBSERVED_UNHOLD : OBSERVED_NOTHING;

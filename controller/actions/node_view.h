@@ -21,6 +21,7 @@ enum observed {
 	OBSERVED_NOTHING,
 	OBSERVED_UNCORDON, /* it takes jobs and carries our mark: made schedulable by hand, an order */
 	OBSERVED_CORDON,   /* our mark: done, and whoever did it was killed, or is a twin */
+	OBSERVED_ANEW,	   /* our mark, of another cordon than the one that its record knows */
 	OBSERVED_UNMARKED, /* our mark is gone, with or without the cordon: it is not ours any more */
 	OBSERVED_HOLD_OVER, /* it is kept free for a test that is over */
 	OBSERVED_UNHOLD,    /* the hold was taken off */

@@ -18,12 +18,16 @@ void cluster_answer(const struct cluster_call *call, const struct cluster_answer
 json_t *cluster_mark_encode(const struct cluster_mark *mark)
 {
 	char at[CLOCK_STAMP_SIZE];
+	json_t *value;
 
 	clock_stamp(mark->at_us, at);
-	return json_pack("{s:i, s:s, s:s?, s:s, s:O?, s:s, s:I, s:b, s:s?}", "v", 1, "by", mark->by,
-			 "incident", mark->incident, "reason", mark->reason, "evidence",
-			 mark->evidence, "at", at, "epoch", (json_int_t)mark->epoch, "pre",
-			 mark->pre, "action", mark->action);
+	value = json_pack("{s:i, s:s, s:s?, s:s, s:O?, s:s, s:I, s:b, s:s?}", "v", 1, "by",
+			  mark->by, "incident", mark->incident, "reason", mark->reason, "evidence",
+			  mark->evidence, "at", at, "epoch", (json_int_t)mark->epoch, "pre",
+			  mark->pre, "action", mark->action);
+	if (mark->sticky)
+		(void)json_object_set_new(value, "sticky", json_true());
+	return value;
 }
 
 static char *text_of(const json_t *value, const char *key)
@@ -51,6 +55,7 @@ struct cluster_mark *cluster_mark_decode(const json_t *value)
 		.at_us = at_us,
 		.epoch = (uint64_t)json_integer_value(json_object_get(value, "epoch")),
 		.pre = json_is_true(json_object_get(value, "pre")),
+		.sticky = json_is_true(json_object_get(value, "sticky")),
 	};
 	return mark;
 }

@@ -48,7 +48,8 @@ struct cluster_mark {
 	json_t *evidence; /* an array, or NULL */
 	uint64_t at_us;
 	uint64_t epoch;
-	bool pre; /* somebody else had cordoned it before: never lift it */
+	bool pre;    /* somebody else had cordoned it before: never lift it */
+	bool sticky; /* only a person gives it back */
 };
 
 /* A node as the cluster has it. */

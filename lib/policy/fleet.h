@@ -129,6 +129,7 @@ struct node_record {
 	uint64_t ordered_us;	/* the test that is under way was ordered then; 0: none */
 	uint64_t wanted_us;	/* when a cordon was first wanted, granted or not; 0: not */
 	uint64_t tested_us;	/* the last result of a test of the whole host */
+	uint64_t marked_us;	/* what the mark of this cordon says of its time; 0: not known */
 	uint64_t clear_us;	/* nothing is bad since then; 0: something is */
 	uint64_t asked_us;	/* under this cordon its jobs were told to leave */
 	uint64_t drain_us;	/* ... and their eviction began */
@@ -254,6 +255,7 @@ struct fleet_cause {
 	const char *why;      /* a sentence */
 	const char *evidence; /* or NULL */
 	const char *serial;   /* cordons: the part to blame; NULL: the host */
+	uint64_t marked_us;   /* cordons: the time in the mark on the node; 0: not known */
 	uint64_t until_us;    /* override, silence, hold, and what a person gives back */
 };
 

@@ -71,6 +71,7 @@ static void clean_up(struct fleet_node *node, uint64_t now_us)
 	record->wanted_us = 0;
 	record->passes = 0;
 	record->aborted = 0;
+	record->marked_us = 0;
 	record->clear_us = now_us;
 	record->asked_us = record->drain_us = record->drained_us = 0;
 	for (finding = node->findings; finding; finding = finding->next) {
@@ -89,6 +90,7 @@ static void take(struct fleet *f, struct fleet_node *node, const struct fleet_ca
 	end_hold(node, now_us);
 	node->record.ordered_us = 0;
 	node->record.passes = 0;
+	node->record.marked_us = cause->marked_us;
 	part_count(fleet_part(f, cause->serial ? cause->serial : host), now_us);
 }
 

@@ -375,18 +375,57 @@ static void a_cordon_that_was_theirs_before_stays_when_our_mark_goes(void)
 	world_close(&w);
 }
 
+/* While this controller is not there; then it starts. */
+static void a_twin_cordons(struct world *w, const char *at, bool sticky)
+{
+	CLEANUP(freep)
+	char *sql =
+		xasprintf("UPDATE cluster_nodes SET unschedulable = 1, mark ="
+			  " '{\"v\":1,\"by\":\"assay\",\"reason\":\"a twin did it\",\"at\":"
+			  "\"1972-09-27T%sZ\",\"action\":\"77\",\"sticky\":%s}' WHERE node = 'n6' "
+			  "RETURNING 1",
+			  at, sticky ? "true" : "false");
+
+	CHECK_EQ(world_count(w, sql), 1);
+	world_kill(w);
+	CHECK(world_run(w, 0));
+}
+
+static long long happened(struct world *w, const char *event)
+{
+	CLEANUP(freep)
+	char *sql = xasprintf("SELECT count(*) FROM transitions WHERE node = 'n6' AND event = '%s'",
+			      event);
+
+	return world_count(w, sql);
+}
+
+static void a_cordon_that_another_set_anew_is_not_the_one_we_know(void)
+{
+	struct world w;
+
+	world_open(&w, "anew.db");
+	a_twin_cordons(&w, "00:00:00", false);
+	CHECK_EQ(happened(&w, "cordoned"), 1);
+	a_twin_cordons(&w, "00:00:00", false); /* the same */
+	CHECK_EQ(happened(&w, "cordoned"), 1);
+	CHECK_EQ(happened(&w, "released"), 0);
+	a_twin_cordons(&w, "00:00:01", true);
+	CHECK_EQ(happened(&w, "released"), 1);
+	CHECK_EQ(happened(&w, "cordoned-sticky"), 1);
+	a_twin_cordons(&w, "00:00:02", false); /* only a person gives it back by now */
+	CHECK_EQ(happened(&w, "released"), 1);
+	CHECK_EQ(happened(&w, "cordoned"), 1);
+	CHECK_EQ(act_counts(w.act).budget_used, 1);
+	world_close(&w);
+}
+
 static void a_cordon_of_ours_that_nobody_recorded_is_recorded(void)
 {
 	struct world w;
 
 	world_open(&w, "adopt.db");
-	CHECK_EQ(world_count(&w, "UPDATE cluster_nodes SET unschedulable = 1, mark ="
-				 " '{\"v\":1,\"by\":\"assay\",\"reason\":\"a twin did it\",\"at\":"
-				 "\"1972-09-27T00:00:00Z\",\"action\":\"77\"}' WHERE node = 'n6' "
-				 "RETURNING 1"),
-		 1);
-	world_kill(&w);
-	CHECK(world_run(&w, 0));
+	a_twin_cordons(&w, "00:00:00", false);
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM transitions WHERE node = 'n6' AND"
 				 " event = 'cordoned'"),
 		 1);
@@ -413,6 +452,7 @@ static const struct test tests[] = {
 	TEST(our_mark_taken_off_by_hand_is_an_order_too),
 	TEST(a_cordon_that_was_theirs_before_stays_when_our_mark_goes),
 	TEST(a_cordon_of_ours_that_nobody_recorded_is_recorded),
+	TEST(a_cordon_that_another_set_anew_is_not_the_one_we_know),
 	TEST(whoever_finds_a_higher_epoch_touches_nothing_more),
 };
 

@@ -66,6 +66,7 @@ static void a_record_comes_back_as_it_was(void)
 		.ordered_us = 16,
 		.wanted_us = 17,
 		.tested_us = 18,
+		.marked_us = 23,
 		.clear_us = 19,
 		.asked_us = 20,
 		.drain_us = 21,
@@ -92,6 +93,7 @@ static void a_record_comes_back_as_it_was(void)
 	CHECK_EQ(node->record.ordered_us, 16);
 	CHECK_EQ(node->record.wanted_us, 17);
 	CHECK_EQ(node->record.tested_us, 18);
+	CHECK_EQ(node->record.marked_us, 23);
 	CHECK_EQ(node->record.clear_us, 19);
 	CHECK_EQ(node->record.asked_us, 20);
 	CHECK_EQ(node->record.drain_us, 21);

@@ -61,6 +61,38 @@ static void what_the_record_does_not_know_is_observed(void)
 	}
 }
 
+static void a_younger_mark_is_another_cordon(void)
+{
+	static const struct {
+		int state;
+		bool manual;
+		uint64_t marked_us, mark_us; /* as the record and as the node has it */
+		enum observed observed;
+	} rows[] = {
+		{ LIFE_VERIFYING, false, NOW_US - 2, NOW_US - 1, OBSERVED_ANEW },
+		{ LIFE_CORDONED, false, NOW_US - 2, NOW_US - 1, OBSERVED_ANEW },
+		{ LIFE_VERIFYING, false, NOW_US - 1, NOW_US - 1, OBSERVED_NOTHING },
+		/* What is seen late, or was sent twice and done at once. */
+		{ LIFE_VERIFYING, false, NOW_US - 1, NOW_US - 2, OBSERVED_NOTHING },
+		{ LIFE_VERIFYING, false, 0, NOW_US - 1, OBSERVED_NOTHING }, /* not known yet */
+		/* A person gives it back, whoever set it since. */
+		{ LIFE_STICKY, false, NOW_US - 2, NOW_US - 1, OBSERVED_NOTHING },
+		{ LIFE_CORDONED, true, NOW_US - 2, NOW_US - 1, OBSERVED_NOTHING },
+		{ LIFE_HEALTHY, false, 0, NOW_US - 1, OBSERVED_CORDON },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct cluster_mark shown = { .at_us = rows[i].mark_us };
+		const struct cluster_node c = { .mark = &shown, .unschedulable = true };
+		const struct node_record record = { .life.state = rows[i].state,
+						    .life.manual = rows[i].manual,
+						    .marked_us = rows[i].marked_us };
+
+		CHECK_EQ(node_view_observe(&c, &record, NOW_US), rows[i].observed);
+	}
+}
+
 static void an_override_counts_when_it_is_longer(void)
 {
 	const struct cluster_node c = { .override_us = NOW_US + 2 };
@@ -147,6 +179,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 		TEST(what_the_record_does_not_know_is_observed),
+		TEST(a_younger_mark_is_another_cordon),
 		TEST(an_override_counts_when_it_is_longer),
 		TEST(cordons_of_others_are_told_from_ours),
 		TEST(facts_replace_those_of_before),
