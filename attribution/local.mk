@@ -4,14 +4,12 @@ noinst_LIBRARIES += libattribution.a
 libattribution_a_SOURCES = attribution/align.c attribution/align.h attribution/attribution.c attribution/attribution.h \
 	attribution/balance.c attribution/balance.h attribution/cause.c attribution/cause.h attribution/cost.c \
 	attribution/cost.h attribution/crew.c attribution/crew.h attribution/document.c attribution/form_heatmap.c \
-	attribution/form_kinds.h attribution/form_table.c attribution/form_timeline.c attribution/forms.c \
-	attribution/forms.h attribution/graph.c attribution/graph.h attribution/graph_draft.c attribution/graph_draft.h \
-	attribution/graph_order.c attribution/graph_pipeline.c attribution/hints.c attribution/hints.h \
-	attribution/optype.c attribution/optype.h attribution/pipe_1f1b.c attribution/pipe_1f1b.h attribution/replay.c \
-	attribution/replay.h attribution/simulate.c attribution/simulate.h attribution/simulate_inside.h \
-	attribution/simulate_mended.c attribution/slowdown.c attribution/slowdown.h attribution/slowdown_inside.h \
-	attribution/slowdown_sets.c attribution/slowdown_wave.c attribution/trace.h attribution/trace_build.c \
-	attribution/trace_inside.h attribution/trace_job.c attribution/trace_part.c attribution/trace_shape.c \
+	attribution/form_kinds.h attribution/form_table.c attribution/form_timeline.c attribution/forms.c attribution/forms.h \
+	attribution/graph.c attribution/graph.h attribution/graph_draft.c attribution/graph_draft.h attribution/graph_order.c \
+	attribution/graph_pipeline.c attribution/hints.c attribution/hints.h attribution/optype.c attribution/optype.h \
+	attribution/pipe_1f1b.c attribution/pipe_1f1b.h attribution/replay.c attribution/replay.h attribution/simulate.c \
+	attribution/simulate.h attribution/slowdown.c attribution/slowdown.h attribution/trace.h attribution/trace_build.c \
+	attribution/trace_job.c attribution/trace_part.c attribution/trace_part.h attribution/trace_shape.c \
 	attribution/trace_shape.h attribution/trace_twice.c attribution/trace_window.c attribution/words.c \
 	attribution/words.h
 libattribution_a_CFLAGS = $(AM_CFLAGS) $(SIMD_CFLAGS)

@@ -1,7 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attribution/simulate.h"
 
-#include "attribution/simulate_inside.h"
+/* A block of a simulation while it runs. */
+struct pass {
+	const struct simulation *simulation;
+	const struct whatif *whatif;
+	size_t first_lane, n_lanes; /* of the trace */
+	size_t steps;
+	size_t n;	     /* numbers in use of a row: the lanes, twice when alone */
+	size_t stride;	     /* from row to row */
+	const double *costs; /* of the block, by member: `n_lanes` numbers each */
+	double *rows, *meeting, *weights, *latest;
+	const struct whatif_pairs *pairs; /* lanes are [step][pair]; NULL: [step][dp] */
+};
+
+static inline double *pass_row(const struct pass *pass, uint32_t key)
+{
+	return pass->rows + pass->simulation->graph->slot[key] * pass->stride;
+}
+
+/* A pass over all lanes of a block, in the room of simulation_room(). */
+static struct pass pass_of(const struct simulation *simulation, const struct whatif *whatif,
+			   size_t block, double *room);
+/* The ends of some of the units, in their order. */
+static void pass_units(const struct pass *pass, size_t first, size_t end);
+/* The times of the steps, once all units have ended. */
+static void pass_times(const struct pass *pass);
+
+/* Many sets of workers, each mended alone: simulate_mended(). */
+
+enum { MENDED_SPARE_ROWS = 2 }; /* meeting and weights */
+
+size_t simulation_mended_room(const struct simulation *simulation, size_t n_pairs)
+{
+	const struct graph *graph = simulation->graph;
+	size_t n = simulation->block * simulation->trace->job.dp;
+
+	return simulation_room(simulation) + graph->n_boundary * n +
+	       (graph->n_slots + MENDED_SPARE_ROWS) * simulation->block * n_pairs;
+}
+
+/* The early units of all pairs: their boundary stays in the rows of the pass. */
+static struct pass run_pairs(const struct pass *all, const struct whatif_pairs *pairs, double *room)
+{
+	const struct graph *graph = all->simulation->graph;
+	struct pass pass = *all;
+
+	pass.pairs = pairs;
+	pass.n = pass.stride = all->steps * pairs->n;
+	pass.rows = room;
+	pass.meeting = room + graph->n_slots * pass.stride;
+	pass.weights = pass.meeting + pass.stride;
+	pass_units(&pass, 0, graph->n_early);
+	return pass;
+}
+
+/* The boundary of a set: the original, and its pairs where they are. */
+static void put_boundary(const struct pass *pass, const struct pass *pairs, size_t set,
+			 const double *original)
+{
+	const struct graph *graph = pass->simulation->graph;
+	size_t dp = pass->simulation->trace->job.dp, b, step;
+	uint32_t j;
+
+	for (b = 0; b < graph->n_boundary; b++, original += pass->n) {
+		const double *from = pass_row(pairs, graph->boundary[b]);
+		double *row = pass_row(pass, graph->boundary[b]);
+
+		memcpy(row, original, pass->n * sizeof(*row));
+		for (j = pairs->pairs->first[set]; j < pairs->pairs->first[set + 1]; j++) {
+			for (step = 0; step < pass->steps; step++)
+				row[step * dp + pairs->pairs->ranks[j]] =
+					from[step * pairs->pairs->n + j];
+		}
+	}
+}
+
+void simulate_mended(const struct simulation *simulation, const struct whatif *whatifs,
+		     const struct whatif_pairs *pairs, size_t block, double *room)
+{
+	const struct graph *graph = simulation->graph;
+	double *original = room + simulation_room(simulation);
+	struct whatif unchanged = { .ideal = whatifs[0].ideal };
+	struct pass all = pass_of(simulation, &unchanged, block, room), of_pairs;
+	size_t b, set;
+
+	pass_units(&all, 0, graph->n_early);
+	for (b = 0; b < graph->n_boundary; b++)
+		memcpy(original + b * all.n, pass_row(&all, graph->boundary[b]),
+		       all.n * sizeof(*original));
+	of_pairs = run_pairs(&all, pairs, original + graph->n_boundary * all.n);
+	for (set = 0; set < pairs->n_sets; set++) {
+		all.whatif = &whatifs[set];
+		put_boundary(&all, &of_pairs, set, original);
+		pass_units(&all, graph->n_early, graph->n_units);
+		pass_times(&all);
+	}
+}
 
 enum {
 	CACHE_SIZE = 1 << 18, /* bytes of rows that are at hand: a part of a second level cache */
@@ -240,7 +335,7 @@ static void end_pairs(const struct pass *pass, uint32_t member, const double *me
 	}
 }
 
-void pass_times(const struct pass *pass)
+static void pass_times(const struct pass *pass)
 {
 	const struct graph *graph = pass->simulation->graph;
 	size_t i, step, d, dp = pass->simulation->trace->job.dp;
@@ -265,8 +360,8 @@ void pass_times(const struct pass *pass)
 	}
 }
 
-struct pass pass_of(const struct simulation *simulation, const struct whatif *whatif, size_t block,
-		    double *room)
+static struct pass pass_of(const struct simulation *simulation, const struct whatif *whatif,
+			   size_t block, double *room)
 {
 	size_t stride = row_stride(simulation), dp = simulation->trace->job.dp;
 	size_t steps = steps_of(simulation, block);
@@ -288,7 +383,7 @@ struct pass pass_of(const struct simulation *simulation, const struct whatif *wh
 	};
 }
 
-void pass_units(const struct pass *pass, size_t first, size_t end)
+static void pass_units(const struct pass *pass, size_t first, size_t end)
 {
 	const struct graph *graph = pass->simulation->graph;
 	uint32_t member = first < end ? graph->units[first].first_member : 0;

@@ -75,7 +75,7 @@ static void take_template(struct maker *maker)
 
 	for (part = maker->builder->parts; part; part = part->next, p++) {
 		for (i = 0; i < part->n_ops; i++) {
-			const struct held_op *op = held_at(part, i);
+			const struct held_op *op = trace_part_at(part, i);
 			uint32_t step = maker->shape->place[p][op->step];
 
 			if (op->dp_rank != 0 || step == SHAPE_NONE || maker->shape->kept[step] != 0)
@@ -107,11 +107,11 @@ static uint64_t line_of_cell(const struct maker *maker, const struct held_op *li
 
 	for (part = maker->builder->parts; part; part = part->next) {
 		for (i = 0; i < part->n_ops; i++) {
-			const struct held_op *op = held_at(part, i);
+			const struct held_op *op = trace_part_at(part, i);
 
 			if (op != like && held_identity(op) == held_identity(like) &&
 			    op->dp_rank == like->dp_rank && part->steps[op->step] == step)
-				return held_line(maker->builder, part, i);
+				return trace_part_line(maker->builder, part, i);
 		}
 	}
 	return 0;
@@ -132,7 +132,7 @@ static int place_part(struct maker *maker, const struct trace_part *part, const 
 	size_t i;
 
 	for (i = 0; i < part->n_ops; i++) {
-		const struct held_op *op = held_at(part, i);
+		const struct held_op *op = trace_part_at(part, i);
 		uint32_t step = place[op->step], key;
 		size_t at;
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "attribution/trace_part.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "attribution/trace_inside.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
@@ -21,7 +22,7 @@ struct trace_builder *trace_builder_new(struct trace_job *job)
 
 static void part_free(struct trace_part *part)
 {
-	held_clear(part);
+	trace_part_clear(part);
 	free(part->chunks);
 	free(part->runs);
 	free(part->blocks);
@@ -108,7 +109,7 @@ size_t trace_builder_count(const struct trace_builder *builder)
 	return n;
 }
 
-struct held_run held_place(const struct trace_part *part, size_t i)
+struct held_run trace_part_place(const struct trace_part *part, size_t i)
 {
 	size_t low = 0, high = part->n_runs;
 
@@ -127,14 +128,15 @@ struct held_run held_place(const struct trace_part *part, size_t i)
 	};
 }
 
-uint64_t held_line(const struct trace_builder *builder, const struct trace_part *part, size_t i)
+uint64_t trace_part_line(const struct trace_builder *builder, const struct trace_part *part,
+			 size_t i)
 {
-	struct held_run place = held_place(part, i);
+	struct held_run place = trace_part_place(part, i);
 
 	return trace_builder_line(builder, place.block, place.line);
 }
 
-void held_clear(struct trace_part *part)
+void trace_part_clear(struct trace_part *part)
 {
 	size_t i;
 
@@ -170,7 +172,7 @@ static void grow_table(struct trace_part *part)
 		part->step_table[step_slot(part, part->steps[i])] = (uint32_t)i + 1;
 }
 
-int64_t held_step(struct trace_part *part, int64_t step)
+int64_t trace_part_step(struct trace_part *part, int64_t step)
 {
 	size_t slot = step_slot(part, step);
 
@@ -189,8 +191,8 @@ int64_t held_step(struct trace_part *part, int64_t step)
 	return (int64_t)part->n_steps - 1;
 }
 
-int held_append(struct trace_part *part, const struct held_op *op, uint32_t block, uint32_t line,
-		struct err *err)
+int trace_part_append(struct trace_part *part, const struct held_op *op, uint32_t block,
+		      uint32_t line, struct err *err)
 {
 	uint32_t *extent = &part->extent[(size_t)op->stage * OPTYPE_N + op->type];
 
@@ -210,7 +212,7 @@ int held_append(struct trace_part *part, const struct held_op *op, uint32_t bloc
 		part->block = block;
 	}
 	part->next_line = line + 1;
-	*held_at(part, part->n_ops++) = *op;
+	*trace_part_at(part, part->n_ops++) = *op;
 	*extent = MAX(*extent, op->seq + 1);
 	return 0;
 }
@@ -301,7 +303,7 @@ int trace_part_add(struct trace_part *part, const struct trace_op *op, uint32_t 
 	if (r < 0)
 		return r;
 	if (part->n_steps == 0 || part->steps[part->last_step] != op->step) {
-		place = held_step(part, op->step);
+		place = trace_part_step(part, op->step);
 		if (place < 0)
 			return err_set(err, EINVAL, "step: more than %d different steps",
 				       TRACE_STEPS_MAX);
@@ -318,5 +320,5 @@ int trace_part_add(struct trace_part *part, const struct trace_op *op, uint32_t 
 		.type = (uint8_t)op->type,
 		.mc = (int8_t)op->mc,
 	};
-	return held_append(part, &held, part->block, line, err);
+	return trace_part_append(part, &held, part->block, line, err);
 }

@@ -23,11 +23,11 @@ static int64_t last_step(const struct trace_builder *builder)
 	int64_t step = 0;
 
 	for (part = builder->parts; part; part = part->next) {
-		uint64_t line = part->n_ops ? held_line(builder, part, part->n_ops - 1) : 0;
+		uint64_t line = part->n_ops ? trace_part_line(builder, part, part->n_ops - 1) : 0;
 
 		if (line > newest) {
 			newest = line;
-			step = part->steps[held_at(part, part->n_ops - 1)->step];
+			step = part->steps[trace_part_at(part, part->n_ops - 1)->step];
 		}
 	}
 	return step;
@@ -121,7 +121,7 @@ static int add_up_lanes(const struct trace_builder *builder, struct shape *shape
 		return err_set(err, ENOMEM, "no memory for %zu lanes", n_lanes);
 	for (part = builder->parts; part; part = part->next, p++) {
 		for (i = 0; i < part->n_ops; i++) {
-			const struct held_op *op = held_at(part, i);
+			const struct held_op *op = trace_part_at(part, i);
 			uint32_t step = shape->place[p][op->step];
 			struct shape_lane *lane;
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "attribution/trace_inside.h"
+#include "attribution/trace_part.h"
 
 #define SHAPE_NONE UINT32_MAX
 

@@ -17,8 +17,8 @@ struct entry {
 int shape_twice(const struct trace_builder *builder, const struct trace_part *part, size_t i,
 		uint64_t other_line, struct err *err)
 {
-	const struct held_op *op = held_at(part, i);
-	uint64_t line = held_line(builder, part, i);
+	const struct held_op *op = trace_part_at(part, i);
+	uint64_t line = trace_part_line(builder, part, i);
 
 	return err_set(err, EINVAL,
 		       "line %" PRIu64 ": %s %" PRIu32 " of stage %u, dp_rank %u, step %" PRId64
@@ -44,7 +44,7 @@ static size_t gather(const struct trace_builder *builder, const struct shape *sh
 
 	for (part = builder->parts; part; part = part->next, p++) {
 		for (i = 0; i < part->n_ops; i++) {
-			const struct held_op *op = held_at(part, i);
+			const struct held_op *op = trace_part_at(part, i);
 			uint32_t step = shape->place[p][op->step];
 
 			if (step == SHAPE_NONE || shape->kept[step] != SHAPE_NONE)
@@ -77,7 +77,8 @@ int shape_check_twice(const struct trace_builder *builder, const struct shape *s
 		if (by_lane_and_identity(&entries[i - 1], &entries[i]) == 0)
 			return shape_twice(
 				builder, entries[i].part, entries[i].i,
-				held_line(builder, entries[i - 1].part, entries[i - 1].i), err);
+				trace_part_line(builder, entries[i - 1].part, entries[i - 1].i),
+				err);
 	}
 	return 0;
 }

@@ -24,12 +24,12 @@ static size_t gather(const struct trace_part *part, const uint32_t *place, struc
 	size_t i, n = 0;
 
 	for (i = 0; i < part->n_ops; i++) {
-		const struct held_op *op = held_at(part, i);
+		const struct held_op *op = trace_part_at(part, i);
 
 		if (place[op->step] != SHAPE_NONE)
 			continue;
 		if (ops)
-			ops[n] = (struct left_op){ *op, held_place(part, i) };
+			ops[n] = (struct left_op){ *op, trace_part_place(part, i) };
 		n++;
 	}
 	return n;
@@ -46,10 +46,10 @@ static int keep_left(struct trace_part *part, const uint32_t *place, int64_t ste
 	if (!ops)
 		return err_set(err, ENOMEM, "no memory for %zu operations", n);
 	(void)gather(part, place, ops);
-	held_clear(part);
+	trace_part_clear(part);
 	for (i = 0; i < n && r == 0; i++) {
-		ops[i].op.step = (uint32_t)held_step(part, step);
-		r = held_append(part, &ops[i].op, ops[i].place.block, ops[i].place.line, err);
+		ops[i].op.step = (uint32_t)trace_part_step(part, step);
+		r = trace_part_append(part, &ops[i].op, ops[i].place.block, ops[i].place.line, err);
 	}
 	part->last_step = 0;
 	return r;
@@ -63,7 +63,7 @@ int held_keep(struct trace_builder *builder, const struct shape *shape, struct e
 
 	for (part = builder->parts; part; part = part->next, p++) {
 		if (!shape->leaves) {
-			held_clear(part);
+			trace_part_clear(part);
 			continue;
 		}
 		r = keep_left(part, shape->place[p], shape->left, err);

@@ -201,7 +201,7 @@ static void arm_commit(struct service *s)
 
 void service_wait(struct service *s, const struct waiting *waiting)
 {
-	shed_kept(&s->shed);
+	load_shed_kept(&s->shed);
 	call_hold(waiting->call, NULL, NULL);
 	s->batch[s->n_batch++] = *waiting;
 	s->n_reports += waiting->accepted + waiting->duplicates;
@@ -232,10 +232,11 @@ static enum known identify(void *context, const char *token, const char *peer, s
 
 	if (tokens_identify(&s->tokens, token, peer, ret))
 		return KNOWN_YES;
-	return s->vouch && token && s->vouch->ops->takes(token) ? KNOWN_LATER : KNOWN_NOT;
+	return s->token_review && token && s->token_review->ops->takes(token) ? KNOWN_LATER
+									      : KNOWN_NOT;
 }
 
-static void on_vouched(void *context, const struct vouch_answer *answer)
+static void on_token_review(void *context, const struct token_review_answer *answer)
 {
 	struct call *call = context;
 
@@ -254,7 +255,8 @@ static void ask(void *context, struct call *call, const char *token)
 	char origin[CALL_ORIGIN_SIZE];
 
 	call_origin(call, origin);
-	s->vouch->ops->ask(s->vouch, &(struct vouch_question){ token, origin, on_vouched, call });
+	s->token_review->ops->ask(s->token_review, &(struct token_review_question){
+							   token, origin, on_token_review, call });
 }
 
 static int read_pem(const char *path, char **ret_text, struct err *err)
@@ -265,18 +267,18 @@ static int read_pem(const char *path, char **ret_text, struct err *err)
 /* What of the settings others hold a copy of. */
 static void apply_limits(struct service *s)
 {
-	s->limiter.rate = (double)s->settings->report_rate;
-	s->limiter.burst = (double)s->settings->report_burst;
-	s->limiter.max = s->settings->nodes_max;
-	s->thinner.retention = s->settings->keep;
-	s->thinner.max_bytes = s->settings->db_max;
+	s->buckets.rate = (double)s->settings->report_rate;
+	s->buckets.burst = (double)s->settings->report_burst;
+	s->buckets.max = s->settings->nodes_max;
+	s->retention_job.retention = s->settings->keep;
+	s->retention_job.max_bytes = s->settings->db_max;
 }
 
 static int read_neighbors(struct service *s, const struct settings *settings, struct err *err)
 {
 	const char *path = settings->collectives.file;
 
-	return path ? neighbors_read(path, &s->neighbors, err) : 0;
+	return path ? rail_map_read(path, &s->rail_map, err) : 0;
 }
 
 static int read_files(struct service *s, struct settings *settings, struct err *err)
@@ -310,7 +312,7 @@ static void release_files(struct service *s)
 	free(s->tls_cert);
 	free(s->tls_key);
 	free(s->client_ca);
-	neighbors_release(&s->neighbors);
+	rail_map_release(&s->rail_map);
 }
 
 static void service_freep(struct service **s)
@@ -325,7 +327,7 @@ int service_reload(struct service *s, struct settings *fresh_settings, char **re
 	CLEANUP(service_freep) struct service *fresh = xcalloc(1, sizeof(*fresh));
 	struct rules old_rules = s->rules;
 	struct tokens old_tokens = s->tokens;
-	struct neighbors old_neighbors = s->neighbors;
+	struct rail_map old_rail_map = s->rail_map;
 	int r = read_files(fresh, s->settings, err);
 
 	if (r == 0)
@@ -339,11 +341,11 @@ int service_reload(struct service *s, struct settings *fresh_settings, char **re
 	/* The last step, which cannot fail: all of it, or nothing. */
 	s->rules = fresh->rules;
 	s->tokens = fresh->tokens;
-	s->neighbors = fresh->neighbors;
+	s->rail_map = fresh->rail_map;
 	fresh->rules = old_rules;
 	fresh->tokens = old_tokens;
-	fresh->neighbors = old_neighbors;
-	shifts_forgive_file(&s->baselines.shifts);
+	fresh->rail_map = old_rail_map;
+	anomalies_forgive_file(&s->baselines.anomalies);
 	*ret_others = settings_renew(s->settings, fresh_settings);
 	apply_limits(s);
 	s->counts.reloads++;
@@ -429,8 +431,8 @@ static int open_all(struct service *s, sd_event *loop, char **ret_address, struc
 	if (r < 0)
 		return err_errno(err, -r, "event loop");
 	r = open_parts(s, err);
-	if (r == 0 && settings_vouched(s->settings))
-		r = s->vouch_open(s->settings, loop, &s->vouch, err);
+	if (r == 0 && settings_token_review(s->settings))
+		r = s->token_review_open(s->settings, loop, &s->token_review, err);
 	return r == 0 ? open_api(s, ret_address, err) : r;
 }
 
@@ -451,12 +453,12 @@ void service_close(struct service *s)
 	PARTS_TELL(s, stop);
 	if (s->store)
 		commit(s);
-	vouch_close(TAKE(s->vouch)); /* before the API: its calls wait there */
+	token_review_close(TAKE(s->token_review)); /* before the API: its calls wait there */
 	api_close(s->api);
 	close_parts(s);
 	store_close(s->store);
 	release_files(s);
-	limiter_release(&s->limiter);
+	token_buckets_release(&s->buckets);
 	free(s->metrics_text);
 	jmemo_release(&s->memo);
 	live_release(&s->live);

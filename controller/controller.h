@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+#include "controller/auth/token_review.h"
 #include "controller/auth/tokens.h"
-#include "controller/auth/vouch.h"
-#include "controller/config/neighbors.h"
+#include "controller/config/rail_map.h"
 #include "controller/config/settings.h"
 #include "controller/fleet/baseline.h"
 #include "controller/fleet/baseline_store.h"
@@ -19,19 +19,19 @@
 #include "controller/fleet/live.h"
 #include "controller/fleet/opinion.h"
 #include "controller/fleet/rules.h"
-#include "controller/http/limiter.h"
+#include "controller/http/load_shed.h"
 #include "controller/http/notice.h"
-#include "controller/http/shed.h"
+#include "controller/http/token_buckets.h"
 #include "controller/ingest/ingest_counts.h"
-#include "controller/store/thinner.h"
+#include "controller/store/retention_job.h"
 #include "lib/json/jmemo.h"
 
-struct act;
-struct acting_cluster;
+struct actor;
+struct remediation_cluster;
 struct api;
 struct api_options;
 struct call;
-struct campaigning;
+struct campaigns;
 struct cluster;
 struct err;
 struct replaying;
@@ -66,9 +66,9 @@ struct told_table {
 };
 
 /*
- * What works on its own above the controller: acting on hosts, campaigns, upkeep. What a part has
- * no use for is NULL. Parts are opened and told in the order of their table, and closed the other
- * way round; the controller knows no more of them.
+ * What works on its own above the controller: acting on hosts, campaigns, maintenance. What a part
+ * has no use for is NULL. Parts are opened and told in the order of their table, and closed the
+ * other way round; the controller knows no more of them.
  */
 struct controller_part {
 	int (*open)(struct service *s, struct err *err);
@@ -95,16 +95,16 @@ struct service {
 	const struct controller_wiring *wiring; /* borrowed; set before service_open() */
 	struct settings *settings;		/* borrowed */
 	struct rules rules;
-	struct policy policy; /* of acting_policy(): borrows from `rules` */
+	struct policy policy; /* of remediation_policy(): borrows from `rules` */
 	struct cluster *cluster;
-	const struct acting_cluster *kubernetes; /* how to open one there; borrowed */
-	void *outside;				 /* of it, or NULL */
-	struct act *act;
+	const struct remediation_cluster *kubernetes; /* how to open one there; borrowed */
+	void *outside;				      /* of it, or NULL */
+	struct actor *act;
 	sd_event_source *act_timer;
 	struct tokens tokens;
-	vouch_open *vouch_open;
-	struct vouch *vouch; /* or NULL */
-	struct limiter limiter;
+	token_review_open *token_review_open;
+	struct token_review *token_review; /* or NULL */
+	struct token_buckets buckets;
 	struct baselines baselines;
 	struct live live;
 	struct hosts hosts;
@@ -120,27 +120,27 @@ struct service {
 	struct waiting batch[BATCH_MAX];
 	size_t n_batch, n_reports;
 	uint64_t batch_work_us; /* spent since the batch began */
-	struct shed shed;
+	struct load_shed shed;
 	uint64_t nodes_most; /* hosts that may be known: never fewer than there are */
 	bool closing;
 	bool failing;	    /* the store could not be written not long ago, and the log says so */
 	uint64_t failed_us; /* monotonic; the last time */
-	struct thinner thinner;
+	struct retention_job retention_job;
 	struct baseline_saver saver;
 	uint64_t save_us; /* monotonic; when baselines are to be saved next */
-	sd_event_source *upkeep_timer;
+	sd_event_source *maintenance_timer;
 	struct notice crowded; /* hosts that have filled their share of a table */
-	struct told_table told_baselines, told_shifts;
+	struct told_table told_baselines, told_anomalies;
 	bool looking;	       /* a round through the pages of the store is under way */
 	uint64_t look_us;      /* monotonic; when the next begins */
 	uint64_t told_damaged; /* pages that the log has told of */
 	struct ingest_counts counts;
 	char *metrics_text;	   /* as it was made last, or NULL */
 	uint64_t metrics_until_us; /* monotonic; it serves until then */
-	struct neighbors neighbors;
-	struct campaigning *campaigns; /* of campaigning.c */
-	struct replaying *replaying;   /* of routes_replay.c; NULL: none is under way */
-	unsigned n_sliced;	       /* answers that are worked out (sliced.h) */
+	struct rail_map rail_map;
+	struct campaigns *campaigns; /* of campaigns.c */
+	struct replaying *replaying; /* of routes_replay.c; NULL: none is under way */
+	unsigned n_background_jobs;  /* answers that are worked out (background_job.h) */
 };
 
 /* Read all files that the settings name; they are borrowed. */

@@ -11,15 +11,15 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
-#include "controller/actions/acting.h"
-#include "controller/actions/acting_kube.h"
-#include "controller/campaign/campaigning.h"
-#include "controller/config/vouch_kube.h"
+#include "controller/actions/remediation.h"
+#include "controller/actions/remediation_kube.h"
+#include "controller/campaign/campaigns.h"
+#include "controller/config/token_review_kube.h"
 #include "controller/controller.h"
+#include "controller/maintenance/maintenance.h"
 #include "controller/routes/process_use.h"
 #include "controller/routes/routes.h"
 #include "controller/store/store_restore.h"
-#include "controller/upkeep/upkeep.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
@@ -178,7 +178,7 @@ static int read_settings(const struct options *o, struct settings *s, struct err
 
 static int check_cluster(const struct settings *s, struct err *err)
 {
-	return s->cluster == CLUSTER_KUBERNETES ? acting_kube.check(s, err) : 0;
+	return s->cluster == CLUSTER_KUBERNETES ? remediation_kube.check(s, err) : 0;
 }
 
 /* Each agent holds a connection: as many descriptors as we may have. */
@@ -354,9 +354,10 @@ static void running_release(struct running *running)
 	settings_release(&running->settings);
 }
 
-/* In the order in which they are opened: campaigns ask the actor, and upkeep forgets hosts of both. */
-static const struct controller_part *const parts[] = { &acting_part, &campaigning_part,
-						       &upkeep_part, NULL };
+/* In the order in which they are opened: campaigns ask the actor, and maintenance forgets hosts of
+ * both. */
+static const struct controller_part *const parts[] = { &remediation_part, &campaigns_part,
+						       &maintenance_part, NULL };
 
 static const struct controller_wiring wiring = {
 	.parts = parts,
@@ -392,8 +393,8 @@ int main(int argc, char **argv)
 		return check_tls(&running, &err) < 0 ? bad_input(&err) : 0;
 	if (running.options.texts[OPT_RESTORE - OPT_CONFIG])
 		return restore(&running);
-	running.service->vouch_open = vouch_kube_open;
-	running.service->kubernetes = &acting_kube;
+	running.service->token_review_open = token_review_kube_open;
+	running.service->kubernetes = &remediation_kube;
 	r = serve(&running, &err);
 	if (r < 0)
 		return serve_failed(&err);

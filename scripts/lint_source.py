@@ -43,7 +43,7 @@ ONLY_IN = (
     (r"hwloc\.h|hwloc/.*", ("lib/topology/topology_hwloc.c",)),
     (r"curl/.*", ("lib/net/http.", "lib/net/http_")),
     (r"yaml\.h", ("lib/json/yaml.c",)),
-    (r"sqlite3\.h", ("controller/store/store", "tests/fakes/crash_")),
+    (r"sqlite3\.h", ("controller/store/db_sqlite", "controller/store/store", "tests/fakes/crash_")),
     (r"microhttpd\.h", ("controller/http/api",)),
     (r"infiniband/.*", ("probes/rdma/",)),
     (r"cblas\.h|openblas.*", ("probes/accel/host", "tests/bench/")),

@@ -26,10 +26,10 @@
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/admit.h"
+#include "lib/sys/clock_pair.h"
 #include "lib/sys/file.h"
 #include "lib/sys/host.h"
 #include "lib/sys/machine.h"
-#include "lib/sys/moment.h"
 #include "lib/sys/paths.h"
 #include "lib/sys/term.h"
 #include "lib/sys/usage.h"
@@ -139,7 +139,7 @@ static void decide(const struct options *o, struct admit *ret)
 	CLEANUP(freep) char *boot_id = host_boot_id();
 	CLEANUP(freep) char *why = NULL;
 	CLEANUP(freep) char *machine = machine_read();
-	const struct moment now = { clock_real_us(), clock_boot_us(), boot_id };
+	const struct clock_pair now = { clock_real_us(), clock_boot_us(), boot_id };
 	struct admit_options admit = o->admit;
 	struct err err = ERR_INIT;
 	int r = verdict_file_trusted(&err);

@@ -12,7 +12,7 @@
 #include "agents/assayd/assayd_check.h"
 #include "agents/assayd/assayd_config.h"
 #include "agents/assayd/identity_files.h"
-#include "agents/assayd/obey.h"
+#include "agents/assayd/order_executor.h"
 #include "agents/assayd/orders_link.h"
 #include "agents/assayd/schedule.h"
 #include "agents/assayd/topology_link.h"
@@ -41,7 +41,7 @@ struct daemon {
 	struct assayd_config config;
 	char *spool_dir, *conf_dir, *disabled_file;
 	sd_event_source *tick, *spool_watch, *conf_watch;
-	struct obey *obey;
+	struct order_executor *executor;
 	struct schedule *schedule;
 	struct identity_files *identity;
 	struct watch *watch;
@@ -90,14 +90,14 @@ static void on_order(void *context, const struct order *order)
 {
 	struct daemon *d = context;
 
-	obey_order(d->obey, order);
+	order_executor_order(d->executor, order);
 }
 
 static void on_refused(void *context, const struct order *order, const char *why)
 {
 	struct daemon *d = context;
 
-	obey_refused(d->obey, order, why);
+	order_executor_refused(d->executor, order, why);
 }
 
 /* --- conversations --------------------------------------------------------------- */
@@ -191,7 +191,7 @@ static int look_at_disabled(struct daemon *d, struct err *err)
 	if (disabled && (d->http || !d->disabled)) {
 		log_warning("nothing is sent or obeyed while %s exists", d->disabled_file);
 		close_links(d);
-		obey_stop(d->obey);
+		order_executor_stop(d->executor);
 	}
 	if (!disabled && d->disabled)
 		log_info("%s is gone", d->disabled_file);
@@ -220,7 +220,7 @@ static int on_spool(sd_event_source *source UNUSED, const struct inotify_event *
 
 	if (!(event->mask & IN_Q_OVERFLOW) && (!event->len || !is_report(event->name)))
 		return 0;
-	obey_look(d->obey);
+	order_executor_look(d->executor);
 	if (d->uplink)
 		uplink_kick(d->uplink);
 	return 0;
@@ -268,7 +268,7 @@ static int on_tick(sd_event_source *source, uint64_t now_us UNUSED, void *contex
 	watch_all(d);
 	look_again(d);
 	identity_files_look(d->identity);
-	obey_look(d->obey);
+	order_executor_look(d->executor);
 	if (d->uplink)
 		uplink_kick(d->uplink);
 	(void)sd_event_source_set_time(source, clock_mono_us() + TICK_US);
@@ -392,7 +392,7 @@ struct daemon *daemon_new(struct sd_event *event, const char *config_path,
 	d->spool_dir = xasprintf("%s/spool", state);
 	d->conf_dir = paths_conf();
 	d->disabled_file = xasprintf("%s/disabled", d->conf_dir);
-	d->obey = obey_new(event, &d->config);
+	d->executor = order_executor_new(event, &d->config);
 	d->schedule = schedule_new(event);
 	d->watch = watch_new(event);
 	d->identity = identity_files_new(event, on_identity, d);
@@ -402,7 +402,7 @@ struct daemon *daemon_new(struct sd_event *event, const char *config_path,
 void daemon_free(struct daemon *d)
 {
 	close_links(d);
-	obey_free(d->obey);
+	order_executor_free(d->executor);
 	schedule_free(d->schedule);
 	watch_free(d->watch);
 	identity_files_free(d->identity);

@@ -22,7 +22,7 @@
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
 
-struct moment;
+struct clock_pair;
 struct report;
 
 #define LINK_LONG_US (60 * USEC_PER_SEC)
@@ -89,7 +89,7 @@ void link_watch_forget(struct link_watch *w, const char *port);
 uint64_t link_watch_due(const struct link_watch *w);
 
 /* Put the samples of all ports into the report: they are told. */
-void link_watch_tell(struct link_watch *w, const struct moment *now, struct report *report);
+void link_watch_tell(struct link_watch *w, const struct clock_pair *now, struct report *report);
 
 /* What outlives the program, within a boot. New reference. */
 json_t *link_watch_encode(const struct link_watch *w);

@@ -4,13 +4,12 @@
 # What needs neither the loop nor the network is a library for the tests too.
 noinst_LIBRARIES += libassaydcore.a
 libassaydcore_a_SOURCES = agents/assayd/assayd_config.c agents/assayd/assayd_config.h agents/assayd/delivery.c \
-	agents/assayd/delivery.h agents/assayd/gzip.h agents/assayd/link_inside.h agents/assayd/link_message.c \
-	agents/assayd/link_message.h agents/assayd/link_samples.c agents/assayd/link_watch.c agents/assayd/link_watch.h \
-	agents/assayd/log_watch.c agents/assayd/log_watch.h agents/assayd/order_id.h agents/assayd/order_meeting.c \
-	agents/assayd/order_meeting.h agents/assayd/orders.c agents/assayd/orders.h agents/assayd/permit_file.c \
-	agents/assayd/permit_file.h agents/assayd/report_age.c agents/assayd/report_age.h agents/assayd/schedule_time.c \
-	agents/assayd/schedule_time.h agents/assayd/watch_pace.c agents/assayd/watch_pace.h agents/assayd/yaml_child.c \
-	agents/assayd/yaml_child.h
+	agents/assayd/delivery.h agents/assayd/gzip.h agents/assayd/link_message.c agents/assayd/link_message.h \
+	agents/assayd/link_watch.c agents/assayd/link_watch.h agents/assayd/log_watch.c agents/assayd/log_watch.h \
+	agents/assayd/order_id.h agents/assayd/order_meeting.c agents/assayd/order_meeting.h agents/assayd/orders.c \
+	agents/assayd/orders.h agents/assayd/permit_file.c agents/assayd/permit_file.h agents/assayd/report_age.c \
+	agents/assayd/report_age.h agents/assayd/schedule_time.c agents/assayd/schedule_time.h agents/assayd/watch_pace.c \
+	agents/assayd/watch_pace.h agents/assayd/yaml_child.c agents/assayd/yaml_child.h
 if HAVE_ZLIB
 libassaydcore_a_SOURCES += agents/assayd/gzip.c
 GZIP_LIBS = $(ZLIB_LIBS)
@@ -23,11 +22,12 @@ sbin_PROGRAMS += assayd
 assayd_SOURCES = agents/assayd/assayd.c agents/assayd/assayd_check.c agents/assayd/assayd_check.h \
 	agents/assayd/child.c agents/assayd/child.h agents/assayd/collective.c agents/assayd/collective.h \
 	agents/assayd/daemon.c agents/assayd/daemon.h agents/assayd/deep.c agents/assayd/deep.h \
-	agents/assayd/identity_files.c agents/assayd/identity_files.h agents/assayd/obey.c agents/assayd/obey.h \
-	agents/assayd/orders_link.c agents/assayd/orders_link.h agents/assayd/parcel.c agents/assayd/parcel.h \
-	agents/assayd/schedule.c agents/assayd/schedule.h agents/assayd/topology_link.c agents/assayd/topology_link.h \
-	agents/assayd/uplink.c agents/assayd/uplink.h agents/assayd/watch.c agents/assayd/watch.h agents/assayd/watch_kmsg.c \
-	agents/assayd/watch_kmsg.h agents/assayd/watch_link.c agents/assayd/watch_link.h agents/run/verdict_file.c
+	agents/assayd/identity_files.c agents/assayd/identity_files.h agents/assayd/order_executor.c \
+	agents/assayd/order_executor.h agents/assayd/orders_link.c agents/assayd/orders_link.h agents/assayd/schedule.c \
+	agents/assayd/schedule.h agents/assayd/topology_link.c agents/assayd/topology_link.h agents/assayd/uplink.c \
+	agents/assayd/uplink.h agents/assayd/upload_batch.c agents/assayd/upload_batch.h agents/assayd/watch.c \
+	agents/assayd/watch.h agents/assayd/watch_kmsg.c agents/assayd/watch_kmsg.h agents/assayd/watch_link.c \
+	agents/assayd/watch_link.h agents/run/verdict_file.c
 assayd_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 assayd_LDADD = libassaydcore.a $(KEEP_LIBS) $(HTTP_LIBS) $(GZIP_LIBS) $(CORE_LIBS)
 endif

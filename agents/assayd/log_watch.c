@@ -7,10 +7,10 @@
 #include "agents/assayd/watch_pace.h"
 #include "lib/base/xalloc.h"
 #include "lib/report/report.h"
+#include "lib/sys/clock_pair.h"
 #include "lib/sys/kernel_match.h"
 #include "lib/sys/kernel_rules.h"
 #include "lib/sys/kmsg.h"
-#include "lib/sys/moment.h"
 
 static void kind_release(struct log_kind *kind)
 {
@@ -184,7 +184,7 @@ static struct sample sample_of(const char *check, const char *subject, double va
 	return s;
 }
 
-static char *kind_note(const struct log_kind *kind, const struct moment *now)
+static char *kind_note(const struct log_kind *kind, const struct clock_pair *now)
 {
 	const uint64_t ago_us = now->up_us - MIN(kind->since_us, now->up_us);
 	char since[CLOCK_STAMP_SIZE];
@@ -199,7 +199,8 @@ static char *kind_note(const struct log_kind *kind, const struct moment *now)
 			: "");
 }
 
-static struct sample kind_sample(const struct log_kind *kind, bool over, const struct moment *now)
+static struct sample kind_sample(const struct log_kind *kind, bool over,
+				 const struct clock_pair *now)
 {
 	struct sample s = sample_of(LOG_CHECK, kind->subject, (double)kind->fresh);
 	const uint64_t ago_us = now->up_us - MIN(kind->since_us, now->up_us);
@@ -236,7 +237,7 @@ static struct sample summary(const struct log_watch *w)
 	return s;
 }
 
-void log_watch_tell(struct log_watch *w, const struct moment *now, struct report *report)
+void log_watch_tell(struct log_watch *w, const struct clock_pair *now, struct report *report)
 {
 	struct sample s = summary(w);
 	size_t i = 0;

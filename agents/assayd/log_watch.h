@@ -23,7 +23,7 @@
 
 struct kernel_rules;
 struct kmsg_record;
-struct moment;
+struct clock_pair;
 struct report;
 
 #define LOG_CHECK "host.kernel_log"
@@ -74,7 +74,7 @@ uint64_t log_watch_due(const struct log_watch *w);
 void log_watch_forget(struct log_watch *w);
 
 /* Put the samples of all kinds into the report: they are told. */
-void log_watch_tell(struct log_watch *w, const struct moment *now, struct report *report);
+void log_watch_tell(struct log_watch *w, const struct clock_pair *now, struct report *report);
 
 /* What outlives the program, within a boot. New reference. */
 json_t *log_watch_encode(const struct log_watch *w);

@@ -5,13 +5,13 @@
 #include <stdio.h>
 
 #include "lib/json/json.h"
-#include "lib/sys/moment.h"
+#include "lib/sys/clock_pair.h"
 
-void report_age_header(const char *text, size_t len, const struct moment *now,
+void report_age_header(const char *text, size_t len, const struct clock_pair *now,
 		       char ret_line[static REPORT_AGE_SIZE])
 {
 	CLEANUP(json_freep) json_t *report = NULL;
-	struct moment then = { 0 };
+	struct clock_pair then = { 0 };
 	const char *time;
 	double uptime_s;
 	uint64_t age_us;
@@ -22,8 +22,8 @@ void report_age_header(const char *text, size_t len, const struct moment *now,
 	if (time)
 		(void)clock_parse_stamp(time, &then.real_us);
 	then.boot_id = json_string_value(json_object_get(report, "boot_id"));
-	then.up_us = moment_up_us(uptime_s);
-	if (moment_age(&then, now, &age_us))
+	then.up_us = clock_pair_up_us(uptime_s);
+	if (clock_pair_age(&then, now, &age_us))
 		(void)snprintf(ret_line, REPORT_AGE_SIZE, "Assay-Age: %" PRIu64 ".%03" PRIu64,
 			       age_us / USEC_PER_SEC, age_us % USEC_PER_SEC / USEC_PER_MSEC);
 	else

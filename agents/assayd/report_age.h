@@ -10,12 +10,12 @@
 
 #include "lib/base/macro.h"
 
-struct moment;
+struct clock_pair;
 
 enum { REPORT_AGE_SIZE = 64 };
 
 /* "Assay-Age: 172800.250", or "Assay-Age: unknown", for the report in `text`. */
-void report_age_header(const char *text, size_t len, const struct moment *now,
+void report_age_header(const char *text, size_t len, const struct clock_pair *now,
 		       char ret_line[static REPORT_AGE_SIZE]);
 
 /* "Assay-Time: 2026-11-21T01:30:00.000Z": this host's wall clock. */

@@ -9,7 +9,7 @@
 #include <systemd/sd-event.h>
 
 #include "agents/assayd/delivery.h"
-#include "agents/assayd/parcel.h"
+#include "agents/assayd/upload_batch.h"
 #include "agents/run/spool.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -34,7 +34,7 @@ struct uplink {
 	bool worked;   /* since it was last idle */
 	bool singly;   /* the controller takes no lines; asked again once the spool was empty */
 	bool alone;    /* the next one goes without others */
-	struct parcel parcel; /* being sent */
+	struct upload_batch batch; /* being sent */
 	struct err trouble;
 	void (*tell)(void *context);
 	void (*want)(void *context, const char *digest);
@@ -98,21 +98,21 @@ static void set_aside(struct uplink *u, uint64_t seq, const struct err *why)
 	all_well(u);
 }
 
-/* The first `n` reports of the parcel are settled. */
+/* The first `n` reports of the batch are settled. */
 static void advance(struct uplink *u, size_t n)
 {
-	if (n == u->parcel.n) {
-		u->at += u->parcel.looked_at;
+	if (n == u->batch.n) {
+		u->at += u->batch.looked_at;
 		return;
 	}
-	while (u->at < u->n && u->seqs[u->at] <= u->parcel.seqs[n - 1])
+	while (u->at < u->n && u->seqs[u->at] <= u->batch.seqs[n - 1])
 		u->at++;
 }
 
 /* 0 when something was settled; else `why` it is to wait. */
 static int take_answer(struct uplink *u, const struct http_answer *answer, struct err *why)
 {
-	const uint64_t seq = u->parcel.seqs[0];
+	const uint64_t seq = u->batch.seqs[0];
 
 	switch (delivery_judge(answer->status, answer->body, answer->len, why)) {
 	case DELIVERY_DONE:
@@ -130,10 +130,10 @@ static int take_answer(struct uplink *u, const struct http_answer *answer, struc
 
 static int take_results(struct uplink *u, const struct http_answer *answer, struct err *why)
 {
-	struct delivery_result results[PARCEL_REPORTS_MAX];
+	struct delivery_result results[UPLOAD_BATCH_REPORTS_MAX];
 	size_t n = 0, i;
 
-	switch (delivery_judge_lines(answer, u->parcel.n, results, &n, why)) {
+	switch (delivery_judge_lines(answer, u->batch.n, results, &n, why)) {
 	case LINES_TAKEN:
 		break;
 	case LINES_SINGLY:
@@ -147,9 +147,9 @@ static int take_results(struct uplink *u, const struct http_answer *answer, stru
 	}
 	for (i = 0; i < n; i++) {
 		if (results[i].delivery == DELIVERY_DONE)
-			done(u, u->parcel.seqs[i]);
+			done(u, u->batch.seqs[i]);
 		else
-			set_aside(u, u->parcel.seqs[i], &results[i].why);
+			set_aside(u, u->batch.seqs[i], &results[i].why);
 	}
 	advance(u, n);
 	return 0;
@@ -173,11 +173,11 @@ static void on_answer(void *context, const struct http_answer *answer)
 	u->request = NULL;
 	if (answer->r < 0)
 		r = err_set(&why, -answer->r, "%s", answer->why);
-	else if (u->parcel.n > 1)
+	else if (u->batch.n > 1)
 		r = take_results(u, answer, &why);
 	else
 		r = take_answer(u, answer, &why);
-	parcel_release(&u->parcel);
+	upload_batch_release(&u->batch);
 	if (r < 0) {
 		wait_after(u, &why, answer->retry_after_us);
 		return;
@@ -191,17 +191,17 @@ static int post(struct uplink *u, struct err *err)
 {
 	static const char *const types[] = { "Content-Type: application/json",
 					     "Content-Type: application/x-ndjson" };
-	const bool many = u->parcel.n > 1;
-	const char *const headers[] = { types[many], u->parcel.age, u->parcel.time,
-					u->parcel.packed ? "Content-Encoding: gzip" : NULL, NULL };
+	const bool many = u->batch.n > 1;
+	const char *const headers[] = { types[many], u->batch.age, u->batch.time,
+					u->batch.packed ? "Content-Encoding: gzip" : NULL, NULL };
 	CLEANUP(freep)
 	char *url = xasprintf("%s/v1/reports%s", u->url, many ? "/batch" : "");
 	const struct http_call call = {
 		.method = "POST",
 		.url = url,
 		.headers = headers,
-		.body = u->parcel.body,
-		.body_len = u->parcel.body_len,
+		.body = u->batch.body,
+		.body_len = u->batch.body_len,
 		.timeout_us = UPLINK_TIMEOUT_US,
 		.answer_max = UPLINK_ANSWER_MAX,
 		.done = on_answer,
@@ -251,7 +251,7 @@ static int fill(struct uplink *u, struct err *err)
 	const bool many = !u->singly && !u->alone;
 
 	u->alone = false;
-	return parcel_fill(&u->parcel, &u->seqs[u->at], u->n - u->at, many, err);
+	return upload_batch_fill(&u->batch, &u->seqs[u->at], u->n - u->at, many, err);
 }
 
 static void send_next(struct uplink *u)
@@ -259,8 +259,8 @@ static void send_next(struct uplink *u)
 	struct err err = ERR_INIT;
 	int r = 0;
 
-	while (r == 0 && u->parcel.n == 0) {
-		parcel_release(&u->parcel);
+	while (r == 0 && u->batch.n == 0) {
+		upload_batch_release(&u->batch);
 		if (!list_again(u, &err, &r)) {
 			rest(u);
 			return;
@@ -268,13 +268,13 @@ static void send_next(struct uplink *u)
 		u->worked = true;
 		if (r == 0)
 			r = fill(u, &err);
-		if (r == 0 && u->parcel.n == 0)
-			u->at += u->parcel.looked_at; /* all of these had gone */
+		if (r == 0 && u->batch.n == 0)
+			u->at += u->batch.looked_at; /* all of these had gone */
 	}
 	if (r == 0)
 		r = post(u, &err);
 	if (r < 0) {
-		parcel_release(&u->parcel);
+		upload_batch_release(&u->batch);
 		wait_after(u, &err, 0);
 	}
 }
@@ -324,7 +324,7 @@ void uplink_free(struct uplink *u)
 		return;
 	http_cancel(u->request);
 	(void)sd_event_source_disable_unref(u->timer);
-	parcel_release(&u->parcel);
+	upload_batch_release(&u->batch);
 	free(u->seqs);
 	free(u->url);
 	free(u);

@@ -3,7 +3,7 @@
  * Spool -> controller: reports leave in the order of their numbers, one call
  * at a time, and are removed from the spool only once the controller says that
  * they are stored. Of many that wait each call takes the next few
- * (agents/assayd/parcel.h): with several calls under way they could overtake each
+ * (agents/assayd/upload_batch.h): with several calls under way they could overtake each
  * other, and one that comes late counts for no window. Whatever happens in between (a crash on
  *either side, a cut connection, half an answer) a report is sent again, and the controller knows it
  *by (node, boot_id, seq).

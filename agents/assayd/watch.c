@@ -20,8 +20,8 @@
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
 #include "lib/report/report.h"
+#include "lib/sys/clock_pair.h"
 #include "lib/sys/host.h"
-#include "lib/sys/moment.h"
 #include "lib/sys/paths.h"
 #include "lib/sys/state.h"
 
@@ -122,7 +122,7 @@ static void look_for_file(struct watch *w)
 
 /* --- reports ------------------------------------------------------------------------- */
 
-static json_t *make_draft(struct watch *w, uint64_t seq, const struct moment *now)
+static json_t *make_draft(struct watch *w, uint64_t seq, const struct clock_pair *now)
 {
 	struct report report = { .seq = seq };
 	json_t *samples = json_array();
@@ -170,7 +170,7 @@ static void start_keep(struct watch *w)
 }
 
 /* The number first: without one nothing counts as told. */
-static void tell(struct watch *w, const struct moment *now)
+static void tell(struct watch *w, const struct clock_pair *now)
 {
 	struct err err = ERR_INIT;
 	uint64_t seq;
@@ -225,7 +225,7 @@ static void arm(struct watch *w)
 static int on_timer(sd_event_source *source UNUSED, uint64_t now_us UNUSED, void *context)
 {
 	struct watch *w = context;
-	const struct moment now = { clock_real_us(), clock_boot_us(), w->boot_id };
+	const struct clock_pair now = { clock_real_us(), clock_boot_us(), w->boot_id };
 
 	if (w->draft)
 		start_keep(w);

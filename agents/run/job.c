@@ -18,8 +18,8 @@
  */
 #define GRACE_MAX_US (250 * USEC_PER_MSEC)
 
-/* Beyond the time a warden needs to kill: then it is the warden that hangs. */
-#define WARDEN_SLACK_US (3 * USEC_PER_SEC)
+/* Beyond the time a supervisor needs to kill: then it is the supervisor that hangs. */
+#define SUPERVISOR_SLACK_US (3 * USEC_PER_SEC)
 
 enum {
 	READ_SIZE = 64 * 1024,
@@ -29,7 +29,7 @@ enum {
 
 void job_init(struct job *job, const struct runner_probe *probe)
 {
-	*job = (struct job){ .probe = probe, .warden.fd = -1, .out_fd = -1, .err_fd = -1 };
+	*job = (struct job){ .probe = probe, .supervisor.fd = -1, .out_fd = -1, .err_fd = -1 };
 	probe_output_init(&job->output);
 }
 
@@ -123,7 +123,7 @@ static int launch(struct job *job, const struct job_how *how, struct err *err)
 	if (r == 0)
 		r = make_pipe(errors, err);
 	if (r == 0) {
-		const struct warden_spec spec = {
+		const struct supervisor_spec spec = {
 			.path = job->probe->path,
 			.argv = argv,
 			.envp = env,
@@ -133,7 +133,7 @@ static int launch(struct job *job, const struct job_how *how, struct err *err)
 			.keep_fd = job->probe->active ? how->lock_fd : -1,
 		};
 
-		r = warden_start(&spec, &job->warden, err);
+		r = supervisor_start(&spec, &job->supervisor, err);
 	}
 	closep(&out[1]);
 	closep(&errors[1]);
@@ -161,15 +161,15 @@ void job_poll(const struct job *job, struct pollfd *p)
 {
 	bool running = job->state == JOB_RUNNING;
 
-	p[0] = (struct pollfd){ .fd = running ? job->warden.fd : -1, .events = POLLIN };
+	p[0] = (struct pollfd){ .fd = running ? job->supervisor.fd : -1, .events = POLLIN };
 	p[1] = (struct pollfd){ .fd = running ? job->out_fd : -1, .events = POLLIN };
 	p[2] = (struct pollfd){ .fd = running ? job->err_fd : -1, .events = POLLIN };
 }
 
-/* From now on its warden is killing. */
+/* From now on its supervisor is killing. */
 static void stop(struct job *job)
 {
-	warden_stop(&job->warden);
+	supervisor_stop(&job->supervisor);
 	job->kill_us = MIN(job->kill_us, clock_mono_us());
 }
 
@@ -210,17 +210,17 @@ static void read_rest(struct job *job, int *fd)
 
 static void finish(struct job *job)
 {
-	struct warden_report report;
+	struct supervisor_report report;
 	struct probe_end end = {
 		.probe = job->probe->name,
 		.path = job->probe->path,
 		.output = &job->output,
 		.err_tail = &job->err_tail,
-		.warden = &report,
+		.supervisor = &report,
 		.budget_us = job->budget_us,
 	};
 
-	warden_finish(&job->warden, &report);
+	supervisor_finish(&job->supervisor, &report);
 	read_rest(job, &job->out_fd);
 	read_rest(job, &job->err_fd);
 	probe_output_end(&job->output);
@@ -242,7 +242,7 @@ void job_serve(struct job *job, const struct pollfd *p)
 	if (p[0].revents)
 		finish(job);
 	else if (clock_left_us(job_overdue_us(job)) == 0)
-		warden_kill(&job->warden);
+		supervisor_kill(&job->supervisor);
 }
 
 void job_abort(struct job *job)
@@ -255,7 +255,7 @@ void job_abort(struct job *job)
 
 uint64_t job_overdue_us(const struct job *job)
 {
-	return job->kill_us + WARDEN_KILL_US + WARDEN_SLACK_US;
+	return job->kill_us + SUPERVISOR_KILL_US + SUPERVISOR_SLACK_US;
 }
 
 /* --- its result --------------------------------------------------------------- */

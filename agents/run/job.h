@@ -12,22 +12,22 @@
 #include "agents/run/err_tail.h"
 #include "agents/run/probe_output.h"
 #include "agents/run/runner.h"
-#include "agents/run/warden.h"
+#include "agents/run/supervisor.h"
 #include "lib/report/report.h"
 
 enum job_state { JOB_WAITING, JOB_RUNNING, JOB_DONE };
 
-enum { JOB_FDS = 3 }; /* its warden, stdout, stderr */
+enum { JOB_FDS = 3 }; /* its supervisor, stdout, stderr */
 
 struct job {
 	const struct runner_probe *probe;
 	enum job_state state;
-	struct warden warden;
+	struct supervisor supervisor;
 	int out_fd, err_fd; /* -1 when closed */
 	struct probe_output output;
 	struct err_tail err_tail;
 	uint64_t budget_us; /* as it was told */
-	uint64_t kill_us;   /* monotonic: its warden kills it then, or was told to */
+	uint64_t kill_us;   /* monotonic: its supervisor kills it then, or was told to */
 	bool aborting;	    /* was told to go because a job arrived */
 	bool has_problem;
 	struct problem problem; /* set when has_problem */
@@ -57,7 +57,7 @@ void job_serve(struct job *job, const struct pollfd *p);
 /* A job arrived: have it killed now, its samples become aborted. */
 void job_abort(struct job *job);
 
-/* Monotonic time at which its warden must be done at the latest. */
+/* Monotonic time at which its supervisor must be done at the latest. */
 uint64_t job_overdue_us(const struct job *job);
 
 /*

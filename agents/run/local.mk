@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # agents/run: plan, runner, supervisor, report, what a host keeps. Included by Makefile.am.
 noinst_LIBRARIES += libagent.a
-libagent_a_SOURCES = agents/run/descent.c agents/run/descent.h agents/run/err_tail.c agents/run/err_tail.h \
-	agents/run/job.c agents/run/job.h agents/run/probe_output.c agents/run/probe_output.h agents/run/probe_problem.c \
-	agents/run/probe_problem.h agents/run/runner.c agents/run/runner.h agents/run/warden.c agents/run/warden.h
+libagent_a_SOURCES = agents/run/err_tail.c agents/run/err_tail.h agents/run/job.c agents/run/job.h \
+	agents/run/probe_output.c agents/run/probe_output.h agents/run/probe_problem.c agents/run/probe_problem.h \
+	agents/run/process_tree.c agents/run/process_tree.h agents/run/runner.c agents/run/runner.h agents/run/supervisor.c \
+	agents/run/supervisor.h
 RUNNER_TESTS = libagent.a $(LDADD)
 noinst_LIBRARIES += libkeep.a
 libkeep_a_SOURCES = agents/run/device_users.c agents/run/device_users.h agents/run/history.c agents/run/history.h \

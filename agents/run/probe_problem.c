@@ -15,7 +15,7 @@ enum { STATUS_RAN = 0, STATUS_USAGE = 2, STATUS_NOT_APPLICABLE = 77 };
 /* Its exit status; -1 when it did not end by itself. */
 static int exit_status(const struct probe_end *end)
 {
-	const struct warden_report *w = end->warden;
+	const struct supervisor_report *w = end->supervisor;
 
 	if (w->start_errno || w->lost || w->timed_out || w->stopped || !WIFEXITED(w->status))
 		return -1;
@@ -45,7 +45,7 @@ static bool is_shortage(int why)
 
 static char *say_not_started(const struct probe_end *end, bool shortage)
 {
-	int why = end->warden->start_errno;
+	int why = end->supervisor->start_errno;
 
 	return why && is_shortage(why) == shortage
 		       ? xasprintf("cannot start %s: %s", end->path, strerror(why))
@@ -79,16 +79,16 @@ static char *say_timeout(const struct probe_end *end)
 {
 	char budget[CLOCK_DURATION_SIZE];
 
-	if (!end->warden->timed_out)
+	if (!end->supervisor->timed_out)
 		return NULL;
 	duration_format(end->budget_us, budget);
 	return xasprintf("killed at the end of its budget of %s, %.2f s of CPU used", budget,
-			 (double)end->warden->cpu_us / (double)USEC_PER_SEC);
+			 (double)end->supervisor->cpu_us / (double)USEC_PER_SEC);
 }
 
 static char *say_unkillable(const struct probe_end *end)
 {
-	const struct warden_report *w = end->warden;
+	const struct supervisor_report *w = end->supervisor;
 	CLEANUP(freep) char *name = text_clean(w->left_name, strlen(w->left_name));
 
 	if (!w->left)
@@ -99,14 +99,15 @@ static char *say_unkillable(const struct probe_end *end)
 
 static char *say_lost(const struct probe_end *end)
 {
-	return end->warden->lost ? xstrdup("the process that watched it was killed or hung: some "
-					   "of its processes may be left")
-				 : NULL;
+	return end->supervisor->lost
+		       ? xstrdup("the process that watched it was killed or hung: some "
+				 "of its processes may be left")
+		       : NULL;
 }
 
 static char *say_crashed(const struct probe_end *end)
 {
-	const struct warden_report *w = end->warden;
+	const struct supervisor_report *w = end->supervisor;
 	const char *name;
 
 	if (w->start_errno || w->lost || w->timed_out || w->stopped || !WIFSIGNALED(w->status))

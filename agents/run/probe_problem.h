@@ -9,7 +9,7 @@
 
 #include "agents/run/err_tail.h"
 #include "agents/run/probe_output.h"
-#include "agents/run/warden.h"
+#include "agents/run/supervisor.h"
 #include "lib/report/report.h"
 
 struct probe_end {
@@ -17,7 +17,7 @@ struct probe_end {
 	const char *path;  /* of the program */
 	const struct probe_output *output;
 	const struct err_tail *err_tail;
-	const struct warden_report *warden;
+	const struct supervisor_report *supervisor;
 	uint64_t budget_us;
 	bool aborted; /* stopped because a job arrived */
 };

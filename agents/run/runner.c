@@ -202,7 +202,7 @@ static uint64_t next_look_us(const struct runner *runner)
 	return runner->options->progress ? earlier(next_us, now_us + PROGRESS_US) : next_us;
 }
 
-/* A warden that was killed ends at once; until its end is seen, do not spin on its deadline. */
+/* A supervisor that was killed ends at once; until its end is seen, do not spin on its deadline. */
 static int wait_ms(const struct runner *runner)
 {
 	return MAX(clock_left_ms(next_look_us(runner)), 1);

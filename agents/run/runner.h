@@ -6,9 +6,9 @@
  * prints), or as soon as it passes a limit of what it may print. Whatever a
  * probe does costs one problem in the report, never the run.
  *
- * Each probe runs below a warden: a forked process of ours that is a child
+ * Each probe runs below a supervisor: a forked process of ours that is a child
  * subreaper, so that descendants which leave their process group or session
- * are still found (they become the warden's children) and killed by descent.
+ * are still found (they become the supervisor's children) and killed by parentage.
  */
 #pragma once
 

@@ -15,6 +15,6 @@ int stop_signal(void);
 
 /*
  * End this program by the signal that came, as whoever sent it expects. The
- * wardens see that we are gone and kill their probes with all descendants.
+ * supervisors see that we are gone and kill their probes with all descendants.
  */
 void stop_die(void);

@@ -11,11 +11,11 @@
 #include "lib/json/json.h"
 #include "lib/judge/standing.h"
 #include "lib/report/report.h"
+#include "lib/sys/clock_pair.h"
 #include "lib/sys/file.h"
 #include "lib/sys/host.h"
 #include "lib/sys/lock.h"
 #include "lib/sys/machine.h"
-#include "lib/sys/moment.h"
 #include "lib/sys/paths.h"
 #include "lib/sys/state.h"
 #include "lib/sys/writers.h"
@@ -312,7 +312,7 @@ static struct verdict verdict_of_nothing(void)
 	};
 }
 
-void verdict_file_date_fleet(json_t *fleet, const struct moment *now)
+void verdict_file_date_fleet(json_t *fleet, const struct clock_pair *now)
 {
 	const char *expires = json_string_value(json_object_get(fleet, "expires"));
 	uint64_t expires_us, left_us;

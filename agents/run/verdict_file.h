@@ -15,7 +15,7 @@
 #include "lib/judge/verdict.h"
 
 struct err;
-struct moment;
+struct clock_pair;
 struct report;
 
 enum {
@@ -40,7 +40,7 @@ int verdict_file_keep(const struct report *report, const struct verdict *verdict
  * boot: {boot_id, until_s}. A wall clock that jumps then makes it neither live on
  * nor end early.
  */
-void verdict_file_date_fleet(json_t *fleet, const struct moment *now);
+void verdict_file_date_fleet(json_t *fleet, const struct clock_pair *now);
 
 /*
  * Put the controller's opinion (borrowed; NULL: none any more) into

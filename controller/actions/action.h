@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What decides becomes what is done. One actor owns every effect on the
- * cluster, whoever asked for it: the policy, assayctl, or a hand at the cluster that
- * it finds out about.
+ * An action under way: its row in the store, and the list of them.
  *
  *	decided --> recorded --> reserved --> done on the node --> recorded
  *	            (store)      (ledger)     (cluster)            (store, ledger)
@@ -13,77 +11,148 @@
  *  - whatever was killed in between is found out at the next start from the node itself:
  *    done and not recorded is recorded, reserved and not done is given back;
  *  - another's cordon is never lifted, a person's uncordon is an order;
- *  - every way back into service is the same one (release.c).
+ *  - every way back into service is the same one (effect.c).
  *
- * Nothing here blocks: what is asked is answered later, when it is durable.
+ * Here an action begins, and ends; what takes it from one phase to the next is action_step.h.
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdint.h>
 
+#include "controller/actions/actor.h"
+#include "controller/cluster/ledger.h"
 #include "controller/store/store_actions.h"
+#include "lib/base/backoff.h"
 #include "lib/base/macro.h"
+#include "lib/policy/manual_rate.h"
 
-struct act;
+struct actor_env;
 struct err;
 
-/* An order of a person. All borrowed. */
-struct act_ask {
-	const char *node;
-	const char *who;    /* "operator NAME" or what the identity says */
-	const char *reason; /* never empty */
-	bool break_glass;   /* a cordon beyond the budgets and the breaker: recorded as such */
-	uint64_t until_us;  /* of override and silence: real time; 0 takes it back */
+enum { ACTIONS_MAX = 4096 }; /* under way at once; more is decided later */
+
+/* Where an action is. Each waits for what stands beside it. */
+enum action_phase {
+	PHASE_RECORD,  /* a commit: nothing may be touched before it stands in the store */
+	PHASE_RESERVE, /* the ledger */
+	PHASE_APPLY,   /* the cluster */
+	PHASE_TEST,    /* a report of the host */
+	PHASE_END,     /* a commit: then whoever asked is told */
 };
 
-/* What came of it. All borrowed until the callback returns. */
-struct act_said {
-	unsigned status;    /* 200 done; 404, 409, 422, 503 */
-	int64_t action;	    /* its number, or 0 */
-	const char *rule;   /* what refused: "budget.total", "breaker", "not-ours", ...; or NULL */
-	const char *words;  /* one sentence: what was done, or why not */
-	const char *allows; /* of a refusal: what would allow it; or NULL */
+struct action {
+	struct action *next;
+	/* What its row says. */
+	int64_t id;
+	char *node; /* "" for the breaker */
+	int kind;   /* enum action_kind */
+	int decision; /* enum decision_action it comes from; DECIDE_NOTHING: a person's, or clean-up */
+	char *who, *rule, *reason, *evidence;
+	char *check, *subject, *partner; /* of the finding it is about, or NULL */
+	int64_t incident;
+	bool break_glass, sticky;
+	uint64_t until_us, decided_us;
+	/* Where it is: action_step.c. */
+	enum action_phase phase;
+	char *version;	     /* of the node it was decided on, or NULL: whatever it is */
+	bool resumed;	     /* it was under way when a controller ended */
+	bool recorded;	     /* its row is durable */
+	uint64_t counted_us; /* its stamp in the breaker; 0: it has none, as a person's */
+	uint64_t generation; /* of its place in the ledger */
+	uint64_t placed_us;  /* monotonic: when that was last sure */
+	unsigned question;   /* reservation_confirmed() */
+	struct backoff backoff;
+	uint64_t again_us;  /* monotonic: not before */
+	uint64_t marked_us; /* of a cordon: what the mark that was sent last says of its time */
+	bool out;	    /* an answer is on its way */
+	bool dry_run;	    /* the cluster is only asked whether it would: dry_run.c */
+	/* Of an eviction: drain.c. */
+	bool only_ask;	      /* what runs there is only told */
+	char *progress;	      /* what its row last said of how far it is, or NULL */
+	uint64_t progress_us; /* monotonic: when */
+	/* Of a test: retest.c. */
+	uint64_t offered_us; /* the host was last told, monotonic */
+	/* How it ended, and who is told. */
+	int end_state; /* enum action_state */
+	unsigned end_status;
+	char *end_words, *end_rule, *end_allows;
+	actor_reply_fn *reply;
+	void *reply_context;
 };
-typedef void act_told(void *context, const struct act_said *said);
+
+/* Those under way, in the order of the decisions. Zero it before its first use. */
+struct actions {
+	struct action *first;
+	size_t n;
+	struct manual_rate manual; /* cordons of people: budget.rate.manual */
+};
+
+/* What an action begins with. Borrowed. */
+struct action_start {
+	const char *node, *who, *rule, *reason, *evidence;
+	const char *check, *subject, *partner; /* of the finding it is about, or NULL */
+	int64_t incident;
+	uint64_t until_us;
+	bool break_glass, sticky;
+	int decision;
+};
+
+/* Write its row and begin; NULL when the store or the list is full. */
+struct action *action_begin(const struct actor_env *env, enum action_kind kind,
+			    const struct action_start *start);
+
+/* Something that is over at once: its row. Its number or 0. */
+int64_t action_record(const struct actor_env *env, enum action_kind kind, enum action_state state,
+		      const struct action_start *start, const char *result);
+
+/* It is over: the row, and after the commit whoever asked. */
+void action_end(const struct actor_env *env, struct action *a, enum action_state state,
+		unsigned status, const char *words);
+
+/* The same for what is refused: by what, and what would allow it. */
+void action_refuse(const struct actor_env *env, struct action *a, const char *words,
+		   const char *rule, const char *allows);
+
+/* Tell whoever asked for it, and forget it. */
+void action_leave(struct actions *actions, struct action *a);
+
+/* --- which --- */
+
+/* The one under way that changes the node; tests and drains are not counted. */
+struct action *actions_of(const struct actions *actions, const char *node);
+struct action *actions_test_of(const struct actions *actions, const char *node);
+struct action *actions_drain_of(const struct actions *actions, const char *node);
+struct action *actions_find(const struct actions *actions, int64_t id);
+
+/* What its place in the ledger is called, when it reserves one; and has it one, or asks for it? */
+enum ledger_kind action_place(const struct action *a);
+bool action_has_place(const struct action *a);
+
+/* Does it take its host out of service, when it is done? */
+bool action_takes_out(const struct action *a);
 
 /*
- * Ask for it: ACT_CORDON, ACT_UNCORDON, ACT_REPAIR_DONE, ACT_OVERRIDE, ACT_SILENCE,
- * ACT_BREAKER_RESET (no node). `told` is called once, maybe before this returns; not after
- * act_leave().
+ * The account of a person: by it budget.rate.manual counts. Whom an unnamed token says that it
+ * speaks for makes no account: that would be as many as it likes.
  */
-void act_ask(struct act *act, enum action_kind kind, const struct act_ask *ask, act_told *told,
-	     void *context);
+const char *action_account(const char *who);
 
-/* Who asked with this context is gone: it is done all the same, and nobody told. */
-void act_leave(struct act *act, const void *context);
+/* --- all of them --- */
 
-/* --- what the API shows; new references --- */
+/* Those that the store has, into an empty list, and the cordons of people that still count. */
+int actions_load(const struct actor_env *env, struct err *err);
 
 /*
- * {"state", "since", "by", "cordon": {mark}|null, "schedulable", "override_until", "silence_until",
- * "hold": {until, by}|null, "passes", "tested", "managed", "hands_off", "unverified", "labels",
- * "undo"}. NULL for a host that the cluster does not have.
+ * Those that had a place in the ledger that was just read count for the rate there, and those that
+ * were decided here since are counted there.
  */
-json_t *act_node_json(const struct act *act, const char *node);
+void actions_recall_counted(struct actions *actions, struct ledger *fresh);
 
-/*
- * Does it take jobs, and who has it that it does not? {"state", "by", "reason", "since",
- * "hold_until", "silence_until", "override_until"}; NULL for a host that the cluster does not have.
- */
-json_t *act_service_json(const struct act *act, const char *node);
+/* What was written down so far is durable now. */
+void actions_note_recorded(struct actions *actions);
 
-/* Is it a node of the cluster? 0: it reports, and is nobody's to act on. -1: not known yet. */
-int act_in_cluster(const struct act *act, const char *node);
+/* Whoever asked with this context is gone: it is done all the same, and nobody told. */
+void actions_forget_asker(struct actions *actions, const void *context);
 
-/* {"open", "reason", "by", "at", "reset", "mode", "epoch", "stale", "budget": [{rule, used, limit}]} */
-json_t *act_breaker_json(const struct act *act);
-
-/* Hosts whose deep verdict is older than it may be, the oldest first: [{node, tested, ordered}]. */
-json_t *act_coverage_json(const struct act *act);
-
-/*
- * What an RMA needs of what was done: {"life", "transitions", "actions"}, newest first. -ENOENT for
- * a host that nothing is known of.
- */
-int act_evidence(struct act *act, const char *node, json_t **ret_bundle, struct err *err);
+/* The store has forgotten them: whoever asked is told so. */
+void actions_release(struct actions *actions);

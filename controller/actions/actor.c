@@ -1,564 +1,559 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The actor itself, and the way of an action through its phases. */
 #include "controller/actions/actor.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
-#include "controller/actions/action_inside.h"
-#include "controller/store/store.h"
-#include "lib/base/duration.h"
+#include "controller/actions/action.h"
+#include "controller/actions/action_step.h"
+#include "controller/actions/actor_env.h"
+#include "controller/actions/actor_queue.h"
+#include "controller/actions/decider.h"
+#include "controller/actions/dry_run.h"
+#include "controller/actions/ledger_sync.h"
+#include "controller/actions/node_life.h"
+#include "controller/actions/node_record.h"
+#include "controller/actions/node_views.h"
+#include "controller/actions/out_of_band.h"
+#include "controller/actions/paired.h"
+#include "controller/actions/reports.h"
+#include "controller/actions/reservation.h"
+#include "controller/actions/retest.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
-#include "lib/base/random.h"
 #include "lib/base/xalloc.h"
+#include "lib/policy/fleet.h"
 
-#define RETRY_BASE_US (500 * USEC_PER_MSEC)
-#define RETRY_CAP_US (60 * USEC_PER_SEC)
+struct actor {
+	struct actor_options options;
+	struct actor_env env; /* what all of these are to each other */
+	struct actor_queue queue;
+	struct cluster_watcher watcher;
+	struct fleet fleet;
+	struct node_views views;
+	struct node_records records;
+	struct reservation places;
+	struct actions actions;
+	struct reports reports;
+	struct decider decider;
+	struct actor_counts counts;
+	bool news; /* env_news() */
+};
 
-/* --- one action --- */
-
-void doing_free(struct doing *d)
+const struct actor_env *actor_env(const struct actor *actor)
 {
-	char *owned[] = { d->node,     d->who,	     d->rule,	  d->reason,
-			  d->evidence, d->check,     d->subject,  d->partner,
-			  d->version,  d->end_words, d->end_rule, d->end_allows };
+	return &actor->env;
+}
+
+const struct decider *actor_decider(const struct actor *actor)
+{
+	return &actor->decider;
+}
+
+/* --- what the cluster tells --- */
+
+static bool on_node(struct actor *actor, struct actor_event *event)
+{
+	const struct actor_env *env = &actor->env;
+	const struct node_views_change change = node_views_put(env->views, &event->node);
+	const struct node_view *view = change.view;
+	const struct action *a = actions_of(env->actions, view->name);
+
+	if (!fleet_need(env->fleet, view->name, env_real_us(env)))
+		log_warning("the fleet is full: a node is left out node=%s", view->name);
+	reports_take_early(&actor->reports, env, view->name);
+	node_views_set_coming(env, view->name, a && action_takes_out(a));
+	out_of_band_look(env, view->name);
+	if (change.news)
+		env_news(env);
+	/* It refuses jobs, or takes them again, from now on: its agent need not ask first. */
+	if (change.was_ours != (view->c.mark != NULL))
+		env_orders_changed(env, view->name);
+	return false;
+}
+
+static void drop(struct actor *actor, const char *name)
+{
+	const struct actor_env *env = &actor->env;
+	struct fleet_node *node = fleet_find(env->fleet, name);
+
+	if (!node_views_find(env->views, name))
+		return;
+	retest_drop(env, name);
+	if (node)
+		fleet_remove(env->fleet, node);
+	node_life_drop(env, name);
+	reports_drop(&actor->reports, name);
+	decider_drop(&actor->decider, name);
+	node_views_drop(env->views, name);
+	env_news(env);
+	reservation_want_reconcile(env->places);
+	env_commit_wanted(env);
+}
+
+static bool on_gone(struct actor *actor, struct actor_event *event)
+{
+	drop(actor, event->about.node);
+	return false;
+}
+
+/* What the list did not name is gone. */
+static void drop_unlisted(struct actor *actor)
+{
+	char *name;
+
+	while ((name = node_views_unlisted(&actor->views))) {
+		drop(actor, name);
+		free(name);
+	}
+}
+
+/* Hosts that report and are no nodes of the cluster are nobody's to act on. */
+static void drop_strangers(const struct actor_env *env)
+{
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(owned); i++)
-		free(owned[i]);
-	free(d);
-}
+	for (i = env->fleet->n; i-- > 0;) {
+		struct fleet_node *node = env->fleet->nodes[i];
 
-static struct doing *enter(struct act *act, const struct store_action *row)
-{
-	struct doing *d = xcalloc(1, sizeof(*d)), **at = &act->doings;
-
-	*d = (struct doing){
-		.act = act,
-		.id = row->id,
-		.node = xstrdup(row->node),
-		.kind = row->kind,
-		.who = xstrdup(row->who),
-		.rule = xstrdup(row->rule),
-		.reason = xstrdup(row->reason),
-		.incident = row->incident,
-		.break_glass = row->break_glass,
-		.until_us = row->until_us,
-		.decided_us = row->decided_us,
-		.backoff = { .base_us = RETRY_BASE_US, .cap_us = RETRY_CAP_US },
-	};
-	doing_recall(d, row->evidence);
-	while (*at)
-		at = &(*at)->next;
-	*at = d; /* in the order of the decisions */
-	act->n_doings++;
-	return d;
-}
-
-static void leave(struct doing *d)
-{
-	struct act *act = d->act;
-	struct doing **at = &act->doings;
-
-	while (*at != d)
-		at = &(*at)->next;
-	*at = d->next;
-	act->n_doings--;
-	doing_free(d);
-}
-
-static const char *undo_of(const struct act *act, int kind)
-{
-	const char *const undo[ACT_KINDS_] = {
-		[ACT_CORDON] = "assayctl uncordon NODE --reason REASON",
-		[ACT_UNCORDON] = "assayctl cordon NODE --reason REASON",
-		[ACT_HOLD] = "it ends by itself",
-		[ACT_RETEST] = "the test ends by itself",
-		[ACT_OVERRIDE] = "assayctl override NODE --for 0s",
-		[ACT_SILENCE] = "assayctl silence NODE --for 0s --reason REASON",
-		[ACT_REPAIR_DONE] = "assayctl cordon NODE --reason REASON",
-		[ACT_VERIFIED] = act->options.cluster->names->undo_verified,
-		[ACT_BREAKER_OPEN] = "assayctl breaker reset --reason REASON",
-	};
-
-	return undo[kind];
-}
-
-static struct store_action row_of(const struct act *act, enum action_kind kind, int state,
-				  const struct doing_start *start, const char *evidence)
-{
-	return (struct store_action){
-		.node = start->node,
-		.kind = (int)kind,
-		.state = state,
-		.who = start->who,
-		.rule = start->rule,
-		.reason = start->reason,
-		.incident = start->incident,
-		.evidence = evidence,
-		.undo = undo_of(act, (int)kind),
-		.break_glass = start->break_glass,
-		.until_us = start->until_us,
-		.epoch = act->places.ledger.epoch,
-		.decided_us = act_real_us(act),
-	};
-}
-
-int64_t act_record(struct act *act, enum action_kind kind, int state,
-		   const struct doing_start *start, const char *result)
-{
-	CLEANUP(freep) char *evidence = doing_evidence(start);
-	const struct store_action row = row_of(act, kind, state, start, evidence);
-	int64_t id = store_add_action(act->options.store, &row, NULL);
-
-	if (id > 0)
-		(void)store_end_action(act->options.store, id, state, result, row.decided_us, NULL);
-	act->options.touch(act->options.context);
-	return MAX(id, (int64_t)0);
-}
-
-const char *act_account(const char *who)
-{
-	const char *role = strstr(who, "(role ");
-
-	return role ? role : who;
-}
-
-/* From now on, before anything else is decided: what is decided next finds it taken. */
-static void count_for_rate(struct doing *d)
-{
-	struct act *act = d->act;
-	struct breaker *b = &act->places.ledger.breaker;
-	/* As the ledger writes it: the next controller finds the stamp by it. */
-	uint64_t at_us = d->decided_us / USEC_PER_MSEC * USEC_PER_MSEC;
-
-	if (d->kind != ACT_CORDON)
-		return;
-	if (!streq(d->who, WHO_AUTOMATIC)) {
-		manual_rate_count(&act->manual, act_account(d->who), d->id, d->decided_us);
-		return;
+		if (!node_views_there(env->views, node->name))
+			fleet_remove(env->fleet, node);
 	}
-	while (breaker_has(b, at_us))
-		at_us += USEC_PER_MSEC; /* each is told from the others by it */
-	d->counted_us = at_us;
-	breaker_count(b, at_us);
 }
 
-struct doing *doing_begin(struct act *act, enum action_kind kind, const struct doing_start *start)
+static void take_over(struct actor *actor)
 {
-	CLEANUP(freep) char *evidence = doing_evidence(start);
-	struct store_action row = row_of(act, kind, ACTION_DECIDED, start, evidence);
-	struct act_host *host = act_host(act, start->node);
-	struct err err = ERR_INIT;
-	struct doing *d;
-
-	if (act->n_doings >= DOINGS_MAX)
-		return NULL;
-	row.id = store_add_action(act->options.store, &row, &err);
-	if (row.id < 0) {
-		log_warning("not acted: %s", err.msg);
-		return NULL;
-	}
-	d = enter(act, &row);
-	count_for_rate(d);
-	if (host && host->there && start->decision != DECIDE_NOTHING)
-		d->version = xstrdup(host->c.version);
-	act_facts(act, d->node);
-	act->options.touch(act->options.context);
-	return d;
+	actor->env.stage = STAGE_LEDGER;
+	ledger_sync_take_over(&actor->env);
 }
 
-struct doing *doing_resume(struct act *act, const struct store_action *row)
+static bool on_synced(struct actor *actor, struct actor_event *event UNUSED)
 {
-	struct doing *d = enter(act, row);
-
-	d->recorded = true;
-	act_facts(act, d->node);
-	return d;
+	drop_unlisted(actor);
+	drop_strangers(&actor->env);
+	node_views_synced(&actor->views);
+	env_news(&actor->env);
+	if (actor->env.stage == STAGE_LISTING)
+		take_over(actor);
+	return false;
 }
 
-enum ledger_kind doing_place(const struct doing *d)
+/* What was decided and is not sent yet is dropped, and decided again when they are known. */
+static bool on_stale(struct actor *actor, struct actor_event *event)
 {
-	return d->kind == ACT_HOLD ? LEDGER_HOLD : LEDGER_CORDON;
+	struct fleet *fleet = &actor->fleet;
+
+	if (event->words)
+		log_error("nothing is taken out of service or given back: %s", event->words);
+	else if (fleet->stale)
+		log_info("the nodes of the cluster are known again");
+	if (!fleet->stale)
+		actor->decider.stale_us = env_mono_us(&actor->env);
+	free(fleet->stale);
+	fleet->stale = TAKE(event->words);
+	env_news(&actor->env);
+	return false;
 }
 
-struct doing *doing_of(const struct act *act, const char *node)
-{
-	struct doing *d;
+/* --- what the cluster answers --- */
 
-	for (d = act->doings; d; d = d->next) {
-		if (d->phase != PHASE_TEST && d->phase != PHASE_END && d->kind != ACT_EVICT &&
-		    streq(d->node, node))
-			return d;
-	}
-	return NULL;
+static bool on_applied(struct actor *actor, struct actor_event *event)
+{
+	const char *node = action_step_applied(&actor->env, event);
+
+	if (node)
+		decider_forgive(&actor->decider, node);
+	return false;
 }
 
-struct doing *doing_test_of(const struct act *act, const char *node)
+static bool on_tried(struct actor *actor, struct actor_event *event)
 {
-	struct doing *d;
-
-	for (d = act->doings; d; d = d->next) {
-		if (d->phase == PHASE_TEST && streq(d->node, node))
-			return d;
-	}
-	return NULL;
+	dry_run_answered(&actor->env, event);
+	return false;
 }
 
-static void count_end(struct act *act, const struct doing *d, int state)
+static bool on_jobs(struct actor *actor, struct actor_event *event)
 {
-	uint64_t *const cordons[] = {
-		[ACTION_DONE] = &act->counts.cordons_done,
-		[ACTION_FAILED] = &act->counts.cordons_failed,
-		[ACTION_DROPPED] = &act->counts.cordons_dropped,
-		[ACTION_REFUSED] = &act->counts.cordons_refused,
-	};
-
-	if (d->kind == ACT_CORDON && state < (int)ARRAY_SIZE(cordons) && cordons[state])
-		++*cordons[state];
-	else if (d->kind == ACT_UNCORDON && state == ACTION_DONE)
-		act->counts.uncordons++;
+	node_jobs_answered(&actor->decider.jobs, &actor->env, event);
+	return false;
 }
 
-static void uncount(struct doing *d)
+static bool on_confirmed(struct actor *actor, struct actor_event *event)
 {
-	if (d->kind == ACT_CORDON)
-		manual_rate_uncount(&d->act->manual, d->id);
-	if (!d->counted_us)
-		return;
-	breaker_uncount(&d->act->places.ledger.breaker, d->counted_us);
-	d->counted_us = 0;
-	reservation_changed(&d->act->places);
-}
-
-void doing_end(struct doing *d, int state, unsigned status, const char *words)
-{
-	struct act *act = d->act;
-	struct err err = ERR_INIT;
-
-	count_end(act, d, state);
-	d->phase = PHASE_END;
-	d->end_state = state;
-	d->end_status = status;
-	free(d->end_words);
-	d->end_words = xstrdup(words);
-	if (store_end_action(act->options.store, d->id, state, words, act_real_us(act), &err) < 0)
-		log_warning("an action ended and is not recorded yet: %s", err.msg);
-	/* The node was another one, or another's: nothing was set, and the rate is not used up by it. */
-	if (state == ACTION_DROPPED || state == ACTION_REFUSED)
-		uncount(d);
-	if (kind_reserves(d->kind) && state != ACTION_DONE) {
-		/* Where an answer was lost it may have come about: the node says. */
-		if (d->backoff.failures > 0)
-			reservation_keep(&act->places, d->node, doing_place(d), act_mono_us(act));
-		act_ledger_reconcile(act);
-	}
-	act_facts(act, d->node);
-	act->dirty = true;
-	act->options.touch(act->options.context);
-}
-
-/* Take a place in the ledger before the node is touched. */
-static void reserve(struct doing *d)
-{
-	struct act *act = d->act;
-	const struct fleet_node *node = fleet_find(&act->fleet, d->node);
-	CLEANUP(freep) char *action = xasprintf("%lld", (long long)d->id);
-	const struct ledger_holder holder = {
-		.node = d->node,
-		.domain = node && node->domain != NAME_NONE
-				  ? (char *)(uintptr_t)names_text(&act->fleet.domains, node->domain)
-				  : NULL,
-		.action = action,
-		.kind = (int)doing_place(d),
-		.at_us = d->counted_us ? d->counted_us
-				       : act_real_us(act) / USEC_PER_MSEC * USEC_PER_MSEC,
-	};
-	const uint64_t generation = reservation_take(&act->places, &holder);
-
-	if (generation == 0) {
-		doing_end(d, ACTION_FAILED, 409, "the ledger is full: too many hosts are held");
-		return;
-	}
-	d->phase = PHASE_RESERVE;
-	d->generation = generation;
-	act_ledger_flush(act);
-}
-
-/* Has its place stood for so long that another may have given it away? Then it is taken again. */
-static bool renew(struct doing *d)
-{
-	struct act *act = d->act;
-	uint64_t generation = kind_reserves(d->kind) ? reservation_renew(&act->places, d->placed_us,
-									 act_mono_us(act))
-						     : 0;
-
-	if (generation == 0)
-		return false;
-	d->phase = PHASE_RESERVE;
-	d->generation = generation;
-	act_ledger_flush(act);
+	action_step_confirmed(&actor->env, event);
 	return true;
 }
 
-void doing_advance(struct doing *d)
+void actor_fence(struct actor *actor)
 {
-	struct act *act = d->act;
-
-	if (d->out || !d->recorded || act->stage != STAGE_ACTING || doing_is_void(d))
-		return;
-	if (d->phase == PHASE_RECORD) {
-		if (kind_reserves(d->kind)) {
-			reserve(d);
-			return;
-		}
-		d->phase = PHASE_TOUCH;
-	}
-	if (d->phase == PHASE_RESERVE &&
-	    reservation_stands(&act->places, d->generation, &d->placed_us))
-		d->phase = PHASE_TOUCH;
-	if (d->phase == PHASE_TOUCH && d->again_us <= act_mono_us(act) && !renew(d))
-		doing_touch(d);
+	actor->env.stage = STAGE_FENCED;
+	actor->counts.fenced = true;
 }
 
-/* --- all of them --- */
+/* The first time that ours stands it is known what is under way, and what somebody did meanwhile. */
+static void begin_acting(struct actor *actor)
+{
+	if (actor->env.stage != STAGE_LEDGER)
+		return;
+	actor->env.stage = STAGE_ACTING;
+	env_news(&actor->env);
+	action_step_resume(&actor->env);
+	out_of_band_look_all(&actor->env);
+}
+
+/* True: places stand by now, and actions may have waited for that. */
+static bool on_ledger(struct actor *actor, enum ledger_news news)
+{
+	switch (news) {
+	case LEDGER_NOTHING:
+		break;
+	case LEDGER_STANDS:
+		begin_acting(actor);
+		return true;
+	case LEDGER_NOT_YET:
+		actor->env.stage = STAGE_LISTING; /* the next tick asks again */
+		break;
+	case LEDGER_UNREADABLE:
+		actor_fence(actor);
+		break;
+	case LEDGER_TAKEN:
+		actor_fence(actor);
+		if (actor->options.fenced)
+			actor->options.fenced(actor->options.context);
+		break;
+	}
+	return false;
+}
+
+static bool on_ledger_read(struct actor *actor, struct actor_event *event)
+{
+	return on_ledger(actor, ledger_sync_read(&actor->env, event));
+}
+
+static bool on_ledger_reread(struct actor *actor, struct actor_event *event)
+{
+	return on_ledger(actor, ledger_sync_reread(&actor->env, event));
+}
+
+static bool on_ledger_written(struct actor *actor, struct actor_event *event)
+{
+	return on_ledger(actor, ledger_sync_written(&actor->env, event));
+}
+
+/* --- what the controller tells --- */
 
 /* Whoever asked is told, once all of it is durable. */
-static void tell_ended(struct act *act)
+static void leave_ended(const struct actor_env *env)
 {
-	struct doing *d = act->doings, *next;
+	struct action *a, *next;
 
-	for (; d; d = next) {
-		struct act_host *host = act_host(act, d->node);
-		struct act_said said;
+	for (a = env->actions->first; a; a = next) {
+		CLEANUP(freep) char *node = NULL;
 
-		next = d->next;
-		if (d->phase != PHASE_END || d->out)
+		next = a->next;
+		if (a->phase != PHASE_END || a->out)
 			continue;
-		said = (struct act_said){ .status = d->end_status,
-					  .action = d->id,
-					  .rule = d->end_rule,
-					  .words = d->end_words,
-					  .allows = d->end_allows };
-		if (d->told)
-			d->told(d->told_context, &said);
-		leave(d);
+		node = xstrdup(a->node);
+		action_leave(env->actions, a);
 		/* What somebody did to the node meanwhile was not looked at. */
-		if (host)
-			act_observe(act, host);
+		out_of_band_look(env, node);
 	}
 }
 
-/* What was written down so far is durable now. */
-static void note_recorded(struct act *act)
+static bool on_committed(struct actor *actor, struct actor_event *event UNUSED)
 {
-	struct doing *d;
+	const struct actor_env *env = &actor->env;
 
-	for (d = act->doings; d; d = d->next)
-		d->recorded = true;
+	actions_note_recorded(env->actions);
+	reports_take(&actor->reports, env, &actor->decider.admissions);
+	leave_ended(env);
+	return true;
 }
 
-static void advance_all(struct act *act)
+static bool on_tick(struct actor *actor, struct actor_event *event UNUSED)
 {
-	struct doing *d = act->doings, *next;
+	const struct actor_env *env = &actor->env;
 
-	for (; d; d = next) {
-		next = d->next;
-		doing_advance(d);
+	if (env->stage == STAGE_LISTING && env->views->listed &&
+	    env->places->again_us <= env_mono_us(env))
+		take_over(actor);
+	if (env->stage == STAGE_ACTING && ledger_sync_is_due(env)) {
+		reservation_want_reconcile(env->places);
+		ledger_sync_flush(env);
+		node_views_refresh_all(env);
+		env_news(env);
 	}
+	retest_end_late(env);
+	return true;
 }
 
-/* --- what happens to a host --- */
+/* --- one step --- */
 
-/* It waits for the commit, where something was written. */
-static int kept(struct act *act, int r)
+/* Each takes what the event brings. True: actions may have waited for it. */
+static bool (*const handlers[ACTOR_EVENTS_])(struct actor *actor, struct actor_event *event) = {
+	[ACTOR_NODE] = on_node,
+	[ACTOR_GONE] = on_gone,
+	[ACTOR_SYNCED] = on_synced,
+	[ACTOR_STALE] = on_stale,
+	[ACTOR_APPLIED] = on_applied,
+	[ACTOR_TRIED] = on_tried,
+	[ACTOR_JOBS] = on_jobs,
+	[ACTOR_CONFIRMED] = on_confirmed,
+	[ACTOR_LEDGER_READ] = on_ledger_read,
+	[ACTOR_LEDGER_REREAD] = on_ledger_reread,
+	[ACTOR_LEDGER_WRITTEN] = on_ledger_written,
+	[ACTOR_COMMITTED] = on_committed,
+	[ACTOR_TICK] = on_tick,
+};
+
+/*
+ * Actions go on before anything is decided: an order of a person that needs nothing outside, as a
+ * silence, counts in the decisions of the same step.
+ */
+static void step(void *context, struct actor_event *event)
 {
-	if (r != 0)
-		act->options.touch(act->options.context);
-	return MIN(r, 0);
+	struct actor *actor = context;
+
+	if (handlers[event->kind](actor, event))
+		action_step_all(&actor->env);
+	if (event->kind == ACTOR_COMMITTED || event->kind == ACTOR_TICK)
+		decider_run(&actor->decider, &actor->env);
+	ledger_sync_flush(&actor->env);
 }
 
-int act_keep_record(struct act *act, const struct fleet_node *node, struct err *err)
+static void put(struct actor *actor, enum actor_event_kind kind)
 {
-	(void)act_need_host(act, node->name); /* it is gone when the cluster does not name it */
-	return kept(act, node_records_keep(&act->records, node, err));
+	actor_queue_put(&actor->queue, &(struct actor_event){ .kind = kind });
 }
 
-void act_keep_all(struct act *act)
+void actor_committed(struct actor *actor)
 {
-	struct err err = ERR_INIT;
-
-	if (kept(act, node_records_keep_all(&act->records, &act->fleet, &err)) < 0)
-		log_warning("records are not kept: %s", err.msg);
+	put(actor, ACTOR_COMMITTED);
 }
 
-void act_drop_record(struct act *act, const char *node)
+void actor_tick(struct actor *actor)
 {
-	(void)kept(act, node_records_drop(&act->records, node, NULL));
+	if (actor->env.stage != STAGE_FENCED)
+		put(actor, ACTOR_TICK);
 }
 
-void act_note_change(struct act *act, const struct fleet_node *node,
-		     const struct life_change *change)
+static void node_told(void *context, const struct cluster_node *node)
 {
-	struct err err = ERR_INIT;
+	struct actor *actor = context;
 
-	if (node_records_add_change(&act->records, node->name, change, &err) < 0)
-		log_warning("a transition is not recorded: %s", err.msg);
-	act->options.touch(act->options.context);
+	actor_queue_put(&actor->queue, &(struct actor_event){ .kind = ACTOR_NODE, .node = *node });
 }
 
-int act_event(struct act *act, const char *node, const struct fleet_cause *cause, struct err *err)
+static void gone_told(void *context, const char *name)
 {
-	struct fleet_node *n = fleet_find(&act->fleet, node);
-	CLEANUP(freep)
-	char *serial = cause->serial ? xstrdup(cause->serial) : fleet_host_serial(node);
-	struct life_change change;
-	int r;
+	struct actor *actor = context;
 
-	if (!n)
-		return err_set(err, ENOENT, "the cluster has no node '%.80s'", node);
-	r = fleet_event(&act->fleet, n, cause, act_real_us(act), &change, err);
-	if (r < 0)
-		return r;
-	act->dirty = true;
-	act_note_change(act, n, &change);
-	if (cause->event == EVENT_CORDONED || cause->event == EVENT_CORDONED_STICKY)
-		r = node_records_keep_part(&act->records, &act->fleet, serial, err);
-	act_facts(act, node);
-	if (act->stage == STAGE_ACTING)
-		act_tell_condition(act, node);
-	return r < 0 ? r : act_keep_record(act, n, err);
+	actor_queue_put(&actor->queue,
+			&(struct actor_event){ .kind = ACTOR_GONE, .about.node = name });
 }
+
+static void synced_told(void *context)
+{
+	put(context, ACTOR_SYNCED);
+}
+
+static void stale_told(void *context, const char *words)
+{
+	struct actor *actor = context;
+
+	actor_queue_put(&actor->queue, &(struct actor_event){ .kind = ACTOR_STALE,
+							      .words = (char *)(uintptr_t)words });
+}
+
+const struct cluster_watcher actor_watcher = {
+	.node = node_told, .gone = gone_told, .synced = synced_told, .stale = stale_told
+};
 
 /* --- begin and end --- */
 
-/* Nobody waits any more for what the store has forgotten. */
-static void forget_all(struct act *act)
+static void forget(struct actor *actor)
 {
-	struct doing *d = act->doings, *next;
-
-	for (; d; d = next) {
-		next = d->next;
-		if (d->told)
-			d->told(d->told_context,
-				&(struct act_said){ .status = 503,
-						    .words = "the store cannot be written" });
-		d->told = NULL;
-		if (d->out)
-			d->orphan = true; /* its answer frees it */
-		else
-			doing_free(d);
-	}
-	act->doings = NULL;
-	act->n_doings = 0;
-}
-
-static void forget_state(struct act *act)
-{
-	size_t i;
-
-	forget_all(act);
-	for (i = 0; i < act->n_arrived; i++) {
-		free(act->arrived[i].node);
-		free(act->arrived[i].sku);
-		free(act->arrived[i].order_id);
-	}
-	free(act->arrived);
-	act->arrived = NULL;
-	act->n_arrived = 0;
-	outcome_release(&act->outcome);
-	act->outcome = (struct outcome){ 0 };
-	fleet_release(&act->fleet);
-	denials_release(&act->denials);
-	manual_rate_release(&act->manual);
-	act->fleet = (struct fleet){ 0 };
-	reservation_release(&act->places);
-	act_hosts_release(act);
-	node_records_release(&act->records);
-	act->jobs_out = 0;
-	act->again_us = 0;
-	act->listed = false;
-	act->round++;
+	actions_release(&actor->actions);
+	reports_release(&actor->reports);
+	decider_release(&actor->decider);
+	fleet_release(&actor->fleet);
+	actor->fleet = (struct fleet){ 0 };
+	reservation_release(&actor->places);
+	node_views_release(&actor->views);
+	node_records_release(&actor->records);
+	actor_queue_restart(&actor->queue);
 }
 
 /* From what the store and the cluster have: after a start, and after a failure. */
-static int begin(struct act *act, struct err *err)
+static int begin(struct actor *actor, struct err *err)
 {
-	int r = act_load(act, err);
+	struct cluster *cluster = actor->options.cluster;
+	int r = node_life_load(&actor->env, err);
 
+	if (r == 0)
+		r = actions_load(&actor->env, err);
 	if (r < 0)
 		return r;
-	act->stage = STAGE_LISTING;
-	act->fleet.tells_jobs = act->options.cluster->ops->jobs != NULL;
-	act->dirty = true;
-	return act->options.cluster->ops->watch(act->options.cluster, &act->watcher, err);
+	actor->env.stage = STAGE_LISTING;
+	actor->fleet.tells_jobs = cluster->ops->jobs != NULL;
+	env_news(&actor->env);
+	actor->watcher = actor_watcher;
+	actor->watcher.context = actor;
+	return cluster->ops->watch(cluster, &actor->watcher, err);
 }
 
-int act_open(const struct act_options *options, struct act **ret_act, struct err *err)
+static void wire(struct actor *actor)
 {
-	CLEANUP(act_closep) struct act *act = xcalloc(1, sizeof(*act));
+	actor->env = (struct actor_env){ .options = &actor->options,
+					 .store = actor->options.store,
+					 .cluster = actor->options.cluster,
+					 .fleet = &actor->fleet,
+					 .views = &actor->views,
+					 .records = &actor->records,
+					 .places = &actor->places,
+					 .actions = &actor->actions,
+					 .queue = &actor->queue,
+					 .counts = &actor->counts,
+					 .news = &actor->news };
+	actor_queue_init(&actor->queue, step, actor);
+	reservation_init(&actor->places, actor->options.keep_us);
+	actor->records.store = actor->options.store;
+}
+
+int actor_open(const struct actor_options *options, struct actor **ret_actor, struct err *err)
+{
+	CLEANUP(actor_closep) struct actor *actor = xcalloc(1, sizeof(*actor));
 	int r;
 
-	act->options = *options;
-	act->records.store = options->store;
-	reservation_init(&act->places, options->keep_us);
-	act->watcher = act_watcher;
-	act->watcher.context = act;
-	r = begin(act, err);
+	actor->options = *options;
+	wire(actor);
+	r = begin(actor, err);
 	if (r < 0)
 		return r;
-	*ret_act = TAKE(act);
+	*ret_actor = TAKE(actor);
 	return 0;
 }
 
-void act_failed(struct act *act)
+void actor_failed(struct actor *actor)
 {
 	struct err err = ERR_INIT;
 
-	if (act->stage == STAGE_FENCED)
+	if (actor->env.stage == STAGE_FENCED)
 		return;
-	forget_state(act);
-	if (begin(act, &err) < 0)
+	forget(actor);
+	if (begin(actor, &err) < 0)
 		log_warning("nothing is acted on until the store can be read: %s", err.msg);
 }
 
-void act_stop(struct act *act)
+void actor_stop(struct actor *actor)
 {
-	if (act)
-		forget_state(act);
+	if (actor)
+		forget(actor);
 }
 
-void act_close(struct act *act)
+void actor_close(struct actor *actor)
 {
-	if (!act)
+	if (!actor)
 		return;
-	forget_state(act);
-	free(act);
+	forget(actor);
+	free(actor);
 }
 
-void act_committed(struct act *act)
+/* --- reports and tests --- */
+
+void actor_report(struct actor *actor, const struct report *report, uint64_t at_us,
+		  unsigned replaced, bool fresh)
 {
-	if (act->stepping)
-		return;
-	act->stepping = true;
-	note_recorded(act);
-	act_take_arrived(act);
-	tell_ended(act);
-	advance_all(act);
-	act_decide(act);
-	act->stepping = false;
+	if (actor->env.stage != STAGE_FENCED)
+		reports_add(&actor->reports, &actor->env, report,
+			    &(struct reports_arrival){ at_us, replaced, fresh });
 }
 
-void act_tick(struct act *act)
+json_t *actor_order(struct actor *actor, const char *node)
 {
-	if (act->stage == STAGE_FENCED || act->stepping)
-		return;
-	act->stepping = true;
-	act_ledger_tick(act);
-	act_ledger_flush(act);
-	act_tests_due(act);
-	advance_all(act);
-	act_decide(act);
-	act->stepping = false;
+	return retest_order(&actor->env, node);
+}
+
+bool actor_wants_others(struct actor *actor, struct actor_wanted *ret)
+{
+	return retest_wants_others(&actor->env, ret);
+}
+
+void actor_tested_with_others(struct actor *actor, const char *node, int outcome)
+{
+	retest_answered_with_others(&actor->env, node, outcome);
+}
+
+int actor_paired(struct actor *actor, const struct actor_paired *paired, struct err *err)
+{
+	return paired_note(&actor->env, paired, err);
+}
+
+/* --- what is known --- */
+
+bool actor_knows(const struct actor *actor)
+{
+	return actor->env.stage == STAGE_ACTING || actor->env.stage == STAGE_FENCED;
+}
+
+const char *actor_in_use(const struct actor *actor, const char *node)
+{
+	const struct fleet_node *n = fleet_find(&actor->fleet, node);
+	const char *stopped = cluster_stopped(actor->options.cluster);
+	const struct action *test;
+
+	if (stopped)
+		return stopped;
+	if (actor->env.stage == STAGE_FENCED)
+		return "another controller has taken over";
+	if (actor->fleet.stale)
+		return actor->fleet.stale; /* a job may run on it by now */
+	if (!n)
+		return NULL; /* it reports, and is no node of the cluster: nothing is known of it */
+	if (n->hands_off)
+		return n->hands_off;
+	if (n->n_jobs > 0)
+		return "a job runs on it";
+	test = actions_test_of(&actor->actions, node);
+	return test && !test->partner ? "another test of it is under way" : NULL;
+}
+
+const json_t *actor_labels(const struct actor *actor, const char *node)
+{
+	const struct node_view *view = node_views_find(&actor->views, node);
+
+	return view ? view->c.labels : NULL;
+}
+
+const char *actor_address(const struct actor *actor, const char *node)
+{
+	const struct node_view *view = node_views_find(&actor->views, node);
+
+	return view ? view->c.address : NULL;
+}
+
+char *actor_cordoned(const struct actor *actor, const char *node)
+{
+	const struct node_view *view = node_views_there(&actor->views, node);
+
+	return view && view->c.mark ? xstrdup(view->c.mark->reason) : NULL;
+}
+
+char *actor_let_in(const struct actor *actor, const char *node)
+{
+	return xstrdup(admissions_let_in(&actor->decider.admissions, node));
+}
+
+const char *actor_stale(const struct actor *actor)
+{
+	return actor->fleet.stale;
+}
+
+struct actor_counts actor_counts(const struct actor *actor)
+{
+	struct actor_counts counts = actor->counts;
+
+	counts.under_way = actor->actions.n;
+	counts.breaker_open = actor->places.ledger.breaker.open;
+	counts.stale = actor->fleet.stale != NULL;
+	return counts;
 }

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The actor as the service runs it: what goes in (reports, the cluster, the clock)
- * and what comes out. What others ask of it is in action.h.
+ * What decides becomes what is done. One actor owns every effect on the cluster, whoever asked for
+ * it: the policy, assayctl, or somebody at the cluster that it finds out about. This is how the
+ * controller runs it: what goes in (reports, the cluster, the clock) and what comes out. People's
+ * orders are actor_requests.h, what the API shows actor_views.h, the path of an action action.h.
+ *
+ * Nothing here blocks: what is asked is answered later, when it is durable. All that happens goes
+ * through one queue (actor_queue.h); a step of it takes what an event brings, goes on with the
+ * actions that can, decides, and writes the ledger.
  */
 #pragma once
 
@@ -10,8 +16,9 @@
 
 #include "lib/base/macro.h"
 
-struct act;
+struct actor;
 struct cluster;
+struct cluster_watcher;
 struct err;
 struct fleet;
 struct policy;
@@ -19,11 +26,11 @@ struct report;
 struct store;
 
 /* All borrowed, for as long as it is open. */
-struct act_options {
+struct actor_options {
 	struct store *store;
 	struct cluster *cluster;
-	void (*touch)(void *context);		       /* something waits for the next commit */
-	void (*look)(void *context, const char *node); /* it may have new orders */
+	void (*commit_wanted)(void *context); /* something waits for the next commit */
+	void (*orders_changed)(void *context, const char *node); /* it may have new orders */
 	/* The SKU whose file half of its hosts contradict, or NULL; and that it has been looked into. */
 	const char *(*wrong_file)(void *context);
 	void (*forgive_file)(void *context);
@@ -43,8 +50,18 @@ struct act_options {
 	void *context;
 };
 
+/* What came of an order of a person. All borrowed until the callback returns. */
+struct actor_reply {
+	unsigned status;    /* 200 done; 404, 409, 422, 503 */
+	int64_t action;	    /* its number, or 0 */
+	const char *rule;   /* what refused: "budget.total", "breaker", "not-ours", ...; or NULL */
+	const char *words;  /* one sentence: what was done, or why not */
+	const char *allows; /* of a refusal: what would allow it; or NULL */
+};
+typedef void actor_reply_fn(void *context, const struct actor_reply *reply);
+
 /* What happened since the start, and what is now. */
-struct act_counts {
+struct actor_counts {
 	uint64_t cordons_done, cordons_failed, cordons_dropped, cordons_refused, cordons_rehearsed;
 	uint64_t uncordons, overrides_found, tests_ordered, tests_answered, tests_lost;
 	uint64_t conflicts, decisions;
@@ -56,82 +73,82 @@ struct act_counts {
 	bool breaker_open, fenced, stale, stopped;
 };
 
-int act_open(const struct act_options *options, struct act **ret_act, struct err *err);
+int actor_open(const struct actor_options *options, struct actor **ret_actor, struct err *err);
 
 /* Forget what is under way: the cluster may be closed now, and then this. */
-void act_stop(struct act *act);
-void act_close(struct act *act);
-DEFINE_CLEANUP(struct act *, act_close, act_closep);
+void actor_stop(struct actor *actor);
+void actor_close(struct actor *actor);
+DEFINE_CLEANUP(struct actor *, actor_close, actor_closep);
 
 /* A report was put into the store; `replaced`: machines seen so far under its name. */
-void act_report(struct act *act, const struct report *report, uint64_t at_us, unsigned replaced,
-		bool fresh);
+void actor_report(struct actor *actor, const struct report *report, uint64_t at_us,
+		  unsigned replaced, bool fresh);
 
 /* The store has committed; go on. */
-void act_committed(struct act *act);
+void actor_committed(struct actor *actor);
 
 /* It could not, and what was put into it is gone: begin anew from what it has. */
-void act_failed(struct act *act);
+void actor_failed(struct actor *actor);
 
 /* Time has passed: what is due is done. Once a second is enough. */
-void act_tick(struct act *act);
+void actor_tick(struct actor *actor);
 
 /* Who decides that we act has decided that we do not: nothing is touched any more. */
-void act_fence(struct act *act);
+void actor_fence(struct actor *actor);
 
 /* The order of a test for the host, when it has to be told now; new reference, or NULL. */
-json_t *act_order(struct act *act, const char *node);
+json_t *actor_order(struct actor *actor, const char *node);
 
 /* Is it out of service because of us? The sentence of why, new memory, or NULL. */
-char *act_cordoned(const struct act *act, const char *node);
+char *actor_cordoned(const struct actor *actor, const char *node);
 
 /* Why jobs are admitted although the host refuses them: budget.deny is used up; new memory, or NULL. */
-char *act_let_in(const struct act *act, const char *node);
+char *actor_let_in(const struct actor *actor, const char *node);
 
 /* Why what the cluster shows may no longer be so, and nothing is decided; NULL: it is. Borrowed. */
-const char *act_stale(const struct act *act);
+const char *actor_stale(const struct actor *actor);
 
-struct act_counts act_counts(const struct act *act);
+struct actor_counts actor_counts(const struct actor *actor);
 
-/* --- tests with other hosts (actor_paired.c) --- */
+/* --- tests with other hosts --- */
 
 /* False until it knows the cluster and its ledger, early after the start. */
-bool act_knows(const struct act *act);
+bool actor_knows(const struct actor *actor);
 
 /* Why it cannot be tested with others now, one line, borrowed; NULL: as far as we know it can. */
-const char *act_in_use(const struct act *act, const char *node);
+const char *actor_in_use(const struct actor *actor, const char *node);
 
 /* The labels of the node, borrowed; NULL: there are none. */
-const json_t *act_labels(const struct act *act, const char *node);
+const json_t *actor_labels(const struct actor *actor, const char *node);
 
 /* Its address within the cluster, borrowed; NULL: the cluster says none. */
-const char *act_address(const struct act *act, const char *node);
+const char *actor_address(const struct actor *actor, const char *node);
 
 /* A pass with a partner. */
-struct act_pass {
+struct actor_pass {
 	const char *partner;
 	bool partner_good;
 };
 
 /* A test that the policy wants of a host with another. Borrowed until the loop goes on. */
-struct act_wanted {
+struct actor_wanted {
 	const char *node, *partner, *check;
 	bool first; /* it is told for the first time */
 };
 
 /* The next one that was not told for a minute; false: there is none. */
-bool act_wants_others(struct act *act, struct act_wanted *ret);
+bool actor_wants_others(struct actor *actor, struct actor_wanted *ret);
 
 /* What came of it, an enum test_outcome; nothing happens when it is not wanted any more. */
-void act_tested_with_others(struct act *act, const char *node, int outcome);
+void actor_tested_with_others(struct actor *actor, const char *node, int outcome);
 
 /* What tests with others say of a host. All borrowed. */
-struct act_paired {
+struct actor_paired {
 	const char *node;
 	bool bad; /* else it passed: what stood of the check is over */
 	const char *check, *subject, *words;
 	double ratio; /* of what others reach; NAN: not known */
-	const struct act_pass *passes;
+	const struct actor_pass *passes;
 	size_t n_passes;
 };
 
@@ -139,4 +156,16 @@ struct act_paired {
  * Make a finding of it, in the store's open transaction: each pass is a bad window and, with a
  * partner that is known to be good, a reproduction. The policy decides on it after the commit.
  */
-int act_paired(struct act *act, const struct act_paired *paired, struct err *err);
+int actor_paired(struct actor *actor, const struct actor_paired *paired, struct err *err);
+
+/* What the cluster tells it, without its context. */
+extern const struct cluster_watcher actor_watcher;
+
+/* --- for actor_requests.c and actor_views.c --- */
+
+struct actor_env;
+struct decider;
+
+/* What it works on, borrowed. */
+const struct actor_env *actor_env(const struct actor *actor);
+const struct decider *actor_decider(const struct actor *actor);

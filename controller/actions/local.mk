@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # controller/actions: a decision from record to effect. Included by Makefile.am.
-libcontroller_a_SOURCES += controller/actions/acting.c controller/actions/acting.h controller/actions/action.h \
-	controller/actions/action_inside.h controller/actions/actor.c controller/actions/actor.h \
-	controller/actions/actor_ask.c controller/actions/actor_confirm.c controller/actions/actor_decide.c \
-	controller/actions/actor_deny.c controller/actions/actor_drain.c controller/actions/actor_jobs.c \
-	controller/actions/actor_json.c controller/actions/actor_ledger.c controller/actions/actor_nodes.c \
-	controller/actions/actor_paired.c controller/actions/actor_rehearse.c controller/actions/actor_reports.c \
-	controller/actions/actor_resume.c controller/actions/actor_startup.c controller/actions/actor_touch.c \
-	controller/actions/node_record.c controller/actions/node_record.h controller/actions/node_view.c \
-	controller/actions/node_view.h controller/actions/reservation.c controller/actions/reservation.h
+libcontroller_a_SOURCES += controller/actions/action.c controller/actions/action.h controller/actions/action_step.c \
+	controller/actions/action_step.h controller/actions/actor.c controller/actions/actor.h controller/actions/actor_env.h \
+	controller/actions/actor_queue.c controller/actions/actor_queue.h controller/actions/actor_requests.c \
+	controller/actions/actor_requests.h controller/actions/actor_views.c controller/actions/actor_views.h \
+	controller/actions/admissions.c controller/actions/admissions.h controller/actions/decider.c \
+	controller/actions/decider.h controller/actions/drain.c controller/actions/drain.h controller/actions/dry_run.c \
+	controller/actions/dry_run.h controller/actions/effect.c controller/actions/effect.h controller/actions/ledger_sync.c \
+	controller/actions/ledger_sync.h controller/actions/node_jobs.c controller/actions/node_jobs.h \
+	controller/actions/node_life.c controller/actions/node_life.h controller/actions/node_record.c \
+	controller/actions/node_record.h controller/actions/node_view.c controller/actions/node_view.h \
+	controller/actions/node_views.c controller/actions/node_views.h controller/actions/out_of_band.c \
+	controller/actions/out_of_band.h controller/actions/paired.c controller/actions/paired.h \
+	controller/actions/remediation.c controller/actions/remediation.h controller/actions/reports.c \
+	controller/actions/reports.h controller/actions/reservation.c controller/actions/reservation.h \
+	controller/actions/retest.c controller/actions/retest.h

@@ -34,7 +34,7 @@ void reservation_release(struct reservation *r)
 	free(TAKE(r->version));
 	r->generation = r->written = 0;
 	r->reconcile_us = 0;
-	r->writing = r->confirming = false;
+	r->writing = r->confirming = r->reconcile = false;
 }
 
 /* --- places --- */
@@ -158,11 +158,17 @@ bool reservation_reconcile(struct reservation *r, const struct reservation_truth
 		if (h && !has(&all, h))
 			add(&all, h);
 	}
+	r->reconcile = false;
 	r->reconcile_us = add_kept(&all, r, now_us);
 	changed = ledger_reconcile(&r->ledger, all.list, all.n);
 	r->generation += changed;
 	free(all.list);
 	return changed;
+}
+
+void reservation_want_reconcile(struct reservation *r)
+{
+	r->reconcile = true;
 }
 
 /* --- write --- */

@@ -35,6 +35,7 @@ struct reservation {
 	uint64_t writing_generation, writing_us;
 	uint64_t again_us;     /* it is not written or read before */
 	uint64_t reconcile_us; /* it is compared with the nodes then, if nothing else asks for it */
+	bool reconcile;	       /* something has asked for it */
 	struct backoff backoff;
 	unsigned conflicts; /* in a row */
 	unsigned questions,
@@ -87,6 +88,9 @@ struct reservation_truth {
  */
 bool reservation_reconcile(struct reservation *r, const struct reservation_truth *truth,
 			   uint64_t now_us);
+
+/* Compare it with the nodes before it is written next: one of them, or what is under way, changed. */
+void reservation_want_reconcile(struct reservation *r);
 
 /* --- to and from the cluster --- */
 

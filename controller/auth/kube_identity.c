@@ -2,16 +2,159 @@
 #include "controller/auth/kube_identity.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/queue.h>
 
-#include "controller/auth/kube_identity_inside.h"
 #include "controller/auth/kube_token.h"
 #include "controller/auth/tokens.h"
+#include "controller/http/notice.h"
+#include "controller/http/token_buckets.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
+#include "lib/base/sha256.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+
+/* One call that waits. */
+struct waiter {
+	token_review_done *done;
+	void *context;
+	STAILQ_ENTRY(waiter) waiters;
+};
+
+enum bearer_state { BEARER_ASKING, BEARER_KNOWN, BEARER_REFUSED };
+
+/* One token. */
+struct bearer {
+	unsigned char sum[SHA256_SIZE]; /* first: the key of the tree */
+	struct kube_identity *owner;
+	enum bearer_state state;
+	STAILQ_HEAD(, waiter) waiters; /* while it is asked for */
+	struct kube_request *request;
+	char origin[CALL_ORIGIN_SIZE]; /* whose allowance the question took */
+	uint64_t expires_us;	       /* real time: the token's end */
+	char *pod_uid, *pod_node;      /* as the TokenReview said */
+	uint64_t until_us;	       /* monotonic: how long the answer counts */
+	struct identity who;
+	char *node, *name; /* those of `who` */
+	unsigned status;   /* of a refusal */
+	char *words;
+	TAILQ_ENTRY(bearer) bearers; /* of its state, the one last used first */
+};
+
+TAILQ_HEAD(bearer_list, bearer);
+
+struct kube_identity {
+	struct token_review token_review; /* first */
+	struct kube_identity_options options;
+	void *tree; /* of struct bearer, by sum */
+	struct bearer_list lists[BEARER_REFUSED + 1];
+	size_t n[BEARER_REFUSED + 1];
+	size_t n_waiting;
+	struct token_buckets by_origin, all;
+	uint64_t rest_until_us; /* monotonic: the server is left alone until then */
+	struct notice notice;
+	struct token_review_counts counts;
+};
+
+static const size_t most[] = {
+	[BEARER_ASKING] = KUBE_IDENTITY_UNDER_WAY_MAX,
+	[BEARER_KNOWN] = KUBE_IDENTITY_KNOWN_MAX,
+	[BEARER_REFUSED] = KUBE_IDENTITY_REFUSED_MAX,
+};
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, SHA256_SIZE);
+}
+
+/* Nobody waits for it. */
+static void bearer_free(struct bearer *b)
+{
+	struct kube_identity *k = b->owner;
+
+	(void)tdelete(b, &k->tree, compare);
+	TAILQ_REMOVE(&k->lists[b->state], b, bearers);
+	k->n[b->state]--;
+	free(b->pod_uid);
+	free(b->pod_node);
+	free(b->node);
+	free(b->name);
+	free(b->words);
+	free(b);
+}
+
+/* NULL: nothing is kept of it. */
+static struct bearer *bearer_find(struct kube_identity *k,
+				  const unsigned char sum[static SHA256_SIZE])
+{
+	struct bearer **found = tfind(sum, &k->tree, compare);
+
+	return found ? *found : NULL;
+}
+
+/* One that is asked for. */
+static struct bearer *bearer_new(struct kube_identity *k,
+				 const unsigned char sum[static SHA256_SIZE])
+{
+	struct bearer *b = xcalloc(1, sizeof(*b));
+
+	memcpy(b->sum, sum, sizeof(b->sum));
+	b->owner = k;
+	STAILQ_INIT(&b->waiters);
+	if (!tsearch(b, &k->tree, compare))
+		abort(); /* out of memory */
+	TAILQ_INSERT_HEAD(&k->lists[BEARER_ASKING], b, bearers);
+	k->n[BEARER_ASKING]++;
+	return b;
+}
+
+/* It was used, and is in `state` now; of too many there the one unused for longest goes. */
+static void bearer_move(struct bearer *b, enum bearer_state state)
+{
+	struct kube_identity *k = b->owner;
+
+	TAILQ_REMOVE(&k->lists[b->state], b, bearers);
+	k->n[b->state]--;
+	if (k->n[state] >= most[state])
+		bearer_free(TAILQ_LAST(&k->lists[state], bearer_list));
+	b->state = state;
+	TAILQ_INSERT_HEAD(&k->lists[state], b, bearers);
+	k->n[state]++;
+}
+
+static void bearer_wait(struct bearer *b, const struct token_review_question *q)
+{
+	struct waiter *w = xcalloc(1, sizeof(*w));
+
+	*w = (struct waiter){ .done = q->done, .context = q->context };
+	STAILQ_INSERT_TAIL(&b->waiters, w, waiters);
+	b->owner->n_waiting++;
+}
+
+/* Answer those who wait. */
+static void bearer_give(struct bearer *b, const struct token_review_answer *answer)
+{
+	struct kube_identity *k = b->owner;
+	struct waiter *w;
+
+	while ((w = STAILQ_FIRST(&b->waiters))) {
+		STAILQ_REMOVE_HEAD(&b->waiters, waiters);
+		k->n_waiting--;
+		w->done(w->context, answer);
+		free(w);
+	}
+}
+
+/* What is kept; borrows of `b`. */
+static struct token_review_answer bearer_answer(const struct bearer *b)
+{
+	return (struct token_review_answer){ .status = b->status,
+					     .words = b->words ? b->words : "",
+					     .who = b->who };
+}
 
 enum { STATUS_STRANGER = 401, STATUS_FORBIDDEN = 403, STATUS_OFTEN = 429, STATUS_BUSY = 503 };
 
@@ -23,8 +166,8 @@ enum { SPREAD_S = 8 };
 /* The question was a good one: it costs its sender nothing. */
 static void give_back(struct bearer *b)
 {
-	limiter_give(&b->owner->by_origin, b->origin);
-	limiter_give(&b->owner->all, "");
+	token_buckets_give(&b->owner->by_origin, b->origin);
+	token_buckets_give(&b->owner->all, "");
 }
 
 static void known(struct bearer *b)
@@ -33,12 +176,12 @@ static void known(struct bearer *b)
 	const struct kube_identity_options *o = &k->options;
 	uint64_t now_real_us = o->real_us() + KUBE_IDENTITY_END_US;
 	uint64_t left_us = b->expires_us > now_real_us ? b->expires_us - now_real_us : 0;
-	struct vouch_answer answer;
+	struct token_review_answer answer;
 
 	give_back(b);
 	b->who.node = b->node;
 	b->who.name = b->name;
-	b->until_us = o->mono_us() + MIN(left_us, o->trust->for_us);
+	b->until_us = o->mono_us() + MIN(left_us, o->authz->for_us);
 	bearer_move(b, BEARER_KNOWN);
 	answer = bearer_answer(b);
 	bearer_give(b, &answer);
@@ -47,7 +190,7 @@ static void known(struct bearer *b)
 static void refused(struct bearer *b, unsigned status, const char *words)
 {
 	struct kube_identity *k = b->owner;
-	struct vouch_answer answer;
+	struct token_review_answer answer;
 
 	k->counts.refused++;
 	b->status = status;
@@ -68,7 +211,7 @@ static void failed(struct bearer *b, const char *why, uint64_t rest_us)
 {
 	struct kube_identity *k = b->owner;
 	uint64_t now_us = k->options.mono_us();
-	struct vouch_answer answer = { .status = STATUS_BUSY };
+	struct token_review_answer answer = { .status = STATUS_BUSY };
 
 	k->counts.failed++;
 	give_back(b);
@@ -95,7 +238,7 @@ static int send(struct bearer *b, const struct kube_call *call, struct err *err)
 {
 	struct kube_call mine = *call;
 
-	mine.timeout_us = VOUCH_REQUEST_US;
+	mine.timeout_us = TOKEN_REVIEW_REQUEST_US;
 	mine.context = b;
 	return b->owner->options.send(b->owner->options.kube, &mine, &b->request, err);
 }
@@ -135,7 +278,7 @@ static void ask_for_pod(struct bearer *b, const struct kube_review *review)
 	char path[KUBE_PATH_MAX];
 	struct err err = ERR_INIT;
 
-	if (!*review->pod || !*review->pod_uid || !trust_account(review->user, &namespace, &name)) {
+	if (!*review->pod || !*review->pod_uid || !authz_account(review->user, &namespace, &name)) {
 		refused(b, STATUS_FORBIDDEN,
 			"this token is not bound to a pod: nobody knows the host of its bearer");
 		return;
@@ -154,7 +297,7 @@ static char *name_of(const struct trusted *trusted, const char *user)
 	CLEANUP(freep) char *account = NULL;
 	CLEANUP(freep) char *name = xstrdup(trusted->name ? trusted->name : user);
 
-	if (!trusted->name && trust_account(user, &namespace, &account)) {
+	if (!trusted->name && authz_account(user, &namespace, &account)) {
 		free(name);
 		name = xasprintf("%s@%s", account, namespace);
 	}
@@ -163,7 +306,7 @@ static char *name_of(const struct trusted *trusted, const char *user)
 
 static void on_reviewed(struct bearer *b, const struct kube_review *review)
 {
-	const struct trusted *trusted = trust_find(b->owner->options.trust, review->user);
+	const struct trusted *trusted = authz_find(b->owner->options.authz, review->user);
 	struct err err = ERR_INIT;
 
 	if (!trusted) {
@@ -227,14 +370,14 @@ static void on_review(void *context, const struct kube_answer *answer)
 		on_reviewed(b, &review);
 }
 
-static void answer_now(const struct vouch_question *q, unsigned status, const char *words,
+static void answer_now(const struct token_review_question *q, unsigned status, const char *words,
 		       unsigned retry_s)
 {
-	q->done(q->context, &(struct vouch_answer){ status, words, retry_s, { 0 } });
+	q->done(q->context, &(struct token_review_answer){ status, words, retry_s, { 0 } });
 }
 
 /* May a token be asked about that nobody knows? Else the question is answered. */
-static bool may_ask(struct kube_identity *k, const struct vouch_question *q, uint64_t now_us)
+static bool may_ask(struct kube_identity *k, const struct token_review_question *q, uint64_t now_us)
 {
 	if (now_us < k->rest_until_us) {
 		answer_now(q, STATUS_BUSY, "the cluster cannot be asked now who this is",
@@ -247,14 +390,14 @@ static bool may_ask(struct kube_identity *k, const struct vouch_question *q, uin
 		return false;
 	}
 	if (k->by_origin.n >= k->by_origin.max) /* past it none would be limited */
-		limiter_release(&k->by_origin);
-	if (!limiter_take(&k->by_origin, q->origin, now_us)) {
+		token_buckets_release(&k->by_origin);
+	if (!token_buckets_take(&k->by_origin, q->origin, now_us)) {
 		k->counts.limited++;
 		answer_now(q, STATUS_OFTEN, "too many tokens of your address were refused", 0);
 		return false;
 	}
-	if (!limiter_take(&k->all, "", now_us)) {
-		limiter_give(&k->by_origin, q->origin);
+	if (!token_buckets_take(&k->all, "", now_us)) {
+		token_buckets_give(&k->by_origin, q->origin);
 		k->counts.limited++;
 		answer_now(q, STATUS_BUSY, "too many tokens were refused", 0);
 		return false;
@@ -262,7 +405,7 @@ static bool may_ask(struct kube_identity *k, const struct vouch_question *q, uin
 	return true;
 }
 
-static void ask_anew(struct kube_identity *k, const struct vouch_question *q,
+static void ask_anew(struct kube_identity *k, const struct token_review_question *q,
 		     const unsigned char *sum, const struct kube_claims *claims)
 {
 	CLEANUP(json_freep) json_t *body = kube_token_review(q->token);
@@ -294,7 +437,7 @@ static struct bearer *kept_of(struct kube_identity *k, const unsigned char *sum,
 	return NULL;
 }
 
-static void ask(struct vouch *v, const struct vouch_question *q)
+static void ask(struct token_review *v, const struct token_review_question *q)
 {
 	struct kube_identity *k = (struct kube_identity *)v;
 	uint64_t now_us = k->options.mono_us();
@@ -309,7 +452,7 @@ static void ask(struct vouch *v, const struct vouch_question *q)
 	sha256_digest(&hash, sum);
 	b = kept_of(k, sum, now_us);
 	if (b && b->state != BEARER_ASKING) {
-		const struct vouch_answer answer = bearer_answer(b);
+		const struct token_review_answer answer = bearer_answer(b);
 
 		k->counts.known++;
 		bearer_move(b, b->state);
@@ -330,10 +473,12 @@ static void ask(struct vouch *v, const struct vouch_question *q)
 
 /* --- life cycle --- */
 
-static void release(struct vouch *v)
+static void release(struct token_review *v)
 {
 	struct kube_identity *k = (struct kube_identity *)v;
-	const struct vouch_answer stopping = { STATUS_BUSY, "the controller is stopping", 0, { 0 } };
+	const struct token_review_answer stopping = {
+		STATUS_BUSY, "the controller is stopping", 0, { 0 }
+	};
 	struct bearer *b;
 	size_t i;
 
@@ -345,17 +490,17 @@ static void release(struct vouch *v)
 			bearer_free(b);
 		}
 	}
-	limiter_release(&k->by_origin);
-	limiter_release(&k->all);
+	token_buckets_release(&k->by_origin);
+	token_buckets_release(&k->all);
 	if (k->options.closed)
 		k->options.closed(k->options.context);
 	free(k);
 }
 
-static struct vouch_counts counts(const struct vouch *v)
+static struct token_review_counts counts(const struct token_review *v)
 {
 	const struct kube_identity *k = (const struct kube_identity *)v;
-	struct vouch_counts counts = k->counts;
+	struct token_review_counts counts = k->counts;
 
 	counts.kept = k->n[BEARER_KNOWN] + k->n[BEARER_REFUSED];
 	counts.waiting = k->n_waiting;
@@ -363,21 +508,22 @@ static struct vouch_counts counts(const struct vouch *v)
 	return counts;
 }
 
-struct vouch *kube_identity_new(const struct kube_identity_options *options)
+struct token_review *kube_identity_new(const struct kube_identity_options *options)
 {
-	static const struct vouch_ops ops = { kube_token_looks_like_one, ask, counts, release };
+	static const struct token_review_ops ops = { kube_token_looks_like_one, ask, counts,
+						     release };
 	struct kube_identity *k = xcalloc(1, sizeof(*k));
 	size_t i;
 
-	k->vouch.ops = &ops;
+	k->token_review.ops = &ops;
 	k->options = *options;
 	for (i = 0; i < ARRAY_SIZE(k->lists); i++)
 		TAILQ_INIT(&k->lists[i]);
-	k->by_origin = (struct limiter){ .rate = KUBE_IDENTITY_RATE,
-					 .burst = KUBE_IDENTITY_BURST,
-					 .max = KUBE_IDENTITY_ORIGINS_MAX };
-	k->all = (struct limiter){ .rate = KUBE_IDENTITY_RATE_ALL,
-				   .burst = KUBE_IDENTITY_BURST_ALL,
-				   .max = 1 };
-	return &k->vouch;
+	k->by_origin = (struct token_buckets){ .rate = KUBE_IDENTITY_RATE,
+					       .burst = KUBE_IDENTITY_BURST,
+					       .max = KUBE_IDENTITY_ORIGINS_MAX };
+	k->all = (struct token_buckets){ .rate = KUBE_IDENTITY_RATE_ALL,
+					 .burst = KUBE_IDENTITY_BURST_ALL,
+					 .max = 1 };
+	return &k->token_review;
 }

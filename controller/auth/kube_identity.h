@@ -24,8 +24,8 @@
 
 #include <stdint.h>
 
-#include "controller/auth/trust.h"
-#include "controller/auth/vouch.h"
+#include "controller/auth/authz.h"
+#include "controller/auth/token_review.h"
 #include "controller/cluster/kube/kube.h"
 
 enum {
@@ -45,7 +45,7 @@ enum {
 #define KUBE_IDENTITY_REST_US USEC_PER_SEC	 /* of a server that did not answer, at least */
 
 struct kube_identity_options {
-	const struct trust *trust; /* borrowed */
+	const struct authz *authz; /* borrowed */
 	/* kube_send() and kube_cancel() on `kube`, and the clocks: others in tests. */
 	int (*send)(struct kube *kube, const struct kube_call *call,
 		    struct kube_request **ret_request, struct err *err);
@@ -58,4 +58,4 @@ struct kube_identity_options {
 	void *context;
 };
 
-struct vouch *kube_identity_new(const struct kube_identity_options *options);
+struct token_review *kube_identity_new(const struct kube_identity_options *options);

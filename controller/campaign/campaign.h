@@ -243,4 +243,25 @@ void campaign_each_clear(const struct campaign *c, void (*each)(void *context, c
 const char *campaign_place(const struct campaign *c);
 
 /* The check that is measured. */
-const char *campaign_check(const struct campaign *c);
+static inline const char *campaign_check(const struct campaign *c)
+{
+	return c->kind == CAMPAIGN_PAIR ? "rnic_pair.write_bw" : "all_reduce.busbw";
+}
+
+/* --- for the files of this room --- */
+
+/* The id of the order of a group. */
+void campaign_order_id(const struct campaign *c, const struct campaign_group *g,
+		       char ret[static CAMPAIGN_ID_SIZE]);
+
+/* So long after its order a group is over, whoever has not answered. */
+uint64_t campaign_patience_us(const struct campaign *c);
+
+/* The results so far as the pairing wants them. Borrows from the campaign. */
+struct campaign_view {
+	struct pairing_problem problem;
+	struct pairing_node *nodes;
+	struct pairing_result *results;
+};
+void campaign_view_init(struct campaign_view *v, const struct campaign *c);
+void campaign_view_release(struct campaign_view *v);

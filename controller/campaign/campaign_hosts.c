@@ -37,12 +37,12 @@ struct switches {
 
 static bool by_file(struct service *s, const char *node, struct switches *ret)
 {
-	return neighbors_switches(&s->neighbors, node, ret->of);
+	return rail_map_switches(&s->rail_map, node, ret->of);
 }
 
 static const char *label_of(struct service *s, const char *node, const char *key)
 {
-	return json_string_value(json_object_get(act_labels(s->act, node), key));
+	return json_string_value(json_object_get(actor_labels(s->act, node), key));
 }
 
 static bool by_label(struct service *s, const char *node, struct switches *ret)
@@ -146,11 +146,11 @@ static char *why_not(struct service *s, const json_t *node)
 /* Where the others find it, without a port; NULL: it is not known. Borrowed. */
 static const char *address_of(struct service *s, const char *node)
 {
-	const char *of_cluster = act_address(s->act, node);
+	const char *of_cluster = actor_address(s->act, node);
 
 	switch (s->settings->collectives.address) {
 	case COLLECTIVES_BY_FILE:
-		return neighbors_address(&s->neighbors, node);
+		return rail_map_address(&s->rail_map, node);
 	case COLLECTIVES_BY_CLUSTER:
 		return of_cluster ? of_cluster : node;
 	default:

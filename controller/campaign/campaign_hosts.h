@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who may take part in a campaign, and where they are: switches by what the operator's file
- * says (neighbors.h), else a label of the node, else the switch that its RNICs heard of by LLDP;
+ * says (rail_map.h), else a label of the node, else the switch that its RNICs heard of by LLDP;
  * addresses by the host's name or by the file.
  */
 #pragma once

@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "controller/campaign/campaign_inside.h"
+#include "controller/campaign/campaign.h"
+#include "controller/campaign/campaign_side.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"

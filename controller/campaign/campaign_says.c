@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a campaign that is done says of its hosts, and of what they share. */
+#include "controller/campaign/campaign_says.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/campaign/campaign_inside.h"
+#include "controller/campaign/campaign_side.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 #include "lib/sys/term.h"
@@ -13,11 +15,6 @@ enum { WORDS_MAX = 1024, SUBJECT_SIZE = 16 };
 
 /* Of hosts of which nobody knows where they are. */
 #define NO_PLACE "no domain"
-
-const char *campaign_check(const struct campaign *c)
-{
-	return c->kind == CAMPAIGN_PAIR ? "rnic_pair.write_bw" : "all_reduce.busbw";
-}
 
 /* --- who is named --- */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the reports of the members to what their group did. */
+#include "controller/campaign/campaign_side.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "controller/campaign/campaign_inside.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 #include "lib/report/report.h"
@@ -117,6 +118,15 @@ static bool has_value(const struct campaign_side *side)
 	while (i < PAIRING_RAILS_MAX && !(side->rails[i] > 0))
 		i++;
 	return i < PAIRING_RAILS_MAX;
+}
+
+size_t campaign_seat(const struct campaign_group *g, size_t host)
+{
+	size_t i = 0;
+
+	while (i < g->n && g->members[i] != host)
+		i++;
+	return i < g->n ? i : SIZE_MAX;
 }
 
 void campaign_side_read(struct campaign_side *side, const char *check, const struct report *report)

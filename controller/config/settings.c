@@ -4,15 +4,208 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/config/settings_inside.h"
+#include "controller/cluster/cluster_names.h"
 #include "controller/http/api.h"
 #include "controller/http/listen_address.h"
+#include "lib/base/duration.h"
 #include "lib/base/err.h"
+#include "lib/base/macro.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/jsome.h"
 #include "lib/json/json.h"
 #include "lib/policy/policy.h"
 #include "lib/sys/paths.h"
+
+/* The section `collectives` of controller.yaml. */
+
+enum {
+	PORT_DEFAULT = 7400, /* the first of those that assayd allows */
+	PORT_MOST = 65535,
+	AT_ONCE_DEFAULT = 32,
+	AT_ONCE_MOST = 256,
+};
+
+#define TIMEOUT_DEFAULT_US (2 * USEC_PER_MIN)
+#define TIMEOUT_LEAST_US USEC_PER_SEC
+#define TIMEOUT_MOST_US USEC_PER_HOUR
+
+static const char *const address_names[] = { "auto", "name", "file", NULL };
+
+#define COLLECTIVES(member) offsetof(struct settings_collectives, member)
+
+static const struct jfield collectives_fields[] = {
+	{ "port", J_U64, COLLECTIVES(port), 0, 1, PORT_MOST },
+	{ "address", J_ENUM, COLLECTIVES(address), 0, .names = address_names },
+	{ "file", J_STRING, COLLECTIVES(file), 0 },
+	{ "label", J_STRING, COLLECTIVES(label), 0 },
+	{ "timeout", J_DURATION, COLLECTIVES(timeout_us), 0 },
+	{ "at-once", J_U64, COLLECTIVES(at_once), 0, 2, AT_ONCE_MOST },
+};
+
+/* The same for the section `collectives`. */
+static struct settings_collectives settings_collectives_init(void)
+{
+	return (struct settings_collectives){ .port = PORT_DEFAULT,
+					      .timeout_us = TIMEOUT_DEFAULT_US,
+					      .at_once = AT_ONCE_DEFAULT };
+}
+
+static int settings_decode_collectives(const struct jval *v, void *member, struct err *err)
+{
+	const struct settings_collectives *c = member;
+	const struct jval timeout = jval_get(v, "timeout"), address = jval_get(v, "address");
+	int r = jval_decode(v, collectives_fields, ARRAY_SIZE(collectives_fields), JVAL_STRICT,
+			    member, err);
+
+	if (r == 0 && (c->timeout_us < TIMEOUT_LEAST_US || c->timeout_us > TIMEOUT_MOST_US))
+		return jval_fail(&timeout, err, "want 1s to 1h");
+	if (r == 0 && c->address == COLLECTIVES_BY_FILE && !c->file)
+		return jval_fail(&address, err, "file: needs the key file beside it");
+	return r;
+}
+
+static void settings_collectives_release(struct settings_collectives *c)
+{
+	free(c->file);
+	free(c->label);
+	*c = (struct settings_collectives){ 0 };
+}
+
+/* The section `kubernetes` of controller.yaml. */
+
+static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", NULL };
+
+#define TAINT(member) offsetof(struct settings_taint, member)
+
+static const struct jfield taint_fields[] = {
+	{ "key", J_STRING, TAINT(key), 0 },
+	{ "value", J_STRING, TAINT(value), 0 },
+	{ "effect", J_ENUM, TAINT(effect), 0, .names = effects },
+};
+
+const char *settings_taint_effect(const struct settings_taint *taint)
+{
+	return effects[taint->effect];
+}
+
+static void taint_release(struct settings_taint *taint)
+{
+	free(taint->key);
+	free(taint->value);
+	*taint = (struct settings_taint){ 0 };
+}
+
+/* `none`, or {key, value, effect}; without a key it has an empty one, which name_taint() fills. */
+static int decode_taint(const struct jval *v, void *member, struct err *err)
+{
+	struct settings_taint *taint = member;
+	const char *effect = json_string_value(json_object_get(v->value, "effect"));
+	int r;
+
+	taint_release(taint);
+	if (streq(json_string_value(v->value), "none"))
+		return 0;
+	if (!json_is_object(v->value))
+		return jval_fail(v, err, "want none, or {key, value, effect}");
+	if (streq(effect, "NoExecute"))
+		return jval_fail(v, err,
+				 "effect: NoExecute ends what runs, budgets of disruption "
+				 "or not: want NoSchedule or PreferNoSchedule");
+	r = jval_decode(v, taint_fields, ARRAY_SIZE(taint_fields), JVAL_STRICT, taint, err);
+	if (r == 0 && taint->key && !taint->key[0])
+		return jval_fail(v, err, "key: must not be empty");
+	if (r == 0 && !taint->key)
+		taint->key = xstrdup("");
+	return r;
+}
+
+/* Our own key stands behind our prefix, and what means something else there is not for it. */
+static int name_taint(const struct jval *v, struct settings_kube *kube, struct err *err)
+{
+	const struct cluster_names names = cluster_names_of(kube->prefix);
+	const char *const others[] = { names.testing, names.unverified };
+	const struct jval taint = jval_get(v, "taint"), key = jval_get(&taint, "key");
+	size_t i;
+
+	if (kube->taint.key && !kube->taint.key[0]) {
+		free(kube->taint.key);
+		kube->taint.key = xstrdup(names.unhealthy);
+	}
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		if (streq(kube->taint.key, others[i]))
+			return jval_fail(&key, err,
+					 "%s is set and lifted for something else: want another "
+					 "one, or none for %s",
+					 others[i], names.unhealthy);
+	}
+	return 0;
+}
+
+static int decode_prefix(const struct jval *v, void *member, struct err *err)
+{
+	const char *text = json_string_value(v->value);
+	const char *wrong = text ? cluster_prefix_wrong(text) : "a text";
+
+	if (wrong)
+		return jval_fail(v, err, "want %s", wrong);
+	free(*(char **)member);
+	*(char **)member = xstrdup(text);
+	return 0;
+}
+
+/* What is in it is checked by who knows it: remediation_kube.c. */
+static int decode_jobs(const struct jval *v, void *member, struct err *err)
+{
+	int r = jval_need_array(v, err);
+
+	if (r < 0)
+		return r;
+	json_decref(*(json_t **)member);
+	*(json_t **)member = json_deep_copy(v->value);
+	return 0;
+}
+
+#define KUBE(member) offsetof(struct settings_kube, member)
+
+static const struct jfield kube_fields[] = {
+	{ "namespace", J_STRING, KUBE(namespace), 0 },
+	{ "selector", J_STRING, KUBE(selector), 0 },
+	{ "prefix", J_CUSTOM, KUBE(prefix), 0, .decode = decode_prefix },
+	{ "taint", J_CUSTOM, KUBE(taint), 0, .decode = decode_taint },
+	{ "young", J_DURATION, KUBE(young_us), 0 },
+	{ "jobs", J_CUSTOM, KUBE(jobs), 0, .decode = decode_jobs },
+	{ "agents", J_CUSTOM, KUBE(authz), 0, .decode = authz_decode_agents },
+	{ "identities", J_CUSTOM, KUBE(authz), 0, .decode = authz_decode_identities },
+	{ "identity-for", J_DURATION, KUBE(authz.for_us), 0 },
+};
+
+/* Of J_CUSTOM: the section `kubernetes`, into a struct settings_kube. */
+static int settings_decode_kube(const struct jval *v, void *member, struct err *err)
+{
+	int r = jval_decode(v, kube_fields, ARRAY_SIZE(kube_fields), JVAL_STRICT, member, err);
+
+	return r == 0 ? name_taint(v, member, err) : r;
+}
+
+static void settings_kube_release(struct settings_kube *kube)
+{
+	free(kube->namespace);
+	free(kube->selector);
+	free(kube->prefix);
+	taint_release(&kube->taint);
+	authz_release(&kube->authz);
+	json_decref(kube->jobs);
+	*kube = (struct settings_kube){ 0 };
+}
+
+static bool settings_kube_same(const struct settings_kube *a, const struct settings_kube *b)
+{
+	return streq(a->namespace, b->namespace) && streq(a->selector, b->selector) &&
+	       streq(a->prefix, b->prefix) && streq(a->taint.key, b->taint.key) &&
+	       streq(a->taint.value, b->taint.value) && a->taint.effect == b->taint.effect &&
+	       a->young_us == b->young_us && authz_same(&a->authz, &b->authz) &&
+	       (a->jobs == b->jobs || (a->jobs && b->jobs && json_equal(a->jobs, b->jobs)));
+}
 
 enum {
 	NODES_DEFAULT = 20000,
@@ -166,7 +359,7 @@ struct settings settings_init(void)
 		.listen = xstrdup("127.0.0.1:9470"),
 		.db = xasprintf("%s/assay.db", state),
 		.cluster = CLUSTER_EMBEDDED,
-		.kube.trust.for_us = TRUST_FOR_US,
+		.kube.authz.for_us = AUTHZ_FOR_US,
 		.mode = MODE_OBSERVE,
 		.connections_max = API_CONNECTIONS_DEFAULT,
 		.connections_per_peer = API_CONNECTIONS_PEER_DEFAULT,
@@ -266,19 +459,19 @@ static bool is_loopback(const char *listen)
 
 static bool names_users(const struct settings *s)
 {
-	return s->kube.trust.agents_told || s->kube.trust.n > 0;
+	return s->kube.authz.agents_told || s->kube.authz.n > 0;
 }
 
-bool settings_vouched(const struct settings *s)
+bool settings_token_review(const struct settings *s)
 {
 	return s->cluster == CLUSTER_KUBERNETES || s->kubeconfig || names_users(s);
 }
 
 bool settings_open(const struct settings *s)
 {
-	bool vouched = settings_vouched(s) && (names_users(s) || !is_loopback(s->listen));
+	bool reviewed = settings_token_review(s) && (names_users(s) || !is_loopback(s->listen));
 
-	return !s->tokens && !s->client_ca && !vouched;
+	return !s->tokens && !s->client_ca && !reviewed;
 }
 
 bool settings_open_to_host(const struct settings *s)

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "controller/auth/trust.h"
+#include "controller/auth/authz.h"
 #include "controller/store/retention.h"
 #include "lib/base/macro.h"
 
@@ -29,7 +29,7 @@ struct settings_kube {
 	char *prefix;	 /* of our names on nodes; NULL: CLUSTER_PREFIX */
 	struct settings_taint taint;
 	uint64_t young_us;  /* a node is left alone for so long after it joined; 0: not */
-	struct trust trust; /* whom the API server may vouch for */
+	struct authz authz; /* whom the API server may vouch for */
 	json_t *jobs;	    /* a site's own rows (kube/kube_jobs.h), an array; NULL: none */
 };
 
@@ -40,7 +40,7 @@ enum { COLLECTIVES_BY_CLUSTER, COLLECTIVES_BY_NAME, COLLECTIVES_BY_FILE };
 struct settings_collectives {
 	uint64_t port;	     /* at which the first of a group listens */
 	int address;	     /* as above: the name of the host, or what the file says */
-	char *file;	     /* neighbors.h; NULL: none */
+	char *file;	     /* rail_map.h; NULL: none */
 	char *label;	     /* of a node: its leaf switch; NULL: those that are well known */
 	uint64_t timeout_us; /* of one order */
 	uint64_t at_once;    /* hosts under test at a time */
@@ -85,7 +85,7 @@ extern const char *const cluster_names[];
 const char *settings_taint_effect(const struct settings_taint *taint);
 
 /* Does the API server of the cluster vouch for bearers of tokens? */
-bool settings_vouched(const struct settings *s);
+bool settings_token_review(const struct settings *s);
 
 /* Does nobody have to say who he is? */
 bool settings_open(const struct settings *s);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "controller/fleet/baseline_hosts.h"
-#include "controller/fleet/baseline_room.h"
 #include "controller/fleet/baseline_usual.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
@@ -15,6 +14,198 @@
 #include "lib/judge/verdict.h"
 #include "lib/policy/bad_run.h"
 #include "lib/report/report.h"
+
+/* Dropped at once when the table is full: to find them costs a walk over all. */
+enum { ROOM = BASELINES_MAX / 64 };
+
+/* Hosts that a baseline is of; one that is suspected is remembered by what it was. */
+static size_t count_hosts(const struct baseline *line)
+{
+	return MAX(line->n, line->usuals.n);
+}
+
+static const char *only_host(const struct baseline *line)
+{
+	return line->n > 0 ? line->hosts[0].node : line->usuals.hosts[0].node;
+}
+
+/* Take it out. While a list has it, or the store a row, its name stays, in `b->dropped`. */
+void baselines_drop(struct baselines *b, struct baseline *line)
+{
+	(void)tdelete(line, &b->tree, baseline_compare_keys);
+	share_leave(&b->shares, &line->share);
+	b->n--;
+	if (!line->listed && line->saved_us == 0) {
+		baseline_free(line);
+		return;
+	}
+	baseline_empty(line);
+	line->gone = true;
+	line->next_dropped = b->dropped;
+	b->dropped = line;
+}
+
+/*
+ * All hosts of it are there: count it among those of its only host, which may drop that
+ * host's oldest, or drop it when it has none.
+ */
+void baselines_settle(struct baselines *b, struct baseline *line)
+{
+	struct baseline *excess;
+
+	line->used = ++b->uses;
+	if (count_hosts(line) == 0) {
+		baselines_drop(b, line);
+		return;
+	}
+	if (count_hosts(line) > 1) {
+		share_leave(&b->shares, &line->share);
+		return;
+	}
+	share_enter(&b->shares, &line->share, line, only_host(line));
+	excess = share_excess(&b->shares, &line->share, BASELINES_OWN_MAX);
+	if (!excess)
+		return;
+	b->shares.dropped++;
+	baselines_drop(b, excess);
+}
+
+struct listing {
+	struct baseline **lines;
+	size_t n;
+	bool empty; /* only those */
+};
+
+static void list(struct baseline *line, void *context)
+{
+	struct listing *all = context;
+
+	if (!all->empty || count_hosts(line) == 0)
+		all->lines[all->n++] = line;
+}
+
+/* Those that have no host, and only remember none. */
+void baselines_drop_empty(struct baselines *b)
+{
+	CLEANUP(freep) struct baseline **lines = xcalloc(b->n + 1, sizeof(struct baseline *));
+	struct listing all = { lines, 0, true };
+	size_t i;
+
+	baselines_visit(b, list, &all);
+	for (i = 0; i < all.n; i++)
+		baselines_drop(b, lines[i]);
+}
+
+/* Is the table full? Then those of the fewest hosts go. */
+static void baselines_make_room(struct baselines *b)
+{
+	CLEANUP(freep) struct baseline **lines = NULL;
+	CLEANUP(freep) struct share_rank *ranks = NULL;
+	struct listing all = { NULL, 0, false };
+	size_t i;
+
+	if (b->n < BASELINES_MAX)
+		return;
+	all.lines = lines = xcalloc(b->n, sizeof(struct baseline *));
+	ranks = xcalloc(b->n, sizeof(*ranks));
+	baselines_visit(b, list, &all);
+	for (i = 0; i < all.n; i++)
+		ranks[i] = (struct share_rank){ count_hosts(lines[i]), share_count(&lines[i]->share),
+						lines[i]->used, lines[i] };
+	share_rank(ranks, all.n);
+	for (i = 0; i < ROOM; i++)
+		baselines_drop(b, ranks[i].entry);
+	b->shares.dropped += ROOM;
+	b->shares.filled++;
+}
+
+/* Baselines one at a time, for those that save them. */
+
+struct visit {
+	void (*visit)(struct baseline *line, void *context);
+	void *context;
+};
+
+static void visit_node(const void *node, VISIT order, void *closure)
+{
+	const struct visit *v = closure;
+
+	if (order == postorder || order == leaf)
+		v->visit(*(struct baseline *const *)node, v->context);
+}
+
+void baselines_visit(const struct baselines *b, void (*visit)(struct baseline *line, void *context),
+		     void *context)
+{
+	struct visit v = { visit, context };
+
+	twalk_r(b->tree, visit_node, &v);
+}
+
+struct baseline_about baseline_about(const struct baseline *line)
+{
+	return (struct baseline_about){ .sku = line->sku,
+					.check = line->check,
+					.locality = line->locality,
+					.unit = line->unit,
+					.params = line->params,
+					.better = line->key.kind.better };
+}
+
+bool baseline_host(const struct baseline *line, size_t at, struct baseline_host *ret)
+{
+	if (at >= line->n)
+		return false;
+	*ret = (struct baseline_host){ line->hosts[at].node, line->hosts[at].value,
+				       line->hosts[at].spread };
+	return true;
+}
+
+uint64_t baseline_saved_us(const struct baseline *line)
+{
+	return line->saved_us;
+}
+
+bool baseline_changed(const struct baseline *line)
+{
+	return line->changed;
+}
+
+void baseline_set_saved(struct baseline *line, uint64_t saved_us)
+{
+	line->saved_us = saved_us;
+	line->changed = false;
+}
+
+void baseline_set_changed(struct baseline *line)
+{
+	line->changed = true;
+}
+
+struct self_baselines *baseline_usuals(struct baseline *line)
+{
+	return &line->usuals;
+}
+
+void baseline_set_listed(struct baseline *line, bool listed)
+{
+	line->listed = listed;
+}
+
+bool baseline_gone(const struct baseline *line)
+{
+	return line->gone;
+}
+
+struct baseline *baseline_next_dropped(const struct baseline *line)
+{
+	return line->next_dropped;
+}
+
+void baseline_set_next_dropped(struct baseline *line, struct baseline *next)
+{
+	line->next_dropped = next;
+}
 
 /* What had to be made for it is in `ret_memory`: free it. */
 static struct baseline_key key_of(const char *sku, const struct sample *s, char **ret_memory)
@@ -132,7 +323,8 @@ static bool is_usual(const struct baselines *b, const struct report *report,
 	for (i = 0; i < n; i++) {
 		if (!measure_of(g[i].sample, &m) ||
 		    !baselines_expect(b, report, g[i].sample, &m, &e))
-			return shifts_wide(&b->shifts, SHIFT_LOW, report->sku, g[i].sample->check);
+			return anomalies_wide(&b->anomalies, ANOMALY_LOW, report->sku,
+					      g[i].sample->check);
 		if (e.low)
 			return false;
 	}
@@ -153,11 +345,11 @@ static bool is_doubtful(const struct baselines *b, const struct report *report,
 static void learn_usual(struct baseline *line, const struct report *report,
 			const struct verdict *verdict, const struct gathered *g, size_t n)
 {
-	CLEANUP(freep) struct usual_value *values = xcalloc(n, sizeof(*values));
+	CLEANUP(freep) struct self_baseline_value *values = xcalloc(n, sizeof(*values));
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		values[i] = (struct usual_value){ g[i].sample->subject, g[i].value };
+		values[i] = (struct self_baseline_value){ g[i].sample->subject, g[i].value };
 	baseline_learn_usual(line, verdict, report->node, values, n);
 }
 
@@ -172,7 +364,7 @@ static void learn_key(struct baselines *b, const struct report *report, const st
 		return;
 	if (!bad)
 		baseline_host_put(line, report->node, middle, deviation(g, n));
-	else if (!shifts_wide(&b->shifts, SHIFT_SUSPECT, report->sku, g->sample->check))
+	else if (!anomalies_wide(&b->anomalies, ANOMALY_SUSPECT, report->sku, g->sample->check))
 		baseline_host_forget(line, report->node);
 }
 
@@ -288,7 +480,7 @@ size_t baselines_usual(const struct baselines *b, const struct report *report,
 {
 	struct baseline *line = baseline_of(b, report->sku, s);
 
-	return line ? usuals_part(&line->usuals, report->node, s->subject, ret_ratios) : 0;
+	return line ? self_baselines_part(&line->usuals, report->node, s->subject, ret_ratios) : 0;
 }
 
 size_t baselines_whole(const struct baselines *b, const struct report *report,
@@ -300,7 +492,7 @@ size_t baselines_whole(const struct baselines *b, const struct report *report,
 	/* A few are control enough for what a host was itself; its level is held against more. */
 	if (!line || fleet->n < WITHIN_HOSTS_MIN)
 		return 0;
-	return usuals_whole(&line->usuals, report->node, m, fleet->median, ret);
+	return self_baselines_whole(&line->usuals, report->node, m, fleet->median, ret);
 }
 
 /* --- showing, ending --- */
@@ -368,7 +560,7 @@ void baseline_put(struct baseline *line, const struct baseline_host *host)
 static void forget_in(struct baseline *line, void *context)
 {
 	baseline_host_forget(line, context);
-	usuals_forget(&line->usuals, context);
+	self_baselines_forget(&line->usuals, context);
 }
 
 void baselines_forget(struct baselines *b, const char *node)
@@ -377,7 +569,7 @@ void baselines_forget(struct baselines *b, const char *node)
 
 	baselines_visit(b, forget_in, name);
 	baselines_drop_empty(b);
-	shifts_forget(&b->shifts, node);
+	anomalies_forget(&b->anomalies, node);
 }
 
 static void free_node(void *line)
@@ -395,6 +587,6 @@ void baselines_release(struct baselines *b)
 		baseline_free(line);
 	}
 	shares_release(&b->shares);
-	shifts_release(&b->shifts);
+	anomalies_release(&b->anomalies);
 	*b = (struct baselines){ 0 };
 }

@@ -5,7 +5,7 @@
  * how far its parts lie apart: a good part may differ from other hosts' medians
  * by as much as parts of one host differ from each other.
  * A host that is suspected is forgotten until it is good again, so that sick
- * ones do not become the rule; but not while half of the fleet is (shift.h), or
+ * ones do not become the rule; but not while half of the fleet is (anomalies.h), or
  * nothing were left to tell what it has been. Pure; kept through restarts by baseline_store.h.
  *
  * A host is never among its own references in a fleet of up to
@@ -20,15 +20,15 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "controller/fleet/anomalies.h"
 #include "controller/fleet/share.h"
-#include "controller/fleet/shift.h"
 #include "lib/base/macro.h"
 
 struct expectation;
 struct measure;
 struct report;
 struct sample;
-struct usuals;
+struct self_baselines;
 struct verdict;
 
 enum {
@@ -46,7 +46,7 @@ struct baselines {
 	uint64_t uses; /* counts up with each that is learnt */
 	struct shares shares;
 	struct baseline *dropped; /* whose rows of the store are to go: baseline_store.h */
-	struct shifts shifts;
+	struct anomalies anomalies;
 };
 
 /* Learn from a report, or forget its host where it is not good; `suspect`: as findings_note() says. */
@@ -102,8 +102,8 @@ bool baseline_changed(const struct baseline *baseline);
 void baseline_set_saved(struct baseline *baseline, uint64_t saved_us);
 void baseline_set_changed(struct baseline *baseline);
 
-/* What its hosts usually reach (usual.h). */
-struct usuals *baseline_usuals(struct baseline *baseline);
+/* What its hosts usually reach (self_baseline.h). */
+struct self_baselines *baseline_usuals(struct baseline *baseline);
 
 /* The baseline about that, new or the one there is. */
 struct baseline *baselines_need(struct baselines *b, const struct baseline_about *about);
@@ -126,3 +126,17 @@ void baseline_free(struct baseline *baseline);
 void baselines_forget(struct baselines *b, const char *node);
 
 void baselines_release(struct baselines *b);
+
+/* --- which there is room for (share.h), for who reads them back --- */
+
+/*
+ * All hosts of it are there: count it among those of its only host, which may drop that
+ * host's oldest, or drop it when it has none.
+ */
+void baselines_settle(struct baselines *b, struct baseline *baseline);
+
+/* Those that have no host, and only remember none. */
+void baselines_drop_empty(struct baselines *b);
+
+/* Take it out. While a list has it, or the store a row, its name stays, in `b->dropped`. */
+void baselines_drop(struct baselines *b, struct baseline *baseline);

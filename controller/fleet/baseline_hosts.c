@@ -74,7 +74,7 @@ void baseline_empty(struct baseline *line)
 		free(line->hosts[--line->n].node);
 	free(line->hosts);
 	line->hosts = NULL;
-	usuals_release(&line->usuals);
+	self_baselines_release(&line->usuals);
 	free(line->but);
 	line->but = NULL;
 }

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 
 #include "controller/fleet/baseline.h"
-#include "controller/fleet/baseline_room.h"
-#include "controller/fleet/usual.h"
+#include "controller/fleet/self_baseline.h"
 #include "controller/store/store.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -151,7 +150,7 @@ static void load_usuals(void *context, const char *key, const struct store_body 
 	if (!baseline)
 		return;
 	if (baseline_usuals(baseline)->n == 0)
-		usuals_decode(baseline_usuals(baseline), row->bytes, row->length);
+		self_baselines_decode(baseline_usuals(baseline), row->bytes, row->length);
 	baselines_settle(load->baselines, baseline);
 }
 
@@ -181,7 +180,7 @@ struct gather {
 
 static bool usuals_due(struct baseline *baseline, bool all)
 {
-	const struct usuals *u = baseline_usuals(baseline);
+	const struct self_baselines *u = baseline_usuals(baseline);
 
 	return u->changed && (all || u->forgotten);
 }
@@ -232,8 +231,8 @@ static int save_usuals(struct store *store, struct baseline *baseline, const cha
 		       struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf bytes = STRBUF_INIT(ROW_MAX);
-	struct usuals *u = baseline_usuals(baseline);
-	int r = usuals_encode(u, &bytes);
+	struct self_baselines *u = baseline_usuals(baseline);
+	int r = self_baselines_encode(u, &bytes);
 
 	if (r == 0)
 		r = store_put_usuals(store, key, bytes.data, bytes.len, err);

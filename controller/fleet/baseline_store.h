@@ -5,7 +5,7 @@
  * A crash loses what was learnt since, a few minutes at most, and the hosts
  * teach it again. A row that cannot be read is left out: so is it taught again.
  *
- * What its hosts and their parts usually reach (usual.h) is a row of its own, ten times as
+ * What its hosts and their parts usually reach (self_baseline.h) is a row of its own, ten times as
  * large and of a few runs a day: it is written every USUAL_ROUNDS times, and at the end.
  *
  * The bytes of a row: 1, then of each host by name: the name and a NUL, its

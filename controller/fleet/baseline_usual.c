@@ -37,12 +37,12 @@ static bool has_dropped(const struct verdict *v, const char *check)
 }
 
 /*
- * A run that is low once counts for little (usual.c); what all have in common comes out even. A
- * host that is low as a whole has as long a tail as others: what it is low by besides is not its
- * parts'.
+ * A run that is low once counts for little (self_baseline.c); what all have in common comes out
+ * even. A host that is low as a whole has as long a tail as others: what it is low by besides is
+ * not its parts'.
  */
-static void learn_tail(struct baseline *line, const char *node, const struct usual_value *values,
-		       size_t n)
+static void learn_tail(struct baseline *line, const char *node,
+		       const struct self_baseline_value *values, size_t n)
 {
 	const bool lower = line->key.kind.better == BETTER_LOWER;
 	const struct center *hosts = baseline_center_but(line, node);
@@ -55,8 +55,8 @@ static void learn_tail(struct baseline *line, const char *node, const struct usu
 		whole = side * log(values[n / 2].value / hosts->median);
 	if (whole > -WHOLE_LOW)
 		whole = 0;
-	usuals_tail(&line->usuals, node, side * log(values[lower ? n - 1 : 0].value) - whole,
-		    side * log(values[lower ? n - 2 : 1].value) - whole);
+	self_baselines_tail(&line->usuals, node, side * log(values[lower ? n - 1 : 0].value) - whole,
+			    side * log(values[lower ? n - 2 : 1].value) - whole);
 }
 
 /*
@@ -68,13 +68,13 @@ static void hold_part(struct baseline *line, const char *node, const struct meas
 {
 	const double beyond = m->lower ? e->expected / m->value : m->value / e->expected;
 	const double slack = APART_SLACKS * m->slack;
-	enum usual_place place;
+	enum self_baseline_place place;
 	const double within = line->within / e->expected;
 	const double value = m->lower ? -log(m->value) : log(m->value);
-	struct usual_limits limits = { -INFINITY, -INFINITY };
+	struct self_baseline_limits limits = { -INFINITY, -INFINITY };
 	bool alone;
 
-	place = usuals_place(&line->usuals, node, &limits);
+	place = self_baselines_place(&line->usuals, node, &limits);
 	if (place == PLACE_UNKNOWN)
 		return;
 	alone = e->low && value < limits.next - fmax(ALONE_MIN, ALONE_K * within) - within &&
@@ -104,11 +104,11 @@ bool baseline_hold(struct baseline *line, const char *node, const struct measure
 	const struct center *center = baseline_center_but(line, node);
 	const bool parts = m->family->silicon && line->within > 0;
 	struct center few = *center;
-	struct usual_limits limits;
+	struct self_baseline_limits limits;
 
 	/* So few hosts tell no median, but their parts are many. */
 	if (parts && center->n < REFERENCE_N_MIN &&
-	    usuals_place(&line->usuals, node, &limits) != PLACE_UNKNOWN)
+	    self_baselines_place(&line->usuals, node, &limits) != PLACE_UNKNOWN)
 		few.n = REFERENCE_N_MIN;
 	if (!expectation_from_fleet(m, &few, ret))
 		return false;
@@ -136,7 +136,7 @@ static void look_among(const void *at, VISIT visit, void *closure)
 		return;
 	kind.params = among->line->key.kind.params;
 	among->found = kind_compare(&kind, &among->line->key.kind) == 0 &&
-		       usuals_among(&other->usuals, among->node);
+		       self_baselines_among(&other->usuals, among->node);
 }
 
 bool baselines_among(const struct baselines *b, const struct baseline *line, const char *node)
@@ -148,13 +148,13 @@ bool baselines_among(const struct baselines *b, const struct baseline *line, con
 }
 
 void baseline_learn_usual(struct baseline *line, const struct verdict *verdict, const char *node,
-			  const struct usual_value *values, size_t n)
+			  const struct self_baseline_value *values, size_t n)
 {
 	const struct center *fleet = baseline_center_but(line, node);
 	const double control = fleet->n >= WITHIN_HOSTS_MIN ? fleet->median : NAN;
 
 	learn_tail(line, node, values, n);
-	usuals_note(&line->usuals, node, values, n, control);
+	self_baselines_note(&line->usuals, node, values, n, control);
 	if (!has_dropped(verdict, line->check))
-		usuals_learn(&line->usuals, node, values, n, control);
+		self_baselines_learn(&line->usuals, node, values, n, control);
 }

@@ -2,7 +2,7 @@
 /* What hosts and their parts usually reach, of those under one key of the baselines. */
 #pragma once
 
-#include "controller/fleet/baseline_inside.h"
+#include "controller/fleet/baseline_hosts.h"
 
 struct verdict;
 
@@ -19,4 +19,4 @@ bool baselines_among(const struct baselines *b, const struct baseline *line, con
 
 /* `n` values of one run of the host, ascending. */
 void baseline_learn_usual(struct baseline *line, const struct verdict *verdict, const char *node,
-			  const struct usual_value *values, size_t n);
+			  const struct self_baseline_value *values, size_t n);

@@ -6,10 +6,10 @@
  * its subjects were good, that of an event when it has not been for BAD_RUN_QUIET_US (bad_run.h);
  * what has items only while it is bad, a slow link or an event in the kernel log, is good in a run
  * that looked and does not name it. When half or more of a SKU's hosts are bad in one check, nobody
- * is named: one incident of the SKU, under "sku:NAME", says so (shift.h). Observe only: nothing is
- * done about it.
+ * is named: one incident of the SKU, under "sku:NAME", says so (anomalies.h). Observe only: nothing
+ * is done about it.
  *
- * A report that is not fresh (arrival.h) moves windows alone: what was so
+ * A report that is not fresh (report_clock.h) moves windows alone: what was so
  * yesterday is no news of today, and cures nothing either. The next fresh one
  * finds the windows as they would be had every report come in time.
  */
@@ -20,11 +20,11 @@
 #include "lib/base/duration.h"
 #include "lib/policy/fleet.h"
 
-struct arrival;
+struct report_clock;
 struct baselines;
 struct err;
 struct rules_view;
-struct shifts;
+struct anomalies;
 struct store;
 struct store_window;
 struct verdict;
@@ -47,7 +47,7 @@ int findings_restate(struct store *store, const struct rules_view *rules,
  * After policy_decide(): what belongs to one of its notices is no incident of a host any more, and
  * becomes none until it belongs to none again.
  */
-int findings_share(struct store *store, struct shifts *shifts, const struct fleet *fleet,
+int findings_share(struct store *store, struct anomalies *anomalies, const struct fleet *fleet,
 		   uint64_t now_us, struct err *err);
 
 /* Before the first: what the store says is already told of fleets. */
@@ -55,7 +55,7 @@ int findings_begin(struct store *store, struct baselines *baselines, struct err 
 
 /* Note one report's verdict, in the store's open transaction. 1 when the host is suspect, else 0. */
 int findings_note(struct store *store, struct rules_view *rules, const struct verdict *verdict,
-		  const struct arrival *arrival, struct err *err);
+		  const struct report_clock *arrival, struct err *err);
 
 /* What the fleet is told of a row of the windows; borrowed from it, without serial and incident. */
 struct finding_news findings_news(const struct store_window *row);

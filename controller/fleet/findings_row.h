@@ -2,7 +2,34 @@
 /* What is kept of a bad run besides that it was bad: the policy decides on it. */
 #pragma once
 
-#include "controller/fleet/findings_inside.h"
+#include <stdint.h>
+
+#include "controller/fleet/incident.h"
+#include "lib/base/macro.h"
+
+struct err;
+struct rules_view;
+struct store;
+struct store_window;
+struct verdict;
+struct verdict_item;
+
+/* One run that is noted. */
+struct note {
+	struct store *store;
+	struct rules_view *rules;
+	const struct verdict *verdict;
+	uint64_t at_us; /* when it was measured */
+	bool fresh;
+	struct store_window *rows; /* FINDINGS_MAX */
+	size_t n_rows;
+	unsigned char *marks; /* of each item: enum mark */
+};
+
+enum mark {
+	MARK_BAD = 1,	 /* a bad run of its subject */
+	MARK_SPEAKS = 2, /* it is, or would be, the incident of its check */
+};
 
 /*
  * Parts of the host that are bad in the check, of all that the run measured; of links only

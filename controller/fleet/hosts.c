@@ -5,7 +5,7 @@
 #include <search.h>
 #include <stdlib.h>
 
-#include "controller/fleet/arrival.h"
+#include "controller/fleet/report_clock.h"
 #include "lib/base/xalloc.h"
 
 static int compare(const void *a, const void *b)
@@ -60,14 +60,14 @@ json_t *host_clock_item(const struct host *host)
 	CLEANUP(freep) char *off = NULL;
 
 	/* NAN compares as false. */
-	if (!host || !(fabs(host->skew_s) > ARRIVAL_SKEW_MAX_S))
+	if (!host || !(fabs(host->skew_s) > REPORT_CLOCK_SKEW_MAX_S))
 		return NULL;
 	off = distance(fabs(host->skew_s));
 	words = xasprintf("the clock of %s is %s %s the controller's: one of them is wrong",
 			  host->node, off, host->skew_s > 0 ? "ahead of" : "behind");
 	return json_pack("{s:s, s:s, s:s, s:f, s:s, s:f, s:f, s:s, s:s}", "check", "host.clock",
 			 "subject", host->node, "verdict", "warn", "value", host->skew_s, "unit",
-			 "s", "expected", 0.0, "floor", ARRIVAL_SKEW_MAX_S, "source",
+			 "s", "expected", 0.0, "floor", REPORT_CLOCK_SKEW_MAX_S, "source",
 			 "self-evident", "sentence", words);
 }
 

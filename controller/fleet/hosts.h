@@ -12,7 +12,7 @@
 #include "lib/base/macro.h"
 #include "lib/sys/machine.h"
 
-struct arrival;
+struct report_clock;
 
 struct hosts {
 	void *tree; /* of struct host, by node */
@@ -23,7 +23,7 @@ struct host {
 	char *node;
 	double skew_s; /* of its last report; NAN when it did not say */
 	uint64_t lost; /* likewise: reports that never came */
-	/* speaker.h; times are of measuring, by our clock */
+	/* host_identity.h; times are of measuring, by our clock */
 	bool known;		    /* the rest of this is */
 	char machine[MACHINE_SIZE]; /* "" when it does not say */
 	char *sku;		    /* or NULL */
@@ -45,7 +45,7 @@ const struct host *hosts_find(const struct hosts *h, const char *node);
 void hosts_forget(struct hosts *h, const char *node);
 
 /*
- * An item for `why` when its clock is further off than ARRIVAL_SKEW_MAX_S: a warn, in words
+ * An item for `why` when its clock is further off than REPORT_CLOCK_SKEW_MAX_S: a warn, in words
  * that name it. It never counts in the host's verdict. New reference, or NULL.
  */
 json_t *host_clock_item(const struct host *host);

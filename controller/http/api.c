@@ -109,7 +109,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 		say_unread(link);
 		LIST_REMOVE(link, links);
 		api->counts.connections--;
-		origins_leave(&api->origins, link->from);
+		peer_quotas_leave(&api->peers, link->from);
 		free(link->peer);
 		free(link);
 		*socket_context = NULL;

@@ -140,7 +140,7 @@ const void *call_body(const struct call *call, size_t *ret_length, bool *ret_gzi
 
 const struct identity *call_identity(const struct call *call);
 
-/* The address it came from, as text that is equal for equal peers (controller/http/origins.h). */
+/* The address it came from, as text that is equal for equal peers (controller/http/peer_quotas.h). */
 void call_origin(const struct call *call, char ret[static CALL_ORIGIN_SIZE]);
 
 /* What was asked for: who sent it. `who` is copied. Without the role it is refused. */

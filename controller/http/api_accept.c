@@ -67,7 +67,7 @@ void accept_take(struct api *api, int fd, const struct sockaddr *address, sockle
 		refuse(api, fd, address, "connections-max");
 		return;
 	}
-	peer = origins_enter(&api->origins, address, api->options.connections_per_peer);
+	peer = peer_quotas_enter(&api->peers, address, api->options.connections_per_peer);
 	if (!peer) {
 		refuse(api, fd, address, "connections-per-peer");
 		return;
@@ -76,7 +76,7 @@ void accept_take(struct api *api, int fd, const struct sockaddr *address, sockle
 	/* On failure the library has closed it. */
 	(void)MHD_add_connection(api->daemon, fd, address, length);
 	if (api->arriving)
-		origins_leave(&api->origins, TAKE(api->arriving));
+		peer_quotas_leave(&api->peers, TAKE(api->arriving));
 }
 
 static int on_listen(sd_event_source *source, int fd, uint32_t events, void *context)
@@ -184,5 +184,5 @@ void accept_close(struct api *api)
 	if (api->listen_fd >= 0)
 		(void)close(api->listen_fd);
 	api->listen_fd = -1;
-	origins_release(&api->origins);
+	peer_quotas_release(&api->peers);
 }

@@ -10,7 +10,7 @@
 #include "controller/http/api.h"
 #include "controller/http/api_questions.h"
 #include "controller/http/notice.h"
-#include "controller/http/origins.h"
+#include "controller/http/peer_quotas.h"
 #include "lib/base/strbuf.h"
 
 #define RETRY_AFTER_S "5"
@@ -81,7 +81,7 @@ struct api {
 	struct api_counts counts;
 	int listen_fd;
 	sd_event_source *listen;
-	struct origins origins;
+	struct peer_quotas peers;
 	struct origin *arriving;   /* whose connection the library is about to begin */
 	unsigned connections_max;  /* that descriptors allow */
 	unsigned connections_most; /* since memory was given back */

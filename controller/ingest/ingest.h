@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "controller/fleet/arrival.h"
+#include "controller/fleet/report_clock.h"
 #include "controller/store/pack.h"
 #include "lib/report/report.h"
 
@@ -31,7 +31,7 @@ struct ingest {
 	struct report report;
 	struct packed body; /* what is to be kept: borrows `memory` or what was sent */
 	void *memory;	    /* owned */
-	struct arrival arrival;
+	struct report_clock arrival;
 };
 
 /* Unpack and decode what was sent; `ret` may borrow its bytes. `memo` as for report_read(). */
@@ -43,7 +43,7 @@ void ingest_release(struct ingest *in);
  * Judge it and put it into the store's open transaction; nothing is
  * accepted before store_commit(). Returns an enum store_place.
  *
- * It counts as of when it was measured (arrival.h). One that waited in a
+ * It counts as of when it was measured (report_clock.h). One that waited in a
  * spool for longer than STORE_STALE_US is history: it is kept and moves the windows
  * as it would have then, but opens and closes no incident, and nobody learns
  * from it what hosts reach today.

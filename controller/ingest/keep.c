@@ -9,9 +9,9 @@
 #include "controller/fleet/findings.h"
 #include "controller/fleet/hosts.h"
 #include "controller/fleet/rules.h"
+#include "controller/ingest/host_identity.h"
+#include "controller/ingest/host_identity_store.h"
 #include "controller/ingest/ingest.h"
-#include "controller/ingest/speaker.h"
-#include "controller/ingest/speaker_store.h"
 #include "controller/store/store.h"
 #include "lib/base/pool.h"
 #include "lib/base/xalloc.h"
@@ -127,15 +127,15 @@ static bool is_compared(const struct rules_view *view)
 static void say_too_few(const struct rules_view *view, struct verdict *merged)
 {
 	const char *sku = view->sku_name, *node = view->report->node;
-	const struct shifts *shifts = &view->baselines->shifts;
+	const struct anomalies *anomalies = &view->baselines->anomalies;
 	CLEANUP(freep) char *alone = merged->sentence;
 	size_t others;
 
 	merged->sentence = xstrdup(alone);
 	if (merged->level != VERDICT_PASS)
 		return;
-	others = sku ? shifts_count(shifts, SHIFT_HOSTS, sku, "") -
-				 shifts_has(shifts, SHIFT_HOSTS, sku, "", node)
+	others = sku ? anomalies_count(anomalies, ANOMALY_HOSTS, sku, "") -
+				 anomalies_has(anomalies, ANOMALY_HOSTS, sku, "", node)
 		     : 0;
 	if (others >= REFERENCE_N_MIN || is_compared(view))
 		return;
@@ -155,7 +155,7 @@ struct keeping {
 	struct rules_view view;
 	const struct ingest *in;
 	struct host *host;
-	int speaker; /* enum speaker */
+	int identity; /* enum host_identity */
 	struct store_report row;
 };
 
@@ -187,20 +187,20 @@ static int keep(struct keeping *k, struct err *err)
 
 	runs.n = runs.n_kept = 0;
 	/* What an earlier machine had is missing from nobody. */
-	if (k->speaker != SPEAKER_REPLACED)
+	if (k->identity != HOST_IDENTITY_REPLACED)
 		r = store_runs(k->store, report->node, &pool, runs.list, err);
 	if (r < 0)
 		return r;
 	runs.n = (size_t)r;
 	inputs.pool = &pool;
-	if (!k->row.history && k->speaker != SPEAKER_TWO)
+	if (!k->row.history && k->identity != HOST_IDENTITY_TWO)
 		inputs.before = run_of(&runs, report->profile, &pool, &before);
 	verdict_judge(report, &inputs, &verdict);
-	if (k->speaker == SPEAKER_TWO)
-		speaker_verdict(k->host, report, &merged);
+	if (k->identity == HOST_IDENTITY_TWO)
+		host_identity_verdict(k->host, report, &merged);
 	else
 		merge(&runs, report, &verdict, &merged);
-	if (k->speaker != SPEAKER_TWO)
+	if (k->identity != HOST_IDENTITY_TWO)
 		say_too_few(&k->view, &merged);
 	k->row.kept = &runs.all[1];
 	k->row.n_kept = runs.n_kept;
@@ -208,10 +208,10 @@ static int keep(struct keeping *k, struct err *err)
 	k->row.merged = &merged;
 	r = store_add(k->store, &k->row, err);
 	if (r == 0)
-		r = speaker_tell(k->store, k->host, k->speaker, &k->in->arrival, err);
-	if (k->speaker == SPEAKER_REPLACED)
+		r = host_identity_tell(k->store, k->host, k->identity, &k->in->arrival, err);
+	if (k->identity == HOST_IDENTITY_REPLACED)
 		baselines_forget(k->view.baselines, report->node);
-	return r < 0 || k->speaker == SPEAKER_TWO ? r : conclude(k, &verdict, &merged, err);
+	return r < 0 || k->identity == HOST_IDENTITY_TWO ? r : conclude(k, &verdict, &merged, err);
 }
 
 /*
@@ -243,10 +243,10 @@ int ingest_keep(struct store *store, const struct rules *rules, struct baselines
 	k.host = hosts_need(hosts, in->report.node);
 	k.host->skew_s = in->arrival.skew_s;
 	k.host->lost = in->report.lost;
-	r = speaker_learn(store, k.host, err);
+	r = host_identity_learn(store, k.host, err);
 	if (r < 0)
 		return r;
-	k.speaker = speaker_note(k.host, &in->report, &in->arrival, &place);
+	k.identity = host_identity_note(k.host, &in->report, &in->arrival, &place);
 	k.row.history = place == PLACE_LATE || is_of_a_test_with_others(&in->report);
 	r = keep(&k, err);
 	return r < 0 ? r : place;

@@ -8,7 +8,7 @@
 enum { SUPPORT_PART = 16 };
 
 /* Steps in which the middle of the highest values settles. */
-enum { SHIFTS_MAX = 20 };
+enum { ANOMALIES_MAX = 20 };
 
 /* What values of pairs vary by as long as too few were seen: the judge's 15 % are its cut of few. */
 #define SIGMA_PRIOR (REFERENCE_FEW_SLACK / REFERENCE_K)
@@ -53,7 +53,7 @@ static struct near settle(const double *sorted, size_t n)
 	struct near near = near_to(sorted, n, sorted[n - 1]);
 	int i;
 
-	for (i = 0; i < SHIFTS_MAX; i++) {
+	for (i = 0; i < ANOMALIES_MAX; i++) {
 		struct near next = near_to(sorted, n, stats_median(near.first, near.n));
 
 		if (next.first == near.first && next.n == near.n)

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "controller/actions/action.h"
+#include "controller/actions/actor_views.h"
 #include "controller/controller.h"
 #include "controller/store/store.h"
 #include "controller/store/store_actions.h"
@@ -73,7 +73,7 @@ int life_add(struct service *s, const char *name, json_t *node, struct err *err)
 {
 	struct store_range range = { NULL, WHY_ACTIONS };
 	struct store_page page = { 0 };
-	json_t *life = act_node_json(s->act, name);
+	json_t *life = actor_node_json(s->act, name);
 	int r = store_actions(s->store, name, &range, &page, err);
 
 	if (life)

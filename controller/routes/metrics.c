@@ -78,7 +78,7 @@ static void write_answers(FILE *out, const struct metric_family *f, const struct
 
 static void write_cordons(FILE *out, const struct metric_family *f, const struct all *all)
 {
-	const struct act_counts *c = &all->now.act;
+	const struct actor_counts *c = &all->now.act;
 	const struct {
 		const char *result;
 		uint64_t n;
@@ -242,10 +242,12 @@ static const struct metric_family families[] = {
 	{ "assay_baselines_dropped_total", "counter",
 	  "Baselines that made room, because a host or all together had too many.",
 	  NOW(baselines_dropped) },
-	{ "assay_shifts", "gauge", "Sets of hosts of a SKU that are bad in a check.", NOW(shifts) },
-	{ "assay_shifts_max", "gauge", "How many there may be.", NOW(shifts_max) },
+	{ "assay_shifts", "gauge", "Sets of hosts of a SKU that are bad in a check.",
+	  NOW(anomalies) },
+	{ "assay_shifts_max", "gauge", "How many there may be.", NOW(anomalies_max) },
 	{ "assay_shifts_dropped_total", "counter",
-	  "Sets that made room, because a host or all together had too many.", NOW(shifts_dropped) },
+	  "Sets that made room, because a host or all together had too many.",
+	  NOW(anomalies_dropped) },
 	{ "assay_http_responses_total", "counter", "Answers, by class of their status.",
 	  write_answers, 0 },
 	{ "assay_http_connections", "gauge", "Open connections.", NOW(connections) },
@@ -257,17 +259,18 @@ static const struct metric_family families[] = {
 	{ "assay_http_body_bytes", "gauge", "Bytes of requests that are not complete.",
 	  NOW(body_bytes) },
 	{ "assay_identity_asked_total", "counter",
-	  "Tokens that the API server of the cluster was asked about.", NOW(vouch.asked) },
+	  "Tokens that the API server of the cluster was asked about.", NOW(token_review.asked) },
 	{ "assay_identity_known_total", "counter",
-	  "Calls whose token was known from an answer before.", NOW(vouch.known) },
+	  "Calls whose token was known from an answer before.", NOW(token_review.known) },
 	{ "assay_identity_refused_total", "counter", "Tokens that were refused after an answer.",
-	  NOW(vouch.refused) },
+	  NOW(token_review.refused) },
 	{ "assay_identity_limited_total", "counter",
-	  "Calls refused because too many tokens were asked about or refused.", NOW(vouch.limited) },
+	  "Calls refused because too many tokens were asked about or refused.",
+	  NOW(token_review.limited) },
 	{ "assay_identity_failed_total", "counter",
-	  "Tokens about which the API server did not say anything.", NOW(vouch.failed) },
+	  "Tokens about which the API server did not say anything.", NOW(token_review.failed) },
 	{ "assay_identity_kept", "gauge", "Tokens about which there is an answer.",
-	  NOW(vouch.kept) },
+	  NOW(token_review.kept) },
 	{ "assay_reloads_total", "counter", "Reloads that were done.", M(reloads) },
 	{ "assay_reload_failures_total", "counter",
 	  "Reloads refused for a bad file: the old settings stay.", M(reload_failures) },

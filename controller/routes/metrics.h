@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "controller/actions/actor.h"
-#include "controller/auth/vouch.h"
-#include "controller/campaign/campaigning.h"
+#include "controller/auth/token_review.h"
+#include "controller/campaign/campaigns.h"
 #include "controller/ingest/ingest_counts.h"
 #include "controller/routes/process_use.h"
 #include "lib/base/macro.h"
@@ -26,13 +26,13 @@ struct metrics_now {
 	uint64_t store_halved, store_failing;
 	uint64_t store_damaged, store_looks, store_lost_commits, store_lost_reports, store_unsure;
 	uint64_t baselines, baselines_max, baselines_dropped;
-	uint64_t shifts, shifts_max, shifts_dropped;
+	uint64_t anomalies, anomalies_max, anomalies_dropped;
 	uint64_t thinned_rounds, thinned_reports, thinned_bodies, forgotten_nodes;
 	uint64_t answers[STATUS_CLASSES];
 	uint64_t connections, held, cut, refused_connections, body_bytes;
-	struct act_counts act;
-	struct campaigning_counts campaigns;
-	struct vouch_counts vouch;
+	struct actor_counts act;
+	struct campaigns_counts campaigns;
+	struct token_review_counts token_review;
 	struct process_use process;
 };
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "controller/actions/acting.h"
 #include "controller/actions/actor.h"
-#include "controller/campaign/campaigning.h"
+#include "controller/actions/remediation.h"
+#include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
 #include "controller/routes/metrics.h"
@@ -21,7 +21,7 @@
 static void get_healthz(void *context, struct call *call)
 {
 	const struct service *s = context;
-	const char *stale = s->act ? act_stale(s->act) : NULL;
+	const char *stale = s->act ? actor_stale(s->act) : NULL;
 
 	/* Still 200: a restart would not bring the cluster back. */
 	call_reply_text(call, 200, "text/plain; charset=utf-8",
@@ -30,7 +30,7 @@ static void get_healthz(void *context, struct call *call)
 
 bool stands_by(const struct service *s, struct call *call)
 {
-	const char *other = acting_other(s);
+	const char *other = remediation_other(s);
 
 	if (!other)
 		return false;
@@ -82,14 +82,14 @@ static char *make_metrics(struct service *s, struct err *err)
 		.baselines = s->baselines.n,
 		.baselines_max = BASELINES_MAX,
 		.baselines_dropped = s->baselines.shares.dropped,
-		.shifts = s->baselines.shifts.n,
-		.shifts_max = SHIFTS_MAX,
-		.shifts_dropped = s->baselines.shifts.shares.dropped,
-		.store_halved = s->thinner.squeeze,
-		.thinned_rounds = s->thinner.counts.rounds,
-		.thinned_reports = s->thinner.counts.reports,
-		.thinned_bodies = s->thinner.counts.bodies,
-		.forgotten_nodes = s->thinner.counts.nodes,
+		.anomalies = s->baselines.anomalies.n,
+		.anomalies_max = ANOMALIES_MAX,
+		.anomalies_dropped = s->baselines.anomalies.shares.dropped,
+		.store_halved = s->retention_job.squeeze,
+		.thinned_rounds = s->retention_job.counts.rounds,
+		.thinned_reports = s->retention_job.counts.reports,
+		.thinned_bodies = s->retention_job.counts.bodies,
+		.forgotten_nodes = s->retention_job.counts.nodes,
 		.connections = counts.connections,
 		.held = counts.held,
 		.cut = counts.cut,
@@ -106,10 +106,10 @@ static char *make_metrics(struct service *s, struct err *err)
 	now.store_lost_commits = health.lost_commits;
 	now.store_lost_reports = health.lost_reports;
 	now.store_unsure = health.sums > SUMS_NEW;
-	now.act = act_counts(s->act);
-	now.campaigns = campaigning_counts(s);
-	if (s->vouch)
-		now.vouch = s->vouch->ops->counts(s->vouch);
+	now.act = actor_counts(s->act);
+	now.campaigns = campaigns_counts(s);
+	if (s->token_review)
+		now.token_review = s->token_review->ops->counts(s->token_review);
 	process_use_read(&now.process);
 	if (store_count_verdicts(s->store, clock_real_us(), now.nodes, err) < 0 ||
 	    store_count_incidents(s->store, &now.incidents, err) < 0 ||

@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "controller/actions/action.h"
+#include "controller/actions/actor_requests.h"
+#include "controller/actions/actor_views.h"
 #include "controller/auth/tokens.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
@@ -202,17 +203,17 @@ static void pending_free(struct pending *p)
  * Asked for what is so already, which is no refusal: whoever asks again gets what he wants. But a
  * cordon that is not a person's ends by itself, which is not what a person asked for.
  */
-static bool is_so(const struct pending *p, const struct act_said *said)
+static bool is_so(const struct pending *p, const struct actor_reply *said)
 {
 	CLEANUP(json_freep) json_t *life = NULL;
 
 	if (said->status != 409 || !streq(said->rule, "already") || !p->node)
 		return said->status == 200;
-	life = act_node_json(p->service->act, p->node);
+	life = actor_node_json(p->service->act, p->node);
 	return p->kind != ACT_CORDON || json_is_true(json_object_get(life, "manual"));
 }
 
-static void reply(const struct pending *p, const struct act_said *said)
+static void reply(const struct pending *p, const struct actor_reply *said)
 {
 	CLEANUP(freep) char *number = xasprintf("%" PRId64, said->action);
 	CLEANUP(freep)
@@ -233,7 +234,7 @@ static void reply(const struct pending *p, const struct act_said *said)
 			 detail);
 }
 
-static void on_told(void *context, const struct act_said *said)
+static void on_told(void *context, const struct actor_reply *said)
 {
 	struct pending *p = context;
 
@@ -248,7 +249,7 @@ static void on_gone(void *context UNUSED, struct call *call)
 {
 	struct pending *p = call_data(call);
 
-	act_leave(p->service->act, p);
+	actor_leave(p->service->act, p);
 	call_refuse(call, 503, "nobody waits for it any more");
 	pending_free(p);
 }
@@ -267,7 +268,7 @@ static void obey(struct service *s, struct call *call, const struct order *order
 	CLEANUP(freep) char *who = NULL;
 	CLEANUP(freep) char *reason = NULL;
 	struct pending *p;
-	struct act_ask ask;
+	struct actor_request ask;
 	uint64_t until_us = 0;
 	struct err err = ERR_INIT;
 	int r = read_body(order, call, &body, &err);
@@ -286,8 +287,8 @@ static void obey(struct service *s, struct call *call, const struct order *order
 	*p = (struct pending){ .service = s, .call = call, .kind = order->kind };
 	if (order->kind != ACT_BREAKER_RESET)
 		p->node = xstrdup(call_segment(call));
-	ask = (struct act_ask){ p->node, who, reason, body.break_glass == 1, until_us };
-	act_ask(s->act, order->kind, &ask, on_told, p);
+	ask = (struct actor_request){ p->node, who, reason, body.break_glass == 1, until_us };
+	actor_ask(s->act, order->kind, &ask, on_told, p);
 	if (p->told) {
 		pending_free(p);
 		return;

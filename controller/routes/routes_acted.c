@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was done, and what may be done now: actions, breaker, policy. */
-#include "controller/actions/action.h"
+#include "controller/actions/actor_views.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
 #include "controller/routes/routes.h"
@@ -42,7 +42,7 @@ static json_t *stamp_at(const json_t *object, const char *key)
 void get_breaker(void *context, struct call *call)
 {
 	struct service *s = context;
-	CLEANUP(json_freep) json_t *kept = act_breaker_json(s->act);
+	CLEANUP(json_freep) json_t *kept = actor_breaker_json(s->act);
 
 	/* Of a breaker that never opened the ledger holds the first of all causes, for nothing. */
 	if (json_integer_value(json_object_get(kept, "opened_us")) == 0)
@@ -64,7 +64,7 @@ void get_breaker(void *context, struct call *call)
 void get_coverage(void *context, struct call *call)
 {
 	struct service *s = context;
-	CLEANUP(json_freep) json_t *all = act_coverage_json(s->act);
+	CLEANUP(json_freep) json_t *all = actor_coverage_json(s->act);
 	struct store_range range;
 	struct store_page page;
 
@@ -91,7 +91,7 @@ void get_evidence(void *context, struct call *call)
 	struct service *s = context;
 	json_t *bundle = NULL;
 	struct err err = ERR_INIT;
-	int r = act_evidence(s->act, call_segment(call), &bundle, &err);
+	int r = actor_evidence(s->act, call_segment(call), &bundle, &err);
 
 	if (r < 0)
 		refuse_store(call, r, &err);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "controller/campaign/campaign.h"
-#include "controller/campaign/campaigning.h"
+#include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
 #include "controller/routes/routes.h"
@@ -125,7 +125,7 @@ void post_campaign(void *context, struct call *call)
 	CLEANUP(body_release) struct body body = { 0 };
 	CLEANUP(freep) char *who = NULL;
 	CLEANUP(freep) char *reason = NULL;
-	struct campaigning_ask ask;
+	struct campaigns_ask ask;
 	struct err err = ERR_INIT;
 	int64_t id;
 	int r;
@@ -143,8 +143,8 @@ void post_campaign(void *context, struct call *call)
 	}
 	who = operator_name(call_identity(call), body.by);
 	reason = utf8_clean(body.reason);
-	ask = (struct campaigning_ask){ body.domain, body.nodes, body.kind, body.plan, reason, who };
-	id = campaigning_begin(s, &ask, &err);
+	ask = (struct campaigns_ask){ body.domain, body.nodes, body.kind, body.plan, reason, who };
+	id = campaigns_begin(s, &ask, &err);
 	if (id < 0)
 		call_refuse(call, status_of((int)id), "%s", err.msg);
 	else

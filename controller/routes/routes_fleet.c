@@ -6,8 +6,8 @@
 #include "controller/controller.h"
 #include "controller/fleet/drift.h"
 #include "controller/http/api.h"
+#include "controller/routes/background_job.h"
 #include "controller/routes/routes.h"
-#include "controller/routes/sliced.h"
 #include "controller/store/store.h"
 #include "controller/store/store_backup.h"
 #include "lib/base/clock.h"
@@ -156,8 +156,9 @@ static void release(void *context)
 
 void get_drift(void *context, struct call *call)
 {
-	static const struct sliced_work work = { step, answer, release,
-						 "so many hosts cannot be compared in 25 s" };
+	static const struct background_job_work work = {
+		step, answer, release, "so many hosts cannot be compared in 25 s"
+	};
 	struct service *s = context;
 	struct store_range range;
 	struct drifting *d;
@@ -169,5 +170,5 @@ void get_drift(void *context, struct call *call)
 				.drift = drift_new(),
 				.cursor = xstrdup(range.cursor),
 				.limit = range.limit };
-	sliced_begin(s, call, &work, d);
+	background_job_begin(s, call, &work, d);
 }

@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "controller/actions/action.h"
+#include "controller/actions/actor_views.h"
 #include "controller/controller.h"
 #include "controller/fleet/findings.h"
 #include "controller/http/api.h"
-#include "controller/ingest/speaker.h"
+#include "controller/ingest/host_identity.h"
 #include "controller/routes/life.h"
 #include "controller/routes/routes.h"
 #include "controller/store/pack.h"
@@ -93,16 +93,16 @@ static void add_live(struct service *s, json_t *node)
 	const char *name = json_string_value(json_object_get(node, "node"));
 	int state = live_state(&s->live, name ? name : "", clock_mono_us());
 	const struct host *host = hosts_find(&s->hosts, name ? name : "");
-	const int there = act_in_cluster(s->act, name ? name : "");
-	json_t *service = act_service_json(s->act, name ? name : "");
+	const int there = actor_in_cluster(s->act, name ? name : "");
+	json_t *service = actor_service_json(s->act, name ? name : "");
 
 	(void)json_object_set_new(node, "clock_skew_s",
 				  host && isfinite(host->skew_s) ? json_real(host->skew_s)
 								 : json_null());
 	(void)json_object_set_new(node, "lost_reports",
 				  host ? json_integer((json_int_t)host->lost) : json_null());
-	if (speaker_two(host, clock_real_us())) {
-		CLEANUP(freep) char *sentence = speaker_two_sentence(host);
+	if (host_identity_two(host, clock_real_us())) {
+		CLEANUP(freep) char *sentence = host_identity_two_sentence(host);
 
 		(void)json_object_set_new(node, "verdict", json_string("inconclusive"));
 		(void)json_object_set_new(node, "sentence", json_string(sentence));

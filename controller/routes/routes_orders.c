@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "controller/actions/actor.h"
-#include "controller/campaign/campaigning.h"
+#include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
 #include "controller/routes/routes.h"
@@ -146,8 +146,8 @@ static json_t *opinion_of(struct service *s, const char *node, uint64_t now_real
 {
 	CLEANUP(json_freep) json_t *host = NULL;
 	CLEANUP(json_freep) json_t *incidents = NULL;
-	CLEANUP(freep) char *cordoned = act_cordoned(s->act, node);
-	CLEANUP(freep) char *let_in = act_let_in(s->act, node);
+	CLEANUP(freep) char *cordoned = actor_cordoned(s->act, node);
+	CLEANUP(freep) char *let_in = actor_let_in(s->act, node);
 	struct err err = ERR_INIT;
 	int r = store_node(s->store, node, now_real_us, &host, &err);
 
@@ -188,8 +188,8 @@ static json_t *opinion_order(struct service *s, const char *node)
 /* What the host has to be told now: an array, a new reference; or NULL. */
 static json_t *orders_of(struct service *s, const char *node)
 {
-	json_t *const all[] = { opinion_order(s, node), act_order(s->act, node),
-				campaigning_order(s, node) };
+	json_t *const all[] = { opinion_order(s, node), actor_order(s->act, node),
+				campaigns_order(s, node) };
 	json_t *orders = NULL;
 	size_t i;
 

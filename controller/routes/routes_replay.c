@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /v1/policy/replay?since=D: the store's past through a policy, a slice at a time (sliced.h).
- * One at a time.
+ * POST /v1/policy/replay?since=D: the store's past through a policy, a slice at a time
+ * (background_job.h). One at a time.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "controller/actions/action.h"
+#include "controller/actions/actor_views.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
+#include "controller/routes/background_job.h"
 #include "controller/routes/routes.h"
-#include "controller/routes/sliced.h"
 #include "controller/store/store.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -59,7 +59,7 @@ static const char *domain_of(struct replaying *p, const char *node)
 	const json_t *known = json_object_get(p->domains, node);
 
 	if (!known && p->policy.domain_label) {
-		CLEANUP(json_freep) json_t *life = act_node_json(p->service->act, node);
+		CLEANUP(json_freep) json_t *life = actor_node_json(p->service->act, node);
 		json_t *label =
 			json_object_get(json_object_get(life, "labels"), p->policy.domain_label);
 
@@ -142,7 +142,7 @@ static void answer(void *context, struct call *call)
 	call_reply(call, 200, replay_end(p->replay, clock_real_us()));
 }
 
-static const struct sliced_work replaying_work = {
+static const struct background_job_work replaying_work = {
 	step, answer, release, "since: 25 s are not enough for so much history; ask for less"
 };
 
@@ -202,5 +202,5 @@ void post_policy_replay(void *context, struct call *call)
 	};
 	p->replay = replay_new(&p->policy);
 	s->replaying = p;
-	sliced_begin(s, call, &replaying_work, p);
+	background_job_begin(s, call, &replaying_work, p);
 }

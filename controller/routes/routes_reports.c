@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "controller/actions/acting.h"
-#include "controller/campaign/campaigning.h"
+#include "controller/actions/remediation.h"
+#include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
 #include "controller/ingest/ingest.h"
@@ -111,9 +111,9 @@ static unsigned keep_report(struct intake *in, const struct ingest *ingest, stru
 		return 503;
 	}
 	if (place != PLACE_DUPLICATE) {
-		acting_report(s, &ingest->report, ingest->arrival.measured_us,
-			      ingest->arrival.fresh);
-		campaigning_report(s, &ingest->report);
+		remediation_report(s, &ingest->report, ingest->arrival.measured_us,
+				   ingest->arrival.fresh);
+		campaigns_report(s, &ingest->report);
 	}
 	note_topology(in, ingest->report.topology);
 	s->counts.late += place == PLACE_LATE;
@@ -146,7 +146,7 @@ static unsigned check_report(struct intake *in, const struct report *report, str
 		(void)err_set(err, EPERM, "this token may not report for '%s'", report->node);
 		return refused(in, 403);
 	}
-	if (!who->node && !limiter_take(&s->limiter, report->node, clock_mono_us()))
+	if (!who->node && !token_buckets_take(&s->buckets, report->node, clock_mono_us()))
 		return too_often(in, report->node, err);
 	if (!has_room(s, report->node)) {
 		(void)err_set(err, EDQUOT, "no room for another host: nodes-max is reached");
@@ -156,7 +156,7 @@ static unsigned check_report(struct intake *in, const struct report *report, str
 }
 
 /* When it was measured. Each report takes one of the ages, in order. */
-static struct arrival next_arrival(struct intake *in)
+static struct report_clock next_arrival(struct intake *in)
 {
 	const char *time = call_header(in->call, "Assay-Time");
 	size_t length = in->ages ? strcspn(in->ages, ",") : 0;
@@ -164,7 +164,7 @@ static struct arrival next_arrival(struct intake *in)
 
 	if (in->ages)
 		in->ages = in->ages[length] ? in->ages + length + 1 : NULL;
-	return arrival_of(age, time, clock_real_us());
+	return report_clock_of(age, time, clock_real_us());
 }
 
 /* One report: its status, and a sentence unless that is 200 or 202. */
@@ -173,12 +173,12 @@ static unsigned take_report(struct intake *in, const struct packed *sent, struct
 	CLEANUP(ingest_release) struct ingest ingest = { 0 };
 	struct service *s = in->service;
 	const char *sender = call_identity(in->call)->node;
-	const struct arrival arrival = next_arrival(in);
+	const struct report_clock arrival = next_arrival(in);
 	unsigned status;
 	int r;
 
 	/* A host that sends too much is told before it costs anything. */
-	if (sender && !limiter_take(&s->limiter, sender, clock_mono_us()))
+	if (sender && !token_buckets_take(&s->buckets, sender, clock_mono_us()))
 		return too_often(in, sender, err);
 	r = ingest_decode(sent, &s->memo, &ingest, err);
 	if (r < 0) {
@@ -226,7 +226,7 @@ static void take_in_batch(struct service *s, struct call *call,
 		return;
 	if (service_full(s)) {
 		s->counts.shed++;
-		call_retry_within(call, shed_tell(&s->shed, start_us));
+		call_retry_within(call, load_shed_tell(&s->shed, start_us));
 		call_refuse(call, 503, "too many reports at once");
 		return;
 	}

@@ -32,7 +32,7 @@ static bool may_put(struct service *s, struct call *call)
 		call_refuse(call, 403, "this token may not send topologies");
 		return false;
 	}
-	if (who->node && !limiter_take(&s->limiter, who->node, clock_mono_us())) {
+	if (who->node && !token_buckets_take(&s->buckets, who->node, clock_mono_us())) {
 		s->counts.refused++;
 		call_refuse(call, 429, "'%s' sends too often: report-rate and report-burst",
 			    who->node);

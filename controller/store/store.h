@@ -31,7 +31,7 @@ struct verdict_item;
 #define STORE_STALE_US (16 * USEC_PER_MIN)
 
 enum {
-	STORE_VERSION = 11,	/* PRAGMA user_version of what this program writes */
+	STORE_VERSION = 12,	/* PRAGMA user_version of what this program writes */
 	STORE_PAGE_MAX = 1000,	/* most items of one page of a list */
 	STORE_ITEMS_MAX = 1000, /* not-pass items kept of one report, worst first */
 	STORE_PROFILES_MAX = 8, /* profiles of one host whose newest run is kept */
@@ -47,7 +47,7 @@ struct store_report {
 	const struct packed *body;
 	const struct verdict *kept; /* earlier runs of its profile: what still stands, newest first */
 	size_t n_kept;		    /* at most STORE_KEPT_MAX */
-	uint64_t seen_us;	    /* when it was measured, by our clock (arrival.h) */
+	uint64_t seen_us;	    /* when it was measured, by our clock (report_clock.h) */
 	bool history; /* it is kept and no more: a newer one is there, or it says nothing of the host */
 };
 

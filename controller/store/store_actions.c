@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "controller/store/sql/statements.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -36,119 +37,85 @@ const char *const action_state_names[] = {
 	NULL,
 };
 
-/* NULL for 0: no incident, no time. */
-static void bind_some(sqlite3_stmt *st, int at, int64_t value)
-{
-	if (value)
-		bind_int(st, at, value);
-	else
-		(void)sqlite3_bind_null(st, at);
-}
-
-/* The oldest go, in the transaction of the new one. */
-static int drop_beyond(struct store *s, enum statement which, int max, struct err *err)
-{
-	sqlite3_stmt *st = store_statement(s, which);
-
-	bind_int(st, 1, max);
-	return store_step_done(s, st, "drop what is old", err);
-}
-
 int64_t store_add_action(struct store *s, const struct store_action *a, struct err *err)
 {
-	sqlite3_stmt *st;
-	int64_t id;
-	int r = store_begin(s, err);
+	struct db_batch b = store_write(s, err);
+	struct db_action_add_row added = { 0 };
 
-	if (r < 0)
-		return r;
-	st = store_statement(s, SQL_ACTION_ADD);
-	bind_text(st, 1, a->node);
-	bind_int(st, 2, a->kind);
-	bind_int(st, 3, a->state);
-	bind_text(st, 4, a->who);
-	bind_text(st, 5, a->rule);
-	bind_some(st, 6, a->incident);
-	bind_text(st, 7, a->reason);
-	bind_text(st, 8, a->evidence ? a->evidence : "{}");
-	bind_text(st, 9, a->undo);
-	bind_int(st, 10, a->break_glass);
-	bind_int(st, 11, (int64_t)a->until_us);
-	bind_int(st, 12, (int64_t)a->epoch);
-	bind_int(st, 13, (int64_t)a->decided_us);
-	r = store_step_done(s, st, "record action", err);
-	if (r < 0)
-		return r;
-	id = sqlite3_last_insert_rowid(s->db);
-	r = drop_beyond(s, SQL_ACTIONS_DROP, STORE_ACTIONS_MAX, err);
-	return r < 0 ? r : id;
+	(void)db_one(&b, action_add, &added, .node = a->node, .kind = a->kind, .state = a->state,
+		     .who = a->who, .rule = a->rule, .incident = a->incident, .reason = a->reason,
+		     .evidence = a->evidence, .undo = a->undo, .break_glass = a->break_glass,
+		     .until_us = a->until_us, .epoch = a->epoch, .decided_us = a->decided_us,
+		     .finding_check = a->check, .finding_subject = a->subject,
+		     .partner = a->partner, .sticky = a->sticky, .decision = a->decision);
+	db_add(&b, actions_drop, .kept = STORE_ACTIONS_MAX);
+	return db_end(&b) < 0 ? db_end(&b) : added.id;
 }
 
 int store_end_action(struct store *s, int64_t id, int state, const char *result, uint64_t done_us,
 		     struct err *err)
 {
-	sqlite3_stmt *st;
-	int r = store_begin(s, err);
+	struct db_batch b = store_write(s, err);
 
-	if (r < 0)
-		return r;
-	st = store_statement(s, SQL_ACTION_STATE);
-	bind_int(st, 1, id);
-	bind_int(st, 2, state);
-	bind_text(st, 3, result);
-	bind_some(st, 4, (int64_t)done_us);
-	return store_step_done(s, st, "record action", err);
+	db_add(&b, action_state, .id = id, .state = state, .result = result, .done_us = done_us);
+	return db_end(&b);
 }
 
-/* Columns of ACTION_COLUMNS. */
-static struct store_action action_of_row(sqlite3_stmt *st)
+static struct store_action action_of_row(const struct db_actions_row *row)
 {
 	return (struct store_action){
-		.id = sqlite3_column_int64(st, 0),
-		.node = column_text(st, 1),
-		.kind = sqlite3_column_int(st, 2),
-		.state = sqlite3_column_int(st, 3),
-		.who = column_text(st, 4),
-		.rule = column_text(st, 5),
-		.incident = sqlite3_column_int64(st, 6),
-		.reason = column_text(st, 7),
-		.evidence = column_text(st, 8),
-		.undo = column_text(st, 9),
-		.result = column_text(st, 10),
-		.break_glass = sqlite3_column_int(st, 11) != 0,
-		.until_us = (uint64_t)sqlite3_column_int64(st, 12),
-		.epoch = (uint64_t)sqlite3_column_int64(st, 13),
-		.decided_us = (uint64_t)sqlite3_column_int64(st, 14),
-		.done_us = (uint64_t)sqlite3_column_int64(st, 15),
+		.id = row->id,
+		.node = row->node,
+		.kind = (int)row->kind,
+		.state = (int)row->state,
+		.who = row->who,
+		.rule = row->rule,
+		.incident = row->incident,
+		.reason = row->reason,
+		.evidence = row->evidence,
+		.undo = row->undo,
+		.result = row->result,
+		.break_glass = row->break_glass != 0,
+		.until_us = row->until_us,
+		.epoch = row->epoch,
+		.decided_us = row->decided_us,
+		.done_us = row->done_us,
+		.check = row->finding_check,
+		.subject = row->finding_subject,
+		.partner = row->partner,
+		.sticky = row->sticky != 0,
+		.decision = (int)row->decision,
 	};
+}
+
+struct action_reader {
+	void (*each)(void *context, const struct store_action *action);
+	void *context;
+};
+
+static int read_action(void *context, const void *row)
+{
+	const struct action_reader *reader = context;
+	const struct store_action action = action_of_row(row);
+
+	reader->each(reader->context, &action);
+	return 0;
 }
 
 int store_open_actions(struct store *s,
 		       void (*each)(void *context, const struct store_action *action),
 		       void *context, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_ACTIONS_OPEN);
-	int r;
+	struct action_reader reader = { each, context };
+	struct db_batch b = store_ask(s, err);
 
-	while ((r = store_step_row(s, st, "read actions", err)) == 1) {
-		const struct store_action action = action_of_row(st);
-
-		each(context, &action);
-	}
-	return r;
+	db_each(&b, actions_open, read_action, &reader);
+	return db_end(&b);
 }
 
-static const char *name_of(const char *const *names, int n, int value)
+static const char *name_of(const char *const *names, int n, int64_t value)
 {
 	return value >= 0 && value < n ? names[value] : "unknown";
-}
-
-static json_t *stamp_of(uint64_t us)
-{
-	char text[CLOCK_STAMP_SIZE];
-
-	clock_stamp(us, text);
-	return us ? json_string(text) : json_null();
 }
 
 static json_t *number_text(int64_t id)
@@ -163,9 +130,23 @@ static json_t *json_of_text(const char *text)
 	return value ? value : json_null();
 }
 
-static json_t *action_json(sqlite3_stmt *st, uint64_t now_us UNUSED)
+/* What its reasons are, as one object: what is not known is not in it. */
+static json_t *evidence_json(const struct db_actions_row *row)
 {
-	const struct store_action a = action_of_row(st);
+	json_t *value = json_pack("{s:s*, s:s*, s:s*, s:s*}", "text", row->evidence, "check",
+				  row->finding_check, "subject", row->finding_subject, "partner",
+				  row->partner);
+
+	if (row->sticky_known)
+		(void)json_object_set_new(value, "sticky", json_boolean(row->sticky));
+	if (row->decision_known)
+		(void)json_object_set_new(value, "decision", json_integer(row->decision));
+	return value;
+}
+
+static json_t *action_json(const void *row, uint64_t now_us UNUSED)
+{
+	const struct store_action a = action_of_row(row);
 
 	return json_pack("{s:o, s:s, s:s, s:s, s:s, s:s?, s:o, s:s, s:o, s:s?, s:s?, s:b, s:o, s:I,"
 			 " s:o, s:o}",
@@ -173,159 +154,163 @@ static json_t *action_json(sqlite3_stmt *st, uint64_t now_us UNUSED)
 			 name_of(action_kind_names, ACT_KINDS_, a.kind), "state",
 			 name_of(action_state_names, ACTION_REFUSED + 1, a.state), "by", a.who,
 			 "rule", a.rule, "incident", number_text(a.incident), "reason", a.reason,
-			 "evidence", json_of_text(a.evidence), "undo", a.undo, "result", a.result,
-			 "break_glass", a.break_glass, "until", stamp_of(a.until_us), "epoch",
-			 (json_int_t)a.epoch, "at", stamp_of(a.decided_us), "done",
-			 stamp_of(a.done_us));
+			 "evidence", evidence_json(row), "undo", a.undo, "result", a.result,
+			 "break_glass", a.break_glass, "until", store_json_stamp(a.until_us),
+			 "epoch", (json_int_t)a.epoch, "at", store_json_stamp(a.decided_us), "done",
+			 store_json_stamp(a.done_us));
 }
 
 int store_actions(struct store *s, const char *node, const struct store_range *range,
 		  struct store_page *ret, struct err *err)
 {
-	struct listing list = { s,
-				store_statement(s, node ? SQL_ACTIONS_OF_NODE : SQL_ACTIONS),
-				action_json,
-				0,
-				range->limit,
-				0 };
+	struct listing list = { .item = action_json, .limit = range->limit };
+	const int64_t before = store_cursor_number(range);
+	struct db_batch b = store_ask(s, err);
 
-	bind_int(list.st, 1, store_cursor_number(range));
-	bind_int(list.st, 2, (int64_t)range->limit + 1);
 	if (node)
-		bind_text(list.st, 3, node);
-	return store_read_page(&list, ret, err);
+		db_each(&b, actions_of_node, listing_row, &list, .before = before,
+			.limit = range->limit + 1, .node = node);
+	else
+		db_each(&b, actions, listing_row, &list, .before = before,
+			.limit = range->limit + 1);
+	return listing_end(&list, &b, ret);
+}
+
+static int take_action(void *context, const void *row)
+{
+	json_t **ret = context;
+
+	*ret = action_json(row, 0);
+	return 1;
 }
 
 int store_action(struct store *s, int64_t id, json_t **ret_action, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_ACTION);
-	int r;
+	struct db_batch b = store_ask(s, err);
+	json_t *action = NULL;
 
-	bind_int(st, 1, id);
-	r = store_step_row(s, st, "read action", err);
-	if (r == 0)
+	db_each(&b, action, take_action, &action, .id = id);
+	if (db_end(&b) < 0)
+		return db_end(&b);
+	if (!action)
 		return err_set(err, ENOENT, "there is no action %" PRId64, id);
-	if (r == 1)
-		*ret_action = action_json(st, 0);
-	return r < 0 ? r : 0;
+	*ret_action = action;
+	return 0;
 }
 
 /* --- lives --- */
 
 int store_put_life(struct store *s, const struct store_life *life, struct err *err)
 {
-	sqlite3_stmt *st;
-	int r = store_begin(s, err);
+	struct db_batch b = store_write(s, err);
 
-	if (r < 0)
-		return r;
-	st = store_statement(s, SQL_LIFE_PUT);
-	bind_text(st, 1, life->node);
-	bind_text(st, 2, life->record);
-	bind_text(st, 3, life->findings);
-	return store_step_done(s, st, "keep life", err);
+	db_add(&b, life_put, .node = life->node, .record = life->record, .findings = life->findings);
+	return db_end(&b);
 }
 
 int store_drop_life(struct store *s, const char *node, struct err *err)
 {
-	sqlite3_stmt *st;
-	int r = store_begin(s, err);
+	struct db_batch b = store_write(s, err);
 
-	if (r < 0)
-		return r;
-	st = store_statement(s, SQL_LIFE_DROP);
-	bind_text(st, 1, node);
-	return store_step_done(s, st, "drop life", err);
+	db_add(&b, life_drop, .node = node);
+	return db_end(&b);
+}
+
+struct life_reader {
+	void (*each)(void *context, const struct store_life *life);
+	void *context;
+};
+
+static int read_life(void *context, const void *p)
+{
+	const struct life_reader *reader = context;
+	const struct db_lives_row *row = p;
+	const struct store_life life = { row->node, row->record, row->findings };
+
+	reader->each(reader->context, &life);
+	return 0;
 }
 
 int store_lives(struct store *s, void (*each)(void *context, const struct store_life *life),
 		void *context, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_LIVES);
-	int r;
+	struct life_reader reader = { each, context };
+	struct db_batch b = store_ask(s, err);
 
-	while ((r = store_step_row(s, st, "read lives", err)) == 1) {
-		const struct store_life life = { column_text(st, 0), column_text(st, 1),
-						 column_text(st, 2) };
-
-		each(context, &life);
-	}
-	return r;
+	db_each(&b, lives, read_life, &reader);
+	return db_end(&b);
 }
 
 int store_put_part(struct store *s, const char *serial, const char *cordons, struct err *err)
 {
-	sqlite3_stmt *st;
-	int r = store_begin(s, err);
+	struct db_batch b = store_write(s, err);
 
-	if (r < 0)
-		return r;
-	st = store_statement(s, SQL_PART_PUT);
-	bind_text(st, 1, serial);
-	bind_text(st, 2, cordons);
-	return store_step_done(s, st, "keep part", err);
+	db_add(&b, part_put, .serial = serial, .cordons = cordons);
+	return db_end(&b);
+}
+
+struct part_reader {
+	void (*each)(void *context, const char *serial, const char *cordons);
+	void *context;
+};
+
+static int read_part(void *context, const void *p)
+{
+	const struct part_reader *reader = context;
+	const struct db_parts_row *row = p;
+
+	reader->each(reader->context, row->serial, row->cordons);
+	return 0;
 }
 
 int store_parts(struct store *s,
 		void (*each)(void *context, const char *serial, const char *cordons), void *context,
 		struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_PARTS);
-	int r;
+	struct part_reader reader = { each, context };
+	struct db_batch b = store_ask(s, err);
 
-	while ((r = store_step_row(s, st, "read parts", err)) == 1)
-		each(context, column_text(st, 0), column_text(st, 1));
-	return r;
+	db_each(&b, parts, read_part, &reader);
+	return db_end(&b);
 }
 
 int store_add_transition(struct store *s, const struct store_transition *t, struct err *err)
 {
-	sqlite3_stmt *st;
-	int r = store_begin(s, err);
+	struct db_batch b = store_write(s, err);
 
-	if (r < 0)
-		return r;
-	st = store_statement(s, SQL_TRANSITION_ADD);
-	bind_text(st, 1, t->node);
-	bind_int(st, 2, (int64_t)t->at_us);
-	bind_int(st, 3, t->before);
-	bind_int(st, 4, t->after);
-	bind_text(st, 5, t->who);
-	bind_text(st, 6, t->why);
-	bind_text(st, 7, t->evidence);
-	bind_text(st, 8, t->undo);
-	bind_text(st, 9, t->event);
-	r = store_step_done(s, st, "record transition", err);
-	return r < 0 ? r : drop_beyond(s, SQL_TRANSITIONS_DROP, STORE_TRANSITIONS_MAX, err);
+	db_add(&b, transition_add, .node = t->node, .at_us = t->at_us, .before = t->before,
+	       .after = t->after, .who = t->who, .why = t->why, .evidence = t->evidence,
+	       .undo = t->undo, .event = t->event);
+	db_add(&b, transitions_drop, .kept = STORE_TRANSITIONS_MAX);
+	return db_end(&b);
 }
 
-static const char *life_name(int state)
+static const char *life_name(int64_t state)
 {
 	return name_of(life_state_names, LIFE_STATES, state);
 }
 
-static json_t *transition_json(sqlite3_stmt *st, uint64_t now_us UNUSED)
+static json_t *transition_json(const void *p, uint64_t now_us UNUSED)
 {
+	const struct db_transitions_row *row = p;
+
 	return json_pack("{s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "id",
-			 number_text(sqlite3_column_int64(st, 0)), "node", column_json_text(st, 1),
-			 "at", column_json_stamp(st, 2), "from",
-			 life_name(sqlite3_column_int(st, 3)), "to",
-			 life_name(sqlite3_column_int(st, 4)), "by", column_json_text(st, 5), "why",
-			 column_json_text(st, 6), "evidence", json_of_text(column_text(st, 7)),
-			 "undo", column_json_text(st, 8), "event", column_json_text(st, 9));
+			 number_text(row->id), "node", store_json_text(row->node), "at",
+			 store_json_stamp(row->at_us), "from", life_name(row->before), "to",
+			 life_name(row->after), "by", store_json_text(row->who), "why",
+			 store_json_text(row->why), "evidence", json_of_text(row->evidence), "undo",
+			 store_json_text(row->undo), "event", store_json_text(row->event));
 }
 
 int store_transitions(struct store *s, const char *node, const struct store_range *range,
 		      struct store_page *ret, struct err *err)
 {
-	struct listing list = {
-		s, store_statement(s, SQL_TRANSITIONS), transition_json, 0, range->limit, 0
-	};
+	struct listing list = { .item = transition_json, .limit = range->limit };
+	struct db_batch b = store_ask(s, err);
 
-	bind_int(list.st, 1, store_cursor_number(range));
-	bind_int(list.st, 2, (int64_t)range->limit + 1);
-	bind_text(list.st, 3, node);
-	return store_read_page(&list, ret, err);
+	db_each(&b, transitions, listing_row, &list, .before = store_cursor_number(range),
+		.limit = range->limit + 1, .node = node);
+	return listing_end(&list, &b, ret);
 }
 
 /* --- what is decided on --- */
@@ -335,37 +320,35 @@ uint64_t store_incident_changes(const struct store *s)
 	return s->incident_changes;
 }
 
-int store_open_incident_ids(struct store *s,
-			    void (*each)(void *context, int64_t id, const char *node,
-					 const char *check),
-			    void *context, struct err *err)
-{
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_FINDINGS_OPEN);
-	int r;
+struct brief_reader {
+	void (*each)(void *context, const struct store_brief *brief);
+	void *context;
+};
 
-	while ((r = store_step_row(s, st, "read incidents", err)) == 1)
-		each(context, sqlite3_column_int64(st, 0), column_text(st, 1), column_text(st, 2));
-	return r;
+static int read_brief(void *context, const void *p)
+{
+	const struct brief_reader *reader = context;
+	const struct db_nodes_brief_row *row = p;
+	const struct store_brief brief = {
+		.node = row->node,
+		.sku = row->sku,
+		.topology = row->topology,
+		.seen_us = row->seen_us,
+		.first_us = row->first_us,
+		.deep_us = row->deep_us,
+		.level = (int)row->verdict,
+	};
+
+	reader->each(reader->context, &brief);
+	return 0;
 }
 
 int store_briefs(struct store *s, void (*each)(void *context, const struct store_brief *brief),
 		 void *context, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_NODES_BRIEF);
-	int r;
+	struct brief_reader reader = { each, context };
+	struct db_batch b = store_ask(s, err);
 
-	while ((r = store_step_row(s, st, "read hosts", err)) == 1) {
-		const struct store_brief brief = {
-			.node = column_text(st, 0),
-			.sku = column_text(st, 1),
-			.seen_us = (uint64_t)sqlite3_column_int64(st, 2),
-			.level = sqlite3_column_int(st, 3),
-			.topology = column_text(st, 4),
-			.first_us = (uint64_t)sqlite3_column_int64(st, 5),
-			.deep_us = (uint64_t)sqlite3_column_int64(st, 6),
-		};
-
-		each(context, &brief);
-	}
-	return r;
+	db_each(&b, nodes_brief, read_brief, &reader);
+	return db_end(&b);
 }

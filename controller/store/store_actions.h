@@ -52,8 +52,12 @@ struct store_action {
 	const char *node;
 	int kind, state; /* enums above */
 	const char *who, *rule, *reason;
-	int64_t incident;     /* 0: none */
-	const char *evidence; /* JSON */
+	int64_t incident;	     /* 0: none */
+	const char *evidence;	     /* a sentence, or NULL */
+	const char *check, *subject; /* of the finding it is about, or NULL */
+	const char *partner;	     /* of a test with another host, or NULL */
+	bool sticky;		     /* of a cordon: only a person ends it */
+	int decision;		     /* enum decision_action; 0: a person's, or clean-up */
 	const char *undo, *result;
 	bool break_glass;
 	uint64_t until_us, epoch, decided_us;
@@ -109,12 +113,6 @@ int store_add_transition(struct store *s, const struct store_transition *t, stru
 /* Of one host, newest first. */
 int store_transitions(struct store *s, const char *node, const struct store_range *range,
 		      struct store_page *ret, struct err *err);
-
-/* Call `each` with every open incident: its number, host and check. */
-int store_open_incident_ids(struct store *s,
-			    void (*each)(void *context, int64_t id, const char *node,
-					 const char *check),
-			    void *context, struct err *err);
 
 /* Counts up with every change of an incident. */
 uint64_t store_incident_changes(const struct store *s);

@@ -82,7 +82,7 @@ int store_backup_begin(struct store *s, const char *path, struct err *err)
 		    SQLITE_OK ||
 	    sqlite3_exec(b->to, pragmas, NULL, NULL, NULL) != SQLITE_OK)
 		return fail(s, "open", NULL, err);
-	b->run = sqlite3_backup_init(b->to, "main", s->db, "main");
+	b->run = sqlite3_backup_init(b->to, "main", s->file, "main");
 	if (!b->run)
 		return fail(s, "begin", NULL, err);
 	b->now.state = BACKUP_RUNNING;
@@ -161,4 +161,38 @@ void store_backup_end(struct store *s)
 	stop(s->backup);
 	free(s->backup->error);
 	free(TAKE(s->backup));
+}
+
+/* --- before a step to another version --- */
+
+enum {
+	VERSION_AT = 60
+}; /* of PRAGMA user_version in the file, 4 bytes: sqlite.org/fileformat2.html */
+
+/* Of a copy, or -1: there is none that can be read. */
+static int version_of(const char *path)
+{
+	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	unsigned char at[4];
+
+	if (fd < 0 || pread(fd, at, sizeof(at), VERSION_AT) != (ssize_t)sizeof(at))
+		return -1;
+	return (int)((unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | at[3]);
+}
+
+int store_backup_before(struct store *s, int version, int next, struct err *err)
+{
+	CLEANUP(freep)
+	char *path = xasprintf("%s.before-%d", sqlite3_db_filename(s->file, "main"), next);
+	const int kept = version_of(path);
+	int r;
+
+	/* A start that was interrupted half way made it, of the version where it began. */
+	if (kept > 0 && kept < version)
+		return 0;
+	r = store_backup_begin(s, path, err);
+	while (r == 0 && store_backup_state(s).state == BACKUP_RUNNING)
+		r = MIN(store_backup_step(s, UINT64_MAX, err), 0);
+	store_backup_end(s);
+	return r < 0 ? err_wrap(err, r, "the copy before the upgrade") : 0;
 }

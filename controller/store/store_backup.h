@@ -34,3 +34,10 @@ struct store_backup store_backup_state(const struct store *s);
 
 /* Drop what is not whole. */
 void store_backup_end(struct store *s);
+
+/*
+ * Copy the store, of this version, to PATH.before-NEXT before it is brought to the next one, at
+ * once: what one goes back to with an older program. A copy of an earlier version by that name is
+ * of an upgrade that was interrupted, and stays; any other is replaced.
+ */
+int store_backup_before(struct store *s, int version, int next, struct err *err);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "controller/store/sql/statements.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -14,45 +15,33 @@ int store_put_campaign(struct store *s, int64_t id, uint64_t ended_us, const jso
 		       struct err *err)
 {
 	CLEANUP(freep) char *text = json_line(body);
-	sqlite3_stmt *st;
-	int r = store_begin(s, err);
+	struct db_batch b = store_write(s, err);
 
-	if (r < 0)
-		return r;
-	st = store_statement(s, SQL_CAMPAIGN_PUT);
-	bind_int(st, 1, id);
-	if (ended_us)
-		bind_int(st, 2, (int64_t)ended_us);
-	bind_text(st, 3, text);
-	r = store_step_done(s, st, "keep campaign", err);
-	if (r < 0)
-		return r;
-	st = store_statement(s, SQL_CAMPAIGNS_DROP);
-	bind_int(st, 1, STORE_CAMPAIGNS_MAX);
-	return store_step_done(s, st, "drop what is old", err);
+	db_add(&b, campaign_put, .id = id, .ended_us = ended_us, .body = text);
+	db_add(&b, campaigns_drop, .kept = STORE_CAMPAIGNS_MAX);
+	return db_end(&b);
 }
 
 int store_last_campaign(struct store *s, int64_t *ret_id, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_CAMPAIGN_LAST);
-	int r = store_step_row(s, st, "read campaigns", err);
+	struct db_batch b = store_ask(s, err);
+	struct db_campaign_last_row row;
 
-	if (r == 1)
-		*ret_id = sqlite3_column_int64(st, 0);
-	return r < 0 ? r : 0;
+	if (db_one(&b, campaign_last, &row))
+		*ret_id = row.id;
+	return db_end(&b);
 }
 
-static json_t *body_of(sqlite3_stmt *st)
+static json_t *body_of(const struct db_campaigns_row *row)
 {
-	const char *text = column_text(st, 1);
-	json_t *body = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	json_t *body = row->body ? json_loads(row->body, JSON_REJECT_DUPLICATES, NULL) : NULL;
 
 	return body ? body : json_object();
 }
 
-static json_t *brief_of_row(sqlite3_stmt *st, uint64_t now_us UNUSED)
+static json_t *brief_of_row(const void *row, uint64_t now_us UNUSED)
 {
-	json_t *body = body_of(st);
+	json_t *body = body_of(row);
 
 	(void)json_object_del(body, "rounds");
 	(void)json_object_del(body, STORE_CAMPAIGN_KEPT);
@@ -65,37 +54,51 @@ static json_t *brief_of_row(sqlite3_stmt *st, uint64_t now_us UNUSED)
 int store_campaigns(struct store *s, const struct store_range *range, struct store_page *ret,
 		    struct err *err)
 {
-	struct listing list = { s, store_statement(s, SQL_CAMPAIGNS), brief_of_row, 0, range->limit,
-				0 };
+	struct listing list = { .item = brief_of_row, .limit = range->limit };
+	struct db_batch b = store_ask(s, err);
 
-	bind_int(list.st, 1, store_cursor_number(range));
-	bind_int(list.st, 2, (int64_t)range->limit + 1);
-	return store_read_page(&list, ret, err);
+	db_each(&b, campaigns, listing_row, &list, .before = store_cursor_number(range),
+		.limit = range->limit + 1);
+	return listing_end(&list, &b, ret);
+}
+
+static int take_body(void *context, const void *row)
+{
+	json_t **ret = context;
+
+	*ret = body_of(row);
+	return 1;
 }
 
 int store_campaign(struct store *s, int64_t id, json_t **ret_campaign, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_CAMPAIGN);
-	int r;
+	struct db_batch b = store_ask(s, err);
+	json_t *body = NULL;
 
-	bind_int(st, 1, id);
-	r = store_step_row(s, st, "read campaign", err);
-	if (r == 0)
+	db_each(&b, campaign, take_body, &body, .id = id);
+	if (db_end(&b) < 0)
+		return db_end(&b);
+	if (!body)
 		return err_set(err, ENOENT, "there is no campaign %" PRId64, id);
-	if (r == 1)
-		*ret_campaign = body_of(st);
-	return r < 0 ? r : 0;
+	*ret_campaign = body;
+	return 0;
+}
+
+static int add_id(void *context, const void *row)
+{
+	const struct db_campaigns_open_row *campaign = row;
+
+	(void)json_array_append_new(context, json_integer(campaign->id));
+	return 0;
 }
 
 int store_open_campaigns(struct store *s, json_t **ret_ids, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_CAMPAIGNS_OPEN);
 	CLEANUP(json_freep) json_t *ids = json_array();
-	int r;
+	struct db_batch b = store_ask(s, err);
 
-	while ((r = store_step_row(s, st, "read campaigns", err)) == 1)
-		(void)json_array_append_new(ids, json_integer(sqlite3_column_int64(st, 0)));
-	if (r == 0)
+	db_each(&b, campaigns_open, add_id, ids);
+	if (db_end(&b) == 0)
 		*ret_ids = TAKE(ids);
-	return r;
+	return db_end(&b);
 }

@@ -2,8 +2,10 @@
 /* Windows and incidents: what the last runs of a host have added up to. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
+#include "controller/store/sql/statements.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -21,88 +23,82 @@ void store_window_release(struct store_window *row)
 
 int store_ran_before(struct store *s, const char *node, const char *profile, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_RUN_BEFORE);
+	struct db_batch b = store_ask(s, err);
+	const bool ran = db_any(&b, run_before, .node = node, .profile = profile);
 
-	bind_text(st, 1, node);
-	bind_text(st, 2, profile);
-	return store_step_row(s, st, "find runs", err);
+	return db_end(&b) < 0 ? db_end(&b) : ran;
+}
+
+struct window_reader {
+	struct store_window *rows;
+	size_t n;
+};
+
+static int read_window(void *context, const void *p)
+{
+	const struct db_windows_row *row = p;
+	struct window_reader *reader = context;
+
+	reader->rows[reader->n++] = (struct store_window){
+		.check = xstrdup(row->check_name),
+		.subject = xstrdup(row->subject),
+		.windows = { row->bits, (unsigned)row->seen },
+		.k = (unsigned)row->k,
+		.n = (unsigned)row->n,
+		.since_us = row->since_us,
+		.last_us = row->last_us,
+		.severity = (int)row->severity,
+		.source = (int)row->source,
+		.born = row->born != 0,
+		.parts_bad = (unsigned)row->parts_bad,
+		.parts = (unsigned)row->parts,
+		.score = row->score,
+		.locality = xstrdup(row->class),
+		.code = xstrdup(row->code),
+		.sentence = xstrdup(row->sentence),
+	};
+	return 0;
 }
 
 int store_windows(struct store *s, const char *node, struct store_window **ret_rows, size_t max,
 		  struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_WINDOWS);
-	struct store_window *rows = xrealloc(NULL, max, sizeof(*rows)); /* few are used */
-	size_t n = 0;
-	int r;
+	/* Few are used. */
+	struct window_reader reader = { xrealloc(NULL, max, sizeof(*reader.rows)), 0 };
+	struct db_batch b = store_ask(s, err);
 
-	bind_text(st, 1, node);
-	bind_int(st, 2, (int64_t)max);
-	while ((r = store_step_row(s, st, "read windows", err)) == 1 && n < max)
-		rows[n++] = (struct store_window){
-			.check = xstrdup(column_text(st, 0)),
-			.subject = xstrdup(column_text(st, 1)),
-			.windows = { (uint64_t)sqlite3_column_int64(st, 2),
-				     (unsigned)sqlite3_column_int(st, 3) },
-			.k = (unsigned)sqlite3_column_int(st, 4),
-			.n = (unsigned)sqlite3_column_int(st, 5),
-			.since_us = (uint64_t)sqlite3_column_int64(st, 6),
-			.last_us = (uint64_t)sqlite3_column_int64(st, 7),
-			.severity = sqlite3_column_int(st, 8),
-			.source = sqlite3_column_int(st, 9),
-			.born = sqlite3_column_int(st, 10) != 0,
-			.parts_bad = (unsigned)sqlite3_column_int(st, 11),
-			.parts = (unsigned)sqlite3_column_int(st, 12),
-			.score = column_real(st, 13),
-			.locality = xstrdup(column_text(st, 14)),
-			.code = xstrdup(column_text(st, 15)),
-			.sentence = xstrdup(column_text(st, 16)),
-		};
-	if (r >= 0) {
-		*ret_rows = rows;
-		return (int)n;
+	db_each(&b, windows, read_window, &reader, .node = node, .limit = max);
+	if (db_end(&b) == 0) {
+		*ret_rows = reader.rows;
+		return (int)reader.n;
 	}
-	for (; n > 0; n--)
-		store_window_release(&rows[n - 1]);
-	free(rows);
-	return r;
+	while (reader.n > 0)
+		store_window_release(&reader.rows[--reader.n]);
+	free(reader.rows);
+	return db_end(&b);
 }
 
 int store_put_window(struct store *s, const char *node, const struct store_window *row,
 		     struct err *err)
 {
-	sqlite3_stmt *st = store_statement(s, SQL_WINDOW_PUT);
+	struct db_batch b = store_ask(s, err);
 
-	bind_text(st, 1, node);
-	bind_text(st, 2, row->check);
-	bind_text(st, 3, row->subject);
-	bind_int(st, 4, (int64_t)row->windows.bits);
-	bind_int(st, 5, row->windows.n);
-	bind_int(st, 6, row->k);
-	bind_int(st, 7, row->n);
-	bind_int(st, 8, (int64_t)row->since_us);
-	bind_int(st, 9, (int64_t)row->last_us);
-	bind_int(st, 10, row->severity);
-	bind_int(st, 11, row->source);
-	bind_int(st, 12, row->born);
-	bind_int(st, 13, row->parts_bad);
-	bind_int(st, 14, row->parts);
-	bind_real(st, 15, row->score);
-	bind_text(st, 16, row->locality);
-	bind_text(st, 17, row->code);
-	bind_text(st, 18, row->sentence);
-	return store_step_done(s, st, "keep window", err);
+	db_add(&b, window_put, .node = node, .check_name = row->check, .subject = row->subject,
+	       .bits = row->windows.bits, .seen = row->windows.n, .k = row->k, .n = row->n,
+	       .since_us = row->since_us, .last_us = row->last_us, .severity = row->severity,
+	       .source = row->source, .born = row->born, .parts_bad = row->parts_bad,
+	       .parts = row->parts, .score = row->score, .class = row->locality, .code = row->code,
+	       .sentence = row->sentence);
+	return db_end(&b);
 }
 
 int store_drop_window(struct store *s, const char *node, const struct store_window *row,
 		      struct err *err)
 {
-	sqlite3_stmt *st = store_statement(s, SQL_WINDOW_DROP);
+	struct db_batch b = store_ask(s, err);
 
-	bind_text(st, 1, node);
-	bind_text(st, 2, row->check);
-	bind_text(st, 3, row->subject);
-	return store_step_done(s, st, "drop window", err);
+	db_add(&b, window_drop, .node = node, .check_name = row->check, .subject = row->subject);
+	return db_end(&b);
 }
 
 static void add_window(json_t *item, const struct store_window *row)
@@ -145,16 +141,15 @@ int store_add_windows(struct store *s, const char *node, json_t *items, struct e
 
 /* --- reports that say so --- */
 
-static json_t *bad_report_of_row(sqlite3_stmt *st, uint64_t now_us)
+static json_t *bad_report_of_row(const void *p, uint64_t now_us UNUSED)
 {
-	bool measured = sqlite3_column_type(st, 7) != SQLITE_NULL;
+	const struct db_bad_reports_row *r = p;
 
-	(void)now_us;
-	return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "boot_id", column_json_text(st, 1),
-			 "seq", (json_int_t)sqlite3_column_int64(st, 2), "time",
-			 column_json_text(st, 3), "seen", column_json_stamp(st, 4), "profile",
-			 column_json_text(st, 5), "verdict", column_json_level(st, 6), "value",
-			 measured ? json_real(sqlite3_column_double(st, 7)) : json_null());
+	return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "boot_id",
+			 store_json_text(r->boot_id), "seq", (json_int_t)r->seq, "time",
+			 store_json_text(r->time), "seen", store_json_stamp(r->seen_us), "profile",
+			 store_json_text(r->profile), "verdict", store_json_level(r->level),
+			 "value", isnan(r->value) ? json_null() : json_real(r->value));
 }
 
 int store_add_reports(struct store *s, const char *node, json_t *items, struct err *err)
@@ -163,21 +158,16 @@ int store_add_reports(struct store *s, const char *node, json_t *items, struct e
 	int r = 0;
 
 	for (i = 0; r == 0 && i < n; i++) {
+		struct listing list = { .item = bad_report_of_row, .limit = STORE_PROOF_REPORTS };
 		json_t *item = json_array_get(items, i);
-		struct listing list = { s,
-					store_statement(s, SQL_BAD_REPORTS),
-					bad_report_of_row,
-					0,
-					STORE_PROOF_REPORTS,
-					0 };
+		struct db_batch b = store_ask(s, err);
 		struct store_page page = { 0 };
 
-		bind_text(list.st, 1, node);
-		bind_text(list.st, 2, json_string_value(json_object_get(item, "check")));
-		bind_text(list.st, 3, json_string_value(json_object_get(item, "subject")));
-		bind_int(list.st, 4, STORE_PROOF_WITHIN);
-		bind_int(list.st, 5, STORE_PROOF_REPORTS);
-		r = store_read_page(&list, &page, err);
+		db_each(&b, bad_reports, listing_row, &list, .node = node,
+			.check_name = json_string_value(json_object_get(item, "check")),
+			.subject = json_string_value(json_object_get(item, "subject")),
+			.within = STORE_PROOF_WITHIN, .limit = STORE_PROOF_REPORTS);
+		r = listing_end(&list, &b, &page);
 		if (r == 0)
 			(void)json_object_set_new(item, "reports", page.items);
 	}
@@ -186,140 +176,124 @@ int store_add_reports(struct store *s, const char *node, json_t *items, struct e
 
 /* --- incidents --- */
 
-static void bind_incident(sqlite3_stmt *st, const struct store_incident *i, uint64_t now_us)
-{
-	bind_text(st, 1, i->node);
-	bind_text(st, 2, i->check);
-	bind_text(st, 3, i->subject);
-	bind_int(st, 4, i->level);
-	bind_int(st, 5, i->fatal);
-	bind_text(st, 6, i->rule);
-	bind_text(st, 7, i->action);
-	bind_text(st, 8, i->sentence);
-	bind_int(st, 9, (int64_t)now_us);
-}
-
-int store_put_incident(struct store *s, const struct store_incident *incident, uint64_t now_us,
+int store_put_incident(struct store *s, const struct store_incident *i, uint64_t now_us,
 		       struct err *err)
 {
-	sqlite3_stmt *st = store_statement(s, SQL_INCIDENT_UPDATE);
-	int r;
+	struct db_batch b = store_ask(s, err);
+	struct db_incident_update_row updated = { 0 };
 
 	s->incident_changes++;
-	bind_incident(st, incident, now_us);
-	r = store_step_done(s, st, "update incident", err);
-	if (r < 0 || sqlite3_changes(s->db) > 0)
-		return r;
-	st = store_statement(s, SQL_INCIDENT_ADD);
-	bind_incident(st, incident, now_us);
-	bind_int(st, 10, (int64_t)MIN(incident->since_us, now_us));
-	return store_step_done(s, st, "open incident", err);
+	(void)db_one(&b, incident_update, &updated, .node = i->node, .check_name = i->check,
+		     .subject = i->subject, .level = i->level, .fatal = i->fatal, .rule = i->rule,
+		     .action = i->action, .sentence = i->sentence, .now_us = now_us);
+	if (updated.changes == 0)
+		db_add(&b, incident_add, .node = i->node, .check_name = i->check,
+		       .subject = i->subject, .level = i->level, .fatal = i->fatal, .rule = i->rule,
+		       .action = i->action, .sentence = i->sentence, .now_us = now_us,
+		       .since_us = MIN(i->since_us, now_us));
+	return db_end(&b);
 }
 
 int store_close_incident(struct store *s, const char *node, const char *check, uint64_t now_us,
 			 struct err *err)
 {
-	sqlite3_stmt *st = store_statement(s, SQL_INCIDENT_CLOSE);
+	struct db_batch b = store_ask(s, err);
 
 	s->incident_changes++;
-	bind_text(st, 1, node);
-	bind_text(st, 2, check);
-	bind_int(st, 3, (int64_t)now_us);
-	return store_step_done(s, st, "close incident", err);
-}
-
-static int forget(struct store *s, const char *node, enum statement runs, uint64_t now_us,
-		  struct err *err)
-{
-	const enum statement statements[] = { SQL_INCIDENTS_CLOSE, SQL_WINDOWS_DROP, runs };
-	size_t i;
-	int r = 0;
-
-	s->incident_changes++;
-	for (i = 0; r == 0 && i < ARRAY_SIZE(statements); i++) {
-		sqlite3_stmt *st = store_statement(s, statements[i]);
-
-		bind_text(st, 1, node);
-		if (statements[i] == SQL_INCIDENTS_CLOSE)
-			bind_int(st, 2, (int64_t)now_us);
-		r = store_step_done(s, st, "forget host", err);
-	}
-	return r;
+	db_add(&b, incident_close, .node = node, .check_name = check, .now_us = now_us);
+	return db_end(&b);
 }
 
 int store_begin_anew(struct store *s, const char *node, uint64_t now_us, struct err *err)
 {
-	return forget(s, node, SQL_RUNS_DROP, now_us, err);
+	struct db_batch b = store_ask(s, err);
+
+	s->incident_changes++;
+	db_add(&b, incidents_close, .node = node, .now_us = now_us);
+	db_add(&b, windows_drop, .node = node);
+	db_add(&b, runs_drop, .node = node);
+	return db_end(&b);
 }
 
 int store_begin_repaired(struct store *s, const char *node, uint64_t now_us, struct err *err)
 {
-	return forget(s, node, SQL_RUNS_DROP_ALL, now_us, err);
+	struct db_batch b = store_ask(s, err);
+
+	s->incident_changes++;
+	db_add(&b, incidents_close, .node = node, .now_us = now_us);
+	db_add(&b, windows_drop, .node = node);
+	db_add(&b, runs_drop_all, .node = node);
+	return db_end(&b);
 }
 
-static json_t *incident_of_row(sqlite3_stmt *st, uint64_t now_us)
+static json_t *incident_of_row(const void *p, uint64_t now_us UNUSED)
 {
-	bool open = sqlite3_column_type(st, 11) == SQLITE_NULL;
+	const struct db_incidents_row *i = p;
 
-	(void)now_us;
 	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
-			 json_sprintf("%" PRId64, (int64_t)sqlite3_column_int64(st, 0)), "state",
-			 open ? "open" : "closed", "node", column_json_text(st, 1), "check",
-			 column_json_text(st, 2), "subject", column_json_text(st, 3), "verdict",
-			 column_json_level(st, 4), "fatal", sqlite3_column_int(st, 5), "rule",
-			 column_json_text(st, 6), "action", column_json_text(st, 7), "sentence",
-			 column_json_text(st, 8), "opened", column_json_stamp(st, 9), "last",
-			 column_json_stamp(st, 10), "closed", column_json_stamp(st, 11));
+			 json_sprintf("%" PRId64, i->id), "state", i->closed_us ? "closed" : "open",
+			 "node", store_json_text(i->node), "check", store_json_text(i->check_name),
+			 "subject", store_json_text(i->subject), "verdict",
+			 store_json_level(i->level), "fatal", (int)i->fatal, "rule",
+			 store_json_text(i->rule), "action", store_json_text(i->action), "sentence",
+			 store_json_text(i->sentence), "opened", store_json_stamp(i->opened_us),
+			 "last", store_json_stamp(i->last_us), "closed",
+			 store_json_stamp(i->closed_us));
 }
 
 int store_incidents(struct store *s, const struct store_range *range, bool open_only,
 		    struct store_page *ret, struct err *err)
 {
-	struct listing list = {
-		s, store_statement(s, SQL_INCIDENTS), incident_of_row, 0, range->limit, 0
-	};
+	struct listing list = { .item = incident_of_row, .limit = range->limit };
+	struct db_batch b = store_ask(s, err);
 
-	bind_int(list.st, 1, store_cursor_number(range));
-	bind_int(list.st, 2, open_only);
-	bind_int(list.st, 3, (int64_t)range->limit + 1);
-	return store_read_page(&list, ret, err);
+	db_each(&b, incidents, listing_row, &list, .before = store_cursor_number(range),
+		.open_only = open_only, .limit = range->limit + 1);
+	return listing_end(&list, &b, ret);
 }
 
 int store_open_incidents(struct store *s, const char *node, json_t **ret_items, struct err *err)
 {
-	struct listing list = {
-		s, store_statement(s, SQL_INCIDENTS_OF_NODE), incident_of_row, 0, SIZE_MAX, 0
-	};
+	struct listing list = { .item = incident_of_row, .limit = SIZE_MAX };
+	struct db_batch b = store_ask(s, err);
 	struct store_page page = { 0 };
 	int r;
 
-	bind_text(list.st, 1, node);
-	r = store_read_page(&list, &page, err);
+	db_each(&b, incidents_of_node, listing_row, &list, .node = node);
+	r = listing_end(&list, &b, &page);
 	if (r == 0)
 		*ret_items = page.items;
 	return r;
 }
 
+static int take_incident(void *context, const void *row)
+{
+	json_t **ret = context;
+
+	*ret = incident_of_row(row, 0);
+	return 1;
+}
+
 int store_incident(struct store *s, int64_t id, json_t **ret_incident, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_INCIDENT);
-	int r;
+	struct db_batch b = store_ask(s, err);
+	json_t *incident = NULL;
 
-	bind_int(st, 1, id);
-	r = store_step_row(s, st, "read incident", err);
-	if (r == 0)
+	db_each(&b, incident, take_incident, &incident, .id = id);
+	if (db_end(&b) < 0)
+		return db_end(&b);
+	if (!incident)
 		return err_set(err, ENOENT, "there is no incident %" PRId64, id);
-	if (r == 1)
-		*ret_incident = incident_of_row(st, 0);
-	return r < 0 ? r : 0;
+	*ret_incident = incident;
+	return 0;
 }
 
 int store_count_incidents(struct store *s, uint64_t *ret_count, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_COUNT_INCIDENTS);
-	int r = store_step_row(s, st, "count incidents", err);
+	struct db_batch b = store_ask(s, err);
+	struct db_count_incidents_row row;
 
-	if (r == 1)
-		*ret_count = (uint64_t)sqlite3_column_int64(st, 0);
-	return r < 0 ? r : 0;
+	if (db_one(&b, count_incidents, &row))
+		*ret_count = row.n;
+	return db_end(&b);
 }

@@ -11,10 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "controller/store/db_sqlite.h"
 #include "controller/store/sql/schema.h"
 #include "controller/store/store_backup.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/err.h"
+#include "lib/base/log.h"
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
 
@@ -22,9 +24,9 @@ enum { BUSY_MS = 2000 };
 
 static int run_sql(struct store *s, const char *sql, struct err *err)
 {
-	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK
+	return sqlite3_exec(s->file, sql, NULL, NULL, NULL) == SQLITE_OK
 		       ? 0
-		       : store_fail(s, "set up", err);
+		       : db_sqlite_fail(s->file, "set up", err);
 }
 
 /* The first row's columns, `n` whole numbers; 1, or 0 when there is no row. */
@@ -32,11 +34,13 @@ static int read_numbers(struct store *s, const char *sql, int64_t *ret_values, i
 			struct err *err)
 {
 	sqlite3_stmt *st = NULL;
-	int r, i;
+	int code, r, i;
 
-	if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
-		return store_fail(s, "read", err);
-	r = store_step_row(s, st, "read", err);
+	if (sqlite3_prepare_v2(s->file, sql, -1, &st, NULL) != SQLITE_OK)
+		return db_sqlite_fail(s->file, "read", err);
+	code = sqlite3_step(st);
+	r = code == SQLITE_ROW || code == SQLITE_DONE ? code == SQLITE_ROW
+						      : db_sqlite_fail(s->file, "read", err);
 	for (i = 0; r == 1 && i < n; i++)
 		ret_values[i] = sqlite3_column_int64(st, i);
 	(void)sqlite3_finalize(st);
@@ -71,27 +75,35 @@ static int migrate_one(struct store *s, int from, struct err *err)
 	int r = run_sql(s, sql, err);
 
 	if (r < 0)
-		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+		(void)sqlite3_exec(s->file, "ROLLBACK", NULL, NULL, NULL);
 	return r < 0 ? err_wrap(err, r, "to version %d", from + 1) : 0;
 }
 
-static int prepare_all(struct store *s, struct err *err)
+/* Is there anything that one might go back to? One whose making a crash interrupted has nothing. */
+static bool has_reports(struct store *s, int version)
 {
-	size_t i;
+	int64_t has = 0;
 
-	for (i = 0; i < SQL_LAST_; i++) {
-		if (sqlite3_prepare_v3(s->db, store_texts[i], -1, SQLITE_PREPARE_PERSISTENT,
-				       &s->statements[i], NULL) == SQLITE_OK)
-			continue;
-		/* Its version is ours and its tables are not. */
-		if ((sqlite3_extended_errcode(s->db) & 0xff) == SQLITE_ERROR)
-			return err_set(err, EINVAL,
-				       "is broken: %s: restore a copy of it, or move it away to "
-				       "begin anew",
-				       sqlite3_errmsg(s->db));
-		return store_fail(s, store_texts[i], err);
-	}
-	return 0;
+	return version > 0 &&
+	       read_numbers(s, "SELECT EXISTS (SELECT 1 FROM reports)", &has, 1, NULL) == 1 && has;
+}
+
+/* What became of it; and rows that the step to version 12 could read nothing of but the text. */
+static void tell_migrated(struct store *s, int from)
+{
+	static const char sql[] = "SELECT count(*) FROM actions WHERE evidence IS NOT NULL AND"
+				  " sticky IS NULL AND decision IS NULL";
+	int64_t n = 0;
+
+	if (from < STORE_VERSION && has_reports(s, from))
+		log_info("the store is brought from version %d to %d; what it was is kept in %s"
+			 ".before-%d",
+			 from, STORE_VERSION, sqlite3_db_filename(s->file, "main"), STORE_VERSION);
+	if (from > 0 && from < 12 && read_numbers(s, sql, &n, 1, NULL) == 1 && n > 0)
+		log_warning(
+			"the store: %lld actions of before do not say which finding or decision "
+			"they are of: their evidence is kept as text",
+			(long long)n);
 }
 
 /* --- is it as it was left? --- */
@@ -146,7 +158,7 @@ static int begin_sums(struct store *s, struct err *err)
 	s->last_report = s->note.reports;
 	s->health.sums = compare(s);
 	/* What a crash left of the log may be in the file by half. */
-	if (sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) !=
+	if (sqlite3_wal_checkpoint_v2(s->file, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) !=
 		    SQLITE_OK ||
 	    s->health.sums != SUMS_KEPT)
 		sums_forget(s->sums);
@@ -192,14 +204,14 @@ static int set_up(struct store *s, struct err *err)
 				      "PRAGMA foreign_keys = OFF;"
 				      "PRAGMA wal_autocheckpoint = 4000;"
 				      "PRAGMA temp_store = MEMORY;";
-	int version = 0, r;
+	int version = 0, from, r;
 
 	_Static_assert(ARRAY_SIZE(schema_steps) == STORE_VERSION, "a step a version");
-	(void)sqlite3_busy_timeout(s->db, BUSY_MS);
-	(void)sqlite3_extended_result_codes(s->db, 1);
+	(void)sqlite3_busy_timeout(s->file, BUSY_MS);
+	(void)sqlite3_extended_result_codes(s->file, 1);
 	/* Until all is well the log that a crash left is not for us to apply. */
-	(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-	if (sqlite3_db_readonly(s->db, "main") == 1)
+	(void)sqlite3_db_config(s->file, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	if (sqlite3_db_readonly(s->file, "main") == 1)
 		return err_set(err, EROFS,
 			       "cannot be written: see its owner, its mode, and how "
 			       "its file system is mounted");
@@ -208,14 +220,19 @@ static int set_up(struct store *s, struct err *err)
 		r = read_version(s, &version, err);
 	if (r == 0)
 		r = run_sql(s, pragmas, err);
+	from = version;
+	if (r == 0 && from < STORE_VERSION && has_reports(s, from))
+		r = store_backup_before(s, from, STORE_VERSION, err);
 	for (; r == 0 && version < STORE_VERSION; version++)
 		r = migrate_one(s, version, err);
-	if (r == 0)
-		r = prepare_all(s, err);
+	if (r == 0) {
+		tell_migrated(s, from);
+		r = db_sqlite_new(s->file, &s->db, err);
+	}
 	if (r == 0)
 		r = begin_sums(s, err);
 	if (r == 0)
-		(void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+		(void)sqlite3_db_config(s->file, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	return r;
 }
 
@@ -233,11 +250,11 @@ static int directory_errno(const char *path)
 /* A file that cannot even be opened: the words of the system, not of SQLite. */
 static int fail_open(struct store *s, const char *path, struct err *err)
 {
-	int code = s->db ? directory_errno(path) : ENOMEM;
+	int code = s->file ? directory_errno(path) : ENOMEM;
 
 	if (code == 0)
-		code = sqlite3_system_errno(s->db);
-	return code ? err_errno(err, code, "open the store") : store_fail(s, "open", err);
+		code = sqlite3_system_errno(s->file);
+	return code ? err_errno(err, code, "open the store") : db_sqlite_fail(s->file, "open", err);
 }
 
 /* What SQLite found, as what to do about it. */
@@ -255,7 +272,7 @@ static int advise(struct store *s, int r, struct err *err)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		if ((sqlite3_extended_errcode(s->db) & 0xff) == rows[i].code)
+		if ((sqlite3_extended_errcode(s->file) & 0xff) == rows[i].code)
 			return err_set(err, -r, "%s", rows[i].advice);
 	}
 	return r;
@@ -269,11 +286,11 @@ int store_open_on(const char *path, const char *vfs, struct store **ret_store, s
 
 	if (r < 0)
 		return r;
-	if (sqlite3_open_v2(path, &s->db, flags, sums_vfs(s->sums)) != SQLITE_OK)
+	if (sqlite3_open_v2(path, &s->file, flags, sums_vfs(s->sums)) != SQLITE_OK)
 		r = fail_open(s, path, err);
 	else
 		r = set_up(s, err);
-	if (r < 0 && s->db)
+	if (r < 0 && s->file)
 		r = advise(s, r, err);
 	if (r < 0)
 		return err_wrap(err, r, "%s", path);
@@ -303,14 +320,11 @@ int store_open(const char *path, struct store **ret_store, struct err *err)
 
 void store_close(struct store *s)
 {
-	size_t i;
-
 	if (!s)
 		return;
 	store_backup_end(s);
-	for (i = 0; i < SQL_LAST_; i++)
-		(void)sqlite3_finalize(s->statements[i]);
-	(void)sqlite3_close(s->db);
+	db_sqlite_free(s->db);
+	(void)sqlite3_close(s->file);
 	sums_close(s->sums);
 	free(s);
 }

@@ -2,115 +2,104 @@
 /* Runs of the past, for who wants to know what another policy had made of them; a host's last test. */
 #include <stdlib.h>
 
+#include "controller/store/sql/statements.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/pool.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
 
-static int last_report(struct store *s, int64_t *ret_id, struct err *err)
+static const char *pooled(struct pool *pool, const char *text)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_PAST_LAST);
-	int r = store_step_row(s, st, "find the last report", err);
-
-	if (r == 1)
-		*ret_id = sqlite3_column_int64(st, 0);
-	return r < 0 ? r : 0;
-}
-
-static const char *pooled(struct pool *pool, sqlite3_stmt *st, int at)
-{
-	const char *text = column_text(st, at);
-
 	return text ? pool_text(pool, text, strlen(text)) : NULL;
 }
 
-static int read_past(struct store *s, sqlite3_stmt *st, struct pool *pool, struct store_past *ret,
-		     struct err *err)
+struct past_reader {
+	struct store *store;
+	struct pool *pool;
+	struct store_past *rows;
+	size_t n_items;
+	int n;
+	struct err *err;
+};
+
+static int read_past(void *context, const void *p)
 {
+	const struct db_past_row *row = p;
+	struct past_reader *reader = context;
 	struct verdict v = { .borrows = true };
-	struct store_past row = {
-		.id = sqlite3_column_int64(st, 0),
-		.node = pooled(pool, st, 1),
-		.sku = pooled(pool, st, 2),
-		.profile = pooled(pool, st, 3),
-		.seen_us = (uint64_t)sqlite3_column_int64(st, 4),
-	};
 	int r = 0;
 
 	/* Of most runs all is well: they have no items. */
-	if (sqlite3_column_int(st, 5) != VERDICT_PASS)
-		r = store_read_items(s, row.id, 0, pool, &v, err);
+	if (row->verdict != VERDICT_PASS)
+		r = store_read_items(reader->store, row->id, 0, reader->pool, &v, reader->err);
 	if (r < 0) {
 		free(v.items);
 		return r;
 	}
-	row.profile = row.profile ? row.profile : "";
-	row.items = v.items;
-	row.n_items = v.n_items;
-	*ret = row;
-	return 0;
+	reader->rows[reader->n++] = (struct store_past){
+		.id = row->id,
+		.node = pooled(reader->pool, row->node),
+		.sku = pooled(reader->pool, row->sku),
+		.profile = row->profile ? pooled(reader->pool, row->profile) : "",
+		.seen_us = row->seen_us,
+		.items = v.items,
+		.n_items = v.n_items,
+	};
+	reader->n_items += v.n_items;
+	return reader->n_items >= STORE_PAST_ITEMS;
 }
 
 int store_past(struct store *s, int64_t *after, uint64_t since_us, struct pool *pool,
 	       struct store_past *ret_rows, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_PAST);
-	int64_t last = 0;
-	size_t n_items = 0;
-	int n = 0, r = last_report(s, &last, err);
+	struct past_reader reader = { s, pool, ret_rows, 0, 0, err };
+	struct db_batch b = store_ask(s, err);
+	struct db_past_last_row last = { 0 };
 
-	if (r < 0)
-		return r;
-	bind_int(st, 1, *after);
-	bind_int(st, 2, STORE_PAST_WINDOW);
-	bind_int(st, 3, (int64_t)since_us);
-	bind_int(st, 4, STORE_PAST_MAX);
-	while (n_items < STORE_PAST_ITEMS &&
-	       (r = store_step_row(s, st, "read the past", err)) == 1) {
-		r = read_past(s, st, pool, &ret_rows[n], err);
-		if (r < 0)
-			break;
-		n_items += ret_rows[n++].n_items;
+	(void)db_one(&b, past_last, &last);
+	db_each(&b, past, read_past, &reader, .after = *after, .window = STORE_PAST_WINDOW,
+		.since_us = since_us, .limit = STORE_PAST_MAX);
+	if (db_end(&b) < 0) {
+		while (reader.n > 0)
+			free(ret_rows[--reader.n].items);
+		return db_end(&b);
 	}
-	if (r < 0) {
-		while (n > 0)
-			free(ret_rows[--n].items);
-		return r;
-	}
-	*after = n == STORE_PAST_MAX || n_items >= STORE_PAST_ITEMS
-			 ? ret_rows[n - 1].id
-			 : MAX(*after, MIN(last, *after + STORE_PAST_WINDOW));
-	return n;
+	*after = reader.n == STORE_PAST_MAX || reader.n_items >= STORE_PAST_ITEMS
+			 ? ret_rows[reader.n - 1].id
+			 : MAX(*after, MIN(last.id, *after + STORE_PAST_WINDOW));
+	return reader.n;
 }
 
-static int within(int value, int most)
+static int within(int64_t value, int most)
 {
-	return MIN(MAX(value, 0), most);
+	return (int)MIN(MAX(value, (int64_t)0), (int64_t)most);
+}
+
+static int read_tested(void *context, const void *p)
+{
+	const struct db_node_tested_row *row = p;
+	struct store_tested *ret = context;
+
+	*ret = (struct store_tested){
+		.boot = xstrdup(row->boot_id),
+		.at_us = row->seen_us,
+		.level = within(row->verdict, VERDICT_FAIL),
+		.profile = xstrdup(row->profile),
+		.worst = row->check_name
+				 ? xasprintf("%s %s", row->check_name,
+					     verdict_source_names[within(row->source, SOURCE_SELF)])
+				 : NULL,
+	};
+	return 1;
 }
 
 int store_tested(struct store *s, const char *node, struct store_tested *ret, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_RUN_ACTIVE);
-	const char *check;
-	int r;
+	struct db_batch b = store_ask(s, err);
 
 	*ret = (struct store_tested){ 0 };
-	bind_text(st, 1, node);
-	r = store_step_row(s, st, "find the last test", err);
-	if (r <= 0)
-		return r;
-	check = column_text(st, 4);
-	*ret = (struct store_tested){
-		.boot = xstrdup(column_text(st, 0)),
-		.at_us = (uint64_t)sqlite3_column_int64(st, 1),
-		.level = within(sqlite3_column_int(st, 2), VERDICT_FAIL),
-		.profile = xstrdup(column_text(st, 3)),
-		.worst = check ? xasprintf("%s %s", check,
-					   verdict_source_names[within(sqlite3_column_int(st, 5),
-								       SOURCE_SELF)])
-			       : NULL,
-	};
-	return 0;
+	db_each(&b, node_tested, read_tested, ret, .node = node);
+	return db_end(&b);
 }
 
 void store_tested_release(struct store_tested *t)

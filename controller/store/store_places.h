@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where hosts are by what their topologies say (neighbors.h): the switch of each rail, kept beside
+ * Where hosts are by what their topologies say (rail_map.h): the switch of each rail, kept beside
  * the topology when it comes, so that to find the hosts of a switch no topology is read.
  */
 #pragma once

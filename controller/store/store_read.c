@@ -2,27 +2,19 @@
 /* What the judge and the metrics ask of the store. */
 #include <stdlib.h>
 
-#include "controller/store/kept_list.h"
-#include "controller/store/run_list.h"
+#include "controller/store/coverage_codec.h"
+#include "controller/store/sql/statements.h"
+#include "controller/store/standing_codec.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/pool.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
-#include "lib/sys/moment.h"
+#include "lib/sys/clock_pair.h"
 
-enum { ITEM_LEVEL_MAX = VERDICT_FAIL, ITEM_SOURCE_MAX = SOURCE_SELF, ITEMS_FIRST = 16 };
+enum { ITEMS_FIRST = 16 }; /* room for so many, then twice that */
 
-static int in_range(sqlite3_stmt *st, int at, int max)
+static char *pooled(struct pool *pool, const char *text)
 {
-	int value = sqlite3_column_int(st, at);
-
-	return value < 0 || value > max ? max : value;
-}
-
-static char *pool_column(struct pool *pool, sqlite3_stmt *st, int at)
-{
-	const char *text = column_text(st, at);
-
 	return text ? pool_text(pool, text, strlen(text)) : NULL;
 }
 
@@ -46,24 +38,24 @@ void store_set_facts(struct verdict_item *item, int64_t facts)
 	item->impossible = facts >> FACTS_IMPOSSIBLE & 1;
 }
 
-static struct verdict_item item_of_row(sqlite3_stmt *st, struct pool *pool)
+static struct verdict_item item_of_row(const struct db_items_row *row, struct pool *pool)
 {
 	struct verdict_item item = {
-		.check = pool_column(pool, st, 0),
-		.subject = pool_column(pool, st, 1),
-		.level = in_range(st, 2, ITEM_LEVEL_MAX),
-		.value = column_real(st, 3),
-		.unit = pool_column(pool, st, 4),
-		.expected = column_real(st, 5),
-		.floor = column_real(st, 6),
-		.source = in_range(st, 7, ITEM_SOURCE_MAX),
-		.n = (uint64_t)sqlite3_column_int64(st, 8),
-		.fatal = sqlite3_column_int(st, 9) != 0,
-		.sentence = pool_column(pool, st, 10),
-		.link = pool_column(pool, st, 11),
+		.check = pooled(pool, row->check_name),
+		.subject = pooled(pool, row->subject),
+		.level = store_within(row->level, VERDICT_FAIL),
+		.value = row->value,
+		.unit = pooled(pool, row->unit),
+		.expected = row->expected,
+		.floor = row->floor,
+		.source = store_within(row->source, SOURCE_SELF),
+		.n = row->n,
+		.fatal = row->fatal != 0,
+		.sentence = pooled(pool, row->sentence),
+		.link = pooled(pool, row->link),
 	};
 
-	store_set_facts(&item, sqlite3_column_int64(st, 12));
+	store_set_facts(&item, row->facts);
 	return item;
 }
 
@@ -80,110 +72,126 @@ static void mark_items(struct verdict *v, struct pool *pool)
 	}
 }
 
+struct item_reader {
+	struct pool *pool;
+	struct verdict *verdict;
+	size_t room, more;
+};
+
+static int read_item(void *context, const void *row)
+{
+	struct item_reader *reader = context;
+	struct verdict *v = reader->verdict;
+
+	if (v->n_items == reader->room) {
+		reader->room *= 2;
+		v->items = xrealloc(v->items, reader->room + reader->more, sizeof(*v->items));
+	}
+	v->items[v->n_items++] = item_of_row(row, reader->pool);
+	return v->n_items == STORE_ITEMS_MAX;
+}
+
 int store_read_items(struct store *s, int64_t report, size_t more, struct pool *pool,
 		     struct verdict *v, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_RUN_ITEMS);
-	size_t room = ITEMS_FIRST;
-	int r;
+	struct item_reader reader = { pool, v, ITEMS_FIRST, more };
+	struct db_batch b = store_ask(s, err);
 
-	bind_int(st, 1, report);
-	v->items = xrealloc(NULL, room + more, sizeof(*v->items));
-	while ((r = store_step_row(s, st, "read items", err)) == 1 && v->n_items < STORE_ITEMS_MAX) {
-		if (v->n_items == room) {
-			room *= 2;
-			v->items = xrealloc(v->items, room + more, sizeof(*v->items));
-		}
-		v->items[v->n_items++] = item_of_row(st, pool);
-	}
-	return r < 0 ? r : 0;
+	v->items = xrealloc(NULL, reader.room + more, sizeof(*v->items));
+	db_each(&b, items, read_item, &reader, .report = report);
+	return db_end(&b);
 }
 
-static int read_run(struct store *s, sqlite3_stmt *run, const char *node, struct pool *pool,
-		    struct verdict *ret, struct err *err)
+struct run_reader {
+	struct store *store;
+	const char *node;
+	struct pool *pool;
+	struct verdict *runs;
+	size_t n;
+	struct err *err;
+};
+
+static int read_run(void *context, const void *p)
 {
-	const char *measured = column_text(run, 3);
+	const struct db_runs_row *row = p;
+	struct run_reader *reader = context;
 	struct verdict v = {
-		.node = xstrdup(node),
-		.profile = xstrdup(column_text(run, 0)),
-		.time = xstrdup(column_text(run, 1)),
-		.level = in_range(run, 2, ITEM_LEVEL_MAX),
-		.seq = (uint64_t)sqlite3_column_int64(run, 4),
+		.node = xstrdup(reader->node),
+		.profile = xstrdup(row->profile),
+		.time = xstrdup(row->time),
+		.level = store_within(row->verdict, VERDICT_FAIL),
+		.seq = (uint64_t)row->report,
 		.borrows = true,
 	};
-	int r;
+	int r = store_read_items(reader->store, row->report, coverage_codec_count(row->measured),
+				 reader->pool, &v, reader->err);
 
-	r = store_read_items(s, sqlite3_column_int64(run, 4), run_list_count(measured), pool, &v,
-			     err);
-	run_list_decode(measured, pool, &v);
-	mark_items(&v, pool);
-	if (r < 0)
+	if (r < 0) {
 		verdict_release(&v);
-	else
-		*ret = v;
-	return r;
+		return r;
+	}
+	coverage_codec_decode(row->measured, reader->pool, &v);
+	mark_items(&v, reader->pool);
+	reader->runs[reader->n++] = v;
+	if (row->kept)
+		reader->n += standing_codec_decode(row->kept, reader->node, reader->pool,
+						   &reader->runs[reader->n], STORE_KEPT_MAX);
+	return 0;
 }
 
 int store_runs(struct store *s, const char *node, struct pool *pool, struct verdict *ret_runs,
 	       struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_RUNS);
-	size_t n = 0;
-	int r;
+	struct run_reader reader = { s, node, pool, ret_runs, 0, err };
+	struct db_batch b = store_ask(s, err);
 
-	bind_text(st, 1, node);
-	bind_int(st, 2, STORE_PROFILES_MAX);
-	while ((r = store_step_row(s, st, "read runs", err)) == 1) {
-		const char *kept = column_text(st, 5);
-
-		r = read_run(s, st, node, pool, &ret_runs[n], err);
-		if (r < 0)
-			break;
-		n++;
-		if (kept)
-			n += kept_list_decode(kept, node, pool, &ret_runs[n], STORE_KEPT_MAX);
-	}
-	if (r == 0)
-		return (int)n;
-	while (n > 0)
-		verdict_release(&ret_runs[--n]);
-	return r;
+	db_each(&b, runs, read_run, &reader, .node = node, .limit = STORE_PROFILES_MAX);
+	if (db_end(&b) == 0)
+		return (int)reader.n;
+	while (reader.n > 0)
+		verdict_release(&ret_runs[--reader.n]);
+	return db_end(&b);
 }
 
 int store_count_nodes(struct store *s, uint64_t *ret_count, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_COUNT_NODES);
-	int r = store_step_row(s, st, "count hosts", err);
+	struct db_batch b = store_ask(s, err);
+	struct db_count_nodes_row row;
 
-	if (r == 1)
-		*ret_count = (uint64_t)sqlite3_column_int64(st, 0);
-	return r < 0 ? r : 0;
+	if (db_one(&b, count_nodes, &row))
+		*ret_count = row.n;
+	return db_end(&b);
 }
 
 int store_has_node(struct store *s, const char *node, bool *ret_known, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_NODE_FIND);
-	int r;
+	struct db_batch b = store_ask(s, err);
+	const bool known = db_any(&b, node_find, .node = node);
 
-	bind_text(st, 1, node);
-	r = store_step_row(s, st, "find host", err);
-	if (r >= 0)
-		*ret_known = r == 1;
-	return r < 0 ? r : 0;
+	if (db_end(&b) == 0)
+		*ret_known = known;
+	return db_end(&b);
+}
+
+static int count_verdict(void *context, const void *p)
+{
+	const struct db_count_verdicts_row *row = p;
+	uint64_t *counts = context;
+
+	counts[store_within(row->verdict, VERDICT_FAIL)] += row->n;
+	return 0;
 }
 
 int store_count_verdicts(struct store *s, uint64_t now_us, uint64_t ret_counts[static 4],
 			 struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_COUNT_VERDICTS);
+	struct db_batch b = store_ask(s, err);
 	uint64_t counts[4] = { 0 };
-	int r;
 
-	bind_int(st, 1, (int64_t)now_us - (int64_t)STORE_STALE_US);
-	bind_int(st, 2, (int64_t)(now_us + MOMENT_FUTURE_US));
-	while ((r = store_step_row(s, st, "count verdicts", err)) == 1)
-		counts[in_range(st, 0, ITEM_LEVEL_MAX)] += (uint64_t)sqlite3_column_int64(st, 1);
-	if (r == 0)
+	db_each(&b, count_verdicts, count_verdict, counts,
+		.since_us = (int64_t)now_us - (int64_t)STORE_STALE_US,
+		.until_us = (int64_t)(now_us + CLOCK_PAIR_FUTURE_US));
+	if (db_end(&b) == 0)
 		memcpy(ret_counts, counts, sizeof(counts));
-	return r;
+	return db_end(&b);
 }

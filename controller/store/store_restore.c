@@ -30,7 +30,7 @@ static void number_of(struct store *s, const char *sql, uint64_t *ret)
 {
 	sqlite3_stmt *st = NULL;
 
-	if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) == SQLITE_OK &&
+	if (sqlite3_prepare_v2(s->file, sql, -1, &st, NULL) == SQLITE_OK &&
 	    sqlite3_step(st) == SQLITE_ROW)
 		*ret = (uint64_t)sqlite3_column_int64(st, 0);
 	(void)sqlite3_finalize(st);
@@ -38,7 +38,7 @@ static void number_of(struct store *s, const char *sql, uint64_t *ret)
 
 static bool run(struct store *s, const char *sql)
 {
-	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK;
+	return sqlite3_exec(s->file, sql, NULL, NULL, NULL) == SQLITE_OK;
 }
 
 /* All of it, or nothing. */
@@ -103,8 +103,8 @@ static int check(struct store *s, const char *from, struct err *err)
 	sqlite3_stmt *st = NULL;
 	int r = -EINVAL;
 
-	if (sqlite3_prepare_v2(s->db, "PRAGMA integrity_check(1)", -1, &st, NULL) == SQLITE_OK &&
-	    sqlite3_step(st) == SQLITE_ROW && streq(column_text(st, 0), "ok"))
+	if (sqlite3_prepare_v2(s->file, "PRAGMA integrity_check(1)", -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_step(st) == SQLITE_ROW && streq((const char *)sqlite3_column_text(st, 0), "ok"))
 		r = 0;
 	(void)sqlite3_finalize(st);
 	return r < 0 ? err_set(err, EINVAL, "%s: is damaged: take another copy", from) : 0;
@@ -170,7 +170,7 @@ static int work_on(const char *path, const char *from, const char *work, bool re
 	/* It is a store of its own from here on: nothing that is noted of another is about it. */
 	return run(s, "UPDATE seal SET store = 0, commits = 0")
 		       ? 0
-		       : err_set(err, EIO, "%s: %s", work, sqlite3_errmsg(s->db));
+		       : err_set(err, EIO, "%s: %s", work, sqlite3_errmsg(s->file));
 }
 
 int store_restore(const char *path, const char *from, struct store_restored *ret, struct err *err)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "controller/store/pack.h"
+#include "controller/store/sql/statements.h"
 #include "controller/store/store_places.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/clock.h"
@@ -15,137 +16,130 @@
 
 int store_has_topology(struct store *s, const char *digest, bool *ret_known, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_TOPOLOGY_FIND);
-	int r;
+	struct db_batch b = store_ask(s, err);
+	const bool known = db_any(&b, topology_find, .digest = digest);
 
-	bind_text(st, 1, digest);
-	r = store_step_row(s, st, "find topology", err);
-	if (r >= 0)
-		*ret_known = r == 1;
-	return r < 0 ? r : 0;
+	if (db_end(&b) == 0)
+		*ret_known = known;
+	return db_end(&b);
 }
 
-static int count(struct store *s, uint64_t *ret, struct err *err)
+static uint64_t count(struct db_batch *b)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_TOPOLOGY_COUNT);
-	int r = store_step_row(s, st, "count topologies", err);
+	struct db_topology_count_row row = { 0 };
 
-	if (r == 1)
-		*ret = (uint64_t)sqlite3_column_int64(st, 0);
-	return r < 0 ? r : 0;
+	(void)db_one(b, topology_count, &row);
+	return row.n;
 }
 
 /* Those that no host has any more go first. */
-static int make_room(struct store *s, size_t max, struct err *err)
+static int make_room(struct db_batch *b, size_t max)
 {
-	uint64_t n = 0;
-	int r = count(s, &n, err);
-
-	if (r < 0 || n < max)
-		return r;
-	r = store_step_done(s, store_statement(s, SQL_TOPOLOGY_DROP), "drop topologies", err);
-	if (r == 0)
-		r = store_forget_switches(s, err);
-	if (r == 0)
-		r = count(s, &n, err);
-	if (r == 0 && n >= max)
-		return err_set(err, EDQUOT, "%zu topologies are kept, and hosts have all of them",
-			       max);
-	return r;
-}
-
-static int add(struct store *s, const char *digest, const struct packed *body, uint64_t seen_us,
-	       struct err *err)
-{
-	sqlite3_stmt *st = store_statement(s, SQL_TOPOLOGY_ADD);
-
-	bind_text(st, 1, digest);
-	bind_int(st, 2, (int64_t)seen_us);
-	bind_int(st, 3, body->coding);
-	(void)sqlite3_bind_blob64(st, 4, body->bytes, body->length, SQLITE_STATIC);
-	return store_step_done(s, st, "add topology", err);
+	if (count(b) < max)
+		return db_end(b);
+	db_add(b, topology_drop);
+	db_add(b, switches_drop);
+	if (count(b) >= max)
+		return err_set(b->err, EDQUOT,
+			       "%zu topologies are kept, and hosts have all of them", max);
+	return db_end(b);
 }
 
 int store_add_topology(struct store *s, const struct store_topology *in, size_t max, struct err *err)
 {
 	CLEANUP(freep) void *memory = NULL;
+	struct db_topology_add_row added;
 	struct packed body;
+	struct db_batch b;
 	int r = pack_close(in->text, strlen(in->text), &memory, &body);
 
 	if (r < 0)
 		return err_set(err, -r, "store: a topology cannot be packed");
-	r = store_begin(s, err);
+	b = store_write(s, err);
+	r = make_room(&b, max);
+	if (r == 0 && db_one(&b, topology_add, &added, .digest = in->digest, .seen_us = in->seen_us,
+			     .coding = body.coding, .body = { body.bytes, body.length }))
+		r = store_hear(s, added.id, in->text, err);
 	if (r == 0)
-		r = make_room(s, max, err);
-	if (r == 0)
-		r = add(s, in->digest, &body, in->seen_us, err);
-	if (r == 0)
-		r = store_hear(s, sqlite3_last_insert_rowid(s->db), in->text, err);
+		r = db_end(&b);
 	if (r < 0 && r != -EDQUOT)
 		store_take_back(s);
 	return r;
 }
 
-/* The text, of columns coding and body: new memory. */
-static int unpack(sqlite3_stmt *st, char **ret_text, struct err *err)
+/* A topology as it is read. */
+struct unpacked {
+	int64_t id;
+	char *text; /* owned; NULL when it cannot be unpacked */
+	int r;	    /* why, with err set */
+	bool found;
+	struct err *err;
+};
+
+static void unpack(struct unpacked *ret, int64_t coding, const struct db_bytes *bytes)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TOPOLOGY_TEXT_MAX);
-	const struct packed body = {
-		.coding = sqlite3_column_int(st, 0),
-		.bytes = sqlite3_column_blob(st, 1),
-		.length = (size_t)sqlite3_column_bytes(st, 1),
-	};
-	int r = pack_open(&body, &text, err);
+	const struct packed body = { (int)coding, bytes->bytes, bytes->length };
 
-	if (r == 0)
-		*ret_text = xstrdup(strbuf_text(&text));
-	return r;
+	ret->found = true;
+	ret->r = pack_open(&body, &text, ret->err);
+	if (ret->r == 0)
+		ret->text = xstrdup(strbuf_text(&text));
+}
+
+static int read_topology(void *context, const void *p)
+{
+	const struct db_topology_get_row *row = p;
+
+	unpack(context, row->coding, &row->body);
+	return 1;
 }
 
 int store_topology(struct store *s, const char *digest, char **ret_text, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_TOPOLOGY_GET);
-	int r;
+	struct unpacked topology = { .err = err };
+	struct db_batch b = store_ask(s, err);
 
-	bind_text(st, 1, digest);
-	r = store_step_row(s, st, "read topology", err);
-	if (r == 0)
+	db_each(&b, topology_get, read_topology, &topology, .digest = digest);
+	if (db_end(&b) < 0)
+		return db_end(&b);
+	if (!topology.found)
 		return err_set(err, ENOENT, "no topology '%.80s' is known", digest);
-	return r < 0 ? r : unpack(st, ret_text, err);
+	if (topology.r == 0)
+		*ret_text = topology.text;
+	return topology.r;
 }
 
-/* The next that an older version left unread: 1 with its number, and its text (new memory, NULL
- * when it cannot be unpacked). */
-static int next_unheard(struct store *s, int64_t *ret_id, char **ret_text, struct err *err)
+static int read_unheard(void *context, const void *p)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_TOPOLOGY_UNHEARD);
-	int r = store_step_row(s, st, "read topology", err);
+	const struct db_topology_unheard_row *row = p;
+	struct unpacked *ret = context;
 
-	if (r == 1) {
-		*ret_id = sqlite3_column_int64(st, 2);
-		(void)unpack(st, ret_text, NULL);
-	}
-	return r;
+	ret->id = row->id;
+	unpack(ret, row->coding, &row->body);
+	return 1;
 }
 
+/* The next that an older version left unread: 1, or 0 at the end. */
 static int hear_next(struct store *s, struct err *err)
 {
+	struct unpacked topology = { 0 };
 	CLEANUP(freep) char *text = NULL;
-	int64_t id = 0;
-	sqlite3_stmt *st;
-	int r = next_unheard(s, &id, &text, err);
+	struct db_batch b = store_ask(s, err);
+	int r;
 
-	if (r <= 0)
-		return r;
-	r = store_begin(s, err);
+	db_each(&b, topology_unheard, read_unheard, &topology);
+	text = topology.text;
+	if (db_end(&b) < 0 || !topology.found)
+		return db_end(&b);
+	b = store_write(s, err);
+	r = db_end(&b);
 	if (r == 0 && text)
-		r = store_hear(s, id, text, err);
+		r = store_hear(s, topology.id, text, err);
 	if (r < 0)
 		return r;
-	st = store_statement(s, SQL_TOPOLOGY_HEARD);
-	bind_int(st, 1, id);
-	r = store_step_done(s, st, "note topology", err);
-	return r < 0 ? r : 1;
+	db_add(&b, topology_heard, .id = topology.id);
+	return db_end(&b) < 0 ? db_end(&b) : 1;
 }
 
 int store_hear_more(struct store *s, uint64_t deadline_us, struct err *err)
@@ -160,10 +154,10 @@ int store_hear_more(struct store *s, uint64_t deadline_us, struct err *err)
 
 int store_unheard(struct store *s, bool *ret_any, struct err *err)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *st = store_statement(s, SQL_TOPOLOGY_UNHEARD);
-	int r = store_step_row(s, st, "read topology", err);
+	struct db_batch b = store_ask(s, err);
+	const bool any = db_any(&b, topology_unheard);
 
-	if (r >= 0)
-		*ret_any = r == 1;
-	return r < 0 ? r : 0;
+	if (db_end(&b) == 0)
+		*ret_any = any;
+	return db_end(&b);
 }

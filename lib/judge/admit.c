@@ -7,8 +7,8 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict_item.h"
 #include "lib/report/report.h"
+#include "lib/sys/clock_pair.h"
 #include "lib/sys/machine.h"
-#include "lib/sys/moment.h"
 
 const char *const admit_answer_names[] = {
 	[ADMIT_OK] = "ok",
@@ -59,11 +59,12 @@ static bool has_fatal(const struct verdict *v)
  * it expires, then as if it had never been given. In the boot in which it came
  * the time since that boot tells when: {boot_id, until_s}.
  */
-static const json_t *fresh_opinion(const struct verdict *v, const struct moment *now)
+static const json_t *fresh_opinion(const struct verdict *v, const struct clock_pair *now)
 {
 	const char *expires = json_string_value(json_object_get(v->fleet, "expires"));
 	const char *boot_id = json_string_value(json_object_get(v->fleet, "boot_id"));
-	uint64_t until_us = moment_up_us(json_number_value(json_object_get(v->fleet, "until_s")));
+	uint64_t until_us =
+		clock_pair_up_us(json_number_value(json_object_get(v->fleet, "until_s")));
 	uint64_t expires_us;
 	bool fresh;
 
@@ -88,9 +89,9 @@ static void unknown(struct admit *a, char *sentence)
 
 /* False, with the answer given, when the verdict cannot be used at all. */
 static bool usable(const struct verdict *v, const char *node, const char *machine,
-		   const struct moment *now, struct admit *a)
+		   const struct clock_pair *now, struct admit *a)
 {
-	struct moment then = { .boot_id = v->boot_id, .up_us = moment_up_us(v->uptime_s) };
+	struct clock_pair then = { .boot_id = v->boot_id, .up_us = clock_pair_up_us(v->uptime_s) };
 	uint64_t age_us;
 
 	if (!streq(v->node, node)) {
@@ -108,7 +109,7 @@ static bool usable(const struct verdict *v, const char *node, const char *machin
 		unknown(a, xstrdup("the verdict carries no readable time"));
 		return false;
 	}
-	if (!moment_age(&then, now, &age_us)) {
+	if (!clock_pair_age(&then, now, &age_us)) {
 		unknown(a,
 			xasprintf("the verdict is from the future (%s): check the clock", v->time));
 		return false;
@@ -156,7 +157,7 @@ static void from_fatal(const struct verdict *v, const json_t *opinion, struct ad
 	add_items(a, v, VERDICT_FAIL, true);
 }
 
-static void decide(const struct verdict *v, const char *node, const struct moment *now,
+static void decide(const struct verdict *v, const char *node, const struct clock_pair *now,
 		   const struct admit_options *options, struct admit *a)
 {
 	/* Else only the fleet has spoken, or only assayd, which knows of events alone. */
@@ -194,7 +195,8 @@ static void decide(const struct verdict *v, const char *node, const struct momen
 }
 
 void admit_decide(const struct verdict *v, const char *why_none, const char *node,
-		  const struct moment *now, const struct admit_options *options, struct admit *ret)
+		  const struct clock_pair *now, const struct admit_options *options,
+		  struct admit *ret)
 {
 	struct admit a = { .answer = ADMIT_UNKNOWN, .age_s = NAN };
 

@@ -23,7 +23,7 @@
 #include "lib/base/macro.h"
 #include "lib/judge/verdict.h"
 
-struct moment;
+struct clock_pair;
 
 enum { ADMIT_REASONS_MAX = 16 };
 
@@ -50,9 +50,10 @@ struct admit {
 /*
  * `v` may be NULL (none or unreadable: `why_none` is the reason then); `node`
  * is this host's name. Ages count by the time since the boot where that is
- * known (lib/sys/moment.h): a clock that jumps makes no verdict fresh. Cannot fail.
+ * known (lib/sys/clock_pair.h): a clock that jumps makes no verdict fresh. Cannot fail.
  */
 void admit_decide(const struct verdict *v, const char *why_none, const char *node,
-		  const struct moment *now, const struct admit_options *options, struct admit *ret);
+		  const struct clock_pair *now, const struct admit_options *options,
+		  struct admit *ret);
 void admit_release(struct admit *a);
 json_t *admit_encode(const struct admit *a);

@@ -7,7 +7,6 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
 #include "lib/policy/decide_inside.h"
-#include "lib/policy/fleet_inside.h"
 #include "lib/report/report.h"
 
 const char *const decision_action_names[] = {

@@ -131,12 +131,11 @@ const char *decide_evidence(struct deciding *d, const struct candidate *c)
 {
 	const struct finding *finding = c->finding;
 
-	return deciding_text(d, "%s%s%s of %s; reproduced %u of %llu%s%s",
-			     finding->incident ? finding->incident : "",
-			     finding->incident ? "; " : "", finding->check, finding->subject,
-			     finding->reproduced, (unsigned long long)d->policy->retest_times,
-			     finding->partner ? "; partner " : "",
-			     finding->partner ? finding->partner : "");
+	return deciding_text(
+		d, "%s%s%s of %s; reproduced %u of %llu%s%s", deciding_incident(d, finding),
+		finding->incident ? "; " : "", finding->check, finding->subject,
+		finding->reproduced, (unsigned long long)d->policy->retest_times,
+		finding->partner ? "; partner " : "", finding->partner ? finding->partner : "");
 }
 
 static void decide_cordon(struct deciding *d, const struct candidate *c)

@@ -157,7 +157,7 @@ static void decide_test(struct deciding *d, const struct candidate *c)
 		deciding_text(d, "%s: %s; is it so again? %u of %llu tests failed", node->name,
 			      c->finding->sentence ? c->finding->sentence : c->finding->check,
 			      c->finding->reproduced, (unsigned long long)d->policy->retest_times);
-	one->evidence = c->finding->incident ? c->finding->incident : "";
+	one->evidence = deciding_incident(d, c->finding);
 }
 
 static void decide_alert(struct deciding *d, const struct candidate *c)
@@ -167,7 +167,7 @@ static void decide_alert(struct deciding *d, const struct candidate *c)
 	one->finding = c->finding;
 	one->fatal = c->fatal;
 	one->effect = true;
-	one->evidence = c->finding->incident ? c->finding->incident : "";
+	one->evidence = deciding_incident(d, c->finding);
 	one->reason = deciding_text(d, "%s: %s", c->node->name,
 				    c->finding->sentence ? c->finding->sentence : c->finding->check);
 }
@@ -187,7 +187,8 @@ static void decide_in_service(struct deciding *d)
 		if (node->record.life.state == LIFE_HEALTHY ||
 		    node->record.life.state == LIFE_RELEASED)
 			deciding_step(d, node, EVENT_SUSPECTED, "K of N, or fatal",
-				      c->finding->incident);
+				      c->finding->incident ? deciding_incident(d, c->finding)
+							   : NULL);
 		if (c->want != WANT_RETEST || node->scratch & (HAS_CORDON | HAS_TEST) ||
 		    d->breaker->open || !is_ours(node) || node->out & OUT_OTHERS)
 			continue;

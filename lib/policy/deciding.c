@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "lib/base/xalloc.h"
-#include "lib/policy/fleet_inside.h"
 
 char *deciding_text(struct deciding *d, const char *fmt, ...)
 {
@@ -88,4 +87,10 @@ void deciding_step(struct deciding *d, struct fleet_node *node, int event, const
 void deciding_open(struct deciding *d, int cause, const char *sentence)
 {
 	d->out->opened |= breaker_open(d->breaker, cause, d->now_us, sentence);
+}
+
+const char *deciding_incident(struct deciding *d, const struct finding *finding)
+{
+	return finding->incident ? deciding_text(d, "incident %lld", (long long)finding->incident)
+				 : "";
 }

@@ -26,6 +26,9 @@ void deciding_open(struct deciding *d, int cause, const char *sentence);
 
 char *deciding_text(struct deciding *d, const char *fmt, ...) PRINTF(2, 3);
 
+/* "incident 17", or "" of a finding without one. */
+const char *deciding_incident(struct deciding *d, const struct finding *finding);
+
 /* Is `then_us` at least `age_us` ago? A stamp of 0 is. */
 bool deciding_past(uint64_t now_us, uint64_t then_us, uint64_t age_us);
 

@@ -7,7 +7,6 @@
 #include "lib/base/fnv.h"
 #include "lib/base/xalloc.h"
 #include "lib/policy/decide.h"
-#include "lib/policy/fleet_inside.h"
 #include "lib/report/report.h"
 
 enum { SETTING_LENGTH_MAX = 200 }; /* a longer one is not compared */
@@ -69,7 +68,6 @@ static void finding_free(struct finding *finding)
 	free(finding->locality);
 	free(finding->code);
 	free(finding->serial);
-	free(finding->incident);
 	free(finding->sentence);
 	free(finding->partner);
 	free(finding);
@@ -334,7 +332,7 @@ struct finding *fleet_note(struct fleet *f UNUSED, struct fleet_node *node,
 	set_text(&finding->locality, news->locality);
 	set_text(&finding->code, news->code);
 	set_text(&finding->serial, news->serial);
-	set_text(&finding->incident, news->incident);
+	finding->incident = news->incident;
 	set_text(&finding->sentence, news->sentence);
 	finding->severity = news->severity;
 	if (news->severity != SEVERITY_FATAL)

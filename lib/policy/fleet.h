@@ -72,13 +72,13 @@ struct part {
 struct finding {
 	struct finding *next;
 	char *check, *subject;
-	char *locality; /* class, or NULL */
-	char *code;	/* or NULL */
-	char *serial;	/* of the part it blames, or NULL: the host */
-	char *incident; /* what the caller calls it: evidence; or NULL */
-	char *sentence; /* what is wrong, for people; or NULL */
-	int severity;	/* enum severity (lib/report/report.h) */
-	int source;	/* enum verdict_source: what it was held against */
+	char *locality;	  /* class, or NULL */
+	char *code;	  /* or NULL */
+	char *serial;	  /* of the part it blames, or NULL: the host */
+	int64_t incident; /* the number of its open incident, as evidence; 0: none */
+	char *sentence;	  /* what is wrong, for people; or NULL */
+	int severity;	  /* enum severity (lib/report/report.h) */
+	int source;	  /* enum verdict_source: what it was held against */
 	struct windows windows;
 	uint64_t since_us;	   /* its first bad window */
 	uint64_t fatal_us;	   /* fatal since then; 0: it is not */
@@ -110,7 +110,8 @@ enum { FINDING_PASSES = 2 };
 /* What the caller says of a finding. Borrowed; members as in struct finding. */
 struct finding_news {
 	const char *check, *subject;
-	const char *locality, *code, *serial, *incident, *sentence;
+	const char *locality, *code, *serial, *sentence;
+	int64_t incident;
 	int severity, source;
 	const struct windows *windows; /* NULL: push one bad window onto those kept */
 	uint64_t since_us;	       /* 0: kept, or seen_us when it is new */
@@ -293,3 +294,12 @@ void part_count(struct part *part, uint64_t at_us);
 
 /* The name that the host's own record of `node` stands under: "host:NAME". New memory. */
 char *fleet_host_serial(const char *node);
+
+/* --- for the files that change what is found of a node: fleet_*.c, and those of decide.h --- */
+
+void fleet_drop_finding(struct fleet_node *node, struct finding *finding);
+void fleet_drop_findings(struct fleet_node *node);
+void fleet_release_parts(struct fleet *f);
+
+/* Nothing is bad in it now; how often it was exonerated is remembered. */
+void fleet_quieten(struct finding *finding);

@@ -7,7 +7,6 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
 #include "lib/policy/fleet.h"
-#include "lib/policy/fleet_inside.h"
 
 /* What an event does to the node besides its state; bits. */
 enum {

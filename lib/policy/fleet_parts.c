@@ -5,7 +5,6 @@
 
 #include "lib/base/xalloc.h"
 #include "lib/policy/fleet.h"
-#include "lib/policy/fleet_inside.h"
 
 static int compare(const void *a, const void *b)
 {

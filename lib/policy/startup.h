@@ -21,6 +21,10 @@
 
 struct policy;
 
+/* The rules in the records of what was done about them. */
+#define STARTUP_RULE "startup"
+#define STARTUP_RULE_OPEN "budget.deny"
+
 enum startup_answer {
 	STARTUP_WAITS,
 	STARTUP_STAYS,

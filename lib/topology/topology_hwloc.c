@@ -17,7 +17,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
-#include "lib/sys/rehearse.h"
+#include "lib/sys/try_child.h"
 #include "lib/topology/topology_build.h"
 #include "lib/topology/topology_pci.h"
 
@@ -386,7 +386,7 @@ int topology_from_xml(const char *path, int sys_fd, struct topology *ret, struct
 		return r;
 	xml.text = text;
 	/* hwloc 2.9 crashes on objects without their cpusets, and on more. */
-	if (rehearse(xml_loads, &xml, XML_LIMIT_S) == 0)
+	if (try_child(xml_loads, &xml, XML_LIMIT_S) == 0)
 		hwloc = xml_open(&xml);
 	if (!hwloc)
 		return err_set(err, EINVAL, "%s: %s", path, failure);

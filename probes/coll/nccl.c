@@ -8,7 +8,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
-#include "probes/coll/nccl_group.h"
+#include "probes/coll/nccl_comm.h"
 #include "probes/coll/nccl_hang.h"
 
 enum { NSEC_PER_USEC = 1000, COPY_US = 5000000 /* longest wait for copies on a GPU */ };

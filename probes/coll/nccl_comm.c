@@ -1,13 +1,138 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Communicators that do not block: made, watched and ended with a deadline. */
+#include "probes/coll/nccl_comm.h"
+
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
-#include "probes/coll/nccl_group.h"
+#include "lib/base/xalloc.h"
+
+/*
+ * An abort sets a flag that waiting kernels look at, and then frees what the
+ * communicator had, which waits for the GPU: that of a GPU which does not look
+ * any more may never come back. So each is called in a thread of its own, and
+ * who does not come back tells whose GPU it is.
+ */
+
+/* On the heap, and kept when a thread stays: it may still come back. */
+struct aborts {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned left; /* that have not come back */
+	struct abort {
+		struct aborts *all;
+		unsigned (*call)(struct ncclComm *comm);
+		struct ncclComm *comm; /* NULL: came back, or none */
+		pthread_t thread;
+		bool threaded;
+	} one[COLL_RANKS_MAX];
+};
+
+static void *run(void *argument)
+{
+	struct abort *one = argument;
+	struct aborts *all = one->all;
+
+	(void)one->call(one->comm);
+	(void)pthread_mutex_lock(&all->lock);
+	one->comm = NULL;
+	all->left--;
+	(void)pthread_cond_signal(&all->changed);
+	(void)pthread_mutex_unlock(&all->lock);
+	return NULL;
+}
+
+static void begin(struct abort *one)
+{
+	one->threaded = pthread_create(&one->thread, NULL, run, one) == 0;
+	/* Without a thread whoever watches over all of this ends it. */
+	if (!one->threaded)
+		(void)run(one);
+}
+
+/* Until all are back or the time is up: those that are not. */
+static uint64_t wait_for(struct aborts *all, uint64_t deadline_us)
+{
+	const struct timespec at = {
+		.tv_sec = (time_t)(deadline_us / USEC_PER_SEC),
+		.tv_nsec = (long)(deadline_us % USEC_PER_SEC * 1000),
+	};
+	uint64_t held = 0;
+	bool in_time = true;
+	unsigned i;
+
+	(void)pthread_mutex_lock(&all->lock);
+	while (all->left > 0 && in_time)
+		in_time = pthread_cond_clockwait(&all->changed, &all->lock, CLOCK_MONOTONIC, &at) !=
+			  ETIMEDOUT;
+	for (i = 0; i < COLL_RANKS_MAX; i++) {
+		if (all->one[i].comm)
+			held |= COLL_RANK_BIT(i);
+	}
+	(void)pthread_mutex_unlock(&all->lock);
+	return held;
+}
+
+/* Ranks whose communicators were not aborted in time. */
+static uint64_t abort_all(struct nccl_group *g)
+{
+	struct aborts *all = xcalloc(1, sizeof(*all));
+	uint64_t held;
+	unsigned i;
+
+	(void)pthread_mutex_init(&all->lock, NULL);
+	(void)pthread_cond_init(&all->changed, NULL);
+	for (i = 0; i < g->coll.n; i++) {
+		all->one[i] = (struct abort){ all, g->call.abort, g->ranks[i].comm };
+		all->left += g->ranks[i].comm != NULL;
+		g->ranks[i].comm = NULL;
+	}
+	for (i = 0; i < g->coll.n; i++) {
+		if (all->one[i].comm)
+			begin(&all->one[i]);
+	}
+	held = wait_for(all, clock_mono_us() + NCCL_ABORT_US);
+	for (i = 0; !held && i < g->coll.n; i++) {
+		if (all->one[i].threaded)
+			(void)pthread_join(all->one[i].thread, NULL);
+	}
+	if (held) {
+		accel_leave_at_once();
+		return held;
+	}
+	(void)pthread_cond_destroy(&all->changed);
+	(void)pthread_mutex_destroy(&all->lock);
+	free(all);
+	return 0;
+}
+
+void nccl_comms_abort(struct nccl_group *g)
+{
+	uint64_t deadline_us;
+	bool any = false;
+	unsigned i;
+
+	for (i = 0; i < g->coll.n; i++)
+		any |= g->ranks[i].comm != NULL;
+	if (!any)
+		return;
+	g->held = abort_all(g);
+	deadline_us = g->ops->now_us(g->accel) + NCCL_DRAIN_US;
+	for (i = 0; i < g->coll.n; i++) {
+		struct nccl_rank *rank = &g->ranks[i];
+
+		if (rank->stream && !(g->held & COLL_RANK_BIT(i)) &&
+		    g->ops->stream_wait(rank->stream, deadline_us, NULL) == -ETIMEDOUT)
+			g->held |= COLL_RANK_BIT(i);
+	}
+}
 
 int nccl_check(struct nccl_group *g, const struct nccl_rank *rank, unsigned result,
 	       const char *what, struct err *err)
@@ -165,4 +290,87 @@ void nccl_comms_close(struct nccl_group *g)
 		(void)g->call.destroy(g->ranks[i].comm);
 		g->ranks[i].comm = NULL;
 	}
+}
+
+/* One operation of all ranks, put on their streams in one group of NCCL's calls. */
+
+static int put_move(struct nccl_group *g, const struct coll_move *m, struct err *err)
+{
+	struct nccl_rank *from = &g->ranks[m->from], *to = &g->ranks[m->to];
+	uint64_t block = g->op.bytes / g->coll.n;
+	size_t count = block / sizeof(float);
+	int r;
+
+	r = nccl_check(g, from,
+		       g->call.send((const char *)from->out.ptr + m->to * block, count, NCCL_FLOAT32,
+				    (int)m->to, from->comm, g->ops->stream_handle(from->stream)),
+		       "cannot send", err);
+	if (r == 0)
+		r = nccl_check(g, to,
+			       g->call.receive((char *)to->in.ptr + m->from * block, count,
+					       NCCL_FLOAT32, (int)m->from, to->comm,
+					       g->ops->stream_handle(to->stream)),
+			       "cannot receive", err);
+	return r;
+}
+
+static int put_moves(struct nccl_group *g, struct err *err)
+{
+	struct coll_move m;
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < g->coll.n_moves; i++)
+		r = put_move(g, &g->coll.moves[i], err);
+	if (g->coll.n_moves)
+		return r;
+	for (m.from = 0; m.from < g->coll.n; m.from++) {
+		for (m.to = 0; r == 0 && m.to < g->coll.n; m.to++)
+			r = put_move(g, &m, err);
+	}
+	return r;
+}
+
+static unsigned put_rank(struct nccl_group *g, struct nccl_rank *rank)
+{
+	struct CUstream_st *stream = g->ops->stream_handle(rank->stream);
+	size_t count = g->op.bytes / sizeof(float);
+
+	if (g->op.kind == COLL_ALL_REDUCE)
+		return g->call.all_reduce(rank->out.ptr, g->apart ? rank->in.ptr : rank->out.ptr,
+					  count, NCCL_FLOAT32, NCCL_SUM, rank->comm, stream);
+	return g->call.all_to_all(rank->out.ptr, rank->in.ptr, count / g->coll.n, NCCL_FLOAT32,
+				  rank->comm, stream);
+}
+
+static int put_ranks(struct nccl_group *g, struct err *err)
+{
+	unsigned i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < g->coll.n; i++) {
+		r = g->ops->device_enter(g->accel, i, err);
+		if (r == 0)
+			r = nccl_check(g, &g->ranks[i], put_rank(g, &g->ranks[i]),
+				       "cannot begin the operation", err);
+	}
+	return r;
+}
+
+int nccl_launch(struct nccl_group *g, struct err *err)
+{
+	bool moves = g->op.kind == COLL_ALL_TO_ALL && (g->coll.n_moves || !g->call.all_to_all);
+	struct nccl_rank *first = &g->ranks[0];
+	int r = nccl_check(g, first, g->call.group_start(), "cannot begin a group", err);
+	unsigned result;
+
+	if (r < 0)
+		return r;
+	r = moves ? put_moves(g, err) : put_ranks(g, err);
+	result = g->call.group_end();
+	if (r == 0)
+		r = nccl_check(g, first, result, "cannot end a group", err);
+	g->launching = result == NCCL_IN_PROGRESS;
+	g->left--;
+	return r;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "lib/base/err.h"
-#include "probes/coll/nccl_group.h"
+#include "probes/coll/nccl_comm.h"
 
 enum { NAMES_MAX = 3, NAMES_SIZE = NAMES_MAX * 96 };
 

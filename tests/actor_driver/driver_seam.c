@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "controller/actions/action.h"
 #include "controller/actions/actor.h"
+#include "controller/actions/actor_requests.h"
+#include "controller/actions/actor_views.h"
 #include "controller/store/store.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/err.h"
@@ -26,7 +27,7 @@ struct asked {
 enum query { QUERY_ACTIONS, QUERY_TRANSITIONS, QUERY_INCIDENTS, QUERIES };
 
 struct seam {
-	struct act *act;
+	struct actor *act;
 	struct asked asks[ASKS_MAX];
 	unsigned n_asks;
 	struct policy policy; /* of MUTANT_BUDGET */
@@ -99,7 +100,7 @@ static const struct policy *policy_of(void *context)
 
 static const char *const queries[QUERIES] = {
 	[QUERY_ACTIONS] = "SELECT id, node, kind, state, who, rule, incident, reason,"
-			  " json_extract(evidence, '$.text'), result, break_glass, until_us, epoch,"
+			  " evidence, result, break_glass, until_us, epoch,"
 			  " decided_us, done_us FROM actions WHERE id >= ?1 ORDER BY id",
 	[QUERY_TRANSITIONS] = "SELECT id, node, at_us, before, after, event, who, why"
 			      " FROM transitions WHERE id > ?1 ORDER BY id",
@@ -116,39 +117,39 @@ static void open_store(struct controller *c)
 	if (store_open(c->path, &c->store, &err) < 0)
 		fail("store", &err);
 	/* A process that is killed loses nothing that the kernel has. */
-	if (sqlite3_exec(c->store->db, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY",
+	if (sqlite3_exec(c->store->file, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY",
 			 NULL, NULL, NULL) != SQLITE_OK)
 		fail("store", &err);
 	if (c->driver->mutant == MUTANT_FORGET)
-		(void)sqlite3_exec(c->store->db, "DELETE FROM actions WHERE done_us IS NULL", NULL,
-				   NULL, NULL);
+		(void)sqlite3_exec(c->store->file, "DELETE FROM actions WHERE done_us IS NULL",
+				   NULL, NULL, NULL);
 }
 
 void seam_open(struct controller *c)
 {
-	struct act_options options = { .cluster = &c->cluster,
-				       .touch = touch,
-				       .look = look,
-				       .wrong_file = wrong_file,
-				       .forgive_file = forgive_file,
-				       .real_us = real_us,
-				       .mono_us = mono_us,
-				       .keep_us = c->driver->kube ? USEC_PER_MIN : 0,
-				       .fenced = fenced,
-				       .policy = policy_of,
-				       .context = c };
+	struct actor_options options = { .cluster = &c->cluster,
+					 .commit_wanted = touch,
+					 .orders_changed = look,
+					 .wrong_file = wrong_file,
+					 .forgive_file = forgive_file,
+					 .real_us = real_us,
+					 .mono_us = mono_us,
+					 .keep_us = c->driver->kube ? USEC_PER_MIN : 0,
+					 .fenced = fenced,
+					 .policy = policy_of,
+					 .context = c };
 	struct err err = ERR_INIT;
 	size_t i;
 
 	open_store(c);
 	c->seam = xcalloc(1, sizeof(*c->seam));
 	for (i = 0; i < QUERIES; i++) {
-		if (sqlite3_prepare_v2(c->store->db, queries[i], -1, &c->seam->queries[i], NULL) !=
-		    SQLITE_OK)
-			fail(sqlite3_errmsg(c->store->db), &err);
+		if (sqlite3_prepare_v2(c->store->file, queries[i], -1, &c->seam->queries[i],
+				       NULL) != SQLITE_OK)
+			fail(sqlite3_errmsg(c->store->file), &err);
 	}
 	options.store = c->store;
-	if (act_open(&options, &c->seam->act, &err) < 0)
+	if (actor_open(&options, &c->seam->act, &err) < 0)
 		fail("actor", &err);
 }
 
@@ -158,9 +159,9 @@ void seam_kill(struct controller *c)
 	size_t i;
 
 	store_take_back(c->store);
-	act_stop(s->act);
+	actor_stop(s->act);
 	cluster_close(&c->cluster);
-	act_close(TAKE(s->act));
+	actor_close(TAKE(s->act));
 	store_take_back(c->store);
 	for (i = 0; i < QUERIES; i++)
 		(void)sqlite3_finalize(s->queries[i]);
@@ -179,7 +180,7 @@ void seam_commit(struct controller *c)
 void seam_fail(struct controller *c)
 {
 	store_take_back(c->store);
-	act_failed(c->seam->act);
+	actor_failed(c->seam->act);
 }
 
 bool seam_dirty(const struct controller *c)
@@ -191,33 +192,33 @@ void seam_committed(struct controller *c)
 {
 	if (c->driver->mutant == MUTANT_DEAF && c->driver->now_us % USEC_PER_SEC < 10000)
 		return;
-	act_committed(c->seam->act);
+	actor_committed(c->seam->act);
 }
 
 void seam_tick(struct controller *c)
 {
-	act_tick(c->seam->act);
+	actor_tick(c->seam->act);
 }
 
 /* --- reports and tests --- */
 
 void seam_report(struct controller *c, const struct report *report, unsigned replaced)
 {
-	act_report(c->seam->act, report, c->driver->now_us, replaced, true);
+	actor_report(c->seam->act, report, c->driver->now_us, replaced, true);
 }
 
 char *seam_order(struct controller *c, const char *node)
 {
-	CLEANUP(json_freep) json_t *order = act_order(c->seam->act, node);
+	CLEANUP(json_freep) json_t *order = actor_order(c->seam->act, node);
 
 	return xstrdup(json_string_value(json_object_get(order, "id")));
 }
 
 bool seam_wants_others(struct controller *c, const char **ret_node, const char **ret_partner)
 {
-	struct act_wanted wanted;
+	struct actor_wanted wanted;
 
-	if (!act_wants_others(c->seam->act, &wanted))
+	if (!actor_wants_others(c->seam->act, &wanted))
 		return false;
 	*ret_node = wanted.node;
 	*ret_partner = wanted.partner;
@@ -226,13 +227,13 @@ bool seam_wants_others(struct controller *c, const char **ret_node, const char *
 
 void seam_tested_with_others(struct controller *c, const char *node, bool good)
 {
-	act_tested_with_others(c->seam->act, node, good ? 0 : 1);
+	actor_tested_with_others(c->seam->act, node, good ? 0 : 1);
 }
 
 void seam_with_others(struct controller *c, const char *node, const char *partner, bool bad)
 {
-	const struct act_pass pass = { .partner = partner, .partner_good = true };
-	const struct act_paired paired = {
+	const struct actor_pass pass = { .partner = partner, .partner_good = true };
+	const struct actor_paired paired = {
 		.node = node,
 		.bad = bad,
 		.check = "rnic_pair.write_bw",
@@ -244,13 +245,13 @@ void seam_with_others(struct controller *c, const char *node, const char *partne
 	};
 	struct err err = ERR_INIT;
 
-	if (act_paired(c->seam->act, &paired, &err) < 0)
+	if (actor_paired(c->seam->act, &paired, &err) < 0)
 		fail("with others", &err);
 }
 
 /* --- orders of people --- */
 
-static void on_said(void *context, const struct act_said *said)
+static void on_said(void *context, const struct actor_reply *said)
 {
 	const struct asked *asked = context;
 
@@ -267,11 +268,11 @@ void seam_ask(struct controller *c, enum seam_order order, const char *node, uin
 		[SEAM_OVERRIDE] = ACT_OVERRIDE,	      [SEAM_SILENCE] = ACT_SILENCE,
 		[SEAM_REPAIR_DONE] = ACT_REPAIR_DONE, [SEAM_RESET] = ACT_BREAKER_RESET,
 	};
-	const struct act_ask ask = { .node = order == SEAM_RESET ? NULL : node,
-				     .who = c->asks % 2 ? "operator eve" : "operator bob",
-				     .reason = "as the script says",
-				     .break_glass = order == SEAM_GLASS,
-				     .until_us = until_us };
+	const struct actor_request ask = { .node = order == SEAM_RESET ? NULL : node,
+					   .who = c->asks % 2 ? "operator eve" : "operator bob",
+					   .reason = "as the script says",
+					   .break_glass = order == SEAM_GLASS,
+					   .until_us = until_us };
 	struct seam *s = c->seam;
 	struct asked *asked = &s->asks[s->n_asks];
 
@@ -279,21 +280,21 @@ void seam_ask(struct controller *c, enum seam_order order, const char *node, uin
 		return;
 	s->n_asks++;
 	*asked = (struct asked){ c, c->asks++ };
-	act_ask(s->act, kinds[order], &ask, on_said, asked);
+	actor_ask(s->act, kinds[order], &ask, on_said, asked);
 }
 
 void seam_leave(struct controller *c)
 {
 	if (c->seam->n_asks > 0)
-		act_leave(c->seam->act, &c->seam->asks[c->seam->n_asks - 1]);
+		actor_leave(c->seam->act, &c->seam->asks[c->seam->n_asks - 1]);
 }
 
 /* --- what is shown --- */
 
 char *seam_budgets(const struct controller *c)
 {
-	const struct act_counts n = act_counts(c->seam->act);
-	const char *stale = act_stale(c->seam->act);
+	const struct actor_counts n = actor_counts(c->seam->act);
+	const char *stale = actor_stale(c->seam->act);
 
 	return xasprintf("budgets total %" PRIu64 "/%" PRIu64 " rate %" PRIu64 "/%" PRIu64
 			 " manual %" PRIu64 "/%" PRIu64 " held %" PRIu64 " cordoned %" PRIu64
@@ -306,7 +307,7 @@ char *seam_budgets(const struct controller *c)
 
 char *seam_counts(const struct controller *c)
 {
-	const struct act_counts n = act_counts(c->seam->act);
+	const struct actor_counts n = actor_counts(c->seam->act);
 
 	return xasprintf("counts cordons done %" PRIu64 " failed %" PRIu64 " dropped %" PRIu64
 			 " refused %" PRIu64 " rehearsed %" PRIu64 " uncordons %" PRIu64
@@ -319,9 +320,9 @@ char *seam_counts(const struct controller *c)
 
 char *seam_node(const struct controller *c, const char *node)
 {
-	CLEANUP(json_freep) json_t *shown = act_node_json(c->seam->act, node);
-	CLEANUP(freep) char *cordoned = act_cordoned(c->seam->act, node);
-	CLEANUP(freep) char *let_in = act_let_in(c->seam->act, node);
+	CLEANUP(json_freep) json_t *shown = actor_node_json(c->seam->act, node);
+	CLEANUP(freep) char *cordoned = actor_cordoned(c->seam->act, node);
+	CLEANUP(freep) char *let_in = actor_let_in(c->seam->act, node);
 
 	if (!shown)
 		return NULL;
@@ -337,7 +338,7 @@ int seam_holds(const struct controller *c, const char *node)
 {
 	static const char *const held[] = { "cordoned", "drained", "in-repair", "verifying",
 					    "sticky" };
-	CLEANUP(json_freep) json_t *shown = act_node_json(c->seam->act, node);
+	CLEANUP(json_freep) json_t *shown = actor_node_json(c->seam->act, node);
 	const char *state = json_string_value(json_object_get(shown, "state"));
 	size_t i;
 

@@ -3,10 +3,11 @@
  * The actor as the driver sees it. driver_seam.c is the one file that includes the actor's
  * headers, reads what it writes to the store, and so is to be changed when they are.
  *
- * What it uses: act_open act_stop act_close, act_report act_committed act_failed act_tick,
- * act_ask act_leave, act_order act_wants_others act_tested_with_others act_paired,
- * act_cordoned act_let_in act_stale act_counts act_node_json; struct act_options; the kinds and
- * states of store_actions.h; columns of the tables actions, transitions and incidents.
+ * What it uses: actor_open actor_stop actor_close, actor_report actor_committed actor_failed
+ * actor_tick, actor_ask actor_leave, actor_order actor_wants_others actor_tested_with_others
+ * actor_paired, actor_cordoned actor_let_in actor_stale actor_counts actor_node_json; struct
+ * actor_options; the kinds and states of store_actions.h; columns of the tables actions,
+ * transitions and incidents.
  */
 #pragma once
 

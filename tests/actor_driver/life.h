@@ -12,7 +12,7 @@ unsigned life_run(struct driver *d);
 /* What is durable is at this point; it may be the last thing that the controller does. */
 void life_point(struct controller *c, enum point point, unsigned node);
 
-/* Of struct act_options: something waits for a commit; the node may have orders. */
+/* Of struct actor_options: something waits for a commit; the node may have orders. */
 void life_touch(struct controller *c);
 void life_look(struct controller *c, const char *node);
 

@@ -137,7 +137,7 @@ def build(path, fleet, pool):
     db = sqlite3.connect(path, isolation_level=None)
     for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -1000000", "locking_mode = EXCLUSIVE"):
         db.execute(f"PRAGMA {pragma}")
-    steps = sorted(TREE.glob("controller/store/sql/schema-*.sql"))
+    steps = sorted(TREE.glob("controller/store/sql/schema-*.sql"), key=lambda p: int(p.stem.split("-")[1]))
     for step in steps:
         db.executescript(step.read_text())
     db.execute(f"PRAGMA user_version = {len(steps)}")

@@ -12,13 +12,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "controller/actions/acting.h"
-#include "controller/campaign/campaigning.h"
+#include "controller/actions/remediation.h"
+#include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
 #include "controller/http/api_inside.h"
 #include "controller/http/api_turn.h"
+#include "controller/maintenance/maintenance.h"
 #include "controller/routes/routes.h"
-#include "controller/upkeep/upkeep.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
@@ -64,8 +64,8 @@ static bool takes(const char *token)
 
 static int on_turn(sd_event_source *source, void *context)
 {
-	struct vouch_question *q = context;
-	struct vouch_answer answer = { .words = "nobody knows", .retry_s = 1 };
+	struct token_review_question *q = context;
+	struct token_review_answer answer = { .words = "nobody knows", .retry_s = 1 };
 
 	(void)sd_event_source_disable_unref(source);
 	if (streq(q->origin, "known"))
@@ -77,10 +77,10 @@ static int on_turn(sd_event_source *source, void *context)
 	return 0;
 }
 
-static void ask_later(struct vouch *v, const struct vouch_question *question)
+static void ask_later(struct token_review *v, const struct token_review_question *question)
 {
 	static const char *const fates[] = { "known", "busy", "unknown" };
-	struct vouch_question *q = xcalloc(1, sizeof(*q));
+	struct token_review_question *q = xcalloc(1, sizeof(*q));
 	sd_event_source *source = NULL;
 
 	(void)v;
@@ -90,26 +90,27 @@ static void ask_later(struct vouch *v, const struct vouch_question *question)
 	FUZZ_CHECK(sd_event_add_defer(world.loop, &source, on_turn, q) >= 0);
 }
 
-static struct vouch_counts no_counts(const struct vouch *v)
+static struct token_review_counts no_counts(const struct token_review *v)
 {
 	(void)v;
-	return (struct vouch_counts){ 0 };
+	return (struct token_review_counts){ 0 };
 }
 
-static void close_vouch(struct vouch *v)
+static void close_review(struct token_review *v)
 {
 	(void)v;
 }
 
-static const struct vouch_ops vouch_ops = { takes, ask_later, no_counts, close_vouch };
+static const struct token_review_ops token_review_ops = { takes, ask_later, no_counts,
+							  close_review };
 
-static const struct controller_part *const parts[] = { &acting_part, &campaigning_part,
-						       &upkeep_part, NULL };
+static const struct controller_part *const parts[] = { &remediation_part, &campaigns_part,
+						       &maintenance_part, NULL };
 static const struct controller_wiring wiring = { parts, routes_set, orders_wake };
 
 static void world_open(struct world *w)
 {
-	static struct vouch vouch = { &vouch_ops };
+	static struct token_review token_review = { &token_review_ops };
 	CLEANUP(freep) char *address = NULL;
 	struct err err = ERR_INIT;
 
@@ -128,7 +129,7 @@ static void world_open(struct world *w)
 	FUZZ_CHECK(service_read(w->service, &w->settings, &err) == 0);
 	FUZZ_CHECK(sd_event_new(&w->loop) >= 0);
 	FUZZ_CHECK(service_open(w->service, w->loop, &address, &err) == 0);
-	w->service->vouch = &vouch;
+	w->service->token_review = &token_review;
 	w->calls = 0;
 }
 

@@ -15,12 +15,13 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/report/report.h"
-#include "lib/sys/moment.h"
+#include "lib/sys/clock_pair.h"
 #include "lib/sys/state.h"
 #include "tests/fuzz/fuzz.h"
 
 static char boot[] = "b1";
-static const struct moment now = { UINT64_C(1800000000) * USEC_PER_SEC, 3600 * USEC_PER_SEC, boot };
+static const struct clock_pair now = { UINT64_C(1800000000) * USEC_PER_SEC, 3600 * USEC_PER_SEC,
+				       boot };
 
 /* What is told of it can be sent, whatever it was. */
 static void check_report(const struct report *report)

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/fleet/arrival.h"
 #include "controller/fleet/findings.h"
+#include "controller/fleet/report_clock.h"
 #include "controller/ingest/ingest.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -119,7 +119,7 @@ void sim_ail(struct sim *s)
 
 /* --- reports --- */
 
-static int keep(struct sim *s, const struct report *report, const struct arrival *arrival,
+static int keep(struct sim *s, const struct report *report, const struct report_clock *arrival,
 		struct err *err)
 {
 	const struct ingest in = { .report = *report, .arrival = *arrival };
@@ -132,7 +132,7 @@ static int keep(struct sim *s, const struct report *report, const struct arrival
 /* Two runs whose reports change places on the way. */
 static int report_swapped(struct sim *s, size_t number, const char *profile, struct err *err)
 {
-	const struct arrival arrival = { s->now_us, s->now_us, true, true, 0 };
+	const struct report_clock arrival = { s->now_us, s->now_us, true, true, 0 };
 	struct sim_host *host = &s->hosts[number];
 	const uint64_t first = host->seq + 1;
 	int r;
@@ -153,7 +153,7 @@ int sim_report(struct sim *s, size_t number, const char *profile, struct err *er
 	/* A lot of its own: nothing else depends on how many reports there were. */
 	struct random lot = random_seeded(s->options->seed ^ number << 48 ^ s->now_us);
 	const double late = host_has(host, FAULT_LATE, s->now_us) ? random_unit(&lot) : 1;
-	struct arrival arrival = { s->now_us, s->now_us, true, true, 0 };
+	struct report_clock arrival = { s->now_us, s->now_us, true, true, 0 };
 	const struct report *report;
 	int r;
 
@@ -162,11 +162,11 @@ int sim_report(struct sim *s, size_t number, const char *profile, struct err *er
 	if (late < 0.3)
 		return report_swapped(s, number, profile, err);
 	if (late < 0.6)
-		arrival = arrival_of(LATE_S, NULL, s->now_us);
+		arrival = report_clock_of(LATE_S, NULL, s->now_us);
 	if (host_has(host, FAULT_CLOCK, s->now_us))
-		arrival = arrival_of("0.5",
-				     number % 2 ? "2019-01-01T00:00:00Z" : "2038-01-19T03:14:07Z",
-				     s->now_us);
+		arrival = report_clock_of(
+			"0.5", number % 2 ? "2019-01-01T00:00:00Z" : "2038-01-19T03:14:07Z",
+			s->now_us);
 	report = host_run(host, s->faults, s->options->seed, profile, s->now_us);
 	fleet_set_env(&s->fleet, s->agents[number].node, report->env);
 	r = keep(s, report, &arrival, err);
@@ -293,7 +293,7 @@ static void attribute(struct sim *s)
 /* A file that half of the fleet contradicts is wrong, not the fleet. */
 static void hold_against_file(struct sim *s)
 {
-	const char *sku = s->breaker.open ? NULL : shifts_file(&s->baselines.shifts);
+	const char *sku = s->breaker.open ? NULL : anomalies_file(&s->baselines.anomalies);
 	CLEANUP(freep) char *sentence = NULL;
 
 	if (!sku)
@@ -314,7 +314,7 @@ int sim_decide(struct sim *s, struct err *err)
 	policy_decide(&s->rules.policy, &s->fleet, &s->breaker, s->now_us, &s->outcome);
 	if (s->outcome.opened)
 		grade_breaker(s);
-	r = findings_share(s->store, &s->baselines.shifts, &s->fleet, s->now_us, err);
+	r = findings_share(s->store, &s->baselines.anomalies, &s->fleet, s->now_us, err);
 	if (s->outcome.opened && s->options->trace)
 		(void)fprintf(stderr, "day %.3f breaker: %s\n",
 			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->breaker.sentence);

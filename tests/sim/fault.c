@@ -243,7 +243,7 @@ enum { BORN_LEAST = 10, BORN_MOST = 30 }; /* per cent that a GPU born slow loses
 /* Which models it is for: a host born slow has to have others to be told by. */
 enum usual_models { IN_ANY, IN_EACH, IN_LARGE };
 
-static const struct usual {
+static const struct self_baseline {
 	int kind;
 	uint64_t per_1000; /* hosts and 10 days */
 	bool born;	   /* from the first day on */
@@ -328,7 +328,7 @@ static void add_shared(struct faults *f, uint64_t nodes, uint64_t days_us, struc
 	}
 }
 
-static uint64_t count_of(const struct usual *u, uint64_t nodes, uint64_t days_us)
+static uint64_t count_of(const struct self_baseline *u, uint64_t nodes, uint64_t days_us)
 {
 	const double want = (double)u->per_1000 * (double)nodes / 1000 * (double)days_us /
 			    (10.0 * (double)USEC_PER_DAY);

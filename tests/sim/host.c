@@ -388,14 +388,14 @@ static struct luck draw_luck(struct sim_host *host, const struct noise *noise, e
 }
 
 /* What all values of one run have in common. */
-struct moment {
+struct clock_pair {
 	uint64_t now_us;
 	double shared;
 	struct dip dip;
 };
 
 static void add_kind(struct sim_host *host, const struct faults *f, enum kind kind,
-		     const struct moment *m)
+		     const struct clock_pair *m)
 {
 	const uint64_t now_us = m->now_us;
 	static char job[] = "pid 4711 (python3)";
@@ -427,9 +427,9 @@ static void add_kind(struct sim_host *host, const struct faults *f, enum kind ki
 static void add_measured(struct sim_host *host, const struct faults *f, uint64_t seed,
 			 uint64_t now_us)
 {
-	const struct moment moment = { now_us,
-				       noise_shared(&f->noise, seed, host->rack_number, now_us),
-				       draw_dip(host, &f->noise) };
+	const struct clock_pair moment = { now_us,
+					   noise_shared(&f->noise, seed, host->rack_number, now_us),
+					   draw_dip(host, &f->noise) };
 	size_t kind;
 
 	host->low_once = moment.dip.left < 1;

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/sim: a fleet on a fake clock. Included by Makefile.am.
 noinst_PROGRAMS += assay-sim
-assay_sim_SOURCES = controller/fleet/arrival.c controller/fleet/baseline.c controller/fleet/baseline_hosts.c \
-	controller/fleet/baseline_lines.c controller/fleet/baseline_room.c controller/fleet/baseline_usual.c \
-	controller/fleet/findings.c controller/fleet/findings_fleet.c controller/fleet/findings_row.c \
-	controller/fleet/hosts.c controller/fleet/incident.c controller/fleet/rules.c controller/fleet/share.c \
-	controller/fleet/shift.c controller/fleet/usual.c controller/ingest/keep.c controller/ingest/speaker.c \
-	controller/ingest/speaker_store.c tests/sim/act.c tests/sim/cause.c tests/sim/cause.h tests/sim/fault.c \
-	tests/sim/fault.h tests/sim/grade.c tests/sim/grade.h tests/sim/host.c tests/sim/host.h tests/sim/main.c \
-	tests/sim/memory_store.c tests/sim/memory_store.h tests/sim/noise.c tests/sim/noise.h tests/sim/show.c \
-	tests/sim/sim.c tests/sim/sim.h tests/sim/truth.c tests/sim/truth.h tests/sim/world.c tests/sim/world.h \
-	tests/unit/random.h
+assay_sim_SOURCES = controller/fleet/anomalies.c controller/fleet/baseline.c controller/fleet/baseline_hosts.c \
+	controller/fleet/baseline_usual.c controller/fleet/findings.c controller/fleet/findings_row.c \
+	controller/fleet/hosts.c controller/fleet/incident.c controller/fleet/report_clock.c controller/fleet/rules.c \
+	controller/fleet/self_baseline.c controller/fleet/share.c controller/ingest/host_identity.c \
+	controller/ingest/host_identity_store.c controller/ingest/keep.c tests/sim/act.c tests/sim/cause.c tests/sim/cause.h \
+	tests/sim/fault.c tests/sim/fault.h tests/sim/grade.c tests/sim/grade.h tests/sim/host.c tests/sim/host.h \
+	tests/sim/main.c tests/sim/memory_store.c tests/sim/memory_store.h tests/sim/noise.c tests/sim/noise.h \
+	tests/sim/show.c tests/sim/sim.c tests/sim/sim.h tests/sim/truth.c tests/sim/truth.h tests/sim/world.c \
+	tests/sim/world.h tests/unit/random.h
 assay_sim_LDADD = $(JUDGE_LIBS) $(BASE_LIBS)
 EXTRA_DIST += tests/sim/scenarios/bad-tor.yaml tests/sim/scenarios/clean.yaml tests/sim/scenarios/clean-of-five.yaml \
 	tests/sim/scenarios/impossible.yaml tests/sim/scenarios/lies.yaml tests/sim/scenarios/roll-out.yaml \

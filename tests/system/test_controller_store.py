@@ -73,7 +73,7 @@ def test_a_store_of_version_1_is_brought_to_the_newest(controller, tmp_path):
     assert c.post(report("gpu-1", seq=3)).status == 200, "a report of version 1 is a duplicate in version 2"
     assert c.post(report("gpu-3")).status == 202
     assert c.stop()[0] == 0
-    assert ask(db, "PRAGMA user_version") == [(11,)]
+    assert ask(db, "PRAGMA user_version") == [(12,)]
     assert ask(db, "SELECT id, boot, seq, node, seen_us, verdict, body FROM reports WHERE id <= 7") == before
     assert ask(db, "SELECT since_us FROM incidents") == [(sick_since,)]
     assert ask(db, "SELECT count(*) FROM boots b WHERE first_us != (SELECT min(seen_us) FROM reports"
@@ -97,7 +97,50 @@ def test_a_step_that_fails_leaves_the_version_before(controller, refused, tmp_pa
     assert ask(db, "PRAGMA user_version") == [(1,)]
     make(db, "DROP TABLE marks")
     assert controller(db=db).stop()[0] == 0
-    assert ask(db, "PRAGMA user_version") == [(11,)]
+    assert ask(db, "PRAGMA user_version") == [(12,)]
+
+
+def version_11(path, rows):
+    """A store of before with these (evidence, done) of actions."""
+    steps = [(TREE / f"controller/store/sql/schema-{i}.sql").read_text() for i in range(1, 12)]
+    make(path, *steps, "PRAGMA user_version = 11")
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        for evidence, done in rows:
+            db.execute("INSERT INTO actions (node, kind, state, who, rule, reason, evidence, break_glass, until_us, epoch, decided_us, done_us)"
+                       " VALUES ('gpu-1', 0, ?, 'automatic', 'r', 'it is bad', ?, 0, 0, 1, 1000, ?)", (0 if done is None else 1, evidence, done))
+    return path
+
+
+def test_what_an_action_is_about_comes_over_into_columns(controller, tmp_path):
+    whole = {"text": "incident 7", "check": "gemm.rate", "subject": "gpu:3", "partner": "gpu-2", "sticky": True, "decision": 7}
+    person = {"sticky": False, "decision": 0}
+    odd = {"text": 5, "check": ["x"], "sticky": "yes", "decision": "seven"}
+    rows = [(json.dumps(whole), 2000), (json.dumps(person), 2000), ("{}", 2000), (json.dumps(odd), 2000), ("not { JSON", 2000)]
+    db = version_11(tmp_path / "assay.db", rows)
+    c = controller(db=db)
+    items = c.get("/v1/actions").json["items"]
+    assert [a["evidence"] for a in reversed(items)] == [whole, person, {}, {}, {"text": "not { JSON"}]
+    assert [a["id"] for a in items] == ["5", "4", "3", "2", "1"]
+    assert c.log().count("do not say which finding or decision") == 1 and "1 actions of before" in c.log()
+    assert c.stop()[0] == 0
+    assert ask(db, "SELECT finding_check, finding_subject, partner, sticky, decision FROM actions WHERE id = 1") == [("gemm.rate", "gpu:3", "gpu-2", 1, 7)]
+    assert not (tmp_path / "assay.db.before-12").exists(), "a store without a report is nothing to go back to"
+
+
+def test_what_a_store_was_is_kept_beside_it(controller, tmp_path):
+    db, copy = make(tmp_path / "assay.db", VERSION_1.read_text()), tmp_path / "assay.db.before-12"
+    before = ask(db, "SELECT * FROM reports")
+    c = controller(db=db)
+    assert c.log().count("from version 1 to 12") == 1 and f"{copy}" in c.log()
+    assert c.stop()[0] == 0
+    assert ask(copy, "PRAGMA user_version") == [(1,)] and ask(copy, "SELECT * FROM reports") == before
+    assert not (tmp_path / "assay.db.before-12.part").exists()
+    # An upgrade that stopped half way goes on, and the copy stays of where it began.
+    make(db, "PRAGMA user_version = 11; ALTER TABLE actions RENAME TO new; DROP INDEX actions_of_node; DROP INDEX actions_open;",
+         "CREATE TABLE actions (id INTEGER PRIMARY KEY, node, kind, state, who, rule, incident, reason, evidence, undo, result, break_glass,"
+         " until_us, epoch, decided_us, done_us); DROP TABLE new")
+    assert controller(db=db).stop()[0] == 0
+    assert ask(copy, "PRAGMA user_version") == [(1,)] and ask(db, "PRAGMA user_version") == [(12,)]
 
 
 def spoiled(path, at, size):

@@ -91,7 +91,7 @@ def test_the_live_line_names_the_probe_and_is_erased(on_terminal, script, profil
 
 
 def test_an_interrupted_run_leaves_a_clean_terminal(on_terminal, script, profiles, environ):
-    # The parent of a probe is its warden, whose parent is assay.
+    # The parent of a probe is its supervisor, whose parent is assay.
     probe = script("p", "sleep 0.5\nkill -INT $(cut -d' ' -f4 /proc/$PPID/stat)\nexec sleep 600\n")
     status, seen, piped = on_terminal(["run", "--profiles", profiles(quick=[{"name": "p", "exec": probe}])], out=False)
     assert status == -signal.SIGINT and piped == ""

@@ -52,25 +52,31 @@ static const struct policy *policy_of(void *context)
 	return &((struct world *)context)->policy;
 }
 
+/* All in one rack. */
+static json_t *labels_of(void *context UNUSED, const char *node UNUSED)
+{
+	return json_pack("{s:s}", "rack", "r0");
+}
+
 static void start(struct world *w)
 {
-	struct cluster_embedded_options embedded = { .touch = touch,
-						     .now_us = clock_of,
-						     .context = w };
-	struct act_options options = { .touch = touch,
-				       .look = look,
-				       .wrong_file = wrong_file,
-				       .forgive_file = forgive_file,
-				       .real_us = clock_of,
-				       .mono_us = clock_of,
-				       .policy = policy_of,
-				       .context = w };
+	struct cluster_embedded_options embedded = {
+		.touch = touch, .labels = labels_of, .now_us = clock_of, .context = w
+	};
+	struct actor_options options = { .commit_wanted = touch,
+					 .orders_changed = look,
+					 .wrong_file = wrong_file,
+					 .forgive_file = forgive_file,
+					 .real_us = clock_of,
+					 .mono_us = clock_of,
+					 .policy = policy_of,
+					 .context = w };
 	struct err err = ERR_INIT;
 
 	CHECK_EQ(store_open(w->path, &w->store, &err), 0);
 	CHECK_STR(err.msg, "");
 	/* A process that is killed loses nothing the kernel has; power is test_store_crash's. */
-	CHECK_EQ(sqlite3_exec(w->store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL),
+	CHECK_EQ(sqlite3_exec(w->store->file, "PRAGMA synchronous = OFF", NULL, NULL, NULL),
 		 SQLITE_OK);
 	options.store = embedded.store = w->store;
 	options.keep_us = w->outside.keep_us;
@@ -79,16 +85,16 @@ static void start(struct world *w)
 	else
 		CHECK_EQ(cluster_embedded_open(&embedded, &w->cluster, &err), 0);
 	options.cluster = w->cluster;
-	CHECK_EQ(act_open(&options, &w->act, &err), 0);
+	CHECK_EQ(actor_open(&options, &w->act, &err), 0);
 	CHECK_STR(err.msg, "");
 }
 
 static void stop(struct world *w)
 {
 	store_take_back(w->store);
-	act_stop(w->act);
+	actor_stop(w->act);
 	cluster_close(TAKE(w->cluster));
-	act_close(TAKE(w->act));
+	actor_close(TAKE(w->act));
 	store_take_back(w->store);
 	store_close(TAKE(w->store));
 }
@@ -163,8 +169,8 @@ bool world_run(struct world *w, unsigned commits)
 		if (!w->outside.make)
 			cluster_embedded_committed(w->cluster, false);
 		w->now_us += 50 * USEC_PER_MSEC;
-		act_committed(w->act);
-		act_tick(w->act);
+		actor_committed(w->act);
+		actor_tick(w->act);
 		if (!w->touched && !store_dirty(w->store))
 			return true;
 	}
@@ -260,7 +266,7 @@ static void report(struct world *w, const struct said *said)
 	if (!w->outside.make)
 		CHECK_EQ(cluster_embedded_join(w->cluster, said->node, NULL), 0);
 	find_bad(w, said->node, said->found);
-	act_report(w->act, &r, w->now_us, said->replaced, true);
+	actor_report(w->act, &r, w->now_us, said->replaced, true);
 	report_release(&r);
 }
 
@@ -280,7 +286,7 @@ static bool answer(struct world *w, const char *node, bool bad, uint64_t found)
 	json_t *order = NULL;
 
 	world_wait(w, 2 * USEC_PER_MIN); /* an order is told again after a minute */
-	order = act_order(w->act, node);
+	order = actor_order(w->act, node);
 	if (!order)
 		return false;
 	report(w, &(struct said){ .node = node,
@@ -302,16 +308,16 @@ bool world_answer_weakly(struct world *w, const char *node)
 	return answer(w, node, true, 2);
 }
 
-static void on_said(void *context, const struct act_said *said)
+static void on_said(void *context, const struct actor_reply *said)
 {
 	*(unsigned *)context = said->status;
 }
 
-unsigned world_ask(struct world *w, enum action_kind kind, const struct act_ask *ask)
+unsigned world_ask(struct world *w, enum action_kind kind, const struct actor_request *ask)
 {
 	unsigned status = 0;
 
-	act_ask(w->act, kind, ask, on_said, &status);
+	actor_ask(w->act, kind, ask, on_said, &status);
 	CHECK(world_run(w, 0));
 	CHECK(status != 0);
 	return status;
@@ -353,7 +359,7 @@ long long world_count(struct world *w, const char *sql)
 	long long value = -1;
 
 	CHECK_EQ(store_commit(w->store, NULL), 0);
-	CHECK_EQ(sqlite3_prepare_v2(w->store->db, sql, -1, &st, NULL), SQLITE_OK);
+	CHECK_EQ(sqlite3_prepare_v2(w->store->file, sql, -1, &st, NULL), SQLITE_OK);
 	if (sqlite3_step(st) == SQLITE_ROW)
 		value = sqlite3_column_int64(st, 0);
 	(void)sqlite3_finalize(st);

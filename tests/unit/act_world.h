@@ -5,8 +5,9 @@
 
 #include <stdint.h>
 
-#include "controller/actions/action.h"
 #include "controller/actions/actor.h"
+#include "controller/actions/actor_requests.h"
+#include "controller/actions/actor_views.h"
 #include "controller/cluster/cluster.h"
 #include "lib/base/macro.h"
 #include "lib/policy/policy.h"
@@ -19,14 +20,14 @@ enum { WORLD_NODES = 20 };
 struct world_outside {
 	struct cluster *(*make)(void *context);
 	void *context;
-	uint64_t keep_us; /* of act_options */
+	uint64_t keep_us; /* of actor_options */
 };
 
 struct world {
 	char *path;
 	struct store *store;
 	struct cluster *cluster;
-	struct act *act;
+	struct actor *act;
 	struct policy policy;
 	uint64_t now_us;
 	bool touched;
@@ -64,7 +65,7 @@ bool world_answer(struct world *w, const char *node, bool good);
 bool world_answer_weakly(struct world *w, const char *node);
 
 /* Ask, and run until it is answered: the status. */
-unsigned world_ask(struct world *w, enum action_kind kind, const struct act_ask *ask);
+unsigned world_ask(struct world *w, enum action_kind kind, const struct actor_request *ask);
 
 /* Read the nodes of the cluster. */
 void world_look(struct world *w);

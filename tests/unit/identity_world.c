@@ -15,8 +15,8 @@
 #define START_US UINT64_C(1000000000000000)
 
 struct identity_server server;
-struct trust trust;
-struct vouch *vouch;
+struct authz authz;
+struct token_review *token_review;
 
 static int fake_send(struct kube *kube UNUSED, const struct kube_call *call,
 		     struct kube_request **ret_request, struct err *err)
@@ -54,28 +54,28 @@ static uint64_t real_us(void)
 
 void begin(void)
 {
-	const struct kube_identity_options options = { &trust,	fake_send, fake_cancel, NULL,
+	const struct kube_identity_options options = { &authz,	fake_send, fake_cancel, NULL,
 						       mono_us, real_us,   NULL,	NULL };
 
 	log_init("test", LOG_EMERG);
 	memset(&server, 0, sizeof(server));
 	server.now_us = USEC_PER_HOUR;
-	trust = (struct trust){ .for_us = TRUST_FOR_US };
-	trust_usual(&trust, "assay");
-	vouch = kube_identity_new(&options);
+	authz = (struct authz){ .for_us = AUTHZ_FOR_US };
+	authz_usual(&authz, "assay");
+	token_review = kube_identity_new(&options);
 }
 
 void end(void)
 {
 	size_t i;
 
-	vouch_close(TAKE(vouch));
+	token_review_close(TAKE(token_review));
 	for (i = 0; i < server.n; i++)
 		free(server.sent[i].body);
-	trust_release(&trust);
+	authz_release(&authz);
 }
 
-static void on_told(void *context, const struct vouch_answer *answer)
+static void on_told(void *context, const struct token_review_answer *answer)
 {
 	struct told *told = context;
 
@@ -101,7 +101,8 @@ char *token_of(unsigned i, uint64_t ends_us)
 
 void ask_from(const char *token, const char *origin, struct told *told)
 {
-	vouch->ops->ask(vouch, &(struct vouch_question){ token, origin, on_told, told });
+	token_review->ops->ask(token_review,
+			       &(struct token_review_question){ token, origin, on_told, told });
 }
 
 void ask(const char *token, struct told *told)

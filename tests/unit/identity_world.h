@@ -25,8 +25,8 @@ struct identity_server {
 	uint64_t now_us;
 };
 extern struct identity_server server;
-extern struct trust trust;
-extern struct vouch *vouch;
+extern struct authz authz;
+extern struct token_review *token_review;
 
 /* What a call was told. */
 struct told {

@@ -26,44 +26,43 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_attribution_simulate tests/unit/test_attribution_trace tests/unit/test_bad_probes \
 	tests/unit/test_bad_run tests/unit/test_base64 tests/unit/test_breaker tests/unit/test_campaign \
 	tests/unit/test_campaign_keep tests/unit/test_campaign_random tests/unit/test_campaign_says tests/unit/test_circle \
-	tests/unit/test_clock tests/unit/test_coll tests/unit/test_coll_blame tests/unit/test_compared \
-	tests/unit/test_counter tests/unit/test_cpu_use tests/unit/test_cpuinfo tests/unit/test_ctl tests/unit/test_decide \
-	tests/unit/test_decide_domain tests/unit/test_decide_drain tests/unit/test_decide_random \
-	tests/unit/test_decide_shared tests/unit/test_descent tests/unit/test_err tests/unit/test_exchange \
-	tests/unit/test_file tests/unit/test_gemm_ballot tests/unit/test_gemm_check tests/unit/test_gemm_rate \
-	tests/unit/test_gemm_verify tests/unit/test_gemm_vote tests/unit/test_glob tests/unit/test_gpu_state \
-	tests/unit/test_gpu_users tests/unit/test_history tests/unit/test_hold tests/unit/test_host_state_known \
-	tests/unit/test_host_state_pci tests/unit/test_json tests/unit/test_jval tests/unit/test_kernel_rules \
-	tests/unit/test_kmsg tests/unit/test_kv tests/unit/test_link_message tests/unit/test_link_watch \
-	tests/unit/test_link_words tests/unit/test_localise tests/unit/test_localise_mesh tests/unit/test_localise_small \
-	tests/unit/test_localise_strangers tests/unit/test_lock tests/unit/test_log_watch tests/unit/test_loopback_answers \
-	tests/unit/test_loopback_data tests/unit/test_loopback_gpu tests/unit/test_loopback_gpu_mesh \
-	tests/unit/test_loopback_mesh tests/unit/test_machine tests/unit/test_manual_rate tests/unit/test_memory_contention \
-	tests/unit/test_memory_gpu tests/unit/test_memory_numa tests/unit/test_memory_pattern tests/unit/test_memory_rate \
-	tests/unit/test_memory_sizing tests/unit/test_missing tests/unit/test_moment tests/unit/test_oob \
-	tests/unit/test_oob_lookup tests/unit/test_order_meeting tests/unit/test_orders tests/unit/test_pair \
-	tests/unit/test_pair_guard tests/unit/test_pair_plan tests/unit/test_pair_reading tests/unit/test_pair_rounds \
-	tests/unit/test_pair_schedule tests/unit/test_pair_session tests/unit/test_pairing tests/unit/test_pairing_random \
-	tests/unit/test_pairing_sim tests/unit/test_paths tests/unit/test_permit_file tests/unit/test_plan \
-	tests/unit/test_policy tests/unit/test_probe_output tests/unit/test_probe_problem tests/unit/test_profiles \
-	tests/unit/test_random tests/unit/test_rdma_flow tests/unit/test_rdma_gid tests/unit/test_rdma_gpu \
-	tests/unit/test_rdma_groups tests/unit/test_rdma_many tests/unit/test_rdma_mesh tests/unit/test_rdma_ports \
-	tests/unit/test_rdma_traffic tests/unit/test_rdma_trips tests/unit/test_rdma_users tests/unit/test_rdma_watch \
-	tests/unit/test_rdma_words tests/unit/test_reference tests/unit/test_refusal tests/unit/test_rehearse \
-	tests/unit/test_release tests/unit/test_replay tests/unit/test_report tests/unit/test_report_age \
-	tests/unit/test_report_numbers tests/unit/test_report_read tests/unit/test_report_values tests/unit/test_rnic_lldp \
-	tests/unit/test_rnic_module tests/unit/test_rnic_optics tests/unit/test_rnic_settings tests/unit/test_rnic_state \
-	tests/unit/test_runner tests/unit/test_runner_process tests/unit/test_schedule tests/unit/test_sensitivity \
-	tests/unit/test_sensitivity_random tests/unit/test_sha256 tests/unit/test_show_run tests/unit/test_show_sensitivity \
-	tests/unit/test_sku tests/unit/test_sku_host tests/unit/test_sku_rows tests/unit/test_spool tests/unit/test_standing \
-	tests/unit/test_start tests/unit/test_startup tests/unit/test_state tests/unit/test_stats tests/unit/test_strbuf \
-	tests/unit/test_table tests/unit/test_term tests/unit/test_topology tests/unit/test_topology_draw \
-	tests/unit/test_topology_file tests/unit/test_topology_files tests/unit/test_topology_json \
-	tests/unit/test_topology_pci tests/unit/test_trace_line tests/unit/test_trace_reader tests/unit/test_trend \
-	tests/unit/test_uplink tests/unit/test_utf8 tests/unit/test_verdict tests/unit/test_verdict_json \
-	tests/unit/test_verdict_links tests/unit/test_verdict_random tests/unit/test_verdict_runs \
-	tests/unit/test_watch_random tests/unit/test_watched tests/unit/test_windows tests/unit/test_words \
-	tests/unit/test_worker tests/unit/test_writers tests/unit/test_yaml
+	tests/unit/test_clock tests/unit/test_clock_pair tests/unit/test_coll tests/unit/test_coll_blame \
+	tests/unit/test_compared tests/unit/test_counter tests/unit/test_cpu_use tests/unit/test_cpuinfo tests/unit/test_ctl \
+	tests/unit/test_decide tests/unit/test_decide_domain tests/unit/test_decide_drain tests/unit/test_decide_random \
+	tests/unit/test_decide_shared tests/unit/test_err tests/unit/test_exchange tests/unit/test_file \
+	tests/unit/test_gemm_ballot tests/unit/test_gemm_check tests/unit/test_gemm_rate tests/unit/test_gemm_verify \
+	tests/unit/test_gemm_vote tests/unit/test_glob tests/unit/test_gpu_state tests/unit/test_gpu_users \
+	tests/unit/test_history tests/unit/test_hold tests/unit/test_host_state_known tests/unit/test_host_state_pci \
+	tests/unit/test_json tests/unit/test_jval tests/unit/test_kernel_rules tests/unit/test_kmsg tests/unit/test_kv \
+	tests/unit/test_link_message tests/unit/test_link_watch tests/unit/test_link_words tests/unit/test_localise \
+	tests/unit/test_localise_mesh tests/unit/test_localise_small tests/unit/test_localise_strangers tests/unit/test_lock \
+	tests/unit/test_log_watch tests/unit/test_loopback_answers tests/unit/test_loopback_data tests/unit/test_loopback_gpu \
+	tests/unit/test_loopback_gpu_mesh tests/unit/test_loopback_mesh tests/unit/test_machine tests/unit/test_manual_rate \
+	tests/unit/test_map tests/unit/test_memory_contention tests/unit/test_memory_gpu tests/unit/test_memory_numa \
+	tests/unit/test_memory_pattern tests/unit/test_memory_rate tests/unit/test_memory_sizing tests/unit/test_missing \
+	tests/unit/test_oob tests/unit/test_oob_lookup tests/unit/test_order_meeting tests/unit/test_orders \
+	tests/unit/test_pair tests/unit/test_pair_guard tests/unit/test_pair_plan tests/unit/test_pair_reading \
+	tests/unit/test_pair_rounds tests/unit/test_pair_schedule tests/unit/test_pair_session tests/unit/test_pairing \
+	tests/unit/test_pairing_random tests/unit/test_pairing_sim tests/unit/test_paths tests/unit/test_permit_file \
+	tests/unit/test_plan tests/unit/test_policy tests/unit/test_probe_output tests/unit/test_probe_problem \
+	tests/unit/test_process_tree tests/unit/test_profiles tests/unit/test_random tests/unit/test_rdma_flow \
+	tests/unit/test_rdma_gid tests/unit/test_rdma_gpu tests/unit/test_rdma_groups tests/unit/test_rdma_many \
+	tests/unit/test_rdma_mesh tests/unit/test_rdma_ports tests/unit/test_rdma_traffic tests/unit/test_rdma_trips \
+	tests/unit/test_rdma_users tests/unit/test_rdma_watch tests/unit/test_rdma_words tests/unit/test_reference \
+	tests/unit/test_refusal tests/unit/test_release tests/unit/test_replay tests/unit/test_report \
+	tests/unit/test_report_age tests/unit/test_report_numbers tests/unit/test_report_read tests/unit/test_report_values \
+	tests/unit/test_rnic_lldp tests/unit/test_rnic_module tests/unit/test_rnic_optics tests/unit/test_rnic_settings \
+	tests/unit/test_rnic_state tests/unit/test_runner tests/unit/test_runner_process tests/unit/test_schedule \
+	tests/unit/test_sensitivity tests/unit/test_sensitivity_random tests/unit/test_sha256 tests/unit/test_show_run \
+	tests/unit/test_show_sensitivity tests/unit/test_sku tests/unit/test_sku_host tests/unit/test_sku_rows \
+	tests/unit/test_spool tests/unit/test_standing tests/unit/test_start tests/unit/test_startup tests/unit/test_state \
+	tests/unit/test_stats tests/unit/test_strbuf tests/unit/test_table tests/unit/test_term tests/unit/test_topology \
+	tests/unit/test_topology_draw tests/unit/test_topology_file tests/unit/test_topology_files \
+	tests/unit/test_topology_json tests/unit/test_topology_pci tests/unit/test_trace_line tests/unit/test_trace_reader \
+	tests/unit/test_trend tests/unit/test_try_child tests/unit/test_uplink tests/unit/test_utf8 tests/unit/test_verdict \
+	tests/unit/test_verdict_json tests/unit/test_verdict_links tests/unit/test_verdict_random \
+	tests/unit/test_verdict_runs tests/unit/test_watch_random tests/unit/test_watched tests/unit/test_windows \
+	tests/unit/test_words tests/unit/test_worker tests/unit/test_writers tests/unit/test_yaml
 tests_unit_test_accel_LDADD = libaccel.a $(LDADD)
 tests_unit_test_accel_cuda_LDADD = libaccelcuda.a libaccel.a $(LDADD)
 tests_unit_test_admit_LDADD = $(JUDGE_LIBS) $(LDADD)
@@ -116,7 +115,7 @@ tests_unit_test_decide_random_SOURCES = tests/unit/fleet_books.c tests/unit/flee
 tests_unit_test_decide_random_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_decide_shared_SOURCES = $(FLEET_WORLD) tests/unit/test_decide_shared.c
 tests_unit_test_decide_shared_LDADD = $(JUDGE_LIBS) $(LDADD)
-tests_unit_test_descent_LDADD = $(RUNNER_TESTS)
+tests_unit_test_process_tree_LDADD = $(RUNNER_TESTS)
 tests_unit_test_exchange_SOURCES = $(PAIR_FABRIC) tests/unit/test_exchange.c
 tests_unit_test_exchange_LDADD = $(COLL_TEST_LIBS)
 tests_unit_test_gemm_ballot_LDADD = $(GEMM_LIBS) $(LDADD)
@@ -236,7 +235,7 @@ tests_unit_test_reference_SOURCES = tests/unit/reports.c tests/unit/reports.h te
 tests_unit_test_reference_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_refusal_SOURCES = $(FLEET_WORLD) tests/unit/test_refusal.c
 tests_unit_test_refusal_LDADD = $(JUDGE_LIBS) $(LDADD)
-tests_unit_test_rehearse_LDADD = libtopology.a $(LDADD)
+tests_unit_test_try_child_LDADD = libtopology.a $(LDADD)
 tests_unit_test_release_SOURCES = $(FLEET_WORLD) tests/unit/test_release.c
 tests_unit_test_release_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_replay_LDADD = $(JUDGE_LIBS) $(LDADD)
@@ -338,16 +337,16 @@ if HAVE_SYSTEMD
 if HAVE_SQLITE
 if HAVE_MICROHTTPD
 UNIT_TESTS += tests/unit/test_actor tests/unit/test_actor_again tests/unit/test_actor_confirm \
-	tests/unit/test_actor_drain tests/unit/test_actor_hands tests/unit/test_actor_paired tests/unit/test_actor_random \
-	tests/unit/test_actor_shared tests/unit/test_actor_twins tests/unit/test_api_ask tests/unit/test_arrival \
-	tests/unit/test_baseline tests/unit/test_baseline_store tests/unit/test_cluster_names tests/unit/test_drift \
-	tests/unit/test_findings tests/unit/test_ingest tests/unit/test_kept_list tests/unit/test_limiter \
-	tests/unit/test_live tests/unit/test_neighbors tests/unit/test_node_record tests/unit/test_node_view \
-	tests/unit/test_notice tests/unit/test_opinion tests/unit/test_origins tests/unit/test_pack \
-	tests/unit/test_reservation tests/unit/test_retention tests/unit/test_run_list tests/unit/test_shed \
-	tests/unit/test_shift tests/unit/test_speaker tests/unit/test_store tests/unit/test_store_crash \
-	tests/unit/test_store_places tests/unit/test_store_thin tests/unit/test_tokens tests/unit/test_trust \
-	tests/unit/test_usual
+	tests/unit/test_actor_drain tests/unit/test_actor_hands tests/unit/test_actor_paired tests/unit/test_actor_queue \
+	tests/unit/test_actor_random tests/unit/test_actor_shared tests/unit/test_actor_twins tests/unit/test_anomalies \
+	tests/unit/test_api_ask tests/unit/test_authz tests/unit/test_baseline tests/unit/test_baseline_store \
+	tests/unit/test_cluster_names tests/unit/test_coverage_codec tests/unit/test_db tests/unit/test_drift tests/unit/test_findings \
+	tests/unit/test_host_identity tests/unit/test_ingest tests/unit/test_live tests/unit/test_load_shed \
+	tests/unit/test_node_record tests/unit/test_node_view tests/unit/test_notice tests/unit/test_opinion \
+	tests/unit/test_pack tests/unit/test_peer_quotas tests/unit/test_rail_map tests/unit/test_report_clock \
+	tests/unit/test_reservation tests/unit/test_retention tests/unit/test_self_baseline tests/unit/test_standing_codec \
+	tests/unit/test_store tests/unit/test_store_crash tests/unit/test_store_places tests/unit/test_store_thin \
+	tests/unit/test_token_buckets tests/unit/test_tokens
 tests_unit_test_tokens_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_actor_SOURCES = tests/unit/act_world.c tests/unit/act_world.h tests/unit/reports.c \
 	tests/unit/reports.h tests/unit/test_actor.c
@@ -387,39 +386,42 @@ tests_unit_test_actor_twins_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_actor_twins_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_api_ask_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS) $(MICROHTTPD_CFLAGS)
 tests_unit_test_api_ask_LDADD = $(CONTROLLER_LIBS) $(LDADD)
-tests_unit_test_arrival_LDADD = libcontroller.a $(LDADD)
+tests_unit_test_report_clock_LDADD = libcontroller.a $(LDADD)
 tests_unit_test_baseline_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_baseline.c
 tests_unit_test_baseline_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_baseline_store_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_baseline_store.c
 tests_unit_test_baseline_store_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_cluster_names_LDADD = libcontroller.a $(LDADD)
+tests_unit_test_db_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
+tests_unit_test_db_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_drift_LDADD = libcontroller.a $(LDADD)
 tests_unit_test_findings_SOURCES = tests/unit/mesh.c tests/unit/mesh.h tests/unit/random.h tests/unit/reports.c \
 	tests/unit/reports.h tests/unit/test_findings.c
 tests_unit_test_findings_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_ingest_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_ingest.c
 tests_unit_test_ingest_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
-tests_unit_test_kept_list_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_kept_list.c
-tests_unit_test_kept_list_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
-tests_unit_test_limiter_LDADD = libcontroller.a $(LDADD)
+tests_unit_test_standing_codec_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_standing_codec.c
+tests_unit_test_standing_codec_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_token_buckets_LDADD = libcontroller.a $(LDADD)
 tests_unit_test_live_LDADD = libcontroller.a $(LDADD)
-tests_unit_test_neighbors_LDADD = $(CONTROLLER_LIBS) $(LDADD)
+tests_unit_test_rail_map_LDADD = $(CONTROLLER_LIBS) $(LDADD)
 tests_unit_test_node_record_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_node_record_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_node_view_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_notice_LDADD = libcontroller.a $(LDADD)
 tests_unit_test_opinion_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
-tests_unit_test_origins_LDADD = libcontroller.a $(LDADD)
+tests_unit_test_peer_quotas_LDADD = libcontroller.a $(LDADD)
 tests_unit_test_pack_LDADD = libcontroller.a $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_actor_queue_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_reservation_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_reservation_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_retention_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
-tests_unit_test_run_list_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_run_list.c
-tests_unit_test_run_list_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
-tests_unit_test_shed_LDADD = libcontroller.a $(LDADD)
-tests_unit_test_shift_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
-tests_unit_test_speaker_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_speaker.c
-tests_unit_test_speaker_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_coverage_codec_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_coverage_codec.c
+tests_unit_test_coverage_codec_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_load_shed_LDADD = libcontroller.a $(LDADD)
+tests_unit_test_anomalies_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_host_identity_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_host_identity.c
+tests_unit_test_host_identity_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_store_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_store.c
 tests_unit_test_store_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_store_crash_SOURCES = tests/fakes/crash_dump.c tests/fakes/crash_file.c tests/fakes/crash_file.h \
@@ -432,9 +434,10 @@ tests_unit_test_store_places_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_store_places_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_store_thin_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_store_thin.c
 tests_unit_test_store_thin_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
-tests_unit_test_trust_LDADD = $(CONTROLLER_LIBS) $(LDADD)
-tests_unit_test_usual_SOURCES = tests/unit/random.h tests/unit/reports.c tests/unit/reports.h tests/unit/test_usual.c
-tests_unit_test_usual_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_authz_LDADD = $(CONTROLLER_LIBS) $(LDADD)
+tests_unit_test_self_baseline_SOURCES = tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
+	tests/unit/test_self_baseline.c
+tests_unit_test_self_baseline_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 if HAVE_CURL
 check_LIBRARIES += libkubefake.a
 libkubefake_a_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)

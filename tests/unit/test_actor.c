@@ -8,14 +8,14 @@
 #include "tests/unit/act_world.h"
 #include "tests/unit/test.h"
 
-static struct act_ask order(const char *node, const char *reason)
+static struct actor_request order(const char *node, const char *reason)
 {
-	return (struct act_ask){ .node = node, .who = "operator eve", .reason = reason };
+	return (struct actor_request){ .node = node, .who = "operator eve", .reason = reason };
 }
 
 static unsigned ask(struct world *w, enum action_kind kind, const char *node)
 {
-	const struct act_ask a = order(node, "because");
+	const struct actor_request a = order(node, "because");
 
 	return world_ask(w, kind, &a);
 }
@@ -29,7 +29,7 @@ static bool is_out(struct world *w, const char *node)
 static const char *state_of(struct world *w, const char *node)
 {
 	static char text[32];
-	json_t *value = act_node_json(w->act, node);
+	json_t *value = actor_node_json(w->act, node);
 
 	(void)snprintf(text, sizeof(text), "%s", json_string_value(json_object_get(value, "state")));
 	json_decref(value);
@@ -52,8 +52,8 @@ static void what_is_bad_by_itself_is_cordoned_once_and_recorded(void)
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions"), 1);
 	CHECK_EQ(world_count(&w, "SELECT state FROM actions"), ACTION_DONE);
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM transitions WHERE event = 'cordoned'"), 1);
-	CHECK_EQ(act_counts(w.act).cordoned, 1);
-	CHECK_EQ(act_counts(w.act).budget_used, 1);
+	CHECK_EQ(actor_counts(w.act).cordoned, 1);
+	CHECK_EQ(actor_counts(w.act).budget_used, 1);
 	CHECK_STR(state_of(&w, "n3"), "cordoned");
 	world_close(&w);
 }
@@ -100,8 +100,8 @@ static void no_more_than_the_budget_and_the_refusal_is_told_once(void)
 	CHECK(world_run(&w, 0));
 	world_wait(&w, USEC_PER_MIN);
 	CHECK(world_run(&w, 0));
-	CHECK_EQ(act_counts(w.act).cordoned, 4); /* 20 % of 20 */
-	CHECK_EQ(act_counts(w.act).budget_limit, 4);
+	CHECK_EQ(actor_counts(w.act).cordoned, 4); /* 20 % of 20 */
+	CHECK_EQ(actor_counts(w.act).budget_limit, 4);
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE state = 5"), 4);
 	CHECK_EQ(world_count(&w,
 			     "SELECT count(*) FROM cluster_events WHERE reason = 'AssayRefused'"),
@@ -125,7 +125,7 @@ static void anothers_cordon_counts_and_is_never_lifted(void)
 	world_report(&w, "n2", true);
 	world_report(&w, "n10", true);
 	CHECK(world_run(&w, 0));
-	CHECK_EQ(act_counts(w.act).cordoned, 1); /* three of the four are theirs */
+	CHECK_EQ(actor_counts(w.act).cordoned, 1); /* three of the four are theirs */
 	CHECK_EQ(ask(&w, ACT_UNCORDON, "n10"), 409);
 	CHECK(is_out(&w, "n10"));
 	CHECK(!world_node(&w, "n10")->mark);
@@ -140,17 +140,17 @@ static void a_node_that_keeps_changing_costs_no_rate(void)
 
 	world_open(&w, "changing.db");
 	world_report(&w, "n3", true);
-	for (i = 0; i < 6 && act_counts(w.act).conflicts < 2; i++) {
+	for (i = 0; i < 6 && actor_counts(w.act).conflicts < 2; i++) {
 		(void)world_run(&w, 1);
 		CHECK_EQ(cluster_embedded_touch(w.cluster, "n3", false, NULL), 0);
 	}
-	CHECK(act_counts(w.act).conflicts > 0);
+	CHECK(actor_counts(w.act).conflicts > 0);
 	for (i = 0; i < 5; i++) { /* what it was not told of yet may be one more conflict */
 		world_wait(&w, 10 * USEC_PER_SEC);
 		CHECK(world_run(&w, 0));
 	}
-	CHECK_EQ(act_counts(w.act).cordoned, 1);
-	CHECK_EQ(act_counts(w.act).rate_used, 1);
+	CHECK_EQ(actor_counts(w.act).cordoned, 1);
+	CHECK_EQ(actor_counts(w.act).rate_used, 1);
 	world_close(&w);
 }
 
@@ -169,7 +169,7 @@ static void an_uncordon_by_hand_is_an_order_and_our_marks_go(void)
 	CHECK(!world_node(&w, "n5")->mark);
 	CHECK(world_node(&w, "n5")->override_us > w.now_us);
 	CHECK_STR(state_of(&w, "n5"), "suspected"); /* what was found still stands */
-	CHECK_EQ(act_counts(w.act).cordoned, 0);
+	CHECK_EQ(actor_counts(w.act).cordoned, 0);
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE kind = 0 AND state = 1"), 1);
 	world_close(&w);
 }
@@ -248,7 +248,7 @@ static void a_persons_cordon_is_lifted_by_a_person(void)
 
 static void a_broken_glass_goes_beyond_the_budget_and_says_so(void)
 {
-	struct act_ask a = order("n9", "it burns");
+	struct actor_request a = order("n9", "it burns");
 	struct world w;
 
 	world_open(&w, "glass.db");
@@ -266,7 +266,7 @@ static void a_broken_glass_goes_beyond_the_budget_and_says_so(void)
 
 static void every_refusal_names_its_rule(void)
 {
-	struct act_ask a = order("n1", "");
+	struct actor_request a = order("n1", "");
 	struct world w;
 
 	world_open(&w, "rules.db");
@@ -289,16 +289,16 @@ static void a_reset_closes_the_breaker_and_it_is_remembered(void)
 		world_report(&w, node, true);
 	}
 	CHECK(world_run(&w, 0));
-	CHECK(act_counts(w.act).breaker_open);
-	CHECK_EQ(act_counts(w.act).cordoned, 0);
+	CHECK(actor_counts(w.act).breaker_open);
+	CHECK_EQ(actor_counts(w.act).cordoned, 0);
 	world_kill(&w);
 	CHECK(world_run(&w, 0));
-	CHECK(act_counts(w.act).breaker_open);
+	CHECK(actor_counts(w.act).breaker_open);
 	CHECK_EQ(ask(&w, ACT_BREAKER_RESET, NULL), 200);
-	CHECK(!act_counts(w.act).breaker_open);
+	CHECK(!actor_counts(w.act).breaker_open);
 	world_kill(&w);
 	CHECK(world_run(&w, 0));
-	CHECK(!act_counts(w.act).breaker_open);
+	CHECK(!actor_counts(w.act).breaker_open);
 	world_close(&w);
 }
 
@@ -311,7 +311,7 @@ static void whoever_finds_a_higher_epoch_touches_nothing_more(void)
 			      " replace(text, '\"epoch\":1', '\"epoch\":9') RETURNING 1") == 1);
 	world_report(&w, "n4", true);
 	CHECK(world_run(&w, 0));
-	CHECK(act_counts(w.act).fenced);
+	CHECK(actor_counts(w.act).fenced);
 	CHECK(!is_out(&w, "n4"));
 	CHECK_EQ(ask(&w, ACT_CORDON, "n6"), 503);
 	world_close(&w);
@@ -330,7 +330,7 @@ static void what_is_under_way_counts_for_the_budget(void)
 		(void)world_run(&w, 1); /* the one before is not done yet */
 	}
 	CHECK(world_run(&w, 0));
-	CHECK_EQ(act_counts(w.act).cordoned, 4);
+	CHECK_EQ(actor_counts(w.act).cordoned, 4);
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM cluster_nodes WHERE unschedulable"), 4);
 	world_close(&w);
 }
@@ -350,7 +350,7 @@ static void our_mark_taken_off_by_hand_is_an_order_too(void)
 	world_wait(&w, USEC_PER_HOUR);
 	CHECK(world_run(&w, 0));
 	CHECK(!is_out(&w, "n5"));
-	CHECK_EQ(act_counts(w.act).cordoned, 0);
+	CHECK_EQ(actor_counts(w.act).cordoned, 0);
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM transitions WHERE event = 'uncordoned'"), 1);
 	CHECK_EQ(world_count(&w, "SELECT json_array_length(text, '$.holders') FROM cluster_ledger"),
 		 0);
@@ -359,7 +359,7 @@ static void our_mark_taken_off_by_hand_is_an_order_too(void)
 
 static void a_cordon_that_was_theirs_before_stays_when_our_mark_goes(void)
 {
-	struct act_ask a = order("n8", "both of us");
+	struct actor_request a = order("n8", "both of us");
 	struct world w;
 
 	world_open(&w, "pre.db");
@@ -416,7 +416,7 @@ static void a_cordon_that_another_set_anew_is_not_the_one_we_know(void)
 	a_twin_cordons(&w, "00:00:02", false); /* only a person gives it back by now */
 	CHECK_EQ(happened(&w, "released"), 1);
 	CHECK_EQ(happened(&w, "cordoned"), 1);
-	CHECK_EQ(act_counts(w.act).budget_used, 1);
+	CHECK_EQ(actor_counts(w.act).budget_used, 1);
 	world_close(&w);
 }
 
@@ -429,7 +429,7 @@ static void a_cordon_of_ours_that_nobody_recorded_is_recorded(void)
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM transitions WHERE node = 'n6' AND"
 				 " event = 'cordoned'"),
 		 1);
-	CHECK_EQ(act_counts(w.act).budget_used, 1);
+	CHECK_EQ(actor_counts(w.act).budget_used, 1);
 	CHECK_EQ(world_count(&w, "SELECT json_array_length(text, '$.holders') FROM cluster_ledger"),
 		 1);
 	world_close(&w);

@@ -2,9 +2,10 @@
 /* What a restart must not change, and what is told again when it comes back. */
 #include <stdlib.h>
 
-#include "controller/actions/action_inside.h"
+#include "controller/actions/actor_env.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
+#include "lib/policy/fleet.h"
 #include "tests/unit/act_world.h"
 #include "tests/unit/test.h"
 
@@ -23,10 +24,10 @@ static void what_became_fatal_after_an_order_is_that_old_after_a_restart_too(voi
 	w.policy.total_percent = 0;
 	world_wait(&w, USEC_PER_HOUR);
 	CHECK_EQ(world_ask(&w, ACT_OVERRIDE,
-			   &(struct act_ask){ .node = "n5",
-					      .who = "operator eve",
-					      .reason = "it is needed",
-					      .until_us = w.now_us + USEC_PER_DAY }),
+			   &(struct actor_request){ .node = "n5",
+						    .who = "operator eve",
+						    .reason = "it is needed",
+						    .until_us = w.now_us + USEC_PER_DAY }),
 		 200);
 	world_wait(&w, USEC_PER_HOUR);
 	world_report(&w, "n5", true);
@@ -50,7 +51,7 @@ static void what_was_fatal_before_an_order_is_so_after_a_restart_too(void)
 	CHECK(world_run(&w, 0));
 	world_wait(&w, USEC_PER_HOUR);
 	CHECK_EQ(world_ask(&w, ACT_UNCORDON,
-			   &(struct act_ask){
+			   &(struct actor_request){
 				   .node = "n5", .who = "operator eve", .reason = "it is needed" }),
 		 200);
 	world_wait(&w, USEC_PER_HOUR);
@@ -97,7 +98,7 @@ static void what_comes_back_is_told_again(void)
 /* The one finding of the fixture, as the policy sees it; NULL: there is none. */
 static const struct finding *finding_of(const struct world *w, const char *node)
 {
-	return fleet_finding(fleet_find(&w->act->fleet, node), "rnic.removed", "mlx5_0");
+	return fleet_finding(fleet_find(actor_env(w->act)->fleet, node), "rnic.removed", "mlx5_0");
 }
 
 static void what_passed_its_tests_is_remembered_after_a_restart(void)
@@ -146,12 +147,12 @@ static void when_a_host_was_tested_is_known_after_a_restart(void)
 	CHECK(world_run(&w, 0));
 	CHECK(world_answer(&w, "n7", true));
 	CHECK(world_run(&w, 0));
-	tested_us = fleet_find(&w.act->fleet, "n7")->record.tested_us;
+	tested_us = fleet_find(actor_env(w.act)->fleet, "n7")->record.tested_us;
 	CHECK(tested_us > 0);
 	world_kill(&w);
 	CHECK(world_run(&w, 0));
-	CHECK_EQ(fleet_find(&w.act->fleet, "n7")->record.tested_us, tested_us);
-	CHECK_EQ(fleet_find(&w.act->fleet, "n7")->record.passes, 1);
+	CHECK_EQ(fleet_find(actor_env(w.act)->fleet, "n7")->record.tested_us, tested_us);
+	CHECK_EQ(fleet_find(actor_env(w.act)->fleet, "n7")->record.passes, 1);
 	world_close(&w);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The last look before a host is taken out of service, and what comes of a cluster that refuses. */
-#include "controller/actions/action_inside.h"
+#include "controller/actions/actor_env.h"
 #include "controller/cluster/embedded/cluster_embedded.h"
 #include "lib/base/duration.h"
 #include "tests/unit/act_world.h"
@@ -30,7 +30,7 @@ static void show_out(const char *name)
 	world_look(world);
 	node = *world_node(world, name); /* borrows */
 	node.unschedulable = true;
-	act_watcher.node(world->act, &node);
+	actor_watcher.node(world->act, &node);
 }
 
 static void confirm(struct cluster *c UNUSED, const struct cluster_call *call)
@@ -118,18 +118,18 @@ static void what_does_not_fit_any_more_is_dropped_the_last_first(void)
 	CHECK(is_out(&w, "n1"));
 	CHECK(!is_out(&w, "n2"));
 	CHECK_EQ(cordons, 1);
-	CHECK_EQ(act_counts(w.act).cordons_dropped, 1);
-	CHECK_EQ(act_counts(w.act).cordons_refused, 1); /* decided anew, and told once */
-	CHECK_EQ(act_counts(w.act).rate_used, 1);
+	CHECK_EQ(actor_counts(w.act).cordons_dropped, 1);
+	CHECK_EQ(actor_counts(w.act).cordons_refused, 1); /* decided anew, and told once */
+	CHECK_EQ(actor_counts(w.act).rate_used, 1);
 	world_wait(&w, USEC_PER_MIN);
 	CHECK(world_run(&w, 0));
-	CHECK_EQ(act_counts(w.act).cordons_refused, 1);
+	CHECK_EQ(actor_counts(w.act).cordons_refused, 1);
 	world_close(&w);
 }
 
 static void an_order_of_a_person_is_counted_anew_too(void)
 {
-	struct act_ask ask = { .node = "n5", .who = "operator eve", .reason = "smoke" };
+	struct actor_request ask = { .node = "n5", .who = "operator eve", .reason = "smoke" };
 	struct world w;
 
 	open_world(&w, "order.db", true, 3);
@@ -155,19 +155,19 @@ static void without_an_answer_nothing_is_touched(void)
 	world_wait(&w, USEC_PER_SEC);
 	CHECK(world_run(&w, 0));
 	CHECK_EQ(asked, 2);
-	act_watcher.stale(w.act, "the watch was cut");
+	actor_watcher.stale(w.act, "the watch was cut");
 	CHECK(world_run(&w, 0));
-	CHECK_EQ(act_counts(w.act).under_way, 0); /* what it was decided on may not be so */
+	CHECK_EQ(actor_counts(w.act).under_way, 0); /* what it was decided on may not be so */
 	answer(CLUSTER_DONE);
 	CHECK(world_run(&w, 0));
 	CHECK_EQ(cordons, 0);
-	act_watcher.stale(w.act, NULL);
+	actor_watcher.stale(w.act, NULL);
 	CHECK(world_run(&w, 0));
 	CHECK_EQ(asked, 3);
 	answer(CLUSTER_DONE);
 	CHECK(world_run(&w, 0));
 	CHECK(is_out(&w, "n1"));
-	CHECK_EQ(act_counts(w.act).cordons_refused, 0);
+	CHECK_EQ(actor_counts(w.act).cordons_refused, 0);
 	world_close(&w);
 }
 

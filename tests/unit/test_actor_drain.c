@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/actions/action_inside.h"
+#include "controller/actions/actor_env.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
+#include "lib/policy/fleet.h"
 #include "tests/unit/act_world.h"
 #include "tests/unit/test.h"
 
@@ -100,7 +101,7 @@ static void put_pods(struct world *w)
 	ops.evict = evict;
 	ops.jobs = jobs;
 	w->cluster->ops = &ops;
-	w->act->fleet.tells_jobs = true;
+	actor_env(w->act)->fleet->tells_jobs = true;
 }
 
 static void open_world(struct world *w, const char *name, int mode)
@@ -120,7 +121,7 @@ static void pass(struct world *w, unsigned seconds)
 {
 	for (; seconds > 0; seconds--) {
 		world_wait(w, USEC_PER_SEC);
-		act_tick(w->act);
+		actor_tick(w->act);
 		CHECK(world_run(w, 0));
 	}
 }
@@ -239,7 +240,9 @@ static void what_may_not_go_is_given_up_at_the_deadline(void)
 
 static void a_person_gives_a_host_back_in_the_midst_of_its_drain(void)
 {
-	const struct act_ask ask = { .node = "n2", .who = "operator ann", .reason = "it is fine" };
+	const struct actor_request ask = { .node = "n2",
+					   .who = "operator ann",
+					   .reason = "it is fine" };
 	struct world w;
 	unsigned rounds;
 
@@ -420,7 +423,7 @@ static void an_answer_for_an_earlier_start_is_nobodys(void)
 	world_report(&w, "n1", true);
 	pass(&w, 2);
 	CHECK_EQ(pods[1].asked, 1);
-	act_stop(w.act);
+	actor_stop(w.act);
 	cluster_answer(&held, &(struct cluster_answer){ .result = CLUSTER_DONE });
 	world_close(&w);
 }

@@ -87,7 +87,7 @@ static void an_uncordon_before_the_answer_to_our_cordon_is_an_order(void)
 	world_look(&w);
 	CHECK(!world_node(&w, "n5")->mark);
 	CHECK(world_node(&w, "n5")->override_us > w.now_us);
-	CHECK_EQ(act_counts(w.act).overrides_found, 1);
+	CHECK_EQ(actor_counts(w.act).overrides_found, 1);
 	CHECK_EQ(held(&w), 0);
 	world_close(&w);
 }
@@ -100,7 +100,7 @@ static void what_the_node_shows_before_the_answer_is_in_the_ledger_once(void)
 	open_world(&w, "shown.db");
 	stop_a_cordon(&w, ON_THE_WAY_BACK);
 	world_wait(&w, 11 * USEC_PER_MIN); /* the ledger is compared with the nodes */
-	act_tick(w.act);
+	actor_tick(w.act);
 	CHECK(world_run(&w, 0));
 	CHECK_EQ(held(&w), 1);
 	CHECK_EQ(world_count(&w,
@@ -108,7 +108,7 @@ static void what_the_node_shows_before_the_answer_is_in_the_ledger_once(void)
 		 1);
 	cluster_answer(&waiting, &(struct cluster_answer){ .result = CLUSTER_DONE, .words = "" });
 	CHECK(world_run(&w, 0));
-	CHECK_EQ(act_counts(w.act).cordons_done, 1);
+	CHECK_EQ(actor_counts(w.act).cordons_done, 1);
 	CHECK_EQ(held(&w), 1);
 	world_close(&w);
 }
@@ -123,11 +123,11 @@ static void what_was_done_to_another_node_of_the_name_is_not_booked(void)
 	stop_a_cordon(&w, ON_THE_WAY);
 	cluster_answer(&waiting, &(struct cluster_answer){
 					 .result = CLUSTER_DONE, .words = "", .node = &gone });
-	CHECK_EQ(act_counts(w.act).cordons_done, 0);
-	CHECK_EQ(act_counts(w.act).cordons_dropped, 1);
+	CHECK_EQ(actor_counts(w.act).cordons_done, 0);
+	CHECK_EQ(actor_counts(w.act).cordons_dropped, 1);
 	CHECK(world_run(&w, 0));
-	CHECK_EQ(act_counts(w.act).overrides_found, 0);
-	CHECK_EQ(act_counts(w.act).cordons_done, 1); /* it is decided anew: its host is bad */
+	CHECK_EQ(actor_counts(w.act).overrides_found, 0);
+	CHECK_EQ(actor_counts(w.act).cordons_done, 1); /* it is decided anew: its host is bad */
 	world_look(&w);
 	CHECK(world_node(&w, "n5")->mark && world_node(&w, "n5")->unschedulable);
 	CHECK_EQ(held(&w), 1);

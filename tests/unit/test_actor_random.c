@@ -38,9 +38,9 @@ struct scene {
 	size_t pre;  /* marks of ours seen beside a cordon of theirs */
 };
 
-static struct act_ask order(const char *node)
+static struct actor_request order(const char *node)
 {
-	return (struct act_ask){ .node = node, .who = "operator eve", .reason = "dice" };
+	return (struct actor_request){ .node = node, .who = "operator eve", .reason = "dice" };
 }
 
 static const char *name_of(size_t i)
@@ -88,7 +88,7 @@ static void do_burst(struct scene *s, size_t i)
 
 static void do_cordon(struct scene *s, size_t i)
 {
-	struct act_ask ask = order(name_of(i));
+	struct actor_request ask = order(name_of(i));
 
 	ask.break_glass = random_below(&s->dice, 3) == 0;
 	if (world_ask(&s->w, ACT_CORDON, &ask) != 200)
@@ -97,7 +97,7 @@ static void do_cordon(struct scene *s, size_t i)
 	s->beyond |= ask.break_glass;
 }
 
-static void on_told(void *context, const struct act_said *said)
+static void on_told(void *context, const struct actor_reply *said)
 {
 	*(unsigned *)context = said->status;
 }
@@ -111,9 +111,9 @@ static void do_cordons(struct scene *s, size_t i)
 	if (random_below(&s->dice, 6) > 0)
 		return;
 	for (j = 0; j < BURST; j++) {
-		const struct act_ask ask = order(name_of((i + j) % WORLD_NODES));
+		const struct actor_request ask = order(name_of((i + j) % WORLD_NODES));
 
-		act_ask(s->w.act, ACT_CORDON, &ask, on_told, &status[j]);
+		actor_ask(s->w.act, ACT_CORDON, &ask, on_told, &status[j]);
 	}
 	CHECK(world_run(&s->w, 0));
 	for (j = 0; j < BURST; j++)
@@ -129,7 +129,7 @@ static void ordered(struct scene *s, size_t i, uint64_t until_us)
 
 static void do_uncordon(struct scene *s, size_t i)
 {
-	const struct act_ask ask = order(name_of(i));
+	const struct actor_request ask = order(name_of(i));
 	const uint64_t until_us = s->w.now_us + s->w.policy.override_us;
 
 	if (world_ask(&s->w, ACT_UNCORDON, &ask) == 200) {
@@ -163,7 +163,7 @@ static void do_hand_uncordon(struct scene *s, size_t i)
 
 static void do_repair(struct scene *s, size_t i)
 {
-	const struct act_ask ask = order(name_of(i));
+	const struct actor_request ask = order(name_of(i));
 
 	if (world_ask(&s->w, ACT_REPAIR_DONE, &ask) == 200) {
 		s->nodes[i].bad = s->nodes[i].passed = false;
@@ -173,7 +173,7 @@ static void do_repair(struct scene *s, size_t i)
 
 static void do_override(struct scene *s, size_t i)
 {
-	struct act_ask ask = order(name_of(i));
+	struct actor_request ask = order(name_of(i));
 
 	ask.until_us = s->w.now_us + USEC_PER_HOUR;
 	CHECK_EQ(world_ask(&s->w, ACT_OVERRIDE, &ask), 200);
@@ -260,8 +260,8 @@ static void check_nodes(struct scene *s, size_t step)
 	/* Who cordoned last was allowed to. */
 	CHECK(fresh == 0 || out <= LIMIT || s->beyond);
 	s->beyond = false;
-	CHECK_EQ(act_counts(s->w.act).cordoned, ours);
-	CHECK_EQ(act_counts(s->w.act).budget_used, out);
+	CHECK_EQ(actor_counts(s->w.act).cordoned, ours);
+	CHECK_EQ(actor_counts(s->w.act).budget_used, out);
 }
 
 /* The rate is of the cordons of its time; what was set at its very edge may count or not. */
@@ -272,7 +272,7 @@ static void check_rate(struct scene *s)
 	const uint64_t from_us = s->w.now_us - s->w.policy.rate_per_us;
 	CLEANUP(freep) char *sure = xasprintf(sql, (unsigned long long)(from_us + USEC_PER_SEC));
 	CLEANUP(freep) char *most = xasprintf(sql, (unsigned long long)(from_us - USEC_PER_SEC));
-	const long long used = (long long)act_counts(s->w.act).rate_used;
+	const long long used = (long long)actor_counts(s->w.act).rate_used;
 
 	CHECK(used >= world_count(&s->w, sure));
 	CHECK(used <= world_count(&s->w, most));

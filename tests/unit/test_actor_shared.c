@@ -2,7 +2,7 @@
 /* What tests reproduce, and what hosts share. */
 #include <stdlib.h>
 
-#include "controller/actions/action_inside.h"
+#include "controller/actions/actor_env.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
@@ -17,7 +17,7 @@ static bool is_out(struct world *w, const char *node)
 
 static bool is_let_in(struct world *w, const char *node)
 {
-	CLEANUP(freep) char *why = act_let_in(w->act, node);
+	CLEANUP(freep) char *why = actor_let_in(w->act, node);
 
 	if (why)
 		CHECK_HAS(why, "budget.deny");
@@ -47,7 +47,7 @@ static void what_too_many_hosts_refuse_jobs_for_is_let_in(void)
 		n_let_in += is_let_in(&w, node);
 	}
 	CHECK_EQ(n_let_in, 8 - w.policy.deny_nodes);
-	CHECK_EQ(act_counts(w.act).let_in, n_let_in);
+	CHECK_EQ(actor_counts(w.act).let_in, n_let_in);
 	CHECK(!is_let_in(&w, "n12"));
 	CHECK_EQ(world_count(&w, standing), 1);
 	for (times = 0; times < 4; times++) { /* until their windows are good */
@@ -59,7 +59,7 @@ static void what_too_many_hosts_refuse_jobs_for_is_let_in(void)
 		world_wait(&w, USEC_PER_MIN);
 		CHECK(world_run(&w, 0));
 	}
-	CHECK_EQ(act_counts(w.act).let_in, 0);
+	CHECK_EQ(actor_counts(w.act).let_in, 0);
 	CHECK_EQ(world_count(&w, standing), 0);
 	world_close(&w);
 }
@@ -86,7 +86,7 @@ static void what_a_test_finds_again_is_cordoned_and_what_it_does_not_is_not(void
 			CHECK(world_run(&w, 0));
 		}
 		CHECK_EQ(is_out(&w, "n2"), again[i]);
-		CHECK_EQ(act_counts(w.act).tests_answered, again[i] ? times : 1);
+		CHECK_EQ(actor_counts(w.act).tests_answered, again[i] ? times : 1);
 		world_close(&w);
 	}
 }
@@ -99,17 +99,17 @@ static void a_file_that_half_of_the_hosts_contradict_opens_the_breaker(void)
 	w.wrong_file = "hgx";
 	world_wait(&w, USEC_PER_MIN);
 	CHECK(world_run(&w, 0));
-	CHECK(act_counts(w.act).breaker_open);
+	CHECK(actor_counts(w.act).breaker_open);
 	world_report(&w, "n1", true);
 	CHECK(world_run(&w, 0));
 	CHECK(!is_out(&w, "n1"));
 	CHECK_EQ(world_ask(&w, ACT_BREAKER_RESET,
-			   &(struct act_ask){ .who = "operator eve", .reason = "mended" }),
+			   &(struct actor_request){ .who = "operator eve", .reason = "mended" }),
 		 200);
 	CHECK(!w.wrong_file); /* what was measured before the reset is no longer held against it */
 	world_wait(&w, USEC_PER_MIN);
 	CHECK(world_run(&w, 0));
-	CHECK(!act_counts(w.act).breaker_open);
+	CHECK(!actor_counts(w.act).breaker_open);
 	world_close(&w);
 }
 
@@ -123,27 +123,27 @@ static void nothing_is_decided_on_what_is_stale(void)
 	struct world w;
 
 	world_open(&w, "stale.db");
-	act_watcher.stale(w.act, words);
-	CHECK_STR(act_stale(w.act), words);
+	actor_watcher.stale(w.act, words);
+	CHECK_STR(actor_stale(w.act), words);
 	world_report(&w, "n1", true);
 	CHECK(world_run(&w, 0));
 	CHECK(!is_out(&w, "n1"));
-	CHECK_EQ(act_counts(w.act).cordons_refused, 0); /* it may be over in a moment */
+	CHECK_EQ(actor_counts(w.act).cordons_refused, 0); /* it may be over in a moment */
 	world_wait(&w, USEC_PER_MIN);
 	CHECK(world_run(&w, 0));
 	CHECK(!is_out(&w, "n1"));
-	CHECK_EQ(act_counts(w.act).cordons_refused, 1);
+	CHECK_EQ(actor_counts(w.act).cordons_refused, 1);
 	CHECK_EQ(world_count(&w, refused), 1);
-	CHECK(act_counts(w.act).stale);
-	breaker = act_breaker_json(w.act);
+	CHECK(actor_counts(w.act).stale);
+	breaker = actor_breaker_json(w.act);
 	CHECK_STR(json_string_value(json_object_get(breaker, "stale")), words);
 	CHECK_EQ(world_ask(&w, ACT_CORDON,
-			   &(struct act_ask){
+			   &(struct actor_request){
 				   .node = "n2", .who = "operator eve", .reason = "smoke" }),
 		 409);
 	CHECK(!is_out(&w, "n2"));
-	act_watcher.stale(w.act, NULL);
-	CHECK(!act_stale(w.act));
+	actor_watcher.stale(w.act, NULL);
+	CHECK(!actor_stale(w.act));
 	world_wait(&w, USEC_PER_SEC);
 	CHECK(world_run(&w, 0));
 	CHECK(is_out(&w, "n1"));
@@ -166,24 +166,24 @@ static void a_node_in_anothers_hands_is_not_touched_and_counts_as_out(void)
 	world_open(&w, "hands.db");
 	world_wait(&w, USEC_PER_MIN);
 	CHECK(world_run(&w, 0));
-	used = act_counts(w.act).budget_used;
+	used = actor_counts(w.act).budget_used;
 	node = cluster_node_copy(shown(&w, "n1"));
 	node.hands_off = xstrdup("Karpenter is removing it");
 	node.leaving = true;
-	act_watcher.node(w.act, &node);
+	actor_watcher.node(w.act, &node);
 	world_report(&w, "n1", true);
 	world_wait(&w, USEC_PER_MIN);
 	CHECK(world_run(&w, 0));
 	CHECK(!shown(&w, "n1")->unschedulable);
-	CHECK_EQ(act_counts(w.act).budget_used, used + 1);
+	CHECK_EQ(actor_counts(w.act).budget_used, used + 1);
 	CHECK_EQ(world_ask(&w, ACT_CORDON,
-			   &(struct act_ask){
+			   &(struct actor_request){
 				   .node = "n1", .who = "operator eve", .reason = "smoke" }),
 		 409);
 	CHECK(!shown(&w, "n1")->unschedulable);
 	free(TAKE(node.hands_off));
 	node.leaving = false;
-	act_watcher.node(w.act, &node);
+	actor_watcher.node(w.act, &node);
 	world_wait(&w, USEC_PER_SEC);
 	CHECK(world_run(&w, 0));
 	CHECK(shown(&w, "n1")->unschedulable);
@@ -191,9 +191,28 @@ static void a_node_in_anothers_hands_is_not_touched_and_counts_as_out(void)
 	world_close(&w);
 }
 
+static void a_reloaded_policy_says_at_once_where_hosts_are(void)
+{
+	struct world w;
+	const struct actor_request second = { .node = "n2", .who = "bob", .reason = "as it is" };
+
+	world_open(&w, "label.db");
+	world_report(&w, "n1", true);
+	CHECK(world_run(&w, 0));
+	CHECK(is_out(&w, "n1"));
+	free(w.policy.domain_label);
+	w.policy.domain_label = xstrdup("rack"); /* as after a reload */
+	w.policy.domain_max = 1;
+	CHECK_EQ(world_ask(&w, ACT_CORDON, &second), 409);
+	w.policy.domain_max = 2;
+	CHECK_EQ(world_ask(&w, ACT_CORDON, &second), 200);
+	world_close(&w);
+}
+
 static const struct test tests[] = {
 	TEST(nothing_is_decided_on_what_is_stale),
 	TEST(a_node_in_anothers_hands_is_not_touched_and_counts_as_out),
+	TEST(a_reloaded_policy_says_at_once_where_hosts_are),
 	TEST(what_too_many_hosts_refuse_jobs_for_is_let_in),
 	TEST(what_a_test_finds_again_is_cordoned_and_what_it_does_not_is_not),
 	TEST(a_file_that_half_of_the_hosts_contradict_opens_the_breaker),

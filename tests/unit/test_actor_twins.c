@@ -352,7 +352,7 @@ static void end(struct field *f)
 	size_t i, k;
 
 	for (k = 0; k < TWINS; k++) {
-		f->fenced += act_counts(f->twins[k].world.act).fenced;
+		f->fenced += actor_counts(f->twins[k].world.act).fenced;
 		world_close(&f->twins[k].world);
 		for (i = 0; i < ORDERS_MAX; i++)
 			order_release(&f->twins[k].orders[i]);

@@ -5,13 +5,13 @@
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/admit.h"
-#include "lib/sys/moment.h"
+#include "lib/sys/clock_pair.h"
 #include "tests/unit/test.h"
 
 #define NOW UINT64_C(1800000000000000)
 #define HOUR USEC_PER_HOUR
 
-static const struct moment now = { .real_us = NOW };
+static const struct clock_pair now = { .real_us = NOW };
 
 /* One item, and a verdict about it that is `age_us` old. */
 struct made {
@@ -281,7 +281,7 @@ static void a_clock_that_jumped_makes_no_verdict_fresh(void)
 		{ b1, -60 * 1000000, 9 * 3600, ADMIT_UNKNOWN, 36000 },
 	};
 	static const struct admit_options o = { .max_age_us = 2 * HOUR };
-	const struct moment here = { NOW, 10 * HOUR, "b2" };
+	const struct clock_pair here = { NOW, 10 * HOUR, "b2" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -314,7 +314,7 @@ static void an_opinion_ends_by_the_time_since_the_boot_in_which_it_came(void)
 		{ "b2", -5, -1000000, ADMIT_OK },
 	};
 	static const struct admit_options o = { .max_age_us = HOUR };
-	const struct moment here = { NOW, 10 * HOUR, "b2" };
+	const struct clock_pair here = { NOW, 10 * HOUR, "b2" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {

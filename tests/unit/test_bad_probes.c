@@ -193,7 +193,7 @@ static void what_cannot_be_started_is_not_executable(void)
 	}
 }
 
-static void a_probe_that_kills_its_warden_dies_with_it(void)
+static void a_probe_that_kills_its_supervisor_dies_with_it(void)
 {
 	CLEANUP(freep)
 	char *path = fixture_script("probe", SAY "kill -KILL $PPID\nexec sleep 1000\n");
@@ -210,7 +210,7 @@ static void a_probe_that_kills_its_warden_dies_with_it(void)
 	report_release(&report);
 }
 
-static void a_probe_that_stops_its_warden_is_still_ended(void)
+static void a_probe_that_stops_its_supervisor_is_still_ended(void)
 {
 	CLEANUP(freep) char *path = fixture_script("probe", "kill -STOP $PPID\nexec sleep 1000\n");
 	struct runner_probe probe = { .name = "x", .path = path, .budget_us = SHORT_US };
@@ -236,8 +236,8 @@ static const struct test tests[] = {
 	TEST(whoever_prints_past_a_limit_is_killed_at_once),
 	TEST(memory_stays_flat_whatever_is_printed),
 	TEST(what_cannot_be_started_is_not_executable),
-	TEST(a_probe_that_kills_its_warden_dies_with_it),
-	TEST(a_probe_that_stops_its_warden_is_still_ended),
+	TEST(a_probe_that_kills_its_supervisor_dies_with_it),
+	TEST(a_probe_that_stops_its_supervisor_is_still_ended),
 };
 
 int main(void)

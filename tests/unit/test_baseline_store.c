@@ -132,9 +132,9 @@ static void only_what_changed_is_written(void)
 	same(&b, &again);
 	/* What was read is as it is in the store. */
 	CHECK_EQ(save(&again, s, NOW, 0), 0);
-	shifts_set(&b.shifts, SHIFT_LOW, "sku-a", "gemm.rate", "gpu-3", true);
+	anomalies_set(&b.anomalies, ANOMALY_LOW, "sku-a", "gemm.rate", "gpu-3", true);
 	baselines_forget(&b, "gpu-3");
-	CHECK(!shifts_has(&b.shifts, SHIFT_LOW, "sku-a", "gemm.rate", "gpu-3"));
+	CHECK(!anomalies_has(&b.anomalies, ANOMALY_LOW, "sku-a", "gemm.rate", "gpu-3"));
 	CHECK_EQ(b.n, 2); /* of the third it was the only host */
 	CHECK_EQ(save(&b, s, NOW, 0), 2);
 	baselines_release(&again);

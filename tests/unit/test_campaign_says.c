@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/campaign/campaign_inside.h"
+#include "controller/campaign/campaign_side.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/report/report.h"

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "controller/fleet/arrival.h"
 #include "controller/fleet/baseline.h"
+#include "controller/fleet/report_clock.h"
 #include "controller/fleet/rules.h"
 #include "controller/store/store.h"
 #include "lib/base/duration.h"
@@ -36,7 +36,7 @@ static void play(struct store *s, const char *runs)
 	rules.policy.n_rules = 1;
 	for (; *runs; runs++) {
 		const bool old = *runs == 'X' || *runs == 'o', bad = *runs == 'x' || *runs == 'X';
-		const struct arrival arrival = { .measured_us = 1000, .fresh = !old };
+		const struct report_clock arrival = { .measured_us = 1000, .fresh = !old };
 		double cores[] = { 70, 71, 72, bad ? 20 : 70, 70, 71, 72, 70 };
 		struct report report = report_make();
 
@@ -124,7 +124,7 @@ static void play_link(struct store *s, const char *runs)
 	rules.policy.rules[0].check = xstrdup("loopback.*");
 	rules.policy.n_rules = 1;
 	for (i = 0; runs[i]; i++) {
-		const struct arrival arrival = { .measured_us = 1000 + i, .fresh = true };
+		const struct report_clock arrival = { .measured_us = 1000 + i, .fresh = true };
 		struct mesh mesh = mesh_make();
 		struct report report = report_make();
 		struct rules_view view = { .rules = &rules, .report = &report };
@@ -195,7 +195,8 @@ static void play_events(struct store *s, const char *runs, unsigned k, uint64_t 
 	rules.policy.rules[0].n = k > 1 ? 3 : 1;
 	rules.policy.n_rules = 1;
 	for (; *runs; runs++) {
-		const struct arrival arrival = { .measured_us = now_us += every_us, .fresh = true };
+		const struct report_clock arrival = { .measured_us = now_us += every_us,
+						      .fresh = true };
 		struct report report = report_make();
 		struct rules_view view = { .rules = &rules, .report = &report };
 		struct sample *sample = NULL;
@@ -338,7 +339,7 @@ static void a_warn_that_the_fleet_does_not_share_is_no_bad_run(void)
 	struct judge_inputs strict = inputs;
 	const struct verdict nothing = { .level = VERDICT_PASS };
 	uint64_t n = 99;
-	const struct arrival now = { .measured_us = 1000, .fresh = true };
+	const struct report_clock now = { .measured_us = 1000, .fresh = true };
 	unsigned i;
 
 	for (i = 0; i < 6; i++) {
@@ -384,7 +385,7 @@ static void one_bad_run_is_one_window_whatever_its_groups(void)
 	rules.policy.n_rules = 1;
 	CHECK_EQ(store_open(path, &s, NULL), 0);
 	for (run = 0; run < 2; run++) {
-		const struct arrival arrival = { .measured_us = 1000, .fresh = true };
+		const struct report_clock arrival = { .measured_us = 1000, .fresh = true };
 		struct report report = report_make();
 		size_t first, i;
 
@@ -408,7 +409,7 @@ static void what_only_peers_say_is_no_finding_of_the_fleet(void)
 	CLEANUP(store_closep) struct store *s = NULL;
 	CLEANUP(baselines_release) struct baselines baselines = { 0 };
 	struct rules rules = { .policy = policy_init() };
-	const struct arrival now = { .measured_us = 1000, .fresh = true };
+	const struct report_clock now = { .measured_us = 1000, .fresh = true };
 	uint64_t n = 99;
 	unsigned i;
 

@@ -39,7 +39,7 @@ static void an_agent_is_the_node_of_its_pod(void)
 	CHECK_EQ(told.n, 2);
 	CHECK_STR(told.node, "gpu-1");
 	CHECK_EQ(server.n, 2);
-	CHECK_EQ(vouch->ops->counts(vouch).known, 1);
+	CHECK_EQ(token_review->ops->counts(token_review).known, 1);
 	end();
 }
 
@@ -48,7 +48,7 @@ static void what_is_known_counts_for_a_while_and_not_past_the_tokens_end(void)
 	static const struct {
 		uint64_t ends_us, counts_us;
 	} rows[] = {
-		{ USEC_PER_HOUR, TRUST_FOR_US },
+		{ USEC_PER_HOUR, AUTHZ_FOR_US },
 		{ 100 * USEC_PER_SEC, 90 * USEC_PER_SEC },
 		{ 5 * USEC_PER_SEC, 0 },
 	};
@@ -180,8 +180,8 @@ static void what_is_no_token_for_us_is_never_sent(void)
 	struct told told = { 0 };
 
 	begin();
-	CHECK(vouch->ops->takes(other));
-	CHECK(!vouch->ops->takes("node-token"));
+	CHECK(token_review->ops->takes(other));
+	CHECK(!token_review->ops->takes("node-token"));
 	ask(other, &told);
 	CHECK_EQ(told.status, 401);
 	ask(broken, &told);
@@ -216,7 +216,7 @@ static void others_have_the_roles_of_the_settings(void)
 	begin();
 	CHECK_EQ(yaml_parse(identities, strlen(identities), "f", &list, &err), 0);
 	root = jval_root(list, "f");
-	CHECK_EQ(trust_decode_identities(&root, &trust, &err), 0);
+	CHECK_EQ(authz_decode_identities(&root, &authz, &err), 0);
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(freep) char *token = token_of(i, USEC_PER_HOUR);
 		struct told told = { 0 };
@@ -245,7 +245,7 @@ static void calls_with_one_token_share_its_question(void)
 		ask(token, &told);
 	ask(other, &told_other);
 	CHECK_EQ(server.n, 2);
-	CHECK_EQ(vouch->ops->counts(vouch).waiting, 11);
+	CHECK_EQ(token_review->ops->counts(token_review).waiting, 11);
 	answer_with(CLUSTER_DONE, AGENT, 0);
 	answer_with(CLUSTER_DONE, UNKNOWN, 0);
 	CHECK_EQ(told.n, 0);
@@ -255,7 +255,7 @@ static void calls_with_one_token_share_its_question(void)
 	answer_with(CLUSTER_DONE, POD, 0);
 	CHECK_EQ(told.n, 11);
 	CHECK_EQ(told.status, 0);
-	CHECK_EQ(vouch->ops->counts(vouch).waiting, 0);
+	CHECK_EQ(token_review->ops->counts(token_review).waiting, 0);
 	end();
 }
 
@@ -327,7 +327,7 @@ static void what_cannot_be_sent_is_told_at_once(void)
 	ask(token, &told);
 	CHECK_EQ(told.n, 1);
 	CHECK_EQ(told.status, 503);
-	CHECK_EQ(vouch->ops->counts(vouch).under_way, 0);
+	CHECK_EQ(token_review->ops->counts(token_review).under_way, 0);
 	/* And the second question, too. */
 	server.broken = 0;
 	server.now_us += KUBE_IDENTITY_REST_US;
@@ -348,7 +348,7 @@ static void who_waits_is_answered_when_it_closes(void)
 	token = token_of(1, USEC_PER_HOUR);
 	ask(token, &told);
 	ask(token, &told);
-	vouch_close(TAKE(vouch));
+	token_review_close(TAKE(token_review));
 	CHECK_EQ(told.n, 2);
 	CHECK_EQ(told.status, 503);
 	CHECK(server.sent[0].cancelled);

@@ -54,7 +54,7 @@ static void a_flood_of_one_address_hurts_no_other(void)
 	CHECK_EQ(server.n, KUBE_IDENTITY_BURST);
 	CHECK_EQ(flood.n, 10 * KUBE_IDENTITY_BURST);
 	CHECK_EQ(flood.status, 429);
-	CHECK_EQ(vouch->ops->counts(vouch).limited, 9 * KUBE_IDENTITY_BURST);
+	CHECK_EQ(token_review->ops->counts(token_review).limited, 9 * KUBE_IDENTITY_BURST);
 	token = token_of(i, USEC_PER_HOUR);
 	ask_from(token, "good", &good);
 	CHECK_EQ(server.n, KUBE_IDENTITY_BURST + 1);
@@ -132,7 +132,7 @@ static void strangers_push_out_nobody_who_is_known(void)
 	unsigned i;
 
 	begin();
-	trust.for_us = USEC_PER_HOUR;
+	authz.for_us = USEC_PER_HOUR;
 	kept = token_of(1, 2 * USEC_PER_HOUR);
 	ask_and_answer(kept, AGENT, POD, &told_kept);
 	for (i = 0; i < KUBE_IDENTITY_REFUSED_MAX + 100; i++) {
@@ -142,7 +142,7 @@ static void strangers_push_out_nobody_who_is_known(void)
 		ask_and_answer(bad, UNKNOWN, NULL, &told);
 		CHECK_EQ(told.status, 401);
 	}
-	CHECK_EQ(vouch->ops->counts(vouch).kept, KUBE_IDENTITY_REFUSED_MAX + 1);
+	CHECK_EQ(token_review->ops->counts(token_review).kept, KUBE_IDENTITY_REFUSED_MAX + 1);
 	i = (unsigned)server.n;
 	ask(kept, &told_kept);
 	CHECK_EQ(told_kept.n, 2);

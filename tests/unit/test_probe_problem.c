@@ -15,7 +15,7 @@
 #define DIED(number) (number)
 
 static const struct row {
-	struct warden_report warden;
+	struct supervisor_report supervisor;
 	bool aborted;
 	const char *out, *errors;
 	const char *want;      /* "code: detail", or "" for no problem */
@@ -104,7 +104,7 @@ static void judge(const struct row *row, const char *out, struct problem *ret, b
 		.path = "/p",
 		.output = &output,
 		.err_tail = tail,
-		.warden = &row->warden,
+		.supervisor = &row->supervisor,
 		.budget_us = 5 * USEC_PER_SEC,
 		.aborted = row->aborted,
 	};
@@ -142,7 +142,7 @@ static void the_weightiest_problem_is_told_with_the_others_in_its_words(void)
 
 static void too_much_outweighs_how_it_died_of_it(void)
 {
-	const struct row row = { .warden = { .status = DIED(SIGKILL), .stopped = true },
+	const struct row row = { .supervisor = { .status = DIED(SIGKILL), .stopped = true },
 				 .errors = "words" };
 	CLEANUP(freep) char *line = xcalloc(70 * 1024 + 1, 1);
 	struct problem p = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agents/assayd/report_age.h"
 
-#include "lib/sys/moment.h"
+#include "lib/sys/clock_pair.h"
 #include "tests/unit/test.h"
 
 static void the_age_of_a_report_is_told_in_seconds(void)
@@ -21,7 +21,7 @@ static void the_age_of_a_report_is_told_in_seconds(void)
 		{ "{", "Assay-Age: unknown" },
 		{ "", "Assay-Age: unknown" },
 	};
-	struct moment now = { .up_us = 1000 * USEC_PER_SEC, .boot_id = "b" };
+	struct clock_pair now = { .up_us = 1000 * USEC_PER_SEC, .boot_id = "b" };
 	size_t i;
 
 	CHECK_EQ(clock_parse_stamp("2026-11-21T12:00:00Z", &now.real_us), 0);

@@ -151,8 +151,8 @@ static void what_an_older_version_left_is_read_when_there_is_time(void)
 	fill(s);
 	CHECK_EQ(store_unheard(s, &unheard, NULL), 0);
 	CHECK(!unheard);
-	CHECK_EQ(sqlite3_exec(s->db, "DELETE FROM switches; UPDATE topologies SET heard = 0", NULL,
-			      NULL, NULL),
+	CHECK_EQ(sqlite3_exec(s->file, "DELETE FROM switches; UPDATE topologies SET heard = 0",
+			      NULL, NULL, NULL),
 		 SQLITE_OK);
 	check_switches(s, 1, NULL, NULL);
 	CHECK_EQ(store_unheard(s, &unheard, NULL), 0);

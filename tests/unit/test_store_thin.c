@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounds of the thinner over a store of real rows. */
+/* Rounds of the retention job over a store of real rows. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "controller/store/pack.h"
+#include "controller/store/retention_job.h"
 #include "controller/store/store.h"
-#include "controller/store/thinner.h"
 #include "lib/base/clock.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
@@ -89,20 +89,20 @@ static void put_days(struct store *s, const struct put *host, uint64_t end_us, u
 	put_fleet(s, host, 1, end_us, days);
 }
 
-static struct thinner thinner_make(void)
+static struct retention_job job_make(void)
 {
-	return (struct thinner){ .retention = retention_init() };
+	return (struct retention_job){ .retention = retention_init() };
 }
 
 /* Steps of no time at all: how many it took. */
-static unsigned thin_at(struct thinner *t, struct store *s, uint64_t now_us)
+static unsigned thin_at(struct retention_job *t, struct store *s, uint64_t now_us)
 {
 	unsigned steps = 0;
 	int r = 1;
 
-	CHECK_EQ(thinner_begin(t, s, now_us, (now_us - MIDNIGHT / 2) + 1, NULL), 0);
+	CHECK_EQ(retention_job_begin(t, s, now_us, (now_us - MIDNIGHT / 2) + 1, NULL), 0);
 	while (r == 1 && steps < 1000000) {
-		r = thinner_step(t, s, clock_mono_us() + 1, NULL);
+		r = retention_job_step(t, s, clock_mono_us() + 1, NULL);
 		steps++;
 	}
 	CHECK_EQ(r, 0);
@@ -137,7 +137,7 @@ static struct left left_in(struct store *s)
 static void thirty_days_of_hosts_become_so_many_rows(void)
 {
 	CLEANUP(store_closep) struct store *s = store_at("days.db");
-	CLEANUP(thinner_release) struct thinner t = thinner_make();
+	CLEANUP(retention_job_release) struct retention_job t = job_make();
 	const struct put hosts[] = {
 		{ "gpu-1", "b0", "quick", 1, 0, VERDICT_PASS, 0 },
 		{ "gpu-2", "b0", "quick", 1, 0, VERDICT_PASS, 0 },
@@ -166,17 +166,17 @@ static void thirty_days_of_hosts_become_so_many_rows(void)
 static void what_was_taken_back_is_thinned_by_the_next_round(void)
 {
 	CLEANUP(store_closep) struct store *s = store_at("back.db");
-	CLEANUP(thinner_release) struct thinner t = thinner_make();
+	CLEANUP(retention_job_release) struct retention_job t = job_make();
 	const struct put base = { "gpu-1", "b0", "quick", 1, 0, VERDICT_PASS, 0 };
 	unsigned i;
 
 	put_days(s, &base, MIDNIGHT, 30);
-	CHECK_EQ(thinner_begin(&t, s, MIDNIGHT, 1, NULL), 0);
+	CHECK_EQ(retention_job_begin(&t, s, MIDNIGHT, 1, NULL), 0);
 	for (i = 0; i < 50; i++)
-		CHECK_EQ(thinner_step(&t, s, clock_mono_us() + 1, NULL), 1);
+		CHECK_EQ(retention_job_step(&t, s, clock_mono_us() + 1, NULL), 1);
 	CHECK(left_in(s).rows < 2880);
 	store_take_back(s);
-	thinner_failed(&t);
+	retention_job_failed(&t);
 	CHECK(t.again);
 	CHECK_EQ(left_in(s).rows, 2880);
 	thin_at(&t, s, MIDNIGHT);
@@ -187,7 +187,7 @@ static void what_was_taken_back_is_thinned_by_the_next_round(void)
 static void the_newest_run_of_a_profile_stays_however_old(void)
 {
 	CLEANUP(store_closep) struct store *s = store_at("newest.db");
-	CLEANUP(thinner_release) struct thinner t = thinner_make();
+	CLEANUP(retention_job_release) struct retention_job t = job_make();
 	const struct put rows[] = {
 		{ "gpu-1", "b0", "full", 1, MIDNIGHT - 80 * USEC_PER_DAY, VERDICT_PASS, 0 },
 		{ "gpu-1", "b0", "full", 2, MIDNIGHT - 70 * USEC_PER_DAY, VERDICT_PASS, 0 },
@@ -220,7 +220,7 @@ static const struct store_incident incident = {
 static void evidence_stays_until_its_incident_is_closed(void)
 {
 	CLEANUP(store_closep) struct store *s = store_at("evidence.db");
-	CLEANUP(thinner_release) struct thinner t = thinner_make();
+	CLEANUP(retention_job_release) struct retention_job t = job_make();
 	uint64_t opened_us = MIDNIGHT - 99 * USEC_PER_DAY;
 	const struct put rows[] = {
 		/* Before it, its two, one that passed between, after it, of another check. */
@@ -264,7 +264,7 @@ static void note_name(void *context, const char *node)
 static void a_host_not_heard_of_is_forgotten_with_all_that_is_of_it(void)
 {
 	CLEANUP(store_closep) struct store *s = store_at("gone.db");
-	CLEANUP(thinner_release) struct thinner t = thinner_make();
+	CLEANUP(retention_job_release) struct retention_job t = job_make();
 	CLEANUP(freep) char *forgotten = NULL;
 	const struct put gone = { "gpu-1", "b0", "quick", 1, 0, VERDICT_FAIL, 3 };
 	const struct put there = { "gpu-2", "b1", "quick", 1, MIDNIGHT, VERDICT_PASS, 0 };
@@ -316,7 +316,7 @@ static unsigned heap_rows(struct store *s, enum store_heap heap)
 static void boots_and_incidents_go_when_nothing_needs_them(void)
 {
 	CLEANUP(store_closep) struct store *s = store_at("heaps.db");
-	CLEANUP(thinner_release) struct thinner t = thinner_make();
+	CLEANUP(retention_job_release) struct retention_job t = job_make();
 	uint64_t old_us = MIDNIGHT - 91 * USEC_PER_DAY;
 	struct store_incident other = incident;
 
@@ -346,7 +346,7 @@ static void boots_and_incidents_go_when_nothing_needs_them(void)
 static void incidents_of_one_host_make_room_for_themselves(void)
 {
 	CLEANUP(store_closep) struct store *s = store_at("flaps.db");
-	CLEANUP(thinner_release) struct thinner t = thinner_make();
+	CLEANUP(retention_job_release) struct retention_job t = job_make();
 	struct store_incident flap = incident;
 	json_t *none = NULL;
 	unsigned i;
@@ -371,7 +371,7 @@ static void incidents_of_one_host_make_room_for_themselves(void)
 static void nothing_was_heard_of_an_incident_and_it_is_closed(void)
 {
 	CLEANUP(store_closep) struct store *s = store_at("silent.db");
-	CLEANUP(thinner_release) struct thinner t = thinner_make();
+	CLEANUP(retention_job_release) struct retention_job t = job_make();
 	uint64_t n = 0;
 
 	put(s, &(struct put){ "gpu-1", "b0", "quick", 1, MIDNIGHT, VERDICT_PASS, 0 });
@@ -387,7 +387,7 @@ static void nothing_was_heard_of_an_incident_and_it_is_closed(void)
 static void profiles_of_one_host_are_bounded(void)
 {
 	CLEANUP(store_closep) struct store *s = store_at("profiles.db");
-	CLEANUP(thinner_release) struct thinner t = thinner_make();
+	CLEANUP(retention_job_release) struct retention_job t = job_make();
 	unsigned i;
 
 	for (i = 0; i < 3 * STORE_PROFILES_MAX; i++) {
@@ -405,7 +405,7 @@ static void profiles_of_one_host_are_bounded(void)
 static void a_clock_that_is_years_ahead_for_an_hour_costs_a_day(void)
 {
 	CLEANUP(store_closep) struct store *s = store_at("clock.db");
-	CLEANUP(thinner_release) struct thinner t = thinner_make();
+	CLEANUP(retention_job_release) struct retention_job t = job_make();
 	const struct put base = { "gpu-1", "b0", "quick", 1, 0, VERDICT_PASS, 0 };
 	uint64_t year_us = 365 * USEC_PER_DAY;
 	int r;
@@ -414,8 +414,10 @@ static void a_clock_that_is_years_ahead_for_an_hour_costs_a_day(void)
 	thin_at(&t, s, MIDNIGHT);
 	put(s, &(struct put){ "gpu-1", "b0", "quick", 9999, MIDNIGHT + year_us, VERDICT_PASS, 0 });
 	/* An hour of the monotonic clock later. */
-	CHECK_EQ(thinner_begin(&t, s, MIDNIGHT + year_us, t.round_mono_us + USEC_PER_HOUR, NULL), 0);
-	while ((r = thinner_step(&t, s, clock_mono_us() + USEC_PER_SEC, NULL)) == 1)
+	CHECK_EQ(retention_job_begin(&t, s, MIDNIGHT + year_us, t.round_mono_us + USEC_PER_HOUR,
+				     NULL),
+		 0);
+	while ((r = retention_job_step(&t, s, clock_mono_us() + USEC_PER_SEC, NULL)) == 1)
 		continue;
 	CHECK_EQ(r, 0);
 	CHECK_EQ(t.round.now_us, MIDNIGHT + USEC_PER_DAY);
@@ -431,7 +433,7 @@ static void a_clock_that_is_years_ahead_for_an_hour_costs_a_day(void)
 static void a_store_that_is_full_of_free_pages_uses_them_again(void)
 {
 	CLEANUP(store_closep) struct store *s = store_at("pages.db");
-	CLEANUP(thinner_release) struct thinner t = thinner_make();
+	CLEANUP(retention_job_release) struct retention_job t = job_make();
 	const struct put base = { "gpu-1", "b0", "quick", 1, 0, VERDICT_PASS, 0 };
 	struct store_size empty = { 0 }, full = { 0 }, thinned = { 0 }, again = { 0 };
 

@@ -2,8 +2,8 @@
 #include "tests/unit/watch_fixture.h"
 
 #include "lib/json/json.h"
+#include "lib/sys/clock_pair.h"
 #include "lib/sys/kmsg.h"
-#include "lib/sys/moment.h"
 #include "tests/unit/test.h"
 
 void watch_rules(struct kernel_rules *ret)
@@ -35,7 +35,7 @@ void watch_say(struct log_watch *w, const struct kernel_rules *rules, const char
 
 struct report watch_report(struct log_watch *log, struct link_watch *links, uint64_t now_us)
 {
-	const struct moment now = { .real_us = now_us + 1000000 * SEC, .up_us = now_us };
+	const struct clock_pair now = { .real_us = now_us + 1000000 * SEC, .up_us = now_us };
 	struct report report = { .seq = 1 };
 
 	if (log)

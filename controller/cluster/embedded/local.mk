@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # controller/cluster/embedded: the cluster of who has none: tables in the store. Included by Makefile.am.
 libcontroller_a_SOURCES += controller/cluster/embedded/cluster_embedded.c \
-	controller/cluster/embedded/cluster_embedded.h controller/cluster/embedded/cluster_embedded_inside.h \
-	controller/cluster/embedded/cluster_embedded_ops.c
+	controller/cluster/embedded/cluster_embedded.h

@@ -1,17 +1,609 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/cluster/kube/cluster_kube.h"
 
+#include <jansson.h>
+#include <search.h>
+#include <stdint.h>
 #include <stdlib.h>
 
-#include "controller/cluster/kube/cluster_kube_inside.h"
+#include "controller/cluster/cluster.h"
 #include "controller/cluster/kube/kube.h"
+#include "controller/cluster/kube/kube_condition.h"
 #include "controller/cluster/kube/kube_drain.h"
 #include "controller/cluster/kube/kube_event.h"
-#include "controller/cluster/kube/kube_heart.h"
 #include "controller/cluster/kube/kube_ledger.h"
+#include "controller/cluster/kube/kube_list.h"
+#include "controller/cluster/kube/kube_node.h"
 #include "controller/cluster/kube/kube_watch.h"
+#include "lib/base/duration.h"
 #include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/macro.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+struct cluster_kube {
+	struct cluster cluster; /* first */
+	struct cluster_kube_options options;
+	const struct cluster_watcher *watcher; /* whoever watches, or NULL */
+	struct cluster_watcher own;	       /* we, before them */
+	struct kube_watch *watch;
+	struct kube_lists lists;
+	bool whole; /* the list was, and nobody has been told yet */
+	void *seen; /* tree of the nodes as they were told, by name */
+	struct kube_drains *drains;
+	struct kube_events *events;
+	struct kube_conditions *conditions;
+	struct kube_op *first, **last; /* changes, those under way first */
+	size_t n_ops, running;
+	bool closing;
+};
+
+static inline struct cluster_kube *kube_of(struct cluster *c)
+{
+	return (struct cluster_kube *)c;
+}
+
+/* Why nothing may be changed now, or NULL. */
+static inline const char *kube_stopped(const struct cluster_kube *k)
+{
+	return k->options.stopped(k->options.context);
+}
+
+extern const struct cluster_watcher kube_own_watcher; /* without a context */
+
+/* The list is whole, and we lead: say so. */
+static void kube_seen_whole(struct cluster_kube *k);
+
+/*
+ * Nodes as whoever watches was told of them. The watch and the answers to our own
+ * writings come over two connections, in any order; both pass here, and only what is
+ * newer goes on.
+ */
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(((const struct cluster_node *)a)->name,
+		      ((const struct cluster_node *)b)->name);
+}
+
+static struct cluster_node *find(const struct cluster_kube *k, const char *name)
+{
+	CLEANUP(freep) char *copy = xstrdup(name);
+	const struct cluster_node key = { .name = copy };
+	struct cluster_node **found = tfind(&key, &k->seen, compare);
+
+	return found ? *found : NULL;
+}
+
+static const struct cluster_node *kube_seen(const struct cluster_kube *k, const char *name)
+{
+	return find(k, name);
+}
+
+static void seen_free(void *p)
+{
+	cluster_node_release(p);
+	free(p);
+}
+
+static void kube_seen_release(struct cluster_kube *k)
+{
+	tdestroy(k->seen, seen_free);
+	k->seen = NULL;
+}
+
+/*
+ * Opaque to clients by the book, and a count of all changes in every server there has been
+ * (KEP-5504 makes it the rule).
+ */
+static bool kube_version_before(const char *a, const char *b)
+{
+	const size_t n_a = strlen(a), n_b = strlen(b);
+
+	if (n_a == 0 || n_b == 0 || strspn(a, "0123456789") != n_a ||
+	    strspn(b, "0123456789") != n_b || a[0] == '0' || b[0] == '0')
+		return false;
+	return n_a != n_b ? n_a < n_b : strcmp(a, b) < 0;
+}
+
+static bool same_mark(const struct cluster_mark *a, const struct cluster_mark *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a->pre == b->pre && a->at_us == b->at_us && streq(a->action, b->action);
+}
+
+/* Nothing that a decision goes by is different `now`. */
+static bool kube_seen_same(const struct cluster_node *told, const struct cluster_node *now)
+{
+	/* A young one is hands off, too, and nothing on it says so. */
+	return (told->hands_off || !now->hands_off) && streq(told->uid, now->uid) &&
+	       told->unschedulable == now->unschedulable && told->managed == now->managed &&
+	       told->override_us == now->override_us && told->hold_us == now->hold_us &&
+	       streq(told->hold_by, now->hold_by) && same_mark(told->mark, now->mark) &&
+	       told->unverified == now->unverified && streq(told->boot, now->boot) &&
+	       streq(told->address, now->address) && json_equal(told->labels, now->labels);
+}
+
+static void tell(const struct cluster_kube *k, const struct cluster_node *node)
+{
+	if (k->watcher)
+		k->watcher->node(k->watcher->context, node);
+}
+
+static struct cluster_node *add(struct cluster_kube *k, const struct cluster_node *node)
+{
+	struct cluster_node *n = xcalloc(1, sizeof(*n));
+
+	*n = cluster_node_copy(node);
+	if (!tsearch(n, &k->seen, compare))
+		abort(); /* out of memory */
+	return n;
+}
+
+static void replace(struct cluster_node *n, const struct cluster_node *node)
+{
+	struct cluster_node fresh = cluster_node_copy(node);
+
+	cluster_node_release(n);
+	*n = fresh;
+}
+
+static void on_gone(void *context, const char *name)
+{
+	struct cluster_kube *k = context;
+	struct cluster_node *n = find(k, name);
+
+	if (n) {
+		(void)tdelete(n, &k->seen, compare);
+		seen_free(n);
+	}
+	kube_conditions_gone(k->conditions, name);
+	if (k->watcher)
+		k->watcher->gone(k->watcher->context, name);
+}
+
+static void on_node(void *context, const struct cluster_node *node)
+{
+	struct cluster_kube *k = context;
+	struct cluster_node *n = find(k, node->name);
+
+	if (n && !streq(n->uid, node->uid) && !kube_version_before(node->version, n->version)) {
+		on_gone(k, node->name); /* another node by the name, and nobody said so */
+		n = NULL;
+	}
+	if (!n)
+		n = add(k, node);
+	else if (!kube_version_before(node->version, n->version))
+		replace(n, node);
+	/* A list has to name it, even where it is older than our writing. */
+	tell(k, n);
+}
+
+static void on_synced(void *context)
+{
+	struct cluster_kube *k = context;
+
+	k->whole = true;
+	kube_seen_whole(k);
+}
+
+static void kube_seen_whole(struct cluster_kube *k)
+{
+	if (!k->whole || !k->watcher || !k->options.leads(k->options.context))
+		return;
+	k->whole = false;
+	k->watcher->synced(k->watcher->context);
+}
+
+/* As a request of ours has found or left it; what the watch knows better stays. */
+static void kube_seen_fresh(struct cluster_kube *k, const json_t *raw)
+{
+	struct cluster_node node = { 0 }, *n;
+	struct err err = ERR_INIT;
+
+	if (kube_node_read(raw, k->cluster.names, &node, &err) < 0) {
+		log_warning("what was answered is no node: %s", err.msg);
+		return;
+	}
+	n = find(k, node.name);
+	/* Gone meanwhile, or another one by now: the watch knows better. */
+	if (n && streq(n->uid, node.uid) && kube_version_before(n->version, node.version)) {
+		replace(n, &node);
+		tell(k, n);
+	}
+	cluster_node_release(&node);
+}
+
+/* One that was told, as it is now: newer than that. */
+static void kube_seen_newer(struct cluster_kube *k, const struct cluster_node *node)
+{
+	struct cluster_node *n = find(k, node->name);
+	CLEANUP(freep) char *hands_off = n ? xstrdup(n->hands_off) : NULL;
+
+	if (!n)
+		return;
+	replace(n, node);
+	if (!n->hands_off) /* a young one is left alone, and nothing on it says so */
+		n->hands_off = TAKE(hands_off);
+	tell(k, n);
+}
+
+static void on_stale(void *context, const char *words)
+{
+	const struct cluster_kube *k = context;
+
+	if (k->watcher)
+		k->watcher->stale(k->watcher->context, words);
+}
+
+const struct cluster_watcher kube_own_watcher = {
+	.node = on_node, .gone = on_gone, .synced = on_synced, .stale = on_stale
+};
+
+/*
+ * Who is out of service now? A watch tells what happened, but a little later, and one that lags
+ * or hangs tells nothing and does not show. Before the budget is spent the server itself is
+ * asked, without a cache, for those that are cordoned: few, however large the fleet.
+ */
+
+#define CORDONED "spec.unschedulable=true"
+#define RETRY_US USEC_PER_SEC
+
+struct confirm {
+	struct cluster_kube *k;
+	struct cluster_call call;
+	bool behind; /* what was told cannot be brought in line by this */
+};
+
+static void on_cordoned(void *context, const struct cluster_node *node)
+{
+	struct confirm *confirm = context;
+	struct cluster_kube *k = confirm->k;
+	const struct cluster_node *told = kube_seen(k, node->name);
+
+	if (!node->unschedulable)
+		return;
+	if (!told || !streq(told->uid, node->uid))
+		confirm->behind = true; /* the watch is about to tell, or a list */
+	else if (kube_version_before(told->version, node->version))
+		kube_seen_newer(k, node);
+	else if (!told->unschedulable && !kube_version_before(node->version, told->version))
+		confirm->behind = true;
+}
+
+static void on_done(void *context, const struct cluster_answer *answer)
+{
+	CLEANUP(freep) struct confirm *confirm = context;
+	static const struct cluster_answer behind = {
+		.result = CLUSTER_AGAIN,
+		.words = "nodes are out of service that the watch has not told of yet",
+		.retry_us = RETRY_US,
+	};
+	const bool done = answer->result == CLUSTER_DONE;
+
+	cluster_answer(&confirm->call, done && confirm->behind ? &behind : answer);
+}
+
+static void kube_confirm(struct cluster *c, const struct cluster_call *call)
+{
+	struct cluster_kube *k = kube_of(c);
+	struct confirm *confirm = xcalloc(1, sizeof(*confirm));
+	const struct kube_chosen chosen = { k->options.selector, CORDONED };
+
+	*confirm = (struct confirm){ k, *call, false };
+	kube_list(&k->lists, k->options.kube, &chosen, on_cordoned,
+		  &(struct cluster_call){ on_done, confirm });
+}
+
+/* Changes of a node: read, decide, write; and what is to be thought of a lost answer. */
+
+#define RETRY_US USEC_PER_SEC
+
+/* A change that was asked for. */
+struct kube_op {
+	struct kube_op *next;
+	struct cluster_kube *k;
+	struct cluster_call call;
+	struct kube_plan (*plan)(const struct kube_op *op, const struct kube_subject *s);
+	char *node, *version; /* `version` NULL: whatever it is now */
+	struct cluster_mark *mark;
+	uint64_t until_us;
+	char *by;
+	bool dry_run, running;
+	char *lost; /* a writing was sent, and this came instead of its answer */
+	struct kube_request *request;
+};
+
+static struct kube_plan plan_cordon(const struct kube_op *op, const struct kube_subject *s)
+{
+	return kube_plan_cordon(s, op->mark);
+}
+
+static struct kube_plan plan_uncordon(const struct kube_op *op, const struct kube_subject *s)
+{
+	return kube_plan_uncordon(s, op->until_us);
+}
+
+static struct kube_plan plan_override(const struct kube_op *op, const struct kube_subject *s)
+{
+	return kube_plan_override(s, op->until_us);
+}
+
+static struct kube_plan plan_hold(const struct kube_op *op, const struct kube_subject *s)
+{
+	return kube_plan_hold(s, op->until_us, op->by);
+}
+
+static struct kube_plan plan_verified(const struct kube_op *op UNUSED, const struct kube_subject *s)
+{
+	return kube_plan_verified(s);
+}
+
+/* --- the list of them --- */
+
+static void op_free(struct kube_op *op)
+{
+	kube_cancel(op->request);
+	free(op->node);
+	free(op->version);
+	free(op->by);
+	free(op->lost);
+	cluster_mark_free(op->mark);
+	free(op);
+}
+
+static void op_leave(struct kube_op *op)
+{
+	struct cluster_kube *k = op->k;
+	struct kube_op **at = &k->first;
+
+	while (*at != op)
+		at = &(*at)->next;
+	*at = op->next;
+	if (!op->next)
+		k->last = at;
+	k->n_ops--;
+	k->running -= op->running;
+}
+
+static void start_waiting(struct cluster_kube *k);
+
+/* The end of it: whoever asked is told. */
+static void conclude(struct kube_op *op, const struct cluster_answer *answer)
+{
+	struct cluster_kube *k = op->k;
+
+	op_leave(op);
+	cluster_answer(&op->call, answer);
+	op_free(op);
+	if (!k->closing)
+		start_waiting(k);
+}
+
+static void say(struct kube_op *op, enum cluster_result result, const char *words)
+{
+	conclude(op, &(struct cluster_answer){ .result = result,
+					       .words = words,
+					       .retry_us = result == CLUSTER_AGAIN ? RETRY_US : 0 });
+}
+
+static void pass_on(struct kube_op *op, const struct kube_answer *a)
+{
+	conclude(op, &(struct cluster_answer){
+			     .result = a->result, .words = a->words, .retry_us = a->retry_us });
+}
+
+/* --- one of them --- */
+
+static void look(struct kube_op *op);
+
+/* Nobody knows whether it was done: no whole answer came, or the server failed in the middle. */
+static bool is_lost(const struct kube_answer *a)
+{
+	return a->status == 0 || a->status >= 500;
+}
+
+static void on_written(void *context, const struct kube_answer *a)
+{
+	struct kube_op *op = context;
+	struct cluster_node node = { 0 };
+	struct cluster_answer answer = { .result = CLUSTER_DONE, .words = "" };
+
+	op->request = NULL;
+	if (a->result != CLUSTER_DONE && is_lost(a)) {
+		op->lost = xstrdup(a->words);
+		look(op);
+		return;
+	}
+	/* The number joins our log with the server's audit. */
+	log_info("asked to write node=%s status=%u audit=%s", op->node, a->status, a->audit);
+	if (a->result != CLUSTER_DONE) {
+		pass_on(op, a);
+		return;
+	}
+	if (a->body && !op->dry_run)
+		kube_seen_fresh(op->k, a->body);
+	if (a->body && kube_node_read(a->body, op->k->cluster.names, &node, NULL) == 0)
+		answer.node = &node;
+	conclude(op, &answer);
+	cluster_node_release(&node);
+}
+
+static void write_patch(struct kube_op *op, const json_t *patch)
+{
+	char path[KUBE_PATH_MAX];
+	const struct kube_call call = {
+		.method = "PATCH",
+		.path = path,
+		.content = KUBE_MERGE,
+		.body = patch,
+		.dry_run = op->dry_run,
+		.timeout_us = KUBE_WRITE_TIMEOUT_S * USEC_PER_SEC,
+		.done = on_written,
+		.context = op,
+	};
+	struct err err = ERR_INIT;
+	int r = kube_path(path, &err, "/api/v1/nodes/%s", op->node);
+
+	if (r == 0)
+		r = kube_send(op->k->options.kube, &call, &op->request, &err);
+	if (r < 0)
+		say(op, CLUSTER_AGAIN, err.msg);
+}
+
+/* Is it the node that was decided on, in all that matters? */
+static bool is_as_decided(const struct kube_op *op, const struct cluster_node *node)
+{
+	const struct cluster_node *told = kube_seen(op->k, op->node);
+
+	return !op->version || streq(op->version, node->version) ||
+	       (told && streq(op->version, told->version) && kube_seen_same(told, node));
+}
+
+/* Of the node as it was read just now. */
+static void decide(struct kube_op *op, const json_t *raw, const struct cluster_node *node)
+{
+	const struct kube_subject subject = { raw, node, &op->k->options.taint,
+					      op->k->cluster.names };
+	const char *stopped = kube_stopped(op->k);
+	const bool as_decided = is_as_decided(op, node);
+	struct kube_plan plan = op->plan(op, &subject);
+	CLEANUP(json_freep) json_t *patch = plan.patch;
+
+	if (!as_decided || plan.result != CLUSTER_DONE)
+		kube_seen_fresh(op->k, raw); /* whoever decides again decides on this */
+	if (plan.result == CLUSTER_DONE && !patch)
+		conclude(op, &(struct cluster_answer){
+				     .result = CLUSTER_DONE, .words = "", .node = node });
+	else if (op->lost)
+		say(op, CLUSTER_AGAIN, op->lost);
+	else if (!as_decided)
+		say(op, CLUSTER_CONFLICT, "the node was changed meanwhile");
+	else if (plan.result != CLUSTER_DONE)
+		say(op, plan.result, plan.words);
+	else if (stopped)
+		say(op, CLUSTER_AGAIN, stopped);
+	else
+		write_patch(op, patch);
+}
+
+static void on_read(void *context, const struct kube_answer *a)
+{
+	struct kube_op *op = context;
+	struct cluster_node node = { 0 };
+	struct err err = ERR_INIT;
+
+	op->request = NULL;
+	if (a->result != CLUSTER_DONE) {
+		pass_on(op, a);
+		return;
+	}
+	if (kube_node_read(a->body, op->k->cluster.names, &node, &err) < 0 ||
+	    !streq(node.name, op->node))
+		say(op, CLUSTER_AGAIN,
+		    err.msg[0] ? err.msg : "the server answered with another node");
+	else
+		decide(op, a->body, &node);
+	cluster_node_release(&node);
+}
+
+static void look(struct kube_op *op)
+{
+	char path[KUBE_PATH_MAX];
+	const struct kube_call call = {
+		.method = "GET", .path = path, .done = on_read, .context = op
+	};
+	struct err err = ERR_INIT;
+	int r = kube_path(path, &err, "/api/v1/nodes/%s", op->node);
+
+	if (r < 0)
+		say(op, CLUSTER_GONE, err.msg); /* no node has such a name */
+	else if (kube_send(op->k->options.kube, &call, &op->request, &err) < 0)
+		say(op, CLUSTER_AGAIN, err.msg);
+}
+
+static void start_waiting(struct cluster_kube *k)
+{
+	struct kube_op *op = k->first;
+
+	while (k->running < KUBE_OPS_AT_ONCE && op) {
+		if (op->running) {
+			op = op->next;
+			continue;
+		}
+		op->running = true;
+		k->running++;
+		look(op);
+		op = k->first; /* it may be gone, and others with it */
+	}
+}
+
+/* Who waits is answered CLUSTER_AGAIN. */
+static void kube_ops_end(struct cluster_kube *k)
+{
+	while (k->first)
+		say(k->first, CLUSTER_AGAIN, "the controller ends");
+}
+
+/* --- what is asked --- */
+
+/* Begin what was prepared; a change that finds no place is answered. */
+static void op_begin(struct cluster *c, const struct cluster_change *change,
+		     const struct cluster_call *call, const struct kube_op *what)
+{
+	struct cluster_kube *k = kube_of(c);
+	struct kube_op *op = xcalloc(1, sizeof(*op));
+
+	*op = *what;
+	op->k = k;
+	op->call = *call;
+	op->node = xstrdup(change->node);
+	op->version = xstrdup(change->version);
+	op->dry_run = change->dry_run;
+	*k->last = op;
+	k->last = &op->next;
+	k->n_ops++;
+	if (k->closing || k->n_ops > KUBE_OPS_MAX)
+		say(op, CLUSTER_AGAIN, "too much waits already");
+	else
+		start_waiting(k);
+}
+
+static void kube_cordon(struct cluster *c, const struct cluster_change *change,
+			const struct cluster_mark *mark, const struct cluster_call *call)
+{
+	op_begin(c, change, call,
+		 &(struct kube_op){ .plan = plan_cordon, .mark = cluster_mark_copy(mark) });
+}
+
+static void kube_uncordon(struct cluster *c, const struct cluster_change *change,
+			  uint64_t override_us, const struct cluster_call *call)
+{
+	op_begin(c, change, call,
+		 &(struct kube_op){ .plan = plan_uncordon, .until_us = override_us });
+}
+
+static void kube_annotate(struct cluster *c, const struct cluster_change *change,
+			  uint64_t override_us, const struct cluster_call *call)
+{
+	op_begin(c, change, call,
+		 &(struct kube_op){ .plan = plan_override, .until_us = override_us });
+}
+
+static void kube_hold(struct cluster *c, const struct cluster_change *change, uint64_t until_us,
+		      const char *by, const struct cluster_call *call)
+{
+	op_begin(c, change, call,
+		 &(struct kube_op){ .plan = plan_hold, .until_us = until_us, .by = xstrdup(by) });
+}
+
+static void kube_verified(struct cluster *c, const struct cluster_change *change,
+			  const struct cluster_call *call)
+{
+	op_begin(c, change, call, &(struct kube_op){ .plan = plan_verified });
+}
 
 static const char *stopped(void *context)
 {
@@ -55,7 +647,7 @@ static int watch(struct cluster *c, const struct cluster_watcher *watcher, struc
 static void condition(struct cluster *c, const struct cluster_condition *condition,
 		      const struct cluster_call *call)
 {
-	kube_hearts_tell(kube_of(c)->hearts, condition, call);
+	kube_conditions_tell(kube_of(c)->conditions, condition, call);
 }
 
 static void event(struct cluster *c, const struct cluster_event *event)
@@ -103,7 +695,7 @@ static void end(struct cluster *c)
 	kube_ops_end(k);
 	kube_lists_close(&k->lists);
 	kube_drains_free(k->drains);
-	kube_hearts_free(k->hearts);
+	kube_conditions_free(k->conditions);
 	kube_events_free(k->events);
 	kube_seen_release(k);
 	free(k);
@@ -137,7 +729,7 @@ void cluster_kube_tick(struct cluster *c)
 	if (!k->options.loop && k->watch)
 		kube_watch_tick(k->watch);
 	kube_seen_whole(k);
-	kube_hearts_tick(k->hearts);
+	kube_conditions_tick(k->conditions);
 	kube_events_tick(k->events);
 }
 
@@ -153,7 +745,7 @@ struct cluster *cluster_kube_new(const struct cluster_kube_options *options)
 	};
 	const struct kube_events_options events = { options->kube, options->mono_us,
 						    options->real_us, stopped, k };
-	const struct kube_hearts_options hearts = {
+	const struct kube_conditions_options conditions = {
 		options->kube, options->mono_us, options->real_us, stopped, noted, k
 	};
 
@@ -165,6 +757,6 @@ struct cluster *cluster_kube_new(const struct cluster_kube_options *options)
 	k->own.context = k;
 	k->drains = kube_drains_new(&drains);
 	k->events = kube_events_new(&events);
-	k->hearts = kube_hearts_new(&hearts);
+	k->conditions = kube_conditions_new(&conditions);
 	return &k->cluster;
 }

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/actions/action.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/actions/actor_env.h"
+#include "controller/actions/effect.h"
+#include "controller/actions/node_views.h"
+#include "controller/actions/reservation.h"
+#include "controller/store/store.h"
+#include "lib/base/clock.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/policy/decide.h"
+
+#define RETRY_BASE_US (500 * USEC_PER_MSEC)
+#define RETRY_CAP_US (60 * USEC_PER_SEC)
+
+/* --- its row --- */
+
+static const char *undo_of(const struct actor_env *env, enum action_kind kind)
+{
+	const char *const undo[ACT_KINDS_] = {
+		[ACT_CORDON] = "assayctl uncordon NODE --reason REASON",
+		[ACT_UNCORDON] = "assayctl cordon NODE --reason REASON",
+		[ACT_HOLD] = "it ends by itself",
+		[ACT_RETEST] = "the test ends by itself",
+		[ACT_OVERRIDE] = "assayctl override NODE --for 0s",
+		[ACT_SILENCE] = "assayctl silence NODE --for 0s --reason REASON",
+		[ACT_REPAIR_DONE] = "assayctl cordon NODE --reason REASON",
+		[ACT_VERIFIED] = env->cluster->names->undo_verified,
+		[ACT_BREAKER_OPEN] = "assayctl breaker reset --reason REASON",
+	};
+
+	return undo[kind];
+}
+
+static struct store_action row_of(const struct actor_env *env, enum action_kind kind,
+				  enum action_state state, const struct action_start *start)
+{
+	return (struct store_action){
+		.node = start->node,
+		.kind = (int)kind,
+		.state = (int)state,
+		.who = start->who,
+		.rule = start->rule,
+		.reason = start->reason,
+		.incident = start->incident,
+		.evidence = start->evidence,
+		.check = start->check,
+		.subject = start->subject,
+		.partner = start->partner,
+		.sticky = start->sticky,
+		.decision = start->decision,
+		.undo = undo_of(env, kind),
+		.break_glass = start->break_glass,
+		.until_us = start->until_us,
+		.epoch = env->places->ledger.epoch,
+		.decided_us = env_real_us(env),
+	};
+}
+
+int64_t action_record(const struct actor_env *env, enum action_kind kind, enum action_state state,
+		      const struct action_start *start, const char *result)
+{
+	const struct store_action row = row_of(env, kind, state, start);
+	int64_t id = store_add_action(env->store, &row, NULL);
+
+	if (id > 0)
+		(void)store_end_action(env->store, id, (int)state, result, row.decided_us, NULL);
+	env_commit_wanted(env);
+	return MAX(id, (int64_t)0);
+}
+
+/* --- the list --- */
+
+static void action_free(struct action *a)
+{
+	char *owned[] = { a->node,	a->who,	     a->rule,	   a->reason,  a->evidence,
+			  a->check,	a->subject,  a->partner,   a->version, a->progress,
+			  a->end_words, a->end_rule, a->end_allows };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(owned); i++)
+		free(owned[i]);
+	free(a);
+}
+
+static struct action *enter(struct actions *actions, const struct store_action *row)
+{
+	struct action *a = xcalloc(1, sizeof(*a)), **at = &actions->first;
+
+	*a = (struct action){
+		.id = row->id,
+		.node = xstrdup(row->node),
+		.kind = row->kind,
+		.who = xstrdup(row->who),
+		.rule = xstrdup(row->rule),
+		.reason = xstrdup(row->reason),
+		.evidence = xstrdup(row->evidence),
+		.check = xstrdup(row->check),
+		.subject = xstrdup(row->subject),
+		.partner = xstrdup(row->partner),
+		.sticky = row->sticky,
+		.decision = row->decision,
+		.incident = row->incident,
+		.break_glass = row->break_glass,
+		.until_us = row->until_us,
+		.decided_us = row->decided_us,
+		.backoff = { .base_us = RETRY_BASE_US, .cap_us = RETRY_CAP_US },
+	};
+	while (*at)
+		at = &(*at)->next;
+	*at = a;
+	actions->n++;
+	return a;
+}
+
+static void reply(struct action *a, const struct actor_reply *said)
+{
+	if (a->reply)
+		a->reply(a->reply_context, said);
+	a->reply = NULL;
+}
+
+void action_leave(struct actions *actions, struct action *a)
+{
+	struct action **at = &actions->first;
+
+	reply(a, &(struct actor_reply){ .status = a->end_status,
+					.action = a->id,
+					.rule = a->end_rule,
+					.words = a->end_words,
+					.allows = a->end_allows });
+	while (*at != a)
+		at = &(*at)->next;
+	*at = a->next;
+	actions->n--;
+	action_free(a);
+}
+
+void actions_release(struct actions *actions)
+{
+	static const struct actor_reply lost = { .status = 503,
+						 .words = "the store cannot be written" };
+	struct action *a = actions->first, *next;
+
+	for (; a; a = next) {
+		next = a->next;
+		reply(a, &lost);
+		action_free(a);
+	}
+	manual_rate_release(&actions->manual);
+	*actions = (struct actions){ 0 };
+}
+
+void actions_note_recorded(struct actions *actions)
+{
+	struct action *a;
+
+	for (a = actions->first; a; a = a->next)
+		a->recorded = true;
+}
+
+void actions_forget_asker(struct actions *actions, const void *context)
+{
+	struct action *a;
+
+	for (a = actions->first; a; a = a->next) {
+		if (a->reply_context == context)
+			a->reply = NULL;
+	}
+}
+
+/* --- which --- */
+
+struct action *actions_of(const struct actions *actions, const char *node)
+{
+	struct action *a;
+
+	for (a = actions->first; a; a = a->next) {
+		if (a->phase != PHASE_TEST && a->phase != PHASE_END && a->kind != ACT_EVICT &&
+		    streq(a->node, node))
+			return a;
+	}
+	return NULL;
+}
+
+struct action *actions_test_of(const struct actions *actions, const char *node)
+{
+	struct action *a;
+
+	for (a = actions->first; a; a = a->next) {
+		if (a->phase == PHASE_TEST && streq(a->node, node))
+			return a;
+	}
+	return NULL;
+}
+
+struct action *actions_drain_of(const struct actions *actions, const char *node)
+{
+	struct action *a;
+
+	for (a = actions->first; a; a = a->next) {
+		if (a->kind == ACT_EVICT && a->phase != PHASE_END && streq(a->node, node))
+			return a;
+	}
+	return NULL;
+}
+
+struct action *actions_find(const struct actions *actions, int64_t id)
+{
+	struct action *a;
+
+	for (a = actions->first; a; a = a->next) {
+		if (a->id == id)
+			return a;
+	}
+	return NULL;
+}
+
+enum ledger_kind action_place(const struct action *a)
+{
+	return a->kind == ACT_HOLD ? LEDGER_HOLD : LEDGER_CORDON;
+}
+
+bool action_has_place(const struct action *a)
+{
+	return effect_reserves(a->kind) && (a->phase == PHASE_RESERVE || a->phase == PHASE_APPLY);
+}
+
+bool action_takes_out(const struct action *a)
+{
+	return effect_reserves(a->kind);
+}
+
+const char *action_account(const char *who)
+{
+	const char *role = strstr(who, "(role ");
+
+	return role ? role : who;
+}
+
+/* --- it begins --- */
+
+/* From now on, before anything else is decided: what is decided next finds it taken. */
+static void count_for_rate(const struct actor_env *env, struct action *a)
+{
+	struct breaker *b = &env->places->ledger.breaker;
+	/* As the ledger writes it: the next controller finds the stamp by it. */
+	uint64_t at_us = a->decided_us / USEC_PER_MSEC * USEC_PER_MSEC;
+
+	if (a->kind != ACT_CORDON)
+		return;
+	if (!streq(a->who, WHO_AUTOMATIC)) {
+		manual_rate_count(&env->actions->manual, action_account(a->who), a->id,
+				  a->decided_us);
+		return;
+	}
+	while (breaker_has(b, at_us))
+		at_us += USEC_PER_MSEC; /* each is told from the others by it */
+	a->counted_us = at_us;
+	breaker_count(b, at_us);
+}
+
+struct action *action_begin(const struct actor_env *env, enum action_kind kind,
+			    const struct action_start *start)
+{
+	struct store_action row = row_of(env, kind, ACTION_DECIDED, start);
+	const struct node_view *view = node_views_there(env->views, start->node);
+	struct err err = ERR_INIT;
+	struct action *a;
+
+	if (env->actions->n >= ACTIONS_MAX)
+		return NULL;
+	row.id = store_add_action(env->store, &row, &err);
+	if (row.id < 0) {
+		log_warning("not acted: %s", err.msg);
+		return NULL;
+	}
+	a = enter(env->actions, &row);
+	count_for_rate(env, a);
+	if (view && start->decision != DECIDE_NOTHING)
+		a->version = xstrdup(view->c.version);
+	if (effect_reserves((int)kind))
+		node_views_set_coming(env, a->node, true);
+	env_commit_wanted(env);
+	return a;
+}
+
+/* --- it ends --- */
+
+static void count_end(struct actor_counts *counts, const struct action *a, enum action_state state)
+{
+	uint64_t *const cordons[] = {
+		[ACTION_DONE] = &counts->cordons_done,
+		[ACTION_FAILED] = &counts->cordons_failed,
+		[ACTION_DROPPED] = &counts->cordons_dropped,
+		[ACTION_REFUSED] = &counts->cordons_refused,
+	};
+
+	if (a->kind == ACT_CORDON && state < ARRAY_SIZE(cordons) && cordons[state])
+		++*cordons[state];
+	else if (a->kind == ACT_UNCORDON && state == ACTION_DONE)
+		counts->uncordons++;
+}
+
+static void uncount(const struct actor_env *env, struct action *a)
+{
+	if (a->kind == ACT_CORDON)
+		manual_rate_uncount(&env->actions->manual, a->id);
+	if (!a->counted_us)
+		return;
+	breaker_uncount(&env->places->ledger.breaker, a->counted_us);
+	a->counted_us = 0;
+	reservation_changed(env->places);
+}
+
+/* Its place is the node's now, or nobody's. */
+static void give_back(const struct actor_env *env, struct action *a, enum action_state state)
+{
+	if (state != ACTION_DONE) {
+		/* Where an answer was lost it may have come about: the node says. */
+		if (a->backoff.failures > 0)
+			reservation_keep(env->places, a->node, action_place(a), env_mono_us(env));
+		reservation_want_reconcile(env->places);
+	}
+	node_views_set_coming(env, a->node, false);
+}
+
+void action_end(const struct actor_env *env, struct action *a, enum action_state state,
+		unsigned status, const char *words)
+{
+	struct err err = ERR_INIT;
+
+	count_end(env->counts, a, state);
+	a->phase = PHASE_END;
+	a->end_state = (int)state;
+	a->end_status = status;
+	free(a->end_words);
+	a->end_words = xstrdup(words);
+	if (store_end_action(env->store, a->id, (int)state, words, env_real_us(env), &err) < 0)
+		log_warning("an action ended and is not recorded yet: %s", err.msg);
+	/* The node was another one, or another's: nothing was set, and the rate is not used up by it. */
+	if (state == ACTION_DROPPED || state == ACTION_REFUSED)
+		uncount(env, a);
+	if (effect_reserves(a->kind))
+		give_back(env, a, state);
+	env_news(env);
+	env_commit_wanted(env);
+}
+
+void action_refuse(const struct actor_env *env, struct action *a, const char *words,
+		   const char *rule, const char *allows)
+{
+	action_end(env, a, ACTION_REFUSED, 409, words);
+	a->end_rule = xstrdup(rule);
+	a->end_allows = xstrdup(allows);
+}
+
+/* --- after a start --- */
+
+void actions_recall_counted(struct actions *actions, struct ledger *fresh)
+{
+	struct action *a;
+
+	for (a = actions->first; a; a = a->next) {
+		const struct ledger_holder *h = ledger_find(fresh, a->node, LEDGER_CORDON);
+		CLEANUP(freep) char *action = xasprintf("%" PRId64, a->id);
+
+		if (a->resumed && a->kind == ACT_CORDON && h && streq(h->action, action) &&
+		    breaker_has(&fresh->breaker, h->at_us))
+			a->counted_us = h->at_us;
+		else if (a->counted_us && !breaker_has(&fresh->breaker, a->counted_us))
+			breaker_count(&fresh->breaker, a->counted_us);
+	}
+}
+
+/* What the policy wanted it will want again, if it still does; a person is not asked twice. */
+static void load_action(void *context, const struct store_action *row)
+{
+	const struct actor_env *env = context;
+	struct action *a = enter(env->actions, row);
+
+	a->recorded = a->resumed = true;
+	if (a->kind == ACT_RETEST)
+		a->phase = PHASE_TEST;
+	if (effect_reserves(a->kind))
+		node_views_set_coming(env, a->node, true);
+}
+
+static const char *text_of(const json_t *value, const char *key)
+{
+	return json_string_value(json_object_get(value, key));
+}
+
+static bool counts_by_hand(const json_t *row)
+{
+	const char *state = text_of(row, "state");
+
+	return streq(text_of(row, "action"), action_kind_names[ACT_CORDON]) &&
+	       !streq(text_of(row, "by"), WHO_AUTOMATIC) &&
+	       !streq(state, action_state_names[ACTION_DROPPED]) &&
+	       !streq(state, action_state_names[ACTION_REFUSED]);
+}
+
+/*
+ * The cordons of people that still count, from the newest records: as many as are remembered. A
+ * record that is too old for the policy counts for nothing.
+ */
+static int load_manual(const struct actor_env *env, struct err *err)
+{
+	const struct store_range range = { NULL, MANUAL_STAMPS_MAX };
+	struct store_page page = { 0 };
+	int r = store_actions(env->store, NULL, &range, &page, err);
+	size_t i = r == 0 ? json_array_size(page.items) : 0;
+
+	while (i-- > 0) { /* the oldest first */
+		const json_t *row = json_array_get(page.items, i);
+		uint64_t at_us;
+
+		if (counts_by_hand(row) && clock_parse_stamp(text_of(row, "at"), &at_us) == 0)
+			manual_rate_count(&env->actions->manual, action_account(text_of(row, "by")),
+					  strtoll(text_of(row, "id"), NULL, 10), at_us);
+	}
+	json_decref(page.items);
+	free(page.next);
+	return r;
+}
+
+int actions_load(const struct actor_env *env, struct err *err)
+{
+	int r = load_manual(env, err);
+
+	return r == 0 ? store_open_actions(env->store, load_action, (void *)(uintptr_t)env, err)
+		      : r;
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/actions/action_step.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/actions/action.h"
+#include "controller/actions/actor_env.h"
+#include "controller/actions/actor_queue.h"
+#include "controller/actions/drain.h"
+#include "controller/actions/effect.h"
+#include "controller/actions/node_views.h"
+#include "controller/actions/reservation.h"
+#include "lib/base/duration.h"
+#include "lib/base/log.h"
+#include "lib/base/random.h"
+#include "lib/base/xalloc.h"
+#include "lib/policy/budget.h"
+#include "lib/policy/decide.h"
+
+enum { TRIES_MAX = 10 }; /* of one effect, then it has failed */
+
+/* So often the kill switch is looked at by what waits for it. */
+#define STOPPED_US USEC_PER_SEC
+
+static bool is_by_policy(const struct action *a)
+{
+	return a->decision != DECIDE_NOTHING;
+}
+
+/* It is done: book it, without doing it again. */
+static void complete(const struct actor_env *env, struct action *a)
+{
+	CLEANUP(freep) char *words = effect_complete(env, a);
+
+	if (a->kind == ACT_RETEST)
+		a->phase = PHASE_TEST; /* it is ordered: the rest of it is the host's */
+	else
+		action_end(env, a, ACTION_DONE, 200, words);
+}
+
+/* It did not go well: later, or never. */
+static void try_again(const struct actor_env *env, struct action *a,
+		      const struct cluster_answer *answer)
+{
+	uint64_t wait_us = backoff_fail(&a->backoff, answer->retry_us, random_u64());
+
+	if (answer->result == CLUSTER_REFUSED)
+		wait_us = node_views_refused_us(env, a->node);
+	a->question = 0;
+	if (a->backoff.failures > TRIES_MAX) {
+		action_end(env, a, ACTION_FAILED, 503, answer->words);
+		return;
+	}
+	a->again_us = env_mono_us(env) + wait_us;
+	log_warning("not yet %s node=%s tries=%u: %s", action_kind_names[a->kind], a->node,
+		    a->backoff.failures, answer->words);
+}
+
+/* What was decided on a node as it was is decided again; what is to be done anyway waits. */
+static void hold_back(const struct actor_env *env, struct action *a, const char *words)
+{
+	a->again_us = env_mono_us(env) + STOPPED_US;
+	if (effect_reserves(a->kind) || (is_by_policy(a) && a->kind != ACT_EVICT))
+		action_end(env, a, ACTION_DROPPED, 409, words);
+}
+
+/* --- the last look --- */
+
+/*
+ * Since it was decided somebody else may have taken hosts out of service, and a watch tells that
+ * late, or not at all when it hangs. So the cluster is asked who is out of service, after our place
+ * stands in the ledger; what does not fit any more is dropped, and decided again on what is known
+ * then. One question stands for all that wait when it is asked.
+ */
+static bool is_asked_for(const struct action *a)
+{
+	return effect_reserves(a->kind) && !a->break_glass;
+}
+
+static bool is_confirmed(const struct actor_env *env, struct action *a)
+{
+	struct cluster_call call;
+
+	if (!env->cluster->ops->confirm || !is_asked_for(a))
+		return true;
+	if (reservation_confirmed(env->places, &a->question))
+		return true;
+	if (reservation_ask(env->places)) {
+		call = actor_queue_call(env->queue, ACTOR_CONFIRMED, &(struct actor_about){ 0 });
+		env->cluster->ops->confirm(env->cluster, &call);
+	}
+	return false;
+}
+
+static void drop_unfit(const struct actor_env *env, struct action *a)
+{
+	static const char words[] = "more hosts are out of service than when it was decided: the "
+				    "budget is used up";
+
+	if (is_by_policy(a))
+		action_end(env, a, ACTION_DROPPED, 409, words);
+	else
+		action_refuse(env, a, words, "budget",
+			      "asking again: it is counted anew, and says what is used up");
+}
+
+static bool fits(const struct actor_env *env, const struct budget *budget, const struct action *a)
+{
+	const struct fleet_node *node = fleet_find(env->fleet, a->node);
+
+	return !node || node_views_is_out_without(env, node) || budget_holds(budget, node);
+}
+
+/* The last that was decided goes first, whichever question it waits for. */
+static void drop_all_unfit(const struct actor_env *env)
+{
+	const struct policy *policy = env_policy(env);
+	const struct breaker *breaker = &env->places->ledger.breaker;
+	CLEANUP(budget_release) struct budget budget = { 0 };
+	struct action **waiting = xcalloc(env->actions->n + 1, sizeof(struct action *)), *a;
+	size_t n = 0;
+
+	for (a = env->actions->first; a; a = a->next) {
+		if (is_asked_for(a) && a->phase <= PHASE_APPLY && !a->out)
+			waiting[n++] = a;
+	}
+	budget_count(&budget, policy, env->fleet, breaker, env_real_us(env));
+	while (n-- > 0) {
+		if (fits(env, &budget, waiting[n]))
+			continue;
+		drop_unfit(env, waiting[n]);
+		budget_count(&budget, policy, env->fleet, breaker, env_real_us(env));
+	}
+	free(waiting);
+}
+
+void action_step_confirmed(const struct actor_env *env, const struct actor_event *event)
+{
+	const bool done = event->answer.result == CLUSTER_DONE;
+	struct action *a;
+
+	reservation_answered(env->places, done);
+	if (done) {
+		drop_all_unfit(env);
+		return;
+	}
+	for (a = env->actions->first; a; a = a->next) {
+		if (a->question > 0 && a->question <= env->places->questions &&
+		    a->phase == PHASE_APPLY && !a->out)
+			try_again(env, a, &event->answer);
+	}
+}
+
+/* --- to the cluster --- */
+
+static void apply(const struct actor_env *env, struct action *a)
+{
+	const char *stopped, *overtaken;
+	struct cluster_call call;
+
+	if (!effect_is_outside(a->kind)) {
+		complete(env, a);
+		return;
+	}
+	stopped = cluster_stopped(env->cluster);
+	if (stopped) {
+		hold_back(env, a, stopped);
+		return;
+	}
+	overtaken = a->kind == ACT_EVICT ? drain_overtaken(env, a) : NULL;
+	if (overtaken) {
+		action_end(env, a, ACTION_DROPPED, 409, overtaken);
+		return;
+	}
+	if (!is_confirmed(env, a))
+		return;
+	a->out = true;
+	a->question = 0; /* the next time it is asked again */
+	call = actor_queue_call(env->queue, ACTOR_APPLIED,
+				&(struct actor_about){ a->node, a->id, a->kind });
+	effect_apply(env, a, &call);
+}
+
+/* Take a place in the ledger before the node is touched. */
+static void reserve(const struct actor_env *env, struct action *a)
+{
+	const struct fleet_node *node = fleet_find(env->fleet, a->node);
+	CLEANUP(freep) char *action = xasprintf("%" PRId64, a->id);
+	const struct ledger_holder holder = {
+		.node = a->node,
+		.domain = node && node->domain != NAME_NONE
+				  ? (char *)(uintptr_t)names_text(&env->fleet->domains, node->domain)
+				  : NULL,
+		.action = action,
+		.kind = (int)action_place(a),
+		.at_us = a->counted_us ? a->counted_us
+				       : env_real_us(env) / USEC_PER_MSEC * USEC_PER_MSEC,
+	};
+	const uint64_t generation = reservation_take(env->places, &holder);
+
+	if (generation == 0) {
+		action_end(env, a, ACTION_FAILED, 409,
+			   "the ledger is full: too many hosts are held");
+		return;
+	}
+	a->phase = PHASE_RESERVE;
+	a->generation = generation;
+}
+
+/* Has its place stood for so long that another may have given it away? Then it is taken again. */
+static bool renew(const struct actor_env *env, struct action *a)
+{
+	uint64_t generation =
+		effect_reserves(a->kind)
+			? reservation_renew(env->places, a->placed_us, env_mono_us(env))
+			: 0;
+
+	if (generation == 0)
+		return false;
+	a->phase = PHASE_RESERVE;
+	a->generation = generation;
+	return true;
+}
+
+/* Was it decided on what may no longer be so? Then it is over, or waits. */
+static bool is_void(const struct actor_env *env, struct action *a)
+{
+	const char *stale = env->fleet->stale;
+
+	if (!stale || !is_by_policy(a) || !effect_is_outside(a->kind) || a->phase > PHASE_APPLY)
+		return false;
+	hold_back(env, a, stale);
+	return true;
+}
+
+static void step(const struct actor_env *env, struct action *a)
+{
+	if (a->out || !a->recorded || is_void(env, a))
+		return;
+	if (a->phase == PHASE_RECORD) {
+		if (effect_reserves(a->kind)) {
+			reserve(env, a);
+			return;
+		}
+		a->phase = PHASE_APPLY;
+	}
+	if (a->phase == PHASE_RESERVE &&
+	    reservation_stands(env->places, a->generation, &a->placed_us))
+		a->phase = PHASE_APPLY;
+	if (a->phase == PHASE_APPLY && a->again_us <= env_mono_us(env) && !renew(env, a))
+		apply(env, a);
+}
+
+void action_step_all(const struct actor_env *env)
+{
+	struct action *a, *next;
+
+	for (a = env->stage == STAGE_ACTING ? env->actions->first : NULL; a; a = next) {
+		next = a->next;
+		step(env, a);
+	}
+}
+
+/* --- from the cluster --- */
+
+/* The node is another one than that which was decided on: decide again. */
+static void on_conflict(const struct actor_env *env, struct action *a,
+			const struct cluster_answer *answer)
+{
+	env->counts->conflicts++;
+	if (!is_by_policy(a)) {
+		try_again(env, a, answer);
+		return;
+	}
+	node_views_conflict(env, a->node);
+	action_end(env, a, ACTION_DROPPED, 409, answer->words);
+}
+
+/* While the answer was on its way its node may have gone, and another one come by its name. */
+static bool is_of_the_node(const struct actor_env *env, const struct action *a,
+			   const struct cluster_answer *answer)
+{
+	const struct node_view *view = node_views_there(env->views, a->node);
+
+	return view && (!answer->node || streq(answer->node->uid, view->c.uid));
+}
+
+static void on_not_yet(const struct actor_env *env, struct action *a,
+		       const struct cluster_answer *answer)
+{
+	CLEANUP(freep) char *failed = NULL;
+	uint64_t wait_us;
+
+	if (a->kind != ACT_EVICT) {
+		try_again(env, a, answer);
+		return;
+	}
+	failed = drain_again(env, a, answer, &wait_us);
+	if (failed)
+		action_end(env, a, ACTION_FAILED, 503, failed);
+	else
+		a->again_us = env_mono_us(env) + wait_us;
+}
+
+const char *action_step_applied(const struct actor_env *env, const struct actor_event *event)
+{
+	const struct cluster_answer *answer = &event->answer;
+	struct action *a = actions_find(env->actions, event->about.action);
+
+	if (!a || !a->out)
+		return NULL;
+	a->out = false;
+	switch (answer->result) {
+	case CLUSTER_DONE:
+		if (is_of_the_node(env, a, answer)) {
+			complete(env, a);
+			return a->node;
+		}
+		action_end(env, a, ACTION_DROPPED, 404, "the node that it was done to is gone");
+		break;
+	case CLUSTER_CONFLICT:
+		on_conflict(env, a, answer);
+		break;
+	case CLUSTER_NOT_OURS:
+		action_refuse(env, a, answer->words, "not-ours",
+			      "lift it where it was set: we never lift another's");
+		break;
+	case CLUSTER_GONE:
+		action_end(env, a, ACTION_DROPPED, 404, answer->words);
+		break;
+	case CLUSTER_REFUSED:
+	case CLUSTER_AGAIN:
+		on_not_yet(env, a, answer);
+		break;
+	}
+	return NULL;
+}
+
+/* --- after a start --- */
+
+/* Does the node show that it was done? */
+static bool is_done(const struct action *a, const struct node_view *view)
+{
+	CLEANUP(freep) char *action = xasprintf("%" PRId64, a->id);
+
+	switch (a->kind) {
+	case ACT_CORDON:
+		return view->c.mark && streq(view->c.mark->action, action);
+	case ACT_UNCORDON:
+		return !view->c.mark;
+	case ACT_HOLD:
+		return view->c.hold_us > 0;
+	case ACT_UNHOLD:
+		return view->c.hold_us == 0;
+	case ACT_VERIFIED:
+		return !view->c.unverified;
+	default:
+		return false;
+	}
+}
+
+static void resume(const struct actor_env *env, struct action *a)
+{
+	const struct node_view *view = node_views_there(env->views, a->node);
+	const struct fleet_node *node = fleet_find(env->fleet, a->node);
+
+	a->resumed = false;
+	if (a->kind == ACT_BREAKER_RESET)
+		return; /* goes on */
+	if (!view || !node)
+		action_end(env, a, ACTION_DROPPED, 404, "the node is gone");
+	else if (a->kind == ACT_RETEST && node->record.ordered_us == 0)
+		action_end(env, a, ACTION_DROPPED, 409, "its result had come, or it was over");
+	else if (is_done(a, view))
+		complete(env, a);
+	else if (is_by_policy(a) && a->kind != ACT_RETEST)
+		action_end(env, a, ACTION_DROPPED, 409, "the controller ended before it was done");
+}
+
+void action_step_resume(const struct actor_env *env)
+{
+	struct action *a, *next;
+
+	for (a = env->actions->first; a; a = next) {
+		next = a->next;
+		if (a->resumed)
+			resume(env, a);
+	}
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What takes an action from one phase to the next: its place in the ledger, the last look at who is
+ * out of service, the cluster and its answer, and what is tried again.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct actor_env;
+struct actor_event;
+
+/* Go on with all that can. */
+void action_step_all(const struct actor_env *env);
+
+/* The answer to an effect (ACTOR_APPLIED). The host that is as it should be now, borrowed, or NULL. */
+const char *action_step_applied(const struct actor_env *env, const struct actor_event *event);
+
+/* The answer to the last look (ACTOR_CONFIRMED). */
+void action_step_confirmed(const struct actor_env *env, const struct actor_event *event);
+
+/*
+ * What was under way when a controller ended. The node says whether it happened: done and not
+ * recorded is recorded, and what the policy had only decided it decides again, or not. What a
+ * person ordered goes on.
+ */
+void action_step_resume(const struct actor_env *env);

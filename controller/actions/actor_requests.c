@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/actions/actor_requests.h"
+
+#include <stdlib.h>
+
+#include "controller/actions/action.h"
+#include "controller/actions/actor_env.h"
+#include "controller/actions/effect.h"
+#include "controller/actions/node_views.h"
+#include "controller/actions/reservation.h"
+#include "controller/store/store.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/judge/verdict.h"
+#include "lib/policy/budget.h"
+#include "lib/policy/fleet.h"
+#include "lib/policy/policy.h"
+
+struct asking {
+	const struct actor_env *env;
+	enum action_kind kind;
+	const struct actor_request *ask;
+	const struct node_view *host; /* the cluster has it */
+	struct fleet_node *node;
+	struct actor_reply said;
+	struct refusal refusal;
+};
+
+/* False, with what is to be said. */
+static bool refuse(struct asking *a, unsigned status, const char *rule, const char *words,
+		   const char *allows)
+{
+	a->said = (struct actor_reply){
+		.status = status, .rule = rule, .words = words, .allows = allows
+	};
+	return false;
+}
+
+static bool may_cordon(struct asking *a)
+{
+	const struct actor_env *env = a->env;
+	const struct policy *policy = env_policy(env);
+
+	if (a->host->c.mark)
+		return refuse(a, 409, "already", "it is out of service because of us already",
+			      "assayctl uncordon first, to give it another reason");
+	if (a->ask->break_glass ||
+	    (budget_cordon_allowed(policy, env->fleet, &env->places->ledger.breaker, a->node,
+				   env_real_us(env), &a->refusal) &&
+	     manual_rate_allows(&env->actions->manual, policy, action_account(a->ask->who),
+				env_real_us(env), &a->refusal)))
+		return true;
+	return refuse(a, 409, refused_by_names[a->refusal.by], a->refusal.sentence,
+		      a->refusal.allow);
+}
+
+static bool may_uncordon(struct asking *a)
+{
+	if (a->host->c.mark || a->host->c.hold_us)
+		return true;
+	if (a->host->c.unschedulable)
+		return refuse(a, 409, "not-ours", "it is out of service, and not because of us",
+			      "lift it where it was set: we never lift another's");
+	return refuse(a, 409, "already", "it is in service", NULL);
+}
+
+/* Is anything but good known of it, so that there is something to forget? */
+static bool is_doubted(const struct asking *a)
+{
+	CLEANUP(json_freep) json_t *known = NULL;
+	const char *verdict;
+
+	if (a->node->findings)
+		return true;
+	if (store_node(a->env->store, a->node->name, env_real_us(a->env), &known, NULL) < 0)
+		return false;
+	verdict = json_string_value(json_object_get(known, "verdict"));
+	return verdict && !streq(verdict, verdict_level_names[VERDICT_PASS]);
+}
+
+static bool may_repair(struct asking *a)
+{
+	const int state = a->node->record.life.state;
+
+	if (life_next(state, EVENT_REPAIR_DONE) < 0)
+		return refuse(a, 409, "state", "it is being tested",
+			      "ask again when the test has ended");
+	if (life_holds(state) || is_doubted(a))
+		return true;
+	return refuse(a, 409, "state",
+		      "it is not out of service because of us, and all that is known of it is good",
+		      "nothing: a host in service is tested as it is");
+}
+
+static bool may_always(struct asking *a UNUSED)
+{
+	return true;
+}
+
+static bool (*const may[ACT_KINDS_])(struct asking *a) = {
+	[ACT_CORDON] = may_cordon,	[ACT_UNCORDON] = may_uncordon,
+	[ACT_REPAIR_DONE] = may_repair, [ACT_OVERRIDE] = may_always,
+	[ACT_SILENCE] = may_always,	[ACT_BREAKER_RESET] = may_always,
+};
+
+static bool check_node(struct asking *a)
+{
+	if (a->kind == ACT_BREAKER_RESET)
+		return true;
+	a->host = a->ask->node ? node_views_there(a->env->views, a->ask->node) : NULL;
+	a->node = a->ask->node ? fleet_find(a->env->fleet, a->ask->node) : NULL;
+	if (!a->host || !a->node)
+		return refuse(a, 404, "unknown", "the cluster has no such node", NULL);
+	if (!a->host->c.managed && a->kind == ACT_CORDON && !a->ask->break_glass)
+		return refuse(a, 409, "managed", a->env->cluster->names->opted_out,
+			      "taking that label off, or --break-glass");
+	if (a->host->c.hands_off && a->kind == ACT_CORDON && !a->ask->break_glass)
+		return refuse(a, 409, refused_by_names[REFUSED_BY_HANDS_OFF], a->host->c.hands_off,
+			      "the end of that, or --break-glass");
+	if (actions_of(a->env->actions, a->ask->node))
+		return refuse(a, 409, "busy", "something else is being done to it right now",
+			      "asking again in a moment");
+	return true;
+}
+
+static bool check(struct asking *a)
+{
+	const char *stopped;
+
+	if (!may[a->kind])
+		return refuse(a, 422, "kind", "that cannot be asked for", NULL);
+	if (!a->ask->reason || !a->ask->reason[0])
+		return refuse(a, 422, "reason", "it needs a reason", "--reason TEXT");
+	if (a->env->stage == STAGE_FENCED)
+		return refuse(a, 503, "fenced", "another controller has taken over",
+			      "asking that one, or restarting this one");
+	if (a->env->stage != STAGE_ACTING)
+		return refuse(a, 503, "starting",
+			      a->env->fleet->stale ? a->env->fleet->stale
+						   : "the cluster is not known yet",
+			      "asking again in a moment");
+	stopped = effect_is_outside((int)a->kind) ? cluster_stopped(a->env->cluster) : NULL;
+	if (stopped)
+		return refuse(a, 409, "stopped", stopped, "taking the kill switch back");
+	return check_node(a) && may[a->kind](a);
+}
+
+/* A person's uncordon is an order that holds for some time. */
+static uint64_t until_of(const struct asking *a)
+{
+	const struct policy *policy = env_policy(a->env);
+
+	if (a->kind == ACT_UNCORDON)
+		return a->ask->until_us ? a->ask->until_us
+					: env_real_us(a->env) + policy->override_us;
+	return a->ask->until_us;
+}
+
+static void record_refusal(const struct asking *a, const struct action_start *start)
+{
+	const bool known = a->said.status == 409;
+
+	if (!known)
+		return;
+	if (a->kind == ACT_CORDON)
+		a->env->counts->cordons_refused++;
+	(void)action_record(a->env, a->kind, ACTION_REFUSED, start, a->said.words);
+}
+
+void actor_ask(struct actor *actor, enum action_kind kind, const struct actor_request *request,
+	       actor_reply_fn *reply, void *context)
+{
+	struct asking a = { .env = actor_env(actor), .kind = kind, .ask = request };
+	struct action_start start = {
+		.node = request->node ? request->node : "",
+		.who = request->who,
+		.reason = request->reason,
+		.break_glass = request->break_glass,
+	};
+	struct action *action;
+
+	node_views_follow_policy(a.env); /* the budgets it is checked against */
+	if (!check(&a)) {
+		start.rule = a.said.rule;
+		record_refusal(&a, &start);
+		reply(context, &a.said);
+		return;
+	}
+	start.until_us = until_of(&a);
+	if (request->break_glass)
+		log_warning("the glass is broken by=%s node=%s: %s", request->who, start.node,
+			    request->reason);
+	action = action_begin(a.env, kind, &start);
+	if (!action) {
+		(void)refuse(&a, 503, "busy",
+			     "too much is under way, or the store cannot be written",
+			     "asking again in a moment");
+		reply(context, &a.said);
+		return;
+	}
+	action->reply = reply;
+	action->reply_context = context;
+}
+
+void actor_leave(struct actor *actor, const void *context)
+{
+	actions_forget_asker(actor_env(actor)->actions, context);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/actions/drain.h"
+
+#include <stdlib.h>
+
+#include "controller/actions/action.h"
+#include "controller/actions/actor_env.h"
+#include "controller/actions/node_life.h"
+#include "controller/actions/node_views.h"
+#include "controller/actions/reservation.h"
+#include "controller/store/store.h"
+#include "lib/base/duration.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/policy/decide.h"
+
+#define ROUND_LEAST_US USEC_PER_SEC	/* between two rounds */
+#define PROGRESS_US (10 * USEC_PER_SEC) /* the row says how far it is, not more often */
+
+bool drain_begin(const struct actor_env *env, const struct decision *one)
+{
+	const struct fleet_cause cause = { .event = EVENT_DRAIN_BEGUN,
+					   .who = WHO_AUTOMATIC,
+					   .why = one->reason,
+					   .evidence = one->evidence };
+	const struct node_view *host = node_views_find(env->views, one->node->name);
+
+	/* What the cluster shows is what counts: it may not show our cordon yet. */
+	if (!host || !host->c.mark || !host->c.unschedulable)
+		return false;
+	/* One that a controller left behind goes on, with its deadline. */
+	if (one->only_ask || one->node->record.drain_us > 0)
+		return true;
+	return node_life_event(env, one->node->name, &cause, NULL) == 0;
+}
+
+const char *drain_overtaken(const struct actor_env *env, const struct action *a)
+{
+	const struct node_view *host = node_views_find(env->views, a->node);
+	const struct fleet_node *node = fleet_find(env->fleet, a->node);
+	const struct policy *policy = env_policy(env);
+	int state = node ? node->record.life.state : LIFE_HEALTHY;
+
+	if (!host || !host->there || !node)
+		return "the node is gone";
+	if (!host->c.mark || !host->c.unschedulable)
+		return "it is not out of service because of us any more";
+	if (!host->c.managed)
+		return "it has opted out";
+	if (host->c.hands_off)
+		return "another owner is at work on it";
+	if (env->fleet->stale)
+		return "what the cluster shows may no longer be so";
+	if (state != LIFE_CORDONED && state != LIFE_STICKY)
+		return "it is not bad any more, or is being repaired";
+	if (node->record.silence_until_us > env_real_us(env))
+		return "an operator asked for silence";
+	if (policy->mode != MODE_ENFORCE || policy->drain_mode == DRAIN_OFF)
+		return "the policy drains no more";
+	if (env->places->ledger.breaker.open)
+		return "the breaker is open";
+	return NULL;
+}
+
+void drain_apply(const struct actor_env *env, struct action *a, const struct cluster_call *call)
+{
+	const struct policy *policy = env_policy(env);
+	const bool evicts = policy->drain_mode == DRAIN_AFTER_GRACE;
+	const struct cluster_drain drain = {
+		.only_ask = a->only_ask,
+		.bare_pods = policy->drain_bare,
+		.empty_dir = policy->drain_scratch,
+		.reason = a->reason,
+		.evict_us = evicts ? a->decided_us + policy->drain_grace_us : 0,
+	};
+	const struct cluster_change change = {
+		.node = a->node,
+		.drain = &drain,
+	};
+
+	env->cluster->ops->evict(env->cluster, &change, call);
+}
+
+static int happen(const struct actor_env *env, const struct action *a, int event, const char *why,
+		  struct err *err)
+{
+	const struct fleet_cause cause = {
+		.event = event, .who = a->who, .why = why, .evidence = a->evidence
+	};
+
+	return node_life_event(env, a->node, &cause, err);
+}
+
+static void publish(const struct actor_env *env, const struct action *a, const char *reason,
+		    const char *words, bool warning)
+{
+	env->cluster->ops->event(env->cluster,
+				 &(struct cluster_event){ a->node, reason, words, warning });
+}
+
+int drain_complete(const struct actor_env *env, struct action *a, struct err *err)
+{
+	if (a->only_ask) {
+		log_info("what runs there was told to leave node=%s: %s", a->node, a->reason);
+		return happen(env, a, EVENT_DRAIN_ASKED, a->reason, err);
+	}
+	publish(env, a, "AssayDrained", a->reason, false);
+	log_warning("drained node=%s by=%s: %s", a->node, a->who, a->reason);
+	return happen(env, a, EVENT_DRAINED, a->reason, err);
+}
+
+static bool is_late(const struct actor_env *env, const struct action *a)
+{
+	const struct fleet_node *node = fleet_find(env->fleet, a->node);
+	const uint64_t timeout_us = env_policy(env)->drain_timeout_us;
+	uint64_t begun_us = node && node->record.drain_us ? node->record.drain_us : a->decided_us;
+	uint64_t now_us = env_real_us(env);
+
+	return timeout_us > 0 && now_us >= begun_us && now_us - begun_us >= timeout_us;
+}
+
+static char *give_up(const struct actor_env *env, struct action *a, const char *words)
+{
+	char *why = xasprintf("it gave up: %s", words);
+
+	if (!a->only_ask)
+		(void)happen(env, a, EVENT_DRAIN_FAILED, why, NULL);
+	publish(env, a, "AssayDrainFailed", why, true);
+	log_error("not drained node=%s: %s", a->node, words);
+	return why;
+}
+
+/* Whoever looks at the action sees what it waits for. */
+static void show_progress(const struct actor_env *env, struct action *a, const char *words)
+{
+	uint64_t now_us = env_mono_us(env);
+
+	if (streq(a->progress, words) || (a->progress_us && now_us - a->progress_us < PROGRESS_US))
+		return;
+	a->progress_us = now_us;
+	free(a->progress);
+	a->progress = xstrdup(words);
+	(void)store_end_action(env->store, a->id, ACTION_DECIDED, words, 0, NULL);
+	env_commit_wanted(env);
+	log_info("not drained yet node=%s: %s", a->node, words);
+}
+
+char *drain_again(const struct actor_env *env, struct action *a,
+		  const struct cluster_answer *answer, uint64_t *ret_wait_us)
+{
+	*ret_wait_us = answer->result == CLUSTER_REFUSED ? node_views_refused_us(env, a->node)
+							 : MAX(answer->retry_us, ROUND_LEAST_US);
+	if (is_late(env, a))
+		return give_up(env, a, answer->words);
+	show_progress(env, a, answer->words);
+	return NULL;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/actions/dry_run.h"
+
+#include <stdlib.h>
+
+#include "controller/actions/action.h"
+#include "controller/actions/actor_env.h"
+#include "controller/actions/actor_queue.h"
+#include "controller/actions/effect.h"
+#include "controller/actions/node_views.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+
+/* What its record says from now on. New memory. */
+static char *words_of(const struct cluster_answer *answer)
+{
+	switch (answer->result) {
+	case CLUSTER_DONE:
+		return xstrdup("mode dry-run: it would be done, and the cluster would take it");
+	case CLUSTER_REFUSED:
+		return xasprintf("mode dry-run: the cluster would refuse it: %s", answer->words);
+	case CLUSTER_NOT_OURS:
+		return xasprintf("mode dry-run: it would not be done: %s", answer->words);
+	default:
+		return xasprintf("mode dry-run: it would be done; the cluster did not say whether "
+				 "it would take it: %s",
+				 answer->words);
+	}
+}
+
+void dry_run_answered(const struct actor_env *env, const struct actor_event *event)
+{
+	CLEANUP(freep) char *words = words_of(&event->answer);
+
+	(void)store_end_action(env->store, event->about.action, ACTION_DRY_RUN, words,
+			       env_real_us(env), NULL);
+	env_commit_wanted(env);
+	if (event->answer.result == CLUSTER_REFUSED)
+		log_error("it could not be done if the mode were enforce: %s node=%s: %s",
+			  action_kind_names[event->about.action_kind], event->about.node,
+			  event->answer.words);
+}
+
+/* What asks whoever runs there is no change of the node, and a test touches nothing. */
+static bool can_be_asked(enum action_kind kind)
+{
+	return effect_is_outside((int)kind) && kind != ACT_EVICT;
+}
+
+static void ask(const struct actor_env *env, enum action_kind kind,
+		const struct action_start *start, int64_t id)
+{
+	const struct node_view *view = node_views_find(env->views, start->node);
+	const struct cluster_call call = actor_queue_call(
+		env->queue, ACTOR_TRIED, &(struct actor_about){ start->node, id, (int)kind });
+	struct action a = {
+		.id = id,
+		.kind = (int)kind,
+		.node = (char *)(uintptr_t)start->node,
+		.who = (char *)(uintptr_t)start->who,
+		.reason = (char *)(uintptr_t)start->reason,
+		.evidence = (char *)(uintptr_t)start->evidence,
+		.version = view ? view->c.version : NULL,
+		.incident = start->incident,
+		.until_us = start->until_us,
+		.dry_run = true,
+	};
+
+	effect_apply(env, &a, &call);
+}
+
+void dry_run(const struct actor_env *env, enum action_kind kind, const struct action_start *start)
+{
+	CLEANUP(freep)
+	char *words = xasprintf("would do: %s: %s", action_kind_names[kind], start->reason);
+	const struct cluster_event event = { start->node, "AssayDryRun", words, false };
+	int64_t id =
+		action_record(env, kind, ACTION_DRY_RUN, start, "mode dry-run: it would be done");
+
+	env->cluster->ops->event(env->cluster, &event);
+	if (id > 0 && can_be_asked(kind))
+		ask(env, kind, start, id);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/actions/effect.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/actions/action.h"
+#include "controller/actions/actor_env.h"
+#include "controller/actions/drain.h"
+#include "controller/actions/node_life.h"
+#include "controller/actions/node_views.h"
+#include "controller/actions/reservation.h"
+#include "controller/store/store.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/policy/fleet.h"
+#include "lib/policy/startup.h"
+
+static struct cluster_change change_of(const struct actor_env *env, const struct action *a)
+{
+	const struct node_view *host = node_views_find(env->views, a->node);
+
+	/* An order of a person is for the node as it is now. */
+	return (struct cluster_change){
+		.node = a->node,
+		.version = a->version ? a->version
+			   : host     ? host->c.version
+				      : NULL,
+		.dry_run = a->dry_run,
+	};
+}
+
+/* --- what is sent --- */
+
+static void apply_cordon(const struct actor_env *env, struct action *a,
+			 const struct cluster_call *call)
+{
+	CLEANUP(freep) char *incident = a->incident ? xasprintf("%" PRId64, a->incident) : NULL;
+	CLEANUP(freep) char *action = xasprintf("%" PRId64, a->id);
+	CLEANUP(json_freep) json_t *evidence = json_pack("[s*]", a->evidence);
+	const struct cluster_change change = change_of(env, a);
+	const uint64_t now_us = env_real_us(env);
+	const struct cluster_mark mark = {
+		.by = streq(a->who, WHO_AUTOMATIC) ? (char *)(uintptr_t) "assay" : a->who,
+		.incident = incident,
+		.reason = a->reason,
+		.action = action,
+		.evidence = evidence,
+		.at_us = now_us,
+		.epoch = env->places->ledger.epoch,
+		.sticky = a->sticky,
+	};
+
+	a->marked_us = now_us;
+	env->cluster->ops->cordon(env->cluster, &change, &mark, call);
+}
+
+static void apply_uncordon(const struct actor_env *env, struct action *a,
+			   const struct cluster_call *call)
+{
+	const struct cluster_change change = change_of(env, a);
+
+	env->cluster->ops->uncordon(env->cluster, &change, a->until_us, call);
+}
+
+static void apply_hold(const struct actor_env *env, struct action *a,
+		       const struct cluster_call *call)
+{
+	const struct cluster_change change = change_of(env, a);
+
+	env->cluster->ops->hold(env->cluster, &change, a->kind == ACT_HOLD ? a->until_us : 0,
+				"assay", call);
+}
+
+static void apply_override(const struct actor_env *env, struct action *a,
+			   const struct cluster_call *call)
+{
+	const struct cluster_change change = change_of(env, a);
+
+	env->cluster->ops->annotate(env->cluster, &change, a->until_us, call);
+}
+
+static void apply_verified(const struct actor_env *env, struct action *a,
+			   const struct cluster_call *call)
+{
+	const struct cluster_change change = change_of(env, a);
+
+	env->cluster->ops->verified(env->cluster, &change, call);
+}
+
+/* --- what is booked --- */
+
+static struct fleet_cause cause_of(const struct action *a, int event)
+{
+	return (struct fleet_cause){ .event = event,
+				     .who = a->who,
+				     .why = a->reason,
+				     .evidence = a->evidence,
+				     .until_us = a->until_us,
+				     .marked_us = a->marked_us };
+}
+
+static int happen(const struct actor_env *env, const struct action *a, int event, struct err *err)
+{
+	const struct fleet_node *node = fleet_find(env->fleet, a->node);
+	const struct finding *finding = node && a->check ? fleet_finding(node, a->check, a->subject)
+							 : NULL;
+	struct fleet_cause cause = cause_of(a, event);
+
+	/* It counts for the part that was bad, wherever that goes. */
+	cause.serial = finding ? finding->serial : NULL;
+	return node_life_event(env, a->node, &cause, err);
+}
+
+static void publish(const struct actor_env *env, const struct action *a, const char *reason,
+		    bool warning)
+{
+	env->cluster->ops->event(env->cluster,
+				 &(struct cluster_event){ a->node, reason, a->reason, warning });
+}
+
+static int complete_cordon(const struct actor_env *env, struct action *a, struct err *err)
+{
+	(void)reservation_done(env->places, a->node, LEDGER_CORDON);
+	publish(env, a, "AssayCordoned", true);
+	log_warning("cordoned node=%s by=%s: %s", a->node, a->who, a->reason);
+	return happen(env, a, a->sticky ? EVENT_CORDONED_STICKY : EVENT_CORDONED, err);
+}
+
+static int complete_uncordon(const struct actor_env *env, struct action *a, struct err *err)
+{
+	const struct fleet_node *node = fleet_find(env->fleet, a->node);
+
+	reservation_drop(env->places, a->node, LEDGER_CORDON);
+	publish(env, a, "AssayUncordoned", false);
+	log_info("uncordoned node=%s by=%s: %s", a->node, a->who, a->reason);
+	if (!node || !life_holds(node->record.life.state))
+		return 0;
+	return happen(env, a, a->until_us ? EVENT_UNCORDONED : EVENT_RELEASED, err);
+}
+
+static int complete_hold(const struct actor_env *env, struct action *a, struct err *err)
+{
+	if (a->kind == ACT_UNHOLD)
+		reservation_drop(env->places, a->node, LEDGER_HOLD);
+	else if (!reservation_done(env->places, a->node, LEDGER_HOLD))
+		reservation_changed(env->places);
+	return happen(env, a, a->kind == ACT_HOLD ? EVENT_HOLD : EVENT_UNHOLD, err);
+}
+
+static int complete_override(const struct actor_env *env, struct action *a, struct err *err)
+{
+	return happen(env, a, EVENT_OVERRIDE, err);
+}
+
+static int complete_verified(const struct actor_env *env, struct action *a, struct err *err UNUSED)
+{
+	const bool let_in = streq(a->rule, STARTUP_RULE_OPEN);
+
+	publish(env, a, let_in ? "AssayLetIn" : "AssayVerified", let_in);
+	log_info("the start-up taint is off node=%s: %s", a->node, a->reason);
+	return 0;
+}
+
+static int complete_silence(const struct actor_env *env, struct action *a, struct err *err)
+{
+	return happen(env, a, EVENT_SILENCE, err);
+}
+
+/* What was found was about what was repaired. */
+static int complete_repair_done(const struct actor_env *env, struct action *a, struct err *err)
+{
+	int r = happen(env, a, EVENT_REPAIR_DONE, err);
+
+	return r == 0 ? store_begin_repaired(env->store, a->node, env_real_us(env), err) : r;
+}
+
+static int complete_reset(const struct actor_env *env, struct action *a, struct err *err UNUSED)
+{
+	(void)breaker_reset(&env->places->ledger.breaker, a->who, a->reason, env_real_us(env));
+	env->options->forgive_file(env->options->context);
+	reservation_changed(env->places);
+	log_warning("the breaker was reset by=%s: %s", a->who, a->reason);
+	return 0;
+}
+
+/* A test is ordered: the rest of it is the host's. */
+static int complete_retest(const struct actor_env *env, struct action *a, struct err *err UNUSED)
+{
+	env->counts->tests_ordered++;
+	env_orders_changed(env, a->node);
+	return 0;
+}
+
+/* --- the table --- */
+
+static const struct effect {
+	bool reserves; /* a place of the budget */
+	void (*apply)(const struct actor_env *env, struct action *a,
+		      const struct cluster_call *call); /* NULL: nothing outside */
+	int (*complete)(const struct actor_env *env, struct action *a, struct err *err);
+	const char *done;
+} effects[ACT_KINDS_] = {
+	[ACT_CORDON] = { true, apply_cordon, complete_cordon, "it is out of service" },
+	[ACT_UNCORDON] = { false, apply_uncordon, complete_uncordon, "it is in service" },
+	[ACT_HOLD] = { true, apply_hold, complete_hold, "it is kept free for a test" },
+	[ACT_UNHOLD] = { false, apply_hold, complete_hold, "it is kept free no more" },
+	[ACT_EVICT] = { false, drain_apply, drain_complete, "its jobs were asked to go" },
+	[ACT_RETEST] = { false, NULL, complete_retest, "" },
+	[ACT_OVERRIDE] = { false, apply_override, complete_override, "it stays in service" },
+	[ACT_SILENCE] = { false, NULL, complete_silence, "silenced" },
+	[ACT_REPAIR_DONE] = { false, NULL, complete_repair_done,
+			      "what was found of it is forgotten; it is tested, and given back "
+			      "when it passes if it was out of service" },
+	[ACT_BREAKER_RESET] = { false, NULL, complete_reset, "the breaker is closed" },
+	[ACT_VERIFIED] = { false, apply_verified, complete_verified, "its start-up taint is off" },
+};
+
+bool effect_reserves(int kind)
+{
+	return effects[kind].reserves;
+}
+
+bool effect_is_outside(int kind)
+{
+	return effects[kind].apply != NULL;
+}
+
+void effect_apply(const struct actor_env *env, struct action *a, const struct cluster_call *call)
+{
+	effects[a->kind].apply(env, a, call);
+}
+
+/* What is said of it, where the time or the cluster matters. */
+static char *done_of(const struct actor_env *env, const struct action *a)
+{
+	const char *more = a->kind == ACT_CORDON ? env->cluster->ops->cordon_only : NULL;
+	const bool silence = a->kind == ACT_SILENCE;
+	char until[CLOCK_STAMP_SIZE];
+
+	if (!silence && a->kind != ACT_OVERRIDE)
+		return xasprintf("%s%s%s", effects[a->kind].done, more ? "; " : "",
+				 more ? more : "");
+	if (!a->until_us)
+		return xasprintf("the %s has ended", silence ? "silence" : "override");
+	clock_stamp(a->until_us, until);
+	return xasprintf("%s until %s", effects[a->kind].done, until);
+}
+
+char *effect_complete(const struct actor_env *env, struct action *a)
+{
+	struct err err = ERR_INIT;
+
+	if (effects[a->kind].complete && effects[a->kind].complete(env, a, &err) < 0)
+		log_warning("done, but not as the record had it: %s", err.msg);
+	if (effect_is_outside(a->kind))
+		node_views_forgive(env, a->node);
+	return done_of(env, a);
+}

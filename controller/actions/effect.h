@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Effects: what each kind of action does to the cluster, and what is booked when it is done. One
+ * row a kind; when to do it, and whether it may be done, is action_step.h.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct action;
+struct actor_env;
+struct cluster_call;
+
+/* Does the kind (enum action_kind) take a place of the budget; has it an effect outside? */
+bool effect_reserves(int kind);
+bool effect_is_outside(int kind);
+
+/* Ask the cluster for it, as it is: no record, no budget. Only of kinds with an effect outside. */
+void effect_apply(const struct actor_env *env, struct action *a, const struct cluster_call *call);
+
+/* It is done: book it, without doing it again. What is said of it, new memory. */
+char *effect_complete(const struct actor_env *env, struct action *a);

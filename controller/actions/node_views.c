@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/actions/node_views.h"
+
+#include <stdlib.h>
+
+#include "controller/actions/actor_env.h"
+#include "controller/actions/node_view.h"
+#include "controller/actions/reservation.h"
+#include "lib/base/duration.h"
+#include "lib/base/random.h"
+#include "lib/base/xalloc.h"
+#include "lib/policy/fleet.h"
+#include "lib/policy/policy.h"
+
+/* Who changes a node just when we do is soon done with it, or never is. */
+#define CONFLICT_BASE_US (200 * USEC_PER_MSEC)
+#define CONFLICT_CAP_US (30 * USEC_PER_SEC)
+
+/* What a person has to mend takes minutes; but a server that has just started knows no roles yet. */
+#define REFUSED_LEAST_US USEC_PER_SEC
+#define REFUSED_BASE_US (4 * USEC_PER_SEC)
+#define REFUSED_CAP_US (5 * USEC_PER_MIN)
+
+/* --- all of them --- */
+
+static void view_release(void *item)
+{
+	struct node_view *view = item;
+
+	cluster_node_release(&view->c);
+}
+
+void node_views_release(struct node_views *views)
+{
+	map_release(&views->map, view_release);
+	free(TAKE(views->label));
+	views->listed = false;
+}
+
+struct node_view *node_views_find(const struct node_views *views, const char *node)
+{
+	return map_find(&views->map, node);
+}
+
+struct node_view *node_views_there(const struct node_views *views, const char *node)
+{
+	struct node_view *view = map_find(&views->map, node);
+
+	return view && view->there ? view : NULL;
+}
+
+struct node_view *node_views_need(struct node_views *views, const char *node)
+{
+	struct node_view *view = map_find(&views->map, node);
+
+	if (view)
+		return view;
+	view = map_need(&views->map, node, sizeof(*view));
+	view->conflicts = (struct backoff){ .base_us = CONFLICT_BASE_US, .cap_us = CONFLICT_CAP_US };
+	view->refusals = (struct backoff){ .base_us = REFUSED_BASE_US, .cap_us = REFUSED_CAP_US };
+	return view;
+}
+
+void node_views_drop(struct node_views *views, const char *node)
+{
+	map_drop(&views->map, node, view_release);
+}
+
+struct walk {
+	void (*each)(void *context, struct node_view *view);
+	void *context;
+};
+
+static void walk_one(void *context, void *item)
+{
+	const struct walk *walk = context;
+
+	walk->each(walk->context, item);
+}
+
+void node_views_each(const struct node_views *views,
+		     void (*each)(void *context, struct node_view *view), void *context)
+{
+	struct walk walk = { each, context };
+
+	map_each(&views->map, walk_one, &walk);
+}
+
+struct node_views_change node_views_put(struct node_views *views, struct cluster_node *node)
+{
+	struct node_view *view = node_views_need(views, node->name);
+	const struct node_views_change change = {
+		.view = view,
+		.news = !view->there || !cluster_node_same(&view->c, node),
+		.was_ours = view->there && view->c.mark,
+	};
+
+	cluster_node_release(&view->c);
+	view->c = *node;
+	*node = (struct cluster_node){ 0 };
+	view->there = true;
+	view->listed = views->listing;
+	return change;
+}
+
+struct unlisted {
+	unsigned listing;
+	const char *name;
+};
+
+static void find_unlisted(void *context, struct node_view *view)
+{
+	struct unlisted *u = context;
+
+	if (!u->name && (!view->there || view->listed != u->listing))
+		u->name = view->name;
+}
+
+char *node_views_unlisted(const struct node_views *views)
+{
+	struct unlisted u = { views->listing, NULL };
+
+	node_views_each(views, find_unlisted, &u);
+	return xstrdup(u.name);
+}
+
+void node_views_synced(struct node_views *views)
+{
+	views->listing++;
+	views->listed = true;
+}
+
+/* --- facts --- */
+
+/* Somebody else keeps it out of service, or another controller may be about to. */
+static bool is_by_others(const struct actor_env *env, const struct node_view *view)
+{
+	const uint64_t now_us = env_mono_us(env);
+
+	return node_view_is_by_others(&view->c) ||
+	       (!view->c.mark && reservation_kept(env->places, view->name, LEDGER_CORDON, now_us)) ||
+	       (!view->c.hold_us && reservation_kept(env->places, view->name, LEDGER_HOLD, now_us));
+}
+
+static void refresh(const struct actor_env *env, const struct node_view *view)
+{
+	struct fleet_node *node = view->there ? fleet_find(env->fleet, view->name) : NULL;
+
+	if (node)
+		node_view_facts(env->fleet, node, &view->c, env_policy(env)->domain_label,
+				is_by_others(env, view), view->coming);
+}
+
+void node_views_refresh(const struct actor_env *env, const char *node)
+{
+	const struct node_view *view = node_views_find(env->views, node);
+
+	if (view)
+		refresh(env, view);
+}
+
+static void refresh_one(void *context, struct node_view *view)
+{
+	refresh(context, view);
+}
+
+void node_views_refresh_all(const struct actor_env *env)
+{
+	node_views_each(env->views, refresh_one, (void *)(uintptr_t)env);
+}
+
+void node_views_follow_policy(const struct actor_env *env)
+{
+	const char *label = env_policy(env)->domain_label;
+
+	if (streq(env->views->label, label))
+		return;
+	free(env->views->label);
+	env->views->label = xstrdup(label);
+	node_views_refresh_all(env);
+}
+
+void node_views_set_coming(const struct actor_env *env, const char *node, bool coming)
+{
+	struct node_view *view = coming ? node_views_need(env->views, node)
+					: node_views_find(env->views, node);
+
+	if (!view)
+		return;
+	view->coming = coming;
+	refresh(env, view);
+}
+
+bool node_views_is_out_without(const struct actor_env *env, const struct fleet_node *node)
+{
+	const struct node_view *view = node_views_find(env->views, node->name);
+
+	return (node->out & ~(unsigned)(OUT_OTHERS | OUT_COMING)) || node->outside ||
+	       (view && is_by_others(env, view));
+}
+
+/* --- the condition --- */
+
+static void publish(const struct actor_env *env, struct node_view *view)
+{
+	const struct fleet_node *node = fleet_find(env->fleet, view->name);
+	struct node_view_condition told;
+
+	if (!view->there || !node ||
+	    !node_view_tell(&view->c, node, env_policy(env), env_real_us(env), &view->told, &told))
+		return;
+	env->cluster->ops->condition(
+		env->cluster,
+		&(struct cluster_condition){ view->name, told.healthy, told.reason, told.message },
+		&(struct cluster_call){ 0 });
+	free(told.message);
+}
+
+void node_views_publish(const struct actor_env *env, const char *node)
+{
+	struct node_view *view = node_views_find(env->views, node);
+
+	if (view && env->stage == STAGE_ACTING)
+		publish(env, view);
+}
+
+static void publish_one(void *context, struct node_view *view)
+{
+	publish(context, view);
+}
+
+void node_views_publish_all(const struct actor_env *env)
+{
+	if (env->stage == STAGE_ACTING && env->cluster->ops->conditions)
+		node_views_each(env->views, publish_one, (void *)(uintptr_t)env);
+}
+
+/* --- patience --- */
+
+void node_views_conflict(const struct actor_env *env, const char *node)
+{
+	struct node_view *view = node_views_need(env->views, node);
+
+	view->again_us = env_mono_us(env) + backoff_fail(&view->conflicts, 0, random_u64());
+}
+
+uint64_t node_views_refused_us(const struct actor_env *env, const char *node)
+{
+	struct node_view *view = node_views_need(env->views, node);
+
+	return backoff_fail(&view->refusals, REFUSED_LEAST_US, random_u64());
+}
+
+void node_views_forgive(const struct actor_env *env, const char *node)
+{
+	struct node_view *view = node_views_find(env->views, node);
+
+	if (!view)
+		return;
+	view->again_us = 0;
+	backoff_reset(&view->conflicts);
+	backoff_reset(&view->refusals);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The nodes as the cluster has them, and what follows from that: the facts that the fleet counts,
+ * the condition that the cluster is told, and how long to leave alone a node that others change.
+ * What is to be read from one node is node_view.h; what somebody did to it out_of_band.h.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "controller/cluster/cluster.h"
+#include "lib/base/backoff.h"
+#include "lib/base/macro.h"
+#include "lib/base/map.h"
+
+struct actor_env;
+struct fleet_node;
+
+/* One of them. Read it; only node_views.c writes. */
+struct node_view {
+	char *name;
+	struct cluster_node c;
+	bool there;  /* the cluster has it; false: a record of it is kept, until the first list */
+	bool coming; /* an action takes it out of service */
+	unsigned listed; /* the last list that named it */
+	int told;	 /* of how it is: what was told last; 0: nothing (node_view_tell()) */
+	struct backoff conflicts, refusals; /* since it last went well */
+	uint64_t again_us;		    /* monotonic: nothing is decided on it before */
+};
+
+/* Zero it before its first use. */
+struct node_views {
+	struct map map;
+	unsigned listing; /* counts the lists */
+	bool listed;	  /* the cluster has named all nodes once */
+	char *label;	  /* by which the facts say where nodes are: budget.domain; or NULL */
+};
+
+void node_views_release(struct node_views *views);
+
+/* NULL: never heard of. */
+struct node_view *node_views_find(const struct node_views *views, const char *node);
+
+/* NULL also when the cluster does not have it. */
+struct node_view *node_views_there(const struct node_views *views, const char *node);
+struct node_view *node_views_need(struct node_views *views, const char *node);
+void node_views_drop(struct node_views *views, const char *node);
+void node_views_each(const struct node_views *views,
+		     void (*each)(void *context, struct node_view *view), void *context);
+
+/* What was put in when the cluster told of it: `news`, but for its version; it was cordoned by us. */
+struct node_views_change {
+	struct node_view *view;
+	bool news, was_ours;
+};
+
+/* The cluster tells of a node; it is taken, and zeroed. */
+struct node_views_change node_views_put(struct node_views *views, struct cluster_node *node);
+
+/* It has named all: the name of one that it did not, new memory; NULL: no more. */
+char *node_views_unlisted(const struct node_views *views);
+void node_views_synced(struct node_views *views);
+
+/* --- facts --- */
+
+/* What of the node the budgets count that is not ours: from the cluster, and what is under way. */
+void node_views_refresh(const struct actor_env *env, const char *node);
+void node_views_refresh_all(const struct actor_env *env);
+
+/* The policy may have been reloaded: where nodes are is looked at anew when it says so. */
+void node_views_follow_policy(const struct actor_env *env);
+
+/* An action that takes it out of service begins, or ends. */
+void node_views_set_coming(const struct actor_env *env, const char *node, bool coming);
+
+/* Is it out of service whatever is under way on it? */
+bool node_views_is_out_without(const struct actor_env *env, const struct fleet_node *node);
+
+/* --- the condition --- */
+
+/* Tell the cluster how the host is, or all are, when that has changed. */
+void node_views_publish(const struct actor_env *env, const char *node);
+void node_views_publish_all(const struct actor_env *env);
+
+/* --- patience --- */
+
+/* Somebody changed it just when we did: nothing is decided on it for a while. */
+void node_views_conflict(const struct actor_env *env, const char *node);
+
+/* How long to leave alone what the cluster refuses us: at first for seconds, at last for minutes. */
+uint64_t node_views_refused_us(const struct actor_env *env, const char *node);
+
+/* All is as it should be with it: what comes next begins anew. */
+void node_views_forgive(const struct actor_env *env, const char *node);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/actions/out_of_band.h"
+
+#include "controller/actions/action.h"
+#include "controller/actions/actor_env.h"
+#include "controller/actions/node_life.h"
+#include "controller/actions/node_view.h"
+#include "controller/actions/node_views.h"
+#include "controller/actions/reservation.h"
+#include "lib/base/log.h"
+#include "lib/policy/fleet.h"
+#include "lib/policy/policy.h"
+
+static const char somebody[] = "somebody at the cluster";
+
+/* Our cordon was lifted by hand: an order. Our marks go, by the one way back into service. */
+static void find_uncordon(const struct actor_env *env, const struct node_view *view)
+{
+	const struct policy *policy = env_policy(env);
+	const struct action_start start = {
+		.node = view->name,
+		.who = somebody,
+		.reason = "it was made schedulable by hand",
+		.until_us = env_real_us(env) + policy->override_us,
+	};
+
+	env->counts->overrides_found++;
+	(void)action_begin(env, ACT_UNCORDON, &start);
+}
+
+/* Our mark is gone, with or without the cordon: it is not ours any more. */
+static void find_unmarked(const struct actor_env *env, const struct node_view *view)
+{
+	const struct policy *policy = env_policy(env);
+	const struct fleet_cause cause = {
+		.event = EVENT_UNCORDONED,
+		.who = somebody,
+		.why = "our mark was taken off by hand",
+		.until_us = env_real_us(env) + policy->override_us,
+	};
+	const struct action_start start = {
+		.node = view->name, .who = somebody, .reason = cause.why, .until_us = cause.until_us
+	};
+
+	env->counts->overrides_found++;
+	(void)node_life_event(env, view->name, &cause, NULL);
+	(void)action_record(env, ACT_UNCORDON, ACTION_DONE, &start, "it was found so");
+	reservation_want_reconcile(env->places);
+}
+
+/* Done and not recorded: whoever did it was killed in between, or is a twin. */
+static void adopt(const struct actor_env *env, const struct node_view *view)
+{
+	const struct cluster_mark *mark = view->c.mark;
+	const struct fleet_cause cause = {
+		.event = mark->sticky ? EVENT_CORDONED_STICKY : EVENT_CORDONED,
+		.who = streq(mark->by, "assay") ? WHO_AUTOMATIC : mark->by,
+		.why = mark->reason,
+		.evidence = json_string_value(json_array_get(mark->evidence, 0)),
+		.marked_us = mark->at_us,
+	};
+
+	log_info("a cordon of ours is found and recorded node=%s", view->name);
+	(void)node_life_event(env, view->name, &cause, NULL);
+	reservation_want_reconcile(env->places);
+}
+
+/* What was tested and found good was the cordon before: this one begins anew. */
+static void adopt_anew(const struct actor_env *env, const struct node_view *view)
+{
+	const struct fleet_cause ended = {
+		.event = EVENT_RELEASED,
+		.who = WHO_AUTOMATIC,
+		.why = "another controller gave it back, and took it out of service again",
+	};
+
+	if (node_life_event(env, view->name, &ended, NULL) == 0)
+		adopt(env, view);
+}
+
+/* Which cordon the record is of is known once the cluster shows its mark. */
+static void note_mark(const struct actor_env *env, const struct node_view *view,
+		      struct fleet_node *node)
+{
+	if (!view->c.mark || node->record.marked_us || !life_holds(node->record.life.state))
+		return;
+	node->record.marked_us = view->c.mark->at_us;
+	(void)node_life_keep(env, node, NULL);
+}
+
+/* The hold stands, and its test is over. */
+static void find_hold(const struct actor_env *env, const struct node_view *view)
+{
+	const struct action_start start = { .node = view->name,
+					    .who = WHO_AUTOMATIC,
+					    .reason = "the test it was kept free for is over" };
+
+	(void)action_begin(env, ACT_UNHOLD, &start);
+}
+
+static void find_unhold(const struct actor_env *env, const struct node_view *view)
+{
+	const struct fleet_cause cause = { .event = EVENT_UNHOLD,
+					   .who = somebody,
+					   .why = "the hold was taken off" };
+
+	(void)node_life_event(env, view->name, &cause, NULL);
+}
+
+static void find_override(const struct actor_env *env, const struct node_view *view)
+{
+	const struct fleet_cause cause = { .event = EVENT_OVERRIDE,
+					   .who = somebody,
+					   .why = "override-until was set by hand",
+					   .until_us = view->c.override_us };
+
+	(void)node_life_event(env, view->name, &cause, NULL);
+}
+
+static void look(const struct actor_env *env, const struct node_view *view)
+{
+	static void (*const find[])(const struct actor_env *env, const struct node_view *view) = {
+		[OBSERVED_UNCORDON] = find_uncordon, [OBSERVED_CORDON] = adopt,
+		[OBSERVED_ANEW] = adopt_anew,	     [OBSERVED_UNMARKED] = find_unmarked,
+		[OBSERVED_HOLD_OVER] = find_hold,    [OBSERVED_UNHOLD] = find_unhold,
+	};
+	struct fleet_node *node = fleet_find(env->fleet, view->name);
+	enum observed observed;
+
+	if (!node || !view->there || actions_of(env->actions, view->name))
+		return;
+	observed = node_view_observe(&view->c, &node->record, env_real_us(env));
+	if (observed != OBSERVED_NOTHING)
+		find[observed](env, view);
+	note_mark(env, view, node);
+	if (node_view_is_overridden(&view->c, &node->record, env_real_us(env)))
+		find_override(env, view);
+}
+
+void out_of_band_look(const struct actor_env *env, const char *node)
+{
+	const struct node_view *view = node_views_find(env->views, node);
+
+	if (view && env->stage == STAGE_ACTING)
+		look(env, view);
+}
+
+static void look_one(void *context, struct node_view *view)
+{
+	look(context, view);
+}
+
+void out_of_band_look_all(const struct actor_env *env)
+{
+	if (env->stage == STAGE_ACTING)
+		node_views_each(env->views, look_one, (void *)(uintptr_t)env);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In place of token_review_kube.c where there is no libcurl. */
+#include <errno.h>
+
+#include "controller/config/token_review_kube.h"
+#include "lib/base/err.h"
+
+int token_review_kube_open(const struct settings *settings UNUSED, struct sd_event *loop UNUSED,
+			   struct token_review **ret UNUSED, struct err *err)
+{
+	return err_set(err, EINVAL,
+		       "kubernetes: this build has no libcurl: build it with libcurl, "
+		       "or say neither cluster, kubeconfig nor kubernetes");
+}

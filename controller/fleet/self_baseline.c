@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/fleet/self_baseline.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/fnv.h"
+#include "lib/base/xalloc.h"
+#include "lib/judge/stats.h"
+
+/* The drift follows so many reports, none by more than a good host differs. */
+#define DRIFT_REPORTS 32.0
+#define DRIFT_STEP_MAX 0.05
+/* The fleet moves: half of the least floor of 5 %. A day's swing is less. */
+#define MOVED_MIN 0.025
+
+/* The worst parts are followed over so many runs, and one run counts for so much at most. */
+enum { TAIL_RUNS = 32, TAIL_RUNS_MIN = 8 };
+#define TAIL_STEP_MAX 0.03
+/* With their parts they are enough to tell what parts differ by. */
+enum { TAIL_HOSTS_MIN = 3 };
+/* A host has about so many parts. */
+enum { TAIL_PARTS = 8 };
+
+/*
+ * The next is better by so much, as a logarithm: 5 %, the least slack of what spreads; with few
+ * hosts, where a gap is all there is to tell by, more by what the means of TAIL_RUNS_MIN runs of
+ * two parts are off by. Until it is not by the last.
+ */
+#define APART 0.05
+#define APART_OF_FEW 0.058
+#define APART_STILL 0.042
+
+/*
+ * The end of a tail is read off the worst parts, one in TAIL_OF of all, from so many parts on. The
+ * very worst of them, some and one more in 1,000, are those in question: of these it only counts
+ * that they are beyond the others (a censored sample).
+ */
+enum { TAIL_OF = 64, TAIL_MIN = 16, TAIL_ALL_MIN = 400, TAIL_ASKED = 4, TAIL_SHARE = 1000 };
+/* A SKU of good parts has one that is taken for apart by this, though others are near it, so often. */
+#define TAIL_ODDS 0.05
+/* A part that is apart is told by a run that is no better than this beside where the others end:
+ * two standard deviations of a run. */
+#define TAIL_RUN 0.03
+
+/* Of fewer hosts the spread of their levels is not known: it may look half as wide as it is. */
+enum { LEVEL_HOSTS_MIN = 10 };
+
+/* Where the host is, or belongs. */
+static size_t place_of(struct self_baselines *u, const char *node, bool *ret_there)
+{
+	size_t low = 0, high = u->n;
+
+	*ret_there = u->last < u->n && streq(u->hosts[u->last].node, node);
+	if (*ret_there)
+		return u->last;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (strcmp(u->hosts[mid].node, node) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*ret_there = low < u->n && streq(u->hosts[low].node, node);
+	u->last = low;
+	return low;
+}
+
+static struct self_baseline *find(struct self_baselines *u, const char *node)
+{
+	bool there = false;
+	size_t at = place_of(u, node, &there);
+
+	return there ? &u->hosts[at] : NULL;
+}
+
+static struct self_baseline *need(struct self_baselines *u, const char *node)
+{
+	bool there = false;
+	size_t at = place_of(u, node, &there);
+
+	if (there)
+		return &u->hosts[at];
+	if (u->n == u->room) {
+		u->room = MAX(u->room * 2, (size_t)16);
+		u->hosts = xrealloc(u->hosts, u->room, sizeof(*u->hosts));
+	}
+	memmove(&u->hosts[at + 1], &u->hosts[at], (u->n - at) * sizeof(*u->hosts));
+	u->hosts[at] = (struct self_baseline){ .node = xstrdup(node) };
+	u->n++;
+	return &u->hosts[at];
+}
+
+static const struct self_baseline_part *find_part(const struct self_baseline *host,
+						  const char *subject)
+{
+	const uint32_t name = fnv1a(subject, strlen(subject));
+	size_t i;
+
+	for (i = 0; i < host->n; i++) {
+		if (host->parts[i].name == name)
+			return &host->parts[i];
+	}
+	return NULL;
+}
+
+static struct trend *need_part(struct self_baseline *host, const char *subject)
+{
+	const struct self_baseline_part *there = find_part(host, subject);
+
+	if (there)
+		return &host->parts[there - host->parts].trend;
+	if (host->n == SELF_BASELINE_PARTS_MAX)
+		return NULL;
+	host->parts = xrealloc(host->parts, host->n + 1, sizeof(*host->parts));
+	host->parts[host->n] =
+		(struct self_baseline_part){ .name = fnv1a(subject, strlen(subject)) };
+	return &host->parts[host->n++].trend;
+}
+
+/*
+ * What the fleet reaches now, all that it has in common included. Only for judging: what is
+ * learnt is held against the fleet alone, or the drift would drift with itself.
+ */
+static double control_of(const struct self_baselines *u, double fleet)
+{
+	return fleet * exp(u->drift);
+}
+
+static double center_of_values(const struct self_baseline_value *values, size_t n)
+{
+	CLEANUP(freep) double *sorted = xcalloc(n + 1, sizeof(*sorted));
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		sorted[i] = values[i].value;
+	return trend_center(sorted, n);
+}
+
+/* The median of all but number `i` of `n` values that ascend. */
+static double others_of(const struct self_baseline_value *values, size_t n, size_t i)
+{
+	const size_t m = n - 1, low = (m - 1) / 2, high = m / 2;
+
+	return (values[low + (low >= i)].value + values[high + (high >= i)].value) / 2;
+}
+
+/* One more report: where the fleet is, and where it was. */
+static void follow(struct self_baselines *u, double fleet)
+{
+	const double now = log(fleet), runs = (double)TREND_MAX * (double)MAX(u->n, (size_t)1);
+
+	u->slow = u->slow == 0 ? now : u->slow + (now - u->slow) / runs;
+	u->moved = fabs(now - u->slow) > MOVED_MIN;
+}
+
+void self_baselines_learn(struct self_baselines *u, const char *node,
+			  const struct self_baseline_value *values, size_t n, double fleet)
+{
+	struct self_baseline *host;
+	size_t i;
+
+	if (n == 0 || !(values[0].value > 0))
+		return;
+	host = need(u, node);
+	u->changed = true;
+	if (isfinite(fleet) && !u->moved) {
+		trend_push(&host->whole, center_of_values(values, n) / fleet);
+		u->news++;
+	}
+	for (i = 0; n > REFERENCE_N_MIN && i < n; i++) {
+		struct trend *trend = need_part(host, values[i].subject);
+
+		if (trend)
+			trend_push(trend, values[i].value / others_of(values, n, i));
+	}
+}
+
+void self_baselines_tail(struct self_baselines *u, const char *node, double worst, double second)
+{
+	struct self_baseline_tail *t = &need(u, node)->tail;
+	const double share = 1.0 / (t->runs < TAIL_RUNS ? t->runs + 1 : TAIL_RUNS);
+	const double most = t->runs < REFERENCE_N_MIN ? INFINITY : TAIL_STEP_MAX;
+
+	t->worst += share * fmax(fmin(worst - t->worst, most), -most);
+	t->second += share * fmax(fmin(second - t->second, most), -most);
+	t->runs++;
+	u->tails_news++;
+}
+
+static void note_lowest(struct self_baselines *u, const struct self_baseline *host)
+{
+	const struct self_baseline_worst one = { host->node, host->tail.worst };
+
+	if (!u->lowest[0].node || one.worst < u->lowest[0].worst) {
+		u->lowest[1] = u->lowest[0];
+		u->lowest[0] = one;
+	} else if (!u->lowest[1].node || one.worst < u->lowest[1].worst) {
+		u->lowest[1] = one;
+	}
+}
+
+/*
+ * The tail of good parts as an exponential, of which `n` were found to lie `sum` beyond `from`
+ * in all: what is beyond a high threshold is distributed so (Pickands 1975, of a tail that is
+ * neither bounded nor a power).
+ */
+struct tail {
+	double from, sum;
+	size_t of, n; /* parts beyond `from`, and how many of them say how far */
+};
+
+/* False when there are too few parts. */
+static bool tail_of(const struct self_baselines *u, struct tail *ret)
+{
+	const size_t parts = u->n_tails / 2 * TAIL_PARTS;
+	const size_t asked = TAIL_ASKED + parts / TAIL_SHARE;
+	const size_t of = MAX(parts / TAIL_OF, (size_t)TAIL_MIN);
+	struct tail t = { .of = of, .n = of - asked };
+	size_t i;
+
+	if (parts < TAIL_ALL_MIN || of >= u->n_tails)
+		return false;
+	t.from = u->tails[of];
+	for (i = 0; i < of; i++)
+		t.sum += t.from - u->tails[MAX(i, asked)];
+	*ret = t;
+	return t.sum > 0;
+}
+
+/*
+ * Beyond `from` by so much there are `odds` good parts to be expected. The scale of the tail is
+ * itself only known from `n` parts: over what they say of it the exponential becomes (1 + x / sum)
+ * to the power of -n (the Bayesian prediction of Aitchison and Dunsmore 1975).
+ */
+static double tail_beyond(const struct tail *t, double odds)
+{
+	return t->sum * (pow((double)t->of / odds, 1 / (double)t->n) - 1);
+}
+
+/*
+ * The middle of the innermost gap that very few parts are beyond. The gaps at the end of a tail
+ * that falls off exponentially are independent, and the one that i parts are beyond has the
+ * scale of the tail divided by i (Renyi 1953). One alone needs no more than `width`; of several the
+ * others may be good ones, unless a good tail has such a gap in TAIL_ODDS of cases only.
+ */
+static double end_by_gap(const struct self_baselines *u, const struct tail *t, double width)
+{
+	const double scale = t ? t->sum / (double)t->n : 0;
+	size_t i = t ? t->of - t->n : 1;
+
+	for (; i > 0; i--) {
+		const double gap = i < u->n_tails ? u->tails[i] - u->tails[i - 1] : 0;
+
+		if (gap > fmax(width, i > 1 ? -log(TAIL_ODDS) * scale / (double)i : 0))
+			return (u->tails[i] + u->tails[i - 1]) / 2;
+	}
+	return -INFINITY;
+}
+
+static struct self_baseline_end find_end(const struct self_baselines *u)
+{
+	struct tail tail;
+	const bool known = tail_of(u, &tail);
+	const double width = known ? APART : APART_OF_FEW;
+	struct self_baseline_end end = { end_by_gap(u, known ? &tail : NULL, width),
+					 end_by_gap(u, known ? &tail : NULL, APART_STILL) };
+
+	if (known) {
+		const double last = tail_beyond(&tail, 1), rare = tail_beyond(&tail, TAIL_ODDS);
+
+		end.apart = fmax(end.apart, tail.from - fmax(rare, last + APART));
+		end.still =
+			fmax(end.still, tail.from - fmax(rare, last + APART) + APART - APART_STILL);
+	}
+	end.still = fmax(end.still, end.apart);
+	return end;
+}
+
+/* The tails of all hosts; kept until 5 % of them are new. */
+static void gather_tails(struct self_baselines *u)
+{
+	size_t i;
+
+	if (u->tails && u->tails_news <= u->n / 20)
+		return;
+	u->tails = xrealloc(u->tails, 2 * u->n + 1, sizeof(*u->tails));
+	u->n_tails = u->tails_news = 0;
+	memset(u->lowest, 0, sizeof(u->lowest));
+	for (i = 0; i < u->n; i++) {
+		const struct self_baseline_tail *t = &u->hosts[i].tail;
+
+		if (t->runs == 0)
+			continue;
+		note_lowest(u, &u->hosts[i]);
+		u->tails[u->n_tails++] = t->worst;
+		u->tails[u->n_tails++] = t->second;
+	}
+	stats_sort(u->tails, u->n_tails);
+	u->end = find_end(u);
+}
+
+/* The worst part of any other host, as the tails were gathered. */
+static double next_of(const struct self_baselines *u, const char *node)
+{
+	const struct self_baseline_worst *next = &u->lowest[0];
+
+	if (next->node && streq(next->node, node))
+		next = &u->lowest[1];
+	return next->node ? next->worst : (double)INFINITY;
+}
+
+/* A run of a part that is apart is as a rule no better than this. */
+static double run_of(const struct self_baseline_tail *t, double end)
+{
+	/* Its other parts are not meant, unless they are apart too. */
+	return t->second < end ? end + TAIL_RUN : fmin((t->worst + t->second) / 2, end + TAIL_RUN);
+}
+
+enum self_baseline_place self_baselines_place(struct self_baselines *u, const char *node,
+					      struct self_baseline_limits *ret)
+{
+	struct self_baseline *host = find(u, node);
+	double end;
+
+	gather_tails(u);
+	if (u->n_tails < 2 * ((size_t)TAIL_HOSTS_MIN + (host && host->tail.runs > 0)))
+		return PLACE_UNKNOWN;
+	if (!host || host->tail.runs == 0)
+		return PLACE_AMONG;
+	ret->next = fmin(next_of(u, node), host->tail.second);
+	if (host->tail.runs < TAIL_RUNS_MIN) {
+		ret->apart = ret->next - APART_OF_FEW;
+		return PLACE_EARLY;
+	}
+	end = host->tail.apart ? u->end.still : u->end.apart;
+	host->tail.apart = host->tail.worst < end;
+	if (!host->tail.apart)
+		return PLACE_AMONG;
+	ret->apart = run_of(&host->tail, end);
+	return PLACE_APART;
+}
+
+bool self_baselines_among(const struct self_baselines *u, const char *node)
+{
+	size_t i = 0;
+
+	while (i < u->n && !streq(u->hosts[i].node, node))
+		i++;
+	return i < u->n && u->n_tails > 0 && u->hosts[i].tail.runs >= TAIL_RUNS_MIN &&
+	       u->hosts[i].tail.worst >= u->end.apart;
+}
+
+void self_baselines_note(struct self_baselines *u, const char *node,
+			 const struct self_baseline_value *values, size_t n, double fleet)
+{
+	const struct self_baseline *host = find(u, node);
+	const double center = n > 0 && values[0].value > 0 ? center_of_values(values, n) : NAN;
+	double now;
+
+	if (fleet > 0)
+		follow(u, fleet);
+	if (!host || host->whole.n < REFERENCE_N_MIN || !(center > 0) || !(fleet > 0))
+		return;
+	now = log(center / fleet / trend_usual(&host->whole));
+	u->drift += fmax(fmin(now - u->drift, DRIFT_STEP_MAX), -DRIFT_STEP_MAX) / DRIFT_REPORTS;
+}
+
+size_t self_baselines_part(struct self_baselines *u, const char *node, const char *subject,
+			   double ret_ratios[static TREND_MAX])
+{
+	const struct self_baseline *host = find(u, node);
+	const struct self_baseline_part *part = host ? find_part(host, subject) : NULL;
+
+	return part ? trend_ratios(&part->trend, ret_ratios) : 0;
+}
+
+/* Of the hosts that are known; kept until 5 % of it is new. */
+static const struct center *levels_of(struct self_baselines *u)
+{
+	CLEANUP(freep) double *levels = NULL;
+	size_t n = 0, i;
+
+	if (u->leveled && u->news <= u->n / 20)
+		return &u->levels;
+	levels = xcalloc(u->n + 1, sizeof(*levels));
+	for (i = 0; i < u->n; i++) {
+		if (u->hosts[i].whole.n >= REFERENCE_N_MIN)
+			levels[n++] = trend_usual(&u->hosts[i].whole);
+	}
+	stats_sort(levels, n);
+	u->levels = center_of(levels, n, 0);
+	u->leveled = true;
+	u->news = 0;
+	return &u->levels;
+}
+
+/*
+ * Its usual level among those of the others, `m` being this run. A host that is low as a rule
+ * and not in this run has changed: what it was is no proof.
+ */
+static bool hold_level(const struct measure *m, const struct self_baseline *host,
+		       const struct center *hosts, double control, struct expectation *ret)
+{
+	struct measure level = *m;
+
+	if (hosts->n < LEVEL_HOSTS_MIN)
+		return false;
+	level.value = trend_usual(&host->whole) * control;
+	level.k = SELF_BASELINE_WHOLE_K;
+	if (!expectation_from_fleet(&level, hosts, ret))
+		return false;
+	if (measure_keeps(m, hosts->median * (m->lower ? 1 + m->slack : 1 - m->slack)))
+		ret->low = ret->far = false;
+	return true;
+}
+
+size_t self_baselines_whole(struct self_baselines *u, const char *node, const struct measure *m,
+			    double fleet, struct expectation ret[static WHOLE_EXPECTATIONS])
+{
+	const struct self_baseline *host = find(u, node);
+	const double control = control_of(u, fleet);
+	struct measure drop = *m;
+	double values[TREND_MAX];
+	struct center hosts;
+	size_t n, i, known = 0;
+
+	if (!host || host->whole.n < REFERENCE_N_MIN || !(control > 0))
+		return 0;
+	n = trend_ratios(&host->whole, values);
+	for (i = 0; i < n; i++)
+		values[i] *= control;
+	drop.slack *= SELF_BASELINE_WHOLE_SLACKS;
+	if (!u->moved)
+		known += expectation_from_history(&drop, values, n, &ret[known]);
+	hosts = *levels_of(u);
+	hosts.median *= control;
+	hosts.sigma *= control;
+	known += hold_level(m, host, &hosts, control, &ret[known]);
+	return known;
+}
+
+static void host_release(struct self_baseline *host)
+{
+	free(host->node);
+	free(host->parts);
+}
+
+void self_baselines_forget(struct self_baselines *u, const char *node)
+{
+	bool there = false;
+	size_t at = place_of(u, node, &there);
+
+	if (!there)
+		return;
+	host_release(&u->hosts[at]);
+	u->n--;
+	u->news++;
+	u->tails_news = u->n + 1; /* gather anew */
+	u->changed = u->forgotten = true;
+	memmove(&u->hosts[at], &u->hosts[at + 1], (u->n - at) * sizeof(*u->hosts));
+}
+
+void self_baselines_release(struct self_baselines *u)
+{
+	while (u->n > 0)
+		host_release(&u->hosts[--u->n]);
+	free(u->hosts);
+	free(u->tails);
+	*u = (struct self_baselines){ 0 };
+}

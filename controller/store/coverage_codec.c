@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/coverage_codec.h"
+
+#include <math.h>
+
+#include "lib/base/pool.h"
+#include "lib/base/xalloc.h"
+#include "lib/judge/verdict.h"
+
+static bool fits(const char *text)
+{
+	return !text || !strpbrk(text, "\t\n");
+}
+
+static size_t length_of(const char *text)
+{
+	return text ? strlen(text) : 0;
+}
+
+/* Room for all of its items, whether they pass or not. */
+static size_t room_of(const struct verdict *v)
+{
+	size_t room = 1, i;
+
+	for (i = 0; i < v->n_items; i++)
+		room += length_of(v->items[i].check) + length_of(v->items[i].subject) +
+			length_of(v->items[i].unit) + strlen("\t\t\n");
+	return room;
+}
+
+static char *put(char *to, const char *text, char end)
+{
+	to = mempcpy(to, text ? text : "", length_of(text));
+	*to++ = end;
+	return to;
+}
+
+char *coverage_codec_encode(const struct verdict *v)
+{
+	char *text = xcalloc(room_of(v), 1), *to = text;
+	size_t i;
+
+	for (i = 0; i < v->n_items; i++) {
+		const struct verdict_item *item = &v->items[i];
+
+		if (item->level != VERDICT_PASS || !fits(item->check) || !fits(item->subject) ||
+		    !fits(item->unit))
+			continue;
+		to = put(to, item->check, '\t');
+		to = put(to, item->subject, '\t');
+		to = put(to, item->unit, '\n');
+	}
+	return text;
+}
+
+size_t coverage_codec_count(const char *text)
+{
+	size_t n = 0;
+
+	for (text = strchr(text, '\n'); text; text = strchr(text + 1, '\n'))
+		n++;
+	return n;
+}
+
+/* Cut `*text` at the next `end`, in its line: the part before it, or NULL when there is none. */
+static char *cut(char **text, char end)
+{
+	char *part = *text, *found = part ? strpbrk(part, "\t\n") : NULL;
+
+	if (!found || *found != end)
+		return NULL;
+	*found = '\0';
+	*text = found + 1;
+	return part;
+}
+
+void coverage_codec_decode(const char *text, struct pool *pool, struct verdict *v)
+{
+	char *left = pool_text(pool, text, strlen(text));
+
+	while (*left) {
+		struct verdict_item item = { .level = VERDICT_PASS,
+					     .value = NAN,
+					     .expected = NAN,
+					     .floor = NAN,
+					     .source = SOURCE_SELF };
+
+		item.check = cut(&left, '\t');
+		item.subject = item.check ? cut(&left, '\t') : NULL;
+		item.unit = item.subject ? cut(&left, '\n') : NULL;
+		if (!item.unit)
+			return;
+		v->items[v->n_items++] = item;
+	}
+}
