@@ -42,6 +42,7 @@ enum {
 	BATCH_MAX = 1024,	  /* calls that wait for one commit */
 	BATCH_REPORTS_MAX = 4096, /* reports of them */
 	COMMIT_READY = 32,	  /* reports that are worth a commit of their own */
+	LAST_COMMITS = 6,	  /* of a stop: each may bring about something to write */
 };
 
 /* Work that goes into one batch: who comes when it is done is told to come again. */
@@ -79,7 +80,7 @@ struct controller_part {
 	void (*committed)(struct service *s);
 	void (*failed)(struct service *s); /* all since the last commit was taken back */
 	void (*forgotten)(struct service *s, const char *node);
-	void (*stop)(struct service *s); /* the last commit is still to come */
+	void (*stop)(struct service *s); /* only the last commits are still to come: LAST_COMMITS */
 	void (*close)(struct service *s);
 };
 

@@ -36,7 +36,8 @@ struct actor {
 	struct reports reports;
 	struct decider decider;
 	struct actor_counts counts;
-	bool news; /* env_news() */
+	bool news;	/* env_news() */
+	bool finishing; /* actor_finish() */
 };
 
 const struct actor_env *actor_env(const struct actor *actor)
@@ -313,9 +314,9 @@ static void step(void *context, struct actor_event *event)
 {
 	struct actor *actor = context;
 
-	if (handlers[event->kind](actor, event))
+	if (handlers[event->kind](actor, event) && !actor->finishing)
 		action_step_all(&actor->env);
-	if (event->kind == ACTOR_COMMITTED || event->kind == ACTOR_TICK)
+	if (!actor->finishing && (event->kind == ACTOR_COMMITTED || event->kind == ACTOR_TICK))
 		decider_run(&actor->decider, &actor->env);
 	ledger_sync_flush(&actor->env);
 }
@@ -442,6 +443,11 @@ void actor_failed(struct actor *actor)
 	forget(actor);
 	if (begin(actor, &err) < 0)
 		log_warning("nothing is acted on until the store can be read: %s", err.msg);
+}
+
+void actor_finish(struct actor *actor)
+{
+	actor->finishing = true;
 }
 
 void actor_stop(struct actor *actor)

@@ -75,6 +75,15 @@ struct actor_counts {
 
 int actor_open(const struct actor_options *options, struct actor **ret_actor, struct err *err);
 
+/*
+ * From now on nothing is decided, and no action goes a step on; what the cluster answers is booked,
+ * and the ledger written. After ACTOR_LAST_COMMITS commits the embedded cluster has answered all:
+ * from its nodes to the ledger, to what had been done before the start, to that in the ledger.
+ */
+enum { ACTOR_LAST_COMMITS = 6 };
+
+void actor_finish(struct actor *actor);
+
 /* Forget what is under way: the cluster may be closed now, and then this. */
 void actor_stop(struct actor *actor);
 void actor_close(struct actor *actor);

@@ -159,6 +159,14 @@ static int open_actor(struct service *s, struct err *err)
 	return r < 0 ? err_errno(err, -r, "event loop") : 0;
 }
 
+_Static_assert(LAST_COMMITS >= ACTOR_LAST_COMMITS, "a stop leaves the ledger behind");
+
+static void stop(struct service *s)
+{
+	if (s->act)
+		actor_finish(s->act);
+}
+
 static void close_actor(struct service *s)
 {
 	s->act_timer = sd_event_source_disable_unref(s->act_timer);
@@ -211,5 +219,6 @@ const struct controller_part remediation_part = {
 	.committed = committed,
 	.failed = failed,
 	.forgotten = forgotten,
+	.stop = stop,
 	.close = close_actor,
 };

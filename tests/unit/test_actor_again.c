@@ -183,7 +183,50 @@ static void another_machine_has_to_pass_though_a_kill_follows_its_report(void)
 	world_close(&w);
 }
 
+/* Cordoned by us, and not done in the ledger. */
+#define UNBOOKED                                                                          \
+	"SELECT count(*) FROM cluster_nodes AS n WHERE mark IS NOT NULL AND NOT EXISTS (" \
+	"SELECT 1 FROM cluster_ledger, json_each(text, '$.holders') AS h "                \
+	"WHERE h.value ->> 'node' = n.node AND h.value ->> 'done')"
+
+/* Wherever a stop falls, and whether or not a kill was before it: what is done is in the ledger. */
+static void what_is_done_at_a_stop_is_in_the_ledger(void)
+{
+	static const char all[] = "SELECT count(*) FROM actions";
+	long long begun, done = 0;
+	unsigned commits, killed, i;
+	struct world w;
+
+	for (commits = 0; commits < 24; commits++) {
+		CLEANUP(freep) char *name = xasprintf("stop-%u.db", commits);
+
+		killed = commits % 3 == 1 ? commits : commits % 3 == 2 ? commits / 2 : 0;
+		world_open(&w, name);
+		for (i = 1; i <= 3; i++) {
+			CLEANUP(freep) char *node = xasprintf("n%u", i);
+
+			world_report(&w, node, true);
+		}
+		if (killed > 0) {
+			(void)world_run(&w, killed);
+			world_kill(&w);
+		}
+		if (commits > killed)
+			(void)world_run(&w, commits - killed);
+		begun = world_count(&w, all);
+		actor_finish(w.act);
+		(void)world_run(&w, ACTOR_LAST_COMMITS);
+		world_kill(&w);
+		CHECK_EQ(world_count(&w, UNBOOKED), 0);
+		CHECK_EQ(world_count(&w, all), begun);
+		done += world_count(&w, "SELECT count(*) FROM cluster_nodes WHERE mark IS NOT NULL");
+		world_close(&w);
+	}
+	CHECK(done > 24);
+}
+
 static const struct test tests[] = {
+	TEST(what_is_done_at_a_stop_is_in_the_ledger),
 	TEST(another_machine_has_to_pass_though_a_kill_follows_its_report),
 	TEST(what_became_fatal_after_an_order_is_that_old_after_a_restart_too),
 	TEST(what_was_fatal_before_an_order_is_so_after_a_restart_too),
