@@ -137,6 +137,12 @@ static void facts_replace_those_of_before(void)
 	CHECK_EQ(node->out, OUT_OURS);
 	CHECK_STR(names_text(&fleet.domains, node->domain), "r1");
 	CHECK(!node->managed);
+	c.hold_us = NOW_US; /* it is over, and still there */
+	node_view_facts(&fleet, node, &c, "rack", false, false);
+	CHECK_EQ(node->out, OUT_OURS | OUT_OTHERS | OUT_COMING);
+	node->out = OUT_HOLD;
+	node_view_facts(&fleet, node, &c, "rack", false, false);
+	CHECK_EQ(node->out, OUT_HOLD);
 	json_decref(c.labels);
 	fleet_release(&fleet);
 }
