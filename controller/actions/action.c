@@ -283,6 +283,8 @@ struct action *action_begin(const struct actor_env *env, enum action_kind kind,
 		return NULL;
 	}
 	a = enter(env->actions, &row);
+	if (kind == ACT_UNCORDON && view && view->c.mark)
+		a->lifts_us = view->c.mark->at_us;
 	count_for_rate(env, a);
 	if (view && start->decision != DECIDE_NOTHING)
 		a->version = xstrdup(view->c.version);

@@ -64,6 +64,7 @@ struct action {
 	struct backoff backoff;
 	uint64_t again_us;  /* monotonic: not before */
 	uint64_t marked_us; /* of a cordon: what the mark that was sent last says of its time */
+	uint64_t lifts_us;  /* of an uncordon: the time of the mark that is to go, none younger */
 	bool out;	    /* an answer is on its way */
 	bool dry_run;	    /* the cluster is only asked whether it would: dry_run.c */
 	/* Of an eviction: drain.c. */
@@ -86,6 +87,9 @@ struct actions {
 	size_t n;
 	struct manual_rate manual; /* cordons of people: budget.rate.manual */
 };
+
+/* Who does what is found done at the cluster itself. */
+#define WHO_AT_CLUSTER "somebody at the cluster"
 
 /* What an action begins with. Borrowed. */
 struct action_start {

@@ -168,7 +168,7 @@ static void apply(const struct actor_env *env, struct action *a)
 		hold_back(env, a, stopped);
 		return;
 	}
-	overtaken = a->kind == ACT_EVICT ? drain_overtaken(env, a) : NULL;
+	overtaken = effect_overtaken(env, a);
 	if (overtaken) {
 		action_end(env, a, ACTION_DROPPED, 409, overtaken);
 		return;

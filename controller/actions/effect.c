@@ -61,9 +61,23 @@ static void apply_cordon(const struct actor_env *env, struct action *a,
 static void apply_uncordon(const struct actor_env *env, struct action *a,
 			   const struct cluster_call *call)
 {
-	const struct cluster_change change = change_of(env, a);
+	const struct node_view *view = node_views_find(env->views, a->node);
+	struct cluster_change change = change_of(env, a);
 
+	/* Who lifted our cordon has set one again, before our mark was off: it is theirs, and stays. */
+	change.keep_cordon = streq(a->who, WHO_AT_CLUSTER) && view && view->c.unschedulable;
 	env->cluster->ops->uncordon(env->cluster, &change, a->until_us, call);
+}
+
+/* What was to be lifted is gone, and the node was taken out of service anew. */
+static const char *uncordon_overtaken(const struct actor_env *env, const struct action *a)
+{
+	const struct node_view *view = node_views_there(env->views, a->node);
+	const uint64_t lifts_us = a->lifts_us ? a->lifts_us : a->decided_us;
+
+	return view && view->c.mark && view->c.mark->at_us > lifts_us
+		       ? "it was taken out of service again since"
+		       : NULL;
 }
 
 static void apply_hold(const struct actor_env *env, struct action *a,
@@ -203,12 +217,16 @@ static const struct effect {
 		      const struct cluster_call *call); /* NULL: nothing outside */
 	int (*complete)(const struct actor_env *env, struct action *a, struct err *err);
 	const char *done;
+	/* Why it is no longer to be done, or NULL. Static. */
+	const char *(*overtaken)(const struct actor_env *env, const struct action *a);
 } effects[ACT_KINDS_] = {
 	[ACT_CORDON] = { true, apply_cordon, complete_cordon, "it is out of service" },
-	[ACT_UNCORDON] = { false, apply_uncordon, complete_uncordon, "it is in service" },
+	[ACT_UNCORDON] = { false, apply_uncordon, complete_uncordon, "it is in service",
+			   uncordon_overtaken },
 	[ACT_HOLD] = { true, apply_hold, complete_hold, "it is kept free for a test" },
 	[ACT_UNHOLD] = { false, apply_hold, complete_hold, "it is kept free no more" },
-	[ACT_EVICT] = { false, drain_apply, drain_complete, "its jobs were asked to go" },
+	[ACT_EVICT] = { false, drain_apply, drain_complete, "its jobs were asked to go",
+			drain_overtaken },
 	[ACT_RETEST] = { false, NULL, complete_retest, "" },
 	[ACT_OVERRIDE] = { false, apply_override, complete_override, "it stays in service" },
 	[ACT_SILENCE] = { false, NULL, complete_silence, "silenced" },
@@ -227,6 +245,11 @@ bool effect_reserves(int kind)
 bool effect_is_outside(int kind)
 {
 	return effects[kind].apply != NULL;
+}
+
+const char *effect_overtaken(const struct actor_env *env, const struct action *a)
+{
+	return effects[a->kind].overtaken ? effects[a->kind].overtaken(env, a) : NULL;
 }
 
 void effect_apply(const struct actor_env *env, struct action *a, const struct cluster_call *call)

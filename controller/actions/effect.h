@@ -15,6 +15,9 @@ struct cluster_call;
 bool effect_reserves(int kind);
 bool effect_is_outside(int kind);
 
+/* Why it is no longer to be done, as its node has changed since, or NULL. Static. */
+const char *effect_overtaken(const struct actor_env *env, const struct action *a);
+
 /* Ask the cluster for it, as it is: no record, no budget. Only of kinds with an effect outside. */
 void effect_apply(const struct actor_env *env, struct action *a, const struct cluster_call *call);
 

@@ -11,15 +11,13 @@
 #include "lib/policy/fleet.h"
 #include "lib/policy/policy.h"
 
-static const char somebody[] = "somebody at the cluster";
-
 /* Our cordon was lifted by hand: an order. Our marks go, by the one way back into service. */
 static void find_uncordon(const struct actor_env *env, const struct node_view *view)
 {
 	const struct policy *policy = env_policy(env);
 	const struct action_start start = {
 		.node = view->name,
-		.who = somebody,
+		.who = WHO_AT_CLUSTER,
 		.reason = "it was made schedulable by hand",
 		.until_us = env_real_us(env) + policy->override_us,
 	};
@@ -34,13 +32,14 @@ static void find_unmarked(const struct actor_env *env, const struct node_view *v
 	const struct policy *policy = env_policy(env);
 	const struct fleet_cause cause = {
 		.event = EVENT_UNCORDONED,
-		.who = somebody,
+		.who = WHO_AT_CLUSTER,
 		.why = "our mark was taken off by hand",
 		.until_us = env_real_us(env) + policy->override_us,
 	};
-	const struct action_start start = {
-		.node = view->name, .who = somebody, .reason = cause.why, .until_us = cause.until_us
-	};
+	const struct action_start start = { .node = view->name,
+					    .who = WHO_AT_CLUSTER,
+					    .reason = cause.why,
+					    .until_us = cause.until_us };
 
 	env->counts->overrides_found++;
 	(void)node_life_event(env, view->name, &cause, NULL);
@@ -101,7 +100,7 @@ static void find_hold(const struct actor_env *env, const struct node_view *view)
 static void find_unhold(const struct actor_env *env, const struct node_view *view)
 {
 	const struct fleet_cause cause = { .event = EVENT_UNHOLD,
-					   .who = somebody,
+					   .who = WHO_AT_CLUSTER,
 					   .why = "the hold was taken off" };
 
 	(void)node_life_event(env, view->name, &cause, NULL);
@@ -110,7 +109,7 @@ static void find_unhold(const struct actor_env *env, const struct node_view *vie
 static void find_override(const struct actor_env *env, const struct node_view *view)
 {
 	const struct fleet_cause cause = { .event = EVENT_OVERRIDE,
-					   .who = somebody,
+					   .who = WHO_AT_CLUSTER,
 					   .why = "override-until was set by hand",
 					   .until_us = view->c.override_us };
 

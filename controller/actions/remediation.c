@@ -159,7 +159,7 @@ static int open_actor(struct service *s, struct err *err)
 	return r < 0 ? err_errno(err, -r, "event loop") : 0;
 }
 
-_Static_assert(LAST_COMMITS >= ACTOR_LAST_COMMITS, "a stop leaves the ledger behind");
+_Static_assert((int)LAST_COMMITS >= (int)ACTOR_LAST_COMMITS, "a stop leaves the ledger behind");
 
 static void stop(struct service *s)
 {

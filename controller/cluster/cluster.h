@@ -103,7 +103,8 @@ struct cluster_drain {
 /* A change of one node, decided on `version`; NULL: of whatever it is now. */
 struct cluster_change {
 	const char *node, *version;
-	bool dry_run;			   /* checked by the cluster, and not done */
+	bool dry_run;	  /* checked by the cluster, and not done */
+	bool keep_cordon; /* of uncordon(): by now it is another's, our mark alone goes */
 	const struct cluster_drain *drain; /* of evict(); NULL: nothing bare, no emptyDir */
 };
 
@@ -160,9 +161,9 @@ struct cluster_ops {
 	void (*cordon)(struct cluster *c, const struct cluster_change *change,
 		       const struct cluster_mark *mark, const struct cluster_call *call);
 	/*
-	 * Take our mark off, and the cordon with it unless it was `pre`; `override_us` (0: none)
-	 * becomes override-until. Without our mark: CLUSTER_NOT_OURS when it is out of service,
-	 * else CLUSTER_DONE.
+	 * Take our mark off, and the cordon with it unless it was `pre` or is to be kept;
+	 * `override_us` (0: none) becomes override-until. Without our mark: CLUSTER_NOT_OURS when
+	 * it is out of service, else CLUSTER_DONE.
 	 */
 	void (*uncordon)(struct cluster *c, const struct cluster_change *change,
 			 uint64_t override_us, const struct cluster_call *call);

@@ -148,6 +148,7 @@ struct node {
 	uint64_t repaired_us;	   /* a person said that it is repaired */
 	bool glass;		   /* our mark is a person's with a broken glass */
 	bool theirs;		   /* somebody else's cordon is on it */
+	bool shown_lifted;	   /* a controller was told that our cordon was lifted by hand */
 	uint64_t until_us[WHILES]; /* what ends then; 0: nothing */
 };
 
@@ -177,7 +178,7 @@ struct request {
 	uint64_t sent_us, serve_us, answer_us;
 	unsigned nth; /* of its kind on this node */
 	unsigned node;
-	bool dry_run, only_ask;
+	bool dry_run, only_ask, keep_cordon;
 	char *version, *text, *by;
 	struct cluster_mark *mark;
 	uint64_t until_us;

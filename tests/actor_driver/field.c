@@ -121,6 +121,8 @@ static void on_uncordon(struct cluster *cluster, const struct cluster_change *ch
 {
 	struct request *r = add_change(cluster, OP_UNCORDON, change, call);
 
+	r->keep_cordon = change->keep_cordon;
+
 	r->until_us = override_us;
 	check_sent(controller_of(cluster), r);
 }
@@ -315,6 +317,7 @@ void field_show(struct controller *c, unsigned node)
 	}
 	free(n->c.version);
 	n->c.version = xasprintf("%" PRIu64, n->version);
+	n->shown_lifted |= n->c.mark && !n->c.unschedulable;
 	c->watcher->node(c->watcher->context, &n->c);
 }
 

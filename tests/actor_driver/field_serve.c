@@ -83,7 +83,7 @@ static enum cluster_result do_uncordon(struct driver *d, const struct request *r
 		return CLUSTER_DONE;
 	if (n->c.mark)
 		check_done(&d->controllers[r->controller], r);
-	if (n->c.mark && (!n->c.mark->pre || d->mutant == MUTANT_LIFT))
+	if (n->c.mark && ((!n->c.mark->pre && !r->keep_cordon) || d->mutant == MUTANT_LIFT))
 		n->c.unschedulable = false;
 	cluster_mark_free(TAKE(n->c.mark));
 	if (r->until_us)

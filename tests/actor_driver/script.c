@@ -179,7 +179,10 @@ static void do_hand_cordon(struct driver *d, const struct event *e)
 
 	if (n->c.unschedulable)
 		return;
-	n->c.unschedulable = n->theirs = true;
+	/* Lifted and set again before anybody was told, it is what it was: our cordon. */
+	n->theirs = !n->c.mark || n->shown_lifted;
+	n->shown_lifted = false;
+	n->c.unschedulable = true;
 	n->out_us = d->now_us;
 	field_changed(d, e->node);
 }

@@ -14,6 +14,7 @@ static const struct cluster_ops *embedded;
 static struct cluster_ops ops;
 static enum stop { HERE, ON_THE_WAY, ON_THE_WAY_BACK } stop; /* where a cordon stops */
 static struct cluster_call waiting;			     /* who waits for its answer */
+static bool in_trouble;					     /* no uncordon comes about */
 /* Of n5, as it was told last. */
 static int healthy; /* 7: not yet */
 static char message[64];
@@ -30,6 +31,16 @@ static void cordon(struct cluster *c, const struct cluster_change *change,
 		embedded->cordon(c, change, mark, &(struct cluster_call){ 0 });
 }
 
+static void uncordon(struct cluster *c, const struct cluster_change *change, uint64_t override_us,
+		     const struct cluster_call *call)
+{
+	if (in_trouble)
+		cluster_answer(call, &(struct cluster_answer){ .result = CLUSTER_AGAIN,
+							       .words = "in trouble" });
+	else
+		embedded->uncordon(c, change, override_us, call);
+}
+
 static void condition(struct cluster *c UNUSED, const struct cluster_condition *told,
 		      const struct cluster_call *call UNUSED)
 {
@@ -44,6 +55,7 @@ static void put_hands_on(struct world *w)
 	embedded = w->cluster->ops;
 	ops = *embedded;
 	ops.cordon = cordon;
+	ops.uncordon = uncordon;
 	ops.condition = condition;
 	ops.conditions = true;
 	w->cluster->ops = &ops;
@@ -54,6 +66,7 @@ static void open_world(struct world *w, const char *name)
 	world_open(w, name);
 	put_hands_on(w);
 	stop = HERE;
+	in_trouble = false;
 	healthy = 7;
 }
 
@@ -176,7 +189,65 @@ static void what_a_decision_left_out_is_looked_at_within_a_second(void)
 	world_close(&w);
 }
 
+/* n5 is cordoned, and lifted by hand while our mark cannot be taken off. */
+static void lift_in_trouble(struct world *w)
+{
+	world_report(w, "n5", true);
+	CHECK(world_run(w, 0));
+	in_trouble = true;
+	CHECK_EQ(cluster_embedded_touch(w->cluster, "n5", false, NULL), 0);
+	CHECK(world_run(w, 0));
+	CHECK_EQ(actor_counts(w->act).overrides_found, 1);
+	world_wait(w, USEC_PER_SEC);
+}
+
+static void trouble_ends(struct world *w)
+{
+	in_trouble = false;
+	world_wait(w, USEC_PER_MIN);
+	CHECK(world_run(w, 0));
+	world_look(w);
+}
+
+static void a_cordon_that_a_person_sets_before_our_mark_is_off_stays(void)
+{
+	struct world w;
+
+	open_world(&w, "theirs.db");
+	lift_in_trouble(&w);
+	CHECK_EQ(cluster_embedded_touch(w.cluster, "n5", true, NULL), 0);
+	CHECK(world_run(&w, 0));
+	trouble_ends(&w);
+	CHECK(!world_node(&w, "n5")->mark);
+	CHECK(world_node(&w, "n5")->unschedulable);
+	CHECK(world_node(&w, "n5")->override_us > w.now_us);
+	CHECK_EQ(held(&w), 0);
+	world_close(&w);
+}
+
+static void a_cordon_that_another_controller_sets_meanwhile_is_not_lifted(void)
+{
+	static const struct cluster_change n5 = { .node = "n5" };
+	char by[] = "assay", reason[] = "it is bad", action[] = "999";
+	struct cluster_mark mark = { .by = by, .reason = reason, .action = action };
+	struct world w;
+
+	open_world(&w, "meanwhile.db");
+	lift_in_trouble(&w);
+	mark.at_us = w.now_us;
+	embedded->uncordon(w.cluster, &n5, 0, &(struct cluster_call){ 0 });
+	embedded->cordon(w.cluster, &n5, &mark, &(struct cluster_call){ 0 });
+	CHECK(world_run(&w, 0));
+	trouble_ends(&w);
+	CHECK(world_node(&w, "n5")->unschedulable);
+	CHECK_STR(world_node(&w, "n5")->mark->action, "999");
+	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE kind = 1 AND state = 3"), 1);
+	world_close(&w);
+}
+
 static const struct test tests[] = {
+	TEST(a_cordon_that_a_person_sets_before_our_mark_is_off_stays),
+	TEST(a_cordon_that_another_controller_sets_meanwhile_is_not_lifted),
 	TEST(an_uncordon_before_the_answer_to_our_cordon_is_an_order),
 	TEST(what_the_node_shows_before_the_answer_is_in_the_ledger_once),
 	TEST(what_was_done_to_another_node_of_the_name_is_not_booked),

@@ -141,7 +141,7 @@ static void a_taint_comes_with_all_the_others_and_goes_alone(void)
 			"{\"effect\":\"NoSchedule\",\"key\":\"assay.dev/unhealthy\",\"value\":"
 			"\"bad\"}],\"unschedulable\":true}");
 	check_plan(
-		kube_plan_uncordon(&then, 0),
+		kube_plan_uncordon(&then, 0, false),
 		"{\"metadata\":{\"resourceVersion\":\"205\",\"annotations\":{\"assay.dev/cordon\":"
 		"null}},\"spec\":{\"unschedulable\":null,\"taints\":[{\"key\":\"a\",\"effect\":"
 		"\"NoSchedule\"}]}}");
@@ -193,7 +193,7 @@ static void only_a_cordon_of_ours_is_lifted(void)
 			marked_by_us(rows[i].pre, rows[i].metadata, rows[i].unschedulable, "");
 		const struct kube_subject subject = { s.raw, &s.node, &no_taint,
 						      &cluster_names_usual };
-		struct kube_plan plan = kube_plan_uncordon(&subject, 0);
+		struct kube_plan plan = kube_plan_uncordon(&subject, 0, false);
 		const json_t *spec = json_object_get(plan.patch, "spec");
 
 		CHECK_EQ(plan.result, CLUSTER_DONE);
@@ -202,6 +202,10 @@ static void only_a_cordon_of_ours_is_lifted(void)
 		CHECK(json_is_null(json_object_get(
 			json_object_get(json_object_get(plan.patch, "metadata"), "annotations"),
 			"assay.dev/cordon")));
+		json_decref(plan.patch);
+		plan = kube_plan_uncordon(&subject, 0, true); /* by now it is another's */
+		CHECK_EQ(plan.result, CLUSTER_DONE);
+		CHECK(!json_object_get(plan.patch, "spec"));
 		json_decref(plan.patch);
 		subject_release(&s);
 	}
@@ -214,9 +218,9 @@ static void without_a_mark_nothing_is_lifted(void)
 	const struct kube_subject a = { theirs.raw, &theirs.node, &no_taint, &cluster_names_usual };
 	const struct kube_subject b = { none.raw, &none.node, &no_taint, &cluster_names_usual };
 
-	check_refused(kube_plan_uncordon(&a, STAMP_US), "another's");
-	check_plan(kube_plan_uncordon(&b, 0), NULL);
-	check_plan(kube_plan_uncordon(&b, STAMP_US),
+	check_refused(kube_plan_uncordon(&a, STAMP_US, false), "another's");
+	check_plan(kube_plan_uncordon(&b, 0, false), NULL);
+	check_plan(kube_plan_uncordon(&b, STAMP_US, false),
 		   "{\"metadata\":{\"resourceVersion\":\"205\",\"annotations\":{\"assay.dev/"
 		   "override-until\":\"2026-01-01T00:00:01.000Z\"}}}");
 	subject_release(&theirs);
@@ -366,7 +370,7 @@ static void being_told_to_leave_ends_with_the_cordon(void)
 	const struct kube_subject subject = { s.raw, &s.node, &no_taint, &cluster_names_usual };
 
 	(void)json_object_set_new(notes, "assay.dev/drain", json_string("{}"));
-	check_plan(kube_plan_uncordon(&subject, 0),
+	check_plan(kube_plan_uncordon(&subject, 0, false),
 		   "{\"metadata\":{\"resourceVersion\":\"205\",\"annotations\":{\"assay.dev/"
 		   "cordon\":null,\"assay.dev/drain\":null}},\"spec\":{\"unschedulable\":null}}");
 }

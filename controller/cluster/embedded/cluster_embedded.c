@@ -136,7 +136,7 @@ static void embedded_uncordon(struct cluster *c, const struct cluster_change *ch
 		return;
 	}
 	if (!change->dry_run) {
-		if (n->c.mark && !n->c.mark->pre)
+		if (n->c.mark && !n->c.mark->pre && !change->keep_cordon)
 			n->c.unschedulable = false;
 		cluster_mark_free(TAKE(n->c.mark));
 		if (override_us)

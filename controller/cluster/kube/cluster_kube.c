@@ -311,7 +311,7 @@ struct kube_op {
 	struct cluster_mark *mark;
 	uint64_t until_us;
 	char *by;
-	bool dry_run, running;
+	bool dry_run, keep_cordon, running;
 	char *lost; /* a writing was sent, and this came instead of its answer */
 	struct kube_request *request;
 };
@@ -323,7 +323,7 @@ static struct kube_plan plan_cordon(const struct kube_op *op, const struct kube_
 
 static struct kube_plan plan_uncordon(const struct kube_op *op, const struct kube_subject *s)
 {
-	return kube_plan_uncordon(s, op->until_us);
+	return kube_plan_uncordon(s, op->until_us, op->keep_cordon);
 }
 
 static struct kube_plan plan_override(const struct kube_op *op, const struct kube_subject *s)
@@ -582,7 +582,9 @@ static void kube_uncordon(struct cluster *c, const struct cluster_change *change
 			  uint64_t override_us, const struct cluster_call *call)
 {
 	op_begin(c, change, call,
-		 &(struct kube_op){ .plan = plan_uncordon, .until_us = override_us });
+		 &(struct kube_op){ .plan = plan_uncordon,
+				    .until_us = override_us,
+				    .keep_cordon = change->keep_cordon });
 }
 
 static void kube_annotate(struct cluster *c, const struct cluster_change *change,

@@ -198,7 +198,8 @@ struct kube_plan kube_plan_cordon(const struct kube_subject *s, const struct clu
 	return done(patch);
 }
 
-struct kube_plan kube_plan_uncordon(const struct kube_subject *s, uint64_t override_us)
+struct kube_plan kube_plan_uncordon(const struct kube_subject *s, uint64_t override_us,
+				    bool keep_cordon)
 {
 	const json_t *taints = member(s->raw, "spec", "taints");
 	const bool tainted = s->taint->key && has_taint(taints, s->taint);
@@ -218,7 +219,7 @@ struct kube_plan kube_plan_uncordon(const struct kube_subject *s, uint64_t overr
 		set_annotation(patch, s->names->drain, json_null());
 	if (overrides)
 		set_override(patch, s->names, override_us);
-	if (kube_cordon_is_ours(s))
+	if (kube_cordon_is_ours(s) && !keep_cordon)
 		set_spec(patch, "unschedulable", json_null());
 	if (tainted)
 		set_taints(patch, taints_without(taints, s->taint));

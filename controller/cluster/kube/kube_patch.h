@@ -50,8 +50,9 @@ struct kube_subject {
  */
 struct kube_plan kube_plan_cordon(const struct kube_subject *s, const struct cluster_mark *mark);
 
-/* Our mark and taint off, the cordon too when it is ours; `override_us` 0: none. */
-struct kube_plan kube_plan_uncordon(const struct kube_subject *s, uint64_t override_us);
+/* Our mark and taint off, the cordon too when it is ours and not to be kept; `override_us` 0: none. */
+struct kube_plan kube_plan_uncordon(const struct kube_subject *s, uint64_t override_us,
+				    bool keep_cordon);
 
 /* override-until alone; 0 takes it off. */
 struct kube_plan kube_plan_override(const struct kube_subject *s, uint64_t override_us);
