@@ -219,7 +219,8 @@ static void what_is_done_at_a_stop_is_in_the_ledger(void)
 		world_kill(&w);
 		CHECK_EQ(world_count(&w, UNBOOKED), 0);
 		CHECK_EQ(world_count(&w, all), begun);
-		done += world_count(&w, "SELECT count(*) FROM cluster_nodes WHERE mark IS NOT NULL");
+		done += world_count(&w,
+				    "SELECT count(*) FROM cluster_nodes WHERE mark IS NOT NULL");
 		world_close(&w);
 	}
 	CHECK(done > 24);
