@@ -10,22 +10,36 @@
 #include "lib/report/node_name.h"
 
 static const char *const role_names[] = {
-	[ROLE_ANYBODY] = "",	    [ROLE_NODE] = "",	    [ROLE_READ] = "read",
-	[ROLE_OPERATE] = "operate", [ROLE_ADMIN] = "admin",
+	[ROLE_ANYBODY] = "",  [ROLE_NODE] = "",		  [ROLE_SUBMIT] = "submit",
+	[ROLE_READ] = "read", [ROLE_OPERATE] = "operate", [ROLE_ADMIN] = "admin",
 };
 
-int tokens_decode_role(const struct jval *v, void *member, struct err *err)
+/* One of those from `least` on? */
+static bool find_role(const struct jval *v, int least, void *member)
 {
 	const char *text = json_string_value(v->value);
 	int i;
 
-	for (i = ROLE_READ; text && i <= ROLE_ADMIN; i++) {
+	for (i = least; text && i <= ROLE_ADMIN; i++) {
 		if (streq(text, role_names[i])) {
 			*(int *)member = i;
-			return 0;
+			return true;
 		}
 	}
-	return jval_fail(v, err, "want read, operate or admin");
+	return false;
+}
+
+int tokens_decode_role(const struct jval *v, void *member, struct err *err)
+{
+	return find_role(v, ROLE_READ, member) ? 0
+					       : jval_fail(v, err, "want read, operate or admin");
+}
+
+static int decode_any_role(const struct jval *v, void *member, struct err *err)
+{
+	return find_role(v, ROLE_SUBMIT, member)
+		       ? 0
+		       : jval_fail(v, err, "want read, operate, admin or submit");
 }
 
 static int decode_hex(const struct jval *v, void *member, struct err *err)
@@ -45,7 +59,8 @@ static const struct jfield token_fields[] = {
 	{ "sha256", J_CUSTOM, offsetof(struct tokens_one, hex), J_REQUIRED, .decode = decode_hex },
 	{ "node", J_STRING, offsetof(struct tokens_one, node), 0 },
 	{ "name", J_STRING, offsetof(struct tokens_one, name), 0 },
-	{ "role", J_CUSTOM, offsetof(struct tokens_one, role), 0, .decode = tokens_decode_role },
+	{ "jobs", J_STRING, offsetof(struct tokens_one, jobs), 0 },
+	{ "role", J_CUSTOM, offsetof(struct tokens_one, role), 0, .decode = decode_any_role },
 };
 
 bool tokens_name_ok(const char *name)
@@ -71,6 +86,10 @@ static int decode_token(const struct jval *v, struct tokens_one *token, struct e
 	if (token->name && !tokens_name_ok(token->name))
 		return jval_fail(&name, err, "want 1 to %d letters, digits, '.', '-', '_', '@'",
 				 ACCESS_NAME_MAX);
+	if ((token->jobs && token->jobs[0]) != (token->role == ROLE_SUBMIT))
+		return jval_fail(v, err,
+				 "want jobs, the pattern of those whose traces it may send, "
+				 "with the role submit and with no other");
 	if (token->node)
 		token->role = ROLE_NODE;
 	return 0;
@@ -155,6 +174,7 @@ void tokens_release(struct tokens *a)
 	for (i = 0; i < a->n_tokens; i++) {
 		free(a->tokens[i].node);
 		free(a->tokens[i].name);
+		free(a->tokens[i].jobs);
 	}
 	free(a->tokens);
 	*a = (struct tokens){ 0 };
@@ -180,7 +200,7 @@ bool tokens_identify(const struct tokens *a, const char *token, const char *peer
 	if (a->open)
 		*ret = (struct identity){ .role = ROLE_ADMIN };
 	else if (found)
-		*ret = (struct identity){ found->role, found->node, found->name };
+		*ret = (struct identity){ found->role, found->node, found->name, found->jobs };
 	else if (!token && peer && a->certificates && node_name_ok(peer))
 		*ret = (struct identity){ .role = ROLE_NODE, .node = peer };
 	else

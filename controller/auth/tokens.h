@@ -8,6 +8,7 @@
  *	  - {sha256: 9f86d08..., node: gpu-17}
  *	  - {sha256: 60303ae..., role: read}
  *	  - {sha256: 2c26b46..., role: operate, name: ann}
+ *	  - {sha256: fcde2b2..., role: submit, jobs: "llm-*"}
  *
  * Pure but for reading the file.
  */
@@ -26,6 +27,7 @@ struct tokens_one {
 	int role;   /* enum role */
 	char *node; /* ROLE_NODE: owned */
 	char *name; /* of whom it is, for the records; owned, or NULL */
+	char *jobs; /* ROLE_SUBMIT: a pattern of names, as of the shell; owned */
 };
 
 struct tokens {

@@ -36,6 +36,7 @@ enum {
 	API_CONNECTIONS_DEFAULT = 12000,
 	API_CONNECTIONS_PEER_DEFAULT = API_CONNECTIONS_DEFAULT / 2, /* of one address */
 	CALL_ORIGIN_SIZE = 2 * 16 + 1,
+	CALL_SEGMENTS_MAX = 2,
 };
 
 /* A new connection says what it wants within this, an old one may rest so long. */
@@ -46,15 +47,17 @@ enum {
 
 /*
  * Who may: each may all that those before it may. But a node may only what is
- * its own, and what is for nodes is for nobody else but ROLE_ADMIN.
+ * its own, and what is for nodes is for nobody else but ROLE_ADMIN; who submits
+ * traces of jobs may not look, and who looks may not submit.
  */
-enum role { ROLE_ANYBODY, ROLE_NODE, ROLE_READ, ROLE_OPERATE, ROLE_ADMIN };
+enum role { ROLE_ANYBODY, ROLE_NODE, ROLE_SUBMIT, ROLE_READ, ROLE_OPERATE, ROLE_ADMIN };
 
 /* Who somebody is. */
 struct identity {
 	int role;	  /* enum role */
 	const char *node; /* ROLE_NODE: the only host it may speak for; borrowed */
 	const char *name; /* of a person or program, for the records; NULL: not told; borrowed */
+	const char *jobs; /* ROLE_SUBMIT: a pattern of the jobs it may speak for; borrowed */
 };
 
 /* Is it known who sent a request? */
@@ -66,7 +69,7 @@ enum known {
 
 struct route {
 	const char *method;
-	const char *path; /* "{}" stands for one segment, at most one of it */
+	const char *path; /* "{}" stands for one segment, at most CALL_SEGMENTS_MAX of them */
 	int role;	  /* enum role: at least */
 	size_t body_max;  /* bytes of the body; 0: none */
 	void (*handle)(void *context, struct call *call);
@@ -126,8 +129,11 @@ DEFINE_CLEANUP(struct api *, api_close, api_closep);
 
 /* --- what was asked --- */
 
-/* The segment at "{}", decoded; "" when the path has none. */
+/* The segment at the first "{}", decoded; "" when the path has none. */
 const char *call_segment(const struct call *call);
+
+/* The same at the second. */
+const char *api_second_segment(const struct call *call);
 
 /* Argument of the query, or NULL. */
 const char *call_argument(const struct call *call, const char *name);

@@ -20,7 +20,12 @@ const char *call_header(const struct call *call, const char *name)
 
 const char *call_segment(const struct call *call)
 {
-	return call->segment ? call->segment : "";
+	return call->segments[0] ? call->segments[0] : "";
+}
+
+const char *api_second_segment(const struct call *call)
+{
+	return call->segments[1] ? call->segments[1] : "";
 }
 
 const char *call_argument(const struct call *call, const char *name)

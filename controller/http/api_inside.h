@@ -39,11 +39,11 @@ struct call {
 	struct MHD_Connection *connection;
 	const struct route *route;			     /* NULL: none fits */
 	char method[CALL_METHOD_SIZE], path[CALL_PATH_SIZE]; /* for people, cut short */
-	char *segment;
+	char *segments[CALL_SEGMENTS_MAX];
 	struct identity identity;
-	bool token_known;  /* `token` was looked for */
-	char *token;	   /* or NULL */
-	char *node, *name; /* those of `identity`: the tokens may be read anew meanwhile */
+	bool token_known;	  /* `token` was looked for */
+	char *token;		  /* or NULL */
+	char *node, *name, *jobs; /* those of `identity`: the tokens may be read anew meanwhile */
 	struct strbuf body;
 	size_t swallowed; /* of a refused body */
 	bool gzip;

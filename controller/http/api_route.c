@@ -7,21 +7,34 @@
 #include "controller/http/api_inside.h"
 #include "lib/base/xalloc.h"
 
-/* Does `path` fit `pattern`? The segment at "{}" goes to `ret_segment`, new memory. */
-static bool fits(const char *pattern, const char *path, char **ret_segment)
+static void drop_segments(char *segments[static CALL_SEGMENTS_MAX])
 {
-	const char *hole = strstr(pattern, "{}");
-	size_t before = hole ? (size_t)(hole - pattern) : 0, length;
+	size_t i;
 
-	if (!hole)
-		return streq(pattern, path);
-	if (strncmp(pattern, path, before) != 0)
-		return false;
-	length = strcspn(path + before, "/");
-	if (length == 0 || !streq(path + before + length, hole + 2))
-		return false;
-	*ret_segment = xstrndup(path + before, length);
-	return true;
+	for (i = 0; i < CALL_SEGMENTS_MAX; i++)
+		free(TAKE(segments[i]));
+}
+
+/* Does `path` fit `pattern`? The segments at "{}" go to `ret_segments`, new memory. */
+static bool fits(const char *pattern, const char *path, char *ret_segments[static CALL_SEGMENTS_MAX])
+{
+	const char *hole;
+	size_t n = 0, length;
+
+	while ((hole = strstr(pattern, "{}")) && n < CALL_SEGMENTS_MAX) {
+		const size_t before = (size_t)(hole - pattern);
+
+		if (strncmp(pattern, path, before) != 0)
+			return false;
+		path += before;
+		length = strcspn(path, "/");
+		if (length == 0)
+			return false;
+		ret_segments[n++] = xstrndup(path, length);
+		path += length;
+		pattern = hole + 2;
+	}
+	return streq(pattern, path);
 }
 
 /* RFC 9110 15.5.6: who asked with the wrong method is told which there are. */
@@ -54,20 +67,22 @@ void call_find_route(struct call *call, const char *method, const char *url)
 	size_t i;
 
 	for (i = 0; i < o->n_routes; i++) {
-		char *segment = NULL;
+		char *segments[CALL_SEGMENTS_MAX] = { NULL };
 
-		if (!fits(o->routes[i].path, url, &segment))
+		if (!fits(o->routes[i].path, url, segments)) {
+			drop_segments(segments);
 			continue;
+		}
 		known = true;
 		allow(call, o->routes[i].method);
 		if (has_head(&o->routes[i]))
 			allow(call, "HEAD");
 		if (takes(&o->routes[i], method)) {
-			call->segment = segment;
+			memcpy(call->segments, segments, sizeof(segments));
 			call->route = &o->routes[i];
 			return;
 		}
-		free(segment);
+		drop_segments(segments);
 	}
 	if (known)
 		call_refuse(call, 405, "%.16s is not for this path", method);
@@ -105,6 +120,8 @@ static bool has_role(const struct identity *who, int role)
 {
 	if (role == ROLE_NODE)
 		return who->role == ROLE_NODE || who->role == ROLE_ADMIN;
+	if (role == ROLE_SUBMIT && who->role == ROLE_READ)
+		return false;
 	return who->role >= role;
 }
 
@@ -112,6 +129,7 @@ static bool has_role(const struct identity *who, int role)
 static const char *const role_words[] = {
 	[ROLE_ANYBODY] = "anybody",
 	[ROLE_NODE] = "a host's own, or the role admin",
+	[ROLE_SUBMIT] = "the role submit, operate or admin",
 	[ROLE_READ] = "the role read, operate or admin",
 	[ROLE_OPERATE] = "the role operate or admin",
 	[ROLE_ADMIN] = "the role admin",
@@ -145,7 +163,8 @@ void call_identified(struct call *call, const struct identity *who)
 {
 	call->node = xstrdup(who->node);
 	call->name = xstrdup(who->name);
-	call->identity = (struct identity){ who->role, call->node, call->name };
+	call->jobs = xstrdup(who->jobs);
+	call->identity = (struct identity){ who->role, call->node, call->name, call->jobs };
 	if (!has_role(who, call->route->role))
 		call_refuse(call, 403, "this token has not the role for it: %s",
 			    role_words[call->route->role]);

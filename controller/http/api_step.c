@@ -184,6 +184,7 @@ void api_step_done(void *context, struct MHD_Connection *connection, void **stat
 		   enum MHD_RequestTerminationCode code)
 {
 	struct call *call = *state;
+	size_t i;
 
 	(void)context;
 	(void)connection;
@@ -198,12 +199,14 @@ void api_step_done(void *context, struct MHD_Connection *connection, void **stat
 	call_drop_body(call);
 	if (call->answer)
 		MHD_destroy_response(call->answer);
-	free(call->segment);
+	for (i = 0; i < CALL_SEGMENTS_MAX; i++)
+		free(call->segments[i]);
 	if (call->token) /* nobody is to find it in what is left of us */
 		explicit_bzero(call->token, strlen(call->token));
 	free(call->token);
 	free(call->node);
 	free(call->name);
+	free(call->jobs);
 	free(call);
 	*state = NULL;
 }

@@ -8,9 +8,10 @@
 #include "lib/base/xalloc.h"
 #include "tests/unit/test.h"
 
-/* SHA-256 of "test" and of "abc". */
+/* SHA-256 of "test", "abc" and "submit". */
 #define TEST_SUM "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 #define ABC_SUM "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+#define SUBMIT_SUM "75490bd7b93e6fa7d18cfdea90cc6bcb983d5f3ea326249d2709ca6c94bc07ba"
 
 static int read_text(const char *text, struct tokens *ret, struct err *err)
 {
@@ -27,7 +28,8 @@ static void a_token_says_who_somebody_is(void)
 
 	CHECK_EQ(read_text("v: 1\ntokens:\n"
 			   "- {sha256: " TEST_SUM ", node: gpu-17}\n"
-			   "- {sha256: " ABC_SUM ", role: operate, name: ann@example}\n",
+			   "- {sha256: " ABC_SUM ", role: operate, name: ann@example}\n"
+			   "- {sha256: " SUBMIT_SUM ", role: submit, jobs: 'llm-*'}\n",
 			   &a, &err),
 		 0);
 	CHECK(tokens_identify(&a, "test", NULL, &who));
@@ -38,6 +40,10 @@ static void a_token_says_who_somebody_is(void)
 	CHECK_EQ(who.role, ROLE_OPERATE);
 	CHECK(who.node == NULL);
 	CHECK_STR(who.name, "ann@example");
+	CHECK(who.jobs == NULL);
+	CHECK(tokens_identify(&a, "submit", NULL, &who));
+	CHECK_EQ(who.role, ROLE_SUBMIT);
+	CHECK_STR(who.jobs, "llm-*");
 	CHECK(!tokens_identify(&a, "", NULL, &who));
 	CHECK(!tokens_identify(&a, "abcd", NULL, &who));
 	CHECK(!tokens_identify(&a, NULL, NULL, &who));
@@ -74,6 +80,11 @@ static void bad_files_are_refused_with_the_place(void)
 		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: read}, {sha256: " ABC_SUM
 		  ", role: admin}]\n",
 		  "twice" },
+		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: submit}]\n", "tokens[0]: want jobs" },
+		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: submit, jobs: ''}]\n",
+		  "tokens[0]: want jobs" },
+		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: read, jobs: x}]\n",
+		  "tokens[0]: want jobs" },
 	};
 	size_t i;
 
