@@ -1,0 +1,139 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Jobs, and the windows of their traces.
+
+-- job_find: find job
+-- in: name text
+-- out: id int
+SELECT id FROM jobs WHERE name = :name;
+
+-- job_count: count jobs
+-- out: n uint
+SELECT count(*) FROM jobs;
+
+-- job_add: keep job
+-- in: name text, now_us uint
+-- gives: id
+INSERT INTO jobs (name, created_us, last_us) VALUES (:name, :now_us, :now_us);
+
+-- job_heard: keep job
+-- in: id int, now_us uint
+UPDATE jobs SET last_us = :now_us WHERE id = :id;
+
+-- job_show: keep job
+-- in: id int, shown text
+UPDATE jobs SET shown = :shown WHERE id = :id;
+
+-- job_oldest: find job
+-- Heard of longest ago, of those that no analysis is waited for.
+-- out: id int
+SELECT id FROM jobs j WHERE NOT EXISTS (SELECT 1 FROM trace_windows w WHERE w.job = j.id AND w.state = 0)
+ ORDER BY last_us LIMIT 1;
+
+-- job_drop: drop job
+-- in: id int
+DELETE FROM jobs WHERE id = :id;
+
+-- job_drop_windows: drop job
+-- in: id int
+DELETE FROM trace_windows WHERE job = :id;
+
+-- part JOB
+SELECT id, name, created_us, last_us, shown FROM jobs;
+
+-- jobs: read jobs
+-- in: after int, limit uint
+-- out: id int, name text, created_us uint, last_us uint, shown text
+{JOB} WHERE id > :after ORDER BY id LIMIT :limit;
+
+-- jobs_named: read jobs
+-- in: name text
+-- out: as jobs
+{JOB} WHERE name = :name;
+
+-- job: read job
+-- in: id int
+-- out: as jobs
+{JOB} WHERE id = :id;
+
+-- jobs_by_state: count jobs
+-- out: state text, n uint
+SELECT coalesce(json_extract(shown, '$.state'), 'waiting'), count(*) FROM jobs GROUP BY 1;
+
+-- jobs_slowest: read jobs
+-- in: limit uint
+-- out: name text, slowdown real
+SELECT name, json_extract(shown, '$.slowdown') AS slowdown FROM jobs
+ WHERE json_type(shown, '$.slowdown') IN ('real', 'integer') ORDER BY slowdown DESC LIMIT :limit;
+
+-- part WINDOW
+SELECT id, job, run, digest, state, tries, received_us, from_us, until_us, reason, summary FROM trace_windows;
+
+-- trace_window_add: keep window
+-- in: job int, run int, digest text, received_us uint, from_us uint?, until_us uint?
+-- gives: id
+INSERT INTO trace_windows (job, run, digest, state, tries, received_us, from_us, until_us)
+VALUES (:job, :run, :digest, 0, 0, :received_us, :from_us, :until_us);
+
+-- trace_window_by_digest: read window
+-- in: job int, run int, digest text
+-- out: id int, state int
+SELECT id, state FROM trace_windows WHERE job = :job AND run = :run AND digest = :digest;
+
+-- trace_window_next: read window
+-- out: id int, job int, run int, digest text, state int, tries int, received_us uint
+-- out: from_us uint?, until_us uint?, reason text, summary text
+{WINDOW} WHERE state = 0 ORDER BY id LIMIT 1;
+
+-- trace_window: read window
+-- in: job int, id int
+-- out: as trace_window_next
+{WINDOW} WHERE job = :job AND id = :id;
+
+-- trace_windows: read windows
+-- in: job int, before int, limit uint
+-- out: as trace_window_next
+{WINDOW} WHERE job = :job AND id < :before ORDER BY id DESC LIMIT :limit;
+
+-- trace_windows_analysed: read windows
+-- Of the job's newest run that has any.
+-- in: job int, limit uint
+-- out: as trace_window_next
+{WINDOW} WHERE job = :job AND state = 1 AND run = (SELECT run FROM trace_windows
+ WHERE job = :job AND state = 1 ORDER BY id DESC LIMIT 1) ORDER BY id DESC LIMIT :limit;
+
+-- trace_window_tried: keep window
+-- in: id int
+UPDATE trace_windows SET tries = tries + 1 WHERE id = :id;
+
+-- trace_window_end: keep window
+-- in: id int, state int, reason text, summary text
+UPDATE trace_windows SET state = :state, reason = :reason, summary = :summary WHERE id = :id;
+
+-- trace_window_is: find window
+-- in: id int, state int
+-- out: one int
+SELECT 1 FROM trace_windows WHERE id = :id AND state = :state;
+
+-- trace_windows_since: read windows
+-- in: job int, since_us uint, now_us uint
+-- out: n uint, first_us uint
+SELECT count(*), coalesce(min(received_us), 0) FROM trace_windows
+ WHERE job = :job AND received_us > :since_us AND received_us <= :now_us;
+
+-- trace_windows_counted: count windows
+-- in: job int, state int
+-- out: n uint
+SELECT count(*) FROM trace_windows WHERE job = :job AND state = :state;
+
+-- trace_windows_queued: count windows
+-- out: n uint
+SELECT count(*) FROM trace_windows WHERE state = 0;
+
+-- trace_windows_drop: drop what is old
+-- in: before_us uint
+DELETE FROM trace_windows WHERE id IN (SELECT id FROM trace_windows WHERE state <> 0 AND received_us < :before_us LIMIT 64);
+
+-- jobs_drop: drop what is old
+-- in: before_us uint
+DELETE FROM jobs WHERE id IN (SELECT id FROM jobs j WHERE last_us < :before_us
+ AND NOT EXISTS (SELECT 1 FROM trace_windows w WHERE w.job = j.id) LIMIT 64);

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/store_jobs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/store/sql/statements.h"
+#include "controller/store/store_sql.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+const char *const window_state_names[] = { "queued", "analysed", "rejected", "failed", NULL };
+
+/* --- jobs --- */
+
+int store_find_job(struct store *s, const char *name, int64_t *ret_id, struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+	struct db_job_find_row row;
+	const bool found = db_one(&b, job_find, &row, .name = name);
+
+	if (db_end(&b) < 0)
+		return db_end(&b);
+	if (!found)
+		return err_set(err, ENOENT, "there is no job '%.80s'", name);
+	*ret_id = row.id;
+	return 0;
+}
+
+/* The one that was heard of longest ago goes. */
+static int make_room(struct db_batch *b)
+{
+	struct db_job_count_row count = { 0 };
+	struct db_job_oldest_row oldest;
+
+	(void)db_one(b, job_count, &count);
+	if (db_end(b) < 0 || count.n < STORE_JOBS_MAX)
+		return db_end(b);
+	if (!db_one(b, job_oldest, &oldest))
+		return db_end(b) < 0 ? db_end(b)
+				     : err_set(b->err, EDQUOT,
+					       "%d jobs are known, and all wait for an analysis",
+					       STORE_JOBS_MAX);
+	db_add(b, job_drop_windows, .id = oldest.id);
+	db_add(b, job_drop, .id = oldest.id);
+	return db_end(b);
+}
+
+int store_need_job(struct store *s, const char *name, uint64_t now_us, int64_t *ret_id,
+		   struct err *err)
+{
+	struct db_job_add_row added;
+	struct db_batch b;
+	int r = store_find_job(s, name, ret_id, NULL);
+
+	if (r != -ENOENT)
+		return r;
+	b = store_write(s, err);
+	r = make_room(&b);
+	if (r == 0 && db_one(&b, job_add, &added, .name = name, .now_us = now_us))
+		*ret_id = added.id;
+	return r < 0 ? r : db_end(&b);
+}
+
+/* "j12": a job in a path. */
+static json_t *job_id(int64_t id)
+{
+	return json_sprintf("j%" PRId64, id);
+}
+
+static json_t *parsed(const char *text)
+{
+	json_t *value = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+
+	return json_is_object(value) ? value : json_object();
+}
+
+/* What nothing is known of yet. */
+static json_t *unseen(void)
+{
+	return json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:s}", "hosts", "run", "step_s",
+			 "slowdown", "slowdown_low", "slowdown_high", "cause", "suspect", "state",
+			 "waiting");
+}
+
+static json_t *item_of_job(const void *p, uint64_t now_us UNUSED)
+{
+	const struct db_jobs_row *row = p;
+	json_t *item = json_pack("{s:s, s:o}", "job", row->name, "id", job_id(row->id));
+	CLEANUP(json_freep) json_t *shown = row->shown ? parsed(row->shown) : unseen();
+
+	(void)json_object_update(item, shown);
+	(void)json_object_set_new(item, "created", store_json_stamp(row->created_us));
+	(void)json_object_set_new(item, "last", store_json_stamp(row->last_us));
+	return item;
+}
+
+/* For a list: without what one job alone is asked for. */
+static json_t *brief_of_job(const void *row, uint64_t now_us)
+{
+	json_t *item = item_of_job(row, now_us);
+
+	(void)json_object_del(item, "suspects");
+	(void)json_object_del(item, "decision");
+	(void)json_object_del(item, "sentence");
+	return item;
+}
+
+int store_jobs(struct store *s, const char *name, const struct store_range *range,
+	       struct store_page *ret, struct err *err)
+{
+	struct listing list = { .item = brief_of_job, .limit = range->limit };
+	struct db_batch b = store_ask(s, err);
+	const int64_t after = range->cursor ? store_cursor_number(range) : 0;
+
+	if (name)
+		db_each(&b, jobs_named, listing_row, &list, .name = name);
+	else
+		db_each(&b, jobs, listing_row, &list, .after = after, .limit = range->limit + 1);
+	return listing_end(&list, &b, ret);
+}
+
+static int take_state(void *context, const void *p)
+{
+	const struct db_jobs_by_state_row *row = p;
+
+	(void)json_object_set_new(context, row->state, json_integer((json_int_t)row->n));
+	return 0;
+}
+
+static int take_slowdown(void *context, const void *p)
+{
+	const struct db_jobs_slowest_row *row = p;
+
+	(void)json_object_set_new(context, row->name, json_real(row->slowdown));
+	return 0;
+}
+
+int store_jobs_now(struct store *s, size_t n, json_t **ret_states, json_t **ret_slowdowns,
+		   struct err *err)
+{
+	CLEANUP(json_freep) json_t *states = json_object();
+	CLEANUP(json_freep) json_t *slowdowns = json_object();
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, jobs_by_state, take_state, states);
+	db_each(&b, jobs_slowest, take_slowdown, slowdowns, .limit = n);
+	if (db_end(&b) < 0)
+		return db_end(&b);
+	*ret_states = TAKE(states);
+	*ret_slowdowns = TAKE(slowdowns);
+	return 0;
+}
+
+static int take_job(void *context, const void *row)
+{
+	json_t **ret = context;
+
+	*ret = item_of_job(row, 0);
+	return 1;
+}
+
+int store_job(struct store *s, int64_t id, json_t **ret_job, struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+	json_t *job = NULL;
+
+	db_each(&b, job, take_job, &job, .id = id);
+	if (db_end(&b) < 0)
+		return db_end(&b);
+	if (!job)
+		return err_set(err, ENOENT, "there is no job j%" PRId64, id);
+	*ret_job = job;
+	return 0;
+}
+
+int store_show_job(struct store *s, int64_t job, const char *shown, struct err *err)
+{
+	struct db_batch b = store_write(s, err);
+
+	db_add(&b, job_show, .id = job, .shown = shown);
+	return db_end(&b);
+}
+
+/* --- windows --- */
+
+int store_count_trace_windows(struct store *s, int64_t job, uint64_t ret[static WINDOW_STATES],
+			      struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+	int state;
+
+	for (state = 0; state < WINDOW_STATES; state++) {
+		struct db_trace_windows_counted_row row = { 0 };
+
+		(void)db_one(&b, trace_windows_counted, &row, .job = job, .state = state);
+		ret[state] = row.n;
+	}
+	return db_end(&b);
+}
+
+int store_queued_windows(struct store *s, uint64_t *ret_n, struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+	struct db_trace_windows_queued_row row = { 0 };
+
+	(void)db_one(&b, trace_windows_queued, &row);
+	*ret_n = row.n;
+	return db_end(&b);
+}
+
+int store_windows_since(struct store *s, int64_t job, uint64_t since_us, uint64_t now_us,
+			uint64_t *ret_n, uint64_t *ret_first_us, struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+	struct db_trace_windows_since_row row = { 0 };
+
+	(void)db_one(&b, trace_windows_since, &row, .job = job, .since_us = since_us,
+		     .now_us = now_us);
+	*ret_n = row.n;
+	*ret_first_us = row.first_us;
+	return db_end(&b);
+}
+
+int store_find_window(struct store *s, const struct store_trace_window *like, int64_t *ret_id,
+		      enum window_state *ret_state, struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+	struct db_trace_window_by_digest_row row;
+	const bool found = db_one(&b, trace_window_by_digest, &row, .job = like->job,
+				  .run = like->run, .digest = like->digest);
+
+	if (db_end(&b) < 0)
+		return db_end(&b);
+	if (!found)
+		return err_set(err, ENOENT, "there is no window %.16s", like->digest);
+	*ret_id = row.id;
+	*ret_state = (enum window_state)store_within(row.state, WINDOW_FAILED);
+	return 0;
+}
+
+int store_queue_window(struct store *s, const struct store_trace_window *w, int64_t *ret_id,
+		       struct err *err)
+{
+	struct db_batch b = store_write(s, err);
+	struct db_trace_window_add_row added;
+
+	if (db_one(&b, trace_window_add, &added, .job = w->job, .run = w->run, .digest = w->digest,
+		   .received_us = w->received_us, .from_us = w->from_us, .until_us = w->until_us))
+		*ret_id = added.id;
+	db_add(&b, job_heard, .id = w->job, .now_us = w->received_us);
+	return db_end(&b);
+}
+
+static struct store_trace_window window_of(const struct db_trace_window_next_row *row)
+{
+	return (struct store_trace_window){
+		.id = row->id,
+		.job = row->job,
+		.run = row->run,
+		.digest = row->digest,
+		.state = (enum window_state)store_within(row->state, WINDOW_FAILED),
+		.tries = row->tries,
+		.received_us = row->received_us,
+		.from_us = row->from_us,
+		.until_us = row->until_us,
+		.reason = row->reason,
+		.summary = row->summary,
+	};
+}
+
+struct taking {
+	void (*take)(void *context, const struct store_trace_window *window);
+	void *context;
+};
+
+static int take_window(void *context, const void *row)
+{
+	const struct taking *taking = context;
+	const struct store_trace_window window = window_of(row);
+
+	taking->take(taking->context, &window);
+	return 0;
+}
+
+int store_next_window(struct store *s,
+		      void (*take)(void *context, const struct store_trace_window *window),
+		      void *context, struct err *err)
+{
+	struct taking taking = { take, context };
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, trace_window_next, take_window, &taking);
+	return db_end(&b);
+}
+
+int store_window_tried(struct store *s, int64_t id, struct err *err)
+{
+	struct db_batch b = store_write(s, err);
+
+	db_add(&b, trace_window_tried, .id = id);
+	return db_end(&b);
+}
+
+int store_end_window(struct store *s, const struct store_trace_window *w, struct err *err)
+{
+	struct db_batch b = store_write(s, err);
+
+	db_add(&b, trace_window_end, .id = w->id, .state = (int64_t)w->state, .reason = w->reason,
+	       .summary = w->summary);
+	return db_end(&b);
+}
+
+int store_window_is(struct store *s, int64_t id, enum window_state state, bool *ret, struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+
+	*ret = db_any(&b, trace_window_is, .id = id, .state = (int64_t)state);
+	return db_end(&b);
+}
+
+int store_analysed_windows(struct store *s, int64_t job, size_t n,
+			   void (*each)(void *context, const struct store_trace_window *window),
+			   void *context, struct err *err)
+{
+	struct taking taking = { each, context };
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, trace_windows_analysed, take_window, &taking, .job = job, .limit = n);
+	return db_end(&b);
+}
+
+/* The members of its summary that a list of windows has. */
+static void add_summary(json_t *item, const char *summary)
+{
+	static const char *const keys[] = { "steps",	     "slowdown", "slowdown_low",
+					    "slowdown_high", "cause",	 "suspect" };
+	CLEANUP(json_freep) json_t *found = parsed(summary);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		json_t *value = json_object_get(found, keys[i]);
+
+		(void)json_object_set(item, keys[i], value ? value : json_null());
+	}
+}
+
+static json_t *item_of_window(const void *p, uint64_t now_us UNUSED)
+{
+	const struct store_trace_window w = window_of(p);
+	json_t *item = json_pack("{s:I, s:I, s:s, s:o, s:s, s:o, s:o, s:o, s:b}", "id",
+				 (json_int_t)w.id, "run", (json_int_t)w.run, "state",
+				 window_state_names[w.state], "reason", store_json_text(w.reason),
+				 "digest", w.digest, "from", store_json_stamp(w.from_us), "until",
+				 store_json_stamp(w.until_us), "received",
+				 store_json_stamp(w.received_us), "coarse", w.from_us == 0);
+
+	add_summary(item, w.summary);
+	return item;
+}
+
+int store_trace_windows(struct store *s, int64_t job, const struct store_range *range,
+			struct store_page *ret, struct err *err)
+{
+	struct listing list = { .item = item_of_window, .limit = range->limit };
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, trace_windows, listing_row, &list, .job = job,
+		.before = store_cursor_number(range), .limit = range->limit + 1);
+	return listing_end(&list, &b, ret);
+}
+
+static int take_item(void *context, const void *row)
+{
+	json_t **ret = context;
+
+	*ret = item_of_window(row, 0);
+	return 1;
+}
+
+int store_trace_window(struct store *s, int64_t job, int64_t id, json_t **ret_window,
+		       struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+	json_t *window = NULL;
+
+	db_each(&b, trace_window, take_item, &window, .job = job, .id = id);
+	if (db_end(&b) < 0)
+		return db_end(&b);
+	if (!window)
+		return err_set(err, ENOENT, "job j%" PRId64 " has no window %" PRId64, job, id);
+	*ret_window = window;
+	return 0;
+}
+
+int store_thin_jobs(struct store *s, uint64_t windows_us, uint64_t jobs_us, struct err *err)
+{
+	struct db_batch b = store_write(s, err);
+
+	db_add(&b, trace_windows_drop, .before_us = windows_us);
+	db_add(&b, jobs_drop, .before_us = jobs_us);
+	return db_end(&b);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Jobs, and the windows of their traces: a window is queued when its trace has come, and ends
+ * analysed, rejected (the trace says what cannot be) or failed (the analysis came to nothing,
+ * twice). What is shown of a job is made by whoever ends a window, and kept with it.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+struct err;
+struct store;
+struct store_page;
+struct store_range;
+
+enum {
+	STORE_JOBS_MAX = 1024,	       /* the one heard of longest ago makes room for a new one */
+	STORE_WINDOWS_QUEUED_MAX = 64, /* of all jobs */
+};
+
+enum window_state { WINDOW_QUEUED, WINDOW_ANALYSED, WINDOW_REJECTED, WINDOW_FAILED, WINDOW_STATES };
+
+/* Their names, as the API gives them, up to NULL. */
+extern const char *const window_state_names[];
+
+/* A row. Texts are borrowed. */
+struct store_trace_window {
+	int64_t id, job, run;
+	const char *digest;
+	enum window_state state;
+	int64_t tries;
+	uint64_t received_us;
+	uint64_t from_us, until_us; /* of its steps, by our clock; 0: nobody said */
+	const char *reason, *summary;
+};
+
+/* The job of that name, made when there is none. -EDQUOT: all others wait for an analysis. */
+int store_need_job(struct store *s, const char *name, uint64_t now_us, int64_t *ret_id,
+		   struct err *err);
+
+/* Its number. -ENOENT: there is none of that name. */
+int store_find_job(struct store *s, const char *name, int64_t *ret_id, struct err *err);
+
+/* What is shown of jobs, by their number; of one with `name` alone unless that is NULL. */
+int store_jobs(struct store *s, const char *name, const struct store_range *range,
+	       struct store_page *ret, struct err *err);
+
+/*
+ * How many jobs are in each state, and the slowdowns of the `n` slowest by their names: objects,
+ * new references.
+ */
+int store_jobs_now(struct store *s, size_t n, json_t **ret_states, json_t **ret_slowdowns,
+		   struct err *err);
+
+/* One of them, new reference. -ENOENT. */
+int store_job(struct store *s, int64_t id, json_t **ret_job, struct err *err);
+
+/* How many of its windows are in each state. */
+int store_count_trace_windows(struct store *s, int64_t job, uint64_t ret[static WINDOW_STATES],
+			      struct err *err);
+
+/* How many windows are queued, of all jobs. */
+int store_queued_windows(struct store *s, uint64_t *ret_n, struct err *err);
+
+/* How many windows of the job came between, and when the first of them did (0: none). */
+int store_windows_since(struct store *s, int64_t job, uint64_t since_us, uint64_t now_us,
+			uint64_t *ret_n, uint64_t *ret_first_us, struct err *err);
+
+/* The window of the run with that digest. -ENOENT. */
+int store_find_window(struct store *s, const struct store_trace_window *like, int64_t *ret_id,
+		      enum window_state *ret_state, struct err *err);
+
+/* Queue one, and note that its job was heard of; its number into `ret_id`. */
+int store_queue_window(struct store *s, const struct store_trace_window *window, int64_t *ret_id,
+		       struct err *err);
+
+/* Called with the next that is queued, if any; the row is borrowed. */
+int store_next_window(struct store *s,
+		      void (*take)(void *context, const struct store_trace_window *window),
+		      void *context, struct err *err);
+
+/* Its analysis came to nothing, once more. */
+int store_window_tried(struct store *s, int64_t id, struct err *err);
+
+/* It ends as `window` says (id, job, state, reason, summary). */
+int store_end_window(struct store *s, const struct store_trace_window *window, struct err *err);
+
+/* What is shown of the job from now on: JSON text. */
+int store_show_job(struct store *s, int64_t job, const char *shown, struct err *err);
+
+/* Is it queued; was it analysed? */
+int store_window_is(struct store *s, int64_t id, enum window_state state, bool *ret,
+		    struct err *err);
+
+/* Called with the newest `n` analysed windows of the job's newest run that has any, newest first. */
+int store_analysed_windows(struct store *s, int64_t job, size_t n,
+			   void (*each)(void *context, const struct store_trace_window *window),
+			   void *context, struct err *err);
+
+/* Newest first, as the API gives them. */
+int store_trace_windows(struct store *s, int64_t job, const struct store_range *range,
+			struct store_page *ret, struct err *err);
+
+/* One of them, new reference. -ENOENT. */
+int store_trace_window(struct store *s, int64_t job, int64_t id, json_t **ret_window,
+		       struct err *err);
+
+/* Drop some windows that ended, received before `windows_us`, and jobs without any, before `jobs_us`. */
+int store_thin_jobs(struct store *s, uint64_t windows_us, uint64_t jobs_us, struct err *err);
