@@ -140,6 +140,7 @@ struct service {
 	uint64_t metrics_until_us; /* monotonic; it serves until then */
 	struct rail_map rail_map;
 	struct campaigns *campaigns; /* of campaigns.c */
+	struct jobs *jobs;	     /* of jobs.c */
 	struct replaying *replaying; /* of routes_replay.c; NULL: none is under way */
 	unsigned n_background_jobs;  /* answers that are worked out (background_job.h) */
 };

@@ -16,6 +16,7 @@
 #include "controller/campaign/campaigns.h"
 #include "controller/config/token_review_kube.h"
 #include "controller/controller.h"
+#include "controller/job/jobs.h"
 #include "controller/maintenance/maintenance.h"
 #include "controller/routes/process_use.h"
 #include "controller/routes/routes.h"
@@ -243,6 +244,7 @@ static int make_loop(struct running *running, sd_event **ret_loop, struct err *e
 	for (i = 0; i < ARRAY_SIZE(stops); i++)
 		(void)sigaddset(&set, stops[i]);
 	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGCHLD); /* of analyses: the loop waits for them */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	r = sd_event_new(&loop);
 	for (i = 0; r >= 0 && i < ARRAY_SIZE(stops); i++)
@@ -357,7 +359,7 @@ static void running_release(struct running *running)
 /* In the order in which they are opened: campaigns ask the actor, and maintenance forgets hosts of
  * both. */
 static const struct controller_part *const parts[] = { &remediation_part, &campaigns_part,
-						       &maintenance_part, NULL };
+						       &jobs_part, &maintenance_part, NULL };
 
 static const struct controller_wiring wiring = {
 	.parts = parts,

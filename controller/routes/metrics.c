@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "controller/campaign/campaign.h"
+#include "controller/store/store_jobs.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
 
@@ -103,6 +104,35 @@ static void write_groups(FILE *out, const struct metric_family *f, const struct 
 			      campaign_outcome_names[i], all->now.campaigns.groups[i]);
 }
 
+static void write_windows(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	size_t i;
+
+	for (i = 0; window_state_names[i]; i++)
+		(void)fprintf(out, "%s{result=\"%s\"} %" PRIu64 "\n", f->name,
+			      window_state_names[i], all->now.jobs.windows[i]);
+}
+
+static void write_job_states(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	json_t *states = (json_t *)(uintptr_t)all->now.job_states, *n;
+	const char *state;
+
+	json_object_foreach(states, state, n)(void)
+		fprintf(out, "%s{state=\"%s\"} %" JSON_INTEGER_FORMAT "\n", f->name, state,
+			json_integer_value(n));
+}
+
+/* Names of jobs need no escape: jobs_name_ok(). */
+static void write_job_slowdowns(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	json_t *jobs = (json_t *)(uintptr_t)all->now.job_slowdowns, *slowdown;
+	const char *job;
+
+	json_object_foreach(jobs, job, slowdown)(void)
+		fprintf(out, "%s{job=\"%s\"} %.4f\n", f->name, job, json_number_value(slowdown));
+}
+
 static void write_flag(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	bool value;
@@ -185,6 +215,13 @@ static const struct metric_family families[] = {
 	  write_groups, 0 },
 	{ "assay_campaign_hosts_blamed_total", "counter", "Hosts that a campaign named.",
 	  NOW(campaigns.blamed) },
+	{ "assay_jobs", "gauge", "Jobs whose traces were sent, by what their last windows come to.",
+	  write_job_states, 0 },
+	{ "assay_job_slowdown", "gauge",
+	  "Step time beside that without stragglers, of the slowest jobs.", write_job_slowdowns, 0 },
+	{ "assay_windows_total", "counter",
+	  "Windows of traces since the start: those that were queued, and how they ended.",
+	  write_windows, 0 },
 	{ "assay_decide_seconds_total", "counter", "Time spent in decisions.", write_micros,
 	  ACT(decide_us) },
 	{ "assay_breaker_open", "gauge", "1 while the breaker is open.", write_flag,

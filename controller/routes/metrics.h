@@ -11,6 +11,7 @@
 #include "controller/auth/token_review.h"
 #include "controller/campaign/campaigns.h"
 #include "controller/ingest/ingest_counts.h"
+#include "controller/job/jobs.h"
 #include "controller/routes/process_use.h"
 #include "lib/base/macro.h"
 
@@ -32,6 +33,8 @@ struct metrics_now {
 	uint64_t connections, held, cut, refused_connections, body_bytes;
 	struct actor_counts act;
 	struct campaigns_counts campaigns;
+	struct jobs_counts jobs;
+	const json_t *job_states, *job_slowdowns; /* of store_jobs_now(); borrowed */
 	struct token_review_counts token_review;
 	struct process_use process;
 };

@@ -10,12 +10,17 @@
 #include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
+#include "controller/job/jobs.h"
+#include "controller/job/trace_files.h"
 #include "controller/routes/metrics.h"
 #include "controller/routes/process_use.h"
+#include "controller/routes/routes_jobs.h"
 #include "controller/store/store.h"
+#include "controller/store/store_jobs.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/topology/topology_file.h"
 
 static void get_healthz(void *context, struct call *call)
@@ -70,9 +75,13 @@ static uint64_t store_bytes(const char *path)
 	return sum;
 }
 
+enum { JOBS_TOLD = 256 }; /* the slowest: each is a series of its own */
+
 /* New memory, or NULL: the store failed. */
 static char *make_metrics(struct service *s, struct err *err)
 {
+	CLEANUP(json_freep) json_t *job_states = NULL;
+	CLEANUP(json_freep) json_t *job_slowdowns = NULL;
 	struct api_counts counts = api_counts(s->api);
 	struct metrics_now now = {
 		.waiting = s->n_batch,
@@ -108,13 +117,17 @@ static char *make_metrics(struct service *s, struct err *err)
 	now.store_unsure = health.sums > SUMS_NEW;
 	now.act = actor_counts(s->act);
 	now.campaigns = campaigns_counts(s);
+	now.jobs = jobs_counts(s);
 	if (s->token_review)
 		now.token_review = s->token_review->ops->counts(s->token_review);
 	process_use_read(&now.process);
 	if (store_count_verdicts(s->store, clock_real_us(), now.nodes, err) < 0 ||
 	    store_count_incidents(s->store, &now.incidents, err) < 0 ||
-	    store_size(s->store, &size, err) < 0)
+	    store_size(s->store, &size, err) < 0 ||
+	    store_jobs_now(s->store, JOBS_TOLD, &job_states, &job_slowdowns, err) < 0)
 		return NULL;
+	now.job_states = job_states;
+	now.job_slowdowns = job_slowdowns;
 	now.store_used = size.used;
 	now.store_free = size.free;
 	return metrics_text(&s->counts, &now);
@@ -178,6 +191,11 @@ static const struct route routes[] = {
 	{ "POST", "/v1/campaigns", ROLE_OPERATE, CAMPAIGN_BODY_MAX, post_campaign },
 	{ "GET", "/v1/campaigns", ROLE_READ, 0, get_campaigns },
 	{ "GET", "/v1/campaigns/{}", ROLE_READ, 0, get_campaign },
+	{ "POST", "/v1/traces", ROLE_SUBMIT, TRACE_MAX, routes_jobs_post_trace },
+	{ "GET", "/v1/jobs", ROLE_READ, 0, routes_jobs_list },
+	{ "GET", "/v1/jobs/{}", ROLE_READ, 0, routes_jobs_show },
+	{ "GET", "/v1/jobs/{}/windows", ROLE_READ, 0, routes_jobs_windows },
+	{ "GET", "/v1/jobs/{}/windows/{}", ROLE_READ, 0, routes_jobs_window },
 	{ "GET", "/v1/baselines", ROLE_READ, 0, get_baselines },
 	{ "GET", "/v1/drift", ROLE_READ, 0, get_drift },
 	{ "POST", "/v1/backup", ROLE_ADMIN, ORDER_MAX, post_backup },

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/job/analysis.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <systemd/sd-event.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
+
+enum {
+	STATUS_NO_PROGRAM = 127,
+	STATUS_USAGE = 2,  /* or a trace that says what cannot be */
+	ARGUMENTS_MAX = 8, /* with the name and the NULL */
+	READ_SIZE = 16384,
+};
+
+/* What one of its two descriptors said so far. */
+struct heard {
+	struct analysis *a;
+	sd_event_source *source;
+	struct strbuf text;
+	int fd;
+};
+
+struct analysis {
+	sd_event *loop;
+	void (*ended)(void *context, enum analysis_result result, const char *text);
+	void *context;
+	sd_event_source *child; /* while it is under way */
+	sd_event_source *timer;
+	struct heard out, words;
+	pid_t pid;
+	const char *cut; /* why we killed it; NULL: we did not */
+};
+
+struct analysis *analysis_new(struct sd_event *loop,
+			      void (*ended)(void *context, enum analysis_result result,
+					    const char *text),
+			      void *context)
+{
+	struct analysis *a = xcalloc(1, sizeof(*a));
+
+	a->loop = sd_event_ref(loop);
+	a->ended = ended;
+	a->context = context;
+	a->out = (struct heard){ .a = a, .text = STRBUF_INIT(ANALYSIS_OUTPUT_MAX), .fd = -1 };
+	a->words = (struct heard){ .a = a, .text = STRBUF_INIT(ANALYSIS_WORDS_MAX), .fd = -1 };
+	return a;
+}
+
+static void hush(struct heard *h)
+{
+	h->source = sd_event_source_disable_unref(h->source);
+	closep(&h->fd);
+	h->fd = -1;
+	strbuf_release(&h->text);
+}
+
+static void forget(struct analysis *a)
+{
+	a->child = sd_event_source_disable_unref(a->child);
+	a->timer = sd_event_source_disable_unref(a->timer);
+	hush(&a->out);
+	hush(&a->words);
+	a->cut = NULL;
+}
+
+bool analysis_runs(const struct analysis *a)
+{
+	return a->child != NULL;
+}
+
+static void cut(struct analysis *a, const char *why)
+{
+	if (!a->cut)
+		a->cut = why;
+	(void)kill(-a->pid, SIGKILL);
+}
+
+/* --- what it says --- */
+
+static void take(struct heard *h)
+{
+	char bytes[READ_SIZE];
+	ssize_t n;
+
+	while ((n = read(h->fd, bytes, sizeof(bytes))) > 0) {
+		if (strbuf_add(&h->text, bytes, (size_t)n) < 0) {
+			cut(h->a, "it printed more than an answer has");
+			return;
+		}
+	}
+	if (n == 0)
+		h->source = sd_event_source_disable_unref(h->source);
+}
+
+static int on_heard(sd_event_source *source UNUSED, int fd UNUSED, uint32_t events UNUSED,
+		    void *context)
+{
+	take(context);
+	return 0;
+}
+
+static int listen_to(struct analysis *a, struct heard *h, int fd)
+{
+	h->fd = fd;
+	return sd_event_add_io(a->loop, &h->source, fd, EPOLLIN, on_heard, h);
+}
+
+/* --- its end --- */
+
+/* The last line of what it complained of, without the name of the program; new memory. */
+static char *last_words(const struct analysis *a)
+{
+	static const char own[] = "assay-attribute: ";
+	CLEANUP(freep) char *text = xstrdup(strbuf_text(&a->words.text));
+	size_t length = strlen(text);
+	const char *line;
+
+	while (length > 0 && text[length - 1] == '\n')
+		text[--length] = '\0';
+	line = strrchr(text, '\n');
+	line = line ? line + 1 : text;
+	return utf8_clean(starts_with(line, own) ? line + strlen(own) : line);
+}
+
+static enum analysis_result conclude(const struct analysis *a, const siginfo_t *info,
+				     char **ret_text)
+{
+	if (a->cut) {
+		*ret_text = xstrdup(a->cut);
+		return ANALYSIS_FAILED;
+	}
+	if (info->si_code == CLD_EXITED && info->si_status == 0) {
+		*ret_text = xstrdup(strbuf_text(&a->out.text));
+		return ANALYSIS_DONE;
+	}
+	if (info->si_code != CLD_EXITED) {
+		*ret_text = info->si_status == SIGXCPU || info->si_status == SIGKILL
+				    ? xasprintf("the analysis took more than %d s of a processor, "
+						"or more memory than there is",
+						ANALYSIS_CPU_S)
+				    : xasprintf("the analysis ended by signal %d", info->si_status);
+		return ANALYSIS_FAILED;
+	}
+	if (info->si_status == STATUS_NO_PROGRAM) {
+		*ret_text = xstrdup("assay-attribute cannot be started: is it installed?");
+		return ANALYSIS_FAILED;
+	}
+	*ret_text = last_words(a);
+	return info->si_status == STATUS_USAGE ? ANALYSIS_REJECTED : ANALYSIS_FAILED;
+}
+
+static int on_exit_of_child(sd_event_source *source UNUSED, const siginfo_t *info, void *context)
+{
+	CLEANUP(freep) char *text = NULL;
+	struct analysis *a = context;
+	enum analysis_result result;
+
+	take(&a->out);
+	take(&a->words);
+	result = conclude(a, info, &text);
+	(void)kill(-a->pid, SIGKILL); /* whoever it left behind */
+	forget(a);
+	a->ended(a->context, result, text);
+	return 0;
+}
+
+static int on_timer(sd_event_source *source UNUSED, uint64_t now_us UNUSED, void *context)
+{
+	cut(context, "the analysis took too long");
+	return 0;
+}
+
+/* --- its start --- */
+
+static void set_limit(int resource, rlim_t most)
+{
+	const struct rlimit limit = { most, most };
+
+	(void)setrlimit((__rlimit_resource_t)resource, &limit);
+}
+
+/* In the child: nothing but calls that a signal handler may make. */
+static void exec_program(const char *program, char *const *argv, const int ends[3], pid_t parent)
+{
+	sigset_t none;
+	int i;
+
+	(void)sigemptyset(&none);
+	(void)signal(SIGPIPE, SIG_DFL);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)setpgid(0, 0);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(STATUS_NO_PROGRAM);
+	(void)setpriority(PRIO_PROCESS, 0, ANALYSIS_NICE);
+	set_limit(RLIMIT_AS, ANALYSIS_MEMORY_MAX);
+	set_limit(RLIMIT_CPU, ANALYSIS_CPU_S);
+	set_limit(RLIMIT_FSIZE, 0);
+	set_limit(RLIMIT_CORE, 0);
+	for (i = 0; i < 3; i++)
+		(void)dup2(ends[i], i);
+	(void)execv(program, argv);
+	_exit(STATUS_NO_PROGRAM);
+}
+
+static int watch(struct analysis *a)
+{
+	int r = sd_event_add_child(a->loop, &a->child, a->pid, WEXITED, on_exit_of_child, a);
+
+	if (r >= 0)
+		r = sd_event_add_time(a->loop, &a->timer, CLOCK_MONOTONIC,
+				      clock_mono_us() + ANALYSIS_WALL_US, 0, on_timer, a);
+	return r;
+}
+
+/* As execv() wants them: in memory of the child's own. */
+static int spawn(struct analysis *a, const char *trace, const char *meta, const int ends[3])
+{
+	CLEANUP(freep) char *dir = paths_programs();
+	CLEANUP(freep) char *program = xasprintf("%s/assay-attribute", dir);
+	CLEANUP(freep) char *shape = meta ? xasprintf("--meta=%s", meta) : NULL;
+	const char *const arguments[ARGUMENTS_MAX] = {
+		"assay-attribute", "--summary", "--min-slowdown=1.03",
+		"--bootstrap=200", trace,	shape
+	};
+	char *argv[ARGUMENTS_MAX] = { NULL };
+	const pid_t parent = getpid();
+	size_t n;
+	int r;
+
+	for (n = 0; arguments[n]; n++)
+		argv[n] = xstrdup(arguments[n]);
+	a->pid = fork();
+	r = a->pid < 0 ? -errno : 0;
+	if (a->pid == 0)
+		exec_program(program, argv, ends, parent);
+	else if (a->pid > 0)
+		(void)setpgid(a->pid, a->pid); /* whoever is first */
+	for (n = 0; argv[n]; n++)
+		free(argv[n]);
+	return r;
+}
+
+static int start(struct analysis *a, const char *trace, const char *meta, const int out[2],
+		 const int words[2])
+{
+	CLEANUP(closep) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	const int ends[3] = { null, out[1], words[1] };
+	int r = null < 0 ? -errno : spawn(a, trace, meta, ends);
+
+	if (r < 0)
+		return r;
+	r = watch(a);
+	if (r >= 0)
+		r = listen_to(a, &a->out, fcntl(out[0], F_DUPFD_CLOEXEC, 0));
+	if (r >= 0)
+		r = listen_to(a, &a->words, fcntl(words[0], F_DUPFD_CLOEXEC, 0));
+	if (r < 0) {
+		(void)kill(-a->pid, SIGKILL);
+		(void)waitpid(a->pid, NULL, 0);
+		forget(a);
+	}
+	return MIN(r, 0);
+}
+
+int analysis_start(struct analysis *a, const char *trace, const char *meta, struct err *err)
+{
+	int out[2] = { -1, -1 }, words[2] = { -1, -1 };
+	size_t i;
+	int r;
+
+	if (a->child)
+		return err_set(err, EBUSY, "an analysis is under way");
+	r = pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(words, O_CLOEXEC) < 0 ||
+			    fcntl(words[0], F_SETFL, O_NONBLOCK) < 0 ||
+			    fcntl(out[1], F_SETFL, 0) < 0
+		    ? -errno
+		    : start(a, trace, meta, out, words);
+	for (i = 0; i < 2; i++) {
+		closep(&out[i]);
+		closep(&words[i]);
+	}
+	return r < 0 ? err_errno(err, -r, "cannot start assay-attribute") : 0;
+}
+
+void analysis_free(struct analysis *a)
+{
+	if (!a)
+		return;
+	if (a->child) {
+		(void)kill(-a->pid, SIGKILL);
+		(void)waitpid(a->pid, NULL, 0);
+	}
+	forget(a);
+	(void)sd_event_unref(a->loop);
+	free(a);
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/job/jobs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/actions/remediation.h"
+#include "controller/controller.h"
+#include "controller/job/analysis.h"
+#include "controller/job/job_view.h"
+#include "controller/job/summary.h"
+#include "controller/job/trace_files.h"
+#include "controller/store/store.h"
+#include "controller/store/store_jobs.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/sha256.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+enum {
+	TRIES_MAX = 2,	  /* analyses of a window that come to nothing */
+	LATEST_SHOWN = 5, /* windows, beside their job */
+	/* The digest of a larger one is not taken only to learn that it came before. */
+	DIGEST_SOON_MAX = 4 * 1024 * 1024,
+};
+
+#define WINDOWS_KEPT_US (30 * USEC_PER_DAY)
+#define JOBS_KEPT_US (365 * USEC_PER_DAY)
+#define THIN_EVERY_US USEC_PER_HOUR
+
+struct jobs {
+	struct service *s;
+	struct trace_files files;
+	struct analysis *analysis;
+	struct jobs_counts counts;
+	/* Of the window that is being analysed, or was last. */
+	int64_t window, job;
+	int64_t tries;
+	bool under_way; /* until its end is durable */
+	bool ended;	/* its end is in the open transaction */
+	bool looking;	/* something may be queued */
+	enum window_state end;
+	uint64_t thin_us;
+};
+
+bool jobs_name_ok(const char *name)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/:@+=";
+	const size_t length = strlen(name);
+
+	return length > 0 && length <= JOB_NAME_MAX && strspn(name, plain) == length;
+}
+
+/* --- a window comes --- */
+
+static void digest(const struct jobs_window *w, char ret[static SHA256_HEX_SIZE])
+{
+	struct sha256 sum;
+
+	sha256_init(&sum);
+	sha256_add(&sum, w->bytes, w->length);
+	if (w->meta)
+		sha256_add_text(&sum, w->meta);
+	sha256_hex(&sum, ret);
+}
+
+/* Has the same come before? 1: yes, and `ret` says so. */
+static int find(struct service *s, const struct jobs_window *w, int64_t job, const char *hex,
+		struct jobs_queued *ret, struct err *err)
+{
+	const struct store_trace_window like = { .job = job, .run = w->run, .digest = hex };
+	enum window_state state;
+	int r = store_find_window(s->store, &like, &ret->window, &state, err);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	ret->job = job;
+	ret->state = (int)state;
+	ret->known = true;
+	return 1;
+}
+
+static int refuse_for(struct jobs_queued *ret, uint64_t wait_us, struct err *err, const char *why)
+{
+	ret->wait_s = (unsigned)(wait_us / USEC_PER_SEC + 1);
+	return err_set(err, EAGAIN, "%s", why);
+}
+
+/* May another of the job be queued now? */
+static int check_pace(struct service *s, int64_t job, uint64_t now_us, struct jobs_queued *ret,
+		      struct err *err)
+{
+	const uint64_t span_us = JOB_WINDOWS_AT_ONCE * JOB_WINDOW_EVERY_US;
+	uint64_t n = 0, first_us = 0, queued = 0;
+	int r = store_windows_since(s->store, job, now_us - span_us, now_us, &n, &first_us, err);
+
+	if (r == 0)
+		r = store_queued_windows(s->store, &queued, err);
+	if (r < 0)
+		return r;
+	if (queued >= STORE_WINDOWS_QUEUED_MAX)
+		return refuse_for(ret, JOB_WINDOW_EVERY_US, err,
+				  "as many windows as can wait for their analysis do");
+	if (n >= JOB_WINDOWS_AT_ONCE)
+		return refuse_for(ret, first_us + span_us - now_us, err,
+				  "more than one window a minute");
+	return 0;
+}
+
+static int queue(struct jobs *j, const struct jobs_window *w, int64_t job, const char *hex,
+		 uint64_t now_us, struct jobs_queued *ret, struct err *err)
+{
+	const struct store_trace_window row = {
+		.job = job,
+		.run = w->run,
+		.digest = hex,
+		.received_us = now_us,
+		.from_us = w->from_us,
+		.until_us = w->until_us,
+	};
+	int r = store_queue_window(j->s->store, &row, &ret->window, err);
+
+	if (r == 0)
+		r = trace_files_put(&j->files, ret->window, w->bytes, w->length, w->meta, err);
+	if (r < 0)
+		return r;
+	ret->job = job;
+	ret->state = WINDOW_QUEUED;
+	j->counts.windows[WINDOW_QUEUED]++;
+	j->looking = true;
+	return 0;
+}
+
+int jobs_take(struct service *s, const struct jobs_window *w, struct jobs_queued *ret,
+	      struct err *err)
+{
+	const uint64_t now_us = clock_real_us();
+	char hex[SHA256_HEX_SIZE] = "";
+	struct err why = ERR_INIT;
+	int64_t job = 0;
+	int r, pace;
+
+	*ret = (struct jobs_queued){ 0 };
+	r = store_find_job(s->store, w->job, &job, err);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	pace = r == 0 ? check_pace(s, job, now_us, ret, &why) : 0;
+	if (pace < 0 && (pace != -EAGAIN || w->length > DIGEST_SOON_MAX))
+		return err_wrap(err, err_set(err, -pace, "%s", why.msg), "%.80s", w->job);
+	digest(w, hex);
+	if (r == 0)
+		r = find(s, w, job, hex, ret, err);
+	if (r == 1 || (r < 0 && r != -ENOENT))
+		return MIN(r, 0);
+	if (pace < 0)
+		return err_set(err, -pace, "%.80s: %s", w->job, why.msg);
+	r = store_need_job(s->store, w->job, now_us, &job, err);
+	return r < 0 ? r : queue(s->jobs, w, job, hex, now_us, ret, err);
+}
+
+/* --- what is found --- */
+
+struct views {
+	struct job_window windows[JOB_VIEW_WINDOWS];
+	json_t *summaries[JOB_VIEW_WINDOWS];
+	size_t n;
+};
+
+static void views_release(struct views *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->n; i++)
+		json_decref(v->summaries[i]);
+}
+
+static void add_window(void *context, const struct store_trace_window *w)
+{
+	struct views *v = context;
+	json_t *summary = w->summary ? json_loads(w->summary, 0, NULL) : NULL;
+
+	if (v->n == JOB_VIEW_WINDOWS || !summary) {
+		json_decref(summary);
+		return;
+	}
+	v->summaries[v->n] = summary;
+	v->windows[v->n++] = (struct job_window){ .summary = summary,
+						  .run = w->run,
+						  .from_us = w->from_us,
+						  .until_us = w->until_us,
+						  .received_us = w->received_us };
+}
+
+/* What its windows come to, with that which has just ended. */
+static int show(struct jobs *j, int64_t job, bool rejected, struct err *err)
+{
+	CLEANUP(views_release) struct views views = { .n = 0 };
+	CLEANUP(json_freep) json_t *view = NULL;
+	CLEANUP(freep) char *text = NULL;
+	int r = store_analysed_windows(j->s->store, job, JOB_VIEW_WINDOWS, add_window, &views, err);
+
+	if (r < 0)
+		return r;
+	view = job_view(views.windows, views.n, rejected);
+	text = json_line(view);
+	return store_show_job(j->s->store, job, text, err);
+}
+
+/* The window under way ends so, with the next commit. */
+static void end(struct jobs *j, enum window_state state, const char *reason, const char *summary)
+{
+	const struct store_trace_window row = {
+		.id = j->window, .job = j->job, .state = state, .reason = reason, .summary = summary
+	};
+	struct err err = ERR_INIT;
+	int r = store_end_window(j->s->store, &row, &err);
+
+	if (r == 0)
+		r = show(j, j->job, state == WINDOW_REJECTED, &err);
+	if (r < 0) {
+		service_failed(j->s, &err);
+		return;
+	}
+	j->end = state;
+	j->ended = true;
+	if (reason)
+		log_warning("window %" PRId64 " of job j%" PRId64 " %s: %s", j->window, j->job,
+			    window_state_names[state], reason);
+	service_touch(j->s);
+}
+
+/* Once more, or it has failed. */
+static void try_again(struct jobs *j, const char *reason)
+{
+	struct err err = ERR_INIT;
+
+	if (j->tries + 1 >= TRIES_MAX) {
+		end(j, WINDOW_FAILED, reason, NULL);
+		return;
+	}
+	log_warning("window %" PRId64 " of job j%" PRId64 " is analysed again: %s", j->window,
+		    j->job, reason);
+	if (store_window_tried(j->s->store, j->window, &err) < 0)
+		service_failed(j->s, &err);
+	j->under_way = false;
+	j->looking = true;
+	service_touch(j->s);
+}
+
+/* What a list needs of it: the heat map is in the file alone. */
+static void found(struct jobs *j, json_t *summary)
+{
+	CLEANUP(freep) char *whole = json_line(summary);
+	CLEANUP(freep) char *brief = NULL;
+	struct err err = ERR_INIT;
+
+	if (trace_files_keep(&j->files, j->window, whole, &err) < 0) {
+		try_again(j, err.msg);
+		return;
+	}
+	(void)json_object_del(summary, "heat");
+	brief = json_line(summary);
+	end(j, WINDOW_ANALYSED, NULL, brief);
+}
+
+static void on_analysis(void *context, enum analysis_result result, const char *text)
+{
+	CLEANUP(json_freep) json_t *summary = NULL;
+	struct jobs *j = context;
+	struct err err = ERR_INIT;
+	int r;
+
+	if (result != ANALYSIS_DONE) {
+		if (result == ANALYSIS_REJECTED)
+			end(j, WINDOW_REJECTED, text, NULL);
+		else
+			try_again(j, text);
+		return;
+	}
+	r = summary_read(text, &summary, &err);
+	if (r == 0)
+		found(j, summary);
+	else if (r == -ERANGE)
+		end(j, WINDOW_REJECTED, err.msg, NULL);
+	else
+		try_again(j, err.msg);
+}
+
+/* --- the next --- */
+
+static void take_next(void *context, const struct store_trace_window *w)
+{
+	struct jobs *j = context;
+
+	j->window = w->id;
+	j->job = w->job;
+	j->tries = w->tries;
+	j->under_way = true;
+}
+
+static void start(struct jobs *j)
+{
+	CLEANUP(freep) char *trace = trace_files_trace(&j->files, j->window);
+	CLEANUP(freep) char *meta = trace_files_meta(&j->files, j->window);
+	struct err err = ERR_INIT;
+
+	if (analysis_start(j->analysis, trace, meta, &err) < 0)
+		try_again(j, err.msg);
+}
+
+/* Only what is durable is analysed, so this comes after a commit. */
+static void look(struct jobs *j)
+{
+	struct err err = ERR_INIT;
+
+	if (j->under_way || !j->looking || j->s->closing || remediation_other(j->s))
+		return;
+	j->looking = false;
+	if (store_next_window(j->s->store, take_next, j, &err) < 0)
+		log_warning("windows that are queued cannot be read: %s", err.msg);
+	else if (j->under_way)
+		start(j);
+}
+
+static void on_committed(struct service *s)
+{
+	struct jobs *j = s->jobs;
+
+	if (!j)
+		return;
+	if (j->ended) {
+		trace_files_drop(&j->files, j->window);
+		j->counts.windows[j->end]++;
+		j->ended = j->under_way = false;
+		j->looking = true;
+	}
+	look(j);
+}
+
+/* The end of a window was taken back: it is analysed anew. */
+static void on_failed(struct service *s)
+{
+	struct jobs *j = s->jobs;
+
+	if (!j)
+		return;
+	if (j->ended || !analysis_runs(j->analysis))
+		j->under_way = false;
+	j->ended = false;
+	j->looking = true;
+}
+
+static void on_tick(struct service *s)
+{
+	const uint64_t now_us = clock_real_us(), mono_us = clock_mono_us();
+	struct jobs *j = s->jobs;
+	struct err err = ERR_INIT;
+
+	if (!j)
+		return;
+	if (!s->failing && mono_us >= j->thin_us) {
+		j->thin_us = mono_us + THIN_EVERY_US;
+		if (store_thin_jobs(s->store, now_us - MIN(now_us, WINDOWS_KEPT_US),
+				    now_us - MIN(now_us, JOBS_KEPT_US), &err) < 0)
+			service_failed(s, &err);
+		else
+			service_touch(s);
+	}
+	if (!store_dirty(s->store))
+		look(j);
+}
+
+/* --- begin and end --- */
+
+static bool is_wanted(void *context, int64_t window, bool analysis)
+{
+	const struct jobs *j = context;
+	bool there = true; /* unless the store knows better */
+
+	(void)store_window_is(j->s->store, window, analysis ? WINDOW_ANALYSED : WINDOW_QUEUED,
+			      &there, NULL);
+	return there;
+}
+
+static int open_jobs(struct service *s, struct err *err)
+{
+	struct jobs *j = xcalloc(1, sizeof(*j));
+	int r = trace_files_open(s->settings->db, &j->files, err);
+
+	j->s = s;
+	if (r < 0) {
+		free(j);
+		return r;
+	}
+	j->analysis = analysis_new(s->loop, on_analysis, j);
+	j->looking = true;
+	trace_files_sweep(&j->files, is_wanted, j);
+	s->jobs = j;
+	return 0;
+}
+
+static void close_jobs(struct service *s)
+{
+	struct jobs *j = TAKE(s->jobs);
+
+	if (!j)
+		return;
+	analysis_free(j->analysis);
+	trace_files_release(&j->files);
+	free(j);
+}
+
+const struct controller_part jobs_part = {
+	.open = open_jobs,
+	.tick = on_tick,
+	.committed = on_committed,
+	.failed = on_failed,
+	.close = close_jobs,
+};
+
+/* --- to look at them --- */
+
+static int add_windows(struct service *s, int64_t id, json_t *job, struct err *err)
+{
+	const struct store_range range = { NULL, LATEST_SHOWN };
+	struct store_page page = { 0 };
+	uint64_t n[WINDOW_STATES];
+	int r = store_count_trace_windows(s->store, id, n, err);
+
+	if (r == 0)
+		r = store_trace_windows(s->store, id, &range, &page, err);
+	if (r < 0)
+		return r;
+	free(page.next);
+	(void)json_object_set_new(job, "latest", page.items);
+	(void)json_object_set_new(
+		job, "windows",
+		json_pack("{s:I, s:I, s:I, s:I}", "analysed", (json_int_t)n[WINDOW_ANALYSED],
+			  "rejected", (json_int_t)n[WINDOW_REJECTED], "failed",
+			  (json_int_t)n[WINDOW_FAILED], "queued", (json_int_t)n[WINDOW_QUEUED]));
+	return 0;
+}
+
+static void take_id(void *context, const struct store_trace_window *w)
+{
+	*(int64_t *)context = w->id;
+}
+
+/* The heat map of the last window that was analysed; null: it has gone, or there is none. */
+static int add_heat(struct service *s, int64_t id, json_t *job, struct err *err)
+{
+	CLEANUP(json_freep) json_t *analysis = NULL;
+	CLEANUP(freep) char *text = NULL;
+	int64_t window = -1;
+	json_t *heat;
+	int r = store_analysed_windows(s->store, id, 1, take_id, &window, err);
+
+	if (r < 0)
+		return r;
+	if (window >= 0 && trace_files_analysis(&s->jobs->files, window, &text, NULL) == 0)
+		analysis = json_loads(text, 0, NULL);
+	heat = json_object_get(analysis, "heat");
+	(void)json_object_set(job, "heat", heat ? heat : json_null());
+	return 0;
+}
+
+int jobs_show(struct service *s, int64_t id, json_t **ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *job = NULL;
+	int r = store_job(s->store, id, &job, err);
+
+	if (r == 0)
+		r = add_windows(s, id, job, err);
+	if (r == 0)
+		r = add_heat(s, id, job, err);
+	if (r < 0)
+		return r;
+	(void)json_object_set_new(job, "names", json_pack("[O]", json_object_get(job, "job")));
+	*ret = TAKE(job);
+	return 0;
+}
+
+int jobs_analysis(struct service *s, int64_t job, int64_t window, char **ret_text, struct err *err)
+{
+	CLEANUP(json_freep) json_t *row = NULL;
+	int r = store_trace_window(s->store, job, window, &row, err);
+
+	if (r < 0)
+		return r;
+	r = trace_files_analysis(&s->jobs->files, window, ret_text, err);
+	return r == -ENOENT ? err_set(err, ESTALE,
+				      "the analysis of window %" PRId64 " is not kept (any more): "
+				      "the window is %s",
+				      window, json_string_value(json_object_get(row, "state")))
+			    : r;
+}
+
+struct jobs_counts jobs_counts(const struct service *s)
+{
+	return s->jobs ? s->jobs->counts : (struct jobs_counts){ 0 };
+}

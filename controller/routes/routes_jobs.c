@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/routes/routes_jobs.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/controller.h"
+#include "controller/http/api.h"
+#include "controller/job/jobs.h"
+#include "controller/job/trace_files.h"
+#include "controller/routes/routes.h"
+#include "controller/store/store.h"
+#include "controller/store/store_jobs.h"
+#include "lib/base/clock.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+/* A step that is older than this is no news of the job. */
+#define AGE_MAX_US (7 * USEC_PER_DAY)
+
+/* --- a trace is sent --- */
+
+/* The number of an argument, `usual` without it; -EINVAL unless it is from 1 to `most`. */
+static int number_of(const struct call *call, const char *name, int64_t usual, int64_t most,
+		     int64_t *ret, struct err *err)
+{
+	const char *text = call_argument(call, name);
+	char *end = NULL;
+	long long value;
+
+	*ret = usual;
+	if (!text)
+		return 0;
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	if (errno || end == text || *end || value < 1 || value > most)
+		return err_set(err, EINVAL, "%s: want a number from 1 to %" PRId64, name, most);
+	*ret = value;
+	return 0;
+}
+
+/* Seconds of a header into a time by our clock; 0: it is not there. */
+static int time_of(const struct call *call, const char *name, uint64_t now_us, uint64_t *ret,
+		   struct err *err)
+{
+	const char *text = call_header(call, name);
+	char *end = NULL;
+	double age_s;
+
+	*ret = 0;
+	if (!text)
+		return 0;
+	errno = 0;
+	age_s = strtod(text, &end);
+	if (errno || end == text || *end || !(age_s >= 0) ||
+	    age_s > (double)AGE_MAX_US / USEC_PER_SEC)
+		return err_set(err, EINVAL, "%s: want an age in seconds, of at most 7 days", name);
+	*ret = now_us - (uint64_t)(age_s * USEC_PER_SEC);
+	return 0;
+}
+
+static int read_times(const struct call *call, struct jobs_window *w, struct err *err)
+{
+	static const char first[] = "Assay-First-Step-Age", last[] = "Assay-Last-Step-Age";
+	const uint64_t now_us = clock_real_us();
+	int r = time_of(call, first, now_us, &w->from_us, err);
+
+	if (r == 0)
+		r = time_of(call, last, now_us, &w->until_us, err);
+	if (r == 0 && (!w->from_us != !w->until_us || w->until_us < w->from_us))
+		r = err_set(err, EINVAL, "want %s and %s, the first no younger, or neither", first,
+			    last);
+	return r;
+}
+
+static int read_parts(const struct call *call, struct err *err)
+{
+	int64_t part, of;
+	int r = number_of(call, "part", 1, 1, &part, err);
+
+	if (r == 0)
+		r = number_of(call, "of", 1, 1, &of, err);
+	return r < 0 ? err_wrap(err, r, "a trace is sent whole: its parts are not joined yet") : 0;
+}
+
+/* What is asked for, all borrowed from the call. */
+static int read_window(const struct call *call, struct jobs_window *ret, struct err *err)
+{
+	const char *job = call_argument(call, "job"), *meta = call_argument(call, "meta");
+	bool gzip;
+	int r;
+
+	if (!job || !jobs_name_ok(job))
+		return err_set(err, EINVAL,
+			       "job: want its name, of 1 to %d letters, digits and ._-/:@+=",
+			       JOB_NAME_MAX);
+	if (meta && (!*meta || strlen(meta) > TRACE_META_MAX))
+		return err_set(err, EINVAL, "meta: want YAML of at most %d bytes", TRACE_META_MAX);
+	*ret = (struct jobs_window){ .job = job, .meta = meta };
+	ret->bytes = call_body(call, &ret->length, &gzip);
+	if (ret->length == 0)
+		return err_set(err, EINVAL, "the body is empty: want a trace");
+	r = number_of(call, "run", 1, JOB_RUN_MAX, &ret->run, err);
+	if (r == 0)
+		r = read_parts(call, err);
+	return r < 0 ? r : read_times(call, ret, err);
+}
+
+static bool may_send(struct call *call, const char *job)
+{
+	const struct identity *who = call_identity(call);
+
+	if (who->role != ROLE_SUBMIT || (who->jobs && fnmatch(who->jobs, job, 0) == 0))
+		return true;
+	call_refuse(call, 403, "this token may not send traces of '%.80s'", job);
+	return false;
+}
+
+static void refuse_window(struct service *s, struct call *call, int r,
+			  const struct jobs_queued *queued, const struct err *err)
+{
+	if (r == -EAGAIN) {
+		call_retry_within(call, queued->wait_s);
+		call_refuse(call, 429, "%s", err->msg);
+		return;
+	}
+	if (r != -EDQUOT)
+		service_failed(s, err);
+	call_refuse(call, 503, "the trace could not be kept: %s", err->msg);
+}
+
+void routes_jobs_post_trace(void *context, struct call *call)
+{
+	struct waiting waiting = { .call = call };
+	struct service *s = context;
+	struct jobs_queued queued;
+	struct jobs_window window;
+	struct err err = ERR_INIT;
+	int r;
+
+	if (stands_by(s, call))
+		return;
+	r = read_window(call, &window, &err);
+	if (r < 0) {
+		call_refuse(call, 400, "%s", err.msg);
+		return;
+	}
+	if (!may_send(call, window.job))
+		return;
+	if (service_full(s)) {
+		call_refuse(call, 503, "too much at once");
+		return;
+	}
+	r = jobs_take(s, &window, &queued, &err);
+	if (r < 0) {
+		refuse_window(s, call, r, &queued, &err);
+		return;
+	}
+	waiting.status = queued.known ? 200 : 202;
+	waiting.answer = json_pack("{s:s, s:o, s:I, s:I, s:s, s:i, s:i}", "job", window.job, "id",
+				   json_sprintf("j%" PRId64, queued.job), "run",
+				   (json_int_t)window.run, "window", (json_int_t)queued.window,
+				   "state", window_state_names[queued.state], "parts", 1, "of", 1);
+	/* One that is there may not be durable yet: it waits too. */
+	service_wait(s, &waiting);
+}
+
+/* --- to look at them --- */
+
+void routes_jobs_list(void *context, struct call *call)
+{
+	struct service *s = context;
+	struct store_page page = { 0 };
+	struct store_range range;
+	struct err err = ERR_INIT;
+	int r;
+
+	if (!range_of(call, CURSOR_NUMBER, &range))
+		return;
+	r = store_jobs(s->store, call_argument(call, "name"), &range, &page, &err);
+	if (r < 0)
+		refuse_store(call, r, &err);
+	else
+		reply_page(call, &page);
+}
+
+/* "j12" of the path. */
+static int job_of(const struct call *call, int64_t *ret, struct err *err)
+{
+	const char *text = call_segment(call);
+	char *end = NULL;
+	long long id;
+
+	errno = 0;
+	id = text[0] == 'j' ? strtoll(text + 1, &end, 10) : 0;
+	if (errno || !end || end == text + 1 || *end || id < 1)
+		return err_set(err, ENOENT,
+			       "there is no job '%.40s': its id is one of /v1/jobs?name=NAME", text);
+	*ret = id;
+	return 0;
+}
+
+void routes_jobs_show(void *context, struct call *call)
+{
+	struct service *s = context;
+	struct err err = ERR_INIT;
+	json_t *job = NULL;
+	int64_t id;
+	int r = job_of(call, &id, &err);
+
+	if (r == 0)
+		r = jobs_show(s, id, &job, &err);
+	if (r < 0)
+		refuse_store(call, r, &err);
+	else
+		call_reply(call, 200, job);
+}
+
+void routes_jobs_windows(void *context, struct call *call)
+{
+	CLEANUP(json_freep) json_t *job = NULL;
+	struct service *s = context;
+	struct store_page page = { 0 };
+	struct store_range range;
+	struct err err = ERR_INIT;
+	int64_t id;
+	int r = job_of(call, &id, &err);
+
+	if (r == 0)
+		r = store_job(s->store, id, &job, &err); /* one without any is no error */
+	if (r < 0) {
+		refuse_store(call, r, &err);
+		return;
+	}
+	if (!range_of(call, CURSOR_NUMBER, &range))
+		return;
+	r = store_trace_windows(s->store, id, &range, &page, &err);
+	if (r < 0)
+		refuse_store(call, r, &err);
+	else
+		reply_page(call, &page);
+}
+
+void routes_jobs_window(void *context, struct call *call)
+{
+	const char *text = api_second_segment(call);
+	struct service *s = context;
+	struct err err = ERR_INIT;
+	char *analysis = NULL, *end = NULL;
+	long long window;
+	int64_t id;
+	int r = job_of(call, &id, &err);
+
+	errno = 0;
+	window = strtoll(text, &end, 10);
+	if (r == 0 && (errno || end == text || *end))
+		r = err_set(&err, ENOENT, "there is no window '%.40s'", text);
+	if (r == 0)
+		r = jobs_analysis(s, id, window, &analysis, &err);
+	if (r == -ESTALE)
+		call_refuse(call, 410, "%s", err.msg);
+	else if (r < 0)
+		refuse_store(call, r, &err);
+	else
+		call_reply_text(call, 200, "application/json", analysis);
+}

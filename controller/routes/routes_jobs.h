@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Jobs: traces that are sent, what is found in them, and what it comes to (docs/jobs.md).
+ * Handlers of the API: `context` is the struct service.
+ */
+#pragma once
+
+struct call;
+
+/* POST /v1/traces: durable when it is answered, analysed afterwards. */
+void routes_jobs_post_trace(void *context, struct call *call);
+
+/* GET /v1/jobs, /v1/jobs/ID, and of its windows all, or what was found in one. */
+void routes_jobs_list(void *context, struct call *call);
+void routes_jobs_show(void *context, struct call *call);
+void routes_jobs_windows(void *context, struct call *call);
+void routes_jobs_window(void *context, struct call *call);

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces are sent, analysed by a child of the controller, and shown with their jobs; what is wrong with one costs only that one."""
+import hashlib
+import json
+import os
+import random
+import shutil
+import threading
+import urllib.parse
+
+import pytest
+from fixtures_controller import controller  # noqa: F401
+from waiting import wait_for
+
+END_S = 60
+AT_ONCE = 4  # windows of a job that may come without a minute between
+ENDS = {"analysed", "rejected", "failed"}
+
+# A trace tells this one what to do: its first line, and what it prints as the rest of it.
+ANALYSER = """#!/bin/sh
+trace=$4
+read -r word more < "$trace"
+case $word in
+answer) tail -n +2 "$trace" ;;
+soon) [ ! -e "$0.wait" ] || sleep 300 & wait $!; tail -n +2 "$trace" ;;
+reject) echo "assay-attribute: t.json: line 2: rank 3 is there twice" >&2; exit 2 ;;
+fail) echo "assay-attribute: out of luck" >&2; exit 1 ;;
+crash) kill -SEGV $$ ;;
+flood) exec yes ;;
+shape) sed 's/SHAPE/'"$(cat "${5#--meta=}")"'/' "$trace" | tail -n +2 ;;
+esac
+"""
+
+
+@pytest.fixture
+def build(build, tmp_path):
+    """The controller beside an analyser of ours."""
+    if not (build / "assay-controller").exists():
+        pytest.skip("assay-controller is not built: libsystemd, SQLite or libmicrohttpd is missing")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    shutil.copy(build / "assay-controller", programs)
+    (programs / "policies").symlink_to((build / "policies").resolve())
+    (programs / "assay-attribute").write_text(ANALYSER)
+    (programs / "assay-attribute").chmod(0o755)
+    return programs
+
+
+def number(value):
+    return {"value": value, "low": value - 0.01, "high": value + 0.01}
+
+
+def summary(slowdown=1.09, kind="compute", host="gpu-17", steps=64, **more):
+    suspects = [{"hosts": [host], "dp": 3, "stage": 1, "ranks": [56, 63], "class": kind, "share": number(0.94), "alone": number(0.9),
+                 "gain": number(0.07), "identifiable": True, "counts": True}] if host else []
+    return {"format": "assay-attribution-summary/1", "steps": steps, "ranks": 128, "hosts": 16, "step_s": 8.99,
+            "slowdown": number(slowdown), "cause": "worker", "class": kind, "enough": True, "suspects": suspects,
+            "heat": {"rows": 1, "columns": 2, "row": "dp", "column": "stage", "values": [[1.0, None]]},
+            "sentence": "said by the analyser", **more}
+
+
+def trace(word="answer", mark="", **more):
+    return f"{word} {mark}\n{json.dumps(summary(**more))}\n".encode()
+
+
+def send(c, body, job="research/llm-7", ages=None, **more):
+    arguments = {"job": job, **{k: more.pop(k) for k in ("run", "meta", "part", "of") if k in more}}
+    headers = {} if ages is None else {"Assay-First-Step-Age": str(ages[0]), "Assay-Last-Step-Age": str(ages[1])}
+    return c.call("POST", "/v1/traces?" + urllib.parse.urlencode(arguments), body, headers=headers, **more)
+
+
+def window(c, answer):
+    """The window that an answer names, once it has ended."""
+    sent = answer.json
+
+    def ended():
+        items = c.get(f"/v1/jobs/{sent['id']}/windows").json["items"]
+        return next((w for w in items if w["id"] == sent["window"] and w["state"] in ENDS), None)
+    found = wait_for(ended, END_S)
+    assert found, c.log()
+    return found
+
+
+def job(c, answer):
+    return c.get(f"/v1/jobs/{answer.json['id']}").json
+
+
+def files(tmp_path):
+    return sorted(p.name for p in (tmp_path / "traces").iterdir())
+
+
+def test_a_trace_is_analysed_and_shown_with_its_job(controller, tmp_path):
+    c = controller()
+    body = trace()
+    sent = send(c, body, ages=(130, 10))
+    assert sent.status == 202 and sent.json["state"] == "queued" and sent.json["run"] == 1
+    found = window(c, sent)
+    assert found["state"] == "analysed" and found["digest"] == hashlib.sha256(body).hexdigest()
+    assert found["steps"] == 64 and found["slowdown"] == 1.09 and found["suspect"] == "gpu-17" and not found["coarse"]
+    again = send(c, body, ages=(140, 20))
+    assert again.status == 200 and again.json["window"] == sent.json["window"] and again.json["state"] == "analysed"
+
+    (listed,) = c.get("/v1/jobs?name=research/llm-7").json["items"]
+    assert listed["id"] == sent.json["id"] and listed["state"] == "watched" and listed["cause"] == "compute"
+    assert c.get("/v1/jobs").json["items"] == [listed] and c.get("/v1/jobs?name=none").json["items"] == []
+    shown = job(c, sent)
+    assert shown["sentence"] == "said by the analyser" and shown["decision"]["action"] == "watch"
+    assert shown["heat"]["values"] == [[1.0, None]] and shown["windows"]["analysed"] == 1
+    assert (shown["suspects"][0]["hits"], shown["suspects"][0]["of"]) == (1, 1)
+    whole = c.get(f"/v1/jobs/{sent.json['id']}/windows/{sent.json['window']}").json
+    assert whole["suspects"][0]["share"]["value"] == 0.94 and "heat" in whole
+    assert files(tmp_path) == []
+    metrics = c.metrics()
+    assert metrics['assay_windows_total{result="analysed"}'] == 1 and metrics['assay_jobs{state="watched"}'] == 1
+    assert metrics['assay_job_slowdown{job="research/llm-7"}'] == pytest.approx(1.09)
+
+
+def test_a_host_is_suspected_once_two_windows_apart_blame_it(controller):
+    c = controller()
+    window(c, send(c, trace(mark="1"), ages=(900, 700)))
+    second = send(c, trace(mark="2"), ages=(130, 10))
+    window(c, second)
+    shown = job(c, second)
+    assert shown["state"] == "suspected" and shown["decision"]["action"] == "probe" and shown["suspects"][0]["hits"] == 2
+    # The next start of the job begins anew.
+    third = send(c, trace(mark="3"), ages=(60, 5), run=2)
+    window(c, third)
+    assert job(c, third)["state"] == "watched" and job(c, third)["run"] == 2
+
+
+def test_a_job_that_slows_itself_is_for_its_owner(controller):
+    c = controller()
+    sent = send(c, trace(slowdown=1.54, kind="job", host=None), job="research/moe-2")
+    assert window(c, sent)["coarse"]
+    shown = job(c, sent)
+    assert shown["state"] == "owner informed" and shown["decision"]["action"] == "owner" and shown["suspect"] is None
+
+
+@pytest.mark.parametrize("body,state,reason", [
+    (b"reject\n", "rejected", "t.json: line 2: rank 3 is there twice"),
+    (b"fail\n", "failed", "out of luck"),
+    (b"crash\n", "failed", "signal"),
+    (b"flood\n", "failed", "more than an answer has"),
+    (b"answer\n{}\n", "failed", "summary: format"),
+    (b"answer\n", "failed", "summary"),
+    (trace(ranks=16385), "rejected", "16385 ranks"),
+])
+def test_what_is_wrong_with_a_trace_is_said_with_its_window_and_costs_only_that(controller, tmp_path, body, state, reason):
+    c = controller()
+    bad, good = send(c, body), send(c, trace())
+    ended = window(c, bad)
+    assert ended["state"] == state and reason in ended["reason"], ended
+    assert window(c, good)["state"] == "analysed"
+    gone = c.get(f"/v1/jobs/{bad.json['id']}/windows/{bad.json['window']}")
+    assert gone.status == 410 and state in gone.json["detail"]
+    assert wait_for(lambda: files(tmp_path) == [], END_S)
+    assert c.metrics()[f'assay_windows_total{{result="{state}"}}'] == 1
+
+
+def test_a_shape_that_is_sent_apart_reaches_the_analysis(controller):
+    c = controller()
+    body = b"shape\n" + json.dumps(summary(sentence="SHAPE")).encode() + b"\n"
+    sent = send(c, body, meta="dp 4")
+    assert window(c, sent)["state"] == "analysed" and job(c, sent)["sentence"] == "dp 4"
+    other = send(c, body, meta="dp 8")  # another shape is another window
+    assert other.status == 202 and other.json["window"] != sent.json["window"]
+
+
+@pytest.mark.parametrize("arguments,headers,words", [
+    ({}, {}, "job: want its name"),
+    ({"job": "a b"}, {}, "job: want its name"),
+    ({"job": "a" * 254}, {}, "job: want its name"),
+    ({"job": "a", "run": "0"}, {}, "run: want a number"),
+    ({"job": "a", "run": "x"}, {}, "run: want a number"),
+    ({"job": "a", "part": "1", "of": "2"}, {}, "sent whole"),
+    ({"job": "a", "meta": "x" * 2049}, {}, "meta: want YAML"),
+    ({"job": "a"}, {"Assay-First-Step-Age": "1"}, "or neither"),
+    ({"job": "a"}, {"Assay-First-Step-Age": "1", "Assay-Last-Step-Age": "2"}, "no younger"),
+    ({"job": "a"}, {"Assay-First-Step-Age": "nan", "Assay-Last-Step-Age": "2"}, "Assay-First-Step-Age: want an age"),
+    ({"job": "a"}, {"Assay-First-Step-Age": "1e9", "Assay-Last-Step-Age": "2"}, "Assay-First-Step-Age: want an age"),
+])
+def test_what_cannot_be_asked_is_refused_in_a_sentence(controller, arguments, headers, words):
+    c = controller()
+    answer = c.call("POST", "/v1/traces?" + urllib.parse.urlencode(arguments), trace(), headers=headers)
+    assert answer.status == 400 and words in answer.json["detail"], answer.body
+    assert c.get("/v1/jobs").json["items"] == []
+
+
+def test_an_empty_body_and_paths_of_nothing_are_refused(controller):
+    c = controller()
+    assert send(c, b"").status == 400
+    for path in ("/v1/jobs/j1", "/v1/jobs/1", "/v1/jobs/jx/windows", "/v1/jobs/j1/windows/1", "/v1/jobs/j1/windows/x"):
+        assert c.get(path).status == 404, path
+
+
+def test_one_job_floods_nobody(controller):
+    c = controller()
+    answers = [send(c, trace(mark=str(i))) for i in range(100)]
+    assert [a.status for a in answers].count(202) == AT_ONCE
+    late = answers[-1]
+    assert late.status == 429 and "more than one window a minute" in late.json["detail"] and int(late.headers["Retry-After"]) >= 1
+    assert send(c, trace(mark="0")).status == 200  # what came before is known, whatever the pace
+    assert send(c, trace(), job="another").status == 202
+
+
+def test_a_token_for_one_job_speaks_for_no_other(controller, tmp_path):
+    tokens = {"submit": 'role: submit, jobs: "research/*"', "read": "role: read", "operate": "role: operate", "node": "node: gpu-1"}
+    file = tmp_path / "tokens.yaml"
+    rows = [f"  - {{sha256: {hashlib.sha256(t.encode()).hexdigest()}, {role}}}\n" for t, role in tokens.items()]
+    file.write_text("v: 1\ntokens:\n" + "".join(rows))
+    c = controller("--tokens", file)
+    assert send(c, trace(), token="submit").status == 202
+    other = send(c, trace(), job="finance/llm", token="submit")
+    assert other.status == 403 and "finance/llm" in other.json["detail"]
+    assert send(c, trace(), token="read").status == 403 and send(c, trace(), token="node").status == 403
+    assert send(c, trace(mark="2"), job="finance/llm", token="operate").status == 202
+    assert c.get("/v1/jobs", token="submit").status == 403 and c.get("/v1/nodes", token="submit").status == 403
+    assert len(c.get("/v1/jobs", token="read").json["items"]) == 2
+
+
+@pytest.mark.once
+def test_killed_at_any_moment_each_window_ends_and_no_file_is_left(controller, tmp_path, full):
+    kills = 60 if full else 12
+    dice = random.Random(int(os.environ.get("ASSAY_SEED", "3")))
+    c = controller()
+    taken = {}
+    for i in range(kills):
+        word = dice.choice(("answer", "reject", "fail"))
+        answer = send(c, trace(word, mark=str(i)), job=f"job-{i}")
+        assert answer.status == 202
+        taken[i] = word
+        threading.Event().wait(dice.random() * 0.2)
+        c.kill()
+        c = controller("--listen", f"127.0.0.1:{c.port}")
+    ends = {"answer": "analysed", "reject": "rejected", "fail": "failed"}
+    for i, word in taken.items():
+        (found,) = c.get(f"/v1/jobs?name=job-{i}").json["items"]
+
+        def one(found=found):
+            (w,) = c.get(f"/v1/jobs/{found['id']}/windows").json["items"]
+            return w if w["state"] in ENDS else None
+        assert wait_for(one, END_S)["state"] == ends[word], word
+    assert wait_for(lambda: files(tmp_path) == [], END_S)
+
+
+def test_an_analysis_under_way_goes_with_its_controller_and_is_made_again(controller, build):
+    c = controller()
+    hold = build / "assay-attribute.wait"
+    hold.touch()
+    sent = send(c, trace("soon"))
+
+    def held():
+        return [p for p in os.listdir("/proc") if p.isdigit() and str(build / "assay-attribute") in command(p)]
+    assert wait_for(held, END_S)
+    assert c.stop()[0] == 0
+    assert wait_for(lambda: not held(), END_S)
+    hold.unlink()
+    c = controller("--listen", f"127.0.0.1:{c.port}")
+    assert window(c, sent)["state"] == "analysed"
+
+
+def command(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline") as file:
+            return file.read().replace("\0", " ")
+    except OSError:
+        return ""

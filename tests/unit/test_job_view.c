@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/job/job_view.h"
+
+#include <stdlib.h>
+
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "tests/unit/test.h"
+
+#define MIN_US USEC_PER_MIN
+#define HOUR_US USEC_PER_HOUR
+
+/* A window that blames `host`, or nobody, of a class; its first step began at `at_us`. */
+static struct job_window window_of(const char *class, double slowdown, const char *host,
+				   uint64_t at_us)
+{
+	json_t *suspects = json_array();
+
+	if (host)
+		(void)json_array_append_new(suspects, json_pack("{s:[s], s:s, s:b}", "hosts", host,
+								"class", "compute", "counts", 1));
+	return (struct job_window){
+		.summary = json_pack("{s:s, s:f, s:o, s:s*}", "class", class, "slowdown", slowdown,
+				     "suspects", suspects, "suspect", host),
+		.run = 4,
+		.from_us = at_us,
+		.until_us = at_us + MIN_US,
+		.received_us = at_us + 2 * MIN_US,
+	};
+}
+
+static void release(struct job_window *windows, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		json_decref((json_t *)(uintptr_t)windows[i].summary);
+}
+
+static const char *text_of(const json_t *view, const char *key)
+{
+	return json_string_value(json_object_get(view, key));
+}
+
+static void check(struct job_window *windows, size_t n, const char *state, const char *action)
+{
+	CLEANUP(json_freep) json_t *view = job_view(windows, n, false);
+
+	CHECK_STR(text_of(view, "state"), state);
+	CHECK_STR(text_of(json_object_get(view, "decision"), "action"), action);
+	release(windows, n);
+}
+
+static void without_a_window_it_waits_and_a_rejected_one_is_said(void)
+{
+	CLEANUP(json_freep) json_t *waits = job_view(NULL, 0, false);
+	CLEANUP(json_freep) json_t *rejected = job_view(NULL, 0, true);
+
+	CHECK_STR(text_of(waits, "state"), "waiting");
+	CHECK_STR(text_of(rejected, "state"), "rejected");
+	CHECK(json_is_null(json_object_get(waits, "slowdown")));
+}
+
+static void one_window_says_what_it_can(void)
+{
+	struct job_window w = window_of("none", 1.01, NULL, HOUR_US);
+
+	check(&w, 1, "healthy", "none");
+	w = window_of("job", 1.5, NULL, HOUR_US);
+	check(&w, 1, "owner informed", "owner");
+	w = window_of("job", 1.09, NULL, HOUR_US);
+	check(&w, 1, "slow", "watch");
+	w = window_of("unclear", 1.5, NULL, HOUR_US);
+	check(&w, 1, "slow", "watch");
+	w = window_of("compute", 1.1, "gpu-1", HOUR_US);
+	check(&w, 1, "watched", "watch");
+}
+
+/* Newest first: when they began, and whom they blame ("": nobody). */
+static void hosts_are_suspected_in_two_of_three_that_are_apart(void)
+{
+	static const struct {
+		const char *state, *hosts[4];
+		uint64_t at_min[4];
+	} rows[] = {
+		{ "suspected", { "a", "a" }, { 70, 60 } },
+		{ "suspected", { "a", "", "a" }, { 80, 70, 60 } },
+		{ "watched", { "a", "b" }, { 70, 60 } },
+		{ "watched", { "a", "a" }, { 64, 60 } },		 /* not apart */
+		{ "watched", { "a", "", "", "a" }, { 90, 80, 70, 60 } }, /* of the last three */
+		{ "slow", { "", "a", "a" }, { 80, 70, 60 } },	    /* the newest blames nobody */
+		{ "suspected", { "a", "a", "a" }, { 66, 64, 60 } }, /* the second is left out */
+	};
+	size_t i, n;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct job_window windows[4];
+
+		for (n = 0; n < 4 && rows[i].hosts[n]; n++)
+			windows[n] = window_of("compute", 1.1,
+					       rows[i].hosts[n][0] ? rows[i].hosts[n] : NULL,
+					       rows[i].at_min[n] * MIN_US);
+		check(windows, n, rows[i].state,
+		      streq(rows[i].state, "suspected") ? "probe" : "watch");
+	}
+}
+
+static void windows_that_overlap_are_one(void)
+{
+	struct job_window windows[2] = { window_of("compute", 1.1, "a", 70 * MIN_US),
+					 window_of("compute", 1.1, "a", 60 * MIN_US) };
+
+	windows[1].until_us = 71 * MIN_US;
+	check(windows, 2, "watched", "watch");
+}
+
+/* Nobody dated them: when they came has to do. */
+static void coarse_windows_count_by_when_they_came(void)
+{
+	struct job_window windows[2] = { window_of("compute", 1.1, "a", 70 * MIN_US),
+					 window_of("compute", 1.1, "a", 60 * MIN_US) };
+
+	windows[0].from_us = windows[0].until_us = windows[1].from_us = windows[1].until_us = 0;
+	check(windows, 2, "suspected", "probe");
+}
+
+static const struct test tests[] = {
+	TEST(without_a_window_it_waits_and_a_rejected_one_is_said),
+	TEST(one_window_says_what_it_can),
+	TEST(hosts_are_suspected_in_two_of_three_that_are_apart),
+	TEST(windows_that_overlap_are_one),
+	TEST(coarse_windows_count_by_when_they_came),
+};
+
+int main(void)
+{
+	return TEST_MAIN("job_view", tests);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/store_jobs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "controller/job/trace_files.h"
+#include "controller/store/store.h"
+#include "lib/base/duration.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "tests/unit/test.h"
+
+#define NOW_US (100 * USEC_PER_DAY)
+
+static struct store *open_store(const char *name)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/%s", test_dir(), name);
+	struct err err = ERR_INIT;
+	struct store *s = NULL;
+
+	CHECK_EQ(store_open(path, &s, &err), 0);
+	CHECK_STR(err.msg, "");
+	return s;
+}
+
+static int64_t job_of(struct store *s, const char *name, uint64_t now_us)
+{
+	int64_t id = -1;
+
+	CHECK_EQ(store_need_job(s, name, now_us, &id, NULL), 0);
+	return id;
+}
+
+static int64_t queue(struct store *s, int64_t job, const char *digest, uint64_t at_us)
+{
+	const struct store_trace_window w = {
+		.job = job, .run = 1, .digest = digest, .received_us = at_us
+	};
+	int64_t id = -1;
+
+	CHECK_EQ(store_queue_window(s, &w, &id, NULL), 0);
+	return id;
+}
+
+static void end(struct store *s, int64_t job, int64_t id, enum window_state state)
+{
+	const struct store_trace_window w = { .id = id,
+					      .job = job,
+					      .state = state,
+					      .reason = state == WINDOW_ANALYSED ? NULL : "because",
+					      .summary = "{\"steps\":9,\"suspect\":\"gpu-1\"}" };
+
+	CHECK_EQ(store_end_window(s, &w, NULL), 0);
+}
+
+static void take_id(void *context, const struct store_trace_window *w)
+{
+	*(int64_t *)context = w->id;
+}
+
+static void windows_are_taken_in_turn_and_end(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("turn.db");
+	const int64_t job = job_of(s, "research/a", NOW_US);
+	const int64_t first = queue(s, job, "11", NOW_US), second = queue(s, job, "22", NOW_US);
+	CLEANUP(json_freep) json_t *window = NULL;
+	uint64_t n[WINDOW_STATES], came = 0, first_us = 0, queued = 0;
+	int64_t next = -1;
+
+	CHECK_EQ(store_next_window(s, take_id, &next, NULL), 0);
+	CHECK_EQ(next, first);
+	end(s, job, first, WINDOW_REJECTED);
+	CHECK_EQ(store_next_window(s, take_id, &next, NULL), 0);
+	CHECK_EQ(next, second);
+	CHECK_EQ(store_commit(s, NULL), 0);
+	CHECK_EQ(store_count_trace_windows(s, job, n, NULL), 0);
+	CHECK_EQ(n[WINDOW_QUEUED], 1);
+	CHECK_EQ(n[WINDOW_REJECTED], 1);
+	CHECK_EQ(store_queued_windows(s, &queued, NULL), 0);
+	CHECK_EQ(queued, 1);
+	CHECK_EQ(store_windows_since(s, job, NOW_US - 1, NOW_US, &came, &first_us, NULL), 0);
+	CHECK_EQ(came, 2);
+	CHECK_EQ(first_us, NOW_US);
+	CHECK_EQ(store_windows_since(s, job, NOW_US, NOW_US + 9, &came, &first_us, NULL), 0);
+	CHECK_EQ(came, 0);
+	CHECK_EQ(store_trace_window(s, job, first, &window, NULL), 0);
+	CHECK_STR(json_string_value(json_object_get(window, "reason")), "because");
+	CHECK(json_is_true(json_object_get(window, "coarse")));
+	CHECK_EQ(store_trace_window(s, job + 1, first, &window, NULL), -ENOENT);
+}
+
+static void the_same_trace_is_found_again_in_its_run_alone(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("again.db");
+	const int64_t job = job_of(s, "a", NOW_US), id = queue(s, job, "11", NOW_US);
+	struct store_trace_window like = { .job = job, .run = 1, .digest = "11" };
+	enum window_state state = WINDOW_FAILED;
+	int64_t found = -1;
+
+	CHECK_EQ(store_find_window(s, &like, &found, &state, NULL), 0);
+	CHECK_EQ(found, id);
+	CHECK_EQ(state, WINDOW_QUEUED);
+	like.run = 2;
+	CHECK_EQ(store_find_window(s, &like, &found, &state, NULL), -ENOENT);
+}
+
+/* The one heard of longest ago goes, with its windows; one that waits for an analysis stays. */
+static void a_job_too_many_takes_the_place_of_the_oldest(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("many.db");
+	int64_t id = -1, waits = job_of(s, "waits", 1), oldest = job_of(s, "oldest", 2);
+	int i;
+
+	(void)queue(s, waits, "11", 1);
+	end(s, oldest, queue(s, oldest, "22", 2), WINDOW_ANALYSED);
+	for (i = 2; i < STORE_JOBS_MAX; i++) {
+		CLEANUP(freep) char *name = xasprintf("job-%d", i);
+
+		(void)job_of(s, name, NOW_US);
+	}
+	CHECK_EQ(store_find_job(s, "oldest", &id, NULL), 0);
+	(void)job_of(s, "one-more", NOW_US);
+	CHECK_EQ(store_find_job(s, "oldest", &id, NULL), -ENOENT);
+	CHECK_EQ(store_find_job(s, "waits", &id, NULL), 0);
+	CHECK_EQ(store_find_job(s, "one-more", &id, NULL), 0);
+}
+
+static void what_is_shown_is_kept_and_counted(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("shown.db");
+	const struct store_range range = { NULL, 10 };
+	CLEANUP(json_freep) json_t *states = NULL;
+	CLEANUP(json_freep) json_t *slowdowns = NULL;
+	CLEANUP(json_freep) json_t *job = NULL;
+	struct store_page page = { 0 };
+	const int64_t a = job_of(s, "a", NOW_US);
+	const json_t *first;
+
+	(void)job_of(s, "b", NOW_US);
+	CHECK_EQ(store_show_job(s, a, "{\"state\":\"suspected\",\"slowdown\":1.25,\"suspects\":[1]}",
+				NULL),
+		 0);
+	CHECK_EQ(store_jobs_now(s, 8, &states, &slowdowns, NULL), 0);
+	CHECK_EQ(json_integer_value(json_object_get(states, "suspected")), 1);
+	CHECK_EQ(json_integer_value(json_object_get(states, "waiting")), 1);
+	CHECK_NEAR(json_number_value(json_object_get(slowdowns, "a")), 1.25, 1e-9);
+	CHECK(!json_object_get(slowdowns, "b"));
+	CHECK_EQ(store_jobs(s, NULL, &range, &page, NULL), 0);
+	CHECK_EQ(json_array_size(page.items), 2);
+	first = json_array_get(page.items, 0);
+	CHECK_STR(json_string_value(json_object_get(first, "state")), "suspected");
+	CHECK(!json_object_get(first, "suspects")); /* for who asks for it alone */
+	json_decref(page.items);
+	CHECK_EQ(store_job(s, a, &job, NULL), 0);
+	CHECK_EQ(json_array_size(json_object_get(job, "suspects")), 1);
+}
+
+static void what_is_old_goes_but_no_window_that_is_queued(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("old.db");
+	const int64_t job = job_of(s, "a", 1), gone = job_of(s, "b", 1);
+	const int64_t waits = queue(s, job, "11", 1), done = queue(s, job, "22", 1);
+	bool there = false;
+	int64_t id;
+
+	end(s, job, done, WINDOW_ANALYSED);
+	CHECK_EQ(store_thin_jobs(s, NOW_US, NOW_US, NULL), 0);
+	CHECK_EQ(store_window_is(s, waits, WINDOW_QUEUED, &there, NULL), 0);
+	CHECK(there);
+	CHECK_EQ(store_window_is(s, done, WINDOW_ANALYSED, &there, NULL), 0);
+	CHECK(!there);
+	CHECK_EQ(store_find_job(s, "a", &id, NULL), 0);
+	CHECK_EQ(store_find_job(s, "b", &id, NULL), -ENOENT);
+	CHECK(gone != job);
+}
+
+/* --- files --- */
+
+static bool is_even(void *context UNUSED, int64_t window, bool analysis UNUSED)
+{
+	return window % 2 == 0;
+}
+
+static bool is_there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static void files_of_windows_that_nobody_wants_are_swept(void)
+{
+	CLEANUP(trace_files_release) struct trace_files files = { NULL, NULL };
+	CLEANUP(freep) char *db = xasprintf("%s/files.db", test_dir());
+	CLEANUP(freep) char *one = NULL;
+	CLEANUP(freep) char *two = NULL;
+	CLEANUP(freep) char *meta = NULL;
+	CLEANUP(freep) char *text = NULL;
+	CLEANUP(freep) char *stray = NULL;
+
+	CHECK_EQ(trace_files_open(db, &files, NULL), 0);
+	CHECK_EQ(trace_files_put(&files, 1, "abc", 3, "v: 1", NULL), 0);
+	CHECK_EQ(trace_files_put(&files, 2, "abc", 3, "v: 1", NULL), 0);
+	CHECK_EQ(trace_files_keep(&files, 2, "{}", NULL), 0);
+	stray = xasprintf("%s/2.tmp", files.traces);
+	CHECK_EQ(symlink("/etc/passwd", stray), 0);
+	trace_files_sweep(&files, is_even, NULL);
+	one = trace_files_trace(&files, 1);
+	two = trace_files_trace(&files, 2);
+	meta = trace_files_meta(&files, 2);
+	CHECK(!is_there(one));
+	CHECK(is_there(two));
+	CHECK(meta != NULL);
+	CHECK(!is_there(stray));
+	CHECK(is_there("/etc/passwd"));
+	CHECK_EQ(trace_files_analysis(&files, 2, &text, NULL), 0);
+	CHECK_STR(text, "{}");
+	CHECK_EQ(trace_files_analysis(&files, 4, &text, NULL), -ENOENT);
+	/* Without a shape none is left of a window of the same number. */
+	CHECK_EQ(trace_files_put(&files, 2, "abc", 3, NULL, NULL), 0);
+	free(meta);
+	meta = trace_files_meta(&files, 2);
+	CHECK(!meta);
+	trace_files_drop(&files, 2);
+	CHECK(!is_there(two));
+}
+
+static const struct test tests[] = {
+	TEST(windows_are_taken_in_turn_and_end),
+	TEST(the_same_trace_is_found_again_in_its_run_alone),
+	TEST(a_job_too_many_takes_the_place_of_the_oldest),
+	TEST(what_is_shown_is_kept_and_counted),
+	TEST(what_is_old_goes_but_no_window_that_is_queued),
+	TEST(files_of_windows_that_nobody_wants_are_swept),
+};
+
+int main(void)
+{
+	return TEST_MAIN("store_jobs", tests);
+}

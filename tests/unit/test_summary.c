@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/job/summary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "tests/unit/test.h"
+
+#define SUSPECT                                                                                \
+	"{\"hosts\":[\"gpu-2\",\"gpu-1\"],\"dp\":3,\"stage\":1,\"ranks\":[8,15],\"class\":"    \
+	"\"compute\",\"share\":{\"value\":0.9,\"low\":0.8,\"high\":1},\"alone\":{\"value\":"   \
+	"0.9,\"low\":null,\"high\":null},\"gain\":null,\"identifiable\":true,\"counts\":true," \
+	"\"tomorrow\":1}"
+#define SUMMARY_OF(steps, ranks, class, suspects, heat)                                         \
+	"{\"format\":\"assay-attribution-summary/1\",\"steps\":" steps ",\"ranks\":" ranks      \
+	",\"hosts\":2,\"step_s\":0.5,\"slowdown\":{\"value\":1.09,\"low\":1.07,\"high\":1.11}," \
+	"\"cause\":\"worker\",\"class\":\"" class "\",\"enough\":true,\"suspects\":[" suspects  \
+						  "],\"heat\":" heat                            \
+						  ",\"sentence\":\"gpu-1 is slow\"}"
+#define HEAT \
+	"{\"rows\":1,\"columns\":2,\"row\":\"dp\",\"column\":\"stage\",\"values\":[[1.5,null]]}"
+
+static json_t *read_good(const char *text)
+{
+	struct err err = ERR_INIT;
+	json_t *summary = NULL;
+
+	CHECK_EQ(summary_read(text, &summary, &err), 0);
+	CHECK_STR(err.msg, "");
+	return summary;
+}
+
+static const char *text_of(const json_t *summary, const char *key)
+{
+	return json_string_value(json_object_get(summary, key));
+}
+
+static void what_was_found_is_read_and_the_rest_left_out(void)
+{
+	CLEANUP(json_freep)
+	json_t *summary = read_good(SUMMARY_OF("64", "16", "compute", SUSPECT, HEAT));
+	const json_t *suspect = json_array_get(json_object_get(summary, "suspects"), 0);
+
+	CHECK_STR(text_of(summary, "suspect"), "gpu-1,gpu-2"); /* in order */
+	CHECK_STR(text_of(summary, "cause"), "compute");
+	CHECK_NEAR(json_number_value(json_object_get(summary, "slowdown")), 1.09, 1e-9);
+	CHECK_NEAR(json_number_value(json_object_get(summary, "slowdown_high")), 1.11, 1e-9);
+	CHECK_EQ(json_integer_value(json_array_get(json_object_get(suspect, "ranks"), 1)), 15);
+	CHECK(!json_object_get(suspect, "tomorrow"));
+	CHECK(json_is_object(json_object_get(summary, "heat")));
+}
+
+static void a_cause_is_the_class_of_hosts_and_the_label_of_jobs(void)
+{
+	static const struct {
+		const char *text, *cause;
+	} rows[] = {
+		{ SUMMARY_OF("9", "2", "none", "", "null"), NULL },
+		{ SUMMARY_OF("9", "2", "job", "", "null"), "worker" },
+		{ SUMMARY_OF("9", "2", "link", "", "null"), "link" },
+		{ SUMMARY_OF("9", "2", "unclear", "", "null"), "unclear" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(json_freep) json_t *summary = read_good(rows[i].text);
+
+		CHECK_STR(text_of(summary, "cause"), rows[i].cause);
+		CHECK(json_is_null(json_object_get(summary, "suspect")));
+	}
+}
+
+static void a_worker_without_hosts_has_a_name_too(void)
+{
+	CLEANUP(json_freep)
+	json_t *one = json_pack("{s:i, s:i, s:[]}", "dp", 3, "stage", 1, "hosts");
+	CLEANUP(freep) char *name = summary_suspect_name(one);
+
+	CHECK_STR(name, "dp 3 stage 1");
+}
+
+static void what_cannot_be_is_refused_with_its_place(void)
+{
+	static const struct {
+		const char *text, *words;
+		int r;
+	} rows[] = {
+		{ "", "summary", -EINVAL },
+		{ "[]", "want an object", -EINVAL },
+		{ "{}", "format", -EINVAL },
+		{ SUMMARY_OF("64", "16", "haunted", "", "null"), "class", -EINVAL },
+		{ SUMMARY_OF("-1", "16", "none", "", "null"), "steps", -EINVAL },
+		{ SUMMARY_OF("1e999", "16", "none", "", "null"), "", -EINVAL },
+		{ SUMMARY_OF("64", "16385", "none", "", "null"), "16385 ranks", -ERANGE },
+		{ SUMMARY_OF("64", "16", "compute", SUSPECT "," SUSPECT "," SUSPECT "," SUSPECT,
+			     "null"),
+		  "suspects: has more than 3", -EINVAL },
+		{ SUMMARY_OF("64", "16", "compute",
+			     "{\"hosts\":[\"../etc\"],\"class\":\"compute\",\"counts\":true}",
+			     "null"),
+		  "suspects[0].hosts", -EINVAL },
+		{ SUMMARY_OF("64", "16", "compute",
+			     "{\"hosts\":[],\"ranks\":[0,99999],\"class\":\"compute\",\"counts\":"
+			     "true}",
+			     "null"),
+		  "suspects[0].ranks", -EINVAL },
+		{ SUMMARY_OF("64", "16", "none", "",
+			     "{\"row\":\"dp\",\"column\":\"stage\",\"values\":[[1],[1,2]]}"),
+		  "heat", -EINVAL },
+		{ SUMMARY_OF("64", "16", "none", "",
+			     "{\"row\":\"<b>\",\"column\":\"stage\",\"values\":[[1]]}"),
+		  "heat", -EINVAL },
+		{ SUMMARY_OF("64", "16", "none", "",
+			     "{\"row\":\"dp\",\"column\":\"stage\",\"values\":[[-1]]}"),
+		  "heat", -EINVAL },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct err err = ERR_INIT;
+		json_t *summary = NULL;
+
+		CHECK_EQ(summary_read(rows[i].text, &summary, &err), rows[i].r);
+		CHECK(strstr(err.msg, rows[i].words) != NULL);
+		CHECK(!summary);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(what_was_found_is_read_and_the_rest_left_out),
+	TEST(a_cause_is_the_class_of_hosts_and_the_label_of_jobs),
+	TEST(a_worker_without_hosts_has_a_name_too),
+	TEST(what_cannot_be_is_refused_with_its_place),
+};
+
+int main(void)
+{
+	return TEST_MAIN("summary", tests);
+}
