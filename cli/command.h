@@ -22,7 +22,7 @@ enum { WORDS_MAX = 2, ARGUMENTS_MAX = 256, EXAMPLES_MAX = 3 };
 enum status { STATUS_GOOD = 0, STATUS_NO = 1, STATUS_USAGE = 2, STATUS_UNKNOWN = 3 };
 
 /* What an argument is: completion asks. */
-enum argument_kind { ARGUMENT_NODE, ARGUMENT_FILE, ARGUMENT_SHELL, ARGUMENT_ID };
+enum argument_kind { ARGUMENT_NODE, ARGUMENT_JOB, ARGUMENT_FILE, ARGUMENT_SHELL, ARGUMENT_ID };
 
 struct argument {
 	const char *name; /* "NODE"; NULL: no argument */
@@ -39,9 +39,9 @@ struct request;
 struct command {
 	const char *words[WORDS_MAX]; /* "policy", "check"; the second may be NULL */
 	struct argument argument;     /* required when it has a name */
-	uint32_t options;	      /* bits of enum option_id */
-	uint32_t needs;		      /* those of them that must be there */
-	uint32_t one_of;	      /* just one of these must be */
+	uint64_t options;	      /* bits of enum option_id */
+	uint64_t needs;		      /* those of them that must be there */
+	uint64_t one_of;	      /* just one of these must be */
 	const char *summary;	      /* a few words, no capital, no full stop */
 	const char *description;      /* paragraphs with an empty line between */
 	struct example examples[EXAMPLES_MAX];

@@ -192,6 +192,59 @@ const struct command commands[] = {
 			{ "assayctl evidence gpu-17 -o json | gzip > gpu-17.json.gz",
 			  "every number" } },
 	  .view = &view_evidence },
+	{ .words = { "jobs" },
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT),
+	  .summary = "the jobs that sent a trace, and who slows them",
+	  .description =
+		  "One row a job, those first that want somebody. SLOWDOWN is how many times as "
+		  "long a step takes as it would without stragglers; every job has some. CAUSE is "
+		  "compute, link, fabric or launch where hosts are to blame, or what of the job "
+		  "itself: seqlen, stage, gc.\n\n"
+		  "STATE is waiting (nothing analysed yet), healthy, slow (and no host to blame), "
+		  "owner informed, watched (a host was suspected in one window), suspected (in as "
+		  "many as the policy asks for) or rejected (the last trace could not be judged). "
+		  "A suspect is a host to test, not a host that is bad.",
+	  .examples = { { "assayctl jobs", "what is slow" },
+			{ "assayctl jobs -o json | jq -r '.items[].suspect // empty'",
+			  "hosts to test" } },
+	  .view = &view_jobs },
+	{ .words = { "job", "submit" },
+	  .argument = { "TRACE", ARGUMENT_FILE },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_JOB) | OPTION_BIT(OPTION_META) |
+		     OPTION_BIT(OPTION_RUN) | OPTION_BIT(OPTION_PART) | OPTION_BIT(OPTION_AGES) |
+		     OPTION_BIT(OPTION_WAIT),
+	  .needs = OPTION_BIT(OPTION_JOB),
+	  .summary = "send the trace of a job, to learn what slows it",
+	  .description =
+		  "TRACE is what assay-attribute reads: optrace/1 (assay-optrace makes it of "
+		  "profiles) or CSV with --meta, plain, gzip or zstd, at most 64 MiB; - is "
+		  "standard input. Some ten steps or more, whole on all ranks; each one is a "
+		  "window of the job. Sent again, it counts once.\n\n"
+		  "Without --ages nobody knows when its steps were: then it may lead to a test of "
+		  "a host, never to more. When the controller is busy it is asked again, as long "
+		  "as --timeout or --wait allow.",
+	  .examples = { { "assayctl job submit t.zst --job llm-7 --ages 900,12",
+			  "the steps of 15 minutes" },
+			{ "assayctl job submit t.csv --meta m.yaml --job moe-2 --wait",
+			  "and see the job" },
+			{ "assay-optrace pytorch *.json | assayctl job submit - --job x",
+			  "of profiles" } },
+	  .view = &view_submit },
+	{ .words = { "job" },
+	  .argument = { "NAME", ARGUMENT_JOB },
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_WINDOWS),
+	  .summary = "who slows one job, how sure that is, what comes of it",
+	  .description =
+		  "The slowdown of each worker as a heat map, then who is suspected and what "
+		  "replacing it would gain, with intervals of 95 %, what the cause is, what is "
+		  "decided and why, and the latest windows. NAME is a name or an id of `assayctl "
+		  "jobs`.\n\n"
+		  "share is the part of the loss that would go if the suspect were as fast as the "
+		  "others, gain the part of a step. `slowest` instead of `suspect`: some host is "
+		  "always the slowest, and this one is not slow enough to say more.",
+	  .examples = { { "assayctl job research/llm-7", "the job" },
+			{ "assayctl job j12 --windows", "all that it sent" } },
+	  .view = &view_job },
 	{ .words = { "campaign", "start" },
 	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON) | OPTION_BIT(OPTION_DOMAIN) |
 		     OPTION_BIT(OPTION_NODES) | OPTION_BIT(OPTION_KIND) | OPTION_BIT(OPTION_PLAN),
@@ -263,7 +316,7 @@ const struct command commands[] = {
 	{ .words = { NULL } },
 };
 
-const char *const commands_not_yet[] = { "jobs", "job", "plan", NULL };
+const char *const commands_not_yet[] = { "plan", NULL };
 
 char *command_name(const struct command *command)
 {

@@ -2,9 +2,9 @@
 /*
  * assayctl completion SHELL: a script from the tables of commands and options.
  *
- * Names of hosts come from the controller at the time of completion, so they
- * are a stranger's: only those of letters, digits, '.', '_' and '-' are
- * offered, and none is ever expanded by the shell.
+ * Names of hosts and jobs come from the controller at the time of completion, so they
+ * are a stranger's: only those of letters, digits, '.', '_' and '-' are offered (of jobs
+ * also with '/', ':', '@' and '+'), and none is ever expanded by the shell.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +15,15 @@
 
 static const char *const shells[] = { "bash", "zsh", "fish", NULL };
 
-/* How the scripts ask for names. */
-#define NAMES                                                     \
-	"assayctl nodes -o kv --timeout 2s 2>/dev/null | sed -n " \
-	"'s/^items\\.[0-9]*\\.node=\\([A-Za-z0-9._-]*\\)$/\\1/p'"
+/* How the scripts ask for names: of `list`, each at `key`. */
+#define NAMES(list, key, characters)                                 \
+	"assayctl " list " -o kv --timeout 2s 2>/dev/null | sed -n " \
+	"'s,^items\\.[0-9]*\\." key "=\\([" characters "]*\\)$,\\1,p'"
+#define NAMES_OF_NODES NAMES("nodes", "node", "A-Za-z0-9._-")
+#define NAMES_OF_JOBS NAMES("jobs", "job", "A-Za-z0-9._/:@+-")
 
 /* What may follow an option or stand as an argument. */
-enum values { VALUES_NONE, VALUES_WORDS, VALUES_FILES, VALUES_NODES };
+enum values { VALUES_NONE, VALUES_WORDS, VALUES_FILES, VALUES_NODES, VALUES_JOBS };
 
 static enum values values_of_option(const struct option_row *row)
 {
@@ -29,6 +31,8 @@ static enum values values_of_option(const struct option_row *row)
 		return VALUES_WORDS;
 	if (row->kind == OPTION_IS_FILE)
 		return VALUES_FILES;
+	if (row->kind == OPTION_IS_JOB)
+		return VALUES_JOBS;
 	return row->kind == OPTION_IS_NODE ? VALUES_NODES : VALUES_NONE;
 }
 
@@ -38,7 +42,7 @@ static void put_words(const char *const *words, FILE *out)
 		(void)fprintf(out, "%s%s", *words, words[1] ? " " : "");
 }
 
-static void put_options(uint32_t options, FILE *out)
+static void put_options(uint64_t options, FILE *out)
 {
 	const char *space = "";
 	size_t i;
@@ -83,7 +87,7 @@ static void put_taking(FILE *out)
 	for (i = 0; i < N_OPTIONS; i++) {
 		const struct option_row *row = &option_rows[i];
 
-		if (!row->value || row->optional)
+		if (!row->value || row->without_us)
 			continue;
 		(void)fprintf(out, "%s--%s", bar, row->name);
 		bar = "|";
@@ -94,14 +98,14 @@ static void put_taking(FILE *out)
 
 static void put_case_values(FILE *out)
 {
-	static const char *const kinds[] = { "none", "words", "files", "nodes" };
+	static const char *const kinds[] = { "none", "words", "files", "nodes", "jobs" };
 	size_t i;
 
 	(void)fputs("\tcase $1 in\n", out);
 	for (i = 0; i < N_OPTIONS; i++) {
 		const struct option_row *row = &option_rows[i];
 
-		if (!row->value || row->optional)
+		if (!row->value || row->without_us)
 			continue;
 		(void)fprintf(out, "\t--%s", row->name);
 		if (row->letter)
@@ -158,6 +162,8 @@ static void put_case_commands(FILE *out)
 		put_case_options(c, name, "", out);
 		if (c->argument.kind == ARGUMENT_NODE && c->argument.name)
 			(void)fputs("; kind=nodes", out);
+		if (c->argument.kind == ARGUMENT_JOB)
+			(void)fputs("; kind=jobs", out);
 		if (c->argument.kind == ARGUMENT_FILE)
 			(void)fputs("; kind=files", out);
 		if (c->argument.kind == ARGUMENT_SHELL) {
@@ -194,7 +200,8 @@ static void put_core(FILE *out)
 		out);
 	put_taking(out);
 	(void)fputs(") skip=1 ;;\n\t\t-*) ;;\n\t\t*) command=\"$command $word\" ;;\n\t\tesac\n"
-		    "\tdone\n}\n_assayctl_names() {\n\t" NAMES "\n}\n",
+		    "\tdone\n}\n_assayctl_nodes() {\n\t" NAMES_OF_NODES "\n}\n"
+		    "_assayctl_jobs() {\n\t" NAMES_OF_JOBS "\n}\n",
 		    out);
 }
 
@@ -215,9 +222,10 @@ static void put_bash(FILE *out)
 		    "\twords) COMPREPLY=($(compgen -W \"$list\" -- \"$cur\")) ;;\n"
 		    "\tfiles) compopt -o filenames 2>/dev/null\n"
 		    "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\") ;;\n"
-		    "\tnodes) while IFS= read -r name; do\n"
+		    "\tnodes|jobs) COMPREPLY=($(compgen -W \"$list\" -- \"$cur\"))\n"
+		    "\t\twhile IFS= read -r name; do\n"
 		    "\t\t\tif [[ $name == \"$cur\"* ]]; then COMPREPLY+=(\"$name\"); fi\n"
-		    "\t\tdone < <(_assayctl_names) ;;\n"
+		    "\t\tdone < <(_assayctl_\"$kind\") ;;\n"
 		    "\tesac\n"
 		    "}\n"
 		    "complete -F _assayctl assayctl\n",
@@ -241,7 +249,7 @@ static void put_zsh(FILE *out)
 		"\tcase $kind in\n"
 		"\twords) compadd -- ${=list} ;;\n"
 		"\tfiles) _files ;;\n"
-		"\tnodes) compadd -- ${(f)\"$(_assayctl_names)\"} ;;\n"
+		"\tnodes|jobs) compadd -- ${=list} ${(f)\"$(_assayctl_$kind)\"} ;;\n"
 		"\tesac\n"
 		"}\n"
 		"if [[ $funcstack[1] == _assayctl ]]; then _assayctl \"$@\"; "
@@ -267,10 +275,12 @@ static void put_fish_option(const struct command *command, const struct option_r
 	(void)fprintf(out, " -l %s", row->name);
 	if (row->letter)
 		(void)fprintf(out, " -s %c", row->letter);
-	if (row->value && !row->optional)
+	if (row->value && !row->without_us)
 		(void)fputs(values_of_option(row) == VALUES_FILES ? " -r -F" : " -x", out);
 	if (values_of_option(row) == VALUES_NODES)
-		(void)fputs(" -a '(__assayctl_names)'", out);
+		(void)fputs(" -a '(__assayctl_nodes)'", out);
+	if (values_of_option(row) == VALUES_JOBS)
+		(void)fputs(" -a '(__assayctl_jobs)'", out);
 	if (row->choices) {
 		(void)fputs(" -a '", out);
 		put_words(row->choices, out);
@@ -302,7 +312,9 @@ static void put_fish_command(const struct command *c, FILE *out)
 		(void)fputs("complete -c assayctl ", out);
 		put_fish_condition(c, out);
 		if (c->argument.kind == ARGUMENT_NODE)
-			(void)fputs(" -a '(__assayctl_names)'", out);
+			(void)fputs(" -a '(__assayctl_nodes)'", out);
+		if (c->argument.kind == ARGUMENT_JOB)
+			(void)fputs(" -a '(__assayctl_jobs)'", out);
 		if (c->argument.kind == ARGUMENT_FILE)
 			(void)fputs(" -F", out);
 		if (c->argument.kind == ARGUMENT_SHELL)
@@ -320,7 +332,8 @@ static void put_fish(FILE *out)
 	const struct command *c;
 
 	(void)fputs("# Completion of assayctl for fish: assayctl completion fish | source\n"
-		    "function __assayctl_names\n\t" NAMES "\nend\n"
+		    "function __assayctl_nodes\n\t" NAMES_OF_NODES "\nend\n"
+		    "function __assayctl_jobs\n\t" NAMES_OF_JOBS "\nend\n"
 		    "complete -c assayctl -f\n",
 		    out);
 	for (c = commands; c->words[0]; c++) {

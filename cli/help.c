@@ -17,7 +17,7 @@ char *help_option(const struct option_row *row)
 
 	if (!row->value)
 		return xasprintf("%s--%s", letter, row->name);
-	if (row->optional)
+	if (row->without_us)
 		return xasprintf("%s--%s[=%s]", letter, row->name, row->value);
 	return xasprintf("%s--%s=%s", letter, row->name, row->value);
 }
@@ -39,7 +39,7 @@ static void print_pair(const char *name, unsigned columns, const char *text, FIL
 		      length > before ? wrapped + before : "\n");
 }
 
-static void print_options(uint32_t options, FILE *out, unsigned width)
+static void print_options(uint64_t options, FILE *out, unsigned width)
 {
 	size_t i;
 
@@ -67,8 +67,8 @@ void help_all(FILE *out, unsigned width)
 	const struct command *c;
 
 	(void)fputs("Usage: assayctl COMMAND [OPTION...]\n", out);
-	text_wrap("Shows what the fleet's hosts are judged to be, and why; takes them out of "
-		  "service and gives them back.",
+	text_wrap("Shows what the fleet's hosts are judged to be, and why, and what slows jobs; "
+		  "takes hosts out of service and gives them back.",
 		  out, 0, width);
 	(void)fputc('\n', out);
 	for (c = commands; c->words[0]; c++) {

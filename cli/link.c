@@ -21,6 +21,8 @@
 
 enum { PEM_MAX = 4 * 1024 * 1024 }; /* bytes: that of all CAs of a system has 250 KiB */
 
+#define TICK_US (200 * USEC_PER_MSEC)
+
 struct link {
 	sd_event *event;
 	struct http *http;
@@ -35,7 +37,7 @@ struct asking {
 	struct link *link;
 	bool done;
 	int r;
-	json_t *value;
+	struct link_sent sent;
 	struct err err;
 };
 
@@ -46,65 +48,86 @@ static void on_answer(void *context, const struct http_answer *answer)
 	struct asking *a = context;
 
 	a->done = true;
-	a->r = link_words_answer(answer, &a->value, &a->err);
+	a->r = link_words_answer(answer, &a->sent.value, &a->err);
+	a->sent.status = answer->status;
+	a->sent.retry_after_us = answer->retry_after_us;
 }
 
-static int send_request(struct link *link, const char *url, const char *body, struct asking *a,
-			struct http_request **ret_request, struct err *err)
+/* Without bytes it is only asked. */
+static int send_request(struct link *link, const struct link_sending *sending, const char *url,
+			struct asking *a, struct http_request **ret_request, struct err *err)
 {
-	static const char *const asks[] = { "Accept: application/json", NULL };
-	static const char *const sends[] = { "Accept: application/json",
-					     "Content-Type: application/json", NULL };
+	CLEANUP(freep) char *type = xasprintf("Content-Type: %s", sending->type);
+	const char *headers[LINK_HEADERS_MAX + 3] = { "Accept: application/json",
+						      sending->bytes ? type : NULL };
 	const struct http_call what = {
-		.method = body ? "POST" : "GET",
+		.method = sending->bytes ? "POST" : "GET",
 		.url = url,
-		.headers = body ? sends : asks,
-		.body = body,
-		.body_len = body ? strlen(body) : 0,
+		.headers = headers,
+		.body = sending->bytes,
+		.body_len = sending->len,
 		.timeout_us = MAX(clock_left_us(link->deadline_us), USEC_PER_MSEC),
 		.answer_max = LINK_ANSWER_MAX,
 		.done = on_answer,
 		.context = a,
 	};
-	int r = http_send(link->http, &what, ret_request, err);
+	size_t i;
+	int r;
 
+	for (i = 0; sending->headers && sending->headers[i] && i < LINK_HEADERS_MAX; i++)
+		headers[i + 2] = sending->headers[i];
+	r = http_send(link->http, &what, ret_request, err);
 	return r < 0 ? -EINVAL : 0; /* the token file or the URL: `err` says it */
 }
 
-/* `body` NULL: only asked. */
-static int call(struct link *link, const char *path, const char *body, json_t **ret, struct err *err)
+int link_send(struct link *link, const struct link_sending *what, struct link_sent *ret,
+	      struct err *err)
 {
-	CLEANUP(freep) char *url = xasprintf("%s%s", link->base, path);
+	CLEANUP(freep) char *url = xasprintf("%s%s", link->base, what->path);
 	struct asking a = { .link = link };
 	struct http_request *request = NULL;
-	int r = send_request(link, url, body, &a, &request, err);
+	int r = send_request(link, what, url, &a, &request, err);
 
 	if (r < 0)
 		return r;
-	while (!a.done && !link->stopped && r >= 0)
-		r = sd_event_run(link->event, UINT64_MAX);
+	while (!a.done && !link->stopped && r >= 0) {
+		r = sd_event_run(link->event, what->tick ? TICK_US : UINT64_MAX);
+		if (what->tick)
+			what->tick(what->context);
+	}
 	if (!a.done) {
 		http_cancel(request);
 		return r < 0 ? err_errno(err, -r, "event loop") : err_set(err, EINTR, "stopped");
 	}
-	if (a.r < 0) {
+	if (a.r < 0)
 		*err = a.err;
-		return a.r;
-	}
-	*ret = a.value;
-	return 0;
+	*ret = a.sent;
+	return a.r;
 }
 
 int link_get(struct link *link, const char *path, json_t **ret, struct err *err)
 {
-	return call(link, path, NULL, ret, err);
+	const struct link_sending what = { .path = path, .type = "" };
+	struct link_sent sent = { 0 };
+	int r = link_send(link, &what, &sent, err);
+
+	if (r == 0)
+		*ret = sent.value;
+	return r;
 }
 
 int link_post(struct link *link, const char *path, const json_t *body, json_t **ret, struct err *err)
 {
 	CLEANUP(freep) char *text = json_line(body);
+	const struct link_sending what = {
+		.path = path, .type = "application/json", .bytes = text, .len = strlen(text)
+	};
+	struct link_sent sent = { 0 };
+	int r = link_send(link, &what, &sent, err);
 
-	return call(link, path, text, ret, err);
+	if (r == 0)
+		*ret = sent.value;
+	return r;
 }
 
 /* --- lists --- */
@@ -271,9 +294,14 @@ bool link_wait(struct link *link, uint64_t deadline_us)
 
 /* --- life cycle --- */
 
+void link_begin_until(struct link *link, uint64_t deadline_us)
+{
+	link->deadline_us = deadline_us;
+}
+
 void link_begin(struct link *link)
 {
-	link->deadline_us = clock_mono_us() + link->timeout_us;
+	link_begin_until(link, clock_mono_us() + link->timeout_us);
 }
 
 void link_free(struct link *link)

@@ -21,6 +21,7 @@ enum {
 	LINK_PAGE = 1000,		    /* items asked for at once */
 	LINK_PAGES_MAX = 2000,		    /* pages of one list */
 	LINK_ITEMS_MAX = 1000000,	    /* items of one list */
+	LINK_HEADERS_MAX = 6,		    /* of a sender */
 };
 
 /* Before the program stops (Ctrl-Z), and when it goes on. */
@@ -38,6 +39,9 @@ DEFINE_CLEANUP(struct link *, link_free, link_freep);
 /* All that is asked from now on is to be answered within the timeout of the settings. */
 void link_begin(struct link *link);
 
+/* The same, by the monotonic `deadline_us`. */
+void link_begin_until(struct link *link, uint64_t deadline_us);
+
 /*
  * The object at `path` ("/v1/..."). New reference. One line says what to do:
  * -ENOENT (404), -EACCES (401, 403: the token), -EINVAL (our files, or what was sent),
@@ -51,6 +55,28 @@ int link_get(struct link *link, const char *path, json_t **ret, struct err *err)
  * is refused (409), with the sentence that says by what and what would allow it.
  */
 int link_post(struct link *link, const char *path, const json_t *body, json_t **ret,
+	      struct err *err);
+
+/* Bytes to be sent. All is borrowed. */
+struct link_sending {
+	const char *path;
+	const char *type;	    /* "application/octet-stream" */
+	const char *const *headers; /* more of them, "Name: value", at most LINK_HEADERS_MAX;
+				       NULL-terminated */
+	const char *bytes;
+	size_t len;
+	void (*tick)(void *context); /* told now and then while it is under way; NULL: nobody */
+	void *context;
+};
+
+struct link_sent {
+	json_t *value;		 /* what was answered; new reference */
+	unsigned status;	 /* of HTTP, of a whole answer; else 0 */
+	uint64_t retry_after_us; /* of -EAGAIN: how long the controller asks to be left alone */
+};
+
+/* Send them. Errors as link_post(); then `ret` has no value. -EINVAL for 413 too. */
+int link_send(struct link *link, const struct link_sending *what, struct link_sent *ret,
 	      struct err *err);
 
 /*

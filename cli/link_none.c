@@ -21,6 +21,10 @@ void link_begin(struct link *link UNUSED)
 {
 }
 
+void link_begin_until(struct link *link UNUSED, uint64_t deadline_us UNUSED)
+{
+}
+
 int link_get(struct link *link UNUSED, const char *path UNUSED, json_t **ret UNUSED,
 	     struct err *err UNUSED)
 {
@@ -29,6 +33,12 @@ int link_get(struct link *link UNUSED, const char *path UNUSED, json_t **ret UNU
 
 int link_post(struct link *link UNUSED, const char *path UNUSED, const json_t *body UNUSED,
 	      json_t **ret UNUSED, struct err *err UNUSED)
+{
+	return -EINVAL;
+}
+
+int link_send(struct link *link UNUSED, const struct link_sending *what UNUSED,
+	      struct link_sent *ret UNUSED, struct err *err UNUSED)
 {
 	return -EINVAL;
 }

@@ -73,6 +73,7 @@ static int refused(const struct http_answer *answer, struct err *err)
 	case 409:
 		return err_set(err, EPERM, "%s", detail);
 	case 400:
+	case 413:
 	case 422:
 		return err_set(err, EINVAL, "%s", detail);
 	case 429:

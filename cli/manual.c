@@ -8,7 +8,7 @@
 #include "lib/base/xalloc.h"
 
 /* Of the last change that a reader would notice. */
-#define MANUAL_DATE "2026-11-21"
+#define MANUAL_DATE "2026-11-26"
 
 enum { LINE_COLUMNS = 72 };
 
@@ -75,7 +75,7 @@ static void option(const struct option_row *row, FILE *out)
 	(void)fputs(".\n", out);
 }
 
-static void options(uint32_t bits, FILE *out)
+static void options(uint64_t bits, FILE *out)
 {
 	size_t i;
 

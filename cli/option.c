@@ -2,18 +2,20 @@
 #include "cli/option.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 
-enum { LIMIT_MOST = 1000000 };
+enum { LIMIT_MOST = 1000000, PARTS_MOST = 16384 };
 
 #define WATCH_LEAST_US (200 * USEC_PER_MSEC)
 #define DURATION_MOST_US (1 * USEC_PER_DAY)
 #define SPAN_LEAST_US (1 * USEC_PER_SEC)
 #define SPAN_MOST_US (366 * USEC_PER_DAY)
+#define AGE_MOST_S (366 * 86400.0)
 
 static const char *const outputs[] = { "table", "json", "kv", NULL };
 static const char *const kinds[] = { "allreduce", "pair", NULL };
@@ -23,65 +25,80 @@ static const char *const verdicts[] = { "pass", "warn", "fail", "inconclusive", 
 #define AT(member) offsetof(struct settings, member)
 
 const struct option_row option_rows[N_OPTIONS] = {
-	[OPTION_CONTROLLER] = { "controller", 0, OPTION_IS_TEXT, "URL", NULL, false, AT(controller),
+	[OPTION_CONTROLLER] = { "controller", 0, OPTION_IS_TEXT, "URL", NULL, 0, AT(controller),
 				"ASSAY_CONTROLLER",
 				"where the controller is (default: http://127.0.0.1:9470)" },
-	[OPTION_TOKEN_FILE] = { "token-file", 0, OPTION_IS_FILE, "FILE", NULL, false,
-				AT(token_file), "ASSAY_TOKEN_FILE", "the token to show, one line" },
-	[OPTION_CACERT] = { "cacert", 0, OPTION_IS_FILE, "FILE", NULL, false, AT(ca_file),
+	[OPTION_TOKEN_FILE] = { "token-file", 0, OPTION_IS_FILE, "FILE", NULL, 0, AT(token_file),
+				"ASSAY_TOKEN_FILE", "the token to show, one line" },
+	[OPTION_CACERT] = { "cacert", 0, OPTION_IS_FILE, "FILE", NULL, 0, AT(ca_file),
 			    "ASSAY_CACERT",
 			    "trust certificates signed by these (default: the system's)" },
-	[OPTION_CERT] = { "cert", 0, OPTION_IS_FILE, "FILE", NULL, false, AT(cert_file), NULL,
+	[OPTION_CERT] = { "cert", 0, OPTION_IS_FILE, "FILE", NULL, 0, AT(cert_file), NULL,
 			  "the client certificate to show, with --key" },
-	[OPTION_KEY] = { "key", 0, OPTION_IS_FILE, "FILE", NULL, false, AT(key_file), NULL,
-			 "its key" },
-	[OPTION_TIMEOUT] = { "timeout", 0, OPTION_IS_DURATION, "DURATION", NULL, false,
-			     AT(timeout_us), NULL,
-			     "how long a whole answer may take (default: 30s)" },
-	[OPTION_OUTPUT] = { "output", 'o', OPTION_IS_OUTPUT, "FORMAT", outputs, false, AT(output),
-			    NULL, "table for people, json or kv for programs" },
-	[OPTION_WATCH] = { "watch", 'w', OPTION_IS_DURATION, "INTERVAL", NULL, true, AT(watch_us),
-			   NULL,
+	[OPTION_KEY] = { "key", 0, OPTION_IS_FILE, "FILE", NULL, 0, AT(key_file), NULL, "its key" },
+	[OPTION_TIMEOUT] = { "timeout", 0, OPTION_IS_DURATION, "DURATION", NULL, 0, AT(timeout_us),
+			     NULL, "how long a whole answer may take (default: 30s)" },
+	[OPTION_OUTPUT] = { "output", 'o', OPTION_IS_OUTPUT, "FORMAT", outputs, 0, AT(output), NULL,
+			    "table for people, json or kv for programs" },
+	[OPTION_WATCH] = { "watch", 'w', OPTION_IS_DURATION, "INTERVAL", NULL, WATCH_DEFAULT_US,
+			   AT(watch_us), NULL,
 			   "show it again at every change; asks every INTERVAL (default: 2s)" },
-	[OPTION_LIMIT] = { "limit", 'n', OPTION_IS_COUNT, "N", NULL, false, AT(limit), NULL,
+	[OPTION_LIMIT] = { "limit", 'n', OPTION_IS_COUNT, "N", NULL, 0, AT(limit), NULL,
 			   "show the first N only" },
-	[OPTION_VERDICT] = { "verdict", 0, OPTION_IS_CHOICE, "LEVEL", verdicts, false, AT(verdict),
+	[OPTION_VERDICT] = { "verdict", 0, OPTION_IS_CHOICE, "LEVEL", verdicts, 0, AT(verdict),
 			     NULL, "only hosts judged so" },
-	[OPTION_STALE] = { "stale", 0, OPTION_IS_FLAG, NULL, NULL, false, AT(stale), NULL,
+	[OPTION_STALE] = { "stale", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(stale), NULL,
 			   "only hosts that stopped reporting" },
-	[OPTION_SKU] = { "sku", 0, OPTION_IS_TEXT, "SKU", NULL, false, AT(sku), NULL,
+	[OPTION_SKU] = { "sku", 0, OPTION_IS_TEXT, "SKU", NULL, 0, AT(sku), NULL,
 			 "only this model of host" },
-	[OPTION_ALL] = { "all", 'a', OPTION_IS_FLAG, NULL, NULL, false, AT(all), NULL,
+	[OPTION_ALL] = { "all", 'a', OPTION_IS_FLAG, NULL, NULL, 0, AT(all), NULL,
 			 "closed ones too" },
-	[OPTION_NODE] = { "node", 0, OPTION_IS_NODE, "NODE", NULL, false, AT(node), NULL,
+	[OPTION_NODE] = { "node", 0, OPTION_IS_NODE, "NODE", NULL, 0, AT(node), NULL,
 			  "only of this host" },
-	[OPTION_REASON] = { "reason", 'r', OPTION_IS_TEXT, "TEXT", NULL, false, AT(reason), NULL,
+	[OPTION_REASON] = { "reason", 'r', OPTION_IS_TEXT, "TEXT", NULL, 0, AT(reason), NULL,
 			    "why, for those who find it so; it is kept" },
-	[OPTION_BREAK_GLASS] = { "break-glass", 0, OPTION_IS_FLAG, NULL, NULL, false,
-				 AT(break_glass), NULL,
+	[OPTION_BREAK_GLASS] = { "break-glass", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(break_glass),
+				 NULL,
 				 "past budgets and an open breaker; wants the role admin, and is "
 				 "kept" },
-	[OPTION_UNTIL] = { "until", 0, OPTION_IS_MOMENT, "TIME", NULL, false, AT(until), NULL,
+	[OPTION_UNTIL] = { "until", 0, OPTION_IS_MOMENT, "TIME", NULL, 0, AT(until), NULL,
 			   "when it ends: 2026-11-22T08:00:00Z, or from now on: 12h" },
-	[OPTION_FOR] = { "for", 0, OPTION_IS_SPAN, "DURATION", NULL, false, AT(for_us), NULL,
+	[OPTION_FOR] = { "for", 0, OPTION_IS_SPAN, "DURATION", NULL, 0, AT(for_us), NULL,
 			 "how long from now on, as 4h; 0s ends what stands" },
-	[OPTION_SINCE] = { "since", 0, OPTION_IS_SPAN, "DURATION", NULL, false, AT(since_us), NULL,
+	[OPTION_SINCE] = { "since", 0, OPTION_IS_SPAN, "DURATION", NULL, 0, AT(since_us), NULL,
 			   "how far back, as 7d" },
-	[OPTION_DOMAIN] = { "domain", 0, OPTION_IS_TEXT, "NAME", NULL, false, AT(domain), NULL,
+	[OPTION_DOMAIN] = { "domain", 0, OPTION_IS_TEXT, "NAME", NULL, 0, AT(domain), NULL,
 			    "all hosts below this leaf switch, or of this domain of the budgets" },
-	[OPTION_NODES] = { "nodes", 0, OPTION_IS_TEXT, "NODE,NODE", NULL, false, AT(nodes), NULL,
+	[OPTION_NODES] = { "nodes", 0, OPTION_IS_TEXT, "NODE,NODE", NULL, 0, AT(nodes), NULL,
 			   "these hosts, 2 to 256" },
-	[OPTION_KIND] = { "kind", 0, OPTION_IS_CHOICE, "KIND", kinds, false, AT(kind), NULL,
+	[OPTION_KIND] = { "kind", 0, OPTION_IS_CHOICE, "KIND", kinds, 0, AT(kind), NULL,
 			  "allreduce (default), or pair: writes from host to host" },
-	[OPTION_PLAN] = { "plan", 0, OPTION_IS_CHOICE, "PLAN", plans, false, AT(plan), NULL,
+	[OPTION_PLAN] = { "plan", 0, OPTION_IS_CHOICE, "PLAN", plans, 0, AT(plan), NULL,
 			  "two-pass (default), tournament: everybody with everybody, or bisect: "
 			  "large "
 			  "groups, halved" },
-	[OPTION_CORDONED] = { "cordoned", 0, OPTION_IS_FLAG, NULL, NULL, false, AT(cordoned), NULL,
+	[OPTION_CORDONED] = { "cordoned", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(cordoned), NULL,
 			      "only hosts out of service: cordoned, held for a test, not ready" },
-	[OPTION_HELP] = { "help", 'h', OPTION_IS_FLAG, NULL, NULL, false, AT(help), NULL,
+	[OPTION_JOB] = { "job", 0, OPTION_IS_JOB, "NAME", NULL, 0, AT(job), NULL,
+			 "the job that the trace is of, as others will look for it" },
+	[OPTION_META] = { "meta", 0, OPTION_IS_FILE, "FILE", NULL, 0, AT(meta_file), NULL,
+			  "the shape of the job (YAML), for a trace in CSV" },
+	[OPTION_RUN] = { "run", 0, OPTION_IS_COUNT, "N", NULL, 0, AT(run), NULL,
+			 "which attempt of the job: one more after each restart (default: the "
+			 "last that is known)" },
+	[OPTION_PART] = { "part", 0, OPTION_IS_PART, "K/M", NULL, 0, AT(part), NULL,
+			  "this file is the Kth of M that are one trace together" },
+	[OPTION_AGES] = { "ages", 0, OPTION_IS_AGES, "FIRST,LAST", NULL, 0, AT(ages), NULL,
+			  "how many seconds ago the first step of the trace began and the last one "
+			  "ended; else nobody knows when it was" },
+	[OPTION_WAIT] = { "wait", 0, OPTION_IS_DURATION, "DURATION", NULL, WAIT_DEFAULT_US,
+			  AT(wait_us), NULL,
+			  "wait until it is analysed, and show the job (default: 2m)" },
+	[OPTION_WINDOWS] = { "windows", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(windows),
+			     NULL, "its windows instead, newest first: what came, and what became of it" },
+	[OPTION_HELP] = { "help", 'h', OPTION_IS_FLAG, NULL, NULL, 0, AT(help), NULL,
 			  "say what there is" },
-	[OPTION_VERSION] = { "version", 'V', OPTION_IS_FLAG, NULL, NULL, false, AT(version), NULL,
+	[OPTION_VERSION] = { "version", 'V', OPTION_IS_FLAG, NULL, NULL, 0, AT(version), NULL,
 			     "say which version this is" },
 };
 
@@ -92,6 +109,7 @@ struct settings settings_init(void)
 		.timeout_us = TIMEOUT_DEFAULT_US,
 		.output = OUTPUT_TABLE,
 		.for_us = SPAN_NOT_SAID,
+		.ages = { NAN, NAN },
 	};
 	size_t i;
 
@@ -156,7 +174,7 @@ static int refuse_choice(const struct option_row *row, const char *value, struct
 static int set_duration(const struct option_row *row, const char *value, uint64_t *ret_us,
 			struct err *err)
 {
-	uint64_t us = WATCH_DEFAULT_US;
+	uint64_t us = row->without_us;
 	int r = value ? duration_parse(value, &us, err) : 0;
 
 	if (r < 0)
@@ -199,6 +217,65 @@ static int check_moment(const struct option_row *row, const char *value, struct 
 		       row->name, value);
 }
 
+static bool read_whole(const char *text, const char end, uint64_t *ret, const char **ret_after)
+{
+	char *after = NULL;
+	unsigned long long n;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	n = strtoull(text, &after, 10);
+	if (errno || *after != end || n < 1 || n > PARTS_MOST)
+		return false;
+	*ret = n;
+	*ret_after = after;
+	return true;
+}
+
+static int set_part(const struct option_row *row, const char *value, struct submit_part *ret,
+		    struct err *err)
+{
+	struct submit_part part;
+	const char *at = value;
+
+	if (!read_whole(at, '/', &part.k, &at) || !read_whole(at + 1, '\0', &part.of, &at) ||
+	    part.k > part.of)
+		return err_set(err, EINVAL, "--%s: '%.40s' is no part like 2/8, of at most %d",
+			       row->name, value, PARTS_MOST);
+	*ret = part;
+	return 0;
+}
+
+/* Plain seconds, with or without a fraction. */
+static bool read_age(const char *text, const char end, double *ret, const char **ret_after)
+{
+	char *after = NULL;
+
+	if (*text < '0' || *text > '9' || (text[strspn(text, "0123456789.")] != end))
+		return false;
+	*ret = strtod(text, &after);
+	*ret_after = after;
+	return *after == end && *ret <= AGE_MOST_S;
+}
+
+static int set_ages(const struct option_row *row, const char *value, struct submit_ages *ret,
+		    struct err *err)
+{
+	struct submit_ages ages;
+	const char *at = value;
+
+	if (!read_age(at, ',', &ages.first_s, &at) || !read_age(at + 1, '\0', &ages.last_s, &at) ||
+	    ages.first_s < ages.last_s)
+		return err_set(
+			err, EINVAL,
+			"--%s: '%.40s' are no ages like 930,12: seconds since the first step "
+			"began and since the last one ended, at most 366 days",
+			row->name, value);
+	*ret = ages;
+	return 0;
+}
+
 static int set_count(const struct option_row *row, const char *value, uint64_t *ret, struct err *err)
 {
 	char *end = NULL;
@@ -231,6 +308,10 @@ int option_set(struct settings *settings, enum option_id id, const char *value, 
 		if (check_moment(row, value, err) < 0)
 			return -EINVAL;
 		break;
+	case OPTION_IS_PART:
+		return set_part(row, value, (struct submit_part *)(void *)member, err);
+	case OPTION_IS_AGES:
+		return set_ages(row, value, (struct submit_ages *)(void *)member, err);
 	case OPTION_IS_COUNT:
 		return set_count(row, value, (uint64_t *)(void *)member, err);
 	case OPTION_IS_OUTPUT:
@@ -245,6 +326,7 @@ int option_set(struct settings *settings, enum option_id id, const char *value, 
 	case OPTION_IS_TEXT:
 	case OPTION_IS_FILE:
 	case OPTION_IS_NODE:
+	case OPTION_IS_JOB:
 		if (!*value)
 			return err_set(err, EINVAL, "--%s: want a %s", row->name, row->value);
 		break;

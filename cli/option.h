@@ -36,10 +36,17 @@ enum option_id {
 	OPTION_HELP,
 	OPTION_VERSION,
 	OPTION_CORDONED,
+	OPTION_JOB,
+	OPTION_META,
+	OPTION_RUN,
+	OPTION_PART,
+	OPTION_AGES,
+	OPTION_WAIT,
+	OPTION_WINDOWS,
 	N_OPTIONS,
 };
 
-#define OPTION_BIT(id) (UINT32_C(1) << (id))
+#define OPTION_BIT(id) (UINT64_C(1) << (id))
 
 /* Those of every command that talks to the controller. */
 #define OPTIONS_CALL                                                                    \
@@ -63,7 +70,18 @@ enum option_id {
 #define SPAN_NOT_SAID UINT64_MAX
 
 #define WATCH_DEFAULT_US (2 * USEC_PER_SEC)
+#define WAIT_DEFAULT_US (2 * USEC_PER_MIN)
 #define TIMEOUT_DEFAULT_US (30 * USEC_PER_SEC)
+
+/* The `k`th of `of` files that are one trace together; 0 of 0: it is whole, or nobody said. */
+struct submit_part {
+	uint64_t k, of;
+};
+
+/* How many seconds ago the first step of a trace began and its last one ended; NAN: not said. */
+struct submit_ages {
+	double first_s, last_s;
+};
 
 /* What was asked for; texts are borrowed from the command line or the environment. */
 struct settings {
@@ -80,6 +98,12 @@ struct settings {
 	uint64_t since_us;	    /* 0: not said */
 	bool break_glass;
 	const char *domain, *nodes, *kind, *plan; /* of a campaign; NULL: not said */
+	const char *job, *meta_file;		  /* of a trace; NULL: not said */
+	uint64_t run;				  /* 0: not said */
+	struct submit_part part;
+	struct submit_ages ages;
+	uint64_t wait_us; /* 0: not */
+	bool windows;
 	bool help, version;
 };
 
@@ -93,6 +117,9 @@ enum option_kind {
 	OPTION_IS_DURATION,
 	OPTION_IS_SPAN,
 	OPTION_IS_MOMENT,
+	OPTION_IS_JOB,
+	OPTION_IS_PART,
+	OPTION_IS_AGES,
 	OPTION_IS_OUTPUT,
 };
 
@@ -102,7 +129,7 @@ struct option_row {
 	enum option_kind kind;
 	const char *value;	    /* "FILE" */
 	const char *const *choices; /* NULL-terminated, of CHOICE and OUTPUT */
-	bool optional;		    /* the value may be left out */
+	uint64_t without_us;	    /* what a duration is that is left out; 0: it may not be */
 	size_t offset;		    /* in struct settings */
 	const char *environment;    /* the variable that stands in, or NULL */
 	const char *summary;

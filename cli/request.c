@@ -14,7 +14,7 @@ struct reading {
 	char *const *argv;
 	const char *plain[PLAIN_MAX]; /* what is no option, in order */
 	size_t n_plain;
-	uint32_t given; /* bits of enum option_id */
+	uint64_t given; /* bits of enum option_id */
 	bool ended;	/* "--" was there */
 	struct settings settings;
 };
@@ -26,7 +26,7 @@ static bool is_value(const struct option_row *row, const char *word)
 
 	if (!word)
 		return false;
-	return !row->optional ||
+	return !row->without_us ||
 	       ('0' <= word[0] && word[0] <= '9' && duration_parse(word, &us, NULL) == 0);
 }
 
@@ -38,7 +38,7 @@ static int take(struct reading *r, enum option_id id, const char *value, struct 
 		return err_set(err, EINVAL, "--%s takes no value", row->name);
 	if (row->value && !value && is_value(row, r->argv[r->at]))
 		value = r->argv[r->at++];
-	if (row->value && !value && !row->optional)
+	if (row->value && !value && !row->without_us)
 		return err_set(err, EINVAL, "--%s wants a %s", row->name, row->value);
 	r->given |= OPTION_BIT(id);
 	return option_set(&r->settings, id, value, err);
@@ -136,7 +136,7 @@ static int refuse(const struct reading *r, struct err *err)
 /* Options of another command are refused: they would be ignored. */
 static int check_options(const struct reading *r, const struct command *command, struct err *err)
 {
-	uint32_t over = r->given & ~(command->options | OPTIONS_ALWAYS | OPTIONS_WHERE);
+	uint64_t over = r->given & ~(command->options | OPTIONS_ALWAYS | OPTIONS_WHERE);
 	CLEANUP(freep) char *name = command_name(command);
 	size_t i;
 
@@ -150,7 +150,7 @@ static int check_options(const struct reading *r, const struct command *command,
 
 static int check_needs(const struct reading *r, const struct command *command, struct err *err)
 {
-	uint32_t missing = command->needs & ~r->given;
+	uint64_t missing = command->needs & ~r->given;
 	CLEANUP(freep) char *name = command_name(command);
 	size_t i;
 

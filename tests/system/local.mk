@@ -6,11 +6,12 @@ EXTRA_DIST += tests/system/abuse.py tests/system/assayd_fixtures.py tests/system
 	tests/system/fake_host.py tests/system/fake_rnic.py tests/system/fixtures_controller.py \
 	tests/system/fixtures_programs.py tests/system/gpu_fixtures.py tests/system/guest_steps.py tests/system/kube_fake.py \
 	tests/system/kustomized.py tests/system/localise_hosts.py tests/system/openapi.py tests/system/processes.py \
-	tests/system/stub_lists.py tests/system/test_abi.py tests/system/test_actor_driver.py tests/system/test_admit.py \
+	tests/system/stub_jobs.py tests/system/stub_lists.py tests/system/test_abi.py tests/system/test_actor_driver.py tests/system/test_admit.py \
 	tests/system/test_admit_believed.py tests/system/test_all_reduce.py tests/system/test_all_to_all.py \
 	tests/system/test_all_to_all_rnics.py tests/system/test_assayctl.py tests/system/test_assayctl_act.py \
 	tests/system/test_assayctl_act_words.py tests/system/test_assayctl_campaign.py tests/system/test_assayctl_daily.py \
-	tests/system/test_assayctl_rude.py tests/system/test_assayctl_shell.py tests/system/test_assayctl_views.py \
+	tests/system/test_assayctl_job.py tests/system/test_assayctl_rude.py tests/system/test_assayctl_shell.py \
+	tests/system/test_assayctl_submit.py tests/system/test_assayctl_views.py \
 	tests/system/test_assayctl_watch.py tests/system/test_assayd.py tests/system/test_assayd_collective.py \
 	tests/system/test_assayd_collective_bad.py tests/system/test_assayd_collective_campaign.py \
 	tests/system/test_assayd_controller.py tests/system/test_assayd_liveness.py tests/system/test_assayd_name.py \

@@ -23,8 +23,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
         with self.server.stub.lock:
-            self.server.stub.sent.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+            if self.headers["Content-Type"] == "application/json":
+                self.server.stub.sent.append((self.path, json.loads(body)))
+            else:
+                self.server.stub.raw.append((self.path, dict(self.headers), body))
         self.do_GET()
 
     def do_GET(self):
@@ -51,10 +55,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Stub:
-    """answers[path] is (status, value or bytes, header...), raw bytes, None (never), or a function of the query."""
+    """answers[path] is (status, value or bytes, header...), raw bytes, None (never), or a function of the query.
+
+    sent: (path, value) of each POST of JSON; raw: (path, headers, bytes) of each other one.
+    """
 
     def __init__(self):
-        self.answers, self.asked, self.sent, self.headers = {}, [], [], {}
+        self.answers, self.asked, self.sent, self.raw, self.headers = {}, [], [], [], {}
         self.lock, self.ended = threading.Lock(), threading.Event()
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.stub, self.server.daemon_threads = self, True

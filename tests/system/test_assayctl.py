@@ -41,7 +41,7 @@ def test_a_policy_that_is_no_file_or_huge_is_refused(run, tmp_path):
         assert done.returncode == 2 and str(path) in done.stderr and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", ["jobs", "job submit", "plan"])
+@pytest.mark.parametrize("words", ["plan", "plan llm-7"])
 def test_what_is_not_built_yet_says_so(run, words):
     done = run("assayctl", *words.split())
     assert done.returncode == 2 and "not built yet" in done.stderr and done.stderr.count("\n") == 1 and done.stdout == ""
@@ -84,6 +84,10 @@ def test_what_is_not_built_yet_says_so(run, words):
     ("breaker close", "breaker: 'close' is one word too many"),
     ("breaker reset", "breaker reset wants --reason TEXT"),
     ("policy replay nowhere.yaml", "policy replay wants --since DURATION"),
+    ("job", "job: which NAME?"),
+    ("job submit", "job submit: which TRACE?"),
+    ("jobs llm-7", "jobs: 'llm-7' is one word too many"),
+    ("job llm-7 --job x", "job has no --job; see assayctl job --help"),
     ("nodes --cert c.pem", "a client certificate and its key come together"),
     ("nodes --token-file /nowhere/token", "/nowhere/token"),
 ])
@@ -93,7 +97,7 @@ def test_wrong_use_is_one_line_that_says_what_to_do(run, words, message):
     assert message in done.stderr and done.stderr.startswith("assayctl: ") and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [["--help"], ["nodes", "--help"], ["override", "--help"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["--help"], ["nodes", "--help"], ["override", "--help"], ["job", "submit", "--help"]], ids=" ".join)
 def test_help_fits_a_terminal_of_80_columns(build, environ, words):
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
@@ -115,7 +119,8 @@ def test_help_tells_every_command_and_its_options(run):
     done = run("assayctl", "--help")
     assert done.returncode == 0 and done.stderr == ""
     assert "Usage: assayctl silence NODE... --reason=TEXT --for=DURATION [OPTION...]" in run("assayctl", "silence", "--help").stdout
-    for command in ("nodes", "why NODE", "incidents", "policy check FILE", "cordon NODE...", "breaker reset", "evidence NODE"):
+    for command in ("nodes", "why NODE", "incidents", "policy check FILE", "cordon NODE...", "breaker reset", "evidence NODE", "jobs",
+                    "job NAME", "job submit TRACE"):
         assert f"\n  {command} " in done.stdout
     assert run("assayctl", "help").stdout == run("assayctl", "-h").stdout == done.stdout
     for words in (["nodes", "--help"], ["help", "nodes"], ["--help", "nodes"], ["-?", "nodes"]):

@@ -12,7 +12,7 @@ from stub_lists import stub  # noqa: F401
 pytestmark = pytest.mark.once
 
 COMMANDS = ["nodes", "node", "why", "incidents", "baselines", "drift", "actions", "cordon", "uncordon", "repair-done", "override", "silence",
-            "breaker", "coverage", "evidence", "campaign", "policy", "completion"]
+            "breaker", "coverage", "evidence", "jobs", "job", "campaign", "policy", "completion"]
 
 
 @pytest.fixture
@@ -57,7 +57,8 @@ def test_bash_completes_commands_options_and_values(complete):
 def test_bash_completes_files(complete, tmp_path):
     (tmp_path / "a-token").write_text("x")
     assert complete("assayctl", "nodes", "--token-file", str(tmp_path / "a-")) == [str(tmp_path / "a-token")]
-    assert complete("assayctl", "policy", "check", str(tmp_path / "a-")) == [str(tmp_path / "a-token")]
+    for words in (["policy", "check"], ["job", "submit"], ["job", "submit", "t", "--meta"]):
+        assert complete("assayctl", *words, str(tmp_path / "a-")) == [str(tmp_path / "a-token")]
 
 
 def test_bash_completes_hosts_and_runs_none_of_them(complete, stub, tmp_path):
@@ -70,9 +71,23 @@ def test_bash_completes_hosts_and_runs_none_of_them(complete, stub, tmp_path):
     assert not touched.exists()
 
 
+def test_bash_completes_jobs_and_runs_none_of_them(complete, stub, tmp_path):
+    touched = tmp_path / "touched"
+    stub.list("/v1/jobs", [{"job": name} for name in ("research/llm-7", "research/moe-2", "slurm:a/12", f"$(touch {touched})", "a b",
+                                                      "train/x (PyTorchJob)", "x;ls", "-y\n-z")])
+    assert complete("assayctl", "job", "") == ["submit", "research/llm-7", "research/moe-2", "slurm:a/12"]
+    assert complete("assayctl", "job", "research/l") == ["research/llm-7"]
+    assert complete("assayctl", "job", "su") == ["submit"]
+    assert complete("assayctl", "job", "submit", "t", "--job", "s") == ["slurm:a/12"]
+    assert complete("assayctl", "job", "research/llm-7", "--wi") == ["--windows"]
+    assert complete("assayctl", "job", "submit", "--a") == ["--ages"]
+    assert complete("assayctl", "job", "submit", "--wa") == ["--wait"]
+    assert not touched.exists()
+
+
 def test_completion_without_a_controller_is_silent(complete, stub):
     stub.close()
-    assert complete("assayctl", "why", "g") == []
+    assert complete("assayctl", "why", "g") == [] and complete("assayctl", "job", "g") == []
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
@@ -102,7 +117,7 @@ def test_another_shell_is_refused(run):
 def test_the_manual_tells_every_command_and_option(run, build):
     page = run("assayctl", "man").stdout
     assert page == (build / "cli" / "assayctl.1").read_text()
-    both = ["policy check", "policy replay", "breaker reset", "campaign start", "campaign list", "campaign show"]
+    both = ["job submit", "policy check", "policy replay", "breaker reset", "campaign start", "campaign list", "campaign show"]
     for command in [c for c in COMMANDS if c not in ("policy", "campaign")] + both:
         assert re.search(rf'^\.SS "{command}( [A-Z]+(\.\.\.)?)?"$', page, re.M)
     for option in re.findall(r"--([a-z-]+)", run("assayctl", "--help").stdout + run("assayctl", "nodes", "--help").stdout):

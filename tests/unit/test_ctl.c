@@ -5,10 +5,12 @@
 
 #include "cli/change.h"
 #include "cli/items.h"
+#include "cli/job_words.h"
 #include "cli/link.h"
 #include "cli/link_words.h"
 #include "cli/near.h"
 #include "cli/request.h"
+#include "cli/trace_file.h"
 #include "cli/view.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
@@ -228,6 +230,94 @@ static void an_interval_is_taken_only_when_it_reads_as_one(void)
 	}
 }
 
+static void a_part_and_ages_are_two_numbers_each(void)
+{
+	static const struct {
+		enum option_id id;
+		const char *value;
+		int r;
+		double first, second;
+	} cases[] = {
+		{ OPTION_PART, "1/1", 0, 1, 1 },
+		{ OPTION_PART, "16384/16384", 0, 16384, 16384 },
+		{ OPTION_PART, "2/16385", -EINVAL, 0, 0 },
+		{ OPTION_PART, "0/1", -EINVAL, 0, 0 },
+		{ OPTION_PART, "2/1", -EINVAL, 0, 0 },
+		{ OPTION_PART, "1/", -EINVAL, 0, 0 },
+		{ OPTION_PART, "/1", -EINVAL, 0, 0 },
+		{ OPTION_PART, "1/2/3", -EINVAL, 0, 0 },
+		{ OPTION_PART, "1/99999999999999999999", -EINVAL, 0, 0 },
+		{ OPTION_PART, "", -EINVAL, 0, 0 },
+		{ OPTION_AGES, "930,12", 0, 930, 12 },
+		{ OPTION_AGES, "930.25,0", 0, 930.25, 0 },
+		{ OPTION_AGES, "5,5", 0, 5, 5 },
+		{ OPTION_AGES, "12,930", -EINVAL, 0, 0 },
+		{ OPTION_AGES, "9,8,7", -EINVAL, 0, 0 },
+		{ OPTION_AGES, "inf,1", -EINVAL, 0, 0 },
+		{ OPTION_AGES, "0x9,1", -EINVAL, 0, 0 },
+		{ OPTION_AGES, "1.2.3,1", -EINVAL, 0, 0 },
+		{ OPTION_AGES, " 9,8", -EINVAL, 0, 0 },
+		{ OPTION_AGES, "99999999,1", -EINVAL, 0, 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct settings s = settings_init();
+		struct err err = ERR_INIT;
+		bool part = cases[i].id == OPTION_PART;
+
+		CHECK_EQ(option_set(&s, cases[i].id, cases[i].value, &err), cases[i].r);
+		CHECK(cases[i].r == 0 || err.msg[0]);
+		if (cases[i].r < 0) {
+			CHECK(s.part.of == 0 && isnan(s.ages.first_s) && isnan(s.ages.last_s));
+			continue;
+		}
+		CHECK_NEAR(part ? (double)s.part.k : s.ages.first_s, cases[i].first, 1e-9);
+		CHECK_NEAR(part ? (double)s.part.of : s.ages.last_s, cases[i].second, 1e-9);
+	}
+}
+
+static void what_can_be_no_trace_is_told_by_its_first_bytes(void)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		const char *doubt; /* it begins so; NULL: none */
+	} cases[] = {
+		{ "\x1f\x8b\x00", 3, NULL },
+		{ "\x28\xb5\x2f\xfd\x00", 5, NULL },
+		{ "\x28\xb5\x2f", 3, NULL }, /* a short text in Latin-1, for all we know */
+		{ "{\"type\":\"meta\"}", 15, NULL },
+		{ "step,stage\r\n", 12, NULL },
+		{ "PAR1", 4, "Parquet" },
+		{ "a\0b", 3, "no trace: neither" },
+		{ " \n\t", 3, "no trace: nothing" },
+		{ "\n[{", 3, "a profile" },
+		{ "{\"traceEvents\": [", 17, "a profile" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *doubt = trace_file_doubt(cases[i].bytes, cases[i].len);
+
+		CHECK(cases[i].doubt ? doubt && starts_with(doubt, cases[i].doubt) : !doubt);
+	}
+}
+
+static void a_number_of_a_job_has_its_interval(void)
+{
+	CLEANUP(freep) char *whole = job_words_interval(1.094, 1.07, 1.1149);
+	CLEANUP(freep) char *half = job_words_interval(1.09, NAN, 1.11);
+	CLEANUP(freep) char *none = job_words_interval(NAN, 1.07, 1.11);
+
+	CHECK_STR(whole, "1.09 [1.07, 1.11]");
+	CHECK_STR(half, "1.09");
+	CHECK_STR(none, "-");
+	CHECK(job_words_rank("suspected") < job_words_rank("owner informed"));
+	CHECK(job_words_rank("waiting") < job_words_rank("healthy"));
+	CHECK_EQ(job_words_rank("cordoned"), job_words_rank("suspected"));
+}
+
 static void every_command_is_whole(void)
 {
 	const struct command *c;
@@ -253,6 +343,9 @@ static const struct test tests[] = {
 	TEST(a_segment_of_a_path_is_nothing_else),
 	TEST(a_url_is_a_host_and_no_more),
 	TEST(an_interval_is_taken_only_when_it_reads_as_one),
+	TEST(a_part_and_ages_are_two_numbers_each),
+	TEST(what_can_be_no_trace_is_told_by_its_first_bytes),
+	TEST(a_number_of_a_job_has_its_interval),
 	TEST(every_command_is_whole),
 };
 

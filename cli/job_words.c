@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/job_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli/view.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/sys/term.h"
+
+enum { HOSTS_SHOWN = 8 };
+
+/* The first that wants somebody first. */
+static const struct {
+	const char *name;
+	enum paint paint;
+} states[] = {
+	{ "suspected", PAINT_BAD },	  { "watched", PAINT_WARN },	{ "slow", PAINT_WARN },
+	{ "owner informed", PAINT_WARN }, { "rejected", PAINT_UNSURE }, { "waiting", PAINT_UNSURE },
+	{ "healthy", PAINT_GOOD },
+};
+
+char *job_words_hosts(const json_t *hosts)
+{
+	size_t n = json_array_size(hosts), i;
+	char *text = xstrdup(n ? "" : "-");
+
+	for (i = 0; i < MIN(n, (size_t)HOSTS_SHOWN); i++) {
+		const char *name = json_string_value(json_array_get(hosts, i));
+		CLEANUP(freep) char *before = text;
+		CLEANUP(freep) char *clean = utf8_clean(name ? name : "-");
+
+		text = xasprintf("%s%s%s", before, i ? ", " : "", clean);
+	}
+	if (n > HOSTS_SHOWN) {
+		CLEANUP(freep) char *before = text;
+
+		text = xasprintf("%s and %zu more", before, n - HOSTS_SHOWN);
+	}
+	return text;
+}
+
+char *job_words_interval(double value, double low, double high)
+{
+	if (isnan(value))
+		return xstrdup("-");
+	if (isnan(low) || isnan(high))
+		return xasprintf("%.2f", value);
+	return xasprintf("%.2f [%.2f, %.2f]", value, low, high);
+}
+
+char *job_words_range(const json_t *range)
+{
+	return job_words_interval(number_at(range, "value"), number_at(range, "low"),
+				  number_at(range, "high"));
+}
+
+char *job_words_slowdown(const json_t *object)
+{
+	return job_words_interval(number_at(object, "slowdown"), number_at(object, "slowdown_low"),
+				  number_at(object, "slowdown_high"));
+}
+
+char *job_words_count(const json_t *object, const char *key)
+{
+	double n = number_at(object, key);
+
+	return isnan(n) ? xstrdup("-") : xasprintf("%.0f", n);
+}
+
+static size_t place_of(const char *state)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(states) && !streq(states[i].name, state); i++)
+		;
+	return i;
+}
+
+int job_words_rank(const char *state)
+{
+	size_t i = place_of(state);
+
+	return i < ARRAY_SIZE(states) ? (int)i : 0;
+}
+
+int job_words_paint(const char *state)
+{
+	size_t i = place_of(state);
+
+	if (i < ARRAY_SIZE(states))
+		return (int)states[i].paint;
+	return *state ? (int)PAINT_BAD : (int)PAINT_UNSURE;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the views of jobs have in common: a job's numbers and states in words. Pure. */
+#pragma once
+
+#include <jansson.h>
+
+/* "gpu-17, gpu-18 and 3 more", clean; "-" for none. New memory. */
+char *job_words_hosts(const json_t *hosts);
+
+/*
+ * "1.09 [1.07, 1.11]": a number without a unit and its 95 % interval; "1.09" without one,
+ * "-" without a value. New memory.
+ */
+char *job_words_interval(double value, double low, double high);
+
+/* The same of {value, low, high}. */
+char *job_words_range(const json_t *range);
+
+/* The same of the keys slowdown, slowdown_low and slowdown_high. */
+char *job_words_slowdown(const json_t *object);
+
+/* "16", or "-". New memory. */
+char *job_words_count(const json_t *object, const char *key);
+
+/* 0 for a state that wants somebody first, more for one that wants nobody: how jobs are sorted. */
+int job_words_rank(const char *state);
+
+/* enum paint of a job's state. One that is not known here is tomorrow's, and wants somebody. */
+int job_words_paint(const char *state);

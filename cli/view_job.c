@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* assayctl job NAME: who slows one job, and how sure that is; with --windows, what it sent. */
+#include "cli/view_job.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/heat.h"
+#include "cli/items.h"
+#include "cli/job_name.h"
+#include "cli/job_words.h"
+#include "cli/link.h"
+#include "cli/view.h"
+#include "lib/base/err.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
+
+enum { LABEL_COLUMNS = 12, SUSPECTS_SHOWN = 3 };
+
+/* --- what is fetched --- */
+
+int view_job_fetch(struct link *link, const char *id, json_t **ret, struct err *err)
+{
+	CLEANUP(freep) char *segment = link_segment(id);
+	CLEANUP(freep) char *path = xasprintf("/v1/jobs/%s", segment);
+
+	return link_get(link, path, ret, err);
+}
+
+static bool any(const json_t *window UNUSED, const struct settings *s UNUSED)
+{
+	return true;
+}
+
+static int fetch_windows(struct link *link, const char *id, const struct request *request,
+			 struct picture *ret, struct err *err)
+{
+	CLEANUP(freep) char *segment = link_segment(id);
+	CLEANUP(freep) char *path = xasprintf("/v1/jobs/%s/windows", segment);
+	const struct items_query query = { path, any, NULL };
+	int r = items_fetch(link, &query, &request->settings, ret, err);
+
+	if (r < 0)
+		return r;
+	(void)json_object_set_new(ret->document, "job", json_string(request->argument));
+	(void)json_object_set_new(ret->document, "id", json_string(id));
+	return 0;
+}
+
+static int fetch(struct link *link, const struct request *request, struct picture *ret,
+		 struct err *err)
+{
+	CLEANUP(freep) char *id = NULL;
+	int r;
+
+	if (request->settings.limit && !request->settings.windows)
+		return err_set(err, EINVAL, "--limit is for --windows");
+	r = job_name_resolve(link, request->argument, &id, err);
+	if (r < 0)
+		return r;
+	if (request->settings.windows)
+		return fetch_windows(link, id, request, ret, err);
+	return view_job_fetch(link, id, &ret->document, err);
+}
+
+/* --- lines with a label --- */
+
+/* "suspect     gpu-17 ...", wrapped below its own start. `text` is a stranger's. */
+static void put(const struct page *page, const char *label, const char *text, int paint)
+{
+	CLEANUP(freep) char *lines = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&lines, &size);
+
+	if (!memory)
+		return;
+	text_wrap(text, memory, LABEL_COLUMNS, page->width);
+	if (fclose(memory) != 0 || size < LABEL_COLUMNS)
+		return;
+	(void)fprintf(page->out, "%s%-*s%s%s",
+		      paint == TABLE_NONE ? "" : paint_on(page->colour, (enum paint)paint),
+		      LABEL_COLUMNS, label, paint_off(page->colour && paint != TABLE_NONE),
+		      lines + LABEL_COLUMNS);
+}
+
+static double number_at_place(const json_t *array, size_t i)
+{
+	const json_t *value = json_array_get(array, i);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* "ranks 56-63", or "". New memory. */
+static char *ranks_of(const json_t *suspect)
+{
+	const json_t *ranks = json_object_get(suspect, "ranks");
+	double first = number_at_place(ranks, 0), last = number_at_place(ranks, 1);
+
+	if (isnan(first) || isnan(last))
+		return xstrdup("");
+	return last > first ? xasprintf("ranks %.0f-%.0f", first, last)
+			    : xasprintf("rank %.0f", first);
+}
+
+/* "dp 3 stage 1, ranks 56-63", as much as is known. New memory. */
+static char *place_of(const json_t *suspect)
+{
+	double dp = number_at(suspect, "dp"), stage = number_at(suspect, "stage");
+	CLEANUP(freep) char *d = isnan(dp) ? xstrdup("") : xasprintf("dp %.0f", dp);
+	CLEANUP(freep) char *s = isnan(stage) ? xstrdup("") : xasprintf("stage %.0f", stage);
+	CLEANUP(freep) char *r = ranks_of(suspect);
+	CLEANUP(freep) char *both = xasprintf("%s%s%s", d, *d && *s ? " " : "", s);
+
+	if (!*both && !*r)
+		return xstrdup("");
+	return xasprintf(" (%s%s%s)", both, *both && *r ? ", " : "", r);
+}
+
+/* In how many windows, if that is known. New memory. */
+static char *hits_of(const json_t *suspect)
+{
+	double hits = number_at(suspect, "hits"), of = number_at(suspect, "of");
+
+	if (isnan(hits) || isnan(of))
+		return xstrdup("");
+	return xasprintf(", %.0f of %.0f window%s", hits, of, of > 1 ? "s" : "");
+}
+
+/* Why it is not to be taken as more than it is, or "". */
+static const char *doubt_of(const json_t *suspect)
+{
+	if (json_is_false(json_object_get(suspect, "identifiable")))
+		return "; no other host does the same work: a heavy stage looks just so";
+	if (json_is_false(json_object_get(suspect, "counts")))
+		return "; too little or too unsure to suspect it: some host is always the slowest";
+	return "";
+}
+
+static bool is_suspected(const json_t *suspect)
+{
+	return number_at(suspect, "hits") > 0 || json_is_true(json_object_get(suspect, "counts"));
+}
+
+static void put_suspect(const json_t *suspect, const struct page *page)
+{
+	bool suspected = is_suspected(suspect);
+	CLEANUP(freep) char *hosts = job_words_hosts(json_object_get(suspect, "hosts"));
+	CLEANUP(freep) char *place = place_of(suspect);
+	CLEANUP(freep) char *share = job_words_range(json_object_get(suspect, "share"));
+	CLEANUP(freep) char *gain = job_words_range(json_object_get(suspect, "gain"));
+	CLEANUP(freep) char *hits = hits_of(suspect);
+	CLEANUP(freep) char *class = text_at(suspect, "class");
+	CLEANUP(freep)
+	char *text = xasprintf("%s%s: share %s, gain %s of the step%s; %s%s", hosts, place, share,
+			       gain, hits, class, doubt_of(suspect));
+
+	put(page, suspected ? "suspect" : "slowest", text,
+	    suspected ? (int)PAINT_BAD : (int)PAINT_DIM);
+}
+
+static void put_suspects(const json_t *suspects, const struct page *page)
+{
+	size_t n = json_array_size(suspects), i;
+
+	for (i = 0; i < MIN(n, (size_t)SUSPECTS_SHOWN); i++)
+		put_suspect(json_array_get(suspects, i), page);
+	if (n == 0)
+		put(page, "suspect", "nobody", PAINT_DIM);
+}
+
+/* "seqlen: the sentence". */
+static void put_cause(const json_t *job, const struct page *page)
+{
+	const char *cause = raw_at(job, "cause"), *sentence = raw_at(job, "sentence");
+	CLEANUP(freep)
+	char *text = xasprintf("%s%s%s", *cause ? cause : "none", *sentence ? ": " : "", sentence);
+
+	put(page, "cause", text, TABLE_NONE);
+}
+
+static void put_decision(const json_t *job, const struct page *page)
+{
+	const json_t *decision = json_object_get(job, "decision");
+	const char *action = raw_at(decision, "action"), *reason = raw_at(decision, "reason");
+	CLEANUP(freep)
+	char *text = xasprintf("%s%s%s", *action ? action : "none", *reason ? ": " : "", reason);
+
+	put(page, "decision", text, TABLE_NONE);
+}
+
+static void put_counts(const json_t *job, const struct page *page)
+{
+	const json_t *windows = json_object_get(job, "windows");
+	CLEANUP(freep) char *analysed = job_words_count(windows, "analysed");
+	CLEANUP(freep) char *rejected = job_words_count(windows, "rejected");
+	CLEANUP(freep) char *failed = job_words_count(windows, "failed");
+	CLEANUP(freep) char *queued = job_words_count(windows, "queued");
+	CLEANUP(freep)
+	char *text =
+		xasprintf("%s analysed, %s rejected, %s failed, %s queued; the latest:", analysed,
+			  rejected, failed, queued);
+
+	put(page, "windows", text, TABLE_NONE);
+}
+
+/* --- windows --- */
+
+enum {
+	COL_ID,
+	COL_RUN,
+	COL_STATE,
+	COL_CAME,
+	COL_STEPS,
+	COL_SLOWDOWN,
+	COL_CAUSE,
+	COL_SUSPECT,
+	N_COLS
+};
+
+static const struct table_column columns[N_COLS] = {
+	[COL_ID] = { "WINDOW", .right = true },
+	[COL_RUN] = { "RUN", .right = true, .leave = 2 },
+	[COL_STATE] = { "STATE" },
+	[COL_CAME] = { "CAME" },
+	[COL_STEPS] = { "STEPS", .right = true, .leave = 1 },
+	[COL_SLOWDOWN] = { "SLOWDOWN" },
+	[COL_CAUSE] = { "CAUSE" },
+	[COL_SUSPECT] = { "SUSPECT", .min = 8 },
+};
+
+static int paint_of_window(const char *state)
+{
+	if (streq(state, "rejected") || streq(state, "failed"))
+		return PAINT_BAD;
+	return streq(state, "analysed") ? TABLE_NONE : (int)PAINT_UNSURE;
+}
+
+static void add_window(struct table *t, const json_t *window, const struct page *page)
+{
+	struct table_row *row = table_add(t);
+	const char *state = raw_at(window, "state"), *reason = raw_at(window, "reason");
+	bool coarse = json_is_true(json_object_get(window, "coarse"));
+	CLEANUP(freep) char *clean = text_at(window, "state");
+
+	row->paint = paint_of_window(state);
+	row->cells[COL_ID] = job_words_count(window, "id");
+	row->cells[COL_RUN] = job_words_count(window, "run");
+	row->cells[COL_STATE] = xasprintf("%s%s", clean, coarse ? ", coarse" : "");
+	row->cells[COL_CAME] = age_of_stamp(raw_at(window, "received"), page->now_us);
+	row->cells[COL_STEPS] = job_words_count(window, "steps");
+	row->cells[COL_SLOWDOWN] = job_words_slowdown(window);
+	row->cells[COL_CAUSE] = text_at(window, "cause");
+	row->cells[COL_SUSPECT] = text_at(window, "suspect");
+	row->note = *reason ? xstrdup(reason) : NULL;
+}
+
+static void show_windows(const json_t *items, struct page *page)
+{
+	struct table t = { .columns = columns, .n_columns = ARRAY_SIZE(columns) };
+
+	items_show(items, &t, add_window, page);
+}
+
+/* --- the screen --- */
+
+char *view_job_head(const json_t *job)
+{
+	CLEANUP(freep) char *name = text_at(job, "job");
+	CLEANUP(freep) char *id = text_at(job, "id");
+	CLEANUP(freep) char *run = job_words_count(job, "run");
+	CLEANUP(freep) char *hosts = job_words_count(job, "hosts");
+	CLEANUP(freep) char *step = quantity(number_at(job, "step_s"), "s");
+	CLEANUP(freep) char *slowdown = job_words_slowdown(job);
+
+	return xasprintf("%s (%s), run %s: %s hosts, %s a step, slowdown %s", name, id, run, hosts,
+			 step, slowdown);
+}
+
+void view_job_show(const json_t *job, struct page *page)
+{
+	const json_t *suspects = json_object_get(job, "suspects");
+
+	heat_show(json_object_get(job, "heat"), suspects, page);
+	put_suspects(suspects, page);
+	put_cause(job, page);
+	put_decision(job, page);
+	put_counts(job, page);
+	show_windows(json_object_get(job, "latest"), page);
+}
+
+/* Only the windows have items. */
+static const json_t *windows_of(const struct picture *picture)
+{
+	return json_object_get(picture->document, "items");
+}
+
+static char *summary(const struct picture *picture, const struct page *page UNUSED)
+{
+	const json_t *windows = windows_of(picture);
+	size_t n = json_array_size(windows);
+	CLEANUP(freep) char *head = windows ? NULL : view_job_head(picture->document);
+	CLEANUP(freep) char *name = text_at(picture->document, "job");
+	CLEANUP(freep) char *state = text_at(picture->document, "state");
+
+	if (windows && n < picture->total)
+		return xasprintf("%s: %zu of %zu windows", name, n, picture->total);
+	if (windows)
+		return xasprintf("%s: %zu window%s", name, n, n == 1 ? "" : "s");
+	return xasprintf("%s: %s", head, state);
+}
+
+static void show(const struct picture *picture, struct page *page)
+{
+	if (windows_of(picture))
+		show_windows(windows_of(picture), page);
+	else
+		view_job_show(picture->document, page);
+}
+
+const struct view view_job = { fetch, summary, show, NULL };

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assayctl jobs, job: the screens."""
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+import pytest
+
+from stub_jobs import between, detail, heat, job, own_doing, serve, suspect, window
+from stub_lists import stub  # noqa: F401
+
+
+@pytest.fixture
+def ctl(run, stub):
+    return lambda *words, **more: run("assayctl", *words, "--controller", stub.url, **more)
+
+
+@pytest.fixture
+def on_terminal(build, environ, stub):
+    """on_terminal(columns, words...): what assayctl draws on a terminal of so many columns."""
+
+    def show(columns, *words):
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 60, columns, 0, 0))
+        env = {**environ, "TERM": "xterm", "ASSAY_CONTROLLER": stub.url}
+        env.pop("NO_COLOR", None)
+        process = subprocess.Popen([build / "assayctl", *words], stdout=slave, stderr=slave, env=env)
+        os.close(slave)
+        text = b""
+        while True:
+            try:
+                piece = os.read(master, 65536)
+            except OSError:  # nobody writes to it any more
+                break
+            if not piece:
+                break
+            text += piece
+        os.close(master)
+        assert process.wait(60) == 0
+        return text.decode().replace("\r", "")
+
+    return show
+
+
+def lines_of(text):
+    """{label: text} of the lines that have a label; those of several are a list."""
+    found = {}
+    for label, words in re.findall(r"^([a-z]+) {2,}(\S.*)$", text, re.M):
+        found.setdefault(label, []).append(words)
+    return found
+
+
+def test_jobs_are_a_table_with_those_first_that_want_somebody(ctl, stub):
+    serve(stub, own_doing(), job("good", "j1", state="healthy", cause=None, suspect=None, slowdown=1.02), job(),
+          job("new", "j2", state="waiting", cause=None, suspect=None, slowdown=None, step_s=None, hosts=None, run=None))
+    done = ctl("jobs")
+    assert (done.returncode, done.stderr) == (0, "")
+    head, *rows = done.stdout.splitlines()
+    assert head.split() == ["JOB", "HOSTS", "RUN", "STEP", "SLOWDOWN", "CAUSE", "SUSPECT", "STATE"]
+    assert rows[0].split() == ["research/llm-7", "16", "1", "8.99", "s", "1.09", "compute", "gpu-17", "suspected"]
+    assert rows[1].split() == ["research/moe-2", "8", "1", "9.07", "s", "1.54", "seqlen", "-", "owner", "informed"]
+    assert rows[2].split() == ["new", "-", "-", "-", "-", "-", "-", "waiting"] and rows[3].split()[0] == "good"
+    assert rows[-1] == ("4 jobs: 1 suspected, 1 owner informed, 1 waiting, 1 healthy; research/llm-7: gpu-17, "
+                        "slowdown 1.09 [1.07, 1.11]")
+    assert stub.asked == ["/v1/jobs?limit=1000"]
+
+
+def test_jobs_for_programs_and_the_first_few(ctl, stub):
+    serve(stub, own_doing(), job())
+    items = json.loads(ctl("jobs", "-o", "json").stdout)["items"]
+    assert [i["job"] for i in items] == ["research/llm-7", "research/moe-2"]
+    assert {"job", "id", "hosts", "run", "step_s", "slowdown", "cause", "suspect", "state"} <= items[0].keys()
+    assert items[0]["slowdown"] == 1.09 and items[1]["suspect"] is None
+    kv = dict(line.split("=", 1) for line in ctl("jobs", "-o", "kv", "--limit", "1").stdout.splitlines())
+    assert kv["items.0.job"] == "research/llm-7" and "items.1.job" not in kv
+    assert ctl("jobs", "-n1").stdout.splitlines()[-1].startswith("1 of 2 jobs: 1 suspected; ")
+
+
+def test_a_state_of_tomorrow_comes_first(ctl, stub):
+    serve(stub, job(), job("b", "j9", state="cordoned, waits for its drain"))
+    rows = ctl("jobs").stdout.splitlines()
+    assert rows[1].startswith("b ") and rows[1].endswith("cordoned, waits for its drain")
+
+
+def test_no_job_yet(ctl, stub):
+    serve(stub)
+    done = ctl("jobs")
+    assert (done.returncode, done.stdout) == (
+        0, "no job has sent a trace to this controller yet; `assayctl job submit` sends one\n")
+
+
+def test_a_job_is_its_heat_map_then_suspect_cause_decision_and_windows(ctl, stub):
+    serve(stub, job(), own_doing(), j12=detail(latest=[window(9, state="rejected", reason="line 3: no 'optype'", slowdown=None, cause=None,
+                                                              suspect=None, steps=None), window(8, coarse=True)]))
+    done = ctl("job", "research/llm-7")
+    assert (done.returncode, done.stderr) == (0, "")
+    text = done.stdout
+    assert text.startswith("slowdown of each worker, dp by stage: 1.00 to 1.09\n"
+                           "dp\\stage    0     1 \n"
+                           "       0 1.00  1.00 \n"
+                           "       1 1.00  1.00 \n"
+                           "       2 1.00  1.00 \n"
+                           "       3 1.00  1.09-  stage 1: gpu-17\n"
+                           "slowdown:  [ ] below 1.03  [-] 1.03 to 1.10\n\n"), text
+    said = lines_of(text)
+    assert said["suspect"] == ["gpu-17 (dp 3 stage 1, ranks 56-63): share 0.94 [0.88, 0.99], gain 0.08 [0.06, 0.09] of the step, "
+                               "2 of 2 windows; compute"]
+    assert said["cause"] == ["compute: One worker is slow at computing: dp 3 stage 1 (ranks 56-63 on gpu-17)."]
+    assert said["decision"] == ["probe: gpu-17 would be tested with gemm, gemm-load, memory, loopback"]
+    assert said["windows"] == ["2 analysed, 1 rejected, 0 failed, 0 queued; the latest:"]
+    assert re.search(r"^ +9 +1 +rejected +\d+\w ago +- +- +- +-\n    line 3: no 'optype'$", text, re.M)
+    assert re.search(r"^ +8 +1 +analysed, coarse +\d+\w ago +64 +1\.09 \[1\.07, 1\.11\] +compute +gpu-17$", text, re.M)
+    assert text.splitlines()[-1] == ("research/llm-7 (j12), run 1: 16 hosts, 8.99 s a step, slowdown 1.09 [1.07, 1.11]: suspected")
+    assert stub.asked == ["/v1/jobs?name=research%2Fllm-7&limit=1000", "/v1/jobs/j12"], "a name has slashes, so paths carry ids"
+
+
+def test_the_jobs_own_doing_blames_no_host(ctl, stub):
+    serve(stub, own_doing(), j13=detail(**{**own_doing(), "windows": {}}, suspects=[], heat=heat(slow=((0, 0, 1.31), (1, 0, 1.5))), latest=[],
+                                        sentence="forward/backward r = 0.99; no host explains more than 0.05",
+                                        decision={"action": "owner", "reason": "balance sequence lengths. No host was tested."}))
+    said = lines_of(ctl("job", "research/moe-2").stdout)
+    assert said["suspect"] == ["nobody"]
+    assert said["cause"] == ["seqlen: forward/backward r = 0.99; no host explains more than 0.05"]
+    assert said["decision"] == ["owner: balance sequence lengths. No host was tested."]
+
+
+def test_who_is_only_the_slowest_is_not_called_a_suspect(ctl, stub):
+    serve(stub, job(), j12=detail(suspects=[
+        suspect(hosts=["gpu-2"], counts=False, hits=0, of=1, gain=between(0.02, -0.01, 0.04), ranks=[8, 8]),
+        suspect(hosts=["gpu-3", "gpu-4"], identifiable=False, counts=False, hits=0, of=0, stage=None, share=between(0.5, None, None))]))
+    said = lines_of(ctl("job", "research/llm-7").stdout)
+    assert "suspect" not in said
+    assert said["slowest"][0] == ("gpu-2 (dp 3 stage 1, rank 8): share 0.94 [0.88, 0.99], gain 0.02 [-0.01, 0.04] of the step, 0 of 1 window; "
+                                  "compute; too little or too unsure to suspect it: some host is always the slowest")
+    assert said["slowest"][1] == ("gpu-3, gpu-4 (dp 3, ranks 56-63): share 0.50, gain 0.08 [0.06, 0.09] of the step, 0 of 0 window; compute; "
+                                  "no other host does the same work: a heavy stage looks just so")
+
+
+def test_the_scale_holds_every_value_and_what_is_not_known_has_a_sign(ctl, stub):
+    values = [[0.97, 1.03, 1.0999, 1.10], [1.2499, 1.25, 1.5, 212.4], [None, None, "x", 1.0]]
+    serve(stub, job(), j12=detail(heat={"rows": 3, "columns": 4, "row": "dp", "column": "stage", "values": values}))
+    text = ctl("job", "research/llm-7").stdout
+    assert text.startswith("slowdown of each worker, dp by stage: 0.97 to 212\n")
+    rows = [line.split() for line in text.splitlines()[2:5]]
+    assert rows == [["0", "0.97", "1.03-", "1.10=", "1.10="], ["1", "1.25#", "1.25#", "1.50@", "212@"], ["2", ".", ".", ".", "1.00"]]
+    legend = text.splitlines()[5]
+    assert legend == "slowdown:  [ ] below 1.03  [-] 1.03 to 1.10  [=] 1.10 to 1.25  [#] 1.25 to 1.50  [@] 1.50 and more  . not known"
+
+
+def test_a_large_map_is_pooled_and_loses_no_slow_worker(ctl, stub):
+    serve(stub, job(), j12=detail(heat=heat(128, 32, slow=((77, 30, 1.3),)), suspects=[suspect(dp=77, stage=30)]))
+    text = ctl("job", "research/llm-7").stdout
+    rows = text.splitlines()
+    assert rows[0] == "slowdown of each worker, dp by stage: 1.00 to 1.30; a cell is the slowest of up to 4 of them"
+    assert len([r for r in rows if re.match(r" +\d+-\d+ ", r)]) == 32
+    row = next(r for r in rows if "1.30#" in r)
+    assert row.split()[0] == "76-79" and row.endswith("stage 30: gpu-17") and text.count("1.30#") == 1
+
+
+def test_no_map_without_a_value(ctl, stub):
+    for none in (None, {}, {"values": []}, {"values": [[None]]}, {"values": "x"}, {"rows": 3}):
+        serve(stub, job(), j12=detail(heat=none))
+        assert ctl("job", "research/llm-7").stdout.startswith("suspect     gpu-17")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_a_terminal_has_colours_and_no_line_is_too_long(on_terminal, stub, columns):
+    serve(stub, job(), j12=detail(heat=heat(16, 32, slow=((3, 1, 1.09),))))
+    drawn = on_terminal(columns, "job", "research/llm-7")
+    assert "\x1b[38;5;16;48;5;186m" in drawn and "\x1b[1;31msuspect" in drawn
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", drawn)
+    # The name of a suspect stands beside the cells, and the table has columns that are never cut.
+    long = [line for line in plain.splitlines() if len(line) > columns and not re.search(r"gpu-17|WINDOW|^\(cut to", line)]
+    assert long == [], plain
+
+
+def test_names_that_are_not_known(ctl, stub):
+    serve(stub, job(), own_doing(), job("other", "j9"))
+    for name, words in (("research/llm-8", "no job 'research/llm-8' is known; did you mean research/llm-7, research/moe-2?"),
+                        ("x" * 40, "is known; `assayctl jobs` lists the 3 that are")):
+        done = ctl("job", name)
+        assert (done.returncode, done.stdout) == (1, "") and words in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_two_jobs_of_one_name_are_told_apart_by_id(ctl, stub):
+    serve(stub, job(), job(id="j19", hosts=8, run=3), j19=detail(id="j19"))
+    done = ctl("job", "research/llm-7")
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
+    assert "2 jobs are called 'research/llm-7': j12 (16 hosts, run 1), j19 (8 hosts, run 3); say the id instead" in done.stderr
+    assert "(j19), run 1" in ctl("job", "j19").stdout
+
+
+def test_an_older_controller_is_told(ctl, stub, tmp_path):
+    trace = tmp_path / "t.jsonl"
+    trace.write_text('{"type":"meta","format":"optrace/1"}\n')
+    for words in (["jobs"], ["job", "x"], ["job", "j1", "--windows"], ["job", "submit", trace, "--job", "x"]):
+        done = ctl(*words)
+        assert (done.returncode, done.stdout) == (3, "")
+        assert done.stderr == "assayctl: this controller is older than assayctl: it keeps no jobs yet\n"
+
+
+def test_the_windows_of_a_job(ctl, stub):
+    serve(stub, job(), j12=detail(latest=[window(9, state="queued", steps=None, slowdown=None, cause=None, suspect=None),
+                                          window(8, state="failed", reason="it took more than 60 s of the processor"), window(7)]))
+    done = ctl("job", "research/llm-7", "--windows")
+    assert done.returncode == 0
+    head, *rows = done.stdout.splitlines()
+    assert head.split() == ["WINDOW", "RUN", "STATE", "CAME", "STEPS", "SLOWDOWN", "CAUSE", "SUSPECT"]
+    assert rows[0].split()[:3] == ["9", "1", "queued"] and rows[2] == "    it took more than 60 s of the processor"
+    assert rows[-1] == "research/llm-7: 3 windows"
+    assert [w["id"] for w in json.loads(ctl("job", "research/llm-7", "--windows", "-n", "2", "-o", "json").stdout)["items"]] == [9, 8]
+    done = ctl("job", "research/llm-7", "--limit", "2")
+    assert done.returncode == 2 and "--limit is for --windows" in done.stderr
+
+
+def test_a_rude_answer_is_shown_in_clean_words(ctl, stub):
+    rude = "\x1b[31mred\u202e\n"
+    text = {key: rude for key in ("job", "id", "cause", "suspect", "state", "sentence")}
+    serve(stub, {**job(), **text}, job("a", "j12"),
+          j12={**detail(), **text, "decision": {"action": rude, "reason": rude}, "suspects": [suspect(hosts=[rude, 3], **{"class": rude}), 7, {}],
+               "heat": {**heat(), "row": rude, "column": rude}, "latest": [{**window(), "state": rude, "reason": rude, "cause": rude}, 3, {}],
+               "windows": 3})
+    for words in (["jobs"], ["job", "a"], ["job", "j12", "--windows"]):
+        for output in ("table", "json", "kv"):
+            done = ctl(*words, "-o", output)
+            assert "\x1b" not in done.stdout and "\u202e" not in done.stdout, (words, output)
+            assert done.returncode == 0 or "item 1 of the list is no object" in done.stderr
+    serve(stub, {}, {"job": 3, "hosts": "x"}, job("a"), j12={"latest": []})
+    assert ctl("jobs").returncode == 0 and ctl("job", "j12").returncode == 0
+    stub.answers["/v1/jobs"] = (200, {"items": [{"job": "a", "id": 3}], "next": None})
+    done = ctl("job", "a")
+    assert done.returncode == 3 and "the job has no id; is this a controller?" in done.stderr
+
+
+def test_a_job_is_watched(build, environ, stub, wait_until):
+    serve(stub, job(), j12=detail())
+    process = subprocess.Popen([build / "assayctl", "jobs", "--watch=200ms", "--controller", stub.url], stdout=subprocess.PIPE, text=True, env=environ)
+    try:
+        wait_until(lambda: len(stub.asked) > 1)
+        serve(stub, job(state="healthy", suspect=None))
+        seen = ""
+        for line in process.stdout:
+            seen += line
+            if re.search(r"research/llm-7 \*.*healthy", line):
+                break
+        assert seen.count("--- 20") == 2, seen
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
