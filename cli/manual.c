@@ -141,7 +141,8 @@ static const char description[] =
 static const char tail[] =
 	".SH SEE ALSO\n"
 	"docs/openapi.yaml of the sources: the API of the controller, whose answers\n"
-	"\\fB\\-o json\\fR prints. docs/formats.md: what the keys mean.\n";
+	"\\fB\\-o json\\fR prints. docs/formats.md: what the keys mean. docs/jobs.md: traces of\n"
+	"jobs, and what is concluded from them.\n";
 
 int run_manual(const struct request *request UNUSED)
 {
