@@ -58,6 +58,12 @@ static size_t first_of(size_t i, size_t n, size_t places)
 	return i * n / places;
 }
 
+/* The most of `n` things that one of the places stands for. */
+static size_t most_in(size_t n, size_t places)
+{
+	return places ? (n + places - 1) / places : 0;
+}
+
 /* NAN when none of them is known. */
 static double worst_in(const struct map *map, size_t line, size_t cell)
 {
@@ -216,8 +222,7 @@ static void print_suspects(const struct map *map, size_t line)
 
 static void print_title(const struct map *map)
 {
-	size_t most = ((map->rows + map->lines - 1) / map->lines) *
-		      ((map->columns + map->cells - 1) / map->cells);
+	size_t most = most_in(map->rows, map->lines) * most_in(map->columns, map->cells);
 	char low[CELL_SIZE], high[CELL_SIZE];
 	CLEANUP(freep)
 	char *several = most > 1 ? xasprintf("; a cell is the slowest of up to %zu of them", most)
