@@ -95,6 +95,14 @@ def test_a_file_that_is_too_large_or_not_there_is_not_sent(ctl, stub, tmp_path):
     assert stub.raw == []
 
 
+def test_the_largest_trace_is_sent_whole(ctl, stub, tmp_path):
+    largest = tmp_path / "largest"
+    largest.write_bytes(b"1,2\n" * (16 << 20))
+    stub.answers["/v1/traces"] = (202, ANSWER)
+    assert ctl("job", "submit", largest, "--job", "x").returncode == 0
+    assert stub.raw[0][2] == largest.read_bytes() and len(stub.raw[0][2]) == 64 << 20
+
+
 @pytest.mark.parametrize("text, words", [
     ("a: [", "line 2 column 1"), ("", "empty"), ("# " + "x" * 2100 + "\na: 1\n", "too long: 2108 bytes"),
     ("a: \"" + "%" * 1100 + "\"\n", "in a URL; at most 2048 and 3000"),
