@@ -230,9 +230,11 @@ static int wait_for_it(struct submit *s, const json_t *answer, struct err *err)
 		CLEANUP(json_freep) json_t *window = NULL;
 		int r = look_at(s, id, number, &window, err);
 
+		if (r < 0 && r != -EAGAIN)
+			return err_wrap(err, r, "window %" JSON_INTEGER_FORMAT " was taken", number);
 		if (r == 0)
 			r = verdict_of(window, number, err);
-		if (r < 0 && r != -EAGAIN)
+		if (r == -EPERM)
 			return r;
 		if (r > 0)
 			return 0;

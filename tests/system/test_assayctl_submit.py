@@ -193,6 +193,22 @@ def test_a_window_that_comes_to_nothing_says_why(ctl, stub, trace, state, words)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"assayctl: {words}\n")
 
 
+def test_who_may_send_and_not_read_learns_that_it_was_taken(ctl, stub, trace):
+    stub.answers["/v1/traces"] = (202, ANSWER)
+    stub.answers["/v1/jobs/j12/windows"] = (403, {"detail": "role submit"})
+    done = ctl("job", "submit", trace, "--job", "x", "--wait")
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("assayctl: window 8 was taken: the controller does not let this token ask (role submit)")
+
+
+def test_a_controller_that_starts_anew_meanwhile_is_waited_for(ctl, stub, trace):
+    serve(stub, job(), j12=detail(latest=[window(8)]))
+    stub.answers["/v1/traces"] = (202, ANSWER)
+    answers = iter([(503, {"detail": "starting"}), (200, {"items": [window(8)], "next": None})])
+    stub.answers["/v1/jobs/j12/windows"] = lambda _: next(answers)
+    assert ctl("job", "submit", trace, "--job", "x", "--wait").returncode == 0
+
+
 def test_a_window_that_is_not_analysed_in_time(ctl, stub, trace):
     stub.answers["/v1/traces"] = (202, ANSWER)
     for windows in ([window(8, state="queued")], []):
