@@ -2,15 +2,18 @@
 /* assay-attribute: what slows a job, from the trace of its operations. */
 #include <argp.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "attribution/attribution.h"
 #include "attribution/crew.h"
 #include "attribution/forms.h"
+#include "attribution/summary.h"
 #include "attribution/trace_reader.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
+#include "lib/json/json.h"
 #include "lib/sys/usage.h"
 
 enum { STATUS_GOOD = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
@@ -18,7 +21,20 @@ enum { STATUS_GOOD = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 /* Operations of one window: about 1 GB. */
 enum { MAX_OPS = 1 << 24, MAX_OPS_LEAST = 1000 };
 
-enum { OPT_META = 0x100, OPT_ALIGN, OPT_MAX_OPS, OPT_REMEDIES };
+/* Slowdowns at which a job may begin to count as slow, and gains of a step. */
+#define MIN_SLOWDOWN_MAX 100.0
+#define MIN_GAIN_MAX 1.0
+
+enum {
+	OPT_META = 0x100,
+	OPT_ALIGN,
+	OPT_MAX_OPS,
+	OPT_REMEDIES,
+	OPT_SUMMARY,
+	OPT_MIN_SLOWDOWN,
+	OPT_MIN_GAIN,
+	OPT_BOOTSTRAP,
+};
 
 static const struct argp_option option_table[] = {
 	{ "meta", OPT_META, "FILE", 0, "The shape of the job (YAML), for a trace in CSV", 0 },
@@ -26,6 +42,13 @@ static const struct argp_option option_table[] = {
 	  "Correct clocks that are wrong (default auto), or leave all times as they are", 0 },
 	{ "max-ops", OPT_MAX_OPS, "N", 0,
 	  "Cut a longer trace into windows of whole steps (default 16777216)", 0 },
+	{ "summary", OPT_SUMMARY, NULL, 0,
+	  "One JSON object on one line: the slowdown, its cause, and whom to suspect", 0 },
+	{ "min-slowdown", OPT_MIN_SLOWDOWN, "S", 0,
+	  "A job less slow than this is not slow (default 1.1, of a summary 1.03)", 0 },
+	{ "min-gain", OPT_MIN_GAIN, "X", 0,
+	  "What replacing a suspect must gain to count, of a step (default 0.03)", 0 },
+	{ "bootstrap", OPT_BOOTSTRAP, "N", 0, "Draws for the intervals (default 200)", 0 },
 	{ "remedies", OPT_REMEDIES, "FILE", 0, "What each remedy would gain: not built yet", 0 },
 	{ "output", 'o', FORM_NAMES, 0, "How to answer", 0 },
 	{ 0 },
@@ -35,8 +58,29 @@ struct options {
 	const char *trace, *meta, *remedies;
 	const struct form *form;
 	size_t max_ops;
-	bool align;
+	bool summary;
+	struct attribution_options how;
 };
+
+static double read_real(const char *name, const char *text, double least, double most,
+			struct argp_state *state)
+{
+	char *end = NULL;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value >= least && value <= most))
+		argp_error(state, "--%s: '%s' is no number from %g to %g", name, text, least, most);
+	return value;
+}
+
+static size_t read_draws(const char *text, struct argp_state *state)
+{
+	double value = read_real("bootstrap", text, BOOTSTRAP_DRAWS_MIN, BOOTSTRAP_DRAWS_MAX, state);
+
+	if (value != floor(value))
+		argp_error(state, "--bootstrap: '%s' is no whole number", text);
+	return (size_t)value;
+}
 
 static size_t read_count(const char *text, struct argp_state *state)
 {
@@ -60,8 +104,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->meta = arg;
 		return 0;
 	case OPT_ALIGN:
-		options->align = strcmp(arg, "auto") == 0;
-		if (!options->align && strcmp(arg, "none") != 0)
+		options->how.align = strcmp(arg, "auto") == 0;
+		if (!options->how.align && strcmp(arg, "none") != 0)
 			argp_error(state, "--align: '%s' is neither none nor auto", arg);
 		return 0;
 	case OPT_MAX_OPS:
@@ -69,6 +113,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_REMEDIES:
 		options->remedies = arg;
+		return 0;
+	case OPT_SUMMARY:
+		options->summary = true;
+		return 0;
+	case OPT_MIN_SLOWDOWN:
+		options->how.min_slowdown =
+			read_real("min-slowdown", arg, 1, MIN_SLOWDOWN_MAX, state);
+		return 0;
+	case OPT_MIN_GAIN:
+		options->how.min_gain = read_real("min-gain", arg, 0, MIN_GAIN_MAX, state);
+		return 0;
+	case OPT_BOOTSTRAP:
+		options->how.draws = read_draws(arg, state);
 		return 0;
 	case 'o':
 		options->form = form_find(arg);
@@ -120,7 +177,7 @@ static int next_window(const struct options *options, struct trace_reader *reade
 	}
 	if (r <= 0)
 		return r;
-	r = attribution_new(trace, options->align, crew_threads(), ret_window, err);
+	r = attribution_new(trace, &options->how, ret_window, err);
 	return r < 0 ? err_wrap(err, r, "%s", trace_reader_name(reader)) : 1;
 }
 
@@ -150,6 +207,31 @@ static int answer(const struct options *options, struct trace_reader *reader, st
 	return r;
 }
 
+/* Of a trace that is one window: a summary is one object. */
+static int summarise(const struct options *options, struct trace_reader *reader, struct err *err)
+{
+	CLEANUP(attribution_freep) struct attribution *window = NULL;
+	CLEANUP(attribution_freep) struct attribution *next = NULL;
+	CLEANUP(json_freep) json_t *doc = NULL;
+	int r = next_window(options, reader, &window, err);
+
+	if (r == 0)
+		return err_set(err, EINVAL, "%s: no operation", trace_reader_name(reader));
+	if (r > 0)
+		r = next_window(options, reader, &next, err);
+	if (r > 0)
+		return err_set(err, E2BIG,
+			       "%s: more than %zu operations: a summary is of one window, see "
+			       "--max-ops",
+			       trace_reader_name(reader), options->max_ops);
+	if (r < 0)
+		return r;
+	doc = summary_document(window);
+	(void)json_dumpf(doc, stdout, JSON_COMPACT | JSON_REAL_PRECISION(ATTRIBUTION_DIGITS));
+	(void)fputc('\n', stdout);
+	return 0;
+}
+
 static int run(const struct options *options, struct err *err)
 {
 	CLEANUP(trace_reader_freep) struct trace_reader *reader = NULL;
@@ -157,7 +239,8 @@ static int run(const struct options *options, struct err *err)
 
 	r = trace_reader_open(options->trace, options->meta, &reader, err);
 	if (r == 0)
-		r = answer(options, reader, err);
+		r = options->summary ? summarise(options, reader, err)
+				     : answer(options, reader, err);
 	if (r < 0)
 		return r;
 	if (fflush(stdout) != 0 || ferror(stdout))
@@ -170,7 +253,7 @@ int main(int argc, char **argv)
 	struct options options = {
 		.form = form_default(),
 		.max_ops = MAX_OPS,
-		.align = true,
+		.how = ATTRIBUTION_OPTIONS,
 	};
 	struct err err = ERR_INIT;
 	int r;
@@ -178,7 +261,11 @@ int main(int argc, char **argv)
 	argp_err_exit_status = STATUS_USAGE;
 	argp_program_version = "assay-attribute " PACKAGE_VERSION;
 	log_init("assay-attribute", LOG_INFO);
+	options.how.n_threads = crew_threads();
+	options.how.min_slowdown = 0;
 	(void)usage_parse(&argp, argc, argv, 0, NULL, &options);
+	if (options.how.min_slowdown < 1)
+		options.how.min_slowdown = options.summary ? SUMMARY_STRAGGLING : CAUSE_STRAGGLING;
 	if (options.remedies) {
 		log_error("--remedies: not built yet");
 		return STATUS_USAGE;

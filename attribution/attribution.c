@@ -1,20 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attribution/attribution.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
 
-int attribution_new(struct trace *trace, bool align, size_t n_threads,
-		    struct attribution **ret_attribution, struct err *err)
+struct interval attribution_slowdown(const struct attribution *a, const double *times)
 {
-	CLEANUP(attribution_freep) struct attribution *a = xcalloc(1, sizeof(*a));
-	int r;
+	size_t n = a->bootstrap.n_draws + 1, i;
+	CLEANUP(freep) double *means = xcalloc(n, sizeof(*means));
 
-	a->trace = trace;
-	a->aligned = align;
-	r = graph_new(trace, &a->graph, err);
-	if (r == 0 && align)
+	bootstrap_means(&a->bootstrap, times, means);
+	for (i = 0; i < n; i++)
+		means[i] /= a->slowdown.ideal;
+	return bootstrap_interval(&a->bootstrap, means);
+}
+
+struct interval attribution_share(const struct attribution *a, const double *times)
+{
+	size_t n = a->bootstrap.n_draws + 1, i;
+	CLEANUP(freep) double *all = xcalloc(n, sizeof(*all));
+	CLEANUP(freep) double *mended = xcalloc(n, sizeof(*mended));
+
+	if (!a->slowdown.measurable)
+		return (struct interval){ NAN, NAN, NAN };
+	bootstrap_means(&a->bootstrap, a->slowdown.step_simulated, all);
+	bootstrap_means(&a->bootstrap, times, mended);
+	for (i = 0; i < n; i++)
+		mended[i] = (all[i] - mended[i]) / (all[i] - a->slowdown.ideal);
+	return bootstrap_interval(&a->bootstrap, mended);
+}
+
+static int find(struct attribution *a, struct err *err)
+{
+	struct trace *trace = a->trace;
+	size_t n_threads = a->options.n_threads;
+	int r = graph_new(trace, &a->graph, err);
+
+	if (r == 0 && a->options.align)
 		r = align_clocks(trace, a->graph, &a->alignment, err);
 	if (r == 0)
 		r = cost_find(trace, a->graph, n_threads, &a->cost, err);
@@ -22,8 +46,27 @@ int attribution_new(struct trace *trace, bool align, size_t n_threads,
 		r = slowdown_find(trace, a->graph, &a->cost, n_threads, &a->slowdown, err);
 	if (r < 0)
 		return r;
-	a->cause = cause_find(trace, &a->slowdown);
+	a->cause = cause_find(trace, &a->slowdown, a->options.min_slowdown);
 	a->hints = hints_find(trace, a->graph);
+	a->bootstrap = bootstrap_new(trace->n_steps, a->options.draws);
+	a->s = attribution_slowdown(a, a->slowdown.step_simulated);
+	return suspects_find(trace, a->graph, &a->cost, a->slowdown.step_simulated, &a->bootstrap,
+			     a->options.min_gain, n_threads, &a->suspects, err);
+}
+
+int attribution_new(struct trace *trace, const struct attribution_options *options,
+		    struct attribution **ret_attribution, struct err *err)
+{
+	CLEANUP(attribution_freep) struct attribution *a = xcalloc(1, sizeof(*a));
+	int r;
+
+	a->trace = trace;
+	a->options = *options;
+	r = find(a, err);
+	if (r < 0)
+		return r;
+	/* A trace that does not add up blames nobody. */
+	a->suspects.counts &= a->cause.primary != CAUSE_REJECTED;
 	*ret_attribution = TAKE(a);
 	return 0;
 }
@@ -32,6 +75,8 @@ void attribution_free(struct attribution *a)
 {
 	if (!a)
 		return;
+	suspects_release(&a->suspects);
+	bootstrap_release(&a->bootstrap);
 	hints_release(&a->hints);
 	slowdown_release(&a->slowdown);
 	cost_release(&a->cost);

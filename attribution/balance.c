@@ -118,11 +118,13 @@ static void add_moment(struct moments *moments, double f, double b)
 	moments->fb += f * b;
 }
 
-static double correlation_of(const struct moments *moments)
+static double correlation_of(const struct moments *moments, double n)
 {
-	double scale = sqrt(moments->ff) * sqrt(moments->bb);
+	double forward = sqrt(moments->ff), backward = sqrt(moments->bb);
 
-	return scale > 0 ? moments->fb / scale : NAN;
+	if (!(MIN(forward, backward) > BALANCE_RESOLUTION * sqrt(n)))
+		return NAN;
+	return moments->fb / (forward * backward);
 }
 
 static void correlate(const struct trace *trace, const struct couples *couples,
@@ -149,8 +151,8 @@ static void correlate(const struct trace *trace, const struct couples *couples,
 				   b[lane] - all.backward / all.n);
 		}
 	}
-	balance->correlation = correlation_of(&centred);
-	balance->pooled = correlation_of(&pooled);
+	balance->correlation = correlation_of(&centred, all.n);
+	balance->pooled = correlation_of(&pooled, all.n);
 	balance->spread = all.forward > 0 ? sqrt(centred.ff / all.n) / (all.forward / all.n) : NAN;
 }
 

@@ -12,9 +12,15 @@
 
 #include "attribution/trace.h"
 
+/*
+ * What clocks of profilers tell apart, in seconds: CUDA events 0.5 us, Kineto 1 us. What varies
+ * by less is noise of the recording and correlates with nothing.
+ */
+#define BALANCE_RESOLUTION 1e-6
+
 struct balance {
 	double correlation; /* Pearson's r of forward and backward, the mean of each worker and
-			       chunk removed */
+			       chunk removed; NAN: they do not vary */
 	double pooled;	    /* the same with nothing removed */
 	double spread; /* deviation of forward from the mean of its worker and chunk, over the mean
 			  of all */

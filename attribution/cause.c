@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* Where the paper draws the line for a straggling job, and for who is to blame. */
-#define STRAGGLING 1.1
+/* Where the paper draws the line for who is to blame. */
 #define BLAME 0.5
 /* Its cut for sequence lengths, and ours for how much they must vary. */
 #define CORRELATED 0.9
@@ -70,7 +69,8 @@ static void add(struct cause *cause, enum cause_label label, double share, doubl
 	}
 }
 
-struct cause cause_find(const struct trace *trace, const struct slowdown *slowdown)
+struct cause cause_find(const struct trace *trace, const struct slowdown *slowdown,
+			double min_slowdown)
 {
 	const struct balance *balance = &slowdown->balance;
 	const struct guilty_set *guilty = find_guilty(trace, slowdown);
@@ -82,7 +82,7 @@ struct cause cause_find(const struct trace *trace, const struct slowdown *slowdo
 		add(&cause, CAUSE_REJECTED, 0, &most);
 		return cause;
 	}
-	if (!(slowdown->s >= STRAGGLING)) {
+	if (!(slowdown->s >= min_slowdown)) {
 		add(&cause, CAUSE_NONE, 0, &most);
 		return cause;
 	}

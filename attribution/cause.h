@@ -34,7 +34,12 @@ struct cause {
 	const struct guilty_set *guilty; /* in the slowdown: W, X or NULL */
 };
 
-struct cause cause_find(const struct trace *trace, const struct slowdown *slowdown);
+/* Where the paper draws the line for a straggling job. */
+#define CAUSE_STRAGGLING 1.1
+
+/* A job whose S is below `min_slowdown` has CAUSE_NONE. */
+struct cause cause_find(const struct trace *trace, const struct slowdown *slowdown,
+			double min_slowdown);
 
 /* "worker" */
 const char *cause_name(enum cause_label label);

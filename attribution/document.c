@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "attribution/attribution.h"
+#include "attribution/summary.h"
 
 enum { KEY_SIZE = 32 };
 
@@ -244,8 +245,8 @@ static void put_nodes(json_t *doc, const struct attribution *a)
 		put(nodes, job->nodes[i], node);
 	}
 	put(doc, "fix_node", nodes);
-	put(doc, "top_node", json_string(job->nodes[s->top_node]));
-	put_number(doc, "M_node", s->node_shares[s->top_node]);
+	put(doc, "top_node", s->top_node < 0 ? json_null() : json_string(job->nodes[s->top_node]));
+	put_number(doc, "M_node", s->top_node < 0 ? (double)NAN : s->node_shares[s->top_node]);
 }
 
 static void put_labels(json_t *doc, const struct attribution *a)
@@ -339,8 +340,43 @@ static json_t *alignment(const struct attribution *a)
 		if (a->alignment.offsets[i] != 0)
 			put_number(offsets, job->nodes[i], a->alignment.offsets[i]);
 	}
-	put(object, "mode", json_string(a->aligned ? "auto" : "none"));
+	put(object, "mode", json_string(a->options.align ? "auto" : "none"));
 	put(object, "offsets_s", offsets);
+	return object;
+}
+
+/* How sure the numbers are, and who is blamed. */
+static json_t *confidence(const struct attribution *a)
+{
+	static const char *const names[FIX_N] = {
+		[FIX_TOP] = "M_w",	  [FIX_X] = "M_x",	 [FIX_LAST_STAGE] = "M_s",
+		[FIX_LEVELLED] = "M_seq", [FIX_PAUSES] = "M_gc", [FIX_COMM] = "M_comm",
+		[FIX_NODE] = "M_node",
+	};
+	const struct slowdown *s = &a->slowdown;
+	json_t *object = json_object(), *types = json_object();
+	struct interval interval;
+	size_t i;
+
+	put(object, "block", count(BOOTSTRAP_BLOCK));
+	put(object, "draws", count(a->bootstrap.n_draws));
+	put(object, "enough", json_boolean(a->suspects.enough));
+	put(object, "steps_needed",
+	    a->suspects.enough ? json_null() : count(a->suspects.steps_needed));
+	put(object, "S", summary_interval(&a->s));
+	for (i = 0; i < FIX_N; i++) {
+		if (!s->step_fixed[i])
+			continue;
+		interval = attribution_share(a, s->step_fixed[i]);
+		put(object, names[i], summary_interval(&interval));
+	}
+	for (i = 0; i < OPTYPE_N; i++) {
+		if (slowdown_type((enum optype)i) != i || isnan(s->types[i]))
+			continue;
+		interval = attribution_slowdown(a, s->step_types + i * a->trace->n_steps);
+		put(types, optype_reported((enum optype)i), summary_interval(&interval));
+	}
+	put(object, "S_t", types);
 	return object;
 }
 
@@ -356,6 +392,8 @@ json_t *attribution_document(const struct attribution *a)
 	put_nodes(doc, a);
 	put_labels(doc, a);
 	put_quality(doc, a);
+	put(doc, "confidence", confidence(a));
+	put(doc, "suspects", summary_suspects(a));
 	put(doc, "hints", hints(a));
 	put(doc, "alignment", alignment(a));
 	return doc;

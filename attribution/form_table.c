@@ -27,14 +27,33 @@ static char *times(double value)
 	return isfinite(value) ? xasprintf("%.3f", value) : xstrdup("-");
 }
 
-/* A slowdown and what it is the loss of. */
-static void add_slowdown(struct table *table, char *what, double s)
+/* Rounded to so many digits; never "-0". */
+static double rounded(double value, int digits)
+{
+	double unit = pow(10, digits);
+
+	return round(value * unit) / unit + 0.0;
+}
+
+/* "[1.96, 1.99]". New memory. */
+static char *interval_cell(const struct interval *interval, double scale, int digits)
+{
+	if (!isfinite(interval->low))
+		return xstrdup("-");
+	return xasprintf("[%.*f, %.*f]", digits, rounded(scale * interval->low, digits), digits,
+			 rounded(scale * interval->high, digits));
+}
+
+/* A slowdown, how sure it is, and what it is the loss of. */
+static void add_slowdown(struct table *table, char *what, const struct interval *interval)
 {
 	struct table_row *row = table_add(table);
+	double s = interval->value;
 
 	row->cells[0] = what;
 	row->cells[1] = times(s);
 	row->cells[2] = isfinite(s) ? xasprintf("%.1f %%", 100 * (1 - 1 / s)) : xstrdup("-");
+	row->cells[3] = interval_cell(interval, 1, 3);
 	row->paint = paint_of(s);
 }
 
@@ -42,12 +61,14 @@ static void show_types(const struct attribution *a, FILE *out, bool colour)
 {
 	static const struct table_column columns[] = { { "OPERATIONS" },
 						       { "SLOWDOWN", .right = true },
-						       { "LOST", .right = true } };
+						       { "LOST", .right = true },
+						       { "95 % INTERVAL", .right = true } };
 	CLEANUP(table_release) struct table table = { columns, ARRAY_SIZE(columns) };
+	struct interval only;
 	bool shown[OPTYPE_N] = { false };
 	int i;
 
-	add_slowdown(&table, xstrdup("all"), a->slowdown.s);
+	add_slowdown(&table, xstrdup("all"), &a->s);
 	for (i = 0; i < TYPES_SHOWN; i++) {
 		enum optype type, worst = OPTYPE_N;
 
@@ -61,8 +82,8 @@ static void show_types(const struct attribution *a, FILE *out, bool colour)
 		if (worst == OPTYPE_N)
 			break;
 		shown[worst] = true;
-		add_slowdown(&table, xasprintf("only %s", optype_reported(worst)),
-			     a->slowdown.types[worst]);
+		only = attribution_slowdown(a, a->slowdown.step_types + worst * a->trace->n_steps);
+		add_slowdown(&table, xasprintf("only %s", optype_reported(worst)), &only);
 	}
 	(void)table_print(&table, out, colour, term_width(out));
 }
@@ -73,39 +94,101 @@ static char *share_cell(double share)
 	return xasprintf("%.0f %%", round(100 * share) + 0);
 }
 
+static char *node_label(const struct attribution *a)
+{
+	return xasprintf("node %s", a->trace->job.nodes[a->slowdown.top_node]);
+}
+
+/* With a share beyond the whole what that means is said below. */
 static void show_shares(const struct attribution *a, FILE *out, bool colour)
 {
 	static const struct table_column columns[] = { { "IF MENDED" },
-						       { "OF THE LOSS GOES", .right = true } };
-	const struct slowdown *s = &a->slowdown;
-	const struct {
-		const char *what;
-		double share;
-	} rows[] = {
-		{ "the slowest 3 % of the workers", s->top.share },
-		{ "workers that alone cost half of it", s->x.n ? s->x.share : NAN },
-		{ "the last stage", s->last_stage.share_without },
-		{ "uneven micro-batches", s->levelled },
-		{ "pauses in single forwards", s->pauses },
-		{ "all communication", s->comm },
+						       { "OF THE LOSS GOES", .right = true },
+						       { "95 % INTERVAL", .right = true } };
+	static const char *const what[FIX_N] = {
+		[FIX_TOP] = "the slowest 3 % of the workers",
+		[FIX_X] = "workers that alone cost half of it",
+		[FIX_LAST_STAGE] = "the last stage",
+		[FIX_LEVELLED] = "uneven micro-batches",
+		[FIX_PAUSES] = "pauses in single forwards",
+		[FIX_COMM] = "all communication",
 	};
 	CLEANUP(table_release) struct table table = { columns, ARRAY_SIZE(columns) };
 	struct table_row *row;
+	bool beyond = false;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!isfinite(rows[i].share))
+	for (i = 0; i < FIX_N; i++) {
+		struct interval share;
+
+		if (!a->slowdown.step_fixed[i])
+			continue;
+		share = attribution_share(a, a->slowdown.step_fixed[i]);
+		if (!isfinite(share.value))
 			continue;
 		row = table_add(&table);
-		row->cells[0] = xstrdup(rows[i].what);
-		row->cells[1] = share_cell(rows[i].share);
+		row->cells[0] = i == FIX_NODE ? node_label(a) : xstrdup(what[i]);
+		row->cells[1] = share_cell(share.value);
+		row->cells[2] = interval_cell(&share, 100, 0);
+		beyond |= round(100 * share.value) > 100;
 	}
-	row = table_add(&table);
-	row->cells[0] = xasprintf("node %s", a->trace->job.nodes[s->top_node]);
-	row->cells[1] = isfinite(s->node_shares[s->top_node])
-				? share_cell(s->node_shares[s->top_node])
-				: xstrdup("-");
+	if (a->slowdown.top_node < 0) {
+		row = table_add(&table);
+		row->cells[0] = xstrdup("any one node");
+		row->cells[1] = xstrdup("-");
+		row->cells[2] = xstrdup("-");
+	}
 	(void)table_print(&table, out, colour, term_width(out));
+	if (beyond)
+		text_wrap("More than 100 %: the loss is counted from operations that take the "
+			  "mean of all, and that mean holds the slow ones. Without these a step "
+			  "is shorter still.",
+			  out, 0, term_width(out));
+}
+
+/* Who it would be best to replace, and whether that is sure. */
+static void show_suspects(const struct attribution *a, FILE *out, bool colour)
+{
+	static const struct table_column columns[] = {
+		{ "IF REPLACED" },
+		{ "RANKS", .right = true },
+		{ "STEP SHORTER", .right = true },
+		{ "95 % INTERVAL", .right = true },
+		{ "SHARE", .right = true },
+		{ "95 % INTERVAL", .right = true },
+		{ "ALONE", .right = true },
+		{ "BLAMED" },
+	};
+	const struct suspects *s = &a->suspects;
+	const struct trace_job *job = &a->trace->job;
+	CLEANUP(table_release) struct table table = { columns, ARRAY_SIZE(columns) };
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		const struct suspect *suspect = &s->list[i];
+		struct table_row *row = table_add(&table);
+
+		row->cells[0] = suspect->node < 0
+					? xasprintf("dp %u stage %u", suspect->worst / job->pp,
+						    suspect->worst % job->pp)
+					: utf8_clean(job->nodes[suspect->node]);
+		row->cells[1] =
+			xasprintf("%" PRId64 "-%" PRId64, suspect->first_rank, suspect->last_rank);
+		row->cells[2] = xasprintf("%.1f %%", rounded(100 * s->gain.value, 1));
+		row->cells[3] = interval_cell(&s->gain, 100, 1);
+		row->cells[4] = times(s->share.value);
+		row->cells[5] = interval_cell(&s->share, 1, 2);
+		row->cells[6] = times(suspect->alone.value);
+		row->cells[7] = xstrdup(s->counts	   ? "yes"
+					: !s->enough	   ? "too few steps"
+					: !s->identifiable ? "no: nobody does the same"
+							   : "no");
+		row->paint = s->counts ? PAINT_BAD : TABLE_NONE;
+	}
+	if (s->n == 0)
+		return;
+	(void)table_print(&table, out, colour, term_width(out));
+	(void)fputc('\n', out);
 }
 
 /* What a worker costs: exactly, where that was found out, else at most. */
@@ -179,6 +262,7 @@ void form_table(const struct attribution *a, size_t i, bool more, FILE *out)
 	(void)fputc('\n', out);
 	show_workers(a, out, colour);
 	(void)fputc('\n', out);
+	show_suspects(a, out, colour);
 	words_write(a, &words);
 	text_wrap(strbuf_text(&words), out, 0, term_width(out));
 }

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # attribution: assay-attribute: what slows a job, from its trace; a program of its own. Included by Makefile.am.
 noinst_LIBRARIES += libattribution.a
-libattribution_a_SOURCES = attribution/align.c attribution/align.h attribution/attribution.c attribution/attribution.h \
-	attribution/balance.c attribution/balance.h attribution/cause.c attribution/cause.h attribution/cost.c \
-	attribution/cost.h attribution/crew.c attribution/crew.h attribution/document.c attribution/form_heatmap.c \
-	attribution/form_kinds.h attribution/form_table.c attribution/form_timeline.c attribution/forms.c attribution/forms.h \
-	attribution/graph.c attribution/graph.h attribution/graph_draft.c attribution/graph_draft.h attribution/graph_order.c \
+libattribution_a_SOURCES = attribution/align.c attribution/align.h attribution/attribution.c \
+	attribution/attribution.h attribution/balance.c attribution/balance.h attribution/bootstrap.c \
+	attribution/bootstrap.h attribution/cause.c attribution/cause.h attribution/cost.c attribution/cost.h \
+	attribution/crew.c attribution/crew.h attribution/document.c attribution/form_heatmap.c attribution/form_kinds.h \
+	attribution/form_table.c attribution/form_timeline.c attribution/forms.c attribution/forms.h attribution/graph.c \
+	attribution/graph.h attribution/graph_draft.c attribution/graph_draft.h attribution/graph_order.c \
 	attribution/graph_pipeline.c attribution/hints.c attribution/hints.h attribution/optype.c attribution/optype.h \
-	attribution/pipe_1f1b.c attribution/pipe_1f1b.h attribution/replay.c attribution/replay.h attribution/simulate.c \
-	attribution/simulate.h attribution/slowdown.c attribution/slowdown.h attribution/trace.h attribution/trace_build.c \
-	attribution/trace_job.c attribution/trace_part.c attribution/trace_part.h attribution/trace_shape.c \
-	attribution/trace_shape.h attribution/trace_twice.c attribution/trace_window.c attribution/words.c \
+	attribution/pace.c attribution/pace.h attribution/pipe_1f1b.c attribution/pipe_1f1b.h attribution/replay.c \
+	attribution/replay.h attribution/simulate.c attribution/simulate.h attribution/slowdown.c attribution/slowdown.h \
+	attribution/subjects.c attribution/subjects.h attribution/summary.c attribution/summary.h attribution/suspects.c \
+	attribution/suspects.h attribution/trace.h attribution/trace_build.c attribution/trace_job.c \
+	attribution/trace_part.c attribution/trace_part.h attribution/trace_shape.c attribution/trace_shape.h \
+	attribution/trace_twice.c attribution/trace_window.c attribution/wave.c attribution/wave.h attribution/words.c \
 	attribution/words.h
 libattribution_a_CFLAGS = $(AM_CFLAGS) $(SIMD_CFLAGS)
 

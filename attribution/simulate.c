@@ -293,6 +293,23 @@ static void end_set(const struct pass *pass, uint32_t key, const double *meeting
 	}
 }
 
+/* End the lanes of the set at the pace of others. */
+static void end_paced(const struct pass *pass, uint32_t key, const double *meeting,
+		      const double *cost, double *out)
+{
+	const struct whatif_set *set = &pass->whatif->set;
+	const struct trace_key *what = &pass->simulation->trace->keys[key];
+	size_t dp = pass->simulation->trace->job.dp, lane;
+	uint32_t i;
+
+	for (i = set->first[what->stage]; i < set->first[what->stage + 1]; i++) {
+		struct whatif_pace pace = pass->whatif->pace[i * OPTYPE_N + what->type];
+
+		for (lane = set->ranks[i]; lane < pass->n_lanes; lane += dp)
+			out[lane] = meeting[lane] + cost[lane] * pace.scale + pace.base;
+	}
+}
+
 static void end_member(const struct pass *pass, uint32_t member, const double *meeting)
 {
 	const struct whatif *whatif = pass->whatif;
@@ -312,6 +329,8 @@ static void end_member(const struct pass *pass, uint32_t member, const double *m
 	add_rows(out, meeting, cost, pass->n_lanes);
 	if (choice == WHATIF_MENDED)
 		end_set(pass, key, meeting, NULL, out);
+	if (choice == WHATIF_PACED)
+		end_paced(pass, key, meeting, cost, out);
 	if (whatif->alone)
 		add_constant(out + pass->n_lanes, meeting + pass->n_lanes, whatif->ideal[key],
 			     pass->n_lanes);

@@ -26,6 +26,12 @@ enum whatif_choice {
 	WHATIF_MENDED,	 /* that, but `ideal` on the workers of the set */
 	WHATIF_KEPT,	 /* `ideal`, but what it did cost on those */
 	WHATIF_CELLS,	 /* what it did cost, where `cells` says so */
+	WHATIF_PACED,	 /* what it did cost, on the workers of the set at the pace of others */
+};
+
+/* What a worker would take at another pace: what it took times `scale`, and `base` seconds. */
+struct whatif_pace {
+	double scale, base;
 };
 
 /* Some workers: of stage s the DP ranks[first[s]] to ranks[first[s + 1] - 1]. */
@@ -35,11 +41,12 @@ struct whatif_set {
 
 struct whatif {
 	const uint8_t *choices; /* [key]: enum whatif_choice; NULL: all original */
-	struct whatif_set set;	/* for WHATIF_MENDED and WHATIF_KEPT */
+	struct whatif_set set;	/* for WHATIF_MENDED, WHATIF_KEPT and WHATIF_PACED */
 	const bool *cells;	/* [key * n_lanes + lane]: original */
 	const double *ideal;	/* [key] */
 	bool alone;    /* originals are of one DP rank at a time, all of them in turn: no sets */
 	double *times; /* [step]; when alone [step * dp + d] */
+	const struct whatif_pace *pace; /* [i * OPTYPE_N + type] of set.ranks[i]: for WHATIF_PACED */
 };
 
 /*

@@ -5,51 +5,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "attribution/crew.h"
-#include "attribution/simulate.h"
+#include "attribution/wave.h"
 #include "lib/base/err.h"
-#include "lib/base/pool.h"
 #include "lib/base/xalloc.h"
 
-enum { WAVE_MAX = 4096 };
-
-struct wave {
-	const struct trace *trace;
-	struct simulation simulation;
-	size_t n_threads;
-	const double *ideal; /* [key] */
-	struct whatif *list; /* WAVE_MAX */
-	size_t n;
-	double *room; /* of all threads */
-	struct pool pool;
-};
-
-/*
- * What is as it was in a simulation, and what costs what it should. The context of
- * wave_add_set() is the struct wave_stages below.
- */
-typedef enum whatif_choice wave_rule(const struct trace_key *key, const void *context);
-
-struct wave_stages {
-	const struct whatif_set *set;
-	uint32_t last; /* stage */
-};
-
-/* Like wave_add(), for a rule with WHATIF_MENDED or WHATIF_KEPT: of these workers, [d * pp + stage]. */
-static const double *wave_add_set(struct wave *wave, wave_rule *rule, const uint32_t *workers,
-				  size_t n);
-/* The newest simulation, to change before it runs. */
-static struct whatif *wave_newest(struct wave *wave);
-/* Run all that were added. Their times stay until the wave is released. */
-static void wave_run(struct wave *wave);
-/*
- * The same for sets that are mended, whose DP ranks are the pairs: in less time where DP
- * ranks meet late in a step.
- */
-static void wave_run_mended(struct wave *wave, const struct whatif_pairs *pairs);
-static double mean_time(const double *times, size_t n);
 /* The share of the loss that is gone when a step takes `time`; NAN when there is none. */
 static double slowdown_share(const struct slowdown *slowdown, double time);
+
+static double *copy_of(const double *values, size_t n)
+{
+	double *copy = xcalloc(n, sizeof(*copy));
+
+	memcpy(copy, values, n * sizeof(*copy));
+	return copy;
+}
 
 /* Who is to blame: the workers W and X, the last stage, the nodes. */
 
@@ -166,8 +135,8 @@ static struct set_times add_set(struct wave *wave, const struct guilty_set *set)
 static void take_set(const struct slowdown *slowdown, const struct set_times *times, size_t n,
 		     struct guilty_set *set)
 {
-	set->share = slowdown_share(slowdown, mean_time(times->mended, n));
-	set->share_compute = slowdown_share(slowdown, mean_time(times->computes, n));
+	set->share = slowdown_share(slowdown, wave_mean(times->mended, n));
+	set->share_compute = slowdown_share(slowdown, wave_mean(times->computes, n));
 }
 
 /* W and X, who is to blame. -ENOMEM. */
@@ -185,14 +154,17 @@ static void slowdown_find_sets(const struct trace *trace, struct wave *wave,
 	wave_run(wave);
 	take_set(slowdown, &top, n, &slowdown->top);
 	take_set(slowdown, &x, n, &slowdown->x);
+	slowdown->step_fixed[FIX_TOP] = copy_of(top.mended, n);
+	if (slowdown->x.n)
+		slowdown->step_fixed[FIX_X] = copy_of(x.mended, n);
 	if (slowdown->x.n == 0)
 		slowdown->x.share = slowdown->x.share_compute = NAN;
-	remedy->time_without = mean_time(top.mended, n);
-	remedy->time_only = mean_time(top.kept, n);
+	remedy->time_without = wave_mean(top.mended, n);
+	remedy->time_only = wave_mean(top.kept, n);
 	remedy->share_without = slowdown->top.share;
 	remedy->share_only = 1 - slowdown_share(slowdown, remedy->time_only);
 	slowdown->stage_beside_top =
-		trace->job.pp > 1 ? 1 - slowdown_share(slowdown, mean_time(top.last_stage, n))
+		trace->job.pp > 1 ? 1 - slowdown_share(slowdown, wave_mean(top.last_stage, n))
 				  : NAN;
 }
 
@@ -257,7 +229,7 @@ static void slowdown_find_nodes(const struct trace *trace, struct wave *wave,
 	const struct trace_job *job = &trace->job;
 	CLEANUP(freep) const double **times = xcalloc(job->n_nodes, sizeof(*times));
 	CLEANUP(by_node_release) struct by_node nodes = sort_by_node(job);
-	uint32_t i, j;
+	uint32_t i, j, top = 0;
 
 	for (i = 0; i < job->n_nodes; i = j) {
 		struct whatif_pairs pairs;
@@ -273,166 +245,17 @@ static void slowdown_find_nodes(const struct trace *trace, struct wave *wave,
 	slowdown->node_times = xcalloc(job->n_nodes, sizeof(double));
 	slowdown->node_shares = xcalloc(job->n_nodes, sizeof(double));
 	for (i = 0; i < job->n_nodes; i++) {
-		slowdown->node_times[i] = mean_time(times[i], trace->n_steps);
+		slowdown->node_times[i] = wave_mean(times[i], trace->n_steps);
 		slowdown->node_shares[i] = slowdown_share(slowdown, slowdown->node_times[i]);
-		if (slowdown->node_times[i] < slowdown->node_times[slowdown->top_node])
-			slowdown->top_node = i;
+		if (slowdown->node_times[i] < slowdown->node_times[top])
+			top = i;
 	}
-}
-
-/* -ENOMEM. */
-static int wave_open(struct wave *wave, const struct trace *trace, const struct graph *graph,
-		     const struct cost *cost, size_t n_threads, struct err *err)
-{
-	double *ideal;
-	size_t i;
-
-	*wave = (struct wave){ .trace = trace, .n_threads = n_threads };
-	wave->simulation = simulation_of(trace, graph, cost->value, n_threads);
-	wave->list = xcalloc(WAVE_MAX, sizeof(*wave->list));
-	wave->room = calloc(simulation_room(&wave->simulation) * n_threads, sizeof(*wave->room));
-	if (!wave->room)
-		return err_set(err, ENOMEM, "no memory to simulate %zu operations",
-			       trace->n_keys * trace->n_lanes);
-	ideal = pool_take(&wave->pool, trace->n_keys * sizeof(*ideal));
-	for (i = 0; i < trace->n_keys; i++)
-		ideal[i] = cost->ideal[trace->keys[i].type];
-	wave->ideal = ideal;
-	return 0;
-}
-
-static void wave_release(struct wave *wave)
-{
-	free(wave->list);
-	free(wave->room);
-	pool_release(&wave->pool);
-}
-
-static const double *add(struct wave *wave, wave_rule *rule, const void *context, bool alone)
-{
-	const struct trace *trace = wave->trace;
-	uint8_t *choices = pool_take(&wave->pool, trace->n_keys);
-	size_t i;
-
-	if (wave->n == WAVE_MAX)
-		wave_run(wave);
-	for (i = 0; i < trace->n_keys; i++)
-		choices[i] = (uint8_t)rule(&trace->keys[i], context);
-	wave->list[wave->n] = (struct whatif){
-		.choices = choices,
-		.ideal = wave->ideal,
-		.alone = alone,
-		.times = pool_take(&wave->pool,
-				   (alone ? trace->n_lanes : trace->n_steps) * sizeof(double)),
-	};
-	return wave->list[wave->n++].times;
-}
-
-/* One more simulation, run by wave_run(); its times are those of the steps. Borrowed. */
-static const double *wave_add(struct wave *wave, wave_rule *rule, const void *context)
-{
-	return add(wave, rule, context, false);
-}
-
-/* The same for each DP rank alone: its times are [step * dp + d]. */
-static const double *wave_add_alone(struct wave *wave, wave_rule *rule, const void *context)
-{
-	return add(wave, rule, context, true);
-}
-
-static struct whatif_set set_of(struct wave *wave, const uint32_t *workers, size_t n)
-{
-	size_t pp = wave->trace->job.pp, i, stage;
-	uint32_t *first = pool_take(&wave->pool, (pp + 1) * sizeof(*first));
-	uint32_t *ranks = pool_take(&wave->pool, (n + 1) * sizeof(*ranks));
-	uint32_t *at = pool_take(&wave->pool, pp * sizeof(*at));
-
-	for (i = 0; i < n; i++)
-		first[workers[i] % pp + 1]++;
-	for (stage = 0; stage < pp; stage++) {
-		first[stage + 1] += first[stage];
-		at[stage] = first[stage];
-	}
-	for (i = 0; i < n; i++)
-		ranks[at[workers[i] % pp]++] = workers[i] / (uint32_t)pp;
-	return (struct whatif_set){ first, ranks };
-}
-
-static const double *wave_add_set(struct wave *wave, wave_rule *rule, const uint32_t *workers,
-				  size_t n)
-{
-	struct whatif_set set = set_of(wave, workers, n);
-	struct wave_stages stages = { &set, wave->trace->job.pp - 1 };
-	const double *times = wave_add(wave, rule, &stages);
-
-	wave_newest(wave)->set = set;
-	return times;
-}
-
-static struct whatif *wave_newest(struct wave *wave)
-{
-	return &wave->list[wave->n - 1];
-}
-
-/* All simulations over one block of steps: their costs are read from memory once. */
-static void run_block(void *context, size_t block, size_t thread)
-{
-	const struct wave *wave = context;
-	double *room = wave->room + thread * simulation_room(&wave->simulation);
-	size_t i;
-
-	simulate_load(&wave->simulation, block, room);
-	for (i = 0; i < wave->n; i++)
-		simulate(&wave->simulation, &wave->list[i], block, room);
-}
-
-static void wave_run(struct wave *wave)
-{
-	crew_run(wave->n_threads, simulation_blocks(&wave->simulation), run_block, wave);
-	wave->n = 0;
-}
-
-/* A wave of mended sets while it runs. */
-struct mending {
-	const struct wave *wave;
-	const struct whatif_pairs *pairs;
-	double *room; /* of all threads */
-	size_t room_size;
-};
-
-static void mend_block(void *context, size_t block, size_t thread)
-{
-	const struct mending *mending = context;
-	const struct wave *wave = mending->wave;
-	double *room = mending->room + thread * mending->room_size;
-
-	simulate_load(&wave->simulation, block, room);
-	simulate_mended(&wave->simulation, wave->list, mending->pairs, block, room);
-}
-
-static void wave_run_mended(struct wave *wave, const struct whatif_pairs *pairs)
-{
-	const struct graph *graph = wave->simulation.graph;
-	size_t size = simulation_mended_room(&wave->simulation, pairs->n);
-	CLEANUP(freep) double *room = calloc(size * wave->n_threads, sizeof(*room));
-	struct mending mending = { wave, pairs, room, size };
-
-	if (!room || graph->n_early * 2 < graph->n_units) {
-		wave_run(wave);
+	slowdown->top_node = -1;
+	if (!slowdown->measurable ||
+	    slowdown->simulated - slowdown->node_times[top] <= BALANCE_RESOLUTION)
 		return;
-	}
-	crew_run(wave->n_threads, simulation_blocks(&wave->simulation), mend_block, &mending);
-	wave->n = 0;
-}
-
-static double mean_time(const double *times, size_t n)
-{
-	double sum = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		sum += times[i];
-	return sum / (double)n;
+	slowdown->top_node = top;
+	slowdown->step_fixed[FIX_NODE] = copy_of(times[top], trace->n_steps);
 }
 
 static double slowdown_share(const struct slowdown *slowdown, double time)
@@ -530,7 +353,7 @@ static void find_recorded(const struct trace *trace, struct slowdown *slowdown)
 			slowdown->step_recorded[step] = latest;
 		}
 	}
-	slowdown->recorded = mean_time(slowdown->step_recorded, trace->n_steps);
+	slowdown->recorded = wave_mean(slowdown->step_recorded, trace->n_steps);
 }
 
 /* The simulations that need nothing but the trace. */
@@ -581,14 +404,6 @@ static void add_first(struct wave *wave, const struct cost *cost, const struct s
 	}
 }
 
-static double *copy_of(const double *values, size_t n)
-{
-	double *copy = xcalloc(n, sizeof(*copy));
-
-	memcpy(copy, values, n * sizeof(*copy));
-	return copy;
-}
-
 /* S of each DP rank from the times of its steps. */
 static double mean_of_rank(const double *times, const struct trace *trace, size_t d)
 {
@@ -612,7 +427,7 @@ static void take_parts(const struct trace *trace, const struct first_wave *first
 		if (!first->types[type])
 			continue;
 		memcpy(slowdown->step_types + type * n, first->types[type], n * sizeof(double));
-		slowdown->types[type] = mean_time(first->types[type], n) / slowdown->ideal;
+		slowdown->types[type] = wave_mean(first->types[type], n) / slowdown->ideal;
 	}
 	slowdown->step_dp = copy_of(first->dp, trace->n_lanes);
 	slowdown->step_pp = xcalloc(pp * n, sizeof(double));
@@ -624,7 +439,7 @@ static void take_parts(const struct trace *trace, const struct first_wave *first
 		slowdown->dp[d] = mean_of_rank(first->dp, trace, d) / slowdown->ideal;
 	for (stage = 0; stage < pp; stage++) {
 		memcpy(slowdown->step_pp + stage * n, first->pp[stage], n * sizeof(double));
-		slowdown->pp[stage] = mean_time(first->pp[stage], n) / slowdown->ideal;
+		slowdown->pp[stage] = wave_mean(first->pp[stage], n) / slowdown->ideal;
 		for (d = 0; d < dp; d++) {
 			slowdown->workers[d * pp + stage] =
 				MIN(slowdown->dp[d], slowdown->pp[stage]);
@@ -640,15 +455,20 @@ static void take_shares(const struct trace *trace, const struct first_wave *firs
 	size_t n = trace->n_steps;
 	struct remedy *last = &slowdown->last_stage;
 
-	slowdown->comm = slowdown_share(slowdown, mean_time(first->comm, n));
-	slowdown->levelled = slowdown_share(slowdown, mean_time(first->levelled, n));
-	slowdown->pauses = first->pauses ? slowdown_share(slowdown, mean_time(first->pauses, n))
+	slowdown->comm = slowdown_share(slowdown, wave_mean(first->comm, n));
+	slowdown->levelled = slowdown_share(slowdown, wave_mean(first->levelled, n));
+	slowdown->pauses = first->pauses ? slowdown_share(slowdown, wave_mean(first->pauses, n))
 					 : NAN;
+	slowdown->step_fixed[FIX_COMM] = copy_of(first->comm, n);
+	slowdown->step_fixed[FIX_LEVELLED] = copy_of(first->levelled, n);
+	if (first->pauses)
+		slowdown->step_fixed[FIX_PAUSES] = copy_of(first->pauses, n);
 	last->time_without = last->time_only = last->share_without = last->share_only = NAN;
 	if (trace->job.pp == 1)
 		return;
-	last->time_without = mean_time(first->all_but_last, n);
-	last->time_only = mean_time(first->pp[trace->job.pp - 1], n);
+	slowdown->step_fixed[FIX_LAST_STAGE] = copy_of(first->all_but_last, n);
+	last->time_without = wave_mean(first->all_but_last, n);
+	last->time_only = wave_mean(first->pp[trace->job.pp - 1], n);
 	last->share_without = slowdown_share(slowdown, last->time_without);
 	last->share_only = 1 - slowdown_share(slowdown, last->time_only);
 }
@@ -659,8 +479,8 @@ static void take_first(const struct trace *trace, const struct first_wave *first
 	size_t n = trace->n_steps;
 
 	slowdown->step_simulated = copy_of(first->original, n);
-	slowdown->simulated = mean_time(first->original, n);
-	slowdown->ideal = mean_time(first->ideal, n);
+	slowdown->simulated = wave_mean(first->original, n);
+	slowdown->ideal = wave_mean(first->ideal, n);
 	slowdown->s = slowdown->simulated / slowdown->ideal;
 	slowdown->measurable = slowdown->simulated - slowdown->ideal > LEAST_LOSS * slowdown->ideal;
 	slowdown->discrepancy = fabs(slowdown->simulated - slowdown->recorded) / slowdown->recorded;
@@ -694,6 +514,10 @@ int slowdown_find(const struct trace *trace, const struct graph *graph, const st
 
 void slowdown_release(struct slowdown *slowdown)
 {
+	size_t i;
+
+	for (i = 0; i < FIX_N; i++)
+		free(slowdown->step_fixed[i]);
 	free(slowdown->dp);
 	free(slowdown->pp);
 	free(slowdown->workers);

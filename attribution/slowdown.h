@@ -30,6 +30,18 @@ struct remedy {
 	double share_without, share_only;
 };
 
+/* What is mended in a simulation whose times of steps are kept. */
+enum slowdown_fix {
+	FIX_TOP, /* W */
+	FIX_X,
+	FIX_LAST_STAGE,
+	FIX_LEVELLED, /* computes of a stage take the mean */
+	FIX_PAUSES,
+	FIX_COMM,
+	FIX_NODE, /* the top node */
+	FIX_N,
+};
+
 struct slowdown {
 	double recorded, simulated, ideal; /* s: T_act, T, T_ideal */
 	double s;			   /* T / T_ideal */
@@ -42,13 +54,14 @@ struct slowdown {
 	double *step_types;			/* s; [type * n_steps + step] */
 	double *step_dp;			/* s; [step * dp + d] */
 	double *step_pp;			/* s; [stage * n_steps + step] */
+	double *step_fixed[FIX_N];		/* s; [step]; NULL: there is no such thing */
 	struct guilty_set top, x;		/* W and X */
 	bool x_whole_stage;
 	struct remedy last_stage, top_remedy; /* the files ms and mw */
 	double stage_beside_top;	      /* A_s_excl */
 	double comm, levelled, pauses;	      /* M_comm, M_seq, M_gc */
 	double *node_times, *node_shares;     /* [node] */
-	size_t top_node;
+	int64_t top_node;		      /* -1: mending none gains anything */
 	struct balance balance;
 };
 

@@ -62,6 +62,7 @@ struct trace_job {
 	char **names;		       /* owned; the node of each worker, NULL: not known yet */
 	char **nodes; /* owned; their names once each, sorted; made by trace_job_close() */
 	size_t n_nodes;
+	bool named; /* all nodes were said, none is a guess by rank; set by trace_job_close() */
 };
 
 /*
@@ -172,6 +173,7 @@ struct trace {
 	int64_t *steps;		       /* ascending */
 	size_t n_steps, n_lanes;       /* n_lanes = n_steps * dp */
 	double *start, *duration;      /* [key][step][dp]; each step starts at 0 */
+	double *began;		       /* [step]: where that 0 is on the clock of the trace, s */
 	struct trace_dropped *dropped; /* by step */
 	size_t n_dropped;
 	size_t window; /* from 0: which part of a long trace this is */

@@ -220,6 +220,7 @@ void trace_shift(struct trace *trace)
 			for (d = 0; d < dp; d++)
 				first = row[d] < first ? row[d] : first;
 		}
+		trace->began[step] += first;
 		for (key = 0; key < trace->n_keys; key++) {
 			double *row = trace_row(trace, trace->start, key) + step * dp;
 
@@ -261,6 +262,7 @@ static int make(struct maker *maker, struct err *err)
 	trace->n_steps = shape->n_kept;
 	trace->n_lanes = shape->n_kept * trace->job.dp;
 	trace->steps = xcalloc(shape->n_kept, sizeof(*trace->steps));
+	trace->began = xcalloc(shape->n_kept, sizeof(*trace->began));
 	for (i = 0; i < shape->n_steps; i++) {
 		if (shape->kept[i] != SHAPE_NONE)
 			trace->steps[shape->kept[i]] = shape->steps[i];
@@ -346,6 +348,7 @@ void trace_free(struct trace *trace)
 	trace_job_release(&trace->job);
 	free(trace->keys);
 	free(trace->steps);
+	free(trace->began);
 	free(trace->start);
 	free(trace->duration);
 	free(trace->dropped);

@@ -150,7 +150,9 @@ int trace_job_close(struct trace_job *job, struct err *err)
 	if (r < 0)
 		return r;
 	sorted = xcalloc(n_workers(job), sizeof(*sorted));
+	job->named = true;
 	for (i = 0; i < n_workers(job); i++) {
+		job->named &= job->names[i] != NULL;
 		if (!job->names[i])
 			job->names[i] = xasprintf("n%03d", job->workers[i].rank / RANKS_PER_NODE);
 		sorted[i] = job->names[i];

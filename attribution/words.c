@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/base/strbuf.h"
+#include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 
 enum { NAMED_MAX = 4 };
@@ -84,13 +85,94 @@ static void name_nodes(const struct attribution *a, const uint32_t *workers, siz
 
 static void tell_loss(const struct attribution *a, struct strbuf *text)
 {
-	const struct slowdown *s = &a->slowdown;
+	const struct interval *s = &a->s;
 
+	(void)strbuf_printf(text, "The job is %.2f ", s->value);
+	if (isfinite(s->low))
+		(void)strbuf_printf(text, "[%.2f, %.2f] ", s->low, s->high);
 	(void)strbuf_printf(
 		text,
-		"The job is %.2f times as slow as it would be without stragglers: %.0f %% of "
-		"its time is lost. ",
-		s->s, percent(1 - 1 / s->s));
+		"times as slow as it would be without stragglers: %.0f %% of its time is lost. ",
+		percent(1 - 1 / s->value));
+}
+
+/* In percent, to a tenth; never "-0.0". */
+static double tenths(double share)
+{
+	return round(10 * percent(share)) / 10 + 0.0;
+}
+
+/* "8.1 % [7.0 %, 9.2 %]" */
+static void tell_percent(const struct interval *interval, struct strbuf *text)
+{
+	(void)strbuf_printf(text, "%.1f %%", tenths(interval->value));
+	if (isfinite(interval->low))
+		(void)strbuf_printf(text, " [%.1f %%, %.1f %%]", tenths(interval->low),
+				    tenths(interval->high));
+}
+
+/* "gpu-17 (dp 3 stage 1, ranks 56 to 63)"; without a name "dp 3 stage 1 (ranks 56 to 63)". */
+static void name_suspect(const struct attribution *a, const struct suspect *suspect,
+			 struct strbuf *text)
+{
+	uint32_t pp = a->trace->job.pp;
+
+	if (suspect->node >= 0) {
+		CLEANUP(freep) char *name = utf8_clean(a->trace->job.nodes[suspect->node]);
+
+		(void)strbuf_printf(text, "%s (dp %u stage %u, ", name, suspect->worst / pp,
+				    suspect->worst % pp);
+	} else {
+		(void)strbuf_printf(text, "dp %u stage %u (", suspect->worst / pp,
+				    suspect->worst % pp);
+	}
+	if (suspect->first_rank == suspect->last_rank)
+		(void)strbuf_printf(text, "rank %" PRId64 ")", suspect->first_rank);
+	else
+		(void)strbuf_printf(text, "ranks %" PRId64 " to %" PRId64 ")", suspect->first_rank,
+				    suspect->last_rank);
+}
+
+static void name_suspects(const struct attribution *a, struct strbuf *text)
+{
+	size_t i, n = a->suspects.n;
+
+	for (i = 0; i < n; i++) {
+		(void)strbuf_puts(text, i == 0 ? "" : i + 1 == n ? " and " : ", ");
+		name_suspect(a, &a->suspects.list[i], text);
+	}
+}
+
+static void tell_too_few(const struct attribution *a, struct strbuf *text)
+{
+	(void)strbuf_printf(text,
+			    "There are not enough steps to blame anybody: %zu were recorded, about "
+			    "%zu are needed. ",
+			    a->trace->n_steps, a->suspects.steps_needed);
+}
+
+/* What replacing them gives, and what to do; or why nothing is to be done. */
+static void tell_replacing(const struct attribution *a, struct strbuf *text)
+{
+	const struct suspects *s = &a->suspects;
+	const char *them = s->n > 1 ? "them" : "it";
+
+	if (s->counts) {
+		(void)strbuf_printf(text, "With %s at the pace of the others a step would be ",
+				    them);
+		tell_percent(&s->gain, text);
+		(void)strbuf_puts(text, " shorter. ");
+	} else if (s->n && !s->identifiable) {
+		(void)strbuf_puts(text, "No other host does the same work, and a host with more "
+					"to do looks like a slow one: test it before you replace "
+					"it. ");
+	} else if (s->n) {
+		(void)strbuf_puts(text, "No host is clear of the others: replacing ");
+		name_suspects(a, text);
+		(void)strbuf_puts(text, " would make a step ");
+		tell_percent(&s->gain, text);
+		(void)strbuf_puts(text, " shorter. ");
+	}
 }
 
 static void tell_rejected(const struct attribution *a, const uint32_t *culprits UNUSED,
@@ -141,11 +223,15 @@ static void tell_worker(const struct attribution *a, const uint32_t *culprits, s
 			struct strbuf *text)
 {
 	tell_loss(a, text);
+	if (!a->suspects.enough)
+		return;
 	(void)strbuf_printf(
 		text, "%s slow at computing: ", n > 1 ? "These workers are" : "One worker is");
 	name_workers(a, culprits, n, text);
 	(void)strbuf_puts(text, ". ");
-	tell_gain(a->cause.guilty->share, "At the pace of the others", text);
+	tell_replacing(a, text);
+	if (!a->suspects.counts)
+		return;
 	(void)strbuf_puts(text, "Take out of service and test ");
 	name_nodes(a, culprits, n, text);
 	(void)strbuf_puts(
@@ -156,12 +242,16 @@ static void tell_node(const struct attribution *a, const uint32_t *culprits, siz
 		      struct strbuf *text)
 {
 	tell_loss(a, text);
+	if (!a->suspects.enough)
+		return;
 	(void)strbuf_printf(text, "Node %s is slow at computing: on it are all slow workers, ",
 			    node_of(a, culprits[0]));
 	name_workers(a, culprits, n, text);
 	(void)strbuf_puts(text, ". ");
-	tell_gain(a->cause.guilty->share, "At the pace of the others", text);
-	(void)strbuf_printf(text, "Take %s out of service and test it. ", node_of(a, culprits[0]));
+	tell_replacing(a, text);
+	if (a->suspects.counts)
+		(void)strbuf_printf(text, "Take %s out of service and test it. ",
+				    node_of(a, culprits[0]));
 }
 
 /* Transfers are charged to both ends: the other one is a neighbour in the pipeline. */
@@ -171,6 +261,8 @@ static void tell_link(const struct attribution *a, const uint32_t *culprits, siz
 	uint32_t pp = a->trace->job.pp, w = culprits[0], stage = w % pp;
 
 	tell_loss(a, text);
+	if (!a->suspects.enough)
+		return;
 	(void)strbuf_puts(text, "Transfers are slow, not computing: those of ");
 	name_workers(a, culprits, n, text);
 	(void)strbuf_puts(text, ". ");
@@ -258,6 +350,8 @@ static void tell_unknown(const struct attribution *a, const uint32_t *culprits U
 		"where it goes. ");
 }
 
+enum actor { ACTOR_NOBODY, ACTOR_OPERATOR, ACTOR_OWNER };
+
 static const struct {
 	enum actor actor;
 	void (*tell)(const struct attribution *a, const uint32_t *culprits, size_t n,
@@ -274,11 +368,6 @@ static const struct {
 	[CAUSE_COMM] = { ACTOR_OPERATOR, tell_comm },
 	[CAUSE_UNKNOWN] = { ACTOR_OWNER, tell_unknown },
 };
-
-enum actor words_actor(enum cause_label label)
-{
-	return labels[label].actor;
-}
 
 static bool has_label(const struct attribution *a, enum cause_label label)
 {
@@ -326,20 +415,130 @@ static void tell_quality(const struct attribution *a, struct strbuf *text)
 			trace->n_dropped, trace->n_dropped + trace->n_steps);
 }
 
+/* Does the label itself say which hosts are slow? */
+static bool names_hosts(enum cause_label label)
+{
+	return label == CAUSE_WORKER || label == CAUSE_NODE || label == CAUSE_LINK;
+}
+
+/* Suspects whom no label names: below the cut of labels, or beside another cause. */
+static void tell_suspects(const struct attribution *a, enum cause_label label, struct strbuf *text)
+{
+	if (names_hosts(label) || !a->suspects.counts)
+		return;
+	(void)strbuf_puts(text, label == CAUSE_NONE ? "But " : "Beside that ");
+	name_suspects(a, text);
+	(void)strbuf_printf(text, " %s slower than those that do the same. ",
+			    a->suspects.n > 1 ? "are" : "is");
+	tell_replacing(a, text);
+	(void)strbuf_puts(text, a->suspects.n > 1 ? "Test them. " : "Test it. ");
+}
+
+static enum actor actor_of(const struct attribution *a, enum cause_label label)
+{
+	if (a->suspects.counts)
+		return ACTOR_OPERATOR;
+	if (names_hosts(label) && !a->suspects.enough)
+		return ACTOR_NOBODY;
+	return labels[label].actor;
+}
+
 void words_write(const struct attribution *a, struct strbuf *text)
 {
-	static const char *const actors[] = {
-		[ACTOR_NOBODY] = "Nobody needs to act.",
-		[ACTOR_OPERATOR] = "Who should act: the operator of the cluster.",
-		[ACTOR_OWNER] = "Who should act: the owner of the job.",
-	};
 	CLEANUP(freep)
 	uint32_t *culprits = xcalloc((size_t)a->trace->job.dp * a->trace->job.pp, sizeof(*culprits));
 	enum cause_label label = told_label(a);
 	size_t n = words_culprits(a, culprits);
 
 	labels[label].tell(a, culprits, n, text);
-	tell_beside(a, label, text);
+	if (label != CAUSE_REJECTED && !a->suspects.enough)
+		tell_too_few(a, text);
+	tell_suspects(a, label, text);
+	if (!names_hosts(label) || a->suspects.enough)
+		tell_beside(a, label, text);
 	tell_quality(a, text);
-	(void)strbuf_puts(text, actors[labels[label].actor]);
+	(void)strbuf_puts(text, words_acts(a));
+}
+
+const char *words_acts(const struct attribution *a)
+{
+	static const char *const actors[] = {
+		[ACTOR_NOBODY] = "Nobody needs to act.",
+		[ACTOR_OPERATOR] = "Who should act: the operator of the cluster.",
+		[ACTOR_OWNER] = "Who should act: the owner of the job.",
+	};
+
+	return actors[actor_of(a, told_label(a))];
+}
+
+static void say_suspects(const struct attribution *a, struct strbuf *text)
+{
+	const struct suspects *s = &a->suspects;
+
+	name_suspects(a, text);
+	(void)strbuf_printf(text, " %s the job by %s: with %s at the pace of the others a step is ",
+			    s->n > 1 ? "slow" : "slows", s->transfers ? "transfers" : "computing",
+			    s->n > 1 ? "them" : "it");
+	tell_percent(&s->gain, text);
+	(void)strbuf_puts(text, " shorter.");
+}
+
+/* A label that names hosts without a suspect that counts. */
+static void say_unclear(const struct attribution *a, struct strbuf *text)
+{
+	const struct suspects *s = &a->suspects;
+
+	if (s->n == 0) {
+		(void)strbuf_puts(text, "Nobody is to blame: there is no other host to compare "
+					"with.");
+		return;
+	}
+	(void)strbuf_puts(text, "Nobody is to blame: ");
+	if (!s->identifiable) {
+		(void)strbuf_puts(text, "no other host does the same work as ");
+		name_suspects(a, text);
+		(void)strbuf_puts(text, ".");
+		return;
+	}
+	(void)strbuf_puts(text, "no host is clear of the others, and replacing ");
+	name_suspects(a, text);
+	(void)strbuf_puts(text, " would make a step ");
+	tell_percent(&s->gain, text);
+	(void)strbuf_puts(text, " shorter.");
+}
+
+static const char *say_label(enum cause_label label)
+{
+	static const char *const says[CAUSE_N] = {
+		[CAUSE_REJECTED] = "Nobody can be blamed: the trace does not add up.",
+		[CAUSE_NONE] = "Nobody is to blame: nothing slows the job to speak of.",
+		[CAUSE_STAGE] = "No host is to blame: the last stage has more to do than the "
+				"others.",
+		[CAUSE_SEQLEN] = "No host is to blame: micro-batches differ in work, as with "
+				 "sequences of different length.",
+		[CAUSE_GC] = "No host is to blame: single forwards are held up, as by a garbage "
+			     "collector.",
+		[CAUSE_COMM] = "No host is to blame: communication as a whole is at times slow.",
+		[CAUSE_UNKNOWN] = "No host is to blame: no single cause explains half of the "
+				  "loss.",
+	};
+
+	return says[label];
+}
+
+void words_sentence(const struct attribution *a, struct strbuf *text)
+{
+	enum cause_label label = told_label(a);
+
+	if (a->suspects.counts)
+		say_suspects(a, text);
+	else if (label != CAUSE_REJECTED && !a->suspects.enough)
+		(void)strbuf_printf(text,
+				    "There are not enough steps to blame anybody: %zu were "
+				    "recorded, about %zu are needed.",
+				    a->trace->n_steps, a->suspects.steps_needed);
+	else if (names_hosts(label))
+		say_unclear(a, text);
+	else
+		(void)strbuf_puts(text, say_label(label));
 }

@@ -6,13 +6,14 @@
 
 struct strbuf;
 
-enum actor { ACTOR_NOBODY, ACTOR_OPERATOR, ACTOR_OWNER };
-
-/* Whose matter a label is. */
-enum actor words_actor(enum cause_label label);
-
 /* What slows the job, where, and who should act. Without a newline. */
 void words_write(const struct attribution *attribution, struct strbuf *text);
+
+/* The last sentence of that: "Who should act: ...". Constant. */
+const char *words_acts(const struct attribution *attribution);
+
+/* Who is to blame, or that nobody is, in one sentence. Without a newline. */
+void words_sentence(const struct attribution *attribution, struct strbuf *text);
 
 /*
  * The workers to name, worst first: of those that are guilty those that alone cost

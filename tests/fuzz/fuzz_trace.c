@@ -47,6 +47,7 @@ static void show(const struct attribution *attribution, const char *name)
 static void analyse(struct trace *trace)
 {
 	CLEANUP(attribution_freep) struct attribution *attribution = NULL;
+	struct attribution_options options = ATTRIBUTION_OPTIONS;
 	struct err err = ERR_INIT;
 	int r;
 
@@ -56,7 +57,7 @@ static void analyse(struct trace *trace)
 		trace_free(trace);
 		return;
 	}
-	r = attribution_new(trace, true, 1, &attribution, &err);
+	r = attribution_new(trace, &options, &attribution, &err);
 	if (r < 0) {
 		fuzz_refused(r, &err);
 		return;

@@ -22,10 +22,13 @@ static const struct pipeline slow_worker = { .dp = 4,
 
 static struct attribution *attribute(const struct pipeline *pipeline, bool align)
 {
+	struct attribution_options options = ATTRIBUTION_OPTIONS;
 	struct attribution *a = NULL;
 	struct err err = ERR_INIT;
 
-	CHECK_EQ(attribution_new(pipeline_trace(pipeline), align, 2, &a, &err), 0);
+	options.align = align;
+	options.n_threads = 2;
+	CHECK_EQ(attribution_new(pipeline_trace(pipeline), &options, &a, &err), 0);
 	CHECK_STR(err.msg, "");
 	return a;
 }

@@ -122,7 +122,7 @@ static int find(const struct job *job, struct found *found)
 				  &found->slowdown, &err);
 	CHECK_STR(err.msg, "");
 	if (r == 0)
-		found->cause = cause_find(found->trace, &found->slowdown);
+		found->cause = cause_find(found->trace, &found->slowdown, CAUSE_STRAGGLING);
 	return r;
 }
 

@@ -72,7 +72,7 @@ static const struct pipeline healthy = { .dp = 4,
 static void a_healthy_job_takes_what_the_recurrence_says(void)
 {
 	struct analysis a = analyse(&healthy, 1);
-	struct cause cause = cause_find(a.trace, &a.slowdown);
+	struct cause cause = cause_find(a.trace, &a.slowdown, CAUSE_STRAGGLING);
 
 	CHECK_NEAR(a.slowdown.simulated, 2.34604, 1e-12);
 	CHECK_NEAR(a.slowdown.recorded, 2.34604, 1e-12);
@@ -80,6 +80,9 @@ static void a_healthy_job_takes_what_the_recurrence_says(void)
 	CHECK(!a.slowdown.measurable);
 	CHECK(isnan(a.slowdown.top.share));
 	CHECK_EQ(a.slowdown.x.n, 0);
+	CHECK_EQ(a.slowdown.top_node, -1);
+	CHECK(isnan(a.slowdown.balance.correlation));
+	CHECK(isnan(a.slowdown.balance.pooled));
 	CHECK_EQ(cause.primary, CAUSE_NONE);
 	analysis_release(&a);
 }
@@ -94,7 +97,7 @@ static void a_slow_worker_is_found_and_is_the_whole_loss(void)
 	slow.slow_stage = 2;
 	slow.slow = 1.6;
 	a = analyse(&slow, 2);
-	cause = cause_find(a.trace, &a.slowdown);
+	cause = cause_find(a.trace, &a.slowdown, CAUSE_STRAGGLING);
 	CHECK_NEAR(a.slowdown.simulated, 3.43404, 1e-12);
 	CHECK_NEAR(a.slowdown.discrepancy, 0, 1e-12);
 	CHECK_EQ(a.slowdown.top.n, 1);
@@ -128,7 +131,7 @@ static void alone_is_the_same_as_one_after_the_other(void)
 			uint8_t choices[2048];
 			uint32_t first[5] = { 0 }, rank = (uint32_t)d;
 			struct whatif whatif = { choices, { first, &rank }, NULL, ideal, false,
-						 times };
+						 times, NULL };
 
 			CHECK(simulation_room(&simulation) <= ARRAY_SIZE(room));
 			CHECK(a.graph->n_keys <= ARRAY_SIZE(ideal));
@@ -179,7 +182,7 @@ static void nodes_together_are_the_same_as_one_by_one(void)
 		for (node = 0; node < a.trace->job.n_nodes; node++) {
 			uint32_t first[5] = { 0 }, ranks[16], n = 0;
 			struct whatif whatif = { choices, { first, ranks }, NULL, ideal, false,
-						 times };
+						 times, NULL };
 
 			for (w = 0; w < 16; w++) {
 				size_t worker = w % 4 * 4 + w / 4; /* by stage */

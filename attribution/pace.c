@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attribution/pace.h"
+
+#include <stdlib.h>
+
+#include "lib/base/xalloc.h"
+
+/* What takes less than this is too short to compare, in seconds. */
+#define SHORTEST 1e-7
+
+static void add_key(const struct trace *trace, const struct cost *cost, size_t key,
+		    struct pace *pace)
+{
+	const struct trace_key *what = &trace->keys[key];
+	const double *row = trace_row(trace, cost->value, key);
+	size_t dp = trace->job.dp, lane, w;
+
+	pace->count[what->stage * OPTYPE_N + what->type]++;
+	for (lane = 0; lane < trace->n_lanes; lane++) {
+		w = lane % dp * trace->job.pp + what->stage;
+		pace->mean[w * OPTYPE_N + what->type] += row[lane];
+	}
+}
+
+/* The median of what a worker took for its transfers of one kind, whose keys follow each other. */
+static void find_median(const struct trace *trace, const struct cost *cost, size_t key, size_t end,
+			double *values, struct pace *pace)
+{
+	const struct trace_key *what = &trace->keys[key];
+	size_t dp = trace->job.dp, d, step, i, n;
+
+	for (d = 0; d < dp; d++) {
+		n = 0;
+		for (i = key; i < end; i++) {
+			const double *row = trace_row(trace, cost->value, i);
+
+			for (step = 0; step < trace->n_steps; step++)
+				values[n++] = row[step * dp + d];
+		}
+		pace->median[(d * trace->job.pp + what->stage) * OPTYPE_N + what->type] =
+			cost_median(values, n);
+	}
+}
+
+static void find_medians(const struct trace *trace, const struct cost *cost, struct pace *pace)
+{
+	CLEANUP(freep)
+	double *values = xcalloc(trace->n_keys * trace->n_steps + 1, sizeof(*values));
+	size_t i, j;
+
+	for (i = 0; i < trace->n_keys; i = j) {
+		for (j = i; j < trace->n_keys && trace->keys[j].stage == trace->keys[i].stage &&
+			    trace->keys[j].type == trace->keys[i].type;
+		     j++)
+			;
+		if (optype_is_communication(trace->keys[i].type))
+			find_median(trace, cost, i, j, values, pace);
+	}
+}
+
+struct pace pace_find(const struct trace *trace, const struct cost *cost)
+{
+	size_t n = (size_t)trace->job.dp * trace->job.pp, i, type;
+	struct pace pace = {
+		.trace = trace,
+		.mean = xcalloc(n * OPTYPE_N, sizeof(double)),
+		.median = xcalloc(n * OPTYPE_N, sizeof(double)),
+		.count = xcalloc((size_t)trace->job.pp * OPTYPE_N, sizeof(uint32_t)),
+	};
+
+	for (i = 0; i < trace->n_keys; i++)
+		add_key(trace, cost, i, &pace);
+	for (i = 0; i < n; i++) {
+		for (type = 0; type < OPTYPE_N; type++) {
+			uint32_t count = pace.count[i % trace->job.pp * OPTYPE_N + type];
+
+			if (count)
+				pace.mean[i * OPTYPE_N + type] /=
+					(double)count * (double)trace->n_steps;
+		}
+	}
+	find_medians(trace, cost, &pace);
+	return pace;
+}
+
+void pace_release(struct pace *pace)
+{
+	free(pace->mean);
+	free(pace->median);
+	free(pace->count);
+	*pace = (struct pace){ 0 };
+}
+
+void pace_level_release(struct pace_level *level)
+{
+	free(level->mean);
+	free(level->median);
+	free(level->alike);
+	*level = (struct pace_level){ 0 };
+}
+
+/* The median over the workers of a stage (or of all that do such work) that are not left out. */
+static size_t level_of(const struct pace *pace, const double *of, size_t stage, bool any_stage,
+		       enum optype type, const bool *left_out, double *values)
+{
+	size_t dp = pace->trace->job.dp, pp = pace->trace->job.pp, d, s, n = 0;
+
+	for (s = any_stage ? 0 : stage; s < (any_stage ? pp : stage + 1); s++) {
+		if (pace->count[s * OPTYPE_N + type] == 0)
+			continue;
+		for (d = 0; d < dp; d++) {
+			if (!left_out[d * pp + s])
+				values[n++] = of[(d * pp + s) * OPTYPE_N + type];
+		}
+	}
+	return n;
+}
+
+/* Workers of a stage that are left out. */
+static size_t count_out(const struct pace *pace, size_t stage, const bool *left_out)
+{
+	size_t dp = pace->trace->job.dp, pp = pace->trace->job.pp, d, n = 0;
+
+	for (d = 0; d < dp; d++)
+		n += left_out[d * pp + stage];
+	return n;
+}
+
+struct pace_level pace_level_of(const struct pace *pace, const bool *left_out, bool all_stages)
+{
+	size_t dp = pace->trace->job.dp, pp = pace->trace->job.pp, stage, type, n;
+	CLEANUP(freep) double *values = xcalloc(dp * pp, sizeof(*values));
+	struct pace_level level = {
+		.mean = xcalloc(pp * OPTYPE_N, sizeof(double)),
+		.median = xcalloc(pp * OPTYPE_N, sizeof(double)),
+		.alike = xcalloc(pp, sizeof(bool)),
+	};
+
+	for (stage = 0; stage < pp; stage++) {
+		size_t out = count_out(pace, stage, left_out);
+		bool alike = level.alike[stage] = out < dp;
+
+		for (type = 0; type < OPTYPE_N && (all_stages || out); type++) {
+			size_t at = stage * OPTYPE_N + type;
+
+			if (pace->count[at] == 0)
+				continue;
+			n = level_of(pace, pace->mean, stage, !alike, type, left_out, values);
+			level.mean[at] = n ? cost_median(values, n) : 0;
+			n = level_of(pace, pace->median, stage, !alike, type, left_out, values);
+			level.median[at] = n ? cost_median(values, n) : 0;
+		}
+	}
+	return level;
+}
+
+double pace_scale(const struct pace *pace, const struct pace_level *level, size_t worker,
+		  enum optype type)
+{
+	double own = pace->mean[worker * OPTYPE_N + type];
+	double others = level->mean[worker % pace->trace->job.pp * OPTYPE_N + type];
+
+	return own > SHORTEST && others > 0 ? others / own : 1;
+}
+
+struct whatif_pace pace_even(const struct pace *pace, const struct pace_level *level, size_t worker,
+			     enum optype type)
+{
+	return (struct whatif_pace){ pace_scale(pace, level, worker, type), 0 };
+}
+
+struct whatif_pace pace_replaced(const struct pace *pace, const struct pace_level *level,
+				 size_t worker, enum optype type, bool transfers)
+{
+	if (!optype_is_communication(type))
+		return (struct whatif_pace){ pace_scale(pace, level, worker, type), 0 };
+	if (!transfers)
+		return (struct whatif_pace){ 1, 0 };
+	return (struct whatif_pace){ 0,
+				     level->median[worker % pace->trace->job.pp * OPTYPE_N + type] };
+}
+
+double pace_excess(const struct pace *pace, const struct pace_level *level, size_t worker,
+		   bool transfers)
+{
+	size_t stage = worker % pace->trace->job.pp, type;
+	double excess = 0;
+
+	for (type = 0; type < OPTYPE_N; type++) {
+		size_t at = stage * OPTYPE_N + type;
+
+		if (optype_is_communication((enum optype)type) == transfers)
+			excess += pace->count[at] *
+				  (pace->mean[worker * OPTYPE_N + type] - level->mean[at]);
+	}
+	return excess;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attribution/summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "attribution/words.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+
+#define FORMAT "assay-attribution-summary/1"
+#define NS 1e9
+
+enum { SENTENCE_MAX = 4096 };
+
+static void put(json_t *object, const char *key, json_t *value)
+{
+	(void)json_object_set_new(object, key, value);
+}
+
+static json_t *number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *count(size_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+json_t *summary_interval(const struct interval *interval)
+{
+	json_t *object = json_object();
+
+	put(object, "value", number(interval->value));
+	put(object, "low", number(interval->low));
+	put(object, "high", number(interval->high));
+	return object;
+}
+
+/* What kind of test can show it: the classes of docs/jobs.md. */
+static const char *class_of_label(enum cause_label label)
+{
+	static const char *const classes[CAUSE_N] = {
+		[CAUSE_REJECTED] = "unclear", [CAUSE_NONE] = "none",	[CAUSE_WORKER] = "unclear",
+		[CAUSE_NODE] = "unclear",     [CAUSE_LINK] = "unclear", [CAUSE_STAGE] = "job",
+		[CAUSE_SEQLEN] = "job",	      [CAUSE_GC] = "job",	[CAUSE_COMM] = "fabric",
+		[CAUSE_UNKNOWN] = "unclear",
+	};
+
+	return classes[label];
+}
+
+static const char *class_of_suspects(const struct suspects *suspects)
+{
+	if (!suspects->identifiable)
+		return "unclear";
+	return suspects->transfers ? "link" : "compute";
+}
+
+/* Hosts are a class only while they are clear enough to count. */
+static const char *class_of(const struct attribution *a)
+{
+	return a->suspects.counts ? class_of_suspects(&a->suspects)
+				  : class_of_label(a->cause.primary);
+}
+
+static json_t *suspect(const struct attribution *a, const struct suspect *suspect)
+{
+	const struct suspects *all = &a->suspects;
+	uint32_t pp = a->trace->job.pp;
+	json_t *object = json_object(), *hosts = json_array(), *ranks = json_array();
+
+	if (suspect->node >= 0) {
+		CLEANUP(freep) char *name = utf8_clean(a->trace->job.nodes[suspect->node]);
+
+		(void)json_array_append_new(hosts, json_string(name));
+	}
+	(void)json_array_append_new(ranks, json_integer(suspect->first_rank));
+	(void)json_array_append_new(ranks, json_integer(suspect->last_rank));
+	put(object, "hosts", hosts);
+	put(object, "dp", count(suspect->worst / pp));
+	put(object, "stage", count(suspect->worst % pp));
+	put(object, "ranks", ranks);
+	put(object, "class", json_string(class_of_suspects(all)));
+	put(object, "share", summary_interval(&all->share));
+	put(object, "alone", summary_interval(&suspect->alone));
+	put(object, "gain", summary_interval(&all->gain));
+	put(object, "identifiable", json_boolean(all->identifiable));
+	put(object, "counts", json_boolean(all->counts));
+	return object;
+}
+
+json_t *summary_suspects(const struct attribution *a)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < a->suspects.n; i++)
+		(void)json_array_append_new(list, suspect(a, &a->suspects.list[i]));
+	return list;
+}
+
+/* The worst slowdown of the workers that a cell stands for. */
+static double cell(const struct attribution *a, const size_t size[2], size_t row, size_t column)
+{
+	const struct trace_job *job = &a->trace->job;
+	double worst = -INFINITY;
+	size_t d, p;
+
+	for (d = row * job->dp / size[0]; d < (row + 1) * job->dp / size[0]; d++) {
+		for (p = column * job->pp / size[1]; p < (column + 1) * job->pp / size[1]; p++)
+			worst = MAX(worst, a->slowdown.workers[d * job->pp + p]);
+	}
+	return worst;
+}
+
+static json_t *heat(const struct attribution *a)
+{
+	const struct trace_job *job = &a->trace->job;
+	size_t size[2], row, column;
+	json_t *object = json_object(), *rows = json_array();
+
+	size[1] = MIN((size_t)job->pp, (size_t)SUMMARY_CELLS_MAX);
+	size[0] = MIN((size_t)job->dp, MAX(SUMMARY_CELLS_MAX / size[1], (size_t)1));
+	for (row = 0; row < size[0]; row++) {
+		json_t *cells = json_array();
+
+		for (column = 0; column < size[1]; column++)
+			(void)json_array_append_new(cells, number(cell(a, size, row, column)));
+		(void)json_array_append_new(rows, cells);
+	}
+	put(object, "rows", count(size[0]));
+	put(object, "columns", count(size[1]));
+	put(object, "row", json_string("dp"));
+	put(object, "column", json_string("stage"));
+	put(object, "values", rows);
+	return object;
+}
+
+static json_t *nanoseconds(double seconds)
+{
+	return json_integer((json_int_t)llround(seconds * NS));
+}
+
+static double median_step(const struct attribution *a)
+{
+	size_t n = a->trace->n_steps;
+	CLEANUP(freep) double *times = xcalloc(n, sizeof(*times));
+
+	memcpy(times, a->slowdown.step_recorded, n * sizeof(*times));
+	return cost_median(times, n);
+}
+
+json_t *summary_document(const struct attribution *a)
+{
+	CLEANUP(strbuf_release) struct strbuf sentence = STRBUF_INIT(SENTENCE_MAX);
+	const struct trace *trace = a->trace;
+	size_t last = trace->n_steps - 1;
+	json_t *doc = json_object();
+
+	put(doc, "format", json_string(FORMAT));
+	put(doc, "steps", count(trace->n_steps));
+	put(doc, "ranks", count(trace->job.world));
+	put(doc, "dp", count(trace->job.dp));
+	put(doc, "pp", count(trace->job.pp));
+	put(doc, "hosts", count(trace->job.n_nodes));
+	put(doc, "from_ns", nanoseconds(trace->began[0]));
+	put(doc, "until_ns", nanoseconds(trace->began[last] + a->slowdown.step_recorded[last]));
+	put(doc, "step_s", number(median_step(a)));
+	put(doc, "slowdown", summary_interval(&a->s));
+	put(doc, "cause", json_string(cause_name(a->cause.primary)));
+	put(doc, "class", json_string(class_of(a)));
+	put(doc, "enough", json_boolean(a->suspects.enough));
+	put(doc, "suspects", summary_suspects(a));
+	put(doc, "heat", heat(a));
+	words_sentence(a, &sentence);
+	put(doc, "sentence", json_string(strbuf_text(&sentence)));
+	return doc;
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attribution/suspects.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "attribution/pace.h"
+#include "attribution/subjects.h"
+#include "attribution/wave.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+
+enum {
+	TRIED_MAX = SUSPECTS_BY_COMPUTE + SUSPECTS_BY_TRANSFER,
+	SETS_MAX = 2 * SUSPECTS_MAX, /* by gain and by pace, of 1, 2 and 3 hosts each */
+};
+
+/* Below this part of a step a difference of times is one of rounding. */
+#define NOTHING 1e-9
+
+/* A set of hosts while it is looked at, with the times of steps that it would have. */
+struct set {
+	const struct subject *members[SUSPECTS_MAX];
+	size_t n;
+	const struct set *before; /* without the last member; NULL: nobody */
+	const double *fixed;	  /* kept until the end */
+	const double *computes, *even, *ideal, *but[SUSPECTS_MAX];
+	bool identifiable, transfers;
+	struct interval gain, adds, share, alone[SUSPECTS_MAX];
+};
+
+struct search {
+	const struct trace *trace;
+	const struct cost *cost;
+	const struct bootstrap *bootstrap;
+	const double *step_times;
+	double min_gain;
+	struct pace pace;
+	struct subjects subjects;
+	struct wave kept, brief; /* of all sets, and of one while it is judged */
+	struct wave *wave;	 /* the one in use */
+	const struct subject *tried[TRIED_MAX];
+	size_t n_tried;
+	bool *left_out; /* owned: [worker] */
+	struct set sets[SETS_MAX];
+	size_t n_sets;
+};
+
+static void search_release(struct search *search)
+{
+	wave_release(&search->kept);
+	wave_release(&search->brief);
+	subjects_release(&search->subjects);
+	pace_release(&search->pace);
+	free(search->left_out);
+}
+
+static size_t n_workers(const struct search *search)
+{
+	return (size_t)search->trace->job.dp * search->trace->job.pp;
+}
+
+/* The pace of those who are not of the set. */
+static struct pace_level level_without(struct search *search, const struct set *set, bool all_stages)
+{
+	size_t i, j;
+
+	memset(search->left_out, 0, n_workers(search) * sizeof(*search->left_out));
+	for (i = 0; i < set->n; i++) {
+		for (j = 0; j < set->members[i]->n; j++)
+			search->left_out[set->members[i]->workers[j]] = true;
+	}
+	return pace_level_of(&search->pace, search->left_out, all_stages);
+}
+
+/* The context of the rule is struct wave_stages. */
+static enum whatif_choice paced(const struct trace_key *key, const void *context)
+{
+	const struct whatif_set *set = ((const struct wave_stages *)context)->set;
+
+	return set->first[key->stage + 1] > set->first[key->stage] ? WHATIF_PACED : WHATIF_ORIGINAL;
+}
+
+enum change { REPLACED, COMPUTES_REPLACED, EVENED };
+
+static struct whatif_pace pace_of(const struct search *search, const struct pace_level *level,
+				  enum change change, size_t worker, enum optype type)
+{
+	if (change == EVENED)
+		return pace_even(&search->pace, level, worker, type);
+	return pace_replaced(&search->pace, level, worker, type, change == REPLACED);
+}
+
+/* One more simulation: these workers at the pace of the level. */
+static const double *add(struct search *search, const struct pace_level *level, enum change change,
+			 const uint32_t *workers, size_t n)
+{
+	const double *times = wave_add_set(search->wave, paced, workers, n);
+	struct whatif *whatif = wave_newest(search->wave);
+	struct whatif_pace *pace =
+		pool_take(&search->wave->pool, (n + 1) * OPTYPE_N * sizeof(*pace));
+	size_t pp = search->trace->job.pp, stage, type;
+	uint32_t i;
+
+	for (stage = 0; stage < pp; stage++) {
+		for (i = whatif->set.first[stage]; i < whatif->set.first[stage + 1]; i++) {
+			for (type = 0; type < OPTYPE_N; type++)
+				pace[i * OPTYPE_N + type] = pace_of(
+					search, level, change, whatif->set.ranks[i] * pp + stage,
+					(enum optype)type);
+		}
+	}
+	whatif->pace = pace;
+	return times;
+}
+
+/* The workers of a set, in memory of the wave. */
+static uint32_t *workers_of(struct search *search, const struct set *set, size_t *ret_n)
+{
+	uint32_t *workers =
+		pool_take(&search->wave->pool, (n_workers(search) + 1) * sizeof(*workers));
+	size_t i, n = 0;
+
+	for (i = 0; i < set->n; i++) {
+		memcpy(workers + n, set->members[i]->workers, set->members[i]->n * sizeof(*workers));
+		n += set->members[i]->n;
+	}
+	*ret_n = n;
+	return workers;
+}
+
+static const double *add_replaced(struct search *search, const struct set *set, enum change change)
+{
+	CLEANUP(pace_level_release) struct pace_level level = level_without(search, set, false);
+	size_t n;
+	const uint32_t *workers = workers_of(search, set, &n);
+
+	return add(search, &level, change, workers, n);
+}
+
+static bool is_member(const struct set *set, const struct subject *subject)
+{
+	size_t i;
+
+	for (i = 0; i < set->n; i++) {
+		if (set->members[i] == subject)
+			return true;
+	}
+	return false;
+}
+
+static struct set with(const struct set *before, const struct subject *subject)
+{
+	struct set set = { .n = 0 };
+
+	if (before)
+		set = *before;
+	set.before = before;
+	set.members[set.n++] = subject;
+	return set;
+}
+
+/* The set with one more host, that which gains most; false when nobody is left. */
+static bool grow_by_gain(struct search *search, const struct set *before, struct set *ret_set)
+{
+	struct set candidates[TRIED_MAX];
+	size_t i, n = 0, best = 0;
+
+	for (i = 0; i < search->n_tried; i++) {
+		if (before && is_member(before, search->tried[i]))
+			continue;
+		candidates[n] = with(before, search->tried[i]);
+		candidates[n].fixed = add_replaced(search, &candidates[n], REPLACED);
+		n++;
+	}
+	if (n == 0)
+		return false;
+	wave_run(search->wave);
+	for (i = 1; i < n; i++) {
+		if (wave_mean(candidates[i].fixed, search->trace->n_steps) <
+		    wave_mean(candidates[best].fixed, search->trace->n_steps))
+			best = i;
+	}
+	*ret_set = candidates[best];
+	return true;
+}
+
+static void find_sets(struct search *search)
+{
+	const struct set *before = NULL;
+	size_t i, n = MIN((size_t)SUSPECTS_MAX, search->subjects.n - 1);
+
+	for (i = 0; i < n; i++) {
+		if (!grow_by_gain(search, before, &search->sets[search->n_sets]))
+			break;
+		before = &search->sets[search->n_sets++];
+	}
+	/* Whom gain does not see: each of some that are equally slow. */
+	for (before = NULL, i = 0; i < MIN(n, search->n_tried); i++) {
+		struct set *set = &search->sets[search->n_sets++];
+
+		*set = with(before, search->tried[i]);
+		set->fixed = add_replaced(search, set, REPLACED);
+		before = set;
+	}
+	wave_run(search->wave);
+}
+
+/* What all operations would cost at the mean of all workers, [key], in memory of the wave. */
+static const double *ideal_of(struct search *search, const struct pace_level *level)
+{
+	const struct trace *trace = search->trace;
+	double *ideal = pool_take(&search->wave->pool, trace->n_keys * sizeof(*ideal));
+	double sum[OPTYPE_N] = { 0 }, n[OPTYPE_N] = { 0 };
+	size_t w, type, i;
+
+	for (w = 0; w < n_workers(search); w++) {
+		for (type = 0; type < OPTYPE_N; type++) {
+			double count = search->pace.count[w % trace->job.pp * OPTYPE_N + type];
+
+			sum[type] += count * search->pace.mean[w * OPTYPE_N + type] *
+				     pace_scale(&search->pace, level, w, (enum optype)type);
+			n[type] += count;
+		}
+	}
+	for (i = 0; i < trace->n_keys; i++) {
+		type = trace->keys[i].type;
+		ideal[i] = optype_is_communication((enum optype)type) ? search->cost->ideal[type]
+								      : sum[type] / n[type];
+	}
+	return ideal;
+}
+
+static enum whatif_choice ideal(const struct trace_key *key UNUSED, const void *context UNUSED)
+{
+	return WHATIF_IDEAL;
+}
+
+/* All workers but those of a member (NULL: all) at the pace of the level. */
+static const double *add_even(struct search *search, const struct pace_level *level,
+			      const struct subject *but)
+{
+	uint32_t *workers =
+		pool_take(&search->wave->pool, (n_workers(search) + 1) * sizeof(*workers));
+	size_t n = 0, next = 0;
+	uint32_t w;
+
+	for (w = 0; w < n_workers(search); w++) {
+		if (but && next < but->n && but->workers[next] == w)
+			next++;
+		else
+			workers[n++] = w;
+	}
+	return add(search, level, EVENED, workers, n);
+}
+
+/* The rest that has to be known of a set. */
+static void add_rest(struct search *search, struct set *set)
+{
+	CLEANUP(pace_level_release) struct pace_level level = level_without(search, set, true);
+	size_t i, j;
+
+	set->computes = add_replaced(search, set, COMPUTES_REPLACED);
+	set->even = add_even(search, &level, NULL);
+	set->ideal = wave_add(search->wave, ideal, NULL);
+	wave_newest(search->wave)->ideal = ideal_of(search, &level);
+	set->identifiable = true;
+	for (i = 0; i < set->n; i++) {
+		set->but[i] = add_even(search, &level, set->members[i]);
+		for (j = 0; j < set->members[i]->n; j++)
+			set->identifiable &=
+				level.alike[set->members[i]->workers[j] % search->trace->job.pp];
+	}
+}
+
+/* Means of all steps and of each draw, in memory of the wave. */
+static double *means_of(struct search *search, const double *times)
+{
+	double *means =
+		pool_take(&search->wave->pool, (search->bootstrap->n_draws + 1) * sizeof(*means));
+
+	bootstrap_means(search->bootstrap, times, means);
+	return means;
+}
+
+static double ratio(double part, double whole, double step)
+{
+	return whole > NOTHING * step ? part / whole : (double)NAN;
+}
+
+static void judge(struct search *search, struct set *set)
+{
+	size_t n = search->bootstrap->n_draws + 1, i, j;
+	const double *all = means_of(search, search->step_times);
+	const double *fixed = means_of(search, set->fixed), *even = means_of(search, set->even);
+	const double *ideals = means_of(search, set->ideal);
+	const double *before = set->before ? means_of(search, set->before->fixed) : all;
+	CLEANUP(freep) double *gain = xcalloc(n, sizeof(*gain));
+	CLEANUP(freep) double *adds = xcalloc(n, sizeof(*adds));
+	CLEANUP(freep) double *share = xcalloc(n, sizeof(*share));
+	CLEANUP(freep) double *alone = xcalloc(n, sizeof(*alone));
+
+	for (i = 0; i < n; i++) {
+		double gained = MAX(all[i] - fixed[i], 0), lost = MAX(even[i] - ideals[i], 0);
+
+		gain[i] = (all[i] - fixed[i]) / all[i];
+		adds[i] = (before[i] - fixed[i]) / all[i];
+		share[i] = ratio(gained, gained + lost, all[i]);
+	}
+	set->transfers = all[0] - means_of(search, set->computes)[0] <
+			 SUSPECTS_SHARE * (all[0] - fixed[0]);
+	set->gain = bootstrap_interval(search->bootstrap, gain);
+	set->adds = bootstrap_interval(search->bootstrap, adds);
+	set->share = bootstrap_interval(search->bootstrap, share);
+	for (j = 0; j < set->n; j++) {
+		const double *but = means_of(search, set->but[j]);
+
+		for (i = 0; i < n; i++)
+			alone[i] = ratio(but[i] - even[i], all[i] - even[i], all[i]);
+		set->alone[j] = bootstrap_interval(search->bootstrap, alone);
+	}
+}
+
+/* Would the set count if the numbers were exact? */
+static bool seems(const struct search *search, const struct set *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->n; i++) {
+		if (!(set->alone[i].value >= SUSPECTS_SHARE))
+			return false;
+	}
+	return set->identifiable && set->gain.value >= search->min_gain &&
+	       set->adds.value >= search->min_gain && set->share.value >= SUSPECTS_SHARE;
+}
+
+static bool counts(const struct search *search, const struct set *set)
+{
+	return seems(search, set) && set->gain.low >= search->min_gain &&
+	       set->adds.low >= search->min_gain && set->share.low >= SUSPECTS_SHARE;
+}
+
+/* An interval narrows with the root of the steps: how many until its end is at `least`. */
+static double steps_until(const struct search *search, const struct interval *interval, double least)
+{
+	double half = interval->value - interval->low, room = interval->value - least;
+
+	if (interval->low >= least)
+		return (double)search->trace->n_steps;
+	return (double)search->trace->n_steps * (half / room) * (half / room);
+}
+
+static size_t steps_needed(const struct search *search, const struct set *set)
+{
+	double steps = BOOTSTRAP_STEPS_MIN;
+
+	if (bootstrap_is_enough(search->bootstrap)) {
+		steps = MAX(steps, steps_until(search, &set->gain, search->min_gain));
+		steps = MAX(steps, steps_until(search, &set->adds, search->min_gain));
+		steps = MAX(steps, steps_until(search, &set->share, SUSPECTS_SHARE));
+	}
+	return steps < SUSPECTS_STEPS_MAX ? (size_t)ceil(steps) : SUSPECTS_STEPS_MAX;
+}
+
+/* Of those that hold the largest, by gain before by pace. */
+static const struct set *choose(const struct search *search,
+				bool (*holds)(const struct search *search, const struct set *set))
+{
+	const struct set *chosen = NULL;
+	size_t i;
+
+	for (i = 0; i < search->n_sets; i++) {
+		const struct set *set = &search->sets[i];
+
+		if ((!chosen || set->before == chosen) && holds(search, set))
+			chosen = set;
+	}
+	return chosen;
+}
+
+static struct suspect suspect_of(const struct search *search, const struct set *set, size_t i)
+{
+	const struct trace_job *job = &search->trace->job;
+	const struct subject *subject = set->members[i];
+	struct suspect suspect = {
+		.workers = xcalloc(subject->n, sizeof(*suspect.workers)),
+		.n = subject->n,
+		.worst = subject->worst,
+		.node = job->named ? job->workers[subject->workers[0]].node : -1,
+		.first_rank = INT64_MAX,
+		.alone = set->alone[i],
+	};
+	size_t j;
+
+	memcpy(suspect.workers, subject->workers, subject->n * sizeof(*suspect.workers));
+	for (j = 0; j < subject->n; j++) {
+		int64_t rank = job->workers[subject->workers[j]].rank;
+
+		suspect.first_rank = MIN(suspect.first_rank, rank);
+		suspect.last_rank =
+			MAX(suspect.last_rank, rank + (int64_t)job->tp * (int64_t)job->dsp - 1);
+	}
+	return suspect;
+}
+
+static struct suspects answer(const struct search *search)
+{
+	const struct set *sure = choose(search, counts), *seeming = choose(search, seems);
+	const struct set *set = sure ? sure : seeming ? seeming : &search->sets[0];
+	struct suspects suspects = {
+		.n = set->n,
+		.gain = set->gain,
+		.share = set->share,
+		.transfers = set->transfers,
+		.identifiable = set->identifiable,
+		.counts = sure != NULL,
+		.enough = bootstrap_is_enough(search->bootstrap) && (sure || !seeming),
+	};
+	size_t i;
+
+	if (!suspects.enough)
+		suspects.steps_needed = steps_needed(search, set);
+	for (i = 0; i < set->n; i++)
+		suspects.list[i] = suspect_of(search, set, i);
+	return suspects;
+}
+
+int suspects_find(const struct trace *trace, const struct graph *graph, const struct cost *cost,
+		  const double *step_times, const struct bootstrap *bootstrap, double min_gain,
+		  size_t n_threads, struct suspects *ret_suspects, struct err *err)
+{
+	CLEANUP(search_release)
+	struct search search = {
+		.trace = trace,
+		.cost = cost,
+		.bootstrap = bootstrap,
+		.step_times = step_times,
+		.min_gain = min_gain,
+	};
+	size_t i;
+	int r;
+
+	search.wave = &search.kept;
+	*ret_suspects = (struct suspects){ .enough = bootstrap_is_enough(bootstrap),
+					   .steps_needed = BOOTSTRAP_STEPS_MIN };
+	search.subjects = subjects_of(&trace->job);
+	if (search.subjects.n < 2)
+		return 0;
+	r = wave_open(&search.kept, trace, graph, cost, n_threads, err);
+	if (r < 0)
+		return r;
+	search.left_out = xcalloc(n_workers(&search), sizeof(*search.left_out));
+	search.pace = pace_find(trace, cost);
+	search.n_tried = subjects_worst(&search.subjects, &search.pace, search.left_out,
+					SUSPECTS_BY_COMPUTE, SUSPECTS_BY_TRANSFER, search.tried);
+	find_sets(&search);
+	search.wave = &search.brief;
+	for (i = 0; i < search.n_sets; i++) {
+		r = wave_open(&search.brief, trace, graph, cost, n_threads, err);
+		if (r < 0)
+			return r;
+		add_rest(&search, &search.sets[i]);
+		wave_run(&search.brief);
+		judge(&search, &search.sets[i]);
+		wave_release(&search.brief);
+	}
+	if (search.n_sets)
+		*ret_suspects = answer(&search);
+	return 0;
+}
+
+void suspects_release(struct suspects *suspects)
+{
+	size_t i;
+
+	for (i = 0; i < suspects->n; i++)
+		free(suspects->list[i].workers);
+	*suspects = (struct suspects){ 0 };
+}
