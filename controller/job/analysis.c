@@ -43,6 +43,7 @@ struct analysis {
 	sd_event_source *timer;
 	struct heard out, words;
 	pid_t pid;
+	char *trace;	 /* its path, which is nobody's business outside */
 	const char *cut; /* why we killed it; NULL: we did not */
 };
 
@@ -76,6 +77,7 @@ static void forget(struct analysis *a)
 	hush(&a->out);
 	hush(&a->words);
 	a->cut = NULL;
+	free(TAKE(a->trace));
 }
 
 bool analysis_runs(const struct analysis *a)
@@ -122,7 +124,7 @@ static int listen_to(struct analysis *a, struct heard *h, int fd)
 
 /* --- its end --- */
 
-/* The last line of what it complained of, without the name of the program; new memory. */
+/* The last line of what it complained of, without the names of program and file; new memory. */
 static char *last_words(const struct analysis *a)
 {
 	static const char own[] = "assay-attribute: ";
@@ -134,7 +136,11 @@ static char *last_words(const struct analysis *a)
 		text[--length] = '\0';
 	line = strrchr(text, '\n');
 	line = line ? line + 1 : text;
-	return utf8_clean(starts_with(line, own) ? line + strlen(own) : line);
+	if (starts_with(line, own))
+		line += strlen(own);
+	if (a->trace && starts_with(line, a->trace) && starts_with(line + strlen(a->trace), ": "))
+		line += strlen(a->trace) + strlen(": ");
+	return utf8_clean(line);
 }
 
 static enum analysis_result conclude(const struct analysis *a, const siginfo_t *info,
@@ -286,6 +292,7 @@ int analysis_start(struct analysis *a, const char *trace, const char *meta, stru
 
 	if (a->child)
 		return err_set(err, EBUSY, "an analysis is under way");
+	a->trace = xstrdup(trace);
 	r = pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(words, O_CLOEXEC) < 0 ||
 			    fcntl(words[0], F_SETFL, O_NONBLOCK) < 0 ||
 			    fcntl(out[1], F_SETFL, 0) < 0
@@ -295,7 +302,10 @@ int analysis_start(struct analysis *a, const char *trace, const char *meta, stru
 		closep(&out[i]);
 		closep(&words[i]);
 	}
-	return r < 0 ? err_errno(err, -r, "cannot start assay-attribute") : 0;
+	if (r == 0)
+		return 0;
+	free(TAKE(a->trace));
+	return err_errno(err, -r, "cannot start assay-attribute");
 }
 
 void analysis_free(struct analysis *a)

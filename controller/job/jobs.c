@@ -282,7 +282,10 @@ static void on_analysis(void *context, enum analysis_result result, const char *
 		return;
 	}
 	r = summary_read(text, &summary, &err);
-	if (r == 0)
+	if (r == 0 && streq(json_string_value(json_object_get(summary, "label")), "rejected"))
+		end(j, WINDOW_REJECTED, json_string_value(json_object_get(summary, "sentence")),
+		    NULL);
+	else if (r == 0)
 		found(j, summary);
 	else if (r == -ERANGE)
 		end(j, WINDOW_REJECTED, err.msg, NULL);

@@ -130,8 +130,9 @@ static void alone_is_the_same_as_one_after_the_other(void)
 			double room[65536], times[PIPELINE_STEPS], ideal[2048];
 			uint8_t choices[2048];
 			uint32_t first[5] = { 0 }, rank = (uint32_t)d;
-			struct whatif whatif = { choices, { first, &rank }, NULL, ideal, false,
-						 times, NULL };
+			struct whatif whatif = {
+				choices, { first, &rank }, NULL, ideal, false, times, NULL
+			};
 
 			CHECK(simulation_room(&simulation) <= ARRAY_SIZE(room));
 			CHECK(a.graph->n_keys <= ARRAY_SIZE(ideal));
@@ -181,8 +182,9 @@ static void nodes_together_are_the_same_as_one_by_one(void)
 		}
 		for (node = 0; node < a.trace->job.n_nodes; node++) {
 			uint32_t first[5] = { 0 }, ranks[16], n = 0;
-			struct whatif whatif = { choices, { first, ranks }, NULL, ideal, false,
-						 times, NULL };
+			struct whatif whatif = {
+				choices, { first, ranks }, NULL, ideal, false, times, NULL
+			};
 
 			for (w = 0; w < 16; w++) {
 				size_t worker = w % 4 * 4 + w / 4; /* by stage */

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real traces, and bad ones, through the controller and its own assay-attribute: who is blamed, and what is said of what cannot be."""
+import gzip
+import json
+import random
+import subprocess
+import urllib.parse
+from pathlib import Path
+
+import pytest
+from fixtures_controller import controller  # noqa: F401
+from waiting import wait_for
+
+TOP = Path(__file__).resolve().parents[2]
+TRACES = TOP.parent / "shared" / "traces"
+END_S = 120
+ENDS = {"analysed", "rejected", "failed"}
+AGES = ((900, 700), (130, 10))  # of two windows that are apart
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """Lines of a trace of eight hosts, of which gpu-03 is slow."""
+    out = tmp_path_factory.mktemp("trace") / "good"
+    with open(out, "w") as file:
+        subprocess.run([TOP / "tests/fleet/job_trace.py", "--job", "a/b", "--dp", "4", "--pp", "2", "--steps", "12", "--slow", "gpu-03"],
+                       stdout=file, check=True, timeout=60)
+    return out.read_text().splitlines()
+
+
+def send(c, body, job="a/b", ages=AGES[1], **more):
+    headers = {"Assay-First-Step-Age": str(ages[0]), "Assay-Last-Step-Age": str(ages[1])}
+    answer = c.call("POST", "/v1/traces?" + urllib.parse.urlencode({"job": job, **more}), body, headers=headers)
+    assert answer.status == 202, answer.body
+
+    def ended():
+        items = c.get(f"/v1/jobs/{answer.json['id']}/windows").json["items"]
+        return next((w for w in items if w["id"] == answer.json["window"] and w["state"] in ENDS), None)
+    found = wait_for(ended, END_S)
+    assert found, c.log()
+    return found, c.get(f"/v1/jobs/{answer.json['id']}").json
+
+
+def text(lines):
+    return ("\n".join(lines) + "\n").encode()
+
+
+def changed(lines, change, meta=None):
+    """The trace with each operation as `change` makes it: None leaves it out."""
+    first = {**json.loads(lines[0]), **(meta or {})}
+    made = (change(json.loads(line)) for line in lines[1:])
+    return text([json.dumps(first), *(json.dumps(o) for o in made if o is not None)])
+
+
+def jumped(o):
+    return {**o, "start_ts": o["start_ts"] + 3600 * (o["dp_rank"] == 2 and o["step"] >= 106)}
+
+
+BAD = {
+    "cut within a line": (lambda lines: text(lines)[:5000], "line 31"),
+    "cut within gzip": (lambda lines: gzip.compress(text(lines))[:2000], "part of it is missing"),
+    "no trace": (lambda lines: b"\x7fELF" + bytes(1000), "line 1"),
+    "a long line that unpacks to much": (lambda lines: gzip.compress(lines[0].encode() + b"\n" + b"a" * (64 << 20)), "longer than 65536 bytes"),
+    "16385 ranks of a worker": (lambda lines: changed(lines, dict, {"tp_size": 16385, "world_size": 131080, "ranks": []}), "tp_size: 16385"),
+    "more ranks than operations": (lambda lines: changed(lines, lambda o: None if o["stage"] else o,
+                                                         {"dp_size": 2049, "pp_size": 1, "world_size": 16392, "ranks": []}), "2049 DP ranks"),
+    "a rank twice": (lambda lines: text(lines + lines[1:50]), "is there twice"),
+    "a rank missing": (lambda lines: changed(lines, lambda o: None if o["stage"] and o["dp_rank"] == 2 else o), "0 of 12 steps are whole"),
+    "a clock that jumps": (lambda lines: changed(lines, jumped), "does not add up"),
+}
+
+
+@pytest.mark.once
+def test_a_bad_trace_is_rejected_in_one_sentence_and_costs_only_that(controller, good, tmp_path):
+    c = controller()
+    for name, (make, words) in BAD.items():
+        window, job = send(c, make(good), job=name.replace(" ", "-"))
+        assert window["state"] == "rejected" and words in window["reason"], (name, window)
+        assert "\n" not in window["reason"] and str(tmp_path) not in window["reason"]
+        assert job["state"] == "rejected" and job["suspect"] is None
+    window, job = send(c, text(good))
+    assert window["state"] == "analysed" and window["suspect"] == "gpu-03" and job["state"] == "watched"
+
+
+@pytest.mark.once
+def test_a_slow_host_is_suspected_whatever_the_order_of_lines(controller, good):
+    c = controller()
+    dice = random.Random(11)
+    for i, ages in enumerate(AGES):
+        lines = [good[0], *dice.sample(good[1:], len(good) - 1)]
+        window, job = send(c, gzip.compress(text(lines)), ages=ages)
+        assert window["suspect"] == "gpu-03" and not window["coarse"], i
+    assert job["state"] == "suspected" and [s["name"] for s in job["suspects"]] == ["gpu-03"]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name,suspect,state", [("AR", "dp 0 stage 0", "suspected"), ("SE", None, "owner informed"), ("ST", None, "owner informed")])
+def test_published_traces_blame_whom_they_should(controller, name, suspect, state):
+    if not TRACES.is_dir():
+        pytest.skip("no published traces beside the repository (shared/traces)")
+    c = controller()
+    meta = (TRACES / f"meta-{name}.yaml").read_text()
+    body = gzip.decompress((TRACES / f"trace-{name}.csv.gz").read_bytes())
+    for ages, sent in zip(AGES, (body, gzip.compress(body))):
+        window, job = send(c, sent, job=name, ages=ages, meta=meta)
+        assert window["state"] == "analysed" and window["suspect"] == suspect
+    assert job["state"] == state and len(job["suspects"]) == (suspect is not None)
