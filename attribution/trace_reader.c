@@ -40,6 +40,8 @@ struct block {
 struct trace_reader {
 	struct input *input;
 	struct line_style style;
+	char *head; /* the first line: files of one job put together have it again */
+	size_t head_length;
 	struct trace_builder *builder;
 	struct progress progress;
 	size_t n_workers;
@@ -165,6 +167,14 @@ static struct block take_block(struct worker *worker)
 	return block;
 }
 
+static bool is_head(const struct trace_reader *reader, const char *at, const char *end)
+{
+	const size_t length = reader->head_length;
+
+	return (size_t)(end - at) > length && at[length] == '\n' &&
+	       memcmp(at, reader->head, length) == 0;
+}
+
 static int read_lines(struct worker *worker, struct block *block, uint64_t *ret_n, struct err *err)
 {
 	const char *at = worker->buffer, *end = at + block->length;
@@ -174,6 +184,11 @@ static int read_lines(struct worker *worker, struct block *block, uint64_t *ret_
 
 	trace_part_begin(worker->part, block->number);
 	while (at < end) {
+		if (is_head(worker->reader, at, end)) {
+			at += worker->reader->head_length + 1;
+			block->line++;
+			continue;
+		}
 		r = line_read(&worker->lines, &at, &op, err);
 		if (r > 0) {
 			r = trace_part_add(worker->part, &op, block->line, err);
@@ -366,6 +381,8 @@ int trace_reader_open(const char *path, const char *meta, struct trace_reader **
 		r = read_head(reader, &line, meta, &job, err);
 	if (r < 0)
 		return r;
+	reader->head = xstrndup(strbuf_text(&line), line.len);
+	reader->head_length = line.len;
 	begin(reader, &job);
 	*ret_reader = TAKE(reader);
 	return 0;
@@ -385,5 +402,6 @@ void trace_reader_free(struct trace_reader *reader)
 	if (reader->builder)
 		trace_builder_free(reader->builder);
 	(void)pthread_mutex_destroy(&reader->lock);
+	free(reader->head);
 	free(reader);
 }

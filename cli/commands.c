@@ -217,7 +217,7 @@ const struct command commands[] = {
 	  .summary = "send the trace of a job, to learn what slows it",
 	  .description =
 		  "TRACE is what assay-attribute reads: optrace/1 (assay-optrace makes it of "
-		  "profiles) or CSV with --meta, plain, gzip or zstd, at most 64 MiB; - is "
+		  "profiles) or CSV with --meta, plain, gzip or zstd, at most 32 MiB; - is "
 		  "standard input. Some ten steps or more, whole on all ranks; each one is a "
 		  "window of the job. Sent again, it counts once.\n\n"
 		  "Without --ages nobody knows when its steps were: then it may lead to a test of "

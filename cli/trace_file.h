@@ -7,7 +7,7 @@
 struct err;
 
 enum {
-	TRACE_FILE_MAX = 64 * 1024 * 1024
+	TRACE_FILE_MAX = 32 * 1024 * 1024
 }; /* bytes that are sent at once: what the controller takes */
 
 /*

@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,10 +23,12 @@
 #include "lib/sys/paths.h"
 
 enum {
+	STATUS_NO_TRACE = 126,
 	STATUS_NO_PROGRAM = 127,
 	STATUS_USAGE = 2,  /* or a trace that says what cannot be */
 	ARGUMENTS_MAX = 8, /* with the name and the NULL */
 	READ_SIZE = 16384,
+	PIECE_SIZE = 1 << 20,
 };
 
 /* What one of its two descriptors said so far. */
@@ -77,7 +81,6 @@ static void forget(struct analysis *a)
 	hush(&a->out);
 	hush(&a->words);
 	a->cut = NULL;
-	free(TAKE(a->trace));
 }
 
 bool analysis_runs(const struct analysis *a)
@@ -124,22 +127,22 @@ static int listen_to(struct analysis *a, struct heard *h, int fd)
 
 /* --- its end --- */
 
-/* The last line of what it complained of, without the names of program and file; new memory. */
+/* The last line of what it complained of, without the names of program and input; new memory. */
 static char *last_words(const struct analysis *a)
 {
-	static const char own[] = "assay-attribute: ";
+	static const char *const own[] = { "assay-attribute: ", "standard input: " };
 	CLEANUP(freep) char *text = xstrdup(strbuf_text(&a->words.text));
-	size_t length = strlen(text);
+	size_t length = strlen(text), i;
 	const char *line;
 
 	while (length > 0 && text[length - 1] == '\n')
 		text[--length] = '\0';
 	line = strrchr(text, '\n');
 	line = line ? line + 1 : text;
-	if (starts_with(line, own))
-		line += strlen(own);
-	if (a->trace && starts_with(line, a->trace) && starts_with(line + strlen(a->trace), ": "))
-		line += strlen(a->trace) + strlen(": ");
+	for (i = 0; i < ARRAY_SIZE(own); i++) {
+		if (starts_with(line, own[i]))
+			line += strlen(own[i]);
+	}
 	return utf8_clean(line);
 }
 
@@ -164,6 +167,10 @@ static enum analysis_result conclude(const struct analysis *a, const siginfo_t *
 	}
 	if (info->si_status == STATUS_NO_PROGRAM) {
 		*ret_text = xstrdup("assay-attribute cannot be started: is it installed?");
+		return ANALYSIS_FAILED;
+	}
+	if (info->si_status == STATUS_NO_TRACE) {
+		*ret_text = xstrdup("what was kept of the trace cannot be read");
 		return ANALYSIS_FAILED;
 	}
 	*ret_text = last_words(a);
@@ -191,7 +198,7 @@ static int on_timer(sd_event_source *source UNUSED, uint64_t now_us UNUSED, void
 	return 0;
 }
 
-/* --- its start --- */
+/* --- the child --- */
 
 static void set_limit(int resource, rlim_t most)
 {
@@ -200,11 +207,41 @@ static void set_limit(int resource, rlim_t most)
 	(void)setrlimit((__rlimit_resource_t)resource, &limit);
 }
 
-/* In the child: nothing but calls that a signal handler may make. */
-static void exec_program(const char *program, char *const *argv, const int ends[3], pid_t parent)
+/* What follows is in the child: nothing but calls that a signal handler may make. */
+
+/* Add the file to what was put together so far. */
+static bool append(int to, const char *path)
+{
+	const int from = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = from < 0 ? -1 : 1;
+
+	while (n > 0)
+		n = sendfile(to, from, NULL, PIECE_SIZE);
+	(void)close(from);
+	return n == 0;
+}
+
+/* The trace; < 0: it cannot be read. */
+static int open_trace(const char *const *files)
+{
+	int all;
+
+	if (!files[1])
+		return open(files[0], O_RDONLY | O_CLOEXEC);
+	all = memfd_create("trace", MFD_CLOEXEC);
+	for (; all >= 0 && *files; files++) {
+		if (!append(all, *files))
+			return -1;
+	}
+	(void)lseek(all, 0, SEEK_SET);
+	return all;
+}
+
+static void exec_program(const char *program, char *const *argv, const char *const *files,
+			 const int ends[2], pid_t parent)
 {
 	sigset_t none;
-	int i;
+	int trace;
 
 	(void)sigemptyset(&none);
 	(void)signal(SIGPIPE, SIG_DFL);
@@ -216,13 +253,19 @@ static void exec_program(const char *program, char *const *argv, const int ends[
 	(void)setpriority(PRIO_PROCESS, 0, ANALYSIS_NICE);
 	set_limit(RLIMIT_AS, ANALYSIS_MEMORY_MAX);
 	set_limit(RLIMIT_CPU, ANALYSIS_CPU_S);
-	set_limit(RLIMIT_FSIZE, 0);
 	set_limit(RLIMIT_CORE, 0);
-	for (i = 0; i < 3; i++)
-		(void)dup2(ends[i], i);
+	trace = open_trace(files);
+	if (trace < 0)
+		_exit(STATUS_NO_TRACE);
+	set_limit(RLIMIT_FSIZE, 0);
+	(void)dup2(trace, STDIN_FILENO);
+	(void)dup2(ends[0], STDOUT_FILENO);
+	(void)dup2(ends[1], STDERR_FILENO);
 	(void)execv(program, argv);
 	_exit(STATUS_NO_PROGRAM);
 }
+
+/* --- its start --- */
 
 static int watch(struct analysis *a)
 {
@@ -235,14 +278,13 @@ static int watch(struct analysis *a)
 }
 
 /* As execv() wants them: in memory of the child's own. */
-static int spawn(struct analysis *a, const char *trace, const char *meta, const int ends[3])
+static int spawn(struct analysis *a, const char *const *files, const char *meta, const int ends[2])
 {
 	CLEANUP(freep) char *dir = paths_programs();
 	CLEANUP(freep) char *program = xasprintf("%s/assay-attribute", dir);
 	CLEANUP(freep) char *shape = meta ? xasprintf("--meta=%s", meta) : NULL;
 	const char *const arguments[ARGUMENTS_MAX] = {
-		"assay-attribute", "--summary", "--min-slowdown=1.03",
-		"--bootstrap=200", trace,	shape
+		"assay-attribute", "--summary", "--min-slowdown=1.03", "--bootstrap=200", "-", shape
 	};
 	char *argv[ARGUMENTS_MAX] = { NULL };
 	const pid_t parent = getpid();
@@ -254,7 +296,7 @@ static int spawn(struct analysis *a, const char *trace, const char *meta, const 
 	a->pid = fork();
 	r = a->pid < 0 ? -errno : 0;
 	if (a->pid == 0)
-		exec_program(program, argv, ends, parent);
+		exec_program(program, argv, files, ends, parent);
 	else if (a->pid > 0)
 		(void)setpgid(a->pid, a->pid); /* whoever is first */
 	for (n = 0; argv[n]; n++)
@@ -262,12 +304,11 @@ static int spawn(struct analysis *a, const char *trace, const char *meta, const 
 	return r;
 }
 
-static int start(struct analysis *a, const char *trace, const char *meta, const int out[2],
+static int start(struct analysis *a, const char *const *files, const char *meta, const int out[2],
 		 const int words[2])
 {
-	CLEANUP(closep) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	const int ends[3] = { null, out[1], words[1] };
-	int r = null < 0 ? -errno : spawn(a, trace, meta, ends);
+	const int ends[2] = { out[1], words[1] };
+	int r = spawn(a, files, meta, ends);
 
 	if (r < 0)
 		return r;
@@ -284,7 +325,7 @@ static int start(struct analysis *a, const char *trace, const char *meta, const 
 	return MIN(r, 0);
 }
 
-int analysis_start(struct analysis *a, const char *trace, const char *meta, struct err *err)
+int analysis_start(struct analysis *a, const char *const *files, const char *meta, struct err *err)
 {
 	int out[2] = { -1, -1 }, words[2] = { -1, -1 };
 	size_t i;
@@ -292,20 +333,16 @@ int analysis_start(struct analysis *a, const char *trace, const char *meta, stru
 
 	if (a->child)
 		return err_set(err, EBUSY, "an analysis is under way");
-	a->trace = xstrdup(trace);
 	r = pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(words, O_CLOEXEC) < 0 ||
 			    fcntl(words[0], F_SETFL, O_NONBLOCK) < 0 ||
 			    fcntl(out[1], F_SETFL, 0) < 0
 		    ? -errno
-		    : start(a, trace, meta, out, words);
+		    : start(a, files, meta, out, words);
 	for (i = 0; i < 2; i++) {
 		closep(&out[i]);
 		closep(&words[i]);
 	}
-	if (r == 0)
-		return 0;
-	free(TAKE(a->trace));
-	return err_errno(err, -r, "cannot start assay-attribute");
+	return r < 0 ? err_errno(err, -r, "cannot start assay-attribute") : 0;
 }
 
 void analysis_free(struct analysis *a)

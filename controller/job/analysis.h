@@ -3,7 +3,8 @@
  * One analysis of a trace at a time: `assay-attribute --summary` as a child of its own, since the
  * trace is a stranger's. It has limits of memory, processor and wall time, of what it prints and
  * of what it writes; at the end of one of them its whole process group is killed, and it dies with
- * this program. Nothing here blocks.
+ * this program. It reads the trace from its standard input, which the child puts together where
+ * the trace has parts. Nothing here blocks.
  */
 #pragma once
 
@@ -41,7 +42,11 @@ struct analysis *analysis_new(struct sd_event *loop,
 void analysis_free(struct analysis *analysis);
 DEFINE_CLEANUP(struct analysis *, analysis_free, analysis_freep);
 
-/* Of the file `trace`, in the shape of the file `meta` unless that is NULL. -EBUSY: one runs. */
-int analysis_start(struct analysis *analysis, const char *trace, const char *meta, struct err *err);
+/*
+ * Of the trace in `files` (paths up to NULL), in the shape of the file `meta` unless that is NULL.
+ * -EBUSY: one runs.
+ */
+int analysis_start(struct analysis *analysis, const char *const *files, const char *meta,
+		   struct err *err);
 
 bool analysis_runs(const struct analysis *analysis);

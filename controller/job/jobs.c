@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "controller/actions/remediation.h"
@@ -17,18 +18,22 @@
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/sha256.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
 enum {
-	TRIES_MAX = 2,	  /* analyses of a window that come to nothing */
-	LATEST_SHOWN = 5, /* windows, beside their job */
+	TRIES_MAX = 2,	   /* analyses of a window that come to nothing */
+	MISSING_MAX = 200, /* bytes of the names of parts that never came */
+	LATEST_SHOWN = 5,  /* windows, beside their job */
 	/* The digest of a larger one is not taken only to learn that it came before. */
 	DIGEST_SOON_MAX = 4 * 1024 * 1024,
 };
 
 #define WINDOWS_KEPT_US (30 * USEC_PER_DAY)
 #define JOBS_KEPT_US (365 * USEC_PER_DAY)
+/* So long a part that is sent again is known. */
+#define PARTS_KEPT_US USEC_PER_DAY
 #define THIN_EVERY_US USEC_PER_HOUR
 
 struct jobs {
@@ -38,7 +43,7 @@ struct jobs {
 	struct jobs_counts counts;
 	/* Of the window that is being analysed, or was last. */
 	int64_t window, job;
-	int64_t tries;
+	int64_t parts, tries;
 	bool under_way; /* until its end is durable */
 	bool ended;	/* its end is in the open transaction */
 	bool looking;	/* something may be queued */
@@ -68,22 +73,6 @@ static void digest(const struct jobs_window *w, char ret[static SHA256_HEX_SIZE]
 	sha256_hex(&sum, ret);
 }
 
-/* Has the same come before? 1: yes, and `ret` says so. */
-static int find(struct service *s, const struct jobs_window *w, int64_t job, const char *hex,
-		struct jobs_queued *ret, struct err *err)
-{
-	const struct store_trace_window like = { .job = job, .run = w->run, .digest = hex };
-	enum window_state state;
-	int r = store_find_window(s->store, &like, &ret->window, &state, err);
-
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	ret->job = job;
-	ret->state = (int)state;
-	ret->known = true;
-	return 1;
-}
-
 static int refuse_for(struct jobs_queued *ret, uint64_t wait_us, struct err *err, const char *why)
 {
 	ret->wait_s = (unsigned)(wait_us / USEC_PER_SEC + 1);
@@ -111,55 +100,175 @@ static int check_pace(struct service *s, int64_t job, uint64_t now_us, struct jo
 	return 0;
 }
 
-static int queue(struct jobs *j, const struct jobs_window *w, int64_t job, const char *hex,
-		 uint64_t now_us, struct jobs_queued *ret, struct err *err)
+/* Its row as it begins, with all that has come of it. */
+static struct store_trace_window begun(const struct jobs_window *w, int64_t job, const char *hex,
+				       uint64_t now_us)
 {
-	const struct store_trace_window row = {
+	return (struct store_trace_window){
 		.job = job,
 		.run = w->run,
 		.digest = hex,
+		.parts = w->of,
+		.came = 1,
+		.bytes = (int64_t)w->length,
 		.received_us = now_us,
 		.from_us = w->from_us,
 		.until_us = w->until_us,
 	};
-	int r = store_queue_window(j->s->store, &row, &ret->window, err);
+}
 
-	if (r == 0)
-		r = trace_files_put(&j->files, ret->window, w->bytes, w->length, w->meta, err);
+static int keep_file(struct jobs *j, const struct jobs_window *w, int64_t window,
+		     struct jobs_queued *ret, struct err *err)
+{
+	ret->window = window;
+	ret->state = WINDOW_QUEUED;
+	j->looking = true;
+	return trace_files_put(&j->files, window, w->part, w->bytes, w->length, w->meta, err);
+}
+
+static int queue(struct jobs *j, const struct jobs_window *w, struct store_trace_window *row,
+		 struct jobs_queued *ret, struct err *err)
+{
+	int r = store_queue_window(j->s->store, row, &row->id, err);
+
+	if (r == 0 && w->of > 1)
+		r = store_add_part(j->s->store, row, w->part, row->digest, true, err);
 	if (r < 0)
 		return r;
-	ret->job = job;
-	ret->state = WINDOW_QUEUED;
 	j->counts.windows[WINDOW_QUEUED]++;
-	j->looking = true;
-	return 0;
+	ret->came = 1;
+	return keep_file(j, w, row->id, ret, err);
+}
+
+/* --- a part comes --- */
+
+/* The window of the run that waits for parts. */
+struct open_window {
+	struct store_trace_window row;
+	char digest[SHA256_HEX_SIZE];
+	bool found;
+};
+
+static void take_open(void *context, const struct store_trace_window *w)
+{
+	struct open_window *ret = context;
+
+	ret->row = *w;
+	(void)snprintf(ret->digest, sizeof(ret->digest), "%s", w->digest);
+	ret->row.digest = ret->digest;
+	ret->row.reason = ret->row.summary = NULL;
+	ret->found = true;
+}
+
+static int check_part(struct service *s, const struct jobs_window *w,
+		      const struct open_window *open, struct err *err)
+{
+	bool there = false;
+	int r;
+
+	if (open->row.parts != w->of)
+		return err_set(err, EEXIST,
+			       "window %" PRId64 " of this run waits for the rest of %" PRId64
+			       " parts: send one of these, or wait until it is over",
+			       open->row.id, open->row.parts);
+	r = store_has_part(s->store, open->row.id, w->part, &there, err);
+	if (r == 0 && there)
+		r = err_set(err, EEXIST,
+			    "part %" PRId64 " of window %" PRId64 " has come, and is another",
+			    w->part, open->row.id);
+	if (r == 0 && open->row.bytes + (int64_t)w->length > TRACE_JOINED_MAX)
+		r = err_set(err, E2BIG, "the parts of a window have at most %d MiB together",
+			    TRACE_JOINED_MAX / (1024 * 1024));
+	return r;
+}
+
+/* One more of the window that waits for it. */
+static int join(struct jobs *j, const struct jobs_window *w, const struct open_window *open,
+		const char *hex, struct jobs_queued *ret, struct err *err)
+{
+	struct store_trace_window row = open->row;
+	int r = check_part(j->s, w, open, err);
+
+	row.bytes = (int64_t)w->length;
+	row.from_us = w->from_us;
+	row.until_us = w->until_us;
+	if (r == 0)
+		r = store_add_part(j->s->store, &row, w->part, hex, false, err);
+	ret->came = open->row.came + 1;
+	return r < 0 ? r : keep_file(j, w, open->row.id, ret, err);
+}
+
+/* --- either --- */
+
+/* Has the same come before? 1: yes, and `ret` says so. */
+static int find(struct service *s, const struct jobs_window *w, int64_t job, const char *hex,
+		struct jobs_queued *ret, struct err *err)
+{
+	const struct store_trace_window like = { .job = job, .run = w->run, .digest = hex };
+	enum window_state state;
+	int r = w->of > 1
+			? store_find_part(s->store, &like, w->part, hex, &ret->window, &state, err)
+			: store_find_window(s->store, &like, &ret->window, &state, err);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	ret->job = job;
+	ret->state = (int)state;
+	ret->known = true;
+	ret->came = w->of;
+	return 1;
+}
+
+/* What there is of the job, when there is such a job. */
+struct known_job {
+	int64_t id; /* 0: there is none */
+	struct open_window open;
+};
+
+static int find_job(struct service *s, const struct jobs_window *w, struct known_job *ret,
+		    struct err *err)
+{
+	struct store_trace_window run = { .run = w->run };
+	int r = store_find_job(s->store, w->job, &run.job, err);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	ret->id = run.job;
+	return w->of == 1 ? 0 : store_open_window(s->store, &run, take_open, &ret->open, err);
 }
 
 int jobs_take(struct service *s, const struct jobs_window *w, struct jobs_queued *ret,
 	      struct err *err)
 {
 	const uint64_t now_us = clock_real_us();
+	struct known_job job = { .id = 0 };
+	struct store_trace_window row;
 	char hex[SHA256_HEX_SIZE] = "";
 	struct err why = ERR_INIT;
-	int64_t job = 0;
-	int r, pace;
+	int pace = 0, r;
 
 	*ret = (struct jobs_queued){ 0 };
-	r = store_find_job(s->store, w->job, &job, err);
-	if (r < 0 && r != -ENOENT)
+	r = find_job(s, w, &job, err);
+	if (r < 0)
 		return r;
-	pace = r == 0 ? check_pace(s, job, now_us, ret, &why) : 0;
+	if (job.id && !job.open.found)
+		pace = check_pace(s, job.id, now_us, ret, &why);
 	if (pace < 0 && (pace != -EAGAIN || w->length > DIGEST_SOON_MAX))
-		return err_wrap(err, err_set(err, -pace, "%s", why.msg), "%.80s", w->job);
+		return err_set(err, -pace, "%.80s: %s", w->job, why.msg);
 	digest(w, hex);
-	if (r == 0)
-		r = find(s, w, job, hex, ret, err);
-	if (r == 1 || (r < 0 && r != -ENOENT))
+	if (job.id)
+		r = find(s, w, job.id, hex, ret, err);
+	if (r != 0)
 		return MIN(r, 0);
 	if (pace < 0)
 		return err_set(err, -pace, "%.80s: %s", w->job, why.msg);
-	r = store_need_job(s->store, w->job, now_us, &job, err);
-	return r < 0 ? r : queue(s->jobs, w, job, hex, now_us, ret, err);
+	r = store_need_job(s->store, w->job, now_us, &ret->job, err);
+	if (r < 0)
+		return r;
+	if (job.open.found)
+		return join(s->jobs, w, &job.open, hex, ret, err);
+	row = begun(w, ret->job, hex, now_us);
+	return queue(s->jobs, w, &row, ret, err);
 }
 
 /* --- what is found --- */
@@ -301,18 +410,70 @@ static void take_next(void *context, const struct store_trace_window *w)
 
 	j->window = w->id;
 	j->job = w->job;
+	j->parts = w->parts;
 	j->tries = w->tries;
 	j->under_way = true;
 }
 
 static void start(struct jobs *j)
 {
-	CLEANUP(freep) char *trace = trace_files_trace(&j->files, j->window);
+	char **files = xcalloc((size_t)j->parts + 1, sizeof(*files));
 	CLEANUP(freep) char *meta = trace_files_meta(&j->files, j->window);
 	struct err err = ERR_INIT;
+	int64_t i;
+	int r;
 
-	if (analysis_start(j->analysis, trace, meta, &err) < 0)
+	for (i = 0; i < j->parts; i++)
+		files[i] = trace_files_trace(&j->files, j->window, i + 1);
+	r = analysis_start(j->analysis, (const char *const *)files, meta, &err);
+	for (i = 0; i < j->parts; i++)
+		free(files[i]);
+	free(files);
+	if (r < 0)
 		try_again(j, err.msg);
+}
+
+/* "3, 7-9": those that are not there. */
+struct missing {
+	struct strbuf words;
+	int64_t next; /* the first that was not looked at */
+};
+
+static void add_missing(void *context, int64_t part)
+{
+	struct missing *m = context;
+	const char *comma = m->words.len > 0 ? ", " : "";
+
+	if (part == m->next + 1)
+		(void)strbuf_printf(&m->words, "%s%" PRId64, comma, m->next);
+	else if (part > m->next)
+		(void)strbuf_printf(&m->words, "%s%" PRId64 "-%" PRId64, comma, m->next, part - 1);
+	m->next = part + 1;
+}
+
+/* A window whose parts do not all come is rejected. */
+static void end_late(struct jobs *j, uint64_t now_us)
+{
+	struct missing missing = { .words = STRBUF_INIT(MISSING_MAX), .next = 1 };
+	CLEANUP(freep) char *reason = NULL;
+	struct err err = ERR_INIT;
+	int r;
+
+	if (j->under_way || j->s->failing)
+		return;
+	r = store_late_window(j->s->store, now_us - MIN(now_us, JOB_PARTS_US), take_next, j, &err);
+	if (r == 0 && j->under_way)
+		r = store_trace_parts(j->s->store, j->window, add_missing, &missing, &err);
+	if (r == 0 && j->under_way) {
+		add_missing(&missing, j->parts + 1);
+		reason = xasprintf("these of its %" PRId64 " parts never came: %s", j->parts,
+				   strbuf_text(&missing.words));
+		end(j, WINDOW_REJECTED, reason, NULL);
+	} else if (r < 0) {
+		j->under_way = false;
+		log_warning("parts of windows cannot be read: %s", err.msg);
+	}
+	strbuf_release(&missing.words);
 }
 
 /* Only what is durable is analysed, so this comes after a commit. */
@@ -336,7 +497,7 @@ static void on_committed(struct service *s)
 	if (!j)
 		return;
 	if (j->ended) {
-		trace_files_drop(&j->files, j->window);
+		trace_files_drop(&j->files, j->window, j->parts);
 		j->counts.windows[j->end]++;
 		j->ended = j->under_way = false;
 		j->looking = true;
@@ -368,11 +529,13 @@ static void on_tick(struct service *s)
 	if (!s->failing && mono_us >= j->thin_us) {
 		j->thin_us = mono_us + THIN_EVERY_US;
 		if (store_thin_jobs(s->store, now_us - MIN(now_us, WINDOWS_KEPT_US),
-				    now_us - MIN(now_us, JOBS_KEPT_US), &err) < 0)
+				    now_us - MIN(now_us, JOBS_KEPT_US),
+				    now_us - MIN(now_us, PARTS_KEPT_US), &err) < 0)
 			service_failed(s, &err);
 		else
 			service_touch(s);
 	}
+	end_late(j, now_us);
 	if (!store_dirty(s->store))
 		look(j);
 }

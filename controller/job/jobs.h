@@ -25,10 +25,14 @@ enum { JOB_WINDOWS_AT_ONCE = 4 };
 
 extern const struct controller_part jobs_part;
 
-/* A window as it comes. All borrowed. */
+/* A window in parts is rejected when they have not all come so long after the first. */
+#define JOB_PARTS_US (2 * USEC_PER_MIN)
+
+/* A window as it comes, or a part of one. All borrowed. */
 struct jobs_window {
 	const char *job;
 	int64_t run;
+	int64_t part, of;  /* the first is 1; 1 of 1: it comes whole */
 	const void *bytes; /* the trace */
 	size_t length;
 	const char *meta;	    /* YAML of its shape, or NULL */
@@ -40,6 +44,7 @@ struct jobs_queued {
 	int64_t job, window;
 	int state;	 /* enum window_state */
 	bool known;	 /* the same trace had come before */
+	int64_t came;	 /* parts of it, with this one */
 	unsigned wait_s; /* with -EAGAIN: come again after so many seconds */
 };
 
@@ -48,7 +53,8 @@ bool jobs_name_ok(const char *name);
 
 /*
  * Take a window: it is durable with the next commit. -EAGAIN: too soon after the one before of its
- * job, or too many are queued; -EDQUOT: no room for another job; -EIO and others: it could not be
+ * job, or too many are queued; -EEXIST: it does not fit the parts that have come; -E2BIG: they are
+ * too large together; -EDQUOT: no room for another job; -EIO and others: it could not be
  * written, and the store has taken back all since the last commit.
  */
 int jobs_take(struct service *s, const struct jobs_window *window, struct jobs_queued *ret,

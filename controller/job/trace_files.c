@@ -40,9 +40,9 @@ void trace_files_release(struct trace_files *files)
 
 /* --- traces --- */
 
-char *trace_files_trace(const struct trace_files *files, int64_t window)
+char *trace_files_trace(const struct trace_files *files, int64_t window, int64_t part)
 {
-	return xasprintf("%s/%" PRId64, files->traces, window);
+	return xasprintf("%s/%" PRId64 ".%" PRId64, files->traces, window, part);
 }
 
 static char *meta_path(const struct trace_files *files, int64_t window)
@@ -57,26 +57,31 @@ char *trace_files_meta(const struct trace_files *files, int64_t window)
 	return access(path, F_OK) == 0 ? TAKE(path) : NULL;
 }
 
-int trace_files_put(const struct trace_files *files, int64_t window, const void *bytes,
-		    size_t length, const char *meta, struct err *err)
+int trace_files_put(const struct trace_files *files, int64_t window, int64_t part,
+		    const void *bytes, size_t length, const char *meta, struct err *err)
 {
-	CLEANUP(freep) char *trace = trace_files_trace(files, window);
+	CLEANUP(freep) char *trace = trace_files_trace(files, window, part);
 	CLEANUP(freep) char *shape = meta_path(files, window);
 	int r = 0;
 
 	/* One of a window that was never queued may be left of a kill. */
-	(void)unlink(shape);
+	if (!meta && part == 1)
+		(void)unlink(shape);
 	if (meta)
 		r = file_replace(AT_FDCWD, shape, meta, strlen(meta), err);
 	return r < 0 ? r : file_replace(AT_FDCWD, trace, bytes, length, err);
 }
 
-void trace_files_drop(const struct trace_files *files, int64_t window)
+void trace_files_drop(const struct trace_files *files, int64_t window, int64_t parts)
 {
-	CLEANUP(freep) char *trace = trace_files_trace(files, window);
 	CLEANUP(freep) char *shape = meta_path(files, window);
+	int64_t part;
 
-	(void)unlink(trace);
+	for (part = 1; part <= parts; part++) {
+		CLEANUP(freep) char *trace = trace_files_trace(files, window, part);
+
+		(void)unlink(trace);
+	}
 	(void)unlink(shape);
 }
 
@@ -107,7 +112,7 @@ int trace_files_analysis(const struct trace_files *files, int64_t window, char *
 
 /* --- what is left over --- */
 
-/* The window that a file is of: "12", or "12" and `suffix`; -1: it is none of ours. */
+/* The window that a file is of: "12.3", or "12" and `suffix`; -1: it is none of ours. */
 static int64_t window_of(const char *name, const char *suffix)
 {
 	char *end = NULL;
@@ -115,9 +120,11 @@ static int64_t window_of(const char *name, const char *suffix)
 
 	errno = 0;
 	window = strtoll(name, &end, 10);
-	if (errno || end == name || window < 0 || (*end && !streq(end, suffix)))
+	if (errno || end == name || window < 0 || *end != '.')
 		return -1;
-	return window;
+	if (streq(end, suffix) || (end[1] && !end[1 + strspn(end + 1, "0123456789")]))
+		return window;
+	return -1;
 }
 
 static void sweep(const char *path, const char *suffix, bool analysis,

@@ -77,14 +77,11 @@ static int read_times(const struct call *call, struct jobs_window *w, struct err
 	return r;
 }
 
-static int read_parts(const struct call *call, struct err *err)
+static int read_parts(const struct call *call, struct jobs_window *w, struct err *err)
 {
-	int64_t part, of;
-	int r = number_of(call, "part", 1, 1, &part, err);
+	int r = number_of(call, "of", 1, TRACE_PARTS_MAX, &w->of, err);
 
-	if (r == 0)
-		r = number_of(call, "of", 1, 1, &of, err);
-	return r < 0 ? err_wrap(err, r, "a trace is sent whole: its parts are not joined yet") : 0;
+	return r < 0 ? r : number_of(call, "part", 1, w->of, &w->part, err);
 }
 
 /* What is asked for, all borrowed from the call. */
@@ -106,7 +103,7 @@ static int read_window(const struct call *call, struct jobs_window *ret, struct 
 		return err_set(err, EINVAL, "the body is empty: want a trace");
 	r = number_of(call, "run", 1, JOB_RUN_MAX, &ret->run, err);
 	if (r == 0)
-		r = read_parts(call, err);
+		r = read_parts(call, ret, err);
 	return r < 0 ? r : read_times(call, ret, err);
 }
 
@@ -126,6 +123,10 @@ static void refuse_window(struct service *s, struct call *call, int r,
 	if (r == -EAGAIN) {
 		call_retry_within(call, queued->wait_s);
 		call_refuse(call, 429, "%s", err->msg);
+		return;
+	}
+	if (r == -EEXIST || r == -E2BIG) {
+		call_refuse(call, r == -EEXIST ? 409 : 413, "%s", err->msg);
 		return;
 	}
 	if (r != -EDQUOT)
@@ -161,10 +162,11 @@ void routes_jobs_post_trace(void *context, struct call *call)
 		return;
 	}
 	waiting.status = queued.known ? 200 : 202;
-	waiting.answer = json_pack("{s:s, s:o, s:I, s:I, s:s, s:i, s:i}", "job", window.job, "id",
+	waiting.answer = json_pack("{s:s, s:o, s:I, s:I, s:s, s:I, s:I}", "job", window.job, "id",
 				   json_sprintf("j%" PRId64, queued.job), "run",
 				   (json_int_t)window.run, "window", (json_int_t)queued.window,
-				   "state", window_state_names[queued.state], "parts", 1, "of", 1);
+				   "state", window_state_names[queued.state], "parts",
+				   (json_int_t)queued.came, "of", (json_int_t)window.of);
 	/* One that is there may not be durable yet: it waits too. */
 	service_wait(s, &waiting);
 }

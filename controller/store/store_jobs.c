@@ -8,6 +8,7 @@
 #include "controller/store/sql/statements.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/err.h"
+#include "lib/base/sha256.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
@@ -248,6 +249,7 @@ int store_queue_window(struct store *s, const struct store_trace_window *w, int6
 	struct db_trace_window_add_row added;
 
 	if (db_one(&b, trace_window_add, &added, .job = w->job, .run = w->run, .digest = w->digest,
+		   .parts = w->parts, .came = w->came, .bytes = w->bytes,
 		   .received_us = w->received_us, .from_us = w->from_us, .until_us = w->until_us))
 		*ret_id = added.id;
 	db_add(&b, job_heard, .id = w->job, .now_us = w->received_us);
@@ -261,6 +263,9 @@ static struct store_trace_window window_of(const struct db_trace_window_next_row
 		.job = row->job,
 		.run = row->run,
 		.digest = row->digest,
+		.parts = row->parts,
+		.came = row->came,
+		.bytes = row->bytes,
 		.state = (enum window_state)store_within(row->state, WINDOW_FAILED),
 		.tries = row->tries,
 		.received_us = row->received_us,
@@ -295,6 +300,112 @@ int store_next_window(struct store *s,
 	db_each(&b, trace_window_next, take_window, &taking);
 	return db_end(&b);
 }
+
+/* --- windows that are sent in parts --- */
+
+int store_find_part(struct store *s, const struct store_trace_window *run, int64_t part,
+		    const char *digest, int64_t *ret_id, enum window_state *ret_state,
+		    struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+	struct db_trace_part_before_row row;
+	const bool found = db_one(&b, trace_part_before, &row, .job = run->job, .run = run->run,
+				  .part = part, .digest = digest);
+
+	if (db_end(&b) < 0)
+		return db_end(&b);
+	if (!found)
+		return err_set(err, ENOENT, "there is no such part");
+	*ret_id = row.id;
+	*ret_state = (enum window_state)store_within(row.state, WINDOW_FAILED);
+	return 0;
+}
+
+int store_open_window(struct store *s, const struct store_trace_window *run,
+		      void (*take)(void *context, const struct store_trace_window *window),
+		      void *context, struct err *err)
+{
+	struct taking taking = { take, context };
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, trace_window_open, take_window, &taking, .job = run->job, .run = run->run);
+	return db_end(&b);
+}
+
+int store_late_window(struct store *s, uint64_t before_us,
+		      void (*take)(void *context, const struct store_trace_window *window),
+		      void *context, struct err *err)
+{
+	struct taking taking = { take, context };
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, trace_window_late, take_window, &taking, .before_us = before_us);
+	return db_end(&b);
+}
+
+static int take_true(void *context, const void *row UNUSED)
+{
+	*(bool *)context = true;
+	return 1;
+}
+
+int store_has_part(struct store *s, int64_t window, int64_t part, bool *ret, struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+
+	*ret = false;
+	db_each(&b, trace_part_there, take_true, ret, .window = window, .part = part);
+	return db_end(&b);
+}
+
+struct part_list {
+	void (*each)(void *context, int64_t part);
+	void *context;
+	struct sha256 *sum; /* of their digests, in order; NULL: not wanted */
+};
+
+static int take_part(void *context, const void *p)
+{
+	const struct db_trace_parts_row *row = p;
+	const struct part_list *list = context;
+
+	if (list->each)
+		list->each(list->context, row->part);
+	if (list->sum)
+		sha256_add_text(list->sum, row->digest);
+	return 0;
+}
+
+int store_trace_parts(struct store *s, int64_t window, void (*each)(void *context, int64_t part),
+		      void *context, struct err *err)
+{
+	struct part_list list = { each, context, NULL };
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, trace_parts, take_part, &list, .window = window);
+	return db_end(&b);
+}
+
+int store_add_part(struct store *s, const struct store_trace_window *w, int64_t part,
+		   const char *digest, bool first, struct err *err)
+{
+	struct db_batch b = store_write(s, err);
+	char hex[SHA256_HEX_SIZE];
+	struct sha256 sum;
+	struct part_list list = { NULL, NULL, &sum };
+
+	db_add(&b, trace_part_add, .window = w->id, .part = part, .digest = digest);
+	if (first)
+		return db_end(&b);
+	sha256_init(&sum);
+	db_each(&b, trace_parts, take_part, &list, .window = w->id);
+	sha256_hex(&sum, hex);
+	db_add(&b, trace_part_came, .id = w->id, .bytes = w->bytes, .from_us = w->from_us,
+	       .until_us = w->until_us, .digest = w->came + 1 == w->parts ? hex : w->digest);
+	return db_end(&b);
+}
+
+/* --- windows end --- */
 
 int store_window_tried(struct store *s, int64_t id, struct err *err)
 {
@@ -395,11 +506,13 @@ int store_trace_window(struct store *s, int64_t job, int64_t id, json_t **ret_wi
 	return 0;
 }
 
-int store_thin_jobs(struct store *s, uint64_t windows_us, uint64_t jobs_us, struct err *err)
+int store_thin_jobs(struct store *s, uint64_t windows_us, uint64_t jobs_us, uint64_t parts_us,
+		    struct err *err)
 {
 	struct db_batch b = store_write(s, err);
 
 	db_add(&b, trace_windows_drop, .before_us = windows_us);
 	db_add(&b, jobs_drop, .before_us = jobs_us);
+	db_add(&b, trace_parts_drop, .before_us = parts_us);
 	return db_end(&b);
 }

@@ -30,6 +30,8 @@ extern const char *const window_state_names[];
 struct store_trace_window {
 	int64_t id, job, run;
 	const char *digest;
+	int64_t parts, came; /* files that it is sent as, 1: whole; and those that are there */
+	int64_t bytes;	     /* of these */
 	enum window_state state;
 	int64_t tries;
 	uint64_t received_us;
@@ -73,6 +75,35 @@ int store_windows_since(struct store *s, int64_t job, uint64_t since_us, uint64_
 int store_find_window(struct store *s, const struct store_trace_window *like, int64_t *ret_id,
 		      enum window_state *ret_state, struct err *err);
 
+/* The window of the run that had this part last, by the part's digest. -ENOENT. */
+int store_find_part(struct store *s, const struct store_trace_window *run, int64_t part,
+		    const char *digest, int64_t *ret_id, enum window_state *ret_state,
+		    struct err *err);
+
+/* Called with the window of the run that waits for parts, if any; the row is borrowed. */
+int store_open_window(struct store *s, const struct store_trace_window *run,
+		      void (*take)(void *context, const struct store_trace_window *window),
+		      void *context, struct err *err);
+
+/* Called with one that has waited for parts since before then, if any; the row is borrowed. */
+int store_late_window(struct store *s, uint64_t before_us,
+		      void (*take)(void *context, const struct store_trace_window *window),
+		      void *context, struct err *err);
+
+/* Is the part there? */
+int store_has_part(struct store *s, int64_t window, int64_t part, bool *ret, struct err *err);
+
+/*
+ * A part has come: of a window that was queued with it (`first`), or of one that waits for it, to
+ * which its bytes and times are added. With the last of them the window has the digest of all.
+ */
+int store_add_part(struct store *s, const struct store_trace_window *window, int64_t part,
+		   const char *digest, bool first, struct err *err);
+
+/* Called for each part that is there, in order. */
+int store_trace_parts(struct store *s, int64_t window, void (*each)(void *context, int64_t part),
+		      void *context, struct err *err);
+
 /* Queue one, and note that its job was heard of; its number into `ret_id`. */
 int store_queue_window(struct store *s, const struct store_trace_window *window, int64_t *ret_id,
 		       struct err *err);
@@ -108,5 +139,9 @@ int store_trace_windows(struct store *s, int64_t job, const struct store_range *
 int store_trace_window(struct store *s, int64_t job, int64_t id, json_t **ret_window,
 		       struct err *err);
 
-/* Drop some windows that ended, received before `windows_us`, and jobs without any, before `jobs_us`. */
-int store_thin_jobs(struct store *s, uint64_t windows_us, uint64_t jobs_us, struct err *err);
+/*
+ * Drop some windows that ended, received before `windows_us`, jobs without any, before `jobs_us`,
+ * and what is known of the parts of windows before `parts_us`.
+ */
+int store_thin_jobs(struct store *s, uint64_t windows_us, uint64_t jobs_us, uint64_t parts_us,
+		    struct err *err);

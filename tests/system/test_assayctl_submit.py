@@ -87,8 +87,8 @@ def test_a_file_that_is_too_large_or_not_there_is_not_sent(ctl, stub, tmp_path):
     huge = tmp_path / "huge"
     with open(huge, "wb") as f:
         f.write(b"step,")
-        f.truncate((64 << 20) + 1)
-    for path, words in ((huge, "larger than 64 MiB, the most that is sent at once: compress it (gzip, zstd), or split it by ranks and send each"),
+        f.truncate((32 << 20) + 1)
+    for path, words in ((huge, "larger than 32 MiB, the most that is sent at once: compress it (gzip, zstd), or split it by ranks and send each"),
                         (tmp_path / "nothing", "No such file"), (tmp_path, "Is a directory")):
         done = ctl("job", "submit", path, "--job", "x")
         assert (done.returncode, done.stdout) == (2, "") and str(path) in done.stderr and words in done.stderr and done.stderr.count("\n") == 1
@@ -97,10 +97,10 @@ def test_a_file_that_is_too_large_or_not_there_is_not_sent(ctl, stub, tmp_path):
 
 def test_the_largest_trace_is_sent_whole(ctl, stub, tmp_path):
     largest = tmp_path / "largest"
-    largest.write_bytes(b"1,2\n" * (16 << 20))
+    largest.write_bytes(b"1,2\n" * (8 << 20))
     stub.answers["/v1/traces"] = (202, ANSWER)
     assert ctl("job", "submit", largest, "--job", "x").returncode == 0
-    assert stub.raw[0][2] == largest.read_bytes() and len(stub.raw[0][2]) == 64 << 20
+    assert stub.raw[0][2] == largest.read_bytes() and len(stub.raw[0][2]) == 32 << 20
 
 
 @pytest.mark.parametrize("text, words", [

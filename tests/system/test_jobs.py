@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces are sent, analysed by a child of the controller, and shown with their jobs; what is wrong with one costs only that one."""
+import contextlib
 import hashlib
 import json
 import os
 import random
 import shutil
+import sqlite3
 import threading
 import urllib.parse
 
@@ -18,16 +20,17 @@ ENDS = {"analysed", "rejected", "failed"}
 
 # A trace tells this one what to do: its first line, and what it prints as the rest of it.
 ANALYSER = """#!/bin/sh
-trace=$4
-read -r word more < "$trace"
+[ "$4" = - ] || exit 1
+read -r word more
 case $word in
-answer) tail -n +2 "$trace" ;;
-soon) [ ! -e "$0.wait" ] || sleep 300 & wait $!; tail -n +2 "$trace" ;;
-reject) echo "assay-attribute: t.json: line 2: rank 3 is there twice" >&2; exit 2 ;;
+answer) cat ;;
+soon) [ ! -e "$0.wait" ] || sleep 300 & wait $!; cat ;;
+join) n=$(grep -c join -) ; printf '%s' "$more" | sed "s/PARTS/$((n + 1))/" ;;
+reject) echo "assay-attribute: standard input: line 2: rank 3 is there twice" >&2; exit 2 ;;
 fail) echo "assay-attribute: out of luck" >&2; exit 1 ;;
 crash) kill -SEGV $$ ;;
 flood) exec yes ;;
-shape) sed 's/SHAPE/'"$(cat "${5#--meta=}")"'/' "$trace" | tail -n +2 ;;
+shape) sed 's/SHAPE/'"$(cat "${5#--meta=}")"'/' ;;
 esac
 """
 
@@ -137,7 +140,7 @@ def test_a_job_that_slows_itself_is_for_its_owner(controller):
 
 
 @pytest.mark.parametrize("body,state,reason", [
-    (b"reject\n", "rejected", "t.json: line 2: rank 3 is there twice"),
+    (b"reject\n", "rejected", "line 2: rank 3 is there twice"),
     (b"fail\n", "failed", "out of luck"),
     (b"crash\n", "failed", "signal"),
     (b"flood\n", "failed", "more than an answer has"),
@@ -172,7 +175,8 @@ def test_a_shape_that_is_sent_apart_reaches_the_analysis(controller):
     ({"job": "a" * 254}, {}, "job: want its name"),
     ({"job": "a", "run": "0"}, {}, "run: want a number"),
     ({"job": "a", "run": "x"}, {}, "run: want a number"),
-    ({"job": "a", "part": "1", "of": "2"}, {}, "sent whole"),
+    ({"job": "a", "part": "1", "of": "513"}, {}, "of: want a number from 1 to 512"),
+    ({"job": "a", "part": "3", "of": "2"}, {}, "part: want a number from 1 to 2"),
     ({"job": "a", "meta": "x" * 2049}, {}, "meta: want YAML"),
     ({"job": "a"}, {"Assay-First-Step-Age": "1"}, "or neither"),
     ({"job": "a"}, {"Assay-First-Step-Age": "1", "Assay-Last-Step-Age": "2"}, "no younger"),
@@ -216,6 +220,49 @@ def test_a_token_for_one_job_speaks_for_no_other(controller, tmp_path):
     assert send(c, trace(mark="2"), job="finance/llm", token="operate").status == 202
     assert c.get("/v1/jobs", token="submit").status == 403 and c.get("/v1/nodes", token="submit").status == 403
     assert len(c.get("/v1/jobs", token="read").json["items"]) == 2
+
+
+def part_of(mark):
+    return f"join {json.dumps(summary(sentence='PARTS parts', mark=mark))}\n".encode()
+
+
+def test_parts_come_in_any_order_and_twice_and_are_analysed_once(controller, tmp_path):
+    c = controller()
+    first = send(c, part_of(3), part=3, of=3, ages=(300, 200))
+    assert (first.status, first.json["parts"], first.json["of"], first.json["state"]) == (202, 1, 3, "queued")
+    assert send(c, part_of(3), part=3, of=3).status == 200  # an answer was lost
+    assert send(c, part_of(1), part=1, of=3, ages=(310, 190)).json["parts"] == 2
+    c.kill()
+    c = controller("--listen", f"127.0.0.1:{c.port}")
+    other = send(c, part_of(9), part=1, of=3)
+    assert other.status == 409 and "part 1 of window 1 has come, and is another" in other.json["detail"]
+    other = send(c, part_of(9), part=1, of=2)
+    assert other.status == 409 and "waits for the rest of 3 parts" in other.json["detail"]
+    assert len(files(tmp_path)) == 2
+    last = send(c, part_of(2), part=2, of=3, ages=(305, 195))
+    assert last.status == 202 and last.json["window"] == first.json["window"]
+    found = window(c, last)
+    assert found["state"] == "analysed" and job(c, last)["sentence"] == "3 parts" and not found["coarse"]
+    again = send(c, part_of(2), part=2, of=3)
+    assert again.status == 200 and again.json["state"] == "analysed"
+    assert wait_for(lambda: files(tmp_path) == [], END_S)
+    assert c.metrics()['assay_windows_total{result="analysed"}'] == 1
+
+
+@pytest.mark.once
+def test_a_window_whose_parts_never_come_is_rejected_and_names_them(controller, tmp_path):
+    c = controller()
+    for part in (2, 6):
+        sent = send(c, part_of(part), part=part, of=9)
+    assert c.stop()[0] == 0
+    with contextlib.closing(sqlite3.connect(c.db)) as db:  # two minutes ago
+        db.execute("UPDATE trace_windows SET received_us = received_us - 121000000")
+        db.commit()
+    c = controller("--listen", f"127.0.0.1:{c.port}")
+    found = window(c, sent)
+    assert found["state"] == "rejected" and found["reason"] == "these of its 9 parts never came: 1, 3-5, 7-9"
+    assert wait_for(lambda: files(tmp_path) == [], END_S)
+    assert send(c, part_of(1), part=1, of=9).json["parts"] == 1  # a new one begins
 
 
 @pytest.mark.once

@@ -94,6 +94,22 @@ def test_a_slow_host_is_suspected_whatever_the_order_of_lines(controller, good):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_trace_in_parts_is_what_it_is_whole(controller, good, packed):
+    c = controller()
+    parts = [text([good[0], *good[1 + i::3]]) for i in range(3)]
+    query = {"job": "a/b", "of": 3}
+    for i in (2, 0):
+        answer = c.call("POST", "/v1/traces?" + urllib.parse.urlencode({**query, "part": i + 1}), gzip.compress(parts[i]) if packed else parts[i])
+        assert answer.status == 202
+    window, _ = send(c, gzip.compress(parts[1]) if packed else parts[1], part=2, of=3)
+    whole, _ = send(c, text(good), job="whole")
+    same = ("state", "steps", "slowdown", "slowdown_low", "cause", "suspect")
+    assert [window[k] for k in same] == [whole[k] for k in same] and whole["suspect"] == "gpu-03"
+    assert window["coarse"]  # not all parts said when they were
+
+
+@pytest.mark.once
 @pytest.mark.parametrize("name,suspect,state", [("AR", "dp 0 stage 0", "suspected"), ("SE", None, "owner informed"), ("ST", None, "owner informed")])
 def test_published_traces_blame_whom_they_should(controller, name, suspect, state):
     if not TRACES.is_dir():

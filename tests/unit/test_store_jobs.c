@@ -37,7 +37,12 @@ static int64_t job_of(struct store *s, const char *name, uint64_t now_us)
 static int64_t queue(struct store *s, int64_t job, const char *digest, uint64_t at_us)
 {
 	const struct store_trace_window w = {
-		.job = job, .run = 1, .digest = digest, .received_us = at_us
+		.job = job,
+		.run = 1,
+		.digest = digest,
+		.parts = 1,
+		.came = 1,
+		.received_us = at_us,
 	};
 	int64_t id = -1;
 
@@ -167,7 +172,7 @@ static void what_is_old_goes_but_no_window_that_is_queued(void)
 	int64_t id;
 
 	end(s, job, done, WINDOW_ANALYSED);
-	CHECK_EQ(store_thin_jobs(s, NOW_US, NOW_US, NULL), 0);
+	CHECK_EQ(store_thin_jobs(s, NOW_US, NOW_US, NOW_US, NULL), 0);
 	CHECK_EQ(store_window_is(s, waits, WINDOW_QUEUED, &there, NULL), 0);
 	CHECK(there);
 	CHECK_EQ(store_window_is(s, done, WINDOW_ANALYSED, &there, NULL), 0);
@@ -175,6 +180,72 @@ static void what_is_old_goes_but_no_window_that_is_queued(void)
 	CHECK_EQ(store_find_job(s, "a", &id, NULL), 0);
 	CHECK_EQ(store_find_job(s, "b", &id, NULL), -ENOENT);
 	CHECK(gone != job);
+}
+
+/* --- parts --- */
+
+static void take_row(void *context, const struct store_trace_window *w)
+{
+	struct store_trace_window *ret = context;
+
+	*ret = *w;
+	ret->digest = ret->reason = ret->summary = NULL;
+}
+
+static void count_part(void *context, int64_t part)
+{
+	*(int64_t *)context += part;
+}
+
+static void a_window_in_parts_waits_for_all_of_them(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("parts.db");
+	struct store_trace_window w = { .job = job_of(s, "a", NOW_US),
+					.run = 1,
+					.digest = "d2",
+					.parts = 2,
+					.came = 1,
+					.bytes = 7,
+					.from_us = 50,
+					.until_us = 60,
+					.received_us = NOW_US };
+	struct store_trace_window row = { .id = -1 };
+	enum window_state state = WINDOW_FAILED;
+	int64_t id = -1, sum = 0;
+	bool there = true;
+
+	CHECK_EQ(store_queue_window(s, &w, &w.id, NULL), 0);
+	CHECK_EQ(store_add_part(s, &w, 2, "d2", true, NULL), 0);
+	CHECK_EQ(store_next_window(s, take_id, &id, NULL), 0);
+	CHECK_EQ(id, -1); /* it waits */
+	CHECK_EQ(store_late_window(s, NOW_US, take_id, &id, NULL), 0);
+	CHECK_EQ(id, -1);
+	CHECK_EQ(store_late_window(s, NOW_US + 1, take_id, &id, NULL), 0);
+	CHECK_EQ(id, w.id);
+	CHECK_EQ(store_has_part(s, w.id, 1, &there, NULL), 0);
+	CHECK(!there);
+	CHECK_EQ(store_open_window(s, &w, take_row, &row, NULL), 0);
+	CHECK_EQ(row.id, w.id);
+	CHECK_EQ(row.came, 1);
+	row.digest = "d2";
+	row.bytes = 5; /* of the part that comes, with its times */
+	row.from_us = 40;
+	row.until_us = 55;
+	CHECK_EQ(store_add_part(s, &row, 1, "d1", false, NULL), 0);
+	row.id = id = -1;
+	CHECK_EQ(store_open_window(s, &w, take_row, &row, NULL), 0);
+	CHECK_EQ(row.id, -1);
+	CHECK_EQ(store_next_window(s, take_row, &row, NULL), 0);
+	CHECK_EQ(row.id, w.id);
+	CHECK_EQ(row.bytes, 12);
+	CHECK_EQ(row.from_us, 40);
+	CHECK_EQ(row.until_us, 60);
+	CHECK_EQ(store_trace_parts(s, w.id, count_part, &sum, NULL), 0);
+	CHECK_EQ(sum, 3);
+	CHECK_EQ(store_find_part(s, &w, 2, "d2", &id, &state, NULL), 0);
+	CHECK_EQ(id, w.id);
+	CHECK_EQ(state, WINDOW_QUEUED);
+	CHECK_EQ(store_find_part(s, &w, 1, "d2", &id, &state, NULL), -ENOENT);
 }
 
 /* --- files --- */
@@ -200,14 +271,14 @@ static void files_of_windows_that_nobody_wants_are_swept(void)
 	CLEANUP(freep) char *stray = NULL;
 
 	CHECK_EQ(trace_files_open(db, &files, NULL), 0);
-	CHECK_EQ(trace_files_put(&files, 1, "abc", 3, "v: 1", NULL), 0);
-	CHECK_EQ(trace_files_put(&files, 2, "abc", 3, "v: 1", NULL), 0);
+	CHECK_EQ(trace_files_put(&files, 1, 1, "abc", 3, "v: 1", NULL), 0);
+	CHECK_EQ(trace_files_put(&files, 2, 1, "abc", 3, "v: 1", NULL), 0);
 	CHECK_EQ(trace_files_keep(&files, 2, "{}", NULL), 0);
 	stray = xasprintf("%s/2.tmp", files.traces);
 	CHECK_EQ(symlink("/etc/passwd", stray), 0);
 	trace_files_sweep(&files, is_even, NULL);
-	one = trace_files_trace(&files, 1);
-	two = trace_files_trace(&files, 2);
+	one = trace_files_trace(&files, 1, 1);
+	two = trace_files_trace(&files, 2, 1);
 	meta = trace_files_meta(&files, 2);
 	CHECK(!is_there(one));
 	CHECK(is_there(two));
@@ -218,11 +289,11 @@ static void files_of_windows_that_nobody_wants_are_swept(void)
 	CHECK_STR(text, "{}");
 	CHECK_EQ(trace_files_analysis(&files, 4, &text, NULL), -ENOENT);
 	/* Without a shape none is left of a window of the same number. */
-	CHECK_EQ(trace_files_put(&files, 2, "abc", 3, NULL, NULL), 0);
+	CHECK_EQ(trace_files_put(&files, 2, 1, "abc", 3, NULL, NULL), 0);
 	free(meta);
 	meta = trace_files_meta(&files, 2);
 	CHECK(!meta);
-	trace_files_drop(&files, 2);
+	trace_files_drop(&files, 2, 1);
 	CHECK(!is_there(two));
 }
 
@@ -232,6 +303,7 @@ static const struct test tests[] = {
 	TEST(a_job_too_many_takes_the_place_of_the_oldest),
 	TEST(what_is_shown_is_kept_and_counted),
 	TEST(what_is_old_goes_but_no_window_that_is_queued),
+	TEST(a_window_in_parts_waits_for_all_of_them),
 	TEST(files_of_windows_that_nobody_wants_are_swept),
 };
 

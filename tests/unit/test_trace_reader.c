@@ -79,6 +79,23 @@ static void a_file_becomes_a_trace(void)
 	}
 }
 
+/* Files of one job that were put together have it again; the first line of another is none. */
+static void the_first_line_may_come_again(void)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
+	CLEANUP(trace_freep) struct trace *trace = NULL;
+	struct err err = ERR_INIT;
+
+	(void)strbuf_puts(&text, META(2, 1, 2) META(2, 1, 2));
+	add_steps(&text, 3, 2);
+	(void)strbuf_puts(&text, META(2, 1, 2));
+	CHECK_EQ(read_text(strbuf_text(&text), &trace, &err), 1);
+	CHECK(trace && trace->n_keys == 2);
+	(void)strbuf_puts(&text, META(2, 2, 2));
+	CHECK_EQ(read_text(strbuf_text(&text), &trace, &err), -EINVAL);
+	CHECK_HAS(err.msg, "step is missing");
+}
+
 static void the_last_line_needs_no_end(void)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(TEXT_MAX);
@@ -324,15 +341,11 @@ static void the_bar_fits_the_terminal(void)
 }
 
 static const struct test tests[] = {
-	TEST(a_file_becomes_a_trace),
-	TEST(the_last_line_needs_no_end),
-	TEST(the_first_wrong_line_is_named),
-	TEST(bad_input_is_told_with_its_line),
-	TEST(a_line_without_end_is_not_read_to_its_end),
-	TEST(windows_take_whole_steps),
-	TEST(a_csv_needs_the_file_beside_it),
-	TEST(published_traces_are_read_whole),
-	TEST(the_bar_fits_the_terminal),
+	TEST(a_file_becomes_a_trace),	       TEST(the_first_line_may_come_again),
+	TEST(the_last_line_needs_no_end),      TEST(the_first_wrong_line_is_named),
+	TEST(bad_input_is_told_with_its_line), TEST(a_line_without_end_is_not_read_to_its_end),
+	TEST(windows_take_whole_steps),	       TEST(a_csv_needs_the_file_beside_it),
+	TEST(published_traces_are_read_whole), TEST(the_bar_fits_the_terminal),
 };
 
 int main(void)

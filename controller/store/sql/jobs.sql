@@ -66,13 +66,14 @@ SELECT name, json_extract(shown, '$.slowdown') AS slowdown FROM jobs
  WHERE json_type(shown, '$.slowdown') IN ('real', 'integer') ORDER BY slowdown DESC LIMIT :limit;
 
 -- part WINDOW
-SELECT id, job, run, digest, state, tries, received_us, from_us, until_us, reason, summary FROM trace_windows;
+SELECT id, job, run, digest, parts, came, bytes, state, tries, received_us, from_us, until_us, reason, summary
+ FROM trace_windows;
 
 -- trace_window_add: keep window
--- in: job int, run int, digest text, received_us uint, from_us uint?, until_us uint?
+-- in: job int, run int, digest text, parts int, came int, bytes int, received_us uint, from_us uint?, until_us uint?
 -- gives: id
-INSERT INTO trace_windows (job, run, digest, state, tries, received_us, from_us, until_us)
-VALUES (:job, :run, :digest, 0, 0, :received_us, :from_us, :until_us);
+INSERT INTO trace_windows (job, run, digest, parts, came, bytes, state, tries, received_us, from_us, until_us)
+VALUES (:job, :run, :digest, :parts, :came, :bytes, 0, 0, :received_us, :from_us, :until_us);
 
 -- trace_window_by_digest: read window
 -- in: job int, run int, digest text
@@ -80,9 +81,53 @@ VALUES (:job, :run, :digest, 0, 0, :received_us, :from_us, :until_us);
 SELECT id, state FROM trace_windows WHERE job = :job AND run = :run AND digest = :digest;
 
 -- trace_window_next: read window
--- out: id int, job int, run int, digest text, state int, tries int, received_us uint
+-- out: id int, job int, run int, digest text, parts int, came int, bytes int, state int, tries int, received_us uint
 -- out: from_us uint?, until_us uint?, reason text, summary text
-{WINDOW} WHERE state = 0 ORDER BY id LIMIT 1;
+{WINDOW} WHERE state = 0 AND came = parts ORDER BY id LIMIT 1;
+
+-- trace_window_open: read window
+-- That waits for parts.
+-- in: job int, run int
+-- out: as trace_window_next
+{WINDOW} WHERE state = 0 AND came < parts AND job = :job AND run = :run ORDER BY id DESC LIMIT 1;
+
+-- trace_window_late: read window
+-- That waits for parts since then.
+-- in: before_us uint
+-- out: as trace_window_next
+{WINDOW} WHERE state = 0 AND came < parts AND received_us < :before_us ORDER BY id LIMIT 1;
+
+-- trace_part_add: keep part
+-- in: window int, part int, digest text
+INSERT INTO trace_parts (window, part, digest) VALUES (:window, :part, :digest);
+
+-- trace_part_came: keep part
+-- in: id int, bytes int, from_us uint?, until_us uint?, digest text
+UPDATE trace_windows SET came = came + 1, bytes = bytes + :bytes, digest = :digest,
+ from_us = CASE WHEN from_us IS NULL OR :from_us IS NULL THEN NULL ELSE min(from_us, :from_us) END,
+ until_us = CASE WHEN until_us IS NULL OR :until_us IS NULL THEN NULL ELSE max(until_us, :until_us) END WHERE id = :id;
+
+-- trace_part_there: read part
+-- in: window int, part int
+-- out: digest text
+SELECT digest FROM trace_parts WHERE window = :window AND part = :part;
+
+-- trace_parts: read parts
+-- in: window int
+-- out: part int, digest text
+SELECT part, digest FROM trace_parts WHERE window = :window ORDER BY part;
+
+-- trace_part_before: read part
+-- Which window of the run had it, the last of them.
+-- in: job int, run int, part int, digest text
+-- out: id int, state int
+SELECT w.id, w.state FROM trace_windows w JOIN trace_parts p ON p.window = w.id AND p.part = :part
+ WHERE w.job = :job AND w.run = :run AND p.digest = :digest ORDER BY w.id DESC LIMIT 1;
+
+-- trace_parts_drop: drop what is old
+-- in: before_us uint
+DELETE FROM trace_parts WHERE window IN (SELECT id FROM trace_windows WHERE state <> 0 AND received_us < :before_us)
+ OR NOT EXISTS (SELECT 1 FROM trace_windows w WHERE w.id = trace_parts.window);
 
 -- trace_window: read window
 -- in: job int, id int

@@ -12,7 +12,10 @@ CREATE TABLE trace_windows (
 	id INTEGER PRIMARY KEY,
 	job INTEGER NOT NULL,              -- jobs.id
 	run INTEGER NOT NULL,
-	digest TEXT NOT NULL,              -- SHA-256 of the trace as it was sent
+	digest TEXT NOT NULL,              -- SHA-256 of the trace as it was sent; of the first part that came until all are there
+	parts INTEGER NOT NULL,            -- that it has; 1: it was sent whole
+	came INTEGER NOT NULL,             -- of those
+	bytes INTEGER NOT NULL,            -- of those that came
 	state INTEGER NOT NULL,            -- enum window_state
 	tries INTEGER NOT NULL,            -- analyses that were begun and came to nothing
 	received_us INTEGER NOT NULL,
@@ -22,5 +25,11 @@ CREATE TABLE trace_windows (
 	summary TEXT                       -- JSON: what was found (controller/job/summary.h), without the heat map
 ) STRICT;
 CREATE UNIQUE INDEX trace_windows_by_digest ON trace_windows (job, run, digest);
+CREATE TABLE trace_parts (
+	window INTEGER NOT NULL,           -- trace_windows.id
+	part INTEGER NOT NULL,             -- from 1
+	digest TEXT NOT NULL,
+	PRIMARY KEY (window, part)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX trace_windows_of_job ON trace_windows (job, id);
 CREATE INDEX trace_windows_queued ON trace_windows (id) WHERE state = 0;
