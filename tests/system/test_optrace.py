@@ -145,6 +145,102 @@ def test_pytorch(job, convert, attribute, tmp_path):  # noqa: F811
     assert found["primary"] == truth["label"] and found["top_node"] == truth["node"]
 
 
+GLOO = {"params-all-gather": "gloo:all_gather", "grads-reduce-scatter": "gloo:all_reduce",
+        "optimizer": "Optimizer.step#SGD.step"}
+
+
+def gloo_event(op, began):
+    """As torch without Kineto writes it: no category, the peer is not said, microseconds since the profile began."""
+    kind = op["optype"].split("-")[1] if op["optype"].endswith(("-send", "-recv")) else None
+    return {"name": f"gloo:{kind}" if kind else GLOO.get(op["optype"], op["optype"]), "ph": "X",
+            "ts": (op["start_ts"] - began) * 1e6, "dur": op["duration"] * 1e6,
+            "tid": 2 if op["optype"] in GLOO else 1, "pid": "CPU functions", "args": {}}
+
+
+def gloo_profiles(ops, folder, steps=True, clock=True):
+    """Arrays of events, a file a rank, each on a clock of its own."""
+    for n, ((rank,), mine) in enumerate(sorted(grouped(ops, "rank").items())):
+        moved = [{**op, "start_ts": op["start_ts"] + 100.0 * op["step"]} for op in mine]
+        began = min(op["start_ts"] for op in moved) - 0.5 - 0.125 * n
+        events = [gloo_event(op, began) for op in moved]
+        if steps:
+            events += [{"name": f"ProfilerStep#{step}", "ph": "X", "ts": (100.0 * step - began) * 1e6, "dur": 99e6, "tid": 1,
+                        "pid": "CPU functions", "args": {}} for step in sorted({op["step"] for op in mine})]
+        if clock:
+            events.append({"name": f"clock#{int(1.79e18) + int(began * 1e9) + 250000000}", "ph": "X", "ts": 250000.0, "dur": 1,
+                           "tid": 1, "pid": "CPU functions", "args": {}})
+        # What torch names within a range of the loop is not another one; a reduction within a compute is not the gradients'.
+        events += [{**e, "name": "optimizer", "ts": e["ts"] - 1, "dur": e["dur"] + 2} for e in events
+                   if e["name"].startswith("Optimizer") and not steps]
+        events += [{**e, "name": "gloo:all_reduce", "ts": e["ts"] + 1, "dur": 1} for e in events if e["name"] == "forward-compute"]
+        path = folder / f"rank{rank}.json"
+        path.write_text(json.dumps(events))
+        yield path
+
+
+@pytest.fixture
+def gloo_job(trace):  # noqa: F811
+    path, truth = trace("slow-worker", 3, "dp=2", "pp=4", "mb=6", "steps=12", "tp=1")
+    lines = path.read_text().splitlines()
+    kept = one_after_the_other([op for op in map(json.loads, lines[1:]) if op["optype"] not in UNRECORDED])
+    meta = json.loads(lines[0])
+    for rank in meta["ranks"]:
+        rank["node"] = f"n{rank['rank']:03d}"
+    path.write_text("\n".join(json.dumps(line) for line in [meta] + kept) + "\n")
+    return kept, path, truth
+
+
+def one_after_the_other(ops):
+    """The same job as a loop that receives, computes and sends in turn: its calls begin when it comes to them."""
+    for mine in grouped(ops, "step", "rank").values():
+        by = {(op["optype"], op["seq_id"]): op for op in mine}
+        free = 0.0
+        for compute in sorted((op for op in mine if op["optype"].endswith("-compute")), key=lambda op: op["start_ts"]):
+            done = compute["start_ts"] + compute["duration"]
+            for kind, begin in (("recv", free), ("send", done)):
+                op = by.get((compute["optype"].replace("compute", kind), compute["seq_id"]))
+                if op:
+                    end = op["start_ts"] + op["duration"]
+                    op["start_ts"], op["duration"] = round(begin, 9), round(max(end - begin, 1e-6), 9)
+            free = done
+    return ops
+
+
+def test_gloo(gloo_job, convert, attribute, tmp_path):  # noqa: F811
+    ops, path, truth = gloo_job
+    converted, words = convert("pytorch", "--dp", 2, "--pp", 4, "--ranks-per-node", 1, *gloo_profiles(ops, tmp_path))
+    forwards = sum(op["optype"] == "forward-compute" for op in ops)
+    assert f"left out {forwards} all-reduces before the last backward" in words
+    found = same(attribute, path, converted)
+    assert found["primary"] == truth["label"] and found["class"] == ["worker"]
+    of_type = collections.Counter(json.loads(line)["optype"] for line in converted.read_text().splitlines()[1:])
+    assert of_type == collections.Counter(op["optype"] for op in ops)
+
+
+def test_gloo_without_schedule_and_clock(gloo_job, convert, attribute, tmp_path):  # noqa: F811
+    """Steps end with the optimizer, clocks agree where the gradients' reductions end."""
+    ops, path, _ = gloo_job
+    converted, _ = convert("pytorch", "--dp", 2, "--pp", 4, "--ranks-per-node", 1, *gloo_profiles(ops, tmp_path, steps=False, clock=False))
+    ours, theirs = (json.loads(attribute(p, "-o", "json")) for p in (path, converted))
+    assert theirs["steps"] == 12 and theirs["ops_used"] == ours["ops_used"] and theirs["dropped_steps"] == []
+    assert theirs["S"] == pytest.approx(ours["S"], rel=0.02) and theirs["primary"] == ours["primary"]
+    assert [(s["dp"], s["stage"], s["counts"]) for s in theirs["suspects"]] == [
+        (s["dp"], s["stage"], s["counts"]) for s in ours["suspects"]]
+
+
+def test_gloo_clocks_that_nobody_can_place_are_told(gloo_job, convert, tmp_path):
+    ops, _, _ = gloo_job
+    files = list(gloo_profiles([op for op in ops if op["optype"] != "grads-reduce-scatter"], tmp_path, clock=False))
+    _, words = convert("pytorch", "--dp", 2, "--pp", 4, *files, status=2)
+    assert "rank 1: its times begin nobody knows when" in words and "clock#UNIX_NS" in words
+    events = json.loads(files[0].read_text())
+    files[0].write_text(json.dumps(events + [{"name": "clock#1790000000000000000", "ph": "X", "ts": 1, "dur": 1}]))
+    _, words = convert("pytorch", "--dp", 2, "--pp", 4, *files, status=2)
+    assert "rank 1: its times begin nobody knows when, unlike those of others" in words
+    _, words = convert("pytorch", "--dp", 2, "--pp", 4, files[0], files[0], status=2)
+    assert "rank 0 has another file too" in words
+
+
 @pytest.mark.parametrize("tool,content,says", [
     ("ndtimeline", b"\x9c\x0000\x05\x00\x00\x00hello\n", "which are not read: they can run code"),
     ("ndtimeline", b"{\"rank\": 1\n", "line 1: no JSON"),
@@ -203,6 +299,11 @@ def small(tool):
     one = {"rank": 0, "dp_rank": 0, "stage": 0, "tp_rank": 0, "step": 1, "model_chunk": 0, "ip": "h", "start_ts": [1.5, 2], "duration": [0.25, 1]}
     if tool == "ndtimeline":
         return [{**one, "metric": "forward-send-backward-recv"}, {**one, "metric": "gc", "rank": 1, "stage": 1}]
+    if tool == "gloo":
+        bare = {"ph": "X", "tid": 1, "pid": "CPU functions", "args": {}}
+        return [{**bare, "name": name, "ts": float(5 * i), "dur": 2.0} for i, name in enumerate((
+            "clock#1790000000000000000", "forward-compute", "gloo:send", "gloo:recv", "backward-compute", "gloo:all_reduce",
+            "gloo:all_gather", "gloo:broadcast", "optimizer"))]
     common = {"ph": "X", "ts": 5.0, "dur": 2.0, "pid": 0}
     group = {"Collective name": "c", "Process Group Ranks": "[0]"}
     return {"baseTimeNanoseconds": 1790000000000000000, "distributedInfo": {"backend": "nccl", "rank": 0}, "traceEvents": [
@@ -215,13 +316,13 @@ def small(tool):
         {**common, "cat": "kernel", "name": "ncclDevKernel_AllReduce(x)", "args": {**group, "Process Group Ranks": [0]}, "ts": 30.0}]}
 
 
-@pytest.mark.parametrize("tool", ["ndtimeline", "pytorch"])
+@pytest.mark.parametrize("tool", ["ndtimeline", "pytorch", "gloo"])
 def test_no_odd_value_is_a_traceback(top, tmp_path, monkeypatch, tool):
     loader = importlib.machinery.SourceFileLoader("optrace", str(top / "attribution/assay-optrace"))
     optrace = importlib.util.module_from_spec(importlib.util.spec_from_loader("optrace", loader))
     loader.exec_module(optrace)
-    source = tmp_path / "x.json"
-    monkeypatch.setattr("sys.argv", ["assay-optrace", tool, str(source)])
+    source = tmp_path / "rank0.json"
+    monkeypatch.setattr("sys.argv", ["assay-optrace", "pytorch" if tool == "gloo" else tool, str(source)])
     good, statuses = small(tool), collections.Counter()
     for document in [good, *mutations(good)]:
         if tool == "ndtimeline" and isinstance(document, list):
