@@ -36,6 +36,7 @@ static int find(struct attribution *a, struct err *err)
 {
 	struct trace *trace = a->trace;
 	size_t n_threads = a->options.n_threads;
+	struct suspects_case of;
 	int r = graph_new(trace, &a->graph, err);
 
 	if (r == 0 && a->options.align)
@@ -50,8 +51,10 @@ static int find(struct attribution *a, struct err *err)
 	a->hints = hints_find(trace, a->graph);
 	a->bootstrap = bootstrap_new(trace->n_steps, a->options.draws);
 	a->s = attribution_slowdown(a, a->slowdown.step_simulated);
-	return suspects_find(trace, a->graph, &a->cost, a->slowdown.step_simulated, &a->bootstrap,
-			     a->options.min_gain, n_threads, &a->suspects, err);
+	of = (struct suspects_case){ trace,	    a->graph,
+				     &a->cost,	    a->slowdown.step_simulated,
+				     &a->bootstrap, a->options.min_gain };
+	return suspects_find(&of, n_threads, &a->suspects, err);
 }
 
 int attribution_new(struct trace *trace, const struct attribution_options *options,

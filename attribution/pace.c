@@ -99,21 +99,30 @@ void pace_level_release(struct pace_level *level)
 	*level = (struct pace_level){ 0 };
 }
 
-/* The median over the workers of a stage (or of all that do such work) that are not left out. */
-static size_t level_of(const struct pace *pace, const double *of, size_t stage, bool any_stage,
-		       enum optype type, const bool *left_out, double *values)
+/* Whose operations of a kind a level is of: of a stage, or of all that have such. */
+struct pool_of {
+	size_t stage;
+	bool any_stage;
+	enum optype type;
+	const bool *left_out; /* [worker] */
+};
+
+/* The median of a table like struct pace.mean over these; 0: nobody. Needs room for all workers. */
+static double level_of(const struct pace *pace, const struct pool_of *who, const double *table,
+		       double *values)
 {
 	size_t dp = pace->trace->job.dp, pp = pace->trace->job.pp, d, s, n = 0;
+	size_t end = who->any_stage ? pp : who->stage + 1;
 
-	for (s = any_stage ? 0 : stage; s < (any_stage ? pp : stage + 1); s++) {
-		if (pace->count[s * OPTYPE_N + type] == 0)
+	for (s = who->any_stage ? 0 : who->stage; s < end; s++) {
+		if (pace->count[s * OPTYPE_N + who->type] == 0)
 			continue;
 		for (d = 0; d < dp; d++) {
-			if (!left_out[d * pp + s])
-				values[n++] = of[(d * pp + s) * OPTYPE_N + type];
+			if (!who->left_out[d * pp + s])
+				values[n++] = table[(d * pp + s) * OPTYPE_N + who->type];
 		}
 	}
-	return n;
+	return n ? cost_median(values, n) : 0;
 }
 
 /* Workers of a stage that are left out. */
@@ -128,7 +137,7 @@ static size_t count_out(const struct pace *pace, size_t stage, const bool *left_
 
 struct pace_level pace_level_of(const struct pace *pace, const bool *left_out, bool all_stages)
 {
-	size_t dp = pace->trace->job.dp, pp = pace->trace->job.pp, stage, type, n;
+	size_t dp = pace->trace->job.dp, pp = pace->trace->job.pp, stage, type;
 	CLEANUP(freep) double *values = xcalloc(dp * pp, sizeof(*values));
 	struct pace_level level = {
 		.mean = xcalloc(pp * OPTYPE_N, sizeof(double)),
@@ -142,13 +151,12 @@ struct pace_level pace_level_of(const struct pace *pace, const bool *left_out, b
 
 		for (type = 0; type < OPTYPE_N && (all_stages || out); type++) {
 			size_t at = stage * OPTYPE_N + type;
+			struct pool_of who = { stage, !alike, (enum optype)type, left_out };
 
 			if (pace->count[at] == 0)
 				continue;
-			n = level_of(pace, pace->mean, stage, !alike, type, left_out, values);
-			level.mean[at] = n ? cost_median(values, n) : 0;
-			n = level_of(pace, pace->median, stage, !alike, type, left_out, values);
-			level.median[at] = n ? cost_median(values, n) : 0;
+			level.mean[at] = level_of(pace, &who, pace->mean, values);
+			level.median[at] = level_of(pace, &who, pace->median, values);
 		}
 	}
 	return level;
@@ -180,18 +188,23 @@ struct whatif_pace pace_replaced(const struct pace *pace, const struct pace_leve
 				     level->median[worker % pace->trace->job.pp * OPTYPE_N + type] };
 }
 
+double pace_excess_of(const struct pace *pace, const struct pace_level *level, size_t worker,
+		      enum optype type)
+{
+	size_t at = worker % pace->trace->job.pp * OPTYPE_N + type;
+
+	return pace->count[at] * (pace->mean[worker * OPTYPE_N + type] - level->mean[at]);
+}
+
 double pace_excess(const struct pace *pace, const struct pace_level *level, size_t worker,
 		   bool transfers)
 {
-	size_t stage = worker % pace->trace->job.pp, type;
 	double excess = 0;
+	size_t type;
 
 	for (type = 0; type < OPTYPE_N; type++) {
-		size_t at = stage * OPTYPE_N + type;
-
 		if (optype_is_communication((enum optype)type) == transfers)
-			excess += pace->count[at] *
-				  (pace->mean[worker * OPTYPE_N + type] - level->mean[at]);
+			excess += pace_excess_of(pace, level, worker, (enum optype)type);
 	}
 	return excess;
 }

@@ -50,6 +50,10 @@ struct whatif_pace pace_even(const struct pace *pace, const struct pace_level *l
 struct whatif_pace pace_replaced(const struct pace *pace, const struct pace_level *level,
 				 size_t worker, enum optype type, bool transfers);
 
-/* Seconds a step that a worker takes more than the level: for its computes, or its transfers. */
+/* Seconds a step that a worker takes more than the level for operations of one kind. */
+double pace_excess_of(const struct pace *pace, const struct pace_level *level, size_t worker,
+		      enum optype type);
+
+/* The same for all its computes, or for its transfers. */
 double pace_excess(const struct pace *pace, const struct pace_level *level, size_t worker,
 		   bool transfers);

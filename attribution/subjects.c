@@ -70,6 +70,19 @@ struct subjects subjects_of(const struct trace_job *job)
 	return subjects;
 }
 
+const struct subject *subjects_with(const struct subjects *subjects, uint32_t worker)
+{
+	size_t i, j;
+
+	for (i = 0; i < subjects->n; i++) {
+		for (j = 0; j < subjects->list[i].n; j++) {
+			if (subjects->list[i].workers[j] == worker)
+				return &subjects->list[i];
+		}
+	}
+	return NULL; /* there is none: each worker is of one */
+}
+
 void subjects_release(struct subjects *subjects)
 {
 	free(subjects->list);

@@ -25,6 +25,9 @@ struct subjects {
 };
 
 struct subjects subjects_of(const struct trace_job *job);
+/* The one that this worker belongs to. Borrowed. */
+const struct subject *subjects_with(const struct subjects *subjects, uint32_t worker);
+
 void subjects_release(struct subjects *subjects);
 
 /*

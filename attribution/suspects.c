@@ -30,11 +30,8 @@ struct set {
 };
 
 struct search {
-	const struct trace *trace;
-	const struct cost *cost;
-	const struct bootstrap *bootstrap;
-	const double *step_times;
-	double min_gain;
+	const struct suspects_case *of;
+	const struct trace *trace; /* of it */
 	struct pace pace;
 	struct subjects subjects;
 	struct wave kept, brief; /* of all sets, and of one while it is judged */
@@ -225,8 +222,9 @@ static const double *ideal_of(struct search *search, const struct pace_level *le
 	}
 	for (i = 0; i < trace->n_keys; i++) {
 		type = trace->keys[i].type;
-		ideal[i] = optype_is_communication((enum optype)type) ? search->cost->ideal[type]
-								      : sum[type] / n[type];
+		ideal[i] = optype_is_communication((enum optype)type)
+				   ? search->of->cost->ideal[type]
+				   : sum[type] / n[type];
 	}
 	return ideal;
 }
@@ -276,10 +274,10 @@ static void add_rest(struct search *search, struct set *set)
 /* Means of all steps and of each draw, in memory of the wave. */
 static double *means_of(struct search *search, const double *times)
 {
-	double *means =
-		pool_take(&search->wave->pool, (search->bootstrap->n_draws + 1) * sizeof(*means));
+	double *means = pool_take(&search->wave->pool,
+				  (search->of->bootstrap->n_draws + 1) * sizeof(*means));
 
-	bootstrap_means(search->bootstrap, times, means);
+	bootstrap_means(search->of->bootstrap, times, means);
 	return means;
 }
 
@@ -290,8 +288,8 @@ static double ratio(double part, double whole, double step)
 
 static void judge(struct search *search, struct set *set)
 {
-	size_t n = search->bootstrap->n_draws + 1, i, j;
-	const double *all = means_of(search, search->step_times);
+	size_t n = search->of->bootstrap->n_draws + 1, i, j;
+	const double *all = means_of(search, search->of->step_times);
 	const double *fixed = means_of(search, set->fixed), *even = means_of(search, set->even);
 	const double *ideals = means_of(search, set->ideal);
 	const double *before = set->before ? means_of(search, set->before->fixed) : all;
@@ -309,15 +307,15 @@ static void judge(struct search *search, struct set *set)
 	}
 	set->transfers = all[0] - means_of(search, set->computes)[0] <
 			 SUSPECTS_SHARE * (all[0] - fixed[0]);
-	set->gain = bootstrap_interval(search->bootstrap, gain);
-	set->adds = bootstrap_interval(search->bootstrap, adds);
-	set->share = bootstrap_interval(search->bootstrap, share);
+	set->gain = bootstrap_interval(search->of->bootstrap, gain);
+	set->adds = bootstrap_interval(search->of->bootstrap, adds);
+	set->share = bootstrap_interval(search->of->bootstrap, share);
 	for (j = 0; j < set->n; j++) {
 		const double *but = means_of(search, set->but[j]);
 
 		for (i = 0; i < n; i++)
 			alone[i] = ratio(but[i] - even[i], all[i] - even[i], all[i]);
-		set->alone[j] = bootstrap_interval(search->bootstrap, alone);
+		set->alone[j] = bootstrap_interval(search->of->bootstrap, alone);
 	}
 }
 
@@ -330,14 +328,14 @@ static bool seems(const struct search *search, const struct set *set)
 		if (!(set->alone[i].value >= SUSPECTS_SHARE))
 			return false;
 	}
-	return set->identifiable && set->gain.value >= search->min_gain &&
-	       set->adds.value >= search->min_gain && set->share.value >= SUSPECTS_SHARE;
+	return set->identifiable && set->gain.value >= search->of->min_gain &&
+	       set->adds.value >= search->of->min_gain && set->share.value >= SUSPECTS_SHARE;
 }
 
 static bool counts(const struct search *search, const struct set *set)
 {
-	return seems(search, set) && set->gain.low >= search->min_gain &&
-	       set->adds.low >= search->min_gain && set->share.low >= SUSPECTS_SHARE;
+	return seems(search, set) && set->gain.low >= search->of->min_gain &&
+	       set->adds.low >= search->of->min_gain && set->share.low >= SUSPECTS_SHARE;
 }
 
 /* An interval narrows with the root of the steps: how many until its end is at `least`. */
@@ -354,9 +352,9 @@ static size_t steps_needed(const struct search *search, const struct set *set)
 {
 	double steps = BOOTSTRAP_STEPS_MIN;
 
-	if (bootstrap_is_enough(search->bootstrap)) {
-		steps = MAX(steps, steps_until(search, &set->gain, search->min_gain));
-		steps = MAX(steps, steps_until(search, &set->adds, search->min_gain));
+	if (bootstrap_is_enough(search->of->bootstrap)) {
+		steps = MAX(steps, steps_until(search, &set->gain, search->of->min_gain));
+		steps = MAX(steps, steps_until(search, &set->adds, search->of->min_gain));
 		steps = MAX(steps, steps_until(search, &set->share, SUSPECTS_SHARE));
 	}
 	return steps < SUSPECTS_STEPS_MAX ? (size_t)ceil(steps) : SUSPECTS_STEPS_MAX;
@@ -378,17 +376,17 @@ static const struct set *choose(const struct search *search,
 	return chosen;
 }
 
-static struct suspect suspect_of(const struct search *search, const struct set *set, size_t i)
+static struct suspect suspect_of(const struct search *search, const struct subject *subject,
+				 struct interval alone)
 {
 	const struct trace_job *job = &search->trace->job;
-	const struct subject *subject = set->members[i];
 	struct suspect suspect = {
 		.workers = xcalloc(subject->n, sizeof(*suspect.workers)),
 		.n = subject->n,
 		.worst = subject->worst,
 		.node = job->named ? job->workers[subject->workers[0]].node : -1,
 		.first_rank = INT64_MAX,
-		.alone = set->alone[i],
+		.alone = alone,
 	};
 	size_t j;
 
@@ -403,7 +401,34 @@ static struct suspect suspect_of(const struct search *search, const struct set *
 	return suspect;
 }
 
-static struct suspects answer(const struct search *search)
+/*
+ * A transfer is charged to both ends, and which of them is slow it does not say: the other end
+ * of a lone suspect's is one too. It is on the stage that most of the time is lost to.
+ */
+static void add_other_end(struct search *search, const struct set *set, struct suspects *suspects)
+{
+	static const enum optype to_next[] = { OP_FORWARD_SEND, OP_BACKWARD_RECV };
+	static const enum optype from_before[] = { OP_FORWARD_RECV, OP_BACKWARD_SEND };
+	CLEANUP(pace_level_release) struct pace_level level = level_without(search, set, true);
+	uint32_t pp = search->trace->job.pp, worst = set->members[0]->worst, other;
+	double next = 0, before = 0;
+	const struct subject *subject;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(to_next); i++) {
+		next += pace_excess_of(&search->pace, &level, worst, to_next[i]);
+		before += pace_excess_of(&search->pace, &level, worst, from_before[i]);
+	}
+	if (set->n > 1 || MAX(next, before) <= 0)
+		return;
+	other = worst / pp * pp + (worst % pp + (next > before ? 1 : pp - 1)) % pp;
+	subject = subjects_with(&search->subjects, other);
+	if (subject != set->members[0])
+		suspects->list[suspects->n++] =
+			suspect_of(search, subject, (struct interval){ NAN, NAN, NAN });
+}
+
+static struct suspects answer(struct search *search)
 {
 	const struct set *sure = choose(search, counts), *seeming = choose(search, seems);
 	const struct set *set = sure ? sure : seeming ? seeming : &search->sets[0];
@@ -414,49 +439,43 @@ static struct suspects answer(const struct search *search)
 		.transfers = set->transfers,
 		.identifiable = set->identifiable,
 		.counts = sure != NULL,
-		.enough = bootstrap_is_enough(search->bootstrap) && (sure || !seeming),
+		.enough = bootstrap_is_enough(search->of->bootstrap) && (sure || !seeming),
 	};
 	size_t i;
 
 	if (!suspects.enough)
 		suspects.steps_needed = steps_needed(search, set);
 	for (i = 0; i < set->n; i++)
-		suspects.list[i] = suspect_of(search, set, i);
+		suspects.list[i] = suspect_of(search, set->members[i], set->alone[i]);
+	if (suspects.counts && suspects.transfers)
+		add_other_end(search, set, &suspects);
 	return suspects;
 }
 
-int suspects_find(const struct trace *trace, const struct graph *graph, const struct cost *cost,
-		  const double *step_times, const struct bootstrap *bootstrap, double min_gain,
-		  size_t n_threads, struct suspects *ret_suspects, struct err *err)
+int suspects_find(const struct suspects_case *of, size_t n_threads, struct suspects *ret_suspects,
+		  struct err *err)
 {
-	CLEANUP(search_release)
-	struct search search = {
-		.trace = trace,
-		.cost = cost,
-		.bootstrap = bootstrap,
-		.step_times = step_times,
-		.min_gain = min_gain,
-	};
+	CLEANUP(search_release) struct search search = { .of = of, .trace = of->trace };
 	size_t i;
 	int r;
 
 	search.wave = &search.kept;
-	*ret_suspects = (struct suspects){ .enough = bootstrap_is_enough(bootstrap),
+	*ret_suspects = (struct suspects){ .enough = bootstrap_is_enough(of->bootstrap),
 					   .steps_needed = BOOTSTRAP_STEPS_MIN };
-	search.subjects = subjects_of(&trace->job);
+	search.subjects = subjects_of(&of->trace->job);
 	if (search.subjects.n < 2)
 		return 0;
-	r = wave_open(&search.kept, trace, graph, cost, n_threads, err);
+	r = wave_open(&search.kept, of->trace, of->graph, of->cost, n_threads, err);
 	if (r < 0)
 		return r;
 	search.left_out = xcalloc(n_workers(&search), sizeof(*search.left_out));
-	search.pace = pace_find(trace, cost);
+	search.pace = pace_find(of->trace, of->cost);
 	search.n_tried = subjects_worst(&search.subjects, &search.pace, search.left_out,
 					SUSPECTS_BY_COMPUTE, SUSPECTS_BY_TRANSFER, search.tried);
 	find_sets(&search);
 	search.wave = &search.brief;
 	for (i = 0; i < search.n_sets; i++) {
-		r = wave_open(&search.brief, trace, graph, cost, n_threads, err);
+		r = wave_open(&search.brief, of->trace, of->graph, of->cost, n_threads, err);
 		if (r < 0)
 			return r;
 		add_rest(&search, &search.sets[i]);

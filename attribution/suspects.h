@@ -61,8 +61,17 @@ struct suspects {
 	size_t steps_needed; /* when they are: about how many would do */
 };
 
-/* The simulated times of steps are those of the slowdown. -ENOMEM. */
-int suspects_find(const struct trace *trace, const struct graph *graph, const struct cost *cost,
-		  const double *step_times, const struct bootstrap *bootstrap, double min_gain,
-		  size_t n_threads, struct suspects *ret_suspects, struct err *err);
+/* Of what; all is borrowed. */
+struct suspects_case {
+	const struct trace *trace;
+	const struct graph *graph;
+	const struct cost *cost;
+	const double *step_times; /* s, [step]: simulated, as all was */
+	const struct bootstrap *bootstrap;
+	double min_gain;
+};
+
+/* -ENOMEM. */
+int suspects_find(const struct suspects_case *of, size_t n_threads, struct suspects *ret_suspects,
+		  struct err *err);
 void suspects_release(struct suspects *suspects);
