@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attribution/pace.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
 
 /* What takes less than this is too short to compare, in seconds. */
 #define SHORTEST 1e-7
+
+/* The standard deviation of a normal distribution over its median absolute deviation. */
+#define NORMAL_MAD 1.4826
 
 static void add_key(const struct trace *trace, const struct cost *cost, size_t key,
 		    struct pace *pace)
@@ -186,6 +190,36 @@ struct whatif_pace pace_replaced(const struct pace *pace, const struct pace_leve
 		return (struct whatif_pace){ 1, 0 };
 	return (struct whatif_pace){ 0,
 				     level->median[worker % pace->trace->job.pp * OPTYPE_N + type] };
+}
+
+double pace_ratio(const struct pace *pace, const struct pace_level *level, size_t worker)
+{
+	size_t stage = worker % pace->trace->job.pp, type;
+	double own = 0, others = 0;
+
+	for (type = 0; type < OPTYPE_N; type++) {
+		size_t at = stage * OPTYPE_N + type;
+
+		if (!optype_is_compute((enum optype)type))
+			continue;
+		own += pace->count[at] * pace->mean[worker * OPTYPE_N + type];
+		others += pace->count[at] * level->mean[at];
+	}
+	return others > SHORTEST ? own / others : 1;
+}
+
+double pace_spread(const struct pace *pace, const struct pace_level *level, const bool *left_out,
+		   size_t *ret_n)
+{
+	size_t n_workers = (size_t)pace->trace->job.dp * pace->trace->job.pp, w, n = 0;
+	CLEANUP(freep) double *apart = xcalloc(n_workers, sizeof(*apart));
+
+	for (w = 0; w < n_workers; w++) {
+		if (!left_out[w])
+			apart[n++] = fabs(pace_ratio(pace, level, w) - 1);
+	}
+	*ret_n = n;
+	return n ? NORMAL_MAD * cost_median(apart, n) : 0;
 }
 
 double pace_excess_of(const struct pace *pace, const struct pace_level *level, size_t worker,

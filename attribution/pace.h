@@ -50,6 +50,16 @@ struct whatif_pace pace_even(const struct pace *pace, const struct pace_level *l
 struct whatif_pace pace_replaced(const struct pace *pace, const struct pace_level *level,
 				 size_t worker, enum optype type, bool transfers);
 
+/* How many times as long as the level a worker computes; 1 without computes. */
+double pace_ratio(const struct pace *pace, const struct pace_level *level, size_t worker);
+
+/*
+ * By how much the ratios of workers that are not `left_out` differ: 1.4826 times their median
+ * distance from 1, the standard deviation if they were normal; `ret_n`: how many they are.
+ */
+double pace_spread(const struct pace *pace, const struct pace_level *level, const bool *left_out,
+		   size_t *ret_n);
+
 /* Seconds a step that a worker takes more than the level for operations of one kind. */
 double pace_excess_of(const struct pace *pace, const struct pace_level *level, size_t worker,
 		      enum optype type);

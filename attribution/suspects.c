@@ -26,6 +26,7 @@ struct set {
 	const double *fixed;	  /* kept until the end */
 	const double *computes, *even, *ideal, *but[SUSPECTS_MAX];
 	bool identifiable, transfers;
+	bool beyond; /* the spread of the others does not explain how slow each is */
 	struct interval gain, adds, share, alone[SUSPECTS_MAX];
 };
 
@@ -252,6 +253,25 @@ static const double *add_even(struct search *search, const struct pace_level *le
 	return add(search, level, EVENED, workers, n);
 }
 
+/* `search->left_out` is that of the set. */
+static bool is_beyond(const struct search *search, const struct set *set,
+		      const struct pace_level *level)
+{
+	size_t n, i, j;
+	double spread = pace_spread(&search->pace, level, search->left_out, &n);
+
+	for (i = 0; i < set->n && n >= SUSPECTS_PEERS_MIN; i++) {
+		double ratio = 0;
+
+		for (j = 0; j < set->members[i]->n; j++)
+			ratio = MAX(ratio,
+				    pace_ratio(&search->pace, level, set->members[i]->workers[j]));
+		if (ratio - 1 < SUSPECTS_BEYOND * spread)
+			return false;
+	}
+	return true;
+}
+
 /* The rest that has to be known of a set. */
 static void add_rest(struct search *search, struct set *set)
 {
@@ -262,6 +282,7 @@ static void add_rest(struct search *search, struct set *set)
 	set->even = add_even(search, &level, NULL);
 	set->ideal = wave_add(search->wave, ideal, NULL);
 	wave_newest(search->wave)->ideal = ideal_of(search, &level);
+	set->beyond = is_beyond(search, set, &level);
 	set->identifiable = true;
 	for (i = 0; i < set->n; i++) {
 		set->but[i] = add_even(search, &level, set->members[i]);
@@ -328,8 +349,9 @@ static bool seems(const struct search *search, const struct set *set)
 		if (!(set->alone[i].value >= SUSPECTS_SHARE))
 			return false;
 	}
-	return set->identifiable && set->gain.value >= search->of->min_gain &&
-	       set->adds.value >= search->of->min_gain && set->share.value >= SUSPECTS_SHARE;
+	return set->identifiable && (set->beyond || set->transfers) &&
+	       set->gain.value >= search->of->min_gain && set->adds.value >= search->of->min_gain &&
+	       set->share.value >= SUSPECTS_SHARE;
 }
 
 static bool counts(const struct search *search, const struct set *set)

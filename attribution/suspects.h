@@ -16,7 +16,9 @@
  *
  * A set counts when the lower ends of the 95 % intervals of gain, and of what its last
  * host adds to it, are at least min_gain, that of share at least SUSPECTS_SHARE, and each
- * host's alone is. Sets grow by the host that gains most, and beside that in the order in
+ * host's alone is. If computes are what is slow, each host must also be as slow as the
+ * spread of the others does not explain: good silicon has a slowest part, and many hosts
+ * have a slower one. Sets grow by the host that gains most, and beside that in the order in
  * which hosts are slow. subjects.h says what is taken for a host.
  *
  * Pure: no clock, no I/O; the threads are those of crew.h.
@@ -34,11 +36,15 @@ enum {
 	SUSPECTS_MAX = 3,	     /* hosts of a set */
 	SUSPECTS_BY_COMPUTE = 8,     /* that are tried: those that lose most by computing */
 	SUSPECTS_BY_TRANSFER = 4,    /* and by transfers */
+	SUSPECTS_PEERS_MIN = 8,	     /* of fewer others nobody knows how far they spread */
 	SUSPECTS_STEPS_MAX = 100000, /* more steps are never said to be needed */
 };
 
 #define SUSPECTS_SHARE 0.5
 #define SUSPECTS_MIN_GAIN 0.03
+
+/* Robust standard deviations of the others that a slow host is beyond. */
+#define SUSPECTS_BEYOND 5.0
 
 /* One host. */
 struct suspect {

@@ -19,7 +19,7 @@ enum {
 	JOB_NODES_MAX = 4096,
 	JOB_PAUSES_MAX = 64,
 	JOB_DROPPED_MAX = 8,
-	JOB_SLOW_MAX = 32,
+	JOB_SLOW_MAX = 64,
 	MS = 1000000, /* nanoseconds */
 };
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/attribution: jobs that never ran, with something wrong with them. Included by Makefile.am.
 check_LIBRARIES += libjobs.a
-libjobs_a_SOURCES = tests/attribution/inject.c tests/attribution/inject.h tests/attribution/job.c \
-	tests/attribution/job.h tests/attribution/pipeline.c tests/attribution/pipeline.h
-check_PROGRAMS += tests/attribution/generate
+libjobs_a_SOURCES = tests/attribution/as_trace.c tests/attribution/as_trace.h tests/attribution/inject.c tests/attribution/inject.h \
+	tests/attribution/job.c tests/attribution/job.h tests/attribution/pipeline.c tests/attribution/pipeline.h
+check_PROGRAMS += tests/attribution/generate tests/attribution/windows
 tests_attribution_generate_LDADD = libjobs.a $(CORE_LIBS)
+tests_attribution_windows_SOURCES = tests/attribution/windows.c
+tests_attribution_windows_LDADD = libjobs.a libattribution.a $(CORE_LIBS)

@@ -7,6 +7,7 @@
 #include "attribution/crew.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "tests/attribution/as_trace.h"
 #include "tests/attribution/inject.h"
 #include "tests/unit/test.h"
 
@@ -29,89 +30,12 @@ static void found_release(struct found *found)
 	trace_free(found->trace);
 }
 
-static enum optype optype_of(int type)
-{
-	static const enum optype types[JOB_TYPES] = {
-		OP_FORWARD_COMPUTE,
-		OP_BACKWARD_COMPUTE,
-		OP_FORWARD_SEND,
-		OP_BACKWARD_SEND,
-		OP_FORWARD_RECV,
-		OP_BACKWARD_RECV,
-		OP_PARAMS_ALL_GATHER,
-		OP_GRADS_REDUCE_SCATTER,
-		OP_LAYERNORM_GRADS,
-		OP_EMBEDDING_GRADS,
-		OP_CLIP_MAIN_GRAD,
-		OP_OPTIMIZER,
-		OP_GC,
-	};
-
-	return types[type];
-}
-
-static struct trace_builder *builder_of(const struct job *job)
-{
-	struct trace_job shape = {
-		.dp = (uint32_t)job->dp,
-		.pp = (uint32_t)job->pp,
-		.tp = (uint32_t)job->tp,
-		.vpp = (uint32_t)job->vpp,
-		.dsp = 1,
-		.world = (uint64_t)(job->dp * job->pp * job->tp),
-	};
-	struct err err = ERR_INIT;
-	int d, p;
-
-	CHECK_EQ(trace_job_open(&shape, &err), 0);
-	for (d = 0; d < job->dp; d++) {
-		for (p = 0; p < job->pp; p++)
-			CHECK_EQ(trace_job_place(&shape, d, p, job_rank(job, d, p), NULL, &err), 0);
-	}
-	return trace_builder_new(&shape);
-}
-
-static struct trace *trace_of(const struct job *job)
-{
-	CLEANUP(trace_builder_freep) struct trace_builder *builder = builder_of(job);
-	CLEANUP(freep) struct job_op *ops = xcalloc(job_ops_max(job), sizeof(*ops));
-	struct trace_part *part = trace_part_new(builder);
-	struct trace *trace = NULL;
-	struct err err = ERR_INIT;
-	uint32_t line = 0;
-	size_t n, i;
-	int step;
-
-	trace_part_begin(part, 0);
-	for (step = 0; step < job->steps; step++) {
-		n = job_play(job, step, ops);
-		for (i = 0; i < n; i++) {
-			struct trace_op op = TRACE_OP_INIT;
-
-			op.step = job->first_step + step * job->step_gap;
-			op.dp_rank = ops[i].d;
-			op.stage = ops[i].p;
-			op.seq_id = ops[i].seq;
-			op.mb_id = ops[i].mb;
-			op.mc = ops[i].mc;
-			op.type = (int)optype_of(ops[i].type);
-			op.start = (double)ops[i].start / 1e9;
-			op.duration = (double)(ops[i].end - ops[i].start) / 1e9;
-			CHECK_EQ(trace_part_add(part, &op, ++line, &err), 0);
-		}
-	}
-	trace_part_end(part, line);
-	CHECK_EQ(trace_build(builder, &trace, &err), 0);
-	CHECK_STR(err.msg, "");
-	return trace;
-}
-
 static int find(const struct job *job, struct found *found)
 {
 	struct err err = ERR_INIT;
 	int r;
 
-	*found = (struct found){ .trace = trace_of(job) };
+	*found = (struct found){ .trace = job_as_trace(job) };
 	if (!found->trace)
 		return -1;
 	r = graph_new(found->trace, &found->graph, &err);
