@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Heat maps as in figures of "Understanding Stragglers in Large Model Training": DP
- * ranks across, stages down, the lower slowdown of both, from 1.0 to 1.5. A map
- * of all steps, then a small one for each.
+ * ranks across, stages down, the lower slowdown of both, from 1.0 to 1.5 or as far as
+ * the values go. A map of all steps with who is to blame, then a small one for each.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,6 +10,7 @@
 
 #include "attribution/form_kinds.h"
 #include "attribution/words.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 
@@ -27,10 +28,16 @@ enum {
 	STEP_WIDTH = (WIDTH - 2 * MARGIN) / ACROSS,
 	STEP_HEIGHT = 110,
 	COLOURS = 6,
+	LINE_MAX_BYTES = 130, /* of a line of words */
+	LINE_HEIGHT = 14,
+	NAMED = 8, /* slowest workers that are listed */
+	WORDS_MAX = 8192,
 };
 
+/* The scale unless values are beyond it; then it grows by whole steps. */
 #define LOW 1.0
 #define HIGH 1.5
+#define SCALE_STEP 0.05
 
 /* From light to dark, so that it is read without colours too (ColorBrewer, YlOrRd). */
 static const int colours[COLOURS][3] = {
@@ -38,17 +45,54 @@ static const int colours[COLOURS][3] = {
 	{ 252, 115, 45 },  { 212, 27, 32 },   { 110, 0, 38 },
 };
 
+struct scale {
+	double low, high;
+};
+
 struct map {
 	const struct attribution *a;
+	struct scale scale;
 	int64_t step; /* place of the step; -1: all */
 	double x, y, cell_width, cell_height;
 	size_t columns, rows;
 };
 
-/* Where 1.0 is 0 and 1.5 is 255. */
-static int shade_of(double s)
+/* The lowest and highest of these and before. */
+static void extend(struct scale *scale, double value)
 {
-	double share = (s - LOW) / (HIGH - LOW);
+	scale->low = MIN(scale->low, value);
+	scale->high = MAX(scale->high, value);
+}
+
+/* A cell is the lower of two slowdowns: the highest cell is the lower of both highest. */
+static struct scale scale_of(const struct attribution *a)
+{
+	const struct trace *trace = a->trace;
+	const struct slowdown *s = &a->slowdown;
+	struct scale scale = { LOW, HIGH };
+	size_t step, i;
+
+	for (i = 0; i < (size_t)trace->job.dp * trace->job.pp; i++)
+		extend(&scale, s->workers[i]);
+	for (step = 0; step < trace->n_steps; step++) {
+		struct scale dp = { INFINITY, -INFINITY }, pp = dp;
+
+		for (i = 0; i < trace->job.dp; i++)
+			extend(&dp, s->step_dp[step * trace->job.dp + i] / s->ideal);
+		for (i = 0; i < trace->job.pp; i++)
+			extend(&pp, s->step_pp[i * trace->n_steps + step] / s->ideal);
+		extend(&scale, MIN(dp.low, pp.low));
+		extend(&scale, MIN(dp.high, pp.high));
+	}
+	scale.low = floor(scale.low / SCALE_STEP + 1e-9) * SCALE_STEP;
+	scale.high = ceil(scale.high / SCALE_STEP - 1e-9) * SCALE_STEP;
+	return scale;
+}
+
+/* Where the low end of the scale is 0 and the high end 255. */
+static int shade_of(const struct scale *scale, double s)
+{
+	double share = (s - scale->low) / (scale->high - scale->low);
 
 	return (int)lround(255 * MIN(MAX(share, 0.0), 1.0));
 }
@@ -152,7 +196,7 @@ static void draw_cells(const struct map *map, FILE *out)
 		for (column = 0; column < map->columns; column++) {
 			double s = worst_in(map, column, row);
 
-			draw_rect(map, column, row, 1, shade_of(s), out);
+			draw_rect(map, column, row, 1, shade_of(&map->scale, s), out);
 			if (each)
 				draw_tip(map, column, row, out);
 			else
@@ -164,7 +208,7 @@ static void draw_cells(const struct map *map, FILE *out)
 				"<text x=\"%.2f\" y=\"%.2f\" class=\"c\" fill=\"%s\">%.2f</text>\n",
 				map->x + ((double)column + 0.5) * map->cell_width,
 				map->y + ((double)row + 0.5) * map->cell_height + 3,
-				shade_of(s) > 150 ? "#fff" : "#222", s);
+				shade_of(&map->scale, s) > 150 ? "#fff" : "#222", s);
 		}
 	}
 }
@@ -176,10 +220,11 @@ static void draw_runs(const struct map *map, FILE *out)
 
 	for (row = 0; row < map->rows; row++) {
 		for (column = 0; column < map->columns; column = end) {
-			int shade = shade_of(worst_in(map, column, row));
+			int shade = shade_of(&map->scale, worst_in(map, column, row));
 
 			end = column + 1;
-			while (end < map->columns && shade_of(worst_in(map, end, row)) == shade)
+			while (end < map->columns &&
+			       shade_of(&map->scale, worst_in(map, end, row)) == shade)
 				end++;
 			draw_rect(map, column, row, end - column, shade, out);
 			(void)fputs("/>\n", out);
@@ -191,25 +236,93 @@ static void draw_runs(const struct map *map, FILE *out)
 		      (double)map->rows * map->cell_height);
 }
 
-/* The workers that are blamed have a frame. */
-static void draw_culprits(const struct map *map, FILE *out)
+static void draw_frame(const struct map *map, uint32_t worker, FILE *out)
 {
 	const struct trace_job *job = &map->a->trace->job;
-	CLEANUP(freep) uint32_t *workers = xcalloc((size_t)job->dp * job->pp, sizeof(*workers));
-	size_t n = words_culprits(map->a, workers), i;
+	size_t d = worker / job->pp, p = worker % job->pp;
 
-	for (i = 0; i < n; i++) {
-		size_t d = workers[i] / job->pp, p = workers[i] % job->pp;
+	(void)fprintf(out,
+		      "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" class=\"g\"/>\n",
+		      map->x + (double)(d * map->columns / job->dp) * map->cell_width,
+		      map->y + (double)(p * map->rows / job->pp) * map->cell_height,
+		      map->cell_width, map->cell_height);
+}
 
-		(void)fprintf(
-			out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" class=\"g\"/>\n",
-			map->x + (double)(d * map->columns / job->dp) * map->cell_width,
-			map->y + (double)(p * map->rows / job->pp) * map->cell_height,
-			map->cell_width, map->cell_height);
+/* The workers of the hosts that are blamed have a frame. */
+static void draw_culprits(const struct map *map, FILE *out)
+{
+	const struct suspects *suspects = &map->a->suspects;
+	size_t i, j;
+
+	for (i = 0; suspects->counts && i < suspects->n; i++) {
+		for (j = 0; j < suspects->list[i].n; j++)
+			draw_frame(map, suspects->list[i].workers[j], out);
 	}
 }
 
-static void draw_legend(double y, FILE *out)
+/* Words in lines of their own from `y` on; returns where they end. */
+static double draw_words(const char *words, double y, FILE *out)
+{
+	const char *at = words;
+
+	while (*at) {
+		size_t n = strlen(at);
+		CLEANUP(freep) char *line = NULL;
+
+		if (n > LINE_MAX_BYTES) {
+			for (n = LINE_MAX_BYTES; n > 0 && at[n] != ' '; n--)
+				;
+			n = n ? n : strcspn(at, " ");
+		}
+		line = xstrndup(at, n);
+		(void)fprintf(out, "<text x=\"%d\" y=\"%.2f\">", MARGIN, y);
+		put_text(out, line);
+		(void)fputs("</text>\n", out);
+		y += LINE_HEIGHT;
+		at += n;
+		at += strspn(at, " ");
+	}
+	return y;
+}
+
+/* Who is to blame, and who should act. */
+static double draw_sentence(const struct attribution *a, double y, FILE *out)
+{
+	CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT(WORDS_MAX);
+
+	words_sentence(a, &words);
+	(void)strbuf_printf(&words, " %s", words_acts(a));
+	if (a->suspects.counts)
+		(void)strbuf_puts(&words, " A blue frame is around the workers of whom is blamed.");
+	return draw_words(strbuf_text(&words), y, out);
+}
+
+/* Cells have no room for names: those of the slowest. */
+static double draw_names(const struct attribution *a, double y, FILE *out)
+{
+	CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT(WORDS_MAX);
+	const struct trace_job *job = &a->trace->job;
+	size_t n = (size_t)job->dp * job->pp, i, w;
+	CLEANUP(freep) bool *named = xcalloc(n, sizeof(*named));
+
+	(void)strbuf_puts(&words, "Slowest:");
+	for (i = 0; i < MIN(n, (size_t)NAMED); i++) {
+		size_t worst = n;
+
+		for (w = 0; w < n; w++) {
+			if (!named[w] &&
+			    (worst == n || a->slowdown.workers[w] > a->slowdown.workers[worst]))
+				worst = w;
+		}
+		named[worst] = true;
+		(void)strbuf_printf(&words, "%s %s (dp %zu stage %zu) %.3f", i ? "," : "",
+				    job->nodes[job->workers[worst].node], worst / job->pp,
+				    worst % job->pp, a->slowdown.workers[worst]);
+	}
+	return draw_words(strbuf_text(&words), y, out);
+}
+
+static void draw_legend(const struct scale *scale, double y, FILE *out)
 {
 	int i, rgb[3];
 
@@ -221,8 +334,9 @@ static void draw_legend(double y, FILE *out)
 			(unsigned)rgb[2]);
 	}
 	for (i = 0; i <= 5; i++)
-		(void)fprintf(out, "<text x=\"%d\" y=\"%.2f\" class=\"c\">%.1f</text>\n",
-			      WIDTH - MARGIN - 200 + 40 * i, y + 24, LOW + i * (HIGH - LOW) / 5);
+		(void)fprintf(out, "<text x=\"%d\" y=\"%.2f\" class=\"c\">%.2f</text>\n",
+			      WIDTH - MARGIN - 200 + 40 * i, y + 24,
+			      scale->low + i * (scale->high - scale->low) / 5);
 	(void)fprintf(out, "<text x=\"%d\" y=\"%.2f\" class=\"c\">slowdown</text>\n",
 		      WIDTH - MARGIN - 100, y - 4);
 }
@@ -249,14 +363,16 @@ static void draw_axes(const struct map *map, FILE *out)
 		map->x + width / 2, map->y + height + 28, map->x - 34, map->y + height / 2);
 }
 
-static struct map large_map(const struct attribution *a, double y)
+static struct map large_map(const struct attribution *a, struct scale scale, double y)
 {
 	const struct trace_job *job = &a->trace->job;
 	size_t columns = MIN((size_t)job->dp, (size_t)COLUMNS_MAX);
 	size_t rows = MIN((size_t)job->pp, (size_t)ROWS_MAX);
 	double cell = MIN((double)(WIDTH - 2 * MARGIN) / (double)columns, (double)CELL_MAX);
 
-	return (struct map){ a, -1, MARGIN, y, cell, MIN(MAX(cell, 4.0), 28.0), columns, rows };
+	return (struct map){
+		a, scale, -1, MARGIN, y, cell, MIN(MAX(cell, 4.0), 28.0), columns, rows
+	};
 }
 
 /* The step that comes `i`th when the slowest come first; few enough are in their order. */
@@ -279,7 +395,7 @@ static size_t *shown_steps(const struct attribution *a, size_t *ret_n)
 }
 
 /* Small maps from `y` on; returns where they end. */
-static double draw_steps(const struct attribution *a, double y, FILE *out)
+static double draw_steps(const struct attribution *a, struct scale scale, double y, FILE *out)
 {
 	const struct trace_job *job = &a->trace->job;
 	size_t columns = MIN((size_t)job->dp, (size_t)STEP_COLUMNS);
@@ -290,6 +406,7 @@ static double draw_steps(const struct attribution *a, double y, FILE *out)
 		      y, n < a->trace->n_steps ? ": the slowest" : "");
 	for (i = 0; i < n; i++) {
 		struct map map = { a,
+				   scale,
 				   (int64_t)steps[i],
 				   MARGIN + (double)(i % ACROSS) * STEP_WIDTH,
 				   y + 28 + (double)(i / ACROSS) * STEP_HEIGHT,
@@ -342,6 +459,7 @@ static void open_drawing(FILE *out)
 void form_heatmap(const struct attribution *a, size_t i, bool more, FILE *out)
 {
 	static double y; /* where the next window begins */
+	struct scale scale = scale_of(a);
 	struct map map;
 	double below;
 
@@ -349,14 +467,16 @@ void form_heatmap(const struct attribution *a, size_t i, bool more, FILE *out)
 		open_drawing(out);
 		y = 0;
 	}
-	map = large_map(a, y + 80);
-	below = map.y + map.cell_height * (double)map.rows;
 	draw_title(a, y, out);
-	draw_legend(y + 24, out);
+	draw_legend(&scale, y + 24, out);
+	below = draw_sentence(a, y + 66, out);
+	map = large_map(a, scale, below + 8);
 	draw_cells(&map, out);
 	draw_culprits(&map, out);
 	draw_axes(&map, out);
-	y = draw_steps(a, below + 60, out);
+	below = map.y + map.cell_height * (double)map.rows;
+	below = draw_names(a, below + 48, out);
+	y = draw_steps(a, scale, below + 24, out);
 	if (!more)
 		(void)fprintf(out, "<style>:root{height:%.0fpx}</style>\n</svg>\n", y + 20);
 }

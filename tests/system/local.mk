@@ -17,7 +17,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/assayd_fixtures.py tests/system
 	tests/system/test_assayd_controller.py tests/system/test_assayd_liveness.py tests/system/test_assayd_name.py \
 	tests/system/test_assayd_net.py tests/system/test_assayd_orders.py tests/system/test_assayd_schedule.py \
 	tests/system/test_assayd_unit.py tests/system/test_attribute.py tests/system/test_attribute_bad.py \
-	tests/system/test_attribute_forms.py tests/system/test_attribute_progress.py tests/system/test_attribute_published.py \
+	tests/system/test_attribute_forms.py tests/system/test_attribute_progress.py tests/system/test_attribute_published.py tests/system/test_attribute_summary.py \
 	tests/system/test_bad_probes.py tests/system/test_budget_manual.py tests/system/test_campaigns.py \
 	tests/system/test_campaigns_abuse.py tests/system/test_campaigns_anew.py tests/system/test_campaigns_assayd.py \
 	tests/system/test_campaigns_observe.py tests/system/test_clock.py tests/system/test_controller.py \

@@ -74,12 +74,70 @@ def test_the_heat_map_has_a_cell_for_each_worker(trace, attribute):  # noqa: F81
         assert "%s: %.3f" % (step, value) in labels
 
 
+def texts(drawing):
+    return " ".join("".join(e.itertext()) for e in drawing.iter(SVG + "text"))
+
+
+def test_the_heat_map_says_who_and_holds_its_values(trace, attribute):  # noqa: F811
+    path, truth = trace("slow-worker", 3)
+    doc = json.loads(attribute(path, "-o", "json"))
+    worst = max(max(row) for row in doc["S_w"])
+    drawing = xml.etree.ElementTree.fromstring(attribute(path, "-o", "heatmap"))
+    words = texts(drawing)
+    assert truth["node"] + " (dp %d stage %d, ranks" % tuple(truth["workers"][0]) in words
+    assert OPERATOR in words and "blue frame" in words and "Slowest: %s (dp" % truth["node"] in words
+    scale = [float(e.text) for e in drawing.iter(SVG + "text") if e.get("y") == "48.00"]
+    assert worst > 1.5 and max(scale) >= worst and min(scale) <= min(min(row) for row in doc["S_w"])
+
+
+def test_a_heat_map_without_a_culprit_frames_nobody(trace, attribute):  # noqa: F811
+    path, _ = trace("last-stage", 2)
+    drawing = xml.etree.ElementTree.fromstring(attribute(path, "-o", "heatmap"))
+    assert not [e for e in drawing.iter(SVG + "rect") if e.get("class") == "g"]
+    assert "No host is to blame" in texts(drawing) and OWNER in texts(drawing) and "blue frame" not in texts(drawing)
+
+
+def test_too_few_steps_blame_nobody(trace, attribute):  # noqa: F811
+    path, _ = trace("slow-worker", 1, "steps=8")
+    text, doc = attribute(path, "-o", "table"), json.loads(attribute(path, "-o", "json"))
+    assert "not enough steps to blame anybody: 8 were recorded, about 10 are needed." in paragraph(text)
+    assert "out of service" not in text and paragraph(text).endswith("Nobody needs to act.")
+    assert doc["confidence"]["enough"] is False and doc["confidence"]["steps_needed"] == 10
+    assert doc["confidence"]["S"]["value"] == doc["S"] and doc["confidence"]["S"]["low"] is None
+    assert [s["counts"] for s in doc["suspects"]] == [False]
+
+
+def test_more_than_the_whole_loss_is_explained(trace, attribute):  # noqa: F811
+    path, _ = trace("last-stage", 1)
+    text = attribute(path, "-o", "table")
+    doc = json.loads(attribute(path, "-o", "json"))
+    assert round(100 * doc["M_s"]) > 100 and "%d %%" % round(100 * doc["M_s"]) in text
+    assert "More than 100 %: the loss is counted from operations that take the mean of all" in " ".join(text.split())
+    path, _ = trace("none", 1)
+    assert "More than 100 %" not in attribute(path, "-o", "table")
+
+
+def test_the_table_shows_intervals(trace, attribute):  # noqa: F811
+    path, _ = trace("slow-worker", 1)
+    doc, table = json.loads(attribute(path, "-o", "json")), attribute(path, "-o", "table")
+    low, high = doc["confidence"]["S"]["low"], doc["confidence"]["S"]["high"]
+    assert low < doc["S"] < high
+    row = next(line for line in table.splitlines() if line.startswith("all "))
+    assert row.endswith("[%.3f, %.3f]" % (low, high))
+    gain = doc["suspects"][0]["gain"]
+    row = next(line for line in table.splitlines() if line.startswith(doc["suspects"][0]["hosts"][0]))
+    assert "%.1f %%" % (100 * gain["value"]) in row and row.split()[-1] == "yes"
+    assert "[%.1f, %.1f]" % (100 * gain["low"], 100 * gain["high"]) in row
+
+
 def test_a_large_heat_map_stays_small(trace, attribute):  # noqa: F811
-    path, _ = trace("slow-worker", 3, "dp=600", "pp=2", "mb=2", "steps=3")
+    path, truth = trace("slow-worker", 3, "dp=600", "pp=2", "mb=2", "steps=10")
     text = attribute(path, "-o", "heatmap")
     drawing = xml.etree.ElementTree.fromstring(text)
     assert len(text) < 400000 and not cells(drawing)
-    assert len([e for e in drawing.iter(SVG + "rect") if e.get("class") == "g"]) == 1
+    node = json.loads(path.read_text().split("\n", 1)[0])["ranks"]
+    blamed = [r for r in node if r["node"] == truth["node"]]
+    assert len([e for e in drawing.iter(SVG + "rect") if e.get("class") == "g"]) == len(blamed) == 4
 
 
 def spans(doc):
