@@ -165,12 +165,15 @@ static void put_suspect(const json_t *suspect, const struct page *page)
 
 static void put_suspects(const json_t *suspects, const struct page *page)
 {
-	size_t n = json_array_size(suspects), i;
+	size_t n = MIN(json_array_size(suspects), (size_t)SUSPECTS_SHOWN), i;
+	bool any_suspected = false;
 
-	for (i = 0; i < MIN(n, (size_t)SUSPECTS_SHOWN); i++)
-		put_suspect(json_array_get(suspects, i), page);
-	if (n == 0)
+	for (i = 0; i < n; i++)
+		any_suspected |= is_suspected(json_array_get(suspects, i));
+	if (!any_suspected)
 		put(page, "suspect", "nobody", PAINT_DIM);
+	for (i = 0; i < n; i++)
+		put_suspect(json_array_get(suspects, i), page);
 }
 
 /* "seqlen: the sentence". */

@@ -4,7 +4,8 @@
 
 job_trace.py --job NAME --dp D --pp P [--tp T] [--steps N] [--first STEP] [--seed S] [--first-host N] [--slow HOST[/PERCENT]] [--sequences]
 
-Its hosts are as good silicon is: their speeds spread by 3.4 % (standard deviation), the same in every window of one seed.
+Its hosts are as good silicon is: their speeds spread by 3.4 % (standard deviation), the same in every window of one seed; from
+step to step a host varies by 1 %, one of its operations by 2 %.
 A worker is one host, gpu-NN from --first-host on, in the order of ranks: replicas beside each other, then stages.
 --slow makes one host slower (by 10 %), --sequences gives the micro-batches sequences of very different lengths, which
 is the job's own doing. One forward and one backward in turn (1F1B); a transfer begins when both ends are there.
@@ -18,7 +19,8 @@ FORWARD, BACKWARD = "forward", "backward"
 FORWARD_S, BACKWARD_S = 0.35, 0.70  # of a micro-batch
 TRANSFER_S, REDUCE_S, GATHER_S, OPTIMIZER_S = 0.004, 0.08, 0.05, 0.06
 SPREAD = 0.034
-JITTER = 0.004  # of one operation
+JITTER = 0.02  # of one operation
+STEP_JITTER = 0.01  # of a host from step to step
 MICROBATCHES = 8
 SPREAD_OF_SEQUENCES = 0.45  # of the logarithm of their lengths
 
@@ -54,6 +56,7 @@ class Replica:
     def __init__(self, job, d, draw):
         lengths = [draw.lognormvariate(0, SPREAD_OF_SEQUENCES) if job.sequences else 1 for _ in range(MICROBATCHES)]
         self.job, self.d, self.draw, self.lengths = job, d, draw, lengths
+        self.pace = {p: job.pace[d, p] * draw.gauss(1, STEP_JITTER) for p in range(job.pp)}
         self.at = {}
         self.todo = {p: job.schedule(p) for p in range(job.pp)}
         self.free = {p: GATHER_S for p in range(job.pp)}  # when the compute before has ended
@@ -65,7 +68,7 @@ class Replica:
 
     def seconds(self, p, kind, i):
         base = FORWARD_S if kind == FORWARD else BACKWARD_S
-        return base * self.lengths[i] * self.job.pace[self.d, p] * self.draw.gauss(1, JITTER)
+        return base * self.lengths[i] * self.pace[p] * self.draw.gauss(1, JITTER)
 
     def compute(self, p):
         """The next compute of stage p, with the transfer into it; False: its input is not there yet."""
