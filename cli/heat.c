@@ -209,7 +209,7 @@ static void print_suspects(const struct map *map, size_t line)
 		double dp = number_at(suspect, "dp"), stage = number_at(suspect, "stage");
 		CLEANUP(freep) char *hosts = job_words_hosts(json_object_get(suspect, "hosts"));
 
-		if (!(dp >= (double)from && dp < (double)end))
+		if (!job_words_is_suspected(suspect) || !(dp >= (double)from && dp < (double)end))
 			continue;
 		if (isnan(stage))
 			(void)fprintf(map->page->out, "%s%s", space, hosts);

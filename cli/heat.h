@@ -18,7 +18,7 @@ enum {
 
 /*
  * Title, cells, legend and an empty line. `heat` is {rows, columns, row, column, values}, whose
- * values are rows of numbers or null; `suspects` are [{hosts, dp, stage}], told beside their row.
+ * values are rows of numbers or null; `suspects` are those of a job, told beside their row.
  * Nothing when no value is known. Both are a stranger's.
  */
 void heat_show(const json_t *heat, const json_t *suspects, const struct page *page);

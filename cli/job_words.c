@@ -41,19 +41,24 @@ char *job_words_hosts(const json_t *hosts)
 	return text;
 }
 
-char *job_words_interval(double value, double low, double high)
+static char *interval(double value, double low, double high, int decimals)
 {
 	if (isnan(value))
 		return xstrdup("-");
 	if (isnan(low) || isnan(high))
-		return xasprintf("%.2f", value);
-	return xasprintf("%.2f [%.2f, %.2f]", value, low, high);
+		return xasprintf("%.*f", decimals, value);
+	return xasprintf("%.*f [%.*f, %.*f]", decimals, value, decimals, low, decimals, high);
 }
 
-char *job_words_range(const json_t *range)
+char *job_words_interval(double value, double low, double high)
 {
-	return job_words_interval(number_at(range, "value"), number_at(range, "low"),
-				  number_at(range, "high"));
+	return interval(value, low, high, 2);
+}
+
+char *job_words_range(const json_t *range, int decimals)
+{
+	return interval(number_at(range, "value"), number_at(range, "low"),
+			number_at(range, "high"), decimals);
 }
 
 char *job_words_slowdown(const json_t *object)
@@ -67,6 +72,11 @@ char *job_words_count(const json_t *object, const char *key)
 	double n = number_at(object, key);
 
 	return isnan(n) ? xstrdup("-") : xasprintf("%.0f", n);
+}
+
+bool job_words_is_suspected(const json_t *suspect)
+{
+	return number_at(suspect, "hits") > 0 || json_is_true(json_object_get(suspect, "counts"));
 }
 
 static size_t place_of(const char *state)

@@ -4,6 +4,8 @@
 
 #include <jansson.h>
 
+#include "lib/base/macro.h"
+
 /* "gpu-17, gpu-18 and 3 more", clean; "-" for none. New memory. */
 char *job_words_hosts(const json_t *hosts);
 
@@ -13,14 +15,18 @@ char *job_words_hosts(const json_t *hosts);
  */
 char *job_words_interval(double value, double low, double high);
 
-/* The same of {value, low, high}. */
-char *job_words_range(const json_t *range);
+/* The same of {value, low, high}, with so many decimals: shares differ by tenths, gains by
+ * hundredths. */
+char *job_words_range(const json_t *range, int decimals);
 
 /* The same of the keys slowdown, slowdown_low and slowdown_high. */
 char *job_words_slowdown(const json_t *object);
 
 /* "16", or "-". New memory. */
 char *job_words_count(const json_t *object, const char *key);
+
+/* Is it suspected, or is it only the slowest, as some host always is? */
+bool job_words_is_suspected(const json_t *suspect);
 
 /* 0 for a state that wants somebody first, more for one that wants nobody: how jobs are sorted. */
 int job_words_rank(const char *state);

@@ -141,18 +141,13 @@ static const char *doubt_of(const json_t *suspect)
 	return "";
 }
 
-static bool is_suspected(const json_t *suspect)
-{
-	return number_at(suspect, "hits") > 0 || json_is_true(json_object_get(suspect, "counts"));
-}
-
 static void put_suspect(const json_t *suspect, const struct page *page)
 {
-	bool suspected = is_suspected(suspect);
+	bool suspected = job_words_is_suspected(suspect);
 	CLEANUP(freep) char *hosts = job_words_hosts(json_object_get(suspect, "hosts"));
 	CLEANUP(freep) char *place = place_of(suspect);
-	CLEANUP(freep) char *share = job_words_range(json_object_get(suspect, "share"));
-	CLEANUP(freep) char *gain = job_words_range(json_object_get(suspect, "gain"));
+	CLEANUP(freep) char *share = job_words_range(json_object_get(suspect, "share"), 2);
+	CLEANUP(freep) char *gain = job_words_range(json_object_get(suspect, "gain"), 3);
 	CLEANUP(freep) char *hits = hits_of(suspect);
 	CLEANUP(freep) char *class = text_at(suspect, "class");
 	CLEANUP(freep)
@@ -169,7 +164,7 @@ static void put_suspects(const json_t *suspects, const struct page *page)
 	bool any_suspected = false;
 
 	for (i = 0; i < n; i++)
-		any_suspected |= is_suspected(json_array_get(suspects, i));
+		any_suspected |= job_words_is_suspected(json_array_get(suspects, i));
 	if (!any_suspected)
 		put(page, "suspect", "nobody", PAINT_DIM);
 	for (i = 0; i < n; i++)
