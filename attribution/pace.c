@@ -208,18 +208,24 @@ double pace_ratio(const struct pace *pace, const struct pace_level *level, size_
 	return others > SHORTEST ? own / others : 1;
 }
 
-double pace_spread(const struct pace *pace, const struct pace_level *level, const bool *left_out,
-		   size_t *ret_n)
+struct pace_ratios pace_ratios_of(const struct pace *pace, const struct pace_level *level,
+				  const bool *left_out)
 {
-	size_t n_workers = (size_t)pace->trace->job.dp * pace->trace->job.pp, w, n = 0;
+	size_t n_workers = (size_t)pace->trace->job.dp * pace->trace->job.pp, w;
 	CLEANUP(freep) double *apart = xcalloc(n_workers, sizeof(*apart));
+	struct pace_ratios ratios = { .n = 0 };
 
 	for (w = 0; w < n_workers; w++) {
-		if (!left_out[w])
-			apart[n++] = fabs(pace_ratio(pace, level, w) - 1);
+		double ratio = left_out[w] ? 0 : pace_ratio(pace, level, w);
+
+		if (left_out[w])
+			continue;
+		apart[ratios.n++] = fabs(ratio - 1);
+		ratios.most = MAX(ratios.most, ratio);
 	}
-	*ret_n = n;
-	return n ? NORMAL_MAD * cost_median(apart, n) : 0;
+	if (ratios.n)
+		ratios.spread = NORMAL_MAD * cost_median(apart, ratios.n);
+	return ratios;
 }
 
 double pace_excess_of(const struct pace *pace, const struct pace_level *level, size_t worker,

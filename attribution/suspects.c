@@ -26,7 +26,7 @@ struct set {
 	const double *fixed;	  /* kept until the end */
 	const double *computes, *even, *ideal, *but[SUSPECTS_MAX];
 	bool identifiable, transfers;
-	bool beyond; /* the spread of the others does not explain how slow each is */
+	bool beyond; /* each is slower than the others, and than their spread explains */
 	struct interval gain, adds, share, alone[SUSPECTS_MAX];
 };
 
@@ -257,16 +257,19 @@ static const double *add_even(struct search *search, const struct pace_level *le
 static bool is_beyond(const struct search *search, const struct set *set,
 		      const struct pace_level *level)
 {
-	size_t n, i, j;
-	double spread = pace_spread(&search->pace, level, search->left_out, &n);
+	struct pace_ratios others = pace_ratios_of(&search->pace, level, search->left_out);
+	double least = others.most * (1 + SUSPECTS_APART);
+	size_t i, j;
 
-	for (i = 0; i < set->n && n >= SUSPECTS_PEERS_MIN; i++) {
+	if (others.n >= SUSPECTS_PEERS_MIN)
+		least = MAX(least, 1 + SUSPECTS_BEYOND * others.spread);
+	for (i = 0; i < set->n; i++) {
 		double ratio = 0;
 
 		for (j = 0; j < set->members[i]->n; j++)
 			ratio = MAX(ratio,
 				    pace_ratio(&search->pace, level, set->members[i]->workers[j]));
-		if (ratio - 1 < SUSPECTS_BEYOND * spread)
+		if (ratio < least)
 			return false;
 	}
 	return true;

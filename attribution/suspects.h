@@ -16,10 +16,10 @@
  *
  * A set counts when the lower ends of the 95 % intervals of gain, and of what its last
  * host adds to it, are at least min_gain, that of share at least SUSPECTS_SHARE, and each
- * host's alone is. If computes are what is slow, each host must also be as slow as the
- * spread of the others does not explain: good silicon has a slowest part, and many hosts
- * have a slower one. Sets grow by the host that gains most, and beside that in the order in
- * which hosts are slow. subjects.h says what is taken for a host.
+ * host's alone is. If computes are what is slow, each host must also be apart from the
+ * slowest of the others, and beyond what their spread explains: good silicon has a slowest
+ * part, and of many hosts it is slower. Sets grow by the host that gains most, and beside that in
+ *the order in which hosts are slow. subjects.h says what is taken for a host.
  *
  * Pure: no clock, no I/O; the threads are those of crew.h.
  */
@@ -43,8 +43,11 @@ enum {
 #define SUSPECTS_SHARE 0.5
 #define SUSPECTS_MIN_GAIN 0.03
 
+/* A slow host computes this much longer than the slowest of the others. */
+#define SUSPECTS_APART 0.05
+
 /* Robust standard deviations of the others that a slow host is beyond. */
-#define SUSPECTS_BEYOND 5.0
+#define SUSPECTS_BEYOND 4.0
 
 /* One host. */
 struct suspect {
