@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "attribution/crew.h"
 #include "lib/base/xalloc.h"
 
 /* What takes less than this is too short to compare, in seconds. */
@@ -12,23 +13,35 @@
 /* The standard deviation of a normal distribution over its median absolute deviation. */
 #define NORMAL_MAD 1.4826
 
-static void add_key(const struct trace *trace, const struct cost *cost, size_t key,
-		    struct pace *pace)
+/* The means of all keys of one kind on a stage, and of transfers the medians. */
+struct finder {
+	struct pace *pace;
+	const struct cost *cost;
+	const size_t *first; /* of each kind on a stage its first key, and one beyond the last */
+	double *values;	     /* of all threads */
+	size_t room;	     /* of one */
+};
+
+static void find_mean(const struct trace *trace, const struct finder *finder, size_t key, size_t end)
 {
 	const struct trace_key *what = &trace->keys[key];
-	const double *row = trace_row(trace, cost->value, key);
-	size_t dp = trace->job.dp, lane, w;
+	size_t dp = trace->job.dp, stride = (size_t)trace->job.pp * OPTYPE_N, d, step, i;
+	double *mean = finder->pace->mean + what->stage * OPTYPE_N + what->type;
 
-	pace->count[what->stage * OPTYPE_N + what->type]++;
-	for (lane = 0; lane < trace->n_lanes; lane++) {
-		w = lane % dp * trace->job.pp + what->stage;
-		pace->mean[w * OPTYPE_N + what->type] += row[lane];
+	for (i = key; i < end; i++) {
+		const double *row = trace_row(trace, finder->cost->value, i);
+
+		for (step = 0; step < trace->n_steps; step++, row += dp) {
+			for (d = 0; d < dp; d++)
+				mean[d * stride] += row[d];
+		}
 	}
+	for (d = 0; d < dp; d++)
+		mean[d * stride] /= (double)(end - key) * (double)trace->n_steps;
 }
 
-/* The median of what a worker took for its transfers of one kind, whose keys follow each other. */
-static void find_median(const struct trace *trace, const struct cost *cost, size_t key, size_t end,
-			double *values, struct pace *pace)
+static void find_median(const struct trace *trace, const struct finder *finder, size_t key,
+			size_t end, double *values)
 {
 	const struct trace_key *what = &trace->keys[key];
 	size_t dp = trace->job.dp, d, step, i, n;
@@ -36,54 +49,53 @@ static void find_median(const struct trace *trace, const struct cost *cost, size
 	for (d = 0; d < dp; d++) {
 		n = 0;
 		for (i = key; i < end; i++) {
-			const double *row = trace_row(trace, cost->value, i);
+			const double *row = trace_row(trace, finder->cost->value, i);
 
 			for (step = 0; step < trace->n_steps; step++)
 				values[n++] = row[step * dp + d];
 		}
-		pace->median[(d * trace->job.pp + what->stage) * OPTYPE_N + what->type] =
+		finder->pace->median[(d * trace->job.pp + what->stage) * OPTYPE_N + what->type] =
 			cost_median(values, n);
 	}
 }
 
-static void find_medians(const struct trace *trace, const struct cost *cost, struct pace *pace)
+static void find_kind(void *context, size_t i, size_t thread)
 {
-	CLEANUP(freep)
-	double *values = xcalloc(trace->n_keys * trace->n_steps + 1, sizeof(*values));
-	size_t i, j;
+	const struct finder *finder = context;
+	const struct trace *trace = finder->pace->trace;
+	size_t key = finder->first[i], end = finder->first[i + 1];
+	const struct trace_key *what = &trace->keys[key];
 
-	for (i = 0; i < trace->n_keys; i = j) {
-		for (j = i; j < trace->n_keys && trace->keys[j].stage == trace->keys[i].stage &&
-			    trace->keys[j].type == trace->keys[i].type;
-		     j++)
-			;
-		if (optype_is_communication(trace->keys[i].type))
-			find_median(trace, cost, i, j, values, pace);
-	}
+	finder->pace->count[what->stage * OPTYPE_N + what->type] = (uint32_t)(end - key);
+	find_mean(trace, finder, key, end);
+	if (optype_is_communication(what->type))
+		find_median(trace, finder, key, end, finder->values + thread * finder->room);
 }
 
-struct pace pace_find(const struct trace *trace, const struct cost *cost)
+struct pace pace_find(const struct trace *trace, const struct cost *cost, size_t n_threads)
 {
-	size_t n = (size_t)trace->job.dp * trace->job.pp, i, type;
+	size_t n = (size_t)trace->job.dp * trace->job.pp, i, kinds = 0, most = 0;
 	struct pace pace = {
 		.trace = trace,
 		.mean = xcalloc(n * OPTYPE_N, sizeof(double)),
 		.median = xcalloc(n * OPTYPE_N, sizeof(double)),
 		.count = xcalloc((size_t)trace->job.pp * OPTYPE_N, sizeof(uint32_t)),
 	};
+	CLEANUP(freep) size_t *first = xcalloc(trace->n_keys + 1, sizeof(*first));
+	CLEANUP(freep) double *values = NULL;
+	struct finder finder = { &pace, cost, first, NULL, 0 };
 
-	for (i = 0; i < trace->n_keys; i++)
-		add_key(trace, cost, i, &pace);
-	for (i = 0; i < n; i++) {
-		for (type = 0; type < OPTYPE_N; type++) {
-			uint32_t count = pace.count[i % trace->job.pp * OPTYPE_N + type];
-
-			if (count)
-				pace.mean[i * OPTYPE_N + type] /=
-					(double)count * (double)trace->n_steps;
-		}
+	for (i = 0; i < trace->n_keys; i++) {
+		if (i == 0 || trace->keys[i].stage != trace->keys[i - 1].stage ||
+		    trace->keys[i].type != trace->keys[i - 1].type)
+			first[kinds++] = i;
+		most = MAX(most, i + 1 - first[kinds - 1]);
 	}
-	find_medians(trace, cost, &pace);
+	first[kinds] = trace->n_keys;
+	finder.room = most * trace->n_steps;
+	values = xcalloc(finder.room * n_threads + 1, sizeof(*values));
+	finder.values = values;
+	crew_run(n_threads, kinds, find_kind, &finder);
 	return pace;
 }
 

@@ -4,7 +4,7 @@
  * the same: those of its stage. Computes go by their mean, as what they lose adds up,
  * transfers by their median, as they have faults.
  *
- * Pure: no clock, no I/O.
+ * Pure: no clock, no I/O; the threads are those of crew.h.
  */
 #pragma once
 
@@ -27,8 +27,9 @@ struct pace_level {
 	bool *alike; /* owned: [stage]; false: none was left on it, so that all other stages stand in */
 };
 
-/* Never fails: its memory is by worker. The costs are borrowed. */
-struct pace pace_find(const struct trace *trace, const struct cost *cost);
+/* Never fails: its memory is by worker, and the steps of a kind of operation of one. The costs are
+ * borrowed. */
+struct pace pace_find(const struct trace *trace, const struct cost *cost, size_t n_threads);
 void pace_release(struct pace *pace);
 
 /*

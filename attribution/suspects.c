@@ -183,15 +183,50 @@ static bool grow_by_gain(struct search *search, const struct set *before, struct
 	return true;
 }
 
+/* All workers but those of a member (NULL: all) at the pace of the level. */
+static const double *add_even(struct search *search, const struct pace_level *level,
+			      const struct subject *but)
+{
+	uint32_t *workers =
+		pool_take(&search->wave->pool, (n_workers(search) + 1) * sizeof(*workers));
+	size_t n = 0, next = 0;
+	uint32_t w;
+
+	for (w = 0; w < n_workers(search); w++) {
+		if (but && next < but->n && but->workers[next] == w)
+			next++;
+		else
+			workers[n++] = w;
+	}
+	return add(search, level, EVENED, workers, n);
+}
+
+/* What a step takes with all hosts alike: no set of them gains more. */
+static double time_even(struct search *search)
+{
+	static const struct set nobody;
+	CLEANUP(pace_level_release) struct pace_level level = level_without(search, &nobody, true);
+	const double *times = add_even(search, &level, NULL);
+
+	wave_run(search->wave);
+	return wave_mean(times, search->trace->n_steps);
+}
+
+/* Sets by what they gain, then by pace, until what hosts can still gain is not worth a suspect. */
 static void find_sets(struct search *search)
 {
-	const struct set *before = NULL;
+	double even = time_even(search);
+	double all = wave_mean(search->of->step_times, search->trace->n_steps);
 	size_t i, n = MIN((size_t)SUSPECTS_MAX, search->subjects.n - 1);
+	const struct set *before = NULL;
 
 	for (i = 0; i < n; i++) {
 		if (!grow_by_gain(search, before, &search->sets[search->n_sets]))
-			break;
+			return;
 		before = &search->sets[search->n_sets++];
+		if (wave_mean(before->fixed, search->trace->n_steps) - even <
+		    search->of->min_gain * all)
+			return;
 	}
 	/* Whom gain does not see: each of some that are equally slow. */
 	for (before = NULL, i = 0; i < MIN(n, search->n_tried); i++) {
@@ -233,24 +268,6 @@ static const double *ideal_of(struct search *search, const struct pace_level *le
 static enum whatif_choice ideal(const struct trace_key *key UNUSED, const void *context UNUSED)
 {
 	return WHATIF_IDEAL;
-}
-
-/* All workers but those of a member (NULL: all) at the pace of the level. */
-static const double *add_even(struct search *search, const struct pace_level *level,
-			      const struct subject *but)
-{
-	uint32_t *workers =
-		pool_take(&search->wave->pool, (n_workers(search) + 1) * sizeof(*workers));
-	size_t n = 0, next = 0;
-	uint32_t w;
-
-	for (w = 0; w < n_workers(search); w++) {
-		if (but && next < but->n && but->workers[next] == w)
-			next++;
-		else
-			workers[n++] = w;
-	}
-	return add(search, level, EVENED, workers, n);
 }
 
 /* `search->left_out` is that of the set. */
@@ -494,7 +511,7 @@ int suspects_find(const struct suspects_case *of, size_t n_threads, struct suspe
 	if (r < 0)
 		return r;
 	search.left_out = xcalloc(n_workers(&search), sizeof(*search.left_out));
-	search.pace = pace_find(of->trace, of->cost);
+	search.pace = pace_find(of->trace, of->cost, n_threads);
 	search.n_tried = subjects_worst(&search.subjects, &search.pace, search.left_out,
 					SUSPECTS_BY_COMPUTE, SUSPECTS_BY_TRANSFER, search.tried);
 	find_sets(&search);

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """assay-attribute --summary: whom a window suspects, on which the controller acts."""
+import csv
+import gzip
 import json
 import os
 import random
@@ -10,6 +12,7 @@ from attribution_fixtures import attribute, generator, trace  # noqa: F401
 
 TOP = Path(__file__).resolve().parents[2]
 TRACES = Path(os.environ.get("ASSAY_TRACES", TOP.parent / "shared/traces"))
+ORDERS = 334 if os.environ.get("ASSAY_FULL") == "1" else 2  # of each published trace
 KEYS = {"format", "steps", "ranks", "dp", "pp", "hosts", "from_ns", "until_ns", "step_s", "slowdown", "cause", "class", "enough",
         "suspects", "heat", "sentence"}
 SUSPECT = {"hosts", "dp", "stage", "ranks", "class", "share", "alone", "gain", "identifiable", "counts"}
@@ -151,6 +154,39 @@ def test_of_the_published_traces_one_accuses_one_host(summary, tmp_path, job, cu
     named = tmp_path / "meta.yaml"
     named.write_text(meta.read_text() + "ranks:" + ranks + "\n")
     assert blamed(summary(source, "--meta", named)) == (["n000"] if culprit else [])
+
+
+@pytest.mark.parametrize("job", ["ST", "SE", "AR"])
+def test_the_order_of_published_ranks_does_not_matter(run, tmp_path, job):
+    """DP ranks and global ranks at random places, lines in another order: nobody in ST and SE, the same one in AR."""
+    meta = published(f"meta-{job}.yaml")
+    with gzip.open(published(f"trace-{job}.csv.gz"), "rt") as source:
+        head, *rows = csv.reader(source)
+    d, p, r = (head.index(name) for name in ("dp_rank", "stage", "rank"))
+    workers = sorted({(int(row[d]), int(row[p]), int(row[r])) for row in rows})
+    by = {}
+    for row in rows:
+        by.setdefault((int(row[d]), int(row[p])), []).append(row)
+    path = tmp_path / "trace.csv"
+    for seed in range(ORDERS):
+        chance = random.Random(seed)
+        replicas = list(range(1 + max(w[0] for w in workers)))
+        ranks = [w[2] for w in workers]
+        chance.shuffle(replicas)
+        chance.shuffle(ranks)
+        names = {w[:2]: (str(replicas[w[0]]), str(rank)) for w, rank in zip(workers, ranks)}
+        order = list(by)
+        chance.shuffle(order)
+        with path.open("w") as out:
+            out.write(",".join(head) + "\n")
+            for worker in order:
+                for row in by[worker]:
+                    row[d], row[r] = names[worker]
+                    out.write(",".join(row) + "\n")
+        result = run("assay-attribute", "--summary", path, "--meta", meta)
+        assert (result.returncode, result.stderr) == (0, "")
+        found = [(s["dp"], s["stage"], s["ranks"][0]) for s in json.loads(result.stdout)["suspects"] if s["counts"]]
+        assert found == ([(replicas[0], 0, int(names[0, 0][1]))] if job == "AR" else [])
 
 
 def renamed(path, seed):
