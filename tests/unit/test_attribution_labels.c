@@ -158,13 +158,13 @@ static void a_seed_gives_the_same_job(void)
 
 	injection_job(injection_find("pauses"), &any, 5, a);
 	injection_job(injection_find("pauses"), &any, 5, b);
-	one = trace_of(a);
-	two = trace_of(b);
+	one = job_as_trace(a);
+	two = job_as_trace(b);
 	CHECK_EQ(one->n_keys, two->n_keys);
 	CHECK(memcmp(one->start, two->start, one->n_keys * one->n_lanes * sizeof(double)) == 0);
 	b->seed++;
 	trace_free(TAKE(two));
-	two = trace_of(b);
+	two = job_as_trace(b);
 	CHECK(memcmp(one->start, two->start, one->n_keys * one->n_lanes * sizeof(double)) != 0);
 }
 
