@@ -100,6 +100,16 @@ void link_begin(struct link *link UNUSED)
 {
 }
 
+void link_begin_until(struct link *link UNUSED, uint64_t deadline_us UNUSED)
+{
+}
+
+int link_send(struct link *link UNUSED, const struct link_sending *what UNUSED,
+	      struct link_sent *ret UNUSED, struct err *err)
+{
+	return err_set(err, ENOTSUP, "there is no link");
+}
+
 int link_catch_ends(struct link *link UNUSED, const struct link_pause *pause UNUSED, struct err *err)
 {
 	return err_set(err, ENOTSUP, "there is no link");
