@@ -5,6 +5,7 @@
 
 #include "controller/job/summary.h"
 #include "lib/base/xalloc.h"
+#include "lib/policy/windows.h"
 
 /* When it begins, as well as is known. */
 static uint64_t begins_us(const struct job_window *w)
@@ -36,51 +37,96 @@ static bool accuses(const json_t *summary, const char *name)
 	return false;
 }
 
-struct hits {
-	int hits, of;
+/* The last windows that are apart from each other, newest first. */
+struct picks {
+	const struct job_window *windows[JOB_VIEW_WINDOWS];
+	size_t n;
 };
 
-/* In how many of the last windows that are apart from each other it counts. */
-static struct hits count_hits(const struct job_window *windows, size_t n, const char *name)
+static struct picks pick(const struct job_window *windows, size_t n)
 {
-	struct hits sum = { 0, 0 };
-	const struct job_window *last = NULL;
+	struct picks picks = { .n = 0 };
 	size_t i;
 
-	for (i = 0; i < n && i < JOB_VIEW_WINDOWS; i++) {
-		if (last && !is_apart(last, &windows[i]))
-			continue;
-		last = &windows[i];
-		sum.of++;
-		sum.hits += accuses(windows[i].summary, name);
+	for (i = 0; i < n && picks.n < JOB_VIEW_WINDOWS; i++) {
+		if (picks.n == 0 || is_apart(picks.windows[picks.n - 1], &windows[i]))
+			picks.windows[picks.n++] = &windows[i];
 	}
-	return sum;
+	return picks;
 }
 
-/* The suspects of the newest window that count, each with its hits; the most hits into `ret_most`. */
-static json_t *suspects_of(const struct job_window *windows, size_t n, int *ret_most)
+/* In which of them it counts. */
+static struct windows hits_of(const struct picks *picks, const char *name)
 {
-	const json_t *all = json_object_get(windows[0].summary, "suspects");
-	json_t *ret = json_array();
+	struct windows hits = { 0, 0 };
 	size_t i;
 
-	*ret_most = 0;
-	for (i = 0; i < json_array_size(all); i++) {
-		const json_t *one = json_array_get(all, i);
-		CLEANUP(freep) char *name = summary_suspect_name(one);
-		const struct hits hits = count_hits(windows, n, name);
-		json_t *shown;
+	for (i = picks->n; i-- > 0;)
+		windows_push(&hits, accuses(picks->windows[i]->summary, name));
+	return hits;
+}
 
-		if (!json_is_true(json_object_get(one, "counts")))
-			continue;
-		shown = json_deep_copy(one);
-		(void)json_object_set_new(shown, "name", json_string(name));
-		(void)json_object_set_new(shown, "hits", json_integer(hits.hits));
-		(void)json_object_set_new(shown, "of", json_integer(hits.of));
-		(void)json_array_append_new(ret, shown);
-		*ret_most = MAX(*ret_most, hits.hits);
+static bool is_shown(const json_t *all, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(all); i++) {
+		if (streq(json_string_value(json_object_get(json_array_get(all, i), "name")), name))
+			return true;
 	}
-	return ret;
+	return false;
+}
+
+/* Add one, unless a newer window named it already or it is over. */
+static void add_suspect(json_t *all, const json_t *one, const struct picks *picks, bool newest)
+{
+	CLEANUP(freep) char *name = summary_suspect_name(one);
+	const struct windows hits = hits_of(picks, name);
+	json_t *shown;
+
+	if (!json_is_true(json_object_get(one, "counts")) || is_shown(all, name) ||
+	    !(newest || windows_reached(&hits, JOB_VIEW_HITS, JOB_VIEW_WINDOWS)))
+		return;
+	shown = json_deep_copy(one);
+	(void)json_object_set_new(shown, "name", json_string(name));
+	(void)json_object_set_new(shown, "hits",
+				  json_integer(windows_bad(&hits, JOB_VIEW_WINDOWS)));
+	(void)json_object_set_new(shown, "of", json_integer((json_int_t)picks->n));
+	(void)json_array_append_new(all, shown);
+}
+
+/* Those of the newest window, and those that enough of the windows name though it does not. */
+static json_t *suspects_of(const struct picks *picks)
+{
+	json_t *all = json_array();
+	size_t i, k;
+
+	for (i = 0; i < picks->n; i++) {
+		const json_t *its = json_object_get(picks->windows[i]->summary, "suspects");
+
+		for (k = 0; k < json_array_size(its); k++)
+			add_suspect(all, json_array_get(its, k), picks, i == 0);
+	}
+	return all;
+}
+
+/* The one with the most hits, the first of these; NULL: there is none. */
+static const json_t *worst_of(const json_t *suspects, int *ret_hits)
+{
+	const json_t *worst = NULL;
+	size_t i;
+
+	*ret_hits = 0;
+	for (i = 0; i < json_array_size(suspects); i++) {
+		const json_t *one = json_array_get(suspects, i);
+		const int hits = (int)json_integer_value(json_object_get(one, "hits"));
+
+		if (hits > *ret_hits) {
+			worst = one;
+			*ret_hits = hits;
+		}
+	}
+	return worst;
 }
 
 /* --- what it comes to --- */
@@ -136,6 +182,8 @@ json_t *job_view(const struct job_window *windows, size_t n, bool rejected)
 {
 	static const char *const keys[] = { "hosts",	     "step_s", "slowdown", "slowdown_low",
 					    "slowdown_high", "cause",  "suspect",  "sentence" };
+	const struct picks picks = pick(windows, n);
+	const json_t *worst;
 	json_t *view, *suspects;
 	enum state state;
 	size_t i;
@@ -143,7 +191,8 @@ json_t *job_view(const struct job_window *windows, size_t n, bool rejected)
 
 	if (n == 0)
 		return view_of_nothing(rejected);
-	suspects = suspects_of(windows, n, &hits);
+	suspects = suspects_of(&picks);
+	worst = worst_of(suspects, &hits);
 	state = state_of(windows[0].summary, hits);
 	view = json_pack("{s:I, s:s, s:o, s:{s:s, s:s}}", "run", (json_int_t)windows[0].run,
 			 "state", rejected ? "rejected" : states[state].name, "suspects", suspects,
@@ -153,5 +202,7 @@ json_t *job_view(const struct job_window *windows, size_t n, bool rejected)
 
 		(void)json_object_set(view, keys[i], value ? value : json_null());
 	}
+	if (worst)
+		(void)json_object_set(view, "suspect", json_object_get(worst, "name"));
 	return view;
 }

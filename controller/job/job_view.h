@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the windows of a run come to: who is suspected, since when, and what would be done. A host
- * is suspected once it counts in K of the last N windows that tell on each other: disjoint, and
+ * is suspected while it counts in K of the last N windows that tell on each other: disjoint, and
  * begun a while apart, so that one disturbance is not two. A trace alone takes no host out of
  * service: at most it says which one to test. Pure.
  */
@@ -14,7 +14,12 @@
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
 
-enum { JOB_VIEW_WINDOWS = 3, JOB_VIEW_HITS = 2 };
+enum {
+	JOB_VIEW_WINDOWS = 3, /* that count */
+	JOB_VIEW_HITS = 2,    /* of these */
+	/* Looked at for them: at one a minute and some at once, those that are apart are among them. */
+	JOB_VIEW_LOOK = 32,
+};
 #define JOB_VIEW_APART_US (5 * USEC_PER_MIN)
 
 /* From here on a job that slows itself has its owner told. */
@@ -29,8 +34,8 @@ struct job_window {
 };
 
 /*
- * What the API shows of the job (docs/jobs.md): new reference. `windows` are the newest analysed
- * ones of its newest run, newest first, more than JOB_VIEW_WINDOWS are not looked at; none: it
- * waits. `rejected`: the newest window of all was.
+ * What the API shows of the job (docs/jobs.md): new reference. `windows` are the last analysed
+ * ones of its newest run, those with the newest steps first, whatever the order in which they
+ * came; none: it waits. `rejected`: the last window that ended was.
  */
 json_t *job_view(const struct job_window *windows, size_t n, bool rejected);

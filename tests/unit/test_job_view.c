@@ -88,7 +88,9 @@ static void hosts_are_suspected_in_two_of_three_that_are_apart(void)
 		{ "watched", { "a", "b" }, { 70, 60 } },
 		{ "watched", { "a", "a" }, { 64, 60 } },		 /* not apart */
 		{ "watched", { "a", "", "", "a" }, { 90, 80, 70, 60 } }, /* of the last three */
-		{ "slow", { "", "a", "a" }, { 80, 70, 60 } },	    /* the newest blames nobody */
+		{ "suspected", { "", "a", "a" }, { 80, 70, 60 } },  /* one good one is no cure */
+		{ "slow", { "", "a", "" }, { 80, 70, 60 } },
+		{ "suspected", { "b", "a", "a" }, { 80, 70, 60 } }, /* a, not b */
 		{ "suspected", { "a", "a", "a" }, { 66, 64, 60 } }, /* the second is left out */
 	};
 	size_t i, n;
@@ -114,6 +116,32 @@ static void windows_that_overlap_are_one(void)
 	check(windows, 2, "watched", "watch");
 }
 
+/* A window a minute: five minutes lie between those that count. */
+static void windows_that_come_often_do_not_hide_those_that_are_apart(void)
+{
+	struct job_window windows[12];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(windows); i++)
+		windows[i] = window_of("compute", 1.1, "a", (80 - i) * MIN_US);
+	check(windows, ARRAY_SIZE(windows), "suspected", "probe");
+	for (i = 0; i < ARRAY_SIZE(windows); i++)
+		windows[i] = window_of("compute", 1.1, i < 5 ? "a" : NULL, (80 - i) * MIN_US);
+	check(windows, ARRAY_SIZE(windows), "watched", "watch");
+}
+
+static void the_suspect_is_who_was_blamed_most(void)
+{
+	struct job_window windows[3] = { window_of("compute", 1.1, "b", 80 * MIN_US),
+					 window_of("compute", 1.1, "a", 70 * MIN_US),
+					 window_of("compute", 1.1, "a", 60 * MIN_US) };
+	CLEANUP(json_freep) json_t *view = job_view(windows, 3, false);
+
+	CHECK_STR(text_of(view, "suspect"), "a");
+	CHECK_EQ(json_array_size(json_object_get(view, "suspects")), 2);
+	release(windows, 3);
+}
+
 /* Nobody dated them: when they came has to do. */
 static void coarse_windows_count_by_when_they_came(void)
 {
@@ -129,6 +157,8 @@ static const struct test tests[] = {
 	TEST(one_window_says_what_it_can),
 	TEST(hosts_are_suspected_in_two_of_three_that_are_apart),
 	TEST(windows_that_overlap_are_one),
+	TEST(windows_that_come_often_do_not_hide_those_that_are_apart),
+	TEST(the_suspect_is_who_was_blamed_most),
 	TEST(coarse_windows_count_by_when_they_came),
 };
 
