@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/err.h"
+#include "lib/base/glob.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/report/node_name.h"
@@ -90,6 +91,10 @@ static int decode_token(const struct jval *v, struct tokens_one *token, struct e
 		return jval_fail(v, err,
 				 "want jobs, the pattern of those whose traces it may send, "
 				 "with the role submit and with no other");
+	if (token->jobs && !glob_ok(token->jobs))
+		return jval_fail(v, err,
+				 "jobs: want a pattern of at most %d characters besides *",
+				 GLOB_STEPS_MAX);
 	if (token->node)
 		token->role = ROLE_NODE;
 	return 0;

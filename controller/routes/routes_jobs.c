@@ -2,7 +2,6 @@
 #include "controller/routes/routes_jobs.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -16,6 +15,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
+#include "lib/base/glob.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
@@ -111,7 +111,7 @@ static bool may_send(struct call *call, const char *job)
 {
 	const struct identity *who = call_identity(call);
 
-	if (who->role != ROLE_SUBMIT || (who->jobs && fnmatch(who->jobs, job, 0) == 0))
+	if (who->role != ROLE_SUBMIT || (who->jobs && glob_match(who->jobs, job)))
 		return true;
 	call_refuse(call, 403, "this token may not send traces of '%.80s'", job);
 	return false;
