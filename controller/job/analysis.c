@@ -237,6 +237,16 @@ static int open_trace(const char *const *files)
 	return all;
 }
 
+/* Where memory ends, it is this that goes, not the controller or what else runs here. */
+static void go_first(void)
+{
+	static const char most[] = "1000";
+	const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, most, sizeof(most) - 1) < 0)
+		(void)close(fd); /* it is as it was */
+}
+
 static void exec_program(const char *program, char *const *argv, const char *const *files,
 			 const int ends[2], pid_t parent)
 {
@@ -251,6 +261,7 @@ static void exec_program(const char *program, char *const *argv, const char *con
 	if (getppid() != parent)
 		_exit(STATUS_NO_PROGRAM);
 	(void)setpriority(PRIO_PROCESS, 0, ANALYSIS_NICE);
+	go_first();
 	set_limit(RLIMIT_AS, ANALYSIS_MEMORY_MAX);
 	set_limit(RLIMIT_CPU, ANALYSIS_CPU_S);
 	set_limit(RLIMIT_CORE, 0);
