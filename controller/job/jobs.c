@@ -47,6 +47,7 @@ struct jobs {
 	bool under_way; /* until its end is durable */
 	bool ended;	/* its end is in the open transaction */
 	bool looking;	/* something may be queued */
+	bool sweeping;	/* rows have gone, and their files have not */
 	enum window_state end;
 	uint64_t thin_us;
 };
@@ -73,27 +74,61 @@ static void digest(const struct jobs_window *w, char ret[static SHA256_HEX_SIZE]
 	sha256_hex(&sum, ret);
 }
 
+/* The window of the run that waits for parts. */
+struct open_window {
+	struct store_trace_window row;
+	char digest[SHA256_HEX_SIZE];
+	bool found;
+};
+
+/* What there is of the job, when there is such a job. */
+struct known_job {
+	int64_t id; /* 0: there is none */
+	struct open_window open;
+};
+
 static int refuse_for(struct jobs_queued *ret, uint64_t wait_us, struct err *err, const char *why)
 {
 	ret->wait_s = (unsigned)(wait_us / USEC_PER_SEC + 1);
 	return err_set(err, EAGAIN, "%s", why);
 }
 
-/* May another of the job be queued now? */
-static int check_pace(struct service *s, int64_t job, uint64_t now_us, struct jobs_queued *ret,
-		      struct err *err)
+/* Is there room for its file, and for its window unless that has begun (`open`)? */
+static int check_room(struct service *s, const struct jobs_window *w, const struct known_job *job,
+		      struct jobs_queued *ret, struct err *err)
 {
-	const uint64_t span_us = JOB_WINDOWS_AT_ONCE * JOB_WINDOW_EVERY_US;
-	uint64_t n = 0, first_us = 0, queued = 0;
-	int r = store_windows_since(s->store, job, now_us - span_us, now_us, &n, &first_us, err);
+	struct store_queue queue = { 0 };
+	int r = store_queued_windows(s->store, job->id, &queue, err);
 
-	if (r == 0)
-		r = store_queued_windows(s->store, &queued, err);
 	if (r < 0)
 		return r;
-	if (queued >= STORE_WINDOWS_QUEUED_MAX)
+	if (!job->open.found && queue.windows >= STORE_WINDOWS_QUEUED_MAX)
 		return refuse_for(ret, JOB_WINDOW_EVERY_US, err,
 				  "as many windows as can wait for their analysis do");
+	/* One that is too large by itself never finds room: check_part() says so. */
+	if (job->open.found && job->open.row.bytes + (int64_t)w->length > TRACE_JOINED_MAX)
+		return 0;
+	if (queue.bytes + w->length > TRACES_MAX || queue.job_bytes + w->length > TRACES_JOB_MAX)
+		return refuse_for(ret, JOB_WINDOW_EVERY_US, err,
+				  "the traces that wait for their analysis are as large together as "
+				  "they may be");
+	return 0;
+}
+
+/* May another of the job be queued now? One that nobody knows (0) had none yet. */
+static int check_pace(struct service *s, const struct jobs_window *w, const struct known_job *job,
+		      uint64_t now_us, struct jobs_queued *ret, struct err *err)
+{
+	const uint64_t span_us = JOB_WINDOWS_AT_ONCE * JOB_WINDOW_EVERY_US;
+	const struct store_span span = { now_us - span_us, now_us };
+	uint64_t n = 0, first_us = 0;
+	int r = check_room(s, w, job, ret, err);
+
+	if (r < 0 || job->open.found)
+		return r;
+	r = store_windows_since(s->store, job->id, &span, JOB_WINDOWS_AT_ONCE, &n, &first_us, err);
+	if (r < 0)
+		return r;
 	if (n >= JOB_WINDOWS_AT_ONCE)
 		return refuse_for(ret, first_us + span_us - now_us, err,
 				  "more than one window a minute");
@@ -141,13 +176,6 @@ static int queue(struct jobs *j, const struct jobs_window *w, struct store_trace
 }
 
 /* --- a part comes --- */
-
-/* The window of the run that waits for parts. */
-struct open_window {
-	struct store_trace_window row;
-	char digest[SHA256_HEX_SIZE];
-	bool found;
-};
 
 static void take_open(void *context, const struct store_trace_window *w)
 {
@@ -219,12 +247,6 @@ static int find(struct service *s, const struct jobs_window *w, int64_t job, con
 	return 1;
 }
 
-/* What there is of the job, when there is such a job. */
-struct known_job {
-	int64_t id; /* 0: there is none */
-	struct open_window open;
-};
-
 static int find_job(struct service *s, const struct jobs_window *w, struct known_job *ret,
 		    struct err *err)
 {
@@ -245,14 +267,13 @@ int jobs_take(struct service *s, const struct jobs_window *w, struct jobs_queued
 	struct store_trace_window row;
 	char hex[SHA256_HEX_SIZE] = "";
 	struct err why = ERR_INIT;
-	int pace = 0, r;
+	int pace, r;
 
 	*ret = (struct jobs_queued){ 0 };
 	r = find_job(s, w, &job, err);
 	if (r < 0)
 		return r;
-	if (job.id && !job.open.found)
-		pace = check_pace(s, job.id, now_us, ret, &why);
+	pace = check_pace(s, w, &job, now_us, ret, &why);
 	if (pace < 0 && (pace != -EAGAIN || w->length > DIGEST_SOON_MAX))
 		return err_set(err, -pace, "%.80s: %s", w->job, why.msg);
 	digest(w, hex);
@@ -274,8 +295,8 @@ int jobs_take(struct service *s, const struct jobs_window *w, struct jobs_queued
 /* --- what is found --- */
 
 struct views {
-	struct job_window windows[JOB_VIEW_WINDOWS];
-	json_t *summaries[JOB_VIEW_WINDOWS];
+	struct job_window windows[JOB_VIEW_LOOK];
+	json_t *summaries[JOB_VIEW_LOOK];
 	size_t n;
 };
 
@@ -292,7 +313,7 @@ static void add_window(void *context, const struct store_trace_window *w)
 	struct views *v = context;
 	json_t *summary = w->summary ? json_loads(w->summary, 0, NULL) : NULL;
 
-	if (v->n == JOB_VIEW_WINDOWS || !summary) {
+	if (v->n == JOB_VIEW_LOOK || !summary) {
 		json_decref(summary);
 		return;
 	}
@@ -310,11 +331,15 @@ static int show(struct jobs *j, int64_t job, bool rejected, struct err *err)
 	CLEANUP(views_release) struct views views = { .n = 0 };
 	CLEANUP(json_freep) json_t *view = NULL;
 	CLEANUP(freep) char *text = NULL;
-	int r = store_analysed_windows(j->s->store, job, JOB_VIEW_WINDOWS, add_window, &views, err);
+	uint64_t n[WINDOW_STATES];
+	int r = store_analysed_windows(j->s->store, job, JOB_VIEW_LOOK, add_window, &views, err);
 
+	if (r == 0)
+		r = store_count_trace_windows(j->s->store, job, n, err);
 	if (r < 0)
 		return r;
 	view = job_view(views.windows, views.n, rejected);
+	(void)json_object_set_new(view, "windows", json_integer((json_int_t)n[WINDOW_ANALYSED]));
 	text = json_line(view);
 	return store_show_job(j->s->store, job, text, err);
 }
@@ -367,7 +392,7 @@ static void found(struct jobs *j, json_t *summary)
 	CLEANUP(freep) char *brief = NULL;
 	struct err err = ERR_INIT;
 
-	if (trace_files_keep(&j->files, j->window, whole, &err) < 0) {
+	if (trace_files_keep(&j->files, j->window, j->job, whole, &err) < 0) {
 		try_again(j, err.msg);
 		return;
 	}
@@ -476,6 +501,17 @@ static void end_late(struct jobs *j, uint64_t now_us)
 	strbuf_release(&missing.words);
 }
 
+/* The job whose window is still to be analysed, or was. */
+static int64_t wanted_by(void *context, int64_t window, bool analysis)
+{
+	const struct jobs *j = context;
+	int64_t job = -1; /* a store that cannot be read takes nothing away */
+
+	(void)store_window_is(j->s->store, window, analysis ? WINDOW_ANALYSED : WINDOW_QUEUED, &job,
+			      NULL);
+	return job;
+}
+
 /* Only what is durable is analysed, so this comes after a commit. */
 static void look(struct jobs *j)
 {
@@ -502,6 +538,9 @@ static void on_committed(struct service *s)
 		j->ended = j->under_way = false;
 		j->looking = true;
 	}
+	if (j->sweeping)
+		trace_files_sweep(&j->files, wanted_by, j);
+	j->sweeping = false;
 	look(j);
 }
 
@@ -518,22 +557,34 @@ static void on_failed(struct service *s)
 	j->looking = true;
 }
 
+/* Some that is old goes, and more the next time when there was some. */
+static void thin(struct jobs *j, uint64_t now_us)
+{
+	struct err err = ERR_INIT;
+	int r = store_thin_jobs(j->s->store, now_us - MIN(now_us, WINDOWS_KEPT_US),
+				now_us - MIN(now_us, JOBS_KEPT_US),
+				now_us - MIN(now_us, PARTS_KEPT_US), &err);
+
+	if (r < 0) {
+		service_failed(j->s, &err);
+		return;
+	}
+	if (r > 0)
+		j->thin_us = 0;
+	j->sweeping = r == 0;
+	service_touch(j->s);
+}
+
 static void on_tick(struct service *s)
 {
 	const uint64_t now_us = clock_real_us(), mono_us = clock_mono_us();
 	struct jobs *j = s->jobs;
-	struct err err = ERR_INIT;
 
 	if (!j)
 		return;
 	if (!s->failing && mono_us >= j->thin_us) {
 		j->thin_us = mono_us + THIN_EVERY_US;
-		if (store_thin_jobs(s->store, now_us - MIN(now_us, WINDOWS_KEPT_US),
-				    now_us - MIN(now_us, JOBS_KEPT_US),
-				    now_us - MIN(now_us, PARTS_KEPT_US), &err) < 0)
-			service_failed(s, &err);
-		else
-			service_touch(s);
+		thin(j, now_us);
 	}
 	end_late(j, now_us);
 	if (!store_dirty(s->store))
@@ -541,16 +592,6 @@ static void on_tick(struct service *s)
 }
 
 /* --- begin and end --- */
-
-static bool is_wanted(void *context, int64_t window, bool analysis)
-{
-	const struct jobs *j = context;
-	bool there = true; /* unless the store knows better */
-
-	(void)store_window_is(j->s->store, window, analysis ? WINDOW_ANALYSED : WINDOW_QUEUED,
-			      &there, NULL);
-	return there;
-}
 
 static int open_jobs(struct service *s, struct err *err)
 {
@@ -564,7 +605,7 @@ static int open_jobs(struct service *s, struct err *err)
 	}
 	j->analysis = analysis_new(s->loop, on_analysis, j);
 	j->looking = true;
-	trace_files_sweep(&j->files, is_wanted, j);
+	trace_files_sweep(&j->files, wanted_by, j);
 	s->jobs = j;
 	return 0;
 }
@@ -611,9 +652,12 @@ static int add_windows(struct service *s, int64_t id, json_t *job, struct err *e
 	return 0;
 }
 
-static void take_id(void *context, const struct store_trace_window *w)
+static void take_first(void *context, const struct store_trace_window *w)
 {
-	*(int64_t *)context = w->id;
+	int64_t *first = context;
+
+	if (*first < 0)
+		*first = w->id;
 }
 
 /* The heat map of the last window that was analysed; null: it has gone, or there is none. */
@@ -623,7 +667,7 @@ static int add_heat(struct service *s, int64_t id, json_t *job, struct err *err)
 	CLEANUP(freep) char *text = NULL;
 	int64_t window = -1;
 	json_t *heat;
-	int r = store_analysed_windows(s->store, id, 1, take_id, &window, err);
+	int r = store_analysed_windows(s->store, id, JOB_VIEW_LOOK, take_first, &window, err);
 
 	if (r < 0)
 		return r;
@@ -653,11 +697,15 @@ int jobs_show(struct service *s, int64_t id, json_t **ret, struct err *err)
 int jobs_analysis(struct service *s, int64_t job, int64_t window, char **ret_text, struct err *err)
 {
 	CLEANUP(json_freep) json_t *row = NULL;
+	int64_t of = 0;
 	int r = store_trace_window(s->store, job, window, &row, err);
 
+	if (r == 0)
+		r = store_window_is(s->store, window, WINDOW_ANALYSED, &of, err);
 	if (r < 0)
 		return r;
-	r = trace_files_analysis(&s->jobs->files, window, ret_text, err);
+	/* Until it is, a file of that number is of one before it. */
+	r = of == job ? trace_files_analysis(&s->jobs->files, window, ret_text, err) : -ENOENT;
 	return r == -ENOENT ? err_set(err, ESTALE,
 				      "the analysis of window %" PRId64 " is not kept (any more): "
 				      "the window is %s",

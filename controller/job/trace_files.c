@@ -27,7 +27,7 @@ int trace_files_open(const char *db, struct trace_files *ret, struct err *err)
 	if (r < 0)
 		return r;
 	*ret = files;
-	files = (struct trace_files){ NULL, NULL };
+	files = (struct trace_files){ .n_kept = 0 };
 	return 0;
 }
 
@@ -35,7 +35,8 @@ void trace_files_release(struct trace_files *files)
 {
 	free(files->traces);
 	free(files->analyses);
-	*files = (struct trace_files){ NULL, NULL };
+	free(files->kept);
+	*files = (struct trace_files){ .n_kept = 0 };
 }
 
 /* --- traces --- */
@@ -92,14 +93,72 @@ static char *analysis_path(const struct trace_files *files, int64_t window)
 	return xasprintf("%s/%" PRId64 ".json", files->analyses, window);
 }
 
-int trace_files_keep(const struct trace_files *files, int64_t window, const char *text,
+/* The first that is kept of the job, or of any (0); `n_kept`: there is none. */
+static size_t first_of(const struct trace_files *files, int64_t job)
+{
+	size_t i = 0;
+
+	while (i < files->n_kept && job && files->kept[i].job != job)
+		i++;
+	return i;
+}
+
+static size_t count_of(const struct trace_files *files, int64_t job)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < files->n_kept; i++)
+		n += files->kept[i].job == job;
+	return n;
+}
+
+static void forget(struct trace_files *files, size_t i)
+{
+	files->n_kept--;
+	memmove(&files->kept[i], &files->kept[i + 1],
+		(files->n_kept - i) * sizeof(files->kept[0]));
+}
+
+static void drop(struct trace_files *files, size_t i)
+{
+	CLEANUP(freep) char *path = analysis_path(files, files->kept[i].window);
+
+	(void)unlink(path);
+	forget(files, i);
+}
+
+/* For one more of the job. */
+static void make_room(struct trace_files *files, int64_t job)
+{
+	while (count_of(files, job) >= ANALYSES_JOB_MAX)
+		drop(files, first_of(files, job));
+	while (files->n_kept >= ANALYSES_MAX)
+		drop(files, first_of(files, 0));
+}
+
+static void note(struct trace_files *files, int64_t window, int64_t job)
+{
+	make_room(files, job);
+	files->kept = xrealloc(files->kept, files->n_kept + 1, sizeof(files->kept[0]));
+	files->kept[files->n_kept++] = (struct trace_files_kept){ window, job };
+}
+
+int trace_files_keep(struct trace_files *files, int64_t window, int64_t job, const char *text,
 		     struct err *err)
 {
 	CLEANUP(freep) char *path = analysis_path(files, window);
-	CLEANUP(freep) char *oldest = analysis_path(files, window - ANALYSES_MAX);
+	int r = file_replace(AT_FDCWD, path, text, strlen(text), err);
+	size_t i;
 
-	(void)unlink(oldest);
-	return file_replace(AT_FDCWD, path, text, strlen(text), err);
+	if (r < 0)
+		return r;
+	/* Made again after its end was taken back: it is there once. */
+	for (i = files->n_kept; i-- > 0;) {
+		if (files->kept[i].window == window)
+			forget(files, i);
+	}
+	note(files, window, job);
+	return 0;
 }
 
 int trace_files_analysis(const struct trace_files *files, int64_t window, char **ret_text,
@@ -127,31 +186,68 @@ static int64_t window_of(const char *name, const char *suffix)
 	return -1;
 }
 
-static void sweep(const char *path, const char *suffix, bool analysis,
-		  bool (*is_wanted)(void *context, int64_t window, bool analysis), void *context)
+struct sweep {
+	int64_t (*wanted_by)(void *context, int64_t window, bool analysis);
+	void *context;
+	bool analysis;
+	struct trace_files_kept *kept; /* of analyses: those that stay */
+	size_t n;
+};
+
+static void sweep_one(struct sweep *sweep, int dir_fd, const char *name)
+{
+	const int64_t window = window_of(name, sweep->analysis ? ".json" : ".yaml");
+	const int64_t job =
+		window < 0 ? 0 : sweep->wanted_by(sweep->context, window, sweep->analysis);
+
+	if (job == 0) {
+		(void)unlinkat(dir_fd, name, 0);
+	} else if (sweep->analysis) {
+		sweep->kept = xrealloc(sweep->kept, sweep->n + 1, sizeof(sweep->kept[0]));
+		sweep->kept[sweep->n++] = (struct trace_files_kept){ window, job };
+	}
+}
+
+/* False: it cannot be read. */
+static bool sweep_all(struct sweep *sweep, const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
 
 	if (!dir) {
 		log_warning("%s cannot be read: %s", path, strerror(errno));
-		return;
+		return false;
 	}
 	while ((entry = readdir(dir))) {
-		const int64_t window = window_of(entry->d_name, suffix);
-
-		if (entry->d_name[0] == '.' && (!entry->d_name[1] || streq(entry->d_name, "..")))
-			continue;
-		if (window < 0 || !is_wanted(context, window, analysis))
-			(void)unlinkat(dirfd(dir), entry->d_name, 0);
+		if (!streq(entry->d_name, ".") && !streq(entry->d_name, ".."))
+			sweep_one(sweep, dirfd(dir), entry->d_name);
 	}
 	(void)closedir(dir);
+	return true;
 }
 
-void trace_files_sweep(const struct trace_files *files,
-		       bool (*is_wanted)(void *context, int64_t window, bool analysis),
+static int compare_kept(const void *a, const void *b)
+{
+	const struct trace_files_kept *x = a, *y = b;
+
+	return (x->window > y->window) - (x->window < y->window);
+}
+
+void trace_files_sweep(struct trace_files *files,
+		       int64_t (*wanted_by)(void *context, int64_t window, bool analysis),
 		       void *context)
 {
-	sweep(files->traces, ".yaml", false, is_wanted, context);
-	sweep(files->analyses, ".json", true, is_wanted, context);
+	struct sweep traces = { wanted_by, context, false, NULL, 0 };
+	struct sweep analyses = { wanted_by, context, true, NULL, 0 };
+	size_t i;
+
+	(void)sweep_all(&traces, files->traces);
+	if (sweep_all(&analyses, files->analyses)) {
+		if (analyses.n > 0)
+			qsort(analyses.kept, analyses.n, sizeof(analyses.kept[0]), compare_kept);
+		files->n_kept = 0;
+		for (i = 0; i < analyses.n; i++)
+			note(files, analyses.kept[i].window, analyses.kept[i].job);
+	}
+	free(analyses.kept);
 }

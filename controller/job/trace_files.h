@@ -7,7 +7,9 @@
  *	analyses/ID.json	what `assay-attribute --summary` printed of it
  *
  * A trace is there before the commit that queues its window, and goes after the commit that ends
- * it; what a kill leaves over goes at the next start.
+ * it; what a kill leaves over goes at the next start. All of it is at most 2 GiB: half of that the
+ * traces of windows that are queued (who takes them sees to it), half the analyses, of which the
+ * oldest make room. One job has at most an eighth of either.
  */
 #pragma once
 
@@ -24,11 +26,21 @@ enum {
 	TRACE_PARTS_MAX = 512,		  /* of one window */
 	TRACE_JOINED_MAX = 4 * TRACE_MAX, /* bytes of them together */
 	ANALYSIS_MAX = 256 * 1024,
-	ANALYSES_MAX = 4096, /* kept: with the traces that can wait, at most 3 GiB */
+	ANALYSES_MAX = 4096, /* kept: 1 GiB */
+	ANALYSES_JOB_MAX = ANALYSES_MAX / 8,
+};
+#define TRACES_MAX (UINT64_C(1) << 30) /* bytes of those that wait */
+#define TRACES_JOB_MAX (TRACES_MAX / 8)
+
+/* An analysis that is kept. */
+struct trace_files_kept {
+	int64_t window, job;
 };
 
 struct trace_files {
-	char *traces, *analyses; /* directories */
+	char *traces, *analyses;       /* directories */
+	struct trace_files_kept *kept; /* the oldest first; owned */
+	size_t n_kept;
 };
 
 /* Beside the store at `db`; the directories are made. */
@@ -46,15 +58,18 @@ char *trace_files_meta(const struct trace_files *files, int64_t window);
 /* Its trace is needed no more. */
 void trace_files_drop(const struct trace_files *files, int64_t window, int64_t parts);
 
-/* Keep what was found of it; the oldest beyond ANALYSES_MAX windows before it go. */
-int trace_files_keep(const struct trace_files *files, int64_t window, const char *text,
+/* Keep what was found of a window of the job; the oldest of the job and of all make room. */
+int trace_files_keep(struct trace_files *files, int64_t window, int64_t job, const char *text,
 		     struct err *err);
 
 /* What was found, new memory. -ENOENT: it has gone. */
 int trace_files_analysis(const struct trace_files *files, int64_t window, char **ret_text,
 			 struct err *err);
 
-/* Remove the files of windows that `is_wanted` does not want, and whatever else lies there. */
-void trace_files_sweep(const struct trace_files *files,
-		       bool (*is_wanted)(void *context, int64_t window, bool analysis),
+/*
+ * Remove the files of windows that nobody wants, and whatever else lies there. `wanted_by` tells
+ * the job that wants the trace, or the analysis, of a window; 0: none does.
+ */
+void trace_files_sweep(struct trace_files *files,
+		       int64_t (*wanted_by)(void *context, int64_t window, bool analysis),
 		       void *context);

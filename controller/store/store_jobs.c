@@ -7,6 +7,8 @@
 
 #include "controller/store/sql/statements.h"
 #include "controller/store/store_sql.h"
+#include "lib/base/clock.h"
+#include "lib/base/duration.h"
 #include "lib/base/err.h"
 #include "lib/base/sha256.h"
 #include "lib/base/xalloc.h"
@@ -81,12 +83,12 @@ static json_t *parsed(const char *text)
 /* What nothing is known of yet. */
 static json_t *unseen(void)
 {
-	return json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:s}", "hosts", "run", "step_s",
-			 "slowdown", "slowdown_low", "slowdown_high", "cause", "suspect", "state",
-			 "waiting");
+	return json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:s, s:i}", "hosts", "run",
+			 "step_s", "slowdown", "slowdown_low", "slowdown_high", "cause", "suspect",
+			 "state", "waiting", "windows", 0);
 }
 
-static json_t *item_of_job(const void *p, uint64_t now_us UNUSED)
+static json_t *item_of_job(const void *p, uint64_t now_us)
 {
 	const struct db_jobs_row *row = p;
 	json_t *item = json_pack("{s:s, s:o}", "job", row->name, "id", job_id(row->id));
@@ -95,6 +97,9 @@ static json_t *item_of_job(const void *p, uint64_t now_us UNUSED)
 	(void)json_object_update(item, shown);
 	(void)json_object_set_new(item, "created", store_json_stamp(row->created_us));
 	(void)json_object_set_new(item, "last", store_json_stamp(row->last_us));
+	(void)json_object_set_new(
+		item, "age_s",
+		json_integer((json_int_t)((now_us - MIN(now_us, row->last_us)) / USEC_PER_SEC)));
 	return item;
 }
 
@@ -112,7 +117,9 @@ static json_t *brief_of_job(const void *row, uint64_t now_us)
 int store_jobs(struct store *s, const char *name, const struct store_range *range,
 	       struct store_page *ret, struct err *err)
 {
-	struct listing list = { .item = brief_of_job, .limit = range->limit };
+	struct listing list = { .item = brief_of_job,
+				.limit = range->limit,
+				.now_us = clock_real_us() };
 	struct db_batch b = store_ask(s, err);
 	const int64_t after = range->cursor ? store_cursor_number(range) : 0;
 
@@ -159,7 +166,7 @@ static int take_job(void *context, const void *row)
 {
 	json_t **ret = context;
 
-	*ret = item_of_job(row, 0);
+	*ret = item_of_job(row, clock_real_us());
 	return 1;
 }
 
@@ -202,24 +209,24 @@ int store_count_trace_windows(struct store *s, int64_t job, uint64_t ret[static 
 	return db_end(&b);
 }
 
-int store_queued_windows(struct store *s, uint64_t *ret_n, struct err *err)
+int store_queued_windows(struct store *s, int64_t job, struct store_queue *ret, struct err *err)
 {
 	struct db_batch b = store_ask(s, err);
 	struct db_trace_windows_queued_row row = { 0 };
 
-	(void)db_one(&b, trace_windows_queued, &row);
-	*ret_n = row.n;
+	(void)db_one(&b, trace_windows_queued, &row, .job = job);
+	*ret = (struct store_queue){ row.n, row.bytes, row.job_bytes };
 	return db_end(&b);
 }
 
-int store_windows_since(struct store *s, int64_t job, uint64_t since_us, uint64_t now_us,
+int store_windows_since(struct store *s, int64_t job, const struct store_span *span, size_t most,
 			uint64_t *ret_n, uint64_t *ret_first_us, struct err *err)
 {
 	struct db_batch b = store_ask(s, err);
 	struct db_trace_windows_since_row row = { 0 };
 
-	(void)db_one(&b, trace_windows_since, &row, .job = job, .since_us = since_us,
-		     .now_us = now_us);
+	(void)db_one(&b, trace_windows_since, &row, .job = job, .since_us = span->since_us,
+		     .now_us = span->until_us, .limit = most);
 	*ret_n = row.n;
 	*ret_first_us = row.first_us;
 	return db_end(&b);
@@ -424,11 +431,15 @@ int store_end_window(struct store *s, const struct store_trace_window *w, struct
 	return db_end(&b);
 }
 
-int store_window_is(struct store *s, int64_t id, enum window_state state, bool *ret, struct err *err)
+int store_window_is(struct store *s, int64_t id, enum window_state state, int64_t *ret_job,
+		    struct err *err)
 {
 	struct db_batch b = store_ask(s, err);
+	struct db_trace_window_is_row row = { 0 };
 
-	*ret = db_any(&b, trace_window_is, .id = id, .state = (int64_t)state);
+	(void)db_one(&b, trace_window_is, &row, .id = id, .state = (int64_t)state);
+	if (db_end(&b) == 0)
+		*ret_job = row.job;
 	return db_end(&b);
 }
 
@@ -510,9 +521,11 @@ int store_thin_jobs(struct store *s, uint64_t windows_us, uint64_t jobs_us, uint
 		    struct err *err)
 {
 	struct db_batch b = store_write(s, err);
+	struct db_trace_windows_drop_row windows = { 0 };
+	struct db_jobs_drop_row jobs = { 0 };
 
-	db_add(&b, trace_windows_drop, .before_us = windows_us);
-	db_add(&b, jobs_drop, .before_us = jobs_us);
+	(void)db_one(&b, trace_windows_drop, &windows, .before_us = windows_us);
+	(void)db_one(&b, jobs_drop, &jobs, .before_us = jobs_us);
 	db_add(&b, trace_parts_drop, .before_us = parts_us);
-	return db_end(&b);
+	return db_end(&b) < 0 ? db_end(&b) : windows.changes + jobs.changes > 0;
 }

@@ -64,11 +64,23 @@ int store_job(struct store *s, int64_t id, json_t **ret_job, struct err *err);
 int store_count_trace_windows(struct store *s, int64_t job, uint64_t ret[static WINDOW_STATES],
 			      struct err *err);
 
-/* How many windows are queued, of all jobs. */
-int store_queued_windows(struct store *s, uint64_t *ret_n, struct err *err);
+/* What is queued: windows, and bytes of their traces, of all jobs and of one. */
+struct store_queue {
+	uint64_t windows, bytes, job_bytes;
+};
 
-/* How many windows of the job came between, and when the first of them did (0: none). */
-int store_windows_since(struct store *s, int64_t job, uint64_t since_us, uint64_t now_us,
+int store_queued_windows(struct store *s, int64_t job, struct store_queue *ret, struct err *err);
+
+/* A time between two, by our clock. */
+struct store_span {
+	uint64_t since_us, until_us;
+};
+
+/*
+ * How many of the job's last `most` windows came in the span, and when the first of them did (0:
+ * none).
+ */
+int store_windows_since(struct store *s, int64_t job, const struct store_span *span, size_t most,
 			uint64_t *ret_n, uint64_t *ret_first_us, struct err *err);
 
 /* The window of the run with that digest. -ENOENT. */
@@ -122,11 +134,14 @@ int store_end_window(struct store *s, const struct store_trace_window *window, s
 /* What is shown of the job from now on: JSON text. */
 int store_show_job(struct store *s, int64_t job, const char *shown, struct err *err);
 
-/* Is it queued; was it analysed? */
-int store_window_is(struct store *s, int64_t id, enum window_state state, bool *ret,
+/* Its job while it is in that state, else 0. On failure `ret_job` stays as it is. */
+int store_window_is(struct store *s, int64_t id, enum window_state state, int64_t *ret_job,
 		    struct err *err);
 
-/* Called with the newest `n` analysed windows of the job's newest run that has any, newest first. */
+/*
+ * Called with the last `n` analysed windows of the job's newest run that has any: the newest steps
+ * first, whatever the order in which they came.
+ */
 int store_analysed_windows(struct store *s, int64_t job, size_t n,
 			   void (*each)(void *context, const struct store_trace_window *window),
 			   void *context, struct err *err);
@@ -141,7 +156,7 @@ int store_trace_window(struct store *s, int64_t job, int64_t id, json_t **ret_wi
 
 /*
  * Drop some windows that ended, received before `windows_us`, jobs without any, before `jobs_us`,
- * and what is known of the parts of windows before `parts_us`.
+ * and what is known of the parts of windows before `parts_us`. 1 when there may be more to drop.
  */
 int store_thin_jobs(struct store *s, uint64_t windows_us, uint64_t jobs_us, uint64_t parts_us,
 		    struct err *err);

@@ -15,6 +15,7 @@ from fixtures_controller import controller  # noqa: F401
 from waiting import wait_for
 
 END_S = 60
+QUEUED = 64  # windows that can wait, of all jobs
 AT_ONCE = 4  # windows of a job that may come without a minute between
 ENDS = {"analysed", "rejected", "failed"}
 
@@ -129,6 +130,36 @@ def test_a_host_is_suspected_once_two_windows_apart_blame_it(controller):
     third = send(c, trace(mark="3"), ages=(60, 5), run=2)
     window(c, third)
     assert job(c, third)["state"] == "watched" and job(c, third)["run"] == 2
+
+
+def test_windows_count_by_their_steps_whatever_the_order_in_which_they_come(controller):
+    c = controller()
+    window(c, send(c, trace(mark="late"), ages=(130, 10)))
+    early = send(c, trace(mark="early", slowdown=1.2), ages=(900, 700))
+    window(c, early)
+    (listed,) = c.get("/v1/jobs").json["items"]
+    assert listed["state"] == "suspected" and listed["slowdown"] == 1.09 and listed["windows"] == 2
+    assert 0 <= listed["age_s"] < 900
+    assert job(c, early)["suspects"][0]["hits"] == 2
+
+
+def test_jobs_that_nobody_knew_find_the_queue_full_as_others_do(controller, build):
+    c = controller()
+    (build / "assay-attribute.wait").touch()
+    answers = [send(c, trace("soon"), job=f"made-up-{i}") for i in range(QUEUED + 6)]
+    assert [a.status for a in answers] == [202] * QUEUED + [429] * 6
+    assert "as many windows as can wait" in answers[-1].json["detail"] and int(answers[-1].headers["Retry-After"]) >= 1
+    assert send(c, trace("soon"), job="made-up-3").status == 200
+    assert len(c.get("/v1/jobs").json["items"]) == QUEUED
+
+
+def test_a_window_shows_no_analysis_of_another_that_had_its_number(controller, build, tmp_path):
+    c = controller()
+    (build / "assay-attribute.wait").touch()
+    sent = send(c, trace("soon"))
+    (tmp_path / "analyses" / f"{sent.json['window']}.json").write_text('{"of": "another job"}')
+    gone = c.get(f"/v1/jobs/{sent.json['id']}/windows/{sent.json['window']}")
+    assert gone.status == 410 and "queued" in gone.json["detail"]
 
 
 def test_a_job_that_slows_itself_is_for_its_owner(controller):

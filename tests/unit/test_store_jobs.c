@@ -72,7 +72,9 @@ static void windows_are_taken_in_turn_and_end(void)
 	const int64_t job = job_of(s, "research/a", NOW_US);
 	const int64_t first = queue(s, job, "11", NOW_US), second = queue(s, job, "22", NOW_US);
 	CLEANUP(json_freep) json_t *window = NULL;
-	uint64_t n[WINDOW_STATES], came = 0, first_us = 0, queued = 0;
+	const struct store_span before = { NOW_US - 1, NOW_US }, after = { NOW_US, NOW_US + 9 };
+	uint64_t n[WINDOW_STATES], came = 0, first_us = 0;
+	struct store_queue queued;
 	int64_t next = -1;
 
 	CHECK_EQ(store_next_window(s, take_id, &next, NULL), 0);
@@ -84,12 +86,13 @@ static void windows_are_taken_in_turn_and_end(void)
 	CHECK_EQ(store_count_trace_windows(s, job, n, NULL), 0);
 	CHECK_EQ(n[WINDOW_QUEUED], 1);
 	CHECK_EQ(n[WINDOW_REJECTED], 1);
-	CHECK_EQ(store_queued_windows(s, &queued, NULL), 0);
-	CHECK_EQ(queued, 1);
-	CHECK_EQ(store_windows_since(s, job, NOW_US - 1, NOW_US, &came, &first_us, NULL), 0);
+	CHECK_EQ(store_queued_windows(s, job, &queued, NULL), 0);
+	CHECK_EQ(queued.windows, 1);
+	CHECK_EQ(queued.bytes, queued.job_bytes);
+	CHECK_EQ(store_windows_since(s, job, &before, 4, &came, &first_us, NULL), 0);
 	CHECK_EQ(came, 2);
 	CHECK_EQ(first_us, NOW_US);
-	CHECK_EQ(store_windows_since(s, job, NOW_US, NOW_US + 9, &came, &first_us, NULL), 0);
+	CHECK_EQ(store_windows_since(s, job, &after, 4, &came, &first_us, NULL), 0);
 	CHECK_EQ(came, 0);
 	CHECK_EQ(store_trace_window(s, job, first, &window, NULL), 0);
 	CHECK_STR(json_string_value(json_object_get(window, "reason")), "because");
@@ -168,10 +171,11 @@ static void what_is_old_goes_but_no_window_that_is_queued(void)
 	CLEANUP(store_closep) struct store *s = open_store("old.db");
 	const int64_t job = job_of(s, "a", 1), gone = job_of(s, "b", 1);
 	const int64_t waits = queue(s, job, "11", 1), done = queue(s, job, "22", 1);
-	bool there = false;
+	int64_t there = 0;
 	int64_t id;
 
 	end(s, job, done, WINDOW_ANALYSED);
+	CHECK_EQ(store_thin_jobs(s, NOW_US, NOW_US, NOW_US, NULL), 1);
 	CHECK_EQ(store_thin_jobs(s, NOW_US, NOW_US, NOW_US, NULL), 0);
 	CHECK_EQ(store_window_is(s, waits, WINDOW_QUEUED, &there, NULL), 0);
 	CHECK(there);
@@ -250,7 +254,7 @@ static void a_window_in_parts_waits_for_all_of_them(void)
 
 /* --- files --- */
 
-static bool is_even(void *context UNUSED, int64_t window, bool analysis UNUSED)
+static int64_t is_even(void *context UNUSED, int64_t window, bool analysis UNUSED)
 {
 	return window % 2 == 0;
 }
@@ -262,7 +266,7 @@ static bool is_there(const char *path)
 
 static void files_of_windows_that_nobody_wants_are_swept(void)
 {
-	CLEANUP(trace_files_release) struct trace_files files = { NULL, NULL };
+	CLEANUP(trace_files_release) struct trace_files files = { .n_kept = 0 };
 	CLEANUP(freep) char *db = xasprintf("%s/files.db", test_dir());
 	CLEANUP(freep) char *one = NULL;
 	CLEANUP(freep) char *two = NULL;
@@ -273,7 +277,7 @@ static void files_of_windows_that_nobody_wants_are_swept(void)
 	CHECK_EQ(trace_files_open(db, &files, NULL), 0);
 	CHECK_EQ(trace_files_put(&files, 1, 1, "abc", 3, "v: 1", NULL), 0);
 	CHECK_EQ(trace_files_put(&files, 2, 1, "abc", 3, "v: 1", NULL), 0);
-	CHECK_EQ(trace_files_keep(&files, 2, "{}", NULL), 0);
+	CHECK_EQ(trace_files_keep(&files, 2, 1, "{}", NULL), 0);
 	stray = xasprintf("%s/2.tmp", files.traces);
 	CHECK_EQ(symlink("/etc/passwd", stray), 0);
 	trace_files_sweep(&files, is_even, NULL);
@@ -297,6 +301,49 @@ static void files_of_windows_that_nobody_wants_are_swept(void)
 	CHECK(!is_there(two));
 }
 
+/* Those of the job first, then of all; a number is there once. */
+static void the_oldest_analyses_make_room(void)
+{
+	CLEANUP(freep) char *db = xasprintf("%s/room/a.db", test_dir());
+	CLEANUP(freep) char *text = NULL;
+	CLEANUP(trace_files_release) struct trace_files files = { .n_kept = 0 };
+	int64_t i;
+
+	CHECK_EQ(trace_files_open(db, &files, NULL), 0);
+	CHECK_EQ(trace_files_keep(&files, 1, 7, "{}", NULL), 0);
+	for (i = 2; i < ANALYSES_JOB_MAX + 2; i++)
+		CHECK_EQ(trace_files_keep(&files, i, 8, "{}", NULL), 0);
+	CHECK_EQ(trace_files_keep(&files, 3, 8, "[3]", NULL), 0);
+	CHECK_EQ(files.n_kept, ANALYSES_JOB_MAX + 1);
+	CHECK_EQ(trace_files_keep(&files, i, 8, "{}", NULL), 0);
+	CHECK_EQ(files.n_kept, ANALYSES_JOB_MAX + 1);
+	CHECK_EQ(trace_files_analysis(&files, 2, &text, NULL), -ENOENT);
+	CHECK_EQ(trace_files_analysis(&files, 1, &text, NULL), 0);
+	trace_files_sweep(&files, is_even, NULL);
+	CHECK_EQ(files.n_kept, ANALYSES_JOB_MAX / 2);
+}
+
+/* "abc" is the newest though it came first. */
+static void windows_count_by_their_steps_not_by_when_they_came(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("order.db");
+	const int64_t job = job_of(s, "a", NOW_US);
+	struct store_trace_window w = { .job = job, .run = 1, .parts = 1, .came = 1 };
+	int64_t id = -1, last = -1;
+	uint64_t i;
+
+	for (i = 0; i < 3; i++) {
+		w.digest = i == 0 ? "abc" : i == 1 ? "def" : "ghi";
+		w.received_us = NOW_US + i;
+		w.from_us = NOW_US - i * USEC_PER_HOUR;
+		w.until_us = w.from_us + 1;
+		CHECK_EQ(store_queue_window(s, &w, &id, NULL), 0);
+		end(s, job, id, WINDOW_ANALYSED);
+	}
+	CHECK_EQ(store_analysed_windows(s, job, 3, take_id, &last, NULL), 0);
+	CHECK_EQ(last, id); /* the last of them is the oldest */
+}
+
 static const struct test tests[] = {
 	TEST(windows_are_taken_in_turn_and_end),
 	TEST(the_same_trace_is_found_again_in_its_run_alone),
@@ -305,6 +352,8 @@ static const struct test tests[] = {
 	TEST(what_is_old_goes_but_no_window_that_is_queued),
 	TEST(a_window_in_parts_waits_for_all_of_them),
 	TEST(files_of_windows_that_nobody_wants_are_swept),
+	TEST(the_oldest_analyses_make_room),
+	TEST(windows_count_by_their_steps_not_by_when_they_came),
 };
 
 int main(void)

@@ -126,8 +126,8 @@ SELECT w.id, w.state FROM trace_windows w JOIN trace_parts p ON p.window = w.id 
 
 -- trace_parts_drop: drop what is old
 -- in: before_us uint
-DELETE FROM trace_parts WHERE window IN (SELECT id FROM trace_windows WHERE state <> 0 AND received_us < :before_us)
- OR NOT EXISTS (SELECT 1 FROM trace_windows w WHERE w.id = trace_parts.window);
+DELETE FROM trace_parts WHERE NOT EXISTS (SELECT 1 FROM trace_windows w WHERE w.id = trace_parts.window
+ AND (w.state = 0 OR w.received_us >= :before_us));
 
 -- trace_window: read window
 -- in: job int, id int
@@ -140,11 +140,12 @@ DELETE FROM trace_parts WHERE window IN (SELECT id FROM trace_windows WHERE stat
 {WINDOW} WHERE job = :job AND id < :before ORDER BY id DESC LIMIT :limit;
 
 -- trace_windows_analysed: read windows
--- Of the job's newest run that has any.
+-- Of the job's newest run that has any; by their own time, whatever the order in which they came.
 -- in: job int, limit uint
 -- out: as trace_window_next
-{WINDOW} WHERE job = :job AND state = 1 AND run = (SELECT run FROM trace_windows
- WHERE job = :job AND state = 1 ORDER BY id DESC LIMIT 1) ORDER BY id DESC LIMIT :limit;
+{WINDOW} WHERE id IN (SELECT id FROM trace_windows WHERE job = :job AND state = 1 AND run = (SELECT run
+ FROM trace_windows WHERE job = :job AND state = 1 ORDER BY id DESC LIMIT 1) ORDER BY id DESC LIMIT :limit)
+ ORDER BY coalesce(from_us, received_us) DESC, digest;
 
 -- trace_window_tried: keep window
 -- in: id int
@@ -156,14 +157,15 @@ UPDATE trace_windows SET state = :state, reason = :reason, summary = :summary WH
 
 -- trace_window_is: find window
 -- in: id int, state int
--- out: one int
-SELECT 1 FROM trace_windows WHERE id = :id AND state = :state;
+-- out: job int
+SELECT job FROM trace_windows WHERE id = :id AND state = :state;
 
 -- trace_windows_since: read windows
--- in: job int, since_us uint, now_us uint
+-- Of the last few: a job has tens of thousands.
+-- in: job int, since_us uint, now_us uint, limit uint
 -- out: n uint, first_us uint
-SELECT count(*), coalesce(min(received_us), 0) FROM trace_windows
- WHERE job = :job AND received_us > :since_us AND received_us <= :now_us;
+SELECT count(*), coalesce(min(received_us), 0) FROM (SELECT received_us FROM trace_windows
+ WHERE job = :job ORDER BY id DESC LIMIT :limit) WHERE received_us > :since_us AND received_us <= :now_us;
 
 -- trace_windows_counted: count windows
 -- in: job int, state int
@@ -171,14 +173,20 @@ SELECT count(*), coalesce(min(received_us), 0) FROM trace_windows
 SELECT count(*) FROM trace_windows WHERE job = :job AND state = :state;
 
 -- trace_windows_queued: count windows
--- out: n uint
-SELECT count(*) FROM trace_windows WHERE state = 0;
+-- in: job int
+-- out: n uint, bytes uint, job_bytes uint
+SELECT count(*), coalesce(sum(bytes), 0), coalesce(sum(CASE job WHEN :job THEN bytes END), 0)
+ FROM trace_windows WHERE state = 0;
 
 -- trace_windows_drop: drop what is old
+-- They lie in the order in which they came: only the first are looked at.
 -- in: before_us uint
-DELETE FROM trace_windows WHERE id IN (SELECT id FROM trace_windows WHERE state <> 0 AND received_us < :before_us LIMIT 64);
+-- gives: changes
+DELETE FROM trace_windows WHERE id IN (SELECT id FROM trace_windows ORDER BY id LIMIT 256)
+ AND state <> 0 AND received_us < :before_us;
 
 -- jobs_drop: drop what is old
 -- in: before_us uint
+-- gives: changes
 DELETE FROM jobs WHERE id IN (SELECT id FROM jobs j WHERE last_us < :before_us
  AND NOT EXISTS (SELECT 1 FROM trace_windows w WHERE w.job = j.id) LIMIT 64);

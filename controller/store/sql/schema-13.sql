@@ -32,4 +32,5 @@ CREATE TABLE trace_parts (
 	PRIMARY KEY (window, part)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX trace_windows_of_job ON trace_windows (job, id);
+CREATE INDEX trace_windows_by_state ON trace_windows (job, state);
 CREATE INDEX trace_windows_queued ON trace_windows (id) WHERE state = 0;
