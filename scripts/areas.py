@@ -23,7 +23,7 @@ TESTS = {
     "gpu": "system/gemm* system/memory* system/gpu_* system/all_to_all system/cuda_places system/abi",
     "rdma": "system/loopback system/rnic_pair system/all_reduce system/all_to_all_rnics system/verbs_missing system/guest",
     "rnic": "system/rnic_state system/rnic_settings system/watch_links",
-    "assayd": "system/assayd* system/watch* system/outage system/clock system/power_loss system/disk_full",
+    "assayd": "system/assayd* system/processes system/watch* system/outage system/clock system/power_loss system/disk_full",
     "controller": "system/controller* system/openapi system/assayctl_views system/assayd_controller system/outage system/tables_filled",
     "store": "system/statements system/store_* system/controller_store system/controller_kill system/replaced",
     "actions": "system/actor_driver system/assayctl_act* system/controller_act_kill system/controller_life system/budget_manual system/fleet_opinion",

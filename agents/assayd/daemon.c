@@ -14,6 +14,7 @@
 #include "agents/assayd/identity_files.h"
 #include "agents/assayd/order_executor.h"
 #include "agents/assayd/orders_link.h"
+#include "agents/assayd/process_link.h"
 #include "agents/assayd/schedule.h"
 #include "agents/assayd/topology_link.h"
 #include "agents/assayd/uplink.h"
@@ -53,6 +54,7 @@ struct daemon {
 	struct uplink *uplink;
 	struct orders_link *orders;
 	struct topology_link *topologies;
+	struct process_link *processes;
 };
 
 /* For people who ask systemctl status. */
@@ -121,6 +123,7 @@ static void on_want(void *context, const char *digest)
 
 static void close_links(struct daemon *d)
 {
+	process_link_free(TAKE(d->processes));
 	topology_link_free(TAKE(d->topologies));
 	orders_link_free(TAKE(d->orders));
 	uplink_free(TAKE(d->uplink));
@@ -169,6 +172,7 @@ static int open_links(struct daemon *d, struct err *err)
 		return r;
 	uplink.http = orders.http = d->http;
 	d->topologies = topology_link_new(d->http, d->config.controller);
+	d->processes = process_link_new(d->http, d->config.controller, d->config.node);
 	r = uplink_new(d->event, &uplink, &d->uplink, err);
 	if (r == 0)
 		r = orders_link_new(d->event, &orders, &d->orders, err);
@@ -177,6 +181,7 @@ static int open_links(struct daemon *d, struct err *err)
 		return r;
 	}
 	uplink_kick(d->uplink);
+	process_link_look(d->processes);
 	say_status(d);
 	return 0;
 }
@@ -271,6 +276,8 @@ static int on_tick(sd_event_source *source, uint64_t now_us UNUSED, void *contex
 	order_executor_look(d->executor);
 	if (d->uplink)
 		uplink_kick(d->uplink);
+	if (d->processes)
+		process_link_look(d->processes);
 	(void)sd_event_source_set_time(source, clock_mono_us() + TICK_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

@@ -162,14 +162,16 @@ static void read_command(pid_t pid, char ret_command[static DEVICE_COMMAND_SIZE]
 	(void)snprintf(ret_command, DEVICE_COMMAND_SIZE, "%.31s", text);
 }
 
-bool device_user_find(char *const *paths, size_t n, struct device_user *ret)
+void device_users_each(char *const *paths, size_t n,
+		       bool (*each)(void *context, const struct device_user *user), void *context)
 {
 	struct target targets[DEVICE_NODES_MAX];
 	CLEANUP(closedirp) DIR *dir = n ? opendir("/proc") : NULL;
 	const struct dirent *entry;
+	bool more = true;
 
 	n = look_up(paths, MIN(n, (size_t)DEVICE_NODES_MAX), targets);
-	while (dir && (entry = readdir(dir))) {
+	while (more && dir && (entry = readdir(dir))) {
 		struct device_user user = { .pid = (pid_t)strtol(entry->d_name, NULL, 10) };
 		int which;
 
@@ -183,8 +185,29 @@ bool device_user_find(char *const *paths, size_t n, struct device_user *ret)
 			continue;
 		(void)snprintf(user.device, sizeof(user.device), "%.63s",
 			       paths[which] + strlen(paths_sysroot()));
-		*ret = user;
-		return true;
+		more = each(context, &user);
 	}
+}
+
+struct first {
+	struct device_user user;
+	bool found;
+};
+
+static bool take_first(void *context, const struct device_user *user)
+{
+	struct first *first = context;
+
+	*first = (struct first){ *user, true };
 	return false;
+}
+
+bool device_user_find(char *const *paths, size_t n, struct device_user *ret)
+{
+	struct first first = { .found = false };
+
+	device_users_each(paths, n, take_first, &first);
+	if (first.found)
+		*ret = first.user;
+	return first.found;
 }

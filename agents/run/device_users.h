@@ -27,6 +27,13 @@ struct device_user {
 size_t device_nodes(char *ret_paths[static DEVICE_NODES_MAX]);
 
 /*
+ * Call `each` for the processes that hold one of `paths` open and are neither allowed nor this
+ * process or its descendants, in no order, as long as it returns true.
+ */
+void device_users_each(char *const *paths, size_t n,
+		       bool (*each)(void *context, const struct device_user *user), void *context);
+
+/*
  * The first process found that holds one of `paths` open and is neither
  * allowed nor this process or its descendant. False when there is none (or
  * when nobody's descriptors may be read).

@@ -46,7 +46,7 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_pair_rounds tests/unit/test_pair_schedule tests/unit/test_pair_session tests/unit/test_pairing \
 	tests/unit/test_pairing_random tests/unit/test_pairing_sim tests/unit/test_paths tests/unit/test_permit_file \
 	tests/unit/test_plan tests/unit/test_policy tests/unit/test_probe_output tests/unit/test_probe_problem \
-	tests/unit/test_process_tree tests/unit/test_profiles tests/unit/test_random tests/unit/test_rdma_flow \
+	tests/unit/test_process_env tests/unit/test_process_tree tests/unit/test_profiles tests/unit/test_random tests/unit/test_rdma_flow \
 	tests/unit/test_rdma_gid tests/unit/test_rdma_gpu tests/unit/test_rdma_groups tests/unit/test_rdma_many \
 	tests/unit/test_rdma_mesh tests/unit/test_rdma_ports tests/unit/test_rdma_traffic tests/unit/test_rdma_trips \
 	tests/unit/test_rdma_users tests/unit/test_rdma_watch tests/unit/test_rdma_words tests/unit/test_reference \
@@ -245,6 +245,7 @@ tests_unit_test_try_child_LDADD = libtopology.a $(LDADD)
 tests_unit_test_release_SOURCES = $(FLEET_WORLD) tests/unit/test_release.c
 tests_unit_test_release_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_replay_LDADD = $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_process_env_LDADD = libassaydcore.a $(KEEP_LIBS) $(LDADD)
 tests_unit_test_report_age_LDADD = libassaydcore.a $(LDADD)
 tests_unit_test_report_numbers_SOURCES = $(BOTH_READERS) tests/unit/random.h tests/unit/test_report_numbers.c
 tests_unit_test_report_read_SOURCES = $(BOTH_READERS) tests/unit/random.h tests/unit/test_report_read.c

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which ranks run on a host: assayd reads it from the processes that hold its GPUs, and nothing else of them leaves the host."""
+import json
+import os
+import subprocess
+
+import pytest
+from assayd_fixtures import assayd, assayd_path, config, spool, stub  # noqa: F401
+from controller_stub import Answer
+from waiting import wait_for
+
+CANARY = "canary-51f0c6e2a9"
+BOOT = "11111111-2222-3333-4444-555555555555"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A host with two GPUs, as files."""
+    root = tmp_path / "tree"
+    (root / "dev" / "infiniband").mkdir(parents=True)
+    for name in ("nvidia0", "nvidia1", "nvidiactl", "infiniband/uverbs0"):
+        (root / "dev" / name).touch()
+    (root / "proc" / "sys" / "kernel" / "random").mkdir(parents=True)
+    (root / "proc" / "sys" / "kernel" / "random" / "boot_id").write_text(BOOT + "\n")
+    return root
+
+
+@pytest.fixture
+def holder(tree):
+    """holder("nvidia0", RANK=3) is a process that holds the device open; all are ended at the end."""
+    running = []
+
+    def start(device, **env):
+        held = os.open(tree / "dev" / device, os.O_RDONLY)
+        process = subprocess.Popen(["sleep", "600"], env={"PATH": os.environ["PATH"], **{k: str(v) for k, v in env.items()}},
+                                   pass_fds=[held])
+        os.close(held)
+        running.append(process)
+        return process
+
+    def stop(process):
+        process.kill()
+        process.wait()
+
+    start.stop = stop
+    yield start
+    for process in running:
+        stop(process)
+
+
+@pytest.fixture
+def told(stub):
+    """What came of processes, in order."""
+    came = []
+    usual = stub.on_topology
+
+    def on_put(digest, body):
+        if digest != "processes":
+            return usual(digest, body)
+        came.append(body)
+        return Answer(*told.answer)
+
+    def told():
+        return [json.loads(body) for body in came]
+
+    told.bytes = came
+    told.answer = (200, {"processes": 1})
+    stub.on_topology = on_put
+    return told
+
+
+def envs(message):
+    return sorted((p["env"] for p in message["processes"]), key=json.dumps)
+
+
+def written(tmp_path):
+    """Everything that lies in the directories of assayd, and its log."""
+    return b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+
+
+def test_the_ranks_that_hold_a_gpu_are_told_and_no_secret_of_theirs(assayd, stub, told, holder, tree, tmp_path):
+    secrets = {"AWS_SECRET_ACCESS_KEY": CANARY, "RANK_TOKEN": CANARY, "PASSWORD": f"x{CANARY}", "LONG": CANARY * 5000}
+    holder("nvidia0", RANK=3, LOCAL_RANK=1, WORLD_SIZE=16, ASSAY_JOB="research/llm-7", ASSAY_RUN=2, **secrets)
+    holder("nvidia1", SLURM_PROCID=4, SLURM_JOB_ID="77", SLURM_RESTART_COUNT=0, RANK=CANARY, ASSAY_JOB=f"{CANARY}!", **secrets)
+    holder("nvidia0", RANK=9, **secrets)                                  # of no job
+    holder("nvidia0", ASSAY_JOB="a", **secrets)                           # without a rank
+    holder("infiniband/uverbs0", RANK=5, ASSAY_JOB="a", **secrets)        # no GPU
+    subject = holder("nvidia1", RANK=3, LOCAL_RANK=1, WORLD_SIZE=16, ASSAY_JOB="research/llm-7", ASSAY_RUN=2)  # as a fork of the first
+    daemon = assayd(env={"ASSAY_SYSROOT": str(tree)})
+    assert wait_for(told), daemon.log()
+    (message,) = told()
+    assert message["format"] == "assay-processes/1" and message["boot_id"] == BOOT
+    assert envs(message) == sorted([
+        {"RANK": "3", "LOCAL_RANK": "1", "WORLD_SIZE": "16", "ASSAY_JOB": "research/llm-7", "ASSAY_RUN": "2"},
+        {"SLURM_PROCID": "4", "SLURM_JOB_ID": "77", "SLURM_RESTART_COUNT": "0"}], key=json.dumps)
+    assert all(set(p) <= {"start", "age_s", "env", "pod"} and 0 <= p["age_s"] < 600 for p in message["processes"])
+    assert all(CANARY.encode() not in body for body in told.bytes)
+    assert CANARY.encode() not in written(tmp_path)
+    assert subject.poll() is None
+    # The canary can be found where it is.
+    assert CANARY.encode() in open(f"/proc/{holder('nvidia0', TOKEN=CANARY).pid}/environ", "rb").read()
+
+
+@pytest.mark.once
+def test_what_changes_is_told_and_what_does_not_is_not(assayd, told, holder, tree):
+    first = holder("nvidia0", RANK=0, ASSAY_JOB="a")
+    daemon = assayd(env={"ASSAY_SYSROOT": str(tree)})
+    assert wait_for(lambda: len(told()) == 1), daemon.log()
+    second = holder("nvidia1", RANK=1, ASSAY_JOB="a")
+    daemon.send_signal(1)  # the configuration again, which looks anew
+    assert wait_for(lambda: len(told()) == 2), daemon.log()
+    assert [e["RANK"] for e in envs(told()[1])] == ["0", "1"]
+    assert min(p["start"] for p in told()[1]["processes"]) == told()[0]["processes"][0]["start"]
+    holder.stop(first)
+    holder.stop(second)
+    # Within a minute, by itself.
+    assert wait_for(lambda: len(told()) == 3, 150), daemon.log()
+    assert told()[2]["processes"] == []
+
+
+def test_a_host_without_ranks_says_nothing_and_an_older_controller_is_left_alone(assayd, stub, spool, told, holder, tree):
+    daemon = assayd(env={"ASSAY_SYSROOT": str(tree)})
+    spool(1)
+    assert wait_for(lambda: stub.came), daemon.log()
+    assert told() == []
+    told.answer = (404, {"title": "Not Found", "detail": "no such path"})
+    holder("nvidia0", RANK=0, ASSAY_JOB="a")
+    daemon.send_signal(1)
+    assert wait_for(lambda: "which ranks run here is not sent" in daemon.log()), daemon.log()
+    spool(2)
+    assert wait_for(lambda: 2 in stub.came), daemon.log()
+    assert len(told()) == 1
