@@ -10,10 +10,12 @@
 #include "controller/controller.h"
 #include "controller/job/analysis.h"
 #include "controller/job/job_view.h"
+#include "controller/job/placing.h"
 #include "controller/job/summary.h"
 #include "controller/job/trace_files.h"
 #include "controller/store/store.h"
 #include "controller/store/store_jobs.h"
+#include "controller/store/store_placements.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
@@ -34,6 +36,7 @@ enum {
 #define JOBS_KEPT_US (365 * USEC_PER_DAY)
 /* So long a part that is sent again is known. */
 #define PARTS_KEPT_US USEC_PER_DAY
+#define PLACEMENTS_KEPT_US (8 * USEC_PER_DAY) /* longer than a step may be old that is sent */
 #define THIN_EVERY_US USEC_PER_HOUR
 
 struct jobs {
@@ -42,7 +45,8 @@ struct jobs {
 	struct analysis *analysis;
 	struct jobs_counts counts;
 	/* Of the window that is being analysed, or was last. */
-	int64_t window, job;
+	int64_t window, job, run;
+	uint64_t from_us, until_us;
 	int64_t parts, tries;
 	bool under_way; /* until its end is durable */
 	bool ended;	/* its end is in the open transaction */
@@ -109,9 +113,10 @@ static int check_room(struct service *s, const struct jobs_window *w, const stru
 	if (job->open.found && job->open.row.bytes + (int64_t)w->length > TRACE_JOINED_MAX)
 		return 0;
 	if (queue.bytes + w->length > TRACES_MAX || queue.job_bytes + w->length > TRACES_JOB_MAX)
-		return refuse_for(ret, JOB_WINDOW_EVERY_US, err,
-				  "the traces that wait for their analysis are as large together as "
-				  "they may be");
+		return refuse_for(
+			ret, JOB_WINDOW_EVERY_US, err,
+			"the traces that wait for their analysis are as large together as "
+			"they may be");
 	return 0;
 }
 
@@ -385,13 +390,31 @@ static void try_again(struct jobs *j, const char *reason)
 	service_touch(j->s);
 }
 
+/* Its suspects are named by where their ranks were in the window that is under way. */
+static int place(struct jobs *j, json_t *summary, struct err *err)
+{
+	CLEANUP(json_freep) json_t *job = NULL;
+	struct placing_window window = { .run = j->run, .span = { j->from_us, j->until_us } };
+	int r = store_job(j->s->store, j->job, &job, err);
+
+	if (r < 0)
+		return r;
+	window.job = json_string_value(json_object_get(job, "job"));
+	return placing_settle(j->s->store, &window, summary, err);
+}
+
 /* What a list needs of it: the heat map is in the file alone. */
 static void found(struct jobs *j, json_t *summary)
 {
-	CLEANUP(freep) char *whole = json_line(summary);
+	CLEANUP(freep) char *whole = NULL;
 	CLEANUP(freep) char *brief = NULL;
 	struct err err = ERR_INIT;
 
+	if (place(j, summary, &err) < 0) {
+		try_again(j, err.msg);
+		return;
+	}
+	whole = json_line(summary);
 	if (trace_files_keep(&j->files, j->window, j->job, whole, &err) < 0) {
 		try_again(j, err.msg);
 		return;
@@ -436,6 +459,9 @@ static void take_next(void *context, const struct store_trace_window *w)
 	j->window = w->id;
 	j->job = w->job;
 	j->parts = w->parts;
+	j->run = w->run;
+	j->from_us = w->from_us;
+	j->until_us = w->until_us;
 	j->tries = w->tries;
 	j->under_way = true;
 }
@@ -565,6 +591,9 @@ static void thin(struct jobs *j, uint64_t now_us)
 				now_us - MIN(now_us, JOBS_KEPT_US),
 				now_us - MIN(now_us, PARTS_KEPT_US), &err);
 
+	if (r >= 0 &&
+	    store_thin_placements(j->s->store, now_us - MIN(now_us, PLACEMENTS_KEPT_US), &err) < 0)
+		r = -EIO;
 	if (r < 0) {
 		service_failed(j->s, &err);
 		return;

@@ -328,19 +328,25 @@ static const json_t *first_that_counts(const json_t *suspects)
 	return NULL;
 }
 
+void summary_name_suspect(json_t *summary)
+{
+	const json_t *suspect = first_that_counts(json_object_get(summary, "suspects"));
+	CLEANUP(freep) char *name = suspect ? summary_suspect_name(suspect) : NULL;
+
+	(void)json_object_set_new(summary, "suspect", name ? json_string(name) : json_null());
+}
+
 /* What lists show of it, as members of their own. */
 static void add_flat(json_t *summary, const struct found *f)
 {
 	static const char *const keys[] = { "slowdown", "slowdown_low", "slowdown_high" };
 	const double values[] = { f->slowdown.value, f->slowdown.low, f->slowdown.high };
-	const json_t *suspect = first_that_counts(f->suspects);
-	CLEANUP(freep) char *name = suspect ? summary_suspect_name(suspect) : NULL;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
 		(void)json_object_set_new(summary, keys[i],
 					  isnan(values[i]) ? json_null() : json_real(values[i]));
-	(void)json_object_set_new(summary, "suspect", name ? json_string(name) : json_null());
+	summary_name_suspect(summary);
 	(void)json_object_set_new(summary, "label", f->cause ? json_string(f->cause) : json_null());
 	(void)json_object_set_new(summary, "cause", summary_cause(summary));
 }

@@ -29,6 +29,9 @@ enum {
  */
 int summary_read(const char *text, json_t **ret, struct err *err);
 
+/* Set its "suspect" once more: some of its suspects have other hosts, or do not count. */
+void summary_name_suspect(json_t *summary);
+
 /* Who a suspect is, as one text that is equal for equal ones: hosts in order, else its worker. New
  * memory. */
 char *summary_suspect_name(const json_t *suspect);

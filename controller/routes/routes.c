@@ -174,6 +174,7 @@ static const struct route routes[] = {
 	{ "GET", "/v1/nodes/{}/samples", ROLE_READ, 0, get_samples },
 	{ "GET", "/v1/nodes/{}/verdicts", ROLE_READ, 0, get_verdicts },
 	{ "GET", "/v1/nodes/{}/orders", ROLE_NODE, 0, get_orders },
+	{ "PUT", "/v1/nodes/{}/processes", ROLE_NODE, PROCESSES_MAX, routes_put_processes },
 	{ "GET", "/v1/nodes/{}/evidence", ROLE_READ, 0, get_evidence },
 	{ "POST", "/v1/nodes/{}/cordon", ROLE_OPERATE, ORDER_MAX, post_cordon },
 	{ "POST", "/v1/nodes/{}/uncordon", ROLE_OPERATE, ORDER_MAX, post_uncordon },

@@ -39,11 +39,12 @@ void get_drift(void *context, struct call *call);
 void post_backup(void *context, struct call *call);
 void get_backup(void *context, struct call *call);
 
-/* What hosts send (routes_reports.c, routes_topology.c). */
+/* What hosts send (routes_reports.c, routes_topology.c, routes_processes.c). */
 void post_report(void *context, struct call *call);
 void post_reports(void *context, struct call *call);
 void put_topology(void *context, struct call *call);
 void get_topology(void *context, struct call *call);
+void routes_put_processes(void *context, struct call *call);
 
 /* The status for what ingest_decode() and its like return. */
 unsigned status_of_content(int r);
@@ -74,6 +75,7 @@ void get_campaigns(void *context, struct call *call);
 void get_campaign(void *context, struct call *call);
 
 enum {
+	PROCESSES_MAX = 65536,	    /* bytes of what runs on a host */
 	ORDER_MAX = 4096,	    /* bytes of an order */
 	CAMPAIGN_BODY_MAX = 131072, /* of one that names hosts: 256 of 253 bytes, and the rest */
 };

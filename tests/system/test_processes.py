@@ -25,6 +25,11 @@ def tree(tmp_path):
     return root
 
 
+def environment(process):
+    with open(f"/proc/{process.pid}/environ", "rb") as file:
+        return file.read()
+
+
 @pytest.fixture
 def holder(tree):
     """holder("nvidia0", RANK=3) is a process that holds the device open; all are ended at the end."""
@@ -36,6 +41,7 @@ def holder(tree):
                                    pass_fds=[held])
         os.close(held)
         running.append(process)
+        assert wait_for(lambda: environment(process))  # the kernel says where it is a moment after it has started the program
         return process
 
     def stop(process):
@@ -85,7 +91,8 @@ def test_the_ranks_that_hold_a_gpu_are_told_and_no_secret_of_theirs(assayd, stub
     holder("nvidia0", RANK=9, **secrets)                                  # of no job
     holder("nvidia0", ASSAY_JOB="a", **secrets)                           # without a rank
     holder("infiniband/uverbs0", RANK=5, ASSAY_JOB="a", **secrets)        # no GPU
-    subject = holder("nvidia1", RANK=3, LOCAL_RANK=1, WORLD_SIZE=16, ASSAY_JOB="research/llm-7", ASSAY_RUN=2)  # as a fork of the first
+    subject = holder("nvidia1", RANK=3, LOCAL_RANK=1, WORLD_SIZE=16, ASSAY_JOB="research/llm-7", ASSAY_RUN=2,
+                     TOKEN=CANARY)  # as a fork of the first
     daemon = assayd(env={"ASSAY_SYSROOT": str(tree)})
     assert wait_for(told), daemon.log()
     (message,) = told()
@@ -98,7 +105,7 @@ def test_the_ranks_that_hold_a_gpu_are_told_and_no_secret_of_theirs(assayd, stub
     assert CANARY.encode() not in written(tmp_path)
     assert subject.poll() is None
     # The canary can be found where it is.
-    assert CANARY.encode() in open(f"/proc/{holder('nvidia0', TOKEN=CANARY).pid}/environ", "rb").read()
+    assert CANARY.encode() in environment(subject)
 
 
 @pytest.mark.once

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/job/placement.h"
+
+#include <stdlib.h>
+
+#include "lib/base/xalloc.h"
+
+const char *const placement_source_names[PLACEMENT_SOURCES] = { "pods", "agents", "trace" };
+
+const char *const placement_doubt_words[PLACEMENT_DOUBTS] = {
+	[PLACEMENT_MOVED] = "a rank of it was on two hosts in the window, or two claim it",
+	[PLACEMENT_DISAGREE] = "pods and processes have a rank of it on different hosts",
+	[PLACEMENT_GAP] = "for a part of the window nobody knows where a rank of it was",
+	[PLACEMENT_PARTLY] = "nobody knows where some of its ranks were",
+	[PLACEMENT_OTHER] = "the trace names other hosts than its ranks were on",
+	[PLACEMENT_MANY] = "its ranks were on more hosts than a suspect has",
+	[PLACEMENT_NOWHERE] = "neither the trace nor anybody else says on which host it was",
+};
+
+/* --- a rank --- */
+
+static bool is_coarse(const struct placement_span *span)
+{
+	return span->from_us == 0 && span->until_us == 0;
+}
+
+static bool touches(const struct placement_claim *c, const struct placement_span *span)
+{
+	return is_coarse(span) || (c->from_us <= span->until_us && c->until_us > span->from_us);
+}
+
+/* Do the claims of the source, all of one host, leave no gap in the window? */
+static bool covers(const struct placement_claim *claims, size_t n, enum placement_source source,
+		   const struct placement_span *span)
+{
+	uint64_t at_us = span->from_us;
+	bool more = true;
+	size_t i;
+
+	if (is_coarse(span))
+		return true;
+	/* Each round goes on from where the last one ended: n rounds at most. */
+	while (more) {
+		more = false;
+		for (i = 0; i < n; i++) {
+			const struct placement_claim *c = &claims[i];
+
+			if (c->source != source || c->from_us > at_us || c->until_us <= at_us)
+				continue;
+			if (c->until_us > span->until_us)
+				return true;
+			at_us = c->until_us;
+			more = true;
+		}
+	}
+	return false;
+}
+
+struct placement_found placement_of_rank(const struct placement_claim *claims, size_t n,
+					 const struct placement_span *span)
+{
+	struct placement_found found = { .source = PLACEMENT_TRACE };
+	const char *nodes[PLACEMENT_SOURCES] = { NULL };
+	int source;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct placement_claim *c = &claims[i];
+		const char **node = &nodes[c->source];
+
+		if (!touches(c, span))
+			continue;
+		found.known = true;
+		if (*node && !streq(*node, c->node))
+			found.doubt = PLACEMENT_MOVED;
+		*node = c->node;
+	}
+	if (!found.known || found.doubt)
+		return found;
+	if (nodes[PLACEMENT_PODS] && nodes[PLACEMENT_AGENTS] &&
+	    !streq(nodes[PLACEMENT_PODS], nodes[PLACEMENT_AGENTS])) {
+		found.doubt = PLACEMENT_DISAGREE;
+		return found;
+	}
+	for (source = 0; source < PLACEMENT_SOURCES; source++) {
+		if (!nodes[source] || !covers(claims, n, (enum placement_source)source, span))
+			continue;
+		found.node = nodes[source];
+		found.source = (enum placement_source)source;
+		return found;
+	}
+	found.doubt = PLACEMENT_GAP;
+	return found;
+}
+
+/* --- a suspect --- */
+
+void placement_group_release(struct placement_group *group)
+{
+	size_t i;
+
+	for (i = 0; i < group->n_hosts; i++)
+		free(group->hosts[i]);
+	group->n_hosts = 0;
+}
+
+static void add_host(struct placement_group *group, const char *node)
+{
+	size_t at = 0;
+
+	while (at < group->n_hosts && strcmp(group->hosts[at], node) < 0)
+		at++;
+	if (at < group->n_hosts && streq(group->hosts[at], node))
+		return;
+	if (group->n_hosts == PLACEMENT_HOSTS_MAX) {
+		group->doubt = PLACEMENT_MANY;
+		return;
+	}
+	memmove(&group->hosts[at + 1], &group->hosts[at],
+		(group->n_hosts - at) * sizeof(*group->hosts));
+	group->hosts[at] = xstrdup(node);
+	group->n_hosts++;
+}
+
+void placement_group_add(struct placement_group *group, const struct placement_found *found)
+{
+	if (!found->known) {
+		group->unknown++;
+		return;
+	}
+	group->known++;
+	if (found->doubt) {
+		/* Of several the first of the list, so that no order of ranks matters. */
+		group->doubt = group->doubt ? MIN(group->doubt, found->doubt) : found->doubt;
+		return;
+	}
+	group->source = MAX(group->source, found->source);
+	if (!group->doubt)
+		add_host(group, found->node);
+}
+
+static bool is_among(const char *node, const char *const *nodes, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (streq(node, nodes[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Of those whose host is known: all on hosts of the trace, and unless some are not, on all of them. */
+static bool agrees(const struct placement_group *group, const char *const *traced, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < group->n_hosts; i++) {
+		if (!is_among(group->hosts[i], traced, n))
+			return false;
+	}
+	return group->unknown > 0 || group->n_hosts == n;
+}
+
+enum placement_doubt placement_group_judge(struct placement_group *group, const char *const *traced,
+					   size_t n)
+{
+	if (group->doubt)
+		return group->doubt;
+	if (group->known == 0) {
+		group->source = PLACEMENT_TRACE;
+		return n ? PLACEMENT_SURE : PLACEMENT_NOWHERE;
+	}
+	if (n > 0 && !agrees(group, traced, n))
+		return PLACEMENT_OTHER;
+	if (group->unknown == 0)
+		return PLACEMENT_SURE;
+	if (n == 0)
+		return PLACEMENT_PARTLY;
+	/* Where the others were, only the trace says. */
+	group->source = PLACEMENT_TRACE;
+	return PLACEMENT_SURE;
+}

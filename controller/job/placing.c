@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/job/placing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "controller/job/summary.h"
+#include "controller/store/store_placements.h"
+#include "lib/base/err.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+/* Of one rank; who has more of them was claimed by many. */
+enum { CLAIMS_MAX = 256 };
+
+/* --- the ranks of a suspect --- */
+
+struct collecting {
+	const struct placing_window *window;
+	struct placement_group group;
+	struct placement_claim claims[CLAIMS_MAX]; /* of `rank`, their nodes in new memory */
+	size_t n;
+	bool too_many;
+	int64_t rank, seen; /* ranks that anything is known of */
+};
+
+static void end_rank(struct collecting *c)
+{
+	const struct placement_found many = { .known = true, .doubt = PLACEMENT_MOVED };
+	struct placement_found found;
+	size_t i;
+
+	if (c->rank < 0)
+		return;
+	found = placement_of_rank(c->claims, c->n, &c->window->span);
+	placement_group_add(&c->group, c->too_many ? &many : &found);
+	for (i = 0; i < c->n; i++)
+		free((char *)(uintptr_t)c->claims[i].node);
+	c->n = 0;
+	c->too_many = false;
+	c->seen++;
+}
+
+/* Without times its run alone tells a window from another; with them a sender may have it wrong. */
+static bool is_of_run(const struct placing_window *w, int64_t run)
+{
+	return w->span.until_us || run == 0 || run == w->run;
+}
+
+static void take_claim(void *context, const struct store_placement *p)
+{
+	struct collecting *c = context;
+
+	if (p->rank != c->rank) {
+		end_rank(c);
+		c->rank = p->rank;
+	}
+	if (!is_of_run(c->window, p->run))
+		return;
+	if (c->n == CLAIMS_MAX) {
+		c->too_many = true;
+		return;
+	}
+	c->claims[c->n++] = (struct placement_claim){
+		.source = p->source == PLACEMENT_PODS ? PLACEMENT_PODS : PLACEMENT_AGENTS,
+		.node = xstrdup(p->node),
+		.from_us = p->from_us,
+		.until_us = p->until_us,
+	};
+}
+
+/* What is known of its ranks; nothing of one that does not say which they are. */
+static int collect(struct store *store, struct collecting *c, const json_t *suspect, struct err *err)
+{
+	const json_t *ends = json_object_get(suspect, "ranks");
+	const int64_t ranks[] = { json_integer_value(json_array_get(ends, 0)),
+				  json_integer_value(json_array_get(ends, 1)) };
+	int r;
+
+	if (json_array_size(ends) != 2 || ranks[1] < ranks[0])
+		return 0;
+	c->rank = -1;
+	r = store_placements(store, c->window->job, ranks, take_claim, c, err);
+	end_rank(c);
+	if (r == -E2BIG) {
+		c->group.doubt = PLACEMENT_MOVED;
+		r = 0;
+	}
+	if (r == 0)
+		c->group.unknown += (size_t)(ranks[1] - ranks[0] + 1 - c->seen);
+	return r;
+}
+
+/* --- what follows --- */
+
+/* The hosts that the trace names for it, each once; they are in order. */
+static size_t traced_hosts(const json_t *suspect, const char *ret[static SUMMARY_HOSTS_MAX])
+{
+	const json_t *hosts = json_object_get(suspect, "hosts");
+	size_t n = 0, i;
+
+	for (i = 0; i < json_array_size(hosts) && n < SUMMARY_HOSTS_MAX; i++) {
+		const char *host = json_string_value(json_array_get(hosts, i));
+
+		if (n == 0 || !streq(ret[n - 1], host))
+			ret[n++] = host;
+	}
+	return n;
+}
+
+static json_t *hosts_of(const struct placement_group *group)
+{
+	json_t *hosts = json_array();
+	size_t i;
+
+	for (i = 0; i < group->n_hosts; i++)
+		(void)json_array_append_new(hosts, json_string(group->hosts[i]));
+	return hosts;
+}
+
+static bool counts(const json_t *suspect)
+{
+	return json_is_true(json_object_get(suspect, "counts"));
+}
+
+static void name(json_t *suspect, const struct placement_group *group, enum placement_doubt doubt)
+{
+	const char *words = placement_doubt_words[doubt];
+
+	(void)json_object_set_new(
+		suspect, "placed",
+		json_pack("{s:o, s:b, s:o}", "source",
+			  words ? json_null() : json_string(placement_source_names[group->source]),
+			  "sure", !words, "reason", words ? json_string(words) : json_null()));
+	if (!words && group->source != PLACEMENT_TRACE)
+		(void)json_object_set_new(suspect, "hosts", hosts_of(group));
+	if (words) {
+		(void)json_object_set_new(suspect, "hosts", json_array());
+		(void)json_object_set_new(suspect, "counts", json_false());
+	}
+}
+
+/* A sentence for each that was blamed: where it was, or why it is blamed no more. */
+static void tell(struct strbuf *text, const json_t *suspect, bool nameless)
+{
+	const json_t *placed = json_object_get(suspect, "placed");
+	CLEANUP(freep) char *who = summary_suspect_name(suspect);
+
+	if (!json_is_true(json_object_get(placed, "sure")))
+		(void)strbuf_printf(text, "%sNobody is suspected for %s: %s.", text->len ? " " : "",
+				    who, json_string_value(json_object_get(placed, "reason")));
+	else if (nameless)
+		(void)strbuf_printf(text, "%sIts ranks were on %s.", text->len ? " " : "", who);
+}
+
+static int settle(struct store *store, const struct placing_window *window, json_t *suspect,
+		  struct strbuf *text, bool *lost, struct err *err)
+{
+	struct collecting *c = xcalloc(1, sizeof(*c));
+	const char *traced[SUMMARY_HOSTS_MAX];
+	const size_t n = traced_hosts(suspect, traced);
+	const bool blamed = counts(suspect);
+	int r;
+
+	c->window = window;
+	r = collect(store, c, suspect, err);
+	if (r == 0) {
+		name(suspect, &c->group, placement_group_judge(&c->group, traced, n));
+		*lost |= blamed && !counts(suspect);
+		if (blamed)
+			tell(text, suspect, n == 0);
+	}
+	placement_group_release(&c->group);
+	free(c);
+	return r;
+}
+
+/* What the trace alone made of it names hosts that are in doubt: it goes. */
+static void say(json_t *summary, const char *text, bool lost)
+{
+	const char *said = json_string_value(json_object_get(summary, "sentence"));
+
+	if (!*text)
+		return;
+	(void)json_object_set_new(summary, "sentence",
+				  lost ? json_string(text) : json_sprintf("%s %s", said, text));
+}
+
+int placing_settle(struct store *store, const struct placing_window *window, json_t *summary,
+		   struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SUMMARY_SENTENCE_MAX);
+	const json_t *suspects = json_object_get(summary, "suspects");
+	bool lost = false;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < json_array_size(suspects); i++)
+		r = settle(store, window, json_array_get(suspects, i), &text, &lost, err);
+	if (r < 0)
+		return r;
+	summary_name_suspect(summary);
+	say(summary, strbuf_text(&text), lost);
+	return 0;
+}

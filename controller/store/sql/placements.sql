@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Which ranks of jobs were on which hosts.
+
+-- placements_present: read placements
+-- What the host had when it was heard last.
+-- in: node text
+-- out: id int, job text, run int, rank int, boot_id text, start int
+SELECT id, job, run, rank, boot_id, start FROM placements WHERE node = :node AND until_us IS NULL ORDER BY id;
+
+-- placement_add: keep placement
+-- in: job text, run int, rank int, node text, boot_id text, source int, start int, pod text, from_us uint
+INSERT INTO placements (job, run, rank, node, boot_id, source, start, pod, from_us)
+VALUES (:job, :run, :rank, :node, :boot_id, :source, :start, :pod, :from_us);
+
+-- placement_end: keep placement
+-- in: id int, until_us uint
+UPDATE placements SET until_us = max(:until_us, from_us) WHERE id = :id;
+
+-- placements_trim: drop placements
+-- The oldest that ended, of a host that has more than it may.
+-- in: node text, most uint
+DELETE FROM placements WHERE id IN (SELECT id FROM placements WHERE node = :node AND until_us IS NOT NULL ORDER BY id
+ LIMIT max(0, (SELECT count(*) FROM placements WHERE node = :node) - :most));
+
+-- placement_of_job: find placement
+-- in: job text, node text
+-- out: one int
+SELECT 1 FROM placements WHERE job = :job AND node = :node LIMIT 1;
+
+-- placement_nodes: count placements
+-- in: job text, most uint
+-- out: n uint
+SELECT count(*) FROM (SELECT DISTINCT node FROM placements WHERE job = :job LIMIT :most);
+
+-- placement_host: find host
+-- in: node text
+-- out: seen_us uint
+SELECT seen_us FROM placement_hosts WHERE node = :node;
+
+-- placement_hosts_count: count hosts
+-- out: n uint
+SELECT count(*) FROM placement_hosts;
+
+-- placement_host_put: keep host
+-- in: node text, boot_id text, seen_us uint
+INSERT INTO placement_hosts (node, boot_id, seen_us) VALUES (:node, :boot_id, :seen_us)
+ ON CONFLICT (node) DO UPDATE SET boot_id = excluded.boot_id, seen_us = excluded.seen_us;
+
+-- placements_of_ranks: read placements
+-- in: job text, first int, last int, limit uint
+-- out: rank int, run int, node text, source int, from_us uint, until_us uint?, seen_us uint
+SELECT p.rank, p.run, p.node, p.source, p.from_us, p.until_us, coalesce(h.seen_us, p.from_us)
+ FROM placements p LEFT JOIN placement_hosts h ON h.node = p.node
+ WHERE p.job = :job AND p.rank BETWEEN :first AND :last ORDER BY p.rank, p.id DESC LIMIT :limit;
+
+-- placements_drop: drop what is old
+-- in: before_us uint
+DELETE FROM placements WHERE id IN (SELECT id FROM placements WHERE until_us < :before_us LIMIT 4096);
+
+-- placement_hosts_gone: drop what is old
+-- Hosts that were not heard of for so long take what they had with them.
+-- in: before_us uint
+DELETE FROM placements WHERE node IN (SELECT node FROM placement_hosts WHERE seen_us < :before_us LIMIT 16);
+
+-- placement_hosts_drop: drop what is old
+-- in: before_us uint
+DELETE FROM placement_hosts WHERE node IN (SELECT node FROM placement_hosts WHERE seen_us < :before_us LIMIT 16);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which ranks of jobs were on which hosts, as hosts say of themselves. What a host says takes the
+ * place of what it said before: what is no longer there has ended then. A host that is heard no
+ * more (its agent, its network) ends nothing: whoever reads sees when it was heard last.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/duration.h"
+#include "lib/base/macro.h"
+
+struct err;
+struct store;
+
+/*
+ * So long what a host said last is believed to be so still: it says it again every ten minutes, and
+ * whatever changed within one.
+ */
+#define STORE_PLACEMENT_BELIEVED_US (12 * USEC_PER_MIN)
+
+enum {
+	STORE_PLACEMENTS_AT_ONCE = 64,	    /* of a host */
+	STORE_PLACEMENTS_OF_NODE = 1024,    /* kept of a host, those that ended too */
+	STORE_PLACEMENT_NODES_MAX = 4096,   /* hosts of a job; what more say is not kept */
+	STORE_PLACEMENTS_READ_MAX = 262144, /* for one question */
+};
+
+/* A rank of a job on a host. Texts are borrowed. */
+struct store_placement {
+	const char *job;
+	int64_t run; /* 0: not said */
+	int64_t rank;
+	const char *node;
+	int64_t source;
+	int64_t start;		    /* of its process; tells it from the next */
+	const char *pod;	    /* uid, or NULL */
+	uint64_t from_us, until_us; /* as far as it is believed; the end is not written */
+};
+
+/* What a host has now: at most STORE_PLACEMENTS_AT_ONCE, of which job, run, rank, source, start,
+ * pod and from_us count. */
+struct store_placed {
+	const char *node, *boot_id;
+	uint64_t now_us;
+	const struct store_placement *list;
+	size_t n;
+	size_t hosts_max; /* that may be known */
+};
+
+/* -EDQUOT: as many hosts as may be known have said something. */
+int store_set_placements(struct store *s, const struct store_placed *placed, struct err *err);
+
+/* Called with those of ranks `first` to `last` of the job, whose texts are borrowed. -E2BIG: there
+ * are more than anybody can look at. */
+int store_placements(struct store *s, const char *job, const int64_t ranks[static 2],
+		     void (*each)(void *context, const struct store_placement *placement),
+		     void *context, struct err *err);
+
+/* Drop some that ended before, and what hosts had that were not heard of since. */
+int store_thin_placements(struct store *s, uint64_t before_us, struct err *err);

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/store/store_placements.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "controller/job/placing.h"
+#include "controller/job/summary.h"
+#include "controller/store/store.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "tests/unit/test.h"
+
+#define NOW_US (100 * USEC_PER_DAY)
+
+static struct store *open_store(const char *name)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/%s", test_dir(), name);
+	struct err err = ERR_INIT;
+	struct store *s = NULL;
+
+	CHECK_EQ(store_open(path, &s, &err), 0);
+	CHECK_STR(err.msg, "");
+	return s;
+}
+
+/* The host has ranks `first` to `last` of job "a", begun at `from_us`; first -1: none. */
+static int put(struct store *s, const char *node, const int64_t ranks[static 2], uint64_t from_us,
+	       uint64_t now_us)
+{
+	struct store_placement list[STORE_PLACEMENTS_AT_ONCE];
+	struct store_placed placed = {
+		.node = node, .boot_id = "b1", .now_us = now_us, .list = list, .hosts_max = 10000
+	};
+	int64_t rank;
+
+	for (rank = ranks[0]; rank >= 0 && rank <= ranks[1]; rank++)
+		list[placed.n++] = (struct store_placement){ .job = "a",
+							     .rank = rank,
+							     .source = PLACEMENT_AGENTS,
+							     .start = (int64_t)from_us,
+							     .from_us = from_us };
+	return store_set_placements(s, &placed, NULL);
+}
+
+static void add_row(void *context, const struct store_placement *p)
+{
+	char *text = context;
+	const size_t n = strlen(text);
+
+	(void)snprintf(text + n, 1000 - n, "%d on %s from %d until %d; ", (int)p->rank, p->node,
+		       (int)(((int64_t)p->from_us - (int64_t)NOW_US) / (int64_t)USEC_PER_SEC),
+		       (int)(((int64_t)p->until_us - (int64_t)NOW_US) / (int64_t)USEC_PER_SEC));
+}
+
+static const char *rows(struct store *s, int64_t first, int64_t last)
+{
+	static char text[1000];
+
+	text[0] = '\0';
+	CHECK_EQ(store_placements(s, "a", (const int64_t[]){ first, last }, add_row, text, NULL), 0);
+	return text;
+}
+
+static void what_a_host_says_takes_the_place_of_what_it_said(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("said.db");
+	const uint64_t later_us = NOW_US + 60 * USEC_PER_SEC;
+
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ 0, 1 }, NOW_US - USEC_PER_SEC, NOW_US), 0);
+	CHECK_EQ(put(s, "gpu-2", (const int64_t[]){ 2, 2 }, NOW_US - USEC_PER_SEC, NOW_US), 0);
+	CHECK_STR(rows(s, 0, 2), "0 on gpu-1 from -1 until 720; 1 on gpu-1 from -1 until 720; "
+				 "2 on gpu-2 from -1 until 720; ");
+	/* The same once more, less one. */
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ 0, 0 }, NOW_US - USEC_PER_SEC, later_us), 0);
+	CHECK_STR(rows(s, 0, 1), "0 on gpu-1 from -1 until 780; 1 on gpu-1 from -1 until 60; ");
+	/* The process was started anew: another one. */
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ 0, 0 }, later_us, later_us), 0);
+	CHECK_STR(rows(s, 0, 0), "0 on gpu-1 from 60 until 780; 0 on gpu-1 from -1 until 60; ");
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ -1, -1 }, 0, later_us + USEC_PER_SEC), 0);
+	CHECK_STR(rows(s, 0, 0), "0 on gpu-1 from 60 until 61; 0 on gpu-1 from -1 until 60; ");
+	CHECK_STR(rows(s, 3, 9), "");
+}
+
+/* Whoever was away for long says nothing of the time between. */
+static void what_was_not_heard_of_for_long_ended_when_it_was_believed_no_more(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("away.db");
+
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ 0, 0 }, NOW_US, NOW_US), 0);
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ -1, -1 }, 0, NOW_US + USEC_PER_DAY), 0);
+	CHECK_STR(rows(s, 0, 0), "0 on gpu-1 from 0 until 720; ");
+}
+
+static void another_boot_has_other_processes(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("boot.db");
+	const struct store_placement one = { .job = "a",
+					     .start = (int64_t)NOW_US,
+					     .from_us = NOW_US };
+	const struct store_placed placed = { .node = "gpu-1",
+					     .boot_id = "b2",
+					     .now_us = NOW_US + USEC_PER_SEC,
+					     .list = &one,
+					     .n = 1,
+					     .hosts_max = 1 };
+
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ 0, 0 }, NOW_US, NOW_US), 0);
+	CHECK_EQ(store_set_placements(s, &placed, NULL), 0);
+	CHECK_STR(rows(s, 0, 0), "0 on gpu-1 from 0 until 721; 0 on gpu-1 from 0 until 1; ");
+}
+
+static void count(void *context, const struct store_placement *p UNUSED)
+{
+	(*(size_t *)context)++;
+}
+
+static size_t count_of(struct store *s, int64_t last)
+{
+	size_t n = 0;
+
+	CHECK_EQ(store_placements(s, "a", (const int64_t[]){ 0, last }, count, &n, NULL), 0);
+	return n;
+}
+
+static void of_a_host_only_so_many_are_kept_and_the_oldest_go(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("many.db");
+	size_t i;
+
+	for (i = 0; i < 40; i++)
+		CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ 0, STORE_PLACEMENTS_AT_ONCE - 1 },
+			     NOW_US + i, NOW_US + i),
+			 0);
+	CHECK_EQ(count_of(s, STORE_PLACEMENTS_AT_ONCE - 1), STORE_PLACEMENTS_OF_NODE);
+	/* The i-th ended when the next came: 0 to 28 before. */
+	CHECK_EQ(store_thin_placements(s, NOW_US + 30, NULL), 0);
+	CHECK_EQ(count_of(s, STORE_PLACEMENTS_AT_ONCE - 1), 11 * STORE_PLACEMENTS_AT_ONCE);
+	/* Its host says no more. */
+	CHECK_EQ(store_thin_placements(s, NOW_US + USEC_PER_DAY, NULL), 0);
+	CHECK_EQ(count_of(s, STORE_PLACEMENTS_AT_ONCE - 1), 0);
+}
+
+static void a_job_has_only_so_many_hosts_and_so_has_the_fleet(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("hosts.db");
+	const struct store_placed stranger = { .node = "x", .boot_id = "b", .hosts_max = 4097 };
+	char node[32];
+	int i;
+
+	for (i = 0; i <= STORE_PLACEMENT_NODES_MAX; i++) {
+		(void)snprintf(node, sizeof(node), "gpu-%d", i);
+		CHECK_EQ(put(s, node, (const int64_t[]){ i, i }, NOW_US, NOW_US), 0);
+	}
+	CHECK_EQ(count_of(s, 16383), STORE_PLACEMENT_NODES_MAX);
+	CHECK_EQ(store_set_placements(s, &stranger, NULL), -EDQUOT);
+}
+
+/* --- what a window makes of it --- */
+
+#define SUMMARY(hosts, low, high)                                                             \
+	"{\"format\":\"assay-attribution-summary/1\",\"steps\":64,\"ranks\":128,\"hosts\":2," \
+	"\"step_s\":0.5,\"slowdown\":{\"value\":1.09,\"low\":1.07,\"high\":1.11},\"cause\":"  \
+	"\"worker\",\"class\":\"compute\",\"enough\":true,\"suspects\":[{\"hosts\":[" hosts   \
+	"],\"dp\":3,\"stage\":1,\"ranks\":[" low "," high "],\"class\":\"compute\","          \
+	"\"identifiable\":true,\"counts\":true}],\"heat\":null,\"sentence\":\"It is slow.\"}"
+
+static json_t *settled(struct store *s, const char *text, uint64_t from_us, uint64_t until_us)
+{
+	const struct placing_window w = { "a", 1, { from_us, until_us } };
+	struct err err = ERR_INIT;
+	json_t *summary = NULL;
+
+	CHECK_EQ(summary_read(text, &summary, &err), 0);
+	CHECK_EQ(placing_settle(s, &w, summary, &err), 0);
+	CHECK_STR(err.msg, "");
+	return summary;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static void a_suspect_is_named_by_where_its_ranks_were(void)
+{
+	static const struct {
+		const char *text, *suspect, *source, *sentence;
+	} rows_[] = {
+		{ SUMMARY("", "8", "15"), "gpu-1", "agents",
+		  "It is slow. Its ranks were on gpu-1." },
+		{ SUMMARY("", "8", "16"), "gpu-1,gpu-2", "agents",
+		  "It is slow. Its ranks were on gpu-1,gpu-2." },
+		{ SUMMARY("\"gpu-1\"", "8", "15"), "gpu-1", "agents", "It is slow." },
+		{ SUMMARY("\"gpu-1\",\"gpu-1\"", "8", "15"), "gpu-1", "agents", "It is slow." },
+		{ SUMMARY("\"gpu-2\"", "8", "15"), NULL, NULL,
+		  "Nobody is suspected for dp 3 stage 1: the trace names other hosts than its "
+		  "ranks "
+		  "were on." },
+		{ SUMMARY("\"gpu-9\"", "40", "47"), "gpu-9", "trace", "It is slow." },
+		{ SUMMARY("", "40", "47"), NULL, NULL,
+		  "Nobody is suspected for dp 3 stage 1: neither the trace nor anybody else says "
+		  "on "
+		  "which host it was." },
+		{ SUMMARY("", "16", "40"), NULL, NULL,
+		  "Nobody is suspected for dp 3 stage 1: nobody knows where some of its ranks "
+		  "were." },
+	};
+	CLEANUP(store_closep) struct store *s = open_store("named.db");
+	size_t i;
+
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ 8, 15 }, NOW_US, NOW_US + 9), 0);
+	CHECK_EQ(put(s, "gpu-2", (const int64_t[]){ 16, 23 }, NOW_US, NOW_US + 9), 0);
+	for (i = 0; i < ARRAY_SIZE(rows_); i++) {
+		CLEANUP(json_freep)
+		json_t *summary = settled(s, rows_[i].text, NOW_US + 1, NOW_US + 8);
+		const json_t *one = json_array_get(json_object_get(summary, "suspects"), 0);
+
+		CHECK_STR(text_of(summary, "suspect"), rows_[i].suspect);
+		CHECK_STR(text_of(summary, "sentence"), rows_[i].sentence);
+		CHECK_STR(text_of(json_object_get(one, "placed"), "source"), rows_[i].source);
+		CHECK_EQ(json_is_true(json_object_get(one, "counts")), rows_[i].suspect != NULL);
+		if (!rows_[i].suspect)
+			CHECK_EQ(json_array_size(json_object_get(one, "hosts")), 0);
+	}
+}
+
+static void who_moved_within_the_window_is_not_suspected(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("moved.db");
+	static const int64_t ranks[] = { 8, 15 }, none[] = { -1, -1 };
+	const uint64_t moved_us = NOW_US + USEC_PER_MIN;
+	json_t *summary;
+
+	CHECK_EQ(put(s, "gpu-1", ranks, NOW_US, NOW_US), 0);
+	CHECK_EQ(put(s, "gpu-1", none, 0, moved_us), 0);
+	CHECK_EQ(put(s, "gpu-2", ranks, moved_us, moved_us), 0);
+	summary = settled(s, SUMMARY("", "8", "15"), NOW_US + 1, moved_us + 1);
+	CHECK_STR(text_of(summary, "suspect"), NULL);
+	CHECK_HAS(text_of(summary, "sentence"), "two hosts");
+	json_decref(summary);
+	summary = settled(s, SUMMARY("", "8", "15"), NOW_US + 1, moved_us - 1);
+	CHECK_STR(text_of(summary, "suspect"), "gpu-1");
+	json_decref(summary);
+	summary = settled(s, SUMMARY("", "8", "15"), moved_us + 1, moved_us + 9);
+	CHECK_STR(text_of(summary, "suspect"), "gpu-2");
+	json_decref(summary);
+	/* Nobody said when it was. */
+	summary = settled(s, SUMMARY("", "8", "15"), 0, 0);
+	CHECK_STR(text_of(summary, "suspect"), NULL);
+	json_decref(summary);
+}
+
+static void who_says_nothing_any_more_is_believed_for_a_while(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("silent.db");
+	json_t *summary;
+
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ 8, 15 }, NOW_US, NOW_US), 0);
+	summary = settled(s, SUMMARY("", "8", "15"), NOW_US, NOW_US + 11 * USEC_PER_MIN);
+	CHECK_STR(text_of(summary, "suspect"), "gpu-1");
+	json_decref(summary);
+	summary = settled(s, SUMMARY("", "8", "15"), NOW_US, NOW_US + 13 * USEC_PER_MIN);
+	CHECK_STR(text_of(summary, "suspect"), NULL);
+	json_decref(summary);
+}
+
+static const struct test tests[] = {
+	TEST(what_a_host_says_takes_the_place_of_what_it_said),
+	TEST(what_was_not_heard_of_for_long_ended_when_it_was_believed_no_more),
+	TEST(another_boot_has_other_processes),
+	TEST(of_a_host_only_so_many_are_kept_and_the_oldest_go),
+	TEST(a_job_has_only_so_many_hosts_and_so_has_the_fleet),
+	TEST(a_suspect_is_named_by_where_its_ranks_were),
+	TEST(who_moved_within_the_window_is_not_suspected),
+	TEST(who_says_nothing_any_more_is_believed_for_a_while),
+};
+
+int main(void)
+{
+	return TEST_MAIN("store_placements", tests);
+}
