@@ -83,9 +83,10 @@ static json_t *parsed(const char *text)
 /* What nothing is known of yet. */
 static json_t *unseen(void)
 {
-	return json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:s, s:i}", "hosts", "run",
-			 "step_s", "slowdown", "slowdown_low", "slowdown_high", "cause", "suspect",
-			 "state", "waiting", "windows", 0);
+	return json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:s, s:[], s:{s:s, s:s}, s:n}",
+			 "hosts", "run", "step_s", "slowdown", "slowdown_low", "slowdown_high",
+			 "cause", "suspect", "state", "waiting", "suspects", "decision", "action",
+			 "none", "reason", "no window of it has ended yet", "sentence");
 }
 
 static json_t *item_of_job(const void *p, uint64_t now_us)
