@@ -92,8 +92,7 @@ static int decode_token(const struct jval *v, struct tokens_one *token, struct e
 				 "want jobs, the pattern of those whose traces it may send, "
 				 "with the role submit and with no other");
 	if (token->jobs && !glob_ok(token->jobs))
-		return jval_fail(v, err,
-				 "jobs: want a pattern of at most %d characters besides *",
+		return jval_fail(v, err, "jobs: want a pattern of at most %d characters besides *",
 				 GLOB_STEPS_MAX);
 	if (token->node)
 		token->role = ROLE_NODE;

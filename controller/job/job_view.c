@@ -89,8 +89,7 @@ static void add_suspect(json_t *all, const json_t *one, const struct picks *pick
 		return;
 	shown = json_deep_copy(one);
 	(void)json_object_set_new(shown, "name", json_string(name));
-	(void)json_object_set_new(shown, "hits",
-				  json_integer(windows_bad(&hits, JOB_VIEW_WINDOWS)));
+	(void)json_object_set_new(shown, "hits", json_integer(windows_bad(&hits, JOB_VIEW_WINDOWS)));
 	(void)json_object_set_new(shown, "of", json_integer((json_int_t)picks->n));
 	(void)json_array_append_new(all, shown);
 }

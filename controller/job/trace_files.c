@@ -115,8 +115,7 @@ static size_t count_of(const struct trace_files *files, int64_t job)
 static void forget(struct trace_files *files, size_t i)
 {
 	files->n_kept--;
-	memmove(&files->kept[i], &files->kept[i + 1],
-		(files->n_kept - i) * sizeof(files->kept[0]));
+	memmove(&files->kept[i], &files->kept[i + 1], (files->n_kept - i) * sizeof(files->kept[0]));
 }
 
 static void drop(struct trace_files *files, size_t i)
@@ -197,8 +196,8 @@ struct sweep {
 static void sweep_one(struct sweep *sweep, int dir_fd, const char *name)
 {
 	const int64_t window = window_of(name, sweep->analysis ? ".json" : ".yaml");
-	const int64_t job =
-		window < 0 ? 0 : sweep->wanted_by(sweep->context, window, sweep->analysis);
+	const int64_t job = window < 0 ? 0
+				       : sweep->wanted_by(sweep->context, window, sweep->analysis);
 
 	if (job == 0) {
 		(void)unlinkat(dir_fd, name, 0);

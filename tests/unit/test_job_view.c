@@ -88,7 +88,7 @@ static void hosts_are_suspected_in_two_of_three_that_are_apart(void)
 		{ "watched", { "a", "b" }, { 70, 60 } },
 		{ "watched", { "a", "a" }, { 64, 60 } },		 /* not apart */
 		{ "watched", { "a", "", "", "a" }, { 90, 80, 70, 60 } }, /* of the last three */
-		{ "suspected", { "", "a", "a" }, { 80, 70, 60 } },  /* one good one is no cure */
+		{ "suspected", { "", "a", "a" }, { 80, 70, 60 } }, /* one good one is no cure */
 		{ "slow", { "", "a", "" }, { 80, 70, 60 } },
 		{ "suspected", { "b", "a", "a" }, { 80, 70, 60 } }, /* a, not b */
 		{ "suspected", { "a", "a", "a" }, { 66, 64, 60 } }, /* the second is left out */
