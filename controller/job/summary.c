@@ -258,7 +258,7 @@ static int decode_heat(const struct jval *v, void *member, struct err *err)
 
 struct found {
 	char *format, *cause, *class, *sentence;
-	uint64_t steps, ranks, hosts;
+	uint64_t steps, ranks, hosts, dp, pp; /* dp, pp: 0 where it does not say */
 	double step_s;
 	struct range slowdown;
 	bool enough;
@@ -282,6 +282,8 @@ static const struct jfield fields[] = {
 	{ "steps", J_U64, FOUND(steps), J_REQUIRED, 0, SUMMARY_STEPS_MAX },
 	{ "ranks", J_U64, FOUND(ranks), J_REQUIRED, 0, UINT32_MAX },
 	{ "hosts", J_U64, FOUND(hosts), 0, 0, UINT32_MAX },
+	{ "dp", J_U64, FOUND(dp), 0, 0, UINT32_MAX },
+	{ "pp", J_U64, FOUND(pp), 0, 0, UINT32_MAX },
 	{ "step_s", J_REAL, FOUND(step_s), J_NULL, 0, STEP_MAX_S },
 	{ "slowdown", J_CUSTOM, FOUND(slowdown), J_REQUIRED, .decode = decode_range,
 	  .encode = encode_range },
@@ -297,6 +299,7 @@ static const struct jfield fields[] = {
 static int check_found(const struct jval *root, struct found *f, struct err *err)
 {
 	const struct jval format = jval_get(root, "format"), class = jval_get(root, "class");
+	const struct jval cause = jval_get(root, "cause");
 
 	if (!streq(f->format, FORMAT))
 		return jval_fail(&format, err, "is not " FORMAT);
@@ -308,6 +311,8 @@ static int check_found(const struct jval *root, struct found *f, struct err *err
 	if (f->hosts > SUMMARY_JOB_HOSTS_MAX)
 		return err_set(err, ERANGE, "the job has %llu hosts, and at most %d are analysed",
 			       (unsigned long long)f->hosts, SUMMARY_JOB_HOSTS_MAX);
+	if (f->cause && strlen(f->cause) > SUMMARY_CAUSE_MAX)
+		return jval_fail(&cause, err, "is longer than %d bytes", SUMMARY_CAUSE_MAX);
 	if (strlen(f->sentence) > SUMMARY_SENTENCE_MAX)
 		f->sentence[SUMMARY_SENTENCE_MAX] = '\0';
 	(void)utf8_clean_in_place(f->sentence);

@@ -53,6 +53,21 @@ static void what_was_found_is_read_and_the_rest_left_out(void)
 	CHECK(json_is_object(json_object_get(summary, "heat")));
 }
 
+static void a_cause_is_a_word(void)
+{
+	static const char whole[] = SUMMARY_OF("64", "16", "job", SUSPECT, HEAT);
+	static const char word[] = "\"worker\"";
+	const char *at = strstr(whole, word);
+	CLEANUP(freep)
+	char *text = xasprintf("%.*s\"%0*d\"%s", (int)(at - whole), whole, SUMMARY_CAUSE_MAX + 1, 0,
+			       at + strlen(word));
+	json_t *summary = NULL;
+	struct err err = ERR_INIT;
+
+	CHECK_EQ(summary_read(text, &summary, &err), -EINVAL);
+	CHECK_STR(err.msg, "summary: cause: is longer than 40 bytes");
+}
+
 static void a_cause_is_the_class_of_hosts_and_the_label_of_jobs(void)
 {
 	static const struct {
@@ -131,6 +146,7 @@ static void what_cannot_be_is_refused_with_its_place(void)
 
 static const struct test tests[] = {
 	TEST(what_was_found_is_read_and_the_rest_left_out),
+	TEST(a_cause_is_a_word),
 	TEST(a_cause_is_the_class_of_hosts_and_the_label_of_jobs),
 	TEST(a_worker_without_hosts_has_a_name_too),
 	TEST(what_cannot_be_is_refused_with_its_place),
