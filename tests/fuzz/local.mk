@@ -12,10 +12,10 @@ EXTRA_DIST += tests/fuzz/api.dict tests/fuzz/corpus tests/fuzz/coverage_codec.di
 	tests/fuzz/delivery.dict tests/fuzz/firmware.dict tests/fuzz/fuzz_api.c tests/fuzz/fuzz_coverage_codec.c \
 	tests/fuzz/fuzz_http_answer.c tests/fuzz/fuzz_kube_answer.c tests/fuzz/fuzz_kube_token.c \
 	tests/fuzz/fuzz_kube_watch.c tests/fuzz/fuzz_kubeconfig.c tests/fuzz/fuzz_pack.c tests/fuzz/fuzz_report.c \
-	tests/fuzz/fuzz_words.c tests/fuzz/fuzz_yaml.c tests/fuzz/http_answer.dict tests/fuzz/kmsg.dict \
+	tests/fuzz/fuzz_summary.c tests/fuzz/fuzz_words.c tests/fuzz/fuzz_yaml.c tests/fuzz/http_answer.dict tests/fuzz/kmsg.dict \
 	tests/fuzz/kube_answer.dict tests/fuzz/kube_watch.dict tests/fuzz/kubeconfig.dict tests/fuzz/orders.dict \
 	tests/fuzz/pair.dict tests/fuzz/probe_output.dict tests/fuzz/replay.c tests/fuzz/report.dict \
-	tests/fuzz/spool.dict tests/fuzz/state.dict tests/fuzz/topology.dict tests/fuzz/trace.dict \
+	tests/fuzz/spool.dict tests/fuzz/state.dict tests/fuzz/summary.dict tests/fuzz/topology.dict tests/fuzz/trace.dict \
 	tests/fuzz/watch.dict tests/fuzz/words.dict tests/fuzz/yaml.dict
 check_PROGRAMS += $(FUZZ_TARGETS)
 if !FUZZERS
@@ -47,13 +47,14 @@ tests_fuzz_fuzz_http_answer_LDADD = $(HTTP_LIBS) $(FUZZ_LIBS)
 endif
 if HAVE_SQLITE
 if HAVE_MICROHTTPD
-FUZZ_TARGETS += tests/fuzz/fuzz_api tests/fuzz/fuzz_coverage_codec tests/fuzz/fuzz_report tests/fuzz/fuzz_words \
-	tests/fuzz/fuzz_yaml
+FUZZ_TARGETS += tests/fuzz/fuzz_api tests/fuzz/fuzz_coverage_codec tests/fuzz/fuzz_report tests/fuzz/fuzz_summary \
+	tests/fuzz/fuzz_words tests/fuzz/fuzz_yaml
 FUZZ_CONTROLLER = $(CONTROLLER_LIBS) $(FUZZ_LIBS)
 tests_fuzz_fuzz_api_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS) $(MICROHTTPD_CFLAGS)
 tests_fuzz_fuzz_api_LDADD = $(FUZZ_CONTROLLER)
 tests_fuzz_fuzz_report_LDADD = $(FUZZ_CONTROLLER)
 tests_fuzz_fuzz_coverage_codec_LDADD = $(FUZZ_CONTROLLER)
+tests_fuzz_fuzz_summary_LDADD = $(FUZZ_CONTROLLER)
 tests_fuzz_fuzz_words_LDADD = $(TOPOLOGY_LIBS) $(FUZZ_CONTROLLER)
 tests_fuzz_fuzz_yaml_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 tests_fuzz_fuzz_yaml_LDADD = libassaydcore.a libcommands.a libhost_state.a libprobe.a \

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an analysis of a stranger's trace printed, and what a job with such windows comes to. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "controller/job/job_view.h"
+#include "controller/job/summary.h"
+#include "controller/job/trace_files.h"
+#include "lib/base/err.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/report/node_name.h"
+#include "tests/fuzz/fuzz.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static void check_hosts(const json_t *suspect)
+{
+	const json_t *hosts = json_object_get(suspect, "hosts");
+	size_t i;
+
+	FUZZ_CHECK(json_array_size(hosts) <= SUMMARY_HOSTS_MAX);
+	for (i = 0; i < json_array_size(hosts); i++)
+		FUZZ_CHECK(node_name_ok(json_string_value(json_array_get(hosts, i))));
+}
+
+/* All that a list, a row and a page of a browser rely on. */
+static void check_summary(const json_t *summary)
+{
+	const json_t *suspects = json_object_get(summary, "suspects");
+	const json_t *values = json_object_get(json_object_get(summary, "heat"), "values");
+	const size_t columns = json_array_size(json_array_get(values, 0));
+	CLEANUP(freep) char *line = json_line(summary);
+	const char *cause = text_of(summary, "cause");
+	size_t i;
+
+	FUZZ_CHECK(strlen(line) <= ANALYSIS_MAX);
+	FUZZ_CHECK(strlen(text_of(summary, "sentence")) <= SUMMARY_SENTENCE_MAX);
+	FUZZ_CHECK(!strpbrk(text_of(summary, "sentence"), "\n\r\033"));
+	FUZZ_CHECK(!cause || strlen(cause) <= SUMMARY_CAUSE_MAX);
+	FUZZ_CHECK(json_array_size(suspects) <= SUMMARY_SUSPECTS_MAX);
+	for (i = 0; i < json_array_size(suspects); i++)
+		check_hosts(json_array_get(suspects, i));
+	FUZZ_CHECK(json_array_size(values) * columns <= SUMMARY_CELLS_MAX);
+}
+
+/* Two windows that say the same, apart: whoever counts in one counts in both. */
+static void check_view(const json_t *summary)
+{
+	const struct job_window windows[] = {
+		{ .summary = summary, .run = 1, .received_us = 2 * JOB_VIEW_APART_US },
+		{ .summary = summary, .run = 1, .received_us = JOB_VIEW_APART_US },
+	};
+	CLEANUP(json_freep) json_t *view = job_view(windows, ARRAY_SIZE(windows), false);
+	const bool blames = json_is_string(json_object_get(summary, "suspect"));
+
+	FUZZ_CHECK(blames == streq(text_of(view, "state"), "suspected"));
+	FUZZ_CHECK(blames == (json_array_size(json_object_get(view, "suspects")) > 0));
+	FUZZ_CHECK(json_is_object(json_object_get(view, "decision")));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	CLEANUP(freep) char *text = fuzz_text(data, size);
+	CLEANUP(json_freep) json_t *summary = NULL;
+	struct err err = ERR_INIT;
+	const int r = summary_read(text, &summary, &err);
+
+	if (r < 0) {
+		FUZZ_CHECK(r == -EINVAL || r == -ERANGE);
+		fuzz_refused(r, &err);
+		return 0;
+	}
+	check_summary(summary);
+	check_view(summary);
+	return 0;
+}
