@@ -23,6 +23,7 @@ struct process_link {
 	struct http *http;
 	struct http_request *request;
 	char *url, *node;
+	size_t n;
 	char *body;			/* of `request` */
 	char sending[SHA256_HEX_SIZE];	/* what it says, without ages */
 	char answered[SHA256_HEX_SIZE]; /* what was answered last: that need not be sent again */
@@ -61,6 +62,8 @@ static void on_answer(void *context, const struct http_answer *answer)
 		if (!is_final(answer->status))
 			return;
 	} else {
+		if (!streq(l->answered, l->sending))
+			log_info("ranks sent n=%zu", l->n);
 		l->told = (struct err)ERR_INIT;
 	}
 	memcpy(l->answered, l->sending, sizeof(l->answered));
@@ -86,6 +89,7 @@ static void put(struct process_link *l, const struct process_entry *entries, siz
 	};
 	struct err err = ERR_INIT;
 
+	l->n = n;
 	l->body = json_line(all);
 	call.body = l->body;
 	call.body_len = strlen(l->body);

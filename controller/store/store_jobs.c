@@ -86,7 +86,7 @@ static json_t *unseen(void)
 	return json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:s, s:[], s:{s:s, s:s}, s:n}",
 			 "hosts", "run", "step_s", "slowdown", "slowdown_low", "slowdown_high",
 			 "cause", "suspect", "state", "waiting", "suspects", "decision", "action",
-			 "none", "reason", "no window of it has ended yet", "sentence");
+			 "none", "reason", "no window of it was analysed yet", "sentence");
 }
 
 static json_t *item_of_job(const void *p, uint64_t now_us)

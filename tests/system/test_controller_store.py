@@ -21,6 +21,8 @@ sys.path.insert(0, str(TREE / "tests/bench"))
 import store_days  # noqa: E402
 
 VERSION_1 = TREE / "tests/fixtures/store-1.sql"
+NEWEST = len(list((TREE / "controller/store/sql").glob("schema-*.sql")))
+SINCE_12 = "DROP TABLE jobs; DROP TABLE trace_windows; DROP TABLE placements; DROP TABLE placement_hosts;"
 
 
 @pytest.fixture
@@ -73,7 +75,7 @@ def test_a_store_of_version_1_is_brought_to_the_newest(controller, tmp_path):
     assert c.post(report("gpu-1", seq=3)).status == 200, "a report of version 1 is a duplicate in version 2"
     assert c.post(report("gpu-3")).status == 202
     assert c.stop()[0] == 0
-    assert ask(db, "PRAGMA user_version") == [(12,)]
+    assert ask(db, "PRAGMA user_version") == [(NEWEST,)]
     assert ask(db, "SELECT id, boot, seq, node, seen_us, verdict, body FROM reports WHERE id <= 7") == before
     assert ask(db, "SELECT since_us FROM incidents") == [(sick_since,)]
     assert ask(db, "SELECT count(*) FROM boots b WHERE first_us != (SELECT min(seen_us) FROM reports"
@@ -97,7 +99,7 @@ def test_a_step_that_fails_leaves_the_version_before(controller, refused, tmp_pa
     assert ask(db, "PRAGMA user_version") == [(1,)]
     make(db, "DROP TABLE marks")
     assert controller(db=db).stop()[0] == 0
-    assert ask(db, "PRAGMA user_version") == [(12,)]
+    assert ask(db, "PRAGMA user_version") == [(NEWEST,)]
 
 
 def version_11(path, rows):
@@ -124,23 +126,23 @@ def test_what_an_action_is_about_comes_over_into_columns(controller, tmp_path):
     assert c.log().count("do not say which finding or decision") == 1 and "1 actions of before" in c.log()
     assert c.stop()[0] == 0
     assert ask(db, "SELECT finding_check, finding_subject, partner, sticky, decision FROM actions WHERE id = 1") == [("gemm.rate", "gpu:3", "gpu-2", 1, 7)]
-    assert not (tmp_path / "assay.db.before-12").exists(), "a store without a report is nothing to go back to"
+    assert not (tmp_path / f"assay.db.before-{NEWEST}").exists(), "a store without a report is nothing to go back to"
 
 
 def test_what_a_store_was_is_kept_beside_it(controller, tmp_path):
-    db, copy = make(tmp_path / "assay.db", VERSION_1.read_text()), tmp_path / "assay.db.before-12"
+    db, copy = make(tmp_path / "assay.db", VERSION_1.read_text()), tmp_path / f"assay.db.before-{NEWEST}"
     before = ask(db, "SELECT * FROM reports")
     c = controller(db=db)
-    assert c.log().count("from version 1 to 12") == 1 and f"{copy}" in c.log()
+    assert c.log().count(f"from version 1 to {NEWEST}") == 1 and f"{copy}" in c.log()
     assert c.stop()[0] == 0
     assert ask(copy, "PRAGMA user_version") == [(1,)] and ask(copy, "SELECT * FROM reports") == before
-    assert not (tmp_path / "assay.db.before-12.part").exists()
+    assert not (tmp_path / f"assay.db.before-{NEWEST}.part").exists()
     # An upgrade that stopped half way goes on, and the copy stays of where it began.
-    make(db, "PRAGMA user_version = 11; ALTER TABLE actions RENAME TO new; DROP INDEX actions_of_node; DROP INDEX actions_open;",
+    make(db, SINCE_12, "PRAGMA user_version = 11; ALTER TABLE actions RENAME TO new; DROP INDEX actions_of_node; DROP INDEX actions_open;",
          "CREATE TABLE actions (id INTEGER PRIMARY KEY, node, kind, state, who, rule, incident, reason, evidence, undo, result, break_glass,"
          " until_us, epoch, decided_us, done_us); DROP TABLE new")
     assert controller(db=db).stop()[0] == 0
-    assert ask(copy, "PRAGMA user_version") == [(1,)] and ask(db, "PRAGMA user_version") == [(12,)]
+    assert ask(copy, "PRAGMA user_version") == [(1,)] and ask(db, "PRAGMA user_version") == [(NEWEST,)]
 
 
 def spoiled(path, at, size):

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which ranks run on a host: assayd reads it from the processes that hold its GPUs, and nothing else of them leaves the host."""
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 
 import pytest
-from assayd_fixtures import assayd, assayd_path, config, spool, stub  # noqa: F401
+from assayd_fixtures import NODE, assayd, assayd_path, config, spool, stub  # noqa: F401
 from controller_stub import Answer
+from fixtures_controller import controller  # noqa: F401
 from waiting import wait_for
 
 CANARY = "canary-51f0c6e2a9"
@@ -137,3 +140,17 @@ def test_a_host_without_ranks_says_nothing_and_an_older_controller_is_left_alone
     spool(2)
     assert wait_for(lambda: 2 in stub.came), daemon.log()
     assert len(told()) == 1
+
+
+def test_a_controller_keeps_what_is_told_and_no_more(assayd, config, controller, holder, tree, tmp_path):
+    c = controller()
+    config(controller=f"http://{c.host}:{c.port}")
+    holder("nvidia0", RANK=3, ASSAY_JOB="research/llm-7", ASSAY_RUN=2, TOKEN=CANARY)
+    holder("nvidia1", RANK=4, ASSAY_JOB="research/llm-7", ASSAY_RUN=2, TOKEN=CANARY)
+    daemon = assayd(env={"ASSAY_SYSROOT": str(tree)})
+    assert wait_for(lambda: "ranks sent n=2" in daemon.log()), daemon.log()
+    c.kill()
+    with contextlib.closing(sqlite3.connect(f"file:{c.db}?mode=ro", uri=True)) as db:
+        kept = sorted(db.execute("SELECT job, run, rank, node, boot_id, until_us FROM placements"))
+    assert kept == [("research/llm-7", 2, rank, NODE, BOOT, None) for rank in (3, 4)]
+    assert CANARY.encode() not in written(tmp_path)
