@@ -48,6 +48,7 @@ struct jobs {
 	int64_t window, job, run;
 	uint64_t from_us, until_us;
 	int64_t parts, tries;
+	bool bound;
 	bool under_way; /* until its end is durable */
 	bool ended;	/* its end is in the open transaction */
 	bool looking;	/* something may be queued */
@@ -154,6 +155,7 @@ static struct store_trace_window begun(const struct jobs_window *w, int64_t job,
 		.received_us = now_us,
 		.from_us = w->from_us,
 		.until_us = w->until_us,
+		.bound = w->bound,
 	};
 }
 
@@ -225,6 +227,7 @@ static int join(struct jobs *j, const struct jobs_window *w, const struct open_w
 	row.bytes = (int64_t)w->length;
 	row.from_us = w->from_us;
 	row.until_us = w->until_us;
+	row.bound = w->bound;
 	if (r == 0)
 		r = store_add_part(j->s->store, &row, w->part, hex, false, err);
 	ret->came = open->row.came + 1;
@@ -394,7 +397,9 @@ static void try_again(struct jobs *j, const char *reason)
 static int place(struct jobs *j, json_t *summary, struct err *err)
 {
 	CLEANUP(json_freep) json_t *job = NULL;
-	struct placing_window window = { .run = j->run, .span = { j->from_us, j->until_us } };
+	struct placing_window window = { .run = j->run,
+					 .span = { j->from_us, j->until_us },
+					 .bound = j->bound };
 	int r = store_job(j->s->store, j->job, &job, err);
 
 	if (r < 0)
@@ -463,6 +468,7 @@ static void take_next(void *context, const struct store_trace_window *w)
 	j->from_us = w->from_us;
 	j->until_us = w->until_us;
 	j->tries = w->tries;
+	j->bound = w->bound;
 	j->under_way = true;
 }
 

@@ -37,6 +37,7 @@ struct jobs_window {
 	size_t length;
 	const char *meta;	    /* YAML of its shape, or NULL */
 	uint64_t from_us, until_us; /* of its steps, by our clock; 0: nobody said */
+	bool bound;		    /* who sends it may send traces of some jobs alone */
 };
 
 /* What became of it. */

@@ -14,6 +14,8 @@ const char *const placement_doubt_words[PLACEMENT_DOUBTS] = {
 	[PLACEMENT_PARTLY] = "nobody knows where some of its ranks were",
 	[PLACEMENT_OTHER] = "the trace names other hosts than its ranks were on",
 	[PLACEMENT_MANY] = "its ranks were on more hosts than a suspect has",
+	[PLACEMENT_UNPROVEN] = "only the trace names its hosts, and who sent it speaks for some "
+			       "jobs alone",
 	[PLACEMENT_NOWHERE] = "neither the trace nor anybody else says on which host it was",
 };
 
@@ -151,33 +153,29 @@ static bool is_among(const char *node, const char *const *nodes, size_t n)
 }
 
 /* Of those whose host is known: all on hosts of the trace, and unless some are not, on all of them. */
-static bool agrees(const struct placement_group *group, const char *const *traced, size_t n)
+static bool agrees(const struct placement_group *group, const struct placement_traced *traced)
 {
 	size_t i;
 
 	for (i = 0; i < group->n_hosts; i++) {
-		if (!is_among(group->hosts[i], traced, n))
+		if (!is_among(group->hosts[i], traced->hosts, traced->n))
 			return false;
 	}
-	return group->unknown > 0 || group->n_hosts == n;
+	return group->unknown > 0 || group->n_hosts == traced->n;
 }
 
-enum placement_doubt placement_group_judge(struct placement_group *group, const char *const *traced,
-					   size_t n)
+enum placement_doubt placement_group_judge(struct placement_group *group,
+					   const struct placement_traced *traced)
 {
 	if (group->doubt)
 		return group->doubt;
-	if (group->known == 0) {
-		group->source = PLACEMENT_TRACE;
-		return n ? PLACEMENT_SURE : PLACEMENT_NOWHERE;
-	}
-	if (n > 0 && !agrees(group, traced, n))
+	if (group->known > 0 && traced->n > 0 && !agrees(group, traced))
 		return PLACEMENT_OTHER;
-	if (group->unknown == 0)
+	if (group->known > 0 && group->unknown == 0)
 		return PLACEMENT_SURE;
-	if (n == 0)
-		return PLACEMENT_PARTLY;
-	/* Where the others were, only the trace says. */
+	if (traced->n == 0)
+		return group->known > 0 ? PLACEMENT_PARTLY : PLACEMENT_NOWHERE;
+	/* Where all or the others of them were, only the trace says. */
 	group->source = PLACEMENT_TRACE;
-	return PLACEMENT_SURE;
+	return traced->bound ? PLACEMENT_UNPROVEN : PLACEMENT_SURE;
 }

@@ -38,6 +38,7 @@ enum placement_doubt {
 	PLACEMENT_PARTLY,   /* of some ranks of the group nothing is known */
 	PLACEMENT_OTHER,    /* the trace names other hosts */
 	PLACEMENT_MANY,	    /* more hosts than a suspect has */
+	PLACEMENT_UNPROVEN, /* only the trace knows, of one who may not name hosts */
 	PLACEMENT_NOWHERE,  /* nobody knows a host */
 	PLACEMENT_DOUBTS,
 };
@@ -84,9 +85,17 @@ struct placement_group {
 void placement_group_add(struct placement_group *group, const struct placement_found *found);
 void placement_group_release(struct placement_group *group);
 
+/* The hosts that the trace names for a suspect, each once. All borrowed. */
+struct placement_traced {
+	const char *const *hosts;
+	size_t n;
+	/* Who sent it may send traces of some jobs alone: what he names need not be of his job. */
+	bool bound;
+};
+
 /*
- * All ranks are added, and the trace names `n` hosts for them, each once: is it sure where they
- * were? Then its hosts are those of the group, or while its source is TRACE those of the trace.
+ * All ranks are added: is it sure where they were? Then its hosts are those of the group, or while
+ * its source is TRACE those of the trace.
  */
-enum placement_doubt placement_group_judge(struct placement_group *group, const char *const *traced,
-					   size_t n);
+enum placement_doubt placement_group_judge(struct placement_group *group,
+					   const struct placement_traced *traced);

@@ -158,18 +158,19 @@ static int settle(struct store *store, const struct placing_window *window, json
 		  struct strbuf *text, bool *lost, struct err *err)
 {
 	struct collecting *c = xcalloc(1, sizeof(*c));
-	const char *traced[SUMMARY_HOSTS_MAX];
-	const size_t n = traced_hosts(suspect, traced);
+	const char *hosts[SUMMARY_HOSTS_MAX];
+	const struct placement_traced traced = { hosts, traced_hosts(suspect, hosts),
+						 window->bound };
 	const bool blamed = counts(suspect);
 	int r;
 
 	c->window = window;
 	r = collect(store, c, suspect, err);
 	if (r == 0) {
-		name(suspect, &c->group, placement_group_judge(&c->group, traced, n));
+		name(suspect, &c->group, placement_group_judge(&c->group, &traced));
 		*lost |= blamed && !counts(suspect);
 		if (blamed)
-			tell(text, suspect, n == 0);
+			tell(text, suspect, traced.n == 0);
 	}
 	placement_group_release(&c->group);
 	free(c);

@@ -18,6 +18,7 @@ struct placing_window {
 	const char *job;
 	int64_t run; /* tells claims apart where nobody said when the window was */
 	struct placement_span span;
+	bool bound; /* who sent it may send traces of some jobs alone */
 };
 
 /*

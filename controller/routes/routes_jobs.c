@@ -156,6 +156,7 @@ void routes_jobs_post_trace(void *context, struct call *call)
 		call_refuse(call, 503, "too much at once");
 		return;
 	}
+	window.bound = call_identity(call)->role == ROLE_SUBMIT;
 	r = jobs_take(s, &window, &queued, &err);
 	if (r < 0) {
 		refuse_window(s, call, r, &queued, &err);

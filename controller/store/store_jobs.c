@@ -258,7 +258,8 @@ int store_queue_window(struct store *s, const struct store_trace_window *w, int6
 
 	if (db_one(&b, trace_window_add, &added, .job = w->job, .run = w->run, .digest = w->digest,
 		   .parts = w->parts, .came = w->came, .bytes = w->bytes,
-		   .received_us = w->received_us, .from_us = w->from_us, .until_us = w->until_us))
+		   .received_us = w->received_us, .from_us = w->from_us, .until_us = w->until_us,
+		   .bound = w->bound))
 		*ret_id = added.id;
 	db_add(&b, job_heard, .id = w->job, .now_us = w->received_us);
 	return db_end(&b);
@@ -281,6 +282,7 @@ static struct store_trace_window window_of(const struct db_trace_window_next_row
 		.until_us = row->until_us,
 		.reason = row->reason,
 		.summary = row->summary,
+		.bound = row->bound != 0,
 	};
 }
 
@@ -409,7 +411,8 @@ int store_add_part(struct store *s, const struct store_trace_window *w, int64_t 
 	db_each(&b, trace_parts, take_part, &list, .window = w->id);
 	sha256_hex(&sum, hex);
 	db_add(&b, trace_part_came, .id = w->id, .bytes = w->bytes, .from_us = w->from_us,
-	       .until_us = w->until_us, .digest = w->came + 1 == w->parts ? hex : w->digest);
+	       .until_us = w->until_us, .digest = w->came + 1 == w->parts ? hex : w->digest,
+	       .bound = w->bound);
 	return db_end(&b);
 }
 

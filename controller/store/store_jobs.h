@@ -37,6 +37,7 @@ struct store_trace_window {
 	uint64_t received_us;
 	uint64_t from_us, until_us; /* of its steps, by our clock; 0: nobody said */
 	const char *reason, *summary;
+	bool bound; /* who sent it may send traces of some jobs alone */
 };
 
 /* The job of that name, made when there is none. -EDQUOT: all others wait for an analysis. */

@@ -166,3 +166,16 @@ def test_what_is_none_of_it_is_refused_and_nothing_kept(controller, body, status
     assert answer.status == status, answer.body
     assert put(c, ".bad", []).status == 404
     assert rows(c) == []
+
+
+def test_who_speaks_for_some_jobs_alone_names_no_host_that_is_not_of_them(guarded):
+    c = guarded
+    for mark, hosts, who, suspected, words in (
+            ("1", ["gpu-99"], "sender", None, "speaks for some jobs alone"), ("2", ["gpu-99"], "admin", "gpu-99", "said by the analyser")):
+        sent = send(c, nameless(mark, hosts=hosts), ages=(130, 10), token=TOKENS[who])
+        assert wait_for(lambda: words in (shown(c, sent, "sentence") or "")), shown(c, sent, "sentence")
+        assert shown(c, sent, "suspect") == suspected
+    # Where a host itself says so, it is of the job.
+    assert put(c, "gpu-17", ranks(*range(56, 64)), token=TOKENS["host"]).status == 200
+    sent = send(c, nameless("3", hosts=["gpu-17"]), ages=(130, 10), token=TOKENS["sender"])
+    assert wait_for(lambda: shown(c, sent, "suspect") == "gpu-17")

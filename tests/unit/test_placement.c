@@ -191,7 +191,7 @@ static unsigned bit_of(const char *node)
 	return node ? 1U << (unsigned)(node[4] - 'a') : 0;
 }
 
-static enum placement_doubt group_doubt(const size_t *which, size_t n, unsigned traced)
+static enum placement_doubt group_doubt(const size_t *which, size_t n, unsigned traced, bool bound)
 {
 	unsigned placed = 0;
 	size_t i, known = 0;
@@ -207,31 +207,32 @@ static enum placement_doubt group_doubt(const size_t *which, size_t n, unsigned 
 	}
 	if (doubt < PLACEMENT_DOUBTS)
 		return (enum placement_doubt)doubt;
-	if (known == 0)
-		return traced ? PLACEMENT_SURE : PLACEMENT_NOWHERE;
-	if (known < n)
-		return !traced		  ? PLACEMENT_PARTLY
-		       : placed & ~traced ? PLACEMENT_OTHER
-					  : PLACEMENT_SURE;
-	return !traced || placed == traced ? PLACEMENT_SURE : PLACEMENT_OTHER;
+	if (known == n && n > 0)
+		return !traced || placed == traced ? PLACEMENT_SURE : PLACEMENT_OTHER;
+	if (!traced)
+		return known ? PLACEMENT_PARTLY : PLACEMENT_NOWHERE;
+	if (placed & ~traced)
+		return PLACEMENT_OTHER;
+	return bound ? PLACEMENT_UNPROVEN : PLACEMENT_SURE;
 }
 
-static size_t check_group(const size_t *which, size_t n, size_t trace)
+static size_t check_group(const size_t *which, size_t n, size_t trace, bool bound)
 {
 	struct placement_group group = { .n_hosts = 0 };
 	unsigned placed = 0, found = 0, traced = 0;
-	size_t i, n_traced = 0, known = 0, wrong = 0;
+	struct placement_traced said = { .hosts = traces[trace], .bound = bound };
+	size_t i, known = 0, wrong = 0;
 	enum placement_doubt doubt, be;
 
-	for (i = 0; i < 3 && traces[trace][i]; i++, n_traced++)
+	for (i = 0; i < 3 && traces[trace][i]; i++, said.n++)
 		traced |= bit_of(traces[trace][i]);
 	for (i = 0; i < n; i++) {
 		placement_group_add(&group, &finds[which[i]]);
 		placed |= bit_of(finds[which[i]].node);
 		known += finds[which[i]].known;
 	}
-	doubt = placement_group_judge(&group, traces[trace], n_traced);
-	be = group_doubt(which, n, traced);
+	doubt = placement_group_judge(&group, &said);
+	be = group_doubt(which, n, traced, bound);
 	wrong += doubt != be;
 	for (i = 0; i < group.n_hosts; i++) {
 		found |= bit_of(group.hosts[i]);
@@ -256,7 +257,8 @@ static void a_group_is_sure_when_all_its_ranks_are_and_the_trace_agrees(void)
 
 				for (trace = 0; trace < TRACES; trace++) {
 					for (n = 0; n <= 3; n++)
-						wrong += check_group(which, n, trace);
+						wrong += check_group(which, n, trace, false) +
+							 check_group(which, n, trace, true);
 				}
 			}
 		}
@@ -266,6 +268,7 @@ static void a_group_is_sure_when_all_its_ranks_are_and_the_trace_agrees(void)
 
 static void a_group_on_more_hosts_than_a_suspect_has_is_in_doubt(void)
 {
+	static const struct placement_traced nothing;
 	struct placement_group group = { .n_hosts = 0 };
 	char node[] = "gpu-000";
 	int i;
@@ -279,7 +282,7 @@ static void a_group_on_more_hosts_than_a_suspect_has_is_in_doubt(void)
 		CHECK_EQ(group.doubt, PLACEMENT_SURE);
 		placement_group_add(&group, &found);
 	}
-	CHECK_EQ(placement_group_judge(&group, NULL, 0), PLACEMENT_MANY);
+	CHECK_EQ(placement_group_judge(&group, &nothing), PLACEMENT_MANY);
 	placement_group_release(&group);
 }
 

@@ -169,7 +169,7 @@ static void a_job_has_only_so_many_hosts_and_so_has_the_fleet(void)
 
 static json_t *settled(struct store *s, const char *text, uint64_t from_us, uint64_t until_us)
 {
-	const struct placing_window w = { "a", 1, { from_us, until_us } };
+	const struct placing_window w = { .job = "a", .run = 1, .span = { from_us, until_us } };
 	struct err err = ERR_INIT;
 	json_t *summary = NULL;
 

@@ -66,14 +66,14 @@ SELECT name, json_extract(shown, '$.slowdown') AS slowdown FROM jobs
  WHERE json_type(shown, '$.slowdown') IN ('real', 'integer') ORDER BY slowdown DESC LIMIT :limit;
 
 -- part WINDOW
-SELECT id, job, run, digest, parts, came, bytes, state, tries, received_us, from_us, until_us, reason, summary
+SELECT id, job, run, digest, parts, came, bytes, state, tries, received_us, from_us, until_us, reason, summary, bound
  FROM trace_windows;
 
 -- trace_window_add: keep window
--- in: job int, run int, digest text, parts int, came int, bytes int, received_us uint, from_us uint?, until_us uint?
+-- in: job int, run int, digest text, parts int, came int, bytes int, received_us uint, from_us uint?, until_us uint?, bound int
 -- gives: id
-INSERT INTO trace_windows (job, run, digest, parts, came, bytes, state, tries, received_us, from_us, until_us)
-VALUES (:job, :run, :digest, :parts, :came, :bytes, 0, 0, :received_us, :from_us, :until_us);
+INSERT INTO trace_windows (job, run, digest, parts, came, bytes, state, tries, received_us, from_us, until_us, bound)
+VALUES (:job, :run, :digest, :parts, :came, :bytes, 0, 0, :received_us, :from_us, :until_us, :bound);
 
 -- trace_window_by_digest: read window
 -- in: job int, run int, digest text
@@ -82,7 +82,7 @@ SELECT id, state FROM trace_windows WHERE job = :job AND run = :run AND digest =
 
 -- trace_window_next: read window
 -- out: id int, job int, run int, digest text, parts int, came int, bytes int, state int, tries int, received_us uint
--- out: from_us uint?, until_us uint?, reason text, summary text
+-- out: from_us uint?, until_us uint?, reason text, summary text, bound int
 {WINDOW} WHERE state = 0 AND came = parts ORDER BY id LIMIT 1;
 
 -- trace_window_open: read window
@@ -102,8 +102,8 @@ SELECT id, state FROM trace_windows WHERE job = :job AND run = :run AND digest =
 INSERT INTO trace_parts (window, part, digest) VALUES (:window, :part, :digest);
 
 -- trace_part_came: keep part
--- in: id int, bytes int, from_us uint?, until_us uint?, digest text
-UPDATE trace_windows SET came = came + 1, bytes = bytes + :bytes, digest = :digest,
+-- in: id int, bytes int, from_us uint?, until_us uint?, digest text, bound int
+UPDATE trace_windows SET came = came + 1, bytes = bytes + :bytes, digest = :digest, bound = max(bound, :bound),
  from_us = CASE WHEN from_us IS NULL OR :from_us IS NULL THEN NULL ELSE min(from_us, :from_us) END,
  until_us = CASE WHEN until_us IS NULL OR :until_us IS NULL THEN NULL ELSE max(until_us, :until_us) END WHERE id = :id;
 

@@ -17,6 +17,8 @@ CREATE TABLE placements (
 CREATE INDEX placements_of_rank ON placements (job, rank);
 CREATE INDEX placements_of_job ON placements (job, node);
 CREATE INDEX placements_of_node ON placements (node, id);
+-- Its sender may send traces of some jobs alone: the hosts that it names are not believed.
+ALTER TABLE trace_windows ADD COLUMN bound INTEGER NOT NULL DEFAULT 0;
 -- When a host last said which ranks it has.
 CREATE TABLE placement_hosts (
 	node TEXT PRIMARY KEY,
