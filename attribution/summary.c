@@ -11,6 +11,7 @@
 
 #define FORMAT "assay-attribution-summary/1"
 #define NS 1e9
+#define NS_MAX 9e18 /* about the most of an integer of 64 bits */
 
 enum { SENTENCE_MAX = 4096 };
 
@@ -139,9 +140,11 @@ static json_t *heat(const struct attribution *a)
 	return object;
 }
 
+/* Null where no clock of a host ever was. */
 static json_t *nanoseconds(double seconds)
 {
-	return json_integer((json_int_t)llround(seconds * NS));
+	return fabs(seconds) < NS_MAX / NS ? json_integer((json_int_t)llround(seconds * NS))
+					   : json_null();
 }
 
 static double median_step(const struct attribution *a)

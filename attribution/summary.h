@@ -12,7 +12,10 @@
 /* The slowdown at which a summary begins to look for a cause: intervals guard the lower cut. */
 #define SUMMARY_STRAGGLING 1.03
 
-enum { SUMMARY_CELLS_MAX = 4096 }; /* of the heat map; larger jobs are pooled, by the worst */
+enum {
+	SUMMARY_CELLS_MAX = 4096,     /* of the heat map; larger jobs are pooled, by the worst */
+	SUMMARY_SIZE_MAX = 256 << 10, /* bytes of all of it */
+};
 
 /* assay-attribution-summary/1 of docs/formats.md. New reference. */
 json_t *summary_document(const struct attribution *attribution);

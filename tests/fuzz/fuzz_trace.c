@@ -6,9 +6,11 @@
 #include <stdlib.h>
 
 #include "attribution/forms.h"
+#include "attribution/summary.h"
 #include "attribution/trace_reader.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {
@@ -44,6 +46,16 @@ static void show(const struct attribution *attribution, const char *name)
 	}
 }
 
+/* The summary keeps its limits whatever the trace. */
+static void summarise(const struct attribution *attribution)
+{
+	CLEANUP(json_freep) json_t *doc = summary_document(attribution);
+	char *text = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(ATTRIBUTION_DIGITS));
+
+	FUZZ_CHECK(text && strlen(text) <= SUMMARY_SIZE_MAX);
+	free(text);
+}
+
 static void analyse(struct trace *trace)
 {
 	CLEANUP(attribution_freep) struct attribution *attribution = NULL;
@@ -66,6 +78,7 @@ static void analyse(struct trace *trace)
 	show(attribution, "table");
 	show(attribution, "heatmap");
 	show(attribution, "timeline");
+	summarise(attribution);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
