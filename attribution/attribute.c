@@ -264,6 +264,7 @@ int main(int argc, char **argv)
 	options.how.n_threads = crew_threads();
 	options.how.min_slowdown = 0;
 	(void)usage_parse(&argp, argc, argv, 0, NULL, &options);
+	options.how.nodes = !options.summary;
 	if (options.how.min_slowdown < 1)
 		options.how.min_slowdown = options.summary ? SUMMARY_STRAGGLING : CAUSE_STRAGGLING;
 	if (options.remedies) {

@@ -45,6 +45,8 @@ static int find(struct attribution *a, struct err *err)
 		r = cost_find(trace, a->graph, n_threads, &a->cost, err);
 	if (r == 0)
 		r = slowdown_find(trace, a->graph, &a->cost, n_threads, &a->slowdown, err);
+	if (r == 0 && a->options.nodes)
+		r = slowdown_find_nodes(trace, a->graph, &a->cost, n_threads, &a->slowdown, err);
 	if (r < 0)
 		return r;
 	a->cause = cause_find(trace, &a->slowdown, a->options.min_slowdown);

@@ -11,6 +11,7 @@
 
 struct attribution_options {
 	bool align; /* look at clocks */
+	bool nodes; /* find what mending each node gives; a document needs it, a summary does not */
 	size_t n_threads;
 	double min_slowdown; /* below that S a job has no straggling to speak of */
 	double min_gain;     /* of a step, for a suspect to count */
@@ -18,10 +19,10 @@ struct attribution_options {
 };
 
 /* What the options are when nobody says anything. */
-#define ATTRIBUTION_OPTIONS                                                      \
-	{                                                                        \
-		.align = true, .n_threads = 1, .min_slowdown = CAUSE_STRAGGLING, \
-		.min_gain = SUSPECTS_MIN_GAIN, .draws = BOOTSTRAP_DRAWS,         \
+#define ATTRIBUTION_OPTIONS                                                                     \
+	{                                                                                       \
+		.align = true, .nodes = true, .n_threads = 1, .min_slowdown = CAUSE_STRAGGLING, \
+		.min_gain = SUSPECTS_MIN_GAIN, .draws = BOOTSTRAP_DRAWS,                        \
 	}
 
 struct attribution {

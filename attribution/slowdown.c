@@ -223,8 +223,7 @@ static struct whatif_pairs pairs_of(struct wave *wave, const struct by_node *nod
 }
 
 /* What mending each node gives. */
-static void slowdown_find_nodes(const struct trace *trace, struct wave *wave,
-				struct slowdown *slowdown)
+static void find_nodes(const struct trace *trace, struct wave *wave, struct slowdown *slowdown)
 {
 	const struct trace_job *job = &trace->job;
 	CLEANUP(freep) const double **times = xcalloc(job->n_nodes, sizeof(*times));
@@ -250,7 +249,6 @@ static void slowdown_find_nodes(const struct trace *trace, struct wave *wave,
 		if (slowdown->node_times[i] < slowdown->node_times[top])
 			top = i;
 	}
-	slowdown->top_node = -1;
 	if (!slowdown->measurable ||
 	    slowdown->simulated - slowdown->node_times[top] <= BALANCE_RESOLUTION)
 		return;
@@ -506,9 +504,22 @@ int slowdown_find(const struct trace *trace, const struct graph *graph, const st
 	wave_run(&wave);
 	take_first(trace, &first, &slowdown);
 	slowdown_find_sets(trace, &wave, &slowdown);
-	slowdown_find_nodes(trace, &wave, &slowdown);
+	slowdown.top_node = -1;
 	*ret_slowdown = slowdown;
 	slowdown = (struct slowdown){ 0 };
+	return 0;
+}
+
+int slowdown_find_nodes(const struct trace *trace, const struct graph *graph,
+			const struct cost *cost, size_t n_threads, struct slowdown *slowdown,
+			struct err *err)
+{
+	CLEANUP(wave_release) struct wave wave = { 0 };
+	int r = wave_open(&wave, trace, graph, cost, n_threads, err);
+
+	if (r < 0)
+		return r;
+	find_nodes(trace, &wave, slowdown);
 	return 0;
 }
 

@@ -60,14 +60,18 @@ struct slowdown {
 	struct remedy last_stage, top_remedy; /* the files ms and mw */
 	double stage_beside_top;	      /* A_s_excl */
 	double comm, levelled, pauses;	      /* M_comm, M_seq, M_gc */
-	double *node_times, *node_shares;     /* [node] */
+	double *node_times, *node_shares;     /* [node]; NULL until slowdown_find_nodes() */
 	int64_t top_node;		      /* -1: mending none gains anything */
 	struct balance balance;
 };
 
-/* All of it. -ENOMEM. */
+/* All of it but for the nodes. -ENOMEM. */
 int slowdown_find(const struct trace *trace, const struct graph *graph, const struct cost *cost,
 		  size_t n_threads, struct slowdown *ret_slowdown, struct err *err);
+/* What mending each node gives, of what slowdown_find() found: a simulation a node. -ENOMEM. */
+int slowdown_find_nodes(const struct trace *trace, const struct graph *graph,
+			const struct cost *cost, size_t n_threads, struct slowdown *slowdown,
+			struct err *err);
 void slowdown_release(struct slowdown *slowdown);
 
 /* The first type that a report calls like this one. */

@@ -156,6 +156,7 @@ static void run_window(const struct job *job, uint64_t ret_suspects[static GAINS
 	size_t g, i;
 
 	options.n_threads = crew_threads();
+	options.nodes = false;
 	if (attribution_new(job_as_trace(job), &options, &a, &err) < 0)
 		abort();
 	for (g = 0; g < GAINS_MAX; g++) {

@@ -33,6 +33,8 @@ static int simulate(const struct trace *trace, const struct graph *graph, struct
 
 	if (r == 0)
 		r = slowdown_find(trace, graph, &cost, crew_threads(), &slowdown, err);
+	if (r == 0)
+		r = slowdown_find_nodes(trace, graph, &cost, crew_threads(), &slowdown, err);
 	slowdown_release(&slowdown);
 	cost_release(&cost);
 	return r;

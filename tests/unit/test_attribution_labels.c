@@ -44,6 +44,9 @@ static int find(const struct job *job, struct found *found)
 	if (r == 0)
 		r = slowdown_find(found->trace, found->graph, &found->cost, crew_threads(),
 				  &found->slowdown, &err);
+	if (r == 0)
+		r = slowdown_find_nodes(found->trace, found->graph, &found->cost, crew_threads(),
+					&found->slowdown, &err);
 	CHECK_STR(err.msg, "");
 	if (r == 0)
 		found->cause = cause_find(found->trace, &found->slowdown, CAUSE_STRAGGLING);

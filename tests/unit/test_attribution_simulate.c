@@ -28,6 +28,7 @@ static struct analysis analyse(const struct pipeline *pipeline, size_t n_threads
 	CHECK_STR(err.msg, "");
 	CHECK_EQ(cost_find(a.trace, a.graph, n_threads, &a.cost, &err), 0);
 	CHECK_EQ(slowdown_find(a.trace, a.graph, &a.cost, n_threads, &a.slowdown, &err), 0);
+	CHECK_EQ(slowdown_find_nodes(a.trace, a.graph, &a.cost, n_threads, &a.slowdown, &err), 0);
 	return a;
 }
 

@@ -177,6 +177,28 @@ static void the_slowest_of_good_hosts_is_not_accused(void)
 	attribution_free(a);
 }
 
+/* Some of the steps are slow: a draw of blocks may have few of them. */
+static void what_a_few_steps_show_needs_more_of_them(void)
+{
+	CLEANUP(freep) struct job *job = job_of(8, 2, 1);
+	struct attribution *a;
+
+	slow_down(job, 4, 1, 1.2);
+	job->slow[0].to = 7;
+	a = attribute(job_as_trace(job));
+	CHECK_EQ(a->suspects.n, 1);
+	CHECK(is_suspect(a, 4, 1));
+	CHECK(a->suspects.gain.value > SUSPECTS_MIN_GAIN);
+	CHECK(a->suspects.gain.low < SUSPECTS_MIN_GAIN);
+	CHECK(!a->suspects.counts && !a->suspects.enough);
+	CHECK(a->suspects.steps_needed > (size_t)job->steps);
+	attribution_free(a);
+	job->slow[0].to = job->steps;
+	a = attribute(job_as_trace(job));
+	CHECK(a->suspects.counts && a->suspects.enough);
+	attribution_free(a);
+}
+
 static void a_slow_link_has_two_ends(void)
 {
 	CLEANUP(freep) struct job *job = job_of(4, 4, 1);
@@ -254,6 +276,7 @@ static const struct test tests[] = {
 	TEST(half_of_the_replicas_are_no_suspects),
 	TEST(without_a_replica_nobody_is_identifiable),
 	TEST(the_slowest_of_good_hosts_is_not_accused),
+	TEST(what_a_few_steps_show_needs_more_of_them),
 	TEST(a_slow_link_has_two_ends),
 	TEST(a_trace_that_does_not_add_up_accuses_nobody),
 	TEST(a_host_with_a_whole_stage_is_told_by_its_workers),
