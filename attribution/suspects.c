@@ -275,11 +275,10 @@ static bool is_beyond(const struct search *search, const struct set *set,
 		      const struct pace_level *level)
 {
 	struct pace_ratios others = pace_ratios_of(&search->pace, level, search->left_out);
-	double least = others.most * (1 + SUSPECTS_APART);
+	double spread = others.n < SUSPECTS_PEERS_MIN ? SUSPECTS_SPREAD : others.spread;
+	double least = MAX(others.most * (1 + SUSPECTS_APART), 1 + SUSPECTS_BEYOND * spread);
 	size_t i, j;
 
-	if (others.n >= SUSPECTS_PEERS_MIN)
-		least = MAX(least, 1 + SUSPECTS_BEYOND * others.spread);
 	for (i = 0; i < set->n; i++) {
 		double ratio = 0;
 

@@ -36,7 +36,7 @@ enum {
 	SUSPECTS_MAX = 3,	     /* hosts of a set */
 	SUSPECTS_BY_COMPUTE = 8,     /* that are tried: those that lose most by computing */
 	SUSPECTS_BY_TRANSFER = 4,    /* and by transfers */
-	SUSPECTS_PEERS_MIN = 8,	     /* of fewer others nobody knows how far they spread */
+	SUSPECTS_PEERS_MIN = 8,	     /* fewer others do not say how far they spread */
 	SUSPECTS_STEPS_MAX = 100000, /* more steps are never said to be needed */
 };
 
@@ -48,6 +48,9 @@ enum {
 
 /* Robust standard deviations of the others that a slow host is beyond. */
 #define SUSPECTS_BEYOND 4.0
+
+/* How far good silicon spreads, where the others are too few to tell: one standard deviation. */
+#define SUSPECTS_SPREAD 0.034
 
 /* One host. */
 struct suspect {

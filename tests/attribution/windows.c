@@ -2,7 +2,7 @@
 /*
  * How often good hosts are suspected, and how many slow ones are found:
  *
- *	windows FIRST_SEED JOBS [spread=PERCENT]
+ *	windows FIRST_SEED JOBS [spread=PERCENT] [small]
  *
  * Each job runs three times, each time a window: on good hosts, and with one of them slower by
  * 5 to 25 %, of which nothing else is wrong. Good hosts differ by a gamma distribution of shape 2.4
@@ -45,11 +45,16 @@ enum {
 /* Gains that a suspect must reach: the curve of false alarms against what is found. */
 static const double gains[GAINS_MAX] = { 0.02, 0.03, 0.04, 0.06, 0.08, 0.10 };
 
-static const int shapes[][2] = { { 16, 1 }, { 8, 2 }, { 4, 4 }, { 16, 4 }, { 8, 8 } };
+/* dp and pp of jobs of 16 and 64 hosts, and of small ones. */
+static const int shapes[2][5][2] = {
+	{ { 16, 1 }, { 8, 2 }, { 4, 4 }, { 16, 4 }, { 8, 8 } },
+	{ { 2, 1 }, { 2, 2 }, { 4, 1 }, { 4, 2 }, { 2, 4 } },
+};
 
 struct options {
 	uint64_t first, jobs;
 	double spread;
+	bool small;
 };
 
 /* What came of jobs of one kind. */
@@ -122,26 +127,26 @@ static double lowest_good(double spread)
 
 /* A job of good hosts; a worker is a host. `rates` becomes those of the hosts; `is_else` stays if
  * there is another cause. */
-static void make_job(uint64_t seed, double spread, double rates[static HOSTS_MAX], bool *is_else,
-		     struct job *job)
+static void make_job(uint64_t seed, const struct options *options, double rates[static HOSTS_MAX],
+		     bool *is_else, struct job *job)
 {
 	static const char *const others[] = { "sequences", "last-stage", "pauses" };
 	struct job sizes = { .tp = 8, .steps = STEPS };
 	struct job seeded = { .seed = seed };
 	struct draw draw = { &seeded, 2, 0 };
 	const char *name = "none";
-	size_t shape = (size_t)(chance(&draw) * (double)ARRAY_SIZE(shapes));
+	size_t shape = (size_t)(chance(&draw) * (double)ARRAY_SIZE(shapes[0]));
 	int i;
 
-	sizes.dp = shapes[shape][0];
-	sizes.pp = shapes[shape][1];
+	sizes.dp = shapes[options->small][shape][0];
+	sizes.pp = shapes[options->small][shape][1];
 	sizes.mb = MAX(MB_OF_STAGES * sizes.pp, MB_MIN);
 	*is_else = *is_else && chance(&draw) * 100 < ELSE;
 	if (*is_else)
 		name = others[(size_t)(chance(&draw) * (double)ARRAY_SIZE(others))];
 	injection_job(injection_find(name), &sizes, seed, job);
 	for (i = 0; i < job->dp * job->pp; i++) {
-		rates[i] = good_rate(&draw, spread);
+		rates[i] = good_rate(&draw, options->spread);
 		job->slow[i] = (struct job_slow){ i / job->pp, i % job->pp, 0, STEPS, 1 / rates[i] };
 	}
 	job->n_slow = job->dp * job->pp;
@@ -291,9 +296,12 @@ static bool take(int argc, char **argv, struct options *options)
 	options->first = strtoull(argv[1], NULL, 10);
 	options->jobs = strtoull(argv[2], NULL, 10);
 	for (i = 3; i < argc; i++) {
-		if (!starts_with(argv[i], "spread="))
+		if (starts_with(argv[i], "spread="))
+			options->spread = strtod(argv[i] + 7, NULL) / 100;
+		else if (streq(argv[i], "small"))
+			options->small = true;
+		else
 			return false;
-		options->spread = strtod(argv[i] + 7, NULL) / 100;
 	}
 	return options->jobs > 0;
 }
@@ -308,16 +316,16 @@ int main(int argc, char **argv)
 	uint64_t seed;
 
 	if (!take(argc, argv, &options)) {
-		fprintf(stderr, "usage: windows FIRST_SEED JOBS [spread=PERCENT]\n");
+		fprintf(stderr, "usage: windows FIRST_SEED JOBS [spread=PERCENT] [small]\n");
 		return 2;
 	}
 	lowest = lowest_good(options.spread);
 	for (seed = options.first; seed < options.first + options.jobs; seed++) {
 		is_else = true;
-		make_job(seed, options.spread, rates, &is_else, job);
+		make_job(seed, &options, rates, &is_else, job);
 		run_good(job, rates, lowest, is_else, &tallies[0]);
 		is_else = false;
-		make_job(seed, options.spread, rates, &is_else, job);
+		make_job(seed, &options, rates, &is_else, job);
 		run_slow(job, rates, lowest, &tallies[1]);
 	}
 	show(&tallies[0], &tallies[1], lowest);

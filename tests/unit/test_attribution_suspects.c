@@ -199,6 +199,27 @@ static void what_a_few_steps_show_needs_more_of_them(void)
 	attribution_free(a);
 }
 
+/* Of two hosts that do the same one is the slower: by how much says the spread of good silicon. */
+static void in_a_small_job_it_takes_more(void)
+{
+	static const struct {
+		double factor;
+		bool counts;
+	} rows[] = { { 1.05, false }, { 1.1, false }, { 1.2, true }, { 1.4, true } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) struct job *job = job_of(2, 2, 1);
+		struct attribution *a;
+
+		slow_down(job, 1, 1, rows[i].factor);
+		a = attribute(job_as_trace(job));
+		CHECK_EQ(a->suspects.counts, rows[i].counts);
+		CHECK(is_suspect(a, 1, 1));
+		attribution_free(a);
+	}
+}
+
 static void a_slow_link_has_two_ends(void)
 {
 	CLEANUP(freep) struct job *job = job_of(4, 4, 1);
@@ -277,6 +298,7 @@ static const struct test tests[] = {
 	TEST(without_a_replica_nobody_is_identifiable),
 	TEST(the_slowest_of_good_hosts_is_not_accused),
 	TEST(what_a_few_steps_show_needs_more_of_them),
+	TEST(in_a_small_job_it_takes_more),
 	TEST(a_slow_link_has_two_ends),
 	TEST(a_trace_that_does_not_add_up_accuses_nobody),
 	TEST(a_host_with_a_whole_stage_is_told_by_its_workers),
