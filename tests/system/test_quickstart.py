@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/quickstart fleet: an operator sees who is sick, and nothing is left behind."""
+"""scripts/quickstart fleet, job: an operator sees who is sick, and nothing is left behind."""
 import contextlib
 import os
 import re
@@ -81,6 +81,24 @@ def test_the_operator_sees_both_sick_hosts_named(quickstart):
         assert "1. fail " in why and "against " in why and "clears " in why
     actions = out.partition("$ assayctl actions")[2]
     assert re.search(r"^dry-run +\d+ .*gpu-11 +retest +automatic", actions, re.M) and "it would be done" in actions
+    assert list(quickstart.where.iterdir()) == [] and quickstart.processes() == []
+
+
+def test_the_slow_host_is_suspected_and_the_other_owner_told(quickstart):
+    process = quickstart("job")
+    out, _ = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0, out
+    rows = {line.split()[0]: line for line in out.partition("$ assayctl jobs")[2].partition("$ assayctl")[0].splitlines() if line.startswith("research/")}
+    assert re.search(r" 16 +1 .* 1\.\d\d +compute +gpu-11 +suspected$", rows["research/llm-7"])
+    assert re.search(r" 8 +1 .* 1\.\d\d +seqlen +- +owner informed$", rows["research/moe-2"])
+    slow = out.partition("$ assayctl job research/llm-7")[2].partition("$ assayctl")[0]
+    assert re.search(r"^ +3 .* 1\.\d\d[-=#@]  stage 1: gpu-11$", slow, re.M)
+    between = r"\d\.\d\d \[\d\.\d\d, \d\.\d\d\]"
+    gain = r"\d\.\d\d\d \[\d\.\d\d\d, \d\.\d\d\d\]"
+    assert re.search(rf"^suspect +gpu-11 \(dp 3 stage 1, ranks 88-95\): share {between}, gain {gain} of the step, 2 of 2 windows; compute$", slow, re.M)
+    assert re.search(r"^decision +probe: .*test", slow, re.M) and "2 analysed, 0 rejected, 0 failed, 0 queued" in slow
+    own = out.partition("$ assayctl job research/moe-2")[2]
+    assert re.search(r"^suspect +nobody$", own, re.M) and re.search(r"^cause +seqlen: ", own, re.M) and re.search(r"^decision +owner: ", own, re.M)
     assert list(quickstart.where.iterdir()) == [] and quickstart.processes() == []
 
 
