@@ -83,10 +83,11 @@ static json_t *parsed(const char *text)
 /* What nothing is known of yet. */
 static json_t *unseen(void)
 {
-	return json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:s, s:[], s:{s:s, s:s}, s:n}",
-			 "hosts", "run", "step_s", "slowdown", "slowdown_low", "slowdown_high",
-			 "cause", "suspect", "state", "waiting", "suspects", "decision", "action",
-			 "none", "reason", "no window of it was analysed yet", "sentence");
+	return json_pack(
+		"{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:s, s:[], s:{s:s, s:s}, s:n, s:i}",
+		"hosts", "run", "step_s", "slowdown", "slowdown_low", "slowdown_high", "cause",
+		"suspect", "state", "waiting", "suspects", "decision", "action", "none", "reason",
+		"no window of it was analysed yet", "sentence", "windows", 0);
 }
 
 static json_t *item_of_job(const void *p, uint64_t now_us)
