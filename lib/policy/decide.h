@@ -17,10 +17,11 @@
  *		      good partner
  *
  *  - severity fatal needs no K of N;
- *  - attribution that blames the node reproduces what was reached, and orders a
- *    test where nothing was found;
+ *  - a slow job that blames the node (blame.h) reproduces what was reached, where it fits what
+ *    the job says and when (wrong data never; pairs once a good partner told the same), and
+ *    orders a test where nothing was found;
  *  - one part of several that is slow since it was first measured (`born`) is
- *    told, and cordoned only when attribution blames the node. It counts towards nothing
+ *    told, and cordoned only when a job blames the node for it. It counts towards nothing
  *    that hosts share;
  *  - what half of a SKU's hosts show, or `breaker.alike` hosts all over the fleet
  *    have newly reached, is no host's fault: one notice of the fleet, no cordon; if it is
@@ -71,7 +72,7 @@ enum decision_action {
 	DECIDE_NOTHING,
 	DECIDE_ALERT,  /* tell of one finding that is reached */
 	DECIDE_RETEST, /* order a test of one finding */
-	DECIDE_DEEP,   /* order the full profile: attribution blames it, or coverage is due */
+	DECIDE_DEEP,   /* order the full profile: a job blames it, or coverage is due */
 	DECIDE_VERIFY, /* order a test of a cordoned node that may be given back */
 	DECIDE_HOLD,   /* keep jobs away until hold_until_us, for a test that is due */
 	DECIDE_UNHOLD, /* its time is over, or its test */

@@ -9,12 +9,23 @@
 
 /* ---- what a finding asks for ------------------------------------------------ */
 
+/*
+ * Does a slow job say the same? Of what needs two hosts only once a partner that is known to be
+ * good has told which of them it is.
+ */
+static bool is_blamed(const struct deciding *d, const struct candidate *c)
+{
+	const struct finding *finding = c->finding;
+
+	return blame_fits(&c->node->blame, finding->check, finding->seen_us, d->now_us) &&
+	       (!finding_is_pair(finding) || finding->reproduced > 0);
+}
+
 static bool is_reproduced(const struct deciding *d, const struct candidate *c, bool measured)
 {
 	const struct finding *finding = c->finding;
 
-	return c->node->attribution == ATTRIBUTION_NODE ||
-	       finding->reproduced >= d->policy->retest_times ||
+	return is_blamed(d, c) || finding->reproduced >= d->policy->retest_times ||
 	       (!measured && finding->exonerated >= d->policy->retest_returns);
 }
 
@@ -39,7 +50,7 @@ static int want_of(const struct deciding *d, const struct candidate *c)
 	if (c->rule->action == ACTION_ALERT)
 		return WANT_ALERT;
 	if (c->born)
-		return c->node->attribution == ATTRIBUTION_NODE ? WANT_CORDON : WANT_ALERT;
+		return is_blamed(d, c) ? WANT_CORDON : WANT_ALERT;
 	if (c->rule->action == ACTION_RETEST)
 		return is_reproduced(d, c, measured) ? WANT_CORDON : WANT_RETEST;
 	return c->fatal || is_proven(d, c, measured) ? WANT_CORDON : WANT_RETEST;

@@ -211,14 +211,14 @@ static void decide_blamed(struct deciding *d, struct fleet_node *node)
 {
 	struct decision *one;
 
-	if (node->attribution != ATTRIBUTION_NODE || node->scratch || d->breaker->open ||
+	if (!blame_holds(&node->blame, d->now_us) || node->scratch || d->breaker->open ||
 	    !is_ours(node) || node->out || !is_idle(node) || is_quiet(d, node) ||
 	    !deciding_past(d->now_us, MAX(node->deep_us, node->record.tested_us), BLAMED_AGAIN_US))
 		return;
 	node->scratch |= HAS_TEST;
 	one = order(d, node, DECIDE_DEEP, "attribution");
-	one->reason = deciding_text(
-		d, "%s: a job was slow because of it, and nothing was found yet", node->name);
+	one->reason = deciding_text(d, "%s: %s was slow because of it, and nothing was found yet",
+				    node->name, node->blame.job ? node->blame.job : "a job");
 }
 
 /* ---- coverage and holds ------------------------------------------------------ */

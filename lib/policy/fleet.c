@@ -107,6 +107,7 @@ static void node_free(struct fleet *f, struct fleet_node *node)
 	free(node->settings);
 	free(node->parts);
 	free(node->hands_off);
+	free(node->blame.job);
 	free(node->name);
 	free(node);
 }
@@ -139,6 +140,15 @@ void fleet_release(struct fleet *f)
 	fleet_release_parts(f);
 	free(f->stale);
 	*f = (struct fleet){ 0 };
+}
+
+void fleet_set_blame(struct fleet_node *node, const struct blame *blame)
+{
+	struct blame next = blame ? *blame : (struct blame){ 0 };
+
+	next.job = xstrdup(next.job);
+	free(node->blame.job);
+	node->blame = next;
 }
 
 void fleet_set_hands_off(struct fleet_node *node, const char *why)

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "lib/base/macro.h"
+#include "lib/policy/blame.h"
 #include "lib/policy/life.h"
 #include "lib/policy/names.h"
 #include "lib/policy/windows.h"
@@ -46,13 +47,6 @@ enum fleet_out {
 	OUT_NOT_READY = 4, /* by the cluster */
 	OUT_HOLD = 8,	   /* kept free for a test; set and cleared by fleet_event() */
 	OUT_COMING = 16,   /* with OUT_OTHERS: that is on its way, and it takes work until then */
-};
-
-/* What attribution of real jobs says of a node; the caller drops what is old. */
-enum attribution {
-	ATTRIBUTION_NONE,
-	ATTRIBUTION_NODE, /* it blames this node: compute- or link-guilty */
-	ATTRIBUTION_JOB,  /* stage, sequence length or garbage collection: nobody's host */
 };
 
 /*
@@ -155,7 +149,7 @@ struct fleet_node {
 	bool managed;	      /* false: opted out; counted, never touched */
 	char *hands_off;      /* why it is not touched, a clause; or NULL. fleet_set_hands_off() */
 	bool outside;	      /* it is none for jobs: never touched, and in no budget */
-	int attribution;      /* enum attribution */
+	struct blame blame;   /* what a job that is slow says of it: fleet_set_blame() */
 	uint64_t known_us;    /* when it was first seen */
 	uint64_t reported_us; /* its last report, by our clock */
 	uint64_t deep_us;     /* its last deep verdict */
@@ -191,6 +185,9 @@ void fleet_set_sku(struct fleet *f, struct fleet_node *node, const char *sku);
 
 /* Another owner is at work on it, or it is none for us; NULL: it is ours to touch. */
 void fleet_set_hands_off(struct fleet_node *node, const char *why);
+
+/* What a job says of it, in place of what was said before; NULL: nothing. Copied. */
+void fleet_set_blame(struct fleet_node *node, const struct blame *blame);
 
 /* The jobs that run on it; at most FLEET_JOBS_MAX are counted. */
 void fleet_set_jobs(struct fleet *f, struct fleet_node *node, const char *const *jobs, size_t n);

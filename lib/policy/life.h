@@ -27,7 +27,7 @@ struct err;
 
 enum life_state {
 	LIFE_HEALTHY,
-	LIFE_SUSPECTED, /* K of N, or blamed by a job's attribution */
+	LIFE_SUSPECTED, /* K of N, or blamed by a slow job */
 	LIFE_RETESTING, /* a test is ordered */
 	LIFE_CORDONED,
 	LIFE_DRAINED, /* cordoned, and its jobs have left */

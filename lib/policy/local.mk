@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # lib/policy: the fleet: life cycle, findings, decisions, budgets, breaker, replay (pure). Included by Makefile.am.
-libjudge_a_SOURCES += lib/policy/bad_run.c lib/policy/bad_run.h lib/policy/breaker.c lib/policy/breaker.h \
+libjudge_a_SOURCES += lib/policy/bad_run.c lib/policy/bad_run.h lib/policy/blame.c lib/policy/blame.h lib/policy/breaker.c lib/policy/breaker.h \
 	lib/policy/breaker_json.c lib/policy/budget.c lib/policy/budget.h lib/policy/decide.c lib/policy/decide.h \
 	lib/policy/decide_apply.c lib/policy/decide_cordon.c lib/policy/decide_drain.c lib/policy/decide_inside.h \
 	lib/policy/decide_let_go.c lib/policy/decide_let_go.h lib/policy/decide_orders.c lib/policy/decide_shared.c \

@@ -272,8 +272,20 @@ static int carry_out(struct sim *s, const struct decision *d, struct err *err)
 	return d->action == DECIDE_ALERT || d->action == DECIDE_NOTHING ? 0 : apply(s, d, err);
 }
 
-/* Jobs are told to suffer from a host a day after its fault begins. */
-static void attribute(struct sim *s)
+/* What a job that suffers from the fault says of its host. */
+static int class_of(const struct fault *fault)
+{
+	return fault->kind == FAULT_FLAPPING_LINK || fault->kind == FAULT_FLAP_STORM ||
+			       fault->kind == FAULT_BAD_TOR
+		       ? BLAME_LINK
+		       : BLAME_COMPUTE;
+}
+
+/*
+ * Jobs are told to suffer from a host a day after its fault begins, and until it is repaired. They
+ * have been slow since it began.
+ */
+static void blame(struct sim *s)
 {
 	size_t i, j;
 
@@ -283,9 +295,13 @@ static void attribute(struct sim *s)
 		for (j = 0; j < host->n_ailments; j++) {
 			const struct ailment *a = &host->ailments[j];
 
+			const struct blame found = { .class = class_of(a->fault),
+						     .since_us = a->onset_us,
+						     .until_us = UINT64_MAX };
+
 			if (a->fault->blamed && a->onset_us + USEC_PER_DAY <= s->now_us &&
 			    s->now_us < a->until_us)
-				s->agents[i].node->attribution = ATTRIBUTION_NODE;
+				fleet_set_blame(s->agents[i].node, &found);
 		}
 	}
 }
@@ -309,7 +325,7 @@ int sim_decide(struct sim *s, struct err *err)
 	int r = 0;
 
 	if (s->now_us % USEC_PER_HOUR == 0)
-		attribute(s);
+		blame(s);
 	hold_against_file(s);
 	policy_decide(&s->rules.policy, &s->fleet, &s->breaker, s->now_us, &s->outcome);
 	if (s->outcome.opened)

@@ -65,7 +65,7 @@ struct fault {
 	uint64_t gpu; /* 0 to 7, or FAULT_ANY */
 	double slow;  /* part that is lost */
 	uint64_t onset_us, until_us;
-	bool blamed; /* a job's attribution names the host */
+	bool blamed; /* a slow job names the host */
 	bool known;  /* of a roll-out: reports say which driver they ran with */
 	uint64_t waves, every_us;
 };

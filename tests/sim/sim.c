@@ -161,7 +161,7 @@ static void repair(struct sim *s, size_t number)
 	for (f = agent->node->findings; f; f = f->next)
 		memory_store_forget(s->store, number, f->check, f->subject);
 	if (fleet_event(&s->fleet, agent->node, &cause, s->now_us, NULL, NULL) == 0)
-		agent->node->attribution = ATTRIBUTION_NONE;
+		fleet_set_blame(agent->node, NULL);
 	s->changed = true;
 }
 

@@ -97,10 +97,10 @@ static void check_cordon(struct books *w, const struct decision *one)
 	CHECK(t->silence_until_us <= w->now_us);
 	CHECK(t->override_until_us <= w->now_us ||
 	      (one->fatal && one->finding->fatal_us > t->override_us));
-	CHECK(one->fatal || one->node->attribution == ATTRIBUTION_NODE ||
-	      !finding_is_pair(one->finding) || one->finding->reproduced > 0);
-	CHECK(one->fatal || one->node->attribution == ATTRIBUTION_NODE ||
-	      !streq(one->rule, "slow") || one->finding->reproduced >= w->policy.retest_times);
+	CHECK(one->fatal || !finding_is_pair(one->finding) || one->finding->reproduced > 0);
+	CHECK(one->fatal || !streq(one->rule, "slow") ||
+	      one->finding->reproduced >= w->policy.retest_times ||
+	      blame_fits(&one->node->blame, one->finding->check, one->finding->seen_us, w->now_us));
 }
 
 static void carry_out(struct books *w, const struct decision *one)

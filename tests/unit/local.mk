@@ -25,7 +25,7 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_attribution tests/unit/test_attribution_bootstrap tests/unit/test_attribution_graph \
 	tests/unit/test_attribution_labels tests/unit/test_attribution_simulate tests/unit/test_attribution_summary \
 	tests/unit/test_attribution_suspects tests/unit/test_attribution_trace tests/unit/test_bad_probes \
-	tests/unit/test_bad_run tests/unit/test_base64 tests/unit/test_breaker tests/unit/test_campaign \
+	tests/unit/test_bad_run tests/unit/test_base64 tests/unit/test_blame tests/unit/test_breaker tests/unit/test_campaign \
 	tests/unit/test_campaign_keep tests/unit/test_campaign_random tests/unit/test_campaign_says tests/unit/test_circle \
 	tests/unit/test_clock tests/unit/test_clock_pair tests/unit/test_coll tests/unit/test_coll_blame \
 	tests/unit/test_compared tests/unit/test_counter tests/unit/test_cpu_use tests/unit/test_cpuinfo tests/unit/test_ctl \
@@ -93,6 +93,7 @@ tests_unit_test_attribution_trace_LDADD = libattribution.a $(LDADD)
 tests_unit_test_bad_probes_SOURCES = $(RUNNER_FIXTURE) tests/unit/test_bad_probes.c
 tests_unit_test_bad_probes_LDADD = $(RUNNER_TESTS)
 tests_unit_test_bad_run_LDADD = $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_blame_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_breaker_SOURCES = $(FLEET_WORLD) tests/unit/test_breaker.c
 tests_unit_test_breaker_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_campaign_SOURCES = $(CAMPAIGN_LAB) tests/unit/test_campaign.c

@@ -314,18 +314,30 @@ static void a_value_that_comes_back_is_not_reproduced(void)
 	}
 }
 
-static void one_part_that_always_was_slow_needs_attribution(void)
+/* A job has been slow because of n<i> for an hour, and says so for a day. */
+static void blame(struct world *w, unsigned i, int class)
+{
+	const struct blame found = { .class = class,
+				     .since_us = w->now_us - USEC_PER_HOUR,
+				     .until_us = w->now_us + USEC_PER_DAY };
+
+	fleet_set_blame(world_node(w, i), &found);
+}
+
+static void one_part_that_always_was_slow_needs_a_job_that_suffers(void)
 {
 	static const struct {
 		bool born;
 		unsigned bad;
-		int attribution, wanted;
+		int class, wanted;
 	} rows[] = {
-		{ true, 1, ATTRIBUTION_NONE, DECIDE_ALERT },
-		{ true, 1, ATTRIBUTION_JOB, DECIDE_ALERT },
-		{ true, 1, ATTRIBUTION_NODE, DECIDE_CORDON },
-		{ true, 8, ATTRIBUTION_NONE, DECIDE_CORDON },
-		{ false, 1, ATTRIBUTION_NONE, DECIDE_CORDON },
+		{ true, 1, BLAME_NOTHING, DECIDE_ALERT },
+		{ true, 1, BLAME_JOB, DECIDE_ALERT },
+		{ true, 1, BLAME_UNCLEAR, DECIDE_ALERT },
+		{ true, 1, BLAME_LINK, DECIDE_ALERT },
+		{ true, 1, BLAME_COMPUTE, DECIDE_CORDON },
+		{ true, 8, BLAME_NOTHING, DECIDE_CORDON },
+		{ false, 1, BLAME_NOTHING, DECIDE_CORDON },
 	};
 	size_t i;
 
@@ -339,20 +351,20 @@ static void one_part_that_always_was_slow_needs_attribution(void)
 		finding->born = rows[i].born;
 		finding->parts = 8;
 		finding->parts_bad = rows[i].bad;
-		world_node(&w, 3)->attribution = rows[i].attribution;
+		blame(&w, 3, rows[i].class);
 		decide(&w);
 		CHECK(find(&w, 3, DECIDE_ALERT));
 		CHECK_EQ(find(&w, 3, DECIDE_CORDON) != NULL, rows[i].wanted == DECIDE_CORDON);
 	}
 }
 
-static void attribution_confirms_what_was_found_and_asks_where_nothing_was(void)
+static void a_slow_job_confirms_what_was_found_and_asks_where_nothing_was(void)
 {
 	CLEANUP(world_release) struct world w;
 
 	world_init(&w, RULES, 20);
-	world_node(&w, 3)->attribution = ATTRIBUTION_NODE;
-	world_node(&w, 4)->attribution = ATTRIBUTION_JOB;
+	blame(&w, 3, BLAME_COMPUTE);
+	blame(&w, 4, BLAME_JOB);
 	decide(&w);
 	CHECK_EQ(w.out.n, 1);
 	CHECK(find(&w, 3, DECIDE_DEEP));
@@ -362,6 +374,88 @@ static void attribution_confirms_what_was_found_and_asks_where_nothing_was(void)
 	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	decide(&w);
 	CHECK(find(&w, 3, DECIDE_CORDON));
+}
+
+#define TEST_ALL "{name: all, match: {check: '*'}, windows: {k: 2, n: 3}, action: retest}"
+
+/* K of N is reached, and no test has failed. */
+static void a_slow_job_confirms_only_what_fits_what_it_says_and_when(void)
+{
+	static const struct {
+		const char *check;
+		int class;
+		int64_t since_us, until_us; /* from when it is decided on */
+		bool cordon;
+	} rows[] = {
+		{ "gemm.rate", BLAME_COMPUTE, -USEC_PER_HOUR, USEC_PER_HOUR, true },
+		{ "gemm.rate", BLAME_LINK, -USEC_PER_HOUR, USEC_PER_HOUR, false },
+		{ "gemm.rate", BLAME_LAUNCH, -USEC_PER_HOUR, USEC_PER_HOUR, false },
+		{ "gemm.rate", BLAME_JOB, -USEC_PER_HOUR, USEC_PER_HOUR, false },
+		{ "memory.h2d_bw", BLAME_LAUNCH, -USEC_PER_HOUR, USEC_PER_HOUR, true },
+		{ "loopback.write_bw", BLAME_LINK, -USEC_PER_HOUR, USEC_PER_HOUR, true },
+		{ "loopback.write_bw", BLAME_FABRIC, -USEC_PER_HOUR, USEC_PER_HOUR, true },
+		{ "loopback.write_bw", BLAME_COMPUTE, -USEC_PER_HOUR, USEC_PER_HOUR, false },
+		/* Wrong data slows no job. */
+		{ "gemm.correct", BLAME_COMPUTE, -USEC_PER_HOUR, USEC_PER_HOUR, false },
+		{ "memory.pattern", BLAME_COMPUTE, -USEC_PER_HOUR, USEC_PER_HOUR, false },
+		/* No good partner has said which of the two it is. */
+		{ "rnic_pair.write_bw", BLAME_LINK, -USEC_PER_HOUR, USEC_PER_HOUR, false },
+		/* Seen long before the job was slow, or the job said so long ago. */
+		{ "gemm.rate", BLAME_COMPUTE, BLAME_BEFORE_US, USEC_PER_HOUR, true },
+		{ "gemm.rate", BLAME_COMPUTE, BLAME_BEFORE_US + 1, USEC_PER_HOUR, false },
+		{ "gemm.rate", BLAME_COMPUTE, -USEC_PER_HOUR, 0, false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(world_release) struct world w;
+		struct blame found = { .class = rows[i].class };
+
+		world_init(&w, TEST_ALL, 20);
+		note(&w, 3, rows[i].check, SEVERITY_FAIL);
+		note(&w, 3, rows[i].check, SEVERITY_FAIL);
+		found.since_us = (uint64_t)((int64_t)w.now_us + rows[i].since_us);
+		found.until_us = (uint64_t)((int64_t)w.now_us + rows[i].until_us);
+		fleet_set_blame(world_node(&w, 3), &found);
+		decide(&w);
+		CHECK_EQ(find(&w, 3, DECIDE_CORDON) != NULL, rows[i].cordon);
+		CHECK_EQ(find(&w, 3, DECIDE_RETEST) != NULL, !rows[i].cordon);
+	}
+}
+
+static void a_slow_job_confirms_a_pair_once_a_good_partner_did(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct finding *finding;
+
+	world_init(&w, TEST_ALL, 20);
+	note(&w, 3, "rnic_pair.write_bw", SEVERITY_FAIL);
+	finding = note(&w, 3, "rnic_pair.write_bw", SEVERITY_FAIL);
+	finding->reproduced = 1; /* of two */
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_CORDON));
+	blame(&w, 3, BLAME_LINK);
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_CORDON));
+}
+
+static void a_test_that_a_job_asks_for_names_the_job(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct blame found = { .class = BLAME_LINK, .job = (char *)(uintptr_t) "research/llm-7" };
+
+	world_init(&w, RULES, 20);
+	found.until_us = w.now_us + 1;
+	fleet_set_blame(world_node(&w, 3), &found);
+	fleet_set_blame(world_node(&w, 3), &world_node(&w, 3)->blame); /* a copy of itself */
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_DEEP));
+	if (find(&w, 3, DECIDE_DEEP))
+		CHECK_STR(find(&w, 3, DECIDE_DEEP)->reason,
+			  "n003: research/llm-7 was slow because of it, and nothing was found yet");
+	fleet_set_blame(world_node(&w, 3), NULL);
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_DEEP));
 }
 
 static void a_pair_is_tested_with_good_partners_and_each_with_its_own(void)
@@ -451,8 +545,11 @@ static const struct test tests[] = {
 	TEST(every_action_leads_where_it_says),
 	TEST(an_event_that_comes_back_is_reproduced),
 	TEST(a_value_that_comes_back_is_not_reproduced),
-	TEST(one_part_that_always_was_slow_needs_attribution),
-	TEST(attribution_confirms_what_was_found_and_asks_where_nothing_was),
+	TEST(one_part_that_always_was_slow_needs_a_job_that_suffers),
+	TEST(a_slow_job_confirms_what_was_found_and_asks_where_nothing_was),
+	TEST(a_slow_job_confirms_only_what_fits_what_it_says_and_when),
+	TEST(a_slow_job_confirms_a_pair_once_a_good_partner_did),
+	TEST(a_test_that_a_job_asks_for_names_the_job),
 	TEST(a_pair_is_tested_with_good_partners_and_each_with_its_own),
 	TEST(fatal_goes_first_then_the_oldest_then_by_name),
 	TEST(a_person_s_uncordon_holds_over_a_restart),

@@ -208,7 +208,8 @@ static void cluster_changes(struct books *w)
 		break;
 	}
 	set_facts(w, node);
-	node->attribution = (int)random_below(&w->random, 3);
+	fleet_set_blame(node, &(struct blame){ .class = (int)random_below(&w->random, BLAME_CLASSES),
+					       .until_us = UINT64_MAX });
 }
 
 /* Done by a person or seen on the node; what the state does not allow changes nothing. */

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/policy/blame.h"
+
+const char *const blame_class_names[] = {
+	[BLAME_NOTHING] = "none",    [BLAME_COMPUTE] = "compute",
+	[BLAME_LINK] = "link",	     [BLAME_FABRIC] = "fabric",
+	[BLAME_LAUNCH] = "launch",   [BLAME_JOB] = "job",
+	[BLAME_UNCLEAR] = "unclear", NULL,
+};
+const char *const blame_evidence_names[] = {
+	[EVIDENCE_CLEAN] = "clean",
+	[EVIDENCE_NONE] = "none",
+	[EVIDENCE_DIFFERS] = "differs",
+	[EVIDENCE_OTHER] = "other",
+	[EVIDENCE_BAD] = "bad",
+	[EVIDENCE_FATAL] = "fatal",
+	NULL,
+};
+const char *const blame_ladder_names[] = {
+	[LADDER_NOT_RUN] = "not run",
+	[LADDER_RUNNING] = "running",
+	[LADDER_EXHAUSTED] = "exhausted",
+	NULL,
+};
+const char *const blame_action_names[] = {
+	[BLAME_ACQUIT] = "acquit", [BLAME_WATCH] = "watch", [BLAME_OWNER] = "owner",
+	[BLAME_PROBE] = "probe",   [BLAME_EVICT] = "evict", NULL,
+};
+const char *const blame_incident_names[] = {
+	[BLAME_QUIET] = "",
+	[BLAME_SET_UP] = "set up otherwise",
+	[BLAME_CANNOT_TELL] = "cannot tell",
+	[BLAME_OF_DOMAIN] = "of the domain",
+	NULL,
+};
+
+/* ---- the table -------------------------------------------------------------- */
+
+#define BIT(value) (1U << (value))
+#define OF_HOST (BIT(BLAME_COMPUTE) | BIT(BLAME_LAUNCH))
+#define OF_NETWORK (BIT(BLAME_LINK) | BIT(BLAME_FABRIC))
+#define ACCUSING (OF_HOST | OF_NETWORK)
+#define REACHED BIT(BLAME_K_OF_N)
+#define NONE BIT(EVIDENCE_NONE)
+#define DIFFERS BIT(EVIDENCE_DIFFERS)
+#define OTHER BIT(EVIDENCE_OTHER)
+#define BAD BIT(EVIDENCE_BAD)
+#define CLEAN BIT(EVIDENCE_CLEAN)
+#define FATAL BIT(EVIDENCE_FATAL)
+#define LIMITED (BIT(LIMIT_COARSE) | BIT(LIMIT_BOOTED))
+#define TO_RUN (BIT(LADDER_NOT_RUN) | BIT(LADDER_RUNNING))
+#define EXHAUSTED BIT(LADDER_EXHAUSTED)
+enum { MUCH = 2 }; /* of `slow`: bit 1 is true */
+
+/*
+ * Masks of the values that a row takes; 0: all. Where it differs from a table of (class,
+ * counts, evidence) alone it is so that each path ends: a probe needs a ladder that is not
+ * exhausted.
+ */
+static const struct row {
+	unsigned classes, counts, evidence, ladders, ends, limits, slow;
+	int action, incident;
+	bool again;
+	const char *reason;
+} rows[] = {
+	/* Before all: a fatal finding goes by the usual rule whatever a job says. */
+	{ .classes = BIT(BLAME_JOB),
+	  .action = BLAME_OWNER,
+	  .reason = "the job slows itself, and no host is to blame" },
+	{ .evidence = FATAL,
+	  .limits = LIMITED,
+	  .action = BLAME_WATCH,
+	  .reason = "its fatal finding goes by the usual rule, and the job adds nothing to it" },
+	{ .evidence = FATAL,
+	  .action = BLAME_EVICT,
+	  .reason = "it has a fatal finding: the usual rule takes it out of service" },
+	{ .classes = OF_HOST,
+	  .counts = REACHED,
+	  .evidence = BAD,
+	  .limits = BIT(LIMIT_NONE),
+	  .action = BLAME_EVICT,
+	  .reason = "the job and a test that failed again agree: take it out of service" },
+	{ .classes = OF_HOST,
+	  .counts = REACHED,
+	  .evidence = DIFFERS,
+	  .action = BLAME_WATCH,
+	  .incident = BLAME_SET_UP,
+	  .reason = "it is set up otherwise than the others: mend that first" },
+	{ .classes = BIT(BLAME_LINK),
+	  .counts = REACHED,
+	  .evidence = BAD,
+	  .ends = BIT(END_BAD),
+	  .limits = BIT(LIMIT_NONE),
+	  .action = BLAME_EVICT,
+	  .reason = "this end of the link is slow with a third host, too: take it out of service" },
+	{ .classes = ACCUSING,
+	  .counts = REACHED,
+	  .evidence = NONE | OTHER | BAD,
+	  .ladders = EXHAUSTED,
+	  .action = BLAME_WATCH,
+	  .incident = BLAME_CANNOT_TELL,
+	  .reason = "all of its tests ran, and they neither show nor rule out what the job "
+		    "suffers from" },
+	{ .classes = OF_NETWORK,
+	  .counts = REACHED,
+	  .evidence = DIFFERS,
+	  .ladders = EXHAUSTED,
+	  .action = BLAME_WATCH,
+	  .incident = BLAME_SET_UP,
+	  .reason = "it is set up otherwise than the others, and its tests show no more" },
+	{ .classes = OF_HOST,
+	  .counts = REACHED,
+	  .evidence = NONE | OTHER | BAD,
+	  .action = BLAME_PROBE,
+	  .reason = "test it: a trace alone takes no host out of service" },
+	{ .classes = OF_HOST,
+	  .counts = REACHED,
+	  .evidence = CLEAN,
+	  .action = BLAME_ACQUIT,
+	  .reason = "every test that would show it passed: the host is not to blame" },
+	{ .classes = BIT(BLAME_LINK),
+	  .counts = REACHED,
+	  .evidence = CLEAN,
+	  .ends = BIT(END_BAD),
+	  .ladders = EXHAUSTED,
+	  .action = BLAME_WATCH,
+	  .incident = BLAME_CANNOT_TELL,
+	  .reason = "its own tests passed and those with a third host did not" },
+	{ .classes = BIT(BLAME_LINK),
+	  .counts = REACHED,
+	  .evidence = CLEAN,
+	  .ends = BIT(END_BAD),
+	  .action = BLAME_PROBE,
+	  .reason = "its own tests passed and those with a third host did not: test it again" },
+	{ .classes = OF_NETWORK,
+	  .counts = REACHED,
+	  .evidence = BAD | NONE | OTHER | DIFFERS,
+	  .action = BLAME_PROBE,
+	  .reason = "test both ends: a slow link does not say which of them is slow" },
+	{ .classes = OF_NETWORK,
+	  .counts = REACHED,
+	  .evidence = CLEAN,
+	  .action = BLAME_ACQUIT,
+	  .incident = BLAME_OF_DOMAIN,
+	  .reason = "every test that would show it passed: look at what lies between the hosts" },
+	{ .classes = ACCUSING,
+	  .counts = BIT(BLAME_ONE_WINDOW),
+	  .evidence = BAD,
+	  .ladders = TO_RUN,
+	  .action = BLAME_PROBE,
+	  .again = true,
+	  .reason = "one window blames it and a test that fits has failed: that test again" },
+	{ .classes = BIT(BLAME_UNCLEAR),
+	  .slow = MUCH,
+	  .action = BLAME_OWNER,
+	  .reason = "the job is slow and its trace does not tell why" },
+	{ .classes = BIT(BLAME_UNCLEAR),
+	  .action = BLAME_WATCH,
+	  .reason = "its trace does not tell why the job is slow, and it is hardly slow" },
+	{ .classes = ACCUSING,
+	  .counts = BIT(BLAME_ONE_WINDOW),
+	  .action = BLAME_WATCH,
+	  .reason = "too few windows blame it so far" },
+	{ .action = BLAME_WATCH, .reason = "no window blames a host" },
+};
+
+static bool takes(unsigned mask, int value)
+{
+	return mask == 0 || (value >= 0 && value < 32 && mask & BIT((unsigned)value));
+}
+
+static bool matches(const struct row *row, const struct blame_input *in, int class)
+{
+	return takes(row->classes, class) && takes(row->counts, in->counts) &&
+	       takes(row->evidence, in->evidence) && takes(row->ladders, in->ladder) &&
+	       takes(row->ends, in->end) && takes(row->limits, in->limit) &&
+	       takes(row->slow, in->slow);
+}
+
+/* Where no other host does the same work a heavy stage looks like a slow host. */
+static int class_of(const struct blame_input *in)
+{
+	return blame_may_accuse(in->class) && !in->identifiable ? BLAME_UNCLEAR : in->class;
+}
+
+struct blame_decision blame_decide(const struct blame_input *in)
+{
+	const int class = class_of(in);
+	unsigned i = 0;
+
+	while (i < ARRAY_SIZE(rows) - 1 && !matches(&rows[i], in, class))
+		i++;
+	return (struct blame_decision){ .action = rows[i].action,
+					.incident = rows[i].incident,
+					.again = rows[i].again,
+					.reason = rows[i].reason,
+					.row = i };
+}
+
+bool blame_may_accuse(int class)
+{
+	return class >= 0 && class < BLAME_CLASSES && ACCUSING & BIT((unsigned)class);
+}
+
+/* ---- which checks show which class ------------------------------------------ */
+
+enum { PREFIXES = 4 };
+
+static const char *const shown_by[BLAME_CLASSES][PREFIXES] = {
+	[BLAME_COMPUTE] = { "gemm.", "memory.", "gpu." },
+	[BLAME_LINK] = { "rnic.", "loopback.", "rnic_pair.", "all_reduce." },
+	[BLAME_FABRIC] = { "rnic.", "loopback.", "rnic_pair.", "all_reduce." },
+	[BLAME_LAUNCH] = { "host.", "gemm.chain", "memory." },
+};
+
+static bool is_of_data(const char *check)
+{
+	const char *dot = strrchr(check, '.');
+
+	return dot && (streq(dot, ".correct") || streq(dot, ".pattern"));
+}
+
+bool blame_shows(int class, const char *check)
+{
+	size_t i;
+
+	if (!blame_may_accuse(class) || is_of_data(check))
+		return false;
+	for (i = 0; i < PREFIXES && shown_by[class][i]; i++) {
+		if (starts_with(check, shown_by[class][i]))
+			return true;
+	}
+	return false;
+}
+
+/* ---- what stays with a host --------------------------------------------------- */
+
+bool blame_holds(const struct blame *blame, uint64_t now_us)
+{
+	return blame_may_accuse(blame->class) && now_us < blame->until_us;
+}
+
+bool blame_fits(const struct blame *blame, const char *check, uint64_t seen_us, uint64_t now_us)
+{
+	return blame_holds(blame, now_us) && blame_shows(blame->class, check) &&
+	       seen_us + BLAME_BEFORE_US >= blame->since_us;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/policy/blame.h"
+
+#include "tests/unit/test.h"
+
+/* Calls `check` with each possible input. Returns how many there are. */
+static size_t for_all(void (*check)(const struct blame_input *))
+{
+	static const int sizes[] = { BLAME_CLASSES, BLAME_COUNTS, EVIDENCES, LADDERS,
+				     ENDS,	    LIMITS,	  2,	     2 };
+	size_t n = 1, i, k;
+
+	for (k = 0; k < ARRAY_SIZE(sizes); k++)
+		n *= (size_t)sizes[k];
+	for (i = 0; i < n; i++) {
+		int v[ARRAY_SIZE(sizes)];
+		size_t left = i;
+
+		for (k = 0; k < ARRAY_SIZE(sizes); k++) {
+			v[k] = (int)(left % (size_t)sizes[k]);
+			left /= (size_t)sizes[k];
+		}
+		check(&(struct blame_input){ .class = v[0],
+					     .counts = v[1],
+					     .evidence = v[2],
+					     .ladder = v[3],
+					     .end = v[4],
+					     .limit = v[5],
+					     .slow = v[6],
+					     .identifiable = v[7] });
+	}
+	return n;
+}
+
+static int action_of(struct blame_input in)
+{
+	return blame_decide(&in).action;
+}
+
+/* ---- what holds of all inputs ------------------------------------------------- */
+
+static void check_evict(const struct blame_input *in)
+{
+	if (action_of(*in) != BLAME_EVICT)
+		return;
+	CHECK_EQ(in->limit, LIMIT_NONE);
+	CHECK(in->class != BLAME_JOB);
+	if (in->evidence == EVIDENCE_FATAL)
+		return;
+	CHECK_EQ(in->evidence, EVIDENCE_BAD);
+	CHECK_EQ(in->counts, BLAME_K_OF_N);
+	CHECK(in->identifiable);
+	CHECK(in->class == BLAME_COMPUTE || in->class == BLAME_LAUNCH ||
+	      (in->class == BLAME_LINK && in->end == END_BAD));
+}
+
+static void nobody_is_evicted_without_fatal_or_freshly_failed_evidence(void)
+{
+	CHECK_EQ(for_all(check_evict), 7 * 3 * 6 * 3 * 3 * 3 * 2 * 2);
+}
+
+/* All that is like `in` but for worse evidence, or an end that is worse. */
+static void check_acquit(const struct blame_input *in)
+{
+	struct blame_input worse = *in;
+
+	if (action_of(*in) != BLAME_ACQUIT)
+		return;
+	CHECK_EQ(in->evidence, EVIDENCE_CLEAN);
+	CHECK_EQ(in->counts, BLAME_K_OF_N);
+	for (worse.evidence = in->evidence + 1; worse.evidence < EVIDENCES; worse.evidence++)
+		CHECK(action_of(worse) != BLAME_ACQUIT);
+	worse = *in;
+	worse.end = END_BAD;
+	CHECK(in->class != BLAME_LINK || action_of(worse) != BLAME_ACQUIT);
+}
+
+static void worse_evidence_never_acquits(void)
+{
+	(void)for_all(check_acquit);
+}
+
+/* Fatal evidence goes by the usual rule, so what a limited suspect gets for it is nothing more. */
+static void check_harder(const struct blame_input *in)
+{
+	struct blame_input worse = *in;
+
+	if (action_of(*in) != BLAME_EVICT)
+		return;
+	worse.evidence = EVIDENCE_FATAL;
+	CHECK_EQ(action_of(worse), BLAME_EVICT);
+}
+
+static void what_is_evicted_for_less_is_evicted_when_it_is_fatal(void)
+{
+	(void)for_all(check_harder);
+}
+
+static void check_end(const struct blame_input *in)
+{
+	if (in->ladder == LADDER_EXHAUSTED)
+		CHECK(action_of(*in) != BLAME_PROBE);
+}
+
+static void every_path_ends_with_the_ladder(void)
+{
+	(void)for_all(check_end);
+}
+
+static void check_limit(const struct blame_input *in)
+{
+	if (in->limit != LIMIT_NONE)
+		CHECK(action_of(*in) <= BLAME_PROBE);
+}
+
+static void a_coarse_suspect_and_one_that_booted_are_at_most_probed(void)
+{
+	(void)for_all(check_limit);
+}
+
+static void check_job(const struct blame_input *in)
+{
+	if (in->class == BLAME_JOB)
+		CHECK_EQ(action_of(*in), BLAME_OWNER);
+}
+
+static void a_job_that_slows_itself_touches_no_host(void)
+{
+	(void)for_all(check_job);
+}
+
+static void check_unclear(const struct blame_input *in)
+{
+	const int action = action_of(*in);
+
+	if (in->evidence == EVIDENCE_FATAL || (blame_may_accuse(in->class) && in->identifiable))
+		return;
+	CHECK(action == BLAME_OWNER || action == BLAME_WATCH);
+}
+
+static void what_cannot_be_told_touches_no_host(void)
+{
+	(void)for_all(check_unclear);
+}
+
+static void check_probe(const struct blame_input *in)
+{
+	const struct blame_decision d = blame_decide(in);
+
+	if (d.action == BLAME_PROBE)
+		CHECK(in->counts == BLAME_K_OF_N || (d.again && in->evidence == EVIDENCE_BAD));
+	CHECK(!d.again || d.action == BLAME_PROBE);
+	CHECK(d.incident == BLAME_QUIET || d.action == BLAME_WATCH || d.action == BLAME_ACQUIT);
+	CHECK(d.reason && d.reason[0]);
+}
+
+static void one_window_alone_asks_for_no_ladder(void)
+{
+	(void)for_all(check_probe);
+}
+
+enum { ROWS_MOST = 64 };
+static size_t uses[ROWS_MOST];
+
+static void count_row(const struct blame_input *in)
+{
+	uses[blame_decide(in).row % ROWS_MOST]++;
+}
+
+static void each_row_is_reached(void)
+{
+	const struct blame_input beyond = { .class = BLAME_CLASSES, .counts = -1 };
+	unsigned last = blame_decide(&beyond).row, i;
+
+	(void)for_all(count_row);
+	for (i = 0; i <= last; i++)
+		CHECK(uses[i] > 0);
+	for (; i < ROWS_MOST; i++)
+		CHECK_EQ(uses[i], 0);
+}
+
+static void what_is_out_of_range_is_watched(void)
+{
+	static const int odd[] = { -1, 32, 64, 1000000, INT32_MIN };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(odd); i++) {
+		const struct blame_input in = { odd[i], odd[i], odd[i], odd[i],
+						odd[i], odd[i], true,	true };
+
+		CHECK_EQ(action_of(in), BLAME_WATCH);
+	}
+}
+
+/* ---- the table as people read it ---------------------------------------------- */
+
+static void the_table_says_what_the_manual_says(void)
+{
+	static const struct {
+		struct blame_input in;
+		int action, incident;
+		bool again;
+	} rows[] = {
+#define YES .counts = BLAME_K_OF_N, .identifiable = true
+#define ONE .counts = BLAME_ONE_WINDOW, .identifiable = true
+		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_FATAL }, BLAME_EVICT, 0, 0 },
+		{ { BLAME_JOB, YES, .evidence = EVIDENCE_BAD }, BLAME_OWNER, 0, 0 },
+		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_BAD }, BLAME_EVICT, 0, 0 },
+		{ { BLAME_LAUNCH, YES, .evidence = EVIDENCE_BAD }, BLAME_EVICT, 0, 0 },
+		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_BAD, .limit = LIMIT_COARSE },
+		  BLAME_PROBE,
+		  0,
+		  0 },
+		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_DIFFERS },
+		  BLAME_WATCH,
+		  BLAME_SET_UP,
+		  0 },
+		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_NONE, .ladder = LADDER_EXHAUSTED },
+		  BLAME_WATCH,
+		  BLAME_CANNOT_TELL,
+		  0 },
+		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_NONE }, BLAME_PROBE, 0, 0 },
+		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_OTHER }, BLAME_PROBE, 0, 0 },
+		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_CLEAN }, BLAME_ACQUIT, 0, 0 },
+		{ { BLAME_LINK, YES, .evidence = EVIDENCE_BAD, .end = END_BAD }, BLAME_EVICT, 0, 0 },
+		{ { BLAME_LINK, YES, .evidence = EVIDENCE_BAD }, BLAME_PROBE, 0, 0 },
+		{ { BLAME_FABRIC, YES, .evidence = EVIDENCE_BAD, .end = END_BAD },
+		  BLAME_PROBE,
+		  0,
+		  0 },
+		{ { BLAME_FABRIC, YES, .evidence = EVIDENCE_DIFFERS }, BLAME_PROBE, 0, 0 },
+		{ { BLAME_FABRIC, YES, .evidence = EVIDENCE_CLEAN },
+		  BLAME_ACQUIT,
+		  BLAME_OF_DOMAIN,
+		  0 },
+		{ { BLAME_COMPUTE, ONE, .evidence = EVIDENCE_BAD }, BLAME_PROBE, 0, true },
+		{ { BLAME_COMPUTE, ONE, .evidence = EVIDENCE_NONE }, BLAME_WATCH, 0, 0 },
+		{ { BLAME_UNCLEAR, YES, .evidence = EVIDENCE_NONE, .slow = true },
+		  BLAME_OWNER,
+		  0,
+		  0 },
+		{ { BLAME_UNCLEAR, YES, .evidence = EVIDENCE_NONE }, BLAME_WATCH, 0, 0 },
+		{ { BLAME_COMPUTE, .counts = BLAME_K_OF_N, .evidence = EVIDENCE_BAD, .slow = true },
+		  BLAME_OWNER,
+		  0,
+		  0 },
+		{ { BLAME_NOTHING, ONE, .evidence = EVIDENCE_NONE }, BLAME_WATCH, 0, 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct blame_decision d = blame_decide(&rows[i].in);
+
+		CHECK_STR(blame_action_names[d.action], blame_action_names[rows[i].action]);
+		CHECK_EQ(d.incident, rows[i].incident);
+		CHECK_EQ(d.again, rows[i].again);
+	}
+}
+
+static void a_check_shows_the_classes_of_what_it_measures(void)
+{
+	static const struct {
+		const char *check;
+		bool compute, link, launch;
+	} rows[] = {
+		{ "gemm.rate", true, false, false },
+		{ "gemm.chain_gap", true, false, true },
+		{ "memory.h2d_bw", true, false, true },
+		{ "gpu.throttle", true, false, false },
+		{ "loopback.write_bw", false, true, false },
+		{ "rnic.flapping", false, true, false },
+		{ "rnic_pair.write_bw", false, true, false },
+		{ "all_reduce.busbw", false, true, false },
+		{ "host.steal", false, false, true },
+		{ "gemm.correct", false, false, false },
+		{ "memory.pattern", false, false, false },
+		{ "inventory.gpus", false, false, false },
+		{ "", false, false, false },
+	};
+	size_t i;
+	int class;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CHECK_EQ(blame_shows(BLAME_COMPUTE, rows[i].check), rows[i].compute);
+		CHECK_EQ(blame_shows(BLAME_LINK, rows[i].check), rows[i].link);
+		CHECK_EQ(blame_shows(BLAME_FABRIC, rows[i].check), rows[i].link);
+		CHECK_EQ(blame_shows(BLAME_LAUNCH, rows[i].check), rows[i].launch);
+		for (class = -1; class <= BLAME_CLASSES; class ++)
+			CHECK(blame_may_accuse(class) || !blame_shows(class, rows[i].check));
+	}
+}
+
+static const struct test tests[] = {
+	TEST(nobody_is_evicted_without_fatal_or_freshly_failed_evidence),
+	TEST(worse_evidence_never_acquits),
+	TEST(what_is_evicted_for_less_is_evicted_when_it_is_fatal),
+	TEST(every_path_ends_with_the_ladder),
+	TEST(a_coarse_suspect_and_one_that_booted_are_at_most_probed),
+	TEST(a_job_that_slows_itself_touches_no_host),
+	TEST(what_cannot_be_told_touches_no_host),
+	TEST(one_window_alone_asks_for_no_ladder),
+	TEST(each_row_is_reached),
+	TEST(what_is_out_of_range_is_watched),
+	TEST(the_table_says_what_the_manual_says),
+	TEST(a_check_shows_the_classes_of_what_it_measures),
+};
+
+int main(void)
+{
+	return TEST_MAIN("blame", tests);
+}
