@@ -9,6 +9,18 @@
 #include "lib/policy/judge_files.h"
 #include "lib/policy/policy.h"
 
+static void summarise_jobs(const struct policy_jobs *jobs)
+{
+	char apart[CLOCK_DURATION_SIZE];
+
+	duration_format(jobs->apart_us, apart);
+	(void)printf("  jobs     %s; a host is suspect when %" PRIu64 " of %" PRIu64
+		     " windows %s apart"
+		     " blame it for %g %% of a step\n",
+		     policy_mode_names[jobs->mode], jobs->windows_k, jobs->windows_n, apart,
+		     jobs->min_gain * 100);
+}
+
 /* What it comes to, in words: a policy that reads well can still surprise. */
 static void summarise(const char *file, const struct policy *p)
 {
@@ -29,6 +41,7 @@ static void summarise(const char *file, const struct policy *p)
 		     p->per_job, p->rate_cordons, rate, p->manual_cordons, manual);
 	(void)printf("  breaker  when %g %% of the nodes are silent\n", p->breaker_silent_percent);
 	(void)printf("  release  after %s and %" PRIu64 " passes\n", delay, p->release_passes);
+	summarise_jobs(&p->jobs);
 	(void)printf("  rules    %zu\n", p->n_rules);
 }
 

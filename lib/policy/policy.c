@@ -12,12 +12,6 @@
 #include "lib/json/jsome.h"
 #include "lib/report/report.h"
 
-const char *const policy_mode_names[] = {
-	[MODE_OBSERVE] = "observe",
-	[MODE_DRY_RUN] = "dry-run",
-	[MODE_ENFORCE] = "enforce",
-	NULL,
-};
 const char *const drain_mode_names[] = {
 	[DRAIN_OFF] = "off",
 	[DRAIN_ASK] = "annotate-only",
@@ -323,6 +317,7 @@ static const struct jfield policy_fields[] = {
 	{ "startup", J_CUSTOM, 0, 0, .decode = decode_startup },
 	{ "release", J_CUSTOM, 0, 0, .decode = decode_release },
 	{ "drain", J_CUSTOM, 0, 0, .decode = decode_drain },
+	{ "jobs", J_CUSTOM, POLICY(jobs), 0, .decode = policy_jobs_decode },
 	{ "rules", J_CUSTOM, 0, 0, .decode = decode_rules },
 };
 
@@ -365,6 +360,7 @@ struct policy policy_init(void)
 		.drain_timeout_us = USEC_PER_HOUR,
 		.drain_scratch = true,
 		.drain_spares = 1,
+		.jobs = policy_jobs_init(),
 	};
 }
 

@@ -16,6 +16,7 @@
  *	release: {healthy_delay, passes, sticky_after, sticky_window}
  *	drain: {mode: off | annotate-only | evict-after-grace | evict-now, grace, timeout,
  *	        bare_pods, empty_dir, spares}
+ *	jobs: what a slow job leads to: policy_jobs.h
  *	rules: first match wins: [{name, match: {check, class, sku, severity, code},
  *	        floor: {ratio, k}, windows: {k, n}, action}]
  *
@@ -31,12 +32,13 @@
 
 #include "lib/base/macro.h"
 #include "lib/json/json.h"
+#include "lib/policy/policy_jobs.h"
+#include "lib/policy/policy_mode.h"
 
 struct err;
 
 enum { POLICY_RULES_MAX = 256 };
 
-enum policy_mode { MODE_OBSERVE, MODE_DRY_RUN, MODE_ENFORCE };
 enum policy_action {
 	ACTION_OBSERVE,
 	ACTION_ALERT,
@@ -54,7 +56,6 @@ enum drain_mode {
 };
 
 extern const char *const drain_mode_names[]; /* "off" "annotate-only" ... */
-extern const char *const policy_mode_names[];
 extern const char *const policy_action_names[];
 
 struct policy_rule {
@@ -103,6 +104,7 @@ struct policy {
 	uint64_t drain_spares; /* idle hosts of its kind for each that is evicted; 0: not looked at */
 	bool drain_bare;       /* what nothing would start again is evicted too */
 	bool drain_scratch;    /* what is in an emptyDir may be lost: nearly all training has one */
+	struct policy_jobs jobs;
 	struct policy_rule *rules;
 	size_t n_rules;
 };
