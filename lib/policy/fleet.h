@@ -273,6 +273,7 @@ int fleet_event(struct fleet *f, struct fleet_node *node, const struct fleet_cau
 		uint64_t now_us, struct life_change *ret, struct err *err);
 
 /* Does the check need two hosts, so that only a good partner tells whose fault it is? */
+bool fleet_is_pair_check(const char *check);
 bool finding_is_pair(const struct finding *finding);
 
 /*

@@ -165,17 +165,21 @@ int fleet_event(struct fleet *f, struct fleet_node *node, const struct fleet_cau
 	return 0;
 }
 
-/* Does a check need two hosts? */
-bool finding_is_pair(const struct finding *finding)
+bool fleet_is_pair_check(const char *check)
 {
 	static const char *const prefixes[] = { "rnic_pair.", "all_reduce.", "rnic.flapping" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		if (starts_with(finding->check, prefixes[i]))
+		if (starts_with(check, prefixes[i]))
 			return true;
 	}
 	return false;
+}
+
+bool finding_is_pair(const struct finding *finding)
+{
+	return fleet_is_pair_check(finding->check);
 }
 
 bool fleet_is_born_part(const struct finding *finding)

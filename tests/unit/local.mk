@@ -33,7 +33,7 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_decide_shared tests/unit/test_err tests/unit/test_exchange tests/unit/test_file \
 	tests/unit/test_gemm_ballot tests/unit/test_gemm_check tests/unit/test_gemm_rate tests/unit/test_gemm_verify \
 	tests/unit/test_gemm_vote tests/unit/test_glob tests/unit/test_gpu_state tests/unit/test_gpu_users \
-	tests/unit/test_history tests/unit/test_hold tests/unit/test_host_state_known tests/unit/test_host_state_pci \
+	tests/unit/test_history tests/unit/test_hold tests/unit/test_host_state_known tests/unit/test_host_state_pci tests/unit/test_job_judge \
 	tests/unit/test_json tests/unit/test_jval tests/unit/test_kernel_rules tests/unit/test_kmsg tests/unit/test_kv \
 	tests/unit/test_link_message tests/unit/test_link_watch tests/unit/test_link_words tests/unit/test_localise \
 	tests/unit/test_localise_mesh tests/unit/test_localise_small tests/unit/test_localise_strangers tests/unit/test_lock \
@@ -57,7 +57,7 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_sensitivity tests/unit/test_sensitivity_random tests/unit/test_sha256 tests/unit/test_show_run \
 	tests/unit/test_show_sensitivity tests/unit/test_sku tests/unit/test_sku_host tests/unit/test_sku_rows \
 	tests/unit/test_spool tests/unit/test_standing tests/unit/test_start tests/unit/test_startup tests/unit/test_state \
-	tests/unit/test_stats tests/unit/test_strbuf tests/unit/test_table tests/unit/test_term tests/unit/test_topology \
+	tests/unit/test_stats tests/unit/test_strbuf tests/unit/test_suspicion tests/unit/test_table tests/unit/test_term tests/unit/test_topology \
 	tests/unit/test_topology_draw tests/unit/test_topology_file tests/unit/test_topology_files \
 	tests/unit/test_topology_json tests/unit/test_topology_pci tests/unit/test_trace_line tests/unit/test_trace_reader \
 	tests/unit/test_trend tests/unit/test_try_child tests/unit/test_uplink tests/unit/test_utf8 tests/unit/test_verdict \
@@ -139,6 +139,8 @@ tests_unit_test_gpu_users_LDADD = libaccelcuda.a libaccel.a $(LDADD)
 tests_unit_test_history_LDADD = $(KEEP_LIBS) $(LDADD)
 tests_unit_test_hold_SOURCES = $(FLEET_WORLD) tests/unit/test_hold.c
 tests_unit_test_hold_LDADD = $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_job_judge_SOURCES = tests/unit/random.h tests/unit/test_job_judge.c
+tests_unit_test_job_judge_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_host_state_known_LDADD = $(HOST_STATE_TEST_LIBS)
 tests_unit_test_host_state_pci_LDADD = $(HOST_STATE_TEST_LIBS)
 tests_unit_test_link_message_LDADD = libassaydcore.a $(LDADD)
@@ -286,6 +288,8 @@ tests_unit_test_standing_SOURCES = tests/unit/reports.c tests/unit/reports.h tes
 tests_unit_test_standing_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_startup_SOURCES = tests/unit/test_startup.c
 tests_unit_test_startup_LDADD = $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_suspicion_SOURCES = tests/unit/random.h tests/unit/test_suspicion.c
+tests_unit_test_suspicion_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_stats_SOURCES = tests/unit/random.h tests/unit/test_stats.c
 tests_unit_test_stats_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_term_LDADD = $(LDADD) -lutil

@@ -194,66 +194,55 @@ static void what_is_out_of_range_is_watched(void)
 
 /* ---- the table as people read it ---------------------------------------------- */
 
-static void the_table_says_what_the_manual_says(void)
-{
-	static const struct {
-		struct blame_input in;
-		int action, incident;
-		bool again;
-	} rows[] = {
+static const struct {
+	struct blame_input in;
+	int action, incident;
+	bool again;
+} manual[] = {
 #define YES .counts = BLAME_K_OF_N, .identifiable = true
 #define ONE .counts = BLAME_ONE_WINDOW, .identifiable = true
-		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_FATAL }, BLAME_EVICT, 0, 0 },
-		{ { BLAME_JOB, YES, .evidence = EVIDENCE_BAD }, BLAME_OWNER, 0, 0 },
-		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_BAD }, BLAME_EVICT, 0, 0 },
-		{ { BLAME_LAUNCH, YES, .evidence = EVIDENCE_BAD }, BLAME_EVICT, 0, 0 },
-		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_BAD, .limit = LIMIT_COARSE },
-		  BLAME_PROBE,
-		  0,
-		  0 },
-		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_DIFFERS },
-		  BLAME_WATCH,
-		  BLAME_SET_UP,
-		  0 },
-		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_NONE, .ladder = LADDER_EXHAUSTED },
-		  BLAME_WATCH,
-		  BLAME_CANNOT_TELL,
-		  0 },
-		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_NONE }, BLAME_PROBE, 0, 0 },
-		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_OTHER }, BLAME_PROBE, 0, 0 },
-		{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_CLEAN }, BLAME_ACQUIT, 0, 0 },
-		{ { BLAME_LINK, YES, .evidence = EVIDENCE_BAD, .end = END_BAD }, BLAME_EVICT, 0, 0 },
-		{ { BLAME_LINK, YES, .evidence = EVIDENCE_BAD }, BLAME_PROBE, 0, 0 },
-		{ { BLAME_FABRIC, YES, .evidence = EVIDENCE_BAD, .end = END_BAD },
-		  BLAME_PROBE,
-		  0,
-		  0 },
-		{ { BLAME_FABRIC, YES, .evidence = EVIDENCE_DIFFERS }, BLAME_PROBE, 0, 0 },
-		{ { BLAME_FABRIC, YES, .evidence = EVIDENCE_CLEAN },
-		  BLAME_ACQUIT,
-		  BLAME_OF_DOMAIN,
-		  0 },
-		{ { BLAME_COMPUTE, ONE, .evidence = EVIDENCE_BAD }, BLAME_PROBE, 0, true },
-		{ { BLAME_COMPUTE, ONE, .evidence = EVIDENCE_NONE }, BLAME_WATCH, 0, 0 },
-		{ { BLAME_UNCLEAR, YES, .evidence = EVIDENCE_NONE, .slow = true },
-		  BLAME_OWNER,
-		  0,
-		  0 },
-		{ { BLAME_UNCLEAR, YES, .evidence = EVIDENCE_NONE }, BLAME_WATCH, 0, 0 },
-		{ { BLAME_COMPUTE, .counts = BLAME_K_OF_N, .evidence = EVIDENCE_BAD, .slow = true },
-		  BLAME_OWNER,
-		  0,
-		  0 },
-		{ { BLAME_NOTHING, ONE, .evidence = EVIDENCE_NONE }, BLAME_WATCH, 0, 0 },
-	};
+	{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_FATAL }, BLAME_EVICT, 0, 0 },
+	{ { BLAME_JOB, YES, .evidence = EVIDENCE_BAD }, BLAME_OWNER, 0, 0 },
+	{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_BAD }, BLAME_EVICT, 0, 0 },
+	{ { BLAME_LAUNCH, YES, .evidence = EVIDENCE_BAD }, BLAME_EVICT, 0, 0 },
+	{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_BAD, .limit = LIMIT_COARSE },
+	  BLAME_PROBE,
+	  0,
+	  0 },
+	{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_DIFFERS }, BLAME_WATCH, BLAME_SET_UP, 0 },
+	{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_NONE, .ladder = LADDER_EXHAUSTED },
+	  BLAME_WATCH,
+	  BLAME_CANNOT_TELL,
+	  0 },
+	{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_NONE }, BLAME_PROBE, 0, 0 },
+	{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_OTHER }, BLAME_PROBE, 0, 0 },
+	{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_CLEAN }, BLAME_ACQUIT, 0, 0 },
+	{ { BLAME_LINK, YES, .evidence = EVIDENCE_BAD, .end = END_BAD }, BLAME_EVICT, 0, 0 },
+	{ { BLAME_LINK, YES, .evidence = EVIDENCE_BAD }, BLAME_PROBE, 0, 0 },
+	{ { BLAME_FABRIC, YES, .evidence = EVIDENCE_BAD, .end = END_BAD }, BLAME_PROBE, 0, 0 },
+	{ { BLAME_FABRIC, YES, .evidence = EVIDENCE_DIFFERS }, BLAME_PROBE, 0, 0 },
+	{ { BLAME_FABRIC, YES, .evidence = EVIDENCE_CLEAN }, BLAME_ACQUIT, BLAME_OF_DOMAIN, 0 },
+	{ { BLAME_COMPUTE, ONE, .evidence = EVIDENCE_BAD }, BLAME_PROBE, 0, true },
+	{ { BLAME_COMPUTE, ONE, .evidence = EVIDENCE_NONE }, BLAME_WATCH, 0, 0 },
+	{ { BLAME_UNCLEAR, YES, .evidence = EVIDENCE_NONE, .slow = true }, BLAME_OWNER, 0, 0 },
+	{ { BLAME_UNCLEAR, YES, .evidence = EVIDENCE_NONE }, BLAME_WATCH, 0, 0 },
+	{ { BLAME_COMPUTE, .counts = BLAME_K_OF_N, .evidence = EVIDENCE_BAD, .slow = true },
+	  BLAME_OWNER,
+	  0,
+	  0 },
+	{ { BLAME_NOTHING, ONE, .evidence = EVIDENCE_NONE }, BLAME_WATCH, 0, 0 },
+};
+
+static void the_table_says_what_the_manual_says(void)
+{
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct blame_decision d = blame_decide(&rows[i].in);
+	for (i = 0; i < ARRAY_SIZE(manual); i++) {
+		const struct blame_decision d = blame_decide(&manual[i].in);
 
-		CHECK_STR(blame_action_names[d.action], blame_action_names[rows[i].action]);
-		CHECK_EQ(d.incident, rows[i].incident);
-		CHECK_EQ(d.again, rows[i].again);
+		CHECK_STR(blame_action_names[d.action], blame_action_names[manual[i].action]);
+		CHECK_EQ(d.incident, manual[i].incident);
+		CHECK_EQ(d.again, manual[i].again);
 	}
 }
 

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/policy/job_judge.h"
+
+#include <stdlib.h>
+
+#include "lib/base/xalloc.h"
+#include "lib/policy/fleet.h"
+
+/* What the functions of this file share. */
+struct judging {
+	const struct policy *policy;
+	const struct job_judge_input *in;
+	uint64_t now_us;
+	struct job_judge_result *ret;
+	uint64_t tested; /* hosts of the job that are tested, or will be by this answer */
+	bool begun;	 /* a ladder of the job is under way: no new investigation */
+};
+
+void job_judge_release(struct job_judge_result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->n; i++)
+		free(result->items[i].sentence);
+	free(result->items);
+	free(result->sentence);
+	*result = (struct job_judge_result){ 0 };
+}
+
+/* ---- evidence ----------------------------------------------------------------- */
+
+/* Those of a run of failures that count: after `since_us`, and so far apart. */
+static unsigned count_apart(const struct job_judge_failure *f, uint64_t since_us, uint64_t apart_us)
+{
+	size_t i = f->n_failed > JOB_JUDGE_TIMES_MAX ? f->n_failed - JOB_JUDGE_TIMES_MAX : 0;
+	uint64_t last_us = 0;
+	unsigned n = 0;
+
+	for (; i < f->n_failed; i++) {
+		const uint64_t at_us = f->failed_us[i];
+
+		if (at_us < since_us || (n > 0 && (at_us < last_us || at_us - last_us < apart_us)))
+			continue;
+		last_us = at_us;
+		n++;
+	}
+	return n;
+}
+
+static bool is_measured_well(const struct job_judge_failure *f)
+{
+	return f->same_boot && f->idle && f->reference && f->n_failed > 0;
+}
+
+/* Does it show that the host is what the suspect says? */
+static bool is_proof(const struct judging *j, const struct suspicion_found *suspect,
+		     const struct job_judge_host *host, const struct job_judge_failure *f)
+{
+	const uint64_t seen_us = f->failed_us[f->n_failed - 1];
+
+	if (fleet_is_pair_check(f->check) && !f->partner_good)
+		return false;
+	if (suspect->counts != BLAME_K_OF_N)
+		return seen_us + BLAME_BEFORE_US >= suspect->from_us;
+	return host->suspected_us > 0 && f->ordered_us >= host->suspected_us &&
+	       count_apart(f, f->ordered_us, j->policy->jobs.retest_spacing_us) >=
+		       j->policy->retest_times;
+}
+
+/* The worst there is. `ret_check` becomes the check that says so, or NULL. */
+static int evidence_of(const struct judging *j, const struct suspicion_found *suspect,
+		       const struct job_judge_host *host, const char **ret_check)
+{
+	const size_t n = MIN(host->n_failures, (size_t)JOB_JUDGE_FAILURES_MAX);
+	bool failed = false;
+	size_t i;
+
+	*ret_check = NULL;
+	if (host->fatal)
+		return EVIDENCE_FATAL;
+	for (i = 0; i < n; i++) {
+		const struct job_judge_failure *f = &host->failures[i];
+
+		if (!is_measured_well(f))
+			continue;
+		failed = true;
+		if (!blame_shows(suspect->class, f->check)) {
+			*ret_check = *ret_check ? *ret_check : f->check;
+			continue;
+		}
+		if (is_proof(j, suspect, host, f)) {
+			*ret_check = f->check;
+			return EVIDENCE_BAD;
+		}
+	}
+	if (*ret_check)
+		return EVIDENCE_OTHER;
+	if (host->differs)
+		return EVIDENCE_DIFFERS;
+	return host->clean[suspect->class] && !failed ? EVIDENCE_CLEAN : EVIDENCE_NONE;
+}
+
+static int limit_of(const struct suspicion_found *suspect, const struct job_judge_host *host)
+{
+	if (host->booted)
+		return LIMIT_BOOTED;
+	return suspect->coarse ? LIMIT_COARSE : LIMIT_NONE;
+}
+
+/* ---- how far tests go --------------------------------------------------------- */
+
+/* Why it is not tested now, or NULL. */
+static const char *why_not_tested(const struct judging *j, const struct job_judge_host *host)
+{
+	const struct policy_jobs *jobs = &j->policy->jobs;
+
+	if (!host->idle && jobs->busy == BUSY_NEVER)
+		return "it runs jobs, and jobs.busy never tests such a host";
+	if (!j->begun && j->in->investigations >= jobs->investigations)
+		return "the job was looked into as often as jobs.ladder.investigations lets it";
+	if (j->tested >= jobs->ladder_hosts)
+		return "it waits: as many hosts of the job are tested as jobs.ladder.hosts lets";
+	if (j->in->under_way + j->tested >= jobs->at_once)
+		return "it waits: as many hosts are tested as jobs.ladder.at_once lets";
+	return NULL;
+}
+
+/* Is it among the tested by an item before this one, or was it before? */
+static bool is_tested(const struct judging *j, const struct job_judge_host *host)
+{
+	size_t i;
+	int class;
+
+	for (class = 0; class < BLAME_CLASSES; class ++) {
+		if (host->ladders[class] == LADDER_RUNNING)
+			return true;
+	}
+	for (i = 0; i < j->ret->n; i++) {
+		if (j->ret->items[i].host == host && j->ret->items[i].action == BLAME_PROBE)
+			return true;
+	}
+	return false;
+}
+
+/* Returns why, or NULL when the probe stands. */
+static const char *allow_probe(struct judging *j, struct job_judge_item *item)
+{
+	const char *why;
+
+	item->waits = !item->host->idle;
+	if (is_tested(j, item->host))
+		return NULL;
+	why = why_not_tested(j, item->host);
+	if (!why) {
+		j->tested++;
+		j->begun = true;
+		return NULL;
+	}
+	item->action = BLAME_WATCH;
+	item->again = item->waits = false;
+	return why;
+}
+
+/* ---- one host ----------------------------------------------------------------- */
+
+static char *sentence_of(const struct judging *j, const struct job_judge_item *item,
+			 const char *reason)
+{
+	const struct suspicion_found *s = item->suspect;
+
+	return xasprintf("%s: %u of %u window%s of %s blame it (%s, share %.2f); %s%s%s",
+			 item->host->name, s->hits, s->of, s->of == 1 ? "" : "s", j->in->job,
+			 blame_class_names[s->class], s->share, reason, item->check ? ": " : "",
+			 item->check ? item->check : "");
+}
+
+static bool is_acquitted(const struct judging *j, const struct job_judge_host *host)
+{
+	return host->acquitted_us > 0 && j->now_us < host->acquitted_us + j->policy->jobs.acquit_us;
+}
+
+static void judge_host(struct judging *j, const struct suspicion_found *suspect,
+		       const struct job_judge_host *host)
+{
+	struct job_judge_item *item = &j->ret->items[j->ret->n];
+	struct blame_input in = { .class = suspect->class,
+				  .counts = suspect->counts,
+				  .ladder = host->ladders[suspect->class],
+				  .end = host->end,
+				  .limit = limit_of(suspect, host),
+				  .slow = j->in->slowdown >= BLAME_SLOW,
+				  .identifiable = suspect->identifiable };
+	struct blame_decision d;
+	const char *why = NULL;
+
+	*item = (struct job_judge_item){ .suspect = suspect, .host = host, .limit = in.limit };
+	item->evidence = in.evidence = evidence_of(j, suspect, host, &item->check);
+	d = blame_decide(&in);
+	item->action = d.action;
+	item->incident = d.incident;
+	item->again = d.again;
+	/* What is found on it by itself stands whatever the job was told. */
+	if (is_acquitted(j, host) && item->evidence != EVIDENCE_FATAL) {
+		item->action = BLAME_WATCH;
+		item->incident = BLAME_QUIET;
+		item->again = false;
+		why = "its tests acquitted it of this job, and that holds still";
+	} else if (item->action == BLAME_PROBE) {
+		why = allow_probe(j, item);
+	}
+	item->effect = j->ret->mode == MODE_ENFORCE &&
+		       (item->action == BLAME_PROBE || item->action == BLAME_EVICT);
+	if (item->action == BLAME_EVICT && item->evidence == EVIDENCE_BAD)
+		item->blame =
+			(struct blame){ .class = suspect->class,
+					.since_us = suspect->from_us,
+					.until_us = suspect->until_us + j->policy->jobs.fresh_us };
+	item->sentence = sentence_of(j, item, why ? why : d.reason);
+	j->ret->n++;
+}
+
+/* ---- the job ------------------------------------------------------------------ */
+
+static int by_name(const void *key, const void *item)
+{
+	return strcmp(key, ((const struct job_judge_host *)item)->name);
+}
+
+static const struct job_judge_host *find_host(const struct job_judge_input *in, const char *name)
+{
+	if (in->n_hosts == 0)
+		return NULL;
+	return bsearch(name, in->hosts, in->n_hosts, sizeof(*in->hosts), by_name);
+}
+
+static void judge_suspect(struct judging *j, const struct suspicion_found *suspect)
+{
+	size_t i;
+
+	for (i = 0; i < suspect->n_hosts; i++) {
+		const struct job_judge_host *host = find_host(j->in, suspect->hosts[i]);
+
+		if (host && host->placed)
+			judge_host(j, suspect, host);
+		else
+			j->ret->strangers++;
+	}
+}
+
+static void count_tested(struct judging *j)
+{
+	size_t i;
+
+	for (i = 0; i < j->in->n_hosts; i++)
+		j->tested += is_tested(j, &j->in->hosts[i]);
+	j->begun = j->tested > 0;
+}
+
+/* What the class of the newest window asks for when no host is looked at. */
+static struct blame_decision decide_job(const struct job_judge_input *in)
+{
+	const struct blame_input input = { .class = in->class,
+					   .counts = BLAME_NO_WINDOW,
+					   .evidence = EVIDENCE_NONE,
+					   .slow = in->slowdown >= BLAME_SLOW,
+					   .identifiable = true };
+
+	return blame_decide(&input);
+}
+
+/* The hardest of the hosts says it, the first of equals; an owner is told before a host is watched. */
+static void sum_up(struct judging *j)
+{
+	struct job_judge_result *ret = j->ret;
+	const struct job_judge_item *hardest = ret->n > 0 ? &ret->items[0] : NULL;
+	size_t i;
+
+	for (i = 1; i < ret->n; i++) {
+		if (ret->items[i].action > hardest->action)
+			hardest = &ret->items[i];
+	}
+	ret->job = decide_job(j->in);
+	if (hardest && (ret->job.action != BLAME_OWNER || hardest->action >= BLAME_OWNER)) {
+		ret->action = hardest->action;
+		ret->sentence = xstrdup(hardest->sentence);
+		return;
+	}
+	ret->action = ret->job.action;
+	ret->sentence = xasprintf("%s: %s", j->in->job, ret->job.reason);
+}
+
+void job_judge(const struct policy *policy, const struct job_judge_input *in, uint64_t now_us,
+	       struct job_judge_result *ret)
+{
+	struct judging j = { .policy = policy, .in = in, .now_us = now_us, .ret = ret };
+	size_t i, room = 0;
+
+	*ret = (struct job_judge_result){ .mode = policy_jobs_mode(&policy->jobs, policy->mode) };
+	for (i = 0; i < in->suspects->n; i++)
+		room += in->suspects->items[i].n_hosts;
+	if (room > 0)
+		ret->items = xcalloc(room, sizeof(*ret->items));
+	count_tested(&j);
+	for (i = 0; i < in->suspects->n; i++)
+		judge_suspect(&j, &in->suspects->items[i]);
+	sum_up(&j);
+}

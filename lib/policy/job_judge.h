@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From whom the windows of a job blame, and what is known of these hosts, to what is to be done
+ * with each. Pure; the caller fills in the facts and carries out the answer, in which it only
+ * asks: for tests of the job's own hosts, and for an eviction that policy_decide() alone grants.
+ *
+ *  - a claim about a host where the job does not run for sure is ignored and counted: whoever
+ *    sends traces of a job can at most have its own hosts tested;
+ *  - a failed test shows a suspect to be bad when its check fits the class (blame_shows()), and it
+ *    was ordered after the host became suspect, in the boot that is suspected, on an idle host,
+ *    against a reference, and of a pair with a partner that is known to be good; and again
+ *    retest.times in a row jobs.retest_spacing apart. Of a host that one window blames
+ *    any such failure since BLAME_BEFORE_US before that window asks for one more;
+ *  - what was found before the host booted is no evidence, and a suspect that has booted since is
+ *    tested and never evicted for it;
+ *  - at most jobs.ladder.hosts of a job are tested at once, at_once of all jobs, and a job is
+ *    looked into jobs.ladder.investigations times;
+ *  - the order of suspects, hosts and windows changes nothing.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+#include "lib/policy/blame.h"
+#include "lib/policy/policy.h"
+#include "lib/policy/suspicion.h"
+
+enum {
+	JOB_JUDGE_TIMES_MAX = 16,    /* failures of one check that are looked at, the newest */
+	JOB_JUDGE_FAILURES_MAX = 64, /* checks of a host that failed, likewise the first */
+};
+
+/* One check of a host that failed, since it passed last. Borrowed. */
+struct job_judge_failure {
+	const char *check;
+	const uint64_t *failed_us; /* when, the oldest first */
+	size_t n_failed;
+	uint64_t ordered_us; /* the first of them was ordered; 0: nobody ordered it */
+	bool same_boot;	     /* in the boot that the host has now */
+	bool idle;	     /* nothing else ran: what is busy is no evidence */
+	bool reference;	     /* held against parts of equal parameters */
+	bool partner_good;   /* of a pair: the partner is known to be good */
+};
+
+/* What is known of one host. Borrowed. */
+struct job_judge_host {
+	const char *name;
+	bool placed;	       /* the job runs on it, by one sure placement, all the time */
+	bool booted;	       /* since the windows that blame it */
+	bool fatal;	       /* it has a fatal finding */
+	bool differs;	       /* it is set up otherwise than its like */
+	bool idle;	       /* no job runs on it now */
+	uint64_t suspected_us; /* K of N blame it since then; 0: they do not */
+	uint64_t acquitted_us; /* this job's suspicion was dropped then; 0: never */
+	int end;	       /* enum blame_end */
+	/* By enum blame_class. */
+	int ladders[BLAME_CLASSES]; /* enum blame_ladder */
+	/* Every rung that can show the class was measured in this boot: idle, all GPUs, against a
+	 * reference, and it was good. */
+	bool clean[BLAME_CLASSES];
+	const struct job_judge_failure *failures;
+	size_t n_failures;
+};
+
+struct job_judge_input {
+	const char *job;		       /* how people call it */
+	int class;			       /* enum blame_class, of its newest window */
+	double slowdown;		       /* of that window; 1: none */
+	const struct suspicion_list *suspects; /* suspicion_read() */
+	const struct job_judge_host *hosts;    /* ascending by name */
+	size_t n_hosts;
+	uint64_t investigations; /* of the job, begun within ladder.investigations.per */
+	uint64_t under_way;	 /* hosts that are tested for other jobs now */
+};
+
+/* What is to be done with one host of one suspect. */
+struct job_judge_item {
+	const struct suspicion_found *suspect; /* of the input */
+	const struct job_judge_host *host;     /* of the input */
+	int evidence;			       /* enum blame_evidence */
+	int limit;			       /* enum blame_limit */
+	int action;			       /* enum blame_action */
+	int incident;			       /* enum blame_incident */
+	bool again;			       /* BLAME_PROBE: `check` alone */
+	bool waits;			       /* BLAME_PROBE: not before it is idle */
+	bool effect;			       /* do it: mode enforce; else only tell it */
+	const char *check;		       /* that failed, of the input; or NULL */
+	/* BLAME_EVICT: the blame of the node (fleet_set_blame()). Its job is the input's. */
+	struct blame blame;
+	char *sentence; /* that names the host, the job and why */
+};
+
+struct job_judge_result {
+	int mode; /* enum policy_mode: what holds */
+	struct job_judge_item *items;
+	size_t n;
+	struct blame_decision job; /* of the job itself: BLAME_OWNER or BLAME_WATCH */
+	int action;		   /* the hardest of all: enum blame_action */
+	char *sentence;		   /* of the hardest */
+	size_t strangers;	   /* claims about hosts where the job does not run: ignored */
+};
+
+/* `policy->mode` is the effective one. Release `ret` afterwards; it borrows from the input. */
+void job_judge(const struct policy *policy, const struct job_judge_input *in, uint64_t now_us,
+	       struct job_judge_result *ret);
+
+void job_judge_release(struct job_judge_result *result);

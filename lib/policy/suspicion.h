@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * K of N over the windows of one run of a job: whom do enough of them blame? Pure memory without a
+ * clock; the caller owns it.
+ *
+ * Model. A window is what one trace of the run says: when it was, how long, and which sets of hosts
+ * it blames (a set is one suspect: a host, both ends of a link, the hosts of one tensor-parallel
+ * group). Every synchronous job has a slowest host, so one window proves nothing; and two traces
+ * of the same minutes are one. So of the windows that are long enough, from the newest on, those
+ * count that are disjoint and begin `apart` from each other, the last N of them. A suspect is
+ * the same in two windows when its hosts and its class are.
+ *
+ * Invariants: the answer depends on the set of windows alone, not on the order in which they came,
+ * nor on the order of suspects in a window or of hosts in a suspect; more windows than
+ * SUSPICION_WINDOWS_MAX drop the oldest. A window that is rejected or failed is none: it neither
+ * blames nor clears.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+#include "lib/policy/policy_jobs.h"
+#include "lib/policy/windows.h"
+
+struct err;
+
+enum {
+	SUSPICION_WINDOWS_MAX = 128, /* of a run; at one a minute two hours */
+	SUSPICION_SUSPECTS_MAX = 3,  /* of a window */
+	SUSPICION_HOSTS_MAX = 64,    /* of a suspect: more are no suspect but the job */
+	SUSPICION_NAME_MAX = 253,    /* bytes of a host's name */
+	SUSPICION_LIST_MAX = POLICY_JOBS_WINDOWS_MAX * SUSPICION_SUSPECTS_MAX,
+};
+
+/* A set of hosts as a window blames it. */
+struct suspicion_suspect {
+	const char *const *hosts; /* borrowed, in any order */
+	size_t n_hosts;
+	int class;	   /* enum blame_class; of those that may accuse */
+	bool counts;	   /* it passed the tests of one window; others are not kept */
+	bool identifiable; /* another host does the same work */
+	double share;	   /* of the slowdown; finite */
+};
+
+struct suspicion_window {
+	int64_t id;		    /* of the window; no two are equal */
+	uint64_t from_us, until_us; /* from_us < until_us, by the caller's clock */
+	uint64_t steps;
+	bool coarse; /* the caller does not know when it was: by when it came */
+	const struct suspicion_suspect *suspects; /* borrowed */
+	size_t n_suspects;
+};
+
+struct suspicion_kept;
+
+/* The windows of one run. Zero it before its first use. */
+struct suspicion {
+	struct suspicion_kept **windows; /* by (from_us, id), the oldest first */
+	size_t n;
+};
+
+void suspicion_release(struct suspicion *s);
+
+/*
+ * One more window. -EEXIST when its id is there (nothing changes), -EINVAL with a sentence when it
+ * is none: it ends before it begins, has too many suspects or hosts, a host without a name or twice
+ * in a suspect, a suspect twice, a class that accuses nobody, a share that is no number.
+ */
+int suspicion_add(struct suspicion *s, const struct suspicion_window *window, struct err *err);
+
+/* What the windows say of one set of hosts. Borrowed from the struct suspicion. */
+struct suspicion_found {
+	const char *const *hosts; /* ascending */
+	size_t n_hosts;
+	int class;
+	int counts;		    /* enum blame_counts; as of now */
+	unsigned hits, of;	    /* of the last N that count */
+	struct windows windows;	    /* which: bit 0 is the newest */
+	bool coarse;		    /* without the windows without ages it is not reached */
+	bool identifiable;	    /* in each of its windows */
+	double share;		    /* in the newest of them */
+	uint64_t from_us, until_us; /* the oldest of them began, the newest ended */
+};
+
+struct suspicion_list {
+	struct suspicion_found items[SUSPICION_LIST_MAX]; /* most hits, then share, then name */
+	size_t n;
+	unsigned of; /* windows that count, at most windows.n */
+};
+
+/*
+ * Whom the last N windows blame. A suspect whose newest window ended longer than `fresh` ago is
+ * not listed: it has lapsed. Good until the next suspicion_add().
+ */
+void suspicion_read(const struct suspicion *s, const struct policy_jobs *jobs, uint64_t now_us,
+		    struct suspicion_list *ret);

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/policy/suspicion.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "lib/base/err.h"
+#include "lib/policy/blame.h"
+#include "tests/unit/random.h"
+#include "tests/unit/test.h"
+
+#define T0 (1000 * USEC_PER_DAY)
+
+/* One suspect as text: hosts with blanks between them. */
+struct says {
+	unsigned minute, minutes; /* since T0 */
+	const char *who[SUSPICION_SUSPECTS_MAX];
+	int class;
+	bool coarse;
+	unsigned steps;
+	bool not_identifiable, does_not_count;
+};
+
+enum { HOSTS = 8, TEXT = 64 };
+
+/* Adds the window; its id is its minute, so two of one minute differ by their place in `shift`. */
+static int add(struct suspicion *s, const struct says *says, unsigned shift, struct err *err)
+{
+	char text[SUSPICION_SUSPECTS_MAX][TEXT];
+	const char *hosts[SUSPICION_SUSPECTS_MAX][HOSTS];
+	struct suspicion_suspect suspects[SUSPICION_SUSPECTS_MAX];
+	struct suspicion_window w = { .id = says->minute,
+				      .from_us = T0 + says->minute * USEC_PER_MIN,
+				      .until_us = T0 + (says->minute + says->minutes) * USEC_PER_MIN,
+				      .steps = says->steps ? says->steps : 64,
+				      .coarse = says->coarse,
+				      .suspects = suspects };
+	size_t i;
+
+	for (i = 0; i < SUSPICION_SUSPECTS_MAX; i++) {
+		/* In another order with each shift. */
+		const char *who = says->who[(i + shift) % SUSPICION_SUSPECTS_MAX];
+		struct suspicion_suspect *one = &suspects[w.n_suspects];
+		char *save = NULL, *word;
+
+		if (!who)
+			continue;
+		*one = (struct suspicion_suspect){ .hosts = hosts[w.n_suspects],
+						   .class =
+							   says->class ? says->class : BLAME_COMPUTE,
+						   .counts = !says->does_not_count,
+						   .identifiable = !says->not_identifiable,
+						   .share = 0.8 };
+		(void)snprintf(text[w.n_suspects], TEXT, "%s", who);
+		for (word = strtok_r(text[w.n_suspects], " ", &save); word;
+		     word = strtok_r(NULL, " ", &save))
+			hosts[w.n_suspects][one->n_hosts++] = word;
+		w.n_suspects++;
+	}
+	return suspicion_add(s, &w, err);
+}
+
+/* What is found as text: "a b:2/3 c:1/3", those that are reached with a '!', coarse with a '~'. */
+static void found_at(const struct suspicion *s, unsigned minute, char ret[static 256])
+{
+	const struct policy_jobs jobs = policy_jobs_init();
+	struct suspicion_list list;
+	size_t i, j, at = 0;
+
+	suspicion_read(s, &jobs, T0 + minute * USEC_PER_MIN, &list);
+	ret[0] = '\0';
+	for (i = 0; i < list.n; i++) {
+		const struct suspicion_found *f = &list.items[i];
+
+		for (j = 0; j < f->n_hosts; j++)
+			at += (size_t)snprintf(ret + at, 256 - at, "%s%s", i || j ? " " : "",
+					       f->hosts[j]);
+		at += (size_t)snprintf(ret + at, 256 - at, ":%u/%u%s%s%s", f->hits, f->of,
+				       f->counts == BLAME_K_OF_N ? "!" : "", f->coarse ? "~" : "",
+				       f->identifiable ? "" : "?");
+		CHECK_EQ(windows_bad(&f->windows, WINDOWS_MAX), f->hits);
+		CHECK(f->from_us < f->until_us);
+	}
+}
+
+static const struct {
+	const char *what;
+	struct says windows[5];
+	unsigned now;
+	const char *found;
+} counted[] = {
+	{ "one window", { { 0, 4, { "a" } } }, 4, "a:1/1" },
+	{ "two", { { 0, 4, { "a" } }, { 5, 4, { "a" } } }, 9, "a:2/2!" },
+	{ "two of three",
+	  { { 0, 4, { "a" } }, { 5, 4, { NULL } }, { 10, 4, { "a" } } },
+	  14,
+	  "a:2/3!" },
+	{ "two of the last three",
+	  { { 0, 4, { "a" } }, { 5, 4, { NULL } }, { 10, 4, { NULL } }, { 15, 4, { "a" } } },
+	  19,
+	  "a:1/3" },
+	{ "not the same host", { { 0, 4, { "a" } }, { 5, 4, { "b" } } }, 9, "a:1/2 b:1/2" },
+	{ "not the same set", { { 0, 4, { "a b" } }, { 5, 4, { "a" } } }, 9, "a:1/2 a b:1/2" },
+	{ "a set in another order", { { 0, 4, { "a b" } }, { 5, 4, { "b a" } } }, 9, "a b:2/2!" },
+	{ "not the same class",
+	  { { 0, 4, { "a" }, BLAME_LINK }, { 5, 4, { "a" }, BLAME_COMPUTE } },
+	  9,
+	  "a:1/2 a:1/2" },
+	{ "two beside each other", { { 0, 4, { "a", "b" } }, { 5, 4, { "b" } } }, 9, "b:2/2! a:1/2" },
+	{ "they begin too close", { { 0, 4, { "a" } }, { 4, 4, { "a" } } }, 9, "a:1/1" },
+	{ "they overlap", { { 0, 6, { "a" } }, { 5, 6, { "a" } } }, 11, "a:1/1" },
+	{ "one between two does not count",
+	  { { 0, 4, { "a" } }, { 3, 4, { NULL } }, { 7, 4, { "a" } } },
+	  11,
+	  "a:2/2!" },
+	{ "too few steps", { { 0, 4, { "a" } }, { 5, 4, { "a" }, 0, false, 9 } }, 9, "a:1/1" },
+	{ "just enough steps", { { 0, 4, { "a" } }, { 5, 4, { "a" }, 0, false, 10 } }, 9, "a:2/2!" },
+	{ "it does not count in itself",
+	  { { 0, 4, { "a" } }, { 5, 4, { "a" }, .does_not_count = true } },
+	  9,
+	  "a:1/2" },
+	{ "still fresh", { { 0, 4, { "a" } }, { 5, 5, { "a" } } }, 40, "a:2/2!" },
+	{ "not fresh any more", { { 0, 4, { "a" } }, { 5, 5, { "a" } } }, 41, "" },
+	{ "coarse with one that is not",
+	  { { 0, 4, { "a" }, 0, true }, { 5, 4, { "a" } } },
+	  9,
+	  "a:2/2!~" },
+	{ "coarse beside two that are not",
+	  { { 0, 4, { "a" } }, { 5, 4, { "a" } }, { 10, 4, { "a" }, 0, true } },
+	  14,
+	  "a:3/3!" },
+	{ "not identifiable once",
+	  { { 0, 4, { "a" }, .not_identifiable = true }, { 5, 4, { "a" } } },
+	  9,
+	  "a:2/2!?" },
+};
+
+static void k_of_n_windows_make_a_suspect(void)
+{
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(counted); i++) {
+		struct suspicion s = { 0 };
+		struct err err = ERR_INIT;
+		char found[256];
+
+		for (k = 0; k < ARRAY_SIZE(counted[i].windows) && counted[i].windows[k].minutes; k++)
+			CHECK_EQ(add(&s, &counted[i].windows[k], 0, &err), 0);
+		found_at(&s, counted[i].now, found);
+		CHECK_STR(found, counted[i].found);
+		suspicion_release(&s);
+	}
+}
+
+/* As many as a run may have and more, of any length, some at one time. */
+static void any_order_gives_the_same(void)
+{
+	static const char *const sets[] = { "a", "b", "c d", "d c", "a b c", NULL, NULL, NULL };
+	struct random random = random_seeded(7);
+	size_t round, n_found = 0;
+
+	for (round = 0; round < test_times(1000, 1000); round++) {
+		struct says windows[SUSPICION_WINDOWS_MAX + 20];
+		const size_t n = 1 + random_below(&random, ARRAY_SIZE(windows));
+		unsigned now = 0;
+		struct suspicion a = { 0 }, b = { 0 };
+		char one[256], two[256];
+		size_t i;
+
+		for (i = 0; i < n; i++) {
+			windows[i] =
+				(struct says){ .minute =
+						       (unsigned)(4 * i + random_below(&random, 4)),
+					       .minutes = 1 + (unsigned)random_below(&random, 9),
+					       .coarse = random_below(&random, 4) == 0 };
+			windows[i].who[0] = sets[random_below(&random, ARRAY_SIZE(sets))];
+			windows[i].who[1] = random_below(&random, 4) ? NULL : "e";
+			now = MAX(now, windows[i].minute + windows[i].minutes);
+			CHECK_EQ(add(&a, &windows[i], 0, NULL), 0);
+		}
+		for (i = n; i > 1; i--) {
+			const size_t other = random_below(&random, i);
+			const struct says kept = windows[i - 1];
+
+			windows[i - 1] = windows[other];
+			windows[other] = kept;
+		}
+		for (i = 0; i < n; i++)
+			CHECK_EQ(add(&b, &windows[i], (unsigned)random_below(&random, 3), NULL), 0);
+		CHECK(a.n <= SUSPICION_WINDOWS_MAX);
+		found_at(&a, now, one);
+		found_at(&b, now, two);
+		CHECK_STR(one, two);
+		n_found += strchr(one, '!') != NULL;
+		suspicion_release(&a);
+		suspicion_release(&b);
+	}
+	CHECK(n_found > 100);
+	CHECK(n_found < 1000);
+}
+
+static void a_window_is_taken_once(void)
+{
+	static const struct says window = { 0, 4, { "a" } };
+	struct suspicion s = { 0 };
+	struct err err = ERR_INIT;
+	char found[256];
+
+	CHECK_EQ(add(&s, &window, 0, &err), 0);
+	CHECK_EQ(add(&s, &window, 0, &err), -EEXIST);
+	CHECK_STR(err.msg, "window 0 is there");
+	found_at(&s, 4, found);
+	CHECK_STR(found, "a:1/1");
+	suspicion_release(&s);
+}
+
+static void only_the_newest_are_kept(void)
+{
+	struct suspicion s = { 0 };
+	unsigned i;
+
+	for (i = 0; i < 10 * SUSPICION_WINDOWS_MAX; i++) {
+		const struct says window = { i, 1, { "a" } };
+
+		CHECK_EQ(add(&s, &window, 0, NULL), 0);
+	}
+	CHECK_EQ(s.n, SUSPICION_WINDOWS_MAX);
+	/* One that is older than all of them is taken and is gone at once. */
+	CHECK_EQ(add(&s, &(struct says){ 1, 1, { "a" } }, 0, NULL), 0);
+	CHECK_EQ(s.n, SUSPICION_WINDOWS_MAX);
+	suspicion_release(&s);
+}
+
+static void what_is_no_window_is_refused(void)
+{
+	static char long_name[SUSPICION_NAME_MAX + 2];
+	static const char *many[SUSPICION_HOSTS_MAX + 1];
+	static const char *const one[] = { "a" }, *const twice[] = { "a", "b", "a" };
+	static const char *const empty[] = { "" }, *const absent[] = { NULL },
+				 *const too_long[] = { long_name };
+	const struct {
+		const char *const *hosts;
+		size_t n_hosts;
+		int class;
+		double share;
+		size_t n_suspects;
+		uint64_t until_us;
+		const char *message;
+	} rows[] = {
+		{ one, 1, BLAME_COMPUTE, 0.5, 1, T0, "window 3 ends before it begins" },
+		{ one, 1, BLAME_COMPUTE, 0.5, 4, T0 + 1, "window 3: 4 suspects, more than 3" },
+		{ one, 0, BLAME_COMPUTE, 0.5, 1, T0 + 1, "a suspect of 0 hosts: want 1 to 64" },
+		{ many, 65, BLAME_COMPUTE, 0.5, 1, T0 + 1, "a suspect of 65 hosts: want 1 to 64" },
+		{ one, 1, BLAME_JOB, 0.5, 1, T0 + 1, "a class that accuses nobody" },
+		{ one, 1, BLAME_UNCLEAR, 0.5, 1, T0 + 1, "a class that accuses nobody" },
+		{ one, 1, -1, 0.5, 1, T0 + 1, "a class that accuses nobody" },
+		{ one, 1, BLAME_LINK, NAN, 1, T0 + 1, "a share that is no number" },
+		{ twice, 3, BLAME_LINK, 0.5, 1, T0 + 1, "host 'a' twice in a suspect" },
+		{ one, 1, BLAME_LINK, 0.5, 2, T0 + 1, "window 3: a suspect twice: 'a'" },
+		{ empty, 1, BLAME_LINK, 0.5, 1, T0 + 1, "a host without a name" },
+		{ absent, 1, BLAME_LINK, 0.5, 1, T0 + 1, "a host without a name" },
+		{ too_long, 1, BLAME_LINK, 0.5, 1, T0 + 1, "or one longer than 253 bytes" },
+	};
+	size_t i, k;
+
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	for (i = 0; i < ARRAY_SIZE(many); i++)
+		many[i] = "a";
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct suspicion_suspect suspects[4];
+		struct suspicion s = { 0 };
+		struct err err = ERR_INIT;
+
+		for (k = 0; k < ARRAY_SIZE(suspects); k++)
+			suspects[k] = (struct suspicion_suspect){ .hosts = rows[i].hosts,
+								  .n_hosts = rows[i].n_hosts,
+								  .class = rows[i].class,
+								  .counts = true,
+								  .share = rows[i].share };
+		CHECK_EQ(suspicion_add(
+				 &s,
+				 &(struct suspicion_window){ .id = 3,
+							     .from_us = T0,
+							     .until_us = rows[i].until_us,
+							     .steps = 64,
+							     .suspects = suspects,
+							     .n_suspects = rows[i].n_suspects },
+				 &err),
+			 -EINVAL);
+		CHECK_HAS(err.msg, rows[i].message);
+		CHECK_EQ(s.n, 0);
+		suspicion_release(&s);
+	}
+}
+
+/* The policy's numbers are the ones that count. */
+static void the_policy_says_how_many_and_how_far_apart(void)
+{
+	struct policy_jobs jobs = policy_jobs_init();
+	struct suspicion s = { 0 };
+	struct suspicion_list list;
+	unsigned i;
+
+	jobs.windows_k = jobs.windows_n = POLICY_JOBS_WINDOWS_MAX;
+	for (i = 0; i < POLICY_JOBS_WINDOWS_MAX; i++) {
+		suspicion_read(&s, &jobs, T0, &list);
+		CHECK_EQ(list.of, i);
+		CHECK(list.n == 0 || list.items[0].counts == BLAME_ONE_WINDOW);
+		CHECK_EQ(add(&s, &(struct says){ 6 * i, 4, { "a", "b", "c" } }, 0, NULL), 0);
+	}
+	suspicion_read(&s, &jobs, T0, &list);
+	CHECK_EQ(list.n, 3);
+	CHECK_EQ(list.items[0].counts, BLAME_K_OF_N);
+	CHECK_EQ(list.items[0].from_us, T0);
+	jobs.apart_us = 7 * USEC_PER_MIN; /* every second one */
+	suspicion_read(&s, &jobs, T0, &list);
+	CHECK_EQ(list.of, POLICY_JOBS_WINDOWS_MAX / 2);
+	CHECK_EQ(list.items[0].counts, BLAME_ONE_WINDOW);
+	jobs.steps = 65;
+	suspicion_read(&s, &jobs, T0, &list);
+	CHECK_EQ(list.of, 0);
+	CHECK_EQ(list.n, 0);
+	suspicion_release(&s);
+}
+
+static const struct test tests[] = {
+	TEST(k_of_n_windows_make_a_suspect), TEST(any_order_gives_the_same),
+	TEST(a_window_is_taken_once),	     TEST(only_the_newest_are_kept),
+	TEST(what_is_no_window_is_refused),  TEST(the_policy_says_how_many_and_how_far_apart),
+};
+
+int main(void)
+{
+	return TEST_MAIN("suspicion", tests);
+}
