@@ -378,6 +378,8 @@ static void a_slow_job_confirms_what_was_found_and_asks_where_nothing_was(void)
 
 #define TEST_ALL "{name: all, match: {check: '*'}, windows: {k: 2, n: 3}, action: retest}"
 
+#define HOUR ((int64_t)USEC_PER_HOUR)
+
 /* K of N is reached, and no test has failed. */
 static void a_slow_job_confirms_only_what_fits_what_it_says_and_when(void)
 {
@@ -387,23 +389,23 @@ static void a_slow_job_confirms_only_what_fits_what_it_says_and_when(void)
 		int64_t since_us, until_us; /* from when it is decided on */
 		bool cordon;
 	} rows[] = {
-		{ "gemm.rate", BLAME_COMPUTE, -USEC_PER_HOUR, USEC_PER_HOUR, true },
-		{ "gemm.rate", BLAME_LINK, -USEC_PER_HOUR, USEC_PER_HOUR, false },
-		{ "gemm.rate", BLAME_LAUNCH, -USEC_PER_HOUR, USEC_PER_HOUR, false },
-		{ "gemm.rate", BLAME_JOB, -USEC_PER_HOUR, USEC_PER_HOUR, false },
-		{ "memory.h2d_bw", BLAME_LAUNCH, -USEC_PER_HOUR, USEC_PER_HOUR, true },
-		{ "loopback.write_bw", BLAME_LINK, -USEC_PER_HOUR, USEC_PER_HOUR, true },
-		{ "loopback.write_bw", BLAME_FABRIC, -USEC_PER_HOUR, USEC_PER_HOUR, true },
-		{ "loopback.write_bw", BLAME_COMPUTE, -USEC_PER_HOUR, USEC_PER_HOUR, false },
+		{ "gemm.rate", BLAME_COMPUTE, -HOUR, HOUR, true },
+		{ "gemm.rate", BLAME_LINK, -HOUR, HOUR, false },
+		{ "gemm.rate", BLAME_LAUNCH, -HOUR, HOUR, false },
+		{ "gemm.rate", BLAME_JOB, -HOUR, HOUR, false },
+		{ "memory.h2d_bw", BLAME_LAUNCH, -HOUR, HOUR, true },
+		{ "loopback.write_bw", BLAME_LINK, -HOUR, HOUR, true },
+		{ "loopback.write_bw", BLAME_FABRIC, -HOUR, HOUR, true },
+		{ "loopback.write_bw", BLAME_COMPUTE, -HOUR, HOUR, false },
 		/* Wrong data slows no job. */
-		{ "gemm.correct", BLAME_COMPUTE, -USEC_PER_HOUR, USEC_PER_HOUR, false },
-		{ "memory.pattern", BLAME_COMPUTE, -USEC_PER_HOUR, USEC_PER_HOUR, false },
+		{ "gemm.correct", BLAME_COMPUTE, -HOUR, HOUR, false },
+		{ "memory.pattern", BLAME_COMPUTE, -HOUR, HOUR, false },
 		/* No good partner has said which of the two it is. */
-		{ "rnic_pair.write_bw", BLAME_LINK, -USEC_PER_HOUR, USEC_PER_HOUR, false },
+		{ "rnic_pair.write_bw", BLAME_LINK, -HOUR, HOUR, false },
 		/* Seen long before the job was slow, or the job said so long ago. */
-		{ "gemm.rate", BLAME_COMPUTE, BLAME_BEFORE_US, USEC_PER_HOUR, true },
-		{ "gemm.rate", BLAME_COMPUTE, BLAME_BEFORE_US + 1, USEC_PER_HOUR, false },
-		{ "gemm.rate", BLAME_COMPUTE, -USEC_PER_HOUR, 0, false },
+		{ "gemm.rate", BLAME_COMPUTE, (int64_t)BLAME_BEFORE_US, HOUR, true },
+		{ "gemm.rate", BLAME_COMPUTE, (int64_t)BLAME_BEFORE_US + 1, HOUR, false },
+		{ "gemm.rate", BLAME_COMPUTE, -HOUR, 0, false },
 	};
 	size_t i;
 

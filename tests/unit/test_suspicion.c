@@ -158,9 +158,10 @@ static void any_order_gives_the_same(void)
 {
 	static const char *const sets[] = { "a", "b", "c d", "d c", "a b c", NULL, NULL, NULL };
 	struct random random = random_seeded(7);
+	const size_t rounds = test_times(1000, 1000);
 	size_t round, n_found = 0;
 
-	for (round = 0; round < test_times(1000, 1000); round++) {
+	for (round = 0; round < rounds; round++) {
 		struct says windows[SUSPICION_WINDOWS_MAX + 20];
 		const size_t n = 1 + random_below(&random, ARRAY_SIZE(windows));
 		unsigned now = 0;
@@ -196,8 +197,8 @@ static void any_order_gives_the_same(void)
 		suspicion_release(&a);
 		suspicion_release(&b);
 	}
-	CHECK(n_found > 100);
-	CHECK(n_found < 1000);
+	CHECK(n_found > rounds / 10); /* they are not all alike */
+	CHECK(n_found < rounds);
 }
 
 static void a_window_is_taken_once(void)
