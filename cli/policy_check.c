@@ -9,7 +9,7 @@
 #include "lib/policy/judge_files.h"
 #include "lib/policy/policy.h"
 
-static void summarise_jobs(const struct policy_jobs *jobs)
+static void summarise_jobs(const struct policy_jobs *jobs, int mode)
 {
 	char apart[CLOCK_DURATION_SIZE];
 
@@ -17,8 +17,8 @@ static void summarise_jobs(const struct policy_jobs *jobs)
 	(void)printf("  jobs     %s; a host is suspect when %" PRIu64 " of %" PRIu64
 		     " windows %s apart"
 		     " blame it for %g %% of a step\n",
-		     policy_mode_names[jobs->mode], jobs->windows_k, jobs->windows_n, apart,
-		     jobs->min_gain * 100);
+		     policy_mode_names[policy_jobs_mode(jobs, mode)], jobs->windows_k,
+		     jobs->windows_n, apart, jobs->min_gain * 100);
 }
 
 /* What it comes to, in words: a policy that reads well can still surprise. */
@@ -41,7 +41,7 @@ static void summarise(const char *file, const struct policy *p)
 		     p->per_job, p->rate_cordons, rate, p->manual_cordons, manual);
 	(void)printf("  breaker  when %g %% of the nodes are silent\n", p->breaker_silent_percent);
 	(void)printf("  release  after %s and %" PRIu64 " passes\n", delay, p->release_passes);
-	summarise_jobs(&p->jobs);
+	summarise_jobs(&p->jobs, p->mode);
 	(void)printf("  rules    %zu\n", p->n_rules);
 }
 

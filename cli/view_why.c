@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/host.h"
+#include "cli/job_words.h"
 #include "cli/life.h"
 #include "cli/link.h"
 #include "cli/ticket.h"
@@ -166,6 +167,46 @@ static void show_untold(const json_t *why, const struct page *page)
 	}
 }
 
+/* "research/llm-7 run 1: compute, share 0.94 [0.88, 0.99]; windows 9, 7 (2 of 3)". */
+static char *job_line(const json_t *job)
+{
+	CLEANUP(freep) char *share = job_words_range(json_object_get(job, "share"), 2);
+	const json_t *ids = json_object_get(job, "windows");
+	CLEANUP(freep) char *windows = xstrdup("");
+	size_t i;
+
+	for (i = 0; i < json_array_size(ids); i++) {
+		CLEANUP(freep) char *before = windows;
+
+		windows = xasprintf("%s%s%" JSON_INTEGER_FORMAT, before, i ? ", " : "",
+				    json_integer_value(json_array_get(ids, i)));
+	}
+	return xasprintf("%s run %.0f: %s, share %s; windows %s (%.0f of %.0f)", raw_at(job, "job"),
+			 number_at(job, "run"), raw_at(job, "class"), share,
+			 *windows ? windows : "-", number_at(job, "hits"), number_at(job, "of"));
+}
+
+/* Window, suspect, and what would be done. */
+static void show_jobs(const json_t *why, const struct page *page)
+{
+	const json_t *jobs = json_object_get(why, "jobs");
+	size_t i;
+
+	for (i = 0; i < json_array_size(jobs); i++) {
+		const json_t *job = json_array_get(jobs, i);
+		CLEANUP(freep) char *line = job_line(job);
+		CLEANUP(freep) char *last = age_of_stamp(raw_at(job, "last"), page->now_us);
+		CLEANUP(freep)
+		char *then = xasprintf("%s: %s", raw_at(job, "action"), raw_at(job, "reason"));
+
+		if (i == 0)
+			ticket_head(page, "blamed by jobs");
+		ticket_line(page, "job", line);
+		ticket_line(page, "heard of", last);
+		ticket_line(page, "then", then);
+	}
+}
+
 static void show_count(const json_t *why, const struct page *page, size_t n_findings)
 {
 	double measured = number_at(why, "measured");
@@ -183,6 +224,7 @@ void why_show(const json_t *why, struct page *page)
 	life_show(why, page);
 	n = show_findings(why, page);
 	show_untold(why, page);
+	show_jobs(why, page);
 	ticket_head(page, "host");
 	host_facts(why, page);
 	show_count(why, page, n);

@@ -1,169 +1,271 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/job/job_view.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "controller/job/summary.h"
 #include "lib/base/xalloc.h"
-#include "lib/policy/windows.h"
+#include "lib/policy/blame.h"
 
-/* When it begins, as well as is known. */
-static uint64_t begins_us(const struct job_window *w)
+static double number(const json_t *value, const char *key)
 {
-	return w->from_us ? w->from_us : w->received_us;
+	return json_number_value(json_object_get(value, key));
 }
 
-/* Do both tell, one of another time than the other? */
-static bool is_apart(const struct job_window *newer, const struct job_window *older)
+/* BLAME_CLASSES: none that we know. */
+static int class_of(const json_t *value)
 {
-	const bool dated = newer->from_us && older->until_us;
+	const char *name = json_string_value(json_object_get(value, "class"));
+	int class = 0;
 
-	return begins_us(newer) >= begins_us(older) + JOB_VIEW_APART_US &&
-	       (!dated || newer->from_us >= older->until_us);
+	while (class < BLAME_CLASSES && !streq(name, blame_class_names[class]))
+		class ++;
+	return class;
 }
 
-static bool accuses(const json_t *summary, const char *name)
+/* --- whom the windows blame --- */
+
+/* Does it blame the suspect? A job that slows itself blames nobody, whoever is its slowest. */
+static bool does_accuse(const json_t *summary, const json_t *suspect)
 {
-	const json_t *suspects = json_object_get(summary, "suspects");
+	return class_of(summary) != BLAME_JOB && json_is_true(json_object_get(suspect, "counts")) &&
+	       blame_may_accuse(class_of(suspect));
+}
+
+/* A suspect of whom no host is known goes by its place in the job, `name`. Returns how many. */
+static size_t hosts_of(const json_t *suspect, const char *name,
+		       const char *ret[static SUSPICION_HOSTS_MAX])
+{
+	const json_t *hosts = json_object_get(suspect, "hosts");
+	const size_t n = json_array_size(hosts);
 	size_t i;
 
-	for (i = 0; i < json_array_size(suspects); i++) {
-		const json_t *one = json_array_get(suspects, i);
-		CLEANUP(freep) char *its = summary_suspect_name(one);
-
-		if (json_is_true(json_object_get(one, "counts")) && streq(its, name))
-			return true;
-	}
-	return false;
+	for (i = 0; i < MIN(n, (size_t)SUSPICION_HOSTS_MAX); i++)
+		ret[i] = json_string_value(json_array_get(hosts, i));
+	if (n == 0)
+		ret[0] = name;
+	return n == 0 ? 1 : n;
 }
 
-/* The last windows that are apart from each other, newest first. */
-struct picks {
-	const struct job_window *windows[JOB_VIEW_WINDOWS];
+/* What a window says, as suspicion_add() takes it. */
+struct said {
+	struct suspicion_suspect suspects[SUSPICION_SUSPECTS_MAX];
+	const char *hosts[SUSPICION_SUSPECTS_MAX][SUSPICION_HOSTS_MAX];
+	char *names[SUSPICION_SUSPECTS_MAX];
 	size_t n;
 };
 
-static struct picks pick(const struct job_window *windows, size_t n)
-{
-	struct picks picks = { .n = 0 };
-	size_t i;
-
-	for (i = 0; i < n && picks.n < JOB_VIEW_WINDOWS; i++) {
-		if (picks.n == 0 || is_apart(picks.windows[picks.n - 1], &windows[i]))
-			picks.windows[picks.n++] = &windows[i];
-	}
-	return picks;
-}
-
-/* In which of them it counts. */
-static struct windows hits_of(const struct picks *picks, const char *name)
-{
-	struct windows hits = { 0, 0 };
-	size_t i;
-
-	for (i = picks->n; i-- > 0;)
-		windows_push(&hits, accuses(picks->windows[i]->summary, name));
-	return hits;
-}
-
-static bool is_shown(const json_t *all, const char *name)
+static void said_release(struct said *said)
 {
 	size_t i;
 
-	for (i = 0; i < json_array_size(all); i++) {
-		if (streq(json_string_value(json_object_get(json_array_get(all, i), "name")), name))
-			return true;
-	}
-	return false;
+	for (i = 0; i < said->n; i++)
+		free(said->names[i]);
 }
 
-/* Add one, unless a newer window named it already or it is over. */
-static void add_suspect(json_t *all, const json_t *one, const struct picks *picks, bool newest)
+static void read_suspects(const json_t *summary, struct said *ret)
 {
-	CLEANUP(freep) char *name = summary_suspect_name(one);
-	const struct windows hits = hits_of(picks, name);
-	json_t *shown;
-
-	if (!json_is_true(json_object_get(one, "counts")) || is_shown(all, name) ||
-	    !(newest || windows_reached(&hits, JOB_VIEW_HITS, JOB_VIEW_WINDOWS)))
-		return;
-	shown = json_deep_copy(one);
-	(void)json_object_set_new(shown, "name", json_string(name));
-	(void)json_object_set_new(shown, "hits", json_integer(windows_bad(&hits, JOB_VIEW_WINDOWS)));
-	(void)json_object_set_new(shown, "of", json_integer((json_int_t)picks->n));
-	(void)json_array_append_new(all, shown);
-}
-
-/* Those of the newest window, and those that enough of the windows name though it does not. */
-static json_t *suspects_of(const struct picks *picks)
-{
-	json_t *all = json_array();
-	size_t i, k;
-
-	for (i = 0; i < picks->n; i++) {
-		const json_t *its = json_object_get(picks->windows[i]->summary, "suspects");
-
-		for (k = 0; k < json_array_size(its); k++)
-			add_suspect(all, json_array_get(its, k), picks, i == 0);
-	}
-	return all;
-}
-
-/* The one with the most hits, the first of these; NULL: there is none. */
-static const json_t *worst_of(const json_t *suspects, int *ret_hits)
-{
-	const json_t *worst = NULL;
+	const json_t *all = json_object_get(summary, "suspects");
 	size_t i;
 
-	*ret_hits = 0;
-	for (i = 0; i < json_array_size(suspects); i++) {
-		const json_t *one = json_array_get(suspects, i);
-		const int hits = (int)json_integer_value(json_object_get(one, "hits"));
+	for (i = 0; i < json_array_size(all) && ret->n < SUSPICION_SUSPECTS_MAX; i++) {
+		const json_t *one = json_array_get(all, i);
+		struct suspicion_suspect *to = &ret->suspects[ret->n];
 
-		if (hits > *ret_hits) {
-			worst = one;
-			*ret_hits = hits;
-		}
+		if (!does_accuse(summary, one))
+			continue;
+		ret->names[ret->n] = summary_suspect_name(one);
+		*to = (struct suspicion_suspect){
+			.hosts = ret->hosts[ret->n],
+			.n_hosts = hosts_of(one, ret->names[ret->n], ret->hosts[ret->n]),
+			.class = class_of(one),
+			.counts = true,
+			.identifiable = !json_is_false(json_object_get(one, "identifiable")),
+			.share = number(json_object_get(one, "share"), "value"),
+		};
+		ret->n++;
 	}
-	return worst;
 }
 
-/* --- what it comes to --- */
+/* Without ages it was somewhen before it came. */
+static void add_window(struct suspicion *s, const struct job_window *w)
+{
+	CLEANUP(said_release) struct said said = { .n = 0 };
+	const bool dated = w->from_us && w->from_us < w->until_us;
+	struct suspicion_window window = {
+		.id = w->id,
+		.from_us = dated ? w->from_us : w->received_us - MIN(w->received_us, UINT64_C(1)),
+		.until_us = dated ? w->until_us : w->received_us,
+		.steps = (uint64_t)json_integer_value(json_object_get(w->summary, "steps")),
+		.coarse = !dated,
+		.suspects = said.suspects,
+	};
+
+	read_suspects(w->summary, &said);
+	window.n_suspects = said.n;
+	/* One that contradicts itself, as with a host twice, blames nobody. */
+	if (suspicion_add(s, &window, NULL) == -EINVAL) {
+		window.n_suspects = 0;
+		(void)suspicion_add(s, &window, NULL);
+	}
+}
+
+static bool is_of(const struct suspicion_found *found, const char *const *hosts, size_t n, int class)
+{
+	size_t i;
+
+	if (found->class != class || found->n_hosts != n)
+		return false;
+	for (i = 0; i < n; i++) {
+		if (!streq(found->hosts[i], hosts[i]))
+			return false;
+	}
+	return true;
+}
+
+/* NULL: no window that counts blames it. */
+static const struct suspicion_found *find(const struct suspicion_list *list, const json_t *suspect,
+					  const char *name)
+{
+	const char *hosts[SUSPICION_HOSTS_MAX];
+	const size_t n = hosts_of(suspect, name, hosts);
+	size_t i;
+
+	for (i = 0; i < list->n; i++) {
+		if (is_of(&list->items[i], hosts, n, class_of(suspect)))
+			return &list->items[i];
+	}
+	return NULL;
+}
+
+/* --- what would be done --- */
 
 enum state { HEALTHY, SLOW, INFORMED, WATCHED, SUSPECTED };
 
-static const struct {
-	const char *name, *action, *reason;
-} states[] = {
-	[HEALTHY] = { "healthy", "none", "nothing slows it by more than hosts differ" },
-	[SLOW] = { "slow", "watch", "it is slow, and no host explains it: nobody is blamed" },
-	[INFORMED] = { "owner informed", "owner",
-		       "the job slows itself: it is for its owner, and no host is tested" },
-	[WATCHED] = { "watched", "watch",
-		      "one window blames a host: it is suspected when another one does, too" },
-	[SUSPECTED] = { "suspected", "probe",
-			"windows apart from each other blame the same host: it would be tested "
-			"next; a trace alone takes none out of service" },
+static const char *const state_names[] = {
+	[HEALTHY] = "healthy", [SLOW] = "slow",		  [INFORMED] = "owner informed",
+	[WATCHED] = "watched", [SUSPECTED] = "suspected",
 };
 
-static double number(const json_t *summary, const char *key)
+struct verdict {
+	enum state state;
+	const char *action;
+	char *reason; /* owned */
+};
+
+static void verdict_release(struct verdict *v)
 {
-	return json_number_value(json_object_get(summary, key));
+	free(v->reason);
 }
 
-static enum state state_of(const json_t *summary, int hits)
+/* Of a job that has no suspect. */
+static struct verdict judge_job(const json_t *summary)
 {
-	const char *class = json_string_value(json_object_get(summary, "class"));
+	const int class = class_of(summary);
+	const struct blame_input in = { .class = class };
 
-	if (hits >= JOB_VIEW_HITS)
-		return SUSPECTED;
-	if (hits > 0)
-		return WATCHED;
-	if (streq(class, "none"))
-		return HEALTHY;
-	if (streq(class, "job") && number(summary, "slowdown") >= JOB_VIEW_OWNER_SLOWDOWN)
-		return INFORMED;
-	return SLOW;
+	if (class == BLAME_NOTHING)
+		return (struct verdict){ HEALTHY, "none",
+					 xstrdup("nothing slows it by more than hosts differ") };
+	if (class == BLAME_JOB && number(summary, "slowdown") >= BLAME_SLOW)
+		return (struct verdict){ INFORMED, "owner", xstrdup(blame_decide(&in).reason) };
+	return (struct verdict){ SLOW, "watch",
+				 xstrdup("it is slow, and no host explains it: nobody is blamed") };
+}
+
+/* Nobody was tested yet: there is no evidence, and the ladder was not run. */
+static struct blame_decision decide(const json_t *summary, const struct suspicion_found *found)
+{
+	const struct blame_input in = {
+		.class = found->class,
+		.counts = found->counts,
+		.evidence = EVIDENCE_NONE,
+		.ladder = LADDER_NOT_RUN,
+		.limit = found->coarse ? LIMIT_COARSE : LIMIT_NONE,
+		.slow = number(summary, "slowdown") >= BLAME_SLOW,
+		.identifiable = found->identifiable,
+	};
+
+	return blame_decide(&in);
+}
+
+static struct verdict judge_suspect(const json_t *summary, const json_t *suspect, const char *name,
+				    const struct suspicion_found *found)
+{
+	const bool named = json_array_size(json_object_get(suspect, "hosts")) > 0;
+	const struct blame_decision d = decide(summary, found);
+
+	if (d.action == BLAME_PROBE && !named)
+		return (struct verdict){
+			WATCHED, "watch",
+			xasprintf("%s: the trace does not say which hosts to test: give it "
+				  "ranks[].node",
+				  name)
+		};
+	if (d.action == BLAME_PROBE)
+		return (struct verdict){ SUSPECTED, "probe",
+					 xasprintf("%s would be tested with %s", name,
+						   blame_rungs(found->class)) };
+	return (struct verdict){ d.action == BLAME_OWNER ? INFORMED : WATCHED,
+				 blame_action_names[d.action], xasprintf("%s: %s", name, d.reason) };
+}
+
+/* --- all of it --- */
+
+static json_t *show_suspect(const json_t *suspect, const char *name, unsigned of,
+			    const struct suspicion_found *found, const struct verdict *verdict)
+{
+	json_t *shown = json_deep_copy(suspect), *windows = json_array();
+	unsigned i;
+
+	for (i = 0; found && i < found->hits; i++)
+		(void)json_array_append_new(windows, json_integer((json_int_t)found->ids[i]));
+	(void)json_object_set_new(shown, "name", json_string(name));
+	(void)json_object_set_new(shown, "hits", json_integer(found ? (json_int_t)found->hits : 0));
+	(void)json_object_set_new(shown, "of", json_integer((json_int_t)of));
+	(void)json_object_set_new(shown, "windows", windows);
+	(void)json_object_set_new(shown, "action", json_string(verdict->action));
+	(void)json_object_set_new(shown, "reason", json_string(verdict->reason));
+	return shown;
+}
+
+/* The harder of the two stays in `to`. */
+static void harden(struct verdict *to, struct verdict *other)
+{
+	const struct verdict before = *to;
+
+	if (other->state <= to->state)
+		return;
+	*to = *other;
+	*other = before;
+}
+
+/* The suspects of the newest window; what the hardest of them asks for into `verdict`. */
+static json_t *show_suspects(const json_t *summary, const struct suspicion_list *list,
+			     struct verdict *verdict)
+{
+	const json_t *all = json_object_get(summary, "suspects");
+	json_t *ret = json_array();
+	size_t i;
+
+	for (i = 0; i < json_array_size(all); i++) {
+		const json_t *one = json_array_get(all, i);
+		CLEANUP(freep) char *name = summary_suspect_name(one);
+		CLEANUP(verdict_release) struct verdict its = { .state = HEALTHY };
+		const struct suspicion_found *found = find(list, one, name);
+
+		if (!does_accuse(summary, one))
+			continue;
+		its = found ? judge_suspect(summary, one, name, found)
+			    : (struct verdict){ HEALTHY, "watch",
+						xasprintf("%s: the window is too short, too old or "
+							  "beside another to count",
+							  name) };
+		(void)json_array_append_new(ret, show_suspect(one, name, list->of, found, &its));
+		harden(verdict, &its);
+	}
+	return ret;
 }
 
 static json_t *view_of_nothing(bool rejected)
@@ -177,31 +279,40 @@ static json_t *view_of_nothing(bool rejected)
 			 "sentence");
 }
 
-json_t *job_view(const struct job_window *windows, size_t n, bool rejected)
+/* `ret` has the windows that count of those that there are. */
+static void suspect(const struct job_window *windows, size_t n, const struct policy_jobs *jobs,
+		    struct suspicion *suspicion, struct suspicion_list *ret)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		add_window(suspicion, &windows[i]);
+	suspicion_read(suspicion, jobs, windows[0].received_us, ret);
+}
+
+json_t *job_view(const struct job_window *windows, size_t n, bool rejected,
+		 const struct policy_jobs *jobs)
 {
 	static const char *const keys[] = { "hosts",	     "step_s", "slowdown", "slowdown_low",
 					    "slowdown_high", "cause",  "suspect",  "sentence" };
-	const struct picks picks = pick(windows, n);
-	const json_t *worst;
+	CLEANUP(suspicion_release) struct suspicion suspicion = { 0 };
+	CLEANUP(verdict_release) struct verdict verdict = { .state = HEALTHY };
+	struct suspicion_list list;
 	json_t *view, *suspects;
-	enum state state;
 	size_t i;
-	int hits;
 
 	if (n == 0)
 		return view_of_nothing(rejected);
-	suspects = suspects_of(&picks);
-	worst = worst_of(suspects, &hits);
-	state = state_of(windows[0].summary, hits);
+	suspect(windows, n, jobs, &suspicion, &list);
+	verdict = judge_job(windows[0].summary);
+	suspects = show_suspects(windows[0].summary, &list, &verdict);
 	view = json_pack("{s:I, s:s, s:o, s:{s:s, s:s}}", "run", (json_int_t)windows[0].run,
-			 "state", rejected ? "rejected" : states[state].name, "suspects", suspects,
-			 "decision", "action", states[state].action, "reason", states[state].reason);
+			 "state", rejected ? "rejected" : state_names[verdict.state], "suspects",
+			 suspects, "decision", "action", verdict.action, "reason", verdict.reason);
 	for (i = 0; i < ARRAY_SIZE(keys); i++) {
 		json_t *value = json_object_get(windows[0].summary, keys[i]);
 
 		(void)json_object_set(view, keys[i], value ? value : json_null());
 	}
-	if (worst)
-		(void)json_object_set(view, "suspect", json_object_get(worst, "name"));
 	return view;
 }

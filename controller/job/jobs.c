@@ -303,8 +303,8 @@ int jobs_take(struct service *s, const struct jobs_window *w, struct jobs_queued
 /* --- what is found --- */
 
 struct views {
-	struct job_window windows[JOB_VIEW_LOOK];
-	json_t *summaries[JOB_VIEW_LOOK];
+	struct job_window windows[JOB_VIEW_WINDOWS];
+	json_t *summaries[JOB_VIEW_WINDOWS];
 	size_t n;
 };
 
@@ -321,12 +321,13 @@ static void add_window(void *context, const struct store_trace_window *w)
 	struct views *v = context;
 	json_t *summary = w->summary ? json_loads(w->summary, 0, NULL) : NULL;
 
-	if (v->n == JOB_VIEW_LOOK || !summary) {
+	if (v->n == JOB_VIEW_WINDOWS || !summary) {
 		json_decref(summary);
 		return;
 	}
 	v->summaries[v->n] = summary;
 	v->windows[v->n++] = (struct job_window){ .summary = summary,
+						  .id = w->id,
 						  .run = w->run,
 						  .from_us = w->from_us,
 						  .until_us = w->until_us,
@@ -340,13 +341,13 @@ static int show(struct jobs *j, int64_t job, bool rejected, struct err *err)
 	CLEANUP(json_freep) json_t *view = NULL;
 	CLEANUP(freep) char *text = NULL;
 	uint64_t n[WINDOW_STATES];
-	int r = store_analysed_windows(j->s->store, job, JOB_VIEW_LOOK, add_window, &views, err);
+	int r = store_analysed_windows(j->s->store, job, JOB_VIEW_WINDOWS, add_window, &views, err);
 
 	if (r == 0)
 		r = store_count_trace_windows(j->s->store, job, n, err);
 	if (r < 0)
 		return r;
-	view = job_view(views.windows, views.n, rejected);
+	view = job_view(views.windows, views.n, rejected, &j->s->rules.policy.jobs);
 	(void)json_object_set_new(view, "windows", json_integer((json_int_t)n[WINDOW_ANALYSED]));
 	text = json_line(view);
 	return store_show_job(j->s->store, job, text, err);
@@ -702,7 +703,7 @@ static int add_heat(struct service *s, int64_t id, json_t *job, struct err *err)
 	CLEANUP(freep) char *text = NULL;
 	int64_t window = -1;
 	json_t *heat;
-	int r = store_analysed_windows(s->store, id, JOB_VIEW_LOOK, take_first, &window, err);
+	int r = store_analysed_windows(s->store, id, JOB_VIEW_WINDOWS, take_first, &window, err);
 
 	if (r < 0)
 		return r;

@@ -78,12 +78,14 @@ void get_policy(void *context, struct call *call)
 {
 	struct service *s = context;
 	int mode = MIN((int)s->settings->mode, s->rules.policy.mode);
+	int jobs = policy_jobs_mode(&s->rules.policy.jobs, mode);
 
 	call_reply(call, 200,
-		   json_pack("{s:s, s:s, s:s, s:s, s:O?}", "mode", policy_mode_names[mode],
+		   json_pack("{s:s, s:s, s:s, s:s, s:s, s:O?}", "mode", policy_mode_names[mode],
 			     "mode_of_option", policy_mode_names[s->settings->mode],
-			     "mode_of_policy", policy_mode_names[s->rules.policy.mode], "version",
-			     s->rules.version, "policy", s->rules.document));
+			     "mode_of_policy", policy_mode_names[s->rules.policy.mode],
+			     "mode_of_jobs", policy_mode_names[jobs], "version", s->rules.version,
+			     "policy", s->rules.document));
 }
 
 void get_evidence(void *context, struct call *call)

@@ -14,6 +14,7 @@
 #include "controller/routes/routes.h"
 #include "controller/store/pack.h"
 #include "controller/store/store.h"
+#include "controller/store/store_jobs.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/pool.h"
@@ -202,7 +203,7 @@ void get_why(void *context, struct call *call)
 	CLEANUP(pool_release) struct pool pool = { 0 };
 	CLEANUP(verdict_release) struct verdict verdict = { 0 };
 	CLEANUP(json_freep) json_t *node = NULL;
-	json_t *items, *clock, *incidents = NULL;
+	json_t *items, *clock, *incidents = NULL, *jobs = NULL;
 	struct err err = ERR_INIT;
 	int r = store_node(s->store, call_segment(call), clock_real_us(), &node, &err);
 
@@ -214,6 +215,8 @@ void get_why(void *context, struct call *call)
 		r = add_fleet_incidents(s, node, incidents, &err);
 	if (r == 0)
 		r = life_add(s, call_segment(call), node, &err);
+	if (r == 0)
+		r = store_jobs_that_blame(s->store, call_segment(call), &jobs, &err);
 	if (r < 0) {
 		json_decref(incidents);
 		refuse_store(call, r, &err);
@@ -229,6 +232,7 @@ void get_why(void *context, struct call *call)
 	(void)json_object_set_new(node, "items", items);
 	(void)json_object_set_new(node, "measured", json_integer((json_int_t)verdict.n_items));
 	(void)json_object_set_new(node, "incidents", incidents);
+	(void)json_object_set_new(node, "jobs", jobs);
 	call_reply(call, 200, TAKE(node));
 }
 

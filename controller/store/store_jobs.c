@@ -132,6 +132,38 @@ int store_jobs(struct store *s, const char *name, const struct store_range *rang
 	return listing_end(&list, &b, ret);
 }
 
+static int take_blaming(void *context, const void *p)
+{
+	static const char *const keys[] = { "class",   "share",	 "hits",  "of",
+					    "windows", "action", "reason" };
+	const struct db_jobs_that_blame_row *row = p;
+	CLEANUP(json_freep) json_t *suspect = parsed(row->suspect);
+	json_t *item = json_pack("{s:s, s:o, s:I, s:o}", "job", row->name, "id", job_id(row->id),
+				 "run", (json_int_t)row->run, "last",
+				 store_json_stamp(row->last_us));
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		json_t *value = json_object_get(suspect, keys[i]);
+
+		(void)json_object_set(item, keys[i], value ? value : json_null());
+	}
+	(void)json_array_append_new(context, item);
+	return 0;
+}
+
+int store_jobs_that_blame(struct store *s, const char *host, json_t **ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *items = json_array();
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, jobs_that_blame, take_blaming, items, .host = host, .limit = STORE_BLAMING_MAX);
+	if (db_end(&b) < 0)
+		return db_end(&b);
+	*ret = TAKE(items);
+	return 0;
+}
+
 static int take_state(void *context, const void *p)
 {
 	const struct db_jobs_by_state_row *row = p;

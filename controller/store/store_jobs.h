@@ -19,6 +19,7 @@ struct store_range;
 enum {
 	STORE_JOBS_MAX = 1024,	       /* the one heard of longest ago makes room for a new one */
 	STORE_WINDOWS_QUEUED_MAX = 64, /* of all jobs */
+	STORE_BLAMING_MAX = 16,	       /* jobs that are shown of one host */
 };
 
 enum window_state { WINDOW_QUEUED, WINDOW_ANALYSED, WINDOW_REJECTED, WINDOW_FAILED, WINDOW_STATES };
@@ -60,6 +61,13 @@ int store_jobs_now(struct store *s, size_t n, json_t **ret_states, json_t **ret_
 
 /* One of them, new reference. -ENOENT. */
 int store_job(struct store *s, int64_t id, json_t **ret_job, struct err *err);
+
+/*
+ * The newest of the jobs that blame the host, at most STORE_BLAMING_MAX, heard of lately first, as
+ * `why` shows them: {job, id, run, last} and of the suspect {class, share, hits, of, windows,
+ * action, reason}. New reference. What is said of a run holds until its next window ends.
+ */
+int store_jobs_that_blame(struct store *s, const char *host, json_t **ret, struct err *err);
 
 /* How many of its windows are in each state. */
 int store_count_trace_windows(struct store *s, int64_t job, uint64_t ret[static WINDOW_STATES],

@@ -233,6 +233,18 @@ bool blame_shows(int class, const char *check)
 	return false;
 }
 
+const char *blame_rungs(int class)
+{
+	static const char *const rungs[BLAME_CLASSES] = {
+		[BLAME_COMPUTE] = "gemm, gemm-load, memory, loopback",
+		[BLAME_LINK] = "loopback of both ends, rnic-pair, each end with a good third host",
+		[BLAME_FABRIC] = "counters, all-reduce within the switch, rnic-pair across it",
+		[BLAME_LAUNCH] = "steal and run queue, gemm-chain, memory",
+	};
+
+	return blame_may_accuse(class) ? rungs[class] : NULL;
+}
+
 /* ---- what stays with a host --------------------------------------------------- */
 
 bool blame_holds(const struct blame *blame, uint64_t now_us)

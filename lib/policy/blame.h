@@ -127,6 +127,9 @@ bool blame_may_accuse(int class);
  */
 bool blame_shows(int class, const char *check);
 
+/* The tests that a suspect of this class gets, as words for people; NULL: none. Static. */
+const char *blame_rungs(int class);
+
 /* What a job says of a host that was judged; zero: nothing. */
 struct blame {
 	int class;	   /* enum blame_class */

@@ -12,7 +12,7 @@
  *	acquit: {for, jobs, per}     trust: {least, of}
  *
  * All of them may be left out. Strict as the rest of a policy: an unknown key, a wrong type, a
- *number out of range, windows that could never be reached are errors that name the place.
+ * number out of range, windows that could never be reached are errors that name the place.
  */
 #pragma once
 

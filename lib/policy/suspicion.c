@@ -266,7 +266,7 @@ static void count(struct suspicion_list *list, struct tally *tally,
 		struct suspicion_found *found = find_or_add(list, tally->first, kept, one);
 
 		found->windows.bits |= UINT64_C(1) << place;
-		found->hits++;
+		found->ids[found->hits++] = kept->id;
 		tally->sure[found - list->items] += !kept->coarse;
 		found->identifiable &= one->identifiable;
 		found->from_us = kept->from_us;

@@ -75,9 +75,10 @@ struct suspicion_found {
 	const char *const *hosts; /* ascending */
 	size_t n_hosts;
 	int class;
-	int counts;		    /* enum blame_counts; as of now */
-	unsigned hits, of;	    /* of the last N that count */
-	struct windows windows;	    /* which: bit 0 is the newest */
+	int counts;			      /* enum blame_counts; as of now */
+	unsigned hits, of;		      /* of the last N that count */
+	struct windows windows;		      /* which: bit 0 is the newest */
+	int64_t ids[POLICY_JOBS_WINDOWS_MAX]; /* the `hits` of them that blame it, newest first */
 	bool coarse;		    /* without the windows without ages it is not reached */
 	bool identifiable;	    /* in each of its windows */
 	double share;		    /* in the newest of them */

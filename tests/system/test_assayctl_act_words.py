@@ -105,6 +105,20 @@ def test_actions_tell_what_was_done_and_by_whom(stub, ctl):
     assert ctl("actions").stdout == "nothing was done yet\n"
 
 
+def test_why_tells_which_windows_of_a_job_blame_the_host(stub, ctl):
+    stub.list("/v1/drift", [])
+    job = {"job": "research/llm-\x1b7", "id": "j1", "run": 2, "last": None, "class": "compute", "share": {"value": 0.94, "low": 0.88, "high": 0.99},
+           "hits": 2, "of": 3, "windows": [9, 7], "action": "probe", "reason": "gpu-17 would be tested with gemm"}
+    stub.answers["/v1/nodes/gpu-17/why"] = why(life=None, actions=[], jobs=[job])
+    lines = [line.strip() for line in ctl("why", "gpu-17").stdout.partition("blamed by jobs\n")[2].partition("\nhost\n")[0].splitlines() if line]
+    assert lines == ["job        research/llm-?7 run 2: compute, share 0.94 [0.88, 0.99]; windows 9, 7 (2 of 3)",
+                     "heard of   -",
+                     "then       probe: gpu-17 would be tested with gemm"]
+    for jobs in ({}, {"jobs": []}):
+        stub.answers["/v1/nodes/gpu-17/why"] = why(life=None, actions=[], **jobs)
+        assert "blamed by jobs" not in ctl("why", "gpu-17").stdout
+
+
 @pytest.mark.parametrize("breaker,words", [
     ({"open": False, "reset": None, "mode": "observe"}, "the breaker is closed; mode observe: what is decided is told, not done"),
     ({"open": False, "reset": "2026-11-20T10:00:00Z", "reset_by": "operator ann", "mode": "enforce"}, " by operator ann; mode enforce\n"),

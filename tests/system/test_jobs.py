@@ -11,7 +11,7 @@ import threading
 import urllib.parse
 
 import pytest
-from fixtures_controller import controller  # noqa: F401
+from fixtures_controller import controller, report  # noqa: F401
 from waiting import wait_for
 
 END_S = 60
@@ -160,6 +160,25 @@ def test_a_window_shows_no_analysis_of_another_that_had_its_number(controller, b
     (tmp_path / "analyses" / f"{sent.json['window']}.json").write_text('{"of": "another job"}')
     gone = c.get(f"/v1/jobs/{sent.json['id']}/windows/{sent.json['window']}")
     assert gone.status == 410 and "queued" in gone.json["detail"]
+
+
+def test_why_says_which_windows_of_which_job_blame_a_host(controller):
+    c = controller()
+    for name in ("gpu-17", "gpu-18"):
+        assert c.post(report(name)).status == 202
+    first = send(c, trace(mark="1"), ages=(900, 700))
+    window(c, first)
+    second = send(c, trace(mark="2"), ages=(130, 10))
+    window(c, second)
+    (blames,) = c.get("/v1/nodes/gpu-17/why").json["jobs"]
+    assert (blames["job"], blames["id"], blames["run"], blames["class"]) == ("research/llm-7", second.json["id"], 1, "compute")
+    assert blames["windows"] == [second.json["window"], first.json["window"]] and (blames["hits"], blames["of"]) == (2, 2)
+    assert (blames["action"], blames["reason"]) == ("probe", "gpu-17 would be tested with gemm, gemm-load, memory, loopback")
+    assert blames["share"]["value"] == 0.94
+    assert c.get("/v1/nodes/gpu-18/why").json["jobs"] == []
+    # What the next window says of nobody is over.
+    window(c, send(c, trace(mark="3", kind="none", slowdown=1.01, host=None), ages=(5, 1)))
+    assert c.get("/v1/nodes/gpu-17/why").json["jobs"] == []
 
 
 def test_a_job_that_slows_itself_is_for_its_owner(controller):

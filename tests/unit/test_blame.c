@@ -279,6 +279,14 @@ static void a_check_shows_the_classes_of_what_it_measures(void)
 	}
 }
 
+static void who_may_be_accused_can_be_tested(void)
+{
+	int i;
+
+	for (i = -1; i <= BLAME_CLASSES; i++)
+		CHECK_EQ(blame_rungs(i) != NULL, blame_may_accuse(i));
+}
+
 static const struct test tests[] = {
 	TEST(nobody_is_evicted_without_fatal_or_freshly_failed_evidence),
 	TEST(worse_evidence_never_acquits),
@@ -292,6 +300,7 @@ static const struct test tests[] = {
 	TEST(what_is_out_of_range_is_watched),
 	TEST(the_table_says_what_the_manual_says),
 	TEST(a_check_shows_the_classes_of_what_it_measures),
+	TEST(who_may_be_accused_can_be_tested),
 };
 
 int main(void)

@@ -20,8 +20,9 @@ static struct job_window window_of(const char *class, double slowdown, const cha
 		(void)json_array_append_new(suspects, json_pack("{s:[s], s:s, s:b}", "hosts", host,
 								"class", "compute", "counts", 1));
 	return (struct job_window){
-		.summary = json_pack("{s:s, s:f, s:o, s:s*}", "class", class, "slowdown", slowdown,
-				     "suspects", suspects, "suspect", host),
+		.summary = json_pack("{s:s, s:f, s:i, s:o, s:s*}", "class", class, "slowdown",
+				     slowdown, "steps", 64, "suspects", suspects, "suspect", host),
+		.id = (int64_t)(at_us / MIN_US),
 		.run = 4,
 		.from_us = at_us,
 		.until_us = at_us + MIN_US,
@@ -42,9 +43,16 @@ static const char *text_of(const json_t *view, const char *key)
 	return json_string_value(json_object_get(view, key));
 }
 
+static json_t *view_of(const struct job_window *windows, size_t n, bool rejected)
+{
+	const struct policy_jobs jobs = policy_jobs_init();
+
+	return job_view(windows, n, rejected, &jobs);
+}
+
 static void check(struct job_window *windows, size_t n, const char *state, const char *action)
 {
-	CLEANUP(json_freep) json_t *view = job_view(windows, n, false);
+	CLEANUP(json_freep) json_t *view = view_of(windows, n, false);
 
 	CHECK_STR(text_of(view, "state"), state);
 	CHECK_STR(text_of(json_object_get(view, "decision"), "action"), action);
@@ -53,8 +61,8 @@ static void check(struct job_window *windows, size_t n, const char *state, const
 
 static void without_a_window_it_waits_and_a_rejected_one_is_said(void)
 {
-	CLEANUP(json_freep) json_t *waits = job_view(NULL, 0, false);
-	CLEANUP(json_freep) json_t *rejected = job_view(NULL, 0, true);
+	CLEANUP(json_freep) json_t *waits = view_of(NULL, 0, false);
+	CLEANUP(json_freep) json_t *rejected = view_of(NULL, 0, true);
 
 	CHECK_STR(text_of(waits, "state"), "waiting");
 	CHECK_STR(text_of(rejected, "state"), "rejected");
@@ -152,6 +160,74 @@ static void coarse_windows_count_by_when_they_came(void)
 	check(windows, 2, "suspected", "probe");
 }
 
+static const json_t *suspect_of(const json_t *view, size_t i)
+{
+	return json_array_get(json_object_get(view, "suspects"), i);
+}
+
+static void it_says_which_tests_would_be_run_and_which_windows_blame_whom(void)
+{
+	struct job_window windows[2] = { window_of("compute", 1.1, "a", 70 * MIN_US),
+					 window_of("compute", 1.1, "a", 60 * MIN_US) };
+	CLEANUP(json_freep) json_t *view = view_of(windows, 2, false);
+	const json_t *suspect = suspect_of(view, 0);
+	CLEANUP(json_freep) json_t *ids = json_pack("[i, i]", 70, 60);
+
+	CHECK_STR(text_of(json_object_get(view, "decision"), "reason"),
+		  "a would be tested with gemm, gemm-load, memory, loopback");
+	CHECK_STR(text_of(suspect, "action"), "probe");
+	CHECK(json_equal(json_object_get(suspect, "windows"), ids));
+	release(windows, 2);
+}
+
+/* A worker whose hosts the trace does not name cannot be tested. */
+static void nobody_is_tested_whose_host_is_not_known(void)
+{
+	struct job_window windows[2] = { window_of("compute", 1.1, "a", 70 * MIN_US),
+					 window_of("compute", 1.1, "a", 60 * MIN_US) };
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		json_t *one = json_array_get(json_object_get(windows[i].summary, "suspects"), 0);
+
+		(void)json_object_set_new(one, "hosts", json_array());
+	}
+	check(windows, 2, "watched", "watch");
+}
+
+/* Its slowest host may well count: it is not to blame. */
+static void a_job_that_slows_itself_has_no_suspects(void)
+{
+	struct job_window windows[2] = { window_of("job", 1.5, "a", 70 * MIN_US),
+					 window_of("job", 1.5, "a", 60 * MIN_US) };
+	CLEANUP(json_freep) json_t *view = view_of(windows, 2, false);
+
+	CHECK(!suspect_of(view, 0));
+	check(windows, 2, "owner informed", "owner");
+}
+
+static void a_window_that_is_too_short_blames_nobody(void)
+{
+	struct job_window windows[2] = { window_of("compute", 1.1, "a", 70 * MIN_US),
+					 window_of("compute", 1.1, "a", 60 * MIN_US) };
+
+	(void)json_object_set_new((json_t *)(uintptr_t)windows[0].summary, "steps", json_integer(9));
+	check(windows, 2, "watched", "watch");
+	windows[0] = window_of("compute", 1.1, "a", 70 * MIN_US);
+	(void)json_object_set_new((json_t *)(uintptr_t)windows[0].summary, "steps", json_integer(9));
+	check(windows, 1, "slow", "watch");
+}
+
+/* Whose names no suspect can have is a trace of a stranger: it must cost nothing else. */
+static void a_window_that_contradicts_itself_blames_nobody(void)
+{
+	struct job_window window = window_of("compute", 1.1, "a", 70 * MIN_US);
+	json_t *one = json_array_get(json_object_get(window.summary, "suspects"), 0);
+
+	(void)json_object_set_new(one, "hosts", json_pack("[s, s]", "a", "a"));
+	check(&window, 1, "slow", "watch");
+}
+
 static const struct test tests[] = {
 	TEST(without_a_window_it_waits_and_a_rejected_one_is_said),
 	TEST(one_window_says_what_it_can),
@@ -160,6 +236,11 @@ static const struct test tests[] = {
 	TEST(windows_that_come_often_do_not_hide_those_that_are_apart),
 	TEST(the_suspect_is_who_was_blamed_most),
 	TEST(coarse_windows_count_by_when_they_came),
+	TEST(it_says_which_tests_would_be_run_and_which_windows_blame_whom),
+	TEST(nobody_is_tested_whose_host_is_not_known),
+	TEST(a_job_that_slows_itself_has_no_suspects),
+	TEST(a_window_that_is_too_short_blames_nobody),
+	TEST(a_window_that_contradicts_itself_blames_nobody),
 };
 
 int main(void)

@@ -80,6 +80,10 @@ static void found_at(const struct suspicion *s, unsigned minute, char ret[static
 				       f->counts == BLAME_K_OF_N ? "!" : "", f->coarse ? "~" : "",
 				       f->identifiable ? "" : "?");
 		CHECK_EQ(windows_bad(&f->windows, WINDOWS_MAX), f->hits);
+		/* A window's id is its minute. */
+		for (j = 1; j < f->hits; j++)
+			CHECK(f->ids[j] < f->ids[j - 1]);
+		CHECK_EQ(T0 + (uint64_t)f->ids[f->hits - 1] * USEC_PER_MIN, f->from_us);
 		CHECK(f->from_us < f->until_us);
 	}
 }

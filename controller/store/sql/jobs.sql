@@ -65,6 +65,15 @@ SELECT coalesce(json_extract(shown, '$.state'), 'waiting'), count(*) FROM jobs G
 SELECT name, json_extract(shown, '$.slowdown') AS slowdown FROM jobs
  WHERE json_type(shown, '$.slowdown') IN ('real', 'integer') ORDER BY slowdown DESC LIMIT :limit;
 
+-- jobs_that_blame: read jobs
+-- Whose suspects this host is among, by what is shown of them; heard of lately first.
+-- in: host text, limit uint
+-- out: id int, name text, last_us uint, run int, suspect text
+SELECT j.id, j.name, j.last_us, json_extract(j.shown, '$.run') AS run, s.value AS suspect
+ FROM jobs j, json_each(j.shown, '$.suspects') s
+ WHERE EXISTS (SELECT 1 FROM json_each(s.value, '$.hosts') h WHERE h.value = :host)
+ ORDER BY j.last_us DESC, j.id DESC LIMIT :limit;
+
 -- part WINDOW
 SELECT id, job, run, digest, parts, came, bytes, state, tries, received_us, from_us, until_us, reason, summary, bound
  FROM trace_windows;
