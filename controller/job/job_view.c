@@ -17,11 +17,11 @@ static double number(const json_t *value, const char *key)
 static int class_of(const json_t *value)
 {
 	const char *name = json_string_value(json_object_get(value, "class"));
-	int class = 0;
+	int i = 0;
 
-	while (class < BLAME_CLASSES && !streq(name, blame_class_names[class]))
-		class ++;
-	return class;
+	while (i < BLAME_CLASSES && !streq(name, blame_class_names[i]))
+		i++;
+	return i;
 }
 
 /* --- whom the windows blame --- */
