@@ -162,6 +162,22 @@ def test_a_window_shows_no_analysis_of_another_that_had_its_number(controller, b
     assert gone.status == 410 and "queued" in gone.json["detail"]
 
 
+def test_the_policy_says_how_many_windows_make_a_suspect(controller, tmp_path):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("v: 1\nmode: dry-run\njobs: {mode: enforce, windows: {k: 1, n: 1, steps: 50}}\nrules: []\n")
+    config = tmp_path / "controller.yaml"
+    config.write_text(f"v: 1\npolicy: {policy}\n")
+    c = controller("--config", config, "--mode", "enforce")
+    modes = c.get("/v1/policy").json
+    assert (modes["mode"], modes["mode_of_policy"], modes["mode_of_jobs"]) == ("dry-run", "dry-run", "dry-run")
+    short = send(c, trace(steps=49), ages=(900, 700))
+    window(c, short)
+    assert job(c, short)["decision"]["action"] == "watch" and job(c, short)["suspects"][0]["of"] == 0
+    sent = send(c, trace(steps=50), ages=(130, 10))
+    window(c, sent)
+    assert job(c, sent)["state"] == "suspected" and job(c, sent)["suspects"][0]["of"] == 1
+
+
 def test_why_says_which_windows_of_which_job_blame_a_host(controller):
     c = controller()
     for name in ("gpu-17", "gpu-18"):
