@@ -469,12 +469,18 @@ static void add_other_end(struct search *search, const struct set *set, struct s
 			suspect_of(search, subject, (struct interval){ NAN, NAN, NAN });
 }
 
+/* Neither does the set gain anything nor is anything lost to it: it is only the first of equals. */
+static bool is_idle(const struct set *set)
+{
+	return isnan(set->alone[0].value) && set->gain.value <= NOTHING;
+}
+
 static struct suspects answer(struct search *search)
 {
 	const struct set *sure = choose(search, counts), *seeming = choose(search, seems);
 	const struct set *set = sure ? sure : seeming ? seeming : &search->sets[0];
 	struct suspects suspects = {
-		.n = set->n,
+		.n = is_idle(set) ? 0 : set->n,
 		.gain = set->gain,
 		.share = set->share,
 		.transfers = set->transfers,
@@ -486,7 +492,7 @@ static struct suspects answer(struct search *search)
 
 	if (!suspects.enough)
 		suspects.steps_needed = steps_needed(search, set);
-	for (i = 0; i < set->n; i++)
+	for (i = 0; i < suspects.n; i++)
 		suspects.list[i] = suspect_of(search, set->members[i], set->alone[i]);
 	if (suspects.counts && suspects.transfers)
 		add_other_end(search, set, &suspects);
