@@ -230,42 +230,77 @@ static json_t *show_suspect(const json_t *suspect, const char *name, unsigned of
 	return shown;
 }
 
-/* The harder of the two stays in `to`. */
-static void harden(struct verdict *to, struct verdict *other)
-{
-	const struct verdict before = *to;
+/* All that is shown of suspects, and the hardest that is asked for one of them. */
+struct shown {
+	json_t *suspects; /* newest first, each once */
+	struct verdict verdict;
+	char *name; /* whom that is about, or NULL; owned */
+};
 
-	if (other->state <= to->state)
-		return;
-	*to = *other;
-	*other = before;
+static void shown_release(struct shown *s)
+{
+	json_decref(s->suspects);
+	verdict_release(&s->verdict);
+	free(s->name);
 }
 
-/* The suspects of the newest window; what the hardest of them asks for into `verdict`. */
-static json_t *show_suspects(const json_t *summary, const struct suspicion_list *list,
-			     struct verdict *verdict)
+/* The harder of the two stays. */
+static void harden(struct shown *s, struct verdict *its, const char *name)
 {
-	const json_t *all = json_object_get(summary, "suspects");
-	json_t *ret = json_array();
+	const struct verdict before = s->verdict;
+
+	if (its->state <= before.state)
+		return;
+	s->verdict = *its;
+	*its = before;
+	free(s->name);
+	s->name = xstrdup(name);
+}
+
+static bool is_shown(const struct shown *s, const char *name)
+{
 	size_t i;
 
-	for (i = 0; i < json_array_size(all); i++) {
-		const json_t *one = json_array_get(all, i);
-		CLEANUP(freep) char *name = summary_suspect_name(one);
-		CLEANUP(verdict_release) struct verdict its = { .state = HEALTHY };
-		const struct suspicion_found *found = find(list, one, name);
+	for (i = 0; i < json_array_size(s->suspects); i++) {
+		const json_t *one = json_array_get(s->suspects, i);
 
-		if (!does_accuse(summary, one))
-			continue;
-		its = found ? judge_suspect(summary, one, name, found)
-			    : (struct verdict){ HEALTHY, "watch",
-						xasprintf("%s: the window is too short, too old or "
-							  "beside another to count",
-							  name) };
-		(void)json_array_append_new(ret, show_suspect(one, name, list->of, found, &its));
-		harden(verdict, &its);
+		if (streq(json_string_value(json_object_get(one, "name")), name))
+			return true;
 	}
-	return ret;
+	return false;
+}
+
+/* A suspect of one window: of an older one while enough of the last blame it. */
+static void add_suspect(struct shown *s, const json_t *summary, const json_t *one, bool newest,
+			const struct suspicion_list *list)
+{
+	CLEANUP(freep) char *name = summary_suspect_name(one);
+	CLEANUP(verdict_release) struct verdict its = { .state = HEALTHY };
+	const struct suspicion_found *found = find(list, one, name);
+
+	if (!does_accuse(summary, one) || is_shown(s, name) ||
+	    (!newest && (!found || found->counts != BLAME_K_OF_N)))
+		return;
+	its = found ? judge_suspect(summary, one, name, found)
+		    : (struct verdict){ HEALTHY, "watch",
+					xasprintf("%s: the window is too short, too old or beside "
+						  "another to count",
+						  name) };
+	(void)json_array_append_new(s->suspects, show_suspect(one, name, list->of, found, &its));
+	harden(s, &its, name);
+}
+
+static void add_suspects(struct shown *s, const struct job_window *windows, size_t n,
+			 const struct suspicion_list *list)
+{
+	size_t i, j;
+
+	for (i = 0; i < n; i++) {
+		const json_t *all = json_object_get(windows[i].summary, "suspects");
+
+		for (j = 0; j < json_array_size(all); j++)
+			add_suspect(s, windows[i].summary, json_array_get(all, j), i == 0, list);
+	}
 }
 
 static json_t *view_of_nothing(bool rejected)
@@ -296,23 +331,27 @@ json_t *job_view(const struct job_window *windows, size_t n, bool rejected,
 	static const char *const keys[] = { "hosts",	     "step_s", "slowdown", "slowdown_low",
 					    "slowdown_high", "cause",  "suspect",  "sentence" };
 	CLEANUP(suspicion_release) struct suspicion suspicion = { 0 };
-	CLEANUP(verdict_release) struct verdict verdict = { .state = HEALTHY };
+	CLEANUP(shown_release)
+	struct shown shown = { .suspects = json_array(), .verdict = { .state = HEALTHY } };
 	struct suspicion_list list;
-	json_t *view, *suspects;
+	json_t *view;
 	size_t i;
 
 	if (n == 0)
 		return view_of_nothing(rejected);
 	suspect(windows, n, jobs, &suspicion, &list);
-	verdict = judge_job(windows[0].summary);
-	suspects = show_suspects(windows[0].summary, &list, &verdict);
-	view = json_pack("{s:I, s:s, s:o, s:{s:s, s:s}}", "run", (json_int_t)windows[0].run,
-			 "state", rejected ? "rejected" : state_names[verdict.state], "suspects",
-			 suspects, "decision", "action", verdict.action, "reason", verdict.reason);
+	shown.verdict = judge_job(windows[0].summary);
+	add_suspects(&shown, windows, n, &list);
+	view = json_pack("{s:I, s:s, s:O, s:{s:s, s:s}}", "run", (json_int_t)windows[0].run,
+			 "state", rejected ? "rejected" : state_names[shown.verdict.state],
+			 "suspects", shown.suspects, "decision", "action", shown.verdict.action,
+			 "reason", shown.verdict.reason);
 	for (i = 0; i < ARRAY_SIZE(keys); i++) {
 		json_t *value = json_object_get(windows[0].summary, keys[i]);
 
 		(void)json_object_set(view, keys[i], value ? value : json_null());
 	}
+	if (shown.name)
+		(void)json_object_set_new(view, "suspect", json_string(shown.name));
 	return view;
 }

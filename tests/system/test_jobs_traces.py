@@ -2,6 +2,7 @@
 """Real traces, and bad ones, through the controller and its own assay-attribute: who is blamed, and what is said of what cannot be."""
 import gzip
 import json
+import os
 import random
 import subprocess
 import urllib.parse
@@ -12,7 +13,7 @@ from fixtures_controller import controller  # noqa: F401
 from waiting import wait_for
 
 TOP = Path(__file__).resolve().parents[2]
-TRACES = TOP.parent / "shared" / "traces"
+TRACES = Path(os.environ.get("ASSAY_TRACES", TOP.parent / "shared/traces"))
 END_S = 120
 ENDS = {"analysed", "rejected", "failed"}
 AGES = ((900, 700), (130, 10))  # of two windows that are apart
@@ -109,15 +110,29 @@ def test_a_trace_in_parts_is_what_it_is_whole(controller, good, packed):
     assert window["coarse"]  # not all parts said when they were
 
 
+def named(meta):
+    """The shape of a published job with names of hosts, of eight ranks each."""
+    shape = dict(line.split(": ") for line in meta.splitlines() if ": " in line)
+    dp, pp = int(shape["dp_size"]), int(shape["pp_size"])
+    peers = int(shape["world_size"]) // dp // pp
+    ranks = [(d, p, (p * dp + d) * peers) for p in range(pp) for d in range(dp)]
+    return meta + "ranks:" + "".join(f"\n  - {{rank: {r}, dp_rank: {d}, stage: {p}, node: n{r // 8:03}}}" for d, p, r in ranks) + "\n"
+
+
 @pytest.mark.once
-@pytest.mark.parametrize("name,suspect,state", [("AR", "dp 0 stage 0", "suspected"), ("SE", None, "owner informed"), ("ST", None, "owner informed")])
-def test_published_traces_blame_whom_they_should(controller, name, suspect, state):
+@pytest.mark.parametrize("name,worker,host,state", [("AR", "dp 0 stage 0", "n000", "suspected"), ("SE", None, None, "owner informed"),
+                                                    ("ST", None, None, "owner informed")])
+def test_published_traces_blame_whom_they_should(controller, name, worker, host, state):
     if not TRACES.is_dir():
         pytest.skip("no published traces beside the repository (shared/traces)")
     c = controller()
-    meta = (TRACES / f"meta-{name}.yaml").read_text()
+    plain = (TRACES / f"meta-{name}.yaml").read_text()
     body = gzip.decompress((TRACES / f"trace-{name}.csv.gz").read_bytes())
     for ages, sent in zip(AGES, (body, gzip.compress(body))):
-        window, job = send(c, sent, job=name, ages=ages, meta=meta)
-        assert window["state"] == "analysed" and window["suspect"] == suspect
-    assert job["state"] == state and len(job["suspects"]) == (suspect is not None)
+        window, job = send(c, sent, job=name, ages=ages, meta=named(plain) if host else plain)
+        assert window["state"] == "analysed" and window["suspect"] == host
+    assert job["state"] == state and [s["hosts"] for s in job["suspects"]] == ([[host]] if host else [])
+    # Without the names of hosts there is nobody to test.
+    window, job = send(c, body, job=f"{name}-nameless", meta=plain)
+    assert job["state"] in ("watched", "slow", "owner informed") and job["decision"]["action"] in ("watch", "owner")
+    assert window["suspect"] in (worker, None)

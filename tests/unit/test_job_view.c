@@ -143,7 +143,7 @@ static void the_suspect_is_who_was_blamed_most(void)
 	struct job_window windows[3] = { window_of("compute", 1.1, "b", 80 * MIN_US),
 					 window_of("compute", 1.1, "a", 70 * MIN_US),
 					 window_of("compute", 1.1, "a", 60 * MIN_US) };
-	CLEANUP(json_freep) json_t *view = job_view(windows, 3, false);
+	CLEANUP(json_freep) json_t *view = view_of(windows, 3, false);
 
 	CHECK_STR(text_of(view, "suspect"), "a");
 	CHECK_EQ(json_array_size(json_object_get(view, "suspects")), 2);
