@@ -23,10 +23,14 @@
 #include <stdint.h>
 
 #include "controller/cluster/cluster_names.h"
+#include "lib/base/duration.h"
 #include "lib/base/macro.h"
 
 struct cluster;
 struct err;
+
+/* So long at most whoever asks where ranks are waits for the answer. */
+#define CLUSTER_PLACEMENT_US (10 * USEC_PER_SEC)
 
 /* How an operation went. */
 enum cluster_result {
@@ -73,6 +77,13 @@ struct cluster_node {
 	char *boot;		   /* its boot_id as the cluster has it; NULL: it does not say */
 };
 
+/* Ranks `first` to `first + n - 1` of a job are on a node, since `from_us` (real time). */
+struct cluster_place {
+	const char *node;
+	int64_t first, n;
+	uint64_t from_us;
+};
+
 /* What `done` is told. All borrowed until it returns. */
 struct cluster_answer {
 	enum cluster_result result;
@@ -82,6 +93,8 @@ struct cluster_answer {
 	const char *version, *text;	 /* of the ledger */
 	const char *const *jobs; /* what runs on a node, by names that are good for people */
 	size_t n_jobs;
+	const struct cluster_place *places; /* by rank, without a gap from 0 */
+	size_t n_places;
 };
 typedef void cluster_done(void *context, const struct cluster_answer *answer);
 
@@ -192,6 +205,13 @@ struct cluster_ops {
 
 	/* The names of the jobs that run on it, in the answer. NULL: the cluster knows of no jobs. */
 	void (*jobs)(struct cluster *c, const char *node, const struct cluster_call *call);
+
+	/*
+	 * Where all ranks of the job are now ("namespace/name"), in the answer, within
+	 * CLUSTER_PLACEMENT_US; no places: that is not known for sure. It may be answered before it
+	 * returns. NULL: the cluster does not know of ranks.
+	 */
+	void (*placement)(struct cluster *c, const char *job, const struct cluster_call *call);
 
 	/* The ledger: its version and text; CLUSTER_GONE while there is none. */
 	void (*ledger_read)(struct cluster *c, const struct cluster_call *call);

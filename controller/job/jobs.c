@@ -9,6 +9,7 @@
 #include "controller/actions/remediation.h"
 #include "controller/controller.h"
 #include "controller/job/analysis.h"
+#include "controller/job/job_pods.h"
 #include "controller/job/job_view.h"
 #include "controller/job/placing.h"
 #include "controller/job/summary.h"
@@ -43,6 +44,7 @@ struct jobs {
 	struct service *s;
 	struct trace_files files;
 	struct analysis *analysis;
+	struct job_pods *pods;
 	struct jobs_counts counts;
 	/* Of the window that is being analysed, or was last. */
 	int64_t window, job, run;
@@ -400,7 +402,8 @@ static int place(struct jobs *j, json_t *summary, struct err *err)
 	CLEANUP(json_freep) json_t *job = NULL;
 	struct placing_window window = { .run = j->run,
 					 .span = { j->from_us, j->until_us },
-					 .bound = j->bound };
+					 .bound = j->bound,
+					 .pods = job_pods_known(j->pods) };
 	int r = store_job(j->s->store, j->job, &job, err);
 
 	if (r < 0)
@@ -473,7 +476,7 @@ static void take_next(void *context, const struct store_trace_window *w)
 	j->under_way = true;
 }
 
-static void start(struct jobs *j)
+static void analyse(struct jobs *j)
 {
 	char **files = xcalloc((size_t)j->parts + 1, sizeof(*files));
 	CLEANUP(freep) char *meta = trace_files_meta(&j->files, j->window);
@@ -489,6 +492,35 @@ static void start(struct jobs *j)
 	free(files);
 	if (r < 0)
 		try_again(j, err.msg);
+}
+
+/* What they know comes with the end of the analysis. */
+static void on_pods(void *context)
+{
+	struct jobs *j = context;
+
+	if (!j->s->closing) {
+		analyse(j);
+		return;
+	}
+	j->under_way = false;
+	j->looking = true;
+}
+
+/*
+ * Where its pods are is asked first, while they are most likely to be there still. Not for a window
+ * that nobody said the time of: the pods of now need not be those of then.
+ */
+static void start(struct jobs *j)
+{
+	CLEANUP(json_freep) json_t *job = NULL;
+	struct err err = ERR_INIT;
+
+	if (store_job(j->s->store, j->job, &job, &err) < 0)
+		try_again(j, err.msg);
+	else
+		job_pods_ask(j->pods, j->until_us ? j->s->cluster : NULL,
+			     json_string_value(json_object_get(job, "job")));
 }
 
 /* "3, 7-9": those that are not there. */
@@ -584,7 +616,7 @@ static void on_failed(struct service *s)
 
 	if (!j)
 		return;
-	if (j->ended || !analysis_runs(j->analysis))
+	if (j->ended || (!analysis_runs(j->analysis) && !job_pods_asked(j->pods)))
 		j->under_way = false;
 	j->ended = false;
 	j->looking = true;
@@ -640,6 +672,7 @@ static int open_jobs(struct service *s, struct err *err)
 		return r;
 	}
 	j->analysis = analysis_new(s->loop, on_analysis, j);
+	j->pods = job_pods_new(on_pods, j);
 	j->looking = true;
 	trace_files_sweep(&j->files, wanted_by, j);
 	s->jobs = j;
@@ -653,6 +686,7 @@ static void close_jobs(struct service *s)
 	if (!j)
 		return;
 	analysis_free(j->analysis);
+	job_pods_free(j->pods);
 	trace_files_release(&j->files);
 	free(j);
 }

@@ -18,12 +18,39 @@ enum { CLAIMS_MAX = 256 };
 
 struct collecting {
 	const struct placing_window *window;
+	const struct placing_pods *pods; /* or NULL */
+	size_t pod;			 /* no rank before it is of interest any more */
 	struct placement_group group;
 	struct placement_claim claims[CLAIMS_MAX]; /* of `rank`, their nodes in new memory */
 	size_t n;
 	bool too_many;
-	int64_t rank, seen; /* ranks that anything is known of */
+	int64_t rank;
 };
+
+static void add_claim(struct collecting *c, const struct placement_claim *claim)
+{
+	if (c->n == CLAIMS_MAX) {
+		c->too_many = true;
+		return;
+	}
+	c->claims[c->n] = *claim;
+	c->claims[c->n++].node = xstrdup(claim->node);
+}
+
+/* Its pod, if pods are known. */
+static void add_pod(struct collecting *c)
+{
+	const struct placing_pods *pods = c->pods;
+	const struct placing_pod *p;
+
+	while (pods && c->pod < pods->n &&
+	       pods->items[c->pod].first + pods->items[c->pod].n <= c->rank)
+		c->pod++;
+	if (!pods || c->pod == pods->n)
+		return;
+	p = &pods->items[c->pod];
+	add_claim(c, &(struct placement_claim){ PLACEMENT_PODS, p->node, p->from_us, p->until_us });
+}
 
 static void end_rank(struct collecting *c)
 {
@@ -31,15 +58,20 @@ static void end_rank(struct collecting *c)
 	struct placement_found found;
 	size_t i;
 
-	if (c->rank < 0)
-		return;
+	add_pod(c);
 	found = placement_of_rank(c->claims, c->n, &c->window->span);
 	placement_group_add(&c->group, c->too_many ? &many : &found);
 	for (i = 0; i < c->n; i++)
 		free((char *)(uintptr_t)c->claims[i].node);
 	c->n = 0;
 	c->too_many = false;
-	c->seen++;
+}
+
+/* All before it have ended: of those that were not told of, pods alone may know. */
+static void end_before(struct collecting *c, int64_t rank)
+{
+	for (; c->rank < rank; c->rank++)
+		end_rank(c);
 }
 
 /* Without times its run alone tells a window from another; with them a sender may have it wrong. */
@@ -52,22 +84,11 @@ static void take_claim(void *context, const struct store_placement *p)
 {
 	struct collecting *c = context;
 
-	if (p->rank != c->rank) {
-		end_rank(c);
-		c->rank = p->rank;
-	}
+	end_before(c, p->rank);
 	if (!is_of_run(c->window, p->run))
 		return;
-	if (c->n == CLAIMS_MAX) {
-		c->too_many = true;
-		return;
-	}
-	c->claims[c->n++] = (struct placement_claim){
-		.source = p->source == PLACEMENT_PODS ? PLACEMENT_PODS : PLACEMENT_AGENTS,
-		.node = xstrdup(p->node),
-		.from_us = p->from_us,
-		.until_us = p->until_us,
-	};
+	add_claim(c,
+		  &(struct placement_claim){ PLACEMENT_AGENTS, p->node, p->from_us, p->until_us });
 }
 
 /* What is known of its ranks; nothing of one that does not say which they are. */
@@ -80,15 +101,13 @@ static int collect(struct store *store, struct collecting *c, const json_t *susp
 
 	if (json_array_size(ends) != 2 || ranks[1] < ranks[0])
 		return 0;
-	c->rank = -1;
+	c->rank = ranks[0];
 	r = store_placements(store, c->window->job, ranks, take_claim, c, err);
-	end_rank(c);
+	end_before(c, ranks[1] + 1);
 	if (r == -E2BIG) {
 		c->group.doubt = PLACEMENT_MOVED;
 		r = 0;
 	}
-	if (r == 0)
-		c->group.unknown += (size_t)(ranks[1] - ranks[0] + 1 - c->seen);
 	return r;
 }
 
@@ -154,6 +173,15 @@ static void tell(struct strbuf *text, const json_t *suspect, bool nameless)
 		(void)strbuf_printf(text, "%sIts ranks were on %s.", text->len ? " " : "", who);
 }
 
+/* Pods of another size of the job, or where a process is not a GPU, number ranks otherwise. */
+static const struct placing_pods *whole(const struct placing_pods *pods, const json_t *summary)
+{
+	const struct placing_pod *last = pods && pods->n > 0 ? &pods->items[pods->n - 1] : NULL;
+	const int64_t ranks = json_integer_value(json_object_get(summary, "ranks"));
+
+	return last && last->first + last->n == ranks ? pods : NULL;
+}
+
 static int settle(struct store *store, const struct placing_window *window, json_t *suspect,
 		  struct strbuf *text, bool *lost, struct err *err)
 {
@@ -165,6 +193,7 @@ static int settle(struct store *store, const struct placing_window *window, json
 	int r;
 
 	c->window = window;
+	c->pods = window->pods;
 	r = collect(store, c, suspect, err);
 	if (r == 0) {
 		name(suspect, &c->group, placement_group_judge(&c->group, &traced));
@@ -191,14 +220,16 @@ static void say(json_t *summary, const char *text, bool lost)
 int placing_settle(struct store *store, const struct placing_window *window, json_t *summary,
 		   struct err *err)
 {
+	struct placing_window checked = *window;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SUMMARY_SENTENCE_MAX);
 	const json_t *suspects = json_object_get(summary, "suspects");
 	bool lost = false;
 	size_t i;
 	int r = 0;
 
+	checked.pods = whole(window->pods, summary);
 	for (i = 0; r == 0 && i < json_array_size(suspects); i++)
-		r = settle(store, window, json_array_get(suspects, i), &text, &lost, err);
+		r = settle(store, &checked, json_array_get(suspects, i), &text, &lost, err);
 	if (r < 0)
 		return r;
 	summary_name_suspect(summary);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The suspects of a window get the hosts that their ranks were on (placement.h), of what the store
- * knows. One whose hosts are in doubt loses its name and does not count: nobody is blamed by guess.
+ * The suspects of a window get the hosts that their ranks were on (placement.h), of what pods and
+ * the store know. One whose hosts are in doubt loses its name and does not count: nobody is blamed
+ * by guess.
  */
 #pragma once
 
@@ -14,11 +15,25 @@
 struct err;
 struct store;
 
+/* Ranks `first` to `first + n - 1` are on a host, from when to when that is known (not the end). */
+struct placing_pod {
+	char *node;
+	int64_t first, n;
+	uint64_t from_us, until_us;
+};
+
+/* All of a job, by rank. They count where they have as many ranks together as the trace. */
+struct placing_pods {
+	struct placing_pod *items;
+	size_t n;
+};
+
 struct placing_window {
 	const char *job;
 	int64_t run; /* tells claims apart where nobody said when the window was */
 	struct placement_span span;
-	bool bound; /* who sent it may send traces of some jobs alone */
+	bool bound;			 /* who sent it may send traces of some jobs alone */
+	const struct placing_pods *pods; /* or NULL */
 };
 
 /*

@@ -470,7 +470,7 @@ UNIT_TESTS += tests/unit/test_cluster_kube tests/unit/test_cluster_kube_random t
 	tests/unit/test_kube_address tests/unit/test_kube_config tests/unit/test_kube_credentials tests/unit/test_kube_drain \
 	tests/unit/test_kube_error tests/unit/test_kube_identity tests/unit/test_kube_identity_flood \
 	tests/unit/test_kube_jobs tests/unit/test_kube_lease tests/unit/test_kube_ledger tests/unit/test_kube_node \
-	tests/unit/test_kube_patch tests/unit/test_kube_path tests/unit/test_kube_pods tests/unit/test_kube_prefix \
+	tests/unit/test_kube_patch tests/unit/test_kube_path tests/unit/test_kube_places tests/unit/test_kube_pods tests/unit/test_kube_prefix \
 	tests/unit/test_kube_stale tests/unit/test_kube_token tests/unit/test_kube_watch tests/unit/test_kube_watch_random \
 	tests/unit/test_lease_random tests/unit/test_lease_state
 tests_unit_test_cluster_kube_SOURCES = $(KUBE_WORLD) tests/unit/test_cluster_kube.c
@@ -501,6 +501,7 @@ tests_unit_test_kube_ledger_LDADD = libkube.a libcontroller.a $(LDADD) $(SYSTEMD
 tests_unit_test_kube_node_LDADD = libkube.a libcontroller.a $(LDADD)
 tests_unit_test_kube_patch_LDADD = $(KUBE_LIBS) libcontroller.a $(LDADD)
 tests_unit_test_kube_path_LDADD = libkube.a $(LDADD)
+tests_unit_test_kube_places_LDADD = $(KUBE_LIBS) $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_kube_pods_LDADD = $(KUBE_LIBS) $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_kube_prefix_LDADD = $(KUBE_LIBS) libcontroller.a $(LDADD)
 tests_unit_test_kube_stale_LDADD = $(KUBE_FAKE_LIBS)

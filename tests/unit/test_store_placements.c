@@ -167,9 +167,12 @@ static void a_job_has_only_so_many_hosts_and_so_has_the_fleet(void)
 	"],\"dp\":3,\"stage\":1,\"ranks\":[" low "," high "],\"class\":\"compute\","          \
 	"\"identifiable\":true,\"counts\":true}],\"heat\":null,\"sentence\":\"It is slow.\"}"
 
-static json_t *settled(struct store *s, const char *text, uint64_t from_us, uint64_t until_us)
+static json_t *settled_with(struct store *s, const char *text, uint64_t from_us, uint64_t until_us,
+			    const struct placing_pods *pods)
 {
-	const struct placing_window w = { .job = "a", .run = 1, .span = { from_us, until_us } };
+	const struct placing_window w = {
+		.job = "a", .run = 1, .span = { from_us, until_us }, .pods = pods
+	};
 	struct err err = ERR_INIT;
 	json_t *summary = NULL;
 
@@ -177,6 +180,11 @@ static json_t *settled(struct store *s, const char *text, uint64_t from_us, uint
 	CHECK_EQ(placing_settle(s, &w, summary, &err), 0);
 	CHECK_STR(err.msg, "");
 	return summary;
+}
+
+static json_t *settled(struct store *s, const char *text, uint64_t from_us, uint64_t until_us)
+{
+	return settled_with(s, text, from_us, until_us, NULL);
 }
 
 static const char *text_of(const json_t *object, const char *key)
@@ -227,6 +235,61 @@ static void a_suspect_is_named_by_where_its_ranks_were(void)
 	}
 }
 
+/* Ranks 0 to 7 on the first and so on; the last has as many as make `ranks` of them. */
+static void pods_come_before_what_processes_say(void)
+{
+	static char gpu_1[] = "gpu-1", gpu_7[] = "gpu-7";
+	static const struct {
+		const char *text, *suspect, *source, *words;
+		int64_t ranks;
+		uint64_t from_us, until_us;
+	} rows_[] = {
+		/* Processes of gpu-1 have 8 to 15. */
+		{ SUMMARY("", "8", "15"), "gpu-1", "pods", "were on gpu-1", 128, NOW_US,
+		  NOW_US + 9 },
+		{ SUMMARY("\"gpu-1\"", "8", "15"), "gpu-1", "pods", "It is slow.", 128, NOW_US,
+		  NOW_US + 9 },
+		{ SUMMARY("", "16", "20"), "gpu-7", "pods", "were on gpu-7", 128, NOW_US,
+		  NOW_US + 9 },
+		{ SUMMARY("", "15", "16"), "gpu-1,gpu-7", "pods", "were on gpu-1,gpu-7", 128,
+		  NOW_US, NOW_US + 9 },
+		{ SUMMARY("", "0", "7"), NULL, NULL, "on different hosts", 128, NOW_US, NOW_US + 9 },
+		{ SUMMARY("\"gpu-1\"", "16", "20"), NULL, NULL, "other hosts", 128, NOW_US,
+		  NOW_US + 9 },
+		/* They started within the window, or were asked for before its end. */
+		{ SUMMARY("", "16", "20"), NULL, NULL, "part of the window", 128, NOW_US + 2,
+		  NOW_US + 9 },
+		{ SUMMARY("", "16", "20"), NULL, NULL, "part of the window", 128, NOW_US,
+		  NOW_US + 7 },
+		/* There are more or fewer of them than the trace has. */
+		{ SUMMARY("", "16", "20"), NULL, NULL, "nor anybody else", 127, NOW_US, NOW_US + 9 },
+		{ SUMMARY("", "16", "20"), NULL, NULL, "nor anybody else", 129, NOW_US, NOW_US + 9 },
+		{ SUMMARY("", "8", "15"), "gpu-1", "agents", "were on gpu-1", 127, NOW_US,
+		  NOW_US + 9 },
+	};
+	CLEANUP(store_closep) struct store *s = open_store("pods.db");
+	size_t i;
+
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ 8, 15 }, NOW_US, NOW_US + 9), 0);
+	CHECK_EQ(put(s, "gpu-9", (const int64_t[]){ 0, 0 }, NOW_US, NOW_US + 9), 0);
+	for (i = 0; i < ARRAY_SIZE(rows_); i++) {
+		const uint64_t from_us = rows_[i].from_us, until_us = rows_[i].until_us;
+		struct placing_pod pods[] = {
+			{ gpu_7, 0, 8, from_us, until_us },
+			{ gpu_1, 8, 8, from_us, until_us },
+			{ gpu_7, 16, rows_[i].ranks - 16, from_us, until_us },
+		};
+		CLEANUP(json_freep)
+		json_t *summary = settled_with(s, rows_[i].text, NOW_US + 1, NOW_US + 8,
+					       &(struct placing_pods){ pods, ARRAY_SIZE(pods) });
+		const json_t *one = json_array_get(json_object_get(summary, "suspects"), 0);
+
+		CHECK_STR(text_of(summary, "suspect"), rows_[i].suspect);
+		CHECK_HAS(text_of(summary, "sentence"), rows_[i].words);
+		CHECK_STR(text_of(json_object_get(one, "placed"), "source"), rows_[i].source);
+	}
+}
+
 static void who_moved_within_the_window_is_not_suspected(void)
 {
 	CLEANUP(store_closep) struct store *s = open_store("moved.db");
@@ -274,6 +337,7 @@ static const struct test tests[] = {
 	TEST(of_a_host_only_so_many_are_kept_and_the_oldest_go),
 	TEST(a_job_has_only_so_many_hosts_and_so_has_the_fleet),
 	TEST(a_suspect_is_named_by_where_its_ranks_were),
+	TEST(pods_come_before_what_processes_say),
 	TEST(who_moved_within_the_window_is_not_suspected),
 	TEST(who_says_nothing_any_more_is_believed_for_a_while),
 };

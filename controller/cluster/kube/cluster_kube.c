@@ -14,6 +14,7 @@
 #include "controller/cluster/kube/kube_ledger.h"
 #include "controller/cluster/kube/kube_list.h"
 #include "controller/cluster/kube/kube_node.h"
+#include "controller/cluster/kube/kube_placement.h"
 #include "controller/cluster/kube/kube_watch.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
@@ -32,6 +33,7 @@ struct cluster_kube {
 	bool whole; /* the list was, and nobody has been told yet */
 	void *seen; /* tree of the nodes as they were told, by name */
 	struct kube_drains *drains;
+	struct kube_placements placements;
 	struct kube_events *events;
 	struct kube_conditions *conditions;
 	struct kube_op *first, **last; /* changes, those under way first */
@@ -671,6 +673,11 @@ static void jobs(struct cluster *c, const char *node, const struct cluster_call 
 	kube_drain_jobs(kube_of(c)->drains, node, call);
 }
 
+static void placement(struct cluster *c, const char *job, const struct cluster_call *call)
+{
+	kube_placement(&kube_of(c)->placements, job, call);
+}
+
 static void ledger_read(struct cluster *c, const struct cluster_call *call)
 {
 	kube_ledger_read(kube_of(c)->options.ledger, call);
@@ -697,6 +704,7 @@ static void end(struct cluster *c)
 	kube_ops_end(k);
 	kube_lists_close(&k->lists);
 	kube_drains_free(k->drains);
+	kube_placements_close(&k->placements);
 	kube_conditions_free(k->conditions);
 	kube_events_free(k->events);
 	kube_seen_release(k);
@@ -719,6 +727,7 @@ static const struct cluster_ops kube_ops = {
 	.verified = kube_verified,
 	.evict = evict,
 	.jobs = jobs,
+	.placement = placement,
 	.ledger_read = ledger_read,
 	.ledger_write = ledger_write,
 	.stopped = why_stopped,
@@ -758,6 +767,7 @@ struct cluster *cluster_kube_new(const struct cluster_kube_options *options)
 	k->own = kube_own_watcher;
 	k->own.context = k;
 	k->drains = kube_drains_new(&drains);
+	k->placements = (struct kube_placements){ .kube = options->kube, .jobs = options->jobs };
 	k->events = kube_events_new(&events);
 	k->conditions = kube_conditions_new(&conditions);
 	return &k->cluster;

@@ -158,7 +158,7 @@ void kube_ranks_of(const struct kube_job_table *table, const struct kube_job *jo
 		kube_job_of(table, pod, &its);
 		if (kube_pod_finished(pod) || !kube_job_same(job, &its))
 			continue;
-		claims[n].place = (struct kube_place){ pod->name, pod->node, -1 };
+		claims[n].place = (struct kube_place){ pod, pod->name, pod->node, -1 };
 		claim_rank(table, pod, &claims[n++]);
 	}
 	*ret = (struct kube_ranks){ .items = xcalloc(MAX(n, (size_t)1), sizeof(*ret->items)) };
@@ -319,6 +319,23 @@ static const struct kube_job_row *kube_job_row_at(const struct kube_job_table *t
 	if (i < own)
 		return &table->rows[i];
 	return i - own < ARRAY_SIZE(built_in) ? &built_in[i - own] : NULL;
+}
+
+size_t kube_job_labels(const struct kube_job_table *table,
+		       const char *ret[static KUBE_JOB_LABELS_MAX])
+{
+	const struct kube_job_row *row;
+	size_t n = 0, i, j;
+
+	for (i = 0; (row = kube_job_row_at(table, i)) && n < KUBE_JOB_LABELS_MAX; i++) {
+		if (row->from != KUBE_FROM_LABEL || !row->rank[0])
+			continue;
+		for (j = 0; j < n && !streq(ret[j], row->key); j++)
+			;
+		if (j == n)
+			ret[n++] = row->key;
+	}
+	return n;
 }
 
 /* --- whose is it --- */

@@ -16,8 +16,7 @@
  * that claim one rank have none: better none than a wrong one.
  *
  * The ranks are there for who joins the trace of a job, which names workers by rank, with hosts
- * (worker = rank * workers of a node + its place there). The controller takes no traces yet
- * (`jobs` of its API), so nothing asks for them; drains and budgets need only whose a pod is.
+ * (kube_places.h); drains and budgets need only whose a pod is.
  */
 #pragma once
 
@@ -89,8 +88,17 @@ char *kube_job_text(const struct kube_job *job);
 bool kube_job_counts(const struct kube_pod *pod, const struct kube_job *job,
 		     const struct kube_leave *leave);
 
+/*
+ * The labels by whose value a job that numbers its pods goes, in the order of the rows, each once.
+ * Borrowed; returns how many.
+ */
+enum { KUBE_JOB_LABELS_MAX = KUBE_JOB_ROWS_MAX + 16 };
+size_t kube_job_labels(const struct kube_job_table *table,
+		       const char *ret[static KUBE_JOB_LABELS_MAX]);
+
 /* A pod of a job and where it is. Names are borrowed from the pods. */
 struct kube_place {
+	const struct kube_pod *of;
 	const char *pod, *node; /* node NULL: not bound yet */
 	int64_t rank;		/* -1: not known */
 };

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 
 #include "controller/cluster/kube/kube.h"
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+
+#define UNFINISHED "status.phase!=Succeeded,status.phase!=Failed"
 
 enum {
 	PAGE = 250,   /* pods of one answer: some 10 KB each */
@@ -16,7 +19,8 @@ enum {
 struct kube_pod_list {
 	struct kube *kube;
 	struct kube_request *request;
-	char *selector; /* encoded */
+	char *path, *filter;  /* of the query, encoded */
+	uint64_t deadline_us; /* monotonic; 0: a page has that of its request */
 	struct kube_pods pods;
 	unsigned restarts;
 	kube_pods_done *done;
@@ -26,7 +30,8 @@ struct kube_pod_list {
 static void list_free(struct kube_pod_list *list)
 {
 	kube_pods_release(&list->pods);
-	free(list->selector);
+	free(list->path);
+	free(list->filter);
 	free(list);
 }
 
@@ -53,13 +58,17 @@ static int send_page(struct kube_pod_list *list, const char *next, struct err *e
 {
 	CLEANUP(freep) char *token = next ? kube_encode(next) : NULL;
 	CLEANUP(freep)
-	char *query = xasprintf("limit=%d&fieldSelector=%s%s%s", PAGE, list->selector,
-				token ? "&continue=" : "", token ? token : "");
+	char *query = xasprintf("limit=%d&%s%s%s", PAGE, list->filter, token ? "&continue=" : "",
+				token ? token : "");
+	const uint64_t now_us = list->deadline_us ? clock_mono_us() : 0;
 
+	if (list->deadline_us && now_us >= list->deadline_us)
+		return err_set(err, ETIMEDOUT, "its pods were not listed in time");
 	return kube_send(list->kube,
 			 &(struct kube_call){ .method = "GET",
-					      .path = "/api/v1/pods",
+					      .path = list->path,
 					      .query = query,
+					      .timeout_us = list->deadline_us - now_us,
 					      .done = on_page,
 					      .context = list },
 			 &list->request, err);
@@ -102,22 +111,50 @@ static void on_page(void *context, const struct kube_answer *answer)
 		finish(list, CLUSTER_DONE, "", 0);
 }
 
-int kube_pod_list_begin(struct kube *kube, const char *node, kube_pods_done *done, void *context,
-			struct kube_pod_list **ret, struct err *err)
+/* Takes `how`. */
+static int begin(const struct kube_pod_list *how, struct kube_pod_list **ret, struct err *err)
 {
-	CLEANUP(freep)
-	char *selector =
-		xasprintf("spec.nodeName=%s,status.phase!=Succeeded,status.phase!=Failed", node);
 	struct kube_pod_list *list = xcalloc(1, sizeof(*list));
 	int r;
 
-	*list = (struct kube_pod_list){
-		.kube = kube, .selector = kube_encode(selector), .done = done, .context = context
-	};
+	*list = *how;
 	r = send_page(list, NULL, err);
 	if (r < 0)
 		list_free(list);
 	else
 		*ret = list;
 	return r;
+}
+
+int kube_pod_list_begin(struct kube *kube, const char *node, kube_pods_done *done, void *context,
+			struct kube_pod_list **ret, struct err *err)
+{
+	CLEANUP(freep) char *selector = xasprintf("spec.nodeName=%s," UNFINISHED, node);
+	CLEANUP(freep) char *encoded = kube_encode(selector);
+	const struct kube_pod_list list = { .kube = kube,
+					    .path = xstrdup("/api/v1/pods"),
+					    .filter = xasprintf("fieldSelector=%s", encoded),
+					    .done = done,
+					    .context = context };
+
+	return begin(&list, ret, err);
+}
+
+int kube_pod_list_begin_chosen(struct kube *kube, const struct kube_pods_chosen *chosen,
+			       kube_pods_done *done, void *context, struct kube_pod_list **ret,
+			       struct err *err)
+{
+	CLEANUP(freep) char *fields = kube_encode(UNFINISHED);
+	CLEANUP(freep) char *labels = kube_encode(chosen->labels);
+	struct kube_pod_list list = {
+		.kube = kube, .deadline_us = chosen->deadline_us, .done = done, .context = context
+	};
+	char path[KUBE_PATH_MAX];
+	int r = kube_path(path, err, "/api/v1/namespaces/%s/pods", chosen->namespace);
+
+	if (r < 0)
+		return r;
+	list.path = xstrdup(path);
+	list.filter = xasprintf("fieldSelector=%s&labelSelector=%s", fields, labels);
+	return begin(&list, ret, err);
 }

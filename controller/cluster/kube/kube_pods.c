@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+
+enum { GPU_DIGITS_MAX = 4 }; /* of a container */
 
 /* NVSentinel's list of namespaces that are the cluster's own. */
 const char *const kube_system_namespaces[] = {
@@ -88,6 +91,53 @@ static char *find_rank(const json_t *spec)
 	return NULL;
 }
 
+/* "nvidia.com/gpu", "amd.com/gpu": whole ones. */
+static bool is_gpu(const char *resource)
+{
+	const char *slash = strchr(resource, '/');
+
+	return slash && streq(slash, "/gpu");
+}
+
+/* A whole number, as all of a device are; what is none counts for nothing. */
+static int64_t count_of(const json_t *quantity)
+{
+	const char *text = json_string_value(quantity);
+	const size_t length = text ? strlen(text) : 0;
+
+	return length > 0 && length <= GPU_DIGITS_MAX && strspn(text, "0123456789") == length
+		       ? strtol(text, NULL, 10)
+		       : 0;
+}
+
+static int64_t count_gpus(const json_t *spec)
+{
+	json_t *containers = json_object_get(spec, "containers");
+	const char *resource;
+	json_t *container, *quantity;
+	int64_t n = 0;
+	size_t i;
+
+	json_array_foreach(containers, i, container)
+	{
+		json_t *limits = json_object_get(get(container, "resources"), "limits");
+
+		json_object_foreach(limits, resource, quantity)
+		{
+			n += is_gpu(resource) ? count_of(quantity) : 0;
+		}
+	}
+	return n;
+}
+
+static uint64_t start_of(const json_t *status)
+{
+	const char *text = text_of(status, "startTime");
+	uint64_t at_us = 0;
+
+	return text && clock_parse_stamp(text, &at_us) == 0 ? at_us : 0;
+}
+
 int kube_pod_decode(const json_t *value, struct kube_pod *ret, struct err *err)
 {
 	const json_t *metadata = get(value, "metadata"), *spec = get(value, "spec");
@@ -105,6 +155,8 @@ int kube_pod_decode(const json_t *value, struct kube_pod *ret, struct err *err)
 		.rank_env = find_rank(spec),
 		.labels = map_of(metadata, "labels"),
 		.annotations = map_of(metadata, "annotations"),
+		.gpus = count_gpus(spec),
+		.started_us = start_of(get(value, "status")),
 		.leaving = json_is_string(get(metadata, "deletionTimestamp")),
 		.scratch = has_scratch(spec),
 	};

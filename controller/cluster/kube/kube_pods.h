@@ -31,6 +31,8 @@ struct kube_pod {
 	char *pod_group, *workload, *workload_group; /* spec.schedulingGroup, spec.workloadRef */
 	char *rank_env;				     /* RANK or NODE_RANK as a literal */
 	json_t *labels, *annotations;		     /* objects, never NULL */
+	int64_t gpus;				     /* of its containers' limits, together */
+	uint64_t started_us;			     /* real time; 0: it has not */
 	bool leaving;				     /* it has a deletionTimestamp */
 	bool scratch;				     /* it has an emptyDir */
 };

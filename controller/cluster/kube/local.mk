@@ -10,7 +10,9 @@ libkube_a_SOURCES = $(KUBE_AUTH_SOURCES) $(KUBE_NODES_SOURCES) controller/cluste
 	controller/cluster/kube/kube_jobs.c controller/cluster/kube/kube_jobs.h controller/cluster/kube/kube_lanes.c \
 	controller/cluster/kube/kube_lanes.h controller/cluster/kube/kube_lease.c controller/cluster/kube/kube_lease.h \
 	controller/cluster/kube/kube_ledger.c controller/cluster/kube/kube_ledger.h controller/cluster/kube/kube_patch.c \
-	controller/cluster/kube/kube_patch.h controller/cluster/kube/kube_path.c controller/cluster/kube/kube_pod_list.c \
+	controller/cluster/kube/kube_patch.h controller/cluster/kube/kube_path.c controller/cluster/kube/kube_placement.c \
+	controller/cluster/kube/kube_placement.h controller/cluster/kube/kube_places.c controller/cluster/kube/kube_places.h \
+	controller/cluster/kube/kube_pod_list.c \
 	controller/cluster/kube/kube_pod_list.h controller/cluster/kube/kube_pods.c controller/cluster/kube/kube_pods.h \
 	controller/cluster/kube/kube_round.c controller/cluster/kube/kube_round.h controller/cluster/kube/lease_state.c \
 	controller/cluster/kube/lease_state.h

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A suspect whose trace names no host is named by the node of its pod, as the API server says when the trace comes."""
+import datetime
+import json
+
+import chaos
+import pytest
+from server import CONTROLLER
+from test_jobs import build, job, number, send, trace, window  # noqa: F401
+
+STATUS = "application/strategic-merge-patch+json"
+JOB = "default/llm-7"
+LABEL = "training.kubeflow.org/"
+GPUS, PODS = 8, 16  # the 128 ranks of the trace
+SUSPECT = {"hosts": [], "dp": 3, "stage": 1, "ranks": [56, 63], "class": "compute", "share": number(0.94), "alone": number(0.9),
+           "gain": number(0.07), "identifiable": True, "counts": True}
+
+
+def start_pods(kube, indices=range(PODS), age_s=3600):
+    """Worker i is on gpu-(10 + i): ranks 56 to 63 are on gpu-17."""
+    started = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=age_s)
+    box = [{"name": "main", "image": "none", "resources": {"limits": {"nvidia.com/gpu": str(GPUS)}}}]
+    for i in indices:
+        labels = {LABEL + "job-name": "llm-7", LABEL + "replica-type": "worker", LABEL + "replica-index": str(i)}
+        kube.admin.create_pod(f"worker-{i}", f"gpu-{10 + i}", labels=labels, containers=box)
+        kube.admin.patch(f"/api/v1/namespaces/default/pods/worker-{i}/status", content=STATUS,
+                         body={"status": {"startTime": started.strftime("%Y-%m-%dT%H:%M:%SZ")}})
+
+
+def analysed(c, mark="", ages=(130, 10)):
+    sent = send(c, trace(mark=mark, suspects=[SUSPECT]), job=JOB, ages=ages)
+    assert sent.status == 202, sent.body
+    found = window(c, sent)
+    assert found["state"] == "analysed", found
+    return found, job(c, sent)
+
+
+def test_a_suspect_is_named_by_the_node_of_its_pod(kube, acting):
+    start_pods(kube)
+    kube.admin.create_pod("other", "gpu-99", labels={"app": "llm-7"})
+    c = acting.start().c
+    found, said = analysed(c)
+    assert found["suspect"] == "gpu-17", said
+    assert said["suspects"][0]["placed"] == {"source": "pods", "sure": True, "reason": None}
+    # A process that has another host for a rank of it: they disagree, and nobody is suspected.
+    claim = {"format": "assay-processes/1", "boot_id": "b1",
+             "processes": [{"start": 1, "age_s": 3600, "env": {"RANK": "60", "ASSAY_JOB": JOB}}]}
+    assert c.call("PUT", "/v1/nodes/gpu-3/processes", json.dumps(claim).encode()).status == 200
+    found, said = analysed(c, "2")
+    assert found["suspect"] is None and "different hosts" in said["sentence"], said
+    assert not kube.audit.refused(CONTROLLER)
+
+
+@pytest.mark.parametrize("there,age_s,ages,words", [
+    (range(PODS - 1), 3600, (130, 10), "on which host"),  # the trace has more ranks than they
+    (range(1, PODS), 3600, (130, 10), "on which host"),
+    (range(PODS), 60, (130, 10), "part of the window"),  # they were elsewhere before, or not at all
+    (range(PODS), 3600, None, "on which host"),  # of a window without ages nobody knows whether they were its pods
+])
+def test_pods_that_may_not_be_those_of_the_window_name_nobody(kube, acting, there, age_s, ages, words):
+    start_pods(kube, there, age_s)
+    found, said = analysed(acting.start().c, ages=ages)
+    assert found["suspect"] is None and words in said["sentence"], said
+
+
+def deaf(handler, body):
+    """Who asks for pods by a label hears nothing."""
+    if "labelSelector" not in handler.path or "/pods?" not in handler.path:
+        return chaos.passes(handler, body)
+    handler.counts()
+    handler.way.changed.wait(chaos.HELD_S)
+    return handler.cut()
+
+
+def refuses(handler, body):
+    if "labelSelector" not in handler.path or "/pods?" not in handler.path:
+        return chaos.passes(handler, body)
+    handler.counts()
+    return handler.answer(403, "application/json", chaos.status(403, "Forbidden", "pods is forbidden"))
+
+
+@pytest.mark.parametrize("mode", [deaf, refuses])
+def test_a_server_that_does_not_tell_of_pods_holds_no_window_up(kube, acting, way, monkeypatch, mode):
+    monkeypatch.setitem(chaos.MODES, "podless", mode)
+    start_pods(kube)
+    c = acting.start(url=way.url).c
+    way.set("podless")
+    found, said = analysed(c)
+    assert found["suspect"] is None and "on which host" in said["sentence"], said
+    assert way.did["podless"]
+    assert "its window goes on without" in c.log()
+    way.set("pass")
+    assert analysed(c, "2")[0]["suspect"] == "gpu-17"
