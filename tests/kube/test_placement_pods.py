@@ -91,3 +91,15 @@ def test_a_server_that_does_not_tell_of_pods_holds_no_window_up(kube, acting, wa
     assert "its window goes on without" in c.log()
     way.set("pass")
     assert analysed(c, "2")[0]["suspect"] == "gpu-17"
+
+
+def test_a_name_that_is_none_of_kubernetes_asks_nothing(kube, acting):
+    c = acting.start().c
+    for mark, name in enumerate(("llm-7", "slurm:big/77", "Research/llm-7", "default/llm=7", "default/a/b")):
+        sent = send(c, trace(mark=str(mark), suspects=[SUSPECT]), job=name, ages=(130, 10))
+        assert sent.status == 202, (name, sent.body)
+        assert window(c, sent)["state"] == "analysed"
+    assert not [r for r in kube.audit.find(user=CONTROLLER, resource="pods") if "labelSelector" in r.uri]
+    assert "its window goes on without" not in c.log()
+    analysed(c, "x")
+    assert [r for r in kube.audit.find(user=CONTROLLER, resource="pods") if "labelSelector" in r.uri]

@@ -11,7 +11,7 @@
 
 #define STARTED "2026-01-02T03:04:05Z"
 
-/* A pod of the Kubeflow job "j": "name part index node gpus", a dash for what it does not have. */
+/* A pod of the Kubeflow job `job`; NULL: it does not have that. */
 struct member {
 	const char *name, *part, *index, *node, *gpus, *started, *phase, *job;
 };
@@ -87,7 +87,7 @@ static void the_processes_of_pods_follow_each_other_or_nothing_is_known(void)
 		    POD("b", "0", "gpu-2", "8") },
 		  "gpu-2:0+8" },
 		{ { { "a", "worker", "0", "gpu-1", "8", STARTED, "Succeeded", "j" } }, "" },
-		{ { { NULL } }, "" },
+		{ { { .name = NULL } }, "" },
 		{ { POD("a", "0", "gpu-1", "8"), POD("c", "2", "gpu-3", "8") },
 		  "one of its pods is missing" },
 		{ { POD("a", "0", "gpu-1", "8"), POD("b", "0", "gpu-2", "8") },

@@ -10,7 +10,8 @@
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
 
-enum { LABEL_VALUE_MAX = 63 }; /* bytes; a longer name is on no pod */
+/* Bytes: what is longer is on no pod. */
+enum { NAMESPACE_MAX = 63, LABEL_VALUE_MAX = 63 };
 
 struct kube_placement {
 	struct kube_placement *next;
@@ -92,13 +93,22 @@ static bool is_label_value(const char *text)
 	return length > 0 && length <= LABEL_VALUE_MAX && strspn(text, plain) == length;
 }
 
+/* Up to `end`: as a label of DNS may be. */
+static bool is_namespace(const char *text, const char *end)
+{
+	const size_t length = (size_t)(end - text);
+
+	return length > 0 && length <= NAMESPACE_MAX && text[0] != '-' && end[-1] != '-' &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
+}
+
 void kube_placement(struct kube_placements *placements, const char *job,
 		    const struct cluster_call *call)
 {
 	const char *slash = strchr(job, '/');
 	struct kube_placement *p;
 
-	if (!slash || slash == job || !is_label_value(slash + 1)) {
+	if (!slash || !is_namespace(job, slash) || !is_label_value(slash + 1)) {
 		cluster_answer(call,
 			       &(struct cluster_answer){ .result = CLUSTER_DONE, .words = "" });
 		return;
