@@ -103,3 +103,17 @@ def test_a_name_that_is_none_of_kubernetes_asks_nothing(kube, acting):
     assert "its window goes on without" not in c.log()
     analysed(c, "x")
     assert [r for r in kube.audit.find(user=CONTROLLER, resource="pods") if "labelSelector" in r.uri]
+
+
+def test_who_stops_while_it_asks_begins_the_window_anew(kube, acting, way, monkeypatch, wait_until):
+    monkeypatch.setitem(chaos.MODES, "podless", deaf)
+    start_pods(kube)
+    c = acting.start(url=way.url).c
+    way.set("podless")
+    sent = send(c, trace(suspects=[SUSPECT]), job=JOB, ages=(130, 10))
+    wait_until(lambda: way.did["podless"])
+    status, _, said = c.stop()
+    assert status == 0, said
+    way.set("pass")
+    acting.again()
+    assert window(acting.c, sent)["suspect"] == "gpu-17"
