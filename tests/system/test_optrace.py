@@ -217,6 +217,31 @@ def test_gloo(gloo_job, convert, attribute, tmp_path):  # noqa: F811
     assert of_type == collections.Counter(op["optype"] for op in ops)
 
 
+CALLS = {"gloo:send": "c10d::send", "gloo:recv": "c10d::recv_", "gloo:all_reduce": "c10d::allreduce_", "gloo:all_gather": "c10d::allgather_"}
+
+
+def test_gloo_begins_when_it_was_called(gloo_job, convert, tmp_path):
+    """gloo:send begins when all is written, a collective when a thread comes to it: the calls of the loop tell."""
+    ops, _, _ = gloo_job
+    files = list(gloo_profiles(ops, tmp_path))
+    expected = [json.loads(line) for line in convert("pytorch", "--dp", 2, "--pp", 4, *files)[0].read_text().splitlines()[1:]]
+    for path in files:
+        events = json.loads(path.read_text())
+        calls = [{**e, "name": CALLS[e["name"]], "tid": 1, "dur": e["dur"] * 0.9} for e in events if e["name"] in CALLS]
+        late = [{**e, "ts": e["ts"] + e["dur"] * 0.9, "dur": e["dur"] * 0.1} if e["name"] in CALLS else e for e in events]
+        path.write_text(json.dumps(late + calls))
+    begins = [json.loads(line) for line in convert("pytorch", "--dp", 2, "--pp", 4, *files)[0].read_text().splitlines()[1:]]
+    for ours, theirs in zip(expected, begins, strict=True):
+        assert (theirs["start_ts"], theirs["duration"]) == pytest.approx((ours["start_ts"], ours["duration"]), abs=2e-9)
+        assert [theirs[k] for k in ("step", "rank", "optype", "seq_id")] == [ours[k] for k in ("step", "rank", "optype", "seq_id")]
+    # One call more than transfers: which belongs to which nobody knows, and the times are those of gloo.
+    events = json.loads(files[0].read_text())
+    files[0].write_text(json.dumps(events + [next(e for e in events if e["name"] == "c10d::send")]))
+    odd = [json.loads(line) for line in convert("pytorch", "--dp", 2, "--pp", 4, *files)[0].read_text().splitlines()[1:]]
+    sends = [(a["duration"], b["duration"]) for a, b in zip(begins, odd, strict=True) if a["rank"] == 0 and a["optype"].endswith("-send")]
+    assert sends and all(b == pytest.approx(a * 0.1, abs=2e-9) for a, b in sends)
+
+
 def test_gloo_without_schedule_and_clock(gloo_job, convert, attribute, tmp_path):  # noqa: F811
     """Steps end with the optimizer, clocks agree where the gradients' reductions end."""
     ops, path, _ = gloo_job

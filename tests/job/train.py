@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""One rank of the job of tests/job/run: a stage of a small network, trained over gloo, profiled window by window.
+
+Ranks count as in Megatron: replicas beside each other, then stages. One micro-batch: a stage computes while the other waits,
+so the stages of a replica share a processor and are never on it at once. Writes FOLDER/window-W/rankR.json.
+"""
+import argparse
+import datetime
+import os
+import pathlib
+import time
+
+WIDTH, LENGTH = 256, 1024  # of a layer; rows of a micro-batch
+# Of what stages send each other: gloo:send begins when all is written, and so little the socket takes at once.
+NARROW = 8
+LAYERS = 4
+WARM_STEPS = 6
+REST_S = 0.1  # after each step, of which the trace shows nothing
+DEADLINE = datetime.timedelta(seconds=120)  # of one transfer: a rank that is gone ends the others
+
+
+def parsed():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("rank", "dp", "pp", "steps", "windows", "seed", "processor"):
+        parser.add_argument("--" + name, type=int, required=True)
+    parser.add_argument("--uneven", action="store_true", help="the last stage has twice the layers: the job's own doing")
+    parser.add_argument("folder", type=pathlib.Path)
+    return parser.parse_args()
+
+
+class Stage:
+    """The part of the network that this rank trains, and its neighbours."""
+
+    def __init__(self, options):
+        self.options = options
+        self.d, self.p = options.rank % options.dp, options.rank // options.dp
+        self.first, self.last = self.p == 0, self.p == options.pp - 1
+        torch.manual_seed(1000 * options.seed + self.p)  # replicas begin with the same weights
+        layers = LAYERS * (2 if self.last and options.uneven else 1)
+        wide = [m for _ in range(layers) for m in (torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU())]
+        self.module = torch.nn.Sequential(torch.nn.Linear(NARROW, WIDTH), *wide, torch.nn.Linear(WIDTH, NARROW))
+        self.optimizer = torch.optim.SGD(self.module.parameters(), lr=0.01)
+        torch.manual_seed(1000 * options.seed + 100 + options.rank)
+        self.data, self.wanted = torch.randn(LENGTH, NARROW), torch.randn(LENGTH, NARROW)
+        groups = [dist.new_group([p * options.dp + d for d in range(options.dp)]) for p in range(options.pp)]
+        self.replicas = groups[self.p]
+
+    def forward(self):
+        x = self.data
+        if not self.first:
+            x = torch.empty(LENGTH, NARROW)
+            dist.recv(x, self.options.rank - self.options.dp)
+            x.requires_grad_()
+        with record_function("forward-compute"):
+            y = self.module(x)
+            if self.last:
+                y = torch.nn.functional.mse_loss(y, self.wanted)
+        if not self.last:
+            dist.send(y.detach(), self.options.rank + self.options.dp)
+        return x, y
+
+    def backward(self, x, y):
+        gradient = None
+        if not self.last:
+            gradient = torch.empty(LENGTH, NARROW)
+            dist.recv(gradient, self.options.rank + self.options.dp)
+        with record_function("backward-compute"):
+            y.backward(gradient)
+            whole = torch.cat([p.grad.reshape(-1) for p in self.module.parameters()])
+        if not self.first:
+            dist.send(x.grad, self.options.rank - self.options.dp)
+        return whole
+
+    def update(self, whole):
+        with record_function("optimizer"):
+            parameters = list(self.module.parameters())
+            for p, part in zip(parameters, whole.split([p.numel() for p in parameters])):
+                p.grad.copy_(part.view_as(p)).div_(self.options.dp)
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+    def step(self, number):
+        with record_function(f"ProfilerStep#{number}"):
+            whole = self.backward(*self.forward())
+            if self.options.dp > 1:
+                dist.all_reduce(whole, group=self.replicas)
+            self.update(whole)
+        # Others compute on these processors too: who asks for less than its part of one gets it when it wants it.
+        time.sleep(REST_S)
+        dist.barrier()  # as where gradients are clipped by their norm: all begin a step together
+
+
+def train(options):
+    dist.init_process_group("gloo", init_method=f"file://{options.folder.resolve()}/store", rank=options.rank,
+                            world_size=options.dp * options.pp, timeout=DEADLINE)
+    stage, number = Stage(options), 0
+    for _ in range(WARM_STEPS):
+        stage.step(number)
+        number += 1
+    for window in range(options.windows):
+        with torch.autograd.profiler.profile(use_kineto=False) as profile:
+            with record_function(f"clock#{time.time_ns()}"):
+                pass
+            for _ in range(options.steps):
+                stage.step(number)
+                number += 1
+        profile.export_chrome_trace(str(options.folder / f"window-{window}" / f"rank{options.rank}.json"))
+        dist.barrier()
+
+
+if __name__ == "__main__":
+    chosen = parsed()
+    os.sched_setaffinity(0, {chosen.processor})  # before torch counts the processors
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo")
+    import torch
+    import torch.distributed as dist
+    from torch.profiler import record_function
+    torch.set_num_threads(1)
+    train(chosen)

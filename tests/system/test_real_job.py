@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real PyTorch job over gloo (tests/job/run): the host that is slow is suspected by its profiles, and nobody where none is.
+
+Alone and once: what runs beside it takes the processors from the ranks in turn, and then there is rightly nobody to blame.
+"""
+import subprocess
+
+import pytest
+
+PYTHON = "/usr/bin/python3"
+RUN_S, IMPORT_S = 500, 60
+
+pytestmark = [pytest.mark.once, pytest.mark.alone]
+
+
+@pytest.fixture
+def job(top, build, configured):
+    """job("--slow", "host-1", ...) -> (exit status, what it printed)"""
+    if configured("enable-sanitizers"):
+        pytest.skip("the plain build is enough: none of the job is our C")
+    if not (build / "assay-controller").exists():
+        pytest.skip("assay-controller is not built: libsystemd, SQLite or libmicrohttpd is missing")
+    if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, timeout=IMPORT_S, check=False).returncode:
+        pytest.skip(f"{PYTHON} has no torch: install python3-torch")
+
+    def start(*words):
+        done = subprocess.run([top / "tests/job/run", "--build", build, *map(str, words)], capture_output=True, text=True, timeout=RUN_S,
+                              check=False)
+        assert done.returncode in (0, 1), done.stderr
+        return done.returncode, done.stdout
+
+    return start
+
+
+def test_the_slow_host_is_the_only_suspect(job):
+    status, said = job("--slow", "host-1", "--seed", 1, "--steps", 32)
+    assert status == 0 and "right: host-1 was slow; suspected is host-1 (suspected)" in said, said
+
+
+def test_nobody_is_accused_where_none_is_slow(job):
+    status, said = job("--slow", "none", "--seed", 1, "--steps", 32)
+    assert status == 0 and "right: no host was slow" in said, said
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("words", [("--slow", "host-0"), ("--slow", "host-3"), ("--control", "own-code"), ("--control", "noisy-neighbour")])
+def test_more_hosts_and_controls(job, full, words, seed):
+    if not full:
+        pytest.skip("takes minutes: ASSAY_FULL=1")
+    status, said = job(*words, "--seed", seed)
+    assert status == 0, said
