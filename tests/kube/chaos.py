@@ -211,15 +211,18 @@ def drop(handler, body):
     handler.cut()
 
 
-def hold(handler, body, which, after, until):
+def hold(handler, body, which, after, lost, until):
     """Those for which which(method, path, body) is true wait until the way changes: before they reach the server, or with its
-    answer. Whoever asked may have given up meanwhile: what was not sent yet arrives all the same, as from a network it may."""
+    answer. Whoever asked may have given up meanwhile: what was not sent yet arrives all the same, as from a network it may, unless
+    it is to be lost."""
     if not which(handler.command, handler.path, body or b""):
         return passes(handler, body)
     answer = handler.ask(body) if after else None
     handler.way.held.append(handler.path.partition("?")[0])
     handler.counts()
     until.wait(HELD_S)
+    if lost:
+        return handler.cut()
     return hand_on(handler, answer if after else handler.ask(body))
 
 
@@ -254,12 +257,12 @@ class Chaos:
         make_certificate(self.server.directory, "ca", "chaos", "/CN=chaos", "serverAuth")
 
     def set(self, mode, **options):
-        """pass | slow seconds= | hold which= after= | busy retry_after= | conflict every= | cut | gone | blind | deaf (what a watch
-        tells waits) | expired old= token= | drop. Who waits in `slow`, `hold` or `deaf` goes on."""
+        """pass | slow seconds= | hold which= after= lost= | busy retry_after= | conflict every= | cut | gone | blind | deaf (what a
+        watch tells waits) | expired old= token= | drop. Who waits in `slow`, `hold` or `deaf` goes on."""
         with self.lock:
             before, self.changed = self.changed, threading.Event()
             if mode == "hold":
-                options, self.held = {"after": False, **options, "until": self.changed}, []
+                options, self.held = {"after": False, "lost": False, **options, "until": self.changed}, []
             self.mode = (mode, options)
             live = list(self.live) if mode in CUTTING else []
         before.set()
