@@ -9,12 +9,14 @@ import argparse
 import datetime
 import os
 import pathlib
+import sys
 import time
 
-WIDTH, LENGTH = 256, 1024  # of a layer; rows of a micro-batch
+# Of each: width of a layer, rows of a micro-batch, layers of a stage.
+MODELS = {"mlp": (256, 1024, 4), "wide": (512, 512, 2), "deep": (192, 768, 9), "attention": (128, 1024, 3)}
+HEADS, SEQUENCE = 4, 64  # of attention
 # Of what stages send each other: gloo:send begins when all is written, and so little the socket takes at once.
 NARROW = 8
-LAYERS = 4
 WARM_STEPS = 6
 REST_S = 0.1  # after each step, of which the trace shows nothing
 DEADLINE = datetime.timedelta(seconds=120)  # of one transfer: a rank that is gone ends the others
@@ -24,9 +26,18 @@ def parsed():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("rank", "dp", "pp", "steps", "windows", "seed", "processor"):
         parser.add_argument("--" + name, type=int, required=True)
+    parser.add_argument("--model", choices=MODELS, required=True)
     parser.add_argument("--uneven", action="store_true", help="the last stage has twice the layers: the job's own doing")
     parser.add_argument("folder", type=pathlib.Path)
     return parser.parse_args()
+
+
+def layer(model, width):
+    """The modules of one."""
+    if model != "attention":
+        return torch.nn.Linear(width, width), torch.nn.ReLU()
+    one = torch.nn.TransformerEncoderLayer(width, HEADS, 4 * width, dropout=0, batch_first=True)
+    return torch.nn.Unflatten(0, (-1, SEQUENCE)), one, torch.nn.Flatten(0, 1)
 
 
 class Stage:
@@ -37,19 +48,20 @@ class Stage:
         self.d, self.p = options.rank % options.dp, options.rank // options.dp
         self.first, self.last = self.p == 0, self.p == options.pp - 1
         torch.manual_seed(1000 * options.seed + self.p)  # replicas begin with the same weights
-        layers = LAYERS * (2 if self.last and options.uneven else 1)
-        wide = [m for _ in range(layers) for m in (torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU())]
-        self.module = torch.nn.Sequential(torch.nn.Linear(NARROW, WIDTH), *wide, torch.nn.Linear(WIDTH, NARROW))
+        width, self.length, layers = MODELS[options.model]
+        layers *= 2 if self.last and options.uneven else 1
+        inner = [m for _ in range(layers) for m in layer(options.model, width)]
+        self.module = torch.nn.Sequential(torch.nn.Linear(NARROW, width), *inner, torch.nn.Linear(width, NARROW))
         self.optimizer = torch.optim.SGD(self.module.parameters(), lr=0.01)
         torch.manual_seed(1000 * options.seed + 100 + options.rank)
-        self.data, self.wanted = torch.randn(LENGTH, NARROW), torch.randn(LENGTH, NARROW)
+        self.data, self.wanted = torch.randn(self.length, NARROW), torch.randn(self.length, NARROW)
         groups = [dist.new_group([p * options.dp + d for d in range(options.dp)]) for p in range(options.pp)]
         self.replicas = groups[self.p]
 
     def forward(self):
         x = self.data
         if not self.first:
-            x = torch.empty(LENGTH, NARROW)
+            x = torch.empty(self.length, NARROW)
             dist.recv(x, self.options.rank - self.options.dp)
             x.requires_grad_()
         with record_function("forward-compute"):
@@ -63,7 +75,7 @@ class Stage:
     def backward(self, x, y):
         gradient = None
         if not self.last:
-            gradient = torch.empty(LENGTH, NARROW)
+            gradient = torch.empty(self.length, NARROW)
             dist.recv(gradient, self.options.rank + self.options.dp)
         with record_function("backward-compute"):
             y.backward(gradient)
@@ -99,20 +111,24 @@ def train(options):
         stage.step(number)
         number += 1
     for window in range(options.windows):
+        begin = time.time()
         with torch.autograd.profiler.profile(use_kineto=False) as profile:
             with record_function(f"clock#{time.time_ns()}"):
                 pass
             for _ in range(options.steps):
                 stage.step(number)
                 number += 1
+        (options.folder / f"window-{window}" / f"times{options.rank}").write_text(f"{begin} {time.time()}")
         profile.export_chrome_trace(str(options.folder / f"window-{window}" / f"rank{options.rank}.json"))
         dist.barrier()
+    (options.folder / f"trained{options.rank}").touch()
+    sys.stdin.read()  # a job that trains on: its ranks are where they were when their windows are sent
 
 
 if __name__ == "__main__":
     chosen = parsed()
     os.sched_setaffinity(0, {chosen.processor})  # before torch counts the processors
-    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo")
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", GLOO_SOCKET_IFNAME="eth0")
     import torch
     import torch.distributed as dist
     from torch.profiler import record_function

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real PyTorch job over gloo (tests/job/run): the host that is slow is suspected by its profiles, and nobody where none is.
 
+Hosts are namespaces with an agent each, which says what rank it has: the profiles name no host.
+
 Alone and once: what runs beside it takes the processors from the ranks in turn, and then there is rightly nobody to blame.
 """
 import subprocess
@@ -26,6 +28,8 @@ def job(top, build, configured):
     def start(*words):
         done = subprocess.run([top / "tests/job/run", "--build", build, *map(str, words)], capture_output=True, text=True, timeout=RUN_S,
                               check=False)
+        if "namespaces cannot be made here" in done.stderr:
+            pytest.skip(done.stderr.strip())
         assert done.returncode in (0, 1), done.stderr
         return done.returncode, done.stdout
 
@@ -43,7 +47,9 @@ def test_nobody_is_accused_where_none_is_slow(job):
 
 
 @pytest.mark.parametrize("seed", [2, 3])
-@pytest.mark.parametrize("words", [("--slow", "host-0"), ("--slow", "host-3"), ("--control", "own-code"), ("--control", "noisy-neighbour")])
+@pytest.mark.parametrize("words", [("--slow", "host-0"), ("--slow", "host-3"), ("--slow", "host-2", "--model", "wide"),
+                                   ("--slow", "host-1", "--model", "deep"), ("--slow", "host-0", "--model", "attention"),
+                                   ("--model", "deep"), ("--model", "attention"), ("--control", "own-code"), ("--control", "noisy-neighbour")])
 def test_more_hosts_and_controls(job, full, words, seed):
     if not full:
         pytest.skip("takes minutes: ASSAY_FULL=1")

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts of one machine: network and mount namespaces on a switch, each with an assayd, a state and a boot of its own.
+
+    with Hosts(["host-0", "host-1"], folder, build) as hosts:
+        hosts["host-0"].preload(library)                        # every program of that host, as ld.so.preload does
+        hosts.serve({"policy": ...})                            # an assay-controller on the switch, and an assayd on each host
+        hosts["host-0"].start("python3", "train.py", gpu=True)  # it holds the host's GPU open, as files go
+        hosts.ctl("jobs")                                       # what an operator asks
+
+All of it ends with the processes that hold the namespaces, which end when their input does.
+"""
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import secrets
+import shutil
+import subprocess
+import time
+
+SWITCH, NET = "10.77.0.1", "10.77.0"
+CALL_S, START_S, STOP_S, POLL_S = 120, 60, 20, 0.05
+HOSTS_MAX = 64
+ETC_IGNORED = ("ssl",)  # large, and asked by nobody here
+
+
+class Unusable(Exception):
+    """Why it cannot run, in a sentence."""
+
+
+def call(*words, good=(0,), env=None):
+    done = subprocess.run([str(w) for w in words], text=True, capture_output=True, timeout=CALL_S, check=False, env=env)
+    if done.returncode not in good:
+        raise Unusable(f"{pathlib.Path(words[0]).name}: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def ended(process):
+    if process.poll() is None:
+        process.kill()
+    process.wait(STOP_S)
+
+
+def until(true, seconds, words):
+    """Wait for it; `words()` says what it waits for."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            raise Unusable(f"after {seconds} s: {words()}")
+        time.sleep(POLL_S)
+
+
+class Space:
+    """Namespaces of the network and of mounts that nothing but a process holds."""
+
+    def __init__(self, stack):
+        words = ["unshare", "--net", "--mount", "--propagation", "private", "sh", "-c", "echo ready && exec cat"]
+        self.holder = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        stack.callback(ended, self.holder)
+        if not self.holder.stdout.readline():
+            raise Unusable(f"namespaces cannot be made here: {self.holder.stderr.read().strip()}")
+        self.run("ip", "link", "set", "lo", "up")
+
+    def inside(self, *words):
+        return ["nsenter", "-t", str(self.holder.pid), "-n", "-m", "--", *map(str, words)]
+
+    def run(self, *words, **more):
+        return call(*self.inside(*words), **more)
+
+    def popen(self, *words, **more):
+        return subprocess.Popen(self.inside(*words), **{"stdin": subprocess.DEVNULL, **more})
+
+
+class Host(Space):
+    """One of them: a cable to the switch, a GPU that is a file, a boot id, an agent."""
+
+    def __init__(self, name, number, hosts):
+        super().__init__(hosts.stack)
+        self.name, self.hosts, self.folder, self.address = name, hosts, hosts.folder / name, f"{NET}.{number + 2}"
+        self.log = self.folder / "assayd.log"
+        self.agent = None
+        for part in ("tree/dev", "tree/proc/sys/kernel/random", "conf", "state", "run"):
+            (self.folder / part).mkdir(parents=True)
+        (self.folder / "tree/dev/nvidia0").touch()
+        digits = hashlib.sha256(f"{name}/{secrets.token_hex(8)}".encode()).hexdigest()
+        boot = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
+        (self.folder / "tree/proc/sys/kernel/random/boot_id").write_text(boot + "\n")
+        port = f"port{number}"
+        hosts.switch.run("ip", "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", self.holder.pid)
+        hosts.switch.run("ip", "link", "set", port, "master", "switch", "up")
+        self.run("ip", "address", "add", f"{self.address}/24", "dev", "eth0")
+        self.run("ip", "link", "set", "eth0", "up")
+
+    def preload(self, library):
+        """Every program that starts on this host from now on loads it first."""
+        etc = self.folder / "etc"
+        shutil.copytree("/etc", etc, symlinks=True, ignore=lambda _, names: [n for n in names if n in ETC_IGNORED])
+        (etc / "ld.so.preload").write_text(f"{library}\n")
+        self.run("mount", "--bind", etc, "/etc")
+
+    def start(self, *words, gpu=False, env=None, **more):
+        """A process of this host; with `gpu` it holds the GPU open."""
+        held = [os.open(self.folder / "tree/dev/nvidia0", os.O_RDONLY)] if gpu else []
+        try:
+            process = self.popen(*words, env={**os.environ, **(env or {})}, pass_fds=held, **more)
+        finally:
+            for fd in held:
+                os.close(fd)
+        self.hosts.stack.callback(ended, process)
+        return process
+
+    def start_agent(self):
+        config = {"v": 1, "controller": self.hosts.url, "node": self.name, "token_file": str(self.folder / "conf/token"),
+                  "watch": {"links": False, "kernel_log": False}, "collectives": {"enabled": False}}
+        (self.folder / "conf/assayd.yaml").write_text(json.dumps(config))
+        env = {"ASSAY_SYSROOT": str(self.folder / "tree"), "ASSAY_CONF_DIR": str(self.folder / "conf"), "ASSAY_STATE_DIR": str(self.folder / "state"),
+               "ASSAY_RUN_DIR": str(self.folder / "run"), "ASSAY_NODE": self.name}
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.agent = self.start(self.hosts.build / "assayd", env=env, stderr=log)
+        self.wait_for("the controller is heard of")
+
+    def wait_for(self, words):
+        """Until the agent says so."""
+        until(lambda: words in self.log.read_text() or self.agent.poll() is not None, START_S,
+              lambda: f"{self.name}: assayd does not say '{words}': {self.log.read_text().strip()[-400:]}")
+        if self.agent.poll() is not None:
+            raise Unusable(f"{self.name}: assayd ended: {self.log.read_text().strip()[-400:]}")
+
+    def look_for_ranks(self):
+        """The agent looks once a minute, and at once when it is reloaded; then the controller knows them."""
+        self.agent.send_signal(1)
+        self.wait_for("ranks sent")
+
+
+class Hosts(dict):
+    def __init__(self, names, folder, build):
+        super().__init__()
+        self.folder, self.build, self.stack, self.url = folder, build, contextlib.ExitStack(), None
+        self.tokens = {}
+        with contextlib.ExitStack() as stack:
+            stack.callback(self.stack.close)
+            if len(names) > HOSTS_MAX:
+                raise Unusable(f"{len(names)} hosts are more than {HOSTS_MAX}")
+            self.switch = Space(self.stack)
+            self.switch.run("ip", "link", "add", "switch", "type", "bridge")
+            self.switch.run("ip", "address", "add", f"{SWITCH}/24", "dev", "switch")
+            self.switch.run("ip", "link", "set", "switch", "up")
+            for number, name in enumerate(names):
+                self[name] = Host(name, number, self)
+            stack.pop_all()
+
+    def token(self, **who):
+        """A new one, as a line of tokens.yaml has it; the text is returned."""
+        text = secrets.token_hex(16)
+        self.tokens[text] = {"sha256": hashlib.sha256(text.encode()).hexdigest(), **who}
+        return text
+
+    def serve(self, policy):
+        """A controller on the switch, with this policy, and an agent on each host."""
+        folder = self.folder / "controller"
+        folder.mkdir()
+        for host in self.values():
+            (host.folder / "conf/token").write_text(self.token(node=host.name))
+            (host.folder / "conf/token").chmod(0o600)
+        (folder / "token").write_text(self.token(role="operate", name="job"))
+        (folder / "token").chmod(0o600)
+        (folder / "tokens.yaml").write_text(json.dumps({"v": 1, "tokens": list(self.tokens.values())}))
+        (folder / "policy.yaml").write_text(json.dumps(policy))
+        (folder / "controller.yaml").write_text(json.dumps({
+            "v": 1, "listen": f"{SWITCH}:0", "db": str(folder / "assay.db"), "tokens": str(folder / "tokens.yaml"),
+            "policy": str(folder / "policy.yaml"), "insecure": True}))
+        log = self.stack.enter_context(open(folder / "controller.log", "w", encoding="utf-8"))
+        process = self.switch.popen(self.build / "assay-controller", "--config", folder / "controller.yaml", stdout=subprocess.PIPE, stderr=log,
+                                    text=True)
+        self.stack.callback(ended, process)
+        line = process.stdout.readline()  # which ends when it does
+        if not line.startswith("listening on "):
+            raise Unusable(f"assay-controller did not start: {(folder / 'controller.log').read_text().strip()}")
+        self.url = "http://" + line.split()[-1]
+        for host in self.values():
+            host.start_agent()
+
+    def ctl(self, *words, good=(0,)):
+        return self.switch.run(self.build / "assayctl", *words, "--controller", self.url, "--token-file", self.folder / "controller/token",
+                               good=good)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()
