@@ -333,17 +333,13 @@ static int restore(const struct running *running)
 	return 0;
 }
 
-/* Of --check: what api_open() refuses, and what it only tells. */
+/* Of --check: what is wrong with the certificates, and what soon will be. */
 static int check_tls(const struct running *running, struct err *err)
 {
-	const struct service *s = running->service;
 	const char *file = running->settings.read_from;
 	struct err soon = ERR_INIT;
-	int r;
+	int r = service_check_tls(running->service, &soon, err);
 
-	if (!s->tls_cert)
-		return 0;
-	r = api_check_tls(s->tls_cert, s->tls_key, s->client_ca, &soon, err);
 	if (r == 0 && soon.msg[0])
 		(void)fprintf(stderr, "%s\n", soon.msg);
 	return r < 0 && file && !any_text(&running->options) ? err_wrap(err, r, "%s", file) : r;
