@@ -303,21 +303,21 @@ static void on_not_yet(const struct actor_env *env, struct action *a,
 		a->again_us = env_mono_us(env) + wait_us;
 }
 
-const char *action_step_applied(const struct actor_env *env, const struct actor_event *event)
+void action_step_applied(const struct actor_env *env, const struct actor_event *event)
 {
 	const struct cluster_answer *answer = &event->answer;
 	struct action *a = actions_find(env->actions, event->about.action);
 
 	if (!a || !a->out)
-		return NULL;
+		return;
 	a->out = false;
 	switch (answer->result) {
 	case CLUSTER_DONE:
-		if (is_of_the_node(env, a, answer)) {
+		if (is_of_the_node(env, a, answer))
 			complete(env, a);
-			return a->node;
-		}
-		action_end(env, a, ACTION_DROPPED, 404, "the node that it was done to is gone");
+		else
+			action_end(env, a, ACTION_DROPPED, 404,
+				   "the node that it was done to is gone");
 		break;
 	case CLUSTER_CONFLICT:
 		on_conflict(env, a, answer);
@@ -334,7 +334,6 @@ const char *action_step_applied(const struct actor_env *env, const struct actor_
 		on_not_yet(env, a, answer);
 		break;
 	}
-	return NULL;
 }
 
 /* --- after a start --- */

@@ -13,8 +13,8 @@ struct actor_event;
 /* Go on with all that can. */
 void action_step_all(const struct actor_env *env);
 
-/* The answer to an effect (ACTOR_APPLIED). The host that is as it should be now, borrowed, or NULL. */
-const char *action_step_applied(const struct actor_env *env, const struct actor_event *event);
+/* The answer to an effect (ACTOR_APPLIED). */
+void action_step_applied(const struct actor_env *env, const struct actor_event *event);
 
 /* The answer to the last look (ACTOR_CONFIRMED). */
 void action_step_confirmed(const struct actor_env *env, const struct actor_event *event);

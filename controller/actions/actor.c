@@ -159,10 +159,7 @@ static bool on_stale(struct actor *actor, struct actor_event *event)
 
 static bool on_applied(struct actor *actor, struct actor_event *event)
 {
-	const char *node = action_step_applied(&actor->env, event);
-
-	if (node)
-		decider_forgive(&actor->decider, node);
+	action_step_applied(&actor->env, event);
 	return false;
 }
 

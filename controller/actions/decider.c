@@ -29,16 +29,6 @@
 /* What refuses for a moment only, while a watch that was cut is mended, is not told. */
 #define STALE_TOLD_US USEC_PER_MIN
 
-/* What was told last of a host, of each kind of decision. Times are monotonic. */
-struct told {
-	char *name;
-	struct refusal_told {
-		int by; /* enum refused_by */
-		uint64_t stood_us;
-	} refused[DECIDE_ACTIONS];
-	uint64_t dry_run_us[DECIDE_ACTIONS];
-};
-
 /* --- decisions --- */
 
 static const int kinds[DECIDE_ACTIONS] = {
@@ -77,15 +67,11 @@ static bool stood(const struct actor_env *env, uint64_t *stands_us)
 	return before_us > 0 && now_us - before_us < TOLD_AGAIN_US;
 }
 
-static struct told *told_of(struct decider *d, const struct decision *one)
-{
-	return map_need(&d->told, one->node->name, sizeof(struct told));
-}
-
 /* Once for as long as the same refuses decisions of this kind. */
-static bool is_told(struct decider *d, const struct actor_env *env, const struct decision *one)
+static bool is_told(const struct decider *d, const struct actor_env *env, struct node_view *host,
+		    const struct decision *one)
 {
-	struct refusal_told *told = &told_of(d, one)->refused[one->action];
+	struct refusal_told *told = &host->recorded.refused[one->action];
 	const int before = told->by;
 
 	if (one->refused->by == REFUSED_BY_STALE && env_mono_us(env) - d->stale_us < STALE_TOLD_US)
@@ -94,13 +80,13 @@ static bool is_told(struct decider *d, const struct actor_env *env, const struct
 	return stood(env, &told->stood_us) && before == told->by;
 }
 
-static void record_refused(struct decider *d, const struct actor_env *env,
-			   const struct decision *one)
+static void record_refused(const struct decider *d, const struct actor_env *env,
+			   struct node_view *host, const struct decision *one)
 {
 	const struct action_start start = start_of(one);
 	CLEANUP(freep) char *words = NULL;
 
-	if (is_told(d, env, one))
+	if (is_told(d, env, host, one))
 		return;
 	words = xasprintf("%s; %s", one->refused->sentence, one->refused->allow);
 	if (kinds[one->action] == ACT_CORDON)
@@ -114,12 +100,12 @@ static void record_refused(struct decider *d, const struct actor_env *env,
 		    words);
 }
 
-static void record_dry_run(struct decider *d, const struct actor_env *env,
+static void record_dry_run(const struct actor_env *env, struct node_view *host,
 			   const struct decision *one)
 {
 	const struct action_start start = start_of(one);
 
-	if (stood(env, &told_of(d, one)->dry_run_us[one->action]))
+	if (stood(env, &host->recorded.dry_run_us[one->action]))
 		return;
 	if (kinds[one->action] == ACT_CORDON)
 		env->counts->cordons_rehearsed++;
@@ -157,7 +143,8 @@ static bool may_begin(const struct actor_env *env, const struct decision *one)
 	}
 }
 
-static void carry_out(struct decider *d, const struct actor_env *env, const struct decision *one)
+static void carry_out(const struct actor_env *env, const struct node_view *host,
+		      const struct decision *one)
 {
 	struct action_start start = start_of(one);
 	CLEANUP(freep) char *reason = NULL;
@@ -165,7 +152,7 @@ static void carry_out(struct decider *d, const struct actor_env *env, const stru
 
 	if (!may_begin(env, one))
 		return;
-	if (kinds[one->action] == ACT_CORDON && node_jobs_missing(&d->jobs, env, start.node)) {
+	if (kinds[one->action] == ACT_CORDON && node_jobs_missing(env, host)) {
 		reason = xasprintf("%s; which jobs run there is not known: it counts as in none",
 				   one->reason);
 		start.reason = reason;
@@ -183,33 +170,33 @@ static void decide_again(struct decider *d, uint64_t mono_us)
 }
 
 /* Somebody else changes it again and again: it is left alone for a while. */
-static bool is_postponed(struct decider *d, const struct actor_env *env, const char *node)
+static bool is_postponed(struct decider *d, const struct actor_env *env,
+			 const struct node_view *host)
 {
-	const struct node_view *view = node_views_find(env->views, node);
-
-	if (!view || view->again_us <= env_mono_us(env))
+	if (host->again_us <= env_mono_us(env))
 		return false;
-	decide_again(d, view->again_us);
+	decide_again(d, host->again_us);
 	return true;
 }
 
-static void obey(struct decider *d, const struct actor_env *env, const struct decision *one)
+static void obey(struct decider *d, const struct actor_env *env, struct node_view *host,
+		 const struct decision *one)
 {
 	const enum policy_mode mode = (enum policy_mode)env_policy(env)->mode;
 
 	if (actions_of(env->actions, one->node->name) || kinds[one->action] == ACT_KINDS_ ||
-	    is_postponed(d, env, one->node->name))
+	    is_postponed(d, env, host))
 		return;
-	if (mode != MODE_OBSERVE && !node_jobs_known(&d->jobs, env, one))
+	if (mode != MODE_OBSERVE && !node_jobs_known(&d->jobs, env, host, one))
 		return;
 	if (one->effect)
-		carry_out(d, env, one);
+		carry_out(env, host, one);
 	else if (mode == MODE_OBSERVE)
 		return;
 	else if (one->refused)
-		record_refused(d, env, one);
+		record_refused(d, env, host, one);
 	else
-		record_dry_run(d, env, one);
+		record_dry_run(env, host, one);
 }
 
 /* --- what is no host's --- */
@@ -368,7 +355,7 @@ static void look_at_all(struct decider *d, const struct actor_env *env, uint64_t
 	judge_file(env);
 	admissions_deny(&d->admissions, env);
 	admissions_startup(&d->admissions, env);
-	node_jobs_forget(&d->jobs, env);
+	node_jobs_forget(env);
 	node_views_publish_all(env);
 }
 
@@ -390,7 +377,7 @@ static void decide(struct decider *d, const struct actor_env *env, uint64_t now_
 	if (env->options->share)
 		env->options->share(env->options->context, env->fleet);
 	for (i = 0; i < out->n; i++)
-		obey(d, env, &out->items[i]);
+		obey(d, env, node_views_need(env->views, out->items[i].node->name), &out->items[i]);
 }
 
 void decider_run(struct decider *d, const struct actor_env *env)
@@ -413,26 +400,15 @@ void decider_run(struct decider *d, const struct actor_env *env)
 
 /* --- hosts --- */
 
-void decider_forgive(struct decider *d, const char *node)
-{
-	struct told *told = map_find(&d->told, node);
-
-	if (told)
-		memset(told->refused, 0, sizeof(told->refused));
-}
-
 void decider_drop(struct decider *d, const char *node)
 {
-	map_drop(&d->told, node, NULL);
 	admissions_drop(&d->admissions, node);
-	node_jobs_drop(&d->jobs, node);
 }
 
 void decider_release(struct decider *d)
 {
-	map_release(&d->told, NULL);
 	admissions_release(&d->admissions);
-	node_jobs_release(&d->jobs);
+	d->jobs = (struct node_jobs){ 0 };
 	outcome_release(&d->outcome);
 	d->outcome = (struct outcome){ 0 };
 	d->again_us = 0;

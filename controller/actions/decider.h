@@ -11,7 +11,6 @@
 #include "controller/actions/admissions.h"
 #include "controller/actions/node_jobs.h"
 #include "lib/base/macro.h"
-#include "lib/base/map.h"
 #include "lib/policy/decide.h"
 
 struct actor_counts;
@@ -21,7 +20,6 @@ struct actor_env;
 struct decider {
 	struct admissions admissions;
 	struct node_jobs jobs;
-	struct map told; /* of struct told */
 	struct outcome outcome;
 	uint64_t decided_us; /* the last time */
 	uint64_t again_us;   /* more may be decided then; 0: nothing waits */
@@ -36,9 +34,6 @@ void decider_run(struct decider *d, const struct actor_env *env);
 
 /* What the budgets hold and what of them is used, as of now, into `ret`: O(hosts). */
 void decider_count_budgets(const struct actor_env *env, struct actor_counts *ret);
-
-/* All is as it should be with the host: what is refused next is told anew. */
-void decider_forgive(struct decider *d, const char *node);
 
 /* It is gone. */
 void decider_drop(struct decider *d, const char *node);

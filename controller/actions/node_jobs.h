@@ -11,37 +11,41 @@
 #include <stdint.h>
 
 #include "lib/base/macro.h"
-#include "lib/base/map.h"
 
 struct actor_env;
 struct actor_event;
 struct decision;
+struct node_view;
 
-/* Zero it before its first use. */
+/* What is known of those of one host: a part of its struct node_view. Times are monotonic. */
+struct host_jobs {
+	uint64_t known_us; /* it was told; 0: it is not known */
+	uint64_t again_us; /* it is not asked before */
+	uint64_t wait_us;  /* a decision waits for it since; 0: none does */
+	bool out;	   /* an answer is on its way */
+};
+
+/* Zero it before its first use, and to forget what is under way. */
 struct node_jobs {
-	struct map hosts; /* of struct host_jobs */
-	unsigned out;	  /* questions under way */
-	size_t spare_at;  /* the next host that is asked whether it is idle */
+	unsigned out;	 /* questions under way */
+	size_t spare_at; /* the next host that is asked whether it is idle */
 	unsigned spares_asked;
 	uint64_t spares_us; /* monotonic: the minute in which those were asked */
 };
 
-void node_jobs_release(struct node_jobs *jobs);
-void node_jobs_drop(struct node_jobs *jobs, const char *node);
-
 /*
- * Are the jobs known that the decision hangs on? False: they are being asked for, and it waits.
- * True also when the time for that is over: then what is not known counts as in no job.
+ * Are the jobs known that the decision on the host hangs on? False: they are being asked for, and
+ * it waits. True also when the time for that is over: then what is not known counts as in no job.
  */
-bool node_jobs_known(struct node_jobs *jobs, const struct actor_env *env,
+bool node_jobs_known(struct node_jobs *jobs, const struct actor_env *env, struct node_view *host,
 		     const struct decision *one);
 
 /* Does the cluster know of jobs, and those of this host are not known? */
-bool node_jobs_missing(const struct node_jobs *jobs, const struct actor_env *env, const char *node);
+bool node_jobs_missing(const struct actor_env *env, const struct node_view *host);
 
 /* The answer (ACTOR_JOBS). */
 void node_jobs_answered(struct node_jobs *jobs, const struct actor_env *env,
 			const struct actor_event *event);
 
 /* What was known of hosts in service is not true for long. */
-void node_jobs_forget(struct node_jobs *jobs, const struct actor_env *env);
+void node_jobs_forget(const struct actor_env *env);

@@ -2,6 +2,7 @@
 #include "controller/actions/node_views.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "controller/actions/actor_env.h"
 #include "controller/actions/node_view.h"
@@ -260,4 +261,5 @@ void node_views_forgive(const struct actor_env *env, const char *node)
 	view->again_us = 0;
 	backoff_reset(&view->conflicts);
 	backoff_reset(&view->refusals);
+	memset(view->recorded.refused, 0, sizeof(view->recorded.refused));
 }

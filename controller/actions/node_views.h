@@ -1,22 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The nodes as the cluster has them, and what follows from that: the facts that the fleet counts,
- * the condition that the cluster is told, and how long to leave alone a node that others change.
+ * All that the actor knows of each host, in one place: the node as the cluster has it, and what
+ * follows from that: the facts that the fleet counts, the condition that the cluster is told, and
+ * how long to leave alone a node that others change. What the policy knows of it is the fleet's.
  * What is to be read from one node is node_view.h; what somebody did to it out_of_band.h.
  */
 #pragma once
 
 #include <stdint.h>
 
+#include "controller/actions/node_jobs.h"
 #include "controller/cluster/cluster.h"
 #include "lib/base/backoff.h"
 #include "lib/base/macro.h"
 #include "lib/base/map.h"
+#include "lib/policy/decide.h"
 
 struct actor_env;
 struct fleet_node;
 
-/* One of them. Read it; only node_views.c writes. */
+/* What was recorded last of decisions on a host, by their kinds. Times are monotonic. */
+struct node_told {
+	struct refusal_told {
+		int by; /* enum refused_by */
+		uint64_t stood_us;
+	} refused[DECIDE_ACTIONS];
+	uint64_t dry_run_us[DECIDE_ACTIONS];
+};
+
+/* One of them. Read it; only node_views.c writes, but for the members that name another. */
 struct node_view {
 	char *name;
 	struct cluster_node c;
@@ -26,6 +38,8 @@ struct node_view {
 	int told;	 /* of how it is: what was told last; 0: nothing (node_view_tell()) */
 	struct backoff conflicts, refusals; /* since it last went well */
 	uint64_t again_us;		    /* monotonic: nothing is decided on it before */
+	struct host_jobs jobs;		    /* node_jobs.c */
+	struct node_told recorded;	    /* decider.c */
 };
 
 /* Zero it before its first use. */
@@ -90,5 +104,5 @@ void node_views_conflict(const struct actor_env *env, const char *node);
 /* How long to leave alone what the cluster refuses us: at first for seconds, at last for minutes. */
 uint64_t node_views_refused_us(const struct actor_env *env, const char *node);
 
-/* All is as it should be with it: what comes next begins anew. */
+/* All is as it should be with it: what comes next begins anew, and what is refused is told anew. */
 void node_views_forgive(const struct actor_env *env, const char *node);
