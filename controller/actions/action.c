@@ -90,11 +90,13 @@ static void action_free(struct action *a)
 	free(a);
 }
 
-static struct action *enter(struct actions *actions, const struct store_action *row)
+static struct action *enter(struct actions *actions, struct node_view *host,
+			    const struct store_action *row)
 {
 	struct action *a = xcalloc(1, sizeof(*a)), **at = &actions->first;
 
 	*a = (struct action){
+		.host = host,
 		.id = row->id,
 		.node = xstrdup(row->node),
 		.kind = row->kind,
@@ -116,6 +118,10 @@ static struct action *enter(struct actions *actions, const struct store_action *
 	while (*at)
 		at = &(*at)->next;
 	*at = a;
+	for (at = host ? &host->actions : NULL; at && *at;)
+		at = &(*at)->next_of_host;
+	if (at)
+		*at = a;
 	actions->n++;
 	return a;
 }
@@ -127,9 +133,25 @@ static void reply(struct action *a, const struct actor_reply *said)
 	a->reply = NULL;
 }
 
-void action_leave(struct actions *actions, struct action *a)
+/* It, when it is known still. */
+static struct node_view *leave_host(const struct actor_env *env, struct action *a)
 {
-	struct action **at = &actions->first;
+	struct node_view *host = a->host;
+	struct action **at;
+
+	if (!host)
+		return NULL;
+	at = &host->actions;
+	while (*at != a)
+		at = &(*at)->next_of_host;
+	*at = a->next_of_host;
+	return host->actions || node_views_left(env->views, host) ? host : NULL;
+}
+
+struct node_view *action_leave(const struct actor_env *env, struct action *a)
+{
+	struct action **at = &env->actions->first;
+	struct node_view *host;
 
 	reply(a, &(struct actor_reply){ .status = a->end_status,
 					.action = a->id,
@@ -139,8 +161,10 @@ void action_leave(struct actions *actions, struct action *a)
 	while (*at != a)
 		at = &(*at)->next;
 	*at = a->next;
-	actions->n--;
+	env->actions->n--;
+	host = leave_host(env, a);
 	action_free(a);
+	return host;
 }
 
 void actions_release(struct actions *actions)
@@ -178,35 +202,34 @@ void actions_forget_asker(struct actions *actions, const void *context)
 
 /* --- which --- */
 
-struct action *actions_of(const struct actions *actions, const char *node)
+struct action *actions_of(const struct node_view *host)
 {
 	struct action *a;
 
-	for (a = actions->first; a; a = a->next) {
-		if (a->phase != PHASE_TEST && a->phase != PHASE_END && a->kind != ACT_EVICT &&
-		    streq(a->node, node))
+	for (a = host->actions; a; a = a->next_of_host) {
+		if (a->phase != PHASE_TEST && a->phase != PHASE_END && a->kind != ACT_EVICT)
 			return a;
 	}
 	return NULL;
 }
 
-struct action *actions_test_of(const struct actions *actions, const char *node)
+struct action *actions_test_of(const struct node_view *host)
 {
 	struct action *a;
 
-	for (a = actions->first; a; a = a->next) {
-		if (a->phase == PHASE_TEST && streq(a->node, node))
+	for (a = host ? host->actions : NULL; a; a = a->next_of_host) {
+		if (a->phase == PHASE_TEST)
 			return a;
 	}
 	return NULL;
 }
 
-struct action *actions_drain_of(const struct actions *actions, const char *node)
+struct action *actions_drain_of(const struct node_view *host)
 {
 	struct action *a;
 
-	for (a = actions->first; a; a = a->next) {
-		if (a->kind == ACT_EVICT && a->phase != PHASE_END && streq(a->node, node))
+	for (a = host->actions; a; a = a->next_of_host) {
+		if (a->kind == ACT_EVICT && a->phase != PHASE_END)
 			return a;
 	}
 	return NULL;
@@ -267,11 +290,11 @@ static void count_for_rate(const struct actor_env *env, struct action *a)
 	breaker_count(b, at_us);
 }
 
-struct action *action_begin(const struct actor_env *env, enum action_kind kind,
-			    const struct action_start *start)
+struct action *action_begin(const struct actor_env *env, struct node_view *host,
+			    enum action_kind kind, const struct action_start *start)
 {
 	struct store_action row = row_of(env, kind, ACTION_DECIDED, start);
-	const struct node_view *view = node_views_there(env->views, start->node);
+	const struct cluster_node *c = host && host->there ? &host->c : NULL;
 	struct err err = ERR_INIT;
 	struct action *a;
 
@@ -282,14 +305,14 @@ struct action *action_begin(const struct actor_env *env, enum action_kind kind,
 		log_warning("not acted: %s", err.msg);
 		return NULL;
 	}
-	a = enter(env->actions, &row);
-	if (kind == ACT_UNCORDON && view && view->c.mark)
-		a->lifts_us = view->c.mark->at_us;
+	a = enter(env->actions, host, &row);
+	if (kind == ACT_UNCORDON && c && c->mark)
+		a->lifts_us = c->mark->at_us;
 	count_for_rate(env, a);
-	if (view && start->decision != DECIDE_NOTHING)
-		a->version = xstrdup(view->c.version);
-	if (effect_reserves((int)kind))
-		node_views_set_coming(env, a->node, true);
+	if (c && start->decision != DECIDE_NOTHING)
+		a->version = xstrdup(c->version);
+	if (action_takes_out(a))
+		node_views_set_coming(env, host, true);
 	env_commit_wanted(env);
 	return a;
 }
@@ -331,7 +354,7 @@ static void give_back(const struct actor_env *env, struct action *a, enum action
 			reservation_keep(env->places, a->node, action_place(a), env_mono_us(env));
 		reservation_want_reconcile(env->places);
 	}
-	node_views_set_coming(env, a->node, false);
+	node_views_set_coming(env, a->host, false);
 }
 
 void action_end(const struct actor_env *env, struct action *a, enum action_state state,
@@ -386,13 +409,14 @@ void actions_recall_counted(struct actions *actions, struct ledger *fresh)
 static void load_action(void *context, const struct store_action *row)
 {
 	const struct actor_env *env = context;
-	struct action *a = enter(env->actions, row);
+	struct node_view *host = row->node[0] ? node_views_hold(env->views, row->node) : NULL;
+	struct action *a = enter(env->actions, host, row);
 
 	a->recorded = a->resumed = true;
 	if (a->kind == ACT_RETEST)
 		a->phase = PHASE_TEST;
-	if (effect_reserves(a->kind))
-		node_views_set_coming(env, a->node, true);
+	if (action_takes_out(a))
+		node_views_set_coming(env, host, true);
 }
 
 static const char *text_of(const json_t *value, const char *key)

@@ -28,6 +28,7 @@
 
 struct actor_env;
 struct err;
+struct node_view;
 
 enum { ACTIONS_MAX = 4096 }; /* under way at once; more is decided later */
 
@@ -41,7 +42,8 @@ enum action_phase {
 };
 
 struct action {
-	struct action *next;
+	struct action *next, *next_of_host;
+	struct node_view *host; /* whom it is about, as long as it is under way; NULL: nobody */
 	/* What its row says. */
 	int64_t id;
 	char *node; /* "" for the breaker */
@@ -101,9 +103,9 @@ struct action_start {
 	int decision;
 };
 
-/* Write its row and begin; NULL when the store or the list is full. */
-struct action *action_begin(const struct actor_env *env, enum action_kind kind,
-			    const struct action_start *start);
+/* Write its row and begin; NULL when the store or the list is full. `host`: NULL: of none. */
+struct action *action_begin(const struct actor_env *env, struct node_view *host,
+			    enum action_kind kind, const struct action_start *start);
 
 /* Something that is over at once: its row. Its number or 0. */
 int64_t action_record(const struct actor_env *env, enum action_kind kind, enum action_state state,
@@ -117,15 +119,15 @@ void action_end(const struct actor_env *env, struct action *a, enum action_state
 void action_refuse(const struct actor_env *env, struct action *a, const char *words,
 		   const char *rule, const char *allows);
 
-/* Tell whoever asked for it, and forget it. */
-void action_leave(struct actions *actions, struct action *a);
+/* Tell whoever asked for it, and forget it. Its host; NULL: it has none, or that is gone. */
+struct node_view *action_leave(const struct actor_env *env, struct action *a);
 
 /* --- which --- */
 
 /* The one under way that changes the node; tests and drains are not counted. */
-struct action *actions_of(const struct actions *actions, const char *node);
-struct action *actions_test_of(const struct actions *actions, const char *node);
-struct action *actions_drain_of(const struct actions *actions, const char *node);
+struct action *actions_of(const struct node_view *host);
+struct action *actions_test_of(const struct node_view *host); /* NULL: there is no such host */
+struct action *actions_drain_of(const struct node_view *host);
 struct action *actions_find(const struct actions *actions, int64_t id);
 
 /* What its place in the ledger is called, when it reserves one; and has it one, or asks for it? */

@@ -46,7 +46,7 @@ static void try_again(const struct actor_env *env, struct action *a,
 	uint64_t wait_us = backoff_fail(&a->backoff, answer->retry_us, random_u64());
 
 	if (answer->result == CLUSTER_REFUSED)
-		wait_us = node_views_refused_us(env, a->node);
+		wait_us = node_views_refused_us(a->host);
 	a->question = 0;
 	if (a->backoff.failures > TRIES_MAX) {
 		action_end(env, a, ACTION_FAILED, 503, answer->words);
@@ -273,17 +273,14 @@ static void on_conflict(const struct actor_env *env, struct action *a,
 		try_again(env, a, answer);
 		return;
 	}
-	node_views_conflict(env, a->node);
+	node_views_conflict(env, a->host);
 	action_end(env, a, ACTION_DROPPED, 409, answer->words);
 }
 
 /* While the answer was on its way its node may have gone, and another one come by its name. */
-static bool is_of_the_node(const struct actor_env *env, const struct action *a,
-			   const struct cluster_answer *answer)
+static bool is_of_the_node(const struct action *a, const struct cluster_answer *answer)
 {
-	const struct node_view *view = node_views_there(env->views, a->node);
-
-	return view && (!answer->node || streq(answer->node->uid, view->c.uid));
+	return a->host->there && (!answer->node || streq(answer->node->uid, a->host->c.uid));
 }
 
 static void on_not_yet(const struct actor_env *env, struct action *a,
@@ -313,7 +310,7 @@ void action_step_applied(const struct actor_env *env, const struct actor_event *
 	a->out = false;
 	switch (answer->result) {
 	case CLUSTER_DONE:
-		if (is_of_the_node(env, a, answer))
+		if (is_of_the_node(a, answer))
 			complete(env, a);
 		else
 			action_end(env, a, ACTION_DROPPED, 404,
@@ -339,21 +336,21 @@ void action_step_applied(const struct actor_env *env, const struct actor_event *
 /* --- after a start --- */
 
 /* Does the node show that it was done? */
-static bool is_done(const struct action *a, const struct node_view *view)
+static bool is_done(const struct action *a, const struct cluster_node *c)
 {
 	CLEANUP(freep) char *action = xasprintf("%" PRId64, a->id);
 
 	switch (a->kind) {
 	case ACT_CORDON:
-		return view->c.mark && streq(view->c.mark->action, action);
+		return c->mark && streq(c->mark->action, action);
 	case ACT_UNCORDON:
-		return !view->c.mark;
+		return !c->mark;
 	case ACT_HOLD:
-		return view->c.hold_us > 0;
+		return c->hold_us > 0;
 	case ACT_UNHOLD:
-		return view->c.hold_us == 0;
+		return c->hold_us == 0;
 	case ACT_VERIFIED:
-		return !view->c.unverified;
+		return !c->unverified;
 	default:
 		return false;
 	}
@@ -361,17 +358,16 @@ static bool is_done(const struct action *a, const struct node_view *view)
 
 static void resume(const struct actor_env *env, struct action *a)
 {
-	const struct node_view *view = node_views_there(env->views, a->node);
 	const struct fleet_node *node = fleet_find(env->fleet, a->node);
 
 	a->resumed = false;
 	if (a->kind == ACT_BREAKER_RESET)
 		return; /* goes on */
-	if (!view || !node)
+	if (!a->host->there || !node)
 		action_end(env, a, ACTION_DROPPED, 404, "the node is gone");
 	else if (a->kind == ACT_RETEST && node->record.ordered_us == 0)
 		action_end(env, a, ACTION_DROPPED, 409, "its result had come, or it was over");
-	else if (is_done(a, view))
+	else if (is_done(a, &a->host->c))
 		complete(env, a);
 	else if (is_by_policy(a) && a->kind != ACT_RETEST)
 		action_end(env, a, ACTION_DROPPED, 409, "the controller ended before it was done");

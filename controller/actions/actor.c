@@ -56,14 +56,14 @@ static bool on_node(struct actor *actor, struct actor_event *event)
 {
 	const struct actor_env *env = &actor->env;
 	const struct node_views_change change = node_views_put(env->views, &event->node);
-	const struct node_view *view = change.view;
-	const struct action *a = actions_of(env->actions, view->name);
+	struct node_view *view = change.view;
+	const struct action *a = actions_of(view);
 
 	if (!fleet_need(env->fleet, view->name, env_real_us(env)))
 		log_warning("the fleet is full: a node is left out node=%s", view->name);
 	reports_take_early(&actor->reports, env, view->name);
-	node_views_set_coming(env, view->name, a && action_takes_out(a));
-	out_of_band_look(env, view->name);
+	node_views_set_coming(env, view, a && action_takes_out(a));
+	out_of_band_look(env, view);
 	if (change.news)
 		env_news(env);
 	/* It refuses jobs, or takes them again, from now on: its agent need not ask first. */
@@ -75,17 +75,18 @@ static bool on_node(struct actor *actor, struct actor_event *event)
 static void drop(struct actor *actor, const char *name)
 {
 	const struct actor_env *env = &actor->env;
+	struct node_view *host = node_views_find(env->views, name);
 	struct fleet_node *node = fleet_find(env->fleet, name);
 
-	if (!node_views_find(env->views, name))
+	if (!host || !host->known)
 		return;
-	retest_drop(env, name);
+	retest_drop(env, host);
 	if (node)
 		fleet_remove(env->fleet, node);
 	node_life_drop(env, name);
 	reports_drop(&actor->reports, name);
 	decider_drop(&actor->decider, name);
-	node_views_drop(env->views, name);
+	node_views_drop(env->views, host);
 	env_news(env);
 	reservation_want_reconcile(env->places);
 	env_commit_wanted(env);
@@ -245,15 +246,15 @@ static void leave_ended(const struct actor_env *env)
 	struct action *a, *next;
 
 	for (a = env->actions->first; a; a = next) {
-		CLEANUP(freep) char *node = NULL;
+		struct node_view *host;
 
 		next = a->next;
 		if (a->phase != PHASE_END || a->out)
 			continue;
-		node = xstrdup(a->node);
-		action_leave(env->actions, a);
+		host = action_leave(env, a);
 		/* What somebody did to the node meanwhile was not looked at. */
-		out_of_band_look(env, node);
+		if (host)
+			out_of_band_look(env, host);
 	}
 }
 
@@ -516,7 +517,7 @@ const char *actor_in_use(const struct actor *actor, const char *node)
 		return n->hands_off;
 	if (n->n_jobs > 0)
 		return "a job runs on it";
-	test = actions_test_of(&actor->actions, node);
+	test = actions_test_of(node_views_find(&actor->views, node));
 	return test && !test->partner ? "another test of it is under way" : NULL;
 }
 

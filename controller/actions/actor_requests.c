@@ -21,7 +21,7 @@ struct asking {
 	const struct actor_env *env;
 	enum action_kind kind;
 	const struct actor_request *ask;
-	const struct node_view *host; /* the cluster has it */
+	struct node_view *host; /* the cluster has it */
 	struct fleet_node *node;
 	struct actor_reply said;
 	struct refusal refusal;
@@ -118,7 +118,7 @@ static bool check_node(struct asking *a)
 	if (a->host->c.hands_off && a->kind == ACT_CORDON && !a->ask->break_glass)
 		return refuse(a, 409, refused_by_names[REFUSED_BY_HANDS_OFF], a->host->c.hands_off,
 			      "the end of that, or --break-glass");
-	if (actions_of(a->env->actions, a->ask->node))
+	if (actions_of(a->host))
 		return refuse(a, 409, "busy", "something else is being done to it right now",
 			      "asking again in a moment");
 	return true;
@@ -191,7 +191,7 @@ void actor_ask(struct actor *actor, enum action_kind kind, const struct actor_re
 	if (request->break_glass)
 		log_warning("the glass is broken by=%s node=%s: %s", request->who, start.node,
 			    request->reason);
-	action = action_begin(a.env, kind, &start);
+	action = action_begin(a.env, a.host, kind, &start);
 	if (!action) {
 		(void)refuse(&a, 503, "busy",
 			     "too much is under way, or the store cannot be written",

@@ -45,7 +45,7 @@ json_t *actor_node_json(const struct actor *actor, const char *node)
 	const struct node_view *host = node_views_there(env->views, node);
 	const struct fleet_node *n = fleet_find(env->fleet, node);
 	const struct node_record *r = n ? &n->record : NULL;
-	const struct action *test = actions_test_of(env->actions, node);
+	const struct action *test = actions_test_of(host);
 
 	if (!host || !n)
 		return NULL;

@@ -231,8 +231,8 @@ static void record_stays(const struct actor_env *env, const char *node,
 	log_info("the start-up taint stays node=%s: %s", node, d->sentence);
 }
 
-static void look_at(struct admissions *all, const struct actor_env *env,
-		    const struct node_view *view, const struct fleet_node *node)
+static void look_at(struct admissions *all, const struct actor_env *env, struct node_view *view,
+		    const struct fleet_node *node)
 {
 	struct admission *host = map_need(&all->hosts, view->name, sizeof(*host));
 	struct startup_decision d;
@@ -245,13 +245,13 @@ static void look_at(struct admissions *all, const struct actor_env *env,
 	if (d.answer == STARTUP_WAITS)
 		return;
 	if (d.answer != STARTUP_STAYS && env_policy(env)->mode == MODE_ENFORCE)
-		(void)action_begin(env, ACT_VERIFIED, &start);
+		(void)action_begin(env, view, ACT_VERIFIED, &start);
 	else if (is_told(host, &d))
 		return;
 	else if (d.answer == STARTUP_STAYS)
 		record_stays(env, view->name, &d);
 	else
-		dry_run(env, ACT_VERIFIED, &start);
+		dry_run(env, view, ACT_VERIFIED, &start);
 }
 
 static void forget_startup(struct admissions *all, const char *node)
@@ -266,7 +266,7 @@ static void forget_startup(struct admissions *all, const char *node)
 	free(TAKE(host->stays));
 }
 
-static void look(struct admissions *all, const struct actor_env *env, const struct node_view *view)
+static void look(struct admissions *all, const struct actor_env *env, struct node_view *view)
 {
 	const struct fleet_node *node = fleet_find(env->fleet, view->name);
 
@@ -276,7 +276,7 @@ static void look(struct admissions *all, const struct actor_env *env, const stru
 	}
 	/* What is out of service because of us has a way back of its own, and is counted there. */
 	if (!view->c.managed || view->c.hands_off || view->c.outside ||
-	    life_holds(node->record.life.state) || actions_of(env->actions, view->name))
+	    life_holds(node->record.life.state) || actions_of(view))
 		return;
 	look_at(all, env, view, node);
 }
@@ -322,7 +322,7 @@ static void startup_alarm(struct admissions *all, const struct actor_env *env)
 
 void admissions_reported(struct admissions *all, const struct actor_env *env, const char *node)
 {
-	const struct node_view *view = node_views_find(env->views, node);
+	struct node_view *view = node_views_find(env->views, node);
 
 	if (!view || !view->c.unverified || !is_on(env) || cluster_stopped(env->cluster))
 		return;

@@ -109,7 +109,7 @@ static void record_dry_run(const struct actor_env *env, struct node_view *host,
 		return;
 	if (kinds[one->action] == ACT_CORDON)
 		env->counts->cordons_rehearsed++;
-	dry_run(env, (enum action_kind)kinds[one->action], &start);
+	dry_run(env, host, (enum action_kind)kinds[one->action], &start);
 	log_info("would %s node=%s: %s", decision_action_names[one->action], one->node->name,
 		 one->reason);
 }
@@ -131,26 +131,27 @@ static bool book_test(const struct actor_env *env, const struct decision *one)
 	return true; /* its record is kept with all others when this is decided */
 }
 
-static bool may_begin(const struct actor_env *env, const struct decision *one)
+static bool may_begin(const struct actor_env *env, const struct node_view *host,
+		      const struct decision *one)
 {
 	switch (kinds[one->action]) {
 	case ACT_RETEST:
-		return !actions_test_of(env->actions, one->node->name) && book_test(env, one);
+		return !actions_test_of(host) && book_test(env, one);
 	case ACT_EVICT:
-		return !actions_drain_of(env->actions, one->node->name) && drain_begin(env, one);
+		return !actions_drain_of(host) && drain_begin(env, host, one);
 	default:
 		return true;
 	}
 }
 
-static void carry_out(const struct actor_env *env, const struct node_view *host,
+static void carry_out(const struct actor_env *env, struct node_view *host,
 		      const struct decision *one)
 {
 	struct action_start start = start_of(one);
 	CLEANUP(freep) char *reason = NULL;
 	struct action *a;
 
-	if (!may_begin(env, one))
+	if (!may_begin(env, host, one))
 		return;
 	if (kinds[one->action] == ACT_CORDON && node_jobs_missing(env, host)) {
 		reason = xasprintf("%s; which jobs run there is not known: it counts as in none",
@@ -158,7 +159,7 @@ static void carry_out(const struct actor_env *env, const struct node_view *host,
 		start.reason = reason;
 	}
 	env->counts->decisions++;
-	a = action_begin(env, (enum action_kind)kinds[one->action], &start);
+	a = action_begin(env, host, (enum action_kind)kinds[one->action], &start);
 	if (a)
 		a->only_ask = one->only_ask;
 }
@@ -184,8 +185,7 @@ static void obey(struct decider *d, const struct actor_env *env, struct node_vie
 {
 	const enum policy_mode mode = (enum policy_mode)env_policy(env)->mode;
 
-	if (actions_of(env->actions, one->node->name) || kinds[one->action] == ACT_KINDS_ ||
-	    is_postponed(d, env, host))
+	if (actions_of(host) || kinds[one->action] == ACT_KINDS_ || is_postponed(d, env, host))
 		return;
 	if (mode != MODE_OBSERVE && !node_jobs_known(&d->jobs, env, host, one))
 		return;

@@ -17,16 +17,16 @@
 #define ROUND_LEAST_US USEC_PER_SEC	/* between two rounds */
 #define PROGRESS_US (10 * USEC_PER_SEC) /* the row says how far it is, not more often */
 
-bool drain_begin(const struct actor_env *env, const struct decision *one)
+bool drain_begin(const struct actor_env *env, const struct node_view *host,
+		 const struct decision *one)
 {
 	const struct fleet_cause cause = { .event = EVENT_DRAIN_BEGUN,
 					   .who = WHO_AUTOMATIC,
 					   .why = one->reason,
 					   .evidence = one->evidence };
-	const struct node_view *host = node_views_find(env->views, one->node->name);
 
 	/* What the cluster shows is what counts: it may not show our cordon yet. */
-	if (!host || !host->c.mark || !host->c.unschedulable)
+	if (!host->c.mark || !host->c.unschedulable)
 		return false;
 	/* One that a controller left behind goes on, with its deadline. */
 	if (one->only_ask || one->node->record.drain_us > 0)
@@ -36,12 +36,12 @@ bool drain_begin(const struct actor_env *env, const struct decision *one)
 
 const char *drain_overtaken(const struct actor_env *env, const struct action *a)
 {
-	const struct node_view *host = node_views_find(env->views, a->node);
+	const struct node_view *host = a->host;
 	const struct fleet_node *node = fleet_find(env->fleet, a->node);
 	const struct policy *policy = env_policy(env);
 	int state = node ? node->record.life.state : LIFE_HEALTHY;
 
-	if (!host || !host->there || !node)
+	if (!host->there || !node)
 		return "the node is gone";
 	if (!host->c.mark || !host->c.unschedulable)
 		return "it is not out of service because of us any more";
@@ -148,7 +148,7 @@ static void show_progress(const struct actor_env *env, struct action *a, const c
 char *drain_again(const struct actor_env *env, struct action *a,
 		  const struct cluster_answer *answer, uint64_t *ret_wait_us)
 {
-	*ret_wait_us = answer->result == CLUSTER_REFUSED ? node_views_refused_us(env, a->node)
+	*ret_wait_us = answer->result == CLUSTER_REFUSED ? node_views_refused_us(a->host)
 							 : MAX(answer->retry_us, ROUND_LEAST_US);
 	if (is_late(env, a))
 		return give_up(env, a, answer->words);

@@ -17,9 +17,11 @@ struct cluster_answer;
 struct cluster_call;
 struct decision;
 struct err;
+struct node_view;
 
 /* Book that it begins; false: it cannot. */
-bool drain_begin(const struct actor_env *env, const struct decision *one);
+bool drain_begin(const struct actor_env *env, const struct node_view *host,
+		 const struct decision *one);
 
 /* Why it is over before its end, or NULL. */
 const char *drain_overtaken(const struct actor_env *env, const struct action *a);

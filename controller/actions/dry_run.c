@@ -47,10 +47,9 @@ static bool can_be_asked(enum action_kind kind)
 	return effect_is_outside((int)kind) && kind != ACT_EVICT;
 }
 
-static void ask(const struct actor_env *env, enum action_kind kind,
+static void ask(const struct actor_env *env, struct node_view *host, enum action_kind kind,
 		const struct action_start *start, int64_t id)
 {
-	const struct node_view *view = node_views_find(env->views, start->node);
 	const struct cluster_call call = actor_queue_call(
 		env->queue, ACTOR_TRIED, &(struct actor_about){ start->node, id, (int)kind });
 	struct action a = {
@@ -60,7 +59,8 @@ static void ask(const struct actor_env *env, enum action_kind kind,
 		.who = (char *)(uintptr_t)start->who,
 		.reason = (char *)(uintptr_t)start->reason,
 		.evidence = (char *)(uintptr_t)start->evidence,
-		.version = view ? view->c.version : NULL,
+		.host = host,
+		.version = host->c.version,
 		.incident = start->incident,
 		.until_us = start->until_us,
 		.dry_run = true,
@@ -69,7 +69,8 @@ static void ask(const struct actor_env *env, enum action_kind kind,
 	effect_apply(env, &a, &call);
 }
 
-void dry_run(const struct actor_env *env, enum action_kind kind, const struct action_start *start)
+void dry_run(const struct actor_env *env, struct node_view *host, enum action_kind kind,
+	     const struct action_start *start)
 {
 	CLEANUP(freep)
 	char *words = xasprintf("would do: %s: %s", action_kind_names[kind], start->reason);
@@ -79,5 +80,5 @@ void dry_run(const struct actor_env *env, enum action_kind kind, const struct ac
 
 	env->cluster->ops->event(env->cluster, &event);
 	if (id > 0 && can_be_asked(kind))
-		ask(env, kind, start, id);
+		ask(env, host, kind, start, id);
 }

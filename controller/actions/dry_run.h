@@ -11,8 +11,10 @@
 struct action_start;
 struct actor_env;
 struct actor_event;
+struct node_view;
 
-void dry_run(const struct actor_env *env, enum action_kind kind, const struct action_start *start);
+void dry_run(const struct actor_env *env, struct node_view *host, enum action_kind kind,
+	     const struct action_start *start);
 
 /* The answer (ACTOR_TRIED). */
 void dry_run_answered(const struct actor_env *env, const struct actor_event *event);

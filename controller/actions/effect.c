@@ -19,16 +19,12 @@
 #include "lib/policy/fleet.h"
 #include "lib/policy/startup.h"
 
-static struct cluster_change change_of(const struct actor_env *env, const struct action *a)
+static struct cluster_change change_of(const struct action *a)
 {
-	const struct node_view *host = node_views_find(env->views, a->node);
-
 	/* An order of a person is for the node as it is now. */
 	return (struct cluster_change){
 		.node = a->node,
-		.version = a->version ? a->version
-			   : host     ? host->c.version
-				      : NULL,
+		.version = a->version ? a->version : a->host->c.version,
 		.dry_run = a->dry_run,
 	};
 }
@@ -41,7 +37,7 @@ static void apply_cordon(const struct actor_env *env, struct action *a,
 	CLEANUP(freep) char *incident = a->incident ? xasprintf("%" PRId64, a->incident) : NULL;
 	CLEANUP(freep) char *action = xasprintf("%" PRId64, a->id);
 	CLEANUP(json_freep) json_t *evidence = json_pack("[s*]", a->evidence);
-	const struct cluster_change change = change_of(env, a);
+	const struct cluster_change change = change_of(a);
 	const uint64_t now_us = env_real_us(env);
 	const struct cluster_mark mark = {
 		.by = streq(a->who, WHO_AUTOMATIC) ? (char *)(uintptr_t) "assay" : a->who,
@@ -61,21 +57,20 @@ static void apply_cordon(const struct actor_env *env, struct action *a,
 static void apply_uncordon(const struct actor_env *env, struct action *a,
 			   const struct cluster_call *call)
 {
-	const struct node_view *view = node_views_find(env->views, a->node);
-	struct cluster_change change = change_of(env, a);
+	struct cluster_change change = change_of(a);
 
 	/* Who lifted our cordon has set one again, before our mark was off: it is theirs, and stays. */
-	change.keep_cordon = streq(a->who, WHO_AT_CLUSTER) && view && view->c.unschedulable;
+	change.keep_cordon = streq(a->who, WHO_AT_CLUSTER) && a->host->c.unschedulable;
 	env->cluster->ops->uncordon(env->cluster, &change, a->until_us, call);
 }
 
 /* What was to be lifted is gone, and the node was taken out of service anew. */
-static const char *uncordon_overtaken(const struct actor_env *env, const struct action *a)
+static const char *uncordon_overtaken(const struct actor_env *env UNUSED, const struct action *a)
 {
-	const struct node_view *view = node_views_there(env->views, a->node);
+	const struct cluster_mark *mark = a->host->c.mark;
 	const uint64_t lifts_us = a->lifts_us ? a->lifts_us : a->decided_us;
 
-	return view && view->c.mark && view->c.mark->at_us > lifts_us
+	return a->host->there && mark && mark->at_us > lifts_us
 		       ? "it was taken out of service again since"
 		       : NULL;
 }
@@ -83,7 +78,7 @@ static const char *uncordon_overtaken(const struct actor_env *env, const struct 
 static void apply_hold(const struct actor_env *env, struct action *a,
 		       const struct cluster_call *call)
 {
-	const struct cluster_change change = change_of(env, a);
+	const struct cluster_change change = change_of(a);
 
 	env->cluster->ops->hold(env->cluster, &change, a->kind == ACT_HOLD ? a->until_us : 0,
 				"assay", call);
@@ -92,7 +87,7 @@ static void apply_hold(const struct actor_env *env, struct action *a,
 static void apply_override(const struct actor_env *env, struct action *a,
 			   const struct cluster_call *call)
 {
-	const struct cluster_change change = change_of(env, a);
+	const struct cluster_change change = change_of(a);
 
 	env->cluster->ops->annotate(env->cluster, &change, a->until_us, call);
 }
@@ -100,7 +95,7 @@ static void apply_override(const struct actor_env *env, struct action *a,
 static void apply_verified(const struct actor_env *env, struct action *a,
 			   const struct cluster_call *call)
 {
-	const struct cluster_change change = change_of(env, a);
+	const struct cluster_change change = change_of(a);
 
 	env->cluster->ops->verified(env->cluster, &change, call);
 }
@@ -280,6 +275,6 @@ char *effect_complete(const struct actor_env *env, struct action *a)
 	if (effects[a->kind].complete && effects[a->kind].complete(env, a, &err) < 0)
 		log_warning("done, but not as the record had it: %s", err.msg);
 	if (effect_is_outside(a->kind))
-		node_views_forgive(env, a->node);
+		node_views_forgive(a->host);
 	return done_of(env, a);
 }

@@ -63,6 +63,7 @@ static bool is_cordon(const struct fleet_cause *cause)
 int node_life_event(const struct actor_env *env, const char *name, const struct fleet_cause *cause,
 		    struct err *err)
 {
+	struct node_view *host = node_views_find(env->views, name);
 	struct fleet_node *node = fleet_find(env->fleet, name);
 	CLEANUP(freep)
 	char *serial = cause->serial ? xstrdup(cause->serial) : fleet_host_serial(name);
@@ -78,8 +79,10 @@ int node_life_event(const struct actor_env *env, const char *name, const struct 
 	node_life_note_change(env, name, &change);
 	if (is_cordon(cause))
 		r = node_records_keep_part(env->records, env->fleet, serial, err);
-	node_views_refresh(env, name);
-	node_views_publish(env, name);
+	if (host) {
+		node_views_refresh(env, host);
+		node_views_publish(env, host);
+	}
 	return r < 0 ? r : node_life_keep(env, node, err);
 }
 

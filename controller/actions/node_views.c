@@ -50,21 +50,52 @@ struct node_view *node_views_there(const struct node_views *views, const char *n
 	return view && view->there ? view : NULL;
 }
 
-struct node_view *node_views_need(struct node_views *views, const char *node)
+/* As one is of which nothing is known. */
+static void begin(struct node_view *view)
+{
+	*view = (struct node_view){
+		.name = view->name,
+		.actions = view->actions,
+		.conflicts = { .base_us = CONFLICT_BASE_US, .cap_us = CONFLICT_CAP_US },
+		.refusals = { .base_us = REFUSED_BASE_US, .cap_us = REFUSED_CAP_US },
+	};
+}
+
+struct node_view *node_views_hold(struct node_views *views, const char *node)
 {
 	struct node_view *view = map_find(&views->map, node);
 
 	if (view)
 		return view;
 	view = map_need(&views->map, node, sizeof(*view));
-	view->conflicts = (struct backoff){ .base_us = CONFLICT_BASE_US, .cap_us = CONFLICT_CAP_US };
-	view->refusals = (struct backoff){ .base_us = REFUSED_BASE_US, .cap_us = REFUSED_CAP_US };
+	begin(view);
 	return view;
 }
 
-void node_views_drop(struct node_views *views, const char *node)
+struct node_view *node_views_need(struct node_views *views, const char *node)
 {
-	map_drop(&views->map, node, view_release);
+	struct node_view *view = node_views_hold(views, node);
+
+	view->known = true;
+	return view;
+}
+
+bool node_views_left(struct node_views *views, struct node_view *view)
+{
+	if (view->known)
+		return true;
+	map_drop(&views->map, view->name, view_release);
+	return false;
+}
+
+void node_views_drop(struct node_views *views, struct node_view *view)
+{
+	if (!view->actions) {
+		map_drop(&views->map, view->name, view_release);
+		return;
+	}
+	view_release(view);
+	begin(view);
 }
 
 struct walk {
@@ -75,8 +106,10 @@ struct walk {
 static void walk_one(void *context, void *item)
 {
 	const struct walk *walk = context;
+	struct node_view *view = item;
 
-	walk->each(walk->context, item);
+	if (view->known)
+		walk->each(walk->context, view);
 }
 
 void node_views_each(const struct node_views *views,
@@ -143,7 +176,7 @@ static bool is_by_others(const struct actor_env *env, const struct node_view *vi
 	       (!view->c.hold_us && reservation_kept(env->places, view->name, LEDGER_HOLD, now_us));
 }
 
-static void refresh(const struct actor_env *env, const struct node_view *view)
+void node_views_refresh(const struct actor_env *env, const struct node_view *view)
 {
 	struct fleet_node *node = view->there ? fleet_find(env->fleet, view->name) : NULL;
 
@@ -152,17 +185,9 @@ static void refresh(const struct actor_env *env, const struct node_view *view)
 				is_by_others(env, view), view->coming);
 }
 
-void node_views_refresh(const struct actor_env *env, const char *node)
-{
-	const struct node_view *view = node_views_find(env->views, node);
-
-	if (view)
-		refresh(env, view);
-}
-
 static void refresh_one(void *context, struct node_view *view)
 {
-	refresh(context, view);
+	node_views_refresh(context, view);
 }
 
 void node_views_refresh_all(const struct actor_env *env)
@@ -181,15 +206,12 @@ void node_views_follow_policy(const struct actor_env *env)
 	node_views_refresh_all(env);
 }
 
-void node_views_set_coming(const struct actor_env *env, const char *node, bool coming)
+void node_views_set_coming(const struct actor_env *env, struct node_view *view, bool coming)
 {
-	struct node_view *view = coming ? node_views_need(env->views, node)
-					: node_views_find(env->views, node);
-
-	if (!view)
-		return;
+	if (coming)
+		view->known = true;
 	view->coming = coming;
-	refresh(env, view);
+	node_views_refresh(env, view);
 }
 
 bool node_views_is_out_without(const struct actor_env *env, const struct fleet_node *node)
@@ -217,11 +239,9 @@ static void publish(const struct actor_env *env, struct node_view *view)
 	free(told.message);
 }
 
-void node_views_publish(const struct actor_env *env, const char *node)
+void node_views_publish(const struct actor_env *env, struct node_view *view)
 {
-	struct node_view *view = node_views_find(env->views, node);
-
-	if (view && env->stage == STAGE_ACTING)
+	if (env->stage == STAGE_ACTING)
 		publish(env, view);
 }
 
@@ -238,26 +258,18 @@ void node_views_publish_all(const struct actor_env *env)
 
 /* --- patience --- */
 
-void node_views_conflict(const struct actor_env *env, const char *node)
+void node_views_conflict(const struct actor_env *env, struct node_view *view)
 {
-	struct node_view *view = node_views_need(env->views, node);
-
 	view->again_us = env_mono_us(env) + backoff_fail(&view->conflicts, 0, random_u64());
 }
 
-uint64_t node_views_refused_us(const struct actor_env *env, const char *node)
+uint64_t node_views_refused_us(struct node_view *view)
 {
-	struct node_view *view = node_views_need(env->views, node);
-
 	return backoff_fail(&view->refusals, REFUSED_LEAST_US, random_u64());
 }
 
-void node_views_forgive(const struct actor_env *env, const char *node)
+void node_views_forgive(struct node_view *view)
 {
-	struct node_view *view = node_views_find(env->views, node);
-
-	if (!view)
-		return;
 	view->again_us = 0;
 	backoff_reset(&view->conflicts);
 	backoff_reset(&view->refusals);

@@ -16,6 +16,7 @@
 #include "lib/base/map.h"
 #include "lib/policy/decide.h"
 
+struct action;
 struct actor_env;
 struct fleet_node;
 
@@ -32,12 +33,14 @@ struct node_told {
 struct node_view {
 	char *name;
 	struct cluster_node c;
+	bool known;  /* false: it is gone, or never was; only what is under way on it keeps this */
 	bool there;  /* the cluster has it; false: a record of it is kept, until the first list */
 	bool coming; /* an action takes it out of service */
 	unsigned listed; /* the last list that named it */
 	int told;	 /* of how it is: what was told last; 0: nothing (node_view_tell()) */
 	struct backoff conflicts, refusals; /* since it last went well */
 	uint64_t again_us;		    /* monotonic: nothing is decided on it before */
+	struct action *actions;		    /* action.c: those under way on it, as decided */
 	struct host_jobs jobs;		    /* node_jobs.c */
 	struct node_told recorded;	    /* decider.c */
 };
@@ -58,7 +61,17 @@ struct node_view *node_views_find(const struct node_views *views, const char *no
 /* NULL also when the cluster does not have it. */
 struct node_view *node_views_there(const struct node_views *views, const char *node);
 struct node_view *node_views_need(struct node_views *views, const char *node);
-void node_views_drop(struct node_views *views, const char *node);
+
+/* For what is under way on it: one that need not be known. node_views_left() ends that. */
+struct node_view *node_views_hold(struct node_views *views, const char *node);
+
+/* Nothing is under way on it any more; true: it is known, and else it is forgotten here. */
+bool node_views_left(struct node_views *views, struct node_view *view);
+
+/* It is gone: all is forgotten but what is under way on it. */
+void node_views_drop(struct node_views *views, struct node_view *view);
+
+/* Those that are known. */
 void node_views_each(const struct node_views *views,
 		     void (*each)(void *context, struct node_view *view), void *context);
 
@@ -78,14 +91,14 @@ void node_views_synced(struct node_views *views);
 /* --- facts --- */
 
 /* What of the node the budgets count that is not ours: from the cluster, and what is under way. */
-void node_views_refresh(const struct actor_env *env, const char *node);
+void node_views_refresh(const struct actor_env *env, const struct node_view *view);
 void node_views_refresh_all(const struct actor_env *env);
 
 /* The policy may have been reloaded: where nodes are is looked at anew when it says so. */
 void node_views_follow_policy(const struct actor_env *env);
 
 /* An action that takes it out of service begins, or ends. */
-void node_views_set_coming(const struct actor_env *env, const char *node, bool coming);
+void node_views_set_coming(const struct actor_env *env, struct node_view *view, bool coming);
 
 /* Is it out of service whatever is under way on it? */
 bool node_views_is_out_without(const struct actor_env *env, const struct fleet_node *node);
@@ -93,16 +106,16 @@ bool node_views_is_out_without(const struct actor_env *env, const struct fleet_n
 /* --- the condition --- */
 
 /* Tell the cluster how the host is, or all are, when that has changed. */
-void node_views_publish(const struct actor_env *env, const char *node);
+void node_views_publish(const struct actor_env *env, struct node_view *view);
 void node_views_publish_all(const struct actor_env *env);
 
 /* --- patience --- */
 
 /* Somebody changed it just when we did: nothing is decided on it for a while. */
-void node_views_conflict(const struct actor_env *env, const char *node);
+void node_views_conflict(const struct actor_env *env, struct node_view *view);
 
 /* How long to leave alone what the cluster refuses us: at first for seconds, at last for minutes. */
-uint64_t node_views_refused_us(const struct actor_env *env, const char *node);
+uint64_t node_views_refused_us(struct node_view *view);
 
 /* All is as it should be with it: what comes next begins anew, and what is refused is told anew. */
-void node_views_forgive(const struct actor_env *env, const char *node);
+void node_views_forgive(struct node_view *view);

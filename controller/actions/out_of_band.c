@@ -12,7 +12,7 @@
 #include "lib/policy/policy.h"
 
 /* Our cordon was lifted by hand: an order. Our marks go, by the one way back into service. */
-static void find_uncordon(const struct actor_env *env, const struct node_view *view)
+static void find_uncordon(const struct actor_env *env, struct node_view *view)
 {
 	const struct policy *policy = env_policy(env);
 	const struct action_start start = {
@@ -23,11 +23,11 @@ static void find_uncordon(const struct actor_env *env, const struct node_view *v
 	};
 
 	env->counts->overrides_found++;
-	(void)action_begin(env, ACT_UNCORDON, &start);
+	(void)action_begin(env, view, ACT_UNCORDON, &start);
 }
 
 /* Our mark is gone, with or without the cordon: it is not ours any more. */
-static void find_unmarked(const struct actor_env *env, const struct node_view *view)
+static void find_unmarked(const struct actor_env *env, struct node_view *view)
 {
 	const struct policy *policy = env_policy(env);
 	const struct fleet_cause cause = {
@@ -48,7 +48,7 @@ static void find_unmarked(const struct actor_env *env, const struct node_view *v
 }
 
 /* Done and not recorded: whoever did it was killed in between, or is a twin. */
-static void adopt(const struct actor_env *env, const struct node_view *view)
+static void adopt(const struct actor_env *env, struct node_view *view)
 {
 	const struct cluster_mark *mark = view->c.mark;
 	const struct fleet_cause cause = {
@@ -65,7 +65,7 @@ static void adopt(const struct actor_env *env, const struct node_view *view)
 }
 
 /* What was tested and found good was the cordon before: this one begins anew. */
-static void adopt_anew(const struct actor_env *env, const struct node_view *view)
+static void adopt_anew(const struct actor_env *env, struct node_view *view)
 {
 	const struct fleet_cause ended = {
 		.event = EVENT_RELEASED,
@@ -78,8 +78,7 @@ static void adopt_anew(const struct actor_env *env, const struct node_view *view
 }
 
 /* Which cordon the record is of is known once the cluster shows its mark. */
-static void note_mark(const struct actor_env *env, const struct node_view *view,
-		      struct fleet_node *node)
+static void note_mark(const struct actor_env *env, struct node_view *view, struct fleet_node *node)
 {
 	if (!view->c.mark || node->record.marked_us || !life_holds(node->record.life.state))
 		return;
@@ -88,16 +87,16 @@ static void note_mark(const struct actor_env *env, const struct node_view *view,
 }
 
 /* The hold stands, and its test is over. */
-static void find_hold(const struct actor_env *env, const struct node_view *view)
+static void find_hold(const struct actor_env *env, struct node_view *view)
 {
 	const struct action_start start = { .node = view->name,
 					    .who = WHO_AUTOMATIC,
 					    .reason = "the test it was kept free for is over" };
 
-	(void)action_begin(env, ACT_UNHOLD, &start);
+	(void)action_begin(env, view, ACT_UNHOLD, &start);
 }
 
-static void find_unhold(const struct actor_env *env, const struct node_view *view)
+static void find_unhold(const struct actor_env *env, struct node_view *view)
 {
 	const struct fleet_cause cause = { .event = EVENT_UNHOLD,
 					   .who = WHO_AT_CLUSTER,
@@ -106,7 +105,7 @@ static void find_unhold(const struct actor_env *env, const struct node_view *vie
 	(void)node_life_event(env, view->name, &cause, NULL);
 }
 
-static void find_override(const struct actor_env *env, const struct node_view *view)
+static void find_override(const struct actor_env *env, struct node_view *view)
 {
 	const struct fleet_cause cause = { .event = EVENT_OVERRIDE,
 					   .who = WHO_AT_CLUSTER,
@@ -116,9 +115,9 @@ static void find_override(const struct actor_env *env, const struct node_view *v
 	(void)node_life_event(env, view->name, &cause, NULL);
 }
 
-static void look(const struct actor_env *env, const struct node_view *view)
+static void look(const struct actor_env *env, struct node_view *view)
 {
-	static void (*const find[])(const struct actor_env *env, const struct node_view *view) = {
+	static void (*const find[])(const struct actor_env *env, struct node_view *view) = {
 		[OBSERVED_UNCORDON] = find_uncordon, [OBSERVED_CORDON] = adopt,
 		[OBSERVED_ANEW] = adopt_anew,	     [OBSERVED_UNMARKED] = find_unmarked,
 		[OBSERVED_HOLD_OVER] = find_hold,    [OBSERVED_UNHOLD] = find_unhold,
@@ -126,7 +125,7 @@ static void look(const struct actor_env *env, const struct node_view *view)
 	struct fleet_node *node = fleet_find(env->fleet, view->name);
 	enum observed observed;
 
-	if (!node || !view->there || actions_of(env->actions, view->name))
+	if (!node || !view->there || actions_of(view))
 		return;
 	observed = node_view_observe(&view->c, &node->record, env_real_us(env));
 	if (observed != OBSERVED_NOTHING)
@@ -136,11 +135,9 @@ static void look(const struct actor_env *env, const struct node_view *view)
 		find_override(env, view);
 }
 
-void out_of_band_look(const struct actor_env *env, const char *node)
+void out_of_band_look(const struct actor_env *env, struct node_view *view)
 {
-	const struct node_view *view = node_views_find(env->views, node);
-
-	if (view && env->stage == STAGE_ACTING)
+	if (env->stage == STAGE_ACTING)
 		look(env, view);
 }
 

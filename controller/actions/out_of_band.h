@@ -6,7 +6,8 @@
 #pragma once
 
 struct actor_env;
+struct node_view;
 
 /* Compare the node with its record; nothing while an action of ours changes it. */
-void out_of_band_look(const struct actor_env *env, const char *node);
+void out_of_band_look(const struct actor_env *env, struct node_view *view);
 void out_of_band_look_all(const struct actor_env *env);

@@ -7,6 +7,7 @@
 #include "controller/actions/action.h"
 #include "controller/actions/actor_env.h"
 #include "controller/actions/node_life.h"
+#include "controller/actions/node_views.h"
 #include "controller/actions/out_of_band.h"
 #include "controller/store/store.h"
 #include "lib/base/clock.h"
@@ -31,7 +32,7 @@ static char *order_id_of(const struct action *test)
 
 struct action *retest_by_order(const struct actor_env *env, const char *node, const char *order_id)
 {
-	struct action *test = actions_test_of(env->actions, node);
+	struct action *test = actions_test_of(node_views_find(env->views, node));
 	CLEANUP(freep) char *id = test ? order_id_of(test) : NULL;
 
 	return test && streq(id, order_id) ? test : NULL;
@@ -44,7 +45,7 @@ static bool is_offered(const struct actor_env *env, const struct action *test)
 
 json_t *retest_order(const struct actor_env *env, const char *node)
 {
-	struct action *test = actions_test_of(env->actions, node);
+	struct action *test = actions_test_of(node_views_find(env->views, node));
 	CLEANUP(freep) char *id = NULL;
 	char deadline[CLOCK_STAMP_SIZE], now[CLOCK_STAMP_SIZE];
 
@@ -223,20 +224,20 @@ void retest_answered(const struct actor_env *env, struct action *test, int outco
 		node->record.ordered_us = 0;
 	action_end(env, test, outcome == TEST_NOTHING ? ACTION_FAILED : ACTION_DONE, 200,
 		   words[outcome]);
-	out_of_band_look(env, test->node);
+	out_of_band_look(env, test->host);
 }
 
 void retest_answered_with_others(const struct actor_env *env, const char *node, int outcome)
 {
-	struct action *test = actions_test_of(env->actions, node);
+	struct action *test = actions_test_of(node_views_find(env->views, node));
 
 	if (test && test->partner && env->stage == STAGE_ACTING)
 		retest_answered(env, test, outcome, false);
 }
 
-void retest_drop(const struct actor_env *env, const char *node)
+void retest_drop(const struct actor_env *env, const struct node_view *host)
 {
-	struct action *test = actions_test_of(env->actions, node);
+	struct action *test = actions_test_of(host);
 
 	if (test)
 		action_end(env, test, ACTION_DROPPED, 404, "the node is gone");

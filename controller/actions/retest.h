@@ -12,6 +12,7 @@
 
 struct action;
 struct actor_env;
+struct node_view;
 struct report;
 
 /* actor_order(), actor_wants_others(), actor_tested_with_others() */
@@ -30,7 +31,7 @@ int retest_outcome(const struct actor_env *env, const struct report *report,
 void retest_answered(const struct actor_env *env, struct action *test, int outcome, bool deep);
 
 /* The node is gone. */
-void retest_drop(const struct actor_env *env, const char *node);
+void retest_drop(const struct actor_env *env, const struct node_view *host);
 
 /* Those that nobody answers, and those that a clean-up has ended. */
 void retest_end_late(const struct actor_env *env);
