@@ -114,34 +114,34 @@ static void record_dry_run(const struct actor_env *env, struct node_view *host,
 		 one->reason);
 }
 
-/* A test is booked when it is ordered: the next decision knows of it. */
-static bool book_test(const struct actor_env *env, const struct decision *one)
+static bool may_begin(const struct node_view *host, const struct decision *one)
+{
+	switch (kinds[one->action]) {
+	case ACT_RETEST:
+		return !actions_test_of(host);
+	case ACT_EVICT:
+		return !actions_drain_of(host) && drain_may_begin(host);
+	default:
+		return true;
+	}
+}
+
+/* A test is booked when it is ordered, and a drain when it begins: the next decision knows of it. */
+static bool book(const struct actor_env *env, struct node_view *host, const struct decision *one)
 {
 	struct life_change change;
 	struct err err = ERR_INIT;
-	int r = policy_applied(env_policy(env), env->fleet, &env->places->ledger.breaker, one,
-			       env_real_us(env), &change, &err);
 
-	if (r < 0) {
-		log_warning("no test: %s", err.msg);
+	if (policy_begun(env->fleet, one, env_real_us(env), &change, &err) < 0) {
+		log_warning("not begun: %s", err.msg);
 		return false;
 	}
 	if (change.event >= 0)
 		node_life_note_change(env, one->node->name, &change);
+	/* Whoever is evicted finds at the node why. */
+	if (change.event == EVENT_DRAIN_BEGUN)
+		node_views_publish(env, host);
 	return true; /* its record is kept with all others when this is decided */
-}
-
-static bool may_begin(const struct actor_env *env, const struct node_view *host,
-		      const struct decision *one)
-{
-	switch (kinds[one->action]) {
-	case ACT_RETEST:
-		return !actions_test_of(host) && book_test(env, one);
-	case ACT_EVICT:
-		return !actions_drain_of(host) && drain_begin(env, host, one);
-	default:
-		return true;
-	}
 }
 
 static void carry_out(const struct actor_env *env, struct node_view *host,
@@ -151,7 +151,7 @@ static void carry_out(const struct actor_env *env, struct node_view *host,
 	CLEANUP(freep) char *reason = NULL;
 	struct action *a;
 
-	if (!may_begin(env, host, one))
+	if (!may_begin(host, one) || !book(env, host, one))
 		return;
 	if (kinds[one->action] == ACT_CORDON && node_jobs_missing(env, host)) {
 		reason = xasprintf("%s; which jobs run there is not known: it counts as in none",

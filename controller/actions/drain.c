@@ -17,21 +17,9 @@
 #define ROUND_LEAST_US USEC_PER_SEC	/* between two rounds */
 #define PROGRESS_US (10 * USEC_PER_SEC) /* the row says how far it is, not more often */
 
-bool drain_begin(const struct actor_env *env, const struct node_view *host,
-		 const struct decision *one)
+bool drain_may_begin(const struct node_view *host)
 {
-	const struct fleet_cause cause = { .event = EVENT_DRAIN_BEGUN,
-					   .who = WHO_AUTOMATIC,
-					   .why = one->reason,
-					   .evidence = one->evidence };
-
-	/* What the cluster shows is what counts: it may not show our cordon yet. */
-	if (!host->c.mark || !host->c.unschedulable)
-		return false;
-	/* One that a controller left behind goes on, with its deadline. */
-	if (one->only_ask || one->node->record.drain_us > 0)
-		return true;
-	return node_life_event(env, one->node->name, &cause, NULL) == 0;
+	return host->c.mark && host->c.unschedulable;
 }
 
 const char *drain_overtaken(const struct actor_env *env, const struct action *a)
@@ -43,7 +31,7 @@ const char *drain_overtaken(const struct actor_env *env, const struct action *a)
 
 	if (!host->there || !node)
 		return "the node is gone";
-	if (!host->c.mark || !host->c.unschedulable)
+	if (!drain_may_begin(host))
 		return "it is not out of service because of us any more";
 	if (!host->c.managed)
 		return "it has opted out";

@@ -15,13 +15,11 @@ struct action;
 struct actor_env;
 struct cluster_answer;
 struct cluster_call;
-struct decision;
 struct err;
 struct node_view;
 
-/* Book that it begins; false: it cannot. */
-bool drain_begin(const struct actor_env *env, const struct node_view *host,
-		 const struct decision *one);
+/* Does the cluster show our cordon? It may not yet, and what it shows is what counts. */
+bool drain_may_begin(const struct node_view *host);
 
 /* Why it is over before its end, or NULL. */
 const char *drain_overtaken(const struct actor_env *env, const struct action *a);

@@ -9,6 +9,7 @@
 #include "controller/actions/node_views.h"
 #include "controller/fleet/findings.h"
 #include "controller/store/store.h"
+#include "controller/store/store_actions.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
@@ -48,9 +49,22 @@ void node_life_drop(const struct actor_env *env, const char *node)
 void node_life_note_change(const struct actor_env *env, const char *node,
 			   const struct life_change *change)
 {
+	CLEANUP(json_freep) json_t *evidence = json_pack("s?", change->evidence);
+	CLEANUP(freep) char *text = evidence ? json_dumps(evidence, JSON_ENCODE_ANY) : NULL;
+	const struct store_transition row = {
+		.node = node,
+		.at_us = change->at_us,
+		.before = change->from,
+		.after = change->to,
+		.event = life_event_names[change->event],
+		.who = change->who,
+		.why = change->why ? change->why : "",
+		.evidence = text,
+		.undo = change->undo,
+	};
 	struct err err = ERR_INIT;
 
-	if (node_records_add_change(env->records, node, change, &err) < 0)
+	if (store_add_transition(env->store, &row, &err) < 0)
 		log_warning("a transition is not recorded: %s", err.msg);
 	env_commit_wanted(env);
 }

@@ -312,26 +312,6 @@ int node_records_keep_part(struct node_records *records, struct fleet *fleet, co
 	return store_put_part(records->store, serial, text, err);
 }
 
-int node_records_add_change(struct node_records *records, const char *node,
-			    const struct life_change *change, struct err *err)
-{
-	CLEANUP(json_freep) json_t *evidence = json_pack("s?", change->evidence);
-	CLEANUP(freep) char *text = evidence ? json_dumps(evidence, JSON_ENCODE_ANY) : NULL;
-	const struct store_transition row = {
-		.node = node,
-		.at_us = change->at_us,
-		.before = change->from,
-		.after = change->to,
-		.event = life_event_names[change->event],
-		.who = change->who,
-		.why = change->why ? change->why : "",
-		.evidence = text,
-		.undo = change->undo,
-	};
-
-	return store_add_transition(records->store, &row, err);
-}
-
 /* --- load --- */
 
 struct loading {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What must outlive a restart of each host: where it is in its life, what tests have shown of its
- * findings, when its parts were cordoned for, and the rows of how it came there. All of it is
- * written in the open transaction of the store, and only what has changed. A host that is as a new
- * one would be has no record.
+ * findings, and when its parts were cordoned for. All of it is written in the open transaction of
+ * the store, and only what has changed. A host that is as a new one would be has no record.
  */
 #pragma once
 
@@ -55,7 +54,3 @@ int node_records_drop(struct node_records *records, const char *node, struct err
 /* Keep when the part was cordoned for. */
 int node_records_keep_part(struct node_records *records, struct fleet *fleet, const char *serial,
 			   struct err *err);
-
-/* Add a row of what changed in the life of the host. */
-int node_records_add_change(struct node_records *records, const char *node,
-			    const struct life_change *change, struct err *err);

@@ -50,8 +50,8 @@
  * rest by name. Budgets are given in that order, and what was granted counts for those
  * after it. So executing every decision of one call keeps every budget.
  *
- * The answer is a level, not an edge: until the fleet has changed (policy_applied(),
- * fleet_event()), the next call says the same. A refused decision comes again each
+ * The answer is a level, not an edge: until the fleet has changed (policy_begun(),
+ *policy_applied(), fleet_event()), the next call says the same. A refused decision comes again each
  * time; record it when (node, refusal.by) is new. Only state changes, `opened`, and a notice's
  * begun and ended_us are told once.
  */
@@ -159,7 +159,15 @@ void policy_decide(const struct policy *policy, struct fleet *fleet, struct brea
 		   uint64_t now_us, struct outcome *ret);
 
 /*
- * The decision was carried out: book it (state, marks, rate, hold, record of the part).
+ * The decision begins: book what the next policy_decide() has to know before it is done, a test
+ * that is ordered, or that pods are evicted from now on. `ret->event` is -1 where no state changes.
+ * -EINVAL as below.
+ */
+int policy_begun(struct fleet *fleet, const struct decision *decision, uint64_t now_us,
+		 struct life_change *ret, struct err *err);
+
+/*
+ * The decision was carried out, all of it: book it (state, marks, rate, hold, record of the part).
  * `ret` may be NULL. -EINVAL when the state no longer allows it; nothing has changed then.
  */
 int policy_applied(const struct policy *policy, struct fleet *fleet, struct breaker *breaker,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A decision that was carried out, booked. */
+/* A decision that is carried out, booked: as it begins, and when it is done. */
 #include <errno.h>
 
 #include "lib/base/err.h"
@@ -31,6 +31,38 @@ static bool is_order_only(const struct decision *decision)
 	return decision->action == DECIDE_DEEP ||
 	       (decision->action == DECIDE_VERIFY &&
 		decision->node->record.life.state == LIFE_VERIFYING);
+}
+
+/* -1: nothing. A drain that was begun before goes on, with its deadline. */
+static int begins_with(const struct decision *decision)
+{
+	switch (decision->action) {
+	case DECIDE_RETEST:
+	case DECIDE_VERIFY:
+		return is_order_only(decision) ? -1 : events[decision->action];
+	case DECIDE_DRAIN:
+		return decision->only_ask || decision->node->record.drain_us > 0
+			       ? -1
+			       : EVENT_DRAIN_BEGUN;
+	default:
+		return -1;
+	}
+}
+
+int policy_begun(struct fleet *fleet, const struct decision *decision, uint64_t now_us,
+		 struct life_change *ret, struct err *err)
+{
+	const struct fleet_cause cause = { .event = begins_with(decision),
+					   .who = WHO_AUTOMATIC,
+					   .why = decision->reason,
+					   .evidence = decision->evidence };
+
+	if (is_order_only(decision))
+		decision->node->record.ordered_us = now_us;
+	if (cause.event >= 0)
+		return fleet_event(fleet, decision->node, &cause, now_us, ret, err);
+	ret->event = -1;
+	return 0;
 }
 
 int policy_applied(const struct policy *policy UNUSED, struct fleet *fleet, struct breaker *breaker,
