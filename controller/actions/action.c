@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "controller/actions/actor_env.h"
-#include "controller/actions/effect.h"
 #include "controller/actions/node_views.h"
 #include "controller/actions/reservation.h"
 #include "controller/store/store.h"
@@ -251,14 +250,14 @@ enum ledger_kind action_place(const struct action *a)
 	return a->kind == ACT_HOLD ? LEDGER_HOLD : LEDGER_CORDON;
 }
 
-bool action_has_place(const struct action *a)
+bool action_reserves(int kind)
 {
-	return effect_reserves(a->kind) && (a->phase == PHASE_RESERVE || a->phase == PHASE_APPLY);
+	return kind == ACT_CORDON || kind == ACT_HOLD;
 }
 
-bool action_takes_out(const struct action *a)
+bool action_has_place(const struct action *a)
 {
-	return effect_reserves(a->kind);
+	return action_reserves(a->kind) && (a->phase == PHASE_RESERVE || a->phase == PHASE_APPLY);
 }
 
 const char *action_account(const char *who)
@@ -311,7 +310,7 @@ struct action *action_begin(const struct actor_env *env, struct node_view *host,
 	count_for_rate(env, a);
 	if (c && start->decision != DECIDE_NOTHING)
 		a->version = xstrdup(c->version);
-	if (action_takes_out(a))
+	if (action_reserves(a->kind))
 		node_views_set_coming(env, host, true);
 	env_commit_wanted(env);
 	return a;
@@ -373,7 +372,7 @@ void action_end(const struct actor_env *env, struct action *a, enum action_state
 	/* The node was another one, or another's: nothing was set, and the rate is not used up by it. */
 	if (state == ACTION_DROPPED || state == ACTION_REFUSED)
 		uncount(env, a);
-	if (effect_reserves(a->kind))
+	if (action_reserves(a->kind))
 		give_back(env, a, state);
 	env_news(env);
 	env_commit_wanted(env);
@@ -415,7 +414,7 @@ static void load_action(void *context, const struct store_action *row)
 	a->recorded = a->resumed = true;
 	if (a->kind == ACT_RETEST)
 		a->phase = PHASE_TEST;
-	if (action_takes_out(a))
+	if (action_reserves(a->kind))
 		node_views_set_coming(env, host, true);
 }
 

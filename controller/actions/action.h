@@ -134,8 +134,8 @@ struct action *actions_find(const struct actions *actions, int64_t id);
 enum ledger_kind action_place(const struct action *a);
 bool action_has_place(const struct action *a);
 
-/* Does it take its host out of service, when it is done? */
-bool action_takes_out(const struct action *a);
+/* Does one of the kind (enum action_kind) take its host out of service? It takes a place before. */
+bool action_reserves(int kind);
 
 /*
  * The account of a person: by it budget.rate.manual counts. Whom an unnamed token says that it

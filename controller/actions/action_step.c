@@ -61,7 +61,7 @@ static void try_again(const struct actor_env *env, struct action *a,
 static void hold_back(const struct actor_env *env, struct action *a, const char *words)
 {
 	a->again_us = env_mono_us(env) + STOPPED_US;
-	if (effect_reserves(a->kind) || (is_by_policy(a) && a->kind != ACT_EVICT))
+	if (action_reserves(a->kind) || (is_by_policy(a) && a->kind != ACT_EVICT))
 		action_end(env, a, ACTION_DROPPED, 409, words);
 }
 
@@ -75,7 +75,7 @@ static void hold_back(const struct actor_env *env, struct action *a, const char 
  */
 static bool is_asked_for(const struct action *a)
 {
-	return effect_reserves(a->kind) && !a->break_glass;
+	return action_reserves(a->kind) && !a->break_glass;
 }
 
 static bool is_confirmed(const struct actor_env *env, struct action *a)
@@ -157,7 +157,6 @@ void action_step_confirmed(const struct actor_env *env, const struct actor_event
 static void apply(const struct actor_env *env, struct action *a)
 {
 	const char *stopped, *overtaken;
-	struct cluster_call call;
 
 	if (!effect_is_outside(a->kind)) {
 		complete(env, a);
@@ -177,9 +176,7 @@ static void apply(const struct actor_env *env, struct action *a)
 		return;
 	a->out = true;
 	a->question = 0; /* the next time it is asked again */
-	call = actor_queue_call(env->queue, ACTOR_APPLIED,
-				&(struct actor_about){ a->node, a->id, a->kind });
-	effect_apply(env, a, &call);
+	effect_apply(env, a);
 }
 
 /* Take a place in the ledger before the node is touched. */
@@ -212,7 +209,7 @@ static void reserve(const struct actor_env *env, struct action *a)
 static bool renew(const struct actor_env *env, struct action *a)
 {
 	uint64_t generation =
-		effect_reserves(a->kind)
+		action_reserves(a->kind)
 			? reservation_renew(env->places, a->placed_us, env_mono_us(env))
 			: 0;
 
@@ -239,7 +236,7 @@ static void step(const struct actor_env *env, struct action *a)
 	if (a->out || !a->recorded || is_void(env, a))
 		return;
 	if (a->phase == PHASE_RECORD) {
-		if (effect_reserves(a->kind)) {
+		if (action_reserves(a->kind)) {
 			reserve(env, a);
 			return;
 		}

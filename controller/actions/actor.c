@@ -62,7 +62,7 @@ static bool on_node(struct actor *actor, struct actor_event *event)
 	if (!fleet_need(env->fleet, view->name, env_real_us(env)))
 		log_warning("the fleet is full: a node is left out node=%s", view->name);
 	reports_take_early(&actor->reports, env, view->name);
-	node_views_set_coming(env, view, a && action_takes_out(a));
+	node_views_set_coming(env, view, a && action_reserves(a->kind));
 	out_of_band_look(env, view);
 	if (change.news)
 		env_news(env);

@@ -50,8 +50,6 @@ static bool can_be_asked(enum action_kind kind)
 static void ask(const struct actor_env *env, struct node_view *host, enum action_kind kind,
 		const struct action_start *start, int64_t id)
 {
-	const struct cluster_call call = actor_queue_call(
-		env->queue, ACTOR_TRIED, &(struct actor_about){ start->node, id, (int)kind });
 	struct action a = {
 		.id = id,
 		.kind = (int)kind,
@@ -66,7 +64,7 @@ static void ask(const struct actor_env *env, struct node_view *host, enum action
 		.dry_run = true,
 	};
 
-	effect_apply(env, &a, &call);
+	effect_apply(env, &a);
 }
 
 void dry_run(const struct actor_env *env, struct node_view *host, enum action_kind kind,

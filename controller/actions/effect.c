@@ -6,6 +6,7 @@
 
 #include "controller/actions/action.h"
 #include "controller/actions/actor_env.h"
+#include "controller/actions/actor_queue.h"
 #include "controller/actions/drain.h"
 #include "controller/actions/node_life.h"
 #include "controller/actions/node_views.h"
@@ -207,7 +208,6 @@ static int complete_retest(const struct actor_env *env, struct action *a, struct
 /* --- the table --- */
 
 static const struct effect {
-	bool reserves; /* a place of the budget */
 	void (*apply)(const struct actor_env *env, struct action *a,
 		      const struct cluster_call *call); /* NULL: nothing outside */
 	int (*complete)(const struct actor_env *env, struct action *a, struct err *err);
@@ -215,27 +215,21 @@ static const struct effect {
 	/* Why it is no longer to be done, or NULL. Static. */
 	const char *(*overtaken)(const struct actor_env *env, const struct action *a);
 } effects[ACT_KINDS_] = {
-	[ACT_CORDON] = { true, apply_cordon, complete_cordon, "it is out of service" },
-	[ACT_UNCORDON] = { false, apply_uncordon, complete_uncordon, "it is in service",
+	[ACT_CORDON] = { apply_cordon, complete_cordon, "it is out of service" },
+	[ACT_UNCORDON] = { apply_uncordon, complete_uncordon, "it is in service",
 			   uncordon_overtaken },
-	[ACT_HOLD] = { true, apply_hold, complete_hold, "it is kept free for a test" },
-	[ACT_UNHOLD] = { false, apply_hold, complete_hold, "it is kept free no more" },
-	[ACT_EVICT] = { false, drain_apply, drain_complete, "its jobs were asked to go",
-			drain_overtaken },
-	[ACT_RETEST] = { false, NULL, complete_retest, "" },
-	[ACT_OVERRIDE] = { false, apply_override, complete_override, "it stays in service" },
-	[ACT_SILENCE] = { false, NULL, complete_silence, "silenced" },
-	[ACT_REPAIR_DONE] = { false, NULL, complete_repair_done,
+	[ACT_HOLD] = { apply_hold, complete_hold, "it is kept free for a test" },
+	[ACT_UNHOLD] = { apply_hold, complete_hold, "it is kept free no more" },
+	[ACT_EVICT] = { drain_apply, drain_complete, "its jobs were asked to go", drain_overtaken },
+	[ACT_RETEST] = { NULL, complete_retest, "" },
+	[ACT_OVERRIDE] = { apply_override, complete_override, "it stays in service" },
+	[ACT_SILENCE] = { NULL, complete_silence, "silenced" },
+	[ACT_REPAIR_DONE] = { NULL, complete_repair_done,
 			      "what was found of it is forgotten; it is tested, and given back "
 			      "when it passes if it was out of service" },
-	[ACT_BREAKER_RESET] = { false, NULL, complete_reset, "the breaker is closed" },
-	[ACT_VERIFIED] = { false, apply_verified, complete_verified, "its start-up taint is off" },
+	[ACT_BREAKER_RESET] = { NULL, complete_reset, "the breaker is closed" },
+	[ACT_VERIFIED] = { apply_verified, complete_verified, "its start-up taint is off" },
 };
-
-bool effect_reserves(int kind)
-{
-	return effects[kind].reserves;
-}
 
 bool effect_is_outside(int kind)
 {
@@ -247,9 +241,13 @@ const char *effect_overtaken(const struct actor_env *env, const struct action *a
 	return effects[a->kind].overtaken ? effects[a->kind].overtaken(env, a) : NULL;
 }
 
-void effect_apply(const struct actor_env *env, struct action *a, const struct cluster_call *call)
+void effect_apply(const struct actor_env *env, struct action *a)
 {
-	effects[a->kind].apply(env, a, call);
+	const struct cluster_call call =
+		actor_queue_call(env->queue, a->dry_run ? ACTOR_TRIED : ACTOR_APPLIED,
+				 &(struct actor_about){ a->node, a->id, a->kind });
+
+	effects[a->kind].apply(env, a, &call);
 }
 
 /* What is said of it, where the time or the cluster matters. */

@@ -9,17 +9,18 @@
 
 struct action;
 struct actor_env;
-struct cluster_call;
 
-/* Does the kind (enum action_kind) take a place of the budget; has it an effect outside? */
-bool effect_reserves(int kind);
+/* Has the kind (enum action_kind) an effect outside? */
 bool effect_is_outside(int kind);
 
 /* Why it is no longer to be done, as its node has changed since, or NULL. Static. */
 const char *effect_overtaken(const struct actor_env *env, const struct action *a);
 
-/* Ask the cluster for it, as it is: no record, no budget. Only of kinds with an effect outside. */
-void effect_apply(const struct actor_env *env, struct action *a, const struct cluster_call *call);
+/*
+ * Ask the cluster for it, as it is: no record, no budget. Only of kinds with an effect outside. The
+ * answer is ACTOR_APPLIED; ACTOR_TRIED of an action that is a dry run.
+ */
+void effect_apply(const struct actor_env *env, struct action *a);
 
 /* It is done: book it, without doing it again. What is said of it, new memory. */
 char *effect_complete(const struct actor_env *env, struct action *a);
