@@ -2,6 +2,7 @@
 #include "lib/policy/fleet.h"
 
 #include <math.h>
+#include <search.h>
 #include <stdlib.h>
 
 #include "lib/base/fnv.h"
@@ -10,6 +11,89 @@
 #include "lib/report/report.h"
 
 enum { SETTING_LENGTH_MAX = 200 }; /* a longer one is not compared */
+
+/* --- parts: which serial was cordoned for, and when --- */
+
+static int part_order(const void *a, const void *b)
+{
+	return strcmp(((const struct part *)a)->serial, ((const struct part *)b)->serial);
+}
+
+struct part *fleet_part(struct fleet *f, const char *serial)
+{
+	const struct part wanted = { .serial = (char *)(uintptr_t)serial };
+	struct part **found = tfind(&wanted, &f->parts, part_order), *part;
+
+	if (found)
+		return *found;
+	part = xcalloc(1, sizeof(*part));
+	part->serial = xstrdup(serial);
+	if (!tsearch(part, &f->parts, part_order))
+		abort(); /* out of memory */
+	return part;
+}
+
+static void part_free(void *p)
+{
+	struct part *part = p;
+
+	free(part->serial);
+	free(part);
+}
+
+static void release_parts(struct fleet *f)
+{
+	tdestroy(f->parts, part_free);
+}
+
+void part_count(struct part *part, uint64_t at_us)
+{
+	part->cordons_us[part->n_cordons++ % PART_CORDONS_MAX] = at_us;
+}
+
+size_t part_stamps(const struct part *part, uint64_t ret_us[static PART_CORDONS_MAX])
+{
+	uint64_t kept = MIN(part->n_cordons, (uint64_t)PART_CORDONS_MAX), i;
+
+	for (i = 0; i < kept; i++)
+		ret_us[i] = part->cordons_us[(part->n_cordons - kept + i) % PART_CORDONS_MAX];
+	return kept;
+}
+
+char *fleet_host_serial(const char *node)
+{
+	return xasprintf("host:%s", node);
+}
+
+void fleet_set_parts(struct fleet *f, struct fleet_node *node, const char *const *serials, size_t n)
+{
+	CLEANUP(freep) char *host = fleet_host_serial(node->name);
+	size_t i;
+
+	n = MIN(n, (size_t)FLEET_PARTS_MAX);
+	node->parts = xrealloc(node->parts, n + 1, sizeof(struct part *));
+	node->parts[0] = fleet_part(f, host);
+	for (i = 0; i < n; i++)
+		node->parts[i + 1] = fleet_part(f, serials[i]);
+	node->n_parts = n + 1;
+}
+
+unsigned fleet_repeats(const struct fleet_node *node, uint64_t since_us)
+{
+	unsigned repeats = 0;
+	size_t i;
+
+	for (i = 0; i < node->n_parts; i++) {
+		uint64_t stamps[PART_CORDONS_MAX];
+		size_t n = part_stamps(node->parts[i], stamps), j;
+
+		for (j = 0; j < n; j++)
+			repeats += stamps[j] >= since_us;
+	}
+	return repeats;
+}
+
+/* --- nodes --- */
 
 /* Where the node is, or belongs. */
 static size_t place_of(const struct fleet *f, const char *name)
@@ -137,7 +221,7 @@ void fleet_release(struct fleet *f)
 	names_release(&f->skus);
 	names_release(&f->jobs);
 	names_release(&f->settings);
-	fleet_release_parts(f);
+	release_parts(f);
 	free(f->stale);
 	*f = (struct fleet){ 0 };
 }

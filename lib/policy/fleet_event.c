@@ -83,14 +83,14 @@ static void clean_up(struct fleet_node *node, uint64_t now_us)
 static void take(struct fleet *f, struct fleet_node *node, const struct fleet_cause *cause,
 		 uint64_t now_us)
 {
-	CLEANUP(freep) char *host = fleet_host_serial(node->name);
+	struct part *host = node->parts[0];
 
 	node->out |= OUT_OURS;
 	end_hold(node, now_us);
 	node->record.ordered_us = 0;
 	node->record.passes = 0;
 	node->record.marked_us = cause->marked_us;
-	part_count(fleet_part(f, cause->serial ? cause->serial : host), now_us);
+	part_count(cause->serial ? fleet_part(f, cause->serial) : host, now_us);
 }
 
 static void note_drain(struct node_record *record, unsigned effect, uint64_t now_us)
