@@ -7,6 +7,7 @@
 #include "controller/actions/action_step.h"
 #include "controller/actions/actor_env.h"
 #include "controller/actions/actor_queue.h"
+#include "controller/actions/admissions.h"
 #include "controller/actions/decider.h"
 #include "controller/actions/dry_run.h"
 #include "controller/actions/ledger_sync.h"
@@ -45,11 +46,6 @@ const struct actor_env *actor_env(const struct actor *actor)
 	return &actor->env;
 }
 
-const struct decider *actor_decider(const struct actor *actor)
-{
-	return &actor->decider;
-}
-
 /* --- what the cluster tells --- */
 
 static bool on_node(struct actor *actor, struct actor_event *event)
@@ -85,7 +81,7 @@ static void drop(struct actor *actor, const char *name)
 		fleet_remove(env->fleet, node);
 	node_life_drop(env, name);
 	reports_drop(&actor->reports, name);
-	decider_drop(&actor->decider, name);
+	admissions_drop(host);
 	node_views_drop(env->views, host);
 	env_news(env);
 	reservation_want_reconcile(env->places);
@@ -373,7 +369,7 @@ static void forget(struct actor *actor)
 {
 	actions_release(&actor->actions);
 	reports_release(&actor->reports);
-	decider_release(&actor->decider);
+	decider_release(&actor->decider, &actor->env);
 	fleet_release(&actor->fleet);
 	actor->fleet = (struct fleet){ 0 };
 	reservation_release(&actor->places);
@@ -544,7 +540,9 @@ char *actor_cordoned(const struct actor *actor, const char *node)
 
 char *actor_let_in(const struct actor *actor, const char *node)
 {
-	return xstrdup(admissions_let_in(&actor->decider.admissions, node));
+	const struct node_view *host = node_views_find(&actor->views, node);
+
+	return host ? xstrdup(host->admission.let_in) : NULL;
 }
 
 const char *actor_stale(const struct actor *actor)

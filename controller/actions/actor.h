@@ -173,8 +173,6 @@ extern const struct cluster_watcher actor_watcher;
 /* --- for actor_requests.c and actor_views.c --- */
 
 struct actor_env;
-struct decider;
 
 /* What it works on, borrowed. */
 const struct actor_env *actor_env(const struct actor *actor);
-const struct decider *actor_decider(const struct actor *actor);

@@ -6,7 +6,6 @@
 
 #include "controller/actions/action.h"
 #include "controller/actions/actor_env.h"
-#include "controller/actions/admissions.h"
 #include "controller/actions/decider.h"
 #include "controller/actions/node_views.h"
 #include "controller/actions/reservation.h"
@@ -29,14 +28,12 @@ static json_t *stamp_of(uint64_t us)
 }
 
 /* Why its start-up taint is on it still; NULL: it has none. */
-static const char *unverified_of(const struct actor *actor, const struct node_view *host)
+static const char *unverified_of(const struct node_view *host)
 {
-	const char *stays;
-
 	if (!host->c.unverified)
 		return NULL;
-	stays = admissions_stays(&actor_decider(actor)->admissions, host->name);
-	return stays ? stays : "it has not passed a test since it joined the cluster";
+	return host->admission.stays ? host->admission.stays
+				     : "it has not passed a test since it joined the cluster";
 }
 
 json_t *actor_node_json(const struct actor *actor, const char *node)
@@ -55,11 +52,11 @@ json_t *actor_node_json(const struct actor *actor, const char *node)
 		"manual", r->life.manual, "cordon",
 		host->c.mark ? cluster_mark_encode(host->c.mark) : json_null(), "schedulable",
 		!host->c.unschedulable, "managed", host->c.managed, "hands_off", host->c.hands_off,
-		"unverified", unverified_of(actor, host), "override_until",
-		stamp_of(r->override_until_us), "silence_until", stamp_of(r->silence_until_us),
-		"hold_until", stamp_of(host->c.hold_us), "passes", (int)r->passes, "tested",
-		stamp_of(n->deep_us), "test_ordered", stamp_of(test ? test->decided_us : 0),
-		"labels", host->c.labels ? json_incref(host->c.labels) : json_object());
+		"unverified", unverified_of(host), "override_until", stamp_of(r->override_until_us),
+		"silence_until", stamp_of(r->silence_until_us), "hold_until",
+		stamp_of(host->c.hold_us), "passes", (int)r->passes, "tested", stamp_of(n->deep_us),
+		"test_ordered", stamp_of(test ? test->decided_us : 0), "labels",
+		host->c.labels ? json_incref(host->c.labels) : json_object());
 }
 
 json_t *actor_service_json(const struct actor *actor, const char *node)

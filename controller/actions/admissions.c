@@ -8,7 +8,6 @@
 #include "controller/actions/dry_run.h"
 #include "controller/actions/node_life.h"
 #include "controller/actions/node_views.h"
-#include "controller/store/store.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
@@ -17,36 +16,24 @@
 #include "lib/policy/startup.h"
 #include "lib/report/report.h"
 
-/* What is known of a host's admissions. */
-struct admission {
-	char *name;
-	char *let_in; /* why it admits jobs all the same, or NULL */
-	/* Of one with the start-up taint: */
-	bool read;
-	uint64_t read_us; /* the report that it goes by, as fleet_node.reported_us */
-	struct store_tested tested;
-	char *stays; /* why it stays, as it was recorded; or NULL */
-};
-
-static void admission_release(void *item)
+void admissions_drop(struct node_view *host)
 {
-	struct admission *host = item;
-
-	store_tested_release(&host->tested);
-	free(host->let_in);
-	free(host->stays);
+	store_tested_release(&host->admission.tested);
+	free(host->admission.let_in);
+	free(host->admission.stays);
+	host->admission = (struct admission){ 0 };
 }
 
-void admissions_release(struct admissions *all)
+static void drop_one(void *context UNUSED, struct node_view *host)
 {
-	map_release(&all->hosts, admission_release);
+	admissions_drop(host);
+}
+
+void admissions_release(struct admissions *all, struct node_views *views)
+{
+	node_views_each(views, drop_one, NULL);
 	denials_release(&all->denials);
 	all->denials = (struct denials){ 0 };
-}
-
-void admissions_drop(struct admissions *all, const char *node)
-{
-	map_drop(&all->hosts, node, admission_release);
 }
 
 /* --- incidents --- */
@@ -100,14 +87,10 @@ static char *let_in(struct admissions *all, const struct actor_env *env,
 }
 
 /* True: its answer has changed. */
-static bool set_let_in(struct admissions *all, const char *node, char *why)
+static bool set_let_in(struct admission *host, char *why)
 {
-	struct admission *host = why ? map_need(&all->hosts, node, sizeof(*host))
-				     : map_find(&all->hosts, node);
-	const bool changed = host && !host->let_in != !why;
+	const bool changed = !host->let_in != !why;
 
-	if (!host)
-		return false;
 	free(host->let_in);
 	host->let_in = why;
 	return changed;
@@ -135,29 +118,22 @@ void admissions_deny(struct admissions *all, const struct actor_env *env)
 	env->counts->let_in = 0;
 	for (i = 0; i < env->fleet->n; i++) {
 		const struct fleet_node *node = env->fleet->nodes[i];
-		const bool looked_at = (node->findings || some) &&
-				       node_views_find(env->views, node->name);
+		struct node_view *host =
+			node->findings || some ? node_views_find(env->views, node->name) : NULL;
 		/* One that is out of service refuses nobody anything more. */
-		char *why = looked_at && !node->out ? let_in(all, env, node) : NULL;
+		char *why = host && !node->out ? let_in(all, env, node) : NULL;
 
-		if (!looked_at)
+		if (!host)
 			continue;
 		if (why) {
 			env->counts->let_in++;
 			free(sentence);
 			sentence = xstrdup(why);
 		}
-		if (set_let_in(all, node->name, why))
+		if (set_let_in(&host->admission, why))
 			env_orders_changed(env, node->name);
 	}
 	deny_alarm(all, env, some, sentence);
-}
-
-const char *admissions_let_in(const struct admissions *all, const char *node)
-{
-	const struct admission *host = map_find(&all->hosts, node);
-
-	return host ? host->let_in : NULL;
 }
 
 /* --- start-up taints --- */
@@ -178,11 +154,10 @@ static const struct store_tested *tested_of(struct admission *host, const struct
 	return &host->tested;
 }
 
-static void decide(struct admissions *all, const struct actor_env *env, struct admission *host,
-		   const struct node_view *view, const struct fleet_node *node,
-		   struct startup_decision *ret)
+static void decide(struct admissions *all, const struct actor_env *env, struct node_view *view,
+		   const struct fleet_node *node, struct startup_decision *ret)
 {
-	const struct store_tested *tested = tested_of(host, env, node);
+	const struct store_tested *tested = tested_of(&view->admission, env, node);
 	CLEANUP(freep) char *bad = node->findings ? node_life_signature(node->findings) : NULL;
 	const struct startup_facts facts = {
 		.node = view->name,
@@ -234,11 +209,10 @@ static void record_stays(const struct actor_env *env, const char *node,
 static void look_at(struct admissions *all, const struct actor_env *env, struct node_view *view,
 		    const struct fleet_node *node)
 {
-	struct admission *host = map_need(&all->hosts, view->name, sizeof(*host));
 	struct startup_decision d;
 	struct action_start start;
 
-	decide(all, env, host, view, node, &d);
+	decide(all, env, view, node, &d);
 	start = start_of(view->name, &d);
 	if (d.answer == STARTUP_LET_IN)
 		all->startup_open_us = env_mono_us(env);
@@ -246,7 +220,7 @@ static void look_at(struct admissions *all, const struct actor_env *env, struct 
 		return;
 	if (d.answer != STARTUP_STAYS && env_policy(env)->mode == MODE_ENFORCE)
 		(void)action_begin(env, view, ACT_VERIFIED, &start);
-	else if (is_told(host, &d))
+	else if (is_told(&view->admission, &d))
 		return;
 	else if (d.answer == STARTUP_STAYS)
 		record_stays(env, view->name, &d);
@@ -254,12 +228,8 @@ static void look_at(struct admissions *all, const struct actor_env *env, struct 
 		dry_run(env, view, ACT_VERIFIED, &start);
 }
 
-static void forget_startup(struct admissions *all, const char *node)
+static void forget_startup(struct admission *host)
 {
-	struct admission *host = map_find(&all->hosts, node);
-
-	if (!host)
-		return;
 	store_tested_release(&host->tested);
 	host->tested = (struct store_tested){ 0 };
 	host->read = false;
@@ -271,7 +241,7 @@ static void look(struct admissions *all, const struct actor_env *env, struct nod
 	const struct fleet_node *node = fleet_find(env->fleet, view->name);
 
 	if (!view->there || !view->c.unverified || !node) {
-		forget_startup(all, view->name);
+		forget_startup(&view->admission);
 		return;
 	}
 	/* What is out of service because of us has a way back of its own, and is counted there. */
@@ -339,11 +309,4 @@ void admissions_startup(struct admissions *all, const struct actor_env *env)
 	if (is_on(env))
 		node_views_each(env->views, look_one, &l);
 	startup_alarm(all, env);
-}
-
-const char *admissions_stays(const struct admissions *all, const char *node)
-{
-	const struct admission *host = map_find(&all->hosts, node);
-
-	return host ? host->stays : NULL;
 }

@@ -16,15 +16,26 @@
 
 #include <stdint.h>
 
+#include "controller/store/store.h"
 #include "lib/base/macro.h"
-#include "lib/base/map.h"
 #include "lib/policy/deny.h"
 
 struct actor_env;
+struct node_view;
+struct node_views;
+
+/* What is known of one host: a part of its struct node_view. */
+struct admission {
+	char *let_in; /* why it admits jobs all the same, or NULL */
+	/* Of one with the start-up taint: */
+	bool read;
+	uint64_t read_us; /* the report that it goes by, as fleet_node.reported_us */
+	struct store_tested tested;
+	char *stays; /* why it stays, as it was recorded; or NULL */
+};
 
 /* Zero it before its first use. */
 struct admissions {
-	struct map hosts; /* of struct admission */
 	struct denials denials;
 	bool deny_told;			  /* the incident of budget.deny is as it should be */
 	bool startup_told, startup_alarm; /* likewise that of start-up taints; it stands */
@@ -32,18 +43,12 @@ struct admissions {
 };
 
 /* Forget the hosts; what stands as an incident is remembered. */
-void admissions_release(struct admissions *all);
-void admissions_drop(struct admissions *all, const char *node);
+void admissions_release(struct admissions *all, struct node_views *views);
+void admissions_drop(struct node_view *host);
 
 /* Who is to let jobs in although it refuses them: counted anew. Only with what is decided. */
 void admissions_deny(struct admissions *all, const struct actor_env *env);
 
-/* Why it lets them in, borrowed; NULL: it need not. */
-const char *admissions_let_in(const struct admissions *all, const char *node);
-
 /* All start-up taints; that of one whose report is durable. */
 void admissions_startup(struct admissions *all, const struct actor_env *env);
 void admissions_reported(struct admissions *all, const struct actor_env *env, const char *node);
-
-/* Why its taint stays, borrowed; NULL: nothing was recorded of it. */
-const char *admissions_stays(const struct admissions *all, const char *node);

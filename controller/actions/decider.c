@@ -398,16 +398,9 @@ void decider_run(struct decider *d, const struct actor_env *env)
 	env->counts->decide_us += env_mono_us(env) - now_us;
 }
 
-/* --- hosts --- */
-
-void decider_drop(struct decider *d, const char *node)
+void decider_release(struct decider *d, const struct actor_env *env)
 {
-	admissions_drop(&d->admissions, node);
-}
-
-void decider_release(struct decider *d)
-{
-	admissions_release(&d->admissions);
+	admissions_release(&d->admissions, env->views);
 	d->jobs = (struct node_jobs){ 0 };
 	outcome_release(&d->outcome);
 	d->outcome = (struct outcome){ 0 };

@@ -35,8 +35,5 @@ void decider_run(struct decider *d, const struct actor_env *env);
 /* What the budgets hold and what of them is used, as of now, into `ret`: O(hosts). */
 void decider_count_budgets(const struct actor_env *env, struct actor_counts *ret);
 
-/* It is gone. */
-void decider_drop(struct decider *d, const char *node);
-
 /* Forget what was decided; when, and what stands as an incident, is remembered. */
-void decider_release(struct decider *d);
+void decider_release(struct decider *d, const struct actor_env *env);

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "controller/actions/admissions.h"
 #include "controller/actions/node_jobs.h"
 #include "controller/cluster/cluster.h"
 #include "lib/base/backoff.h"
@@ -42,6 +43,7 @@ struct node_view {
 	uint64_t again_us;		    /* monotonic: nothing is decided on it before */
 	struct action *actions;		    /* action.c: those under way on it, as decided */
 	struct host_jobs jobs;		    /* node_jobs.c */
+	struct admission admission;	    /* admissions.c */
 	struct node_told recorded;	    /* decider.c */
 };
 
