@@ -226,7 +226,54 @@ static void what_is_done_at_a_stop_is_in_the_ledger(void)
 	CHECK(done > 24);
 }
 
+static void on_said(void *context, const struct actor_reply *said)
+{
+	*(unsigned *)context = said->status;
+}
+
+static unsigned ask_silence(struct world *w, unsigned *ret_status)
+{
+	const struct actor_request ask = { .node = "n1",
+					   .who = "operator eve",
+					   .reason = "it is looked into",
+					   .until_us = w->now_us + USEC_PER_HOUR };
+
+	*ret_status = 0;
+	actor_ask(w->act, ACT_SILENCE, &ask, on_said, ret_status);
+	return *ret_status;
+}
+
+/* Its node goes, and one of its name comes, or none, before what was ordered is done. */
+static void what_is_under_way_on_a_host_outlives_it(void)
+{
+	unsigned first, second, back;
+
+	for (back = 0; back < 2; back++) {
+		struct world w;
+
+		world_open(&w, back ? "comes-back.db" : "outlives.db");
+		world_look(&w);
+		CHECK_EQ(ask_silence(&w, &first), 0);
+		actor_watcher.gone(w.act, "n1");
+		actor_watcher.gone(w.act, "n1");
+		CHECK_EQ(actor_in_cluster(w.act, "n1"), 0);
+		CHECK_EQ(ask_silence(&w, &second), 404);
+		if (back) {
+			actor_watcher.node(w.act, world_node(&w, "n1"));
+			CHECK_EQ(actor_in_cluster(w.act, "n1"), 1);
+			CHECK_EQ(ask_silence(&w, &second), 409); /* the first is under way */
+		}
+		(void)world_run(&w, 0);
+		CHECK_EQ(first, 200);
+		CHECK_EQ(ask_silence(&w, &second), back ? 0 : 404);
+		(void)world_run(&w, 0);
+		CHECK_EQ(second, back ? 200 : 404);
+		world_close(&w);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(what_is_under_way_on_a_host_outlives_it),
 	TEST(what_is_done_at_a_stop_is_in_the_ledger),
 	TEST(another_machine_has_to_pass_though_a_kill_follows_its_report),
 	TEST(what_became_fatal_after_an_order_is_that_old_after_a_restart_too),

@@ -361,7 +361,31 @@ static void a_sticky_node_stays_sticky_when_it_is_drained(void)
 	CHECK_EQ(count_of(&w, DECIDE_DRAIN), 0);
 }
 
+/* The eviction is known from its begin, and one that was begun before has its own time. */
+static void a_drain_is_booked_when_it_begins_and_once(void)
+{
+	CLEANUP(world_release) struct world w;
+	const struct decision *one;
+	struct life_change change;
+
+	open_world(&w, DRAIN_NOW);
+	cordon(&w, 3);
+	decide(&w);
+	one = find(&w, 3, DECIDE_DRAIN);
+	CHECK(one && one->effect && !one->only_ask);
+	if (!one)
+		return;
+	CHECK_EQ(policy_begun(&w.fleet, one, w.now_us, &change, NULL), 0);
+	CHECK_EQ(change.event, EVENT_DRAIN_BEGUN);
+	CHECK_EQ(change.to, LIFE_CORDONED);
+	CHECK_EQ(one->node->record.drain_us, w.now_us);
+	CHECK_EQ(policy_begun(&w.fleet, one, w.now_us + 1, &change, NULL), 0);
+	CHECK_EQ(change.event, -1);
+	CHECK_EQ(one->node->record.drain_us, w.now_us);
+}
+
 static const struct test tests[] = {
+	TEST(a_drain_is_booked_when_it_begins_and_once),
 	TEST(by_default_nothing_is_drained),
 	TEST(only_what_the_rule_says_is_drained),
 	TEST(who_is_told_is_told_once),
