@@ -25,6 +25,11 @@ enum { MAX_OPS = 1 << 24, MAX_OPS_LEAST = 1000 };
 #define MIN_SLOWDOWN_MAX 100.0
 #define MIN_GAIN_MAX 1.0
 
+/* How far good hosts may differ, and how far beyond that a slow one is. */
+#define SPREAD_LEAST 0.001
+#define SPREAD_MOST 0.5
+#define BEYOND_MAX 100.0
+
 enum {
 	OPT_META = 0x100,
 	OPT_ALIGN,
@@ -33,6 +38,8 @@ enum {
 	OPT_SUMMARY,
 	OPT_MIN_SLOWDOWN,
 	OPT_MIN_GAIN,
+	OPT_SPREAD,
+	OPT_BEYOND,
 	OPT_BOOTSTRAP,
 };
 
@@ -48,6 +55,10 @@ static const struct argp_option option_table[] = {
 	  "A job less slow than this is not slow (default 1.1, of a summary 1.03)", 0 },
 	{ "min-gain", OPT_MIN_GAIN, "X", 0,
 	  "What replacing a suspect must gain to count, of a step (default 0.03)", 0 },
+	{ "spread", OPT_SPREAD, "X", 0,
+	  "How far good hosts differ: one standard deviation, a part of 1 (default 0.034)", 0 },
+	{ "beyond", OPT_BEYOND, "N", 0,
+	  "Such deviations that a slow host is beyond to count (default 5.6)", 0 },
 	{ "bootstrap", OPT_BOOTSTRAP, "N", 0, "Draws for the intervals (default 200)", 0 },
 	{ "remedies", OPT_REMEDIES, "FILE", 0, "What each remedy would gain: not built yet", 0 },
 	{ "output", 'o', FORM_NAMES, 0, "How to answer", 0 },
@@ -123,6 +134,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_MIN_GAIN:
 		options->how.min_gain = read_real("min-gain", arg, 0, MIN_GAIN_MAX, state);
+		return 0;
+	case OPT_SPREAD:
+		options->how.spread = read_real("spread", arg, SPREAD_LEAST, SPREAD_MOST, state);
+		return 0;
+	case OPT_BEYOND:
+		options->how.beyond = read_real("beyond", arg, 0, BEYOND_MAX, state);
 		return 0;
 	case OPT_BOOTSTRAP:
 		options->how.draws = read_draws(arg, state);

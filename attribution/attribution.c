@@ -53,9 +53,14 @@ static int find(struct attribution *a, struct err *err)
 	a->hints = hints_find(trace, a->graph);
 	a->bootstrap = bootstrap_new(trace->n_steps, a->options.draws);
 	a->s = attribution_slowdown(a, a->slowdown.step_simulated);
-	of = (struct suspects_case){ trace,	    a->graph,
-				     &a->cost,	    a->slowdown.step_simulated,
-				     &a->bootstrap, a->options.min_gain };
+	of = (struct suspects_case){ trace,
+				     a->graph,
+				     &a->cost,
+				     a->slowdown.step_simulated,
+				     &a->bootstrap,
+				     a->options.min_gain,
+				     a->options.spread,
+				     a->options.beyond };
 	return suspects_find(&of, n_threads, &a->suspects, err);
 }
 

@@ -7,6 +7,7 @@
 #include "attribution/align.h"
 #include "attribution/cause.h"
 #include "attribution/hints.h"
+#include "attribution/lottery.h"
 #include "attribution/suspects.h"
 
 struct attribution_options {
@@ -15,6 +16,8 @@ struct attribution_options {
 	size_t n_threads;
 	double min_slowdown; /* below that S a job has no straggling to speak of */
 	double min_gain;     /* of a step, for a suspect to count */
+	double spread;	     /* of good silicon: one standard deviation, a part of 1 */
+	double beyond;	     /* such that a suspect is beyond, to count */
 	size_t draws;	     /* of the bootstrap */
 };
 
@@ -22,7 +25,8 @@ struct attribution_options {
 #define ATTRIBUTION_OPTIONS                                                                     \
 	{                                                                                       \
 		.align = true, .nodes = true, .n_threads = 1, .min_slowdown = CAUSE_STRAGGLING, \
-		.min_gain = SUSPECTS_MIN_GAIN, .draws = BOOTSTRAP_DRAWS,                        \
+		.min_gain = SUSPECTS_MIN_GAIN, .spread = LOTTERY_SPREAD,                        \
+		.beyond = SUSPECTS_BEYOND, .draws = BOOTSTRAP_DRAWS,                            \
 	}
 
 struct attribution {

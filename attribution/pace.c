@@ -10,9 +10,6 @@
 /* What takes less than this is too short to compare, in seconds. */
 #define SHORTEST 1e-7
 
-/* The standard deviation of a normal distribution over its median absolute deviation. */
-#define NORMAL_MAD 1.4826
-
 /* The means of all keys of one kind on a stage, and of transfers the medians. */
 struct finder {
 	struct pace *pace;
@@ -202,42 +199,6 @@ struct whatif_pace pace_replaced(const struct pace *pace, const struct pace_leve
 		return (struct whatif_pace){ 1, 0 };
 	return (struct whatif_pace){ 0,
 				     level->median[worker % pace->trace->job.pp * OPTYPE_N + type] };
-}
-
-double pace_ratio(const struct pace *pace, const struct pace_level *level, size_t worker)
-{
-	size_t stage = worker % pace->trace->job.pp, type;
-	double own = 0, others = 0;
-
-	for (type = 0; type < OPTYPE_N; type++) {
-		size_t at = stage * OPTYPE_N + type;
-
-		if (!optype_is_compute((enum optype)type))
-			continue;
-		own += pace->count[at] * pace->mean[worker * OPTYPE_N + type];
-		others += pace->count[at] * level->mean[at];
-	}
-	return others > SHORTEST ? own / others : 1;
-}
-
-struct pace_ratios pace_ratios_of(const struct pace *pace, const struct pace_level *level,
-				  const bool *left_out)
-{
-	size_t n_workers = (size_t)pace->trace->job.dp * pace->trace->job.pp, w;
-	CLEANUP(freep) double *apart = xcalloc(n_workers, sizeof(*apart));
-	struct pace_ratios ratios = { .n = 0 };
-
-	for (w = 0; w < n_workers; w++) {
-		double ratio = left_out[w] ? 0 : pace_ratio(pace, level, w);
-
-		if (left_out[w])
-			continue;
-		apart[ratios.n++] = fabs(ratio - 1);
-		ratios.most = MAX(ratios.most, ratio);
-	}
-	if (ratios.n)
-		ratios.spread = NORMAL_MAD * cost_median(apart, ratios.n);
-	return ratios;
 }
 
 double pace_excess_of(const struct pace *pace, const struct pace_level *level, size_t worker,

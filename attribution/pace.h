@@ -51,21 +51,6 @@ struct whatif_pace pace_even(const struct pace *pace, const struct pace_level *l
 struct whatif_pace pace_replaced(const struct pace *pace, const struct pace_level *level,
 				 size_t worker, enum optype type, bool transfers);
 
-/* How many times as long as the level a worker computes; 1 without computes. */
-double pace_ratio(const struct pace *pace, const struct pace_level *level, size_t worker);
-
-/* The ratios of some workers. */
-struct pace_ratios {
-	size_t n;
-	double most;   /* 0: nobody */
-	double spread; /* 1.4826 times the median distance from 1: the standard deviation of a
-			  normal distribution */
-};
-
-/* Of those that are not `left_out`. */
-struct pace_ratios pace_ratios_of(const struct pace *pace, const struct pace_level *level,
-				  const bool *left_out);
-
 /* Seconds a step that a worker takes more than the level for operations of one kind. */
 double pace_excess_of(const struct pace *pace, const struct pace_level *level, size_t worker,
 		      enum optype type);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "attribution/lottery.h"
 #include "attribution/pace.h"
 #include "attribution/subjects.h"
 #include "attribution/wave.h"
@@ -271,20 +272,19 @@ static enum whatif_choice ideal(const struct trace_key *key UNUSED, const void *
 }
 
 /* `search->left_out` is that of the set. */
-static bool is_beyond(const struct search *search, const struct set *set,
-		      const struct pace_level *level)
+static bool is_beyond(const struct search *search, const struct set *set)
 {
-	struct pace_ratios others = pace_ratios_of(&search->pace, level, search->left_out);
-	double spread = others.n < SUSPECTS_PEERS_MIN ? SUSPECTS_SPREAD : others.spread;
-	double least = MAX(others.most * (1 + SUSPECTS_APART), 1 + SUSPECTS_BEYOND * spread);
+	CLEANUP(lottery_release)
+	struct lottery others = lottery_of(&search->pace, search->left_out, search->of->spread);
+	double least =
+		MAX(others.most * (1 + SUSPECTS_APART), 1 + search->of->beyond * others.spread);
 	size_t i, j;
 
 	for (i = 0; i < set->n; i++) {
 		double ratio = 0;
 
 		for (j = 0; j < set->members[i]->n; j++)
-			ratio = MAX(ratio,
-				    pace_ratio(&search->pace, level, set->members[i]->workers[j]));
+			ratio = MAX(ratio, lottery_ratio(&others, set->members[i]->workers[j]));
 		if (ratio < least)
 			return false;
 	}
@@ -301,7 +301,7 @@ static void add_rest(struct search *search, struct set *set)
 	set->even = add_even(search, &level, NULL);
 	set->ideal = wave_add(search->wave, ideal, NULL);
 	wave_newest(search->wave)->ideal = ideal_of(search, &level);
-	set->beyond = is_beyond(search, set, &level);
+	set->beyond = is_beyond(search, set);
 	set->identifiable = true;
 	for (i = 0; i < set->n; i++) {
 		set->but[i] = add_even(search, &level, set->members[i]);

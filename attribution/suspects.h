@@ -17,9 +17,10 @@
  * A set counts when the lower ends of the 95 % intervals of gain, and of what its last
  * host adds to it, are at least min_gain, that of share at least SUSPECTS_SHARE, and each
  * host's alone is. If computes are what is slow, each host must also be apart from the
- * slowest of the others, and beyond what their spread explains: good silicon has a slowest
- * part, and of many hosts it is slower. Sets grow by the host that gains most, and beside that in
- *the order in which hosts are slow. subjects.h says what is taken for a host.
+ * slowest of the others, and `beyond` times as far from what is usual as good silicon is in
+ * the mean (lottery.h): good silicon has a slowest part, and of many hosts it is slower. Sets grow
+ * by the host that gains most, and beside that in the order in which hosts are slow. subjects.h
+ * says what is taken for a host.
  *
  * Pure: no clock, no I/O; the threads are those of crew.h.
  */
@@ -36,21 +37,25 @@ enum {
 	SUSPECTS_MAX = 3,	     /* hosts of a set */
 	SUSPECTS_BY_COMPUTE = 8,     /* that are tried: those that lose most by computing */
 	SUSPECTS_BY_TRANSFER = 4,    /* and by transfers */
-	SUSPECTS_PEERS_MIN = 8,	     /* fewer others do not say how far they spread */
 	SUSPECTS_STEPS_MAX = 100000, /* more steps are never said to be needed */
 };
 
 #define SUSPECTS_SHARE 0.5
 #define SUSPECTS_MIN_GAIN 0.03
 
-/* A slow host computes this much longer than the slowest of the others. */
-#define SUSPECTS_APART 0.05
+/*
+ * A slow host computes this much longer than the slowest of the others: 5 %, and what levels of
+ * stages are not known to.
+ */
+#define SUSPECTS_APART 0.06
 
-/* Robust standard deviations of the others that a slow host is beyond. */
-#define SUSPECTS_BEYOND 4.0
-
-/* How far good silicon spreads, where the others are too few to tell: one standard deviation. */
-#define SUSPECTS_SPREAD 0.034
+/*
+ * Standard deviations of the lottery that a slow host is beyond. One good host in two hundred is
+ * 4 of them slow, where the tail is heavy, and a level and a spread found of 16 hosts are off by
+ * a quarter: at 5.6 one in a thousand windows suspects a host that is not at least that slow
+ * (tests/attribution/windows, seeds below 3000).
+ */
+#define SUSPECTS_BEYOND 5.6
 
 /* One host. */
 struct suspect {
@@ -81,6 +86,8 @@ struct suspects_case {
 	const double *step_times; /* s, [step]: simulated, as all was */
 	const struct bootstrap *bootstrap;
 	double min_gain;
+	double spread; /* of good silicon: one standard deviation, a part of 1 */
+	double beyond; /* such that a slow host is beyond */
 };
 
 /* -ENOMEM. */

@@ -6,4 +6,4 @@ libjobs_a_SOURCES = tests/attribution/as_trace.c tests/attribution/as_trace.h te
 check_PROGRAMS += tests/attribution/generate tests/attribution/windows
 tests_attribution_generate_LDADD = libjobs.a $(CORE_LIBS)
 tests_attribution_windows_SOURCES = tests/attribution/windows.c
-tests_attribution_windows_LDADD = libjobs.a libattribution.a $(CORE_LIBS)
+tests_attribution_windows_LDADD = libjobs.a libattribution.a $(JUDGE_LIBS) $(CORE_LIBS)

@@ -2,37 +2,44 @@
 /*
  * How often good hosts are suspected, and how many slow ones are found:
  *
- *	windows FIRST_SEED JOBS [spread=PERCENT] [small]
+ *	windows FIRST_SEED JOBS [spread=PERCENT] [small] [exponential] [known] [only=good|slow]
+ *[curve]
  *
  * Each job runs three times, each time a window: on good hosts, and with one of them slower by
  * 5 to 25 %, of which nothing else is wrong. Good hosts differ by a gamma distribution of shape 2.4
- *whose tail is to the slow side (tests/fleet/silicon.py). 30 in 100 jobs on good hosts have uneven
- *sequences, a heavy last stage or pauses besides. A host is suspected when it counts in two of
- *three windows.
+ * whose tail is to the slow side (tests/fleet/silicon.py), or, `exponential`, as assay-sim has it
+ * (docs/sim.md): a normal distribution, and 6 in 100 slower by an exponential one besides.
+ * 30 in 100 jobs on good hosts have uneven sequences, a heavy last stage or pauses besides.
+ *`known`: attribution is told how far good hosts differ; else it takes 3.4 %. `curve`: also where a
+ *suspect is beyond more or fewer standard deviations.
+ *
+ * A window suspects whom two of the last three blame (lib/policy/suspicion.h); the first of a job
+ * suspects nobody, and is not counted; the third is not played where neither before it blames anybody.
  *
  * A slow host is identifiable when its true rate is below the 0.5th percentile of good hosts and at
  * least 5 % below the next-slowest of its job. A good host may be that slow by the lottery of
- * silicon: no trace tells it from a sick one, so such are counted apart, as the tail. Tune on seeds
- *below 1000, judge on seeds from 5000 on.
+ * silicon, the tail: no trace tells it from a sick one, and who finds all such finds it too. So
+ *false is who suspects a host that is not identifiable; those of the tail are counted beside it.
+ *Tune on seeds below 3000, judge on others that nobody has looked at.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "attribution/attribution.h"
-#include "attribution/crew.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/policy/blame.h"
+#include "lib/policy/suspicion.h"
 #include "tests/attribution/as_trace.h"
 #include "tests/attribution/inject.h"
 
 enum {
 	WINDOWS = 3,
-	NEEDED = 2,
 	STEPS = 20,
 	HOSTS_MAX = 64,
-	GAINS_MAX = 6,
-	PERCENTILE_DRAWS = 20000,
+	POINTS_MAX = 7,
+	PERCENTILE_DRAWS = 100000,
 	ELSE = 30,	  /* in 100: jobs with another cause */
 	MB_MIN = 8,	  /* micro-batches: */
 	MB_OF_STAGES = 4, /* so many times the stages, so that the pipeline is mostly full */
@@ -42,8 +49,13 @@ enum {
 #define BELOW_NEXT 0.95
 #define LOWEST 0.005
 
-/* Gains that a suspect must reach: the curve of false alarms against what is found. */
-static const double gains[GAINS_MAX] = { 0.02, 0.03, 0.04, 0.06, 0.08, 0.10 };
+/* The exponential tail of assay-sim at a spread of 3.4 %, and the normal rest of it. */
+#define TAIL_SHARE 0.06
+#define TAIL_MEAN (0.045 / 0.034)
+
+/* Where a suspect must be beyond: the curve of false alarms against what is found. */
+static const double points[POINTS_MAX] = { 4.0, 4.8, SUSPECTS_BEYOND, 6.4, 7.2, 8.0, 10.0 };
+enum { USUAL_POINT = 2 };
 
 /* dp and pp of jobs of 16 and 64 hosts, and of small ones. */
 static const int shapes[2][5][2] = {
@@ -54,15 +66,23 @@ static const int shapes[2][5][2] = {
 struct options {
 	uint64_t first, jobs;
 	double spread;
-	bool small;
+	bool small, exponential, known, curve, no_good, no_slow;
 };
 
-/* What came of jobs of one kind. */
+/* What came of jobs of one kind, at one point. */
 struct tally {
-	int jobs, windows, else_jobs, hosts; /* hosts: of all windows */
-	int false_windows[GAINS_MAX], false_jobs[GAINS_MAX], false_else[GAINS_MAX];
-	int false_near[GAINS_MAX]; /* false jobs but those whose host is as slow as an identifiable one */
-	int slow, identifiable, found[GAINS_MAX], found_identifiable[GAINS_MAX];
+	uint64_t windows, jobs, host_windows; /* that suspect somebody good */
+	uint64_t false_windows, false_jobs,
+		false_host_windows; /* likewise, somebody not of the tail */
+	uint64_t else_jobs;	    /* of `jobs`, those with another cause */
+	uint64_t found, found_identifiable;
+};
+
+struct totals {
+	uint64_t windows, jobs, host_windows, else_jobs,
+		natural; /* natural: with one of the tail */
+	uint64_t identifiable;
+	struct tally at[POINTS_MAX];
 };
 
 struct draw {
@@ -99,10 +119,24 @@ static double gamma_of(struct draw *draw)
 	}
 }
 
-/* The rate of a good host: 1 in the mean. */
-static double good_rate(struct draw *draw, double spread)
+/* As assay-sim has it: the normal part is what is left of the variance. */
+static double exponential_rate(struct draw *draw, double spread)
 {
-	return MAX(1 - spread * (gamma_of(draw) - SHAPE) / sqrt(SHAPE), 0.5);
+	double mean = TAIL_MEAN * spread;
+	double tail = (2 * TAIL_SHARE - TAIL_SHARE * TAIL_SHARE) * mean * mean;
+	double slower = normal(draw) * sqrt(spread * spread - tail) - TAIL_SHARE * mean;
+
+	if (chance(draw) < TAIL_SHARE)
+		slower -= mean * log(1 - chance(draw));
+	return MAX(1 - slower, 0.5);
+}
+
+/* The rate of a good host: 1 in the mean. */
+static double good_rate(struct draw *draw, const struct options *options)
+{
+	if (options->exponential)
+		return exponential_rate(draw, options->spread);
+	return MAX(1 - options->spread * (gamma_of(draw) - SHAPE) / sqrt(SHAPE), 0.5);
 }
 
 static int by_value(const void *a, const void *b)
@@ -112,7 +146,7 @@ static int by_value(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-static double lowest_good(double spread)
+static double lowest_good(const struct options *options)
 {
 	CLEANUP(freep) struct job *job = xcalloc(1, sizeof(*job));
 	CLEANUP(freep) double *rates = xcalloc(PERCENTILE_DRAWS, sizeof(*rates));
@@ -120,7 +154,7 @@ static double lowest_good(double spread)
 	int i;
 
 	for (i = 0; i < PERCENTILE_DRAWS; i++)
-		rates[i] = good_rate(&draw, spread);
+		rates[i] = good_rate(&draw, options);
 	qsort(rates, PERCENTILE_DRAWS, sizeof(*rates), by_value);
 	return rates[(int)(LOWEST * PERCENTILE_DRAWS)];
 }
@@ -146,55 +180,127 @@ static void make_job(uint64_t seed, const struct options *options, double rates[
 		name = others[(size_t)(chance(&draw) * (double)ARRAY_SIZE(others))];
 	injection_job(injection_find(name), &sizes, seed, job);
 	for (i = 0; i < job->dp * job->pp; i++) {
-		rates[i] = good_rate(&draw, options->spread);
+		rates[i] = good_rate(&draw, options);
 		job->slow[i] = (struct job_slow){ i / job->pp, i % job->pp, 0, STEPS, 1 / rates[i] };
 	}
 	job->n_slow = job->dp * job->pp;
 }
 
-/* Whom a window suspects, at each gain: a bit for each worker. */
-static void run_window(const struct job *job, uint64_t ret_suspects[static GAINS_MAX])
+/* One window into the memory of the run at a point. */
+static void keep(struct suspicion *run, const struct suspects *found, uint64_t number)
 {
-	struct attribution_options options = ATTRIBUTION_OPTIONS;
-	CLEANUP(attribution_freep) struct attribution *a = NULL;
+	static const uint64_t apart_us = 400 * 1000000ull, long_us = 60 * 1000000ull;
+	char names[SUSPECTS_MAX][16];
+	const char *hosts[SUSPECTS_MAX];
+	struct suspicion_suspect suspects[SUSPECTS_MAX];
+	struct suspicion_window window = { .id = (int64_t)number + 1,
+					   .from_us = (number + 1) * apart_us,
+					   .until_us = (number + 1) * apart_us + long_us,
+					   .steps = STEPS,
+					   .suspects = suspects,
+					   .n_suspects = found->n };
 	struct err err = ERR_INIT;
-	size_t g, i;
+	size_t i;
 
-	options.n_threads = crew_threads();
-	options.nodes = false;
-	if (attribution_new(job_as_trace(job), &options, &a, &err) < 0)
-		abort();
-	for (g = 0; g < GAINS_MAX; g++) {
-		struct suspects_case of = { a->trace,	   a->graph,
-					    &a->cost,	   a->slowdown.step_simulated,
-					    &a->bootstrap, gains[g] };
-		CLEANUP(suspects_release) struct suspects found = { .n = 0 };
-
-		ret_suspects[g] = 0;
-		if (suspects_find(&of, options.n_threads, &found, &err) < 0)
-			abort();
-		for (i = 0; i < found.n && found.counts && a->cause.primary != CAUSE_REJECTED; i++)
-			ret_suspects[g] |= 1ull << found.list[i].worst;
+	for (i = 0; i < found->n; i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "%u", found->list[i].worst);
+		hosts[i] = names[i];
+		suspects[i] = (struct suspicion_suspect){
+			.hosts = &hosts[i],
+			.n_hosts = 1,
+			.class = found->transfers ? BLAME_LINK : BLAME_COMPUTE,
+			.counts = found->counts,
+			.identifiable = found->identifiable,
+			.share = isfinite(found->share.value) ? found->share.value : 0,
+		};
 	}
+	if (suspicion_add(run, &window, &err) < 0)
+		abort();
 }
 
-/* The hosts that are suspected in two of three windows; adds to the windows that accuse good ones. */
-static void run_job(struct job *job, uint64_t good, int false_windows[static GAINS_MAX],
-		    uint64_t ret_suspects[static GAINS_MAX])
+/* Whom enough windows blame by now: a bit for each worker. */
+static uint64_t read_run(const struct suspicion *run, uint64_t number)
 {
-	uint64_t seen[WINDOWS][GAINS_MAX], seed = job->seed;
-	size_t g, w;
+	CLEANUP(freep) struct suspicion_list *list = xcalloc(1, sizeof(*list));
+	const struct policy_jobs jobs = policy_jobs_init();
+	uint64_t who = 0;
+	size_t i;
+
+	suspicion_read(run, &jobs, (number + 2) * 400 * 1000000ull, list);
+	for (i = 0; i < list->n; i++) {
+		if (list->items[i].counts == BLAME_K_OF_N)
+			who |= 1ull << strtoul(list->items[i].hosts[0], NULL, 10);
+	}
+	return who;
+}
+
+/* Whom a window blames at each point goes into the memory of the run there; is it anybody? */
+static bool run_window(const struct job *job, const struct options *options, uint64_t number,
+		       struct suspicion runs[static POINTS_MAX])
+{
+	struct attribution_options how = ATTRIBUTION_OPTIONS;
+	CLEANUP(attribution_freep) struct attribution *a = NULL;
+	struct err err = ERR_INIT;
+	bool blames = false;
+	size_t p;
+
+	how.n_threads = 1;
+	how.nodes = false;
+	how.spread = options->known ? options->spread : how.spread;
+	if (attribution_new(job_as_trace(job), &how, &a, &err) < 0)
+		abort();
+	for (p = 0; p < POINTS_MAX; p++) {
+		CLEANUP(suspects_release) struct suspects found = { .n = 0 };
+		struct suspects_case of = { a->trace,	   a->graph,
+					    &a->cost,	   a->slowdown.step_simulated,
+					    &a->bootstrap, how.min_gain,
+					    how.spread,	   points[p] };
+
+		if (p != USUAL_POINT && !options->curve)
+			continue;
+		if (p != USUAL_POINT && suspects_find(&of, how.n_threads, &found, &err) < 0)
+			abort();
+		keep(&runs[p], p == USUAL_POINT ? &a->suspects : &found, number);
+		blames |= p == USUAL_POINT ? a->suspects.counts : found.counts;
+	}
+	return blames;
+}
+
+static void count_window(uint64_t good, uint64_t far, struct tally *tally)
+{
+	tally->windows += good != 0;
+	tally->host_windows += (uint64_t)__builtin_popcountll(good);
+	tally->false_windows += (good & ~far) != 0;
+	tally->false_host_windows += (uint64_t)__builtin_popcountll(good & ~far);
+}
+
+/* All windows of a job, of which `good` hosts are good, and `far` of the tail. `ret_who`: suspected
+ * in the end. */
+static void run_job(struct job *job, const struct options *options, const uint64_t of[2],
+		    struct totals *totals, uint64_t ret_who[static POINTS_MAX])
+{
+	struct suspicion runs[POINTS_MAX] = { { NULL, 0 } };
+	uint64_t seed = job->seed, w;
+	bool blamed = false;
+	size_t p;
 
 	for (w = 0; w < WINDOWS; w++) {
-		job->seed = seed + ((uint64_t)w << 32);
-		run_window(job, seen[w]);
+		job->seed = seed + (w << 32);
+		if (w + 1 < WINDOWS || blamed)
+			blamed |= run_window(job, options, w, runs);
+		for (p = 0; w > 0 && p < POINTS_MAX; p++) {
+			ret_who[p] = read_run(&runs[p], w);
+			count_window(ret_who[p] & of[0], of[1], &totals->at[p]);
+		}
+		totals->windows += w > 0;
+		totals->host_windows += w > 0 ? (uint64_t)(job->dp * job->pp) : 0;
 	}
 	job->seed = seed;
-	for (g = 0; g < GAINS_MAX; g++) {
-		ret_suspects[g] = (seen[0][g] & seen[1][g]) | (seen[0][g] & seen[2][g]) |
-				  (seen[1][g] & seen[2][g]);
-		for (w = 0; w < WINDOWS; w++)
-			false_windows[g] += (seen[w][g] & good) != 0;
+	totals->jobs++;
+	for (p = 0; p < POINTS_MAX; p++) {
+		totals->at[p].jobs += (ret_who[p] & of[0]) != 0;
+		totals->at[p].false_jobs += (ret_who[p] & of[0] & ~of[1]) != 0;
+		suspicion_release(&runs[p]);
 	}
 }
 
@@ -209,82 +315,110 @@ static bool is_identifiable(const double *rates, int n, int host, double rate, d
 	return rate < lowest && rate <= BELOW_NEXT * next;
 }
 
-static void run_good(struct job *job, const double *rates, double lowest, bool is_else,
-		     struct tally *tally)
+static void run_good(struct job *job, const double *rates, double lowest,
+		     const struct options *options, struct totals *totals)
 {
-	uint64_t suspects[GAINS_MAX], far = 0;
+	uint64_t who[POINTS_MAX], of[2] = { UINT64_MAX, 0 };
 	int n = job->dp * job->pp, i;
-	size_t g;
 
 	for (i = 0; i < n; i++)
-		far |= (uint64_t)is_identifiable(rates, n, i, rates[i], lowest) << i;
-
-	run_job(job, UINT64_MAX, tally->false_windows, suspects);
-	tally->jobs++;
-	tally->windows += WINDOWS;
-	tally->else_jobs += is_else;
-	tally->hosts += WINDOWS * job->dp * job->pp;
-	for (g = 0; g < GAINS_MAX; g++) {
-		tally->false_jobs[g] += suspects[g] != 0;
-		tally->false_near[g] += (suspects[g] & ~far) != 0;
-		tally->false_else[g] += is_else && suspects[g] != 0;
-	}
+		of[1] |= (uint64_t)is_identifiable(rates, n, i, rates[i], lowest) << i;
+	totals->natural += of[1] != 0;
+	run_job(job, options, of, totals, who);
 }
 
-static void run_slow(struct job *job, const double *rates, double lowest, struct tally *tally)
+static void run_slow(struct job *job, const double *rates, double lowest,
+		     const struct options *options, struct totals *totals)
 {
 	struct draw draw = { job, 3, 0 };
 	int n = job->dp * job->pp, slow = (int)(chance(&draw) * n);
 	double rate = rates[slow] * (1 - (0.05 + 0.2 * chance(&draw)));
-	uint64_t suspects[GAINS_MAX];
+	uint64_t who[POINTS_MAX], of[2] = { ~(1ull << slow), 0 };
 	bool identifiable = is_identifiable(rates, n, slow, rate, lowest);
-	size_t g;
+	size_t p;
 
 	job->slow[slow].factor = 1 / rate;
-	run_job(job, ~(1ull << slow), tally->false_windows, suspects);
-	tally->jobs++;
-	tally->windows += WINDOWS;
-	tally->slow++;
-	tally->identifiable += identifiable;
-	for (g = 0; g < GAINS_MAX; g++) {
-		bool found = suspects[g] >> slow & 1;
+	run_job(job, options, of, totals, who);
+	totals->identifiable += identifiable;
+	for (p = 0; p < POINTS_MAX; p++) {
+		bool found = who[p] >> slow & 1;
 
-		tally->found[g] += found;
-		tally->found_identifiable[g] += found && identifiable;
-		tally->false_jobs[g] += (suspects[g] & ~(1ull << slow)) != 0;
+		totals->at[p].found += found;
+		totals->at[p].found_identifiable += found && identifiable;
 	}
 }
 
-static double percent(int part, int whole)
+static double percent(uint64_t part, uint64_t whole)
 {
-	return whole ? 100.0 * part / whole : 0;
+	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void show(const struct tally *good, const struct tally *slow, double lowest)
+static void show_good(const struct options *options, const struct totals *all)
 {
-	size_t g;
+	size_t p;
 
-	printf("good hosts: %d jobs (%d with another cause), %d windows\n", good->jobs,
-	       good->else_jobs, good->windows);
-	printf("slow hosts: %d, of which %d (%.1f %%) are identifiable: below %.3f and 5 %% below "
-	       "the "
-	       "next\n\n",
-	       slow->slow, slow->identifiable, percent(slow->identifiable, slow->slow), lowest);
-	printf("min-gain  false: windows  of hosts  jobs (2 of 3)  but for the tail  with another "
-	       "cause  "
-	       "found: identifiable     all  others beside\n");
-	for (g = 0; g < GAINS_MAX; g++)
-		printf("%8.2f %15.2f %% %7.3f %% %12.2f %% %15.2f %% %17.2f %% %18.2f %% %5.2f %% "
-		       "%12.2f "
-		       "%%\n",
-		       gains[g], percent(good->false_windows[g], good->windows),
-		       percent(good->false_windows[g], good->hosts),
-		       percent(good->false_jobs[g], good->jobs),
-		       percent(good->false_near[g], good->jobs),
-		       percent(good->false_else[g], good->else_jobs),
-		       percent(slow->found_identifiable[g], slow->identifiable),
-		       percent(slow->found[g], slow->slow),
-		       percent(slow->false_jobs[g], slow->jobs));
+	printf("good hosts: %llu jobs (%llu with another cause, %llu with a host of the tail), "
+	       "%llu "
+	       "windows that may suspect\n"
+	       "beyond  false of windows  of jobs  of hosts  | with the tail: windows   jobs    "
+	       "hosts  "
+	       "| jobs with another cause\n",
+	       (unsigned long long)all->jobs, (unsigned long long)all->else_jobs,
+	       (unsigned long long)all->natural, (unsigned long long)all->windows);
+	for (p = 0; p < POINTS_MAX; p++) {
+		const struct tally *at = &all->at[p];
+
+		if (p == USUAL_POINT || options->curve)
+			printf("%6.1f %14.3f %% %6.3f %% %7.4f %% %22.2f %% %6.2f %% %7.4f %% "
+			       "%10llu\n",
+			       points[p], percent(at->false_windows, all->windows),
+			       percent(at->false_jobs, all->jobs),
+			       percent(at->false_host_windows, all->host_windows),
+			       percent(at->windows, all->windows), percent(at->jobs, all->jobs),
+			       percent(at->host_windows, all->host_windows),
+			       (unsigned long long)at->else_jobs);
+	}
+}
+
+static void show_slow(const struct options *options, const struct totals *all, double lowest)
+{
+	size_t p;
+
+	printf("slow hosts: %llu, of which %llu (%.1f %%) are identifiable: below %.3f and 5 %% "
+	       "below "
+	       "the next\n"
+	       "beyond  found of the identifiable  of all  jobs that suspect another\n",
+	       (unsigned long long)all->jobs, (unsigned long long)all->identifiable,
+	       percent(all->identifiable, all->jobs), lowest);
+	for (p = 0; p < POINTS_MAX; p++) {
+		const struct tally *at = &all->at[p];
+
+		if (p == USUAL_POINT || options->curve)
+			printf("%6.1f %24.2f %% %5.2f %% %19.3f %%\n", points[p],
+			       percent(at->found_identifiable, all->identifiable),
+			       percent(at->found, all->jobs), percent(at->jobs, all->jobs));
+	}
+}
+
+static bool take_word(const char *word, struct options *options)
+{
+	if (starts_with(word, "spread="))
+		options->spread = strtod(word + 7, NULL) / 100;
+	else if (streq(word, "small"))
+		options->small = true;
+	else if (streq(word, "exponential"))
+		options->exponential = true;
+	else if (streq(word, "known"))
+		options->known = true;
+	else if (streq(word, "curve"))
+		options->curve = true;
+	else if (streq(word, "only=good"))
+		options->no_slow = true;
+	else if (streq(word, "only=slow"))
+		options->no_good = true;
+	else
+		return false;
+	return true;
 }
 
 static bool take(int argc, char **argv, struct options *options)
@@ -296,38 +430,57 @@ static bool take(int argc, char **argv, struct options *options)
 	options->first = strtoull(argv[1], NULL, 10);
 	options->jobs = strtoull(argv[2], NULL, 10);
 	for (i = 3; i < argc; i++) {
-		if (starts_with(argv[i], "spread="))
-			options->spread = strtod(argv[i] + 7, NULL) / 100;
-		else if (streq(argv[i], "small"))
-			options->small = true;
-		else
+		if (!take_word(argv[i], options))
 			return false;
 	}
 	return options->jobs > 0;
 }
 
+/* A job of good hosts, and the same with a slow one. */
+static void run_seed(uint64_t seed, const struct options *options, double lowest,
+		     struct totals totals[2])
+{
+	CLEANUP(freep) struct job *job = xcalloc(1, sizeof(*job));
+	uint64_t before[POINTS_MAX];
+	double rates[HOSTS_MAX];
+	bool is_else = true;
+	size_t p;
+
+	if (!options->no_good) {
+		make_job(seed, options, rates, &is_else, job);
+		for (p = 0; p < POINTS_MAX; p++)
+			before[p] = totals[0].at[p].jobs;
+		run_good(job, rates, lowest, options, &totals[0]);
+		totals[0].else_jobs += is_else;
+		for (p = 0; is_else && p < POINTS_MAX; p++)
+			totals[0].at[p].else_jobs += totals[0].at[p].jobs - before[p];
+	}
+	if (!options->no_slow) {
+		is_else = false;
+		make_job(seed, options, rates, &is_else, job);
+		run_slow(job, rates, lowest, options, &totals[1]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = { .spread = 0.034 };
-	CLEANUP(freep) struct job *job = xcalloc(1, sizeof(*job));
-	CLEANUP(freep) struct tally *tallies = xcalloc(2, sizeof(*tallies));
-	double rates[HOSTS_MAX], lowest;
-	bool is_else;
+	CLEANUP(freep) struct totals *totals = xcalloc(2, sizeof(*totals));
+	double lowest;
 	uint64_t seed;
 
 	if (!take(argc, argv, &options)) {
-		fprintf(stderr, "usage: windows FIRST_SEED JOBS [spread=PERCENT] [small]\n");
+		fprintf(stderr,
+			"usage: windows FIRST_SEED JOBS [spread=PERCENT] [small] [exponential] "
+			"[known] [only=good|slow] [curve]\n");
 		return 2;
 	}
-	lowest = lowest_good(options.spread);
-	for (seed = options.first; seed < options.first + options.jobs; seed++) {
-		is_else = true;
-		make_job(seed, &options, rates, &is_else, job);
-		run_good(job, rates, lowest, is_else, &tallies[0]);
-		is_else = false;
-		make_job(seed, &options, rates, &is_else, job);
-		run_slow(job, rates, lowest, &tallies[1]);
-	}
-	show(&tallies[0], &tallies[1], lowest);
+	lowest = lowest_good(&options);
+	for (seed = options.first; seed < options.first + options.jobs; seed++)
+		run_seed(seed, &options, lowest, totals);
+	if (!options.no_good)
+		show_good(&options, &totals[0]);
+	if (!options.no_slow)
+		show_slow(&options, &totals[1], lowest);
 	return 0;
 }

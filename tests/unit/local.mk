@@ -23,7 +23,7 @@ BOTH_READERS = tests/unit/both_readers.c tests/unit/both_readers.h
 UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_admit tests/unit/test_all_reduce \
 	tests/unit/test_all_reduce_words tests/unit/test_all_to_all tests/unit/test_all_to_all_rnics \
 	tests/unit/test_attribution tests/unit/test_attribution_bootstrap tests/unit/test_attribution_graph \
-	tests/unit/test_attribution_labels tests/unit/test_attribution_simulate tests/unit/test_attribution_summary \
+	tests/unit/test_attribution_labels tests/unit/test_attribution_lottery tests/unit/test_attribution_simulate tests/unit/test_attribution_summary \
 	tests/unit/test_attribution_suspects tests/unit/test_attribution_trace tests/unit/test_bad_probes \
 	tests/unit/test_bad_run tests/unit/test_base64 tests/unit/test_blame tests/unit/test_breaker tests/unit/test_campaign \
 	tests/unit/test_campaign_keep tests/unit/test_campaign_random tests/unit/test_campaign_says tests/unit/test_circle \
@@ -82,6 +82,7 @@ tests_unit_test_attribution_graph_SOURCES = tests/unit/operations.c tests/unit/o
 	tests/unit/test_attribution_graph.c
 tests_unit_test_attribution_graph_LDADD = libattribution.a $(LDADD)
 tests_unit_test_attribution_labels_LDADD = libjobs.a libattribution.a $(LDADD)
+tests_unit_test_attribution_lottery_LDADD = libattribution.a $(LDADD)
 tests_unit_test_attribution_simulate_SOURCES = tests/unit/pipeline.c tests/unit/pipeline.h \
 	tests/unit/test_attribution_simulate.c
 tests_unit_test_attribution_simulate_LDADD = libattribution.a $(LDADD)

@@ -220,6 +220,55 @@ static void in_a_small_job_it_takes_more(void)
 	}
 }
 
+/* As much as a real job of four hosts over gloo loses to the one of them that is slow. */
+static void of_four_hosts_the_one_that_costs_a_sixth_is_found(void)
+{
+	size_t seed, n = test_times(SEEDS_FULL, SEEDS);
+
+	for (seed = 1; seed <= n; seed++) {
+		CLEANUP(freep) struct job *job = job_of(2, 2, seed);
+		struct attribution *a;
+
+		slow_down(job, 0, 1, 1.31);
+		a = attribute(job_as_trace(job));
+		CHECK_NEAR(a->slowdown.s, 1.17, 0.02);
+		CHECK(a->suspects.counts && a->suspects.enough);
+		CHECK_EQ(a->suspects.n, 1);
+		CHECK(is_suspect(a, 0, 1));
+		attribution_free(a);
+	}
+}
+
+/* A host is beyond the lottery of its job, and apart: nobody else is nearly as slow. */
+static void a_tail_is_no_suspect(void)
+{
+	static const struct {
+		const char *what;
+		double others[6]; /* how slow some of the 16 are */
+		double slow;
+		bool counts;
+	} rows[] = {
+		{ "alone", { 1 }, 1.16, true },
+		{ "others spread", { 1.07, 1.06, 0.93, 0.94, 1.05, 0.95 }, 1.16, false },
+		{ "others spread, it more", { 1.07, 1.06, 0.93, 0.94, 1.05, 0.95 }, 1.35, true },
+		{ "one is nearly as slow", { 1.16 }, 1.21, false },
+	};
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) struct job *job = job_of(8, 2, 7);
+		struct attribution *a;
+
+		slow_down(job, 5, 0, rows[i].slow);
+		for (j = 0; j < ARRAY_SIZE(rows[i].others) && rows[i].others[j] > 0; j++)
+			slow_down(job, (int)j / 2, (int)j % 2, rows[i].others[j]);
+		a = attribute(job_as_trace(job));
+		CHECK_EQ(a->suspects.counts && is_suspect(a, 5, 0) && a->suspects.n == 1,
+			 rows[i].counts);
+		attribution_free(a);
+	}
+}
+
 static void a_slow_link_has_two_ends(void)
 {
 	CLEANUP(freep) struct job *job = job_of(4, 4, 1);
@@ -299,6 +348,8 @@ static const struct test tests[] = {
 	TEST(the_slowest_of_good_hosts_is_not_accused),
 	TEST(what_a_few_steps_show_needs_more_of_them),
 	TEST(in_a_small_job_it_takes_more),
+	TEST(of_four_hosts_the_one_that_costs_a_sixth_is_found),
+	TEST(a_tail_is_no_suspect),
 	TEST(a_slow_link_has_two_ends),
 	TEST(a_trace_that_does_not_add_up_accuses_nobody),
 	TEST(a_host_with_a_whole_stage_is_told_by_its_workers),

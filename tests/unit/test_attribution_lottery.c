@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far good hosts differ, and how slow one is beside that. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "attribution/lottery.h"
+#include "lib/base/xalloc.h"
+#include "tests/unit/test.h"
+
+enum { DP_MAX = 16, PP_MAX = 4, WORKERS_MAX = DP_MAX * PP_MAX };
+
+/* A pace of forwards alone: times[d * pp + stage] s a step. */
+struct paced {
+	struct trace trace;
+	struct pace pace;
+	double mean[WORKERS_MAX * OPTYPE_N];
+	uint32_t count[PP_MAX * OPTYPE_N];
+	bool left_out[WORKERS_MAX];
+};
+
+static struct paced *paced_of(uint32_t dp, uint32_t pp, const double *times)
+{
+	struct paced *paced = xcalloc(1, sizeof(*paced));
+	size_t i;
+
+	paced->trace.job.dp = dp;
+	paced->trace.job.pp = pp;
+	paced->pace =
+		(struct pace){ .trace = &paced->trace, .mean = paced->mean, .count = paced->count };
+	for (i = 0; i < pp; i++)
+		paced->count[i * OPTYPE_N + OP_FORWARD_COMPUTE] = 4;
+	for (i = 0; i < (size_t)dp * pp; i++)
+		paced->mean[i * OPTYPE_N + OP_FORWARD_COMPUTE] = times[i] / 4;
+	return paced;
+}
+
+static void the_spread_of_many_is_their_own_and_of_few_that_of_silicon(void)
+{
+	static const struct {
+		uint32_t dp;
+		double wave; /* times are 1 - wave, 1, 1 + wave, 1, ... */
+		double least, most;
+	} rows[] = {
+		{ 2, 0, 0.030, 0.034 },	    { 2, 0.2, 0.034, 0.037 },  { 16, 0, 0.010, 0.020 },
+		{ 16, 0.05, 0.033, 0.036 }, { 16, 0.2, 0.045, 0.070 }, { 16, 0.01, 0.015, 0.025 },
+	};
+	size_t i, d;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		double times[DP_MAX];
+		CLEANUP(freep) struct paced *paced = NULL;
+		struct lottery lottery;
+
+		for (d = 0; d < rows[i].dp; d++)
+			times[d] = 1 + (d % 2 ? 0 : d % 4 ? rows[i].wave : -rows[i].wave);
+		paced = paced_of(rows[i].dp, 1, times);
+		lottery = lottery_of(&paced->pace, paced->left_out, LOTTERY_SPREAD);
+		CHECK(lottery.spread >= rows[i].least && lottery.spread <= rows[i].most);
+		lottery_release(&lottery);
+		/* Who knows that good hosts differ less is believed in part. */
+		lottery = lottery_of(&paced->pace, paced->left_out, LOTTERY_SPREAD / 2);
+		CHECK(lottery.spread < rows[i].most);
+		lottery_release(&lottery);
+	}
+}
+
+/* Of two replicas one is all that is left of a stage, but other stages do the same. */
+static void stages_that_are_alike_share_a_level(void)
+{
+	static const double times[] = { 1.00, 0.97, 1.02, 1.01, /* dp 0 */
+					1.30, 1.03, 0.98, 0.99 };
+	CLEANUP(freep) struct paced *paced = paced_of(2, 4, times);
+	struct lottery lottery;
+
+	paced->left_out[4] = true;
+	lottery = lottery_of(&paced->pace, paced->left_out, LOTTERY_SPREAD);
+	CHECK_NEAR(lottery.level[0], 1, 1e-9);
+	CHECK_NEAR(lottery_ratio(&lottery, 4), 1.3, 1e-9);
+	CHECK_NEAR(lottery.most, 1.03, 1e-9);
+	lottery_release(&lottery);
+}
+
+static void a_stage_that_does_more_has_a_level_of_its_own(void)
+{
+	static const double times[] = { 1.00, 1.01, 0.99, 1.60, 1.01, 1.00, 1.00, 1.62,
+					0.99, 0.99, 1.01, 1.58, 1.00, 1.00, 1.00, 2.00 };
+	CLEANUP(freep) struct paced *paced = paced_of(4, 4, times);
+	struct lottery lottery;
+
+	paced->left_out[15] = true;
+	lottery = lottery_of(&paced->pace, paced->left_out, LOTTERY_SPREAD);
+	CHECK_NEAR(lottery.level[3], 1.6, 0.01);
+	CHECK_NEAR(lottery.level[0], 1.0, 0.01);
+	CHECK_NEAR(lottery_ratio(&lottery, 15), 1.25, 0.01);
+	CHECK(lottery.most < 1.03);
+	lottery_release(&lottery);
+}
+
+static void who_has_nobody_beside_it_is_as_slow_as_anybody(void)
+{
+	static const double times[] = { 1, 2, 0, 3 };
+	CLEANUP(freep) struct paced *paced = paced_of(1, 4, times);
+	struct lottery lottery;
+
+	paced->left_out[1] = true;
+	lottery = lottery_of(&paced->pace, paced->left_out, LOTTERY_SPREAD);
+	CHECK_NEAR(lottery_ratio(&lottery, 1), 1, 0); /* nobody is left on its stage */
+	CHECK_NEAR(lottery_ratio(&lottery, 2), 1, 0); /* nothing is computed there */
+	CHECK_NEAR(lottery.spread, LOTTERY_SPREAD, 1e-12);
+	lottery_release(&lottery);
+	memset(paced->left_out, true, sizeof(paced->left_out));
+	lottery = lottery_of(&paced->pace, paced->left_out, LOTTERY_SPREAD);
+	CHECK_NEAR(lottery.most, 0, 0);
+	lottery_release(&lottery);
+}
+
+static const struct test tests[] = {
+	TEST(the_spread_of_many_is_their_own_and_of_few_that_of_silicon),
+	TEST(stages_that_are_alike_share_a_level),
+	TEST(a_stage_that_does_more_has_a_level_of_its_own),
+	TEST(who_has_nobody_beside_it_is_as_slow_as_anybody),
+};
+
+int main(void)
+{
+	return TEST_MAIN("attribution_lottery", tests);
+}
