@@ -67,6 +67,37 @@ static const char *class_of(const struct attribution *a)
 				  : class_of_label(a->cause.primary);
 }
 
+static int by_rank(const void *a, const void *b)
+{
+	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* All of its ranks: first and last of those in a row, ascending. Null: too many to say. */
+static json_t *spans(const struct trace_job *job, const struct suspect *suspect)
+{
+	CLEANUP(freep) int64_t *ranks = xcalloc(suspect->n, sizeof(*ranks));
+	const int64_t beside = (int64_t)job->tp * (int64_t)job->dsp;
+	json_t *list = json_array();
+	size_t i, from;
+
+	for (i = 0; i < suspect->n; i++)
+		ranks[i] = job->workers[suspect->workers[i]].rank;
+	qsort(ranks, suspect->n, sizeof(*ranks), by_rank);
+	for (i = from = 0; i < suspect->n; i++) {
+		if (i + 1 < suspect->n && ranks[i + 1] == ranks[i] + beside)
+			continue;
+		(void)json_array_append_new(list, json_pack("[I, I]", (json_int_t)ranks[from],
+							    (json_int_t)(ranks[i] + beside - 1)));
+		from = i + 1;
+	}
+	if (json_array_size(list) <= SUMMARY_SPANS_MAX)
+		return list;
+	json_decref(list);
+	return json_null();
+}
+
 static json_t *suspect(const struct attribution *a, const struct suspect *suspect)
 {
 	const struct suspects *all = &a->suspects;
@@ -84,6 +115,7 @@ static json_t *suspect(const struct attribution *a, const struct suspect *suspec
 	put(object, "dp", count(suspect->worst / pp));
 	put(object, "stage", count(suspect->worst % pp));
 	put(object, "ranks", ranks);
+	put(object, "rank_spans", spans(&a->trace->job, suspect));
 	put(object, "class", json_string(class_of_suspects(all)));
 	put(object, "share", summary_interval(&all->share));
 	put(object, "alone", summary_interval(&suspect->alone));

@@ -14,6 +14,7 @@
 
 enum {
 	SUMMARY_CELLS_MAX = 4096,     /* of the heat map; larger jobs are pooled, by the worst */
+	SUMMARY_SPANS_MAX = 1024,     /* of the ranks of a suspect; of more none is said */
 	SUMMARY_SIZE_MAX = 256 << 10, /* bytes of all of it */
 };
 

@@ -94,16 +94,16 @@ static void take_claim(void *context, const struct store_placement *p)
 /* What is known of its ranks; nothing of one that does not say which they are. */
 static int collect(struct store *store, struct collecting *c, const json_t *suspect, struct err *err)
 {
-	const json_t *ends = json_object_get(suspect, "ranks");
-	const int64_t ranks[] = { json_integer_value(json_array_get(ends, 0)),
-				  json_integer_value(json_array_get(ends, 1)) };
-	int r;
+	int64_t spans[SUMMARY_SPANS_MAX][2];
+	const size_t n = summary_ranks(suspect, spans);
+	size_t i;
+	int r = 0;
 
-	if (json_array_size(ends) != 2 || ranks[1] < ranks[0])
-		return 0;
-	c->rank = ranks[0];
-	r = store_placements(store, c->window->job, ranks, take_claim, c, err);
-	end_before(c, ranks[1] + 1);
+	for (i = 0; r == 0 && i < n; i++) {
+		c->rank = spans[i][0];
+		r = store_placements(store, c->window->job, spans[i], take_claim, c, err);
+		end_before(c, spans[i][1] + 1);
+	}
 	if (r == -E2BIG) {
 		c->group.doubt = PLACEMENT_MOVED;
 		r = 0;

@@ -58,7 +58,7 @@ static json_t *encode_range(const void *member)
 
 struct suspect {
 	char **hosts;
-	json_t *ranks;
+	json_t *ranks, *spans;
 	double dp, stage;
 	char *class;
 	struct range share, alone, gain;
@@ -74,6 +74,52 @@ static void suspect_release(struct suspect *s)
 	free(s->hosts);
 	free(s->class);
 	json_decref(s->ranks);
+	json_decref(s->spans);
+}
+
+/* Is it the first and the last of some ranks, none of them below `least`? */
+static bool is_span(const json_t *ends, json_int_t least)
+{
+	const json_t *first = json_array_get(ends, 0), *last = json_array_get(ends, 1);
+
+	return json_array_size(ends) == 2 && json_is_integer(first) && json_is_integer(last) &&
+	       json_integer_value(first) >= least &&
+	       json_integer_value(last) >= json_integer_value(first) &&
+	       json_integer_value(last) < SUMMARY_RANKS_MAX;
+}
+
+/* All ranks, those in a row together; none where it does not say. */
+static int decode_spans(const struct jval *v, void *member, struct err *err)
+{
+	const size_t n = json_array_size(v->value);
+	CLEANUP(json_freep) json_t *spans = json_array();
+	json_int_t least = 0;
+	size_t i;
+
+	if (json_is_null(v->value))
+		return 0;
+	if (n == 0 || n > SUMMARY_SPANS_MAX)
+		return jval_fail(v, err, "want 1 to %d spans of ranks", SUMMARY_SPANS_MAX);
+	for (i = 0; i < n; i++) {
+		const json_t *ends = json_array_get(v->value, i);
+
+		if (!is_span(ends, least))
+			return jval_fail(
+				v, err, "span %zu: want the first and the last rank, ascending", i);
+		least = json_integer_value(json_array_get(ends, 1)) + 1;
+		(void)json_array_append_new(spans, json_pack("[O, O]", json_array_get(ends, 0),
+							     json_array_get(ends, 1)));
+	}
+	json_decref(*(json_t **)member);
+	*(json_t **)member = TAKE(spans);
+	return 0;
+}
+
+static json_t *encode_json(const void *member)
+{
+	json_t *value = *(json_t *const *)member;
+
+	return value ? json_incref(value) : NULL;
 }
 
 /* The first and the last rank. */
@@ -95,20 +141,14 @@ static int decode_ranks(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-static json_t *encode_ranks(const void *member)
-{
-	json_t *ranks = *(json_t *const *)member;
-
-	return ranks ? json_incref(ranks) : NULL;
-}
-
 #define SUSPECT(member) offsetof(struct suspect, member)
 
 static const struct jfield suspect_fields[] = {
 	{ "hosts", J_STRV, SUSPECT(hosts), 0, .max = SUMMARY_HOSTS_MAX },
 	{ "dp", J_REAL, SUSPECT(dp), J_NULL, 0, SUMMARY_RANKS_MAX },
 	{ "stage", J_REAL, SUSPECT(stage), J_NULL, 0, SUMMARY_RANKS_MAX },
-	{ "ranks", J_CUSTOM, SUSPECT(ranks), 0, .decode = decode_ranks, .encode = encode_ranks },
+	{ "ranks", J_CUSTOM, SUSPECT(ranks), 0, .decode = decode_ranks, .encode = encode_json },
+	{ "rank_spans", J_CUSTOM, SUSPECT(spans), 0, .decode = decode_spans, .encode = encode_json },
 	{ "class", J_STRING, SUSPECT(class), J_REQUIRED },
 	{ "share", J_CUSTOM, SUSPECT(share), 0, .decode = decode_range, .encode = encode_range },
 	{ "alone", J_CUSTOM, SUSPECT(alone), 0, .decode = decode_range, .encode = encode_range },
@@ -191,13 +231,6 @@ static int decode_suspects(const struct jval *v, void *member, struct err *err)
 		*(json_t **)member = TAKE(all);
 	}
 	return r;
-}
-
-static json_t *encode_json(const void *member)
-{
-	json_t *value = *(json_t *const *)member;
-
-	return value ? json_incref(value) : NULL;
 }
 
 /* --- the heat map --- */
@@ -397,6 +430,25 @@ char *summary_suspect_name(const json_t *suspect)
 				    json_number_value(json_object_get(suspect, "dp")),
 				    json_number_value(json_object_get(suspect, "stage")));
 	return xstrdup(strbuf_text(&text));
+}
+
+size_t summary_ranks(const json_t *suspect, int64_t ret_spans[static SUMMARY_SPANS_MAX][2])
+{
+	const json_t *spans = json_object_get(suspect, "rank_spans");
+	const json_t *ranks = json_object_get(suspect, "ranks");
+	size_t n = MIN(json_array_size(spans), (size_t)SUMMARY_SPANS_MAX), i;
+
+	for (i = 0; i < n; i++) {
+		const json_t *ends = json_array_get(spans, i);
+
+		ret_spans[i][0] = json_integer_value(json_array_get(ends, 0));
+		ret_spans[i][1] = json_integer_value(json_array_get(ends, 1));
+	}
+	if (n > 0 || !is_span(ranks, 0))
+		return n;
+	ret_spans[0][0] = json_integer_value(json_array_get(ranks, 0));
+	ret_spans[0][1] = json_integer_value(json_array_get(ranks, 1));
+	return 1;
 }
 
 json_t *summary_cause(const json_t *summary)

@@ -17,6 +17,7 @@ enum {
 	SUMMARY_HOSTS_MAX = 64, /* of one suspect */
 	SUMMARY_CELLS_MAX = 4096,
 	SUMMARY_RANKS_MAX = 16384,
+	SUMMARY_SPANS_MAX = 1024, /* of the ranks of one suspect */
 	SUMMARY_JOB_HOSTS_MAX = 4096,
 	SUMMARY_STEPS_MAX = 1000000,
 	SUMMARY_SENTENCE_MAX = 1000, /* bytes */
@@ -29,6 +30,13 @@ enum {
  * "slowdown_high" as numbers. -EINVAL: it is none; -ERANGE: it is of a job that is too large.
  */
 int summary_read(const char *text, json_t **ret, struct err *err);
+
+/*
+ * The ranks of a suspect: its "rank_spans", else its "ranks" as if it had all between the first and
+ * the last. Returns how many spans, 0 where it does not say; `ret_spans` of first and last,
+ * ascending.
+ */
+size_t summary_ranks(const json_t *suspect, int64_t ret_spans[static SUMMARY_SPANS_MAX][2]);
 
 /* Set its "suspect" once more: some of its suspects have other hosts, or do not count. */
 void summary_name_suspect(json_t *summary);

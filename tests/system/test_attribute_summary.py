@@ -15,7 +15,7 @@ TRACES = Path(os.environ.get("ASSAY_TRACES", TOP.parent / "shared/traces"))
 ORDERS = 334 if os.environ.get("ASSAY_FULL") == "1" else 2  # of each published trace
 KEYS = {"format", "steps", "ranks", "dp", "pp", "hosts", "from_ns", "until_ns", "step_s", "slowdown", "cause", "class", "enough",
         "suspects", "heat", "sentence"}
-SUSPECT = {"hosts", "dp", "stage", "ranks", "class", "share", "alone", "gain", "identifiable", "counts"}
+SUSPECT = {"hosts", "dp", "stage", "ranks", "rank_spans", "class", "share", "alone", "gain", "identifiable", "counts"}
 
 
 @pytest.fixture
@@ -51,6 +51,9 @@ def test_the_slow_hosts_are_suspects(trace, summary, injection, kind, steps, see
         assert s["identifiable"] and s["gain"]["low"] >= 0.03 and s["share"]["low"] >= 0.5
         assert s["alone"]["value"] is None or s["alone"]["value"] >= 0.5
         assert s["hosts"][0] in doc["sentence"]
+        spans = s["rank_spans"]
+        assert s["ranks"] == [spans[0][0], spans[-1][1]] and sorted(spans) == spans
+        assert {r["node"] for r in ranks if any(a <= r["rank"] <= b for a, b in spans)} == set(s["hosts"])
         assert s["ranks"][0] <= next(r["rank"] for r in ranks if (r["dp_rank"], r["stage"]) == (s["dp"], s["stage"])) <= s["ranks"][1]
 
 

@@ -103,7 +103,48 @@ static void what_is_not_known_is_null(void)
 	CHECK(json_is_null(json_object_get(object, "high")));
 }
 
+/* Replicas beside each other: the workers of a host are in a row, those of a job cut otherwise not. */
+static void all_ranks_of_a_suspect_are_said(void)
+{
+	static const struct {
+		int32_t ranks[3]; /* of the first rank of three workers, with that of its peers */
+		const char *spans;
+	} rows[] = {
+		{ { 0, 2, 4 }, "[[0,5]]" },
+		{ { 4, 0, 2 }, "[[0,5]]" },
+		{ { 0, 2, 8 }, "[[0,3],[8,9]]" },
+		{ { 30, 10, 20 }, "[[10,11],[20,21],[30,31]]" },
+	};
+	struct job sizes = { .dp = 4, .pp = 2, .tp = 2, .steps = 12 };
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) struct job *job = xcalloc(1, sizeof(*job));
+		CLEANUP(attribution_freep) struct attribution *a = NULL;
+		CLEANUP(json_freep) json_t *found = NULL;
+		CLEANUP(freep) char *said = NULL;
+		struct attribution_options options = ATTRIBUTION_OPTIONS;
+		struct err err = ERR_INIT;
+		struct suspect *suspect;
+
+		injection_job(injection_find("slow-worker"), &sizes, 1, job);
+		CHECK_EQ(attribution_new(job_as_trace(job), &options, &a, &err), 0);
+		suspect = &a->suspects.list[0];
+		suspect->workers = xrealloc(suspect->workers, 3, sizeof(*suspect->workers));
+		suspect->n = 3;
+		for (j = 0; j < 3; j++) {
+			suspect->workers[j] = (uint32_t)j;
+			a->trace->job.workers[j].rank = rows[i].ranks[j];
+		}
+		found = summary_suspects(a);
+		said = json_dumps(json_object_get(json_array_get(found, 0), "rank_spans"),
+				  JSON_COMPACT);
+		CHECK_STR(said, rows[i].spans);
+	}
+}
+
 static const struct test tests[] = {
+	TEST(all_ranks_of_a_suspect_are_said),
 	TEST(each_cause_has_its_class),
 	TEST(a_slowdown_below_the_cut_has_no_cause),
 	TEST(a_heat_map_has_a_limit),

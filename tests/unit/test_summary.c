@@ -144,7 +144,64 @@ static void what_cannot_be_is_refused_with_its_place(void)
 	}
 }
 
+/* All ranks where they are said, else all between the first and the last. */
+static void ranks_are_spans(void)
+{
+	static const struct {
+		const char *keys;
+		size_t n;
+		int64_t spans[2][2];
+		const char *words; /* of the refusal; NULL: it is none */
+	} rows[] = {
+		{ "\"ranks\":[8,15]", 1, { { 8, 15 } }, NULL },
+		{ "\"ranks\":[8,31],\"rank_spans\":[[8,15],[24,31]]",
+		  2,
+		  { { 8, 15 }, { 24, 31 } },
+		  NULL },
+		{ "\"ranks\":[8,31],\"rank_spans\":null", 1, { { 8, 31 } }, NULL },
+		{ "\"rank_spans\":[[7,7]]", 1, { { 7, 7 } }, NULL },
+		{ "\"dp\":1", 0, { { 0, 0 } }, NULL },
+		{ "\"ranks\":[9,8]", 0, { { 0, 0 } }, NULL },
+		{ "\"rank_spans\":[]", 0, { { 0, 0 } }, "want 1 to 1024 spans" },
+		{ "\"rank_spans\":{}", 0, { { 0, 0 } }, "want 1 to 1024 spans" },
+		{ "\"rank_spans\":[8,15]", 0, { { 0, 0 } }, "rank_spans: span 0" },
+		{ "\"rank_spans\":[[0,7],[7,9]]", 0, { { 0, 0 } }, "span 1: want the first" },
+		{ "\"rank_spans\":[[0,7],[9,8]]", 0, { { 0, 0 } }, "span 1" },
+		{ "\"rank_spans\":[[0,16384]]", 0, { { 0, 0 } }, "span 0" },
+		{ "\"rank_spans\":[[-1,3]]", 0, { { 0, 0 } }, "span 0" },
+		{ "\"rank_spans\":[[0.5,3]]", 0, { { 0, 0 } }, "span 0" },
+	};
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep)
+		char *text = xasprintf(
+			SUMMARY_OF(
+				"64", "64", "compute",
+				"{\"hosts\":[\"gpu-1\"],%s,\"class\":\"compute\",\"counts\":true}",
+				"null"),
+			rows[i].keys);
+		CLEANUP(json_freep) json_t *summary = NULL;
+		struct err err = ERR_INIT;
+		int64_t spans[SUMMARY_SPANS_MAX][2];
+
+		CHECK_EQ(summary_read(text, &summary, &err), rows[i].words ? -EINVAL : 0);
+		if (rows[i].words) {
+			CHECK(strstr(err.msg, rows[i].words) != NULL);
+			continue;
+		}
+		CHECK_EQ(summary_ranks(json_array_get(json_object_get(summary, "suspects"), 0),
+				       spans),
+			 rows[i].n);
+		for (j = 0; j < rows[i].n; j++) {
+			CHECK_EQ(spans[j][0], rows[i].spans[j][0]);
+			CHECK_EQ(spans[j][1], rows[i].spans[j][1]);
+		}
+	}
+}
+
 static const struct test tests[] = {
+	TEST(ranks_are_spans),
 	TEST(what_was_found_is_read_and_the_rest_left_out),
 	TEST(a_cause_is_a_word),
 	TEST(a_cause_is_the_class_of_hosts_and_the_label_of_jobs),
