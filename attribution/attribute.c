@@ -58,7 +58,7 @@ static const struct argp_option option_table[] = {
 	{ "spread", OPT_SPREAD, "X", 0,
 	  "How far good hosts differ: one standard deviation, a part of 1 (default 0.034)", 0 },
 	{ "beyond", OPT_BEYOND, "N", 0,
-	  "Such deviations that a slow host is beyond to count (default 5.6)", 0 },
+	  "Such deviations that a slow host is beyond to count (default 6)", 0 },
 	{ "bootstrap", OPT_BOOTSTRAP, "N", 0, "Draws for the intervals (default 200)", 0 },
 	{ "remedies", OPT_REMEDIES, "FILE", 0, "What each remedy would gain: not built yet", 0 },
 	{ "output", 'o', FORM_NAMES, 0, "How to answer", 0 },

@@ -276,8 +276,8 @@ static bool is_beyond(const struct search *search, const struct set *set)
 {
 	CLEANUP(lottery_release)
 	struct lottery others = lottery_of(&search->pace, search->left_out, search->of->spread);
-	double least =
-		MAX(others.most * (1 + SUSPECTS_APART), 1 + search->of->beyond * others.spread);
+	double beyond = search->of->beyond + SUSPECTS_BEYOND_MORE * (double)(set->n - 1);
+	double least = MAX(others.most * (1 + SUSPECTS_APART), 1 + beyond * others.spread);
 	size_t i, j;
 
 	for (i = 0; i < set->n; i++) {

@@ -52,10 +52,12 @@ enum {
 /*
  * Standard deviations of the lottery that a slow host is beyond. One good host in two hundred is
  * 4 of them slow, where the tail is heavy, and a level and a spread found of 16 hosts are off by
- * a quarter: at 5.6 one in a thousand windows suspects a host that is not at least that slow
- * (tests/attribution/windows, seeds below 3000).
+ * a quarter: at 6, fewer than one in a thousand jobs suspects a host that is not at least that
+ * slow (tests/attribution/windows, seeds below 3000). Each further host of a set is beyond so many
+ * more: that two of a job are sick is rarer than that the lottery made two slow.
  */
-#define SUSPECTS_BEYOND 5.6
+#define SUSPECTS_BEYOND 6.0
+#define SUSPECTS_BEYOND_MORE 1.6
 
 /* One host. */
 struct suspect {

@@ -54,7 +54,7 @@ enum {
 #define TAIL_MEAN (0.045 / 0.034)
 
 /* Where a suspect must be beyond: the curve of false alarms against what is found. */
-static const double points[POINTS_MAX] = { 4.0, 4.8, SUSPECTS_BEYOND, 6.4, 7.2, 8.0, 10.0 };
+static const double points[POINTS_MAX] = { 4.0, 5.0, SUSPECTS_BEYOND, 7.0, 8.0, 9.0, 10.0 };
 enum { USUAL_POINT = 2 };
 
 /* dp and pp of jobs of 16 and 64 hosts, and of small ones. */

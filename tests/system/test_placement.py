@@ -93,6 +93,18 @@ def test_who_is_not_surely_placed_is_not_suspected(controller, claims, hosts, re
     assert "said by the analyser" not in said["sentence"]
 
 
+@pytest.mark.parametrize("spans,hosts", [([[8, 11], [24, 27]], ["gpu-17"]), ([[8, 11], [24, 26]], ["gpu-17"]),
+                                         (None, ["gpu-17", "gpu-18"]), ([[8, 12], [24, 27]], ["gpu-17", "gpu-18"])])
+def test_ranks_that_are_not_in_a_row_are_asked_for_alone(controller, spans, hosts):
+    """Others hold those between the first and the last."""
+    c = controller()
+    put(c, "gpu-17", ranks(*range(8, 12), *range(24, 28)))
+    put(c, "gpu-18", ranks(*range(12, 24), *range(28, 32)))
+    sent = send(c, nameless(ranks=[8, 27], **({"rank_spans": spans} if spans else {})), ages=(130, 10))
+    assert window(c, sent)["suspect"] == ",".join(hosts)
+    assert [s["hosts"] for s in job(c, sent)["suspects"]] == [hosts]
+
+
 def test_a_rank_that_moved_takes_its_suspicion_with_it(controller):
     c = controller()
     assert put(c, "gpu-17", ranks(*range(56, 64))).status == 200

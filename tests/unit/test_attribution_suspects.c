@@ -269,6 +269,31 @@ static void a_tail_is_no_suspect(void)
 	}
 }
 
+/* That two of a job are sick is rarer than that the lottery made two slow. */
+static void two_together_are_slower_than_one_alone(void)
+{
+	static const struct {
+		double slow[2];
+		size_t suspects; /* that count */
+	} rows[] = {
+		{ { 1.1, 1 }, 1 },
+		{ { 1.1, 1.1 }, 0 },
+		{ { 1.14, 1.14 }, 2 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) struct job *job = job_of(8, 2, 7);
+		struct attribution *a;
+
+		slow_down(job, 5, 0, rows[i].slow[0]);
+		slow_down(job, 2, 1, rows[i].slow[1]);
+		a = attribute(job_as_trace(job));
+		CHECK_EQ(a->suspects.counts ? a->suspects.n : 0, rows[i].suspects);
+		attribution_free(a);
+	}
+}
+
 static void a_slow_link_has_two_ends(void)
 {
 	CLEANUP(freep) struct job *job = job_of(4, 4, 1);
@@ -350,6 +375,7 @@ static const struct test tests[] = {
 	TEST(in_a_small_job_it_takes_more),
 	TEST(of_four_hosts_the_one_that_costs_a_sixth_is_found),
 	TEST(a_tail_is_no_suspect),
+	TEST(two_together_are_slower_than_one_alone),
 	TEST(a_slow_link_has_two_ends),
 	TEST(a_trace_that_does_not_add_up_accuses_nobody),
 	TEST(a_host_with_a_whole_stage_is_told_by_its_workers),
