@@ -24,6 +24,7 @@ enum { MAX_OPS = 1 << 24, MAX_OPS_LEAST = 1000 };
 /* Slowdowns at which a job may begin to count as slow, and gains of a step. */
 #define MIN_SLOWDOWN_MAX 100.0
 #define MIN_GAIN_MAX 1.0
+#define SHARE_MAX 1.0
 
 /* How far good hosts may differ, and how far beyond that a slow one is. */
 #define SPREAD_LEAST 0.001
@@ -40,6 +41,7 @@ enum {
 	OPT_MIN_GAIN,
 	OPT_SPREAD,
 	OPT_BEYOND,
+	OPT_SHARE,
 	OPT_BOOTSTRAP,
 };
 
@@ -59,6 +61,8 @@ static const struct argp_option option_table[] = {
 	  "How far good hosts differ: one standard deviation, a part of 1 (default 0.034)", 0 },
 	{ "beyond", OPT_BEYOND, "N", 0,
 	  "Such deviations that a slow host is beyond to count (default 6)", 0 },
+	{ "share", OPT_SHARE, "X", 0,
+	  "Which part of what is lost suspects must explain to count (default 0.5)", 0 },
 	{ "bootstrap", OPT_BOOTSTRAP, "N", 0, "Draws for the intervals (default 200)", 0 },
 	{ "remedies", OPT_REMEDIES, "FILE", 0, "What each remedy would gain: not built yet", 0 },
 	{ "output", 'o', FORM_NAMES, 0, "How to answer", 0 },
@@ -140,6 +144,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_BEYOND:
 		options->how.beyond = read_real("beyond", arg, 0, BEYOND_MAX, state);
+		return 0;
+	case OPT_SHARE:
+		options->how.share = read_real("share", arg, 0, SHARE_MAX, state);
 		return 0;
 	case OPT_BOOTSTRAP:
 		options->how.draws = read_draws(arg, state);

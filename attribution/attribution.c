@@ -59,6 +59,7 @@ static int find(struct attribution *a, struct err *err)
 				     a->slowdown.step_simulated,
 				     &a->bootstrap,
 				     a->options.min_gain,
+				     a->options.share,
 				     a->options.spread,
 				     a->options.beyond };
 	return suspects_find(&of, n_threads, &a->suspects, err);

@@ -16,17 +16,18 @@ struct attribution_options {
 	size_t n_threads;
 	double min_slowdown; /* below that S a job has no straggling to speak of */
 	double min_gain;     /* of a step, for a suspect to count */
+	double share;	     /* of what is lost, likewise */
 	double spread;	     /* of good silicon: one standard deviation, a part of 1 */
 	double beyond;	     /* such that a suspect is beyond, to count */
 	size_t draws;	     /* of the bootstrap */
 };
 
 /* What the options are when nobody says anything. */
-#define ATTRIBUTION_OPTIONS                                                                     \
-	{                                                                                       \
-		.align = true, .nodes = true, .n_threads = 1, .min_slowdown = CAUSE_STRAGGLING, \
-		.min_gain = SUSPECTS_MIN_GAIN, .spread = LOTTERY_SPREAD,                        \
-		.beyond = SUSPECTS_BEYOND, .draws = BOOTSTRAP_DRAWS,                            \
+#define ATTRIBUTION_OPTIONS                                                                       \
+	{                                                                                         \
+		.align = true, .nodes = true, .n_threads = 1, .min_slowdown = CAUSE_STRAGGLING,   \
+		.min_gain = SUSPECTS_MIN_GAIN, .share = SUSPECTS_SHARE, .spread = LOTTERY_SPREAD, \
+		.beyond = SUSPECTS_BEYOND, .draws = BOOTSTRAP_DRAWS,                              \
 	}
 
 struct attribution {

@@ -18,6 +18,7 @@ enum {
 
 /* Below this part of a step a difference of times is one of rounding. */
 #define NOTHING 1e-9
+#define TRANSFERS_MOST 0.5 /* of the gain is not that of computes */
 
 /* A set of hosts while it is looked at, with the times of steps that it would have. */
 struct set {
@@ -346,7 +347,7 @@ static void judge(struct search *search, struct set *set)
 		share[i] = ratio(gained, gained + lost, all[i]);
 	}
 	set->transfers = all[0] - means_of(search, set->computes)[0] <
-			 SUSPECTS_SHARE * (all[0] - fixed[0]);
+			 TRANSFERS_MOST * (all[0] - fixed[0]);
 	set->gain = bootstrap_interval(search->of->bootstrap, gain);
 	set->adds = bootstrap_interval(search->of->bootstrap, adds);
 	set->share = bootstrap_interval(search->of->bootstrap, share);
@@ -365,18 +366,18 @@ static bool seems(const struct search *search, const struct set *set)
 	size_t i;
 
 	for (i = 0; i < set->n; i++) {
-		if (!(set->alone[i].value >= SUSPECTS_SHARE))
+		if (!(set->alone[i].value >= SUSPECTS_ALONE))
 			return false;
 	}
 	return set->identifiable && (set->beyond || set->transfers) &&
 	       set->gain.value >= search->of->min_gain && set->adds.value >= search->of->min_gain &&
-	       set->share.value >= SUSPECTS_SHARE;
+	       set->share.value >= search->of->share;
 }
 
 static bool counts(const struct search *search, const struct set *set)
 {
 	return seems(search, set) && set->gain.low >= search->of->min_gain &&
-	       set->adds.low >= search->of->min_gain && set->share.low >= SUSPECTS_SHARE;
+	       set->adds.low >= search->of->min_gain && set->share.low >= search->of->share;
 }
 
 /* An interval narrows with the root of the steps: how many until its end is at `least`. */
@@ -396,7 +397,7 @@ static size_t steps_needed(const struct search *search, const struct set *set)
 	if (bootstrap_is_enough(search->of->bootstrap)) {
 		steps = MAX(steps, steps_until(search, &set->gain, search->of->min_gain));
 		steps = MAX(steps, steps_until(search, &set->adds, search->of->min_gain));
-		steps = MAX(steps, steps_until(search, &set->share, SUSPECTS_SHARE));
+		steps = MAX(steps, steps_until(search, &set->share, search->of->share));
 	}
 	return steps < SUSPECTS_STEPS_MAX ? (size_t)ceil(steps) : SUSPECTS_STEPS_MAX;
 }

@@ -15,12 +15,12 @@
  *	       from this
  *
  * A set counts when the lower ends of the 95 % intervals of gain, and of what its last
- * host adds to it, are at least min_gain, that of share at least SUSPECTS_SHARE, and each
- * host's alone is. If computes are what is slow, each host must also be apart from the
- * slowest of the others, and `beyond` times as far from what is usual as good silicon is in
- * the mean (lottery.h): good silicon has a slowest part, and of many hosts it is slower. Sets grow
- * by the host that gains most, and beside that in the order in which hosts are slow. subjects.h
- * says what is taken for a host.
+ * host adds to it, are at least min_gain, that of share at least `share`, and each
+ * host's alone is at least SUSPECTS_ALONE. If computes are what is slow, each host must also be
+ * apart from the slowest of the others, and `beyond` times as far from what is usual as good
+ * silicon is in the mean (lottery.h): good silicon has a slowest part, and of many hosts it is
+ * slower. Sets grow by the host that gains most, and beside that in the order in which hosts are
+ * slow. subjects.h says what is taken for a host.
  *
  * Pure: no clock, no I/O; the threads are those of crew.h.
  */
@@ -40,7 +40,8 @@ enum {
 	SUSPECTS_STEPS_MAX = 100000, /* more steps are never said to be needed */
 };
 
-#define SUSPECTS_SHARE 0.5
+#define SUSPECTS_SHARE 0.5 /* of what is lost, unless the caller says otherwise */
+#define SUSPECTS_ALONE 0.5
 #define SUSPECTS_MIN_GAIN 0.03
 
 /*
@@ -87,7 +88,7 @@ struct suspects_case {
 	const struct cost *cost;
 	const double *step_times; /* s, [step]: simulated, as all was */
 	const struct bootstrap *bootstrap;
-	double min_gain;
+	double min_gain, share;
 	double spread; /* of good silicon: one standard deviation, a part of 1 */
 	double beyond; /* such that a slow host is beyond */
 };

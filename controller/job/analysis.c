@@ -26,7 +26,7 @@ enum {
 	STATUS_NO_TRACE = 126,
 	STATUS_NO_PROGRAM = 127,
 	STATUS_USAGE = 2,  /* or a trace that says what cannot be */
-	ARGUMENTS_MAX = 8, /* with the name and the NULL */
+	ARGUMENTS_MAX = 9, /* with the name and the NULL */
 	READ_SIZE = 16384,
 	PIECE_SIZE = 1 << 20,
 };
@@ -47,7 +47,6 @@ struct analysis {
 	sd_event_source *timer;
 	struct heard out, words;
 	pid_t pid;
-	char *trace;	 /* its path, which is nobody's business outside */
 	const char *cut; /* why we killed it; NULL: we did not */
 };
 
@@ -288,14 +287,30 @@ static int watch(struct analysis *a)
 	return r;
 }
 
+/* Of which trace, and by which bars. Borrowed. */
+struct asked {
+	const char *const *files;
+	const char *meta;
+	const struct analysis_bars *bars;
+};
+
 /* As execv() wants them: in memory of the child's own. */
-static int spawn(struct analysis *a, const char *const *files, const char *meta, const int ends[2])
+static int spawn(struct analysis *a, const struct asked *asked, const int ends[2])
 {
 	CLEANUP(freep) char *dir = paths_programs();
 	CLEANUP(freep) char *program = xasprintf("%s/assay-attribute", dir);
-	CLEANUP(freep) char *shape = meta ? xasprintf("--meta=%s", meta) : NULL;
+	CLEANUP(freep) char *gain = xasprintf("--min-gain=%.17g", asked->bars->min_gain);
+	CLEANUP(freep) char *share = xasprintf("--share=%.17g", asked->bars->share);
+	CLEANUP(freep) char *shape = asked->meta ? xasprintf("--meta=%s", asked->meta) : NULL;
 	const char *const arguments[ARGUMENTS_MAX] = {
-		"assay-attribute", "--summary", "--min-slowdown=1.03", "--bootstrap=200", "-", shape
+		"assay-attribute",
+		"--summary",
+		"--min-slowdown=1.03",
+		"--bootstrap=200",
+		gain,
+		share,
+		"-",
+		shape,
 	};
 	char *argv[ARGUMENTS_MAX] = { NULL };
 	const pid_t parent = getpid();
@@ -307,7 +322,7 @@ static int spawn(struct analysis *a, const char *const *files, const char *meta,
 	a->pid = fork();
 	r = a->pid < 0 ? -errno : 0;
 	if (a->pid == 0)
-		exec_program(program, argv, files, ends, parent);
+		exec_program(program, argv, asked->files, ends, parent);
 	else if (a->pid > 0)
 		(void)setpgid(a->pid, a->pid); /* whoever is first */
 	for (n = 0; argv[n]; n++)
@@ -315,11 +330,10 @@ static int spawn(struct analysis *a, const char *const *files, const char *meta,
 	return r;
 }
 
-static int start(struct analysis *a, const char *const *files, const char *meta, const int out[2],
-		 const int words[2])
+static int start(struct analysis *a, const struct asked *asked, const int out[2], const int words[2])
 {
 	const int ends[2] = { out[1], words[1] };
-	int r = spawn(a, files, meta, ends);
+	int r = spawn(a, asked, ends);
 
 	if (r < 0)
 		return r;
@@ -336,8 +350,10 @@ static int start(struct analysis *a, const char *const *files, const char *meta,
 	return MIN(r, 0);
 }
 
-int analysis_start(struct analysis *a, const char *const *files, const char *meta, struct err *err)
+int analysis_start(struct analysis *a, const char *const *files, const char *meta,
+		   const struct analysis_bars *bars, struct err *err)
 {
+	const struct asked asked = { files, meta, bars };
 	int out[2] = { -1, -1 }, words[2] = { -1, -1 };
 	size_t i;
 	int r;
@@ -348,7 +364,7 @@ int analysis_start(struct analysis *a, const char *const *files, const char *met
 			    fcntl(words[0], F_SETFL, O_NONBLOCK) < 0 ||
 			    fcntl(out[1], F_SETFL, 0) < 0
 		    ? -errno
-		    : start(a, files, meta, out, words);
+		    : start(a, &asked, out, words);
 	for (i = 0; i < 2; i++) {
 		closep(&out[i]);
 		closep(&words[i]);

@@ -42,11 +42,16 @@ struct analysis *analysis_new(struct sd_event *loop,
 void analysis_free(struct analysis *analysis);
 DEFINE_CLEANUP(struct analysis *, analysis_free, analysis_freep);
 
+/* What suspects must reach to count: the policy's numbers (policy_jobs.h). */
+struct analysis_bars {
+	double min_gain, share;
+};
+
 /*
  * Of the trace in `files` (paths up to NULL), in the shape of the file `meta` unless that is NULL.
  * -EBUSY: one runs.
  */
 int analysis_start(struct analysis *analysis, const char *const *files, const char *meta,
-		   struct err *err);
+		   const struct analysis_bars *bars, struct err *err);
 
 bool analysis_runs(const struct analysis *analysis);

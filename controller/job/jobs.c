@@ -480,13 +480,15 @@ static void analyse(struct jobs *j)
 {
 	char **files = xcalloc((size_t)j->parts + 1, sizeof(*files));
 	CLEANUP(freep) char *meta = trace_files_meta(&j->files, j->window);
+	const struct policy_jobs *policy = &j->s->rules.policy.jobs;
 	struct err err = ERR_INIT;
 	int64_t i;
 	int r;
 
 	for (i = 0; i < j->parts; i++)
 		files[i] = trace_files_trace(&j->files, j->window, i + 1);
-	r = analysis_start(j->analysis, (const char *const *)files, meta, &err);
+	r = analysis_start(j->analysis, (const char *const *)files, meta,
+			   &(struct analysis_bars){ policy->min_gain, policy->share }, &err);
 	for (i = 0; i < j->parts; i++)
 		free(files[i]);
 	free(files);

@@ -254,7 +254,8 @@ static bool run_window(const struct job *job, const struct options *options, uin
 		struct suspects_case of = { a->trace,	   a->graph,
 					    &a->cost,	   a->slowdown.step_simulated,
 					    &a->bootstrap, how.min_gain,
-					    how.spread,	   points[p] };
+					    how.share,	   how.spread,
+					    points[p] };
 
 		if (p != USUAL_POINT && !options->curve)
 			continue;

@@ -86,6 +86,9 @@ def test_a_host_ten_percent_slow_is_below_the_paper_but_not_below_us(trace, summ
     gain = doc["suspects"][0]["gain"]["low"]
     assert blamed(summary(path, "--min-gain", f"{gain - 1e-4:.6f}")) == [truth["node"]]
     assert blamed(summary(path, "--min-gain", f"{gain + 1e-4:.6f}")) == []
+    share = doc["suspects"][0]["share"]["low"]
+    assert blamed(summary(path, "--share", f"{share - 1e-4:.6f}")) == [truth["node"]]
+    assert blamed(summary(path, "--share", f"{share + 1e-4:.6f}")) == []
     assert summary(path, "--min-slowdown", "50")["cause"] == "none"
     assert doc["step_s"] == pytest.approx(json.loads(attribute(path, "-o", "json"))["T_act"], rel=0.05)
     last = [op for op in lines[1:] if op["step"] == lines[-1]["step"]]
@@ -126,6 +129,8 @@ def test_the_heat_map_is_pooled(trace, summary):  # noqa: F811
     (("--min-slowdown", "0.9"), "--min-slowdown: '0.9' is no number from 1 to 100"),
     (("--min-slowdown", "nan"), "--min-slowdown: 'nan' is no number"),
     (("--min-gain", "2"), "--min-gain: '2' is no number from 0 to 1"),
+    (("--share", "-0.1"), "--share: '-0.1' is no number from 0 to 1"),
+    (("--share", "much"), "--share: 'much' is no number"),
     (("--bootstrap", "39"), "--bootstrap: '39' is no number from 40 to 10000"),
     (("--bootstrap", "100.5"), "--bootstrap: '100.5' is no whole number"),
     (("--max-ops", "5000"), "a summary is of one window, see --max-ops")])

@@ -21,7 +21,7 @@ ENDS = {"analysed", "rejected", "failed"}
 
 # A trace tells this one what to do: its first line, and what it prints as the rest of it.
 ANALYSER = """#!/bin/sh
-[ "$4" = - ] || exit 1
+[ "$6" = - ] || exit 1
 read -r word more
 case $word in
 answer) cat ;;
@@ -31,7 +31,7 @@ reject) echo "assay-attribute: standard input: line 2: rank 3 is there twice" >&
 fail) echo "assay-attribute: out of luck" >&2; exit 1 ;;
 crash) kill -SEGV $$ ;;
 flood) exec yes ;;
-shape) sed 's/SHAPE/'"$(cat "${5#--meta=}")"'/' ;;
+shape) sed 's/SHAPE/'"$(cat "${7#--meta=}")"'/' ;;
 esac
 """
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from fixtures_controller import controller  # noqa: F401
+from test_controller_reload import reload
 from waiting import wait_for
 
 TOP = Path(__file__).resolve().parents[2]
@@ -108,6 +109,33 @@ def test_a_trace_in_parts_is_what_it_is_whole(controller, good, packed):
     same = ("state", "steps", "slowdown", "slowdown_low", "cause", "suspect")
     assert [window[k] for k in same] == [whole[k] for k in same] and whole["suspect"] == "gpu-03"
     assert window["coarse"]  # not all parts said when they were
+
+
+POLICY = """v: 1
+mode: observe
+rules:
+  - {name: any, match: {}, floor: {ratio: 0.9, k: 3.5}, windows: {k: 1, n: 1}, action: alert}
+jobs: {%s}
+"""
+
+
+@pytest.mark.once
+def test_the_policys_numbers_say_who_counts_from_the_next_analysis_on(controller, good, tmp_path):
+    policy, conf = tmp_path / "policy.yaml", tmp_path / "controller.yaml"
+    policy.write_text(POLICY % "min_gain: 0.03")
+    conf.write_text(f"v: 1\npolicy: {policy}\n")
+    c = controller("--config", conf)
+    window, _ = send(c, text(good))
+    assert window["suspect"] == "gpu-03"
+    for job, numbers in (("gain", "min_gain: 0.9"), ("share", "share: 1")):
+        policy.write_text(POLICY % numbers)
+        assert reload(c)[1] == 0
+        window, job = send(c, text(good), job=job)
+        assert window["state"] == "analysed" and window["suspect"] is None and window["slowdown"] > 1
+        assert job["suspects"] == [] and job["decision"]["action"] in ("watch", "none")
+    policy.write_text(POLICY % "min_gain: 0.03, share: 0.5")
+    assert reload(c)[1] == 0
+    assert send(c, text(good), job="again")[0]["suspect"] == "gpu-03"
 
 
 def named(meta):
