@@ -152,6 +152,19 @@ static bool on_stale(struct actor *actor, struct actor_event *event)
 	return false;
 }
 
+/* --- what jobs say --- */
+
+static bool on_blame(struct actor *actor, struct actor_event *event)
+{
+	struct fleet_node *node = fleet_find(&actor->fleet, event->about.node);
+
+	if (!node)
+		return false;
+	fleet_set_blame(node, &event->blame);
+	env_news(&actor->env);
+	return false;
+}
+
 /* --- what the cluster answers --- */
 
 static bool on_applied(struct actor *actor, struct actor_event *event)
@@ -298,6 +311,7 @@ static bool (*const handlers[ACTOR_EVENTS_])(struct actor *actor, struct actor_e
 	[ACTOR_LEDGER_WRITTEN] = on_ledger_written,
 	[ACTOR_COMMITTED] = on_committed,
 	[ACTOR_TICK] = on_tick,
+	[ACTOR_BLAME] = on_blame,
 };
 
 /*
@@ -456,6 +470,24 @@ void actor_close(struct actor *actor)
 		return;
 	forget(actor);
 	free(actor);
+}
+
+/* --- what jobs say --- */
+
+void actor_blame(struct actor *actor, const char *node, const struct blame *blame)
+{
+	const struct blame nothing = { 0 };
+
+	if (actor->env.stage != STAGE_FENCED)
+		actor_queue_put(&actor->queue,
+				&(struct actor_event){ .kind = ACTOR_BLAME,
+						       .about.node = node,
+						       .blame = blame ? *blame : nothing });
+}
+
+const struct fleet_node *actor_fleet_node(const struct actor *actor, const char *node)
+{
+	return fleet_find(&actor->fleet, node);
 }
 
 /* --- reports and tests --- */

@@ -17,10 +17,12 @@
 #include "lib/base/macro.h"
 
 struct actor;
+struct blame;
 struct cluster;
 struct cluster_watcher;
 struct err;
 struct fleet;
+struct fleet_node;
 struct policy;
 struct report;
 struct store;
@@ -118,6 +120,17 @@ char *actor_let_in(const struct actor *actor, const char *node);
 const char *actor_stale(const struct actor *actor);
 
 struct actor_counts actor_counts(const struct actor *actor);
+
+/* --- what jobs say of hosts --- */
+
+/*
+ * What a job says of the host from now on, copied; NULL: nothing any more. The policy decides on it
+ * in its next step. It is kept in memory alone: whoever says it says it again after actor_failed().
+ */
+void actor_blame(struct actor *actor, const char *node, const struct blame *blame);
+
+/* The host as the policy sees it, borrowed until the loop goes on; NULL: it is not known. */
+const struct fleet_node *actor_fleet_node(const struct actor *actor, const char *node);
 
 /* --- tests with other hosts --- */
 

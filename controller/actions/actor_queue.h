@@ -13,6 +13,7 @@
 
 #include "controller/cluster/cluster.h"
 #include "lib/base/macro.h"
+#include "lib/policy/blame.h"
 
 enum actor_event_kind {
 	/* what the cluster tells whoever watches */
@@ -31,6 +32,7 @@ enum actor_event_kind {
 	/* what the controller tells */
 	ACTOR_COMMITTED,
 	ACTOR_TICK,
+	ACTOR_BLAME,
 	ACTOR_EVENTS_, /* not a kind: how many there are */
 };
 
@@ -46,6 +48,7 @@ struct actor_event {
 	enum actor_event_kind kind;
 	struct actor_about about; /* of an answer, and of ACTOR_GONE the node */
 	char *words;		  /* ACTOR_STALE: why, or NULL */
+	struct blame blame;	  /* ACTOR_BLAME */
 	struct cluster_node node; /* ACTOR_NODE; whoever handles it may take it, and zeroes it then */
 	struct cluster_answer answer; /* what it points to is the event's */
 };

@@ -252,8 +252,13 @@ bool blame_holds(const struct blame *blame, uint64_t now_us)
 	return blame_may_accuse(blame->class) && now_us < blame->until_us;
 }
 
-bool blame_fits(const struct blame *blame, const char *check, uint64_t seen_us, uint64_t now_us)
+bool blame_agrees(const struct blame *blame, const char *check, uint64_t seen_us, uint64_t now_us)
 {
 	return blame_holds(blame, now_us) && blame_shows(blame->class, check) &&
 	       seen_us + BLAME_BEFORE_US >= blame->since_us;
+}
+
+bool blame_fits(const struct blame *blame, const char *check, uint64_t seen_us, uint64_t now_us)
+{
+	return blame->reach == BLAME_TO_EVICT && blame_agrees(blame, check, seen_us, now_us);
 }

@@ -130,11 +130,20 @@ bool blame_shows(int class, const char *check);
 /* The tests that a suspect of this class gets, as words for people; NULL: none. Static. */
 const char *blame_rungs(int class);
 
+/* How far what a job says goes. */
+enum blame_reach {
+	BLAME_TO_EVICT, /* a finding that fits counts as reproduced, and where there is none it is
+			   tested */
+	BLAME_TO_TEST,	/* it is tested, and no more */
+	BLAME_TO_TELL,	/* that it would be tested is told */
+};
+
 /* What a job says of a host that was judged; zero: nothing. */
 struct blame {
 	int class;	   /* enum blame_class */
+	int reach;	   /* enum blame_reach */
 	char *job;	   /* how people call it, owned; NULL: a job without a name */
-	uint64_t since_us; /* the first of its windows began */
+	uint64_t since_us; /* the first of its windows began; not to evict: a test since then answers */
 	uint64_t until_us; /* it holds before then */
 };
 
@@ -145,4 +154,7 @@ struct blame {
 bool blame_holds(const struct blame *blame, uint64_t now_us);
 
 /* ... of what this check measured at `seen_us`? */
+bool blame_agrees(const struct blame *blame, const char *check, uint64_t seen_us, uint64_t now_us);
+
+/* ... so that it counts as reproduced? */
 bool blame_fits(const struct blame *blame, const char *check, uint64_t seen_us, uint64_t now_us);

@@ -149,6 +149,16 @@ const char *decide_evidence(struct deciding *d, const struct candidate *c)
 		finding->partner ? "; partner " : "", finding->partner ? finding->partner : "");
 }
 
+/* "; research/llm-7 is slow because of it", where a job says the same. */
+static const char *job_agrees(struct deciding *d, const struct candidate *c)
+{
+	const struct blame *blame = &c->node->blame;
+
+	return blame->job && blame_agrees(blame, c->finding->check, c->finding->seen_us, d->now_us)
+		       ? deciding_text(d, "; %s is slow because of it", blame->job)
+		       : "";
+}
+
 static void decide_cordon(struct deciding *d, const struct candidate *c)
 {
 	const struct policy *p = d->policy;
@@ -163,8 +173,8 @@ static void decide_cordon(struct deciding *d, const struct candidate *c)
 	one->evidence = decide_evidence(d, c);
 	one->sticky = fleet_repeats(c->node, d->now_us - window_us) + 1 >= p->sticky_after;
 	one->reason = deciding_text(
-		d, "%s: %s%s", c->node->name,
-		c->finding->sentence ? c->finding->sentence : c->finding->check,
+		d, "%s: %s%s%s", c->node->name,
+		c->finding->sentence ? c->finding->sentence : c->finding->check, job_agrees(d, c),
 		one->sticky ? "; cordoned too often: only a person gives it back" : "");
 	if (is_allowed(d, c, &refusal)) {
 		budget_take(&d->out->budget, c->node, true);

@@ -207,18 +207,46 @@ static bool is_due(const struct deciding *d, const struct fleet_node *node)
 	       deciding_past(d->now_us, since_us, d->policy->coverage_max_age_us);
 }
 
+/* Is something that fits bad, by its last run? */
+static bool fails_so(const struct deciding *d, const struct fleet_node *node)
+{
+	const struct finding *f;
+
+	for (f = node->findings; f; f = f->next) {
+		if (windows_bad(&f->windows, 1) > 0 &&
+		    blame_agrees(&node->blame, f->check, f->seen_us, d->now_us))
+			return true;
+	}
+	return false;
+}
+
+/* A suspect is tested once it is one, and where that fails again so soon as it counts. */
+static bool is_blame_due(const struct deciding *d, const struct fleet_node *node)
+{
+	const uint64_t tested_us = MAX(node->deep_us, node->record.tested_us);
+
+	if (node->blame.reach == BLAME_TO_EVICT)
+		return deciding_past(d->now_us, tested_us, BLAMED_AGAIN_US);
+	return tested_us < node->blame.since_us ||
+	       deciding_reached(d, tested_us,
+				fails_so(d, node) ? d->policy->jobs.retest_spacing_us
+						  : BLAMED_AGAIN_US);
+}
+
 static void decide_blamed(struct deciding *d, struct fleet_node *node)
 {
 	struct decision *one;
 
 	if (!blame_holds(&node->blame, d->now_us) || node->scratch || d->breaker->open ||
 	    !is_ours(node) || node->out || !is_idle(node) || is_quiet(d, node) ||
-	    !deciding_past(d->now_us, MAX(node->deep_us, node->record.tested_us), BLAMED_AGAIN_US))
+	    !is_blame_due(d, node))
 		return;
 	node->scratch |= HAS_TEST;
 	one = order(d, node, DECIDE_DEEP, "attribution");
 	one->reason = deciding_text(d, "%s: %s was slow because of it, and nothing was found yet",
 				    node->name, node->blame.job ? node->blame.job : "a job");
+	if (node->blame.reach == BLAME_TO_TELL)
+		one->effect = false;
 }
 
 /* ---- coverage and holds ------------------------------------------------------ */

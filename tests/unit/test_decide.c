@@ -460,6 +460,71 @@ static void a_test_that_a_job_asks_for_names_the_job(void)
 	CHECK(!find(&w, 3, DECIDE_DEEP));
 }
 
+/* A suspect: n003 is to be tested, and no more. */
+static void suspect(struct world *w, int reach)
+{
+	const struct blame found = { .class = BLAME_COMPUTE,
+				     .reach = reach,
+				     .job = (char *)(uintptr_t) "research/llm-7",
+				     .since_us = w->now_us,
+				     .until_us = w->now_us + USEC_PER_DAY };
+
+	fleet_set_blame(world_node(w, 3), &found);
+}
+
+static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct finding *finding;
+
+	world_init(&w, RULES, 20);
+	world_node(&w, 3)->deep_us = w.now_us - USEC_PER_HOUR;
+	blame(&w, 3, BLAME_COMPUTE);
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_DEEP)); /* it was tested today */
+	suspect(&w, BLAME_TO_TEST);
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_DEEP)); /* ... but not since it is suspect */
+	CHECK(find(&w, 3, DECIDE_DEEP) && find(&w, 3, DECIDE_DEEP)->effect);
+	later(&w, USEC_PER_MIN);
+	world_node(&w, 3)->deep_us = w.now_us;
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_DEEP));
+	/* What fits failed once: again, as soon as that counts. */
+	finding = note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_DEEP));
+	later(&w, w.policy.jobs.retest_spacing_us);
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_DEEP));
+	/* K of N is reached, and that alone is no cordon; with more than a suspicion it is. */
+	CHECK(finding == note(&w, 3, "gemm.rate", SEVERITY_FAIL));
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_CORDON));
+	suspect(&w, BLAME_TO_EVICT);
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_CORDON));
+	if (find(&w, 3, DECIDE_CORDON))
+		CHECK_HAS(find(&w, 3, DECIDE_CORDON)->reason,
+			  "; research/llm-7 is slow because of it");
+}
+
+static void a_test_that_is_only_told_has_no_effect(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	world_init(&w, RULES, 20);
+	suspect(&w, BLAME_TO_TELL);
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_DEEP));
+	if (find(&w, 3, DECIDE_DEEP))
+		CHECK(!find(&w, 3, DECIDE_DEEP)->effect && !find(&w, 3, DECIDE_DEEP)->refused);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_CORDON));
+}
+
 static void a_pair_is_tested_with_good_partners_and_each_with_its_own(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -552,6 +617,8 @@ static const struct test tests[] = {
 	TEST(a_slow_job_confirms_only_what_fits_what_it_says_and_when),
 	TEST(a_slow_job_confirms_a_pair_once_a_good_partner_did),
 	TEST(a_test_that_a_job_asks_for_names_the_job),
+	TEST(a_suspect_is_tested_once_and_cordoned_for_no_finding),
+	TEST(a_test_that_is_only_told_has_no_effect),
 	TEST(a_pair_is_tested_with_good_partners_and_each_with_its_own),
 	TEST(fatal_goes_first_then_the_oldest_then_by_name),
 	TEST(a_person_s_uncordon_holds_over_a_restart),

@@ -208,8 +208,10 @@ static void cluster_changes(struct books *w)
 		break;
 	}
 	set_facts(w, node);
-	fleet_set_blame(node, &(struct blame){ .class = (int)random_below(&w->random, BLAME_CLASSES),
-					       .until_us = UINT64_MAX });
+	fleet_set_blame(node,
+			&(struct blame){ .class = (int)random_below(&w->random, BLAME_CLASSES),
+					 .reach = (int)random_below(&w->random, BLAME_TO_TELL + 1),
+					 .until_us = UINT64_MAX });
 }
 
 /* Done by a person or seen on the node; what the state does not allow changes nothing. */
