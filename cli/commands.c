@@ -201,8 +201,9 @@ const struct command commands[] = {
 		  "compute, link, fabric or launch where hosts are to blame, or what of the job "
 		  "itself: seqlen, stage, gc.\n\n"
 		  "STATE is waiting (nothing analysed yet), healthy, slow (and no host to blame), "
-		  "owner informed, watched (a host was suspected in one window), suspected (in as "
-		  "many as the policy asks for) or rejected (the last trace could not be judged). "
+		  "lapsed (a host was suspected, and nothing has said so lately), owner informed, "
+		  "watched (a host was suspected in one window), suspected (in as many as the "
+		  "policy asks for) or rejected (the last trace could not be judged). "
 		  "A suspect is a host to test, not a host that is bad.",
 	  .examples = { { "assayctl jobs", "what is slow" },
 			{ "assayctl jobs -o json | jq -r '.items[].suspect // empty'",

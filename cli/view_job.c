@@ -20,7 +20,7 @@
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"
 
-enum { LABEL_COLUMNS = 12, SUSPECTS_SHOWN = 3 };
+enum { LABEL_COLUMNS = 12, SUSPECTS_SHOWN = 3, TESTS_SHOWN = 5 };
 
 /* --- what is fetched --- */
 
@@ -144,6 +144,7 @@ static const char *doubt_of(const json_t *suspect)
 static void put_suspect(const json_t *suspect, const struct page *page)
 {
 	bool suspected = job_words_is_suspected(suspect);
+	bool lapsed = json_is_true(json_object_get(suspect, "lapsed"));
 	CLEANUP(freep) char *hosts = job_words_hosts(json_object_get(suspect, "hosts"));
 	CLEANUP(freep) char *place = place_of(suspect);
 	CLEANUP(freep) char *share = job_words_range(json_object_get(suspect, "share"), 2);
@@ -154,8 +155,47 @@ static void put_suspect(const json_t *suspect, const struct page *page)
 	char *text = xasprintf("%s%s: share %s, gain %s of the step%s; %s%s", hosts, place, share,
 			       gain, hits, class, doubt_of(suspect));
 
-	put(page, suspected ? "suspect" : "slowest", text,
-	    suspected ? (int)PAINT_BAD : (int)PAINT_DIM);
+	put(page,
+	    lapsed	? "lapsed"
+	    : suspected ? "suspect"
+			: "slowest",
+	    text, suspected && !lapsed ? (int)PAINT_BAD : (int)PAINT_DIM);
+}
+
+/* "gpu-17: all of the host, ordered 3m ago: it failed again". New memory. */
+static char *test_words(const json_t *test, const struct page *page)
+{
+	CLEANUP(freep) char *node = text_at(test, "node");
+	CLEANUP(freep) char *check = text_at(test, "check");
+	CLEANUP(freep) char *result = text_at(test, "result");
+	CLEANUP(freep) char *ordered = age_of_stamp(raw_at(test, "ordered"), page->now_us);
+
+	return xasprintf("%s: %s, ordered %s: %s", node,
+			 *raw_at(test, "check") ? check : "all of the host", ordered,
+			 *raw_at(test, "result") ? result : "under way");
+}
+
+/* What was tested of the suspects since they are suspects, the last ones. */
+static void put_tests(const json_t *suspects, const struct page *page)
+{
+	size_t n, i, j;
+
+	for (i = 0; i < MIN(json_array_size(suspects), (size_t)SUSPECTS_SHOWN); i++) {
+		const json_t *tests = json_object_get(json_array_get(suspects, i), "tests");
+
+		n = json_array_size(tests);
+		for (j = n - MIN(n, (size_t)TESTS_SHOWN); j < n; j++) {
+			CLEANUP(freep) char *words = test_words(json_array_get(tests, j), page);
+
+			put(page, "tests", words, TABLE_NONE);
+		}
+	}
+}
+
+/* ... and is so still. */
+static bool is_suspect(const json_t *suspect)
+{
+	return job_words_is_suspected(suspect) && !json_is_true(json_object_get(suspect, "lapsed"));
 }
 
 static void put_suspects(const json_t *suspects, const struct page *page)
@@ -164,7 +204,7 @@ static void put_suspects(const json_t *suspects, const struct page *page)
 	bool any_suspected = false;
 
 	for (i = 0; i < n; i++)
-		any_suspected |= job_words_is_suspected(json_array_get(suspects, i));
+		any_suspected |= is_suspect(json_array_get(suspects, i));
 	if (!any_suspected)
 		put(page, "suspect", "nobody", PAINT_DIM);
 	for (i = 0; i < n; i++)
@@ -285,6 +325,7 @@ void view_job_show(const json_t *job, struct page *page)
 
 	heat_show(json_object_get(job, "heat"), suspects, page);
 	put_suspects(suspects, page);
+	put_tests(suspects, page);
 	put_cause(job, page);
 	put_decision(job, page);
 	put_counts(job, page);

@@ -485,9 +485,9 @@ void actor_blame(struct actor *actor, const char *node, const struct blame *blam
 						       .blame = blame ? *blame : nothing });
 }
 
-const struct fleet_node *actor_fleet_node(const struct actor *actor, const char *node)
+const struct fleet *actor_fleet(const struct actor *actor)
 {
-	return fleet_find(&actor->fleet, node);
+	return &actor->fleet;
 }
 
 /* --- reports and tests --- */

@@ -22,7 +22,6 @@ struct cluster;
 struct cluster_watcher;
 struct err;
 struct fleet;
-struct fleet_node;
 struct policy;
 struct report;
 struct store;
@@ -129,8 +128,8 @@ struct actor_counts actor_counts(const struct actor *actor);
  */
 void actor_blame(struct actor *actor, const char *node, const struct blame *blame);
 
-/* The host as the policy sees it, borrowed until the loop goes on; NULL: it is not known. */
-const struct fleet_node *actor_fleet_node(const struct actor *actor, const char *node);
+/* The hosts as the policy sees them, borrowed until the loop goes on. */
+const struct fleet *actor_fleet(const struct actor *actor);
 
 /* --- tests with other hosts --- */
 

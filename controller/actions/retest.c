@@ -25,6 +25,8 @@
 
 #define ORDER_PREFIX "test-"
 
+const char *const retest_words[] = { "it passed", "it failed again", "it brought nothing" };
+
 static char *order_id_of(const struct action *test)
 {
 	return xasprintf(ORDER_PREFIX "%" PRId64, test->id);
@@ -204,8 +206,8 @@ static void count(const struct actor_env *env, struct action *test, struct fleet
 
 void retest_answered(const struct actor_env *env, struct action *test, int outcome, bool deep)
 {
-	static const char *const words[] = { "it passed", "it failed again", "it brought nothing" };
 	struct fleet_node *node = fleet_find(env->fleet, test->node);
+	const char *words = retest_words[outcome];
 	const struct fleet_test result = {
 		.outcome = outcome,
 		.finding = node && test->check ? fleet_finding(node, test->check, test->subject)
@@ -219,11 +221,10 @@ void retest_answered(const struct actor_env *env, struct action *test, int outco
 	env->counts->tests_answered += outcome != TEST_NOTHING;
 	env->counts->tests_lost += outcome == TEST_NOTHING;
 	if (node && (result.finding || !test->check))
-		count(env, test, node, &result, words[outcome]);
+		count(env, test, node, &result, words);
 	else if (node)
 		node->record.ordered_us = 0;
-	action_end(env, test, outcome == TEST_NOTHING ? ACTION_FAILED : ACTION_DONE, 200,
-		   words[outcome]);
+	action_end(env, test, outcome == TEST_NOTHING ? ACTION_FAILED : ACTION_DONE, 200, words);
 	out_of_band_look(env, test->host);
 }
 

@@ -15,6 +15,9 @@ struct actor_env;
 struct node_view;
 struct report;
 
+/* What its row says of a test that is over, by enum test_outcome. */
+extern const char *const retest_words[];
+
 /* actor_order(), actor_wants_others(), actor_tested_with_others() */
 json_t *retest_order(const struct actor_env *env, const char *node);
 bool retest_wants_others(const struct actor_env *env, struct actor_wanted *ret);

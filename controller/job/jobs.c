@@ -9,8 +9,10 @@
 #include "controller/actions/remediation.h"
 #include "controller/controller.h"
 #include "controller/job/analysis.h"
+#include "controller/job/job_judging.h"
+#include "controller/job/job_live.h"
 #include "controller/job/job_pods.h"
-#include "controller/job/job_view.h"
+#include "controller/job/job_suspects.h"
 #include "controller/job/placing.h"
 #include "controller/job/summary.h"
 #include "controller/job/trace_files.h"
@@ -45,6 +47,7 @@ struct jobs {
 	struct trace_files files;
 	struct analysis *analysis;
 	struct job_pods *pods;
+	struct job_live *live;
 	struct jobs_counts counts;
 	/* Of the window that is being analysed, or was last. */
 	int64_t window, job, run;
@@ -304,57 +307,6 @@ int jobs_take(struct service *s, const struct jobs_window *w, struct jobs_queued
 
 /* --- what is found --- */
 
-struct views {
-	struct job_window windows[JOB_VIEW_WINDOWS];
-	json_t *summaries[JOB_VIEW_WINDOWS];
-	size_t n;
-};
-
-static void views_release(struct views *v)
-{
-	size_t i;
-
-	for (i = 0; i < v->n; i++)
-		json_decref(v->summaries[i]);
-}
-
-static void add_window(void *context, const struct store_trace_window *w)
-{
-	struct views *v = context;
-	json_t *summary = w->summary ? json_loads(w->summary, 0, NULL) : NULL;
-
-	if (v->n == JOB_VIEW_WINDOWS || !summary) {
-		json_decref(summary);
-		return;
-	}
-	v->summaries[v->n] = summary;
-	v->windows[v->n++] = (struct job_window){ .summary = summary,
-						  .id = w->id,
-						  .run = w->run,
-						  .from_us = w->from_us,
-						  .until_us = w->until_us,
-						  .received_us = w->received_us };
-}
-
-/* What its windows come to, with that which has just ended. */
-static int show(struct jobs *j, int64_t job, bool rejected, struct err *err)
-{
-	CLEANUP(views_release) struct views views = { .n = 0 };
-	CLEANUP(json_freep) json_t *view = NULL;
-	CLEANUP(freep) char *text = NULL;
-	uint64_t n[WINDOW_STATES];
-	int r = store_analysed_windows(j->s->store, job, JOB_VIEW_WINDOWS, add_window, &views, err);
-
-	if (r == 0)
-		r = store_count_trace_windows(j->s->store, job, n, err);
-	if (r < 0)
-		return r;
-	view = job_view(views.windows, views.n, rejected, &j->s->rules.policy.jobs);
-	(void)json_object_set_new(view, "windows", json_integer((json_int_t)n[WINDOW_ANALYSED]));
-	text = json_line(view);
-	return store_show_job(j->s->store, job, text, err);
-}
-
 /* The window under way ends so, with the next commit. */
 static void end(struct jobs *j, enum window_state state, const char *reason, const char *summary)
 {
@@ -365,7 +317,7 @@ static void end(struct jobs *j, enum window_state state, const char *reason, con
 	int r = store_end_window(j->s->store, &row, &err);
 
 	if (r == 0)
-		r = show(j, j->job, state == WINDOW_REJECTED, &err);
+		r = job_live_show(j->live, j->job, state == WINDOW_REJECTED, &err);
 	if (r < 0) {
 		service_failed(j->s, &err);
 		return;
@@ -423,6 +375,7 @@ static void found(struct jobs *j, json_t *summary)
 		try_again(j, err.msg);
 		return;
 	}
+	job_judging_note_boots(&j->s->hosts, summary);
 	whole = json_line(summary);
 	if (trace_files_keep(&j->files, j->window, j->job, whole, &err) < 0) {
 		try_again(j, err.msg);
@@ -608,6 +561,7 @@ static void on_committed(struct service *s)
 	if (j->sweeping)
 		trace_files_sweep(&j->files, wanted_by, j);
 	j->sweeping = false;
+	job_live_committed(j->live);
 	look(j);
 }
 
@@ -622,6 +576,7 @@ static void on_failed(struct service *s)
 		j->under_way = false;
 	j->ended = false;
 	j->looking = true;
+	job_live_failed(j->live);
 }
 
 /* Some that is old goes, and more the next time when there was some. */
@@ -675,6 +630,7 @@ static int open_jobs(struct service *s, struct err *err)
 	}
 	j->analysis = analysis_new(s->loop, on_analysis, j);
 	j->pods = job_pods_new(on_pods, j);
+	j->live = job_live_new(s);
 	j->looking = true;
 	trace_files_sweep(&j->files, wanted_by, j);
 	s->jobs = j;
@@ -689,6 +645,7 @@ static void close_jobs(struct service *s)
 		return;
 	analysis_free(j->analysis);
 	job_pods_free(j->pods);
+	job_live_free(j->live);
 	trace_files_release(&j->files);
 	free(j);
 }
@@ -739,7 +696,7 @@ static int add_heat(struct service *s, int64_t id, json_t *job, struct err *err)
 	CLEANUP(freep) char *text = NULL;
 	int64_t window = -1;
 	json_t *heat;
-	int r = store_analysed_windows(s->store, id, JOB_VIEW_WINDOWS, take_first, &window, err);
+	int r = store_analysed_windows(s->store, id, JOB_SUSPECTS_WINDOWS, take_first, &window, err);
 
 	if (r < 0)
 		return r;

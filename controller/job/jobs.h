@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The service's part of jobs: traces come in, one at a time is analysed in a child process
- * (analysis.h), and what is found is kept with the job (job_view.h). Every step is in the store
+ * (analysis.h), and what is found is kept with the job (job_live.h). Every step is in the store
  * before what follows from it: a controller that is killed goes on with the windows that are
  * queued, and each ends analysed, rejected or failed, with the reason.
  */

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # controller/job: traces of jobs, their analysis, and what it comes to. Included by Makefile.am.
-libcontroller_a_SOURCES += controller/job/analysis.c controller/job/analysis.h controller/job/job_pods.c \
-	controller/job/job_pods.h controller/job/job_view.c \
-	controller/job/job_view.h controller/job/jobs.c controller/job/jobs.h controller/job/placement.c controller/job/placement.h \
+libcontroller_a_SOURCES += controller/job/analysis.c controller/job/analysis.h controller/job/job_facts.c \
+	controller/job/job_facts.h controller/job/job_judging.c controller/job/job_judging.h controller/job/job_live.c \
+	controller/job/job_live.h controller/job/job_pods.c controller/job/job_pods.h controller/job/job_suspects.c \
+	controller/job/job_suspects.h controller/job/job_view.c controller/job/job_view.h \
+	controller/job/jobs.c controller/job/jobs.h controller/job/placement.c controller/job/placement.h \
 	controller/job/placing.c controller/job/placing.h controller/job/summary.c \
 	controller/job/summary.h controller/job/trace_files.c controller/job/trace_files.h

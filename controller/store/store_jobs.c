@@ -112,6 +112,8 @@ static json_t *brief_of_job(const void *row, uint64_t now_us)
 
 	(void)json_object_del(item, "suspects");
 	(void)json_object_del(item, "decision");
+	(void)json_object_del(item, "investigations");
+	(void)json_object_del(item, "strangers");
 	(void)json_object_del(item, "sentence");
 	return item;
 }
@@ -130,6 +132,29 @@ int store_jobs(struct store *s, const char *name, const struct store_range *rang
 	else
 		db_each(&b, jobs, listing_row, &list, .after = after, .limit = range->limit + 1);
 	return listing_end(&list, &b, ret);
+}
+
+struct each_job {
+	void (*each)(void *context, int64_t job);
+	void *context;
+};
+
+static int take_id(void *context, const void *p)
+{
+	const struct each_job *to = context;
+
+	to->each(to->context, ((const struct db_jobs_with_suspects_row *)p)->id);
+	return 0;
+}
+
+int store_jobs_with_suspects(struct store *s, void (*each)(void *context, int64_t job),
+			     void *context, struct err *err)
+{
+	struct each_job to = { each, context };
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, jobs_with_suspects, take_id, &to);
+	return db_end(&b);
 }
 
 static int take_blaming(void *context, const void *p)

@@ -62,6 +62,10 @@ int store_jobs_now(struct store *s, size_t n, json_t **ret_states, json_t **ret_
 /* One of them, new reference. -ENOENT. */
 int store_job(struct store *s, int64_t id, json_t **ret_job, struct err *err);
 
+/* Called with each that is shown with suspects. */
+int store_jobs_with_suspects(struct store *s, void (*each)(void *context, int64_t job),
+			     void *context, struct err *err);
+
 /*
  * The newest of the jobs that blame the host, at most STORE_BLAMING_MAX, heard of lately first, as
  * `why` shows them: {job, id, run, last} and of the suspect {class, share, hits, of, windows,

@@ -153,6 +153,16 @@ int store_placements(struct store *s, const char *job, const int64_t ranks[stati
 	return db_end(&b);
 }
 
+int store_placement_present(struct store *s, const char *node, uint64_t now_us, bool *ret,
+			    struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+
+	*ret = db_any(&b, placement_present, .node = node,
+		      .since_us = now_us - MIN(now_us, STORE_PLACEMENT_BELIEVED_US));
+	return db_end(&b);
+}
+
 int store_thin_placements(struct store *s, uint64_t before_us, struct err *err)
 {
 	struct db_batch b = store_write(s, err);

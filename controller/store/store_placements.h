@@ -59,5 +59,9 @@ int store_placements(struct store *s, const char *job, const int64_t ranks[stati
 		     void (*each)(void *context, const struct store_placement *placement),
 		     void *context, struct err *err);
 
+/* Has the host ranks of any job now, as far as it is believed? */
+int store_placement_present(struct store *s, const char *node, uint64_t now_us, bool *ret,
+			    struct err *err);
+
 /* Drop some that ended before, and what hosts had that were not heard of since. */
 int store_thin_placements(struct store *s, uint64_t before_us, struct err *err);

@@ -354,6 +354,50 @@ void fleet_set_env(struct fleet *f, struct fleet_node *node, const json_t *env)
 		free(texts[--n]);
 }
 
+/* How many hosts of the SKU have each setting, by its number. New memory. */
+static size_t *count_settings(const struct fleet *f, int sku)
+{
+	size_t *counts = xcalloc(MAX(f->settings.n, (size_t)1), sizeof(*counts)), i, j;
+
+	for (i = 0; i < f->n; i++) {
+		const struct fleet_node *node = f->nodes[i];
+
+		for (j = 0; node->sku == sku && j < node->n_settings; j++)
+			counts[node->settings[j]]++;
+	}
+	return counts;
+}
+
+/* Has more than half of them another value of this setting's key? */
+static bool is_outvoted(const struct fleet *f, const size_t *counts, int setting)
+{
+	const char *text = names_text(&f->settings, setting);
+	const size_t key = strcspn(text, "=") + 1;
+	size_t hosts = 0, most = 0, i;
+
+	for (i = 0; i < f->settings.n; i++) {
+		if (counts[i] == 0 || strncmp(names_text(&f->settings, (int)i), text, key) != 0)
+			continue;
+		hosts += counts[i];
+		most = MAX(most, counts[i]);
+	}
+	return hosts >= FLEET_ALIKE_MIN && 2 * most > hosts && 2 * counts[setting] <= hosts;
+}
+
+bool fleet_differs(const struct fleet *f, const struct fleet_node *node)
+{
+	CLEANUP(freep) size_t *counts = NULL;
+	bool differs = false;
+	size_t i;
+
+	if (node->sku == NAME_NONE)
+		return false;
+	counts = count_settings(f, node->sku);
+	for (i = 0; !differs && i < node->n_settings; i++)
+		differs = is_outvoted(f, counts, node->settings[i]);
+	return differs;
+}
+
 static int finding_order(const struct finding *finding, const char *check, const char *subject)
 {
 	int order = strcmp(finding->check, check);

@@ -37,6 +37,7 @@ enum {
 	FLEET_JOBS_MAX = 64,	  /* of one node */
 	FLEET_PARTS_MAX = 64,	  /* of one node */
 	FLEET_SETTINGS_MAX = 64,  /* of one node */
+	FLEET_ALIKE_MIN = 3,	  /* hosts that make a majority */
 	PART_CORDONS_MAX = 16,	  /* stamps remembered of one part */
 };
 
@@ -202,6 +203,12 @@ void fleet_set_settings(struct fleet *f, struct fleet_node *node, const char *co
 
 /* The same from an object of texts as reports have it; what names the machine is left out. */
 void fleet_set_env(struct fleet *f, struct fleet_node *node, const json_t *env);
+
+/*
+ * Is one of its settings another one than more than half of the hosts of its SKU have, of those
+ * that have the key, at least FLEET_ALIKE_MIN? O(hosts of the SKU).
+ */
+bool fleet_differs(const struct fleet *f, const struct fleet_node *node);
 
 /*
  * The serials of its GPUs and NICs, at most FLEET_PARTS_MAX. A part that comes

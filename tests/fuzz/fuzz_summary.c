@@ -61,9 +61,14 @@ static void check_view(const json_t *summary)
 		  .run = 1,
 		  .received_us = 2 * USEC_PER_HOUR - jobs.apart_us },
 	};
-	CLEANUP(json_freep)
-	json_t *view = job_view(windows, ARRAY_SIZE(windows), false, &jobs);
-	const size_t n = json_array_size(json_object_get(view, "suspects"));
+	CLEANUP(job_suspects_release) struct job_suspects suspects;
+	const struct job_view_input input = { windows, ARRAY_SIZE(windows), false, &suspects, NULL };
+	CLEANUP(json_freep) json_t *view = NULL;
+	size_t n;
+
+	job_suspects_read(windows, ARRAY_SIZE(windows), &jobs, windows[0].received_us, &suspects);
+	view = job_view(&input);
+	n = json_array_size(json_object_get(view, "suspects"));
 
 	FUZZ_CHECK(n == 0 || json_is_string(json_object_get(summary, "suspect")));
 	FUZZ_CHECK(n > 0 || !streq(text_of(view, "state"), "suspected"));

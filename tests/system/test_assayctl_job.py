@@ -119,6 +119,19 @@ def test_a_job_is_its_heat_map_then_suspect_cause_decision_and_windows(ctl, stub
     assert stub.asked == ["/v1/jobs?name=research%2Fllm-7&limit=1000", "/v1/jobs/j12"], "a name has slashes, so paths carry ids"
 
 
+def test_the_tests_of_a_suspect_have_a_line_each_and_one_that_lapsed_is_none(ctl, stub):
+    tests = [{"node": "gpu-17", "action": "7", "check": None, "ordered": "2026-01-02T03:04:05.000Z", "done": "2026-01-02T03:05:05.000Z",
+              "result": "it failed again"},
+             {"node": "gpu-17", "action": "8", "check": "gemm.rate", "ordered": "2026-01-02T03:14:05.000Z", "done": None, "result": None}]
+    serve(stub, job(), j12=detail(suspects=[suspect(tests=tests, lapsed=False)]))
+    lines = lines_of(ctl("job", "research/llm-7").stdout)
+    assert [re.sub(r"ordered .* ago", "ordered", t) for t in lines["tests"]] == [
+        "gpu-17: all of the host, ordered: it failed again", "gpu-17: gemm.rate, ordered: under way"]
+    serve(stub, job(), j12=detail(suspects=[suspect(lapsed=True)]))
+    lines = lines_of(ctl("job", "research/llm-7").stdout)
+    assert lines["suspect"] == ["nobody"] and lines["lapsed"][0].startswith("gpu-17")
+
+
 def test_the_jobs_own_doing_blames_no_host(ctl, stub):
     serve(stub, own_doing(), j13=detail(**{**own_doing(), "windows": {}}, suspects=[], heat=heat(slow=((0, 0, 1.31), (1, 0, 1.5))), latest=[],
                                         sentence="forward/backward r = 0.99; no host explains more than 0.05",

@@ -43,11 +43,21 @@ static const char *text_of(const json_t *view, const char *key)
 	return json_string_value(json_object_get(view, key));
 }
 
-static json_t *view_of(const struct job_window *windows, size_t n, bool rejected)
+/* As it is `later_us` after the newest window came. */
+static json_t *view_later(const struct job_window *windows, size_t n, bool rejected,
+			  uint64_t later_us)
 {
 	const struct policy_jobs jobs = policy_jobs_init();
+	CLEANUP(job_suspects_release) struct job_suspects suspects;
 
-	return job_view(windows, n, rejected, &jobs);
+	job_suspects_read(windows, n, &jobs, n > 0 ? windows[0].received_us + later_us : HOUR_US,
+			  &suspects);
+	return job_view(&(struct job_view_input){ windows, n, rejected, &suspects, NULL });
+}
+
+static json_t *view_of(const struct job_window *windows, size_t n, bool rejected)
+{
+	return view_later(windows, n, rejected, 0);
 }
 
 static void check(struct job_window *windows, size_t n, const char *state, const char *action)
@@ -79,6 +89,10 @@ static void one_window_says_what_it_can(void)
 	w = window_of("job", 1.09, NULL, HOUR_US);
 	check(&w, 1, "slow", "watch");
 	w = window_of("unclear", 1.5, NULL, HOUR_US);
+	check(&w, 1, "owner informed", "owner");
+	w = window_of("unclear", 1.1, NULL, HOUR_US);
+	check(&w, 1, "owner informed", "owner");
+	w = window_of("unclear", 1.09, NULL, HOUR_US);
 	check(&w, 1, "slow", "watch");
 	w = window_of("compute", 1.1, "gpu-1", HOUR_US);
 	check(&w, 1, "watched", "watch");
@@ -228,6 +242,25 @@ static void a_window_that_contradicts_itself_blames_nobody(void)
 	check(&window, 1, "slow", "watch");
 }
 
+/* Nobody said it again for longer than `fresh`: the same windows, and no suspect any more. */
+static void a_suspicion_lapses_with_time_alone(void)
+{
+	const uint64_t fresh_us = policy_jobs_init().fresh_us - MIN_US; /* since the last step */
+	struct job_window windows[2] = { window_of("compute", 1.1, "a", 70 * MIN_US),
+					 window_of("compute", 1.1, "a", 60 * MIN_US) };
+	CLEANUP(json_freep) json_t *fresh = view_later(windows, 2, false, fresh_us);
+	CLEANUP(json_freep) json_t *lapsed = view_later(windows, 2, false, fresh_us + 1);
+
+	CHECK_STR(text_of(fresh, "state"), "suspected");
+	CHECK(json_is_false(json_object_get(suspect_of(fresh, 0), "lapsed")));
+	CHECK_STR(text_of(lapsed, "state"), "lapsed");
+	CHECK_STR(text_of(json_object_get(lapsed, "decision"), "action"), "watch");
+	CHECK(json_is_null(json_object_get(lapsed, "suspect")));
+	CHECK(json_is_true(json_object_get(suspect_of(lapsed, 0), "lapsed")));
+	CHECK_HAS(text_of(suspect_of(lapsed, 0), "reason"), "jobs.windows.fresh");
+	release(windows, 2);
+}
+
 static const struct test tests[] = {
 	TEST(without_a_window_it_waits_and_a_rejected_one_is_said),
 	TEST(one_window_says_what_it_can),
@@ -241,6 +274,7 @@ static const struct test tests[] = {
 	TEST(a_job_that_slows_itself_has_no_suspects),
 	TEST(a_window_that_is_too_short_blames_nobody),
 	TEST(a_window_that_contradicts_itself_blames_nobody),
+	TEST(a_suspicion_lapses_with_time_alone),
 };
 
 int main(void)

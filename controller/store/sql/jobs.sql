@@ -65,6 +65,10 @@ SELECT coalesce(json_extract(shown, '$.state'), 'waiting'), count(*) FROM jobs G
 SELECT name, json_extract(shown, '$.slowdown') AS slowdown FROM jobs
  WHERE json_type(shown, '$.slowdown') IN ('real', 'integer') ORDER BY slowdown DESC LIMIT :limit;
 
+-- jobs_with_suspects: read jobs
+-- out: id int
+SELECT id FROM jobs WHERE json_array_length(shown, '$.suspects') > 0;
+
 -- jobs_that_blame: read jobs
 -- Whose suspects this host is among, by what is shown of them; heard of lately first.
 -- in: host text, limit uint
@@ -72,6 +76,7 @@ SELECT name, json_extract(shown, '$.slowdown') AS slowdown FROM jobs
 SELECT j.id, j.name, j.last_us, json_extract(j.shown, '$.run') AS run, s.value AS suspect
  FROM jobs j, json_each(j.shown, '$.suspects') s
  WHERE EXISTS (SELECT 1 FROM json_each(s.value, '$.hosts') h WHERE h.value = :host)
+ AND coalesce(json_extract(s.value, '$.lapsed'), 0) = 0
  ORDER BY j.last_us DESC, j.id DESC LIMIT :limit;
 
 -- part WINDOW

@@ -53,6 +53,13 @@ SELECT p.rank, p.run, p.node, p.source, p.from_us, p.until_us, coalesce(h.seen_u
  FROM placements p LEFT JOIN placement_hosts h ON h.node = p.node
  WHERE p.job = :job AND p.rank BETWEEN :first AND :last ORDER BY p.rank, p.id DESC LIMIT :limit;
 
+-- placement_present: find placement
+-- Of a host that was heard of since then.
+-- in: node text, since_us uint
+-- out: one int
+SELECT 1 FROM placements p JOIN placement_hosts h ON h.node = p.node
+ WHERE p.node = :node AND p.until_us IS NULL AND h.seen_us >= :since_us LIMIT 1;
+
 -- placements_drop: drop what is old
 -- in: before_us uint
 DELETE FROM placements WHERE id IN (SELECT id FROM placements WHERE until_us < :before_us LIMIT 4096);

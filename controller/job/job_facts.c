@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/job/job_facts.h"
+
+#include "controller/actions/retest.h"
+#include "controller/store/store_actions.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+#include "lib/judge/verdict.h"
+
+/* --- tests --- */
+
+/* One that was ordered. */
+struct test_row {
+	const char *check; /* NULL: all of the host */
+	const char *result;
+	uint64_t ordered_us, done_us; /* 0: under way */
+	bool failed, passed;
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static uint64_t time_of(const json_t *object, const char *key)
+{
+	const char *stamp = text_of(object, key);
+	uint64_t us = 0;
+
+	return stamp && clock_parse_stamp(stamp, &us) == 0 ? us : 0;
+}
+
+/* False: it is no test, or one that was only thought of. */
+static bool read_test(const json_t *action, struct test_row *ret)
+{
+	const char *state = text_of(action, "state");
+	const bool done = streq(state, action_state_names[ACTION_DONE]);
+
+	if (!streq(text_of(action, "action"), action_kind_names[ACT_RETEST]) ||
+	    streq(state, action_state_names[ACTION_DRY_RUN]) ||
+	    streq(state, action_state_names[ACTION_REFUSED]))
+		return false;
+	*ret = (struct test_row){ .check = text_of(json_object_get(action, "evidence"), "check"),
+				  .result = text_of(action, "result"),
+				  .ordered_us = time_of(action, "at"),
+				  .done_us = time_of(action, "done") };
+	ret->failed = done && streq(ret->result, retest_words[TEST_FAILED]);
+	ret->passed = done && streq(ret->result, retest_words[TEST_PASSED]);
+	return true;
+}
+
+json_t *job_facts_tests(const char *name, const json_t *actions, uint64_t since_us)
+{
+	json_t *tests = json_array();
+	size_t i;
+
+	for (i = json_array_size(actions); i-- > 0;) {
+		const json_t *action = json_array_get(actions, i);
+		const json_t *done = json_object_get(action, "done");
+		struct test_row test;
+
+		if (!read_test(action, &test) || test.ordered_us < since_us)
+			continue;
+		(void)json_array_append_new(
+			tests, json_pack("{s:s, s:O, s:s?, s:O, s:O, s:s?}", "node", name, "action",
+					 json_object_get(action, "id"), "check", test.check,
+					 "ordered", json_object_get(action, "at"), "done", done,
+					 "result", test.done_us ? test.result : NULL));
+	}
+	return tests;
+}
+
+/* --- what failed --- */
+
+/* The worst that a check found, and since when any of it is there. */
+struct found_check {
+	const struct finding *worst;
+	uint64_t since_us, seen_us;
+};
+
+/* `first` is the first of its findings. */
+static struct found_check look_for(const struct finding *first)
+{
+	struct found_check ret = { first, first->since_us, first->seen_us };
+	const struct finding *f;
+
+	for (f = first->next; f; f = f->next) {
+		if (!streq(f->check, first->check))
+			continue;
+		if (f->severity > ret.worst->severity)
+			ret.worst = f;
+		ret.since_us = MIN(ret.since_us, f->since_us);
+		ret.seen_us = MAX(ret.seen_us, f->seen_us);
+	}
+	return ret;
+}
+
+static bool is_listed(const struct job_facts *facts, const char *check)
+{
+	size_t i;
+
+	for (i = 0; i < facts->host.n_failures; i++) {
+		if (streq(facts->failures[i].check, check))
+			return true;
+	}
+	return false;
+}
+
+/* One more at the end; the oldest makes room. */
+static void add_time(uint64_t *times, size_t *n, uint64_t us)
+{
+	if (*n == JOB_JUDGE_TIMES_MAX) {
+		memmove(times, times + 1, (JOB_JUDGE_TIMES_MAX - 1) * sizeof(*times));
+		(*n)--;
+	}
+	times[(*n)++] = us;
+}
+
+/* Did the test say that the check is bad? One of the whole host does while it was. */
+static bool shows(const struct test_row *test, const struct found_check *found, const char *check)
+{
+	if (!test->failed)
+		return false;
+	return test->check ? streq(test->check, check)
+			   : found->since_us <= test->done_us && found->seen_us >= test->ordered_us;
+}
+
+/* The tests in a row that failed, up to now. */
+static void add_times(const struct job_facts_source *source, const struct found_check *found,
+		      struct job_judge_failure *f, uint64_t *times)
+{
+	size_t i;
+
+	for (i = json_array_size(source->actions); i-- > 0;) {
+		struct test_row test;
+
+		if (!read_test(json_array_get(source->actions, i), &test))
+			continue;
+		if (test.passed && (!test.check || streq(test.check, f->check))) {
+			f->n_failed = 0;
+			f->ordered_us = 0;
+		} else if (shows(&test, found, f->check)) {
+			f->ordered_us = f->ordered_us ? f->ordered_us : test.ordered_us;
+			add_time(times, &f->n_failed, test.done_us);
+		}
+	}
+}
+
+static void add_failure(const struct job_facts_source *source, const struct finding *first,
+			struct job_facts *facts)
+{
+	const struct found_check found = look_for(first);
+	const size_t place = facts->host.n_failures;
+	struct job_judge_failure *f = &facts->failures[place];
+	uint64_t *times = facts->failed_us[place];
+
+	*f = (struct job_judge_failure){ .check = first->check,
+					 .failed_us = times,
+					 .idle = true,
+					 .reference = found.worst->source != SOURCE_SELF,
+					 .partner_good = found.worst->reproduced > 0 };
+	add_times(source, &found, f, times);
+	/* What nobody ordered was seen all the same: of one that counts it asks for a test. */
+	if (f->n_failed == 0)
+		add_time(times, &f->n_failed, found.seen_us);
+	f->same_boot = source->suspected_us && f->ordered_us >= source->suspected_us
+			       ? !source->booted
+			       : source->boot_us > 0 && times[0] >= source->boot_us;
+	facts->host.n_failures++;
+}
+
+/* --- all of it --- */
+
+static void take_node(const struct job_facts_source *source, struct job_facts *facts)
+{
+	struct job_judge_host *host = &facts->host;
+	const struct finding *f;
+	size_t i;
+
+	host->idle = source->node->n_jobs == 0 && !source->busy;
+	host->differs = fleet_differs(source->fleet, source->node);
+	for (i = 0; source->node->record.ordered_us > 0 && i < BLAME_CLASSES; i++)
+		host->ladders[i] = LADDER_RUNNING;
+	for (f = source->node->findings; f; f = f->next) {
+		if (f->shared || windows_bad(&f->windows, 1) == 0)
+			continue;
+		host->fatal |= f->fatal_us > 0;
+		if (host->n_failures < JOB_JUDGE_FAILURES_MAX && !is_listed(facts, f->check))
+			add_failure(source, f, facts);
+	}
+}
+
+void job_facts_of(const char *name, const struct job_facts_source *source, struct job_facts *ret)
+{
+	*ret = (struct job_facts){ .host = { .name = name,
+					     .placed = source->placed && source->node,
+					     .booted = source->booted,
+					     .suspected_us = source->suspected_us,
+					     .failures = ret->failures } };
+	if (source->node)
+		take_node(source, ret);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/job/job_judging.h"
+
+#include <stdlib.h>
+
+#include "controller/fleet/hosts.h"
+#include "controller/job/job_facts.h"
+#include "controller/job/summary.h"
+#include "controller/store/store.h"
+#include "controller/store/store_actions.h"
+#include "controller/store/store_placements.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+
+/* --- what is kept --- */
+
+static json_t *stamp_of(uint64_t us)
+{
+	char text[CLOCK_STAMP_SIZE];
+
+	if (us == 0)
+		return json_null();
+	clock_stamp(us, text);
+	return json_string(text);
+}
+
+static uint64_t time_of(const json_t *stamp)
+{
+	const char *text = json_string_value(stamp);
+	uint64_t us = 0;
+
+	return text && clock_parse_stamp(text, &us) == 0 ? us : 0;
+}
+
+/* The suspect in a list of JSON, by name and class; or NULL. */
+static const json_t *find_shown(const struct suspicion_found *found, const json_t *suspects)
+{
+	const struct suspicion_list list = { .items = { *found }, .n = 1 };
+	size_t i;
+
+	for (i = 0; i < json_array_size(suspects); i++) {
+		const json_t *one = json_array_get(suspects, i);
+		CLEANUP(freep) char *name = summary_suspect_name(one);
+
+		if (job_suspects_find(&list, one, name))
+			return one;
+	}
+	return NULL;
+}
+
+/* What was shown of it, of the same run; or NULL. */
+static const json_t *shown_before(const struct job_judging_input *in,
+				  const struct suspicion_found *found)
+{
+	const json_t *run = json_object_get(in->before, "run");
+
+	if (in->n == 0 || json_integer_value(run) != in->windows[0].run)
+		return NULL;
+	return find_shown(found, json_object_get(in->before, "suspects"));
+}
+
+/* K of N blame it since then; 0: they do not. */
+static uint64_t suspected_since(const struct job_judging_input *in,
+				const struct suspicion_found *found)
+{
+	const uint64_t since_us = time_of(json_object_get(shown_before(in, found), "since"));
+
+	if (found->counts != BLAME_K_OF_N)
+		return 0;
+	/* A stamp has milliseconds: what is done now must not be before it. */
+	return since_us ? since_us : in->now_us - in->now_us % USEC_PER_MSEC;
+}
+
+/* --- facts --- */
+
+void job_judging_note_boots(const struct hosts *hosts, json_t *summary)
+{
+	json_t *suspects = json_object_get(summary, "suspects");
+	size_t i, j;
+
+	for (i = 0; i < json_array_size(suspects); i++) {
+		json_t *suspect = json_array_get(suspects, i), *boots = json_object();
+		const json_t *names = json_object_get(suspect, "hosts");
+
+		for (j = 0; j < json_array_size(names); j++) {
+			const char *name = json_string_value(json_array_get(names, j));
+			const struct host *host = hosts_find(hosts, name);
+
+			if (host && host->boot_id)
+				(void)json_object_set_new(boots, name, json_string(host->boot_id));
+		}
+		(void)json_object_set_new(suspect, "boots", boots);
+	}
+}
+
+/* Is it in another boot than in one of the windows that blame it? */
+static bool has_booted(const struct job_judging_input *in, const struct suspicion_found *found,
+		       const char *name, const struct host *host)
+{
+	size_t i;
+	unsigned k;
+
+	for (i = 0; host && host->boot_id && i < in->n; i++) {
+		const struct job_window *w = &in->windows[i];
+		const json_t *suspect, *boot;
+
+		for (k = 0; k < found->hits && found->ids[k] != w->id; k++)
+			;
+		if (k == found->hits)
+			continue;
+		suspect = find_shown(found, json_object_get(w->summary, "suspects"));
+		boot = json_object_get(json_object_get(suspect, "boots"), name);
+		if (boot && !streq(json_string_value(boot), host->boot_id))
+			return true;
+	}
+	return false;
+}
+
+static int read_actions(struct store *store, const char *node, json_t **ret, struct err *err)
+{
+	const struct store_range range = { NULL, JOB_FACTS_TESTS_MAX };
+	struct store_page page = { 0 };
+	int r = store_actions(store, node, &range, &page, err);
+
+	if (r < 0)
+		return r;
+	free(page.next);
+	*ret = page.items;
+	return 0;
+}
+
+static bool has_host(const struct job_judged *judged, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < judged->n_hosts; i++) {
+		if (streq(judged->hosts[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+/* One host of the suspect `place`; of a host in two suspects the first one says since when. */
+static int add_host(const struct job_judging_input *in, size_t place, const char *name,
+		    struct job_judged *ret, struct err *err)
+{
+	const struct suspicion_found *found = &in->suspects->list.items[place];
+	const struct host *host = hosts_find(in->hosts, name);
+	const uint64_t since_us = suspected_since(in, found);
+	CLEANUP(json_freep) json_t *actions = NULL;
+	CLEANUP(json_freep) json_t *tests = NULL;
+	struct job_facts_source source = { .fleet = in->fleet,
+					   .node = fleet_find(in->fleet, name),
+					   .placed = true,
+					   .booted = has_booted(in, found, name, host),
+					   .boot_us = host && host->known ? host->since_us : 0,
+					   .suspected_us = since_us };
+	int r;
+
+	if (has_host(ret, name) || !source.node)
+		return 0;
+	r = read_actions(in->store, name, &actions, err);
+	if (r == 0)
+		r = store_placement_present(in->store, name, in->now_us, &source.busy, err);
+	if (r < 0)
+		return r;
+	source.actions = actions;
+	tests = job_facts_tests(name, actions, since_us ? since_us : found->from_us);
+	(void)json_array_extend(json_object_get(ret->notes[place], "tests"), tests);
+	ret->facts = xrealloc(ret->facts, ret->n_hosts + 1, sizeof(*ret->facts));
+	ret->hosts = xrealloc(ret->hosts, ret->n_hosts + 1, sizeof(*ret->hosts));
+	ret->facts[ret->n_hosts] = xcalloc(1, sizeof(**ret->facts));
+	job_facts_of(source.node->name, &source, ret->facts[ret->n_hosts]);
+	ret->hosts[ret->n_hosts] = ret->facts[ret->n_hosts]->host;
+	ret->n_hosts++;
+	return 0;
+}
+
+static int add_suspect(const struct job_judging_input *in, size_t place, struct job_judged *ret,
+		       struct err *err)
+{
+	const struct suspicion_found *found = &in->suspects->list.items[place];
+	const json_t *begun = json_object_get(shown_before(in, found), "begun");
+	size_t i;
+	int r = 0;
+
+	ret->notes[place] = json_pack("{s:o, s:o, s:[]}", "since",
+				      stamp_of(suspected_since(in, found)), "begun",
+				      stamp_of(time_of(begun)), "tests");
+	ret->n_notes = place + 1;
+	for (i = 0; r == 0 && i < found->n_hosts; i++)
+		r = add_host(in, place, found->hosts[i], ret, err);
+	return r;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct job_judge_host *)a)->name,
+		      ((const struct job_judge_host *)b)->name);
+}
+
+/* --- how often the job was looked into --- */
+
+/* Is it when one of the suspects of now began to be tested? */
+static bool is_of_now(const struct job_judged *judged, const json_t *stamp)
+{
+	size_t i;
+
+	for (i = 0; i < judged->n_notes; i++) {
+		if (json_equal(json_object_get(judged->notes[i], "begun"), stamp))
+			return true;
+	}
+	return false;
+}
+
+/* Those that still count; returns how many of them are over. */
+static uint64_t recall_investigations(const struct job_judging_input *in, struct job_judged *ret)
+{
+	const json_t *all = json_object_get(in->before, "investigations");
+	uint64_t over = 0;
+	size_t i;
+
+	ret->investigations = json_array();
+	for (i = 0; i < json_array_size(all); i++) {
+		json_t *stamp = json_array_get(all, i);
+
+		if (time_of(stamp) + in->policy->jobs.investigations_per_us <= in->now_us)
+			continue;
+		(void)json_array_append(ret->investigations, stamp);
+		over += !is_of_now(ret, stamp);
+	}
+	return over;
+}
+
+/* Suspects that are tested from now on are one more, all of them together. */
+static void begin_investigation(const struct job_judging_input *in, struct job_judged *ret)
+{
+	json_t *now = stamp_of(in->now_us);
+	bool begun = false;
+	size_t i;
+
+	for (i = 0; i < ret->result.n; i++) {
+		const struct job_judge_item *item = &ret->result.items[i];
+		json_t *note = ret->notes[item->suspect - in->suspects->list.items];
+
+		ret->tested += item->action == BLAME_PROBE && item->effect;
+		if (item->action != BLAME_PROBE || !item->effect ||
+		    json_is_string(json_object_get(note, "begun")))
+			continue;
+		(void)json_object_set(note, "begun", now);
+		begun = true;
+	}
+	if (begun)
+		(void)json_array_append(ret->investigations, now);
+	json_decref(now);
+}
+
+/* --- all of it --- */
+
+static void judge(const struct job_judging_input *in, struct job_judged *ret)
+{
+	const json_t *newest = in->n > 0 ? in->windows[0].summary : NULL;
+	const struct job_judge_input input = {
+		.job = in->job,
+		.class = newest ? job_suspects_class(newest) : BLAME_NOTHING,
+		.slowdown = json_number_value(json_object_get(newest, "slowdown")),
+		.suspects = &in->suspects->list,
+		.hosts = ret->hosts,
+		.n_hosts = ret->n_hosts,
+		.investigations = recall_investigations(in, ret),
+		.under_way = in->under_way,
+	};
+
+	if (ret->n_hosts > 1)
+		qsort(ret->hosts, ret->n_hosts, sizeof(*ret->hosts), by_name);
+	job_judge(in->policy, &input, in->now_us, &ret->result);
+	begin_investigation(in, ret);
+}
+
+int job_judging_do(const struct job_judging_input *in, struct job_judged *ret, struct err *err)
+{
+	size_t i;
+	int r = 0;
+
+	*ret = (struct job_judged){ .n_hosts = 0 };
+	for (i = 0; r == 0 && i < in->suspects->list.n; i++)
+		r = add_suspect(in, i, ret, err);
+	if (r < 0) {
+		job_judging_release(ret);
+		return r;
+	}
+	judge(in, ret);
+	return 0;
+}
+
+void job_judging_release(struct job_judged *judged)
+{
+	size_t i;
+
+	job_judge_release(&judged->result);
+	for (i = 0; i < judged->n_notes; i++)
+		json_decref(judged->notes[i]);
+	for (i = 0; i < judged->n_hosts; i++)
+		free(judged->facts[i]);
+	free(judged->facts);
+	free(judged->hosts);
+	json_decref(judged->investigations);
+	*judged = (struct job_judged){ .n_hosts = 0 };
+}
+
+void job_judging_note(const struct job_judging_input *in, const struct job_judged *judged,
+		      json_t *view)
+{
+	json_t *suspects = json_object_get(view, "suspects");
+	size_t i;
+
+	for (i = 0; i < judged->n_notes; i++) {
+		const json_t *one = find_shown(&in->suspects->list.items[i], suspects);
+
+		(void)json_object_update((json_t *)(uintptr_t)one, judged->notes[i]);
+	}
+	(void)json_object_set(view, "investigations", judged->investigations);
+	(void)json_object_set_new(view, "strangers",
+				  json_integer((json_int_t)judged->result.strangers));
+}
+
+bool job_judging_blame(const struct job_judging_input *in, const struct job_judged *judged,
+		       const struct job_judge_item *item, struct blame *ret)
+{
+	const struct suspicion_found *suspect = item->suspect;
+	const bool told = judged->result.mode == MODE_DRY_RUN;
+	const uint64_t since_us = item->host->suspected_us;
+
+	if (item->action == BLAME_EVICT && item->effect && item->blame.class != BLAME_NOTHING) {
+		*ret = item->blame;
+	} else if (item->action == BLAME_PROBE && (item->effect || told) && !item->waits &&
+		   (suspect->class == BLAME_COMPUTE || suspect->class == BLAME_LAUNCH)) {
+		*ret = (struct blame){ .class = suspect->class,
+				       .reach = told ? BLAME_TO_TELL : BLAME_TO_TEST,
+				       .since_us = since_us ? since_us : suspect->from_us,
+				       .until_us = suspect->until_us + in->policy->jobs.fresh_us };
+	} else {
+		return false;
+	}
+	ret->job = (char *)(uintptr_t)in->job;
+	return true;
+}

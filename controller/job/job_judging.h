@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What follows for the hosts that the windows of a job blame: the facts of each (job_facts.h) are
+ * looked up and lib/policy/job_judge.h decides. Nothing is done here: what is asked for goes to
+ * the fleet as blame (lib/policy/blame.h), and policy_decide() alone tests and cordons.
+ *
+ * What must outlive the controller is kept with what is shown of the job: of each suspect since
+ * when it is one ("since") and since when it is tested ("begun"), and when the job was looked into
+ * ("investigations").
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "controller/job/job_suspects.h"
+#include "lib/base/macro.h"
+#include "lib/policy/job_judge.h"
+
+struct err;
+struct hosts;
+struct store;
+
+/* All borrowed. */
+struct job_judging_input {
+	struct store *store;
+	const struct fleet *fleet;
+	const struct hosts *hosts;   /* boots, as reports say */
+	const struct policy *policy; /* with the effective mode */
+	const char *job;
+	const struct job_window *windows; /* newest first */
+	size_t n;
+	const struct job_suspects *suspects; /* of these windows */
+	const json_t *before;		     /* what was shown of the job last */
+	uint64_t under_way;		     /* hosts that are tested for other jobs */
+	uint64_t now_us;
+};
+
+struct job_judged {
+	struct job_judge_result result;	   /* borrows from the input */
+	json_t *notes[SUSPICION_LIST_MAX]; /* of each suspect: {"since", "begun", "tests"} */
+	size_t n_notes;
+	json_t *investigations; /* stamps */
+	uint64_t tested;	/* hosts that are tested for it */
+	struct job_facts **facts;
+	struct job_judge_host *hosts;
+	size_t n_hosts;
+};
+
+/* -EIO and others: the store cannot be read; `ret` is empty then. Release it before the input. */
+int job_judging_do(const struct job_judging_input *in, struct job_judged *ret, struct err *err);
+void job_judging_release(struct job_judged *judged);
+
+/* Write what was noted into what is shown of the job from now on. */
+void job_judging_note(const struct job_judging_input *in, const struct job_judged *judged,
+		      json_t *view);
+
+/* What it says of the host of an item; false: nothing. Its job is the input's. */
+bool job_judging_blame(const struct job_judging_input *in, const struct job_judged *judged,
+		       const struct job_judge_item *item, struct blame *ret);
+
+/* The boots of the hosts of a window's suspects are noted with them: "boots": {host: boot_id}. */
+void job_judging_note_boots(const struct hosts *hosts, json_t *summary);

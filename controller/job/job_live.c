@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/job/job_live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "controller/actions/actor.h"
+#include "controller/actions/remediation.h"
+#include "controller/controller.h"
+#include "controller/job/job_judging.h"
+#include "controller/job/job_view.h"
+#include "controller/store/store.h"
+#include "controller/store/store_jobs.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/map.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/policy/fleet.h"
+
+/* A job that has suspects. */
+struct live_job {
+	int64_t id;
+	uint64_t tested; /* hosts that are tested for it */
+};
+
+/* What jobs say of a host, the hardest of it. */
+struct live_host {
+	char *name;
+	struct blame blame; /* its job is ours */
+};
+
+struct job_live {
+	struct service *s;
+	struct live_job *jobs;
+	size_t n;
+	struct map hosts; /* of struct live_host: what was found last */
+	struct map told;  /* likewise: what the actor was told */
+	bool read;	  /* the jobs of the store are among them */
+	bool found;	  /* `hosts` is news, and durable with the next commit */
+	uint64_t due_us;  /* monotonic */
+};
+
+struct job_live *job_live_new(struct service *s)
+{
+	struct job_live *live = xcalloc(1, sizeof(*live));
+
+	live->s = s;
+	return live;
+}
+
+static void host_release(void *item)
+{
+	struct live_host *host = item;
+
+	free(host->blame.job);
+}
+
+void job_live_free(struct job_live *live)
+{
+	if (!live)
+		return;
+	map_release(&live->hosts, host_release);
+	map_release(&live->told, host_release);
+	free(live->jobs);
+	free(live);
+}
+
+void job_live_failed(struct job_live *live)
+{
+	map_release(&live->hosts, host_release);
+	map_release(&live->told, host_release);
+	live->n = 0;
+	live->read = live->found = false;
+	live->due_us = 0;
+}
+
+/* --- which --- */
+
+static struct live_job *find(struct job_live *live, int64_t job)
+{
+	size_t i;
+
+	for (i = 0; i < live->n; i++) {
+		if (live->jobs[i].id == job)
+			return &live->jobs[i];
+	}
+	return NULL;
+}
+
+static struct live_job *need(struct job_live *live, int64_t job)
+{
+	struct live_job *one = find(live, job);
+
+	if (one)
+		return one;
+	live->jobs = xrealloc(live->jobs, live->n + 1, sizeof(*live->jobs));
+	live->jobs[live->n] = (struct live_job){ .id = job };
+	return &live->jobs[live->n++];
+}
+
+static void leave(struct job_live *live, int64_t job)
+{
+	struct live_job *one = find(live, job);
+
+	if (one)
+		*one = live->jobs[--live->n];
+}
+
+static void take_job(void *context, int64_t job)
+{
+	(void)need(context, job);
+}
+
+/* --- one --- */
+
+struct views {
+	struct job_window windows[JOB_SUSPECTS_WINDOWS];
+	json_t *summaries[JOB_SUSPECTS_WINDOWS];
+	size_t n;
+	struct job_suspects suspects;
+};
+
+static void views_free(struct views **views)
+{
+	size_t i;
+
+	job_suspects_release(&(*views)->suspects);
+	for (i = 0; i < (*views)->n; i++)
+		json_decref((*views)->summaries[i]);
+	free(*views);
+}
+
+static void add_window(void *context, const struct store_trace_window *w)
+{
+	struct views *v = context;
+	json_t *summary = w->summary ? json_loads(w->summary, 0, NULL) : NULL;
+
+	if (v->n == JOB_SUSPECTS_WINDOWS || !summary) {
+		json_decref(summary);
+		return;
+	}
+	v->summaries[v->n] = summary;
+	v->windows[v->n++] = (struct job_window){ .summary = summary,
+						  .id = w->id,
+						  .run = w->run,
+						  .from_us = w->from_us,
+						  .until_us = w->until_us,
+						  .received_us = w->received_us };
+}
+
+static uint64_t tested_for_others(const struct job_live *live, int64_t job)
+{
+	uint64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < live->n; i++)
+		n += live->jobs[i].id == job ? 0 : live->jobs[i].tested;
+	return n;
+}
+
+/* Is `a` more than `b`? */
+static bool is_harder(const struct blame *a, const struct blame *b)
+{
+	return b->class == BLAME_NOTHING || a->reach < b->reach ||
+	       (a->reach == b->reach && a->until_us > b->until_us);
+}
+
+static void add_blames(struct job_live *live, const struct job_judging_input *in,
+		       const struct job_judged *judged)
+{
+	size_t i;
+
+	for (i = 0; i < judged->result.n; i++) {
+		const struct job_judge_item *item = &judged->result.items[i];
+		struct live_host *host;
+		struct blame blame;
+
+		if (!job_judging_blame(in, judged, item, &blame))
+			continue;
+		host = map_need(&live->hosts, item->host->name, sizeof(*host));
+		if (!is_harder(&blame, &host->blame))
+			continue;
+		free(host->blame.job);
+		host->blame = blame;
+		host->blame.job = xstrdup(blame.job);
+	}
+}
+
+/* It is kept where it is another than before. */
+static int keep(struct job_live *live, int64_t job, const json_t *view, const json_t *before,
+		struct err *err)
+{
+	CLEANUP(freep) char *text = NULL;
+	const char *key;
+	json_t *value;
+	bool same = true;
+
+	json_object_foreach((json_t *)(uintptr_t)view, key, value)
+		same &= json_equal(value, json_object_get(before, key));
+	if (same)
+		return 0;
+	text = json_line(view);
+	service_touch(live->s);
+	return store_show_job(live->s->store, job, text, err);
+}
+
+static json_t *view_of(const struct job_judging_input *in, const struct job_judged *judged,
+		       bool rejected, uint64_t analysed)
+{
+	const struct job_view_input input = { .windows = in->windows,
+					      .n = in->n,
+					      .rejected = rejected,
+					      .suspects = in->suspects,
+					      .judged = &judged->result };
+	json_t *view = job_view(&input);
+
+	job_judging_note(in, judged, view);
+	(void)json_object_set_new(view, "windows", json_integer((json_int_t)analysed));
+	return view;
+}
+
+static int judge(struct job_live *live, int64_t job, const struct views *views, bool rejected,
+		 const json_t *before, uint64_t analysed, struct err *err)
+{
+	struct service *s = live->s;
+	const struct job_judging_input in = { .store = s->store,
+					      .fleet = actor_fleet(s->act),
+					      .hosts = &s->hosts,
+					      .policy = remediation_policy(s),
+					      .job = json_string_value(
+						      json_object_get(before, "job")),
+					      .windows = views->windows,
+					      .n = views->n,
+					      .suspects = &views->suspects,
+					      .before = before,
+					      .under_way = tested_for_others(live, job),
+					      .now_us = clock_real_us() };
+	CLEANUP(job_judging_release) struct job_judged judged = { .n_hosts = 0 };
+	CLEANUP(json_freep) json_t *view = NULL;
+	int r = job_judging_do(&in, &judged, err);
+
+	if (r < 0)
+		return r;
+	view = view_of(&in, &judged, rejected, analysed);
+	add_blames(live, &in, &judged);
+	if (views->suspects.list.n > 0)
+		need(live, job)->tested = judged.tested;
+	else
+		leave(live, job);
+	return keep(live, job, view, before, err);
+}
+
+static int show(struct job_live *live, int64_t job, const bool *rejected, struct err *err)
+{
+	CLEANUP(views_free) struct views *views = xcalloc(1, sizeof(*views));
+	CLEANUP(json_freep) json_t *before = NULL;
+	uint64_t n[WINDOW_STATES];
+	bool was;
+	int r = store_job(live->s->store, job, &before, err);
+
+	if (r == 0)
+		r = store_analysed_windows(live->s->store, job, JOB_SUSPECTS_WINDOWS, add_window,
+					   views, err);
+	if (r == 0)
+		r = store_count_trace_windows(live->s->store, job, n, err);
+	if (r < 0)
+		return r;
+	job_suspects_read(views->windows, views->n, &live->s->rules.policy.jobs, clock_real_us(),
+			  &views->suspects);
+	was = streq(json_string_value(json_object_get(before, "state")), "rejected");
+	return judge(live, job, views, rejected ? *rejected : was, before, n[WINDOW_ANALYSED], err);
+}
+
+int job_live_show(struct job_live *live, int64_t job, bool rejected, struct err *err)
+{
+	live->due_us = 0; /* what it says of hosts is told soon, beside what others say */
+	return show(live, job, &rejected, err);
+}
+
+/* --- all of them --- */
+
+static bool is_same(const struct blame *a, const struct blame *b)
+{
+	return a->class == b->class && a->reach == b->reach && a->since_us == b->since_us &&
+	       a->until_us == b->until_us && streq(a->job, b->job);
+}
+
+/* What the actor does not know yet. Hosts may have come, and come again, since they were told of. */
+static void tell_host(void *context, void *item)
+{
+	struct job_live *live = context;
+	const struct live_host *host = item;
+	const struct fleet_node *node = fleet_find(actor_fleet(live->s->act), host->name);
+	struct live_host *told = map_need(&live->told, host->name, sizeof(*told));
+
+	free(told->blame.job);
+	told->blame = host->blame;
+	told->blame.job = xstrdup(host->blame.job);
+	if (node && !is_same(&node->blame, &host->blame))
+		actor_blame(live->s->act, host->name, &host->blame);
+}
+
+struct gone {
+	struct job_live *live;
+	struct map *left; /* those that are told of still */
+};
+
+static void take_back(void *context, void *item)
+{
+	struct gone *gone = context;
+	const struct live_host *host = item;
+
+	if (map_find(&gone->live->hosts, host->name))
+		(void)map_need(gone->left, host->name, sizeof(*host));
+	else
+		actor_blame(gone->live->s->act, host->name, NULL);
+}
+
+static void tell(struct job_live *live)
+{
+	struct map left = { 0 };
+	struct gone gone = { live, &left };
+
+	map_each(&live->told, take_back, &gone);
+	map_release(&live->told, host_release);
+	live->told = left;
+	map_each(&live->hosts, tell_host, live);
+	live->found = false;
+}
+
+static int read_jobs(struct job_live *live, struct err *err)
+{
+	int r = live->read ? 0 : store_jobs_with_suspects(live->s->store, take_job, live, err);
+
+	live->read = r == 0;
+	return r;
+}
+
+/* From the last on: one that has no suspects any more leaves, and its place is the last one's. */
+static void judge_all(struct job_live *live)
+{
+	struct err err = ERR_INIT;
+	int r = read_jobs(live, &err);
+	size_t i;
+
+	map_release(&live->hosts, host_release);
+	live->hosts = (struct map){ 0 };
+	for (i = live->n; r == 0 && i-- > 0;) {
+		r = show(live, live->jobs[i].id, NULL, &err);
+		if (r == -ENOENT) {
+			leave(live, live->jobs[i].id);
+			r = 0;
+		}
+	}
+	if (r < 0) {
+		log_warning("jobs cannot be judged: %s", err.msg);
+		return;
+	}
+	live->found = true;
+}
+
+void job_live_committed(struct job_live *live)
+{
+	const uint64_t now_us = clock_mono_us();
+
+	if (live->s->closing || live->s->failing || remediation_other(live->s))
+		return;
+	if (live->found)
+		tell(live);
+	if (now_us < live->due_us)
+		return;
+	live->due_us = now_us + JOB_LIVE_EVERY_US;
+	judge_all(live);
+	if (live->found && !store_dirty(live->s->store))
+		tell(live);
+}

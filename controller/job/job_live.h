@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is shown of jobs, and what they say of hosts, as time passes: a suspicion lapses, a host
+ * boots, a test ends. The jobs that have suspects are judged again once a second; what comes of
+ * it is shown with the next commit, and only when that is durable the actor is told what they
+ * say of hosts (actor_blame()). Nothing of it is lost with the controller: it is made again of the
+ * windows and of what was shown.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "lib/base/duration.h"
+#include "lib/base/macro.h"
+
+struct err;
+struct job_live;
+struct service;
+
+/* Jobs that have suspects are judged so often. */
+#define JOB_LIVE_EVERY_US USEC_PER_SEC
+
+struct job_live *job_live_new(struct service *s);
+void job_live_free(struct job_live *live);
+
+/* A window of the job has ended, `rejected` or not: what it comes to is shown from now on. */
+int job_live_show(struct job_live *live, int64_t job, bool rejected, struct err *err);
+
+/* Nothing is uncommitted: tell the actor what is durable, and judge again what is due. */
+void job_live_committed(struct job_live *live);
+
+/* All since the last commit was taken back, and the actor begins anew. */
+void job_live_failed(struct job_live *live);

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a slow job leads to for a host, in each mode: a trace asks for a test, and only with a test that fails is a host taken out."""
+import hashlib
+import json
+import signal
+import subprocess
+import urllib.parse
+from pathlib import Path
+
+import pytest
+from fixtures_controller import controller, report, sample  # noqa: F401
+from test_placement import process
+from waiting import wait_for
+
+TOP = Path(__file__).resolve().parents[2]
+WAIT_S = 60
+ENDS = {"analysed", "rejected", "failed"}
+AGES = ((900, 700), (130, 10))  # of two windows that are apart
+JOB, SLOW, OTHER = "research/llm-7", "gpu-03", "gpu-05"
+HOSTS = [f"gpu-{i:02}" for i in range(8)]
+ADMIN, SENDER = "a" * 32, "s" * 32
+
+POLICY = """v: 1
+mode: {mode}
+budget: {{total: {{percent: 50}}, rate: {{cordons: 100, per: 10m}}}}
+retest: {{times: {times}}}
+coverage: {{max_age: 3650d}}
+jobs: {{mode: {jobs}, windows: {{fresh: {fresh}}}, retest_spacing: 1s}}
+rules: [{{name: slow, match: {{check: "gemm.*"}}, windows: {{k: 1, n: 1}}, action: retest}}]
+"""
+
+
+class Fleet:
+    """A controller, eight hosts that report, and a job on them."""
+
+    def __init__(self, controller, tmp_path, mode="enforce", jobs="enforce", times=1, fresh="30m"):
+        self.policy, config, tokens = tmp_path / "policy.yaml", tmp_path / "controller.yaml", tmp_path / "tokens.yaml"
+        self.set_policy(mode=mode, jobs=jobs, times=times, fresh=fresh)
+        config.write_text(f"v: 1\npolicy: {self.policy}\nreport-burst: 1000\n")
+        roles = {ADMIN: "role: admin", SENDER: 'role: submit, jobs: "research/*"'}
+        tokens.write_text("v: 1\ntokens:\n" + "".join(f"  - {{sha256: {hashlib.sha256(t.encode()).hexdigest()}, {r}}}\n" for t, r in roles.items()))
+        self.options = ("--config", config, "--mode", "enforce", "--tokens", tokens)
+        self.start, self.tmp_path, self.seq = controller, tmp_path, {}
+        self.c = controller(*self.options)
+        for node in HOSTS:
+            self.report(node)
+
+    def set_policy(self, **more):
+        self.policy.write_text(POLICY.format(**more))
+
+    def report(self, node, bad=False, **more):
+        self.seq[node] = self.seq.get(node, 0) + 1
+        cores = [sample(subject=f"cpu:{i}", value=35e9 if bad and i == 3 else 70e9 + i * 1e8) for i in range(8)]
+        answer = self.c.post(report(node, self.seq[node], samples=cores, **more), token=ADMIN)
+        assert answer.status == 202, answer.body
+
+    def claim(self, node, ranks, age=3600, start=1000):
+        body = {"format": "assay-processes/1", "boot_id": "b0", "processes": [process(r, age=age, start=start) for r in ranks]}
+        assert self.c.call("PUT", f"/v1/nodes/{node}/processes", json.dumps(body).encode(), token=ADMIN).status == 200
+
+    def trace(self, first_host=0, slow=SLOW):
+        out = self.tmp_path / f"trace-{first_host}-{slow}"
+        if not out.exists():
+            with open(out, "w") as file:
+                subprocess.run([TOP / "tests/fleet/job_trace.py", "--job", JOB, "--dp", "4", "--pp", "2", "--steps", "12", "--first-host",
+                                str(first_host), "--slow", f"{slow}/30"], stdout=file, check=True, timeout=60)
+        return out.read_bytes()
+
+    def ranks(self, node, trace):
+        meta = json.loads(trace.split(b"\n", 1)[0])
+        first = next(r["rank"] for r in meta["ranks"] if r["node"] == node)
+        return range(first, first + meta["tp_size"])
+
+    def send(self, trace, ages, token=ADMIN, job=JOB):
+        headers = {} if ages is None else {"Assay-First-Step-Age": str(ages[0]), "Assay-Last-Step-Age": str(ages[1])}
+        # A space at the end makes it another trace.
+        self.sent = getattr(self, "sent", 0) + 1
+        answer = self.c.call("POST", "/v1/traces?" + urllib.parse.urlencode({"job": job}), trace + b"\n" * self.sent, headers=headers, token=token)
+        assert answer.status == 202, answer.body
+
+        def ended():
+            items = self.c.get(f"/v1/jobs/{answer.json['id']}/windows", token=ADMIN).json["items"]
+            return next((w for w in items if w["id"] == answer.json["window"] and w["state"] in ENDS), None)
+        found = wait_for(ended, WAIT_S)
+        assert found and found["state"] == "analysed", found
+        return found
+
+    def suspect(self, ends=True, ages=AGES):
+        """Two windows blame SLOW, whose ranks its agent had; then the job ends, and it is idle."""
+        trace = self.trace()
+        self.claim(SLOW, self.ranks(SLOW, trace))
+        for ages in ages:
+            assert self.send(trace, ages)["suspect"] == SLOW
+        if ends:
+            self.claim(SLOW, [])
+
+    def job(self, name=JOB):
+        (listed,) = self.c.get("/v1/jobs?" + urllib.parse.urlencode({"name": name}), token=ADMIN).json["items"]
+        return self.c.get(f"/v1/jobs/{listed['id']}", token=ADMIN).json
+
+    def the_suspect(self):
+        (one,) = self.job()["suspects"]
+        return one
+
+    def orders(self, node, kind="deep"):
+        answer = self.c.get(f"/v1/nodes/{node}/orders?wait=1", token=ADMIN)
+        return [o for o in (answer.json if answer.status == 200 else []) if o["kind"] == kind]
+
+    def order(self, node):
+        found = wait_for(lambda: self.orders(node), WAIT_S)
+        assert found, self.c.log()
+        return {"id": found[0]["id"], "kind": "deep"}
+
+    def actions(self, **wanted):
+        items = self.c.get("/v1/actions", token=ADMIN).json["items"]
+        return [a for a in items if all(a[k] == v for k, v in wanted.items())]
+
+    def cordoned(self):
+        return sorted(a["node"] for a in self.actions(action="cordon", state="done"))
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("mode,jobs,rows", [("observe", "enforce", 0), ("enforce", "observe", 0), ("dry-run", "enforce", 1), ("enforce", "dry-run", 1)])
+def test_without_enforce_a_suspect_changes_nothing(controller, tmp_path, mode, jobs, rows):
+    f = Fleet(controller, tmp_path, mode, jobs)
+    f.suspect()
+    assert f.job()["state"] == "suspected" and f.job()["decision"]["action"] == "probe"
+    assert f.job()["decision"]["reason"] == f"{SLOW} would be tested with gemm, gemm-load, memory, loopback"
+    if rows:
+        (told,) = wait_for(lambda: f.actions(rule="attribution"), WAIT_S)
+        assert (told["node"], told["action"], told["state"]) == (SLOW, "retest", "dry-run") and JOB in told["reason"]
+    f.report(SLOW, bad=True, profile="full")
+    assert f.orders(SLOW) == []
+    tests = f.actions(rule="attribution")
+    assert len(tests) == rows and {a["state"] for a in tests} <= {"dry-run"}
+    assert f.cordoned() == [] and f.the_suspect()["begun"] is None
+
+
+@pytest.mark.once
+def test_a_suspect_is_tested_and_a_pass_changes_nothing(controller, tmp_path):
+    f = Fleet(controller, tmp_path)
+    f.suspect()
+    order = f.order(SLOW)
+    (test,) = f.actions(action="retest")
+    assert (test["node"], test["rule"], test["by"]) == (SLOW, "attribution", "automatic") and JOB in test["reason"]
+    said = f.job()
+    assert said["decision"]["reason"].startswith(f"{SLOW} is to be tested with gemm") and len(said["investigations"]) == 1
+    assert wait_for(lambda: [t["done"] for t in f.the_suspect()["tests"]] == [None], WAIT_S)
+    f.report(SLOW, profile="full", order=order)
+    assert wait_for(lambda: [t["result"] for t in f.the_suspect()["tests"]] == ["it passed"], WAIT_S)
+    assert f.cordoned() == [] and len(f.actions(action="retest")) == 1
+    assert f.job()["state"] == "suspected" and len(f.job()["investigations"]) == 1
+    why = f.c.get(f"/v1/nodes/{SLOW}/why", token=ADMIN).json["jobs"]
+    assert [(j["job"], j["action"]) for j in why] == [(JOB, "probe")]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_suspect_whose_test_fails_is_cordoned_and_the_job_is_named(controller, tmp_path, times):
+    f = Fleet(controller, tmp_path, times=times)
+    f.report(OTHER, bad=True, profile="full")  # of the job as well, and nobody suspects it
+    f.suspect()
+    for i in range(times):
+        order = f.order(SLOW)
+        assert f.cordoned() == []
+        f.report(SLOW, bad=True, profile="full", order=order)
+    assert wait_for(lambda: f.cordoned() == [SLOW], WAIT_S), f.job()
+    (cordon,) = f.actions(action="cordon")
+    assert f"{JOB} is slow because of it" in cordon["reason"] and "gemm.rate" in cordon["evidence"]["text"]
+    said = f.the_suspect()
+    assert said["action"] == "evict" and "gemm.rate" in said["reason"]
+    assert [t["result"] for t in said["tests"][:times]] == ["it failed again"] * times
+    assert f.cordoned() == [SLOW]
+
+
+@pytest.mark.once
+def test_a_failed_test_of_another_host_cordons_neither(controller, tmp_path):
+    f = Fleet(controller, tmp_path)
+    f.suspect()
+    order = f.order(SLOW)
+    f.report(OTHER, bad=True, profile="full")
+    f.report(SLOW, profile="full", order=order)
+    assert wait_for(lambda: [t["result"] for t in f.the_suspect()["tests"]] == ["it passed"], WAIT_S)
+    incidents = f.c.get("/v1/incidents", token=ADMIN).json["items"]
+    assert [(i["node"], i["check"]) for i in incidents] == [(OTHER, "gemm.rate")]
+    assert f.cordoned() == [] and f.actions(action="cordon") == []
+
+
+@pytest.mark.once
+def test_a_host_that_the_trace_alone_names_is_tested_and_never_cordoned_for_it(controller, tmp_path):
+    f = Fleet(controller, tmp_path, times=2)
+    trace = f.trace()
+    for ages in AGES:
+        assert f.send(trace, ages)["suspect"] == SLOW
+    f.report(SLOW, bad=True, profile="full", order=f.order(SLOW))
+    assert wait_for(lambda: [t["result"] for t in f.the_suspect()["tests"]][:1] == ["it failed again"], WAIT_S)
+    f.report(SLOW, bad=True, profile="full", order=f.order(SLOW))
+    assert wait_for(lambda: len([t for t in f.the_suspect()["tests"] if t["result"]]) == 2, WAIT_S)
+    assert f.the_suspect()["action"] != "evict" and f.cordoned() == []
+
+
+@pytest.mark.once
+def test_nobody_can_have_a_host_outside_of_his_job_tested(controller, tmp_path):
+    f = Fleet(controller, tmp_path)
+    trace = f.trace()
+    for ages in AGES:  # nobody but the sender says that the job is there
+        assert f.send(trace, ages, token=SENDER)["suspect"] is None
+    assert f.job()["suspects"] == []
+    strangers = f.trace(first_host=50, slow="gpu-53")
+    for ages in AGES:
+        assert f.send(strangers, ages, job="research/forged")["suspect"] == "gpu-53"
+    assert wait_for(lambda: f.job("research/forged")["decision"]["action"] == "watch", WAIT_S)
+    said = f.job("research/forged")
+    assert said["strangers"] == 1 and "no host of the cluster" in said["decision"]["reason"]
+    assert f.actions() == [] and f.orders(SLOW) == []
+
+
+@pytest.mark.once
+def test_a_busy_host_waits_and_one_that_booted_is_not_cordoned(controller, tmp_path):
+    f = Fleet(controller, tmp_path)
+    f.suspect(ends=False)
+    assert wait_for(lambda: "as soon as no job runs on it" in f.job()["decision"]["reason"], WAIT_S)
+    assert f.orders(SLOW) == [] and f.actions() == []
+    f.claim(SLOW, [])
+    order = f.order(SLOW)
+    f.report(SLOW, bad=True, profile="full", order=order, boot_id="b1")
+    assert wait_for(lambda: [t["result"] for t in f.the_suspect()["tests"]][:1] == ["it failed again"], WAIT_S)
+    assert f.the_suspect()["action"] == "probe" and f.cordoned() == []
+
+
+@pytest.mark.once
+def test_a_suspicion_lapses_and_survives_a_kill_until_then(controller, tmp_path):
+    f = Fleet(controller, tmp_path)
+    f.suspect()
+    since = wait_for(lambda: f.the_suspect()["since"], WAIT_S)
+    order = f.order(SLOW)
+    f.c.kill()
+    f.c = f.start(*f.options)
+    f.report(SLOW)
+    assert f.the_suspect()["since"] == since and f.job()["state"] == "suspected"
+    assert len(f.actions(action="retest")) == 1, "ordered again"
+    f.report(SLOW, profile="full", order=order)
+    f.set_policy(mode="enforce", jobs="enforce", times=1, fresh="1s")
+    f.c.process.send_signal(signal.SIGHUP)
+    assert wait_for(lambda: f.job()["state"] == "lapsed", WAIT_S)
+    said = f.job()
+    assert said["suspect"] is None and said["suspects"][0]["lapsed"] and said["decision"]["action"] == "watch"
+    assert f.c.get(f"/v1/nodes/{SLOW}/why", token=ADMIN).json["jobs"] == []
+
+
+@pytest.mark.once
+def test_what_the_next_windows_clear_is_over(controller, tmp_path):
+    f = Fleet(controller, tmp_path)
+    f.suspect(ends=False, ages=((1700, 1600), (1300, 1200)))
+    healthy = f.trace(slow="none")
+    assert f.send(healthy, (900, 800))["suspect"] is None
+    assert f.job()["state"] == "suspected" and f.job()["suspect"] == SLOW  # two of the last three
+    assert f.send(healthy, (500, 400))["suspect"] is None
+    assert f.job()["suspects"] == [] and f.job()["suspect"] is None
+    f.claim(SLOW, [])
+    assert f.orders(SLOW) == [] and f.actions() == []
