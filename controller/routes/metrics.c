@@ -115,7 +115,7 @@ static void write_windows(FILE *out, const struct metric_family *f, const struct
 
 static void write_job_states(FILE *out, const struct metric_family *f, const struct all *all)
 {
-	json_t *states = (json_t *)(uintptr_t)all->now.job_states, *n;
+	json_t *states = all->now.told_jobs.states, *n;
 	const char *state;
 
 	json_object_foreach(states, state, n)(void)
@@ -123,14 +123,29 @@ static void write_job_states(FILE *out, const struct metric_family *f, const str
 			json_integer_value(n));
 }
 
-/* Names of jobs need no escape: jobs_name_ok(). */
-static void write_job_slowdowns(FILE *out, const struct metric_family *f, const struct all *all)
+/* "research" of "research/llm-7". Names of jobs need no escape: jobs_name_ok(). */
+static void write_of_jobs(FILE *out, const struct metric_family *f, json_t *jobs)
 {
-	json_t *jobs = (json_t *)(uintptr_t)all->now.job_slowdowns, *slowdown;
+	json_t *slowdown;
 	const char *job;
 
-	json_object_foreach(jobs, job, slowdown)(void)
-		fprintf(out, "%s{job=\"%s\"} %.4f\n", f->name, job, json_number_value(slowdown));
+	json_object_foreach(jobs, job, slowdown)
+	{
+		const char *slash = strchr(job, '/');
+
+		(void)fprintf(out, "%s{namespace=\"%.*s\",job=\"%s\"} %.4f\n", f->name,
+			      slash ? (int)(slash - job) : 0, job, job, json_number_value(slowdown));
+	}
+}
+
+static void write_job_slowdowns(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	write_of_jobs(out, f, all->now.told_jobs.slowdowns);
+}
+
+static void write_job_own(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	write_of_jobs(out, f, all->now.told_jobs.own);
 }
 
 static void write_flag(FILE *out, const struct metric_family *f, const struct all *all)
@@ -219,6 +234,11 @@ static const struct metric_family families[] = {
 	  write_job_states, 0 },
 	{ "assay_job_slowdown", "gauge",
 	  "Step time beside that without stragglers, of the slowest jobs.", write_job_slowdowns, 0 },
+	{ "assay_job_own_slowdown", "gauge",
+	  "The same of those that are slow by their own doing, or nobody can tell why.",
+	  write_job_own, 0 },
+	{ "assay_suspects", "gauge", "Hosts that are suspected of slowing a job.",
+	  NOW(told_jobs.suspects) },
 	{ "assay_windows_total", "counter",
 	  "Windows of traces since the start: those that were queued, and how they ended.",
 	  write_windows, 0 },

@@ -13,6 +13,7 @@
 #include "controller/ingest/ingest_counts.h"
 #include "controller/job/jobs.h"
 #include "controller/routes/process_use.h"
+#include "controller/store/store_jobs.h"
 #include "lib/base/macro.h"
 
 enum { LEVELS = 4, STATUS_CLASSES = 6 };
@@ -34,7 +35,7 @@ struct metrics_now {
 	struct actor_counts act;
 	struct campaigns_counts campaigns;
 	struct jobs_counts jobs;
-	const json_t *job_states, *job_slowdowns; /* of store_jobs_now(); borrowed */
+	struct store_jobs_told told_jobs; /* of store_jobs_now(); borrowed */
 	struct token_review_counts token_review;
 	struct process_use process;
 };

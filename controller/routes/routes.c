@@ -76,12 +76,14 @@ static uint64_t store_bytes(const char *path)
 }
 
 enum { JOBS_TOLD = 256 }; /* the slowest: each is a series of its own */
+/* Longer ago heard of, a job may have ended: how slow it was is no news. */
+#define JOBS_TOLD_US (2 * USEC_PER_HOUR)
 
 /* New memory, or NULL: the store failed. */
 static char *make_metrics(struct service *s, struct err *err)
 {
-	CLEANUP(json_freep) json_t *job_states = NULL;
-	CLEANUP(json_freep) json_t *job_slowdowns = NULL;
+	CLEANUP(store_jobs_told_release) struct store_jobs_told told_jobs = { .suspects = 0 };
+	const uint64_t now_us = clock_real_us();
 	struct api_counts counts = api_counts(s->api);
 	struct metrics_now now = {
 		.waiting = s->n_batch,
@@ -124,10 +126,10 @@ static char *make_metrics(struct service *s, struct err *err)
 	if (store_count_verdicts(s->store, clock_real_us(), now.nodes, err) < 0 ||
 	    store_count_incidents(s->store, &now.incidents, err) < 0 ||
 	    store_size(s->store, &size, err) < 0 ||
-	    store_jobs_now(s->store, JOBS_TOLD, &job_states, &job_slowdowns, err) < 0)
+	    store_jobs_now(s->store, JOBS_TOLD, now_us - MIN(now_us, JOBS_TOLD_US), &told_jobs,
+			   err) < 0)
 		return NULL;
-	now.job_states = job_states;
-	now.job_slowdowns = job_slowdowns;
+	now.told_jobs = told_jobs;
 	now.store_used = size.used;
 	now.store_free = size.free;
 	return metrics_text(&s->counts, &now);

@@ -200,24 +200,38 @@ static int take_state(void *context, const void *p)
 static int take_slowdown(void *context, const void *p)
 {
 	const struct db_jobs_slowest_row *row = p;
+	struct store_jobs_told *told = context;
 
-	(void)json_object_set_new(context, row->name, json_real(row->slowdown));
+	(void)json_object_set_new(told->slowdowns, row->name, json_real(row->slowdown));
+	if (row->own)
+		(void)json_object_set_new(told->own, row->name, json_real(row->slowdown));
 	return 0;
 }
 
-int store_jobs_now(struct store *s, size_t n, json_t **ret_states, json_t **ret_slowdowns,
+void store_jobs_told_release(struct store_jobs_told *told)
+{
+	json_decref(told->states);
+	json_decref(told->slowdowns);
+	json_decref(told->own);
+	*told = (struct store_jobs_told){ .states = NULL };
+}
+
+int store_jobs_now(struct store *s, size_t n, uint64_t since_us, struct store_jobs_told *ret,
 		   struct err *err)
 {
-	CLEANUP(json_freep) json_t *states = json_object();
-	CLEANUP(json_freep) json_t *slowdowns = json_object();
+	CLEANUP(store_jobs_told_release)
+	struct store_jobs_told told = { json_object(), json_object(), json_object(), 0 };
+	struct db_jobs_suspects_row suspects = { 0 };
 	struct db_batch b = store_ask(s, err);
 
-	db_each(&b, jobs_by_state, take_state, states);
-	db_each(&b, jobs_slowest, take_slowdown, slowdowns, .limit = n);
+	db_each(&b, jobs_by_state, take_state, told.states);
+	db_each(&b, jobs_slowest, take_slowdown, &told, .since_us = since_us, .limit = n);
+	(void)db_one(&b, jobs_suspects, &suspects);
 	if (db_end(&b) < 0)
 		return db_end(&b);
-	*ret_states = TAKE(states);
-	*ret_slowdowns = TAKE(slowdowns);
+	told.suspects = suspects.n;
+	*ret = told;
+	told = (struct store_jobs_told){ .states = NULL };
 	return 0;
 }
 

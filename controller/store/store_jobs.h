@@ -52,12 +52,18 @@ int store_find_job(struct store *s, const char *name, int64_t *ret_id, struct er
 int store_jobs(struct store *s, const char *name, const struct store_range *range,
 	       struct store_page *ret, struct err *err);
 
-/*
- * How many jobs are in each state, and the slowdowns of the `n` slowest by their names: objects,
- * new references.
- */
-int store_jobs_now(struct store *s, size_t n, json_t **ret_states, json_t **ret_slowdowns,
+/* Of all jobs, for who counts. Objects are new references. */
+struct store_jobs_told {
+	json_t *states;	   /* how many are in each */
+	json_t *slowdowns; /* by name, of the slowest */
+	json_t *own;	   /* likewise, of those among them that slow themselves */
+	uint64_t suspects; /* hosts */
+};
+
+/* The slowest are the `n` slowest of those that were heard of since `since_us`. */
+int store_jobs_now(struct store *s, size_t n, uint64_t since_us, struct store_jobs_told *ret,
 		   struct err *err);
+void store_jobs_told_release(struct store_jobs_told *told);
 
 /* One of them, new reference. -ENOENT. */
 int store_job(struct store *s, int64_t id, json_t **ret_job, struct err *err);

@@ -125,6 +125,7 @@ def test_without_enforce_a_suspect_changes_nothing(controller, tmp_path, mode, j
     f = Fleet(controller, tmp_path, mode, jobs)
     f.suspect()
     assert f.job()["state"] == "suspected" and f.job()["decision"]["action"] == "probe"
+    assert f.c.metrics()["assay_suspects"] == 1
     assert f.job()["decision"]["reason"] == f"{SLOW} would be tested with gemm, gemm-load, memory, loopback"
     if rows:
         (told,) = wait_for(lambda: f.actions(rule="attribution"), WAIT_S)

@@ -116,7 +116,7 @@ def test_a_trace_is_analysed_and_shown_with_its_job(controller, tmp_path):
     assert files(tmp_path) == []
     metrics = c.metrics()
     assert metrics['assay_windows_total{result="analysed"}'] == 1 and metrics['assay_jobs{state="watched"}'] == 1
-    assert metrics['assay_job_slowdown{job="research/llm-7"}'] == pytest.approx(1.09)
+    assert metrics['assay_job_slowdown{namespace="research",job="research/llm-7"}'] == pytest.approx(1.09)
 
 
 def test_a_host_is_suspected_once_two_windows_apart_blame_it(controller):

@@ -140,8 +140,7 @@ static void what_is_shown_is_kept_and_counted(void)
 {
 	CLEANUP(store_closep) struct store *s = open_store("shown.db");
 	const struct store_range range = { NULL, 10 };
-	CLEANUP(json_freep) json_t *states = NULL;
-	CLEANUP(json_freep) json_t *slowdowns = NULL;
+	CLEANUP(store_jobs_told_release) struct store_jobs_told told = { .suspects = 0 };
 	CLEANUP(json_freep) json_t *job = NULL;
 	struct store_page page = { 0 };
 	const int64_t a = job_of(s, "a", NOW_US);
@@ -151,11 +150,13 @@ static void what_is_shown_is_kept_and_counted(void)
 	CHECK_EQ(store_show_job(s, a, "{\"state\":\"suspected\",\"slowdown\":1.25,\"suspects\":[1]}",
 				NULL),
 		 0);
-	CHECK_EQ(store_jobs_now(s, 8, &states, &slowdowns, NULL), 0);
-	CHECK_EQ(json_integer_value(json_object_get(states, "suspected")), 1);
-	CHECK_EQ(json_integer_value(json_object_get(states, "waiting")), 1);
-	CHECK_NEAR(json_number_value(json_object_get(slowdowns, "a")), 1.25, 1e-9);
-	CHECK(!json_object_get(slowdowns, "b"));
+	CHECK_EQ(store_jobs_now(s, 8, 0, &told, NULL), 0);
+	CHECK_EQ(json_integer_value(json_object_get(told.states, "suspected")), 1);
+	CHECK_EQ(json_integer_value(json_object_get(told.states, "waiting")), 1);
+	CHECK_NEAR(json_number_value(json_object_get(told.slowdowns, "a")), 1.25, 1e-9);
+	CHECK(!json_object_get(told.slowdowns, "b"));
+	CHECK_EQ(json_object_size(told.own), 0);
+	CHECK_EQ(told.suspects, 0);
 	CHECK_EQ(store_jobs(s, NULL, &range, &page, NULL), 0);
 	CHECK_EQ(json_array_size(page.items), 2);
 	first = json_array_get(page.items, 0);
@@ -164,6 +165,33 @@ static void what_is_shown_is_kept_and_counted(void)
 	json_decref(page.items);
 	CHECK_EQ(store_job(s, a, &job, NULL), 0);
 	CHECK_EQ(json_array_size(json_object_get(job, "suspects")), 1);
+}
+
+static void suspects_and_jobs_that_slow_themselves_are_counted(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("told.db");
+	CLEANUP(store_jobs_told_release) struct store_jobs_told told = { .suspects = 0 };
+	const int64_t a = job_of(s, "a", NOW_US), b = job_of(s, "b", NOW_US);
+	const int64_t gone = job_of(s, "old", 1);
+
+	CHECK_EQ(store_show_job(s, a,
+				"{\"state\":\"owner informed\",\"slowdown\":1.5,\"suspects\":["
+				"{\"since\":\"x\",\"hosts\":[\"h1\",\"h2\"]},"
+				"{\"since\":\"x\",\"hosts\":[\"h3\"],\"lapsed\":true},"
+				"{\"since\":null,\"hosts\":[\"h4\"]}]}",
+				NULL),
+		 0);
+	CHECK_EQ(store_show_job(
+			 s, b,
+			 "{\"slowdown\":1.2,\"suspects\":[{\"since\":\"x\",\"hosts\":[\"h2\"]}]}",
+			 NULL),
+		 0);
+	CHECK_EQ(store_show_job(s, gone, "{\"slowdown\":9}", NULL), 0);
+	CHECK_EQ(store_jobs_now(s, 8, NOW_US, &told, NULL), 0);
+	CHECK_EQ(told.suspects, 2);
+	CHECK_EQ(json_object_size(told.slowdowns), 2);
+	CHECK_EQ(json_object_size(told.own), 1);
+	CHECK_NEAR(json_number_value(json_object_get(told.own, "a")), 1.5, 1e-9);
 }
 
 static void what_is_old_goes_but_no_window_that_is_queued(void)
@@ -349,6 +377,7 @@ static const struct test tests[] = {
 	TEST(the_same_trace_is_found_again_in_its_run_alone),
 	TEST(a_job_too_many_takes_the_place_of_the_oldest),
 	TEST(what_is_shown_is_kept_and_counted),
+	TEST(suspects_and_jobs_that_slow_themselves_are_counted),
 	TEST(what_is_old_goes_but_no_window_that_is_queued),
 	TEST(a_window_in_parts_waits_for_all_of_them),
 	TEST(files_of_windows_that_nobody_wants_are_swept),

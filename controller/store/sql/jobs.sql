@@ -60,10 +60,18 @@ SELECT id, name, created_us, last_us, shown FROM jobs;
 SELECT coalesce(json_extract(shown, '$.state'), 'waiting'), count(*) FROM jobs GROUP BY 1;
 
 -- jobs_slowest: read jobs
--- in: limit uint
--- out: name text, slowdown real
-SELECT name, json_extract(shown, '$.slowdown') AS slowdown FROM jobs
- WHERE json_type(shown, '$.slowdown') IN ('real', 'integer') ORDER BY slowdown DESC LIMIT :limit;
+-- Of those that were heard of since then.
+-- in: since_us uint, limit uint
+-- out: name text, slowdown real, own int
+SELECT name, json_extract(shown, '$.slowdown') AS slowdown,
+ json_extract(shown, '$.state') = 'owner informed' FROM jobs
+ WHERE last_us >= :since_us AND json_type(shown, '$.slowdown') IN ('real', 'integer') ORDER BY slowdown DESC LIMIT :limit;
+
+-- jobs_suspects: count hosts
+-- That are suspects now, by what is shown.
+-- out: n uint
+SELECT count(DISTINCT h.value) FROM jobs j, json_each(j.shown, '$.suspects') s, json_each(s.value, '$.hosts') h
+ WHERE json_extract(s.value, '$.since') IS NOT NULL AND coalesce(json_extract(s.value, '$.lapsed'), 0) = 0;
 
 -- jobs_with_suspects: read jobs
 -- out: id int
