@@ -7,7 +7,7 @@
  *
  *	ASSAY_DISK_ROOT    a directory, as realpath gives it
  *	ASSAY_DISK_LOG     the record, an existing file outside of it
- *	ASSAY_DISK_STDOUT  the file that is standard output of the program under test
+ *	ASSAY_DISK_STDOUT  standard output of the program under test, of no child of it
  *	ASSAY_DISK_KILL    that program kills itself at its n-th operation, done but not followed
  *
  * A record is "OP N1 N2 LEN\n", LEN bytes, "\n". All processes of a run write
@@ -408,6 +408,9 @@ __attribute__((constructor)) static void begin(void)
 	    a.st_dev == b.st_dev)
 		program = getpid();
 	kill_at = kill ? strtol(kill, NULL, 10) : 0;
-	if (program)
-		stdout = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = let_go_of_stdio });
+	if (!program)
+		return;
+	/* Given by a name that is another file in each process, a child would take itself for it. */
+	(void)unsetenv("ASSAY_DISK_STDOUT");
+	stdout = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = let_go_of_stdio });
 }
