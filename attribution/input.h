@@ -17,7 +17,7 @@ struct err;
 struct input;
 
 enum {
-	INPUT_RATIO = 400,	       /* traces pack 8 to 40 times, a bomb 1000 times and more */
+	INPUT_RATIO = 100,	       /* traces pack 5 to 20 times, a bomb 1000 times and more */
 	INPUT_FREE = 64 * 1024 * 1024, /* unpacked without a question */
 };
 

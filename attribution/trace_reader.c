@@ -20,6 +20,7 @@
 enum {
 	BLOCK_SIZE = 256 * 1024, /* stays in a cache while its lines are read */
 	THREADS_MAX = 4,
+	BLANK_MAX = 16,		 /* blocks without a line that says something: 4 MiB */
 	FIRST_PIECE = 64 * 1024, /* what the first line is read by; becomes the first carry */
 };
 
@@ -52,6 +53,7 @@ struct trace_reader {
 	size_t n_carry;
 	uint32_t next_block;
 	uint64_t n_ops;
+	uint32_t n_blank;     /* blocks of blank lines alone */
 	double taken, target; /* operations held, by the bytes of their lines; and wanted */
 	double line_bytes;    /* of the first block */
 	bool at_end, built;
@@ -175,9 +177,11 @@ static bool is_head(const struct trace_reader *reader, const char *at, const cha
 	       memcmp(at, reader->head, length) == 0;
 }
 
+/* How many operations into `ret_n`; 1: no line says anything. */
 static int read_lines(struct worker *worker, struct block *block, uint64_t *ret_n, struct err *err)
 {
 	const char *at = worker->buffer, *end = at + block->length;
+	bool blank = true;
 	struct trace_op op;
 	uint64_t n = 0;
 	int r;
@@ -187,6 +191,7 @@ static int read_lines(struct worker *worker, struct block *block, uint64_t *ret_
 		if (is_head(worker->reader, at, end)) {
 			at += worker->reader->head_length + 1;
 			block->line++;
+			blank = false;
 			continue;
 		}
 		r = line_read(&worker->lines, &at, &op, err);
@@ -200,7 +205,16 @@ static int read_lines(struct worker *worker, struct block *block, uint64_t *ret_
 	}
 	trace_part_end(worker->part, block->line - 1);
 	*ret_n = n;
-	return 0;
+	return blank && n == 0;
+}
+
+/* One block more without anything. How many there are does not depend on who read which. */
+static int lock_blank(struct trace_reader *reader, struct err *err)
+{
+	if (++reader->n_blank <= BLANK_MAX)
+		return 0;
+	return err_set(err, EINVAL, "more than %d MiB of nothing but blank lines, as in no trace",
+		       BLANK_MAX * BLOCK_SIZE / (1024 * 1024));
 }
 
 static void *work(void *argument)
@@ -216,6 +230,8 @@ static void *work(void *argument)
 
 		(void)pthread_mutex_lock(&reader->lock);
 		reader->n_ops += n;
+		if (r > 0)
+			r = lock_blank(reader, &why);
 		if (r < 0)
 			lock_fail(reader, &block, r, &why);
 		(void)pthread_mutex_unlock(&reader->lock);
