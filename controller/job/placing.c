@@ -160,13 +160,36 @@ static void name(json_t *suspect, const struct placement_group *group, enum plac
 	}
 }
 
-/* A sentence for each that was blamed: where it was, or why it is blamed no more. */
+/* What is to be said of a window. */
+struct telling {
+	const char *said; /* of the trace alone */
+	struct strbuf text;
+	bool lost; /* what was said names hosts that are in doubt */
+};
+
+static bool names_any(const char *text, const char *const *hosts, size_t n)
+{
+	size_t i;
+
+	for (i = 0; text && i < n; i++) {
+		if (strstr(text, hosts[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_sure(const json_t *suspect)
+{
+	return json_is_true(json_object_get(json_object_get(suspect, "placed"), "sure"));
+}
+
+/* A sentence for each that was blamed or named: where it was, or why it has no name. */
 static void tell(struct strbuf *text, const json_t *suspect, bool nameless)
 {
 	const json_t *placed = json_object_get(suspect, "placed");
 	CLEANUP(freep) char *who = summary_suspect_name(suspect);
 
-	if (!json_is_true(json_object_get(placed, "sure")))
+	if (!is_sure(suspect))
 		(void)strbuf_printf(text, "%sNobody is suspected for %s: %s.", text->len ? " " : "",
 				    who, json_string_value(json_object_get(placed, "reason")));
 	else if (nameless)
@@ -183,13 +206,13 @@ static const struct placing_pods *whole(const struct placing_pods *pods, const j
 }
 
 static int settle(struct store *store, const struct placing_window *window, json_t *suspect,
-		  struct strbuf *text, bool *lost, struct err *err)
+		  struct telling *telling, struct err *err)
 {
 	struct collecting *c = xcalloc(1, sizeof(*c));
 	const char *hosts[SUMMARY_HOSTS_MAX];
 	const struct placement_traced traced = { hosts, traced_hosts(suspect, hosts),
 						 window->bound };
-	const bool blamed = counts(suspect);
+	const bool blamed = counts(suspect), named = names_any(telling->said, hosts, traced.n);
 	int r;
 
 	c->window = window;
@@ -197,42 +220,45 @@ static int settle(struct store *store, const struct placing_window *window, json
 	r = collect(store, c, suspect, err);
 	if (r == 0) {
 		name(suspect, &c->group, placement_group_judge(&c->group, &traced));
-		*lost |= blamed && !counts(suspect);
-		if (blamed)
-			tell(text, suspect, traced.n == 0);
+		telling->lost |= (blamed || named) && !is_sure(suspect);
+		if (blamed || (named && !is_sure(suspect)))
+			tell(&telling->text, suspect, traced.n == 0);
 	}
 	placement_group_release(&c->group);
 	free(c);
 	return r;
 }
 
-/* What the trace alone made of it names hosts that are in doubt: it goes. */
-static void say(json_t *summary, const char *text, bool lost)
+static void say(json_t *summary, const struct telling *telling)
 {
-	const char *said = json_string_value(json_object_get(summary, "sentence"));
+	const char *text = strbuf_text(&telling->text);
 
 	if (!*text)
 		return;
 	(void)json_object_set_new(summary, "sentence",
-				  lost ? json_string(text) : json_sprintf("%s %s", said, text));
+				  telling->lost ? json_string(text)
+						: json_sprintf("%s %s", telling->said, text));
 }
 
 int placing_settle(struct store *store, const struct placing_window *window, json_t *summary,
 		   struct err *err)
 {
 	struct placing_window checked = *window;
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(SUMMARY_SENTENCE_MAX);
+	struct telling telling = {
+		.said = json_string_value(json_object_get(summary, "sentence")),
+		.text = STRBUF_INIT(SUMMARY_SENTENCE_MAX),
+	};
 	const json_t *suspects = json_object_get(summary, "suspects");
-	bool lost = false;
 	size_t i;
 	int r = 0;
 
 	checked.pods = whole(window->pods, summary);
 	for (i = 0; r == 0 && i < json_array_size(suspects); i++)
-		r = settle(store, &checked, json_array_get(suspects, i), &text, &lost, err);
-	if (r < 0)
-		return r;
-	summary_name_suspect(summary);
-	say(summary, strbuf_text(&text), lost);
-	return 0;
+		r = settle(store, &checked, json_array_get(suspects, i), &telling, err);
+	if (r == 0) {
+		summary_name_suspect(summary);
+		say(summary, &telling);
+	}
+	strbuf_release(&telling.text);
+	return r;
 }

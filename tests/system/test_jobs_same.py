@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is suspected does not depend on the order of ranks, hosts, windows and lines, nor on a liar's word."""
+import gzip
+import json
+import os
+import random
+import subprocess
+import urllib.parse
+
+import pytest
+from fixtures_controller import controller, report  # noqa: F401
+from test_jobs_traces import END_S, ENDS, TOP, send
+from test_placement import TOKENS, guarded, process, put  # noqa: F401
+from waiting import wait_for
+
+DP, PP, TP = 4, 2, 8
+HOSTS = [f"gpu-{i:02}" for i in range(DP * PP)]  # of the workers: replicas beside each other, then stages
+AGES = ((1300, 1100), (900, 700), (130, 10))
+SLOW = ("gpu-03", "gpu-03", "gpu-06")  # in each of three windows
+BAD = ("gpu-03/20", "gpu-03/25", "gpu-06/30")
+UNCLEAR = "gpu-03/7"  # named, since some host is the slowest, and not blamed
+
+
+def played(slow, first=100, seed=1):
+    """A window of a job: (meta, [operation])."""
+    out = subprocess.run([TOP / "tests/fleet/job_trace.py", "--job", "a/b", "--dp", str(DP), "--pp", str(PP), "--steps", "12", "--tp", str(TP),
+                          "--first", str(first), "--seed", str(seed), "--slow", slow], capture_output=True, text=True, check=True, timeout=60)
+    meta, *lines = out.stdout.splitlines()
+    return json.loads(meta), [json.loads(line) for line in lines]
+
+
+@pytest.fixture(scope="module")
+def windows():
+    """Three of a job, of which the first two have one slow host and the last another."""
+    return [played(slow, 100 + 20 * i) for i, slow in enumerate(BAD)]
+
+
+@pytest.fixture(scope="module")
+def unclear():
+    return played(UNCLEAR, seed=2)
+
+
+class Order:
+    """Who is where: replicas, hosts, windows and lines in an order of their own."""
+
+    def __init__(self, dice):
+        self.dice = dice
+        self.replicas = dice.sample(range(DP), DP)
+        self.names = dict(zip(HOSTS, dice.sample(HOSTS, len(HOSTS))))
+        self.order = dice.sample(range(len(AGES)), len(AGES))
+        self.told_by_hosts = dice.random() < 0.3
+
+    def worker(self, o):
+        d = self.replicas[o["dp_rank"]]
+        return {**o, "dp_rank": d, "rank": (o["stage"] * DP + d) * TP}
+
+    def trace(self, window):
+        meta, ops = window
+        ranks = [{**self.worker(r), "node": self.names[r["node"]]} for r in meta["ranks"]]
+        self.places = {r["rank"]: r["node"] for r in ranks}
+        if self.told_by_hosts:
+            ranks = [{k: v for k, v in r.items() if k != "node"} for r in ranks]
+        self.dice.shuffle(ranks)
+        lines = [json.dumps(self.worker(o)) for o in ops]
+        self.dice.shuffle(lines)
+        return gzip.compress("\n".join([json.dumps({**meta, "ranks": ranks}), *lines, ""]).encode(), 1)
+
+    def tell(self, c, job):
+        for rank, host in self.places.items():
+            told = [process(rank + i, ASSAY_JOB=job) for i in range(TP)]
+            assert put(c, host, told, boot="b1").status == 200
+
+
+def view(c, windows, order, job):
+    """What is shown of the job once all have come, with the hosts by the names that they have without any order."""
+    by_name = {v: k for k, v in order.names.items()}
+    bodies = [order.trace(w) for w in windows]
+    if order.told_by_hosts:
+        order.tell(c, job)
+    for i in order.order:
+        window, shown = send(c, bodies[i], job=job, ages=AGES[i])
+        assert by_name.get(window["suspect"]) == SLOW[i], (job, i, window)
+    suspects = sorted(([by_name[h] for h in s["hosts"]], s["class"], s["hits"], s["of"], s["action"], round(s["share"]["value"], 6),
+                       round(s["gain"]["value"], 6)) for s in shown["suspects"])
+    return suspects, shown["state"], shown["cause"], shown["decision"]["action"], round(shown["slowdown"], 6)
+
+
+@pytest.mark.once
+def test_no_order_of_ranks_hosts_windows_and_lines_changes_who_is_suspected(controller, windows, full):  # noqa: F811
+    c = controller()
+    dice = random.Random(int(os.environ.get("ASSAY_SEED", "11")))
+    plain = Order(random.Random(0))
+    plain.replicas, plain.names, plain.order, plain.told_by_hosts = range(DP), {h: h for h in HOSTS}, range(len(AGES)), False
+    first = view(c, windows, plain, "plain")
+    assert first[1] == "suspected" and [(s[0], s[2], s[3]) for s in first[0]][0] == (["gpu-03"], 2, 3), first
+    for i in range(1000 if full else 30):
+        assert view(c, windows, Order(dice), f"order-{i}") == first, i
+
+
+def ended(c, sent):
+    def found():
+        items = c.get(f"/v1/jobs/{sent['id']}/windows", token=TOKENS["reader"]).json["items"]
+        return next((w for w in items if w["id"] == sent["window"] and w["state"] in ENDS), None)
+    return wait_for(found, END_S)
+
+
+def forged(dice, windows, victims):
+    """A trace that says that strangers, or some of them among the job's own, have its ranks."""
+    meta, ops = dice.choice(windows)
+    ranks = [{**r, "node": dice.choice(victims) if dice.random() < 0.8 else r["node"]} for r in meta["ranks"]]
+    return gzip.compress("\n".join([json.dumps({**meta, "ranks": ranks, "forged": dice.random()}), *map(json.dumps, ops), ""]).encode(), 1)
+
+
+@pytest.mark.once
+def test_who_sends_for_some_jobs_blames_no_host_of_another(guarded, windows, unclear, full):  # noqa: F811
+    """What is forged is taken and analysed; of all that is shown of it no victim is a part, and none is said to be blamed."""
+    c = guarded
+    dice = random.Random(int(os.environ.get("ASSAY_SEED", "12")))
+    victims = [f"victim-{i}" for i in range(4)]
+    for host in victims:
+        assert c.post(report(host), token=TOKENS["admin"]).status == 202
+        told = [process(i, ASSAY_JOB="finance/llm") for i in range(TP)]
+        assert put(c, host, told, token=TOKENS["admin"]).status == 200
+    sent = []
+    for i in range(100 if full else 10):
+        query = urllib.parse.urlencode({"job": f"research/{i // 2}"})
+        ages = AGES[1 + i % 2]
+        answer = c.call("POST", "/v1/traces?" + query, forged(dice, [*windows, unclear], victims), token=TOKENS["sender"],
+                        headers={"Assay-First-Step-Age": str(ages[0]), "Assay-Last-Step-Age": str(ages[1])})
+        assert answer.status == 202, answer.body
+        sent.append(answer.json)
+        assert ended(c, answer.json)["state"] == "analysed"
+    for one in sent:
+        shown = c.get(f"/v1/jobs/{one['id']}", token=TOKENS["reader"])
+        whole = c.get(f"/v1/jobs/{one['id']}/windows/{one['window']}", token=TOKENS["reader"])
+        assert not any(v in answer.body.decode() for v in victims for answer in (shown, whole)), (shown.body, whole.body)
+        assert shown.json["suspects"] == [] and shown.json["decision"]["action"] in ("none", "owner", "watch")
+    for host in victims:
+        assert c.get(f"/v1/nodes/{host}/why", token=TOKENS["reader"]).json["jobs"] == []
+    # Not even as the one that is the slowest, and not blamed.
+    meta, ops = unclear
+    ranks = [{**r, "node": f"victim-{i}"} for i, r in enumerate(meta["ranks"])]
+    body = "\n".join([json.dumps({**meta, "ranks": ranks}), *map(json.dumps, ops), ""]).encode()
+    for token, words in (("admin", "replacing victim-3"), ("sender", "speaks for some jobs alone")):
+        answer = c.call("POST", f"/v1/traces?job=research/{token}", body, token=TOKENS[token])
+        assert ended(c, answer.json)["state"] == "analysed"
+        shown = c.get(f"/v1/jobs/{answer.json['id']}", token=TOKENS["reader"]).json
+        assert words in shown["sentence"] and ("victim" in shown["sentence"]) == (token == "admin")
+    # Nor may it say so in a host's own name.
+    assert put(c, victims[0], [process(0)], token=TOKENS["sender"]).status == 403
