@@ -158,8 +158,8 @@ int store_window_is(struct store *s, int64_t id, enum window_state state, int64_
 		    struct err *err);
 
 /*
- * Called with the last `n` analysed windows of the job's newest run that has any: the newest steps
- * first, whatever the order in which they came.
+ * Called with the last `n` analysed windows of the job's run whose steps are the newest among its
+ * last `n`: the newest steps first, whatever the order in which they came.
  */
 int store_analysed_windows(struct store *s, int64_t job, size_t n,
 			   void (*each)(void *context, const struct store_trace_window *window),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who is suspected does not depend on the order of ranks, hosts, windows and lines, nor on a liar's word."""
 import gzip
+import itertools
 import json
 import os
 import random
@@ -95,6 +96,18 @@ def test_no_order_of_ranks_hosts_windows_and_lines_changes_who_is_suspected(cont
     assert first[1] == "suspected" and [(s[0], s[2], s[3]) for s in first[0]][0] == (["gpu-03"], 2, 3), first
     for i in range(1000 if full else 30):
         assert view(c, windows, Order(dice), f"order-{i}") == first, i
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_the_run_whose_steps_are_the_newest_is_shown_whatever_comes_last(controller, windows, order):  # noqa: F811
+    """The last window of the first run may come when the second is under way, by parts of it that were late."""
+    c = controller()
+    for i in order:
+        meta, ops = windows[i]
+        body = "\n".join([json.dumps(meta), *map(json.dumps, ops), ""]).encode()
+        _, shown = send(c, body, ages=AGES[i], run=1 if i == 0 else 2)
+    assert shown["run"] == 2 and {s["of"] for s in shown["suspects"]} == {2}
 
 
 def ended(c, sent):

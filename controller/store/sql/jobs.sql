@@ -162,11 +162,12 @@ DELETE FROM trace_parts WHERE NOT EXISTS (SELECT 1 FROM trace_windows w WHERE w.
 {WINDOW} WHERE job = :job AND id < :before ORDER BY id DESC LIMIT :limit;
 
 -- trace_windows_analysed: read windows
--- Of the job's newest run that has any; by their own time, whatever the order in which they came.
+-- Of the run that has the newest of the last ones; by their own time, whatever the order in which they came.
 -- in: job int, limit uint
 -- out: as trace_window_next
 {WINDOW} WHERE id IN (SELECT id FROM trace_windows WHERE job = :job AND state = 1 AND run = (SELECT run
- FROM trace_windows WHERE job = :job AND state = 1 ORDER BY id DESC LIMIT 1) ORDER BY id DESC LIMIT :limit)
+ FROM (SELECT run, coalesce(until_us, received_us) AS at FROM trace_windows WHERE job = :job AND state = 1 ORDER BY id DESC LIMIT :limit)
+ ORDER BY at DESC, run DESC LIMIT 1) ORDER BY id DESC LIMIT :limit)
  ORDER BY coalesce(from_us, received_us) DESC, digest;
 
 -- trace_window_tried: keep window
