@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who is suspected does not depend on the order of ranks, hosts, windows and lines, nor on a liar's word."""
+import contextlib
 import gzip
 import itertools
 import json
@@ -10,6 +11,7 @@ import urllib.parse
 
 import pytest
 from fixtures_controller import controller, report  # noqa: F401
+from test_jobs import AT_ONCE
 from test_jobs_traces import END_S, ENDS, TOP, send
 from test_placement import TOKENS, guarded, process, put  # noqa: F401
 from waiting import wait_for
@@ -161,3 +163,36 @@ def test_who_sends_for_some_jobs_blames_no_host_of_another(guarded, windows, unc
         assert words in shown["sentence"] and ("victim" in shown["sentence"]) == (token == "admin")
     # Nor may it say so in a host's own name.
     assert put(c, victims[0], [process(0)], token=TOKENS["sender"]).status == 403
+
+
+def analyses(c):
+    """The niceness of each analysis that runs."""
+    with open(f"/proc/{c.process.pid}/task/{c.process.pid}/children") as file:
+        children = file.read().split()
+    found = []
+    for child in children:
+        with contextlib.suppress(OSError), open(f"/proc/{child}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+            found += [int(fields[16])] if fields[0] != "Z" else []
+    return found
+
+
+@pytest.mark.once
+def test_a_hundred_forged_windows_a_minute_cost_one_analysis_at_a_time(guarded, windows, tmp_path):  # noqa: F811
+    """Of one job four are taken, of any number of jobs as many as can wait; reports are taken as always."""
+    c = guarded
+    dice = random.Random(int(os.environ.get("ASSAY_SEED", "13")))
+    most, taken = 0, {"one": [], "many": []}
+    for i in range(100):
+        for jobs, name in (("one", "research/one"), ("many", f"research/many-{i}")):
+            answer = c.call("POST", f"/v1/traces?job={name}", forged(dice, windows, HOSTS), token=TOKENS["sender"])
+            assert answer.status == 202 or answer.status == 429 and int(answer.headers["Retry-After"]) >= 1, answer.body
+            taken[jobs] += [answer.json] if answer.status == 202 else []
+        most = max(most, len(analyses(c)))
+        assert set(analyses(c)) <= {0, 10}  # 0: before it has begun
+        if i % 10 == 0:
+            assert c.post(report("gpu-1", i + 1), token=TOKENS["admin"]).status == 202
+    assert len(taken["one"]) == AT_ONCE and most == 1
+    for one in taken["one"] + taken["many"]:
+        assert ended(c, one)["state"] == "analysed"
+    assert wait_for(lambda: list((tmp_path / "traces").iterdir()) == [], END_S)
