@@ -220,10 +220,26 @@ static int verdict_of(const json_t *window, json_int_t number, struct err *err)
 	return 0;
 }
 
+/* Is it the window that it was at the first look? Numbers are those of a controller's own store. */
+static int check_same(const json_t *window, json_int_t number, char **received, struct err *err)
+{
+	CLEANUP(freep) char *now = text_at(window, "received");
+
+	if (*received && !streq(*received, now))
+		return err_set(err, EPERM,
+			       "window %" JSON_INTEGER_FORMAT " was taken by a controller that "
+			       "another has replaced since: send the trace again",
+			       number);
+	if (window && !*received)
+		*received = TAKE(now);
+	return 0;
+}
+
 static int wait_for_it(struct submit *s, const json_t *answer, struct err *err)
 {
 	const json_int_t number = json_integer_value(json_object_get(answer, "window"));
 	const char *id = raw_at(answer, "id");
+	CLEANUP(freep) char *received = NULL;
 
 	s->patience.words = "waiting for its analysis";
 	for (;;) {
@@ -232,6 +248,8 @@ static int wait_for_it(struct submit *s, const json_t *answer, struct err *err)
 
 		if (r < 0 && r != -EAGAIN)
 			return err_wrap(err, r, "window %" JSON_INTEGER_FORMAT " was taken", number);
+		if (r == 0)
+			r = check_same(window, number, &received, err);
 		if (r == 0)
 			r = verdict_of(window, number, err);
 		if (r == -EPERM)

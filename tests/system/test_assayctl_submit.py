@@ -209,6 +209,18 @@ def test_a_controller_that_starts_anew_meanwhile_is_waited_for(ctl, stub, trace)
     assert ctl("job", "submit", trace, "--job", "x", "--wait").returncode == 0
 
 
+@pytest.mark.parametrize("later", [[window(8, received="2026-11-26T12:03:00Z")], [window(7)]])
+def test_a_window_of_another_controller_is_not_taken_for_it(ctl, stub, trace, later):
+    """One that has taken over numbers its jobs and windows anew."""
+    serve(stub, job(), j12=detail(latest=[window(8)]))
+    stub.answers["/v1/traces"] = (202, ANSWER)
+    answers = iter([[window(8, state="queued")], later])
+    stub.answers["/v1/jobs/j12/windows"] = lambda _: (200, {"items": next(answers), "next": None})
+    done = ctl("job", "submit", trace, "--job", "x", "--wait")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "assayctl: window 8 was taken by a controller that another has replaced since: send the trace again\n"
+
+
 def test_a_window_that_is_not_analysed_in_time(ctl, stub, trace):
     stub.answers["/v1/traces"] = (202, ANSWER)
     for windows in ([window(8, state="queued")], []):
