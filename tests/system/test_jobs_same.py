@@ -12,7 +12,7 @@ import urllib.parse
 import pytest
 from fixtures_controller import controller, report  # noqa: F401
 from test_jobs import AT_ONCE
-from test_jobs_traces import END_S, ENDS, TOP, send
+from test_jobs_traces import END_S, ENDS, TOP, TRACES, named, send
 from test_placement import TOKENS, guarded, process, put  # noqa: F401
 from waiting import wait_for
 
@@ -110,6 +110,48 @@ def test_the_run_whose_steps_are_the_newest_is_shown_whatever_comes_last(control
         body = "\n".join([json.dumps(meta), *map(json.dumps, ops), ""]).encode()
         _, shown = send(c, body, ages=AGES[i], run=1 if i == 0 else 2)
     assert shown["run"] == 2 and {s["of"] for s in shown["suspects"]} == {2}
+
+
+def published(name, dice):
+    """Windows of a published job, two that are apart, and its shape: replicas, names of hosts and lines in an order of their own."""
+    shape = named((TRACES / f"meta-{name}.yaml").read_text())
+    plain, _, rows = shape.partition("ranks:")
+    ranks = [{k: v if k == "node" else int(v) for k, v in (item.split(": ") for item in row.strip(" -{}").split(", "))}
+             for row in rows.strip().splitlines()]
+    dp, ranks_of = max(r["dp_rank"] for r in ranks) + 1, {(r["dp_rank"], r["stage"]): r["rank"] for r in ranks}
+    hosts = sorted({r["node"] for r in ranks})
+    moved, names = dice.sample(range(dp), dp), dict(zip(hosts, dice.sample(hosts, len(hosts))))
+    lines = "".join(f"\n  - {{rank: {ranks_of[moved[r['dp_rank']], r['stage']]}, dp_rank: {moved[r['dp_rank']]}, stage: {r['stage']}, "
+                    f"node: {names[r['node']]}}}" for r in ranks)
+    head, *rows = gzip.decompress((TRACES / f"trace-{name}.csv.gz").read_bytes()).decode().splitlines()
+    at = {column: i for i, column in enumerate(head.split(","))}
+    made = []
+    for row in rows:
+        fields = row.split(",")
+        d = moved[int(fields[at["dp_rank"]])]
+        fields[at["dp_rank"]], fields[at["rank"]] = str(d), str(ranks_of[d, int(fields[at["stage"]])])
+        made.append(",".join(fields))
+    dice.shuffle(made)
+    body = "\n".join([head, *made, ""]).encode()
+    return (body, gzip.compress(body, 1)), (f"{plain}ranks:{lines}\n" if name == "AR" else plain), names
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name,blamed,state", [("AR", "n000", "suspected"), ("SE", None, "owner informed"), ("ST", None, "owner informed")])
+def test_no_order_of_a_published_trace_changes_who_is_suspected(controller, full, name, blamed, state):  # noqa: F811
+    if not TRACES.is_dir():
+        pytest.skip("no published traces beside the repository (shared/traces)")
+    c = controller()
+    dice = random.Random(int(os.environ.get("ASSAY_SEED", "14")))
+    slowdowns = set()
+    for i in range(100 if full else 3):
+        bodies, meta, names = published(name, dice)
+        for nth in dice.sample(range(2), 2):
+            window, job = send(c, bodies[nth], job=f"{name}-{i}", ages=AGES[1 + nth], meta=meta)
+            assert window["state"] == "analysed" and window["suspect"] == names.get(blamed), (i, window)
+        assert job["state"] == state and [s["hosts"] for s in job["suspects"]] == ([[names[blamed]]] if blamed else [])
+        slowdowns.add(round(window["slowdown"], 6))
+    assert len(slowdowns) == 1
 
 
 def ended(c, sent):
