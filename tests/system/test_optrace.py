@@ -372,3 +372,68 @@ def test_the_events_alone_are_a_profile_too(convert, tmp_path):
     alone.write_text(json.dumps(document["traceEvents"]))
     expected = convert("pytorch", whole)[0].read_text()
     assert convert("pytorch", alone)[0].read_text() == expected
+
+
+def kineto(rank, steps=12, base=1790000000 * 10**9, **more):
+    """A profile of a rank as Kineto writes it, of a loop of two replicas."""
+    events = []
+    for step in range(steps):
+        for name, at, dur in ((f"ProfilerStep#{100 + step}", 0, 9e4), ("forward-compute", 10, 3e4), ("backward-compute", 40010, 3e4),
+                              ("gloo:all_reduce", 72010, 1e3)):
+            events.append({"ph": "X", "cat": "user_annotation", "name": name, "ts": step * 1e5 + at, "dur": dur})
+    return {"baseTimeNanoseconds": base, "distributedInfo": {"rank": rank}, "traceEvents": events, **more}
+
+
+@pytest.fixture
+def part(top):
+    """part(bytes, *words) -> (exit status, what it says of the part, its lines, its complaint)"""
+    def make(body, *words, tool="pytorch", shape="0=dp2-pp1-tp1"):
+        done = subprocess.run(["/usr/bin/python3", top / "attribution/assay-optrace", tool, "--part", shape, *words, "-"], input=body,
+                              capture_output=True, timeout=60, check=False)
+        head, _, packed = done.stdout.partition(b"\n")
+        lines = gzip.decompress(packed).decode().splitlines() if packed else []
+        return done.returncode, json.loads(head) if head else None, lines, done.stderr.decode()
+    return make
+
+
+def test_parts_of_two_ranks_are_one_trace_on_the_clock_of_their_hosts(part, attribute, tmp_path):  # noqa: F811
+    made = [part(json.dumps(kineto(rank, base=(1790000000 + 7 * rank) * 10**9 + 123)).encode(), "--job", "a/b", shape=f"{rank}=dp2-pp1-tp1")
+            for rank in (0, 1)]
+    assert [(status, said["rank"], said["part"], said["of"], said["step"]) for status, said, *_ in made] == [(0, 0, 1, 2, 100), (0, 1, 2, 2, 100)]
+    assert made[0][2][0] == made[1][2][0] and json.loads(made[0][2][0])["job"] == "a/b"
+    assert json.loads(made[0][2][1])["start_ts"] == pytest.approx(1790000000.000010123, abs=3e-7)
+    assert '"start_ts": 1790000000.000010123' in made[0][2][1]  # no nanosecond is lost on the way
+    assert [made[1][1][k] - made[0][1][k] for k in ("first", "last")] == pytest.approx([7, 7], abs=1e-6)
+    path = tmp_path / "whole.jsonl"
+    path.write_text("\n".join(line for _, _, lines, _ in made for line in lines) + "\n")
+    assert json.loads(attribute(path, "-o", "json"))["steps"]
+    again = part("\n".join(made[0][2]).encode(), "--job", "a/b", tool="optrace")
+    assert again[1] == made[0][1] and len(again[2]) == len(made[0][2])
+    for one, other in zip(*[map(json.loads, lines) for lines in (again[2], made[0][2])]):
+        assert one == {**other, **({"start_ts": pytest.approx(other["start_ts"], abs=1e-6)} if "start_ts" in other else {})}
+
+
+BOMB = gzip.compress(b'"' + b" " * (200 << 20))
+LARGE = b'"' + b"x" * (65 << 20)
+
+
+@pytest.mark.parametrize("body,status,says", [
+    (BOMB, 3, "unpacks to more than 100 times its size"),
+    (LARGE, 3, "more than 64 MiB"),
+    (gzip.compress(LARGE, 0), 3, "more than 64 MiB"),
+    (json.dumps(kineto(1)).encode(), 4, "rank 1 of it is none that runs here"),
+    (json.dumps({**kineto(0), "distributedInfo": {"rank": True}}).encode(), 4, "rank True"),
+    (json.dumps(kineto(0, base=0)).encode(), 2, "record a range clock#UNIX_NS"),
+    (b"", 2, "no JSON"),
+    (gzip.compress(json.dumps(kineto(0)).encode())[:-9], 2, "ended before"),
+], ids=("bomb", "large", "large, packed", "rank", "no rank", "no clock", "empty", "cut"))
+def test_a_part_that_cannot_be_is_told_with_its_own_status(part, body, status, says):
+    found, head, _, words = part(body)
+    assert (found, head) == (status, None) and says in words and words.count("\n") == 1
+
+
+def test_a_part_of_a_peer_is_not_wanted_and_a_name_tells_a_rank(part):
+    assert part(json.dumps(kineto(1)).encode(), shape="1=dp1-pp1-tp2")[0] == 5
+    nameless = {**kineto(0), "distributedInfo": {}}
+    assert part(json.dumps(nameless).encode())[0] == 4
+    assert part(json.dumps(nameless).encode(), "--name", "h_rank0.pt.trace.json")[1]["rank"] == 0
