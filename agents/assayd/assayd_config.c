@@ -19,7 +19,11 @@ enum {
 	PORT_MAX = 65535,
 	PORTS_TEXT_MAX = 11, /* "65535-65535" */
 	DECIMAL = 10,
+	TRACE_DIRS_MAX = 16,
 };
+
+#define TRACE_KEEP_MIN (UINT64_C(4) << 20)
+#define TRACE_KEEP_MAX (UINT64_C(1) << 30)
 
 #define DIGITS "0123456789"
 
@@ -166,6 +170,59 @@ static int decode_ports(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
+/* "64MiB". */
+static int decode_keep(const struct jval *v, void *member, struct err *err)
+{
+	const char *text = json_string_value(v->value);
+	uint64_t bytes = 0;
+	char *end = NULL;
+
+	if (text && strchr(DIGITS, text[0])) {
+		bytes = strtoull(text, &end, DECIMAL);
+		if (bytes > TRACE_KEEP_MAX || !streq(end, "MiB"))
+			bytes = 0;
+		bytes <<= 20;
+	}
+	if (bytes < TRACE_KEEP_MIN || bytes > TRACE_KEEP_MAX)
+		return jval_fail(v, err, "want a size as 64MiB, of 4MiB to 1024MiB");
+	memcpy(member, &bytes, sizeof(bytes));
+	return 0;
+}
+
+static int decode_dirs(const struct jval *v, void *member, struct err *err)
+{
+	char **dirs = NULL;
+	size_t i;
+	int r = jval_strv(v, TRACE_DIRS_MAX, &dirs, err);
+
+	for (i = 0; r == 0 && dirs[i]; i++) {
+		const struct jval item = jval_at(v, i);
+
+		if (dirs[i][0] != '/')
+			r = jval_fail(&item, err, "want the path of a directory, from / on");
+	}
+	if (r < 0) {
+		strv_free(dirs);
+		return r;
+	}
+	strv_free(*(char ***)member);
+	*(char ***)member = dirs;
+	return 0;
+}
+
+static const char *const converters[] = { "pytorch", "ndtimeline", "none", NULL };
+
+static int decode_traces(const struct jval *v, void *member, struct err *err)
+{
+	static const struct jfield rows[] = {
+		{ "dirs", J_CUSTOM, AT(trace_dirs), J_REQUIRED, .decode = decode_dirs },
+		{ "converter", J_ENUM, AT(trace_converter), 0, .names = converters },
+		{ "keep", J_CUSTOM, AT(trace_keep_bytes), 0, .decode = decode_keep },
+	};
+
+	return jval_decode(v, rows, ARRAY_SIZE(rows), JVAL_STRICT, member, err);
+}
+
 static const struct interval collective_max = { { "max", J_DURATION, AT(collective_max_us), 0 },
 						10 * USEC_PER_SEC,
 						USEC_PER_HOUR };
@@ -201,6 +258,7 @@ static const struct jfield fields[] = {
 	{ "watch", J_CUSTOM, AT(c), 0, .decode = decode_watch },
 	{ "schedule", J_CUSTOM, AT(c), 0, .decode = decode_schedule },
 	{ "collectives", J_CUSTOM, AT(c), 0, .decode = decode_collectives },
+	{ "traces", J_CUSTOM, AT(c), 0, .decode = decode_traces },
 };
 #undef AT
 
@@ -216,6 +274,7 @@ static struct assayd_config defaults(void)
 		.collective_max_us = 5 * USEC_PER_MIN,
 		.watch_links = true,
 		.watch_kernel_log = true,
+		.trace_keep_bytes = UINT64_C(64) << 20,
 	};
 }
 
@@ -353,5 +412,6 @@ void assayd_config_release(struct assayd_config *c)
 	free(c->ca);
 	free(c->cert);
 	free(c->key);
+	strv_free(c->trace_dirs);
 	*c = (struct assayd_config){ 0 };
 }

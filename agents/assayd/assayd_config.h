@@ -33,7 +33,13 @@ struct assayd_config {
 	uint64_t collective_max_us; /* such a test ends by then */
 	bool watch_links, watch_kernel_log;
 	uint64_t schedule_us[SCHEDULE_TURNS]; /* periods; 0: somebody else starts the runs */
+	char **trace_dirs;		      /* followed; NULL: none */
+	int trace_converter;		      /* enum trace_converter_tool */
+	uint64_t trace_keep_bytes;	      /* of parts that wait for the controller */
 };
+
+/* What writes the files there; in the order of their names. */
+enum trace_converter_tool { TRACE_TOOL_PYTORCH, TRACE_TOOL_NDTIMELINE, TRACE_TOOL_NONE };
 
 /*
  * Decode the file's value. What is not there has its default; nothing is

@@ -17,6 +17,7 @@
 #include "agents/assayd/process_link.h"
 #include "agents/assayd/schedule.h"
 #include "agents/assayd/topology_link.h"
+#include "agents/assayd/traces.h"
 #include "agents/assayd/uplink.h"
 #include "agents/assayd/watch.h"
 #include "agents/run/spool.h"
@@ -46,9 +47,11 @@ struct daemon {
 	struct schedule *schedule;
 	struct identity_files *identity;
 	struct watch *watch;
+	struct traces *traces;
 	int lock_fd; /* of the state directory; -1: not yet */
 	bool disabled;
-	char *named; /* ASSAY_NODE of the environment that we were started with, "" for none */
+	bool following; /* the directories of traces, as the configuration says it now */
+	char *named;	/* ASSAY_NODE of the environment that we were started with, "" for none */
 	/* The conversations; NULL while disabled. */
 	struct http *http;
 	struct uplink *uplink;
@@ -121,8 +124,17 @@ static void on_want(void *context, const char *digest)
 	topology_link_want(d->topologies, digest);
 }
 
+/* Parts of traces go after the reports. */
+static bool no_report_waits(void *context)
+{
+	const struct daemon *d = context;
+
+	return d->uplink && uplink_waiting(d->uplink) == 0;
+}
+
 static void close_links(struct daemon *d)
 {
+	traces_send_to(d->traces, NULL);
 	process_link_free(TAKE(d->processes));
 	topology_link_free(TAKE(d->topologies));
 	orders_link_free(TAKE(d->orders));
@@ -182,6 +194,7 @@ static int open_links(struct daemon *d, struct err *err)
 	}
 	uplink_kick(d->uplink);
 	process_link_look(d->processes);
+	traces_send_to(d->traces, d->http);
 	say_status(d);
 	return 0;
 }
@@ -193,6 +206,9 @@ static int look_at_disabled(struct daemon *d, struct err *err)
 	const bool disabled = access(d->disabled_file, F_OK) == 0;
 	int r = 0;
 
+	if (d->disabled != disabled || !d->following)
+		traces_set(d->traces, !disabled);
+	d->following = true;
 	if (disabled && (d->http || !d->disabled)) {
 		log_warning("nothing is sent or obeyed while %s exists", d->disabled_file);
 		close_links(d);
@@ -278,6 +294,7 @@ static int on_tick(sd_event_source *source, uint64_t now_us UNUSED, void *contex
 		uplink_kick(d->uplink);
 	if (d->processes)
 		process_link_look(d->processes);
+	traces_look(d->traces);
 	(void)sd_event_source_set_time(source, clock_mono_us() + TICK_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
@@ -327,6 +344,7 @@ void daemon_reload(struct daemon *d)
 		watch_identity(d);
 		watch_reload(d->watch);
 		close_links(d);
+		d->following = false;
 		look_again(d);
 		log_info("configuration read again: controller=%s node=%s", d->config.controller,
 			 d->config.node);
@@ -402,6 +420,7 @@ struct daemon *daemon_new(struct sd_event *event, const char *config_path,
 	d->executor = order_executor_new(event, &d->config);
 	d->schedule = schedule_new(event);
 	d->watch = watch_new(event);
+	d->traces = traces_new(event, &d->config, no_report_waits, d);
 	d->identity = identity_files_new(event, on_identity, d);
 	return d;
 }
@@ -411,6 +430,7 @@ void daemon_free(struct daemon *d)
 	close_links(d);
 	order_executor_free(d->executor);
 	schedule_free(d->schedule);
+	traces_free(d->traces);
 	watch_free(d->watch);
 	identity_files_free(d->identity);
 	(void)sd_event_source_disable_unref(d->tick);

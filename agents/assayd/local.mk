@@ -9,7 +9,9 @@ libassaydcore_a_SOURCES = agents/assayd/assayd_config.c agents/assayd/assayd_con
 	agents/assayd/order_id.h agents/assayd/order_meeting.c agents/assayd/order_meeting.h agents/assayd/orders.c \
 	agents/assayd/orders.h agents/assayd/permit_file.c agents/assayd/permit_file.h agents/assayd/process_env.c \
 	agents/assayd/process_env.h agents/assayd/process_map.c agents/assayd/process_map.h agents/assayd/report_age.c \
-	agents/assayd/report_age.h agents/assayd/schedule_time.c agents/assayd/schedule_time.h agents/assayd/watch_pace.c \
+	agents/assayd/report_age.h agents/assayd/schedule_time.c agents/assayd/schedule_time.h agents/assayd/trace_queue.c \
+	agents/assayd/trace_queue.h agents/assayd/trace_rules.c agents/assayd/trace_rules.h agents/assayd/trace_sandbox.c \
+	agents/assayd/trace_sandbox.h agents/assayd/watch_pace.c \
 	agents/assayd/watch_pace.h agents/assayd/yaml_child.c agents/assayd/yaml_child.h
 if HAVE_ZLIB
 libassaydcore_a_SOURCES += agents/assayd/gzip.c
@@ -26,7 +28,10 @@ assayd_SOURCES = agents/assayd/assayd.c agents/assayd/assayd_check.c agents/assa
 	agents/assayd/identity_files.c agents/assayd/identity_files.h agents/assayd/order_executor.c \
 	agents/assayd/order_executor.h agents/assayd/orders_link.c agents/assayd/orders_link.h \
 	agents/assayd/process_link.c agents/assayd/process_link.h agents/assayd/schedule.c \
-	agents/assayd/schedule.h agents/assayd/topology_link.c agents/assayd/topology_link.h agents/assayd/uplink.c \
+	agents/assayd/schedule.h agents/assayd/topology_link.c agents/assayd/topology_link.h \
+	agents/assayd/trace_converter.c agents/assayd/trace_converter.h \
+	agents/assayd/trace_send.c agents/assayd/trace_send.h agents/assayd/trace_watch.c \
+	agents/assayd/trace_watch.h agents/assayd/traces.c agents/assayd/traces.h agents/assayd/uplink.c \
 	agents/assayd/uplink.h agents/assayd/upload_batch.c agents/assayd/upload_batch.h agents/assayd/watch.c \
 	agents/assayd/watch.h agents/assayd/watch_kmsg.c agents/assayd/watch_kmsg.h agents/assayd/watch_link.c \
 	agents/assayd/watch_link.h agents/run/verdict_file.c

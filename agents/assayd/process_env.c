@@ -16,7 +16,7 @@ enum { PIECE = 4096, NUMBER_MAX = 10 /* digits */ };
 const char *const process_env_keys[PROCESS_ENV_KEYS] = {
 	"RANK",		"LOCAL_RANK",	      "WORLD_SIZE",	     "SLURM_PROCID",
 	"SLURM_JOB_ID", "SLURM_CLUSTER_NAME", "SLURM_RESTART_COUNT", "ASSAY_JOB",
-	"ASSAY_RUN",
+	"ASSAY_RUN",	"ASSAY_SHAPE",
 };
 
 /* Of each: the bytes that its value may have, and how many. A job's name has a team before it. */
@@ -33,6 +33,7 @@ static const struct {
 	{ DIGITS, NUMBER_MAX },
 	{ PLAIN "/", PROCESS_ENV_VALUE_SIZE - 1 },
 	{ DIGITS, NUMBER_MAX },
+	{ PLAIN, PROCESS_ENV_VALUE_SIZE - 1 },
 };
 
 void process_env_begin(struct process_env_reader *reader, struct process_env *out)

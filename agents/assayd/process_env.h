@@ -14,7 +14,8 @@
 #include "lib/base/macro.h"
 
 enum {
-	PROCESS_ENV_KEYS = 9,
+	PROCESS_ENV_KEYS = 10,
+	PROCESS_ENV_TOLD = 9,	     /* of these the controller is told */
 	PROCESS_ENV_VALUE_SIZE = 65, /* with its NUL */
 	PROCESS_ENV_ENTRY_MAX =
 		128, /* bytes of a key, '=' and its value: longer ones are not ours */
@@ -27,9 +28,14 @@ extern const char *const process_env_keys[PROCESS_ENV_KEYS];
 /* The places of those that are asked for by name. */
 enum {
 	PROCESS_ENV_RANK = 0,
+	PROCESS_ENV_WORLD = 2,
 	PROCESS_ENV_PROCID = 3,
 	PROCESS_ENV_SLURM_JOB = 4,
-	PROCESS_ENV_JOB = 7
+	PROCESS_ENV_SLURM_CLUSTER = 5,
+	PROCESS_ENV_SLURM_RESTARTS = 6,
+	PROCESS_ENV_JOB = 7,
+	PROCESS_ENV_RUN = 8,
+	PROCESS_ENV_SHAPE = 9
 };
 
 struct process_env {

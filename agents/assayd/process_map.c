@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -118,6 +119,7 @@ int process_map_entry(pid_t pid, struct process_entry *ret)
 	CLEANUP(closep) int pidfd = open_pidfd(pid);
 	CLEANUP(closep) int proc_fd = -1;
 	struct process_entry entry = { .pod = "" };
+	struct stat st;
 	char path[PROC_PATH_SIZE];
 	int r;
 
@@ -127,11 +129,12 @@ int process_map_entry(pid_t pid, struct process_entry *ret)
 	proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (proc_fd < 0)
 		return -errno;
-	r = read_entry(proc_fd, &entry);
+	r = fstat(proc_fd, &st) < 0 ? -errno : read_entry(proc_fd, &entry);
 	if (r == 0 && has_ended(pidfd))
 		r = -ESRCH;
 	if (r < 0)
 		return r;
+	entry.uid = st.st_uid;
 	entry.age_s = age_of(entry.start_ticks);
 	*ret = entry;
 	return 0;
@@ -175,7 +178,7 @@ static bool is_fork(struct map *map, const struct process_entry *entry)
 	for (i = 0; i < map->n; i++) {
 		struct process_entry *known = &map->entries[i];
 
-		if (compare_places(known, entry) != 0)
+		if (compare_places(known, entry) != 0 || known->uid != entry->uid)
 			continue;
 		if (entry->start_ticks < known->start_ticks)
 			*known = *entry;
@@ -219,7 +222,7 @@ static json_t *encode(const struct process_entry *entry, bool ages)
 	       *item = json_pack("{s:I, s:o}", "start", (json_int_t)entry->start_ticks, "env", env);
 	size_t i;
 
-	for (i = 0; i < PROCESS_ENV_KEYS; i++) {
+	for (i = 0; i < PROCESS_ENV_TOLD; i++) {
 		if (entry->env.values[i][0])
 			(void)json_object_set_new(env, process_env_keys[i],
 						  json_string(entry->env.values[i]));

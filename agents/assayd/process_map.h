@@ -26,6 +26,7 @@ struct process_entry {
 	char pod[PROCESS_POD_SIZE]; /* uid of its pod, "" for none */
 	uint64_t start_ticks;	    /* since boot, as /proc/PID/stat has it */
 	double age_s;
+	uid_t uid; /* who it runs as; not told */
 };
 
 /*

@@ -120,8 +120,8 @@ static bool has_role(const struct identity *who, int role)
 {
 	if (role == ROLE_NODE)
 		return who->role == ROLE_NODE || who->role == ROLE_ADMIN;
-	if (role == ROLE_SUBMIT && who->role == ROLE_READ)
-		return false;
+	if (role == ROLE_SUBMIT && (who->role == ROLE_READ || who->role == ROLE_NODE))
+		return who->role == ROLE_NODE;
 	return who->role >= role;
 }
 
@@ -129,7 +129,7 @@ static bool has_role(const struct identity *who, int role)
 static const char *const role_words[] = {
 	[ROLE_ANYBODY] = "anybody",
 	[ROLE_NODE] = "a host's own, or the role admin",
-	[ROLE_SUBMIT] = "the role submit, operate or admin",
+	[ROLE_SUBMIT] = "a host's own, or the role submit, operate or admin",
 	[ROLE_READ] = "the role read, operate or admin",
 	[ROLE_OPERATE] = "the role operate or admin",
 	[ROLE_ADMIN] = "the role admin",

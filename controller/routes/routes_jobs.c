@@ -12,6 +12,7 @@
 #include "controller/routes/routes.h"
 #include "controller/store/store.h"
 #include "controller/store/store_jobs.h"
+#include "controller/store/store_placements.h"
 #include "lib/base/clock.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
@@ -107,10 +108,28 @@ static int read_window(const struct call *call, struct jobs_window *ret, struct 
 	return r < 0 ? r : read_times(call, ret, err);
 }
 
-static bool may_send(struct call *call, const char *job)
+/* A host speaks for the jobs of which it has said that they have ranks there, as they have. */
+static bool may_host_send(struct service *s, struct call *call, const char *job)
+{
+	const char *node = call_identity(call)->node;
+	struct err err = ERR_INIT;
+	bool there = false;
+
+	if (store_has_placement(s->store, job, node, &there, &err) < 0) {
+		refuse_store(call, -EIO, &err);
+		return false;
+	}
+	if (!there)
+		call_refuse(call, 403, "no rank of '%.80s' is known to run on '%.80s'", job, node);
+	return there;
+}
+
+static bool may_send(struct service *s, struct call *call, const char *job)
 {
 	const struct identity *who = call_identity(call);
 
+	if (who->role == ROLE_NODE)
+		return may_host_send(s, call, job);
 	if (who->role != ROLE_SUBMIT || (who->jobs && glob_match(who->jobs, job)))
 		return true;
 	call_refuse(call, 403, "this token may not send traces of '%.80s'", job);
@@ -150,13 +169,13 @@ void routes_jobs_post_trace(void *context, struct call *call)
 		call_refuse(call, 400, "%s", err.msg);
 		return;
 	}
-	if (!may_send(call, window.job))
+	if (!may_send(s, call, window.job))
 		return;
 	if (service_full(s)) {
 		call_refuse(call, 503, "too much at once");
 		return;
 	}
-	window.bound = call_identity(call)->role == ROLE_SUBMIT;
+	window.bound = call_identity(call)->role <= ROLE_SUBMIT;
 	r = jobs_take(s, &window, &queued, &err);
 	if (r < 0) {
 		refuse_window(s, call, r, &queued, &err);

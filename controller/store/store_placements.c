@@ -109,6 +109,15 @@ int store_set_placements(struct store *s, const struct store_placed *placed, str
 	return db_end(&b);
 }
 
+int store_has_placement(struct store *s, const char *job, const char *node, bool *ret,
+			struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+
+	*ret = db_any(&b, placement_of_job, .job = job, .node = node);
+	return db_end(&b);
+}
+
 /* --- where ranks were --- */
 
 struct reading {

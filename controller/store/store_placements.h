@@ -53,6 +53,10 @@ struct store_placed {
 /* -EDQUOT: as many hosts as may be known have said something. */
 int store_set_placements(struct store *s, const struct store_placed *placed, struct err *err);
 
+/* Is, or was lately, a rank of the job on the host, as that says itself? */
+int store_has_placement(struct store *s, const char *job, const char *node, bool *ret,
+			struct err *err);
+
 /* Called with those of ranks `first` to `last` of the job, whose texts are borrowed. -E2BIG: there
  * are more than anybody can look at. */
 int store_placements(struct store *s, const char *job, const int64_t ranks[static 2],

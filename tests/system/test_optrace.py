@@ -378,7 +378,7 @@ def kineto(rank, steps=12, base=1790000000 * 10**9, **more):
     """A profile of a rank as Kineto writes it, of a loop of two replicas."""
     events = []
     for step in range(steps):
-        for name, at, dur in ((f"ProfilerStep#{100 + step}", 0, 9e4), ("forward-compute", 10, 3e4), ("backward-compute", 40010, 3e4),
+        for name, at, dur in ((f"ProfilerStep#{100 + step}", 0, 9e4), ("forward-compute", 10, 39990), ("backward-compute", 40010, 31990),
                               ("gloo:all_reduce", 72010, 1e3)):
             events.append({"ph": "X", "cat": "user_annotation", "name": name, "ts": step * 1e5 + at, "dur": dur})
     return {"baseTimeNanoseconds": base, "distributedInfo": {"rank": rank}, "traceEvents": events, **more}

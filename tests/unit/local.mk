@@ -42,6 +42,7 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_map tests/unit/test_memory_contention tests/unit/test_memory_gpu tests/unit/test_memory_numa \
 	tests/unit/test_memory_pattern tests/unit/test_memory_rate tests/unit/test_memory_sizing tests/unit/test_missing \
 	tests/unit/test_oob tests/unit/test_oob_lookup tests/unit/test_order_meeting tests/unit/test_orders \
+	tests/unit/test_trace_queue tests/unit/test_trace_rules tests/unit/test_trace_sandbox \
 	tests/unit/test_pair tests/unit/test_pair_guard tests/unit/test_pair_plan tests/unit/test_pair_reading \
 	tests/unit/test_pair_rounds tests/unit/test_pair_schedule tests/unit/test_pair_session tests/unit/test_pairing \
 	tests/unit/test_pairing_random tests/unit/test_pairing_sim tests/unit/test_paths tests/unit/test_permit_file \
@@ -251,6 +252,9 @@ tests_unit_test_release_SOURCES = $(FLEET_WORLD) tests/unit/test_release.c
 tests_unit_test_release_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_replay_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_process_env_LDADD = libassaydcore.a $(KEEP_LIBS) $(LDADD)
+tests_unit_test_trace_queue_LDADD = libassaydcore.a $(LDADD)
+tests_unit_test_trace_rules_LDADD = libassaydcore.a $(LDADD)
+tests_unit_test_trace_sandbox_LDADD = libassaydcore.a $(LDADD)
 tests_unit_test_report_age_LDADD = libassaydcore.a $(LDADD)
 tests_unit_test_report_numbers_SOURCES = $(BOTH_READERS) tests/unit/random.h tests/unit/test_report_numbers.c
 tests_unit_test_report_read_SOURCES = $(BOTH_READERS) tests/unit/random.h tests/unit/test_report_read.c

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a directory of profiles to the controller (docs/jobs.md, "Follow a directory"):
+ *
+ *	trace_watch -> whose is it? (trace_rules) -> trace_converter -> trace_send
+ *
+ * One file is converted at a time; names wait, so many of each user that nobody's files crowd out
+ * another's. Every file ends as taken or refused, counted by its reason in $RUN/traces.prom.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "lib/base/macro.h"
+
+struct assayd_config;
+struct http;
+struct sd_event;
+struct traces;
+
+enum {
+	TRACES_FILES_MAX = 256, /* names that wait */
+	TRACES_FILES_OF_USER = 64,
+};
+
+/* `config` is borrowed. */
+struct traces *traces_new(struct sd_event *event, const struct assayd_config *config,
+			  bool (*no_report_waits)(void *context), void *context);
+void traces_free(struct traces *t);
+
+/* Follow what the configuration says now, or nothing when `on` is false. What waits stays. */
+void traces_set(struct traces *t, bool on);
+
+/* Parts go there from now on; NULL: to nobody. */
+void traces_send_to(struct traces *t, struct http *http);
+
+/* Once a minute: who runs here. */
+void traces_look(struct traces *t);
