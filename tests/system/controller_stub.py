@@ -48,7 +48,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body, packed = self.read()
         stub = self.server.stub
         with stub.lock:
-            if not self.path.endswith("/batch"):
+            if self.path.startswith("/v1/traces?"):
+                answer = stub.on_trace(self, body)
+            elif not self.path.endswith("/batch"):
                 answer = stub.on_report(self, json.loads(body), packed)
             elif not stub.takes_lines:
                 answer = Answer(404)
@@ -112,6 +114,7 @@ class Stub:
 
     def __init__(self, tls=None, host="127.0.0.1"):
         self.lock = threading.RLock()
+        self.on_trace = lambda handler, body: Answer(404)
         self.came = []          # seq of every POST, repeats too
         self.stored = {}        # (node, boot_id, seq) -> report
         self.headers = []       # of every POST

@@ -43,5 +43,5 @@ EXTRA_DIST += tests/system/abuse.py tests/system/assayd_fixtures.py tests/system
 	tests/system/test_same_code.py tests/system/test_scripts.py tests/system/test_sim.py tests/system/test_start.py \
 	tests/system/test_statements.py tests/system/test_store_backup.py tests/system/test_store_damage.py tests/system/test_systemd.py \
 	tests/system/test_systemd_run.py tests/system/test_tables_filled.py tests/system/test_topology.py \
-	tests/system/test_usage.py tests/system/test_verbs_missing.py tests/system/test_watch.py \
+	tests/system/test_trace_directory.py tests/system/test_usage.py tests/system/test_verbs_missing.py tests/system/test_watch.py \
 	tests/system/test_watch_links.py tests/system/waiting.py tests/system/watch_fixtures.py

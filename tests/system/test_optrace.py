@@ -374,11 +374,11 @@ def test_the_events_alone_are_a_profile_too(convert, tmp_path):
     assert convert("pytorch", alone)[0].read_text() == expected
 
 
-def kineto(rank, steps=12, base=1790000000 * 10**9, **more):
+def kineto(rank, steps=12, base=1790000000 * 10**9, first=100, **more):
     """A profile of a rank as Kineto writes it, of a loop of two replicas."""
     events = []
     for step in range(steps):
-        for name, at, dur in ((f"ProfilerStep#{100 + step}", 0, 9e4), ("forward-compute", 10, 39990), ("backward-compute", 40010, 31990),
+        for name, at, dur in ((f"ProfilerStep#{first + step}", 0, 9e4), ("forward-compute", 10, 39990), ("backward-compute", 40010, 31990),
                               ("gloo:all_reduce", 72010, 1e3)):
             events.append({"ph": "X", "cat": "user_annotation", "name": name, "ts": step * 1e5 + at, "dur": dur})
     return {"baseTimeNanoseconds": base, "distributedInfo": {"rank": rank}, "traceEvents": events, **more}

@@ -2,6 +2,7 @@
 """assayd follows directories of profiles: each becomes a part of its job's trace, and nothing that lies there harms anybody."""
 import contextlib
 import gzip
+import hashlib
 import json
 import os
 import re
@@ -10,9 +11,11 @@ import stat
 import subprocess
 import threading
 import time
+import urllib.parse
 
 import pytest
-from assayd_fixtures import NODE, assayd, assayd_path, config, stub  # noqa: F401
+from assayd_fixtures import NODE, assayd, assayd_path, config, spool, stub  # noqa: F401
+from controller_stub import Answer
 from fixtures_controller import controller  # noqa: F401
 from test_optrace import kineto
 from test_processes import environment, tree  # noqa: F401
@@ -57,10 +60,9 @@ def folder(tmp_path):
 @pytest.fixture
 def follower(assayd, config, folder, tree, tmp_path):  # noqa: F811
     """follower(controller=URL) is an assayd that follows `folder`; .counts() is what it says of files."""
-    def start(controller=None, dirs=(folder,), **traces):  # noqa: F811
-        more = {"controller": controller} if controller else {}
-        config(traces={"dirs": [str(d) for d in dirs], **traces}, **more)
-        daemon = assayd(env={"ASSAY_SYSROOT": str(tree), "ASSAY_RUN_DIR": str(tmp_path / "run")})
+    def start(controller=None, prefix=(), token_file=None, **traces):  # noqa: F811
+        config(traces={"dirs": [str(folder)], **traces}, token_file=token_file, **({"controller": controller} if controller else {}))
+        daemon = assayd(env={"ASSAY_SYSROOT": str(tree), "ASSAY_RUN_DIR": str(tmp_path / "run")}, prefix=prefix)
 
         def counts():
             with contextlib.suppress(OSError):
@@ -88,10 +90,10 @@ def profile(number, began=None, **more):
     return json.dumps(kineto(number, base=int((began or time.time() - 20) * 1e9), **more)).encode()
 
 
-def ended(c, job=JOB):
+def ended(c, job=JOB, **more):
     """The windows of the job that have ended."""
-    jobs = c.get(f"/v1/jobs?name={job}").json["items"]
-    items = c.get(f"/v1/jobs/{jobs[0]['id']}/windows").json["items"] if jobs else []
+    jobs = c.get(f"/v1/jobs?name={job}", **more).json["items"]
+    items = c.get(f"/v1/jobs/{jobs[0]['id']}/windows", **more).json["items"] if jobs else []
     return [w for w in items if w["state"] in ENDS]
 
 
@@ -111,6 +113,99 @@ def test_the_profiles_of_two_ranks_become_a_window(controller, follower, rank, f
     job = c.get(f"/v1/jobs?name={JOB}").json["items"][0]
     assert job["state"] == "healthy" and job["run"] == 1
     assert wait_for(lambda: daemon.counts() == {"taken": 2}), daemon.counts()
+
+
+def test_a_host_sends_by_its_own_token_for_the_jobs_that_run_there(controller, follower, rank, folder, tmp_path):  # noqa: F811
+    tokens = {"h" * 32: f"node: {NODE}", "r" * 32: "role: read", "o" * 32: "node: other"}
+    file = tmp_path / "tokens.yaml"
+    file.write_text("v: 1\ntokens:\n" + "".join(f"  - {{sha256: {hashlib.sha256(t.encode()).hexdigest()}, {role}}}\n"
+                                                for t, role in tokens.items()))
+    file.chmod(0o600)
+    c = controller("--tokens", file)
+    mine = tmp_path / "token"
+    mine.write_text("h" * 32)
+    mine.chmod(0o600)
+    rank(0)
+    rank(1)
+    daemon = follower(f"http://{c.host}:{c.port}", token_file=str(mine))
+    began = time.time() - 20
+    for number in range(2):
+        put(folder, f"rank{number}.json", profile(number, began))
+    assert wait_for(lambda: ended(c, token="r" * 32), END_S), daemon.log() + c.log()
+    assert ended(c, token="r" * 32)[0]["state"] == "analysed"
+    # One that has no rank of it here speaks for no job.
+    answer = c.call("POST", f"/v1/traces?job={JOB}", b"x", token="o" * 32)
+    assert answer.status == 403 and "is known to run on 'other'" in answer.json["detail"]
+    assert c.call("POST", "/v1/traces?job=research/another", b"x", token="h" * 32).status == 403
+
+
+# What assayd.service has as it is installed, and what its drop-in of docs/jobs.md adds.
+USUAL = "+dac_read_search,+sys_ptrace,+ipc_lock,+syslog"
+MORE = "+setuid,+setgid,+kill"
+
+
+@pytest.mark.once
+def test_the_capabilities_of_the_drop_in_are_enough_and_without_them_it_says_so(stub, follower, rank, folder):  # noqa: F811
+    rank(0)
+    for words, counts in ((USUAL, {"sandbox": 1}), (f"{USUAL},{MORE}", {"unpacks": 1})):
+        daemon = follower(prefix=("setpriv", "--bounding-set", f"-all,{words}", "--inh-caps=-all"))
+        put(folder, "bomb.json.gz", gzip.compress(b'"' + b" " * (20 * MIB)))
+        assert wait_for(lambda: daemon.counts() == counts, END_S), daemon.log()
+        daemon.kill()
+        daemon.wait()
+        (folder / "bomb.json.gz").unlink()
+        (folder.parent / "run" / "traces.prom").unlink()
+
+
+class Taker:
+    """A controller that takes no part, until it is told to: what came is in `came`, in order."""
+
+    def __init__(self, stub):  # noqa: F811
+        self.answer, self.came, self.refused, stub.on_trace = Answer(429, {"title": "wait"}, {"Retry-After": "1"}), [], 0, self.take
+
+    def take(self, handler, body):
+        if self.answer.status != 202:
+            self.refused += 1
+            return self.answer
+        query = urllib.parse.parse_qs(handler.path.partition("?")[2])
+        lines = [json.loads(line) for line in gzip.decompress(body).splitlines()]
+        self.came.append((query, lines, {k: float(v) for k, v in handler.headers.items() if k.endswith("-Age")}))
+        return Answer(202, {"state": "queued"})
+
+
+def test_while_the_controller_is_away_the_newest_four_windows_wait(stub, follower, rank, folder):  # noqa: F811
+    taker = Taker(stub)
+    rank(0, job="research/llm-7:a", ASSAY_RUN=3)
+    daemon = follower()
+    for i in range(6):
+        put(folder, f"rank0.{i}.json", profile(0, time.time() - 20, first=100 * i))
+    assert wait_for(lambda: daemon.counts() == {"stale": 2}, END_S), daemon.log()
+    assert wait_for(lambda: taker.refused)
+    taker.answer = Answer(202)
+    assert wait_for(lambda: daemon.counts() == {"stale": 2, "taken": 4}, END_S), daemon.log()
+    assert sorted(lines[1]["step"] for _, lines, _ in taker.came) == [200, 300, 400, 500]
+    for query, lines, ages in taker.came:
+        assert query == {"job": ["research/llm-7:a"], "run": ["3"], "part": ["1"], "of": ["2"]}
+        assert lines[0]["dp_size"] == 2 and len(lines) == 1 + 3 * 12
+        assert 20 <= ages["Assay-First-Step-Age"] < 20 + END_S
+        assert ages["Assay-First-Step-Age"] - ages["Assay-Last-Step-Age"] == pytest.approx(1.173, abs=0.001)
+
+
+def test_a_part_leaves_after_the_reports(stub, spool, follower, rank, folder):  # noqa: F811
+    taker = Taker(stub)
+    taker.answer = Answer(202)
+    stub.script[:] = [Answer(503)] * 100
+    rank(0)
+    daemon = follower()
+    spool(1)
+    assert wait_for(lambda: stub.came), daemon.log()
+    put(folder, "rank0.json", profile(0))
+    assert wait_for(lambda: len(stub.came) >= 3), daemon.log()
+    assert not taker.came
+    with stub.lock:
+        stub.script.clear()
+    assert wait_for(lambda: taker.came, END_S), daemon.log()
+    assert spool.left() == []
 
 
 def hostile(folder):
