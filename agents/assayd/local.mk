@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# agents/assayd: spool, upload, orders, watchers: the daemon. Included by Makefile.am.
+# agents/assayd: spool, upload, orders, watchers, profiles of jobs: the daemon. Included by Makefile.am.
 
 # What needs neither the loop nor the network is a library for the tests too.
 noinst_LIBRARIES += libassaydcore.a

@@ -26,7 +26,7 @@ const char *const trace_refusal_words[TRACE_REFUSALS] = {
 	[TRACE_KIND] = "it is no regular file",
 	[TRACE_LINKS] = "it has other names: want a file with one",
 	[TRACE_STRANGER] = "its owner has no rank of a job that holds a GPU here",
-	[TRACE_LARGE] = "it has more than 64 MiB, or nothing",
+	[TRACE_LARGE] = "it has more than 64 MiB",
 	[TRACE_CROWDED] = "its owner has as many others waiting as may",
 	[TRACE_CHANGED] = "it changed while it was read",
 	[TRACE_UNUSABLE] = "it cannot be converted",
@@ -64,7 +64,9 @@ enum trace_refusal trace_rules_judge(const struct stat *st)
 		return TRACE_KIND;
 	if (st->st_nlink != 1)
 		return st->st_nlink ? TRACE_LINKS : TRACE_GONE;
-	return st->st_size > 0 && st->st_size <= TRACE_FILE_MAX ? TRACE_TAKEN : TRACE_LARGE;
+	if (st->st_size == 0)
+		return TRACE_GONE; /* made, and not yet written */
+	return st->st_size <= TRACE_FILE_MAX ? TRACE_TAKEN : TRACE_LARGE;
 }
 
 bool trace_rules_unchanged(const struct stat *a, const struct stat *b)

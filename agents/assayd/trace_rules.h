@@ -22,7 +22,7 @@ enum {
 
 enum trace_refusal {
 	TRACE_TAKEN,
-	TRACE_GONE, /* not there any more: nothing to say */
+	TRACE_GONE, /* not there any more, or nothing in it yet: nothing to say */
 	TRACE_LINK,
 	TRACE_KIND,
 	TRACE_LINKS,

@@ -23,7 +23,7 @@
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 
-#define LOOK_US USEC_PER_SEC /* /proc is not read more often */
+#define LOOK_US (5 * USEC_PER_SEC) /* for somebody new /proc is not read more often */
 /* A job that has ended leaves its last profile. */
 #define KNOWN_US (10 * USEC_PER_MIN)
 #define SAY_US USEC_PER_MIN /* of each reason one line, and how many more there were */

@@ -115,6 +115,29 @@ def test_the_profiles_of_two_ranks_become_a_window(controller, follower, rank, f
     assert wait_for(lambda: daemon.counts() == {"taken": 2}), daemon.counts()
 
 
+@pytest.mark.once
+def test_what_pytorch_itself_writes_becomes_a_window(controller, follower, rank, folder, top, tmp_path):  # noqa: F811
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import torch"], capture_output=True, timeout=60, check=False).returncode:
+        pytest.skip(f"{python} has no torch: install python3-torch")
+    c = controller()
+    rank(0)
+    rank(1)
+    daemon = follower(f"http://{c.host}:{c.port}")
+    (tmp_path / "window-0").mkdir()
+    words = "--dp 2 --pp 1 --steps 12 --windows 1 --seed 1".split()
+    processor = str(min(os.sched_getaffinity(0)))
+    ranks = [subprocess.Popen([python, top / "tests/job/train.py", *words, "--rank", str(n), "--processor", processor, tmp_path],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for n in range(2)]
+    assert [p.wait(END_S) for p in ranks] == [0, 0]
+    for number in range(2):
+        put(folder, f"rank{number}.json", (tmp_path / "window-0" / f"rank{number}.json").read_bytes())
+    assert wait_for(lambda: ended(c), END_S), daemon.log() + c.log()
+    (window,) = ended(c)
+    # Whether so few steps on busy processors add up is not asked here.
+    assert window["steps"] == 12 and not window["coarse"] and window["state"] in ("analysed", "rejected"), window
+
+
 def test_a_host_sends_by_its_own_token_for_the_jobs_that_run_there(controller, follower, rank, folder, tmp_path):  # noqa: F811
     tokens = {"h" * 32: f"node: {NODE}", "r" * 32: "role: read", "o" * 32: "node: other"}
     file = tmp_path / "tokens.yaml"
@@ -226,7 +249,7 @@ def hostile(folder):
         path.rename(folder / f"hostile{i}.json")
     put(folder, "stranger_rank0.json", profile(0), OTHER)
     put(folder, "root_rank0.json", profile(0), 0)
-    put(folder, "empty.json", b"")
+    put(folder, "empty.json", b"")  # as one that is written soon
     with open(folder / ".large", "wb") as file:
         file.truncate(64 * MIB + 1)
     os.chown(folder / ".large", USER, USER)
@@ -239,7 +262,7 @@ def hostile(folder):
     put(folder, "-".ljust(249, "-") + ".json", b"nothing")
     put(folder, "readme.txt", b"of no profiler")
     put(folder, "deep.json", b"[" * 100000)
-    return {"link": 2, "links": 1, "kind": 4, "stranger": 2, "large": 2, "unpacks": 1, "rank": 1, "unusable": 5}
+    return {"link": 2, "links": 1, "kind": 4, "stranger": 2, "large": 1, "unpacks": 1, "rank": 1, "unusable": 5}
 
 
 def test_nothing_that_lies_there_harms_and_each_is_refused_by_its_reason(controller, follower, rank, folder):  # noqa: F811
@@ -305,6 +328,26 @@ def rss_kib(daemon, field="RssAnon"):
 
 
 @pytest.mark.once
+def test_who_follows_and_converts_has_little_more_memory_than_who_does_not(stub, assayd, follower, rank, folder, configured):  # noqa: F811
+    if configured("enable-sanitizers"):
+        pytest.skip("the plain build: sanitizers keep what is freed")
+    taker = Taker(stub)
+    taker.answer = Answer(202)
+    plain = assayd()
+    assert wait_for(lambda: "the controller is heard of" in plain.log())
+    usual = {field: rss_kib(plain, field) for field in ("RssAnon", "VmRSS", "VmHWM")}
+    plain.kill()
+    plain.wait()
+    rank(0)
+    daemon = follower()
+    for i in range(4):  # parts of some 100 KiB of profiles of 13 MiB
+        put(folder, f"rank0.{i}.json", profile(0, time.time() - 200, steps=1000, first=1000 * i, pad=["x" * 1000] * 13000))
+        assert wait_for(lambda n=i: daemon.counts() == {"taken": n + 1}, END_S), daemon.log()
+    grown = {field: rss_kib(daemon, field) - before for field, before in usual.items()}
+    assert grown["RssAnon"] <= 1024 and grown["VmRSS"] <= 1024 and grown["VmHWM"] <= 1024, (usual, grown)
+
+
+@pytest.mark.once
 def test_a_flood_of_files_costs_no_memory_and_no_other_user_a_file(controller, follower, rank, folder, configured):  # noqa: F811
     c = controller()
     rank(0)
@@ -313,9 +356,49 @@ def test_a_flood_of_files_costs_no_memory_and_no_other_user_a_file(controller, f
     before = rss_kib(daemon)
     os.chmod(folder, 0o777)
     for i in range(100_000):
-        os.close(os.open(folder / f"flood{i:06}.json", os.O_CREAT | os.O_WRONLY))
+        file = os.open(folder / f"flood{i:06}.json", os.O_CREAT | os.O_WRONLY)
+        os.write(file, b"x")
+        os.close(file)
     put(folder, "rank1.json", profile(1), OTHER)
     assert wait_for(lambda: daemon.counts().get("taken") == 1, END_S), daemon.counts()
-    assert set(daemon.counts()) == {"taken", "large"} and daemon.counts()["large"] > 1000
+    assert set(daemon.counts()) == {"taken", "stranger"} and daemon.counts()["stranger"] > 1000
     if not configured("enable-sanitizers"):
         assert rss_kib(daemon) - before <= 1024
+
+
+@pytest.mark.parametrize("traces, words", [
+    ({}, "assayd.yaml: traces.dirs: missing"), ({"dirs": "/a"}, "traces.dirs: want"), ({"dirs": ["a"]}, "traces.dirs[0]: want the path of a directory"),
+    ({"dirs": ["/a"] * 17}, "traces.dirs: "), ({"dirs": [1]}, "traces.dirs[0]: want"), ({"dirs": [], "on": True}, "traces.on: unknown key"),
+    ({"dirs": [], "converter": "kineto"}, "traces.converter: "), ({"dirs": [], "keep": 64}, "traces.keep: want a size as 64MiB, of 4MiB to 1024MiB"),
+    ({"dirs": [], "keep": "3MiB"}, "traces.keep: want"), ({"dirs": [], "keep": "1025MiB"}, "traces.keep: want"),
+    ({"dirs": [], "keep": "64"}, "traces.keep: want"), ({"dirs": [], "keep": "18446744073709551616MiB"}, "traces.keep: want"),
+    (7, "assayd.yaml: traces: want an object")])
+def test_settings_that_cannot_be_are_refused(run, assayd_path, config, traces, words):  # noqa: F811
+    config(traces=traces)
+    out = run("assayd", "--check")
+    assert out.returncode == 2 and words in out.stderr and out.stderr.count("\n") == 1, out.stderr
+
+
+@pytest.mark.parametrize("traces", [{"dirs": []}, {"dirs": ["/a", "/b"], "converter": "ndtimeline", "keep": "4MiB"},
+                                    {"dirs": ["/a"], "converter": "none", "keep": "1024MiB"}])
+def test_settings_that_can_be(run, assayd_path, config, traces):  # noqa: F811
+    config(traces=traces)
+    assert run("assayd", "--check").returncode == 0
+
+
+@pytest.mark.parametrize("converter", ["ndtimeline", "none"])
+def test_files_of_other_profilers_are_taken(stub, follower, rank, folder, converter):  # noqa: F811
+    taker = Taker(stub)
+    taker.answer = Answer(202)
+    rank(1)
+    daemon = follower(converter=converter)
+    worker, began = {"rank": 1, "dp_rank": 1, "stage": 0, "step": 5}, time.time() - 20
+    if converter == "none":
+        lines = [{"type": "meta"}, {**worker, "optype": "forward-compute", "start_ts": began, "duration": 0.5}]
+    else:
+        lines = [{**worker, "tp_rank": 0, "metric": "forward-compute", "start_ts": [began], "duration": [0.5]}]
+    put(folder, "records.jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
+    assert wait_for(lambda: daemon.counts() == {"taken": 1}, END_S), daemon.log()
+    ((query, lines, ages),) = taker.came
+    assert query["part"] == ["2"] and query["of"] == ["2"] and lines[1]["start_ts"] == pytest.approx(began, abs=1e-6)
+    assert ages["Assay-First-Step-Age"] - ages["Assay-Last-Step-Age"] == pytest.approx(0.5, abs=1e-3)

@@ -42,7 +42,7 @@ static void only_a_regular_file_with_one_name_and_a_size_is_taken(void)
 		{ S_IFREG | 0644, 1, 1, TRACE_TAKEN },
 		{ S_IFREG | 0644, 1, TRACE_FILE_MAX, TRACE_TAKEN },
 		{ S_IFREG | 0644, 1, TRACE_FILE_MAX + 1, TRACE_LARGE },
-		{ S_IFREG | 0644, 1, 0, TRACE_LARGE },
+		{ S_IFREG | 0644, 1, 0, TRACE_GONE },
 		{ S_IFREG | 0644, 2, 1, TRACE_LINKS },
 		{ S_IFREG | 0644, 0, 1, TRACE_GONE },
 		{ S_IFLNK | 0777, 1, 1, TRACE_LINK },
