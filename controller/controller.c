@@ -352,7 +352,7 @@ int service_reload(struct service *s, struct settings *fresh_settings, char **re
 	return 0;
 }
 
-int service_check_tls(const struct service *s, struct err *ret_soon, struct err *err)
+int controller_check_tls(const struct service *s, struct err *ret_soon, struct err *err)
 {
 	return s->tls_cert ? api_check_tls(s->tls_cert, s->tls_key, s->client_ca, ret_soon, err)
 			   : 0;

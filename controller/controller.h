@@ -160,7 +160,7 @@ int service_reload(struct service *s, struct settings *fresh_settings, char **re
 
 /* Are the certificates that were read good? What api_open() refuses, and in `ret_soon` what it only
  * tells; both as api_check_tls(). */
-int service_check_tls(const struct service *s, struct err *ret_soon, struct err *err);
+int controller_check_tls(const struct service *s, struct err *ret_soon, struct err *err);
 
 /* Open the store, listen. `ret_address` is new memory. */
 int service_open(struct service *s, sd_event *loop, char **ret_address, struct err *err);

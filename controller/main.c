@@ -338,7 +338,7 @@ static int check_tls(const struct running *running, struct err *err)
 {
 	const char *file = running->settings.read_from;
 	struct err soon = ERR_INIT;
-	int r = service_check_tls(running->service, &soon, err);
+	int r = controller_check_tls(running->service, &soon, err);
 
 	if (r == 0 && soon.msg[0])
 		(void)fprintf(stderr, "%s\n", soon.msg);
