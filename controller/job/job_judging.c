@@ -180,7 +180,8 @@ static int add_suspect(const struct job_judging_input *in, size_t place, struct 
 		       struct err *err)
 {
 	const struct suspicion_found *found = &in->suspects->list.items[place];
-	const json_t *begun = json_object_get(shown_before(in, found), "begun");
+	const json_t *before = shown_before(in, found);
+	const json_t *begun = json_object_get(before, "begun");
 	size_t i;
 	int r = 0;
 
@@ -188,6 +189,8 @@ static int add_suspect(const struct job_judging_input *in, size_t place, struct 
 				      stamp_of(suspected_since(in, found)), "begun",
 				      stamp_of(time_of(begun)), "tests");
 	ret->n_notes = place + 1;
+	ret->fresh[place] = found->counts == BLAME_K_OF_N &&
+			    !json_is_string(json_object_get(before, "since"));
 	for (i = 0; r == 0 && i < found->n_hosts; i++)
 		r = add_host(in, place, found->hosts[i], ret, err);
 	return r;

@@ -39,6 +39,7 @@ struct job_judging_input {
 struct job_judged {
 	struct job_judge_result result;	   /* borrows from the input */
 	json_t *notes[SUSPICION_LIST_MAX]; /* of each suspect: {"since", "begun", "tests"} */
+	bool fresh[SUSPICION_LIST_MAX];	   /* it is a suspect, and was none as it was shown last */
 	size_t n_notes;
 	json_t *investigations; /* stamps */
 	uint64_t tested;	/* hosts that are tested for it */

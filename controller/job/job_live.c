@@ -6,6 +6,7 @@
 
 #include "controller/actions/actor.h"
 #include "controller/actions/remediation.h"
+#include "controller/cluster/cluster.h"
 #include "controller/controller.h"
 #include "controller/job/job_judging.h"
 #include "controller/job/job_view.h"
@@ -19,6 +20,8 @@
 #include "lib/json/json.h"
 #include "lib/policy/fleet.h"
 
+enum { NEWS_MAX = 256 }; /* between two commits; what is beyond is shown all the same */
+
 /* A job that has suspects. */
 struct live_job {
 	int64_t id;
@@ -31,15 +34,22 @@ struct live_host {
 	struct blame blame; /* its job is ours */
 };
 
+/* A host has become a suspect. */
+struct live_news {
+	char *node, *words;
+};
+
 struct job_live {
 	struct service *s;
 	struct live_job *jobs;
 	size_t n;
 	struct map hosts; /* of struct live_host: what was found last */
 	struct map told;  /* likewise: what the actor was told */
-	bool read;	  /* the jobs of the store are among them */
-	bool found;	  /* `hosts` is news, and durable with the next commit */
-	uint64_t due_us;  /* monotonic */
+	struct live_news *news;
+	size_t n_news;
+	bool read;	 /* the jobs of the store are among them */
+	bool found;	 /* `hosts` is news, and durable with the next commit */
+	uint64_t due_us; /* monotonic */
 };
 
 struct job_live *job_live_new(struct service *s)
@@ -57,10 +67,22 @@ static void host_release(void *item)
 	free(host->blame.job);
 }
 
+static void forget_news(struct job_live *live)
+{
+	while (live->n_news > 0) {
+		const struct live_news *news = &live->news[--live->n_news];
+
+		free(news->node);
+		free(news->words);
+	}
+}
+
 void job_live_free(struct job_live *live)
 {
 	if (!live)
 		return;
+	forget_news(live);
+	free(live->news);
 	map_release(&live->hosts, host_release);
 	map_release(&live->told, host_release);
 	free(live->jobs);
@@ -69,6 +91,7 @@ void job_live_free(struct job_live *live)
 
 void job_live_failed(struct job_live *live)
 {
+	forget_news(live);
 	map_release(&live->hosts, host_release);
 	map_release(&live->told, host_release);
 	live->n = 0;
@@ -188,6 +211,23 @@ static void add_blames(struct job_live *live, const struct job_judging_input *in
 	}
 }
 
+/* Once of each, for as long as it is one. */
+static void add_news(struct job_live *live, const struct job_judging_input *in,
+		     const struct job_judged *judged)
+{
+	size_t i;
+
+	for (i = 0; i < judged->result.n && live->n_news < NEWS_MAX; i++) {
+		const struct job_judge_item *item = &judged->result.items[i];
+
+		if (!judged->fresh[item->suspect - in->suspects->list.items])
+			continue;
+		live->news = xrealloc(live->news, live->n_news + 1, sizeof(*live->news));
+		live->news[live->n_news++] =
+			(struct live_news){ xstrdup(item->host->name), xstrdup(item->sentence) };
+	}
+}
+
 /* It is kept where it is another than before. */
 static int keep(struct job_live *live, int64_t job, const json_t *view, const json_t *before,
 		struct err *err)
@@ -245,6 +285,7 @@ static int judge(struct job_live *live, int64_t job, const struct views *views, 
 		return r;
 	view = view_of(&in, &judged, rejected, analysed);
 	add_blames(live, &in, &judged);
+	add_news(live, &in, &judged);
 	if (views->suspects.list.n > 0)
 		need(live, job)->tested = judged.tested;
 	else
@@ -318,6 +359,19 @@ static void take_back(void *context, void *item)
 		actor_blame(gone->live->s->act, host->name, NULL);
 }
 
+/* Best effort, as all that the cluster is told of. */
+static void tell_news(struct job_live *live)
+{
+	struct cluster *cluster = live->s->cluster;
+	size_t i;
+
+	for (i = 0; i < live->n_news; i++)
+		cluster->ops->event(cluster, &(struct cluster_event){ live->news[i].node,
+								      "AssayHostSuspected",
+								      live->news[i].words, true });
+	forget_news(live);
+}
+
 static void tell(struct job_live *live)
 {
 	struct map left = { 0 };
@@ -327,6 +381,7 @@ static void tell(struct job_live *live)
 	map_release(&live->told, host_release);
 	live->told = left;
 	map_each(&live->hosts, tell_host, live);
+	tell_news(live);
 	live->found = false;
 }
 

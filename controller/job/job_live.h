@@ -3,8 +3,8 @@
  * What is shown of jobs, and what they say of hosts, as time passes: a suspicion lapses, a host
  * boots, a test ends. The jobs that have suspects are judged again once a second; what comes of
  * it is shown with the next commit, and only when that is durable the actor is told what they
- * say of hosts (actor_blame()). Nothing of it is lost with the controller: it is made again of the
- * windows and of what was shown.
+ * say of hosts (actor_blame()), and the cluster of a host that has become a suspect. Nothing of it
+ * is lost with the controller: it is made again of the windows and of what was shown.
  */
 #pragma once
 

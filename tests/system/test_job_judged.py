@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a slow job leads to for a host, in each mode: a trace asks for a test, and only with a test that fails is a host taken out."""
+import contextlib
 import hashlib
 import json
 import signal
+import sqlite3
 import subprocess
 import urllib.parse
 from pathlib import Path
@@ -135,6 +137,15 @@ def test_without_enforce_a_suspect_changes_nothing(controller, tmp_path, mode, j
     tests = f.actions(rule="attribution")
     assert len(tests) == rows and {a["state"] for a in tests} <= {"dry-run"}
     assert f.cordoned() == [] and f.the_suspect()["begun"] is None
+
+    def is_calm():  # it is judged each second, and what is as it was is not written again
+        commits = f.c.metrics()["assay_store_commit_seconds_count"]
+        return f.orders(SLOW) == [] and f.orders(SLOW) == [] and f.c.metrics()["assay_store_commit_seconds_count"] == commits
+    assert wait_for(is_calm, WAIT_S)
+    assert f.c.stop()[0] == 0
+    with contextlib.closing(sqlite3.connect(f.c.db)) as db:
+        told = db.execute("SELECT node, message FROM cluster_events WHERE reason = 'AssayHostSuspected'").fetchall()
+    assert [node for node, _ in told] == [SLOW] and JOB in told[0][1]
 
 
 @pytest.mark.once
