@@ -14,6 +14,7 @@
 #include "agents/assayd/trace_sandbox.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
+#include "lib/base/log.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
@@ -109,6 +110,7 @@ static void take_output(struct trace_converter *c)
 {
 	char piece[PIECE];
 	ssize_t n;
+	int r;
 
 	while ((n = read(c->out, piece, sizeof(piece))) > 0) {
 		c->size += (size_t)n;
@@ -116,7 +118,9 @@ static void take_output(struct trace_converter *c)
 			cut(c, TRACE_LIMITS);
 			return;
 		}
-		if (file_write_all(c->fd, piece, (size_t)n) < 0) {
+		r = file_write_all(c->fd, piece, (size_t)n);
+		if (r < 0) {
+			log_warning("a part cannot be kept in %s: %s", c->dir, strerror(-r));
 			cut(c, TRACE_SANDBOX);
 			return;
 		}

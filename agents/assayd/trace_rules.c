@@ -36,7 +36,7 @@ const char *const trace_refusal_words[TRACE_REFUSALS] = {
 	[TRACE_JOB] = "the process of its rank does not say its job: set ASSAY_JOB",
 	[TRACE_SHAPE] = "ASSAY_SHAPE of its rank is no dpN-ppN-tpN of WORLD_SIZE ranks",
 	[TRACE_TWICE] = "a part of this rank and window waits already",
-	[TRACE_SANDBOX] = "the converter cannot be started, or shut in",
+	[TRACE_SANDBOX] = "the converter cannot be started or shut in, or its output not kept",
 	[TRACE_STALE] = "newer windows took its place while the controller was away",
 	[TRACE_REFUSED] = "the controller refused it",
 };

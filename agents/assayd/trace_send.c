@@ -247,6 +247,11 @@ enum trace_refusal trace_send_add(struct trace_send *s, const struct trace_queue
 	return why;
 }
 
+void trace_send_keep(struct trace_send *s, uint64_t bytes)
+{
+	s->queue.bytes_max = bytes;
+}
+
 size_t trace_send_waiting(const struct trace_send *s)
 {
 	return s->queue.n;
@@ -284,7 +289,6 @@ struct trace_send *trace_send_new(struct sd_event *event, const struct trace_sen
 
 	s->o = *options;
 	s->backoff = options->backoff;
-	s->queue.bytes_max = options->keep_bytes;
 	if (sd_event_add_time(event, &s->timer, CLOCK_MONOTONIC, 0, 0, on_timer, s) < 0 ||
 	    sd_event_source_set_enabled(s->timer, SD_EVENT_OFF) < 0)
 		log_error("no timer: no part of a trace is sent");

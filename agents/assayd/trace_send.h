@@ -18,20 +18,22 @@ struct trace_send;
 
 struct trace_send_options {
 	struct backoff backoff;
-	uint64_t keep_bytes;
 	bool (*may_send)(void *context); /* no report waits */
 	void (*ended)(void *context, enum trace_refusal why, const struct trace_queue_part *part,
 		      const char *words);
 	void *context;
 };
 
-/* Idle, with nobody to send to. */
+/* Idle, with nobody to send to, and no byte may wait. */
 struct trace_send *trace_send_new(struct sd_event *event, const struct trace_send_options *options);
 void trace_send_free(struct trace_send *s);
 
 /* From now on to this controller; `http` NULL: to nobody, as long as nothing is sent. Both are
  * borrowed until the next call. */
 void trace_send_to(struct trace_send *s, struct http *http, const char *url);
+
+/* So many bytes may wait from now on; what waits already may. */
+void trace_send_keep(struct trace_send *s, uint64_t bytes);
 
 /* Add one, and own its descriptor unless that fails: as trace_queue_add(). */
 enum trace_refusal trace_send_add(struct trace_send *s, const struct trace_queue_part *part);

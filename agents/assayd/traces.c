@@ -436,6 +436,7 @@ static void on_converted(void *context, struct trace_converted *c)
 void traces_set(struct traces *t, bool on)
 {
 	trace_watch_free(TAKE(t->watch));
+	trace_send_keep(t->send, t->config->trace_keep_bytes);
 	while (t->n_files)
 		drop_file(t, t->n_files - 1);
 	if (!on || !t->config->trace_dirs)
@@ -464,7 +465,6 @@ struct traces *traces_new(struct sd_event *event, const struct assayd_config *co
 	struct traces *t = xcalloc(1, sizeof(*t));
 	const struct trace_send_options send = {
 		.backoff = { .base_us = config->retry_base_us, .cap_us = config->retry_max_us },
-		.keep_bytes = config->trace_keep_bytes,
 		.may_send = may_send,
 		.ended = on_sent,
 		.context = t,
