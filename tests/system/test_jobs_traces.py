@@ -25,7 +25,7 @@ def good(tmp_path_factory):
     """Lines of a trace of eight hosts, of which gpu-03 is slow."""
     out = tmp_path_factory.mktemp("trace") / "good"
     with open(out, "w") as file:
-        subprocess.run([TOP / "tests/fleet/job_trace.py", "--job", "a/b", "--dp", "4", "--pp", "2", "--steps", "12", "--slow", "gpu-03"],
+        subprocess.run([TOP / "tests/fleet/job_trace.py", "--job", "a/b", "--dp", "4", "--pp", "2", "--steps", "12", "--slow", "gpu-03/15"],
                        stdout=file, check=True, timeout=60)
     return out.read_text().splitlines()
 
