@@ -138,9 +138,11 @@ static bool book(const struct actor_env *env, struct node_view *host, const stru
 	}
 	if (change.event >= 0)
 		node_life_note_change(env, one->node->name, &change);
-	/* Whoever is evicted finds at the node why. */
-	if (change.event == EVENT_DRAIN_BEGUN)
+	/* Whoever is evicted finds at the node why; and who waits for its job is decided on soon. */
+	if (change.event == EVENT_DRAIN_BEGUN) {
 		node_views_publish(env, host);
+		env_news(env);
+	}
 	return true; /* its record is kept with all others when this is decided */
 }
 
