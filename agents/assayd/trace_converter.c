@@ -336,11 +336,11 @@ int trace_converter_start(struct trace_converter *c, int fd, const struct stat *
 	CLEANUP(closep) int given = open(path, O_RDONLY | O_CLOEXEC);
 	CLEANUP(closep) int script = given < 0 ? -1 : fcntl(given, F_DUPFD_CLOEXEC, ABOVE);
 	CLEANUP(closep) int in = fcntl(fd, F_DUPFD_CLOEXEC, ABOVE);
-	const bool root = owner->st_uid == 0;
 	struct trace_sandbox s = { .in = in,
 				   .script = script,
-				   .uid = root ? TRACE_SANDBOX_NOBODY : owner->st_uid,
-				   .gid = root ? TRACE_SANDBOX_NOBODY : owner->st_gid,
+				   .uid = owner->st_uid ? owner->st_uid : TRACE_SANDBOX_NOBODY,
+				   /* A file's group is its directory's where that is setgid. */
+				   .gid = TRACE_SANDBOX_NOBODY,
 				   .program = PYTHON,
 				   .parent = getpid() };
 	int r;
