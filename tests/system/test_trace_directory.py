@@ -97,6 +97,7 @@ def ended(c, job=JOB, **more):
     return [w for w in items if w["state"] in ENDS]
 
 
+@pytest.mark.once  # the sanitizers want more memory than an analysis may have
 def test_the_profiles_of_two_ranks_become_a_window(controller, follower, rank, folder):  # noqa: F811
     c = controller()
     rank(0)
@@ -140,6 +141,7 @@ def test_what_pytorch_itself_writes_becomes_a_window(controller, follower, rank,
     assert window["steps"] == 12 and not window["coarse"] and window["state"] in ("analysed", "rejected"), window
 
 
+@pytest.mark.once  # the sanitizers want more memory than an analysis may have
 def test_a_host_sends_by_its_own_token_for_the_jobs_that_run_there(controller, follower, rank, folder, tmp_path):  # noqa: F811
     tokens = {"h" * 32: f"node: {NODE}", "r" * 32: "role: read", "o" * 32: "node: other"}
     file = tmp_path / "tokens.yaml"
