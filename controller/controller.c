@@ -24,6 +24,7 @@ enum { READY_PRIORITY = 50 };
 /* The store is well when it took all reports for so long, or when nobody reported for so long. */
 #define CALM_US (5 * USEC_PER_SEC)
 #define CALM_ALONE_US USEC_PER_MIN
+#define COMMIT_AGAIN_US USEC_PER_SEC /* after one that failed, of what nobody waits for */
 
 void controller_wake_orders(struct service *s, const char *node)
 {
@@ -103,16 +104,32 @@ static void look_at_nodes(struct service *s, const json_t *nodes)
 		controller_wake_orders(s, json_string_value(json_array_get(nodes, i)));
 }
 
-/* Those who wait get their answer: `err` is NULL when all is durable. */
+/* Does all of the batch that is reports say what is durable already? */
+static bool has_nothing_new(const struct service *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_batch; i++) {
+		if (s->batch[i].accepted > 0)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Those who wait get their answer: `err` is NULL when all is durable. A copy of what was kept
+ * before the batch is kept, whatever became of what else was to be written.
+ */
 static void answer_all(struct service *s, const struct err *err)
 {
+	const bool old = has_nothing_new(s);
 	size_t n = s->n_batch, i;
 
 	s->n_batch = s->n_reports = 0;
 	for (i = 0; i < n; i++) {
 		struct waiting *w = &s->batch[i];
 
-		if (err) {
+		if (err && !(old && w->duplicates > 0)) {
 			json_decref(w->answer);
 			call_refuse(w->call, 503, "it could not be kept: %s", err->msg);
 		} else {
@@ -190,10 +207,15 @@ static int on_ready(sd_event_source *source, void *context)
 	return 0;
 }
 
-/* A lone report is committed at once, of many each 50 ms their batch. */
+/*
+ * A lone report is committed at once, of many each 50 ms their batch. What nobody waits for is
+ * tried again at its leisure where it failed: whoever begins anew after that may write at once, and
+ * nobody would be heard meanwhile.
+ */
 static void arm_commit(struct service *s)
 {
-	uint64_t next_us = s->last_commit_us + COMMIT_EVERY_US;
+	const uint64_t least_us = s->failing && s->n_batch == 0 ? COMMIT_AGAIN_US : COMMIT_EVERY_US;
+	const uint64_t next_us = MAX(s->last_commit_us, s->failed_us) + least_us;
 
 	(void)sd_event_source_set_time(s->commit_timer, next_us);
 	(void)sd_event_source_set_enabled(s->commit_timer, SD_EVENT_ONESHOT);

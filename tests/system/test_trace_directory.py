@@ -27,7 +27,8 @@ ENDS = {"analysed", "rejected", "failed"}
 END_S = 120
 MIB = 1 << 20
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="files of several users take root to make")
+# Once: most wait, and the sanitizers want more memory than an analysis may have.
+pytestmark = [pytest.mark.once, pytest.mark.skipif(os.geteuid() != 0, reason="files of several users take root to make")]
 
 
 @pytest.fixture
@@ -116,7 +117,6 @@ def test_the_profiles_of_two_ranks_become_a_window(controller, follower, rank, f
     assert wait_for(lambda: daemon.counts() == {"taken": 2}), daemon.counts()
 
 
-@pytest.mark.once
 def test_what_pytorch_itself_writes_becomes_a_window(controller, follower, rank, folder, top, tmp_path):  # noqa: F811
     python = "/usr/bin/python3"
     if subprocess.run([python, "-c", "import torch"], capture_output=True, timeout=60, check=False).returncode:
@@ -171,7 +171,6 @@ USUAL = "+dac_read_search,+sys_ptrace,+ipc_lock,+syslog"
 MORE = "+setuid,+setgid,+kill"
 
 
-@pytest.mark.once
 def test_the_capabilities_of_the_drop_in_are_enough_and_without_them_it_says_so(stub, follower, rank, folder):  # noqa: F811
     rank(0)
     for words, counts in ((USUAL, {"sandbox": 1}), (f"{USUAL},{MORE}", {"unpacks": 1})):
@@ -331,7 +330,6 @@ def rss_kib(daemon, field="RssAnon"):
         return int(re.search(rf"{field}:\s+(\d+)", file.read())[1])
 
 
-@pytest.mark.once
 def test_who_follows_and_converts_has_little_more_memory_than_who_does_not(stub, assayd, follower, rank, folder, configured):  # noqa: F811
     if configured("enable-sanitizers"):
         pytest.skip("the plain build: sanitizers keep what is freed")
@@ -351,7 +349,6 @@ def test_who_follows_and_converts_has_little_more_memory_than_who_does_not(stub,
     assert grown["RssAnon"] <= 1024 and grown["VmRSS"] <= 1024 and grown["VmHWM"] <= 1024, (usual, grown)
 
 
-@pytest.mark.once
 def test_a_flood_of_files_costs_no_memory_and_no_other_user_a_file(controller, follower, rank, folder, configured):  # noqa: F811
     c = controller()
     rank(0)
