@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agents/assayd/trace_rules.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "lib/base/xalloc.h"
+#include "lib/report/rank_env.h"
 
 enum { DECIMAL = 10, SIZE_DIGITS = 5 };
 
@@ -113,33 +115,21 @@ static bool is_shaped(const struct process_env *env, struct trace_place *p)
 	       (!world[0] || workers * p->tp == ranks);
 }
 
-static void name_job(const struct process_env *env, struct trace_place *p)
-{
-	const char *job = env->values[PROCESS_ENV_JOB], *id = env->values[PROCESS_ENV_SLURM_JOB],
-		   *cluster = env->values[PROCESS_ENV_SLURM_CLUSTER];
-
-	p->job[0] = '\0';
-	if (job[0])
-		(void)snprintf(p->job, sizeof(p->job), "%s", job);
-	else if (id[0])
-		(void)snprintf(p->job, sizeof(p->job), "slurm:%s%s%s", cluster,
-			       cluster[0] ? "/" : "", id);
-}
-
 enum trace_refusal trace_rules_place(const struct process_env *env, struct trace_place *ret)
 {
 	const char(*values)[PROCESS_ENV_VALUE_SIZE] = env->values;
 	const char *rank = values[PROCESS_ENV_RANK][0] ? values[PROCESS_ENV_RANK]
 						       : values[PROCESS_ENV_PROCID];
+	CLEANUP(freep)
+	char *job = rank_env_job(values[PROCESS_ENV_JOB], values[PROCESS_ENV_SLURM_CLUSTER],
+				 values[PROCESS_ENV_SLURM_JOB]);
 
 	*ret = (struct trace_place){ .rank = strtoll(rank, NULL, DECIMAL) };
-	ret->run = values[PROCESS_ENV_RUN][0]
-			   ? strtoll(values[PROCESS_ENV_RUN], NULL, DECIMAL)
-			   : 1 + strtoll(values[PROCESS_ENV_SLURM_RESTARTS], NULL, DECIMAL);
+	ret->run = rank_env_run(values[PROCESS_ENV_RUN], values[PROCESS_ENV_SLURM_RESTARTS]);
 	ret->run = MAX(ret->run, INT64_C(1));
-	name_job(env, ret);
-	if (!ret->job[0])
+	if (!job)
 		return TRACE_JOB;
+	(void)snprintf(ret->job, sizeof(ret->job), "%s", job);
 	return is_shaped(env, ret) ? TRACE_TAKEN : TRACE_SHAPE;
 }
 

@@ -224,17 +224,14 @@ static bool is_of_a_job(struct traces *t, uid_t uid)
 	return has_rank(t, uid);
 }
 
-/* Its entries alone, new memory: what trace_rules_find() wants. */
-static struct process_entry *entries_of(const struct traces *t, uid_t uid, size_t *ret_n)
+/* All of them, new memory: what trace_rules_find() wants. */
+static struct process_entry *entries_of(const struct traces *t)
 {
 	struct process_entry *entries = xcalloc(t->n_known + 1, sizeof(*entries));
 	size_t i;
 
-	*ret_n = 0;
-	for (i = 0; i < t->n_known; i++) {
-		if (t->known[i].entry.uid == uid)
-			entries[(*ret_n)++] = t->known[i].entry;
-	}
+	for (i = 0; i < t->n_known; i++)
+		entries[i] = t->known[i].entry;
 	return entries;
 }
 
@@ -382,14 +379,12 @@ static uint64_t on_boot_clock(double at_s)
 
 static enum trace_refusal take(struct traces *t, struct trace_converted *c)
 {
-	CLEANUP(freep) struct process_entry *entries = NULL;
+	CLEANUP(freep) struct process_entry *entries = entries_of(t);
 	struct trace_place place = { .rank = -1 };
-	enum trace_refusal why;
+	enum trace_refusal why =
+		trace_rules_find(entries, t->n_known, t->now.st.st_uid, c->rank, &place);
 	struct trace_queue_part part;
-	size_t n = 0;
 
-	entries = entries_of(t, t->now.st.st_uid, &n);
-	why = trace_rules_find(entries, n, t->now.st.st_uid, c->rank, &place);
 	if (why != TRACE_TAKEN)
 		return why;
 	if (c->of != place.dp * place.pp)

@@ -19,14 +19,6 @@
 
 enum { EVIDENCE_ROWS = 200 }; /* actions and transitions of a bundle, newest first */
 
-static json_t *stamp_of(uint64_t us)
-{
-	char text[CLOCK_STAMP_SIZE];
-
-	clock_stamp(us, text);
-	return us ? json_string(text) : json_null();
-}
-
 /* Why its start-up taint is on it still; NULL: it has none. */
 static const char *unverified_of(const struct node_view *host)
 {
@@ -48,15 +40,15 @@ json_t *actor_node_json(const struct actor *actor, const char *node)
 		return NULL;
 	return json_pack(
 		"{s:s, s:o, s:b, s:o, s:b, s:b, s:s?, s:s?, s:o, s:o, s:o, s:i, s:o, s:o, s:o}",
-		"state", life_state_names[r->life.state], "since", stamp_of(r->life.since_us),
+		"state", life_state_names[r->life.state], "since", json_stamp(r->life.since_us),
 		"manual", r->life.manual, "cordon",
 		host->c.mark ? cluster_mark_encode(host->c.mark) : json_null(), "schedulable",
 		!host->c.unschedulable, "managed", host->c.managed, "hands_off", host->c.hands_off,
-		"unverified", unverified_of(host), "override_until", stamp_of(r->override_until_us),
-		"silence_until", stamp_of(r->silence_until_us), "hold_until",
-		stamp_of(host->c.hold_us), "passes", (int)r->passes, "tested", stamp_of(n->deep_us),
-		"test_ordered", stamp_of(test ? test->decided_us : 0), "labels",
-		host->c.labels ? json_incref(host->c.labels) : json_object());
+		"unverified", unverified_of(host), "override_until",
+		json_stamp(r->override_until_us), "silence_until", json_stamp(r->silence_until_us),
+		"hold_until", json_stamp(host->c.hold_us), "passes", (int)r->passes, "tested",
+		json_stamp(n->deep_us), "test_ordered", json_stamp(test ? test->decided_us : 0),
+		"labels", host->c.labels ? json_incref(host->c.labels) : json_object());
 }
 
 json_t *actor_service_json(const struct actor *actor, const char *node)
@@ -80,11 +72,11 @@ json_t *actor_service_json(const struct actor *actor, const char *node)
 	return json_pack(
 		"{s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "state", state, "by",
 		mark ? mark->by : NULL, "reason", mark ? mark->reason : NULL, "since",
-		stamp_of(mark ? mark->at_us : 0), "hold_until", stamp_of(host->c.hold_us),
+		json_stamp(mark ? mark->at_us : 0), "hold_until", json_stamp(host->c.hold_us),
 		"silence_until",
-		stamp_of(n->record.silence_until_us > now_us ? n->record.silence_until_us : 0),
+		json_stamp(n->record.silence_until_us > now_us ? n->record.silence_until_us : 0),
 		"override_until",
-		stamp_of(n->record.override_until_us > now_us ? n->record.override_until_us : 0));
+		json_stamp(n->record.override_until_us > now_us ? n->record.override_until_us : 0));
 }
 
 int actor_in_cluster(const struct actor *actor, const char *node)
@@ -137,8 +129,8 @@ json_t *actor_coverage_json(const struct actor *actor)
 	for (i = 0; i < coverage.n; i++)
 		(void)json_array_append_new(
 			list, json_pack("{s:s, s:o, s:o}", "node", coverage.due[i]->name, "tested",
-					stamp_of(coverage.due[i]->deep_us), "ordered",
-					stamp_of(coverage.due[i]->record.ordered_us)));
+					json_stamp(coverage.due[i]->deep_us), "ordered",
+					json_stamp(coverage.due[i]->record.ordered_us)));
 	coverage_release(&coverage);
 	return list;
 }

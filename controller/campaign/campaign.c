@@ -13,6 +13,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/report/report.h"
 
 /* How a campaign begins and ends. */
@@ -235,16 +236,6 @@ static json_t *text_or_null(const char *text)
 	return text ? json_string(text) : json_null();
 }
 
-static json_t *stamp_or_null(uint64_t us)
-{
-	char text[CLOCK_STAMP_SIZE];
-
-	if (!us)
-		return json_null();
-	clock_stamp(us, text);
-	return json_string(text);
-}
-
 static json_t *number_or_null(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
@@ -347,10 +338,10 @@ json_t *campaign_json(const struct campaign *c)
 		"id", id, "state", campaign_state_names[c->state], "kind",
 		campaign_kind_names[c->kind], "plan", campaign_plan_names[c->plan], "domain",
 		text_or_null(c->domain), "check", campaign_check(c), "reason", c->reason, "who",
-		c->who, "started", stamp_or_null(c->started_us), "ended",
-		stamp_or_null(c->ended_us), "rounds_made", (int)c->rounds, "rounds_max",
-		(int)c->rounds_max, "resumed", (int)c->resumed, "unit", "B/s", "nodes", hosts,
-		"rounds", rounds_json(c), "blames", blames, "sentence", text_or_null(c->sentence));
+		c->who, "started", json_stamp(c->started_us), "ended", json_stamp(c->ended_us),
+		"rounds_made", (int)c->rounds, "rounds_max", (int)c->rounds_max, "resumed",
+		(int)c->resumed, "unit", "B/s", "nodes", hosts, "rounds", rounds_json(c), "blames",
+		blames, "sentence", text_or_null(c->sentence));
 }
 
 /* --- what the pairing is told --- */

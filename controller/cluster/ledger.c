@@ -32,14 +32,6 @@ void ledger_release(struct ledger *l)
 
 /* --- text --- */
 
-static json_t *stamp_json(uint64_t at_us)
-{
-	char text[CLOCK_STAMP_SIZE];
-
-	clock_stamp(at_us, text);
-	return at_us ? json_string(text) : json_null();
-}
-
 static int decode_stamp(const struct jval *v, void *member, struct err *err)
 {
 	const char *text = json_string_value(v->value);
@@ -130,7 +122,7 @@ static json_t *encode_holders(const struct ledger *l)
 			list, json_pack("{s:s, s:s*, s:s*, s:s*, s:s, s:b, s:o}", "node", h->node,
 					"domain", h->domain, "job", h->job, "action", h->action,
 					"kind", kind_names[h->kind], "done", h->done, "at",
-					stamp_json(h->at_us)));
+					json_stamp(h->at_us)));
 	}
 	return list;
 }

@@ -3,8 +3,8 @@
 
 #include "controller/actions/retest.h"
 #include "controller/store/store_actions.h"
-#include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/judge/verdict.h"
 
 /* --- tests --- */
@@ -22,14 +22,6 @@ static const char *text_of(const json_t *object, const char *key)
 	return json_string_value(json_object_get(object, key));
 }
 
-static uint64_t time_of(const json_t *object, const char *key)
-{
-	const char *stamp = text_of(object, key);
-	uint64_t us = 0;
-
-	return stamp && clock_parse_stamp(stamp, &us) == 0 ? us : 0;
-}
-
 /* False: it is no test, or one that was only thought of. */
 static bool read_test(const json_t *action, struct test_row *ret)
 {
@@ -42,8 +34,8 @@ static bool read_test(const json_t *action, struct test_row *ret)
 		return false;
 	*ret = (struct test_row){ .check = text_of(json_object_get(action, "evidence"), "check"),
 				  .result = text_of(action, "result"),
-				  .ordered_us = time_of(action, "at"),
-				  .done_us = time_of(action, "done") };
+				  .ordered_us = json_stamp_us(json_object_get(action, "at")),
+				  .done_us = json_stamp_us(json_object_get(action, "done")) };
 	ret->failed = done && streq(ret->result, retest_words[TEST_FAILED]);
 	ret->passed = done && streq(ret->result, retest_words[TEST_PASSED]);
 	return true;

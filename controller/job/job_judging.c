@@ -11,26 +11,9 @@
 #include "controller/store/store_placements.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 
 /* --- what is kept --- */
-
-static json_t *stamp_of(uint64_t us)
-{
-	char text[CLOCK_STAMP_SIZE];
-
-	if (us == 0)
-		return json_null();
-	clock_stamp(us, text);
-	return json_string(text);
-}
-
-static uint64_t time_of(const json_t *stamp)
-{
-	const char *text = json_string_value(stamp);
-	uint64_t us = 0;
-
-	return text && clock_parse_stamp(text, &us) == 0 ? us : 0;
-}
 
 /* The suspect in a list of JSON, by name and class; or NULL. */
 static const json_t *find_shown(const struct suspicion_found *found, const json_t *suspects)
@@ -63,7 +46,7 @@ static const json_t *shown_before(const struct job_judging_input *in,
 static uint64_t suspected_since(const struct job_judging_input *in,
 				const struct suspicion_found *found)
 {
-	const uint64_t since_us = time_of(json_object_get(shown_before(in, found), "since"));
+	const uint64_t since_us = json_stamp_us(json_object_get(shown_before(in, found), "since"));
 
 	if (found->counts != BLAME_K_OF_N)
 		return 0;
@@ -186,8 +169,8 @@ static int add_suspect(const struct job_judging_input *in, size_t place, struct 
 	int r = 0;
 
 	ret->notes[place] = json_pack("{s:o, s:o, s:[]}", "since",
-				      stamp_of(suspected_since(in, found)), "begun",
-				      stamp_of(time_of(begun)), "tests");
+				      json_stamp(suspected_since(in, found)), "begun",
+				      json_stamp(json_stamp_us(begun)), "tests");
 	ret->n_notes = place + 1;
 	ret->fresh[place] = found->counts == BLAME_K_OF_N &&
 			    !json_is_string(json_object_get(before, "since"));
@@ -227,7 +210,7 @@ static uint64_t recall_investigations(const struct job_judging_input *in, struct
 	for (i = 0; i < json_array_size(all); i++) {
 		json_t *stamp = json_array_get(all, i);
 
-		if (time_of(stamp) + in->policy->jobs.investigations_per_us <= in->now_us)
+		if (json_stamp_us(stamp) + in->policy->jobs.investigations_per_us <= in->now_us)
 			continue;
 		(void)json_array_append(ret->investigations, stamp);
 		over += !is_of_now(ret, stamp);
@@ -238,7 +221,7 @@ static uint64_t recall_investigations(const struct job_judging_input *in, struct
 /* Suspects that are tested from now on are one more, all of them together. */
 static void begin_investigation(const struct job_judging_input *in, struct job_judged *ret)
 {
-	json_t *now = stamp_of(in->now_us);
+	json_t *now = json_stamp(in->now_us);
 	bool begun = false;
 	size_t i;
 

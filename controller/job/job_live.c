@@ -43,6 +43,7 @@ struct job_live {
 	struct service *s;
 	struct live_job *jobs;
 	size_t n;
+	size_t left; /* of the round under way: those before it are to be judged yet; 0: none */
 	struct map hosts; /* of struct live_host: what was found last */
 	struct map told;  /* likewise: what the actor was told */
 	struct live_news *news;
@@ -94,7 +95,7 @@ void job_live_failed(struct job_live *live)
 	forget_news(live);
 	map_release(&live->hosts, host_release);
 	map_release(&live->told, host_release);
-	live->n = 0;
+	live->n = live->left = 0;
 	live->read = live->found = false;
 	live->due_us = 0;
 }
@@ -393,27 +394,46 @@ static int read_jobs(struct job_live *live, struct err *err)
 	return r;
 }
 
-/* From the last on: one that has no suspects any more leaves, and its place is the last one's. */
-static void judge_all(struct job_live *live)
+static bool begin_round(struct job_live *live)
 {
 	struct err err = ERR_INIT;
-	int r = read_jobs(live, &err);
-	size_t i;
 
+	if (read_jobs(live, &err) < 0) {
+		log_warning("jobs cannot be judged: %s", err.msg);
+		return false;
+	}
 	map_release(&live->hosts, host_release);
 	live->hosts = (struct map){ 0 };
-	for (i = live->n; r == 0 && i-- > 0;) {
-		r = show(live, live->jobs[i].id, NULL, &err);
+	live->left = live->n;
+	return true;
+}
+
+/*
+ * From the last on: one that has no suspects any more leaves, and its place is the last one's. One
+ * that comes during the round is judged as it comes (job_live_show()).
+ */
+static void judge_some(struct job_live *live)
+{
+	struct err err = ERR_INIT;
+	unsigned i;
+	int r = 0;
+
+	live->left = MIN(live->left, live->n);
+	for (i = 0; r == 0 && live->left > 0 && i < JOB_LIVE_AT_ONCE; i++) {
+		const int64_t job = live->jobs[--live->left].id;
+
+		r = show(live, job, NULL, &err);
 		if (r == -ENOENT) {
-			leave(live, live->jobs[i].id);
+			leave(live, job);
 			r = 0;
 		}
 	}
 	if (r < 0) {
 		log_warning("jobs cannot be judged: %s", err.msg);
+		live->left = 0;
 		return;
 	}
-	live->found = true;
+	live->found = live->left == 0;
 }
 
 void job_live_committed(struct job_live *live)
@@ -424,10 +444,16 @@ void job_live_committed(struct job_live *live)
 		return;
 	if (live->found)
 		tell(live);
-	if (now_us < live->due_us)
-		return;
-	live->due_us = now_us + JOB_LIVE_EVERY_US;
-	judge_all(live);
-	if (live->found && !store_dirty(live->s->store))
+	if (live->left == 0) {
+		if (now_us < live->due_us)
+			return;
+		live->due_us = now_us + JOB_LIVE_EVERY_US;
+		if (!begin_round(live))
+			return;
+	}
+	judge_some(live);
+	if (live->left > 0)
+		service_touch(live->s); /* the next ones */
+	else if (live->found && !store_dirty(live->s->store))
 		tell(live);
 }

@@ -20,6 +20,9 @@ struct service;
 /* Jobs that have suspects are judged so often. */
 #define JOB_LIVE_EVERY_US USEC_PER_SEC
 
+/* So many at once, some 0.4 ms each; whoever else waits for the loop comes between. */
+enum { JOB_LIVE_AT_ONCE = 16 };
+
 struct job_live *job_live_new(struct service *s);
 void job_live_free(struct job_live *live);
 

@@ -12,12 +12,13 @@
 
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
+#include "lib/report/rank_env.h"
 
 struct controller_part;
 struct err;
 struct service;
 
-enum { JOB_NAME_MAX = 253, JOB_RUN_MAX = 1000000 };
+enum { JOB_NAME_MAX = 253, JOB_RUN_MAX = RANK_ENV_RUN_MAX };
 
 /* Windows of one job: one a minute, of which some may come at once, as after an outage. */
 #define JOB_WINDOW_EVERY_US USEC_PER_MIN

@@ -30,13 +30,9 @@ void get_actions(void *context, struct call *call)
 /* A stamp for the number that the breaker is kept with; null for none. */
 static json_t *stamp_at(const json_t *object, const char *key)
 {
-	json_int_t us = json_integer_value(json_object_get(object, key));
-	char text[CLOCK_STAMP_SIZE];
+	const json_int_t us = json_integer_value(json_object_get(object, key));
 
-	if (us <= 0)
-		return json_null();
-	clock_stamp((uint64_t)us, text);
-	return json_string(text);
+	return json_stamp((uint64_t)MAX(us, 0));
 }
 
 void get_breaker(void *context, struct call *call)

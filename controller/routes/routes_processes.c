@@ -19,6 +19,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/report/node_name.h"
+#include "lib/report/rank_env.h"
 
 #define FORMAT "assay-processes/1"
 
@@ -55,40 +56,12 @@ static const struct jfield claim_fields[] = {
 	{ "SLURM_RESTART_COUNT", J_STRING, CLAIM(slurm_restarts), 0 },
 };
 
-/* -1: it is no number up to `most`. */
-static int64_t number(const char *text, int64_t most)
-{
-	char *end = NULL;
-	long long value;
-
-	if (!text || !*text || strspn(text, "0123456789") != strlen(text))
-		return -1;
-	errno = 0;
-	value = strtoll(text, &end, 10);
-	return errno || value > most ? -1 : value;
-}
-
 /* The name by which others know its job, new memory; NULL: it says none. */
 static char *job_of(const struct claims *c)
 {
-	CLEANUP(freep) char *name = NULL;
+	CLEANUP(freep) char *name = rank_env_job(c->job, c->slurm_cluster, c->slurm_job);
 
-	if (c->job)
-		name = xstrdup(c->job);
-	else if (c->slurm_job && c->slurm_cluster)
-		name = xasprintf("slurm:%s/%s", c->slurm_cluster, c->slurm_job);
-	else if (c->slurm_job)
-		name = xasprintf("slurm:%s", c->slurm_job);
 	return name && jobs_name_ok(name) ? TAKE(name) : NULL;
-}
-
-/* 0: it does not say. */
-static int64_t run_of(const struct claims *c)
-{
-	const int64_t run = number(c->run, JOB_RUN_MAX),
-		      restarts = number(c->slurm_restarts, JOB_RUN_MAX - 1);
-
-	return run > 0 ? run : restarts + 1;
 }
 
 struct process {
@@ -126,13 +99,13 @@ static int read_claims(const struct jval *v, const struct process *process,
 		r = jval_fail(&pod, err, "is no uid of a pod");
 	if (r < 0)
 		return r;
-	rank = number(claims.rank ? claims.rank : claims.procid, SUMMARY_RANKS_MAX - 1);
+	rank = rank_env_number(claims.rank ? claims.rank : claims.procid, SUMMARY_RANKS_MAX - 1);
 	job = job_of(&claims);
 	if (rank < 0 || !job)
 		return 0;
 	*ret = (struct store_placement){
 		.job = TAKE(job),
-		.run = run_of(&claims),
+		.run = rank_env_run(claims.run, claims.slurm_restarts),
 		.rank = rank,
 		.source = PLACEMENT_AGENTS,
 		.start = (int64_t)process->start,

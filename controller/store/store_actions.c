@@ -9,6 +9,7 @@
 #include "controller/store/store_sql.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/policy/life.h"
 
 const char *const action_kind_names[] = {
@@ -155,9 +156,9 @@ static json_t *action_json(const void *row, uint64_t now_us UNUSED)
 			 name_of(action_state_names, ACTION_REFUSED + 1, a.state), "by", a.who,
 			 "rule", a.rule, "incident", number_text(a.incident), "reason", a.reason,
 			 "evidence", evidence_json(row), "undo", a.undo, "result", a.result,
-			 "break_glass", a.break_glass, "until", store_json_stamp(a.until_us),
-			 "epoch", (json_int_t)a.epoch, "at", store_json_stamp(a.decided_us), "done",
-			 store_json_stamp(a.done_us));
+			 "break_glass", a.break_glass, "until", json_stamp(a.until_us), "epoch",
+			 (json_int_t)a.epoch, "at", json_stamp(a.decided_us), "done",
+			 json_stamp(a.done_us));
 }
 
 int store_actions(struct store *s, const char *node, const struct store_range *range,
@@ -296,7 +297,7 @@ static json_t *transition_json(const void *p, uint64_t now_us UNUSED)
 
 	return json_pack("{s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "id",
 			 number_text(row->id), "node", store_json_text(row->node), "at",
-			 store_json_stamp(row->at_us), "from", life_name(row->before), "to",
+			 json_stamp(row->at_us), "from", life_name(row->before), "to",
 			 life_name(row->after), "by", store_json_text(row->who), "why",
 			 store_json_text(row->why), "evidence", json_of_text(row->evidence), "undo",
 			 store_json_text(row->undo), "event", store_json_text(row->event));

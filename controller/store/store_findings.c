@@ -9,6 +9,7 @@
 #include "controller/store/store_sql.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 
 /* --- windows --- */
 
@@ -147,7 +148,7 @@ static json_t *bad_report_of_row(const void *p, uint64_t now_us UNUSED)
 
 	return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "boot_id",
 			 store_json_text(r->boot_id), "seq", (json_int_t)r->seq, "time",
-			 store_json_text(r->time), "seen", store_json_stamp(r->seen_us), "profile",
+			 store_json_text(r->time), "seen", json_stamp(r->seen_us), "profile",
 			 store_json_text(r->profile), "verdict", store_json_level(r->level),
 			 "value", isnan(r->value) ? json_null() : json_real(r->value));
 }
@@ -236,9 +237,8 @@ static json_t *incident_of_row(const void *p, uint64_t now_us UNUSED)
 			 "subject", store_json_text(i->subject), "verdict",
 			 store_json_level(i->level), "fatal", (int)i->fatal, "rule",
 			 store_json_text(i->rule), "action", store_json_text(i->action), "sentence",
-			 store_json_text(i->sentence), "opened", store_json_stamp(i->opened_us),
-			 "last", store_json_stamp(i->last_us), "closed",
-			 store_json_stamp(i->closed_us));
+			 store_json_text(i->sentence), "opened", json_stamp(i->opened_us), "last",
+			 json_stamp(i->last_us), "closed", json_stamp(i->closed_us));
 }
 
 int store_incidents(struct store *s, const struct store_range *range, bool open_only,

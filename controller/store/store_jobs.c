@@ -97,8 +97,8 @@ static json_t *item_of_job(const void *p, uint64_t now_us)
 	CLEANUP(json_freep) json_t *shown = row->shown ? parsed(row->shown) : unseen();
 
 	(void)json_object_update(item, shown);
-	(void)json_object_set_new(item, "created", store_json_stamp(row->created_us));
-	(void)json_object_set_new(item, "last", store_json_stamp(row->last_us));
+	(void)json_object_set_new(item, "created", json_stamp(row->created_us));
+	(void)json_object_set_new(item, "last", json_stamp(row->last_us));
 	(void)json_object_set_new(
 		item, "age_s",
 		json_integer((json_int_t)((now_us - MIN(now_us, row->last_us)) / USEC_PER_SEC)));
@@ -164,8 +164,7 @@ static int take_blaming(void *context, const void *p)
 	const struct db_jobs_that_blame_row *row = p;
 	CLEANUP(json_freep) json_t *suspect = parsed(row->suspect);
 	json_t *item = json_pack("{s:s, s:o, s:I, s:o}", "job", row->name, "id", job_id(row->id),
-				 "run", (json_int_t)row->run, "last",
-				 store_json_stamp(row->last_us));
+				 "run", (json_int_t)row->run, "last", json_stamp(row->last_us));
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(keys); i++) {
@@ -551,9 +550,9 @@ static json_t *item_of_window(const void *p, uint64_t now_us UNUSED)
 	json_t *item = json_pack("{s:I, s:I, s:s, s:o, s:s, s:o, s:o, s:o, s:b}", "id",
 				 (json_int_t)w.id, "run", (json_int_t)w.run, "state",
 				 window_state_names[w.state], "reason", store_json_text(w.reason),
-				 "digest", w.digest, "from", store_json_stamp(w.from_us), "until",
-				 store_json_stamp(w.until_us), "received",
-				 store_json_stamp(w.received_us), "coarse", w.from_us == 0);
+				 "digest", w.digest, "from", json_stamp(w.from_us), "until",
+				 json_stamp(w.until_us), "received", json_stamp(w.received_us),
+				 "coarse", w.from_us == 0);
 
 	add_summary(item, w.summary);
 	return item;

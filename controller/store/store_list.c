@@ -8,22 +8,13 @@
 #include "controller/store/store_sql.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/judge/verdict.h"
 #include "lib/sys/clock_pair.h"
 
 json_t *store_json_text(const char *text)
 {
 	return text ? json_string(text) : json_null();
-}
-
-json_t *store_json_stamp(uint64_t us)
-{
-	char text[CLOCK_STAMP_SIZE];
-
-	if (us == 0)
-		return json_null();
-	clock_stamp(us, text);
-	return json_string(text);
 }
 
 int store_within(int64_t value, int most)
@@ -57,10 +48,10 @@ static json_t *node_of_row(const void *p, uint64_t now_us)
 		store_json_text(n->sentence), "sku", store_json_text(n->sku), "profile",
 		store_json_text(n->profile), "time", store_json_text(n->time), "agent",
 		store_json_text(n->agent), "boot_id", store_json_text(n->boot_id), "seq",
-		(json_int_t)n->seq, "seen", store_json_stamp(n->seen_us), "age_s",
+		(json_int_t)n->seq, "seen", json_stamp(n->seen_us), "age_s",
 		(double)(age_us / USEC_PER_MSEC) / 1e3, "stale", stale, "last_verdict",
-		store_json_level(n->verdict), "first_seen", store_json_stamp(n->first_us),
-		"topology", store_json_text(n->topology), "env", env_of(n->env));
+		store_json_level(n->verdict), "first_seen", json_stamp(n->first_us), "topology",
+		store_json_text(n->topology), "env", env_of(n->env));
 }
 
 static json_t *verdict_of_row(const void *p, uint64_t now_us UNUSED)
@@ -69,7 +60,7 @@ static json_t *verdict_of_row(const void *p, uint64_t now_us UNUSED)
 
 	return json_pack("{s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "boot_id",
 			 store_json_text(r->boot_id), "seq", (json_int_t)r->seq, "time",
-			 store_json_text(r->time), "seen", store_json_stamp(r->seen_us), "profile",
+			 store_json_text(r->time), "seen", json_stamp(r->seen_us), "profile",
 			 store_json_text(r->profile), "verdict", store_json_level(r->verdict),
 			 "sentence", store_json_text(r->sentence));
 }

@@ -35,7 +35,6 @@ int store_read_items(struct store *s, int64_t report, size_t more, struct pool *
 
 /* Values as the API gives them. New references. */
 json_t *store_json_text(const char *text); /* null for NULL */
-json_t *store_json_stamp(uint64_t us);	   /* null for 0 */
 json_t *store_json_level(int64_t level);
 
 /* A value of an enum, and the last of it for what this program does not know. */

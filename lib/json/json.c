@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/duration.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/sys/file.h"
@@ -85,4 +86,22 @@ char *json_line(const json_t *value)
 char *json_pretty(const json_t *value)
 {
 	return dump(value, JSON_INDENT(2));
+}
+
+json_t *json_stamp(uint64_t real_us)
+{
+	char text[CLOCK_STAMP_SIZE];
+
+	if (real_us == 0)
+		return json_null();
+	clock_stamp(real_us, text);
+	return json_string(text);
+}
+
+uint64_t json_stamp_us(const json_t *stamp)
+{
+	const char *text = json_string_value(stamp);
+	uint64_t us = 0;
+
+	return text && clock_parse_stamp(text, &us) == 0 ? us : 0;
 }

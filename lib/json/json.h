@@ -66,6 +66,12 @@ char *json_line(const json_t *value);
 /* Indented JSON for people, new memory. */
 char *json_pretty(const json_t *value);
 
+/* A time of the real clock as clock_stamp() writes it, new reference; null for 0. */
+json_t *json_stamp(uint64_t real_us);
+
+/* The time that json_stamp() wrote; 0: it is none. */
+uint64_t json_stamp_us(const json_t *stamp);
+
 /* --- checked access ----------------------------------------------------- */
 
 struct jval jval_root(const json_t *value, const char *file);

@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "lib/base/duration.h"
 #include "lib/base/macro.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/judge/verdict.h"
 #include "lib/policy/bad_run.h"
 #include "lib/policy/decide.h"
@@ -195,16 +195,6 @@ static json_t *refusals_list(const struct tally *t)
 	return list;
 }
 
-static json_t *stamp(json_int_t us)
-{
-	char text[CLOCK_STAMP_SIZE];
-
-	if (us <= 0)
-		return json_null();
-	clock_stamp((uint64_t)us, text);
-	return json_string(text);
-}
-
 static json_t *nodes_list(const struct tally *t, uint64_t until_us)
 {
 	json_t *list = json_array(), *one;
@@ -221,7 +211,8 @@ static json_t *nodes_list(const struct tally *t, uint64_t until_us)
 			list, json_pack("{s:s, s:I, s:I, s:I, s:o, s:f}", "node", key, "cordons",
 					number(one, "cordons"), "releases", number(one, "releases"),
 					"refused", number(one, "refused"), "first",
-					stamp(number(one, "first_us")), "out_s", (double)out / 1e6));
+					json_stamp((uint64_t)MAX(number(one, "first_us"), 0)),
+					"out_s", (double)out / 1e6));
 	}
 	return list;
 }
@@ -575,16 +566,6 @@ void replay_add(struct replay *r, const struct replay_run *run)
 
 /* --- the answer --- */
 
-static json_t *stamp_of(uint64_t us)
-{
-	char text[CLOCK_STAMP_SIZE];
-
-	if (us == 0)
-		return json_null();
-	clock_stamp(us, text);
-	return json_string(text);
-}
-
 static json_t *sentence(const struct replay *r)
 {
 	const struct tally *t = &r->tally;
@@ -625,12 +606,12 @@ json_t *replay_end(struct replay *r, uint64_t until_us)
 	r->now_us = MAX(r->now_us, until_us);
 	decide(r);
 	if (r->breaker.open)
-		breaker = json_pack("{s:o, s:s}", "opened", stamp_of(r->breaker.opened_us),
+		breaker = json_pack("{s:o, s:s}", "opened", json_stamp(r->breaker.opened_us),
 				    "reason", r->breaker.sentence);
 	answer = json_pack("{s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "lacks", lacks(r), "reports",
 			   (json_int_t)r->reports, "nodes_seen", (json_int_t)r->fleet.n, "from",
-			   stamp_of(r->from_us), "until", stamp_of(r->now_us), "breaker", breaker,
-			   "sentence", sentence(r));
+			   json_stamp(r->from_us), "until", json_stamp(r->now_us), "breaker",
+			   breaker, "sentence", sentence(r));
 	tally_put(&r->tally, answer, r->now_us);
 	return answer;
 }

@@ -141,6 +141,21 @@ static void files_are_read_within_their_limit(void)
 	CHECK_STR(err.msg, "/nowhere/a.json: No such file or directory");
 }
 
+static void a_time_goes_round_and_none_is_null(void)
+{
+	const uint64_t us = UINT64_C(1700000000123000);
+	CLEANUP(json_freep) json_t *stamp = json_stamp(us);
+	CLEANUP(json_freep) json_t *none = json_stamp(0);
+	CLEANUP(json_freep) json_t *word = json_string("yesterday");
+
+	CHECK_STR(json_string_value(stamp), "2023-11-14T22:13:20.123Z");
+	CHECK_EQ(json_stamp_us(stamp), us);
+	CHECK(json_is_null(none));
+	CHECK_EQ(json_stamp_us(none), 0);
+	CHECK_EQ(json_stamp_us(word), 0);
+	CHECK_EQ(json_stamp_us(NULL), 0);
+}
+
 static const struct test tests[] = {
 	TEST(any_value_is_read),
 	TEST(what_is_not_json_is_refused_in_one_line),
@@ -149,6 +164,7 @@ static const struct test tests[] = {
 	TEST(brackets_in_strings_do_not_nest),
 	TEST(writing_and_reading_keeps_numbers),
 	TEST(files_are_read_within_their_limit),
+	TEST(a_time_goes_round_and_none_is_null),
 };
 
 int main(void)

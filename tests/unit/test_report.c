@@ -5,6 +5,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/report/rank_env.h"
 #include "lib/report/report.h"
 #include "tests/unit/test.h"
 
@@ -288,6 +289,37 @@ static void a_report_holds_so_many_samples(void)
 	CHECK_EQ(back.n_samples, SAMPLE_COUNT_MAX);
 }
 
+static void the_environment_of_a_rank_says_its_job_and_run(void)
+{
+	static const struct {
+		const char *job, *cluster, *id, *name;
+	} jobs[] = {
+		{ "a/b", "c1", "77", "a/b" }, { NULL, "c1", "77", "slurm:c1/77" },
+		{ "", "", "77", "slurm:77" }, { "", NULL, "77", "slurm:77" },
+		{ NULL, "c1", NULL, NULL },   { "", "", "", NULL },
+	};
+	static const struct {
+		const char *run, *restarts;
+		int64_t number;
+	} runs[] = {
+		{ "3", "5", 3 },	{ NULL, "5", 6 },      { "", "0", 1 },
+		{ NULL, NULL, 0 },	{ "x", "", 0 },	       { "1000000", NULL, 1000000 },
+		{ "1000001", NULL, 0 }, { "1000001", "2", 3 }, { NULL, "999999", 1000000 },
+		{ NULL, "1000000", 0 }, { "0", NULL, 0 },      { "-1", NULL, 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(jobs); i++) {
+		CLEANUP(freep)
+		char *name = rank_env_job(jobs[i].job, jobs[i].cluster, jobs[i].id);
+
+		CHECK(streq(name, jobs[i].name));
+	}
+	for (i = 0; i < ARRAY_SIZE(runs); i++)
+		CHECK_EQ(rank_env_run(runs[i].run, runs[i].restarts), runs[i].number);
+	CHECK_EQ(rank_env_number("99999999999999999999", INT64_MAX), -1);
+}
+
 static const struct test tests[] = {
 	TEST(samples_go_round),
 	TEST(what_is_no_sample_is_refused_with_its_place),
@@ -299,6 +331,7 @@ static const struct test tests[] = {
 	TEST(reports_go_round),
 	TEST(a_problem_has_all_its_keys),
 	TEST(a_report_holds_so_many_samples),
+	TEST(the_environment_of_a_rank_says_its_job_and_run),
 };
 
 int main(void)
