@@ -25,14 +25,18 @@ static void leave(struct call *call)
 	call->api->questions.n--;
 }
 
-/* Work is there: when nothing else is, and in HURRY_US at the latest. */
+/*
+ * Work is there: when nothing else is, and in HURRY_US at the latest. From now on: the loop's own time
+ * is that of its last wait, and after a question that took longer than HURRY_US the next one would
+ * be due before anything else had its turn, even the answers.
+ */
 static void arm(struct api *api)
 {
 	int enabled = TAILQ_EMPTY(&api->questions.list) ? SD_EVENT_OFF : SD_EVENT_ONESHOT;
 
 	(void)sd_event_source_set_enabled(api->questions.ask, enabled);
 	if (enabled != SD_EVENT_OFF)
-		(void)sd_event_source_set_time_relative(api->questions.hurry, HURRY_US);
+		(void)sd_event_source_set_time(api->questions.hurry, clock_mono_us() + HURRY_US);
 	(void)sd_event_source_set_enabled(api->questions.hurry, enabled);
 }
 
