@@ -165,6 +165,12 @@ static bool on_blame(struct actor *actor, struct actor_event *event)
 	return false;
 }
 
+static bool on_blames_told(struct actor *actor, struct actor_event *event UNUSED)
+{
+	actor->env.blames_told = true;
+	return false;
+}
+
 /* --- what the cluster answers --- */
 
 static bool on_applied(struct actor *actor, struct actor_event *event)
@@ -312,6 +318,7 @@ static bool (*const handlers[ACTOR_EVENTS_])(struct actor *actor, struct actor_e
 	[ACTOR_COMMITTED] = on_committed,
 	[ACTOR_TICK] = on_tick,
 	[ACTOR_BLAME] = on_blame,
+	[ACTOR_BLAMES_TOLD] = on_blames_told,
 };
 
 /*
@@ -403,6 +410,7 @@ static int begin(struct actor *actor, struct err *err)
 	if (r < 0)
 		return r;
 	actor->env.stage = STAGE_LISTING;
+	actor->env.blames_told = false;
 	actor->fleet.tells_jobs = cluster->ops->jobs != NULL;
 	env_news(&actor->env);
 	actor->watcher = actor_watcher;
@@ -483,6 +491,12 @@ void actor_blame(struct actor *actor, const char *node, const struct blame *blam
 				&(struct actor_event){ .kind = ACTOR_BLAME,
 						       .about.node = node,
 						       .blame = blame ? *blame : nothing });
+}
+
+void actor_blames_told(struct actor *actor)
+{
+	if (actor->env.stage != STAGE_FENCED)
+		actor_queue_put(&actor->queue, &(struct actor_event){ .kind = ACTOR_BLAMES_TOLD });
 }
 
 const struct fleet *actor_fleet(const struct actor *actor)

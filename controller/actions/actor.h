@@ -128,6 +128,12 @@ struct actor_counts actor_counts(const struct actor *actor);
  */
 void actor_blame(struct actor *actor, const char *node, const struct blame *blame);
 
+/*
+ * What was said is all that jobs say: from now on a test that was ordered for a job ends where no
+ * job blames its host any more. Likewise it is to be said again after actor_failed().
+ */
+void actor_blames_told(struct actor *actor);
+
 /* The hosts as the policy sees them, borrowed until the loop goes on. */
 const struct fleet *actor_fleet(const struct actor *actor);
 

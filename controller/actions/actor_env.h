@@ -44,6 +44,7 @@ struct actor_env {
 	struct actor_counts *counts;  /* whoever does what is counted adds to it */
 	bool *news;		      /* env_news() */
 	enum actor_stage stage;
+	bool blames_told; /* what jobs say of hosts is known: actor_blames_told() */
 };
 
 static inline uint64_t env_real_us(const struct actor_env *env)

@@ -33,6 +33,7 @@ enum actor_event_kind {
 	ACTOR_COMMITTED,
 	ACTOR_TICK,
 	ACTOR_BLAME,
+	ACTOR_BLAMES_TOLD,
 	ACTOR_EVENTS_, /* not a kind: how many there are */
 };
 

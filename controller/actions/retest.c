@@ -16,6 +16,8 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
 #include "lib/policy/bad_run.h"
+#include "lib/policy/blame.h"
+#include "lib/policy/decide.h"
 #include "lib/policy/fleet.h"
 #include "lib/policy/policy.h"
 #include "lib/report/report.h"
@@ -244,17 +246,29 @@ void retest_drop(const struct actor_env *env, const struct node_view *host)
 		action_end(env, test, ACTION_DROPPED, 404, "the node is gone");
 }
 
+/* It was ordered for a job, and none blames the host any more. */
+static bool is_unwanted(const struct actor_env *env, const struct action *test,
+			const struct fleet_node *node)
+{
+	return env->blames_told && streq(test->rule, DECIDE_BLAMED_RULE) &&
+	       !blame_holds(&node->blame, env_real_us(env));
+}
+
 void retest_end_late(const struct actor_env *env)
 {
 	const uint64_t timeout_us = env_policy(env)->retest_timeout_us;
 	struct action *a;
 
 	for (a = env->actions->first; a; a = a->next) {
-		const struct fleet_node *node = fleet_find(env->fleet, a->node);
+		struct fleet_node *node = fleet_find(env->fleet, a->node);
 
 		if (a->phase != PHASE_TEST || a->resumed || !node)
 			continue;
-		if (node->record.ordered_us == 0)
+		if (is_unwanted(env, a, node)) {
+			node->record.ordered_us = 0;
+			(void)node_life_keep(env, node, NULL);
+			action_end(env, a, ACTION_DROPPED, 409, "no job asks for it any more");
+		} else if (node->record.ordered_us == 0)
 			action_end(env, a, ACTION_DROPPED, 409, "what it was for is over");
 		else if (env_real_us(env) - a->decided_us > timeout_us)
 			retest_answered(env, a, TEST_NOTHING, false);

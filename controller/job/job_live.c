@@ -8,9 +8,11 @@
 #include "controller/actions/remediation.h"
 #include "controller/cluster/cluster.h"
 #include "controller/controller.h"
+#include "controller/job/investigating.h"
 #include "controller/job/job_judging.h"
 #include "controller/job/job_view.h"
 #include "controller/store/store.h"
+#include "controller/store/store_investigations.h"
 #include "controller/store/store_jobs.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -48,8 +50,11 @@ struct job_live {
 	struct map told;  /* likewise: what the actor was told */
 	struct live_news *news;
 	size_t n_news;
+	struct investigating investigating;
 	bool read;	 /* the jobs of the store are among them */
 	bool found;	 /* `hosts` is news, and durable with the next commit */
+	bool knew;	 /* the actor knew its nodes when the round began */
+	bool all_told;	 /* ... and was told that this is all */
 	uint64_t due_us; /* monotonic */
 };
 
@@ -96,7 +101,8 @@ void job_live_failed(struct job_live *live)
 	map_release(&live->hosts, host_release);
 	map_release(&live->told, host_release);
 	live->n = live->left = 0;
-	live->read = live->found = false;
+	live->read = live->found = live->all_told = false;
+	investigating_failed(&live->investigating);
 	live->due_us = 0;
 }
 
@@ -280,14 +286,18 @@ static int judge(struct job_live *live, int64_t job, const struct views *views, 
 					      .now_us = clock_real_us() };
 	CLEANUP(job_judging_release) struct job_judged judged = { .n_hosts = 0 };
 	CLEANUP(json_freep) json_t *view = NULL;
+	int64_t open = 0;
 	int r = job_judging_do(&in, &judged, err);
 
+	if (r == 0)
+		r = investigating_step(&live->investigating, s, job, &in, &judged, &open, err);
 	if (r < 0)
 		return r;
 	view = view_of(&in, &judged, rejected, analysed);
+	(void)json_object_set_new(view, "investigation", open ? json_integer(open) : json_null());
 	add_blames(live, &in, &judged);
 	add_news(live, &in, &judged);
-	if (views->suspects.list.n > 0)
+	if (views->suspects.list.n > 0 || open)
 		need(live, job)->tested = judged.tested;
 	else
 		leave(live, job);
@@ -384,12 +394,18 @@ static void tell(struct job_live *live)
 	map_each(&live->hosts, tell_host, live);
 	tell_news(live);
 	live->found = false;
+	if (!live->knew || live->all_told)
+		return;
+	actor_blames_told(live->s->act);
+	live->all_told = true;
 }
 
 static int read_jobs(struct job_live *live, struct err *err)
 {
 	int r = live->read ? 0 : store_jobs_with_suspects(live->s->store, take_job, live, err);
 
+	if (r == 0 && !live->read)
+		r = store_jobs_investigated(live->s->store, take_job, live, err);
 	live->read = r == 0;
 	return r;
 }
@@ -405,6 +421,7 @@ static bool begin_round(struct job_live *live)
 	map_release(&live->hosts, host_release);
 	live->hosts = (struct map){ 0 };
 	live->left = live->n;
+	live->knew = actor_knows(live->s->act);
 	return true;
 }
 
@@ -425,7 +442,7 @@ static void judge_some(struct job_live *live)
 		r = show(live, job, NULL, &err);
 		if (r == -ENOENT) {
 			leave(live, job);
-			r = 0;
+			r = investigating_gone(&live->investigating, live->s, job, &err);
 		}
 	}
 	if (r < 0) {
@@ -440,6 +457,7 @@ void job_live_committed(struct job_live *live)
 {
 	const uint64_t now_us = clock_mono_us();
 
+	investigating_committed(&live->investigating);
 	if (live->s->closing || live->s->failing || remediation_other(live->s))
 		return;
 	if (live->found)
@@ -456,4 +474,19 @@ void job_live_committed(struct job_live *live)
 		service_touch(live->s); /* the next ones */
 	else if (live->found && !store_dirty(live->s->store))
 		tell(live);
+}
+
+/* --- investigations --- */
+
+int job_live_cancel(struct job_live *live, int64_t investigation, const char *who,
+		    const char *reason, json_t **ret, struct err *err)
+{
+	live->due_us = 0; /* what it asked for is taken back soon */
+	return investigating_cancel(&live->investigating, live->s, investigation, who, reason, ret,
+				    err);
+}
+
+const uint64_t *job_live_investigations(const struct job_live *live)
+{
+	return live->investigating.counts;
 }

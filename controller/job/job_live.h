@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "lib/base/duration.h"
@@ -31,6 +32,14 @@ int job_live_show(struct job_live *live, int64_t job, bool rejected, struct err 
 
 /* Nothing is uncommitted: tell the actor what is durable, and judge again what is due. */
 void job_live_committed(struct job_live *live);
+
+/* A person withdraws an investigation: as investigating_cancel(). What it asked for is taken back
+ * once that is durable. */
+int job_live_cancel(struct job_live *live, int64_t investigation, const char *who,
+		    const char *reason, json_t **ret, struct err *err);
+
+/* How many were begun and how they ended since the start, by enum investigation_state; borrowed. */
+const uint64_t *job_live_investigations(const struct job_live *live);
 
 /* All since the last commit was taken back, and the actor begins anew. */
 void job_live_failed(struct job_live *live);

@@ -17,6 +17,7 @@
 #include "controller/job/summary.h"
 #include "controller/job/trace_files.h"
 #include "controller/store/store.h"
+#include "controller/store/store_investigations.h"
 #include "controller/store/store_jobs.h"
 #include "controller/store/store_placements.h"
 #include "lib/base/clock.h"
@@ -37,6 +38,7 @@ enum {
 
 #define WINDOWS_KEPT_US (30 * USEC_PER_DAY)
 #define JOBS_KEPT_US (365 * USEC_PER_DAY)
+#define INVESTIGATIONS_KEPT_US (365 * USEC_PER_DAY)
 /* So long a part that is sent again is known. */
 #define PARTS_KEPT_US USEC_PER_DAY
 #define PLACEMENTS_KEPT_US (8 * USEC_PER_DAY) /* longer than a step may be old that is sent */
@@ -587,6 +589,9 @@ static void thin(struct jobs *j, uint64_t now_us)
 				now_us - MIN(now_us, JOBS_KEPT_US),
 				now_us - MIN(now_us, PARTS_KEPT_US), &err);
 
+	if (r == 0)
+		r = store_thin_investigations(j->s->store,
+					      now_us - MIN(now_us, INVESTIGATIONS_KEPT_US), &err);
 	if (r >= 0 &&
 	    store_thin_placements(j->s->store, now_us - MIN(now_us, PLACEMENTS_KEPT_US), &err) < 0)
 		r = -EIO;
@@ -744,5 +749,18 @@ int jobs_analysis(struct service *s, int64_t job, int64_t window, char **ret_tex
 
 struct jobs_counts jobs_counts(const struct service *s)
 {
-	return s->jobs ? s->jobs->counts : (struct jobs_counts){ 0 };
+	struct jobs_counts counts = { 0 };
+
+	if (!s->jobs)
+		return counts;
+	counts = s->jobs->counts;
+	memcpy(counts.investigations, job_live_investigations(s->jobs->live),
+	       sizeof(counts.investigations));
+	return counts;
+}
+
+int jobs_cancel_investigation(struct service *s, int64_t id, const char *who, const char *reason,
+			      json_t **ret, struct err *err)
+{
+	return job_live_cancel(s->jobs->live, id, who, reason, ret, err);
 }

@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "controller/job/investigation.h"
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
 #include "lib/report/rank_env.h"
@@ -69,8 +70,17 @@ int jobs_show(struct service *s, int64_t job, json_t **ret, struct err *err);
  * not there yet. */
 int jobs_analysis(struct service *s, int64_t job, int64_t window, char **ret_text, struct err *err);
 
+/*
+ * A person withdraws an investigation, durable with the next commit: `ret` is it as it is then, new
+ * reference. 1: it was withdrawn so before; -ENOENT; -EALREADY: it is over.
+ */
+int jobs_cancel_investigation(struct service *s, int64_t id, const char *who, const char *reason,
+			      json_t **ret, struct err *err);
+
 /* Since the start. */
 struct jobs_counts {
 	uint64_t windows[4]; /* by enum window_state: those that were queued, and how they ended */
+	/* Those that were begun (INVESTIGATION_OPEN), and how they ended. */
+	uint64_t investigations[INVESTIGATION_STATES];
 };
 struct jobs_counts jobs_counts(const struct service *s);

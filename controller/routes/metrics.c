@@ -113,6 +113,19 @@ static void write_windows(FILE *out, const struct metric_family *f, const struct
 			      window_state_names[i], all->now.jobs.windows[i]);
 }
 
+/* Of the states those in which one can end, and those that were begun. */
+static void write_investigations(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	size_t i;
+
+	for (i = 0; investigation_state_names[i]; i++) {
+		if (i == INVESTIGATION_TESTING || i == INVESTIGATION_EVICT)
+			continue;
+		(void)fprintf(out, "%s{outcome=\"%s\"} %" PRIu64 "\n", f->name,
+			      investigation_state_names[i], all->now.jobs.investigations[i]);
+	}
+}
+
 static void write_job_states(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	json_t *states = all->now.told_jobs.states, *n;
@@ -242,6 +255,9 @@ static const struct metric_family families[] = {
 	{ "assay_windows_total", "counter",
 	  "Windows of traces since the start: those that were queued, and how they ended.",
 	  write_windows, 0 },
+	{ "assay_investigations_total", "counter",
+	  "Investigations since the start: those that were begun (open), and how they ended.",
+	  write_investigations, 0 },
 	{ "assay_decide_seconds_total", "counter", "Time spent in decisions.", write_micros,
 	  ACT(decide_us) },
 	{ "assay_breaker_open", "gauge", "1 while the breaker is open.", write_flag,

@@ -14,6 +14,7 @@
 #include "controller/job/trace_files.h"
 #include "controller/routes/metrics.h"
 #include "controller/routes/process_use.h"
+#include "controller/routes/routes_investigations.h"
 #include "controller/routes/routes_jobs.h"
 #include "controller/store/store.h"
 #include "controller/store/store_jobs.h"
@@ -199,6 +200,10 @@ static const struct route routes[] = {
 	{ "GET", "/v1/jobs/{}", ROLE_READ, 0, routes_jobs_show },
 	{ "GET", "/v1/jobs/{}/windows", ROLE_READ, 0, routes_jobs_windows },
 	{ "GET", "/v1/jobs/{}/windows/{}", ROLE_READ, 0, routes_jobs_window },
+	{ "GET", "/v1/investigations", ROLE_READ, 0, routes_investigations_list },
+	{ "GET", "/v1/investigations/{}", ROLE_READ, 0, routes_investigations_show },
+	{ "POST", "/v1/investigations/{}/cancel", ROLE_OPERATE, ORDER_MAX,
+	  routes_investigations_cancel },
 	{ "GET", "/v1/baselines", ROLE_READ, 0, get_baselines },
 	{ "GET", "/v1/drift", ROLE_READ, 0, get_drift },
 	{ "POST", "/v1/backup", ROLE_ADMIN, ORDER_MAX, post_backup },

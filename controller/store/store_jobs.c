@@ -172,6 +172,9 @@ static int take_blaming(void *context, const void *p)
 
 		(void)json_object_set(item, keys[i], value ? value : json_null());
 	}
+	(void)json_object_set_new(item, "investigation",
+				  row->investigation ? json_integer(row->investigation)
+						     : json_null());
 	(void)json_array_append_new(context, item);
 	return 0;
 }

@@ -74,8 +74,8 @@ int store_jobs_with_suspects(struct store *s, void (*each)(void *context, int64_
 
 /*
  * The newest of the jobs that blame the host, at most STORE_BLAMING_MAX, heard of lately first, as
- * `why` shows them: {job, id, run, last} and of the suspect {class, share, hits, of, windows,
- * action, reason}. New reference. What is said of a run holds until its next window ends.
+ * `why` shows them: {job, id, run, last, investigation} and of the suspect {class, share, hits, of,
+ * windows, action, reason}. New reference. What is said of a run holds until its next window ends.
  */
 int store_jobs_that_blame(struct store *s, const char *host, json_t **ret, struct err *err);
 

@@ -13,7 +13,8 @@
 
 /*
  * What may not be as old as the copy. Of the embedded cluster the nodes and the ledger are the
- * truth about cordons; numbers of actions and incidents are in orders and in people's notes.
+ * truth about cordons; numbers of actions, incidents and investigations are in orders and in
+ * people's notes.
  */
 static const char *const carried[] = {
 	"DELETE FROM cluster_nodes; INSERT INTO cluster_nodes SELECT * FROM old.cluster_nodes",
@@ -24,6 +25,7 @@ static const char *const carried[] = {
 	"INSERT OR REPLACE INTO transitions SELECT * FROM old.transitions",
 	"INSERT OR REPLACE INTO incidents SELECT * FROM old.incidents",
 	"INSERT OR REPLACE INTO campaigns SELECT * FROM old.campaigns",
+	"INSERT OR REPLACE INTO investigations SELECT * FROM old.investigations",
 };
 
 static void number_of(struct store *s, const char *sql, uint64_t *ret)

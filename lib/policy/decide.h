@@ -86,6 +86,9 @@ enum decision_action {
 extern const char
 	*const decision_action_names[]; /* "nothing" "alert" ... "cordon+drain" "release" "drain" */
 
+/* The rule of tests that are ordered because a job blames the node. */
+#define DECIDE_BLAMED_RULE "attribution"
+
 /* One decision. Texts live as long as the outcome, pointers as long as the fleet stays as it is. */
 struct decision {
 	struct fleet_node *node;
@@ -99,7 +102,7 @@ struct decision {
 	bool fatal;
 	bool sticky;	      /* a cordon that only a person ends */
 	bool only_ask;	      /* DECIDE_DRAIN: tell it, and evict nothing */
-	const char *rule;     /* of the policy; or "attribution", "coverage", "release" */
+	const char *rule;     /* of the policy; or DECIDE_BLAMED_RULE, "coverage", "release" */
 	const char *reason;   /* a sentence that names the node */
 	const char *evidence; /* "incident 17; gemm.rate of gpu:3; reproduced 2 of 2" */
 	const char *partner;  /* DECIDE_RETEST of pairs: a known-good one; NULL: none, or no pair */

@@ -242,7 +242,7 @@ static void decide_blamed(struct deciding *d, struct fleet_node *node)
 	    !is_blame_due(d, node))
 		return;
 	node->scratch |= HAS_TEST;
-	one = order(d, node, DECIDE_DEEP, "attribution");
+	one = order(d, node, DECIDE_DEEP, DECIDE_BLAMED_RULE);
 	one->reason = deciding_text(d, "%s: %s was slow because of it, and nothing was found yet",
 				    node->name, node->blame.job ? node->blame.job : "a job");
 	if (node->blame.reach == BLAME_TO_TELL)

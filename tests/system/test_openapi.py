@@ -83,6 +83,7 @@ def test_every_schema_is_one(document):
     ("schemas.campaign.properties.state", "controller/campaign", "campaign_state_names"),
     ("schemas.campaign.properties.kind", "controller/campaign", "campaign_kind_names"),
     ("schemas.campaign_order.properties.plan", "controller/campaign", "campaign_plan_names"),
+    ("schemas.investigation_state", "controller/job", "investigation_state_names"),
     ("schemas.order.properties.kind", "agents/assayd", "order_kind_names"),
     ("schemas.baseline.properties.better", "lib/report", "sample_better_names"),
     ("schemas.sample.properties.state", "lib/report", "sample_state_names"),

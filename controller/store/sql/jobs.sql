@@ -80,8 +80,9 @@ SELECT id FROM jobs WHERE json_array_length(shown, '$.suspects') > 0;
 -- jobs_that_blame: read jobs
 -- Whose suspects this host is among, by what is shown of them; heard of lately first.
 -- in: host text, limit uint
--- out: id int, name text, last_us uint, run int, suspect text
-SELECT j.id, j.name, j.last_us, json_extract(j.shown, '$.run') AS run, s.value AS suspect
+-- out: id int, name text, last_us uint, run int, suspect text, investigation int
+SELECT j.id, j.name, j.last_us, json_extract(j.shown, '$.run') AS run, s.value AS suspect,
+ coalesce(json_extract(j.shown, '$.investigation'), 0) AS investigation
  FROM jobs j, json_each(j.shown, '$.suspects') s
  WHERE EXISTS (SELECT 1 FROM json_each(s.value, '$.hosts') h WHERE h.value = :host)
  AND coalesce(json_extract(s.value, '$.lapsed'), 0) = 0

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/job/investigating.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/actions/actor.h"
+#include "controller/controller.h"
+#include "controller/fleet/hosts.h"
+#include "controller/job/job_facts.h"
+#include "controller/store/store.h"
+#include "controller/store/store_actions.h"
+#include "controller/store/store_investigations.h"
+#include "controller/store/store_placements.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+/* --- the records of a job --- */
+
+/* The one that goes on, and those that ended not long ago. */
+struct records {
+	struct investigation all[STORE_INVESTIGATIONS_OF_JOB + 1]; /* newest first */
+	size_t n;
+	struct investigation *open; /* of them; NULL: none */
+	json_t *kept;		    /* `open` as the store has it; NULL: it has it not */
+};
+
+static void records_free(struct records **records)
+{
+	size_t i;
+
+	for (i = 0; i < (*records)->n; i++)
+		investigation_release(&(*records)->all[i]);
+	json_decref((*records)->kept);
+	free(*records);
+}
+
+/* A row that cannot be read must not be in the way of the next one. */
+static int put_away(struct service *s, const json_t *row, int64_t job, const struct err *why,
+		    struct err *err)
+{
+	const struct store_investigation one = { .id = json_integer_value(
+							 json_object_get(row, "id")),
+						 .job = job,
+						 .ended_us = clock_real_us(),
+						 .body = row };
+
+	log_warning("investigation %" PRId64 " is put away: %s", one.id, why->msg);
+	service_touch(s);
+	return store_put_investigation(s->store, &one, err);
+}
+
+static int read_records(struct service *s, int64_t job, uint64_t since_us, struct records *ret,
+			struct err *err)
+{
+	CLEANUP(json_freep) json_t *rows = NULL;
+	int r = store_investigations_of(s->store, job, since_us, &rows, err);
+	size_t i;
+
+	for (i = 0; r == 0 && i < json_array_size(rows) && ret->n < ARRAY_SIZE(ret->all); i++) {
+		struct investigation *one = &ret->all[ret->n];
+		json_t *row = json_array_get(rows, i);
+		struct err why = ERR_INIT;
+
+		if (investigation_read(row, one, &why) < 0) {
+			if (json_is_null(json_object_get(row, "ended")))
+				r = put_away(s, row, job, &why, err);
+			continue;
+		}
+		ret->n++;
+		if (one->ended_us > 0 || ret->open)
+			continue;
+		ret->open = one;
+		ret->kept = json_incref(row);
+	}
+	return r;
+}
+
+/* Into the store, where it is another than it was. */
+static int keep(struct investigating *k, struct service *s, struct investigation *inv,
+		const json_t *before, struct err *err)
+{
+	CLEANUP(json_freep) json_t *body = investigation_json(inv);
+	const struct store_investigation one = { inv->id, inv->job, inv->began_us, inv->ended_us,
+						 body };
+	int r;
+
+	if (before && json_equal(before, body))
+		return 0;
+	service_touch(s);
+	r = inv->id > 0 ? store_put_investigation(s->store, &one, err)
+			: store_add_investigation(s->store, &one, &inv->id, err);
+	if (r < 0)
+		return r;
+	k->uncommitted[INVESTIGATION_OPEN] += before == NULL;
+	if (inv->ended_us > 0) {
+		k->uncommitted[inv->state]++;
+		log_info("investigation %" PRId64 " of %s is over, %s: %s", inv->id, inv->job_name,
+			 investigation_state_names[inv->state], inv->sentence ? inv->sentence : "-");
+	}
+	return 0;
+}
+
+/* --- what stands against looking into a host --- */
+
+static void leave_alone(struct job_judge_item *item, char *sentence)
+{
+	item->action = BLAME_WATCH;
+	item->incident = BLAME_QUIET;
+	item->again = item->waits = item->effect = false;
+	free(item->sentence);
+	item->sentence = sentence;
+}
+
+/* Did a person withdraw it not long ago? */
+static bool bar(const struct records *records, const struct job_judging_input *in,
+		struct job_judge_item *item)
+{
+	size_t i;
+
+	for (i = 0; i < records->n; i++) {
+		const struct investigation_host *host = investigation_bars(
+			&records->all[i], item->host->name, in->policy->jobs.acquit_us, in->now_us);
+
+		if (!host)
+			continue;
+		leave_alone(item,
+			    xasprintf("%s: investigation %" PRId64 " was withdrawn (%s); for %s it "
+				      "is not looked into until jobs.acquit.for has passed",
+				      host->name, records->all[i].id, host->sentence, in->job));
+		return true;
+	}
+	return false;
+}
+
+/* Is it in one of another job? */
+static int leave_to_others(const struct job_judging_input *in, int64_t job,
+			   struct job_judge_item *item, struct err *err)
+{
+	CLEANUP(json_freep) json_t *other = NULL;
+	const char *name;
+	int r = store_investigation_of_host(in->store, job, item->host->name, &other, err);
+
+	if (r < 0 || !other)
+		return r;
+	name = json_string_value(json_object_get(other, "job"));
+	leave_alone(item,
+		    xasprintf("%s: investigation %" JSON_INTEGER_FORMAT " of %s looks into it",
+			      item->host->name, json_integer_value(json_object_get(other, "id")),
+			      name ? name : "another job"));
+	return 0;
+}
+
+/* What is found on a host by itself stands, whatever a person said of the job. */
+static int restrain(const struct records *records, const struct job_judging_input *in, int64_t job,
+		    struct job_judged *judged, struct err *err)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < judged->result.n; i++) {
+		struct job_judge_item *item = &judged->result.items[i];
+		const bool asks = item->action == BLAME_PROBE || item->action == BLAME_EVICT;
+
+		if (!asks || item->evidence == EVIDENCE_FATAL || bar(records, in, item))
+			continue;
+		if (item->effect &&
+		    !(records->open && investigation_holds(records->open, item->host->name)))
+			r = leave_to_others(in, job, item, err);
+	}
+	return r;
+}
+
+/* --- facts --- */
+
+struct facts {
+	struct investigation_fact *items;
+	size_t n;
+	json_t *tests;
+};
+
+static void facts_release(struct facts *facts)
+{
+	free(facts->items);
+	json_decref(facts->tests);
+}
+
+static struct investigation_fact *need_fact(struct facts *facts, const struct job_judging_input *in,
+					    const char *name)
+{
+	const struct fleet_node *node = fleet_find(in->fleet, name);
+	const struct host *host = hosts_find(in->hosts, name);
+	size_t i;
+
+	for (i = 0; i < facts->n; i++) {
+		if (streq(facts->items[i].name, name))
+			return &facts->items[i];
+	}
+	facts->items = xrealloc(facts->items, facts->n + 1, sizeof(*facts->items));
+	facts->items[facts->n] = (struct investigation_fact){
+		.name = name,
+		.action = -1,
+		.there = node != NULL,
+		.cordoned = node && node->out & OUT_OURS,
+		.runs = node && node->n_jobs > 0,
+		.boot = host ? host->boot_id : NULL,
+		.given_us = node ? node->record.override_us : 0,
+		.sentence = "",
+	};
+	return &facts->items[facts->n++];
+}
+
+/* The hardest of what is decided of each host. */
+static void add_items(struct facts *facts, const struct job_judging_input *in,
+		      const struct job_judged *judged)
+{
+	size_t i;
+
+	for (i = 0; i < judged->result.n; i++) {
+		const struct job_judge_item *item = &judged->result.items[i];
+		struct investigation_fact *fact = need_fact(facts, in, item->host->name);
+
+		if (item->action <= fact->action)
+			continue;
+		fact->class = item->suspect->class;
+		fact->action = item->action;
+		fact->incident = item->incident;
+		fact->effect = item->effect;
+		fact->sentence = item->sentence;
+	}
+}
+
+static int add_tests(struct facts *facts, struct store *store, const struct investigation *inv,
+		     const char *host, struct err *err)
+{
+	const struct store_range range = { NULL, JOB_FACTS_TESTS_MAX };
+	CLEANUP(json_freep) json_t *tests = NULL;
+	struct store_page page = { 0 };
+	int r = store_actions(store, host, &range, &page, err);
+
+	if (r < 0)
+		return r;
+	tests = job_facts_tests(host, page.items, inv->began_us);
+	(void)json_array_extend(facts->tests, tests);
+	json_decref(page.items);
+	free(page.next);
+	return 0;
+}
+
+static int add_record(struct facts *facts, const struct job_judging_input *in,
+		      const struct investigation *inv, struct err *err)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < inv->n_hosts; i++) {
+		const char *name = inv->hosts[i].name;
+		struct investigation_fact *fact = need_fact(facts, in, name);
+		bool busy = false;
+
+		if (investigation_has(inv, name))
+			r = add_tests(facts, in->store, inv, name, err);
+		else
+			r = store_placement_present(in->store, name, in->now_us, &busy, err);
+		fact->runs |= busy;
+	}
+	return r;
+}
+
+static bool is_silent(const struct job_judging_input *in)
+{
+	const struct job_window *newest = in->n > 0 ? &in->windows[0] : NULL;
+	const uint64_t last_us = !newest	    ? 0
+				 : newest->until_us ? newest->until_us
+						    : newest->received_us;
+
+	return in->now_us > last_us + in->policy->jobs.fresh_us;
+}
+
+/* --- a step --- */
+
+static int begin(struct investigating *k, struct service *s, const struct investigation_now *now,
+		 struct records *records, struct err *err)
+{
+	struct investigation *one;
+
+	if (records->n == ARRAY_SIZE(records->all))
+		investigation_release(&records->all[--records->n]);
+	one = &records->all[records->n++];
+	investigation_begin(now, one);
+	investigation_step(one, now);
+	records->open = one;
+	return keep(k, s, one, NULL, err);
+}
+
+static int step(struct investigating *k, struct service *s, const struct investigation_now *now,
+		struct records *records, struct err *err)
+{
+	struct investigation *open = records->open;
+	int r = 0;
+
+	if (open) {
+		investigation_step(open, now);
+		r = keep(k, s, open, records->kept, err);
+	}
+	if (r < 0 || (open && open->ended_us == 0) || !investigation_is_wanted(now))
+		return r;
+	return begin(k, s, now, records, err);
+}
+
+static int look(struct investigating *k, struct service *s, int64_t job,
+		const struct job_judging_input *in, const struct job_judged *judged,
+		struct records *records, struct err *err)
+{
+	CLEANUP(facts_release) struct facts facts = { .tests = json_array() };
+	struct investigation_now now = {
+		.job = job,
+		.run = in->n > 0 ? in->windows[0].run : 0,
+		.job_name = in->job,
+		.enforced = judged->result.mode == MODE_ENFORCE,
+		.silent = is_silent(in),
+		.gone = records->open && !streq(records->open->job_name, in->job),
+		.now_us = in->now_us,
+	};
+	int r = 0;
+
+	add_items(&facts, in, judged);
+	if (records->open)
+		r = add_record(&facts, in, records->open, err);
+	if (r < 0)
+		return r;
+	now.facts = facts.items;
+	now.n_facts = facts.n;
+	now.tests = facts.tests;
+	return step(k, s, &now, records, err);
+}
+
+/* Only what it holds is done. */
+static void filter(const struct investigation *open, struct job_judged *judged)
+{
+	size_t i;
+
+	judged->tested = 0;
+	for (i = 0; i < judged->result.n; i++) {
+		struct job_judge_item *item = &judged->result.items[i];
+
+		item->effect &= open && investigation_holds(open, item->host->name);
+		judged->tested += item->action == BLAME_PROBE && item->effect;
+	}
+}
+
+int investigating_step(struct investigating *k, struct service *s, int64_t job,
+		       const struct job_judging_input *in, struct job_judged *judged,
+		       int64_t *ret_open, struct err *err)
+{
+	CLEANUP(records_free) struct records *records = xcalloc(1, sizeof(*records));
+	const uint64_t acquit_us = in->policy->jobs.acquit_us;
+	int r = read_records(s, job, in->now_us - MIN(acquit_us, in->now_us), records, err);
+
+	if (r == 0)
+		r = restrain(records, in, job, judged, err);
+	if (r == 0 && actor_knows(s->act) && !actor_stale(s->act))
+		r = look(k, s, job, in, judged, records, err);
+	if (r < 0)
+		return r;
+	if (records->open && records->open->ended_us > 0)
+		records->open = NULL;
+	filter(records->open, judged);
+	*ret_open = records->open ? records->open->id : 0;
+	return 0;
+}
+
+int investigating_gone(struct investigating *k, struct service *s, int64_t job, struct err *err)
+{
+	CLEANUP(records_free) struct records *records = xcalloc(1, sizeof(*records));
+	const struct investigation_now now = { .gone = true, .now_us = clock_real_us() };
+	int r = read_records(s, job, now.now_us, records, err);
+
+	if (r < 0 || !records->open)
+		return r;
+	investigation_step(records->open, &now);
+	return keep(k, s, records->open, records->kept, err);
+}
+
+int investigating_cancel(struct investigating *k, struct service *s, int64_t id, const char *who,
+			 const char *reason, json_t **ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *kept = NULL;
+	struct investigation inv = { 0 };
+	int changes, r = store_investigation(s->store, id, &kept, err);
+
+	if (r == 0)
+		r = investigation_read(kept, &inv, err);
+	if (r < 0)
+		return r;
+	changes = investigation_cancel(&inv, who, reason, clock_real_us(), err);
+	r = changes == 0 ? keep(k, s, &inv, kept, err) : changes;
+	if (r >= 0)
+		*ret = investigation_json(&inv);
+	investigation_release(&inv);
+	return r;
+}
+
+/* --- counts --- */
+
+void investigating_committed(struct investigating *k)
+{
+	size_t i;
+
+	for (i = 0; i < INVESTIGATION_STATES; i++) {
+		k->counts[i] += k->uncommitted[i];
+		k->uncommitted[i] = 0;
+	}
+}
+
+void investigating_failed(struct investigating *k)
+{
+	memset(k->uncommitted, 0, sizeof(k->uncommitted));
+}
