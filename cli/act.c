@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * assayctl cordon, uncordon, repair-done, override, silence, breaker reset, campaign start: one
- * order to the controller, and its answer in one sentence. A refusal is the answer no.
+ * assayctl cordon, uncordon, repair-done, override, silence, breaker reset, campaign start,
+ * investigation cancel: one order to the controller, and its answer in one sentence. A refusal is
+ * the answer no.
  */
 #include <pwd.h>
 #include <stdlib.h>
@@ -91,8 +92,9 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 	CLEANUP(freep) char *path = filled(request->command->post, segment);
 	CLEANUP(json_freep) json_t *body = body_of(&request->settings);
 	json_t *answer = NULL;
-	int r = node ? host_post(link, node, path, body, &answer, err)
-		     : link_post(link, path, body, &answer, err);
+	const bool of_host = node && request->command->argument.kind == ARGUMENT_NODE;
+	int r = of_host ? host_post(link, node, path, body, &answer, err)
+			: link_post(link, path, body, &answer, err);
 
 	if (r < 0)
 		return r;

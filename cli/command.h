@@ -50,7 +50,9 @@ struct command {
 	/* Of view_act: where it is sent, "{}" for the argument, and what would take it back. */
 	const char *post, *undo;
 	int (*run)(const struct request *request); /* enum status, when there is no view */
-	bool hidden;				   /* for the build, not for people */
+	/* The second word may also stand behind the argument: "investigation 41 cancel". */
+	bool word_last;
+	bool hidden; /* for the build, not for people */
 };
 
 /* What one command line asks for. Everything is borrowed from it. */

@@ -246,6 +246,44 @@ const struct command commands[] = {
 	  .examples = { { "assayctl job research/llm-7", "the job" },
 			{ "assayctl job j12 --windows", "all that it sent" } },
 	  .view = &view_job },
+	{ .words = { "investigations" },
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT),
+	  .summary = "what is done about the hosts that slow jobs",
+	  .description =
+		  "Newest first. STATE is open (a suspect waits for its test), testing, evict (job "
+		  "and test agree: the policy is asked to take it out), cordoned, replaced (the "
+		  "job "
+		  "runs on without it), verified (as fast as predicted), acquitted (tested, and "
+		  "clean), owner (the job slows itself), watch (nothing for now) or withdrawn: the "
+		  "sentence says why.",
+	  .examples = { { "assayctl investigations --watch", "as they go on" } },
+	  .view = &view_investigations },
+	{ .words = { "investigation", "cancel" },
+	  .argument = { "ID", ARGUMENT_ID },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON),
+	  .needs = OPTION_BIT(OPTION_REASON),
+	  .summary = "withdraw an investigation",
+	  .description =
+		  "No test of its hosts is asked for because of this job any more, until "
+		  "jobs.acquit.for of the policy has passed; one that was ordered ends, and a host "
+		  "that it has not taken out yet stays in service. One that it has taken out stays "
+		  "out: give it back with uncordon. Withdrawn already, it says so and nothing "
+		  "changes. ID may also stand before cancel.",
+	  .examples = { { "assayctl investigation 41 cancel -r 'the rack is being moved'",
+			  "no more of it" } },
+	  .view = &view_act,
+	  .post = "/v1/investigations/{}/cancel",
+	  .word_last = true },
+	{ .words = { "investigation" },
+	  .argument = { "ID", ARGUMENT_ID },
+	  .options = OPTIONS_LINK,
+	  .summary = "one investigation: its hosts, tests and decision",
+	  .description =
+		  "Why it was begun, what became of each host, which tests were ordered and what "
+		  "came of them, the last decision, and who withdrew it.",
+	  .examples = { { "assayctl investigation 41", "where it is" },
+			{ "assayctl investigation 41 --watch", "until it is over" } },
+	  .view = &view_investigation },
 	{ .words = { "campaign", "start" },
 	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON) | OPTION_BIT(OPTION_DOMAIN) |
 		     OPTION_BIT(OPTION_NODES) | OPTION_BIT(OPTION_KIND) | OPTION_BIT(OPTION_PLAN),

@@ -7,9 +7,10 @@
 #include "cli/view.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
+#include "lib/sys/table.h"
 #include "lib/sys/term.h"
 
-enum { HOSTS_SHOWN = 8 };
+enum { HOSTS_SHOWN = 8, LABEL_COLUMNS = 12 };
 
 /* The first that wants somebody first. */
 static const struct {
@@ -72,6 +73,35 @@ char *job_words_count(const json_t *object, const char *key)
 	double n = number_at(object, key);
 
 	return isnan(n) ? xstrdup("-") : xasprintf("%.0f", n);
+}
+
+void job_words_put(const struct page *page, const char *label, const char *text, int paint)
+{
+	CLEANUP(freep) char *lines = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&lines, &size);
+
+	if (!memory)
+		return;
+	text_wrap(text, memory, LABEL_COLUMNS, page->width);
+	if (fclose(memory) != 0 || size < LABEL_COLUMNS)
+		return;
+	(void)fprintf(page->out, "%s%-*s%s%s",
+		      paint == TABLE_NONE ? "" : paint_on(page->colour, (enum paint)paint),
+		      LABEL_COLUMNS, label, paint_off(page->colour && paint != TABLE_NONE),
+		      lines + LABEL_COLUMNS);
+}
+
+char *job_words_test(const json_t *test, const char *open, const struct page *page)
+{
+	CLEANUP(freep) char *node = text_at(test, "node");
+	CLEANUP(freep) char *check = text_at(test, "check");
+	CLEANUP(freep) char *result = text_at(test, "result");
+	CLEANUP(freep) char *ordered = age_of_stamp(raw_at(test, "ordered"), page->now_us);
+
+	return xasprintf("%s: %s, ordered %s: %s", node,
+			 *raw_at(test, "check") ? check : "all of the host", ordered,
+			 *raw_at(test, "result") ? result : open);
 }
 
 bool job_words_is_suspected(const json_t *suspect)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the views of jobs have in common: a job's numbers and states in words. Pure. */
+/* What the views of jobs have in common: a job's numbers and states in words, and their lines. */
 #pragma once
 
 #include <jansson.h>
 
 #include "lib/base/macro.h"
+
+struct page;
 
 /* "gpu-17, gpu-18 and 3 more", clean; "-" for none. New memory. */
 char *job_words_hosts(const json_t *hosts);
@@ -24,6 +26,13 @@ char *job_words_slowdown(const json_t *object);
 
 /* "16", or "-". New memory. */
 char *job_words_count(const json_t *object, const char *key);
+
+/* "suspect     gpu-17 ...", wrapped below its own start. `text` is a stranger's; `paint` is an enum
+ * paint or TABLE_NONE. */
+void job_words_put(const struct page *page, const char *label, const char *text, int paint);
+
+/* "gpu-17: all of the host, ordered 3m ago: it failed again", or `open`. New memory. */
+char *job_words_test(const json_t *test, const char *open, const struct page *page);
 
 /* Is it suspected, or is it only the slowest, as some host always is? */
 bool job_words_is_suspected(const json_t *suspect);

@@ -109,6 +109,18 @@ static bool has_words(const struct command *command, const struct reading *r)
 	return true;
 }
 
+/* "investigation 41 cancel" is "investigation cancel 41". */
+static void put_word_first(const struct command *command, struct reading *r)
+{
+	const char *argument = r->n_plain == 3 ? r->plain[1] : NULL;
+
+	if (!command->word_last || !argument || !streq(command->words[0], r->plain[0]) ||
+	    !streq(command->words[1], r->plain[2]))
+		return;
+	r->plain[1] = r->plain[2];
+	r->plain[2] = argument;
+}
+
 static int refuse(const struct reading *r, struct err *err)
 {
 	const char *word = r->plain[0];
@@ -236,6 +248,7 @@ int request_parse(int argc, char *const *argv, struct request *ret, struct err *
 	if (r.n_plain == 0)
 		return err_set(err, EINVAL, "which command? see assayctl --help");
 	for (i = 0; commands[i].words[0]; i++) {
+		put_word_first(&commands[i], &r);
 		if (has_words(&commands[i], &r))
 			return finish(&r, &commands[i], ret, err);
 	}

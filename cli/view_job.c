@@ -20,7 +20,7 @@
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"
 
-enum { LABEL_COLUMNS = 12, SUSPECTS_SHOWN = 3, TESTS_SHOWN = 5 };
+enum { SUSPECTS_SHOWN = 3, TESTS_SHOWN = 5 };
 
 /* --- what is fetched --- */
 
@@ -69,24 +69,6 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 }
 
 /* --- lines with a label --- */
-
-/* "suspect     gpu-17 ...", wrapped below its own start. `text` is a stranger's. */
-static void put(const struct page *page, const char *label, const char *text, int paint)
-{
-	CLEANUP(freep) char *lines = NULL;
-	size_t size = 0;
-	FILE *memory = open_memstream(&lines, &size);
-
-	if (!memory)
-		return;
-	text_wrap(text, memory, LABEL_COLUMNS, page->width);
-	if (fclose(memory) != 0 || size < LABEL_COLUMNS)
-		return;
-	(void)fprintf(page->out, "%s%-*s%s%s",
-		      paint == TABLE_NONE ? "" : paint_on(page->colour, (enum paint)paint),
-		      LABEL_COLUMNS, label, paint_off(page->colour && paint != TABLE_NONE),
-		      lines + LABEL_COLUMNS);
-}
 
 static double number_at_place(const json_t *array, size_t i)
 {
@@ -155,24 +137,11 @@ static void put_suspect(const json_t *suspect, const struct page *page)
 	char *text = xasprintf("%s%s: share %s, gain %s of the step%s; %s%s", hosts, place, share,
 			       gain, hits, class, doubt_of(suspect));
 
-	put(page,
-	    lapsed	? "lapsed"
-	    : suspected ? "suspect"
-			: "slowest",
-	    text, suspected && !lapsed ? (int)PAINT_BAD : (int)PAINT_DIM);
-}
-
-/* "gpu-17: all of the host, ordered 3m ago: it failed again". New memory. */
-static char *test_words(const json_t *test, const struct page *page)
-{
-	CLEANUP(freep) char *node = text_at(test, "node");
-	CLEANUP(freep) char *check = text_at(test, "check");
-	CLEANUP(freep) char *result = text_at(test, "result");
-	CLEANUP(freep) char *ordered = age_of_stamp(raw_at(test, "ordered"), page->now_us);
-
-	return xasprintf("%s: %s, ordered %s: %s", node,
-			 *raw_at(test, "check") ? check : "all of the host", ordered,
-			 *raw_at(test, "result") ? result : "under way");
+	job_words_put(page,
+		      lapsed	  ? "lapsed"
+		      : suspected ? "suspect"
+				  : "slowest",
+		      text, suspected && !lapsed ? (int)PAINT_BAD : (int)PAINT_DIM);
 }
 
 /* What was tested of the suspects since they are suspects, the last ones. */
@@ -185,9 +154,10 @@ static void put_tests(const json_t *suspects, const struct page *page)
 
 		n = json_array_size(tests);
 		for (j = n - MIN(n, (size_t)TESTS_SHOWN); j < n; j++) {
-			CLEANUP(freep) char *words = test_words(json_array_get(tests, j), page);
+			CLEANUP(freep)
+			char *words = job_words_test(json_array_get(tests, j), "under way", page);
 
-			put(page, "tests", words, TABLE_NONE);
+			job_words_put(page, "tests", words, TABLE_NONE);
 		}
 	}
 }
@@ -206,7 +176,7 @@ static void put_suspects(const json_t *suspects, const struct page *page)
 	for (i = 0; i < n; i++)
 		any_suspected |= is_suspect(json_array_get(suspects, i));
 	if (!any_suspected)
-		put(page, "suspect", "nobody", PAINT_DIM);
+		job_words_put(page, "suspect", "nobody", PAINT_DIM);
 	for (i = 0; i < n; i++)
 		put_suspect(json_array_get(suspects, i), page);
 }
@@ -218,7 +188,7 @@ static void put_cause(const json_t *job, const struct page *page)
 	CLEANUP(freep)
 	char *text = xasprintf("%s%s%s", *cause ? cause : "none", *sentence ? ": " : "", sentence);
 
-	put(page, "cause", text, TABLE_NONE);
+	job_words_put(page, "cause", text, TABLE_NONE);
 }
 
 static void put_decision(const json_t *job, const struct page *page)
@@ -228,7 +198,20 @@ static void put_decision(const json_t *job, const struct page *page)
 	CLEANUP(freep)
 	char *text = xasprintf("%s%s%s", *action ? action : "none", *reason ? ": " : "", reason);
 
-	put(page, "decision", text, TABLE_NONE);
+	job_words_put(page, "decision", text, TABLE_NONE);
+}
+
+static void put_investigation(const json_t *job, const struct page *page)
+{
+	CLEANUP(freep) char *id = job_words_count(job, "investigation");
+	CLEANUP(freep)
+	char *text =
+		xasprintf("%s: `assayctl investigation %s` shows it, and with cancel withdraws "
+			  "it",
+			  id, id);
+
+	if (json_is_integer(json_object_get(job, "investigation")))
+		job_words_put(page, "looked into", text, TABLE_NONE);
 }
 
 static void put_counts(const json_t *job, const struct page *page)
@@ -243,7 +226,7 @@ static void put_counts(const json_t *job, const struct page *page)
 		xasprintf("%s analysed, %s rejected, %s failed, %s queued; the latest:", analysed,
 			  rejected, failed, queued);
 
-	put(page, "windows", text, TABLE_NONE);
+	job_words_put(page, "windows", text, TABLE_NONE);
 }
 
 /* --- windows --- */
@@ -328,6 +311,7 @@ void view_job_show(const json_t *job, struct page *page)
 	put_tests(suspects, page);
 	put_cause(job, page);
 	put_decision(job, page);
+	put_investigation(job, page);
 	put_counts(job, page);
 	show_windows(json_object_get(job, "latest"), page);
 }

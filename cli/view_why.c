@@ -199,11 +199,16 @@ static void show_jobs(const json_t *why, const struct page *page)
 		CLEANUP(freep)
 		char *then = xasprintf("%s: %s", raw_at(job, "action"), raw_at(job, "reason"));
 
+		CLEANUP(freep)
+		char *looked = xasprintf("investigation %.0f", number_at(job, "investigation"));
+
 		if (i == 0)
 			ticket_head(page, "blamed by jobs");
 		ticket_line(page, "job", line);
 		ticket_line(page, "heard of", last);
 		ticket_line(page, "then", then);
+		if (json_is_integer(json_object_get(job, "investigation")))
+			ticket_line(page, "looked into", looked);
 	}
 }
 

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* assayctl investigation ID: its hosts, what was tested, what was decided. */
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/job_words.h"
+#include "cli/link.h"
+#include "cli/view.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/table.h"
+
+static int fetch(struct link *link, const struct request *request, struct picture *ret,
+		 struct err *err)
+{
+	CLEANUP(freep) char *segment = link_segment(request->argument);
+	CLEANUP(freep) char *path = xasprintf("/v1/investigations/%s", segment);
+
+	return link_get(link, path, &ret->document, err);
+}
+
+static char *summary(const struct picture *picture, const struct page *page UNUSED)
+{
+	const json_t *inv = picture->document;
+	CLEANUP(freep) char *id = job_words_count(inv, "id");
+	CLEANUP(freep) char *job = text_at(inv, "job");
+	CLEANUP(freep) char *job_id = text_at(inv, "job_id");
+	CLEANUP(freep) char *run = job_words_count(inv, "run");
+	CLEANUP(freep) char *state = text_at(inv, "state");
+
+	return xasprintf("investigation %s of %s (%s), run %s: %s%s", id, job, job_id, run, state,
+			 *raw_at(inv, "ended") ? ", over" : "");
+}
+
+/* "14m ago: 2 of 2 windows of research/llm-7 blame it". */
+static void put_stamp(const struct page *page, const char *label, const json_t *inv,
+		      const char *key, const char *words)
+{
+	CLEANUP(freep) char *age = age_of_stamp(raw_at(inv, key), page->now_us);
+	CLEANUP(freep) char *text = xasprintf("%s%s%s", age, *words ? ": " : "", words);
+
+	if (*raw_at(inv, key))
+		job_words_put(page, label, text, TABLE_NONE);
+}
+
+static void put_hosts(const json_t *inv, const struct page *page)
+{
+	const json_t *hosts = json_object_get(inv, "hosts");
+	size_t i;
+
+	for (i = 0; i < json_array_size(hosts); i++) {
+		const json_t *host = json_array_get(hosts, i);
+		CLEANUP(freep)
+		char *text = xasprintf("%s: %s (%s); %s", raw_at(host, "node"),
+				       raw_at(host, "state"), raw_at(host, "class"),
+				       raw_at(host, "sentence"));
+
+		job_words_put(page, "host", text, TABLE_NONE);
+	}
+}
+
+static void put_tests(const json_t *inv, const struct page *page)
+{
+	const json_t *tests = json_object_get(inv, "tests");
+	const char *open = *raw_at(inv, "ended") ? "nobody waited for it" : "under way";
+	size_t i;
+
+	for (i = 0; i < json_array_size(tests); i++) {
+		CLEANUP(freep) char *text = job_words_test(json_array_get(tests, i), open, page);
+
+		job_words_put(page, "tests", text, TABLE_NONE);
+	}
+}
+
+static void show(const struct picture *picture, struct page *page)
+{
+	const json_t *inv = picture->document;
+
+	put_stamp(page, "begun", inv, "began", raw_at(inv, "reason"));
+	put_hosts(inv, page);
+	put_tests(inv, page);
+	job_words_put(page, "decision", raw_at(inv, "sentence"), TABLE_NONE);
+	put_stamp(page, "acted", inv, "acted", "");
+	put_stamp(page, "ended", inv, "ended", raw_at(inv, "state"));
+}
+
+const struct view view_investigation = { fetch, summary, show, NULL };
