@@ -24,8 +24,9 @@
 struct records {
 	struct investigation all[STORE_INVESTIGATIONS_OF_JOB + 1]; /* newest first */
 	size_t n;
-	struct investigation *open; /* of them; NULL: none */
-	json_t *kept;		    /* `open` as the store has it; NULL: it has it not */
+	struct investigation *open;  /* of them; NULL: none */
+	struct investigation *ended; /* likewise: the one that this step ended */
+	json_t *kept;		     /* `open` as the store has it; NULL: it has it not */
 };
 
 static void records_free(struct records **records)
@@ -115,7 +116,10 @@ static void leave_alone(struct job_judge_item *item, char *sentence)
 	item->sentence = sentence;
 }
 
-/* Did a person withdraw it not long ago? */
+/*
+ * Did a person withdraw it not long ago? What is found on it by itself is decided all the same, and
+ * is not for the job to ask for.
+ */
 static bool bar(const struct records *records, const struct job_judging_input *in,
 		struct job_judge_item *item)
 {
@@ -127,6 +131,10 @@ static bool bar(const struct records *records, const struct job_judging_input *i
 
 		if (!host)
 			continue;
+		if (item->evidence == EVIDENCE_FATAL) {
+			item->effect = false;
+			return true;
+		}
 		leave_alone(item,
 			    xasprintf("%s: investigation %" PRId64 " was withdrawn (%s); for %s it "
 				      "is not looked into until jobs.acquit.for has passed",
@@ -154,7 +162,6 @@ static int leave_to_others(const struct job_judging_input *in, int64_t job,
 	return 0;
 }
 
-/* What is found on a host by itself stands, whatever a person said of the job. */
 static int restrain(const struct records *records, const struct job_judging_input *in, int64_t job,
 		    struct job_judged *judged, struct err *err)
 {
@@ -165,9 +172,7 @@ static int restrain(const struct records *records, const struct job_judging_inpu
 		struct job_judge_item *item = &judged->result.items[i];
 		const bool asks = item->action == BLAME_PROBE || item->action == BLAME_EVICT;
 
-		if (!asks || item->evidence == EVIDENCE_FATAL || bar(records, in, item))
-			continue;
-		if (item->effect &&
+		if (asks && !bar(records, in, item) && item->effect &&
 		    !(records->open && investigation_holds(records->open, item->host->name)))
 			r = leave_to_others(in, job, item, err);
 	}
@@ -213,6 +218,14 @@ static struct investigation_fact *need_fact(struct facts *facts, const struct jo
 	return &facts->items[facts->n++];
 }
 
+/* Of link and fabric there is no test that one host is told to run. */
+static bool is_done(const struct job_judge_item *item)
+{
+	return item->effect &&
+	       (item->action != BLAME_PROBE || item->suspect->class == BLAME_COMPUTE ||
+		item->suspect->class == BLAME_LAUNCH);
+}
+
 /* The hardest of what is decided of each host. */
 static void add_items(struct facts *facts, const struct job_judging_input *in,
 		      const struct job_judged *judged)
@@ -228,7 +241,7 @@ static void add_items(struct facts *facts, const struct job_judging_input *in,
 		fact->class = item->suspect->class;
 		fact->action = item->action;
 		fact->incident = item->incident;
-		fact->effect = item->effect;
+		fact->effect = is_done(item);
 		fact->sentence = item->sentence;
 	}
 }
@@ -292,23 +305,36 @@ static int begin(struct investigating *k, struct service *s, const struct invest
 	one = &records->all[records->n++];
 	investigation_begin(now, one);
 	investigation_step(one, now);
-	records->open = one;
+	records->open = one->ended_us == 0 ? one : NULL;
 	return keep(k, s, one, NULL, err);
+}
+
+/* What the step has shown a person to have withdrawn is not begun anew by it. */
+static void spare(struct facts *facts, const struct investigation *inv, uint64_t acquit_us,
+		  uint64_t now_us)
+{
+	size_t i;
+
+	for (i = 0; i < facts->n; i++) {
+		struct investigation_fact *fact = &facts->items[i];
+
+		if (investigation_bars(inv, fact->name, acquit_us, now_us))
+			fact->effect = false;
+	}
 }
 
 static int step(struct investigating *k, struct service *s, const struct investigation_now *now,
 		struct records *records, struct err *err)
 {
-	struct investigation *open = records->open;
-	int r = 0;
+	int r;
 
-	if (open) {
-		investigation_step(open, now);
-		r = keep(k, s, open, records->kept, err);
-	}
-	if (r < 0 || (open && open->ended_us == 0) || !investigation_is_wanted(now))
-		return r;
-	return begin(k, s, now, records, err);
+	if (!records->open)
+		return 0;
+	investigation_step(records->open, now);
+	r = keep(k, s, records->open, records->kept, err);
+	if (r == 0 && records->open->ended_us > 0)
+		records->ended = TAKE(records->open);
+	return r;
 }
 
 static int look(struct investigating *k, struct service *s, int64_t job,
@@ -335,7 +361,12 @@ static int look(struct investigating *k, struct service *s, int64_t job,
 	now.facts = facts.items;
 	now.n_facts = facts.n;
 	now.tests = facts.tests;
-	return step(k, s, &now, records, err);
+	r = step(k, s, &now, records, err);
+	if (records->ended)
+		spare(&facts, records->ended, in->policy->jobs.acquit_us, in->now_us);
+	if (r < 0 || records->open || !investigation_is_wanted(&now))
+		return r;
+	return begin(k, s, &now, records, err);
 }
 
 /* Only what it holds is done. */
@@ -366,8 +397,6 @@ int investigating_step(struct investigating *k, struct service *s, int64_t job,
 		r = look(k, s, job, in, judged, records, err);
 	if (r < 0)
 		return r;
-	if (records->open && records->open->ended_us > 0)
-		records->open = NULL;
 	filter(records->open, judged);
 	*ret_open = records->open ? records->open->id : 0;
 	return 0;

@@ -229,7 +229,7 @@ static char *why_withdrawn(const struct investigation *inv, const struct investi
 		return xasprintf("%s is not in the cluster any more", host->name);
 	if (fact->given_us >= inv->began_us) {
 		*ret_person = true;
-		return xasprintf("a person gave %s back", host->name);
+		return xasprintf("a person keeps %s in service", host->name);
 	}
 	if (host->boot && fact->boot && !streq(host->boot, fact->boot))
 		return xasprintf("%s has booted since: what was tested is not what slowed %s",
@@ -273,7 +273,8 @@ static void step_host(const struct investigation *inv, struct investigation_host
 	char *why;
 
 	if (host->state == INVESTIGATION_CORDONED) {
-		if (fact && !fact->cordoned && fact->given_us >= inv->acted_us) {
+		if (inv->state != INVESTIGATION_REPLACED && fact && !fact->cordoned &&
+		    fact->given_us >= inv->acted_us) {
 			say(&host->by, by_hand);
 			end_host(host, INVESTIGATION_WITHDRAWN,
 				 xasprintf("a person gave %s back", host->name));

@@ -481,7 +481,10 @@ void job_live_committed(struct job_live *live)
 int job_live_cancel(struct job_live *live, int64_t investigation, const char *who,
 		    const char *reason, json_t **ret, struct err *err)
 {
-	live->due_us = 0; /* what it asked for is taken back soon */
+	/* What was found before it is not told any more: all are judged again, soon. */
+	live->found = false;
+	live->left = 0;
+	live->due_us = 0;
 	return investigating_cancel(&live->investigating, live->s, investigation, who, reason, ret,
 				    err);
 }

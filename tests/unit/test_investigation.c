@@ -203,7 +203,7 @@ static const struct way ways[] = {
 	{ "research/llm-7 is not known any more", gone, INVESTIGATION_WITHDRAWN, false },
 	{ "gpu-1 is not in the cluster any more", left, INVESTIGATION_WITHDRAWN, false },
 	{ "gpu-1 has booted since", booted, INVESTIGATION_WITHDRAWN, false },
-	{ "a person gave gpu-1 back", given_back, INVESTIGATION_WITHDRAWN, true },
+	{ "a person keeps gpu-1 in service", given_back, INVESTIGATION_WITHDRAWN, true },
 	{ "no window of research/llm-7 came", silent, INVESTIGATION_WITHDRAWN, false },
 	{ "do not blame gpu-1 any more", cleared, INVESTIGATION_WATCH, false },
 	{ "two windows", acquitted, INVESTIGATION_ACQUITTED, false },
@@ -298,6 +298,14 @@ static void who_gives_a_cordoned_host_back_withdraws_it(void)
 	bring_to(&s, INVESTIGATION_CORDONED);
 	s.facts[0].cordoned = false; /* after its repair, by itself */
 	CHECK_EQ(step(&s, 2), INVESTIGATION_CORDONED);
+	CHECK(is_over(&s));
+	release(&s);
+	bring_to(&s, INVESTIGATION_CORDONED);
+	s.now.run = 2;
+	CHECK_EQ(step(&s, 2), INVESTIGATION_REPLACED);
+	s.facts[0].cordoned = false; /* the job needs it no more: nothing is withdrawn */
+	s.facts[0].given_us = BEGAN + 3 * USEC_PER_MIN;
+	CHECK_EQ(step(&s, 3), INVESTIGATION_REPLACED);
 	CHECK(is_over(&s));
 	release(&s);
 }
