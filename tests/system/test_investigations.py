@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Investigations: what is done about a suspect is a record, from its begin to its end, and a person can withdraw it."""
 import json
-import signal
 import urllib.parse
 
 import pytest
 from fixtures_controller import controller  # noqa: F401
-from test_job_judged import ADMIN, AGES, JOB, SENDER, SLOW, WAIT_S, Fleet
+from test_job_judged import ADMIN, JOB, SENDER, SLOW, WAIT_S, Fleet
 from waiting import wait_for
 
 ALL = "/v1/investigations"
@@ -89,6 +88,7 @@ def test_one_is_seen_through_killed_in_each_state(controller, tmp_path, run):  #
     assert answer.status == 202
     over = wait_state(f, "replaced")
     assert over["sentence"] == f"run 2 of {JOB} goes on without {SLOW}" and len(listed(f)) == 1
+    assert f.c.stop()[0] == 0
 
 
 @pytest.mark.once
@@ -120,50 +120,4 @@ def test_a_person_withdraws_one_and_its_test_ends(controller, tmp_path, run):  #
     assert f.orders(SLOW) == [] and len(listed(f)) == 1 and f.cordoned() == []
     table = run("assayctl", "investigations", *link(f)).stdout
     assert "withdrawn" in table and JOB in table and SLOW in table
-
-
-@pytest.mark.once
-def test_one_ends_with_the_mode_or_the_job_and_is_begun_in_no_other_mode(controller, tmp_path):  # noqa: F811
-    f = Fleet(controller, tmp_path, jobs="dry-run")
-    f.suspect()
-    assert wait_for(lambda: f.actions(rule="attribution"), WAIT_S) and listed(f) == [] and number(f) is None
-
-    def policy(**more):
-        f.set_policy(mode="enforce", times=1, **{"fresh": "30m", **more})
-        f.c.process.send_signal(signal.SIGHUP)
-
-    policy(jobs="enforce")
-    assert wait_state(f, "testing")["tests"]
-    policy(jobs="observe")
-    assert wait_state(f, "withdrawn")["sentence"] == "the mode is not enforce any more"
-    assert cancel(f).status == 409
-    assert wait_for(lambda: f.actions(action="retest", state="dropped"), WAIT_S)
-    policy(jobs="enforce")
-    assert wait_for(lambda: len(listed(f)) == 2, WAIT_S) and record(f, 2)["ended"] is None
-    policy(jobs="enforce", fresh="1s")
-    assert wait_state(f, "withdrawn", 2)["sentence"].startswith(f"no window of {JOB} came")
-    assert [i["id"] for i in listed(f)] == [2, 1] and wait_for(lambda: outcomes(f) == {"open": 2, "withdrawn": 2}, WAIT_S)
-    page = f.c.get(f"{ALL}?limit=1", token=ADMIN).json
-    assert [i["id"] for i in page["items"]] == [2]
-    assert [i["id"] for i in f.c.get(f"{ALL}?limit=1&cursor={page['next']}", token=ADMIN).json["items"]] == [1]
-    assert f.c.get(f"{ALL}/3", token=ADMIN).status == 404
-
-
-@pytest.mark.once
-def test_a_host_is_in_one_and_whoever_gives_it_back_withdraws_it(controller, tmp_path):  # noqa: F811
-    f, other = Fleet(controller, tmp_path), "research/moe-2"
-    f.suspect()
-    order = f.order(SLOW)
-    assert wait_state(f, "testing")
-    for ages in AGES:  # of this one the trace alone says that it ran there
-        assert f.send(f.trace(), ages, job=other)["suspect"] == SLOW
-    assert wait_for(lambda: f"investigation 1 of {JOB} looks into it" in f.job(other)["decision"]["reason"], WAIT_S), f.job(other)
-    assert f.job(other)["investigation"] is None and len(listed(f)) == 1
-    f.report(SLOW, bad=True, profile="full", order=order)
-    wait_state(f, "cordoned")
-    answer = f.c.call("POST", f"/v1/nodes/{SLOW}/uncordon", json.dumps({"reason": "cable replaced"}).encode(), token=ADMIN)
-    assert answer.status == 200, answer.body
-    over = wait_state(f, "withdrawn")
-    assert over["ended"] and over["by"] and over["sentence"] == f"a person gave {SLOW} back"
-    assert wait_for(lambda: "investigation 1 was withdrawn" in f.job()["decision"]["reason"], WAIT_S)
-    assert wait_for(lambda: [(i["id"], i["job"]) for i in listed(f)][0] == (2, other), WAIT_S), listed(f)
+    assert f.c.stop()[0] == 0

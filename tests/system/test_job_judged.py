@@ -258,6 +258,8 @@ def test_a_suspicion_lapses_and_survives_a_kill_until_then(controller, tmp_path)
     said = f.job()
     assert said["suspect"] is None and said["suspects"][0]["lapsed"] and said["decision"]["action"] == "watch"
     assert f.c.get(f"/v1/nodes/{SLOW}/why", token=ADMIN).json["jobs"] == []
+    (one,) = f.c.get("/v1/investigations", token=ADMIN).json["items"]
+    assert one["state"] == "withdrawn" and one["sentence"].startswith(f"no window of {JOB} came")
 
 
 @pytest.mark.once
