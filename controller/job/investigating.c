@@ -226,6 +226,17 @@ static bool is_done(const struct job_judge_item *item)
 		item->suspect->class == BLAME_LAUNCH);
 }
 
+/* What is said of a host once it is acquitted, for as long as that holds, is acquitted too. */
+static int action_of(const struct job_judging_input *in, const struct job_judge_item *item)
+{
+	const uint64_t acquitted_us = item->host->acquitted_us;
+
+	return item->action == BLAME_WATCH && acquitted_us > 0 &&
+			       in->now_us < acquitted_us + in->policy->jobs.acquit_us
+		       ? BLAME_ACQUIT
+		       : item->action;
+}
+
 /* The hardest of what is decided of each host. */
 static void add_items(struct facts *facts, const struct job_judging_input *in,
 		      const struct job_judged *judged)
@@ -236,10 +247,10 @@ static void add_items(struct facts *facts, const struct job_judging_input *in,
 		const struct job_judge_item *item = &judged->result.items[i];
 		struct investigation_fact *fact = need_fact(facts, in, item->host->name);
 
-		if (item->action <= fact->action)
+		if (action_of(in, item) <= fact->action)
 			continue;
 		fact->class = item->suspect->class;
-		fact->action = item->action;
+		fact->action = action_of(in, item);
 		fact->incident = item->incident;
 		fact->effect = is_done(item);
 		fact->sentence = item->sentence;
