@@ -14,6 +14,8 @@
 
 #define REPAIR_US USEC_PER_DAY
 #define TEST_AFTER_US (10 * USEC_PER_MIN)
+/* Of a host that is idle when its test is ordered. */
+#define TEST_IDLE_US (5 * USEC_PER_MIN)
 /* What late reports wait in their spool, as their sender says it. */
 #define LATE_S "10800"
 
@@ -190,7 +192,9 @@ static void order(struct sim *s, size_t number, const struct finding *finding)
 	free(agent->subject);
 	agent->check = finding ? xstrdup(finding->check) : NULL;
 	agent->subject = finding ? xstrdup(finding->subject) : NULL;
-	agent->test_us = s->now_us + TEST_AFTER_US;
+	agent->test_us = s->now_us + (s->jobs.n ? TEST_IDLE_US : TEST_AFTER_US);
+	if (s->jobs.n)
+		job_loop_ordered(s, number, agent->check);
 	grade_tested(s, number);
 }
 
@@ -213,6 +217,8 @@ void sim_tested(struct sim *s, size_t number)
 	};
 
 	agent->test_us = 0;
+	if (s->jobs.n)
+		job_loop_tested(s, number, test.outcome);
 	if (agent->check && !finding && agent->judged_bad)
 		return;
 	if (fleet_tested(&s->fleet, agent->node, &test))
@@ -256,6 +262,9 @@ static int carry_out(struct sim *s, const struct decision *d, struct err *err)
 		order(s, number, d->finding);
 		break;
 	case DECIDE_DEEP:
+		s->jobs.grade.tests += streq(d->rule, "attribution");
+		order(s, number, NULL);
+		break;
 	case DECIDE_VERIFY:
 		order(s, number, NULL);
 		break;
@@ -324,7 +333,7 @@ int sim_decide(struct sim *s, struct err *err)
 	size_t i;
 	int r = 0;
 
-	if (s->now_us % USEC_PER_HOUR == 0)
+	if (s->jobs.n == 0 && s->now_us % USEC_PER_HOUR == 0)
 		blame(s);
 	hold_against_file(s);
 	policy_decide(&s->rules.policy, &s->fleet, &s->breaker, s->now_us, &s->outcome);

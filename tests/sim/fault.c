@@ -69,7 +69,10 @@ static struct fault fault_init(void)
 
 struct faults faults_init(void)
 {
-	return (struct faults){ .noise = noise_init(), .world = world_init(), .random = true };
+	return (struct faults){ .noise = noise_init(),
+				.world = world_init(),
+				.jobs = job_plan_init(),
+				.random = true };
 }
 
 void faults_release(struct faults *f)
@@ -221,6 +224,7 @@ static const struct jfield file_fields[] = {
 	{ "random", J_BOOL, offsetof(struct faults, random), 0 },
 	{ "noise", J_CUSTOM, offsetof(struct faults, noise), 0, .decode = decode_noise },
 	{ "fleet", J_CUSTOM, offsetof(struct faults, world), 0, .decode = decode_fleet },
+	{ "jobs", J_CUSTOM, offsetof(struct faults, jobs), 0, .decode = job_plan_decode },
 	{ "faults", J_CUSTOM, 0, 0, .decode = decode_list },
 };
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "lib/base/macro.h"
+#include "tests/sim/job_plan.h"
 #include "tests/sim/noise.h"
 #include "tests/sim/world.h"
 
@@ -73,6 +74,7 @@ struct fault {
 struct faults {
 	struct noise noise;
 	struct world world;
+	struct job_plan jobs;
 	bool random; /* the usual mix besides */
 	struct fault *list;
 	size_t n;

@@ -104,6 +104,8 @@ void grade_cordon(struct sim *s, size_t number, const struct decision *d)
 	struct grade *g = &s->grade;
 	const struct sim_host *host = &s->hosts[number];
 	const bool domain = cause_explains(s, number, d->finding ? d->finding->check : NULL);
+	/* Whether it is one too many says jobs.born: job_grade.h. */
+	const bool lottery = job_grade_cordon(s, number, d);
 	bool reason = false;
 	size_t j;
 
@@ -128,7 +130,7 @@ void grade_cordon(struct sim *s, size_t number, const struct decision *d)
 		if (!reason && domain)
 			cause_cordon(s, number);
 	}
-	if (!reason && !domain && !(g->warned[number] & 2)) {
+	if (!reason && !domain && !lottery && !(g->warned[number] & 2)) {
 		g->false_cordons++;
 		g->warned[number] |= 2;
 		if (s->options->trace)
@@ -402,4 +404,5 @@ void grade_end(struct sim *s)
 		}
 	}
 	stats_sort(g->delays_s, g->n_delays);
+	job_grade_end(s);
 }

@@ -128,7 +128,7 @@ static json_t *make_env(const struct sim_host *host, bool new_driver, bool other
 			 host->other_firmware ? FIRMWARE_OTHER : FIRMWARE);
 }
 
-static void boot(struct sim_host *host, const struct noise *noise)
+void host_boot(struct sim_host *host, const struct noise *noise)
 {
 	size_t part;
 
@@ -175,7 +175,7 @@ static void host_make(struct sim_host *host, const struct faults *faults, size_t
 	make_parts(host, noise);
 	host->other_firmware = random_unit(&host->chance) < noise->other;
 	host->other_kernel = random_unit(&host->chance) < noise->other;
-	boot(host, noise);
+	host_boot(host, noise);
 	host->samples = xcalloc(SAMPLES, sizeof(*host->samples));
 	for (i = 0; i < HOST_PARAMS; i++)
 		host->params[i] = json_loads(params_texts[i], 0, NULL);
@@ -340,6 +340,37 @@ static struct dip draw_dip(struct sim_host *host, const struct noise *noise)
 	return dip;
 }
 
+/* What faults leave of a part now. */
+static double left_of(const struct sim_host *host, enum kind kind, size_t part, uint64_t now_us)
+{
+	double left = 1;
+	size_t a;
+
+	for (a = 0; a < host->n_ailments; a++) {
+		if (is_now(&host->ailments[a], now_us))
+			left *= left_by(&host->ailments[a], kind, part);
+	}
+	return left;
+}
+
+double host_speed(const struct sim_host *host, const struct faults *f, uint64_t seed,
+		  uint64_t now_us, struct random *lot)
+{
+	double slowest = INFINITY;
+	size_t part;
+
+	for (part = 0; part < HOST_PARTS; part++) {
+		const double speed = host->part[KIND_COMPUTE][part] * host->boot[part] *
+				     left_of(host, KIND_COMPUTE, part, now_us) *
+				     (1 + f->noise.run * noise_t4(lot));
+
+		slowest = fmin(slowest, speed);
+	}
+	slowest *= noise_place(&f->noise, host->height, now_us) *
+		   noise_shared(&f->noise, seed, host->rack_number, now_us);
+	return fmax(slowest, 0.01);
+}
+
 static double measure(struct sim_host *host, const struct noise *noise, enum kind kind, size_t part,
 		      uint64_t now_us)
 {
@@ -501,7 +532,7 @@ static void add_known(struct sim_host *host, uint64_t now_us)
 void host_live(struct sim_host *host, const struct noise *noise)
 {
 	if (random_unit(&host->chance) < noise->reboot / ACTIVE_RUNS_A_DAY)
-		boot(host, noise);
+		host_boot(host, noise);
 }
 
 const struct report *host_run(struct sim_host *host, const struct faults *f, uint64_t seed,

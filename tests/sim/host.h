@@ -81,6 +81,16 @@ void host_mend(struct sim_host *host, uint64_t now_us);
 /* Time has gone on since its last active run: it may have booted again. */
 void host_live(struct sim_host *host, const struct noise *noise);
 
+/* It boots again. */
+void host_boot(struct sim_host *host, const struct noise *noise);
+
+/*
+ * How fast its slowest GPU computes for a job now, of what is usual of its model: as a run measures
+ * it, by the lot of the caller.
+ */
+double host_speed(const struct sim_host *host, const struct faults *f, uint64_t seed,
+		  uint64_t now_us, struct random *lot);
+
 /* The report of a run of this profile ("passive" or "quick") now; borrowed, until the next. */
 const struct report *host_run(struct sim_host *host, const struct faults *f, uint64_t seed,
 			      const char *profile, uint64_t now_us);

@@ -24,6 +24,8 @@ enum {
 	KEY_POLICY,
 	KEY_FAULTS,
 	KEY_EVERY_PASSIVE,
+	KEY_EVERY_WINDOW,
+	KEY_JOBS,
 	KEY_TRACE,
 	KEY_SPREAD
 };
@@ -38,6 +40,9 @@ static const struct argp_option options[] = {
 	  "how far good GPUs differ: 1 (3.4 %) by default, 0.5 half of it", 0 },
 	{ "every-passive", KEY_EVERY_PASSIVE, NULL, 0,
 	  "judge also passive runs that say nothing new", 0 },
+	{ "jobs", KEY_JOBS, "N", 0, "jobs that the fleet runs; none by default", 0 },
+	{ "every-window", KEY_EVERY_WINDOW, NULL, 0,
+	  "analyse also windows of jobs that plainly blame nobody", 0 },
 	{ "trace", KEY_TRACE, NULL, 0, "each decision, on standard error", 0 },
 	{ "output", 'o', "FORMAT", 0, "table, json or kv", 0 },
 	{ 0 },
@@ -46,6 +51,7 @@ static const struct argp_option options[] = {
 struct arguments {
 	struct sim_options sim;
 	const char *faults;
+	uint64_t jobs; /* 0: as the file says */
 	double spread; /* NAN: as the file or the default says */
 	enum output output;
 };
@@ -109,6 +115,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_EVERY_PASSIVE:
 		a->sim.every_passive = true;
+		break;
+	case KEY_EVERY_WINDOW:
+		a->sim.every_window = true;
+		break;
+	case KEY_JOBS:
+		take_number(state, "jobs", arg, JOB_PLAN_MAX, &a->jobs);
 		break;
 	case KEY_TRACE:
 		a->sim.trace = true;
@@ -198,6 +210,8 @@ int main(int argc, char **argv)
 	r = read_faults(a.faults, &faults, &err);
 	if (r == 0 && !isnan(a.spread))
 		faults.noise.spread = a.spread;
+	if (r == 0 && a.jobs > 0)
+		faults.jobs.count = a.jobs;
 	if (r == 0 && faults.random)
 		faults_add_usual(&faults, a.sim.nodes, a.sim.days_us, a.sim.seed);
 	if (r == 0)

@@ -215,6 +215,8 @@ json_t *grade_encode(const struct sim *s)
 	(void)json_object_set_new(v, "shared", causes_encode(&g->causes));
 	(void)json_object_set_new(v, "breaker", encode_breaker(g));
 	(void)json_object_set_new(v, "wrong_sku_told_s", encode_wrong_sku(g));
+	if (s->jobs.n)
+		(void)json_object_set_new(v, "jobs", job_grade_encode(s));
 	return v;
 }
 
@@ -297,4 +299,6 @@ void grade_print(const struct sim *s, FILE *out)
 		(unsigned long long)g->domain_incidents, (unsigned long long)g->breaker_opened,
 		(unsigned long long)g->reports, (unsigned long long)g->tests);
 	print_refusals(g, out);
+	if (s->jobs.n)
+		job_grade_print(s, out);
 }

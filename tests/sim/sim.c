@@ -118,7 +118,8 @@ static int run_passive(struct sim *s, size_t number, struct err *err)
 static int run_quick(struct sim *s, size_t number, struct err *err)
 {
 	struct agent *agent = &s->agents[number];
-	const bool idle = agent->node->out || random_unit(&s->chance) < idle_chance;
+	const bool idle = s->jobs.n ? !job_is_on(s, number)
+				    : agent->node->out || random_unit(&s->chance) < idle_chance;
 
 	if (!idle || is_silent(s, number)) {
 		agent->quick_us = s->now_us + IDLE_AGAIN_US;
@@ -133,7 +134,8 @@ static int run_test(struct sim *s, size_t number, struct err *err)
 	struct agent *agent = &s->agents[number];
 	int r;
 
-	if (is_silent(s, number) || random_unit(&s->chance) >= idle_chance) {
+	if (is_silent(s, number) ||
+	    (s->jobs.n ? job_is_on(s, number) : random_unit(&s->chance) >= idle_chance)) {
 		agent->test_us = s->now_us + 10 * USEC_PER_MIN;
 		return 0;
 	}
@@ -251,7 +253,9 @@ static int step(struct sim *s, struct err *err)
 	int r = 0;
 
 	step_fleet(s);
-	if (s->now_us % JOBS_US == 0)
+	if (s->jobs.n)
+		job_step(s);
+	else if (s->now_us % JOBS_US == 0)
 		place_jobs(s);
 	for (i = 0; r == 0 && i < s->options->nodes; i++)
 		r = step_host(s, i, err);
@@ -287,6 +291,7 @@ static void begin(struct sim *s)
 		fleet_set_sku(&s->fleet, agent->node, s->hosts[i].report.sku);
 		agent->node->reported_us = agent->node->deep_us = START_US;
 	}
+	job_begin(s);
 }
 
 int sim_run(struct sim *s, struct err *err)
@@ -300,7 +305,7 @@ int sim_run(struct sim *s, struct err *err)
 	if (r < 0)
 		return r;
 	/* What is simulated is what it would do. */
-	s->rules.policy.mode = MODE_ENFORCE;
+	s->rules.policy.mode = s->rules.policy.jobs.mode = MODE_ENFORCE;
 	begin(s);
 	for (; r == 0 && s->now_us < end_us; s->now_us += TICK_US)
 		r = step(s, err);
@@ -327,4 +332,5 @@ void sim_release(struct sim *s)
 	if (s->hosts)
 		hosts_done(s->hosts, s->options->nodes);
 	grade_release(&s->grade);
+	job_release(s);
 }

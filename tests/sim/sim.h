@@ -26,6 +26,7 @@
 #include "tests/sim/fault.h"
 #include "tests/sim/grade.h"
 #include "tests/sim/host.h"
+#include "tests/sim/job.h"
 
 struct err;
 struct store;
@@ -37,7 +38,8 @@ struct sim_options {
 	uint64_t nodes, days_us, seed;
 	const char *policy; /* NULL: the usual one */
 	bool every_passive;
-	bool trace; /* each decision, on standard error */
+	bool every_window; /* of jobs, also those that plainly blame nobody */
+	bool trace;	   /* each decision, on standard error */
 };
 
 /* What the simulator knows of the way of one host. */
@@ -67,6 +69,7 @@ struct sim {
 	struct outcome outcome;
 	struct random chance;
 	struct grade grade;
+	struct sim_jobs jobs;
 	uint64_t now_us;
 	bool changed; /* there may be something new to decide */
 	bool sku_is_wrong;

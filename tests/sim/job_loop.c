@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/sim/job_loop.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "controller/actions/retest.h"
+#include "controller/fleet/hosts.h"
+#include "controller/job/job_facts.h"
+#include "controller/store/store_actions.h"
+#include "lib/base/duration.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/policy/job_judge.h"
+#include "tests/sim/job_window.h"
+#include "tests/sim/sim.h"
+
+/* A window ends this long before it is here, and has begun so long before that. */
+#define WINDOW_AGE_US (15 * USEC_PER_SEC)
+#define WINDOW_LONG_US (2 * USEC_PER_MIN)
+
+/* What controller/actions and controller/store call things, of which only these are used here. */
+const char *const retest_words[] = { "it passed", "it failed again", "it brought nothing" };
+const char *const action_kind_names[] = {
+	[ACT_RETEST] = "retest", [ACT_VERIFIED] = "verified", NULL
+};
+const char *const action_state_names[] = {
+	[ACTION_DECIDED] = "decided",
+	[ACTION_DONE] = "done",
+	[ACTION_FAILED] = "failed",
+	[ACTION_DROPPED] = "dropped",
+	[ACTION_DRY_RUN] = "dry-run",
+	[ACTION_REFUSED] = "refused",
+	NULL,
+};
+
+void job_loop_open(struct sim *s)
+{
+	s->jobs.desk.tests = xcalloc(s->options->nodes, sizeof(*s->jobs.desk.tests));
+	s->jobs.desk.said = xcalloc(s->options->nodes, sizeof(*s->jobs.desk.said));
+}
+
+void job_loop_close(struct sim *s)
+{
+	struct job_desk *desk = &s->jobs.desk;
+	size_t i;
+
+	for (i = 0; desk->tests && i < s->options->nodes; i++)
+		json_decref(desk->tests[i]);
+	free(desk->tests);
+	free(desk->said);
+	*desk = (struct job_desk){ .tests = NULL };
+}
+
+void job_loop_release(struct job_loop *loop)
+{
+	suspicion_release(&loop->windows);
+	free(loop->boots);
+	*loop = (struct job_loop){ .run = 0 };
+}
+
+/* --- tests --- */
+
+static void end_test(json_t *test, int state, const char *result, uint64_t now_us)
+{
+	(void)json_object_set_new(test, "state", json_string(action_state_names[state]));
+	(void)json_object_set_new(test, "result", json_string(result));
+	(void)json_object_set_new(test, "done", json_stamp(now_us));
+}
+
+/* The one that is under way, or NULL. */
+static json_t *open_test(const struct sim *s, size_t host)
+{
+	json_t *test = json_array_get(s->jobs.desk.tests[host], 0);
+
+	return json_is_null(json_object_get(test, "done")) ? test : NULL;
+}
+
+void job_loop_ordered(struct sim *s, size_t host, const char *check)
+{
+	json_t **tests = &s->jobs.desk.tests[host];
+	json_t *before = open_test(s, host);
+
+	if (before)
+		end_test(before, ACTION_DROPPED, "overtaken", s->now_us);
+	if (!*tests)
+		*tests = json_array();
+	(void)json_array_insert_new(*tests, 0,
+				    json_pack("{s:i, s:s, s:s, s:o, s:{s:s?}, s:n, s:n}", "id", 0,
+					      "action", action_kind_names[ACT_RETEST], "state",
+					      action_state_names[ACTION_DECIDED], "at",
+					      json_stamp(s->now_us), "evidence", "check", check,
+					      "done", "result"));
+	while (json_array_size(*tests) > JOB_FACTS_TESTS_MAX)
+		(void)json_array_remove(*tests, JOB_FACTS_TESTS_MAX);
+}
+
+void job_loop_tested(struct sim *s, size_t host, int outcome)
+{
+	json_t *test = open_test(s, host);
+
+	if (s->options->trace && s->agents[host].node->blame.class != BLAME_NOTHING)
+		(void)fprintf(stderr, "day %.3f %s is blamed, and was tested: %s\n",
+			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->hosts[host].name,
+			      retest_words[outcome]);
+	if (test)
+		end_test(test, ACTION_DONE, retest_words[outcome], s->now_us);
+}
+
+/* --- windows --- */
+
+static const struct host *known(const struct sim *s, size_t host)
+{
+	return hosts_find(&s->known, s->hosts[host].name);
+}
+
+static void note_boot(const struct sim *s, struct job_loop *loop, int64_t window, size_t host)
+{
+	const struct host *h = known(s, host);
+	struct job_boot *boot;
+
+	if (!h || !h->boot_id)
+		return;
+	if (!loop->boots)
+		loop->boots = xcalloc(JOB_LOOP_BOOTS_MAX, sizeof(*loop->boots));
+	boot = &loop->boots[loop->n_boots++ % JOB_LOOP_BOOTS_MAX];
+	*boot = (struct job_boot){ .window = window, .host = host };
+	(void)snprintf(boot->boot_id, sizeof(boot->boot_id), "%s", h->boot_id);
+}
+
+void job_loop_window(struct sim *s, struct sim_job *job, const struct job_window_result *found,
+		     const size_t *map)
+{
+	struct job_loop *loop = &job->loop;
+	struct suspicion_suspect suspects[SUSPECTS_MAX];
+	const char *hosts[SUSPECTS_MAX];
+	const uint64_t until_us = s->now_us - WINDOW_AGE_US;
+	const struct suspicion_window window = { .id = ++s->jobs.windows,
+						 .from_us = until_us - WINDOW_LONG_US,
+						 .until_us = until_us,
+						 .steps = JOB_WINDOW_STEPS,
+						 .suspects = suspects,
+						 .n_suspects = found->n };
+	size_t i;
+
+	if (loop->run != job->run) {
+		suspicion_release(&loop->windows);
+		loop->n_boots = loop->n_known = 0;
+		loop->run = job->run;
+	}
+	for (i = 0; i < found->n; i++) {
+		const size_t host = map[found->list[i].worker];
+
+		hosts[i] = s->hosts[host].name;
+		suspects[i] =
+			(struct suspicion_suspect){ .hosts = &hosts[i],
+						    .n_hosts = 1,
+						    .class = found->list[i].class,
+						    .counts = true,
+						    .identifiable = found->list[i].identifiable,
+						    .share = found->list[i].share };
+		note_boot(s, loop, window.id, host);
+	}
+	loop->class = found->class;
+	loop->slowdown = found->slowdown;
+	/* One that contradicts itself blames nobody; ours do not. */
+	if (suspicion_add(&loop->windows, &window, NULL) < 0)
+		abort();
+}
+
+/* --- facts --- */
+
+static size_t number_of(const char *name)
+{
+	return strtoul(name + strlen("node-"), NULL, 10);
+}
+
+static struct job_suspect *known_suspect(struct job_loop *loop, const char *host, int class)
+{
+	size_t i;
+
+	for (i = 0; i < loop->n_known; i++) {
+		if (streq(loop->known[i].host, host) && loop->known[i].class == class)
+			return &loop->known[i];
+	}
+	return NULL;
+}
+
+/* Is it in another boot than in one of the windows that blame it? */
+static bool has_booted(const struct job_loop *loop, const struct suspicion_found *found,
+		       size_t number, const struct host *host)
+{
+	const size_t n = MIN(loop->n_boots, (size_t)JOB_LOOP_BOOTS_MAX);
+	size_t i;
+	unsigned k;
+
+	for (i = 0; host && host->boot_id && i < n; i++) {
+		for (k = 0; k < found->hits && found->ids[k] != loop->boots[i].window; k++)
+			;
+		if (k < found->hits && loop->boots[i].host == number &&
+		    !streq(loop->boots[i].boot_id, host->boot_id))
+			return true;
+	}
+	return false;
+}
+
+/* One job while it is judged. */
+struct judged {
+	struct sim *s;
+	struct sim_job *job;
+	struct suspicion_list list;
+	struct job_suspect notes[SUSPICION_LIST_MAX]; /* of the list */
+	struct job_facts facts[SUSPICION_LIST_MAX];
+	struct job_judge_host hosts[SUSPICION_LIST_MAX];
+	size_t n_hosts;
+	struct job_judge_result result;
+};
+
+/* Since when it is one; of one that was none the run, and what it was named for, are graded. */
+static void note(struct judged *j, size_t place)
+{
+	const struct suspicion_found *found = &j->list.items[place];
+	const struct job_suspect *before =
+		known_suspect(&j->job->loop, found->hosts[0], found->class);
+	struct job_suspect *note = &j->notes[place];
+	const size_t host = number_of(found->hosts[0]);
+
+	*note = (struct job_suspect){ .host = j->s->hosts[host].name,
+				      .class = found->class,
+				      .begun_us = before ? before->begun_us : 0 };
+	if (found->counts != BLAME_K_OF_N)
+		return;
+	note->since_us = before && before->since_us ? before->since_us
+						    : j->s->now_us - j->s->now_us % USEC_PER_MSEC;
+	if (!before || !before->since_us)
+		job_grade_named(j->s, j->job, host);
+}
+
+static bool has_host(const struct judged *j, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < j->n_hosts; i++) {
+		if (streq(j->hosts[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+static void add_host(struct judged *j, size_t place)
+{
+	struct sim *s = j->s;
+	const struct job_suspect *suspect = &j->notes[place];
+	const size_t number = number_of(suspect->host);
+	const struct host *host = known(s, number);
+	const struct job_facts_source source = {
+		.fleet = &s->fleet,
+		.node = s->agents[number].node,
+		.actions = s->jobs.desk.tests[number],
+		.placed = true,
+		.busy = job_is_on(s, number),
+		.booted = has_booted(&j->job->loop, &j->list.items[place], number, host),
+		.boot_us = host && host->known ? host->since_us : 0,
+		.suspected_us = suspect->since_us,
+	};
+
+	if (has_host(j, suspect->host))
+		return;
+	job_facts_of(source.node->name, &source, &j->facts[j->n_hosts]);
+	j->hosts[j->n_hosts] = j->facts[j->n_hosts].host;
+	j->n_hosts++;
+}
+
+/* --- how often the job was looked into --- */
+
+static bool is_of_now(const struct judged *j, uint64_t stamp_us)
+{
+	size_t i;
+
+	for (i = 0; i < j->list.n; i++) {
+		if (j->notes[i].begun_us == stamp_us)
+			return true;
+	}
+	return false;
+}
+
+/* Those that still count stay; returns how many of them are over. */
+static uint64_t recall_looks(struct judged *j)
+{
+	struct job_loop *loop = &j->job->loop;
+	uint64_t over = 0;
+	size_t i, kept = 0;
+
+	for (i = 0; i < loop->n_looked; i++) {
+		const uint64_t at_us = loop->looked_us[i];
+
+		if (at_us + j->s->rules.policy.jobs.investigations_per_us <= j->s->now_us)
+			continue;
+		loop->looked_us[kept++] = at_us;
+		over += !is_of_now(j, at_us);
+	}
+	loop->n_looked = kept;
+	return over;
+}
+
+static void begin_look(struct judged *j)
+{
+	struct job_loop *loop = &j->job->loop;
+	bool begun = false;
+	size_t i;
+
+	loop->tested = 0;
+	for (i = 0; i < j->result.n; i++) {
+		const struct job_judge_item *item = &j->result.items[i];
+		struct job_suspect *note = &j->notes[item->suspect - j->list.items];
+
+		if (item->action != BLAME_PROBE || !item->effect)
+			continue;
+		loop->tested++;
+		begun |= note->begun_us == 0;
+		note->begun_us = note->begun_us ? note->begun_us : j->s->now_us;
+	}
+	if (begun && loop->n_looked < JOB_LOOP_LOOKED_MAX)
+		loop->looked_us[loop->n_looked++] = j->s->now_us;
+}
+
+/* --- what is said of hosts --- */
+
+/* As job_judging_blame() of controller/job/job_judging.c has it. */
+static bool blame_of(const struct judged *j, const struct job_judge_item *item, struct blame *ret)
+{
+	const struct suspicion_found *suspect = item->suspect;
+	const uint64_t since_us = item->host->suspected_us;
+
+	if (item->action == BLAME_EVICT && item->effect && item->blame.class != BLAME_NOTHING)
+		*ret = item->blame;
+	else if (item->action == BLAME_PROBE && item->effect && !item->waits &&
+		 (suspect->class == BLAME_COMPUTE || suspect->class == BLAME_LAUNCH))
+		*ret = (struct blame){ .class = suspect->class,
+				       .reach = BLAME_TO_TEST,
+				       .since_us = since_us ? since_us : suspect->from_us,
+				       .until_us = suspect->until_us +
+						   j->s->rules.policy.jobs.fresh_us };
+	else
+		return false;
+	ret->job = j->job->name;
+	return true;
+}
+
+static bool is_harder(const struct blame *a, const struct blame *b)
+{
+	return b->class == BLAME_NOTHING || a->reach < b->reach ||
+	       (a->reach == b->reach && a->until_us > b->until_us);
+}
+
+static void say(struct judged *j)
+{
+	struct blame blame;
+	size_t i;
+
+	for (i = 0; i < j->result.n; i++) {
+		const struct job_judge_item *item = &j->result.items[i];
+		struct blame *said = &j->s->jobs.desk.said[number_of(item->host->name)];
+
+		if (j->s->options->trace &&
+		    j->notes[item->suspect - j->list.items].since_us == j->s->now_us)
+			(void)fprintf(stderr, "day %.3f suspect: %s\n",
+				      (double)j->s->now_us / (double)USEC_PER_DAY - 1,
+				      item->sentence);
+		if (blame_of(j, item, &blame) && is_harder(&blame, said))
+			*said = blame;
+	}
+}
+
+/* --- all of it --- */
+
+static uint64_t tested_for_others(const struct sim *s, const struct sim_job *job)
+{
+	uint64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < s->jobs.n; i++)
+		n += i == job->number ? 0 : s->jobs.list[i].loop.tested;
+	return n;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct job_judge_host *)a)->name,
+		      ((const struct job_judge_host *)b)->name);
+}
+
+static void judge_suspects(struct judged *j)
+{
+	struct job_loop *loop = &j->job->loop;
+	struct job_judge_input input = { .job = j->job->name,
+					 .class = loop->class,
+					 .slowdown = loop->slowdown,
+					 .suspects = &j->list,
+					 .hosts = j->hosts,
+					 .under_way = tested_for_others(j->s, j->job) };
+	size_t i;
+
+	for (i = 0; i < j->list.n; i++)
+		note(j, i);
+	for (i = 0; i < j->list.n; i++)
+		add_host(j, i);
+	if (j->n_hosts > 1)
+		qsort(j->hosts, j->n_hosts, sizeof(*j->hosts), by_name);
+	input.n_hosts = j->n_hosts;
+	input.investigations = recall_looks(j);
+	job_judge(&j->s->rules.policy, &input, j->s->now_us, &j->result);
+	begin_look(j);
+	say(j);
+	job_judge_release(&j->result);
+}
+
+static void judge(struct sim *s, struct sim_job *job)
+{
+	CLEANUP(freep) struct judged *j = NULL;
+
+	/* Most jobs never blame anybody. */
+	if (job->loop.windows.n == 0 || (job->loop.n_boots == 0 && job->loop.n_known == 0))
+		return;
+	j = xcalloc(1, sizeof(*j));
+	j->s = s;
+	j->job = job;
+	suspicion_read(&job->loop.windows, &s->rules.policy.jobs, s->now_us, &j->list);
+	job->loop.tested = 0;
+	if (j->list.n > 0)
+		judge_suspects(j);
+	memcpy(job->loop.known, j->notes, j->list.n * sizeof(*j->notes));
+	job->loop.n_known = j->list.n;
+}
+
+static bool is_same(const struct blame *a, const struct blame *b)
+{
+	return a->class == b->class && a->reach == b->reach && a->since_us == b->since_us &&
+	       a->until_us == b->until_us && streq(a->job, b->job);
+}
+
+void job_loop_judge(struct sim *s)
+{
+	struct blame *said = s->jobs.desk.said;
+	size_t i;
+
+	if (s->jobs.n == 0)
+		return;
+	memset(said, 0, s->options->nodes * sizeof(*said));
+	for (i = 0; i < s->jobs.n; i++)
+		judge(s, &s->jobs.list[i]);
+	for (i = 0; i < s->options->nodes; i++) {
+		struct fleet_node *node = s->agents[i].node;
+
+		if (is_same(&node->blame, &said[i]))
+			continue;
+		fleet_set_blame(node, said[i].class == BLAME_NOTHING ? NULL : &said[i]);
+		s->changed = true;
+	}
+}
