@@ -345,7 +345,7 @@ static void send(struct sim *s, struct sim_job *job)
 
 	job->window_us += seldom ? OWN_SELDOM * every_us : every_us;
 	job->sent++;
-	job_grade_window(s, job, stale, found.n > 0);
+	job_grade_window(s, job, stale, &found);
 	job_loop_window(s, job, &found, stale ? job->before : job->hosts);
 }
 

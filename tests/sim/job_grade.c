@@ -7,7 +7,9 @@
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/stats.h"
+#include "lib/policy/job_judge.h"
 #include "lib/sys/table.h"
+#include "tests/sim/job_window.h"
 #include "tests/sim/sim.h"
 
 #define LOW_QUANTILE 0.005
@@ -22,15 +24,14 @@ static const char *const source_names[JOB_SOURCES] = { "honest", "forged", "stal
 /* --- what is true --- */
 
 /* Its slowest GPU, as it was born. */
-static double value_of(const struct sim_host *host, bool faults)
+static double value_of(const struct sim_host *host)
 {
 	double least = INFINITY;
 	size_t part;
 
 	for (part = 0; part < HOST_PARTS; part++) {
-		const double born = faults ? host_born(host, KIND_COMPUTE, part) : 1;
-
-		least = fmin(least, host->part[KIND_COMPUTE][part] * born);
+		least = fmin(least,
+			     host->part[KIND_COMPUTE][part] * host_born(host, KIND_COMPUTE, part));
 	}
 	return least;
 }
@@ -39,8 +40,8 @@ void job_grade_begin(struct sim *s)
 {
 	struct job_grade *g = &s->jobs.grade;
 	const size_t n = s->options->nodes;
-	CLEANUP(freep) double *good = xcalloc(n, sizeof(*good));
-	size_t i, n_good = 0;
+	CLEANUP(freep) double *good = xcalloc(n * HOST_PARTS, sizeof(*good));
+	size_t i, part, n_good = 0;
 
 	g->hosts = xcalloc(n, sizeof(*g->hosts));
 	g->values = xcalloc(n, sizeof(*g->values));
@@ -48,9 +49,11 @@ void job_grade_begin(struct sim *s)
 	g->n_models = world_skus(&s->faults->world, n);
 	g->lottery_of_model = xcalloc(g->n_models, sizeof(*g->lottery_of_model));
 	for (i = 0; i < n; i++) {
-		g->values[i] = value_of(&s->hosts[i], true);
-		if (s->hosts[i].model < s->faults->world.models)
-			good[n_good++] = value_of(&s->hosts[i], false);
+		g->values[i] = value_of(&s->hosts[i]);
+		if (s->hosts[i].model >= s->faults->world.models)
+			continue;
+		for (part = 0; part < HOST_PARTS; part++)
+			good[n_good++] = s->hosts[i].part[KIND_COMPUTE][part];
 	}
 	stats_sort(good, n_good);
 	g->low = n_good ? stats_quantile(good, n_good, LOW_QUANTILE) : 0;
@@ -157,7 +160,8 @@ void job_grade_ended(struct sim *s, const struct sim_job *job)
 	}
 }
 
-static void count_windows(struct sim *s, const struct sim_job *job)
+/* Jobs that slow themselves feel it too. */
+static void feel(struct sim *s, const struct sim_job *job)
 {
 	size_t i;
 
@@ -165,14 +169,27 @@ static void count_windows(struct sim *s, const struct sim_job *job)
 		struct job_host *host = &s->jobs.grade.hosts[job->hosts[i]];
 		const struct ailment *a = sickness(s, job->hosts[i]);
 
-		if (a && a->onset_us && !host->felt_us)
-			host->felt_us = s->now_us;
+		if (!a || a->onset_us == 0 || host->felt_us)
+			continue;
+		host->felt_us = s->now_us;
+		s->jobs.grade.felt++;
+	}
+}
+
+static void count_windows(struct sim *s, const struct sim_job *job)
+{
+	size_t i;
+
+	for (i = 0; i < job->n; i++) {
+		struct job_host *host = &s->jobs.grade.hosts[job->hosts[i]];
+
 		if (is_identifiable(s, job, job->hosts[i]))
 			host->windows = MAX(host->windows, ++host->counted);
 	}
 }
 
-void job_grade_window(struct sim *s, const struct sim_job *job, bool stale, bool blames)
+void job_grade_window(struct sim *s, const struct sim_job *job, bool stale,
+		      const struct job_window_result *found)
 {
 	struct job_grade *g = &s->jobs.grade;
 
@@ -180,7 +197,10 @@ void job_grade_window(struct sim *s, const struct sim_job *job, bool stale, bool
 	g->stale_windows += stale;
 	g->forged_windows += job->forged != JOB_NOBODY;
 	g->own_windows += job->own != NULL;
-	g->blaming += blames;
+	g->own_told += job->own && found->class == BLAME_JOB;
+	g->blaming += found->n > 0;
+	if (job->forged == JOB_NOBODY)
+		feel(s, job);
 	/* What lies or is slow by itself can tell nobody. */
 	if (!stale && job->forged == JOB_NOBODY && !job->own)
 		count_windows(s, job);
@@ -216,8 +236,9 @@ void job_grade_named(struct sim *s, const struct sim_job *job, size_t number)
 		g->named_runs++;
 		g->own_named += job->own != NULL;
 	}
-	host->named = true;
-	if (truth == JOB_SICK && !host->named_us) {
+	if (source == JOB_HONEST)
+		host->named |= (unsigned char)(1U << truth);
+	if (truth == JOB_SICK && source == JOB_HONEST && !host->named_us) {
 		host->named_us = s->now_us;
 		if (host->felt_us)
 			add_time(&g->to_suspect, host->felt_us, s->now_us);
@@ -226,6 +247,16 @@ void job_grade_named(struct sim *s, const struct sim_job *job, size_t number)
 		(void)fprintf(stderr, "day %.3f %s is well: it is a suspect of %s (%s)\n",
 			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->hosts[number].name,
 			      job->name, source_names[source]);
+}
+
+void job_grade_answer(struct sim *s, const struct job_judge_item *item, bool often)
+{
+	struct job_grade *g = &s->jobs.grade;
+	const bool watch = item->action == BLAME_WATCH;
+
+	g->answers[item->action]++;
+	g->differing += watch && item->incident == BLAME_SET_UP;
+	g->looked += watch && item->incident != BLAME_SET_UP && often;
 }
 
 static void decided(struct job_grade *g, struct job_host *host, uint64_t now_us)
@@ -324,9 +355,9 @@ static struct born count_born(const struct sim *s)
 		if (host->windows < IDENTIFIABLE_WINDOWS)
 			continue;
 		b.ran++;
-		b.named += host->named;
+		b.named += host->named != 0;
 		b.told += told;
-		b.both += host->named && told;
+		b.both += host->named != 0 && told;
 		b.cordoned += host->evicted;
 	}
 	return b;
@@ -359,6 +390,32 @@ static json_t *encode_truths(const uint64_t counts[JOB_TRUTHS])
 	for (i = 0; i < JOB_TRUTHS; i++)
 		(void)json_object_set_new(value, truth_names[i],
 					  json_integer((json_int_t)counts[i]));
+	return value;
+}
+
+/* Hosts that were honestly named, each once for what it was. */
+static json_t *encode_hosts(const struct sim *s)
+{
+	uint64_t counts[JOB_TRUTHS] = { 0 };
+	size_t i, truth;
+
+	for (i = 0; i < s->options->nodes; i++) {
+		for (truth = 0; truth < JOB_TRUTHS; truth++)
+			counts[truth] += s->jobs.grade.hosts[i].named >> truth & 1;
+	}
+	return encode_truths(counts);
+}
+
+static json_t *encode_answers(const struct job_grade *g)
+{
+	json_t *value = json_object();
+	size_t i;
+
+	for (i = 0; i < BLAME_ACTIONS; i++)
+		(void)json_object_set_new(value, blame_action_names[i],
+					  json_integer((json_int_t)g->answers[i]));
+	(void)json_object_set_new(value, "differs", json_integer((json_int_t)g->differing));
+	(void)json_object_set_new(value, "looked", json_integer((json_int_t)g->looked));
 	return value;
 }
 
@@ -415,10 +472,14 @@ json_t *job_grade_encode(const struct sim *s)
 		{ "stale_windows", g->stale_windows },
 		{ "forged_windows", g->forged_windows },
 		{ "own_windows", g->own_windows },
+		{ "own_windows_told", g->own_told },
 		{ "blaming_windows", g->blaming },
 		{ "runs_with_suspect", g->named_runs },
 		{ "own_runs_with_suspect", g->own_named },
+		{ "felt", g->felt },
 		{ "tests", g->tests },
+		{ "tests_failed", g->outcomes[TEST_FAILED] },
+		{ "tests_passed", g->outcomes[TEST_PASSED] },
 		{ "left_held", g->left_held },
 	};
 	json_t *v = json_object();
@@ -427,6 +488,8 @@ json_t *job_grade_encode(const struct sim *s)
 	for (i = 0; i < ARRAY_SIZE(counts); i++)
 		(void)json_object_set_new(v, counts[i].key, json_integer((json_int_t)counts[i].n));
 	(void)json_object_set_new(v, "suspects", encode_named(g));
+	(void)json_object_set_new(v, "suspect_hosts", encode_hosts(s));
+	(void)json_object_set_new(v, "answers", encode_answers(g));
 	(void)json_object_set_new(v, "evicted", encode_truths(g->evicted));
 	(void)json_object_set_new(v, "born", encode_born(s));
 	(void)json_object_set_new(v, "felt_to_suspect_s", encode_times(&g->to_suspect));

@@ -5,7 +5,7 @@
  * What a host is when it is named: sick (it computes slowly by a fault of its own, born so or not),
  * shared (by what others have too), of the tail (a good one that nobody could tell from a
  * sick one in that job), or well. Identifiable in a job is a host whose slowest GPU is truly below
- * the 0.5th percentile of those of the good hosts of large models, and 5 % below that of the
+ * the 0.5th percentile of the good ones of large models (truth.h), and 5 % below that of the
  * next-slowest host of the job.
  */
 #pragma once
@@ -16,8 +16,12 @@
 #include <stdio.h>
 
 #include "lib/base/macro.h"
+#include "lib/policy/blame.h"
+#include "lib/policy/fleet.h"
 
 struct decision;
+struct job_judge_item;
+struct job_window_result;
 struct sim;
 struct sim_job;
 
@@ -32,7 +36,8 @@ struct job_host {
 	unsigned counted; /* of the run that it is in */
 	uint64_t felt_us; /* its first window with a fault that has an onset */
 	uint64_t named_us, idle_us, decided_us;
-	bool named, evicted; /* at any time */
+	bool evicted;	     /* at any time */
+	unsigned char named; /* bits of enum job_truth: what it was when it was, honestly */
 };
 
 struct job_times {
@@ -46,18 +51,25 @@ struct job_grade {
 	double low;	/* the percentile */
 	uint64_t runs, own_runs, pair_runs, stale_runs, forged_runs;
 	uint64_t windows, analysed, stale_windows, forged_windows, own_windows;
+	uint64_t own_told;   /* of the latter, those that are found to be the job's own doing */
 	uint64_t blaming;    /* windows that blame anybody */
 	uint64_t named_runs; /* with a suspect, K of N */
 	unsigned *named_run; /* of each job: the last of these */
 	uint64_t own_named;  /* ... of those that slow themselves */
-	uint64_t owner_told; /* runs that slow themselves, whose owner was told */
 	uint64_t named[JOB_SOURCES][JOB_TRUTHS]; /* times a host became one */
-	uint64_t tests;				 /* of whole hosts, because of jobs */
-	uint64_t evicted[JOB_TRUTHS];		 /* cordons that a job's blame brought */
-	uint64_t lottery[JOB_TRUTHS];		 /* ... for a part that always was slow */
-	uint64_t *lottery_of_model;		 /* ... by model */
+	/* What followed at once, by enum blame_action; of those to watch ... */
+	uint64_t answers[BLAME_ACTIONS];
+	uint64_t differing; /* ... hosts that are set up otherwise */
+	uint64_t looked;    /* ... and of jobs that were looked into often enough */
+	uint64_t outcomes[TEST_NOTHING +
+			  1];	      /* of tests of hosts that are blamed, by enum test_outcome */
+	uint64_t tests;		      /* of whole hosts, because of jobs */
+	uint64_t evicted[JOB_TRUTHS]; /* cordons that a job's blame brought */
+	uint64_t lottery[JOB_TRUTHS]; /* ... for a part that always was slow */
+	uint64_t *lottery_of_model;   /* ... by model */
 	size_t n_models;
 	struct job_times to_suspect, to_decided, idle_to_decided;
+	uint64_t felt;	    /* hosts with a fault with an onset, while in a job */
 	uint64_t left_held; /* at the end, longer than 20 minutes without a reason */
 };
 
@@ -70,10 +82,14 @@ void job_grade_run(struct sim *s, const struct sim_job *job, bool pair);
 void job_grade_ended(struct sim *s, const struct sim_job *job);
 
 /* A window has come; `stale`: by an old map. */
-void job_grade_window(struct sim *s, const struct sim_job *job, bool stale, bool blames);
+void job_grade_window(struct sim *s, const struct sim_job *job, bool stale,
+		      const struct job_window_result *found);
 
 /* A host has become a suspect of a job, K of N. */
 void job_grade_named(struct sim *s, const struct sim_job *job, size_t host);
+
+/* What was decided about it then; `often`: the job was looked into as often as it may. */
+void job_grade_answer(struct sim *s, const struct job_judge_item *item, bool often);
 
 /* A cordon was decided; it is of a part that always was slow: true. */
 bool job_grade_cordon(struct sim *s, size_t host, const struct decision *d);

@@ -98,8 +98,10 @@ void job_loop_ordered(struct sim *s, size_t host, const char *check)
 void job_loop_tested(struct sim *s, size_t host, int outcome)
 {
 	json_t *test = open_test(s, host);
+	const bool blamed = s->agents[host].node->blame.class != BLAME_NOTHING;
 
-	if (s->options->trace && s->agents[host].node->blame.class != BLAME_NOTHING)
+	s->jobs.grade.outcomes[outcome] += blamed;
+	if (s->options->trace && blamed)
 		(void)fprintf(stderr, "day %.3f %s is blamed, and was tested: %s\n",
 			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->hosts[host].name,
 			      retest_words[outcome]);
@@ -175,7 +177,8 @@ static size_t number_of(const char *name)
 	return strtoul(name + strlen("node-"), NULL, 10);
 }
 
-static struct job_suspect *known_suspect(struct job_loop *loop, const char *host, int class)
+static const struct job_suspect *known_suspect(const struct job_loop *loop, const char *host,
+					       int class)
 {
 	size_t i;
 
@@ -213,6 +216,7 @@ struct judged {
 	struct job_facts facts[SUSPICION_LIST_MAX];
 	struct job_judge_host hosts[SUSPICION_LIST_MAX];
 	size_t n_hosts;
+	bool often; /* it may not be looked into again */
 	struct job_judge_result result;
 };
 
@@ -353,6 +357,21 @@ static bool is_harder(const struct blame *a, const struct blame *b)
 	       (a->reach == b->reach && a->until_us > b->until_us);
 }
 
+/* What follows for one that has just become a suspect. */
+static void grade(const struct judged *j, const struct job_judge_item *item)
+{
+	const struct sim *s = j->s;
+	const struct job_suspect *note = &j->notes[item->suspect - j->list.items];
+	const struct job_suspect *before = known_suspect(&j->job->loop, note->host, note->class);
+
+	if (note->since_us == 0 || (before && before->since_us))
+		return;
+	job_grade_answer(j->s, item, j->often);
+	if (s->options->trace)
+		(void)fprintf(stderr, "day %.3f suspect: %s\n",
+			      (double)s->now_us / (double)USEC_PER_DAY - 1, item->sentence);
+}
+
 static void say(struct judged *j)
 {
 	struct blame blame;
@@ -362,11 +381,7 @@ static void say(struct judged *j)
 		const struct job_judge_item *item = &j->result.items[i];
 		struct blame *said = &j->s->jobs.desk.said[number_of(item->host->name)];
 
-		if (j->s->options->trace &&
-		    j->notes[item->suspect - j->list.items].since_us == j->s->now_us)
-			(void)fprintf(stderr, "day %.3f suspect: %s\n",
-				      (double)j->s->now_us / (double)USEC_PER_DAY - 1,
-				      item->sentence);
+		grade(j, item);
 		if (blame_of(j, item, &blame) && is_harder(&blame, said))
 			*said = blame;
 	}
@@ -409,6 +424,7 @@ static void judge_suspects(struct judged *j)
 		qsort(j->hosts, j->n_hosts, sizeof(*j->hosts), by_name);
 	input.n_hosts = j->n_hosts;
 	input.investigations = recall_looks(j);
+	j->often = input.investigations >= j->s->rules.policy.jobs.investigations;
 	job_judge(&j->s->rules.policy, &input, j->s->now_us, &j->result);
 	begin_look(j);
 	say(j);
