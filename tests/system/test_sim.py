@@ -233,6 +233,73 @@ def test_what_is_too_fast_is_told_and_condemns_nobody(scenario):
     assert fleet["false_cordons"] == 0 and row["tested"] == row["cordoned"] == 0
 
 
+# --- jobs ---
+
+@pytest.fixture
+def jobs(sim, top, tmp_path, configured):
+    """jobs() is what came of tests/sim/scenarios/jobs.yaml with some texts of it, or of the usual policy, replaced."""
+    if configured("enable-sanitizers"):
+        pytest.skip("windows of jobs are analysed by the thousand: the plain build has them")
+
+    def read(path):
+        with open(os.path.join(top, path), encoding="utf-8") as f:
+            return f.read()
+
+    def run(*more, scenario=(), policy=(), status=0):
+        texts = {"jobs.yaml": (read("tests/sim/scenarios/jobs.yaml"), scenario), "policy.yaml": (read("policies/default.yaml"), policy)}
+        for name, (text, pairs) in texts.items():
+            for pattern, replacement in pairs:
+                text, n = re.subn(pattern, replacement, text)
+                assert n > 0, pattern
+            (tmp_path / name).write_text(text)
+        return result(sim, "--nodes", 60, "--days", 2, "--faults", tmp_path / "jobs.yaml", "--policy", tmp_path / "policy.yaml", *more,
+                      status=status)
+
+    return run
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_slow_host_is_suspected_by_its_job_and_who_is_well_stays_in_service(jobs, seed):
+    fleet = jobs("--seed", seed)
+    loop = fleet["jobs"]
+    assert loop["felt_to_suspect_s"]["hosts"] == loop["felt"] == 3, "each of the three became a suspect once its job felt it"
+    assert loop["suspects"]["honest"]["sick"] >= 3 and loop["suspects"]["honest"]["well"] == 0
+    assert loop["suspects"]["forged"]["well"] > 0 and loop["suspects"]["stale"]["well"] > 0, "lies were told"
+    assert loop["tests"] > 0 and loop["evicted"]["sick"] >= 1
+    assert loop["evicted"]["well"] == loop["evicted"]["tail"] == fleet["false_cordons"] == 0
+    assert fleet["overruns"] == loop["left_held"] == 0
+
+
+@pytest.mark.once
+def test_a_fleet_that_is_well_loses_no_host_to_its_jobs(jobs):
+    fleet = jobs(scenario=[(r"(?s)faults:.*", "faults: []\n")])
+    assert fleet["jobs"]["windows"] > 500 and fleet["jobs"]["tests"] > 0
+    assert fleet["cordons"] == 0 and sum(fleet["jobs"]["evicted"].values()) == 0
+
+
+@pytest.mark.once
+def test_an_analysis_that_suspects_nobody_is_seen(jobs):
+    loop = jobs(policy=[(r"min_gain: 0.03", "min_gain: 0.9")])["jobs"]
+    assert sum(loop["suspects"]["honest"].values()) == loop["felt_to_suspect_s"]["hosts"] == 0
+    assert loop["analysed"] > 0 and sum(loop["suspects"]["forged"].values()) > 0
+
+
+@pytest.mark.once
+def test_a_good_host_that_is_cordoned_for_a_job_is_seen(jobs):
+    """Each forged suspect fails the tests of a policy that finds everything slow."""
+    fleet = jobs(scenario=[(r"lie_percent: 20", "lie_percent: 100"), (r"boot_percent: 20", "boot_percent: 0")],
+                 policy=[(r"ratio: 0.9\d, k: 3.5", "ratio: 0.999, k: 0.5")], status=1)
+    assert fleet["jobs"]["evicted"]["well"] > 0 and fleet["false_cordons"] > 0
+
+
+@pytest.mark.once
+def test_windows_that_plainly_blame_nobody_are_rightly_passed_over(jobs):
+    few, all_of_them = (jobs("--days", 1, *more) for more in ((), ("--every-window",)))
+    assert all_of_them["jobs"].pop("analysed") > 2 * few["jobs"].pop("analysed")
+    assert few == all_of_them
+
+
 # --- a judge that cannot fail is worth nothing: what the grader says of bad ones ---
 
 @pytest.fixture
@@ -331,6 +398,8 @@ def test_a_sharper_policy_is_seen(sim, tmp_path, top):
     ("v: 1\nfaults: [{kind: slow-gpu, often: true}]", "faults[0].often"),
     ("v: 1\nnoise: {gpu: 2}", "noise.gpu"),
     ("v: 1\nfleet: {models: 9}", "fleet.models"),
+    ("v: 1\njobs: {count: 5000}", "jobs.count"),
+    ("v: 1\njobs: {least: 32, most: 16}", "jobs: least is more than most"),
     ("v: 1\nfaults: [{kind: setting, share_percent: 200}]", "faults[0].share_percent"),
 ])
 def test_a_bad_file_is_one_line_that_names_the_place(sim, tmp_path, text, words):
@@ -350,6 +419,7 @@ def test_a_result_that_cannot_be_written_is_said(build, top, output):
 
 
 @pytest.mark.parametrize("option", [("--nodes", "0"), ("--days", "x"), ("--seed", "-1"), ("--output", "xml"), ("--policy", "/none"),
-                                    ("--spread", "-1"), ("--spread", "wide")])
+                                    ("--spread", "-1"), ("--spread", "wide"),
+                                    ("--jobs", "0")])
 def test_a_bad_option_is_one_line(sim, option):
     assert len(sim(*option, status=2).stderr.splitlines()) == 1
