@@ -12,6 +12,9 @@ static bool fits(const char *text)
 	return !text || !strpbrk(text, "\t\n");
 }
 
+/* By enum verdict_held; a line without one says nothing of it. */
+static const char held_letters[HELD_STATES] = { '\0', 'f', 'o', 'n' };
+
 static size_t length_of(const char *text)
 {
 	return text ? strlen(text) : 0;
@@ -24,7 +27,7 @@ static size_t room_of(const struct verdict *v)
 
 	for (i = 0; i < v->n_items; i++)
 		room += length_of(v->items[i].check) + length_of(v->items[i].subject) +
-			length_of(v->items[i].unit) + strlen("\t\t\n");
+			length_of(v->items[i].unit) + strlen("\t\t\tn\n");
 	return room;
 }
 
@@ -48,7 +51,11 @@ char *coverage_codec_encode(const struct verdict *v)
 			continue;
 		to = put(to, item->check, '\t');
 		to = put(to, item->subject, '\t');
-		to = put(to, item->unit, '\n');
+		to = put(to, item->unit, item->held ? '\t' : '\n');
+		if (item->held) {
+			*to++ = held_letters[item->held];
+			*to++ = '\n';
+		}
 	}
 	return text;
 }
@@ -74,6 +81,26 @@ static char *cut(char **text, char end)
 	return part;
 }
 
+/* Cut `*text` behind the unit; false when the line is broken. */
+static bool cut_held(char **text, struct verdict_item *item)
+{
+	const char *held;
+	int i;
+
+	item->unit = cut(text, '\n');
+	if (item->unit)
+		return true;
+	item->unit = cut(text, '\t');
+	held = item->unit ? cut(text, '\n') : NULL;
+	if (!held)
+		return false;
+	for (i = HELD_UNKNOWN + 1; i < HELD_STATES; i++) {
+		if (held[0] == held_letters[i] && held[1] == '\0')
+			item->held = i;
+	}
+	return item->held != HELD_UNKNOWN;
+}
+
 void coverage_codec_decode(const char *text, struct pool *pool, struct verdict *v)
 {
 	char *left = pool_text(pool, text, strlen(text));
@@ -87,8 +114,7 @@ void coverage_codec_decode(const char *text, struct pool *pool, struct verdict *
 
 		item.check = cut(&left, '\t');
 		item.subject = item.check ? cut(&left, '\t') : NULL;
-		item.unit = item.subject ? cut(&left, '\n') : NULL;
-		if (!item.unit)
+		if (!item.subject || !cut_held(&left, &item))
 			return;
 		v->items[v->n_items++] = item;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a run found good, as a short text: a line "check TAB subject TAB unit"
- * an item. Enough to tell later what is missing, and what a newer run of
- * another profile has cleared. Pure.
+ * an item, with " TAB held" (a letter for enum verdict_held) where that is known. Enough to tell
+ * later what is missing, what a newer run of another profile has cleared, and what that it
+ * is good is worth. Pure.
  */
 #pragma once
 

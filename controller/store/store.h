@@ -188,6 +188,18 @@ struct store_tested {
 int store_tested(struct store *s, const char *node, struct store_tested *ret, struct err *err);
 void store_tested_release(struct store_tested *t);
 
+/* The newest run of the profile full of a host. */
+struct store_whole {
+	const char *boot;	    /* in the pool; NULL: there is no such run */
+	uint64_t at_us;		    /* when it was measured, by our clock */
+	int level;		    /* enum verdict_level */
+	struct verdict_item *items; /* what passed, texts in the pool; owned */
+	size_t n_items;
+};
+
+int store_whole(struct store *s, const char *node, struct pool *pool, struct store_whole *ret,
+		struct err *err);
+
 /* A report's body; `bytes` is owned. */
 struct store_body {
 	int coding; /* enum pack_coding */

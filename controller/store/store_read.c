@@ -153,6 +153,38 @@ int store_runs(struct store *s, const char *node, struct pool *pool, struct verd
 	return db_end(&b);
 }
 
+struct whole_reader {
+	struct pool *pool;
+	struct store_whole *ret;
+};
+
+static int read_whole(void *context, const void *p)
+{
+	const struct db_node_whole_row *row = p;
+	struct whole_reader *reader = context;
+	struct verdict v = { .items = xcalloc(coverage_codec_count(row->measured) + 1,
+					      sizeof(*v.items)) };
+
+	coverage_codec_decode(row->measured, reader->pool, &v);
+	*reader->ret = (struct store_whole){ .boot = pooled(reader->pool, row->boot_id),
+					     .at_us = row->seen_us,
+					     .level = store_within(row->verdict, VERDICT_FAIL),
+					     .items = v.items,
+					     .n_items = v.n_items };
+	return 1;
+}
+
+int store_whole(struct store *s, const char *node, struct pool *pool, struct store_whole *ret,
+		struct err *err)
+{
+	struct whole_reader reader = { pool, ret };
+	struct db_batch b = store_ask(s, err);
+
+	*ret = (struct store_whole){ .boot = NULL };
+	db_each(&b, node_whole, read_whole, &reader, .node = node);
+	return db_end(&b);
+}
+
 int store_count_nodes(struct store *s, uint64_t *ret_count, struct err *err)
 {
 	struct db_batch b = store_ask(s, err);

@@ -147,6 +147,13 @@ static void judge_value(const struct sample *s, const struct references *refs, b
 		item->sentence = words_recorded(s);
 }
 
+static int held_of(const struct peer_view *view, const struct verdict_item *item)
+{
+	if (!view->measured || !view->m.family->compared)
+		return HELD_NEVER;
+	return item->known_by & 1U << SOURCE_FLEET ? HELD_FLEET : HELD_NOT;
+}
+
 static struct verdict_item judge_sample(const struct sample *s, const struct judge_inputs *inputs,
 					const struct peer_view *view, struct peers *peers)
 {
@@ -161,6 +168,7 @@ static struct verdict_item judge_sample(const struct sample *s, const struct jud
 	}
 	refs.n = peers_expectations(s, inputs, view, refs.e);
 	judge_value(s, &refs, inputs->pool != NULL, view, peers, &item);
+	item.held = held_of(view, &item);
 	if (s->ok == TRI_NO && own >= item.level) {
 		free(item.sentence);
 		item.sentence = words_not_ok(s);

@@ -67,6 +67,15 @@ extern const char *const verdict_level_names[]; /* "pass", "inconclusive", "warn
 enum verdict_source { SOURCE_FLEET, SOURCE_SKU, SOURCE_HISTORY, SOURCE_PEERS, SOURCE_SELF };
 extern const char *const verdict_source_names[]; /* "fleet" ... "self-evident" */
 
+/* Was a value held against other hosts? */
+enum verdict_held {
+	HELD_UNKNOWN, /* nobody said */
+	HELD_FLEET,   /* it was, of equal parameters */
+	HELD_NOT,     /* it is such a value, and too few others have it */
+	HELD_NEVER,   /* a state, a count, or what is only recorded: no other host would tell */
+	HELD_STATES
+};
+
 struct verdict_item {
 	char *check, *subject;
 	int level;    /* enum verdict_level */
@@ -77,7 +86,8 @@ struct verdict_item {
 	int source;	 /* enum verdict_source */
 	uint64_t n;	 /* values behind `expected` */
 	bool fatal;	 /* a signature that is bad by itself */
-	int usual;	 /* enum usual_state; not encoded, as the next five */
+	int held;	 /* enum verdict_held; not encoded, as the next six */
+	int usual;	 /* enum usual_state */
 	double kept;	 /* the value as a part of its own usual; 0: not known */
 	bool deep;	 /* a reference finds it alone by so much that few runs tell it */
 	bool bare;	 /* read from a store that does not say the next ones */

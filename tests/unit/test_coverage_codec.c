@@ -30,6 +30,24 @@ static void only_what_passed_is_listed_and_comes_back(void)
 	judged_done();
 }
 
+static void what_a_value_was_held_against_comes_back(void)
+{
+	static const char text[] = "a\tb\tc\tf\na\td\tc\to\ne\tb\tc\tn\ng\tb\tc\n";
+	static const int held[] = { HELD_FLEET, HELD_NOT, HELD_NEVER, HELD_UNKNOWN };
+	struct verdict v = { .items = xcalloc(ARRAY_SIZE(held), sizeof(*v.items)), .borrows = true };
+	CLEANUP(pool_release) struct pool pool = { 0 };
+	CLEANUP(freep) char *again = NULL;
+	size_t i;
+
+	coverage_codec_decode(text, &pool, &v);
+	CHECK_EQ(v.n_items, ARRAY_SIZE(held));
+	for (i = 0; i < v.n_items; i++)
+		CHECK_EQ(v.items[i].held, held[i]);
+	again = coverage_codec_encode(&v);
+	CHECK_STR(again, text);
+	verdict_release(&v);
+}
+
 static void broken_lines_end_the_list(void)
 {
 	static const struct {
@@ -43,6 +61,12 @@ static void broken_lines_end_the_list(void)
 		{ "a\tb\t\n", 1 },
 		{ "a\tb\tc\nx\n", 1 },
 		{ "a\tb\tc\n1\t2\t3\n", 2 },
+		{ "a\tb\tc\tf\n1\t2\t3\n", 2 },
+		{ "a\tb\tc\tx\n1\t2\t3\n", 0 },
+		{ "a\tb\tc\tff\n", 0 },
+		{ "a\tb\tc\t\n", 0 },
+		{ "a\tb\tc\tf", 0 },
+		{ "a\tb\tc\tf\tf\n", 0 },
 	};
 	size_t i;
 
@@ -58,6 +82,7 @@ static void broken_lines_end_the_list(void)
 
 static const struct test tests[] = {
 	TEST(only_what_passed_is_listed_and_comes_back),
+	TEST(what_a_value_was_held_against_comes_back),
 	TEST(broken_lines_end_the_list),
 };
 

@@ -75,6 +75,13 @@ SELECT n.node, n.sku, n.seen_us, n.verdict, n.topology, n.first_us,
  (SELECT p.seen_us FROM runs r JOIN reports p ON p.id = r.report
   WHERE r.node = n.id AND r.profile = 'full') FROM nodes n ORDER BY n.node;
 
+-- node_whole: find the last test
+-- in: node text
+-- out: boot_id text, seen_us uint, verdict int, measured text
+SELECT b.boot_id, p.seen_us, p.verdict, r.measured
+ FROM nodes n JOIN runs r ON r.node = n.id JOIN reports p ON p.id = r.report
+ JOIN boots b ON b.id = p.boot WHERE n.node = :node AND r.profile = 'full';
+
 -- node_tested: find the last test
 -- in: node text
 -- out: boot_id text, seen_us uint, verdict int, profile text, check_name text, source int
