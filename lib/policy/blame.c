@@ -31,6 +31,7 @@ const char *const blame_incident_names[] = {
 	[BLAME_SET_UP] = "set up otherwise",
 	[BLAME_CANNOT_TELL] = "cannot tell",
 	[BLAME_OF_DOMAIN] = "of the domain",
+	[BLAME_ACCUSED] = "accused by several jobs",
 	NULL,
 };
 
@@ -231,6 +232,25 @@ bool blame_shows(int class, const char *check)
 			return true;
 	}
 	return false;
+}
+
+/* Of a link tests with a third host tell, and of a fabric those of its hosts: no check of one. */
+static const struct {
+	const char *prefix, *words;
+} cleared_by[BLAME_CLASSES] = {
+	[BLAME_COMPUTE] = { "gemm.", "gemm" },
+	[BLAME_LAUNCH] = { "gemm.chain", "gemm.chain" },
+};
+
+bool blame_clears(int class, const char *check)
+{
+	return blame_shows(class, check) && cleared_by[class].prefix &&
+	       starts_with(check, cleared_by[class].prefix);
+}
+
+const char *blame_clearing(int class)
+{
+	return blame_may_accuse(class) ? cleared_by[class].words : NULL;
 }
 
 const char *blame_rungs(int class)

@@ -103,6 +103,7 @@ enum blame_incident {
 	BLAME_SET_UP,	   /* the host is set up otherwise */
 	BLAME_CANNOT_TELL, /* all was tested, and it is neither shown nor ruled out */
 	BLAME_OF_DOMAIN,   /* both ends are well: what is between them */
+	BLAME_ACCUSED,	   /* tests acquitted it, and several jobs accuse it all the same */
 	BLAME_INCIDENTS
 };
 extern const char *const blame_incident_names[];
@@ -126,6 +127,15 @@ bool blame_may_accuse(int class);
  * takes more care.
  */
 bool blame_shows(int class, const char *check);
+
+/*
+ * Of a check that shows the class: is it what a host must have passed to be clear of it? What it
+ * suffers from may show in others first; that they pass rules nothing out.
+ */
+bool blame_clears(int class, const char *check);
+
+/* What such checks are called, for people; NULL: none is known. Static. */
+const char *blame_clearing(int class);
 
 /* The tests that a suspect of this class gets, as words for people; NULL: none. Static. */
 const char *blame_rungs(int class);

@@ -20,8 +20,10 @@ void job_judge_release(struct job_judge_result *result)
 {
 	size_t i;
 
-	for (i = 0; i < result->n; i++)
+	for (i = 0; i < result->n; i++) {
 		free(result->items[i].sentence);
+		free(result->items[i].tells);
+	}
 	free(result->items);
 	free(result->sentence);
 	*result = (struct job_judge_result){ 0 };
@@ -29,8 +31,7 @@ void job_judge_release(struct job_judge_result *result)
 
 /* ---- evidence ----------------------------------------------------------------- */
 
-/* Those of a run of failures that count: after `since_us`, and so far apart. */
-static unsigned count_apart(const struct job_judge_failure *f, uint64_t since_us, uint64_t apart_us)
+unsigned job_judge_apart(const struct job_judge_failure *f, uint64_t since_us, uint64_t apart_us)
 {
 	size_t i = f->n_failed > JOB_JUDGE_TIMES_MAX ? f->n_failed - JOB_JUDGE_TIMES_MAX : 0;
 	uint64_t last_us = 0;
@@ -63,7 +64,7 @@ static bool is_proof(const struct judging *j, const struct suspicion_found *susp
 	if (suspect->counts != BLAME_K_OF_N)
 		return seen_us + BLAME_BEFORE_US >= suspect->from_us;
 	return host->suspected_us > 0 && f->ordered_us >= host->suspected_us &&
-	       count_apart(f, f->ordered_us, j->policy->jobs.retest_spacing_us) >=
+	       job_judge_apart(f, f->ordered_us, j->policy->jobs.retest_spacing_us) >=
 		       j->policy->retest_times;
 }
 
@@ -109,6 +110,83 @@ static int limit_of(const struct suspicion_found *suspect, const struct job_judg
 
 /* ---- how far tests go --------------------------------------------------------- */
 
+static bool is_running(const struct job_judge_host *host)
+{
+	int class;
+
+	for (class = 0; class < BLAME_CLASSES; class ++) {
+		if (host->ladders[class] == LADDER_RUNNING)
+			return true;
+	}
+	return false;
+}
+
+/* Those of a rack that are tested now, and when the last of them began. */
+struct domain_use {
+	uint64_t n, last_us;
+};
+
+static const struct job_judge_load *find_load(const struct job_judge_input *in, const char *host)
+{
+	size_t i;
+
+	for (i = 0; i < in->n_loads; i++) {
+		if (streq(in->loads[i].host, host))
+			return &in->loads[i];
+	}
+	return NULL;
+}
+
+/* Hosts of the job whose tests are under way, and those that begin by this answer. */
+static void add_own(const struct judging *j, const char *domain, struct domain_use *use)
+{
+	size_t i;
+
+	for (i = 0; i < j->in->n_hosts; i++) {
+		const struct job_judge_host *host = &j->in->hosts[i];
+
+		use->n += streq(host->domain, domain) && is_running(host) &&
+			  !find_load(j->in, host->name);
+	}
+	for (i = 0; i < j->ret->n; i++) {
+		const struct job_judge_item *item = &j->ret->items[i];
+
+		if (item->action != BLAME_PROBE || item->waits || is_running(item->host) ||
+		    !streq(item->host->domain, domain) || find_load(j->in, item->host->name))
+			continue;
+		use->n++;
+		use->last_us = j->now_us;
+	}
+}
+
+/* Where nothing is done nothing draws power. */
+static const char *why_rack_waits(const struct judging *j, const struct job_judge_host *host)
+{
+	struct domain_use use = { 0 };
+	size_t i;
+
+	if (!host->domain || !host->idle || j->ret->mode != MODE_ENFORCE ||
+	    find_load(j->in, host->name))
+		return NULL;
+	for (i = 0; i < j->in->n_loads; i++) {
+		if (!streq(j->in->loads[i].domain, host->domain))
+			continue;
+		use.n++;
+		use.last_us = MAX(use.last_us, j->in->loads[i].since_us);
+	}
+	add_own(j, host->domain, &use);
+	if (use.n >= j->policy->jobs.per_domain)
+		return "it waits: as many hosts of its rack are tested as jobs.per_domain lets";
+	if (use.last_us > 0 && j->now_us < use.last_us + JOB_JUDGE_APART_US)
+		return "it waits: the test of another host of its rack began just now";
+	return NULL;
+}
+
+static bool is_given_up(const struct judging *j, const struct job_judge_host *host)
+{
+	return host->waits_us > 0 && j->now_us >= host->waits_us + j->policy->jobs.busy_limit_us;
+}
+
 /* Why it is not tested now, or NULL. */
 static const char *why_not_tested(const struct judging *j, const struct job_judge_host *host)
 {
@@ -116,25 +194,25 @@ static const char *why_not_tested(const struct judging *j, const struct job_judg
 
 	if (!host->idle && jobs->busy == BUSY_NEVER)
 		return "it runs jobs, and jobs.busy never tests such a host";
+	if (is_given_up(j, host))
+		return "it ran jobs for longer than jobs.busy_limit lets its test wait: it is "
+		       "given up";
 	if (!j->begun && j->in->investigations >= jobs->investigations)
 		return "the job was looked into as often as jobs.ladder.investigations lets it";
 	if (j->tested >= jobs->ladder_hosts)
 		return "it waits: as many hosts of the job are tested as jobs.ladder.hosts lets";
 	if (j->in->under_way + j->tested >= jobs->at_once)
 		return "it waits: as many hosts are tested as jobs.ladder.at_once lets";
-	return NULL;
+	return why_rack_waits(j, host);
 }
 
 /* Is it among the tested by an item before this one, or was it before? */
 static bool is_tested(const struct judging *j, const struct job_judge_host *host)
 {
 	size_t i;
-	int class;
 
-	for (class = 0; class < BLAME_CLASSES; class ++) {
-		if (host->ladders[class] == LADDER_RUNNING)
-			return true;
-	}
+	if (is_running(host))
+		return true;
 	for (i = 0; i < j->ret->n; i++) {
 		if (j->ret->items[i].host == host && j->ret->items[i].action == BLAME_PROBE)
 			return true;
@@ -158,25 +236,65 @@ static const char *allow_probe(struct judging *j, struct job_judge_item *item)
 	}
 	item->action = BLAME_WATCH;
 	item->again = item->waits = false;
+	item->given_up = is_given_up(j, item->host);
 	return why;
 }
 
 /* ---- one host ----------------------------------------------------------------- */
 
+/* What would tell, where all tests of a suspect did not. New memory. */
+static char *tells_of(const struct job_judge_item *item)
+{
+	const int class = item->suspect->class;
+	const char *missing = item->host->missing[class];
+
+	if (item->evidence == EVIDENCE_OTHER)
+		return xasprintf("a test that passes, once %s is mended", item->check);
+	if (item->limit == LIMIT_COARSE && item->evidence == EVIDENCE_BAD)
+		return xstrdup("windows that say when their steps were (--ages)");
+	if (item->limit == LIMIT_BOOTED && item->host->n_failures > 0)
+		return xstrdup("windows since the host booted");
+	return xstrdup(missing ? missing : blame_rungs(class));
+}
+
+/* What a person is told besides the reason, or "". New memory. */
+static char *more_of(const struct judging *j, const struct job_judge_item *item)
+{
+	char per[CLOCK_DURATION_SIZE];
+
+	if (item->tells)
+		return xasprintf("; what would tell: %s", item->tells);
+	if (item->incident != BLAME_ACCUSED)
+		return xstrdup("");
+	duration_format(j->policy->jobs.acquit_per_us, per);
+	return xasprintf("; its tests acquitted it, and %llu jobs have accused it within %s: a "
+			 "person should look at it",
+			 (unsigned long long)item->host->accusers, per);
+}
+
 static char *sentence_of(const struct judging *j, const struct job_judge_item *item,
 			 const char *reason)
 {
 	const struct suspicion_found *s = item->suspect;
+	CLEANUP(freep) char *more = more_of(j, item);
 
-	return xasprintf("%s: %u of %u window%s of %s blame it (%s, share %.2f); %s%s%s",
+	return xasprintf("%s: %u of %u window%s of %s blame it (%s, share %.2f); %s%s%s%s",
 			 item->host->name, s->hits, s->of, s->of == 1 ? "" : "s", j->in->job,
 			 blame_class_names[s->class], s->share, reason, item->check ? ": " : "",
-			 item->check ? item->check : "");
+			 item->check ? item->check : "", more);
 }
 
 static bool is_acquitted(const struct judging *j, const struct job_judge_host *host)
 {
 	return host->acquitted_us > 0 && j->now_us < host->acquitted_us + j->policy->jobs.acquit_us;
+}
+
+/* Jobs that know nothing of each other say so, and tests do not find it. */
+static bool is_accused(const struct judging *j, const struct job_judge_item *item)
+{
+	return item->suspect->counts == BLAME_K_OF_N && item->action != BLAME_EVICT &&
+	       blame_may_accuse(item->suspect->class) && item->evidence < EVIDENCE_BAD &&
+	       item->host->accusers > 0 && item->host->accusers >= j->policy->jobs.acquit_jobs;
 }
 
 static void judge_host(struct judging *j, const struct suspicion_found *suspect,
@@ -204,10 +322,15 @@ static void judge_host(struct judging *j, const struct suspicion_found *suspect,
 		item->action = BLAME_WATCH;
 		item->incident = BLAME_QUIET;
 		item->again = false;
+		item->acquitted = true;
 		why = "its tests acquitted it of this job, and that holds still";
 	} else if (item->action == BLAME_PROBE) {
 		why = allow_probe(j, item);
 	}
+	if (is_accused(j, item))
+		item->incident = BLAME_ACCUSED;
+	if (item->incident == BLAME_CANNOT_TELL)
+		item->tells = tells_of(item);
 	item->effect = j->ret->mode == MODE_ENFORCE &&
 		       (item->action == BLAME_PROBE || item->action == BLAME_EVICT);
 	if (item->action == BLAME_EVICT && item->evidence == EVIDENCE_BAD)

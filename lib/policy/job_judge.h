@@ -14,7 +14,11 @@
  *  - what was found before the host booted is no evidence, and a suspect that has booted since is
  *    tested and never evicted for it;
  *  - at most jobs.ladder.hosts of a job are tested at once, at_once of all jobs, and a job is
- *    looked into jobs.ladder.investigations times;
+ *    looked into jobs.ladder.investigations times; at most jobs.per_domain of a rack, which begin
+ *    JOB_JUDGE_APART_US from each other. One that runs jobs for longer than jobs.busy_limit
+ *    while it waits for its test is given up;
+ *  - an acquittal holds for jobs.acquit.for against whatever this job says; a host that was
+ *    acquitted and is accused by jobs.acquit.jobs different jobs is told to a person, and no more;
  *  - the order of suspects, hosts and windows changes nothing.
  */
 #pragma once
@@ -31,6 +35,9 @@ enum {
 	JOB_JUDGE_TIMES_MAX = 16,    /* failures of one check that are looked at, the newest */
 	JOB_JUDGE_FAILURES_MAX = 64, /* checks of a host that failed, likewise the first */
 };
+
+/* Tests of two hosts of a rack begin so far from each other: what starts draws most. */
+#define JOB_JUDGE_APART_US (10 * USEC_PER_SEC)
 
 /* One check of a host that failed, since it passed last. Borrowed. */
 struct job_judge_failure {
@@ -54,14 +61,27 @@ struct job_judge_host {
 	bool idle;	       /* no job runs on it now */
 	uint64_t suspected_us; /* K of N blame it since then; 0: they do not */
 	uint64_t acquitted_us; /* this job's suspicion was dropped then; 0: never */
-	int end;	       /* enum blame_end */
+	uint64_t waits_us;     /* it runs jobs, and its test waits for that since then; 0: not */
+	/* Of one that was acquitted within jobs.acquit.per: different jobs that accuse it since so
+	 * long, this one among them; else 0. */
+	uint64_t accusers;
+	const char *domain; /* its rack; NULL: not known */
+	int end;	    /* enum blame_end */
 	/* By enum blame_class. */
 	int ladders[BLAME_CLASSES]; /* enum blame_ladder */
 	/* Every rung that can show the class was measured in this boot: idle, all GPUs, against a
 	 * reference, and it was good. */
 	bool clean[BLAME_CLASSES];
+	/* What would tell, where that did not, a clause; NULL: not known. */
+	const char *missing[BLAME_CLASSES];
 	const struct job_judge_failure *failures;
 	size_t n_failures;
+};
+
+/* A host that is tested for a job now, or is about to be. Borrowed. */
+struct job_judge_load {
+	const char *host, *domain; /* domain may be NULL */
+	uint64_t since_us;
 };
 
 struct job_judge_input {
@@ -71,8 +91,10 @@ struct job_judge_input {
 	const struct suspicion_list *suspects; /* suspicion_read() */
 	const struct job_judge_host *hosts;    /* ascending by name */
 	size_t n_hosts;
-	uint64_t investigations; /* of the job, begun within ladder.investigations.per */
-	uint64_t under_way;	 /* hosts that are tested for other jobs now */
+	uint64_t investigations;	    /* of the job, begun within ladder.investigations.per */
+	uint64_t under_way;		    /* hosts that are tested for other jobs now */
+	const struct job_judge_load *loads; /* of all jobs */
+	size_t n_loads;
 };
 
 /* What is to be done with one host of one suspect. */
@@ -85,11 +107,14 @@ struct job_judge_item {
 	int incident;			       /* enum blame_incident */
 	bool again;			       /* BLAME_PROBE: `check` alone */
 	bool waits;			       /* BLAME_PROBE: not before it is idle */
+	bool given_up;			       /* BLAME_WATCH: it was busy for too long */
+	bool acquitted;			       /* BLAME_WATCH: an acquittal holds still */
 	bool effect;			       /* do it: mode enforce; else only tell it */
 	const char *check;		       /* that failed, of the input; or NULL */
 	/* BLAME_EVICT: the blame of the node (fleet_set_blame()). Its job is the input's. */
 	struct blame blame;
 	char *sentence; /* that names the host, the job and why */
+	char *tells;	/* BLAME_CANNOT_TELL: what would tell; else NULL */
 };
 
 struct job_judge_result {
@@ -107,3 +132,7 @@ void job_judge(const struct policy *policy, const struct job_judge_input *in, ui
 	       struct job_judge_result *ret);
 
 void job_judge_release(struct job_judge_result *result);
+
+/* Of a run of failures: how many there are since `since_us`, each `apart_us` after the one before. */
+unsigned job_judge_apart(const struct job_judge_failure *failure, uint64_t since_us,
+			 uint64_t apart_us);

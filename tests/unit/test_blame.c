@@ -287,6 +287,26 @@ static void who_may_be_accused_can_be_tested(void)
 		CHECK_EQ(blame_rungs(i) != NULL, blame_may_accuse(i));
 }
 
+static void what_clears_of_a_class_shows_it(void)
+{
+	static const char *const checks[] = { "gemm.rate",	   "gemm.chain", "gemm.correct",
+					      "memory.h2d_bw",	   "host.steal", "gpu.clocks",
+					      "loopback.write_bw", "rnic.errors" };
+	int class;
+	size_t i;
+
+	for (class = 0; class < BLAME_CLASSES; class ++) {
+		for (i = 0; i < ARRAY_SIZE(checks); i++)
+			CHECK(!blame_clears(class, checks[i]) || blame_shows(class, checks[i]));
+	}
+	CHECK(blame_clears(BLAME_COMPUTE, "gemm.rate"));
+	CHECK(!blame_clears(BLAME_COMPUTE, "gemm.correct"));
+	CHECK(!blame_clears(BLAME_COMPUTE, "memory.h2d_bw"));
+	CHECK(blame_clears(BLAME_LAUNCH, "gemm.chain"));
+	CHECK(!blame_clears(BLAME_LAUNCH, "host.steal"));
+	CHECK(!blame_clearing(BLAME_LINK) && !blame_clearing(BLAME_FABRIC));
+}
+
 static const struct test tests[] = {
 	TEST(nobody_is_evicted_without_fatal_or_freshly_failed_evidence),
 	TEST(worse_evidence_never_acquits),
@@ -301,6 +321,7 @@ static const struct test tests[] = {
 	TEST(the_table_says_what_the_manual_says),
 	TEST(a_check_shows_the_classes_of_what_it_measures),
 	TEST(who_may_be_accused_can_be_tested),
+	TEST(what_clears_of_a_class_shows_it),
 };
 
 int main(void)

@@ -303,6 +303,119 @@ static void a_busy_suspect_waits(void)
 	CHECK_HAS(judge(&s)->sentence, "jobs.busy");
 }
 
+static void one_that_is_busy_for_too_long_is_given_up(void)
+{
+	CLEANUP(scene_release) struct scene s;
+
+	scene_init(&s);
+	s.hosts[1].idle = false;
+	s.hosts[1].waits_us = NOW - USEC_PER_DAY + 1;
+	CHECK(judge(&s)->waits);
+	s.hosts[1].waits_us = NOW - USEC_PER_DAY;
+	CHECK_EQ(judge(&s)->action, BLAME_WATCH);
+	CHECK(judge(&s)->given_up && !judge(&s)->waits && !judge(&s)->effect);
+	CHECK_HAS(judge(&s)->sentence, "jobs.busy_limit");
+	s.hosts[1].idle = true; /* of the same suspicion it stays so */
+	CHECK(judge(&s)->given_up);
+	s.hosts[1].ladders[BLAME_COMPUTE] = LADDER_RUNNING; /* but a test that runs is let run */
+	CHECK_EQ(judge(&s)->action, BLAME_PROBE);
+	fails(&s);
+	CHECK_EQ(judge(&s)->action, BLAME_EVICT);
+}
+
+static void tests_are_spread_over_racks_and_time(void)
+{
+	static const char *const all[] = { "gpu-16", "gpu-17", "gpu-18" };
+	struct job_judge_load loads[] = { { "gpu-40", "rack-1", NOW - JOB_JUDGE_APART_US },
+					  { "gpu-41", "rack-2", NOW - 1 },
+					  { "gpu-42", NULL, NOW - 1 } };
+	CLEANUP(scene_release) struct scene s;
+
+	scene_init(&s);
+	s.suspects.items[0].hosts = all;
+	s.suspects.items[0].n_hosts = ARRAY_SIZE(all);
+	s.hosts[0].domain = s.hosts[1].domain = "rack-1";
+	s.in.loads = loads;
+	s.in.n_loads = ARRAY_SIZE(loads);
+	CHECK_EQ(judge(&s)->action, BLAME_PROBE); /* the second of two in its rack */
+	CHECK_EQ(s.out.items[1].action, BLAME_WATCH);
+	CHECK_HAS(s.out.items[1].sentence, "jobs.per_domain");
+	CHECK_EQ(s.out.items[2].action, BLAME_PROBE); /* nobody knows its rack */
+	s.policy.jobs.per_domain = 3;
+	(void)judge(&s);
+	CHECK_EQ(s.out.items[1].action, BLAME_WATCH); /* the one before it begins by this answer */
+	CHECK_HAS(s.out.items[1].sentence, "began just now");
+	loads[0].since_us++;
+	CHECK_EQ(judge(&s)->action, BLAME_WATCH);
+	s.hosts[0].idle = false; /* it waits for its job, and loads nothing yet */
+	CHECK(judge(&s)->waits);
+	CHECK_EQ(s.out.items[1].action, BLAME_WATCH);
+	s.hosts[0].idle = true;
+	loads[0].host = "gpu-16"; /* what has begun keeps its place, and takes one alone */
+	CHECK_EQ(judge(&s)->action, BLAME_PROBE);
+	CHECK_EQ(s.out.items[1].action, BLAME_WATCH);
+	loads[0].since_us = NOW - JOB_JUDGE_APART_US;
+	(void)judge(&s);
+	CHECK_EQ(s.out.items[1].action, BLAME_PROBE);
+	s.policy.jobs.per_domain = 1;
+	loads[0].host = "gpu-40";
+	s.hosts[0].ladders[BLAME_COMPUTE] = LADDER_RUNNING;
+	CHECK_EQ(judge(&s)->action, BLAME_PROBE);
+	CHECK_EQ(s.out.items[1].action, BLAME_WATCH);
+	s.policy.jobs.mode = MODE_DRY_RUN; /* nothing is loaded */
+	(void)judge(&s);
+	CHECK_EQ(s.out.items[1].action, BLAME_PROBE);
+}
+
+static void a_host_that_was_acquitted_and_several_accuse_is_told_to_a_person(void)
+{
+	CLEANUP(scene_release) struct scene s;
+
+	scene_init(&s);
+	s.hosts[1].acquitted_us = NOW - 1;
+	s.hosts[1].accusers = 1;
+	CHECK_EQ(judge(&s)->incident, BLAME_QUIET);
+	CHECK(judge(&s)->acquitted);
+	s.hosts[1].accusers = 2;
+	CHECK_EQ(judge(&s)->action, BLAME_WATCH);
+	CHECK_EQ(judge(&s)->incident, BLAME_ACCUSED);
+	CHECK_HAS(judge(&s)->sentence, "2 jobs have accused it within 7d: a person should look");
+	s.hosts[1].acquitted_us = 0; /* by another job: its own tests go on */
+	CHECK_EQ(judge(&s)->action, BLAME_PROBE);
+	CHECK_EQ(judge(&s)->incident, BLAME_ACCUSED);
+	s.policy.jobs.acquit_jobs = 3;
+	CHECK_EQ(judge(&s)->incident, BLAME_QUIET);
+	s.policy.jobs.acquit_jobs = 2;
+	s.suspects.items[0].counts = BLAME_ONE_WINDOW;
+	CHECK_EQ(judge(&s)->incident, BLAME_QUIET);
+	s.suspects.items[0].counts = BLAME_K_OF_N;
+	fails(&s);
+	CHECK_EQ(judge(&s)->action, BLAME_EVICT); /* what its own tests find stands */
+	CHECK_EQ(judge(&s)->incident, BLAME_QUIET);
+}
+
+static void where_tests_do_not_tell_it_is_said_what_would(void)
+{
+	CLEANUP(scene_release) struct scene s;
+
+	scene_init(&s);
+	s.hosts[1].ladders[BLAME_COMPUTE] = LADDER_EXHAUSTED;
+	CHECK_STR(judge(&s)->tells, blame_rungs(BLAME_COMPUTE));
+	s.hosts[1].missing[BLAME_COMPUTE] = "gemm.rate held against others";
+	CHECK_STR(judge(&s)->tells, "gemm.rate held against others");
+	CHECK_HAS(judge(&s)->sentence, "; what would tell: gemm.rate held against others");
+	fails(&s);
+	s.suspects.items[0].coarse = true;
+	CHECK_HAS(judge(&s)->tells, "--ages");
+	s.suspects.items[0].coarse = false;
+	s.hosts[1].booted = true;
+	CHECK_HAS(judge(&s)->tells, "since the host booted");
+	s.failure.check = "rnic.errors";
+	CHECK_HAS(judge(&s)->tells, "once rnic.errors is mended");
+	s.hosts[1].ladders[BLAME_COMPUTE] = LADDER_RUNNING;
+	CHECK(!judge(&s)->tells);
+}
+
 static void what_the_job_does_itself_goes_to_its_owner(void)
 {
 	CLEANUP(scene_release) struct scene s;
@@ -497,6 +610,10 @@ static const struct test tests[] = {
 	TEST(the_mode_says_whether_it_is_done),
 	TEST(an_acquittal_holds_for_its_time_but_not_against_a_fatal_finding),
 	TEST(a_busy_suspect_waits),
+	TEST(one_that_is_busy_for_too_long_is_given_up),
+	TEST(tests_are_spread_over_racks_and_time),
+	TEST(a_host_that_was_acquitted_and_several_accuse_is_told_to_a_person),
+	TEST(where_tests_do_not_tell_it_is_said_what_would),
 	TEST(what_the_job_does_itself_goes_to_its_owner),
 	TEST(whatever_the_facts_are_the_rules_hold),
 };
