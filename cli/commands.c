@@ -201,7 +201,8 @@ const struct command commands[] = {
 		  "compute, link, fabric or launch where hosts are to blame, or what of the job "
 		  "itself: seqlen, stage, gc.\n\n"
 		  "STATE is waiting (nothing analysed yet), healthy, slow (and no host to blame), "
-		  "lapsed (a host was suspected, and nothing has said so lately), owner informed, "
+		  "lapsed (a host was suspected, and nothing has said so lately), acquitted (one "
+		  "was, and its tests show that it is not to blame), owner informed, "
 		  "watched (a host was suspected in one window), suspected (in as many as the "
 		  "policy asks for) or rejected (the last trace could not be judged). "
 		  "A suspect is a host to test, not a host that is bad.",

@@ -162,6 +162,45 @@ static void put_tests(const json_t *suspects, const struct page *page)
 	}
 }
 
+/* Whom its tests acquitted, also of those that it suspects no more. */
+static void put_acquitted(const json_t *accused, const struct page *page)
+{
+	size_t n = json_array_size(accused), i, shown = 0;
+
+	for (i = n; i-- > 0 && shown < SUSPECTS_SHOWN;) {
+		const json_t *one = json_array_get(accused, i);
+		CLEANUP(freep) char *node = text_at(one, "node");
+		CLEANUP(freep) char *class = text_at(one, "class");
+		CLEANUP(freep) char *when = age_of_stamp(raw_at(one, "acquitted"), page->now_us);
+		CLEANUP(freep) char *text = xasprintf("%s: of %s, %s", node, class, when);
+
+		if (!*raw_at(one, "acquitted"))
+			continue;
+		put(page, "acquitted", text, TABLE_NONE);
+		shown++;
+	}
+}
+
+/* What a person is told, of the first suspects. */
+static void put_incidents(const json_t *suspects, const struct page *page)
+{
+	size_t i;
+
+	for (i = 0; i < MIN(json_array_size(suspects), (size_t)SUSPECTS_SHOWN); i++) {
+		const json_t *one = json_array_get(suspects, i);
+		CLEANUP(freep) char *hosts = job_words_hosts(json_object_get(one, "hosts"));
+		CLEANUP(freep) char *incident = text_at(one, "incident");
+		CLEANUP(freep) char *tells = text_at(one, "tells");
+		const bool known = *raw_at(one, "tells");
+		CLEANUP(freep)
+		char *text = xasprintf("%s: %s%s%s", hosts, incident,
+				       known ? "; what would tell: " : "", known ? tells : "");
+
+		if (*raw_at(one, "incident"))
+			put(page, "incident", text, PAINT_WARN);
+	}
+}
+
 /* ... and is so still. */
 static bool is_suspect(const json_t *suspect)
 {
@@ -309,6 +348,8 @@ void view_job_show(const json_t *job, struct page *page)
 	heat_show(json_object_get(job, "heat"), suspects, page);
 	put_suspects(suspects, page);
 	put_tests(suspects, page);
+	put_acquitted(json_object_get(job, "accused"), page);
+	put_incidents(suspects, page);
 	put_cause(job, page);
 	put_decision(job, page);
 	put_investigation(job, page);

@@ -212,6 +212,25 @@ static void show_jobs(const json_t *why, const struct page *page)
 	}
 }
 
+/* By the tests of jobs that accused it, whether they do so still or not. */
+static void show_acquitted(const json_t *why, const struct page *page)
+{
+	const json_t *all = json_object_get(why, "acquitted");
+	size_t i;
+
+	for (i = 0; i < json_array_size(all); i++) {
+		const json_t *one = json_array_get(all, i);
+		CLEANUP(freep) char *when = age_of_stamp(raw_at(one, "acquitted"), page->now_us);
+		CLEANUP(freep)
+		char *line =
+			xasprintf("%s: of %s, %s", raw_at(one, "job"), raw_at(one, "class"), when);
+
+		if (i == 0)
+			ticket_head(page, "acquitted by its tests");
+		ticket_line(page, "job", line);
+	}
+}
+
 static void show_count(const json_t *why, const struct page *page, size_t n_findings)
 {
 	double measured = number_at(why, "measured");
@@ -230,6 +249,7 @@ void why_show(const json_t *why, struct page *page)
 	n = show_findings(why, page);
 	show_untold(why, page);
 	show_jobs(why, page);
+	show_acquitted(why, page);
 	ticket_head(page, "host");
 	host_facts(why, page);
 	show_count(why, page, n);

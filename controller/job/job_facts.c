@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/job/job_facts.h"
 
+#include <stdio.h>
+
 #include "controller/actions/retest.h"
+#include "controller/store/store.h"
 #include "controller/store/store_actions.h"
+#include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/judge/verdict.h"
@@ -117,7 +121,7 @@ static bool shows(const struct test_row *test, const struct found_check *found, 
 			   : found->since_us <= test->done_us && found->seen_us >= test->ordered_us;
 }
 
-/* The tests in a row that failed, up to now. */
+/* The tests in a row that failed, up to now; of a suspect since it is one. */
 static void add_times(const struct job_facts_source *source, const struct found_check *found,
 		      struct job_judge_failure *f, uint64_t *times)
 {
@@ -126,7 +130,8 @@ static void add_times(const struct job_facts_source *source, const struct found_
 	for (i = json_array_size(source->actions); i-- > 0;) {
 		struct test_row test;
 
-		if (!read_test(json_array_get(source->actions, i), &test))
+		if (!read_test(json_array_get(source->actions, i), &test) ||
+		    test.ordered_us < source->suspected_us)
 			continue;
 		if (test.passed && (!test.check || streq(test.check, f->check))) {
 			f->n_failed = 0;
@@ -161,18 +166,152 @@ static void add_failure(const struct job_facts_source *source, const struct find
 	facts->host.n_failures++;
 }
 
+/* --- how far its ladder went --- */
+
+uint64_t job_facts_since(const struct job_facts_source *source)
+{
+	return source->suspected_us ? MAX(source->suspected_us, source->acquitted_us) : 0;
+}
+
+/* The newest test of the whole host that counts, whatever boot it was in; false: there is none. */
+static bool find_whole(const struct job_facts_source *source, struct test_row *ret)
+{
+	const uint64_t since_us = job_facts_since(source);
+	size_t i;
+
+	for (i = 0; since_us > 0 && i < json_array_size(source->actions); i++) {
+		if (read_test(json_array_get(source->actions, i), ret) && !ret->check &&
+		    (ret->passed || ret->failed) && ret->ordered_us >= since_us)
+			return true;
+	}
+	return false;
+}
+
+bool job_facts_passed(const struct job_facts_source *source)
+{
+	struct test_row test;
+
+	return find_whole(source, &test) && test.passed;
+}
+
+/* Something that fits failed, and not as often yet as proves it. */
+static bool is_repeat_due(const struct job_facts_source *source, const struct job_facts *facts,
+			  int class)
+{
+	size_t i;
+
+	for (i = 0; i < facts->host.n_failures; i++) {
+		const struct job_judge_failure *f = &facts->failures[i];
+
+		if (blame_shows(class, f->check) && f->reference && f->same_boot &&
+		    job_judge_apart(f, f->ordered_us, source->policy->jobs.retest_spacing_us) <
+			    source->policy->retest_times)
+			return true;
+	}
+	return false;
+}
+
+/* `test` may be NULL: there is none. */
+static int ladder_of(const struct job_facts_source *source, const struct job_facts *facts,
+		     const struct test_row *test, int class)
+{
+	if (source->node->record.ordered_us > 0)
+		return LADDER_RUNNING;
+	if (!test || !blame_clearing(class))
+		return LADDER_NOT_RUN;
+	/* It has said nothing since the controller began: which boot it has is not known yet. */
+	if (source->boot_us == 0)
+		return LADDER_RUNNING;
+	/* Stamps of actions have milliseconds. */
+	if (test->done_us < source->boot_us - source->boot_us % USEC_PER_MSEC)
+		return LADDER_NOT_RUN;
+	return test->failed && is_repeat_due(source, facts, class) ? LADDER_RUNNING
+								   : LADDER_EXHAUSTED;
+}
+
+/* --- is it clean --- */
+
+/* Of what passed: the first check that shows the class and was not held against other hosts. */
+static const char *find_not_held(const struct store_whole *run, int class)
+{
+	size_t i;
+
+	for (i = 0; i < run->n_items; i++) {
+		const struct verdict_item *item = &run->items[i];
+
+		if (blame_shows(class, item->check) && item->held != HELD_FLEET &&
+		    item->held != HELD_NEVER)
+			return item->check;
+	}
+	return NULL;
+}
+
+static bool is_cleared(const struct store_whole *run, int class)
+{
+	size_t i;
+
+	for (i = 0; i < run->n_items; i++) {
+		if (blame_clears(class, run->items[i].check) && run->items[i].held == HELD_FLEET)
+			return true;
+	}
+	return false;
+}
+
+/* False fills `missing`: what would tell. */
+static bool is_clean(const struct job_facts_source *source, const struct test_row *test, int class,
+		     char missing[static JOB_FACTS_MISSING_SIZE])
+{
+	const struct store_whole *run = source->run;
+	const char *check;
+
+	if (!test->passed) {
+		(void)snprintf(missing, JOB_FACTS_MISSING_SIZE,
+			       "a test of all of the host that passes, once what fails on it is "
+			       "mended");
+		return false;
+	}
+	if (!run || !source->run_of_now || run->at_us < test->ordered_us ||
+	    run->level != VERDICT_PASS) {
+		(void)snprintf(missing, JOB_FACTS_MISSING_SIZE,
+			       "a run of the profile full after its test that passes");
+		return false;
+	}
+	check = find_not_held(run, class);
+	if (!check && is_cleared(run, class))
+		return true;
+	(void)snprintf(missing, JOB_FACTS_MISSING_SIZE,
+		       "%.64s held against other hosts of its SKU with equal parameters, %s",
+		       check ? check : blame_clearing(class),
+		       check ? "too few of which have been measured" : "which it did not measure");
+	return false;
+}
+
+static void take_ladders(const struct job_facts_source *source, struct job_facts *facts)
+{
+	struct job_judge_host *host = &facts->host;
+	struct test_row test;
+	const bool found = find_whole(source, &test);
+	int class;
+
+	for (class = 0; class < BLAME_CLASSES; class ++) {
+		host->ladders[class] = ladder_of(source, facts, found ? &test : NULL, class);
+		if (host->ladders[class] != LADDER_EXHAUSTED)
+			continue;
+		host->clean[class] = is_clean(source, &test, class, facts->missing[class]);
+		if (!host->clean[class])
+			host->missing[class] = facts->missing[class];
+	}
+}
+
 /* --- all of it --- */
 
 static void take_node(const struct job_facts_source *source, struct job_facts *facts)
 {
 	struct job_judge_host *host = &facts->host;
 	const struct finding *f;
-	size_t i;
 
 	host->idle = source->node->n_jobs == 0 && !source->busy;
 	host->differs = fleet_differs(source->fleet, source->node);
-	for (i = 0; source->node->record.ordered_us > 0 && i < BLAME_CLASSES; i++)
-		host->ladders[i] = LADDER_RUNNING;
 	for (f = source->node->findings; f; f = f->next) {
 		if (f->shared || windows_bad(&f->windows, 1) == 0)
 			continue;
@@ -180,6 +319,8 @@ static void take_node(const struct job_facts_source *source, struct job_facts *f
 		if (host->n_failures < JOB_JUDGE_FAILURES_MAX && !is_listed(facts, f->check))
 			add_failure(source, f, facts);
 	}
+	host->domain = names_text(&source->fleet->domains, source->node->domain);
+	take_ladders(source, facts);
 }
 
 void job_facts_of(const char *name, const struct job_facts_source *source, struct job_facts *ret)
@@ -188,6 +329,7 @@ void job_facts_of(const char *name, const struct job_facts_source *source, struc
 					     .placed = source->placed && source->node,
 					     .booted = source->booted,
 					     .suspected_us = source->suspected_us,
+					     .acquitted_us = source->acquitted_us,
 					     .failures = ret->failures } };
 	if (source->node)
 		take_node(source, ret);

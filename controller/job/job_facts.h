@@ -7,8 +7,15 @@
  *    check was bad; one that passed ends what failed before it. A test that met other users of
  *    the host brings nothing, so those that failed were of an idle host;
  *  - a value that nothing was held against is no evidence;
- *  - which tests of a ladder were run is not known: it was not run, or a test is under way, and no
- *    host is called clean.
+ *  - a test of the whole host is the whole ladder of compute and launch; those of link and fabric
+ *    need other hosts, and are never exhausted here. It is running as well while a test that fits
+ *    failed and was not repeated as often as it must be. A test counts that was ordered
+ *    after the host became a suspect and after it was acquitted last, and answered in the boot it
+ *    has now; of what counts the newest says it all;
+ *  - clean is a host whose newest such test passed, of all that it measured, when each value that
+ *    can show the class was held against other hosts with equal parameters, and one of those
+ *    that clear it of the class (blame_clears()) is among them. Parts of the same host are no such
+ *    reference: they may be slow together; nor is its own past, nor what a file asks for.
  */
 #pragma once
 
@@ -19,19 +26,25 @@
 #include "lib/policy/fleet.h"
 #include "lib/policy/job_judge.h"
 
-/* Tests of a host that are looked at, the newest. */
-enum { JOB_FACTS_TESTS_MAX = 32 };
+enum {
+	JOB_FACTS_TESTS_MAX = 32,    /* tests of a host that are looked at, the newest */
+	JOB_FACTS_MISSING_SIZE = 160 /* of what would tell */
+};
 
 /* All borrowed. */
 struct job_facts_source {
 	const struct fleet *fleet;
 	const struct fleet_node *node; /* NULL: the cluster has no such host */
 	const json_t *actions;	       /* what was done to it, newest first, as the API has it */
+	const struct policy *policy;   /* how often a failure is repeated */
+	const struct store_whole *run; /* its newest run of all tests; NULL: none, or nobody looked */
 	bool placed;		       /* the job ran on it for sure */
 	bool busy;		       /* it says itself that ranks of jobs run there */
 	bool booted;		       /* since the windows that blame it */
+	bool run_of_now;	       /* `run` is of the boot it has now */
 	uint64_t boot_us;	       /* the boot it has now is known since then; 0: not known */
 	uint64_t suspected_us;	       /* K of N windows blame it since then; 0: they do not */
+	uint64_t acquitted_us;	       /* the job's last acquittal of it; 0: none */
 };
 
 /* Its `host` points into it: it stays where it is. */
@@ -39,10 +52,20 @@ struct job_facts {
 	struct job_judge_host host;
 	struct job_judge_failure failures[JOB_JUDGE_FAILURES_MAX];
 	uint64_t failed_us[JOB_JUDGE_FAILURES_MAX][JOB_JUDGE_TIMES_MAX];
+	char missing[BLAME_CLASSES][JOB_FACTS_MISSING_SIZE];
 };
 
 /* `name` and what the source borrows stay borrowed. */
 void job_facts_of(const char *name, const struct job_facts_source *source, struct job_facts *ret);
+
+/*
+ * Tests of a suspect count that were ordered since then: since it is one, and since it was
+ * acquitted last. 0: it is no suspect.
+ */
+uint64_t job_facts_since(const struct job_facts_source *source);
+
+/* Has a test of the whole host that counts passed? Only then its `run` is asked for. */
+bool job_facts_passed(const struct job_facts_source *source);
 
 /*
  * The tests that were ordered since `since_us`, oldest first, for people: an array of {"node",

@@ -4,12 +4,15 @@
 #include <stdlib.h>
 
 #include "controller/fleet/hosts.h"
+#include "controller/job/accused.h"
+#include "controller/job/accusers.h"
 #include "controller/job/job_facts.h"
 #include "controller/job/summary.h"
 #include "controller/store/store.h"
 #include "controller/store/store_actions.h"
 #include "controller/store/store_placements.h"
 #include "lib/base/duration.h"
+#include "lib/base/pool.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
@@ -42,6 +45,12 @@ static const json_t *shown_before(const struct job_judging_input *in,
 	return find_shown(found, json_object_get(in->before, "suspects"));
 }
 
+/* A stamp has milliseconds: what is done now must not be before it. */
+static uint64_t stamp_of_now(const struct job_judging_input *in)
+{
+	return in->now_us - in->now_us % USEC_PER_MSEC;
+}
+
 /* K of N blame it since then; 0: they do not. */
 static uint64_t suspected_since(const struct job_judging_input *in,
 				const struct suspicion_found *found)
@@ -50,8 +59,7 @@ static uint64_t suspected_since(const struct job_judging_input *in,
 
 	if (found->counts != BLAME_K_OF_N)
 		return 0;
-	/* A stamp has milliseconds: what is done now must not be before it. */
-	return since_us ? since_us : in->now_us - in->now_us % USEC_PER_MSEC;
+	return since_us ? since_us : stamp_of_now(in);
 }
 
 /* --- facts --- */
@@ -112,6 +120,49 @@ static int read_actions(struct store *store, const char *node, json_t **ret, str
 	return 0;
 }
 
+/* A test that passed is worth what its report says: read only then. */
+static int read_run(const struct job_judging_input *in, const struct host *host, struct pool *pool,
+		    struct store_whole *run, struct job_facts_source *source, struct err *err)
+{ /* lint: allow parameters: where its texts lie, what is read, and whose facts it is for */
+	int r;
+
+	if (!job_facts_passed(source))
+		return 0;
+	r = store_whole(in->store, source->node->name, pool, run, err);
+	if (r < 0)
+		return r;
+	source->run = run->boot ? run : NULL;
+	source->run_of_now = run->boot && host && streq(run->boot, host->boot_id);
+	return 0;
+}
+
+/* What several jobs say of a host that was acquitted; 0: it was not. */
+static uint64_t count_accusers(const struct job_judging_input *in, const char *name,
+			       uint64_t acquitted_us, uint64_t suspected_us)
+{
+	const uint64_t since_us = in->now_us - MIN(in->now_us, in->policy->jobs.acquit_per_us);
+	struct accusers_of others;
+
+	if (!in->accusers || suspected_us == 0)
+		return 0;
+	others = accusers_of(in->accusers, name, in->id, since_us);
+	return others.acquitted || (acquitted_us > 0 && acquitted_us >= since_us) ? others.jobs + 1
+										  : 0;
+}
+
+/* What is kept of the host. */
+static void recall_host(const struct job_judging_input *in, size_t place, const char *name,
+			const struct job_judged *judged, struct job_judge_host *host)
+{
+	const json_t *before = shown_before(in, &in->suspects->list.items[place]);
+	const json_t *waits = json_object_get(before, "waits");
+
+	host->waits_us = json_stamp_us(json_object_get(waits, name));
+	host->accusers = count_accusers(
+		in, name, accused_stamp(accused_find(judged->accused, name), "acquitted"),
+		host->suspected_us);
+}
+
 static bool has_host(const struct job_judged *judged, const char *name)
 {
 	size_t i;
@@ -123,6 +174,11 @@ static bool has_host(const struct job_judged *judged, const char *name)
 	return false;
 }
 
+static void whole_release(struct store_whole *run)
+{
+	free(run->items);
+}
+
 /* One host of the suspect `place`; of a host in two suspects the first one says since when. */
 static int add_host(const struct job_judging_input *in, size_t place, const char *name,
 		    struct job_judged *ret, struct err *err)
@@ -132,12 +188,17 @@ static int add_host(const struct job_judging_input *in, size_t place, const char
 	const uint64_t since_us = suspected_since(in, found);
 	CLEANUP(json_freep) json_t *actions = NULL;
 	CLEANUP(json_freep) json_t *tests = NULL;
+	CLEANUP(pool_release) struct pool pool = { 0 };
+	CLEANUP(whole_release) struct store_whole run = { .boot = NULL };
 	struct job_facts_source source = { .fleet = in->fleet,
 					   .node = fleet_find(in->fleet, name),
+					   .policy = in->policy,
 					   .placed = true,
 					   .booted = has_booted(in, found, name, host),
 					   .boot_us = host && host->known ? host->since_us : 0,
-					   .suspected_us = since_us };
+					   .suspected_us = since_us,
+					   .acquitted_us = accused_stamp(
+						   accused_find(ret->accused, name), "acquitted") };
 	int r;
 
 	if (has_host(ret, name) || !source.node)
@@ -145,15 +206,18 @@ static int add_host(const struct job_judging_input *in, size_t place, const char
 	r = read_actions(in->store, name, &actions, err);
 	if (r == 0)
 		r = store_placement_present(in->store, name, in->now_us, &source.busy, err);
+	source.actions = actions;
+	if (r == 0)
+		r = read_run(in, host, &pool, &run, &source, err);
 	if (r < 0)
 		return r;
-	source.actions = actions;
 	tests = job_facts_tests(name, actions, since_us ? since_us : found->from_us);
 	(void)json_array_extend(json_object_get(ret->notes[place], "tests"), tests);
 	ret->facts = xrealloc(ret->facts, ret->n_hosts + 1, sizeof(*ret->facts));
 	ret->hosts = xrealloc(ret->hosts, ret->n_hosts + 1, sizeof(*ret->hosts));
 	ret->facts[ret->n_hosts] = xcalloc(1, sizeof(**ret->facts));
 	job_facts_of(source.node->name, &source, ret->facts[ret->n_hosts]);
+	recall_host(in, place, name, ret, &ret->facts[ret->n_hosts]->host);
 	ret->hosts[ret->n_hosts] = ret->facts[ret->n_hosts]->host;
 	ret->n_hosts++;
 	return 0;
@@ -168,9 +232,10 @@ static int add_suspect(const struct job_judging_input *in, size_t place, struct 
 	size_t i;
 	int r = 0;
 
-	ret->notes[place] = json_pack("{s:o, s:o, s:[]}", "since",
+	ret->notes[place] = json_pack("{s:o, s:o, s:[], s:{}, s:n, s:n, s:n}", "since",
 				      json_stamp(suspected_since(in, found)), "begun",
-				      json_stamp(json_stamp_us(begun)), "tests");
+				      json_stamp(json_stamp_us(begun)), "tests", "waits",
+				      "acquitted", "incident", "tells");
 	ret->n_notes = place + 1;
 	ret->fresh[place] = found->counts == BLAME_K_OF_N &&
 			    !json_is_string(json_object_get(before, "since"));
@@ -228,10 +293,12 @@ static void begin_investigation(const struct job_judging_input *in, struct job_j
 	for (i = 0; i < ret->result.n; i++) {
 		const struct job_judge_item *item = &ret->result.items[i];
 		json_t *note = ret->notes[item->suspect - in->suspects->list.items];
+		const uint64_t begun_us = json_stamp_us(json_object_get(note, "begun"));
 
 		ret->tested += item->action == BLAME_PROBE && item->effect;
+		/* After an acquittal that is over it is another one. */
 		if (item->action != BLAME_PROBE || !item->effect ||
-		    json_is_string(json_object_get(note, "begun")))
+		    (begun_us > 0 && begun_us >= item->host->acquitted_us))
 			continue;
 		(void)json_object_set(note, "begun", now);
 		begun = true;
@@ -239,6 +306,133 @@ static void begin_investigation(const struct job_judging_input *in, struct job_j
 	if (begun)
 		(void)json_array_append(ret->investigations, now);
 	json_decref(now);
+}
+
+/* --- what is kept of each host --- */
+
+static json_t *note_of(const struct job_judging_input *in, const struct job_judged *judged,
+		       const struct job_judge_item *item)
+{
+	return judged->notes[item->suspect - in->suspects->list.items];
+}
+
+/* Since when its test waits for its jobs to end; one that was given up stays so. */
+static void note_waits(const struct job_judging_input *in, const struct job_judge_item *item,
+		       json_t *note)
+{
+	uint64_t since_us = item->host->waits_us;
+
+	if (item->waits && item->effect && since_us == 0)
+		since_us = in->now_us;
+	else if (item->host->idle && !item->given_up)
+		since_us = 0;
+	if (since_us > 0)
+		(void)json_object_set_new(json_object_get(note, "waits"), item->host->name,
+					  json_stamp(since_us));
+}
+
+static bool has_news(const struct job_judged *judged, const struct job_judge_host *host)
+{
+	size_t i;
+
+	for (i = 0; i < judged->n_acquitted; i++) {
+		if (judged->acquitted[i].item->host == host)
+			return true;
+	}
+	return false;
+}
+
+static void acquit(const struct job_judging_input *in, const struct job_judge_item *item,
+		   json_t *entry, struct job_judged *ret)
+{
+	(void)json_object_set_new(entry, "acquitted", json_stamp(in->now_us));
+	ret->acquitted[ret->n_acquitted++] =
+		(struct job_judged_news){ item,
+					  in->now_us - MIN(in->now_us, item->host->suspected_us) };
+}
+
+/* A person is told once of a host, whichever jobs accuse it. */
+static void dispute(const struct job_judging_input *in, const struct job_judge_item *item,
+		    json_t *entry, struct job_judged *ret)
+{
+	const uint64_t since_us = in->now_us - MIN(in->now_us, in->policy->jobs.acquit_per_us);
+	const uint64_t told_us = accused_stamp(entry, "told");
+
+	if ((told_us > 0 && told_us >= since_us) ||
+	    accusers_of(in->accusers, item->host->name, in->id, since_us).told)
+		return;
+	(void)json_object_set_new(entry, "told", json_stamp(in->now_us));
+	ret->disputed[ret->n_disputed++] = (struct job_judged_news){ .item = item };
+}
+
+static void note_accused(const struct job_judging_input *in, const struct job_judge_item *item,
+			 struct job_judged *ret)
+{
+	const struct suspicion_found *found = item->suspect;
+	const struct accused_words words = { item->host->name, blame_class_names[found->class],
+					     item->host->suspected_us,
+					     MAX(found->until_us, item->host->suspected_us) };
+	json_t *entry;
+
+	if (found->counts != BLAME_K_OF_N || !blame_may_accuse(found->class))
+		return;
+	entry = accused_note(ret->accused, &words);
+	if (item->action == BLAME_ACQUIT && ret->result.mode == MODE_ENFORCE &&
+	    ret->n_acquitted < SUSPICION_LIST_MAX && !has_news(ret, item->host))
+		acquit(in, item, entry, ret);
+	if (item->incident == BLAME_ACCUSED && ret->n_disputed < SUSPICION_LIST_MAX)
+		dispute(in, item, entry, ret);
+}
+
+/* Of several hosts the first that has one says it for the suspect. */
+static void note_incident(const struct job_judge_item *item, json_t *note)
+{
+	if (item->incident == BLAME_QUIET || json_is_string(json_object_get(note, "incident")))
+		return;
+	(void)json_object_set_new(note, "incident",
+				  json_string(blame_incident_names[item->incident]));
+	if (item->tells)
+		(void)json_object_set_new(note, "tells", json_string(item->tells));
+}
+
+/* Since when a suspect is acquitted, all of its hosts; 0: it is not. */
+static uint64_t acquitted_since(const struct job_judging_input *in, const struct job_judged *ret,
+				size_t place)
+{
+	const bool enforced = ret->result.mode == MODE_ENFORCE;
+	uint64_t since_us = 0;
+	size_t i;
+
+	for (i = 0; i < ret->result.n; i++) {
+		const struct job_judge_item *item = &ret->result.items[i];
+
+		if (item->suspect != &in->suspects->list.items[place])
+			continue;
+		if (item->acquitted)
+			since_us = MAX(since_us, item->host->acquitted_us);
+		else if (item->action == BLAME_ACQUIT && enforced)
+			since_us = in->now_us;
+		else
+			return 0;
+	}
+	return since_us;
+}
+
+static void note_items(const struct job_judging_input *in, struct job_judged *ret)
+{
+	size_t i;
+
+	for (i = 0; i < ret->result.n; i++) {
+		const struct job_judge_item *item = &ret->result.items[i];
+		json_t *note = note_of(in, ret, item);
+
+		note_waits(in, item, note);
+		note_incident(item, note);
+		note_accused(in, item, ret);
+	}
+	for (i = 0; i < ret->n_notes; i++)
+		(void)json_object_set_new(ret->notes[i], "acquitted",
+					  json_stamp(acquitted_since(in, ret, i)));
 }
 
 /* --- all of it --- */
@@ -255,12 +449,25 @@ static void judge(const struct job_judging_input *in, struct job_judged *ret)
 		.n_hosts = ret->n_hosts,
 		.investigations = recall_investigations(in, ret),
 		.under_way = in->under_way,
+		.loads = in->loads,
+		.n_loads = in->n_loads,
 	};
 
 	if (ret->n_hosts > 1)
 		qsort(ret->hosts, ret->n_hosts, sizeof(*ret->hosts), by_name);
 	job_judge(in->policy, &input, in->now_us, &ret->result);
 	begin_investigation(in, ret);
+	note_items(in, ret);
+}
+
+/* An accusation counts for so long; and an acquittal holds. */
+static json_t *recall_accused(const struct job_judging_input *in)
+{
+	const struct policy_jobs *jobs = &in->policy->jobs;
+	const uint64_t keep_us = MAX(jobs->acquit_per_us, jobs->acquit_us);
+
+	return accused_recall(json_object_get(in->before, "accused"),
+			      in->now_us - MIN(in->now_us, keep_us));
 }
 
 int job_judging_do(const struct job_judging_input *in, struct job_judged *ret, struct err *err)
@@ -268,7 +475,7 @@ int job_judging_do(const struct job_judging_input *in, struct job_judged *ret, s
 	size_t i;
 	int r = 0;
 
-	*ret = (struct job_judged){ .n_hosts = 0 };
+	*ret = (struct job_judged){ .accused = recall_accused(in) };
 	for (i = 0; r == 0 && i < in->suspects->list.n; i++)
 		r = add_suspect(in, i, ret, err);
 	if (r < 0) {
@@ -291,6 +498,7 @@ void job_judging_release(struct job_judged *judged)
 	free(judged->facts);
 	free(judged->hosts);
 	json_decref(judged->investigations);
+	json_decref(judged->accused);
 	*judged = (struct job_judged){ .n_hosts = 0 };
 }
 
@@ -306,8 +514,20 @@ void job_judging_note(const struct job_judging_input *in, const struct job_judge
 		(void)json_object_update((json_t *)(uintptr_t)one, judged->notes[i]);
 	}
 	(void)json_object_set(view, "investigations", judged->investigations);
+	(void)json_object_set(view, "accused", judged->accused);
 	(void)json_object_set_new(view, "strangers",
 				  json_integer((json_int_t)judged->result.strangers));
+}
+
+/* Tests since then answer: not what was before an acquittal that is over, or in another boot. */
+static uint64_t tests_since(const struct job_judging_input *in, const struct job_judge_host *host)
+{
+	const struct host *known = hosts_find(in->hosts, host->name);
+	uint64_t since_us = MAX(host->suspected_us, host->acquitted_us);
+
+	if (host->suspected_us == 0)
+		return 0;
+	return host->booted && known && known->known ? MAX(since_us, known->since_us) : since_us;
 }
 
 bool job_judging_blame(const struct job_judging_input *in, const struct job_judged *judged,
@@ -315,7 +535,7 @@ bool job_judging_blame(const struct job_judging_input *in, const struct job_judg
 {
 	const struct suspicion_found *suspect = item->suspect;
 	const bool told = judged->result.mode == MODE_DRY_RUN;
-	const uint64_t since_us = item->host->suspected_us;
+	const uint64_t since_us = tests_since(in, item->host);
 
 	if (item->action == BLAME_EVICT && item->effect && item->blame.class != BLAME_NOTHING) {
 		*ret = item->blame;

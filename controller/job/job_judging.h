@@ -5,8 +5,9 @@
  * the fleet as blame (lib/policy/blame.h), and policy_decide() alone tests and cordons.
  *
  * What must outlive the controller is kept with what is shown of the job: of each suspect since
- * when it is one ("since") and since when it is tested ("begun"), and when the job was looked into
- * ("investigations").
+ * when it is one ("since"), since when it is tested ("begun") and since when a host of it waits
+ * for its jobs to end ("waits"); when the job was looked into ("investigations"); and which hosts
+ * it has accused, and of which its tests acquitted them ("accused", accused.h).
  */
 #pragma once
 
@@ -17,6 +18,7 @@
 #include "lib/base/macro.h"
 #include "lib/policy/job_judge.h"
 
+struct accusers;
 struct err;
 struct hosts;
 struct store;
@@ -28,6 +30,10 @@ struct job_judging_input {
 	const struct hosts *hosts;   /* boots, as reports say */
 	const struct policy *policy; /* with the effective mode */
 	const char *job;
+	int64_t id;
+	const struct accusers *accusers; /* what other jobs say */
+	const struct job_judge_load *loads;
+	size_t n_loads;
 	const struct job_window *windows; /* newest first */
 	size_t n;
 	const struct job_suspects *suspects; /* of these windows */
@@ -36,13 +42,24 @@ struct job_judging_input {
 	uint64_t now_us;
 };
 
+/* Something that is told once of a host. */
+struct job_judged_news {
+	const struct job_judge_item *item;
+	uint64_t after_us; /* acquitted so long after it became a suspect */
+};
+
 struct job_judged {
 	struct job_judge_result result;	   /* borrows from the input */
-	json_t *notes[SUSPICION_LIST_MAX]; /* of each suspect: {"since", "begun", "tests"} */
+	json_t *notes[SUSPICION_LIST_MAX]; /* of each suspect: {"since", "begun", "tests", ...} */
 	bool fresh[SUSPICION_LIST_MAX];	   /* it is a suspect, and was none as it was shown last */
 	size_t n_notes;
 	json_t *investigations; /* stamps */
-	uint64_t tested;	/* hosts that are tested for it */
+	json_t *accused;	/* of accused.h */
+	/* Hosts that are acquitted by this, and those that several jobs accuse, which nobody was
+	 * told. */
+	struct job_judged_news acquitted[SUSPICION_LIST_MAX], disputed[SUSPICION_LIST_MAX];
+	size_t n_acquitted, n_disputed;
+	uint64_t tested; /* hosts that are tested for it */
 	struct job_facts **facts;
 	struct job_judge_host *hosts;
 	size_t n_hosts;

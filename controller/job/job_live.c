@@ -8,8 +8,10 @@
 #include "controller/actions/remediation.h"
 #include "controller/cluster/cluster.h"
 #include "controller/controller.h"
+#include "controller/job/accusers.h"
 #include "controller/job/investigating.h"
 #include "controller/job/job_judging.h"
+#include "controller/job/job_loads.h"
 #include "controller/job/job_view.h"
 #include "controller/store/store.h"
 #include "controller/store/store_investigations.h"
@@ -21,6 +23,8 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/policy/fleet.h"
+
+#define ACQUITTED "AssayHostAcquitted"
 
 enum { NEWS_MAX = 256 }; /* between two commits; what is beyond is shown all the same */
 
@@ -36,9 +40,12 @@ struct live_host {
 	struct blame blame; /* its job is ours */
 };
 
-/* A host has become a suspect. */
+/* A host has become a suspect, or was acquitted. */
 struct live_news {
 	char *node, *words;
+	const char *reason; /* of the event; static */
+	bool warning;
+	uint64_t after_us; /* of an acquittal: since the suspicion */
 };
 
 struct job_live {
@@ -51,12 +58,20 @@ struct job_live {
 	struct live_news *news;
 	size_t n_news;
 	struct investigating investigating;
+	struct job_live_counts counts;
+	struct accusers accusers; /* of all jobs of the store */
+	struct job_loads loads;
 	bool read;	 /* the jobs of the store are among them */
 	bool found;	 /* `hosts` is news, and durable with the next commit */
 	bool knew;	 /* the actor knew its nodes when the round began */
 	bool all_told;	 /* ... and was told that this is all */
 	uint64_t due_us; /* monotonic */
 };
+
+struct job_live_counts job_live_counts(const struct job_live *live)
+{
+	return live->counts;
+}
 
 struct job_live *job_live_new(struct service *s)
 {
@@ -89,6 +104,8 @@ void job_live_free(struct job_live *live)
 		return;
 	forget_news(live);
 	free(live->news);
+	accusers_release(&live->accusers);
+	job_loads_release(&live->loads);
 	map_release(&live->hosts, host_release);
 	map_release(&live->told, host_release);
 	free(live->jobs);
@@ -98,6 +115,8 @@ void job_live_free(struct job_live *live)
 void job_live_failed(struct job_live *live)
 {
 	forget_news(live);
+	accusers_release(&live->accusers);
+	job_loads_release(&live->loads);
 	map_release(&live->hosts, host_release);
 	map_release(&live->told, host_release);
 	live->n = live->left = 0;
@@ -132,8 +151,10 @@ static struct live_job *need(struct job_live *live, int64_t job)
 
 static void leave(struct job_live *live, int64_t job)
 {
+	const struct job_judge_result none = { .n = 0 };
 	struct live_job *one = find(live, job);
 
+	job_loads_take(&live->loads, job, &none, 0);
 	if (one)
 		*one = live->jobs[--live->n];
 }
@@ -141,6 +162,13 @@ static void leave(struct job_live *live, int64_t job)
 static void take_job(void *context, int64_t job)
 {
 	(void)need(context, job);
+}
+
+static void take_accused(void *context, int64_t job, const json_t *accused)
+{
+	struct job_live *live = context;
+
+	accusers_set(&live->accusers, job, accused);
 }
 
 /* --- one --- */
@@ -218,21 +246,36 @@ static void add_blames(struct job_live *live, const struct job_judging_input *in
 	}
 }
 
-/* Once of each, for as long as it is one. */
+static void add_one_news(struct job_live *live, const struct job_judge_item *item,
+			 const char *reason, uint64_t after_us)
+{
+	if (live->n_news == NEWS_MAX)
+		return;
+	live->news = xrealloc(live->news, live->n_news + 1, sizeof(*live->news));
+	live->news[live->n_news++] = (struct live_news){ .node = xstrdup(item->host->name),
+							 .words = xstrdup(item->sentence),
+							 .reason = reason,
+							 .warning = !streq(reason, ACQUITTED),
+							 .after_us = after_us };
+}
+
+/* Once of each, for as long as it is so. */
 static void add_news(struct job_live *live, const struct job_judging_input *in,
 		     const struct job_judged *judged)
 {
 	size_t i;
 
-	for (i = 0; i < judged->result.n && live->n_news < NEWS_MAX; i++) {
+	for (i = 0; i < judged->result.n; i++) {
 		const struct job_judge_item *item = &judged->result.items[i];
 
-		if (!judged->fresh[item->suspect - in->suspects->list.items])
-			continue;
-		live->news = xrealloc(live->news, live->n_news + 1, sizeof(*live->news));
-		live->news[live->n_news++] =
-			(struct live_news){ xstrdup(item->host->name), xstrdup(item->sentence) };
+		if (judged->fresh[item->suspect - in->suspects->list.items])
+			add_one_news(live, item, "AssayHostSuspected", 0);
 	}
+	for (i = 0; i < judged->n_acquitted; i++)
+		add_one_news(live, judged->acquitted[i].item, ACQUITTED,
+			     judged->acquitted[i].after_us);
+	for (i = 0; i < judged->n_disputed; i++)
+		add_one_news(live, judged->disputed[i].item, "AssayHostDisputed", 0);
 }
 
 /* It is kept where it is another than before. */
@@ -282,6 +325,10 @@ static int judge(struct job_live *live, int64_t job, const struct views *views, 
 					      .n = views->n,
 					      .suspects = &views->suspects,
 					      .before = before,
+					      .id = job,
+					      .accusers = &live->accusers,
+					      .loads = live->loads.all,
+					      .n_loads = live->loads.n,
 					      .under_way = tested_for_others(live, job),
 					      .now_us = clock_real_us() };
 	CLEANUP(job_judging_release) struct job_judged judged = { .n_hosts = 0 };
@@ -297,6 +344,9 @@ static int judge(struct job_live *live, int64_t job, const struct views *views, 
 	(void)json_object_set_new(view, "investigation", open ? json_integer(open) : json_null());
 	add_blames(live, &in, &judged);
 	add_news(live, &in, &judged);
+	if (!json_equal(judged.accused, json_object_get(before, "accused")))
+		accusers_set(&live->accusers, job, judged.accused);
+	job_loads_take(&live->loads, job, &judged.result, in.now_us);
 	if (views->suspects.list.n > 0 || open)
 		need(live, job)->tested = judged.tested;
 	else
@@ -376,10 +426,14 @@ static void tell_news(struct job_live *live)
 	struct cluster *cluster = live->s->cluster;
 	size_t i;
 
-	for (i = 0; i < live->n_news; i++)
-		cluster->ops->event(cluster, &(struct cluster_event){ live->news[i].node,
-								      "AssayHostSuspected",
-								      live->news[i].words, true });
+	for (i = 0; i < live->n_news; i++) {
+		const struct live_news *news = &live->news[i];
+
+		cluster->ops->event(cluster, &(struct cluster_event){ news->node, news->reason,
+								      news->words, news->warning });
+		live->counts.acquittals += streq(news->reason, ACQUITTED);
+		live->counts.acquittal_us += news->after_us;
+	}
 	forget_news(live);
 }
 
@@ -406,6 +460,8 @@ static int read_jobs(struct job_live *live, struct err *err)
 
 	if (r == 0 && !live->read)
 		r = store_jobs_investigated(live->s->store, take_job, live, err);
+	if (r == 0 && !live->read)
+		r = store_jobs_that_accuse(live->s->store, take_accused, live, err);
 	live->read = r == 0;
 	return r;
 }
@@ -420,6 +476,7 @@ static bool begin_round(struct job_live *live)
 	}
 	map_release(&live->hosts, host_release);
 	live->hosts = (struct map){ 0 };
+	job_loads_look(&live->loads, actor_fleet(live->s->act));
 	live->left = live->n;
 	live->knew = actor_knows(live->s->act);
 	return true;

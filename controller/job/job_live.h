@@ -43,3 +43,9 @@ const uint64_t *job_live_investigations(const struct job_live *live);
 
 /* All since the last commit was taken back, and the actor begins anew. */
 void job_live_failed(struct job_live *live);
+
+/* Hosts that their tests acquitted, since the start, and how long that took from the suspicion on. */
+struct job_live_counts {
+	uint64_t acquittals, acquittal_us;
+};
+struct job_live_counts job_live_counts(const struct job_live *live);

@@ -13,11 +13,13 @@ static double number(const json_t *value, const char *key)
 
 /* --- what would be done --- */
 
-enum state { HEALTHY, SLOW, LAPSED, INFORMED, WATCHED, SUSPECTED };
+enum state { HEALTHY, SLOW, LAPSED, ACQUITTED, INFORMED, WATCHED, SUSPECTED };
 
 static const char *const state_names[] = {
-	[HEALTHY] = "healthy",	       [SLOW] = "slow",	      [LAPSED] = "lapsed",
-	[INFORMED] = "owner informed", [WATCHED] = "watched", [SUSPECTED] = "suspected",
+	[HEALTHY] = "healthy",	       [SLOW] = "slow",
+	[LAPSED] = "lapsed",	       [ACQUITTED] = "acquitted",
+	[INFORMED] = "owner informed", [WATCHED] = "watched",
+	[SUSPECTED] = "suspected",
 };
 
 struct verdict {
@@ -88,12 +90,14 @@ static enum state state_of(int action, int counts)
 }
 
 /* What happens to a suspect of which a host was judged. */
-static struct verdict tell_item(const struct job_judge_item *item, const char *name)
+static struct verdict tell_item(const struct job_judge_item *item, const char *name, int mode)
 {
 	const struct suspicion_found *found = item->suspect;
 	struct verdict v = { state_of(item->action, found->counts),
 			     blame_action_names[item->action], NULL };
 
+	if (item->acquitted || (item->action == BLAME_ACQUIT && mode == MODE_ENFORCE))
+		v.state = ACQUITTED;
 	if (item->action != BLAME_PROBE)
 		v.reason = xstrdup(item->sentence);
 	else if (item->effect)
@@ -127,7 +131,7 @@ static struct verdict judge_suspect(const json_t *summary, const json_t *suspect
 	const struct blame_decision d = decide(summary, found);
 
 	if (item)
-		return tell_item(item, name);
+		return tell_item(item, name, judged->mode);
 	if (d.action == BLAME_PROBE && !named)
 		return (struct verdict){
 			WATCHED, "watch",
@@ -261,10 +265,10 @@ static json_t *view_of_nothing(bool rejected)
 			 "sentence");
 }
 
-/* Who is suspected now: one that has lapsed is it no more. */
+/* Who is suspected now: one that has lapsed, or was acquitted, is it no more. */
 static void name_suspect(json_t *view, const struct shown *shown)
 {
-	if (shown->verdict.state == LAPSED)
+	if (shown->verdict.state == LAPSED || shown->verdict.state == ACQUITTED)
 		(void)json_object_set_new(view, "suspect", json_null());
 	else if (shown->name)
 		(void)json_object_set_new(view, "suspect", json_string(shown->name));

@@ -749,14 +749,15 @@ int jobs_analysis(struct service *s, int64_t job, int64_t window, char **ret_tex
 
 struct jobs_counts jobs_counts(const struct service *s)
 {
-	struct jobs_counts counts = { 0 };
+	struct jobs_counts ret = { .windows = { 0 } };
 
 	if (!s->jobs)
-		return counts;
-	counts = s->jobs->counts;
-	memcpy(counts.investigations, job_live_investigations(s->jobs->live),
-	       sizeof(counts.investigations));
-	return counts;
+		return ret;
+	ret = s->jobs->counts;
+	ret.live = job_live_counts(s->jobs->live);
+	memcpy(ret.investigations, job_live_investigations(s->jobs->live),
+	       sizeof(ret.investigations));
+	return ret;
 }
 
 int jobs_cancel_investigation(struct service *s, int64_t id, const char *who, const char *reason,

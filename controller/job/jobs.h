@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "controller/job/investigation.h"
+#include "controller/job/job_live.h"
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
 #include "lib/report/rank_env.h"
@@ -82,5 +83,6 @@ struct jobs_counts {
 	uint64_t windows[4]; /* by enum window_state: those that were queued, and how they ended */
 	/* Those that were begun (INVESTIGATION_OPEN), and how they ended. */
 	uint64_t investigations[INVESTIGATION_STATES];
+	struct job_live_counts live;
 };
 struct jobs_counts jobs_counts(const struct service *s);

@@ -156,6 +156,14 @@ static void write_job_slowdowns(FILE *out, const struct metric_family *f, const 
 	write_of_jobs(out, f, all->now.told_jobs.slowdowns);
 }
 
+static void write_acquittals(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	const struct job_live_counts *counts = &all->now.jobs.live;
+
+	(void)fprintf(out, "%s_sum %.3f\n%s_count %" PRIu64 "\n", f->name,
+		      (double)counts->acquittal_us / 1e6, f->name, counts->acquittals);
+}
+
 static void write_job_own(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	write_of_jobs(out, f, all->now.told_jobs.own);
@@ -252,6 +260,8 @@ static const struct metric_family families[] = {
 	  write_job_own, 0 },
 	{ "assay_suspects", "gauge", "Hosts that are suspected of slowing a job.",
 	  NOW(told_jobs.suspects) },
+	{ "assay_acquittal_seconds", "summary",
+	  "From the suspicion of a host to its acquittal by its tests.", write_acquittals, 0 },
 	{ "assay_windows_total", "counter",
 	  "Windows of traces since the start: those that were queued, and how they ended.",
 	  write_windows, 0 },

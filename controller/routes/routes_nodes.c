@@ -203,7 +203,7 @@ void get_why(void *context, struct call *call)
 	CLEANUP(pool_release) struct pool pool = { 0 };
 	CLEANUP(verdict_release) struct verdict verdict = { 0 };
 	CLEANUP(json_freep) json_t *node = NULL;
-	json_t *items, *clock, *incidents = NULL, *jobs = NULL;
+	json_t *items, *clock, *incidents = NULL, *jobs = NULL, *acquitted = NULL;
 	struct err err = ERR_INIT;
 	int r = store_node(s->store, call_segment(call), clock_real_us(), &node, &err);
 
@@ -217,8 +217,11 @@ void get_why(void *context, struct call *call)
 		r = life_add(s, call_segment(call), node, &err);
 	if (r == 0)
 		r = store_jobs_that_blame(s->store, call_segment(call), &jobs, &err);
+	if (r == 0)
+		r = store_jobs_that_acquitted(s->store, call_segment(call), &acquitted, &err);
 	if (r < 0) {
 		json_decref(incidents);
+		json_decref(jobs);
 		refuse_store(call, r, &err);
 		return;
 	}
@@ -233,6 +236,7 @@ void get_why(void *context, struct call *call)
 	(void)json_object_set_new(node, "measured", json_integer((json_int_t)verdict.n_items));
 	(void)json_object_set_new(node, "incidents", incidents);
 	(void)json_object_set_new(node, "jobs", jobs);
+	(void)json_object_set_new(node, "acquitted", acquitted);
 	call_reply(call, 200, TAKE(node));
 }
 

@@ -113,6 +113,7 @@ static json_t *brief_of_job(const void *row, uint64_t now_us)
 	(void)json_object_del(item, "suspects");
 	(void)json_object_del(item, "decision");
 	(void)json_object_del(item, "investigations");
+	(void)json_object_del(item, "accused");
 	(void)json_object_del(item, "strangers");
 	(void)json_object_del(item, "sentence");
 	return item;
@@ -157,10 +158,63 @@ int store_jobs_with_suspects(struct store *s, void (*each)(void *context, int64_
 	return db_end(&b);
 }
 
+struct each_accused {
+	void (*each)(void *context, int64_t job, const json_t *accused);
+	void *context;
+};
+
+static int take_accused(void *context, const void *p)
+{
+	const struct db_jobs_that_accuse_row *row = p;
+	const struct each_accused *to = context;
+	CLEANUP(json_freep) json_t *accused = json_loads(row->accused, 0, NULL);
+
+	to->each(to->context, row->id, accused);
+	return 0;
+}
+
+int store_jobs_that_accuse(struct store *s,
+			   void (*each)(void *context, int64_t job, const json_t *accused),
+			   void *context, struct err *err)
+{
+	struct each_accused to = { each, context };
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, jobs_that_accuse, take_accused, &to);
+	return db_end(&b);
+}
+
+static int take_acquitted(void *context, const void *p)
+{
+	static const char *const keys[] = { "class", "since", "acquitted" };
+	const struct db_jobs_that_acquitted_row *row = p;
+	CLEANUP(json_freep) json_t *accused = parsed(row->accused);
+	json_t *item = json_pack("{s:s, s:o}", "job", row->name, "id", job_id(row->id));
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		(void)json_object_set(item, keys[i], json_object_get(accused, keys[i]));
+	(void)json_array_append_new(context, item);
+	return 0;
+}
+
+int store_jobs_that_acquitted(struct store *s, const char *host, json_t **ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *items = json_array();
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, jobs_that_acquitted, take_acquitted, items, .host = host,
+		.limit = STORE_BLAMING_MAX);
+	if (db_end(&b) < 0)
+		return db_end(&b);
+	*ret = TAKE(items);
+	return 0;
+}
+
 static int take_blaming(void *context, const void *p)
 {
-	static const char *const keys[] = { "class",   "share",	 "hits",  "of",
-					    "windows", "action", "reason" };
+	static const char *const keys[] = { "class",  "share",	"hits",	     "of",	 "windows",
+					    "action", "reason", "acquitted", "incident", "tells" };
 	const struct db_jobs_that_blame_row *row = p;
 	CLEANUP(json_freep) json_t *suspect = parsed(row->suspect);
 	json_t *item = json_pack("{s:s, s:o, s:I, s:o}", "job", row->name, "id", job_id(row->id),

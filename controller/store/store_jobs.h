@@ -72,10 +72,22 @@ int store_job(struct store *s, int64_t id, json_t **ret_job, struct err *err);
 int store_jobs_with_suspects(struct store *s, void (*each)(void *context, int64_t job),
 			     void *context, struct err *err);
 
+/* Called with each that has accused hosts, and its list of them (job/accused.h). */
+int store_jobs_that_accuse(struct store *s,
+			   void (*each)(void *context, int64_t job, const json_t *accused),
+			   void *context, struct err *err);
+
+/*
+ * The newest acquittals of the host, at most STORE_BLAMING_MAX, lately first, as `why` shows them:
+ * {job, id, class, since, acquitted}. New reference.
+ */
+int store_jobs_that_acquitted(struct store *s, const char *host, json_t **ret, struct err *err);
+
 /*
  * The newest of the jobs that blame the host, at most STORE_BLAMING_MAX, heard of lately first, as
  * `why` shows them: {job, id, run, last, investigation} and of the suspect {class, share, hits, of,
- * windows, action, reason}. New reference. What is said of a run holds until its next window ends.
+ * windows, action, reason, acquitted, incident, tells}. New reference. What is said of a run holds
+ * until its next window ends.
  */
 int store_jobs_that_blame(struct store *s, const char *host, json_t **ret, struct err *err);
 

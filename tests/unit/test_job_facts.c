@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "controller/store/store.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
@@ -23,6 +24,7 @@ struct scene {
 	struct fleet fleet;
 	struct fleet_node *node;
 	json_t *actions; /* newest first */
+	struct policy policy;
 	struct job_facts_source source;
 	struct job_facts facts;
 };
@@ -42,7 +44,9 @@ static void scene_init(struct scene *s)
 	}
 	s->node = fleet_find(&s->fleet, "gpu-17");
 	s->actions = json_array();
+	s->policy = policy_init();
 	s->source = (struct job_facts_source){ .fleet = &s->fleet,
+					       .policy = &s->policy,
 					       .node = s->node,
 					       .actions = s->actions,
 					       .placed = true,
@@ -54,6 +58,7 @@ static void scene_release(struct scene *s)
 {
 	json_decref(s->actions);
 	fleet_release(&s->fleet);
+	policy_release(&s->policy);
 }
 
 static const struct job_judge_host *facts(struct scene *s)
@@ -102,7 +107,7 @@ static void a_host_of_which_nothing_was_found(void)
 	CHECK(host->placed && host->idle && !host->booted && !host->fatal && !host->differs);
 	CHECK_EQ(host->n_failures, 0);
 	CHECK_EQ(host->ladders[BLAME_COMPUTE], LADDER_NOT_RUN);
-	CHECK(!host->clean[BLAME_COMPUTE]); /* which tests were run is not known */
+	CHECK(!host->clean[BLAME_COMPUTE]); /* no test was run */
 	CHECK_EQ(host->suspected_us, SUSPECTED);
 	s.source.busy = s.source.booted = true;
 	s.node->record.ordered_us = after(1);
@@ -195,6 +200,191 @@ static void a_host_that_is_set_up_otherwise_differs(void)
 	CHECK(!facts(&s)->differs); /* it is alone */
 }
 
+static int ladder(struct scene *s)
+{
+	return facts(s)->ladders[BLAME_COMPUTE];
+}
+
+static void a_ladder_ends_with_a_test_of_the_whole_host_that_answers(void)
+{
+	CLEANUP(scene_release) struct scene s;
+
+	scene_init(&s);
+	test(&s, 2, "gemm.rate", "it passed");
+	CHECK_EQ(ladder(&s), LADDER_NOT_RUN); /* one check is not all of it */
+	test(&s, 4, NULL, "it brought nothing");
+	CHECK_EQ(ladder(&s), LADDER_NOT_RUN);
+	test(&s, 6, NULL, "it passed");
+	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED);
+	CHECK_EQ(s.facts.host.ladders[BLAME_LAUNCH], LADDER_EXHAUSTED);
+	/* Those need other hosts. */
+	CHECK_EQ(s.facts.host.ladders[BLAME_LINK], LADDER_NOT_RUN);
+	CHECK_EQ(s.facts.host.ladders[BLAME_FABRIC], LADDER_NOT_RUN);
+	s.node->record.ordered_us = after(8);
+	CHECK_EQ(ladder(&s), LADDER_RUNNING);
+	s.node->record.ordered_us = 0;
+	/* Ordered before it was a suspect, or before it was acquitted. */
+	s.source.suspected_us = after(6) + USEC_PER_MSEC;
+	CHECK_EQ(ladder(&s), LADDER_NOT_RUN);
+	s.source.suspected_us = 0;
+	CHECK_EQ(ladder(&s), LADDER_NOT_RUN);
+	s.source.suspected_us = SUSPECTED;
+	s.source.acquitted_us = after(7);
+	CHECK_EQ(ladder(&s), LADDER_NOT_RUN);
+	s.source.acquitted_us = 0;
+	/* Answered in another boot than the one it has; or nobody knows which that is. */
+	s.source.boot_us = after(7) + USEC_PER_MSEC;
+	CHECK_EQ(ladder(&s), LADDER_NOT_RUN);
+	s.source.boot_us = after(7) + USEC_PER_MSEC - 1; /* the stamp of the answer has no more */
+	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED);
+	s.source.boot_us = 0;
+	CHECK_EQ(ladder(&s), LADDER_RUNNING);
+}
+
+static void a_ladder_goes_on_while_a_failure_is_to_be_repeated(void)
+{
+	CLEANUP(scene_release) struct scene s;
+
+	scene_init(&s);
+	s.policy.retest_times = 2;
+	test(&s, 2, NULL, "it failed again");
+	find_bad(&s, "rnic.errors", SEVERITY_FAIL, after(3));
+	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED); /* what failed says nothing of this */
+	CHECK_HAS(s.facts.host.missing[BLAME_COMPUTE], "once what fails on it is mended");
+	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(3));
+	CHECK_EQ(ladder(&s), LADDER_RUNNING);
+	test(&s, 5, NULL, "it failed again");
+	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(6));
+	CHECK_EQ(ladder(&s), LADDER_RUNNING); /* not far enough from the first */
+	test(&s, 9, NULL, "it failed again");
+	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(10));
+	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED);
+	CHECK(!s.facts.host.clean[BLAME_COMPUTE]);
+	/* What failed before it became a suspect is no part of that row. */
+	s.source.suspected_us = after(4);
+	CHECK_EQ(ladder(&s), LADDER_RUNNING);
+	CHECK_EQ(s.facts.failures[0].ordered_us, after(5));
+}
+
+/* A run of all tests in which these passed. */
+static void passes(struct scene *s, struct store_whole *run, struct verdict_item *items, size_t n)
+{
+	*run = (struct store_whole){
+		.boot = "b0", .at_us = after(6), .level = VERDICT_PASS, .items = items, .n_items = n
+	};
+	s->source.run = run;
+	s->source.run_of_now = true;
+}
+
+static char rate[] = "gemm.rate";
+static char h2d[] = "memory.h2d_bw", clocks[] = "gpu.clocks", chain[] = "gemm.chain",
+	    nic[] = "loopback.write_bw", data[] = "gemm.correct";
+static const struct {
+	const char *because;
+	struct verdict_item items[3];
+	bool compute, launch;
+	const char *missing; /* of compute */
+} passed[] = {
+	{ "all of it was",
+	  { { rate, .held = HELD_FLEET },
+	    { h2d, .held = HELD_FLEET },
+	    { clocks, .held = HELD_NEVER } },
+	  true,
+	  false,
+	  NULL },
+	{ "launches as well",
+	  { { rate, .held = HELD_FLEET },
+	    { h2d, .held = HELD_FLEET },
+	    { chain, .held = HELD_FLEET } },
+	  true,
+	  true,
+	  NULL },
+	{ "no peers",
+	  { { rate, .held = HELD_NOT }, { h2d, .held = HELD_NOT } },
+	  false,
+	  false,
+	  "gemm.rate held against other hosts" },
+	{ "one without peers",
+	  { { rate, .held = HELD_FLEET }, { h2d, .held = HELD_NOT } },
+	  false,
+	  false,
+	  "memory.h2d_bw held against other hosts" },
+	{ "of an old store",
+	  { { rate, .held = HELD_FLEET }, { h2d, .held = HELD_UNKNOWN } },
+	  false,
+	  false,
+	  "memory.h2d_bw held against" },
+	{ "what cannot show it",
+	  { { rate, .held = HELD_FLEET }, { nic, .held = HELD_NOT }, { data, .held = HELD_NOT } },
+	  true,
+	  false,
+	  NULL },
+	{ "gemm is missing",
+	  { { h2d, .held = HELD_FLEET }, { clocks, .held = HELD_NEVER } },
+	  false,
+	  false,
+	  "gemm held against other hosts of its SKU with equal parameters, which" },
+	{ "states alone", { { clocks, .held = HELD_NEVER } }, false, false, "gemm held" },
+	{ "only recorded", { { rate, .held = HELD_NEVER } }, false, false, "gemm held" },
+	{ "nothing", { { NULL } }, false, false, "gemm held" },
+};
+
+static void a_host_is_clean_that_passed_beside_others(void)
+{
+	size_t i, n;
+
+	for (i = 0; i < ARRAY_SIZE(passed); i++) {
+		CLEANUP(scene_release) struct scene s;
+		struct verdict_item items[3];
+		struct store_whole run;
+
+		scene_init(&s);
+		test(&s, 5, NULL, "it passed");
+		memcpy(items, passed[i].items, sizeof(items));
+		for (n = 0; n < ARRAY_SIZE(items) && items[n].check; n++)
+			;
+		passes(&s, &run, items, n);
+		CHECK_EQ(facts(&s)->clean[BLAME_COMPUTE], passed[i].compute);
+		CHECK_EQ(s.facts.host.clean[BLAME_LAUNCH], passed[i].launch);
+		CHECK(!s.facts.host.clean[BLAME_LINK] && !s.facts.host.clean[BLAME_FABRIC]);
+		if (passed[i].missing)
+			CHECK_HAS(s.facts.host.missing[BLAME_COMPUTE], passed[i].missing);
+		else
+			CHECK(!s.facts.host.missing[BLAME_COMPUTE]);
+	}
+}
+
+static void worse_evidence_is_never_clean(void)
+{
+	struct verdict_item item = { .check = rate, .held = HELD_FLEET };
+	struct store_whole run;
+	unsigned flaw;
+
+	for (flaw = 0; flaw < 9; flaw++) {
+		CLEANUP(scene_release) struct scene s;
+
+		scene_init(&s);
+		test(&s, 5, NULL, flaw == 1 ? "it failed again" : "it passed");
+		passes(&s, &run, &item, 1);
+		if (flaw == 2)
+			run.level = VERDICT_WARN;
+		if (flaw == 3)
+			run.level = VERDICT_INCONCLUSIVE;
+		if (flaw == 4)
+			run.at_us = after(5) - 1; /* it is not what that test measured */
+		s.source.run_of_now = flaw != 5;
+		if (flaw == 6)
+			s.source.run = NULL;
+		if (flaw == 7)
+			s.source.boot_us = 0;
+		if (flaw == 8) {
+			test(&s, 20, NULL, "it failed again"); /* the newest says it all */
+			find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(21));
+		}
+		CHECK_EQ(facts(&s)->clean[BLAME_COMPUTE], flaw == 0);
+	}
+}
+
 static void tests_are_shown_since_the_suspicion(void)
 {
 	CLEANUP(scene_release) struct scene s;
@@ -222,6 +412,10 @@ static const struct test tests[] = {
 	TEST(a_test_of_the_whole_host_fails_for_what_was_bad_then),
 	TEST(what_nothing_was_held_against_is_no_reference),
 	TEST(a_host_that_is_set_up_otherwise_differs),
+	TEST(a_ladder_ends_with_a_test_of_the_whole_host_that_answers),
+	TEST(a_ladder_goes_on_while_a_failure_is_to_be_repeated),
+	TEST(a_host_is_clean_that_passed_beside_others),
+	TEST(worse_evidence_is_never_clean),
 	TEST(tests_are_shown_since_the_suspicion),
 };
 

@@ -71,11 +71,24 @@ SELECT name, json_extract(shown, '$.slowdown') AS slowdown,
 -- That are suspects now, by what is shown.
 -- out: n uint
 SELECT count(DISTINCT h.value) FROM jobs j, json_each(j.shown, '$.suspects') s, json_each(s.value, '$.hosts') h
- WHERE json_extract(s.value, '$.since') IS NOT NULL AND coalesce(json_extract(s.value, '$.lapsed'), 0) = 0;
+ WHERE json_extract(s.value, '$.since') IS NOT NULL AND json_extract(s.value, '$.acquitted') IS NULL
+ AND coalesce(json_extract(s.value, '$.lapsed'), 0) = 0;
 
 -- jobs_with_suspects: read jobs
 -- out: id int
 SELECT id FROM jobs WHERE json_array_length(shown, '$.suspects') > 0;
+
+-- jobs_that_accuse: read jobs
+-- out: id int, accused text
+SELECT id, json_extract(shown, '$.accused') AS accused FROM jobs WHERE json_array_length(shown, '$.accused') > 0;
+
+-- jobs_that_acquitted: read jobs
+-- Whose tests acquitted this host, lately first.
+-- in: host text, limit uint
+-- out: id int, name text, accused text
+SELECT j.id, j.name, a.value AS accused FROM jobs j, json_each(j.shown, '$.accused') a
+ WHERE json_extract(a.value, '$.node') = :host AND json_extract(a.value, '$.acquitted') IS NOT NULL
+ ORDER BY json_extract(a.value, '$.acquitted') DESC, j.id DESC LIMIT :limit;
 
 -- jobs_that_blame: read jobs
 -- Whose suspects this host is among, by what is shown of them; heard of lately first.

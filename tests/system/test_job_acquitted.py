@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A suspect whose test passes beside other hosts is acquitted; where tests do not tell that is said, with what would."""
+import contextlib
+import signal
+import sqlite3
+
+import pytest
+from fixtures_controller import controller, report, sample  # noqa: F401
+from test_job_judged import ADMIN, AGES, JOB, SLOW, WAIT_S, Fleet
+from waiting import wait_for
+
+OTHER_JOB = "research/moe-2"
+
+
+def told(f, reason):
+    """Texts of the events, once the controller has ended."""
+    assert f.c.stop()[0] == 0
+    with contextlib.closing(sqlite3.connect(f.c.db)) as db:
+        return [text for node, text in db.execute("SELECT node, message FROM cluster_events WHERE reason = ?", (reason,)) if node == SLOW]
+
+
+def results(f):
+    return [t["result"] for t in f.the_suspect()["tests"]]
+
+
+def acquitted(f):
+    """When it was; from the next look on that holds."""
+    assert wait_for(lambda: "its tests acquitted it of this job" in f.job()["decision"]["reason"], WAIT_S), (f.job(), f.c.log())
+    return f.the_suspect()["acquitted"]
+
+
+def why(f):
+    return f.c.get(f"/v1/nodes/{SLOW}/why", token=ADMIN).json
+
+
+def shown(run, f, *words):
+    """What assayctl prints, in one line."""
+    token = f.tmp_path / "token"
+    token.write_text(ADMIN)
+    token.chmod(0o600)
+    done = run("assayctl", *words, "--token-file", token, "--controller", f"http://{f.c.host}:{f.c.port}")
+    assert done.returncode == 0, done.stderr
+    return " ".join(done.stdout.split())
+
+
+def is_left_alone(f):
+    """Nothing is asked of it; each look waits for a second, in which it is judged."""
+    n = len(f.actions(action="retest"))
+    assert f.orders(SLOW) == [] and f.orders(SLOW) == []
+    assert len(f.actions(action="retest")) == n
+    return True
+
+
+@pytest.mark.once
+def test_a_pass_beside_others_acquits_for_a_time_and_over_a_kill(controller, run, tmp_path):
+    f = Fleet(controller, tmp_path)
+    f.suspect()
+    order = f.order(SLOW)
+    assert f.the_suspect()["acquitted"] is None and f.c.metrics()["assay_suspects"] == 1
+    f.report(SLOW, profile="full", order=order)
+    at = acquitted(f)
+    assert at
+    said = f.job()
+    assert (said["state"], said["suspect"], said["decision"]["action"]) == ("acquitted", None, "watch")
+    assert "its tests acquitted it of this job" in said["decision"]["reason"] and results(f) == ["it passed"]
+    (entry,) = said["accused"]
+    assert (entry["node"], entry["class"], entry["acquitted"]) == (SLOW, "compute", at)
+    assert [(a["job"], a["acquitted"]) for a in why(f)["acquitted"]] == [(JOB, at)]
+    assert wait_for(lambda: f.c.metrics()["assay_acquittal_seconds_count"] == 1, WAIT_S)  # once it is durable
+    assert f.c.metrics()["assay_acquittal_seconds_sum"] > 0 and f.c.metrics()["assay_suspects"] == 0
+    assert f"acquitted {SLOW}: of compute" in shown(run, f, "job", JOB)
+    assert f"acquitted by its tests job {JOB}: of compute" in shown(run, f, "why", SLOW)
+    assert is_left_alone(f) and f.cordoned() == []
+    assert f.c.metrics()["assay_acquittal_seconds_count"] == 1
+    f.c.kill()
+    f.c = f.start(*f.options)
+    assert f.the_suspect()["acquitted"] == at and is_left_alone(f)
+    f.report(SLOW)  # it speaks, so which boot it has is known; its windows blame it still
+    assert f.job()["state"] == "acquitted" and f.the_suspect()["acquitted"] == at and is_left_alone(f)
+    assert f.c.metrics()["assay_acquittal_seconds_count"] == 0  # since the start
+
+    f.set_policy(mode="enforce", jobs="enforce", times=1, fresh="30m", more=", acquit: {for: 1s}")
+    f.c.process.send_signal(signal.SIGHUP)
+    again = f.order(SLOW)  # it is over: what was found then does not answer any more
+    assert again["id"] != order["id"] and f.the_suspect()["acquitted"] is None
+    assert len(told(f, "AssayHostAcquitted")) == 1
+
+
+@pytest.mark.once
+def test_a_pass_that_nobody_else_was_held_against_tells_nothing(controller, run, tmp_path):
+    f = Fleet(controller, tmp_path)
+    f.suspect()
+    order = f.order(SLOW)
+    f.seq[SLOW] += 1
+    alone = [sample(subject=f"cpu:{i}", value=70e9 + i * 1e8, params={"n": 4096}) for i in range(8)]  # others have none
+    body = report(SLOW, f.seq[SLOW], samples=alone, profile="full", order=order)
+    assert f.c.post(body, token=ADMIN).status == 202
+    assert wait_for(lambda: f.the_suspect()["incident"], WAIT_S) == "cannot tell", f.c.log()
+    said = f.the_suspect()
+    assert results(f) == ["it passed"] and said["acquitted"] is None and said["action"] == "watch"
+    assert said["tells"].startswith("gemm.rate held against other hosts") and said["tells"] in said["reason"]
+    assert f.job()["state"] == "suspected" and [j["incident"] for j in why(f)["jobs"]] == ["cannot tell"] and why(f)["acquitted"] == []
+    assert "cannot tell; what would tell: gemm.rate held against" in shown(run, f, "job", JOB)
+    assert is_left_alone(f) and f.cordoned() == []
+    assert f.c.metrics()["assay_acquittal_seconds_count"] == 0 and f.c.metrics()["assay_suspects"] == 1
+    assert told(f, "AssayHostAcquitted") == []
+
+
+@pytest.mark.once
+def test_a_test_that_fails_acquits_nobody(controller, tmp_path):
+    f = Fleet(controller, tmp_path, times=2)
+    f.suspect()
+    f.report(SLOW, bad=True, profile="full", order=f.order(SLOW))
+    second = f.order(SLOW)  # the repeat is due: its tests are not over
+    assert f.the_suspect()["acquitted"] is None and f.the_suspect()["incident"] is None
+    f.report(SLOW, profile="full", order=second)
+    assert wait_for(lambda: f.the_suspect()["acquitted"], WAIT_S), f.job()  # the newest says it all
+    assert results(f) == ["it failed again", "it passed"] and f.cordoned() == []
+
+
+@pytest.mark.once
+def test_a_host_that_several_jobs_accuse_is_told_to_a_person_once(controller, tmp_path):
+    f = Fleet(controller, tmp_path)
+    f.suspect()
+    f.report(SLOW, profile="full", order=f.order(SLOW))
+    assert acquitted(f)
+    for ages in AGES:
+        assert f.send(f.trace(), ages, job=OTHER_JOB)["suspect"] == SLOW
+    disputed = "accused by several jobs"
+    assert wait_for(lambda: f.the_suspect()["incident"] == disputed, WAIT_S), f.job()
+    (other,) = f.job(OTHER_JOB)["suspects"]
+    assert other["incident"] == disputed and "2 jobs have accused it within 7d" in other["reason"] + f.the_suspect()["reason"]
+    f.report(SLOW, profile="full", order=f.order(SLOW))  # its own tests go on
+    assert wait_for(lambda: f.c.metrics()["assay_acquittal_seconds_count"] == 2, WAIT_S)  # it is durable
+    f.c.kill()
+    f.c = f.start(*f.options)
+    assert is_left_alone(f) and f.cordoned() == [] and f.the_suspect()["incident"] == disputed
+    assert {a["job"] for a in why(f)["acquitted"]} == {JOB, OTHER_JOB}
+    assert len(told(f, "AssayHostDisputed")) == 1
+
+
+@pytest.mark.once
+def test_a_suspect_that_is_busy_for_too_long_is_given_up(controller, tmp_path):
+    f = Fleet(controller, tmp_path, more=", busy_limit: 1s")
+    f.suspect(ends=False)
+    assert wait_for(lambda: "jobs.busy_limit" in f.job()["decision"]["reason"], WAIT_S), f.job()
+    assert list(f.the_suspect()["waits"]) == [SLOW] and f.the_suspect()["action"] == "watch"
+    f.claim(SLOW, [])
+    assert is_left_alone(f) and f.actions() == []
+    f.c.kill()
+    f.c = f.start(*f.options)
+    assert is_left_alone(f) and "jobs.busy_limit" in f.job()["decision"]["reason"]
