@@ -229,13 +229,14 @@ static int add_suspect(const struct job_judging_input *in, size_t place, struct 
 	const struct suspicion_found *found = &in->suspects->list.items[place];
 	const json_t *before = shown_before(in, found);
 	const json_t *begun = json_object_get(before, "begun");
+	json_t *waits = json_copy(json_object_get(before, "waits"));
 	size_t i;
 	int r = 0;
 
-	ret->notes[place] = json_pack("{s:o, s:o, s:[], s:{}, s:n, s:n, s:n}", "since",
-				      json_stamp(suspected_since(in, found)), "begun",
-				      json_stamp(json_stamp_us(begun)), "tests", "waits",
-				      "acquitted", "incident", "tells");
+	ret->notes[place] = json_pack(
+		"{s:o, s:o, s:[], s:o, s:n, s:n, s:n}", "since",
+		json_stamp(suspected_since(in, found)), "begun", json_stamp(json_stamp_us(begun)),
+		"tests", "waits", waits ? waits : json_object(), "acquitted", "incident", "tells");
 	ret->n_notes = place + 1;
 	ret->fresh[place] = found->counts == BLAME_K_OF_N &&
 			    !json_is_string(json_object_get(before, "since"));
@@ -320,6 +321,7 @@ static json_t *note_of(const struct job_judging_input *in, const struct job_judg
 static void note_waits(const struct job_judging_input *in, const struct job_judge_item *item,
 		       json_t *note)
 {
+	json_t *waits = json_object_get(note, "waits");
 	uint64_t since_us = item->host->waits_us;
 
 	if (item->waits && item->effect && since_us == 0)
@@ -327,8 +329,9 @@ static void note_waits(const struct job_judging_input *in, const struct job_judg
 	else if (item->host->idle && !item->given_up)
 		since_us = 0;
 	if (since_us > 0)
-		(void)json_object_set_new(json_object_get(note, "waits"), item->host->name,
-					  json_stamp(since_us));
+		(void)json_object_set_new(waits, item->host->name, json_stamp(since_us));
+	else
+		(void)json_object_del(waits, item->host->name);
 }
 
 static bool has_news(const struct job_judged *judged, const struct job_judge_host *host)

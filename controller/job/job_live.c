@@ -515,7 +515,9 @@ void job_live_committed(struct job_live *live)
 	const uint64_t now_us = clock_mono_us();
 
 	investigating_committed(&live->investigating);
-	if (live->s->closing || live->s->failing || remediation_other(live->s))
+	/* Of hosts that are not known yet nothing could be said. */
+	if (live->s->closing || live->s->failing || remediation_other(live->s) ||
+	    !actor_knows(live->s->act))
 		return;
 	if (live->found)
 		tell(live);

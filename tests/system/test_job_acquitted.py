@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 from fixtures_controller import controller, report, sample  # noqa: F401
-from test_job_judged import ADMIN, AGES, JOB, SLOW, WAIT_S, Fleet
+from test_job_judged import ADMIN, AGES, JOB, OTHER, SLOW, WAIT_S, Fleet
 from waiting import wait_for
 
 OTHER_JOB = "research/moe-2"
@@ -43,10 +43,10 @@ def shown(run, f, *words):
     return " ".join(done.stdout.split())
 
 
-def is_left_alone(f):
+def is_left_alone(f, looks=1):
     """Nothing is asked of it; each look waits for a second, in which it is judged."""
     n = len(f.actions(action="retest"))
-    assert f.orders(SLOW) == [] and f.orders(SLOW) == []
+    assert [f.orders(SLOW) for _ in range(looks)] == [[]] * looks
     assert len(f.actions(action="retest")) == n
     return True
 
@@ -74,9 +74,9 @@ def test_a_pass_beside_others_acquits_for_a_time_and_over_a_kill(controller, run
     assert f.c.metrics()["assay_acquittal_seconds_count"] == 1
     f.c.kill()
     f.c = f.start(*f.options)
-    assert f.the_suspect()["acquitted"] == at and is_left_alone(f)
+    assert f.the_suspect()["acquitted"] == at
     f.report(SLOW)  # it speaks, so which boot it has is known; its windows blame it still
-    assert f.job()["state"] == "acquitted" and f.the_suspect()["acquitted"] == at and is_left_alone(f)
+    assert f.job()["state"] == "acquitted" and f.the_suspect()["acquitted"] == at and is_left_alone(f, looks=2)
     assert f.c.metrics()["assay_acquittal_seconds_count"] == 0  # since the start
 
     f.set_policy(mode="enforce", jobs="enforce", times=1, fresh="30m", more=", acquit: {for: 1s}")
@@ -137,6 +137,21 @@ def test_a_host_that_several_jobs_accuse_is_told_to_a_person_once(controller, tm
     assert is_left_alone(f) and f.cordoned() == [] and f.the_suspect()["incident"] == disputed
     assert {a["job"] for a in why(f)["acquitted"]} == {JOB, OTHER_JOB}
     assert len(told(f, "AssayHostDisputed")) == 1
+
+
+@pytest.mark.once
+def test_of_a_rack_as_many_are_tested_at_once_as_the_policy_lets(controller, tmp_path):
+    rack = "labels: [{nodes: 'gpu-*', labels: {topology.kubernetes.io/rack: r1}}]\n"
+    f = Fleet(controller, tmp_path, more=", per_domain: 1", budget=", domain: {label: topology.kubernetes.io/rack, max: 8}", config_more=rack)
+    f.suspect()
+    order = f.order(SLOW)
+    for ages in AGES:
+        assert f.send(f.trace(slow=OTHER), ages, job=OTHER_JOB)["suspect"] == OTHER
+    waits = "as many hosts of its rack are tested as jobs.per_domain lets"
+    assert wait_for(lambda: waits in f.job(OTHER_JOB)["decision"]["reason"], WAIT_S), f.job(OTHER_JOB)
+    assert f.orders(OTHER) == [] and [a["node"] for a in f.actions(action="retest")] == [SLOW]
+    f.report(SLOW, profile="full", order=order)
+    assert acquitted(f) and f.order(OTHER)  # its turn
 
 
 @pytest.mark.once

@@ -24,7 +24,7 @@ ADMIN, SENDER = "a" * 32, "s" * 32
 
 POLICY = """v: 1
 mode: {mode}
-budget: {{total: {{percent: 50}}, rate: {{cordons: 100, per: 10m}}}}
+budget: {{total: {{percent: 50}}, rate: {{cordons: 100, per: 10m}}{budget}}}
 retest: {{times: {times}}}
 coverage: {{max_age: 3650d}}
 jobs: {{mode: {jobs}, windows: {{fresh: {fresh}}}, retest_spacing: 1s{more}}}
@@ -35,10 +35,10 @@ rules: [{{name: slow, match: {{check: "gemm.*"}}, windows: {{k: 1, n: 1}}, actio
 class Fleet:
     """A controller, eight hosts that report, and a job on them."""
 
-    def __init__(self, controller, tmp_path, mode="enforce", jobs="enforce", times=1, fresh="30m", more=""):
+    def __init__(self, controller, tmp_path, mode="enforce", jobs="enforce", times=1, fresh="30m", config_more="", **more):
         self.policy, config, tokens = tmp_path / "policy.yaml", tmp_path / "controller.yaml", tmp_path / "tokens.yaml"
-        self.set_policy(mode=mode, jobs=jobs, times=times, fresh=fresh, more=more)
-        config.write_text(f"v: 1\npolicy: {self.policy}\nreport-burst: 1000\n")
+        self.set_policy(mode=mode, jobs=jobs, times=times, fresh=fresh, **more)
+        config.write_text(f"v: 1\npolicy: {self.policy}\nreport-burst: 1000\n{config_more}")
         roles = {ADMIN: "role: admin", SENDER: 'role: submit, jobs: "research/*"'}
         tokens.write_text("v: 1\ntokens:\n" + "".join(f"  - {{sha256: {hashlib.sha256(t.encode()).hexdigest()}, {r}}}\n" for t, r in roles.items()))
         self.options = ("--config", config, "--mode", "enforce", "--tokens", tokens)
@@ -48,7 +48,7 @@ class Fleet:
             self.report(node)
 
     def set_policy(self, **settings):
-        self.policy.write_text(POLICY.format(**{"more": "", **settings}))
+        self.policy.write_text(POLICY.format(**{"more": "", "budget": "", **settings}))
 
     def report(self, node, bad=False, **more):
         self.seq[node] = self.seq.get(node, 0) + 1

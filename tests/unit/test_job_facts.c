@@ -8,6 +8,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
 #include "lib/report/report.h"
+#include "tests/unit/random.h"
 #include "tests/unit/test.h"
 
 #define NOW (1000 * USEC_PER_DAY)
@@ -385,6 +386,49 @@ static void worse_evidence_is_never_clean(void)
 	}
 }
 
+/* Whatever tests, runs and findings there are: clean is only who answered well of late. */
+static void no_history_makes_a_host_clean_but_a_last_test_that_passed(void)
+{
+	static const char *const results[] = { NULL, "it passed", "it failed again",
+					       "it brought nothing" };
+	static const char *const checks[] = { NULL, "gemm.rate" };
+	struct random random = random_seeded(7);
+	unsigned round, i, clean = 0;
+
+	for (round = 0; round < 2000; round++) {
+		CLEANUP(scene_release) struct scene s;
+		struct verdict_item item = { .check = rate };
+		struct store_whole run;
+		const unsigned n = (unsigned)random_below(&random, 5);
+		const char *last = NULL;
+
+		scene_init(&s);
+		for (i = 0; i < n; i++) {
+			const char *check = checks[random_below(&random, 2)];
+			const char *result = results[random_below(&random, 4)];
+			const bool answers = result && !streq(result, "it brought nothing");
+
+			test(&s, 5 * i, check, result);
+			if (!check && answers)
+				last = result;
+		}
+		item.held = (int)random_below(&random, HELD_STATES);
+		passes(&s, &run, &item, 1);
+		run.at_us = after((unsigned)random_below(&random, 40));
+		run.level = (int)random_below(&random, 4);
+		s.source.run_of_now = random_below(&random, 8) > 0;
+		if (random_below(&random, 2))
+			find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(1));
+		if (!facts(&s)->clean[BLAME_COMPUTE])
+			continue;
+		clean++;
+		CHECK(streq(last, "it passed") && run.level == VERDICT_PASS);
+		CHECK(item.held == HELD_FLEET && s.source.run_of_now);
+		CHECK_EQ(s.facts.host.ladders[BLAME_COMPUTE], LADDER_EXHAUSTED);
+	}
+	CHECK(clean > 10);
+}
+
 static void tests_are_shown_since_the_suspicion(void)
 {
 	CLEANUP(scene_release) struct scene s;
@@ -416,6 +460,7 @@ static const struct test tests[] = {
 	TEST(a_ladder_goes_on_while_a_failure_is_to_be_repeated),
 	TEST(a_host_is_clean_that_passed_beside_others),
 	TEST(worse_evidence_is_never_clean),
+	TEST(no_history_makes_a_host_clean_but_a_last_test_that_passed),
 	TEST(tests_are_shown_since_the_suspicion),
 };
 
