@@ -41,6 +41,7 @@ static void add(struct job_loads *loads, int64_t job, const struct job_judge_loa
 		.host = xstrdup(load->host),
 		.domain = load->domain ? xstrdup(load->domain) : NULL,
 		.since_us = load->since_us,
+		.under_way = load->under_way,
 	};
 	loads->jobs[loads->n++] = job;
 }
@@ -57,14 +58,15 @@ void job_loads_look(struct job_loads *loads, const struct fleet *fleet)
 	size_t i;
 
 	for (i = loads->n; i-- > 0;) {
-		if (loads->jobs[i] == 0 && !is_tested(fleet, loads->all[i].host))
+		loads->all[i].under_way = is_tested(fleet, loads->all[i].host);
+		if (loads->jobs[i] == 0 && !loads->all[i].under_way)
 			drop(loads, i);
 	}
 	for (i = 0; i < fleet->n; i++) {
 		const struct fleet_node *node = fleet->nodes[i];
 		const struct job_judge_load load = { node->name,
 						     names_text(&fleet->domains, node->domain),
-						     node->record.ordered_us };
+						     node->record.ordered_us, true };
 
 		if (load.since_us > 0 && find(loads, node->name) == loads->n)
 			add(loads, 0, &load);
@@ -98,7 +100,7 @@ void job_loads_take(struct job_loads *loads, int64_t job, const struct job_judge
 	}
 	for (i = 0; i < judged->n; i++) {
 		const struct job_judge_host *host = judged->items[i].host;
-		const struct job_judge_load load = { host->name, host->domain, now_us };
+		const struct job_judge_load load = { host->name, host->domain, now_us, false };
 		const size_t place = find(loads, host->name);
 
 		if (!loads_host(&judged->items[i]))

@@ -169,10 +169,12 @@ static const char *why_rack_waits(const struct judging *j, const struct job_judg
 	    find_load(j->in, host->name))
 		return NULL;
 	for (i = 0; i < j->in->n_loads; i++) {
-		if (!streq(j->in->loads[i].domain, host->domain))
+		const struct job_judge_load *load = &j->in->loads[i];
+
+		if (!streq(load->domain, host->domain))
 			continue;
-		use.n++;
-		use.last_us = MAX(use.last_us, j->in->loads[i].since_us);
+		use.n += load->under_way || j->now_us < load->since_us + JOB_JUDGE_GRACE_US;
+		use.last_us = MAX(use.last_us, load->since_us);
 	}
 	add_own(j, host->domain, &use);
 	if (use.n >= j->policy->jobs.per_domain)

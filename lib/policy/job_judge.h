@@ -78,10 +78,14 @@ struct job_judge_host {
 	size_t n_failures;
 };
 
-/* A host that is tested for a job now, or is about to be. Borrowed. */
+/* Who asks for a test gets it within so long, or something is in its way and nothing is loaded. */
+#define JOB_JUDGE_GRACE_US USEC_PER_MIN
+
+/* A host that is tested now, or is about to be for a job. Borrowed. */
 struct job_judge_load {
 	const char *host, *domain; /* domain may be NULL */
 	uint64_t since_us;
+	bool under_way; /* else it was asked for */
 };
 
 struct job_judge_input {

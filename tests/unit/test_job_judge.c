@@ -328,7 +328,7 @@ static void tests_are_spread_over_racks_and_time(void)
 	static const char *const all[] = { "gpu-16", "gpu-17", "gpu-18" };
 	struct job_judge_load loads[] = { { "gpu-40", "rack-1", NOW - JOB_JUDGE_APART_US },
 					  { "gpu-41", "rack-2", NOW - 1 },
-					  { "gpu-42", NULL, NOW - 1 } };
+					  { "gpu-42", NULL, NOW - 1 } }; /* asked for */
 	CLEANUP(scene_release) struct scene s;
 
 	scene_init(&s);
@@ -359,6 +359,13 @@ static void tests_are_spread_over_racks_and_time(void)
 	CHECK_EQ(s.out.items[1].action, BLAME_PROBE);
 	s.policy.jobs.per_domain = 1;
 	loads[0].host = "gpu-40";
+	loads[0].since_us = NOW - JOB_JUDGE_GRACE_US + 1;
+	CHECK_EQ(judge(&s)->action, BLAME_WATCH);
+	loads[0].since_us--; /* something is in the way of its test: it loads nothing */
+	CHECK_EQ(judge(&s)->action, BLAME_PROBE);
+	loads[0].under_way = true;
+	CHECK_EQ(judge(&s)->action, BLAME_WATCH);
+	loads[0].under_way = false;
 	s.hosts[0].ladders[BLAME_COMPUTE] = LADDER_RUNNING;
 	CHECK_EQ(judge(&s)->action, BLAME_PROBE);
 	CHECK_EQ(s.out.items[1].action, BLAME_WATCH);

@@ -62,12 +62,14 @@ static void a_test_that_no_job_asked_for_loads_as_well(void)
 	CHECK_EQ(loads.n, 1);
 	CHECK_STR(loads.all[0].domain, "rack-1");
 	CHECK_EQ(loads.all[0].since_us, NOW);
+	CHECK(loads.all[0].under_way);
 	job_loads_take(&loads, 1, &one, NOW + 1); /* as after a restart: it is that job's */
 	CHECK_EQ(loads.n, 1);
 	CHECK_EQ(loads.all[0].since_us, NOW);
 	node->record.ordered_us = 0;
 	job_loads_look(&loads, &fleet);
 	CHECK_EQ(loads.n, 1); /* its repeat is due */
+	CHECK(!loads.all[0].under_way);
 	loads.jobs[0] = 0;
 	job_loads_look(&loads, &fleet);
 	CHECK_EQ(loads.n, 0);
