@@ -176,7 +176,7 @@ static void put_acquitted(const json_t *accused, const struct page *page)
 
 		if (!*raw_at(one, "acquitted"))
 			continue;
-		put(page, "acquitted", text, TABLE_NONE);
+		job_words_put(page, "acquitted", text, TABLE_NONE);
 		shown++;
 	}
 }
@@ -197,7 +197,7 @@ static void put_incidents(const json_t *suspects, const struct page *page)
 				       known ? "; what would tell: " : "", known ? tells : "");
 
 		if (*raw_at(one, "incident"))
-			put(page, "incident", text, PAINT_WARN);
+			job_words_put(page, "incident", text, PAINT_WARN);
 	}
 }
 
