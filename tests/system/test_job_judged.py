@@ -239,7 +239,8 @@ def test_a_busy_host_waits_and_one_that_booted_is_not_cordoned(controller, tmp_p
     order = f.order(SLOW)
     f.report(SLOW, bad=True, profile="full", order=order, boot_id="b1")
     assert wait_for(lambda: [t["result"] for t in f.the_suspect()["tests"]][:1] == ["it failed again"], WAIT_S)
-    assert f.the_suspect()["action"] == "probe" and f.cordoned() == []
+    # Its ladder is over, or goes on while the usual rule has the check that failed tested again.
+    assert f.the_suspect()["action"] in ("watch", "probe") and f.cordoned() == []
 
 
 @pytest.mark.once
