@@ -299,6 +299,21 @@ static bool is_accused(const struct judging *j, const struct job_judge_item *ite
 	       item->host->accusers > 0 && item->host->accusers >= j->policy->jobs.acquit_jobs;
 }
 
+/*
+ * A class whose predictions did not hold asks for tests and takes nobody out: what they find goes
+ * by the usual rules. A fatal finding stands by itself.
+ */
+static const char *distrust(const struct judging *j, struct job_judge_item *item)
+{
+	if (item->action != BLAME_EVICT || item->evidence == EVIDENCE_FATAL ||
+	    !j->in->distrusted[item->suspect->class])
+		return NULL;
+	item->action = BLAME_PROBE;
+	item->distrusted = true;
+	return "tested, and not taken out for it: predictions of its class did not hold "
+	       "(jobs.trust)";
+}
+
 static void judge_host(struct judging *j, const struct suspicion_found *suspect,
 		       const struct job_judge_host *host)
 {
@@ -326,8 +341,13 @@ static void judge_host(struct judging *j, const struct suspicion_found *suspect,
 		item->again = false;
 		item->acquitted = true;
 		why = "its tests acquitted it of this job, and that holds still";
-	} else if (item->action == BLAME_PROBE) {
-		why = allow_probe(j, item);
+	} else {
+		why = distrust(j, item);
+		if (item->action == BLAME_PROBE) {
+			const char *not = allow_probe(j, item);
+
+			why = not ? not : why;
+		}
 	}
 	if (is_accused(j, item))
 		item->incident = BLAME_ACCUSED;

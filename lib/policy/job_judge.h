@@ -99,6 +99,8 @@ struct job_judge_input {
 	uint64_t under_way;		    /* hosts that are tested for other jobs now */
 	const struct job_judge_load *loads; /* of all jobs */
 	size_t n_loads;
+	/* By enum blame_class: what was predicted of evictions did not hold; it evicts nobody now. */
+	bool distrusted[BLAME_CLASSES];
 };
 
 /* What is to be done with one host of one suspect. */
@@ -114,7 +116,8 @@ struct job_judge_item {
 	bool given_up;			       /* BLAME_WATCH: it was busy for too long */
 	bool acquitted;			       /* BLAME_WATCH: an acquittal holds still */
 	bool effect;			       /* do it: mode enforce; else only tell it */
-	const char *check;		       /* that failed, of the input; or NULL */
+	bool distrusted;   /* it would be BLAME_EVICT, but for input.distrusted */
+	const char *check; /* that failed, of the input; or NULL */
 	/* BLAME_EVICT: the blame of the node (fleet_set_blame()). Its job is the input's. */
 	struct blame blame;
 	char *sentence; /* that names the host, the job and why */

@@ -357,7 +357,7 @@ endif
 if HAVE_SYSTEMD
 if HAVE_SQLITE
 if HAVE_MICROHTTPD
-UNIT_TESTS += tests/unit/test_actor tests/unit/test_actor_again tests/unit/test_actor_confirm \
+UNIT_TESTS += tests/unit/test_advice tests/unit/test_prediction tests/unit/test_actor tests/unit/test_actor_again tests/unit/test_actor_confirm \
 	tests/unit/test_actor_drain tests/unit/test_actor_hands tests/unit/test_actor_paired tests/unit/test_actor_queue \
 	tests/unit/test_actor_random tests/unit/test_actor_shared tests/unit/test_actor_twins tests/unit/test_anomalies \
 	tests/unit/test_accused tests/unit/test_api_ask tests/unit/test_authz tests/unit/test_baseline tests/unit/test_baseline_store \
@@ -371,6 +371,8 @@ UNIT_TESTS += tests/unit/test_actor tests/unit/test_actor_again tests/unit/test_
 tests_unit_test_investigation_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_accused_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_job_loads_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_advice_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_prediction_LDADD = libjobs.a libattribution.a libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_job_facts_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_job_view_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_placement_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)

@@ -125,6 +125,26 @@ static void a_suspect_is_tested_then_evicted_or_acquitted(void)
 	CHECK_EQ(judge(&s)->incident, BLAME_CANNOT_TELL);
 }
 
+static void a_class_whose_predictions_fail_tests_and_takes_nobody_out(void)
+{
+	CLEANUP(scene_release) struct scene s;
+	const struct job_judge_item *item;
+
+	scene_init(&s);
+	fails(&s);
+	s.in.distrusted[BLAME_LINK] = true; /* that is another class */
+	CHECK_EQ(judge(&s)->action, BLAME_EVICT);
+	CHECK(!judge(&s)->distrusted);
+	s.in.distrusted[BLAME_COMPUTE] = true;
+	item = judge(&s);
+	CHECK_EQ(item->action, BLAME_PROBE);
+	CHECK(item->effect && item->distrusted);
+	CHECK_EQ(item->blame.class, BLAME_NOTHING);
+	CHECK_HAS(item->sentence, "jobs.trust");
+	s.hosts[1].fatal = true; /* that stands by itself */
+	CHECK_EQ(judge(&s)->action, BLAME_EVICT);
+}
+
 static void a_failed_test_counts_only_when_it_proves_something(void)
 {
 	static const uint64_t close_us[] = { NOW - 6 * USEC_PER_MIN, NOW - 5 * USEC_PER_MIN };
@@ -610,6 +630,7 @@ static void whatever_the_facts_are_the_rules_hold(void)
 
 static const struct test tests[] = {
 	TEST(a_suspect_is_tested_then_evicted_or_acquitted),
+	TEST(a_class_whose_predictions_fail_tests_and_takes_nobody_out),
 	TEST(a_failed_test_counts_only_when_it_proves_something),
 	TEST(one_window_and_a_failure_ask_for_that_test_again),
 	TEST(a_host_outside_the_job_is_neither_blamed_nor_tested),
