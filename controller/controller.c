@@ -31,6 +31,11 @@ void controller_wake_orders(struct service *s, const char *node)
 	s->wiring->orders_changed(s, node);
 }
 
+void controller_wake_advice(struct service *s)
+{
+	s->wiring->advice_changed(s);
+}
+
 /* --- the parts --- */
 
 /* The next one of them, or NULL; `at` begins with 0. */

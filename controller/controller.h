@@ -27,6 +27,7 @@
 #include "lib/json/jmemo.h"
 
 struct actor;
+struct advice_hold;
 struct remediation_cluster;
 struct api;
 struct api_options;
@@ -90,6 +91,8 @@ struct controller_wiring {
 	void (*set_routes)(struct api_options *options);
 	/* Something of the host has changed: it may have other orders now. */
 	void (*orders_changed)(struct service *s, const char *node);
+	/* Somebody who started a job is advised something else; durable. */
+	void (*advice_changed)(struct service *s);
 };
 
 struct service {
@@ -112,6 +115,7 @@ struct service {
 	struct jmemo memo; /* of what reports have in common */
 	struct opinions opinions;
 	void *holds;			      /* of routes_orders.c: held calls by host */
+	struct advice_hold *advice_holds;     /* of routes_advice.c: held calls */
 	char *tls_cert, *tls_key, *client_ca; /* PEM texts, or NULL */
 	struct store *store;
 	struct api *api;
@@ -182,6 +186,9 @@ void service_tell_health(struct service *s);
 
 /* Something of the host has changed: who holds a call for its orders looks again. */
 void controller_wake_orders(struct service *s, const char *node);
+
+/* There is other advice on jobs: who holds a call for it looks again. */
+void controller_wake_advice(struct service *s);
 
 /* Tell the parts: a second has passed; nothing is known of the host any more. */
 void controller_tick(struct service *s);

@@ -20,6 +20,7 @@
 #include "controller/maintenance/maintenance.h"
 #include "controller/routes/process_use.h"
 #include "controller/routes/routes.h"
+#include "controller/routes/routes_advice.h"
 #include "controller/store/store_restore.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
@@ -361,6 +362,7 @@ static const struct controller_wiring wiring = {
 	.parts = parts,
 	.set_routes = routes_set,
 	.orders_changed = orders_wake,
+	.advice_changed = routes_advice_wake,
 };
 
 const char *argp_program_version = "assay-controller " PACKAGE_VERSION;

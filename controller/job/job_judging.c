@@ -443,7 +443,7 @@ static void note_items(const struct job_judging_input *in, struct job_judged *re
 static void judge(const struct job_judging_input *in, struct job_judged *ret)
 {
 	const json_t *newest = in->n > 0 ? in->windows[0].summary : NULL;
-	const struct job_judge_input input = {
+	struct job_judge_input input = {
 		.job = in->job,
 		.class = newest ? job_suspects_class(newest) : BLAME_NOTHING,
 		.slowdown = json_number_value(json_object_get(newest, "slowdown")),
@@ -456,6 +456,7 @@ static void judge(const struct job_judging_input *in, struct job_judged *ret)
 		.n_loads = in->n_loads,
 	};
 
+	memcpy(input.distrusted, in->distrusted, sizeof(input.distrusted));
 	if (ret->n_hosts > 1)
 		qsort(ret->hosts, ret->n_hosts, sizeof(*ret->hosts), by_name);
 	job_judge(in->policy, &input, in->now_us, &ret->result);

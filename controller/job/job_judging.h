@@ -39,6 +39,7 @@ struct job_judging_input {
 	const struct job_suspects *suspects; /* of these windows */
 	const json_t *before;		     /* what was shown of the job last */
 	uint64_t under_way;		     /* hosts that are tested for other jobs */
+	bool distrusted[BLAME_CLASSES];	     /* job_prediction_distrusted() */
 	uint64_t now_us;
 };
 

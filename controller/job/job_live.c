@@ -9,11 +9,15 @@
 #include "controller/cluster/cluster.h"
 #include "controller/controller.h"
 #include "controller/job/accusers.h"
+#include "controller/job/advice.h"
 #include "controller/job/investigating.h"
+#include "controller/job/job_advice.h"
 #include "controller/job/job_judging.h"
 #include "controller/job/job_loads.h"
+#include "controller/job/job_prediction.h"
 #include "controller/job/job_view.h"
 #include "controller/store/store.h"
+#include "controller/store/store_advices.h"
 #include "controller/store/store_investigations.h"
 #include "controller/store/store_jobs.h"
 #include "lib/base/clock.h"
@@ -65,6 +69,7 @@ struct job_live {
 	bool found;	 /* `hosts` is news, and durable with the next commit */
 	bool knew;	 /* the actor knew its nodes when the round began */
 	bool all_told;	 /* ... and was told that this is all */
+	bool advised;	 /* likewise, what somebody is advised */
 	uint64_t due_us; /* monotonic */
 };
 
@@ -120,7 +125,7 @@ void job_live_failed(struct job_live *live)
 	map_release(&live->hosts, host_release);
 	map_release(&live->told, host_release);
 	live->n = live->left = 0;
-	live->read = live->found = live->all_told = false;
+	live->read = live->found = live->all_told = live->advised = false;
 	investigating_failed(&live->investigating);
 	live->due_us = 0;
 }
@@ -315,39 +320,48 @@ static int judge(struct job_live *live, int64_t job, const struct views *views, 
 		 const json_t *before, uint64_t analysed, struct err *err)
 {
 	struct service *s = live->s;
-	const struct job_judging_input in = { .store = s->store,
-					      .fleet = actor_fleet(s->act),
-					      .hosts = &s->hosts,
-					      .policy = remediation_policy(s),
-					      .job = json_string_value(
-						      json_object_get(before, "job")),
-					      .windows = views->windows,
-					      .n = views->n,
-					      .suspects = &views->suspects,
-					      .before = before,
-					      .id = job,
-					      .accusers = &live->accusers,
-					      .loads = live->loads.all,
-					      .n_loads = live->loads.n,
-					      .under_way = tested_for_others(live, job),
-					      .now_us = clock_real_us() };
+	struct job_judging_input in = { .store = s->store,
+					.fleet = actor_fleet(s->act),
+					.hosts = &s->hosts,
+					.policy = remediation_policy(s),
+					.job = json_string_value(json_object_get(before, "job")),
+					.windows = views->windows,
+					.n = views->n,
+					.suspects = &views->suspects,
+					.before = before,
+					.id = job,
+					.accusers = &live->accusers,
+					.loads = live->loads.all,
+					.n_loads = live->loads.n,
+					.under_way = tested_for_others(live, job),
+					.now_us = clock_real_us() };
 	CLEANUP(job_judging_release) struct job_judged judged = { .n_hosts = 0 };
 	CLEANUP(json_freep) json_t *view = NULL;
 	int64_t open = 0;
-	int r = job_judging_do(&in, &judged, err);
+	int advised, r = 0;
 
+	if (views->suspects.list.n > 0)
+		r = job_prediction_distrusted(s->store, &in.policy->jobs, in.distrusted, err);
+	if (r == 0)
+		r = job_judging_do(&in, &judged, err);
 	if (r == 0)
 		r = investigating_step(&live->investigating, s, job, &in, &judged, &open, err);
 	if (r < 0)
 		return r;
 	view = view_of(&in, &judged, rejected, analysed);
 	(void)json_object_set_new(view, "investigation", open ? json_integer(open) : json_null());
+	advised = job_advice_judged(&in, &judged, job, view, err);
+	if (advised < 0)
+		return advised;
+	if (advised & JOB_ADVICE_WROTE)
+		service_touch(s);
+	live->advised |= (advised & JOB_ADVICE_NEWS) != 0;
 	add_blames(live, &in, &judged);
 	add_news(live, &in, &judged);
 	if (!json_equal(judged.accused, json_object_get(before, "accused")))
 		accusers_set(&live->accusers, job, judged.accused);
 	job_loads_take(&live->loads, job, &judged.result, in.now_us);
-	if (views->suspects.list.n > 0 || open)
+	if (views->suspects.list.n > 0 || open || advised & JOB_ADVICE_UNDER_WAY)
 		need(live, job)->tested = judged.tested;
 	else
 		leave(live, job);
@@ -462,6 +476,8 @@ static int read_jobs(struct job_live *live, struct err *err)
 		r = store_jobs_investigated(live->s->store, take_job, live, err);
 	if (r == 0 && !live->read)
 		r = store_jobs_that_accuse(live->s->store, take_accused, live, err);
+	if (r == 0 && !live->read)
+		r = store_jobs_advised(live->s->store, ADVICE_STOP, take_job, live, err);
 	live->read = r == 0;
 	return r;
 }
@@ -521,6 +537,9 @@ void job_live_committed(struct job_live *live)
 		return;
 	if (live->found)
 		tell(live);
+	if (live->advised)
+		controller_wake_advice(live->s);
+	live->advised = false;
 	if (live->left == 0) {
 		if (now_us < live->due_us)
 			return;

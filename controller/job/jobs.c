@@ -9,9 +9,11 @@
 #include "controller/actions/remediation.h"
 #include "controller/controller.h"
 #include "controller/job/analysis.h"
+#include "controller/job/job_advice.h"
 #include "controller/job/job_judging.h"
 #include "controller/job/job_live.h"
 #include "controller/job/job_pods.h"
+#include "controller/job/job_prediction.h"
 #include "controller/job/job_suspects.h"
 #include "controller/job/placing.h"
 #include "controller/job/summary.h"
@@ -715,14 +717,21 @@ static int add_heat(struct service *s, int64_t id, json_t *job, struct err *err)
 int jobs_show(struct service *s, int64_t id, json_t **ret, struct err *err)
 {
 	CLEANUP(json_freep) json_t *job = NULL;
+	json_t *advice = NULL;
 	int r = store_job(s->store, id, &job, err);
 
 	if (r == 0)
 		r = add_windows(s, id, job, err);
 	if (r == 0)
 		r = add_heat(s, id, job, err);
+	if (r == 0)
+		r = job_prediction_show(s->store, &s->rules.policy.jobs, id, clock_real_us(), job,
+					err);
+	if (r == 0)
+		r = job_advice_show(s->store, id, -1, clock_real_us(), &advice, err);
 	if (r < 0)
 		return r;
+	(void)json_object_set_new(job, "advice", advice);
 	(void)json_object_set_new(job, "names", json_pack("[O]", json_object_get(job, "job")));
 	*ret = TAKE(job);
 	return 0;

@@ -126,6 +126,30 @@ static void write_investigations(FILE *out, const struct metric_family *f, const
 	}
 }
 
+/* {class: {"held", "failed", "poor"}}. */
+static void write_predictions(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	json_t *told;
+	const char *class;
+
+	json_object_foreach(all->now.predictions, class, told)(void)
+		fprintf(out,
+			"%s{class=\"%s\",held=\"true\"} %" JSON_INTEGER_FORMAT
+			"\n%s{class=\"%s\",held=\"false\"} %" JSON_INTEGER_FORMAT "\n",
+			f->name, class, json_integer_value(json_object_get(told, "held")), f->name,
+			class, json_integer_value(json_object_get(told, "failed")));
+}
+
+static void write_poor(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	json_t *told;
+	const char *class;
+
+	json_object_foreach(all->now.predictions, class, told)(void)
+		fprintf(out, "%s{class=\"%s\"} %d\n", f->name, class,
+			json_is_true(json_object_get(told, "poor")));
+}
+
 static void write_job_states(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	json_t *states = all->now.told_jobs.states, *n;
@@ -268,6 +292,12 @@ static const struct metric_family families[] = {
 	{ "assay_investigations_total", "counter",
 	  "Investigations since the start: those that were begun (open), and how they ended.",
 	  write_investigations, 0 },
+	{ "assay_predictions_total", "counter",
+	  "Predictions of what replacing hosts gains that a run was held against, as kept.",
+	  write_predictions, 0 },
+	{ "assay_predictions_poor", "gauge",
+	  "1 while too few of a class's last predictions held: it takes no host out.", write_poor,
+	  0 },
 	{ "assay_decide_seconds_total", "counter", "Time spent in decisions.", write_micros,
 	  ACT(decide_us) },
 	{ "assay_breaker_open", "gauge", "1 while the breaker is open.", write_flag,

@@ -36,6 +36,7 @@ struct metrics_now {
 	struct campaigns_counts campaigns;
 	struct jobs_counts jobs;
 	struct store_jobs_told told_jobs; /* of store_jobs_now(); borrowed */
+	json_t *predictions;		  /* of job_prediction_counts(); borrowed */
 	struct token_review_counts token_review;
 	struct process_use process;
 };

@@ -10,10 +10,12 @@
 #include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
+#include "controller/job/job_prediction.h"
 #include "controller/job/jobs.h"
 #include "controller/job/trace_files.h"
 #include "controller/routes/metrics.h"
 #include "controller/routes/process_use.h"
+#include "controller/routes/routes_advice.h"
 #include "controller/routes/routes_investigations.h"
 #include "controller/routes/routes_jobs.h"
 #include "controller/store/store.h"
@@ -84,6 +86,7 @@ enum { JOBS_TOLD = 256 }; /* the slowest: each is a series of its own */
 static char *make_metrics(struct service *s, struct err *err)
 {
 	CLEANUP(store_jobs_told_release) struct store_jobs_told told_jobs = { .suspects = 0 };
+	CLEANUP(json_freep) json_t *predictions = NULL;
 	const uint64_t now_us = clock_real_us();
 	struct api_counts counts = api_counts(s->api);
 	struct metrics_now now = {
@@ -128,9 +131,11 @@ static char *make_metrics(struct service *s, struct err *err)
 	    store_count_incidents(s->store, &now.incidents, err) < 0 ||
 	    store_size(s->store, &size, err) < 0 ||
 	    store_jobs_now(s->store, JOBS_TOLD, now_us - MIN(now_us, JOBS_TOLD_US), &told_jobs,
-			   err) < 0)
+			   err) < 0 ||
+	    job_prediction_counts(s->store, &s->rules.policy.jobs, &predictions, err) < 0)
 		return NULL;
 	now.told_jobs = told_jobs;
+	now.predictions = predictions;
 	now.store_used = size.used;
 	now.store_free = size.free;
 	return metrics_text(&s->counts, &now);
@@ -204,6 +209,8 @@ static const struct route routes[] = {
 	{ "GET", "/v1/investigations/{}", ROLE_READ, 0, routes_investigations_show },
 	{ "POST", "/v1/investigations/{}/cancel", ROLE_OPERATE, ORDER_MAX,
 	  routes_investigations_cancel },
+	{ "GET", "/v1/jobs/{}/advice", ROLE_SUBMIT, 0, routes_advice_get },
+	{ "POST", "/v1/jobs/{}/advice", ROLE_SUBMIT, ORDER_MAX, routes_advice_post },
 	{ "GET", "/v1/baselines", ROLE_READ, 0, get_baselines },
 	{ "GET", "/v1/drift", ROLE_READ, 0, get_drift },
 	{ "POST", "/v1/backup", ROLE_ADMIN, ORDER_MAX, post_backup },

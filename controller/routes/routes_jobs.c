@@ -210,8 +210,7 @@ void routes_jobs_list(void *context, struct call *call)
 		reply_page(call, &page);
 }
 
-/* "j12" of the path. */
-static int job_of(const struct call *call, int64_t *ret, struct err *err)
+int routes_jobs_number(const struct call *call, int64_t *ret, struct err *err)
 {
 	const char *text = call_segment(call);
 	char *end = NULL;
@@ -232,7 +231,7 @@ void routes_jobs_show(void *context, struct call *call)
 	struct err err = ERR_INIT;
 	json_t *job = NULL;
 	int64_t id;
-	int r = job_of(call, &id, &err);
+	int r = routes_jobs_number(call, &id, &err);
 
 	if (r == 0)
 		r = jobs_show(s, id, &job, &err);
@@ -250,7 +249,7 @@ void routes_jobs_windows(void *context, struct call *call)
 	struct store_range range;
 	struct err err = ERR_INIT;
 	int64_t id;
-	int r = job_of(call, &id, &err);
+	int r = routes_jobs_number(call, &id, &err);
 
 	if (r == 0)
 		r = store_job(s->store, id, &job, &err); /* one without any is no error */
@@ -275,7 +274,7 @@ void routes_jobs_window(void *context, struct call *call)
 	char *analysis = NULL, *end = NULL;
 	long long window;
 	int64_t id;
-	int r = job_of(call, &id, &err);
+	int r = routes_jobs_number(call, &id, &err);
 
 	errno = 0;
 	window = strtoll(text, &end, 10);

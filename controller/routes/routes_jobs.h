@@ -5,7 +5,12 @@
  */
 #pragma once
 
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
 struct call;
+struct err;
 
 /* POST /v1/traces: durable when it is answered, analysed afterwards. */
 void routes_jobs_post_trace(void *context, struct call *call);
@@ -15,3 +20,6 @@ void routes_jobs_list(void *context, struct call *call);
 void routes_jobs_show(void *context, struct call *call);
 void routes_jobs_windows(void *context, struct call *call);
 void routes_jobs_window(void *context, struct call *call);
+
+/* The number of the job that the path names, "j12". -ENOENT: it names none. */
+int routes_jobs_number(const struct call *call, int64_t *ret, struct err *err);

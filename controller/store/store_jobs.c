@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "controller/store/sql/statements.h"
+#include "controller/store/store_predictions.h"
 #include "controller/store/store_sql.h"
 #include "lib/base/clock.h"
 #include "lib/base/duration.h"
@@ -48,6 +49,8 @@ static int make_room(struct db_batch *b)
 					       STORE_JOBS_MAX);
 	db_add(b, job_drop_windows, .id = oldest.id);
 	db_add(b, job_drop, .id = oldest.id);
+	db_add(b, predictions_leave);
+	db_add(b, advices_leave);
 	return db_end(b);
 }
 
@@ -116,6 +119,7 @@ static json_t *brief_of_job(const void *row, uint64_t now_us)
 	(void)json_object_del(item, "accused");
 	(void)json_object_del(item, "strangers");
 	(void)json_object_del(item, "sentence");
+	(void)json_object_del(item, "prediction");
 	return item;
 }
 
@@ -659,5 +663,8 @@ int store_thin_jobs(struct store *s, uint64_t windows_us, uint64_t jobs_us, uint
 	(void)db_one(&b, trace_windows_drop, &windows, .before_us = windows_us);
 	(void)db_one(&b, jobs_drop, &jobs, .before_us = jobs_us);
 	db_add(&b, trace_parts_drop, .before_us = parts_us);
+	db_add(&b, predictions_leave);
+	db_add(&b, advices_leave);
+	db_add(&b, predictions_drop, .before_us = jobs_us, .most = STORE_PREDICTIONS_KEPT);
 	return db_end(&b) < 0 ? db_end(&b) : windows.changes + jobs.changes > 0;
 }

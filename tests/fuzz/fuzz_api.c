@@ -19,6 +19,7 @@
 #include "controller/http/api_turn.h"
 #include "controller/maintenance/maintenance.h"
 #include "controller/routes/routes.h"
+#include "controller/routes/routes_advice.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
@@ -106,7 +107,8 @@ static const struct token_review_ops token_review_ops = { takes, ask_later, no_c
 
 static const struct controller_part *const parts[] = { &remediation_part, &campaigns_part,
 						       &maintenance_part, NULL };
-static const struct controller_wiring wiring = { parts, routes_set, orders_wake };
+static const struct controller_wiring wiring = { parts, routes_set, orders_wake,
+						 routes_advice_wake };
 
 static void world_open(struct world *w)
 {

@@ -33,7 +33,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/assayd_fixtures.py tests/system
 	tests/system/test_gpu_calls.py tests/system/test_gpu_faults.py tests/system/test_gpu_hidden.py \
 	tests/system/test_gpu_start.py tests/system/test_gpu_state.py tests/system/test_guest.py \
 	tests/system/test_guest_fleet.py tests/system/test_held_out.py tests/system/test_host_state.py \
-	tests/system/test_host_state_log.py tests/system/test_investigations.py tests/system/test_investigations_ends.py tests/system/test_investigations_kill.py tests/system/test_job_acquitted.py tests/system/test_job_judged.py tests/system/test_job_trace.py tests/system/test_jobs.py tests/system/test_jobs_kill.py tests/system/test_jobs_labels.py tests/system/test_jobs_same.py tests/system/test_jobs_scale.py tests/system/test_jobs_traces.py tests/system/test_kube_call.py tests/system/test_lint.py \
+	tests/system/test_host_state_log.py tests/system/test_investigations.py tests/system/test_investigations_ends.py tests/system/test_investigations_kill.py tests/system/test_job_acquitted.py tests/system/test_job_advice.py tests/system/test_job_judged.py tests/system/test_job_trace.py tests/system/test_jobs.py tests/system/test_jobs_kill.py tests/system/test_jobs_labels.py tests/system/test_jobs_same.py tests/system/test_jobs_scale.py tests/system/test_jobs_traces.py tests/system/test_kube_call.py tests/system/test_lint.py \
 	tests/system/test_list.py tests/system/test_localise.py tests/system/test_localise_hosts.py \
 	tests/system/test_loopback.py tests/system/test_man.py tests/system/test_memory.py tests/system/test_memory_gpu.py \
 	tests/system/test_on_gpu.py tests/system/test_openapi.py tests/system/test_optrace.py tests/system/test_outage.py \

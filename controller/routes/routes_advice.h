@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What whoever started a job is advised (controller/job/job_advice.h). Handlers of the API:
+ * `context` is the struct service.
+ */
+#pragma once
+
+#include "lib/base/macro.h"
+
+struct call;
+struct service;
+
+/* GET /v1/jobs/ID/advice?wait=60&after=N: the newest above N, within so many seconds; else 204. */
+void routes_advice_get(void *context, struct call *call);
+
+/* POST /v1/jobs/ID/advice {"id"}: it is acted on. */
+void routes_advice_post(void *context, struct call *call);
+
+/* There is other advice: answer those who wait for it. */
+void routes_advice_wake(struct service *s);
