@@ -234,7 +234,8 @@ const struct command commands[] = {
 	  .view = &view_submit },
 	{ .words = { "job" },
 	  .argument = { "NAME", ARGUMENT_JOB },
-	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_WINDOWS),
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_WINDOWS) |
+		     OPTION_BIT(OPTION_EXCLUDE_AS),
 	  .summary = "who slows one job, how sure that is, what comes of it",
 	  .description =
 		  "The slowdown of each worker as a heat map, then who is suspected and what "
@@ -243,9 +244,14 @@ const struct command commands[] = {
 		  "jobs`.\n\n"
 		  "share is the part of the loss that would go if the suspect were as fast as the "
 		  "others, gain the part of a step. `slowest` instead of `suspect`: some host is "
-		  "always the slowest, and this one is not slow enough to say more.",
+		  "always the slowest, and this one is not slow enough to say more.\n\n"
+		  "prediction is what a step takes once they are replaced, and when a restart has "
+		  "paid; verified what the next run then took; advice what whoever started the job "
+		  "was told, and whether he has answered.",
 	  .examples = { { "assayctl job research/llm-7", "the job" },
-			{ "assayctl job j12 --windows", "all that it sent" } },
+			{ "assayctl job j12 --windows", "all that it sent" },
+			{ "sbatch $(assayctl job j12 --exclude-as slurm) train.sh",
+			  "start it without those that slow it" } },
 	  .view = &view_job },
 	{ .words = { "investigations" },
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT),

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cli/job_exclude.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -96,6 +97,10 @@ const struct option_row option_rows[N_OPTIONS] = {
 			  "wait until it is analysed, and show the job (default: 2m)" },
 	[OPTION_WINDOWS] = { "windows", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(windows),
 			     NULL, "its windows instead, newest first: what came, and what became of it" },
+	[OPTION_EXCLUDE_AS] = { "exclude-as", 0, OPTION_IS_CHOICE, "FORM", job_exclude_forms, 0,
+				AT(exclude_as), NULL,
+				"only the hosts to start it without: kube (a node affinity), slurm "
+				"(--exclude=), or file, one a line; nothing when there are none" },
 	[OPTION_HELP] = { "help", 'h', OPTION_IS_FLAG, NULL, NULL, 0, AT(help), NULL,
 			  "say what there is" },
 	[OPTION_VERSION] = { "version", 'V', OPTION_IS_FLAG, NULL, NULL, 0, AT(version), NULL,

@@ -43,6 +43,7 @@ enum option_id {
 	OPTION_AGES,
 	OPTION_WAIT,
 	OPTION_WINDOWS,
+	OPTION_EXCLUDE_AS,
 	N_OPTIONS,
 };
 
@@ -104,6 +105,7 @@ struct settings {
 	struct submit_ages ages;
 	uint64_t wait_us; /* 0: not */
 	bool windows;
+	const char *exclude_as; /* NULL: not said */
 	bool help, version;
 };
 

@@ -9,7 +9,9 @@
 #include "cli/command.h"
 #include "cli/heat.h"
 #include "cli/items.h"
+#include "cli/job_exclude.h"
 #include "cli/job_name.h"
+#include "cli/job_outlook.h"
 #include "cli/job_words.h"
 #include "cli/link.h"
 #include "cli/view.h"
@@ -52,12 +54,27 @@ static int fetch_windows(struct link *link, const char *id, const struct request
 	return 0;
 }
 
+/* In place of the job. */
+static int keep_excluded(const char *form, struct picture *ret, struct err *err)
+{
+	json_t *exclude = NULL;
+	int r = job_exclude_of(ret->document, form, &exclude, err);
+
+	if (r < 0)
+		return r;
+	json_decref(ret->document);
+	ret->document = exclude;
+	return 0;
+}
+
 static int fetch(struct link *link, const struct request *request, struct picture *ret,
 		 struct err *err)
 {
 	CLEANUP(freep) char *id = NULL;
 	int r;
 
+	if (request->settings.exclude_as && request->settings.windows)
+		return err_set(err, EINVAL, "--exclude-as and --windows are two questions");
 	if (request->settings.limit && !request->settings.windows)
 		return err_set(err, EINVAL, "--limit is for --windows");
 	r = job_name_resolve(link, request->argument, &id, err);
@@ -65,7 +82,10 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 		return r;
 	if (request->settings.windows)
 		return fetch_windows(link, id, request, ret, err);
-	return view_job_fetch(link, id, &ret->document, err);
+	r = view_job_fetch(link, id, &ret->document, err);
+	return r < 0 || !request->settings.exclude_as
+		       ? r
+		       : keep_excluded(request->settings.exclude_as, ret, err);
 }
 
 /* --- lines with a label --- */
@@ -253,6 +273,20 @@ static void put_investigation(const json_t *job, const struct page *page)
 		job_words_put(page, "looked into", text, TABLE_NONE);
 }
 
+static void put_outlook(const json_t *job, const struct page *page)
+{
+	CLEANUP(freep) char *prediction = job_outlook_prediction(job);
+	CLEANUP(freep) char *verified = job_outlook_verified(job);
+	CLEANUP(freep) char *advice = job_outlook_advice(job, page->now_us);
+
+	if (prediction)
+		job_words_put(page, "prediction", prediction, TABLE_NONE);
+	if (verified)
+		job_words_put(page, "verified", verified, TABLE_NONE);
+	if (advice)
+		job_words_put(page, "advice", advice, TABLE_NONE);
+}
+
 static void put_counts(const json_t *job, const struct page *page)
 {
 	const json_t *windows = json_object_get(job, "windows");
@@ -353,6 +387,7 @@ void view_job_show(const json_t *job, struct page *page)
 	put_cause(job, page);
 	put_decision(job, page);
 	put_investigation(job, page);
+	put_outlook(job, page);
 	put_counts(job, page);
 	show_windows(json_object_get(job, "latest"), page);
 }
@@ -363,14 +398,23 @@ static const json_t *windows_of(const struct picture *picture)
 	return json_object_get(picture->document, "items");
 }
 
+/* What --exclude-as asked for. */
+static bool is_excluded(const struct picture *picture)
+{
+	return json_is_array(json_object_get(picture->document, "exclude"));
+}
+
 static char *summary(const struct picture *picture, const struct page *page UNUSED)
 {
 	const json_t *windows = windows_of(picture);
 	size_t n = json_array_size(windows);
-	CLEANUP(freep) char *head = windows ? NULL : view_job_head(picture->document);
+	CLEANUP(freep)
+	char *head = windows ? NULL : view_job_head(picture->document);
 	CLEANUP(freep) char *name = text_at(picture->document, "job");
 	CLEANUP(freep) char *state = text_at(picture->document, "state");
 
+	if (is_excluded(picture))
+		return NULL; /* for a program */
 	if (windows && n < picture->total)
 		return xasprintf("%s: %zu of %zu windows", name, n, picture->total);
 	if (windows)
@@ -380,7 +424,9 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 
 static void show(const struct picture *picture, struct page *page)
 {
-	if (windows_of(picture))
+	if (is_excluded(picture))
+		job_exclude_print(picture->document, page->out);
+	else if (windows_of(picture))
 		show_windows(windows_of(picture), page);
 	else
 		view_job_show(picture->document, page);

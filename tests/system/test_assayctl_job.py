@@ -265,3 +265,55 @@ def test_a_job_is_watched(build, environ, stub, wait_until):
     finally:
         process.terminate()
         process.communicate(timeout=60)
+
+
+def outlook(**more):
+    """One that was predicted, replaced and held against the next run."""
+    p = {"id": 3, "run": 1, "window": 8, "class": "compute", "hosts": ["gpu-17"], "before_s": 8.99, "after_s": 8.31, "low_s": 8.27,
+         "high_s": 8.36, "restart_s": 600, "pays_steps": 883, "pays_s": 7338, "made": "2026-11-26T12:01:00Z", "state": "open",
+         "trust": {"held": 9, "checked": 10, "poor": False}}
+    verified = {**p, "state": "held", "by_run": 2, "measured_s": 8.33, "steps": 64, "instead": ["gpu-31"], "checked": "2026-11-26T14:00:00Z"}
+    advice = {"id": 77, "advice": "stop", "exclude": ["gpu-17"], "replacements": ["gpu-31"], "reason": "because of \x1b[31mgpu-17", "state": "open",
+              "expires": "2026-11-26T12:16:00Z", "made": "2026-11-26T12:01:00Z", "acknowledged": None, "run": 1, "prediction": 3}
+    return detail(**{"prediction": p, "verified": verified, "advice": advice, **more})
+
+
+def test_a_job_says_what_was_predicted_how_it_came_and_what_is_advised(ctl, stub):
+    serve(stub, job(), j12=outlook())
+    found = lines_of(ctl("job", "j12").stdout)
+    assert found["prediction"][0].startswith("without gpu-17: 8.99 s -> 8.31 s a step [8.27, 8.36]; a restart (10 min)")
+    assert found["verified"] == ["run 2, gpu-31 for gpu-17: 8.33 s over 64 steps: held (compute: 9 of 10)"]
+    assert found["advice"][0].startswith("77: stop, nobody has acknowledged it, until 2026-11-26T12:16:00Z") and "\x1b" not in found["advice"][0]
+    serve(stub, job(), j12=outlook(verified={**outlook()["verified"], "state": "failed", "instead": None, "trust": {"held": 4, "checked": 10, "poor": True}},
+                                   advice={**outlook()["advice"], "state": "expired"}, prediction=None))
+    text = " ".join(ctl("job", "j12").stdout.split())
+    assert "run 2, without gpu-17: 8.33 s over 64 steps: did not hold (compute: 4 of 10; too few: it takes no host out of service)" in text
+    assert "77: stop, expired: nobody acknowledged it" in text
+    serve(stub, job(), j12=detail())  # of a controller before there were any
+    assert not {"prediction", "verified", "advice"} & set(lines_of(ctl("job", "j12").stdout))
+
+
+@pytest.mark.parametrize("form,expected", [
+    ("slurm", "--exclude=gpu-03,gpu-17\n"),
+    ("file", "gpu-03\ngpu-17\n"),
+    ("kube", "affinity:\n  nodeAffinity:\n    requiredDuringSchedulingIgnoredDuringExecution:\n      nodeSelectorTerms:\n        - matchExpressions:\n"
+             '            - {key: kubernetes.io/hostname, operator: NotIn, values: ["gpu-03","gpu-17"]}\n'),
+])
+def test_the_hosts_to_leave_out_are_printed_as_launchers_take_them(ctl, stub, form, expected):
+    serve(stub, job(), j12=outlook(suspects=[suspect(hosts=["gpu-03"], action="evict"), suspect(hosts=["gpu-04"], action="probe")]))
+    said = ctl("job", "research/llm-7", "--exclude-as", form)
+    assert (said.returncode, said.stdout, said.stderr) == (0, expected, "")
+    assert json.loads(ctl("job", "j12", "--exclude-as", form, "-o", "json").stdout) == {
+        "job": "research/llm-7", "id": "j12", "as": form, "exclude": ["gpu-03", "gpu-17"]}
+    serve(stub, job(), j12=detail())
+    said = ctl("job", "j12", "--exclude-as", form)
+    assert (said.returncode, said.stdout) == (0, "")
+
+
+def test_what_cannot_be_a_host_is_not_passed_on_to_a_launcher(ctl, stub):
+    serve(stub, job(), j12=outlook(advice={**outlook()["advice"], "exclude": ["gpu-17 --wrap=evil"]}))
+    said = ctl("job", "j12", "--exclude-as", "slurm")
+    assert said.returncode == 3 and said.stdout == "" and len(said.stderr.splitlines()) == 1
+    for wrong in (("--exclude-as", "lsf"), ("--exclude-as", "file", "--windows")):
+        said = ctl("job", "j12", *wrong)
+        assert said.returncode == 2 and len(said.stderr.splitlines()) == 1, said
