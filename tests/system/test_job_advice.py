@@ -4,8 +4,12 @@ import contextlib
 import functools
 import hashlib
 import json
+import os
+import re
+import shutil
 import signal
 import sqlite3
+import subprocess
 import threading
 import urllib.parse
 
@@ -123,6 +127,23 @@ def test_a_wrong_prediction_is_told_and_a_class_that_fails_evicts_no_more(contro
 
 
 @pytest.mark.once
+def test_a_suspect_that_its_job_keeps_busy_is_stopped_for_once_it_has_cost_a_restart(controller, tmp_path):
+    f = Loop(controller, tmp_path, policy="busy: drain, restart_cost: 1s, ")
+    f.suspect(ends=False)
+    stop = f.advice(after=0, wait=WAIT_S).json
+    assert (stop["advice"], stop["exclude"]) == ("stop", [SLOW]) and "tested without jobs" in stop["reason"]
+    assert f.job()["prediction"]["id"] == stop["prediction"] and f.orders(SLOW) == []
+    assert f.acknowledge(stop["id"]).status == 200
+    f.claim(SLOW, [])  # the job has left
+    order = f.order(SLOW)
+    assert f.advice(after=stop["id"]).status == 204 and f.cordoned() == []
+    f.report(SLOW, bad=True, profile="full", order=order)
+    resume = f.advice(after=stop["id"], wait=WAIT_S).json
+    assert (resume["advice"], resume["exclude"], resume["prediction"]) == ("resume", [SLOW], stop["prediction"])
+    assert wait_for(lambda: f.cordoned() == [SLOW], WAIT_S)  # the record says that it is done a moment later
+
+
+@pytest.mark.once
 def test_without_a_spare_nothing_is_stopped(controller, tmp_path):
     f = Loop(controller, tmp_path, spare=False)
     f.evict()
@@ -179,3 +200,32 @@ def test_nobody_is_advised_to_stop_unless_the_policy_acts(controller, tmp_path):
     assert f.c.stop()[0] == 0
     with contextlib.closing(sqlite3.connect(f.c.db)) as db:
         assert db.execute("SELECT count(*) FROM predictions").fetchone() == db.execute("SELECT count(*) FROM advices").fetchone() == (0,)
+
+
+@pytest.mark.once
+def test_the_launcher_of_the_manual_stops_and_starts_by_advice(controller, tmp_path, top):
+    if not shutil.which("curl") or not shutil.which("jq"):
+        pytest.skip("the launcher of docs/jobs.md needs curl and jq")
+    f = Loop(controller, tmp_path)
+    f.suspect()
+    launcher, command, token, said, pids = (tmp_path / name for name in ("launcher.sh", "train.sh", "token", "runs", "pids"))
+    (text,) = re.findall(r"```bash\n(#!/bin/bash\n# launcher.*?)```", (top / "docs/jobs.md").read_text(), re.S)
+    assert "wait=10&" in text
+    launcher.write_text(text.replace("wait=10&", "wait=1&"))
+    # The first run goes on until it is stopped, the next one ends.
+    command.write_text(f'echo $$ >>{pids}; echo "$ASSAY_RUN:$EXCLUDE" >>{said}\n[ "$ASSAY_RUN" = 2 ] || exec tail -f /dev/null\n')
+    token.write_text(SENDER + "\n")
+    job = f.path().split("/")[3]
+    process = subprocess.Popen(["bash", launcher, job, "bash", command], start_new_session=True, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True, env={**os.environ, "ASSAY_CONTROLLER": f"http://{f.c.host}:{f.c.port}", "ASSAY_TOKEN_FILE": str(token)})
+    try:
+        assert wait_for(said.exists, WAIT_S)
+        f.report(SLOW, bad=True, profile="full", order=f.order(SLOW))
+        assert process.wait(WAIT_S) == 0, process.stderr.read()
+    finally:
+        for group in [process.pid] * (process.poll() is None) + [int(pid) for pid in pids.read_text().split()]:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
+        process.stderr.close()
+    assert said.read_text().split() == ["1:", f"2:{SLOW}"]
+    assert (f.advice().json["advice"], f.advice().json["state"]) == ("resume", "acknowledged")
