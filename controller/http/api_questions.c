@@ -26,9 +26,9 @@ static void leave(struct call *call)
 }
 
 /*
- * Work is there: when nothing else is, and in HURRY_US at the latest. From now on: the loop's own time
- * is that of its last wait, and after a question that took longer than HURRY_US the next one would
- * be due before anything else had its turn, even the answers.
+ * Work is there: when nothing else is, and in HURRY_US at the latest. From now on: the loop's own
+ * time is that of its last wait, and after a question that took longer than HURRY_US the next one
+ * would be due before anything else had its turn, even the answers.
  */
 static void arm(struct api *api)
 {

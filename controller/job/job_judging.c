@@ -297,8 +297,9 @@ static void begin_investigation(const struct job_judging_input *in, struct job_j
 		const uint64_t begun_us = json_stamp_us(json_object_get(note, "begun"));
 
 		ret->tested += item->action == BLAME_PROBE && item->effect;
-		/* After an acquittal that is over it is another one. */
-		if (item->action != BLAME_PROBE || !item->effect ||
+		/* Who waits is looked into once it is idle. After an acquittal that is over it is
+		 * another one. */
+		if (item->action != BLAME_PROBE || !item->effect || item->waits ||
 		    (begun_us > 0 && begun_us >= item->host->acquitted_us))
 			continue;
 		(void)json_object_set(note, "begun", now);

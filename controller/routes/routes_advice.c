@@ -164,6 +164,21 @@ static void hold(struct service *s, struct call *call, const struct advice_hold 
 		end(hold, NULL);
 }
 
+/* Who is told acts on it at once: not before it is durable. Takes `advice`. */
+static void tell(struct service *s, struct call *call, json_t *advice)
+{
+	const struct waiting waiting = { .call = call, .status = 200, .answer = advice };
+
+	if (!store_dirty(s->store)) {
+		answer(call, advice);
+	} else if (service_full(s)) {
+		json_decref(advice);
+		call_refuse(call, 503, "too much at once");
+	} else {
+		service_wait(s, &waiting);
+	}
+}
+
 void routes_advice_get(void *context, struct call *call)
 {
 	struct service *s = context;
@@ -182,8 +197,10 @@ void routes_advice_get(void *context, struct call *call)
 	}
 	if (!advice && wait_s > 0 && count(s) >= HOLDS_MAX)
 		call_refuse(call, 503, "%d calls wait for advice already", HOLDS_MAX);
-	else if (advice || wait_s == 0)
-		answer(call, advice);
+	else if (advice)
+		tell(s, call, advice);
+	else if (wait_s == 0)
+		answer(call, NULL);
 	else
 		hold(s, call, &asked, (uint64_t)wait_s * USEC_PER_SEC);
 }

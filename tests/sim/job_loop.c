@@ -322,6 +322,8 @@ static void begin_look(struct judged *j)
 		if (item->action != BLAME_PROBE || !item->effect)
 			continue;
 		loop->tested++;
+		if (item->waits)
+			continue;
 		begun |= note->begun_us == 0;
 		note->begun_us = note->begun_us ? note->begun_us : j->s->now_us;
 	}
