@@ -10,7 +10,10 @@
 /* Bits of a node's scratch. */
 enum { HAS_CORDON = 1, HAS_TEST = 2, NEEDS_HOLD = 4, IS_PARTNER = 8 };
 
-enum { ABORTED_MAX = 3 }; /* tests that brought nothing before a hold is asked for */
+enum {
+	ABORTED_MAX = 3,	 /* tests that brought nothing before a hold is asked for */
+	ABORTED_DOUBLED_MAX = 8, /* so often what passes before a suspect's next one is doubled */
+};
 
 /* Attribution that still blames a node does not ask for a deep test more often. */
 #define BLAMED_AGAIN_US USEC_PER_DAY
@@ -220,7 +223,21 @@ static bool fails_so(const struct deciding *d, const struct fleet_node *node)
 	return false;
 }
 
-/* A suspect is tested once it is one, and where that fails again so soon as it counts. */
+/*
+ * A test that brought nothing, as its devices were busy, is repeated soon, and then ever later; one
+ * that found something that fits, as soon as that counts.
+ */
+static uint64_t blamed_again_us(const struct deciding *d, const struct fleet_node *node)
+{
+	const uint64_t soon_us = d->policy->jobs.retest_spacing_us;
+	const unsigned doubled = MIN(node->record.aborted, (unsigned)ABORTED_DOUBLED_MAX);
+
+	if (doubled > 0)
+		return MIN(soon_us << (doubled - 1), BLAMED_AGAIN_US);
+	return fails_so(d, node) ? soon_us : BLAMED_AGAIN_US;
+}
+
+/* A suspect is tested once it is one. */
 static bool is_blame_due(const struct deciding *d, const struct fleet_node *node)
 {
 	const uint64_t tested_us = MAX(node->deep_us, node->record.tested_us);
@@ -228,9 +245,7 @@ static bool is_blame_due(const struct deciding *d, const struct fleet_node *node
 	if (node->blame.reach == BLAME_TO_EVICT)
 		return deciding_past(d->now_us, tested_us, BLAMED_AGAIN_US);
 	return tested_us < node->blame.since_us ||
-	       deciding_reached(d, tested_us,
-				fails_so(d, node) ? d->policy->jobs.retest_spacing_us
-						  : BLAMED_AGAIN_US);
+	       deciding_reached(d, tested_us, blamed_again_us(d, node));
 }
 
 static void decide_blamed(struct deciding *d, struct fleet_node *node)

@@ -509,6 +509,29 @@ static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
 			  "; research/llm-7 is slow because of it");
 }
 
+static void a_suspect_whose_test_brought_nothing_is_tested_again_ever_later(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct fleet_test busy = { .outcome = TEST_NOTHING, .deep = true };
+	unsigned i;
+
+	world_init(&w, RULES, 20);
+	for (i = 0; i < 3; i++) {
+		const uint64_t wait_us = w.policy.jobs.retest_spacing_us << i;
+
+		suspect(&w, BLAME_TO_TEST);
+		world_node(&w, 3)->blame.since_us = 1;
+		busy.at_us = w.now_us;
+		fleet_tested(&w.fleet, world_node(&w, 3), &busy);
+		later(&w, wait_us - USEC_PER_SEC);
+		decide(&w);
+		CHECK(!find(&w, 3, DECIDE_DEEP));
+		later(&w, USEC_PER_SEC);
+		decide(&w);
+		CHECK(find(&w, 3, DECIDE_DEEP));
+	}
+}
+
 static void a_test_that_is_only_told_has_no_effect(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -618,6 +641,7 @@ static const struct test tests[] = {
 	TEST(a_slow_job_confirms_a_pair_once_a_good_partner_did),
 	TEST(a_test_that_a_job_asks_for_names_the_job),
 	TEST(a_suspect_is_tested_once_and_cordoned_for_no_finding),
+	TEST(a_suspect_whose_test_brought_nothing_is_tested_again_ever_later),
 	TEST(a_test_that_is_only_told_has_no_effect),
 	TEST(a_pair_is_tested_with_good_partners_and_each_with_its_own),
 	TEST(fatal_goes_first_then_the_oldest_then_by_name),
