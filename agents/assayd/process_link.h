@@ -2,8 +2,8 @@
 /*
  * Which ranks run here, told to the controller: PUT /v1/nodes/NODE/processes with all of them
  * (process_map.h) whenever they change, and again every PROCESS_LINK_AGAIN_US, for what is not
- * heard again is not believed for long. That there are none is told once, at the start and after ranks
- * have gone: an assayd that was stopped meanwhile could not say so.
+ * heard again is not believed for long. That there are none is told once, at the start and after
+ * ranks have gone: an assayd that was stopped meanwhile could not say so.
  */
 #pragma once
 
