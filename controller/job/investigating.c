@@ -8,6 +8,7 @@
 #include "controller/controller.h"
 #include "controller/fleet/hosts.h"
 #include "controller/job/job_facts.h"
+#include "controller/job/job_prediction.h"
 #include "controller/store/store.h"
 #include "controller/store/store_actions.h"
 #include "controller/store/store_investigations.h"
@@ -348,6 +349,28 @@ static int step(struct investigating *k, struct service *s, const struct investi
 	return r;
 }
 
+/* Did the run without the hosts of `open` come as was predicted? A sentence, new memory; or NULL. */
+static int find_verified(struct service *s, int64_t job, const struct job_judging_input *in,
+			 const struct investigation *open, char **ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *told = json_object();
+	const json_t *one;
+	int r;
+
+	if (open->state != INVESTIGATION_REPLACED)
+		return 0;
+	r = job_prediction_show(s->store, &in->policy->jobs, job, in->now_us, told, err);
+	one = json_object_get(told, "verified");
+	if (r < 0 || !streq(json_string_value(json_object_get(one, "state")), "held") ||
+	    json_stamp_us(json_object_get(one, "checked")) < open->acted_us)
+		return r;
+	*ret = xasprintf("run %" PRId64 " takes %.3g s a step, and %.3g s were predicted",
+			 (int64_t)json_integer_value(json_object_get(one, "by_run")),
+			 json_number_value(json_object_get(one, "measured_s")),
+			 json_number_value(json_object_get(one, "after_s")));
+	return 0;
+}
+
 static int look(struct investigating *k, struct service *s, int64_t job,
 		const struct job_judging_input *in, const struct job_judged *judged,
 		struct records *records, struct err *err)
@@ -362,13 +385,17 @@ static int look(struct investigating *k, struct service *s, int64_t job,
 		.gone = records->open && !streq(records->open->job_name, in->job),
 		.now_us = in->now_us,
 	};
+	CLEANUP(freep) char *verified = NULL;
 	int r = 0;
 
 	add_items(&facts, in, judged);
 	if (records->open)
 		r = add_record(&facts, in, records->open, err);
+	if (r == 0 && records->open)
+		r = find_verified(s, job, in, records->open, &verified, err);
 	if (r < 0)
 		return r;
+	now.verified = verified;
 	now.facts = facts.items;
 	now.n_facts = facts.n;
 	now.tests = facts.tests;

@@ -113,6 +113,7 @@ def test_a_host_is_replaced_and_the_next_run_is_as_predicted(controller, tmp_pat
     assert said["trust"] == {"held": 1, "checked": 1, "poor": False}
     assert f.c.metrics()['assay_predictions_total{class="compute",held="true"}'] == 1
     assert f.advice().json["id"] == resume["id"]
+    assert wait_for(lambda: f.c.get("/v1/investigations/1", token=ADMIN).json["state"] == "verified", WAIT_S)
 
 
 @pytest.mark.once
