@@ -60,8 +60,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_PUT(self):
         body, _ = self.read()
-        with self.server.stub.lock:
-            answer = self.server.stub.on_topology(self.path.rpartition("/")[2], body)
+        stub, what = self.server.stub, self.path.rpartition("/")[2]
+        with stub.lock:
+            answer = stub.on_processes(body) if what == "processes" else stub.on_topology(what, body)
         self.say(answer)
 
     def do_GET(self):
@@ -195,6 +196,9 @@ class Stub:
         if failed.raw is not None or not results:
             return failed
         return self.wanting(Answer(202, {"accepted": len(results), "duplicate": 0, "results": results}), *reports)
+
+    def on_processes(self, _):
+        return Answer(200, {"processes": 0})
 
     def on_topology(self, digest, body):
         self.topologies[digest] = body

@@ -41,7 +41,7 @@ def test_both_sides_show_their_certificates(assayd, secure, config, spool, certi
     wait_until(lambda: not spool.left())
     wait_until(lambda: secure.held)
     assert secure.seqs() == list(range(1, 21))
-    assert secure.connections <= 2  # kept, not made anew for each report
+    assert secure.connections <= 3  # for orders, reports, and which ranks run here: kept, not made anew for each report
 
 
 def replace(path, source):
