@@ -33,7 +33,7 @@ from tally import COUNT, Tally, failed_tally, read_junit, read_unit_logs, second
 WORK = os.path.join(TOP, "build-test")
 JOBS = os.environ.get("ASSAY_JOBS") or str(len(os.sched_getaffinity(0)))
 PYTHON = "/usr/bin/python3"  # the one that Debian's pytest belongs to
-LIMIT_S = {"lint": 900, "fuzz": 120, "build": 1800, "unit": 900, "system": 1500, "apiserver": 2400, "distcheck": 1800}
+LIMIT_S = {"lint": 900, "fuzz": 120, "build": 1800, "unit": 900, "system": 2700, "apiserver": 2400, "distcheck": 1800}
 NOT_HERE = 77
 NO_TESTS = 5  # status of pytest when the marks leave none
 SHARES = 2  # of the system or kube tests of a build at once: they wait nine tenths of their time
