@@ -19,9 +19,13 @@ import shutil
 import subprocess
 import time
 
+TOP = pathlib.Path(__file__).resolve().parents[2]
 SWITCH, NET = "10.77.0.1", "10.77.0"
 CALL_S, START_S, STOP_S, POLL_S = 120, 60, 20, 0.05
 HOSTS_MAX = 64
+# What there is to measure: the processors, by the library that the job computes with.
+PROFILES = {"v": 1, "profiles": {name: {"budget": "30s", "probes": [{"name": "gemm", "budget": "20s", "active": True}]}
+                                 for name in ("quick", "full")}}
 ETC_IGNORED = ("ssl",)  # large, and asked by nobody here
 
 
@@ -80,12 +84,14 @@ class Host(Space):
         self.name, self.hosts, self.folder, self.address = name, hosts, hosts.folder / name, f"{NET}.{number + 2}"
         self.log = self.folder / "assayd.log"
         self.agent = None
-        for part in ("tree/dev", "tree/proc/sys/kernel/random", "conf", "state", "run"):
+        for part in ("tree/dev", "tree/proc", "conf", "state", "run"):
             (self.folder / part).mkdir(parents=True)
         (self.folder / "tree/dev/nvidia0").touch()
         digits = hashlib.sha256(f"{name}/{secrets.token_hex(8)}".encode()).hexdigest()
         boot = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
-        (self.folder / "tree/proc/sys/kernel/random/boot_id").write_text(boot + "\n")
+        (self.folder / "boot_id").write_text(boot + "\n")
+        self.run("mount", "--rbind", "/proc", self.folder / "tree/proc")  # whose processors are busy with what
+        self.run("mount", "--bind", self.folder / "boot_id", self.folder / "tree/proc/sys/kernel/random/boot_id")
         port = f"port{number}"
         hosts.switch.run("ip", "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", self.holder.pid)
         hosts.switch.run("ip", "link", "set", port, "master", "switch", "up")
@@ -99,6 +105,10 @@ class Host(Space):
         (etc / "ld.so.preload").write_text(f"{library}\n")
         self.run("mount", "--bind", etc, "/etc")
 
+    def repair(self):
+        """What starts from now on is as fast as elsewhere."""
+        self.run("umount", "/etc")
+
     def start(self, *words, gpu=False, env=None, **more):
         """A process of this host; with `gpu` it holds the GPU open."""
         held = [os.open(self.folder / "tree/dev/nvidia0", os.O_RDONLY)] if gpu else []
@@ -110,14 +120,16 @@ class Host(Space):
         self.hosts.stack.callback(ended, process)
         return process
 
+    def env(self):
+        return {"ASSAY_SYSROOT": str(self.folder / "tree"), "ASSAY_CONF_DIR": str(self.folder / "conf"), "ASSAY_NODE": self.name,
+                "ASSAY_POLICY_DIR": str(self.hosts.folder / "policies"), "ASSAY_STATE_DIR": str(self.folder / "state"), "ASSAY_RUN_DIR": str(self.folder / "run")}
+
     def start_agent(self):
         config = {"v": 1, "controller": self.hosts.url, "node": self.name, "token_file": str(self.folder / "conf/token"),
                   "watch": {"links": False, "kernel_log": False}, "collectives": {"enabled": False}}
         (self.folder / "conf/assayd.yaml").write_text(json.dumps(config))
-        env = {"ASSAY_SYSROOT": str(self.folder / "tree"), "ASSAY_CONF_DIR": str(self.folder / "conf"), "ASSAY_STATE_DIR": str(self.folder / "state"),
-               "ASSAY_RUN_DIR": str(self.folder / "run"), "ASSAY_NODE": self.name}
         with open(self.log, "w", encoding="utf-8") as log:
-            self.agent = self.start(self.hosts.build / "assayd", env=env, stderr=log)
+            self.agent = self.start(self.hosts.build / "assayd", env=self.env(), stderr=log)
         self.wait_for("the controller is heard of")
 
     def wait_for(self, words):
@@ -127,14 +139,35 @@ class Host(Space):
         if self.agent.poll() is not None:
             raise Unusable(f"{self.name}: assayd ended: {self.log.read_text().strip()[-400:]}")
 
-    def look_for_ranks(self):
-        """The agent looks once a minute, and at once when it is reloaded; then the controller knows them."""
+    def look_for_ranks(self, count=1):
+        """The agent looks once a minute, and at once when it is reloaded; until the controller knows of so many."""
         self.agent.send_signal(1)
-        self.wait_for("ranks sent")
+        until(lambda: self.ranks_told() == count or self.agent.poll() is not None, START_S,
+              lambda: f"{self.name}: assayd has told of {self.ranks_told()} ranks, not {count}: {self.log.read_text().strip()[-400:]}")
+
+    def ranks_told(self):
+        told = [line.rpartition("n=")[2] for line in self.log.read_text().splitlines() if "ranks sent" in line]
+        return int(told[-1]) if told else 0
+
+    def measure(self):
+        """A whole run, as its timer has it begun; the agent sends the report."""
+        self.run(self.hosts.build / "assay", "run", "--profile", "full", env={**os.environ, **self.env()}, good=(0, 1, 3))
+
+
+class Here(Space):
+    """The namespaces that we are in ourselves: nobody else's (unshare --net --mount)."""
+
+    def __init__(self):  # pylint: disable=super-init-not-called
+        self.run("ip", "link", "set", "lo", "up")
+
+    def inside(self, *words):
+        return [str(w) for w in words]
 
 
 class Hosts(dict):
-    def __init__(self, names, folder, build):
+    """By name. `here`: the switch, and so the controller, is in our own namespaces, which have nothing else."""
+
+    def __init__(self, names, folder, build, here=False):
         super().__init__()
         self.folder, self.build, self.stack, self.url = folder, build, contextlib.ExitStack(), None
         self.tokens = {}
@@ -142,7 +175,7 @@ class Hosts(dict):
             stack.callback(self.stack.close)
             if len(names) > HOSTS_MAX:
                 raise Unusable(f"{len(names)} hosts are more than {HOSTS_MAX}")
-            self.switch = Space(self.stack)
+            self.switch = Here() if here else Space(self.stack)
             self.switch.run("ip", "link", "add", "switch", "type", "bridge")
             self.switch.run("ip", "address", "add", f"{SWITCH}/24", "dev", "switch")
             self.switch.run("ip", "link", "set", "switch", "up")
@@ -156,10 +189,12 @@ class Hosts(dict):
         self.tokens[text] = {"sha256": hashlib.sha256(text.encode()).hexdigest(), **who}
         return text
 
-    def serve(self, policy):
-        """A controller on the switch, with this policy, and an agent on each host."""
+    def serve(self, policy, config=None, words=()):
+        """A controller on the switch, with this policy, more of its configuration and options, and an agent on each host."""
         folder = self.folder / "controller"
         folder.mkdir()
+        shutil.copytree(TOP / "policies", self.folder / "policies")
+        (self.folder / "policies/profiles.yaml").write_text(json.dumps(PROFILES))
         for host in self.values():
             (host.folder / "conf/token").write_text(self.token(node=host.name))
             (host.folder / "conf/token").chmod(0o600)
@@ -169,10 +204,10 @@ class Hosts(dict):
         (folder / "policy.yaml").write_text(json.dumps(policy))
         (folder / "controller.yaml").write_text(json.dumps({
             "v": 1, "listen": f"{SWITCH}:0", "db": str(folder / "assay.db"), "tokens": str(folder / "tokens.yaml"),
-            "policy": str(folder / "policy.yaml"), "insecure": True}))
+            "policy": str(folder / "policy.yaml"), "insecure": True, **(config or {})}))
         log = self.stack.enter_context(open(folder / "controller.log", "w", encoding="utf-8"))
-        process = self.switch.popen(self.build / "assay-controller", "--config", folder / "controller.yaml", stdout=subprocess.PIPE, stderr=log,
-                                    text=True)
+        process = self.switch.popen(self.build / "assay-controller", "--config", folder / "controller.yaml", *words, stdout=subprocess.PIPE,
+                                    stderr=log, text=True)
         self.stack.callback(ended, process)
         line = process.stdout.readline()  # which ends when it does
         if not line.startswith("listening on "):
