@@ -20,7 +20,7 @@ static const char *name_at(const json_t *names, size_t i)
 /* In order, each once. */
 static int add(json_t *all, const json_t *names, struct err *err)
 {
-	size_t i, j;
+	size_t i;
 
 	for (i = 0; i < json_array_size(names); i++) {
 		const char *name = name_at(names, i);
@@ -28,10 +28,7 @@ static int add(json_t *all, const json_t *names, struct err *err)
 		if (!name || !node_name_ok(name))
 			return err_set(err, EPROTO,
 				       "the controller excludes what cannot be the name of a host");
-		for (j = 0; j < json_array_size(all) && strcmp(name_at(all, j), name) < 0; j++)
-			;
-		if (j == json_array_size(all) || !streq(name_at(all, j), name))
-			(void)json_array_insert_new(all, j, json_string(name));
+		json_insert_text(all, name);
 	}
 	return 0;
 }

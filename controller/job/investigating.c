@@ -10,7 +10,6 @@
 #include "controller/job/job_facts.h"
 #include "controller/job/job_prediction.h"
 #include "controller/store/store.h"
-#include "controller/store/store_actions.h"
 #include "controller/store/store_investigations.h"
 #include "controller/store/store_placements.h"
 #include "lib/base/clock.h"
@@ -222,20 +221,13 @@ static struct investigation_fact *need_fact(struct facts *facts, const struct jo
 /* Of link and fabric there is no test that one host is told to run. */
 static bool is_done(const struct job_judge_item *item)
 {
-	return item->effect &&
-	       (item->action != BLAME_PROBE || item->suspect->class == BLAME_COMPUTE ||
-		item->suspect->class == BLAME_LAUNCH);
+	return item->effect && (item->action != BLAME_PROBE || blame_of_host(item->suspect->class));
 }
 
 /* What is said of a host once it is acquitted, for as long as that holds, is acquitted too. */
-static int action_of(const struct job_judging_input *in, const struct job_judge_item *item)
+static int action_of(const struct job_judge_item *item)
 {
-	const uint64_t acquitted_us = item->host->acquitted_us;
-
-	return item->action == BLAME_WATCH && acquitted_us > 0 &&
-			       in->now_us < acquitted_us + in->policy->jobs.acquit_us
-		       ? BLAME_ACQUIT
-		       : item->action;
+	return item->acquitted ? BLAME_ACQUIT : item->action;
 }
 
 /* The hardest of what is decided of each host. */
@@ -248,10 +240,10 @@ static void add_items(struct facts *facts, const struct job_judging_input *in,
 		const struct job_judge_item *item = &judged->result.items[i];
 		struct investigation_fact *fact = need_fact(facts, in, item->host->name);
 
-		if (action_of(in, item) <= fact->action)
+		if (action_of(item) <= fact->action)
 			continue;
 		fact->class = item->suspect->class;
-		fact->action = action_of(in, item);
+		fact->action = action_of(item);
 		fact->incident = item->incident;
 		fact->effect = is_done(item);
 		fact->sentence = item->sentence;
@@ -261,17 +253,14 @@ static void add_items(struct facts *facts, const struct job_judging_input *in,
 static int add_tests(struct facts *facts, struct store *store, const struct investigation *inv,
 		     const char *host, struct err *err)
 {
-	const struct store_range range = { NULL, JOB_FACTS_TESTS_MAX };
+	CLEANUP(json_freep) json_t *actions = NULL;
 	CLEANUP(json_freep) json_t *tests = NULL;
-	struct store_page page = { 0 };
-	int r = store_actions(store, host, &range, &page, err);
+	int r = job_judging_actions(store, host, &actions, err);
 
 	if (r < 0)
 		return r;
-	tests = job_facts_tests(host, page.items, inv->began_us);
+	tests = job_facts_tests(host, actions, inv->began_us);
 	(void)json_array_extend(facts->tests, tests);
-	json_decref(page.items);
-	free(page.next);
 	return 0;
 }
 

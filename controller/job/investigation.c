@@ -50,11 +50,6 @@ void investigation_release(struct investigation *inv)
 	*inv = (struct investigation){ 0 };
 }
 
-static uint64_t whole(uint64_t us)
-{
-	return us - us % USEC_PER_MSEC;
-}
-
 static void say(char **place, const char *text)
 {
 	free(*place);
@@ -301,7 +296,7 @@ static void step_host(const struct investigation *inv, struct investigation_host
 
 static void end(struct investigation *inv, const struct investigation_now *now)
 {
-	inv->ended_us = whole(now->now_us);
+	inv->ended_us = json_stamp_whole(now->now_us);
 }
 
 /* The host that says in which state the record is. */
@@ -403,7 +398,7 @@ void investigation_begin(const struct investigation_now *now, struct investigati
 				       .run = now->run,
 				       .job_name = xstrdup(now->job_name ? now->job_name : ""),
 				       .tests = json_array(),
-				       .began_us = whole(now->now_us) };
+				       .began_us = json_stamp_whole(now->now_us) };
 	(void)add_hosts(ret, now);
 	ret->reason = xstrdup(ret->n_hosts > 0 ? ret->hosts[0].sentence : "");
 	ret->sentence = xstrdup(ret->reason);
@@ -416,7 +411,7 @@ static void step_hosts(struct investigation *inv, const struct investigation_now
 	for (i = 0; i < inv->n_hosts; i++) {
 		step_host(inv, &inv->hosts[i], now);
 		if (inv->hosts[i].state == INVESTIGATION_CORDONED && inv->acted_us == 0)
-			inv->acted_us = whole(now->now_us);
+			inv->acted_us = json_stamp_whole(now->now_us);
 	}
 	sum_up(inv, now);
 }
@@ -457,7 +452,7 @@ int investigation_cancel(struct investigation *inv, const char *who, const char 
 	say(&inv->by, who);
 	free(inv->sentence);
 	inv->sentence = xasprintf("%s: %s", who, reason);
-	inv->ended_us = whole(now_us);
+	inv->ended_us = json_stamp_whole(now_us);
 	return 0;
 }
 

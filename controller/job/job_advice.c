@@ -57,20 +57,9 @@ static const char *name_at(const json_t *names, size_t i)
 	return json_string_value(json_array_get(names, i));
 }
 
-static bool has(const json_t *names, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < json_array_size(names); i++) {
-		if (streq(name_at(names, i), name))
-			return true;
-	}
-	return false;
-}
-
 static void add(json_t *names, const char *name)
 {
-	if (name && !has(names, name) && json_array_size(names) < JOB_ADVICE_HOSTS_MAX)
+	if (name && !json_has_text(names, name) && json_array_size(names) < JOB_ADVICE_HOSTS_MAX)
 		(void)json_array_append_new(names, json_string(name));
 }
 
@@ -117,8 +106,8 @@ static bool is_pending(const struct fleet *fleet, const struct job_judged *judge
 	for (i = 0; i < judged->result.n; i++) {
 		const struct job_judge_item *item = &judged->result.items[i];
 
-		if (item->effect && item->action >= BLAME_PROBE && has(names, item->host->name) &&
-		    !is_out(fleet, item->host->name))
+		if (item->effect && item->action >= BLAME_PROBE &&
+		    json_has_text(names, item->host->name) && !is_out(fleet, item->host->name))
 			return true;
 	}
 	return false;
@@ -166,8 +155,8 @@ static int add_spare(const struct job_judging_input *in, const char *host, const
 		bool busy = false;
 		int r;
 
-		if (node->sku != bad->sku || !is_spare(in, node) || has(exclude, node->name) ||
-		    has(names, node->name))
+		if (node->sku != bad->sku || !is_spare(in, node) ||
+		    json_has_text(exclude, node->name) || json_has_text(names, node->name))
 			continue;
 		r = store_placement_present(in->store, node->name, in->now_us, &busy, err);
 		if (r < 0)

@@ -223,7 +223,7 @@ static int ladder_of(const struct job_facts_source *source, const struct job_fac
 	if (source->boot_us == 0)
 		return LADDER_RUNNING;
 	/* Stamps of actions have milliseconds. */
-	if (test->done_us < source->boot_us - source->boot_us % USEC_PER_MSEC)
+	if (test->done_us < json_stamp_whole(source->boot_us))
 		return LADDER_NOT_RUN;
 	return test->failed && is_repeat_due(source, facts, class) ? LADDER_RUNNING
 								   : LADDER_EXHAUSTED;

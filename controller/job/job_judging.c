@@ -45,12 +45,6 @@ static const json_t *shown_before(const struct job_judging_input *in,
 	return find_shown(found, json_object_get(in->before, "suspects"));
 }
 
-/* A stamp has milliseconds: what is done now must not be before it. */
-static uint64_t stamp_of_now(const struct job_judging_input *in)
-{
-	return in->now_us - in->now_us % USEC_PER_MSEC;
-}
-
 /* K of N blame it since then; 0: they do not. */
 static uint64_t suspected_since(const struct job_judging_input *in,
 				const struct suspicion_found *found)
@@ -59,7 +53,8 @@ static uint64_t suspected_since(const struct job_judging_input *in,
 
 	if (found->counts != BLAME_K_OF_N)
 		return 0;
-	return since_us ? since_us : stamp_of_now(in);
+	/* What is done now must not be before it. */
+	return since_us ? since_us : json_stamp_whole(in->now_us);
 }
 
 /* --- facts --- */
@@ -107,7 +102,7 @@ static bool has_booted(const struct job_judging_input *in, const struct suspicio
 	return false;
 }
 
-static int read_actions(struct store *store, const char *node, json_t **ret, struct err *err)
+int job_judging_actions(struct store *store, const char *node, json_t **ret, struct err *err)
 {
 	const struct store_range range = { NULL, JOB_FACTS_TESTS_MAX };
 	struct store_page page = { 0 };
@@ -203,7 +198,7 @@ static int add_host(const struct job_judging_input *in, size_t place, const char
 
 	if (has_host(ret, name) || !source.node)
 		return 0;
-	r = read_actions(in->store, name, &actions, err);
+	r = job_judging_actions(in->store, name, &actions, err);
 	if (r == 0)
 		r = store_placement_present(in->store, name, in->now_us, &source.busy, err);
 	source.actions = actions;
@@ -538,21 +533,6 @@ static uint64_t tests_since(const struct job_judging_input *in, const struct job
 bool job_judging_blame(const struct job_judging_input *in, const struct job_judged *judged,
 		       const struct job_judge_item *item, struct blame *ret)
 {
-	const struct suspicion_found *suspect = item->suspect;
-	const bool told = judged->result.mode == MODE_DRY_RUN;
-	const uint64_t since_us = tests_since(in, item->host);
-
-	if (item->action == BLAME_EVICT && item->effect && item->blame.class != BLAME_NOTHING) {
-		*ret = item->blame;
-	} else if (item->action == BLAME_PROBE && (item->effect || told) && !item->waits &&
-		   (suspect->class == BLAME_COMPUTE || suspect->class == BLAME_LAUNCH)) {
-		*ret = (struct blame){ .class = suspect->class,
-				       .reach = told ? BLAME_TO_TELL : BLAME_TO_TEST,
-				       .since_us = since_us ? since_us : suspect->from_us,
-				       .until_us = suspect->until_us + in->policy->jobs.fresh_us };
-	} else {
-		return false;
-	}
-	ret->job = (char *)(uintptr_t)in->job;
-	return true;
+	return job_judge_blame(in->policy, in->job, &judged->result, item,
+			       tests_since(in, item->host), ret);
 }

@@ -70,6 +70,9 @@ struct job_judged {
 int job_judging_do(const struct job_judging_input *in, struct job_judged *ret, struct err *err);
 void job_judging_release(struct job_judged *judged);
 
+/* What was done to a node, newest first, as far as tests are looked for in it: new reference. */
+int job_judging_actions(struct store *store, const char *node, json_t **ret, struct err *err);
+
 /* Write what was noted into what is shown of the job from now on. */
 void job_judging_note(const struct job_judging_input *in, const struct job_judged *judged,
 		      json_t *view);

@@ -65,12 +65,12 @@ struct job_live {
 	struct job_live_counts counts;
 	struct accusers accusers; /* of all jobs of the store */
 	struct job_loads loads;
-	bool read;	 /* the jobs of the store are among them */
-	bool found;	 /* `hosts` is news, and durable with the next commit */
-	bool knew;	 /* the actor knew its nodes when the round began */
-	bool all_told;	 /* ... and was told that this is all */
-	bool advised;	 /* likewise, what somebody is advised */
-	uint64_t due_us; /* monotonic */
+	bool distrusted[BLAME_CLASSES]; /* of all jobs: job_prediction_distrusted() */
+	bool read;			/* the jobs of the store are among them */
+	bool found;			/* `hosts` is news, and durable with the next commit */
+	bool all_told;			/* the actor was told that this is all */
+	bool advised;			/* likewise, what somebody is advised */
+	uint64_t due_us;		/* monotonic */
 };
 
 struct job_live_counts job_live_counts(const struct job_live *live)
@@ -223,13 +223,6 @@ static uint64_t tested_for_others(const struct job_live *live, int64_t job)
 	return n;
 }
 
-/* Is `a` more than `b`? */
-static bool is_harder(const struct blame *a, const struct blame *b)
-{
-	return b->class == BLAME_NOTHING || a->reach < b->reach ||
-	       (a->reach == b->reach && a->until_us > b->until_us);
-}
-
 static void add_blames(struct job_live *live, const struct job_judging_input *in,
 		       const struct job_judged *judged)
 {
@@ -243,7 +236,7 @@ static void add_blames(struct job_live *live, const struct job_judging_input *in
 		if (!job_judging_blame(in, judged, item, &blame))
 			continue;
 		host = map_need(&live->hosts, item->host->name, sizeof(*host));
-		if (!is_harder(&blame, &host->blame))
+		if (!blame_is_harder(&blame, &host->blame))
 			continue;
 		free(host->blame.job);
 		host->blame = blame;
@@ -338,12 +331,10 @@ static int judge(struct job_live *live, int64_t job, const struct views *views, 
 	CLEANUP(job_judging_release) struct job_judged judged = { .n_hosts = 0 };
 	CLEANUP(json_freep) json_t *view = NULL;
 	int64_t open = 0;
-	int advised, r = 0;
+	int advised, r;
 
-	if (views->suspects.list.n > 0)
-		r = job_prediction_distrusted(s->store, &in.policy->jobs, in.distrusted, err);
-	if (r == 0)
-		r = job_judging_do(&in, &judged, err);
+	memcpy(in.distrusted, live->distrusted, sizeof(in.distrusted));
+	r = job_judging_do(&in, &judged, err);
 	if (r == 0)
 		r = investigating_step(&live->investigating, s, job, &in, &judged, &open, err);
 	if (r < 0)
@@ -389,10 +380,18 @@ static int show(struct job_live *live, int64_t job, const bool *rejected, struct
 	return judge(live, job, views, rejected ? *rejected : was, before, n[WINDOW_ANALYSED], err);
 }
 
+static int learn_trust(struct job_live *live, struct err *err)
+{
+	return job_prediction_distrusted(live->s->store, &remediation_policy(live->s)->jobs,
+					 live->distrusted, err);
+}
+
 int job_live_show(struct job_live *live, int64_t job, bool rejected, struct err *err)
 {
+	int r = learn_trust(live, err);
+
 	live->due_us = 0; /* what it says of hosts is told soon, beside what others say */
-	return show(live, job, &rejected, err);
+	return r < 0 ? r : show(live, job, &rejected, err);
 }
 
 /* --- all of them --- */
@@ -462,7 +461,7 @@ static void tell(struct job_live *live)
 	map_each(&live->hosts, tell_host, live);
 	tell_news(live);
 	live->found = false;
-	if (!live->knew || live->all_told)
+	if (live->all_told)
 		return;
 	actor_blames_told(live->s->act);
 	live->all_told = true;
@@ -470,14 +469,18 @@ static void tell(struct job_live *live)
 
 static int read_jobs(struct job_live *live, struct err *err)
 {
-	int r = live->read ? 0 : store_jobs_with_suspects(live->s->store, take_job, live, err);
+	struct store *store = live->s->store;
+	int r;
 
-	if (r == 0 && !live->read)
-		r = store_jobs_investigated(live->s->store, take_job, live, err);
-	if (r == 0 && !live->read)
-		r = store_jobs_that_accuse(live->s->store, take_accused, live, err);
-	if (r == 0 && !live->read)
-		r = store_jobs_advised(live->s->store, ADVICE_STOP, take_job, live, err);
+	if (live->read)
+		return 0;
+	r = store_jobs_with_suspects(store, take_job, live, err);
+	if (r == 0)
+		r = store_jobs_investigated(store, take_job, live, err);
+	if (r == 0)
+		r = store_jobs_that_accuse(store, take_accused, live, err);
+	if (r == 0)
+		r = store_jobs_advised(store, ADVICE_STOP, take_job, live, err);
 	live->read = r == 0;
 	return r;
 }
@@ -486,7 +489,7 @@ static bool begin_round(struct job_live *live)
 {
 	struct err err = ERR_INIT;
 
-	if (read_jobs(live, &err) < 0) {
+	if (read_jobs(live, &err) < 0 || (live->n > 0 && learn_trust(live, &err) < 0)) {
 		log_warning("jobs cannot be judged: %s", err.msg);
 		return false;
 	}
@@ -494,7 +497,6 @@ static bool begin_round(struct job_live *live)
 	live->hosts = (struct map){ 0 };
 	job_loads_look(&live->loads, actor_fleet(live->s->act));
 	live->left = live->n;
-	live->knew = actor_knows(live->s->act);
 	return true;
 }
 

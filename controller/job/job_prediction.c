@@ -62,29 +62,6 @@ static const struct job_window *window_of(const struct job_judging_input *in,
 	return NULL;
 }
 
-static bool has(const json_t *names, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < json_array_size(names); i++) {
-		if (streq(json_string_value(json_array_get(names, i)), name))
-			return true;
-	}
-	return false;
-}
-
-/* In order, each once. */
-static void add_name(json_t *names, const char *name)
-{
-	size_t i = json_array_size(names);
-
-	if (!name || has(names, name))
-		return;
-	while (i > 0 && strcmp(json_string_value(json_array_get(names, i - 1)), name) > 0)
-		i--;
-	(void)json_array_insert_new(names, i, json_string(name));
-}
-
 /* Whom the window would have replaced, all of them. `ret_gain` is what that gains. */
 static json_t *set_of(const struct job_window *window, struct prediction_gain *ret_gain)
 {
@@ -103,7 +80,7 @@ static json_t *set_of(const struct job_window *window, struct prediction_gain *r
 		*ret_gain = (struct prediction_gain){ number(gain, "value"), number(gain, "low"),
 						      number(gain, "high") };
 		for (j = 0; j < json_array_size(hosts); j++)
-			add_name(names, json_string_value(json_array_get(hosts, j)));
+			json_insert_text(names, json_string_value(json_array_get(hosts, j)));
 	}
 	return names;
 }
@@ -344,7 +321,7 @@ static char *instead_of(const json_t *before, const json_t *now)
 	for (i = 0; i < json_array_size(now) && json_array_size(fresh) < INSTEAD_MAX; i++) {
 		json_t *name = json_array_get(now, i);
 
-		if (!has(before, json_string_value(name)))
+		if (!json_has_text(before, json_string_value(name)))
 			(void)json_array_append(fresh, name);
 	}
 	return json_line(fresh);
@@ -355,7 +332,7 @@ static bool any_of(const json_t *names, const json_t *among)
 	size_t i;
 
 	for (i = 0; i < json_array_size(names); i++) {
-		if (has(among, json_string_value(json_array_get(names, i))))
+		if (json_has_text(among, json_string_value(json_array_get(names, i))))
 			return true;
 	}
 	return false;

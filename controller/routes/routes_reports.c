@@ -79,15 +79,10 @@ static bool has_room(struct service *s, const char *node)
 /* Add to the array at `list`, made when it is missing, what is not in it. */
 static void add_name(json_t **list, const char *name)
 {
-	size_t i;
-
 	if (!*list)
 		*list = json_array();
-	for (i = 0; i < json_array_size(*list); i++) {
-		if (streq(json_string_value(json_array_get(*list, i)), name))
-			return;
-	}
-	(void)json_array_append_new(*list, json_string(name));
+	if (!json_has_text(*list, name))
+		(void)json_array_append_new(*list, json_string(name));
 }
 
 /* Ask for the topology it names, unless that is there. */

@@ -105,3 +105,30 @@ uint64_t json_stamp_us(const json_t *stamp)
 
 	return text && clock_parse_stamp(text, &us) == 0 ? us : 0;
 }
+
+uint64_t json_stamp_whole(uint64_t real_us)
+{
+	return real_us - real_us % USEC_PER_MSEC;
+}
+
+bool json_has_text(const json_t *array, const char *text)
+{
+	size_t i;
+
+	for (i = 0; text && i < json_array_size(array); i++) {
+		if (streq(json_string_value(json_array_get(array, i)), text))
+			return true;
+	}
+	return false;
+}
+
+void json_insert_text(json_t *array, const char *text)
+{
+	size_t i = json_array_size(array);
+
+	if (!text || json_has_text(array, text))
+		return;
+	while (i > 0 && strcmp(json_string_value(json_array_get(array, i - 1)), text) > 0)
+		i--;
+	(void)json_array_insert_new(array, i, json_string(text));
+}

@@ -72,6 +72,17 @@ json_t *json_stamp(uint64_t real_us);
 /* The time that json_stamp() wrote; 0: it is none. */
 uint64_t json_stamp_us(const json_t *stamp);
 
+/* What comes back of a time that becomes a stamp, which has milliseconds. */
+uint64_t json_stamp_whole(uint64_t real_us);
+
+/* --- arrays of texts ------------------------------------------------------ */
+
+/* Is it in the array? NULL is in none. */
+bool json_has_text(const json_t *array, const char *text);
+
+/* Put it in its place of an ascending array, unless it is there, or NULL. */
+void json_insert_text(json_t *array, const char *text);
+
 /* --- checked access ----------------------------------------------------- */
 
 struct jval jval_root(const json_t *value, const char *file);

@@ -198,6 +198,11 @@ bool blame_may_accuse(int class)
 	return class >= 0 && class < BLAME_CLASSES && ACCUSING & BIT((unsigned)class);
 }
 
+bool blame_of_host(int class)
+{
+	return class >= 0 && class < BLAME_CLASSES && OF_HOST & BIT((unsigned)class);
+}
+
 /* ---- which checks show which class ------------------------------------------ */
 
 enum { PREFIXES = 4 };
@@ -261,6 +266,12 @@ const char *blame_rungs(int class)
 }
 
 /* ---- what stays with a host --------------------------------------------------- */
+
+bool blame_is_harder(const struct blame *a, const struct blame *b)
+{
+	return b->class == BLAME_NOTHING || a->reach < b->reach ||
+	       (a->reach == b->reach && a->until_us > b->until_us);
+}
 
 bool blame_holds(const struct blame *blame, uint64_t now_us)
 {

@@ -122,6 +122,9 @@ struct blame_decision blame_decide(const struct blame_input *in);
 /* May a cause of this class be a host at all? */
 bool blame_may_accuse(int class);
 
+/* Is a host of this class tested by itself? Of the others two hosts are, or more. */
+bool blame_of_host(int class);
+
 /*
  * Can the check show what the class says? Wrong data never does: it slows no job, and its own rule
  * takes more care.
@@ -159,6 +162,9 @@ struct blame {
 
 /* Evidence counts from so long before the window on: the fault was there when the job felt it. */
 #define BLAME_BEFORE_US (10 * USEC_PER_MIN)
+
+/* Does `a` ask for more than `b`, which may say nothing? */
+bool blame_is_harder(const struct blame *a, const struct blame *b);
 
 /* Does it accuse the host now? */
 bool blame_holds(const struct blame *blame, uint64_t now_us);

@@ -450,3 +450,24 @@ void job_judge(const struct policy *policy, const struct job_judge_input *in, ui
 		judge_suspect(&j, &in->suspects->items[i]);
 	sum_up(&j);
 }
+
+bool job_judge_blame(const struct policy *policy, const char *job,
+		     const struct job_judge_result *result, const struct job_judge_item *item,
+		     uint64_t since_us, struct blame *ret)
+{
+	const struct suspicion_found *suspect = item->suspect;
+	const bool told = result->mode == MODE_DRY_RUN;
+
+	if (item->action == BLAME_EVICT && item->effect && item->blame.class != BLAME_NOTHING)
+		*ret = item->blame;
+	else if (item->action == BLAME_PROBE && (item->effect || told) && !item->waits &&
+		 blame_of_host(suspect->class))
+		*ret = (struct blame){ .class = suspect->class,
+				       .reach = told ? BLAME_TO_TELL : BLAME_TO_TEST,
+				       .since_us = since_us ? since_us : suspect->from_us,
+				       .until_us = suspect->until_us + policy->jobs.fresh_us };
+	else
+		return false;
+	ret->job = (char *)(uintptr_t)job;
+	return true;
+}

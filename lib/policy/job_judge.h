@@ -140,6 +140,14 @@ void job_judge(const struct policy *policy, const struct job_judge_input *in, ui
 
 void job_judge_release(struct job_judge_result *result);
 
+/*
+ * What `job` says of the host of an item of `result`; false: nothing. Of one to be tested a test
+ * since `since_us` answers, or since its first window for 0. The job's name stays borrowed.
+ */
+bool job_judge_blame(const struct policy *policy, const char *job,
+		     const struct job_judge_result *result, const struct job_judge_item *item,
+		     uint64_t since_us, struct blame *ret);
+
 /* Of a run of failures: how many there are since `since_us`, each `apart_us` after the one before. */
 unsigned job_judge_apart(const struct job_judge_failure *failure, uint64_t since_us,
 			 uint64_t apart_us);

@@ -235,7 +235,7 @@ static void note(struct judged *j, size_t place)
 	if (found->counts != BLAME_K_OF_N)
 		return;
 	note->since_us = before && before->since_us ? before->since_us
-						    : j->s->now_us - j->s->now_us % USEC_PER_MSEC;
+						    : json_stamp_whole(j->s->now_us);
 	if (!before || !before->since_us)
 		job_grade_named(j->s, j->job, host);
 }
@@ -333,34 +333,6 @@ static void begin_look(struct judged *j)
 
 /* --- what is said of hosts --- */
 
-/* As job_judging_blame() of controller/job/job_judging.c has it. */
-static bool blame_of(const struct judged *j, const struct job_judge_item *item, struct blame *ret)
-{
-	const struct suspicion_found *suspect = item->suspect;
-	const uint64_t since_us = item->host->suspected_us;
-
-	if (item->action == BLAME_EVICT && item->effect && item->blame.class != BLAME_NOTHING)
-		*ret = item->blame;
-	else if (item->action == BLAME_PROBE && item->effect && !item->waits &&
-		 (suspect->class == BLAME_COMPUTE || suspect->class == BLAME_LAUNCH))
-		*ret = (struct blame){ .class = suspect->class,
-				       .reach = BLAME_TO_TEST,
-				       .since_us = since_us ? since_us : suspect->from_us,
-				       .until_us = suspect->until_us +
-						   j->s->rules.policy.jobs.fresh_us };
-	else
-		return false;
-	ret->job = j->job->name;
-	return true;
-}
-
-static bool is_harder(const struct blame *a, const struct blame *b)
-{
-	return b->class == BLAME_NOTHING || a->reach < b->reach ||
-	       (a->reach == b->reach && a->until_us > b->until_us);
-}
-
-/* What follows for one that has just become a suspect. */
 static void grade(const struct judged *j, const struct job_judge_item *item)
 {
 	const struct sim *s = j->s;
@@ -385,7 +357,9 @@ static void say(struct judged *j)
 		struct blame *said = &j->s->jobs.desk.said[number_of(item->host->name)];
 
 		grade(j, item);
-		if (blame_of(j, item, &blame) && is_harder(&blame, said))
+		if (job_judge_blame(&j->s->rules.policy, j->job->name, &j->result, item,
+				    item->host->suspected_us, &blame) &&
+		    blame_is_harder(&blame, said))
 			*said = blame;
 	}
 }

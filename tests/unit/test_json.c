@@ -156,6 +156,29 @@ static void a_time_goes_round_and_none_is_null(void)
 	CHECK_EQ(json_stamp_us(NULL), 0);
 }
 
+static void texts_are_put_in_order_and_each_once(void)
+{
+	static const char *const given[] = { "m", "a", "z", "m", NULL, "b" };
+	CLEANUP(json_freep) json_t *array = json_array();
+	CLEANUP(freep) char *line = NULL;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(given); i++)
+		json_insert_text(array, given[i]);
+	line = json_line(array);
+	CHECK_STR(line, "[\"a\",\"b\",\"m\",\"z\"]");
+	CHECK(json_has_text(array, "z") && !json_has_text(array, "c"));
+	CHECK(!json_has_text(array, NULL) && !json_has_text(NULL, "a"));
+}
+
+static void a_time_is_whole_once_it_was_a_stamp(void)
+{
+	CLEANUP(json_freep) json_t *stamp = json_stamp(1764201600123456);
+
+	CHECK(json_stamp_us(stamp) == json_stamp_whole(1764201600123456));
+	CHECK(json_stamp_whole(0) == 0);
+}
+
 static const struct test tests[] = {
 	TEST(any_value_is_read),
 	TEST(what_is_not_json_is_refused_in_one_line),
@@ -165,6 +188,8 @@ static const struct test tests[] = {
 	TEST(writing_and_reading_keeps_numbers),
 	TEST(files_are_read_within_their_limit),
 	TEST(a_time_goes_round_and_none_is_null),
+	TEST(texts_are_put_in_order_and_each_once),
+	TEST(a_time_is_whole_once_it_was_a_stamp),
 };
 
 int main(void)
