@@ -63,12 +63,16 @@ static void add(json_t *names, const char *name)
 		(void)json_array_append_new(names, json_string(name));
 }
 
-/* No job starts on it, whoever sees to that; one that is kept free for a test comes back. */
+/*
+ * No job starts on it, whoever sees to that; one that is kept free for a test comes back. What is
+ * on its way counts as another's until it is there.
+ */
 static bool is_out(const struct fleet *fleet, const char *name)
 {
 	const struct fleet_node *node = fleet_find(fleet, name);
+	const unsigned coming = OUT_COMING | OUT_OTHERS;
 
-	return !node || (node->out & ~(unsigned)(OUT_HOLD | OUT_COMING)) != 0;
+	return !node || (node->out & ~(OUT_HOLD | (node->out & OUT_COMING ? coming : 0U))) != 0;
 }
 
 static bool any_out(const struct fleet *fleet, const json_t *names)

@@ -19,7 +19,9 @@
  *  - severity fatal needs no K of N;
  *  - a slow job that blames the node (blame.h) reproduces what was reached, where it fits what
  *    the job says and when (wrong data never; pairs once a good partner told the same), and
- *    orders a test where nothing was found. One that may not evict yet only asks for the test;
+ *    orders a test where nothing was found. One that may not evict yet only asks for the test. For
+ *    that it is held first where `hold.at_once` and the budgets have room for it;
+ *  - a hold ends at its time, or as soon as nothing asks for a test of its node;
  *  - one part of several that is slow since it was first measured (`born`) is
  *    told, and cordoned only when a job blames the node for it. It counts towards nothing
  *    that hosts share;

@@ -8,7 +8,7 @@
 #include "lib/policy/decide_inside.h"
 
 /* Bits of a node's scratch. */
-enum { HAS_CORDON = 1, HAS_TEST = 2, NEEDS_HOLD = 4, IS_PARTNER = 8 };
+enum { HAS_CORDON = 1, HAS_TEST = 2, NEEDS_HOLD = 4, IS_PARTNER = 8, ASKS_FOR_TEST = 16 };
 
 enum {
 	ABORTED_MAX = 3,	 /* tests that brought nothing before a hold is asked for */
@@ -192,6 +192,8 @@ static void decide_in_service(struct deciding *d)
 			deciding_step(d, node, EVENT_SUSPECTED, "K of N, or fatal",
 				      c->finding->incident ? deciding_incident(d, c->finding)
 							   : NULL);
+		if (c->want == WANT_RETEST)
+			node->scratch |= ASKS_FOR_TEST;
 		if (c->want != WANT_RETEST || node->scratch & (HAS_CORDON | HAS_TEST) ||
 		    d->breaker->open || !is_ours(node) || node->out & OUT_OTHERS)
 			continue;
@@ -248,15 +250,55 @@ static bool is_blame_due(const struct deciding *d, const struct fleet_node *node
 	       deciding_reached(d, tested_us, blamed_again_us(d, node));
 }
 
-static void decide_blamed(struct deciding *d, struct fleet_node *node)
+/* How many are kept free, or are tested that nothing is found on. */
+static size_t count_busy(const struct deciding *d)
+{
+	size_t busy = 0, i;
+
+	for (i = 0; i < d->fleet->n; i++) {
+		const struct fleet_node *node = d->fleet->nodes[i];
+
+		busy += node->out & OUT_HOLD ||
+			(node->record.ordered_us > 0 && node->record.clear_us > 0);
+	}
+	return busy;
+}
+
+/*
+ * Is it kept free first, that no job starts on it while it is tested? Where there is no room for
+ * one more it is tested as it is: a test that meets a job brings nothing, and does no harm.
+ */
+static bool decide_blamed_hold(struct deciding *d, struct fleet_node *node, size_t busy)
+{
+	struct refusal refusal;
+	struct decision *one;
+
+	if (node->out & OUT_HOLD || node->blame.reach == BLAME_TO_TELL ||
+	    busy >= d->policy->hold_at_once || !node_allows(node, &refusal) ||
+	    !facts_allow(d->fleet, &refusal) ||
+	    !budget_allows(&d->out->budget, node, false, &refusal))
+		return false;
+	one = order(d, node, DECIDE_HOLD, DECIDE_BLAMED_RULE);
+	one->until_us = d->now_us + d->policy->hold_ttl_us;
+	one->reason = deciding_text(d, "%s: it is to be tested, as %s was slow because of it",
+				    node->name, node->blame.job ? node->blame.job : "a job");
+	budget_take(&d->out->budget, node, false);
+	return true;
+}
+
+static void decide_blamed(struct deciding *d, struct fleet_node *node, size_t *busy)
 {
 	struct decision *one;
 
 	if (!blame_holds(&node->blame, d->now_us) || node->scratch || d->breaker->open ||
-	    !is_ours(node) || node->out || !is_idle(node) || is_quiet(d, node) ||
-	    !is_blame_due(d, node))
+	    !is_ours(node) || node->out & ~(unsigned)OUT_HOLD || !is_idle(node) ||
+	    is_quiet(d, node) || !is_blame_due(d, node))
 		return;
 	node->scratch |= HAS_TEST;
+	if (decide_blamed_hold(d, node, *busy)) {
+		(*busy)++;
+		return;
+	}
 	one = order(d, node, DECIDE_DEEP, DECIDE_BLAMED_RULE);
 	one->reason = deciding_text(d, "%s: %s was slow because of it, and nothing was found yet",
 				    node->name, node->blame.job ? node->blame.job : "a job");
@@ -352,11 +394,21 @@ static void decide_coverage(struct deciding *d, size_t busy)
 	}
 }
 
+/* Does anything ask for a test of it, or is one under way? Whether it may be ordered now or not. */
+static bool is_to_be_tested(const struct deciding *d, const struct fleet_node *node)
+{
+	return node->record.ordered_us > 0 || node->scratch & ASKS_FOR_TEST || is_due(d, node) ||
+	       (blame_holds(&node->blame, d->now_us) && is_idle(node));
+}
+
 static void decide_unhold(struct deciding *d, struct fleet_node *node)
 {
-	if (node->out & OUT_HOLD && deciding_reached(d, node->record.hold_until_us, 0))
+	const bool over = deciding_reached(d, node->record.hold_until_us, 0);
+
+	if (node->out & OUT_HOLD && (over || !is_to_be_tested(d, node)))
 		order(d, node, DECIDE_UNHOLD, "hold")->reason =
-			deciding_text(d, "%s: its hold is over", node->name);
+			deciding_text(d, "%s: %s", node->name,
+				      over ? "its hold is over" : "no test of it is due any more");
 }
 
 static void settle(struct deciding *d, struct fleet_node *node)
@@ -373,10 +425,11 @@ static void settle(struct deciding *d, struct fleet_node *node)
 
 void decide_orders(struct deciding *d)
 {
-	size_t busy = 0, i;
+	size_t busy, i;
 
 	for (i = 0; i < d->fleet->n; i++)
 		expire_order(d, d->fleet->nodes[i]);
+	busy = count_busy(d);
 	decide_in_service(d);
 	for (i = 0; i < d->fleet->n; i++) {
 		struct fleet_node *node = d->fleet->nodes[i];
@@ -384,11 +437,9 @@ void decide_orders(struct deciding *d)
 		if (life_holds(node->record.life.state))
 			decide_held(d, node);
 		else
-			decide_blamed(d, node);
+			decide_blamed(d, node, &busy);
 		settle(d, node);
 		decide_unhold(d, node);
-		busy += node->out & OUT_HOLD ||
-			(node->record.ordered_us > 0 && node->record.clear_us > 0);
 		if (node->scratch & NEEDS_HOLD && !(node->out & OUT_HOLD) &&
 		    busy < d->policy->hold_at_once) {
 			decide_hold(d, node, "retest");

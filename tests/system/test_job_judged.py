@@ -113,6 +113,9 @@ class Fleet:
         assert found, self.c.log()
         return {"id": found[0]["id"], "kind": "deep"}
 
+    def order_of_a_person(self, what, node, **more):
+        return self.c.call("POST", f"/v1/nodes/{node}/{what}", json.dumps({"reason": "cable replaced", **more}).encode(), token=ADMIN)
+
     def actions(self, **wanted):
         items = self.c.get("/v1/actions", token=ADMIN).json["items"]
         return [a for a in items if all(a[k] == v for k, v in wanted.items())]

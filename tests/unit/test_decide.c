@@ -358,6 +358,17 @@ static void one_part_that_always_was_slow_needs_a_job_that_suffers(void)
 	}
 }
 
+/* It is kept free from now on, for as long as the policy says. */
+static void hold(struct world *w, unsigned i)
+{
+	const struct fleet_cause cause = { .event = EVENT_HOLD,
+					   .who = WHO_AUTOMATIC,
+					   .why = "a test",
+					   .until_us = w->now_us + w->policy.hold_ttl_us };
+
+	CHECK_EQ(fleet_event(&w->fleet, world_node(w, i), &cause, w->now_us, NULL, NULL), 0);
+}
+
 static void a_slow_job_confirms_what_was_found_and_asks_where_nothing_was(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -365,6 +376,7 @@ static void a_slow_job_confirms_what_was_found_and_asks_where_nothing_was(void)
 	world_init(&w, RULES, 20);
 	blame(&w, 3, BLAME_COMPUTE);
 	blame(&w, 4, BLAME_JOB);
+	hold(&w, 3);
 	decide(&w);
 	CHECK_EQ(w.out.n, 1);
 	CHECK(find(&w, 3, DECIDE_DEEP));
@@ -451,6 +463,10 @@ static void a_test_that_a_job_asks_for_names_the_job(void)
 	fleet_set_blame(world_node(&w, 3), &found);
 	fleet_set_blame(world_node(&w, 3), &world_node(&w, 3)->blame); /* a copy of itself */
 	decide(&w);
+	CHECK_STR(find(&w, 3, DECIDE_HOLD) ? find(&w, 3, DECIDE_HOLD)->reason : NULL,
+		  "n003: it is to be tested, as research/llm-7 was slow because of it");
+	hold(&w, 3);
+	decide(&w);
 	CHECK(find(&w, 3, DECIDE_DEEP));
 	if (find(&w, 3, DECIDE_DEEP))
 		CHECK_STR(find(&w, 3, DECIDE_DEEP)->reason,
@@ -483,6 +499,7 @@ static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
 	decide(&w);
 	CHECK(!find(&w, 3, DECIDE_DEEP)); /* it was tested today */
 	suspect(&w, BLAME_TO_TEST);
+	hold(&w, 3);
 	decide(&w);
 	CHECK(find(&w, 3, DECIDE_DEEP)); /* ... but not since it is suspect */
 	CHECK(find(&w, 3, DECIDE_DEEP) && find(&w, 3, DECIDE_DEEP)->effect);
@@ -495,6 +512,7 @@ static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
 	decide(&w);
 	CHECK(!find(&w, 3, DECIDE_DEEP));
 	later(&w, w.policy.jobs.retest_spacing_us);
+	hold(&w, 3);
 	decide(&w);
 	CHECK(find(&w, 3, DECIDE_DEEP));
 	/* K of N is reached, and that alone is no cordon; with more than a suspicion it is. */
@@ -516,6 +534,7 @@ static void a_suspect_whose_test_brought_nothing_is_tested_again_ever_later(void
 	unsigned i;
 
 	world_init(&w, RULES, 20);
+	w.policy.hold_at_once = 0;
 	for (i = 0; i < 3; i++) {
 		const uint64_t wait_us = w.policy.jobs.retest_spacing_us << i;
 
@@ -530,6 +549,79 @@ static void a_suspect_whose_test_brought_nothing_is_tested_again_ever_later(void
 		decide(&w);
 		CHECK(find(&w, 3, DECIDE_DEEP));
 	}
+}
+
+static void a_suspect_is_kept_free_while_it_is_tested_where_there_is_room(void)
+{
+	static const struct {
+		uint64_t at_once;
+		double percent;
+		int reach;
+		bool held;
+	} rows[] = {
+		{ 1, 5, BLAME_TO_TEST, true },
+		{ 0, 5, BLAME_TO_TEST, false }, /* none may be */
+		{ 1, 0, BLAME_TO_TEST, false }, /* no budget */
+		{ 1, 5, BLAME_TO_TELL, false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(world_release) struct world w;
+
+		world_init(&w, RULES, 20);
+		w.policy.hold_at_once = rows[i].at_once;
+		w.policy.total_percent = rows[i].percent;
+		suspect(&w, rows[i].reach);
+		decide(&w);
+		CHECK_EQ(find(&w, 3, DECIDE_HOLD) != NULL, rows[i].held);
+		CHECK_EQ(find(&w, 3, DECIDE_DEEP) != NULL, !rows[i].held);
+	}
+}
+
+static void a_hold_ends_with_what_asked_for_it(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	world_init(&w, RULES, 20);
+	suspect(&w, BLAME_TO_TEST);
+	decide_and_do(&w);
+	CHECK(world_node(&w, 3)->out & OUT_HOLD);
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_DEEP) && !find(&w, 3, DECIDE_UNHOLD));
+	fleet_set_blame(world_node(&w, 3), NULL);
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_DEEP));
+	CHECK_STR(find(&w, 3, DECIDE_UNHOLD) ? find(&w, 3, DECIDE_UNHOLD)->reason : NULL,
+		  "n003: no test of it is due any more");
+	decide_and_do(&w);
+	CHECK(!world_node(&w, 3)->out);
+	/* With a test that failed it stays while the job blames the host, and ends with one that
+	 * passed. */
+	suspect(&w, BLAME_TO_TEST);
+	decide_and_do(&w);
+	fleet_tested(
+		&w.fleet, world_node(&w, 3),
+		&(struct fleet_test){ .outcome = TEST_FAILED, .deep = true, .at_us = w.now_us });
+	later(&w, USEC_PER_MIN);
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_UNHOLD));
+	fleet_tested(
+		&w.fleet, world_node(&w, 3),
+		&(struct fleet_test){ .outcome = TEST_PASSED, .deep = true, .at_us = w.now_us });
+	decide_and_do(&w);
+	CHECK(!world_node(&w, 3)->out);
+	fleet_set_blame(world_node(&w, 3), NULL);
+	/* One that a finding asks for stays until its time is over. */
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	hold(&w, 3);
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_UNHOLD));
+	later(&w, w.policy.hold_ttl_us);
+	decide(&w);
+	CHECK_STR(find(&w, 3, DECIDE_UNHOLD) ? find(&w, 3, DECIDE_UNHOLD)->reason : NULL,
+		  "n003: its hold is over");
 }
 
 static void a_test_that_is_only_told_has_no_effect(void)
@@ -642,6 +734,8 @@ static const struct test tests[] = {
 	TEST(a_test_that_a_job_asks_for_names_the_job),
 	TEST(a_suspect_is_tested_once_and_cordoned_for_no_finding),
 	TEST(a_suspect_whose_test_brought_nothing_is_tested_again_ever_later),
+	TEST(a_suspect_is_kept_free_while_it_is_tested_where_there_is_room),
+	TEST(a_hold_ends_with_what_asked_for_it),
 	TEST(a_test_that_is_only_told_has_no_effect),
 	TEST(a_pair_is_tested_with_good_partners_and_each_with_its_own),
 	TEST(fatal_goes_first_then_the_oldest_then_by_name),
