@@ -499,6 +499,14 @@ void actor_blames_told(struct actor *actor)
 		actor_queue_put(&actor->queue, &(struct actor_event){ .kind = ACTOR_BLAMES_TOLD });
 }
 
+void actor_want_jobs(struct actor *actor, const char *node)
+{
+	struct node_view *host = node_views_find(actor->env.views, node);
+
+	if (host && actor->env.stage == STAGE_ACTING)
+		node_jobs_want(&actor->decider.jobs, &actor->env, host);
+}
+
 const struct fleet *actor_fleet(const struct actor *actor)
 {
 	return &actor->fleet;

@@ -11,8 +11,10 @@
 #include "lib/policy/decide.h"
 
 #define FRESH_US (60 * USEC_PER_SEC) /* for so long an answer is true */
+#define STANDS_US (5 * USEC_PER_MIN) /* ... where the next one is wanted, and does not come */
 #define WAIT_US (5 * USEC_PER_SEC)   /* a decision waits at most */
 #define AGAIN_US USEC_PER_SEC	     /* after a failure */
+#define WANTED_AGAIN_US (30 * USEC_PER_SEC) /* ... where no decision waits for it */
 
 enum {
 	QUESTIONS_MAX = 32,    /* at once */
@@ -57,6 +59,24 @@ static void ask(struct node_jobs *jobs, const struct actor_env *env, struct node
 	jobs->out++;
 	call = actor_queue_call(env->queue, ACTOR_JOBS, &(struct actor_about){ .node = host->name });
 	env->cluster->ops->jobs(env->cluster, host->name, &call);
+}
+
+void node_jobs_want(struct node_jobs *jobs, const struct actor_env *env, struct node_view *host)
+{
+	if (!env->cluster->ops->jobs || !host->there)
+		return;
+	host->jobs.wanted_us = env_mono_us(env);
+	if (!is_fresh(env, host) &&
+	    (!host->jobs.again_us || env_mono_us(env) >= host->jobs.again_us + WANTED_AGAIN_US))
+		ask(jobs, env, host);
+}
+
+static bool stands(const struct actor_env *env, const struct node_view *host)
+{
+	const uint64_t now_us = env_mono_us(env);
+
+	return host->jobs.known_us > 0 && host->jobs.wanted_us > 0 &&
+	       now_us - host->jobs.wanted_us < FRESH_US && now_us - host->jobs.known_us < STANDS_US;
 }
 
 /* Must this one, which is out of service, be asked first? */
@@ -175,7 +195,7 @@ void node_jobs_forget(const struct actor_env *env)
 		if (!node->jobs_known || (node->out & ~(unsigned)OUT_HOLD))
 			continue;
 		host = node_views_find(env->views, node->name);
-		if (host && is_fresh(env, host))
+		if (host && (is_fresh(env, host) || stands(env, host)))
 			continue;
 		fleet_forget_jobs(env->fleet, node);
 		if (host)

@@ -3,7 +3,7 @@
  * Which jobs run on a host. Nobody watches all pods: the cluster is asked when a cordon or an
  * eviction is decided, for that host and for those that are out of service already; the decision
  * waits for the answer, but not for long. An eviction that wants idle hosts has some more asked,
- * so many a minute.
+ * so many a minute. Suspects of jobs are asked once a minute.
  */
 #pragma once
 
@@ -19,10 +19,11 @@ struct node_view;
 
 /* What is known of those of one host: a part of its struct node_view. Times are monotonic. */
 struct host_jobs {
-	uint64_t known_us; /* it was told; 0: it is not known */
-	uint64_t again_us; /* it is not asked before */
-	uint64_t wait_us;  /* a decision waits for it since; 0: none does */
-	bool out;	   /* an answer is on its way */
+	uint64_t known_us;  /* it was told; 0: it is not known */
+	uint64_t again_us;  /* it is not asked before */
+	uint64_t wait_us;   /* a decision waits for it since; 0: none does */
+	uint64_t wanted_us; /* node_jobs_want() asked last then; 0: never */
+	bool out;	    /* an answer is on its way */
 };
 
 /* Zero it before its first use, and to forget what is under way. */
@@ -39,6 +40,12 @@ struct node_jobs {
  */
 bool node_jobs_known(struct node_jobs *jobs, const struct actor_env *env, struct node_view *host,
 		     const struct decision *one);
+
+/*
+ * Somebody wants to know them from now on, and says so again within a minute: they are asked for,
+ * and what was told stands until the next answer.
+ */
+void node_jobs_want(struct node_jobs *jobs, const struct actor_env *env, struct node_view *host);
 
 /* Does the cluster know of jobs, and those of this host are not known? */
 bool node_jobs_missing(const struct actor_env *env, const struct node_view *host);

@@ -294,6 +294,17 @@ static bool is_silent(const struct job_judging_input *in)
 	return in->now_us > last_us + in->policy->jobs.fresh_us;
 }
 
+/* Who is suspected is tested once no job runs on it, and a job has gone on once none does. */
+static void want_jobs(struct actor *act, const struct facts *facts)
+{
+	size_t i;
+
+	for (i = 0; i < facts->n; i++) {
+		if (facts->items[i].there)
+			actor_want_jobs(act, facts->items[i].name);
+	}
+}
+
 /* --- a step --- */
 
 static int begin(struct investigating *k, struct service *s, const struct investigation_now *now,
@@ -384,6 +395,8 @@ static int look(struct investigating *k, struct service *s, int64_t job,
 		r = find_verified(s, job, in, records->open, &verified, err);
 	if (r < 0)
 		return r;
+	if (judged->result.mode != MODE_OBSERVE)
+		want_jobs(s->act, &facts);
 	now.verified = verified;
 	now.facts = facts.items;
 	now.n_facts = facts.n;

@@ -305,12 +305,26 @@ static void take_ladders(const struct job_facts_source *source, struct job_facts
 
 /* --- all of it --- */
 
+/*
+ * Where the cluster tells which jobs run on a host (it is asked in the modes that may test), one of
+ * which that is not known yet waits; a test that is under way was ordered when it was known.
+ */
+static bool is_idle(const struct job_facts_source *source)
+{
+	const struct fleet_node *node = source->node;
+
+	if (source->busy || node->n_jobs > 0)
+		return false;
+	return node->jobs_known || !source->fleet->tells_jobs || node->record.ordered_us > 0 ||
+	       policy_jobs_mode(&source->policy->jobs, source->policy->mode) == MODE_OBSERVE;
+}
+
 static void take_node(const struct job_facts_source *source, struct job_facts *facts)
 {
 	struct job_judge_host *host = &facts->host;
 	const struct finding *f;
 
-	host->idle = source->node->n_jobs == 0 && !source->busy;
+	host->idle = is_idle(source);
 	host->differs = fleet_differs(source->fleet, source->node);
 	for (f = source->node->findings; f; f = f->next) {
 		if (f->shared || windows_bad(&f->windows, 1) == 0)

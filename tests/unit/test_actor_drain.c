@@ -413,6 +413,42 @@ static void a_cluster_that_cannot_say_is_asked_now_and_then(void)
 	world_close(&w);
 }
 
+/* How many of so many seconds the jobs of n1 were known. */
+static unsigned known_for(struct world *w, unsigned seconds)
+{
+	unsigned known = 0;
+
+	while (seconds-- > 0) {
+		actor_want_jobs(w->act, "n1");
+		pass(w, 1);
+		known += fleet_find(actor_fleet(w->act), "n1")->jobs_known;
+	}
+	return known;
+}
+
+static void jobs_that_somebody_wants_are_known_while_he_does(void)
+{
+	struct world w;
+
+	open_world(&w, "wanted.db", DRAIN_OFF);
+	pods[1].job = "default/llama (jobset)";
+	CHECK(known_for(&w, 150) >= 148);
+	CHECK_EQ(pods[1].asked, 3);
+	CHECK_EQ(fleet_find(actor_fleet(w.act), "n1")->n_jobs, 1);
+	pods[1].job = NULL;
+	CHECK(known_for(&w, 60) == 60);
+	CHECK_EQ(fleet_find(actor_fleet(w.act), "n1")->n_jobs, 0);
+	/* What was told stands a while, and no longer; of who is not asked for any more nothing. */
+	fail_jobs = true;
+	CHECK(known_for(&w, 200) == 200);
+	CHECK(known_for(&w, 200) < 150);
+	fail_jobs = false;
+	CHECK(known_for(&w, 60) >= 29);
+	pass(&w, 150);
+	CHECK(!fleet_find(actor_fleet(w.act), "n1")->jobs_known);
+	world_close(&w);
+}
+
 /* The answer comes when the actor has begun anew. */
 static void an_answer_for_an_earlier_start_is_nobodys(void)
 {
@@ -441,6 +477,7 @@ static const struct test tests[] = {
 	TEST(of_one_job_only_so_many_are_cordoned),
 	TEST(a_cordon_waits_for_the_jobs_but_not_for_long),
 	TEST(a_cluster_that_cannot_say_is_asked_now_and_then),
+	TEST(jobs_that_somebody_wants_are_known_while_he_does),
 	TEST(an_answer_for_an_earlier_start_is_nobodys),
 };
 

@@ -119,6 +119,41 @@ static void a_host_of_which_nothing_was_found(void)
 	CHECK(!facts(&s)->placed); /* the cluster has no such host */
 }
 
+/* It is waited for until the cluster has said which jobs run on it, where it does. */
+static void a_host_whose_jobs_are_not_known_yet_is_not_idle(void)
+{
+	static const struct {
+		bool tells, known, busy, ordered;
+		int mode;
+		bool idle;
+	} rows[] = {
+		{ false, false, false, false, MODE_ENFORCE, true },
+		{ false, false, true, false, MODE_ENFORCE, false },
+		{ true, true, false, false, MODE_ENFORCE, true },
+		{ true, true, true, false, MODE_ENFORCE, false },
+		{ true, false, false, false, MODE_ENFORCE, false },
+		{ true, false, false, false, MODE_DRY_RUN, false },
+		{ true, false, false, false, MODE_OBSERVE, true }, /* it is not asked then */
+		{ true, false, false, true, MODE_ENFORCE, true },  /* a test is under way */
+	};
+	static const char *const jobs[] = { "research/llm-7" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(scene_release) struct scene s;
+
+		scene_init(&s);
+		s.policy.mode = s.policy.jobs.mode = rows[i].mode;
+		s.fleet.tells_jobs = rows[i].tells;
+		if (rows[i].known)
+			fleet_set_jobs(&s.fleet, s.node, jobs, rows[i].busy);
+		else
+			s.source.busy = rows[i].busy;
+		s.node->record.ordered_us = rows[i].ordered ? after(1) : 0;
+		CHECK_EQ(facts(&s)->idle, rows[i].idle);
+	}
+}
+
 static void tests_that_failed_in_a_row_are_counted(void)
 {
 	CLEANUP(scene_release) struct scene s;
@@ -452,6 +487,7 @@ static void tests_are_shown_since_the_suspicion(void)
 
 static const struct test tests[] = {
 	TEST(a_host_of_which_nothing_was_found),
+	TEST(a_host_whose_jobs_are_not_known_yet_is_not_idle),
 	TEST(tests_that_failed_in_a_row_are_counted),
 	TEST(a_test_of_the_whole_host_fails_for_what_was_bad_then),
 	TEST(what_nothing_was_held_against_is_no_reference),
