@@ -10,10 +10,11 @@
 #include "lib/base/log.h"
 #include "lib/policy/decide.h"
 
-#define FRESH_US (60 * USEC_PER_SEC) /* for so long an answer is true */
-#define STANDS_US (5 * USEC_PER_MIN) /* ... where the next one is wanted, and does not come */
-#define WAIT_US (5 * USEC_PER_SEC)   /* a decision waits at most */
-#define AGAIN_US USEC_PER_SEC	     /* after a failure */
+#define FRESH_US (60 * USEC_PER_SEC)  /* for so long an answer is true */
+#define WANTED_US (15 * USEC_PER_SEC) /* ... where somebody waits for them to end */
+#define STANDS_US (5 * USEC_PER_MIN)  /* ... where the next one is wanted, and does not come */
+#define WAIT_US (5 * USEC_PER_SEC)    /* a decision waits at most */
+#define AGAIN_US USEC_PER_SEC	      /* after a failure */
 #define WANTED_AGAIN_US (30 * USEC_PER_SEC) /* ... where no decision waits for it */
 
 enum {
@@ -66,7 +67,7 @@ void node_jobs_want(struct node_jobs *jobs, const struct actor_env *env, struct 
 	if (!env->cluster->ops->jobs || !host->there)
 		return;
 	host->jobs.wanted_us = env_mono_us(env);
-	if (!is_fresh(env, host) &&
+	if (!(host->jobs.known_us && env_mono_us(env) - host->jobs.known_us < WANTED_US) &&
 	    (!host->jobs.again_us || env_mono_us(env) >= host->jobs.again_us + WANTED_AGAIN_US))
 		ask(jobs, env, host);
 }

@@ -3,7 +3,7 @@
  * Which jobs run on a host. Nobody watches all pods: the cluster is asked when a cordon or an
  * eviction is decided, for that host and for those that are out of service already; the decision
  * waits for the answer, but not for long. An eviction that wants idle hosts has some more asked,
- * so many a minute. Suspects of jobs are asked once a minute.
+ * so many a minute. Suspects of jobs are asked four times a minute.
  */
 #pragma once
 

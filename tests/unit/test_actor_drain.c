@@ -433,7 +433,7 @@ static void jobs_that_somebody_wants_are_known_while_he_does(void)
 	open_world(&w, "wanted.db", DRAIN_OFF);
 	pods[1].job = "default/llama (jobset)";
 	CHECK(known_for(&w, 150) >= 148);
-	CHECK_EQ(pods[1].asked, 3);
+	CHECK_EQ(pods[1].asked, 10);
 	CHECK_EQ(fleet_find(actor_fleet(w.act), "n1")->n_jobs, 1);
 	pods[1].job = NULL;
 	CHECK(known_for(&w, 60) == 60);
