@@ -126,6 +126,17 @@ static void write_investigations(FILE *out, const struct metric_family *f, const
 	}
 }
 
+/* Of the states in which one goes on. */
+static void write_investigation_ages(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	size_t i;
+
+	for (i = 0; i <= INVESTIGATION_REPLACED; i++)
+		(void)fprintf(out, "%s{state=\"%s\"} %.0f\n", f->name, investigation_state_names[i],
+			      json_number_value(json_object_get(all->now.investigations,
+								investigation_state_names[i])));
+}
+
 /* {class: {"held", "failed", "poor"}}. */
 static void write_predictions(FILE *out, const struct metric_family *f, const struct all *all)
 {
@@ -292,6 +303,9 @@ static const struct metric_family families[] = {
 	{ "assay_investigations_total", "counter",
 	  "Investigations since the start: those that were begun (open), and how they ended.",
 	  write_investigations, 0 },
+	{ "assay_investigation_oldest_seconds", "gauge",
+	  "Since the oldest investigation that goes on began, by its state; 0: there is none.",
+	  write_investigation_ages, 0 },
 	{ "assay_predictions_total", "counter",
 	  "Predictions of what replacing hosts gains that a run was held against, as kept.",
 	  write_predictions, 0 },

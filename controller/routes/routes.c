@@ -19,6 +19,7 @@
 #include "controller/routes/routes_investigations.h"
 #include "controller/routes/routes_jobs.h"
 #include "controller/store/store.h"
+#include "controller/store/store_investigations.h"
 #include "controller/store/store_jobs.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -87,6 +88,7 @@ static char *make_metrics(struct service *s, struct err *err)
 {
 	CLEANUP(store_jobs_told_release) struct store_jobs_told told_jobs = { .suspects = 0 };
 	CLEANUP(json_freep) json_t *predictions = NULL;
+	CLEANUP(json_freep) json_t *investigations = NULL;
 	const uint64_t now_us = clock_real_us();
 	struct api_counts counts = api_counts(s->api);
 	struct metrics_now now = {
@@ -132,10 +134,12 @@ static char *make_metrics(struct service *s, struct err *err)
 	    store_size(s->store, &size, err) < 0 ||
 	    store_jobs_now(s->store, JOBS_TOLD, now_us - MIN(now_us, JOBS_TOLD_US), &told_jobs,
 			   err) < 0 ||
-	    job_prediction_counts(s->store, &s->rules.policy.jobs, &predictions, err) < 0)
+	    job_prediction_counts(s->store, &s->rules.policy.jobs, &predictions, err) < 0 ||
+	    store_investigations_oldest(s->store, now_us, &investigations, err) < 0)
 		return NULL;
 	now.told_jobs = told_jobs;
 	now.predictions = predictions;
+	now.investigations = investigations;
 	now.store_used = size.used;
 	now.store_free = size.free;
 	return metrics_text(&s->counts, &now);

@@ -7,6 +7,7 @@
 
 #include "controller/store/sql/statements.h"
 #include "controller/store/store_sql.h"
+#include "lib/base/duration.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
@@ -135,6 +136,35 @@ int store_jobs_investigated(struct store *s, void (*each)(void *context, int64_t
 	struct db_batch b = store_ask(s, err);
 
 	db_each(&b, investigations_going_on, call_each, &one);
+	return db_end(&b);
+}
+
+struct ages {
+	json_t *of; /* by state */
+	uint64_t now_us;
+};
+
+static int take_oldest(void *context, const void *p)
+{
+	const struct db_investigations_oldest_row *row = p;
+	const struct ages *ages = context;
+	const uint64_t age_us = ages->now_us - MIN(row->began_us, ages->now_us);
+
+	if (row->state)
+		(void)json_object_set_new(ages->of, row->state,
+					  json_real((double)age_us / USEC_PER_SEC));
+	return 0;
+}
+
+int store_investigations_oldest(struct store *s, uint64_t now_us, json_t **ret, struct err *err)
+{
+	struct ages ages = { json_object(), now_us };
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, investigations_oldest, take_oldest, &ages);
+	if (db_end(&b) == 0)
+		*ret = TAKE(ages.of);
+	json_decref(ages.of);
 	return db_end(&b);
 }
 

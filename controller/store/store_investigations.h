@@ -51,5 +51,8 @@ int store_investigation_of_host(struct store *s, int64_t job, const char *host, 
 int store_jobs_investigated(struct store *s, void (*each)(void *context, int64_t job),
 			    void *context, struct err *err);
 
+/* {state: seconds since the oldest that is in it, and goes on, began}; new reference. */
+int store_investigations_oldest(struct store *s, uint64_t now_us, json_t **ret, struct err *err);
+
 /* Drop some that ended before then. 1 when there may be more to drop. */
 int store_thin_investigations(struct store *s, uint64_t before_us, struct err *err);

@@ -40,6 +40,13 @@ def outcomes(f):
     return {k: v for k, v in found.items() if v}
 
 
+def oldest(f):
+    """{state: seconds} of those that go on."""
+    found = {k.split('"')[1]: v for k, v in f.c.metrics().items() if k.startswith("assay_investigation_oldest_seconds{")}
+    assert list(found) == ["open", "testing", "evict", "cordoned", "replaced"]
+    return {k: v for k, v in found.items() if v}
+
+
 def link(f):
     """Options of assayctl."""
     token = f.tmp_path / "token"
@@ -63,6 +70,7 @@ def test_one_is_seen_through_killed_in_each_state(controller, tmp_path, run):  #
     (host,) = begun["hosts"]
     assert (host["node"], host["class"], host["state"], host["boot"]) == (SLOW, "compute", "open", "b0")
     assert number(f) == 1 and f.orders(SLOW) == [] and wait_for(lambda: outcomes(f) == {"open": 1}, WAIT_S)
+    assert wait_for(lambda: list(oldest(f)) == ["open"], WAIT_S) and oldest(f)["open"] < 2 * WAIT_S
     revive(f)
     assert record(f) == begun
     f.claim(SLOW, [])

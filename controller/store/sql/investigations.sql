@@ -41,6 +41,11 @@ UPDATE investigations SET ended_us = :ended_us, body = :body WHERE id = :id;
 -- out: id int
 SELECT job FROM investigations WHERE ended_us IS NULL;
 
+-- investigations_oldest: read investigations
+-- Of those that go on, by their state.
+-- out: state text, began_us uint
+SELECT json_extract(body, '$.state'), min(began_us) FROM investigations WHERE ended_us IS NULL GROUP BY 1;
+
 -- investigations_drop_of_job: drop what is old
 -- in: job int, kept uint
 DELETE FROM investigations WHERE job = :job AND ended_us IS NOT NULL
