@@ -103,6 +103,7 @@ static void find_unhold(const struct actor_env *env, struct node_view *view)
 					   .why = "the hold was taken off" };
 
 	(void)node_life_event(env, view->name, &cause, NULL);
+	reservation_want_reconcile(env->places);
 }
 
 static void find_override(const struct actor_env *env, struct node_view *view)
