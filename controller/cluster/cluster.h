@@ -121,9 +121,11 @@ struct cluster_change {
 	const struct cluster_drain *drain; /* of evict(); NULL: nothing bare, no emptyDir */
 };
 
+/* Of a job ("namespace/name") it is for its owner; a cluster that has no such namespaces keeps none. */
 struct cluster_event {
 	const char *node, *reason, *message;
 	bool warning;
+	const char *job; /* what it is about in place of the node; NULL: the node */
 };
 
 /* Our condition "Healthy". */

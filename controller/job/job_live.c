@@ -44,9 +44,10 @@ struct live_host {
 	struct blame blame; /* its job is ours */
 };
 
-/* A host has become a suspect, or was acquitted. */
+/* A host has become a suspect, or was acquitted; or an owner is told of his job. */
 struct live_news {
-	char *node, *words;
+	char *node, *job; /* one of them; NULL: the other */
+	char *words;
 	const char *reason; /* of the event; static */
 	bool warning;
 	uint64_t after_us; /* of an acquittal: since the suspicion */
@@ -99,6 +100,7 @@ static void forget_news(struct job_live *live)
 		const struct live_news *news = &live->news[--live->n_news];
 
 		free(news->node);
+		free(news->job);
 		free(news->words);
 	}
 }
@@ -244,17 +246,42 @@ static void add_blames(struct job_live *live, const struct job_judging_input *in
 	}
 }
 
+static struct live_news *new_news(struct job_live *live, const char *reason)
+{
+	if (live->n_news == NEWS_MAX)
+		return NULL;
+	live->news = xrealloc(live->news, live->n_news + 1, sizeof(*live->news));
+	live->news[live->n_news] = (struct live_news){ .reason = reason };
+	return &live->news[live->n_news++];
+}
+
 static void add_one_news(struct job_live *live, const struct job_judge_item *item,
 			 const char *reason, uint64_t after_us)
 {
-	if (live->n_news == NEWS_MAX)
+	struct live_news *news = new_news(live, reason);
+
+	if (!news)
 		return;
-	live->news = xrealloc(live->news, live->n_news + 1, sizeof(*live->news));
-	live->news[live->n_news++] = (struct live_news){ .node = xstrdup(item->host->name),
-							 .words = xstrdup(item->sentence),
-							 .reason = reason,
-							 .warning = !streq(reason, ACQUITTED),
-							 .after_us = after_us };
+	news->node = xstrdup(item->host->name);
+	news->words = xstrdup(item->sentence);
+	news->warning = !streq(reason, ACQUITTED);
+	news->after_us = after_us;
+}
+
+/* The owner of a job is told, and nobody else. */
+static void inform_owner(struct job_live *live, const char *job, const json_t *view)
+{
+	const json_t *decision = json_object_get(view, "decision");
+	const char *sentence = json_string_value(json_object_get(view, "sentence"));
+	struct live_news *news = new_news(live, "AssayJobSlow");
+
+	if (!news)
+		return;
+	news->job = xstrdup(job);
+	news->words = xasprintf(
+		"%s takes %.2f times as long as it could, and no host is to blame: %s (%s)", job,
+		json_number_value(json_object_get(view, "slowdown")), sentence ? sentence : "",
+		json_string_value(json_object_get(decision, "reason")));
 }
 
 /* Once of each, for as long as it is so. */
@@ -349,6 +376,8 @@ static int judge(struct job_live *live, int64_t job, const struct views *views, 
 	live->advised |= (advised & JOB_ADVICE_NEWS) != 0;
 	add_blames(live, &in, &judged);
 	add_news(live, &in, &judged);
+	if (job_view_informs(view, before))
+		inform_owner(live, in.job, view);
 	if (!json_equal(judged.accused, json_object_get(before, "accused")))
 		accusers_set(&live->accusers, job, judged.accused);
 	job_loads_take(&live->loads, job, &judged.result, in.now_us);
@@ -442,8 +471,13 @@ static void tell_news(struct job_live *live)
 	for (i = 0; i < live->n_news; i++) {
 		const struct live_news *news = &live->news[i];
 
-		cluster->ops->event(cluster, &(struct cluster_event){ news->node, news->reason,
-								      news->words, news->warning });
+		cluster->ops->event(cluster, &(struct cluster_event){ .node = news->node,
+								      .job = news->job,
+								      .reason = news->reason,
+								      .message = news->words,
+								      .warning = news->warning });
+		if (news->job)
+			log_info("the owner is told job=%s: %s", news->job, news->words);
 		live->counts.acquittals += streq(news->reason, ACQUITTED);
 		live->counts.acquittal_us += news->after_us;
 	}

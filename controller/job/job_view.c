@@ -5,6 +5,7 @@
 
 #include "controller/job/summary.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 
 static double number(const json_t *value, const char *key)
 {
@@ -298,4 +299,21 @@ json_t *job_view(const struct job_view_input *in)
 	}
 	name_suspect(view, &shown);
 	return view;
+}
+
+bool job_view_informs(json_t *view, const json_t *before)
+{
+	const char *cause = json_string_value(json_object_get(view, "cause"));
+	const bool same = json_equal(json_object_get(view, "run"), json_object_get(before, "run"));
+	json_t *told = same ? json_copy(json_object_get(before, "informed")) : NULL;
+	bool news;
+
+	told = told ? told : json_array();
+	cause = cause ? cause : "unknown";
+	news = streq(json_string_value(json_object_get(view, "state")), state_names[INFORMED]) &&
+	       !json_has_text(told, cause);
+	if (news)
+		(void)json_array_append_new(told, json_string(cause));
+	(void)json_object_set_new(view, "informed", told);
+	return news;
 }

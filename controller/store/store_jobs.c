@@ -118,6 +118,7 @@ static json_t *brief_of_job(const void *row, uint64_t now_us)
 	(void)json_object_del(item, "investigations");
 	(void)json_object_del(item, "accused");
 	(void)json_object_del(item, "strangers");
+	(void)json_object_del(item, "informed");
 	(void)json_object_del(item, "sentence");
 	(void)json_object_del(item, "prediction");
 	return item;

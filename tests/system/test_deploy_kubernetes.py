@@ -27,7 +27,7 @@ OBSERVE = {("cluster", verb, "/nodes", None) for verb in ("get", "list", "watch"
     {("cluster", "create", "authentication.k8s.io/tokenreviews", None), ("assay", "create", "coordination.k8s.io/leases", None)} | \
     {("assay", verb, "coordination.k8s.io/leases", name) for verb in ("get", "update") for name in ("assay-controller", "assay-budget")}
 CORDON = OBSERVE | {("cluster", "patch", "/nodes", None), ("cluster", "patch", "/nodes/status", None),
-                    ("default", "create", "/events", None), ("default", "patch", "/events", None)}
+                    ("cluster", "create", "/events", None), ("cluster", "patch", "/events", None)}
 DRAIN = CORDON | {("cluster", "create", "/pods/eviction", None)}
 RIGHTS = (("base", "observe", OBSERVE), ("overlays/site", "observe", OBSERVE), ("overlays/dry-run", "cordon", CORDON),
           ("overlays/enforce", "cordon", CORDON), ("overlays/drain", "drain", DRAIN))

@@ -205,6 +205,30 @@ def test_a_job_that_slows_itself_is_for_its_owner(controller):
     assert shown["state"] == "owner informed" and shown["decision"]["action"] == "owner" and shown["suspect"] is None
 
 
+def told_owners(c, count):
+    """So many, once it has stopped: nobody else reads its store while it runs."""
+    assert wait_for(lambda: c.log().count("the owner is told") == count, END_S), c.log()
+    assert c.stop()[0] == 0
+    with contextlib.closing(sqlite3.connect(c.db)) as db:
+        return db.execute("SELECT node, message FROM cluster_events WHERE reason = 'AssayJobSlow' ORDER BY id").fetchall()
+
+
+def test_an_owner_is_told_once_of_each_cause_of_a_run(controller):
+    c, name = controller(), "research/moe-2"
+
+    def sends(mark, cause, run=1, kind="job"):
+        sent = send(c, trace(mark=mark, slowdown=1.54, kind=kind, cause=cause, host=None, sentence="Sequence lengths differ."), job=name, run=run)
+        assert window(c, sent)["state"] == "analysed"
+        return job(c, sent)["informed"]
+    assert sends("1", "seqlen") == sends("2", "seqlen") == ["seqlen"]
+    (told,) = told_owners(c, 1)
+    assert told[0] == name and "1.54 times as long" in told[1] and "Sequence lengths differ." in told[1] and "no host is to blame" in told[1]
+    c = controller()
+    assert sends("3", "unclear", kind="unclear") == ["seqlen", "unclear"]
+    assert sends("4", "seqlen", run=2) == ["seqlen"]
+    assert [node for node, _ in told_owners(c, 2)] == [name] * 3
+
+
 @pytest.mark.parametrize("body,state,reason", [
     (b"reject\n", "rejected", "line 2: rank 3 is there twice"),
     (b"fail\n", "failed", "out of luck"),

@@ -79,6 +79,37 @@ static void without_a_window_it_waits_and_a_rejected_one_is_said(void)
 	CHECK(json_is_null(json_object_get(waits, "slowdown")));
 }
 
+/* The causes that its owner was told of, after a window of that run; `before` becomes what is shown. */
+static size_t inform(json_t **before, int64_t run, const char *class, double slowdown, bool news)
+{
+	struct job_window w = window_of(class, slowdown, NULL, HOUR_US);
+	json_t *view;
+	size_t n;
+
+	w.run = run;
+	view = view_of(&w, 1, false);
+	CHECK_EQ(job_view_informs(view, *before), news);
+	n = json_array_size(json_object_get(view, "informed"));
+	json_decref(*before);
+	*before = view;
+	release(&w, 1);
+	return n;
+}
+
+static void an_owner_is_told_once_of_each_run(void)
+{
+	json_t *before = json_object();
+
+	CHECK_EQ(inform(&before, 1, "none", 1.01, false), 0);
+	CHECK_EQ(inform(&before, 1, "job", 1.05, false), 0);
+	CHECK_EQ(inform(&before, 1, "job", 1.5, true), 1);
+	CHECK_EQ(inform(&before, 1, "job", 1.6, false), 1);
+	CHECK_EQ(inform(&before, 1, "none", 1.01, false), 1);
+	CHECK_EQ(inform(&before, 1, "job", 1.5, false), 1);
+	CHECK_EQ(inform(&before, 2, "job", 1.5, true), 1);
+	json_decref(before);
+}
+
 static void one_window_says_what_it_can(void)
 {
 	struct job_window w = window_of("none", 1.01, NULL, HOUR_US);
@@ -263,6 +294,7 @@ static void a_suspicion_lapses_with_time_alone(void)
 
 static const struct test tests[] = {
 	TEST(without_a_window_it_waits_and_a_rejected_one_is_said),
+	TEST(an_owner_is_told_once_of_each_run),
 	TEST(one_window_says_what_it_can),
 	TEST(hosts_are_suspected_in_two_of_three_that_are_apart),
 	TEST(windows_that_overlap_are_one),

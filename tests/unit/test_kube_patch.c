@@ -320,9 +320,8 @@ static void the_condition_is_merged_by_its_type(void)
 
 static void an_event_is_one_that_describe_shows(void)
 {
-	const struct kube_event event = { "gpu-0.0",	   "gpu-0",  "u-1",
-					  "AssayCordoned", "xid 79", true,
-					  STAMP_US,	   STAMP_US, 1 };
+	const struct kube_event event = { "gpu-0.0", "gpu-0", "u-1",	"AssayCordoned", "xid 79",
+					  true,	     false,   STAMP_US, STAMP_US,	 1 };
 	CLEANUP(json_freep) json_t *body = kube_event_body(&event);
 	CLEANUP(json_freep)
 	json_t *want = json_loads(
@@ -337,6 +336,29 @@ static void an_event_is_one_that_describe_shows(void)
 		0, NULL);
 
 	CHECK(want && json_equal(body, want));
+}
+
+static void an_event_for_an_owner_is_in_his_namespace(void)
+{
+	const struct kube_event event = { .name = "research.0",
+					  .node = "research",
+					  .owner = true,
+					  .reason = "AssayJobSlow",
+					  .message = "slow",
+					  .first_us = STAMP_US,
+					  .last_us = STAMP_US,
+					  .count = 1 };
+	CLEANUP(json_freep) json_t *body = kube_event_body(&event);
+	const json_t *about = json_object_get(body, "involvedObject");
+
+	CHECK_STR(
+		json_string_value(json_object_get(json_object_get(body, "metadata"), "namespace")),
+		"research");
+	CHECK_STR(json_string_value(json_object_get(about, "kind")), "Namespace");
+	CHECK_STR(json_string_value(json_object_get(about, "name")), "research");
+	CHECK_STR(json_string_value(json_object_get(about, "namespace")), "research");
+	CHECK(!json_object_get(about, "uid"));
+	CHECK_STR(json_string_value(json_object_get(body, "type")), "Normal");
 }
 
 static void names_of_events_are_short_and_their_own(void)
@@ -387,6 +409,7 @@ static const struct test tests[] = {
 	TEST(the_start_up_taint_goes_whatever_its_effect),
 	TEST(the_condition_is_merged_by_its_type),
 	TEST(an_event_is_one_that_describe_shows),
+	TEST(an_event_for_an_owner_is_in_his_namespace),
 	TEST(names_of_events_are_short_and_their_own),
 	TEST(texts_are_cut_between_characters),
 	TEST(being_told_to_leave_ends_with_the_cordon),

@@ -180,8 +180,8 @@ static void embedded_event(struct cluster *c, const struct cluster_event *event)
 {
 	struct embedded *e = embedded_of(c);
 
-	(void)store_add_event(e->options.store, event->node, event->warning, event->reason,
-			      event->message, now_us(e), NULL);
+	(void)store_add_event(e->options.store, event->job ? event->job : event->node,
+			      event->warning, event->reason, event->message, now_us(e), NULL);
 	e->options.touch(e->options.context);
 }
 

@@ -657,7 +657,7 @@ static void condition(struct cluster *c, const struct cluster_condition *conditi
 static void event(struct cluster *c, const struct cluster_event *event)
 {
 	struct cluster_kube *k = kube_of(c);
-	const struct cluster_node *node = kube_seen(k, event->node);
+	const struct cluster_node *node = event->job ? NULL : kube_seen(k, event->node);
 
 	kube_events_tell(k->events, event, node ? node->uid : NULL);
 }

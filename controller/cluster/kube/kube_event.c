@@ -7,13 +7,15 @@
 
 #include "controller/cluster/kube/kube.h"
 #include "controller/cluster/kube/kube_patch.h"
+#include "controller/cluster/kube/kube_placement.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-#define EVENTS_PATH "/api/v1/namespaces/default/events"
+#define EVENTS_PATH "/api/v1/namespaces/%s/events"
+#define NODES_NAMESPACE "default"
 #define REFILL_US (5 * USEC_PER_MIN) /* one more event of a node */
 #define REMEMBERED_US USEC_PER_HOUR  /* --event-ttl of a server */
 #define RETRY_US (5 * USEC_PER_SEC)
@@ -23,7 +25,7 @@ struct told {
 	struct kube_events *events;
 	char name[KUBE_EVENT_NAME_SIZE];
 	char *node, *uid, *reason, *message;
-	bool warning;
+	bool warning, owner; /* struct kube_event */
 	uint64_t first_us, last_us;
 	unsigned count, tries;
 	bool known;	   /* the server has had it */
@@ -67,22 +69,32 @@ void kube_event_name(char ret[static KUBE_EVENT_NAME_SIZE], const char *node, ui
 		       real_us * 1000 + number % 1000);
 }
 
+static const char *namespace_of(const char *node, bool owner)
+{
+	return owner ? node : NODES_NAMESPACE;
+}
+
 json_t *kube_event_body(const struct kube_event *event)
 {
+	const char *namespace = namespace_of(event->node, event->owner);
 	char first[KUBE_TIME_SIZE], last[KUBE_TIME_SIZE];
 
 	kube_time(event->first_us, first);
 	kube_time(event->last_us, last);
-	/* No namespace of the node: `kubectl describe node` looks for those without. */
-	return json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s}, s:s, s:s, s:s, "
-			 "s:{s:s}, s:s, s:s, s:s, s:i}",
-			 "apiVersion", "v1", "kind", "Event", "metadata", "name", event->name,
-			 "namespace", "default", "involvedObject", "apiVersion", "v1", "kind",
-			 "Node", "name", event->node, "uid", event->uid, "reason", event->reason,
-			 "message", event->message, "type", event->warning ? "Warning" : "Normal",
-			 "source", "component", KUBE_FIELD_MANAGER, "reportingComponent",
-			 KUBE_FIELD_MANAGER, "firstTimestamp", first, "lastTimestamp", last,
-			 "count", (int)event->count);
+	/*
+	 * No namespace of the node: `kubectl describe node` looks for those without. Of an object
+	 * in another namespace than "default" a server wants it.
+	 */
+	return json_pack(
+		"{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s*, s:s*}, s:s, s:s, s:s, "
+		"s:{s:s}, s:s, s:s, s:s, s:i}",
+		"apiVersion", "v1", "kind", "Event", "metadata", "name", event->name, "namespace",
+		namespace, "involvedObject", "apiVersion", "v1", "kind",
+		event->owner ? "Namespace" : "Node", "name", event->node, "uid", event->uid,
+		"namespace", event->owner ? namespace : NULL, "reason", event->reason, "message",
+		event->message, "type", event->warning ? "Warning" : "Normal", "source",
+		"component", KUBE_FIELD_MANAGER, "reportingComponent", KUBE_FIELD_MANAGER,
+		"firstTimestamp", first, "lastTimestamp", last, "count", (int)event->count);
 }
 
 json_t *kube_event_repeat(const struct kube_event *event)
@@ -175,7 +187,7 @@ static void name_anew(struct told *t, uint64_t now_us)
 	t->known = false;
 }
 
-static struct told *find(struct kube_events *e, const struct cluster_event *event,
+static struct told *find(struct kube_events *e, const struct cluster_event *event, const char *node,
 			 const char *message, uint64_t now_us)
 {
 	size_t i;
@@ -183,9 +195,9 @@ static struct told *find(struct kube_events *e, const struct cluster_event *even
 	for (i = 0; i < e->n_told; i++) {
 		struct told *t = e->told[i];
 
-		if (t->warning == event->warning && streq(t->node, event->node) &&
-		    streq(t->reason, event->reason) && streq(t->message, message) &&
-		    now_us - t->last_us < REMEMBERED_US)
+		if (t->warning == event->warning && t->owner == (event->job != NULL) &&
+		    streq(t->node, node) && streq(t->reason, event->reason) &&
+		    streq(t->message, message) && now_us - t->last_us < REMEMBERED_US)
 			return t;
 	}
 	return NULL;
@@ -193,24 +205,41 @@ static struct told *find(struct kube_events *e, const struct cluster_event *even
 
 static void pump(struct kube_events *e);
 
+/* Whom it is about: the node, or the namespace of the job. New memory; NULL: no cluster has that. */
+static char *subject_of(const struct cluster_event *event)
+{
+	const char *slash = event->job ? strchr(event->job, '/') : NULL;
+
+	if (!event->job)
+		return xstrdup(event->node);
+	return slash && kube_is_namespace(event->job, slash)
+		       ? xasprintf("%.*s", (int)(slash - event->job), event->job)
+		       : NULL;
+}
+
 void kube_events_tell(struct kube_events *e, const struct cluster_event *event, const char *uid)
 {
 	CLEANUP(freep) char *message = kube_clip(event->message, KUBE_MESSAGE_MAX);
+	CLEANUP(freep) char *node = subject_of(event);
 	const uint64_t now_us = e->options.real_us();
 	struct told *t = NULL;
 
-	if (!may_tell(e, event->node)) {
+	if (!node)
+		return;
+	/* The rate is of a node, or of a job. */
+	if (!may_tell(e, event->job ? event->job : node)) {
 		e->lost++;
 		return;
 	}
-	t = find(e, event, message, now_us);
+	t = find(e, event, node, message, now_us);
 	if (t) {
 		t->count++;
 	} else if (make_room(e)) {
 		t = xcalloc(1, sizeof(*t));
 		t->events = e;
-		t->node = xstrdup(event->node);
-		t->uid = xstrdup(uid ? uid : event->node);
+		t->owner = event->job != NULL;
+		t->uid = t->owner ? NULL : xstrdup(uid ? uid : node);
+		t->node = TAKE(node);
 		t->reason = xstrdup(event->reason);
 		t->message = TAKE(message);
 		t->warning = event->warning;
@@ -280,9 +309,8 @@ static void on_sent(void *context, const struct kube_answer *answer)
 static void send(struct told *t)
 {
 	struct kube_events *e = t->events;
-	const struct kube_event event = { t->name,     t->node,	   t->uid,
-					  t->reason,   t->message, t->warning,
-					  t->first_us, t->last_us, t->count };
+	const struct kube_event event = { t->name,    t->node,	t->uid,	     t->reason,	 t->message,
+					  t->warning, t->owner, t->first_us, t->last_us, t->count };
 	CLEANUP(json_freep) json_t *body = NULL;
 	struct kube_call call = { .timeout_us = KUBE_WRITE_TIMEOUT_S * USEC_PER_SEC,
 				  .done = on_sent,
@@ -293,13 +321,12 @@ static void send(struct told *t)
 
 	body = t->known ? kube_event_repeat(&event) : kube_event_body(&event);
 	call.body = body;
-	call.path = EVENTS_PATH;
+	call.path = path;
 	call.method = t->known ? "PATCH" : "POST";
 	call.content = t->known ? KUBE_STRATEGIC : KUBE_JSON;
-	if (t->known) {
-		r = kube_path(path, &err, EVENTS_PATH "/%s", t->name);
-		call.path = path;
-	}
+	r = t->known ? kube_path(path, &err, EVENTS_PATH "/%s", namespace_of(t->node, t->owner),
+				 t->name)
+		     : kube_path(path, &err, EVENTS_PATH, namespace_of(t->node, t->owner));
 	t->dirty = false;
 	if (r == 0)
 		r = kube_send(e->options.kube, &call, &t->request, &err);

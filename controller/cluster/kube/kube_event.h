@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What `kubectl describe node` shows at its end: Events of a node, core/v1, as the
- * server has shown them since 1.20. Best effort: nobody waits for one, the queue and the
+ * server has shown them since 1.20; and what `kubectl get events` shows in the namespace of a job. Best effort: nobody waits for one, the queue and the
  * memory of what was told are bounded, a node has 25 at once and then one in 5 min,
  * and what could not be sent a few times is forgotten.
  *
@@ -56,6 +56,7 @@ uint64_t kube_events_lost(const struct kube_events *events);
 struct kube_event {
 	const char *name, *node, *uid, *reason, *message;
 	bool warning;
+	bool owner; /* `node` is a namespace: it is for whoever owns a job there */
 	uint64_t first_us, last_us;
 	unsigned count;
 };

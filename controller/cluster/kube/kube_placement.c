@@ -93,8 +93,7 @@ static bool is_label_value(const char *text)
 	return length > 0 && length <= LABEL_VALUE_MAX && strspn(text, plain) == length;
 }
 
-/* Up to `end`: as a label of DNS may be. */
-static bool is_namespace(const char *text, const char *end)
+bool kube_is_namespace(const char *text, const char *end)
 {
 	const size_t length = (size_t)(end - text);
 
@@ -108,7 +107,7 @@ void kube_placement(struct kube_placements *placements, const char *job,
 	const char *slash = strchr(job, '/');
 	struct kube_placement *p;
 
-	if (!slash || !is_namespace(job, slash) || !is_label_value(slash + 1)) {
+	if (!slash || !kube_is_namespace(job, slash) || !is_label_value(slash + 1)) {
 		cluster_answer(call,
 			       &(struct cluster_answer){ .result = CLUSTER_DONE, .words = "" });
 		return;

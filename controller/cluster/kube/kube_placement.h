@@ -24,5 +24,8 @@ struct kube_placements {
 void kube_placement(struct kube_placements *placements, const char *job,
 		    const struct cluster_call *call);
 
+/* The text up to `end`: as a label of DNS may be. */
+bool kube_is_namespace(const char *text, const char *end);
+
 /* Who still waits is answered with CLUSTER_AGAIN. */
 void kube_placements_close(struct kube_placements *placements);
