@@ -136,7 +136,8 @@ void actor_blames_told(struct actor *actor);
 
 /*
  * Which jobs run on the host is to be known: it is asked for, and told by the fleet soon, four
- * times a minute for as long as this is said again. Nothing happens where the cluster knows of no jobs.
+ * times a minute for as long as this is said again. Nothing happens where the cluster knows of no
+ * jobs.
  */
 void actor_want_jobs(struct actor *actor, const char *node);
 

@@ -32,7 +32,8 @@ struct job_view_input {
 json_t *job_view(const struct job_view_input *in);
 
 /*
- * Is its owner to be told that it slows itself, or that nobody can tell why it is slow? Once for each
- * cause of a run, by what was shown `before`: "informed" of the view becomes the causes he was told of.
+ * Is its owner to be told that it slows itself, or that nobody can tell why it is slow? Once for
+ * each cause of a run, by what was shown `before`: "informed" of the view becomes the causes he was
+ * told of.
  */
 bool job_view_informs(json_t *view, const json_t *before);

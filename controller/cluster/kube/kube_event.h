@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What `kubectl describe node` shows at its end: Events of a node, core/v1, as the
- * server has shown them since 1.20; and what `kubectl get events` shows in the namespace of a job. Best effort: nobody waits for one, the queue and the
- * memory of what was told are bounded, a node has 25 at once and then one in 5 min,
- * and what could not be sent a few times is forgotten.
+ * server has shown them since 1.20; and what `kubectl get events` shows in the namespace of a job.
+ * Best effort: nobody waits for one, the queue and the memory of what was told are bounded, a node
+ * has 25 at once and then one in 5 min, and what could not be sent a few times is forgotten.
  *
  * The same again within the hour that a server keeps one raises its count; a server
  * that has forgotten it already gets a new one.
