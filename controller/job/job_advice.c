@@ -131,20 +131,38 @@ static bool is_well(const struct fleet_node *node)
 	return node->record.life.state == LIFE_HEALTHY || node->record.life.state == LIFE_RELEASED;
 }
 
-/* Could the policy start a job there, and does nobody else want it? */
-static bool is_free(const struct fleet *fleet, const struct fleet_node *node)
+/* Could the policy start a job there, as far as is known, and does nobody else want it? */
+static bool is_free(const struct fleet_node *node)
 {
 	return node->out == 0 && node->managed && !node->hands_off && !node->outside &&
-	       node->n_jobs == 0 && (node->jobs_known || !fleet->tells_jobs) &&
-	       node->record.ordered_us == 0 && node->record.hold_until_us == 0 &&
-	       node->blame.class == BLAME_NOTHING;
+	       node->n_jobs == 0 && node->record.ordered_us == 0 &&
+	       node->record.hold_until_us == 0 && node->blame.class == BLAME_NOTHING;
 }
 
 static bool is_spare(const struct job_judging_input *in, const struct fleet_node *node)
 {
-	return is_free(in->fleet, node) && is_well(node) &&
+	return is_free(node) && is_well(node) &&
 	       node->deep_us + JOB_ADVICE_TESTED_US > in->now_us &&
 	       node->reported_us + in->policy->silent_after_us > in->now_us;
+}
+
+/* Is it known that no job runs there? Else it is asked for, of some hosts at a time. */
+static bool is_idle(const struct job_judging_input *in, const struct fleet_node *node)
+{
+	if (node->jobs_known || !in->fleet->tells_jobs)
+		return true;
+	if (in->asked && json_array_size(in->asked) < JOB_ADVICE_ASKED_MAX)
+		add(in->asked, node->name);
+	return false;
+}
+
+/* Those that were named are to be named again when the job is to resume. */
+static void keep_known(const struct job_judging_input *in, const json_t *names)
+{
+	size_t i;
+
+	for (i = 0; in->asked && i < json_array_size(names); i++)
+		add(in->asked, name_at(names, i));
 }
 
 /* The first by name for this host, into `names`. 0: there is none. */
@@ -165,7 +183,7 @@ static int add_spare(const struct job_judging_input *in, const char *host, const
 		r = store_placement_present(in->store, node->name, in->now_us, &busy, err);
 		if (r < 0)
 			return r;
-		if (busy)
+		if (busy || !is_idle(in, node))
 			continue;
 		add(names, node->name);
 		return 1;
@@ -335,6 +353,8 @@ static int find_next(const struct job_judging_input *in, const struct job_predic
 	if (r < 0 || ret->next.kind != ADVICE_STOP)
 		return r < 0 ? r : 1;
 	facts->spares = json_array_size(ret->replacements) == json_array_size(predicted->hosts);
+	if (!facts->spares && json_array_size(in->asked) > 0)
+		return 0; /* there may be one: its cluster is being asked */
 	if (!facts->spares)
 		(void)json_array_clear(ret->replacements);
 	return advice_next(&last->state, facts, &ret->next);
@@ -381,6 +401,8 @@ static int advise(const struct job_judging_input *in, const struct job_judged *j
 		return advice_is_under_way(&last.state) ? JOB_ADVICE_UNDER_WAY : 0;
 	if (r == 0)
 		r = read_facts(in, judged, job, predicted, &last, &facts, err);
+	if (r == 0 && advice_is_under_way(&last.state))
+		keep_known(in, last.replacements);
 	if (r == 0)
 		r = find_next(in, predicted, &last, &facts, &coming, err);
 	if (r == 0 && advice_is_under_way(&last.state))

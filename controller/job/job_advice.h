@@ -5,7 +5,9 @@
  *
  * Spares are idle hosts of the model of those that are to be replaced, in service and in nobody's
  * hands, on which nothing is bad and whose last test of the profile full is no older than a day:
- * one for each, the same in each answer while they stay so.
+ * one for each, the same in each answer while they stay so. Where the cluster tells which jobs run
+ * on a host it is asked of those that may be spares (`asked` of the input), and nothing is said of
+ * spares until it has answered; of those that a stop named it is asked until the job resumes.
  */
 #pragma once
 
@@ -23,7 +25,10 @@ struct store;
 /* A host that was tested longer ago is no spare. */
 #define JOB_ADVICE_TESTED_US USEC_PER_DAY
 
-enum { JOB_ADVICE_HOSTS_MAX = 192 }; /* that one names: those of three suspects */
+enum {
+	JOB_ADVICE_HOSTS_MAX = 192, /* that one names: those of three suspects */
+	JOB_ADVICE_ASKED_MAX = 4,   /* hosts that may be spares, each time the job is judged */
+};
 
 /* What job_advice_judged() returns, bits. */
 enum {

@@ -40,6 +40,7 @@ struct job_judging_input {
 	const json_t *before;		     /* what was shown of the job last */
 	uint64_t under_way;		     /* hosts that are tested for other jobs */
 	bool distrusted[BLAME_CLASSES];	     /* job_prediction_distrusted() */
+	json_t *asked; /* filled: hosts whose jobs are to be known; NULL: none are */
 	uint64_t now_us;
 };
 

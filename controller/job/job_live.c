@@ -336,6 +336,14 @@ static json_t *view_of(const struct job_judging_input *in, const struct job_judg
 	return view;
 }
 
+static void want_jobs(struct actor *act, const json_t *nodes)
+{
+	const json_t *node;
+	size_t i;
+
+	json_array_foreach(nodes, i, node) actor_want_jobs(act, json_string_value(node));
+}
+
 static int judge(struct job_live *live, int64_t job, const struct views *views, bool rejected,
 		 const json_t *before, uint64_t analysed, struct err *err)
 {
@@ -356,10 +364,11 @@ static int judge(struct job_live *live, int64_t job, const struct views *views, 
 					.under_way = tested_for_others(live, job),
 					.now_us = clock_real_us() };
 	CLEANUP(job_judging_release) struct job_judged judged = { .n_hosts = 0 };
-	CLEANUP(json_freep) json_t *view = NULL;
+	CLEANUP(json_freep) json_t *view = NULL, *asked = json_array();
 	int64_t open = 0;
 	int advised, r;
 
+	in.asked = asked;
 	memcpy(in.distrusted, live->distrusted, sizeof(in.distrusted));
 	r = job_judging_do(&in, &judged, err);
 	if (r == 0)
@@ -374,6 +383,7 @@ static int judge(struct job_live *live, int64_t job, const struct views *views, 
 	if (advised & JOB_ADVICE_WROTE)
 		service_touch(s);
 	live->advised |= (advised & JOB_ADVICE_NEWS) != 0;
+	want_jobs(s->act, asked);
 	add_blames(live, &in, &judged);
 	add_news(live, &in, &judged);
 	if (job_view_informs(view, before))
