@@ -13,12 +13,15 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"  # which has Debian's torch
 JOB = "research/real"
 TRAIN_S, STOP_S = 400, 60
+SLOWER_PERCENT = 80  # of the matrix products of a slow host
 LOG_CHARS = 400
 
 
-def preload(folder):
-    library = folder / "slow_blas.so"
-    call("cc", "-O1", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, TOP / "tests/job/slow_blas.c", "-ldl")
+def preload(folder, name, **macros):
+    """The library NAME.so of host_blas.c with these macros, for Host.preload()."""
+    library = folder / f"{name}.so"
+    call("cc", "-O1", "-D_GNU_SOURCE", *(f"-D{key}={value}" for key, value in macros.items()), "-shared", "-fPIC", "-o", library,
+         TOP / "tests/job/host_blas.c", "-ldl")
     return library.resolve()
 
 

@@ -25,10 +25,12 @@ def job(top, build, configured):
     if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, timeout=IMPORT_S, check=False).returncode:
         pytest.skip(f"{PYTHON} has no torch: install python3-torch")
 
-    def start(*words):
-        done = subprocess.run([top / "tests/job/run", "--build", build, *map(str, words)], capture_output=True, text=True, timeout=RUN_S,
+    def start(*words, program="run"):
+        done = subprocess.run([top / "tests/job" / program, "--build", build, *map(str, words)], capture_output=True, text=True, timeout=RUN_S,
                               check=False)
         if "namespaces cannot be made here" in done.stderr:
+            pytest.skip(done.stderr.strip())
+        if "no kube-apiserver" in done.stderr:
             pytest.skip(done.stderr.strip())
         assert done.returncode in (0, 1), done.stderr
         return done.returncode, done.stdout
@@ -54,4 +56,13 @@ def test_more_hosts_and_controls(job, full, words, seed):
     if not full:
         pytest.skip("takes minutes: ASSAY_FULL=1")
     status, said = job(*words, "--seed", seed)
+    assert status == 0, said
+
+
+@pytest.mark.parametrize("words", [("--slow", "host-1"), ("--slow", "none"), ("--slow", "none", "--control", "own-code"),
+                                   ("--slow", "none", "--control", "noisy-neighbour")])
+def test_the_whole_loop(job, full, words):
+    if not full:
+        pytest.skip("takes minutes, two trainings and four tests one after the other: ASSAY_FULL=1")
+    status, said = job(*words, program="loop")
     assert status == 0, said
