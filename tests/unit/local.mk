@@ -45,7 +45,7 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_trace_queue tests/unit/test_trace_rules tests/unit/test_trace_sandbox \
 	tests/unit/test_pair tests/unit/test_pair_guard tests/unit/test_pair_plan tests/unit/test_pair_reading \
 	tests/unit/test_pair_rounds tests/unit/test_pair_schedule tests/unit/test_pair_session tests/unit/test_pairing \
-	tests/unit/test_pairing_random tests/unit/test_pairing_sim tests/unit/test_paths tests/unit/test_permit_file \
+	tests/unit/test_diagnosis tests/unit/test_pairing_random tests/unit/test_pairing_sim tests/unit/test_paths tests/unit/test_permit_file \
 	tests/unit/test_plan tests/unit/test_policy tests/unit/test_policy_jobs tests/unit/test_probe_output tests/unit/test_probe_problem \
 	tests/unit/test_process_env tests/unit/test_process_tree tests/unit/test_profiles tests/unit/test_random tests/unit/test_rdma_flow \
 	tests/unit/test_rdma_gid tests/unit/test_rdma_gpu tests/unit/test_rdma_groups tests/unit/test_rdma_many \
@@ -215,6 +215,8 @@ tests_unit_test_pairing_SOURCES = $(PAIRING_WORLD) tests/unit/test_pairing.c
 tests_unit_test_pairing_LDADD = $(PAIRING_LIBS) $(LDADD)
 tests_unit_test_pairing_random_SOURCES = $(PAIRING_WORLD) tests/unit/test_pairing_random.c
 tests_unit_test_pairing_random_LDADD = $(PAIRING_LIBS) $(LDADD)
+tests_unit_test_diagnosis_SOURCES = $(PAIRING_WORLD) tests/unit/test_diagnosis.c
+tests_unit_test_diagnosis_LDADD = $(PAIRING_LIBS) $(LDADD)
 tests_unit_test_pairing_sim_SOURCES = $(PAIRING_WORLD) tests/unit/test_pairing_sim.c
 tests_unit_test_pairing_sim_LDADD = $(PAIRING_LIBS) $(LDADD)
 tests_unit_test_permit_file_LDADD = libassaydcore.a liball_reduce.a librdma.a $(LDADD)
