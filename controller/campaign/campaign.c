@@ -80,7 +80,7 @@ int campaign_new(const struct campaign_ask *ask, struct campaign **ret, struct e
 		.who = xstrdup(ask->who),
 		.hosts = xcalloc(ask->n_hosts, sizeof(*c->hosts)),
 		.n_hosts = ask->n_hosts,
-		.rounds_max = pairing_rounds_max(ask->n_hosts),
+		.rounds_max = ask->rounds_max ? ask->rounds_max : pairing_rounds_max(ask->n_hosts),
 		.timeout_us = ask->timeout_us,
 		.at_once = ask->at_once,
 		.seed = ask->seed,
@@ -396,6 +396,7 @@ void campaign_view_init(struct campaign_view *v, const struct campaign *c)
 					       .n_rails = n_rails,
 					       .results = v->results,
 					       .rounds_made = c->rounds,
+					       .rounds_max = c->rounds_max,
 					       .plan = (enum pairing_plan)c->plan,
 					       .seed = c->seed };
 	for (i = 0; i < c->n_hosts; i++) {

@@ -144,6 +144,7 @@ struct campaign_ask {
 	size_t n_hosts;
 	uint64_t timeout_us, seed;
 	size_t at_once;
+	size_t rounds_max;   /* 0: as many as the hosts may need */
 	uint64_t started_us; /* real time */
 };
 

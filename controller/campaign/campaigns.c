@@ -509,6 +509,7 @@ int64_t campaigns_begin(struct service *s, const struct campaigns_ask *ask, stru
 		.hosts = party.guests,
 		.timeout_us = settings->timeout_us,
 		.at_once = settings->at_once,
+		.rounds_max = ask->rounds_max,
 		.seed = random_u64() >> 1,
 		.started_us = clock_real_us(),
 	};
@@ -540,6 +541,22 @@ int64_t campaigns_begin(struct service *s, const struct campaigns_ask *ask, stru
 	all->last_id++;
 	all->slots[all->n++] = slot;
 	return whole.id;
+}
+
+void campaigns_withdraw(struct service *s, int64_t id, const char *why)
+{
+	size_t i;
+
+	for (i = 0; s->campaigns && i < s->campaigns->n; i++) {
+		struct slot *slot = &s->campaigns->slots[i];
+
+		if (slot->campaign->id != id || slot->campaign->state != CAMPAIGN_RUNNING)
+			continue;
+		campaign_abandon(slot->campaign, why, clock_real_us());
+		slot->dirty = true;
+		slot->durable = false;
+		service_touch(s);
+	}
 }
 
 /* --- tests with others that the policy wants: each becomes a campaign of a few neighbours --- */

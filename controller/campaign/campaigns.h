@@ -39,6 +39,7 @@ struct campaigns_ask {
 	int kind, plan;	     /* enum campaign_kind, enum pairing_plan */
 	const char *reason, *who;
 	const char *tested; /* a host of which the policy wants to know; NULL: none */
+	size_t rounds_max;  /* 0: as many as the hosts may need */
 };
 
 extern const struct controller_part campaigns_part;
@@ -49,6 +50,9 @@ extern const struct controller_part campaigns_part;
  * hosts. It is durable with the next commit.
  */
 int64_t campaigns_begin(struct service *s, const struct campaigns_ask *ask, struct err *err);
+
+/* Who asked for it wants it no more: abandoned, if it goes on, with the next commit. */
+void campaigns_withdraw(struct service *s, int64_t id, const char *why);
 
 /* A report was put into the store. */
 void campaigns_report(struct service *s, const struct report *report);

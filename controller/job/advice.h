@@ -41,6 +41,7 @@ enum advice_why {
 	ADVICE_REPLACED,    /* resume: they are out of service */
 	ADVICE_WAITED,	    /* resume: they are not, and were waited for long enough */
 	ADVICE_CLEARED,	    /* resume: they need not be replaced any more */
+	ADVICE_DIAGNOSED,   /* all three: the job is diagnosed (diagnosing.h) */
 	ADVICE_WHYS
 };
 

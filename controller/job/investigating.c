@@ -27,6 +27,7 @@ struct records {
 	struct investigation *open;  /* of them; NULL: none */
 	struct investigation *ended; /* likewise: the one that this step ended */
 	json_t *kept;		     /* `open` as the store has it; NULL: it has it not */
+	int64_t diagnosis;	     /* that goes on, in place of `open`; 0: none */
 };
 
 static void records_free(struct records **records)
@@ -71,6 +72,11 @@ static int read_records(struct service *s, int64_t job, uint64_t since_us, struc
 				r = put_away(s, row, job, &why, err);
 			continue;
 		}
+		if (one->kind == INVESTIGATION_DIAGNOSIS) {
+			ret->diagnosis = one->ended_us == 0 ? one->id : ret->diagnosis;
+			investigation_release(one);
+			continue;
+		}
 		ret->n++;
 		if (one->ended_us > 0 || ret->open)
 			continue;
@@ -80,9 +86,8 @@ static int read_records(struct service *s, int64_t job, uint64_t since_us, struc
 	return r;
 }
 
-/* Into the store, where it is another than it was. */
-static int keep(struct investigating *k, struct service *s, struct investigation *inv,
-		const json_t *before, struct err *err)
+int investigating_keep(struct investigating *k, struct service *s, struct investigation *inv,
+		       const json_t *before, struct err *err)
 {
 	CLEANUP(json_freep) json_t *body = investigation_json(inv);
 	const struct store_investigation one = { inv->id, inv->job, inv->began_us, inv->ended_us,
@@ -318,7 +323,7 @@ static int begin(struct investigating *k, struct service *s, const struct invest
 	investigation_begin(now, one);
 	investigation_step(one, now);
 	records->open = one->ended_us == 0 ? one : NULL;
-	return keep(k, s, one, NULL, err);
+	return investigating_keep(k, s, one, NULL, err);
 }
 
 /* What the step has shown a person to have withdrawn is not begun anew by it. */
@@ -343,7 +348,7 @@ static int step(struct investigating *k, struct service *s, const struct investi
 	if (!records->open)
 		return 0;
 	investigation_step(records->open, now);
-	r = keep(k, s, records->open, records->kept, err);
+	r = investigating_keep(k, s, records->open, records->kept, err);
 	if (r == 0 && records->open->ended_us > 0)
 		records->ended = TAKE(records->open);
 	return r;
@@ -433,12 +438,12 @@ int investigating_step(struct investigating *k, struct service *s, int64_t job,
 
 	if (r == 0)
 		r = restrain(records, in, job, judged, err);
-	if (r == 0 && actor_knows(s->act) && !actor_stale(s->act))
+	if (r == 0 && !records->diagnosis && actor_knows(s->act) && !actor_stale(s->act))
 		r = look(k, s, job, in, judged, records, err);
 	if (r < 0)
 		return r;
 	filter(records->open, judged);
-	*ret_open = records->open ? records->open->id : 0;
+	*ret_open = records->open ? records->open->id : records->diagnosis;
 	return 0;
 }
 
@@ -451,7 +456,7 @@ int investigating_gone(struct investigating *k, struct service *s, int64_t job, 
 	if (r < 0 || !records->open)
 		return r;
 	investigation_step(records->open, &now);
-	return keep(k, s, records->open, records->kept, err);
+	return investigating_keep(k, s, records->open, records->kept, err);
 }
 
 int investigating_cancel(struct investigating *k, struct service *s, int64_t id, const char *who,
@@ -466,7 +471,7 @@ int investigating_cancel(struct investigating *k, struct service *s, int64_t id,
 	if (r < 0)
 		return r;
 	changes = investigation_cancel(&inv, who, reason, clock_real_us(), err);
-	r = changes == 0 ? keep(k, s, &inv, kept, err) : changes;
+	r = changes == 0 ? investigating_keep(k, s, &inv, kept, err) : changes;
 	if (r >= 0)
 		*ret = investigation_json(&inv);
 	investigation_release(&inv);

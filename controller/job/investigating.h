@@ -35,6 +35,12 @@ int investigating_step(struct investigating *k, struct service *s, int64_t job,
 		       const struct job_judging_input *in, struct job_judged *judged,
 		       int64_t *ret_open, struct err *err);
 
+/*
+ * Put it into the open transaction, where it is another than `before` (NULL: it is new), and count it.
+ */
+int investigating_keep(struct investigating *k, struct service *s, struct investigation *inv,
+		       const json_t *before, struct err *err);
+
 /* The job is not known any more: so it ends. */
 int investigating_gone(struct investigating *k, struct service *s, int64_t job, struct err *err);
 

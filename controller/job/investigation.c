@@ -9,20 +9,18 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/policy/blame.h"
+#include "lib/policy/diagnosis.h"
 
 const char *const investigation_state_names[] = {
-	[INVESTIGATION_OPEN] = "open",
-	[INVESTIGATION_TESTING] = "testing",
-	[INVESTIGATION_EVICT] = "evict",
-	[INVESTIGATION_CORDONED] = "cordoned",
-	[INVESTIGATION_REPLACED] = "replaced",
-	[INVESTIGATION_VERIFIED] = "verified",
-	[INVESTIGATION_ACQUITTED] = "acquitted",
-	[INVESTIGATION_OWNER] = "owner",
-	[INVESTIGATION_WATCH] = "watch",
-	[INVESTIGATION_WITHDRAWN] = "withdrawn",
-	NULL,
+	[INVESTIGATION_OPEN] = "open",		 [INVESTIGATION_TESTING] = "testing",
+	[INVESTIGATION_EVICT] = "evict",	 [INVESTIGATION_CORDONED] = "cordoned",
+	[INVESTIGATION_REPLACED] = "replaced",	 [INVESTIGATION_VERIFIED] = "verified",
+	[INVESTIGATION_EXCLUDED] = "excluded",	 [INVESTIGATION_ACQUITTED] = "acquitted",
+	[INVESTIGATION_OWNER] = "owner",	 [INVESTIGATION_WATCH] = "watch",
+	[INVESTIGATION_WITHDRAWN] = "withdrawn", NULL,
 };
+
+const char *const investigation_kind_names[] = { "suspects", "diagnosis", NULL };
 
 /* Who gave a host back is in the records of its actions. */
 static const char by_hand[] = "whoever gave it back";
@@ -47,6 +45,7 @@ void investigation_release(struct investigation *inv)
 	free(inv->sentence);
 	free(inv->by);
 	json_decref(inv->tests);
+	json_decref(inv->diagnosis);
 	*inv = (struct investigation){ 0 };
 }
 
@@ -501,13 +500,15 @@ json_t *investigation_json(const struct investigation *inv)
 
 	for (i = 0; i < inv->n_hosts; i++)
 		(void)json_array_append_new(hosts, json_of_host(&inv->hosts[i]));
-	return json_pack("{s:I, s:s, s:o, s:I, s:s, s:s?, s:s?, s:s?, s:o, s:O, s:o, s:o, s:o}",
+	return json_pack("{s:I, s:s, s:o, s:I, s:s, s:s, s:s?, s:s?, s:s?, s:o, s:O, s:O?, s:o, "
+			 "s:o, s:o}",
 			 "id", (json_int_t)inv->id, "job", inv->job_name, "job_id",
-			 json_sprintf("j%" PRId64, inv->job), "run", (json_int_t)inv->run, "state",
+			 json_sprintf("j%" PRId64, inv->job), "run", (json_int_t)inv->run, "kind",
+			 investigation_kind_names[inv->kind], "state",
 			 investigation_state_names[inv->state], "reason", inv->reason, "sentence",
-			 inv->sentence, "by", inv->by, "hosts", hosts, "tests", inv->tests, "began",
-			 json_stamp(inv->began_us), "acted", json_stamp(inv->acted_us), "ended",
-			 json_stamp(inv->ended_us));
+			 inv->sentence, "by", inv->by, "hosts", hosts, "tests", inv->tests,
+			 "diagnosis", inv->diagnosis, "began", json_stamp(inv->began_us), "acted",
+			 json_stamp(inv->acted_us), "ended", json_stamp(inv->ended_us));
 }
 
 static const char *text(const json_t *value, const char *key)
@@ -548,7 +549,8 @@ static bool read_hosts(const json_t *hosts, struct investigation *ret)
 {
 	const size_t n = json_array_size(hosts);
 
-	if (n == 0 || n > INVESTIGATION_HOSTS_MAX)
+	if (n == 0 || n > (ret->kind == INVESTIGATION_DIAGNOSIS ? (size_t)DIAGNOSIS_HOSTS_MAX
+								: (size_t)INVESTIGATION_HOSTS_MAX))
 		return false;
 	ret->hosts = xcalloc(n, sizeof(*ret->hosts));
 	for (; ret->n_hosts < n; ret->n_hosts++) {
@@ -570,6 +572,9 @@ int investigation_read(const json_t *value, struct investigation *ret, struct er
 		.id = json_integer_value(json_object_get(value, "id")),
 		.job = job && job[0] == 'j' ? strtoll(job + 1, NULL, 10) : 0,
 		.run = json_integer_value(json_object_get(value, "run")),
+		.kind = streq(text(value, "kind"), investigation_kind_names[INVESTIGATION_DIAGNOSIS])
+				? INVESTIGATION_DIAGNOSIS
+				: INVESTIGATION_OF_SUSPECTS,
 		.state = place_of(text(value, "state"), investigation_state_names,
 				  INVESTIGATION_STATES),
 		.began_us = stamp(value, "began"),
@@ -591,6 +596,8 @@ int investigation_read(const json_t *value, struct investigation *ret, struct er
 		json_decref(inv.tests);
 		inv.tests = json_array();
 	}
+	if (inv.kind == INVESTIGATION_DIAGNOSIS)
+		inv.diagnosis = json_deep_copy(json_object_get(value, "diagnosis"));
 	*ret = inv;
 	return 0;
 }

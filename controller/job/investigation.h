@@ -39,6 +39,7 @@ enum investigation_state {
 	INVESTIGATION_CORDONED,
 	INVESTIGATION_REPLACED, /* the job runs on without it */
 	INVESTIGATION_VERIFIED, /* ... as fast as was predicted */
+	INVESTIGATION_EXCLUDED, /* a diagnosis: the job is to start without some */
 	INVESTIGATION_ACQUITTED,
 	INVESTIGATION_OWNER, /* the job slows itself: its owner is told */
 	INVESTIGATION_WATCH, /* nothing for now: cleared by the next windows, or nobody can tell */
@@ -48,6 +49,14 @@ enum investigation_state {
 
 /* "open" "testing" ... "withdrawn", up to NULL. */
 extern const char *const investigation_state_names[];
+
+enum investigation_kind {
+	INVESTIGATION_OF_SUSPECTS, /* the windows of a job blame its hosts */
+	INVESTIGATION_DIAGNOSIS,   /* a person asked for it: diagnosing.h */
+};
+
+/* "suspects" "diagnosis", up to NULL. */
+extern const char *const investigation_kind_names[];
 
 enum {
 	INVESTIGATION_HOSTS_MAX = 64, /* of one; what is beyond waits for the next */
@@ -74,13 +83,15 @@ struct investigation {
 	int64_t job; /* its number */
 	int64_t run; /* whose windows blame the hosts */
 	char *job_name;
+	int kind;	/* enum investigation_kind */
 	int state;	/* enum investigation_state */
 	char *reason;	/* why it was begun */
 	char *sentence; /* of the last decision */
 	char *by;	/* the person who withdrew it, or NULL */
 	struct investigation_host *hosts;
 	size_t n_hosts;
-	json_t *tests; /* as job_facts_tests() has them, oldest first */
+	json_t *tests;	   /* as job_facts_tests() has them, oldest first */
+	json_t *diagnosis; /* how far it is (diagnosing.h); NULL: it is none */
 	uint64_t began_us, acted_us /* the first cordon */, ended_us;
 };
 

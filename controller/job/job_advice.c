@@ -191,16 +191,23 @@ static int add_spare(const struct job_judging_input *in, const char *host, const
 	return 0;
 }
 
-/* At most `most` in place of `hosts`, one for each, as far as there are. */
-static int find_spares(const struct job_judging_input *in, const json_t *hosts, size_t most,
-		       json_t *names, struct err *err)
+int job_advice_spares(const struct job_judging_input *in, const struct job_advice_ask *ask,
+		      json_t *names, struct err *err)
 {
 	size_t i;
 	int r = 0;
 
-	for (i = 0; r >= 0 && i < json_array_size(hosts) && json_array_size(names) < most; i++)
-		r = add_spare(in, name_at(hosts, i), hosts, names, err);
-	return r;
+	for (i = 0; r >= 0 && i < json_array_size(ask->hosts) && json_array_size(names) < ask->most;
+	     i++)
+		r = add_spare(in, name_at(ask->hosts, i), ask->own, names, err);
+	return MIN(r, 0);
+}
+
+/* At most `most` in place of `hosts`, one for each, as far as there are. */
+static int find_spares(const struct job_judging_input *in, const json_t *hosts, size_t most,
+		       json_t *names, struct err *err)
+{
+	return job_advice_spares(in, &(struct job_advice_ask){ hosts, hosts, most }, names, err);
 }
 
 /* --- words --- */
@@ -421,7 +428,8 @@ int job_advice_judged(const struct job_judging_input *in, const struct job_judge
 {
 	CLEANUP(job_prediction_release) struct job_predicted predicted = { .id = 0 };
 	int predicts = job_prediction_judged(in, judged, job, view, &predicted, err);
-	int advises = predicts < 0 ? predicts : advise(in, judged, job, &predicted, err);
+	int advises = predicts < 0 || in->diagnosed ? MIN(predicts, 0)
+						    : advise(in, judged, job, &predicted, err);
 
 	return advises < 0 ? advises : advises | (predicts > 0 ? JOB_ADVICE_WROTE : 0);
 }

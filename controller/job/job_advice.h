@@ -44,6 +44,17 @@ enum {
 int job_advice_judged(const struct job_judging_input *in, const struct job_judged *judged,
 		      int64_t job, json_t *view, struct err *err);
 
+/* Names, borrowed. */
+struct job_advice_ask {
+	const json_t *hosts; /* to be replaced */
+	const json_t *own;   /* are no spares: those, or all hosts of the job */
+	size_t most;	     /* spares */
+};
+
+/* Spares, at most one for each of the hosts, are added to `names`. */
+int job_advice_spares(const struct job_judging_input *in, const struct job_advice_ask *ask,
+		      json_t *names, struct err *err);
+
 /*
  * The last one of a job with a number above `after`, as the API gives it: new reference, or NULL
  * when there is none such. Of a job that was never advised it is number 0, to continue.

@@ -10,6 +10,8 @@
 #include "controller/controller.h"
 #include "controller/job/accusers.h"
 #include "controller/job/advice.h"
+#include "controller/job/diagnosing.h"
+#include "controller/job/diagnosis_plan.h"
 #include "controller/job/investigating.h"
 #include "controller/job/job_advice.h"
 #include "controller/job/job_judging.h"
@@ -225,24 +227,36 @@ static uint64_t tested_for_others(const struct job_live *live, int64_t job)
 	return n;
 }
 
-static void add_blames(struct job_live *live, const struct job_judging_input *in,
-		       const struct job_judged *judged)
+/* The job's name is copied. */
+static void add_blame(struct job_live *live, const char *node, const struct blame *blame)
 {
+	struct live_host *host = map_need(&live->hosts, node, sizeof(*host));
+
+	if (!blame_is_harder(blame, &host->blame))
+		return;
+	free(host->blame.job);
+	host->blame = *blame;
+	host->blame.job = xstrdup(blame->job);
+}
+
+static void add_blames(struct job_live *live, const struct job_judging_input *in,
+		       const struct job_judged *judged, json_t *diagnosed)
+{
+	struct blame blame;
+	const char *node;
+	json_t *asked;
 	size_t i;
 
 	for (i = 0; i < judged->result.n; i++) {
 		const struct job_judge_item *item = &judged->result.items[i];
-		struct live_host *host;
-		struct blame blame;
 
-		if (!job_judging_blame(in, judged, item, &blame))
-			continue;
-		host = map_need(&live->hosts, item->host->name, sizeof(*host));
-		if (!blame_is_harder(&blame, &host->blame))
-			continue;
-		free(host->blame.job);
-		host->blame = blame;
-		host->blame.job = xstrdup(blame.job);
+		if (job_judging_blame(in, judged, item, &blame))
+			add_blame(live, item->host->name, &blame);
+	}
+	json_object_foreach(diagnosed, node, asked)
+	{
+		blame = diagnosing_blame(in, asked);
+		add_blame(live, node, &blame);
 	}
 }
 
@@ -344,8 +358,9 @@ static void want_jobs(struct actor *act, const json_t *nodes)
 	json_array_foreach(nodes, i, node) actor_want_jobs(act, json_string_value(node));
 }
 
-static int judge(struct job_live *live, int64_t job, const struct views *views, bool rejected,
-		 const json_t *before, uint64_t analysed, struct err *err)
+/* Without its windows. */
+static struct job_judging_input input_of(const struct job_live *live, int64_t job,
+					 const json_t *before)
 {
 	struct service *s = live->s;
 	struct job_judging_input in = { .store = s->store,
@@ -353,9 +368,6 @@ static int judge(struct job_live *live, int64_t job, const struct views *views, 
 					.hosts = &s->hosts,
 					.policy = remediation_policy(s),
 					.job = json_string_value(json_object_get(before, "job")),
-					.windows = views->windows,
-					.n = views->n,
-					.suspects = &views->suspects,
 					.before = before,
 					.id = job,
 					.accusers = &live->accusers,
@@ -363,16 +375,37 @@ static int judge(struct job_live *live, int64_t job, const struct views *views, 
 					.n_loads = live->loads.n,
 					.under_way = tested_for_others(live, job),
 					.now_us = clock_real_us() };
+
+	memcpy(in.distrusted, live->distrusted, sizeof(in.distrusted));
+	return in;
+}
+
+static void now_release(struct diagnosing_now *now)
+{
+	json_decref(now->asked);
+}
+
+static int judge(struct job_live *live, int64_t job, const struct views *views, bool rejected,
+		 const json_t *before, uint64_t analysed, struct err *err)
+{
+	struct service *s = live->s;
+	struct job_judging_input in = input_of(live, job, before);
+	CLEANUP(now_release) struct diagnosing_now diagnosed = { .open = false };
 	CLEANUP(job_judging_release) struct job_judged judged = { .n_hosts = 0 };
 	CLEANUP(json_freep) json_t *view = NULL, *asked = json_array();
 	int64_t open = 0;
 	int advised, r;
 
 	in.asked = asked;
-	memcpy(in.distrusted, live->distrusted, sizeof(in.distrusted));
+	in.windows = views->windows;
+	in.n = views->n;
+	in.suspects = &views->suspects;
 	r = job_judging_do(&in, &judged, err);
 	if (r == 0)
 		r = investigating_step(&live->investigating, s, job, &in, &judged, &open, err);
+	if (r == 0 && open)
+		r = diagnosing_step(&live->investigating, s, &in, open, &diagnosed, err);
+	in.diagnosed = diagnosed.open || diagnosed.advised;
 	if (r < 0)
 		return r;
 	view = view_of(&in, &judged, rejected, analysed);
@@ -382,9 +415,9 @@ static int judge(struct job_live *live, int64_t job, const struct views *views, 
 		return advised;
 	if (advised & JOB_ADVICE_WROTE)
 		service_touch(s);
-	live->advised |= (advised & JOB_ADVICE_NEWS) != 0;
+	live->advised |= (advised & JOB_ADVICE_NEWS) != 0 || diagnosed.advised;
 	want_jobs(s->act, asked);
-	add_blames(live, &in, &judged);
+	add_blames(live, &in, &judged, diagnosed.asked);
 	add_news(live, &in, &judged);
 	if (job_view_informs(view, before))
 		inform_owner(live, in.job, view);
@@ -438,7 +471,7 @@ int job_live_show(struct job_live *live, int64_t job, bool rejected, struct err 
 static bool is_same(const struct blame *a, const struct blame *b)
 {
 	return a->class == b->class && a->reach == b->reach && a->since_us == b->since_us &&
-	       a->until_us == b->until_us && streq(a->job, b->job);
+	       a->until_us == b->until_us && a->diagnosed == b->diagnosed && streq(a->job, b->job);
 }
 
 /* What the actor does not know yet. Hosts may have come, and come again, since they were told of. */
@@ -561,7 +594,9 @@ static void judge_some(struct job_live *live)
 		r = show(live, job, NULL, &err);
 		if (r == -ENOENT) {
 			leave(live, job);
-			r = investigating_gone(&live->investigating, live->s, job, &err);
+			r = diagnosing_gone(&live->investigating, live->s, job, &err);
+			if (r == 0)
+				r = investigating_gone(&live->investigating, live->s, job, &err);
 		}
 	}
 	if (r < 0) {
@@ -605,12 +640,37 @@ void job_live_committed(struct job_live *live)
 int job_live_cancel(struct job_live *live, int64_t investigation, const char *who,
 		    const char *reason, json_t **ret, struct err *err)
 {
+	int advised, r;
+
 	/* What was found before it is not told any more: all are judged again, soon. */
 	live->found = false;
 	live->left = 0;
 	live->due_us = 0;
-	return investigating_cancel(&live->investigating, live->s, investigation, who, reason, ret,
-				    err);
+	r = investigating_cancel(&live->investigating, live->s, investigation, who, reason, ret,
+				 err);
+	if (r != 0)
+		return r;
+	advised = diagnosing_withdrawn(live->s, *ret, err);
+	live->advised |= advised > 0;
+	return MIN(advised, 0);
+}
+
+int job_live_diagnose(struct job_live *live, int64_t job, const struct diagnosis_ask *ask,
+		      json_t **ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *before = NULL;
+	struct job_judging_input in;
+	int r = store_job(live->s->store, job, &before, err);
+
+	if (r < 0)
+		return r;
+	in = input_of(live, job, before);
+	r = diagnosis_begin(&live->investigating, live->s, &in, ask, ret, err);
+	if (r == 0 && json_is_integer(json_object_get(*ret, "id"))) {
+		(void)need(live, job);
+		live->due_us = 0;
+	}
+	return r;
 }
 
 const uint64_t *job_live_investigations(const struct job_live *live)

@@ -14,6 +14,7 @@
 #include "lib/base/duration.h"
 #include "lib/base/macro.h"
 
+struct diagnosis_ask;
 struct err;
 struct job_live;
 struct service;
@@ -37,6 +38,10 @@ void job_live_committed(struct job_live *live);
  * once that is durable. */
 int job_live_cancel(struct job_live *live, int64_t investigation, const char *who,
 		    const char *reason, json_t **ret, struct err *err);
+
+/* A person asks for a diagnosis: as diagnosis_begin(); -ENOENT: there is no such job. */
+int job_live_diagnose(struct job_live *live, int64_t job, const struct diagnosis_ask *ask,
+		      json_t **ret, struct err *err);
 
 /* How many were begun and how they ended since the start, by enum investigation_state; borrowed. */
 const uint64_t *job_live_investigations(const struct job_live *live);

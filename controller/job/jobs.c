@@ -774,3 +774,9 @@ int jobs_cancel_investigation(struct service *s, int64_t id, const char *who, co
 {
 	return job_live_cancel(s->jobs->live, id, who, reason, ret, err);
 }
+
+int jobs_diagnose(struct service *s, int64_t job, const struct diagnosis_ask *ask, json_t **ret,
+		  struct err *err)
+{
+	return job_live_diagnose(s->jobs->live, job, ask, ret, err);
+}

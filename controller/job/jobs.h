@@ -17,6 +17,7 @@
 #include "lib/report/rank_env.h"
 
 struct controller_part;
+struct diagnosis_ask;
 struct err;
 struct service;
 
@@ -77,6 +78,13 @@ int jobs_analysis(struct service *s, int64_t job, int64_t window, char **ret_tex
  */
 int jobs_cancel_investigation(struct service *s, int64_t id, const char *who, const char *reason,
 			      json_t **ret, struct err *err);
+
+/*
+ * A person asks for the diagnosis of a job: as diagnosis_begin() (diagnosis_plan.h). -ENOENT: there is
+ * no such job.
+ */
+int jobs_diagnose(struct service *s, int64_t job, const struct diagnosis_ask *ask, json_t **ret,
+		  struct err *err);
 
 /* Since the start. */
 struct jobs_counts {

@@ -208,6 +208,7 @@ static const struct route routes[] = {
 	{ "GET", "/v1/jobs", ROLE_READ, 0, routes_jobs_list },
 	{ "GET", "/v1/jobs/{}", ROLE_READ, 0, routes_jobs_show },
 	{ "GET", "/v1/jobs/{}/windows", ROLE_READ, 0, routes_jobs_windows },
+	{ "POST", "/v1/jobs/{}/diagnose", ROLE_OPERATE, ORDER_MAX, routes_jobs_diagnose },
 	{ "GET", "/v1/jobs/{}/windows/{}", ROLE_READ, 0, routes_jobs_window },
 	{ "GET", "/v1/investigations", ROLE_READ, 0, routes_investigations_list },
 	{ "GET", "/v1/investigations/{}", ROLE_READ, 0, routes_investigations_show },

@@ -21,5 +21,8 @@ void routes_jobs_show(void *context, struct call *call);
 void routes_jobs_windows(void *context, struct call *call);
 void routes_jobs_window(void *context, struct call *call);
 
+/* POST /v1/jobs/ID/diagnose (routes_diagnose.c): durable when it is answered. */
+void routes_jobs_diagnose(void *context, struct call *call);
+
 /* The number of the job that the path names, "j12". -ENOENT: it names none. */
 int routes_jobs_number(const struct call *call, int64_t *ret, struct err *err);

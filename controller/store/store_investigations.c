@@ -50,6 +50,7 @@ static json_t *brief_of(const void *row, uint64_t now_us)
 	json_t *item = item_of(row, now_us);
 
 	(void)json_object_del(item, "tests");
+	(void)json_object_del(item, "diagnosis");
 	return item;
 }
 

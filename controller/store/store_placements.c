@@ -172,6 +172,31 @@ int store_placement_present(struct store *s, const char *node, uint64_t now_us, 
 	return db_end(&b);
 }
 
+static int add_node(void *context, const void *p)
+{
+	const struct db_placement_hosts_of_job_row *row = p;
+
+	(void)json_array_append_new(context, json_string(row->node));
+	return 0;
+}
+
+int store_job_hosts(struct store *s, const char *job, const uint64_t now_and_lately_us[static 2],
+		    size_t most, json_t **ret, struct err *err)
+{ /* lint: allow parameters: of whom, when, how many, and what comes of it */
+	const uint64_t now_us = now_and_lately_us[0];
+	CLEANUP(json_freep) json_t *names = json_array();
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, placement_hosts_of_job, add_node, names, .job = job,
+		.since_us = now_us - MIN(now_us, STORE_PLACEMENT_BELIEVED_US), .limit = most);
+	if (json_array_size(names) == 0)
+		db_each(&b, placement_hosts_of_last_run, add_node, names, .job = job,
+			.since_us = now_and_lately_us[1], .limit = most);
+	if (db_end(&b) == 0)
+		*ret = TAKE(names);
+	return db_end(&b);
+}
+
 int store_thin_placements(struct store *s, uint64_t before_us, struct err *err)
 {
 	struct db_batch b = store_write(s, err);

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -66,6 +67,13 @@ int store_placements(struct store *s, const char *job, const int64_t ranks[stati
 /* Has the host ranks of any job now, as far as it is believed? */
 int store_placement_present(struct store *s, const char *node, uint64_t now_us, bool *ret,
 			    struct err *err);
+
+/*
+ * The hosts that have ranks of the job now; where none has, those that had ranks of its last run
+ * since `lately_us`. Names, at most `most`: an array, new reference.
+ */
+int store_job_hosts(struct store *s, const char *job, const uint64_t now_and_lately_us[static 2],
+		    size_t most, json_t **ret, struct err *err);
 
 /* Drop some that ended before, and what hosts had that were not heard of since. */
 int store_thin_placements(struct store *s, uint64_t before_us, struct err *err);

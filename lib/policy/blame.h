@@ -158,6 +158,7 @@ struct blame {
 	char *job;	   /* how people call it, owned; NULL: a job without a name */
 	uint64_t since_us; /* the first of its windows began; not to evict: a test since then answers */
 	uint64_t until_us; /* it holds before then */
+	bool diagnosed;	   /* nobody accuses it: all hosts of the job are tested */
 };
 
 /* Evidence counts from so long before the window on: the fault was there when the job felt it. */

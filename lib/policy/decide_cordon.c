@@ -154,7 +154,8 @@ static const char *job_agrees(struct deciding *d, const struct candidate *c)
 {
 	const struct blame *blame = &c->node->blame;
 
-	return blame->job && blame_agrees(blame, c->finding->check, c->finding->seen_us, d->now_us)
+	return blame->job && !blame->diagnosed &&
+			       blame_agrees(blame, c->finding->check, c->finding->seen_us, d->now_us)
 		       ? deciding_text(d, "; %s is slow because of it", blame->job)
 		       : "";
 }

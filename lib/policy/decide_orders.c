@@ -246,6 +246,8 @@ static bool is_blame_due(const struct deciding *d, const struct fleet_node *node
 
 	if (node->blame.reach == BLAME_TO_EVICT)
 		return deciding_past(d->now_us, tested_us, BLAMED_AGAIN_US);
+	if (node->blame.diagnosed)
+		return tested_us < node->blame.since_us; /* once, whatever it finds */
 	return tested_us < node->blame.since_us ||
 	       deciding_reached(d, tested_us, blamed_again_us(d, node));
 }
@@ -300,8 +302,12 @@ static void decide_blamed(struct deciding *d, struct fleet_node *node, size_t *b
 		return;
 	}
 	one = order(d, node, DECIDE_DEEP, DECIDE_BLAMED_RULE);
-	one->reason = deciding_text(d, "%s: %s was slow because of it, and nothing was found yet",
-				    node->name, node->blame.job ? node->blame.job : "a job");
+	one->reason = deciding_text(
+		d,
+		node->blame.diagnosed ? "%s: %s is diagnosed: all of its hosts are tested"
+				      : "%s: %s was slow because of it, and nothing was found "
+					"yet",
+		node->name, node->blame.job ? node->blame.job : "a job");
 	if (node->blame.reach == BLAME_TO_TELL)
 		one->effect = false;
 }

@@ -220,8 +220,8 @@ char *diagnosis_words(const struct diagnosis_input *in, const struct diagnosis_s
 {
 	CLEANUP(freep) char *excluded = names_of(in, step, is_excluded);
 	CLEANUP(freep) char *missing = missing_of(in, step);
-	CLEANUP(freep) char *tells = missing ? xasprintf("; what would tell: %s", missing)
-					     : xstrdup("");
+	CLEANUP(freep)
+	char *tells = missing ? xasprintf("; what would tell: %s", missing) : xstrdup("");
 
 	if (excluded && step->exact)
 		return xasprintf("exclude %s; acquitted %zu", excluded, step->acquitted);

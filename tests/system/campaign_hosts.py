@@ -28,6 +28,7 @@ rules:
 
 class Host:
     """`part` of the line rate; `way`: obeys, silent (takes orders, and answers none), busy; `hold`: seconds of a call for orders."""
+    KINDS = ("allreduce", "pair")  # of the orders that it takes
 
     def __init__(self, fabric, name, part=1.0, way="obeys", hold=1):
         self.fabric, self.name, self.part, self.way, self.hold = fabric, name, part, way, hold
@@ -61,7 +62,7 @@ class Host:
         while not self.fabric.ended.is_set():
             try:
                 with contextlib.closing(http.client.HTTPConnection(self.fabric.c.host, self.fabric.c.port, timeout=WAIT_S + self.hold)) as connection:
-                    connection.request("GET", f"/v1/nodes/{self.name}/orders?wait={self.hold}")
+                    connection.request("GET", f"/v1/nodes/{self.name}/orders?wait={self.hold}", headers=self.fabric.headers)
                     answer = connection.getresponse()
                     body = answer.read()
             except OSError:
@@ -70,19 +71,21 @@ class Host:
             self.unanswered += answer.status == 204
             for order in json.loads(body) if answer.status == 200 else []:
                 self.opinion = order.get("opinion", self.opinion)
-                if order["kind"] in ("allreduce", "pair"):
+                if order["kind"] in self.KINDS:
                     self.orders.append(order)
                     if self.way != "silent":
                         self.answer(order)
 
 
 class Fabric:
+    host, headers = Host, {}
+
     def __init__(self, c):
         self.c, self.hosts, self.ended, self.threads = c, {}, threading.Event(), []
 
     def add(self, *names, **more):
         for name in names:
-            host = self.hosts[name] = Host(self, name, **more)
+            host = self.hosts[name] = self.host(self, name, **more)
             assert host.report().status == 202
             self.threads.append(threading.Thread(target=host.listen, daemon=True))
             self.threads[-1].start()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job of 2 to 64 hosts is diagnosed whose bad hosts are seen by their own test, or only with
- * others: hosts are asked as diagnosis_next() says, and the campaign is the pairing's own, on a simulated
- * fabric.
+ * others: hosts are asked as diagnosis_next() says, and the campaign is the pairing's own, on a
+ * simulated fabric.
  */
 #include "lib/policy/diagnosis.h"
 
@@ -13,7 +13,14 @@
 #include "tests/unit/pairing_world.h"
 #include "tests/unit/test.h"
 
-enum { RUNS = 12, RUNS_FULL = 1000, PER_LEAF = 8, TESTS_AT_ONCE = 16, BAD_MAX = 3, STEPS_MAX = 4096 };
+enum {
+	RUNS = 12,
+	RUNS_FULL = 1000,
+	PER_LEAF = 8,
+	TESTS_AT_ONCE = 16,
+	BAD_MAX = 3,
+	STEPS_MAX = 4096
+};
 
 static const size_t sizes[] = { 2, 3, 4, 5, 8, 11, 16, 23, 32, 45, 64 };
 
@@ -28,7 +35,7 @@ struct lab {
 	struct diagnosis_host hosts[DIAGNOSIS_HOSTS_MAX];
 	char names[DIAGNOSIS_HOSTS_MAX][16], racks[DIAGNOSIS_HOSTS_MAX][16];
 	bool bad[DIAGNOSIS_HOSTS_MAX], shy[DIAGNOSIS_HOSTS_MAX]; /* shy: brings no answer */
-	double rate[DIAGNOSIS_HOSTS_MAX]; /* with others */
+	double rate[DIAGNOSIS_HOSTS_MAX];			 /* with others */
 	struct diagnosis_input in;
 	struct random chance;
 	uint64_t now_us;
@@ -90,9 +97,9 @@ static void answer(struct lab *lab)
 		    lab->now_us < host->asked_us + USEC_PER_MIN * (1 + i % 2))
 			continue;
 		host->under_way = false;
-		host->test = lab->shy[i]			      ? DIAGNOSIS_NOTHING
+		host->test = lab->shy[i]			? DIAGNOSIS_NOTHING
 			     : lab->bad[i] && lab->rate[i] == 1 ? DIAGNOSIS_FAILED
-								     : DIAGNOSIS_PASSED;
+								: DIAGNOSIS_PASSED;
 	}
 }
 
@@ -195,7 +202,8 @@ static void play(struct lab *lab, struct diagnosis_step *ret)
 }
 
 struct tally {
-	size_t runs, exact, wrong, unsure, named; /* `named`: of those not exact, with somebody bad */
+	size_t runs, exact, wrong, unsure,
+		named; /* `named`: of those not exact, with somebody bad */
 	size_t rounds, collectives;
 };
 
@@ -266,11 +274,13 @@ static void who_is_bad_is_left_out_or_it_is_said_what_would_tell(void)
 				large = play_all((enum fault)fault, sizes[i], n_bad);
 				add_up(&t, &large);
 			}
-			printf("  %zu bad, %s: of %zu exact %zu, cannot tell %zu (%zu with somebody "
-			       "to leave out), wrong %zu, %.1f rounds; of 64 hosts exact %zu of %zu, "
+			printf("  %zu bad, %s: of %zu exact %zu, cannot tell %zu (%zu with "
+			       "somebody "
+			       "to leave out), wrong %zu, %.1f rounds; of 64 hosts exact %zu of "
+			       "%zu, "
 			       "at most %zu collectives\n",
-			       n_bad, fault_names[fault], t.runs, t.exact, t.unsure, t.named, t.wrong,
-			       (double)t.rounds / (double)t.runs, large.exact, large.runs,
+			       n_bad, fault_names[fault], t.runs, t.exact, t.unsure, t.named,
+			       t.wrong, (double)t.rounds / (double)t.runs, large.exact, large.runs,
 			       large.collectives);
 			CHECK_EQ(t.wrong, 0);
 		}

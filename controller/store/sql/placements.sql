@@ -60,6 +60,20 @@ SELECT p.rank, p.run, p.node, p.source, p.from_us, p.until_us, coalesce(h.seen_u
 SELECT 1 FROM placements p JOIN placement_hosts h ON h.node = p.node
  WHERE p.node = :node AND p.until_us IS NULL AND h.seen_us >= :since_us LIMIT 1;
 
+-- placement_hosts_of_job: read hosts
+-- Those that have ranks of it, of those that were heard of since then.
+-- in: job text, since_us uint, limit uint
+-- out: node text
+SELECT DISTINCT p.node FROM placements p JOIN placement_hosts h ON h.node = p.node
+ WHERE p.job = :job AND p.until_us IS NULL AND h.seen_us >= :since_us ORDER BY p.node LIMIT :limit;
+
+-- placement_hosts_of_last_run: read hosts
+-- Those that had ranks of its last run, which ended since then.
+-- in: job text, since_us uint, limit uint
+-- out: as placement_hosts_of_job
+SELECT DISTINCT node FROM placements WHERE job = :job AND until_us >= :since_us
+ AND run = (SELECT max(run) FROM placements WHERE job = :job) ORDER BY node LIMIT :limit;
+
 -- placements_drop: drop what is old
 -- in: before_us uint
 DELETE FROM placements WHERE id IN (SELECT id FROM placements WHERE until_us < :before_us LIMIT 4096);

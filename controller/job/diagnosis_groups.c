@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of a diagnosis in which hosts that passed by themselves are measured with each other. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/campaign/campaign.h"
+#include "controller/campaign/campaigns.h"
+#include "controller/controller.h"
+#include "controller/job/diagnosing_inside.h"
+#include "controller/job/job_advice.h"
+#include "controller/store/store_campaigns.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static void put(json_t *object, const char *key, json_t *value)
+{
+	(void)json_object_set_new(object, key, value);
+}
+
+void diagnosis_groups_withdraw(struct service *s, const json_t *diagnosis, const char *why)
+{
+	const json_t *campaign = json_object_get(diagnosis, "campaign");
+
+	if (json_is_integer(campaign))
+		campaigns_withdraw(s, json_integer_value(campaign), why);
+}
+
+static void give_up_groups(const struct diagnosing_work *w, struct diagnosis_input *d,
+			   const char *why)
+{
+	put(w->inv->diagnosis, "unsure", json_string(why));
+	d->groups = DIAGNOSIS_GROUPS_CANNOT;
+}
+
+/* A row of the campaign that names the host, NULL: none does. */
+static const json_t *named_in(const json_t *rows, const char *host)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(rows); i++) {
+		if (streq(text_of(json_array_get(rows, i), "node"), host))
+			return json_array_get(rows, i);
+	}
+	return NULL;
+}
+
+/* Something may be the fault of anybody of them: a switch, or it is not known whose. */
+static const json_t *find_cloud(const json_t *blames)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(blames); i++) {
+		if (!text_of(json_array_get(blames, i), "node"))
+			return json_array_get(blames, i);
+	}
+	return NULL;
+}
+
+static int side_of(const json_t *campaign, const json_t *cloud, struct investigation_host *host)
+{
+	const json_t *blame = named_in(json_object_get(campaign, "blames"), host->name);
+	const json_t *there = named_in(json_object_get(campaign, "nodes"), host->name);
+
+	if (blame && !streq(text_of(blame, "kind"), "undecided")) {
+		diagnosing_say_of(host, INVESTIGATION_TESTING, xstrdup(text_of(blame, "sentence")));
+		return DIAGNOSIS_SIDE_BAD;
+	}
+	return blame || cloud || !there || json_is_true(json_object_get(there, "gone"))
+		       ? DIAGNOSIS_SIDE_UNKNOWN
+		       : DIAGNOSIS_SIDE_GOOD;
+}
+
+static void take_campaign(const struct diagnosing_work *w, const json_t *campaign,
+			  struct diagnosis_input *d, struct diagnosis_host *hosts)
+{
+	const json_t *cloud = find_cloud(json_object_get(campaign, "blames"));
+	const char *words = text_of(cloud ? cloud : campaign, "sentence");
+	size_t i;
+
+	for (i = 0; i < w->inv->n_hosts; i++) {
+		if (hosts[i].test == DIAGNOSIS_PASSED)
+			hosts[i].side = side_of(campaign, cloud, &w->inv->hosts[i]);
+	}
+	put(w->inv->diagnosis, "unsure", json_string(words ? words : "the campaign says nothing"));
+	d->groups = DIAGNOSIS_GROUPS_DONE;
+}
+
+int diagnosis_groups_look(const struct diagnosing_work *w, struct diagnosis_input *d,
+			  struct diagnosis_host *hosts)
+{
+	const json_t *number = json_object_get(w->inv->diagnosis, "campaign");
+	const uint64_t since_us = json_stamp_us(json_object_get(w->inv->diagnosis, "grouped"));
+	CLEANUP(json_freep) json_t *campaign = NULL;
+	const char *state;
+	int r;
+
+	if (!json_is_integer(number))
+		return 0;
+	r = store_campaign(w->s->store, json_integer_value(number), &campaign, w->err);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	state = text_of(campaign, "state");
+	d->groups = DIAGNOSIS_GROUPS_RUN;
+	if (streq(state, campaign_state_names[CAMPAIGN_DONE])) {
+		take_campaign(w, campaign, d, hosts);
+	} else if (!streq(state, campaign_state_names[CAMPAIGN_RUNNING])) {
+		const char *words = text_of(campaign, "sentence");
+
+		give_up_groups(w, d, words ? words : "the campaign is not known any more");
+	} else if (w->in->now_us >= since_us + DIAGNOSING_GROUPS_US) {
+		give_up_groups(w, d, "the campaign took too long");
+		diagnosis_groups_withdraw(w->s, w->inv->diagnosis, "it took too long");
+	}
+	return 0;
+}
+
+json_t *diagnosis_groups_own(const struct investigation *inv)
+{
+	json_t *names = json_array();
+	size_t i;
+
+	for (i = 0; i < inv->n_hosts; i++)
+		(void)json_array_append_new(names, json_string(inv->hosts[i].name));
+	return names;
+}
+
+/* Those that passed, and some that are known to be good: names, new reference. */
+static int find_party(const struct diagnosing_work *w, const struct diagnosis_step *step,
+		      json_t **ret)
+{
+	CLEANUP(json_freep) json_t *names = json_array();
+	CLEANUP(json_freep) json_t *good = json_array();
+	CLEANUP(json_freep) json_t *own = diagnosis_groups_own(w->inv);
+	size_t n, room, i;
+	int r;
+
+	for (i = 0; i < w->inv->n_hosts; i++) {
+		if (step->ask[i])
+			(void)json_array_append_new(names, json_string(w->inv->hosts[i].name));
+	}
+	n = json_array_size(names);
+	room = n < DIAGNOSIS_GROUP_MAX ? DIAGNOSIS_GROUP_MAX - n : 0;
+	r = job_advice_spares(
+		w->in, &(struct job_advice_ask){ names, own, MIN(room, (size_t)DIAGNOSIS_GOOD_MAX) },
+		good, w->err);
+	if (r < 0)
+		return r;
+	(void)json_object_set(w->inv->diagnosis, "good", good);
+	(void)json_array_extend(names, good);
+	*ret = TAKE(names);
+	return 0;
+}
+
+int diagnosis_groups_begin(const struct diagnosing_work *w, const struct diagnosis_step *step,
+			   struct diagnosis_input *d)
+{
+	json_t *diagnosis = w->inv->diagnosis;
+	CLEANUP(json_freep) json_t *names = NULL;
+	CLEANUP(freep) char *reason = NULL;
+	struct campaigns_ask ask = { .kind = CAMPAIGN_ALLREDUCE,
+				     .plan = PAIRING_BISECT,
+				     .who = text_of(diagnosis, "who"),
+				     .rounds_max = diagnosis_rounds(w->inv->n_hosts) };
+	struct err why = ERR_INIT;
+	int64_t id;
+	int r = find_party(w, step, &names);
+
+	if (r < 0)
+		return r;
+	if (json_array_size(names) < DIAGNOSIS_GROUP_MIN) {
+		give_up_groups(w, d,
+			       "too few of them passed, and no idle host of their model that was "
+			       "tested within a day is there to be compared with");
+		return 0;
+	}
+	reason = xasprintf("diagnosis of %s: %s", w->inv->job_name, w->inv->reason);
+	ask.nodes = names;
+	ask.reason = reason;
+	if (!json_is_string(json_object_get(diagnosis, "grouped")))
+		put(diagnosis, "grouped", json_stamp(w->in->now_us));
+	id = campaigns_begin(w->s, &ask, &why);
+	if (id > 0) {
+		put(diagnosis, "campaign", json_integer(id));
+		diagnosing_note(w,
+				xasprintf("campaign %" PRId64 " measures %zu hosts with each other",
+					  id, json_array_size(names)));
+	} else if (id != -EBUSY ||
+		   w->in->now_us >= json_stamp_us(json_object_get(diagnosis, "grouped")) +
+					    DIAGNOSING_BUSY_US) {
+		give_up_groups(w, d, why.msg);
+	}
+	return 0;
+}

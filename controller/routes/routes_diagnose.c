@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A person asks for the diagnosis of a job, or what it would do. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "controller/controller.h"
+#include "controller/http/api.h"
+#include "controller/job/diagnosis_plan.h"
+#include "controller/job/jobs.h"
+#include "controller/routes/routes.h"
+#include "controller/routes/routes_jobs.h"
+#include "lib/base/err.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+struct body {
+	char *reason, *by;
+	bool plan;
+};
+
+static void body_release(struct body *b)
+{
+	free(b->reason);
+	free(b->by);
+}
+
+static const struct jfield fields[] = {
+	{ "reason", J_STRING, offsetof(struct body, reason), J_REQUIRED },
+	{ "by", J_STRING, offsetof(struct body, by), 0 },
+	{ "plan", J_BOOL, offsetof(struct body, plan), 0 },
+};
+
+static int read_body(struct call *call, struct body *ret, struct err *err)
+{
+	CLEANUP(json_freep) json_t *value = NULL;
+	struct jval root;
+	int r = parse_order_body(call, &value, err);
+
+	if (r < 0)
+		return r;
+	root = jval_root(value, "body");
+	r = jval_decode(&root, fields, ARRAY_SIZE(fields), JVAL_STRICT, ret, err);
+	return r == 0 ? check_reason(&root, ret->reason, err) : r;
+}
+
+static void refuse(struct service *s, struct call *call, int r, const struct err *err)
+{
+	switch (-r) {
+	case EALREADY:
+		call_refuse(call, 409, "%s", err->msg);
+		return;
+	case EINVAL:
+		call_refuse(call, 422, "%s", err->msg);
+		return;
+	case EAGAIN:
+		call_refuse(call, 503, "%s", err->msg);
+		return;
+	case ENOENT:
+		break;
+	default:
+		service_failed(s, err);
+	}
+	refuse_store(call, r, err);
+}
+
+static void answer(struct service *s, struct call *call, json_t *plan)
+{
+	const bool begun = json_is_integer(json_object_get(plan, "id"));
+	const struct waiting waiting = { .call = call, .status = 202, .answer = plan };
+
+	if (begun)
+		service_wait(s, &waiting);
+	else
+		call_reply(call, 200, plan);
+}
+
+void routes_jobs_diagnose(void *context, struct call *call)
+{
+	struct service *s = context;
+	CLEANUP(body_release) struct body body = { 0 };
+	CLEANUP(freep) char *who = NULL;
+	CLEANUP(freep) char *reason = NULL;
+	struct diagnosis_ask ask;
+	json_t *plan = NULL;
+	struct err err = ERR_INIT;
+	int64_t job;
+	int r;
+
+	if (stands_by(s, call))
+		return;
+	if (service_full(s)) {
+		call_refuse(call, 503, "too much at once");
+		return;
+	}
+	r = read_body(call, &body, &err);
+	if (r < 0) {
+		call_refuse(call, status_of_content(r), "%s", err.msg);
+		return;
+	}
+	who = operator_name(call_identity(call), body.by);
+	reason = utf8_clean(body.reason);
+	ask = (struct diagnosis_ask){ who, reason, body.plan };
+	r = routes_jobs_number(call, &job, &err);
+	if (r == 0)
+		r = jobs_diagnose(s, job, &ask, &plan, &err);
+	if (r < 0)
+		refuse(s, call, r, &err);
+	else
+		answer(s, call, plan);
+}
