@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/act.h"
 #include "cli/command.h"
 #include "cli/host.h"
 #include "cli/link.h"
@@ -35,8 +36,7 @@ static void put_text(json_t *body, const char *key, const char *value)
 		(void)json_object_set_new(body, key, json_string(value));
 }
 
-/* Who asks, by the word of this host: for the records, where the token names nobody. */
-static const char *login_name(void)
+const char *act_login_name(void)
 {
 	const char *behind = getuid() == 0 ? getenv("SUDO_USER") : NULL;
 	const struct passwd *entry = getpwuid(getuid());
@@ -67,7 +67,7 @@ static json_t *body_of(const struct settings *s)
 	char duration[CLOCK_DURATION_SIZE];
 	json_t *body = json_object();
 
-	put_text(body, "by", login_name());
+	put_text(body, "by", act_login_name());
 	put_text(body, "reason", s->reason);
 	put_text(body, "until", s->until);
 	put_text(body, "domain", s->domain);

@@ -253,6 +253,24 @@ const struct command commands[] = {
 			{ "sbatch $(assayctl job j12 --exclude-as slurm) train.sh",
 			  "start it without those that slow it" } },
 	  .view = &view_job },
+	{ .words = { "diagnose" },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_JOB) | OPTION_BIT(OPTION_REASON) |
+		     OPTION_BIT(OPTION_YES),
+	  .needs = OPTION_BIT(OPTION_JOB) | OPTION_BIT(OPTION_REASON),
+	  .summary = "stop a job, test its hosts, say whom to leave out",
+	  .description =
+		  "Its driver is advised to stop it; nothing is evicted. Once it stands still, "
+		  "each of its hosts is tested, then those that pass with each other, and its "
+		  "driver is advised to start it again without those that are bad. What cannot be "
+		  "told is said, with what would tell. It is an investigation: shown, and "
+		  "withdrawn, as one.\n\n"
+		  "Where the policy's mode for jobs is not enforce, only what would be done is "
+		  "shown. Else a question is asked first, on standard error; no answer is no.",
+	  .examples = { { "assayctl diagnose --job research/llm-7 -r 'step time up 12 %'",
+			  "after a question" },
+			{ "assayctl diagnose --job j12 -r 'ticket 812' --yes -o json",
+			  "for a script" } },
+	  .view = &view_diagnose },
 	{ .words = { "investigations" },
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT),
 	  .summary = "what is done about the hosts that slow jobs",
@@ -260,8 +278,9 @@ const struct command commands[] = {
 		  "Newest first. STATE is open (a suspect waits for its test), testing, evict (job "
 		  "and test agree: the policy is asked to take it out), cordoned, replaced (the "
 		  "job "
-		  "runs on without it), verified (as fast as predicted), acquitted (tested, and "
-		  "clean), owner (the job slows itself), watch (nothing for now) or withdrawn: the "
+		  "runs on without it), verified (as fast as predicted), excluded (a diagnosis: "
+		  "start it without some), acquitted (tested, and clean), owner (the job slows "
+		  "itself), watch (nothing for now) or withdrawn: the "
 		  "sentence says why.",
 	  .examples = { { "assayctl investigations --watch", "as they go on" } },
 	  .view = &view_investigations },
@@ -287,7 +306,7 @@ const struct command commands[] = {
 	  .summary = "one investigation: its hosts, tests and decision",
 	  .description =
 		  "Why it was begun, what became of each host, which tests were ordered and what "
-		  "came of them, the last decision, and who withdrew it.",
+		  "came of them, how a diagnosis went on, the last decision, and who withdrew it.",
 	  .examples = { { "assayctl investigation 41", "where it is" },
 			{ "assayctl investigation 41 --watch", "until it is over" } },
 	  .view = &view_investigation },

@@ -81,7 +81,7 @@ const struct option_row option_rows[N_OPTIONS] = {
 	[OPTION_CORDONED] = { "cordoned", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(cordoned), NULL,
 			      "only hosts out of service: cordoned, held for a test, not ready" },
 	[OPTION_JOB] = { "job", 0, OPTION_IS_JOB, "NAME", NULL, 0, AT(job), NULL,
-			 "the job that the trace is of, as others will look for it" },
+			 "the job, by the name by which others look for it" },
 	[OPTION_META] = { "meta", 0, OPTION_IS_FILE, "FILE", NULL, 0, AT(meta_file), NULL,
 			  "the shape of the job (YAML), for a trace in CSV" },
 	[OPTION_RUN] = { "run", 0, OPTION_IS_COUNT, "N", NULL, 0, AT(run), NULL,
@@ -101,6 +101,8 @@ const struct option_row option_rows[N_OPTIONS] = {
 				AT(exclude_as), NULL,
 				"only the hosts to start it without: kube (a node affinity), slurm "
 				"(--exclude=), or file, one a line; nothing when there are none" },
+	[OPTION_YES] = { "yes", 'y', OPTION_IS_FLAG, NULL, NULL, 0, AT(yes), NULL,
+			 "do it without a question" },
 	[OPTION_HELP] = { "help", 'h', OPTION_IS_FLAG, NULL, NULL, 0, AT(help), NULL,
 			  "say what there is" },
 	[OPTION_VERSION] = { "version", 'V', OPTION_IS_FLAG, NULL, NULL, 0, AT(version), NULL,

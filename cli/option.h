@@ -44,6 +44,7 @@ enum option_id {
 	OPTION_WAIT,
 	OPTION_WINDOWS,
 	OPTION_EXCLUDE_AS,
+	OPTION_YES,
 	N_OPTIONS,
 };
 
@@ -106,6 +107,7 @@ struct settings {
 	uint64_t wait_us; /* 0: not */
 	bool windows;
 	const char *exclude_as; /* NULL: not said */
+	bool yes;
 	bool help, version;
 };
 

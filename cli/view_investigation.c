@@ -72,11 +72,24 @@ static void put_tests(const json_t *inv, const struct page *page)
 	}
 }
 
+static void put_timeline(const json_t *inv, const struct page *page)
+{
+	const json_t *lines = json_object_get(json_object_get(inv, "diagnosis"), "timeline");
+	size_t i;
+
+	for (i = 0; i < json_array_size(lines); i++) {
+		const json_t *line = json_array_get(lines, i);
+
+		put_stamp(page, "diagnosis", line, "at", raw_at(line, "text"));
+	}
+}
+
 static void show(const struct picture *picture, struct page *page)
 {
 	const json_t *inv = picture->document;
 
 	put_stamp(page, "begun", inv, "began", raw_at(inv, "reason"));
+	put_timeline(inv, page);
 	put_hosts(inv, page);
 	put_tests(inv, page);
 	job_words_put(page, "decision", raw_at(inv, "sentence"), TABLE_NONE);

@@ -54,7 +54,7 @@ static int paint_of(const json_t *investigation)
 {
 	const char *state = raw_at(investigation, "state");
 
-	if (streq(state, "evict") || streq(state, "cordoned"))
+	if (streq(state, "evict") || streq(state, "cordoned") || streq(state, "excluded"))
 		return PAINT_BAD;
 	if (goes_on(investigation))
 		return PAINT_UNSURE;
