@@ -4,11 +4,12 @@
  * investigation cancel: one order to the controller, and its answer in one sentence. A refusal is
  * the answer no.
  */
+#include "cli/act.h"
+
 #include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/act.h"
 #include "cli/command.h"
 #include "cli/host.h"
 #include "cli/link.h"

@@ -10,7 +10,8 @@
 #include "controller/controller.h"
 #include "controller/fleet/hosts.h"
 #include "controller/job/advice.h"
-#include "controller/job/diagnosing_inside.h"
+#include "controller/job/diagnosis_groups.h"
+#include "controller/job/diagnosis_record.h"
 #include "controller/job/job_advice.h"
 #include "controller/job/job_facts.h"
 #include "controller/store/store.h"
@@ -25,59 +26,34 @@
 #include "lib/policy/diagnosis.h"
 #include "lib/policy/fleet.h"
 
-enum { TIMELINE_MAX = 64 };
-
-const char *const diagnosing_phase_names[] = { "stopping", "hosts", "groups", "done", NULL };
+/* What a step works on. */
+struct work {
+	struct investigating *k;
+	struct service *s;
+	const struct job_judging_input *in;
+	struct investigation *inv;
+	struct diagnosing_now *ret;
+	struct err *err;
+};
 
 /* By enum diagnosis_test, of what was asked. */
 static const char *const result_names[] = { NULL, NULL, "passed", "failed", "nothing" };
-
-/* --- what is kept --- */
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
-static void put(json_t *object, const char *key, json_t *value)
-{
-	(void)json_object_set_new(object, key, value);
-}
-
-void diagnosing_note(const struct diagnosing_work *w, char *text)
-{
-	json_t *timeline = json_object_get(w->inv->diagnosis, "timeline");
-
-	if (json_array_size(timeline) < TIMELINE_MAX)
-		(void)json_array_append_new(
-			timeline,
-			json_pack("{s:o, s:s}", "at", json_stamp(w->in->now_us), "text", text));
-	free(w->inv->sentence);
-	w->inv->sentence = text;
-}
 
 static json_t *test_of(const struct investigation *inv, const char *host)
 {
 	return json_object_get(json_object_get(inv->diagnosis, "tests"), host);
 }
 
-void diagnosing_say_of(struct investigation_host *host, int state, char *sentence)
+static void end(const struct work *w, int state)
 {
-	host->state = state;
-	free(host->sentence);
-	host->sentence = sentence;
-}
-
-static void end(const struct diagnosing_work *w, int state)
-{
-	put(w->inv->diagnosis, "phase", json_string(diagnosing_phase_names[DIAGNOSING_DONE]));
+	diagnosis_record_go_to(w->inv, DIAGNOSIS_RECORD_DONE);
 	w->inv->state = state;
 	w->inv->ended_us = json_stamp_whole(w->in->now_us);
 }
 
 /* --- advice --- */
 
-static int advise(const struct diagnosing_work *w, const struct store_advice *what, int64_t *ret_id)
+static int advise(const struct work *w, const struct store_advice *what, int64_t *ret_id)
 {
 	struct store_advice row = *what;
 	const uint64_t for_us = row.kind == ADVICE_STOP	    ? ADVICE_STOP_US
@@ -111,7 +87,7 @@ static int64_t stop_number(const struct investigation *inv)
 }
 
 /* It was told to stop, and that is over: to go on, or, when it may have stopped, to start again. */
-static int take_stop_back(const struct diagnosing_work *w, const char *why)
+static int take_stop_back(const struct work *w, const char *why)
 {
 	const int64_t number = stop_number(w->inv);
 	struct stop stop = { 0 };
@@ -135,13 +111,13 @@ static int take_stop_back(const struct diagnosing_work *w, const char *why)
 
 /* --- it ends before it is done --- */
 
-static int withdraw(const struct diagnosing_work *w, char *why)
+static int withdraw(const struct work *w, char *why)
 {
 	size_t i;
 
-	diagnosing_note(w, why);
+	diagnosis_record_note(w->inv, w->in->now_us, why);
 	for (i = 0; i < w->inv->n_hosts; i++)
-		diagnosing_say_of(&w->inv->hosts[i], INVESTIGATION_WITHDRAWN, xstrdup(why));
+		diagnosis_record_say(&w->inv->hosts[i], INVESTIGATION_WITHDRAWN, xstrdup(why));
 	diagnosis_groups_withdraw(w->s, w->inv->diagnosis, why);
 	end(w, INVESTIGATION_WITHDRAWN);
 	return take_stop_back(w, why);
@@ -161,7 +137,7 @@ static int look_idle(const struct job_judging_input *in, const char *name, bool 
 	return r;
 }
 
-static int look_all_idle(const struct diagnosing_work *w, bool *ret)
+static int look_all_idle(const struct work *w, bool *ret)
 {
 	size_t i;
 	int r = 0;
@@ -207,16 +183,16 @@ static const char *why_not_tested(const struct fleet_node *node)
 
 static void settle(struct investigation_host *host, json_t *test, int result, char *sentence)
 {
-	put(test, "result", json_string(result_names[result]));
-	diagnosing_say_of(host, INVESTIGATION_TESTING, sentence);
+	diagnosis_record_put(test, "result", json_string(result_names[result]));
+	diagnosis_record_say(host, INVESTIGATION_TESTING, sentence);
 }
 
 /* What its test brought, if it has: of a test that failed what slows jobs counts. */
-static void take_test(const struct diagnosing_work *w, struct investigation_host *host,
-		      json_t *kept, json_t *test)
+static void take_test(const struct work *w, struct investigation_host *host, json_t *kept,
+		      json_t *test)
 {
 	const struct fleet_node *node = fleet_find(w->in->fleet, host->name);
-	const char *result = text_of(test, "result");
+	const char *result = diagnosis_record_text(test, "result");
 	const struct finding *bad;
 
 	if (!result || !node || json_is_string(json_object_get(test, "check")) ||
@@ -241,8 +217,7 @@ static void take_test(const struct diagnosing_work *w, struct investigation_host
 	(void)json_array_append(w->inv->tests, test);
 }
 
-static int look_at_tests(const struct diagnosing_work *w, struct investigation_host *host,
-			 json_t *kept)
+static int look_at_tests(const struct work *w, struct investigation_host *host, json_t *kept)
 {
 	const uint64_t asked_us = json_stamp_us(json_object_get(kept, "asked"));
 	const struct fleet_node *node = fleet_find(w->in->fleet, host->name);
@@ -268,7 +243,7 @@ static int look_at_tests(const struct diagnosing_work *w, struct investigation_h
 
 static int test_state(const json_t *kept)
 {
-	const char *result = text_of(kept, "result");
+	const char *result = diagnosis_record_text(kept, "result");
 	int state = DIAGNOSIS_PASSED;
 
 	if (!kept)
@@ -281,7 +256,7 @@ static int test_state(const json_t *kept)
 }
 
 /* One host as the core wants it; what its test brought is taken. */
-static int look_at_host(const struct diagnosing_work *w, struct investigation_host *host,
+static int look_at_host(const struct work *w, struct investigation_host *host,
 			struct diagnosis_host *ret)
 {
 	const struct fleet_node *node = fleet_find(w->in->fleet, host->name);
@@ -304,17 +279,16 @@ static int look_at_host(const struct diagnosing_work *w, struct investigation_ho
 	return r;
 }
 
-static void ask_host(const struct diagnosing_work *w, struct investigation_host *host)
+static void ask_host(const struct work *w, struct investigation_host *host)
 {
-	put(json_object_get(w->inv->diagnosis, "tests"), host->name,
-	    json_pack("{s:o, s:n}", "asked", json_stamp(w->in->now_us), "result"));
-	diagnosing_say_of(host, INVESTIGATION_TESTING, xstrdup("its test is asked for"));
+	diagnosis_record_put(json_object_get(w->inv->diagnosis, "tests"), host->name,
+			     json_pack("{s:o, s:n}", "asked", json_stamp(w->in->now_us), "result"));
+	diagnosis_record_say(host, INVESTIGATION_TESTING, xstrdup("its test is asked for"));
 }
 
 /* --- what came of it --- */
 
-static json_t *names_with(const struct diagnosing_work *w, const struct diagnosis_step *step,
-			  int verdict)
+static json_t *names_with(const struct work *w, const struct diagnosis_step *step, int verdict)
 {
 	json_t *names = json_array();
 	size_t i;
@@ -326,7 +300,7 @@ static json_t *names_with(const struct diagnosing_work *w, const struct diagnosi
 	return names;
 }
 
-static void end_hosts(const struct diagnosing_work *w, const struct diagnosis_step *step)
+static void end_hosts(const struct work *w, const struct diagnosis_step *step)
 {
 	size_t i;
 
@@ -336,14 +310,14 @@ static void end_hosts(const struct diagnosing_work *w, const struct diagnosis_st
 		if (step->verdicts[i] == DIAGNOSIS_EXCLUDED)
 			host->state = INVESTIGATION_EXCLUDED;
 		else if (step->verdicts[i] == DIAGNOSIS_ACQUITTED)
-			diagnosing_say_of(host, INVESTIGATION_ACQUITTED,
-					  xstrdup("it passed by itself and with others"));
+			diagnosis_record_say(host, INVESTIGATION_ACQUITTED,
+					     xstrdup("it passed by itself and with others"));
 		else
 			host->state = INVESTIGATION_WATCH;
 	}
 }
 
-static int conclude(const struct diagnosing_work *w, const struct diagnosis_input *d,
+static int conclude(const struct work *w, const struct diagnosis_input *d,
 		    const struct diagnosis_step *step)
 {
 	CLEANUP(json_freep) json_t *exclude = names_with(w, step, DIAGNOSIS_EXCLUDED);
@@ -353,7 +327,7 @@ static int conclude(const struct diagnosing_work *w, const struct diagnosis_inpu
 	CLEANUP(freep) char *instead_text = NULL;
 	CLEANUP(freep) char *reason = xasprintf("start again; the diagnosis: %s", words);
 	int64_t advice = 0;
-	CLEANUP(json_freep) json_t *own = diagnosis_groups_own(w->inv);
+	CLEANUP(json_freep) json_t *own = diagnosis_record_names(w->inv);
 	int r = job_advice_spares(
 		w->in, &(struct job_advice_ask){ exclude, own, json_array_size(exclude) }, instead,
 		w->err);
@@ -367,13 +341,14 @@ static int conclude(const struct diagnosing_work *w, const struct diagnosis_inpu
 					   .exclude = exclude_text,
 					   .replacements = instead_text },
 		   &advice);
-	put(w->inv->diagnosis, "result",
-	    json_pack("{s:O, s:o, s:o, s:O, s:b, s:I}", "exclude", exclude, "acquitted",
-		      names_with(w, step, DIAGNOSIS_ACQUITTED), "unknown",
-		      names_with(w, step, DIAGNOSIS_UNKNOWN), "replacements", instead, "exact",
-		      step->exact, "advice", (json_int_t)advice));
+	diagnosis_record_put(w->inv->diagnosis, "result",
+			     json_pack("{s:O, s:o, s:o, s:O, s:b, s:I}", "exclude", exclude,
+				       "acquitted", names_with(w, step, DIAGNOSIS_ACQUITTED),
+				       "unknown", names_with(w, step, DIAGNOSIS_UNKNOWN),
+				       "replacements", instead, "exact", step->exact, "advice",
+				       (json_int_t)advice));
 	end_hosts(w, step);
-	diagnosing_note(w, TAKE(words));
+	diagnosis_record_note(w->inv, w->in->now_us, TAKE(words));
 	end(w, step->excluded > 0 ? INVESTIGATION_EXCLUDED
 	       : step->exact	  ? INVESTIGATION_ACQUITTED
 				  : INVESTIGATION_WATCH);
@@ -382,22 +357,24 @@ static int conclude(const struct diagnosing_work *w, const struct diagnosis_inpu
 
 /* --- a step --- */
 
-static int tell_to_stop(const struct diagnosing_work *w)
+static int tell_to_stop(const struct work *w)
 {
 	CLEANUP(freep)
 	char *reason = xasprintf("stop, and acknowledge it: %s has its %zu hosts tested: %s",
-				 text_of(w->inv->diagnosis, "who"), w->inv->n_hosts, w->inv->reason);
+				 diagnosis_record_text(w->inv->diagnosis, "who"), w->inv->n_hosts,
+				 w->inv->reason);
 	int64_t id;
 	int r = advise(w, &(struct store_advice){ .kind = ADVICE_STOP, .reason = reason }, &id);
 
 	if (r < 0)
 		return r;
-	put(w->inv->diagnosis, "stop", json_integer(id));
-	diagnosing_note(w, xasprintf("advice %" PRId64 " to stop waits to be acknowledged", id));
+	diagnosis_record_put(w->inv->diagnosis, "stop", json_integer(id));
+	diagnosis_record_note(w->inv, w->in->now_us,
+			      xasprintf("advice %" PRId64 " to stop waits to be acknowledged", id));
 	return 0;
 }
 
-static int runs_on(const struct diagnosing_work *w, const struct stop *stop)
+static int runs_on(const struct work *w, const struct stop *stop)
 {
 	if (stop_number(w->inv) == 0)
 		return tell_to_stop(w);
@@ -409,7 +386,7 @@ static int runs_on(const struct diagnosing_work *w, const struct stop *stop)
 }
 
 /* Does it stand still, as somebody says or as its hosts do? */
-static int step_stopping(const struct diagnosing_work *w)
+static int step_stopping(const struct work *w)
 {
 	struct stop stop = { 0 };
 	bool idle = false;
@@ -422,12 +399,18 @@ static int step_stopping(const struct diagnosing_work *w)
 		return r;
 	if (!stop.done_us && !idle)
 		return runs_on(w, &stop);
-	put(w->inv->diagnosis, "stopped", json_stamp(w->in->now_us));
-	put(w->inv->diagnosis, "phase", json_string(diagnosing_phase_names[DIAGNOSING_HOSTS]));
+	diagnosis_record_put(w->inv->diagnosis, "stopped", json_stamp(w->in->now_us));
+	diagnosis_record_go_to(w->inv, DIAGNOSIS_RECORD_HOSTS);
 	w->inv->state = INVESTIGATION_TESTING;
-	diagnosing_note(w, xstrdup(stop.done_us ? "it is stopped: its driver has acknowledged it"
-						: "it stands still: no job runs on its hosts"));
+	diagnosis_record_note(w->inv, w->in->now_us,
+			      xstrdup(stop.done_us ? "it is stopped: its driver has acknowledged it"
+						   : "it stands still: no job runs on its hosts"));
 	return 0;
+}
+
+static struct diagnosis_groups_of groups_of(const struct work *w)
+{
+	return (struct diagnosis_groups_of){ w->s, w->in, w->inv, w->err };
 }
 
 /* "15 passed, 1 failed, 0 brought nothing". New memory. */
@@ -443,18 +426,18 @@ static char *counts_of(const struct diagnosis_host *hosts, size_t n)
 }
 
 /* What was tested by itself is over: once. */
-static void begin_groups(const struct diagnosing_work *w, const struct diagnosis_host *hosts)
+static void begin_groups(const struct work *w, const struct diagnosis_host *hosts)
 {
-	if (streq(text_of(w->inv->diagnosis, "phase"), diagnosing_phase_names[DIAGNOSING_GROUPS]))
+	if (diagnosis_record_is_in(w->inv, DIAGNOSIS_RECORD_GROUPS))
 		return;
-	put(w->inv->diagnosis, "phase", json_string(diagnosing_phase_names[DIAGNOSING_GROUPS]));
-	diagnosing_note(w, counts_of(hosts, w->inv->n_hosts));
+	diagnosis_record_go_to(w->inv, DIAGNOSIS_RECORD_GROUPS);
+	diagnosis_record_note(w->inv, w->in->now_us, counts_of(hosts, w->inv->n_hosts));
 }
 
-static int go_on(const struct diagnosing_work *w, struct diagnosis_input *d,
-		 struct diagnosis_host *hosts)
+static int go_on(const struct work *w, struct diagnosis_input *d, struct diagnosis_host *hosts)
 {
 	CLEANUP(freep) struct diagnosis_step *step = xcalloc(1, sizeof(*step));
+	const struct diagnosis_groups_of groups = groups_of(w);
 	size_t i;
 	int r = 0;
 
@@ -468,16 +451,16 @@ static int go_on(const struct diagnosing_work *w, struct diagnosis_input *d,
 	}
 	begin_groups(w, hosts);
 	if (step->phase == DIAGNOSIS_GROUPS && d->groups == DIAGNOSIS_GROUPS_NOT_RUN)
-		r = diagnosis_groups_begin(w, step, d);
+		r = diagnosis_groups_begin(&groups, step, d);
 	if (r < 0)
 		return r;
 	if (d->groups == DIAGNOSIS_GROUPS_CANNOT)
 		diagnosis_next(d, w->in->now_us, step);
-	d->unsure = text_of(w->inv->diagnosis, "unsure");
+	d->unsure = diagnosis_record_text(w->inv->diagnosis, "unsure");
 	return step->phase == DIAGNOSIS_CONCLUDED ? conclude(w, d, step) : 0;
 }
 
-static int step_tests(const struct diagnosing_work *w)
+static int step_tests(const struct work *w)
 {
 	const uint64_t stopped_us = json_stamp_us(json_object_get(w->inv->diagnosis, "stopped"));
 	CLEANUP(freep)
@@ -491,13 +474,14 @@ static int step_tests(const struct diagnosing_work *w)
 		.at_once = w->in->policy->jobs.at_once,
 		.over = w->in->now_us >= stopped_us + DIAGNOSING_TESTS_US,
 	};
+	const struct diagnosis_groups_of groups = groups_of(w);
 	size_t i;
 	int r = 0;
 
 	for (i = 0; r == 0 && i < w->inv->n_hosts; i++)
 		r = look_at_host(w, &w->inv->hosts[i], &hosts[i]);
 	if (r == 0)
-		r = diagnosis_groups_look(w, &d, hosts);
+		r = diagnosis_groups_look(&groups, &d, hosts);
 	return r == 0 ? go_on(w, &d, hosts) : r;
 }
 
@@ -516,7 +500,7 @@ static json_t *asked_of(const struct investigation *inv)
 	return asked;
 }
 
-static int step(const struct diagnosing_work *w)
+static int step(const struct work *w)
 {
 	const struct policy *policy = w->in->policy;
 
@@ -524,7 +508,7 @@ static int step(const struct diagnosing_work *w)
 		return 0;
 	if (policy_jobs_mode(&policy->jobs, (int)policy->mode) != MODE_ENFORCE)
 		return withdraw(w, xstrdup("the mode is not enforce any more"));
-	if (streq(text_of(w->inv->diagnosis, "phase"), diagnosing_phase_names[DIAGNOSING_STOPPING]))
+	if (diagnosis_record_is_in(w->inv, DIAGNOSIS_RECORD_STOPPING))
 		return step_stopping(w);
 	return step_tests(w);
 }
@@ -534,12 +518,12 @@ int diagnosing_step(struct investigating *k, struct service *s, const struct job
 {
 	CLEANUP(json_freep) json_t *kept = NULL;
 	struct investigation inv = { 0 };
-	const struct diagnosing_work w = { k, s, in, &inv, ret, err };
+	const struct work w = { k, s, in, &inv, ret, err };
 	int r = store_investigation(s->store, id, &kept, err);
 
 	*ret = (struct diagnosing_now){ .open = false };
-	if (r < 0 ||
-	    !streq(text_of(kept, "kind"), investigation_kind_names[INVESTIGATION_DIAGNOSIS]))
+	if (r < 0 || !streq(diagnosis_record_text(kept, "kind"),
+			    investigation_kind_names[INVESTIGATION_DIAGNOSIS]))
 		return r;
 	r = investigation_read(kept, &inv, err);
 	if (r < 0)
@@ -572,7 +556,7 @@ int diagnosing_withdrawn(struct service *s, const json_t *investigation, struct 
 	const struct job_judging_input in = { .store = s->store, .now_us = clock_real_us() };
 	struct diagnosing_now now = { 0 };
 	struct investigation inv = { 0 };
-	const struct diagnosing_work w = { NULL, s, &in, &inv, &now, err };
+	const struct work w = { NULL, s, &in, &inv, &now, err };
 	int r = investigation_read(investigation, &inv, err);
 
 	if (r == 0 && inv.kind == INVESTIGATION_DIAGNOSIS) {
@@ -594,7 +578,7 @@ int diagnosing_gone(struct investigating *k, struct service *s, int64_t job, str
 	for (i = 0; r == 0 && i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 		struct investigation inv = { 0 };
-		const struct diagnosing_work w = { k, s, &in, &inv, &now, err };
+		const struct work w = { k, s, &in, &inv, &now, err };
 
 		if (investigation_read(row, &inv, NULL) < 0)
 			continue;

@@ -13,10 +13,6 @@
  *  - a job has one investigation that goes on at most, of whichever kind, and a host is in one at
  *    most: a second is refused;
  *  - it holds nothing but orders of tests: they end with it, whoever ends it.
- *
- * What the record keeps, "diagnosis" of an investigation: {"phase", "stop" (the advice), "stopped",
- * "tests" {host: {"asked", "result"}}, "good" (others that are measured with them), "campaign",
- * "grouped", "unsure" (why the campaign says little), "result", "timeline" [{"at", "text"}]}.
  */
 #pragma once
 
@@ -35,12 +31,6 @@ struct service;
 #define DIAGNOSING_ORDER_US (10 * USEC_PER_MIN)
 /* So long after the stop the last host is asked, and waited for. */
 #define DIAGNOSING_TESTS_US (2 * USEC_PER_HOUR)
-/* So long a campaign waits for others to end; and it goes on so long at most. */
-#define DIAGNOSING_BUSY_US (10 * USEC_PER_MIN)
-#define DIAGNOSING_GROUPS_US USEC_PER_HOUR
-enum diagnosing_phase { DIAGNOSING_STOPPING, DIAGNOSING_HOSTS, DIAGNOSING_GROUPS, DIAGNOSING_DONE };
-extern const char *const diagnosing_phase_names[]; /* "stopping" ... */
-
 /* What a step comes to. */
 struct diagnosing_now {
 	bool open;     /* it is a diagnosis, and goes on */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of a diagnosis in which hosts that passed by themselves are measured with each other. */
+#include "controller/job/diagnosis_groups.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,22 +8,12 @@
 #include "controller/campaign/campaign.h"
 #include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
-#include "controller/job/diagnosing_inside.h"
+#include "controller/job/diagnosis_record.h"
 #include "controller/job/job_advice.h"
 #include "controller/store/store_campaigns.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
-static void put(json_t *object, const char *key, json_t *value)
-{
-	(void)json_object_set_new(object, key, value);
-}
 
 void diagnosis_groups_withdraw(struct service *s, const json_t *diagnosis, const char *why)
 {
@@ -32,10 +23,10 @@ void diagnosis_groups_withdraw(struct service *s, const json_t *diagnosis, const
 		campaigns_withdraw(s, json_integer_value(campaign), why);
 }
 
-static void give_up_groups(const struct diagnosing_work *w, struct diagnosis_input *d,
+static void give_up_groups(const struct diagnosis_groups_of *w, struct diagnosis_input *d,
 			   const char *why)
 {
-	put(w->inv->diagnosis, "unsure", json_string(why));
+	diagnosis_record_put(w->inv->diagnosis, "unsure", json_string(why));
 	d->groups = DIAGNOSIS_GROUPS_CANNOT;
 }
 
@@ -45,7 +36,7 @@ static const json_t *named_in(const json_t *rows, const char *host)
 	size_t i;
 
 	for (i = 0; i < json_array_size(rows); i++) {
-		if (streq(text_of(json_array_get(rows, i), "node"), host))
+		if (streq(diagnosis_record_text(json_array_get(rows, i), "node"), host))
 			return json_array_get(rows, i);
 	}
 	return NULL;
@@ -57,7 +48,7 @@ static const json_t *find_cloud(const json_t *blames)
 	size_t i;
 
 	for (i = 0; i < json_array_size(blames); i++) {
-		if (!text_of(json_array_get(blames, i), "node"))
+		if (!diagnosis_record_text(json_array_get(blames, i), "node"))
 			return json_array_get(blames, i);
 	}
 	return NULL;
@@ -68,8 +59,9 @@ static int side_of(const json_t *campaign, const json_t *cloud, struct investiga
 	const json_t *blame = named_in(json_object_get(campaign, "blames"), host->name);
 	const json_t *there = named_in(json_object_get(campaign, "nodes"), host->name);
 
-	if (blame && !streq(text_of(blame, "kind"), "undecided")) {
-		diagnosing_say_of(host, INVESTIGATION_TESTING, xstrdup(text_of(blame, "sentence")));
+	if (blame && !streq(diagnosis_record_text(blame, "kind"), "undecided")) {
+		diagnosis_record_say(host, INVESTIGATION_TESTING,
+				     xstrdup(diagnosis_record_text(blame, "sentence")));
 		return DIAGNOSIS_SIDE_BAD;
 	}
 	return blame || cloud || !there || json_is_true(json_object_get(there, "gone"))
@@ -77,22 +69,23 @@ static int side_of(const json_t *campaign, const json_t *cloud, struct investiga
 		       : DIAGNOSIS_SIDE_GOOD;
 }
 
-static void take_campaign(const struct diagnosing_work *w, const json_t *campaign,
+static void take_campaign(const struct diagnosis_groups_of *w, const json_t *campaign,
 			  struct diagnosis_input *d, struct diagnosis_host *hosts)
 {
 	const json_t *cloud = find_cloud(json_object_get(campaign, "blames"));
-	const char *words = text_of(cloud ? cloud : campaign, "sentence");
+	const char *words = diagnosis_record_text(cloud ? cloud : campaign, "sentence");
 	size_t i;
 
 	for (i = 0; i < w->inv->n_hosts; i++) {
 		if (hosts[i].test == DIAGNOSIS_PASSED)
 			hosts[i].side = side_of(campaign, cloud, &w->inv->hosts[i]);
 	}
-	put(w->inv->diagnosis, "unsure", json_string(words ? words : "the campaign says nothing"));
+	diagnosis_record_put(w->inv->diagnosis, "unsure",
+			     json_string(words ? words : "the campaign says nothing"));
 	d->groups = DIAGNOSIS_GROUPS_DONE;
 }
 
-int diagnosis_groups_look(const struct diagnosing_work *w, struct diagnosis_input *d,
+int diagnosis_groups_look(const struct diagnosis_groups_of *w, struct diagnosis_input *d,
 			  struct diagnosis_host *hosts)
 {
 	const json_t *number = json_object_get(w->inv->diagnosis, "campaign");
@@ -106,38 +99,28 @@ int diagnosis_groups_look(const struct diagnosing_work *w, struct diagnosis_inpu
 	r = store_campaign(w->s->store, json_integer_value(number), &campaign, w->err);
 	if (r < 0 && r != -ENOENT)
 		return r;
-	state = text_of(campaign, "state");
+	state = diagnosis_record_text(campaign, "state");
 	d->groups = DIAGNOSIS_GROUPS_RUN;
 	if (streq(state, campaign_state_names[CAMPAIGN_DONE])) {
 		take_campaign(w, campaign, d, hosts);
 	} else if (!streq(state, campaign_state_names[CAMPAIGN_RUNNING])) {
-		const char *words = text_of(campaign, "sentence");
+		const char *words = diagnosis_record_text(campaign, "sentence");
 
 		give_up_groups(w, d, words ? words : "the campaign is not known any more");
-	} else if (w->in->now_us >= since_us + DIAGNOSING_GROUPS_US) {
+	} else if (w->in->now_us >= since_us + DIAGNOSIS_GROUPS_MOST_US) {
 		give_up_groups(w, d, "the campaign took too long");
 		diagnosis_groups_withdraw(w->s, w->inv->diagnosis, "it took too long");
 	}
 	return 0;
 }
 
-json_t *diagnosis_groups_own(const struct investigation *inv)
-{
-	json_t *names = json_array();
-	size_t i;
-
-	for (i = 0; i < inv->n_hosts; i++)
-		(void)json_array_append_new(names, json_string(inv->hosts[i].name));
-	return names;
-}
-
 /* Those that passed, and some that are known to be good: names, new reference. */
-static int find_party(const struct diagnosing_work *w, const struct diagnosis_step *step,
+static int find_party(const struct diagnosis_groups_of *w, const struct diagnosis_step *step,
 		      json_t **ret)
 {
 	CLEANUP(json_freep) json_t *names = json_array();
 	CLEANUP(json_freep) json_t *good = json_array();
-	CLEANUP(json_freep) json_t *own = diagnosis_groups_own(w->inv);
+	CLEANUP(json_freep) json_t *own = diagnosis_record_names(w->inv);
 	size_t n, room, i;
 	int r;
 
@@ -158,7 +141,7 @@ static int find_party(const struct diagnosing_work *w, const struct diagnosis_st
 	return 0;
 }
 
-int diagnosis_groups_begin(const struct diagnosing_work *w, const struct diagnosis_step *step,
+int diagnosis_groups_begin(const struct diagnosis_groups_of *w, const struct diagnosis_step *step,
 			   struct diagnosis_input *d)
 {
 	json_t *diagnosis = w->inv->diagnosis;
@@ -166,7 +149,7 @@ int diagnosis_groups_begin(const struct diagnosing_work *w, const struct diagnos
 	CLEANUP(freep) char *reason = NULL;
 	struct campaigns_ask ask = { .kind = CAMPAIGN_ALLREDUCE,
 				     .plan = PAIRING_BISECT,
-				     .who = text_of(diagnosis, "who"),
+				     .who = diagnosis_record_text(diagnosis, "who"),
 				     .rounds_max = diagnosis_rounds(w->inv->n_hosts) };
 	struct err why = ERR_INIT;
 	int64_t id;
@@ -184,16 +167,17 @@ int diagnosis_groups_begin(const struct diagnosing_work *w, const struct diagnos
 	ask.nodes = names;
 	ask.reason = reason;
 	if (!json_is_string(json_object_get(diagnosis, "grouped")))
-		put(diagnosis, "grouped", json_stamp(w->in->now_us));
+		diagnosis_record_put(diagnosis, "grouped", json_stamp(w->in->now_us));
 	id = campaigns_begin(w->s, &ask, &why);
 	if (id > 0) {
-		put(diagnosis, "campaign", json_integer(id));
-		diagnosing_note(w,
-				xasprintf("campaign %" PRId64 " measures %zu hosts with each other",
-					  id, json_array_size(names)));
+		diagnosis_record_put(diagnosis, "campaign", json_integer(id));
+		diagnosis_record_note(w->inv, w->in->now_us,
+				      xasprintf("campaign %" PRId64
+						" measures %zu hosts with each other",
+						id, json_array_size(names)));
 	} else if (id != -EBUSY ||
 		   w->in->now_us >= json_stamp_us(json_object_get(diagnosis, "grouped")) +
-					    DIAGNOSING_BUSY_US) {
+					    DIAGNOSIS_GROUPS_BUSY_US) {
 		give_up_groups(w, d, why.msg);
 	}
 	return 0;

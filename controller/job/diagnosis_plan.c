@@ -9,7 +9,7 @@
 #include "controller/cluster/cluster.h"
 #include "controller/controller.h"
 #include "controller/fleet/hosts.h"
-#include "controller/job/diagnosing.h"
+#include "controller/job/diagnosis_record.h"
 #include "controller/store/store.h"
 #include "controller/store/store_investigations.h"
 #include "controller/store/store_placements.h"
@@ -160,9 +160,9 @@ static void fill(const struct job_judging_input *in, const struct diagnosis_ask 
 	};
 	inv->diagnosis = json_pack(
 		"{s:s, s:s, s:n, s:n, s:{}, s:[], s:n, s:n, s:n, s:n, s:[{s:o, s:s}]}", "phase",
-		diagnosing_phase_names[DIAGNOSING_STOPPING], "who", ask->who, "stop", "stopped",
-		"tests", "good", "campaign", "grouped", "unsure", "result", "timeline", "at",
-		json_stamp(in->now_us), "text", inv->sentence);
+		diagnosis_record_phases[DIAGNOSIS_RECORD_STOPPING], "who", ask->who, "stop",
+		"stopped", "tests", "good", "campaign", "grouped", "unsure", "result", "timeline",
+		"at", json_stamp(in->now_us), "text", inv->sentence);
 	for (; inv->n_hosts < n; inv->n_hosts++) {
 		const char *name = json_string_value(json_array_get(names, inv->n_hosts));
 		const struct host *host = hosts_find(in->hosts, name);
@@ -177,8 +177,9 @@ static void fill(const struct job_judging_input *in, const struct diagnosis_ask 
 	}
 }
 
-int diagnosis_begin(struct investigating *k, struct service *s, const struct job_judging_input *in,
-		    const struct diagnosis_ask *ask, json_t **ret, struct err *err)
+int diagnosis_plan_begin(struct investigating *k, struct service *s,
+			 const struct job_judging_input *in, const struct diagnosis_ask *ask,
+			 json_t **ret, struct err *err)
 {
 	const uint64_t times[2] = { in->now_us, in->now_us - MIN(in->now_us, DIAGNOSIS_LATELY_US) };
 	CLEANUP(json_freep) json_t *names = NULL;

@@ -32,5 +32,6 @@ struct diagnosis_ask {
  * new reference. With an id it is durable with the next commit. -EALREADY: something is in its way;
  * -EINVAL: it cannot be; -EAGAIN: not now; each with a sentence. Others of the store.
  */
-int diagnosis_begin(struct investigating *k, struct service *s, const struct job_judging_input *in,
-		    const struct diagnosis_ask *ask, json_t **ret, struct err *err);
+int diagnosis_plan_begin(struct investigating *k, struct service *s,
+			 const struct job_judging_input *in, const struct diagnosis_ask *ask,
+			 json_t **ret, struct err *err);

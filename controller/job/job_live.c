@@ -665,7 +665,7 @@ int job_live_diagnose(struct job_live *live, int64_t job, const struct diagnosis
 	if (r < 0)
 		return r;
 	in = input_of(live, job, before);
-	r = diagnosis_begin(&live->investigating, live->s, &in, ask, ret, err);
+	r = diagnosis_plan_begin(&live->investigating, live->s, &in, ask, ret, err);
 	if (r == 0 && json_is_integer(json_object_get(*ret, "id"))) {
 		(void)need(live, job);
 		live->due_us = 0;

@@ -39,7 +39,7 @@ void job_live_committed(struct job_live *live);
 int job_live_cancel(struct job_live *live, int64_t investigation, const char *who,
 		    const char *reason, json_t **ret, struct err *err);
 
-/* A person asks for a diagnosis: as diagnosis_begin(); -ENOENT: there is no such job. */
+/* A person asks for a diagnosis: as diagnosis_plan_begin(); -ENOENT: there is no such job. */
 int job_live_diagnose(struct job_live *live, int64_t job, const struct diagnosis_ask *ask,
 		      json_t **ret, struct err *err);
 

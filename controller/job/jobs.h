@@ -80,8 +80,8 @@ int jobs_cancel_investigation(struct service *s, int64_t id, const char *who, co
 			      json_t **ret, struct err *err);
 
 /*
- * A person asks for the diagnosis of a job: as diagnosis_begin() (diagnosis_plan.h). -ENOENT: there is
- * no such job.
+ * A person asks for the diagnosis of a job: as diagnosis_plan_begin() (diagnosis_plan.h). -ENOENT:
+ * there is no such job.
  */
 int jobs_diagnose(struct service *s, int64_t job, const struct diagnosis_ask *ask, json_t **ret,
 		  struct err *err);

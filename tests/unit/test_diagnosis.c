@@ -204,7 +204,7 @@ static void play(struct lab *lab, struct diagnosis_step *ret)
 struct tally {
 	size_t runs, exact, wrong, unsure,
 		named; /* `named`: of those not exact, with somebody bad */
-	size_t rounds, collectives;
+	size_t rounds, most_rounds, collectives;
 };
 
 static void judge(const struct lab *lab, const struct diagnosis_step *step, struct tally *t)
@@ -230,6 +230,7 @@ static void judge(const struct lab *lab, const struct diagnosis_step *step, stru
 	t->unsure += !step->exact;
 	t->named += !step->exact && step->excluded > 0;
 	t->rounds += lab->rounds;
+	t->most_rounds = MAX(t->most_rounds, lab->rounds);
 	t->collectives = MAX(t->collectives, lab->collectives);
 }
 
@@ -277,11 +278,10 @@ static void who_is_bad_is_left_out_or_it_is_said_what_would_tell(void)
 			printf("  %zu bad, %s: of %zu exact %zu, cannot tell %zu (%zu with "
 			       "somebody "
 			       "to leave out), wrong %zu, %.1f rounds; of 64 hosts exact %zu of "
-			       "%zu, "
-			       "at most %zu collectives\n",
+			       "%zu, in at most %zu rounds, %zu collectives\n",
 			       n_bad, fault_names[fault], t.runs, t.exact, t.unsure, t.named,
 			       t.wrong, (double)t.rounds / (double)t.runs, large.exact, large.runs,
-			       large.collectives);
+			       large.most_rounds, large.collectives);
 			CHECK_EQ(t.wrong, 0);
 		}
 	}
