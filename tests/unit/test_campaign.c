@@ -206,6 +206,20 @@ static void nobody_answers_and_it_ends_all_the_same(void)
 		CHECK_EQ(lab_says(lab, i), 0);
 }
 
+static void whoever_asks_may_want_fewer_rounds(void)
+{
+	CLEANUP(lab_freep) struct lab *lab = lab_new(16, 1, 16);
+	const struct campaign_ask ask = { .plan = PAIRING_BISECT, .rounds_max = 1 };
+
+	lab->part[3] = 0.5;
+	CHECK_EQ(lab_begin(lab, &ask, NULL), 0);
+	lab_play(lab);
+	CHECK_EQ(lab->campaign->state, CAMPAIGN_DONE);
+	CHECK_EQ(lab->campaign->rounds, 1);
+	CHECK_EQ(lab->campaign->rounds_max, 1);
+	CHECK(lab->campaign->n_blames > 0 && lab->campaign->blames[0].kind == PAIRING_UNDECIDED);
+}
+
 static void what_is_no_campaign_is_refused_in_words(void)
 {
 	static const struct {
@@ -298,6 +312,7 @@ static const struct test tests[] = {
 	TEST(a_busy_host_is_never_slow),
 	TEST(not_more_hosts_are_tested_at_once_than_may_be),
 	TEST(nobody_answers_and_it_ends_all_the_same),
+	TEST(whoever_asks_may_want_fewer_rounds),
 	TEST(what_is_no_campaign_is_refused_in_words),
 	TEST(hosts_that_are_gone_from_the_start_do_not_count),
 	TEST(one_that_is_abandoned_says_why_and_goes_on_no_more),

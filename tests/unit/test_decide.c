@@ -527,6 +527,28 @@ static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
 			  "; research/llm-7 is slow because of it");
 }
 
+static void of_a_job_that_is_diagnosed_each_host_is_tested_once_whatever_it_finds(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct decision *test;
+
+	world_init(&w, RULES, 20);
+	suspect(&w, BLAME_TO_TEST);
+	world_node(&w, 3)->blame.diagnosed = true;
+	decide(&w);
+	test = find(&w, 3, DECIDE_DEEP);
+	CHECK(test && test->effect);
+	if (test)
+		CHECK_HAS(test->reason, "research/llm-7 is diagnosed");
+	later(&w, USEC_PER_MIN);
+	world_node(&w, 3)->deep_us = w.now_us;
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	later(&w, w.policy.jobs.retest_spacing_us);
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_DEEP) && !find(&w, 3, DECIDE_CORDON));
+}
+
 static void a_suspect_whose_test_brought_nothing_is_tested_again_ever_later(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -733,6 +755,7 @@ static const struct test tests[] = {
 	TEST(a_slow_job_confirms_a_pair_once_a_good_partner_did),
 	TEST(a_test_that_a_job_asks_for_names_the_job),
 	TEST(a_suspect_is_tested_once_and_cordoned_for_no_finding),
+	TEST(of_a_job_that_is_diagnosed_each_host_is_tested_once_whatever_it_finds),
 	TEST(a_suspect_whose_test_brought_nothing_is_tested_again_ever_later),
 	TEST(a_suspect_is_kept_free_while_it_is_tested_where_there_is_room),
 	TEST(a_hold_ends_with_what_asked_for_it),

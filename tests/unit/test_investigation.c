@@ -527,7 +527,33 @@ static void whatever_happens_it_ends_and_says_why(void)
 		release(&s);
 	}
 	for (k = 0; k < INVESTIGATION_STATES; k++)
-		CHECK(met[k] > 0);
+		CHECK_EQ(met[k] > 0, k != INVESTIGATION_EXCLUDED); /* of a diagnosis alone */
+}
+
+static void a_diagnosis_keeps_how_far_it_is_and_has_more_hosts(void)
+{
+	struct scene s;
+	struct investigation inv;
+	json_t *body;
+	size_t i;
+
+	scene_init(&s, 1);
+	begin(&s);
+	s.inv.kind = INVESTIGATION_DIAGNOSIS;
+	s.inv.diagnosis = json_pack("{s:s}", "phase", "hosts");
+	check_round_trip(&s.inv);
+	body = investigation_json(&s.inv);
+	CHECK_STR(json_string_value(json_object_get(body, "kind")), "diagnosis");
+	for (i = 1; i < INVESTIGATION_HOSTS_MAX + 1; i++)
+		(void)json_array_append(json_object_get(body, "hosts"),
+					json_array_get(json_object_get(body, "hosts"), 0));
+	CHECK_EQ(investigation_read(body, &inv, NULL), 0);
+	CHECK_EQ(inv.n_hosts, INVESTIGATION_HOSTS_MAX + 1);
+	investigation_release(&inv);
+	(void)json_object_set_new(body, "kind", json_string("suspects"));
+	CHECK_EQ(investigation_read(body, &inv, NULL), -EBADMSG);
+	json_decref(body);
+	release(&s);
 }
 
 static const struct test tests[] = {
@@ -542,6 +568,7 @@ static const struct test tests[] = {
 	TEST(of_the_tests_the_newest_stay),
 	TEST(what_is_no_record_is_refused),
 	TEST(whatever_happens_it_ends_and_says_why),
+	TEST(a_diagnosis_keeps_how_far_it_is_and_has_more_hosts),
 };
 
 int main(void)

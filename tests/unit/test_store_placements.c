@@ -330,7 +330,42 @@ static void who_says_nothing_any_more_is_believed_for_a_while(void)
 	json_decref(summary);
 }
 
+/* The hosts of job "a", "gpu-1 gpu-2 ". */
+static const char *hosts_of_job(struct store *s, uint64_t now_us, uint64_t lately_us, size_t most)
+{
+	static char text[200];
+	CLEANUP(json_freep) json_t *names = NULL;
+	size_t i;
+
+	text[0] = '\0';
+	CHECK_EQ(store_job_hosts(s, "a", (const uint64_t[]){ now_us, lately_us }, most, &names,
+				 NULL),
+		 0);
+	for (i = 0; i < json_array_size(names); i++)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s ",
+			       json_string_value(json_array_get(names, i)));
+	return text;
+}
+
+static void the_hosts_of_a_job_are_those_of_now_else_those_of_its_last_run(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("hosts.db");
+	const uint64_t ended_us = NOW_US + 5 * USEC_PER_MIN;
+
+	CHECK_STR(hosts_of_job(s, NOW_US, 0, 9), "");
+	CHECK_EQ(put(s, "gpu-2", (const int64_t[]){ 2, 3 }, NOW_US, NOW_US), 0);
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ 0, 1 }, NOW_US, NOW_US), 0);
+	CHECK_STR(hosts_of_job(s, NOW_US, 0, 9), "gpu-1 gpu-2 ");
+	CHECK_STR(hosts_of_job(s, NOW_US, 0, 1), "gpu-1 ");
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ -1, -1 }, NOW_US, ended_us), 0);
+	CHECK_STR(hosts_of_job(s, ended_us, 0, 9), "gpu-2 ");
+	CHECK_EQ(put(s, "gpu-2", (const int64_t[]){ -1, -1 }, NOW_US, ended_us), 0);
+	CHECK_STR(hosts_of_job(s, ended_us, NOW_US, 9), "gpu-1 gpu-2 ");
+	CHECK_STR(hosts_of_job(s, ended_us, ended_us + 1, 9), "");
+}
+
 static const struct test tests[] = {
+	TEST(the_hosts_of_a_job_are_those_of_now_else_those_of_its_last_run),
 	TEST(what_a_host_says_takes_the_place_of_what_it_said),
 	TEST(what_was_not_heard_of_for_long_ended_when_it_was_believed_no_more),
 	TEST(another_boot_has_other_processes),
