@@ -7,6 +7,7 @@
 
 #include "controller/actions/actor.h"
 #include "controller/actions/retest.h"
+#include "controller/cluster/cluster.h"
 #include "controller/controller.h"
 #include "controller/fleet/hosts.h"
 #include "controller/job/advice.h"
@@ -504,7 +505,7 @@ static int step(const struct work *w)
 {
 	const struct policy *policy = w->in->policy;
 
-	if (!actor_knows(w->s->act) || actor_stale(w->s->act))
+	if (!actor_knows(w->s->act) || actor_stale(w->s->act) || cluster_stopped(w->s->cluster))
 		return 0;
 	if (policy_jobs_mode(&policy->jobs, (int)policy->mode) != MODE_ENFORCE)
 		return withdraw(w, xstrdup("the mode is not enforce any more"));

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import signal
 import sqlite3
 import subprocess
 import urllib.parse
@@ -207,6 +208,8 @@ def test_with_nothing_found_all_are_acquitted_and_the_job_starts_again(lab):
     assert f.advice()["advice"] == "resume" and f.advice()["exclude"] == []
     # The next one is another.
     assert f.order().json["id"] == 2
+    f.ended.set()
+    assert f.c.stop()[0] == 0
 
 
 @pytest.mark.once
@@ -282,6 +285,20 @@ def test_a_person_cancels_it_and_its_tests_end(lab):
     assert f.advice()["advice"] == "resume" and "not now" in f.advice()["reason"]
     assert wait_for(lambda: {a["state"] for a in f.retests()} == {"dropped"}, WAIT_S), f.retests()
     assert f.order().status == 202
+
+
+@pytest.mark.once
+def test_another_mode_ends_it(lab, tmp_path):
+    f = lab()
+    for host in f.hosts.values():
+        host.tests = False
+    f.stopped()
+    assert wait_for(lambda: len(f.retests()) == 8, WAIT_S), f.c.log()
+    (tmp_path / "policy.yaml").write_text(POLICY.format(jobs="observe"))
+    f.c.process.send_signal(signal.SIGHUP)
+    over = f.done()
+    assert over["state"] == "withdrawn" and over["sentence"] == "the mode is not enforce any more"
+    assert f.advice()["advice"] == "resume" and wait_for(lambda: {a["state"] for a in f.retests()} == {"dropped"}, WAIT_S)
 
 
 @pytest.mark.once

@@ -530,7 +530,7 @@ static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
 static void of_a_job_that_is_diagnosed_each_host_is_tested_once_whatever_it_finds(void)
 {
 	CLEANUP(world_release) struct world w;
-	struct decision *test;
+	const struct decision *test;
 
 	world_init(&w, RULES, 20);
 	suspect(&w, BLAME_TO_TEST);
