@@ -252,6 +252,11 @@ static void add_items(struct facts *facts, const struct job_judging_input *in,
 		fact->incident = item->incident;
 		fact->effect = is_done(item);
 		fact->sentence = item->sentence;
+		fact->since_us = fact->from_us = 0;
+		if (item->blame.class == BLAME_NOTHING)
+			continue;
+		fact->since_us = item->host->suspected_us;
+		fact->from_us = item->blame.since_us;
 	}
 }
 
@@ -269,6 +274,11 @@ static int add_tests(struct facts *facts, struct store *store, const struct inve
 	return 0;
 }
 
+static bool has_booted(const struct investigation_host *host, const struct investigation_fact *fact)
+{
+	return host->boot && fact->boot && !streq(host->boot, fact->boot);
+}
+
 static int add_record(struct facts *facts, const struct job_judging_input *in,
 		      const struct investigation *inv, struct err *err)
 {
@@ -280,6 +290,12 @@ static int add_record(struct facts *facts, const struct job_judging_input *in,
 		struct investigation_fact *fact = need_fact(facts, in, name);
 		bool busy = false;
 
+		if (investigation_owes(inv, &inv->hosts[i]))
+			r = job_judging_proves(
+				in, name, inv->hosts[i].class, inv->hosts[i].since_us,
+				has_booted(&inv->hosts[i], fact), &fact->proven, err);
+		if (r < 0)
+			return r;
 		if (investigation_has(inv, name))
 			r = add_tests(facts, in->store, inv, name, err);
 		else
@@ -414,6 +430,44 @@ static int look(struct investigating *k, struct service *s, int64_t job,
 	return begin(k, s, &now, records, err);
 }
 
+/* Does an item ask for its eviction by itself? */
+static bool is_evicted(const struct job_judged *judged, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < judged->result.n; i++) {
+		const struct job_judge_item *item = &judged->result.items[i];
+
+		if (item->action == BLAME_EVICT && streq(item->host->name, name))
+			return true;
+	}
+	return false;
+}
+
+/* What no window asks for any more, and tests have proven. */
+static void add_owed(const struct job_judging_input *in, const struct investigation *open,
+		     struct job_judged *judged)
+{
+	size_t i;
+
+	for (i = 0; open && i < open->n_hosts; i++) {
+		const struct investigation_host *host = &open->hosts[i];
+		const struct fleet_node *node = fleet_find(in->fleet, host->name);
+
+		if (!node || !investigation_owes(open, host) || is_evicted(judged, host->name) ||
+		    judged->n_owed == ARRAY_SIZE(judged->owed))
+			continue;
+		judged->owed[judged->n_owed++] = (struct job_judged_owed){
+			.host = node->name,
+			.blame = { .class = host->class,
+				   .reach = BLAME_TO_EVICT,
+				   .job = (char *)(uintptr_t)in->job,
+				   .since_us = host->from_us,
+				   .until_us = host->proven_us + INVESTIGATION_PROVEN_US },
+		};
+	}
+}
+
 /* Only what it holds is done. */
 static void filter(const struct investigation *open, struct job_judged *judged)
 {
@@ -443,6 +497,7 @@ int investigating_step(struct investigating *k, struct service *s, int64_t job,
 	if (r < 0)
 		return r;
 	filter(records->open, judged);
+	add_owed(in, records->open, judged);
 	*ret_open = records->open ? records->open->id : records->diagnosis;
 	return 0;
 }

@@ -107,6 +107,7 @@ static void begin_host(struct investigation_host *host, const struct investigati
 {
 	host->class = fact->class;
 	host->state = INVESTIGATION_OPEN;
+	host->proven_us = host->since_us = host->from_us = 0;
 	say(&host->boot, fact->boot);
 	say(&host->sentence, fact->sentence);
 }
@@ -209,6 +210,20 @@ static void end_host(struct investigation_host *host, int state, char *sentence)
 	host->sentence = sentence;
 }
 
+/*
+ * Was it to be taken out, and nothing speaks for it since? What is asked for meanwhile, as a test
+ * because another run blames it, asks for less.
+ */
+static bool stays_proven(const struct investigation *inv, const struct investigation_host *host,
+			 const struct investigation_fact *fact, const struct investigation_now *now)
+{
+	if (host->state != INVESTIGATION_EVICT || !fact->proven)
+		return false;
+	if (fact->action < 0)
+		return now->silent || now->run != inv->run;
+	return fact->action == BLAME_PROBE || fact->action == BLAME_WATCH;
+}
+
 /* Why it is not looked into any more, new memory; or NULL. `ret_person`: somebody wants it so. */
 static char *why_withdrawn(const struct investigation *inv, const struct investigation_host *host,
 			   const struct investigation_fact *fact,
@@ -228,7 +243,12 @@ static char *why_withdrawn(const struct investigation *inv, const struct investi
 	if (host->boot && fact->boot && !streq(host->boot, fact->boot))
 		return xasprintf("%s has booted since: what was tested is not what slowed %s",
 				 host->name, inv->job_name);
-	if (fact->action < 0 && now->silent)
+	if (host->proven_us > 0 && host->state == INVESTIGATION_EVICT &&
+	    now->now_us >= host->proven_us + INVESTIGATION_PROVEN_US)
+		return xasprintf("what was found on %s is too old to take it out for %s: it was "
+				 "refused for that long",
+				 host->name, inv->job_name);
+	if (fact->action < 0 && now->silent && !stays_proven(inv, host, fact, now))
 		return xasprintf("no window of %s came for longer than jobs.windows.fresh: it has "
 				 "ended, or nobody profiles it",
 				 inv->job_name);
@@ -237,8 +257,15 @@ static char *why_withdrawn(const struct investigation *inv, const struct investi
 
 /* What is decided of one that stays. */
 static void follow(const struct investigation *inv, struct investigation_host *host,
-		   const struct investigation_fact *fact)
+		   const struct investigation_fact *fact, const struct investigation_now *now)
 {
+	if (stays_proven(inv, host, fact, now)) {
+		free(host->sentence);
+		host->sentence = xasprintf("%s: what its tests found for %s stands: the policy is "
+					   "asked to take it out until its budgets let it",
+					   host->name, inv->job_name);
+		return;
+	}
 	if (fact->action < 0) {
 		end_host(host, INVESTIGATION_WATCH,
 			 xasprintf("the last windows of %s do not blame %s any more", inv->job_name,
@@ -246,6 +273,11 @@ static void follow(const struct investigation *inv, struct investigation_host *h
 		return;
 	}
 	say(&host->sentence, fact->sentence);
+	if (fact->since_us > 0) {
+		host->proven_us = host->proven_us ? host->proven_us : json_stamp_whole(now->now_us);
+		host->since_us = json_stamp_whole(fact->since_us);
+		host->from_us = json_stamp_whole(fact->from_us);
+	}
 	if (fact->action == BLAME_ACQUIT)
 		host->state = INVESTIGATION_ACQUITTED;
 	else if (fact->action == BLAME_OWNER)
@@ -288,7 +320,7 @@ static void step_host(const struct investigation *inv, struct investigation_host
 	if (why)
 		end_host(host, INVESTIGATION_WITHDRAWN, why);
 	else
-		follow(inv, host, fact);
+		follow(inv, host, fact, now);
 }
 
 /* --- all of it --- */
@@ -464,6 +496,11 @@ bool investigation_has(const struct investigation *inv, const char *host)
 	return one && is_going(one);
 }
 
+bool investigation_owes(const struct investigation *inv, const struct investigation_host *host)
+{
+	return inv->ended_us == 0 && host->state == INVESTIGATION_EVICT && host->proven_us > 0;
+}
+
 bool investigation_holds(const struct investigation *inv, const char *host)
 {
 	const struct investigation_host *one = find_host(inv, host);
@@ -487,10 +524,11 @@ const struct investigation_host *investigation_bars(const struct investigation *
 
 static json_t *json_of_host(const struct investigation_host *host)
 {
-	return json_pack("{s:s, s:s?, s:s, s:s, s:s?, s:s?}", "node", host->name, "boot",
-			 host->boot, "class", blame_class_names[host->class], "state",
+	return json_pack("{s:s, s:s?, s:s, s:s, s:s?, s:s?, s:o, s:o, s:o}", "node", host->name,
+			 "boot", host->boot, "class", blame_class_names[host->class], "state",
 			 investigation_state_names[host->state], "sentence", host->sentence, "by",
-			 host->by);
+			 host->by, "proven", json_stamp(host->proven_us), "since",
+			 json_stamp(host->since_us), "from", json_stamp(host->from_us));
 }
 
 json_t *investigation_json(const struct investigation *inv)
@@ -514,6 +552,11 @@ json_t *investigation_json(const struct investigation *inv)
 static const char *text(const json_t *value, const char *key)
 {
 	return json_string_value(json_object_get(value, key));
+}
+
+static uint64_t stamp(const json_t *value, const char *key)
+{
+	return json_stamp_us(json_object_get(value, key));
 }
 
 /* The place of a name among names up to NULL, or -1. */
@@ -541,7 +584,10 @@ static bool read_host(const json_t *value, struct investigation_host *ret)
 					    .class = class,
 					    .state = state,
 					    .sentence = xstrdup(text(value, "sentence")),
-					    .by = xstrdup(text(value, "by")) };
+					    .by = xstrdup(text(value, "by")),
+					    .proven_us = stamp(value, "proven"),
+					    .since_us = stamp(value, "since"),
+					    .from_us = stamp(value, "from") };
 	return true;
 }
 
@@ -558,11 +604,6 @@ static bool read_hosts(const json_t *hosts, struct investigation *ret)
 			return false;
 	}
 	return true;
-}
-
-static uint64_t stamp(const json_t *value, const char *key)
-{
-	return json_stamp_us(json_object_get(value, key));
 }
 
 int investigation_read(const json_t *value, struct investigation *ret, struct err *err)

@@ -18,6 +18,10 @@
  *    withdrawn;
  *  - a host that boots meanwhile, leaves the cluster, or that a person gives back is withdrawn; so
  *is every one when the job is silent. One that its windows clear is watched;
+ *  - but what job and tests have proven stays so for INVESTIGATION_PROVEN_US while the findings and
+ *the boot are the same, though the job falls silent or goes on elsewhere: until the budgets let
+ *the host be cordoned. Windows of the same run that clear it end it all the same, and so does a
+ *test that acquits it;
  *  - what a person withdrew is not looked into for that job for jobs.acquit.for, as if its tests
  *    had acquitted it (investigation_bars()).
  */
@@ -67,6 +71,10 @@ enum {
  * within it. */
 #define INVESTIGATION_CLOSES_US USEC_PER_DAY
 
+/* What tests have proven of a host is good for its cordon for so long: what the budgets wait for
+ * are repairs, which take days. */
+#define INVESTIGATION_PROVEN_US (7 * USEC_PER_DAY)
+
 /* All owned. */
 struct investigation_host {
 	char *name;
@@ -75,6 +83,10 @@ struct investigation_host {
 	int state;	/* enum investigation_state */
 	char *sentence; /* why it is in that state */
 	char *by;	/* the person who withdrew it; NULL: nobody did */
+	/* Of one to be taken out, as job and tests agreed first; 0: they did not. */
+	uint64_t proven_us;
+	uint64_t since_us; /* it was a suspect since then: tests count that were ordered later */
+	uint64_t from_us;  /* the first window that blamed it began */
 };
 
 /* Stamps are of the real clock, whole milliseconds; 0: not yet. All owned. */
@@ -109,6 +121,9 @@ struct investigation_fact {
 	bool runs;	   /* a job does, on it */
 	const char *boot;  /* boot id; NULL: not known */
 	uint64_t given_us; /* a person gave it back, or kept it in service, last then; 0: never */
+	/* BLAME_EVICT for what a test found: as in struct investigation_host; else 0. */
+	uint64_t since_us, from_us;
+	bool proven; /* of a host that was to be taken out: what was found stands (job_judge.h) */
 	const char *sentence;
 };
 
@@ -141,6 +156,9 @@ void investigation_step(struct investigation *inv, const struct investigation_no
  */
 int investigation_cancel(struct investigation *inv, const char *who, const char *reason,
 			 uint64_t now_us, struct err *err);
+
+/* Is a host of it to be taken out though no window asks for it now? */
+bool investigation_owes(const struct investigation *inv, const struct investigation_host *host);
 
 /* Is this host looked into by it now? Only of such a host is the actor told. */
 bool investigation_holds(const struct investigation *inv, const char *host);

@@ -218,6 +218,34 @@ static int add_host(const struct job_judging_input *in, size_t place, const char
 	return 0;
 }
 
+int job_judging_proves(const struct job_judging_input *in, const char *name, int class,
+		       uint64_t since_us, bool booted, bool *ret, struct err *err)
+{ /* lint: allow parameters: the host, what is to be shown of it, and the answer */
+	CLEANUP(json_freep) json_t *actions = NULL;
+	CLEANUP(freep) struct job_facts *facts = NULL;
+	const struct host *host = hosts_find(in->hosts, name);
+	struct job_facts_source source = { .fleet = in->fleet,
+					   .node = fleet_find(in->fleet, name),
+					   .policy = in->policy,
+					   .placed = true,
+					   .booted = booted,
+					   .boot_us = host && host->known ? host->since_us : 0,
+					   .suspected_us = since_us };
+	int r;
+
+	*ret = false;
+	if (!source.node || since_us == 0 || in->distrusted[class])
+		return 0;
+	r = job_judging_actions(in->store, name, &actions, err);
+	if (r < 0)
+		return r;
+	source.actions = actions;
+	facts = xcalloc(1, sizeof(*facts));
+	job_facts_of(source.node->name, &source, facts);
+	*ret = job_judge_proves(in->policy, class, &facts->host);
+	return 0;
+}
+
 static int add_suspect(const struct job_judging_input *in, size_t place, struct job_judged *ret,
 		       struct err *err)
 {

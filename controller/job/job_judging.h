@@ -51,6 +51,12 @@ struct job_judged_news {
 	uint64_t after_us; /* acquitted so long after it became a suspect */
 };
 
+/* A host that is to be taken out for what was proven of it, though no window asks for it now. */
+struct job_judged_owed {
+	const char *host;   /* of the fleet */
+	struct blame blame; /* its job is the input's */
+};
+
 struct job_judged {
 	struct job_judge_result result;	   /* borrows from the input */
 	json_t *notes[SUSPICION_LIST_MAX]; /* of each suspect: {"since", "begun", "tests", ...} */
@@ -62,6 +68,8 @@ struct job_judged {
 	 * told. */
 	struct job_judged_news acquitted[SUSPICION_LIST_MAX], disputed[SUSPICION_LIST_MAX];
 	size_t n_acquitted, n_disputed;
+	struct job_judged_owed owed[SUSPICION_LIST_MAX]; /* investigating_step() says which */
+	size_t n_owed;
 	uint64_t tested; /* hosts that are tested for it */
 	struct job_facts **facts;
 	struct job_judge_host *hosts;
@@ -71,6 +79,13 @@ struct job_judged {
 /* -EIO and others: the store cannot be read; `ret` is empty then. Release it before the input. */
 int job_judging_do(const struct job_judging_input *in, struct job_judged *ret, struct err *err);
 void job_judging_release(struct job_judged *judged);
+
+/*
+ * Does what tests found on the host since it became a suspect (`since_us`) show the class still, in
+ * the boot it had then (job_judge_proves())? `booted`: it has another one now.
+ */
+int job_judging_proves(const struct job_judging_input *in, const char *name, int class,
+		       uint64_t since_us, bool booted, bool *ret, struct err *err);
 
 /* What was done to a node, newest first, as far as tests are looked for in it: new reference. */
 int job_judging_actions(struct store *store, const char *node, json_t **ret, struct err *err);

@@ -253,6 +253,8 @@ static void add_blames(struct job_live *live, const struct job_judging_input *in
 		if (job_judging_blame(in, judged, item, &blame))
 			add_blame(live, item->host->name, &blame);
 	}
+	for (i = 0; i < judged->n_owed; i++)
+		add_blame(live, judged->owed[i].host, &judged->owed[i].blame);
 	json_object_foreach(diagnosed, node, asked)
 	{
 		blame = diagnosing_blame(in, asked);

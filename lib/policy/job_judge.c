@@ -101,6 +101,16 @@ static int evidence_of(const struct judging *j, const struct suspicion_found *su
 	return host->clean[suspect->class] && !failed ? EVIDENCE_CLEAN : EVIDENCE_NONE;
 }
 
+bool job_judge_proves(const struct policy *policy, int class, const struct job_judge_host *host)
+{
+	const struct judging j = { .policy = policy };
+	const struct suspicion_found suspect = { .class = class, .counts = BLAME_K_OF_N };
+	const char *check;
+
+	return blame_of_host(class) && !host->booted &&
+	       evidence_of(&j, &suspect, host, &check) == EVIDENCE_BAD;
+}
+
 static int limit_of(const struct suspicion_found *suspect, const struct job_judge_host *host)
 {
 	if (host->booted)

@@ -148,6 +148,13 @@ bool job_judge_blame(const struct policy *policy, const char *job,
 		     const struct job_judge_result *result, const struct job_judge_item *item,
 		     uint64_t since_us, struct blame *ret);
 
+/*
+ * Of a host that K of N windows blamed once: does what failed on it since host->suspected_us show,
+ * as of now, what the class says, so that it would be evicted? No more when it has booted, when a
+ * test passed since, or when nothing of it is bad any more.
+ */
+bool job_judge_proves(const struct policy *policy, int class, const struct job_judge_host *host);
+
 /* Of a run of failures: how many there are since `since_us`, each `apart_us` after the one before. */
 unsigned job_judge_apart(const struct job_judge_failure *failure, uint64_t since_us,
 			 uint64_t apart_us);

@@ -6,6 +6,7 @@
 
 #include "controller/actions/retest.h"
 #include "controller/fleet/hosts.h"
+#include "controller/job/investigation.h"
 #include "controller/job/job_facts.h"
 #include "controller/store/store_actions.h"
 #include "lib/base/duration.h"
@@ -38,6 +39,7 @@ void job_loop_open(struct sim *s)
 {
 	s->jobs.desk.tests = xcalloc(s->options->nodes, sizeof(*s->jobs.desk.tests));
 	s->jobs.desk.said = xcalloc(s->options->nodes, sizeof(*s->jobs.desk.said));
+	s->jobs.desk.proven = xcalloc(s->options->nodes, sizeof(*s->jobs.desk.proven));
 }
 
 void job_loop_close(struct sim *s)
@@ -49,6 +51,7 @@ void job_loop_close(struct sim *s)
 		json_decref(desk->tests[i]);
 	free(desk->tests);
 	free(desk->said);
+	free(desk->proven);
 	*desk = (struct job_desk){ .tests = NULL };
 }
 
@@ -347,6 +350,22 @@ static void grade(const struct judged *j, const struct job_judge_item *item)
 			      (double)s->now_us / (double)USEC_PER_DAY - 1, item->sentence);
 }
 
+/* From the first time on that job and tests agree. */
+static void keep_proven(struct judged *j, const struct job_judge_item *item)
+{
+	const size_t number = number_of(item->host->name);
+	struct job_proven *proven = &j->s->jobs.desk.proven[number];
+	const struct host *host = known(j->s, number);
+
+	if (item->blame.class == BLAME_NOTHING || !host || !host->boot_id ||
+	    proven->blame.class != BLAME_NOTHING)
+		return;
+	*proven = (struct job_proven){ .blame = item->blame, .since_us = item->host->suspected_us };
+	proven->blame.job = j->job->name;
+	proven->blame.until_us = j->s->now_us + INVESTIGATION_PROVEN_US;
+	(void)snprintf(proven->boot_id, sizeof(proven->boot_id), "%s", host->boot_id);
+}
+
 static void say(struct judged *j)
 {
 	struct blame blame;
@@ -357,6 +376,7 @@ static void say(struct judged *j)
 		struct blame *said = &j->s->jobs.desk.said[number_of(item->host->name)];
 
 		grade(j, item);
+		keep_proven(j, item);
 		if (job_judge_blame(&j->s->rules.policy, j->job->name, &j->result, item,
 				    item->host->suspected_us, &blame) &&
 		    blame_is_harder(&blame, said))
@@ -426,6 +446,41 @@ static void judge(struct sim *s, struct sim_job *job)
 	job->loop.n_known = j->list.n;
 }
 
+/* What was proven of a host stands while its findings and its boot do, until it is out. */
+static bool stands(const struct sim *s, size_t number)
+{
+	const struct job_proven *proven = &s->jobs.desk.proven[number];
+	const struct host *host = known(s, number);
+	const struct job_facts_source source = {
+		.fleet = &s->fleet,
+		.node = s->agents[number].node,
+		.actions = s->jobs.desk.tests[number],
+		.policy = &s->rules.policy,
+		.placed = true,
+		.booted = !host || !streq(host->boot_id, proven->boot_id),
+		.boot_us = host && host->known ? host->since_us : 0,
+		.suspected_us = proven->since_us,
+	};
+	CLEANUP(freep) struct job_facts *facts = xcalloc(1, sizeof(*facts));
+
+	if (!blame_holds(&proven->blame, s->now_us) || source.node->out & OUT_OURS)
+		return false;
+	job_facts_of(source.node->name, &source, facts);
+	return job_judge_proves(&s->rules.policy, proven->blame.class, &facts->host);
+}
+
+static void say_proven(struct sim *s, size_t number)
+{
+	struct job_proven *proven = &s->jobs.desk.proven[number];
+
+	if (proven->blame.class == BLAME_NOTHING)
+		return;
+	if (!stands(s, number))
+		*proven = (struct job_proven){ .since_us = 0 };
+	else if (blame_is_harder(&proven->blame, &s->jobs.desk.said[number]))
+		s->jobs.desk.said[number] = proven->blame;
+}
+
 static bool is_same(const struct blame *a, const struct blame *b)
 {
 	return a->class == b->class && a->reach == b->reach && a->since_us == b->since_us &&
@@ -445,6 +500,7 @@ void job_loop_judge(struct sim *s)
 	for (i = 0; i < s->options->nodes; i++) {
 		struct fleet_node *node = s->agents[i].node;
 
+		say_proven(s, i);
 		if (is_same(&node->blame, &said[i]))
 			continue;
 		fleet_set_blame(node, said[i].class == BLAME_NOTHING ? NULL : &said[i]);

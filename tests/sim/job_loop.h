@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "lib/base/macro.h"
+#include "lib/policy/blame.h"
 #include "lib/policy/suspicion.h"
 
 struct job_window_result;
@@ -54,10 +55,18 @@ struct job_loop {
 	double slowdown;
 };
 
+/* What is proven of a host that was to be taken out, as controller/job/investigation.h keeps it. */
+struct job_proven {
+	struct blame blame; /* of class BLAME_NOTHING: nothing; its job is borrowed */
+	uint64_t since_us;  /* it was a suspect since then */
+	char boot_id[JOB_LOOP_BOOT_SIZE];
+};
+
 /* What all jobs share. */
 struct job_desk {
-	json_t **tests;	    /* of each host, newest first, as the API has them; or NULL */
-	struct blame *said; /* of each host: what is found this minute */
+	struct job_proven *proven; /* of each host */
+	json_t **tests;		   /* of each host, newest first, as the API has them; or NULL */
+	struct blame *said;	   /* of each host: what is found this minute */
 };
 
 void job_loop_open(struct sim *s);

@@ -556,7 +556,133 @@ static void a_diagnosis_keeps_how_far_it_is_and_has_more_hosts(void)
 	release(&s);
 }
 
+/* ---- what was proven ------------------------------------------------------------- */
+
+#define DAY_MIN (24 * 60)
+
+/* The first host is to be taken out since minute 1, and its job has ended by minute 40. */
+static void prove(struct scene *s)
+{
+	scene_init(s, 2);
+	begin(s);
+	order(s, "gpu-1", "7", 0, "it failed again");
+	ask(s, 0, BLAME_EVICT);
+	s->facts[0].since_us = BEGAN - USEC_PER_MIN;
+	s->facts[0].from_us = BEGAN - USEC_PER_HOUR;
+	CHECK_EQ(step(s, 1), INVESTIGATION_EVICT);
+	CHECK(investigation_owes(&s->inv, &s->inv.hosts[0]));
+	CHECK_EQ(s->inv.hosts[0].proven_us, BEGAN + USEC_PER_MIN);
+	CHECK_EQ(s->inv.hosts[0].since_us, BEGAN - USEC_PER_MIN);
+	CHECK_EQ(s->inv.hosts[0].from_us, BEGAN - USEC_PER_HOUR);
+	s->facts[0].since_us = s->facts[0].from_us = 0;
+	s->facts[0].proven = true;
+	silent(s);
+	CHECK_EQ(step(s, 40), INVESTIGATION_EVICT);
+	CHECK(investigation_holds(&s->inv, "gpu-1"));
+	CHECK_HAS(s->inv.sentence, "gpu-1: what its tests found for research/llm-7 stands");
+}
+
+/* As the store has it: what was proven outlives the controller. */
+static void put_away_and_take_up(struct scene *s)
+{
+	CLEANUP(json_freep) json_t *kept = NULL;
+
+	s->inv.id = 1;
+	kept = investigation_json(&s->inv);
+	investigation_release(&s->inv);
+	CHECK_EQ(investigation_read(kept, &s->inv, NULL), 0);
+}
+
+static void what_was_proven_waits_for_the_budgets(void)
+{
+	struct scene s;
+
+	prove(&s);
+	put_away_and_take_up(&s);
+	CHECK_EQ(step(&s, 2 * DAY_MIN), INVESTIGATION_EVICT);
+	s.now.silent = false; /* the job goes on elsewhere, or there again */
+	s.now.run = 2;
+	CHECK_EQ(step(&s, 3 * DAY_MIN), INVESTIGATION_EVICT);
+	ask(&s, 0, BLAME_PROBE);
+	CHECK_EQ(step(&s, 3 * DAY_MIN + 1), INVESTIGATION_EVICT);
+	ask(&s, 0, BLAME_WATCH);
+	s.facts[0].incident = BLAME_CANNOT_TELL;
+	CHECK_EQ(step(&s, 3 * DAY_MIN + 2), INVESTIGATION_EVICT);
+	CHECK_EQ(s.inv.hosts[0].proven_us, BEGAN + USEC_PER_MIN);
+	s.facts[0].cordoned = true;
+	CHECK_EQ(step(&s, 3 * DAY_MIN + 3), INVESTIGATION_REPLACED); /* by run 2, which goes on */
+	CHECK(!investigation_owes(&s.inv, &s.inv.hosts[0]));
+	release(&s);
+}
+
+static void gone_findings(struct scene *s)
+{
+	s->facts[0].proven = false;
+}
+
+static void same_run_clears(struct scene *s)
+{
+	s->now.silent = false;
+}
+
+static void too_old(struct scene *s)
+{
+	s->now.now_us = 0; /* step() sets it */
+}
+
+static void what_was_proven_ends_with_what_it_rests_on(void)
+{
+	static const struct {
+		struct way way;
+		unsigned minutes;
+	} rows[] = {
+		{ { "no window of", gone_findings, INVESTIGATION_WITHDRAWN, false }, 41 },
+		{ { "do not blame", same_run_clears, INVESTIGATION_WATCH, false }, 41 },
+		{ { "has booted since", booted, INVESTIGATION_WITHDRAWN, false }, 41 },
+		{ { "keeps gpu-1 in service", given_back, INVESTIGATION_WITHDRAWN, true }, 41 },
+		{ { "not in the cluster", left, INVESTIGATION_WITHDRAWN, false }, 41 },
+		{ { "mode is not enforce", off, INVESTIGATION_WITHDRAWN, false }, 41 },
+		{ { "not known any more", gone, INVESTIGATION_WITHDRAWN, false }, 41 },
+		{ { "two windows blame it", acquitted, INVESTIGATION_ACQUITTED, false }, 41 },
+		{ { "two windows blame it", own_doing, INVESTIGATION_OWNER, false }, 41 },
+		{ { "stands", too_old, INVESTIGATION_EVICT, false }, 7 * DAY_MIN },
+		{ { "too old", too_old, INVESTIGATION_WITHDRAWN, false }, 7 * DAY_MIN + 1 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct scene s;
+
+		prove(&s);
+		rows[i].way.change(&s);
+		CHECK_EQ(step(&s, rows[i].minutes), rows[i].way.state);
+		CHECK_HAS(s.inv.sentence, rows[i].way.why);
+		CHECK_EQ(s.inv.hosts[0].by != NULL, rows[i].way.person);
+		CHECK_EQ(investigation_owes(&s.inv, &s.inv.hosts[0]),
+			 rows[i].way.state == INVESTIGATION_EVICT);
+		release(&s);
+	}
+}
+
+/* Without a test that failed nothing outlasts the windows: a fatal finding needs no job. */
+static void what_was_not_proven_ends_with_the_windows(void)
+{
+	struct scene s;
+
+	scene_init(&s, 2);
+	begin(&s);
+	ask(&s, 0, BLAME_EVICT);
+	CHECK_EQ(step(&s, 1), INVESTIGATION_EVICT);
+	CHECK(!investigation_owes(&s.inv, &s.inv.hosts[0]));
+	silent(&s);
+	CHECK_EQ(step(&s, 40), INVESTIGATION_WITHDRAWN);
+	release(&s);
+}
+
 static const struct test tests[] = {
+	TEST(what_was_proven_waits_for_the_budgets),
+	TEST(what_was_proven_ends_with_what_it_rests_on),
+	TEST(what_was_not_proven_ends_with_the_windows),
 	TEST(from_open_to_verified),
 	TEST(each_state_ends_in_each_way_with_its_reason),
 	TEST(what_waits_for_room_stays_open),

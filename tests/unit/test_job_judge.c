@@ -206,6 +206,40 @@ static void a_failed_test_counts_only_when_it_proves_something(void)
 	}
 }
 
+/* Later, when no window blames it any more: by the same evidence as then, and no less. */
+static void what_is_proven_stands_as_long_as_its_evidence(void)
+{
+	static const uint64_t once_us[] = { NOW - 5 * USEC_PER_MIN };
+	CLEANUP(scene_release) struct scene s;
+	struct job_judge_host *host = &s.hosts[1];
+
+	scene_init(&s);
+	CHECK(!job_judge_proves(&s.policy, BLAME_COMPUTE, host));
+	fails(&s);
+	CHECK(job_judge_proves(&s.policy, BLAME_COMPUTE, host));
+	CHECK(!job_judge_proves(&s.policy, BLAME_LINK, host));
+	CHECK(!job_judge_proves(&s.policy, BLAME_LAUNCH, host));
+	CHECK(!job_judge_proves(&s.policy, BLAME_JOB, host));
+	host->booted = true;
+	CHECK(!job_judge_proves(&s.policy, BLAME_COMPUTE, host));
+	host->booted = false;
+	host->fatal = true; /* that goes by its own rule */
+	CHECK(!job_judge_proves(&s.policy, BLAME_COMPUTE, host));
+	host->fatal = false;
+	host->suspected_us = 0;
+	CHECK(!job_judge_proves(&s.policy, BLAME_COMPUTE, host));
+	host->suspected_us = SUSPECTED;
+	s.failure.failed_us = once_us; /* one passed in between */
+	s.failure.n_failed = 1;
+	CHECK(!job_judge_proves(&s.policy, BLAME_COMPUTE, host));
+	s.failure = slow_gemm;
+	s.failure.same_boot = false;
+	CHECK(!job_judge_proves(&s.policy, BLAME_COMPUTE, host));
+	s.failure = slow_gemm;
+	s.failure.reference = false;
+	CHECK(!job_judge_proves(&s.policy, BLAME_COMPUTE, host));
+}
+
 static void one_window_and_a_failure_ask_for_that_test_again(void)
 {
 	CLEANUP(scene_release) struct scene s;
@@ -632,6 +666,7 @@ static const struct test tests[] = {
 	TEST(a_suspect_is_tested_then_evicted_or_acquitted),
 	TEST(a_class_whose_predictions_fail_tests_and_takes_nobody_out),
 	TEST(a_failed_test_counts_only_when_it_proves_something),
+	TEST(what_is_proven_stands_as_long_as_its_evidence),
 	TEST(one_window_and_a_failure_ask_for_that_test_again),
 	TEST(a_host_outside_the_job_is_neither_blamed_nor_tested),
 	TEST(a_suspect_that_booted_or_is_coarse_is_tested_and_never_evicted),
