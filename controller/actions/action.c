@@ -250,6 +250,17 @@ enum ledger_kind action_place(const struct action *a)
 	return a->kind == ACT_HOLD ? LEDGER_HOLD : LEDGER_CORDON;
 }
 
+bool action_is_born(const struct actor_env *env, const struct action *a)
+{
+	const struct fleet_node *node = a->kind == ACT_CORDON ? fleet_find(env->fleet, a->node)
+							      : NULL;
+	const uint64_t born_us = node ? node->record.born_us : 0;
+
+	/* Both are of one step, and the store has milliseconds. */
+	return streq(a->who, WHO_AUTOMATIC) && born_us > 0 &&
+	       born_us < a->decided_us + USEC_PER_SEC && a->decided_us < born_us + USEC_PER_SEC;
+}
+
 bool action_reserves(int kind)
 {
 	return kind == ACT_CORDON || kind == ACT_HOLD;
@@ -372,6 +383,9 @@ void action_end(const struct actor_env *env, struct action *a, enum action_state
 	/* The node was another one, or another's: nothing was set, and the rate is not used up by it. */
 	if (state == ACTION_DROPPED || state == ACTION_REFUSED)
 		uncount(env, a);
+	/* Where it has come about after all its mark says so. */
+	if (state != ACTION_DONE && action_is_born(env, a))
+		fleet_find(env->fleet, a->node)->record.born_us = 0;
 	if (action_reserves(a->kind))
 		give_back(env, a, state);
 	env_news(env);

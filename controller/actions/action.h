@@ -134,6 +134,9 @@ struct action *actions_find(const struct actions *actions, int64_t id);
 enum ledger_kind action_place(const struct action *a);
 bool action_has_place(const struct action *a);
 
+/* Is it a cordon whose decision counts for jobs.born? */
+bool action_is_born(const struct actor_env *env, const struct action *a);
+
 /* Does one of the kind (enum action_kind) take its host out of service? It takes a place before. */
 bool action_reserves(int kind);
 

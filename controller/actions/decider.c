@@ -164,6 +164,8 @@ static void carry_out(const struct actor_env *env, struct node_view *host,
 	a = action_begin(env, host, (enum action_kind)kinds[one->action], &start);
 	if (a)
 		a->only_ask = one->only_ask;
+	else if (one->born)
+		one->node->record.born_us = 0;
 }
 
 /* There is something to decide at `mono_us`, whatever happens until then. */

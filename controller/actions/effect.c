@@ -49,6 +49,7 @@ static void apply_cordon(const struct actor_env *env, struct action *a,
 		.at_us = now_us,
 		.epoch = env->places->ledger.epoch,
 		.sticky = a->sticky,
+		.born = action_is_born(env, a),
 	};
 
 	a->marked_us = now_us;

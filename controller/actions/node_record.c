@@ -26,6 +26,7 @@ static const struct jfield record_fields[] = {
 	{ "hold_until", J_U64, RECORD(hold_until_us), 0 },
 	{ "ordered", J_U64, RECORD(ordered_us), 0 },
 	{ "wanted", J_U64, RECORD(wanted_us), 0 },
+	{ "born", J_U64, RECORD(born_us), 0 },
 	{ "tested", J_U64, RECORD(tested_us), 0 },
 	{ "marked", J_U64, RECORD(marked_us), 0 },
 	{ "clear", J_U64, RECORD(clear_us), 0 },
@@ -73,7 +74,7 @@ static bool is_plain(const struct node_record *record)
 {
 	return record->life.state == LIFE_HEALTHY && !record->override_until_us &&
 	       !record->silence_until_us && !record->hold_until_us && !record->ordered_us &&
-	       !record->wanted_us && !record->passes && !record->aborted;
+	       !record->wanted_us && !record->born_us && !record->passes && !record->aborted;
 }
 
 static bool node_is_plain(const struct fleet_node *node)

@@ -57,6 +57,7 @@ static void adopt(const struct actor_env *env, struct node_view *view)
 		.why = mark->reason,
 		.evidence = json_string_value(json_array_get(mark->evidence, 0)),
 		.marked_us = mark->at_us,
+		.born = mark->born,
 	};
 
 	log_info("a cordon of ours is found and recorded node=%s", view->name);

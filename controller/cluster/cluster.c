@@ -27,6 +27,8 @@ json_t *cluster_mark_encode(const struct cluster_mark *mark)
 			  mark->pre, "action", mark->action);
 	if (mark->sticky)
 		(void)json_object_set_new(value, "sticky", json_true());
+	if (mark->born)
+		(void)json_object_set_new(value, "born", json_true());
 	return value;
 }
 
@@ -56,6 +58,7 @@ struct cluster_mark *cluster_mark_decode(const json_t *value)
 		.epoch = (uint64_t)json_integer_value(json_object_get(value, "epoch")),
 		.pre = json_is_true(json_object_get(value, "pre")),
 		.sticky = json_is_true(json_object_get(value, "sticky")),
+		.born = json_is_true(json_object_get(value, "born")),
 	};
 	return mark;
 }

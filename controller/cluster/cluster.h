@@ -54,6 +54,7 @@ struct cluster_mark {
 	uint64_t epoch;
 	bool pre;    /* somebody else had cordoned it before: never lift it */
 	bool sticky; /* only a person gives it back */
+	bool born;   /* for a part that always was slow: it counts for jobs.born */
 };
 
 /* A node as the cluster has it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/policy/budget.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ const char *const refused_by_names[] = {
 	[REFUSED_BY_SIBLING] = "drain.job",
 	[REFUSED_BY_SPARES] = "drain.spares",
 	[REFUSED_BY_MANUAL] = "budget.rate.manual",
+	[REFUSED_BY_BORN] = "jobs.born",
 	NULL,
 };
 
@@ -60,6 +62,12 @@ static void add(struct budget *b, const struct fleet_node *node)
 		b->jobs[node->jobs[i]]++;
 }
 
+static bool counts_as_born(const struct budget *b, const struct fleet_node *node)
+{
+	return node->record.born_us > 0 &&
+	       b->now_us < node->record.born_us + b->policy->jobs.born_per_us;
+}
+
 void budget_count(struct budget *b, const struct policy *policy, const struct fleet *fleet,
 		  const struct breaker *breaker, uint64_t now_us)
 {
@@ -72,12 +80,20 @@ void budget_count(struct budget *b, const struct policy *policy, const struct fl
 	b->out = b->nodes = 0;
 	room_for(&b->domains, &b->room_domains, fleet->domains.n);
 	room_for(&b->jobs, &b->room_jobs, fleet->jobs.n);
+	room_for(&b->hosts, &b->room_hosts, fleet->skus.n);
+	room_for(&b->born, &b->room_born, fleet->skus.n);
 	for (i = 0; i < fleet->n; i++) {
-		if (fleet->nodes[i]->outside)
+		const struct fleet_node *node = fleet->nodes[i];
+
+		if (node->outside)
 			continue;
 		b->nodes++;
-		if (fleet->nodes[i]->out)
-			add(b, fleet->nodes[i]);
+		if (node->out)
+			add(b, node);
+		if (node->sku == NAME_NONE)
+			continue;
+		b->hosts[node->sku]++;
+		b->born[node->sku] += counts_as_born(b, node);
 	}
 	b->total_max = total_max(policy, b->nodes);
 	b->cordons = breaker_cordons(breaker, now_us, policy->rate_per_us);
@@ -183,6 +199,94 @@ bool budget_allows(const struct budget *b, const struct fleet_node *node, bool c
 	return !cordon || rate_allows(b, ret);
 }
 
+/* ---- parts that always were slow ----------------------------------------------- */
+
+static bool refuse_born(struct refusal *ret, const char *allow)
+{
+	ret->by = REFUSED_BY_BORN;
+	(void)snprintf(ret->allow, sizeof(ret->allow), "%s", allow);
+	return false;
+}
+
+/* As a part of what is expected, less than 1 on the bad side; NAN: not known. */
+static bool is_slow_enough(const struct budget *b, const struct finding *finding,
+			   struct refusal *ret)
+{
+	const double part = fmin(finding->score, 1 / finding->score);
+
+	*ret = (struct refusal){ 0 };
+	if (part < b->policy->jobs.born_below)
+		return true;
+	(void)snprintf(
+		ret->sentence, sizeof(ret->sentence),
+		"jobs.born: %.60s of %.60s always was so, and is at %.2f of what is expected: "
+		"told, and cordoned for a job only below %.2f",
+		finding->check, finding->subject, part, b->policy->jobs.born_below);
+	return refuse_born(ret, "a larger jobs.born.below, or assayctl cordon NODE");
+}
+
+/* The first of those of the SKU that count ends to do so then. */
+static uint64_t born_free_at(const struct budget *b, int sku)
+{
+	uint64_t first_us = UINT64_MAX;
+	size_t i;
+
+	for (i = 0; i < b->fleet->n; i++) {
+		const struct fleet_node *node = b->fleet->nodes[i];
+
+		if (!node->outside && node->sku == sku && counts_as_born(b, node))
+			first_us = MIN(first_us, node->record.born_us);
+	}
+	return first_us == UINT64_MAX ? 0 : first_us + b->policy->jobs.born_per_us;
+}
+
+static bool has_born_place(const struct budget *b, const struct fleet_node *node,
+			   struct refusal *ret)
+{
+	const struct policy_jobs *jobs = &b->policy->jobs;
+	const bool known = node->sku != NAME_NONE;
+	const uint64_t hosts = known ? b->hosts[node->sku] : 0,
+		       born = known ? b->born[node->sku] : 0,
+		       most = (uint64_t)((double)hosts * jobs->born_percent / 100);
+	char per[CLOCK_DURATION_SIZE];
+
+	if (born < most)
+		return true;
+	duration_format(jobs->born_per_us, per);
+	(void)snprintf(
+		ret->sentence, sizeof(ret->sentence),
+		"jobs.born: of %llu host%s of %.60s %llu %s cordoned in the last %s for a "
+		"part that always was slow, and %llu may be (%g %%, rounded down): told alone",
+		(ull)hosts, hosts == 1 ? "" : "s",
+		known ? names_text(&b->fleet->skus, node->sku) : "a SKU that is not known",
+		(ull)born, born == 1 ? "was" : "were", per, (ull)most, jobs->born_percent);
+	ret->again_us = most > 0 ? born_free_at(b, node->sku) : 0;
+	return refuse_born(ret, "a larger jobs.born.percent, or assayctl cordon NODE");
+}
+
+bool budget_born_allows(const struct budget *b, const struct fleet_node *node,
+			const struct finding *finding, struct refusal *ret)
+{
+	char stamp[CLOCK_STAMP_SIZE];
+
+	if (!is_slow_enough(b, finding, ret))
+		return false;
+	if (!counts_as_born(b, node))
+		return has_born_place(b, node, ret);
+	clock_stamp(node->record.born_us, stamp);
+	(void)snprintf(ret->sentence, sizeof(ret->sentence),
+		       "jobs.born: %.200s was cordoned for it at %s, and came back: told alone",
+		       node->name, stamp);
+	ret->again_us = node->record.born_us + b->policy->jobs.born_per_us;
+	return refuse_born(ret, "a shorter jobs.born.per, or assayctl cordon NODE");
+}
+
+void budget_take_born(struct budget *b, const struct fleet_node *node)
+{
+	if (node->sku != NAME_NONE)
+		b->born[node->sku]++;
+}
+
 void budget_take(struct budget *b, const struct fleet_node *node, bool cordon)
 {
 	if (!node->out)
@@ -209,6 +313,8 @@ void budget_release(struct budget *b)
 {
 	free(b->domains);
 	free(b->jobs);
+	free(b->hosts);
+	free(b->born);
 	*b = (struct budget){ 0 };
 }
 

@@ -8,6 +8,9 @@
  *	per_job	 nodes of one job
  *	rate	 automatic cordons in a window (kept by the breaker), counted from the decision;
  *		 those of people have a rate of their own, by account: lib/policy/manual_rate.h
+ *	born	 (`jobs.born`) cordons for a part that always was slow, because a job blames it, in a
+ *		 window: percent of the hosts of the SKU, rounded down. Counted from the decision
+ *		 (node_record.born_us), so that it outlives the cordon and the caller
  *
  * A node that is none for jobs (`outside`: a control plane) counts for none of them.
  * A node that is out already takes nothing more from total, domain and job. What is
@@ -21,6 +24,7 @@
 #include "lib/base/macro.h"
 
 struct breaker;
+struct finding;
 struct fleet;
 struct fleet_node;
 struct policy;
@@ -44,6 +48,7 @@ enum refused_by {
 	REFUSED_BY_SIBLING,   /* another bad node of the same job takes work still */
 	REFUSED_BY_SPARES,    /* its jobs would find no other node */
 	REFUSED_BY_MANUAL,    /* whoever asks has cordoned enough for now */
+	REFUSED_BY_BORN,      /* a part that always was slow: enough of them were cordoned */
 	REFUSED_BY_COUNT
 };
 /* "" "breaker" "managed" "other-cordon" "silence" "override" "budget.total" "budget.domain" ... */
@@ -67,6 +72,8 @@ struct budget {
 	uint64_t cordons, rate_max; /* in the window */
 	unsigned *domains, *jobs;   /* unavailable, by number */
 	size_t room_domains, room_jobs;
+	unsigned *hosts, *born; /* of a SKU, by number: all, and those that count for jobs.born */
+	size_t room_hosts, room_born;
 };
 
 /* Count the fleet: O(nodes). */
@@ -82,6 +89,17 @@ bool budget_allows(const struct budget *b, const struct fleet_node *node, bool c
 
 /* Take it: later questions see the node as out. */
 void budget_take(struct budget *b, const struct fleet_node *node, bool cordon);
+
+/*
+ * May it be cordoned for this finding of a part that always was slow, which a job blames? Besides
+ * all that budget_allows() asks. A host that was cordoned so within jobs.born.per and is back is
+ * not cordoned for it again, and neither is one of a SKU that is not known. False fills `ret`.
+ */
+bool budget_born_allows(const struct budget *b, const struct fleet_node *node,
+			const struct finding *finding, struct refusal *ret);
+
+/* Later questions see it as cordoned so. */
+void budget_take_born(struct budget *b, const struct fleet_node *node);
 
 /*
  * Of a node that is out, and counted: is none of the budgets that it takes from over what it may

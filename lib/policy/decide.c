@@ -122,6 +122,8 @@ static void collect(struct deciding *d)
 			record->clear_us = d->now_us;
 		if (record->clear_us > 0 && !life_holds(record->life.state))
 			record->wanted_us = 0;
+		if (deciding_past(d->now_us, record->born_us, d->policy->jobs.born_per_us))
+			record->born_us = 0;
 	}
 }
 

@@ -23,8 +23,9 @@
  *    that it is held first where `hold.at_once` and the budgets have room for it;
  *  - a hold ends at its time, or as soon as nothing asks for a test of its node;
  *  - one part of several that is slow since it was first measured (`born`) is
- *    told, and cordoned only when a job blames the node for it. It counts towards nothing
- *    that hosts share;
+ *    told, and cordoned only when a job blames the node for it, and jobs.born lets it: such a part
+ *    is the tail of the lottery as often as sick. It counts towards nothing that hosts share, and
+ *    what jobs.born refuses stands in the way of nothing else on the node;
  *  - what half of a SKU's hosts show, or `breaker.alike` hosts all over the fleet
  *    have newly reached, is no host's fault: one notice of the fleet, no cordon; if it is
  *    fatal, or the SKU file alone says it of half of them, the breaker opens instead;
@@ -102,10 +103,11 @@ struct decision {
 	 */
 	bool effect;
 	bool fatal;
-	bool sticky;	      /* a cordon that only a person ends */
-	bool only_ask;	      /* DECIDE_DRAIN: tell it, and evict nothing */
-	const char *rule;     /* of the policy; or DECIDE_BLAMED_RULE, "coverage", "release" */
-	const char *reason;   /* a sentence that names the node */
+	bool sticky;	    /* a cordon that only a person ends */
+	bool born;	    /* a cordon for a part that always was slow: it counts for jobs.born */
+	bool only_ask;	    /* DECIDE_DRAIN: tell it, and evict nothing */
+	const char *rule;   /* of the policy; or DECIDE_BLAMED_RULE, "coverage", "release" */
+	const char *reason; /* a sentence that names the node */
 	const char *evidence; /* "incident 17; gemm.rate of gpu:3; reproduced 2 of 2" */
 	const char *partner;  /* DECIDE_RETEST of pairs: a known-good one; NULL: none, or no pair */
 	uint64_t until_us;    /* DECIDE_HOLD */

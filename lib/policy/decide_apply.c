@@ -59,6 +59,8 @@ int policy_begun(struct fleet *fleet, const struct decision *decision, uint64_t 
 
 	if (is_order_only(decision))
 		decision->node->record.ordered_us = now_us;
+	if (decision->born)
+		decision->node->record.born_us = now_us;
 	if (cause.event >= 0)
 		return fleet_event(fleet, decision->node, &cause, now_us, ret, err);
 	ret->event = -1;
@@ -74,7 +76,8 @@ int policy_applied(const struct policy *policy UNUSED, struct fleet *fleet, stru
 				     .why = decision->reason,
 				     .evidence = decision->evidence,
 				     .serial = decision->finding ? decision->finding->serial : NULL,
-				     .until_us = decision->until_us };
+				     .until_us = decision->until_us,
+				     .born = decision->born };
 	int r;
 
 	if (!decision->effect || decision->refused)

@@ -49,6 +49,8 @@ static int want_of(const struct deciding *d, const struct candidate *c)
 		return WANT_NOTHING;
 	if (c->rule->action == ACTION_ALERT)
 		return WANT_ALERT;
+	if (streq(c->finding->code, FINDING_IMPOSSIBLE))
+		return WANT_ALERT;
 	if (c->born)
 		return is_blamed(d, c) ? WANT_CORDON : WANT_ALERT;
 	if (c->rule->action == ACTION_RETEST)
@@ -94,6 +96,13 @@ bool decide_stands_allow(const struct deciding *d, const struct candidate *c, st
 			    "override: a person gave it back, and that holds");
 }
 
+/* Nor has a cordon a place that jobs.born has none for. */
+static bool may_stand(const struct deciding *d, const struct candidate *c, struct refusal *ret)
+{
+	return decide_stands_allow(d, c, ret) &&
+	       (!c->born || budget_born_allows(&d->out->budget, c->node, c->finding, ret));
+}
+
 /* Fatal first, then the oldest, then by name; of one node the strongest wish first. */
 static int by_weight(const void *a, const void *b)
 {
@@ -121,7 +130,8 @@ void decide_weigh(struct deciding *d)
 		struct refusal refusal;
 
 		c->want = want_of(d, c);
-		if (c->want == WANT_CORDON && record->wanted_us == 0 &&
+		/* Of parts that always were slow those are wanted that jobs.born has a place for. */
+		if (c->want == WANT_CORDON && !c->born && record->wanted_us == 0 &&
 		    !life_holds(record->life.state) && decide_stands_allow(d, c, &refusal))
 			record->wanted_us = d->now_us;
 	}
@@ -133,7 +143,7 @@ void decide_weigh(struct deciding *d)
 
 static bool is_allowed(struct deciding *d, const struct candidate *c, struct refusal *ret)
 {
-	return decide_stands_allow(d, c, ret) && facts_allow(d->fleet, ret) &&
+	return may_stand(d, c, ret) && facts_allow(d->fleet, ret) &&
 	       breaker_allows(d->breaker, ret) &&
 	       budget_allows(&d->out->budget, c->node, true, ret);
 }
@@ -160,6 +170,17 @@ static const char *job_agrees(struct deciding *d, const struct candidate *c)
 		       : "";
 }
 
+static void grant(struct deciding *d, const struct candidate *c)
+{
+	struct node_record *record = &c->node->record;
+
+	budget_take(&d->out->budget, c->node, true);
+	if (!c->born)
+		return;
+	budget_take_born(&d->out->budget, c->node);
+	record->wanted_us = record->wanted_us ? record->wanted_us : d->now_us;
+}
+
 static void decide_cordon(struct deciding *d, const struct candidate *c)
 {
 	const struct policy *p = d->policy;
@@ -170,22 +191,27 @@ static void decide_cordon(struct deciding *d, const struct candidate *c)
 
 	one->finding = c->finding;
 	one->fatal = c->fatal;
+	one->born = c->born;
 	one->rule = c->rule->name;
 	one->evidence = decide_evidence(d, c);
 	one->sticky = fleet_repeats(c->node, d->now_us - window_us) + 1 >= p->sticky_after;
 	one->reason = deciding_text(
-		d, "%s: %s%s%s", c->node->name,
-		c->finding->sentence ? c->finding->sentence : c->finding->check, job_agrees(d, c),
+		d, "%s: %s%s%s%s", c->node->name,
+		c->finding->sentence ? c->finding->sentence : c->finding->check,
+		c->born ? "; it always was so" : "", job_agrees(d, c),
 		one->sticky ? "; cordoned too often: only a person gives it back" : "");
 	if (is_allowed(d, c, &refusal)) {
-		budget_take(&d->out->budget, c->node, true);
+		grant(d, c);
 		return;
 	}
+	/* It is refused for weeks: what else is found on the node is tested meanwhile. */
+	if (refusal.by == REFUSED_BY_BORN)
+		c->node->scratch = IS_WITHHELD;
 	deciding_refuse(d, one, &refusal);
 }
 
-/* What an old order of a person refuses may stand beside what it does not. */
-static void decide_those(struct deciding *d, bool refused_by_people)
+/* What an old order of a person or jobs.born refuses may stand beside what they do not. */
+static void decide_those(struct deciding *d, bool withheld)
 {
 	struct outcome *out = d->out;
 	struct refusal refusal;
@@ -195,10 +221,9 @@ static void decide_those(struct deciding *d, bool refused_by_people)
 		const struct candidate *c = &out->candidates[i];
 
 		if (c->want != WANT_CORDON || c->node->scratch ||
-		    life_holds(c->node->record.life.state) ||
-		    decide_stands_allow(d, c, &refusal) == refused_by_people)
+		    life_holds(c->node->record.life.state) || may_stand(d, c, &refusal) == withheld)
 			continue;
-		c->node->scratch = 1;
+		c->node->scratch = HAS_CORDON;
 		decide_cordon(d, c);
 	}
 }

@@ -4,6 +4,16 @@
 
 #include "lib/policy/deciding.h"
 
+/* Bits of a node's scratch. IS_WITHHELD: a cordon that jobs.born refuses is told. */
+enum {
+	HAS_CORDON = 1,
+	HAS_TEST = 2,
+	NEEDS_HOLD = 4,
+	IS_PARTNER = 8,
+	IS_WITHHELD = 16,
+	ASKS_FOR_TEST = 32,
+};
+
 /* What one finding asks for. In order of weight. */
 enum want { WANT_NOTHING, WANT_ALERT, WANT_RETEST, WANT_CORDON };
 

@@ -7,9 +7,6 @@
 #include "lib/base/xalloc.h"
 #include "lib/policy/decide_inside.h"
 
-/* Bits of a node's scratch. */
-enum { HAS_CORDON = 1, HAS_TEST = 2, NEEDS_HOLD = 4, IS_PARTNER = 8, ASKS_FOR_TEST = 16 };
-
 enum {
 	ABORTED_MAX = 3,	 /* tests that brought nothing before a hold is asked for */
 	ABORTED_DOUBLED_MAX = 8, /* so often what passes before a suspect's next one is doubled */

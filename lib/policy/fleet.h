@@ -124,14 +124,19 @@ struct node_record {
 	uint64_t hold_until_us; /* 0: none */
 	uint64_t ordered_us;	/* the test that is under way was ordered then; 0: none */
 	uint64_t wanted_us;	/* when a cordon was first wanted, granted or not; 0: not */
-	uint64_t tested_us;	/* the last result of a test of the whole host */
-	uint64_t marked_us;	/* what the mark of this cordon says of its time; 0: not known */
-	uint64_t clear_us;	/* nothing is bad since then; 0: something is */
-	uint64_t asked_us;	/* under this cordon its jobs were told to leave */
-	uint64_t drain_us;	/* ... and their eviction began */
-	uint64_t drained_us;	/* ... and ended, one way or the other */
-	unsigned passes;	/* active tests passed in a row while verifying */
-	unsigned aborted;	/* tests in a row that brought nothing */
+	/*
+	 * When a cordon for a part that always was slow, because a job blames it, was decided last:
+	 * it counts for jobs.born from then on, whoever has the host now. 0: not within jobs.born.per
+	 */
+	uint64_t born_us;
+	uint64_t tested_us;  /* the last result of a test of the whole host */
+	uint64_t marked_us;  /* what the mark of this cordon says of its time; 0: not known */
+	uint64_t clear_us;   /* nothing is bad since then; 0: something is */
+	uint64_t asked_us;   /* under this cordon its jobs were told to leave */
+	uint64_t drain_us;   /* ... and their eviction began */
+	uint64_t drained_us; /* ... and ended, one way or the other */
+	unsigned passes;     /* active tests passed in a row while verifying */
+	unsigned aborted;    /* tests in a row that brought nothing */
 };
 
 struct fleet_node {
@@ -261,6 +266,7 @@ struct fleet_cause {
 	const char *evidence; /* or NULL */
 	const char *serial;   /* cordons: the part to blame; NULL: the host */
 	uint64_t marked_us;   /* cordons: the time in the mark on the node; 0: not known */
+	bool born;	      /* cordons: it counts for jobs.born */
 	uint64_t until_us;    /* override, silence, hold, and what a person gives back */
 };
 

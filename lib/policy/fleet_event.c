@@ -90,6 +90,8 @@ static void take(struct fleet *f, struct fleet_node *node, const struct fleet_ca
 	node->record.ordered_us = 0;
 	node->record.passes = 0;
 	node->record.marked_us = cause->marked_us;
+	if (cause->born)
+		node->record.born_us = cause->marked_us ? cause->marked_us : now_us;
 	part_count(cause->serial ? fleet_part(f, cause->serial) : host, now_us);
 }
 

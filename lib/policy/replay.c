@@ -583,11 +583,11 @@ static json_t *sentence(const struct replay *r)
 /* What enforce would have known besides. */
 static json_t *lacks(const struct replay *r)
 {
-	json_t *list =
-		json_pack("[s, s]",
-			  "which jobs ran where, what hosts were set up with, and what people "
-			  "ordered are not kept",
-			  "what passed is not kept: a stricter floor finds no more");
+	json_t *list = json_pack(
+		"[s, s]",
+		"which jobs ran where and whom they blamed, what hosts were set up with, "
+		"and what people ordered are not kept: what always was slow is told alone",
+		"what passed is not kept: a stricter floor finds no more");
 
 	if (r->bare > 0)
 		(void)json_array_append_new(

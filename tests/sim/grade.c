@@ -94,7 +94,7 @@ static void note_refusal(struct grade *g, size_t number, int by)
 {
 	const uint64_t bit = UINT64_C(1) << by;
 
-	if (by < GRADE_REFUSALS && !(g->refused_hosts[number] & bit))
+	if (!(g->refused_hosts[number] & bit))
 		g->refused[by]++;
 	g->refused_hosts[number] |= bit;
 }

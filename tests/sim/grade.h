@@ -8,6 +8,7 @@
 
 #include "lib/base/macro.h"
 #include "lib/policy/breaker.h"
+#include "lib/policy/budget.h"
 #include "tests/sim/cause.h"
 #include "tests/sim/fault.h"
 #include "tests/sim/truth.h"
@@ -74,8 +75,6 @@ struct grade_born {
 enum grade_named { NAMED_RIGHTLY = 1, NAMED_FOR_SHARED = 2, NAMED_WRONGLY = 4 };
 enum { BREAKER_CAUSES = BREAKER_HAND + 1 };
 
-enum { GRADE_REFUSALS = 16 };
-
 struct grade {
 	struct grade_row rows[N_GRADES];
 	struct grade_fault *faults; /* of each (host, ailment) */
@@ -91,9 +90,9 @@ struct grade {
 	double *delays_s;			  /* of those with an onset that were found */
 	size_t n_delays;
 	uint64_t false_cordons, true_cordons, domain_cordons, cordons;
-	uint64_t refused[GRADE_REFUSALS]; /* by enum refused_by, each host once */
-	uint64_t *refused_hosts;	  /* bits, of each host */
-	uint64_t alarms, sku_incidents;	  /* those of a SKU and a check are among the alarms */
+	uint64_t refused[REFUSED_BY_COUNT]; /* by enum refused_by, each host once */
+	uint64_t *refused_hosts;	    /* bits, of each host */
+	uint64_t alarms, sku_incidents;	    /* those of a SKU and a check are among the alarms */
 	uint64_t domain_incidents, host_incidents, breaker_opened, releases, tests;
 	uint64_t budget_max_used, budget_cap, domain_max_used, domain_cap, overruns;
 	uint64_t reports;

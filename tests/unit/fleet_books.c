@@ -71,6 +71,24 @@ void books_check_rate(const struct books *w)
 	CHECK(cordons_in_window(w) < w->policy.rate_cordons);
 }
 
+static bool counts_as_born(const struct books *w, const struct truth *t)
+{
+	return t->there && t->born_us > 0 && w->now_us - t->born_us < w->policy.jobs.born_per_us;
+}
+
+/* All are of one SKU. */
+static void check_born(struct books *w, struct truth *t)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < NODES_MAX; i++)
+		n += counts_as_born(w, &w->truth[i]);
+	CHECK(n < (size_t)(w->policy.jobs.born_percent * (double)w->fleet.n / 100));
+	CHECK(!counts_as_born(w, t));
+	t->born_us = w->now_us;
+	w->born++;
+}
+
 void books_count_cordon(struct books *w)
 {
 	if (w->n_stamps < STAMPS_MAX)
@@ -111,6 +129,9 @@ static void carry_out(struct books *w, const struct decision *one)
 
 	if (one->action == DECIDE_CORDON || one->action == DECIDE_CORDON_DRAIN) {
 		check_cordon(w, one);
+		CHECK_EQ(one->born, !one->fatal && fleet_is_born_part(one->finding));
+		if (one->born)
+			check_born(w, t);
 		t->ours = true;
 		t->by_person = one->sticky;
 		books_count_cordon(w);

@@ -16,6 +16,7 @@ struct truth {
 	bool by_person; /* an operator cordoned it, or it became sticky */
 	int domain, job;
 	uint64_t override_us, override_until_us, silence_until_us;
+	uint64_t born_us; /* it was cordoned for a part that always was slow; 0: never */
 };
 
 struct books {
@@ -28,7 +29,8 @@ struct books {
 	struct truth truth[NODES_MAX];
 	uint64_t *stamps; /* every cordon of ours */
 	size_t n_stamps;
-	size_t granted, refused, released, opened, notices; /* so that the test cannot be idle */
+	size_t born, granted, refused, released, opened,
+		notices; /* so that the test cannot be idle */
 };
 
 struct truth *truth_of(struct books *w, const struct fleet_node *node);

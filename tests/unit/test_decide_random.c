@@ -90,6 +90,8 @@ static void world_init(struct books *w, uint64_t seed)
 	w->policy.rate_cordons = random_below(&w->random, 6);
 	w->policy.storm_cordons = chance(w, 0.5) ? 30 : 0;
 	w->policy.alike_nodes = 3 + random_below(&w->random, 20);
+	w->policy.jobs.born_percent = (double)random_below(&w->random, 5) * 15;
+	w->policy.jobs.born_per_us = 3 * USEC_PER_DAY;
 	w->policy.release_passes = 1 + random_below(&w->random, 2);
 	w->policy.hold_at_once = random_below(&w->random, 4);
 	w->stamps = xcalloc(STAMPS_MAX, sizeof(*w->stamps));
@@ -129,7 +131,7 @@ static void goes_bad(struct books *w, struct fleet_node *node, size_t check)
 		.severity = check == 0 ? SEVERITY_FATAL : SEVERITY_FAIL,
 		.source = check == 4 ? SOURCE_SKU : SOURCE_FLEET,
 		.seen_us = w->now_us - random_below(&w->random, USEC_PER_HOUR),
-		.born = chance(w, 0.1),
+		.born = chance(w, 0.3),
 		.parts = 8,
 		.parts_bad = 1,
 	};
@@ -209,7 +211,9 @@ static void cluster_changes(struct books *w)
 	}
 	set_facts(w, node);
 	fleet_set_blame(node,
-			&(struct blame){ .class = (int)random_below(&w->random, BLAME_CLASSES),
+			&(struct blame){ .class = chance(w, 0.5) ? BLAME_COMPUTE
+								 : (int)random_below(&w->random,
+										     BLAME_CLASSES),
 					 .reach = (int)random_below(&w->random, BLAME_TO_TELL + 1),
 					 .until_us = UINT64_MAX });
 }
@@ -372,7 +376,7 @@ static void step(struct books *w)
 static void no_storm_breaks_a_budget_or_lifts_what_is_not_ours(void)
 {
 	size_t seeds = test_times(200, 40), steps = test_full() ? 2000 : 300, i, j;
-	size_t granted = 0, refused = 0, released = 0, opened = 0, notices = 0;
+	size_t born = 0, granted = 0, refused = 0, released = 0, opened = 0, notices = 0;
 
 	for (i = 0; i < seeds; i++) {
 		CLEANUP(world_release) struct books w;
@@ -380,12 +384,14 @@ static void no_storm_breaks_a_budget_or_lifts_what_is_not_ours(void)
 		world_init(&w, i);
 		for (j = 0; j < steps; j++)
 			step(&w);
+		born += w.born;
 		granted += w.granted;
 		refused += w.refused;
 		released += w.released;
 		opened += w.opened;
 		notices += w.notices;
 	}
+	CHECK(born > 0);
 	CHECK(granted > seeds);
 	CHECK(refused > seeds);
 	CHECK(released > seeds / 4);

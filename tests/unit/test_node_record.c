@@ -65,6 +65,7 @@ static void a_record_comes_back_as_it_was(void)
 		.hold_until_us = 15,
 		.ordered_us = 16,
 		.wanted_us = 17,
+		.born_us = 24,
 		.tested_us = 18,
 		.marked_us = 23,
 		.clear_us = 19,
@@ -92,6 +93,7 @@ static void a_record_comes_back_as_it_was(void)
 	CHECK_EQ(node->record.hold_until_us, 15);
 	CHECK_EQ(node->record.ordered_us, 16);
 	CHECK_EQ(node->record.wanted_us, 17);
+	CHECK_EQ(node->record.born_us, 24);
 	CHECK_EQ(node->record.tested_us, 18);
 	CHECK_EQ(node->record.marked_us, 23);
 	CHECK_EQ(node->record.clear_us, 19);
@@ -121,6 +123,10 @@ static void only_what_has_changed_is_written(void)
 	CHECK_EQ(load(&w, NULL), 0);
 	CHECK_EQ(node_records_keep_all(&w.records, &w.fleet, NULL), 0); /* the store has it */
 	need(&w, "a")->record.passes = 0;
+	need(&w, "a")->record.born_us = NOW_US; /* it counts after the cordon, too */
+	CHECK_EQ(node_records_keep_all(&w.records, &w.fleet, NULL), 1);
+	CHECK_STR(node_records_at(&w.records, 0), "a");
+	need(&w, "a")->record.born_us = 0;
 	CHECK_EQ(node_records_keep_all(&w.records, &w.fleet, NULL), 1);
 	CHECK_EQ(node_records_drop(&w.records, "b", NULL), 1);
 	CHECK_EQ(node_records_drop(&w.records, "b", NULL), 0);

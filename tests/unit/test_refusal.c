@@ -2,6 +2,8 @@
 /* Who refuses a cordon, and what would allow it. */
 #include "lib/policy/budget.h"
 
+#include <math.h>
+
 #include "lib/base/xalloc.h"
 #include "tests/unit/fleet_world.h"
 #include "tests/unit/test.h"
@@ -287,6 +289,219 @@ static void only_enforce_has_effects(void)
 	}
 }
 
+/* ---- parts that always were slow ------------------------------------------------ */
+
+/* n<i> has a GPU that always was so slow, and a job is slow because of it from now on. */
+static struct finding *born(struct world *w, unsigned i, double score)
+{
+	const struct blame found = { .class = BLAME_COMPUTE,
+				     .job = (char *)(uintptr_t) "research/llm-7",
+				     .since_us = w->now_us - USEC_PER_HOUR,
+				     .until_us = w->now_us + 365 * USEC_PER_DAY };
+	struct finding *finding;
+
+	note(w, i, "gemm.rate", SEVERITY_FAIL);
+	finding = note(w, i, "gemm.rate", SEVERITY_FAIL);
+	finding->born = true;
+	finding->parts = 8;
+	finding->parts_bad = 1;
+	finding->score = score;
+	fleet_set_blame(world_node(w, i), &found);
+	return finding;
+}
+
+enum { CORDONS_MAX = 200 }; /* cordons in a test: within the rate */
+
+/* Nothing but jobs.born is in the way. */
+static void open_world(struct world *w, unsigned n, double percent)
+{
+	world_init(w, RULES, n);
+	w->policy.total_percent = 100;
+	w->policy.rate_cordons = CORDONS_MAX;
+	w->policy.jobs.born_percent = percent;
+}
+
+static void check_withheld(const struct world *w, unsigned i, const char *words)
+{
+	const struct decision *one = find(w, i, DECIDE_CORDON);
+
+	CHECK(one && !one->effect && one->born && one->refused);
+	if (!one || !one->refused)
+		return;
+	CHECK_EQ(one->refused->by, REFUSED_BY_BORN);
+	CHECK(starts_with(one->refused->sentence, "jobs.born: "));
+	CHECK_HAS(one->refused->sentence, words);
+	CHECK_HAS(one->refused->allow, "assayctl cordon NODE");
+	CHECK_HAS(one->reason, "research/llm-7 is slow because of it");
+	CHECK(find(w, i, DECIDE_ALERT)); /* it is told all the same */
+}
+
+/* All small SKUs, all at once or one after the other, and those that the default is about. */
+static void no_more_parts_born_slow_are_cordoned_than_their_sku_lets(void)
+{
+	static const unsigned sizes[] = { 1, 2, 3, 5, 8, 13, 20, 125, 199, 200, 399, 400 };
+	static const unsigned tenths[] = { 0, 5, 50, 125, 334, 1000 };
+	size_t i, j;
+	int apart;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		for (j = 0; j < 2 * ARRAY_SIZE(tenths); j++) {
+			const unsigned part = tenths[j / 2], n = sizes[i], most = n * part / 1000,
+				       bad = most + 3 < n ? most + 3
+							  : MIN(n, (unsigned)CORDONS_MAX);
+			CLEANUP(world_release) struct world w;
+			unsigned k;
+
+			apart = j % 2;
+			open_world(&w, n, part / 10.0);
+			for (k = 0; k < bad; k++) {
+				(void)born(&w, k, 0.8);
+				if (!apart && k + 1 < bad)
+					continue;
+				decide_and_do(&w);
+				later(&w, USEC_PER_HOUR);
+			}
+			decide(&w);
+			for (k = 0; k < bad; k++)
+				CHECK_EQ(world_node(&w, k)->out, k < most ? OUT_OURS : 0);
+			if (most < bad)
+				check_withheld(&w, most, "rounded down");
+		}
+	}
+}
+
+static void a_part_born_slow_has_to_be_slow_enough(void)
+{
+	static const struct {
+		double score;
+		bool cordoned;
+	} rows[] = { { 0.5, true },   { 0.9199, true }, { 0.92, false },
+		     { 0.97, false }, { 1.1, true },	{ NAN, false } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(world_release) struct world w;
+
+		open_world(&w, 20, 50);
+		(void)born(&w, 3, rows[i].score);
+		decide(&w);
+		CHECK(find(&w, 3, DECIDE_CORDON));
+		if (rows[i].cordoned)
+			CHECK(find(&w, 3, DECIDE_CORDON)->effect);
+		else
+			check_withheld(&w, 3, "below 0.92");
+	}
+}
+
+/* What is on its way counts, what came back does, and what is longer ago than `per` does not. */
+static void a_cordon_for_a_part_born_slow_counts_from_its_decision_for_so_long(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct life_change change;
+	uint64_t decided_us, again_us;
+
+	open_world(&w, 20, 5);
+	(void)born(&w, 3, 0.8);
+	decide(&w);
+	decided_us = w.now_us;
+	CHECK_EQ(policy_begun(&w.fleet, find(&w, 3, DECIDE_CORDON), w.now_us, &change, NULL), 0);
+	(void)born(&w, 4, 0.7);
+	decide(&w);
+	check_withheld(&w, 4, "of 20 hosts of hgx 1 was cordoned in the last 30d");
+	world_node(&w, 3)->record.born_us = 0; /* it was dropped: something else came first */
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_CORDON)->effect && !find(&w, 4, DECIDE_CORDON)->effect);
+	world_node(&w, 3)->record.born_us = decided_us;
+	happens(&w, 3, EVENT_CORDONED);
+	happens(&w, 3, EVENT_RELEASED);
+	happens(&w, 3, EVENT_REPLACED);
+	(void)born(&w, 3, 0.8);
+	world_node(&w, 3)->record.override_until_us = 0;
+	decide(&w);
+	check_withheld(&w, 3, "n003 was cordoned for it at");
+	check_withheld(&w, 4, "1 was cordoned");
+	again_us = find(&w, 4, DECIDE_CORDON)->refused->again_us;
+	CHECK_EQ(again_us, decided_us + 30 * USEC_PER_DAY);
+	later(&w, again_us - w.now_us - 1);
+	decide(&w);
+	CHECK(!find(&w, 4, DECIDE_CORDON)->effect);
+	later(&w, 1);
+	decide(&w);
+	CHECK_EQ(find(&w, 4, DECIDE_CORDON)->effect + find(&w, 3, DECIDE_CORDON)->effect, 1);
+	CHECK_EQ(world_node(&w, 3)->record.born_us, 0);
+}
+
+/* Weeks of it must not hide what is found besides. */
+static void what_jobs_born_refuses_stands_in_the_way_of_nothing_else(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct finding *other;
+
+	open_world(&w, 20, 0);
+	(void)born(&w, 3, 0.8);
+	(void)born(&w, 4, 0.8);
+	later(&w, USEC_PER_MIN);
+	fleet_set_blame(world_node(&w, 4), NULL);
+	note(&w, 3, "gemm.chain", SEVERITY_FAIL);
+	note(&w, 3, "gemm.chain", SEVERITY_FAIL);
+	fleet_set_blame(world_node(&w, 3),
+			&(struct blame){ .class = BLAME_LAUNCH,
+					 .job = (char *)(uintptr_t) "research/llm-7",
+					 .until_us = w.now_us + USEC_PER_DAY });
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_CORDON) && find(&w, 3, DECIDE_CORDON)->effect);
+	CHECK(!find(&w, 4, DECIDE_CORDON));
+	(void)born(&w, 4, 0.8);
+	other = note(&w, 4, "gemm.other", SEVERITY_FAIL);
+	note(&w, 4, "gemm.other", SEVERITY_FAIL);
+	other->seen_us = w.now_us - USEC_PER_DAY; /* the job says nothing of it */
+	decide_and_do(&w);
+	check_withheld(&w, 4, "rounded down");
+	CHECK(find(&w, 4, DECIDE_RETEST));
+	CHECK_EQ(count_of(&w, DECIDE_CORDON), 2);
+	CHECK(!w.breaker.open);
+}
+
+static void who_is_of_no_known_sku_is_told_of_alone(void)
+{
+	CLEANUP(world_release) struct world w;
+
+	open_world(&w, 20, 100);
+	fleet_set_sku(&w.fleet, world_node(&w, 3), NULL);
+	(void)born(&w, 3, 0.8);
+	decide(&w);
+	check_withheld(&w, 3, "of 0 hosts of a SKU that is not known");
+}
+
+/* In dry-run nothing is booked, and the answer of each round keeps the limit. */
+static void a_rehearsal_counts_parts_born_slow_likewise(void)
+{
+	CLEANUP(world_release) struct world w;
+	unsigned i;
+
+	open_world(&w, 20, 5);
+	w.policy.mode = MODE_DRY_RUN;
+	for (i = 0; i < 3; i++)
+		(void)born(&w, i, 0.8);
+	decide(&w);
+	CHECK(find(&w, 0, DECIDE_CORDON) && !find(&w, 0, DECIDE_CORDON)->refused);
+	check_withheld(&w, 1, "and 1 may be");
+	check_withheld(&w, 2, "and 1 may be");
+	CHECK_EQ(world_node(&w, 0)->record.born_us, 0);
+}
+
+static void what_is_too_good_to_be_true_is_cordoned_for_no_job(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct finding *finding;
+
+	open_world(&w, 20, 100);
+	finding = born(&w, 3, 0.8);
+	finding->code = xstrdup(FINDING_IMPOSSIBLE);
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_CORDON) && find(&w, 3, DECIDE_ALERT));
+}
+
 static const struct test tests[] = {
 	TEST(every_refusal_names_its_limit_and_what_would_allow_it),
 	TEST(a_rate_is_free_again_when_it_says),
@@ -296,6 +511,13 @@ static const struct test tests[] = {
 	TEST(a_node_that_is_out_already_takes_no_more_room),
 	TEST(nodes_that_are_none_for_jobs_count_for_nothing),
 	TEST(only_enforce_has_effects),
+	TEST(no_more_parts_born_slow_are_cordoned_than_their_sku_lets),
+	TEST(a_part_born_slow_has_to_be_slow_enough),
+	TEST(a_cordon_for_a_part_born_slow_counts_from_its_decision_for_so_long),
+	TEST(what_jobs_born_refuses_stands_in_the_way_of_nothing_else),
+	TEST(who_is_of_no_known_sku_is_told_of_alone),
+	TEST(a_rehearsal_counts_parts_born_slow_likewise),
+	TEST(what_is_too_good_to_be_true_is_cordoned_for_no_job),
 };
 
 int main(void)
