@@ -26,9 +26,7 @@ enum { MAX_OPS = 1 << 24, MAX_OPS_LEAST = 1000 };
 #define MIN_GAIN_MAX 1.0
 #define SHARE_MAX 1.0
 
-/* How far good hosts may differ, and how far beyond that a slow one is. */
-#define SPREAD_LEAST 0.001
-#define SPREAD_MOST 0.5
+/* How far beyond good hosts a slow one is. */
 #define BEYOND_MAX 100.0
 
 enum {
@@ -40,6 +38,7 @@ enum {
 	OPT_MIN_SLOWDOWN,
 	OPT_MIN_GAIN,
 	OPT_SPREAD,
+	OPT_SPEEDS,
 	OPT_BEYOND,
 	OPT_SHARE,
 	OPT_BOOTSTRAP,
@@ -59,6 +58,8 @@ static const struct argp_option option_table[] = {
 	  "What replacing a suspect must gain to count, of a step (default 0.03)", 0 },
 	{ "spread", OPT_SPREAD, "X", 0,
 	  "How far good hosts differ: one standard deviation, a part of 1 (default 0.034)", 0 },
+	{ "speeds", OPT_SPEEDS, "FILE", 0,
+	  "How fast the hosts are by their own tests (JSON), to hold them against the fleet", 0 },
 	{ "beyond", OPT_BEYOND, "N", 0,
 	  "Such deviations that a slow host is beyond to count (default 6)", 0 },
 	{ "share", OPT_SHARE, "X", 0,
@@ -70,10 +71,11 @@ static const struct argp_option option_table[] = {
 };
 
 struct options {
-	const char *trace, *meta, *remedies;
+	const char *trace, *meta, *remedies, *speeds;
 	const struct form *form;
 	size_t max_ops;
 	bool summary;
+	bool spread_said; /* it goes before that of the speeds */
 	struct attribution_options how;
 };
 
@@ -110,6 +112,35 @@ static size_t read_count(const char *text, struct argp_state *state)
 	return (size_t)n;
 }
 
+/* Those that are a number. */
+static error_t parse_number(int key, const char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case OPT_MIN_SLOWDOWN:
+		options->how.min_slowdown =
+			read_real("min-slowdown", arg, 1, MIN_SLOWDOWN_MAX, state);
+		return 0;
+	case OPT_MIN_GAIN:
+		options->how.min_gain = read_real("min-gain", arg, 0, MIN_GAIN_MAX, state);
+		return 0;
+	case OPT_SPREAD:
+		options->spread_said = true;
+		options->how.spread =
+			read_real("spread", arg, SPEEDS_SPREAD_LEAST, SPEEDS_SPREAD_MOST, state);
+		return 0;
+	case OPT_BEYOND:
+		options->how.beyond = read_real("beyond", arg, 0, BEYOND_MAX, state);
+		return 0;
+	case OPT_SHARE:
+		options->how.share = read_real("share", arg, 0, SHARE_MAX, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -132,21 +163,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_SUMMARY:
 		options->summary = true;
 		return 0;
-	case OPT_MIN_SLOWDOWN:
-		options->how.min_slowdown =
-			read_real("min-slowdown", arg, 1, MIN_SLOWDOWN_MAX, state);
-		return 0;
-	case OPT_MIN_GAIN:
-		options->how.min_gain = read_real("min-gain", arg, 0, MIN_GAIN_MAX, state);
-		return 0;
-	case OPT_SPREAD:
-		options->how.spread = read_real("spread", arg, SPREAD_LEAST, SPREAD_MOST, state);
-		return 0;
-	case OPT_BEYOND:
-		options->how.beyond = read_real("beyond", arg, 0, BEYOND_MAX, state);
-		return 0;
-	case OPT_SHARE:
-		options->how.share = read_real("share", arg, 0, SHARE_MAX, state);
+	case OPT_SPEEDS:
+		options->speeds = arg;
 		return 0;
 	case OPT_BOOTSTRAP:
 		options->how.draws = read_draws(arg, state);
@@ -166,7 +184,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "which trace? A file, or - for standard input");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_number(key, arg, state);
 	}
 }
 
@@ -256,6 +274,18 @@ static int summarise(const struct options *options, struct trace_reader *reader,
 	return 0;
 }
 
+static int take_speeds(struct options *options, struct speeds *speeds, struct err *err)
+{
+	int r = options->speeds ? speeds_read(options->speeds, speeds, err) : 0;
+
+	if (r < 0 || !options->speeds)
+		return r;
+	options->how.speeds = speeds;
+	if (speeds->good.spread > 0 && !options->spread_said)
+		options->how.spread = speeds->good.spread;
+	return 0;
+}
+
 static int run(const struct options *options, struct err *err)
 {
 	CLEANUP(trace_reader_freep) struct trace_reader *reader = NULL;
@@ -279,6 +309,7 @@ int main(int argc, char **argv)
 		.max_ops = MAX_OPS,
 		.how = ATTRIBUTION_OPTIONS,
 	};
+	struct speeds speeds = { .n = 0 };
 	struct err err = ERR_INIT;
 	int r;
 
@@ -295,7 +326,10 @@ int main(int argc, char **argv)
 		log_error("--remedies: not built yet");
 		return STATUS_USAGE;
 	}
-	r = run(&options, &err);
+	r = take_speeds(&options, &speeds, &err);
+	if (r == 0)
+		r = run(&options, &err);
+	speeds_release(&speeds);
 	if (r == 0)
 		return STATUS_GOOD;
 	if (status_of(r) == STATUS_USAGE)

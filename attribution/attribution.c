@@ -32,6 +32,14 @@ struct interval attribution_share(const struct attribution *a, const double *tim
 	return bootstrap_interval(&a->bootstrap, mended);
 }
 
+/* Who knows how fast the hosts are need not know how slow good ones are. */
+static double low_of(const struct attribution_options *options)
+{
+	if (options->speeds && options->speeds->good.low > 0)
+		return options->speeds->good.low;
+	return exp(-SILICON_TAIL * options->spread);
+}
+
 static int find(struct attribution *a, struct err *err)
 {
 	struct trace *trace = a->trace;
@@ -53,6 +61,8 @@ static int find(struct attribution *a, struct err *err)
 	a->hints = hints_find(trace, a->graph);
 	a->bootstrap = bootstrap_new(trace->n_steps, a->options.draws);
 	a->s = attribution_slowdown(a, a->slowdown.step_simulated);
+	if (a->options.speeds)
+		a->speeds = speeds_of_workers(a->options.speeds, &trace->job);
 	of = (struct suspects_case){ trace,
 				     a->graph,
 				     &a->cost,
@@ -60,7 +70,7 @@ static int find(struct attribution *a, struct err *err)
 				     &a->bootstrap,
 				     a->options.min_gain,
 				     a->options.share,
-				     a->options.spread,
+				     { a->options.spread, a->speeds, low_of(&a->options) },
 				     a->options.beyond };
 	return suspects_find(&of, n_threads, &a->suspects, err);
 }
@@ -87,6 +97,7 @@ void attribution_free(struct attribution *a)
 	if (!a)
 		return;
 	suspects_release(&a->suspects);
+	free(a->speeds);
 	bootstrap_release(&a->bootstrap);
 	hints_release(&a->hints);
 	slowdown_release(&a->slowdown);

@@ -8,18 +8,20 @@
 #include "attribution/cause.h"
 #include "attribution/hints.h"
 #include "attribution/lottery.h"
+#include "attribution/speeds.h"
 #include "attribution/suspects.h"
 
 struct attribution_options {
 	bool align; /* look at clocks */
 	bool nodes; /* find what mending each node gives; a document needs it, a summary does not */
 	size_t n_threads;
-	double min_slowdown; /* below that S a job has no straggling to speak of */
-	double min_gain;     /* of a step, for a suspect to count */
-	double share;	     /* of what is lost, likewise */
-	double spread;	     /* of good silicon: one standard deviation, a part of 1 */
-	double beyond;	     /* such that a suspect is beyond, to count */
-	size_t draws;	     /* of the bootstrap */
+	double min_slowdown;	     /* below that S a job has no straggling to speak of */
+	double min_gain;	     /* of a step, for a suspect to count */
+	double share;		     /* of what is lost, likewise */
+	double spread;		     /* of good silicon: one standard deviation, a part of 1 */
+	double beyond;		     /* such that a suspect is beyond, to count */
+	const struct speeds *speeds; /* of the hosts by their tests; borrowed, NULL: not known */
+	size_t draws;		     /* of the bootstrap */
 };
 
 /* What the options are when nobody says anything. */
@@ -27,7 +29,7 @@ struct attribution_options {
 	{                                                                                         \
 		.align = true, .nodes = true, .n_threads = 1, .min_slowdown = CAUSE_STRAGGLING,   \
 		.min_gain = SUSPECTS_MIN_GAIN, .share = SUSPECTS_SHARE, .spread = LOTTERY_SPREAD, \
-		.beyond = SUSPECTS_BEYOND, .draws = BOOTSTRAP_DRAWS,                              \
+		.beyond = LOTTERY_BEYOND, .draws = BOOTSTRAP_DRAWS,                               \
 	}
 
 struct attribution {
@@ -41,6 +43,7 @@ struct attribution {
 	struct hints hints;
 	struct bootstrap bootstrap;
 	struct interval s; /* the slowdown, with its interval */
+	double *speeds;	   /* owned: of workers, as options.speeds has them; NULL: not known */
 	struct suspects suspects;
 };
 

@@ -10,7 +10,7 @@ libattribution_a_SOURCES = attribution/align.c attribution/align.h attribution/a
 	attribution/graph_pipeline.c attribution/hints.c attribution/hints.h attribution/optype.c attribution/optype.h \
 	attribution/lottery.c attribution/lottery.h attribution/pace.c attribution/pace.h attribution/pipe_1f1b.c attribution/pipe_1f1b.h attribution/replay.c \
 	attribution/replay.h attribution/simulate.c attribution/simulate.h attribution/slowdown.c attribution/slowdown.h \
-	attribution/subjects.c attribution/subjects.h attribution/summary.c attribution/summary.h attribution/suspects.c \
+	attribution/speeds.c attribution/speeds.h attribution/subjects.c attribution/subjects.h attribution/summary.c attribution/summary.h attribution/suspects.c \
 	attribution/suspects.h attribution/trace.h attribution/trace_build.c attribution/trace_job.c \
 	attribution/trace_part.c attribution/trace_part.h attribution/trace_shape.c attribution/trace_shape.h \
 	attribution/trace_twice.c attribution/trace_window.c attribution/wave.c attribution/wave.h attribution/words.c \

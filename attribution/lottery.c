@@ -24,10 +24,13 @@ struct stage {
 struct finder {
 	struct lottery *lottery;
 	const bool *left_out;
-	double *values;	      /* owned: room for all workers */
-	struct stage *stages; /* owned */
-	double squares;	      /* of relative distances from the medians of stages */
-	size_t free, used;    /* others: beyond the first of each stage; stages that have any */
+	const double *speeds;  /* they are looked at with theirs; NULL: without */
+	const double *counted; /* `squares` are of those who have one; NULL: of all */
+	double *values;	       /* owned: room for all workers */
+	struct stage *stages;  /* owned */
+	double squares;	       /* of relative distances from the medians of stages */
+	double spread;	       /* what is left between hosts of the same stage */
+	size_t free, used;     /* others: beyond the first of each stage; stages that have any */
 };
 
 static void finder_release(struct finder *finder)
@@ -49,6 +52,19 @@ static double time_of(const struct pace *pace, size_t worker)
 	return time;
 }
 
+/* What a host of usual speed would take; whose speed nobody knows is usual. */
+static double usual_time_of(const struct finder *finder, size_t worker)
+{
+	double speed = finder->speeds ? finder->speeds[worker] : 1;
+
+	return time_of(finder->lottery->pace, worker) * (isnan(speed) ? 1 : speed);
+}
+
+static bool is_counted(const struct finder *finder, size_t worker)
+{
+	return !finder->left_out[worker] && !(finder->counted && isnan(finder->counted[worker]));
+}
+
 /* The times of the others of some stages into finder.values; returns how many. */
 static size_t times_of(struct finder *finder, size_t begin, size_t end)
 {
@@ -58,7 +74,7 @@ static size_t times_of(struct finder *finder, size_t begin, size_t end)
 	for (stage = begin; stage < end; stage++) {
 		for (d = 0; d < dp; d++) {
 			if (!finder->left_out[d * pp + stage])
-				finder->values[n++] = time_of(pace, d * pp + stage);
+				finder->values[n++] = usual_time_of(finder, d * pp + stage);
 		}
 	}
 	return n;
@@ -72,17 +88,63 @@ static double variance_of_median(size_t n)
 
 static void find_stage(struct finder *finder, size_t stage)
 {
-	size_t n = times_of(finder, stage, stage + 1), i;
+	const struct trace_job *job = &finder->lottery->pace->trace->job;
+	size_t n = times_of(finder, stage, stage + 1), d, counted = 0;
 	double level = n ? cost_median(finder->values, n) : 0;
 
+	finder->stages[stage] = (struct stage){ 0 };
+	finder->lottery->level[stage] = 0;
 	if (level <= SHORTEST)
 		return;
-	for (i = 0; i < n; i++)
-		finder->squares += pow(finder->values[i] / level - 1, 2);
+	for (d = 0; d < job->dp; d++) {
+		if (!is_counted(finder, d * job->pp + stage))
+			continue;
+		finder->squares += pow(usual_time_of(finder, d * job->pp + stage) / level - 1, 2);
+		counted++;
+	}
 	finder->stages[stage] = (struct stage){ n, variance_of_median(n) };
 	finder->lottery->level[stage] = level;
-	finder->free += n - 1;
+	finder->free += counted ? counted - 1 : 0;
 	finder->used++;
+}
+
+static void find_stages(struct finder *finder, const double *speeds, const double *counted)
+{
+	size_t stage;
+
+	finder->speeds = speeds;
+	finder->counted = counted;
+	finder->squares = 0;
+	finder->free = finder->used = 0;
+	for (stage = 0; stage < finder->lottery->pace->trace->job.pp; stage++)
+		find_stage(finder, stage);
+}
+
+/* Are the speeds of half of the others known at least? */
+static bool knows_most(const struct finder *finder, const double *speeds, size_t n)
+{
+	size_t i, others = 0, known = 0;
+
+	for (i = 0; i < n; i++) {
+		others += !finder->left_out[i];
+		known += !finder->left_out[i] && !isnan(speeds[i]);
+	}
+	return 2 * known >= others;
+}
+
+/* With speeds, if the times of those who have one lie no farther apart then; else without. */
+static void find_levels(struct finder *finder, const double *speeds, size_t n)
+{
+	double squares;
+
+	if (speeds && knows_most(finder, speeds, n)) {
+		find_stages(finder, NULL, speeds);
+		squares = finder->squares;
+		find_stages(finder, speeds, speeds);
+		finder->lottery->tested = finder->squares <= squares;
+	}
+	if (!finder->lottery->tested)
+		find_stages(finder, NULL, NULL);
 }
 
 static double spread_of(const struct finder *finder, double usual)
@@ -107,27 +169,36 @@ static double between_stages(const struct finder *finder)
 		if (finder->stages[stage].n == 0)
 			continue;
 		seen += pow(lottery->level[stage] / mean - 1, 2) / (n - 1);
-		chance += finder->stages[stage].variance * pow(lottery->spread, 2) / n;
+		chance += finder->stages[stage].variance * pow(finder->spread, 2) / n;
 	}
+	/* With speeds little is left that stages which do the same differ by: what chance does not
+	 * often make counts. */
+	if (lottery->tested)
+		chance *= 1 + sqrt(2 / (n - 1));
 	return MAX(seen - chance, 0);
 }
 
 static void draw_together(struct finder *finder)
 {
 	struct lottery *lottery = finder->lottery;
-	size_t pp = lottery->pace->trace->job.pp, stage;
-	double between, all;
+	size_t pp = lottery->pace->trace->job.pp, stage, n;
+	double between = INFINITY, all = 0, error = 0;
 
-	if (finder->used < 2)
-		return;
-	between = between_stages(finder);
-	all = cost_median(finder->values, times_of(finder, 0, pp));
+	if (finder->used > 1) {
+		n = times_of(finder, 0, pp);
+		between = between_stages(finder);
+		all = cost_median(finder->values, n);
+		error = variance_of_median(n) * pow(finder->spread, 2);
+	}
 	for (stage = 0; stage < pp; stage++) {
-		double chance = finder->stages[stage].variance * pow(lottery->spread, 2);
+		double chance = finder->stages[stage].variance * pow(finder->spread, 2);
+		double own = isinf(between) ? 1 : between / (between + chance);
 
-		if (finder->stages[stage].n)
-			lottery->level[stage] =
-				all + (lottery->level[stage] - all) * between / (between + chance);
+		if (finder->stages[stage].n == 0)
+			continue;
+		lottery->level[stage] = own == 1 ? lottery->level[stage]
+						 : all + (lottery->level[stage] - all) * own;
+		lottery->error[stage] = sqrt(own * chance + (1 - own) * error);
 	}
 }
 
@@ -138,19 +209,36 @@ double lottery_ratio(const struct lottery *lottery, size_t worker)
 	return level > 0 ? time_of(lottery->pace, worker) / level : 1;
 }
 
-struct lottery lottery_of(const struct pace *pace, const bool *left_out, double spread)
+double lottery_least(const struct lottery *lottery, size_t worker, double beyond, size_t hosts)
+{
+	double more = LOTTERY_BEYOND_MORE * (double)(hosts - 1);
+	double apart =
+		lottery->most * (1 + (lottery->tested ? LOTTERY_TESTED_APART : LOTTERY_APART));
+
+	if (!lottery->tested)
+		return MAX(apart, 1 + (beyond + more) * lottery->spread);
+	return MAX(apart, exp(more * lottery->spread - log(lottery->low) * beyond / LOTTERY_BEYOND +
+			      LOTTERY_TESTED_ERRORS *
+				      lottery->error[worker % lottery->pace->trace->job.pp]));
+}
+
+struct lottery lottery_of(const struct pace *pace, const bool *left_out,
+			  const struct lottery_known *known)
 {
 	size_t pp = pace->trace->job.pp, n = (size_t)pace->trace->job.dp * pp, i;
-	struct lottery lottery = { .pace = pace, .level = xcalloc(pp, sizeof(*lottery.level)) };
+	struct lottery lottery = { .pace = pace,
+				   .level = xcalloc(pp, sizeof(*lottery.level)),
+				   .error = xcalloc(pp, sizeof(*lottery.error)) };
 	CLEANUP(finder_release)
 	struct finder finder = { .lottery = &lottery,
 				 .left_out = left_out,
 				 .values = xcalloc(n, sizeof(*finder.values)),
 				 .stages = xcalloc(pp, sizeof(*finder.stages)) };
 
-	for (i = 0; i < pp; i++)
-		find_stage(&finder, i);
-	lottery.spread = spread_of(&finder, spread);
+	find_levels(&finder, known->speeds, n);
+	finder.spread = spread_of(&finder, lottery.tested ? LOTTERY_LEFT : known->spread);
+	lottery.low = known->low;
+	lottery.spread = lottery.tested ? known->spread : finder.spread;
 	draw_together(&finder);
 	for (i = 0; i < n; i++) {
 		if (!left_out[i])
@@ -162,5 +250,6 @@ struct lottery lottery_of(const struct pace *pace, const bool *left_out, double 
 void lottery_release(struct lottery *lottery)
 {
 	free(lottery->level);
+	free(lottery->error);
 	*lottery = (struct lottery){ 0 };
 }

@@ -120,6 +120,8 @@ static json_t *suspect(const struct attribution *a, const struct suspect *suspec
 	put(object, "share", summary_interval(&all->share));
 	put(object, "alone", summary_interval(&suspect->alone));
 	put(object, "gain", summary_interval(&all->gain));
+	put(object, "speed",
+	    json_pack("{s:o, s:o}", "now", number(suspect->now), "tested", number(suspect->tested)));
 	put(object, "identifiable", json_boolean(all->identifiable));
 	put(object, "counts", json_boolean(all->counts));
 	return object;

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "attribution/lottery.h"
 #include "attribution/pace.h"
 #include "attribution/subjects.h"
 #include "attribution/wave.h"
@@ -28,6 +27,7 @@ struct set {
 	const double *fixed;	  /* kept until the end */
 	const double *computes, *even, *ideal, *but[SUSPECTS_MAX];
 	bool identifiable, transfers;
+	double now[SUSPECTS_MAX]; /* how fast, 1 is usual; NAN: not known */
 	bool beyond; /* each is slower than the others, and than their spread explains */
 	struct interval gain, adds, share, alone[SUSPECTS_MAX];
 };
@@ -273,23 +273,26 @@ static enum whatif_choice ideal(const struct trace_key *key UNUSED, const void *
 }
 
 /* `search->left_out` is that of the set. */
-static bool is_beyond(const struct search *search, const struct set *set)
+static bool is_beyond(const struct search *search, struct set *set)
 {
 	CLEANUP(lottery_release)
-	struct lottery others = lottery_of(&search->pace, search->left_out, search->of->spread);
-	double beyond = search->of->beyond + SUSPECTS_BEYOND_MORE * (double)(set->n - 1);
-	double least = MAX(others.most * (1 + SUSPECTS_APART), 1 + beyond * others.spread);
+	struct lottery others = lottery_of(&search->pace, search->left_out, &search->of->known);
+	bool all = true;
 	size_t i, j;
 
 	for (i = 0; i < set->n; i++) {
-		double ratio = 0;
+		const struct subject *member = set->members[i];
+		bool beyond = false;
 
-		for (j = 0; j < set->members[i]->n; j++)
-			ratio = MAX(ratio, lottery_ratio(&others, set->members[i]->workers[j]));
-		if (ratio < least)
-			return false;
+		for (j = 0; j < member->n; j++)
+			beyond |= lottery_ratio(&others, member->workers[j]) >=
+				  lottery_least(&others, member->workers[j], search->of->beyond,
+						set->n);
+		set->now[i] = others.tested ? 1 / lottery_ratio(&others, member->worst)
+					    : (double)NAN;
+		all &= beyond;
 	}
-	return true;
+	return all;
 }
 
 /* The rest that has to be known of a set. */
@@ -419,8 +422,9 @@ static const struct set *choose(const struct search *search,
 }
 
 static struct suspect suspect_of(const struct search *search, const struct subject *subject,
-				 struct interval alone)
+				 struct interval alone, double now)
 {
+	const double *tested = search->of->known.speeds;
 	const struct trace_job *job = &search->trace->job;
 	struct suspect suspect = {
 		.workers = xcalloc(subject->n, sizeof(*suspect.workers)),
@@ -429,6 +433,8 @@ static struct suspect suspect_of(const struct search *search, const struct subje
 		.node = job->named ? job->workers[subject->workers[0]].node : -1,
 		.first_rank = INT64_MAX,
 		.alone = alone,
+		.now = now,
+		.tested = tested ? tested[subject->worst] : (double)NAN,
 	};
 	size_t j;
 
@@ -466,8 +472,8 @@ static void add_other_end(struct search *search, const struct set *set, struct s
 	other = worst / pp * pp + (worst % pp + (next > before ? 1 : pp - 1)) % pp;
 	subject = subjects_with(&search->subjects, other);
 	if (subject != set->members[0])
-		suspects->list[suspects->n++] =
-			suspect_of(search, subject, (struct interval){ NAN, NAN, NAN });
+		suspects->list[suspects->n++] = suspect_of(
+			search, subject, (struct interval){ NAN, NAN, NAN }, (double)NAN);
 }
 
 /* Neither does the set gain anything nor is anything lost to it: it is only the first of equals. */
@@ -494,7 +500,7 @@ static struct suspects answer(struct search *search)
 	if (!suspects.enough)
 		suspects.steps_needed = steps_needed(search, set);
 	for (i = 0; i < suspects.n; i++)
-		suspects.list[i] = suspect_of(search, set->members[i], set->alone[i]);
+		suspects.list[i] = suspect_of(search, set->members[i], set->alone[i], set->now[i]);
 	if (suspects.counts && suspects.transfers)
 		add_other_end(search, set, &suspects);
 	return suspects;

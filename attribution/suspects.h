@@ -29,6 +29,7 @@
 #include "attribution/bootstrap.h"
 #include "attribution/cost.h"
 #include "attribution/graph.h"
+#include "attribution/lottery.h"
 #include "attribution/trace.h"
 
 struct err;
@@ -44,22 +45,6 @@ enum {
 #define SUSPECTS_ALONE 0.5
 #define SUSPECTS_MIN_GAIN 0.03
 
-/*
- * A slow host computes this much longer than the slowest of the others: 5 %, and what levels of
- * stages are not known to.
- */
-#define SUSPECTS_APART 0.06
-
-/*
- * Standard deviations of the lottery that a slow host is beyond. One good host in two hundred is
- * 4 of them slow, where the tail is heavy, and a level and a spread found of 16 hosts are off by
- * a quarter: at 6, fewer than one in a thousand jobs suspects a host that is not at least that
- * slow (tests/attribution/windows, seeds below 3000). Each further host of a set is beyond so many
- * more: that two of a job are sick is rarer than that the lottery made two slow.
- */
-#define SUSPECTS_BEYOND 6.0
-#define SUSPECTS_BEYOND_MORE 1.6
-
 /* One host. */
 struct suspect {
 	uint32_t *workers; /* owned, ascending: [d * pp + stage] */
@@ -68,6 +53,8 @@ struct suspect {
 	int32_t node;		       /* place in job.nodes; -1: it has no name */
 	int64_t first_rank, last_rank; /* with the tensor-parallel peers of its workers */
 	struct interval alone;
+	double now;    /* how fast it computes here, 1 is usual; NAN: not known, as below */
+	double tested; /* and by its own tests */
 };
 
 struct suspects {
@@ -89,8 +76,8 @@ struct suspects_case {
 	const double *step_times; /* s, [step]: simulated, as all was */
 	const struct bootstrap *bootstrap;
 	double min_gain, share;
-	double spread; /* of good silicon: one standard deviation, a part of 1 */
-	double beyond; /* such that a slow host is beyond */
+	struct lottery_known known; /* of good silicon, and of the hosts */
+	double beyond;		    /* standard deviations of it that a slow host is beyond */
 };
 
 /* -ENOMEM. */

@@ -471,6 +471,18 @@ const char *words_acts(const struct attribution *a)
 	return actors[actor_of(a, told_label(a))];
 }
 
+/* One host alone: what it does here, and what it did when it was tested. */
+static void say_speed(const struct suspects *s, struct strbuf *text)
+{
+	if (s->n != 1 || s->transfers || isnan(s->list[0].now) || isnan(s->list[0].tested))
+		return;
+	(void)strbuf_printf(
+		text,
+		" It computes at %.0f %% of what hosts like it usually reach; in its own "
+		"tests it reached %.0f %%.",
+		100 * s->list[0].now, 100 * s->list[0].tested);
+}
+
 static void say_suspects(const struct attribution *a, struct strbuf *text)
 {
 	const struct suspects *s = &a->suspects;
@@ -481,6 +493,7 @@ static void say_suspects(const struct attribution *a, struct strbuf *text)
 			    s->n > 1 ? "them" : "it");
 	tell_percent(&s->gain, text);
 	(void)strbuf_puts(text, " shorter.");
+	say_speed(s, text);
 }
 
 /* A label that names hosts without a suspect that counts. */

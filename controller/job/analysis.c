@@ -25,11 +25,15 @@
 enum {
 	STATUS_NO_TRACE = 126,
 	STATUS_NO_PROGRAM = 127,
-	STATUS_USAGE = 2,  /* or a trace that says what cannot be */
-	ARGUMENTS_MAX = 9, /* with the name and the NULL */
+	STATUS_USAGE = 2,   /* or a trace that says what cannot be */
+	ARGUMENTS_MAX = 10, /* with the name and the NULL */
+	SPEEDS_FD = 3,
 	READ_SIZE = 16384,
 	PIECE_SIZE = 1 << 20,
 };
+
+/* Where the child finds what is known of its hosts: SPEEDS_FD. */
+#define SPEEDS_FILE "--speeds=/dev/fd/3"
 
 /* What one of its two descriptors said so far. */
 struct heard {
@@ -246,8 +250,15 @@ static void go_first(void)
 		(void)close(fd); /* it is as it was */
 }
 
-static void exec_program(const char *program, char *const *argv, const char *const *files,
-			 const int ends[2], pid_t parent)
+/* What the child gets, each borrowed. */
+struct given {
+	const char *const *files;
+	int speeds; /* a file, read from its beginning; -1: none */
+	int ends[2];
+};
+
+static void exec_program(const char *program, char *const *argv, const struct given *given,
+			 pid_t parent)
 {
 	sigset_t none;
 	int trace;
@@ -264,13 +275,17 @@ static void exec_program(const char *program, char *const *argv, const char *con
 	set_limit(RLIMIT_AS, ANALYSIS_MEMORY_MAX);
 	set_limit(RLIMIT_CPU, ANALYSIS_CPU_S);
 	set_limit(RLIMIT_CORE, 0);
-	trace = open_trace(files);
+	trace = open_trace(given->files);
 	if (trace < 0)
 		_exit(STATUS_NO_TRACE);
 	set_limit(RLIMIT_FSIZE, 0);
 	(void)dup2(trace, STDIN_FILENO);
-	(void)dup2(ends[0], STDOUT_FILENO);
-	(void)dup2(ends[1], STDERR_FILENO);
+	(void)dup2(given->ends[0], STDOUT_FILENO);
+	(void)dup2(given->ends[1], STDERR_FILENO);
+	if (given->speeds == SPEEDS_FD)
+		(void)fcntl(SPEEDS_FD, F_SETFD, 0);
+	else if (given->speeds >= 0)
+		(void)dup2(given->speeds, SPEEDS_FD);
 	(void)execv(program, argv);
 	_exit(STATUS_NO_PROGRAM);
 }
@@ -291,8 +306,21 @@ static int watch(struct analysis *a)
 struct asked {
 	const char *const *files;
 	const char *meta;
+	const char *speeds;
 	const struct analysis_bars *bars;
 };
+
+/* The text as a file that has no name; -1: there is none, or no memory for it. */
+static int file_of(const char *text)
+{
+	int fd = text ? memfd_create("speeds", MFD_CLOEXEC) : -1;
+
+	if (fd >= 0 && write(fd, text, strlen(text)) != (ssize_t)strlen(text)) {
+		(void)close(fd);
+		fd = -1;
+	}
+	return fd;
+}
 
 /* As execv() wants them: in memory of the child's own. */
 static int spawn(struct analysis *a, const struct asked *asked, const int ends[2])
@@ -301,6 +329,7 @@ static int spawn(struct analysis *a, const struct asked *asked, const int ends[2
 	CLEANUP(freep) char *program = xasprintf("%s/assay-attribute", dir);
 	CLEANUP(freep) char *gain = xasprintf("--min-gain=%.17g", asked->bars->min_gain);
 	CLEANUP(freep) char *share = xasprintf("--share=%.17g", asked->bars->share);
+	const struct given given = { asked->files, file_of(asked->speeds), { ends[0], ends[1] } };
 	CLEANUP(freep) char *shape = asked->meta ? xasprintf("--meta=%s", asked->meta) : NULL;
 	const char *const arguments[ARGUMENTS_MAX] = {
 		"assay-attribute",
@@ -310,7 +339,8 @@ static int spawn(struct analysis *a, const struct asked *asked, const int ends[2
 		gain,
 		share,
 		"-",
-		shape,
+		given.speeds >= 0 ? SPEEDS_FILE : shape,
+		given.speeds >= 0 ? shape : NULL,
 	};
 	char *argv[ARGUMENTS_MAX] = { NULL };
 	const pid_t parent = getpid();
@@ -322,11 +352,13 @@ static int spawn(struct analysis *a, const struct asked *asked, const int ends[2
 	a->pid = fork();
 	r = a->pid < 0 ? -errno : 0;
 	if (a->pid == 0)
-		exec_program(program, argv, asked->files, ends, parent);
+		exec_program(program, argv, &given, parent);
 	else if (a->pid > 0)
 		(void)setpgid(a->pid, a->pid); /* whoever is first */
 	for (n = 0; argv[n]; n++)
 		free(argv[n]);
+	if (given.speeds >= 0)
+		(void)close(given.speeds);
 	return r;
 }
 
@@ -351,9 +383,9 @@ static int start(struct analysis *a, const struct asked *asked, const int out[2]
 }
 
 int analysis_start(struct analysis *a, const char *const *files, const char *meta,
-		   const struct analysis_bars *bars, struct err *err)
+		   const char *speeds, const struct analysis_bars *bars, struct err *err)
 {
-	const struct asked asked = { files, meta, bars };
+	const struct asked asked = { files, meta, speeds, bars };
 	int out[2] = { -1, -1 }, words[2] = { -1, -1 };
 	size_t i;
 	int r;

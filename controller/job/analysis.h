@@ -49,9 +49,10 @@ struct analysis_bars {
 
 /*
  * Of the trace in `files` (paths up to NULL), in the shape of the file `meta` unless that is NULL.
- * -EBUSY: one runs.
+ * `speeds` is the text of what is known of its hosts (attribution/speeds.h), or NULL. -EBUSY: one
+ * runs.
  */
 int analysis_start(struct analysis *analysis, const char *const *files, const char *meta,
-		   const struct analysis_bars *bars, struct err *err);
+		   const char *speeds, const struct analysis_bars *bars, struct err *err);
 
 bool analysis_runs(const struct analysis *analysis);

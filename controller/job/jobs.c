@@ -14,6 +14,7 @@
 #include "controller/job/job_live.h"
 #include "controller/job/job_pods.h"
 #include "controller/job/job_prediction.h"
+#include "controller/job/job_speeds.h"
 #include "controller/job/job_suspects.h"
 #include "controller/job/placing.h"
 #include "controller/job/summary.h"
@@ -52,6 +53,7 @@ struct jobs {
 	struct analysis *analysis;
 	struct job_pods *pods;
 	struct job_live *live;
+	struct job_speeds speeds;
 	struct jobs_counts counts;
 	/* Of the window that is being analysed, or was last. */
 	int64_t window, job, run;
@@ -352,20 +354,28 @@ static void try_again(struct jobs *j, const char *reason)
 	service_touch(j->s);
 }
 
+/* The window that is under way; `ret_job` is what its texts are borrowed of. */
+static int window_of(const struct jobs *j, struct placing_window *ret, json_t **ret_job,
+		     struct err *err)
+{
+	int r = store_job(j->s->store, j->job, ret_job, err);
+
+	*ret = (struct placing_window){ .job = json_string_value(json_object_get(*ret_job, "job")),
+					.run = j->run,
+					.span = { j->from_us, j->until_us },
+					.bound = j->bound,
+					.pods = job_pods_known(j->pods) };
+	return r;
+}
+
 /* Its suspects are named by where their ranks were in the window that is under way. */
 static int place(struct jobs *j, json_t *summary, struct err *err)
 {
 	CLEANUP(json_freep) json_t *job = NULL;
-	struct placing_window window = { .run = j->run,
-					 .span = { j->from_us, j->until_us },
-					 .bound = j->bound,
-					 .pods = job_pods_known(j->pods) };
-	int r = store_job(j->s->store, j->job, &job, err);
+	struct placing_window window;
+	int r = window_of(j, &window, &job, err);
 
-	if (r < 0)
-		return r;
-	window.job = json_string_value(json_object_get(job, "job"));
-	return placing_settle(j->s->store, &window, summary, err);
+	return r < 0 ? r : placing_settle(j->s->store, &window, summary, err);
 }
 
 /* What a list needs of it: the heat map is in the file alone. */
@@ -438,14 +448,21 @@ static void analyse(struct jobs *j)
 	char **files = xcalloc((size_t)j->parts + 1, sizeof(*files));
 	CLEANUP(freep) char *meta = trace_files_meta(&j->files, j->window);
 	const struct policy_jobs *policy = &j->s->rules.policy.jobs;
+	CLEANUP(json_freep) json_t *job = NULL;
+	CLEANUP(freep) char *speeds = NULL;
+	struct placing_window window;
 	struct err err = ERR_INIT;
 	int64_t i;
 	int r;
 
 	for (i = 0; i < j->parts; i++)
 		files[i] = trace_files_trace(&j->files, j->window, i + 1);
-	r = analysis_start(j->analysis, (const char *const *)files, meta,
-			   &(struct analysis_bars){ policy->min_gain, policy->share }, &err);
+	r = window_of(j, &window, &job, &err);
+	if (r == 0)
+		r = job_speeds_of(&j->speeds, &j->s->baselines, j->s->store, &window, &speeds, &err);
+	if (r == 0)
+		r = analysis_start(j->analysis, (const char *const *)files, meta, speeds,
+				   &(struct analysis_bars){ policy->min_gain, policy->share }, &err);
 	for (i = 0; i < j->parts; i++)
 		free(files[i]);
 	free(files);
@@ -653,6 +670,7 @@ static void close_jobs(struct service *s)
 	analysis_free(j->analysis);
 	job_pods_free(j->pods);
 	job_live_free(j->live);
+	job_speeds_release(&j->speeds);
 	trace_files_release(&j->files);
 	free(j);
 }

@@ -8,7 +8,7 @@ libcontroller_a_SOURCES += controller/job/accused.c controller/job/accused.h con
 	controller/job/job_loads.c controller/job/job_loads.h \
 	controller/job/job_facts.h controller/job/job_judging.c controller/job/job_judging.h controller/job/job_live.c \
 	controller/job/job_live.h controller/job/job_pods.c controller/job/job_pods.h controller/job/job_prediction.c \
-	controller/job/job_prediction.h controller/job/job_suspects.c \
+	controller/job/job_prediction.h controller/job/job_speeds.c controller/job/job_speeds.h controller/job/job_suspects.c \
 	controller/job/job_suspects.h controller/job/job_view.c controller/job/job_view.h \
 	controller/job/jobs.c controller/job/jobs.h controller/job/placement.c controller/job/placement.h \
 	controller/job/placing.c controller/job/placing.h controller/job/prediction.c controller/job/prediction.h controller/job/summary.c \

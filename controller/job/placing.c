@@ -12,7 +12,10 @@
 #include "lib/json/json.h"
 
 /* Of one rank; who has more of them was claimed by many. */
-enum { CLAIMS_MAX = 256 };
+enum {
+	CLAIMS_MAX = 256,
+	RANKS_MAX = 16384, /* of a job, as the API takes them */
+};
 
 /* --- the ranks of a suspect --- */
 
@@ -25,6 +28,8 @@ struct collecting {
 	size_t n;
 	bool too_many;
 	int64_t rank;
+	void (*each)(void *context, int64_t rank, const char *node); /* or NULL: into `group` */
+	void *context;
 };
 
 static void add_claim(struct collecting *c, const struct placement_claim *claim)
@@ -60,7 +65,10 @@ static void end_rank(struct collecting *c)
 
 	add_pod(c);
 	found = placement_of_rank(c->claims, c->n, &c->window->span);
-	placement_group_add(&c->group, c->too_many ? &many : &found);
+	if (!c->each)
+		placement_group_add(&c->group, c->too_many ? &many : &found);
+	else if (!c->too_many && found.known && found.doubt == PLACEMENT_SURE)
+		c->each(c->context, c->rank, found.node);
 	for (i = 0; i < c->n; i++)
 		free((char *)(uintptr_t)c->claims[i].node);
 	c->n = 0;
@@ -109,6 +117,24 @@ static int collect(struct store *store, struct collecting *c, const json_t *susp
 		r = 0;
 	}
 	return r;
+}
+
+int placing_ranks(struct store *store, const struct placing_window *window,
+		  void (*each)(void *context, int64_t rank, const char *node), void *context,
+		  struct err *err)
+{
+	static const int64_t all[] = { 0, RANKS_MAX - 1 };
+	struct collecting *c = xcalloc(1, sizeof(*c));
+	int r;
+
+	c->window = window;
+	c->pods = window->pods;
+	c->each = each;
+	c->context = context;
+	r = store_placements(store, window->job, all, take_claim, c, err);
+	end_before(c, RANKS_MAX);
+	free(c);
+	return r == -E2BIG ? 0 : r;
 }
 
 /* --- what follows --- */

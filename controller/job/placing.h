@@ -43,3 +43,12 @@ struct placing_window {
  */
 int placing_settle(struct store *store, const struct placing_window *window, json_t *summary,
 		   struct err *err);
+
+/*
+ * Called with each rank of the job whose host is sure in the window, ascending; the name is
+ * borrowed. As placing_settle(), but of pods that have not been held against the trace. A negative
+ * errno: the store cannot be read. Nothing is said where more is claimed than anybody can look at.
+ */
+int placing_ranks(struct store *store, const struct placing_window *window,
+		  void (*each)(void *context, int64_t rank, const char *node), void *context,
+		  struct err *err);

@@ -2,19 +2,25 @@
 /*
  * How often good hosts are suspected, and how many slow ones are found:
  *
- *	windows FIRST_SEED JOBS [spread=PERCENT] [small] [exponential] [known] [only=good|slow]
- *[curve]
+ *	windows FIRST_SEED JOBS [spread=PERCENT] [small] [exponential] [known] [tested]
+ *	        [only=good|slow] [curve]
  *
  * Each job runs three times, each time a window: on good hosts, and with one of them slower by
  * 5 to 25 %, of which nothing else is wrong. Good hosts differ by a gamma distribution of shape 2.4
  * whose tail is to the slow side (tests/fleet/silicon.py), or, `exponential`, as assay-sim has it
  * (docs/sim.md): a normal distribution, and 6 in 100 slower by an exponential one besides.
  * 30 in 100 jobs on good hosts have uneven sequences, a heavy last stage or pauses besides.
- *`known`: attribution is told how far good hosts differ; else it takes 3.4 %. `curve`: also where a
- *suspect is beyond more or fewer standard deviations.
+ * `known`: attribution is told how far good hosts differ; else it takes 3.4 %. `curve`: also where
+ *a suspect is beyond more or fewer standard deviations.
+ *
+ * `tested`: attribution is told how fast the hosts are by their own tests, but for 3 in 100. In a
+ *job a host differs from its tests by 1 % (one standard deviation; 1 in 200 hosts by 4 %), and they
+ * from the truth by 0.6 %. Of slow hosts half have become so since the tests. How far good hosts
+ *differ is what the tests of FLEET of them show.
  *
  * A window suspects whom two of the last three blame (lib/policy/suspicion.h); the first of a job
- * suspects nobody, and is not counted; the third is not played where neither before it blames anybody.
+ * suspects nobody, and is not counted; the third is not played where neither before it blames
+ *anybody.
  *
  * A slow host is identifiable when its true rate is below the 0.5th percentile of good hosts and at
  * least 5 % below the next-slowest of its job. A good host may be that slow by the lottery of
@@ -43,7 +49,15 @@ enum {
 	ELSE = 30,	  /* in 100: jobs with another cause */
 	MB_MIN = 8,	  /* micro-batches: */
 	MB_OF_STAGES = 4, /* so many times the stages, so that the pipeline is mostly full */
+	FLEET = 1000,	  /* hosts whose tests say how far they differ */
 };
+
+/* How the tests of hosts differ from what they do in a job. */
+#define TEST_NOISE 0.006
+#define IN_JOB 0.01
+#define IN_JOB_WILD 0.04
+#define WILD_SHARE 0.005
+#define UNTESTED_SHARE 0.03
 
 #define SHAPE 2.4
 #define BELOW_NEXT 0.95
@@ -54,8 +68,8 @@ enum {
 #define TAIL_MEAN (0.045 / 0.034)
 
 /* Where a suspect must be beyond: the curve of false alarms against what is found. */
-static const double points[POINTS_MAX] = { 4.0, 5.0, SUSPECTS_BEYOND, 7.0, 8.0, 9.0, 10.0 };
-enum { USUAL_POINT = 2 };
+static const double points[POINTS_MAX] = { 4.0, 5.0, 5.5, LOTTERY_BEYOND, 6.5, 7.0, 8.0 };
+enum { USUAL_POINT = 3 };
 
 /* dp and pp of jobs of 16 and 64 hosts, and of small ones. */
 static const int shapes[2][5][2] = {
@@ -66,7 +80,9 @@ static const int shapes[2][5][2] = {
 struct options {
 	uint64_t first, jobs;
 	double spread;
-	bool small, exponential, known, curve, no_good, no_slow;
+	bool small, exponential, known, tested, curve, no_good, no_slow;
+	double median; /* of tests of good hosts */
+	struct silicon good;
 };
 
 /* What came of jobs of one kind, at one point. */
@@ -159,6 +175,32 @@ static double lowest_good(const struct options *options)
 	return rates[(int)(LOWEST * PERCENTILE_DRAWS)];
 }
 
+/* How fast tests find a host that is so fast in a job; 1 is usual. */
+static double test_of(struct draw *draw, double rate, const struct options *options)
+{
+	double in_job = chance(draw) < WILD_SHARE ? IN_JOB_WILD : IN_JOB;
+
+	rate /= 1 + in_job * normal(draw);
+	return rate * (1 + TEST_NOISE * normal(draw)) / options->median;
+}
+
+/* What the tests of the fleet say. */
+static void test_fleet(struct options *options)
+{
+	CLEANUP(freep) struct job *job = xcalloc(1, sizeof(*job));
+	struct draw draw = { job, 4, 0 };
+	double tests[FLEET];
+	size_t i;
+
+	options->median = 1;
+	for (i = 0; i < FLEET; i++)
+		tests[i] = test_of(&draw, good_rate(&draw, options), options);
+	qsort(tests, FLEET, sizeof(*tests), by_value);
+	options->median = tests[FLEET / 2];
+	options->good.spread = silicon_spread(tests, FLEET);
+	options->good.low = silicon_low(tests, FLEET) / options->median;
+}
+
 /* A job of good hosts; a worker is a host. `rates` becomes those of the hosts; `is_else` stays if
  * there is another cause. */
 static void make_job(uint64_t seed, const struct options *options, double rates[static HOSTS_MAX],
@@ -234,8 +276,29 @@ static uint64_t read_run(const struct suspicion *run, uint64_t number)
 	return who;
 }
 
+/* What is known of the hosts of a job that were tested when they were so fast. */
+static void test_hosts(const struct job *job, const double *rates, const struct options *options,
+		       struct speeds *ret)
+{
+	struct draw draw = { job, 5, 0 };
+	int d, p;
+
+	*ret = (struct speeds){ .good = options->good };
+	ret->spans = xcalloc(HOSTS_MAX, sizeof(*ret->spans));
+	for (p = 0; p < job->pp; p++) {
+		for (d = 0; d < job->dp; d++) {
+			double speed = test_of(&draw, rates[d * job->pp + p], options);
+
+			if (chance(&draw) >= UNTESTED_SHARE)
+				ret->spans[ret->n++] =
+					(struct speeds_span){ job_rank(job, d, p), job->tp, speed };
+		}
+	}
+}
+
 /* Whom a window blames at each point goes into the memory of the run there; is it anybody? */
-static bool run_window(const struct job *job, const struct options *options, uint64_t number,
+static bool run_window(const struct job *job, const struct options *options,
+		       const struct speeds *speeds, uint64_t number,
 		       struct suspicion runs[static POINTS_MAX])
 {
 	struct attribution_options how = ATTRIBUTION_OPTIONS;
@@ -246,16 +309,21 @@ static bool run_window(const struct job *job, const struct options *options, uin
 
 	how.n_threads = 1;
 	how.nodes = false;
-	how.spread = options->known ? options->spread : how.spread;
+	how.spread = options->known    ? options->spread
+		     : options->tested ? speeds->good.spread
+				       : how.spread;
+	how.speeds = options->tested ? speeds : NULL;
 	if (attribution_new(job_as_trace(job), &how, &a, &err) < 0)
 		abort();
 	for (p = 0; p < POINTS_MAX; p++) {
 		CLEANUP(suspects_release) struct suspects found = { .n = 0 };
-		struct suspects_case of = { a->trace,	   a->graph,
-					    &a->cost,	   a->slowdown.step_simulated,
-					    &a->bootstrap, how.min_gain,
-					    how.share,	   how.spread,
-					    points[p] };
+		struct suspects_case of = {
+			a->trace,      a->graph,
+			&a->cost,      a->slowdown.step_simulated,
+			&a->bootstrap, how.min_gain,
+			how.share,     { how.spread, a->speeds, options->good.low },
+			points[p]
+		};
 
 		if (p != USUAL_POINT && !options->curve)
 			continue;
@@ -277,18 +345,22 @@ static void count_window(uint64_t good, uint64_t far, struct tally *tally)
 
 /* All windows of a job, of which `good` hosts are good, and `far` of the tail. `ret_who`: suspected
  * in the end. */
-static void run_job(struct job *job, const struct options *options, const uint64_t of[2],
-		    struct totals *totals, uint64_t ret_who[static POINTS_MAX])
+static void run_job(struct job *job, const struct options *options, const double *tested,
+		    const uint64_t of[2], struct totals *totals, uint64_t ret_who[static POINTS_MAX])
 {
 	struct suspicion runs[POINTS_MAX] = { { NULL, 0 } };
+	CLEANUP(speeds_release) struct speeds speeds = { .n = 0 };
 	uint64_t seed = job->seed, w;
 	bool blamed = false;
 	size_t p;
 
+	if (options->tested)
+		test_hosts(job, tested, options, &speeds);
+
 	for (w = 0; w < WINDOWS; w++) {
 		job->seed = seed + (w << 32);
 		if (w + 1 < WINDOWS || blamed)
-			blamed |= run_window(job, options, w, runs);
+			blamed |= run_window(job, options, &speeds, w, runs);
 		for (p = 0; w > 0 && p < POINTS_MAX; p++) {
 			ret_who[p] = read_run(&runs[p], w);
 			count_window(ret_who[p] & of[0], of[1], &totals->at[p]);
@@ -325,11 +397,11 @@ static void run_good(struct job *job, const double *rates, double lowest,
 	for (i = 0; i < n; i++)
 		of[1] |= (uint64_t)is_identifiable(rates, n, i, rates[i], lowest) << i;
 	totals->natural += of[1] != 0;
-	run_job(job, options, of, totals, who);
+	run_job(job, options, rates, of, totals, who);
 }
 
-static void run_slow(struct job *job, const double *rates, double lowest,
-		     const struct options *options, struct totals *totals)
+static void run_slow(struct job *job, double *rates, double lowest, const struct options *options,
+		     struct totals *totals)
 {
 	struct draw draw = { job, 3, 0 };
 	int n = job->dp * job->pp, slow = (int)(chance(&draw) * n);
@@ -339,7 +411,10 @@ static void run_slow(struct job *job, const double *rates, double lowest,
 	size_t p;
 
 	job->slow[slow].factor = 1 / rate;
-	run_job(job, options, of, totals, who);
+	/* Half have been so when they were tested. */
+	if (chance(&draw) < 0.5)
+		rates[slow] = rate;
+	run_job(job, options, rates, of, totals, who);
 	totals->identifiable += identifiable;
 	for (p = 0; p < POINTS_MAX; p++) {
 		bool found = who[p] >> slow & 1;
@@ -411,6 +486,8 @@ static bool take_word(const char *word, struct options *options)
 		options->exponential = true;
 	else if (streq(word, "known"))
 		options->known = true;
+	else if (streq(word, "tested"))
+		options->tested = true;
 	else if (streq(word, "curve"))
 		options->curve = true;
 	else if (streq(word, "only=good"))
@@ -473,10 +550,11 @@ int main(int argc, char **argv)
 	if (!take(argc, argv, &options)) {
 		fprintf(stderr,
 			"usage: windows FIRST_SEED JOBS [spread=PERCENT] [small] [exponential] "
-			"[known] [only=good|slow] [curve]\n");
+			"[known] [tested] [only=good|slow] [curve]\n");
 		return 2;
 	}
 	lowest = lowest_good(&options);
+	test_fleet(&options);
 	for (seed = options.first; seed < options.first + options.jobs; seed++)
 		run_seed(seed, &options, lowest, totals);
 	if (!options.no_good)

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "controller/fleet/host_speeds.h"
+#include "controller/job/job_speeds.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
 #include "tests/sim/job_window.h"
@@ -288,6 +290,28 @@ static void end(struct sim *s, struct sim_job *job)
 
 /* --- their windows --- */
 
+/* What tests say of all hosts, gathered as often as the controller does. */
+static void gather_speeds(struct sim *s)
+{
+	if (s->now_us < s->speeds_us)
+		return;
+	map_release(&s->speeds, NULL);
+	host_speeds_find(&s->baselines, &s->speeds);
+	s->speeds_us = s->now_us + JOB_SPEEDS_FRESH_US;
+}
+
+/* What its tests say of a host. */
+static void look_up(const struct sim *s, const char *name, size_t i, struct job_window_case *ret)
+{
+	const struct host_speed *known = map_find(&s->speeds, name);
+
+	if (!known)
+		return;
+	ret->tested[i] = known->speed;
+	ret->good.spread = MAX(ret->good.spread, known->good.spread);
+	ret->good.low = ret->good.low > 0 ? MIN(ret->good.low, known->good.low) : known->good.low;
+}
+
 static void look(const struct sim *s, const struct sim_job *job, struct job_window_case *ret)
 {
 	size_t i;
@@ -307,6 +331,7 @@ static void look(const struct sim *s, const struct sim_job *job, struct job_wind
 					    s->now_us, &lot);
 		if (random_unit(&lot) < s->faults->jobs.dip)
 			ret->speeds[i] *= 1 - (0.05 + 0.10 * random_unit(&lot));
+		look_up(s, s->hosts[job->hosts[i]].name, i, ret);
 	}
 }
 
@@ -329,6 +354,7 @@ static struct job_window_result find(struct sim *s, const struct sim_job *job)
 
 	if (job->forged != JOB_NOBODY)
 		return forge(job);
+	gather_speeds(s);
 	look(s, job, &seen);
 	if (!job->own && !s->options->every_window && !job_window_may_blame(&seen))
 		return (struct job_window_result){ .class = BLAME_NOTHING, .slowdown = 1 };

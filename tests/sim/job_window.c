@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "attribution/lottery.h"
+#include "attribution/speeds.h"
 #include "attribution/summary.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -27,12 +28,15 @@ enum {
 struct paces {
 	struct trace trace; /* its shape alone */
 	struct pace pace;
+	struct lottery_known known;
+	double tested[JOB_PLAN_HOSTS_MAX];
 	double mean[JOB_PLAN_HOSTS_MAX * OPTYPE_N];
 	uint32_t count[JOB_PLAN_HOSTS_MAX * OPTYPE_N];
 };
 
 static void fill(const struct job_window_case *of, struct paces *ret)
 {
+	const bool known = of->good.spread > 0;
 	size_t n = (size_t)(of->dp * of->pp), i;
 
 	ret->trace.job.dp = (uint32_t)of->dp;
@@ -41,6 +45,10 @@ static void fill(const struct job_window_case *of, struct paces *ret)
 		ret->mean[i * OPTYPE_N + OP_FORWARD_COMPUTE] = 1 / of->speeds[i];
 	for (i = 0; i < (size_t)of->pp; i++)
 		ret->count[i * OPTYPE_N + OP_FORWARD_COMPUTE] = 1;
+	for (i = 0; i < n; i++)
+		ret->tested[i] = of->tested[i] > 0 ? of->tested[i] : NAN;
+	ret->known = (struct lottery_known){ known ? of->good.spread : LOTTERY_SPREAD,
+					     known ? ret->tested : NULL, of->good.low };
 	ret->pace = (struct pace){ .trace = &ret->trace, .mean = ret->mean, .count = ret->count };
 }
 
@@ -60,14 +68,13 @@ static size_t slowest_of(const struct lottery *lottery, const bool *left_out, si
 static bool is_clear(const struct paces *paces, const bool *left_out, size_t n, size_t members)
 {
 	CLEANUP(lottery_release)
-	struct lottery others = lottery_of(&paces->pace, left_out, LOTTERY_SPREAD);
-	const double beyond = SUSPECTS_BEYOND + SUSPECTS_BEYOND_MORE * (double)(members - 1);
-	const double least =
-		MAX(others.most * (1 + NEAR * SUSPECTS_APART), 1 + NEAR * beyond * others.spread);
+	struct lottery others = lottery_of(&paces->pace, left_out, &paces->known);
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (left_out[i] && lottery_ratio(&others, i) < least)
+		double least = lottery_least(&others, i, LOTTERY_BEYOND, members) - 1;
+
+		if (left_out[i] && lottery_ratio(&others, i) < 1 + NEAR * least)
 			return false;
 	}
 	return true;
@@ -83,7 +90,7 @@ bool job_window_may_blame(const struct job_window_case *of)
 	fill(of, paces);
 	for (members = 1; members <= SUSPECTS_MAX && members < n; members++) {
 		CLEANUP(lottery_release)
-		struct lottery lottery = lottery_of(&paces->pace, left_out, LOTTERY_SPREAD);
+		struct lottery lottery = lottery_of(&paces->pace, left_out, &paces->known);
 
 		left_out[slowest_of(&lottery, left_out, n)] = true;
 		if (is_clear(paces, left_out, n, members))
@@ -135,8 +142,28 @@ static void take_suspects(const struct suspects *from, struct job_window_result 
 		};
 }
 
+/* What is known of them, by the ranks of the job. */
+static struct speeds known_of(const struct job_window_case *of, const struct job *job)
+{
+	struct speeds ret = { .good = of->good };
+	int d, p;
+
+	ret.spans = xcalloc(JOB_PLAN_HOSTS_MAX, sizeof(*ret.spans));
+	for (p = 0; p < of->pp; p++) {
+		for (d = 0; d < of->dp; d++) {
+			double speed = of->tested[d * of->pp + p];
+
+			if (speed > 0)
+				ret.spans[ret.n++] =
+					(struct speeds_span){ job_rank(job, d, p), job->tp, speed };
+		}
+	}
+	return ret;
+}
+
 struct job_window_result job_window_find(const struct job_window_case *of)
 {
+	CLEANUP(speeds_release) struct speeds speeds = { .n = 0 };
 	struct attribution_options how = ATTRIBUTION_OPTIONS;
 	CLEANUP(freep) struct job *job = xcalloc(1, sizeof(*job));
 	CLEANUP(attribution_freep) struct attribution *a = NULL;
@@ -148,6 +175,11 @@ struct job_window_result job_window_find(const struct job_window_case *of)
 	how.min_gain = of->min_gain;
 	how.share = of->share;
 	make_job(of, job);
+	speeds = known_of(of, job);
+	if (of->good.spread > 0) {
+		how.speeds = &speeds;
+		how.spread = of->good.spread;
+	}
 	if (attribution_new(job_as_trace(job), &how, &a, NULL) < 0)
 		return ret;
 	ret.class = class_of(a);

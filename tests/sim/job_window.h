@@ -15,6 +15,7 @@
 
 #include "attribution/suspects.h"
 #include "lib/base/macro.h"
+#include "lib/judge/silicon.h"
 #include "tests/sim/job_plan.h"
 
 enum { JOB_WINDOW_STEPS = 20 };
@@ -22,6 +23,8 @@ enum { JOB_WINDOW_STEPS = 20 };
 struct job_window_case {
 	int dp, pp;
 	double speeds[JOB_PLAN_HOSTS_MAX]; /* [d * pp + stage]: 1 is usual */
+	double tested[JOB_PLAN_HOSTS_MAX]; /* likewise, by their own tests; 0: not known */
+	struct silicon good;		   /* by the tests of all hosts; 0: not known */
 	const char *own; /* how it slows itself: a name of tests/attribution/inject.h; NULL */
 	uint64_t seed;
 	double min_gain, share; /* what a suspect must reach, at least */

@@ -326,6 +326,7 @@ void sim_release(struct sim *s)
 		memory_store_free(s->store);
 	outcome_release(&s->outcome);
 	fleet_release(&s->fleet);
+	map_release(&s->speeds, NULL);
 	baselines_release(&s->baselines);
 	hosts_release(&s->known);
 	rules_release(&s->rules);

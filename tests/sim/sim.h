@@ -22,6 +22,7 @@
 #include "controller/fleet/hosts.h"
 #include "controller/fleet/rules.h"
 #include "lib/base/duration.h"
+#include "lib/base/map.h"
 #include "lib/policy/decide.h"
 #include "tests/sim/fault.h"
 #include "tests/sim/grade.h"
@@ -62,6 +63,8 @@ struct sim {
 	struct agent *agents;
 	struct rules rules;
 	struct baselines baselines;
+	struct map speeds;  /* of struct host_speed: what tests say, as of a while ago */
+	uint64_t speeds_us; /* when they are gathered anew */
 	struct hosts known;
 	struct store *store;
 	struct fleet fleet;

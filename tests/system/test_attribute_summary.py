@@ -15,7 +15,7 @@ TRACES = Path(os.environ.get("ASSAY_TRACES", TOP.parent / "shared/traces"))
 ORDERS = 334 if os.environ.get("ASSAY_FULL") == "1" else 2  # of each published trace
 KEYS = {"format", "steps", "ranks", "dp", "pp", "hosts", "from_ns", "until_ns", "step_s", "slowdown", "cause", "class", "enough",
         "suspects", "heat", "sentence"}
-SUSPECT = {"hosts", "dp", "stage", "ranks", "rank_spans", "class", "share", "alone", "gain", "identifiable", "counts"}
+SUSPECT = {"hosts", "dp", "stage", "ranks", "rank_spans", "class", "share", "alone", "gain", "speed", "identifiable", "counts"}
 
 
 @pytest.fixture
@@ -250,3 +250,24 @@ def test_without_a_loss_nobody_is_top(trace, attribute):  # noqa: F811
     assert (doc["primary"], doc["suspects"]) == ("none", [])
     table = attribute(path, "-o", "table")
     assert "any one node" in table and "IF REPLACED" not in table
+
+
+def test_what_tests_say_of_the_hosts_is_held_beside_what_they_do(trace, summary, run, tmp_path):  # noqa: F811
+    path, truth = trace("slow-worker", 1, "steps=10")
+    ranks = json.loads(path.read_text().split("\n", 1)[0])["ranks"]
+    (slow,) = [r["rank"] for r in ranks if [r["dp_rank"], r["stage"]] in truth["workers"]]
+    speeds = tmp_path / "speeds.json"
+    speeds.write_text(json.dumps({"v": 1, "spread": 0.02, "low": 0.95, "ranks": [[0, 4096, 1.0]]}))
+    doc = summary("--speeds", speeds, path)
+    (suspect,) = doc["suspects"]
+    assert f"computes at {100 * suspect['speed']['now']:.0f} % of what hosts like it usually reach; in its own tests it reached 100 %" in doc["sentence"]
+    assert suspect["counts"] and suspect["ranks"][0] <= slow <= suspect["ranks"][1]
+    assert suspect["speed"]["tested"] == 1 and 0.3 < suspect["speed"]["now"] < 0.9
+    (without,) = summary(path)["suspects"]
+    assert without["speed"] == {"now": None, "tested": None}
+    assert {k: v for k, v in without.items() if k != "speed"} == {k: v for k, v in suspect.items() if k != "speed"}
+    speeds.write_text('{"v": 1, "ranks": [[8, 8, 0]]}')
+    answer = run("assay-attribute", "--speeds", speeds, path)
+    assert answer.returncode == 2 and answer.stdout == "" and "speeds.json: ranks[0]: a speed is from" in answer.stderr
+    answer = run("assay-attribute", "--speeds", tmp_path / "none", path)
+    assert answer.returncode == 2 and "none" in answer.stderr

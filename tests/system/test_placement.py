@@ -2,10 +2,11 @@
 """Hosts say which ranks they have, each of itself alone; a suspect is named by where its ranks were, or by nobody's guess not at all."""
 import hashlib
 import json
+import re
 import sqlite3
 
 import pytest
-from fixtures_controller import controller  # noqa: F401
+from fixtures_controller import controller, report, sample  # noqa: F401
 from test_jobs import build, job, number, send, trace, window  # noqa: F401
 from waiting import wait_for
 
@@ -71,6 +72,24 @@ def test_a_trace_without_hosts_finds_them_where_its_ranks_are(controller):
     assert said["sentence"] == "said by the analyser Its ranks were on gpu-17."
     whole = c.get(f"/v1/jobs/{sent.json['id']}/windows/{sent.json['window']}").json
     assert whole["suspects"][0]["hosts"] == ["gpu-17"]
+
+
+def test_the_analysis_is_told_how_fast_the_hosts_are_by_their_tests(controller):
+    c = controller()
+    for seq in range(1, 6):
+        for i in range(12):
+            speed = 0.9 if i == 3 else 1 + 0.002 * i
+            cores = [sample(subject=f"cpu:{core}", value=speed * (70e9 + 1e8 * core)) for core in range(8)]
+            assert c.post(report(f"gpu-{i}", seq=seq, samples=cores)).status in (200, 202)
+    for node, first in (("gpu-3", 0), ("gpu-5", 8), ("stranger", 16)):
+        put(c, node, ranks(*range(first, first + 8)))
+    put(c, "gpu-7", ranks(7))  # claimed twice: of that rank nothing is known
+    sent = send(c, trace("tested"), ages=(130, 10))
+    assert window(c, sent)["state"] == "analysed"
+    told = job(c, sent)["sentence"]
+    (slow,), (usual,) = re.findall(r"\[0,7,([0-9.]+)\]", told), re.findall(r"\[8,8,([0-9.]+)\]", told)
+    assert float(slow) == pytest.approx(0.89, abs=0.02) and float(usual) == pytest.approx(1, abs=0.02), told
+    assert "[16," not in told and "spread:" in told and "low:" in told
 
 
 @pytest.mark.parametrize("claims,hosts,reason", [

@@ -23,7 +23,7 @@ BOTH_READERS = tests/unit/both_readers.c tests/unit/both_readers.h
 UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_admit tests/unit/test_all_reduce \
 	tests/unit/test_all_reduce_words tests/unit/test_all_to_all tests/unit/test_all_to_all_rnics \
 	tests/unit/test_attribution tests/unit/test_attribution_bootstrap tests/unit/test_attribution_graph \
-	tests/unit/test_attribution_labels tests/unit/test_attribution_lottery tests/unit/test_attribution_simulate tests/unit/test_attribution_summary \
+	tests/unit/test_attribution_labels tests/unit/test_attribution_lottery tests/unit/test_attribution_simulate tests/unit/test_attribution_speeds tests/unit/test_attribution_summary \
 	tests/unit/test_attribution_suspects tests/unit/test_attribution_trace tests/unit/test_bad_probes \
 	tests/unit/test_bad_run tests/unit/test_base64 tests/unit/test_blame tests/unit/test_breaker tests/unit/test_campaign \
 	tests/unit/test_campaign_keep tests/unit/test_campaign_random tests/unit/test_campaign_says tests/unit/test_circle \
@@ -56,7 +56,7 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_rnic_lldp tests/unit/test_rnic_module tests/unit/test_rnic_optics tests/unit/test_rnic_settings \
 	tests/unit/test_rnic_state tests/unit/test_runner tests/unit/test_runner_process tests/unit/test_schedule \
 	tests/unit/test_sensitivity tests/unit/test_sensitivity_random tests/unit/test_sha256 tests/unit/test_show_run \
-	tests/unit/test_show_sensitivity tests/unit/test_sim_job_window tests/unit/test_sku tests/unit/test_sku_host tests/unit/test_sku_rows \
+	tests/unit/test_show_sensitivity tests/unit/test_silicon tests/unit/test_sim_job_window tests/unit/test_sku tests/unit/test_sku_host tests/unit/test_sku_rows \
 	tests/unit/test_spool tests/unit/test_standing tests/unit/test_start tests/unit/test_startup tests/unit/test_state \
 	tests/unit/test_stats tests/unit/test_strbuf tests/unit/test_suspicion tests/unit/test_table tests/unit/test_term tests/unit/test_topology \
 	tests/unit/test_topology_draw tests/unit/test_topology_file tests/unit/test_topology_files \
@@ -84,6 +84,7 @@ tests_unit_test_attribution_graph_SOURCES = tests/unit/operations.c tests/unit/o
 tests_unit_test_attribution_graph_LDADD = libattribution.a $(LDADD)
 tests_unit_test_attribution_labels_LDADD = libjobs.a libattribution.a $(LDADD)
 tests_unit_test_attribution_lottery_LDADD = libattribution.a $(LDADD)
+tests_unit_test_attribution_speeds_LDADD = libattribution.a $(LDADD)
 tests_unit_test_attribution_simulate_SOURCES = tests/unit/pipeline.c tests/unit/pipeline.h \
 	tests/unit/test_attribution_simulate.c
 tests_unit_test_attribution_simulate_LDADD = libattribution.a $(LDADD)
@@ -295,6 +296,7 @@ tests_unit_test_standing_SOURCES = tests/unit/reports.c tests/unit/reports.h tes
 tests_unit_test_standing_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_startup_SOURCES = tests/unit/test_startup.c
 tests_unit_test_startup_LDADD = $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_silicon_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_sim_job_window_SOURCES = tests/sim/job_plan.c tests/sim/job_plan.h tests/sim/job_window.c \
 	tests/sim/job_window.h tests/sim/noise.c tests/sim/noise.h tests/unit/random.h tests/unit/test_sim_job_window.c
 tests_unit_test_sim_job_window_LDADD = libjobs.a libattribution.a $(JUDGE_LIBS) $(LDADD)
@@ -367,7 +369,7 @@ UNIT_TESTS += tests/unit/test_advice tests/unit/test_prediction tests/unit/test_
 	tests/unit/test_host_identity tests/unit/test_ingest tests/unit/test_investigation tests/unit/test_job_facts tests/unit/test_job_loads tests/unit/test_job_view tests/unit/test_live tests/unit/test_load_shed \
 	tests/unit/test_node_record tests/unit/test_node_view tests/unit/test_notice tests/unit/test_opinion \
 	tests/unit/test_pack tests/unit/test_peer_quotas tests/unit/test_placement tests/unit/test_rail_map tests/unit/test_report_clock \
-	tests/unit/test_reservation tests/unit/test_retention tests/unit/test_self_baseline tests/unit/test_standing_codec \
+	tests/unit/test_reservation tests/unit/test_retention tests/unit/test_host_speeds tests/unit/test_self_baseline tests/unit/test_standing_codec \
 	tests/unit/test_store tests/unit/test_store_crash tests/unit/test_store_investigations tests/unit/test_store_jobs tests/unit/test_store_placements tests/unit/test_store_places tests/unit/test_store_predictions tests/unit/test_store_thin \
 	tests/unit/test_summary tests/unit/test_token_buckets tests/unit/test_tokens
 tests_unit_test_investigation_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
@@ -471,6 +473,7 @@ tests_unit_test_store_places_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CO
 tests_unit_test_store_thin_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_store_thin.c
 tests_unit_test_store_thin_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_authz_LDADD = $(CONTROLLER_LIBS) $(LDADD)
+tests_unit_test_host_speeds_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_self_baseline_SOURCES = tests/unit/random.h tests/unit/reports.c tests/unit/reports.h \
 	tests/unit/test_self_baseline.c
 tests_unit_test_self_baseline_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)

@@ -9,6 +9,9 @@
 
 enum { DP_MAX = 16, PP_MAX = 4, WORKERS_MAX = DP_MAX * PP_MAX };
 
+static const struct lottery_known usual = { LOTTERY_SPREAD, NULL },
+				  half = { LOTTERY_SPREAD / 2, NULL };
+
 /* A pace of forwards alone: times[d * pp + stage] s a step. */
 struct paced {
 	struct trace trace;
@@ -54,11 +57,11 @@ static void the_spread_of_many_is_their_own_and_of_few_that_of_silicon(void)
 		for (d = 0; d < rows[i].dp; d++)
 			times[d] = 1 + (d % 2 ? 0 : d % 4 ? rows[i].wave : -rows[i].wave);
 		paced = paced_of(rows[i].dp, 1, times);
-		lottery = lottery_of(&paced->pace, paced->left_out, LOTTERY_SPREAD);
+		lottery = lottery_of(&paced->pace, paced->left_out, &usual);
 		CHECK(lottery.spread >= rows[i].least && lottery.spread <= rows[i].most);
 		lottery_release(&lottery);
 		/* Who knows that good hosts differ less is believed in part. */
-		lottery = lottery_of(&paced->pace, paced->left_out, LOTTERY_SPREAD / 2);
+		lottery = lottery_of(&paced->pace, paced->left_out, &half);
 		CHECK(lottery.spread < rows[i].most);
 		lottery_release(&lottery);
 	}
@@ -73,7 +76,7 @@ static void stages_that_are_alike_share_a_level(void)
 	struct lottery lottery;
 
 	paced->left_out[4] = true;
-	lottery = lottery_of(&paced->pace, paced->left_out, LOTTERY_SPREAD);
+	lottery = lottery_of(&paced->pace, paced->left_out, &usual);
 	CHECK_NEAR(lottery.level[0], 1, 1e-9);
 	CHECK_NEAR(lottery_ratio(&lottery, 4), 1.3, 1e-9);
 	CHECK_NEAR(lottery.most, 1.03, 1e-9);
@@ -88,7 +91,7 @@ static void a_stage_that_does_more_has_a_level_of_its_own(void)
 	struct lottery lottery;
 
 	paced->left_out[15] = true;
-	lottery = lottery_of(&paced->pace, paced->left_out, LOTTERY_SPREAD);
+	lottery = lottery_of(&paced->pace, paced->left_out, &usual);
 	CHECK_NEAR(lottery.level[3], 1.6, 0.01);
 	CHECK_NEAR(lottery.level[0], 1.0, 0.01);
 	CHECK_NEAR(lottery_ratio(&lottery, 15), 1.25, 0.01);
@@ -103,15 +106,70 @@ static void who_has_nobody_beside_it_is_as_slow_as_anybody(void)
 	struct lottery lottery;
 
 	paced->left_out[1] = true;
-	lottery = lottery_of(&paced->pace, paced->left_out, LOTTERY_SPREAD);
+	lottery = lottery_of(&paced->pace, paced->left_out, &usual);
 	CHECK_NEAR(lottery_ratio(&lottery, 1), 1, 0); /* nobody is left on its stage */
 	CHECK_NEAR(lottery_ratio(&lottery, 2), 1, 0); /* nothing is computed there */
 	CHECK_NEAR(lottery.spread, LOTTERY_SPREAD, 1e-12);
 	lottery_release(&lottery);
 	memset(paced->left_out, true, sizeof(paced->left_out));
-	lottery = lottery_of(&paced->pace, paced->left_out, LOTTERY_SPREAD);
+	lottery = lottery_of(&paced->pace, paced->left_out, &usual);
 	CHECK_NEAR(lottery.most, 0, 0);
 	lottery_release(&lottery);
+}
+
+/* Hosts that the lottery made slow are as slow as their tests say: the fleet's level is seen
+ * through them. */
+static void speeds_say_what_is_usual_where_the_neighbours_do_not(void)
+{
+	static const double times[] = { 1 / 0.9, 1 / 0.93, 1 / 1.0, 1 / 0.88, 1 / 0.94, 1 / 0.80 };
+	static const double speeds[] = { 0.9, 0.93, 1.0, NAN, 0.94, 0.95 };
+	const struct lottery_known known = { LOTTERY_SPREAD, speeds, 0.88 };
+	CLEANUP(freep) struct paced *paced = paced_of(6, 1, times);
+	struct lottery lottery;
+
+	paced->left_out[5] = true;
+	lottery = lottery_of(&paced->pace, paced->left_out, &known);
+	CHECK(lottery.tested);
+	CHECK_NEAR(lottery.level[0], 1, 1e-9);
+	CHECK_NEAR(lottery_ratio(&lottery, 5), 1.25, 1e-9);
+	CHECK_NEAR(lottery.most, 1 / 0.88, 1e-9);
+	CHECK(lottery.error[0] > 0.001 && lottery.error[0] < 0.02);
+	/* Beyond the slowest good GPU in two hundred, and beyond the next. */
+	CHECK(lottery_least(&lottery, 5, LOTTERY_BEYOND, 1) > 1 / 0.88 * 1.05);
+	CHECK(lottery_least(&lottery, 5, LOTTERY_BEYOND, 1) < 1.25);
+	CHECK(lottery_least(&lottery, 5, LOTTERY_BEYOND, 2) >
+	      lottery_least(&lottery, 5, LOTTERY_BEYOND, 1));
+	lottery_release(&lottery);
+	/* Without them it is not so far from its neighbours. */
+	lottery = lottery_of(&paced->pace, paced->left_out, &usual);
+	CHECK(!lottery.tested);
+	CHECK(lottery_ratio(&lottery, 5) < lottery_least(&lottery, 5, LOTTERY_BEYOND, 1));
+	lottery_release(&lottery);
+}
+
+static void speeds_that_do_not_explain_the_times_are_not_used(void)
+{
+	static const double times[] = { 1.00, 1.01, 0.99, 1.00, 1.02, 0.98, 1.00, 1.30 };
+	static const double wrong[] = { 0.90, 1.10, 1.02, 0.95, 0.88, 1.07, 0.97, 1.00 };
+	static const double few[] = { 1.00, 0.99, 1.01, NAN, NAN, NAN, NAN, 1.00 };
+	const double *const rows[] = { wrong, few };
+	CLEANUP(freep) struct paced *paced = paced_of(8, 1, times);
+	size_t i;
+
+	paced->left_out[7] = true;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct lottery_known known = { LOTTERY_SPREAD, rows[i], 0.88 };
+		struct lottery with = lottery_of(&paced->pace, paced->left_out, &known);
+		struct lottery without = lottery_of(&paced->pace, paced->left_out, &usual);
+
+		CHECK(!with.tested);
+		CHECK_NEAR(with.level[0], without.level[0], 0);
+		CHECK_NEAR(with.spread, without.spread, 0);
+		CHECK_NEAR(lottery_least(&with, 7, LOTTERY_BEYOND, 1),
+			   lottery_least(&without, 7, LOTTERY_BEYOND, 1), 0);
+		lottery_release(&with);
+		lottery_release(&without);
+	}
 }
 
 static const struct test tests[] = {
@@ -119,6 +177,8 @@ static const struct test tests[] = {
 	TEST(stages_that_are_alike_share_a_level),
 	TEST(a_stage_that_does_more_has_a_level_of_its_own),
 	TEST(who_has_nobody_beside_it_is_as_slow_as_anybody),
+	TEST(speeds_say_what_is_usual_where_the_neighbours_do_not),
+	TEST(speeds_that_do_not_explain_the_times_are_not_used),
 };
 
 int main(void)

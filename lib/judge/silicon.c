@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/judge/silicon.h"
+
+#include <math.h>
+
+#include "lib/base/macro.h"
+
+/* Between 10 and 90 in 100 of a normal distribution, in standard deviations. */
+#define NORMAL_MIDDLE 2.563
+
+double silicon_spread(const double *sorted, size_t n)
+{
+	const double weight = SILICON_WEIGHT, last = n > 0 ? (double)(n - 1) : 0;
+	double seen = SILICON_SPREAD;
+
+	if (n > 0)
+		seen = (sorted[(size_t)(0.9 * last)] - sorted[(size_t)(0.1 * last)]) /
+		       NORMAL_MIDDLE / sorted[n / 2];
+	seen = MAX(seen, SILICON_SPREAD_LEAST);
+	return exp((weight * log(SILICON_SPREAD) + (double)n * log(seen)) / (weight + (double)n));
+}
+
+double silicon_low(const double *sorted, size_t n)
+{
+	return n > 0 ? sorted[n / 2] * exp(-SILICON_TAIL * silicon_spread(sorted, n)) : 0;
+}
