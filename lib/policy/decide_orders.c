@@ -266,13 +266,14 @@ static size_t count_busy(const struct deciding *d)
 /*
  * Is it kept free first, that no job starts on it while it is tested? Where there is no room for
  * one more it is tested as it is: a test that meets a job brings nothing, and does no harm.
+ * So are the hosts of a job that is diagnosed: all of them at once are more than there is room for.
  */
 static bool decide_blamed_hold(struct deciding *d, struct fleet_node *node, size_t busy)
 {
 	struct refusal refusal;
 	struct decision *one;
 
-	if (node->out & OUT_HOLD || node->blame.reach == BLAME_TO_TELL ||
+	if (node->out & OUT_HOLD || node->blame.reach == BLAME_TO_TELL || node->blame.diagnosed ||
 	    busy >= d->policy->hold_at_once || !node_allows(node, &refusal) ||
 	    !facts_allow(d->fleet, &refusal) ||
 	    !budget_allows(&d->out->budget, node, false, &refusal))
@@ -397,11 +398,14 @@ static void decide_coverage(struct deciding *d, size_t busy)
 	}
 }
 
-/* Does anything ask for a test of it, or is one under way? Whether it may be ordered now or not. */
+/*
+ * Does anything ask for a test of it, or for its cordon, or is a test under way? Whether it may be
+ * ordered now or not.
+ */
 static bool is_to_be_tested(const struct deciding *d, const struct fleet_node *node)
 {
-	return node->record.ordered_us > 0 || node->scratch & ASKS_FOR_TEST || is_due(d, node) ||
-	       (blame_holds(&node->blame, d->now_us) && is_idle(node));
+	return node->record.ordered_us > 0 || node->scratch & (ASKS_FOR_TEST | HAS_CORDON) ||
+	       is_due(d, node) || (blame_holds(&node->blame, d->now_us) && is_idle(node));
 }
 
 static void decide_unhold(struct deciding *d, struct fleet_node *node)

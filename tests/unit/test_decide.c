@@ -536,6 +536,7 @@ static void of_a_job_that_is_diagnosed_each_host_is_tested_once_whatever_it_find
 	suspect(&w, BLAME_TO_TEST);
 	world_node(&w, 3)->blame.diagnosed = true;
 	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_HOLD));
 	test = find(&w, 3, DECIDE_DEEP);
 	CHECK(test && test->effect);
 	if (test)
