@@ -40,8 +40,8 @@ struct job_judging_input {
 	const json_t *before;		     /* what was shown of the job last */
 	uint64_t under_way;		     /* hosts that are tested for other jobs */
 	bool distrusted[BLAME_CLASSES];	     /* job_prediction_distrusted() */
-	json_t *asked; /* filled: hosts whose jobs are to be known; NULL: none are */
-	bool diagnosed;			     /* by a person's order: what is advised is of that */
+	json_t *asked;	/* filled: hosts whose jobs are to be known; NULL: none are */
+	bool diagnosed; /* by a person's order: what is advised is of that */
 	uint64_t now_us;
 };
 
