@@ -9,6 +9,12 @@
 #include "lib/report/report.h"
 
 /*
+ * Who has lost less than this part of what it lacks was born so: one run that is low for once is no
+ * onset of what always was there.
+ */
+#define LOST_LATELY (1.0 / 3)
+
+/*
  * Slack: 5 % for what good devices of one kind hold within 1 to 2 %, 7 % for
  * pairs, 10 % where a shared bus is crossed. Good GPUs within
  * a host differ by up to 5 % (stas00, ml-engineering), so never less.
@@ -293,6 +299,25 @@ int expectations_level(const struct expectation *e, size_t n)
 	return level == VERDICT_FAIL ? VERDICT_WARN : VERDICT_PASS;
 }
 
+/* How far the value is on the bad side of what is expected, as a logarithm. */
+static double loss_of(const struct expectation *e)
+{
+	return fabs(log(e->floor / e->expected)) - log(e->margin);
+}
+
+/* What it lacks in the eyes of others, at most. */
+static double lacks(const struct expectation *e, size_t n)
+{
+	double most = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (e[i].source != SOURCE_HISTORY && e[i].low)
+			most = fmax(most, loss_of(&e[i]));
+	}
+	return most;
+}
+
 int expectations_usual(const struct expectation *e, size_t n)
 {
 	int usual = USUAL_UNKNOWN;
@@ -300,7 +325,9 @@ int expectations_usual(const struct expectation *e, size_t n)
 
 	for (i = 0; i < n; i++) {
 		if (e[i].source == SOURCE_HISTORY)
-			usual = MAX(usual, e[i].low ? (int)USUAL_DROPPED : (int)USUAL_KEPT);
+			usual = MAX(usual, e[i].low && loss_of(&e[i]) > LOST_LATELY * lacks(e, n)
+						   ? (int)USUAL_DROPPED
+						   : (int)USUAL_KEPT);
 	}
 	return usual;
 }

@@ -135,7 +135,11 @@ bool expectation_is_exceeded(const struct measure *m, const struct expectation *
  */
 int expectations_level(const struct expectation *e, size_t n);
 
-/* How it stands to its own history (enum usual_state). */
+/*
+ * How it stands to its own history (enum usual_state). What is low in the eyes of others has
+ * dropped when a third of that, as a logarithm, was lost since: else it was born so, and this run
+ * is low for once.
+ */
 int expectations_usual(const struct expectation *e, size_t n);
 
 /* Their sources as bits, 1 << enum verdict_source: of all, or of those that say low. */

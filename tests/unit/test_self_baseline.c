@@ -342,6 +342,23 @@ static void a_few_hosts_tell_no_more_than_a_gap(void)
 	CHECK_EQ(apart_of(5, (const double[]){ 0.84, 0.84 }, 2), 0);
 }
 
+/* Its run is low for once: that is no onset of what always was there. What it loses besides is one. */
+static void what_always_was_slow_is_so_in_a_low_run_too(void)
+{
+	struct fleet f;
+	size_t i, r;
+
+	fleet_begin(&f);
+	for (r = 0; r < RUNS; r++) {
+		for (i = 0; i < HOSTS; i++)
+			(void)run(&f, i, 1, i == 4 ? 0.7 : 1);
+	}
+	CHECK_EQ(usual_of(run(&f, 4, 1, 0.7), "cpu:0"), USUAL_KEPT);
+	CHECK_EQ(usual_of(run(&f, 4, 1, 0.7 * 0.92), "cpu:0"), USUAL_KEPT);
+	CHECK_EQ(usual_of(run(&f, 4, 1, 0.7 * 0.7), "cpu:0"), USUAL_DROPPED);
+	fleet_end(&f);
+}
+
 static const struct test tests[] = {
 	TEST(parts_born_slow_do_not_hide_each_other),
 	TEST(a_few_hosts_tell_no_more_than_a_gap),
@@ -353,6 +370,7 @@ static const struct test tests[] = {
 	TEST(what_all_hosts_have_in_common_drops_nobody),
 	TEST(a_fleet_that_moves_is_no_control),
 	TEST(another_machine_has_no_usual),
+	TEST(what_always_was_slow_is_so_in_a_low_run_too),
 };
 
 int main(void)
