@@ -183,6 +183,8 @@ class Server:
 
     def pause(self):
         self.process.send_signal(signal.SIGSTOP)
+        # A thread on another processor goes on until the signal is there.
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self):
         self.process.send_signal(signal.SIGCONT)
