@@ -116,7 +116,7 @@ def test_a_bad_meta_file_is_one_line(ctl, stub, trace, tmp_path, text, words):
 
 
 @pytest.mark.parametrize("words, message", [
-    ("", "job submit wants --job NAME: the job that the trace is of"),
+    ("", "job submit wants --job NAME: the job, by the name"),
     ("--job x --part 0/2", "--part: '0/2' is no part like 2/8"),
     ("--job x --part 3/2", "--part: '3/2' is no part"),
     ("--job x --part 1", "--part: '1' is no part"),

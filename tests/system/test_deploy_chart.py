@@ -89,7 +89,7 @@ def test_values_reach_where_they_belong(render):
                      policyYaml="v: 1\nmode: observe\n", createNamespaces=False, **NEWER)
     text = yaml.safe_dump_all(objects)
     assert not [o for o in objects if o["kind"] == "Namespace"]
-    assert {o["metadata"].get("namespace") for o in objects} == {None, "n1", "n2", "default"}
+    assert {o["metadata"].get("namespace") for o in objects} == {None, "n1", "n2"}
     assert "registry.example" not in text and "r/c:1" in text and "r/a:1" in text
     assert "system:serviceaccount:n1:" in text and "https://assay-controller.n1.svc:9470" in text and "namespace: assay" not in text
     config = next(o for o in objects if o["metadata"]["name"] == "assay-controller-config")

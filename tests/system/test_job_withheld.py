@@ -15,8 +15,11 @@ OTHERS = [h for h in HOSTS if h != SLOW][:4]  # half of all: as many as budget.t
 
 
 def order_of(f, node, what):
-    answer = f.c.call("POST", f"/v1/nodes/{node}/{what}", json.dumps({"reason": "a cable is replaced"}).encode(), token=ADMIN)
-    assert answer.status in (200, 202), answer.body
+    def answered():
+        answer = f.c.call("POST", f"/v1/nodes/{node}/{what}", json.dumps({"reason": "a cable is replaced"}).encode(), token=ADMIN)
+        return answer.status != 503 and answer  # it has only just started: it says that it is to be asked again
+    answer = wait_for(answered, WAIT_S)
+    assert answer and answer.status in (200, 202), answer and answer.body
 
 
 def set_policy(f, **settings):
