@@ -128,7 +128,7 @@ static error_t parse_number(int key, const char *arg, struct argp_state *state)
 	case OPT_SPREAD:
 		options->spread_said = true;
 		options->how.spread =
-			read_real("spread", arg, SPEEDS_SPREAD_LEAST, SPEEDS_SPREAD_MOST, state);
+			read_real("spread", arg, SILICON_SPREAD_LEAST, SPEEDS_SPREAD_MOST, state);
 		return 0;
 	case OPT_BEYOND:
 		options->how.beyond = read_real("beyond", arg, 0, BEYOND_MAX, state);

@@ -76,7 +76,7 @@ static int read_root(const struct jval *root, struct speeds *ret, struct err *er
 	low = jval_get(root, "low");
 	if (json_integer_value(v.value) != 1)
 		return jval_fail(&v, err, "want 1");
-	r = read_part(&spread, SPEEDS_SPREAD_LEAST, SPEEDS_SPREAD_MOST, &ret->good.spread, err);
+	r = read_part(&spread, SILICON_SPREAD_LEAST, SPEEDS_SPREAD_MOST, &ret->good.spread, err);
 	if (r == 0)
 		r = read_part(&low, SPEEDS_LEAST, 1, &ret->good.low, err);
 	return r < 0 ? r : read_spans(&ranks, ret, err);

@@ -4,10 +4,10 @@
  *
  *	{"v": 1, "spread": 0.031, "low": 0.89, "ranks": [[0, 8, 0.987], [8, 8, 1.012]]}
  *
- * Each of `ranks` is the first rank, how many, and the speed that all of these have at least: 1 is
- *what hosts of its model usually reach. They are in order and do not overlap; a rank of none is not
- * known. `spread` (may be left out) is how far good hosts differ, one standard deviation, and `low`
- *the speed that one in two hundred good GPUs does not reach.
+ * Each of `ranks` is the first rank, how many, and the speed that all of these have at least:
+ * 1 is what hosts of its model usually reach. They are in order and do not overlap; a rank of
+ * none is not known. `spread` (may be left out) is how far good hosts differ, one standard
+ * deviation, and `low` the speed that one in two hundred good GPUs does not reach.
  */
 #pragma once
 
@@ -30,7 +30,6 @@ enum {
 #define SPEEDS_MOST 100.0
 
 /* How far good hosts may differ. */
-#define SPEEDS_SPREAD_LEAST 0.001
 #define SPEEDS_SPREAD_MOST 0.5
 
 struct speeds_span {

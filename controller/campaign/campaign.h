@@ -5,7 +5,7 @@
  * say, and who runs next, is controller/pairing; here is how a round comes about:
  *
  *	waiting --> running --> over	a group: every member has its order, and answers or is
- *silent running --> done | abandoned	the campaign
+ * silent running --> done | abandoned	the campaign
  *
  * Invariants:
  *  - a group counts when each of its members has reported, and a host speaks for itself only:

@@ -7,7 +7,7 @@
 #include "controller/fleet/baseline.h"
 #include "controller/fleet/self_baseline.h"
 #include "lib/base/xalloc.h"
-#include "lib/judge/verdict.h"
+#include "lib/judge/stats.h"
 #include "lib/report/report.h"
 
 #define CHECK "gemm.rate"
@@ -25,13 +25,6 @@ static double speed_of(const struct self_baseline *host)
 			slowest = MIN(slowest, trend_usual(&host->parts[i].trend));
 	}
 	return slowest * trend_usual(&host->whole);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return (left > right) - (left < right);
 }
 
 /* Of all parts, or the host as a whole, into `values`; how many. */
@@ -93,8 +86,8 @@ static struct line line_of(const struct self_baselines *usuals)
 		line.hosts[line.n_hosts++] = line.speeds[i];
 		line.n_parts += parts_of(&usuals->hosts[i], line.parts + line.n_parts);
 	}
-	qsort(line.hosts, line.n_hosts, sizeof(*line.hosts), by_value);
-	qsort(line.parts, line.n_parts, sizeof(*line.parts), by_value);
+	stats_sort(line.hosts, line.n_hosts);
+	stats_sort(line.parts, line.n_parts);
 	return line;
 }
 

@@ -126,15 +126,23 @@ static int withdraw(const struct work *w, char *why)
 
 /* --- its hosts --- */
 
-/* No job runs on it, by the cluster and by what it says itself. */
+int diagnosing_busy(const struct job_judging_input *in, const char *name, bool *ret, struct err *err)
+{
+	const struct fleet_node *node = fleet_find(in->fleet, name);
+	int r = store_placement_present(in->store, name, in->now_us, ret, err);
+
+	*ret |= node && node->n_jobs > 0;
+	return r;
+}
+
+/* It is in the cluster, and no job runs on it. */
 static int look_idle(const struct job_judging_input *in, const char *name, bool *ret,
 		     struct err *err)
 {
-	const struct fleet_node *node = fleet_find(in->fleet, name);
 	bool busy = false;
-	int r = store_placement_present(in->store, name, in->now_us, &busy, err);
+	int r = diagnosing_busy(in, name, &busy, err);
 
-	*ret = r == 0 && !busy && node && node->n_jobs == 0;
+	*ret = r == 0 && !busy && fleet_find(in->fleet, name);
 	return r;
 }
 

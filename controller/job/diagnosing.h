@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A person asks for the diagnosis of a job (docs/jobs.md, 9): an investigation of its own kind,
- *which goes on with each judging of the job:
+ * which goes on with each judging of the job:
  *
  *	stopping --> hosts --> groups --> done
  *
  * It is stopped by advice, which somebody acknowledges, or by hand; its hosts are tested, and those
  * that passed measured with each other, as lib/policy/diagnosis.h says; then who started it is
  * advised to start it without those that are bad. Each step is in the store before what follows
- *from it, and repeated after a restart with the same facts changes nothing. Nothing is evicted.
+ * from it, and repeated after a restart with the same facts changes nothing. Nothing is evicted.
  *
  *  - a job has one investigation that goes on at most, of whichever kind, and a host is in one at
  *    most: a second is refused;
@@ -31,6 +31,11 @@ struct service;
 #define DIAGNOSING_ORDER_US (10 * USEC_PER_MIN)
 /* So long after the stop the last host is asked, and waited for. */
 #define DIAGNOSING_TESTS_US (2 * USEC_PER_HOUR)
+
+/* Does a job run on the host, by the cluster or by what it says itself? */
+int diagnosing_busy(const struct job_judging_input *in, const char *name, bool *ret,
+		    struct err *err);
+
 /* What a step comes to. */
 struct diagnosing_now {
 	bool open;     /* it is a diagnosis, and goes on */

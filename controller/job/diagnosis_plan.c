@@ -9,6 +9,7 @@
 #include "controller/cluster/cluster.h"
 #include "controller/controller.h"
 #include "controller/fleet/hosts.h"
+#include "controller/job/diagnosing.h"
 #include "controller/job/diagnosis_record.h"
 #include "controller/store/store.h"
 #include "controller/store/store_investigations.h"
@@ -90,9 +91,8 @@ static int add_host(const struct job_judging_input *in, const char *name, json_t
 {
 	const struct fleet_node *node = fleet_find(in->fleet, name);
 	bool busy = false;
-	int r = store_placement_present(in->store, name, in->now_us, &busy, err);
+	int r = diagnosing_busy(in, name, &busy, err);
 
-	busy |= node && node->n_jobs > 0;
 	*ret_busy |= busy;
 	(void)json_array_append_new(
 		hosts, json_pack("{s:s, s:s?, s:b}", "node", name, "domain",

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An investigation: what is done about the hosts that slow a job, as a record that people can see
- *and withdraw. Pure; investigating.h looks the facts up and keeps the record.
+ * and withdraw. Pure; investigating.h looks the facts up and keeps the record.
  *
  *	open -> testing -> evict -> cordoned -> replaced -> verified
  *	                         -> acquitted | owner | watch
  *	any state -> withdrawn
  *
  * Each of its hosts is in one of these states by itself (but replaced and verified), and the record
- *in that of the one that is furthest from its end: while one is looked into, evict before testing
+ * in that of the one that is furthest from its end: while one is looked into, evict before testing
  * before open; then cordoned, acquitted, owner, watch, withdrawn, the first that any of them is in.
  * It goes on while a host is looked into, and with a host cordoned for INVESTIGATION_CLOSES_US at
- *most, or until another host of the job is to be tested: then it ends as it is.
+ * most, or until another host of the job is to be tested: then it ends as it is.
  *
  *  - a step that is repeated with the same facts changes nothing;
  *  - begun only in mode enforce, for a host that is to be tested or taken out; in other modes it is
  *    withdrawn;
  *  - a host that boots meanwhile, leaves the cluster, or that a person gives back is withdrawn; so
- *is every one when the job is silent. One that its windows clear is watched;
+ * is every one when the job is silent. One that its windows clear is watched;
  *  - but what job and tests have proven stays so for INVESTIGATION_PROVEN_US while the findings and
- *the boot are the same, though the job falls silent or goes on elsewhere: until the budgets let
- *the host be cordoned. Windows of the same run that clear it end it all the same, and so does a
- *test that acquits it;
+ * the boot are the same, though the job falls silent or goes on elsewhere: until the budgets let
+ * the host be cordoned. Windows of the same run that clear it end it all the same, and so does a
+ * test that acquits it;
  *  - what a person withdrew is not looked into for that job for jobs.acquit.for, as if its tests
  *    had acquitted it (investigation_bars()).
  */

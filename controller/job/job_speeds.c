@@ -38,8 +38,7 @@ static void take_rank(void *context, int64_t rank, const char *node)
 		g->speed = host->speed;
 	}
 	g->n++;
-	g->good.spread = MAX(g->good.spread, host->good.spread);
-	g->good.low = g->good.low > 0 ? MIN(g->good.low, host->good.low) : host->good.low;
+	silicon_widen(&g->good, &host->good);
 }
 
 int job_speeds_of(struct job_speeds *speeds, const struct baselines *baselines, struct store *store,

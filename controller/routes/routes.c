@@ -48,6 +48,16 @@ bool stands_by(const struct service *s, struct call *call)
 	return true;
 }
 
+bool routes_take_no_order(const struct service *s, struct call *call)
+{
+	if (stands_by(s, call))
+		return true;
+	if (!service_full(s))
+		return false;
+	call_refuse(call, 503, "too much at once");
+	return true;
+}
+
 static void get_readyz(void *context, struct call *call)
 {
 	struct service *s = context;

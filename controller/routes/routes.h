@@ -10,6 +10,7 @@ struct api_options;
 struct call;
 struct err;
 struct identity;
+struct jfield;
 struct jval;
 struct service;
 struct store_page;
@@ -23,6 +24,9 @@ void routes_set(struct api_options *options);
  * what hosts say and ask is for that one.
  */
 bool stands_by(const struct service *s, struct call *call);
+
+/* The same, or it is refused with 503 as too many wait for a commit: an order is not taken now. */
+bool routes_take_no_order(const struct service *s, struct call *call);
 
 /* Hosts (routes_nodes.c). */
 void get_nodes(void *context, struct call *call);
@@ -82,6 +86,12 @@ enum {
 
 /* Of a person's order: its JSON, new reference; -EBADMSG. */
 int parse_order_body(struct call *call, json_t **ret_value, struct err *err);
+/*
+ * The body of an order into `out`, by `n` fields of which `*reason` is one; nothing else may be in
+ * it. -EBADMSG, -EINVAL.
+ */
+int routes_order_body(struct call *call, const struct jfield *fields, size_t n, void *out,
+		      char *const *reason, struct err *err);
 /* Is the member "reason", when it is there, one? -EINVAL. */
 int check_reason(const struct jval *root, const char *reason, struct err *err);
 /* Who it is for the records: what the token names, else what they say of themselves. New memory. */

@@ -126,6 +126,20 @@ int parse_order_body(struct call *call, json_t **ret_value, struct err *err)
 	return json_parse(bytes, length, "body", ret_value, err) < 0 ? -EBADMSG : 0;
 }
 
+int routes_order_body(struct call *call, const struct jfield *fields, size_t n, void *out,
+		      char *const *reason, struct err *err)
+{ /* lint: allow parameters: what is read, by which fields, and into what */
+	CLEANUP(json_freep) json_t *value = NULL;
+	struct jval root;
+	int r = parse_order_body(call, &value, err);
+
+	if (r < 0)
+		return r;
+	root = jval_root(value, "body");
+	r = jval_decode(&root, fields, n, JVAL_STRICT, out, err);
+	return r == 0 ? check_reason(&root, *reason, err) : r;
+}
+
 /* 400 for what is no JSON, 422 for what says something else: as negative errno. */
 static int read_body(const struct order *order, struct call *call, struct body *ret, struct err *err)
 {

@@ -130,12 +130,8 @@ void post_campaign(void *context, struct call *call)
 	int64_t id;
 	int r;
 
-	if (stands_by(s, call))
+	if (routes_take_no_order(s, call))
 		return;
-	if (service_full(s)) {
-		call_refuse(call, 503, "too much at once");
-		return;
-	}
 	r = read_body(call, &body, &err);
 	if (r < 0) {
 		call_refuse(call, status_of_content(r), "%s", err.msg);

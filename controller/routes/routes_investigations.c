@@ -66,19 +66,6 @@ static const struct jfield fields[] = {
 	{ "by", J_STRING, offsetof(struct body, by), 0 },
 };
 
-static int read_body(struct call *call, struct body *ret, struct err *err)
-{
-	CLEANUP(json_freep) json_t *value = NULL;
-	struct jval root;
-	int r = parse_order_body(call, &value, err);
-
-	if (r < 0)
-		return r;
-	root = jval_root(value, "body");
-	r = jval_decode(&root, fields, ARRAY_SIZE(fields), JVAL_STRICT, ret, err);
-	return r == 0 ? check_reason(&root, ret->reason, err) : r;
-}
-
 /* What of it stays: a host that is out of service is given back by an order of its own. */
 static json_t *cordoned_of(const json_t *investigation)
 {
@@ -135,13 +122,9 @@ void routes_investigations_cancel(void *context, struct call *call)
 	int64_t id;
 	int r;
 
-	if (stands_by(s, call))
+	if (routes_take_no_order(s, call))
 		return;
-	if (service_full(s)) {
-		call_refuse(call, 503, "too much at once");
-		return;
-	}
-	r = read_body(call, &body, &err);
+	r = routes_order_body(call, fields, ARRAY_SIZE(fields), &body, &body.reason, &err);
 	if (r < 0) {
 		call_refuse(call, status_of_content(r), "%s", err.msg);
 		return;

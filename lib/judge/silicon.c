@@ -24,3 +24,9 @@ double silicon_low(const double *sorted, size_t n)
 {
 	return n > 0 ? sorted[n / 2] * exp(-SILICON_TAIL * silicon_spread(sorted, n)) : 0;
 }
+
+void silicon_widen(struct silicon *into, const struct silicon *other)
+{
+	into->spread = MAX(into->spread, other->spread);
+	into->low = into->low > 0 ? MIN(into->low, other->low) : other->low;
+}

@@ -27,6 +27,9 @@ struct silicon {
 	double low;    /* so slow is one good GPU in two hundred, 1 is usual; 0: not said */
 };
 
+/* Of both the wider, and the lower: a job may have hosts of several models. */
+void silicon_widen(struct silicon *into, const struct silicon *other);
+
 /*
  * The spread of `n` values, ascending, relative to their median. Of the middle 80 %, so that
  * neither sick ones nor the tail of good ones make it, as standard deviations of a normal

@@ -54,8 +54,8 @@
  * after it. So executing every decision of one call keeps every budget.
  *
  * The answer is a level, not an edge: until the fleet has changed (policy_begun(),
- *policy_applied(), fleet_event()), the next call says the same. A refused decision comes again each
- * time; record it when (node, refusal.by) is new. Only state changes, `opened`, and a notice's
+ * policy_applied(), fleet_event()), the next call says the same. A refused decision comes again
+ * each time; record it when (node, refusal.by) is new. Only state changes, `opened`, and a notice's
  * begun and ended_us are told once.
  */
 #pragma once

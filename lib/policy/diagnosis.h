@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job is diagnosed (MegaScale, arXiv 2402.15627, 4.1): it is stopped, all of its hosts are
- *tested, and those that are bad are left out when it starts again. Pure: from what is known of its
- *hosts to the tests that are to be ordered next, and in the end to what came of them.
+ * tested, and those that are bad are left out when it starts again. Pure: from what is known of its
+ * hosts to the tests that are to be ordered next, and in the end to what came of them.
  *
  *	each host by itself, side by side --> those that passed with each other --> concluded
  *

@@ -6,27 +6,26 @@
  *	        [only=good|slow] [curve]
  *
  * Each job runs three times, each time a window: on good hosts, and with one of them slower by
- * 5 to 25 %, of which nothing else is wrong. Good hosts differ by a gamma distribution of shape 2.4
- * whose tail is to the slow side (tests/fleet/silicon.py), or, `exponential`, as assay-sim has it
- * (docs/sim.md): a normal distribution, and 6 in 100 slower by an exponential one besides.
- * 30 in 100 jobs on good hosts have uneven sequences, a heavy last stage or pauses besides.
- * `known`: attribution is told how far good hosts differ; else it takes 3.4 %. `curve`: also where
- *a suspect is beyond more or fewer standard deviations.
+ * 5 to 25 %, of which nothing else is wrong. Good hosts differ by a gamma distribution of
+ * shape 2.4 whose tail is to the slow side (tests/fleet/silicon.py), or, `exponential`, as
+ * assay-sim has it (docs/sim.md): a normal distribution, and 6 in 100 slower by an exponential
+ * one besides. 30 in 100 jobs on good hosts have uneven sequences, a heavy last stage or
+ * pauses besides. `known`: attribution is told how far good hosts differ; else it takes 3.4 %.
+ * `curve`: also where a suspect is beyond more or fewer standard deviations.
  *
- * `tested`: attribution is told how fast the hosts are by their own tests, but for 3 in 100. In a
- *job a host differs from its tests by 1 % (one standard deviation; 1 in 200 hosts by 4 %), and they
- * from the truth by 0.6 %. Of slow hosts half have become so since the tests. How far good hosts
- *differ is what the tests of FLEET of them show.
+ * `tested`: attribution is told how fast the hosts are by their own tests, but for 3 in 100.
+ * In a job a host differs from its tests by 1 % (one standard deviation; 1 in 200 hosts by 4
+ * %), and they from the truth by 0.6 %. Of slow hosts half have become so since the tests. How
+ * far good hosts differ is what the tests of FLEET of them show.
  *
  * A window suspects whom two of the last three blame (lib/policy/suspicion.h); the first of a job
- * suspects nobody, and is not counted; the third is not played where neither before it blames
- *anybody.
+ * suspects nobody, and is not counted; the third is not played where neither before blames anybody.
  *
- * A slow host is identifiable when its true rate is below the 0.5th percentile of good hosts and at
- * least 5 % below the next-slowest of its job. A good host may be that slow by the lottery of
- * silicon, the tail: no trace tells it from a sick one, and who finds all such finds it too. So
- *false is who suspects a host that is not identifiable; those of the tail are counted beside it.
- *Tune on seeds below 3000, judge on others that nobody has looked at.
+ * A slow host is identifiable when its true rate is below the 0.5th percentile of good hosts
+ * and at least 5 % below the next-slowest of its job. A good host may be that slow by the
+ * lottery of silicon, the tail: no trace tells it from a sick one, and who finds all such
+ * finds it too. So false is who suspects a host that is not identifiable; those of the tail
+ * are counted beside it. Tune on seeds below 3000, judge on others that nobody has looked at.
  */
 #include <math.h>
 #include <stdio.h>

@@ -308,8 +308,7 @@ static void look_up(const struct sim *s, const char *name, size_t i, struct job_
 	if (!known)
 		return;
 	ret->tested[i] = known->speed;
-	ret->good.spread = MAX(ret->good.spread, known->good.spread);
-	ret->good.low = ret->good.low > 0 ? MIN(ret->good.low, known->good.low) : known->good.low;
+	silicon_widen(&ret->good, &known->good);
 }
 
 static void look(const struct sim *s, const struct sim_job *job, struct job_window_case *ret)
