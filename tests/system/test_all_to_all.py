@@ -201,9 +201,10 @@ def test_the_settings_of_nccl_are_those_of_the_probe_alone(run, gpus, script, pr
     """What a dead link takes and a port that a job's NCCL wants: set in the child, whatever the caller has, and nowhere else."""
     env = gpus("count=2", NCCL_IB_TIMEOUT="22", NCCL_RAS_ENABLE="1", ASSAY_FAKE_NCCL_TOLD=str(tmp_path / "told"))
     clock = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"
-    probe = script("all-to-all", f'exec env {clock} {build}/assay-probe-all-to-all {" ".join(SIZE)} "$@"\n')
+    probe = script("all-to-all", f'exec env {clock} {build}/assay-probe-all-to-all {" ".join(SIZE)} "$@" --budget 30s\n')
     after = script("after", f'env >{tmp_path}/after\nexec {build}/assay-probe-host-state "$@"\n')
-    file = profiles(full=[{"name": "all-to-all", "exec": probe, "budget": "30s"}, {"name": "after", "exec": after, "budget": "30s"}])
+    file = profiles(budget="150s", full=[{"name": "all-to-all", "exec": probe, "budget": "110s"},
+                                           {"name": "after", "exec": after, "budget": "30s"}])
     run("assay", "run", "--profile", "full", "--profiles", file, env=env)
     assert (tmp_path / "told").read_text() == "NCCL_IB_TIMEOUT=17\nNCCL_RAS_ENABLE=0\n"
     others = (tmp_path / "after").read_text().splitlines()
@@ -274,8 +275,8 @@ def test_a_run_tells_the_fault(build, run, gpus, script, profiles, fault, verdic
     """The whole way through the runner and the judge; the clock of the probe alone is a fake."""
     env = gpus(f"count=4 {fault}")
     clock = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"
-    probe = script("all-to-all", f'exec env {clock} {build}/assay-probe-all-to-all {" ".join(SIZE)} "$@"\n')
-    file = profiles(full=[{"name": "all-to-all", "exec": probe, "budget": "30s"}])
+    probe = script("all-to-all", f'exec env {clock} {build}/assay-probe-all-to-all {" ".join(SIZE)} "$@" --budget 30s\n')
+    file = profiles(budget="120s", full=[{"name": "all-to-all", "exec": probe, "budget": "110s"}])
     done = run("assay", "run", "--profile", "full", "--profiles", file, "-o", "json", env=env)
     found = json.loads(done.stdout)["verdict"]
     assert found["verdict"] == verdict, found

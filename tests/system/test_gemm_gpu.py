@@ -222,8 +222,8 @@ def test_a_run_names_the_gpu_and_no_other(build, run, gpus, script, profiles, fa
     """The whole way through the runner and the judge; the clock of the probe alone is a fake."""
     env = gpus(f"count=8 {fault}")
     clock = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"
-    probe = script("gemm", f'exec env {clock} {build}/assay-probe-gemm {" ".join(SHAPE)} "$@"\n')
-    file = profiles(quick=[{"name": "gemm", "exec": probe, "budget": "20s"}])  # of which a machine under load needs some
+    probe = script("gemm", f'exec env {clock} {build}/assay-probe-gemm {" ".join(SHAPE)} "$@" --budget 20s\n')
+    file = profiles(budget="120s", quick=[{"name": "gemm", "exec": probe, "budget": "110s"}])  # in real time, for a loaded machine
     done = run("assay", "run", "--profiles", file, "-o", "json", env=env)
     found = json.loads(done.stdout)["verdict"]
     assert found["verdict"] == verdict, found
