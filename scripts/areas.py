@@ -26,7 +26,7 @@ TESTS = {
     "assayd": "system/assayd* system/processes system/trace_directory system/watch* system/outage system/clock system/power_loss system/disk_full",
     "controller": "system/controller* system/openapi system/assayctl_views system/assayd_controller system/outage system/tables_filled",
     "store": "system/statements system/store_* system/controller_store system/controller_kill system/replaced",
-    "actions": "system/actor_driver system/assayctl_act* system/controller_act_kill system/controller_life system/budget_manual system/fleet_opinion",
+    "actions": "system/actor_driver system/assayctl_act* system/controller_act_kill system/controller_upgrade system/controller_life system/budget_manual system/fleet_opinion",
     "campaigns": "system/campaigns* system/assayctl_campaign system/assayd_collective* system/guest_fleet",
     "kube": "kube/* system/kube_call",
     "attribution": "system/attribute* system/optrace system/trace_directory system/job* system/placement system/real_job system/investigations* system/diagnose",

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The controller of an earlier landing is killed while it acts, and this one goes on with its store.
+
+ASSAY_OLD_BUILD names a build of that landing (git worktree add ../old COMMIT; scripts/build there).
+"""
+import contextlib
+import os
+import pathlib
+import random
+import sqlite3
+import subprocess
+import threading
+from collections import Counter
+
+import pytest
+from fixtures_controller import Controller, START_S, controller, report  # noqa: F401
+from test_controller_act_kill import POLICY, QUIET_S, STEP_S, bad, held, ledger_of, rows
+from waiting import wait_for
+
+OLD = os.environ.get("ASSAY_OLD_BUILD")
+TRIES, TRIES_FULL = 12, 150
+
+pytestmark = [pytest.mark.once, pytest.mark.skipif(not OLD, reason="ASSAY_OLD_BUILD names no build of an earlier landing")]
+
+
+@pytest.fixture
+def old(environ, tmp_path):
+    """old(db, config) starts the controller of the earlier landing."""
+    started = []
+
+    def start(db, config):
+        with open(tmp_path / "old.log", "a") as log:
+            process = subprocess.Popen([f"{OLD}/assay-controller", "--listen", "127.0.0.1:0", "--db", str(db), "--config", str(config)],
+                                       env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
+        started.append(process)
+        line = process.stdout.readline()
+        assert line.startswith("listening on "), (tmp_path / "old.log").read_text()
+        return Controller(process, line.split()[-1], db, None)
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+
+def wait_it_was_in(db, node):
+    """Which of its waits the cordon of `node` was in, by what is durable."""
+    actions = rows(db, "SELECT state, done_us FROM actions WHERE kind = 0")
+    text = rows(db, "SELECT count(*) FROM cluster_ledger")[0][0]
+    place = [h["done"] for h in ledger_of(db)["holders"] if h["node"] == node] if text else []
+    out = rows(db, f"SELECT unschedulable FROM cluster_nodes WHERE node = '{node}'") == [(1,)]
+    if not actions:
+        return "to be decided"
+    if not place:
+        return "decided"
+    if not out:
+        return "its place stands"
+    if actions[0][1] is None:
+        return "out of service"
+    return "recorded" if place == [False] else "over"
+
+
+def version_of(db):
+    with contextlib.closing(sqlite3.connect(db)) as connection:
+        return connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def test_what_an_earlier_controller_left_at_any_wait_is_done_once(controller, old, tmp_path, full):  # noqa: F811
+    policy, config = tmp_path / "policy.yaml", tmp_path / "controller.yaml"
+    policy.write_text(POLICY.format(limit=10))
+    config.write_text(f"v: 1\nmode: enforce\npolicy: {policy}\n")
+    dice = random.Random(int(os.environ.get("ASSAY_SEED", "6")))
+    waits = Counter()
+    for i in range(TRIES_FULL if full else TRIES):
+        db = tmp_path / f"store-{i}.db"
+        before = old(db, config)
+        assert before.post_again(report("gpu-1", 1, sku="gpu-1")).status == 202
+        assert before.post_again(bad("gpu-1")).status == 202
+        threading.Event().wait(dice.random() ** 2 * STEP_S)  # most of it is over soon
+        before.kill()
+        was, number = wait_it_was_in(db, "gpu-1"), version_of(db)
+        waits[was] += 1
+
+        c = controller("--config", config, db=db)
+        assert wait_for(lambda: c.metrics()["assay_actions_under_way"] == 0 and c.metrics()["assay_nodes_cordoned"] == 1, QUIET_S), was
+        assert c.stop()[0] == 0
+        assert rows(db, "SELECT count(*) FROM actions WHERE kind = 0 AND state = 1") == [(1,)], was
+        assert rows(db, "SELECT count(*) FROM actions WHERE done_us IS NULL") == [(0,)], was
+        assert rows(db, "SELECT node FROM transitions WHERE event = 'cordoned'") == [("gpu-1",)], was
+        assert held(db, done=True) == ["gpu-1"] and len(ledger_of(db)["holders"]) == 1, was
+        if version_of(db) != number:
+            refused_by_the_earlier_one(db, number)
+    print(dict(waits))
+    assert len(waits) >= (4 if full else 2), waits
+
+
+def refused_by_the_earlier_one(db, number):
+    """It says so in one line, and what it had is beside the store."""
+    done = subprocess.run([f"{OLD}/assay-controller", "--listen", "127.0.0.1:0", "--db", str(db)], capture_output=True, text=True,
+                          timeout=START_S, check=False)
+    assert done.returncode != 0 and done.stderr.count("\n") == 1 and str(version_of(db)) in done.stderr, done.stderr
+    copies = sorted(pathlib.Path(db).parent.glob(f"{pathlib.Path(db).name}.before-*"))
+    assert [version_of(copy) for copy in copies] == [number], copies
