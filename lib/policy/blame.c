@@ -133,6 +133,12 @@ static const struct row {
 	  .evidence = BAD | NONE | OTHER | DIFFERS,
 	  .action = BLAME_PROBE,
 	  .reason = "test both ends: a slow link does not say which of them is slow" },
+	{ .classes = BIT(BLAME_LINK),
+	  .counts = REACHED,
+	  .evidence = CLEAN,
+	  .ends = BIT(END_GOOD),
+	  .action = BLAME_ACQUIT,
+	  .reason = "it passed by itself and with others: the host is not to blame" },
 	{ .classes = OF_NETWORK,
 	  .counts = REACHED,
 	  .evidence = CLEAN,
@@ -201,6 +207,11 @@ bool blame_may_accuse(int class)
 bool blame_of_host(int class)
 {
 	return class >= 0 && class < BLAME_CLASSES && OF_HOST & BIT((unsigned)class);
+}
+
+bool blame_tests_host(int class)
+{
+	return blame_of_host(class) || class == BLAME_LINK;
 }
 
 /* ---- which checks show which class ------------------------------------------ */

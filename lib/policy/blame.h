@@ -61,8 +61,11 @@ extern const char *const blame_evidence_names[]; /* "clean" "none" ... "fatal" *
 enum blame_ladder { LADDER_NOT_RUN, LADDER_RUNNING, LADDER_EXHAUSTED, LADDERS };
 extern const char *const blame_ladder_names[]; /* "not run" "running" "exhausted" */
 
-/* This end of a link, tested with a third host that is known to be good. */
-enum blame_end { END_UNKNOWN, END_GOOD, END_BAD, ENDS };
+/*
+ * This end of a link, tested by itself and with a third host that is known to be good. Between:
+ * both ends are good with others, and slow with each other.
+ */
+enum blame_end { END_UNKNOWN, END_GOOD, END_BAD, END_BETWEEN, ENDS };
 
 /* Why a suspect is at most probed. */
 enum blame_limit {
@@ -122,8 +125,11 @@ struct blame_decision blame_decide(const struct blame_input *in);
 /* May a cause of this class be a host at all? */
 bool blame_may_accuse(int class);
 
-/* Is a host of this class tested by itself? Of the others two hosts are, or more. */
+/* Is it this host alone that is slow? Of the others two hosts are suspects, or more. */
 bool blame_of_host(int class);
+
+/* Is a suspect of this class tested by itself? Of a link that is the first rung: pair_rungs.h. */
+bool blame_tests_host(int class);
 
 /*
  * Can the check show what the class says? Wrong data never does: it slows no job, and its own rule

@@ -45,7 +45,7 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_trace_queue tests/unit/test_trace_rules tests/unit/test_trace_sandbox \
 	tests/unit/test_pair tests/unit/test_pair_guard tests/unit/test_pair_plan tests/unit/test_pair_reading \
 	tests/unit/test_pair_rounds tests/unit/test_pair_schedule tests/unit/test_pair_session tests/unit/test_pairing \
-	tests/unit/test_diagnosis tests/unit/test_pairing_random tests/unit/test_pairing_sim tests/unit/test_paths tests/unit/test_permit_file \
+	tests/unit/test_diagnosis tests/unit/test_pair_rungs tests/unit/test_pairing_random tests/unit/test_pairing_sim tests/unit/test_paths tests/unit/test_permit_file \
 	tests/unit/test_plan tests/unit/test_policy tests/unit/test_policy_jobs tests/unit/test_probe_output tests/unit/test_probe_problem \
 	tests/unit/test_process_env tests/unit/test_process_tree tests/unit/test_profiles tests/unit/test_random tests/unit/test_rdma_flow \
 	tests/unit/test_rdma_gid tests/unit/test_rdma_gpu tests/unit/test_rdma_groups tests/unit/test_rdma_many \
@@ -97,6 +97,7 @@ tests_unit_test_bad_probes_SOURCES = $(RUNNER_FIXTURE) tests/unit/test_bad_probe
 tests_unit_test_bad_probes_LDADD = $(RUNNER_TESTS)
 tests_unit_test_bad_run_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_blame_LDADD = $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_pair_rungs_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_breaker_SOURCES = $(FLEET_WORLD) tests/unit/test_breaker.c
 tests_unit_test_breaker_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_campaign_SOURCES = $(CAMPAIGN_LAB) tests/unit/test_campaign.c
