@@ -19,7 +19,7 @@
 /* How a campaign begins and ends. */
 
 const char *const campaign_kind_names[] = { "allreduce", "pair", NULL };
-const char *const campaign_plan_names[] = { "two-pass", "tournament", "bisect", NULL };
+const char *const campaign_plan_names[] = { "two-pass", "tournament", "bisect", "every-two", NULL };
 const char *const campaign_state_names[] = { "running", "done", "abandoned", NULL };
 const char *const campaign_phase_names[] = { "waiting", "running", "over", NULL };
 const char *const campaign_outcome_names[] = { "not-run", "measured", "failed", NULL };

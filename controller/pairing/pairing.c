@@ -52,7 +52,8 @@ static bool is_over(const struct pairing_view *v, const struct pairing_case *c,
 {
 	if (v->p->rounds_made >= step->rounds_max || v->n_results == PAIRING_RESULTS_MAX)
 		return true;
-	if (v->p->plan == PAIRING_TOURNAMENT || v->p->rounds_made == 0)
+	if (v->p->plan == PAIRING_TOURNAMENT || v->p->plan == PAIRING_EVERY_TWO ||
+	    v->p->rounds_made == 0)
 		return false;
 	if (c->open)
 		return false;

@@ -87,8 +87,10 @@ struct pairing_result {
 
 enum pairing_plan {
 	PAIRING_TWO_PASS,   /* pairs, then suspect x good */
-	PAIRING_TOURNAMENT, /* every two once, in `rounds_max` rounds; for the maintenance window */
+	PAIRING_TOURNAMENT, /* every two neighbours once, in `rounds_max` rounds; for the
+			       maintenance window */
 	PAIRING_BISECT,	    /* large groups, the slow ones halved: fewer runs, more rounds */
+	PAIRING_EVERY_TWO,  /* every two once, whatever lies between them: of a few hosts */
 };
 
 struct pairing_problem {

@@ -230,7 +230,15 @@ static void next_pairs(const struct pairing_view *v, const struct pairing_case *
 		pair_those(&d, is_any);
 }
 
-/* The circle of each set of neighbours; they meet nobody else. */
+/* Do they meet? In a tournament only neighbours do. */
+static bool are_to_meet(const struct pairing_view *v, size_t a, size_t b)
+{
+	const struct shared s = share(v, a, b);
+
+	return v->p->plan == PAIRING_EVERY_TWO || (!s.cross && s.rail < 0);
+}
+
+/* The circle of each set of those that meet. */
 static void next_of_tournament(const struct pairing_view *v, const struct pairing_case *c,
 			       struct pairing_round *ret)
 {
@@ -244,8 +252,7 @@ static void next_of_tournament(const struct pairing_view *v, const struct pairin
 	shuffle(mix(v->p->seed), order, n);
 	for (i = 0; i < n; i++) {
 		for (sat = 0, j = i; j < n; j++) {
-			if (placed[order[j]] || share(v, order[i], order[j]).cross ||
-			    share(v, order[i], order[j]).rail >= 0)
+			if (placed[order[j]] || !are_to_meet(v, order[i], order[j]))
 				continue;
 			placed[order[j]] = true;
 			table[sat++] = order[j];
@@ -350,6 +357,7 @@ void pairing_next(const struct pairing_view *v, const struct pairing_case *c,
 {
 	switch (v->p->plan) {
 	case PAIRING_TOURNAMENT:
+	case PAIRING_EVERY_TWO:
 		next_of_tournament(v, c, ret);
 		return;
 	case PAIRING_BISECT:

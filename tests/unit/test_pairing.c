@@ -323,6 +323,24 @@ static void in_a_tournament_every_two_meet_once(void)
 	}
 }
 
+static void every_two_meet_once_whatever_lies_between_them(void)
+{
+	CLEANUP(world_freep) struct world *w = world_new(5, 1, 3, 18);
+	struct pairing_step step;
+	unsigned met[5][5] = { { 0 } };
+	size_t i, a, b;
+
+	w->problem.plan = PAIRING_EVERY_TWO;
+	w->problem.rounds_max = 5;
+	CHECK_EQ(world_play(w, &step), 5);
+	for (i = 0; i < w->problem.n_results; i++)
+		met[w->results[i].members[0]][w->results[i].members[1]]++;
+	for (a = 0; a < 5; a++) {
+		for (b = 0; b < a; b++)
+			CHECK_EQ(met[a][b] + met[b][a], 1);
+	}
+}
+
 static void bisection_takes_fewer_runs(void)
 {
 	CLEANUP(world_freep) struct world *w = world_new(64, 1, ONE_LEAF, 19);
@@ -414,6 +432,7 @@ static const struct test tests[] = {
 	TEST(a_narrow_way_between_switches_is_no_fault),
 	TEST(a_suspect_meets_somebody_good_in_the_first_round),
 	TEST(in_a_tournament_every_two_meet_once),
+	TEST(every_two_meet_once_whatever_lies_between_them),
 	TEST(bisection_takes_fewer_runs),
 	TEST(the_same_problem_gives_the_same_step),
 	TEST(a_group_that_did_not_run_says_nothing),

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pairs of the ends of a slow link, as the investigation of a job keeps them: "pairs", an array
+ * of {"ends" (names), "since", "thirds" (of the run under way, or the last), "campaign" (under way;
+ * null), "began" (it; null), "runs" [{"campaign", "at", "done", "ends" {name: what it said},
+ * "text"}], "verdicts" {name: "good" "between" "bad" "unknown"}, "tells" {name: what would tell},
+ * "over" (stamp; null), "text"}. Pure.
+ *
+ * A verdict stands but for "bad", which counts once as many runs as a failure is repeated said so
+ * (retest.times), and which ends with one that does not.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+#include "lib/policy/blame.h"
+
+enum { PAIR_RECORD_RUNS_MAX = 16, PAIR_RECORD_ENTRIES_MAX = 8 };
+
+/* By enum blame_end: "unknown" "good" "bad" "between". */
+extern const char *const pair_record_ends[];
+
+/* A new one of these ends (copied). New reference. */
+json_t *pair_record_new(const json_t *ends, uint64_t now_us);
+
+/*
+ * Of the investigations of a job, newest first: the newest entry since then of which the host is an
+ * end; NULL: none. Borrowed.
+ */
+const json_t *pair_record_find(const json_t *investigations, const char *host, uint64_t since_us);
+
+/* Is it an end of one of these entries? */
+bool pair_record_has(const json_t *pairs, const char *host);
+
+/* What is said of a host of the entry: enum blame_end; END_UNKNOWN also while nothing is. */
+int pair_record_end(const json_t *entry, const char *host);
+
+/* Is all said of the host that will be? */
+bool pair_record_is_over(const json_t *entry, const char *host);
+
+/* What would tell, of a host of which nothing is known; or NULL. Borrowed. */
+const char *pair_record_tells(const json_t *entry, const char *host);
+
+/* The sentence of its last rung; NULL: none. Borrowed. */
+const char *pair_record_text(const json_t *entry);
+
+/*
+ * When runs in a row said that it is bad, oldest first, at most `n`; returns how many.
+ * `ret_began_us`: the first of them began.
+ */
+size_t pair_record_failed(const json_t *entry, const char *host, uint64_t *times, size_t n,
+			  uint64_t *ret_began_us);
+
+/* Say it of a host; `tells` NULL: nothing is missing. */
+void pair_record_say(json_t *entry, const char *host, int end, const char *tells);
+
+/* The sentence of the last rung, taken. */
+void pair_record_note(json_t *entry, char *text);

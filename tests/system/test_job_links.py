@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job is slow by the transfers between two hosts: each is tested by itself, then they are measured with each other and with third hosts."""
+import hashlib
+import json
+import subprocess
+import urllib.parse
+
+import pytest
+from campaign_hosts import RATE
+from clock_fixtures import MIN, clock, clock_shift  # noqa: F401
+from fixtures_controller import controller, sample  # noqa: F401
+from test_diagnose import ADMIN, HOSTS, JOB, TOP, WAIT_S, Diagnosed, Lab
+from test_placement import process
+from waiting import wait_for
+
+ENDS, THIRDS = ["gpu-02", "gpu-06"], ["gpu-08", "gpu-09"]
+AGES = ((900, 700), (130, 10))  # of two windows that are apart
+
+POLICY = """v: 1
+mode: enforce
+budget: {{total: {{percent: 50}}, rate: {{cordons: 100, per: 10m}}}}
+coverage: {{max_age: 3650d}}
+breaker: {{silent_percent: 100}}
+jobs: {{mode: {jobs}, retest_spacing: 1s, born: {{percent: 100}}}}
+rules:
+  - {{name: slow, match: {{check: "gemm.*"}}, windows: {{k: 1, n: 1}}, action: retest}}
+  - {{name: slow-pair, match: {{check: "rnic_pair.*"}}, windows: {{k: {k}, n: 3}}, action: retest}}
+  - {{name: slow-loopback, match: {{check: "loopback.*"}}, windows: {{k: 1, n: 1}}, action: retest}}
+"""
+
+
+class Linked(Diagnosed):
+    """`loopback`: what its RNIC reaches by itself of what others do."""
+    loopback = 1.0
+
+    def answer(self, order):
+        if order["kind"] == "deep" and self.tests:
+            values = [sample(subject=f"cpu:{i}", value=(70e9 + i * 1e8) * self.alone) for i in range(8)]
+            values += [sample("loopback.write_bw", "mlx5_0:1", RATE * self.loopback * (1 + 0.001 * int(self.name[-1])), "B/s")]
+            self.report(profile="full", samples=values, order={"id": order["id"], "kind": "deep"})
+        elif order["kind"] == "pair" and frozenset(p.rpartition(":")[0] for p in order["peers"]) in self.fabric.slow:
+            part, self.part = self.part, 0.5
+            super().answer(order)
+            self.part = part
+        elif order["kind"] != "deep":
+            super().answer(order)
+
+
+class Links(Lab):
+    host = Linked
+
+    def __init__(self, start, options, thirds=THIRDS, env=None):
+        self.slow, self.trace = set(), None  # pairs that are slow by themselves
+        self.thirds = thirds
+        super().__init__(start, options, env=env)
+
+    def begin_job(self, name):
+        self.add(*self.thirds)
+        for host in self.hosts.values():  # all have passed lately
+            host.answer({"kind": "deep", "id": "by-hand"})
+        for age in AGES:
+            self.window(age)
+        return self.id
+
+    def claim(self, node, ranks, job=JOB):
+        first = HOSTS.index(node) if node in HOSTS else 0
+        body = {"format": "assay-processes/1", "boot_id": "b0",
+                "processes": [process(r, ASSAY_JOB=job, age=3600, start=1000) for i in ranks for r in range(8 * first, 8 * first + 8)]}
+        assert self.c.call("PUT", f"/v1/nodes/{node}/processes", json.dumps(body).encode()).status == 200
+
+    def window(self, ages, run=1):
+        if self.trace is None:
+            self.trace = subprocess.run([TOP / "tests/fleet/job_trace.py", "--job", JOB, "--dp", "4", "--pp", "2", "--steps", "12",
+                                         "--slow-link", ",".join(ENDS) + "/200"], capture_output=True, check=True, timeout=60).stdout
+            for node in HOSTS:
+                self.claim(node, [0])
+        self.trace += b"\n"  # another trace
+        answer = self.c.call("POST", "/v1/traces?" + urllib.parse.urlencode({"job": JOB, "run": run}), self.trace,
+                             headers={"Assay-First-Step-Age": str(ages[0]), "Assay-Last-Step-Age": str(ages[1])})
+        assert answer.status == 202, answer.body
+        self.id = answer.json["id"]
+        assert wait_for(lambda: self.windows()[0]["state"] == "analysed", WAIT_S), self.windows()
+
+    def windows(self):
+        return self.c.get(f"/v1/jobs/{self.id}/windows").json["items"]
+
+    def pairs(self, id=1):
+        return (self.record(id).get("pairs") or [None])[-1]
+
+    def states(self, id=1):
+        return {h["node"]: h["state"] for h in self.record(id)["hosts"]}
+
+    def cordoned(self):
+        return sorted(a["node"] for a in self.c.get("/v1/actions?limit=1000").json["items"] if a["action"] == "cordon" and a["state"] == "done")
+
+    def ends_as(self, states, id=1):
+        assert wait_for(lambda: self.record(id).get("hosts") and self.states(id) == states, WAIT_S / 3), json.dumps([self.record(id), self.c.get(f"/v1/jobs/{self.id}").json["suspects"]], indent=1)[-6000:]
+        return self.record(id)
+
+
+@pytest.fixture
+def lab(controller, tmp_path):  # noqa: F811
+    made = []
+
+    def start(jobs="enforce", k=2, **more):
+        policy, config, tokens = tmp_path / "policy.yaml", tmp_path / "controller.yaml", tmp_path / "tokens.yaml"
+        policy.write_text(POLICY.format(jobs=jobs, k=k))
+        config.write_text(f"v: 1\npolicy: {policy}\nreport-burst: 1000\n")
+        tokens.write_text(f"v: 1\ntokens: [{{sha256: {hashlib.sha256(ADMIN.encode()).hexdigest()}, role: admin}}]\n")
+        made.append(Links(controller, ("--config", config, "--mode", "enforce", "--tokens", tokens), **more))
+        return made[-1]
+
+    yield start
+    for f in made:
+        f.close()
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("bad", ENDS)
+def test_the_end_that_is_slow_with_third_hosts_too_is_cordoned_and_the_other_acquitted(lab, bad):
+    f = lab()
+    good = next(n for n in ENDS if n != bad)
+    f.hosts[bad].part = 0.5
+    assert wait_for(lambda: f.record().get("state") == "open", WAIT_S), f.c.log()
+    assert {h["class"] for h in f.record()["hosts"]} == {"link"} and f.pairs() is None
+    f.stop_job()
+    over = f.ends_as({bad: "cordoned", good: "acquitted"})
+    assert f.cordoned() == [bad]
+    pairs = over["pairs"][-1]
+    assert pairs["ends"] == ENDS and pairs["thirds"] == THIRDS and pairs["verdicts"] == {bad: "bad", good: "good"}, pairs
+    assert sorted(t["node"] for t in over["tests"]) == ENDS
+    campaign = f.show(pairs["runs"][0]["campaign"])
+    assert (campaign["kind"], campaign["plan"]) == ("pair", "every-two") and {n["node"] for n in campaign["nodes"]} == {*ENDS, *THIRDS}
+    (cordon,) = [a for a in f.c.get("/v1/actions?limit=1000").json["items"] if a["action"] == "cordon"]
+    assert f"{JOB} is slow because of it" in cordon["reason"] and "rnic_pair.write_bw" in cordon["evidence"]["text"], cordon
+
+
+@pytest.mark.once
+def test_a_pair_that_is_slow_alone_cordons_nobody_and_is_told(lab):
+    f = lab()
+    f.slow = {frozenset(ENDS)}
+    f.stop_job()
+    over = f.ends_as(dict.fromkeys(ENDS, "acquitted"))
+    assert over["pairs"][-1]["verdicts"] == dict.fromkeys(ENDS, "between") and "look at what lies between them" in over["pairs"][-1]["text"]
+    assert f.cordoned() == []
+    incidents = {i["node"]: i["sentence"] for i in f.c.get("/v1/incidents?state=open").json["items"]}
+    assert "gpu-02 and gpu-06 are slow with each other alone" in incidents["domain:gpu-02--gpu-06"], incidents
+    assert not [n for n in incidents if not n.startswith("domain:")]
+
+
+@pytest.mark.once
+def test_what_is_fine_by_itself_and_with_others_is_acquitted(lab):
+    f = lab()
+    f.stop_job()
+    over = f.ends_as(dict.fromkeys(ENDS, "acquitted"))
+    assert over["pairs"][-1]["verdicts"] == dict.fromkeys(ENDS, "good") and f.cordoned() == []
+    assert f.c.get("/v1/incidents?state=open").json["items"] == []
+
+
+@pytest.mark.once
+def test_without_a_third_host_nobody_can_tell_and_what_would_is_said(lab):
+    f = lab(thirds=[])
+    f.hosts[ENDS[0]].part = 0.5
+    f.stop_job()
+    over = f.ends_as(dict.fromkeys(ENDS, "watch"))
+    assert "third host of its model" in over["pairs"][-1]["text"] and over["pairs"][-1]["runs"] == []
+    assert "what would tell: pairs with a third host" in over["sentence"], over
+    assert f.cordoned() == [] and f.c.get("/v1/campaigns").json["items"] == []
