@@ -84,6 +84,29 @@ static void put_timeline(const json_t *inv, const struct page *page)
 	}
 }
 
+/* Each run of the pairs of a link, and what is under way or came of it last. */
+static void put_pairs(const json_t *inv, const struct page *page)
+{
+	const json_t *pairs = json_object_get(inv, "pairs");
+	size_t i, j;
+
+	for (i = 0; i < json_array_size(pairs); i++) {
+		const json_t *entry = json_array_get(pairs, i);
+		const json_t *runs = json_object_get(entry, "runs");
+		const char *last = "";
+
+		for (j = 0; j < json_array_size(runs); j++) {
+			const json_t *run = json_array_get(runs, j);
+
+			last = raw_at(run, "text");
+			put_stamp(page, "pairs", run, "done", last);
+		}
+		if (!streq(raw_at(entry, "text"), last))
+			put_stamp(page, "pairs", entry, *raw_at(entry, "over") ? "over" : "since",
+				  raw_at(entry, "text"));
+	}
+}
+
 static void show(const struct picture *picture, struct page *page)
 {
 	const json_t *inv = picture->document;
@@ -92,6 +115,7 @@ static void show(const struct picture *picture, struct page *page)
 	put_timeline(inv, page);
 	put_hosts(inv, page);
 	put_tests(inv, page);
+	put_pairs(inv, page);
 	job_words_put(page, "decision", raw_at(inv, "sentence"), TABLE_NONE);
 	put_stamp(page, "acted", inv, "acted", "");
 	put_stamp(page, "ended", inv, "ended", raw_at(inv, "state"));

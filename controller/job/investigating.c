@@ -9,6 +9,7 @@
 #include "controller/fleet/hosts.h"
 #include "controller/job/job_facts.h"
 #include "controller/job/job_prediction.h"
+#include "controller/job/link_pairs.h"
 #include "controller/store/store.h"
 #include "controller/store/store_investigations.h"
 #include "controller/store/store_placements.h"
@@ -103,6 +104,7 @@ int investigating_keep(struct investigating *k, struct service *s, struct invest
 		return r;
 	k->uncommitted[INVESTIGATION_OPEN] += before == NULL;
 	if (inv->ended_us > 0) {
+		link_pairs_withdraw(s, inv->pairs, inv->sentence ? inv->sentence : "it is over");
 		k->uncommitted[inv->state]++;
 		log_info("investigation %" PRId64 " of %s is over, %s: %s", inv->id, inv->job_name,
 			 investigation_state_names[inv->state], inv->sentence ? inv->sentence : "-");
@@ -223,10 +225,11 @@ static struct investigation_fact *need_fact(struct facts *facts, const struct jo
 	return &facts->items[facts->n++];
 }
 
-/* Of link and fabric there is no test that one host is told to run. */
+/* Of fabric there is no test that one host is told to run. */
 static bool is_done(const struct job_judge_item *item)
 {
-	return item->effect && (item->action != BLAME_PROBE || blame_of_host(item->suspect->class));
+	return item->effect &&
+	       (item->action != BLAME_PROBE || blame_tests_host(item->suspect->class));
 }
 
 /* What is said of a host once it is acquitted, for as long as that holds, is acquitted too. */
@@ -357,13 +360,18 @@ static void spare(struct facts *facts, const struct investigation *inv, uint64_t
 }
 
 static int step(struct investigating *k, struct service *s, const struct investigation_now *now,
-		struct records *records, struct err *err)
+		struct link_pairs_of *pairs, struct records *records, struct err *err)
 {
-	int r;
+	int r = 0;
 
 	if (!records->open)
 		return 0;
 	investigation_step(records->open, now);
+	pairs->inv = records->open;
+	if (records->open->ended_us == 0)
+		r = link_pairs_step(pairs);
+	if (r < 0)
+		return r;
 	r = investigating_keep(k, s, records->open, records->kept, err);
 	if (r == 0 && records->open->ended_us > 0)
 		records->ended = TAKE(records->open);
@@ -406,6 +414,7 @@ static int look(struct investigating *k, struct service *s, int64_t job,
 		.gone = records->open && !streq(records->open->job_name, in->job),
 		.now_us = in->now_us,
 	};
+	struct link_pairs_of pairs = { .s = s, .in = in, .judged = judged, .err = err };
 	CLEANUP(freep) char *verified = NULL;
 	int r = 0;
 
@@ -422,7 +431,7 @@ static int look(struct investigating *k, struct service *s, int64_t job,
 	now.facts = facts.items;
 	now.n_facts = facts.n;
 	now.tests = facts.tests;
-	r = step(k, s, &now, records, err);
+	r = step(k, s, &now, &pairs, records, err);
 	if (records->ended)
 		spare(&facts, records->ended, in->policy->jobs.acquit_us, in->now_us);
 	if (r < 0 || records->open || !investigation_is_wanted(&now))

@@ -46,6 +46,7 @@ void investigation_release(struct investigation *inv)
 	free(inv->by);
 	json_decref(inv->tests);
 	json_decref(inv->diagnosis);
+	json_decref(inv->pairs);
 	*inv = (struct investigation){ 0 };
 }
 
@@ -538,15 +539,16 @@ json_t *investigation_json(const struct investigation *inv)
 
 	for (i = 0; i < inv->n_hosts; i++)
 		(void)json_array_append_new(hosts, json_of_host(&inv->hosts[i]));
-	return json_pack("{s:I, s:s, s:o, s:I, s:s, s:s, s:s?, s:s?, s:s?, s:o, s:O, s:O?, s:o, "
-			 "s:o, s:o}",
+	return json_pack("{s:I, s:s, s:o, s:I, s:s, s:s, s:s?, s:s?, s:s?, s:o, s:O, s:O?, s:O?, "
+			 "s:o, s:o, s:o}",
 			 "id", (json_int_t)inv->id, "job", inv->job_name, "job_id",
 			 json_sprintf("j%" PRId64, inv->job), "run", (json_int_t)inv->run, "kind",
 			 investigation_kind_names[inv->kind], "state",
 			 investigation_state_names[inv->state], "reason", inv->reason, "sentence",
 			 inv->sentence, "by", inv->by, "hosts", hosts, "tests", inv->tests,
-			 "diagnosis", inv->diagnosis, "began", json_stamp(inv->began_us), "acted",
-			 json_stamp(inv->acted_us), "ended", json_stamp(inv->ended_us));
+			 "diagnosis", inv->diagnosis, "pairs", inv->pairs, "began",
+			 json_stamp(inv->began_us), "acted", json_stamp(inv->acted_us), "ended",
+			 json_stamp(inv->ended_us));
 }
 
 static const char *text(const json_t *value, const char *key)
@@ -639,6 +641,8 @@ int investigation_read(const json_t *value, struct investigation *ret, struct er
 	}
 	if (inv.kind == INVESTIGATION_DIAGNOSIS)
 		inv.diagnosis = json_deep_copy(json_object_get(value, "diagnosis"));
+	if (json_is_array(json_object_get(value, "pairs")))
+		inv.pairs = json_deep_copy(json_object_get(value, "pairs"));
 	*ret = inv;
 	return 0;
 }

@@ -104,6 +104,7 @@ struct investigation {
 	size_t n_hosts;
 	json_t *tests;	   /* as job_facts_tests() has them, oldest first */
 	json_t *diagnosis; /* how far it is (diagnosing.h); NULL: it is none */
+	json_t *pairs;	   /* of ends of slow links (pair_record.h); NULL: none */
 	uint64_t began_us, acted_us /* the first cordon */, ended_us;
 };
 

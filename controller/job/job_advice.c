@@ -165,6 +165,18 @@ static void keep_known(const struct job_judging_input *in, const json_t *names)
 		add(in->asked, name_at(names, i));
 }
 
+int job_advice_is_spare(const struct job_judging_input *in, const struct fleet_node *node,
+			bool *ret, struct err *err)
+{
+	bool busy = true;
+	int r = 0;
+
+	if (is_spare(in, node))
+		r = store_placement_present(in->store, node->name, in->now_us, &busy, err);
+	*ret = r == 0 && !busy && is_idle(in, node);
+	return r;
+}
+
 /* The first by name for this host, into `names`. 0: there is none. */
 static int add_spare(const struct job_judging_input *in, const char *host, const json_t *exclude,
 		     json_t *names, struct err *err)
@@ -174,16 +186,16 @@ static int add_spare(const struct job_judging_input *in, const char *host, const
 
 	for (i = 0; bad && bad->sku != NAME_NONE && i < in->fleet->n; i++) {
 		const struct fleet_node *node = in->fleet->nodes[i];
-		bool busy = false;
+		bool spare = false;
 		int r;
 
-		if (node->sku != bad->sku || !is_spare(in, node) ||
-		    json_has_text(exclude, node->name) || json_has_text(names, node->name))
+		if (node->sku != bad->sku || json_has_text(exclude, node->name) ||
+		    json_has_text(names, node->name))
 			continue;
-		r = store_placement_present(in->store, node->name, in->now_us, &busy, err);
+		r = job_advice_is_spare(in, node, &spare, err);
 		if (r < 0)
 			return r;
-		if (busy || !is_idle(in, node))
+		if (!spare)
 			continue;
 		add(names, node->name);
 		return 1;

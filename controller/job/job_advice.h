@@ -20,6 +20,7 @@
 #include "lib/base/macro.h"
 
 struct err;
+struct fleet_node;
 struct store;
 
 /* A host that was tested longer ago is no spare. */
@@ -50,6 +51,10 @@ struct job_advice_ask {
 	const json_t *own;   /* are no spares: those, or all hosts of the job */
 	size_t most;	     /* spares */
 };
+
+/* Could it be one now, of its own model? */
+int job_advice_is_spare(const struct job_judging_input *in, const struct fleet_node *node, bool *ret,
+			struct err *err);
 
 /* Spares, at most one for each of the hosts, are added to `names`. */
 int job_advice_spares(const struct job_judging_input *in, const struct job_advice_ask *ask,

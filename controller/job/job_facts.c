@@ -4,12 +4,15 @@
 #include <stdio.h>
 
 #include "controller/actions/retest.h"
+#include "controller/job/pair_record.h"
 #include "controller/store/store.h"
 #include "controller/store/store_actions.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/judge/verdict.h"
+
+#define PAIRS_CHECK "rnic_pair."
 
 /* --- tests --- */
 
@@ -143,6 +146,20 @@ static void add_times(const struct job_facts_source *source, const struct found_
 	}
 }
 
+/* Pairs are ordered of no host alone, so the record of them says how often it was so. */
+static void take_pairs(const struct job_facts_source *source, struct job_judge_failure *f,
+		       uint64_t *times)
+{
+	uint64_t began_us;
+	const size_t n = pair_record_failed(source->pairs, source->node->name, times,
+					    JOB_JUDGE_TIMES_MAX, &began_us);
+
+	if (n == 0)
+		return;
+	f->n_failed = n;
+	f->ordered_us = began_us;
+}
+
 static void add_failure(const struct job_facts_source *source, const struct finding *first,
 			struct job_facts *facts)
 {
@@ -157,6 +174,8 @@ static void add_failure(const struct job_facts_source *source, const struct find
 					 .reference = found.worst->source != SOURCE_SELF,
 					 .partner_good = found.worst->reproduced > 0 };
 	add_times(source, &found, f, times);
+	if (starts_with(f->check, PAIRS_CHECK))
+		take_pairs(source, f, times);
 	/* What nobody ordered was seen all the same: of one that counts it asks for a test. */
 	if (f->n_failed == 0)
 		add_time(times, &f->n_failed, found.seen_us);
@@ -171,6 +190,13 @@ static void add_failure(const struct job_facts_source *source, const struct find
 uint64_t job_facts_since(const struct job_facts_source *source)
 {
 	return source->suspected_us ? MAX(source->suspected_us, source->acquitted_us) : 0;
+}
+
+uint64_t job_facts_pairs_since(const struct job_facts_source *source)
+{
+	const uint64_t since_us = job_facts_since(source);
+
+	return since_us ? MAX(since_us, json_stamp_whole(source->boot_us)) : UINT64_MAX;
 }
 
 /* The newest test of the whole host that counts, whatever boot it was in; false: there is none. */
@@ -217,7 +243,7 @@ static int ladder_of(const struct job_facts_source *source, const struct job_fac
 {
 	if (source->node->record.ordered_us > 0)
 		return LADDER_RUNNING;
-	if (!test || !blame_clearing(class))
+	if (!test || !blame_tests_host(class))
 		return LADDER_NOT_RUN;
 	/* It has said nothing since the controller began: which boot it has is not known yet. */
 	if (source->boot_us == 0)
@@ -227,6 +253,29 @@ static int ladder_of(const struct job_facts_source *source, const struct job_fac
 		return LADDER_NOT_RUN;
 	return test->failed && is_repeat_due(source, facts, class) ? LADDER_RUNNING
 								   : LADDER_EXHAUSTED;
+}
+
+/* The second rung of a link, once the first is over. */
+static void take_link(const struct job_facts_source *source, const struct test_row *test,
+		      struct job_facts *facts)
+{
+	int *ladder = &facts->host.ladders[BLAME_LINK];
+	size_t i;
+
+	facts->host.end = pair_record_end(source->pairs, source->node->name);
+	facts->host.rung = pair_record_text(source->pairs);
+	for (i = 0; i < facts->host.n_failures; i++) {
+		const struct job_judge_failure *f = &facts->failures[i];
+
+		/* By itself it says more than any pair. */
+		if (!fleet_is_pair_check(f->check) && blame_shows(BLAME_LINK, f->check) &&
+		    f->reference && f->same_boot && f->ordered_us > 0)
+			facts->host.end = END_BAD;
+	}
+	facts->alone = *ladder == LADDER_EXHAUSTED;
+	facts->alone_passed = facts->alone && test->passed;
+	if (facts->alone && !pair_record_is_over(source->pairs, source->node->name))
+		*ladder = LADDER_RUNNING;
 }
 
 /* --- is it clean --- */
@@ -257,6 +306,19 @@ static bool is_cleared(const struct store_whole *run, int class)
 	return false;
 }
 
+/* Of a link pairs clear a host, and no check of its own. False fills `missing`. */
+static bool is_good_end(const struct job_facts_source *source,
+			char missing[static JOB_FACTS_MISSING_SIZE])
+{
+	const char *host = source->node->name;
+	const int said = pair_record_end(source->pairs, host);
+	const char *tells = pair_record_tells(source->pairs, host);
+
+	(void)snprintf(missing, JOB_FACTS_MISSING_SIZE, "%s",
+		       tells ? tells : "pairs of it with other hosts");
+	return said == END_GOOD || said == END_BETWEEN;
+}
+
 /* False fills `missing`: what would tell. */
 static bool is_clean(const struct job_facts_source *source, const struct test_row *test, int class,
 		     char missing[static JOB_FACTS_MISSING_SIZE])
@@ -277,6 +339,8 @@ static bool is_clean(const struct job_facts_source *source, const struct test_ro
 		return false;
 	}
 	check = find_not_held(run, class);
+	if (class == BLAME_LINK && !check)
+		return is_good_end(source, missing);
 	if (!check && is_cleared(run, class))
 		return true;
 	(void)snprintf(missing, JOB_FACTS_MISSING_SIZE,
@@ -295,6 +359,8 @@ static void take_ladders(const struct job_facts_source *source, struct job_facts
 
 	for (class = 0; class < BLAME_CLASSES; class ++) {
 		host->ladders[class] = ladder_of(source, facts, found ? &test : NULL, class);
+		if (class == BLAME_LINK)
+			take_link(source, found ? &test : NULL, facts);
 		if (host->ladders[class] != LADDER_EXHAUSTED)
 			continue;
 		host->clean[class] = is_clean(source, &test, class, facts->missing[class]);

@@ -7,8 +7,10 @@
  *    check was bad; one that passed ends what failed before it. A test that met other users of
  *    the host brings nothing, so those that failed were of an idle host;
  *  - a value that nothing was held against is no evidence;
- *  - a test of the whole host is the whole ladder of compute and launch; those of link and fabric
- *    need other hosts, and are never exhausted here. It is running as well while a test that fits
+ *  - a test of the whole host is the whole ladder of compute and launch. Of link it is the first rung,
+ *    and pairs with others, once all is said of them, the second: these say whether this end is bad,
+ *    or, where it passed, good; one that failed in what fits is bad by itself. That of fabric needs
+ *    other hosts, and is never exhausted here. It is running as well while a test that fits
  *    failed and was not repeated as often as it must be. A test counts that was ordered
  *    after the host became a suspect and after it was acquitted last, and answered in the boot it
  *    has now; of what counts the newest says it all;
@@ -38,6 +40,7 @@ struct job_facts_source {
 	const json_t *actions;	       /* what was done to it, newest first, as the API has it */
 	const struct policy *policy;   /* how often a failure is repeated */
 	const struct store_whole *run; /* its newest run of all tests; NULL: none, or nobody looked */
+	const json_t *pairs; /* what its job's investigations say of pairs with it (pair_record.h) */
 	bool placed;		       /* the job ran on it for sure */
 	bool busy;		       /* it says itself that ranks of jobs run there */
 	bool booted;		       /* since the windows that blame it */
@@ -53,6 +56,8 @@ struct job_facts {
 	struct job_judge_failure failures[JOB_JUDGE_FAILURES_MAX];
 	uint64_t failed_us[JOB_JUDGE_FAILURES_MAX][JOB_JUDGE_TIMES_MAX];
 	char missing[BLAME_CLASSES][JOB_FACTS_MISSING_SIZE];
+	/* All of it was tested by itself since it is a suspect, and repeated where that was due. */
+	bool alone, alone_passed;
 };
 
 /* `name` and what the source borrows stay borrowed. */
@@ -63,6 +68,9 @@ void job_facts_of(const char *name, const struct job_facts_source *source, struc
  * acquitted last. 0: it is no suspect.
  */
 uint64_t job_facts_since(const struct job_facts_source *source);
+
+/* What is said of pairs with it counts from then on. */
+uint64_t job_facts_pairs_since(const struct job_facts_source *source);
 
 /* Has a test of the whole host that counts passed? Only then its `run` is asked for. */
 bool job_facts_passed(const struct job_facts_source *source);

@@ -7,9 +7,11 @@
 #include "controller/job/accused.h"
 #include "controller/job/accusers.h"
 #include "controller/job/job_facts.h"
+#include "controller/job/pair_record.h"
 #include "controller/job/summary.h"
 #include "controller/store/store.h"
 #include "controller/store/store_actions.h"
+#include "controller/store/store_investigations.h"
 #include "controller/store/store_placements.h"
 #include "lib/base/duration.h"
 #include "lib/base/pool.h"
@@ -174,6 +176,21 @@ static void whole_release(struct store_whole *run)
 	free(run->items);
 }
 
+/* A link makes hosts suspects since then, the first of them; 0: none. */
+static uint64_t links_since(const struct job_judging_input *in)
+{
+	uint64_t since_us = 0;
+	size_t i;
+
+	for (i = 0; i < in->suspects->list.n; i++) {
+		const struct suspicion_found *found = &in->suspects->list.items[i];
+		const uint64_t one_us = found->class == BLAME_LINK ? suspected_since(in, found) : 0;
+
+		since_us = one_us && (!since_us || one_us < since_us) ? one_us : since_us;
+	}
+	return since_us;
+}
+
 /* One host of the suspect `place`; of a host in two suspects the first one says since when. */
 static int add_host(const struct job_judging_input *in, size_t place, const char *name,
 		    struct job_judged *ret, struct err *err)
@@ -202,6 +219,7 @@ static int add_host(const struct job_judging_input *in, size_t place, const char
 	if (r == 0)
 		r = store_placement_present(in->store, name, in->now_us, &source.busy, err);
 	source.actions = actions;
+	source.pairs = pair_record_find(ret->pairs, name, job_facts_pairs_since(&source));
 	if (r == 0)
 		r = read_run(in, host, &pool, &run, &source, err);
 	if (r < 0)
@@ -222,6 +240,7 @@ int job_judging_proves(const struct job_judging_input *in, const char *name, int
 		       uint64_t since_us, bool booted, bool *ret, struct err *err)
 { /* lint: allow parameters: the host, what is to be shown of it, and the answer */
 	CLEANUP(json_freep) json_t *actions = NULL;
+	CLEANUP(json_freep) json_t *pairs = NULL;
 	CLEANUP(freep) struct job_facts *facts = NULL;
 	const struct host *host = hosts_find(in->hosts, name);
 	struct job_facts_source source = { .fleet = in->fleet,
@@ -240,6 +259,11 @@ int job_judging_proves(const struct job_judging_input *in, const char *name, int
 	if (r < 0)
 		return r;
 	source.actions = actions;
+	if (class == BLAME_LINK)
+		r = store_investigations_of(in->store, in->id, since_us, &pairs, err);
+	if (r < 0)
+		return r;
+	source.pairs = pair_record_find(pairs, name, job_facts_pairs_since(&source));
 	facts = xcalloc(1, sizeof(*facts));
 	job_facts_of(source.node->name, &source, facts);
 	*ret = job_judge_proves(in->policy, class, &facts->host);
@@ -500,10 +524,13 @@ static json_t *recall_accused(const struct job_judging_input *in)
 
 int job_judging_do(const struct job_judging_input *in, struct job_judged *ret, struct err *err)
 {
+	const uint64_t links_us = links_since(in);
 	size_t i;
 	int r = 0;
 
 	*ret = (struct job_judged){ .accused = recall_accused(in) };
+	if (links_us > 0)
+		r = store_investigations_of(in->store, in->id, links_us, &ret->pairs, err);
 	for (i = 0; r == 0 && i < in->suspects->list.n; i++)
 		r = add_suspect(in, i, ret, err);
 	if (r < 0) {
@@ -527,6 +554,7 @@ void job_judging_release(struct job_judged *judged)
 	free(judged->hosts);
 	json_decref(judged->investigations);
 	json_decref(judged->accused);
+	json_decref(judged->pairs);
 	*judged = (struct job_judged){ .n_hosts = 0 };
 }
 

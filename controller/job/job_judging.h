@@ -64,6 +64,7 @@ struct job_judged {
 	size_t n_notes;
 	json_t *investigations; /* stamps */
 	json_t *accused;	/* of accused.h */
+	json_t *pairs; /* investigations of the job, for what they say of pairs; NULL: not asked for */
 	/* Hosts that are acquitted by this, and those that several jobs accuse, which nobody was
 	 * told. */
 	struct job_judged_news acquitted[SUSPICION_LIST_MAX], disputed[SUSPICION_LIST_MAX];

@@ -94,6 +94,7 @@ static enum state state_of(int action, int counts)
 static struct verdict tell_item(const struct job_judge_item *item, const char *name, int mode)
 {
 	const struct suspicion_found *found = item->suspect;
+	const char *rung = found->class == BLAME_LINK ? item->host->rung : NULL;
 	struct verdict v = { state_of(item->action, found->counts),
 			     blame_action_names[item->action], NULL };
 
@@ -102,8 +103,10 @@ static struct verdict tell_item(const struct job_judge_item *item, const char *n
 	if (item->action != BLAME_PROBE)
 		v.reason = xstrdup(item->sentence);
 	else if (item->effect)
-		v.reason = xasprintf("%s is to be tested with %s%s", name, blame_rungs(found->class),
-				     item->waits ? ", as soon as no job runs on it" : "");
+		v.reason = xasprintf("%s is to be tested with %s%s%s%s", name,
+				     blame_rungs(found->class),
+				     item->waits ? ", as soon as no job runs on it" : "",
+				     rung ? "; " : "", rung ? rung : "");
 	else
 		v.reason = xasprintf("%s would be tested with %s", name, blame_rungs(found->class));
 	return v;

@@ -51,6 +51,7 @@ static json_t *brief_of(const void *row, uint64_t now_us)
 
 	(void)json_object_del(item, "tests");
 	(void)json_object_del(item, "diagnosis");
+	(void)json_object_del(item, "pairs");
 	return item;
 }
 

@@ -29,7 +29,7 @@ int store_add_investigation(struct store *s, const struct store_investigation *o
 /* The same anew. */
 int store_put_investigation(struct store *s, const struct store_investigation *one, struct err *err);
 
-/* Newest first, without their tests and diagnoses. */
+/* Newest first, without their tests, diagnoses and pairs. */
 int store_investigations(struct store *s, const struct store_range *range, struct store_page *ret,
 			 struct err *err);
 

@@ -209,13 +209,13 @@ static bool is_due(const struct deciding *d, const struct fleet_node *node)
 	       deciding_past(d->now_us, since_us, d->policy->coverage_max_age_us);
 }
 
-/* Is something that fits bad, by its last run? */
+/* Is something that fits bad, by its last run? What pairs found no test of the host shows again. */
 static bool fails_so(const struct deciding *d, const struct fleet_node *node)
 {
 	const struct finding *f;
 
 	for (f = node->findings; f; f = f->next) {
-		if (windows_bad(&f->windows, 1) > 0 &&
+		if (windows_bad(&f->windows, 1) > 0 && !finding_is_pair(f) &&
 		    blame_agrees(&node->blame, f->check, f->seen_us, d->now_us))
 			return true;
 	}

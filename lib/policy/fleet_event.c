@@ -244,8 +244,12 @@ static void tested_node(struct fleet *f, struct fleet_node *node, const struct f
 
 bool fleet_tested(struct fleet *f, struct fleet_node *node, const struct fleet_test *test)
 {
-	/* What a job suffers from was shown: it is tested again, or taken out, with no job on it. */
-	if (test->outcome != TEST_FAILED || !blame_holds(&node->blame, test->at_us))
+	/* What a job suffers from was shown: it is tested again, or taken out, with no job on it. So
+	 * is an end of a link that passed by itself: pairs with others are next. */
+	const bool goes_on = test->outcome == TEST_FAILED ||
+			     (test->outcome == TEST_PASSED && node->blame.class == BLAME_LINK);
+
+	if (!goes_on || !blame_holds(&node->blame, test->at_us))
 		end_hold(node, test->at_us);
 	node->record.ordered_us = 0;
 	node->record.tested_us = test->at_us;

@@ -107,7 +107,8 @@ bool job_judge_proves(const struct policy *policy, int class, const struct job_j
 	const struct suspicion_found suspect = { .class = class, .counts = BLAME_K_OF_N };
 	const char *check;
 
-	return blame_of_host(class) && !host->booted &&
+	return blame_tests_host(class) && !host->booted &&
+	       (class != BLAME_LINK || host->end == END_BAD) &&
 	       evidence_of(&j, &suspect, host, &check) == EVIDENCE_BAD;
 }
 
@@ -276,6 +277,8 @@ static char *more_of(const struct judging *j, const struct job_judge_item *item)
 
 	if (item->tells)
 		return xasprintf("; what would tell: %s", item->tells);
+	if (item->suspect->class == BLAME_LINK && item->host->rung && !item->acquitted)
+		return xasprintf("; %s", item->host->rung);
 	if (item->incident != BLAME_ACCUSED)
 		return xstrdup("");
 	duration_format(j->policy->jobs.acquit_per_us, per);
@@ -471,7 +474,7 @@ bool job_judge_blame(const struct policy *policy, const char *job,
 	if (item->action == BLAME_EVICT && item->effect && item->blame.class != BLAME_NOTHING)
 		*ret = item->blame;
 	else if (item->action == BLAME_PROBE && (item->effect || told) && !item->waits &&
-		 blame_of_host(suspect->class))
+		 blame_tests_host(suspect->class))
 		*ret = (struct blame){ .class = suspect->class,
 				       .reach = told ? BLAME_TO_TELL : BLAME_TO_TEST,
 				       .since_us = since_us ? since_us : suspect->from_us,

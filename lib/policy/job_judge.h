@@ -67,6 +67,7 @@ struct job_judge_host {
 	uint64_t accusers;
 	const char *domain; /* its rack; NULL: not known */
 	int end;	    /* enum blame_end */
+	const char *rung;   /* of a link: what its pairs with others say, a sentence; or NULL */
 	/* By enum blame_class. */
 	int ladders[BLAME_CLASSES]; /* enum blame_ladder */
 	/* Every rung that can show the class was measured in this boot: idle, all GPUs, against a

@@ -3,11 +3,12 @@
 """A window of a training job that never ran, as optrace/1 on standard output.
 
 job_trace.py --job NAME --dp D --pp P [--tp T] [--steps N] [--first STEP] [--seed S] [--first-host N] [--slow HOST[/PERCENT]] [--sequences]
+             [--slow-link HOST,HOST[/TIMES]]
 
 Its hosts are as good silicon is: their speeds spread by 3.4 % (standard deviation), the same in every window of one seed; from
 step to step a host varies by 1 %, one of its operations by 2 %.
 A worker is one host, gpu-NN from --first-host on, in the order of ranks: replicas beside each other, then stages.
---slow makes one host slower (by 10 %), --sequences gives the micro-batches sequences of very different lengths, which
+--slow makes one host slower (by 10 %), --slow-link the transfers between two hosts of a replica (30 times as long), --sequences gives the micro-batches sequences of very different lengths, which
 is the job's own doing. One forward and one backward in turn (1F1B); a transfer begins when both ends are there.
 """
 import argparse
@@ -36,6 +37,8 @@ class Job:
             slow = options.slow is not None and options.slow[0] == self.name_of(options, place)
             self.pace[place % self.dp, place // self.dp] = (1 / (1 - options.slow[1] / 100) if slow else 1) / speeds.gauss(1, SPREAD)
         self.sequences = options.sequences
+        ends, self.slower = options.slow_link or ((), 1)
+        self.slow_link = {(place % self.dp, place // self.dp) for place in range(self.dp * self.pp) if self.name_of(options, place) in ends}
 
     @staticmethod
     def name_of(options, place):
@@ -88,7 +91,8 @@ class Replica:
     def transfer(self, peer, p, kind, i):
         send = max(self.at[peer, kind + "-compute", i][1], self.sent.get((peer, kind), 0))
         receive = self.free[p]
-        end = max(send, receive) + TRANSFER_S
+        slower = self.job.slower if {(self.d, peer), (self.d, p)} <= self.job.slow_link else 1
+        end = max(send, receive) + TRANSFER_S * slower
         self.sent[peer, kind] = end
         self.at[peer, kind + "-send", i], self.at[p, kind + "-recv", i] = (send, end), (receive, end)
         return end
@@ -138,6 +142,11 @@ def slow(text):
     return host, float(percent or 10)
 
 
+def slow_link(text):
+    hosts, _, times = text.partition("/")
+    return tuple(hosts.split(",")), float(times or 30)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--job", required=True)
@@ -149,6 +158,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first-host", type=int, default=0)
     parser.add_argument("--slow", type=slow)
+    parser.add_argument("--slow-link", type=slow_link)
     parser.add_argument("--sequences", action="store_true")
     write(parser.parse_args(), sys.stdout)
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "controller/job/pair_record.h"
 #include "controller/store/store.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
@@ -253,8 +254,8 @@ static void a_ladder_ends_with_a_test_of_the_whole_host_that_answers(void)
 	test(&s, 6, NULL, "it passed");
 	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED);
 	CHECK_EQ(s.facts.host.ladders[BLAME_LAUNCH], LADDER_EXHAUSTED);
-	/* Those need other hosts. */
-	CHECK_EQ(s.facts.host.ladders[BLAME_LINK], LADDER_NOT_RUN);
+	/* Those need other hosts: pairs are next, and another campaign is not there. */
+	CHECK_EQ(s.facts.host.ladders[BLAME_LINK], LADDER_RUNNING);
 	CHECK_EQ(s.facts.host.ladders[BLAME_FABRIC], LADDER_NOT_RUN);
 	s.node->record.ordered_us = after(8);
 	CHECK_EQ(ladder(&s), LADDER_RUNNING);
@@ -390,6 +391,133 @@ static void a_host_is_clean_that_passed_beside_others(void)
 	}
 }
 
+/* What an investigation says of pairs with gpu-17. */
+static json_t *pairs_say(int end, bool over, const char *tells)
+{
+	json_t *ends = json_pack("[s, s]", "gpu-17", "gpu-18");
+	json_t *entry = pair_record_new(ends, after(7));
+
+	json_decref(ends);
+	if (end >= 0)
+		pair_record_say(entry, "gpu-17", end, tells);
+	if (over)
+		(void)json_object_set_new(entry, "over", stamp(after(9)));
+	return entry;
+}
+
+static const struct {
+	int end; /* enum blame_end; -1: nothing is said */
+	bool over;
+	int ladder;
+	bool clean;
+} links[] = {
+	{ -1, false, LADDER_RUNNING, false },
+	{ END_GOOD, false, LADDER_EXHAUSTED, true }, /* at once, though the other end goes on */
+	{ END_BETWEEN, true, LADDER_EXHAUSTED, true },
+	{ END_BAD, false, LADDER_RUNNING, false }, /* it is to be repeated */
+	{ END_BAD, true, LADDER_EXHAUSTED, false },
+	{ END_UNKNOWN, true, LADDER_EXHAUSTED, false },
+};
+
+static void a_link_goes_on_with_pairs_once_its_end_passed_by_itself(void)
+{
+	struct verdict_item item = { .check = rate, .held = HELD_FLEET };
+	struct store_whole run;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(links); i++) {
+		CLEANUP(json_freep)
+		json_t *entry = pairs_say(links[i].end, links[i].over, "another third host");
+		CLEANUP(scene_release) struct scene s;
+
+		scene_init(&s);
+		s.source.pairs = entry;
+		CHECK_EQ(facts(&s)->ladders[BLAME_LINK], LADDER_NOT_RUN); /* it is not tested yet */
+		test(&s, 5, NULL, "it passed");
+		passes(&s, &run, &item, 1);
+		CHECK_EQ(facts(&s)->ladders[BLAME_LINK], links[i].ladder);
+		CHECK_EQ(s.facts.host.clean[BLAME_LINK], links[i].clean);
+		CHECK(s.facts.alone && s.facts.alone_passed && !s.facts.host.clean[BLAME_FABRIC]);
+		CHECK_EQ(s.facts.host.end, MAX(links[i].end, 0));
+		if (links[i].ladder == LADDER_EXHAUSTED && !links[i].clean)
+			CHECK_STR(s.facts.host.missing[BLAME_LINK], "another third host");
+		CHECK_EQ(s.facts.host.ladders[BLAME_COMPUTE], LADDER_EXHAUSTED);
+	}
+}
+
+static void an_end_that_fails_by_itself_is_bad_without_pairs(void)
+{
+	CLEANUP(scene_release) struct scene s;
+
+	scene_init(&s);
+	s.policy.retest_times = 2;
+	test(&s, 2, NULL, "it failed again");
+	find_bad(&s, "loopback.write_bw", SEVERITY_FAIL, after(3));
+	CHECK_EQ(facts(&s)->ladders[BLAME_LINK], LADDER_RUNNING);
+	CHECK(!s.facts.alone);
+	test(&s, 9, NULL, "it failed again");
+	find_bad(&s, "loopback.write_bw", SEVERITY_FAIL, after(10));
+	CHECK_EQ(facts(&s)->end, END_BAD);
+	CHECK(s.facts.alone && !s.facts.alone_passed && !s.facts.host.clean[BLAME_LINK]);
+	/* Nobody ordered what found it: that asks for a test and shows nothing. */
+	s.source.suspected_us = after(20);
+	CHECK_EQ(facts(&s)->end, END_UNKNOWN);
+}
+
+static void add_run(json_t *entry, unsigned at_min, const char *said)
+{
+	(void)json_array_append_new(json_object_get(entry, "runs"),
+				    json_pack("{s:o, s:o, s:{s:s}}", "at", stamp(after(at_min)),
+					      "done", stamp(after(at_min + 1)), "ends", "gpu-17",
+					      said));
+}
+
+static void pairs_that_were_slow_in_a_row_count_as_tests_that_failed(void)
+{
+	CLEANUP(json_freep) json_t *entry = pairs_say(END_BAD, false, NULL);
+	CLEANUP(scene_release) struct scene s;
+	const struct job_judge_failure *f = &s.facts.failures[0];
+
+	scene_init(&s);
+	test(&s, 5, NULL, "it passed");
+	find_bad(&s, "rnic_pair.write_bw", SEVERITY_FAIL, after(12))->reproduced = 2;
+	CHECK_EQ(facts(&s)->n_failures, 1);
+	CHECK_EQ(f->ordered_us, 0); /* no investigation asked for it */
+	s.source.pairs = entry;
+	add_run(entry, 8, "bad");
+	add_run(entry, 9, "good");
+	add_run(entry, 10, "bad");
+	add_run(entry, 16, "unknown"); /* nothing ran */
+	add_run(entry, 20, "bad");
+	CHECK_EQ(facts(&s)->n_failures, 1);
+	CHECK_EQ(f->n_failed, 2);
+	CHECK_EQ(f->ordered_us, after(10));
+	CHECK_EQ(f->failed_us[1], after(21));
+	CHECK(f->same_boot && f->partner_good && f->reference && s.facts.host.end == END_BAD);
+	/* Of another boot, or of before it was acquitted, nothing counts. */
+	CHECK_EQ(job_facts_pairs_since(&s.source), SUSPECTED);
+	s.source.boot_us = after(30);
+	CHECK_EQ(job_facts_pairs_since(&s.source), after(30));
+	s.source.acquitted_us = after(40);
+	CHECK_EQ(job_facts_pairs_since(&s.source), after(40));
+	s.source.suspected_us = 0;
+	CHECK_EQ(job_facts_pairs_since(&s.source), UINT64_MAX);
+}
+
+static void the_newest_pairs_since_then_are_found(void)
+{
+	CLEANUP(json_freep) json_t *entry = pairs_say(END_BAD, true, NULL);
+	CLEANUP(json_freep)
+	json_t *all = json_pack("[{}, {s:n}, {s:[O, O]}]", "pairs", "pairs", entry, entry);
+
+	CHECK(pair_record_find(all, "gpu-17", after(7)) == entry);
+	CHECK(pair_record_find(all, "gpu-18", after(7)) == entry);
+	CHECK(!pair_record_find(all, "gpu-17", after(8)) && !pair_record_find(all, "gpu-1", 0));
+	CHECK(pair_record_has(json_object_get(json_array_get(all, 2), "pairs"), "gpu-18"));
+	CHECK_EQ(pair_record_end(NULL, "gpu-17"), END_UNKNOWN);
+	CHECK(!pair_record_is_over(NULL, "gpu-17") && !pair_record_text(NULL));
+}
+
 static void worse_evidence_is_never_clean(void)
 {
 	struct verdict_item item = { .check = rate, .held = HELD_FLEET };
@@ -495,6 +623,10 @@ static const struct test tests[] = {
 	TEST(a_ladder_ends_with_a_test_of_the_whole_host_that_answers),
 	TEST(a_ladder_goes_on_while_a_failure_is_to_be_repeated),
 	TEST(a_host_is_clean_that_passed_beside_others),
+	TEST(a_link_goes_on_with_pairs_once_its_end_passed_by_itself),
+	TEST(an_end_that_fails_by_itself_is_bad_without_pairs),
+	TEST(pairs_that_were_slow_in_a_row_count_as_tests_that_failed),
+	TEST(the_newest_pairs_since_then_are_found),
 	TEST(worse_evidence_is_never_clean),
 	TEST(no_history_makes_a_host_clean_but_a_last_test_that_passed),
 	TEST(tests_are_shown_since_the_suspicion),

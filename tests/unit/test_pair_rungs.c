@@ -113,7 +113,8 @@ static void nobody_is_good_without_a_third_or_with_what_was_not_measured(void)
 /* Slow with everybody, the other third among them: it is passed over. */
 static bool is_passed_over(const struct pair_rungs *in, size_t third)
 {
-	return with(in, third, PAIR_GOOD, 0, third) == 0 && with(in, third, PAIR_LOW, 0, third) >= 2 &&
+	return with(in, third, PAIR_GOOD, 0, third) == 0 &&
+	       with(in, third, PAIR_LOW, 0, third) >= 2 &&
 	       with(in, third, PAIR_LOW, in->n_ends, third) == in->n_thirds - 1;
 }
 
@@ -210,7 +211,8 @@ enum { A, B, C, D };
 /* Of two ends and two thirds: rates of ab, ac, ad, bc, bd, cd; 0: broke off, below 0: not run. */
 static struct pair_rungs_answer measured(const double *gbps, size_t n_thirds)
 {
-	static const size_t pairs[][2] = { { A, B }, { A, C }, { B, C }, { A, D }, { B, D }, { C, D } };
+	static const size_t pairs[][2] = { { A, B }, { A, C }, { B, C },
+					   { A, D }, { B, D }, { C, D } };
 	struct pair_rungs in = { .n_ends = 2, .n_thirds = n_thirds };
 	struct pair_rungs_rate rates[ARRAY_SIZE(pairs)];
 	size_t n = 0, i;
@@ -242,7 +244,11 @@ static const struct {
 	{ "a bad third", 2, { 24, 12, 12, 24, 24, 12 }, END_GOOD, END_GOOD, 0 },
 	{ "one third, and it is bad", 1, { 24, 12, 12 }, END_UNKNOWN, END_UNKNOWN, PAIR_WHY_THIRD },
 	{ "busy", 2, { 24, -1, -1, -1, -1, 24 }, END_UNKNOWN, END_UNKNOWN, PAIR_WHY_NOT_MEASURED },
-	{ "the pair was busy", 2, { -1, 24, 24, 24, 24, 24 }, END_UNKNOWN, END_UNKNOWN,
+	{ "the pair was busy",
+	  2,
+	  { -1, 24, 24, 24, 24, 24 },
+	  END_UNKNOWN,
+	  END_UNKNOWN,
 	  PAIR_WHY_NOT_MEASURED },
 	{ "nothing ran", 1, { -1, -1, -1 }, END_UNKNOWN, END_UNKNOWN, PAIR_WHY_NOT_MEASURED },
 	{ "contradictions", 2, { 24, 24, 24, 12, 12, 24 }, END_UNKNOWN, END_UNKNOWN, PAIR_WHY_MIXED },
