@@ -9,12 +9,14 @@
 #include "controller/actions/node_views.h"
 #include "controller/fleet/findings.h"
 #include "controller/store/store.h"
+#include "controller/store/store_placements.h"
 #include "controller/store/store_actions.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/policy/fleet.h"
+#include "lib/policy/fleet_jobs.h"
 
 /* --- records --- */
 
@@ -159,6 +161,29 @@ static void drop_without_row(struct fleet *fleet, struct fleet_node *node,
 	}
 }
 
+struct ran {
+	struct fleet *fleet;
+	struct fleet_node *node;
+};
+
+static void note_ran(void *context, const struct store_placement *placement)
+{
+	const uint64_t span_us[] = { placement->from_us, placement->until_us };
+	const struct ran *ran = context;
+
+	fleet_jobs_ran(ran->fleet, ran->node, placement->job, span_us);
+}
+
+/* Of which jobs it was lately, as it says itself: what it is low in may be theirs. */
+static void load_ran(const struct actor_env *env, struct fleet_node *node)
+{
+	const uint64_t now_us = env_real_us(env);
+	const uint64_t which[] = { now_us - MIN(now_us, FLEET_RAN_LATELY_US), FLEET_RAN_MAX };
+	struct ran ran = { env->fleet, node };
+
+	(void)store_node_jobs(env->store, node->name, which, note_ran, &ran, NULL);
+}
+
 void node_life_load_findings(const struct actor_env *env, const char *name)
 {
 	struct fleet_node *node = fleet_find(env->fleet, name);
@@ -180,6 +205,7 @@ void node_life_load_findings(const struct actor_env *env, const char *name)
 		store_window_release(&rows[i]);
 	}
 	free(rows);
+	load_ran(env, node);
 }
 
 char *node_life_signature(const struct finding *finding)

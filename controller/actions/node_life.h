@@ -32,7 +32,8 @@ void node_life_keep_all(const struct actor_env *env);
 /* Nothing is kept of it any more. */
 void node_life_drop(const struct actor_env *env, const char *node);
 
-/* Bring its findings in the fleet in line with the windows in the store. */
+/* Bring its findings in the fleet in line with the windows in the store, and the jobs that it says
+ * it had ranks of lately. */
 void node_life_load_findings(const struct actor_env *env, const char *node);
 
 /*

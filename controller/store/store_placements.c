@@ -172,6 +172,31 @@ int store_placement_present(struct store *s, const char *node, uint64_t now_us, 
 	return db_end(&b);
 }
 
+static int read_job(void *context, const void *p)
+{
+	const struct db_placement_jobs_of_node_row *row = p;
+	const struct reading *reading = context;
+
+	reading->each(reading->context,
+		      &(struct store_placement){ .job = row->job,
+						 .from_us = row->from_us,
+						 .until_us = row->until_us });
+	return 0;
+}
+
+int store_node_jobs(struct store *s, const char *node, const uint64_t since_and_most[static 2],
+		    void (*each)(void *context, const struct store_placement *placement),
+		    void *context, struct err *err)
+{
+	struct reading reading = { each, context, 0, NULL, err };
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, placement_jobs_of_node, read_job, &reading, .node = node,
+		.since_us = since_and_most[0], .believed_us = STORE_PLACEMENT_BELIEVED_US,
+		.limit = since_and_most[1]);
+	return db_end(&b);
+}
+
 static int add_node(void *context, const void *p)
 {
 	const struct db_placement_hosts_of_job_row *row = p;

@@ -69,6 +69,14 @@ int store_placement_present(struct store *s, const char *node, uint64_t now_us, 
 			    struct err *err);
 
 /*
+ * Called with each job that the host has, or had since then, ranks of, the newest first, `most` at
+ * most: of the placement its job, which is borrowed, and from when to when count.
+ */
+int store_node_jobs(struct store *s, const char *node, const uint64_t since_and_most[static 2],
+		    void (*each)(void *context, const struct store_placement *placement),
+		    void *context, struct err *err);
+
+/*
  * The hosts that have ranks of the job now; where none has, those that had ranks of its last run
  * since `lately_us`. Names, at most `most`: an array, new reference.
  */

@@ -7,6 +7,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
 #include "lib/policy/decide_inside.h"
+#include "lib/policy/fleet_jobs.h"
 #include "lib/report/report.h"
 
 const char *const decision_action_names[] = {
@@ -116,6 +117,7 @@ static void collect(struct deciding *d)
 		struct fleet_node *node = d->fleet->nodes[i];
 		struct node_record *record = &node->record;
 
+		fleet_jobs_note(d->fleet, node, d->now_us);
 		if (node->findings && collect_node(d, node))
 			record->clear_us = 0;
 		else if (record->clear_us == 0)

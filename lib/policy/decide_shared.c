@@ -10,6 +10,7 @@
 #include "lib/judge/verdict.h"
 #include "lib/policy/decide_inside.h"
 #include "lib/policy/decide_let_go.h"
+#include "lib/policy/decide_traits.h"
 
 const char *const notice_kind_names[] = {
 	[NOTICE_FLEET] = "fleet",
@@ -36,7 +37,8 @@ struct group {
 	size_t reached; /* of those, K of N or fatal; the others were bad in their last run */
 	size_t fresh;	/* of the reached, newly */
 	size_t newly;	/* of all */
-	size_t outside; /* of the fresh, not in a domain that is bad as a whole */
+	size_t own_fresh, own_newly; /* likewise, but for those that something told explains */
+	size_t outside;		     /* of the fresh, not in a domain that is bad as a whole */
 	size_t by_sku_file;
 	bool fatal;
 };
@@ -100,6 +102,8 @@ static void count(const struct deciding *d, struct group *g, const struct candid
 
 	g->hosts++;
 	g->newly += fresh;
+	g->own_newly += fresh && !c->explained;
+	g->own_fresh += fresh && !c->explained && !c->suspect;
 	if (c->suspect)
 		return;
 	g->reached++;
@@ -201,13 +205,16 @@ static size_t alike_of(const struct deciding *d, size_t of)
 
 /*
  * So many of its hosts are, some of them once; or as many have reached it as would be a shift
- * of the fleet, were they all over it: each host tells when it runs its tests next.
+ * of the fleet, were they all over it: each host tells when it runs its tests next. Those of a job
+ * that is told of do not count: jobs are placed in one domain where that has room, and a job that
+ * is slow would be told as that, and blamed on its hosts elsewhere.
  */
 static bool begins_wide(const struct deciding *d, const struct group *g, size_t of)
 {
-	if (g->fresh >= DOMAIN_MIN && g->fresh >= alike_of(d, d->fleet->n))
+	if (g->own_fresh >= DOMAIN_MIN && g->own_fresh >= alike_of(d, d->fleet->n))
 		return true;
-	return g->fresh > 0 && g->newly >= DOMAIN_MIN && g->newly * 100 >= of * SHARE_PERCENT;
+	return g->own_fresh > 0 && g->own_newly >= DOMAIN_MIN &&
+	       g->own_newly * 100 >= of * SHARE_PERCENT;
 }
 
 static bool stays_wide(const struct notice *notice, const struct group *g, size_t of)
@@ -336,32 +343,6 @@ static void tell_fleet(struct deciding *d, const struct group *g, size_t of, str
 
 /* ---- what only those with one setting have, or those of one job ---------------- */
 
-static const int *traits_of(const struct fleet_node *node, int kind, size_t *ret_n)
-{
-	*ret_n = kind == NOTICE_JOB ? node->n_jobs : node->n_settings;
-	return kind == NOTICE_JOB ? node->jobs : node->settings;
-}
-
-static bool has_trait(const struct fleet_node *node, int kind, int trait)
-{
-	size_t n, i = 0;
-	const int *traits = traits_of(node, kind, &n);
-
-	while (i < n && traits[i] != trait)
-		i++;
-	return i < n;
-}
-
-/* Hosts by trait. */
-static void count_traits(const struct fleet_node *node, int kind, size_t *counts_of)
-{
-	size_t n, i;
-	const int *traits = traits_of(node, kind, &n);
-
-	for (i = 0; i < n; i++)
-		counts_of[traits[i]]++;
-}
-
 struct trait_search {
 	const struct group *group;
 	int kind; /* enum notice_kind */
@@ -396,15 +377,16 @@ static void count_hosts(struct deciding *d, struct trait_search *s)
 		if (d->fleet->nodes[i]->sku != c->node->sku || is_elsewhere(s, d->fleet->nodes[i]))
 			continue;
 		s->all++;
-		count_traits(d->fleet->nodes[i], s->kind, s->of);
+		decide_traits_count(d->fleet->nodes[i], NULL, s->kind, s->of);
 	}
 	for (i = s->group->first; i < s->group->end; i++) {
 		c = &d->out->candidates[i];
-		if (!counts(c, false) || c->node == last || is_elsewhere(s, c->node))
+		if (!counts(c, false) || c->node == last || is_elsewhere(s, c->node) ||
+		    (c->explained && c->explained != s->kind))
 			continue;
 		last = c->node;
 		s->hosts++;
-		count_traits(c->node, s->kind, s->bad);
+		decide_traits_count(c->node, c->finding, s->kind, s->bad);
 	}
 }
 
@@ -431,22 +413,23 @@ static bool is_not_the_place(struct deciding *d, const struct trait_search *s, s
 	size_t of = 0, bad = 0, i;
 
 	for (i = s->group->first; i < s->group->end; i++) {
-		const struct fleet_node *node = d->out->candidates[i].node;
+		const struct candidate *c = &d->out->candidates[i];
 
-		if (node->domain != NAME_NONE && has_trait(node, s->kind, (int)trait))
-			near[node->domain] = true;
+		if (c->node->domain != NAME_NONE &&
+		    decide_traits_has(c->node, c->finding, s->kind, (int)trait))
+			near[c->node->domain] = true;
 	}
 	for (i = 0; i < d->fleet->n; i++) {
 		const struct fleet_node *node = d->fleet->nodes[i];
 
 		of += node->sku == sku && node->domain != NAME_NONE && near[node->domain] &&
-		      !has_trait(node, s->kind, (int)trait);
+		      !decide_traits_has(node, NULL, s->kind, (int)trait);
 	}
 	for (i = s->group->first; i < s->group->end; i++) {
 		const struct candidate *c = &d->out->candidates[i];
 
 		if (!counts(c, false) || c->node == last || c->node->domain == NAME_NONE ||
-		    !near[c->node->domain] || has_trait(c->node, s->kind, (int)trait))
+		    !near[c->node->domain] || decide_traits_has(c->node, NULL, s->kind, (int)trait))
 			continue;
 		last = c->node;
 		bad++;
@@ -476,7 +459,7 @@ static void tell_trait(struct deciding *d, const struct trait_search *s, size_t 
 	for (i = s->group->first; i < s->group->end; i++) {
 		struct candidate *c = &d->out->candidates[i];
 
-		if (!has_trait(c->node, s->kind, (int)trait))
+		if (!decide_traits_has(c->node, c->finding, s->kind, (int)trait))
 			continue;
 		if (!example && counts(c, false))
 			example = c;
@@ -755,6 +738,7 @@ void decide_shared(struct deciding *d)
 		CLEANUP(freep) bool *wide = xcalloc(d->fleet->domains.n + 1, sizeof(*wide));
 		size_t n_wide;
 
+		decide_traits_explain(d);
 		sort(d, by_domain);
 		n_wide = find_wide(d, nodes, wide);
 		sort(d, by_sku);

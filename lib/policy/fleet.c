@@ -8,6 +8,7 @@
 #include "lib/base/fnv.h"
 #include "lib/base/xalloc.h"
 #include "lib/policy/decide.h"
+#include "lib/policy/fleet_jobs.h"
 #include "lib/report/report.h"
 
 enum { SETTING_LENGTH_MAX = 200 }; /* a longer one is not compared */
@@ -184,6 +185,7 @@ static void node_free(struct fleet *f, struct fleet_node *node)
 {
 	fleet_drop_findings(node);
 	drop_jobs(f, node);
+	fleet_jobs_release(f, node);
 	drop_settings(f, node);
 	names_drop(&f->domains, node->domain);
 	names_drop(&f->skus, node->sku);

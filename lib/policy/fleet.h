@@ -145,8 +145,10 @@ struct fleet_node {
 	int domain, sku; /* of fleet.domains and fleet.skus; NAME_NONE: not known */
 	int *jobs;	 /* of fleet.jobs */
 	size_t n_jobs;
-	bool jobs_known; /* that is all of them: fleet_set_jobs() */
-	int *settings;	 /* of fleet.settings, ascending; fleet_set_settings() */
+	bool jobs_known;       /* that is all of them: fleet_set_jobs() */
+	struct fleet_ran *ran; /* those that ran lately, too: fleet_jobs.h */
+	size_t n_ran;
+	int *settings; /* of fleet.settings, ascending; fleet_set_settings() */
 	size_t n_settings;
 	uint32_t settings_sum; /* of what they were made of */
 	struct part **parts;   /* those with serials, and the host itself first */

@@ -3,9 +3,9 @@
 libjudge_a_SOURCES += lib/policy/bad_run.c lib/policy/bad_run.h lib/policy/blame.c lib/policy/blame.h lib/policy/breaker.c lib/policy/breaker.h \
 	lib/policy/breaker_json.c lib/policy/budget.c lib/policy/budget.h lib/policy/decide.c lib/policy/decide.h \
 	lib/policy/decide_apply.c lib/policy/decide_cordon.c lib/policy/decide_drain.c lib/policy/decide_inside.h \
-	lib/policy/decide_let_go.c lib/policy/decide_let_go.h lib/policy/decide_orders.c lib/policy/decide_shared.c \
+	lib/policy/decide_let_go.c lib/policy/decide_let_go.h lib/policy/decide_orders.c lib/policy/decide_shared.c lib/policy/decide_traits.c lib/policy/decide_traits.h \
 	lib/policy/deciding.c lib/policy/deciding.h lib/policy/deny.c lib/policy/deny.h lib/policy/diagnosis.c lib/policy/diagnosis.h lib/policy/fleet.c lib/policy/fleet.h \
-	lib/policy/fleet_event.c lib/policy/job_judge.c lib/policy/job_judge.h lib/policy/judge_files.c lib/policy/judge_files.h lib/policy/life.c \
+	lib/policy/fleet_event.c lib/policy/fleet_jobs.c lib/policy/fleet_jobs.h lib/policy/job_judge.c lib/policy/job_judge.h lib/policy/judge_files.c lib/policy/judge_files.h lib/policy/life.c \
 	lib/policy/life.h lib/policy/manual_rate.c lib/policy/manual_rate.h lib/policy/names.c lib/policy/names.h \
 	lib/policy/pair_rungs.c lib/policy/pair_rungs.h \
 	lib/policy/policy.c lib/policy/policy.h lib/policy/policy_jobs.c lib/policy/policy_jobs.h lib/policy/policy_mode.c lib/policy/policy_mode.h lib/policy/replay.c lib/policy/replay.h lib/policy/startup.c \

@@ -302,3 +302,46 @@ def test_too_few_hosts_to_compare_say_so(fleet):
     for _ in range(2):
         f.run()
     assert not any("too few" in n["sentence"] for n in f.items("/v1/nodes"))
+
+
+# --- what hosts share ---
+
+JOB = "research/llm-7"
+
+
+def claim(f, members, ranks=True):
+    """Each says that it has a rank of the job; or that it has none any more."""
+    for i, host in enumerate(members):
+        process = {"start": 1000, "age_s": 60, "env": {"RANK": str(i), "ASSAY_JOB": JOB}}
+        body = {"format": "assay-processes/1", "boot_id": "b1", "processes": [process] if ranks else []}
+        assert f.controller.call("PUT", f"/v1/nodes/{host.node}/processes", json.dumps(body).encode()).status == 200
+
+
+def shared(f):
+    return [i for i in f.incidents() if i["node"].startswith(("job:", "fleet:", "setting:"))]
+
+
+@pytest.mark.once
+def test_hosts_that_are_low_in_one_job_are_told_as_that_job_also_once_they_have_left_it(fleet, controller, wait_until):
+    members = hosts.fleet(32)
+    f = fleet(members, runs=2)
+    claim(f, members[:6])
+    for host in members[:6]:
+        host.faults = [faults.SlowHost(by=0.2)]
+    # The first are found, and leave the job: they are kept free for a test, or somebody stopped it.
+    f.run(some=members[:4])
+    claim(f, members[:6], ranks=False)
+    f.run()
+    wait_until(lambda: shared(f))
+    (cause,) = shared(f)
+    assert cause["node"].startswith("job:") and JOB in cause["sentence"] and re.search(r"\b[4-6] of [4-6] hosts of job", cause["sentence"]), cause
+    f.run()
+    assert f.named() == {cause["node"]}
+    f.restart(restarted(f, controller))
+    f.run()
+    assert f.named() == {cause["node"]}
+
+
+def restarted(f, controller):
+    assert f.controller.stop()[0] == 0
+    return controller(db=f.controller.db)

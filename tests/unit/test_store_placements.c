@@ -364,7 +364,47 @@ static void the_hosts_of_a_job_are_those_of_now_else_those_of_its_last_run(void)
 	CHECK_STR(hosts_of_job(s, ended_us, ended_us + 1, 9), "");
 }
 
+static void add_job(void *context, const struct store_placement *p)
+{
+	char *text = context;
+	const size_t n = strlen(text);
+
+	(void)snprintf(text + n, 1000 - n, "%s from %d until %d; ", p->job,
+		       (int)(((int64_t)p->from_us - (int64_t)NOW_US) / (int64_t)USEC_PER_SEC),
+		       (int)(((int64_t)p->until_us - (int64_t)NOW_US) / (int64_t)USEC_PER_SEC));
+}
+
+static const char *jobs_of_node(struct store *s, const char *node, uint64_t since_us)
+{
+	static char text[1000];
+
+	text[0] = '\0';
+	CHECK_EQ(store_node_jobs(s, node, (const uint64_t[]){ since_us, 9 }, add_job, text, NULL),
+		 0);
+	return text;
+}
+
+static void the_jobs_of_a_host_are_told_from_its_first_rank_to_its_last(void)
+{
+	CLEANUP(store_closep) struct store *s = open_store("jobs-of-node.db");
+	const uint64_t ended_us = NOW_US + 60 * USEC_PER_SEC;
+
+	CHECK_STR(jobs_of_node(s, "gpu-1", 0), "");
+	CHECK_EQ(put(s, "gpu-2", (const int64_t[]){ 2, 3 }, NOW_US, NOW_US), 0);
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ 0, 1 }, NOW_US - USEC_PER_SEC, NOW_US), 0);
+	CHECK_STR(jobs_of_node(s, "gpu-1", NOW_US), "a from -1 until 720; ");
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ 0, 0 }, NOW_US - USEC_PER_SEC, NOW_US), 0);
+	CHECK_EQ(put(s, "gpu-1", (const int64_t[]){ -1, -1 }, 0, ended_us), 0);
+	CHECK_STR(jobs_of_node(s, "gpu-1", ended_us), "a from -1 until 60; ");
+	CHECK_STR(jobs_of_node(s, "gpu-1", ended_us + 1), "");
+	/* Who is heard of no more had it as long as that was believed. */
+	CHECK_STR(jobs_of_node(s, "gpu-2", NOW_US + STORE_PLACEMENT_BELIEVED_US),
+		  "a from 0 until 720; ");
+	CHECK_STR(jobs_of_node(s, "gpu-2", NOW_US + STORE_PLACEMENT_BELIEVED_US + 1), "");
+}
+
 static const struct test tests[] = {
+	TEST(the_jobs_of_a_host_are_told_from_its_first_rank_to_its_last),
 	TEST(the_hosts_of_a_job_are_those_of_now_else_those_of_its_last_run),
 	TEST(what_a_host_says_takes_the_place_of_what_it_said),
 	TEST(what_was_not_heard_of_for_long_ended_when_it_was_believed_no_more),

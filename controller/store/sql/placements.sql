@@ -74,6 +74,15 @@ SELECT DISTINCT p.node FROM placements p JOIN placement_hosts h ON h.node = p.no
 SELECT DISTINCT node FROM placements WHERE job = :job AND until_us >= :since_us
  AND run = (SELECT max(run) FROM placements WHERE job = :job) ORDER BY node LIMIT :limit;
 
+-- placement_jobs_of_node: read placements
+-- The jobs of a host that it had ranks of since then, and from when to when as far as it is believed.
+-- in: node text, since_us uint, believed_us uint, limit uint
+-- out: job text, from_us uint, until_us uint
+SELECT p.job, min(p.from_us), max(coalesce(p.until_us, h.seen_us + :believed_us)) AS last_us
+ FROM placements p JOIN placement_hosts h ON h.node = p.node
+ WHERE p.node = :node AND (p.until_us IS NULL OR p.until_us >= :since_us)
+ GROUP BY p.job HAVING last_us >= :since_us ORDER BY last_us DESC LIMIT :limit;
+
 -- placements_drop: drop what is old
 -- in: before_us uint
 DELETE FROM placements WHERE id IN (SELECT id FROM placements WHERE until_us < :before_us LIMIT 4096);
