@@ -13,6 +13,7 @@
 #include "controller/job/advice.h"
 #include "controller/job/diagnosis_groups.h"
 #include "controller/job/diagnosis_record.h"
+#include "controller/job/diagnosis_rerun.h"
 #include "controller/job/job_advice.h"
 #include "controller/job/job_facts.h"
 #include "controller/store/store.h"
@@ -537,6 +538,7 @@ int diagnosing_step(struct investigating *k, struct service *s, const struct job
 	r = investigation_read(kept, &inv, err);
 	if (r < 0)
 		return r;
+	diagnosis_rerun_note(&inv, in);
 	r = step(&w);
 	if (r == 0)
 		r = investigating_keep(k, s, &inv, kept, err);

@@ -11,6 +11,7 @@
 #include "controller/job/accusers.h"
 #include "controller/job/advice.h"
 #include "controller/job/diagnosing.h"
+#include "controller/job/diagnosis_rerun.h"
 #include "controller/job/diagnosis_plan.h"
 #include "controller/job/investigating.h"
 #include "controller/job/job_advice.h"
@@ -407,6 +408,8 @@ static int judge(struct job_live *live, int64_t job, const struct views *views, 
 		r = investigating_step(&live->investigating, s, job, &in, &judged, &open, err);
 	if (r == 0 && open)
 		r = diagnosing_step(&live->investigating, s, &in, open, &diagnosed, err);
+	if (r == 0)
+		r = diagnosis_rerun_check(s, &in, err);
 	in.diagnosed = diagnosed.open || diagnosed.advised;
 	if (r < 0)
 		return r;

@@ -86,8 +86,11 @@ def test_its_investigation_shows_the_timeline(run, stub):
         "sentence": "exclude gpu-08; acquitted 15", "tests": [], "began": "2026-11-26T14:00:00Z", "acted": None, "ended": "2026-11-26T14:10:00Z",
         "hosts": [{"node": "gpu-08", "boot": "b0", "class": "unclear", "state": "excluded", "sentence": "gemm.rate of GPU 3 is low", "by": None}],
         "diagnosis": {"timeline": [{"at": "2026-11-26T14:00:00Z", "text": "operator ada asks for it: slow"},
-                                   {"at": "2026-11-26T14:10:00Z", "text": "exclude gpu-08; \x1b[2Jacquitted 15"}, 3]}})
+                                   {"at": "2026-11-26T14:10:00Z", "text": "exclude gpu-08; \x1b[2Jacquitted 15"}, 3],
+                      "next": {"at": "2026-11-26T15:00:00Z", "sentence": "run 2 without gpu-08: 8.99 s -> 8.31 s a step: \x1b[2Jfaster by 7.6 %"}}})
     shown = run("assayctl", "investigation", "41", "--controller", stub.url).stdout
     lines = [line for line in shown.splitlines() if line.startswith("diagnosis")]
     assert len(lines) == 2 and "operator ada asks for it" in lines[0] and "exclude gpu-08" in lines[1] and "\x1b" not in shown
     assert "gpu-08: excluded (unclear); gemm.rate of GPU 3 is low" in shown
+    (line,) = [line for line in shown.splitlines() if line.startswith("verified")]
+    assert "run 2 without gpu-08: 8.99 s -> 8.31 s a step" in line and "faster by 7.6 %" in line

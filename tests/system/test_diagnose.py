@@ -64,11 +64,20 @@ class Lab(Fabric):
         return lambda method, path, body=None, token=ADMIN, **more: call(method, path, body, token=token, **more)
 
     def begin_job(self, name):
-        trace = subprocess.run([TOP / "tests/fleet/job_trace.py", "--job", name, "--dp", "4", "--pp", "2", "--steps", "12", "--slow", "none/30"],
+        return self.send(name)["id"]
+
+    def send(self, name=JOB, slow="none/30", steps=12, ages=None, **run):
+        trace = subprocess.run([TOP / "tests/fleet/job_trace.py", "--job", name, "--dp", "4", "--pp", "2", "--steps", str(steps), "--slow", slow],
                                capture_output=True, check=True, timeout=60).stdout
-        answer = self.c.call("POST", "/v1/traces?" + urllib.parse.urlencode({"job": name}), trace)
+        headers = {"Assay-First-Step-Age": str(ages[0]), "Assay-Last-Step-Age": str(ages[1])} if ages else {}
+        answer = self.c.call("POST", "/v1/traces?" + urllib.parse.urlencode({"job": name, **run}), trace, headers=headers)
         assert answer.status == 202, answer.body
-        return answer.json["id"]
+        return answer.json
+
+    def analysed(self, sent):
+        path = f"/v1/jobs/{sent['id']}/windows/{sent['window']}"
+        assert wait_for(lambda: self.c.get(path).status == 200, WAIT_S), self.c.log()
+        return self.c.get(path).json
 
     def claim(self, node, ranks, job=JOB):
         body = {"format": "assay-processes/1", "boot_id": "b0", "processes": [process(r, ASSAY_JOB=job) for r in ranks]}
