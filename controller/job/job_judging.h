@@ -6,8 +6,10 @@
  *
  * What must outlive the controller is kept with what is shown of the job: of each suspect since
  * when it is one ("since"), since when it is tested ("begun") and since when a host of it waits
- * for its jobs to end ("waits"); when the job was looked into ("investigations"); and which hosts
- * it has accused, and of which its tests acquitted them ("accused", accused.h).
+ * for its jobs to end ("waits"); until when it is held for its tests ("held", job_judge_held(); not
+ * while the kill switch is thrown, nor once a person withdrew it); when the job was looked into
+ * ("investigations"); and which hosts it has accused, and of which its tests acquitted them
+ * ("accused", accused.h).
  */
 #pragma once
 
@@ -41,6 +43,7 @@ struct job_judging_input {
 	uint64_t under_way;		     /* hosts that are tested for other jobs */
 	bool distrusted[BLAME_CLASSES];	     /* job_prediction_distrusted() */
 	json_t *asked;	/* filled: hosts whose jobs are to be known; NULL: none are */
+	bool stopped;	/* the kill switch is thrown */
 	bool diagnosed; /* by a person's order: what is advised is of that */
 	uint64_t now_us;
 };

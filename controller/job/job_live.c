@@ -377,6 +377,7 @@ static struct job_judging_input input_of(const struct job_live *live, int64_t jo
 					.loads = live->loads.all,
 					.n_loads = live->loads.n,
 					.under_way = tested_for_others(live, job),
+					.stopped = cluster_stopped(s->cluster) != NULL,
 					.now_us = clock_real_us() };
 
 	memcpy(in.distrusted, live->distrusted, sizeof(in.distrusted));
@@ -451,8 +452,8 @@ static int show(struct job_live *live, int64_t job, const bool *rejected, struct
 		r = store_count_trace_windows(live->s->store, job, n, err);
 	if (r < 0)
 		return r;
-	job_suspects_read(views->windows, views->n, &live->s->rules.policy.jobs, clock_real_us(),
-			  &views->suspects);
+	job_suspects_read(views->windows, views->n, &live->s->rules.policy.jobs, before,
+			  clock_real_us(), &views->suspects);
 	was = streq(json_string_value(json_object_get(before, "state")), "rejected");
 	return judge(live, job, views, rejected ? *rejected : was, before, n[WINDOW_ANALYSED], err);
 }

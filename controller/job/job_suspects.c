@@ -6,6 +6,8 @@
 
 #include "controller/job/placement.h"
 #include "controller/job/summary.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/policy/blame.h"
 
 static double number(const json_t *value, const char *key)
@@ -152,16 +154,51 @@ const struct suspicion_found *job_suspects_find(const struct suspicion_list *lis
 	return NULL;
 }
 
-void job_suspects_read(const struct job_window *windows, size_t n, const struct policy_jobs *jobs,
-		       uint64_t now_us, struct job_suspects *ret)
+/* Those of `before` that are held, of this run. */
+struct held {
+	struct suspicion_hold items[SUSPICION_LIST_MAX];
+	const char *hosts[SUSPICION_LIST_MAX][SUSPICION_HOSTS_MAX];
+	size_t n;
+};
+
+static void read_held(const json_t *before, int64_t run, struct held *ret)
 {
+	const json_t *all = json_object_get(before, "suspects");
+	size_t i;
+
+	if (json_integer_value(json_object_get(before, "run")) != run)
+		return;
+	for (i = 0; i < json_array_size(all) && ret->n < SUSPICION_LIST_MAX; i++) {
+		const json_t *one = json_array_get(all, i);
+		const uint64_t until_us = json_stamp_us(json_object_get(one, "held"));
+		struct suspicion_hold *hold = &ret->items[ret->n];
+
+		/* Of whom no host is known nothing is tested. */
+		if (until_us == 0 || json_array_size(json_object_get(one, "hosts")) == 0)
+			continue;
+		*hold = (struct suspicion_hold){ .hosts = ret->hosts[ret->n],
+						 .n_hosts = hosts_of(one, "", ret->hosts[ret->n]),
+						 .class = job_suspects_class(one),
+						 .until_us = until_us };
+		ret->n++;
+	}
+}
+
+void job_suspects_read(const struct job_window *windows, size_t n, const struct policy_jobs *jobs,
+		       const json_t *before, uint64_t now_us, struct job_suspects *ret)
+{
+	CLEANUP(freep) struct held *held = xcalloc(1, sizeof(*held));
+	struct suspicion_holds holds;
 	size_t i;
 
 	*ret = (struct job_suspects){ .list = { .n = 0 } };
 	for (i = 0; i < n; i++)
 		add_window(&ret->windows, &windows[i]);
-	suspicion_read(&ret->windows, jobs, now_us, &ret->list);
-	suspicion_read(&ret->windows, jobs, 0, &ret->ever);
+	if (n > 0)
+		read_held(before, windows[0].run, held);
+	holds = (struct suspicion_holds){ held->items, held->n };
+	suspicion_read(&ret->windows, jobs, &holds, now_us, &ret->list);
+	suspicion_read(&ret->windows, jobs, NULL, 0, &ret->ever);
 }
 
 void job_suspects_release(struct job_suspects *suspects)

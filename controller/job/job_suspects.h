@@ -28,9 +28,12 @@ struct job_suspects {
 	struct suspicion_list list, ever;
 };
 
-/* `windows` newest first, at most JOB_SUSPECTS_WINDOWS; the texts of their summaries stay borrowed. */
+/*
+ * `windows` newest first, at most JOB_SUSPECTS_WINDOWS; the texts of their summaries stay borrowed.
+ * Suspects of the same run that were shown `before` as "held" (job_judging.h) are held; NULL: none.
+ */
 void job_suspects_read(const struct job_window *windows, size_t n, const struct policy_jobs *jobs,
-		       uint64_t now_us, struct job_suspects *ret);
+		       const json_t *before, uint64_t now_us, struct job_suspects *ret);
 void job_suspects_release(struct job_suspects *suspects);
 
 /* enum blame_class of a summary or a suspect of it; BLAME_CLASSES: none that we know. */

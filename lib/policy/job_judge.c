@@ -200,7 +200,19 @@ static bool is_given_up(const struct judging *j, const struct job_judge_host *ho
 	return host->waits_us > 0 && j->now_us >= host->waits_us + j->policy->jobs.busy_limit_us;
 }
 
-/* Why it is not tested now, or NULL. */
+/* Why others are tested before it, or NULL. */
+static const char *why_queued(const struct judging *j, const struct job_judge_host *host)
+{
+	const struct policy_jobs *jobs = &j->policy->jobs;
+
+	if (j->tested >= jobs->ladder_hosts)
+		return "it waits: as many hosts of the job are tested as jobs.ladder.hosts lets";
+	if (j->in->under_way + j->tested >= jobs->at_once)
+		return "it waits: as many hosts are tested as jobs.ladder.at_once lets";
+	return why_rack_waits(j, host);
+}
+
+/* Why it is not tested at all, or NULL. */
 static const char *why_not_tested(const struct judging *j, const struct job_judge_host *host)
 {
 	const struct policy_jobs *jobs = &j->policy->jobs;
@@ -212,11 +224,7 @@ static const char *why_not_tested(const struct judging *j, const struct job_judg
 		       "given up";
 	if (!j->begun && j->in->investigations >= jobs->investigations)
 		return "the job was looked into as often as jobs.ladder.investigations lets it";
-	if (j->tested >= jobs->ladder_hosts)
-		return "it waits: as many hosts of the job are tested as jobs.ladder.hosts lets";
-	if (j->in->under_way + j->tested >= jobs->at_once)
-		return "it waits: as many hosts are tested as jobs.ladder.at_once lets";
-	return why_rack_waits(j, host);
+	return NULL;
 }
 
 /* Is it among the tested by an item before this one, or was it before? */
@@ -242,6 +250,10 @@ static const char *allow_probe(struct judging *j, struct job_judge_item *item)
 	if (is_tested(j, item->host))
 		return NULL;
 	why = why_not_tested(j, item->host);
+	if (!why) {
+		why = why_queued(j, item->host);
+		item->queued = why != NULL;
+	}
 	if (!why) {
 		j->tested++;
 		j->begun = true;
@@ -327,6 +339,12 @@ static const char *distrust(const struct judging *j, struct job_judge_item *item
 	       "(jobs.trust)";
 }
 
+/* What its windows say of it holds until then. */
+static uint64_t blamed_until(const struct policy *policy, const struct suspicion_found *suspect)
+{
+	return MAX(suspect->until_us + policy->jobs.fresh_us, suspect->held_us);
+}
+
 static void judge_host(struct judging *j, const struct suspicion_found *suspect,
 		       const struct job_judge_host *host)
 {
@@ -369,10 +387,9 @@ static void judge_host(struct judging *j, const struct suspicion_found *suspect,
 	item->effect = j->ret->mode == MODE_ENFORCE &&
 		       (item->action == BLAME_PROBE || item->action == BLAME_EVICT);
 	if (item->action == BLAME_EVICT && item->evidence == EVIDENCE_BAD)
-		item->blame =
-			(struct blame){ .class = suspect->class,
-					.since_us = suspect->from_us,
-					.until_us = suspect->until_us + j->policy->jobs.fresh_us };
+		item->blame = (struct blame){ .class = suspect->class,
+					      .since_us = suspect->from_us,
+					      .until_us = blamed_until(j->policy, suspect) };
 	item->sentence = sentence_of(j, item, why ? why : d.reason);
 	j->ret->n++;
 }
@@ -464,6 +481,19 @@ void job_judge(const struct policy *policy, const struct job_judge_input *in, ui
 	sum_up(&j);
 }
 
+uint64_t job_judge_held(const struct policy *policy, const struct job_judge_result *result,
+			const struct job_judge_item *item)
+{
+	const struct suspicion_found *suspect = item->suspect;
+	const bool tested = (item->action == BLAME_PROBE && item->effect) || item->queued;
+
+	if (result->mode != MODE_ENFORCE || !tested || item->limit != LIMIT_NONE ||
+	    suspect->counts != BLAME_K_OF_N || !blame_of_host(suspect->class) ||
+	    item->host->suspected_us == 0)
+		return 0;
+	return item->host->suspected_us + policy->jobs.busy_limit_us;
+}
+
 bool job_judge_blame(const struct policy *policy, const char *job,
 		     const struct job_judge_result *result, const struct job_judge_item *item,
 		     uint64_t since_us, struct blame *ret)
@@ -478,7 +508,7 @@ bool job_judge_blame(const struct policy *policy, const char *job,
 		*ret = (struct blame){ .class = suspect->class,
 				       .reach = told ? BLAME_TO_TELL : BLAME_TO_TEST,
 				       .since_us = since_us ? since_us : suspect->from_us,
-				       .until_us = suspect->until_us + policy->jobs.fresh_us };
+				       .until_us = blamed_until(policy, suspect) };
 	else
 		return false;
 	ret->job = (char *)(uintptr_t)job;

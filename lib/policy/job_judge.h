@@ -115,6 +115,7 @@ struct job_judge_item {
 	bool again;			       /* BLAME_PROBE: `check` alone */
 	bool waits;			       /* BLAME_PROBE: not before it is idle */
 	bool given_up;			       /* BLAME_WATCH: it was busy for too long */
+	bool queued;			       /* BLAME_WATCH: others are tested before it */
 	bool acquitted;			       /* BLAME_WATCH: an acquittal holds still */
 	bool effect;			       /* do it: mode enforce; else only tell it */
 	bool distrusted;   /* it would be BLAME_EVICT, but for input.distrusted */
@@ -148,6 +149,14 @@ void job_judge_release(struct job_judge_result *result);
 bool job_judge_blame(const struct policy *policy, const char *job,
 		     const struct job_judge_result *result, const struct job_judge_item *item,
 		     uint64_t since_us, struct blame *ret);
+
+/*
+ * Until when the suspicion of an item is held for the tests of its host (suspicion.h): for
+ * jobs.busy_limit since it is one, while it is to be tested in mode enforce, waits for that or is
+ * tested. 0: it is not, and neither is one that booted since or whose windows have no ages.
+ */
+uint64_t job_judge_held(const struct policy *policy, const struct job_judge_result *result,
+			const struct job_judge_item *item);
 
 /*
  * Of a host that K of N windows blamed once: does what failed on it since host->suspected_us show,

@@ -273,8 +273,39 @@ static void count(struct suspicion_list *list, struct tally *tally,
 	}
 }
 
-void suspicion_read(const struct suspicion *s, const struct policy_jobs *jobs, uint64_t now_us,
-		    struct suspicion_list *ret)
+static bool has_host(const struct suspicion_hold *hold, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < hold->n_hosts; i++) {
+		if (streq(hold->hosts[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* Until when it is held; 0: it is not now. */
+static uint64_t held_us(const struct suspicion_holds *holds, const struct suspicion_found *found,
+			uint64_t now_us)
+{
+	size_t i, j;
+
+	for (i = 0; holds && i < holds->n; i++) {
+		const struct suspicion_hold *hold = &holds->items[i];
+
+		if (hold->class != found->class || hold->n_hosts != found->n_hosts ||
+		    now_us >= hold->until_us)
+			continue;
+		for (j = 0; j < found->n_hosts && has_host(hold, found->hosts[j]); j++)
+			;
+		if (j == found->n_hosts)
+			return hold->until_us;
+	}
+	return 0;
+}
+
+void suspicion_read(const struct suspicion *s, const struct policy_jobs *jobs,
+		    const struct suspicion_holds *holds, uint64_t now_us, struct suspicion_list *ret)
 {
 	const struct suspicion_kept *chosen[POLICY_JOBS_WINDOWS_MAX];
 	const unsigned n = choose(s, jobs, chosen);
@@ -288,10 +319,13 @@ void suspicion_read(const struct suspicion *s, const struct policy_jobs *jobs, u
 	for (k = 0; k < ret->n; k++) {
 		struct suspicion_found *found = &ret->items[k];
 
-		if (now_us > found->until_us && now_us - found->until_us > jobs->fresh_us)
+		found->held_us = held_us(holds, found, now_us);
+		if (!found->held_us && now_us > found->until_us &&
+		    now_us - found->until_us > jobs->fresh_us)
 			continue;
 		found->of = found->windows.n = n;
-		found->counts = found->hits >= jobs->windows_k ? BLAME_K_OF_N : BLAME_ONE_WINDOW;
+		found->counts = found->hits >= jobs->windows_k || found->held_us ? BLAME_K_OF_N
+										 : BLAME_ONE_WINDOW;
 		found->coarse = tally.sure[k] < MIN(found->hits, jobs->windows_k);
 		ret->items[kept++] = *found;
 	}

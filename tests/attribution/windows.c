@@ -267,7 +267,7 @@ static uint64_t read_run(const struct suspicion *run, uint64_t number)
 	uint64_t who = 0;
 	size_t i;
 
-	suspicion_read(run, &jobs, (number + 2) * 400 * 1000000ull, list);
+	suspicion_read(run, &jobs, NULL, (number + 2) * 400 * 1000000ull, list);
 	for (i = 0; i < list->n; i++) {
 		if (list->items[i].counts == BLAME_K_OF_N)
 			who |= 1ull << strtoul(list->items[i].hosts[0], NULL, 10);

@@ -66,7 +66,8 @@ static void check_view(const json_t *summary)
 	CLEANUP(json_freep) json_t *view = NULL;
 	size_t n;
 
-	job_suspects_read(windows, ARRAY_SIZE(windows), &jobs, windows[0].received_us, &suspects);
+	job_suspects_read(windows, ARRAY_SIZE(windows), &jobs, NULL, windows[0].received_us,
+			  &suspects);
 	view = job_view(&input);
 	n = json_array_size(json_object_get(view, "suspects"));
 

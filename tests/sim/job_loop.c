@@ -322,6 +322,8 @@ static void begin_look(struct judged *j)
 		const struct job_judge_item *item = &j->result.items[i];
 		struct job_suspect *note = &j->notes[item->suspect - j->list.items];
 
+		note->held_us =
+			MAX(note->held_us, job_judge_held(&j->s->rules.policy, &j->result, item));
 		if (item->action != BLAME_PROBE || !item->effect)
 			continue;
 		loop->tested++;
@@ -428,6 +430,20 @@ static void judge_suspects(struct judged *j)
 	job_judge_release(&j->result);
 }
 
+/* Whom its windows blame; who waits for tests is held. */
+static void read_list(struct judged *j)
+{
+	const struct job_loop *loop = &j->job->loop;
+	struct suspicion_hold held[SUSPICION_LIST_MAX];
+	const struct suspicion_holds holds = { held, loop->n_known };
+	size_t i;
+
+	for (i = 0; i < loop->n_known; i++)
+		held[i] = (struct suspicion_hold){ &loop->known[i].host, 1, loop->known[i].class,
+						   loop->known[i].held_us };
+	suspicion_read(&loop->windows, &j->s->rules.policy.jobs, &holds, j->s->now_us, &j->list);
+}
+
 static void judge(struct sim *s, struct sim_job *job)
 {
 	CLEANUP(freep) struct judged *j = NULL;
@@ -438,7 +454,7 @@ static void judge(struct sim *s, struct sim_job *job)
 	j = xcalloc(1, sizeof(*j));
 	j->s = s;
 	j->job = job;
-	suspicion_read(&job->loop.windows, &s->rules.policy.jobs, s->now_us, &j->list);
+	read_list(j);
 	job->loop.tested = 0;
 	if (j->list.n > 0)
 		judge_suspects(j);

@@ -252,14 +252,15 @@ def test_a_suspicion_lapses_and_survives_a_kill_until_then(controller, tmp_path)
     f = Fleet(controller, tmp_path)
     f.suspect()
     since = wait_for(lambda: f.the_suspect()["since"], WAIT_S)
-    order = f.order(SLOW)
+    f.order(SLOW)
     f.c.kill()
     f.c = f.start(*f.options)
     f.report(SLOW)
     assert f.the_suspect()["since"] == since and f.job()["state"] == "suspected"
     assert len(f.actions(action="retest")) == 1, "ordered again"
-    f.report(SLOW, profile="full", order=order)
-    f.set_policy(mode="enforce", jobs="enforce", times=1, fresh="1s")
+    assert f.the_suspect()["held"] > since
+    # Its test is under way, so it is held for busy_limit.
+    f.set_policy(mode="enforce", jobs="enforce", times=1, fresh="1s", more=", busy_limit: 1s")
     f.c.process.send_signal(signal.SIGHUP)
     assert wait_for(lambda: f.job()["state"] == "lapsed", WAIT_S)
     said = f.job()
@@ -270,13 +271,51 @@ def test_a_suspicion_lapses_and_survives_a_kill_until_then(controller, tmp_path)
 
 
 @pytest.mark.once
-def test_what_the_next_windows_clear_is_over(controller, tmp_path):
-    f = Fleet(controller, tmp_path)
+def test_what_the_last_windows_clear_is_over(controller, tmp_path):
+    f = Fleet(controller, tmp_path, fresh="30m, n: 2")
     f.suspect(ends=False, ages=((1700, 1600), (1300, 1200)))
     healthy = f.trace(slow="none")
     assert f.send(healthy, (900, 800))["suspect"] is None
-    assert f.job()["state"] == "suspected" and f.job()["suspect"] == SLOW  # two of the last three
+    # It waits for its test, and one of the last two blames it.
+    assert f.job()["state"] == "suspected" and f.job()["suspect"] == SLOW and f.the_suspect()["hits"] == 1
     assert f.send(healthy, (500, 400))["suspect"] is None
     assert f.job()["suspects"] == [] and f.job()["suspect"] is None
+    f.claim(SLOW, [])
+    assert f.orders(SLOW) == [] and f.actions() == []
+
+
+def keeps_fresh_for_a_second(f):
+    """The policy is another from now on, and all was judged by it."""
+    f.set_policy(fresh="1s", mode="enforce", jobs="enforce", times=1)
+    before = f.c.log().count("reload")
+    f.c.process.send_signal(signal.SIGHUP)
+    assert wait_for(lambda: f.c.log().count("reload") > before, WAIT_S), f.c.log()
+    assert [f.orders(SLOW) for _ in range(3)] == [[]] * 3  # a second each
+
+
+@pytest.mark.once
+def test_who_waits_for_a_test_stays_a_suspect_though_no_window_comes(controller, tmp_path):
+    f = Fleet(controller, tmp_path)
+    f.suspect(ends=False)
+    held = wait_for(lambda: f.the_suspect()["held"], WAIT_S)
+    since = f.the_suspect()["since"]
+    keeps_fresh_for_a_second(f)
+    assert f.job()["state"] == "suspected" and f.actions() == [] and f.cordoned() == []
+    assert (f.the_suspect()["held"], f.the_suspect()["since"]) == (held, since)
+    f.claim(SLOW, [])  # its job has ended
+    f.report(SLOW, bad=True, profile="full", order=f.order(SLOW))
+    assert wait_for(lambda: f.cordoned() == [SLOW], WAIT_S), f.c.log()
+
+
+@pytest.mark.once
+def test_whom_a_person_withdraws_is_held_no_more(controller, tmp_path):
+    f = Fleet(controller, tmp_path)
+    f.suspect(ends=False)
+    assert wait_for(lambda: f.the_suspect()["held"], WAIT_S)
+    keeps_fresh_for_a_second(f)
+    (one,) = f.c.get("/v1/investigations", token=ADMIN).json["items"]
+    body = json.dumps({"reason": "the rack is being moved"}).encode()
+    assert f.c.call("POST", f"/v1/investigations/{one['id']}/cancel", body, token=ADMIN).status == 200
+    assert wait_for(lambda: f.job()["state"] == "lapsed", WAIT_S)
     f.claim(SLOW, [])
     assert f.orders(SLOW) == [] and f.actions() == []

@@ -50,8 +50,8 @@ static json_t *view_later(const struct job_window *windows, size_t n, bool rejec
 	const struct policy_jobs jobs = policy_jobs_init();
 	CLEANUP(job_suspects_release) struct job_suspects suspects;
 
-	job_suspects_read(windows, n, &jobs, n > 0 ? windows[0].received_us + later_us : HOUR_US,
-			  &suspects);
+	job_suspects_read(windows, n, &jobs, NULL,
+			  n > 0 ? windows[0].received_us + later_us : HOUR_US, &suspects);
 	return job_view(&(struct job_view_input){ windows, n, rejected, &suspects, NULL });
 }
 
@@ -292,6 +292,41 @@ static void a_suspicion_lapses_with_time_alone(void)
 	release(windows, 2);
 }
 
+/* As "held" of what was shown before says, of the same run alone. */
+static void a_suspect_that_was_shown_as_held_lapses_later(void)
+{
+	struct job_window windows[] = { window_of("compute", 1.1, "gpu-17", 10 * MIN_US),
+					window_of("compute", 1.1, "gpu-17", MIN_US) };
+	const struct policy_jobs jobs = policy_jobs_init();
+	const struct {
+		const char *host;
+		int64_t run;
+		uint64_t until_us, at_us;
+		size_t n;
+	} rows[] = {
+		{ "gpu-17", 4, 5 * HOUR_US, 4 * HOUR_US, 1 },
+		{ "gpu-17", 4, 5 * HOUR_US, 6 * HOUR_US, 0 },
+		{ "gpu-17", 4, 0, 4 * HOUR_US, 0 },
+		{ "gpu-17", 3, 5 * HOUR_US, 4 * HOUR_US, 0 },
+		{ "gpu-18", 4, 5 * HOUR_US, 4 * HOUR_US, 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(job_suspects_release) struct job_suspects suspects;
+		CLEANUP(json_freep)
+		json_t *before = json_pack("{s:I, s:[{s:[s], s:s, s:o}]}", "run", rows[i].run,
+					   "suspects", "hosts", rows[i].host, "class", "compute",
+					   "held", json_stamp(rows[i].until_us));
+
+		job_suspects_read(windows, ARRAY_SIZE(windows), &jobs, before, rows[i].at_us,
+				  &suspects);
+		CHECK_EQ(suspects.list.n, rows[i].n);
+		CHECK_EQ(suspects.ever.n, 1);
+	}
+	release(windows, ARRAY_SIZE(windows));
+}
+
 static const struct test tests[] = {
 	TEST(without_a_window_it_waits_and_a_rejected_one_is_said),
 	TEST(an_owner_is_told_once_of_each_run),
@@ -307,6 +342,7 @@ static const struct test tests[] = {
 	TEST(a_window_that_is_too_short_blames_nobody),
 	TEST(a_window_that_contradicts_itself_blames_nobody),
 	TEST(a_suspicion_lapses_with_time_alone),
+	TEST(a_suspect_that_was_shown_as_held_lapses_later),
 };
 
 int main(void)

@@ -68,7 +68,7 @@ static void found_at(const struct suspicion *s, unsigned minute, char ret[static
 	struct suspicion_list list;
 	size_t i, j, at = 0;
 
-	suspicion_read(s, &jobs, T0 + minute * USEC_PER_MIN, &list);
+	suspicion_read(s, &jobs, NULL, T0 + minute * USEC_PER_MIN, &list);
 	ret[0] = '\0';
 	for (i = 0; i < list.n; i++) {
 		const struct suspicion_found *f = &list.items[i];
@@ -309,30 +309,106 @@ static void the_policy_says_how_many_and_how_far_apart(void)
 
 	jobs.windows_k = jobs.windows_n = POLICY_JOBS_WINDOWS_MAX;
 	for (i = 0; i < POLICY_JOBS_WINDOWS_MAX; i++) {
-		suspicion_read(&s, &jobs, T0, &list);
+		suspicion_read(&s, &jobs, NULL, T0, &list);
 		CHECK_EQ(list.of, i);
 		CHECK(list.n == 0 || list.items[0].counts == BLAME_ONE_WINDOW);
 		CHECK_EQ(add(&s, &(struct says){ 6 * i, 4, { "a", "b", "c" } }, 0, NULL), 0);
 	}
-	suspicion_read(&s, &jobs, T0, &list);
+	suspicion_read(&s, &jobs, NULL, T0, &list);
 	CHECK_EQ(list.n, 3);
 	CHECK_EQ(list.items[0].counts, BLAME_K_OF_N);
 	CHECK_EQ(list.items[0].from_us, T0);
 	jobs.apart_us = 7 * USEC_PER_MIN; /* every second one */
-	suspicion_read(&s, &jobs, T0, &list);
+	suspicion_read(&s, &jobs, NULL, T0, &list);
 	CHECK_EQ(list.of, POLICY_JOBS_WINDOWS_MAX / 2);
 	CHECK_EQ(list.items[0].counts, BLAME_ONE_WINDOW);
 	jobs.steps = 65;
-	suspicion_read(&s, &jobs, T0, &list);
+	suspicion_read(&s, &jobs, NULL, T0, &list);
 	CHECK_EQ(list.of, 0);
 	CHECK_EQ(list.n, 0);
 	suspicion_release(&s);
 }
 
+/* "a" is held until minute 90, and "b c" in another order. */
+static void found_held(const struct suspicion *s, unsigned minute, char ret[static 256])
+{
+	static const char *const one[] = { "a" }, *const two[] = { "c", "b" };
+	const struct suspicion_hold held[] = {
+		{ one, 1, BLAME_COMPUTE, T0 + 90 * USEC_PER_MIN },
+		{ two, 2, BLAME_COMPUTE, T0 + 90 * USEC_PER_MIN },
+	};
+	const struct suspicion_holds holds = { held, ARRAY_SIZE(held) };
+	const struct policy_jobs jobs = policy_jobs_init();
+	struct suspicion_list list;
+	size_t i, j, at = 0;
+
+	suspicion_read(s, &jobs, &holds, T0 + minute * USEC_PER_MIN, &list);
+	ret[0] = '\0';
+	for (i = 0; i < list.n; i++) {
+		const struct suspicion_found *f = &list.items[i];
+
+		for (j = 0; j < f->n_hosts; j++)
+			at += (size_t)snprintf(ret + at, 256 - at, "%s%s", i || j ? " " : "",
+					       f->hosts[j]);
+		at += (size_t)snprintf(ret + at, 256 - at, ":%u/%u%s%s%s", f->hits, f->of,
+				       f->counts == BLAME_K_OF_N ? "!" : "", f->coarse ? "~" : "",
+				       f->held_us ? "+" : "");
+		CHECK(f->held_us == 0 || f->held_us == T0 + 90 * USEC_PER_MIN);
+	}
+}
+
+static void who_is_held_stays_a_suspect_while_any_of_the_windows_blames_him(void)
+{
+	static const struct {
+		const char *what;
+		struct says windows[5];
+		unsigned now;
+		const char *found;
+	} rows[] = {
+		{ "one of the last three",
+		  { { 0, 4, { "a" } }, { 5, 4, { "a" } }, { 10, 4, { NULL } }, { 15, 4, { NULL } } },
+		  19,
+		  "a:1/3!+" },
+		{ "none of the last three",
+		  { { 0, 4, { "a" } }, { 5, 4, { NULL } }, { 10, 4, { NULL } }, { 15, 4, { NULL } } },
+		  19,
+		  "" },
+		{ "not fresh any more", { { 0, 4, { "a" } }, { 5, 5, { "a" } } }, 89, "a:2/2!+" },
+		{ "held no more", { { 0, 4, { "a" } }, { 5, 5, { "a" } } }, 90, "" },
+		{ "another host is not held",
+		  { { 0, 4, { "b" } }, { 5, 4, { "a" } } },
+		  9,
+		  "a:1/2!+ b:1/2" },
+		{ "nor another class", { { 0, 4, { "a" }, BLAME_LINK } }, 4, "a:1/1" },
+		{ "nor a set that has it", { { 0, 4, { "a b" } } }, 4, "a b:1/1" },
+		{ "a set in any order", { { 0, 4, { "b c" } } }, 60, "b c:1/1!+" },
+		{ "what is coarse stays so",
+		  { { 0, 4, { "a" }, 0, true }, { 5, 4, { NULL } } },
+		  9,
+		  "a:1/2!~+" },
+	};
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct suspicion s = { 0 };
+		char found[256];
+
+		for (k = 0; k < ARRAY_SIZE(rows[i].windows) && rows[i].windows[k].minutes; k++)
+			CHECK_EQ(add(&s, &rows[i].windows[k], 0, NULL), 0);
+		found_held(&s, rows[i].now, found);
+		CHECK_STR(found, rows[i].found);
+		suspicion_release(&s);
+	}
+}
+
 static const struct test tests[] = {
-	TEST(k_of_n_windows_make_a_suspect), TEST(any_order_gives_the_same),
-	TEST(a_window_is_taken_once),	     TEST(only_the_newest_are_kept),
-	TEST(what_is_no_window_is_refused),  TEST(the_policy_says_how_many_and_how_far_apart),
+	TEST(k_of_n_windows_make_a_suspect),
+	TEST(any_order_gives_the_same),
+	TEST(a_window_is_taken_once),
+	TEST(only_the_newest_are_kept),
+	TEST(what_is_no_window_is_refused),
+	TEST(the_policy_says_how_many_and_how_far_apart),
+	TEST(who_is_held_stays_a_suspect_while_any_of_the_windows_blames_him),
 };
 
 int main(void)
