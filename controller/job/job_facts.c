@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "controller/actions/retest.h"
+#include "controller/fleet/host_speeds.h"
 #include "controller/job/pair_record.h"
 #include "controller/store/store.h"
 #include "controller/store/store_actions.h"
@@ -350,6 +351,14 @@ static bool is_clean(const struct job_facts_source *source, const struct test_ro
 	return false;
 }
 
+static bool is_slow(const struct job_facts_source *source, const struct test_row *test, int class)
+{
+	const struct host_speed *speed = source->speed;
+
+	return class == BLAME_COMPUTE && test->passed && speed && speed->good.low > 0 &&
+	       speed->speed < speed->good.low;
+}
+
 static void take_ladders(const struct job_facts_source *source, struct job_facts *facts)
 {
 	struct job_judge_host *host = &facts->host;
@@ -363,6 +372,11 @@ static void take_ladders(const struct job_facts_source *source, struct job_facts
 			take_link(source, found ? &test : NULL, facts);
 		if (host->ladders[class] != LADDER_EXHAUSTED)
 			continue;
+		host->slow[class] = is_slow(source, &test, class);
+		if (host->slow[class]) {
+			host->speed = source->speed->speed;
+			host->low = source->speed->good.low;
+		}
 		host->clean[class] = is_clean(source, &test, class, facts->missing[class]);
 		if (!host->clean[class])
 			host->missing[class] = facts->missing[class];

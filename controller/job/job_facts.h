@@ -17,7 +17,10 @@
  *  - clean is a host whose newest such test passed, of all that it measured, when each value that
  *    can show the class was held against other hosts with equal parameters, and one of those
  *    that clear it of the class (blame_clears()) is among them. Parts of the same host are no such
- *    reference: they may be slow together; nor is its own past, nor what a file asks for.
+ *    reference: they may be slow together; nor is its own past, nor what a file asks for;
+ *  - a host whose newest such test passed is slow all the same, in class compute, when what its
+ *    slowest part usually reaches (host_speeds.h) is below what one good one in two hundred does
+ *    not reach: a test condemns no part of that tail, and the job suffers from it as the windows say.
  */
 #pragma once
 
@@ -40,14 +43,15 @@ struct job_facts_source {
 	const json_t *actions;	       /* what was done to it, newest first, as the API has it */
 	const struct policy *policy;   /* how often a failure is repeated */
 	const struct store_whole *run; /* its newest run of all tests; NULL: none, or nobody looked */
+	const struct host_speed *speed; /* what its tests say; NULL: not known, or nobody looked */
 	const json_t *pairs; /* what its job's investigations say of pairs with it (pair_record.h) */
-	bool placed;		       /* the job ran on it for sure */
-	bool busy;		       /* it says itself that ranks of jobs run there */
-	bool booted;		       /* since the windows that blame it */
-	bool run_of_now;	       /* `run` is of the boot it has now */
-	uint64_t boot_us;	       /* the boot it has now is known since then; 0: not known */
-	uint64_t suspected_us;	       /* K of N windows blame it since then; 0: they do not */
-	uint64_t acquitted_us;	       /* the job's last acquittal of it; 0: none */
+	bool placed;	     /* the job ran on it for sure */
+	bool busy;	     /* it says itself that ranks of jobs run there */
+	bool booted;	     /* since the windows that blame it */
+	bool run_of_now;     /* `run` is of the boot it has now */
+	uint64_t boot_us;    /* the boot it has now is known since then; 0: not known */
+	uint64_t suspected_us; /* K of N windows blame it since then; 0: they do not */
+	uint64_t acquitted_us; /* the job's last acquittal of it; 0: none */
 };
 
 /* Its `host` points into it: it stays where it is. */
@@ -72,7 +76,7 @@ uint64_t job_facts_since(const struct job_facts_source *source);
 /* What is said of pairs with it counts from then on. */
 uint64_t job_facts_pairs_since(const struct job_facts_source *source);
 
-/* Has a test of the whole host that counts passed? Only then its `run` is asked for. */
+/* Has a test of the whole host that counts passed? Only then its `run` and `speed` are asked for. */
 bool job_facts_passed(const struct job_facts_source *source);
 
 /*

@@ -7,6 +7,7 @@
 #include "controller/job/accused.h"
 #include "controller/job/accusers.h"
 #include "controller/job/job_facts.h"
+#include "controller/job/job_speeds.h"
 #include "controller/job/pair_record.h"
 #include "controller/job/summary.h"
 #include "controller/store/store.h"
@@ -125,6 +126,7 @@ static int read_run(const struct job_judging_input *in, const struct host *host,
 
 	if (!job_facts_passed(source))
 		return 0;
+	source->speed = job_speeds_host(in->speeds, in->baselines, source->node->name);
 	r = store_whole(in->store, source->node->name, pool, run, err);
 	if (r < 0)
 		return r;
@@ -416,6 +418,18 @@ static void dispute(const struct job_judging_input *in, const struct job_judge_i
 	ret->disputed[ret->n_disputed++] = (struct job_judged_news){ .item = item };
 }
 
+/* Once for as long as it is so. */
+static void note_silicon(const struct job_judging_input *in, const struct job_judge_item *item,
+			 struct job_judged *ret)
+{
+	const json_t *before = json_object_get(shown_before(in, item->suspect), "incident");
+
+	if (item->slow && ret->result.mode == MODE_ENFORCE &&
+	    !streq(json_string_value(before), blame_incident_names[item->incident]) &&
+	    ret->n_silicon < SUSPICION_LIST_MAX)
+		ret->silicon[ret->n_silicon++] = (struct job_judged_news){ .item = item };
+}
+
 static void note_accused(const struct job_judging_input *in, const struct job_judge_item *item,
 			 struct job_judged *ret)
 {
@@ -479,6 +493,7 @@ static void note_items(const struct job_judging_input *in, struct job_judged *re
 
 		note_waits(in, item, note);
 		note_incident(item, note);
+		note_silicon(in, item, ret);
 		note_accused(in, item, ret);
 	}
 	for (i = 0; i < ret->n_notes; i++)

@@ -21,8 +21,10 @@
 #include "lib/policy/job_judge.h"
 
 struct accusers;
+struct baselines;
 struct err;
 struct hosts;
+struct job_speeds;
 struct store;
 
 /* All borrowed. */
@@ -34,6 +36,8 @@ struct job_judging_input {
 	const char *job;
 	int64_t id;
 	const struct accusers *accusers; /* what other jobs say */
+	struct job_speeds *speeds;	 /* of hosts, by these: */
+	const struct baselines *baselines;
 	const struct job_judge_load *loads;
 	size_t n_loads;
 	const struct job_window *windows; /* newest first */
@@ -68,10 +72,11 @@ struct job_judged {
 	json_t *investigations; /* stamps */
 	json_t *accused;	/* of accused.h */
 	json_t *pairs; /* investigations of the job, for what they say of pairs; NULL: not asked for */
-	/* Hosts that are acquitted by this, and those that several jobs accuse, which nobody was
-	 * told. */
+	/* Hosts that are acquitted by this, those that several jobs accuse, and slow silicon, which
+	 * nobody was told. */
 	struct job_judged_news acquitted[SUSPICION_LIST_MAX], disputed[SUSPICION_LIST_MAX];
-	size_t n_acquitted, n_disputed;
+	struct job_judged_news silicon[SUSPICION_LIST_MAX];
+	size_t n_acquitted, n_disputed, n_silicon;
 	struct job_judged_owed owed[SUSPICION_LIST_MAX]; /* investigating_step() says which */
 	size_t n_owed;
 	uint64_t tested; /* hosts that are tested for it */

@@ -68,6 +68,7 @@ struct job_live {
 	struct investigating investigating;
 	struct job_live_counts counts;
 	struct accusers accusers; /* of all jobs of the store */
+	struct job_speeds *speeds;
 	struct job_loads loads;
 	bool distrusted[BLAME_CLASSES]; /* of all jobs: job_prediction_distrusted() */
 	bool read;			/* the jobs of the store are among them */
@@ -82,11 +83,12 @@ struct job_live_counts job_live_counts(const struct job_live *live)
 	return live->counts;
 }
 
-struct job_live *job_live_new(struct service *s)
+struct job_live *job_live_new(struct service *s, struct job_speeds *speeds)
 {
 	struct job_live *live = xcalloc(1, sizeof(*live));
 
 	live->s = s;
+	live->speeds = speeds;
 	return live;
 }
 
@@ -318,6 +320,8 @@ static void add_news(struct job_live *live, const struct job_judging_input *in,
 			     judged->acquitted[i].after_us);
 	for (i = 0; i < judged->n_disputed; i++)
 		add_one_news(live, judged->disputed[i].item, "AssayHostDisputed", 0);
+	for (i = 0; i < judged->n_silicon; i++)
+		add_one_news(live, judged->silicon[i].item, "AssayHostSlow", 0);
 }
 
 /* It is kept where it is another than before. */
@@ -374,6 +378,8 @@ static struct job_judging_input input_of(const struct job_live *live, int64_t jo
 					.before = before,
 					.id = job,
 					.accusers = &live->accusers,
+					.speeds = live->speeds,
+					.baselines = &s->baselines,
 					.loads = live->loads.all,
 					.n_loads = live->loads.n,
 					.under_way = tested_for_others(live, job),

@@ -17,6 +17,7 @@
 struct diagnosis_ask;
 struct err;
 struct job_live;
+struct job_speeds;
 struct service;
 
 /* Jobs that have suspects are judged so often. */
@@ -25,7 +26,8 @@ struct service;
 /* So many at once, some 0.4 ms each; whoever else waits for the loop comes between. */
 enum { JOB_LIVE_AT_ONCE = 16 };
 
-struct job_live *job_live_new(struct service *s);
+/* `speeds` stays borrowed. */
+struct job_live *job_live_new(struct service *s, struct job_speeds *speeds);
 void job_live_free(struct job_live *live);
 
 /* A window of the job has ended, `rejected` or not: what it comes to is shown from now on. */

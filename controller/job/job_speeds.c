@@ -41,20 +41,33 @@ static void take_rank(void *context, int64_t rank, const char *node)
 	silicon_widen(&g->good, &host->good);
 }
 
+static void gather(struct job_speeds *speeds, const struct baselines *baselines)
+{
+	const uint64_t now_us = clock_mono_us();
+
+	if (now_us < speeds->due_us)
+		return;
+	job_speeds_release(speeds);
+	host_speeds_find(baselines, &speeds->hosts);
+	speeds->due_us = now_us + JOB_SPEEDS_FRESH_US;
+}
+
+const struct host_speed *job_speeds_host(struct job_speeds *speeds,
+					 const struct baselines *baselines, const char *node)
+{
+	gather(speeds, baselines);
+	return map_find(&speeds->hosts, node);
+}
+
 int job_speeds_of(struct job_speeds *speeds, const struct baselines *baselines, struct store *store,
 		  const struct placing_window *window, char **ret, struct err *err)
 {
-	const uint64_t now_us = clock_mono_us();
 	CLEANUP(json_freep) json_t *document = NULL;
 	struct gathering g = { .hosts = &speeds->hosts, .ranks = json_array() };
 	int r;
 
 	*ret = NULL;
-	if (now_us >= speeds->due_us) {
-		job_speeds_release(speeds);
-		host_speeds_find(baselines, &speeds->hosts);
-		speeds->due_us = now_us + JOB_SPEEDS_FRESH_US;
-	}
+	gather(speeds, baselines);
 	r = placing_ranks(store, window, take_rank, &g, err);
 	end_row(&g);
 	document = json_pack("{s:i, s:f, s:f, s:O}", "v", 1, "spread", g.good.spread, "low",

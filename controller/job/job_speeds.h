@@ -15,6 +15,7 @@
 
 struct baselines;
 struct err;
+struct host_speed;
 struct store;
 
 #define JOB_SPEEDS_FRESH_US (10 * USEC_PER_MIN)
@@ -31,5 +32,9 @@ struct job_speeds {
  */
 int job_speeds_of(struct job_speeds *speeds, const struct baselines *baselines, struct store *store,
 		  const struct placing_window *window, char **ret, struct err *err);
+
+/* What is known of a host, as of a while ago; NULL: nothing. Borrowed until the next call. */
+const struct host_speed *job_speeds_host(struct job_speeds *speeds,
+					 const struct baselines *baselines, const char *node);
 
 void job_speeds_release(struct job_speeds *speeds);

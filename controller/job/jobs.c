@@ -654,7 +654,7 @@ static int open_jobs(struct service *s, struct err *err)
 	}
 	j->analysis = analysis_new(s->loop, on_analysis, j);
 	j->pods = job_pods_new(on_pods, j);
-	j->live = job_live_new(s);
+	j->live = job_live_new(s, &j->speeds);
 	j->looking = true;
 	trace_files_sweep(&j->files, wanted_by, j);
 	s->jobs = j;

@@ -8,13 +8,10 @@ const char *const blame_class_names[] = {
 	[BLAME_UNCLEAR] = "unclear", NULL,
 };
 const char *const blame_evidence_names[] = {
-	[EVIDENCE_CLEAN] = "clean",
-	[EVIDENCE_NONE] = "none",
-	[EVIDENCE_DIFFERS] = "differs",
-	[EVIDENCE_OTHER] = "other",
-	[EVIDENCE_BAD] = "bad",
-	[EVIDENCE_FATAL] = "fatal",
-	NULL,
+	[EVIDENCE_CLEAN] = "clean", [EVIDENCE_SLOW] = "slow",
+	[EVIDENCE_NONE] = "none",   [EVIDENCE_DIFFERS] = "differs",
+	[EVIDENCE_OTHER] = "other", [EVIDENCE_BAD] = "bad",
+	[EVIDENCE_FATAL] = "fatal", NULL,
 };
 const char *const blame_ladder_names[] = {
 	[LADDER_NOT_RUN] = "not run",
@@ -32,6 +29,7 @@ const char *const blame_incident_names[] = {
 	[BLAME_CANNOT_TELL] = "cannot tell",
 	[BLAME_OF_DOMAIN] = "of the domain",
 	[BLAME_ACCUSED] = "accused by several jobs",
+	[BLAME_SILICON] = "slow silicon",
 	NULL,
 };
 
@@ -47,6 +45,7 @@ const char *const blame_incident_names[] = {
 #define OTHER BIT(EVIDENCE_OTHER)
 #define BAD BIT(EVIDENCE_BAD)
 #define CLEAN BIT(EVIDENCE_CLEAN)
+#define SLOW BIT(EVIDENCE_SLOW)
 #define FATAL BIT(EVIDENCE_FATAL)
 #define LIMITED (BIT(LIMIT_COARSE) | BIT(LIMIT_BOOTED))
 #define TO_RUN (BIT(LADDER_NOT_RUN) | BIT(LADDER_RUNNING))
@@ -109,6 +108,14 @@ static const struct row {
 	  .evidence = NONE | DIFFERS | OTHER | BAD,
 	  .action = BLAME_PROBE,
 	  .reason = "test it: a trace alone takes no host out of service" },
+	/* Good silicon has a tail: what is in it is told and not condemned, nor is it cleared. */
+	{ .classes = OF_HOST,
+	  .counts = REACHED,
+	  .evidence = SLOW,
+	  .action = BLAME_WATCH,
+	  .incident = BLAME_SILICON,
+	  .reason = "its tests pass, and show it as slow as the job says: good hosts are so slow "
+		    "that seldom, and no test can tell it from these" },
 	{ .classes = OF_HOST,
 	  .counts = REACHED,
 	  .evidence = CLEAN,

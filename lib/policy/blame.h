@@ -8,7 +8,7 @@
  * blame_decide() after each step. Invariants, all of them tested over all inputs:
  *
  *  - evict only with a fatal finding, or with a test that failed freshly and fits the class;
- *  - acquit only with clean evidence: worse evidence never does;
+ *  - acquit only with clean evidence: worse evidence never does, nor what is slow though it passes;
  *  - with an exhausted ladder the answer is no probe: every path ends;
  *  - a suspect of a window without ages, or of a host that booted since, is at most probed;
  *  - what slows itself (class job) touches no host, and neither does what cannot be told.
@@ -48,6 +48,7 @@ enum blame_counts {
 /* What is known of the host, the worst of it, from the best to the worst. Busy is no evidence. */
 enum blame_evidence {
 	EVIDENCE_CLEAN,	  /* every rung that shows the class: idle, all GPUs, against a reference */
+	EVIDENCE_SLOW,	  /* they pass, and it is slower than good ones are but for one in 200 */
 	EVIDENCE_NONE,	  /* nothing, or not all of them */
 	EVIDENCE_DIFFERS, /* it is set up otherwise than the others: a value of it compares to none */
 	EVIDENCE_OTHER,	  /* a check failed that cannot show the class */
@@ -55,7 +56,7 @@ enum blame_evidence {
 	EVIDENCE_FATAL,
 	EVIDENCES
 };
-extern const char *const blame_evidence_names[]; /* "clean" "none" ... "fatal" */
+extern const char *const blame_evidence_names[]; /* "clean" "slow" ... "fatal" */
 
 /* The tests of the suspect. */
 enum blame_ladder { LADDER_NOT_RUN, LADDER_RUNNING, LADDER_EXHAUSTED, LADDERS };
@@ -107,6 +108,7 @@ enum blame_incident {
 	BLAME_CANNOT_TELL, /* all was tested, and it is neither shown nor ruled out */
 	BLAME_OF_DOMAIN,   /* both ends are well: what is between them */
 	BLAME_ACCUSED,	   /* tests acquitted it, and several jobs accuse it all the same */
+	BLAME_SILICON,	   /* it is as slow as the job says, and no test can make it bad for that */
 	BLAME_INCIDENTS
 };
 extern const char *const blame_incident_names[];

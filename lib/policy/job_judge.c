@@ -98,6 +98,8 @@ static int evidence_of(const struct judging *j, const struct suspicion_found *su
 		return EVIDENCE_OTHER;
 	if (host->differs)
 		return EVIDENCE_DIFFERS;
+	if (host->slow[suspect->class] && !failed)
+		return EVIDENCE_SLOW;
 	return host->clean[suspect->class] && !failed ? EVIDENCE_CLEAN : EVIDENCE_NONE;
 }
 
@@ -291,6 +293,10 @@ static char *more_of(const struct judging *j, const struct job_judge_item *item)
 		return xasprintf("; what would tell: %s", item->tells);
 	if (item->suspect->class == BLAME_LINK && item->host->rung && !item->acquitted)
 		return xasprintf("; %s", item->host->rung);
+	if (item->slow)
+		return xasprintf("; its slowest part reaches %.3f of what is usual, and one good "
+				 "one in two hundred does not reach %.3f",
+				 item->host->speed, item->host->low);
 	if (item->incident != BLAME_ACCUSED)
 		return xstrdup("");
 	duration_format(j->policy->jobs.acquit_per_us, per);
@@ -384,6 +390,9 @@ static void judge_host(struct judging *j, const struct suspicion_found *suspect,
 		item->incident = BLAME_ACCUSED;
 	if (item->incident == BLAME_CANNOT_TELL)
 		item->tells = tells_of(item);
+	/* Who is set up otherwise may be slow for that, or beside it. */
+	item->slow = host->slow[suspect->class] &&
+		     (item->incident == BLAME_SILICON || item->incident == BLAME_SET_UP);
 	item->effect = j->ret->mode == MODE_ENFORCE &&
 		       (item->action == BLAME_PROBE || item->action == BLAME_EVICT);
 	if (item->action == BLAME_EVICT && item->evidence == EVIDENCE_BAD)

@@ -73,6 +73,10 @@ struct job_judge_host {
 	/* Every rung that can show the class was measured in this boot: idle, all GPUs, against a
 	 * reference, and it was good. */
 	bool clean[BLAME_CLASSES];
+	/* All that it was tested with since it is a suspect passed in this boot, and its slowest
+	 * part usually reaches so little that one good one in two hundred does not reach. */
+	bool slow[BLAME_CLASSES];
+	double speed, low; /* where it is slow: its slowest part, and that limit; 1 is usual */
 	/* What would tell, where that did not, a clause; NULL: not known. */
 	const char *missing[BLAME_CLASSES];
 	const struct job_judge_failure *failures;
@@ -116,8 +120,9 @@ struct job_judge_item {
 	bool waits;			       /* BLAME_PROBE: not before it is idle */
 	bool given_up;			       /* BLAME_WATCH: it was busy for too long */
 	bool queued;			       /* BLAME_WATCH: others are tested before it */
-	bool acquitted;			       /* BLAME_WATCH: an acquittal holds still */
-	bool effect;			       /* do it: mode enforce; else only tell it */
+	bool slow;	   /* BLAME_WATCH: its tests show slow silicon, whatever else */
+	bool acquitted;	   /* BLAME_WATCH: an acquittal holds still */
+	bool effect;	   /* do it: mode enforce; else only tell it */
 	bool distrusted;   /* it would be BLAME_EVICT, but for input.distrusted */
 	const char *check; /* that failed, of the input; or NULL */
 	/* BLAME_EVICT: the blame of the node (fleet_set_blame()). Its job is the input's. */

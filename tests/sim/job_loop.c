@@ -265,6 +265,7 @@ static void add_host(struct judged *j, size_t place)
 		.node = s->agents[number].node,
 		.actions = s->jobs.desk.tests[number],
 		.policy = &s->rules.policy,
+		.speed = map_find(&s->speeds, s->hosts[number].name),
 		.placed = true,
 		.busy = job_is_on(s, number),
 		.booted = has_booted(&j->job->loop, &j->list.items[place], number, host),

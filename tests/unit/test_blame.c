@@ -56,7 +56,7 @@ static void check_evict(const struct blame_input *in)
 
 static void nobody_is_evicted_without_fatal_or_freshly_failed_evidence(void)
 {
-	CHECK_EQ(for_all(check_evict), 7 * 3 * 6 * 3 * 4 * 3 * 2 * 2);
+	CHECK_EQ(for_all(check_evict), 7 * 3 * 7 * 3 * 4 * 3 * 2 * 2);
 }
 
 /* All that is like `in` but for worse evidence, or an end that is worse. */
@@ -221,6 +221,10 @@ static const struct {
 	{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_NONE }, BLAME_PROBE, 0, 0 },
 	{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_OTHER }, BLAME_PROBE, 0, 0 },
 	{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_CLEAN }, BLAME_ACQUIT, 0, 0 },
+	{ { BLAME_COMPUTE, YES, .evidence = EVIDENCE_SLOW, .ladder = LADDER_EXHAUSTED },
+	  BLAME_WATCH,
+	  BLAME_SILICON,
+	  0 },
 	{ { BLAME_LINK, YES, .evidence = EVIDENCE_BAD, .end = END_BAD }, BLAME_EVICT, 0, 0 },
 	{ { BLAME_LINK, YES, .evidence = EVIDENCE_BAD }, BLAME_PROBE, 0, 0 },
 	{ { BLAME_LINK, YES, .evidence = EVIDENCE_CLEAN, .end = END_GOOD }, BLAME_ACQUIT, 0, 0 },

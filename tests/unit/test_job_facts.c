@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "controller/fleet/host_speeds.h"
 #include "controller/job/pair_record.h"
 #include "controller/store/store.h"
 #include "lib/base/duration.h"
@@ -518,6 +519,43 @@ static void the_newest_pairs_since_then_are_found(void)
 	CHECK(!pair_record_is_over(NULL, "gpu-17") && !pair_record_text(NULL));
 }
 
+/* It passes, and by its usual speed it is of the tail that good hosts seldom are in. */
+static void a_host_that_passes_and_is_in_the_tail_is_slow(void)
+{
+	static const struct {
+		double speed, low;
+		const char *result;
+		bool slow;
+	} rows[] = {
+		{ 0.85, 0.875, "it passed", true },
+		{ 0.875, 0.875, "it passed", false },
+		{ 0.95, 0.875, "it passed", false },
+		{ 0.85, 0, "it passed", false }, /* nobody knows where the tail begins */
+		{ 0.85, 0.875, "it failed again", false },
+		{ 0.85, 0.875, "it brought nothing", false },
+		{ 0.85, 0.875, NULL, false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct host_speed speed = { .speed = rows[i].speed, .good.low = rows[i].low };
+		CLEANUP(scene_release) struct scene s;
+		struct verdict_item items[] = { { rate, .held = HELD_FLEET } };
+		struct store_whole run;
+
+		scene_init(&s);
+		test(&s, 5, NULL, rows[i].result);
+		passes(&s, &run, items, ARRAY_SIZE(items));
+		s.source.speed = &speed;
+		CHECK_EQ(facts(&s)->slow[BLAME_COMPUTE], rows[i].slow);
+		CHECK(!s.facts.host.slow[BLAME_LAUNCH] && !s.facts.host.slow[BLAME_LINK]);
+		if (rows[i].slow)
+			CHECK(s.facts.host.speed < s.facts.host.low);
+		s.source.suspected_us = after(6); /* the test was before */
+		CHECK(!facts(&s)->slow[BLAME_COMPUTE]);
+	}
+}
+
 static void worse_evidence_is_never_clean(void)
 {
 	struct verdict_item item = { .check = rate, .held = HELD_FLEET };
@@ -627,6 +665,7 @@ static const struct test tests[] = {
 	TEST(an_end_that_fails_by_itself_is_bad_without_pairs),
 	TEST(pairs_that_were_slow_in_a_row_count_as_tests_that_failed),
 	TEST(the_newest_pairs_since_then_are_found),
+	TEST(a_host_that_passes_and_is_in_the_tail_is_slow),
 	TEST(worse_evidence_is_never_clean),
 	TEST(no_history_makes_a_host_clean_but_a_last_test_that_passed),
 	TEST(tests_are_shown_since_the_suspicion),

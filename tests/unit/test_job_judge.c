@@ -742,6 +742,37 @@ static void who_waits_for_the_tests_of_others_is_held(void)
 	CHECK_EQ(held(&s), 0);
 }
 
+static void slow_silicon_is_told_and_neither_evicted_nor_acquitted(void)
+{
+	CLEANUP(scene_release) struct scene s;
+	const struct job_judge_item *item;
+
+	scene_init(&s);
+	s.hosts[1].ladders[BLAME_COMPUTE] = LADDER_EXHAUSTED;
+	s.hosts[1].clean[BLAME_COMPUTE] = s.hosts[1].slow[BLAME_COMPUTE] = true;
+	s.hosts[1].speed = 0.85;
+	s.hosts[1].low = 0.875;
+	item = judge(&s);
+	CHECK_EQ(item->action, BLAME_WATCH);
+	CHECK_EQ(item->incident, BLAME_SILICON);
+	CHECK(!item->effect);
+	CHECK_HAS(item->sentence,
+		  "its slowest part reaches 0.850 of what is usual, and one good one "
+		  "in two hundred does not reach 0.875");
+	CHECK(item->slow);
+	s.hosts[1].differs = true; /* that is told first, and both are */
+	item = judge(&s);
+	CHECK_EQ(item->incident, BLAME_SET_UP);
+	CHECK(item->slow);
+	CHECK_HAS(item->sentence, "its slowest part reaches 0.850 of what is usual");
+	s.hosts[1].differs = false;
+	fails(&s); /* that is more */
+	CHECK_EQ(judge(&s)->action, BLAME_EVICT);
+	CHECK(!judge(&s)->slow);
+	s.failure.n_failed = 1;
+	CHECK_EQ(judge(&s)->incident, BLAME_CANNOT_TELL);
+}
+
 static const struct test tests[] = {
 	TEST(a_suspect_is_tested_then_evicted_or_acquitted),
 	TEST(a_class_whose_predictions_fail_tests_and_takes_nobody_out),
@@ -762,6 +793,7 @@ static const struct test tests[] = {
 	TEST(a_suspicion_is_held_for_its_tests_until_they_are_done),
 	TEST(nobody_is_held_who_is_not_to_be_tested),
 	TEST(who_waits_for_the_tests_of_others_is_held),
+	TEST(slow_silicon_is_told_and_neither_evicted_nor_acquitted),
 };
 
 int main(void)
