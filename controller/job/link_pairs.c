@@ -10,6 +10,7 @@
 #include "controller/campaign/campaigns.h"
 #include "controller/cluster/cluster.h"
 #include "controller/controller.h"
+#include "controller/fleet/hosts.h"
 #include "controller/job/job_advice.h"
 #include "controller/job/job_facts.h"
 #include "controller/job/pair_record.h"
@@ -608,6 +609,23 @@ static int take_run(const struct link_pairs_of *w, json_t *entry, const json_t *
 	return tell_between(w, entry, between, text);
 }
 
+/* Until they are judged again their sentences say it. */
+static void say_to_ends(const struct link_pairs_of *w, const json_t *entry)
+{
+	size_t i;
+
+	for (i = 0; i < w->inv->n_hosts; i++) {
+		struct investigation_host *host = &w->inv->hosts[i];
+		char *before = host->sentence;
+
+		if (!json_has_text(json_object_get(entry, "ends"), host->name) ||
+		    !investigation_has(w->inv, host->name))
+			continue;
+		host->sentence = xasprintf("%s; %s", before, pair_record_text(entry));
+		free(before);
+	}
+}
+
 static int look_at_run(const struct link_pairs_of *w, json_t *entry)
 {
 	const json_int_t number = json_integer_value(json_object_get(entry, "campaign"));
@@ -623,8 +641,10 @@ static int look_at_run(const struct link_pairs_of *w, json_t *entry)
 			return 0;
 		campaigns_withdraw(w->s, number, "it took too long");
 	}
-	return take_run(w, entry,
-			streq(state, campaign_state_names[CAMPAIGN_DONE]) ? campaign : NULL);
+	r = take_run(w, entry, streq(state, campaign_state_names[CAMPAIGN_DONE]) ? campaign : NULL);
+	if (r == 0)
+		say_to_ends(w, entry);
+	return r;
 }
 
 /* --- a step --- */
@@ -651,7 +671,18 @@ static bool is_cordoned(const struct link_pairs_of *w, const char *host)
 	return false;
 }
 
-/* Somebody whom it is about is not looked into any more: false. Cordoned, it is known enough. */
+/* What was measured of it is of another boot. */
+static bool has_booted(const struct link_pairs_of *w, const json_t *entry, const char *name)
+{
+	const struct host *host = hosts_find(w->in->hosts, name);
+
+	return host && host->known && json_stamp_whole(host->since_us) > stamp_of(entry, "since");
+}
+
+/*
+ * Somebody whom it is about has booted or is not looked into any more: false. Cordoned, it is known
+ * enough.
+ */
 static bool stands(const struct link_pairs_of *w, json_t *entry)
 {
 	CLEANUP(json_freep) json_t *run = ends_of_run(entry);
@@ -659,7 +690,7 @@ static bool stands(const struct link_pairs_of *w, json_t *entry)
 	size_t i;
 
 	for (i = 0; i < json_array_size(run); i++) {
-		if (is_gone(w, name_at(run, i)))
+		if (is_gone(w, name_at(run, i)) || has_booted(w, entry, name_at(run, i)))
 			return false;
 		cordoned |= is_cordoned(w, name_at(run, i));
 	}
@@ -713,8 +744,9 @@ int link_pairs_step(const struct link_pairs_of *w)
 	if (cluster_stopped(w->s->cluster))
 		return 0;
 	if (entry && !stands(w, entry)) {
-		link_pairs_withdraw(w->s, w->inv->pairs,
-				    "an end of the link is not looked into any more");
+		link_pairs_withdraw(
+			w->s, w->inv->pairs,
+			"an end of the link has booted, or is not looked into any more");
 		(void)json_array_remove(w->inv->pairs, place);
 		entry = NULL;
 	}

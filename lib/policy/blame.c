@@ -86,7 +86,8 @@ static const struct row {
 	  .ends = BIT(END_BAD),
 	  .limits = BIT(LIMIT_NONE),
 	  .action = BLAME_EVICT,
-	  .reason = "this end of the link is slow with a third host, too: take it out of service" },
+	  .reason = "this end of the link is slow by itself, or with a third host too: take it out "
+		    "of service" },
 	{ .classes = ACCUSING,
 	  .counts = REACHED,
 	  .evidence = NONE | OTHER | BAD,

@@ -8,8 +8,8 @@ job_trace.py --job NAME --dp D --pp P [--tp T] [--steps N] [--first STEP] [--see
 Its hosts are as good silicon is: their speeds spread by 3.4 % (standard deviation), the same in every window of one seed; from
 step to step a host varies by 1 %, one of its operations by 2 %.
 A worker is one host, gpu-NN from --first-host on, in the order of ranks: replicas beside each other, then stages.
---slow makes one host slower (by 10 %), --slow-link the transfers between two hosts of a replica (30 times as long), --sequences gives the micro-batches sequences of very different lengths, which
-is the job's own doing. One forward and one backward in turn (1F1B); a transfer begins when both ends are there.
+--slow makes one host slower (by 10 %), --slow-link the transfers between two hosts of a replica (200 times as long), --sequences
+gives the micro-batches sequences of very different lengths, which is the job's own doing. One forward and one backward in turn (1F1B); a transfer begins when both ends are there.
 """
 import argparse
 import json
@@ -144,7 +144,7 @@ def slow(text):
 
 def slow_link(text):
     hosts, _, times = text.partition("/")
-    return tuple(hosts.split(",")), float(times or 30)
+    return tuple(hosts.split(",")), float(times or 200)
 
 
 def main():

@@ -4,6 +4,7 @@ import hashlib
 import json
 import subprocess
 import urllib.parse
+from pathlib import Path
 
 import pytest
 from campaign_hosts import RATE
@@ -23,7 +24,7 @@ coverage: {{max_age: 3650d}}
 breaker: {{silent_percent: 100}}
 jobs: {{mode: {jobs}, retest_spacing: 1s, born: {{percent: 100}}}}
 rules:
-  - {{name: slow, match: {{check: "gemm.*"}}, windows: {{k: 1, n: 1}}, action: retest}}
+  - {{name: slow, match: {{check: "gemm.*"}}, windows: {{k: 1, n: 1}}, action: alert}}
   - {{name: slow-pair, match: {{check: "rnic_pair.*"}}, windows: {{k: {k}, n: 3}}, action: retest}}
   - {{name: slow-loopback, match: {{check: "loopback.*"}}, windows: {{k: 1, n: 1}}, action: retest}}
 """
@@ -71,7 +72,7 @@ class Links(Lab):
     def window(self, ages, run=1):
         if self.trace is None:
             self.trace = subprocess.run([TOP / "tests/fleet/job_trace.py", "--job", JOB, "--dp", "4", "--pp", "2", "--steps", "12",
-                                         "--slow-link", ",".join(ENDS) + "/200"], capture_output=True, check=True, timeout=60).stdout
+                                         "--slow-link", ",".join(ENDS)], capture_output=True, check=True, timeout=60).stdout
             for node in HOSTS:
                 self.claim(node, [0])
         self.trace += b"\n"  # another trace
@@ -86,6 +87,10 @@ class Links(Lab):
 
     def pairs(self, id=1):
         return (self.record(id).get("pairs") or [None])[-1]
+
+    def told(self, name):
+        """Its order to test itself, once it has it."""
+        return wait_for(lambda: next((o for o in self.hosts[name].orders if o["kind"] == "deep"), None), WAIT_S)
 
     def states(self, id=1):
         return {h["node"]: h["state"] for h in self.record(id)["hosts"]}
@@ -166,3 +171,129 @@ def test_without_a_third_host_nobody_can_tell_and_what_would_is_said(lab):
     assert "third host of its model" in over["pairs"][-1]["text"] and over["pairs"][-1]["runs"] == []
     assert "what would tell: pairs with a third host" in over["sentence"], over
     assert f.cordoned() == [] and f.c.get("/v1/campaigns").json["items"] == []
+
+
+@pytest.mark.once
+def test_an_end_that_fails_by_itself_is_cordoned_without_a_pair(lab):
+    f = lab()
+    f.hosts[ENDS[0]].loopback = 0.4
+    f.stop_job()
+    over = f.ends_as({ENDS[0]: "cordoned", ENDS[1]: "acquitted"})
+    assert over["pairs"][-1]["runs"] == [] and f"{ENDS[0]} failed by itself" in over["pairs"][-1]["text"]
+    assert f.cordoned() == [ENDS[0]] and f.c.get("/v1/campaigns").json["items"] == []
+
+
+@pytest.mark.once
+def test_an_end_that_fails_in_what_shows_no_link_is_told_to_be_mended_first(lab):
+    f = lab()
+    f.hosts[ENDS[0]].alone = 0.7
+    f.stop_job()
+    over = f.ends_as(dict.fromkeys(ENDS, "watch"))
+    assert "what would tell: a test that passes, once gemm.rate is mended" in over["hosts"][0]["sentence"], over
+    assert f"what would tell: a test of all of {ENDS[0]} that passes" in over["hosts"][1]["sentence"], over
+    assert f.cordoned() == [] and f.c.get("/v1/campaigns").json["items"] == []
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("jobs,rows", [("observe", 0), ("dry-run", 2)])
+def test_without_enforce_the_tests_are_told_and_nothing_is_done(lab, jobs, rows):
+    f = lab(jobs)
+    f.hosts[ENDS[0]].part = 0.5
+    f.stop_job()
+
+    def told():
+        return sorted(a["node"] for a in f.c.get("/v1/actions?limit=1000").json["items"] if a["rule"] == "attribution" and a["state"] == "dry-run")
+    assert wait_for(lambda: told() == (ENDS if rows else []), WAIT_S), told()
+    suspects = f.c.get(f"/v1/jobs/{f.id}").json["suspects"]
+    assert [s["name"] for s in suspects] == ENDS and all("would be tested with loopback of both ends" in s["reason"] for s in suspects)
+    assert f.c.get("/v1/investigations").json["items"] == [] and f.c.get("/v1/campaigns").json["items"] == []
+    assert {a["state"] for a in f.retests()} <= {"dry-run"} and f.cordoned() == []
+
+
+@pytest.mark.once
+def test_a_person_withdraws_it_and_its_campaign_ends(lab):
+    f = lab()
+    for host in f.hosts.values():
+        host.way = "silent"
+    f.stop_job()
+    for name in ENDS:
+        f.hosts[name].answer(f.told(name))
+    pairs = wait_for(lambda: f.pairs() and f.pairs()["campaign"] and f.pairs(), WAIT_S)
+    assert pairs, f.record()
+    said = f.c.call("POST", "/v1/investigations/1/cancel", b'{"reason": "not now"}')
+    assert said.status == 200, said.body
+    assert wait_for(lambda: f.show(pairs["campaign"])["state"] == "abandoned", WAIT_S)
+    assert "not now" in f.show(pairs["campaign"])["sentence"] and f.record()["state"] == "withdrawn"
+
+
+@pytest.mark.once
+def test_it_outlives_the_controller_at_each_rung(lab):
+    f = lab()
+    bad, good = ENDS
+    f.hosts[bad].part = 0.5
+    for host in f.hosts.values():
+        host.way = "silent"
+    f.stop_job()
+    for name in ENDS:
+        f.hosts[name].answer(f.told(name))
+    pairs = wait_for(lambda: f.pairs() and f.pairs()["campaign"] and f.pairs(), WAIT_S)
+    assert pairs and pairs["runs"] == []
+    # An order is told once all of it is durable.
+    assert wait_for(lambda: all(any(o["kind"] == "pair" for o in f.hosts[n].orders) for n in ENDS), WAIT_S)
+    f.revive()
+    assert f.pairs() == pairs
+    for host in f.hosts.values():
+        host.way = "obeys"
+        for order in [o for o in host.orders if o["kind"] == "pair" and o["id"] not in host.answered]:
+            host.answer(order)
+    over = f.ends_as({bad: "cordoned", good: "acquitted"})
+    assert over["pairs"][-1]["runs"][0]["campaign"] == pairs["campaign"] and len(f.retests()) == 2
+    f.revive()
+    assert f.record()["pairs"] == over["pairs"] and f.cordoned() == [bad]
+
+
+@pytest.mark.once
+def test_thirds_that_are_busy_tell_nothing_and_it_is_tried_again_three_times(lab):
+    f = lab()
+    for name in THIRDS:
+        f.hosts[name].way = "busy"
+    f.stop_job()
+    over = f.ends_as(dict.fromkeys(ENDS, "watch"))
+    pairs = over["pairs"][-1]
+    assert len(pairs["runs"]) == 3 and "with nothing else on the hosts" in pairs["text"], pairs
+    assert f.cordoned() == []
+
+
+@pytest.mark.once
+def test_an_end_that_boots_meanwhile_begins_anew(lab):
+    f = lab()
+    for host in f.hosts.values():
+        host.way = "silent"
+    f.stop_job()
+    for name in ENDS:
+        f.hosts[name].answer(f.told(name))
+    first = wait_for(lambda: f.pairs() and f.pairs()["campaign"], WAIT_S)
+    assert first, f.record()
+    f.hosts[ENDS[0]].report(boot_id="b1")
+    assert wait_for(lambda: f.show(first)["state"] == "abandoned", WAIT_S), f.record()
+    assert wait_for(lambda: len(f.retests()) > 2, WAIT_S) and f.cordoned() == []
+
+
+@pytest.mark.once
+def test_what_was_tested_is_shown(lab, run):
+    f = lab()
+    f.hosts[ENDS[1]].part = 0.5
+    f.stop_job()
+    f.ends_as({ENDS[0]: "acquitted", ENDS[1]: "cordoned"})
+    token = Path(f.c.db).parent / "assayctl-token"
+    token.write_text(ADMIN + "\n")
+    token.chmod(0o600)
+    link = ("--controller", f"http://{f.c.host}:{f.c.port}", "--token-file", str(token))
+    shown = run("assayctl", "investigation", "1", *link).stdout
+    assert f"{ENDS[1]} is slow with all others" in shown and "12.0 GB/s to 24.0 GB/s" in shown, shown
+    why = run("assayctl", "why", ENDS[1], *link).stdout
+    assert f"{ENDS[1]} is slow with all others" in why, why
+    job = run("assayctl", "job", JOB, *link).stdout
+    assert f"{ENDS[1]} is slow with all others" in job, job
+    listed = f.c.get("/v1/investigations").json["items"][0]
+    assert "pairs" not in listed and "tests" not in listed

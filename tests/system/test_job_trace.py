@@ -53,3 +53,8 @@ def test_good_silicon_spreads_by_what_is_said(attribute):
 def test_sequences_are_the_jobs_own_doing(attribute):
     _, said = attribute("--dp", "4", "--pp", "2", "--seed", "3", "--first-host", "16", "--sequences")
     assert said["primary"] == "seqlen"
+
+
+def test_the_two_hosts_of_a_slow_link_are_suspects_by_it(attribute):
+    _, said = attribute("--dp", "4", "--pp", "2", "--steps", "12", "--slow-link", "gpu-02,gpu-06")
+    assert [(s["hosts"], s["class"], s["counts"]) for s in said["suspects"]] == [(["gpu-02"], "link", True), (["gpu-06"], "link", True)]
