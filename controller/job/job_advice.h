@@ -53,8 +53,8 @@ struct job_advice_ask {
 };
 
 /* Could it be one now, of its own model? */
-int job_advice_is_spare(const struct job_judging_input *in, const struct fleet_node *node, bool *ret,
-			struct err *err);
+int job_advice_is_spare(const struct job_judging_input *in, const struct fleet_node *node,
+			bool *ret, struct err *err);
 
 /* Spares, at most one for each of the hosts, are added to `names`. */
 int job_advice_spares(const struct job_judging_input *in, const struct job_advice_ask *ask,

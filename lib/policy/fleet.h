@@ -256,8 +256,8 @@ struct fleet_test {
  * spreads, FINDING_PASSES of them in a row): its windows are emptied, and only a new K of N
  * brings it back. True when it is over so: the caller forgets its own windows of it too. Of a
  * host that is verifying: counted towards its release. The order is over either way, and the
- * next policy_decide() ends the hold; not after one that failed on a host that a job blames, nor that passed on one it
- * blames for a link.
+ * next policy_decide() ends the hold; not after one that failed on a host that a job blames, nor
+ * that passed on one it blames for a link.
  */
 bool fleet_tested(struct fleet *f, struct fleet_node *node, const struct fleet_test *test);
 

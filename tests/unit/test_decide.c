@@ -527,50 +527,6 @@ static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
 			  "; research/llm-7 is slow because of it");
 }
 
-static void an_end_of_a_link_stays_held_when_it_passed_for_pairs_are_next(void)
-{
-	static const struct {
-		int class, outcome;
-		bool stays;
-	} rows[] = {
-		{ BLAME_LINK, TEST_PASSED, true },    { BLAME_LINK, TEST_NOTHING, false },
-		{ BLAME_LINK, TEST_FAILED, true },    { BLAME_COMPUTE, TEST_PASSED, false },
-		{ BLAME_COMPUTE, TEST_FAILED, true }, { BLAME_NOTHING, TEST_PASSED, false },
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		CLEANUP(world_release) struct world w;
-		struct fleet_test test = { .outcome = rows[i].outcome, .deep = true };
-
-		world_init(&w, RULES, 20);
-		blame(&w, 3, rows[i].class);
-		hold(&w, 3);
-		test.at_us = w.now_us;
-		(void)fleet_tested(&w.fleet, world_node(&w, 3), &test);
-		CHECK_EQ(world_node(&w, 3)->record.hold_until_us > w.now_us, rows[i].stays);
-	}
-}
-
-static void what_pairs_found_asks_for_no_test_of_the_host_alone(void)
-{
-	CLEANUP(world_release) struct world w;
-
-	world_init(&w, RULES, 20);
-	suspect(&w, BLAME_TO_TEST);
-	world_node(&w, 3)->blame.class = BLAME_LINK;
-	later(&w, USEC_PER_MIN);
-	world_node(&w, 3)->deep_us = w.now_us;
-	hold(&w, 3);
-	note(&w, 3, "rnic_pair.write_bw", SEVERITY_FAIL);
-	later(&w, w.policy.jobs.retest_spacing_us);
-	decide(&w);
-	CHECK(!find(&w, 3, DECIDE_DEEP) && !find(&w, 3, DECIDE_UNHOLD));
-	note(&w, 3, "loopback.write_bw", SEVERITY_FAIL);
-	decide(&w);
-	CHECK(find(&w, 3, DECIDE_DEEP));
-}
-
 static void of_a_job_that_is_diagnosed_each_host_is_tested_once_whatever_it_finds(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -800,8 +756,6 @@ static const struct test tests[] = {
 	TEST(a_slow_job_confirms_a_pair_once_a_good_partner_did),
 	TEST(a_test_that_a_job_asks_for_names_the_job),
 	TEST(a_suspect_is_tested_once_and_cordoned_for_no_finding),
-	TEST(an_end_of_a_link_stays_held_when_it_passed_for_pairs_are_next),
-	TEST(what_pairs_found_asks_for_no_test_of_the_host_alone),
 	TEST(of_a_job_that_is_diagnosed_each_host_is_tested_once_whatever_it_finds),
 	TEST(a_suspect_whose_test_brought_nothing_is_tested_again_ever_later),
 	TEST(a_suspect_is_kept_free_while_it_is_tested_where_there_is_room),
