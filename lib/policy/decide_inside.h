@@ -26,8 +26,9 @@ struct candidate {
 	bool suspect; /* bad once, and K of N is not reached: for what is shared alone */
 	bool born;    /* one part of several that was slow since it was first measured */
 	bool told;    /* what it shares is told: a domain, a setting, a job, half of the fleet */
-	int explained; /* the kind of notice that says whose it is: a setting or a job; 0: none */
 	int want;     /* enum want; after what is shared is known */
+	/* The kind of notice that says whose it is, a setting or a job; 0: none. */
+	int explained;
 };
 
 /* Mark what many hosts share, keep the notices, and open the breaker where it is due. */

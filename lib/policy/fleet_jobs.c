@@ -65,8 +65,13 @@ void fleet_jobs_note(struct fleet *f, struct fleet_node *node, uint64_t now_us)
 
 	for (i = 0; i < node->n_jobs; i++) {
 		const uint64_t now[] = { now_us, now_us };
+		struct fleet_ran *known = find(node, node->jobs[i]);
 
-		fleet_jobs_ran(f, node, names_text(&f->jobs, node->jobs[i]), now);
+		/* Each decision asks this of each host: without a search for the name. */
+		if (known)
+			known->last_us = MAX(known->last_us, now_us);
+		else
+			fleet_jobs_ran(f, node, names_text(&f->jobs, node->jobs[i]), now);
 	}
 	for (i = 0; i < node->n_ran; i++) {
 		if (node->ran[i].last_us + FLEET_RAN_LATELY_US < now_us)
