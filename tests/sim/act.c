@@ -243,7 +243,8 @@ static void trace(const struct sim *s, const struct decision *d)
 		      d->evidence ? d->evidence : "");
 }
 
-static int carry_out(struct sim *s, const struct decision *d, struct err *err)
+/* A hold that is done asks for its test at once. */
+static int carry_out(struct sim *s, const struct decision *d, bool *ret_again, struct err *err)
 {
 	const size_t number = number_of(d->node);
 	/* What is decided stands until it is done: shown once. */
@@ -267,6 +268,9 @@ static int carry_out(struct sim *s, const struct decision *d, struct err *err)
 		break;
 	case DECIDE_VERIFY:
 		order(s, number, NULL);
+		break;
+	case DECIDE_HOLD:
+		*ret_again = true;
 		break;
 	case DECIDE_CORDON:
 	case DECIDE_CORDON_DRAIN:
@@ -328,14 +332,27 @@ static void hold_against_file(struct sim *s)
 		grade_breaker(s);
 }
 
-int sim_decide(struct sim *s, struct err *err)
+/* What is told of more than one host. */
+static void tell_notice(struct sim *s, const struct notice *n)
+{
+	if (n->begun && s->options->trace)
+		(void)fprintf(stderr, "day %.3f %s notice: %s\n",
+			      (double)s->now_us / (double)USEC_PER_DAY - 1, n->key, n->sentence);
+	if (n->ended_us && s->options->trace)
+		(void)fprintf(stderr, "day %.3f %s is over\n",
+			      (double)s->now_us / (double)USEC_PER_DAY - 1, n->key);
+	if (n->ended_us == 0)
+		grade_told(s, n->key, n->sentence);
+	if (n->begun)
+		*(n->kind == NOTICE_DOMAIN ? &s->grade.domain_incidents : &s->grade.alarms) += 1;
+}
+
+static int decide(struct sim *s, bool *ret_again, struct err *err)
 {
 	size_t i;
-	int r = 0;
+	int r;
 
-	if (s->jobs.n == 0 && s->now_us % USEC_PER_HOUR == 0)
-		blame(s);
-	hold_against_file(s);
+	*ret_again = false;
 	policy_decide(&s->rules.policy, &s->fleet, &s->breaker, s->now_us, &s->outcome);
 	if (s->outcome.opened)
 		grade_breaker(s);
@@ -343,25 +360,23 @@ int sim_decide(struct sim *s, struct err *err)
 	if (s->outcome.opened && s->options->trace)
 		(void)fprintf(stderr, "day %.3f breaker: %s\n",
 			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->breaker.sentence);
-	for (i = 0; i < s->outcome.n_notices; i++) {
-		const struct notice *n = &s->outcome.notices[i];
-
-		if (n->begun && s->options->trace)
-			(void)fprintf(stderr, "day %.3f %s notice: %s\n",
-				      (double)s->now_us / (double)USEC_PER_DAY - 1, n->key,
-				      n->sentence);
-		if (n->ended_us && s->options->trace)
-			(void)fprintf(stderr, "day %.3f %s is over\n",
-				      (double)s->now_us / (double)USEC_PER_DAY - 1, n->key);
-		if (n->ended_us == 0)
-			grade_told(s, n->key, n->sentence);
-		if (n->begun)
-			*(n->kind == NOTICE_DOMAIN ? &s->grade.domain_incidents
-						   : &s->grade.alarms) += 1;
-	}
+	for (i = 0; i < s->outcome.n_notices; i++)
+		tell_notice(s, &s->outcome.notices[i]);
 	for (i = 0; r == 0 && i < s->outcome.n; i++)
-		r = carry_out(s, &s->outcome.items[i], err);
+		r = carry_out(s, &s->outcome.items[i], ret_again, err);
 	grade_budget(s);
 	causes_settle(s, false);
 	return r;
+}
+
+int sim_decide(struct sim *s, struct err *err)
+{
+	bool again;
+	int r;
+
+	if (s->jobs.n == 0 && s->now_us % USEC_PER_HOUR == 0)
+		blame(s);
+	hold_against_file(s);
+	r = decide(s, &again, err);
+	return r == 0 && again ? decide(s, &again, err) : r;
 }

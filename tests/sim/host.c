@@ -40,11 +40,12 @@ static const char *const params_texts[HOST_PARAMS] = {
 };
 
 /* States, one for the host unless something is wrong. */
-enum state { STATE_GPUS, STATE_NICS, STATE_XID, STATE_FLAPPING, N_STATES };
+enum state { STATE_GPUS, STATE_NICS, STATE_PORTS, STATE_XID, STATE_FLAPPING, N_STATES };
 
 static char *const state_checks[N_STATES] = {
 	[STATE_GPUS] = (char[]){ "inventory.gpus" },
 	[STATE_NICS] = (char[]){ "inventory.nics" },
+	[STATE_PORTS] = (char[]){ "inventory.ports_active" },
 	[STATE_XID] = (char[]){ "gpu.xid" },
 	[STATE_FLAPPING] = (char[]){ "rnic.flapping" },
 };
@@ -103,7 +104,7 @@ static void add_states(struct sim_host *host)
 
 	for (i = 0; i < N_STATES; i++) {
 		struct sample s = sample_of(state_checks[i], whole, one);
-		const bool count = i == STATE_GPUS || i == STATE_NICS;
+		const bool count = i <= STATE_PORTS;
 
 		s.better = count ? BETTER_HIGHER : BETTER_NONE;
 		s.ok = count ? TRI_UNKNOWN : TRI_YES;

@@ -102,6 +102,7 @@ void job_begin(struct sim *s)
 		make(s, i, room);
 	job_loop_open(s);
 	job_grade_begin(s);
+	job_waits_begin(&s->jobs.waits, s->options->nodes);
 }
 
 void job_release(struct sim *s)
@@ -112,6 +113,7 @@ void job_release(struct sim *s)
 		job_loop_release(&s->jobs.list[i].loop);
 	job_loop_close(s);
 	job_grade_release(&s->jobs.grade);
+	job_waits_release(&s->jobs.waits);
 	free(s->jobs.list);
 	free(s->jobs.of_host);
 	s->jobs = (struct sim_jobs){ .n = 0 };

@@ -56,6 +56,7 @@ struct sim_jobs {
 	bool moved;	 /* the fleet is to be told who runs where */
 	struct job_desk desk;
 	struct job_grade grade;
+	struct job_waits waits;
 };
 
 /* As many as the plan says. */

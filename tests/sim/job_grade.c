@@ -71,6 +71,19 @@ void job_grade_release(struct job_grade *g)
 	*g = (struct job_grade){ .hosts = NULL };
 }
 
+void job_grade_mended(struct sim *s, size_t number)
+{
+	const struct sim_host *host = &s->hosts[number];
+	double least = INFINITY;
+	size_t part;
+
+	if (s->jobs.n == 0)
+		return;
+	for (part = 0; part < HOST_PARTS; part++)
+		least = fmin(least, host->part[KIND_COMPUTE][part]);
+	s->jobs.grade.values[number] = least;
+}
+
 static bool is_now(const struct ailment *a, uint64_t now_us)
 {
 	return a->onset_us <= now_us && now_us < a->until_us;
@@ -206,12 +219,6 @@ void job_grade_window(struct sim *s, const struct sim_job *job, bool stale,
 		count_windows(s, job);
 }
 
-static void add_time(struct job_times *times, uint64_t from_us, uint64_t to_us)
-{
-	times->s = xrealloc(times->s, times->n + 1, sizeof(*times->s));
-	times->s[times->n++] = (double)(to_us - from_us) / 1e6;
-}
-
 static enum job_source source_of(const struct sim_job *job, size_t host)
 {
 	size_t i;
@@ -241,7 +248,7 @@ void job_grade_named(struct sim *s, const struct sim_job *job, size_t number)
 	if (truth == JOB_SICK && source == JOB_HONEST && !host->named_us) {
 		host->named_us = s->now_us;
 		if (host->felt_us)
-			add_time(&g->to_suspect, host->felt_us, s->now_us);
+			job_times_add(&g->to_suspect, host->felt_us, s->now_us);
 	}
 	if (s->options->trace && truth == JOB_WELL)
 		(void)fprintf(stderr, "day %.3f %s is well: it is a suspect of %s (%s)\n",
@@ -259,14 +266,19 @@ void job_grade_answer(struct sim *s, const struct job_judge_item *item, bool oft
 	g->looked += watch && item->incident != BLAME_SET_UP && often;
 }
 
+void job_grade_silicon(struct sim *s, size_t number)
+{
+	s->jobs.grade.hosts[number].silicon = true;
+}
+
 static void decided(struct job_grade *g, struct job_host *host, uint64_t now_us)
 {
 	if (!host->named_us || host->decided_us)
 		return;
 	host->decided_us = now_us;
-	add_time(&g->to_decided, host->named_us, now_us);
+	job_times_add(&g->to_decided, host->named_us, now_us);
 	if (host->idle_us)
-		add_time(&g->idle_to_decided, host->idle_us, now_us);
+		job_times_add(&g->idle_to_decided, host->idle_us, now_us);
 }
 
 bool job_grade_cordon(struct sim *s, size_t number, const struct decision *d)
@@ -283,7 +295,11 @@ bool job_grade_cordon(struct sim *s, size_t number, const struct decision *d)
 	lottery = f && fleet_is_born_part(f);
 	truth = truth_of(s, NULL, number);
 	decided(g, host, s->now_us);
-	if (d->refused || !f || !blame_fits(&d->node->blame, f->check, f->seen_us, s->now_us))
+	if (!f || !blame_fits(&d->node->blame, f->check, f->seen_us, s->now_us))
+		return lottery;
+	/* Who may not be cordoned for it is told all the same. */
+	host->shown |= !d->refused || d->refused->by == REFUSED_BY_BORN;
+	if (d->refused)
 		return lottery;
 	g->evicted[truth]++;
 	g->lottery[truth] += lottery;
@@ -297,27 +313,12 @@ bool job_grade_cordon(struct sim *s, size_t number, const struct decision *d)
 	return lottery;
 }
 
-void job_grade_end(struct sim *s)
-{
-	struct job_grade *g = &s->jobs.grade;
-	size_t i;
-
-	for (i = 0; s->jobs.n > 0 && i < s->options->nodes; i++) {
-		const struct fleet_node *node = s->agents[i].node;
-
-		g->left_held += node->out & OUT_HOLD && node->record.ordered_us == 0 &&
-				node->record.hold_until_us + HELD_US < s->now_us;
-	}
-	stats_sort(g->to_suspect.s, g->to_suspect.n);
-	stats_sort(g->to_decided.s, g->to_decided.n);
-	stats_sort(g->idle_to_decided.s, g->idle_to_decided.n);
-}
-
 /* --- what came of it --- */
 
 /* Hosts that were born 10 % slow, and ran long enough where that can be told. */
 struct born {
 	uint64_t hosts, ran, named, told, both, cordoned;
+	uint64_t warned; /* of those told: by findings of its own */
 };
 
 /* Is it told of a fault that it was born with? False: it has none that slow. */
@@ -356,11 +357,55 @@ static struct born count_born(const struct sim *s)
 			continue;
 		b.ran++;
 		b.named += host->named != 0;
+		b.warned += told;
+		told |= host->silicon || host->shown;
 		b.told += told;
 		b.both += host->named != 0 && told;
 		b.cordoned += host->evicted;
 	}
 	return b;
+}
+
+/* Those that ran where it can be told, a line each. */
+static void trace_born(const struct sim *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->options->nodes; i++) {
+		const struct job_host *host = &s->jobs.grade.hosts[i];
+		bool told;
+
+		if (born_slow(s, i, &told) && host->windows >= IDENTIFIABLE_WINDOWS)
+			(void)fprintf(stderr,
+				      "%s was born slow, its slowest GPU at %.3f (one good one in "
+				      "two hundred: %.3f): %u windows in a run that can tell it, "
+				      "%snamed, %stold, %scordoned\n",
+				      s->hosts[i].name, s->jobs.grade.values[i], s->jobs.grade.low,
+				      host->windows, host->named ? "" : "not ",
+				      told			     ? ""
+				      : host->silicon || host->shown ? "by the job "
+								     : "not ",
+				      host->evicted ? "" : "not ");
+	}
+}
+
+void job_grade_end(struct sim *s)
+{
+	struct job_grade *g = &s->jobs.grade;
+	size_t i;
+
+	for (i = 0; s->jobs.n > 0 && i < s->options->nodes; i++) {
+		const struct fleet_node *node = s->agents[i].node;
+
+		g->left_held += node->out & OUT_HOLD && node->record.ordered_us == 0 &&
+				node->record.hold_until_us + HELD_US < s->now_us;
+	}
+	job_times_sort(&g->to_suspect);
+	job_times_sort(&g->to_decided);
+	job_times_sort(&g->idle_to_decided);
+	job_waits_end(&s->jobs.waits);
+	if (s->jobs.n > 0 && s->options->trace)
+		trace_born(s);
 }
 
 /* Hosts that jobs.born lets be cordoned, of all models; beyond it. */
@@ -406,6 +451,17 @@ static json_t *encode_hosts(const struct sim *s)
 	return encode_truths(counts);
 }
 
+/* Hosts that were told as slow silicon, by what they are. */
+static json_t *encode_silicon(const struct sim *s)
+{
+	uint64_t counts[JOB_TRUTHS] = { 0 };
+	size_t i;
+
+	for (i = 0; i < s->options->nodes; i++)
+		counts[truth_of(s, NULL, i)] += s->jobs.grade.hosts[i].silicon;
+	return encode_truths(counts);
+}
+
 static json_t *encode_answers(const struct job_grade *g)
 {
 	json_t *value = json_object();
@@ -429,29 +485,19 @@ static json_t *encode_named(const struct job_grade *g)
 	return value;
 }
 
-static json_t *at_quantile(const struct job_times *times, double q)
-{
-	return times->n ? json_real(stats_quantile(times->s, times->n, q)) : json_null();
-}
-
-static json_t *encode_times(const struct job_times *times)
-{
-	return json_pack("{s:I, s:o, s:o}", "hosts", (json_int_t)times->n, "p50",
-			 at_quantile(times, 0.5), "p95", at_quantile(times, 0.95));
-}
-
 static json_t *encode_born(const struct sim *s)
 {
 	const struct born b = count_born(s);
 	uint64_t beyond;
 	const uint64_t allowed = lottery_allowed(s, &beyond);
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:I}", "hosts",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:o}", "hosts",
 			 (json_int_t)b.hosts, "ran", (json_int_t)b.ran, "named",
-			 (json_int_t)b.named, "told", (json_int_t)b.told, "named_and_told",
-			 (json_int_t)b.both, "cordoned", (json_int_t)b.cordoned, "lottery",
-			 encode_truths(s->jobs.grade.lottery), "allowed", (json_int_t)allowed,
-			 "beyond", (json_int_t)beyond);
+			 (json_int_t)b.named, "warned", (json_int_t)b.warned, "told",
+			 (json_int_t)b.told, "named_and_told", (json_int_t)b.both, "cordoned",
+			 (json_int_t)b.cordoned, "lottery", encode_truths(s->jobs.grade.lottery),
+			 "allowed", (json_int_t)allowed, "beyond", (json_int_t)beyond, "silicon",
+			 encode_silicon(s));
 }
 
 json_t *job_grade_encode(const struct sim *s)
@@ -492,9 +538,10 @@ json_t *job_grade_encode(const struct sim *s)
 	(void)json_object_set_new(v, "answers", encode_answers(g));
 	(void)json_object_set_new(v, "evicted", encode_truths(g->evicted));
 	(void)json_object_set_new(v, "born", encode_born(s));
-	(void)json_object_set_new(v, "felt_to_suspect_s", encode_times(&g->to_suspect));
-	(void)json_object_set_new(v, "suspect_to_decided_s", encode_times(&g->to_decided));
-	(void)json_object_set_new(v, "idle_to_decided_s", encode_times(&g->idle_to_decided));
+	(void)json_object_set_new(v, "felt_to_suspect_s", job_times_encode(&g->to_suspect));
+	(void)json_object_set_new(v, "suspect_to_decided_s", job_times_encode(&g->to_decided));
+	(void)json_object_set_new(v, "idle_to_decided_s", job_times_encode(&g->idle_to_decided));
+	(void)json_object_set_new(v, "waits", job_waits_encode(&s->jobs.waits));
 	return v;
 }
 

@@ -18,6 +18,7 @@
 #include "lib/base/macro.h"
 #include "lib/policy/blame.h"
 #include "lib/policy/fleet.h"
+#include "tests/sim/job_wait.h"
 
 struct decision;
 struct job_judge_item;
@@ -37,17 +38,14 @@ struct job_host {
 	uint64_t felt_us; /* its first window with a fault that has an onset */
 	uint64_t named_us, idle_us, decided_us;
 	bool evicted;	     /* at any time */
+	bool silicon;	     /* likewise: told as slow silicon */
+	bool shown;	     /* ... or that its tests show what a job says of it */
 	unsigned char named; /* bits of enum job_truth: what it was when it was, honestly */
-};
-
-struct job_times {
-	double *s; /* owned */
-	size_t n;
 };
 
 struct job_grade {
 	struct job_host *hosts;
-	double *values; /* of each: its slowest GPU, as it was born */
+	double *values; /* of each: its slowest GPU, as it was born, and since it was mended */
 	double low;	/* the percentile */
 	uint64_t runs, own_runs, pair_runs, stale_runs, forged_runs;
 	uint64_t windows, analysed, stale_windows, forged_windows, own_windows;
@@ -77,6 +75,9 @@ struct job_grade {
 void job_grade_begin(struct sim *s);
 void job_grade_release(struct job_grade *g);
 
+/* A host was repaired: what it was born with is gone. */
+void job_grade_mended(struct sim *s, size_t host);
+
 /* A run has begun; one has ended, and its hosts are idle. */
 void job_grade_run(struct sim *s, const struct sim_job *job, bool pair);
 void job_grade_ended(struct sim *s, const struct sim_job *job);
@@ -90,6 +91,9 @@ void job_grade_named(struct sim *s, const struct sim_job *job, size_t host);
 
 /* What was decided about it then; `often`: the job was looked into as often as it may. */
 void job_grade_answer(struct sim *s, const struct job_judge_item *item, bool often);
+
+/* It is told as slow silicon. */
+void job_grade_silicon(struct sim *s, size_t host);
 
 /* A cordon was decided; it is of a part that always was slow: true. */
 bool job_grade_cordon(struct sim *s, size_t host, const struct decision *d);

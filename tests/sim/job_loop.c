@@ -8,12 +8,15 @@
 #include "controller/fleet/hosts.h"
 #include "controller/job/investigation.h"
 #include "controller/job/job_facts.h"
+#include "controller/store/store.h"
 #include "controller/store/store_actions.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/judge/verdict.h"
 #include "lib/policy/job_judge.h"
 #include "tests/sim/job_window.h"
+#include "tests/sim/memory_store.h"
 #include "tests/sim/sim.h"
 
 /* A window ends this long before it is here, and has begun so long before that. */
@@ -84,6 +87,7 @@ void job_loop_ordered(struct sim *s, size_t host, const char *check)
 	json_t **tests = &s->jobs.desk.tests[host];
 	json_t *before = open_test(s, host);
 
+	job_waits_ordered(s, host);
 	if (before)
 		end_test(before, ACTION_DROPPED, "overtaken", s->now_us);
 	if (!*tests)
@@ -104,6 +108,7 @@ void job_loop_tested(struct sim *s, size_t host, int outcome)
 	const bool blamed = s->agents[host].node->blame.class != BLAME_NOTHING;
 
 	s->jobs.grade.outcomes[outcome] += blamed;
+	job_waits_tested(s, host);
 	if (s->options->trace && blamed)
 		(void)fprintf(stderr, "day %.3f %s is blamed, and was tested: %s\n",
 			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->hosts[host].name,
@@ -254,17 +259,59 @@ static bool has_host(const struct judged *j, const char *name)
 	return false;
 }
 
+/* This job's acquittal of a host; 0: none. */
+static uint64_t acquitted_us(const struct job_loop *loop, size_t host)
+{
+	uint64_t newest_us = 0;
+	size_t i;
+
+	for (i = 0; i < MIN(loop->n_acquitted, (size_t)JOB_LOOP_ACQUITTED_MAX); i++) {
+		if (loop->acquitted[i].host == host)
+			newest_us = MAX(newest_us, loop->acquitted[i].at_us);
+	}
+	return newest_us;
+}
+
+static void note_acquitted(struct judged *j, const struct job_judge_item *item)
+{
+	struct job_loop *loop = &j->job->loop;
+
+	if (item->action == BLAME_ACQUIT)
+		loop->acquitted[loop->n_acquitted++ % JOB_LOOP_ACQUITTED_MAX] =
+			(struct job_acquitted){ number_of(item->host->name),
+						json_stamp_whole(j->s->now_us) };
+}
+
+/* Its newest active run, as the store keeps one of the profile full. */
+static struct store_whole run_of(const struct sim *s, size_t number)
+{
+	struct store_whole run = { .boot = NULL };
+	const struct verdict *v = memory_store_active(s->store, number, &run.at_us);
+
+	if (!v)
+		return run;
+	run.boot = s->hosts[number].boot_id;
+	run.level = v->level;
+	run.items = v->items;
+	run.n_items = v->n_items;
+	return run;
+}
+
 static void add_host(struct judged *j, size_t place)
 {
 	struct sim *s = j->s;
 	const struct job_suspect *suspect = &j->notes[place];
 	const size_t number = number_of(suspect->host);
 	const struct host *host = known(s, number);
+	const struct store_whole run = run_of(s, number);
 	const struct job_facts_source source = {
 		.fleet = &s->fleet,
 		.node = s->agents[number].node,
 		.actions = s->jobs.desk.tests[number],
 		.policy = &s->rules.policy,
+		.run = run.boot ? &run : NULL,
+		.run_of_now = host && run.at_us >= host->since_us,
+		.acquitted_us = acquitted_us(&j->job->loop, number),
 		.speed = map_find(&s->speeds, s->hosts[number].name),
 		.placed = true,
 		.busy = job_is_on(s, number),
@@ -330,8 +377,11 @@ static void begin_look(struct judged *j)
 		loop->tested++;
 		if (item->waits)
 			continue;
-		begun |= note->begun_us == 0;
-		note->begun_us = note->begun_us ? note->begun_us : j->s->now_us;
+		/* After an acquittal that is over it is another one. */
+		if (note->begun_us > 0 && note->begun_us >= item->host->acquitted_us)
+			continue;
+		begun = true;
+		note->begun_us = j->s->now_us;
 	}
 	if (begun && loop->n_looked < JOB_LOOP_LOOKED_MAX)
 		loop->looked_us[loop->n_looked++] = j->s->now_us;
@@ -379,9 +429,17 @@ static void say(struct judged *j)
 		struct blame *said = &j->s->jobs.desk.said[number_of(item->host->name)];
 
 		grade(j, item);
+		note_acquitted(j, item);
+		if (item->suspect->counts == BLAME_K_OF_N)
+			job_waits_judged(j->s, number_of(item->host->name), item);
+		if (item->slow)
+			job_grade_silicon(j->s, number_of(item->host->name));
 		keep_proven(j, item);
 		if (job_judge_blame(&j->s->rules.policy, j->job->name, &j->result, item,
-				    item->host->suspected_us, &blame) &&
+				    item->host->suspected_us ? MAX(item->host->suspected_us,
+								   item->host->acquitted_us)
+							     : 0,
+				    &blame) &&
 		    blame_is_harder(&blame, said))
 			*said = blame;
 	}
@@ -512,8 +570,10 @@ void job_loop_judge(struct sim *s)
 	if (s->jobs.n == 0)
 		return;
 	memset(said, 0, s->options->nodes * sizeof(*said));
+	job_waits_minute(s);
 	for (i = 0; i < s->jobs.n; i++)
 		judge(s, &s->jobs.list[i]);
+	job_waits_settle(s);
 	for (i = 0; i < s->options->nodes; i++) {
 		struct fleet_node *node = s->agents[i].node;
 

@@ -23,6 +23,7 @@ enum {
 	JOB_LOOP_BOOTS_MAX = SUSPICION_WINDOWS_MAX * SUSPICION_SUSPECTS_MAX,
 	JOB_LOOP_LOOKED_MAX = 64, /* investigations that are remembered */
 	JOB_LOOP_BOOT_SIZE = 40,
+	JOB_LOOP_ACQUITTED_MAX = 64, /* hosts whose acquittal is remembered, the newest */
 };
 
 /* In which boot a suspect of a window was. */
@@ -41,6 +42,12 @@ struct job_suspect {
 	uint64_t held_us;  /* it is held for that until then; 0: not */
 };
 
+/* A host that its tests acquitted of the job. */
+struct job_acquitted {
+	size_t host;
+	uint64_t at_us; /* 0: none */
+};
+
 /* What is remembered of one job. */
 struct job_loop {
 	struct suspicion windows; /* of `run` */
@@ -49,6 +56,8 @@ struct job_loop {
 	size_t n_boots;
 	struct job_suspect known[SUSPICION_LIST_MAX];
 	size_t n_known;
+	struct job_acquitted acquitted[JOB_LOOP_ACQUITTED_MAX]; /* a ring */
+	size_t n_acquitted;
 	uint64_t looked_us[JOB_LOOP_LOOKED_MAX]; /* when it began to be looked into */
 	size_t n_looked;
 	uint64_t tested; /* hosts that are tested for it */

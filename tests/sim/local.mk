@@ -8,7 +8,8 @@ assay_sim_SOURCES = controller/fleet/anomalies.c controller/fleet/baseline.c con
 	controller/ingest/host_identity_store.c controller/ingest/keep.c controller/job/job_facts.c controller/job/pair_record.c tests/sim/act.c tests/sim/cause.c tests/sim/cause.h \
 	tests/sim/fault.c tests/sim/fault.h tests/sim/grade.c tests/sim/grade.h tests/sim/host.c tests/sim/host.h \
 	tests/sim/job.c tests/sim/job.h tests/sim/job_grade.c tests/sim/job_grade.h tests/sim/job_loop.c tests/sim/job_loop.h \
-	tests/sim/job_plan.c tests/sim/job_plan.h tests/sim/job_window.c tests/sim/job_window.h \
+	tests/sim/job_plan.c tests/sim/job_plan.h tests/sim/job_wait.c tests/sim/job_wait.h \
+	tests/sim/job_window.c tests/sim/job_window.h \
 	tests/sim/main.c tests/sim/memory_store.c tests/sim/memory_store.h tests/sim/noise.c tests/sim/noise.h \
 	tests/sim/show.c tests/sim/sim.c tests/sim/sim.h tests/sim/truth.c tests/sim/truth.h tests/sim/world.c \
 	tests/sim/world.h tests/unit/random.h

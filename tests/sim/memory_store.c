@@ -17,7 +17,7 @@ struct run {
 	struct verdict verdict; /* its items, and their texts where they are not of the report, in
 				   `pool` */
 	struct pool pool;
-	uint64_t order;
+	uint64_t order, at_us;
 };
 
 struct incident {
@@ -182,6 +182,7 @@ int store_add(struct store *s, const struct store_report *in, struct err *err UN
 	e->seq = report->seq;
 	run = &e->runs[profile_is_active(report->profile)];
 	keep_run(run, in->verdict, ++s->order);
+	run->at_us = in->seen_us;
 	/* The texts of the run itself are the report's too. */
 	run->verdict.node = report->node;
 	run->verdict.time = report->time;
@@ -216,6 +217,14 @@ int store_runs(struct store *s, const char *node, struct pool *pool, struct verd
 		n++;
 	}
 	return n;
+}
+
+const struct verdict *memory_store_active(const struct store *s, size_t node, uint64_t *ret_at_us)
+{
+	const struct run *run = &s->nodes[node].runs[1];
+
+	*ret_at_us = run->at_us;
+	return run->order > 0 ? &run->verdict : NULL;
 }
 
 int store_ran_before(struct store *s, const char *node, const char *profile, struct err *err UNUSED)

@@ -35,5 +35,8 @@ void memory_store_free(struct store *s);
 /* Rows that the host has: something was bad not long ago. */
 size_t memory_store_rows(const struct store *s, size_t node);
 
+/* The newest active run of a host, by itself, and when it was; NULL: there is none. Borrowed. */
+const struct verdict *memory_store_active(const struct store *s, size_t node, uint64_t *ret_at_us);
+
 /* What a test exonerated is forgotten here as well. */
 void memory_store_forget(struct store *s, size_t node, const char *check, const char *subject);

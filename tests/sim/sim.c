@@ -160,6 +160,7 @@ static void repair(struct sim *s, size_t number)
 	if (!life_holds(agent->node->record.life.state))
 		return;
 	host_mend(&s->hosts[number], s->now_us);
+	job_grade_mended(s, number);
 	for (f = agent->node->findings; f; f = f->next)
 		memory_store_forget(s->store, number, f->check, f->subject);
 	if (fleet_event(&s->fleet, agent->node, &cause, s->now_us, NULL, NULL) == 0)
@@ -247,6 +248,12 @@ static void step_fleet(struct sim *s)
 	s->sku_is_wrong = wrong;
 }
 
+/* Does time alone let more be decided? Only of jobs anything waits for minutes. */
+static bool is_due(const struct sim *s)
+{
+	return s->jobs.n > 0 && s->outcome.again_us > 0 && s->outcome.again_us <= s->now_us;
+}
+
 static int step(struct sim *s, struct err *err)
 {
 	size_t i;
@@ -259,7 +266,7 @@ static int step(struct sim *s, struct err *err)
 		place_jobs(s);
 	for (i = 0; r == 0 && i < s->options->nodes; i++)
 		r = step_host(s, i, err);
-	if (r == 0 && (s->changed || s->now_us % DECIDE_US == 0)) {
+	if (r == 0 && (s->changed || s->now_us % DECIDE_US == 0 || is_due(s))) {
 		s->changed = false;
 		r = sim_decide(s, err);
 	}

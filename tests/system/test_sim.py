@@ -275,6 +275,17 @@ def test_a_slow_host_is_suspected_by_its_job_and_who_is_well_stays_in_service(jo
 
 
 @pytest.mark.once
+def test_an_idle_suspect_is_tested_at_once_and_one_that_is_well_is_acquitted(jobs):
+    waits = jobs("--seed", 1)["jobs"]["waits"]
+    assert 0 < waits["idle_to_answered_s"]["hosts"] <= waits["idle_to_ordered_s"]["hosts"] <= waits["idle"]
+    assert waits["idle_to_ordered_s"]["p95"] <= 60, "held and tested within the minute"
+    # A test of five minutes, and the minute in which it is judged.
+    assert waits["acquitted"] > 0 and waits["idle_to_acquitted_s"]["p95"] <= 360
+    # Two of them, the second retest_spacing after the first.
+    assert waits["evict"] > 0 and waits["idle_to_evict_s"]["p50"] <= 16 * 60
+
+
+@pytest.mark.once
 def test_a_fleet_that_is_well_loses_no_host_to_its_jobs(jobs):
     fleet = jobs(scenario=[(r"(?s)faults:.*", "faults: []\n")])
     assert fleet["jobs"]["windows"] > 500 and fleet["jobs"]["tests"] > 0
