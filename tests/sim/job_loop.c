@@ -55,6 +55,7 @@ void job_loop_close(struct sim *s)
 	free(desk->tests);
 	free(desk->said);
 	free(desk->proven);
+	job_loads_release(&desk->loads);
 	*desk = (struct job_desk){ .tests = NULL };
 }
 
@@ -471,6 +472,8 @@ static void judge_suspects(struct judged *j)
 					 .slowdown = loop->slowdown,
 					 .suspects = &j->list,
 					 .hosts = j->hosts,
+					 .loads = j->s->jobs.desk.loads.all,
+					 .n_loads = j->s->jobs.desk.loads.n,
 					 .under_way = tested_for_others(j->s, j->job) };
 	size_t i;
 
@@ -485,6 +488,8 @@ static void judge_suspects(struct judged *j)
 	j->often = input.investigations >= j->s->rules.policy.jobs.investigations;
 	job_judge(&j->s->rules.policy, &input, j->s->now_us, &j->result);
 	begin_look(j);
+	job_loads_take(&j->s->jobs.desk.loads, (int64_t)j->job->number + 1, &j->result,
+		       j->s->now_us);
 	say(j);
 	job_judge_release(&j->result);
 }
@@ -505,6 +510,7 @@ static void read_list(struct judged *j)
 
 static void judge(struct sim *s, struct sim_job *job)
 {
+	const struct job_judge_result none = { .n = 0 };
 	CLEANUP(freep) struct judged *j = NULL;
 
 	/* Most jobs never blame anybody. */
@@ -517,6 +523,8 @@ static void judge(struct sim *s, struct sim_job *job)
 	job->loop.tested = 0;
 	if (j->list.n > 0)
 		judge_suspects(j);
+	else
+		job_loads_take(&s->jobs.desk.loads, (int64_t)job->number + 1, &none, s->now_us);
 	memcpy(job->loop.known, j->notes, j->list.n * sizeof(*j->notes));
 	job->loop.n_known = j->list.n;
 }
@@ -571,6 +579,7 @@ void job_loop_judge(struct sim *s)
 		return;
 	memset(said, 0, s->options->nodes * sizeof(*said));
 	job_waits_minute(s);
+	job_loads_look(&s->jobs.desk.loads, &s->fleet);
 	for (i = 0; i < s->jobs.n; i++)
 		judge(s, &s->jobs.list[i]);
 	job_waits_settle(s);

@@ -2,8 +2,8 @@
 /*
  * From the windows of simulated jobs to what the policy is told of their hosts, as controller/job/
  * has it: K of N (lib/policy/suspicion.h), facts (controller/job/job_facts.h), the judge
- * (lib/policy/job_judge.h), and the hardest that any job says of a host as its blame. Nothing here
- * knows what is true.
+ * (lib/policy/job_judge.h), tests spread over racks (controller/job/job_loads.h), and the hardest
+ * that any job says of a host as its blame. Nothing here knows what is true.
  */
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "controller/job/job_loads.h"
 #include "lib/base/macro.h"
 #include "lib/policy/blame.h"
 #include "lib/policy/suspicion.h"
@@ -77,6 +78,7 @@ struct job_desk {
 	struct job_proven *proven; /* of each host */
 	json_t **tests;		   /* of each host, newest first, as the API has them; or NULL */
 	struct blame *said;	   /* of each host: what is found this minute */
+	struct job_loads loads;	   /* which hosts are tested, by rack */
 };
 
 void job_loop_open(struct sim *s);

@@ -5,7 +5,8 @@ assay_sim_SOURCES = controller/fleet/anomalies.c controller/fleet/baseline.c con
 	controller/fleet/baseline_usual.c controller/fleet/findings.c controller/fleet/findings_row.c \
 	controller/fleet/host_speeds.c controller/fleet/hosts.c controller/fleet/incident.c controller/fleet/report_clock.c controller/fleet/rules.c \
 	controller/fleet/self_baseline.c controller/fleet/share.c controller/ingest/host_identity.c \
-	controller/ingest/host_identity_store.c controller/ingest/keep.c controller/job/job_facts.c controller/job/pair_record.c tests/sim/act.c tests/sim/cause.c tests/sim/cause.h \
+	controller/ingest/host_identity_store.c controller/ingest/keep.c controller/job/job_facts.c controller/job/job_loads.c controller/job/pair_record.c \
+	tests/sim/act.c tests/sim/cause.c tests/sim/cause.h \
 	tests/sim/fault.c tests/sim/fault.h tests/sim/grade.c tests/sim/grade.h tests/sim/host.c tests/sim/host.h \
 	tests/sim/job.c tests/sim/job.h tests/sim/job_grade.c tests/sim/job_grade.h tests/sim/job_loop.c tests/sim/job_loop.h \
 	tests/sim/job_plan.c tests/sim/job_plan.h tests/sim/job_wait.c tests/sim/job_wait.h \
