@@ -31,6 +31,7 @@ struct advice_hold;
 struct remediation_cluster;
 struct api;
 struct api_options;
+struct beats;
 struct call;
 struct campaigns;
 struct cluster;
@@ -145,6 +146,7 @@ struct service {
 	struct rail_map rail_map;
 	struct campaigns *campaigns; /* of campaigns.c */
 	struct jobs *jobs;	     /* of jobs.c */
+	struct beats *beats;	     /* of beats.c */
 	struct replaying *replaying; /* of routes_replay.c; NULL: none is under way */
 	unsigned n_background_jobs;  /* answers that are worked out (background_job.h) */
 };

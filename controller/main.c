@@ -16,6 +16,7 @@
 #include "controller/campaign/campaigns.h"
 #include "controller/config/token_review_kube.h"
 #include "controller/controller.h"
+#include "controller/job/beats.h"
 #include "controller/job/jobs.h"
 #include "controller/maintenance/maintenance.h"
 #include "controller/routes/process_use.h"
@@ -356,7 +357,8 @@ static void running_release(struct running *running)
 /* In the order in which they are opened: campaigns ask the actor, and maintenance forgets hosts of
  * both. */
 static const struct controller_part *const parts[] = { &remediation_part, &campaigns_part,
-						       &jobs_part, &maintenance_part, NULL };
+						       &jobs_part,	  &beats_part,
+						       &maintenance_part, NULL };
 
 static const struct controller_wiring wiring = {
 	.parts = parts,

@@ -148,7 +148,7 @@ static void fill(const struct job_judging_input *in, const struct diagnosis_ask 
 
 	*inv = (struct investigation){
 		.job = in->id,
-		.run = json_integer_value(json_object_get(in->before, "run")),
+		.run = ask->run ? ask->run : json_integer_value(json_object_get(in->before, "run")),
 		.job_name = xstrdup(in->job),
 		.kind = INVESTIGATION_DIAGNOSIS,
 		.state = INVESTIGATION_OPEN,

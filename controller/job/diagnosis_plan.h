@@ -23,7 +23,8 @@ struct service;
 /* Borrowed. */
 struct diagnosis_ask {
 	const char *who, *reason;
-	bool plan; /* only say what would be done */
+	int64_t run; /* of the job; 0: that of its last window */
+	bool plan;   /* only say what would be done */
 };
 
 /*

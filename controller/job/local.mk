@@ -2,7 +2,8 @@
 # controller/job: traces of jobs, their analysis, and what it comes to. Included by Makefile.am.
 libcontroller_a_SOURCES += controller/job/accused.c controller/job/accused.h controller/job/accusers.c \
 	controller/job/accusers.h controller/job/advice.c controller/job/advice.h controller/job/analysis.c \
-	controller/job/analysis.h controller/job/diagnosing.c controller/job/diagnosing.h controller/job/diagnosis_groups.c controller/job/diagnosis_groups.h controller/job/diagnosis_plan.c \
+	controller/job/analysis.h controller/job/beats.c controller/job/beats.h controller/job/beats_kept.c controller/job/beats_kept.h controller/job/beats_told.c controller/job/beats_told.h \
+	controller/job/diagnosing.c controller/job/diagnosing.h controller/job/diagnosis_groups.c controller/job/diagnosis_groups.h controller/job/diagnosis_plan.c \
 	controller/job/diagnosis_plan.h controller/job/diagnosis_record.c controller/job/diagnosis_record.h controller/job/diagnosis_rerun.c controller/job/diagnosis_rerun.h controller/job/investigating.c \
 	controller/job/investigating.h controller/job/job_advice.c controller/job/job_advice.h controller/job/investigation.c controller/job/investigation.h controller/job/job_facts.c \
 	controller/job/job_loads.c controller/job/job_loads.h controller/job/link_pairs.c controller/job/link_pairs.h \

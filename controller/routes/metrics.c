@@ -295,6 +295,8 @@ static const struct metric_family families[] = {
 	  write_job_own, 0 },
 	{ "assay_suspects", "gauge", "Hosts that are suspected of slowing a job.",
 	  NOW(told_jobs.suspects) },
+	{ "assay_jobs_standing_still", "gauge",
+	  "Jobs whose beats say that no step comes, while they run.", NOW(standing_still) },
 	{ "assay_acquittal_seconds", "summary",
 	  "From the suspicion of a host to its acquittal by its tests.", write_acquittals, 0 },
 	{ "assay_windows_total", "counter",

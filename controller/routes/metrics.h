@@ -35,6 +35,7 @@ struct metrics_now {
 	struct actor_counts act;
 	struct campaigns_counts campaigns;
 	struct jobs_counts jobs;
+	uint64_t standing_still;
 	struct store_jobs_told told_jobs; /* of store_jobs_now(); borrowed */
 	json_t *predictions;		  /* of job_prediction_counts(); borrowed */
 	json_t *investigations;		  /* of store_investigations_oldest(); borrowed */

@@ -10,6 +10,7 @@
 #include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
+#include "controller/job/beats.h"
 #include "controller/job/job_prediction.h"
 #include "controller/job/jobs.h"
 #include "controller/job/trace_files.h"
@@ -136,6 +137,7 @@ static char *make_metrics(struct service *s, struct err *err)
 	now.act = actor_counts(s->act);
 	now.campaigns = campaigns_counts(s);
 	now.jobs = jobs_counts(s);
+	now.standing_still = beats_standing_still(s);
 	if (s->token_review)
 		now.token_review = s->token_review->ops->counts(s->token_review);
 	process_use_read(&now.process);
@@ -215,6 +217,7 @@ static const struct route routes[] = {
 	{ "GET", "/v1/campaigns", ROLE_READ, 0, get_campaigns },
 	{ "GET", "/v1/campaigns/{}", ROLE_READ, 0, get_campaign },
 	{ "POST", "/v1/traces", ROLE_SUBMIT, TRACE_MAX, routes_jobs_post_trace },
+	{ "POST", "/v1/steps", ROLE_SUBMIT, BEAT_MAX, routes_jobs_post_steps },
 	{ "GET", "/v1/jobs", ROLE_READ, 0, routes_jobs_list },
 	{ "GET", "/v1/jobs/{}", ROLE_READ, 0, routes_jobs_show },
 	{ "GET", "/v1/jobs/{}/windows", ROLE_READ, 0, routes_jobs_windows },

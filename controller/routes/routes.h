@@ -81,6 +81,7 @@ void get_campaign(void *context, struct call *call);
 enum {
 	PROCESSES_MAX = 65536,	    /* bytes of what runs on a host */
 	ORDER_MAX = 4096,	    /* bytes of an order */
+	BEAT_MAX = 4096,	    /* bytes of a beat of a job */
 	CAMPAIGN_BODY_MAX = 131072, /* of one that names hosts: 256 of 253 bytes, and the rest */
 };
 

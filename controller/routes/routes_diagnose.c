@@ -84,7 +84,7 @@ void routes_jobs_diagnose(void *context, struct call *call)
 	}
 	who = operator_name(call_identity(call), body.by);
 	reason = utf8_clean(body.reason);
-	ask = (struct diagnosis_ask){ who, reason, body.plan };
+	ask = (struct diagnosis_ask){ who, reason, 0, body.plan };
 	r = routes_jobs_number(call, &job, &err);
 	if (r == 0)
 		r = jobs_diagnose(s, job, &ask, &plan, &err);

@@ -7,6 +7,7 @@
 
 #include "controller/controller.h"
 #include "controller/http/api.h"
+#include "controller/job/beats.h"
 #include "controller/job/jobs.h"
 #include "controller/job/trace_files.h"
 #include "controller/routes/routes.h"
@@ -85,26 +86,35 @@ static int read_parts(const struct call *call, struct jobs_window *w, struct err
 	return r < 0 ? r : number_of(call, "part", 1, w->of, &w->part, err);
 }
 
-/* What is asked for, all borrowed from the call. */
-static int read_window(const struct call *call, struct jobs_window *ret, struct err *err)
+int routes_jobs_of(const struct call *call, const char **ret_job, int64_t *ret_run, struct err *err)
 {
-	const char *job = call_argument(call, "job"), *meta = call_argument(call, "meta");
-	bool gzip;
-	int r;
+	const char *job = call_argument(call, "job");
 
 	if (!job || !jobs_name_ok(job))
 		return err_set(err, EINVAL,
 			       "job: want its name, of 1 to %d letters, digits and ._-/:@+=",
 			       JOB_NAME_MAX);
+	*ret_job = job;
+	return number_of(call, "run", 1, JOB_RUN_MAX, ret_run, err);
+}
+
+/* What is asked for, all borrowed from the call. */
+static int read_window(const struct call *call, struct jobs_window *ret, struct err *err)
+{
+	const char *meta = call_argument(call, "meta");
+	bool gzip;
+	int r;
+
+	*ret = (struct jobs_window){ .meta = meta };
+	r = routes_jobs_of(call, &ret->job, &ret->run, err);
+	if (r < 0)
+		return r;
 	if (meta && (!*meta || strlen(meta) > TRACE_META_MAX))
 		return err_set(err, EINVAL, "meta: want YAML of at most %d bytes", TRACE_META_MAX);
-	*ret = (struct jobs_window){ .job = job, .meta = meta };
 	ret->bytes = call_body(call, &ret->length, &gzip);
 	if (ret->length == 0)
 		return err_set(err, EINVAL, "the body is empty: want a trace");
-	r = number_of(call, "run", 1, JOB_RUN_MAX, &ret->run, err);
-	if (r == 0)
-		r = read_parts(call, ret, err);
+	r = read_parts(call, ret, err);
 	return r < 0 ? r : read_times(call, ret, err);
 }
 
@@ -124,7 +134,7 @@ static bool may_host_send(struct service *s, struct call *call, const char *job)
 	return there;
 }
 
-static bool may_send(struct service *s, struct call *call, const char *job)
+bool routes_jobs_may_send(struct service *s, struct call *call, const char *job, const char *what)
 {
 	const struct identity *who = call_identity(call);
 
@@ -132,7 +142,7 @@ static bool may_send(struct service *s, struct call *call, const char *job)
 		return may_host_send(s, call, job);
 	if (who->role != ROLE_SUBMIT || (who->jobs && glob_match(who->jobs, job)))
 		return true;
-	call_refuse(call, 403, "this token may not send traces of '%.80s'", job);
+	call_refuse(call, 403, "this token may not send %s of '%.80s'", what, job);
 	return false;
 }
 
@@ -169,7 +179,7 @@ void routes_jobs_post_trace(void *context, struct call *call)
 		call_refuse(call, 400, "%s", err.msg);
 		return;
 	}
-	if (!may_send(s, call, window.job))
+	if (!routes_jobs_may_send(s, call, window.job, "traces"))
 		return;
 	if (service_full(s)) {
 		call_refuse(call, 503, "too much at once");
@@ -193,6 +203,14 @@ void routes_jobs_post_trace(void *context, struct call *call)
 
 /* --- to look at them --- */
 
+static void show_beats(const struct service *s, const json_t *jobs)
+{
+	json_t *job;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)jobs, i, job) beats_show(s, job);
+}
+
 void routes_jobs_list(void *context, struct call *call)
 {
 	struct service *s = context;
@@ -204,10 +222,12 @@ void routes_jobs_list(void *context, struct call *call)
 	if (!range_of(call, CURSOR_NUMBER, &range))
 		return;
 	r = store_jobs(s->store, call_argument(call, "name"), &range, &page, &err);
-	if (r < 0)
+	if (r < 0) {
 		refuse_store(call, r, &err);
-	else
+	} else {
+		show_beats(s, page.items);
 		reply_page(call, &page);
+	}
 }
 
 int routes_jobs_number(const struct call *call, int64_t *ret, struct err *err)
@@ -235,10 +255,12 @@ void routes_jobs_show(void *context, struct call *call)
 
 	if (r == 0)
 		r = jobs_show(s, id, &job, &err);
-	if (r < 0)
+	if (r < 0) {
 		refuse_store(call, r, &err);
-	else
+	} else {
+		beats_show(s, job);
 		call_reply(call, 200, job);
+	}
 }
 
 void routes_jobs_windows(void *context, struct call *call)

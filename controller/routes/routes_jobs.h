@@ -11,6 +11,7 @@
 
 struct call;
 struct err;
+struct service;
 
 /* POST /v1/traces: durable when it is answered, analysed afterwards. */
 void routes_jobs_post_trace(void *context, struct call *call);
@@ -23,6 +24,15 @@ void routes_jobs_window(void *context, struct call *call);
 
 /* POST /v1/jobs/ID/diagnose (routes_diagnose.c): durable when it is answered. */
 void routes_jobs_diagnose(void *context, struct call *call);
+
+/* POST /v1/steps (routes_steps.c). */
+void routes_jobs_post_steps(void *context, struct call *call);
+
+/* ?job and ?run of what a job sends; the name is borrowed from the call. -EINVAL. */
+int routes_jobs_of(const struct call *call, const char **ret_job, int64_t *ret_run, struct err *err);
+
+/* May the caller send `what` ("traces") of the job? False, and the call is refused: no. */
+bool routes_jobs_may_send(struct service *s, struct call *call, const char *job, const char *what);
 
 /* The number of the job that the path names, "j12". -ENOENT: it names none. */
 int routes_jobs_number(const struct call *call, int64_t *ret, struct err *err);

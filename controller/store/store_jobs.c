@@ -121,6 +121,7 @@ static json_t *brief_of_job(const void *row, uint64_t now_us)
 	(void)json_object_del(item, "informed");
 	(void)json_object_del(item, "sentence");
 	(void)json_object_del(item, "prediction");
+	(void)json_object_del(item, "beats");
 	return item;
 }
 
@@ -323,6 +324,69 @@ int store_show_job(struct store *s, int64_t job, const char *shown, struct err *
 	struct db_batch b = store_write(s, err);
 
 	db_add(&b, job_show, .id = job, .shown = shown);
+	return db_end(&b);
+}
+
+/* --- beats --- */
+
+struct shown {
+	int64_t id;
+	json_t *json;
+};
+
+static int take_shown(void *context, const void *p)
+{
+	const struct db_jobs_row *row = p;
+	struct shown *ret = context;
+
+	ret->id = row->id;
+	ret->json = row->shown ? parsed(row->shown) : unseen();
+	return 1;
+}
+
+int store_keep_beats(struct store *s, const char *job, json_t *beats, uint64_t now_us,
+		     struct err *err)
+{
+	CLEANUP(freep) char *text = NULL;
+	struct db_batch b = store_ask(s, err);
+	struct shown shown = { 0, NULL };
+
+	db_each(&b, jobs_named, take_shown, &shown, .name = job);
+	if (db_end(&b) == 0 && shown.json) {
+		(void)json_object_set(shown.json, "beats", beats);
+		text = json_line(shown.json);
+		b = store_write(s, err);
+		db_add(&b, job_show, .id = shown.id, .shown = text);
+		db_add(&b, job_heard, .id = shown.id, .now_us = now_us);
+	}
+	json_decref(shown.json);
+	return db_end(&b);
+}
+
+struct each_beat {
+	void (*each)(void *context, int64_t job, const char *name, const json_t *beats);
+	void *context;
+};
+
+static int take_beat(void *context, const void *p)
+{
+	const struct db_jobs_that_beat_row *row = p;
+	const struct each_beat *to = context;
+	CLEANUP(json_freep) json_t *beats = json_loads(row->beats, 0, NULL);
+
+	to->each(to->context, row->id, row->name, beats);
+	return 0;
+}
+
+int store_jobs_that_beat(struct store *s,
+			 void (*each)(void *context, int64_t job, const char *name,
+				      const json_t *beats),
+			 void *context, struct err *err)
+{
+	struct each_beat to = { each, context };
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, jobs_that_beat, take_beat, &to);
 	return db_end(&b);
 }
 

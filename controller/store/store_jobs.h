@@ -72,6 +72,17 @@ int store_job(struct store *s, int64_t id, json_t **ret_job, struct err *err);
 int store_jobs_with_suspects(struct store *s, void (*each)(void *context, int64_t job),
 			     void *context, struct err *err);
 
+/* What is kept of the beats of the job of that name (job/beats_kept.h), among what is shown of it,
+ * which was heard of. Nothing happens when there is none such. */
+int store_keep_beats(struct store *s, const char *job, json_t *beats, uint64_t now_us,
+		     struct err *err);
+
+/* Called with each of which beats were kept that has not ended; the name is borrowed. */
+int store_jobs_that_beat(struct store *s,
+			 void (*each)(void *context, int64_t job, const char *name,
+				      const json_t *beats),
+			 void *context, struct err *err);
+
 /* Called with each that has accused hosts, and its list of them (job/accused.h). */
 int store_jobs_that_accuse(struct store *s,
 			   void (*each)(void *context, int64_t job, const json_t *accused),

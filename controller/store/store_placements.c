@@ -222,6 +222,22 @@ int store_job_hosts(struct store *s, const char *job, const uint64_t now_and_lat
 	return db_end(&b);
 }
 
+int store_count_ranks(struct store *s, const struct store_placement *of_run,
+		      const uint64_t since_and_now_us[static 2], struct store_ranks *ret,
+		      struct err *err)
+{
+	const uint64_t now_us = since_and_now_us[1];
+	const uint64_t believed_us = now_us - MIN(now_us, STORE_PLACEMENT_BELIEVED_US);
+	struct db_batch b = store_ask(s, err);
+	struct db_placement_ranks_row row = { 0 };
+
+	(void)db_one(&b, placement_ranks, &row, .job = of_run->job, .run = of_run->run,
+		     .since_us = MAX(since_and_now_us[0], believed_us));
+	if (db_end(&b) == 0)
+		*ret = (struct store_ranks){ row.live, row.silent, row.ended, row.later };
+	return db_end(&b);
+}
+
 int store_thin_placements(struct store *s, uint64_t before_us, struct err *err)
 {
 	struct db_batch b = store_write(s, err);

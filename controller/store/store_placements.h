@@ -83,5 +83,18 @@ int store_node_jobs(struct store *s, const char *node, const uint64_t since_and_
 int store_job_hosts(struct store *s, const char *job, const uint64_t now_and_lately_us[static 2],
 		    size_t most, json_t **ret, struct err *err);
 
+/* Ranks of one run of a job, as hosts say, and of those that say no run. */
+struct store_ranks {
+	uint64_t live;	 /* that run, of hosts that were heard of since */
+	uint64_t silent; /* that ran when their hosts were heard of last, before */
+	uint64_t ended;
+	uint64_t later; /* of later runs */
+};
+
+/* Hosts count that were heard of after `since_us`, and within STORE_PLACEMENT_BELIEVED_US. */
+int store_count_ranks(struct store *s, const struct store_placement *of_run,
+		      const uint64_t since_and_now_us[static 2], struct store_ranks *ret,
+		      struct err *err);
+
 /* Drop some that ended before, and what hosts had that were not heard of since. */
 int store_thin_placements(struct store *s, uint64_t before_us, struct err *err);

@@ -143,6 +143,7 @@ void standstill_take(struct standstill *s, const struct standstill_beat *beat, u
 	s->heard_us = now_us;
 	s->lived_us = 0;
 	s->done = beat->done;
+	s->restored = false;
 	measure(s);
 }
 
@@ -165,6 +166,7 @@ void standstill_restore(struct standstill *s, const struct standstill *kept, uin
 		.first_s = kept->first_s,
 		.first_spread_s = kept->first_spread_s,
 		.pause_s = kept->pause_s,
+		.restored = true,
 	};
 }
 
@@ -216,6 +218,8 @@ static enum standstill_state state_of(const struct standstill *s, enum standstil
 
 	if (s->done || (ranks == STANDSTILL_RANKS_GONE && (found->ceased || quiet)))
 		return STANDSTILL_ENDED;
+	if (!quiet && s->restored)
+		return STANDSTILL_UNKNOWN;
 	if (!quiet)
 		return found->grown >= STANDSTILL_GROWN && found->grown_low > 1
 			       ? STANDSTILL_GROWING
@@ -233,6 +237,7 @@ struct standstill_found standstill_judge(struct standstill *s, enum standstill_r
 		.quiet_us = since(s->since_us, now_us),
 		.limit_us = limit_of(s),
 		.step_s = s->step_s,
+		.restored = s->restored,
 		.ceased = has_ceased(s, now_us),
 	};
 
@@ -280,6 +285,9 @@ char *standstill_words(const struct standstill_found *found)
 				 known ? " s" : "", found->step,
 				 found->ceased ? "; no beat comes, and its ranks run" : "");
 	case STANDSTILL_UNKNOWN:
+		if (found->restored && !found->ceased)
+			return xasprintf("no beat came since the controller began: step %" PRIu64,
+					 found->step);
 		return xasprintf("no step for %s, no beat comes, and no agent says whether its "
 				 "ranks run: step %" PRIu64,
 				 quiet, found->step);

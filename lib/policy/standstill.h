@@ -11,7 +11,8 @@
  *	stands still	for the limit no step came while beats of the same step do, or while agents
  *			have said since the last beat that its ranks run
  *	ended		it said so, or its ranks are gone and it is quiet
- *	unknown		it is quiet, and nobody says whether its ranks run
+ *	unknown		it is quiet, and nobody says whether its ranks run; or it was restored,
+ *			and no beat came yet
  *
  * The limit is STANDSTILL_FLOOR_US and STANDSTILL_FACTOR usual steps together, or STANDSTILL_PAUSES
  * times the longest pause that it took and ended by itself when that is longer. A checkpoint
@@ -101,6 +102,7 @@ struct standstill {
 	double first_s, first_spread_s;	 /* of the first block; 0: not there yet */
 	double pause_s;			 /* the longest that ended */
 	uint32_t n;			 /* durations that came */
+	bool restored;			 /* no beat came since */
 	float seconds[STANDSTILL_BLOCK]; /* the last of them, in a ring */
 	bool done;
 };
@@ -111,7 +113,7 @@ struct standstill_found {
 	uint64_t quiet_us, limit_us;	     /* without a step; how long that may be */
 	double step_s;			     /* the usual one; 0: not known */
 	double grown, grown_low, grown_high; /* of the first block; 0: not known */
-	bool ceased;			     /* no beat comes */
+	bool restored, ceased;		     /* no beat comes */
 };
 
 /*

@@ -228,7 +228,13 @@ static void what_nobody_listened_to_is_no_stillness(void)
 	standstill_restore(&again, &s, later_us);
 	CHECK_EQ(standstill_judge(&again, 0, later_us).limit_us, 1200 * USEC_PER_SEC);
 	CHECK_EQ(standstill_judge(&again, 0, later_us + 1199 * USEC_PER_SEC).state,
+		 STANDSTILL_UNKNOWN);
+	standstill_take(&again, &(struct standstill_beat){ 1, 100, NULL, 0, 0, 0 },
+			later_us + 1199 * USEC_PER_SEC);
+	CHECK_EQ(standstill_judge(&again, 0, later_us + 1199 * USEC_PER_SEC).state,
 		 STANDSTILL_RUNNING);
+	CHECK_EQ(standstill_judge(&again, 0, later_us + 1200 * USEC_PER_SEC).state,
+		 STANDSTILL_STILL);
 	CHECK_NEAR(again.first_s, 7, 1e-9);
 	CHECK_EQ(again.step, 100);
 }
@@ -239,21 +245,24 @@ static void what_is_found_is_said(void)
 		struct standstill_found found;
 		const char *want;
 	} rows[] = {
-		{ { STANDSTILL_STILL, 1204, 14 * USEC_PER_MIN, 0, 8.3, 0, 0, 0, false },
+		{ { STANDSTILL_UNKNOWN, 9, 0, 0, 1, 0, 0, 0, true, false },
+		  "no beat came since the controller began: step 9" },
+		{ { STANDSTILL_STILL, 1204, 14 * USEC_PER_MIN, 0, 8.3, 0, 0, 0, false, false },
 		  "no step for 14m; its steps took 8.3 s: step 1204" },
-		{ { STANDSTILL_STILL, 3, 3 * USEC_PER_HOUR, 0, 128, 0, 0, 0, true },
+		{ { STANDSTILL_STILL, 3, 3 * USEC_PER_HOUR, 0, 128, 0, 0, 0, false, true },
 		  "no step for 3h; its steps took 128 s: step 3; no beat comes, and its ranks "
 		  "run" },
-		{ { STANDSTILL_STILL, 0, 3600 * USEC_PER_SEC, 0, 0, 0, 0, 0, false },
+		{ { STANDSTILL_STILL, 0, 3600 * USEC_PER_SEC, 0, 0, 0, 0, 0, false, false },
 		  "no step for 60m: step 0" },
-		{ { STANDSTILL_UNKNOWN, 9, 11 * USEC_PER_MIN, 0, 1, 0, 0, 0, true },
+		{ { STANDSTILL_UNKNOWN, 9, 11 * USEC_PER_MIN, 0, 1, 0, 0, 0, false, true },
 		  "no step for 11m, no beat comes, and no agent says whether its ranks run: step "
 		  "9" },
-		{ { STANDSTILL_ENDED, 9, 0, 0, 1, 0, 0, 0, true }, "it has ended: step 9" },
-		{ { STANDSTILL_GROWING, 9, 0, 0, 9.4, 1.132, 1.11, 1.149, false },
+		{ { STANDSTILL_ENDED, 9, 0, 0, 1, 0, 0, 0, false, true }, "it has ended: step 9" },
+		{ { STANDSTILL_GROWING, 9, 0, 0, 9.4, 1.132, 1.11, 1.149, false, false },
 		  "its steps take 9.4 s, 1.13 times [1.11, 1.15] what they took at first: step 9" },
-		{ { STANDSTILL_RUNNING, 9, 0, 0, 0.25, 0, 0, 0, false }, "step 9, 0.25 s a step" },
-		{ { STANDSTILL_RUNNING, 9, 0, 0, 0, 0, 0, 0, false }, "step 9" },
+		{ { STANDSTILL_RUNNING, 9, 0, 0, 0.25, 0, 0, 0, false, false },
+		  "step 9, 0.25 s a step" },
+		{ { STANDSTILL_RUNNING, 9, 0, 0, 0, 0, 0, 0, false, false }, "step 9" },
 	};
 	size_t i;
 

@@ -78,6 +78,12 @@ SELECT count(DISTINCT h.value) FROM jobs j, json_each(j.shown, '$.suspects') s, 
 -- out: id int
 SELECT id FROM jobs WHERE json_array_length(shown, '$.suspects') > 0;
 
+-- jobs_that_beat: read jobs
+-- Whose beats were kept, and that have not ended since.
+-- out: id int, name text, beats text
+SELECT id, name, json_extract(shown, '$.beats') AS beats FROM jobs
+ WHERE json_type(shown, '$.beats') = 'object' AND coalesce(json_extract(shown, '$.beats.ended'), 0) = 0;
+
 -- jobs_that_accuse: read jobs
 -- out: id int, accused text
 SELECT id, json_extract(shown, '$.accused') AS accused FROM jobs WHERE json_array_length(shown, '$.accused') > 0;

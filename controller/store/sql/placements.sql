@@ -83,6 +83,16 @@ SELECT p.job, min(p.from_us), max(coalesce(p.until_us, h.seen_us + :believed_us)
  WHERE p.node = :node AND (p.until_us IS NULL OR p.until_us >= :since_us)
  GROUP BY p.job HAVING last_us >= :since_us ORDER BY last_us DESC LIMIT :limit;
 
+-- placement_ranks: count ranks
+-- Of one run, and of those that say none: that run, of hosts heard of since then and of others; that have ended. And of
+-- later runs.
+-- in: job text, run int, since_us uint
+-- out: live uint, silent uint, ended uint, later uint
+SELECT coalesce(sum(p.run IN (0, :run) AND p.until_us IS NULL AND coalesce(h.seen_us, 0) > :since_us), 0) AS live,
+ coalesce(sum(p.run IN (0, :run) AND p.until_us IS NULL AND coalesce(h.seen_us, 0) <= :since_us), 0) AS silent,
+ coalesce(sum(p.run IN (0, :run) AND p.until_us IS NOT NULL), 0) AS ended, coalesce(sum(p.run > :run), 0) AS later
+ FROM placements p LEFT JOIN placement_hosts h ON h.node = p.node WHERE p.job = :job;
+
 -- placements_drop: drop what is old
 -- in: before_us uint
 DELETE FROM placements WHERE id IN (SELECT id FROM placements WHERE until_us < :before_us LIMIT 4096);
