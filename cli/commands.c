@@ -232,6 +232,20 @@ const struct command commands[] = {
 			{ "assay-optrace pytorch *.json | assayctl job submit - --job x",
 			  "of profiles" } },
 	  .view = &view_submit },
+	{ .words = { "job", "beat" },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_JOB) | OPTION_BIT(OPTION_RUN) |
+		     OPTION_BIT(OPTION_STEP) | OPTION_BIT(OPTION_SECONDS) | OPTION_BIT(OPTION_AGE) |
+		     OPTION_BIT(OPTION_DONE),
+	  .needs = OPTION_BIT(OPTION_JOB) | OPTION_BIT(OPTION_STEP),
+	  .summary = "say which step of a job was its last",
+	  .description =
+		  "Sent each 10 to 60 s it shows whether the job takes steps, how long they take, "
+		  "and when they grow; of one that stands still its owner is told. A job does it "
+		  "by itself in ten lines (docs/jobs.md, 10); this is for launchers.",
+	  .examples = { { "assayctl job beat --job research/llm-7 --step 1204 --age 3",
+			  "it ended 3 s ago" },
+			{ "assayctl job beat --job llm-7 --step 9000 --done", "the last one" } },
+	  .view = &view_beat },
 	{ .words = { "job" },
 	  .argument = { "NAME", ARGUMENT_JOB },
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_WINDOWS) |

@@ -12,6 +12,8 @@
 
 enum { LIMIT_MOST = 1000000, PARTS_MOST = 16384 };
 
+#define STEP_MOST UINT64_C(1000000000000)
+
 #define WATCH_LEAST_US (200 * USEC_PER_MSEC)
 #define DURATION_MOST_US (1 * USEC_PER_DAY)
 #define SPAN_LEAST_US (1 * USEC_PER_SEC)
@@ -103,6 +105,14 @@ const struct option_row option_rows[N_OPTIONS] = {
 				"(--exclude=), or file, one a line; nothing when there are none" },
 	[OPTION_YES] = { "yes", 'y', OPTION_IS_FLAG, NULL, NULL, 0, AT(yes), NULL,
 			 "do it without a question" },
+	[OPTION_STEP] = { "step", 0, OPTION_IS_STEP, "N", NULL, 0, AT(step), NULL,
+			  "the number of the last step that ended" },
+	[OPTION_SECONDS] = { "seconds", 0, OPTION_IS_TEXT, "S,S", NULL, 0, AT(seconds), NULL,
+			     "how long the last steps took, the last one last, at most 64" },
+	[OPTION_AGE] = { "age", 0, OPTION_IS_AGE, "S", NULL, 0, AT(age_s), NULL,
+			 "how many seconds ago that step ended (default: 0)" },
+	[OPTION_DONE] = { "done", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(done), NULL,
+			  "the job ends with it" },
 	[OPTION_HELP] = { "help", 'h', OPTION_IS_FLAG, NULL, NULL, 0, AT(help), NULL,
 			  "say what there is" },
 	[OPTION_VERSION] = { "version", 'V', OPTION_IS_FLAG, NULL, NULL, 0, AT(version), NULL,
@@ -283,6 +293,32 @@ static int set_ages(const struct option_row *row, const char *value, struct subm
 	return 0;
 }
 
+static int set_age(const struct option_row *row, const char *value, double *ret, struct err *err)
+{
+	const char *at;
+	double age_s;
+
+	if (!read_age(value, '\0', &age_s, &at))
+		return err_set(err, EINVAL, "--%s: '%.40s' is no age in seconds like 3 or 0.5",
+			       row->name, value);
+	*ret = age_s;
+	return 0;
+}
+
+static int set_step(const struct option_row *row, const char *value, uint64_t *ret, struct err *err)
+{
+	char *end = NULL;
+	unsigned long long n;
+
+	errno = 0;
+	n = strtoull(value, &end, 10);
+	if (errno || *value < '0' || *value > '9' || *end || n > STEP_MOST)
+		return err_set(err, EINVAL, "--%s: '%.40s' is no number of a step", row->name,
+			       value);
+	*ret = n;
+	return 0;
+}
+
 static int set_count(const struct option_row *row, const char *value, uint64_t *ret, struct err *err)
 {
 	char *end = NULL;
@@ -319,6 +355,10 @@ int option_set(struct settings *settings, enum option_id id, const char *value, 
 		return set_part(row, value, (struct submit_part *)(void *)member, err);
 	case OPTION_IS_AGES:
 		return set_ages(row, value, (struct submit_ages *)(void *)member, err);
+	case OPTION_IS_AGE:
+		return set_age(row, value, (double *)(void *)member, err);
+	case OPTION_IS_STEP:
+		return set_step(row, value, (uint64_t *)(void *)member, err);
 	case OPTION_IS_COUNT:
 		return set_count(row, value, (uint64_t *)(void *)member, err);
 	case OPTION_IS_OUTPUT:

@@ -45,6 +45,10 @@ enum option_id {
 	OPTION_WINDOWS,
 	OPTION_EXCLUDE_AS,
 	OPTION_YES,
+	OPTION_STEP,
+	OPTION_SECONDS,
+	OPTION_AGE,
+	OPTION_DONE,
 	N_OPTIONS,
 };
 
@@ -108,6 +112,10 @@ struct settings {
 	bool windows;
 	const char *exclude_as; /* NULL: not said */
 	bool yes;
+	uint64_t step; /* of a beat */
+	const char *seconds;
+	double age_s;
+	bool done;
 	bool help, version;
 };
 
@@ -124,6 +132,8 @@ enum option_kind {
 	OPTION_IS_JOB,
 	OPTION_IS_PART,
 	OPTION_IS_AGES,
+	OPTION_IS_STEP,
+	OPTION_IS_AGE,
 	OPTION_IS_OUTPUT,
 };
 

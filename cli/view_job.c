@@ -273,6 +273,24 @@ static void put_investigation(const json_t *job, const struct page *page)
 		job_words_put(page, "looked into", text, TABLE_NONE);
 }
 
+/* "stands still: no step for 14m; its steps took 8.3 s: step 1204", heard of when. */
+static void put_beats(const json_t *job, const struct page *page)
+{
+	const json_t *beats = json_object_get(job, "beats");
+	CLEANUP(freep) char *state = text_at(beats, "state");
+	CLEANUP(freep) char *sentence = text_at(beats, "sentence");
+	CLEANUP(freep) char *heard = age_of_stamp(raw_at(beats, "heard"), page->now_us);
+	CLEANUP(freep)
+	char *text = xasprintf("%s: %s%s%s", state, sentence,
+			       *raw_at(beats, "heard") ? "; heard " : "",
+			       *raw_at(beats, "heard") ? heard : "");
+
+	if (json_is_object(beats))
+		job_words_put(page, "beats", text,
+			      streq(raw_at(beats, "state"), "stands still") ? (int)PAINT_BAD
+									    : TABLE_NONE);
+}
+
 static void put_outlook(const json_t *job, const struct page *page)
 {
 	CLEANUP(freep) char *prediction = job_outlook_prediction(job);
@@ -388,6 +406,7 @@ void view_job_show(const json_t *job, struct page *page)
 	put_decision(job, page);
 	put_investigation(job, page);
 	put_outlook(job, page);
+	put_beats(job, page);
 	put_counts(job, page);
 	show_windows(json_object_get(job, "latest"), page);
 }

@@ -121,13 +121,14 @@ static void add(struct table *t, const json_t *job, const struct page *page)
 {
 	struct table_row *row = table_add(t);
 	CLEANUP(freep) char *name = text_at(job, "job");
-	double slowdown = number_at(job, "slowdown");
+	double slowdown = number_at(job, "slowdown"), step_s = number_at(job, "step_s");
+	const json_t *beats = json_object_get(job, "beats");
 
 	row->paint = job_words_paint(raw_at(job, "state"));
 	row->cells[COL_JOB] = marked(page, name, raw_at(job, "id"));
 	row->cells[COL_HOSTS] = job_words_count(job, "hosts");
 	row->cells[COL_RUN] = job_words_count(job, "run");
-	row->cells[COL_STEP] = quantity(number_at(job, "step_s"), "s");
+	row->cells[COL_STEP] = quantity(isnan(step_s) ? number_at(beats, "step_s") : step_s, "s");
 	row->cells[COL_SLOWDOWN] = job_words_interval(slowdown, NAN, NAN);
 	row->cells[COL_CAUSE] = text_at(job, "cause");
 	row->cells[COL_SUSPECT] = text_at(job, "suspect");

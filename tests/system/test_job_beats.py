@@ -261,3 +261,28 @@ def test_hundreds_of_jobs_cost_little(controller):  # noqa: F811
     grown = (c.metrics()["process_resident_memory_bytes"] - before) / 2**20
     print(f"beats of {n} jobs: {grown:.1f} MiB of resident memory more")
     assert len(c.get("/v1/jobs?limit=1000").json["items"]) == n + 1 and grown < 32 * n / 1000
+
+
+def test_assayctl_sends_a_beat_and_shows_what_stands_still(controller, run, time, clock):  # noqa: F811
+    c = controller(env=clock.env())
+
+    def ctl(*words):
+        return run("assayctl", *words, "--controller", f"http://{c.host}:{c.port}")
+
+    done = ctl("job", "beat", "--job", JOB, "--step", "1204", "--seconds", "2,2,2,2,2,2", "--age", "0.5")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{JOB} (j1), run 1: step 1204\n", "")
+    assert job(c)["beats"]["step_s"] == 2
+    for words, why in ((("--seconds", "2,x"), "--seconds: '2,x' are no durations of steps"), (("--age", "-1"), "--age: '-1' is no age in seconds"),
+                       (("--step", "1.5"), "--step: '1.5' is no number of a step")):
+        done = ctl("job", "beat", "--job", JOB, "--step", "1204", *words)
+        assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    done = ctl("job", "beat", "--job", JOB, "--step", "3")
+    assert done.returncode != 0 and "steps of a run do not fall" in done.stderr
+    assert "beats       running: step 1204, 2 s a step; heard" in ctl("job", JOB).stdout
+    time.quiet(c, LIMIT_S, lambda: beat(c, 1204))
+    assert wait_for(lambda: "stands still: no step" in c.log())
+    listed = ctl("jobs").stdout
+    assert "1 job: 1 stands still" in listed and "2.00 s" in listed, listed
+    assert "beats       stands still: no step for 1" in ctl("job", JOB).stdout
+    assert ctl("job", "beat", "--job", JOB, "--step", "1205", "--done").returncode == 0
+    assert wait_for(lambda: job(c)["beats"]["state"] == "ended")
