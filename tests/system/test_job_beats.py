@@ -3,8 +3,10 @@
 import contextlib
 import hashlib
 import json
+import re
 import sqlite3
 import urllib.parse
+from pathlib import Path
 
 import pytest
 from clock_fixtures import clock, clock_shift  # noqa: F401
@@ -12,7 +14,8 @@ from fixtures_controller import controller, report  # noqa: F401
 from test_placement import put, ranks
 from waiting import wait_for
 
-JOB, SLASHED = "research/llm-7", "research%2Fllm-7"
+TOP = Path(__file__).resolve().parents[2]
+JOB = "research/llm-7"
 STEP_S = 100  # a leap that is no time in which nobody listened
 LIMIT_S = 600 + 40 * 2  # of steps of 2 s
 
@@ -104,6 +107,24 @@ def test_what_cannot_be_is_refused_in_a_sentence(controller, status, words, more
 
 def test_what_a_later_version_says_more_is_no_error(controller):  # noqa: F811
     assert beat(controller(), 0, body='{"step": 7, "loss": 2.1}').status == 200
+
+
+def test_the_lines_of_the_documentation_beat(controller, tmp_path, monkeypatch):  # noqa: F811
+    c, token = controller(), tmp_path / "token"
+    token.write_text("x\n")
+    for name, value in {"ASSAY_CONTROLLER": f"http://{c.host}:{c.port}", "ASSAY_JOB": JOB, "ASSAY_RUN": "2", "ASSAY_TOKEN_FILE": str(token)}.items():
+        monkeypatch.setenv(name, value)
+    (lines,) = [b for b in re.findall(r"^```python\n(.*?)^```", (TOP / "docs/jobs.md").read_text(), re.M | re.S) if "/v1/steps" in b]
+    training = {}
+    exec(lines.replace("every=15", "every=3"), training)
+    for step in range(1, 101):
+        training["stepped"](step, 2.5)
+    assert wait_for(lambda: job(c) and job(c)["beats"]["step"] == 100)
+    training["stepped"](101, 2.5)
+    training["beat"](done=True)
+    shown = job(c)["beats"]
+    assert (shown["run"], shown["step"], shown["step_s"]) == (2, 101, 2.5)
+    assert wait_for(lambda: job(c)["beats"]["state"] == "ended")
 
 
 def test_one_job_floods_nobody(controller):  # noqa: F811
