@@ -475,6 +475,54 @@ static void steps_that_grow_are_told_once_they_are_clear_of_their_spread(void)
 	CHECK_EQ(told[3], runs - n_bare);
 }
 
+/* Beats of a stranger, while the clock goes as it likes. */
+static void whatever_comes_all_that_is_found_is_a_number(void)
+{
+	static const double durations[] = { 1e-300, 1e-9, 0.2, 8, 3600, STANDSTILL_SECONDS_MAX };
+	struct random r = random_seeded(7);
+	size_t i, j, taken = 0;
+
+	for (i = 0; i < 2000; i++) {
+		struct standstill s = { .run = 0 };
+		uint64_t now_us = T0;
+
+		for (j = 0; j < 200; j++) {
+			double seconds[STANDSTILL_BLOCK];
+			struct standstill_beat beat = {
+				.run = 1 + (int64_t)random_below(&r, 3),
+				.step = s.step + random_below(&r, 4) * random_below(&r, 100),
+				.seconds = seconds,
+				.n = random_below(&r, STANDSTILL_BLOCK + 1),
+				.age_s = random_unit(&r) * STANDSTILL_AGE_MAX_S,
+				.done = random_below(&r, 50) == 0
+			};
+			struct standstill_found found;
+			size_t k;
+
+			if (random_below(&r, 20) == 0)
+				beat.step = STANDSTILL_STEP_MAX;
+			for (k = 0; k < beat.n; k++)
+				seconds[k] = durations[random_below(&r, ARRAY_SIZE(durations))];
+			now_us += random_below(&r, 3) ? random_below(&r, USEC_PER_HOUR)
+						      : -(uint64_t)random_below(&r, USEC_PER_MIN);
+			if (random_below(&r, 30) == 0)
+				standstill_renew(&s, now_us);
+			if (standstill_check(&s, &beat, NULL) == 0) {
+				standstill_take(&s, &beat, now_us);
+				taken++;
+			}
+			found = standstill_judge(&s, random_below(&r, STANDSTILL_RANKS_STATES),
+						 now_us);
+			CHECK(found.state < STANDSTILL_STATES && !isnan(found.grown) &&
+			      found.step_s >= 0 && found.step_s <= STANDSTILL_SECONDS_MAX &&
+			      s.pause_s >= 0 && s.pause_s <= STANDSTILL_PAUSE_MAX_S &&
+			      found.limit_us >= STANDSTILL_FLOOR_US &&
+			      found.limit_us <= 41 * USEC_PER_DAY);
+		}
+	}
+	CHECK(taken > 10000);
+}
+
 static void a_thousand_jobs_cost_little(void)
 {
 	printf("a run takes %zu bytes, 1,000 of them %.0f KiB\n", sizeof(struct standstill),
@@ -494,6 +542,7 @@ static const struct test tests[] = {
 	TEST(of_jobs_that_are_well_none_stands_still_and_none_grows),
 	TEST(those_that_stop_are_told_soon_after_the_limit),
 	TEST(steps_that_grow_are_told_once_they_are_clear_of_their_spread),
+	TEST(whatever_comes_all_that_is_found_is_a_number),
 	TEST(a_thousand_jobs_cost_little),
 };
 
