@@ -141,6 +141,9 @@ int beats_take(struct service *s, const char *name, const struct standstill_beat
 	int r;
 
 	*ret = (struct beats_taken){ 0 };
+	/* What beats again after it has ended was started again, from whichever step. */
+	if (job && job->kept.ended)
+		job->s.heard_us = 0;
 	r = standstill_check(job ? &job->s : &none, beat, err);
 	if (r == 0)
 		r = check_pace(s->beats, job, ret, err);

@@ -75,7 +75,7 @@ def test_bash_completes_jobs_and_runs_none_of_them(complete, stub, tmp_path):
     touched = tmp_path / "touched"
     stub.list("/v1/jobs", [{"job": name} for name in ("research/llm-7", "research/moe-2", "slurm:a/12", f"$(touch {touched})", "a b",
                                                       "train/x (PyTorchJob)", "x;ls", "-y\n-z")])
-    assert complete("assayctl", "job", "") == ["submit", "research/llm-7", "research/moe-2", "slurm:a/12"]
+    assert complete("assayctl", "job", "") == ["submit", "beat", "research/llm-7", "research/moe-2", "slurm:a/12"]
     assert complete("assayctl", "job", "research/l") == ["research/llm-7"]
     assert complete("assayctl", "job", "su") == ["submit"]
     assert complete("assayctl", "job", "submit", "t", "--job", "s") == ["slurm:a/12"]

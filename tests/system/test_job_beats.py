@@ -77,6 +77,8 @@ def test_a_beat_makes_a_job_known_and_is_shown_with_it(controller):  # noqa: F81
     assert beat(c, 1207, done=True).status == 200
     assert wait_for(lambda: job(c)["beats"]["state"] == "ended") and job(c)["state"] == "waiting"
     assert c.metrics()["assay_jobs_standing_still"] == 0
+    assert beat(c, 1100).status == 200  # started again, from its last checkpoint
+    assert wait_for(lambda: job(c)["beats"]["state"] == "running") and job(c)["beats"]["step"] == 1100
 
 
 @pytest.mark.parametrize("status,words,more", [

@@ -511,8 +511,9 @@ static void whatever_comes_all_that_is_found_is_a_number(void)
 				standstill_take(&s, &beat, now_us);
 				taken++;
 			}
-			found = standstill_judge(&s, random_below(&r, STANDSTILL_RANKS_STATES),
-						 now_us);
+			found = standstill_judge(
+				&s, (enum standstill_ranks)random_below(&r, STANDSTILL_RANKS_STATES),
+				now_us);
 			CHECK(found.state < STANDSTILL_STATES && !isnan(found.grown) &&
 			      found.step_s >= 0 && found.step_s <= STANDSTILL_SECONDS_MAX &&
 			      s.pause_s >= 0 && s.pause_s <= STANDSTILL_PAUSE_MAX_S &&
