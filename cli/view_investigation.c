@@ -113,8 +113,7 @@ static void show(const struct picture *picture, struct page *page)
 
 	put_stamp(page, "begun", inv, "began", raw_at(inv, "reason"));
 	put_timeline(inv, page);
-	put_stamp(page, "verified", json_object_get(json_object_get(inv, "diagnosis"), "next"),
-		  "at",
+	put_stamp(page, "verified", json_object_get(json_object_get(inv, "diagnosis"), "next"), "at",
 		  raw_at(json_object_get(json_object_get(inv, "diagnosis"), "next"), "sentence"));
 	put_hosts(inv, page);
 	put_tests(inv, page);

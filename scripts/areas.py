@@ -29,7 +29,7 @@ TESTS = {
     "actions": "system/actor_driver system/assayctl_act* system/controller_act_kill system/controller_upgrade system/controller_life system/budget_manual system/fleet_opinion",
     "campaigns": "system/campaigns* system/assayctl_campaign system/assayd_collective* system/guest_fleet",
     "kube": "kube/* system/kube_call",
-    "attribution": "system/attribute* system/optrace system/trace_directory system/job* system/placement system/real_job system/investigations* system/diagnose",
+    "attribution": "system/attribute* system/optrace system/trace_directory system/job* system/placement system/real_job system/investigations* system/diagnose*",
     "cli": "system/assayctl* system/usage",
     "deploy": "system/deploy_* kube/deploy",
     "docs": "system/man system/openapi system/controller_metrics system/deploy_kubernetes",

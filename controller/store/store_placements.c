@@ -177,10 +177,9 @@ static int read_job(void *context, const void *p)
 	const struct db_placement_jobs_of_node_row *row = p;
 	const struct reading *reading = context;
 
-	reading->each(reading->context,
-		      &(struct store_placement){ .job = row->job,
-						 .from_us = row->from_us,
-						 .until_us = row->until_us });
+	reading->each(reading->context, &(struct store_placement){ .job = row->job,
+								   .from_us = row->from_us,
+								   .until_us = row->until_us });
 	return 0;
 }
 
