@@ -11,25 +11,18 @@
 #include "controller/cluster/cluster.h"
 #include "controller/controller.h"
 #include "controller/fleet/hosts.h"
-#include "controller/job/job_advice.h"
 #include "controller/job/job_facts.h"
+#include "controller/job/link_thirds.h"
+#include "controller/job/pair_brought.h"
 #include "controller/job/pair_record.h"
 #include "controller/store/store.h"
 #include "controller/store/store_campaigns.h"
-#include "controller/store/store_placements.h"
 #include "lib/base/err.h"
-#include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/judge/verdict.h"
 #include "lib/policy/fleet.h"
 #include "lib/policy/pair_rungs.h"
-#include "lib/sys/term.h"
-
-enum { WORDS_MAX = 512, RATES_MAX = 64 };
-
-/* Hosts of the job that are not to be thirds: those that had ranks within a day. */
-enum { OWN_MAX = 4096 };
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -49,28 +42,6 @@ static uint64_t stamp_of(const json_t *object, const char *key)
 static void put(json_t *object, const char *key, json_t *value)
 {
 	(void)json_object_set_new(object, key, value);
-}
-
-/* "gpu-1, gpu-2 and gpu-3", of so many. */
-static void add_names(struct strbuf *words, const json_t *names)
-{
-	const size_t n = json_array_size(names);
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		(void)strbuf_printf(words, "%s%s",
-				    i == 0	 ? ""
-				    : i + 1 == n ? " and "
-						 : ", ",
-				    name_at(names, i));
-}
-
-static char *names_of(const json_t *names)
-{
-	CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT(WORDS_MAX);
-
-	add_names(&words, names);
-	return xstrdup(strbuf_text(&words));
 }
 
 /* --- how an entry ends --- */
@@ -103,7 +74,18 @@ static void give_up(const struct link_pairs_of *w, json_t *entry, const char *te
 
 /* --- the first rung --- */
 
-enum alone { ALONE_PENDING, ALONE_PASSED, ALONE_FAILED, ALONE_BAD };
+enum alone { ALONE_PENDING, ALONE_PASSED, ALONE_FAILED, ALONE_BAD, ALONE_NEVER };
+
+/* It ran jobs for so long that nobody waits for its test any more. */
+static bool is_given_up(const struct job_judged *judged, const char *host)
+{
+	size_t i = 0;
+
+	while (i < judged->result.n && !(judged->result.items[i].given_up &&
+					 streq(judged->result.items[i].host->name, host)))
+		i++;
+	return i < judged->result.n;
+}
 
 static bool is_shown_bad(const struct job_judged *judged, const char *host)
 {
@@ -131,7 +113,7 @@ static enum alone alone_of(const struct job_judged *judged, const char *host)
 		if (is_shown_bad(judged, host))
 			return ALONE_BAD;
 		if (!facts->alone)
-			return ALONE_PENDING;
+			return is_given_up(judged, host) ? ALONE_NEVER : ALONE_PENDING;
 		return facts->alone_passed ? ALONE_PASSED : ALONE_FAILED;
 	}
 	return ALONE_PENDING;
@@ -148,6 +130,8 @@ static json_t *find_ends(const struct link_pairs_of *w)
 
 		if (host->class != BLAME_LINK || !investigation_has(w->inv, host->name) ||
 		    pair_record_has(w->inv->pairs, host->name))
+			continue;
+		if (alone_of(w->judged, host->name) == ALONE_NEVER)
 			continue;
 		if (alone_of(w->judged, host->name) == ALONE_PENDING)
 			return NULL;
@@ -175,7 +159,7 @@ static bool is_told_alone(const struct link_pairs_of *w, json_t *entry)
 	const json_t *ends = json_object_get(entry, "ends");
 	CLEANUP(json_freep) json_t *bad = find_alone(w, ends, ALONE_BAD);
 	CLEANUP(json_freep) json_t *failed = find_alone(w, ends, ALONE_FAILED);
-	CLEANUP(freep) char *names = names_of(json_array_size(bad) > 0 ? bad : failed);
+	CLEANUP(freep) char *names = pair_record_names(json_array_size(bad) > 0 ? bad : failed);
 	CLEANUP(freep) char *tells = NULL;
 	size_t i;
 
@@ -199,111 +183,46 @@ static bool is_told_alone(const struct link_pairs_of *w, json_t *entry)
 	return true;
 }
 
-/* --- third hosts --- */
+/* --- a run --- */
 
-static bool is_near(const struct link_pairs_of *w, const json_t *ends, const struct fleet_node *node)
+static bool is_cordoned(const struct link_pairs_of *w, const char *host)
 {
 	size_t i;
 
-	for (i = 0; i < json_array_size(ends) && node->domain != NAME_NONE; i++) {
-		const struct fleet_node *end = fleet_find(w->in->fleet, name_at(ends, i));
-
-		if (end && end->domain == node->domain)
-			return true;
+	for (i = 0; i < w->inv->n_hosts; i++) {
+		if (streq(w->inv->hosts[i].name, host))
+			return w->inv->hosts[i].state == INVESTIGATION_CORDONED;
 	}
 	return false;
 }
 
-/* Hosts of the job, and all that this record looks into. New reference. */
-static int find_own(const struct link_pairs_of *w, json_t **ret)
+/* Does the campaign have it? */
+static bool takes_part(const json_t *campaign, const char *host)
 {
-	const uint64_t times[2] = { w->in->now_us,
-				    w->in->now_us - MIN(w->in->now_us, USEC_PER_DAY) };
-	CLEANUP(json_freep) json_t *own = NULL;
-	size_t i;
-	int r = store_job_hosts(w->in->store, w->in->job, times, OWN_MAX, &own, w->err);
+	const json_t *nodes = json_object_get(campaign, "nodes");
+	size_t i = 0;
 
-	if (r < 0)
-		return r;
-	for (i = 0; i < w->inv->n_hosts; i++)
-		(void)json_array_append_new(own, json_string(w->inv->hosts[i].name));
-	*ret = TAKE(own);
-	return 0;
+	while (i < json_array_size(nodes) && !streq(text_of(json_array_get(nodes, i), "node"), host))
+		i++;
+	return i < json_array_size(nodes);
 }
 
-/* Those of the ends' racks, or the others. */
-static int add_thirds(const struct link_pairs_of *w, const json_t *ends, const json_t *own,
-		      bool near, json_t *thirds)
-{ /* lint: allow parameters: whose, who may not, which of the rest, and what comes of it */
-	const struct fleet_node *first = fleet_find(w->in->fleet, name_at(ends, 0));
-	size_t i;
-	int r = 0;
-
-	for (i = 0; r == 0 && first && i < w->in->fleet->n; i++) {
-		const struct fleet_node *node = w->in->fleet->nodes[i];
-		bool spare = false;
-
-		if (json_array_size(thirds) == PAIR_RUNGS_THIRDS_MAX)
-			break;
-		if (first->sku == NAME_NONE || node->sku != first->sku ||
-		    is_near(w, ends, node) != near || json_has_text(own, node->name))
-			continue;
-		r = job_advice_is_spare(w->in, node, &spare, w->err);
-		if (r == 0 && spare)
-			(void)json_array_append_new(thirds, json_string(node->name));
-	}
-	return r;
-}
-
-/* An end that pairs cleared is as good a third, while it is free. */
-static void add_good_ends(const struct link_pairs_of *w, const json_t *entry, const json_t *run,
-			  json_t *thirds)
-{
-	const json_t *ends = json_object_get(entry, "ends");
-	size_t i;
-
-	for (i = 0; i < json_array_size(ends); i++) {
-		const char *host = name_at(ends, i);
-		const int said = pair_record_end(entry, host);
-
-		if (json_array_size(thirds) < PAIR_RUNGS_THIRDS_MAX && !json_has_text(run, host) &&
-		    (said == END_GOOD || said == END_BETWEEN) && !actor_in_use(w->s->act, host))
-			(void)json_array_append_new(thirds, json_string(host));
-	}
-}
-
-/* `ret_asked`: of more it is being asked whether jobs run on them. */
-static int find_thirds(const struct link_pairs_of *w, const json_t *entry, const json_t *run,
-		       json_t **ret, bool *ret_asked)
-{
-	const size_t asked = json_array_size(w->in->asked);
-	CLEANUP(json_freep) json_t *thirds = json_array();
-	CLEANUP(json_freep) json_t *own = NULL;
-	int r = find_own(w, &own);
-
-	if (r == 0)
-		r = add_thirds(w, run, own, true, thirds);
-	if (r == 0)
-		r = add_thirds(w, run, own, false, thirds);
-	if (r < 0)
-		return r;
-	add_good_ends(w, entry, run, thirds);
-	*ret_asked = json_array_size(w->in->asked) > asked;
-	*ret = TAKE(thirds);
-	return 0;
-}
-
-/* --- a run --- */
-
-/* Ends of which more is to be known: all, or those that are to be bad once more. New reference. */
-static json_t *ends_of_run(const json_t *entry)
+/*
+ * Ends of which more is to be known: all, or those that are to be bad once more; of this campaign,
+ * or for the next one (NULL), for which whoever is out of service is known enough. New reference.
+ */
+static json_t *ends_of_run(const struct link_pairs_of *w, const json_t *entry,
+			   const json_t *campaign)
 {
 	const json_t *ends = json_object_get(entry, "ends");
 	json_t *names = json_array();
 	size_t i;
 
 	for (i = 0; i < json_array_size(ends); i++) {
-		if (!is_settled(entry, name_at(ends, i)))
+		const char *host = name_at(ends, i);
+
+		if (!is_settled(entry, host) &&
+		    (campaign ? takes_part(campaign, host) : !is_cordoned(w, host)))
 			(void)json_array_append(names, json_array_get(ends, i));
 	}
 	return names;
@@ -326,8 +245,8 @@ static int start(const struct link_pairs_of *w, json_t *entry, const json_t *run
 {
 	CLEANUP(json_freep) json_t *names = json_copy((json_t *)(uintptr_t)run);
 	CLEANUP(freep) char *reason = NULL;
-	CLEANUP(freep) char *ends = names_of(run);
-	CLEANUP(freep) char *others = names_of(thirds);
+	CLEANUP(freep) char *ends = pair_record_names(run);
+	CLEANUP(freep) char *others = pair_record_names(thirds);
 	struct campaigns_ask ask = { .kind = CAMPAIGN_PAIR,
 				     .plan = PAIRING_EVERY_TWO,
 				     .who = WHO_AUTOMATIC };
@@ -364,14 +283,14 @@ static int start(const struct link_pairs_of *w, json_t *entry, const json_t *run
 static int begin_run(const struct link_pairs_of *w, json_t *entry)
 {
 	const bool repeated = json_array_size(json_object_get(entry, "runs")) > 0;
-	CLEANUP(json_freep) json_t *run = ends_of_run(entry);
+	CLEANUP(json_freep) json_t *run = ends_of_run(w, entry, NULL);
 	CLEANUP(json_freep) json_t *thirds = NULL;
 	bool asked = false;
 	int r;
 
 	if (repeated && w->in->now_us < last_done_us(entry) + w->in->policy->jobs.retest_spacing_us)
 		return 0;
-	r = find_thirds(w, entry, run, &thirds, &asked);
+	r = link_thirds_find(w, entry, run, &thirds, &asked);
 	if (r < 0)
 		return r;
 	if (json_array_size(thirds) < PAIR_RUNGS_THIRDS_MAX && asked &&
@@ -386,126 +305,6 @@ static int begin_run(const struct link_pairs_of *w, json_t *entry)
 }
 
 /* --- what it brought --- */
-
-static size_t place_of(const json_t *names, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < json_array_size(names); i++) {
-		if (streq(name_at(names, i), name))
-			return i;
-	}
-	return SIZE_MAX;
-}
-
-/* Of all pairs that ran. */
-static size_t read_rates(const json_t *campaign, const json_t *hosts, struct pair_rungs_rate *ret)
-{
-	const json_t *rounds = json_object_get(campaign, "rounds");
-	size_t n = 0, i, j;
-
-	for (i = 0; i < json_array_size(rounds); i++) {
-		const json_t *groups = json_object_get(json_array_get(rounds, i), "groups");
-
-		for (j = 0; j < json_array_size(groups) && n < RATES_MAX; j++) {
-			const json_t *group = json_array_get(groups, j);
-			const json_t *nodes = json_object_get(group, "nodes");
-			const bool broke = streq(text_of(group, "state"), "failed");
-			struct pair_rungs_rate *rate = &ret[n];
-
-			if (!broke && !streq(text_of(group, "state"), "measured"))
-				continue;
-			rate->a = place_of(hosts, name_at(nodes, 0));
-			rate->b = place_of(hosts, name_at(nodes, 1));
-			rate->cross = json_is_true(json_object_get(group, "cross"));
-			rate->value = broke ? 0
-					    : json_number_value(json_object_get(group, "value"));
-			n += rate->a != SIZE_MAX && rate->b != SIZE_MAX;
-		}
-	}
-	return n;
-}
-
-/* The least and the most of what pairs reached: "12.0 GB/s to 24.1 GB/s". */
-static void add_range(struct strbuf *words, const struct pair_rungs_rate *rates, size_t n)
-{
-	char low[NUMBER_SIZE], high[NUMBER_SIZE];
-	double least = rates[0].value, most = rates[0].value;
-	size_t i;
-
-	for (i = 1; i < n; i++) {
-		least = MIN(least, rates[i].value);
-		most = MAX(most, rates[i].value);
-	}
-	number_format(least, "B/s", low);
-	number_format(most, "B/s", high);
-	(void)strbuf_printf(words, " (%s to %s)", low, high);
-}
-
-struct brought {
-	struct pair_rungs rungs;
-	struct pair_rungs_answer answer;
-	struct pair_rungs_rate rates[RATES_MAX];
-	size_t n_rates;
-};
-
-static json_t *ends_with(const struct brought *b, const json_t *run, int end)
-{
-	json_t *names = json_array();
-	size_t i;
-
-	for (i = 0; i < b->rungs.n_ends; i++) {
-		if (b->answer.ends[i] == end)
-			(void)json_array_append(names, json_array_get(run, i));
-	}
-	return names;
-}
-
-/* Of the first of which nothing is known. */
-static const char *tells_of(const struct brought *b)
-{
-	size_t i;
-
-	for (i = 0; i < b->rungs.n_ends; i++) {
-		if (b->answer.ends[i] == END_UNKNOWN)
-			return pair_rungs_tells(b->answer.why[i]);
-	}
-	return NULL;
-}
-
-/* What the pairs say, in one sentence; new memory. */
-static char *words_of(const struct brought *b, const json_t *run, const json_t *thirds)
-{
-	CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT(WORDS_MAX);
-	CLEANUP(json_freep) json_t *bad = ends_with(b, run, END_BAD);
-	CLEANUP(json_freep) json_t *between = ends_with(b, run, END_BETWEEN);
-
-	if (json_array_size(bad) > 0) {
-		add_names(&words, bad);
-		(void)strbuf_printf(&words, " %s slow with all others, and ",
-				    json_array_size(bad) == 1 ? "is" : "are");
-		add_names(&words, thirds);
-		(void)strbuf_printf(&words, " %s good with somebody else",
-				    json_array_size(thirds) == 1 ? "is" : "are");
-	} else if (json_array_size(between) > 0) {
-		add_names(&words, between);
-		(void)strbuf_printf(&words, " are slow with each other alone, and good with ");
-		add_names(&words, thirds);
-		(void)strbuf_printf(&words, ": look at what lies between them");
-	} else if (tells_of(b)) {
-		(void)strbuf_printf(&words, "the pairs do not tell; what would: %s", tells_of(b));
-	} else {
-		add_names(&words, run);
-		(void)strbuf_printf(&words, " %s good with ",
-				    json_array_size(run) == 1 ? "is" : "are");
-		add_names(&words, thirds);
-		if (json_array_size(run) > 1)
-			(void)strbuf_printf(&words, " and with each other");
-	}
-	if (b->n_rates > 0)
-		add_range(&words, b->rates, b->n_rates);
-	return xstrdup(strbuf_text(&words));
-}
 
 /* How often has it been bad in a row, by now? */
 static size_t times_bad(const json_t *entry, const char *host)
@@ -546,12 +345,22 @@ static bool is_over(const struct link_pairs_of *w, const json_t *entry)
 	return true;
 }
 
+/* Of how many of the ends of this run is it so? */
+static size_t count_ends(const struct pair_brought *b, int end)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < b->rungs.n_ends; i++)
+		n += b->answer.ends[i] == end;
+	return n;
+}
+
 /* What is slow between two hosts is neither's fault: a person is told, until pairs are good there. */
-static int tell_between(const struct link_pairs_of *w, const json_t *entry, bool between,
-			const char *text)
+static int tell_between(const struct link_pairs_of *w, const json_t *entry,
+			const struct pair_brought *b, const char *text)
 {
 	const json_t *ends = json_object_get(entry, "ends");
-	CLEANUP(freep) char *names = names_of(ends);
+	CLEANUP(freep) char *names = pair_record_names(ends);
 	CLEANUP(freep)
 	char *place = xasprintf("domain:%s--%s", name_at(ends, 0),
 				name_at(ends, json_array_size(ends) - 1));
@@ -565,34 +374,27 @@ static int tell_between(const struct link_pairs_of *w, const json_t *entry, bool
 		.since_us = w->in->now_us,
 	};
 
-	if (between)
+	if (count_ends(b, END_BETWEEN) > 0)
 		return store_put_incident(w->s->store, &incident, w->in->now_us, w->err);
+	if (count_ends(b, END_GOOD) < MAX(json_array_size(ends), (size_t)2))
+		return 0;
 	return store_close_incident(w->s->store, place, incident.check, w->in->now_us, w->err);
 }
 
 /* The run under way is over; `campaign` NULL: it brought nothing. */
 static int take_run(const struct link_pairs_of *w, json_t *entry, const json_t *campaign)
 {
-	CLEANUP(json_freep) json_t *run = ends_of_run(entry);
-	CLEANUP(json_freep) json_t *hosts = json_copy(run);
+	CLEANUP(json_freep) json_t *run = ends_of_run(w, entry, campaign);
 	const json_t *thirds = json_object_get(entry, "thirds");
-	CLEANUP(freep) struct brought *b = xcalloc(1, sizeof(*b));
+	CLEANUP(freep) struct pair_brought *b = xcalloc(1, sizeof(*b));
 	CLEANUP(freep) char *text = NULL;
 	json_t *said = json_object();
-	bool between = false;
 	size_t i;
 
-	b->rungs = (struct pair_rungs){ .n_ends = json_array_size(run),
-					.n_thirds = json_array_size(thirds) };
-	(void)json_array_extend(hosts, (json_t *)(uintptr_t)thirds);
-	b->n_rates = read_rates(campaign, hosts, b->rates);
-	pair_rungs_read(b->rates, b->n_rates, &b->rungs);
-	pair_rungs_decide(&b->rungs, &b->answer);
-	text = words_of(b, run, thirds);
-	for (i = 0; i < b->rungs.n_ends; i++) {
-		between |= b->answer.ends[i] == END_BETWEEN;
+	pair_brought_read(campaign, run, thirds, b);
+	text = pair_brought_words(b, run, thirds);
+	for (i = 0; i < b->rungs.n_ends; i++)
 		put(said, name_at(run, i), json_string(pair_record_ends[b->answer.ends[i]]));
-	}
 	(void)json_array_append_new(
 		json_object_get(entry, "runs"),
 		json_pack("{s:O, s:O, s:o, s:o, s:s}", "campaign",
@@ -606,7 +408,7 @@ static int take_run(const struct link_pairs_of *w, json_t *entry, const json_t *
 	if (is_over(w, entry) ||
 	    json_array_size(json_object_get(entry, "runs")) == PAIR_RECORD_RUNS_MAX)
 		put(entry, "over", json_stamp(w->in->now_us));
-	return tell_between(w, entry, between, text);
+	return tell_between(w, entry, b, text);
 }
 
 /* Until they are judged again their sentences say it. */
@@ -660,17 +462,6 @@ static bool is_gone(const struct link_pairs_of *w, const char *host)
 	return true;
 }
 
-static bool is_cordoned(const struct link_pairs_of *w, const char *host)
-{
-	size_t i;
-
-	for (i = 0; i < w->inv->n_hosts; i++) {
-		if (streq(w->inv->hosts[i].name, host))
-			return w->inv->hosts[i].state == INVESTIGATION_CORDONED;
-	}
-	return false;
-}
-
 /* What was measured of it is of another boot. */
 static bool has_booted(const struct link_pairs_of *w, const json_t *entry, const char *name)
 {
@@ -679,22 +470,17 @@ static bool has_booted(const struct link_pairs_of *w, const json_t *entry, const
 	return host && host->known && json_stamp_whole(host->since_us) > stamp_of(entry, "since");
 }
 
-/*
- * Somebody whom it is about has booted or is not looked into any more: false. Cordoned, it is known
- * enough.
- */
+/* Has nobody whom it is about booted, or left? */
 static bool stands(const struct link_pairs_of *w, json_t *entry)
 {
-	CLEANUP(json_freep) json_t *run = ends_of_run(entry);
-	bool cordoned = false;
+	CLEANUP(json_freep) json_t *run = ends_of_run(w, entry, NULL);
 	size_t i;
 
 	for (i = 0; i < json_array_size(run); i++) {
 		if (is_gone(w, name_at(run, i)) || has_booted(w, entry, name_at(run, i)))
 			return false;
-		cordoned |= is_cordoned(w, name_at(run, i));
 	}
-	if (cordoned && !json_is_integer(json_object_get(entry, "campaign")))
+	if (i == 0 && !json_is_integer(json_object_get(entry, "campaign")))
 		put(entry, "over", json_stamp(w->in->now_us));
 	return true;
 }
@@ -719,8 +505,10 @@ static void begin(const struct link_pairs_of *w)
 	CLEANUP(json_freep) json_t *ends = find_ends(w);
 	json_t *entry;
 
-	if (!ends || json_array_size(w->inv->pairs) == PAIR_RECORD_ENTRIES_MAX)
+	if (!ends)
 		return;
+	if (json_array_size(w->inv->pairs) == PAIR_RECORD_ENTRIES_MAX)
+		(void)json_array_remove(w->inv->pairs, 0); /* it is over, as all of them are */
 	entry = pair_record_new(ends, w->in->now_us);
 	if (!w->inv->pairs)
 		w->inv->pairs = json_array();

@@ -3,7 +3,11 @@
 
 #include <stdlib.h>
 
+#include "lib/base/strbuf.h"
+#include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+
+enum { WORDS_MAX = 512 };
 
 const char *const pair_record_ends[] = {
 	[END_UNKNOWN] = "unknown",
@@ -16,6 +20,21 @@ const char *const pair_record_ends[] = {
 static const char *text_of(const json_t *object, const char *key)
 {
 	return json_string_value(json_object_get(object, key));
+}
+
+char *pair_record_names(const json_t *names)
+{
+	CLEANUP(strbuf_release) struct strbuf words = STRBUF_INIT(WORDS_MAX);
+	const size_t n = json_array_size(names);
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		(void)strbuf_printf(&words, "%s%s",
+				    i == 0	 ? ""
+				    : i + 1 == n ? " and "
+						 : ", ",
+				    json_string_value(json_array_get(names, i)));
+	return xstrdup(strbuf_text(&words));
 }
 
 json_t *pair_record_new(const json_t *ends, uint64_t now_us)

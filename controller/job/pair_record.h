@@ -23,6 +23,9 @@ enum { PAIR_RECORD_RUNS_MAX = 16, PAIR_RECORD_ENTRIES_MAX = 8 };
 /* By enum blame_end: "unknown" "good" "bad" "between". */
 extern const char *const pair_record_ends[];
 
+/* "gpu-1, gpu-2 and gpu-3". New memory. */
+char *pair_record_names(const json_t *names);
+
 /* A new one of these ends (copied). New reference. */
 json_t *pair_record_new(const json_t *ends, uint64_t now_us);
 
