@@ -39,19 +39,19 @@ enum {
 /* All borrowed. */
 struct job_facts_source {
 	const struct fleet *fleet;
-	const struct fleet_node *node; /* NULL: the cluster has no such host */
-	const json_t *actions;	       /* what was done to it, newest first, as the API has it */
-	const struct policy *policy;   /* how often a failure is repeated */
-	const struct store_whole *run; /* its newest run of all tests; NULL: none, or nobody looked */
+	const struct fleet_node *node;	/* NULL: the cluster has no such host */
+	const json_t *actions;		/* what was done to it, newest first, as the API has it */
+	const struct policy *policy;	/* how often a failure is repeated */
+	const struct store_whole *run;	/* newest run of all tests; NULL: none, or nobody looked */
 	const struct host_speed *speed; /* what its tests say; NULL: not known, or nobody looked */
-	const json_t *pairs; /* what its job's investigations say of pairs with it (pair_record.h) */
-	bool placed;	     /* the job ran on it for sure */
-	bool busy;	     /* it says itself that ranks of jobs run there */
-	bool booted;	     /* since the windows that blame it */
-	bool run_of_now;     /* `run` is of the boot it has now */
-	uint64_t boot_us;    /* the boot it has now is known since then; 0: not known */
-	uint64_t suspected_us; /* K of N windows blame it since then; 0: they do not */
-	uint64_t acquitted_us; /* the job's last acquittal of it; 0: none */
+	const json_t *pairs;		/* what investigations say of pairs (pair_record.h) */
+	bool placed;			/* the job ran on it for sure */
+	bool busy;			/* it says itself that ranks of jobs run there */
+	bool booted;			/* since the windows that blame it */
+	bool run_of_now;		/* `run` is of the boot it has now */
+	uint64_t boot_us;		/* the boot it has now is known since then; 0: not known */
+	uint64_t suspected_us;		/* K of N windows blame it since then; 0: they do not */
+	uint64_t acquitted_us;		/* the job's last acquittal of it; 0: none */
 };
 
 /* Its `host` points into it: it stays where it is. */
