@@ -278,8 +278,9 @@ def test_it_outlives_the_controller_at_each_rung(lab):
             host.answer(order)
     over = f.ends_as({bad: "cordoned", good: "acquitted"})
     assert over["pairs"][-1]["runs"][0]["campaign"] == pairs["campaign"] and len(f.retests()) == 2
-    f.revive()
-    assert f.record()["pairs"] == over["pairs"] and f.cordoned() == [bad]
+    f.revive()  # what was not durable yet is said again, and nothing is measured again
+    assert f.pairs()["runs"] == over["pairs"][-1]["runs"] and f.pairs()["verdicts"] == over["pairs"][-1]["verdicts"]
+    assert wait_for(lambda: f.pairs()["over"], WAIT_S) and f.states() == {bad: "cordoned", good: "acquitted"} and f.cordoned() == [bad]
 
 
 @pytest.mark.once
