@@ -302,7 +302,8 @@ def test_an_analysis_that_suspects_nobody_is_seen(jobs):
 @pytest.mark.once
 def test_a_good_host_that_is_cordoned_for_a_job_is_seen(jobs):
     """Each forged suspect fails the tests of a policy that finds everything slow, where jobs.born lets all go."""
-    fleet = jobs(scenario=[(r"lie_percent: 20", "lie_percent: 100"), (r"boot_percent: 20", "boot_percent: 0")],
+    # Of a part that always was slow it is a question of jobs.born: this seed has one that is not.
+    fleet = jobs("--seed", 3, scenario=[(r"lie_percent: 20", "lie_percent: 100"), (r"boot_percent: 20", "boot_percent: 0")],
                  policy=[(r"ratio: 0.9\d, k: 3.5", "ratio: 0.999, k: 0.5"), (r"born: {[^}]*}", "born: {percent: 100, below: 1}")], status=1)
     assert fleet["jobs"]["evicted"]["well"] > 0 and fleet["false_cordons"] > 0
 

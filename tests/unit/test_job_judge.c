@@ -696,18 +696,7 @@ static void a_suspicion_is_held_for_its_tests_until_they_are_done(void)
 
 static void nobody_is_held_who_is_not_to_be_tested(void)
 {
-	enum {
-		ONE_WINDOW,
-		COARSE,
-		BOOTED,
-		OBSERVED,
-		LINK,
-		ACQUITTED,
-		EXHAUSTED,
-		OFTEN,
-		GIVEN_UP,
-		N
-	};
+	enum { ONE, COARSE, BOOTED, SHOWN, LINK, ACQUITTED, DONE, OFTEN, GIVEN_UP, N };
 	int i;
 
 	for (i = 0; i < N; i++) {
@@ -715,14 +704,13 @@ static void nobody_is_held_who_is_not_to_be_tested(void)
 
 		scene_init(&s);
 		CHECK(held(&s) > NOW);
-		s.suspects.items[0].counts = i == ONE_WINDOW ? BLAME_ONE_WINDOW : BLAME_K_OF_N;
+		s.suspects.items[0].counts = i == ONE ? BLAME_ONE_WINDOW : BLAME_K_OF_N;
 		s.suspects.items[0].coarse = i == COARSE;
 		s.suspects.items[0].class = i == LINK ? BLAME_LINK : BLAME_COMPUTE;
 		s.hosts[1].booted = i == BOOTED;
-		s.policy.jobs.mode = i == OBSERVED ? MODE_OBSERVE : MODE_ENFORCE;
+		s.policy.jobs.mode = i == SHOWN ? MODE_OBSERVE : MODE_ENFORCE;
 		s.hosts[1].acquitted_us = i == ACQUITTED ? NOW - 1 : 0;
-		s.hosts[1].ladders[BLAME_COMPUTE] = i == EXHAUSTED ? LADDER_EXHAUSTED
-								   : LADDER_NOT_RUN;
+		s.hosts[1].ladders[BLAME_COMPUTE] = i == DONE ? LADDER_EXHAUSTED : LADDER_NOT_RUN;
 		s.in.investigations = i == OFTEN ? s.policy.jobs.investigations : 0;
 		s.hosts[1].waits_us = i == GIVEN_UP ? NOW - s.policy.jobs.busy_limit_us : 0;
 		CHECK_EQ(held(&s), 0);
