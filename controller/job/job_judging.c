@@ -573,8 +573,8 @@ void job_judging_release(struct job_judged *judged)
 	*judged = (struct job_judged){ .n_hosts = 0 };
 }
 
-/* Until when a suspect is held for the tests of any of its hosts; 0: it is not. */
-static uint64_t held_until(const struct job_judging_input *in, const struct job_judged *judged,
+/* Until when a suspect is kept for the tests of any of its hosts; 0: it is not. */
+static uint64_t kept_until(const struct job_judging_input *in, const struct job_judged *judged,
 			   size_t place)
 {
 	uint64_t until_us = 0;
@@ -584,7 +584,7 @@ static uint64_t held_until(const struct job_judging_input *in, const struct job_
 		const struct job_judge_item *item = &judged->result.items[i];
 
 		if (item->suspect == &in->suspects->list.items[place])
-			until_us = MAX(until_us, job_judge_held(in->policy, &judged->result, item));
+			until_us = MAX(until_us, job_judge_keep(in->policy, &judged->result, item));
 	}
 	return until_us;
 }
@@ -598,8 +598,8 @@ void job_judging_note(const struct job_judging_input *in, const struct job_judge
 	for (i = 0; i < judged->n_notes; i++) {
 		const json_t *one = find_shown(&in->suspects->list.items[i], suspects);
 
-		(void)json_object_set_new(judged->notes[i], "held",
-					  json_stamp(held_until(in, judged, i)));
+		(void)json_object_set_new(judged->notes[i], "kept",
+					  json_stamp(kept_until(in, judged, i)));
 		(void)json_object_update((json_t *)(uintptr_t)one, judged->notes[i]);
 	}
 	(void)json_object_set(view, "investigations", judged->investigations);

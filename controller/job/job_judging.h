@@ -6,7 +6,7 @@
  *
  * What must outlive the controller is kept with what is shown of the job: of each suspect since
  * when it is one ("since"), since when it is tested ("begun") and since when a host of it waits
- * for its jobs to end ("waits"); until when it is held for its tests ("held", job_judge_held(); not
+ * for its jobs to end ("waits"); until when it is kept for its tests ("kept", job_judge_keep(); not
  * while the kill switch is thrown, nor once a person withdrew it); when the job was looked into
  * ("investigations"); and which hosts it has accused, and of which its tests acquitted them
  * ("accused", accused.h).

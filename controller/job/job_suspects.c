@@ -154,14 +154,14 @@ const struct suspicion_found *job_suspects_find(const struct suspicion_list *lis
 	return NULL;
 }
 
-/* Those of `before` that are held, of this run. */
-struct held {
-	struct suspicion_hold items[SUSPICION_LIST_MAX];
+/* Those of `before` that are kept, of this run. */
+struct kept {
+	struct suspicion_extension items[SUSPICION_LIST_MAX];
 	const char *hosts[SUSPICION_LIST_MAX][SUSPICION_HOSTS_MAX];
 	size_t n;
 };
 
-static void read_held(const json_t *before, int64_t run, struct held *ret)
+static void read_kept(const json_t *before, int64_t run, struct kept *ret)
 {
 	const json_t *all = json_object_get(before, "suspects");
 	size_t i;
@@ -170,16 +170,17 @@ static void read_held(const json_t *before, int64_t run, struct held *ret)
 		return;
 	for (i = 0; i < json_array_size(all) && ret->n < SUSPICION_LIST_MAX; i++) {
 		const json_t *one = json_array_get(all, i);
-		const uint64_t until_us = json_stamp_us(json_object_get(one, "held"));
-		struct suspicion_hold *hold = &ret->items[ret->n];
+		const uint64_t until_us = json_stamp_us(json_object_get(one, "kept"));
+		struct suspicion_extension *kept = &ret->items[ret->n];
 
 		/* Of whom no host is known nothing is tested. */
 		if (until_us == 0 || json_array_size(json_object_get(one, "hosts")) == 0)
 			continue;
-		*hold = (struct suspicion_hold){ .hosts = ret->hosts[ret->n],
-						 .n_hosts = hosts_of(one, "", ret->hosts[ret->n]),
-						 .class = job_suspects_class(one),
-						 .until_us = until_us };
+		*kept = (struct suspicion_extension){ .hosts = ret->hosts[ret->n],
+						      .n_hosts =
+							      hosts_of(one, "", ret->hosts[ret->n]),
+						      .class = job_suspects_class(one),
+						      .until_us = until_us };
 		ret->n++;
 	}
 }
@@ -187,17 +188,17 @@ static void read_held(const json_t *before, int64_t run, struct held *ret)
 void job_suspects_read(const struct job_window *windows, size_t n, const struct policy_jobs *jobs,
 		       const json_t *before, uint64_t now_us, struct job_suspects *ret)
 {
-	CLEANUP(freep) struct held *held = xcalloc(1, sizeof(*held));
-	struct suspicion_holds holds;
+	CLEANUP(freep) struct kept *kept = xcalloc(1, sizeof(*kept));
+	struct suspicion_extensions extensions;
 	size_t i;
 
 	*ret = (struct job_suspects){ .list = { .n = 0 } };
 	for (i = 0; i < n; i++)
 		add_window(&ret->windows, &windows[i]);
 	if (n > 0)
-		read_held(before, windows[0].run, held);
-	holds = (struct suspicion_holds){ held->items, held->n };
-	suspicion_read(&ret->windows, jobs, &holds, now_us, &ret->list);
+		read_kept(before, windows[0].run, kept);
+	extensions = (struct suspicion_extensions){ kept->items, kept->n };
+	suspicion_read(&ret->windows, jobs, &extensions, now_us, &ret->list);
 	suspicion_read(&ret->windows, jobs, NULL, 0, &ret->ever);
 }
 

@@ -30,7 +30,7 @@ struct job_suspects {
 
 /*
  * `windows` newest first, at most JOB_SUSPECTS_WINDOWS; the texts of their summaries stay borrowed.
- * Suspects of the same run that were shown `before` as "held" (job_judging.h) are held; NULL: none.
+ * Suspects of the same run that were shown `before` as "kept" (job_judging.h) are kept; NULL: none.
  */
 void job_suspects_read(const struct job_window *windows, size_t n, const struct policy_jobs *jobs,
 		       const json_t *before, uint64_t now_us, struct job_suspects *ret);

@@ -331,7 +331,7 @@ static bool is_accused(const struct judging *j, const struct job_judge_item *ite
 }
 
 /*
- * A class whose predictions did not hold asks for tests and takes nobody out: what they find goes
+ * A class whose predictions did not kept asks for tests and takes nobody out: what they find goes
  * by the usual rules. A fatal finding stands by itself.
  */
 static const char *distrust(const struct judging *j, struct job_judge_item *item)
@@ -341,14 +341,14 @@ static const char *distrust(const struct judging *j, struct job_judge_item *item
 		return NULL;
 	item->action = BLAME_PROBE;
 	item->distrusted = true;
-	return "tested, and not taken out for it: predictions of its class did not hold "
+	return "tested, and not taken out for it: predictions of its class did not kept "
 	       "(jobs.trust)";
 }
 
-/* What its windows say of it holds until then. */
+/* What its windows say of it extensions until then. */
 static uint64_t blamed_until(const struct policy *policy, const struct suspicion_found *suspect)
 {
-	return MAX(suspect->until_us + policy->jobs.fresh_us, suspect->held_us);
+	return MAX(suspect->until_us + policy->jobs.fresh_us, suspect->kept_us);
 }
 
 static void judge_host(struct judging *j, const struct suspicion_found *suspect,
@@ -490,7 +490,7 @@ void job_judge(const struct policy *policy, const struct job_judge_input *in, ui
 	sum_up(&j);
 }
 
-uint64_t job_judge_held(const struct policy *policy, const struct job_judge_result *result,
+uint64_t job_judge_keep(const struct policy *policy, const struct job_judge_result *result,
 			const struct job_judge_item *item)
 {
 	const struct suspicion_found *suspect = item->suspect;

@@ -104,7 +104,7 @@ struct job_judge_input {
 	uint64_t under_way;		    /* hosts that are tested for other jobs now */
 	const struct job_judge_load *loads; /* of all jobs */
 	size_t n_loads;
-	/* By enum blame_class: what was predicted of evictions did not hold; it evicts nobody now. */
+	/* By enum blame_class: what was predicted of evictions did not kept; it evicts nobody now. */
 	bool distrusted[BLAME_CLASSES];
 };
 
@@ -156,11 +156,11 @@ bool job_judge_blame(const struct policy *policy, const char *job,
 		     uint64_t since_us, struct blame *ret);
 
 /*
- * Until when the suspicion of an item is held for the tests of its host (suspicion.h): for
+ * Until when the suspicion of an item is kept for the tests of its host (suspicion.h): for
  * jobs.busy_limit since it is one, while it is to be tested in mode enforce, waits for that or is
  * tested. 0: it is not, and neither is one that booted since or whose windows have no ages.
  */
-uint64_t job_judge_held(const struct policy *policy, const struct job_judge_result *result,
+uint64_t job_judge_keep(const struct policy *policy, const struct job_judge_result *result,
 			const struct job_judge_item *item);
 
 /*

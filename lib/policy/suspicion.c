@@ -273,39 +273,40 @@ static void count(struct suspicion_list *list, struct tally *tally,
 	}
 }
 
-static bool has_host(const struct suspicion_hold *hold, const char *name)
+static bool has_host(const struct suspicion_extension *kept, const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < hold->n_hosts; i++) {
-		if (streq(hold->hosts[i], name))
+	for (i = 0; i < kept->n_hosts; i++) {
+		if (streq(kept->hosts[i], name))
 			return true;
 	}
 	return false;
 }
 
-/* Until when it is held; 0: it is not now. */
-static uint64_t held_us(const struct suspicion_holds *holds, const struct suspicion_found *found,
-			uint64_t now_us)
+/* Until when it is kept; 0: it is not now. */
+static uint64_t kept_us(const struct suspicion_extensions *extensions,
+			const struct suspicion_found *found, uint64_t now_us)
 {
 	size_t i, j;
 
-	for (i = 0; holds && i < holds->n; i++) {
-		const struct suspicion_hold *hold = &holds->items[i];
+	for (i = 0; extensions && i < extensions->n; i++) {
+		const struct suspicion_extension *kept = &extensions->items[i];
 
-		if (hold->class != found->class || hold->n_hosts != found->n_hosts ||
-		    now_us >= hold->until_us)
+		if (kept->class != found->class || kept->n_hosts != found->n_hosts ||
+		    now_us >= kept->until_us)
 			continue;
-		for (j = 0; j < found->n_hosts && has_host(hold, found->hosts[j]); j++)
+		for (j = 0; j < found->n_hosts && has_host(kept, found->hosts[j]); j++)
 			;
 		if (j == found->n_hosts)
-			return hold->until_us;
+			return kept->until_us;
 	}
 	return 0;
 }
 
 void suspicion_read(const struct suspicion *s, const struct policy_jobs *jobs,
-		    const struct suspicion_holds *holds, uint64_t now_us, struct suspicion_list *ret)
+		    const struct suspicion_extensions *extensions, uint64_t now_us,
+		    struct suspicion_list *ret)
 {
 	const struct suspicion_kept *chosen[POLICY_JOBS_WINDOWS_MAX];
 	const unsigned n = choose(s, jobs, chosen);
@@ -319,12 +320,12 @@ void suspicion_read(const struct suspicion *s, const struct policy_jobs *jobs,
 	for (k = 0; k < ret->n; k++) {
 		struct suspicion_found *found = &ret->items[k];
 
-		found->held_us = held_us(holds, found, now_us);
-		if (!found->held_us && now_us > found->until_us &&
+		found->kept_us = kept_us(extensions, found, now_us);
+		if (!found->kept_us && now_us > found->until_us &&
 		    now_us - found->until_us > jobs->fresh_us)
 			continue;
 		found->of = found->windows.n = n;
-		found->counts = found->hits >= jobs->windows_k || found->held_us ? BLAME_K_OF_N
+		found->counts = found->hits >= jobs->windows_k || found->kept_us ? BLAME_K_OF_N
 										 : BLAME_ONE_WINDOW;
 		found->coarse = tally.sure[k] < MIN(found->hits, jobs->windows_k);
 		ret->items[kept++] = *found;

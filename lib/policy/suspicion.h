@@ -15,7 +15,7 @@
  * SUSPICION_WINDOWS_MAX drop the oldest. A window that is rejected or failed is none: it neither
  * blames nor clears.
  *
- * A suspect that waits for its tests, or is tested, is held: it stays one for as long as any of the
+ * A suspect that waits for its tests, or is tested, is kept: it stays one for as long as any of the
  * last N windows blames it, however old they are. A host on the edge is blamed by one window and
  * not by the next, and one whose job has ended is blamed by no new one: it would be no suspect when
  * it can be tested at last.
@@ -82,7 +82,7 @@ struct suspicion_found {
 	int class;
 	int counts;			      /* enum blame_counts; as of now */
 	unsigned hits, of;		      /* of the last N that count */
-	uint64_t held_us;		      /* it is held until then; 0: not */
+	uint64_t kept_us;		      /* it is kept until then; 0: not */
 	struct windows windows;		      /* which: bit 0 is the newest */
 	int64_t ids[POLICY_JOBS_WINDOWS_MAX]; /* the `hits` of them that blame it, newest first */
 	bool coarse;		    /* without the windows without ages it is not reached */
@@ -97,25 +97,25 @@ struct suspicion_list {
 	unsigned of; /* windows that count, at most windows.n */
 };
 
-/* One that is held, in the run of these windows. Borrowed; its hosts in any order. */
-struct suspicion_hold {
+/* One that is kept, in the run of these windows. Borrowed; its hosts in any order. */
+struct suspicion_extension {
 	const char *const *hosts;
 	size_t n_hosts;
 	int class;
 	uint64_t until_us;
 };
 
-/* Those that are held. */
-struct suspicion_holds {
-	const struct suspicion_hold *items;
+/* Those that are kept. */
+struct suspicion_extensions {
+	const struct suspicion_extension *items;
 	size_t n;
 };
 
 /*
  * Whom the last N windows blame. A suspect whose newest window ended longer than `fresh` ago is
- * not listed: it has lapsed, unless it is held. Good until the next suspicion_add(). `holds` may be
- * NULL.
+ * not listed: it has lapsed, unless it is kept. Good until the next suspicion_add(). `extensions`
+ * may be NULL.
  */
 void suspicion_read(const struct suspicion *s, const struct policy_jobs *jobs,
-		    const struct suspicion_holds *holds, uint64_t now_us,
+		    const struct suspicion_extensions *extensions, uint64_t now_us,
 		    struct suspicion_list *ret);

@@ -371,8 +371,8 @@ static void begin_look(struct judged *j)
 		const struct job_judge_item *item = &j->result.items[i];
 		struct job_suspect *note = &j->notes[item->suspect - j->list.items];
 
-		note->held_us =
-			MAX(note->held_us, job_judge_held(&j->s->rules.policy, &j->result, item));
+		note->kept_us =
+			MAX(note->kept_us, job_judge_keep(&j->s->rules.policy, &j->result, item));
 		if (item->action != BLAME_PROBE || !item->effect)
 			continue;
 		loop->tested++;
@@ -494,18 +494,20 @@ static void judge_suspects(struct judged *j)
 	job_judge_release(&j->result);
 }
 
-/* Whom its windows blame; who waits for tests is held. */
+/* Whom its windows blame; who waits for tests is kept. */
 static void read_list(struct judged *j)
 {
 	const struct job_loop *loop = &j->job->loop;
-	struct suspicion_hold held[SUSPICION_LIST_MAX];
-	const struct suspicion_holds holds = { held, loop->n_known };
+	struct suspicion_extension kept[SUSPICION_LIST_MAX];
+	const struct suspicion_extensions extensions = { kept, loop->n_known };
 	size_t i;
 
 	for (i = 0; i < loop->n_known; i++)
-		held[i] = (struct suspicion_hold){ &loop->known[i].host, 1, loop->known[i].class,
-						   loop->known[i].held_us };
-	suspicion_read(&loop->windows, &j->s->rules.policy.jobs, &holds, j->s->now_us, &j->list);
+		kept[i] = (struct suspicion_extension){ &loop->known[i].host, 1,
+							loop->known[i].class,
+							loop->known[i].kept_us };
+	suspicion_read(&loop->windows, &j->s->rules.policy.jobs, &extensions, j->s->now_us,
+		       &j->list);
 }
 
 static void judge(struct sim *s, struct sim_job *job)

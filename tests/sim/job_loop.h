@@ -40,7 +40,7 @@ struct job_suspect {
 	int class;	   /* enum blame_class */
 	uint64_t since_us; /* K of N blame it since then; 0: they do not */
 	uint64_t begun_us; /* it is tested since then; 0: not */
-	uint64_t held_us;  /* it is held for that until then; 0: not */
+	uint64_t kept_us;  /* it is kept for that until then; 0: not */
 };
 
 /* A host that its tests acquitted of the job. */

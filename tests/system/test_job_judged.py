@@ -258,8 +258,8 @@ def test_a_suspicion_lapses_and_survives_a_kill_until_then(controller, tmp_path)
     f.report(SLOW)
     assert f.the_suspect()["since"] == since and f.job()["state"] == "suspected"
     assert len(f.actions(action="retest")) == 1, "ordered again"
-    assert f.the_suspect()["held"] > since
-    # Its test is under way, so it is held for busy_limit.
+    assert f.the_suspect()["kept"] > since
+    # Its test is under way, so it is kept for busy_limit.
     f.set_policy(mode="enforce", jobs="enforce", times=1, fresh="1s", more=", busy_limit: 1s")
     f.c.process.send_signal(signal.SIGHUP)
     assert wait_for(lambda: f.job()["state"] == "lapsed", WAIT_S)
@@ -297,21 +297,21 @@ def keeps_fresh_for_a_second(f):
 def test_who_waits_for_a_test_stays_a_suspect_though_no_window_comes(controller, tmp_path):
     f = Fleet(controller, tmp_path)
     f.suspect(ends=False)
-    held = wait_for(lambda: f.the_suspect()["held"], WAIT_S)
+    kept = wait_for(lambda: f.the_suspect()["kept"], WAIT_S)
     since = f.the_suspect()["since"]
     keeps_fresh_for_a_second(f)
     assert f.job()["state"] == "suspected" and f.actions() == [] and f.cordoned() == []
-    assert (f.the_suspect()["held"], f.the_suspect()["since"]) == (held, since)
+    assert (f.the_suspect()["kept"], f.the_suspect()["since"]) == (kept, since)
     f.claim(SLOW, [])  # its job has ended
     f.report(SLOW, bad=True, profile="full", order=f.order(SLOW))
     assert wait_for(lambda: f.cordoned() == [SLOW], WAIT_S), f.c.log()
 
 
 @pytest.mark.once
-def test_whom_a_person_withdraws_is_held_no_more(controller, tmp_path):
+def test_whom_a_person_withdraws_is_kept_no_more(controller, tmp_path):
     f = Fleet(controller, tmp_path)
     f.suspect(ends=False)
-    assert wait_for(lambda: f.the_suspect()["held"], WAIT_S)
+    assert wait_for(lambda: f.the_suspect()["kept"], WAIT_S)
     keeps_fresh_for_a_second(f)
     (one,) = f.c.get("/v1/investigations", token=ADMIN).json["items"]
     body = json.dumps({"reason": "the rack is being moved"}).encode()

@@ -662,39 +662,39 @@ static void whatever_the_facts_are_the_rules_hold(void)
 	CHECK(probes > 100 && evictions > 100 && acquittals > 100 && strangers > 100);
 }
 
-static uint64_t held(struct scene *s)
+static uint64_t kept(struct scene *s)
 {
 	const struct job_judge_item *item = judge(s);
 
-	return job_judge_held(&s->policy, &s->out, item);
+	return job_judge_keep(&s->policy, &s->out, item);
 }
 
-static void a_suspicion_is_held_for_its_tests_until_they_are_done(void)
+static void a_suspicion_is_kept_for_its_tests_until_they_are_done(void)
 {
 	CLEANUP(scene_release) struct scene s;
 	const struct job_judge_item *item;
 	struct blame blame;
 
 	scene_init(&s);
-	CHECK_EQ(held(&s), SUSPECTED + s.policy.jobs.busy_limit_us);
+	CHECK_EQ(kept(&s), SUSPECTED + s.policy.jobs.busy_limit_us);
 	s.hosts[1].idle = false; /* it waits */
-	CHECK_EQ(held(&s), SUSPECTED + s.policy.jobs.busy_limit_us);
+	CHECK_EQ(kept(&s), SUSPECTED + s.policy.jobs.busy_limit_us);
 	s.hosts[1].ladders[BLAME_COMPUTE] = LADDER_RUNNING;
-	CHECK_EQ(held(&s), SUSPECTED + s.policy.jobs.busy_limit_us);
+	CHECK_EQ(kept(&s), SUSPECTED + s.policy.jobs.busy_limit_us);
 	s.hosts[1].idle = true;
-	/* What is held is told the policy for as long, however old its windows are. */
+	/* What is kept is told the policy for as long, however old its windows are. */
 	s.suspects.items[0].until_us = NOW - 2 * USEC_PER_HOUR;
 	item = judge(&s);
 	CHECK(job_judge_blame(&s.policy, "job", &s.out, item, SUSPECTED, &blame));
 	CHECK(!blame_holds(&blame, NOW));
-	s.suspects.items[0].held_us = NOW + USEC_PER_HOUR;
+	s.suspects.items[0].kept_us = NOW + USEC_PER_HOUR;
 	item = judge(&s);
 	CHECK(job_judge_blame(&s.policy, "job", &s.out, item, SUSPECTED, &blame));
 	CHECK(blame_holds(&blame, NOW + USEC_PER_HOUR - 1));
 	CHECK(!blame_holds(&blame, NOW + USEC_PER_HOUR));
 }
 
-static void nobody_is_held_who_is_not_to_be_tested(void)
+static void nobody_is_kept_who_is_not_to_be_tested(void)
 {
 	enum { ONE, COARSE, BOOTED, SHOWN, LINK, ACQUITTED, DONE, OFTEN, GIVEN_UP, N };
 	int i;
@@ -703,7 +703,7 @@ static void nobody_is_held_who_is_not_to_be_tested(void)
 		CLEANUP(scene_release) struct scene s;
 
 		scene_init(&s);
-		CHECK(held(&s) > NOW);
+		CHECK(kept(&s) > NOW);
 		s.suspects.items[0].counts = i == ONE ? BLAME_ONE_WINDOW : BLAME_K_OF_N;
 		s.suspects.items[0].coarse = i == COARSE;
 		s.suspects.items[0].class = i == LINK ? BLAME_LINK : BLAME_COMPUTE;
@@ -713,11 +713,11 @@ static void nobody_is_held_who_is_not_to_be_tested(void)
 		s.hosts[1].ladders[BLAME_COMPUTE] = i == DONE ? LADDER_EXHAUSTED : LADDER_NOT_RUN;
 		s.in.investigations = i == OFTEN ? s.policy.jobs.investigations : 0;
 		s.hosts[1].waits_us = i == GIVEN_UP ? NOW - s.policy.jobs.busy_limit_us : 0;
-		CHECK_EQ(held(&s), 0);
+		CHECK_EQ(kept(&s), 0);
 	}
 }
 
-static void who_waits_for_the_tests_of_others_is_held(void)
+static void who_waits_for_the_tests_of_others_is_kept(void)
 {
 	CLEANUP(scene_release) struct scene s;
 
@@ -725,9 +725,9 @@ static void who_waits_for_the_tests_of_others_is_held(void)
 	s.in.under_way = s.policy.jobs.at_once;
 	CHECK_EQ(judge(&s)->action, BLAME_WATCH);
 	CHECK(judge(&s)->queued);
-	CHECK(held(&s) > NOW);
+	CHECK(kept(&s) > NOW);
 	s.policy.jobs.mode = MODE_DRY_RUN;
-	CHECK_EQ(held(&s), 0);
+	CHECK_EQ(kept(&s), 0);
 }
 
 static void slow_silicon_is_told_and_neither_evicted_nor_acquitted(void)
@@ -778,9 +778,9 @@ static const struct test tests[] = {
 	TEST(where_tests_do_not_tell_it_is_said_what_would),
 	TEST(what_the_job_does_itself_goes_to_its_owner),
 	TEST(whatever_the_facts_are_the_rules_hold),
-	TEST(a_suspicion_is_held_for_its_tests_until_they_are_done),
-	TEST(nobody_is_held_who_is_not_to_be_tested),
-	TEST(who_waits_for_the_tests_of_others_is_held),
+	TEST(a_suspicion_is_kept_for_its_tests_until_they_are_done),
+	TEST(nobody_is_kept_who_is_not_to_be_tested),
+	TEST(who_waits_for_the_tests_of_others_is_kept),
 	TEST(slow_silicon_is_told_and_neither_evicted_nor_acquitted),
 };
 

@@ -292,8 +292,8 @@ static void a_suspicion_lapses_with_time_alone(void)
 	release(windows, 2);
 }
 
-/* As "held" of what was shown before says, of the same run alone. */
-static void a_suspect_that_was_shown_as_held_lapses_later(void)
+/* As "kept" of what was shown before says, of the same run alone. */
+static void a_suspect_that_was_shown_as_kept_lapses_later(void)
 {
 	struct job_window windows[] = { window_of("compute", 1.1, "gpu-17", 10 * MIN_US),
 					window_of("compute", 1.1, "gpu-17", MIN_US) };
@@ -317,7 +317,7 @@ static void a_suspect_that_was_shown_as_held_lapses_later(void)
 		CLEANUP(json_freep)
 		json_t *before = json_pack("{s:I, s:[{s:[s], s:s, s:o}]}", "run", rows[i].run,
 					   "suspects", "hosts", rows[i].host, "class", "compute",
-					   "held", json_stamp(rows[i].until_us));
+					   "kept", json_stamp(rows[i].until_us));
 
 		job_suspects_read(windows, ARRAY_SIZE(windows), &jobs, before, rows[i].at_us,
 				  &suspects);
@@ -342,7 +342,7 @@ static const struct test tests[] = {
 	TEST(a_window_that_is_too_short_blames_nobody),
 	TEST(a_window_that_contradicts_itself_blames_nobody),
 	TEST(a_suspicion_lapses_with_time_alone),
-	TEST(a_suspect_that_was_shown_as_held_lapses_later),
+	TEST(a_suspect_that_was_shown_as_kept_lapses_later),
 };
 
 int main(void)

@@ -329,20 +329,20 @@ static void the_policy_says_how_many_and_how_far_apart(void)
 	suspicion_release(&s);
 }
 
-/* "a" is held until minute 90, and "b c" in another order. */
-static void found_held(const struct suspicion *s, unsigned minute, char ret[static 256])
+/* "a" is kept until minute 90, and "b c" in another order. */
+static void found_kept(const struct suspicion *s, unsigned minute, char ret[static 256])
 {
 	static const char *const one[] = { "a" }, *const two[] = { "c", "b" };
-	const struct suspicion_hold held[] = {
+	const struct suspicion_extension kept[] = {
 		{ one, 1, BLAME_COMPUTE, T0 + 90 * USEC_PER_MIN },
 		{ two, 2, BLAME_COMPUTE, T0 + 90 * USEC_PER_MIN },
 	};
-	const struct suspicion_holds holds = { held, ARRAY_SIZE(held) };
+	const struct suspicion_extensions extensions = { kept, ARRAY_SIZE(kept) };
 	const struct policy_jobs jobs = policy_jobs_init();
 	struct suspicion_list list;
 	size_t i, j, at = 0;
 
-	suspicion_read(s, &jobs, &holds, T0 + minute * USEC_PER_MIN, &list);
+	suspicion_read(s, &jobs, &extensions, T0 + minute * USEC_PER_MIN, &list);
 	ret[0] = '\0';
 	for (i = 0; i < list.n; i++) {
 		const struct suspicion_found *f = &list.items[i];
@@ -352,12 +352,12 @@ static void found_held(const struct suspicion *s, unsigned minute, char ret[stat
 					       f->hosts[j]);
 		at += (size_t)snprintf(ret + at, 256 - at, ":%u/%u%s%s%s", f->hits, f->of,
 				       f->counts == BLAME_K_OF_N ? "!" : "", f->coarse ? "~" : "",
-				       f->held_us ? "+" : "");
-		CHECK(f->held_us == 0 || f->held_us == T0 + 90 * USEC_PER_MIN);
+				       f->kept_us ? "+" : "");
+		CHECK(f->kept_us == 0 || f->kept_us == T0 + 90 * USEC_PER_MIN);
 	}
 }
 
-static void who_is_held_stays_a_suspect_while_any_of_the_windows_blames_him(void)
+static void who_is_kept_stays_a_suspect_while_any_of_the_windows_blames_him(void)
 {
 	static const struct {
 		const char *what;
@@ -374,8 +374,8 @@ static void who_is_held_stays_a_suspect_while_any_of_the_windows_blames_him(void
 		  19,
 		  "" },
 		{ "not fresh any more", { { 0, 4, { "a" } }, { 5, 5, { "a" } } }, 89, "a:2/2!+" },
-		{ "held no more", { { 0, 4, { "a" } }, { 5, 5, { "a" } } }, 90, "" },
-		{ "another host is not held",
+		{ "kept no more", { { 0, 4, { "a" } }, { 5, 5, { "a" } } }, 90, "" },
+		{ "another host is not kept",
 		  { { 0, 4, { "b" } }, { 5, 4, { "a" } } },
 		  9,
 		  "a:1/2!+ b:1/2" },
@@ -395,7 +395,7 @@ static void who_is_held_stays_a_suspect_while_any_of_the_windows_blames_him(void
 
 		for (k = 0; k < ARRAY_SIZE(rows[i].windows) && rows[i].windows[k].minutes; k++)
 			CHECK_EQ(add(&s, &rows[i].windows[k], 0, NULL), 0);
-		found_held(&s, rows[i].now, found);
+		found_kept(&s, rows[i].now, found);
 		CHECK_STR(found, rows[i].found);
 		suspicion_release(&s);
 	}
@@ -408,7 +408,7 @@ static const struct test tests[] = {
 	TEST(only_the_newest_are_kept),
 	TEST(what_is_no_window_is_refused),
 	TEST(the_policy_says_how_many_and_how_far_apart),
-	TEST(who_is_held_stays_a_suspect_while_any_of_the_windows_blames_him),
+	TEST(who_is_kept_stays_a_suspect_while_any_of_the_windows_blames_him),
 };
 
 int main(void)
