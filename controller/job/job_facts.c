@@ -399,12 +399,28 @@ static bool is_idle(const struct job_facts_source *source)
 	       policy_jobs_mode(&source->policy->jobs, source->policy->mode) == MODE_OBSERVE;
 }
 
+/* When its last test since it is a suspect was ordered, answered or not; 0: none was. */
+static uint64_t last_asked_us(const struct job_facts_source *source)
+{
+	const uint64_t since_us = job_facts_since(source);
+	struct test_row test;
+	size_t i;
+
+	for (i = 0; since_us > 0 && i < json_array_size(source->actions); i++) {
+		if (read_test(json_array_get(source->actions, i), &test))
+			return test.ordered_us >= since_us ? test.ordered_us : 0;
+	}
+	return 0;
+}
+
 static void take_node(const struct job_facts_source *source, struct job_facts *facts)
 {
 	struct job_judge_host *host = &facts->host;
 	const struct finding *f;
 
 	host->idle = is_idle(source);
+	host->heard_us = source->node->reported_us;
+	host->asked_us = last_asked_us(source);
 	host->differs = fleet_differs(source->fleet, source->node);
 	for (f = source->node->findings; f; f = f->next) {
 		if (f->shared || windows_bad(&f->windows, 1) == 0)

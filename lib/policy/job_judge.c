@@ -331,7 +331,7 @@ static bool is_accused(const struct judging *j, const struct job_judge_item *ite
 }
 
 /*
- * A class whose predictions did not kept asks for tests and takes nobody out: what they find goes
+ * A class whose predictions did not hold asks for tests and takes nobody out: what they find goes
  * by the usual rules. A fatal finding stands by itself.
  */
 static const char *distrust(const struct judging *j, struct job_judge_item *item)
@@ -341,7 +341,7 @@ static const char *distrust(const struct judging *j, struct job_judge_item *item
 		return NULL;
 	item->action = BLAME_PROBE;
 	item->distrusted = true;
-	return "tested, and not taken out for it: predictions of its class did not kept "
+	return "tested, and not taken out for it: predictions of its class did not hold "
 	       "(jobs.trust)";
 }
 
@@ -494,13 +494,19 @@ uint64_t job_judge_keep(const struct policy *policy, const struct job_judge_resu
 			const struct job_judge_item *item)
 {
 	const struct suspicion_found *suspect = item->suspect;
+	const struct job_judge_host *host = item->host;
 	const bool tested = (item->action == BLAME_PROBE && item->effect) || item->queued;
+	uint64_t until_us = host->suspected_us + policy->jobs.busy_limit_us;
 
 	if (result->mode != MODE_ENFORCE || !tested || item->limit != LIMIT_NONE ||
 	    suspect->counts != BLAME_K_OF_N || !blame_of_host(suspect->class) ||
-	    item->host->suspected_us == 0)
+	    host->suspected_us == 0)
 		return 0;
-	return item->host->suspected_us + policy->jobs.busy_limit_us;
+	if (host->heard_us)
+		until_us = MIN(until_us, host->heard_us + policy->jobs.fresh_us);
+	if (host->idle && host->asked_us)
+		until_us = MIN(until_us, host->asked_us + policy->jobs.fresh_us);
+	return until_us;
 }
 
 bool job_judge_blame(const struct policy *policy, const char *job,

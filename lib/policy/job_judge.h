@@ -62,6 +62,8 @@ struct job_judge_host {
 	uint64_t suspected_us; /* K of N blame it since then; 0: they do not */
 	uint64_t acquitted_us; /* this job's suspicion was dropped then; 0: never */
 	uint64_t waits_us;     /* it runs jobs, and its test waits for that since then; 0: not */
+	uint64_t heard_us;     /* its last report; 0: not known */
+	uint64_t asked_us;     /* its last test since it is a suspect was ordered then; 0: none */
 	/* Of one that was acquitted within jobs.acquit.per: different jobs that accuse it since so
 	 * long, this one among them; else 0. */
 	uint64_t accusers;
@@ -104,7 +106,7 @@ struct job_judge_input {
 	uint64_t under_way;		    /* hosts that are tested for other jobs now */
 	const struct job_judge_load *loads; /* of all jobs */
 	size_t n_loads;
-	/* By enum blame_class: what was predicted of evictions did not kept; it evicts nobody now. */
+	/* By enum blame_class: what was predicted of evictions did not hold; it evicts nobody now. */
 	bool distrusted[BLAME_CLASSES];
 };
 
@@ -158,7 +160,9 @@ bool job_judge_blame(const struct policy *policy, const char *job,
 /*
  * Until when the suspicion of an item is kept for the tests of its host (suspicion.h): for
  * jobs.busy_limit since it is one, while it is to be tested in mode enforce, waits for that or is
- * tested. 0: it is not, and neither is one that booted since or whose windows have no ages.
+ * tested; but for no longer than jobs.windows.fresh after the host was heard of, and, once no job
+ * runs there, after its last test was ordered: who does not answer lapses as any other. 0: it is
+ * not, and neither is one that booted since or whose windows have no ages.
  */
 uint64_t job_judge_keep(const struct policy *policy, const struct job_judge_result *result,
 			const struct job_judge_item *item);

@@ -22,18 +22,19 @@ EXTRA_DIST += tests/system/abuse.py tests/system/assayd_fixtures.py tests/system
 	tests/system/test_campaigns_abuse.py tests/system/test_campaigns_anew.py tests/system/test_campaigns_assayd.py \
 	tests/system/test_campaigns_observe.py tests/system/test_clock.py tests/system/test_controller.py \
 	tests/system/test_controller_abuse.py tests/system/test_controller_access.py tests/system/test_controller_act_kill.py \
+	tests/system/test_controller_upgrade.py \
 	tests/system/test_controller_burst.py tests/system/test_controller_certificates.py \
 	tests/system/test_controller_kept.py tests/system/test_controller_kill.py tests/system/test_controller_life.py \
 	tests/system/test_controller_metrics.py tests/system/test_controller_reload.py tests/system/test_controller_sent.py \
 	tests/system/test_controller_store.py tests/system/test_controller_unit.py tests/system/test_controller_views.py \
 	tests/system/test_cuda_places.py tests/system/test_deploy_chart.py tests/system/test_deploy_kubernetes.py \
-	tests/system/test_deploy_newer.py tests/system/test_diagnose.py tests/system/test_disk_full.py tests/system/test_explain.py \
+	tests/system/test_deploy_newer.py tests/system/test_diagnose.py tests/system/test_diagnose_rerun.py tests/system/test_disk_full.py tests/system/test_explain.py \
 	tests/system/test_fleet.py tests/system/test_fleet_opinion.py tests/system/test_gemm.py tests/system/test_gemm_gpu.py \
 	tests/system/test_gemm_overlap.py tests/system/test_gemm_users.py tests/system/test_gemm_vote.py \
 	tests/system/test_gpu_calls.py tests/system/test_gpu_faults.py tests/system/test_gpu_hidden.py \
 	tests/system/test_gpu_start.py tests/system/test_gpu_state.py tests/system/test_guest.py \
 	tests/system/test_guest_fleet.py tests/system/test_held_out.py tests/system/test_host_state.py \
-	tests/system/test_host_state_log.py tests/system/test_investigations.py tests/system/test_investigations_ends.py tests/system/test_investigations_kill.py tests/system/test_job_acquitted.py tests/system/test_job_advice.py tests/system/test_job_beats.py tests/system/test_job_judged.py tests/system/test_job_trace.py tests/system/test_job_withheld.py tests/system/test_jobs.py tests/system/test_jobs_kill.py tests/system/test_jobs_labels.py tests/system/test_jobs_same.py tests/system/test_jobs_scale.py tests/system/test_jobs_traces.py tests/system/test_kube_call.py tests/system/test_lint.py \
+	tests/system/test_host_state_log.py tests/system/test_investigations.py tests/system/test_investigations_ends.py tests/system/test_investigations_kill.py tests/system/test_job_acquitted.py tests/system/test_job_advice.py tests/system/test_job_beats.py tests/system/test_job_judged.py tests/system/test_job_links.py tests/system/test_job_trace.py tests/system/test_job_withheld.py tests/system/test_jobs.py tests/system/test_jobs_kill.py tests/system/test_jobs_labels.py tests/system/test_jobs_same.py tests/system/test_jobs_scale.py tests/system/test_jobs_traces.py tests/system/test_kube_call.py tests/system/test_lint.py \
 	tests/system/test_list.py tests/system/test_localise.py tests/system/test_localise_hosts.py \
 	tests/system/test_loopback.py tests/system/test_man.py tests/system/test_memory.py tests/system/test_memory_gpu.py \
 	tests/system/test_on_gpu.py tests/system/test_openapi.py tests/system/test_optrace.py tests/system/test_outage.py \

@@ -651,6 +651,23 @@ static void tests_are_shown_since_the_suspicion(void)
 	CHECK(json_is_null(json_object_get(last, "result")));
 }
 
+static void its_last_test_is_known_whatever_came_of_it(void)
+{
+	CLEANUP(scene_release) struct scene s;
+
+	scene_init(&s);
+	test(&s, 0, NULL, "it passed");
+	s.source.suspected_us = after(1);
+	CHECK_EQ(facts(&s)->asked_us, 0); /* it was before */
+	test(&s, 5, NULL, "it passed");
+	CHECK_EQ(facts(&s)->asked_us, after(5));
+	test(&s, 9, "gemm.rate", NULL);
+	CHECK_EQ(facts(&s)->asked_us, after(9)); /* it is under way */
+	s.source.suspected_us = 0;
+	CHECK_EQ(facts(&s)->asked_us, 0);
+	CHECK_EQ(facts(&s)->heard_us, s.node->reported_us);
+}
+
 static const struct test tests[] = {
 	TEST(a_host_of_which_nothing_was_found),
 	TEST(a_host_whose_jobs_are_not_known_yet_is_not_idle),
@@ -669,6 +686,7 @@ static const struct test tests[] = {
 	TEST(worse_evidence_is_never_clean),
 	TEST(no_history_makes_a_host_clean_but_a_last_test_that_passed),
 	TEST(tests_are_shown_since_the_suspicion),
+	TEST(its_last_test_is_known_whatever_came_of_it),
 };
 
 int main(void)
