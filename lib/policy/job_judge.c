@@ -503,9 +503,10 @@ uint64_t job_judge_keep(const struct policy *policy, const struct job_judge_resu
 	    host->suspected_us == 0)
 		return 0;
 	if (host->heard_us)
-		until_us = MIN(until_us, host->heard_us + policy->jobs.fresh_us);
+		until_us = MIN(until_us, host->heard_us + policy->silent_after_us);
 	if (host->idle && host->asked_us)
-		until_us = MIN(until_us, host->asked_us + policy->jobs.fresh_us);
+		until_us = MIN(until_us, host->asked_us + policy->retest_timeout_us +
+						 policy->jobs.retest_spacing_us);
 	return until_us;
 }
 

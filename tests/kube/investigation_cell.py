@@ -16,7 +16,7 @@ mode: enforce
 budget: {{total: {{percent: 50}}, domain: {{label: none, max: 1000}}, rate: {{cordons: {cordons}, per: 10m}}}}
 breaker: {{silent_percent: 100, alike: {{percent: 100, nodes: 100, per: 10m}}}}
 coverage: {{max_age: 0s}}
-retest: {{times: 2, spacing: 1s}}
+retest: {{times: 2, spacing: 1s, timeout: 20m}}
 jobs: {{mode: enforce, retest_spacing: 1s}}
 rules: [{{name: slow, match: {{check: "gemm.*"}}, windows: {{k: 1, n: 1}}, action: retest}}]
 """

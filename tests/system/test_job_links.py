@@ -280,7 +280,8 @@ def test_it_outlives_the_controller_at_each_rung(lab):
     assert over["pairs"][-1]["runs"][0]["campaign"] == pairs["campaign"] and len(f.retests()) == 2
     f.revive()  # what was not durable yet is said again, and nothing is measured again
     assert f.pairs()["runs"] == over["pairs"][-1]["runs"] and f.pairs()["verdicts"] == over["pairs"][-1]["verdicts"]
-    assert wait_for(lambda: f.pairs()["over"], WAIT_S) and f.states() == {bad: "cordoned", good: "acquitted"} and f.cordoned() == [bad]
+    assert wait_for(lambda: f.pairs()["over"] and f.states() == {bad: "cordoned", good: "acquitted"}, WAIT_S), f.record()
+    assert f.cordoned() == [bad]
 
 
 @pytest.mark.once

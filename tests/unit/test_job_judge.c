@@ -685,9 +685,10 @@ static void a_suspicion_is_kept_for_its_tests_until_they_are_done(void)
 	s.hosts[1].asked_us = NOW - 20 * USEC_PER_MIN;
 	CHECK_EQ(kept(&s), SUSPECTED + s.policy.jobs.busy_limit_us);
 	s.hosts[1].heard_us = NOW - 5 * USEC_PER_MIN;
-	CHECK_EQ(kept(&s), NOW - 5 * USEC_PER_MIN + s.policy.jobs.fresh_us);
+	CHECK_EQ(kept(&s), NOW - 5 * USEC_PER_MIN + s.policy.silent_after_us);
 	s.hosts[1].idle = true;
-	CHECK_EQ(kept(&s), NOW - 20 * USEC_PER_MIN + s.policy.jobs.fresh_us);
+	s.policy.retest_timeout_us = 22 * USEC_PER_MIN;
+	CHECK_EQ(kept(&s), NOW + 2 * USEC_PER_MIN + s.policy.jobs.retest_spacing_us);
 	/* What is kept is told the policy for as long, however old its windows are. */
 	s.suspects.items[0].until_us = NOW - 2 * USEC_PER_HOUR;
 	item = judge(&s);
