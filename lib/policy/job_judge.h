@@ -160,9 +160,9 @@ bool job_judge_blame(const struct policy *policy, const char *job,
 /*
  * Until when the suspicion of an item is kept for the tests of its host (suspicion.h): for
  * jobs.busy_limit since it is one, while it is to be tested in mode enforce, waits for that or is
- * tested; but not once it is silent (breaker.silent_after), nor, with no job there, once its last test
- * was not answered within retest.timeout and the next one is due: that lapses as any other. 0: it
- * is not, and neither is one that booted since or whose windows have no ages.
+ * tested; but not once it is silent (breaker.silent_after), nor, with no job there, once its last
+ * test was not answered within retest.timeout and the next one is due: that lapses as any other. 0:
+ * it is not, and neither is one that booted since or whose windows have no ages.
  */
 uint64_t job_judge_keep(const struct policy *policy, const struct job_judge_result *result,
 			const struct job_judge_item *item);
