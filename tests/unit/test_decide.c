@@ -506,9 +506,6 @@ static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
 	later(&w, USEC_PER_MIN);
 	world_node(&w, 3)->deep_us = w.now_us;
 	decide(&w);
-	CHECK(find(&w, 3, DECIDE_DEEP)); /* nobody ordered that run */
-	world_node(&w, 3)->record.tested_us = w.now_us;
-	decide(&w);
 	CHECK(!find(&w, 3, DECIDE_DEEP));
 	/* What fits failed once: again, as soon as that counts. */
 	finding = note(&w, 3, "gemm.rate", SEVERITY_FAIL);
@@ -546,9 +543,6 @@ static void of_a_job_that_is_diagnosed_each_host_is_tested_once_whatever_it_find
 		CHECK_HAS(test->reason, "research/llm-7 is diagnosed");
 	later(&w, USEC_PER_MIN);
 	world_node(&w, 3)->deep_us = w.now_us;
-	decide(&w);
-	CHECK(find(&w, 3, DECIDE_DEEP)); /* nobody ordered that run */
-	world_node(&w, 3)->record.tested_us = w.now_us;
 	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	later(&w, w.policy.jobs.retest_spacing_us);
