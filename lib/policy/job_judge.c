@@ -345,7 +345,7 @@ static const char *distrust(const struct judging *j, struct job_judge_item *item
 	       "(jobs.trust)";
 }
 
-/* What its windows say of it extensions until then. */
+/* What its windows say of it holds until then. */
 static uint64_t blamed_until(const struct policy *policy, const struct suspicion_found *suspect)
 {
 	return MAX(suspect->until_us + policy->jobs.fresh_us, suspect->kept_us);
