@@ -234,7 +234,8 @@ static int check_moment(const struct option_row *row, const char *value, struct 
 		       row->name, value);
 }
 
-static bool read_whole(const char *text, const char end, uint64_t *ret, const char **ret_after)
+static bool read_whole(const char *text, const char end, uint64_t most, uint64_t *ret,
+		       const char **ret_after)
 {
 	char *after = NULL;
 	unsigned long long n;
@@ -243,7 +244,7 @@ static bool read_whole(const char *text, const char end, uint64_t *ret, const ch
 		return false;
 	errno = 0;
 	n = strtoull(text, &after, 10);
-	if (errno || *after != end || n < 1 || n > PARTS_MOST)
+	if (errno || *after != end || n > most)
 		return false;
 	*ret = n;
 	*ret_after = after;
@@ -256,8 +257,8 @@ static int set_part(const struct option_row *row, const char *value, struct subm
 	struct submit_part part;
 	const char *at = value;
 
-	if (!read_whole(at, '/', &part.k, &at) || !read_whole(at + 1, '\0', &part.of, &at) ||
-	    part.k > part.of)
+	if (!read_whole(at, '/', PARTS_MOST, &part.k, &at) ||
+	    !read_whole(at + 1, '\0', PARTS_MOST, &part.of, &at) || part.k < 1 || part.k > part.of)
 		return err_set(err, EINVAL, "--%s: '%.40s' is no part like 2/8, of at most %d",
 			       row->name, value, PARTS_MOST);
 	*ret = part;
@@ -307,15 +308,13 @@ static int set_age(const struct option_row *row, const char *value, double *ret,
 
 static int set_step(const struct option_row *row, const char *value, uint64_t *ret, struct err *err)
 {
-	char *end = NULL;
-	unsigned long long n;
+	const char *at;
+	uint64_t step;
 
-	errno = 0;
-	n = strtoull(value, &end, 10);
-	if (errno || *value < '0' || *value > '9' || *end || n > STEP_MOST)
+	if (!read_whole(value, '\0', STEP_MOST, &step, &at))
 		return err_set(err, EINVAL, "--%s: '%.40s' is no number of a step", row->name,
 			       value);
-	*ret = n;
+	*ret = step;
 	return 0;
 }
 

@@ -7,8 +7,8 @@
 
 #include "controller/controller.h"
 #include "controller/job/diagnosis_record.h"
+#include "controller/job/run_pace.h"
 #include "controller/store/store_investigations.h"
-#include "controller/store/store_predictions.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
@@ -87,14 +87,6 @@ char *diagnosis_rerun_words(int64_t run, const json_t *excluded, double before_s
 
 /* --- the pace of a run --- */
 
-/* The windows of one run that have the shape of its newest. */
-struct pace {
-	int64_t run;
-	json_int_t ranks, dp, pp;
-	struct prediction_mean mean;
-	uint64_t from_us, until_us; /* 0: not all say when they were */
-};
-
 static json_int_t integer(const json_t *object, const char *key)
 {
 	return json_integer_value(json_object_get(object, key));
@@ -105,39 +97,6 @@ static double number(const json_t *object, const char *key)
 	const json_t *value = json_object_get(object, key);
 
 	return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-static bool has_shape(const json_t *of, const struct pace *pace)
-{
-	return integer(of, "ranks") == pace->ranks && integer(of, "dp") == pace->dp &&
-	       integer(of, "pp") == pace->pp;
-}
-
-/* Of those that came by then; there is a window. */
-static struct pace pace_of(const struct job_judging_input *in, uint64_t by_us)
-{
-	const json_t *newest = in->windows[0].summary;
-	struct pace pace = { .run = in->windows[0].run,
-			     .ranks = integer(newest, "ranks"),
-			     .dp = integer(newest, "dp"),
-			     .pp = integer(newest, "pp") };
-	bool coarse = false;
-	size_t i;
-
-	for (i = 0; i < in->n; i++) {
-		const struct job_window *w = &in->windows[i];
-
-		if (w->received_us > by_us || w->run != pace.run || !has_shape(w->summary, &pace))
-			continue;
-		coarse |= w->from_us == 0;
-		pace.from_us = pace.from_us ? MIN(pace.from_us, w->from_us) : w->from_us;
-		pace.until_us = MAX(pace.until_us, w->until_us);
-		prediction_add_window(&pace.mean, number(w->summary, "step_s"),
-				      (uint64_t)integer(w->summary, "steps"));
-	}
-	if (coarse)
-		pace.from_us = pace.until_us = 0;
-	return pace;
 }
 
 /* To the microsecond: what is kept as text is the same when it is read again. */
@@ -152,17 +111,20 @@ static json_t *real(double value)
 void diagnosis_rerun_note(struct investigation *inv, const struct job_judging_input *in)
 {
 	json_t *before = json_null();
-	struct pace pace;
+	struct run_shape shape;
+	struct run_pace pace;
 
 	if (json_object_get(inv->diagnosis, "before"))
 		return;
 	if (in->n > 0 && in->windows[0].run == inv->run) {
-		pace = pace_of(in, in->now_us);
+		shape = run_pace_shape(in->windows[0].summary);
+		pace = run_pace_of(in, &shape, in->now_us);
 		if (pace.mean.steps > 0)
 			before = json_pack("{s:I, s:o, s:I, s:I, s:I, s:I}", "run",
 					   (json_int_t)pace.run, "step_s", real(pace.mean.seconds),
 					   "steps", (json_int_t)pace.mean.steps, "ranks",
-					   pace.ranks, "dp", pace.dp, "pp", pace.pp);
+					   (json_int_t)shape.ranks, "dp", (json_int_t)shape.dp,
+					   "pp", (json_int_t)shape.pp);
 	}
 	diagnosis_record_put(inv->diagnosis, "before", before);
 	diagnosis_record_put(inv->diagnosis, "next", json_null());
@@ -177,23 +139,20 @@ struct rerun {
 };
 
 /* Is one of them in the run, as far as anybody says? */
-static int look_for(const struct rerun *w, const struct pace *pace, const json_t *excluded,
+static int look_for(const struct rerun *w, const struct run_pace *pace, const json_t *excluded,
 		    bool *ret)
 {
-	const struct store_run_span span = { w->in->job, pace->run, pace->from_us, pace->until_us };
 	CLEANUP(json_freep) json_t *hosts = NULL;
 	size_t i;
-	int r = 0;
+	int r = run_pace_hosts(w->in, pace, &hosts, w->err);
 
 	*ret = false;
-	if (span.from_us > 0)
-		r = store_run_hosts(w->in->store, &span, &hosts, w->err);
 	for (i = 0; r == 0 && i < json_array_size(excluded); i++)
 		*ret |= json_has_text(hosts, json_string_value(json_array_get(excluded, i)));
 	return r;
 }
 
-static int keep(const struct rerun *w, json_t *row, const struct pace *pace)
+static int keep(const struct rerun *w, json_t *row, const struct run_pace *pace)
 {
 	json_t *diagnosis = json_object_get(row, "diagnosis");
 	const json_t *excluded = json_object_get(json_object_get(diagnosis, "result"), "exclude");
@@ -238,12 +197,14 @@ static int check(const struct rerun *w, json_t *row)
 	const json_t *diagnosis = json_object_get(row, "diagnosis");
 	const json_t *before = json_object_get(diagnosis, "before");
 	const uint64_t ended_us = json_stamp_us(json_object_get(row, "ended"));
-	const struct pace pace = pace_of(w->in, ended_us + PREDICTION_WAITS_US);
+	const struct run_shape shape = run_pace_shape(w->in->windows[0].summary);
+	const struct run_shape was = run_pace_shape(before);
+	const struct run_pace pace = run_pace_of(w->in, &shape, ended_us + PREDICTION_WAITS_US);
 	bool among = false;
 	int r;
 
 	if (pace.mean.steps < PREDICTION_STEPS ||
-	    (json_is_object(before) && !has_shape(before, &pace)))
+	    (json_is_object(before) && !run_pace_alike(&was, &shape)))
 		return 0;
 	r = look_for(w, &pace, json_object_get(json_object_get(diagnosis, "result"), "exclude"),
 		     &among);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "controller/job/run_pace.h"
 #include "controller/job/summary.h"
 #include "controller/store/store_predictions.h"
 #include "lib/base/xalloc.h"
@@ -271,45 +272,6 @@ struct checking {
 	struct err *err;
 };
 
-static bool is_of_shape(const json_t *summary, const struct store_prediction *p)
-{
-	return integer(summary, "ranks") == p->ranks && integer(summary, "dp") == p->dp &&
-	       integer(summary, "pp") == p->pp;
-}
-
-/* Those of the run in time; the span of all of them into `span` (0: not all say when they were). */
-static struct prediction_mean mean_of(const struct job_judging_input *in,
-				      const struct store_prediction *p, struct store_run_span *span)
-{
-	struct prediction_mean mean = { 0 };
-	bool coarse = false;
-	size_t i;
-
-	for (i = 0; i < in->n; i++) {
-		const struct job_window *w = &in->windows[i];
-
-		if (w->received_us > p->made_us + PREDICTION_WAITS_US || !is_of_shape(w->summary, p))
-			continue;
-		coarse |= !w->from_us;
-		span->from_us = span->from_us ? MIN(span->from_us, w->from_us) : w->from_us;
-		span->until_us = MAX(span->until_us, w->until_us);
-		prediction_add_window(&mean, number(w->summary, "step_s"),
-				      (uint64_t)integer(w->summary, "steps"));
-	}
-	if (coarse)
-		span->from_us = span->until_us = 0;
-	return mean;
-}
-
-/* New reference, empty: nobody says. */
-static int hosts_of(struct checking *c, const struct store_run_span *span, json_t **ret)
-{
-	if (span->from_us)
-		return store_run_hosts(c->in->store, span, ret, c->err);
-	*ret = json_array();
-	return 0;
-}
-
 /* Those that are in `now` and were not before; NULL: nobody can tell. */
 static char *instead_of(const json_t *before, const json_t *now)
 {
@@ -341,9 +303,11 @@ static bool any_of(const json_t *names, const json_t *among)
 static int check(struct checking *c, const struct store_prediction *p, bool *ret_written)
 {
 	const struct prediction numbers = numbers_of(p);
-	struct store_run_span span = { c->in->job, c->in->windows[0].run, 0, 0 };
-	const struct store_run_span was = { c->in->job, p->run, p->from_us, p->until_us };
-	const struct prediction_mean mean = mean_of(c->in, p, &span);
+	const struct run_shape shape = { p->ranks, p->dp, p->pp };
+	const struct run_pace was = { .run = p->run,
+				      .from_us = p->from_us,
+				      .until_us = p->until_us };
+	const struct run_pace pace = run_pace_of(c->in, &shape, p->made_us + PREDICTION_WAITS_US);
 	CLEANUP(json_freep) json_t *before = NULL;
 	CLEANUP(json_freep) json_t *now = NULL;
 	CLEANUP(json_freep) json_t *gone = parsed(p->hosts);
@@ -351,19 +315,20 @@ static int check(struct checking *c, const struct store_prediction *p, bool *ret
 	struct store_prediction row = *p;
 	int r;
 
-	if (mean.steps < PREDICTION_STEPS)
+	if (pace.mean.steps < PREDICTION_STEPS)
 		return 0;
-	r = hosts_of(c, &was, &before);
+	r = run_pace_hosts(c->in, &was, &before, c->err);
 	if (r == 0)
-		r = hosts_of(c, &span, &now);
+		r = run_pace_hosts(c->in, &pace, &now, c->err);
 	if (r < 0 || any_of(gone, now))
 		return r;
 	row.instead = instead = instead_of(before, now);
-	row.state = prediction_held(&numbers, mean.seconds) ? PREDICTION_HELD : PREDICTION_FAILED;
+	row.state = prediction_held(&numbers, pace.mean.seconds) ? PREDICTION_HELD
+								 : PREDICTION_FAILED;
 	row.checked_us = c->in->now_us;
-	row.by_run = span.run;
-	row.measured_s = mean.seconds;
-	row.steps = (int64_t)mean.steps;
+	row.by_run = pace.run;
+	row.measured_s = pace.mean.seconds;
+	row.steps = (int64_t)pace.mean.steps;
 	*ret_written = true;
 	return store_check_prediction(c->in->store, &row, c->err);
 }

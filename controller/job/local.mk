@@ -7,7 +7,7 @@ libcontroller_a_SOURCES += controller/job/accused.c controller/job/accused.h con
 	controller/job/diagnosis_plan.h controller/job/diagnosis_record.c controller/job/diagnosis_record.h controller/job/diagnosis_rerun.c controller/job/diagnosis_rerun.h controller/job/investigating.c \
 	controller/job/investigating.h controller/job/job_advice.c controller/job/job_advice.h controller/job/investigation.c controller/job/investigation.h controller/job/job_facts.c \
 	controller/job/job_loads.c controller/job/job_loads.h controller/job/link_pairs.c controller/job/link_pairs.h \
-	controller/job/link_thirds.c controller/job/link_thirds.h controller/job/pair_brought.c controller/job/pair_brought.h controller/job/pair_record.c controller/job/pair_record.h \
+	controller/job/link_thirds.c controller/job/link_thirds.h controller/job/pair_brought.c controller/job/pair_brought.h controller/job/pair_record.c controller/job/pair_record.h controller/job/run_pace.c controller/job/run_pace.h \
 	controller/job/job_facts.h controller/job/job_judging.c controller/job/job_judging.h controller/job/job_live.c \
 	controller/job/job_live.h controller/job/job_pods.c controller/job/job_pods.h controller/job/job_prediction.c \
 	controller/job/job_prediction.h controller/job/job_speeds.c controller/job/job_speeds.h controller/job/job_suspects.c \

@@ -116,11 +116,11 @@ def controller(build, environ, tmp_path):
         pytest.skip("assay-controller is not built: libsystemd, SQLite or libmicrohttpd is missing")
     started = []
 
-    def start(*args, db=None, tls=None, env=None):
+    def start(*args, db=None, tls=None, env=None, of=build):
         db = db or tmp_path / "assay.db"
         where = [] if "--listen" in args else ["--listen", "127.0.0.1:0"]
         errors = open(tmp_path / f"controller-{len(started)}.log", "w+")
-        process = subprocess.Popen([str(build / "assay-controller"), *where, "--db", str(db), *map(str, args)],
+        process = subprocess.Popen([f"{of}/assay-controller", *where, "--db", str(db), *map(str, args)],
                                    env={**environ, **(env or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=errors, text=True)
         started.append(process)

@@ -13,7 +13,7 @@ import threading
 from collections import Counter
 
 import pytest
-from fixtures_controller import Controller, START_S, controller, report  # noqa: F401
+from fixtures_controller import START_S, controller, report  # noqa: F401
 from test_controller_act_kill import POLICY, QUIET_S, STEP_S, bad, held, ledger_of, rows
 from waiting import wait_for
 
@@ -21,28 +21,6 @@ OLD = os.environ.get("ASSAY_OLD_BUILD")
 TRIES, TRIES_FULL = 12, 150
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not OLD, reason="ASSAY_OLD_BUILD names no build of an earlier landing")]
-
-
-@pytest.fixture
-def old(environ, tmp_path):
-    """old(db, config) starts the controller of the earlier landing."""
-    started = []
-
-    def start(db, config):
-        with open(tmp_path / "old.log", "a") as log:
-            process = subprocess.Popen([f"{OLD}/assay-controller", "--listen", "127.0.0.1:0", "--db", str(db), "--config", str(config)],
-                                       env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
-        started.append(process)
-        line = process.stdout.readline()
-        assert line.startswith("listening on "), (tmp_path / "old.log").read_text()
-        return Controller(process, line.split()[-1], db, None)
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-        process.stdout.close()
 
 
 def wait_it_was_in(db, node):
@@ -67,7 +45,7 @@ def version_of(db):
         return connection.execute("PRAGMA user_version").fetchone()[0]
 
 
-def test_what_an_earlier_controller_left_at_any_wait_is_done_once(controller, old, tmp_path, full):  # noqa: F811
+def test_what_an_earlier_controller_left_at_any_wait_is_done_once(controller, tmp_path, full):  # noqa: F811
     policy, config = tmp_path / "policy.yaml", tmp_path / "controller.yaml"
     policy.write_text(POLICY.format(limit=10))
     config.write_text(f"v: 1\nmode: enforce\npolicy: {policy}\n")
@@ -75,7 +53,7 @@ def test_what_an_earlier_controller_left_at_any_wait_is_done_once(controller, ol
     waits = Counter()
     for i in range(TRIES_FULL if full else TRIES):
         db = tmp_path / f"store-{i}.db"
-        before = old(db, config)
+        before = controller("--config", config, db=db, of=OLD)
         assert before.post_again(report("gpu-1", 1, sku="gpu-1")).status == 202
         assert before.post_again(bad("gpu-1")).status == 202
         threading.Event().wait(dice.random() ** 2 * STEP_S)  # most of it is over soon

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 from fixtures_controller import controller  # noqa: F401
-from test_diagnose import BAD, HOSTS, WAIT_S, lab  # noqa: F401
+from test_diagnose import BAD, HOSTS, WAIT_S, lab, labs  # noqa: F401
 from waiting import wait_for
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """A job is slow by the transfers between two hosts: each is tested by itself, then they are measured with each other and with third hosts."""
-import hashlib
 import json
 import subprocess
 import urllib.parse
@@ -10,7 +9,7 @@ import pytest
 from campaign_hosts import RATE
 from clock_fixtures import MIN, clock, clock_shift  # noqa: F401
 from fixtures_controller import controller, sample  # noqa: F401
-from test_diagnose import ADMIN, HOSTS, JOB, TOP, WAIT_S, Diagnosed, Lab
+from test_diagnose import ADMIN, HOSTS, JOB, TOP, WAIT_S, Diagnosed, Lab, labs  # noqa: F401
 from test_placement import process
 from waiting import wait_for
 
@@ -99,26 +98,25 @@ class Links(Lab):
     def cordoned(self):
         return sorted(a["node"] for a in self.c.get("/v1/actions?limit=1000").json["items"] if a["action"] == "cordon" and a["state"] == "done")
 
+    def reach_pairs(self):
+        """Both ends passed by themselves, and a campaign of pairs goes on that nobody answers: what is said of it."""
+        for host in self.hosts.values():
+            host.way = "silent"
+        self.stop_job()
+        for name in ENDS:
+            self.hosts[name].answer(self.told(name))
+        pairs = wait_for(lambda: self.pairs() and self.pairs()["campaign"] and self.pairs(), WAIT_S)
+        assert pairs, self.record()
+        return pairs
+
     def ends_as(self, states, id=1):
         assert wait_for(lambda: self.record(id).get("hosts") and self.states(id) == states, WAIT_S / 3), json.dumps([self.record(id), self.c.get(f"/v1/jobs/{self.id}").json["suspects"]], indent=1)[-6000:]
         return self.record(id)
 
 
 @pytest.fixture
-def lab(controller, tmp_path):  # noqa: F811
-    made = []
-
-    def start(jobs="enforce", times=2, **more):
-        policy, config, tokens = tmp_path / "policy.yaml", tmp_path / "controller.yaml", tmp_path / "tokens.yaml"
-        policy.write_text(POLICY.format(jobs=jobs, times=times))
-        config.write_text(f"v: 1\npolicy: {policy}\nreport-burst: 1000\n")
-        tokens.write_text(f"v: 1\ntokens: [{{sha256: {hashlib.sha256(ADMIN.encode()).hexdigest()}, role: admin}}]\n")
-        made.append(Links(controller, ("--config", config, "--mode", "enforce", "--tokens", tokens), **more))
-        return made[-1]
-
-    yield start
-    for f in made:
-        f.close()
+def lab(labs):  # noqa: F811
+    return lambda jobs="enforce", times=2, **more: labs(Links, POLICY.format(jobs=jobs, times=times), **more)
 
 
 @pytest.mark.once
@@ -243,13 +241,7 @@ def test_without_enforce_the_tests_are_told_and_nothing_is_done(lab, jobs, rows)
 @pytest.mark.once
 def test_a_person_withdraws_it_and_its_campaign_ends(lab):
     f = lab()
-    for host in f.hosts.values():
-        host.way = "silent"
-    f.stop_job()
-    for name in ENDS:
-        f.hosts[name].answer(f.told(name))
-    pairs = wait_for(lambda: f.pairs() and f.pairs()["campaign"] and f.pairs(), WAIT_S)
-    assert pairs, f.record()
+    pairs = f.reach_pairs()
     said = f.c.call("POST", "/v1/investigations/1/cancel", b'{"reason": "not now"}')
     assert said.status == 200, said.body
     assert wait_for(lambda: f.show(pairs["campaign"])["state"] == "abandoned", WAIT_S)
@@ -261,13 +253,8 @@ def test_it_outlives_the_controller_at_each_rung(lab):
     f = lab()
     bad, good = ENDS
     f.hosts[bad].part = 0.5
-    for host in f.hosts.values():
-        host.way = "silent"
-    f.stop_job()
-    for name in ENDS:
-        f.hosts[name].answer(f.told(name))
-    pairs = wait_for(lambda: f.pairs() and f.pairs()["campaign"] and f.pairs(), WAIT_S)
-    assert pairs and pairs["runs"] == []
+    pairs = f.reach_pairs()
+    assert pairs["runs"] == []
     # An order is told once all of it is durable.
     assert wait_for(lambda: all(any(o["kind"] == "pair" for o in f.hosts[n].orders) for n in ENDS), WAIT_S)
     f.revive()
@@ -301,13 +288,7 @@ def test_thirds_that_are_busy_tell_nothing_and_it_is_tried_again_three_times(lab
 @pytest.mark.once
 def test_an_end_that_boots_meanwhile_begins_anew(lab):
     f = lab()
-    for host in f.hosts.values():
-        host.way = "silent"
-    f.stop_job()
-    for name in ENDS:
-        f.hosts[name].answer(f.told(name))
-    first = wait_for(lambda: f.pairs() and f.pairs()["campaign"], WAIT_S)
-    assert first, f.record()
+    first = f.reach_pairs()["campaign"]
     f.hosts[ENDS[0]].report(boot_id="b1")
     assert wait_for(lambda: f.show(first)["state"] == "abandoned", WAIT_S), f.record()
     assert wait_for(lambda: len(f.retests()) > 2, WAIT_S) and f.cordoned() == []
