@@ -172,6 +172,16 @@ static void decide_alert(struct deciding *d, const struct candidate *c)
 				    c->finding->sentence ? c->finding->sentence : c->finding->check);
 }
 
+/* A job asks for tests that show it again, and sooner: its rungs are next. */
+static bool is_on_ladder(const struct deciding *d, const struct candidate *c)
+{
+	const struct blame *blame = &c->node->blame;
+
+	return blame->reach == BLAME_TO_TEST && !blame->diagnosed && !finding_is_pair(c->finding) &&
+	       c->node->n_jobs == 0 &&
+	       blame_agrees(blame, c->finding->check, c->finding->seen_us, d->now_us);
+}
+
 static void decide_in_service(struct deciding *d)
 {
 	size_t i;
@@ -189,6 +199,8 @@ static void decide_in_service(struct deciding *d)
 			deciding_step(d, node, EVENT_SUSPECTED, "K of N, or fatal",
 				      c->finding->incident ? deciding_incident(d, c->finding)
 							   : NULL);
+		if (c->want == WANT_RETEST && is_on_ladder(d, c))
+			continue;
 		if (c->want == WANT_RETEST)
 			node->scratch |= ASKS_FOR_TEST;
 		if (c->want != WANT_RETEST || node->scratch & (HAS_CORDON | HAS_TEST) ||
