@@ -253,6 +253,17 @@ void service_touch(struct service *s)
 		arm_commit(s);
 }
 
+void controller_wake_parts(struct service *s, uint64_t after_us)
+{
+	int armed = SD_EVENT_OFF;
+
+	(void)sd_event_source_get_enabled(s->commit_timer, &armed);
+	if (armed != SD_EVENT_OFF)
+		return;
+	(void)sd_event_source_set_time_relative(s->commit_timer, after_us);
+	(void)sd_event_source_set_enabled(s->commit_timer, SD_EVENT_ONESHOT);
+}
+
 static enum known identify(void *context, const char *token, const char *peer, struct identity *ret)
 {
 	struct service *s = context;

@@ -183,6 +183,9 @@ void service_wait(struct service *s, const struct waiting *waiting);
 /* Something was put into the store that nobody waits for: it goes with the next commit. */
 void service_touch(struct service *s);
 
+/* Nothing was written, and the parts are to be told so in so long, unless a commit comes before. */
+void controller_wake_parts(struct service *s, uint64_t after_us);
+
 /* Say what of the store is not as it was left, when that is news. */
 void service_tell_health(struct service *s);
 

@@ -162,6 +162,7 @@ static bool on_blame(struct actor *actor, struct actor_event *event)
 		return false;
 	fleet_set_blame(node, &event->blame);
 	env_news(&actor->env);
+	env_wake(&actor->env, 0); /* it is decided on though nobody reports */
 	return false;
 }
 

@@ -31,6 +31,11 @@ struct actor_options {
 	struct store *store;
 	struct cluster *cluster;
 	void (*commit_wanted)(void *context); /* something waits for the next commit */
+	/*
+	 * Nothing was written: actor_committed() is wanted in so long, if no commit comes before.
+	 * NULL: it waits for the next tick.
+	 */
+	void (*wake)(void *context, uint64_t after_us);
 	void (*orders_changed)(void *context, const char *node); /* it may have new orders */
 	/* The SKU whose file half of its hosts contradict, or NULL; and that it has been looked into. */
 	const char *(*wrong_file)(void *context);

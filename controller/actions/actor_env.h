@@ -69,6 +69,13 @@ static inline void env_commit_wanted(const struct actor_env *env)
 	env->options->commit_wanted(env->options->context);
 }
 
+/* Nothing was put into the store; a step is wanted in so long. */
+static inline void env_wake(const struct actor_env *env, uint64_t after_us)
+{
+	if (env->options->wake)
+		env->options->wake(env->options->context, after_us);
+}
+
 /* The host may have new orders. */
 static inline void env_orders_changed(const struct actor_env *env, const char *node)
 {

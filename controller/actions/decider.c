@@ -191,8 +191,11 @@ static void obey(struct decider *d, const struct actor_env *env, struct node_vie
 
 	if (actions_of(host) || kinds[one->action] == ACT_KINDS_ || is_postponed(d, env, host))
 		return;
-	if (mode != MODE_OBSERVE && !node_jobs_known(&d->jobs, env, host, one))
+	if (mode != MODE_OBSERVE && !node_jobs_known(&d->jobs, env, host, one)) {
+		/* With the next step that comes, soon enough for its deadline. */
+		decide_again(d, env_mono_us(env));
 		return;
+	}
 	if (one->effect)
 		carry_out(env, host, one);
 	else if (mode == MODE_OBSERVE)
@@ -389,8 +392,14 @@ void decider_run(struct decider *d, const struct actor_env *env)
 	const uint64_t now_us = env_mono_us(env);
 	const bool news = *env->news;
 
-	if (env->stage != STAGE_ACTING || is_stopped(d, env) || !is_due(d, env, now_us))
+	if (env->stage != STAGE_ACTING || is_stopped(d, env))
 		return;
+	if (!is_due(d, env, now_us)) {
+		/* What came too soon after the last decisions waits for no tick. */
+		if (news)
+			env_wake(env, d->decided_us + DECIDE_LEAST_US - now_us);
+		return;
+	}
 	node_views_follow_policy(env);
 	*env->news = false;
 	d->decided_us = now_us;

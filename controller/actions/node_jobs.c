@@ -176,7 +176,6 @@ bool node_jobs_known(struct node_jobs *jobs, const struct actor_env *env, struct
 	}
 	if (host->jobs.wait_us == 0)
 		host->jobs.wait_us = now_us;
-	env_news(env); /* it is decided again, soon enough for the deadline */
 	return now_us - host->jobs.wait_us >= WAIT_US;
 }
 

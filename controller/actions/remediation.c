@@ -23,6 +23,11 @@ static void touch(void *context)
 	service_touch(context);
 }
 
+static void wake(void *context, uint64_t after_us)
+{
+	controller_wake_parts(context, after_us);
+}
+
 static void look(void *context, const char *node)
 {
 	controller_wake_orders(context, node);
@@ -136,6 +141,7 @@ static int open_actor(struct service *s, struct err *err)
 {
 	struct actor_options options = { .store = s->store,
 					 .commit_wanted = touch,
+					 .wake = wake,
 					 .orders_changed = look,
 					 .wrong_file = wrong_file,
 					 .forgive_file = forgive_file,

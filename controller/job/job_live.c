@@ -76,6 +76,7 @@ struct job_live {
 	bool all_told;			/* the actor was told that this is all */
 	bool advised;			/* likewise, what somebody is advised */
 	uint64_t due_us;		/* monotonic */
+	uint64_t answered;		/* tests, when the last round began */
 };
 
 struct job_live_counts job_live_counts(const struct job_live *live)
@@ -575,10 +576,19 @@ static int read_jobs(struct job_live *live, struct err *err)
 	return r;
 }
 
+/* Tests that were answered since the start, and those that were not in time. */
+static uint64_t count_answered(const struct job_live *live)
+{
+	const struct actor_counts counts = actor_counts(live->s->act);
+
+	return counts.tests_answered + counts.tests_lost;
+}
+
 static bool begin_round(struct job_live *live)
 {
 	struct err err = ERR_INIT;
 
+	live->answered = count_answered(live);
 	if (read_jobs(live, &err) < 0 || (live->n > 0 && learn_trust(live, &err) < 0)) {
 		log_warning("jobs cannot be judged: %s", err.msg);
 		return false;
@@ -620,14 +630,28 @@ static void judge_some(struct job_live *live)
 	live->found = live->left == 0;
 }
 
+/* Of hosts that are not known yet nothing could be said. */
+static bool may_judge(const struct job_live *live)
+{
+	return !live->s->closing && !live->s->failing && !remediation_other(live->s) &&
+	       actor_knows(live->s->act);
+}
+
+void job_live_committing(struct job_live *live)
+{
+	if (!may_judge(live) || live->left > 0 || live->answered == count_answered(live))
+		return;
+	live->due_us = clock_mono_us() + JOB_LIVE_EVERY_US;
+	if (begin_round(live))
+		judge_some(live);
+}
+
 void job_live_committed(struct job_live *live)
 {
 	const uint64_t now_us = clock_mono_us();
 
 	investigating_committed(&live->investigating);
-	/* Of hosts that are not known yet nothing could be said. */
-	if (live->s->closing || live->s->failing || remediation_other(live->s) ||
-	    !actor_knows(live->s->act))
+	if (!may_judge(live))
 		return;
 	if (live->found)
 		tell(live);

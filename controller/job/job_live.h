@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is shown of jobs, and what they say of hosts, as time passes: a suspicion lapses, a host
- * boots, a test ends. The jobs that have suspects are judged again once a second; what comes of
- * it is shown with the next commit, and only when that is durable the actor is told what they
- * say of hosts (actor_blame()), and the cluster of a host that has become a suspect. Nothing of it
- * is lost with the controller: it is made again of the windows and of what was shown.
+ * boots, a test ends. The jobs that have suspects are judged again once a second, and as soon as
+ * a test of any host is answered; what comes of it is shown with the next commit, and only when
+ * that is durable the actor is told what they say of hosts (actor_blame()), and the cluster of a
+ * host that has become a suspect. Nothing of it is lost with the controller: it is made again of
+ * the windows and of what was shown.
  */
 #pragma once
 
@@ -20,7 +21,7 @@ struct job_live;
 struct job_speeds;
 struct service;
 
-/* Jobs that have suspects are judged so often. */
+/* Jobs that have suspects are judged at least so often. */
 #define JOB_LIVE_EVERY_US USEC_PER_SEC
 
 /* So many at once, some 0.4 ms each; whoever else waits for the loop comes between. */
@@ -32,6 +33,10 @@ void job_live_free(struct job_live *live);
 
 /* A window of the job has ended, `rejected` or not: what it comes to is shown from now on. */
 int job_live_show(struct job_live *live, int64_t job, bool rejected, struct err *err);
+
+/* A commit is about to be: where a test was answered since the last round, with it goes what jobs
+ * say now. */
+void job_live_committing(struct job_live *live);
 
 /* Nothing is uncommitted: tell the actor what is durable, and judge again what is due. */
 void job_live_committed(struct job_live *live);

@@ -567,6 +567,12 @@ static void look(struct jobs *j)
 		start(j);
 }
 
+static void on_committing(struct service *s)
+{
+	if (s->jobs)
+		job_live_committing(s->jobs->live);
+}
+
 static void on_committed(struct service *s)
 {
 	struct jobs *j = s->jobs;
@@ -678,6 +684,7 @@ static void close_jobs(struct service *s)
 const struct controller_part jobs_part = {
 	.open = open_jobs,
 	.tick = on_tick,
+	.committing = on_committing,
 	.committed = on_committed,
 	.failed = on_failed,
 	.close = close_jobs,
@@ -717,19 +724,12 @@ static void take_first(void *context, const struct store_trace_window *w)
 /* The heat map of the last window that was analysed; null: it has gone, or there is none. */
 static int add_heat(struct service *s, int64_t id, json_t *job, struct err *err)
 {
-	CLEANUP(json_freep) json_t *analysis = NULL;
-	CLEANUP(freep) char *text = NULL;
 	int64_t window = -1;
-	json_t *heat;
 	int r = store_analysed_windows(s->store, id, JOB_SUSPECTS_WINDOWS, take_first, &window, err);
 
-	if (r < 0)
-		return r;
-	if (window >= 0 && trace_files_analysis(&s->jobs->files, window, &text, NULL) == 0)
-		analysis = json_loads(text, 0, NULL);
-	heat = json_object_get(analysis, "heat");
-	(void)json_object_set(job, "heat", heat ? heat : json_null());
-	return 0;
+	if (r == 0)
+		(void)json_object_set_new(job, "heat", trace_files_heat(&s->jobs->files, window));
+	return r;
 }
 
 int jobs_show(struct service *s, int64_t id, json_t **ret, struct err *err)

@@ -11,6 +11,7 @@
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/sys/file.h"
 
 int trace_files_open(const char *db, struct trace_files *ret, struct err *err)
@@ -166,6 +167,18 @@ int trace_files_analysis(const struct trace_files *files, int64_t window, char *
 	CLEANUP(freep) char *path = analysis_path(files, window);
 
 	return file_read(AT_FDCWD, path, ANALYSIS_MAX, ret_text, NULL, err);
+}
+
+json_t *trace_files_heat(const struct trace_files *files, int64_t window)
+{
+	CLEANUP(json_freep) json_t *analysis = NULL;
+	CLEANUP(freep) char *text = NULL;
+	json_t *heat;
+
+	if (window >= 0 && trace_files_analysis(files, window, &text, NULL) == 0)
+		analysis = json_loads(text, 0, NULL);
+	heat = json_object_get(analysis, "heat");
+	return heat ? json_incref(heat) : json_null();
 }
 
 /* --- what is left over --- */

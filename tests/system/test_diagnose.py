@@ -331,6 +331,7 @@ def test_it_outlives_the_controller_in_each_phase(lab):
     f.phase("hosts")
     assert wait_for(lambda: len(f.retests()) == 8, WAIT_S)
     f.revive()
+    assert wait_for(lambda: len(f.retests()) == 8, WAIT_S)  # not all that was shown may have been durable yet
     orders = f.retests()
     for host in f.hosts.values():
         host.tests = True

@@ -37,6 +37,11 @@ static void forgive_file(void *context)
 	w->wrong_file = NULL;
 }
 
+static void wake(void *context, uint64_t after_us UNUSED)
+{
+	touch(context);
+}
+
 static void look(void *context, const char *node UNUSED)
 {
 	((struct world *)context)->looks++;
@@ -64,6 +69,7 @@ static void start(struct world *w)
 		.touch = touch, .labels = labels_of, .now_us = clock_of, .context = w
 	};
 	struct actor_options options = { .commit_wanted = touch,
+					 .wake = wake,
 					 .orders_changed = look,
 					 .wrong_file = wrong_file,
 					 .forgive_file = forgive_file,

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 
 #include "controller/cluster/embedded/cluster_embedded.h"
+#include "controller/store/store.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
+#include "lib/policy/blame.h"
 #include "tests/unit/act_world.h"
 #include "tests/unit/test.h"
 
@@ -435,6 +437,71 @@ static void a_cordon_of_ours_that_nobody_recorded_is_recorded(void)
 	world_close(&w);
 }
 
+/* A commit each 50 ms for as long as one is wanted, and no tick: how many. */
+static unsigned run_without_ticks(struct world *w)
+{
+	unsigned n;
+
+	for (n = 0; (w->touched || store_dirty(w->store)) && n < 100; n++) {
+		w->touched = false;
+		CHECK_EQ(store_commit(w->store, NULL), 0);
+		cluster_embedded_committed(w->cluster, false);
+		w->now_us += 50 * USEC_PER_MSEC;
+		actor_committed(w->act);
+	}
+	return n;
+}
+
+static void blame(struct world *w, const char *node)
+{
+	actor_blame(w->act, node,
+		    &(struct blame){ .class = BLAME_COMPUTE,
+				     .reach = BLAME_TO_TEST,
+				     .job = (char *)(uintptr_t) "llm-7",
+				     .since_us = w->now_us,
+				     .until_us = w->now_us + USEC_PER_HOUR });
+}
+
+static long long count_tests(struct world *w, const char *node)
+{
+	CLEANUP(freep)
+	char *sql = xasprintf("SELECT count(*) FROM actions WHERE node = '%s' AND kind = %d", node,
+			      ACT_RETEST);
+
+	return world_count(w, sql);
+}
+
+static void what_a_job_says_waits_for_no_tick(void)
+{
+	struct world w;
+
+	world_open(&w, "no-tick-blamed.db");
+	w.touched = false;
+	blame(&w, "n3");
+	CHECK(run_without_ticks(&w) < 20);
+	CHECK_EQ(count_tests(&w, "n3"), 1);
+	world_close(&w);
+}
+
+static void what_comes_right_after_a_decision_waits_for_no_tick(void)
+{
+	struct world w;
+
+	world_open(&w, "no-tick-soon.db");
+	world_wait(&w, USEC_PER_SEC);
+	blame(&w, "n3");
+	actor_committed(w.act); /* decided now, and not again in the same moment */
+	w.touched = false;
+	blame(&w, "n4");
+	w.touched = false; /* that commit comes too soon */
+	world_wait(&w, USEC_PER_MSEC);
+	actor_committed(w.act);
+	CHECK(w.touched);
+	CHECK(run_without_ticks(&w) < 20);
+	CHECK_EQ(count_tests(&w, "n4"), 1);
+	world_close(&w);
+}
+
 static const struct test tests[] = {
 	TEST(what_is_bad_by_itself_is_cordoned_once_and_recorded),
 	TEST(in_observe_nothing_is_done_and_in_dry_run_it_is_only_written_down),
@@ -454,6 +521,8 @@ static const struct test tests[] = {
 	TEST(a_cordon_of_ours_that_nobody_recorded_is_recorded),
 	TEST(a_cordon_that_another_set_anew_is_not_the_one_we_know),
 	TEST(whoever_finds_a_higher_epoch_touches_nothing_more),
+	TEST(what_a_job_says_waits_for_no_tick),
+	TEST(what_comes_right_after_a_decision_waits_for_no_tick),
 };
 
 int main(void)
