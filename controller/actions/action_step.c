@@ -31,11 +31,13 @@ static bool is_by_policy(const struct action *a)
 /* It is done: book it, without doing it again. */
 static void complete(const struct actor_env *env, struct action *a)
 {
-	CLEANUP(freep) char *words = effect_complete(env, a);
+	CLEANUP(freep) char *words = NULL;
 
+	/* It is ordered, and the rest of it is the host's, which is told in what follows. */
 	if (a->kind == ACT_RETEST)
-		a->phase = PHASE_TEST; /* it is ordered: the rest of it is the host's */
-	else
+		a->phase = PHASE_TEST;
+	words = effect_complete(env, a);
+	if (a->kind != ACT_RETEST)
 		action_end(env, a, ACTION_DONE, 200, words);
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a slow job leads to for a host, in each mode: a trace asks for a test, and only with a test that fails is a host taken out."""
+import concurrent.futures
 import contextlib
 import hashlib
 import json
@@ -170,6 +171,26 @@ def test_a_suspect_is_tested_and_a_pass_cordons_nobody(controller, tmp_path):
     def why():
         return [(j["job"], j["action"]) for j in f.c.get(f"/v1/nodes/{SLOW}/why", token=ADMIN).json["jobs"]]
     assert wait_for(lambda: why() == [(JOB, "watch")], WAIT_S)
+
+
+@pytest.mark.once
+def test_an_agent_that_waits_for_orders_is_told_of_its_test_in_that_call(controller, tmp_path):
+    f = Fleet(controller, tmp_path)
+    kinds = []
+
+    def wait_for_orders():
+        while "deep" not in kinds:  # it is told first what is thought of its host
+            answer = f.c.get(f"/v1/nodes/{SLOW}/orders?wait=300", token=ADMIN, timeout=310)
+            kinds.extend(o["kind"] for o in answer.json)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        agent = pool.submit(wait_for_orders)
+        try:
+            f.suspect()
+            assert wait_for(lambda: f.actions(action="retest"), WAIT_S), f.c.log()
+            agent.result(WAIT_S)
+        finally:
+            f.c.kill()
+    assert kinds[-1] == "deep"
 
 
 @pytest.mark.once

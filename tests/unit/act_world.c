@@ -42,9 +42,13 @@ static void wake(void *context, uint64_t after_us UNUSED)
 	touch(context);
 }
 
-static void look(void *context, const char *node UNUSED)
+static void look(void *context, const char *node)
 {
-	((struct world *)context)->looks++;
+	struct world *w = context;
+
+	w->looks++;
+	if (w->waits && !w->order)
+		w->order = actor_order(w->act, node);
 }
 
 static uint64_t clock_of(void *context)
@@ -159,6 +163,7 @@ static void forget_nodes(struct world *w)
 void world_close(struct world *w)
 {
 	forget_nodes(w);
+	json_decref(w->order);
 	stop(w);
 	policy_release(&w->policy);
 	free(w->path);

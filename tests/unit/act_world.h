@@ -31,6 +31,8 @@ struct world {
 	struct policy policy;
 	uint64_t now_us;
 	bool touched;
+	bool waits;		  /* an agent for orders: what it is told is `order` */
+	json_t *order;		  /* NULL: nothing yet */
 	const char *wrong_file;	  /* the SKU whose file its hosts contradict */
 	uint64_t seq;		  /* of the next report */
 	unsigned looks, replaced; /* machines so far, of all names */

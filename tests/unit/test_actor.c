@@ -483,6 +483,19 @@ static void what_a_job_says_waits_for_no_tick(void)
 	world_close(&w);
 }
 
+static void an_agent_that_waits_is_told_of_its_test_at_once(void)
+{
+	struct world w;
+
+	world_open(&w, "waits.db");
+	w.waits = true;
+	blame(&w, "n3");
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(count_tests(&w, "n3"), 1);
+	CHECK_STR(json_string_value(json_object_get(w.order, "kind")), "deep");
+	world_close(&w);
+}
+
 static void what_comes_right_after_a_decision_waits_for_no_tick(void)
 {
 	struct world w;
@@ -522,6 +535,7 @@ static const struct test tests[] = {
 	TEST(a_cordon_that_another_set_anew_is_not_the_one_we_know),
 	TEST(whoever_finds_a_higher_epoch_touches_nothing_more),
 	TEST(what_a_job_says_waits_for_no_tick),
+	TEST(an_agent_that_waits_is_told_of_its_test_at_once),
 	TEST(what_comes_right_after_a_decision_waits_for_no_tick),
 };
 
