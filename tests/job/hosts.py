@@ -171,7 +171,7 @@ class Hosts(dict):
 
     def __init__(self, names, folder, build, here=False):
         super().__init__()
-        self.folder, self.build, self.stack, self.url = folder, build, contextlib.ExitStack(), None
+        self.folder, self.build, self.stack, self.url, self.controller = folder, build, contextlib.ExitStack(), None, None
         self.tokens = {}
         with contextlib.ExitStack() as stack:
             stack.callback(self.stack.close)
@@ -210,6 +210,7 @@ class Hosts(dict):
         log = self.stack.enter_context(open(folder / "controller.log", "w", encoding="utf-8"))
         process = self.switch.popen(self.build / "assay-controller", "--config", folder / "controller.yaml", *words, stdout=subprocess.PIPE,
                                     stderr=log, text=True)
+        self.controller = process
         self.stack.callback(ended, process)
         line = process.stdout.readline()  # which ends when it does
         if not line.startswith("listening on "):
@@ -225,5 +226,9 @@ class Hosts(dict):
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, problem, _):
+        has_ended = problem is not None and self.controller is not None and self.controller.poll() is not None
         self.stack.close()
+        if has_ended:
+            last = (self.folder / "controller/controller.log").read_text().strip().splitlines()[-1:]
+            raise Unusable(f"assay-controller ended: {''.join(last)}") from problem

@@ -33,7 +33,7 @@ from audit import Audit  # noqa: E402
 
 READY_S = 90
 STOP_S = 30
-NICEST = 19
+YIELDS = 10  # niceness: a tenth of what others take
 STARTS = 3  # a free port may be somebody else's a moment later
 NAMESPACE = "assay"
 ACCOUNT = "assay-controller"
@@ -75,15 +75,15 @@ def deployed_roles():
 
 
 def yield_to_all(pid):
-    """Of a processor that others want it takes a hundredth. Between sessions the niceness of the session counts where there is one."""
-    os.setpriority(os.PRIO_PROCESS, pid, NICEST)
+    """Of a processor that others want it takes a tenth. Between sessions the niceness of the session counts where there is one."""
+    os.setpriority(os.PRIO_PROCESS, pid, YIELDS)
     group = Path(f"/proc/{pid}/autogroup")
     if group.exists():
-        group.write_text(str(NICEST))
+        group.write_text(str(YIELDS))
 
 
 class Server:
-    """One cluster in a directory; `options` go to kube-apiserver. `elsewhere`: as if on another machine, see yield_to_all()."""
+    """One cluster in a directory; `options` go to kube-apiserver. `elsewhere`: as if on another machine, once it serves: yield_to_all()."""
 
     def __init__(self, directory, options=(), elsewhere=False):
         self.directory, self.options, self.elsewhere = Path(directory), list(options), elsewhere
@@ -111,8 +111,6 @@ class Server:
             process = subprocess.Popen([tool("setpriv"), "--pdeathsig", "KILL", *map(str, command)], cwd=self.directory,
                                        stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=self.elsewhere,
                                        env={**os.environ, **({"GOMAXPROCS": "1"} if self.elsewhere else {})})
-        if self.elsewhere:
-            yield_to_all(process.pid)
         return process
 
     def start_etcd(self):
@@ -146,6 +144,9 @@ class Server:
             self.start_apiserver()
             if wait_for(self.is_ready_or_ended, READY_S) and self.process.poll() is None:
                 self.prepare()
+                if self.elsewhere:
+                    yield_to_all(self.process.pid)
+                    yield_to_all(self.etcd.pid)
                 self.starts.append((began, time.time()))
                 return self
             self.end_all()
