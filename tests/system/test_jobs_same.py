@@ -231,7 +231,7 @@ def test_a_hundred_forged_windows_a_minute_cost_one_analysis_at_a_time(guarded, 
             assert answer.status == 202 or answer.status == 429 and int(answer.headers["Retry-After"]) >= 1, answer.body
             taken[jobs] += [answer.json] if answer.status == 202 else []
         most = max(most, len(analyses(c)))
-        assert set(analyses(c)) <= {0, 10}  # 0: before it has begun
+        assert set(analyses(c)) <= {os.nice(0), 10}  # as we are: before it has begun
         if i % 10 == 0:
             assert c.post(report("gpu-1", i + 1), token=TOKENS["admin"]).status == 202
     assert len(taken["one"]) == AT_ONCE and most == 1
