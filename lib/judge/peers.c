@@ -174,8 +174,7 @@ static void view_group(struct member *members, size_t n, double within, struct p
 		view_spread(members, n, sorted, group, p);
 }
 
-static double within_of(const struct judge_inputs *inputs, const struct report *report,
-			size_t sample)
+double peers_within(const struct report *report, const struct judge_inputs *inputs, size_t sample)
 {
 	return inputs->within ? inputs->within(inputs->fleet_context, &report->samples[sample]) : 0;
 }
@@ -195,7 +194,8 @@ void peers_build(const struct report *report, const struct judge_inputs *inputs,
 		end = i + 1;
 		while (end < n && kind_compare(&members[end].kind, &members[i].kind) == 0)
 			end++;
-		view_group(&members[i], end - i, within_of(inputs, report, members[i].sample), ret);
+		view_group(&members[i], end - i, peers_within(report, inputs, members[i].sample),
+			   ret);
 	}
 	for (i = 0; i < n; i++)
 		free(members[i].memory);

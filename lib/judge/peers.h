@@ -50,6 +50,9 @@ void peers_build(const struct report *report, const struct judge_inputs *inputs,
 /* measure_of() with the policy's floor. */
 bool peers_measure(const struct sample *s, const struct judge_inputs *inputs, struct measure *ret);
 
+/* The standard deviation among parts of good hosts of what this sample is; 0: not known. */
+double peers_within(const struct report *report, const struct judge_inputs *inputs, size_t sample);
+
 /* Peers, own history, own usual beside its peers, fleet, SKU file. */
 enum { EXPECTATIONS_MAX = 5 };
 

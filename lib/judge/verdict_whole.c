@@ -12,10 +12,11 @@
 #include "lib/judge/words.h"
 #include "lib/report/report.h"
 
-/* The center of the group's values; NAN when there is none. */
-static double center_of_group(const struct report *report, const struct peers *peers, size_t group)
+/* The group's values, ascending; new memory. */
+static double *values_of(const struct report *report, const struct peers *peers, size_t group,
+			 size_t *ret_n)
 {
-	CLEANUP(freep) double *values = xcalloc(peers->groups[group].n, sizeof(*values));
+	double *values = xcalloc(peers->groups[group].n + 1, sizeof(*values));
 	size_t n = 0, i;
 
 	for (i = 0; i < report->n_samples && n < peers->groups[group].n; i++) {
@@ -25,17 +26,54 @@ static double center_of_group(const struct report *report, const struct peers *p
 			values[n++] = report->samples[i].value;
 	}
 	stats_sort(values, n);
-	return n > 0 && values[0] > 0 ? trend_center(values, n) : NAN;
+	*ret_n = n;
+	return values;
 }
 
+/* How many of the values stand out from their median, on the bad side: `within` is the standard
+ * deviation of good ones. */
+static size_t count_out(const struct measure *m, const double *sorted, size_t n, double within)
+{
+	const double median = stats_median(sorted, n), off = REFERENCE_K * within;
+	size_t out = 0;
+
+	while (out < n &&
+	       (m->lower ? sorted[n - 1 - out] > median + off : sorted[out] < median - off))
+		out++;
+	return out;
+}
+
+/*
+ * Their center without those. Two slow parts of eight move a center by more than good hosts differ:
+ * they are told by themselves, and what the host has as a whole the others have as well.
+ */
+static double center_of_others(const struct measure *m, const double *sorted, size_t n,
+			       double within)
+{
+	const size_t out = within > 0 ? count_out(m, sorted, n, within) : 0;
+
+	if (n - out < REFERENCE_N_MIN)
+		return trend_center(sorted, n);
+	return trend_center(m->lower ? sorted : sorted + out, n - out);
+}
+
+/* `others` is what its parts reach without those that stand out. */
 static void add_whole(struct verdict *v, const struct report *report,
-		      const struct judge_inputs *inputs, struct measure m, size_t first)
+		      const struct judge_inputs *inputs, struct measure m, double others,
+		      size_t first)
 {
 	struct expectation e[WHOLE_EXPECTATIONS];
 	struct sample whole = report->samples[first];
-	size_t n = inputs->whole(inputs->usual_context, &whole, &m, e);
-	const struct expectation *worst = expectations_worst(e, n);
+	struct measure rest = m;
+	const struct expectation *worst;
+	size_t n;
 
+	rest.value = others;
+	n = inputs->whole(inputs->usual_context, &whole, &rest, e);
+	if (expectations_level(e, n) == VERDICT_PASS)
+		return;
+	n = inputs->whole(inputs->usual_context, &whole, &m, e);
+	worst = expectations_worst(e, n);
 	if (expectations_level(e, n) == VERDICT_PASS)
 		return;
 	whole.subject = report->node;
@@ -61,17 +99,24 @@ static void add_whole(struct verdict *v, const struct report *report,
 void verdict_add_wholes(struct verdict *v, const struct report *report,
 			const struct judge_inputs *inputs, const struct peers *peers)
 {
-	struct measure m;
 	size_t i;
 
 	for (i = 0; inputs->whole && i < peers->n_groups; i++) {
 		const struct peer_group *group = &peers->groups[i];
+		CLEANUP(freep) double *values = NULL;
+		struct measure m;
+		double within;
+		size_t n;
 
 		if (group->n < REFERENCE_N_MIN || group->unresolved)
 			continue;
+		values = values_of(report, peers, i, &n);
+		if (n == 0 || !(values[0] > 0))
+			continue;
+		within = peers_within(report, inputs, group->first);
 		m = peers->views[group->first].m;
-		m.value = center_of_group(report, peers, i);
-		if (isfinite(m.value))
-			add_whole(v, report, inputs, m, group->first);
+		m.value = trend_center(values, n);
+		add_whole(v, report, inputs, m, center_of_others(&m, values, n, within),
+			  group->first);
 	}
 }

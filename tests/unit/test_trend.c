@@ -177,6 +177,38 @@ static void parts_that_are_low_together_are_an_item_of_the_host(void)
 	judged_done();
 }
 
+static double two_percent(void *context, const struct sample *s)
+{
+	(void)context;
+	return 0.02 * s->value;
+}
+
+/* They move the center by more than good hosts differ, but not what the others reach. */
+static void two_parts_that_stand_out_are_not_the_host(void)
+{
+	static const struct {
+		double cores[8];
+		int level;
+	} rows[] = {
+		{ { 45, 40, 70, 70, 71, 69, 70, 70 }, -1 },
+		{ { 45, 40, 65, 65, 66, 64, 65, 65 }, VERDICT_WARN },
+		/* Half of them are the host. */
+		{ { 45, 46, 44, 45, 71, 69, 70, 70 }, VERDICT_WARN },
+	};
+	const struct judge_inputs inputs = { .whole = whole, .within = two_percent };
+	size_t i;
+
+	whole_expected = 70;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct report report = report_make();
+
+		report_put_cores(&report, rows[i].cores, ARRAY_SIZE(rows[i].cores));
+		CHECK_EQ(item_level(judged(&report, &inputs), "gemm.rate", "host1"), rows[i].level);
+		report_release(&report);
+	}
+	judged_done();
+}
+
 static const struct test tests[] = {
 	TEST(it_keeps_the_last_ratios),
 	TEST(what_is_no_ratio_is_not_noted),
@@ -185,6 +217,7 @@ static const struct test tests[] = {
 	TEST(a_center_of_eight_errs_less_than_their_median),
 	TEST(a_part_is_held_against_what_it_was_beside_its_peers),
 	TEST(parts_that_are_low_together_are_an_item_of_the_host),
+	TEST(two_parts_that_stand_out_are_not_the_host),
 };
 
 int main(void)
