@@ -251,8 +251,55 @@ static void what_no_core_can_be_is_not_learnt(void)
 	CHECK_EQ(asked(&b, 99, 70, "550"), 0);
 }
 
+/* --- parts that spread as silicon does: cores from 100 to 103.5 --- */
+
+/* One run, whose slowest core is as slow; 1: low against the fleet. Learnt, like any. */
+static int run_slow(struct baselines *b, unsigned number, double slowest, const char *driver,
+		    bool *ret_deep)
+{
+	struct report r = host_of(number, 100, 0.5, driver);
+	struct expectation e = { 0 };
+	struct measure m;
+
+	r.samples[0].value = slowest;
+	CHECK(measure_of(&r.samples[0], &m));
+	(void)baselines_expect(b, &r, &r.samples[0], &m, &e);
+	baselines_learn(b, &r, judged(&r, NULL), false);
+	report_release(&r);
+	*ret_deep = e.deep;
+	return e.low;
+}
+
+static void run_all(struct baselines *b, const double *slowest, unsigned n, const char *driver)
+{
+	bool deep;
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		(void)run_slow(b, i, slowest[i], driver, &deep);
+}
+
+/* It is 4 % off the next, as good ones are that are not told, and as much as a run may be too low. */
+static void one_low_run_does_not_make_a_part_alone(void)
+{
+	static const double all[] = { 100, 100.2, 100.1, 96, 100.3 };
+	struct baselines b = { 0 };
+	bool deep;
+	unsigned r;
+
+	for (r = 0; r < 3; r++)
+		run_all(&b, all, ARRAY_SIZE(all), "550");
+	CHECK_EQ(run_slow(&b, 3, 94, "550", &deep), 0);
+	CHECK(!deep);
+	CHECK_EQ(run_slow(&b, 3, 88, "550", &deep), 1);
+	CHECK(deep);
+	baselines_release(&b);
+	judged_done();
+}
+
 static const struct test tests[] = {
 	TEST(what_no_core_can_be_is_not_learnt),
+	TEST(one_low_run_does_not_make_a_part_alone),
 	TEST(a_part_measured_often_is_one_part_of_its_host),
 	TEST(a_host_born_slow_is_seen_by_the_fleet),
 	TEST(a_suspected_host_is_forgotten_until_it_is_good),
