@@ -457,11 +457,12 @@ bool baselines_expect(const struct baselines *b, const struct report *report,
 	struct baseline *line = m->family->compared ? baseline_of(b, report->sku, s) : NULL;
 	/* Only parts that spread as silicon does are held beside the others of their host. */
 	const double middle = line && m->family->silicon ? middle_of(report, s) : NAN;
+	const struct baseline_part part = { report->node, s->subject, m, middle };
 
 	if (!line || !baseline_hold(line, report->node, m, middle, ret))
 		return false;
-	if (ret->parts && ret->low && !ret->far && baselines_among(b, line, report->node))
-		ret->low = false;
+	if (ret->parts && ret->low && baselines_among(b, line, &part))
+		ret->low = ret->far = ret->deep = false;
 	return true;
 }
 

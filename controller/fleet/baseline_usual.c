@@ -122,13 +122,27 @@ bool baseline_hold(struct baseline *line, const char *node, const struct measure
 
 struct among {
 	const struct baseline *line;
-	const char *node;
+	const char *node, *subject;
+	const struct measure *m;
+	double middle;
 	bool found;
 };
 
+/* Beside the other parts of its host, is it what it was there? */
+static bool is_as_there(struct self_baselines *there, const struct among *among)
+{
+	double ratios[TREND_MAX];
+	struct measure beside = *among->m;
+	struct expectation usual;
+	const size_t n = self_baselines_part(there, among->node, among->subject, ratios);
+
+	beside.value /= among->middle;
+	return expectation_from_history(&beside, ratios, n, &usual) && !usual.low;
+}
+
 static void look_among(const void *at, VISIT visit, void *closure)
 {
-	const struct baseline *other = *(const struct baseline *const *)at;
+	struct baseline *other = *(struct baseline *const *)at;
 	struct among *among = closure;
 	struct kind kind = other->key.kind;
 
@@ -138,12 +152,18 @@ static void look_among(const void *at, VISIT visit, void *closure)
 		return;
 	kind.params = among->line->key.kind.params;
 	among->found = kind_compare(&kind, &among->line->key.kind) == 0 &&
-		       self_baselines_among(&other->usuals, among->node);
+		       self_baselines_among(&other->usuals, among->node) &&
+		       is_as_there(&other->usuals, among);
 }
 
-bool baselines_among(const struct baselines *b, const struct baseline *line, const char *node)
+bool baselines_among(const struct baselines *b, const struct baseline *line,
+		     const struct baseline_part *part)
 {
-	struct among among = { .line = line, .node = node };
+	struct among among = { .line = line,
+			       .node = part->node,
+			       .subject = part->subject,
+			       .m = part->m,
+			       .middle = part->middle };
 
 	twalk_r(b->tree, look_among, &among);
 	return among.found;

@@ -11,11 +11,20 @@ struct verdict;
 bool baseline_hold(struct baseline *line, const char *node, const struct measure *m, double middle,
 		   struct expectation *ret);
 
+/* A part of a host in one run, beside which the other parts have the median `middle`. Borrowed. */
+struct baseline_part {
+	const char *node, *subject;
+	const struct measure *m;
+	double middle;
+};
+
 /*
  * The host was measured with other params before, as with another driver, among more hosts than
- * have come to these. There its parts were good ones: they are then not apart here either.
+ * have come to these. There its parts were good ones, and this one was to the others what it is
+ * now: then it is not apart here either, however far out it is.
  */
-bool baselines_among(const struct baselines *b, const struct baseline *line, const char *node);
+bool baselines_among(const struct baselines *b, const struct baseline *line,
+		     const struct baseline_part *part);
 
 /* `n` values of one run of the host, ascending. */
 void baseline_learn_usual(struct baseline *line, const struct verdict *verdict, const char *node,

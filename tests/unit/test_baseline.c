@@ -297,9 +297,31 @@ static void one_low_run_does_not_make_a_part_alone(void)
 	judged_done();
 }
 
+/* A ladder of good cores, of which the third gets another driver, with hosts that have no such. */
+static void a_core_that_was_among_others_is_not_alone_with_another_driver(void)
+{
+	static const double ladder[] = { 76, 73, 70, 72, 79, 82, 85, 88, 91, 94, 97, 100 };
+	static const double with_new[] = { 100, 100, 70, 100, 100, 100 };
+	struct baselines b = { 0 };
+	bool deep;
+	unsigned r;
+
+	for (r = 0; r < 10; r++)
+		run_all(&b, ladder, ARRAY_SIZE(ladder), "550");
+	for (r = 0; r < 3; r++)
+		run_all(&b, with_new, ARRAY_SIZE(with_new), "570");
+	CHECK_EQ(run_slow(&b, 2, 70, "570", &deep), 0);
+	CHECK(!deep);
+	/* It is slower than it was. */
+	CHECK_EQ(run_slow(&b, 2, 62, "570", &deep), 1);
+	baselines_release(&b);
+	judged_done();
+}
+
 static const struct test tests[] = {
 	TEST(what_no_core_can_be_is_not_learnt),
 	TEST(one_low_run_does_not_make_a_part_alone),
+	TEST(a_core_that_was_among_others_is_not_alone_with_another_driver),
 	TEST(a_part_measured_often_is_one_part_of_its_host),
 	TEST(a_host_born_slow_is_seen_by_the_fleet),
 	TEST(a_suspected_host_is_forgotten_until_it_is_good),
