@@ -211,10 +211,16 @@ struct tail {
 	size_t of, n; /* parts beyond `from`, and how many of them say how far */
 };
 
+/* About as many as the hosts have in all. */
+static size_t parts_of(const struct self_baselines *u)
+{
+	return u->n_tails / 2 * TAIL_PARTS;
+}
+
 /* False when there are too few parts. */
 static bool tail_of(const struct self_baselines *u, struct tail *ret)
 {
-	const size_t parts = u->n_tails / 2 * TAIL_PARTS;
+	const size_t parts = parts_of(u);
 	const size_t asked = TAIL_ASKED + parts / TAIL_SHARE;
 	const size_t of = MAX(parts / TAIL_OF, (size_t)TAIL_MIN);
 	struct tail t = { .of = of, .n = of - asked };
@@ -240,23 +246,39 @@ static double tail_beyond(const struct tail *t, double odds)
 }
 
 /*
- * The middle of the innermost gap that very few parts are beyond. The gaps at the end of a tail
- * that falls off exponentially are independent, and the one that i parts are beyond has the
- * scale of the tail divided by i (Renyi 1953). One alone needs no more than `width`; of several the
- * others may be good ones, unless a good tail has such a gap in TAIL_ODDS of cases only.
+ * How likely a part so far beyond `from` is a sick one. Of good ones there are as many to be
+ * expected, per unit, as tail_beyond() falls off by; of sick ones about one in TAIL_SHARE parts
+ * (MegaScale, arXiv 2402.15627: 0.5 % of hosts, of eight each), which lost anything up to what no
+ * good one does.
+ */
+static double sick_at(const struct tail *t, size_t parts, double beyond)
+{
+	const double n = (double)t->n;
+	const double good = (double)t->of * n / t->sum * pow(1 + beyond / t->sum, -n - 1);
+	const double sick = (double)parts / TAIL_SHARE / -log(REFERENCE_TAIL);
+
+	return sick / (sick + good);
+}
+
+/*
+ * The middle of the innermost gap that very few parts are beyond. One alone needs no more than
+ * `width`. Several may be good ones, however wide the gap: how often the end of a tail has such a
+ * gap does not tell, since whoever has several parts beyond it has so with good ones more often
+ * than with as many sick ones. They are not apart unless it may be that all of them are sick: with
+ * a probability of TAIL_ODDS, by how far out each of them is.
  */
 static double end_by_gap(const struct self_baselines *u, const struct tail *t, double width)
 {
-	const double scale = t ? t->sum / (double)t->n : 0;
-	size_t i = t ? t->of - t->n : 1;
+	const size_t most = t ? t->of - t->n : 1;
+	double all_sick = 1, end = -INFINITY;
+	size_t i;
 
-	for (; i > 0; i--) {
-		const double gap = i < u->n_tails ? u->tails[i] - u->tails[i - 1] : 0;
-
-		if (gap > fmax(width, i > 1 ? -log(TAIL_ODDS) * scale / (double)i : 0))
-			return (u->tails[i] + u->tails[i - 1]) / 2;
+	for (i = 1; i <= most && i < u->n_tails; i++) {
+		all_sick *= t ? sick_at(t, parts_of(u), t->from - u->tails[i - 1]) : 1;
+		if (u->tails[i] - u->tails[i - 1] > width && (i == 1 || all_sick >= TAIL_ODDS))
+			end = (u->tails[i] + u->tails[i - 1]) / 2;
 	}
-	return -INFINITY;
+	return end;
 }
 
 static struct self_baseline_end find_end(const struct self_baselines *u)

@@ -105,9 +105,9 @@ void self_baselines_tail(struct self_baselines *u, const char *node, double wors
 /*
  * Where the worst part of a host stands among all parts of its SKU, by the mean of its runs. Good
  * silicon has a long tail, and nobody can tell where a distance from the median begins to be a
- * fault. A part is apart when the next is better by 5 %, or very few together are by what the tail
- * leaves between good ones; or when it is so far beyond where the tail ends that no good part is
- * to be expected there, however near others like it are.
+ * fault. A part is apart when the next is better by 5 %, or very few together are, of which each
+ * is so far out that all of them may well be sick; or when it is so far beyond where the tail ends
+ * that no good part is to be expected there, however near others like it are.
  */
 enum self_baseline_place {
 	PLACE_UNKNOWN, /* too few hosts */

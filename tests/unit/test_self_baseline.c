@@ -326,11 +326,25 @@ static void parts_born_slow_do_not_hide_each_other(void)
 {
 	/* One after the other, none 5 % from the next. */
 	CHECK_EQ(apart_of(100, (const double[]){ 0.77, 0.74, 0.72 }, 3), 7);
-	CHECK_EQ(apart_of(100, (const double[]){ 0.75, 0.75, 0.745, 0.74 }, 4), 15);
+	CHECK_EQ(apart_of(100, (const double[]){ 0.70, 0.70, 0.695, 0.69 }, 4), 15);
 	CHECK_EQ(apart_of(100, (const double[]){ 0.76 }, 1), 1);
 	/* Among good ones, or next to them. */
 	CHECK_EQ(apart_of(100, (const double[]){ 0.84, 0.88, 0.83 }, 3), 0);
 	CHECK_EQ(apart_of(100, (const double[]){ 0.84, 0.70 }, 2), 2);
+}
+
+/*
+ * Of 512 parts one in two models is born slow: three that end a tail are good ones, as a rule,
+ * though the gap before them is one of a hundred. So far out as no good one is they are not.
+ */
+static void several_that_may_be_good_are_not_apart(void)
+{
+	CHECK_EQ(apart_of(64, (const double[]){ 0.80, 0.805, 0.81 }, 3), 0);
+	CHECK_EQ(apart_of(64, (const double[]){ 0.77, 0.775, 0.78, 0.785 }, 4), 0);
+	CHECK_EQ(apart_of(64, (const double[]){ 0.70, 0.705, 0.71 }, 3), 7);
+	/* Two may, where one is far out, and one alone is apart as before. */
+	CHECK_EQ(apart_of(64, (const double[]){ 0.78, 0.70 }, 2), 3);
+	CHECK_EQ(apart_of(64, (const double[]){ 0.81 }, 1), 1);
 }
 
 static void a_few_hosts_tell_no_more_than_a_gap(void)
@@ -361,6 +375,7 @@ static void what_always_was_slow_is_so_in_a_low_run_too(void)
 
 static const struct test tests[] = {
 	TEST(parts_born_slow_do_not_hide_each_other),
+	TEST(several_that_may_be_good_are_not_apart),
 	TEST(a_few_hosts_tell_no_more_than_a_gap),
 	TEST(what_a_part_and_a_host_were_is_known_after_a_restart),
 	TEST(what_is_cut_is_read_as_far_as_it_goes),
