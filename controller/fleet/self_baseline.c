@@ -6,6 +6,7 @@
 
 #include "lib/base/fnv.h"
 #include "lib/base/xalloc.h"
+#include "lib/judge/silicon.h"
 #include "lib/judge/stats.h"
 
 /* The drift follows so many reports, none by more than a good host differs. */
@@ -37,6 +38,9 @@ enum { TAIL_PARTS = 8 };
  * that they are beyond the others (a censored sample).
  */
 enum { TAIL_OF = 64, TAIL_MIN = 16, TAIL_ALL_MIN = 400, TAIL_ASKED = 4, TAIL_SHARE = 1000 };
+/* The mean of the heaviest tail of good parts that is known, in their standard deviations: an
+ * exponential one (docs/sim.md). What few parts show is drawn to it. */
+#define TAIL_MEAN 1.3
 /* A SKU of good parts has one that is taken for apart by this, though others are near it, so often. */
 #define TAIL_ODDS 0.05
 /* A part that is apart is told by a run that is no better than this beside where the others end:
@@ -189,6 +193,11 @@ void self_baselines_tail(struct self_baselines *u, const char *node, double wors
 	u->tails_news++;
 }
 
+void self_baselines_set_spread(struct self_baselines *u, double spread)
+{
+	u->spread = spread;
+}
+
 static void note_lowest(struct self_baselines *u, const struct self_baseline *host)
 {
 	const struct self_baseline_worst one = { host->node, host->tail.worst };
@@ -204,11 +213,14 @@ static void note_lowest(struct self_baselines *u, const struct self_baseline *ho
 /*
  * The tail of good parts as an exponential, of which `n` were found to lie `sum` beyond `from`
  * in all: what is beyond a high threshold is distributed so (Pickands 1975, of a tail that is
- * neither bounded nor a power).
+ * neither bounded nor a power). Of so few parts it is not known well, and where the threshold is
+ * not high it is too short: as many again as SILICON_WEIGHT are taken to have been seen of the
+ * tail that parts of this spread have (a conjugate prior).
  */
 struct tail {
 	double from, sum;
-	size_t of, n; /* parts beyond `from`, and how many of them say how far */
+	size_t of, n; /* parts beyond `from`, and how many say how far */
+	size_t asked; /* the very worst of them, of which it only counts that they are beyond */
 };
 
 /* About as many as the hosts have in all. */
@@ -223,7 +235,7 @@ static bool tail_of(const struct self_baselines *u, struct tail *ret)
 	const size_t parts = parts_of(u);
 	const size_t asked = TAIL_ASKED + parts / TAIL_SHARE;
 	const size_t of = MAX(parts / TAIL_OF, (size_t)TAIL_MIN);
-	struct tail t = { .of = of, .n = of - asked };
+	struct tail t = { .of = of, .n = of - asked, .asked = asked };
 	size_t i;
 
 	if (parts < TAIL_ALL_MIN || of >= u->n_tails)
@@ -231,6 +243,10 @@ static bool tail_of(const struct self_baselines *u, struct tail *ret)
 	t.from = u->tails[of];
 	for (i = 0; i < of; i++)
 		t.sum += t.from - u->tails[MAX(i, asked)];
+	if (u->spread > 0) {
+		t.sum += SILICON_WEIGHT * TAIL_MEAN * u->spread;
+		t.n += SILICON_WEIGHT;
+	}
 	*ret = t;
 	return t.sum > 0;
 }
@@ -269,7 +285,7 @@ static double sick_at(const struct tail *t, size_t parts, double beyond)
  */
 static double end_by_gap(const struct self_baselines *u, const struct tail *t, double width)
 {
-	const size_t most = t ? t->of - t->n : 1;
+	const size_t most = t ? t->asked : 1;
 	double all_sick = 1, end = -INFINITY;
 	size_t i;
 

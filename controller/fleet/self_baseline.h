@@ -70,6 +70,7 @@ struct self_baselines {
 	double drift; /* log of what the whole fleet differs from its usual, lately */
 	double slow;  /* log of what the fleet reaches, followed over TREND_MAX runs of all */
 	bool moved;   /* the fleet is far from that: it is no control for its hosts */
+	double spread; /* standard deviation among good parts, a part of 1; 0: not known */
 	double *tails; /* of all hosts, ascending, as they were `tails_news` runs ago */
 	size_t n_tails, tails_news;
 	/* The two hosts with the worst parts as of then; borrowed names, NULL: fewer. */
@@ -98,6 +99,9 @@ void self_baselines_learn(struct self_baselines *u, const char *node,
 /* Note how a good or bad run of a host differs from its usual: what all have in common drifts. */
 void self_baselines_note(struct self_baselines *u, const char *node,
 			 const struct self_baseline_value *values, size_t n, double fleet);
+
+/* How far good parts of a host lie apart: one standard deviation, a part of 1. */
+void self_baselines_set_spread(struct self_baselines *u, double spread);
 
 /* One more run of a host: its two worst parts. */
 void self_baselines_tail(struct self_baselines *u, const char *node, double worst, double second);

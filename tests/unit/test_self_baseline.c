@@ -284,11 +284,12 @@ static void what_is_cut_is_read_as_far_as_it_goes(void)
 
 /*
  * The tails of `hosts` as quantiles of an exponential one of 2 %, which `n` of them, the last,
- * replace by what they have. The parts that are apart as bits, of these alone.
+ * replace by what they have; of a spread that is known or 0. The parts that are apart as bits, of
+ * these alone.
  */
-static unsigned apart_of(size_t hosts, const double *slow, size_t n)
+static unsigned apart_of_spread(size_t hosts, const double *slow, size_t n, double spread)
 {
-	struct self_baselines u = { 0 };
+	struct self_baselines u = { .spread = spread };
 	unsigned apart = 0;
 	size_t i, r;
 	struct self_baseline_limits limits;
@@ -321,6 +322,11 @@ static unsigned apart_of(size_t hosts, const double *slow, size_t n)
 	return apart;
 }
 
+static unsigned apart_of(size_t hosts, const double *slow, size_t n)
+{
+	return apart_of_spread(hosts, slow, n, 0);
+}
+
 /* The good ones end about 15 % below the best, at 0.85. */
 static void parts_born_slow_do_not_hide_each_other(void)
 {
@@ -345,6 +351,16 @@ static void several_that_may_be_good_are_not_apart(void)
 	/* Two may, where one is far out, and one alone is apart as before. */
 	CHECK_EQ(apart_of(64, (const double[]){ 0.78, 0.70 }, 2), 3);
 	CHECK_EQ(apart_of(64, (const double[]){ 0.81 }, 1), 1);
+}
+
+/* What 16 parts show of a tail is less than what parts that spread so have. */
+static void a_tail_of_few_is_as_long_as_its_spread_says(void)
+{
+	const double slow[] = { 0.79, 0.785 };
+
+	CHECK_EQ(apart_of_spread(64, slow, 2, 0.015), 3);
+	CHECK_EQ(apart_of_spread(64, slow, 2, 0.034), 0);
+	CHECK_EQ(apart_of_spread(64, (const double[]){ 0.70, 0.695 }, 2, 0.034), 3);
 }
 
 static void a_few_hosts_tell_no_more_than_a_gap(void)
@@ -376,6 +392,7 @@ static void what_always_was_slow_is_so_in_a_low_run_too(void)
 static const struct test tests[] = {
 	TEST(parts_born_slow_do_not_hide_each_other),
 	TEST(several_that_may_be_good_are_not_apart),
+	TEST(a_tail_of_few_is_as_long_as_its_spread_says),
 	TEST(a_few_hosts_tell_no_more_than_a_gap),
 	TEST(what_a_part_and_a_host_were_is_known_after_a_restart),
 	TEST(what_is_cut_is_read_as_far_as_it_goes),
