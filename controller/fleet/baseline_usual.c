@@ -53,10 +53,12 @@ static void learn_tail(struct baseline *line, const char *node,
 
 	if (n <= REFERENCE_N_MIN || !(values[0].value > 0))
 		return;
-	if (hosts->n >= WITHIN_HOSTS_MIN) {
-		whole = side * log(values[n / 2].value / hosts->median);
+	if (hosts->n >= WITHIN_HOSTS_MIN)
 		self_baselines_set_spread(&line->usuals, line->within / hosts->median);
-	}
+	/* Of fewer it is not known which of them is low: a good one makes room for the tail of
+	 * others. */
+	if (hosts->n >= REFERENCE_N_MIN)
+		whole = side * log(values[n / 2].value / hosts->median);
 	if (whole > -WHOLE_LOW)
 		whole = 0;
 	self_baselines_tail(&line->usuals, node, side * log(values[lower ? n - 1 : 0].value) - whole,

@@ -253,21 +253,27 @@ static void what_no_core_can_be_is_not_learnt(void)
 
 /* --- parts that spread as silicon does: cores from 100 to 103.5 --- */
 
-/* One run, whose slowest core is as slow; 1: low against the fleet. Learnt, like any. */
-static int run_slow(struct baselines *b, unsigned number, double slowest, const char *driver,
-		    bool *ret_deep)
+/* One run at a rate, whose slowest core is as slow; 1: low against the fleet. Learnt, like any. */
+static int run_at(struct baselines *b, unsigned number, const double rates[static 2],
+		  const char *driver, bool *ret_deep)
 {
-	struct report r = host_of(number, 100, 0.5, driver);
+	struct report r = host_of(number, rates[0], 0.5, driver);
 	struct expectation e = { 0 };
 	struct measure m;
 
-	r.samples[0].value = slowest;
+	r.samples[0].value = rates[1];
 	CHECK(measure_of(&r.samples[0], &m));
 	(void)baselines_expect(b, &r, &r.samples[0], &m, &e);
 	baselines_learn(b, &r, judged(&r, NULL), false);
 	report_release(&r);
 	*ret_deep = e.deep;
 	return e.low;
+}
+
+static int run_slow(struct baselines *b, unsigned number, double slowest, const char *driver,
+		    bool *ret_deep)
+{
+	return run_at(b, number, (const double[]){ 100, slowest }, driver, ret_deep);
 }
 
 static void run_all(struct baselines *b, const double *slowest, unsigned n, const char *driver)
@@ -318,10 +324,34 @@ static void a_core_that_was_among_others_is_not_alone_with_another_driver(void)
 	judged_done();
 }
 
+/* Four others do not tell which host is low as a whole: its slowest core is a slow one all the same. */
+static void a_host_of_five_that_is_low_has_a_slow_core_too(void)
+{
+	static const double rates[][2] = {
+		{ 100, 100 }, { 100, 100 }, { 100, 100 }, { 100, 78.5 }, { 93, 80 },
+	};
+	struct baselines b = { 0 };
+	int low = -1;
+	bool deep;
+	unsigned i, r;
+
+	for (r = 0; r < 10; r++) {
+		for (i = 0; i < ARRAY_SIZE(rates); i++) {
+			const int is = run_at(&b, i, rates[i], "550", &deep);
+
+			low = i == 3 ? is : low;
+		}
+	}
+	CHECK_EQ(low, 0);
+	baselines_release(&b);
+	judged_done();
+}
+
 static const struct test tests[] = {
 	TEST(what_no_core_can_be_is_not_learnt),
 	TEST(one_low_run_does_not_make_a_part_alone),
 	TEST(a_core_that_was_among_others_is_not_alone_with_another_driver),
+	TEST(a_host_of_five_that_is_low_has_a_slow_core_too),
 	TEST(a_part_measured_often_is_one_part_of_its_host),
 	TEST(a_host_born_slow_is_seen_by_the_fleet),
 	TEST(a_suspected_host_is_forgotten_until_it_is_good),
