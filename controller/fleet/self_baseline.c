@@ -386,7 +386,7 @@ bool self_baselines_among(const struct self_baselines *u, const char *node)
 
 	while (i < u->n && !streq(u->hosts[i].node, node))
 		i++;
-	return i < u->n && u->n_tails > 0 && u->hosts[i].tail.runs >= TAIL_RUNS_MIN &&
+	return i < u->n && u->n_tails > 0 && u->hosts[i].tail.runs >= REFERENCE_N_MIN &&
 	       u->hosts[i].tail.worst >= u->end.apart;
 }
 

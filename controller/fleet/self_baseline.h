@@ -127,7 +127,7 @@ struct self_baseline_limits {
 enum self_baseline_place self_baselines_place(struct self_baselines *u, const char *node,
 					      struct self_baseline_limits *ret);
 
-/* Has this host runs enough to tell that it has no part that is apart? As the tails were last
+/* Has this host REFERENCE_N_MIN runs, and no part in them that is apart? As the tails were last
  * gathered. */
 bool self_baselines_among(const struct self_baselines *u, const char *node);
 

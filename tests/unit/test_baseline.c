@@ -312,7 +312,7 @@ static void a_core_that_was_among_others_is_not_alone_with_another_driver(void)
 	bool deep;
 	unsigned r;
 
-	for (r = 0; r < 10; r++)
+	for (r = 0; r < 6; r++)
 		run_all(&b, ladder, ARRAY_SIZE(ladder), "550");
 	for (r = 0; r < 3; r++)
 		run_all(&b, with_new, ARRAY_SIZE(with_new), "570");
