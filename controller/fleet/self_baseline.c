@@ -41,7 +41,8 @@ enum { TAIL_OF = 64, TAIL_MIN = 16, TAIL_ALL_MIN = 400, TAIL_ASKED = 4, TAIL_SHA
 /* The mean of the heaviest tail of good parts that is known, in their standard deviations: an
  * exponential one (docs/sim.md). What few parts show is drawn to it. */
 #define TAIL_MEAN 1.3
-/* A SKU of good parts has one that is taken for apart by this, though others are near it, so often. */
+/* What is less probable is not taken to be: a good part so far out, in all of a SKU, though others
+ * are near it, or several beyond a gap that are all sick. */
 #define TAIL_ODDS 0.05
 /* A part that is apart is told by a run that is no better than this beside where the others end:
  * two standard deviations of a run. */
@@ -279,9 +280,9 @@ static double sick_at(const struct tail *t, size_t parts, double beyond)
 /*
  * The middle of the innermost gap that very few parts are beyond. One alone needs no more than
  * `width`. Several may be good ones, however wide the gap: how often the end of a tail has such a
- * gap does not tell, since whoever has several parts beyond it has so with good ones more often
- * than with as many sick ones. They are not apart unless it may be that all of them are sick: with
- * a probability of TAIL_ODDS, by how far out each of them is.
+ * gap does not tell, since several parts beyond one are good more often than that all are sick.
+ * They are not apart unless all of them may be sick: with a probability of TAIL_ODDS at least, by
+ * how far out each of them is.
  */
 static double end_by_gap(const struct self_baselines *u, const struct tail *t, double width)
 {
