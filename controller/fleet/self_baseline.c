@@ -430,6 +430,8 @@ static const struct center *levels_of(struct self_baselines *u)
 	}
 	stats_sort(levels, n);
 	u->levels = center_of(levels, n, 0);
+	/* As much the means of their parts differ by, whatever few hosts show. */
+	u->levels.sigma = fmax(u->levels.sigma, u->spread / sqrt(TAIL_PARTS));
 	u->leveled = true;
 	u->news = 0;
 	return &u->levels;

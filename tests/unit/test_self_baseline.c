@@ -372,6 +372,47 @@ static void a_few_hosts_tell_no_more_than_a_gap(void)
 	CHECK_EQ(apart_of(5, (const double[]){ 0.84, 0.84 }, 2), 0);
 }
 
+/* Twelve that are alike by chance do not tell how hosts differ: by as much as the mean of their
+ * parts at least. */
+static void a_host_is_no_lower_than_means_of_parts_are(void)
+{
+	static const struct {
+		double spread, level;
+		bool low;
+	} rows[] = {
+		{ 0.034, 0.945, false },
+		{ 0.034, 0.93, true },
+		{ 0.017, 0.945, true },
+	};
+	size_t i, r, j;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct self_baselines u = { .spread = rows[i].spread };
+		struct expectation e[WHOLE_EXPECTATIONS];
+		struct measure m = { .value = 70 * rows[i].level,
+				     .family = family_find("gemm.rate", "FLOP/s"),
+				     .slack = 0.05,
+				     .k = REFERENCE_K };
+		size_t n;
+
+		for (r = 0; r < TREND_MAX; r++) {
+			for (j = 0; j < 12; j++) {
+				CLEANUP(freep) char *name = xasprintf("host%02zu", j);
+				const double level = j ? 70 + 0.01 * (double)j : m.value;
+				const struct self_baseline_value values[] = {
+					{ "a", level }, { "b", level }, { "c", level },
+					{ "d", level }, { "e", level }, { "f", level },
+				};
+
+				self_baselines_learn(&u, name, values, ARRAY_SIZE(values), 70);
+			}
+		}
+		n = self_baselines_whole(&u, "host00", &m, 70, e);
+		CHECK_EQ((expectations_by(e, n, true) & 1U << SOURCE_FLEET) != 0, rows[i].low);
+		self_baselines_release(&u);
+	}
+}
+
 /* Its run is low for once: that is no onset of what always was there. What it loses besides is one. */
 static void what_always_was_slow_is_so_in_a_low_run_too(void)
 {
@@ -402,6 +443,7 @@ static const struct test tests[] = {
 	TEST(what_all_hosts_have_in_common_drops_nobody),
 	TEST(a_fleet_that_moves_is_no_control),
 	TEST(another_machine_has_no_usual),
+	TEST(a_host_is_no_lower_than_means_of_parts_are),
 	TEST(what_always_was_slow_is_so_in_a_low_run_too),
 };
 
