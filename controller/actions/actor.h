@@ -40,6 +40,8 @@ struct actor_options {
 	/* The SKU whose file half of its hosts contradict, or NULL; and that it has been looked into. */
 	const char *(*wrong_file)(void *context);
 	void (*forgive_file)(void *context);
+	/* A person says that the node is repaired: how it was is no more. NULL: nobody is told. */
+	void (*repaired)(void *context, const char *node);
 	/* Which findings of the fleet belong to a notice may have changed. */
 	void (*share)(void *context, const struct fleet *fleet);
 	uint64_t (*real_us)(void *context);

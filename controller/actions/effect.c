@@ -181,12 +181,16 @@ static int complete_silence(const struct actor_env *env, struct action *a, struc
 	return happen(env, a, EVENT_SILENCE, err);
 }
 
-/* What was found was about what was repaired. */
+/* What was found was about what was repaired, and so is what it usually was. */
 static int complete_repair_done(const struct actor_env *env, struct action *a, struct err *err)
 {
 	int r = happen(env, a, EVENT_REPAIR_DONE, err);
 
-	return r == 0 ? store_begin_repaired(env->store, a->node, env_real_us(env), err) : r;
+	if (r == 0)
+		r = store_begin_repaired(env->store, a->node, env_real_us(env), err);
+	if (r == 0 && env->options->repaired)
+		env->options->repaired(env->options->context, a->node);
+	return r;
 }
 
 static int complete_reset(const struct actor_env *env, struct action *a, struct err *err UNUSED)

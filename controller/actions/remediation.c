@@ -47,6 +47,13 @@ static void forgive_file(void *context)
 	anomalies_forgive_file(&s->baselines.anomalies);
 }
 
+static void repaired(void *context, const char *node)
+{
+	struct service *s = context;
+
+	baselines_forget(&s->baselines, node);
+}
+
 static void share(void *context, const struct fleet *fleet)
 {
 	struct service *s = context;
@@ -145,6 +152,7 @@ static int open_actor(struct service *s, struct err *err)
 					 .orders_changed = look,
 					 .wrong_file = wrong_file,
 					 .forgive_file = forgive_file,
+					 .repaired = repaired,
 					 .share = share,
 					 .keep_us = is_embedded(s) ? 0 : KEEP_US,
 					 .fenced = fenced,

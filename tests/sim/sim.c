@@ -163,8 +163,10 @@ static void repair(struct sim *s, size_t number)
 	job_grade_mended(s, number);
 	for (f = agent->node->findings; f; f = f->next)
 		memory_store_forget(s->store, number, f->check, f->subject);
-	if (fleet_event(&s->fleet, agent->node, &cause, s->now_us, NULL, NULL) == 0)
+	if (fleet_event(&s->fleet, agent->node, &cause, s->now_us, NULL, NULL) == 0) {
 		fleet_set_blame(agent->node, NULL);
+		baselines_forget(&s->baselines, agent->node->name);
+	}
 	s->changed = true;
 }
 

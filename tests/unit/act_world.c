@@ -67,6 +67,13 @@ static json_t *labels_of(void *context UNUSED, const char *node UNUSED)
 	return json_pack("{s:s}", "rack", "r0");
 }
 
+static void repaired(void *context, const char *node UNUSED)
+{
+	struct world *w = context;
+
+	w->repaired++;
+}
+
 static void start(struct world *w)
 {
 	struct cluster_embedded_options embedded = {
@@ -77,6 +84,7 @@ static void start(struct world *w)
 					 .orders_changed = look,
 					 .wrong_file = wrong_file,
 					 .forgive_file = forgive_file,
+					 .repaired = repaired,
 					 .real_us = clock_of,
 					 .mono_us = clock_of,
 					 .policy = policy_of,

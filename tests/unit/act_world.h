@@ -36,6 +36,7 @@ struct world {
 	const char *wrong_file;	  /* the SKU whose file its hosts contradict */
 	uint64_t seq;		  /* of the next report */
 	unsigned looks, replaced; /* machines so far, of all names */
+	unsigned repaired;	  /* so often was it told */
 	/* Of world_look(): as the cluster has them. */
 	struct cluster_node nodes[WORLD_NODES];
 	size_t n_nodes;

@@ -278,6 +278,20 @@ static void every_refusal_names_its_rule(void)
 	world_close(&w);
 }
 
+/* What it was like is forgotten with what was found, and by nothing else. */
+static void who_keeps_what_hosts_were_like_hears_of_a_repair(void)
+{
+	struct world w;
+
+	world_open(&w, "repaired.db");
+	world_report(&w, "n1", true);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(w.repaired, 0);
+	CHECK_EQ(ask(&w, ACT_REPAIR_DONE, "n1"), 200);
+	CHECK_EQ(w.repaired, 1);
+	world_close(&w);
+}
+
 static void a_reset_closes_the_breaker_and_it_is_remembered(void)
 {
 	struct world w;
@@ -527,6 +541,7 @@ static const struct test tests[] = {
 	TEST(a_persons_cordon_is_lifted_by_a_person),
 	TEST(a_broken_glass_goes_beyond_the_budget_and_says_so),
 	TEST(every_refusal_names_its_rule),
+	TEST(who_keeps_what_hosts_were_like_hears_of_a_repair),
 	TEST(a_reset_closes_the_breaker_and_it_is_remembered),
 	TEST(what_is_under_way_counts_for_the_budget),
 	TEST(our_mark_taken_off_by_hand_is_an_order_too),
