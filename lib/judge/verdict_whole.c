@@ -44,37 +44,47 @@ static size_t count_out(const struct measure *m, const double *sorted, size_t n,
 }
 
 /*
- * Their center without those. Two slow parts of eight move a center by more than good hosts differ:
- * they are told by themselves, and what the host has as a whole the others have as well.
+ * Their center without those; one of them it leaves out anyway. Two slow parts of eight move a
+ * center by more than good hosts differ: they are told by themselves, and what the host has as a
+ * whole the others have as well.
  */
 static double center_of_others(const struct measure *m, const double *sorted, size_t n,
 			       double within)
 {
-	const size_t out = within > 0 ? count_out(m, sorted, n, within) : 0;
+	size_t out = within > 0 ? count_out(m, sorted, n, within) : 0;
 
-	if (n - out < REFERENCE_N_MIN)
+	if (out <= 1 || n - out < REFERENCE_N_MIN)
 		return trend_center(sorted, n);
-	return trend_center(m->lower ? sorted : sorted + out, n - out);
+	return trend_center(m->lower ? sorted : sorted + out - 1, n - (out - 1));
 }
 
-/* `others` is what its parts reach without those that stand out. */
+/*
+ * Is it low among other hosts for parts that stand out alone, without which it reaches `others`?
+ * What has dropped below its own usual has dropped, whatever parts it was.
+ */
+static bool is_by_parts(const struct sample *whole, const struct judge_inputs *inputs,
+			struct measure m, double others, unsigned low_by)
+{
+	struct expectation e[WHOLE_EXPECTATIONS];
+
+	if (low_by & 1U << SOURCE_HISTORY)
+		return false;
+	m.value = others;
+	return expectations_level(e, inputs->whole(inputs->usual_context, whole, &m, e)) ==
+	       VERDICT_PASS;
+}
+
 static void add_whole(struct verdict *v, const struct report *report,
 		      const struct judge_inputs *inputs, struct measure m, double others,
 		      size_t first)
 {
 	struct expectation e[WHOLE_EXPECTATIONS];
 	struct sample whole = report->samples[first];
-	struct measure rest = m;
-	const struct expectation *worst;
-	size_t n;
+	size_t n = inputs->whole(inputs->usual_context, &whole, &m, e);
+	const struct expectation *worst = expectations_worst(e, n);
 
-	rest.value = others;
-	n = inputs->whole(inputs->usual_context, &whole, &rest, e);
-	if (expectations_level(e, n) == VERDICT_PASS)
-		return;
-	n = inputs->whole(inputs->usual_context, &whole, &m, e);
-	worst = expectations_worst(e, n);
-	if (expectations_level(e, n) == VERDICT_PASS)
+	if (expectations_level(e, n) == VERDICT_PASS ||
+	    is_by_parts(&whole, inputs, m, others, expectations_by(e, n, true)))
 		return;
 	whole.subject = report->node;
 	whole.value = m.value;
