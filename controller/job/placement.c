@@ -152,16 +152,25 @@ static bool is_among(const char *node, const char *const *nodes, size_t n)
 	return false;
 }
 
-/* Of those whose host is known: all on hosts of the trace, and unless some are not, on all of them. */
+/*
+ * A trace names the host of one rank of each tensor-parallel group, which may have others besides:
+ * where all ranks are known its hosts are among theirs. Where not, those that are known are on
+ * hosts of the trace.
+ */
 static bool agrees(const struct placement_group *group, const struct placement_traced *traced)
 {
+	const char *const *placed = (const char *const *)group->hosts;
 	size_t i;
 
-	for (i = 0; i < group->n_hosts; i++) {
-		if (!is_among(group->hosts[i], traced->hosts, traced->n))
+	for (i = 0; group->unknown > 0 && i < group->n_hosts; i++) {
+		if (!is_among(placed[i], traced->hosts, traced->n))
 			return false;
 	}
-	return group->unknown > 0 || group->n_hosts == traced->n;
+	for (i = 0; group->unknown == 0 && i < traced->n; i++) {
+		if (!is_among(traced->hosts[i], placed, group->n_hosts))
+			return false;
+	}
+	return true;
 }
 
 enum placement_doubt placement_group_judge(struct placement_group *group,

@@ -208,7 +208,7 @@ static enum placement_doubt group_doubt(const size_t *which, size_t n, unsigned 
 	if (doubt < PLACEMENT_DOUBTS)
 		return (enum placement_doubt)doubt;
 	if (known == n && n > 0)
-		return !traced || placed == traced ? PLACEMENT_SURE : PLACEMENT_OTHER;
+		return traced & ~placed ? PLACEMENT_OTHER : PLACEMENT_SURE;
 	if (!traced)
 		return known ? PLACEMENT_PARTLY : PLACEMENT_NOWHERE;
 	if (placed & ~traced)
