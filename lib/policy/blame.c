@@ -253,6 +253,12 @@ bool blame_shows(int class, const char *check)
 	return false;
 }
 
+bool blame_shows_group(int class, const char *check)
+{
+	return blame_shows(class, check) ||
+	       (blame_of_host(class) && blame_shows(BLAME_LINK, check));
+}
+
 /* Of a link tests with a third host tell, and of a fabric those of its hosts: no check of one. */
 static const struct {
 	const char *prefix, *words;
@@ -299,7 +305,9 @@ bool blame_holds(const struct blame *blame, uint64_t now_us)
 
 bool blame_agrees(const struct blame *blame, const char *check, uint64_t seen_us, uint64_t now_us)
 {
-	return blame_holds(blame, now_us) && blame_shows(blame->class, check) &&
+	return blame_holds(blame, now_us) &&
+	       (blame->group ? blame_shows_group(blame->class, check)
+			     : blame_shows(blame->class, check)) &&
 	       seen_us + BLAME_BEFORE_US >= blame->since_us;
 }
 

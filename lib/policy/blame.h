@@ -140,6 +140,12 @@ bool blame_tests_host(int class);
 bool blame_shows(int class, const char *check);
 
 /*
+ * ... of a host of a group that is accused as a whole? What it suffers from may lie between its
+ * hosts: what shows a link shows it too.
+ */
+bool blame_shows_group(int class, const char *check);
+
+/*
  * Of a check that shows the class: is it what a host must have passed to be clear of it? What it
  * suffers from may show in others first; that they pass rules nothing out.
  */
@@ -156,6 +162,7 @@ enum blame_reach {
 	BLAME_TO_EVICT, /* a finding that fits counts as reproduced, and where there is none it is
 			   tested */
 	BLAME_TO_TEST,	/* it is tested, and no more */
+	BLAME_TO_HOLD,	/* it waits for its test, and no job is to start on it: of a group alone */
 	BLAME_TO_TELL,	/* that it would be tested is told */
 };
 
@@ -167,6 +174,7 @@ struct blame {
 	uint64_t since_us; /* the first of its windows began; not to evict: a test since then answers */
 	uint64_t until_us; /* it holds before then */
 	bool diagnosed;	   /* nobody accuses it: all hosts of the job are tested */
+	uint64_t group;	   /* equal for the hosts that are accused as a whole; 0: it is alone */
 };
 
 /* Evidence counts from so long before the window on: the fault was there when the job felt it. */

@@ -12,6 +12,7 @@ enum {
 	IS_PARTNER = 8,
 	IS_WITHHELD = 16,
 	ASKS_FOR_TEST = 32,
+	HAS_HOLD = 64, /* with its group */
 };
 
 /* What one finding asks for. In order of weight. */

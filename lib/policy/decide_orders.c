@@ -5,6 +5,7 @@
 
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
+#include "lib/policy/decide_groups.h"
 #include "lib/policy/decide_inside.h"
 
 enum {
@@ -261,18 +262,22 @@ static bool is_blame_due(const struct deciding *d, const struct fleet_node *node
 	       deciding_reached(d, tested_us, blamed_again_us(d, node));
 }
 
-/* How many are kept free, or are tested that nothing is found on. */
+/* How many are kept free by themselves, or are tested that nothing is found on. */
 static size_t count_busy(const struct deciding *d)
 {
-	size_t busy = 0, i;
+	const size_t most = d->policy->jobs.over_evict_hosts;
+	size_t busy = 0, of_groups = 0, i;
 
 	for (i = 0; i < d->fleet->n; i++) {
 		const struct fleet_node *node = d->fleet->nodes[i];
 
-		busy += node->out & OUT_HOLD ||
-			(node->record.ordered_us > 0 && node->record.clear_us > 0);
+		if (decide_groups_holds(d, node))
+			of_groups++;
+		else
+			busy += node->out & OUT_HOLD ||
+				(node->record.ordered_us > 0 && node->record.clear_us > 0);
 	}
-	return busy;
+	return busy + of_groups - MIN(of_groups, most);
 }
 
 /*
@@ -302,9 +307,9 @@ static void decide_blamed(struct deciding *d, struct fleet_node *node, size_t *b
 {
 	struct decision *one;
 
-	if (!blame_holds(&node->blame, d->now_us) || node->scratch || d->breaker->open ||
-	    !is_ours(node) || node->out & ~(unsigned)OUT_HOLD || !is_idle(node) ||
-	    is_quiet(d, node) || !is_blame_due(d, node))
+	if (!blame_holds(&node->blame, d->now_us) || node->blame.reach == BLAME_TO_HOLD ||
+	    node->scratch || d->breaker->open || !is_ours(node) || node->out & ~(unsigned)OUT_HOLD ||
+	    !is_idle(node) || is_quiet(d, node) || !is_blame_due(d, node))
 		return;
 	node->scratch |= HAS_TEST;
 	if (decide_blamed_hold(d, node, *busy)) {
@@ -424,7 +429,8 @@ static void decide_unhold(struct deciding *d, struct fleet_node *node)
 {
 	const bool over = deciding_reached(d, node->record.hold_until_us, 0);
 
-	if (node->out & OUT_HOLD && (over || !is_to_be_tested(d, node)))
+	if (node->out & OUT_HOLD &&
+	    (over || (!d->fleet->awaits_blames && !is_to_be_tested(d, node))))
 		order(d, node, DECIDE_UNHOLD, "hold")->reason =
 			deciding_text(d, "%s: %s", node->name,
 				      over ? "its hold is over" : "no test of it is due any more");
@@ -450,6 +456,7 @@ void decide_orders(struct deciding *d)
 		expire_order(d, d->fleet->nodes[i]);
 	busy = count_busy(d);
 	decide_in_service(d);
+	decide_groups(d);
 	for (i = 0; i < d->fleet->n; i++) {
 		struct fleet_node *node = d->fleet->nodes[i];
 

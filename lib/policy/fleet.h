@@ -176,6 +176,7 @@ struct fleet {
 	size_t n_notices;
 	char *stale;	 /* why the facts may no longer be so: nothing is touched; or NULL. Owned */
 	bool tells_jobs; /* who keeps it learns which jobs run where, when it is asked for */
+	bool awaits_blames; /* what jobs say of its nodes is not known yet: no hold ends for want of it */
 };
 
 void fleet_release(struct fleet *f);
@@ -257,7 +258,7 @@ struct fleet_test {
  * brings it back. True when it is over so: the caller forgets its own windows of it too. Of a
  * host that is verifying: counted towards its release. The order is over either way, and the
  * next policy_decide() ends the hold; not after one that failed on a host that a job blames, nor
- * that passed on one it blames for a link.
+ * that passed on one it blames for a link, nor on one of a group.
  */
 bool fleet_tested(struct fleet *f, struct fleet_node *node, const struct fleet_test *test);
 

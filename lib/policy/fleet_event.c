@@ -245,8 +245,9 @@ static void tested_node(struct fleet *f, struct fleet_node *node, const struct f
 bool fleet_tested(struct fleet *f, struct fleet_node *node, const struct fleet_test *test)
 {
 	/* What a job suffers from was shown: it is tested again, or taken out, with no job on it.
-	 * So is an end of a link that passed by itself: pairs with others are next. */
-	const bool goes_on = test->outcome == TEST_FAILED ||
+	 * So is an end of a link that passed by itself: pairs with others are next. A group is held
+	 * until the job says of each of its hosts that it is cleared. */
+	const bool goes_on = test->outcome == TEST_FAILED || node->blame.group ||
 			     (test->outcome == TEST_PASSED && node->blame.class == BLAME_LINK);
 
 	if (!goes_on || !blame_holds(&node->blame, test->at_us))

@@ -29,6 +29,12 @@ void job_judge_release(struct job_judge_result *result)
 	*result = (struct job_judge_result){ 0 };
 }
 
+bool job_judge_is_group(const struct policy *policy, const struct suspicion_found *suspect)
+{
+	return suspect->n_hosts > 1 && suspect->n_hosts <= policy->jobs.over_evict_hosts &&
+	       blame_of_host(suspect->class);
+}
+
 /* ---- evidence ----------------------------------------------------------------- */
 
 unsigned job_judge_apart(const struct job_judge_failure *f, uint64_t since_us, uint64_t apart_us)
@@ -51,6 +57,11 @@ unsigned job_judge_apart(const struct job_judge_failure *f, uint64_t since_us, u
 static bool is_measured_well(const struct job_judge_failure *f)
 {
 	return f->same_boot && f->idle && f->reference && f->n_failed > 0;
+}
+
+static bool shows(const struct job_judge_host *host, int class, const char *check)
+{
+	return host->group ? blame_shows_group(class, check) : blame_shows(class, check);
 }
 
 /* Does it show that the host is what the suspect says? */
@@ -85,7 +96,7 @@ static int evidence_of(const struct judging *j, const struct suspicion_found *su
 		if (!is_measured_well(f))
 			continue;
 		failed = true;
-		if (!blame_shows(suspect->class, f->check)) {
+		if (!shows(host, suspect->class, f->check)) {
 			*ret_check = *ret_check ? *ret_check : f->check;
 			continue;
 		}
@@ -158,14 +169,15 @@ static void add_own(const struct judging *j, const char *domain, struct domain_u
 	for (i = 0; i < j->in->n_hosts; i++) {
 		const struct job_judge_host *host = &j->in->hosts[i];
 
-		use->n += streq(host->domain, domain) && is_running(host) &&
+		use->n += streq(host->domain, domain) && is_running(host) && !host->awaits &&
 			  !find_load(j->in, host->name);
 	}
 	for (i = 0; i < j->ret->n; i++) {
 		const struct job_judge_item *item = &j->ret->items[i];
 
 		if (item->action != BLAME_PROBE || item->waits || is_running(item->host) ||
-		    !streq(item->host->domain, domain) || find_load(j->in, item->host->name))
+		    item->kept_free || !streq(item->host->domain, domain) ||
+		    find_load(j->in, item->host->name))
 			continue;
 		use->n++;
 		use->last_us = j->now_us;
@@ -237,7 +249,9 @@ static bool is_tested(const struct judging *j, const struct job_judge_host *host
 	if (is_running(host))
 		return true;
 	for (i = 0; i < j->ret->n; i++) {
-		if (j->ret->items[i].host == host && j->ret->items[i].action == BLAME_PROBE)
+		const struct job_judge_item *item = &j->ret->items[i];
+
+		if (item->host == host && item->action == BLAME_PROBE && !item->kept_free)
 			return true;
 	}
 	return false;
@@ -260,6 +274,11 @@ static const char *allow_probe(struct judging *j, struct job_judge_item *item)
 		j->tested++;
 		j->begun = true;
 		return NULL;
+	}
+	if (item->queued && item->host->group && !item->waits) {
+		item->queued = false;
+		item->kept_free = true;
+		return why;
 	}
 	item->action = BLAME_WATCH;
 	item->again = item->waits = false;
@@ -398,7 +417,8 @@ static void judge_host(struct judging *j, const struct suspicion_found *suspect,
 	if (item->action == BLAME_EVICT && item->evidence == EVIDENCE_BAD)
 		item->blame = (struct blame){ .class = suspect->class,
 					      .since_us = suspect->from_us,
-					      .until_us = blamed_until(j->policy, suspect) };
+					      .until_us = blamed_until(j->policy, suspect),
+					      .group = host->group };
 	item->sentence = sentence_of(j, item, why ? why : d.reason);
 	j->ret->n++;
 }
@@ -435,9 +455,12 @@ static void count_tested(struct judging *j)
 {
 	size_t i;
 
-	for (i = 0; i < j->in->n_hosts; i++)
-		j->tested += is_tested(j, &j->in->hosts[i]);
-	j->begun = j->tested > 0;
+	for (i = 0; i < j->in->n_hosts; i++) {
+		const bool tested = is_tested(j, &j->in->hosts[i]);
+
+		j->tested += tested && !j->in->hosts[i].awaits;
+		j->begun |= tested;
+	}
 }
 
 /* What the class of the newest window asks for when no host is looked at. */
@@ -522,9 +545,12 @@ bool job_judge_blame(const struct policy *policy, const char *job,
 	else if (item->action == BLAME_PROBE && (item->effect || told) && !item->waits &&
 		 blame_tests_host(suspect->class))
 		*ret = (struct blame){ .class = suspect->class,
-				       .reach = told ? BLAME_TO_TELL : BLAME_TO_TEST,
+				       .reach = told		  ? BLAME_TO_TELL
+						: item->kept_free ? BLAME_TO_HOLD
+								  : BLAME_TO_TEST,
 				       .since_us = since_us ? since_us : suspect->from_us,
-				       .until_us = blamed_until(policy, suspect) };
+				       .until_us = blamed_until(policy, suspect),
+				       .group = item->host->group };
 	else
 		return false;
 	ret->job = (char *)(uintptr_t)job;

@@ -17,6 +17,10 @@
  *    looked into jobs.ladder.investigations times; at most jobs.per_domain of a rack, which begin
  *    JOB_JUDGE_APART_US from each other. One that runs jobs for longer than jobs.busy_limit
  *    while it waits for its test is given up;
+ *  - a group that is accused as a whole (job_judge_is_group()) is kept free as a whole: those of
+ * its hosts that wait for the tests of others are `kept_free` meanwhile. What shows a link shows it
+ * too, for what is slow may lie between its hosts. The caller says when its hosts are idle (none is
+ * before all are), and that one is clean once it is cleared with the others as well;
  *  - an acquittal holds for jobs.acquit.for against whatever this job says; a host that was
  *    acquitted and is accused by jobs.acquit.jobs different jobs is told to a person, and no more;
  *  - the order of suspects, hosts and windows changes nothing.
@@ -68,6 +72,8 @@ struct job_judge_host {
 	 * long, this one among them; else 0. */
 	uint64_t accusers;
 	const char *domain; /* its rack; NULL: not known */
+	uint64_t group;	    /* a number for its group, which is accused as a whole; 0: none */
+	bool awaits;	    /* ... and its own tests are over: those of the others are awaited */
 	int end;	    /* enum blame_end */
 	const char *rung;   /* of a link: what its pairs with others say, a sentence; or NULL */
 	/* By enum blame_class. */
@@ -122,10 +128,11 @@ struct job_judge_item {
 	bool waits;			       /* BLAME_PROBE: not before it is idle */
 	bool given_up;			       /* BLAME_WATCH: it was busy for too long */
 	bool queued;			       /* BLAME_WATCH: others are tested before it */
-	bool slow;	   /* BLAME_WATCH: its tests show slow silicon, whatever else */
-	bool acquitted;	   /* BLAME_WATCH: an acquittal holds still */
-	bool effect;	   /* do it: mode enforce; else only tell it */
-	bool distrusted;   /* it would be BLAME_EVICT, but for input.distrusted */
+	bool kept_free;	 /* BLAME_PROBE, of a group: likewise, and no job starts on it meanwhile */
+	bool slow;	 /* BLAME_WATCH: its tests show slow silicon, whatever else */
+	bool acquitted;	 /* BLAME_WATCH: an acquittal holds still */
+	bool effect;	 /* do it: mode enforce; else only tell it */
+	bool distrusted; /* it would be BLAME_EVICT, but for input.distrusted */
 	const char *check; /* that failed, of the input; or NULL */
 	/* BLAME_EVICT: the blame of the node (fleet_set_blame()). Its job is the input's. */
 	struct blame blame;
@@ -142,6 +149,12 @@ struct job_judge_result {
 	char *sentence;		   /* of the hardest */
 	size_t strangers;	   /* claims about hosts where the job does not run: ignored */
 };
+
+/*
+ * Is the suspect a group of hosts that is accused as a whole, which the policy lets be held as one?
+ * The trace does not tell which of them it is.
+ */
+bool job_judge_is_group(const struct policy *policy, const struct suspicion_found *suspect);
 
 /* `policy->mode` is the effective one. Release `ret` afterwards; it borrows from the input. */
 void job_judge(const struct policy *policy, const struct job_judge_input *in, uint64_t now_us,

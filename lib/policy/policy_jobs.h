@@ -64,7 +64,7 @@ struct policy_jobs {
 	int on_stop;			     /* enum policy_jobs_stop: of a job that stands still */
 	uint64_t per_domain;		     /* hosts of a rack loaded at once */
 	uint64_t restart_cost_us;	     /* what a restart costs a job */
-	uint64_t over_evict_hosts;	     /* of a group that is held as a whole; 0: off */
+	uint64_t over_evict_hosts;	     /* held as groups: of one, and in all; 0: off */
 	uint64_t acquit_us;		     /* an acquittal holds for so long */
 	uint64_t acquit_jobs, acquit_per_us; /* so many jobs that accuse an acquitted host: told */
 	double trust_least; /* a class whose predictions hold less often evicts no more */

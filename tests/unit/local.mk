@@ -29,11 +29,11 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_campaign_keep tests/unit/test_campaign_random tests/unit/test_campaign_says tests/unit/test_circle \
 	tests/unit/test_clock tests/unit/test_clock_pair tests/unit/test_coll tests/unit/test_coll_blame \
 	tests/unit/test_compared tests/unit/test_counter tests/unit/test_cpu_use tests/unit/test_cpuinfo tests/unit/test_ctl \
-	tests/unit/test_decide tests/unit/test_decide_domain tests/unit/test_decide_drain tests/unit/test_decide_link tests/unit/test_decide_random \
+	tests/unit/test_decide tests/unit/test_decide_domain tests/unit/test_decide_drain tests/unit/test_decide_groups tests/unit/test_decide_link tests/unit/test_decide_random \
 	tests/unit/test_decide_shared tests/unit/test_err tests/unit/test_exchange tests/unit/test_file tests/unit/test_fleet_jobs \
 	tests/unit/test_gemm_ballot tests/unit/test_gemm_check tests/unit/test_gemm_rate tests/unit/test_gemm_verify \
 	tests/unit/test_gemm_vote tests/unit/test_glob tests/unit/test_gpu_state tests/unit/test_gpu_users \
-	tests/unit/test_history tests/unit/test_hold tests/unit/test_host_state_known tests/unit/test_host_state_pci tests/unit/test_job_judge \
+	tests/unit/test_history tests/unit/test_hold tests/unit/test_host_state_known tests/unit/test_host_state_pci tests/unit/test_job_groups tests/unit/test_job_judge \
 	tests/unit/test_json tests/unit/test_jval tests/unit/test_kernel_rules tests/unit/test_kmsg tests/unit/test_kv \
 	tests/unit/test_link_message tests/unit/test_link_watch tests/unit/test_link_words tests/unit/test_localise \
 	tests/unit/test_localise_mesh tests/unit/test_localise_small tests/unit/test_localise_strangers tests/unit/test_lock \
@@ -121,6 +121,8 @@ tests_unit_test_decide_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_decide_domain_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_decide_drain_SOURCES = $(FLEET_WORLD) tests/unit/test_decide_drain.c
 tests_unit_test_decide_drain_LDADD = $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_decide_groups_SOURCES = $(FLEET_WORLD) tests/unit/random.h tests/unit/test_decide_groups.c
+tests_unit_test_decide_groups_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_decide_link_SOURCES = $(FLEET_WORLD) tests/unit/test_decide_link.c
 tests_unit_test_decide_link_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_decide_random_SOURCES = tests/unit/fleet_books.c tests/unit/fleet_books.h tests/unit/random.h \
@@ -148,6 +150,7 @@ tests_unit_test_history_LDADD = $(KEEP_LIBS) $(LDADD)
 tests_unit_test_hold_SOURCES = $(FLEET_WORLD) tests/unit/test_hold.c
 tests_unit_test_hold_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_job_judge_SOURCES = tests/unit/random.h tests/unit/test_job_judge.c
+tests_unit_test_job_groups_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_job_judge_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_host_state_known_LDADD = $(HOST_STATE_TEST_LIBS)
 tests_unit_test_host_state_pci_LDADD = $(HOST_STATE_TEST_LIBS)
