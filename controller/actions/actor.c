@@ -169,6 +169,8 @@ static bool on_blame(struct actor *actor, struct actor_event *event)
 static bool on_blames_told(struct actor *actor, struct actor_event *event UNUSED)
 {
 	actor->env.blames_told = true;
+	actor->fleet.awaits_blames = false;
+	env_news(&actor->env);
 	return false;
 }
 
@@ -413,6 +415,7 @@ static int begin(struct actor *actor, struct err *err)
 	actor->env.stage = STAGE_LISTING;
 	actor->env.blames_told = false;
 	actor->fleet.tells_jobs = cluster->ops->jobs != NULL;
+	actor->fleet.awaits_blames = actor->options.blames;
 	env_news(&actor->env);
 	actor->watcher = actor_watcher;
 	actor->watcher.context = actor;

@@ -51,6 +51,7 @@ struct actor_options {
 	 * their nodes do not show them; and ours are renewed when they are half as old. 0: none can.
 	 */
 	uint64_t keep_us;
+	bool blames; /* somebody will say what jobs say: actor_blames_told() */
 	/* Another has taken over: nothing is touched any more. NULL: nobody is told. */
 	void (*fenced)(void *context);
 	/* The policy, with the effective mode: the more cautious of the option's and its own. */
@@ -137,7 +138,8 @@ void actor_blame(struct actor *actor, const char *node, const struct blame *blam
 
 /*
  * What was said is all that jobs say: from now on a test that was ordered for a job ends where no
- * job blames its host any more. Likewise it is to be said again after actor_failed().
+ * job blames its host any more, and so does a hold. Likewise it is to be said again after
+ * actor_failed().
  */
 void actor_blames_told(struct actor *actor);
 

@@ -155,6 +155,7 @@ static int open_actor(struct service *s, struct err *err)
 					 .repaired = repaired,
 					 .share = share,
 					 .keep_us = is_embedded(s) ? 0 : KEEP_US,
+					 .blames = true,
 					 .fenced = fenced,
 					 .real_us = real_us,
 					 .mono_us = mono_us,
