@@ -9,6 +9,7 @@
 #include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
 #include "controller/job/diagnosis_record.h"
+#include "controller/job/group_brought.h"
 #include "controller/job/job_advice.h"
 #include "controller/store/store_campaigns.h"
 #include "lib/base/err.h"
@@ -30,34 +31,10 @@ static void give_up_groups(const struct diagnosis_groups_of *w, struct diagnosis
 	d->groups = DIAGNOSIS_GROUPS_CANNOT;
 }
 
-/* A row of the campaign that names the host, NULL: none does. */
-static const json_t *named_in(const json_t *rows, const char *host)
-{
-	size_t i;
-
-	for (i = 0; i < json_array_size(rows); i++) {
-		if (streq(diagnosis_record_text(json_array_get(rows, i), "node"), host))
-			return json_array_get(rows, i);
-	}
-	return NULL;
-}
-
-/* Something may be the fault of anybody of them: a switch, or it is not known whose. */
-static const json_t *find_cloud(const json_t *blames)
-{
-	size_t i;
-
-	for (i = 0; i < json_array_size(blames); i++) {
-		if (!diagnosis_record_text(json_array_get(blames, i), "node"))
-			return json_array_get(blames, i);
-	}
-	return NULL;
-}
-
 static int side_of(const json_t *campaign, const json_t *cloud, struct investigation_host *host)
 {
-	const json_t *blame = named_in(json_object_get(campaign, "blames"), host->name);
-	const json_t *there = named_in(json_object_get(campaign, "nodes"), host->name);
+	const json_t *blame = group_brought_row(json_object_get(campaign, "blames"), host->name);
+	const json_t *there = group_brought_row(json_object_get(campaign, "nodes"), host->name);
 
 	if (blame && !streq(diagnosis_record_text(blame, "kind"), "undecided")) {
 		diagnosis_record_say(host, INVESTIGATION_TESTING,
@@ -72,7 +49,7 @@ static int side_of(const json_t *campaign, const json_t *cloud, struct investiga
 static void take_campaign(const struct diagnosis_groups_of *w, const json_t *campaign,
 			  struct diagnosis_input *d, struct diagnosis_host *hosts)
 {
-	const json_t *cloud = find_cloud(json_object_get(campaign, "blames"));
+	const json_t *cloud = group_brought_cloud(campaign);
 	const char *words = diagnosis_record_text(cloud ? cloud : campaign, "sentence");
 	size_t i;
 

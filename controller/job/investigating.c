@@ -10,6 +10,7 @@
 #include "controller/job/job_facts.h"
 #include "controller/job/job_prediction.h"
 #include "controller/job/link_pairs.h"
+#include "controller/job/pair_record.h"
 #include "controller/store/store.h"
 #include "controller/store/store_investigations.h"
 #include "controller/store/store_placements.h"
@@ -453,6 +454,20 @@ static bool is_evicted(const struct job_judged *judged, const char *name)
 	return false;
 }
 
+/* Was it measured with a group that was accused as a whole? */
+static bool is_of_group(const struct investigation *inv, const char *host)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(inv->pairs); i++) {
+		const json_t *entry = json_array_get(inv->pairs, i);
+
+		if (pair_record_kind(entry) == PAIR_RECORD_GROUP && pair_record_is_end(entry, host))
+			return true;
+	}
+	return false;
+}
+
 /* What no window asks for any more, and tests have proven. */
 static void add_owed(const struct job_judging_input *in, const struct investigation *open,
 		     struct job_judged *judged)
@@ -472,7 +487,8 @@ static void add_owed(const struct job_judging_input *in, const struct investigat
 				   .reach = BLAME_TO_EVICT,
 				   .job = (char *)(uintptr_t)in->job,
 				   .since_us = host->from_us,
-				   .until_us = host->proven_us + INVESTIGATION_PROVEN_US },
+				   .until_us = host->proven_us + INVESTIGATION_PROVEN_US,
+				   .group = is_of_group(open, host->name) },
 		};
 	}
 }
@@ -487,7 +503,7 @@ static void filter(const struct investigation *open, struct job_judged *judged)
 		struct job_judge_item *item = &judged->result.items[i];
 
 		item->effect &= open && investigation_holds(open, item->host->name);
-		judged->tested += item->action == BLAME_PROBE && item->effect;
+		judged->tested += item->action == BLAME_PROBE && item->effect && !item->kept_free;
 	}
 }
 

@@ -13,7 +13,11 @@
 #include "lib/json/json.h"
 #include "lib/judge/verdict.h"
 
-#define PAIRS_CHECK "rnic_pair."
+/* What campaigns measure that investigations begin, by enum pair_record_kind. */
+static const char *const measured_by[PAIR_RECORD_KINDS] = {
+	[PAIR_RECORD_LINK] = "rnic_pair.",
+	[PAIR_RECORD_GROUP] = "all_reduce.",
+};
 
 /* --- tests --- */
 
@@ -175,7 +179,7 @@ static void add_failure(const struct job_facts_source *source, const struct find
 					 .reference = found.worst->source != SOURCE_SELF,
 					 .partner_good = found.worst->reproduced > 0 };
 	add_times(source, &found, f, times);
-	if (starts_with(f->check, PAIRS_CHECK))
+	if (source->pairs && starts_with(f->check, measured_by[pair_record_kind(source->pairs)]))
 		take_pairs(source, f, times);
 	/* What nobody ordered was seen all the same: of one that counts it asks for a test. */
 	if (f->n_failed == 0)
@@ -273,10 +277,47 @@ static void take_link(const struct job_facts_source *source, const struct test_r
 		    f->reference && f->same_boot && f->ordered_us > 0)
 			facts->host.end = END_BAD;
 	}
+	if (source->group)
+		return;
 	facts->alone = *ladder == LADDER_EXHAUSTED;
 	facts->alone_passed = facts->alone && test->passed;
 	if (facts->alone && !pair_record_is_over(source->pairs, source->node->name))
 		*ladder = LADDER_RUNNING;
+}
+
+/* Did the test that counts fail in something that shows what the group suffers from? */
+static bool is_failing(const struct job_facts_source *source, const struct job_facts *facts,
+		       const struct test_row *test)
+{
+	size_t i;
+
+	for (i = 0; test && test->failed && i < facts->host.n_failures; i++) {
+		const struct job_judge_failure *f = &facts->failures[i];
+
+		if (blame_shows(source->group_class, f->check) && f->reference && f->same_boot &&
+		    f->ordered_us > 0)
+			return true;
+	}
+	return false;
+}
+
+/* The rest of the ladder of a group, once the host was tested by itself. */
+static void take_group(const struct job_facts_source *source, const struct test_row *test,
+		       struct job_facts *facts)
+{
+	struct job_judge_host *host = &facts->host;
+	int *ladder = &host->ladders[source->group_class];
+
+	facts->alone = *ladder == LADDER_EXHAUSTED;
+	facts->alone_passed = facts->alone && test->passed;
+	facts->failing = is_failing(source, facts, test);
+	host->rung = pair_record_text(source->pairs);
+	if (!facts->alone_passed || pair_record_is_over(source->pairs, source->node->name))
+		return;
+	*ladder = LADDER_RUNNING;
+	host->awaits = true;
+	/* Since then nothing is asked of it by itself, and it waits all the same. */
+	host->asked_us = MAX(host->asked_us, pair_record_began_us(source->pairs));
 }
 
 /* --- is it clean --- */
@@ -343,7 +384,8 @@ static bool is_clean(const struct job_facts_source *source, const struct test_ro
 	if (class == BLAME_LINK && !check)
 		return is_good_end(source, missing);
 	if (!check && is_cleared(run, class))
-		return true;
+		return source->group && class == source->group_class ? is_good_end(source, missing)
+								     : true;
 	(void)snprintf(missing, JOB_FACTS_MISSING_SIZE,
 		       "%.64s held against other hosts of its SKU with equal parameters, %s",
 		       check ? check : blame_clearing(class),
@@ -370,6 +412,8 @@ static void take_ladders(const struct job_facts_source *source, struct job_facts
 		host->ladders[class] = ladder_of(source, facts, found ? &test : NULL, class);
 		if (class == BLAME_LINK)
 			take_link(source, found ? &test : NULL, facts);
+		else if (source->group && class == source->group_class)
+			take_group(source, found ? &test : NULL, facts);
 		if (host->ladders[class] != LADDER_EXHAUSTED)
 			continue;
 		host->slow[class] = is_slow(source, &test, class);
@@ -440,6 +484,7 @@ void job_facts_of(const char *name, const struct job_facts_source *source, struc
 					     .booted = source->booted,
 					     .suspected_us = source->suspected_us,
 					     .acquitted_us = source->acquitted_us,
+					     .group = source->group,
 					     .failures = ret->failures } };
 	if (source->node)
 		take_node(source, ret);

@@ -3,24 +3,27 @@
  * What lib/policy/job_judge.h wants to know of one host, of what the controller knows: its node in
  * the fleet, and the tests that were ordered of it. Pure.
  *
- *  - a test that failed counts for a check when it was of that check, or of the whole host while the
- *    check was bad; one that passed ends what failed before it. A test that met other users of
- *    the host brings nothing, so those that failed were of an idle host;
+ *  - a test that failed counts for a check when it was of that check, or of the whole host while
+ * the check was bad; one that passed ends what failed before it. A test that met other users of the
+ * host brings nothing, so those that failed were of an idle host;
  *  - a value that nothing was held against is no evidence;
- *  - a test of the whole host is the whole ladder of compute and launch. Of link it is the first rung,
- *    and pairs with others, once all is said of them, the second: these say whether this end is bad,
- *    or, where it passed, good; one that failed in what fits is bad by itself. That of fabric needs
- *    other hosts, and is never exhausted here. It is running as well while a test that fits
- *    failed and was not repeated as often as it must be. A test counts that was ordered
- *    after the host became a suspect and after it was acquitted last, and answered in the boot it
- *    has now; of what counts the newest says it all;
+ *  - a test of the whole host is the whole ladder of compute and launch. Of link it is the first
+ * rung, and pairs with others, once all is said of them, the second: these say whether this end is
+ * bad, or, where it passed, good; one that failed in what fits is bad by itself. That of fabric
+ * needs other hosts, and is never exhausted here. It is running as well while a test that fits
+ * failed and was not repeated as often as it must be. A test counts that was ordered after the host
+ * became a suspect and after it was acquitted last, and answered in the boot it has now; of what
+ * counts the newest says it all;
+ *  - so of a group that is accused as a whole, in its class: one that passed by itself awaits the
+ * others, and then what a campaign with known-good hosts says of it;
  *  - clean is a host whose newest such test passed, of all that it measured, when each value that
  *    can show the class was held against other hosts with equal parameters, and one of those
  *    that clear it of the class (blame_clears()) is among them. Parts of the same host are no such
  *    reference: they may be slow together; nor is its own past, nor what a file asks for;
  *  - a host whose newest such test passed is slow all the same, in class compute, when what its
  *    slowest part usually reaches (host_speeds.h) is below what one good one in two hundred does
- *    not reach: a test condemns no part of that tail, and the job suffers from it as the windows say.
+ *    not reach: a test condemns no part of that tail, and the job suffers from it as the windows
+ * say.
  */
 #pragma once
 
@@ -45,13 +48,15 @@ struct job_facts_source {
 	const struct store_whole *run;	/* newest run of all tests; NULL: none, or nobody looked */
 	const struct host_speed *speed; /* what its tests say; NULL: not known, or nobody looked */
 	const json_t *pairs;		/* what investigations say of pairs (pair_record.h) */
-	bool placed;			/* the job ran on it for sure */
-	bool busy;			/* it says itself that ranks of jobs run there */
-	bool booted;			/* since the windows that blame it */
-	bool run_of_now;		/* `run` is of the boot it has now */
-	uint64_t boot_us;		/* the boot it has now is known since then; 0: not known */
-	uint64_t suspected_us;		/* K of N windows blame it since then; 0: they do not */
-	uint64_t acquitted_us;		/* the job's last acquittal of it; 0: none */
+	uint64_t group;	  /* a number for the group that is accused as a whole; 0: it is of none */
+	int group_class;  /* of it: enum blame_class */
+	bool placed;	  /* the job ran on it for sure */
+	bool busy;	  /* it says itself that ranks of jobs run there */
+	bool booted;	  /* since the windows that blame it */
+	bool run_of_now;  /* `run` is of the boot it has now */
+	uint64_t boot_us; /* the boot it has now is known since then; 0: not known */
+	uint64_t suspected_us; /* K of N windows blame it since then; 0: they do not */
+	uint64_t acquitted_us; /* the job's last acquittal of it; 0: none */
 };
 
 /* Its `host` points into it: it stays where it is. */
@@ -62,6 +67,7 @@ struct job_facts {
 	char missing[BLAME_CLASSES][JOB_FACTS_MISSING_SIZE];
 	/* All of it was tested by itself since it is a suspect, and repeated where that was due. */
 	bool alone, alone_passed;
+	bool failing; /* of a group: its last such test failed in what shows the class */
 };
 
 /* `name` and what the source borrows stay borrowed. */

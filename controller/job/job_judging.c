@@ -15,9 +15,12 @@
 #include "controller/store/store_investigations.h"
 #include "controller/store/store_placements.h"
 #include "lib/base/duration.h"
+#include "lib/base/fnv.h"
 #include "lib/base/pool.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+
+#define GROUP_PRIME UINT64_C(1099511628211) /* of FNV-1a, 64 bits */
 
 /* --- what is kept --- */
 
@@ -162,15 +165,15 @@ static void recall_host(const struct job_judging_input *in, size_t place, const 
 		host->suspected_us);
 }
 
-static bool has_host(const struct job_judged *judged, const char *name)
+static struct job_judge_host *find_host(struct job_judged *judged, const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < judged->n_hosts; i++) {
 		if (streq(judged->hosts[i].name, name))
-			return true;
+			return &judged->hosts[i];
 	}
-	return false;
+	return NULL;
 }
 
 static void whole_release(struct store_whole *run)
@@ -178,15 +181,30 @@ static void whole_release(struct store_whole *run)
 	free(run->items);
 }
 
-/* A link makes hosts suspects since then, the first of them; 0: none. */
-static uint64_t links_since(const struct job_judging_input *in)
+/* Of a group that is accused as a whole: equal for its hosts alone; 0: it is none. */
+static uint64_t group_of(const struct job_judging_input *in, const struct suspicion_found *found)
+{
+	uint64_t ret = 0;
+	size_t i;
+
+	if (!job_judge_is_group(in->policy, found))
+		return 0;
+	for (i = 0; i < found->n_hosts; i++)
+		ret = ret * GROUP_PRIME + fnv1a(found->hosts[i], strlen(found->hosts[i]));
+	return MAX(ret, UINT64_C(1));
+}
+
+/* Hosts that are measured with others are suspects since then, the first of them; 0: none. */
+static uint64_t measured_since(const struct job_judging_input *in)
 {
 	uint64_t since_us = 0;
 	size_t i;
 
 	for (i = 0; i < in->suspects->list.n; i++) {
 		const struct suspicion_found *found = &in->suspects->list.items[i];
-		const uint64_t one_us = found->class == BLAME_LINK ? suspected_since(in, found) : 0;
+		const bool measured = found->class == BLAME_LINK ||
+				      job_judge_is_group(in->policy, found);
+		const uint64_t one_us = measured ? suspected_since(in, found) : 0;
 
 		since_us = one_us && (!since_us || one_us < since_us) ? one_us : since_us;
 	}
@@ -211,11 +229,13 @@ static int add_host(const struct job_judging_input *in, size_t place, const char
 					   .booted = has_booted(in, found, name, host),
 					   .boot_us = host && host->known ? host->since_us : 0,
 					   .suspected_us = since_us,
+					   .group = group_of(in, found),
+					   .group_class = found->class,
 					   .acquitted_us = accused_stamp(
 						   accused_find(ret->accused, name), "acquitted") };
 	int r;
 
-	if (has_host(ret, name) || !source.node)
+	if (find_host(ret, name) || !source.node)
 		return 0;
 	r = job_judging_actions(in->store, name, &actions, err);
 	if (r == 0)
@@ -261,11 +281,13 @@ int job_judging_proves(const struct job_judging_input *in, const char *name, int
 	if (r < 0)
 		return r;
 	source.actions = actions;
-	if (class == BLAME_LINK)
+	if (class == BLAME_LINK || in->policy->jobs.over_evict_hosts > 0)
 		r = store_investigations_of(in->store, in->id, since_us, &pairs, err);
 	if (r < 0)
 		return r;
 	source.pairs = pair_record_find(pairs, name, job_facts_pairs_since(&source));
+	source.group = source.pairs && pair_record_kind(source.pairs) == PAIR_RECORD_GROUP;
+	source.group_class = class;
 	facts = xcalloc(1, sizeof(*facts));
 	job_facts_of(source.node->name, &source, facts);
 	*ret = job_judge_proves(in->policy, class, &facts->host);
@@ -345,7 +367,7 @@ static void begin_investigation(const struct job_judging_input *in, struct job_j
 		json_t *note = ret->notes[item->suspect - in->suspects->list.items];
 		const uint64_t begun_us = json_stamp_us(json_object_get(note, "begun"));
 
-		ret->tested += item->action == BLAME_PROBE && item->effect;
+		ret->tested += item->action == BLAME_PROBE && item->effect && !item->kept_free;
 		/* Who waits is looked into once it is idle. After an acquittal that is over it is
 		 * another one. */
 		if (item->action != BLAME_PROBE || !item->effect || item->waits ||
@@ -503,6 +525,35 @@ static void note_items(const struct job_judging_input *in, struct job_judged *re
 
 /* --- all of it --- */
 
+/* Of a group: is it done with this one? Jobs start on it again, and the others go on. */
+static bool is_done_with(const struct job_judging_input *in, const struct job_judge_host *host,
+			 int class)
+{
+	return host->ladders[class] == LADDER_EXHAUSTED ||
+	       (host->acquitted_us > 0 &&
+		in->now_us < host->acquitted_us + in->policy->jobs.acquit_us);
+}
+
+/* Nobody of a group is tested, or held, while a job runs on any of its hosts. */
+static void wait_together(const struct job_judging_input *in, const struct suspicion_found *found,
+			  struct job_judged *judged)
+{
+	bool idle = true;
+	size_t i;
+
+	for (i = 0; i < found->n_hosts; i++) {
+		const struct job_judge_host *host = find_host(judged, found->hosts[i]);
+
+		idle &= !host || host->idle || is_done_with(in, host, found->class);
+	}
+	for (i = 0; i < found->n_hosts; i++) {
+		struct job_judge_host *host = find_host(judged, found->hosts[i]);
+
+		if (host)
+			host->idle &= idle;
+	}
+}
+
 static void judge(const struct job_judging_input *in, struct job_judged *ret)
 {
 	const json_t *newest = in->n > 0 ? in->windows[0].summary : NULL;
@@ -518,7 +569,12 @@ static void judge(const struct job_judging_input *in, struct job_judged *ret)
 		.loads = in->loads,
 		.n_loads = in->n_loads,
 	};
+	size_t i;
 
+	for (i = 0; i < in->suspects->list.n; i++) {
+		if (job_judge_is_group(in->policy, &in->suspects->list.items[i]))
+			wait_together(in, &in->suspects->list.items[i], ret);
+	}
 	memcpy(input.distrusted, in->distrusted, sizeof(input.distrusted));
 	if (ret->n_hosts > 1)
 		qsort(ret->hosts, ret->n_hosts, sizeof(*ret->hosts), by_name);
@@ -539,13 +595,13 @@ static json_t *recall_accused(const struct job_judging_input *in)
 
 int job_judging_do(const struct job_judging_input *in, struct job_judged *ret, struct err *err)
 {
-	const uint64_t links_us = links_since(in);
+	const uint64_t measured_us = measured_since(in);
 	size_t i;
 	int r = 0;
 
 	*ret = (struct job_judged){ .accused = recall_accused(in) };
-	if (links_us > 0)
-		r = store_investigations_of(in->store, in->id, links_us, &ret->pairs, err);
+	if (measured_us > 0)
+		r = store_investigations_of(in->store, in->id, measured_us, &ret->pairs, err);
 	for (i = 0; r == 0 && i < in->suspects->list.n; i++)
 		r = add_suspect(in, i, ret, err);
 	if (r < 0) {

@@ -75,7 +75,7 @@ void job_loads_look(struct job_loads *loads, const struct fleet *fleet)
 
 static bool loads_host(const struct job_judge_item *item)
 {
-	return item->action == BLAME_PROBE && item->effect && !item->waits;
+	return item->action == BLAME_PROBE && item->effect && !item->waits && !item->kept_free;
 }
 
 static bool wants(const struct job_judge_result *judged, const char *host)

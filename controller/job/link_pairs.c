@@ -11,10 +11,11 @@
 #include "controller/cluster/cluster.h"
 #include "controller/controller.h"
 #include "controller/fleet/hosts.h"
-#include "controller/job/job_facts.h"
+#include "controller/job/group_brought.h"
 #include "controller/job/link_thirds.h"
 #include "controller/job/pair_brought.h"
 #include "controller/job/pair_record.h"
+#include "controller/job/tested_alone.h"
 #include "controller/store/store.h"
 #include "controller/store/store_campaigns.h"
 #include "lib/base/err.h"
@@ -69,55 +70,15 @@ static void give_up(const struct link_pairs_of *w, json_t *entry, const char *te
 		if (!is_settled(entry, name_at(ends, i)))
 			pair_record_say(entry, name_at(ends, i), END_UNKNOWN, tells);
 	}
-	end(w, entry, xasprintf("the pairs do not tell; what would: %s", tells));
+	end(w, entry,
+	    xasprintf("%s; what would: %s",
+		      pair_record_kind(entry) == PAIR_RECORD_GROUP
+			      ? "their tests with others do not tell"
+			      : "the pairs do not tell",
+		      tells));
 }
 
 /* --- the first rung --- */
-
-enum alone { ALONE_PENDING, ALONE_PASSED, ALONE_FAILED, ALONE_BAD, ALONE_NEVER };
-
-/* It ran jobs for so long that nobody waits for its test any more. */
-static bool is_given_up(const struct job_judged *judged, const char *host)
-{
-	size_t i = 0;
-
-	while (i < judged->result.n && !(judged->result.items[i].given_up &&
-					 streq(judged->result.items[i].host->name, host)))
-		i++;
-	return i < judged->result.n;
-}
-
-static bool is_shown_bad(const struct job_judged *judged, const char *host)
-{
-	size_t i;
-
-	for (i = 0; i < judged->result.n; i++) {
-		const struct job_judge_item *item = &judged->result.items[i];
-
-		if (streq(item->host->name, host) && item->suspect->class == BLAME_LINK &&
-		    item->evidence >= EVIDENCE_BAD)
-			return true;
-	}
-	return false;
-}
-
-static enum alone alone_of(const struct job_judged *judged, const char *host)
-{
-	size_t i;
-
-	for (i = 0; i < judged->n_hosts; i++) {
-		const struct job_facts *facts = judged->facts[i];
-
-		if (!streq(facts->host.name, host))
-			continue;
-		if (is_shown_bad(judged, host))
-			return ALONE_BAD;
-		if (!facts->alone)
-			return is_given_up(judged, host) ? ALONE_NEVER : ALONE_PENDING;
-		return facts->alone_passed ? ALONE_PASSED : ALONE_FAILED;
-	}
-	return ALONE_PENDING;
-}
 
 /* Ends that no entry has: they were tested by themselves, all of them? Names, or NULL. */
 static json_t *find_ends(const struct link_pairs_of *w)
@@ -131,9 +92,9 @@ static json_t *find_ends(const struct link_pairs_of *w)
 		if (host->class != BLAME_LINK || !investigation_has(w->inv, host->name) ||
 		    pair_record_has(w->inv->pairs, host->name))
 			continue;
-		if (alone_of(w->judged, host->name) == ALONE_NEVER)
+		if (tested_alone(w->judged, host->name) == ALONE_NEVER)
 			continue;
-		if (alone_of(w->judged, host->name) == ALONE_PENDING)
+		if (tested_alone(w->judged, host->name) == ALONE_PENDING)
 			return NULL;
 		if (json_array_size(ends) < PAIR_RUNGS_ENDS_MAX)
 			(void)json_array_append_new(ends, json_string(host->name));
@@ -141,13 +102,13 @@ static json_t *find_ends(const struct link_pairs_of *w)
 	return json_array_size(ends) > 0 ? TAKE(ends) : NULL;
 }
 
-static json_t *find_alone(const struct link_pairs_of *w, const json_t *ends, enum alone alone)
+static json_t *find_alone(const struct link_pairs_of *w, const json_t *ends, enum tested_alone alone)
 {
 	json_t *names = json_array();
 	size_t i;
 
 	for (i = 0; i < json_array_size(ends); i++) {
-		if (alone_of(w->judged, name_at(ends, i)) == alone)
+		if (tested_alone(w->judged, name_at(ends, i)) == alone)
 			(void)json_array_append(names, json_array_get(ends, i));
 	}
 	return names;
@@ -168,7 +129,7 @@ static bool is_told_alone(const struct link_pairs_of *w, json_t *entry)
 	tells = xasprintf("a test of all of %s that passes, once what fails on it is mended", names);
 	for (i = 0; i < json_array_size(ends); i++) {
 		const char *host = name_at(ends, i);
-		const enum alone alone = alone_of(w->judged, host);
+		const enum tested_alone alone = tested_alone(w->judged, host);
 
 		if (alone == ALONE_BAD)
 			pair_record_say(entry, host, END_BAD, NULL);
@@ -243,6 +204,7 @@ static uint64_t waits_us(const json_t *entry)
 
 static int start(const struct link_pairs_of *w, json_t *entry, const json_t *run, json_t *thirds)
 {
+	const bool group = pair_record_kind(entry) == PAIR_RECORD_GROUP;
 	CLEANUP(json_freep) json_t *names = json_copy((json_t *)(uintptr_t)run);
 	CLEANUP(freep) char *reason = NULL;
 	CLEANUP(freep) char *ends = pair_record_names(run);
@@ -256,17 +218,26 @@ static int start(const struct link_pairs_of *w, json_t *entry, const json_t *run
 
 	(void)json_array_extend(names, thirds);
 	n = json_array_size(names);
-	reason = xasprintf("%s is slow by its transfers: which end of the link?", w->inv->job_name);
+	if (group) {
+		reason = xasprintf("%s is slow because of %s: which of them is it?",
+				   w->inv->job_name, ends);
+		ask.kind = CAMPAIGN_ALLREDUCE;
+		ask.plan = PAIRING_BISECT;
+		ask.rounds_max = pairing_rounds_max(n);
+	} else {
+		reason = xasprintf("%s is slow by its transfers: which end of the link?",
+				   w->inv->job_name);
+		ask.rounds_max = n % 2 == 0 ? n - 1 : n; /* all meet in a circle */
+	}
 	ask.nodes = names;
 	ask.reason = reason;
-	ask.rounds_max = n % 2 == 0 ? n - 1 : n; /* all meet in a circle */
 	id = campaigns_begin(w->s, &ask, &why);
 	if (id == -EBUSY && w->in->now_us < waits_us(entry) + LINK_PAIRS_WAIT_US)
 		return 0;
 	if (id <= 0) {
 		CLEANUP(freep)
-		char *tells = xasprintf("pairs of %s with %s, which could not be measured (%s)",
-					ends, others, why.msg);
+		char *tells = xasprintf("%s %s with %s, which could not be measured (%s)",
+					group ? "a campaign of" : "pairs of", ends, others, why.msg);
 
 		give_up(w, entry, tells);
 		return 0;
@@ -274,8 +245,8 @@ static int start(const struct link_pairs_of *w, json_t *entry, const json_t *run
 	put(entry, "campaign", json_integer(id));
 	put(entry, "began", json_stamp(w->in->now_us));
 	(void)json_object_set(entry, "thirds", thirds);
-	pair_record_note(entry, xasprintf("campaign %" PRId64 " measures %s with %s, every two", id,
-					  ends, others));
+	pair_record_note(entry, xasprintf("campaign %" PRId64 " measures %s with %s%s", id, ends,
+					  others, group ? "" : ", every two"));
 	return 0;
 }
 
@@ -298,7 +269,11 @@ static int begin_run(const struct link_pairs_of *w, json_t *entry)
 		return 0;
 	if (json_array_size(thirds) == 0 ||
 	    json_array_size(run) + json_array_size(thirds) < PAIR_RUNGS_THIRDS_MAX + 1) {
-		give_up(w, entry, pair_rungs_tells(PAIR_WHY_NO_THIRD));
+		give_up(w, entry,
+			pair_record_kind(entry) == PAIR_RECORD_GROUP
+				? "a campaign with a third host of its model that is idle, not of "
+				  "the job, and passed the profile full within a day"
+				: pair_rungs_tells(PAIR_WHY_NO_THIRD));
 		return 0;
 	}
 	return start(w, entry, run, thirds);
@@ -345,19 +320,55 @@ static bool is_over(const struct link_pairs_of *w, const json_t *entry)
 	return true;
 }
 
+/* What one run says of the ends that it was of. Texts are borrowed, but for `text`. */
+struct run_says {
+	int ends[PAIR_RECORD_ENDS_MAX]; /* enum blame_end */
+	const char *tells[PAIR_RECORD_ENDS_MAX];
+	size_t n;
+	char *text;
+};
+
+static void says_release(struct run_says *says)
+{
+	free(says->text);
+}
+
+static void read_pairs(const json_t *campaign, const json_t *run, const json_t *thirds,
+		       struct run_says *ret)
+{
+	CLEANUP(freep) struct pair_brought *b = xcalloc(1, sizeof(*b));
+	size_t i;
+
+	pair_brought_read(campaign, run, thirds, b);
+	ret->text = pair_brought_words(b, run, thirds);
+	for (i = 0; i < b->rungs.n_ends; i++) {
+		ret->ends[i] = b->answer.ends[i];
+		ret->tells[i] = pair_rungs_tells(b->answer.why[i]);
+	}
+	ret->n = b->rungs.n_ends;
+}
+
+static void read_group(const json_t *campaign, const json_t *run, struct run_says *ret)
+{
+	ret->text = group_brought_words(campaign);
+	for (; ret->n < MIN(json_array_size(run), (size_t)PAIR_RECORD_ENDS_MAX); ret->n++)
+		ret->ends[ret->n] =
+			group_brought_end(campaign, name_at(run, ret->n), &ret->tells[ret->n]);
+}
+
 /* Of how many of the ends of this run is it so? */
-static size_t count_ends(const struct pair_brought *b, int end)
+static size_t count_ends(const struct run_says *says, int end)
 {
 	size_t n = 0, i;
 
-	for (i = 0; i < b->rungs.n_ends; i++)
-		n += b->answer.ends[i] == end;
+	for (i = 0; i < says->n; i++)
+		n += says->ends[i] == end;
 	return n;
 }
 
 /* What is slow between two hosts is neither's fault: a person is told, until pairs are good there. */
 static int tell_between(const struct link_pairs_of *w, const json_t *entry,
-			const struct pair_brought *b, const char *text)
+			const struct run_says *says)
 {
 	const json_t *ends = json_object_get(entry, "ends");
 	CLEANUP(freep) char *names = pair_record_names(ends);
@@ -370,13 +381,16 @@ static int tell_between(const struct link_pairs_of *w, const json_t *entry,
 		.subject = names,
 		.level = VERDICT_WARN,
 		.action = policy_action_names[ACTION_ALERT],
-		.sentence = text,
+		.sentence = says->text,
 		.since_us = w->in->now_us,
 	};
 
-	if (count_ends(b, END_BETWEEN) > 0)
+	/* Of a switch the campaign itself tells. */
+	if (pair_record_kind(entry) != PAIR_RECORD_LINK)
+		return 0;
+	if (count_ends(says, END_BETWEEN) > 0)
 		return store_put_incident(w->s->store, &incident, w->in->now_us, w->err);
-	if (count_ends(b, END_GOOD) < MAX(json_array_size(ends), (size_t)2))
+	if (count_ends(says, END_GOOD) < MAX(json_array_size(ends), (size_t)2))
 		return 0;
 	return store_close_incident(w->s->store, place, incident.check, w->in->now_us, w->err);
 }
@@ -385,30 +399,29 @@ static int tell_between(const struct link_pairs_of *w, const json_t *entry,
 static int take_run(const struct link_pairs_of *w, json_t *entry, const json_t *campaign)
 {
 	CLEANUP(json_freep) json_t *run = ends_of_run(w, entry, campaign);
-	const json_t *thirds = json_object_get(entry, "thirds");
-	CLEANUP(freep) struct pair_brought *b = xcalloc(1, sizeof(*b));
-	CLEANUP(freep) char *text = NULL;
+	CLEANUP(says_release) struct run_says says = { .n = 0 };
 	json_t *said = json_object();
 	size_t i;
 
-	pair_brought_read(campaign, run, thirds, b);
-	text = pair_brought_words(b, run, thirds);
-	for (i = 0; i < b->rungs.n_ends; i++)
-		put(said, name_at(run, i), json_string(pair_record_ends[b->answer.ends[i]]));
+	if (pair_record_kind(entry) == PAIR_RECORD_GROUP)
+		read_group(campaign, run, &says);
+	else
+		read_pairs(campaign, run, json_object_get(entry, "thirds"), &says);
+	for (i = 0; i < says.n; i++)
+		put(said, name_at(run, i), json_string(pair_record_ends[says.ends[i]]));
 	(void)json_array_append_new(
 		json_object_get(entry, "runs"),
 		json_pack("{s:O, s:O, s:o, s:o, s:s}", "campaign",
 			  json_object_get(entry, "campaign"), "at", json_object_get(entry, "began"),
-			  "done", json_stamp(w->in->now_us), "ends", said, "text", text));
+			  "done", json_stamp(w->in->now_us), "ends", said, "text", says.text));
 	put(entry, "campaign", json_null());
-	for (i = 0; i < b->rungs.n_ends; i++)
-		take_end(entry, name_at(run, i), b->answer.ends[i],
-			 pair_rungs_tells(b->answer.why[i]));
-	pair_record_note(entry, xstrdup(text));
+	for (i = 0; i < says.n; i++)
+		take_end(entry, name_at(run, i), says.ends[i], says.tells[i]);
+	pair_record_note(entry, xstrdup(says.text));
 	if (is_over(w, entry) ||
 	    json_array_size(json_object_get(entry, "runs")) == PAIR_RECORD_RUNS_MAX)
 		put(entry, "over", json_stamp(w->in->now_us));
-	return tell_between(w, entry, b, text);
+	return tell_between(w, entry, &says);
 }
 
 /* Until they are judged again their sentences say it. */
@@ -500,20 +513,41 @@ static json_t *find_open(const json_t *pairs, size_t *ret_place)
 	return NULL;
 }
 
+/* One that failed by itself is what the job suffers from: the others are cleared. */
+static void clear_others(const struct link_pairs_of *w, json_t *entry, const char *bad)
+{
+	const json_t *ends = json_object_get(entry, "ends");
+	CLEANUP(freep) char *names = pair_record_names(ends);
+	size_t i;
+
+	for (i = 0; i < json_array_size(ends); i++)
+		pair_record_say(entry, name_at(ends, i), END_GOOD, NULL);
+	end(w, entry,
+	    xasprintf("%s failed by itself, so %s, which passed, %s cleared", bad, names,
+		      json_array_size(ends) == 1 ? "is" : "are"));
+}
+
 static void begin(const struct link_pairs_of *w)
 {
 	CLEANUP(json_freep) json_t *ends = find_ends(w);
+	const int kind = ends ? PAIR_RECORD_LINK : PAIR_RECORD_GROUP;
+	const char *bad = NULL;
 	json_t *entry;
 
+	if (!ends)
+		ends = tested_alone_group(w->in, w->judged, w->inv, &bad);
 	if (!ends)
 		return;
 	if (json_array_size(w->inv->pairs) == PAIR_RECORD_ENTRIES_MAX)
 		(void)json_array_remove(w->inv->pairs, 0); /* it is over, as all of them are */
-	entry = pair_record_new(ends, w->in->now_us);
+	entry = pair_record_new(kind, ends, w->in->now_us);
 	if (!w->inv->pairs)
 		w->inv->pairs = json_array();
 	(void)json_array_append_new(w->inv->pairs, entry);
-	(void)is_told_alone(w, entry);
+	if (kind == PAIR_RECORD_LINK)
+		(void)is_told_alone(w, entry);
+	else if (bad)
+		clear_others(w, entry, bad);
 }
 
 static int go_on(const struct link_pairs_of *w, json_t *entry)

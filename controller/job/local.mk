@@ -6,7 +6,7 @@ libcontroller_a_SOURCES += controller/job/accused.c controller/job/accused.h con
 	controller/job/diagnosing.c controller/job/diagnosing.h controller/job/diagnosis_groups.c controller/job/diagnosis_groups.h controller/job/diagnosis_plan.c \
 	controller/job/diagnosis_plan.h controller/job/diagnosis_record.c controller/job/diagnosis_record.h controller/job/diagnosis_rerun.c controller/job/diagnosis_rerun.h controller/job/investigating.c \
 	controller/job/investigating.h controller/job/job_advice.c controller/job/job_advice.h controller/job/investigation.c controller/job/investigation.h controller/job/job_facts.c \
-	controller/job/job_loads.c controller/job/job_loads.h controller/job/link_pairs.c controller/job/link_pairs.h \
+	controller/job/group_brought.c controller/job/group_brought.h controller/job/job_loads.c controller/job/job_loads.h controller/job/link_pairs.c controller/job/link_pairs.h \
 	controller/job/link_thirds.c controller/job/link_thirds.h controller/job/pair_brought.c controller/job/pair_brought.h controller/job/pair_record.c controller/job/pair_record.h controller/job/run_pace.c controller/job/run_pace.h \
 	controller/job/job_facts.h controller/job/job_judging.c controller/job/job_judging.h controller/job/job_live.c \
 	controller/job/job_live.h controller/job/job_pods.c controller/job/job_pods.h controller/job/job_prediction.c \
@@ -14,4 +14,4 @@ libcontroller_a_SOURCES += controller/job/accused.c controller/job/accused.h con
 	controller/job/job_suspects.h controller/job/job_view.c controller/job/job_view.h \
 	controller/job/jobs.c controller/job/jobs.h controller/job/placement.c controller/job/placement.h \
 	controller/job/placing.c controller/job/placing.h controller/job/prediction.c controller/job/prediction.h controller/job/summary.c \
-	controller/job/summary.h controller/job/trace_files.c controller/job/trace_files.h
+	controller/job/summary.h controller/job/tested_alone.c controller/job/tested_alone.h controller/job/trace_files.c controller/job/trace_files.h

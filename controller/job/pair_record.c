@@ -17,6 +17,12 @@ const char *const pair_record_ends[] = {
 	NULL,
 };
 
+const char *const pair_record_kinds[] = {
+	[PAIR_RECORD_LINK] = "link",
+	[PAIR_RECORD_GROUP] = "group",
+	NULL,
+};
+
 static const char *text_of(const json_t *object, const char *key)
 {
 	return json_string_value(json_object_get(object, key));
@@ -37,14 +43,30 @@ char *pair_record_names(const json_t *names)
 	return xstrdup(strbuf_text(&words));
 }
 
-json_t *pair_record_new(const json_t *ends, uint64_t now_us)
+int pair_record_kind(const json_t *entry)
 {
-	return json_pack("{s:o, s:o, s:[], s:n, s:n, s:[], s:{}, s:{}, s:n, s:n}", "ends",
-			 json_deep_copy(ends), "since", json_stamp(now_us), "thirds", "campaign",
-			 "began", "runs", "verdicts", "tells", "over", "text");
+	int kind = PAIR_RECORD_KINDS - 1;
+
+	while (kind > PAIR_RECORD_LINK && !streq(text_of(entry, "kind"), pair_record_kinds[kind]))
+		kind--;
+	return kind;
 }
 
-static bool is_end(const json_t *entry, const char *host)
+uint64_t pair_record_began_us(const json_t *entry)
+{
+	return MAX(json_stamp_us(json_object_get(entry, "since")),
+		   json_stamp_us(json_object_get(entry, "began")));
+}
+
+json_t *pair_record_new(int kind, const json_t *ends, uint64_t now_us)
+{
+	return json_pack("{s:s, s:o, s:o, s:[], s:n, s:n, s:[], s:{}, s:{}, s:n, s:n}", "kind",
+			 pair_record_kinds[kind], "ends", json_deep_copy(ends), "since",
+			 json_stamp(now_us), "thirds", "campaign", "began", "runs", "verdicts",
+			 "tells", "over", "text");
+}
+
+bool pair_record_is_end(const json_t *entry, const char *host)
 {
 	return json_has_text(json_object_get(entry, "ends"), host);
 }
@@ -53,7 +75,7 @@ bool pair_record_has(const json_t *pairs, const char *host)
 {
 	size_t i = 0;
 
-	while (i < json_array_size(pairs) && !is_end(json_array_get(pairs, i), host))
+	while (i < json_array_size(pairs) && !pair_record_is_end(json_array_get(pairs, i), host))
 		i++;
 	return i < json_array_size(pairs);
 }
@@ -68,7 +90,7 @@ const json_t *pair_record_find(const json_t *investigations, const char *host, u
 		for (j = json_array_size(pairs); j-- > 0;) {
 			const json_t *entry = json_array_get(pairs, j);
 
-			if (is_end(entry, host) &&
+			if (pair_record_is_end(entry, host) &&
 			    json_stamp_us(json_object_get(entry, "since")) >= since_us)
 				return entry;
 		}

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pairs of the ends of a slow link, as the investigation of a job keeps them: "pairs", an array
- * of {"ends" (names), "since", "thirds" (of the run under way, or the last), "campaign" (under way;
- * null), "began" (it; null), "runs" [{"campaign", "at", "done", "ends" {name: what it said},
- * "text"}], "verdicts" {name: "good" "between" "bad" "unknown"}, "tells" {name: what would tell},
- * "over" (stamp; null), "text"}. Pure.
+ * What suspects are measured for with others, as the investigation of a job keeps it: the ends of a
+ * slow link in pairs, the hosts of a group that is accused as a whole with each other. "pairs", an
+ * array of {"kind" ("link" "group"), "ends" (names; of a group its hosts that passed by
+ * themselves), "since", "thirds" (of the run under way, or the last), "campaign" (under way; null),
+ * "began" (it; null), "runs" [{"campaign", "at", "done", "ends" {name: what it said}, "text"}],
+ * "verdicts" {name: "good" "between" "bad" "unknown"}, "tells" {name: what would tell}, "over"
+ * (stamp; null), "text"}. Pure.
  *
  * A verdict stands but for "bad", which counts once as many runs as a failure is repeated said so
  * (retest.times), and which ends with one that does not.
@@ -18,7 +20,15 @@
 #include "lib/base/macro.h"
 #include "lib/policy/blame.h"
 
-enum { PAIR_RECORD_RUNS_MAX = 16, PAIR_RECORD_ENTRIES_MAX = 8 };
+enum {
+	PAIR_RECORD_RUNS_MAX = 16,
+	PAIR_RECORD_ENTRIES_MAX = 8,
+	PAIR_RECORD_ENDS_MAX = 62, /* with two third hosts as many as a collective has */
+};
+
+enum pair_record_kind { PAIR_RECORD_LINK, PAIR_RECORD_GROUP, PAIR_RECORD_KINDS };
+
+extern const char *const pair_record_kinds[]; /* "link" "group" */
 
 /* By enum blame_end: "unknown" "good" "bad" "between". */
 extern const char *const pair_record_ends[];
@@ -27,13 +37,21 @@ extern const char *const pair_record_ends[];
 char *pair_record_names(const json_t *names);
 
 /* A new one of these ends (copied). New reference. */
-json_t *pair_record_new(const json_t *ends, uint64_t now_us);
+json_t *pair_record_new(int kind, const json_t *ends, uint64_t now_us);
+
+/* enum pair_record_kind; what says none is of a link. */
+int pair_record_kind(const json_t *entry);
+
+/* When something was done of it last: its campaign began, else it was; 0: there is none. */
+uint64_t pair_record_began_us(const json_t *entry);
 
 /*
  * Of the investigations of a job, newest first: the newest entry since then of which the host is an
  * end; NULL: none. Borrowed.
  */
 const json_t *pair_record_find(const json_t *investigations, const char *host, uint64_t since_us);
+
+bool pair_record_is_end(const json_t *entry, const char *host);
 
 /* Is it an end of one of these entries? */
 bool pair_record_has(const json_t *pairs, const char *host);

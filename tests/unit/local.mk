@@ -375,7 +375,7 @@ UNIT_TESTS += tests/unit/test_advice tests/unit/test_prediction tests/unit/test_
 	tests/unit/test_actor_drain tests/unit/test_actor_hands tests/unit/test_actor_paired tests/unit/test_actor_queue \
 	tests/unit/test_actor_random tests/unit/test_actor_shared tests/unit/test_actor_twins tests/unit/test_anomalies \
 	tests/unit/test_accused tests/unit/test_api_ask tests/unit/test_authz tests/unit/test_beats_kept tests/unit/test_baseline tests/unit/test_baseline_store \
-	tests/unit/test_cluster_names tests/unit/test_coverage_codec tests/unit/test_db tests/unit/test_diagnosis_rerun tests/unit/test_drift tests/unit/test_findings \
+	tests/unit/test_cluster_names tests/unit/test_coverage_codec tests/unit/test_db tests/unit/test_diagnosis_rerun tests/unit/test_drift tests/unit/test_findings tests/unit/test_group_brought \
 	tests/unit/test_host_identity tests/unit/test_ingest tests/unit/test_investigation tests/unit/test_job_facts tests/unit/test_job_loads tests/unit/test_job_view tests/unit/test_live tests/unit/test_load_shed \
 	tests/unit/test_node_record tests/unit/test_node_view tests/unit/test_notice tests/unit/test_opinion \
 	tests/unit/test_pack tests/unit/test_pair_brought tests/unit/test_peer_quotas tests/unit/test_placement tests/unit/test_rail_map tests/unit/test_report_clock \
@@ -389,6 +389,7 @@ tests_unit_test_diagnosis_rerun_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $
 tests_unit_test_job_loads_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_advice_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_prediction_LDADD = libjobs.a libattribution.a libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_group_brought_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_pair_brought_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_job_facts_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_job_view_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)

@@ -396,7 +396,7 @@ static void a_host_is_clean_that_passed_beside_others(void)
 static json_t *pairs_say(int end, bool over, const char *tells)
 {
 	json_t *ends = json_pack("[s, s]", "gpu-17", "gpu-18");
-	json_t *entry = pair_record_new(ends, after(7));
+	json_t *entry = pair_record_new(PAIR_RECORD_LINK, ends, after(7));
 
 	json_decref(ends);
 	if (end >= 0)
@@ -444,6 +444,53 @@ static void a_link_goes_on_with_pairs_once_its_end_passed_by_itself(void)
 			CHECK_STR(s.facts.host.missing[BLAME_LINK], "another third host");
 		CHECK_EQ(s.facts.host.ladders[BLAME_COMPUTE], LADDER_EXHAUSTED);
 	}
+}
+
+/* gpu-17 is of a group that is accused as a whole. */
+static void a_group_goes_on_with_others_once_its_host_passed_by_itself(void)
+{
+	struct verdict_item item = { .check = rate, .held = HELD_FLEET };
+	struct store_whole run;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(links); i++) {
+		CLEANUP(json_freep)
+		json_t *entry = pairs_say(links[i].end, links[i].over, "another third host");
+		CLEANUP(scene_release) struct scene s;
+
+		scene_init(&s);
+		s.source.group = 17;
+		s.source.group_class = BLAME_COMPUTE;
+		CHECK_EQ(facts(&s)->ladders[BLAME_COMPUTE], LADDER_NOT_RUN);
+		test(&s, 5, NULL, "it passed");
+		passes(&s, &run, &item, 1);
+		CHECK(facts(&s)->awaits &&
+		      !s.facts.host.clean[BLAME_COMPUTE]); /* no campaign yet */
+		s.source.pairs = entry;
+		CHECK_EQ(facts(&s)->ladders[BLAME_COMPUTE], links[i].ladder);
+		CHECK_EQ(s.facts.host.awaits, links[i].ladder == LADDER_RUNNING);
+		CHECK_EQ(s.facts.host.clean[BLAME_COMPUTE], links[i].clean);
+		CHECK(s.facts.alone && s.facts.alone_passed && !s.facts.failing);
+		if (links[i].ladder == LADDER_EXHAUSTED && !links[i].clean)
+			CHECK_STR(s.facts.host.missing[BLAME_COMPUTE], "another third host");
+		CHECK_EQ(s.facts.host.ladders[BLAME_LAUNCH], LADDER_EXHAUSTED);
+	}
+}
+
+static void one_of_a_group_that_failed_once_clears_the_others(void)
+{
+	CLEANUP(scene_release) struct scene s;
+
+	scene_init(&s);
+	s.source.group = 17;
+	s.source.group_class = BLAME_COMPUTE;
+	s.policy.retest_times = 2;
+	test(&s, 2, NULL, "it failed again");
+	find_bad(&s, "loopback.write_bw", SEVERITY_FAIL, after(3));
+	CHECK(!facts(&s)->awaits && !s.facts.failing); /* that does not fit */
+	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(3));
+	CHECK_EQ(facts(&s)->ladders[BLAME_COMPUTE], LADDER_RUNNING);
+	CHECK(s.facts.failing && !s.facts.alone && !s.facts.host.awaits);
 }
 
 static void an_end_that_fails_by_itself_is_bad_without_pairs(void)
@@ -679,6 +726,8 @@ static const struct test tests[] = {
 	TEST(a_ladder_goes_on_while_a_failure_is_to_be_repeated),
 	TEST(a_host_is_clean_that_passed_beside_others),
 	TEST(a_link_goes_on_with_pairs_once_its_end_passed_by_itself),
+	TEST(a_group_goes_on_with_others_once_its_host_passed_by_itself),
+	TEST(one_of_a_group_that_failed_once_clears_the_others),
 	TEST(an_end_that_fails_by_itself_is_bad_without_pairs),
 	TEST(pairs_that_were_slow_in_a_row_count_as_tests_that_failed),
 	TEST(the_newest_pairs_since_then_are_found),
