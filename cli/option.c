@@ -22,7 +22,7 @@ enum { LIMIT_MOST = 1000000, PARTS_MOST = 16384 };
 
 static const char *const outputs[] = { "table", "json", "kv", NULL };
 static const char *const kinds[] = { "allreduce", "pair", NULL };
-static const char *const plans[] = { "two-pass", "tournament", "bisect", NULL };
+static const char *const plans[] = { "two-pass", "tournament", "bisect", "every-two", NULL };
 static const char *const verdicts[] = { "pass", "warn", "fail", "inconclusive", NULL };
 
 #define AT(member) offsetof(struct settings, member)
@@ -77,9 +77,9 @@ const struct option_row option_rows[N_OPTIONS] = {
 	[OPTION_KIND] = { "kind", 0, OPTION_IS_CHOICE, "KIND", kinds, 0, AT(kind), NULL,
 			  "allreduce (default), or pair: writes from host to host" },
 	[OPTION_PLAN] = { "plan", 0, OPTION_IS_CHOICE, "PLAN", plans, 0, AT(plan), NULL,
-			  "two-pass (default), tournament: everybody with everybody, or bisect: "
-			  "large "
-			  "groups, halved" },
+			  "two-pass (default), tournament: everybody with everybody below a "
+			  "switch, bisect: large groups, halved, or every-two: every two once, "
+			  "of at most 64 hosts" },
 	[OPTION_CORDONED] = { "cordoned", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(cordoned), NULL,
 			      "only hosts out of service: cordoned, held for a test, not ready" },
 	[OPTION_JOB] = { "job", 0, OPTION_IS_JOB, "NAME", NULL, 0, AT(job), NULL,

@@ -40,6 +40,11 @@ static int check(const struct campaign_ask *ask, struct err *err)
 	if (ask->plan == PAIRING_BISECT && ask->n_hosts > CAMPAIGN_GROUP_MAX)
 		return err_set(err, EINVAL, "%zu hosts, more than %d in one collective",
 			       ask->n_hosts, CAMPAIGN_GROUP_MAX);
+	if (ask->plan == PAIRING_EVERY_TWO && ask->n_hosts > PAIRING_EVERY_TWO_MAX)
+		return err_set(err, EINVAL,
+			       "%zu hosts, more than %d of which every two can meet: take the plan "
+			       "two-pass",
+			       ask->n_hosts, PAIRING_EVERY_TWO_MAX);
 	for (i = 0; here < 2 && i < ask->n_hosts && ask->hosts[i].state != PAIRING_GONE; i++)
 		;
 	if (here < 2 && i < ask->n_hosts)
@@ -80,7 +85,9 @@ int campaign_new(const struct campaign_ask *ask, struct campaign **ret, struct e
 		.who = xstrdup(ask->who),
 		.hosts = xcalloc(ask->n_hosts, sizeof(*c->hosts)),
 		.n_hosts = ask->n_hosts,
-		.rounds_max = ask->rounds_max ? ask->rounds_max : pairing_rounds_max(ask->n_hosts),
+		.rounds_max = ask->rounds_max ? ask->rounds_max
+					      : pairing_rounds_of((enum pairing_plan)ask->plan,
+								  ask->n_hosts),
 		.timeout_us = ask->timeout_us,
 		.at_once = ask->at_once,
 		.seed = ask->seed,

@@ -213,21 +213,17 @@ static int start(const struct link_pairs_of *w, json_t *entry, const json_t *run
 				     .plan = PAIRING_EVERY_TWO,
 				     .who = WHO_AUTOMATIC };
 	struct err why = ERR_INIT;
-	size_t n;
 	int64_t id;
 
 	(void)json_array_extend(names, thirds);
-	n = json_array_size(names);
 	if (group) {
 		reason = xasprintf("%s is slow because of %s: which of them is it?",
 				   w->inv->job_name, ends);
 		ask.kind = CAMPAIGN_ALLREDUCE;
 		ask.plan = PAIRING_BISECT;
-		ask.rounds_max = pairing_rounds_max(n);
 	} else {
 		reason = xasprintf("%s is slow by its transfers: which end of the link?",
 				   w->inv->job_name);
-		ask.rounds_max = n % 2 == 0 ? n - 1 : n; /* all meet in a circle */
 	}
 	ask.nodes = names;
 	ask.reason = reason;

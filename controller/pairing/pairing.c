@@ -15,6 +15,13 @@ size_t pairing_rounds_max(size_t n)
 	return n < 2 ? 0 : log2 + 2;
 }
 
+size_t pairing_rounds_of(enum pairing_plan plan, size_t n)
+{
+	if (plan != PAIRING_EVERY_TWO || n < 2)
+		return pairing_rounds_max(n);
+	return n % 2 == 0 ? n - 1 : n;
+}
+
 static int check(const struct pairing_problem *p, struct err *err)
 {
 	size_t i;
@@ -71,8 +78,9 @@ int pairing_step(const struct pairing_problem *problem, struct pairing_step *ret
 	if (r < 0)
 		return r;
 	*ret = (struct pairing_step){ .done = true };
-	ret->rounds_max = problem->rounds_max > 0 ? problem->rounds_max
-						  : pairing_rounds_max(problem->n_nodes);
+	ret->rounds_max = problem->rounds_max > 0
+				  ? problem->rounds_max
+				  : pairing_rounds_of(problem->plan, problem->n_nodes);
 	pairing_view_init(&v, problem);
 	pairing_fit(&v);
 	pairing_judge(&v, &c, ret);

@@ -41,6 +41,7 @@ enum {
 	PAIRING_RAILS_MAX = 8,
 	PAIRING_RESULTS_MAX = 2048, /* the first so many count */
 	PAIRING_SEATS_MAX = 8192,   /* members of all results together likewise */
+	PAIRING_EVERY_TWO_MAX = 64, /* nodes that can all meet within PAIRING_RESULTS_MAX */
 	PAIRING_BLAMES_MAX = 16,
 	PAIRING_PARTNERS_MIN = 2, /* to be blamed: slow with so many */
 	PAIRING_ROUNDS_LEAST = 2, /* of pairs, also when nothing looks slow */
@@ -99,7 +100,7 @@ struct pairing_problem {
 	const struct pairing_result *results; /* that make no sense are passed over */
 	size_t n_results;
 	size_t rounds_made;
-	size_t rounds_max; /* 0: pairing_rounds_max() */
+	size_t rounds_max; /* 0: pairing_rounds_of() */
 	enum pairing_plan plan;
 	uint64_t seed;
 	double cross_part;   /* of the rate below a switch that goes between them; 0: not known */
@@ -165,6 +166,9 @@ struct pairing_step {
 
 /* ceil(log2(n)) + 2; 0 for fewer than two nodes. */
 size_t pairing_rounds_max(size_t n);
+
+/* Of a plan: as many as let all meet in a circle for PAIRING_EVERY_TWO, else pairing_rounds_max(). */
+size_t pairing_rounds_of(enum pairing_plan plan, size_t n);
 
 /*
  * What to do after `rounds_made` rounds. -EINVAL with the reason for more nodes or

@@ -18,6 +18,7 @@ NAMES = [f"gpu-{i}" for i in range(6)]
     ("--nodes gpu-1,gpu-2 -r slow", {"nodes": ["gpu-1", "gpu-2"], "reason": "slow"}),
     ("--nodes ,gpu-1,,gpu-2, -r slow --kind pair --plan tournament",
      {"nodes": ["gpu-1", "gpu-2"], "reason": "slow", "kind": "pair", "plan": "tournament"}),
+    ("--nodes gpu-1,gpu-2,gpu-3 -r slow --plan every-two", {"nodes": ["gpu-1", "gpu-2", "gpu-3"], "reason": "slow", "plan": "every-two"}),
 ])
 def test_what_is_asked_for_is_sent(run, stub, words, body):
     stub.answers["/v1/campaigns"] = (202, {"id": "7", "sentence": "campaign 7 has begun"})
@@ -30,7 +31,7 @@ def test_what_is_asked_for_is_sent(run, stub, words, body):
 @pytest.mark.parametrize("words,line", [
     ("campaign", "half a command"),
     ("campaign start --domain x", "campaign start wants --reason"),
-    ("campaign start -r x --plan luck", "--plan: 'luck' is none of two-pass, tournament, bisect"),
+    ("campaign start -r x --plan luck", "--plan: 'luck' is none of two-pass, tournament, bisect, every-two"),
     ("campaign start -r x --kind all", "--kind: 'all' is none of allreduce, pair"),
     ("campaign show", "campaign show: which ID?"),
     ("campaign list --domain x", "campaign list has no --domain"),

@@ -39,7 +39,7 @@ def test_bash_completes_commands_options_and_values(complete):
     assert complete("assayctl", "no") == ["nodes", "node"]
     assert complete("assayctl", "policy", "") == ["check", "replay"]
     assert complete("assayctl", "campaign", "") == ["start", "list", "show"]
-    assert complete("assayctl", "campaign", "start", "--plan", "") == ["two-pass", "tournament", "bisect"]
+    assert complete("assayctl", "campaign", "start", "--plan", "") == ["two-pass", "tournament", "bisect", "every-two"]
     assert complete("assayctl", "breaker", "") == ["reset"]
     assert complete("assayctl", "breaker", "reset", "--re") == ["--reason"]
     assert complete("assayctl", "breaker", "--w") == ["--watch"]

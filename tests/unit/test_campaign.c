@@ -230,6 +230,7 @@ static void what_is_no_campaign_is_refused_in_words(void)
 		{ 1, CAMPAIGN_ALLREDUCE, PAIRING_TWO_PASS, "fewer than two hosts" },
 		{ 2, CAMPAIGN_PAIR, PAIRING_BISECT, "a pair has two hosts" },
 		{ 65, CAMPAIGN_ALLREDUCE, PAIRING_BISECT, "more than 64 in one collective" },
+		{ 65, CAMPAIGN_PAIR, PAIRING_EVERY_TWO, "more than 64 of which every two" },
 	};
 	struct err err = ERR_INIT;
 	size_t i;

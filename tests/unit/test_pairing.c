@@ -330,9 +330,11 @@ static void every_two_meet_once_whatever_lies_between_them(void)
 	unsigned met[5][5] = { { 0 } };
 	size_t i, a, b;
 
-	w->problem.plan = PAIRING_EVERY_TWO;
-	w->problem.rounds_max = 5;
+	w->problem.plan = PAIRING_EVERY_TWO; /* as many rounds as that takes */
 	CHECK_EQ(world_play(w, &step), 5);
+	CHECK_EQ(pairing_rounds_of(PAIRING_EVERY_TWO, 6), 5);
+	CHECK_EQ(pairing_rounds_of(PAIRING_EVERY_TWO, 1), 0);
+	CHECK_EQ(pairing_rounds_of(PAIRING_BISECT, 6), pairing_rounds_max(6));
 	for (i = 0; i < w->problem.n_results; i++)
 		met[w->results[i].members[0]][w->results[i].members[1]]++;
 	for (a = 0; a < 5; a++) {
