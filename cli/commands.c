@@ -359,6 +359,53 @@ const struct command commands[] = {
 	  .examples = { { "assayctl campaign show 7", "its rounds" },
 			{ "assayctl campaign show 7 --watch", "until it is done" } },
 	  .view = &view_campaign },
+	{ .words = { "token", "create" },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_FOR) | OPTION_BIT(OPTION_HOSTS) |
+		     OPTION_BIT(OPTION_NAMES) | OPTION_BIT(OPTION_REASON),
+	  .summary = "make a token by which new hosts join",
+	  .description =
+		  "It ends after --for (default 1h, at most 24h), lets in --hosts hosts, and only "
+		  "those with --names. Each host makes a token of its own when it joins; a name "
+		  "that speaks for a host already is refused, until token reset allows it. The "
+		  "join token is shown once and kept nowhere. Wants the role admin.",
+	  .examples = { { "assayctl token create --hosts 2000 --names 'gpu-*' --for 4h",
+			  "for a new hall" } },
+	  .view = &view_token },
+	{ .words = { "token", "list" },
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT),
+	  .summary = "join tokens, and how many hosts joined by them",
+	  .description = "Newest first. STATE is valid, used up, expired or revoked.",
+	  .examples = { { "assayctl token list", "all" } },
+	  .view = &view_tokens },
+	{ .words = { "token", "revoke" },
+	  .argument = { "ID", ARGUMENT_ID },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON),
+	  .summary = "let no more hosts join by a token",
+	  .description = "Hosts that joined by it stay. Wants the role admin.",
+	  .examples = { { "assayctl token revoke 3", "that one" } },
+	  .view = &view_act,
+	  .post = "/v1/join-tokens/{}/revoke" },
+	{ .words = { "token", "reset" },
+	  .argument = { "NODE...", ARGUMENT_NODE, .many = true },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_REASON),
+	  .summary = "void a host's own token, and let it join again",
+	  .description =
+		  "For a host that was reinstalled or replaced, or whose token may be known to "
+		  "others: what bears the old token is refused at once. Wants the role admin.",
+	  .examples = { { "assayctl token reset gpu-17 -r 'new board'", "one host" } },
+	  .view = &view_act,
+	  .post = "/v1/nodes/{}/reset-token" },
+	{ .words = { "join-command" },
+	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_FOR) | OPTION_BIT(OPTION_HOSTS) |
+		     OPTION_BIT(OPTION_NAMES) | OPTION_BIT(OPTION_REASON),
+	  .summary = "print the one line by which a host joins",
+	  .description = "Makes a join token as token create does, and prints only the line to run "
+			 "on each "
+			 "host: it says where the controller is, the sum of its certificate "
+			 "authority, and "
+			 "the join token.",
+	  .examples = { { "assayctl join-command --hosts 3", "for three hosts" } },
+	  .view = &view_join_command },
 	{ .words = { "policy", "check" },
 	  .argument = { "FILE", ARGUMENT_FILE },
 	  .summary = "is this a policy, and what does it come to?",

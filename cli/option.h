@@ -49,6 +49,8 @@ enum option_id {
 	OPTION_SECONDS,
 	OPTION_AGE,
 	OPTION_DONE,
+	OPTION_HOSTS,
+	OPTION_NAMES,
 	N_OPTIONS,
 };
 
@@ -116,6 +118,8 @@ struct settings {
 	const char *seconds;
 	double age_s;
 	bool done;
+	uint64_t hosts;	   /* of a join token; 0: not said */
+	const char *names; /* NULL: not said */
 	bool help, version;
 };
 

@@ -48,7 +48,7 @@ struct view {
 extern const struct view view_nodes, view_node, view_why, view_incidents, view_baselines,
 	view_drift, view_act, view_actions, view_breaker, view_coverage, view_replay, view_evidence,
 	view_campaign, view_campaigns, view_diagnose, view_investigation, view_investigations,
-	view_jobs, view_job, view_submit, view_beat;
+	view_jobs, view_job, view_submit, view_beat, view_token, view_tokens, view_join_command;
 
 void picture_release(struct picture *picture);
 

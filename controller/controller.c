@@ -6,13 +6,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "controller/auth/join.h"
 #include "controller/fleet/findings.h"
 #include "controller/http/api.h"
 #include "controller/store/store.h"
+#include "controller/store/store_joins.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
+#include "lib/net/pem_sum.h"
 #include "lib/sys/file.h"
 
 /* A certificate with its chain, or those of a few authorities. */
@@ -264,11 +267,26 @@ void controller_wake_parts(struct service *s, uint64_t after_us)
 	(void)sd_event_source_set_enabled(s->commit_timer, SD_EVENT_ONESHOT);
 }
 
+/* Is it the token of a host that joined by itself? */
+static bool has_joined(struct service *s, const char *token, struct identity *ret)
+{
+	struct err err = ERR_INIT;
+	char hex[SHA256_HEX_SIZE];
+
+	if (!token)
+		return false;
+	sha256_of_text(token, hex);
+	if (store_joined_by(s->store, hex, s->joined_node, &err) < 0)
+		service_failed(s, &err);
+	*ret = (struct identity){ .role = ROLE_NODE, .node = s->joined_node };
+	return s->joined_node[0] != '\0';
+}
+
 static enum known identify(void *context, const char *token, const char *peer, struct identity *ret)
 {
 	struct service *s = context;
 
-	if (tokens_identify(&s->tokens, token, peer, ret))
+	if (tokens_identify(&s->tokens, token, peer, ret) || has_joined(s, token, ret))
 		return KNOWN_YES;
 	return s->token_review && token && s->token_review->ops->takes(token) ? KNOWN_LATER
 									      : KNOWN_NOT;
@@ -302,12 +320,25 @@ static int read_pem(const char *path, char **ret_text, struct err *err)
 	return path ? file_read(AT_FDCWD, path, PEM_MAX, ret_text, NULL, err) : 0;
 }
 
+static int read_ca(const char *path, struct service *s, struct err *err)
+{
+	int r = read_pem(path, &s->ca, err);
+
+	if (r < 0 || !path)
+		return r;
+	r = pem_sum(s->ca, s->ca_sum, err);
+	return r < 0 ? err_wrap(err, r, "ca: %s", path) : 0;
+}
+
 /* What of the settings others hold a copy of. */
 static void apply_limits(struct service *s)
 {
 	s->buckets.rate = (double)s->settings->report_rate;
 	s->buckets.burst = (double)s->settings->report_burst;
 	s->buckets.max = s->settings->nodes_max;
+	s->join_refusals.rate = JOIN_REFUSED_RATE;
+	s->join_refusals.burst = JOIN_REFUSED_BURST;
+	s->join_refusals.max = JOIN_ORIGINS_MAX;
 	s->retention_job.retention = s->settings->keep;
 	s->retention_job.max_bytes = s->settings->db_max;
 }
@@ -333,7 +364,9 @@ static int read_files(struct service *s, struct settings *settings, struct err *
 		r = read_pem(settings->tls_cert, &s->tls_cert, err);
 	if (r == 0)
 		r = read_pem(settings->tls_key, &s->tls_key, err);
-	return r == 0 ? read_pem(settings->client_ca, &s->client_ca, err) : r;
+	if (r == 0)
+		r = read_pem(settings->client_ca, &s->client_ca, err);
+	return r == 0 ? read_ca(settings->ca, s, err) : r;
 }
 
 int service_read(struct service *s, struct settings *settings, struct err *err)
@@ -350,6 +383,7 @@ static void release_files(struct service *s)
 	free(s->tls_cert);
 	free(s->tls_key);
 	free(s->client_ca);
+	free(s->ca);
 	rail_map_release(&s->rail_map);
 }
 
@@ -366,6 +400,7 @@ int service_reload(struct service *s, struct settings *fresh_settings, char **re
 	struct rules old_rules = s->rules;
 	struct tokens old_tokens = s->tokens;
 	struct rail_map old_rail_map = s->rail_map;
+	char *old_ca = s->ca;
 	int r = read_files(fresh, s->settings, err);
 
 	if (r == 0)
@@ -380,6 +415,9 @@ int service_reload(struct service *s, struct settings *fresh_settings, char **re
 	s->rules = fresh->rules;
 	s->tokens = fresh->tokens;
 	s->rail_map = fresh->rail_map;
+	s->ca = fresh->ca;
+	memcpy(s->ca_sum, fresh->ca_sum, sizeof(s->ca_sum));
+	fresh->ca = old_ca;
 	fresh->rules = old_rules;
 	fresh->tokens = old_tokens;
 	fresh->rail_map = old_rail_map;
@@ -512,6 +550,7 @@ void service_close(struct service *s)
 	store_close(s->store);
 	release_files(s);
 	token_buckets_release(&s->buckets);
+	token_buckets_release(&s->join_refusals);
 	free(s->metrics_text);
 	jmemo_release(&s->memo);
 	live_release(&s->live);

@@ -24,7 +24,9 @@
 #include "controller/http/token_buckets.h"
 #include "controller/ingest/ingest_counts.h"
 #include "controller/store/retention_job.h"
+#include "lib/base/sha256.h"
 #include "lib/json/jmemo.h"
+#include "lib/report/node_name.h"
 
 struct actor;
 struct advice_hold;
@@ -108,7 +110,9 @@ struct service {
 	sd_event_source *act_timer;
 	struct tokens tokens;
 	token_review_open *token_review_open;
-	struct token_review *token_review; /* or NULL */
+	struct token_review *token_review;   /* or NULL */
+	char joined_node[NODE_NAME_MAX + 1]; /* who the last token of a host that joined is */
+	struct token_buckets join_refusals;  /* by address: joins that may still be refused */
 	struct token_buckets buckets;
 	struct baselines baselines;
 	struct live live;
@@ -118,6 +122,8 @@ struct service {
 	void *holds;			      /* of routes_orders.c: held calls by host */
 	struct advice_hold *advice_holds;     /* of routes_advice.c: held calls */
 	char *tls_cert, *tls_key, *client_ca; /* PEM texts, or NULL */
+	char *ca;			      /* the same: who signed tls_cert */
+	char ca_sum[SHA256_HEX_SIZE];	      /* pem_sum() of it */
 	struct store *store;
 	struct api *api;
 	sd_event *loop;

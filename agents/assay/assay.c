@@ -25,6 +25,7 @@ static const struct command commands[] = {
 	{ "topology", "the devices of this host and how fast their links run", cmd_topology },
 	{ "explain", "which link is slow: heat maps and a sentence", cmd_explain },
 	{ "localise", "the link that explains the slow paths among samples", cmd_localise },
+	{ "join", "make this host one of a controller's", cmd_join },
 	{ "keep", "judge and keep what assayd has watched, for assayd", cmd_keep },
 	{ "config", "print a YAML file as JSON, for programs that read no YAML", cmd_config },
 };

@@ -187,13 +187,21 @@ void tokens_release(struct tokens *a)
 static const struct tokens_one *find_token(const struct tokens *a, const char *token)
 {
 	struct tokens_one key = { .role = 0 };
-	struct sha256 sum;
 
-	sha256_init(&sum);
-	sha256_add(&sum, token, strlen(token));
-	sha256_hex(&sum, key.hex);
+	sha256_of_text(token, key.hex);
 	return a->n_tokens ? bsearch(&key, a->tokens, a->n_tokens, sizeof(key), compare_tokens)
 			   : NULL;
+}
+
+bool tokens_lists(const struct tokens *a, const char *node)
+{
+	size_t i;
+
+	for (i = 0; i < a->n_tokens; i++) {
+		if (a->tokens[i].node && streq(a->tokens[i].node, node))
+			return true;
+	}
+	return false;
 }
 
 bool tokens_identify(const struct tokens *a, const char *token, const char *peer,

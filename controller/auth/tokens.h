@@ -47,6 +47,9 @@ int tokens_decode_role(const struct jval *v, void *member, struct err *err);
 int tokens_read(const char *path, struct tokens *ret, struct err *err);
 void tokens_release(struct tokens *a);
 
+/* Has a row the name of that host? */
+bool tokens_lists(const struct tokens *a, const char *node);
+
 /*
  * Who sent `token` (or NULL), over a connection whose verified certificate
  * names `peer` (or NULL)? A token that is sent counts, known or not. False:

@@ -340,6 +340,7 @@ static const struct jfield fields[] = {
 	{ "tls-cert", J_CUSTOM, AT(tls_cert), 0, .decode = jsome_text },
 	{ "tls-key", J_CUSTOM, AT(tls_key), 0, .decode = jsome_text },
 	{ "client-ca", J_CUSTOM, AT(client_ca), 0, .decode = jsome_text },
+	{ "ca", J_CUSTOM, AT(ca), 0, .decode = jsome_text },
 	{ "insecure", J_BOOL, AT(insecure), 0 },
 	{ "connections-max", J_U64, AT(connections_max), 0, 1, CONNECTIONS_MOST },
 	{ "connections-per-peer", J_U64, AT(connections_per_peer), 0, 1, CONNECTIONS_MOST },
@@ -374,7 +375,7 @@ struct settings settings_init(void)
 void settings_release(struct settings *s)
 {
 	char **owned[] = { &s->read_from, &s->listen,	&s->db,	     &s->kubeconfig, &s->policy,
-			   &s->tokens,	  &s->tls_cert, &s->tls_key, &s->client_ca };
+			   &s->tokens,	  &s->tls_cert, &s->tls_key, &s->client_ca,  &s->ca };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(owned); i++) {
@@ -421,6 +422,7 @@ char *settings_renew(struct settings *s, struct settings *fresh)
 		{ "tls-cert", streq(s->tls_cert, fresh->tls_cert) },
 		{ "tls-key", streq(s->tls_key, fresh->tls_key) },
 		{ "client-ca", streq(s->client_ca, fresh->client_ca) },
+		{ "ca", streq(s->ca, fresh->ca) },
 		{ "insecure", s->insecure == fresh->insecure },
 		{ "connections-max", s->connections_max == fresh->connections_max },
 		{ "connections-per-peer", s->connections_per_peer == fresh->connections_per_peer },
@@ -498,6 +500,8 @@ int settings_check(const struct settings *s, struct err *err)
 			       s->tls_cert ? "tls-key" : "tls-cert");
 	if (s->client_ca && !s->tls_cert)
 		return err_set(err, EINVAL, "client-ca: needs tls-cert and tls-key");
+	if (s->ca && !s->tls_cert)
+		return err_set(err, EINVAL, "ca: is who signed tls-cert, which is not given");
 	if (!s->tls_cert && !is_loopback(s->listen) && !s->insecure)
 		return err_set(err, EINVAL,
 			       "listen: %s: others can read along: give tls-cert and tls-key, or "

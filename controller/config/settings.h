@@ -57,6 +57,7 @@ struct settings {
 	json_t *labels; /* of hosts: [{nodes: GLOB, labels: {KEY: TEXT}}], or NULL */
 	char *policy;
 	char *tokens, *tls_cert, *tls_key, *client_ca; /* files, or NULL */
+	char *ca; /* a file: who signed tls_cert, for hosts that join; NULL: they are not told */
 	bool insecure;
 	uint64_t connections_max, connections_per_peer, nodes_max;
 	uint64_t report_rate, report_burst; /* per node: a second, and at once */

@@ -19,6 +19,7 @@
 #include "controller/routes/routes_advice.h"
 #include "controller/routes/routes_investigations.h"
 #include "controller/routes/routes_jobs.h"
+#include "controller/routes/routes_join.h"
 #include "controller/store/store.h"
 #include "controller/store/store_investigations.h"
 #include "controller/store/store_jobs.h"
@@ -231,6 +232,12 @@ static const struct route routes[] = {
 	{ "POST", "/v1/jobs/{}/advice", ROLE_SUBMIT, ORDER_MAX, routes_advice_post },
 	{ "GET", "/v1/baselines", ROLE_READ, 0, get_baselines },
 	{ "GET", "/v1/drift", ROLE_READ, 0, get_drift },
+	{ "GET", "/v1/ca", ROLE_ANYBODY, 0, routes_join_get_ca },
+	{ "POST", "/v1/join", ROLE_ANYBODY, ORDER_MAX, routes_join_post },
+	{ "POST", "/v1/join-tokens", ROLE_ADMIN, ORDER_MAX, routes_join_post_token },
+	{ "GET", "/v1/join-tokens", ROLE_OPERATE, 0, routes_join_list },
+	{ "POST", "/v1/join-tokens/{}/revoke", ROLE_ADMIN, ORDER_MAX, routes_join_revoke },
+	{ "POST", "/v1/nodes/{}/reset-token", ROLE_ADMIN, ORDER_MAX, routes_join_reset },
 	{ "POST", "/v1/backup", ROLE_ADMIN, ORDER_MAX, post_backup },
 	{ "GET", "/v1/backup", ROLE_READ, 0, get_backup },
 };

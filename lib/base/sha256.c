@@ -134,3 +134,12 @@ void sha256_hex(struct sha256 *s, char ret_text[static SHA256_HEX_SIZE])
 	}
 	ret_text[SHA256_HEX_SIZE - 1] = '\0';
 }
+
+void sha256_of_text(const char *text, char ret_hex[static SHA256_HEX_SIZE])
+{
+	struct sha256 s;
+
+	sha256_init(&s);
+	sha256_add(&s, text, strlen(text));
+	sha256_hex(&s, ret_hex);
+}

@@ -35,3 +35,6 @@ void sha256_digest(struct sha256 *s, unsigned char ret_digest[static SHA256_SIZE
 
 /* The same in lower-case hexadecimal. */
 void sha256_hex(struct sha256 *s, char ret_text[static SHA256_HEX_SIZE]);
+
+/* That of a whole string, without its NUL. */
+void sha256_of_text(const char *text, char ret_hex[static SHA256_HEX_SIZE]);

@@ -381,7 +381,7 @@ UNIT_TESTS += tests/unit/test_advice tests/unit/test_prediction tests/unit/test_
 	tests/unit/test_pack tests/unit/test_pair_brought tests/unit/test_peer_quotas tests/unit/test_placement tests/unit/test_rail_map tests/unit/test_report_clock \
 	tests/unit/test_reservation tests/unit/test_retention tests/unit/test_host_speeds tests/unit/test_self_baseline tests/unit/test_standing_codec \
 	tests/unit/test_store tests/unit/test_store_crash tests/unit/test_store_investigations tests/unit/test_store_jobs tests/unit/test_store_placements tests/unit/test_store_places tests/unit/test_store_predictions tests/unit/test_store_thin \
-	tests/unit/test_summary tests/unit/test_token_buckets tests/unit/test_tokens
+	tests/unit/test_summary tests/unit/test_join tests/unit/test_token_buckets tests/unit/test_tokens
 tests_unit_test_investigation_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_beats_kept_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_accused_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
@@ -399,6 +399,7 @@ tests_unit_test_store_investigations_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDA
 tests_unit_test_store_predictions_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_store_jobs_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_summary_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_join_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_tokens_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_actor_SOURCES = tests/unit/act_world.c tests/unit/act_world.h tests/unit/reports.c \
 	tests/unit/reports.h tests/unit/test_actor.c

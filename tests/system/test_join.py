@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts join by themselves: join tokens, whose name is free, and what is written on the host."""
+import hashlib
+import json
+import os
+import subprocess
+
+import pytest
+from fixtures_controller import controller, report  # noqa: F401
+from test_controller_access import certificates  # noqa: F401
+from waiting import wait_for
+
+
+def sha(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def tokens_file(path, *more):
+    rows = [f"  - {{sha256: {sha('admin')}, role: admin, name: ann}}", f"  - {{sha256: {sha('operate')}, role: operate}}",
+            f"  - {{sha256: {sha('read')}, role: read}}", f"  - {{sha256: {sha('listed')}, node: gpu-listed}}", *more]
+    path.write_text("v: 1\ntokens:\n" + "\n".join(rows) + "\n")
+    return path
+
+
+@pytest.fixture
+def site(controller, tmp_path):  # noqa: F811
+    """A controller that asks for tokens; again over the same store after a kill."""
+    tokens = tokens_file(tmp_path / "tokens.yaml")
+    return lambda: controller("--tokens", tokens)
+
+
+def make(c, token="admin", **body):
+    return c.call("POST", "/v1/join-tokens", json.dumps(body).encode(), token=token)
+
+
+def join(c, node, ticket, own):
+    return c.call("POST", "/v1/join", json.dumps({"node": node, "token": ticket, "sha256": sha(own)}).encode())
+
+
+def test_a_host_that_joined_speaks_for_its_own_name_only(site):
+    c = site()
+    made = make(c, hosts=2, names="gpu-*")
+    assert made.status == 200 and made.json["hosts"] == 2
+    ticket = made.json["token"]
+    assert c.post(report("gpu-1"), token="secret-1").status == 401
+    assert join(c, "gpu-1", ticket, "secret-1").json == {"node": "gpu-1", "sentence": "gpu-1 has joined"}
+    assert c.post(report("gpu-1"), token="secret-1").status == 202
+    assert c.post(report("gpu-2"), token="secret-1").status == 403
+    assert c.get("/v1/nodes", token="secret-1").status == 403
+    assert c.post(report("gpu-1", seq=2), token=ticket).status == 401  # it buys a token, and is none
+
+
+def test_a_join_outlives_a_kill_and_is_answered_again(site):
+    c = site()
+    ticket = make(c).json["token"]
+    assert join(c, "gpu-1", ticket, "secret-1").status == 200
+    c.kill()
+    c = site()
+    assert c.post(report("gpu-1"), token="secret-1").status == 202
+    assert join(c, "gpu-1", ticket, "secret-1").json["sentence"] == "gpu-1 had joined already"
+    assert c.get("/v1/join-tokens", token="operate").json["items"][0]["used"] == 1
+
+
+def test_a_stolen_join_token_speaks_for_no_host_that_is_there(site):
+    c = site()
+    ticket = make(c, hosts=100).json["token"]
+    assert c.post(report("gpu-old"), token="admin").status == 202
+    assert join(c, "gpu-1", ticket, "secret-1").status == 200
+    for node in ("gpu-old", "gpu-1", "gpu-listed"):
+        answer = join(c, node, ticket, "thief")
+        assert answer.status == 409 and answer.json["detail"].startswith(node), node
+    assert c.post(report("gpu-1"), token="thief").status == 401
+    assert join(c, "gpu-2", ticket, "secret-1").status == 409  # one token, one name
+
+
+def test_a_reset_voids_the_old_token_and_lets_the_name_join_again(site):
+    c = site()
+    ticket = make(c, hosts=9).json["token"]
+    assert join(c, "gpu-1", ticket, "old").status == 200
+    assert c.post(report("gpu-1"), token="old").status == 202
+    reset = lambda who, node="gpu-1": c.call("POST", f"/v1/nodes/{node}/reset-token", b'{"reason": "new board"}', token=who)  # noqa: E731
+    assert reset("operate").status == 403
+    assert reset("admin", "gpu-listed").status == 409
+    assert reset("admin").json["sentence"] == "gpu-1: its token is void, and it may join again"
+    assert c.post(report("gpu-1", seq=2), token="old").status == 401
+    assert join(c, "gpu-1", ticket, "new").status == 200
+    assert c.post(report("gpu-1", seq=2), token="new").status == 202
+    assert c.post(report("gpu-1", seq=3), token="old").status == 401
+
+
+@pytest.mark.parametrize("body, words, status", [
+    ({"for": "25h"}, "24h", 422), ({"for": "0s"}, "1s", 422), ({"hosts": 0}, "hosts", 422), ({"hosts": 50001}, "hosts", 422),
+    ({"names": ""}, "pattern", 422), ({"names": "?" * 99}, "pattern", 422), ({"name": "x"}, "name", 422), ({"reason": " "}, "why", 422)])
+def test_what_no_join_token_can_be(site, body, words, status):
+    answer = make(site(), **body)
+    assert answer.status == status and words in answer.json["detail"]
+
+
+def test_only_an_admin_makes_join_tokens_and_nobody_reads_one(site):
+    c = site()
+    for who, status in (("operate", 403), ("read", 403), (None, 401)):
+        assert make(c, token=who).status == status
+    made = make(c).json
+    assert c.get("/v1/join-tokens", token="read").status == 403
+    listed = c.get("/v1/join-tokens", token="operate")
+    assert made["token"] not in listed.body.decode() and listed.json["items"][0]["made_by"] == "operator ann"
+    assert c.stop()[0] == 0
+    assert made["token"].encode() not in c.db.read_bytes()
+
+
+def test_a_token_that_is_over_lets_nobody_in(site):
+    c = site()
+    first, second = make(c).json, make(c, names="gpu-*", hosts=5).json
+    assert join(c, "gpu-1", first["token"], "a").status == 200
+    over = join(c, "gpu-2", first["token"], "b")
+    assert over.status == 403 and "as many hosts as it may" in over.json["detail"]
+    assert join(c, "login-1", second["token"], "b").status == 403
+    c.call("POST", f"/v1/join-tokens/{second['id']}/revoke", b"{}", token="admin")
+    gone = join(c, "gpu-2", second["token"], "b")
+    assert gone.status == 403 and "revoked" in gone.json["detail"]
+    assert c.call("POST", "/v1/join-tokens/99/revoke", b"{}", token="admin").status == 404
+    brief = make(c, **{"for": "1s"}).json
+    assert wait_for(lambda: c.get("/v1/join-tokens", token="admin").json["items"][0]["state"] == "expired")
+    assert "expired" in join(c, "gpu-3", brief["token"], "c").json["detail"]
+
+
+def test_a_stranger_that_guesses_is_slowed_and_hosts_are_not(site):
+    c = site()
+    ticket = make(c, hosts=100).json["token"]
+    for i in range(60):
+        assert join(c, f"gpu-{i}", ticket, f"secret-{i}").status == 200
+    said = [join(c, "gpu-x", "assay-join-" + "0" * 64, "x").status for i in range(50)]
+    assert said[0] == 401 and said[-1] == 429
+
+
+def test_who_asks_nobody_for_a_token_lets_nobody_join(controller):  # noqa: F811
+    c = controller()
+    assert make(c, token=None).status == 409 and join(c, "gpu-1", "x", "y").status == 409
+    assert c.get("/v1/ca").status == 404
+
+
+# --- on the host -------------------------------------------------------------------------------------
+
+
+class Host:
+    def __init__(self, run, directory, port):
+        self.run, self.conf, self.port = run, directory, port
+
+    def join(self, *args, ticket=None, url=None):
+        more = {"input": ticket, "stdin": None} if ticket is not None else {}
+        return self.run("assay", "join", "--controller", url or f"https://127.0.0.1:{self.port}", *args,
+                        env={"ASSAY_CONF_DIR": str(self.conf)}, **more)
+
+
+@pytest.fixture
+def secured(controller, certificates, run, build, tmp_path):  # noqa: F811
+    """A controller with TLS that tells its authority, its tokens, and a host."""
+    if not (build / "assay-join").exists():
+        pytest.skip("assay-join is not built: libcurl or libsystemd is missing")
+    (tmp_path / "admin").write_text("admin")
+    config = tmp_path / "controller.yaml"
+    config.write_text(f"v: 1\ntokens: {tokens_file(tmp_path / 'tokens.yaml')}\ntls-cert: {certificates / 'server.pem'}\n"
+                      f"tls-key: {certificates / 'server.key'}\nca: {certificates / 'ca.pem'}\n")
+    c = controller("--config", config, tls=str(certificates / "ca.pem"))
+    ctl = lambda *args: run("assayctl", *args, "--controller", f"https://127.0.0.1:{c.port}", "--token-file", tmp_path / "admin",  # noqa: E731
+                            "--cacert", certificates / "ca.pem")
+    return c, ctl, Host(run, tmp_path / "etc", c.port)
+
+
+def test_the_printed_line_joins_a_host_whose_daemon_is_then_believed(secured, run, environ, build, tmp_path):
+    c, ctl, host = secured
+    line = ctl("join-command", "--names", "gpu-*")
+    assert line.returncode == 0 and line.stdout.count("\n") == 1, line.stderr
+    words = line.stdout.strip().replace("sudo assay", f"{build}/assay") + " --node gpu-7"
+    env = {**environ, "ASSAY_CONF_DIR": str(host.conf)}
+    done = subprocess.run(["bash", "-c", words], env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and "gpu-7 has joined" in done.stdout, done.stderr
+    assert (host.conf / "token").stat().st_mode & 0o777 == 0o600
+    checked = run("assayd", "--check", env={"ASSAY_CONF_DIR": str(host.conf), "ASSAY_STATE_DIR": str(tmp_path / "s"), "ASSAY_RUN_DIR": str(tmp_path / "r")})
+    assert checked.returncode == 0 and "takes reports of 'gpu-7'" in checked.stdout + checked.stderr
+    again = subprocess.run(["bash", "-c", words], env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert again.returncode == 0 and "had joined already" in again.stdout
+    listed = ctl("token", "list")
+    assert "1 of 1" in listed.stdout and "used up" in listed.stdout
+    assert ctl("token", "revoke", "1").returncode == 0
+    assert "may join again" in ctl("token", "reset", "gpu-7").stdout
+
+
+def test_another_controller_is_sent_nothing(secured):
+    c, ctl, host = secured
+    ticket = json.loads(ctl("token", "create", "-o", "json").stdout)
+    wrong = host.join("--ca-hash", "0" * 64, "--token-file", "-", "--node", "gpu-7", ticket=ticket["token"])
+    assert wrong.returncode == 1 and "nothing was sent" in wrong.stderr
+    assert not (host.conf / "token").exists() and not (host.conf / "assayd.yaml").exists()
+    assert c.get("/v1/join-tokens", token="admin").json["items"][0]["used"] == 0
+    right = host.join("--ca-hash", "sha256:" + ticket["ca_sha256"].upper(), "--token-file", "-", "--node", "gpu-7", ticket=ticket["token"])
+    assert right.returncode == 0, right.stderr
+
+
+def test_what_a_person_wrote_is_not_written_over(secured, certificates):  # noqa: F811
+    c, ctl, host = secured
+    ticket = json.loads(ctl("token", "create", "-o", "json").stdout)["token"]
+    host.conf.mkdir()
+    (host.conf / "assayd.yaml").write_text("v: 1\ncontroller: https://other:1\n")
+    refused = host.join("--ca", certificates / "ca.pem", "--token-file", "-", "--node", "gpu-7", ticket=ticket)
+    assert refused.returncode == 2 and "says otherwise" in refused.stderr
+    assert os.listdir(host.conf) == ["assayd.yaml"]
+    assert c.get("/v1/join-tokens", token="admin").json["items"][0]["used"] == 0
+    (host.conf / "assayd.yaml").unlink()
+    assert host.join("--ca", certificates / "ca.pem", "--token-file", "-", "--node", "gpu-7", ticket=ticket).returncode == 0
+
+
+@pytest.mark.parametrize("args, words", [
+    (("--ca-hash", "0" * 64), "--token-file"), (("--token-file", "-"), "--ca-hash"), (("--token-file", "-", "--ca-hash", "12"), "64 hexadecimal"),
+    (("--token-file", "-", "--ca-hash", "0" * 64, "--node", "a b"), "no name"), (("--token-file", "/nonexistent", "--ca-hash", "0" * 64), "/nonexistent"),
+    (("--token-file", "-", "--token", "x", "--ca-hash", "0" * 64), "--token-file")])
+def test_what_cannot_join(run, tmp_path, build, args, words):
+    if not (build / "assay-join").exists():
+        pytest.skip("assay-join is not built: libcurl or libsystemd is missing")
+    done = Host(run, tmp_path / "etc", 9).join(*args, ticket="assay-join-1")
+    assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_join_over_plain_http_is_refused_but_on_this_host(run, tmp_path, build):
+    if not (build / "assay-join").exists():
+        pytest.skip("assay-join is not built: libcurl or libsystemd is missing")
+    host = Host(run, tmp_path / "etc", 9)
+    far = host.join("--token-file", "-", url="http://assay:9470", ticket="assay-join-1")
+    assert far.returncode == 2 and "https" in far.stderr
+    nobody = host.join("--token-file", "-", url="http://127.0.0.1:9", ticket="assay-join-1")
+    assert nobody.returncode == 3 and not (host.conf / "assayd.yaml").exists()
