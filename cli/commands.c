@@ -359,6 +359,25 @@ const struct command commands[] = {
 	  .examples = { { "assayctl campaign show 7", "its rounds" },
 			{ "assayctl campaign show 7 --watch", "until it is done" } },
 	  .view = &view_campaign },
+	{ .words = { "setup", "controller" },
+	  .options = OPTION_BIT(OPTION_DIR) | OPTION_BIT(OPTION_NAMES),
+	  .summary = "make what the controller of a site needs",
+	  .description = "On the host of the controller, as root: a certificate authority, a "
+			 "certificate for "
+			 "the controller, a token with the role admin, and controller.yaml with "
+			 "comments, in "
+			 "/etc/assay. Nothing that is there is written over. Asks no controller.",
+	  .examples = { { "assayctl setup controller --names assay.example.com,10.0.0.5",
+			  "by these it is asked" } },
+	  .run = run_setup_controller },
+	{ .words = { "setup", "certificate" },
+	  .options = OPTION_BIT(OPTION_DIR) | OPTION_BIT(OPTION_NAMES),
+	  .summary = "make the controller another certificate, by the same authority",
+	  .description = "Before the old one ends, or for other names: wants ca.key back beside "
+			 "ca.pem. Hosts go on as they are. Asks no controller.",
+	  .examples = { { "assayctl setup certificate --names assay.example.com",
+			  "then reload the controller" } },
+	  .run = run_setup_certificate },
 	{ .words = { "token", "create" },
 	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_FOR) | OPTION_BIT(OPTION_HOSTS) |
 		     OPTION_BIT(OPTION_NAMES) | OPTION_BIT(OPTION_REASON),

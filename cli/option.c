@@ -115,8 +115,11 @@ const struct option_row option_rows[N_OPTIONS] = {
 			  "the job ends with it" },
 	[OPTION_HOSTS] = { "hosts", 0, OPTION_IS_COUNT, "N", NULL, 0, AT(hosts), NULL,
 			   "how many hosts may join by it (default: 1)" },
-	[OPTION_NAMES] = { "names", 0, OPTION_IS_TEXT, "PATTERN", NULL, 0, AT(names), NULL,
-			   "only hosts with such names, as 'gpu-*' (default: any)" },
+	[OPTION_NAMES] = { "names", 0, OPTION_IS_TEXT, "NAMES", NULL, 0, AT(names), NULL,
+			   "hosts that may join, a pattern as 'gpu-*' (default: any); of setup: "
+			   "those of the controller, NAME,ADDRESS (default: this host's)" },
+	[OPTION_DIR] = { "dir", 0, OPTION_IS_FILE, "DIR", NULL, 0, AT(dir), NULL,
+			 "where the files are (default: /etc/assay)" },
 	[OPTION_HELP] = { "help", 'h', OPTION_IS_FLAG, NULL, NULL, 0, AT(help), NULL,
 			  "say what there is" },
 	[OPTION_VERSION] = { "version", 'V', OPTION_IS_FLAG, NULL, NULL, 0, AT(version), NULL,

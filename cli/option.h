@@ -51,6 +51,7 @@ enum option_id {
 	OPTION_DONE,
 	OPTION_HOSTS,
 	OPTION_NAMES,
+	OPTION_DIR,
 	N_OPTIONS,
 };
 
@@ -119,7 +120,8 @@ struct settings {
 	double age_s;
 	bool done;
 	uint64_t hosts;	   /* of a join token; 0: not said */
-	const char *names; /* NULL: not said */
+	const char *names; /* of hosts: a pattern, or a list; NULL: not said */
+	const char *dir;   /* NULL: that of the configuration */
 	bool help, version;
 };
 

@@ -12,7 +12,7 @@ from stub_lists import stub  # noqa: F401
 pytestmark = pytest.mark.once
 
 COMMANDS = ["nodes", "node", "why", "incidents", "baselines", "drift", "actions", "cordon", "uncordon", "repair-done", "override", "silence",
-            "breaker", "coverage", "evidence", "jobs", "job", "diagnose", "investigations", "investigation", "campaign", "token", "join-command", "policy", "completion"]
+            "breaker", "coverage", "evidence", "jobs", "job", "diagnose", "investigations", "investigation", "campaign", "setup", "token", "join-command", "policy", "completion"]
 
 
 @pytest.fixture
@@ -118,8 +118,8 @@ def test_the_manual_tells_every_command_and_option(run, build):
     page = run("assayctl", "man").stdout
     assert page == (build / "cli" / "assayctl.1").read_text()
     both = ["job submit", "policy check", "policy replay", "breaker reset", "investigation cancel", "campaign start", "campaign list", "campaign show", "token create",
-            "token list", "token revoke", "token reset"]
-    for command in [c for c in COMMANDS if c not in ("policy", "campaign", "token")] + both:
+            "setup controller", "setup certificate", "token list", "token revoke", "token reset"]
+    for command in [c for c in COMMANDS if c not in ("policy", "campaign", "setup", "token")] + both:
         assert re.search(rf'^\.SS "{command}( [A-Z]+(\.\.\.)?)?"$', page, re.M)
     for option in re.findall(r"--([a-z-]+)", run("assayctl", "--help").stdout + run("assayctl", "nodes", "--help").stdout):
         assert "\\-\\-" + option.rstrip("-").replace("-", "\\-") in page

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import signal
 import subprocess
 
 import pytest
@@ -229,3 +230,59 @@ def test_a_join_over_plain_http_is_refused_but_on_this_host(run, tmp_path, build
     assert far.returncode == 2 and "https" in far.stderr
     nobody = host.join("--token-file", "-", url="http://127.0.0.1:9", ticket="assay-join-1")
     assert nobody.returncode == 3 and not (host.conf / "assayd.yaml").exists()
+
+
+# --- the controller's side of it ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def can_sign(run, tmp_path):
+    done = run("assayctl", "setup", "controller", "--dir", tmp_path / "try")
+    if "without GnuTLS" in done.stderr:
+        pytest.skip("assayctl is built without GnuTLS")
+    assert done.returncode == 0, done.stderr
+
+
+def test_from_nothing_to_three_hosts_in_five_lines(can_sign, controller, run, environ, build, tmp_path):  # noqa: F811
+    if not (build / "assay-join").exists():
+        pytest.skip("assay-join is not built: libcurl or libsystemd is missing")
+    site = tmp_path / "etc"
+    done = run("assayctl", "setup", "controller", "--dir", site, "--names", "localhost,127.0.0.1,assay.example.com")
+    assert done.returncode == 0 and "join-command" in done.stdout, done.stderr
+    modes = {name: (site / name).stat().st_mode & 0o777 for name in os.listdir(site)}
+    assert modes["ca.key"] == modes["admin.token"] == 0o600 and modes["controller.key"] & 0o007 == 0 and len(modes) == 7
+    c = controller("--config", site / "controller.yaml", "--listen", "127.0.0.1:0", tls=str(site / "ca.pem"))
+    assert c.log() == ""
+    env = {"ASSAY_CONTROLLER": f"https://localhost:{c.port}", "ASSAY_CACERT": str(site / "ca.pem"), "ASSAY_TOKEN_FILE": str(site / "admin.token")}
+    line = run("assayctl", "join-command", "--hosts", 3, env=env)
+    assert line.returncode == 0, line.stderr
+    for i in (1, 2, 3):
+        words = line.stdout.strip().replace("sudo assay", f"{build}/assay") + f" --node gpu-{i}"
+        joined = subprocess.run(["bash", "-c", words], env={**environ, "ASSAY_CONF_DIR": str(tmp_path / f"host-{i}")}, capture_output=True,
+                                text=True, timeout=60, check=False)
+        assert joined.returncode == 0, joined.stderr
+        assert c.post(report(f"gpu-{i}"), token=(tmp_path / f"host-{i}" / "token").read_text()).status == 202
+    assert "3 hosts" in run("assayctl", "nodes", env=env).stdout
+
+
+def test_setup_writes_over_nothing_and_a_certificate_can_be_renewed(can_sign, controller, run, tmp_path):  # noqa: F811
+    site = tmp_path / "etc"
+    site.mkdir()
+    (site / "tokens.yaml").write_text("mine")
+    refused = run("assayctl", "setup", "controller", "--dir", site)
+    assert refused.returncode == 2 and "tokens.yaml: is there already" in refused.stderr and os.listdir(site) == ["tokens.yaml"]
+    (site / "tokens.yaml").unlink()
+    assert run("assayctl", "setup", "controller", "--dir", site, "--names", "nobody.example.com").returncode == 0
+    c = controller("--config", site / "controller.yaml", "--listen", "127.0.0.1:0", tls=str(site / "ca.pem"))
+    env = {"ASSAY_CONTROLLER": f"https://127.0.0.1:{c.port}", "ASSAY_CACERT": str(site / "ca.pem"), "ASSAY_TOKEN_FILE": str(site / "admin.token")}
+    assert run("assayctl", "nodes", env=env).returncode == 3  # a name that is not in it
+    assert run("assayctl", "setup", "certificate", "--dir", site, "--names", "assay.example.com,127.0.0.1").returncode == 0
+    c.process.send_signal(signal.SIGHUP)
+    assert wait_for(lambda: run("assayctl", "nodes", env=env).returncode == 0)
+
+
+@pytest.mark.parametrize("args, words", [(("--names", "a b"), "neither a host's name"), (("--names", ","), "--names"),
+                                         (("--names", ",".join(f"h{i}" for i in range(33))), "more than 32")])
+def test_names_that_no_certificate_can_have(can_sign, run, tmp_path, args, words):
+    done = run("assayctl", "setup", "controller", "--dir", tmp_path / "etc", *args)
+    assert done.returncode == 2 and words in done.stderr and not (tmp_path / "etc" / "ca.key").exists()

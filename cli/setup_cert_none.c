@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stands in for setup_cert.c in a build without GnuTLS. */
+#include "cli/setup_cert.h"
+
+#include <errno.h>
+
+#include "lib/base/err.h"
+
+void setup_pair_release(struct setup_pair *p UNUSED)
+{
+}
+
+int setup_cert_authority(const char *name UNUSED, struct setup_pair *ret UNUSED, struct err *err)
+{
+	return err_set(err, EINVAL,
+		       "this assayctl was built without GnuTLS: it makes no certificates");
+}
+
+int setup_cert_server(const struct setup_pair *ca UNUSED, const char *const *names UNUSED,
+		      size_t n UNUSED, struct setup_pair *ret UNUSED, struct err *err)
+{
+	return setup_cert_authority(NULL, NULL, err);
+}
