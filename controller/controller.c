@@ -267,29 +267,39 @@ void controller_wake_parts(struct service *s, uint64_t after_us)
 	(void)sd_event_source_set_enabled(s->commit_timer, SD_EVENT_ONESHOT);
 }
 
-/* Is it the token of a host that joined by itself? */
-static bool has_joined(struct service *s, const char *token, struct identity *ret)
+/* Is it the token of a host that joined by itself? Negative: the store does not say. */
+static int find_joined(struct service *s, const char *token, struct identity *ret)
 {
 	struct err err = ERR_INIT;
 	char hex[SHA256_HEX_SIZE];
+	int r;
 
-	if (!token)
-		return false;
 	sha256_of_text(token, hex);
-	if (store_joined_by(s->store, hex, s->joined_node, &err) < 0)
+	r = store_joined_by(s->store, hex, s->joined_node, &err);
+	if (r < 0) {
 		service_failed(s, &err);
+		return r;
+	}
 	*ret = (struct identity){ .role = ROLE_NODE, .node = s->joined_node };
 	return s->joined_node[0] != '\0';
+}
+
+static bool is_of_cluster(const struct service *s, const char *token)
+{
+	return s->token_review && s->token_review->ops->takes(token);
 }
 
 static enum known identify(void *context, const char *token, const char *peer, struct identity *ret)
 {
 	struct service *s = context;
+	int joined;
 
-	if (tokens_identify(&s->tokens, token, peer, ret) || has_joined(s, token, ret))
+	if (tokens_identify(&s->tokens, token, peer, ret))
 		return KNOWN_YES;
-	return s->token_review && token && s->token_review->ops->takes(token) ? KNOWN_LATER
-									      : KNOWN_NOT;
+	joined = token ? find_joined(s, token, ret) : 0;
+	if (joined > 0)
+		return KNOWN_YES;
+	return joined < 0 || (token && is_of_cluster(s, token)) ? KNOWN_LATER : KNOWN_NOT;
 }
 
 static void on_token_review(void *context, const struct token_review_answer *answer)
@@ -310,6 +320,11 @@ static void ask(void *context, struct call *call, const char *token)
 	struct service *s = context;
 	char origin[CALL_ORIGIN_SIZE];
 
+	if (!is_of_cluster(s, token)) {
+		/* Not 401: a host would take it for good. */
+		call_refuse(call, 503, "the store cannot be read");
+		return;
+	}
 	call_origin(call, origin);
 	s->token_review->ops->ask(s->token_review, &(struct token_review_question){
 							   token, origin, on_token_review, call });
