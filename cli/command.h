@@ -76,8 +76,6 @@ extern const char *const commands_not_yet[];
 /* Is the argument a policy file? */
 int check_policy(const struct request *request);
 int run_policy_check(const struct request *request);
-int run_setup_controller(const struct request *request);
-int run_setup_certificate(const struct request *request);
 int run_completion(const struct request *request);
 int run_manual(const struct request *request);
 

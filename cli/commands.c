@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/setup.h"
 #include "cli/view.h"
 #include "lib/base/xalloc.h"
 
@@ -369,7 +370,7 @@ const struct command commands[] = {
 			 "/etc/assay. Nothing that is there is written over. Asks no controller.",
 	  .examples = { { "assayctl setup controller --names assay.example.com,10.0.0.5",
 			  "by these it is asked" } },
-	  .run = run_setup_controller },
+	  .run = setup_controller },
 	{ .words = { "setup", "certificate" },
 	  .options = OPTION_BIT(OPTION_DIR) | OPTION_BIT(OPTION_NAMES),
 	  .summary = "make the controller another certificate, by the same authority",
@@ -377,7 +378,7 @@ const struct command commands[] = {
 			 "ca.pem. Hosts go on as they are. Asks no controller.",
 	  .examples = { { "assayctl setup certificate --names assay.example.com",
 			  "then reload the controller" } },
-	  .run = run_setup_certificate },
+	  .run = setup_certificate },
 	{ .words = { "token", "create" },
 	  .options = OPTIONS_CALL | OPTION_BIT(OPTION_FOR) | OPTION_BIT(OPTION_HOSTS) |
 		     OPTION_BIT(OPTION_NAMES) | OPTION_BIT(OPTION_REASON),

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * assayctl setup controller, setup certificate: what the controller of a site needs, in one
- * directory: an authority, a certificate that it signs, a first token, and settings. Nothing that
- * is there is written over; the settings come last, so that a unit starts with all of them.
- */
+#include "cli/setup.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -192,8 +189,8 @@ static int write_all(const char *dir, const char *const texts[static N_FILES], s
 static int set_up(const char *dir, const struct names *names, char ret_sum[static SHA256_HEX_SIZE],
 		  struct err *err)
 {
-	CLEANUP(setup_pair_release) struct setup_pair ca = { 0 };
-	CLEANUP(setup_pair_release) struct setup_pair server = { 0 };
+	CLEANUP(setup_cert_release) struct setup_cert_pair ca = { 0 };
+	CLEANUP(setup_cert_release) struct setup_cert_pair server = { 0 };
 	CLEANUP(freep) char *settings = settings_text(dir);
 	CLEANUP(freep) char *tokens = NULL;
 	char token[2 * TOKEN_BYTES + 1];
@@ -223,7 +220,7 @@ static int set_up(const char *dir, const struct names *names, char ret_sum[stati
 			 err);
 }
 
-int run_setup_controller(const struct request *request)
+int setup_controller(const struct request *request)
 {
 	CLEANUP(freep) char *dir = dir_of(&request->settings);
 	CLEANUP(names_release) struct names names = { 0 };
@@ -252,7 +249,7 @@ int run_setup_controller(const struct request *request)
 	return STATUS_GOOD;
 }
 
-static int read_pair(const char *dir, struct setup_pair *ret, struct err *err)
+static int read_pair(const char *dir, struct setup_cert_pair *ret, struct err *err)
 {
 	CLEANUP(freep) char *cert = path_of(dir, FILE_CA);
 	CLEANUP(freep) char *key = path_of(dir, FILE_CA_KEY);
@@ -261,11 +258,11 @@ static int read_pair(const char *dir, struct setup_pair *ret, struct err *err)
 	return r == 0 ? file_read(AT_FDCWD, key, PEM_MAX, &ret->key, NULL, err) : r;
 }
 
-int run_setup_certificate(const struct request *request)
+int setup_certificate(const struct request *request)
 {
 	CLEANUP(freep) char *dir = dir_of(&request->settings);
-	CLEANUP(setup_pair_release) struct setup_pair server = { 0 };
-	CLEANUP(setup_pair_release) struct setup_pair ca = { 0 };
+	CLEANUP(setup_cert_release) struct setup_cert_pair server = { 0 };
+	CLEANUP(setup_cert_release) struct setup_cert_pair ca = { 0 };
 	CLEANUP(names_release) struct names names = { 0 };
 	struct err err = ERR_INIT;
 	int r = read_names(&request->settings, &names, &err);

@@ -20,11 +20,11 @@ enum { SERIAL_SIZE = 16, KEY_ID_MAX = 64, DAY_S = 24 * 3600 };
 /* Clocks of hosts that are behind ours by so much take it. */
 #define EARLIER_S 3600
 
-void setup_pair_release(struct setup_pair *p)
+void setup_cert_release(struct setup_cert_pair *p)
 {
 	free(p->cert);
 	free(p->key);
-	*p = (struct setup_pair){ 0 };
+	*p = (struct setup_cert_pair){ 0 };
 }
 
 /* A certificate in the making, with its key. */
@@ -95,7 +95,8 @@ static int identify(struct making *m, const struct making *by)
 	return code == 0 ? gnutls_x509_crt_set_authority_key_id(m->cert, id, size) : code;
 }
 
-static int end(struct making *m, const struct making *by, struct setup_pair *ret, struct err *err)
+static int end(struct making *m, const struct making *by, struct setup_cert_pair *ret,
+	       struct err *err)
 {
 	gnutls_datum_t cert = { 0 }, key = { 0 };
 	int code = identify(m, by);
@@ -108,14 +109,14 @@ static int end(struct making *m, const struct making *by, struct setup_pair *ret
 		code = gnutls_x509_privkey_export2_pkcs8(m->key, GNUTLS_X509_FMT_PEM, NULL,
 							 GNUTLS_PKCS_PLAIN, &key);
 	if (code == 0)
-		*ret = (struct setup_pair){ xstrndup((char *)cert.data, cert.size),
-					    xstrndup((char *)key.data, key.size) };
+		*ret = (struct setup_cert_pair){ xstrndup((char *)cert.data, cert.size),
+						 xstrndup((char *)key.data, key.size) };
 	gnutls_free(cert.data);
 	gnutls_free(key.data);
 	return check(code, "a certificate cannot be signed", err);
 }
 
-int setup_cert_authority(const char *name, struct setup_pair *ret, struct err *err)
+int setup_cert_authority(const char *name, struct setup_cert_pair *ret, struct err *err)
 {
 	CLEANUP(making_release) struct making m = { 0 };
 	CLEANUP(freep) char *common = xasprintf("assay authority of %.40s", name);
@@ -154,7 +155,7 @@ static int add_name(struct making *m, const char *name, struct err *err)
 	return check(code, name, err);
 }
 
-static int read_authority(const struct setup_pair *ca, struct making *ret, struct err *err)
+static int read_authority(const struct setup_cert_pair *ca, struct making *ret, struct err *err)
 {
 	const gnutls_datum_t cert = { (unsigned char *)ca->cert, (unsigned)strlen(ca->cert) };
 	const gnutls_datum_t key = { (unsigned char *)ca->key, (unsigned)strlen(ca->key) };
@@ -169,8 +170,8 @@ static int read_authority(const struct setup_pair *ca, struct making *ret, struc
 	return check(code, "the authority cannot be read", err);
 }
 
-int setup_cert_server(const struct setup_pair *ca, const char *const *names, size_t n,
-		      struct setup_pair *ret, struct err *err)
+int setup_cert_server(const struct setup_cert_pair *ca, const char *const *names, size_t n,
+		      struct setup_cert_pair *ret, struct err *err)
 {
 	CLEANUP(making_release) struct making authority = { 0 };
 	CLEANUP(making_release) struct making m = { 0 };

@@ -19,17 +19,17 @@ enum {
 };
 
 /* PEM texts, owned. */
-struct setup_pair {
+struct setup_cert_pair {
 	char *cert, *key;
 };
-void setup_pair_release(struct setup_pair *p);
+void setup_cert_release(struct setup_cert_pair *p);
 
 /* An authority whose name is "assay authority of NAME". */
-int setup_cert_authority(const char *name, struct setup_pair *ret, struct err *err);
+int setup_cert_authority(const char *name, struct setup_cert_pair *ret, struct err *err);
 
 /*
  * One for a server with these names, each a host's or an IP address, the first of which is its
  * common name, signed by the authority. -EINVAL: `ca` is none, or a name is none.
  */
-int setup_cert_server(const struct setup_pair *ca, const char *const *names, size_t n,
-		      struct setup_pair *ret, struct err *err);
+int setup_cert_server(const struct setup_cert_pair *ca, const char *const *names, size_t n,
+		      struct setup_cert_pair *ret, struct err *err);

@@ -6,18 +6,19 @@
 
 #include "lib/base/err.h"
 
-void setup_pair_release(struct setup_pair *p UNUSED)
+void setup_cert_release(struct setup_cert_pair *p UNUSED)
 {
 }
 
-int setup_cert_authority(const char *name UNUSED, struct setup_pair *ret UNUSED, struct err *err)
+int setup_cert_authority(const char *name UNUSED, struct setup_cert_pair *ret UNUSED,
+			 struct err *err)
 {
 	return err_set(err, EINVAL,
 		       "this assayctl was built without GnuTLS: it makes no certificates");
 }
 
-int setup_cert_server(const struct setup_pair *ca UNUSED, const char *const *names UNUSED,
-		      size_t n UNUSED, struct setup_pair *ret UNUSED, struct err *err)
+int setup_cert_server(const struct setup_cert_pair *ca UNUSED, const char *const *names UNUSED,
+		      size_t n UNUSED, struct setup_cert_pair *ret UNUSED, struct err *err)
 {
 	return setup_cert_authority(NULL, NULL, err);
 }

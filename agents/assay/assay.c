@@ -26,6 +26,7 @@ static const struct command commands[] = {
 	{ "explain", "which link is slow: heat maps and a sentence", cmd_explain },
 	{ "localise", "the link that explains the slow paths among samples", cmd_localise },
 	{ "join", "make this host one of a controller's", cmd_join },
+	{ "doctor", "is this host set up to be measured and to report?", cmd_doctor },
 	{ "keep", "judge and keep what assayd has watched, for assayd", cmd_keep },
 	{ "config", "print a YAML file as JSON, for programs that read no YAML", cmd_config },
 };

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agents/doctor/doctor_host.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agents/doctor/doctor.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/net/token_file.h"
+#include "lib/sys/file.h"
+#include "lib/sys/paths.h"
+
+enum {
+	SPOOL_MANY = 100, /* reports that wait: half a day of passive runs */
+	NVIDIA = 0x10de,
+	CLASS_DISPLAY = 0x03, /* base class of PCI */
+};
+
+#define FREE_LEAST (UINT64_C(64) * 1024 * 1024) /* bytes: a full run with its logs has room */
+#define RUN_OLD_US (25 * USEC_PER_HOUR)		/* as `assay admit` has it */
+
+void doctor_host_switch(struct doctor *d)
+{
+	CLEANUP(freep) char *dir = paths_conf();
+	CLEANUP(freep) char *path = xasprintf("%s/disabled", dir);
+
+	if (access(path, F_OK) == 0)
+		doctor_say(d, DOCTOR_BAD, "switch",
+			   "%s is there, so nothing is measured or sent: rm %s", path, path);
+}
+
+void doctor_host_config(struct doctor *d)
+{
+	CLEANUP(freep) char *dir = paths_conf();
+	CLEANUP(freep) char *usual = xasprintf("%s/assayd.yaml", dir);
+	const char *path = d->config_path ? d->config_path : usual;
+	struct err err = ERR_INIT;
+	int r;
+
+	if (access(path, F_OK) != 0) {
+		doctor_say(d, DOCTOR_BAD, "config",
+			   "%s: %s: join a controller (assayctl join-command prints the line), or "
+			   "write it",
+			   path, strerror(errno));
+		return;
+	}
+	r = assayd_config_read(path, &d->config, &err);
+	if (r == 0)
+		r = assayd_config_check_files(&d->config, &err);
+	d->askable = r == 0;
+	if (r < 0) {
+		doctor_say(d, DOCTOR_BAD, "config", "%s", err.msg);
+		return;
+	}
+	d->askable = !streq(d->config.node, "localhost") &&
+		     !starts_with(d->config.node, "localhost.");
+	if (!d->askable)
+		doctor_say(d, DOCTOR_BAD, "name",
+			   "this host is called %s, as others are: give node in %s", d->config.node,
+			   path);
+	else
+		doctor_say(d, DOCTOR_OK, "config", "%s: %s reports to %s", path, d->config.node,
+			   d->config.controller);
+}
+
+void doctor_host_token(struct doctor *d)
+{
+	struct token_file token = { .path = d->config.token_file };
+	struct err err = ERR_INIT;
+	struct stat st;
+
+	if (!d->askable || !token.path)
+		return;
+	d->askable = token_file_refresh(&token, &err) == 0;
+	if (!d->askable)
+		doctor_say(d, DOCTOR_BAD, "token", "%s", err.msg);
+	else if (stat(token.path, &st) == 0 && st.st_mode & S_IROTH)
+		doctor_say(d, DOCTOR_WARN, "token",
+			   "%s: anybody on this host can speak for it: chmod 600 %s", token.path,
+			   token.path);
+	else
+		doctor_say(d, DOCTOR_OK, "token", "%s", token.path);
+	token.path = NULL; /* the configuration's */
+	token_file_release(&token);
+}
+
+void doctor_host_state(struct doctor *d)
+{
+	CLEANUP(freep) char *dir = paths_state();
+	struct statvfs fs;
+	struct stat st;
+	uint64_t left;
+
+	if (stat(dir, &st) != 0) {
+		doctor_say(d, DOCTOR_WARN, "state", "%s: %s: the first run makes it", dir,
+			   strerror(errno));
+		return;
+	}
+	if (!S_ISDIR(st.st_mode) || access(dir, W_OK) != 0 || statvfs(dir, &fs) != 0) {
+		doctor_say(d, DOCTOR_BAD, "state", "%s: cannot be written, so nothing is kept: %s",
+			   dir,
+			   S_ISDIR(st.st_mode) ? "run this as root, or mount it for writing"
+					       : "it is no directory");
+		return;
+	}
+	left = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (left < FREE_LEAST || (fs.f_files > 0 && fs.f_favail == 0))
+		doctor_say(d, DOCTOR_BAD, "state",
+			   "%s: the disk is full (%" PRIu64
+			   " MiB left): reports are given up: make "
+			   "room",
+			   dir, left / (1024 * 1024));
+	else
+		doctor_say(d, DOCTOR_OK, "state", "%s", dir);
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+	const size_t n = strlen(name), k = strlen(suffix);
+
+	return n >= k && streq(name + n - k, suffix);
+}
+
+/* Files in a directory with names that end so; 0 when there is none. */
+static size_t count_files(const char *path, const char *suffix)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	size_t n = 0;
+
+	while (dir && (entry = readdir(dir)))
+		n += has_suffix(entry->d_name, suffix);
+	if (dir)
+		(void)closedir(dir);
+	return n;
+}
+
+void doctor_host_spool(struct doctor *d)
+{
+	CLEANUP(freep) char *state = paths_state();
+	CLEANUP(freep) char *spool = xasprintf("%s/spool", state);
+	CLEANUP(freep) char *bad = xasprintf("%s/bad", spool);
+	const size_t waiting = count_files(spool, ".json"), aside = count_files(bad, ".json");
+
+	if (aside > 0)
+		doctor_say(
+			d, DOCTOR_WARN, "reports",
+			"%zu were refused for good and set aside, each with the reason beside it: "
+			"%s",
+			aside, bad);
+	if (waiting > SPOOL_MANY)
+		doctor_say(d, DOCTOR_WARN, "reports", "%zu wait in %s to be sent", waiting, spool);
+	else if (aside == 0)
+		doctor_say(d, DOCTOR_OK, "reports", "%zu wait to be sent", waiting);
+}
+
+void doctor_host_probes(struct doctor *d)
+{
+	static const char *const probes[] = { "host-state", "gpu-state", "rnic-state",
+					      "gemm",	    "memory",	 "loopback" };
+	CLEANUP(freep) char *dir = paths_probes();
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		CLEANUP(freep) char *path = xasprintf("%s/assay-probe-%s", dir, probes[i]);
+
+		if (access(path, X_OK) == 0)
+			continue;
+		doctor_say(
+			d, DOCTOR_BAD, "probes",
+			"%s: %s: install the whole suite again (assay list says what each needs)",
+			path, strerror(errno));
+		return;
+	}
+	doctor_say(d, DOCTOR_OK, "probes", "%s", dir);
+}
+
+/* The number in a file of a PCI device, or 0. */
+static unsigned pci_number(const char *dir, const char *device, const char *file)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/%s/%s", dir, device, file);
+	long long value = 0;
+
+	return file_read_i64(AT_FDCWD, path, &value) == 0 ? (unsigned)value : 0;
+}
+
+static size_t count_gpus(void)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/sys/bus/pci/devices", paths_sysroot());
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	size_t n = 0;
+
+	while (dir && (entry = readdir(dir)))
+		n += pci_number(path, entry->d_name, "vendor") == NVIDIA &&
+		     pci_number(path, entry->d_name, "class") >> 16 == CLASS_DISPLAY;
+	if (dir)
+		(void)closedir(dir);
+	return n;
+}
+
+static bool can_load(const char *library)
+{
+	void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+
+	if (loaded)
+		(void)dlclose(loaded);
+	return loaded != NULL;
+}
+
+static void say_gpus(struct doctor *d, size_t n)
+{
+	static const struct {
+		const char *library, *without;
+	} needs[] = {
+		{ "libnvidia-ml.so.1", "gpu-state reads nothing: install the driver of NVIDIA" },
+		{ "libcuda.so.1",
+		  "gemm, memory and loopback leave the GPUs out: install the driver of "
+		  "NVIDIA" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(needs); i++) {
+		if (can_load(needs[i].library))
+			continue;
+		doctor_say(d, DOCTOR_BAD, "gpus", "%zu GPU%s, and %s cannot be loaded: %s", n,
+			   n == 1 ? "" : "s", needs[i].library, needs[i].without);
+		return;
+	}
+	doctor_say(d, DOCTOR_OK, "gpus", "%zu, and the driver's libraries", n);
+}
+
+void doctor_host_devices(struct doctor *d)
+{
+	CLEANUP(freep) char *infiniband = xasprintf("%s/sys/class/infiniband", paths_sysroot());
+	const size_t gpus = count_gpus(), rnics = count_files(infiniband, "");
+
+	if (gpus > 0)
+		say_gpus(d, gpus);
+	else
+		doctor_say(d, DOCTOR_SKIPPED, "gpus", "none on the PCI bus");
+	if (rnics <= 2) /* "." and ".." */
+		doctor_say(d, DOCTOR_SKIPPED, "rnics", "none in /sys/class/infiniband");
+	else if (!can_load("libibverbs.so.1"))
+		doctor_say(d, DOCTOR_BAD, "rnics",
+			   "libibverbs.so.1 cannot be loaded, so no link is measured: install "
+			   "rdma-core");
+	else
+		doctor_say(d, DOCTOR_OK, "rnics", "%zu", rnics - 2);
+}
+
+/* `systemctl WORD UNIT --quiet` says yes. */
+static bool systemctl_says(const char *word, const char *unit)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)execlp("systemctl", "systemctl", "--quiet", word, unit, NULL);
+		_exit(127);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == 0;
+}
+
+/* Those of which it does not say so, as one text with spaces; "": of all. New memory. */
+static char *units_not(const char *word)
+{
+	static const char *const units[] = { "assayd.service", "assay-passive.timer",
+					     "assay-quick.timer", "assay-full.timer" };
+	char *names = xstrdup("");
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(units); i++) {
+		CLEANUP(freep) char *before = names;
+
+		if (systemctl_says(word, units[i]))
+			before = NULL;
+		else
+			names = xasprintf("%s%s%s", before, *before ? " " : "", units[i]);
+	}
+	return names;
+}
+
+void doctor_host_units(struct doctor *d)
+{
+	CLEANUP(freep) char *booted = xasprintf("%s/run/systemd/system", paths_sysroot());
+	CLEANUP(freep) char *stopped = NULL;
+	CLEANUP(freep) char *disabled = NULL;
+
+	if (access(booted, F_OK) != 0) {
+		doctor_say(d, DOCTOR_SKIPPED, "units", "systemd does not run this host");
+		return;
+	}
+	stopped = units_not("is-active");
+	disabled = units_not("is-enabled");
+	if (*stopped)
+		doctor_say(d, DOCTOR_BAD, "units", "not active: systemctl enable --now %s", stopped);
+	else if (*disabled)
+		doctor_say(d, DOCTOR_WARN, "units",
+			   "active, but not at the next boot: systemctl enable %s", disabled);
+	else
+		doctor_say(d, DOCTOR_OK, "units", "assayd and the timers are active");
+}
+
+void doctor_host_runs(struct doctor *d)
+{
+	CLEANUP(freep) char *state = paths_state();
+	CLEANUP(freep) char *path = xasprintf("%s/verdict.json", state);
+	const uint64_t now_us = clock_real_us();
+	char age[CLOCK_DURATION_SIZE];
+	struct stat st;
+	uint64_t at_us;
+
+	if (stat(path, &st) != 0 && errno == ENOTDIR)
+		return; /* that is told already */
+	if (stat(path, &st) != 0) {
+		doctor_say(d, DOCTOR_WARN, "runs",
+			   "nothing has been measured yet: assay run --profile quick --report");
+		return;
+	}
+	at_us = (uint64_t)st.st_mtim.tv_sec * USEC_PER_SEC;
+	duration_format((now_us - MIN(at_us, now_us)) / USEC_PER_MIN * USEC_PER_MIN, age);
+	if (at_us + RUN_OLD_US < now_us)
+		doctor_say(d, DOCTOR_WARN, "runs",
+			   "the last one ended %s ago: assay run --profile quick --report", age);
+	else
+		doctor_say(d, DOCTOR_OK, "runs", "the last one ended %s ago", age);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the doctor looks at on the host itself. */
+#pragma once
+
+struct doctor;
+
+/* Is everything switched off? */
+void doctor_host_switch(struct doctor *d);
+
+/* Reads assayd.yaml into `d`. */
+void doctor_host_config(struct doctor *d);
+void doctor_host_token(struct doctor *d);
+
+/* The directory of what is kept, and the reports that wait in it. */
+void doctor_host_state(struct doctor *d);
+void doctor_host_spool(struct doctor *d);
+
+void doctor_host_probes(struct doctor *d);
+void doctor_host_devices(struct doctor *d);
+void doctor_host_units(struct doctor *d);
+void doctor_host_runs(struct doctor *d);

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# agents/doctor: is this host set up to be measured and to report? Included by Makefile.am.
+if HAVE_SYSTEMD
+if HAVE_CURL
+probes_PROGRAMS += assay-doctor
+assay_doctor_SOURCES = agents/doctor/doctor.c agents/doctor/doctor.h agents/doctor/doctor_ask.c agents/doctor/doctor_ask.h \
+	agents/doctor/doctor_host.c agents/doctor/doctor_host.h
+assay_doctor_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
+assay_doctor_LDADD = libassaydcore.a $(HTTP_LIBS) $(CORE_LIBS)
+endif
+endif
