@@ -15,6 +15,7 @@ through ccache (directory $ASSAY_CACHE/ccache), so a second run is quick.
 import argparse
 import concurrent.futures
 import contextlib
+import filecmp
 import glob
 import os
 import re
@@ -269,6 +270,20 @@ def lint(deep):
     return t
 
 
+def dist_again(build, t):
+    """Adds to a tally whether the tarball is the same, byte for byte, when it is made at another time by who shares nothing."""
+    log = os.path.join(build.dir, "dist-again.log")
+    tarball = glob.glob(os.path.join(build.dir, "assay-*.tar.xz"))[0]
+    first = os.path.join(build.dir, "dist-first")
+    os.replace(tarball, first)
+    status = run(["sh", "-c", "umask 077 && make dist"], log, LIMIT_S["distcheck"], build.dir, environment(), behind=LAST)
+    if status or not filecmp.cmp(first, tarball, shallow=False):
+        t.add(failed_tally("make dist is not the same twice (status %d)" % status, log))
+    else:
+        t.passed += 1
+    return t
+
+
 def distcheck(build, full):
     t = build.make(full)
     if t.failed:
@@ -280,9 +295,9 @@ def distcheck(build, full):
                  LIMIT_S["distcheck"], build.dir, environment(), behind=LAST)
     if status:
         t.add(failed_tally("make distcheck (status %d)" % status, log))
-    else:
-        t.passed += 1
-    return t
+        return t
+    t.passed += 1
+    return dist_again(build, t)
 
 
 def tested(build, *what):

@@ -67,6 +67,15 @@ def test_system_tests_count_by_their_cases(parts, tmp_path):
     assert any("why it failed" in w for w in tally.words) and any("set-up" in w for w in tally.words)
 
 
+@pytest.mark.parametrize("content,counts", [("umask >&2; echo 1", (2, 0)), ("umask", (1, 1)), ("echo 2; false", (1, 1))])
+def test_a_tarball_that_is_another_the_second_time_has_failed(parts, tmp_path, content, counts):
+    """Made by a makefile whose tarball is what `content` prints."""
+    (tmp_path / "Makefile").write_text(f"dist:\n\t{{ {content}; }} >assay-1.tar.xz\n")
+    subprocess.run(["sh", "-c", "umask 022 && make dist || :"], cwd=tmp_path, check=True, timeout=60, capture_output=True)
+    tally = parts.dist_again(parts.Build(str(tmp_path)), parts.Tally(passed=1))
+    assert (tally.passed, tally.failed) == counts
+
+
 def test_a_part_that_cannot_run_has_failed(parts, capsys):
     def broken(full):
         raise OSError("no such program")
