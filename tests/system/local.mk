@@ -37,7 +37,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/assayd_fixtures.py tests/system
 	tests/system/test_doctor.py tests/system/test_host_state_log.py tests/system/test_investigations.py tests/system/test_investigations_ends.py tests/system/test_investigations_kill.py tests/system/test_job_acquitted.py tests/system/test_job_advice.py tests/system/test_job_beats.py tests/system/test_job_judged.py tests/system/test_job_links.py tests/system/test_job_trace.py tests/system/test_job_withheld.py tests/system/test_jobs.py tests/system/test_jobs_kill.py tests/system/test_jobs_labels.py tests/system/test_jobs_same.py tests/system/test_jobs_scale.py tests/system/test_jobs_traces.py tests/system/test_join.py tests/system/test_kube_call.py tests/system/test_lint.py \
 	tests/system/test_list.py tests/system/test_localise.py tests/system/test_localise_hosts.py \
 	tests/system/test_loopback.py tests/system/test_man.py tests/system/test_memory.py tests/system/test_memory_gpu.py \
-	tests/system/test_on_gpu.py tests/system/test_openapi.py tests/system/test_optrace.py tests/system/test_outage.py \
+	tests/system/test_on_gpu.py tests/system/test_openapi.py tests/system/test_optrace.py tests/system/test_outage.py tests/system/test_packaging.py \
 	tests/system/test_placement.py tests/system/test_power_loss.py tests/system/test_quick.py tests/system/test_quickstart.py \
 	tests/system/test_processes.py tests/system/test_replaced.py tests/system/test_real_job.py tests/system/test_rnic_pair.py tests/system/test_rnic_settings.py \
 	tests/system/test_rnic_state.py tests/system/test_run.py tests/system/test_run_words.py \
