@@ -106,6 +106,7 @@ PLACES = (
     ("tests/job/", "attribution"),
     ("tests/kube/", "kube"),
     ("tests/sim/", "policy"),
+    ("tests/packages/", NONE),
     ("tests/unit/", NONE),
     (".ci/", NONE),
     ("COPYING", NONE),

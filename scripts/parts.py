@@ -195,6 +195,11 @@ def kube(build, full):
     return t
 
 
+def packages(build, full):
+    """Debian's packages, in systems of their own; without a debootstrap they skip and say why."""
+    return pytest(build, full, "not alone", "tests/packages")
+
+
 def shares_of(build, files, count):
     """Deal files to so many shares, the longest first: by the seconds that they took in this build, else by their size."""
     took = seconds_by_file(build.dir)
@@ -352,6 +357,7 @@ PARTS = (
     ("alone", tested(GCC, system_alone), False),
     ("alone-sanitizers", tested(SANITIZED, system_alone), True),
     ("lint-deep", lambda full: lint(True), True),
+    ("packages", tested(GCC, packages), True),
 )
 
 # What the short run leaves out of a part that it runs; --list says it too.
