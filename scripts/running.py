@@ -40,7 +40,7 @@ def environment(build=None, full=False):
     env = dict(os.environ, CCACHE_DIR=os.path.join(CACHE, "ccache"), CCACHE_BASEDIR=TOP, CCACHE_NOHASHDIR="1",
                ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=1",
                UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1", PYTHONDONTWRITEBYTECODE="1")
-    for name in [n for n in env if n.startswith("ASSAY_") and n not in ("ASSAY_CACHE", "ASSAY_JOBS", "ASSAY_TRACES")]:
+    for name in [n for n in env if n.startswith("ASSAY_") and n not in ("ASSAY_CACHE", "ASSAY_JOBS", "ASSAY_PACKAGES", "ASSAY_TRACES")]:
         del env[name]  # a test sees this host's settings only when it sets them
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
         env.pop(name, None)
