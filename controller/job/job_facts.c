@@ -253,8 +253,7 @@ static int ladder_of(const struct job_facts_source *source, const struct job_fac
 	/* It has said nothing since the controller began: which boot it has is not known yet. */
 	if (source->boot_us == 0)
 		return LADDER_RUNNING;
-	/* Stamps of actions have milliseconds. */
-	if (test->done_us < json_stamp_whole(source->boot_us))
+	if (facts->host.answered_us == 0)
 		return LADDER_NOT_RUN;
 	return test->failed && is_repeat_due(source, facts, class) ? LADDER_RUNNING
 								   : LADDER_EXHAUSTED;
@@ -408,6 +407,9 @@ static void take_ladders(const struct job_facts_source *source, struct job_facts
 	const bool found = find_whole(source, &test);
 	int class;
 
+	/* Stamps of actions have milliseconds. */
+	if (found && test.done_us >= json_stamp_whole(source->boot_us))
+		host->answered_us = test.done_us;
 	for (class = 0; class < BLAME_CLASSES; class ++) {
 		host->ladders[class] = ladder_of(source, facts, found ? &test : NULL, class);
 		if (class == BLAME_LINK)

@@ -172,6 +172,11 @@ struct blame {
 	int reach;	   /* enum blame_reach */
 	char *job;	   /* how people call it, owned; NULL: a job without a name */
 	uint64_t since_us; /* the first of its windows began; not to evict: a test since then answers */
+	/*
+	 * Not to evict: when the newest test that answers it was answered, by the record of tests,
+	 * which outlives a restart; 0: none was. A run that nobody ordered is no answer.
+	 */
+	uint64_t answered_us;
 	uint64_t until_us; /* it holds before then */
 	bool diagnosed;	   /* nobody accuses it: all hosts of the job are tested */
 	uint64_t group;	   /* equal for the hosts that are accused as a whole; 0: it is alone */

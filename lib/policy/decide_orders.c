@@ -249,17 +249,21 @@ static uint64_t blamed_again_us(const struct deciding *d, const struct fleet_nod
 	return fails_so(d, node) ? soon_us : BLAMED_AGAIN_US;
 }
 
-/* A suspect is tested once it is one. */
+/*
+ * A suspect is tested once it is one. A run that nobody ordered is no answer to that (job_facts.h):
+ * it may have begun before, and beside a job.
+ */
 static bool is_blame_due(const struct deciding *d, const struct fleet_node *node)
 {
-	const uint64_t tested_us = MAX(node->deep_us, node->record.tested_us);
+	/* What is in the record is of this run of the controller: healthy hosts have none kept. */
+	const uint64_t answered_us = MAX(node->blame.answered_us, node->record.tested_us);
 
 	if (node->blame.reach == BLAME_TO_EVICT)
-		return deciding_past(d->now_us, tested_us, BLAMED_AGAIN_US);
+		return deciding_past(d->now_us, MAX(node->deep_us, answered_us), BLAMED_AGAIN_US);
 	if (node->blame.diagnosed)
-		return tested_us < node->blame.since_us; /* once, whatever it finds */
-	return tested_us < node->blame.since_us ||
-	       deciding_reached(d, tested_us, blamed_again_us(d, node));
+		return answered_us < node->blame.since_us; /* once, whatever it finds */
+	return answered_us < node->blame.since_us ||
+	       deciding_reached(d, answered_us, blamed_again_us(d, node));
 }
 
 /* How many are kept free by themselves, or are tested that nothing is found on. */

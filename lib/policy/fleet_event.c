@@ -253,7 +253,8 @@ bool fleet_tested(struct fleet *f, struct fleet_node *node, const struct fleet_t
 	if (!goes_on || !blame_holds(&node->blame, test->at_us))
 		end_hold(node, test->at_us);
 	node->record.ordered_us = 0;
-	node->record.tested_us = test->at_us;
+	if (!test->finding)
+		node->record.tested_us = test->at_us;
 	if (test->outcome == TEST_NOTHING) {
 		node->record.aborted++;
 		return false;

@@ -549,6 +549,7 @@ bool job_judge_blame(const struct policy *policy, const char *job,
 						: item->kept_free ? BLAME_TO_HOLD
 								  : BLAME_TO_TEST,
 				       .since_us = since_us ? since_us : suspect->from_us,
+				       .answered_us = item->host->answered_us,
 				       .until_us = blamed_until(policy, suspect),
 				       .group = item->host->group };
 	else

@@ -68,6 +68,7 @@ struct job_judge_host {
 	uint64_t waits_us;     /* it runs jobs, and its test waits for that since then; 0: not */
 	uint64_t heard_us;     /* its last report; 0: not known */
 	uint64_t asked_us;     /* its last test since it is a suspect was ordered then; 0: none */
+	uint64_t answered_us;  /* its newest test of all of it that counts was answered; 0: none was */
 	/* Of one that was acquitted within jobs.acquit.per: different jobs that accuse it since so
 	 * long, this one among them; else 0. */
 	uint64_t accusers;

@@ -569,7 +569,8 @@ static void say_proven(struct sim *s, size_t number)
 static bool is_same(const struct blame *a, const struct blame *b)
 {
 	return a->class == b->class && a->reach == b->reach && a->since_us == b->since_us &&
-	       a->until_us == b->until_us && streq(a->job, b->job);
+	       a->until_us == b->until_us && a->answered_us == b->answered_us &&
+	       streq(a->job, b->job);
 }
 
 void job_loop_judge(struct sim *s)

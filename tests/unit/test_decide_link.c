@@ -62,7 +62,7 @@ static void what_pairs_found_asks_for_no_test_of_the_host_alone(void)
 	world_init(&w, RULES, 20);
 	blame(&w, BLAME_LINK);
 	later(&w, USEC_PER_MIN);
-	world_node(&w, 3)->deep_us = w.now_us;
+	world_node(&w, 3)->record.tested_us = w.now_us;
 	hold(&w);
 	note(&w, 3, "rnic_pair.write_bw", SEVERITY_FAIL);
 	later(&w, w.policy.jobs.retest_spacing_us);

@@ -273,8 +273,10 @@ static void a_ladder_ends_with_a_test_of_the_whole_host_that_answers(void)
 	/* Answered in another boot than the one it has; or nobody knows which that is. */
 	s.source.boot_us = after(7) + USEC_PER_MSEC;
 	CHECK_EQ(ladder(&s), LADDER_NOT_RUN);
+	CHECK_EQ(s.facts.host.answered_us, 0);
 	s.source.boot_us = after(7) + USEC_PER_MSEC - 1; /* the stamp of the answer has no more */
 	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED);
+	CHECK_EQ(s.facts.host.answered_us, after(7));
 	s.source.boot_us = 0;
 	CHECK_EQ(ladder(&s), LADDER_RUNNING);
 }
