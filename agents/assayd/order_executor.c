@@ -68,7 +68,7 @@ static void on_deep(struct order_executor *o, const struct order *order)
 	if (order->deadline_us)
 		left_us =
 			MIN(left_us, order->deadline_us > now_us ? order->deadline_us - now_us : 0);
-	if (deep_start(o->deep, order->id, clock_mono_us() + left_us, &err) < 0)
+	if (deep_start(o->deep, order->id, order->profile, clock_mono_us() + left_us, &err) < 0)
 		log_warning("order not obeyed: %s id=%s", err.msg, order->id);
 }
 

@@ -50,12 +50,27 @@ static int decode_stamp(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
+/* One that is not known here, whatever it is called, is none: deep.h. */
+static int decode_profile(const struct jval *v, void *member, struct err *err)
+{
+	const char *text = json_string_value(v->value);
+
+	if (json_is_null(v->value))
+		return 0;
+	if (!text || strlen(text) > ORDER_PROFILE_MAX)
+		return jval_fail(v, err, "want the name of a profile, of %d bytes at most",
+				 ORDER_PROFILE_MAX);
+	memcpy(member, text, strlen(text) + 1);
+	return 0;
+}
+
 #define AT(member) offsetof(struct order, member)
 static const struct jfield order_fields[] = {
 	{ "id", J_CUSTOM, AT(id), J_REQUIRED, .decode = decode_id },
 	{ "kind", J_ENUM, AT(kind), J_REQUIRED, .names = order_kind_names },
 	{ "now", J_CUSTOM, AT(now_us), 0, .decode = decode_stamp },
 	{ "deadline", J_CUSTOM, AT(deadline_us), 0, .decode = decode_stamp },
+	{ "profile", J_CUSTOM, AT(profile), 0, .decode = decode_profile },
 };
 enum { ORDER_HEAD_FIELDS = 2 }; /* the first of them */
 #undef AT

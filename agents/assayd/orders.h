@@ -21,6 +21,7 @@ enum {
 	ORDERS_ANSWER_MAX = 64 * 1024, /* bytes of one answer */
 	ORDER_SENTENCE_MAX = 1024,     /* bytes of an opinion's sentence */
 	ORDER_SEEN_MAX = 64,	       /* ids remembered: an order is obeyed once */
+	ORDER_PROFILE_MAX = 64,	       /* bytes of a profile's name */
 };
 
 /* An opinion that would stand longer than this is refused: somebody's clock is wrong. */
@@ -34,6 +35,7 @@ struct order {
 	int kind;	      /* enum order_kind */
 	uint64_t now_us;      /* the controller's clock when it gave the order; 0: it did not say */
 	uint64_t deadline_us; /* CLOCK_REALTIME, to be finished by; 0: none given */
+	char profile[ORDER_PROFILE_MAX + 1]; /* of deep: by what (deep.h); "": all */
 	json_t *opinion; /* {verdict, policy, expires, sentence} and nothing else, owned; or NULL */
 	struct order_meeting meeting; /* of pair and allreduce; else empty */
 };

@@ -153,6 +153,32 @@ def test_deep_runs_the_full_profile_once_and_its_report_arrives(assayd, stub, sa
     assert daemon.log().count("deep run started") == 1
 
 
+@pytest.mark.parametrize("profile,there,ran", [("rung-gemm", True, "rung-gemm"), ("rung-gemm", False, "full"), ("rung-load", True, "rung-load"),
+                                               ("quick", True, "full"), ("no such", False, "full"), (None, False, "full")])
+def test_deep_runs_the_rung_that_is_asked_for_or_all(assayd, stub, says, full_profile, wait_until, tmp_path, profile, there, ran):
+    env = full_profile(says("p", sample()))
+    path = tmp_path / "policies/profiles.yaml"
+    profiles = json.loads(path.read_text())
+    if there:
+        profiles["profiles"][profile] = profiles["profiles"]["full"]
+        path.write_text(json.dumps(profiles))
+    daemon = assayd(env)
+    stub.orders = [{"id": "d1", "kind": "deep", "deadline": stamp(60), "profile": profile}]
+    wait_until(lambda: stub.stored)
+    (report,) = stub.stored.values()
+    assert (report["profile"], report["order"]) == (ran, {"id": "d1", "kind": "deep"})
+    wait_until(lambda: "deep run done" in daemon.log())
+    assert ("could not be run: full in its place" in daemon.log()) == (profile == "rung-gemm" and not there)
+
+
+@pytest.mark.parametrize("profile", [7, ["rung-gemm"], "x" * 65])
+def test_a_profile_that_is_no_name_makes_no_order(assayd, stub, says, full_profile, wait_until, profile):
+    daemon = assayd(full_profile(says("p", sample())))
+    stub.orders = [{"id": "d1", "kind": "deep", "profile": profile}]
+    wait_until(lambda: "want the name of a profile" in daemon.log())
+    assert not stub.stored
+
+
 @pytest.mark.parametrize("order", ["", "a b", "x" * 65, "\x1b[31m"])
 def test_a_bad_order_id_is_refused(run, order):
     out = run("assay", "run", f"--order={order}")
