@@ -94,15 +94,24 @@ void job_words_put(const struct page *page, const char *label, const char *text,
 		      lines + LABEL_COLUMNS);
 }
 
+/* Of all of the host it is said how far that goes. Borrowed of the test. */
+static const char *what_of(const json_t *test)
+{
+	const char *check = raw_at(test, "check"), *profile = raw_at(test, "profile");
+
+	if (*check)
+		return check;
+	return *profile && !streq(profile, "full") ? profile : "all of the host";
+}
+
 char *job_words_test(const json_t *test, const char *open, const struct page *page)
 {
 	CLEANUP(freep) char *node = text_at(test, "node");
-	CLEANUP(freep) char *check = text_at(test, "check");
 	CLEANUP(freep) char *result = text_at(test, "result");
+	CLEANUP(freep) char *what = utf8_clean(what_of(test));
 	CLEANUP(freep) char *ordered = age_of_stamp(raw_at(test, "ordered"), page->now_us);
 
-	return xasprintf("%s: %s, ordered %s: %s", node,
-			 *raw_at(test, "check") ? check : "all of the host", ordered,
+	return xasprintf("%s: %s, ordered %s: %s", node, what_of(test), ordered,
 			 *raw_at(test, "result") ? result : open);
 }
 

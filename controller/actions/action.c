@@ -55,6 +55,7 @@ static struct store_action row_of(const struct actor_env *env, enum action_kind 
 		.partner = start->partner,
 		.sticky = start->sticky,
 		.decision = start->decision,
+		.profile = start->profile,
 		.undo = undo_of(env, kind),
 		.break_glass = start->break_glass,
 		.until_us = start->until_us,
@@ -79,9 +80,9 @@ int64_t action_record(const struct actor_env *env, enum action_kind kind, enum a
 
 static void action_free(struct action *a)
 {
-	char *owned[] = { a->node,	a->who,	     a->rule,	   a->reason,  a->evidence,
-			  a->check,	a->subject,  a->partner,   a->version, a->progress,
-			  a->end_words, a->end_rule, a->end_allows };
+	char *owned[] = { a->node,     a->who,	     a->rule,	  a->reason,	a->evidence,
+			  a->check,    a->subject,   a->partner,  a->profile,	a->version,
+			  a->progress, a->end_words, a->end_rule, a->end_allows };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(owned); i++)
@@ -108,6 +109,7 @@ static struct action *enter(struct actions *actions, struct node_view *host,
 		.partner = xstrdup(row->partner),
 		.sticky = row->sticky,
 		.decision = row->decision,
+		.profile = xstrdup(row->profile),
 		.incident = row->incident,
 		.break_glass = row->break_glass,
 		.until_us = row->until_us,

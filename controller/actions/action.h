@@ -74,6 +74,7 @@ struct action {
 	char *progress;	      /* what its row last said of how far it is, or NULL */
 	uint64_t progress_us; /* monotonic: when */
 	/* Of a test: retest.c. */
+	char *profile;	     /* that is asked for, a rung; NULL: full */
 	uint64_t offered_us; /* the host was last told, monotonic */
 	/* How it ended, and who is told. */
 	int end_state; /* enum action_state */
@@ -101,6 +102,7 @@ struct action_start {
 	uint64_t until_us;
 	bool break_glass, sticky;
 	int decision;
+	const char *profile; /* of a test of a whole host: a rung; NULL: full, or no such test */
 };
 
 /* Write its row and begin; NULL when the store or the list is full. `host`: NULL: of none. */

@@ -55,6 +55,7 @@ static struct action_start start_of(const struct decision *one)
 		.until_us = one->action == DECIDE_HOLD ? one->until_us : 0,
 		.sticky = one->sticky,
 		.decision = one->action,
+		.profile = one->profile,
 	};
 }
 

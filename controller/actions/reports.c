@@ -32,6 +32,7 @@ struct reporter {
 /* What a report brought, until the commit. */
 struct arrived {
 	char *node, *sku, *order_id;
+	char *profile; /* when it has an order */
 	bool deep;
 	uint64_t at_us;
 	int outcome; /* enum test_outcome, when it has an order */
@@ -42,6 +43,7 @@ static void arrived_release(struct arrived *a)
 	free(a->node);
 	free(a->sku);
 	free(a->order_id);
+	free(a->profile);
 }
 
 static void reporter_release(void *item)
@@ -191,6 +193,7 @@ void reports_add(struct reports *reports, const struct actor_env *env, const str
 		.node = xstrdup(report->node),
 		.sku = xstrdup(report->sku),
 		.order_id = test ? xstrdup(order_of(report)) : NULL,
+		.profile = test ? xstrdup(report->profile) : NULL,
 		.deep = streq(report->profile, "full") && arrival->fresh,
 		.at_us = arrival->at_us,
 		.outcome = test ? retest_outcome(env, report, test) : TEST_NOTHING,
@@ -244,6 +247,8 @@ static void take(struct reports *reports, const struct actor_env *env,
 		node->deep_us = MAX(node->deep_us, a->at_us);
 	/* First: with its last window the finding goes, and what it was tested for must be
 	 * remembered. */
+	if (test)
+		retest_ran(env, test, a->profile);
 	if (test)
 		retest_answered(env, test, a->outcome, a->deep);
 	node_life_load_findings(env, a->node);

@@ -20,6 +20,7 @@
 #include "lib/policy/decide.h"
 #include "lib/policy/fleet.h"
 #include "lib/policy/policy.h"
+#include "lib/policy/rungs.h"
 #include "lib/report/report.h"
 
 /* A host that did not take its order is told again after this; it obeys an order once. */
@@ -60,8 +61,9 @@ json_t *retest_order(const struct actor_env *env, const char *node)
 	id = order_id_of(test);
 	clock_stamp(env_real_us(env), now);
 	clock_stamp(test->decided_us + env_policy(env)->retest_timeout_us, deadline);
-	return json_pack("{s:s, s:s, s:s, s:s}", "id", id, "kind", "deep", "now", now, "deadline",
-			 deadline);
+	/* An agent that knows no rungs runs the profile full: more than was asked for. */
+	return json_pack("{s:s, s:s, s:s, s:s, s:s*}", "id", id, "kind", "deep", "now", now,
+			 "deadline", deadline, "profile", test->profile);
 }
 
 bool retest_wants_others(const struct actor_env *env, struct actor_wanted *ret)
@@ -191,6 +193,17 @@ static void note_state(const struct actor_env *env, const struct fleet_node *nod
 
 	if (node->record.life.state != before)
 		node_life_note_change(env, node->name, &change);
+}
+
+void retest_ran(const struct actor_env *env, struct action *test, const char *profile)
+{
+	const char *ran = rungs_find(profile);
+
+	if (test->check || !ran || streq(ran, test->profile ? test->profile : RUNGS_WHOLE))
+		return;
+	free(test->profile);
+	test->profile = xstrdup(ran);
+	(void)store_set_action_profile(env->store, test->id, ran, NULL);
 }
 
 /* What it was ordered for is still there to be judged: count it. */

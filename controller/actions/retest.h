@@ -30,6 +30,9 @@ struct action *retest_by_order(const struct actor_env *env, const char *node, co
 int retest_outcome(const struct actor_env *env, const struct report *report,
 		   const struct action *test);
 
+/* A run of this profile answers it: noted where it is another rung than was asked for. */
+void retest_ran(const struct actor_env *env, struct action *test, const char *profile);
+
 /* It has ended, one way or the other; `deep`: by a fresh run of the profile full. */
 void retest_answered(const struct actor_env *env, struct action *test, int outcome, bool deep);
 

@@ -10,6 +10,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict_item.h"
 #include "lib/policy/bad_run.h"
+#include "lib/policy/rungs.h"
 #include "lib/report/report.h"
 
 static const struct sample *sample_of(const struct report *report, const struct verdict_item *item)
@@ -100,11 +101,19 @@ int findings_make_room(struct note *note, struct err *err)
 	return r;
 }
 
+static bool has_run(const struct note *note, const char *profile)
+{
+	return store_ran_before(note->store, note->verdict->node, profile, NULL) != 0;
+}
+
 bool findings_first(const struct note *note)
 {
 	const char *profile = note->verdict->profile;
 
-	return store_ran_before(note->store, note->verdict->node, profile ? profile : "", NULL) == 0;
+	/* The first rung of a host that runs for long is no first run of it. */
+	if (rungs_is_short(profile) && (has_run(note, "quick") || has_run(note, RUNGS_WHOLE)))
+		return false;
+	return !has_run(note, profile ? profile : "");
 }
 
 struct finding_news findings_news(const struct store_window *row)

@@ -12,6 +12,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/judge/verdict.h"
+#include "lib/policy/rungs.h"
 
 /* What campaigns measure that investigations begin, by enum pair_record_kind. */
 static const char *const measured_by[PAIR_RECORD_KINDS] = {
@@ -23,7 +24,8 @@ static const char *const measured_by[PAIR_RECORD_KINDS] = {
 
 /* One that was ordered. */
 struct test_row {
-	const char *check; /* NULL: all of the host */
+	const char *check;   /* NULL: all of the host, as far as the profile goes */
+	const char *profile; /* that ran, or was asked for */
 	const char *result;
 	uint64_t ordered_us, done_us; /* 0: under way */
 	bool failed, passed;
@@ -37,14 +39,16 @@ static const char *text_of(const json_t *object, const char *key)
 /* False: it is no test, or one that was only thought of. */
 static bool read_test(const json_t *action, struct test_row *ret)
 {
-	const char *state = text_of(action, "state");
+	const json_t *evidence = json_object_get(action, "evidence");
+	const char *state = text_of(action, "state"), *profile = text_of(evidence, "profile");
 	const bool done = streq(state, action_state_names[ACTION_DONE]);
 
 	if (!streq(text_of(action, "action"), action_kind_names[ACT_RETEST]) ||
 	    streq(state, action_state_names[ACTION_DRY_RUN]) ||
 	    streq(state, action_state_names[ACTION_REFUSED]))
 		return false;
-	*ret = (struct test_row){ .check = text_of(json_object_get(action, "evidence"), "check"),
+	*ret = (struct test_row){ .check = text_of(evidence, "check"),
+				  .profile = profile ? profile : RUNGS_WHOLE,
 				  .result = text_of(action, "result"),
 				  .ordered_us = json_stamp_us(json_object_get(action, "at")),
 				  .done_us = json_stamp_us(json_object_get(action, "done")) };
@@ -66,10 +70,11 @@ json_t *job_facts_tests(const char *name, const json_t *actions, uint64_t since_
 		if (!read_test(action, &test) || test.ordered_us < since_us)
 			continue;
 		(void)json_array_append_new(
-			tests, json_pack("{s:s, s:O, s:s?, s:O, s:O, s:s?}", "node", name, "action",
-					 json_object_get(action, "id"), "check", test.check,
-					 "ordered", json_object_get(action, "at"), "done", done,
-					 "result", test.done_us ? test.result : NULL));
+			tests,
+			json_pack("{s:s, s:O, s:s?, s:s, s:O, s:O, s:s?}", "node", name, "action",
+				  json_object_get(action, "id"), "check", test.check, "profile",
+				  test.profile, "ordered", json_object_get(action, "at"), "done",
+				  done, "result", test.done_us ? test.result : NULL));
 	}
 	return tests;
 }
@@ -120,13 +125,15 @@ static void add_time(uint64_t *times, size_t *n, uint64_t us)
 	times[(*n)++] = us;
 }
 
-/* Did the test say that the check is bad? One of the whole host does while it was. */
+/* Did the test say that the check is bad? One of the whole host does that measures it, while it was. */
 static bool shows(const struct test_row *test, const struct found_check *found, const char *check)
 {
 	if (!test->failed)
 		return false;
-	return test->check ? streq(test->check, check)
-			   : found->since_us <= test->done_us && found->seen_us >= test->ordered_us;
+	return test->check
+		       ? streq(test->check, check)
+		       : rungs_measure(test->profile, check) && found->since_us <= test->done_us &&
+				 found->seen_us >= test->ordered_us;
 }
 
 /* The tests in a row that failed, up to now; of a suspect since it is one. */
@@ -141,7 +148,8 @@ static void add_times(const struct job_facts_source *source, const struct found_
 		if (!read_test(json_array_get(source->actions, i), &test) ||
 		    test.ordered_us < source->suspected_us)
 			continue;
-		if (test.passed && (!test.check || streq(test.check, f->check))) {
+		if (test.passed && (test.check ? streq(test.check, f->check)
+					       : rungs_measure(test.profile, f->check))) {
 			f->n_failed = 0;
 			f->ordered_us = 0;
 		} else if (shows(&test, found, f->check)) {
@@ -204,15 +212,19 @@ uint64_t job_facts_pairs_since(const struct job_facts_source *source)
 	return since_us ? MAX(since_us, json_stamp_whole(source->boot_us)) : UINT64_MAX;
 }
 
-/* The newest test of the whole host that counts, whatever boot it was in; false: there is none. */
-static bool find_whole(const struct job_facts_source *source, struct test_row *ret)
+/*
+ * The newest test by a rung that counts, whatever boot it was in; of the ladder of the class, or,
+ * with BLAME_NOTHING, of any. False: there is none.
+ */
+static bool find_rung(const struct job_facts_source *source, int class, struct test_row *ret)
 {
 	const uint64_t since_us = job_facts_since(source);
 	size_t i;
 
 	for (i = 0; since_us > 0 && i < json_array_size(source->actions); i++) {
 		if (read_test(json_array_get(source->actions, i), ret) && !ret->check &&
-		    (ret->passed || ret->failed) && ret->ordered_us >= since_us)
+		    (ret->passed || ret->failed) && ret->ordered_us >= since_us &&
+		    (class == BLAME_NOTHING || rungs_has(class, ret->profile)))
 			return true;
 	}
 	return false;
@@ -222,41 +234,61 @@ bool job_facts_passed(const struct job_facts_source *source)
 {
 	struct test_row test;
 
-	return find_whole(source, &test) && test.passed;
+	return find_rung(source, BLAME_NOTHING, &test) && test.passed;
 }
 
-/* Something that fits failed, and not as often yet as proves it. */
-static bool is_repeat_due(const struct job_facts_source *source, const struct job_facts *facts,
-			  int class)
+/* Stamps of actions have milliseconds. */
+static bool is_of_this_boot(const struct job_facts_source *source, const struct test_row *test)
 {
+	return test->done_us >= json_stamp_whole(source->boot_us);
+}
+
+/* What it brought, of what fits the class. */
+static struct rungs_test look_at(const struct job_facts_source *source,
+				 const struct job_facts *facts, const struct test_row *test,
+				 int class)
+{
+	struct rungs_test ret = { .profile = test->profile };
 	size_t i;
 
-	for (i = 0; i < facts->host.n_failures; i++) {
+	for (i = 0; test->failed && i < facts->host.n_failures; i++) {
 		const struct job_judge_failure *f = &facts->failures[i];
+		const unsigned n =
+			job_judge_apart(f, f->ordered_us, source->policy->jobs.retest_spacing_us);
 
-		if (blame_shows(class, f->check) && f->reference && f->same_boot &&
-		    job_judge_apart(f, f->ordered_us, source->policy->jobs.retest_spacing_us) <
-			    source->policy->retest_times)
-			return true;
+		if (!blame_shows(class, f->check) || !f->reference || !f->same_boot)
+			continue;
+		/* What it does not measure it does not show again, either. */
+		ret.repeat |= n < source->policy->retest_times &&
+			      rungs_measure(test->profile, f->check);
+		ret.proven |= n >= source->policy->retest_times;
 	}
-	return false;
+	return ret;
 }
 
-/* `test` may be NULL: there is none. */
-static int ladder_of(const struct job_facts_source *source, const struct job_facts *facts,
-		     const struct test_row *test, int class)
+/* How far it went, and what is next. `test` may be NULL: there is none of it. */
+static int ladder_of(const struct job_facts_source *source, const struct test_row *test, int class,
+		     struct job_facts *facts)
 {
+	struct job_judge_rung *rung = &facts->host.rungs[class];
+	struct rungs_test newest;
+
+	*rung = (struct job_judge_rung){ rungs_next(class, NULL), true };
 	if (source->node->record.ordered_us > 0)
 		return LADDER_RUNNING;
-	if (!test || !blame_tests_host(class))
+	if (!test)
 		return LADDER_NOT_RUN;
 	/* It has said nothing since the controller began: which boot it has is not known yet. */
-	if (source->boot_us == 0)
+	if (source->boot_us == 0) {
+		rung->climbs = false;
 		return LADDER_RUNNING;
-	if (facts->host.answered_us == 0)
+	}
+	if (!is_of_this_boot(source, test))
 		return LADDER_NOT_RUN;
-	return test->failed && is_repeat_due(source, facts, class) ? LADDER_RUNNING
-								   : LADDER_EXHAUSTED;
+	newest = look_at(source, facts, test, class);
+	rung->profile = rungs_next(class, &newest);
+	rung->climbs = rung->profile && !newest.repeat;
+	return rung->profile ? LADDER_RUNNING : LADDER_EXHAUSTED;
 }
 
 /* The second rung of a link, once the first is over. */
@@ -374,7 +406,7 @@ static bool is_clean(const struct job_facts_source *source, const struct test_ro
 		return false;
 	}
 	if (!run || !source->run_of_now || run->at_us < test->ordered_us ||
-	    run->level != VERDICT_PASS) {
+	    run->level != VERDICT_PASS || !rungs_is_last(class, run->profile)) {
 		(void)snprintf(missing, JOB_FACTS_MISSING_SIZE,
 			       "a run of the profile full after its test that passes");
 		return false;
@@ -404,14 +436,14 @@ static void take_ladders(const struct job_facts_source *source, struct job_facts
 {
 	struct job_judge_host *host = &facts->host;
 	struct test_row test;
-	const bool found = find_whole(source, &test);
 	int class;
 
-	/* Stamps of actions have milliseconds. */
-	if (found && test.done_us >= json_stamp_whole(source->boot_us))
+	if (find_rung(source, BLAME_NOTHING, &test) && is_of_this_boot(source, &test))
 		host->answered_us = test.done_us;
 	for (class = 0; class < BLAME_CLASSES; class ++) {
-		host->ladders[class] = ladder_of(source, facts, found ? &test : NULL, class);
+		const bool found = blame_tests_host(class) && find_rung(source, class, &test);
+
+		host->ladders[class] = ladder_of(source, found ? &test : NULL, class, facts);
 		if (class == BLAME_LINK)
 			take_link(source, found ? &test : NULL, facts);
 		else if (source->group && class == source->group_class)

@@ -3,24 +3,25 @@
  * What lib/policy/job_judge.h wants to know of one host, of what the controller knows: its node in
  * the fleet, and the tests that were ordered of it. Pure.
  *
- *  - a test that failed counts for a check when it was of that check, or of the whole host while
- * the check was bad; one that passed ends what failed before it. A test that met other users of the
- * host brings nothing, so those that failed were of an idle host;
+ *  - a test that failed counts for a check when it was of that check, or by a rung that measures it
+ *    while the check was bad; one that passed ends what failed before it, of what it measures. A
+ *    test that met other users of the host brings nothing, so those that failed were of an idle host;
  *  - a value that nothing was held against is no evidence;
- *  - a test of the whole host is the whole ladder of compute and launch. Of link it is the first
- * rung, and pairs with others, once all is said of them, the second: these say whether this end is
- * bad, or, where it passed, good; one that failed in what fits is bad by itself. That of fabric
- * needs other hosts, and is never exhausted here. It is running as well while a test that fits
- * failed and was not repeated as often as it must be. A test counts that was ordered after the host
- * became a suspect and after it was acquitted last, and answered in the boot it has now; of what
- * counts the newest says it all;
+ *  - a host is tested rung by rung (lib/policy/rungs.h): what is next is told, and once nothing is the
+ *    ladder of compute and launch is over. Of link a test of all of the host is the first rung,
+ *    and pairs with others, once all is said of them, the second: these say whether this end is bad,
+ *    or, where it passed, good; one that failed in what fits is bad by itself. That of fabric needs
+ *    other hosts, and is never exhausted here. It is running as well while a test that fits
+ *    failed and was not repeated as often as it must be. A test counts that was ordered
+ *    after the host became a suspect and after it was acquitted last, and answered in the boot it
+ *    has now; of what counts the newest says it all;
  *  - so of a group that is accused as a whole, in its class: one that passed by itself awaits the
- * others, and then what a campaign with known-good hosts says of it;
- *  - clean is a host whose newest such test passed, of all that it measured, when each value that
+ *    others, and then what a campaign with known-good hosts says of it;
+ *  - clean is a host whose last rung passed, of all that it measured, when each value that
  *    can show the class was held against other hosts with equal parameters, and one of those
  *    that clear it of the class (blame_clears()) is among them. Parts of the same host are no such
  *    reference: they may be slow together; nor is its own past, nor what a file asks for;
- *  - a host whose newest such test passed is slow all the same, in class compute, when what its
+ *  - a host whose last rung passed is slow all the same, in class compute, when what its
  *    slowest part usually reaches (host_speeds.h) is below what one good one in two hundred does
  *    not reach: a test condemns no part of that tail, and the job suffers from it as the windows
  * say.

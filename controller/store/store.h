@@ -31,7 +31,7 @@ struct verdict_item;
 #define STORE_STALE_US (16 * USEC_PER_MIN)
 
 enum {
-	STORE_VERSION = 17,	/* PRAGMA user_version of what this program writes */
+	STORE_VERSION = 18,	/* PRAGMA user_version of what this program writes */
 	STORE_PAGE_MAX = 1000,	/* most items of one page of a list */
 	STORE_ITEMS_MAX = 1000, /* not-pass items kept of one report, worst first */
 	STORE_PROFILES_MAX = 8, /* profiles of one host whose newest run is kept */
@@ -188,8 +188,9 @@ struct store_tested {
 int store_tested(struct store *s, const char *node, struct store_tested *ret, struct err *err);
 void store_tested_release(struct store_tested *t);
 
-/* The newest run of the profile full of a host. */
+/* The newest run of a host that ends a ladder (lib/policy/rungs.h): of the profile full or rung-load. */
 struct store_whole {
+	const char *profile;	    /* in the pool */
 	const char *boot;	    /* in the pool; NULL: there is no such run */
 	uint64_t at_us;		    /* when it was measured, by our clock */
 	int level;		    /* enum verdict_level */

@@ -47,8 +47,8 @@ int64_t store_add_action(struct store *s, const struct store_action *a, struct e
 		     .who = a->who, .rule = a->rule, .incident = a->incident, .reason = a->reason,
 		     .evidence = a->evidence, .undo = a->undo, .break_glass = a->break_glass,
 		     .until_us = a->until_us, .epoch = a->epoch, .decided_us = a->decided_us,
-		     .finding_check = a->check, .finding_subject = a->subject,
-		     .partner = a->partner, .sticky = a->sticky, .decision = a->decision);
+		     .finding_check = a->check, .finding_subject = a->subject, .partner = a->partner,
+		     .sticky = a->sticky, .decision = a->decision, .profile = a->profile);
 	db_add(&b, actions_drop, .kept = STORE_ACTIONS_MAX);
 	return db_end(&b) < 0 ? db_end(&b) : added.id;
 }
@@ -59,6 +59,14 @@ int store_end_action(struct store *s, int64_t id, int state, const char *result,
 	struct db_batch b = store_write(s, err);
 
 	db_add(&b, action_state, .id = id, .state = state, .result = result, .done_us = done_us);
+	return db_end(&b);
+}
+
+int store_set_action_profile(struct store *s, int64_t id, const char *profile, struct err *err)
+{
+	struct db_batch b = store_write(s, err);
+
+	db_add(&b, action_profile, .id = id, .profile = profile);
 	return db_end(&b);
 }
 
@@ -86,6 +94,7 @@ static struct store_action action_of_row(const struct db_actions_row *row)
 		.partner = row->partner,
 		.sticky = row->sticky != 0,
 		.decision = (int)row->decision,
+		.profile = row->profile,
 	};
 }
 
@@ -134,9 +143,9 @@ static json_t *json_of_text(const char *text)
 /* What its reasons are, as one object: what is not known is not in it. */
 static json_t *evidence_json(const struct db_actions_row *row)
 {
-	json_t *value = json_pack("{s:s*, s:s*, s:s*, s:s*}", "text", row->evidence, "check",
+	json_t *value = json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*}", "text", row->evidence, "check",
 				  row->finding_check, "subject", row->finding_subject, "partner",
-				  row->partner);
+				  row->partner, "profile", row->profile);
 
 	if (row->sticky_known)
 		(void)json_object_set_new(value, "sticky", json_boolean(row->sticky));

@@ -58,6 +58,7 @@ struct store_action {
 	const char *partner;	     /* of a test with another host, or NULL */
 	bool sticky;		     /* of a cordon: only a person ends it */
 	int decision;		     /* enum decision_action; 0: a person's, or clean-up */
+	const char *profile;	     /* of a test of a whole host: by what; NULL: full */
 	const char *undo, *result;
 	bool break_glass;
 	uint64_t until_us, epoch, decided_us;
@@ -70,6 +71,9 @@ int64_t store_add_action(struct store *s, const struct store_action *action, str
 /* How it went; `done_us` 0: it goes on. */
 int store_end_action(struct store *s, int64_t id, int state, const char *result, uint64_t done_us,
 		     struct err *err);
+
+/* Another profile ran than was asked for. */
+int store_set_action_profile(struct store *s, int64_t id, const char *profile, struct err *err);
 
 /* Call `each` for those that are under way, oldest first. */
 int store_open_actions(struct store *s,

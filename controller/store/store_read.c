@@ -167,6 +167,7 @@ static int read_whole(void *context, const void *p)
 
 	coverage_codec_decode(row->measured, reader->pool, &v);
 	*reader->ret = (struct store_whole){ .boot = pooled(reader->pool, row->boot_id),
+					     .profile = pooled(reader->pool, row->profile),
 					     .at_us = row->seen_us,
 					     .level = store_within(row->verdict, VERDICT_FAIL),
 					     .items = v.items,

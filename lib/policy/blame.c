@@ -281,7 +281,7 @@ const char *blame_clearing(int class)
 const char *blame_rungs(int class)
 {
 	static const char *const rungs[BLAME_CLASSES] = {
-		[BLAME_COMPUTE] = "gemm, gemm-load, memory, loopback",
+		[BLAME_COMPUTE] = "gemm, gemm-load, memory",
 		[BLAME_LINK] = "loopback of both ends, rnic-pair, each end with a good third host",
 		[BLAME_FABRIC] = "counters, all-reduce within the switch, rnic-pair across it",
 		[BLAME_LAUNCH] = "steal and run queue, gemm-chain, memory",

@@ -75,7 +75,7 @@ enum decision_action {
 	DECIDE_NOTHING,
 	DECIDE_ALERT,  /* tell of one finding that is reached */
 	DECIDE_RETEST, /* order a test of one finding */
-	DECIDE_DEEP,   /* order the full profile: a job blames it, or coverage is due */
+	DECIDE_DEEP,   /* order a test of all of it: a job blames it, or coverage is due */
 	DECIDE_VERIFY, /* order a test of a cordoned node that may be given back */
 	DECIDE_HOLD,   /* keep jobs away until hold_until_us, for a test that is due */
 	DECIDE_UNHOLD, /* its time is over, or its test */
@@ -110,6 +110,7 @@ struct decision {
 	const char *reason; /* a sentence that names the node */
 	const char *evidence; /* "incident 17; gemm.rate of gpu:3; reproduced 2 of 2" */
 	const char *partner;  /* DECIDE_RETEST of pairs: a known-good one; NULL: none, or no pair */
+	const char *profile;  /* DECIDE_DEEP: a rung (rungs.h); NULL: the profile full */
 	uint64_t until_us;    /* DECIDE_HOLD */
 	const struct refusal *refused; /* NULL: not refused */
 };

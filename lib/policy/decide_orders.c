@@ -7,6 +7,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/policy/decide_groups.h"
 #include "lib/policy/decide_inside.h"
+#include "lib/policy/rungs.h"
 
 enum {
 	ABORTED_MAX = 3,	 /* tests that brought nothing before a hold is asked for */
@@ -244,9 +245,21 @@ static uint64_t blamed_again_us(const struct deciding *d, const struct fleet_nod
 	const uint64_t soon_us = d->policy->jobs.retest_spacing_us;
 	const unsigned doubled = MIN(node->record.aborted, (unsigned)ABORTED_DOUBLED_MAX);
 
+	if (doubled == 1 && rungs_is_short(node->blame.rung))
+		return MIN(soon_us, RUNGS_LOST_AGAIN_US);
 	if (doubled > 0)
 		return MIN(soon_us << (doubled - 1), BLAMED_AGAIN_US);
 	return fails_so(d, node) ? soon_us : BLAMED_AGAIN_US;
+}
+
+/*
+ * The next rung follows at once, when it is known that it is the next one: not before who blames
+ * the node has heard of the last answer. The record of tests has milliseconds.
+ */
+static bool is_next_due(const struct fleet_node *node)
+{
+	return node->blame.climbs &&
+	       node->record.tested_us < node->blame.answered_us + USEC_PER_MSEC;
 }
 
 /*
@@ -262,8 +275,14 @@ static bool is_blame_due(const struct deciding *d, const struct fleet_node *node
 		return deciding_past(d->now_us, MAX(node->deep_us, answered_us), BLAMED_AGAIN_US);
 	if (node->blame.diagnosed)
 		return answered_us < node->blame.since_us; /* once, whatever it finds */
-	return answered_us < node->blame.since_us ||
+	return answered_us < node->blame.since_us || is_next_due(node) ||
 	       deciding_reached(d, answered_us, blamed_again_us(d, node));
+}
+
+/* What is asked for; where it brought nothing again and again all is measured in its place. */
+static const char *rung_of(const struct fleet_node *node)
+{
+	return node->record.aborted < RUNGS_LOST_MAX ? node->blame.rung : NULL;
 }
 
 /* How many are kept free by themselves, or are tested that nothing is found on. */
@@ -321,6 +340,7 @@ static void decide_blamed(struct deciding *d, struct fleet_node *node, size_t *b
 		return;
 	}
 	one = order(d, node, DECIDE_DEEP, DECIDE_BLAMED_RULE);
+	one->profile = rung_of(node);
 	one->reason = deciding_text(
 		d,
 		node->blame.diagnosed ? "%s: %s is diagnosed: all of its hosts are tested"

@@ -7,6 +7,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
 #include "lib/policy/fleet.h"
+#include "lib/policy/rungs.h"
 
 /* What an event does to the node besides its state; bits. */
 enum {
@@ -242,13 +243,22 @@ static void tested_node(struct fleet *f, struct fleet_node *node, const struct f
 		(void)fleet_event(f, node, &failed, test->at_us, NULL, NULL);
 }
 
+static bool is_last_test(const struct fleet_node *node, const struct fleet_test *test)
+{
+	const struct blame *blame = &node->blame;
+
+	return blame->class != BLAME_LINK &&
+	       (test->deep || !blame->rung || rungs_is_last(blame->class, blame->rung));
+}
+
 bool fleet_tested(struct fleet *f, struct fleet_node *node, const struct fleet_test *test)
 {
 	/* What a job suffers from was shown: it is tested again, or taken out, with no job on it.
-	 * So is an end of a link that passed by itself: pairs with others are next. A group is held
-	 * until the job says of each of its hosts that it is cleared. */
+	 * So is one that passed a rung that is not the last, and an end of a link that passed by
+	 * itself: pairs with others are next. A group is held until the job says of each of its
+	 * hosts that it is cleared. */
 	const bool goes_on = test->outcome == TEST_FAILED || node->blame.group ||
-			     (test->outcome == TEST_PASSED && node->blame.class == BLAME_LINK);
+			     (test->outcome == TEST_PASSED && !is_last_test(node, test));
 
 	if (!goes_on || !blame_holds(&node->blame, test->at_us))
 		end_hold(node, test->at_us);

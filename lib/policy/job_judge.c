@@ -550,6 +550,8 @@ bool job_judge_blame(const struct policy *policy, const char *job,
 								  : BLAME_TO_TEST,
 				       .since_us = since_us ? since_us : suspect->from_us,
 				       .answered_us = item->host->answered_us,
+				       .rung = item->host->rungs[suspect->class].profile,
+				       .climbs = item->host->rungs[suspect->class].climbs,
 				       .until_us = blamed_until(policy, suspect),
 				       .group = item->host->group };
 	else

@@ -55,6 +55,12 @@ struct job_judge_failure {
 	bool partner_good;   /* of a pair: the partner is known to be good */
 };
 
+/* What a host is to be tested with next, while its ladder is not over. */
+struct job_judge_rung {
+	const char *profile; /* rungs.h; NULL: nothing, or all of it. Static */
+	bool climbs;	     /* at once: it is no repetition of what failed */
+};
+
 /* What is known of one host. Borrowed. */
 struct job_judge_host {
 	const char *name;
@@ -68,7 +74,7 @@ struct job_judge_host {
 	uint64_t waits_us;     /* it runs jobs, and its test waits for that since then; 0: not */
 	uint64_t heard_us;     /* its last report; 0: not known */
 	uint64_t asked_us;     /* its last test since it is a suspect was ordered then; 0: none */
-	uint64_t answered_us;  /* its newest test of all of it that counts was answered; 0: none was */
+	uint64_t answered_us;  /* its newest test by a rung that counts was answered; 0: none was */
 	/* Of one that was acquitted within jobs.acquit.per: different jobs that accuse it since so
 	 * long, this one among them; else 0. */
 	uint64_t accusers;
@@ -79,6 +85,7 @@ struct job_judge_host {
 	const char *rung;   /* of a link: what its pairs with others say, a sentence; or NULL */
 	/* By enum blame_class. */
 	int ladders[BLAME_CLASSES]; /* enum blame_ladder */
+	struct job_judge_rung rungs[BLAME_CLASSES];
 	/* Every rung that can show the class was measured in this boot: idle, all GPUs, against a
 	 * reference, and it was good. */
 	bool clean[BLAME_CLASSES];

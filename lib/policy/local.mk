@@ -7,6 +7,6 @@ libjudge_a_SOURCES += lib/policy/bad_run.c lib/policy/bad_run.h lib/policy/blame
 	lib/policy/deciding.c lib/policy/deciding.h lib/policy/deny.c lib/policy/deny.h lib/policy/diagnosis.c lib/policy/diagnosis.h lib/policy/fleet.c lib/policy/fleet.h \
 	lib/policy/fleet_event.c lib/policy/fleet_jobs.c lib/policy/fleet_jobs.h lib/policy/job_judge.c lib/policy/job_judge.h lib/policy/judge_files.c lib/policy/judge_files.h lib/policy/life.c \
 	lib/policy/life.h lib/policy/manual_rate.c lib/policy/manual_rate.h lib/policy/names.c lib/policy/names.h \
-	lib/policy/pair_rungs.c lib/policy/pair_rungs.h \
+	lib/policy/pair_rungs.c lib/policy/pair_rungs.h lib/policy/rungs.c lib/policy/rungs.h \
 	lib/policy/policy.c lib/policy/policy.h lib/policy/policy_jobs.c lib/policy/policy_jobs.h lib/policy/policy_mode.c lib/policy/policy_mode.h lib/policy/replay.c lib/policy/replay.h lib/policy/standstill.c lib/policy/standstill.h lib/policy/startup.c \
 	lib/policy/startup.h lib/policy/suspicion.c lib/policy/suspicion.h lib/policy/windows.c lib/policy/windows.h

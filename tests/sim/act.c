@@ -16,6 +16,19 @@
 #define TEST_AFTER_US (10 * USEC_PER_MIN)
 /* Of a host that is idle when its test is ordered. */
 #define TEST_IDLE_US (5 * USEC_PER_MIN)
+/*
+ * Rungs of such a host: what their active probes take, by policies/profiles.yaml, what GPUs take to
+ * start until they are asked, at least and at most, and a while for the order, the report and the
+ * judge.
+ */
+#define RUNG_WAYS_US (5 * USEC_PER_SEC)
+static const struct {
+	const char *profile;
+	uint64_t run_us, start_us[2];
+} rungs[] = {
+	{ "rung-gemm", 15 * USEC_PER_SEC, { 2 * USEC_PER_SEC, 10 * USEC_PER_SEC } },
+	{ "rung-load", 90 * USEC_PER_SEC, { 2 * USEC_PER_SEC, 30 * USEC_PER_SEC } },
+};
 /* What late reports wait in their spool, as their sender says it. */
 #define LATE_S "10800"
 
@@ -184,7 +197,26 @@ static size_t number_of(const struct fleet_node *node)
 	return strtoul(node->name + strlen("node-"), NULL, 10);
 }
 
-static void order(struct sim *s, size_t number, const struct finding *finding)
+/* How long it takes from the order to what follows of it. */
+static uint64_t test_takes(const struct sim *s, size_t number, const char *profile)
+{
+	struct random lot = random_seeded(s->options->seed ^ (uint64_t)number << 32 ^ s->now_us);
+	size_t i;
+
+	if (!s->jobs.n)
+		return TEST_AFTER_US;
+	(void)random_next(&lot);
+	for (i = 0; i < ARRAY_SIZE(rungs); i++) {
+		const uint64_t *start_us = rungs[i].start_us;
+
+		if (streq(rungs[i].profile, profile))
+			return rungs[i].run_us + RUNG_WAYS_US + start_us[0] +
+			       random_below(&lot, start_us[1] - start_us[0]);
+	}
+	return TEST_IDLE_US;
+}
+
+static void order(struct sim *s, size_t number, const struct finding *finding, const char *profile)
 {
 	struct agent *agent = &s->agents[number];
 
@@ -192,9 +224,10 @@ static void order(struct sim *s, size_t number, const struct finding *finding)
 	free(agent->subject);
 	agent->check = finding ? xstrdup(finding->check) : NULL;
 	agent->subject = finding ? xstrdup(finding->subject) : NULL;
-	agent->test_us = s->now_us + (s->jobs.n ? TEST_IDLE_US : TEST_AFTER_US);
+	agent->profile = profile;
+	agent->test_us = s->now_us + test_takes(s, number, profile);
 	if (s->jobs.n)
-		job_loop_ordered(s, number, agent->check);
+		job_loop_ordered(s, number, agent->check, profile);
 	grade_tested(s, number);
 }
 
@@ -210,7 +243,7 @@ void sim_tested(struct sim *s, size_t number)
 			   : measured	     ? TEST_PASSED
 					     : TEST_NOTHING,
 		.finding = finding,
-		.deep = !agent->check,
+		.deep = !agent->check && !agent->profile,
 		.at_us = s->now_us,
 		.partner = "node-known-good",
 		.partner_good = true,
@@ -236,7 +269,7 @@ static int apply(struct sim *s, const struct decision *d, struct err *err)
 
 static void trace(const struct sim *s, const struct decision *d)
 {
-	(void)fprintf(stderr, "day %.3f %s %s%s%s: %s (%s)\n",
+	(void)fprintf(stderr, "day %.4f %s %s%s%s: %s (%s)\n",
 		      (double)s->now_us / (double)USEC_PER_DAY - 1, d->node->name,
 		      decision_action_names[d->action], d->refused ? ", refused by " : "",
 		      d->refused ? refused_by_names[d->refused->by] : "", d->reason,
@@ -260,14 +293,14 @@ static int carry_out(struct sim *s, const struct decision *d, bool *ret_again, s
 		return 0;
 	switch ((enum decision_action)d->action) {
 	case DECIDE_RETEST:
-		order(s, number, d->finding);
+		order(s, number, d->finding, NULL);
 		break;
 	case DECIDE_DEEP:
 		s->jobs.grade.tests += streq(d->rule, "attribution");
-		order(s, number, NULL);
+		order(s, number, NULL, d->profile);
 		break;
 	case DECIDE_VERIFY:
-		order(s, number, NULL);
+		order(s, number, NULL, NULL);
 		break;
 	case DECIDE_HOLD:
 		*ret_again = true;

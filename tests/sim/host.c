@@ -8,7 +8,7 @@
 #include "lib/base/xalloc.h"
 
 static char text_time[] = "2026-01-01T00:00:00.000Z", text_agent[] = "sim";
-static char one[] = "1", passive_name[] = "passive", quick_name[] = "quick";
+static char one[] = "1";
 
 static const struct {
 	char *check, *unit, *locality, *probe;
@@ -59,6 +59,17 @@ enum {
 	PART_XID = VALUES + N_STATES,
 	PART_FLAPPING = PART_XID + HOST_PARTS,
 	SAMPLES = PART_FLAPPING + HOST_PARTS,
+};
+
+/* What a run of a profile measures besides states: of any other all. */
+static const struct {
+	char *profile;
+	unsigned measures; /* bits of enum kind */
+} profiles[] = {
+	{ (char[]){ "passive" }, 0 },
+	{ (char[]){ "rung-gemm" }, 1 << KIND_COMPUTE },
+	{ (char[]){ "rung-load" }, 1 << KIND_COMPUTE | 1 << KIND_COPY | 1 << KIND_MEMORY },
+	{ (char[]){ "quick" }, (1 << HOST_KINDS) - 1 },
 };
 
 static struct sample sample_of(char *check, char *subject, char *unit)
@@ -457,16 +468,18 @@ static void add_kind(struct sim_host *host, const struct faults *f, enum kind ki
 }
 
 static void add_measured(struct sim_host *host, const struct faults *f, uint64_t seed,
-			 uint64_t now_us)
-{
+			 unsigned measures, uint64_t now_us)
+{ /* lint: allow parameters: the world, what of it is measured, and when */
 	const struct clock_pair moment = { now_us,
 					   noise_shared(&f->noise, seed, host->rack_number, now_us),
 					   draw_dip(host, &f->noise) };
 	size_t kind;
 
 	host->low_once = moment.dip.left < 1;
-	for (kind = 0; kind < HOST_KINDS; kind++)
-		add_kind(host, f, (enum kind)kind, &moment);
+	for (kind = 0; kind < HOST_KINDS; kind++) {
+		if (measures & 1U << kind)
+			add_kind(host, f, (enum kind)kind, &moment);
+	}
 }
 
 static void say_env(struct sim_host *host, uint64_t now_us)
@@ -539,15 +552,17 @@ void host_live(struct sim_host *host, const struct noise *noise)
 const struct report *host_run(struct sim_host *host, const struct faults *f, uint64_t seed,
 			      const char *profile, uint64_t now_us)
 {
-	const bool active = profile_is_active(profile);
+	size_t i = 0;
 
+	while (i < ARRAY_SIZE(profiles) - 1 && !streq(profiles[i].profile, profile))
+		i++;
 	host->report.seq = ++host->seq;
-	host->report.profile = active ? quick_name : passive_name;
+	host->report.profile = profiles[i].profile;
 	host->report.n_samples = host->report.n_problems = 0;
 	if (host->n_ailments > 0)
 		say_env(host, now_us);
-	if (active)
-		add_measured(host, f, seed, now_us);
+	if (profiles[i].measures)
+		add_measured(host, f, seed, profiles[i].measures, now_us);
 	add_known(host, now_us);
 	return &host->report;
 }

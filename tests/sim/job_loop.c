@@ -15,6 +15,7 @@
 #include "lib/json/json.h"
 #include "lib/judge/verdict.h"
 #include "lib/policy/job_judge.h"
+#include "lib/policy/rungs.h"
 #include "tests/sim/job_window.h"
 #include "tests/sim/memory_store.h"
 #include "tests/sim/sim.h"
@@ -83,7 +84,7 @@ static json_t *open_test(const struct sim *s, size_t host)
 	return json_is_null(json_object_get(test, "done")) ? test : NULL;
 }
 
-void job_loop_ordered(struct sim *s, size_t host, const char *check)
+void job_loop_ordered(struct sim *s, size_t host, const char *check, const char *profile)
 {
 	json_t **tests = &s->jobs.desk.tests[host];
 	json_t *before = open_test(s, host);
@@ -94,11 +95,11 @@ void job_loop_ordered(struct sim *s, size_t host, const char *check)
 	if (!*tests)
 		*tests = json_array();
 	(void)json_array_insert_new(*tests, 0,
-				    json_pack("{s:i, s:s, s:s, s:o, s:{s:s?}, s:n, s:n}", "id", 0,
-					      "action", action_kind_names[ACT_RETEST], "state",
-					      action_state_names[ACTION_DECIDED], "at",
+				    json_pack("{s:i, s:s, s:s, s:o, s:{s:s?, s:s?}, s:n, s:n}",
+					      "id", 0, "action", action_kind_names[ACT_RETEST],
+					      "state", action_state_names[ACTION_DECIDED], "at",
 					      json_stamp(s->now_us), "evidence", "check", check,
-					      "done", "result"));
+					      "profile", profile, "done", "result"));
 	while (json_array_size(*tests) > JOB_FACTS_TESTS_MAX)
 		(void)json_array_remove(*tests, JOB_FACTS_TESTS_MAX);
 }
@@ -111,7 +112,7 @@ void job_loop_tested(struct sim *s, size_t host, int outcome)
 	s->jobs.grade.outcomes[outcome] += blamed;
 	job_waits_tested(s, host);
 	if (s->options->trace && blamed)
-		(void)fprintf(stderr, "day %.3f %s is blamed, and was tested: %s\n",
+		(void)fprintf(stderr, "day %.4f %s is blamed, and was tested: %s\n",
 			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->hosts[host].name,
 			      retest_words[outcome]);
 	if (test)
@@ -292,6 +293,7 @@ static struct store_whole run_of(const struct sim *s, size_t number)
 	if (!v)
 		return run;
 	run.boot = s->hosts[number].boot_id;
+	run.profile = RUNGS_WHOLE;
 	run.level = v->level;
 	run.items = v->items;
 	run.n_items = v->n_items;
@@ -570,7 +572,7 @@ static bool is_same(const struct blame *a, const struct blame *b)
 {
 	return a->class == b->class && a->reach == b->reach && a->since_us == b->since_us &&
 	       a->until_us == b->until_us && a->answered_us == b->answered_us &&
-	       streq(a->job, b->job);
+	       a->climbs == b->climbs && streq(a->rung, b->rung) && streq(a->job, b->job);
 }
 
 void job_loop_judge(struct sim *s)

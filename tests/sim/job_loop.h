@@ -92,6 +92,9 @@ void job_loop_window(struct sim *s, struct sim_job *job, const struct job_window
 /* Judge all jobs, and tell the policy. */
 void job_loop_judge(struct sim *s);
 
-/* A test of a host was ordered (`check` NULL: all of it); it ended (enum test_outcome). */
-void job_loop_ordered(struct sim *s, size_t host, const char *check);
+/*
+ * A test of a host was ordered (`check` NULL: all of it, by `profile`, NULL: full); it ended (enum
+ * test_outcome).
+ */
+void job_loop_ordered(struct sim *s, size_t host, const char *check, const char *profile);
 void job_loop_tested(struct sim *s, size_t host, int outcome);

@@ -68,8 +68,8 @@ static void trace(const struct sim *s, size_t host, const char *why)
 
 	if (s->options->trace)
 		(void)fprintf(stderr,
-			      "day %.3f %s suspected %.0f min, idle %.0f, test ordered %.0f ago, "
-			      "answered %.0f ago: %s; %s\n",
+			      "day %.4f %s suspected %.0f min, idle %.1f, test ordered %.1f ago, "
+			      "answered %.1f ago: %s; %s\n",
 			      (double)s->now_us / (double)USEC_PER_DAY - 1, s->hosts[host].name,
 			      minutes(w->since_us, s->now_us), minutes(w->idle_us, s->now_us),
 			      minutes(w->ordered_us, s->now_us), minutes(w->answered_us, s->now_us),

@@ -10,7 +10,7 @@
 #include "lib/judge/verdict.h"
 #include "lib/report/report.h"
 
-enum { SEQS_KEPT = 64, RUNS_KEPT = 2 };
+enum { SEQS_KEPT = 64, RUNS_KEPT = 4 };
 
 /* The newest run of one profile. */
 struct run {
@@ -123,6 +123,18 @@ static size_t number_of(const struct store *s, const struct entry *e)
 
 /* --- reports --- */
 
+/* Where the newest run of each profile is. */
+enum { PLACE_PASSIVE, PLACE_WHOLE, PLACE_GEMM, PLACE_LOAD };
+
+static size_t place_of(const char *profile)
+{
+	if (!profile_is_active(profile))
+		return PLACE_PASSIVE;
+	if (streq(profile, "rung-gemm"))
+		return PLACE_GEMM;
+	return streq(profile, "rung-load") ? PLACE_LOAD : PLACE_WHOLE;
+}
+
 int store_place(struct store *s, const struct report *report, struct err *err UNUSED)
 {
 	const struct entry *e = entry_of(s, report->node);
@@ -180,32 +192,48 @@ int store_add(struct store *s, const struct store_report *in, struct err *err UN
 	e->seqs = report->seq - e->seq < SEQS_KEPT ? e->seqs << (report->seq - e->seq) : 0;
 	e->seqs |= 1;
 	e->seq = report->seq;
-	run = &e->runs[profile_is_active(report->profile)];
+	run = &e->runs[place_of(report->profile)];
 	keep_run(run, in->verdict, ++s->order);
 	run->at_us = in->seen_us;
 	/* The texts of the run itself are the report's too. */
 	run->verdict.node = report->node;
 	run->verdict.time = report->time;
 	run->verdict.profile = report->profile;
-	e->ran[profile_is_active(report->profile)]++;
+	e->ran[place_of(report->profile)]++;
 	s->events.run(s->events.context, number_of(s, e), profile_is_active(report->profile),
 		      in->verdict);
 	return 0;
+}
+
+/* The newest run before that one; NULL: there is none. */
+static const struct run *newest_below(const struct entry *e, uint64_t order)
+{
+	const struct run *newest = NULL;
+	size_t i;
+
+	for (i = 0; i < RUNS_KEPT; i++) {
+		const struct run *run = &e->runs[i];
+
+		if (run->order > 0 && run->order < order && (!newest || run->order > newest->order))
+			newest = run;
+	}
+	return newest;
 }
 
 int store_runs(struct store *s, const char *node, struct pool *pool, struct verdict *ret_runs,
 	       struct err *err UNUSED)
 {
 	const struct entry *e = entry_of(s, node);
-	size_t first = e->runs[1].order > e->runs[0].order, i;
+	uint64_t below = UINT64_MAX;
 	int n = 0;
 
-	for (i = 0; i < RUNS_KEPT; i++) {
-		const struct run *run = &e->runs[first ^ i];
+	for (; n < RUNS_KEPT; n++) {
+		const struct run *run = newest_below(e, below);
 		struct verdict *v = &ret_runs[n];
 
-		if (run->order == 0)
-			continue;
+		if (!run)
+			break;
+		below = run->order;
 		*v = run->verdict;
 		v->seq = run->order;
 		v->node = xstrdup(v->node);
@@ -214,14 +242,15 @@ int store_runs(struct store *s, const char *node, struct pool *pool, struct verd
 		v->items = xcalloc(v->n_items + 1, sizeof(*v->items));
 		memcpy(v->items, run->verdict.items, v->n_items * sizeof(*v->items));
 		take_items(v->items, v->n_items, pool);
-		n++;
 	}
 	return n;
 }
 
 const struct verdict *memory_store_active(const struct store *s, size_t node, uint64_t *ret_at_us)
 {
-	const struct run *run = &s->nodes[node].runs[1];
+	const struct run *whole = &s->nodes[node].runs[PLACE_WHOLE];
+	const struct run *load = &s->nodes[node].runs[PLACE_LOAD];
+	const struct run *run = load->order > whole->order ? load : whole;
 
 	*ret_at_us = run->at_us;
 	return run->order > 0 ? &run->verdict : NULL;
@@ -231,7 +260,7 @@ int store_ran_before(struct store *s, const char *node, const char *profile, str
 {
 	const struct entry *e = entry_of(s, node);
 
-	return e->ran[profile_is_active(profile)] > 1;
+	return e->ran[place_of(profile)] > 1;
 }
 
 int store_restate(struct store *s UNUSED, const char *node UNUSED, int level UNUSED,

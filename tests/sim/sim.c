@@ -15,6 +15,7 @@
 /* The first minute: 0 is no stamp. */
 #define START_US USEC_PER_DAY
 #define TICK_US USEC_PER_MIN
+#define BETWEEN_US (5 * USEC_PER_SEC)
 #define PASSIVE_US (5 * USEC_PER_MIN)
 #define QUICK_US (4 * USEC_PER_HOUR)
 #define IDLE_AGAIN_US (30 * USEC_PER_MIN) /* not idle: asked again then */
@@ -141,9 +142,11 @@ static int run_test(struct sim *s, size_t number, struct err *err)
 	}
 	agent->judged_bad = false;
 	s->grade.tests++;
-	r = sim_report(s, number, "quick", err);
-	agent->quick_us = s->now_us + QUICK_US;
+	r = sim_report(s, number, agent->profile ? agent->profile : "quick", err);
+	if (!agent->profile)
+		agent->quick_us = s->now_us + QUICK_US;
 	sim_tested(s, number);
+	s->answered = true;
 	return r;
 }
 
@@ -256,6 +259,14 @@ static bool is_due(const struct sim *s)
 	return s->jobs.n > 0 && s->outcome.again_us > 0 && s->outcome.again_us <= s->now_us;
 }
 
+/* What a test brought its jobs hear of before the policy decides again, as it takes them a second. */
+static void judge_answers(struct sim *s)
+{
+	if (s->answered && s->jobs.n)
+		job_loop_judge(s);
+	s->answered = false;
+}
+
 static int step(struct sim *s, struct err *err)
 {
 	size_t i;
@@ -268,11 +279,52 @@ static int step(struct sim *s, struct err *err)
 		place_jobs(s);
 	for (i = 0; r == 0 && i < s->options->nodes; i++)
 		r = step_host(s, i, err);
+	if (r == 0)
+		judge_answers(s);
 	if (r == 0 && (s->changed || s->now_us % DECIDE_US == 0 || is_due(s))) {
 		s->changed = false;
 		r = sim_decide(s, err);
 	}
 	return r;
+}
+
+/* Between two minutes: tests end, and what they brought is judged and decided on. */
+static int step_between(struct sim *s, struct err *err)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < s->options->nodes; i++) {
+		const struct agent *agent = &s->agents[i];
+
+		if (agent->test_us && agent->test_us <= s->now_us)
+			r = run_test(s, i, err);
+	}
+	if (r < 0)
+		return r;
+	judge_answers(s);
+	if (!s->changed && !is_due(s))
+		return 0;
+	s->changed = false;
+	return sim_decide(s, err);
+}
+
+/* The next minute, or where something happens before it. */
+static uint64_t next_us(const struct sim *s)
+{
+	const uint64_t minute_us = (s->now_us / TICK_US + 1) * TICK_US;
+	uint64_t next = minute_us, again_us = s->outcome.again_us;
+	size_t i;
+
+	if (s->jobs.n == 0)
+		return minute_us;
+	for (i = 0; i < s->options->nodes; i++) {
+		const uint64_t test_us = s->agents[i].test_us;
+
+		next = test_us > s->now_us ? MIN(next, test_us) : next;
+	}
+	next = again_us > s->now_us ? MIN(next, again_us) : next;
+	return (next + BETWEEN_US - 1) / BETWEEN_US * BETWEEN_US;
 }
 
 static void begin(struct sim *s)
@@ -316,8 +368,8 @@ int sim_run(struct sim *s, struct err *err)
 	/* What is simulated is what it would do. */
 	s->rules.policy.mode = s->rules.policy.jobs.mode = MODE_ENFORCE;
 	begin(s);
-	for (; r == 0 && s->now_us < end_us; s->now_us += TICK_US)
-		r = step(s, err);
+	for (; r == 0 && s->now_us < end_us; s->now_us = next_us(s))
+		r = s->now_us % TICK_US == 0 ? step(s, err) : step_between(s, err);
 	grade_end(s);
 	return r;
 }

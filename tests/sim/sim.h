@@ -10,6 +10,9 @@
  * hold lets the job end, and the host is free at one in three of its next 10 minutes. A cordoned
  * host is repaired after a day, which its operator says.
  *
+ * The clock goes by minutes. With jobs it stops in between, on the 5 seconds, where a test ends or
+ * the policy has to wait no longer: a test of seconds would take minutes otherwise.
+ *
  * A passive run of a host that nothing is wrong with says nothing new to the judge, by
  * the judge's own rule: after one of them the next are only heard of, unless --every-passive
  * asks to judge them all.
@@ -49,6 +52,7 @@ struct agent {
 	uint64_t offset_us;	       /* of its passive runs within the 5 minutes */
 	uint64_t test_us;	       /* the ordered test; 0: none */
 	char *check, *subject;	       /* what it is to reproduce; NULL: all */
+	const char *profile;	       /* by this rung; NULL: all of it. Static */
 	uint64_t repaired_us;	       /* 0: it is not being repaired */
 	bool quiet;		       /* its passive runs say nothing new */
 	bool judged_bad; /* the run just judged had the finding that a test looks for */
@@ -74,7 +78,8 @@ struct sim {
 	struct grade grade;
 	struct sim_jobs jobs;
 	uint64_t now_us;
-	bool changed; /* there may be something new to decide */
+	bool changed;  /* there may be something new to decide */
+	bool answered; /* a test ended */
 	bool sku_is_wrong;
 };
 

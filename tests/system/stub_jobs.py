@@ -40,7 +40,7 @@ def detail(**more):
     """What GET /v1/jobs/j12 says."""
     return {**job(), "names": ["research/llm-7"], "created": "2026-11-26T11:00:00Z", "last": "2026-11-26T12:00:10Z",
             "windows": {"analysed": 2, "rejected": 1, "failed": 0, "queued": 0}, "suspects": [suspect()],
-            "decision": {"action": "probe", "reason": "gpu-17 would be tested with gemm, gemm-load, memory, loopback"}, "heat": heat(),
+            "decision": {"action": "probe", "reason": "gpu-17 would be tested with gemm, gemm-load, memory"}, "heat": heat(),
             "sentence": "One worker is slow at computing: dp 3 stage 1 (ranks 56-63 on gpu-17).", "latest": [window(8), window(7)], **more}
 
 

@@ -111,7 +111,7 @@ def test_a_job_is_its_heat_map_then_suspect_cause_decision_and_windows(ctl, stub
     assert said["suspect"] == ["gpu-17 (dp 3 stage 1, ranks 56-63): share 0.94 [0.88, 0.99], gain 0.080 [0.060, 0.090] of the step, "
                                "2 of 2 windows; compute"]
     assert said["cause"] == ["compute: One worker is slow at computing: dp 3 stage 1 (ranks 56-63 on gpu-17)."]
-    assert said["decision"] == ["probe: gpu-17 would be tested with gemm, gemm-load, memory, loopback"]
+    assert said["decision"] == ["probe: gpu-17 would be tested with gemm, gemm-load, memory"]
     assert said["windows"] == ["2 analysed, 1 rejected, 0 failed, 0 queued; the latest:"]
     assert re.search(r"^ +9 +1 +rejected +\d+\w ago +- +- +- +-\n    line 3: no 'optype'$", text, re.M)
     assert re.search(r"^ +8 +1 +analysed, coarse +\d+\w ago +64 +1\.09 \[1\.07, 1\.11\] +compute +gpu-17$", text, re.M)

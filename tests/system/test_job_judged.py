@@ -133,7 +133,7 @@ def test_without_enforce_a_suspect_changes_nothing(controller, tmp_path, mode, j
     f.suspect()
     assert f.job()["state"] == "suspected" and f.job()["decision"]["action"] == "probe"
     assert f.c.metrics()["assay_suspects"] == 1
-    assert f.job()["decision"]["reason"] == f"{SLOW} would be tested with gemm, gemm-load, memory, loopback"
+    assert f.job()["decision"]["reason"] == f"{SLOW} would be tested with gemm, gemm-load, memory"
     if rows:
         (told,) = wait_for(lambda: f.actions(rule="attribution"), WAIT_S)
         assert (told["node"], told["action"], told["state"]) == (SLOW, "retest", "dry-run") and JOB in told["reason"]

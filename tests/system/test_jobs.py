@@ -190,7 +190,7 @@ def test_why_says_which_windows_of_which_job_blame_a_host(controller):
     (blames,) = c.get("/v1/nodes/gpu-17/why").json["jobs"]
     assert (blames["job"], blames["id"], blames["run"], blames["class"]) == ("research/llm-7", second.json["id"], 1, "compute")
     assert blames["windows"] == [second.json["window"], first.json["window"]] and (blames["hits"], blames["of"]) == (2, 2)
-    assert (blames["action"], blames["reason"]) == ("probe", "gpu-17 would be tested with gemm, gemm-load, memory, loopback")
+    assert (blames["action"], blames["reason"]) == ("probe", "gpu-17 would be tested with gemm, gemm-load, memory")
     assert blames["share"]["value"] == 0.94
     assert c.get("/v1/nodes/gpu-18/why").json["jobs"] == []
     # What the next window says of nobody is over.

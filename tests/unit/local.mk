@@ -45,7 +45,7 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_trace_queue tests/unit/test_trace_rules tests/unit/test_trace_sandbox \
 	tests/unit/test_pair tests/unit/test_pair_guard tests/unit/test_pair_plan tests/unit/test_pair_reading \
 	tests/unit/test_pair_rounds tests/unit/test_pair_schedule tests/unit/test_pair_session tests/unit/test_pairing \
-	tests/unit/test_diagnosis tests/unit/test_pair_rungs tests/unit/test_pairing_random tests/unit/test_pairing_sim tests/unit/test_paths tests/unit/test_permit_file \
+	tests/unit/test_diagnosis tests/unit/test_pair_rungs tests/unit/test_rungs tests/unit/test_decide_rungs tests/unit/test_pairing_random tests/unit/test_pairing_sim tests/unit/test_paths tests/unit/test_permit_file \
 	tests/unit/test_plan tests/unit/test_policy tests/unit/test_policy_jobs tests/unit/test_probe_output tests/unit/test_probe_problem \
 	tests/unit/test_process_env tests/unit/test_process_tree tests/unit/test_profiles tests/unit/test_random tests/unit/test_rdma_flow \
 	tests/unit/test_rdma_gid tests/unit/test_rdma_gpu tests/unit/test_rdma_groups tests/unit/test_rdma_many \
@@ -98,6 +98,7 @@ tests_unit_test_bad_probes_LDADD = $(RUNNER_TESTS)
 tests_unit_test_bad_run_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_blame_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_pair_rungs_LDADD = $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_rungs_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_breaker_SOURCES = $(FLEET_WORLD) tests/unit/test_breaker.c
 tests_unit_test_breaker_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_campaign_SOURCES = $(CAMPAIGN_LAB) tests/unit/test_campaign.c
@@ -125,6 +126,8 @@ tests_unit_test_decide_groups_SOURCES = $(FLEET_WORLD) tests/unit/random.h tests
 tests_unit_test_decide_groups_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_decide_link_SOURCES = $(FLEET_WORLD) tests/unit/test_decide_link.c
 tests_unit_test_decide_link_LDADD = $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_decide_rungs_SOURCES = $(FLEET_WORLD) tests/unit/test_decide_rungs.c
+tests_unit_test_decide_rungs_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_decide_random_SOURCES = tests/unit/fleet_books.c tests/unit/fleet_books.h tests/unit/random.h \
 	tests/unit/test_decide_random.c
 tests_unit_test_decide_random_LDADD = $(JUDGE_LIBS) $(LDADD)
@@ -376,7 +379,7 @@ UNIT_TESTS += tests/unit/test_advice tests/unit/test_prediction tests/unit/test_
 	tests/unit/test_actor_random tests/unit/test_actor_shared tests/unit/test_actor_twins tests/unit/test_anomalies \
 	tests/unit/test_accused tests/unit/test_api_ask tests/unit/test_authz tests/unit/test_beats_kept tests/unit/test_baseline tests/unit/test_baseline_store \
 	tests/unit/test_cluster_names tests/unit/test_coverage_codec tests/unit/test_db tests/unit/test_diagnosis_rerun tests/unit/test_drift tests/unit/test_findings tests/unit/test_group_brought \
-	tests/unit/test_host_identity tests/unit/test_ingest tests/unit/test_investigation tests/unit/test_job_facts tests/unit/test_job_loads tests/unit/test_job_view tests/unit/test_live tests/unit/test_load_shed \
+	tests/unit/test_host_identity tests/unit/test_ingest tests/unit/test_investigation tests/unit/test_job_facts tests/unit/test_job_rungs tests/unit/test_job_loads tests/unit/test_job_view tests/unit/test_live tests/unit/test_load_shed \
 	tests/unit/test_node_record tests/unit/test_node_view tests/unit/test_notice tests/unit/test_opinion \
 	tests/unit/test_pack tests/unit/test_pair_brought tests/unit/test_peer_quotas tests/unit/test_placement tests/unit/test_rail_map tests/unit/test_report_clock \
 	tests/unit/test_reservation tests/unit/test_retention tests/unit/test_host_speeds tests/unit/test_self_baseline tests/unit/test_standing_codec \
@@ -391,6 +394,7 @@ tests_unit_test_advice_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLL
 tests_unit_test_prediction_LDADD = libjobs.a libattribution.a libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_group_brought_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_pair_brought_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_job_rungs_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_job_facts_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_job_view_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_placement_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)

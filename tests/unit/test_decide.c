@@ -535,27 +535,6 @@ static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
 			  "; research/llm-7 is slow because of it");
 }
 
-static void a_test_of_one_finding_is_no_test_of_the_suspect(void)
-{
-	CLEANUP(world_release) struct world w;
-	struct fleet_test test = { .outcome = TEST_PASSED };
-
-	world_init(&w, RULES, 20);
-	test.finding = note(&w, 3, "memory.h2d_bw", SEVERITY_WARN);
-	suspect(&w, BLAME_TO_TEST);
-	later(&w, USEC_PER_MIN);
-	test.at_us = w.now_us;
-	(void)fleet_tested(&w.fleet, world_node(&w, 3), &test);
-	hold(&w, 3);
-	decide(&w);
-	CHECK(find(&w, 3, DECIDE_DEEP));
-	test.finding = NULL;
-	(void)fleet_tested(&w.fleet, world_node(&w, 3), &test);
-	hold(&w, 3);
-	decide(&w);
-	CHECK(!find(&w, 3, DECIDE_DEEP));
-}
-
 static void of_a_job_that_is_diagnosed_each_host_is_tested_once_whatever_it_finds(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -788,7 +767,6 @@ static const struct test tests[] = {
 	TEST(a_slow_job_confirms_a_pair_once_a_good_partner_did),
 	TEST(a_test_that_a_job_asks_for_names_the_job),
 	TEST(a_suspect_is_tested_once_and_cordoned_for_no_finding),
-	TEST(a_test_of_one_finding_is_no_test_of_the_suspect),
 	TEST(of_a_job_that_is_diagnosed_each_host_is_tested_once_whatever_it_finds),
 	TEST(a_suspect_whose_test_brought_nothing_is_tested_again_ever_later),
 	TEST(a_suspect_is_kept_free_while_it_is_tested_where_there_is_room),

@@ -35,19 +35,29 @@ static void an_end_of_a_link_stays_held_when_it_passed_for_pairs_are_next(void)
 	static const struct {
 		int class, outcome;
 		bool stays;
+		const char *rung; /* that was ordered */
+		bool deep;	  /* all was measured in its place */
 	} rows[] = {
-		{ BLAME_LINK, TEST_PASSED, true },    { BLAME_LINK, TEST_NOTHING, false },
-		{ BLAME_LINK, TEST_FAILED, true },    { BLAME_COMPUTE, TEST_PASSED, false },
-		{ BLAME_COMPUTE, TEST_FAILED, true }, { BLAME_NOTHING, TEST_PASSED, false },
+		{ BLAME_LINK, TEST_PASSED, true, "full", true },
+		{ BLAME_LINK, TEST_NOTHING, false, "full", true },
+		{ BLAME_LINK, TEST_FAILED, true, "full", true },
+		{ BLAME_COMPUTE, TEST_PASSED, false, NULL, true },
+		{ BLAME_COMPUTE, TEST_PASSED, true, "rung-gemm", false },
+		{ BLAME_COMPUTE, TEST_PASSED, false, "rung-gemm", true },
+		{ BLAME_COMPUTE, TEST_PASSED, false, "rung-load", false },
+		{ BLAME_COMPUTE, TEST_NOTHING, false, "rung-gemm", false },
+		{ BLAME_COMPUTE, TEST_FAILED, true, "rung-gemm", false },
+		{ BLAME_NOTHING, TEST_PASSED, false, NULL, true },
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(world_release) struct world w;
-		struct fleet_test test = { .outcome = rows[i].outcome, .deep = true };
+		struct fleet_test test = { .outcome = rows[i].outcome, .deep = rows[i].deep };
 
 		world_init(&w, RULES, 20);
 		blame(&w, rows[i].class);
+		world_node(&w, 3)->blame.rung = rows[i].rung;
 		hold(&w);
 		test.at_us = w.now_us;
 		(void)fleet_tested(&w.fleet, world_node(&w, 3), &test);

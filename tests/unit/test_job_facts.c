@@ -9,6 +9,7 @@
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
+#include "lib/policy/rungs.h"
 #include "lib/report/report.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
@@ -310,7 +311,12 @@ static void a_ladder_goes_on_while_a_failure_is_to_be_repeated(void)
 static void passes(struct scene *s, struct store_whole *run, struct verdict_item *items, size_t n)
 {
 	*run = (struct store_whole){
-		.boot = "b0", .at_us = after(6), .level = VERDICT_PASS, .items = items, .n_items = n
+		.boot = "b0",
+		.profile = RUNGS_WHOLE,
+		.at_us = after(6),
+		.level = VERDICT_PASS,
+		.items = items,
+		.n_items = n,
 	};
 	s->source.run = run;
 	s->source.run_of_now = true;

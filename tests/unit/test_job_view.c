@@ -219,7 +219,7 @@ static void it_says_which_tests_would_be_run_and_which_windows_blame_whom(void)
 	CLEANUP(json_freep) json_t *ids = json_pack("[i, i]", 70, 60);
 
 	CHECK_STR(text_of(json_object_get(view, "decision"), "reason"),
-		  "a would be tested with gemm, gemm-load, memory, loopback");
+		  "a would be tested with gemm, gemm-load, memory");
 	CHECK_STR(text_of(suspect, "action"), "probe");
 	CHECK(json_equal(json_object_get(suspect, "windows"), ids));
 	release(windows, 2);

@@ -4,28 +4,33 @@
 -- part ACTION
 SELECT id, node, kind, state, who, rule, incident, reason, evidence, undo, result, break_glass,
  until_us, epoch, decided_us, done_us, finding_check, finding_subject, partner, sticky,
- sticky IS NOT NULL, decision, decision IS NOT NULL FROM actions;
+ sticky IS NOT NULL, decision, decision IS NOT NULL, profile FROM actions;
 
 -- action_add: record action
 -- in: node text, kind int, state int, who text, rule text, incident int?, reason text
 -- in: evidence text, undo text, break_glass int, until_us uint, epoch uint, decided_us uint
--- in: finding_check text, finding_subject text, partner text, sticky int, decision int
+-- in: finding_check text, finding_subject text, partner text, sticky int, decision int, profile text
 -- gives: id
 INSERT INTO actions (node, kind, state, who, rule, incident, reason, evidence, undo, break_glass,
- until_us, epoch, decided_us, finding_check, finding_subject, partner, sticky, decision)
+ until_us, epoch, decided_us, finding_check, finding_subject, partner, sticky, decision, profile)
 VALUES (:node, :kind, :state, :who, :rule, :incident, :reason, :evidence, :undo, :break_glass,
- :until_us, :epoch, :decided_us, :finding_check, :finding_subject, :partner, :sticky, :decision);
+ :until_us, :epoch, :decided_us, :finding_check, :finding_subject, :partner, :sticky, :decision,
+ :profile);
 
 -- action_state: record action
 -- in: id int, state int, result text, done_us uint?
 UPDATE actions SET state = :state, result = :result, done_us = :done_us WHERE id = :id;
+
+-- action_profile: record action
+-- in: id int, profile text
+UPDATE actions SET profile = :profile WHERE id = :id;
 
 -- actions: read list
 -- in: before int, limit uint
 -- out: id int, node text, kind int, state int, who text, rule text, incident int?, reason text
 -- out: evidence text, undo text, result text, break_glass int, until_us uint, epoch uint
 -- out: decided_us uint, done_us uint?, finding_check text, finding_subject text, partner text
--- out: sticky int?, sticky_known int, decision int?, decision_known int
+-- out: sticky int?, sticky_known int, decision int?, decision_known int, profile text
 {ACTION} WHERE id < :before ORDER BY id DESC LIMIT :limit;
 
 -- actions_of_node: read list

@@ -77,10 +77,11 @@ SELECT n.node, n.sku, n.seen_us, n.verdict, n.topology, n.first_us,
 
 -- node_whole: find the last test
 -- in: node text
--- out: boot_id text, seen_us uint, verdict int, measured text
-SELECT b.boot_id, p.seen_us, p.verdict, r.measured
+-- out: boot_id text, seen_us uint, verdict int, measured text, profile text
+SELECT b.boot_id, p.seen_us, p.verdict, r.measured, r.profile
  FROM nodes n JOIN runs r ON r.node = n.id JOIN reports p ON p.id = r.report
- JOIN boots b ON b.id = p.boot WHERE n.node = :node AND r.profile = 'full';
+ JOIN boots b ON b.id = p.boot WHERE n.node = :node
+ AND r.profile IN ('rung-load', 'full') ORDER BY r.report DESC LIMIT 1;
 
 -- node_tested: find the last test
 -- in: node text

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a suspect is tested rung by rung: lib/policy/decide.h, rungs.h. */
+#include "lib/base/duration.h"
+#include "lib/policy/decide.h"
+#include "lib/policy/rungs.h"
+#include "tests/unit/fleet_world.h"
+#include "tests/unit/test.h"
+
+#define RULES FATAL ", " SLOW ", " REST
+
+/* A suspect: n003 is to be tested, and no more. */
+static void suspect(struct world *w, int reach)
+{
+	const struct blame found = { .class = BLAME_COMPUTE,
+				     .reach = reach,
+				     .job = (char *)(uintptr_t) "research/llm-7",
+				     .since_us = w->now_us,
+				     .until_us = w->now_us + USEC_PER_DAY };
+
+	fleet_set_blame(world_node(w, 3), &found);
+}
+
+static void hold(struct world *w, unsigned i)
+{
+	const struct fleet_cause cause = { .event = EVENT_HOLD,
+					   .who = WHO_AUTOMATIC,
+					   .why = "a test",
+					   .until_us = w->now_us + w->policy.hold_ttl_us };
+
+	CHECK_EQ(fleet_event(&w->fleet, world_node(w, i), &cause, w->now_us, NULL, NULL), 0);
+}
+
+static void a_test_of_one_finding_is_no_test_of_the_suspect(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct fleet_test test = { .outcome = TEST_PASSED };
+
+	world_init(&w, RULES, 20);
+	test.finding = note(&w, 3, "memory.h2d_bw", SEVERITY_WARN);
+	suspect(&w, BLAME_TO_TEST);
+	later(&w, USEC_PER_MIN);
+	test.at_us = w.now_us;
+	(void)fleet_tested(&w.fleet, world_node(&w, 3), &test);
+	hold(&w, 3);
+	decide(&w);
+	CHECK(find(&w, 3, DECIDE_DEEP));
+	test.finding = NULL;
+	(void)fleet_tested(&w.fleet, world_node(&w, 3), &test);
+	hold(&w, 3);
+	decide(&w);
+	CHECK(!find(&w, 3, DECIDE_DEEP));
+}
+
+/* The test that is asked for now; "": none. */
+static const char *rung_now(struct world *w)
+{
+	const struct decision *test;
+
+	hold(w, 3);
+	decide(w);
+	test = find(w, 3, DECIDE_DEEP);
+	return !test ? "" : test->profile ? test->profile : "full";
+}
+
+static void a_suspect_climbs_once_its_last_answer_is_known(void)
+{
+	struct fleet_test test = { .outcome = TEST_PASSED };
+	CLEANUP(world_release) struct world w;
+	struct blame *blame;
+
+	world_init(&w, RULES, 20);
+	suspect(&w, BLAME_TO_TEST);
+	blame = &world_node(&w, 3)->blame;
+	blame->rung = "rung-gemm";
+	blame->climbs = true;
+	CHECK_STR(rung_now(&w), "rung-gemm");
+	later(&w, USEC_PER_MIN);
+	test.at_us = w.now_us;
+	(void)fleet_tested(&w.fleet, world_node(&w, 3), &test);
+	CHECK(world_node(&w, 3)->record.hold_until_us > w.now_us); /* more is to come */
+	CHECK_STR(rung_now(&w), ""); /* who blames it has not heard of that yet */
+	blame->rung = "rung-load";
+	blame->answered_us = w.now_us / USEC_PER_MSEC * USEC_PER_MSEC;
+	CHECK_STR(rung_now(&w), "rung-load");
+	/* Nothing came of it: again, later; and at last all is measured. */
+	test.outcome = TEST_NOTHING;
+	later(&w, USEC_PER_MIN);
+	test.at_us = w.now_us;
+	(void)fleet_tested(&w.fleet, world_node(&w, 3), &test);
+	CHECK_STR(rung_now(&w), "");
+	later(&w, RUNGS_LOST_AGAIN_US);
+	CHECK_STR(rung_now(&w), "rung-load");
+	test.at_us = w.now_us;
+	(void)fleet_tested(&w.fleet, world_node(&w, 3), &test);
+	later(&w, w.policy.jobs.retest_spacing_us * 2);
+	CHECK_STR(rung_now(&w), "full");
+}
+
+static void a_rung_that_is_to_be_repeated_waits(void)
+{
+	CLEANUP(world_release) struct world w;
+	struct blame *blame;
+
+	world_init(&w, RULES, 20);
+	suspect(&w, BLAME_TO_TEST);
+	blame = &world_node(&w, 3)->blame;
+	blame->rung = "rung-gemm";
+	later(&w, USEC_PER_MIN);
+	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
+	world_node(&w, 3)->record.tested_us = blame->answered_us = w.now_us;
+	CHECK_STR(rung_now(&w), "");
+	later(&w, w.policy.jobs.retest_spacing_us - 1);
+	CHECK_STR(rung_now(&w), "");
+	later(&w, 1);
+	CHECK_STR(rung_now(&w), "rung-gemm");
+}
+
+/* The rule of the check would have it tested at once, by all there is, and spaces by its own time. */
+static void what_fits_a_suspect_is_shown_again_by_its_rungs(void)
+{
+	static const struct {
+		const char *check;
+		int reach;
+		bool left;
+	} rows[] = {
+		{ "gemm.rate", BLAME_TO_TEST, true },
+		{ "gemm.correct", BLAME_TO_TEST, false }, /* it slows no job */
+		{ "gemm.rate", BLAME_TO_TELL, false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(world_release) struct world w;
+
+		world_init(&w, RULES, 20);
+		suspect(&w, rows[i].reach);
+		world_node(&w, 3)->blame.rung = "rung-gemm";
+		world_node(&w, 3)->record.tested_us = world_node(&w, 3)->blame.answered_us =
+			w.now_us;
+		note(&w, 3, rows[i].check, SEVERITY_FAIL);
+		note(&w, 3, rows[i].check, SEVERITY_FAIL);
+		hold(&w, 3);
+		decide(&w);
+		CHECK_EQ(find(&w, 3, DECIDE_RETEST) == NULL, rows[i].left);
+		CHECK(!find(&w, 3, DECIDE_UNHOLD));
+		later(&w, w.policy.jobs.retest_spacing_us);
+		decide(&w);
+		CHECK_EQ(find(&w, 3, DECIDE_DEEP) != NULL, rows[i].left);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(a_suspect_climbs_once_its_last_answer_is_known),
+	TEST(a_rung_that_is_to_be_repeated_waits),
+	TEST(what_fits_a_suspect_is_shown_again_by_its_rungs),
+	TEST(a_test_of_one_finding_is_no_test_of_the_suspect),
+};
+
+int main(void)
+{
+	return TEST_MAIN("decide rungs", tests);
+}
