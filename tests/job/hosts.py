@@ -16,14 +16,12 @@ import os
 import pathlib
 import secrets
 import shutil
-import signal
 import subprocess
 import time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 SWITCH, NET = "10.77.0.1", "10.77.0"
 CALL_S, START_S, STOP_S, POLL_S = 120, 60, 20, 0.05
-ASK_S = 3
 HOSTS_MAX = 64
 MEASURES = 3
 # What there is to measure: the processors, by the library that the job computes with.
@@ -140,16 +138,9 @@ class Host(Space):
             raise Unusable(f"{self.name}: assayd ended: {self.log.read_text().strip()[-400:]}")
 
     def look_for_ranks(self, count=1):
-        """The agent looks once a minute, and at once when it is reloaded, again and again, as a rank may only be about to begin; until
-        the controller knows of so many."""
-        asked_s = [0]
-
-        def is_told():
-            if time.monotonic() - asked_s[0] > ASK_S:
-                self.agent.send_signal(signal.SIGHUP)
-                asked_s[0] = time.monotonic()
-            return self.ranks_told() == count or self.agent.poll() is not None
-        until(is_told, START_S,
+        """The agent looks once a minute, and at once when it is reloaded; until the controller knows of so many."""
+        self.agent.send_signal(1)
+        until(lambda: self.ranks_told() == count or self.agent.poll() is not None, START_S,
               lambda: f"{self.name}: assayd has told of {self.ranks_told()} ranks, not {count}: {self.log.read_text().strip()[-400:]}")
 
     def ranks_told(self):
