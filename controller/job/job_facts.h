@@ -23,8 +23,7 @@
  *    reference: they may be slow together; nor is its own past, nor what a file asks for;
  *  - a host whose last rung passed is slow all the same, in class compute, when what its
  *    slowest part usually reaches (host_speeds.h) is below what one good one in two hundred does
- *    not reach: a test condemns no part of that tail, and the job suffers from it as the windows
- * say.
+ *    not reach: a test condemns no part of that tail, and the job suffers as the windows say.
  */
 #pragma once
 

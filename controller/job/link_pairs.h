@@ -14,8 +14,7 @@
  *    anything else pairs with it would tell nothing;
  *  - of a group that is accused as a whole those that passed by themselves are measured too, in one
  *    campaign that halves what is slow, once no host of it is waited for; the same things hold.
- *    As soon as a host of it has failed in what the job suffers from, those that passed are
- * cleared;
+ *    As soon as a host of it has failed in what the job suffers from, the others are cleared;
  *  - a campaign ends with the investigation, and when an end leaves it.
  */
 #pragma once

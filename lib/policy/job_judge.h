@@ -18,9 +18,9 @@
  *    JOB_JUDGE_APART_US from each other. One that runs jobs for longer than jobs.busy_limit
  *    while it waits for its test is given up;
  *  - a group that is accused as a whole (job_judge_is_group()) is kept free as a whole: those of
- * its hosts that wait for the tests of others are `kept_free` meanwhile. What shows a link shows it
- * too, for what is slow may lie between its hosts. The caller says when its hosts are idle (none is
- * before all are), and that one is clean once it is cleared with the others as well;
+ *    its hosts that wait for the tests of others are `kept_free` meanwhile. What shows a link
+ *    shows it too, for what is slow may lie between its hosts. The caller says when its hosts are
+ *    idle (none is before all are), and that one is clean once it is cleared with the others too;
  *  - an acquittal holds for jobs.acquit.for against whatever this job says; a host that was
  *    acquitted and is accused by jobs.acquit.jobs different jobs is told to a person, and no more;
  *  - the order of suspects, hosts and windows changes nothing.
