@@ -311,7 +311,7 @@ static void take_link(const struct job_facts_source *source, const struct test_r
 	if (source->group)
 		return;
 	facts->alone = *ladder == LADDER_EXHAUSTED;
-	facts->alone_passed = facts->alone && test->passed;
+	facts->alone_passed = facts->alone && test && test->passed;
 	if (facts->alone && !pair_record_is_over(source->pairs, source->node->name))
 		*ladder = LADDER_RUNNING;
 }
@@ -340,7 +340,7 @@ static void take_group(const struct job_facts_source *source, const struct test_
 	int *ladder = &host->ladders[source->group_class];
 
 	facts->alone = *ladder == LADDER_EXHAUSTED;
-	facts->alone_passed = facts->alone && test->passed;
+	facts->alone_passed = facts->alone && test && test->passed;
 	facts->failing = is_failing(source, facts, test);
 	host->rung = pair_record_text(source->pairs);
 	if (!facts->alone_passed || pair_record_is_over(source->pairs, source->node->name))

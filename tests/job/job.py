@@ -12,7 +12,7 @@ from hosts import Unusable, call, ended, until
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"  # which has Debian's torch
 JOB = "research/real"
-TRAIN_S, STOP_S = 400, 60
+TRAIN_S, STOP_S, IMPORT_S = 400, 60, 60
 SLOWER_PERCENT = 80  # of the matrix products of a slow host
 LOG_CHARS = 400
 
@@ -23,6 +23,12 @@ def preload(folder, name, **macros):
     call("cc", "-O1", "-D_GNU_SOURCE", *(f"-D{key}={value}" for key, value in macros.items()), "-shared", "-fPIC", "-o", library,
          TOP / "tests/job/host_blas.c", "-ldl")
     return library.resolve()
+
+
+def need_torch():
+    """Before anything is started: of a rank that ends at once its host is only seen to have none."""
+    if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, timeout=IMPORT_S, check=False).returncode:
+        raise Unusable(f"{PYTHON} has no torch: install python3-torch")
 
 
 class Job:
