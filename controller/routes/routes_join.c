@@ -192,7 +192,7 @@ void routes_join_post(void *context, struct call *call)
 	struct err err = ERR_INIT, why = ERR_INIT;
 	char origin[CALL_ORIGIN_SIZE];
 	struct join_facts facts;
-	enum join_answer said;
+	enum join_answer said = JOIN_UNKNOWN;
 	int r;
 
 	if (routes_take_no_order(s, call) || asks_nobody(s, call))
