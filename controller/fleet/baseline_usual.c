@@ -16,15 +16,13 @@
 
 /*
  * A part is alone, and few runs tell it, when it is so many standard deviations of a host's parts
- * below the middle, and so many, 5 % at least as for any that is apart, below the next of its SKU.
- * The tail of good parts that is heaviest falls off to a third in 1.3 of them (tests/sim/noise.c):
- * one such end in seven is so far from the next. It must be so in a run that is as much too low as
- * one in forty is: two of three that are low by chance are then one in five hundred.
+ * below the middle, and so many, 3 % at least, below the next of its SKU. The tail of good parts
+ * that is heaviest falls off to a third in 1.3 of them (tests/sim/noise.c): one such end in seven
+ * is so far from the next.
  */
 #define DEEP_K 6.0
 #define ALONE_K 2.5
-#define ALONE_MIN 0.05
-#define ALONE_RUN 0.03
+#define ALONE_MIN 0.03
 
 /* Is it below its own usual in the check? What was born low goes on to be learnt. */
 static bool has_dropped(const struct verdict *v, const char *check)
@@ -83,7 +81,7 @@ static void hold_part(struct baseline *line, const char *node, const struct meas
 	place = self_baselines_place(&line->usuals, node, &limits);
 	if (place == PLACE_UNKNOWN)
 		return;
-	alone = e->low && value < limits.next - fmax(ALONE_MIN, ALONE_K * within) - ALONE_RUN &&
+	alone = e->low && value < limits.next - fmax(ALONE_MIN, ALONE_K * within) - within &&
 		beyond < 1 - DEEP_K * within;
 	/* One run tells less, and so much less as parts differ more. */
 	if (place == PLACE_EARLY)

@@ -285,24 +285,6 @@ static void run_all(struct baselines *b, const double *slowest, unsigned n, cons
 		(void)run_slow(b, i, slowest[i], driver, &deep);
 }
 
-/* It is 4 % off the next, as good ones are that are not told, and as much as a run may be too low. */
-static void one_low_run_does_not_make_a_part_alone(void)
-{
-	static const double all[] = { 100, 100.2, 100.1, 96, 100.3 };
-	struct baselines b = { 0 };
-	bool deep;
-	unsigned r;
-
-	for (r = 0; r < 3; r++)
-		run_all(&b, all, ARRAY_SIZE(all), "550");
-	CHECK_EQ(run_slow(&b, 3, 94, "550", &deep), 0);
-	CHECK(!deep);
-	CHECK_EQ(run_slow(&b, 3, 88, "550", &deep), 1);
-	CHECK(deep);
-	baselines_release(&b);
-	judged_done();
-}
-
 /* A ladder of good cores, of which the third gets another driver, with hosts that have no such. */
 static void a_core_that_was_among_others_is_not_alone_with_another_driver(void)
 {
@@ -349,7 +331,6 @@ static void a_host_of_five_that_is_low_has_a_slow_core_too(void)
 
 static const struct test tests[] = {
 	TEST(what_no_core_can_be_is_not_learnt),
-	TEST(one_low_run_does_not_make_a_part_alone),
 	TEST(a_core_that_was_among_others_is_not_alone_with_another_driver),
 	TEST(a_host_of_five_that_is_low_has_a_slow_core_too),
 	TEST(a_part_measured_often_is_one_part_of_its_host),
