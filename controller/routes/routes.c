@@ -235,7 +235,7 @@ static const struct route routes[] = {
 	{ "GET", "/v1/ca", ROLE_ANYBODY, 0, routes_join_get_ca },
 	{ "POST", "/v1/join", ROLE_ANYBODY, ORDER_MAX, routes_join_post },
 	{ "POST", "/v1/join-tokens", ROLE_ADMIN, ORDER_MAX, routes_join_post_token },
-	{ "GET", "/v1/join-tokens", ROLE_OPERATE, 0, routes_join_list },
+	{ "GET", "/v1/join-tokens", ROLE_READ, 0, routes_join_list },
 	{ "POST", "/v1/join-tokens/{}/revoke", ROLE_ADMIN, ORDER_MAX, routes_join_revoke },
 	{ "POST", "/v1/nodes/{}/reset-token", ROLE_ADMIN, ORDER_MAX, routes_join_reset },
 	{ "POST", "/v1/backup", ROLE_ADMIN, ORDER_MAX, post_backup },

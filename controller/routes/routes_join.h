@@ -8,7 +8,7 @@ struct call;
 void routes_join_get_ca(void *context, struct call *call);
 void routes_join_post(void *context, struct call *call);
 
-/* Of an admin; the list also of who operates. */
+/* Of an admin; the list of whoever may read. */
 void routes_join_post_token(void *context, struct call *call);
 void routes_join_list(void *context, struct call *call);
 void routes_join_revoke(void *context, struct call *call);
