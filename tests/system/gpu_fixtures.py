@@ -33,7 +33,7 @@ def gpu_libraries(build):
 
 @pytest.fixture
 def gpu_host(tmp_path):
-    """gpu_host(4) is the environment of a host whose PCI bus shows so many GPUs; process 4242 runs there."""
+    """gpu_host(4) is the environment of a host whose PCI bus shows so many GPUs; process 4242424, a number that no kernel gives, runs there."""
 
     def make(count):
         root = tmp_path / "gpu-host"
@@ -42,7 +42,7 @@ def gpu_host(tmp_path):
             device.mkdir(parents=True, exist_ok=True)
             for name, text in (("vendor", "0x10de"), ("class", "0x030200"), ("numa_node", i % 2), ("local_cpulist", "0-1")):
                 (device / name).write_text(f"{text}\n")
-        process = root / "proc/4242"
+        process = root / "proc/4242424"
         process.mkdir(parents=True, exist_ok=True)
         (process / "comm").write_text("python3\n")
         return {"ASSAY_SYSROOT": str(root)}

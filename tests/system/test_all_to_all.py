@@ -90,14 +90,14 @@ def test_a_gpu_with_narrow_links_is_named(all_to_all):
 def test_who_comes_meanwhile_is_given_way_and_makes_nobody_slow(all_to_all, run_busy):
     """Of a size whose data takes more than 40 copies: nobody is there at first, and somebody before rates are measured."""
     args = ["--size", str(1 << 20), *(["--busy", "run"] if run_busy else [])]
-    done, samples = all_to_all("count=4 comes=2 pid=4242", *args)
+    done, samples = all_to_all("count=4 comes=2 pid=4242424", *args)
     check_clean(done)
     busbw = samples[BUSBW, "gpus"]
     if run_busy:
         assert busbw["state"] == "measured" and pairs_of(samples)
         return
     assert (busbw["state"], busbw["value"], busbw["ok"]) == ("busy", None, None)
-    assert busbw["note"] == f"pid 4242 (python3) computes on {gpu(2)}"
+    assert busbw["note"] == f"pid 4242424 (python3) computes on {gpu(2)}"
     assert samples[SIZES, "gpus@64KiB"]["state"] == "busy" and not pairs_of(samples)
     assert samples[CORRECT, "gpus"]["ok"] is True
 
@@ -212,13 +212,13 @@ def test_the_settings_of_nccl_are_those_of_the_probe_alone(run, gpus, script, pr
 
 
 def test_a_gpu_in_use_makes_all_busy(all_to_all):
-    done, samples = all_to_all("count=3 busy=1 pid=4242")
+    done, samples = all_to_all("count=3 busy=1 pid=4242424")
     check_clean(done)
     assert set(samples) == {(BUSBW, "gpus"), (CORRECT, "gpus")}
-    assert all(s["state"] == "busy" and s["note"] == f"pid 4242 (python3) computes on {gpu(1)}" for s in samples.values())
-    done, samples = all_to_all("count=3 busy=1 pid=4242", "--busy", "run")
+    assert all(s["state"] == "busy" and s["note"] == f"pid 4242424 (python3) computes on {gpu(1)}" for s in samples.values())
+    done, samples = all_to_all("count=3 busy=1 pid=4242424", "--busy", "run")
     check_clean(done)
-    assert samples[BUSBW, "gpus"]["note"].startswith("measured although pid 4242 (python3)")
+    assert samples[BUSBW, "gpus"]["note"].startswith("measured although pid 4242424 (python3)")
 
 
 def test_no_memory_is_the_set_up_of_its_gpu(all_to_all):

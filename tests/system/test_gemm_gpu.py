@@ -102,7 +102,7 @@ def test_a_host_is_as_good_as_its_slowest_gpu(gemm):
     host = samples[HOST, "gpus"]
     assert host["value"] == samples[RATE, gpu(5)]["value"] == pytest.approx(0.9 * RATE_OF_FAKES, rel=0.02)
     assert host["note"] == f"{gpu(5)}, the slowest of 8" and host["params"]["gpus"] == 8
-    done, samples = gemm("count=3 busy=1 pid=4242")  # not of them all
+    done, samples = gemm("count=3 busy=1 pid=4242424")  # not of them all
     assert done.returncode == 0 and (HOST, "gpus") not in samples
 
 
@@ -177,8 +177,8 @@ def test_a_wrong_element_names_its_gpu(gemm, fault, severity, then, dtype):
     ("ecc=1", "measured", "device-error", "warn", "cannot multiply: CUDA_ERROR_ECC_UNCORRECTABLE 214"),
     ("full=1", "set-up", None, None, "out of memory: 32 MiB wanted, 3 of 65536 MiB free"),
     ("taken=1", "set-up", None, None, "cannot make a context: CUDA_ERROR_DEVICE_UNAVAILABLE 46"),
-    ("busy=1 pid=4242", "busy", None, None, "pid 4242 (python3) computes on {}"),
-    ("busy=1 pid=4242 foreign=1", "busy", None, None, "pid 4242 (python3) computes on {}"),
+    ("busy=1 pid=4242424", "busy", None, None, "pid 4242424 (python3) computes on {}"),
+    ("busy=1 pid=4242424 foreign=1", "busy", None, None, "pid 4242424 (python3) computes on {}"),
 ])
 def test_a_gpu_that_fails_is_told_of_and_the_others_are_measured(gemm, fault, state, code, severity, words):
     done, samples = gemm(f"count=3 {fault}")
@@ -216,7 +216,7 @@ def test_one_that_stops_answering_in_mid_work_is_named(gemm):
     ("wrong=3", "fail", "wrong again in other memory and another shape"),
     ("lost=3", "fail", "is lost (NVML: GPU_IS_LOST)"),
     ("hang=3", "inconclusive", "did not finish in time"),
-    ("busy=3 pid=4242", "inconclusive", "pid 4242 (python3) computes on"),
+    ("busy=3 pid=4242424", "inconclusive", "pid 4242424 (python3) computes on"),
 ])
 def test_a_run_names_the_gpu_and_no_other(build, run, gpus, script, profiles, fault, verdict, words):  # noqa: F811
     """The whole way through the runner and the judge; the clock of the probe alone is a fake."""
@@ -256,11 +256,11 @@ def marked(mark):
 
 
 def test_with_busy_run_a_gpu_in_use_is_measured_and_says_so(gemm):
-    done, samples = gemm("count=2 busy=1 pid=4242", "--busy", "run")
+    done, samples = gemm("count=2 busy=1 pid=4242424", "--busy", "run")
     check_clean(done)
     check_healthy(samples, 0)
     rate = samples[RATE, gpu(1)]
-    assert rate["state"] == "measured" and rate["note"].startswith("measured although pid 4242 (python3) computes on")
+    assert rate["state"] == "measured" and rate["note"].startswith("measured although pid 4242424 (python3) computes on")
 
 
 def test_our_own_process_under_another_number_is_no_other(gemm):

@@ -88,7 +88,7 @@ def test_a_communicator_that_fails_names_the_gpu(overlap):
 
 
 @pytest.mark.parametrize("fault, state, words", [
-    ("busy=1 pid=4242", "busy", "pid 4242 (python3) computes on"),
+    ("busy=1 pid=4242424", "busy", "pid 4242424 (python3) computes on"),
     ("full=1", "set-up", "out of memory"),
     ("lost=1", "measured", "is lost"),
 ])

@@ -12,14 +12,14 @@ MPS = "nvidia-cuda-mps"  # the kernel keeps 15 characters of a name
 
 @pytest.fixture
 def beside(run, gpus):  # noqa: F811
-    """beside("Xorg", "count=2 busy=1") runs the probe while process 4242 has that name; (CompletedProcess, samples)."""
+    """beside("Xorg", "count=2 busy=1") runs the probe while process 4242424 has that name; (CompletedProcess, samples)."""
 
     def start(name, settings, *args, program="assay-probe-gemm", **more):
-        env = gpus(f"{settings} pid=4242", **more)
+        env = gpus(f"{settings} pid=4242424", **more)
         proc = Path(env["ASSAY_SYSROOT"]) / "proc"
-        (proc / "4242/comm").write_text(f"{name}\n")
-        (proc / "4243").mkdir()
-        (proc / "4243/comm").write_text("train.py\n")
+        (proc / "4242424/comm").write_text(f"{name}\n")
+        (proc / "4242425").mkdir()
+        (proc / "4242425/comm").write_text("train.py\n")
         done = run(program, *(SHAPE if program == "assay-probe-gemm" else []), *args, env=env)
         return done, [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -35,7 +35,7 @@ def test_who_always_has_the_gpu_is_no_user(beside, name):
     done, samples = beside(name, "count=2 busy=1")
     assert (done.returncode, done.stderr) == (0, "")
     assert {state for state, _ in states(samples).values()} == {"measured"}
-    assert not any("4242" in s.get("note", "") for s in samples)
+    assert not any("4242424" in s.get("note", "") for s in samples)
 
 
 @pytest.mark.parametrize("name", ["python3", "nv-hostengine2", "nvidia-cuda-mp", "xorg"])
@@ -43,19 +43,19 @@ def test_everybody_else_is(beside, name):
     _, samples = beside(name, "count=2 busy=1")
     found = states(samples)
     assert found[gpu(0)][0] == "measured"
-    assert found[gpu(1)][0] == "busy" and found[gpu(1)][1].startswith(f"pid 4242 ({name}) computes on ")
+    assert found[gpu(1)][0] == "busy" and found[gpu(1)][1].startswith(f"pid 4242424 ({name}) computes on ")
 
 
 def test_a_client_of_mps_is_a_user_and_the_server_is_not(beside):
     _, samples = beside(MPS, "count=2 busy=1 client=1")
     state, note = states(samples)[gpu(1)]
-    assert state == "busy" and note.startswith("pid 4243 (train.py) computes on ")
+    assert state == "busy" and note.startswith("pid 4242425 (train.py) computes on ")
 
 
 def test_the_server_of_mps_is_a_user_where_nobody_tells_of_its_clients(beside):
     _, samples = beside(MPS, "count=2 busy=1 oldmps=1")
     state, note = states(samples)[gpu(1)]
-    assert state == "busy" and note.startswith(f"pid 4242 ({MPS}) computes on ")
+    assert state == "busy" and note.startswith(f"pid 4242424 ({MPS}) computes on ")
 
 
 @pytest.mark.parametrize("program, check, args", [

@@ -78,7 +78,7 @@ def test_gpus_of_another_model_do_not_vote_with_these(correct, settings):
 
 
 def test_a_vote_takes_those_who_are_there(correct):
-    samples = correct("count=4 odd=1 busy=2 pid=4242")
+    samples = correct("count=4 odd=1 busy=2 pid=4242424")
     assert samples[gpu(2)]["state"] == "busy" and samples[gpu(1)]["code"] == "wrong-product"
     check_right(samples[gpu(0)])
     check_right(samples[gpu(3)])

@@ -157,13 +157,13 @@ TABLE = [
     *(Row("driver that does not start", "block=0 at=cuInit", probe, CLEAN, 1, "the GPU driver does not come back from its start",
           patience=False) for probe in (GEMM, MEMORY, ALL)),
     # busy by another process
-    *(Row("busy", "busy=1 pid=4242", probe, finding(check, "busy", subject=subject, words="pid 4242 (python3) computes on"))
+    *(Row("busy", "busy=1 pid=4242424", probe, finding(check, "busy", subject=subject, words="pid 4242424 (python3) computes on"))
       for probe, check, subject in ((GEMM, "gemm.rate", BAD), (MEMORY, "memory.d2h_bw", f"{BAD}>numa:0"),
                                     (ALL, "all_to_all.busbw", "gpus"))),
-    *(Row("busy among many", "busy=1 pid=4242 many=100", probe, finding(check, "busy", subject=subject, words="computes on"))
+    *(Row("busy among many", "busy=1 pid=4242424 many=100", probe, finding(check, "busy", subject=subject, words="computes on"))
       for probe, check, subject in ((GEMM, "gemm.rate", BAD), (MEMORY, "memory.d2h_bw", f"{BAD}>numa:0"),
                                     (ALL, "all_to_all.busbw", "gpus"))),
-    Row("busy", "busy=1 pid=4242", STATE, CLEAN),
+    Row("busy", "busy=1 pid=4242424", STATE, CLEAN),
     Row("taken", "taken=1", GEMM, finding("gemm.rate", "set-up", words="CUDA_ERROR_DEVICE_UNAVAILABLE 46")),
     Row("taken", "taken=1", MEMORY, finding("memory.d2h_bw", "set-up", subject=f"{BAD}>numa:0", words="CUDA_ERROR_DEVICE_UNAVAILABLE 46")),
 ]

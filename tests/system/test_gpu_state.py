@@ -54,7 +54,7 @@ def find(samples, check, subject):
 
 
 @pytest.mark.parametrize("settings", ["count=8", "count=1", "count=4 idle=1", "count=4 asleep=1", "count=4 old=1", "count=2 links=0",
-                                      "count=2 unbridged=1", "count=4 busy=1 pid=4242", "count=2 mig=0", "count=4 sbe=1 amount=9"])
+                                      "count=2 unbridged=1", "count=4 busy=1 pid=4242424", "count=2 mig=0", "count=4 sbe=1 amount=9"])
 def test_healthy_gpus_raise_nothing(probe, settings):
     for _ in range(3):
         samples = probe(settings)
@@ -69,7 +69,7 @@ def test_healthy_gpus_raise_nothing(probe, settings):
 @pytest.mark.parametrize("models", ["", " mixed=1"])
 def test_no_clean_run_raises_an_alarm(probe, full, models):
     """Working, in use, idle and just idle in turn, with what each run leaves to the next."""
-    kinds = ["count=4", "count=4 idle=1", "count=4 asleep=1", "count=4 busy=1 pid=4242"]
+    kinds = ["count=4", "count=4 idle=1", "count=4 asleep=1", "count=4 busy=1 pid=4242424"]
     for i in range(100 if full else 8):
         assert bad(probe(kinds[i % len(kinds)] + models, "--seed", i)) == [], kinds[i % len(kinds)]
 
@@ -85,8 +85,8 @@ def test_it_describes_what_it_prints(probe, run):
 
 
 def test_what_a_busy_gpu_is_busy_with_is_told(probe):
-    samples = probe("count=4 busy=2 pid=4242")
-    assert [s["note"] for s in samples if s["check"] == "gpu.processes" and s["value"]] == ["1 compute process: 4242 (python3)"]
+    samples = probe("count=4 busy=2 pid=4242424")
+    assert [s["note"] for s in samples if s["check"] == "gpu.processes" and s["value"]] == ["1 compute process: 4242424 (python3)"]
     assert find(samples, "gpu.processes", gpu(2))["ok"] is None
 
 

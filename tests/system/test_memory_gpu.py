@@ -180,7 +180,7 @@ def test_a_slow_gpu_is_the_only_slow_one(memory):
     ("ecccopy=1", "measured", "device-error", "warn", "CUDA_ERROR_ECC_UNCORRECTABLE 214"),
     ("full=1", "set-up", None, None, "out of memory: 0 MiB wanted, 3 of 65536 MiB free"),
     ("taken=1", "set-up", None, None, "cannot make a context: CUDA_ERROR_DEVICE_UNAVAILABLE 46"),
-    ("busy=1 pid=4242", "busy", None, None, "pid 4242 (python3) computes on it"),
+    ("busy=1 pid=4242424", "busy", None, None, "pid 4242424 (python3) computes on it"),
 ])
 def test_a_gpu_that_fails_is_told_of_and_the_others_are_measured(memory, fault, state, code, severity, words):
     done, samples = memory(f"count=3 {fault}")
