@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import time
 
@@ -12,7 +13,8 @@ from hosts import Unusable, call, ended, until
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"  # which has Debian's torch
 JOB = "research/real"
-TRAIN_S, STOP_S, IMPORT_S = 400, 60, 60
+TRAIN_S, STOP_S, IMPORT_S, LATER_MAX_S = 400, 60, 60, 300  # the last: six windows of a job at one a minute
+SUBMITS = 3  # of one window
 SLOWER_PERCENT = 80  # of the matrix products of a slow host
 LOG_CHARS = 400
 
@@ -88,10 +90,22 @@ class Job:
         said = []
         for window in range(self.options.windows):
             path, begin, end = self.trace(window)
-            now = time.time()
-            self.hosts.ctl("job", "submit", path, "--job", JOB, "--ages", f"{now - begin:.3f},{now - end:.3f}", "--wait", good=(0, 1))  # 1: rejected
+            self.submit(path, begin, end)
             said.append(self.shown())
         return said
+
+    def submit(self, path, begin, end):
+        """As a sender does: one that is told to come again comes again then."""
+        for left in reversed(range(SUBMITS)):
+            now = time.time()
+            try:
+                self.hosts.ctl("job", "submit", path, "--job", JOB, "--ages", f"{now - begin:.3f},{now - end:.3f}", "--wait", good=(0, 1))  # 1: rejected
+                return
+            except Unusable as problem:
+                later = re.search(r"try again in (\d+) s", str(problem))
+                if not later or left == 0:
+                    raise
+                time.sleep(min(int(later[1]), LATER_MAX_S))
 
     def shown(self, *words):
         return json.loads(self.hosts.ctl("job", JOB, *words, "-o", "json"))
