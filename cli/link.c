@@ -17,6 +17,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/net/http.h"
+#include "lib/net/url.h"
 #include "lib/sys/file.h"
 
 enum { PEM_MAX = 4 * 1024 * 1024 }; /* bytes: that of all CAs of a system has 250 KiB */
@@ -345,7 +346,7 @@ int link_new(const struct settings *settings, struct link **ret, struct err *err
 
 	if (r < 0)
 		return r;
-	if (settings->token_file && link_words_is_open(link->base))
+	if (settings->token_file && url_is_open(link->base))
 		log_warning(
 			"the token goes to %s unencrypted, for all on the way to read: use https",
 			link->base);

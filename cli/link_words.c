@@ -126,33 +126,6 @@ int link_words_base(const char *url, char **ret_base, struct err *err)
 	return 0;
 }
 
-static bool is_this_host(const char *host)
-{
-	struct in_addr v4;
-	struct in6_addr v6;
-
-	if (inet_pton(AF_INET, host, &v4) == 1)
-		return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
-	if (inet_pton(AF_INET6, host, &v6) == 1)
-		return IN6_IS_ADDR_LOOPBACK(&v6);
-	return strcasecmp(host, "localhost") == 0;
-}
-
-bool link_words_is_open(const char *base)
-{
-	const char *at, *host;
-	CLEANUP(freep) char *name = NULL;
-
-	if (!starts_with(base, "http://"))
-		return false;
-	host = base + strlen("http://");
-	at = strrchr(host, '@'); /* before it stands a user, whatever it looks like */
-	host = at ? at + 1 : host;
-	name = host[0] == '[' ? xstrndup(host + 1, strcspn(host + 1, "]"))
-			      : xstrndup(host, strcspn(host, ":"));
-	return !is_this_host(name);
-}
-
 char *link_segment(const char *text)
 {
 	static const char hex[] = "0123456789ABCDEF";

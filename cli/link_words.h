@@ -14,6 +14,3 @@ int link_words_answer(const struct http_answer *answer, json_t **ret, struct err
 
 /* `url` without what stands after the host. -EINVAL when it is no http or https URL. */
 int link_words_base(const char *url, char **ret_base, struct err *err);
-
-/* Can others read along on the way to this URL: no TLS, and not this host? */
-bool link_words_is_open(const char *base);

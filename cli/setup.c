@@ -22,7 +22,7 @@
 #include "lib/sys/host.h"
 #include "lib/sys/paths.h"
 
-enum { TOKEN_BYTES = 32, PEM_MAX = 64 * 1024 };
+enum { PEM_MAX = 64 * 1024 };
 
 #define GROUP "assay-controller" /* of the unit's user: it reads the key */
 
@@ -118,17 +118,6 @@ static int read_names(const struct settings *s, struct names *ret, struct err *e
 
 /* --- texts --- */
 
-static int make_token(char ret[static 2 * TOKEN_BYTES + 1], struct err *err)
-{
-	unsigned char bytes[TOKEN_BYTES];
-	int r = random_secret(bytes, sizeof(bytes), clock_mono_us() + 10 * USEC_PER_SEC, err);
-	size_t i;
-
-	for (i = 0; r == 0 && i < sizeof(bytes); i++)
-		(void)snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
-	return r;
-}
-
 static char *tokens_text(const char *token)
 {
 	const char *who = act_login_name();
@@ -193,7 +182,7 @@ static int set_up(const char *dir, const struct names *names, char ret_sum[stati
 	CLEANUP(setup_cert_release) struct setup_cert_pair server = { 0 };
 	CLEANUP(freep) char *settings = settings_text(dir);
 	CLEANUP(freep) char *tokens = NULL;
-	char token[2 * TOKEN_BYTES + 1];
+	char token[RANDOM_TOKEN_LETTERS + 1];
 	int r = check_free(dir, err);
 
 	if (r == 0)
@@ -201,7 +190,8 @@ static int set_up(const char *dir, const struct names *names, char ret_sum[stati
 	if (r == 0)
 		r = setup_cert_server(&ca, names->of, names->n, &server, err);
 	if (r == 0)
-		r = make_token(token, err);
+		r = random_token(token, RANDOM_TOKEN_LETTERS, clock_mono_us() + 10 * USEC_PER_SEC,
+				 err);
 	if (r == 0)
 		r = pem_sum(ca.cert, ret_sum, err);
 	if (r < 0)

@@ -35,11 +35,11 @@ static json_t *body_of(const struct settings *s)
 	return body;
 }
 
-/* It is pasted into the shell of root: letters, digits and '-' only. */
+/* It is pasted into the shell of root: letters, digits, '-' and '_' only. */
 static bool is_word(const char *text)
 {
 	static const char plain[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-";
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 	return strspn(text, plain) == strlen(text);
 }

@@ -48,7 +48,7 @@ ONLY_IN = (
     (r"infiniband/.*", ("probes/rdma/",)),
     (r"cblas\.h|openblas.*", ("probes/accel/host", "tests/bench/")),
     (r"cuda.*\.h|nccl\.h|nvml\.h", ("tests/",)),
-    (r"systemd/.*", ("lib/net/http_loop.c", "agents/", "controller/", "tests/", "cli/link.c")),
+    (r"systemd/.*", ("lib/net/http_loop.c", "lib/net/http_once.c", "agents/", "controller/", "tests/", "cli/link.c")),
     (r"CUnit/.*", ("tests/",)),
 )
 

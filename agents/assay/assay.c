@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* assay: the command line of a node. The table of commands drives dispatch and help. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <argp.h>
 
@@ -9,12 +11,17 @@
 #include "lib/base/log.h"
 #include "lib/base/macro.h"
 #include "lib/base/xalloc.h"
+#include "lib/sys/paths.h"
 
-enum { STATUS_USAGE = 2 };
+enum { STATUS_USAGE = 2, STATUS_UNKNOWN = 3 };
 
 struct command {
 	const char *name;
 	const char *summary;
+	/*
+	 * NULL: the program assay-NAME beside the probes is it, so that `assay`, which runs before
+	 * each job, needs no libcurl.
+	 */
 	int (*run)(int argc, char **argv);
 };
 
@@ -25,8 +32,8 @@ static const struct command commands[] = {
 	{ "topology", "the devices of this host and how fast their links run", cmd_topology },
 	{ "explain", "which link is slow: heat maps and a sentence", cmd_explain },
 	{ "localise", "the link that explains the slow paths among samples", cmd_localise },
-	{ "join", "make this host one of a controller's", cmd_join },
-	{ "doctor", "is this host set up to be measured and to report?", cmd_doctor },
+	{ "join", "make this host one of a controller's", NULL },
+	{ "doctor", "is this host set up to be measured and to report?", NULL },
 	{ "keep", "judge and keep what assayd has watched, for assayd", cmd_keep },
 	{ "config", "print a YAML file as JSON, for programs that read no YAML", cmd_config },
 };
@@ -59,13 +66,25 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
+/* Back only when it cannot. */
+static int become(const char *name, char **argv)
+{
+	CLEANUP(freep) char *dir = paths_probes();
+	CLEANUP(freep) char *program = xasprintf("%s/assay-%s", dir, name);
+
+	(void)execv(program, argv);
+	(void)fprintf(stderr, "assay %s: %s: %s%s\n", name, program, strerror(errno),
+		      errno == ENOENT ? ": this build is without libcurl" : "");
+	return STATUS_UNKNOWN;
+}
+
 static int run_command(const struct command *command, int argc, char **argv)
 {
 	CLEANUP(freep) char *name = xasprintf("assay %s", command->name);
 
 	argv[0] = name;
 	argp_err_exit_status = STATUS_USAGE;
-	return command->run(argc, argv);
+	return command->run ? command->run(argc, argv) : become(command->name, argv);
 }
 
 static bool is_any(const char *word, const char *const *words)

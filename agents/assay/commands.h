@@ -18,8 +18,6 @@ int cmd_explain(int argc, char **argv);
 int cmd_topology(int argc, char **argv);
 int cmd_keep(int argc, char **argv);
 int cmd_config(int argc, char **argv);
-int cmd_join(int argc, char **argv);
-int cmd_doctor(int argc, char **argv);
 
 /* Print a result for programs, as JSON (on a terminal over several lines) or, for OUTPUT_KV, as
  * paths and values. */

@@ -5,7 +5,7 @@
 noinst_LIBRARIES += libtopologycommand.a
 libtopologycommand_a_SOURCES = agents/assay/cmd_topology.c agents/assay/topology_draw.c agents/assay/topology_draw.h
 bin_PROGRAMS += assay
-libcommands_a_SOURCES += agents/assay/cmd_admit.c agents/assay/cmd_config.c agents/assay/beside.c agents/assay/beside.h agents/assay/cmd_doctor.c agents/assay/cmd_explain.c agents/assay/cmd_join.c \
+libcommands_a_SOURCES += agents/assay/cmd_admit.c agents/assay/cmd_config.c agents/assay/cmd_explain.c \
 	agents/assay/cmd_keep.c agents/assay/cmd_list.c agents/assay/cmd_localise.c agents/assay/cmd_run.c \
 	agents/assay/command_output.c agents/assay/commands.h agents/assay/explain.c agents/assay/explain.h \
 	agents/assay/explain_input.c agents/assay/explain_input.h agents/assay/heat.c agents/assay/heat.h \

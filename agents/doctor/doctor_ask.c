@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <systemd/sd-event.h>
-
 #include "agents/doctor/doctor.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
-#include "lib/json/json.h"
 #include "lib/net/http.h"
+#include "lib/net/http_once.h"
 
 enum { ANSWER_MAX = 64 * 1024 };
 
@@ -22,37 +20,10 @@ enum { ANSWER_MAX = 64 * 1024 };
 #define CLOCK_WARN_S 5
 #define CLOCK_BAD_S 60
 
-DEFINE_CLEANUP(struct sd_event *, sd_event_unref, event_unrefp);
-
 struct question {
-	sd_event *event;
-	int r;
-	unsigned status;
+	struct http_once answer;
 	uint64_t asked_us, answered_us; /* by our clock */
-	char *why, *date, *detail;	/* owned, or NULL */
 };
-
-static void question_release(struct question *q)
-{
-	free(q->why);
-	free(q->date);
-	free(q->detail);
-}
-
-static void on_answer(void *context, const struct http_answer *answer)
-{
-	CLEANUP(json_freep) json_t *object = NULL;
-	struct question *q = context;
-
-	q->answered_us = clock_real_us();
-	q->r = answer->r;
-	q->status = answer->status;
-	q->why = xstrdup(answer->why);
-	q->date = xstrdup(answer->wanted);
-	(void)json_parse(answer->body, answer->len, "answer", &object, NULL);
-	q->detail = xstrdup(json_string_value(json_object_get(object, "detail")));
-	(void)sd_event_exit(q->event, 0);
-}
 
 static int ask(const struct assayd_config *c, struct question *q, struct err *err)
 {
@@ -71,24 +42,13 @@ static int ask(const struct assayd_config *c, struct question *q, struct err *er
 		.want = "Date",
 		.timeout_us = ASK_US,
 		.answer_max = ANSWER_MAX,
-		.done = on_answer,
-		.context = q,
 	};
-	CLEANUP(event_unrefp) sd_event *event = NULL;
-	CLEANUP(http_freep) struct http *http = NULL;
-	int r = sd_event_new(&event);
+	int r;
 
-	if (r < 0)
-		return err_errno(err, -r, "event loop");
-	q->event = event;
 	q->asked_us = clock_real_us();
-	r = http_new(event, &options, &http, err);
-	if (r == 0)
-		r = http_send(http, &call, NULL, err);
-	if (r < 0)
-		return r;
-	r = sd_event_loop(event);
-	return r < 0 ? err_errno(err, -r, "event loop") : 0;
+	r = http_once(&options, &call, &q->answer, err);
+	q->answered_us = clock_real_us();
+	return r;
 }
 
 /*
@@ -108,7 +68,7 @@ static long long ahead_s(const struct question *q, time_t said)
 static void say_clock(struct doctor *d, const struct question *q)
 {
 	struct tm tm = { 0 };
-	const char *end = q->date ? strptime(q->date, "%a, %d %b %Y %H:%M:%S GMT", &tm) : NULL;
+	const char *end = strptime(q->answer.wanted, "%a, %d %b %Y %H:%M:%S GMT", &tm);
 	long long ahead;
 
 	if (!end || *end)
@@ -122,12 +82,13 @@ static void say_clock(struct doctor *d, const struct question *q)
 			   llabs(ahead), ahead > 0 ? "ahead of" : "behind");
 }
 
-static void say_answer(struct doctor *d, const struct question *q)
+static void say_answer(struct doctor *d, const struct http_once *answer)
 {
 	const struct assayd_config *c = &d->config;
-	const char *detail = q->detail ? q->detail : "it does not say why";
+	CLEANUP(freep) char *said = http_once_detail(answer);
+	const char *detail = said ? said : "it does not say why";
 
-	switch (q->status) {
+	switch (answer->status) {
 	case 200:
 	case 204:
 	case 400: /* of before `wait=none`: it has found that this host may ask */
@@ -149,7 +110,7 @@ static void say_answer(struct doctor *d, const struct question *q)
 		break;
 	default:
 		doctor_say(d, DOCTOR_WARN, "controller", "%s answers %u: %s", c->controller,
-			   q->status, detail);
+			   answer->status, detail);
 	}
 }
 
@@ -173,7 +134,7 @@ static const char *cure_of(int r)
 
 void doctor_ask(struct doctor *d)
 {
-	CLEANUP(question_release) struct question q = { 0 };
+	struct question q = { 0 };
 	struct err err = ERR_INIT;
 	int r;
 
@@ -185,12 +146,11 @@ void doctor_ask(struct doctor *d)
 	r = ask(&d->config, &q, &err);
 	if (r < 0) {
 		doctor_say(d, DOCTOR_BAD, "controller", "%s", err.msg);
-		return;
+	} else if (q.answer.r < 0) {
+		doctor_say(d, DOCTOR_BAD, "controller", "%s: %s", q.answer.why, cure_of(q.answer.r));
+	} else {
+		say_answer(d, &q.answer);
+		say_clock(d, &q);
 	}
-	if (q.r < 0) {
-		doctor_say(d, DOCTOR_BAD, "controller", "%s: %s", q.why, cure_of(q.r));
-		return;
-	}
-	say_answer(d, &q);
-	say_clock(d, &q);
+	http_once_release(&q.answer);
 }

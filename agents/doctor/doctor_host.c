@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agents/doctor/doctor.h"
+#include "agents/run/sku_host.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -23,8 +24,6 @@
 
 enum {
 	SPOOL_MANY = 100, /* reports that wait: half a day of passive runs */
-	NVIDIA = 0x10de,
-	CLASS_DISPLAY = 0x03, /* base class of PCI */
 };
 
 #define FREE_LEAST (UINT64_C(64) * 1024 * 1024) /* bytes: a full run with its logs has room */
@@ -186,30 +185,6 @@ void doctor_host_probes(struct doctor *d)
 	doctor_say(d, DOCTOR_OK, "probes", "%s", dir);
 }
 
-/* The number in a file of a PCI device, or 0. */
-static unsigned pci_number(const char *dir, const char *device, const char *file)
-{
-	CLEANUP(freep) char *path = xasprintf("%s/%s/%s", dir, device, file);
-	long long value = 0;
-
-	return file_read_i64(AT_FDCWD, path, &value) == 0 ? (unsigned)value : 0;
-}
-
-static size_t count_gpus(void)
-{
-	CLEANUP(freep) char *path = xasprintf("%s/sys/bus/pci/devices", paths_sysroot());
-	DIR *dir = opendir(path);
-	const struct dirent *entry;
-	size_t n = 0;
-
-	while (dir && (entry = readdir(dir)))
-		n += pci_number(path, entry->d_name, "vendor") == NVIDIA &&
-		     pci_number(path, entry->d_name, "class") >> 16 == CLASS_DISPLAY;
-	if (dir)
-		(void)closedir(dir);
-	return n;
-}
-
 static bool can_load(const char *library)
 {
 	void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
@@ -244,12 +219,14 @@ static void say_gpus(struct doctor *d, size_t n)
 void doctor_host_devices(struct doctor *d)
 {
 	CLEANUP(freep) char *infiniband = xasprintf("%s/sys/class/infiniband", paths_sysroot());
-	const size_t gpus = count_gpus(), rnics = count_files(infiniband, "");
+	CLEANUP(sku_models_release) struct sku_models models = { 0 };
+	const size_t rnics = count_files(infiniband, "");
 
-	if (gpus > 0)
-		say_gpus(d, gpus);
+	sku_host_models(&models);
+	if (models.gpus[0] && starts_with(models.gpus[0], "10de:"))
+		say_gpus(d, models.n_gpus);
 	else
-		doctor_say(d, DOCTOR_SKIPPED, "gpus", "none on the PCI bus");
+		doctor_say(d, DOCTOR_SKIPPED, "gpus", "none of NVIDIA on the PCI bus");
 	if (rnics <= 2) /* "." and ".." */
 		doctor_say(d, DOCTOR_SKIPPED, "rnics", "none in /sys/class/infiniband");
 	else if (!can_load("libibverbs.so.1"))

@@ -20,6 +20,7 @@
 #include "lib/base/sha256.h"
 #include "lib/base/xalloc.h"
 #include "lib/net/pem_sum.h"
+#include "lib/net/url.h"
 #include "lib/sys/file.h"
 #include "lib/sys/host.h"
 #include "lib/sys/usage.h"
@@ -93,17 +94,12 @@ static bool is_plain(const char *text)
 	return strspn(text, plain) == strlen(text);
 }
 
-static bool is_loopback(const char *url)
-{
-	return starts_with(url, "http://127.0.0.1:") || starts_with(url, "http://[::1]:") ||
-	       starts_with(url, "http://localhost:");
-}
-
 static int check(const struct asked *a, struct err *err)
 {
 	const bool tls = a->controller && starts_with(a->controller, "https://");
 
-	if (!a->controller || !is_plain(a->controller) || (!tls && !is_loopback(a->controller)))
+	if (!a->controller || !is_plain(a->controller) ||
+	    (!tls && (!starts_with(a->controller, "http://") || url_is_open(a->controller))))
 		return err_set(err, EINVAL,
 			       "--controller: want https://HOST:PORT: over plain HTTP others could "
 			       "read the join token");

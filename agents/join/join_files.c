@@ -15,7 +15,7 @@
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 
-enum { TOKEN_BYTES = 32, CONFIG_MAX = 1024 * 1024 };
+enum { CONFIG_MAX = 1024 * 1024 };
 
 static const char token_letters[] =
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=";
@@ -110,19 +110,15 @@ int join_files_line(const char *path, char **ret_line, struct err *err)
 
 int join_files_token(const struct join_files *f, char **ret_token, struct err *err)
 {
-	unsigned char bytes[TOKEN_BYTES];
-	char text[2 * TOKEN_BYTES + 1];
+	char text[RANDOM_TOKEN_LETTERS + 1];
 	mode_t before;
-	size_t i;
 	int r = join_files_line(f->token, ret_token, err);
 
 	if (r != -ENOENT)
 		return r;
-	r = random_secret(bytes, sizeof(bytes), clock_mono_us() + 10 * USEC_PER_SEC, err);
+	r = random_token(text, RANDOM_TOKEN_LETTERS, clock_mono_us() + 10 * USEC_PER_SEC, err);
 	if (r < 0)
 		return r;
-	for (i = 0; i < sizeof(bytes); i++)
-		(void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 	before = umask(0177);
 	r = file_replace(AT_FDCWD, f->token, text, strlen(text), err);
 	(void)umask(before);

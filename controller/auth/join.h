@@ -23,7 +23,6 @@ struct err;
 enum {
 	JOIN_HOSTS_DEFAULT = 1,
 	JOIN_HOSTS_MAX = 50000,
-	JOIN_TOKEN_BYTES = 32, /* at random, of a join token */
 };
 
 /* Joins that may be refused, of an address: so many at once, and so many a second. */

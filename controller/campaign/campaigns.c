@@ -178,21 +178,10 @@ static const char *away(void *context, const char *node)
 	return actor_in_use(s->act, node);
 }
 
-/* 43 characters of 6 random bits. The loop is never held up: the campaign waits, and asks again. */
+/* The loop is never held up: the campaign waits, and asks again. */
 static int make_token(void *context UNUSED, char *ret_token, struct err *err)
 {
-	static const char letters[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-	unsigned char bytes[CAMPAIGN_TOKEN_SIZE - 1];
-	size_t i;
-	int r = random_secret(bytes, sizeof(bytes), 0, err);
-
-	if (r < 0)
-		return r;
-	for (i = 0; i < sizeof(bytes); i++)
-		ret_token[i] = letters[bytes[i] & 63];
-	ret_token[i] = '\0';
-	return 0;
+	return random_token(ret_token, CAMPAIGN_TOKEN_SIZE - 1, 0, err);
 }
 
 /* --- its end --- */

@@ -2,6 +2,7 @@
 #include "controller/job/group_brought.h"
 
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/policy/blame.h"
 #include "lib/policy/pair_rungs.h"
 
@@ -33,16 +34,6 @@ const json_t *group_brought_cloud(const json_t *campaign)
 	return NULL;
 }
 
-static bool has_name(const json_t *names, const char *name)
-{
-	size_t i = 0;
-
-	while (i < json_array_size(names) &&
-	       !streq(json_string_value(json_array_get(names, i)), name))
-		i++;
-	return i < json_array_size(names);
-}
-
 /* In any group that came to its end. */
 static bool is_measured(const json_t *campaign, const char *host)
 {
@@ -56,7 +47,7 @@ static bool is_measured(const json_t *campaign, const char *host)
 			const json_t *group = json_array_get(groups, j);
 
 			if (streq(text_of(group, "state"), "measured") &&
-			    has_name(json_object_get(group, "nodes"), host))
+			    json_has_text(json_object_get(group, "nodes"), host))
 				return true;
 		}
 	}

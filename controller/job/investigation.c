@@ -64,7 +64,7 @@ static bool is_going(const struct investigation_host *host)
 	return host->state <= INVESTIGATION_EVICT;
 }
 
-static struct investigation_host *find_host(const struct investigation *inv, const char *name)
+struct investigation_host *investigation_find(const struct investigation *inv, const char *name)
 {
 	size_t i;
 
@@ -136,7 +136,7 @@ static bool add_hosts(struct investigation *inv, const struct investigation_now 
 	size_t i;
 
 	for (i = 0; i < now->n_facts; i++) {
-		struct investigation_host *host = find_host(inv, now->facts[i].name);
+		struct investigation_host *host = investigation_find(inv, now->facts[i].name);
 
 		if (!wants(now, &now->facts[i]))
 			continue;
@@ -393,7 +393,7 @@ static bool wants_another(const struct investigation *inv, const struct investig
 	size_t i;
 
 	for (i = 0; i < now->n_facts; i++) {
-		const struct investigation_host *host = find_host(inv, now->facts[i].name);
+		const struct investigation_host *host = investigation_find(inv, now->facts[i].name);
 
 		if (wants(now, &now->facts[i]) && (!host || may_come_again(host)))
 			return true;
@@ -492,7 +492,7 @@ int investigation_cancel(struct investigation *inv, const char *who, const char 
 
 bool investigation_has(const struct investigation *inv, const char *host)
 {
-	const struct investigation_host *one = find_host(inv, host);
+	const struct investigation_host *one = investigation_find(inv, host);
 
 	return one && is_going(one);
 }
@@ -504,7 +504,7 @@ bool investigation_owes(const struct investigation *inv, const struct investigat
 
 bool investigation_holds(const struct investigation *inv, const char *host)
 {
-	const struct investigation_host *one = find_host(inv, host);
+	const struct investigation_host *one = investigation_find(inv, host);
 
 	return inv->ended_us == 0 && one && one->state <= INVESTIGATION_CORDONED;
 }
@@ -513,7 +513,7 @@ const struct investigation_host *investigation_bars(const struct investigation *
 						    const char *host, uint64_t acquit_us,
 						    uint64_t now_us)
 {
-	const struct investigation_host *one = find_host(inv, host);
+	const struct investigation_host *one = investigation_find(inv, host);
 
 	return one && one->by && one->state == INVESTIGATION_WITHDRAWN && inv->ended_us > 0 &&
 			       now_us < inv->ended_us + acquit_us

@@ -110,6 +110,9 @@ struct investigation {
 
 void investigation_release(struct investigation *inv);
 
+/* The host of that name, or NULL. */
+struct investigation_host *investigation_find(const struct investigation *inv, const char *name);
+
 /* One host, as it is judged now. Borrowed. */
 struct investigation_fact {
 	const char *name;

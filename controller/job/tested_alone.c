@@ -79,17 +79,6 @@ static bool is_lost(const struct job_judging_input *in, const struct job_judge_h
 	       (host->asked_us && in->now_us >= host->asked_us + policy->retest_timeout_us);
 }
 
-static const struct investigation_host *find_host(const struct investigation *inv, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < inv->n_hosts; i++) {
-		if (streq(inv->hosts[i].name, name))
-			return &inv->hosts[i];
-	}
-	return NULL;
-}
-
 /* One group: what is known of its hosts. */
 static json_t *look_at(const struct job_judging_input *in, const struct job_judged *judged,
 		       const struct investigation *inv, const struct suspicion_found *group,
@@ -100,7 +89,7 @@ static json_t *look_at(const struct job_judging_input *in, const struct job_judg
 	size_t i;
 
 	for (i = 0; i < group->n_hosts; i++) {
-		const struct investigation_host *host = find_host(inv, group->hosts[i]);
+		const struct investigation_host *host = investigation_find(inv, group->hosts[i]);
 		const struct job_judge_item *item = item_of(judged, group->hosts[i]);
 		enum tested_alone alone;
 

@@ -93,6 +93,14 @@ int parse_order_body(struct call *call, json_t **ret_value, struct err *err);
  */
 int routes_order_body(struct call *call, const struct jfield *fields, size_t n, void *out,
 		      char *const *reason, struct err *err);
+/* Who asks, and why: a body of an order that says no more. Owned; NULL: not said. */
+struct routes_asker {
+	char *reason, *by;
+};
+int routes_asker_read(struct call *call, bool needs_reason, struct routes_asker *ret,
+		      struct err *err);
+void routes_asker_release(struct routes_asker *a);
+
 /* Is the member "reason", when it is there, one? -EINVAL. */
 int check_reason(const struct jval *root, const char *reason, struct err *err);
 /* Who it is for the records: what the token names, else what they say of themselves. New memory. */

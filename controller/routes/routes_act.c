@@ -140,6 +140,24 @@ int routes_order_body(struct call *call, const struct jfield *fields, size_t n, 
 	return r == 0 ? check_reason(&root, *reason, err) : r;
 }
 
+int routes_asker_read(struct call *call, bool needs_reason, struct routes_asker *ret,
+		      struct err *err)
+{
+	const struct jfield fields[] = {
+		{ "reason", J_STRING, offsetof(struct routes_asker, reason),
+		  needs_reason ? J_REQUIRED : 0 },
+		{ "by", J_STRING, offsetof(struct routes_asker, by), 0 },
+	};
+
+	return routes_order_body(call, fields, ARRAY_SIZE(fields), ret, &ret->reason, err);
+}
+
+void routes_asker_release(struct routes_asker *a)
+{
+	free(a->reason);
+	free(a->by);
+}
+
 /* 400 for what is no JSON, 422 for what says something else: as negative errno. */
 static int read_body(const struct order *order, struct call *call, struct body *ret, struct err *err)
 {

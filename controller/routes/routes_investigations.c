@@ -51,21 +51,6 @@ void routes_investigations_show(void *context, struct call *call)
 
 /* --- to withdraw one --- */
 
-struct body {
-	char *reason, *by;
-};
-
-static void body_release(struct body *b)
-{
-	free(b->reason);
-	free(b->by);
-}
-
-static const struct jfield fields[] = {
-	{ "reason", J_STRING, offsetof(struct body, reason), J_REQUIRED },
-	{ "by", J_STRING, offsetof(struct body, by), 0 },
-};
-
 /* What of it stays: a host that is out of service is given back by an order of its own. */
 static json_t *cordoned_of(const json_t *investigation)
 {
@@ -113,7 +98,7 @@ static void refuse(struct service *s, struct call *call, int r, const struct err
 void routes_investigations_cancel(void *context, struct call *call)
 {
 	struct service *s = context;
-	CLEANUP(body_release) struct body body = { 0 };
+	CLEANUP(routes_asker_release) struct routes_asker body = { 0 };
 	CLEANUP(json_freep) json_t *investigation = NULL;
 	CLEANUP(freep) char *who = NULL;
 	CLEANUP(freep) char *reason = NULL;
@@ -124,7 +109,7 @@ void routes_investigations_cancel(void *context, struct call *call)
 
 	if (routes_take_no_order(s, call))
 		return;
-	r = routes_order_body(call, fields, ARRAY_SIZE(fields), &body, &body.reason, &err);
+	r = routes_asker_read(call, true, &body, &err);
 	if (r < 0) {
 		call_refuse(call, status_of_content(r), "%s", err.msg);
 		return;

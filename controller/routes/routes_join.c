@@ -267,23 +267,15 @@ static int read_making(struct call *call, struct making *ret, struct err *err)
 	return 0;
 }
 
-/* "assay-join-" and hexadecimal digits. */
+/* New memory. */
 static int make_token(char **ret, struct err *err)
 {
-	unsigned char bytes[JOIN_TOKEN_BYTES];
-	char *text = xasprintf("%s%0*d", JOIN_TOKEN_PREFIX, 2 * JOIN_TOKEN_BYTES, 0);
-	char *at = text + strlen(JOIN_TOKEN_PREFIX);
-	int r = random_secret(bytes, sizeof(bytes), clock_mono_us(), err);
-	size_t i;
+	char letters[RANDOM_TOKEN_LETTERS + 1];
+	int r = random_token(letters, RANDOM_TOKEN_LETTERS, clock_mono_us(), err);
 
-	if (r < 0) {
-		free(text);
-		return r;
-	}
-	for (i = 0; i < sizeof(bytes); i++, at += 2)
-		(void)snprintf(at, 3, "%02x", bytes[i]);
-	*ret = text;
-	return 0;
+	if (r == 0)
+		*ret = xasprintf("%s%s", JOIN_TOKEN_PREFIX, letters);
+	return r;
 }
 
 static void made(struct service *s, struct call *call, const struct store_join_token *row,
@@ -356,32 +348,16 @@ void routes_join_list(void *context, struct call *call)
 		reply_page(call, &page);
 }
 
-struct ending {
-	char *by, *reason;
-};
-
-static void ending_release(struct ending *e)
-{
-	free(e->by);
-	free(e->reason);
-}
-
-static const struct jfield ending_fields[] = {
-	{ "by", J_STRING, offsetof(struct ending, by), 0 },
-	{ "reason", J_STRING, offsetof(struct ending, reason), 0 },
-};
-
 /* Who asks, or NULL and it is refused. New memory. */
 static char *who_ends(struct service *s, struct call *call)
 {
-	CLEANUP(ending_release) struct ending body = { 0 };
+	CLEANUP(routes_asker_release) struct routes_asker body = { 0 };
 	struct err err = ERR_INIT;
 	int r;
 
 	if (routes_take_no_order(s, call))
 		return NULL;
-	r = routes_order_body(call, ending_fields, ARRAY_SIZE(ending_fields), &body, &body.reason,
-			      &err);
+	r = routes_asker_read(call, false, &body, &err);
 	if (r == 0)
 		return operator_name(call_identity(call), body.by);
 	call_refuse(call, status_of_content(r), "%s", err.msg);

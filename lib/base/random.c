@@ -78,3 +78,18 @@ int random_secret(void *ret_bytes, size_t size, uint64_t deadline_us, struct err
 	explicit_bzero(bytes, sizeof(bytes));
 	return 0;
 }
+
+int random_token(char *ret, size_t letters, uint64_t deadline_us, struct err *err)
+{
+	static const char alphabet[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	size_t i;
+	int r = random_secret(ret, letters, deadline_us, err);
+
+	if (r < 0)
+		return r;
+	for (i = 0; i < letters; i++)
+		ret[i] = alphabet[(unsigned char)ret[i] & 63];
+	ret[i] = '\0';
+	return 0;
+}

@@ -27,3 +27,12 @@ uint64_t random_u64(void);
  * -EINVAL for more than RANDOM_SECRET_MAX, and others of the kernel.
  */
 int random_secret(void *ret_bytes, size_t size, uint64_t deadline_us, struct err *err);
+
+/* Letters of a token that nobody guesses, of 6 bits each: 258. */
+enum { RANDOM_TOKEN_LETTERS = 43 };
+
+/*
+ * The same as so many letters, digits, '-' and '_' (base64url, RFC 4648 section 5) and a NUL.
+ * Errors as random_secret().
+ */
+int random_token(char *ret, size_t letters, uint64_t deadline_us, struct err *err);

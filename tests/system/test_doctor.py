@@ -49,6 +49,7 @@ class Host:
         device.mkdir(parents=True)
         (device / "vendor").write_text(vendor)
         (device / "class").write_text(kind)
+        (device / "device").write_text("0x2330")
 
     def doctor(self, *args, **env):
         return self.run("assay", "doctor", *args, env={**self.env, **env})

@@ -73,6 +73,13 @@ class Groups(Links):
         for name in GROUP:
             assert self.told(name)
 
+    def test_each(self):
+        """What was ordered of them is answered, and nothing that is ordered then."""
+        for host in (self.hosts[name] for name in GROUP):
+            host.tests = True
+            host.answer(self.told(host.name))
+            host.tests = False
+
     def free(self):
         assert wait_for(lambda: self.held() == [], HELD_S), (self.held(), self.record(), self.c.log())
 
@@ -111,10 +118,7 @@ def test_where_one_fails_by_itself_the_other_is_back_at_once(lab):
     bad, good = GROUP
     f.hosts[bad].alone = 0.5
     f.ask_all()
-    for name in GROUP:
-        f.hosts[name].tests = True
-        f.hosts[name].answer(f.told(name))
-        f.hosts[name].tests = False
+    f.test_each()
     assert wait_for(lambda: f.states()[good] == "acquitted" and good not in f.held(), HELD_S), f.record()
     assert f.cordoned() == [] and f.states()[bad] == "testing" and f.held() == [bad]
     f.claim(good, [0], job="research/moe-2")  # another job starts there, and what is found of the other stands
@@ -221,10 +225,7 @@ def test_it_outlives_the_controller_while_a_failure_is_to_be_repeated(lab):
     bad, good = GROUP
     f.hosts[bad].alone = 0.5
     f.ask_all()
-    for name in GROUP:
-        f.hosts[name].tests = True
-        f.hosts[name].answer(f.told(name))
-        f.hosts[name].tests = False
+    f.test_each()
     assert wait_for(lambda: f.states()[good] == "acquitted" and f.held() == [bad], HELD_S), f.record()
     f.revive()
     for name, host in f.hosts.items():

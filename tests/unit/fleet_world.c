@@ -140,3 +140,13 @@ void reproduce(struct world *w, unsigned i, const char *check)
 	for (j = 0; j < w->policy.retest_times; j++)
 		tested(w, i, finding, TEST_FAILED);
 }
+
+void world_hold(struct world *w, unsigned i)
+{
+	const struct fleet_cause cause = { .event = EVENT_HOLD,
+					   .who = WHO_AUTOMATIC,
+					   .why = "a test",
+					   .until_us = w->now_us + w->policy.hold_ttl_us };
+
+	CHECK_EQ(fleet_event(&w->fleet, world_node(w, i), &cause, w->now_us, NULL, NULL), 0);
+}

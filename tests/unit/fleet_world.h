@@ -26,6 +26,9 @@ void world_release(struct world *w);
 /* The node n<i>. */
 struct fleet_node *world_node(const struct world *w, unsigned i);
 
+/* It is kept free from now on, for as long as the policy says. */
+void world_hold(struct world *w, unsigned i);
+
 /* Time passes, and every agent reports. */
 void later(struct world *w, uint64_t us);
 

@@ -358,17 +358,6 @@ static void one_part_that_always_was_slow_needs_a_job_that_suffers(void)
 	}
 }
 
-/* It is kept free from now on, for as long as the policy says. */
-static void hold(struct world *w, unsigned i)
-{
-	const struct fleet_cause cause = { .event = EVENT_HOLD,
-					   .who = WHO_AUTOMATIC,
-					   .why = "a test",
-					   .until_us = w->now_us + w->policy.hold_ttl_us };
-
-	CHECK_EQ(fleet_event(&w->fleet, world_node(w, i), &cause, w->now_us, NULL, NULL), 0);
-}
-
 static void a_slow_job_confirms_what_was_found_and_asks_where_nothing_was(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -376,7 +365,7 @@ static void a_slow_job_confirms_what_was_found_and_asks_where_nothing_was(void)
 	world_init(&w, RULES, 20);
 	blame(&w, 3, BLAME_COMPUTE);
 	blame(&w, 4, BLAME_JOB);
-	hold(&w, 3);
+	world_hold(&w, 3);
 	decide(&w);
 	CHECK_EQ(w.out.n, 1);
 	CHECK(find(&w, 3, DECIDE_DEEP));
@@ -465,7 +454,7 @@ static void a_test_that_a_job_asks_for_names_the_job(void)
 	decide(&w);
 	CHECK_STR(find(&w, 3, DECIDE_HOLD) ? find(&w, 3, DECIDE_HOLD)->reason : NULL,
 		  "n003: it is to be tested, as research/llm-7 was slow because of it");
-	hold(&w, 3);
+	world_hold(&w, 3);
 	decide(&w);
 	CHECK(find(&w, 3, DECIDE_DEEP));
 	if (find(&w, 3, DECIDE_DEEP))
@@ -499,7 +488,7 @@ static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
 	decide(&w);
 	CHECK(!find(&w, 3, DECIDE_DEEP)); /* it was tested today */
 	suspect(&w, BLAME_TO_TEST);
-	hold(&w, 3);
+	world_hold(&w, 3);
 	decide(&w);
 	CHECK(find(&w, 3, DECIDE_DEEP)); /* ... but not since it is suspect */
 	CHECK(find(&w, 3, DECIDE_DEEP) && find(&w, 3, DECIDE_DEEP)->effect);
@@ -520,7 +509,7 @@ static void a_suspect_is_tested_once_and_cordoned_for_no_finding(void)
 	decide(&w);
 	CHECK(!find(&w, 3, DECIDE_DEEP));
 	later(&w, w.policy.jobs.retest_spacing_us);
-	hold(&w, 3);
+	world_hold(&w, 3);
 	decide(&w);
 	CHECK(find(&w, 3, DECIDE_DEEP));
 	/* K of N is reached, and that alone is no cordon; with more than a suspicion it is. */
@@ -649,7 +638,7 @@ static void a_hold_ends_with_what_asked_for_it(void)
 	/* One that a finding asks for stays until its time is over. */
 	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
 	note(&w, 3, "gemm.rate", SEVERITY_FAIL);
-	hold(&w, 3);
+	world_hold(&w, 3);
 	decide(&w);
 	CHECK(!find(&w, 3, DECIDE_UNHOLD));
 	later(&w, w.policy.hold_ttl_us);

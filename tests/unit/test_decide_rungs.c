@@ -20,16 +20,6 @@ static void suspect(struct world *w, int reach)
 	fleet_set_blame(world_node(w, 3), &found);
 }
 
-static void hold(struct world *w, unsigned i)
-{
-	const struct fleet_cause cause = { .event = EVENT_HOLD,
-					   .who = WHO_AUTOMATIC,
-					   .why = "a test",
-					   .until_us = w->now_us + w->policy.hold_ttl_us };
-
-	CHECK_EQ(fleet_event(&w->fleet, world_node(w, i), &cause, w->now_us, NULL, NULL), 0);
-}
-
 static void a_test_of_one_finding_is_no_test_of_the_suspect(void)
 {
 	CLEANUP(world_release) struct world w;
@@ -41,12 +31,12 @@ static void a_test_of_one_finding_is_no_test_of_the_suspect(void)
 	later(&w, USEC_PER_MIN);
 	test.at_us = w.now_us;
 	(void)fleet_tested(&w.fleet, world_node(&w, 3), &test);
-	hold(&w, 3);
+	world_hold(&w, 3);
 	decide(&w);
 	CHECK(find(&w, 3, DECIDE_DEEP));
 	test.finding = NULL;
 	(void)fleet_tested(&w.fleet, world_node(&w, 3), &test);
-	hold(&w, 3);
+	world_hold(&w, 3);
 	decide(&w);
 	CHECK(!find(&w, 3, DECIDE_DEEP));
 }
@@ -56,7 +46,7 @@ static const char *rung_now(struct world *w)
 {
 	const struct decision *test;
 
-	hold(w, 3);
+	world_hold(w, 3);
 	decide(w);
 	test = find(w, 3, DECIDE_DEEP);
 	return !test ? "" : test->profile ? test->profile : "full";
@@ -139,7 +129,7 @@ static void what_fits_a_suspect_is_shown_again_by_its_rungs(void)
 			w.now_us;
 		note(&w, 3, rows[i].check, SEVERITY_FAIL);
 		note(&w, 3, rows[i].check, SEVERITY_FAIL);
-		hold(&w, 3);
+		world_hold(&w, 3);
 		decide(&w);
 		CHECK_EQ(find(&w, 3, DECIDE_RETEST) == NULL, rows[i].left);
 		CHECK(!find(&w, 3, DECIDE_UNHOLD));
