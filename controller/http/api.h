@@ -149,6 +149,9 @@ const struct identity *call_identity(const struct call *call);
 /* The address it came from, as text that is equal for equal peers (controller/http/peer_quotas.h). */
 void call_origin(const struct call *call, char ret[static CALL_ORIGIN_SIZE]);
 
+/* The address and port it came from, for people: "10.0.0.7:41234", "[fd00::7]:41234". New memory. */
+char *api_peer_of(const struct call *call);
+
 /* What was asked for: who sent it. `who` is copied. Without the role it is refused. */
 void call_identified(struct call *call, const struct identity *who);
 

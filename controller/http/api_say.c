@@ -65,6 +65,11 @@ static char *name_of_peer(const struct link *link)
 	return info && info->client_addr ? api_name_of(info->client_addr) : xstrdup("?");
 }
 
+char *api_peer_of(const struct call *call)
+{
+	return name_of_peer(call->link);
+}
+
 /* SAY_LAST_: not worth a line, or the handler's to tell. */
 static enum say kind_of(const struct call *call, unsigned status)
 {

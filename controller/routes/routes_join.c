@@ -153,15 +153,14 @@ static json_t *joined_answer(const char *node, bool again)
 
 static void let_in(struct service *s, struct call *call, const struct join_facts *f)
 {
-	char origin[CALL_ORIGIN_SIZE];
+	CLEANUP(freep) char *peer = api_peer_of(call);
 	struct err err = ERR_INIT;
 	int r;
 
-	call_origin(call, origin);
 	r = store_join(s->store,
 		       &(struct store_joining){ .node = f->node,
 						.sha256 = f->sha256,
-						.origin = origin,
+						.origin = peer,
 						.token = f->token,
 						.at_us = f->now_us },
 		       &err);
@@ -169,7 +168,7 @@ static void let_in(struct service *s, struct call *call, const struct join_facts
 		failed(s, call, r, &err);
 		return;
 	}
-	log_info("%s has joined from %s, by join token %" PRId64, f->node, origin, f->token);
+	log_info("%s has joined from %s, by join token %" PRId64, f->node, peer, f->token);
 	answer(s, call, joined_answer(f->node, false));
 }
 
@@ -178,10 +177,9 @@ static void refuse_join(struct call *call, enum join_answer why, const struct er
 	static const unsigned statuses[] = {
 		[JOIN_UNKNOWN] = 401, [JOIN_OVER] = 403, [JOIN_NAME] = 403, [JOIN_TAKEN] = 409
 	};
-	char origin[CALL_ORIGIN_SIZE];
+	CLEANUP(freep) char *peer = api_peer_of(call);
 
-	call_origin(call, origin);
-	log_warning("a host may not join from %s: %s", origin, words->msg);
+	log_warning("a host may not join from %s: %s", peer, words->msg);
 	call_refuse(call, statuses[why], "%s", words->msg);
 }
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -45,6 +46,7 @@ def test_a_host_that_joined_speaks_for_its_own_name_only(site):
     ticket = made.json["token"]
     assert c.post(report("gpu-1"), token="secret-1").status == 401
     assert join(c, "gpu-1", ticket, "secret-1").json == {"node": "gpu-1", "sentence": "gpu-1 has joined"}
+    assert re.search(r"gpu-1 has joined from 127\.0\.0\.1:\d+, by join token 1\n", c.log())
     assert c.post(report("gpu-1"), token="secret-1").status == 202
     assert c.post(report("gpu-2"), token="secret-1").status == 403
     assert c.get("/v1/nodes", token="secret-1").status == 403
