@@ -397,7 +397,7 @@ int trace_reader_open(const char *path, const char *meta, struct trace_reader **
 		r = read_head(reader, &line, meta, &job, err);
 	if (r < 0)
 		return r;
-	reader->head = xstrndup(strbuf_text(&line), line.len);
+	reader->head = xalloc_copy(strbuf_text(&line), line.len);
 	reader->head_length = line.len;
 	begin(reader, &job);
 	*ret_reader = TAKE(reader);

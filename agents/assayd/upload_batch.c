@@ -88,7 +88,7 @@ static int pack(struct upload_batch *p, const struct strbuf *lines, struct err *
 	p->packed = lines->len >= GZIP_MIN &&
 		    gzip_pack(lines->data, lines->len, &p->body, &p->body_len) == 0;
 	if (!p->packed) {
-		p->body = xstrndup(strbuf_text(lines), lines->len);
+		p->body = xalloc_copy(strbuf_text(lines), lines->len);
 		p->body_len = lines->len;
 	}
 	return 0;

@@ -31,6 +31,16 @@ char *xstrndup(const char *text, size_t n)
 	return check(strndup(text, n));
 }
 
+char *xalloc_copy(const void *bytes, size_t n)
+{
+	char *copy = check(malloc(n + 1));
+
+	if (n)
+		memcpy(copy, bytes, n);
+	copy[n] = '\0';
+	return copy;
+}
+
 char *xasprintf(const char *fmt, ...)
 {
 	char *text = NULL;

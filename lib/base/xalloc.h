@@ -23,6 +23,9 @@ char *xstrdup(const char *text) MUST_CHECK;
 /* At most `n` bytes of `text` as a string. */
 char *xstrndup(const char *text, size_t n) MUST_CHECK;
 
+/* All `n` bytes, whatever they are (NULs too), with a NUL behind them. */
+char *xalloc_copy(const void *bytes, size_t n) MUST_CHECK;
+
 /* printf into new memory, never NULL. */
 char *xasprintf(const char *fmt, ...) PRINTF(1, 2) MUST_CHECK;
 
