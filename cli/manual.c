@@ -142,7 +142,7 @@ static const char tail[] =
 	".SH SEE ALSO\n"
 	"docs/openapi.yaml of the sources: the API of the controller, whose answers\n"
 	"\\fB\\-o json\\fR prints. docs/formats.md: what the keys mean. docs/jobs.md: traces of\n"
-	"jobs, and what is concluded from them.\n";
+	"jobs, and what is concluded from them. docs/glossary.md: every word.\n";
 
 int run_manual(const struct request *request UNUSED)
 {

@@ -1,3 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# docs: manual pages of files, beside those that Makefile.am lists. Included by Makefile.am.
+# docs: tutorials, concepts and the index beside the pages that Makefile.am lists. Included by Makefile.am.
+tutorialsdir = $(docdir)/tutorials
+dist_tutorials_DATA = docs/tutorials/bare-metal.md docs/tutorials/kubernetes.md docs/tutorials/laptop.md
+conceptsdir = $(docdir)/concepts
+dist_concepts_DATA = docs/concepts/baselines.md docs/concepts/budgets.md docs/concepts/incidents.md docs/concepts/life-cycle.md docs/concepts/verdicts.md
+dist_doc_DATA += docs/commands.md docs/glossary.md docs/operations.md docs/status.md
 dist_man_MANS += docs/man/assayd.yaml.5 docs/man/assay-controller.yaml.5 docs/man/assay-tokens.yaml.5 docs/man/assay-policy.5 docs/man/assay-data.5
+EXTRA_DIST += docs/README.md docs/installed.sed
+
+# Two files are a README.md: the one of docs is index.md where all lie in one folder.
+install-docs: install-dist_docDATA install-dist_tutorialsDATA install-dist_conceptsDATA
+	$(INSTALL_DATA) $(srcdir)/docs/README.md "$(DESTDIR)$(docdir)/index.md"
+	@for f in "$(DESTDIR)$(docdir)"/*.md "$(DESTDIR)$(docdir)"/tutorials/*.md "$(DESTDIR)$(docdir)"/concepts/*.md; do \
+		$(SED) -f $(srcdir)/docs/installed.sed "$$f" >"$$f.tmp" && cat "$$f.tmp" >"$$f" && rm -f "$$f.tmp" || exit 1; \
+	done
+
+.PHONY: install-docs
+uninstall-hook:
+	rm -f "$(DESTDIR)$(docdir)/index.md"
+
+# An example of how 2,000 hosts join.
+EXTRA_DIST += deploy/ansible/hosts.yaml deploy/ansible/roles/assay/defaults/main.yaml deploy/ansible/roles/assay/tasks/main.yaml

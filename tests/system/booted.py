@@ -69,7 +69,7 @@ def _own_cgroup():
 
 
 @contextlib.contextmanager
-def _cgroup():
+def cgroup():
     path = _own_cgroup() / f"assay-test-{os.getpid()}"
     try:
         path.mkdir()
@@ -109,9 +109,9 @@ def boot(out, installed, unit_dir, script):
     (out / "script").write_text(script + "\necho done >/run/out/done\n")
     command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--uts", "--ipc", "--cgroup", "--mount-proc",
                "sh", "-c", START, "sh", str(out), str(installed), str(unit_dir)]
-    with _cgroup() as cgroup, open(out / "console", "w") as console:
+    with cgroup() as group, open(out / "console", "w") as console:
         def enter():
-            (cgroup / "cgroup.procs").write_text(str(os.getpid()))
+            (group / "cgroup.procs").write_text(str(os.getpid()))
 
         try:
             subprocess.run(command, preexec_fn=enter, stdin=subprocess.DEVNULL, stdout=console, stderr=console,
