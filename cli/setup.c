@@ -78,7 +78,9 @@ static int put(const char *dir, enum file which, const char *text, struct err *e
 {
 	CLEANUP(freep) char *path = path_of(dir, which);
 	const struct group *group = files[which].of_group ? getgrnam(GROUP) : NULL;
-	const mode_t before = umask(0777 & ~(group ? files[which].mode : files[which].mode & 0704U));
+	/* Without the group its file is root's alone. */
+	const mode_t nobodys = files[which].of_group && !group ? 0070U : 0;
+	const mode_t before = umask(0777 & ~(files[which].mode & ~nobodys));
 	int r = file_replace(AT_FDCWD, path, text, strlen(text), err);
 
 	(void)umask(before);

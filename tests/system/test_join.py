@@ -251,6 +251,7 @@ def test_from_nothing_to_three_hosts_in_five_lines(can_sign, controller, run, en
     done = run("assayctl", "setup", "controller", "--dir", site, "--names", "localhost,127.0.0.1,assay.example.com")
     assert done.returncode == 0 and "join-command" in done.stdout, done.stderr
     modes = {name: (site / name).stat().st_mode & 0o777 for name in os.listdir(site)}
+    assert modes["ca.pem"] == modes["controller.pem"] == modes["controller.yaml"] == 0o644
     assert modes["ca.key"] == modes["admin.token"] == 0o600 and modes["controller.key"] & 0o007 == 0 and len(modes) == 7
     c = controller("--config", site / "controller.yaml", "--listen", "127.0.0.1:0", tls=str(site / "ca.pem"))
     assert c.log() == ""
