@@ -97,16 +97,24 @@ def site(installed, installed_units, build, configured, tmp_path):
         pytest.skip(f"no machines here: {why}")
 
 
-def operate(top, site, player):
-    """docs/operations.md on the same site: after its backup was restored the hosts are known and still speak."""
-    before = len(player.ran)
-    player.play([block for block in tutorials.blocks(top / "docs/operations.md") if block.where == ["controller"]])
-    assert len(player.ran) - before >= 9
+def hosts_still_speak(site):
     assert wait_for(lambda: "3 hosts" in site["controller"].run("assayctl nodes").stdout)
     site["gpu-1"].run("systemctl start assay-passive.service")
-    assert wait_for(lambda: "reports waiting: 0" in site["gpu-1"].run("systemctl show -p StatusText assayd").stdout and
-                    "is connected" in site["gpu-1"].run("systemctl show -p StatusText assayd").stdout)
-    player.play([block for block in tutorials.blocks(top / "docs/operations.md") if block.where == ["gpu-1"]])
+    assert wait_for(lambda: "is connected; reports waiting: 0" in site["gpu-1"].run("systemctl show -p StatusText assayd").stdout)
+
+
+def operate(top, site, player):
+    """docs/operations.md on the same site: after its backup was restored, there and on another machine, the hosts are known and still speak."""
+    page = tutorials.blocks(top / "docs/operations.md")
+    before = len(player.ran)
+    player.play([block for block in page if block.where == ["controller"]])
+    assert len(player.ran) - before >= 9
+    hosts_still_speak(site)
+    # Another machine of that name has nothing of it but the archive.
+    site["controller"].run("systemctl disable --now assay-controller; rm -rf /etc/assay /var/lib/assay-controller /var/lib/private/assay-controller")
+    player.play([block for block in page if any("--restore" in line for line in block.lines)])
+    hosts_still_speak(site)
+    player.play([block for block in page if block.where == ["gpu-1"]])
     assert "inactive" in site["gpu-1"].run("systemctl is-active assayd assay-passive.timer").stdout
 
 
