@@ -8,8 +8,8 @@ dist_doc_DATA += docs/commands.md docs/glossary.md docs/operations.md docs/statu
 dist_man_MANS += docs/man/assayd.yaml.5 docs/man/assay-controller.yaml.5 docs/man/assay-tokens.yaml.5 docs/man/assay-policy.5 docs/man/assay-data.5
 EXTRA_DIST += docs/README.md docs/installed.sed
 
-# Two files are a README.md: the one of docs is index.md where all lie in one folder.
-install-docs: install-dist_docDATA install-dist_tutorialsDATA install-dist_conceptsDATA
+# Two files are a README.md: the one of docs is index.md where all lie in one folder. Of install-data-hook, when the others are there.
+install-docs:
 	$(INSTALL_DATA) $(srcdir)/docs/README.md "$(DESTDIR)$(docdir)/index.md"
 	@for f in "$(DESTDIR)$(docdir)"/*.md "$(DESTDIR)$(docdir)"/tutorials/*.md "$(DESTDIR)$(docdir)"/concepts/*.md; do \
 		$(SED) -f $(srcdir)/docs/installed.sed "$$f" >"$$f.tmp" && cat "$$f.tmp" >"$$f" && rm -f "$$f.tmp" || exit 1; \
