@@ -52,6 +52,8 @@ else
   umount -l /.old
   rm -f /usr/local/bin/systemctl
   cp /run/out/debs/*.deb /root/
+  # What is recommended is on the net, which is not here, and apt would ask.
+  echo 'APT::Install-Recommends "false";' >/etc/apt/apt.conf.d/99assay-test
 fi
 cat /run/out/hosts >/etc/hosts
 echo "$4" >/etc/hostname

@@ -64,6 +64,13 @@ def test_packages_list_nothing_that_is_not_installed(top, files):
         assert [p for p in unused if p != "var/lib/assay"] == []  # a directory
 
 
+def test_debhelper_compresses_the_manual_and_no_page_that_others_name(top, files):
+    """dh_compress takes what -X says for a part of the path."""
+    kept = re.findall(r" -X(\S+)", re.search(r"^\tdh_compress (.*)", (top / "debian/rules").read_text(), re.M)[0])
+    assert [path for path in files if path.startswith("usr/share/man/") and any(word in path for word in kept)] == []
+    assert [path for path in files if path.startswith("usr/share/doc/") and not any(word in path for word in kept)] == []
+
+
 def test_versions_agree(top):
     version = re.search(r"AC_INIT\(\[assay\], \[(.+)\]\)", (top / "configure.ac").read_text()).group(1)
     assert (top / "debian/changelog").read_text().startswith(f"assay ({version}-")
