@@ -567,6 +567,7 @@ void service_close(struct service *s)
 	token_buckets_release(&s->buckets);
 	token_buckets_release(&s->join_refusals);
 	free(s->metrics_text);
+	free(s->node_metrics_text);
 	jmemo_release(&s->memo);
 	live_release(&s->live);
 	hosts_release(&s->hosts);

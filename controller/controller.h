@@ -38,6 +38,7 @@ struct call;
 struct campaigns;
 struct cluster;
 struct err;
+struct metrics_walk;
 struct replaying;
 struct service;
 struct store;
@@ -149,6 +150,9 @@ struct service {
 	struct ingest_counts counts;
 	char *metrics_text;	   /* as it was made last, or NULL */
 	uint64_t metrics_until_us; /* monotonic; it serves until then */
+	char *node_metrics_text;   /* the same of /metrics/nodes */
+	uint64_t node_metrics_until_us;
+	struct metrics_walk *metrics_walk; /* of metrics_walk.c, or NULL */
 	struct rail_map rail_map;
 	struct campaigns *campaigns; /* of campaigns.c */
 	struct jobs *jobs;	     /* of jobs.c */

@@ -19,6 +19,7 @@
 #include "controller/job/beats.h"
 #include "controller/job/jobs.h"
 #include "controller/maintenance/maintenance.h"
+#include "controller/routes/metrics_walk.h"
 #include "controller/routes/process_use.h"
 #include "controller/routes/routes.h"
 #include "controller/routes/routes_advice.h"
@@ -356,9 +357,10 @@ static void running_release(struct running *running)
 
 /* In the order in which they are opened: campaigns ask the actor, and maintenance forgets hosts of
  * both. */
-static const struct controller_part *const parts[] = { &remediation_part, &campaigns_part,
-						       &jobs_part,	  &beats_part,
-						       &maintenance_part, NULL };
+static const struct controller_part *const parts[] = {
+	&remediation_part, &campaigns_part, &jobs_part, &beats_part,
+	&maintenance_part, &metrics_part,   NULL
+};
 
 static const struct controller_wiring wiring = {
 	.parts = parts,

@@ -16,6 +16,7 @@
 #include "agents/assayd/orders_link.h"
 #include "agents/assayd/process_link.h"
 #include "agents/assayd/schedule.h"
+#include "agents/assayd/spool_metrics.h"
 #include "agents/assayd/topology_link.h"
 #include "agents/assayd/traces.h"
 #include "agents/assayd/uplink.h"
@@ -48,6 +49,7 @@ struct daemon {
 	struct identity_files *identity;
 	struct watch *watch;
 	struct traces *traces;
+	struct spool_metrics metrics;
 	int lock_fd; /* of the state directory; -1: not yet */
 	bool disabled;
 	bool following; /* the directories of traces, as the configuration says it now */
@@ -60,13 +62,14 @@ struct daemon {
 	struct process_link *processes;
 };
 
-/* For people who ask systemctl status. */
+/* For people who ask systemctl status, and for the textfile collector. */
 static void say_status(void *context)
 {
-	const struct daemon *d = context;
+	struct daemon *d = context;
 	const char *trouble;
 
 	if (d->disabled) {
+		spool_metrics_tell(&d->metrics, false);
 		(void)sd_notifyf(0, "STATUS=Stopped while %s exists", d->disabled_file);
 		return;
 	}
@@ -75,6 +78,7 @@ static void say_status(void *context)
 	trouble = uplink_trouble(d->uplink);
 	if (!trouble[0])
 		trouble = orders_link_trouble(d->orders);
+	spool_metrics_tell(&d->metrics, !trouble[0]);
 	(void)sd_notifyf(0, "STATUS=%s%s%s; reports waiting: %zu, set aside: %zu",
 			 d->config.controller, trouble[0] ? ": " : " is connected", trouble,
 			 uplink_waiting(d->uplink), spool_aside());
@@ -434,6 +438,7 @@ void daemon_free(struct daemon *d)
 	watch_free(d->watch);
 	identity_files_free(d->identity);
 	(void)sd_event_source_disable_unref(d->tick);
+	spool_metrics_release(&d->metrics);
 	(void)sd_event_source_disable_unref(d->spool_watch);
 	(void)sd_event_source_disable_unref(d->conf_watch);
 	assayd_config_release(&d->config);

@@ -28,7 +28,7 @@ assayd_SOURCES = agents/assayd/assayd.c agents/assayd/assayd_check.c agents/assa
 	agents/assayd/identity_files.c agents/assayd/identity_files.h agents/assayd/order_executor.c \
 	agents/assayd/order_executor.h agents/assayd/orders_link.c agents/assayd/orders_link.h \
 	agents/assayd/process_link.c agents/assayd/process_link.h agents/assayd/schedule.c \
-	agents/assayd/schedule.h agents/assayd/topology_link.c agents/assayd/topology_link.h \
+	agents/assayd/schedule.h agents/assayd/spool_metrics.c agents/assayd/spool_metrics.h agents/assayd/topology_link.c agents/assayd/topology_link.h \
 	agents/assayd/trace_converter.c agents/assayd/trace_converter.h \
 	agents/assayd/trace_send.c agents/assayd/trace_send.h agents/assayd/trace_watch.c \
 	agents/assayd/trace_watch.h agents/assayd/traces.c agents/assayd/traces.h agents/assayd/uplink.c \

@@ -349,6 +349,7 @@ static const struct jfield fields[] = {
 	{ "report-burst", J_U64, AT(report_burst), 0, 1, REPORT_RATE_MOST },
 	{ "collectives", J_CUSTOM, AT(collectives), 0, .decode = settings_decode_collectives },
 	{ "keep", J_CUSTOM, AT(keep), 0, .decode = decode_keep },
+	{ "metrics-nodes", J_BOOL, AT(metrics_nodes), 0 },
 	{ "db-max", J_U64, AT(db_max), 0, DB_MAX_LEAST, DB_MAX_MOST },
 };
 
@@ -444,6 +445,7 @@ char *settings_renew(struct settings *s, struct settings *fresh)
 	s->report_burst = fresh->report_burst;
 	s->keep = fresh->keep;
 	s->db_max = fresh->db_max;
+	s->metrics_nodes = fresh->metrics_nodes;
 	settings_collectives_release(&s->collectives);
 	s->collectives = fresh->collectives;
 	fresh->collectives = settings_collectives_init();

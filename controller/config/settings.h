@@ -59,6 +59,7 @@ struct settings {
 	char *tokens, *tls_cert, *tls_key, *client_ca; /* files, or NULL */
 	char *ca; /* a file: who signed tls_cert, for hosts that join; NULL: they are not told */
 	bool insecure;
+	bool metrics_nodes; /* is /metrics/nodes open? */
 	uint64_t connections_max, connections_per_peer, nodes_max;
 	uint64_t report_rate, report_burst; /* per node: a second, and at once */
 	struct retention keep;
@@ -75,8 +76,8 @@ int settings_read(const char *path, struct settings *s, struct err *err);
 
 /*
  * Take what can change while it runs from `fresh`: report-rate, report-burst, nodes-max,
- * keep, db-max, collectives. The others stay as they are; the names of those that `fresh` has
- * otherwise come back as new memory, "listen, tokens", or NULL when there is none.
+ * keep, db-max, collectives, metrics-nodes. The others stay as they are; the names of those that
+ * `fresh` has otherwise come back as new memory, "listen, tokens", or NULL when there is none.
  */
 char *settings_renew(struct settings *s, struct settings *fresh);
 

@@ -532,6 +532,20 @@ json_t *baselines_encode(const struct baselines *b)
 	return items;
 }
 
+double baseline_median(struct baseline *line, size_t *ret_hosts)
+{
+	CLEANUP(freep) double *values = NULL;
+	size_t n = line->n;
+
+	*ret_hosts = n;
+	if (n == 0)
+		return (double)NAN;
+	if (n > BASELINE_EXACT_MAX)
+		return baseline_center_but(line, NULL)->median;
+	values = baseline_host_values(line, NULL, &n);
+	return stats_median(values, n);
+}
+
 /* --- saving (and baseline_lines.c) --- */
 
 struct baseline *baselines_need(struct baselines *b, const struct baseline_about *about)

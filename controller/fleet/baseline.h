@@ -93,6 +93,12 @@ void baselines_visit(const struct baselines *b,
 
 struct baseline_about baseline_about(const struct baseline *baseline);
 
+/*
+ * The median of its hosts, in a fleet of more than BASELINE_EXACT_MAX as it was up to 5 % of
+ * changes ago; NAN without any. `ret_hosts`: how many they are.
+ */
+double baseline_median(struct baseline *baseline, size_t *ret_hosts);
+
 /* Host number `at`, by name; false at the end. */
 bool baseline_host(const struct baseline *baseline, size_t at, struct baseline_host *ret);
 

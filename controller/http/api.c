@@ -308,5 +308,8 @@ int api_check_tls(const char *cert, const char *key, const char *client_ca, stru
 
 struct api_counts api_counts(const struct api *api)
 {
-	return api->counts;
+	struct api_counts counts = api->counts;
+
+	counts.ends = api_tls_ends();
+	return counts;
 }

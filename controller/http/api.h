@@ -209,11 +209,17 @@ bool api_tells(struct api *api, enum say kind);
 
 /* --- for /metrics --- */
 
+/* The real time at which the first of a setting's certificates ends; 0: there is none. */
+struct tls_ends {
+	uint64_t cert_us, client_ca_us;
+};
+
 struct api_counts {
 	uint64_t answers[6]; /* by hundreds of their status */
 	uint64_t cut;	     /* connections that took too long */
 	uint64_t refused;    /* connections for which there was no room */
 	unsigned connections, held;
 	size_t body_bytes;
+	struct tls_ends ends;
 };
 struct api_counts api_counts(const struct api *api);

@@ -109,6 +109,9 @@ bool tls_built_in(void);
  */
 int tls_set_keys(const char *cert, const char *key, const char *ca, struct err *err);
 
+/* When the certificates in use end: api_counts(). */
+struct tls_ends api_tls_ends(void);
+
 /* As api_check_tls(). */
 int tls_check(const char *cert, const char *key, const char *ca, struct err *ret_soon,
 	      struct err *err);

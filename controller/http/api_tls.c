@@ -28,7 +28,8 @@ struct tls_set {
 	unsigned n_chain;
 	gnutls_privkey_t key;
 	gnutls_x509_trust_list_t trust; /* NULL: clients have no certificates */
-	uint64_t retired_us;		/* monotonic */
+	struct tls_ends ends;
+	uint64_t retired_us; /* monotonic */
 	struct tls_set *older;
 };
 
@@ -116,45 +117,56 @@ static uint64_t us_of(time_t at)
 	return at > 0 ? (uint64_t)at * USEC_PER_SEC : 0;
 }
 
-/* Is it the time of this one? `what` names where it stands. */
-static int check_date(gnutls_x509_crt_t one, const char *what, uint64_t now_us,
-		      struct err *ret_soon, struct err *err)
+/* The certificates of one setting: what is known of their time. */
+struct dates {
+	const char *what; /* the setting */
+	uint64_t now_us;
+	uint64_t end_us; /* of the first that ends; 0: none yet */
+	struct err *soon;
+};
+
+/* Is it the time of this one? */
+static int check_date(gnutls_x509_crt_t one, struct dates *d, struct err *err)
 {
 	const uint64_t from_us = us_of(gnutls_x509_crt_get_activation_time(one));
 	const uint64_t until_us = us_of(gnutls_x509_crt_get_expiration_time(one));
 	char from[CLOCK_STAMP_SIZE], until[CLOCK_STAMP_SIZE];
 
+	d->end_us = d->end_us ? MIN(d->end_us, until_us) : until_us;
 	clock_stamp(from_us, from);
 	clock_stamp(until_us, until);
-	if (now_us < from_us)
-		return err_set(err, ETIME, "%s: not valid before %s: is the clock right?", what,
+	if (d->now_us < from_us)
+		return err_set(err, ETIME, "%s: not valid before %s: is the clock right?", d->what,
 			       from);
-	if (now_us >= until_us)
-		return err_set(err, ETIME, "%s: expired at %s: renew it", what, until);
-	if (until_us - now_us < API_TLS_SOON_US && !ret_soon->msg[0])
-		(void)err_set(ret_soon, EAGAIN, "%s: expires at %s: renew it in time", what, until);
+	if (d->now_us >= until_us)
+		return err_set(err, ETIME, "%s: expired at %s: renew it", d->what, until);
+	if (until_us - d->now_us < API_TLS_SOON_US && !d->soon->msg[0])
+		(void)err_set(d->soon, EAGAIN, "%s: expires at %s: renew it in time", d->what,
+			      until);
 	return 0;
 }
 
-static int check_chain_dates(struct tls_set *set, uint64_t now_us, struct err *ret_soon,
-			     struct err *err)
+/* All are looked at; the first that is wrong is told. */
+static int check_chain_dates(struct tls_set *set, struct dates *d, struct err *err)
 {
 	unsigned i;
 	int r = 0;
 
-	for (i = 0; r == 0 && i < set->n_chain; i++) {
+	for (i = 0; i < set->n_chain; i++) {
+		struct err ignored = ERR_INIT;
 		gnutls_x509_crt_t one;
+		int q;
 
 		if (gnutls_pcert_export_x509(&set->chain[i], &one) < 0)
 			continue;
-		r = check_date(one, "tls-cert", now_us, ret_soon, err);
+		q = check_date(one, d, r < 0 ? &ignored : err);
+		r = r < 0 ? r : q;
 		gnutls_x509_crt_deinit(one);
 	}
 	return r;
 }
 
-static int check_trust_dates(const char *ca_text, uint64_t now_us, struct err *ret_soon,
-			     struct err *err)
+static int check_trust_dates(const char *ca_text, struct dates *d, struct err *err)
 {
 	const gnutls_datum_t ca = datum(ca_text);
 	gnutls_x509_crt_t *list = NULL;
@@ -164,20 +176,33 @@ static int check_trust_dates(const char *ca_text, uint64_t now_us, struct err *r
 	if (gnutls_x509_crt_list_import2(&list, &n, &ca, GNUTLS_X509_FMT_PEM, 0) < 0)
 		return 0; /* read_trust() has its say */
 	for (i = 0; i < n; i++) {
-		if (r == 0)
-			r = check_date(list[i], "client-ca", now_us, ret_soon, err);
+		struct err ignored = ERR_INIT;
+		const int q = check_date(list[i], d, r < 0 ? &ignored : err);
+
+		r = r < 0 ? r : q;
 		gnutls_x509_crt_deinit(list[i]);
 	}
 	gnutls_free(list);
 	return r;
 }
 
+/* And note in the set when they end. */
 static int check_dates(struct tls_set *set, const char *ca, uint64_t now_us, struct err *ret_soon,
 		       struct err *err)
 {
-	int r = check_chain_dates(set, now_us, ret_soon, err);
+	struct dates chain = { .what = "tls-cert", .now_us = now_us, .soon = ret_soon };
+	struct dates trust = { .what = "client-ca", .now_us = now_us, .soon = ret_soon };
+	struct err ignored = ERR_INIT;
+	int r = check_chain_dates(set, &chain, err);
+	int q = ca ? check_trust_dates(ca, &trust, r < 0 ? &ignored : err) : 0;
 
-	return r == 0 && ca ? check_trust_dates(ca, now_us, ret_soon, err) : r;
+	set->ends = (struct tls_ends){ chain.end_us, trust.end_us };
+	return r < 0 ? r : q;
+}
+
+struct tls_ends api_tls_ends(void)
+{
+	return current ? current->ends : (struct tls_ends){ 0 };
 }
 
 int tls_check(const char *cert, const char *key, const char *ca, struct err *ret_soon,

@@ -31,3 +31,8 @@ void *tls_callback(void)
 {
 	return NULL;
 }
+
+struct tls_ends api_tls_ends(void)
+{
+	return (struct tls_ends){ 0 };
+}

@@ -2,6 +2,8 @@
 # controller/routes: one file per resource: argument, call, JSON; metrics. Included by Makefile.am.
 libcontroller_a_SOURCES += controller/routes/background_job.c controller/routes/background_job.h \
 	controller/routes/life.c controller/routes/life.h controller/routes/metrics.c controller/routes/metrics.h \
+	controller/routes/metric_series.c controller/routes/metric_series.h controller/routes/metrics_walk.c \
+	controller/routes/metrics_walk.h controller/routes/routes_metrics.c controller/routes/routes_metrics.h \
 	controller/routes/process_use.c controller/routes/process_use.h controller/routes/routes.c controller/routes/routes.h \
 	controller/routes/routes_act.c controller/routes/routes_acted.c controller/routes/routes_advice.c \
 	controller/routes/routes_advice.h controller/routes/routes_campaigns.c controller/routes/routes_diagnose.c controller/routes/routes_fleet.c \

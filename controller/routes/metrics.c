@@ -7,6 +7,7 @@
 
 #include "controller/campaign/campaign.h"
 #include "controller/store/store_jobs.h"
+#include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
 
@@ -15,6 +16,8 @@ struct all {
 	struct ingest_counts counts;
 	struct metrics_now now;
 };
+
+enum { WHOLE_DIGITS = 15, VALUE_DIGITS = 6 };
 
 struct metric_family {
 	const char *name, *type, *help;
@@ -50,6 +53,76 @@ static void write_nodes(FILE *out, const struct metric_family *f, const struct a
 	for (i = 0; i < LEVELS; i++)
 		(void)fprintf(out, "%s{verdict=\"%s\"} %" PRIu64 "\n", f->name,
 			      verdict_level_names[i], all->now.nodes[i]);
+}
+
+/* --- families whose labels hosts and files choose --- */
+
+static const char *const check_keys[METRIC_LABELS] = { "sku", "check", "verdict" };
+static const char *const baseline_keys[METRIC_LABELS] = { "sku", "check", "class" };
+static const char *const incident_keys[METRIC_LABELS] = { "check", "action", NULL };
+
+_Static_assert(METRICS_CHECKS_MAX + METRICS_BASELINES_MAX + METRICS_INCIDENTS_MAX +
+			       METRICS_SERIES_EXTRA <=
+		       METRICS_SERIES_MAX,
+	       "they are more than all together");
+
+static void write_checks(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	const struct metric_series_form form = { f->name, check_keys, METRICS_CHECKS_MAX, true,
+						 WHOLE_DIGITS };
+
+	metric_series_write(all->now.checks, &form, out);
+}
+
+static void write_baselines(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	const struct metric_series_form form = { f->name, baseline_keys, METRICS_BASELINES_MAX,
+						 false, VALUE_DIGITS };
+
+	metric_series_write(all->now.baselines_of, &form, out);
+}
+
+static void write_incidents(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	const struct metric_series_form form = { f->name, incident_keys, METRICS_INCIDENTS_MAX,
+						 true, WHOLE_DIGITS };
+
+	metric_series_write(all->now.incidents, &form, out);
+}
+
+static void write_left_out(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	const struct {
+		const char *family;
+		const struct metric_series *series;
+		size_t most;
+	} rows[] = {
+		{ "assay_checks", all->now.checks, METRICS_CHECKS_MAX },
+		{ "assay_baseline", all->now.baselines_of, METRICS_BASELINES_MAX },
+		{ "assay_incidents_open", all->now.incidents, METRICS_INCIDENTS_MAX },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		(void)fprintf(out, "%s{family=\"%s\"} %" PRIu64 "\n", f->name, rows[i].family,
+			      metric_series_left_out(rows[i].series, rows[i].most));
+}
+
+/* Without TLS there is none. */
+static void write_ends(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	const struct tls_ends *ends = &all->now.ends;
+	const struct {
+		const char *file;
+		uint64_t us;
+	} rows[] = { { "tls-cert", ends->cert_us }, { "client-ca", ends->client_ca_us } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].us)
+			(void)fprintf(out, "%s{file=\"%s\"} %" PRIu64 "\n", f->name, rows[i].file,
+				      rows[i].us / USEC_PER_SEC);
+	}
 }
 
 static void write_commits(FILE *out, const struct metric_family *f, const struct all *all)
@@ -251,7 +324,12 @@ static const struct metric_family families[] = {
 	{ "assay_reports_waiting", "gauge", "Reports whose senders wait for the next commit.",
 	  NOW(waiting) },
 	{ "assay_nodes", "gauge", "Hosts known, by their verdict.", write_nodes, 0 },
-	{ "assay_incidents_open", "gauge", "Incidents that are not closed.", NOW(incidents) },
+	{ "assay_checks", "gauge",
+	  "Hosts by SKU, check and the verdict of the check's worst part in their last runs.",
+	  write_checks, 0 },
+	{ "assay_incidents_open", "gauge",
+	  "Incidents that are not closed, by check and by what the policy's rule asks for.",
+	  write_incidents, 0 },
 	{ "assay_cordons_total", "counter", "Cordons, by what came of them.", write_cordons, 0 },
 	{ "assay_uncordons_total", "counter", "Hosts given back by us.", NOW(act.uncordons) },
 	{ "assay_overrides_found_total", "counter",
@@ -365,6 +443,9 @@ static const struct metric_family families[] = {
 	  "Bodies removed of reports, because of their age.", NOW(thinned_bodies) },
 	{ "assay_nodes_forgotten_total", "counter",
 	  "Hosts forgotten because nothing was heard of them.", NOW(forgotten_nodes) },
+	{ "assay_baseline", "gauge",
+	  "What the hosts of a SKU reach in a check: their median, in the check's unit.",
+	  write_baselines, 0 },
 	{ "assay_baselines", "gauge", "Baselines: what the hosts of a SKU reach in a check.",
 	  NOW(baselines) },
 	{ "assay_baselines_max", "gauge", "How many there may be.", NOW(baselines_max) },
@@ -387,6 +468,9 @@ static const struct metric_family families[] = {
 	  NOW(refused_connections) },
 	{ "assay_http_body_bytes", "gauge", "Bytes of requests that are not complete.",
 	  NOW(body_bytes) },
+	{ "assay_certificate_expires_seconds", "gauge",
+	  "When the first certificate of a file ends, seconds since 1970; without TLS none.",
+	  write_ends, 0 },
 	{ "assay_identity_asked_total", "counter",
 	  "Tokens that the API server of the cluster was asked about.", NOW(token_review.asked) },
 	{ "assay_identity_known_total", "counter",
@@ -403,6 +487,8 @@ static const struct metric_family families[] = {
 	{ "assay_reloads_total", "counter", "Reloads that were done.", M(reloads) },
 	{ "assay_reload_failures_total", "counter",
 	  "Reloads refused for a bad file: the old settings stay.", M(reload_failures) },
+	{ "assay_series_left_out", "gauge",
+	  "Series that a family leaves out, because it has as many as it may.", write_left_out, 0 },
 	{ "process_cpu_seconds_total", "counter", "User and system time of the process.",
 	  NOW_SECONDS(process.cpu_s) },
 	{ "process_resident_memory_bytes", "gauge", "Resident memory of the process.",

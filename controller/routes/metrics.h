@@ -10,18 +10,31 @@
 #include "controller/actions/actor.h"
 #include "controller/auth/token_review.h"
 #include "controller/campaign/campaigns.h"
+#include "controller/http/api.h"
 #include "controller/ingest/ingest_counts.h"
 #include "controller/job/jobs.h"
+#include "controller/routes/metric_series.h"
 #include "controller/routes/process_use.h"
 #include "controller/store/store_jobs.h"
 #include "lib/base/macro.h"
 
 enum { LEVELS = 4, STATUS_CLASSES = 6 };
 
+/* Series whose labels hosts and files choose: so many in all, whatever is sent (metric_series.h). */
+enum {
+	METRICS_SERIES_MAX = 5000,
+	METRICS_CHECKS_MAX = 2800,
+	METRICS_BASELINES_MAX = 1700,
+	METRICS_INCIDENTS_MAX = 495,
+	METRICS_SERIES_EXTRA = 5, /* two of the others, and how many each family leaves out */
+};
+
 /* What is looked up when somebody asks. */
 struct metrics_now {
-	uint64_t nodes[LEVELS];			    /* by level of their verdict */
-	uint64_t incidents;			    /* open */
+	uint64_t nodes[LEVELS]; /* by level of their verdict */
+	/* By labels, borrowed: open incidents, baselines, and metrics_walk_checks(). */
+	const struct metric_series *incidents, *baselines_of, *checks;
+	struct tls_ends ends;
 	uint64_t waiting;			    /* reports that wait for their commit */
 	uint64_t store_bytes;			    /* of the store's files */
 	uint64_t store_used, store_free, store_max; /* bytes; 0: no limit */

@@ -12,9 +12,11 @@ struct err;
 struct identity;
 struct jfield;
 struct jval;
+struct pool;
 struct service;
 struct store_page;
 struct store_range;
+struct verdict;
 
 /* The table of the API, into `options`. */
 void routes_set(struct api_options *options);
@@ -34,6 +36,10 @@ void get_node(void *context, struct call *call);
 void get_why(void *context, struct call *call);
 void get_samples(void *context, struct call *call);
 void get_verdicts(void *context, struct call *call);
+
+/* The verdict over the last runs of a host; the texts of its items are in `pool`. Of the store. */
+int routes_merge_runs(struct service *s, const char *node, struct pool *pool, struct verdict *ret,
+		      struct err *err);
 
 /* The fleet (routes_fleet.c). */
 void get_incidents(void *context, struct call *call);

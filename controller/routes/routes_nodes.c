@@ -165,9 +165,8 @@ static json_t *bad_items(const struct verdict *v)
 	return bad;
 }
 
-/* The texts of its items are in `pool`. */
-static int merged(struct service *s, const char *node, struct pool *pool, struct verdict *ret,
-		  struct err *err)
+int routes_merge_runs(struct service *s, const char *node, struct pool *pool, struct verdict *ret,
+		      struct err *err)
 {
 	struct verdict runs[STORE_RUNS_MAX];
 	bool active[STORE_RUNS_MAX];
@@ -208,7 +207,7 @@ void get_why(void *context, struct call *call)
 	int r = store_node(s->store, call_segment(call), clock_real_us(), &node, &err);
 
 	if (r == 0)
-		r = merged(s, call_segment(call), &pool, &verdict, &err);
+		r = routes_merge_runs(s, call_segment(call), &pool, &verdict, &err);
 	if (r == 0)
 		r = store_open_incidents(s->store, call_segment(call), &incidents, &err);
 	if (r == 0)

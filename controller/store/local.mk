@@ -9,7 +9,7 @@ libcontroller_a_SOURCES += controller/store/coverage_codec.c controller/store/co
 	controller/store/store_campaigns.c controller/store/store_campaigns.h controller/store/store_cluster.c \
 	controller/store/store_cluster.h controller/store/store_findings.c \
 	controller/store/store_investigations.c controller/store/store_investigations.h controller/store/store_jobs.c \
-	controller/store/store_jobs.h controller/store/store_joins.c controller/store/store_joins.h controller/store/store_list.c \
+	controller/store/store_jobs.h controller/store/store_joins.c controller/store/store_joins.h controller/store/store_list.c controller/store/store_metrics.c controller/store/store_metrics.h \
 	controller/store/store_open.c controller/store/store_past.c controller/store/store_placements.c controller/store/store_placements.h \
 	controller/store/store_places.c controller/store/store_places.h controller/store/store_predictions.c \
 	controller/store/store_predictions.h controller/store/store_read.c controller/store/store_restore.c \

@@ -290,9 +290,6 @@ int store_open_incidents(struct store *s, const char *node, json_t **ret_items, 
 /* One by its number. -ENOENT. */
 int store_incident(struct store *s, int64_t id, json_t **ret_incident, struct err *err);
 
-/* How many are open. */
-int store_count_incidents(struct store *s, uint64_t *ret_count, struct err *err);
-
 /* --- thinning (store_thin.c): all of it in the open transaction --- */
 
 enum {

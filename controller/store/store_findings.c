@@ -287,13 +287,3 @@ int store_incident(struct store *s, int64_t id, json_t **ret_incident, struct er
 	*ret_incident = incident;
 	return 0;
 }
-
-int store_count_incidents(struct store *s, uint64_t *ret_count, struct err *err)
-{
-	struct db_batch b = store_ask(s, err);
-	struct db_count_incidents_row row;
-
-	if (db_one(&b, count_incidents, &row))
-		*ret_count = row.n;
-	return db_end(&b);
-}

@@ -5,7 +5,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/assayd_fixtures.py tests/system
 	tests/system/collective_fixtures.py tests/system/conftest.py tests/system/controller_stub.py tests/system/disk.py \
 	tests/system/fake_host.py tests/system/fake_rnic.py tests/system/fixtures_controller.py \
 	tests/system/fixtures_programs.py tests/system/gpu_fixtures.py tests/system/guest_steps.py tests/system/kube_fake.py \
-	tests/system/kustomized.py tests/system/localise_hosts.py tests/system/openapi.py tests/system/processes.py \
+	tests/system/kustomized.py tests/system/localise_hosts.py tests/system/openapi.py tests/system/processes.py tests/system/promtool.py \
 	tests/system/stub_jobs.py tests/system/stub_lists.py tests/system/test_abi.py tests/system/test_actor_driver.py tests/system/test_admit.py \
 	tests/system/test_admit_believed.py tests/system/test_all_reduce.py tests/system/test_all_to_all.py \
 	tests/system/test_all_to_all_rnics.py tests/system/test_assayctl.py tests/system/test_assayctl_act.py \
@@ -15,7 +15,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/assayd_fixtures.py tests/system
 	tests/system/test_assayctl_watch.py tests/system/test_assayd.py tests/system/test_assayd_collective.py \
 	tests/system/test_assayd_collective_bad.py tests/system/test_assayd_collective_campaign.py \
 	tests/system/test_assayd_controller.py tests/system/test_assayd_liveness.py tests/system/test_assayd_name.py \
-	tests/system/test_assayd_net.py tests/system/test_assayd_orders.py tests/system/test_assayd_schedule.py \
+	tests/system/test_assayd_net.py tests/system/test_assayd_orders.py tests/system/test_assayd_schedule.py tests/system/test_assayd_spool.py \
 	tests/system/test_assayd_unit.py tests/system/test_attribute.py tests/system/test_attribute_bad.py \
 	tests/system/test_attribute_forms.py tests/system/test_attribute_progress.py tests/system/test_attribute_published.py tests/system/test_attribute_summary.py \
 	tests/system/test_bad_probes.py tests/system/test_budget_manual.py tests/system/test_campaigns.py \
@@ -25,7 +25,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/assayd_fixtures.py tests/system
 	tests/system/test_controller_upgrade.py \
 	tests/system/test_controller_burst.py tests/system/test_controller_certificates.py \
 	tests/system/test_controller_kept.py tests/system/test_controller_kill.py tests/system/test_controller_life.py \
-	tests/system/test_controller_metrics.py tests/system/test_controller_reload.py tests/system/test_controller_sent.py \
+	tests/system/test_controller_metrics.py tests/system/test_controller_reload.py tests/system/test_controller_sent.py tests/system/test_controller_series.py \
 	tests/system/test_controller_store.py tests/system/test_controller_unit.py tests/system/test_controller_views.py \
 	tests/system/test_cuda_places.py tests/system/test_deploy_chart.py tests/system/test_deploy_kubernetes.py \
 	tests/system/test_deploy_newer.py tests/system/test_diagnose.py tests/system/test_diagnose_rerun.py tests/system/test_disk_full.py tests/system/test_explain.py \

@@ -187,7 +187,7 @@ def test_metrics_are_prometheus_text(controller):
         elif line.startswith("# TYPE "):
             typed[line.split()[2]] = line.split()[3]
         else:
-            m = re.fullmatch(r'([a-z_]+)(\{[a-z]+="[^"]*"\})? ([0-9.e+-]+)', line)
+            m = re.fullmatch(r'([a-z_]+)(\{(?:[a-z]+="[^"]*",?)+\})? ([0-9.e+-]+)', line)
             assert m, line
             family = re.sub("_(bucket|sum|count)$", "", m[1]) if m[1] not in typed else m[1]
             assert family in typed and family in helped, line

@@ -83,6 +83,7 @@ SELECT id, node, check_name, subject, level, fatal, rule, action, sentence, open
 -- out: as incidents
 {INCIDENT} WHERE id = :id;
 
--- count_incidents: count incidents
--- out: n uint
-SELECT count(*) FROM incidents WHERE closed_us IS NULL;
+-- incidents_by_kind: count incidents
+-- out: check_name text, action text, n uint
+SELECT check_name, action, count(*) FROM incidents WHERE closed_us IS NULL
+ GROUP BY check_name, action;

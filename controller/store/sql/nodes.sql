@@ -63,6 +63,12 @@ SELECT count(*) FROM nodes;
 SELECT CASE WHEN n.seen_us BETWEEN :since_us AND :until_us THEN {NODE_LEVEL} ELSE 1 END AS now,
  count(*) FROM nodes n GROUP BY now;
 
+-- hosts_brief: read list
+-- in: after text, limit uint
+-- out: node text, sku text, verdict int, seen_us uint
+SELECT n.node, n.sku, {NODE_LEVEL}, n.seen_us FROM nodes n WHERE n.node > :after
+ ORDER BY n.node LIMIT :limit;
+
 -- envs: read list
 -- in: since_us int, until_us int, after text, limit uint
 -- out: node text, sku text, env text
