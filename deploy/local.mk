@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# deploy: Kubernetes, Helm and images: data, and the scripts beside it. Included by Makefile.am.
-EXTRA_DIST += deploy/docker/Dockerfile deploy/helm/assay/Chart.yaml deploy/helm/assay/files/assayd.yaml \
+# deploy: Kubernetes, Helm, Prometheus, images: data, and the scripts beside it. Included by Makefile.am.
+EXTRA_DIST += deploy/docker/Dockerfile deploy/helm/render
+
+# Installed as they lie here, below $(pkgdatadir)/deploy. Add a file: to one of the two lists, and a folder to the packages.
+nobase_dist_pkgdata_SCRIPTS = deploy/kubernetes/make-certificate deploy/kubernetes/remove-marks
+nobase_dist_pkgdata_DATA = deploy/ansible/hosts.yaml deploy/ansible/roles/assay/defaults/main.yaml \
+	deploy/ansible/roles/assay/tasks/main.yaml deploy/helm/assay/Chart.yaml deploy/helm/assay/files/assayd.yaml \
 	deploy/helm/assay/files/controller.yaml deploy/helm/assay/files/policy.yaml deploy/helm/assay/files/tokens.yaml \
 	deploy/helm/assay/templates/admission-policy.yaml deploy/helm/assay/templates/agent.yaml \
 	deploy/helm/assay/templates/config-agent.yaml deploy/helm/assay/templates/config-controller.yaml \
@@ -8,8 +13,8 @@ EXTRA_DIST += deploy/docker/Dockerfile deploy/helm/assay/Chart.yaml deploy/helm/
 	deploy/helm/assay/templates/disruption-budget.yaml deploy/helm/assay/templates/drain-rbac.yaml \
 	deploy/helm/assay/templates/flow-schema.yaml deploy/helm/assay/templates/namespaces.yaml \
 	deploy/helm/assay/templates/prometheus-rules.yaml deploy/helm/assay/templates/prometheus-service-monitor.yaml \
-	deploy/helm/assay/templates/rbac.yaml deploy/helm/assay/values.yaml deploy/helm/render \
-	deploy/kubernetes/base/agent.yaml deploy/kubernetes/base/controller.yaml deploy/kubernetes/base/files/assayd.yaml \
+	deploy/helm/assay/templates/rbac.yaml deploy/helm/assay/values.yaml deploy/kubernetes/base/agent.yaml \
+	deploy/kubernetes/base/controller.yaml deploy/kubernetes/base/files/assayd.yaml \
 	deploy/kubernetes/base/files/controller.yaml deploy/kubernetes/base/files/policy.yaml \
 	deploy/kubernetes/base/files/tokens.yaml deploy/kubernetes/base/kustomization.yaml \
 	deploy/kubernetes/base/namespaces.yaml deploy/kubernetes/base/rbac.yaml \
@@ -19,10 +24,11 @@ EXTRA_DIST += deploy/docker/Dockerfile deploy/helm/assay/Chart.yaml deploy/helm/
 	deploy/kubernetes/components/disruption-budget/disruption-budget.yaml \
 	deploy/kubernetes/components/disruption-budget/kustomization.yaml \
 	deploy/kubernetes/components/drain/kustomization.yaml deploy/kubernetes/components/drain/rbac.yaml \
-	deploy/kubernetes/components/flow-schema/flow-schema.yaml deploy/kubernetes/components/flow-schema/kustomization.yaml \
+	deploy/kubernetes/components/flow-schema/flow-schema.yaml \
+	deploy/kubernetes/components/flow-schema/kustomization.yaml \
 	deploy/kubernetes/components/privileged-agent/kustomization.yaml \
 	deploy/kubernetes/components/prometheus/kustomization.yaml deploy/kubernetes/components/prometheus/rules.yaml \
 	deploy/kubernetes/components/prometheus/service-monitor.yaml deploy/kubernetes/examples/init-container.yaml \
-	deploy/kubernetes/make-certificate deploy/kubernetes/overlays/drain/kustomization.yaml \
-	deploy/kubernetes/overlays/dry-run/kustomization.yaml deploy/kubernetes/overlays/enforce/kustomization.yaml \
-	deploy/kubernetes/overlays/site/kustomization.yaml deploy/kubernetes/remove-marks deploy/prometheus/assay-rules.yaml
+	deploy/kubernetes/overlays/drain/kustomization.yaml deploy/kubernetes/overlays/dry-run/kustomization.yaml \
+	deploy/kubernetes/overlays/enforce/kustomization.yaml deploy/kubernetes/overlays/site/kustomization.yaml \
+	deploy/prometheus/assay-rules.yaml

@@ -18,6 +18,3 @@ install-docs:
 .PHONY: install-docs
 uninstall-hook:
 	rm -f "$(DESTDIR)$(docdir)/index.md"
-
-# An example of how 2,000 hosts join.
-EXTRA_DIST += deploy/ansible/hosts.yaml deploy/ansible/roles/assay/defaults/main.yaml deploy/ansible/roles/assay/tasks/main.yaml

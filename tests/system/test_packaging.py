@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """debian/ and packaging/assay.spec beside what `make install` leaves: what they would say only when packages are built."""
 import fnmatch
+import os
 import re
 import shutil
 import subprocess
@@ -69,6 +70,15 @@ def test_debhelper_compresses_the_manual_and_no_page_that_others_name(top, files
     kept = re.findall(r" -X(\S+)", re.search(r"^\tdh_compress (.*)", (top / "debian/rules").read_text(), re.M)[0])
     assert [path for path in files if path.startswith("usr/share/man/") and any(word in path for word in kept)] == []
     assert [path for path in files if path.startswith("usr/share/doc/") and not any(word in path for word in kept)] == []
+def test_what_a_site_deploys_is_installed_as_it_lies_here(top, installed):
+    """All of deploy/ but what makes images and the chart; scripts can be run."""
+    place, = (p for p in installed.rglob("share/assay/deploy") if p.is_dir())
+    here = {str(p.relative_to(top / "deploy")): p for p in (top / "deploy").rglob("*") if p.is_file() and "__pycache__" not in p.parts}
+    wanted = {name for name in here if name.split("/")[0] != "docker" and name not in ("helm/render", "local.mk")}
+    assert {str(p.relative_to(place)) for p in place.rglob("*") if p.is_file()} == wanted and len(wanted) > 40
+    for name in wanted:
+        theirs = place / name
+        assert theirs.read_bytes() == here[name].read_bytes() and os.access(theirs, os.X_OK) == os.access(here[name], os.X_OK), name
 
 
 def test_versions_agree(top):
