@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# deploy: Kubernetes, Helm, Prometheus, images: data, and the scripts beside it. Included by Makefile.am.
+# deploy: Kubernetes, Helm, Prometheus, Grafana, images: data, and the scripts beside it. Included by Makefile.am.
 EXTRA_DIST += deploy/docker/Dockerfile deploy/helm/render
 
 # Installed as they lie here, below $(pkgdatadir)/deploy. Add a file: to one of the two lists, and a folder to the packages.
 nobase_dist_pkgdata_SCRIPTS = deploy/kubernetes/make-certificate deploy/kubernetes/remove-marks
 nobase_dist_pkgdata_DATA = deploy/ansible/hosts.yaml deploy/ansible/roles/assay/defaults/main.yaml \
-	deploy/ansible/roles/assay/tasks/main.yaml deploy/helm/assay/Chart.yaml deploy/helm/assay/files/assayd.yaml \
+	deploy/ansible/roles/assay/tasks/main.yaml deploy/grafana/controller.json deploy/grafana/fleet.json \
+	deploy/grafana/jobs.json deploy/helm/assay/Chart.yaml deploy/helm/assay/files/assayd.yaml \
 	deploy/helm/assay/files/controller.yaml deploy/helm/assay/files/policy.yaml deploy/helm/assay/files/tokens.yaml \
 	deploy/helm/assay/templates/admission-policy.yaml deploy/helm/assay/templates/agent.yaml \
 	deploy/helm/assay/templates/config-agent.yaml deploy/helm/assay/templates/config-controller.yaml \
