@@ -86,8 +86,10 @@ static void release_read(struct report *r)
 {
 	size_t i;
 
-	for (i = 0; i < r->n_samples; i++)
+	for (i = 0; i < r->n_samples; i++) {
 		json_decref(r->samples[i].params);
+		json_decref(r->samples[i].parts);
+	}
 	pool_release(&r->pool);
 }
 

@@ -80,6 +80,7 @@ struct sample {
 	double seconds;			   /* how long it measured, NAN when absent */
 	int severity;			   /* enum severity; counts when ok is false */
 	char *note;			   /* one sentence for people */
+	json_t *parts;			   /* what its subject is called: host_parts.h, or NULL */
 };
 
 enum problem_code {

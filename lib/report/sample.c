@@ -85,6 +85,7 @@ static const struct jfield fields[] = {
 	{ "seconds", J_REAL, AT(seconds), 0, .max = RUN_SECONDS_MAX },
 	{ "severity", J_ENUM, AT(severity), 0, .names = severity_names },
 	{ "note", J_STRING, AT(note), 0 },
+	{ "parts", J_JSON, AT(parts), 0 },
 };
 
 const struct jtable sample_table = { fields, ARRAY_SIZE(fields) };
@@ -121,6 +122,7 @@ void sample_release(struct sample *s)
 	free(s->code);
 	free(s->w.v);
 	free(s->note);
+	json_decref(s->parts);
 	*s = sample_init();
 }
 

@@ -48,7 +48,7 @@ static void samples_go_round(void)
 		"1.0,"
 		"\"max\":2.0,\"stddev\":0.1,\"p50\":1.5,\"p99\":1.9,"
 		"\"w\":[1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0],\"start\":1795224600.125,\"seconds\":2.5,"
-		"\"severity\":\"fatal\",\"note\":\"a sentence\"}");
+		"\"severity\":\"fatal\",\"note\":\"a sentence\",\"parts\":[{\"id\":\"s\"}]}");
 	/* The least. */
 	check_sample_goes_round("{\"v\":1,\"check\":\"c\",\"subject\":\"s\",\"value\":null,"
 				"\"better\":\"none\",\"ok\":null,\"state\":\"busy\"}");
