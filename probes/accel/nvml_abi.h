@@ -173,6 +173,10 @@ struct nvml_event { /* nvmlEventData_t */
 	  (struct nvml_device * device, unsigned *state))                                      \
 	X(0, unsigned, serial, nvmlDeviceGetSerial,                                            \
 	  (struct nvml_device * device, char *text, unsigned size))                            \
+	X(0, unsigned, module, nvmlDeviceGetModuleId,                                          \
+	  (struct nvml_device * device, unsigned *module))                                     \
+	X(0, unsigned, part_number, nvmlDeviceGetBoardPartNumber,                              \
+	  (struct nvml_device * device, char *text, unsigned size))                            \
 	X(0, unsigned, margin, nvmlDeviceGetMarginTemperature,                                 \
 	  (struct nvml_device * device, struct nvml_margin * margin))                          \
 	X(0, unsigned, threshold, nvmlDeviceGetTemperatureThreshold,                           \

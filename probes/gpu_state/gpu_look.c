@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probes/gpu_state/gpu_look.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "lib/base/clock.h"
@@ -312,6 +313,7 @@ static void look_at_name(struct look *l)
 {
 	struct nvml_pci pci = { .id = 0 };
 	char uuid[GPU_SUBJECT_SIZE - sizeof("gpu:")] = "";
+	unsigned module = 0;
 
 	if (ASK(l, health, pci, &pci)) {
 		pci.address[sizeof(pci.address) - 1] = '\0';
@@ -324,6 +326,10 @@ static void look_at_name(struct look *l)
 		(void)snprintf(l->to->subject, sizeof(l->to->subject), "gpu:%s", uuid);
 	if (!ASK(l, health, serial, l->to->serial, sizeof(l->to->serial)))
 		l->to->serial[0] = '\0';
+	if (!ASK(l, health, part_number, l->to->part_number, sizeof(l->to->part_number)))
+		l->to->part_number[0] = '\0';
+	if (ASK(l, health, module, &module))
+		l->to->module = (int)(module & INT_MAX);
 }
 
 struct nvml_device *gpu_look(const struct nvml_calls *calls, struct worker *w,

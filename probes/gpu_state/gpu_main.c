@@ -8,6 +8,7 @@
 #include "lib/json/json.h"
 #include "lib/sys/kernel_rules.h"
 #include "lib/sys/paths.h"
+#include "lib/sys/pci_slots.h"
 #include "probes/accel/accel.h"
 #include "probes/gpu_state/gpu_state.h"
 #include "probes/harness/since.h"
@@ -31,13 +32,17 @@ static int run_areas(struct gpu_state *state, struct err *err)
 static int look(struct probe *probe, struct gpus *gpus, struct err *err)
 {
 	CLEANUP(kernel_rules_release) struct kernel_rules rules = { 0 };
+	CLEANUP(pci_slots_release) struct pci_slots slots = { 0 };
 	CLEANUP(since_release) struct since since = { 0 };
 	CLEANUP(freep) char *policy_dir = paths_policy();
-	struct gpu_state state = { .desc = probe->desc, .gpus = gpus, .rules = &rules };
+	struct gpu_state state = {
+		.desc = probe->desc, .gpus = gpus, .rules = &rules, .slots = &slots
+	};
 	int r = kernel_rules_load(policy_dir, &rules, err);
 
 	if (r < 0)
 		return r;
+	pci_slots_read(&slots);
 	since_open(probe, &since);
 	if (gpus->n == 0 && !gpus->stuck &&
 	    json_array_size(json_object_get(since.past, "known")) == 0)

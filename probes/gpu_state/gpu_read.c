@@ -163,7 +163,7 @@ static void begin_all(struct session *s)
 		struct one *one = &s->all[i];
 
 		one->session = s;
-		one->reading = (struct gpu_reading){ .index = i };
+		one->reading = (struct gpu_reading){ .index = i, .module = -1 };
 		if (worker_new(GPU_CALL_US, &one->worker, NULL) < 0)
 			continue;
 		worker_until(one->worker, s->last_us);

@@ -81,6 +81,8 @@ struct gpu_reading {
 	char pci[PCI_ADDRESS_SIZE];	/* as sysfs; "" likewise */
 	char model[16];			/* "10de:2330" */
 	char serial[32];		/* of the board; "" unknown */
+	char part_number[48];		/* likewise */
+	int module;			/* its place on the baseboard; -1 unknown */
 	unsigned result;		/* NVML_OK, or what ended the look at it */
 	char error[80];			/* the same in NVML's words */
 	const char *at;			/* the function of NVML that told it, or never came back */

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "lib/base/xalloc.h"
+#include "probes/gpu_state/gpu_parts.h"
 
 const struct probe_check gpu_checks[] = {
 	{ "gpu.lost", "1", BETTER_NONE, "A GPU that fell off the bus or is not there any more." },
@@ -64,6 +65,8 @@ int gpu_tell(struct gpu_state *state, const char *subject, const struct gpu_word
 		s.code = xstrdup(words->code);
 	if (words->setting)
 		s.params = json_pack("{s:s}", "setting", words->setting);
+	if (streq(words->check, "gpu.nvml"))
+		s.parts = gpu_parts(state, subject);
 	va_start(args, note_fmt);
 	r = emit(state, &s, finding, note_fmt, args);
 	va_end(args);

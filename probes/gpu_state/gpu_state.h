@@ -17,6 +17,7 @@
 
 struct kernel_rules;
 struct known;
+struct pci_slots;
 
 /* All checks of the probe, with their units. */
 extern const struct probe_check gpu_checks[];
@@ -31,6 +32,7 @@ struct gpu_state {
 	struct counters counters; /* of this boot */
 	struct gpus *gpus;
 	const struct kernel_rules *rules;
+	const struct pci_slots *slots; /* or NULL */
 	/* Takes a sample, leaves it as by sample_init(). 0, or the errno of the reader's end. */
 	int (*emit)(void *context, struct sample *s);
 	void *emit_context;

@@ -7,15 +7,15 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/sys/dmi.h"
 #include "lib/sys/file.h"
 #include "lib/sys/paths.h"
 #include "lib/sys/sysfs.h"
 #include "probes/harness/known.h"
-#include "probes/host_state/dmi.h"
 #include "probes/host_state/host_state.h"
 #include "probes/host_state/pci.h"
 
-enum { DMI_TABLE_MAX = 4 * 1024 * 1024, MEMINFO_MAX = 64 * 1024, NAMES_MAX = 512 };
+enum { MEMINFO_MAX = 64 * 1024, NAMES_MAX = 512 };
 
 /* --- devices by name: lost when gone ------------------------------------------ */
 

@@ -17,6 +17,7 @@
 #include "probes/harness/known.h"
 #include "probes/rnic_state/nic.h"
 #include "probes/rnic_state/reading.h"
+#include "probes/rnic_state/rnic_parts.h"
 #include "probes/rnic_state/rnic_state.h"
 
 /* A port that is down for longer is bad by itself. */
@@ -149,10 +150,19 @@ static bool is_taken_down(const struct port *port)
 	       sys_u64(&flags, "/sys/class/net/%s/flags", port->netdev) && !(flags & IFF_UP);
 }
 
+static struct sample port_sample(const struct rnic_state *state, const struct port *port,
+				 double active)
+{
+	struct sample s = finding_sample("rnic.port", port->subject, active);
+
+	s.parts = rnic_parts(state, port);
+	return s;
+}
+
 static int emit_down(struct rnic_state *state, const struct port *port, const json_t *was,
 		     json_t *next)
 {
-	struct sample s = finding_sample("rnic.port", port->subject, 0);
+	struct sample s = port_sample(state, port, 0);
 	double since = down_since(state, port, was);
 	double down_s = state->uptime_s - since;
 
@@ -192,7 +202,7 @@ static int check_port(struct rnic_state *state, const struct port *port, const j
 		json_boolean(port->active || json_is_true(json_object_get(was, "active"))));
 	if (!port->active)
 		return emit_down(state, port, was, next);
-	s = finding_sample("rnic.port", port->subject, 1);
+	s = port_sample(state, port, 1);
 	return rnic_emit(state, &s, FINDING_GOOD, "%s, %s, %s%s%s", port->state, port->phys_state,
 			 port->rate, port->netdev[0] ? ", " : "", port->netdev);
 }

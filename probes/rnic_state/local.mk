@@ -8,7 +8,8 @@ librnic_state_a_SOURCES = probes/rnic_state/child.c probes/rnic_state/child.h pr
 	probes/rnic_state/module.c probes/rnic_state/module.h probes/rnic_state/module_ask.c probes/rnic_state/module_ask.h \
 	probes/rnic_state/module_cmis.c probes/rnic_state/module_sff.c probes/rnic_state/netlink.c \
 	probes/rnic_state/netlink.h probes/rnic_state/nic.c probes/rnic_state/nic.h probes/rnic_state/optics.c \
-	probes/rnic_state/reading.c probes/rnic_state/reading.h probes/rnic_state/rnic_state.c probes/rnic_state/rnic_state.h \
+	probes/rnic_state/reading.c probes/rnic_state/reading.h probes/rnic_state/rnic_parts.c probes/rnic_state/rnic_parts.h \
+	probes/rnic_state/rnic_state.c probes/rnic_state/rnic_state.h \
 	probes/rnic_state/settings.c probes/rnic_state/settings.h probes/rnic_state/window.c probes/rnic_state/window.h
 probes_PROGRAMS += assay-probe-rnic-state
 assay_probe_rnic_state_SOURCES = probes/rnic_state/rnic_main.c

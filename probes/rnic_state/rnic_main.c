@@ -6,6 +6,7 @@
 #include "lib/base/err.h"
 #include "lib/json/json.h"
 #include "lib/sys/paths.h"
+#include "lib/sys/pci_slots.h"
 #include "probes/harness/since.h"
 #include "probes/rnic_state/nic.h"
 #include "probes/rnic_state/rnic_state.h"
@@ -50,6 +51,7 @@ static int run(struct probe *probe, struct err *err)
 {
 	const struct options *options = probe->options;
 	CLEANUP(ports_release) struct ports ports = { 0 };
+	CLEANUP(pci_slots_release) struct pci_slots slots = { 0 };
 	CLEANUP(since_release) struct since since = { 0 };
 	struct rnic_state state = { .desc = probe->desc, .ports = &ports, .emit = probe_emit_of };
 	int r;
@@ -59,6 +61,8 @@ static int run(struct probe *probe, struct err *err)
 	if (ports.n == 0 && json_array_size(json_object_get(since.past, "known")) == 0)
 		return err_set(err, ENODEV, "no RDMA port below '%s/sys/class/infiniband'",
 			       paths_sysroot());
+	pci_slots_read(&slots);
+	state.slots = &slots;
 	state.deadline_us = probe->deadline_us - probe->budget_us / 4;
 	state.exclude = options->exclude;
 	state.past = since.past;

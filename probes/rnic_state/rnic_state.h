@@ -20,6 +20,7 @@
 
 struct err;
 struct nic;
+struct pci_slots;
 
 /* All checks of the probe, with their units. */
 extern const struct probe_check rnic_checks[];
@@ -35,7 +36,8 @@ struct rnic_state {
 	double window_s;	  /* since the last run; NAN when not known or not of this boot */
 	struct counters counters; /* of this boot */
 	const struct ports *ports;
-	const char *exclude; /* devices that are left alone, or NULL */
+	const struct pci_slots *slots; /* or NULL */
+	const char *exclude;	       /* devices that are left alone, or NULL */
 	const struct nic *nic;
 	/* Takes a sample, leaves it as by sample_init(). 0, or the errno of the reader's end. */
 	int (*emit)(void *context, struct sample *s);

@@ -93,6 +93,7 @@
  *	fabric=I fabricstate=N   it is not part of the fabric
  *	unfabric=I    becoming part of it ended with an error
  *	degraded=I    its fabric has lost bandwidth
+ *	swapped=IJ    the boards of GPUs I and J changed places; one digit each, I may be 0
  *	event=I xid=N this Xid comes while NVML is looked at
  *	old=1         the driver does not know the newer fields; what calls it has not
  *	              is for the test to take out of a copy of the library

@@ -59,9 +59,19 @@ unsigned nvmlDeviceGetCount_v2(unsigned *n)
 	return NVML_OK;
 }
 
+/* The board at this address: with swapped=IJ those of GPUs I and J changed places. */
+static unsigned board_of(const struct nvml_device *device)
+{
+	const long both = fake_setting("swapped", -1);
+
+	if (both < 0 || (device->gpu != both / 10 && device->gpu != both % 10))
+		return device->gpu;
+	return (unsigned)(both / 10 + both % 10) - device->gpu;
+}
+
 unsigned nvmlDeviceGetUUID(struct nvml_device *device, char *text, unsigned size)
 {
-	(void)snprintf(text, size, "GPU-face0000-0000-0000-0000-%012x", device->gpu);
+	(void)snprintf(text, size, "GPU-face0000-0000-0000-0000-%012x", board_of(device));
 	return fake_answer(device);
 }
 
@@ -76,7 +86,20 @@ unsigned nvmlDeviceGetPciInfo_v3(struct nvml_device *device, struct nvml_pci *pc
 
 unsigned nvmlDeviceGetSerial(struct nvml_device *device, char *text, unsigned size)
 {
-	(void)snprintf(text, size, "165%010u", device->gpu);
+	(void)snprintf(text, size, "165%010u", board_of(device));
+	return fake_answer(device);
+}
+
+/* NVML numbers the modules of a baseboard from 1, in an order of its own. */
+unsigned nvmlDeviceGetModuleId(struct nvml_device *device, unsigned *module)
+{
+	*module = count_of() - device->gpu;
+	return fake_answer(device);
+}
+
+unsigned nvmlDeviceGetBoardPartNumber(struct nvml_device *device, char *text, unsigned size)
+{
+	(void)snprintf(text, size, "900-21001-%04u-000", fake_is_other_model(device) ? 2 : 1);
 	return fake_answer(device);
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
-#include "probes/host_state/dmi.h"
+#include "lib/sys/dmi.h"
 #include "probes/host_state/pci.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -3,9 +3,9 @@
 
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/sys/dmi.h"
 #include "lib/sys/sysfs.h"
 #include "probes/harness/known.h"
-#include "probes/host_state/dmi.h"
 #include "tests/unit/random.h"
 #include "tests/unit/test.h"
 
@@ -167,12 +167,40 @@ static void a_cut_table_is_read_as_far_as_it_is_whole(void)
 	}
 }
 
+/* System slot: designation, segment, bus, device and function. */
+static void add_slot(struct table *t, unsigned char bus, unsigned char device_function,
+		     unsigned char len)
+{
+	unsigned char s[0x11] = { 9, len, 0, 0, 1 };
+
+	s[0x0d] = 1;
+	s[0x0f] = bus;
+	s[0x10] = device_function;
+	add(t, s, len);
+	add(t, "PCIe Slot 5\0", 13);
+}
+
+static void slots_are_read_with_their_addresses(void)
+{
+	struct dmi_slot slots[8];
+	struct table t = { .len = 0 };
+
+	add_module(&t, 16384, 0, 0x28);
+	add_slot(&t, 0x4e, 3 << 3 | 1, 0x11);
+	add_slot(&t, 0xff, 0xff, 0x11); /* on no bus of its own */
+	add_slot(&t, 0x4e, 0, 0x0d);	/* before SMBIOS 2.6: no address */
+	CHECK_EQ(dmi_slots(t.bytes, t.len, slots, ARRAY_SIZE(slots)), 1);
+	CHECK_STR(slots[0].name, "PCIe Slot 5");
+	CHECK_STR(slots[0].pci, "0001:4e:03.1");
+}
+
 static void random_tables_are_read_within_bounds(void)
 {
 	struct random random = random_seeded(11);
 	size_t round, i;
 
 	for (round = 0; round < 5000; round++) {
+		struct dmi_slot slots[8];
 		struct dmi_module m[8];
 		size_t len = random_below(&random, 200) + 1;
 		CLEANUP(freep) unsigned char *bytes = xcalloc(len, 1);
@@ -184,6 +212,8 @@ static void random_tables_are_read_within_bounds(void)
 							   : random_next(&random));
 		bytes[0] = 17;
 		CHECK(dmi_modules(bytes, len, m, ARRAY_SIZE(m)) <= ARRAY_SIZE(m));
+		bytes[0] = 9;
+		CHECK(dmi_slots(bytes, len, slots, ARRAY_SIZE(slots)) <= ARRAY_SIZE(slots));
 	}
 }
 
@@ -216,6 +246,7 @@ static const struct test tests[] = {
 	TEST(modules_are_read_with_their_sizes),
 	TEST(a_short_structure_has_no_extended_size),
 	TEST(a_cut_table_is_read_as_far_as_it_is_whole),
+	TEST(slots_are_read_with_their_addresses),
 	TEST(random_tables_are_read_within_bounds),
 	TEST(lists_of_cpus_are_read),
 };

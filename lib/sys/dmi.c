@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "probes/host_state/dmi.h"
+#include "lib/sys/dmi.h"
 
 #include <stdio.h>
 
@@ -7,6 +7,7 @@
 
 enum {
 	HEADER = 4,
+	TYPE_SLOT = 9,
 	TYPE_MEMORY_DEVICE = 17,
 	TYPE_END = 127,
 	/* of a memory device */
@@ -17,6 +18,12 @@ enum {
 	SIZE_UNKNOWN = 0xffff,
 	SIZE_EXTENDED = 0x7fff,
 	SIZE_IN_KIB = 0x8000,
+	/* of a slot */
+	DESIGNATION = 0x04,
+	SEGMENT = 0x0d,
+	BUS = 0x0f,
+	DEVICE_FUNCTION = 0x10,
+	NO_BUS = 0xff,
 };
 
 /* One structure: its formatted part, then its strings. */
@@ -106,6 +113,34 @@ size_t dmi_modules(const unsigned char *table, size_t len, struct dmi_module *re
 			name_module(&s, &ret[n]);
 			n++;
 		}
+		table += size;
+		len -= size;
+	}
+	return n;
+}
+
+/* A slot without a device on a bus of its own says 0xff for all of the address. */
+static bool read_slot(const struct structure *s, struct dmi_slot *slot)
+{
+	const unsigned char *at = s->at;
+
+	if (s->len <= DEVICE_FUNCTION || at[BUS] == NO_BUS)
+		return false;
+	(void)snprintf(slot->name, sizeof(slot->name), "%.60s", string(s, at[DESIGNATION]));
+	(void)ascii_clean(slot->name);
+	(void)snprintf(slot->pci, sizeof(slot->pci), "%04x:%02x:%02x.%x",
+		       (unsigned)little(at + SEGMENT, 2), at[BUS], at[DEVICE_FUNCTION] >> 3,
+		       at[DEVICE_FUNCTION] & 7);
+	return slot->name[0] != '\0';
+}
+
+size_t dmi_slots(const unsigned char *table, size_t len, struct dmi_slot *ret, size_t max)
+{
+	struct structure s;
+	size_t n = 0, size;
+
+	while (n < max && (size = read_structure(table, len, &s)) > 0 && s.at[0] != TYPE_END) {
+		n += s.at[0] == TYPE_SLOT && read_slot(&s, &ret[n]);
 		table += size;
 		len -= size;
 	}
