@@ -49,6 +49,7 @@ static int judge_and_keep(struct report *report, const json_t *topology, struct 
 	struct judge_inputs inputs;
 
 	read_references(&references, report);
+	references_name(&references, report);
 	inputs = references_inputs(&references);
 	run_report_fit(report);
 	verdict_judge(report, &inputs, &verdict);

@@ -12,6 +12,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/judge/localise.h"
+#include "lib/report/host_parts.h"
 #include "lib/sys/term.h"
 #include "lib/sys/usage.h"
 
@@ -50,17 +51,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void show(const struct localised *l, enum output output)
+static void show(const struct localised *l, const struct host_parts *parts, enum output output)
 {
 	CLEANUP(json_freep) json_t *value = localised_encode(l);
 
 	if (output == OUTPUT_TABLE)
-		show_localised(l, stdout, term_wants_colour(stdout), term_width(stdout));
+		show_localised(l, parts, stdout, term_wants_colour(stdout), term_width(stdout));
 	else
 		command_print(value, output);
 }
 
-static int localise_files(struct localise_options *o, struct localised *ret)
+static int localise_files(struct localise_options *o, struct localised *ret,
+			  struct host_parts *ret_parts)
 {
 	CLEANUP(sample_file_release) struct sample_file samples = { .n = 0 };
 	CLEANUP(sample_file_release) struct sample_file reference = { .n = 0 };
@@ -74,6 +76,8 @@ static int localise_files(struct localise_options *o, struct localised *ret)
 		localise(&(struct localise_input){ .samples = { samples.v, samples.n },
 						   .reference = { reference.v, reference.n } },
 			 ret);
+	if (r == 0)
+		sample_file_parts(&samples, ret_parts);
 	return r;
 }
 
@@ -89,14 +93,16 @@ int cmd_localise(int argc, char **argv)
 		       "input, 3 no sample with a path could be compared.",
 	};
 	struct localise_options o = { .output = OUTPUT_TABLE, .err = ERR_INIT };
+	CLEANUP(host_parts_release) struct host_parts parts = { 0 };
 	struct localised found = { .n = 0 };
 	int status;
 
-	if (usage_parse(&argp, argc, argv, 0, NULL, &o) != 0 || localise_files(&o, &found) < 0) {
+	if (usage_parse(&argp, argc, argv, 0, NULL, &o) != 0 ||
+	    localise_files(&o, &found, &parts) < 0) {
 		(void)fprintf(stderr, "%s\n", o.err.msg);
 		return STATUS_USAGE;
 	}
-	show(&found, o.output);
+	show(&found, &parts, o.output);
 	status = found.cells > 0 ? 0 : STATUS_UNSURE;
 	localised_release(&found);
 	return command_written() != 0 ? 1 : status;

@@ -14,11 +14,14 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/json/kv.h"
+#include "lib/report/host_parts.h"
 
 static void print_value(const struct run *run)
 {
 	CLEANUP(json_freep) json_t *value = run_encode(&run->report, &run->verdict);
 
+	if (run->references.parts.n)
+		(void)json_object_set_new(value, "parts", host_parts_encode(&run->references.parts));
 	if (run->topology)
 		(void)json_object_set(value, "topology", run->topology);
 	command_print(value, run->options.output);
@@ -37,8 +40,8 @@ static int show(const struct run *run)
 	else if (style != EXIT_ASSAY && !run->options.output_given)
 		show_line(&run->verdict, style, stdout);
 	else
-		show_run(&run->report, &run->verdict, stdout, term_wants_colour(stdout),
-			 show_width(stdout));
+		show_run(&run->report, &run->verdict, &run->references.parts, stdout,
+			 term_wants_colour(stdout), show_width(stdout));
 	/* What is larger than the buffer failed before: then there is nothing left to flush. */
 	return ferror(stdout) || fflush(stdout) == EOF ? -EIO : 0;
 }

@@ -8,6 +8,7 @@
 #include "lib/json/json.h"
 #include "lib/judge/link_words.h"
 #include "lib/judge/verdict_item.h"
+#include "lib/report/host_parts_words.h"
 #include "lib/report/report.h"
 
 enum { STATUS_GOOD = 0, STATUS_SLOW = 1, STATUS_UNSURE = 3 };
@@ -76,6 +77,13 @@ const struct verdict_item *explain_next(const struct explanation *e, size_t *at)
 	return NULL;
 }
 
+char *explain_link(const struct explanation *e, size_t nth)
+{
+	CLEANUP(freep) char *sentence = localised_sentence(&e->found.links[nth]);
+
+	return host_parts_words(&e->input->parts, sentence);
+}
+
 char *explain_sentence(const struct explanation *e)
 {
 	CLEANUP(freep) char *text = xstrdup("");
@@ -94,7 +102,7 @@ char *explain_sentence(const struct explanation *e)
 				 cells == 1 ? "" : "s");
 	for (i = 0; i < MIN(e->found.n, (size_t)LINKS_TOLD); i++) {
 		CLEANUP(freep) char *before = TAKE(text);
-		CLEANUP(freep) char *one = localised_sentence(&e->found.links[i]);
+		CLEANUP(freep) char *one = explain_link(e, i);
 
 		text = xasprintf("%s%s%s", before, i ? "; and " : "", one);
 	}

@@ -28,6 +28,9 @@ void explanation_release(struct explanation *e);
 /* The items of the verdict, worst first, that no link told here explains: next after `at`. */
 const struct verdict_item *explain_next(const struct explanation *e, size_t *at);
 
+/* What is said of the link of that number, with the names of parts. New memory. */
+char *explain_link(const struct explanation *e, size_t nth);
+
 /* The one sentence: the links by name, or that none is slow. New memory. */
 char *explain_sentence(const struct explanation *e);
 

@@ -74,6 +74,8 @@ int explain_input_read(const char *path, struct explain_input *ret, struct err *
 	else if (r == 0)
 		judge_samples(&in);
 	in.samples = (struct sample_list){ in.file.v, in.file.n };
+	if (r == 0)
+		sample_file_parts(&in.file, &in.parts);
 	if (r < 0)
 		explain_input_release(&in);
 	else
@@ -89,10 +91,12 @@ void explain_input_take(struct run *run, struct explain_input *ret)
 		.node = xstrdup(run->report.node),
 		.time = xstrdup(run->report.time),
 		.profile = xstrdup(run->report.profile),
+		.parts = run->references.parts,
 	};
 	struct jval topology = jval_root(run->topology, "topology");
 
 	run->verdict = (struct verdict){ 0 };
+	run->references.parts = (struct host_parts){ 0 };
 	if (run->topology && topology_decode(&topology, &in.topology, NULL) < 0)
 		in.topology = (struct topology){ 0 };
 	*ret = in;
@@ -103,6 +107,7 @@ void explain_input_release(struct explain_input *in)
 	verdict_release(&in->verdict);
 	topology_release(&in->topology);
 	sample_file_release(&in->file);
+	host_parts_release(&in->parts);
 	free(in->node);
 	free(in->time);
 	free(in->profile);

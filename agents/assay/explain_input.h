@@ -8,6 +8,7 @@
 #include "agents/run/sample_file.h"
 #include "lib/judge/localise.h"
 #include "lib/judge/verdict.h"
+#include "lib/report/host_parts.h"
 #include "lib/topology/topology.h"
 
 struct err;
@@ -19,6 +20,7 @@ struct explain_input {
 	struct topology topology;    /* no nodes: not known */
 	char *node, *time, *profile; /* NULL: not told */
 	struct sample_file file;
+	struct host_parts parts; /* what those of the host are called */
 };
 
 /*

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "agents/run/parts_file.h"
 #include "agents/run/references.h"
 #include "agents/run/verdict_file.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/missing.h"
 #include "lib/judge/sensitivity.h"
+#include "lib/report/host_parts.h"
 #include "lib/report/report.h"
 #include "lib/sys/host.h"
 
@@ -198,6 +200,7 @@ int sensitivity_host(const json_t *probes, const char *policy, const char *sku, 
 	CLEANUP(json_freep) json_t *checks = json_array();
 	CLEANUP(json_freep) json_t *runs = json_array();
 	CLEANUP(freep) char *node = host_name();
+	CLEANUP(host_parts_release) struct host_parts parts = { 0 };
 	struct gathering g = {
 		.policy = policy,
 		.sku = sku,
@@ -218,7 +221,8 @@ int sensitivity_host(const json_t *probes, const char *policy, const char *sku, 
 	if (json_array_size(runs) == 0)
 		return err_set(err, ENODATA, "%s", nothing_yet);
 	json_array_foreach(probes, i, probe) add_unmeasured(checks, probe);
-	*ret = json_pack("{s:i, s:s, s:s, s:O, s:O}", "v", 1, "kind", "sensitivity", "node", node,
-			 "runs", runs, "checks", checks);
+	parts_file_read(&parts);
+	*ret = json_pack("{s:i, s:s, s:s, s:O, s:O, s:o}", "v", 1, "kind", "sensitivity", "node",
+			 node, "runs", runs, "checks", checks, "parts", host_parts_encode(&parts));
 	return 0;
 }

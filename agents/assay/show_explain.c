@@ -9,6 +9,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/judge/link_words.h"
+#include "lib/report/host_parts_words.h"
 #include "lib/report/report.h"
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"
@@ -51,7 +52,8 @@ static char *list(const struct explanation *e, char *const *subjects)
 
 	for (i = 0; i < MIN(n, (size_t)CELLS_TOLD); i++) {
 		CLEANUP(freep) char *before = text;
-		CLEANUP(freep) char *name = cell_name(e, subjects[i]);
+		CLEANUP(freep) char *cell = cell_name(e, subjects[i]);
+		CLEANUP(freep) char *name = host_parts_words(&e->input->parts, cell);
 
 		text = xasprintf("%s%s%s", before, i ? ", " : ": ", name);
 	}
@@ -63,14 +65,16 @@ static char *list(const struct explanation *e, char *const *subjects)
 	return text;
 }
 
-static void print_others_of(const struct localised_link *l, FILE *out, unsigned width)
+static void print_others_of(const struct explanation *e, const struct localised_link *l, FILE *out,
+			    unsigned width)
 {
 	CLEANUP(freep) char *text = xstrdup("");
 	size_t i;
 
 	for (i = 0; l->ambiguous && l->ambiguous[i]; i++) {
 		CLEANUP(freep) char *before = TAKE(text);
-		CLEANUP(freep) char *name = link_name(l->ambiguous[i]);
+		CLEANUP(freep) char *link = link_name(l->ambiguous[i]);
+		CLEANUP(freep) char *name = host_parts_words(&e->input->parts, link);
 
 		text = xasprintf("%s%s%s", before, i ? "; " : "", name);
 	}
@@ -82,7 +86,7 @@ static void print_link(const struct explanation *e, size_t nth, FILE *out, bool 
 		       unsigned width)
 {
 	const struct localised_link *l = &e->found.links[nth];
-	CLEANUP(freep) char *sentence = localised_sentence(l);
+	CLEANUP(freep) char *sentence = explain_link(e, nth);
 	CLEANUP(freep) char *supporting = list(e, l->supporting);
 	CLEANUP(freep) char *contradicting = list(e, l->contradicting);
 	CLEANUP(freep) char *sure = xasprintf("%.2f, by %s", l->confidence, l->check);
@@ -98,7 +102,7 @@ static void print_link(const struct explanation *e, size_t nth, FILE *out, bool 
 		print_line(out, width, "usual cause", hint);
 	if (training)
 		print_line(out, width, "trained at", training);
-	print_others_of(l, out, width);
+	print_others_of(e, l, out, width);
 	print_line(out, width, "confidence", sure);
 	print_line(out, width, "for", supporting);
 	print_line(out, width, "against", l->contradicting ? contradicting : "none");
@@ -133,7 +137,7 @@ static void show_maps(const struct explanation *e, bool slow, FILE *out, bool co
 	for (i = 0; i < e->heats.n; i++) {
 		if ((heat_slow(&e->heats.v[i]) > 0) != slow)
 			continue;
-		show_heat(&e->heats.v[i], out, colour, width);
+		show_heat(&e->heats.v[i], &e->input->parts, out, colour, width);
 		(void)fputc('\n', out);
 	}
 }

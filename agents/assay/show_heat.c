@@ -8,11 +8,12 @@
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/report/host_parts_words.h"
 #include "lib/report/report.h"
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"
 
-enum { CELL_SIZE = 16, ROW_NAME_MAX = 20, COLUMN_NAME_MAX = 12 };
+enum { CELL_SIZE = 16, ROW_NAME_MAX = 20, COLUMN_NAME_MAX = 12, NUMBER_DIGITS = 3 };
 
 /*
  * Shades from good to bad, the first whose `from` is reached. 0.93 is where the localiser
@@ -133,8 +134,43 @@ static void shorten(char *const *names, size_t from, size_t end, char **ret)
 	}
 }
 
+/* "3" of "gpu 3": the kind stands above it. False when not all of them have such a name. */
+static bool number(char *const *names, size_t from, size_t end, const struct host_parts *parts,
+		   char **ret)
+{
+	size_t i, n = 0;
+
+	for (i = from; i < end; i++) {
+		CLEANUP(freep) char *name = host_parts_words(parts, names[i]);
+
+		ret[i] = starts_with(name, "gpu ") ? xstrdup(name + strlen("gpu ")) : NULL;
+		n += ret[i] && strlen(ret[i]) <= NUMBER_DIGITS;
+	}
+	if (n == end - from)
+		return true;
+	for (i = from; i < end; i++) {
+		free(ret[i]);
+		ret[i] = NULL;
+	}
+	return false;
+}
+
+/* New vector. */
+static char **row_names(const struct heat *h, const struct host_parts *parts)
+{
+	char **names = xcalloc(h->n_rows + 1, sizeof(*names));
+	size_t i;
+
+	for (i = 0; i < h->n_rows; i++) {
+		CLEANUP(freep) char *name = host_parts_words(parts, h->rows[i]);
+
+		names[i] = utf8_clean(name);
+	}
+	return names;
+}
+
 /* The short names of all columns. New vector. */
-static char **short_names(const struct heat *h)
+static char **short_names(const struct heat *h, const struct host_parts *parts)
 {
 	char **names = xcalloc(h->n_columns + 1, sizeof(*names));
 	size_t from, end;
@@ -143,7 +179,8 @@ static char **short_names(const struct heat *h)
 		for (end = from + 1;
 		     end < h->n_columns && same_kind(h->columns[from], h->columns[end]); end++)
 			;
-		shorten(h->columns, from, end, names);
+		if (!number(h->columns, from, end, parts, names))
+			shorten(h->columns, from, end, names);
 	}
 	return names;
 }
@@ -152,6 +189,7 @@ static char **short_names(const struct heat *h)
 
 struct map {
 	const struct heat *heat;
+	char *const *rows; /* their names */
 	FILE *out;
 	bool colour;
 	double scale;
@@ -232,7 +270,7 @@ static void measure(struct map *map, char *const *names)
 	}
 	for (i = 0; i < h->n_rows; i++)
 		map->row_width =
-			MAX(map->row_width, MIN(text_columns(h->rows[i]), (size_t)ROW_NAME_MAX));
+			MAX(map->row_width, MIN(text_columns(map->rows[i]), (size_t)ROW_NAME_MAX));
 }
 
 /* --- the map --- */
@@ -285,9 +323,8 @@ static void print_block(const struct map *map, char *const *names, size_t from, 
 
 	print_heads(map, names, from, end);
 	for (i = 0; i < h->n_rows; i++) {
-		CLEANUP(freep) char *clean = utf8_clean(h->rows[i]);
-
-		(void)fprintf(map->out, "%-*s", (int)map->row_width, tail_of(clean, map->row_width));
+		(void)fprintf(map->out, "%-*s", (int)map->row_width,
+			      tail_of(map->rows[i], map->row_width));
 		for (j = from; j < end; j++)
 			print_cell(map, &h->cells[i * h->n_columns + j]);
 		(void)fputc('\n', map->out);
@@ -320,10 +357,12 @@ static void print_title(const struct map *map, const char *prefix, unsigned widt
 	(void)fputs(paint_off(map->colour), map->out);
 }
 
-void show_heat(const struct heat *h, FILE *out, bool colour, unsigned width)
+void show_heat(const struct heat *h, const struct host_parts *parts, FILE *out, bool colour,
+	       unsigned width)
 {
-	struct map map = { .heat = h, .out = out, .colour = colour, .scale = 1 };
-	CLEANUP(strv_freep) char **names = short_names(h);
+	CLEANUP(strv_freep) char **names = short_names(h, parts);
+	CLEANUP(strv_freep) char **rows = row_names(h, parts);
+	struct map map = { .heat = h, .rows = rows, .out = out, .colour = colour, .scale = 1 };
 	const char *prefix = "";
 	size_t fit, from;
 

@@ -13,8 +13,11 @@
 
 struct heat;
 struct heats;
+struct host_parts;
 
-void show_heat(const struct heat *heat, FILE *out, bool colour, unsigned width);
+/* `parts` are what the ends are called. */
+void show_heat(const struct heat *heat, const struct host_parts *parts, FILE *out, bool colour,
+	       unsigned width);
 
 /* What the marks, colours and words of these maps mean. */
 void show_heat_legend(const struct heats *heats, FILE *out, bool colour, unsigned width);

@@ -6,6 +6,7 @@
 #include "lib/judge/localise.h"
 #include "lib/judge/tomography.h"
 #include "lib/judge/words.h"
+#include "lib/report/host_parts_words.h"
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"
 
@@ -48,7 +49,8 @@ static void add_row(struct table *t, const struct localised_link *l)
 	row->paint = PAINT_BAD;
 }
 
-void show_localised(const struct localised *l, FILE *out, bool colour, unsigned width)
+void show_localised(const struct localised *l, const struct host_parts *parts, FILE *out,
+		    bool colour, unsigned width)
 {
 	struct table t = { .columns = columns, .n_columns = N_COLS };
 	size_t i;
@@ -70,8 +72,9 @@ void show_localised(const struct localised *l, FILE *out, bool colour, unsigned 
 	}
 	for (i = 0; i < l->n; i++) {
 		CLEANUP(freep) char *sentence = localised_sentence(&l->links[i]);
+		CLEANUP(freep) char *words = host_parts_words(parts, sentence);
 
-		text_wrap(sentence, out, 0, width);
+		text_wrap(words, out, 0, width);
 	}
 	if (l->beyond > 0)
 		(void)fprintf(out,

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+struct host_parts;
 struct localised;
 
-void show_localised(const struct localised *l, FILE *out, bool colour, unsigned width);
+void show_localised(const struct localised *l, const struct host_parts *parts, FILE *out,
+		    bool colour, unsigned width);

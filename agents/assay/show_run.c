@@ -9,6 +9,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/link_words.h"
 #include "lib/judge/verdict_item.h"
+#include "lib/report/host_parts_words.h"
 #include "lib/report/report.h"
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"
@@ -100,12 +101,13 @@ static void fill(struct table_row *row, const struct verdict_item *item)
 	row->cells[COL_FROM] = xstrdup(verdict_source_names[item->source]);
 }
 
-static void add_item(struct table *t, const struct verdict_item *item)
+static void add_item(struct table *t, const struct verdict_item *item,
+		     const struct host_parts *parts)
 {
 	struct table_row *row = table_add(t);
 
 	fill(row, item);
-	row->cells[COL_SUBJECT] = xstrdup(item->subject);
+	row->cells[COL_SUBJECT] = host_parts_words(parts, item->subject);
 	row->cells[COL_VALUE] = number(item->value, item->unit);
 	if (item->level != VERDICT_PASS)
 		row->note = xstrdup(item->sentence);
@@ -138,9 +140,11 @@ static void add_fold(struct table *t, const struct verdict *v, size_t i)
 }
 
 /* The cells of one check that a slow link explains: they are no findings beside it. */
-static void add_explained(struct table *t, const struct verdict *v, size_t i)
+static void add_explained(struct table *t, const struct verdict *v, size_t i,
+			  const struct host_parts *parts)
 {
-	CLEANUP(freep) char *name = link_name(v->items[i].link);
+	CLEANUP(freep) char *link = link_name(v->items[i].link);
+	CLEANUP(freep) char *name = host_parts_words(parts, link);
 
 	add_fold(t, v, i);
 	t->rows[t->n_rows - 1].note = xasprintf("%s explains them", name);
@@ -156,7 +160,7 @@ static void add_rest(struct table *t, const struct verdict_item *item, size_t n)
 	row->cells[COL_SUBJECT] = xasprintf("and %zu more", n);
 }
 
-static void add_items(struct table *t, const struct verdict *v)
+static void add_items(struct table *t, const struct verdict *v, const struct host_parts *parts)
 {
 	size_t i;
 
@@ -167,12 +171,12 @@ static void add_items(struct table *t, const struct verdict *v)
 
 		if (all > 1 && verdict_explained(v, item)) {
 			if (before == 0)
-				add_explained(t, v, i);
+				add_explained(t, v, i, parts);
 		} else if (item->level == VERDICT_PASS && all >= FOLD_FROM) {
 			if (before == 0)
 				add_fold(t, v, i);
 		} else if (before < SHOW_ITEMS_MAX) {
-			add_item(t, item);
+			add_item(t, item, parts);
 		} else if (before == SHOW_ITEMS_MAX) {
 			add_rest(t, item, all - before);
 		}
@@ -225,14 +229,14 @@ static void print_problems(const struct report *report, FILE *out, unsigned widt
 	}
 }
 
-void show_run(const struct report *report, const struct verdict *verdict, FILE *out, bool colour,
-	      unsigned width)
+void show_run(const struct report *report, const struct verdict *verdict,
+	      const struct host_parts *parts, FILE *out, bool colour, unsigned width)
 {
 	CLEANUP(table_release)
 	struct table t = { .columns = columns, .n_columns = ARRAY_SIZE(columns) };
 
 	print_head(report, verdict, out, colour);
-	add_items(&t, verdict);
+	add_items(&t, verdict, parts);
 	if (t.n_rows)
 		table_print(&t, out, colour, width);
 	else

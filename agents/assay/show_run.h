@@ -11,6 +11,7 @@
 #include "agents/run/exit_style.h"
 #include "lib/base/macro.h"
 
+struct host_parts;
 struct report;
 struct verdict;
 
@@ -23,9 +24,12 @@ enum { SHOW_ITEMS_MAX = 10 };
  */
 unsigned show_width(FILE *out);
 
-/* Print the table in at most `width` columns; escape sequences only with `colour`. */
-void show_run(const struct report *report, const struct verdict *verdict, FILE *out, bool colour,
-	      unsigned width);
+/*
+ * Print the table in at most `width` columns; escape sequences only with `colour`. `parts` are what
+ * the subjects are called.
+ */
+void show_run(const struct report *report, const struct verdict *verdict,
+	      const struct host_parts *parts, FILE *out, bool colour, unsigned width);
 
 /*
  * The one line that callers of the other styles want: "ASSAY CRITICAL - ..."

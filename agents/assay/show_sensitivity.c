@@ -5,6 +5,7 @@
 
 #include "lib/base/xalloc.h"
 #include "lib/judge/sensitivity.h"
+#include "lib/report/host_parts_words.h"
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"
 
@@ -140,7 +141,7 @@ static char *words_for(const json_t *row, enum sense sense)
 	return xstrdup(words_of_sense[sense]);
 }
 
-static void add_row(struct table *t, const json_t *check)
+static void add_row(struct table *t, const json_t *check, const struct host_parts *parts)
 {
 	const json_t *warns = json_object_get(check, "warns"),
 		     *fails = json_object_get(check, "fails");
@@ -157,7 +158,8 @@ static void add_row(struct table *t, const json_t *check)
 	row->cells[COL_NOISE] = noise_of(check);
 	row->cells[COL_BY] = sees ? sources_of(warns)
 				  : xstrdup(sense == SENSE_PROBE ? "itself" : "-");
-	row->cells[COL_NEEDS] = xstrdup(json_string_value(json_object_get(check, "needs")));
+	row->cells[COL_NEEDS] =
+		host_parts_words(parts, json_string_value(json_object_get(check, "needs")));
 	row->paint = sees || sense == SENSE_PROBE ? PAINT_BOLD : PAINT_DIM;
 }
 
@@ -165,10 +167,12 @@ void show_sensitivity(const json_t *value, FILE *out, bool colour, unsigned widt
 {
 	CLEANUP(table_release)
 	struct table t = { .columns = columns, .n_columns = ARRAY_SIZE(columns) };
+	CLEANUP(host_parts_release) struct host_parts parts = { 0 };
 	const json_t *checks = json_object_get(value, "checks"), *check;
 	size_t i;
 
-	json_array_foreach(checks, i, check) add_row(&t, check);
+	host_parts_decode(json_object_get(value, "parts"), &parts);
+	json_array_foreach(checks, i, check) add_row(&t, check, &parts);
 	table_print(&t, out, colour, width);
 	(void)fputc('\n', out);
 	text_wrap(legend, out, 0, width < 100 ? width : 100);

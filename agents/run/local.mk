@@ -13,6 +13,7 @@ libkeep_a_SOURCES = agents/run/device_users.c agents/run/device_users.h agents/r
 KEEP_LIBS = libkeep.a $(JUDGE_LIBS)
 libcommands_a_SOURCES += agents/run/describe.c agents/run/describe.h agents/run/exit_style.c agents/run/exit_style.h \
 	agents/run/keep.c agents/run/keep.h agents/run/live.c agents/run/live.h agents/run/node_name.c agents/run/node_name.h \
+	agents/run/parts_file.c agents/run/parts_file.h \
 	agents/run/plan.c agents/run/plan.h agents/run/profiles.c agents/run/profiles.h agents/run/references.c \
 	agents/run/references.h agents/run/run.c agents/run/run.h agents/run/run_neighbors.c agents/run/run_neighbors.h \
 	agents/run/run_options.c agents/run/run_options.h agents/run/run_report.c agents/run/run_report.h \

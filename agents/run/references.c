@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agents/run/parts_file.h"
 #include "agents/run/sku_host.h"
 #include "agents/run/verdict_file.h"
 #include "lib/base/err.h"
@@ -76,6 +77,7 @@ void references_release(struct references *r)
 	free(r->changed);
 	history_close(r->history);
 	verdict_release(&r->before);
+	host_parts_release(&r->parts);
 	*r = (struct references){ 0 };
 }
 
@@ -115,6 +117,13 @@ static bool floor_of(void *context, const char *check, const char *locality, dou
 	return true;
 }
 
+/* A host that cannot keep it is told of by what cannot be kept beside it. */
+void references_name(struct references *r, const struct report *report)
+{
+	parts_file_read(&r->parts);
+	(void)parts_file_learn(&r->parts, report, NULL);
+}
+
 struct judge_inputs references_inputs(struct references *r)
 {
 	return (struct judge_inputs){
@@ -127,6 +136,7 @@ struct judge_inputs references_inputs(struct references *r)
 		.floor = floor_of,
 		.floor_context = r,
 		.before = r->has_before ? &r->before : NULL,
+		.parts = &r->parts,
 	};
 }
 

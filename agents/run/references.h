@@ -11,6 +11,7 @@
 #include "lib/judge/sku.h"
 #include "lib/judge/verdict.h"
 #include "lib/policy/policy.h"
+#include "lib/report/host_parts.h"
 #include "lib/report/report.h"
 
 struct err;
@@ -25,6 +26,7 @@ struct references {
 	struct history *history;  /* NULL when it cannot be read */
 	struct verdict before;	  /* of the last run of this profile; empty when none */
 	bool has_before;
+	struct host_parts parts; /* what they are called in sentences */
 };
 
 /*
@@ -37,6 +39,9 @@ int references_read(const char *policy_path, const char *sku_path, struct refere
 
 /* Read what this host kept of earlier runs; what cannot be read counts as none. */
 void references_recall(struct references *r, const char *profile);
+
+/* What the parts of this host are called, by this report and by those before; keeps it. */
+void references_name(struct references *r, const struct report *report);
 
 /* For verdict_judge(); borrows `r`. */
 struct judge_inputs references_inputs(struct references *r);

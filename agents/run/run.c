@@ -259,6 +259,7 @@ static void judge_and_keep(struct run *run)
 	int r = keep_number(&run->report, &err);
 
 	references_recall(&run->references, run->plan.profile);
+	references_name(&run->references, &run->report);
 	judge(run);
 	if (r == 0)
 		r = keep_report(&keep, &err);

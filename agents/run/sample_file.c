@@ -10,6 +10,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/report/host_parts.h"
 #include "lib/report/report.h"
 #include "lib/sys/file.h"
 
@@ -199,6 +200,14 @@ int sample_file_read(const char *path, struct sample_file *ret, struct err *err)
 	*ret = f;
 	f = (struct sample_file){ .n = 0 };
 	return 0;
+}
+
+void sample_file_parts(const struct sample_file *f, struct host_parts *ret)
+{
+	const struct report samples = { .samples = f->v, .n_samples = f->n };
+
+	host_parts_decode(json_object_get(f->object, "parts"), ret);
+	(void)host_parts_learn(ret, &samples);
 }
 
 void sample_file_release(struct sample_file *f)

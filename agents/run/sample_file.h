@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 struct err;
+struct host_parts;
 struct sample;
 
 enum { SAMPLE_FILE_MAX = 16 * 1024 * 1024, SAMPLE_FILE_COUNT_MAX = 65536 };
@@ -25,4 +26,7 @@ struct sample_file {
  * with its number: "FILE: line 7: check: missing". -EINVAL, -EFBIG, -ENOENT...
  */
 int sample_file_read(const char *path, struct sample_file *ret, struct err *err);
+
+/* What the parts of the host are called, by the file itself: it may be another host's. */
+void sample_file_parts(const struct sample_file *f, struct host_parts *ret);
 void sample_file_release(struct sample_file *f);

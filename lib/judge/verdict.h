@@ -45,6 +45,7 @@
 
 struct err;
 struct expectation;
+struct host_parts;
 struct measure;
 struct pool;
 struct report;
@@ -176,6 +177,8 @@ struct judge_inputs {
 	 * unless a problem says why the probe brought nothing (missing.h).
 	 */
 	const struct verdict *before;
+	/* What the parts of the host are called in its sentences, or NULL: by their subjects. */
+	const struct host_parts *parts;
 	/*
 	 * For who judges by the thousand, or NULL: the items then borrow the texts of the
 	 * report and of `before`, their sentences are in this pool, and what passes

@@ -5,6 +5,7 @@
 
 #include "lib/base/pool.h"
 #include "lib/base/xalloc.h"
+#include "lib/report/host_parts_words.h"
 #include "lib/report/report.h"
 
 char *verdict_text(const struct judge_inputs *inputs, char *text)
@@ -23,10 +24,22 @@ char *verdict_made(const struct judge_inputs *inputs, char *text)
 	return moved;
 }
 
+/* The sentence, which it takes, with the names that people have for the parts in it. */
+static char *called(const struct judge_inputs *inputs, char *sentence)
+{
+	char *words;
+
+	if (!sentence || !inputs->parts)
+		return sentence;
+	words = host_parts_words(inputs->parts, sentence);
+	free(sentence);
+	return words;
+}
+
 void verdict_add(struct verdict *v, const struct report *report, const struct judge_inputs *inputs,
 		 struct verdict_item item)
 {
-	item.sentence = verdict_made(inputs, item.sentence);
+	item.sentence = verdict_made(inputs, called(inputs, item.sentence));
 	item.profile = verdict_text(inputs, report->profile);
 	item.time = verdict_text(inputs, report->time);
 	v->items[v->n_items++] = item;

@@ -9,6 +9,7 @@
 #include "lib/judge/localise.h"
 #include "lib/judge/peers.h"
 #include "lib/judge/verdict_item.h"
+#include "lib/report/host_parts_words.h"
 #include "lib/report/report.h"
 
 /*
@@ -125,15 +126,17 @@ static void point_to(const struct naming *n, struct verdict_item *item,
 		     const struct verdict_item *to, const char *name)
 {
 	CLEANUP(freep) char *before = NULL;
+	CLEANUP(freep) char *called = NULL;
 
 	if (item->link || item->fatal)
 		return;
 	item->link = verdict_text(n->inputs, to->subject);
 	if (!n->inputs->pool)
 		before = item->sentence;
+	called = host_parts_words(n->inputs->parts, name);
 	item->sentence =
 		verdict_made(n->inputs, xasprintf("%s; %s explains it",
-						  item->sentence ? item->sentence : "", name));
+						  item->sentence ? item->sentence : "", called));
 }
 
 static void name_link(const struct naming *n, const struct localised_link *link)

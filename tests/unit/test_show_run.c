@@ -69,7 +69,7 @@ static char *show(const struct scene *s, bool colour, unsigned width)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	show_run(&s->report, &s->verdict, out, colour, width);
+	show_run(&s->report, &s->verdict, NULL, out, colour, width);
 	(void)fclose(out);
 	return text;
 }
