@@ -13,11 +13,13 @@
 #include "controller/store/store.h"
 #include "lib/base/macro.h"
 #include "lib/base/xalloc.h"
+#include "lib/json/json.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/verdict.h"
 #include "lib/judge/verdict_item.h"
 #include "lib/policy/bad_run.h"
 #include "lib/policy/fleet.h"
+#include "lib/report/host_parts_words.h"
 #include "lib/report/report.h"
 
 /* Findings of one host among those of its fleet, and what is told of the fleet itself. */
@@ -387,12 +389,22 @@ static bool is_spoken_for(const struct note *note, size_t i)
 	return false;
 }
 
+/* What the parts of a subject are called now: text of JSON, NULL when none is known. New memory. */
+static char *names_of(const struct note *note, const char *subject)
+{
+	CLEANUP(json_freep)
+	json_t *list = note->rules->parts ? host_parts_named(note->rules->parts, subject) : NULL;
+
+	return list ? json_line(list) : NULL;
+}
+
 static int open_incident(struct note *note, size_t i, const struct store_window *row,
 			 const struct policy_rule *rule, struct err *err)
 {
 	const struct verdict_item *item = &note->verdict->items[i];
 	const struct incident_count parts = findings_parts(note, item);
 	CLEANUP(freep) char *sentence = incident_sentence(note->verdict->node, item, row, &parts);
+	CLEANUP(freep) char *names = names_of(note, item->subject);
 	const struct store_incident incident = {
 		.node = note->verdict->node,
 		.check = item->check,
@@ -403,6 +415,7 @@ static int open_incident(struct note *note, size_t i, const struct store_window 
 		.action = policy_action_names[rule ? rule->action : ACTION_OBSERVE],
 		.sentence = sentence,
 		.since_us = row->since_us,
+		.parts = names,
 	};
 
 	return store_put_incident(note->store, &incident, note->at_us, err);

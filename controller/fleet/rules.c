@@ -233,5 +233,6 @@ struct judge_inputs rules_inputs(struct rules_view *view)
 		.usual_context = view,
 		.floor = floor_of,
 		.floor_context = view,
+		.parts = view->parts,
 	};
 }

@@ -13,6 +13,7 @@
 
 struct baselines;
 struct err;
+struct host_parts;
 struct report;
 
 enum { RULES_SKUS_MAX = 256 };
@@ -42,6 +43,7 @@ struct rules_view {
 	const char *sku_name;  /* or NULL */
 	const struct report *report;
 	struct baselines *baselines;
+	const struct host_parts *parts; /* what they are called, or NULL */
 	/* What the policy said last: samples of one check come one after the other. */
 	struct {
 		const char *check, *locality; /* of the report; NULL: nothing yet */

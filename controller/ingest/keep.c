@@ -13,10 +13,12 @@
 #include "controller/ingest/host_identity_store.h"
 #include "controller/ingest/ingest.h"
 #include "controller/store/store.h"
+#include "controller/store/store_part_names.h"
 #include "lib/base/pool.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/reference.h"
 #include "lib/judge/standing.h"
+#include "lib/report/host_parts.h"
 
 /* Runs of the host: as store_runs() gives them, and as they are merged with the new one. */
 struct runs {
@@ -156,6 +158,7 @@ struct keeping {
 	const struct ingest *in;
 	struct host *host;
 	int identity; /* enum host_identity */
+	struct host_parts parts;
 	struct store_report row;
 };
 
@@ -171,6 +174,25 @@ static int conclude(struct keeping *k, const struct verdict *verdict, const stru
 	if (r >= 0 && k->in->arrival.fresh)
 		baselines_learn(k->view.baselines, &k->in->report, verdict, r > 0);
 	return r < 0 ? r : findings_restate(k->store, &k->view, merged, err);
+}
+
+/*
+ * What the parts of the host are called: by this report if nothing is newer, else by those before.
+ * Another machine has other parts; of two under one name nothing is learnt.
+ */
+static int learn_parts(struct keeping *k, bool newest, struct err *err)
+{
+	const char *node = k->in->report.node;
+	int r = 0;
+
+	if (k->identity != HOST_IDENTITY_REPLACED)
+		r = store_part_names(k->store, node, &k->parts, err);
+	k->view.parts = &k->parts;
+	if (r < 0 || !newest || k->identity == HOST_IDENTITY_TWO)
+		return r;
+	if (!host_parts_learn(&k->parts, &k->in->report) && k->identity != HOST_IDENTITY_REPLACED)
+		return 0;
+	return store_put_part_names(k->store, node, &k->parts, err);
 }
 
 static int keep(struct keeping *k, struct err *err)
@@ -248,6 +270,9 @@ int ingest_keep(struct store *store, const struct rules *rules, struct baselines
 		return r;
 	k.identity = host_identity_note(k.host, &in->report, &in->arrival, &place);
 	k.row.history = place == PLACE_LATE || is_of_a_test_with_others(&in->report);
-	r = keep(&k, err);
+	r = learn_parts(&k, place == PLACE_NEWEST, err);
+	if (r == 0)
+		r = keep(&k, err);
+	host_parts_release(&k.parts);
 	return r < 0 ? r : place;
 }

@@ -15,12 +15,14 @@
 #include "controller/store/pack.h"
 #include "controller/store/store.h"
 #include "controller/store/store_jobs.h"
+#include "controller/store/store_part_names.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/pool.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
+#include "lib/report/host_parts_words.h"
 #include "lib/report/node_name.h"
 #include "lib/report/report.h"
 
@@ -113,6 +115,45 @@ static void add_live(struct service *s, json_t *node)
 	(void)json_object_set_new(node, "service", service ? service : json_null());
 }
 
+/* What the parts of the host are called; beside the subject of each item its name, when it has one. */
+static int add_parts(struct service *s, json_t *node, json_t *items, struct err *err)
+{
+	CLEANUP(host_parts_release) struct host_parts parts = { 0 };
+	int r = store_part_names(s->store, json_string_value(json_object_get(node, "node")), &parts,
+				 err);
+	size_t i;
+
+	if (r < 0)
+		return r;
+	for (i = 0; i < json_array_size(items); i++) {
+		json_t *item = json_array_get(items, i);
+		const char *subject = json_string_value(json_object_get(item, "subject"));
+		CLEANUP(freep) char *name = host_parts_words(&parts, subject);
+
+		if (name && !streq(name, subject))
+			(void)json_object_set_new(item, "name", json_string(name));
+	}
+	(void)json_object_set_new(node, "parts", host_parts_encode(&parts));
+	return 0;
+}
+
+/* The parts that the sentence of a host in a list names: one that passes names none. */
+static void add_told(struct service *s, json_t *node)
+{
+	const char *verdict = json_string_value(json_object_get(node, "last_verdict"));
+	const char *sentence = json_string_value(json_object_get(node, "sentence"));
+	CLEANUP(host_parts_release) struct host_parts parts = { 0 };
+	json_t *told;
+
+	if (streq(verdict, verdict_level_names[VERDICT_PASS]) ||
+	    store_part_names(s->store, json_string_value(json_object_get(node, "node")), &parts,
+			     NULL) < 0)
+		return;
+	told = host_parts_told(&parts, sentence);
+	if (told)
+		(void)json_object_set_new(node, "parts", told);
+}
+
 void get_nodes(void *context, struct call *call)
 {
 	struct service *s = context;
@@ -129,8 +170,10 @@ void get_nodes(void *context, struct call *call)
 		refuse_store(call, r, &err);
 		return;
 	}
-	for (i = 0; i < json_array_size(page.items); i++)
+	for (i = 0; i < json_array_size(page.items); i++) {
 		add_live(s, json_array_get(page.items, i));
+		add_told(s, json_array_get(page.items, i));
+	}
 	reply_page(call, &page);
 }
 
@@ -141,7 +184,10 @@ void get_node(void *context, struct call *call)
 	struct err err = ERR_INIT;
 	int r = store_node(s->store, call_segment(call), clock_real_us(), &node, &err);
 
+	if (r == 0)
+		r = add_parts(s, node, NULL, &err);
 	if (r < 0) {
+		json_decref(node);
 		refuse_store(call, r, &err);
 		return;
 	}
@@ -231,6 +277,7 @@ void get_why(void *context, struct call *call)
 	clock = host_clock_item(hosts_find(&s->hosts, call_segment(call)));
 	if (clock)
 		(void)json_array_append_new(items, clock);
+	(void)add_parts(s, node, items, NULL);
 	(void)json_object_set_new(node, "items", items);
 	(void)json_object_set_new(node, "measured", json_integer((json_int_t)verdict.n_items));
 	(void)json_object_set_new(node, "incidents", incidents);

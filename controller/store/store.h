@@ -31,7 +31,7 @@ struct verdict_item;
 #define STORE_STALE_US (16 * USEC_PER_MIN)
 
 enum {
-	STORE_VERSION = 18,	/* PRAGMA user_version of what this program writes */
+	STORE_VERSION = 19,	/* PRAGMA user_version of what this program writes */
 	STORE_PAGE_MAX = 1000,	/* most items of one page of a list */
 	STORE_ITEMS_MAX = 1000, /* not-pass items kept of one report, worst first */
 	STORE_PROFILES_MAX = 8, /* profiles of one host whose newest run is kept */
@@ -263,9 +263,13 @@ struct store_incident {
 	int level;
 	bool fatal;
 	uint64_t since_us; /* the first bad run of those that opened it */
+	const char *parts; /* that its subject names, as they are called: a JSON list; or NULL */
 };
 
-/* Open one for (node, check), or bring the open one up to date. */
+/*
+ * Open one for (node, check), or bring the open one up to date. It remembers what its parts were
+ * called when it was opened, or when it became one of another subject.
+ */
 int store_put_incident(struct store *s, const struct store_incident *incident, uint64_t now_us,
 		       struct err *err);
 int store_close_incident(struct store *s, const char *node, const char *check, uint64_t now_us,

@@ -10,6 +10,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/report/host_parts_words.h"
 
 /* --- windows --- */
 
@@ -186,12 +187,13 @@ int store_put_incident(struct store *s, const struct store_incident *i, uint64_t
 	s->incident_changes++;
 	(void)db_one(&b, incident_update, &updated, .node = i->node, .check_name = i->check,
 		     .subject = i->subject, .level = i->level, .fatal = i->fatal, .rule = i->rule,
-		     .action = i->action, .sentence = i->sentence, .now_us = now_us);
+		     .action = i->action, .sentence = i->sentence, .now_us = now_us,
+		     .parts = i->parts);
 	if (updated.changes == 0)
 		db_add(&b, incident_add, .node = i->node, .check_name = i->check,
 		       .subject = i->subject, .level = i->level, .fatal = i->fatal, .rule = i->rule,
 		       .action = i->action, .sentence = i->sentence, .now_us = now_us,
-		       .since_us = MIN(i->since_us, now_us));
+		       .since_us = MIN(i->since_us, now_us), .parts = i->parts);
 	return db_end(&b);
 }
 
@@ -227,18 +229,36 @@ int store_begin_repaired(struct store *s, const char *node, uint64_t now_us, str
 	return db_end(&b);
 }
 
+/* What its parts were called when it was opened, and its subject by that. */
+static void add_parts(json_t *incident, const struct db_incidents_row *i)
+{
+	CLEANUP(host_parts_release) struct host_parts parts = { 0 };
+	CLEANUP(json_freep) json_t *list = i->parts ? json_loads(i->parts, 0, NULL) : NULL;
+	CLEANUP(freep) char *name = NULL;
+
+	host_parts_decode(list, &parts);
+	if (parts.n == 0)
+		return;
+	name = host_parts_words(&parts, i->subject);
+	(void)json_object_set_new(incident, "name", json_string(name));
+	(void)json_object_set_new(incident, "parts", host_parts_encode(&parts));
+}
+
 static json_t *incident_of_row(const void *p, uint64_t now_us UNUSED)
 {
 	const struct db_incidents_row *i = p;
+	json_t *incident = json_pack(
+		"{s:o, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
+		json_sprintf("%" PRId64, i->id), "state", i->closed_us ? "closed" : "open", "node",
+		store_json_text(i->node), "check", store_json_text(i->check_name), "subject",
+		store_json_text(i->subject), "verdict", store_json_level(i->level), "fatal",
+		(int)i->fatal, "rule", store_json_text(i->rule), "action",
+		store_json_text(i->action), "sentence", store_json_text(i->sentence), "opened",
+		json_stamp(i->opened_us), "last", json_stamp(i->last_us), "closed",
+		json_stamp(i->closed_us));
 
-	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
-			 json_sprintf("%" PRId64, i->id), "state", i->closed_us ? "closed" : "open",
-			 "node", store_json_text(i->node), "check", store_json_text(i->check_name),
-			 "subject", store_json_text(i->subject), "verdict",
-			 store_json_level(i->level), "fatal", (int)i->fatal, "rule",
-			 store_json_text(i->rule), "action", store_json_text(i->action), "sentence",
-			 store_json_text(i->sentence), "opened", json_stamp(i->opened_us), "last",
-			 json_stamp(i->last_us), "closed", json_stamp(i->closed_us));
+	add_parts(incident, i);
+	return incident;
 }
 
 int store_incidents(struct store *s, const struct store_range *range, bool open_only,

@@ -189,6 +189,7 @@ int store_forget(struct store *s, int64_t node, uint64_t now_us, char **ret_name
 	end_findings(&b, name, INT64_MAX, now_us);
 	db_add(&b, thin_runs, .node = node, .kept = 0);
 	db_add(&b, node_boots, .node = node);
+	db_add(&b, part_names_drop, .node = name);
 	db_add(&b, thin_node, .id = node);
 	if (db_end(&b) < 0)
 		return db_end(&b);

@@ -75,7 +75,7 @@ def fill(path, nodes):
         db.execute("INSERT INTO topologies (digest, seen_us, coding, body) VALUES (?,?,1,?)", (digest, now, gzip.compress(topology(number), 6, mtime=0)))
         env = {"kernel": "6.1.0", "driver": "550.54.15" if number % 3 else "550.90.07", "bios": "2.1", "firmware": f"28.39.{number % 7}"}
         db.execute("UPDATE nodes SET topology = ?, env = ? WHERE id = ?", (digest, json.dumps(env), number + 1))
-    db.execute("INSERT INTO incidents VALUES (NULL,'domain:leaf-3','all_reduce.busbw','leaf-3',2,0,NULL,'alert','leaf-3 is slow',?,?,NULL,?)",
+    db.execute("INSERT INTO incidents VALUES (NULL,'domain:leaf-3','all_reduce.busbw','leaf-3',2,0,NULL,'alert','leaf-3 is slow',?,?,NULL,?,NULL)",
                (now, now, now))
     db.commit()
     db.close()

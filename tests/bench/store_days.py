@@ -127,7 +127,7 @@ def fill(db, fleet, pool):
         if level:
             db.execute("INSERT INTO windows (node, check_name, subject, bits, seen, k, n, since_us, last_us)"
                            " VALUES (?,'gemm.rate3','gpu:GPU-5d9f0a1c-3',7,3,1,1,?,?)", (name(number), first, seen))
-            db.execute("INSERT INTO incidents VALUES (NULL,?,'gemm.rate3','gpu:GPU-5d9f0a1c-3',2,0,NULL,'observe',?,?,?,NULL,?)",
+            db.execute("INSERT INTO incidents VALUES (NULL,?,'gemm.rate3','gpu:GPU-5d9f0a1c-3',2,0,NULL,'observe',?,?,?,NULL,?,NULL)",
                        (name(number), slow, first, seen, first))
     db.executemany("INSERT INTO baselines (key, saved_us, hosts) VALUES (?,?,?)", baseline_rows(fleet.nodes, now))
 

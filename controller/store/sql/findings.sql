@@ -39,19 +39,20 @@ DELETE FROM runs WHERE node = (SELECT id FROM nodes WHERE node = :node);
 
 -- incident_update: update incident
 -- in: node text, check_name text, subject text, level int, fatal int, rule text, action text
--- in: sentence text, now_us uint
+-- in: sentence text, now_us uint, parts text
 -- gives: changes
-UPDATE incidents SET subject = :subject, level = :level, fatal = :fatal, rule = :rule,
+UPDATE incidents SET parts = CASE WHEN subject = :subject AND parts IS NOT NULL THEN parts ELSE :parts END,
+ subject = :subject, level = :level, fatal = :fatal, rule = :rule,
  action = :action, sentence = :sentence, last_us = :now_us
  WHERE node = :node AND check_name = :check_name AND closed_us IS NULL;
 
 -- incident_add: open incident
 -- in: node text, check_name text, subject text, level int, fatal int, rule text, action text
--- in: sentence text, now_us uint, since_us uint
+-- in: sentence text, now_us uint, since_us uint, parts text
 INSERT INTO incidents (node, check_name, subject, level, fatal, rule, action, sentence, opened_us,
- last_us, since_us)
+ last_us, since_us, parts)
 VALUES (:node, :check_name, :subject, :level, :fatal, :rule, :action, :sentence, :now_us, :now_us,
- :since_us);
+ :since_us, :parts);
 
 -- incident_close: close incident
 -- in: node text, check_name text, now_us uint
@@ -64,12 +65,13 @@ UPDATE incidents SET closed_us = :now_us WHERE node = :node AND closed_us IS NUL
 
 -- part INCIDENT
 SELECT id, node, check_name, subject, level, fatal, rule, action, sentence, opened_us, last_us,
- closed_us FROM incidents;
+ closed_us, parts FROM incidents;
 
 -- incidents: read list
 -- in: before int, open_only int, limit uint
 -- out: id int, node text, check_name text, subject text, level int, fatal int, rule text
 -- out: action text, sentence text, opened_us uint, last_us uint, closed_us uint?
+-- out: parts text
 {INCIDENT} WHERE id < :before AND (:open_only = 0 OR closed_us IS NULL)
  ORDER BY id DESC LIMIT :limit;
 
