@@ -36,7 +36,9 @@ static int run_once(struct link *link, const struct request *request, struct err
 	struct page page = {
 		.out = stdout,
 		.colour = term_wants_colour(stdout),
-		.width = isatty(STDOUT_FILENO) ? term_width(stdout) : UINT_MAX,
+		.width = isatty(STDOUT_FILENO) && !request->settings.wide ? term_width(stdout)
+									  : UINT_MAX,
+		.wide = request->settings.wide,
 		.now_us = clock_real_us(),
 	};
 	int r = request->command->view->fetch(link, request, &picture, err);

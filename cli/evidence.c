@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/link.h"
+#include "cli/parts.h"
 #include "cli/view.h"
 #include "cli/why.h"
 #include "lib/base/clock.h"
@@ -89,12 +90,30 @@ static void add_gpus(json_t *parts, const json_t *samples)
 	}
 }
 
-json_t *evidence_parts(const json_t *samples, const json_t *topology)
+/* What people call them, and what is written on them; false when the host never said. */
+static bool add_named(json_t *parts, const json_t *named)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(named); i++) {
+		const json_t *one = json_array_get(named, i);
+		CLEANUP(json_freep) json_t *list = json_pack("[O]", one);
+		CLEANUP(freep) char *line = parts_line(list);
+
+		if (line)
+			add_part(parts, raw_at(one, "kind"), raw_at(one, "name"), line);
+	}
+	return json_array_size(named) > 0;
+}
+
+json_t *evidence_parts(const json_t *samples, const json_t *topology, const json_t *named)
 {
 	json_t *parts = json_array();
+	const bool any = add_named(parts, named);
 
 	add_nodes(parts, topology);
-	add_gpus(parts, samples);
+	if (!any)
+		add_gpus(parts, samples);
 	add_notes(parts, samples);
 	add_neighbors(parts, topology);
 	return parts;
@@ -215,7 +234,9 @@ int evidence_fetch(struct link *link, const char *node, json_t **ret, struct err
 		return r;
 	keep_own(document, node);
 	samples = json_object_get(document, "samples");
-	put(document, "parts", evidence_parts(samples, json_object_get(document, "topology")));
+	put(document, "parts",
+	    evidence_parts(samples, json_object_get(document, "topology"),
+			   json_object_get(json_object_get(document, "why"), "parts")));
 	put(document, "kernel_log", evidence_kernel_log(samples));
 	*ret = TAKE(document);
 	return 0;

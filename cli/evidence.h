@@ -20,9 +20,10 @@ int evidence_fetch(struct link *link, const char *node, json_t **ret, struct err
 
 /*
  * Parts with what is written on them, from what the host reported: its GPUs, its
- * modules, its RNICs, the switch ports they hang on. New reference. Pure.
+ * modules, its RNICs, the switch ports they hang on; `named` are those of the controller's `parts`,
+ * or NULL. New reference. Pure.
  */
-json_t *evidence_parts(const json_t *samples, const json_t *topology);
+json_t *evidence_parts(const json_t *samples, const json_t *topology, const json_t *named);
 
 /* What the kernel log said, from the samples about it. New reference. Pure. */
 json_t *evidence_kernel_log(const json_t *samples);

@@ -20,7 +20,7 @@ enum { LIMIT_MOST = 1000000, PARTS_MOST = 16384 };
 #define SPAN_MOST_US (366 * USEC_PER_DAY)
 #define AGE_MOST_S (366 * 86400.0)
 
-static const char *const outputs[] = { "table", "json", "kv", NULL };
+static const char *const outputs[] = { "table", "wide", "json", "kv", NULL };
 static const char *const kinds[] = { "allreduce", "pair", NULL };
 static const char *const plans[] = { "two-pass", "tournament", "bisect", "every-two", NULL };
 static const char *const verdicts[] = { "pass", "warn", "fail", "inconclusive", NULL };
@@ -42,7 +42,7 @@ const struct option_row option_rows[N_OPTIONS] = {
 	[OPTION_TIMEOUT] = { "timeout", 0, OPTION_IS_DURATION, "DURATION", NULL, 0, AT(timeout_us),
 			     NULL, "how long a whole answer may take (default: 30s)" },
 	[OPTION_OUTPUT] = { "output", 'o', OPTION_IS_OUTPUT, "FORMAT", outputs, 0, AT(output), NULL,
-			    "table for people, json or kv for programs" },
+			    "table for people, wide for more of it, json or kv for programs" },
 	[OPTION_WATCH] = { "watch", 'w', OPTION_IS_DURATION, "INTERVAL", NULL, WATCH_DEFAULT_US,
 			   AT(watch_us), NULL,
 			   "show it again at every change; asks every INTERVAL (default: 2s)" },
@@ -368,8 +368,10 @@ int option_set(struct settings *settings, enum option_id id, const char *value, 
 	case OPTION_IS_COUNT:
 		return set_count(row, value, (uint64_t *)(void *)member, err);
 	case OPTION_IS_OUTPUT:
-		if (output_parse(value, (enum output *)(void *)member) < 0)
-			return err_set(err, EINVAL, "--%s: '%.40s' is none of table, json, kv",
+		settings->wide = streq(value, "wide");
+		if (output_parse(settings->wide ? "table" : value, (enum output *)(void *)member) <
+		    0)
+			return err_set(err, EINVAL, "--%s: '%.40s' is none of table, wide, json, kv",
 				       row->name, value);
 		return 0;
 	case OPTION_IS_CHOICE:

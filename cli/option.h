@@ -100,6 +100,7 @@ struct settings {
 	uint64_t watch_us;					 /* 0: once */
 	uint64_t limit;						 /* 0: all */
 	enum output output;
+	bool wide;			  /* the table with more in it, and uncut */
 	const char *verdict, *sku, *node; /* filters; NULL: any */
 	bool stale, all, cordoned;
 	const char *reason, *until; /* of what is done; NULL: not said */

@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cli/parts.h"
 #include "cli/view.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
+#include "lib/report/host_parts.h"
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"
 
@@ -32,6 +34,19 @@ void ticket_line(const struct page *page, const char *label, const char *text)
 		return;
 	memcpy(lines + LABEL, label, strnlen(label, LABEL_MAX));
 	(void)fputs(lines, page->out);
+}
+
+void ticket_parts(const struct page *page, const char *label, const json_t *list)
+{
+	CLEANUP(host_parts_release) struct host_parts parts = { 0 };
+	size_t i;
+
+	host_parts_decode(list, &parts);
+	for (i = 0; i < parts.n; i++) {
+		CLEANUP(freep) char *line = host_part_line(&parts.all[i]);
+
+		ticket_line(page, i ? "" : label, line);
+	}
 }
 
 /* --- one finding --- */
@@ -147,6 +162,15 @@ static void line_often(const struct page *page, const json_t *windows)
 	ticket_line(page, "clears", clears);
 }
 
+/* What was called otherwise when the incident was opened: a GPU that was moved since. */
+static void line_moved(const struct page *page, const json_t *incident)
+{
+	const char *moved = raw_at(incident, "moved");
+
+	if (*moved)
+		ticket_line(page, "moved", moved);
+}
+
 static void line_incident(const struct page *page, const json_t *item, const json_t *incidents)
 {
 	size_t i;
@@ -160,8 +184,10 @@ static void line_incident(const struct page *page, const json_t *item, const jso
 				       raw_at(incident, "id"), raw_at(incident, "opened"), age,
 				       raw_at(incident, "rule"), raw_at(incident, "action"));
 
-		if (streq(raw_at(incident, "check"), raw_at(item, "check")))
-			ticket_line(page, "incident", text);
+		if (!streq(raw_at(incident, "check"), raw_at(item, "check")))
+			continue;
+		ticket_line(page, "incident", text);
+		line_moved(page, incident);
 	}
 }
 
@@ -189,7 +215,7 @@ void ticket_finding(const struct page *page, size_t number, const json_t *item,
 {
 	const char *level = raw_at(item, "verdict");
 	CLEANUP(freep) char *check = text_at(item, "check");
-	CLEANUP(freep) char *subject = text_at(item, "subject");
+	CLEANUP(freep) char *subject = parts_subject(item);
 	CLEANUP(freep) char *shown = utf8_clean(level);
 	int paint = paint_of_level(level);
 
@@ -197,6 +223,7 @@ void ticket_finding(const struct page *page, size_t number, const json_t *item,
 		      paint_on(page->colour, (enum paint)paint), shown, paint_off(page->colour),
 		      check, subject);
 	ticket_line(page, "what", raw_at(item, "sentence"));
+	ticket_parts(page, "part", json_object_get(item, "parts"));
 	line_seen(page, item);
 	line_against(page, item);
 	line_often(page, json_object_get(item, "windows"));

@@ -17,6 +17,9 @@ void ticket_head(const struct page *page, const char *text);
 /* "  label     text"; text is a stranger's, and left out when it is empty. */
 void ticket_line(const struct page *page, const char *label, const char *text);
 
+/* The line of each part of a list (parts.h), the first one labelled. */
+void ticket_parts(const struct page *page, const char *label, const json_t *list);
+
 /*
  * One finding of `assay-controller`'s why: the lines that say what was seen,
  * against what, how often, what would clear it and which reports say so.

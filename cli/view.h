@@ -31,6 +31,7 @@ struct page {
 	unsigned width;	       /* UINT_MAX: no limit */
 	uint64_t now_us;       /* of the real clock, for ages */
 	const json_t *changed; /* object whose keys are those of changed items; NULL: none */
+	bool wide;	       /* -o wide: with what is not needed every day */
 	bool cut;	       /* out: something did not fit */
 };
 

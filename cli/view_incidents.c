@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/items.h"
 #include "cli/link.h"
+#include "cli/parts.h"
 #include "cli/view.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
@@ -81,6 +82,16 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 			 words);
 }
 
+/* The sentence, and with -o wide which parts it is about, as they were called when it was opened. */
+static char *note_of(const json_t *incident, const struct page *page)
+{
+	CLEANUP(freep) char *sentence = text_at(incident, "sentence");
+	CLEANUP(freep)
+	char *line = page->wide ? parts_line(json_object_get(incident, "parts")) : NULL;
+
+	return line ? xasprintf("%s (%s)", sentence, line) : TAKE(sentence);
+}
+
 static void add(struct table *t, const json_t *incident, const struct page *page)
 {
 	struct table_row *row = table_add(t);
@@ -96,7 +107,7 @@ static void add(struct table *t, const json_t *incident, const struct page *page
 	row->cells[COL_OPENED] = age_of_stamp(raw_at(incident, "opened"), page->now_us);
 	row->cells[COL_LAST] = age_of_stamp(raw_at(incident, "last"), page->now_us);
 	row->cells[COL_ACTION] = text_at(incident, "action");
-	row->note = text_at(incident, "sentence");
+	row->note = note_of(incident, page);
 }
 
 static void show(const struct picture *picture, struct page *page)

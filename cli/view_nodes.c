@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/items.h"
 #include "cli/link.h"
+#include "cli/parts.h"
 #include "cli/view.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
@@ -160,6 +161,7 @@ static void add(struct table *t, const json_t *node, const struct page *page)
 	row->cells[COL_SEEN] = age_of_seconds(number_at(node, "age_s"));
 	row->cells[COL_AGENT] = xstrdup(streq(agent, "none") ? "-" : agent);
 	row->cells[COL_WORDS] = words_of(node);
+	row->note = page->wide ? parts_line(json_object_get(node, "parts")) : NULL;
 }
 
 static void show(const struct picture *picture, struct page *page)

@@ -8,6 +8,7 @@
 #include "cli/job_words.h"
 #include "cli/life.h"
 #include "cli/link.h"
+#include "cli/parts.h"
 #include "cli/ticket.h"
 #include "cli/view.h"
 #include "cli/why.h"
@@ -54,6 +55,8 @@ int why_fetch(struct link *link, const char *node, json_t **ret, struct err *err
 	if (r < 0)
 		return r;
 	add_samples(json_object_get(why, "items"), samples);
+	parts_add(json_object_get(why, "items"), json_object_get(why, "parts"));
+	parts_add_moved(json_object_get(why, "incidents"), json_object_get(why, "parts"));
 	r = host_add_drift(link, why, err);
 	if (r < 0)
 		return r;
@@ -115,6 +118,7 @@ static void show_cells(const json_t *why, const json_t *item, const struct page 
 		const json_t *cell = json_array_get(items, i);
 		CLEANUP(freep) char *before = NULL;
 		CLEANUP(freep) char *value = NULL;
+		CLEANUP(freep) char *subject = parts_subject(cell);
 
 		/* What is said of the host as a whole is no cell. */
 		if (!explains(item, cell) || streq(raw_at(cell, "subject"), raw_at(why, "node")) ||
@@ -122,7 +126,7 @@ static void show_cells(const json_t *why, const json_t *item, const struct page 
 			continue;
 		before = TAKE(text);
 		value = quantity(number_at(cell, "value"), raw_at(cell, "unit"));
-		text = xasprintf("%s%s%s %s %s", before, n > 1 ? ", " : "", raw_at(cell, "subject"),
+		text = xasprintf("%s%s%s %s %s", before, n > 1 ? ", " : "", subject,
 				 short_check(cell), value);
 	}
 	if (n == 0)

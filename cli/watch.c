@@ -112,6 +112,7 @@ static void draw(struct watch *w)
 		.width = term_width(w->screen.out),
 		.now_us = clock_real_us(),
 		.changed = w->changed,
+		.wide = w->request->settings.wide,
 	};
 
 	if (!page.out)
@@ -132,6 +133,7 @@ static void append(struct watch *w)
 		.width = UINT_MAX,
 		.now_us = clock_real_us(),
 		.changed = w->changed,
+		.wide = w->request->settings.wide,
 	};
 
 	if (w->request->settings.output == OUTPUT_TABLE) {

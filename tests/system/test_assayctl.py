@@ -55,7 +55,7 @@ def test_what_is_not_built_yet_says_so(run, words):
     ("nodes --colour", "'--colour' is no option; see assayctl --help"),
     ("nodes -x", "'-x' is no option; see assayctl --help"),
     ("nodes --all", "nodes has no --all; see assayctl nodes --help"),
-    ("nodes -o xml", "--output: 'xml' is none of table, json, kv"),
+    ("nodes -o xml", "--output: 'xml' is none of table, wide, json, kv"),
     ("nodes -o", "--output wants a FORMAT"),
     ("nodes --limit 0", "--limit: '0' is none of 1 to 1000000"),
     ("nodes --limit=-1", "--limit: '-1' is none of 1 to 1000000"),

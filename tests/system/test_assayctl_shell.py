@@ -46,7 +46,7 @@ def test_bash_completes_commands_options_and_values(complete):
     assert complete("assayctl", "cordon", "gpu-17", "--b") == ["--break-glass"]
     assert complete("assayctl", "nodes", "--st") == ["--stale"]
     assert complete("assayctl", "drift", "--st") == []
-    assert complete("assayctl", "nodes", "--output", "") == ["table", "json", "kv"]
+    assert complete("assayctl", "nodes", "--output", "") == ["table", "wide", "json", "kv"]
     assert complete("assayctl", "nodes", "-o", "j") == ["json"]
     assert complete("assayctl", "nodes", "--verdict", "=", "in") == ["inconclusive"]
     assert complete("assayctl", "nodes", "--verdict", "=") == ["pass", "warn", "fail", "inconclusive"]
