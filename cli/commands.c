@@ -32,13 +32,14 @@ const struct command commands[] = {
 	  .view = &view_node },
 	{ .words = { "why" },
 	  .argument = { "NODE", ARGUMENT_NODE },
-	  .options = OPTIONS_LINK,
+	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_SUBJECT),
 	  .summary = "why a host is judged so, for a ticket",
 	  .description =
 		  "A text to paste into a ticket: the culprit first, then for each finding what "
 		  "was seen, against what, how often and what would clear it, then what could not "
 		  "be measured, and what this host is.",
 	  .examples = { { "assayctl why gpu-17", "the text" },
+			{ "assayctl why gpu-17 --subject 'gpu 3'", "one GPU of it" },
 			{ "assayctl why gpu-17 -o kv | grep sentence", "its sentences" } },
 	  .view = &view_why },
 	{ .words = { "incidents" },

@@ -124,6 +124,8 @@ const struct option_row option_rows[N_OPTIONS] = {
 			  "say what there is" },
 	[OPTION_VERSION] = { "version", 'V', OPTION_IS_FLAG, NULL, NULL, 0, AT(version), NULL,
 			     "say which version this is" },
+	[OPTION_SUBJECT] = { "subject", 0, OPTION_IS_TEXT, "PART", NULL, 0, AT(subject), NULL,
+			     "only this part: 'gpu 3', its UUID, PCI address or serial, mlx5_3" },
 };
 
 struct settings settings_init(void)

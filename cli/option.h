@@ -52,6 +52,7 @@ enum option_id {
 	OPTION_HOSTS,
 	OPTION_NAMES,
 	OPTION_DIR,
+	OPTION_SUBJECT,
 	N_OPTIONS,
 };
 
@@ -120,9 +121,10 @@ struct settings {
 	const char *seconds;
 	double age_s;
 	bool done;
-	uint64_t hosts;	   /* of a join token; 0: not said */
-	const char *names; /* of hosts: a pattern, or a list; NULL: not said */
-	const char *dir;   /* NULL: that of the configuration */
+	uint64_t hosts;	     /* of a join token; 0: not said */
+	const char *names;   /* of hosts: a pattern, or a list; NULL: not said */
+	const char *dir;     /* NULL: that of the configuration */
+	const char *subject; /* a part of a host, as a person says it; NULL: not said */
 	bool help, version;
 };
 

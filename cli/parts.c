@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/view.h"
+#include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/report/host_parts_words.h"
@@ -42,6 +43,52 @@ void parts_add(json_t *items, const json_t *of_host)
 		if (named)
 			(void)json_object_set_new(item, "parts", named);
 	}
+}
+
+static bool has_id(const json_t *list, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++) {
+		if (streq(raw_at(json_array_get(list, i), "id"), id))
+			return true;
+	}
+	return false;
+}
+
+/* Those of `key` whose subject names the part. */
+static void keep_only(json_t *why, const char *key, const struct host_parts *parts, const char *id)
+{
+	const json_t *all = json_object_get(why, key);
+	json_t *kept = json_array();
+	size_t i;
+
+	for (i = 0; i < json_array_size(all); i++) {
+		json_t *one = json_array_get(all, i);
+		CLEANUP(json_freep) json_t *named = host_parts_named(parts, raw_at(one, "subject"));
+
+		if (has_id(named, id))
+			(void)json_array_append(kept, one);
+	}
+	(void)json_object_set_new(why, key, kept);
+}
+
+int parts_only(json_t *why, const char *words, struct err *err)
+{
+	CLEANUP(host_parts_release) struct host_parts parts = { 0 };
+	const struct host_part *part = NULL;
+	CLEANUP(freep) char *line = NULL;
+	int r;
+
+	host_parts_decode(json_object_get(why, "parts"), &parts);
+	r = host_parts_find(&parts, words, &part, err);
+	if (r < 0)
+		return err_wrap(err, r, "%s", raw_at(why, "node"));
+	line = host_part_line(part);
+	(void)json_object_set_new(why, "about", json_string(line));
+	keep_only(why, "items", &parts, part->id);
+	keep_only(why, "incidents", &parts, part->id);
+	return 0;
 }
 
 /* Is a part of `then` called, or plugged in, otherwise now? */

@@ -9,6 +9,8 @@
 
 #include "lib/base/macro.h"
 
+struct err;
+
 /* "gpu 3" of an item, an incident or a cell, else its subject; "-" for none. New memory. */
 char *parts_subject(const json_t *item);
 
@@ -17,6 +19,12 @@ char *parts_line(const json_t *list);
 
 /* Give each item that is not pass "parts": those of the host that its subject names. */
 void parts_add(json_t *items, const json_t *of_host);
+
+/*
+ * Leave of `why` what is about the part that a person means by `words`, and say so in "about" of
+ * it. After parts_add(). -ENOENT and -EINVAL as host_parts_find().
+ */
+int parts_only(json_t *why, const char *words, struct err *err);
 
 /*
  * Give each incident whose parts are called, or plugged in, otherwise than when it was opened

@@ -71,7 +71,7 @@ static void show(const struct picture *picture, struct page *page)
 	host_facts(picture->document, page);
 	if (json_array_size(json_object_get(picture->document, "parts"))) {
 		ticket_head(page, "parts");
-		ticket_parts(page, "", json_object_get(picture->document, "parts"));
+		ticket_parts(page, "part", json_object_get(picture->document, "parts"));
 	}
 	ticket_head(page, "last reports");
 	items_show(json_object_get(picture->document, "reports"), &t, add, page);

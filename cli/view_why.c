@@ -67,7 +67,11 @@ int why_fetch(struct link *link, const char *node, json_t **ret, struct err *err
 static int fetch(struct link *link, const struct request *request, struct picture *ret,
 		 struct err *err)
 {
-	return why_fetch(link, request->argument, &ret->document, err);
+	int r = why_fetch(link, request->argument, &ret->document, err);
+
+	if (r == 0 && request->settings.subject)
+		r = parts_only(ret->document, request->settings.subject, err);
+	return r;
 }
 
 /* --- how it is told --- */
@@ -239,7 +243,15 @@ static void show_count(const json_t *why, const struct page *page, size_t n_find
 {
 	double measured = number_at(why, "measured");
 	double bad = (double)json_array_size(json_object_get(why, "items"));
+	const char *about = raw_at(why, "about");
 
+	if (*about) {
+		ticket_head(page, "about");
+		ticket_line(page, "part", about);
+		(void)fprintf(page->out, "\n%zu finding%s about it.\n", n_findings,
+			      n_findings == 1 ? "" : "s");
+		return;
+	}
 	(void)fprintf(page->out, "\n%zu finding%s in %.0f checked parts; %.0f of them pass.\n",
 		      n_findings, n_findings == 1 ? "" : "s", measured, measured - bad);
 }

@@ -75,6 +75,21 @@ def test_a_gpu_has_its_short_name_first_and_its_long_one_for_the_vendor(fleet):
     assert incident["parts"] == [part(2, 2)] and LINE in told(c, "incidents", "-o", "wide")
 
 
+def test_one_part_of_a_host_is_asked_for_as_people_say_it(fleet):
+    c = fleet()
+    c.post(passive([0, 1, 2, 3], bad=2))
+    for words in ("gpu 2", uuid(2), "19:00.0", "1650000000002", "slot 12"):
+        why = told(c, "why", "gpu-17", "--subject", words)
+        assert "gpu.remapped_rows of gpu 2" in why and "rnic.port" not in why and why.endswith("\n1 finding about it.\n"), words
+    assert LINE in told(c, "why", "gpu-17", "--subject", "gpu 2")
+    assert "0 findings about it" in told(c, "why", "gpu-17", "--subject", "gpu 1")
+    assert "rnic.port" in told(c, "why", "gpu-17", "--subject", "mlx5_3")
+    for words, status, message in (("gpu 7", 1, "gpu-17: this host has no 'gpu 7'; it has gpu 0, gpu 1, gpu 2, gpu 3, mlx5_3 port 1"),
+                                   ("GPU-face", 2, "gpu-17: 'GPU-face' may be gpu 0, gpu 1, gpu 2, gpu 3: say which")):
+        done = c.ctl("why", "gpu-17", "--subject", words)
+        assert (done.returncode, done.stdout) == (status, "") and message in done.stderr and done.stderr.count("\n") == 1, done
+
+
 def test_a_report_that_does_not_ask_the_driver_uses_the_names_of_the_one_that_did(fleet):
     c = fleet()
     c.post(passive([0, 1, 2, 3]))
