@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPUs and RDMA ports as people know them: from the driver and the board to the report, the verdict, the controller and assayctl."""
 import json
+import re
 import sqlite3
 
 import pytest
 
 from fixtures_controller import controller, report, sample  # noqa: F401
 from gpu_fixtures import gpu, gpu_host, gpu_libraries, gpus  # noqa: F401
+from test_localise import matrix
 
 
 def uuid(i):
@@ -196,3 +198,28 @@ def test_a_host_tells_a_swap(host):
     after = {p["id"]: p for p in json.loads(done.stdout)["parts"]}
     assert (parts[gpu(1)]["name"], after[gpu(1)]["name"], after[gpu(3)]["name"]) == ("gpu 1", "gpu 3", "gpu 1")
     assert after[gpu(3)]["slot"] == "5" and "slot" not in after[gpu(1)] and after[gpu(1)]["serial"] == parts[gpu(1)]["serial"]
+
+
+def test_maps_and_links_have_the_names_that_the_file_has(run, tmp_path):
+    """GPUs by address, as the topology has them, whose indices go the other way."""
+    file = tmp_path / "samples"
+    cells = re.sub(r"gpu:(\d)", r"gpu:0000:1\1:00.0", matrix(1, "gpu:3^switch:1"))
+    parts = [{"id": gpu(i), "kind": "gpu", "index": 7 - i, "pci": f"0000:1{i}:00.0"} for i in range(8)]
+    file.write_text(cells)
+    without = run("assay", "explain", file).stdout
+    assert "GPU 0000:13:00.0's PCIe link" in without and "gpu 4" not in without
+    file.write_text(cells + json.dumps(sample("gpu.nvml", gpu(0), 1, "1", better="none", parts=parts)) + "\n")
+    done = run("assay", "explain", file)
+    assert done.returncode == 1 and "gpu 4's PCIe link" in done.stdout and "mlx5_0:1 > gpu 4" in done.stdout, done
+    kinds, numbers = done.stdout.splitlines()[1:3]
+    assert kinds.split()[0] == "gpu" and numbers.split()[:8] == ["7", "6", "5", "4", "3", "2", "1", "0"]
+    assert "gpu 4's PCIe link" in run("assay", "localise", file).stdout
+
+
+def test_a_gpu_that_is_lost_is_called_by_its_address_once_another_has_its_number(host):
+    host("count=4", "run", "--probe", "gpu-state")
+    done = host("count=4 absent=1", "run", "--probe", "gpu-state", "-o", "json")
+    lost = next(i for i in json.loads(done.stdout)["verdict"]["items"] if i["check"] == "gpu.lost" and i["verdict"] == "fail")
+    assert lost["subject"] == gpu(1) and lost["sentence"].startswith("gpu at 0000:18:00.0: "), lost
+    gone = [p for p in json.loads(done.stdout)["parts"] if p.get("gone")]
+    assert [(p["id"], p["name"], p["slot"]) for p in gone] == [(gpu(1), "gpu at 0000:18:00.0", "5")]
