@@ -52,6 +52,10 @@ def test_groff_has_no_warning(top):
         assert (out.returncode, out.stderr) == (0, ""), path.name
 
 
+def test_the_page_says_where_words_are_explained(page):
+    assert "\n.Pa /usr/share/doc/assay/glossary.md .\n" in page[1].read_text()
+
+
 def test_the_page_has_the_options_of_the_program_and_no_others(page, run, build):
     program, path = page
     text = path.read_text()
