@@ -532,7 +532,7 @@ json_t *baselines_encode(const struct baselines *b)
 	return items;
 }
 
-double baseline_median(struct baseline *line, size_t *ret_hosts)
+double baseline_median(struct baseline *line, bool work, size_t *ret_hosts)
 {
 	CLEANUP(freep) double *values = NULL;
 	size_t n = line->n;
@@ -540,6 +540,8 @@ double baseline_median(struct baseline *line, size_t *ret_hosts)
 	*ret_hosts = n;
 	if (n == 0)
 		return (double)NAN;
+	if (n > BASELINE_EXACT_MAX && !work)
+		return line->centered ? line->center.median : (double)NAN;
 	if (n > BASELINE_EXACT_MAX)
 		return baseline_center_but(line, NULL)->median;
 	values = baseline_host_values(line, NULL, &n);

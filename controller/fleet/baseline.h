@@ -94,10 +94,11 @@ void baselines_visit(const struct baselines *b,
 struct baseline_about baseline_about(const struct baseline *baseline);
 
 /*
- * The median of its hosts, in a fleet of more than BASELINE_EXACT_MAX as it was up to 5 % of
- * changes ago; NAN without any. `ret_hosts`: how many they are.
+ * The median of its hosts, `ret_hosts` of them; NAN without any. Of more than BASELINE_EXACT_MAX it
+ * is that of up to 5 % of changes ago; and without `work`, which takes a millisecond, what was
+ * worked out last, or NAN.
  */
-double baseline_median(struct baseline *baseline, size_t *ret_hosts);
+double baseline_median(struct baseline *baseline, bool work, size_t *ret_hosts);
 
 /* Host number `at`, by name; false at the end. */
 bool baseline_host(const struct baseline *baseline, size_t at, struct baseline_host *ret);

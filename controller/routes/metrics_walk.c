@@ -18,7 +18,7 @@
 
 #define SLICE_US (10 * USEC_PER_MSEC)
 #define PAUSE_US (5 * USEC_PER_MSEC)
-#define REST_MAX_US USEC_PER_MIN
+#define REST_MAX_US (3 * USEC_PER_MIN)
 
 enum {
 	REST_SHARE = 100,

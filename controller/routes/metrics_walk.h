@@ -3,8 +3,8 @@
  * How many hosts are at which verdict in each check of their SKU, for /metrics. What hosts last
  * measured is in the store, a host's runs at a time, so it is counted by a walk through all hosts,
  * in slices between which the loop goes on. It begins when somebody asks, and rests for 100 times
- * as long as it worked (a minute at most): what is told is that old. A small fleet is walked at
- * once.
+ * as long as it worked (three minutes at most): what is told is that old. A small fleet is walked
+ * at once.
  */
 #pragma once
 

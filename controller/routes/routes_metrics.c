@@ -2,6 +2,7 @@
 #include "controller/routes/routes_metrics.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -47,6 +48,8 @@ enum {
 	NODES_AT_ONCE = 1000,
 	JOBS_TOLD = 256, /* the slowest: each is a series of its own */
 };
+/* After a start all medians of a large fleet are to be worked out: so much of it each time. */
+#define MEDIANS_US (10 * USEC_PER_MSEC)
 /* Longer ago heard of, a job may have ended: how slow it was is no news. */
 #define JOBS_TOLD_US (2 * USEC_PER_HOUR)
 
@@ -57,15 +60,23 @@ static void add_incidents(void *context, const char *check, const char *action, 
 	metric_series_add(context, labels, (double)n, n);
 }
 
+struct medians {
+	struct metric_series *series;
+	uint64_t until_us; /* monotonic: after it no more are worked out */
+};
+
 static void add_baseline(struct baseline *baseline, void *context)
 {
+	const struct medians *m = context;
 	const struct baseline_about about = baseline_about(baseline);
 	const char *const labels[METRIC_LABELS] = { about.sku, about.check, about.locality };
 	size_t hosts;
-	const double median = baseline_median(baseline, &hosts);
+	const double median = baseline_median(baseline, clock_mono_us() < m->until_us, &hosts);
 
-	if (hosts > 0)
-		metric_series_put(context, labels, median, hosts);
+	if (hosts > 0 && isfinite(median))
+		metric_series_put(m->series, labels, median, hosts);
+	else if (hosts > 0)
+		m->series->beyond++;
 }
 
 /* What the service itself counts. */
@@ -121,6 +132,7 @@ static char *make_metrics(struct service *s, struct err *err)
 	CLEANUP(json_freep) json_t *predictions = NULL;
 	CLEANUP(json_freep) json_t *investigations = NULL;
 	CLEANUP(metric_series_release) struct metric_series incidents = { 0 }, baselines = { 0 };
+	struct medians medians = { .series = &baselines };
 	const uint64_t now_us = clock_real_us();
 	struct metrics_now now = counted(s);
 	struct store_size size = { 0 };
@@ -133,7 +145,8 @@ static char *make_metrics(struct service *s, struct err *err)
 	    job_prediction_counts(s->store, &s->rules.policy.jobs, &predictions, err) < 0 ||
 	    store_investigations_oldest(s->store, now_us, &investigations, err) < 0)
 		return NULL;
-	baselines_visit(&s->baselines, add_baseline, &baselines);
+	medians.until_us = clock_mono_us() + MEDIANS_US;
+	baselines_visit(&s->baselines, add_baseline, &medians);
 	now.told_jobs = told_jobs;
 	now.predictions = predictions;
 	now.investigations = investigations;

@@ -12,7 +12,7 @@ tests_bench_stream_like_LDADD =
 EXTRA_DIST += tests/bench/bench_action.py tests/bench/bench_admit.py tests/bench/bench_assayd.py \
 	tests/bench/bench_attribute.py tests/bench/bench_connections.py tests/bench/bench_controller.py \
 	tests/bench/bench_drain.py tests/bench/bench_gemm.py tests/bench/bench_guest.py tests/bench/bench_identity.py tests/bench/bench_investigation.py \
-	tests/bench/bench_kube_action.py tests/bench/bench_memory.py tests/bench/bench_no_gpu.py tests/bench/bench_readers.py \
+	tests/bench/bench_kube_action.py tests/bench/bench_memory.py tests/bench/bench_metrics.py tests/bench/bench_no_gpu.py tests/bench/bench_readers.py \
 	tests/bench/bench_restart.py tests/bench/bench_routes.py tests/bench/bench_upload.py tests/bench/run \
 	tests/bench/store_days.py
 
@@ -37,6 +37,7 @@ bench-action: all
 bench-restart: all
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_restart.py $(abs_builddir)
 	/usr/bin/python3 $(srcdir)/tests/bench/bench_routes.py $(abs_builddir)
+	/usr/bin/python3 $(srcdir)/tests/bench/bench_metrics.py $(abs_builddir)
 
 # What 10,000 hosts and 1,000 held connections cost.
 .PHONY: bench-connections

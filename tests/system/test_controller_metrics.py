@@ -5,7 +5,7 @@ import re
 import pytest
 
 from fixtures_controller import controller, report, sample  # noqa: F401
-from promtool import families, promtool  # noqa: F401
+from promtool import families, named, promtool, series_names  # noqa: F401
 
 @pytest.fixture
 def busy_text(controller):
@@ -50,3 +50,11 @@ def test_the_numbers_are_those_of_what_happened(controller):
     started = c.db.stat().st_ctime  # made just after the start
     assert abs(m["process_start_time_seconds"] - started) < 60
     assert m["process_start_time_seconds"] == before["process_start_time_seconds"]
+
+
+def test_no_page_names_a_metric_that_is_not_told(busy_text, top):
+    """But those of hosts, which docs/metrics.md and docs/jobs.md list in tables of their own."""
+    tables = "".join((top / page).read_text() for page in ("docs/metrics.md", "docs/jobs.md"))
+    known = series_names(busy_text) | {name for name, _, _ in families(busy_text)} | set(re.findall(r"^\| `(assay_[a-z_]+)", tables, re.M))
+    pages = [top / "README.md", *(top / "docs").glob("*.md")]
+    assert {page.name: sorted(named(page.read_text()) - known) for page in pages if named(page.read_text()) - known} == {}

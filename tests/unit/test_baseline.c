@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/fleet/baseline.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/xalloc.h"
@@ -329,7 +330,33 @@ static void a_host_of_five_that_is_low_has_a_slow_core_too(void)
 	judged_done();
 }
 
+/* What takes a millisecond in a large fleet is worked out when it is asked for, and told again. */
+static void the_median_of_a_large_fleet_is_worked_out_once(void)
+{
+	static const struct baseline_about about = { "sku-a", "gemm.rate", "", "FLOP/s", "{}", 0 };
+	CLEANUP(baselines_release) struct baselines b = { 0 };
+	struct baseline *line = baselines_need(&b, &about);
+	size_t hosts = 7;
+	unsigned i;
+
+	CHECK(isnan(baseline_median(line, true, &hosts)));
+	CHECK_EQ(hosts, 0);
+	for (i = 0; i <= BASELINE_EXACT_MAX; i++) {
+		CLEANUP(freep) char *node = xasprintf("host%u", i);
+		const struct baseline_host host = { node, i < 3 ? 60 + 10 * i : 90, 0 };
+
+		baseline_put(line, &host);
+		if (i == 2)
+			CHECK_NEAR(baseline_median(line, false, &hosts), 70, 1e-9);
+	}
+	CHECK(isnan(baseline_median(line, false, &hosts)));
+	CHECK_EQ(hosts, BASELINE_EXACT_MAX + 1);
+	CHECK_NEAR(baseline_median(line, true, &hosts), 90, 1e-9);
+	CHECK_NEAR(baseline_median(line, false, &hosts), 90, 1e-9);
+}
+
 static const struct test tests[] = {
+	TEST(the_median_of_a_large_fleet_is_worked_out_once),
 	TEST(what_no_core_can_be_is_not_learnt),
 	TEST(a_core_that_was_among_others_is_not_alone_with_another_driver),
 	TEST(a_host_of_five_that_is_low_has_a_slow_core_too),
