@@ -117,6 +117,13 @@ static bool floor_of(void *context, const char *check, const char *locality, dou
 	return true;
 }
 
+static const struct host_parts *parts_of(void *context)
+{
+	const struct references *r = context;
+
+	return &r->parts;
+}
+
 /* A host that cannot keep it is told of by what cannot be kept beside it. */
 void references_name(struct references *r, const struct report *report)
 {
@@ -136,7 +143,8 @@ struct judge_inputs references_inputs(struct references *r)
 		.floor = floor_of,
 		.floor_context = r,
 		.before = r->has_before ? &r->before : NULL,
-		.parts = &r->parts,
+		.parts = parts_of,
+		.parts_context = r,
 	};
 }
 

@@ -392,8 +392,10 @@ static bool is_spoken_for(const struct note *note, size_t i)
 /* What the parts of a subject are called now: text of JSON, NULL when none is known. New memory. */
 static char *names_of(const struct note *note, const char *subject)
 {
+	const struct rules_view *rules = note->rules;
+	const struct host_parts *parts = rules->parts ? rules->parts(rules->parts_context) : NULL;
 	CLEANUP(json_freep)
-	json_t *list = note->rules->parts ? host_parts_named(note->rules->parts, subject) : NULL;
+	json_t *list = parts ? host_parts_named(parts, subject) : NULL;
 
 	return list ? json_line(list) : NULL;
 }

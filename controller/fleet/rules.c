@@ -234,5 +234,6 @@ struct judge_inputs rules_inputs(struct rules_view *view)
 		.floor = floor_of,
 		.floor_context = view,
 		.parts = view->parts,
+		.parts_context = view->parts_context,
 	};
 }

@@ -43,7 +43,9 @@ struct rules_view {
 	const char *sku_name;  /* or NULL */
 	const struct report *report;
 	struct baselines *baselines;
-	const struct host_parts *parts; /* what they are called, or NULL */
+	/* What they are called, as of struct judge_inputs; NULL: nobody knows. */
+	const struct host_parts *(*parts)(void *context);
+	void *parts_context;
 	/* What the policy said last: samples of one check come one after the other. */
 	struct {
 		const char *check, *locality; /* of the report; NULL: nothing yet */

@@ -157,8 +157,9 @@ struct keeping {
 	struct rules_view view;
 	const struct ingest *in;
 	struct host *host;
-	int identity; /* enum host_identity */
-	struct host_parts parts;
+	int identity;		 /* enum host_identity */
+	struct host_parts parts; /* of parts_of() */
+	bool has_parts;
 	struct store_report row;
 };
 
@@ -177,22 +178,42 @@ static int conclude(struct keeping *k, const struct verdict *verdict, const stru
 }
 
 /*
- * What the parts of the host are called: by this report if nothing is newer, else by those before.
- * Another machine has other parts; of two under one name nothing is learnt.
+ * What the parts of the host are called, read when somebody asks: most reports say of all that it
+ * passes, and name none. Another machine has other parts.
  */
+static const struct host_parts *parts_of(void *context)
+{
+	struct keeping *k = context;
+
+	if (!k->has_parts && k->identity != HOST_IDENTITY_REPLACED)
+		(void)store_part_names(k->store, k->in->report.node, &k->parts, NULL);
+	k->has_parts = true;
+	return &k->parts;
+}
+
+static bool names_parts(const struct report *report)
+{
+	size_t i = 0;
+
+	while (i < report->n_samples && !report->samples[i].parts)
+		i++;
+	return i < report->n_samples;
+}
+
+/* By this report when nothing is newer; of two machines under one name nothing is learnt. */
 static int learn_parts(struct keeping *k, bool newest, struct err *err)
 {
-	const char *node = k->in->report.node;
-	int r = 0;
+	const bool replaced = k->identity == HOST_IDENTITY_REPLACED;
 
-	if (k->identity != HOST_IDENTITY_REPLACED)
-		r = store_part_names(k->store, node, &k->parts, err);
-	k->view.parts = &k->parts;
-	if (r < 0 || !newest || k->identity == HOST_IDENTITY_TWO)
-		return r;
-	if (!host_parts_learn(&k->parts, &k->in->report) && k->identity != HOST_IDENTITY_REPLACED)
+	k->view.parts = parts_of;
+	k->view.parts_context = k;
+	if (!newest || k->identity == HOST_IDENTITY_TWO ||
+	    !(replaced || names_parts(&k->in->report)))
 		return 0;
-	return store_put_part_names(k->store, node, &k->parts, err);
+	(void)parts_of(k);
+	if (!host_parts_learn(&k->parts, &k->in->report) && !replaced)
+		return 0;
+	return store_put_part_names(k->store, k->in->report.node, &k->parts, err);
 }
 
 static int keep(struct keeping *k, struct err *err)

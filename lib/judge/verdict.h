@@ -177,8 +177,12 @@ struct judge_inputs {
 	 * unless a problem says why the probe brought nothing (missing.h).
 	 */
 	const struct verdict *before;
-	/* What the parts of the host are called in its sentences, or NULL: by their subjects. */
-	const struct host_parts *parts;
+	/*
+	 * What the parts of the host are called in its sentences: asked for once one of them may
+	 * name a part. NULL, or NULL from it: by their subjects.
+	 */
+	const struct host_parts *(*parts)(void *context);
+	void *parts_context;
 	/*
 	 * For who judges by the thousand, or NULL: the items then borrow the texts of the
 	 * report and of `before`, their sentences are in this pool, and what passes

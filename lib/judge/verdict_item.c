@@ -24,22 +24,19 @@ char *verdict_made(const struct judge_inputs *inputs, char *text)
 	return moved;
 }
 
-/* The sentence, which it takes, with the names that people have for the parts in it. */
-static char *called(const struct judge_inputs *inputs, char *sentence)
+char *verdict_called(const struct judge_inputs *inputs, const char *text)
 {
-	char *words;
-
-	if (!sentence || !inputs->parts)
-		return sentence;
-	words = host_parts_words(inputs->parts, sentence);
-	free(sentence);
-	return words;
+	if (!inputs->parts || !host_parts_may_be_in(text))
+		return xstrdup(text);
+	return host_parts_words(inputs->parts(inputs->parts_context), text);
 }
 
 void verdict_add(struct verdict *v, const struct report *report, const struct judge_inputs *inputs,
 		 struct verdict_item item)
 {
-	item.sentence = verdict_made(inputs, called(inputs, item.sentence));
+	CLEANUP(freep) char *sentence = item.sentence;
+
+	item.sentence = verdict_made(inputs, verdict_called(inputs, sentence));
 	item.profile = verdict_text(inputs, report->profile);
 	item.time = verdict_text(inputs, report->time);
 	v->items[v->n_items++] = item;

@@ -10,6 +10,9 @@ char *verdict_text(const struct judge_inputs *inputs, char *text);
 /* A text that was made for an item: kept as it is, or moved to the pool. */
 char *verdict_made(const struct judge_inputs *inputs, char *text);
 
+/* A text with the names that people have for the parts in it. New memory. */
+char *verdict_called(const struct judge_inputs *inputs, const char *text);
+
 /* The finding `item` of this report at the end of the verdict, which has room for it. */
 void verdict_add(struct verdict *v, const struct report *report, const struct judge_inputs *inputs,
 		 struct verdict_item item);

@@ -9,7 +9,6 @@
 #include "lib/judge/localise.h"
 #include "lib/judge/peers.h"
 #include "lib/judge/verdict_item.h"
-#include "lib/report/host_parts_words.h"
 #include "lib/report/report.h"
 
 /*
@@ -133,7 +132,7 @@ static void point_to(const struct naming *n, struct verdict_item *item,
 	item->link = verdict_text(n->inputs, to->subject);
 	if (!n->inputs->pool)
 		before = item->sentence;
-	called = host_parts_words(n->inputs->parts, name);
+	called = verdict_called(n->inputs, name);
 	item->sentence =
 		verdict_made(n->inputs, xasprintf("%s; %s explains it",
 						  item->sentence ? item->sentence : "", called));

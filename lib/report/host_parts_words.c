@@ -126,13 +126,17 @@ static size_t take(const struct host_parts *parts, const char *text, const char 
 	return n + 1;
 }
 
+bool host_parts_may_be_in(const char *text)
+{
+	return text && (strstr(text, gpu) || strstr(text, pci) || strstr(text, link_end));
+}
+
 char *host_parts_words(const struct host_parts *parts, const char *text)
 {
 	CLEANUP(strbuf_release) struct strbuf to = STRBUF_INIT(WORDS_MAX);
 	const char *at;
 
-	if (!parts || parts->n == 0 || !text ||
-	    !(strstr(text, gpu) || strstr(text, pci) || strstr(text, link_end)))
+	if (!parts || parts->n == 0 || !host_parts_may_be_in(text))
 		return xstrdup(text);
 	for (at = text; *at;)
 		at += take(parts, text, at, &to);

@@ -13,6 +13,9 @@ struct err;
  */
 char *host_parts_words(const struct host_parts *parts, const char *text);
 
+/* May there be any? Said without knowing them. */
+bool host_parts_may_be_in(const char *text);
+
 /* The parts that a subject names, "mlx5_0:1>gpu:GPU-..." two of them; NULL for none. New reference. */
 json_t *host_parts_named(const struct host_parts *parts, const char *subject);
 
