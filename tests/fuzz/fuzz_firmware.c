@@ -23,6 +23,23 @@ static void check_modules(const unsigned char *table, size_t size)
 	}
 }
 
+static void check_slots(const unsigned char *table, size_t size)
+{
+	struct dmi_slot slots[MODULES];
+	size_t n = dmi_slots(table, size, slots, MODULES), i;
+	char address[PCI_ADDRESS_SIZE];
+	const char *at;
+
+	FUZZ_CHECK(n <= MODULES);
+	for (i = 0; i < n; i++) {
+		FUZZ_CHECK(slots[i].name[0] && strlen(slots[i].name) < DMI_NAME_SIZE);
+		for (at = slots[i].name; *at; at++)
+			FUZZ_CHECK(*at >= ' ' && *at <= '~');
+		FUZZ_CHECK(pci_find_address(slots[i].pci, address));
+		FUZZ_CHECK(streq(slots[i].pci, address));
+	}
+}
+
 static void check_config(const unsigned char *config, size_t size)
 {
 	unsigned id;
@@ -49,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CLEANUP(freep) char *text = fuzz_text(data, size);
 
 	check_modules(bytes, size);
+	check_slots(bytes, size);
 	check_config(bytes, MIN(size, (size_t)PCI_CONFIG_MAX));
 	check_text(text);
 	return 0;

@@ -9,6 +9,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/jmemo.h"
 #include "lib/judge/verdict.h"
+#include "lib/report/host_parts_words.h"
 #include "lib/report/node_name.h"
 #include "lib/report/report.h"
 #include "tests/fuzz/fuzz.h"
@@ -54,6 +55,26 @@ static void check_readers(const char *text, size_t size)
 	first = report_encode(&quick);
 	second = report_encode(&careful);
 	FUZZ_CHECK(json_equal(first, second));
+}
+
+/* The names that it gives to parts: taken once, they are no news again. */
+static void check_parts(const struct report *report)
+{
+	CLEANUP(host_parts_release) struct host_parts parts = { 0 };
+	size_t i;
+
+	(void)host_parts_learn(&parts, report);
+	FUZZ_CHECK(!host_parts_learn(&parts, report));
+	FUZZ_CHECK(parts.n <= HOST_PARTS_MAX);
+	for (i = 0; i < parts.n; i++) {
+		CLEANUP(freep) char *line = host_part_line(&parts.all[i]);
+		CLEANUP(freep) char *words = host_parts_words(&parts, parts.all[i].id);
+		const char *at;
+
+		FUZZ_CHECK(*words);
+		for (at = line; *at; at++)
+			FUZZ_CHECK(*at >= ' ' && *at <= '~');
+	}
 }
 
 /* What was taken can be said again, and is then taken as the same. */
@@ -108,5 +129,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_body(&in, data, size);
 	check_report(&in.report);
 	check_verdict(&in.report);
+	check_parts(&in.report);
 	return 0;
 }
