@@ -53,3 +53,21 @@ int base64_decode(const char *text, char **ret_bytes, size_t *ret_len)
 	*ret_len = len;
 	return 0;
 }
+
+char *base64_encode(const void *bytes, size_t len)
+{
+	const unsigned char *in = bytes;
+	char *text = xcalloc((len + 2) / 3 * 4 + 1, 1);
+	size_t i, n = 0, k;
+
+	for (i = 0; i < len; i += 3) {
+		const size_t left = MIN(len - i, (size_t)3);
+		uint32_t bits = 0;
+
+		for (k = 0; k < 3; k++)
+			bits = bits << 8 | (k < left ? in[i + k] : 0U);
+		for (k = 0; k < 4; k++)
+			text[n++] = k <= left ? alphabet[bits >> (18 - 6 * k) & 63] : '=';
+	}
+	return text;
+}

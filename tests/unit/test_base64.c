@@ -63,10 +63,29 @@ static void what_is_no_base64_is_refused(void)
 	}
 }
 
+static void what_is_encoded_is_read_as_it_was(void)
+{
+	/* RFC 4648 section 10. */
+	static const char *const rows[][2] = { { "", "" },
+					       { "f", "Zg==" },
+					       { "foo", "Zm9v" },
+					       { "foob", "Zm9vYg==" },
+					       { "fooba", "Zm9vYmE=" },
+					       { "foobar", "Zm9vYmFy" } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(freep) char *text = base64_encode(rows[i][0], strlen(rows[i][0]));
+
+		CHECK_STR(text, rows[i][1]);
+	}
+}
+
 static const struct test tests[] = {
 	TEST(what_the_rfc_encodes_is_read),
 	TEST(a_nul_is_a_byte_as_any_other),
 	TEST(what_is_no_base64_is_refused),
+	TEST(what_is_encoded_is_read_as_it_was),
 };
 
 int main(void)
