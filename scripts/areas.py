@@ -71,6 +71,7 @@ PLACES = (
     ("attribution/", "attribution"),
     ("controller/", "controller policy"),
     ("controller/actions/", "actions kube"),
+    ("controller/alerts/", "controller"),
     ("controller/auth/", "controller kube join"),
     ("controller/campaign/", "campaigns"),
     ("controller/cluster/", "actions kube"),

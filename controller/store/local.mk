@@ -5,6 +5,7 @@ libcontroller_a_SOURCES += controller/store/coverage_codec.c controller/store/co
 	controller/store/pack.h controller/store/retention.c controller/store/retention.h controller/store/retention_job.c \
 	controller/store/retention_job.h controller/store/standing_codec.c controller/store/standing_codec.h \
 	controller/store/store.c controller/store/store.h controller/store/store_advices.c controller/store/store_advices.h controller/store/store_actions.c controller/store/store_actions.h \
+	controller/store/store_alerts.c controller/store/store_alerts.h \
 	controller/store/store_backup.c controller/store/store_backup.h controller/store/store_baselines.c \
 	controller/store/store_campaigns.c controller/store/store_campaigns.h controller/store/store_cluster.c \
 	controller/store/store_cluster.h controller/store/store_findings.c \
@@ -44,7 +45,7 @@ SCHEMAS = controller/store/sql/schema-1.sql controller/store/sql/schema-2.sql co
 	controller/store/sql/schema-10.sql controller/store/sql/schema-11.sql controller/store/sql/schema-12.sql \
 	controller/store/sql/schema-13.sql controller/store/sql/schema-14.sql controller/store/sql/schema-15.sql \
 	controller/store/sql/schema-16.sql controller/store/sql/schema-17.sql controller/store/sql/schema-18.sql \
-	controller/store/sql/schema-19.sql
+	controller/store/sql/schema-19.sql controller/store/sql/schema-20.sql
 
 controller/store/sql/schema.h: $(SCHEMAS) Makefile
 	$(AM_V_GEN)$(MKDIR_P) controller/store/sql && { \
@@ -54,7 +55,7 @@ controller/store/sql/schema.h: $(SCHEMAS) Makefile
 		done && echo '};'; } >$@.tmp && mv -f $@.tmp $@
 
 # Its statements as structs and texts.
-STATEMENTS = controller/store/sql/actions.sql controller/store/sql/baselines.sql controller/store/sql/campaigns.sql \
+STATEMENTS = controller/store/sql/actions.sql controller/store/sql/alerts.sql controller/store/sql/baselines.sql controller/store/sql/campaigns.sql \
 	controller/store/sql/cluster.sql controller/store/sql/findings.sql controller/store/sql/investigations.sql \
 	controller/store/sql/jobs.sql controller/store/sql/joins.sql controller/store/sql/nodes.sql \
 	controller/store/sql/part_names.sql controller/store/sql/placements.sql \

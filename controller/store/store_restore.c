@@ -24,6 +24,7 @@ static const char *const carried[] = {
 	"INSERT OR REPLACE INTO actions SELECT * FROM old.actions",
 	"INSERT OR REPLACE INTO transitions SELECT * FROM old.transitions",
 	"INSERT OR REPLACE INTO incidents SELECT * FROM old.incidents",
+	"DELETE FROM alerts; INSERT INTO alerts SELECT * FROM old.alerts",
 	"INSERT OR REPLACE INTO campaigns SELECT * FROM old.campaigns",
 	"INSERT OR REPLACE INTO investigations SELECT * FROM old.investigations",
 };

@@ -22,7 +22,7 @@ import store_days  # noqa: E402
 
 VERSION_1 = TREE / "tests/fixtures/store-1.sql"
 NEWEST = len(list((TREE / "controller/store/sql").glob("schema-*.sql")))
-SINCE_12 = "DROP TABLE investigations; DROP TABLE jobs; DROP TABLE trace_windows; DROP TABLE trace_parts; DROP TABLE placements; DROP TABLE placement_hosts; DROP TABLE predictions; DROP TABLE advices; DROP TABLE join_tokens; DROP TABLE joined; DROP TABLE part_names; ALTER TABLE incidents DROP COLUMN parts;"
+SINCE_12 = "DROP TABLE investigations; DROP TABLE jobs; DROP TABLE trace_windows; DROP TABLE trace_parts; DROP TABLE placements; DROP TABLE placement_hosts; DROP TABLE predictions; DROP TABLE advices; DROP TABLE join_tokens; DROP TABLE joined; DROP TABLE alerts; DROP TABLE part_names; ALTER TABLE incidents DROP COLUMN parts;"
 
 
 @pytest.fixture

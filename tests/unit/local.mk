@@ -377,16 +377,19 @@ if HAVE_MICROHTTPD
 UNIT_TESTS += tests/unit/test_advice tests/unit/test_prediction tests/unit/test_actor tests/unit/test_actor_again tests/unit/test_actor_confirm \
 	tests/unit/test_actor_drain tests/unit/test_actor_hands tests/unit/test_actor_paired tests/unit/test_actor_queue \
 	tests/unit/test_actor_random tests/unit/test_actor_shared tests/unit/test_actor_twins tests/unit/test_anomalies \
-	tests/unit/test_accused tests/unit/test_api_ask tests/unit/test_authz tests/unit/test_beats_kept tests/unit/test_baseline tests/unit/test_baseline_store \
+	tests/unit/test_accused tests/unit/test_alert tests/unit/test_alert_book tests/unit/test_api_ask tests/unit/test_authz tests/unit/test_beats_kept tests/unit/test_baseline tests/unit/test_baseline_store \
 	tests/unit/test_cluster_names tests/unit/test_coverage_codec tests/unit/test_db tests/unit/test_diagnosis_rerun tests/unit/test_drift tests/unit/test_findings tests/unit/test_group_brought \
 	tests/unit/test_host_identity tests/unit/test_ingest tests/unit/test_investigation tests/unit/test_job_facts tests/unit/test_job_rungs tests/unit/test_job_loads tests/unit/test_job_view tests/unit/test_live tests/unit/test_load_shed tests/unit/test_metric_series \
 	tests/unit/test_node_record tests/unit/test_node_view tests/unit/test_notice tests/unit/test_opinion \
 	tests/unit/test_pack tests/unit/test_pair_brought tests/unit/test_peer_quotas tests/unit/test_placement tests/unit/test_rail_map tests/unit/test_report_clock \
 	tests/unit/test_reservation tests/unit/test_retention tests/unit/test_host_speeds tests/unit/test_self_baseline tests/unit/test_standing_codec \
-	tests/unit/test_store tests/unit/test_store_crash tests/unit/test_store_investigations tests/unit/test_store_jobs tests/unit/test_store_placements tests/unit/test_store_places tests/unit/test_store_predictions tests/unit/test_store_thin \
+	tests/unit/test_store tests/unit/test_store_alerts tests/unit/test_store_crash tests/unit/test_store_investigations tests/unit/test_store_jobs tests/unit/test_store_placements tests/unit/test_store_places tests/unit/test_store_predictions tests/unit/test_store_thin \
 	tests/unit/test_summary tests/unit/test_join tests/unit/test_token_buckets tests/unit/test_tokens
 tests_unit_test_metric_series_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_investigation_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_alert_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_alert_book_SOURCES = tests/unit/random.h tests/unit/test_alert_book.c
+tests_unit_test_alert_book_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_beats_kept_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_accused_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_diagnosis_rerun_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
@@ -400,6 +403,7 @@ tests_unit_test_job_facts_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTR
 tests_unit_test_job_view_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_placement_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_store_placements_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
+tests_unit_test_store_alerts_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_store_investigations_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_store_predictions_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_store_jobs_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)

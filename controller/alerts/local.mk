@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+# controller/alerts: what operators must hear, told to Alertmanager. Included by Makefile.am.
+libcontroller_a_SOURCES += controller/alerts/alert.c controller/alerts/alert.h controller/alerts/alert_book.c \
+	controller/alerts/alert_book.h
