@@ -30,6 +30,8 @@
 
 struct actor;
 struct advice_hold;
+struct alert_sender;
+struct alerting;
 struct remediation_cluster;
 struct api;
 struct api_options;
@@ -157,6 +159,9 @@ struct service {
 	struct campaigns *campaigns; /* of campaigns.c */
 	struct jobs *jobs;	     /* of jobs.c */
 	struct beats *beats;	     /* of beats.c */
+	struct alerting *alerting;   /* of alerting.c */
+	const struct alert_sender
+		*alert_sender;	     /* how it posts; borrowed, set before service_open() */
 	struct replaying *replaying; /* of routes_replay.c; NULL: none is under way */
 	unsigned n_background_jobs;  /* answers that are worked out (background_job.h) */
 };

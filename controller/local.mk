@@ -22,14 +22,14 @@ if HAVE_ZSTD
 libcontroller_a_CFLAGS += $(ZSTD_CFLAGS)
 CONTROLLER_LIBS += $(ZSTD_LIBS)
 endif
-assay_controller_SOURCES = controller/actions/remediation_kube.h controller/config/token_review_kube.h \
+assay_controller_SOURCES = controller/actions/remediation_kube.h controller/alerts/alert_sender_http.h controller/config/token_review_kube.h \
 	controller/main.c
 assay_controller_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 if HAVE_CURL
-assay_controller_SOURCES += controller/actions/remediation_kube.c controller/config/token_review_kube.c
+assay_controller_SOURCES += controller/actions/remediation_kube.c controller/alerts/alert_sender_http.c controller/config/token_review_kube.c
 assay_controller_LDADD = $(KUBE_LIBS) $(CONTROLLER_LIBS)
 else
-assay_controller_SOURCES += controller/actions/remediation_kube_none.c controller/config/token_review_kube_none.c
+assay_controller_SOURCES += controller/actions/remediation_kube_none.c controller/alerts/alert_sender_http_none.c controller/config/token_review_kube_none.c
 assay_controller_LDADD = $(CONTROLLER_LIBS)
 endif
 endif

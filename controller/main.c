@@ -13,6 +13,8 @@
 
 #include "controller/actions/remediation.h"
 #include "controller/actions/remediation_kube.h"
+#include "controller/alerts/alert_sender_http.h"
+#include "controller/alerts/alerting.h"
 #include "controller/campaign/campaigns.h"
 #include "controller/config/token_review_kube.h"
 #include "controller/controller.h"
@@ -183,6 +185,14 @@ static int read_settings(const struct options *o, struct settings *s, struct err
 static int check_cluster(const struct settings *s, struct err *err)
 {
 	return s->cluster == CLUSTER_KUBERNETES ? remediation_kube.check(s, err) : 0;
+}
+
+static int check_alertmanagers(const struct settings *s, struct err *err)
+{
+	int r = s->alerts.n > 0 ? alert_sender_http.check(err) : 0;
+
+	r = r == 0 ? settings_alerts_check(&s->alerts, err) : r;
+	return r < 0 && s->read_from ? err_wrap(err, r, "%s", s->read_from) : r;
 }
 
 /* Each agent holds a connection: as many descriptors as we may have. */
@@ -358,8 +368,8 @@ static void running_release(struct running *running)
 /* In the order in which they are opened: campaigns ask the actor, and maintenance forgets hosts of
  * both. */
 static const struct controller_part *const parts[] = {
-	&remediation_part, &campaigns_part, &jobs_part, &beats_part,
-	&maintenance_part, &metrics_part,   NULL
+	&remediation_part, &campaigns_part,   &jobs_part,    &beats_part,
+	&alerting_part,	   &maintenance_part, &metrics_part, NULL
 };
 
 static const struct controller_wiring wiring = {
@@ -391,6 +401,7 @@ int main(int argc, char **argv)
 	(void)usage_parse(&argp, argc, argv, 0, NULL, &running.options);
 	if (read_settings(&running.options, &running.settings, &err) < 0 ||
 	    check_cluster(&running.settings, &err) < 0 ||
+	    check_alertmanagers(&running.settings, &err) < 0 ||
 	    service_read(running.service, &running.settings, &err) < 0)
 		return bad_input(&err);
 	if (running.options.check)
@@ -399,6 +410,7 @@ int main(int argc, char **argv)
 		return restore(&running);
 	running.service->token_review_open = token_review_kube_open;
 	running.service->kubernetes = &remediation_kube;
+	running.service->alert_sender = &alert_sender_http;
 	r = serve(&running, &err);
 	if (r < 0)
 		return serve_failed(&err);

@@ -134,6 +134,11 @@ const char *remediation_other(const struct service *s)
 	return is_embedded(s) ? NULL : s->kubernetes->other(s);
 }
 
+bool remediation_leads(const struct service *s)
+{
+	return is_embedded(s) || s->kubernetes->leads(s);
+}
+
 static int open_cluster(struct service *s, struct err *err)
 {
 	const struct cluster_embedded_options embedded = {

@@ -23,6 +23,8 @@ struct remediation_cluster {
 	void (*tick)(struct service *s); /* once a second */
 	/* Who else acts there, as far as is known; NULL: nobody, or we. Borrowed. */
 	const char *(*other)(const struct service *s);
+	/* Do we act there, for sure? */
+	bool (*leads)(const struct service *s);
 	/* After the cluster was closed, or could not be opened. */
 	void (*close)(struct service *s);
 };
@@ -38,6 +40,9 @@ void remediation_report(struct service *s, const struct report *report, uint64_t
  * we took would be lost to it. The name of the other, borrowed until the loop goes on; or NULL.
  */
 const char *remediation_other(const struct service *s);
+
+/* Do we act, as far as the cluster has said? False also while it has said nothing. */
+bool remediation_leads(const struct service *s);
 
 /* The policy with the effective mode. Borrowed until the next call. */
 const struct policy *remediation_policy(struct service *s);

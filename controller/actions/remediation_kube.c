@@ -161,6 +161,16 @@ static const char *other(const struct service *s)
 	return o && o->fence ? kube_fence_other(o->fence) : NULL;
 }
 
-const struct remediation_cluster remediation_kube = {
-	.check = check, .open = open_cluster, .tick = tick, .other = other, .close = close_outside
-};
+static bool leads_there(const struct service *s)
+{
+	const struct outside *o = s->outside;
+
+	return o && o->fence && kube_fence_holds(o->fence);
+}
+
+const struct remediation_cluster remediation_kube = { .check = check,
+						      .open = open_cluster,
+						      .tick = tick,
+						      .other = other,
+						      .leads = leads_there,
+						      .close = close_outside };

@@ -27,6 +27,14 @@ static const char *nobody(const struct service *s UNUSED)
 	return NULL;
 }
 
-const struct remediation_cluster remediation_kube = {
-	.check = check, .open = open_cluster, .tick = nothing, .other = nobody, .close = nothing
-};
+static bool no(const struct service *s UNUSED)
+{
+	return false;
+}
+
+const struct remediation_cluster remediation_kube = { .check = check,
+						      .open = open_cluster,
+						      .tick = nothing,
+						      .other = nobody,
+						      .leads = no,
+						      .close = nothing };

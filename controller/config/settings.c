@@ -350,6 +350,8 @@ static const struct jfield fields[] = {
 	{ "collectives", J_CUSTOM, AT(collectives), 0, .decode = settings_decode_collectives },
 	{ "keep", J_CUSTOM, AT(keep), 0, .decode = decode_keep },
 	{ "metrics-nodes", J_BOOL, AT(metrics_nodes), 0 },
+	{ "alertmanagers", J_CUSTOM, AT(alerts), 0, .decode = settings_alerts_decode },
+	{ "external-url", J_CUSTOM, AT(external_url), 0, .decode = settings_alerts_decode_url },
 	{ "db-max", J_U64, AT(db_max), 0, DB_MAX_LEAST, DB_MAX_MOST },
 };
 
@@ -375,8 +377,9 @@ struct settings settings_init(void)
 
 void settings_release(struct settings *s)
 {
-	char **owned[] = { &s->read_from, &s->listen,	&s->db,	     &s->kubeconfig, &s->policy,
-			   &s->tokens,	  &s->tls_cert, &s->tls_key, &s->client_ca,  &s->ca };
+	char **owned[] = { &s->read_from, &s->listen, &s->db,	       &s->kubeconfig,
+			   &s->policy,	  &s->tokens, &s->tls_cert,    &s->tls_key,
+			   &s->client_ca, &s->ca,     &s->external_url };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(owned); i++) {
@@ -385,6 +388,7 @@ void settings_release(struct settings *s)
 	}
 	settings_kube_release(&s->kube);
 	settings_collectives_release(&s->collectives);
+	settings_alerts_release(&s->alerts);
 	json_decref(TAKE(s->labels));
 }
 
@@ -427,6 +431,8 @@ char *settings_renew(struct settings *s, struct settings *fresh)
 		{ "insecure", s->insecure == fresh->insecure },
 		{ "connections-max", s->connections_max == fresh->connections_max },
 		{ "connections-per-peer", s->connections_per_peer == fresh->connections_per_peer },
+		{ "alertmanagers", settings_alerts_same(&s->alerts, &fresh->alerts) },
+		{ "external-url", streq(s->external_url, fresh->external_url) },
 	};
 	char *others = NULL;
 	size_t i;

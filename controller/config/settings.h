@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "controller/auth/authz.h"
+#include "controller/config/settings_alerts.h"
 #include "controller/store/retention.h"
 #include "lib/base/macro.h"
 
@@ -64,7 +65,9 @@ struct settings {
 	uint64_t report_rate, report_burst; /* per node: a second, and at once */
 	struct retention keep;
 	struct settings_collectives collectives;
-	uint64_t db_max; /* bytes in use of the store above which less is kept; 0: no limit */
+	struct settings_alerts alerts;
+	char *external_url; /* of the controller, for links in alerts; or NULL */
+	uint64_t db_max;    /* bytes in use of the store above which less is kept; 0: no limit */
 };
 
 /* The defaults; release it. */

@@ -394,3 +394,30 @@ uint64_t beats_standing_still(const struct service *s)
 {
 	return s->beats ? s->beats->still : 0;
 }
+
+struct each_still {
+	void (*each)(void *context, const struct beats_still *still);
+	void *context;
+};
+
+static void tell_still(void *context, void *item)
+{
+	const struct each_still *to = context;
+	const struct beat_job *job = item;
+	const bool sure = job->found.state == STANDSTILL_STILL;
+	CLEANUP(freep) char *words = NULL;
+
+	if (job->kept.ended || !job->kept.told)
+		return;
+	words = standstill_words(&job->found);
+	to->each(to->context, &(struct beats_still){ job->name, words, job->s.advanced_us, sure });
+}
+
+void beats_each_still(const struct service *s,
+		      void (*each)(void *context, const struct beats_still *still), void *context)
+{
+	struct each_still to = { each, context };
+
+	if (s->beats)
+		map_each(&s->beats->jobs, tell_still, &to);
+}

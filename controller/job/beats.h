@@ -64,3 +64,15 @@ void beats_show(const struct service *s, json_t *job);
 
 /* How many stand still. */
 uint64_t beats_standing_still(const struct service *s);
+
+/* A job that stands still, or did when it was heard of last. All borrowed. */
+struct beats_still {
+	const char *job;
+	const char *words; /* since when, a clause */
+	uint64_t since_us; /* its last step */
+	bool sure; /* false: it did before the controller started, and nobody knows whether it does */
+};
+
+/* Call `each` for those that were told and have neither taken a step nor ended since. */
+void beats_each_still(const struct service *s,
+		      void (*each)(void *context, const struct beats_still *still), void *context);

@@ -277,6 +277,54 @@ static void write_job_own(FILE *out, const struct metric_family *f, const struct
 	write_of_jobs(out, f, all->now.told_jobs.own);
 }
 
+/* {"to": [{"url", ...}]}; a URL needs no escape: settings_alerts_decode_url(). */
+static void write_told(FILE *out, const struct metric_family *f, const struct all *all,
+		       const char *key)
+{
+	const json_t *to = json_object_get(all->now.alerts, "to");
+	size_t i;
+
+	for (i = 0; i < json_array_size(to); i++) {
+		const json_t *one = json_array_get(to, i);
+
+		(void)fprintf(out, "%s{alertmanager=\"%s\"} %" JSON_INTEGER_FORMAT "\n", f->name,
+			      json_string_value(json_object_get(one, "url")),
+			      json_integer_value(json_object_get(one, key)));
+	}
+}
+
+static void write_alerts_open(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	(void)fprintf(out, "%s %" JSON_INTEGER_FORMAT "\n", f->name,
+		      json_integer_value(json_object_get(all->now.alerts, "open")));
+}
+
+static void write_alerts_left_out(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	(void)fprintf(out, "%s %" JSON_INTEGER_FORMAT "\n", f->name,
+		      json_integer_value(json_object_get(all->now.alerts, "left_out")));
+}
+
+static void write_delivered(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	write_told(out, f, all, "delivered");
+}
+
+static void write_failed(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	write_told(out, f, all, "failed");
+}
+
+static void write_alerts_waiting(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	write_told(out, f, all, "waiting");
+}
+
+static void write_oldest(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	write_told(out, f, all, "oldest_s");
+}
+
 static void write_flag(FILE *out, const struct metric_family *f, const struct all *all)
 {
 	bool value;
@@ -392,6 +440,20 @@ static const struct metric_family families[] = {
 	{ "assay_predictions_poor", "gauge",
 	  "1 while too few of a class's last predictions held: it takes no host out.", write_poor,
 	  0 },
+	{ "assay_alerts_open", "gauge", "What Alertmanagers are told of now.", write_alerts_open,
+	  0 },
+	{ "assay_alerts_left_out", "gauge", "What they are not, because there is too much.",
+	  write_alerts_left_out, 0 },
+	{ "assay_alerts_delivered_total", "counter",
+	  "Alerts that an Alertmanager took: begun, said again each minute, and ended.",
+	  write_delivered, 0 },
+	{ "assay_alert_posts_failed_total", "counter", "Posts that an Alertmanager did not take.",
+	  write_failed, 0 },
+	{ "assay_alerts_waiting", "gauge",
+	  "Alerts that have begun or ended, and that an Alertmanager was not told of yet.",
+	  write_alerts_waiting, 0 },
+	{ "assay_alerts_oldest_seconds", "gauge", "How long the first of them waits; 0: none does.",
+	  write_oldest, 0 },
 	{ "assay_decide_seconds_total", "counter", "Time spent in decisions.", write_micros,
 	  ACT(decide_us) },
 	{ "assay_breaker_open", "gauge", "1 while the breaker is open.", write_flag,

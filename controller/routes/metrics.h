@@ -52,6 +52,7 @@ struct metrics_now {
 	struct store_jobs_told told_jobs; /* of store_jobs_now(); borrowed */
 	json_t *predictions;		  /* of job_prediction_counts(); borrowed */
 	json_t *investigations;		  /* of store_investigations_oldest(); borrowed */
+	json_t *alerts;			  /* of alerting_counts(); borrowed */
 	struct token_review_counts token_review;
 	struct process_use process;
 };

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "controller/actions/actor.h"
+#include "controller/alerts/alerting.h"
 #include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
@@ -131,6 +132,7 @@ static char *make_metrics(struct service *s, struct err *err)
 	CLEANUP(store_jobs_told_release) struct store_jobs_told told_jobs = { .suspects = 0 };
 	CLEANUP(json_freep) json_t *predictions = NULL;
 	CLEANUP(json_freep) json_t *investigations = NULL;
+	CLEANUP(json_freep) json_t *alerts = alerting_counts(s);
 	CLEANUP(metric_series_release) struct metric_series incidents = { 0 }, baselines = { 0 };
 	struct medians medians = { .series = &baselines };
 	const uint64_t now_us = clock_real_us();
@@ -150,6 +152,7 @@ static char *make_metrics(struct service *s, struct err *err)
 	now.told_jobs = told_jobs;
 	now.predictions = predictions;
 	now.investigations = investigations;
+	now.alerts = alerts;
 	now.incidents = &incidents;
 	now.baselines_of = &baselines;
 	now.checks = metrics_walk_checks(s);

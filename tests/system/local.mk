@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/system: pytest, real programs. Included by Makefile.am.
-EXTRA_DIST += tests/system/abuse.py tests/system/assayd_fixtures.py tests/system/attribution_fixtures.py \
-	tests/system/booted.py tests/system/machines.py tests/system/test_docs.py tests/system/test_tutorials.py tests/system/tutorials.py tests/system/campaign_hosts.py tests/system/chart_render.go tests/system/clock_fixtures.py \
+EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/system/test_alerts.py tests/system/test_alerts_jobs.py \
+	tests/system/test_alerts_real.py tests/system/test_alerts_stopped.py tests/system/assayd_fixtures.py tests/system/attribution_fixtures.py \
+	tests/system/booted.py tests/system/machines.py tests/system/test_docs.py tests/system/test_tutorials.py tests/system/tutorials.py \
+	tests/system/campaign_hosts.py tests/system/chart_render.go tests/system/clock_fixtures.py \
 	tests/system/collective_fixtures.py tests/system/conftest.py tests/system/controller_stub.py tests/system/disk.py \
 	tests/system/fake_host.py tests/system/fake_rnic.py tests/system/fixtures_controller.py \
 	tests/system/fixtures_programs.py tests/system/gpu_fixtures.py tests/system/guest_steps.py tests/system/kube_fake.py \
