@@ -70,6 +70,7 @@ CASES = (
     ("AssayReportsStopped", {**NODES, "assay_reports_total": rising(5, 0)}, 35),
     ("AssayNearDescriptorLimit", {'process_open_fds{job="assay"}': flag(950, 90), 'process_max_fds{job="assay"}': flag(1000, 1000)}, 5),
     ("AssayReloadRefused", {"assay_reload_failures_total": rising(0, 0.1)}, 65),
+    ("AssayAlertsWait", {'assay_alerts_oldest_seconds{alertmanager="http://a:9093"}': flag(900), "assay_alerts_left_out": flag(0)}, 15),
     ("AssayBreakerOpen", {"assay_breaker_open": flag()}, 5),
     ("AssayFenced", {"assay_fenced": flag()}, 5),
     ("AssayClusterStale", {"assay_cluster_stale": flag()}, 5),

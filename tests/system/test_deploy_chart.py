@@ -86,7 +86,7 @@ def test_the_chart_installs_what_kustomize_installs(kustomized, render, parts, v
 
 def test_values_reach_where_they_belong(render):
     objects = render(namespace="n1", agentNamespace="n2", rights="cordon", controller={"image": "r/c:1"}, agent={"image": "r/a:1"},
-                     policyYaml="v: 1\nmode: observe\n", createNamespaces=False, **NEWER)
+                     policyYaml="v: 1\nmode: observe\n", createNamespaces=False, alertmanagers=["http://alerts.monitoring:9093"], **NEWER)
     text = yaml.safe_dump_all(objects)
     assert not [o for o in objects if o["kind"] == "Namespace"]
     assert {o["metadata"].get("namespace") for o in objects} == {None, "n1", "n2"}
@@ -94,7 +94,9 @@ def test_values_reach_where_they_belong(render):
     assert "system:serviceaccount:n1:" in text and "https://assay-controller.n1.svc:9470" in text and "namespace: assay" not in text
     config = next(o for o in objects if o["metadata"]["name"] == "assay-controller-config")
     assert config["data"]["policy.yaml"] == "v: 1\nmode: observe\n"
-    assert yaml.safe_load(config["data"]["controller.yaml"])["kubernetes"]["agents"] == ["n2:assay-agent"]
+    controller = yaml.safe_load(config["data"]["controller.yaml"])
+    assert controller["kubernetes"]["agents"] == ["n2:assay-agent"]
+    assert controller["alertmanagers"] == [{"url": "http://alerts.monitoring:9093"}]
 
 
 def test_another_prefix_is_one_value_and_one_command(top, render, kubectl, tmp_path):
