@@ -146,15 +146,21 @@ static void cut(const struct table *t, struct layout *l, size_t width)
 	}
 }
 
-static void leave_out(const struct table *t, struct layout *l, size_t width)
+/* Each column that goes gives its room to those that were cut. */
+static void leave_out(const struct table *t, struct layout *l, const struct layout *natural,
+		      size_t width)
 {
 	unsigned order;
-	size_t i;
+	size_t i, j;
 
 	for (order = 1; order <= TABLE_COLUMNS_MAX; order++) {
 		for (i = 0; i < t->n_columns && total(t, l) > width; i++) {
-			if (t->columns[i].leave == order)
-				l->widths[i] = 0;
+			if (t->columns[i].leave != order)
+				continue;
+			l->widths[i] = 0;
+			for (j = 0; j < t->n_columns; j++)
+				l->widths[j] = l->widths[j] ? natural->widths[j] : 0;
+			cut(t, l, width);
 		}
 	}
 }
@@ -162,6 +168,7 @@ static void leave_out(const struct table *t, struct layout *l, size_t width)
 /* True when nothing of it is lost. */
 static bool fit(const struct table *t, struct layout *l, size_t width)
 {
+	struct layout natural;
 	bool whole;
 	size_t i, j;
 
@@ -174,8 +181,9 @@ static bool fit(const struct table *t, struct layout *l, size_t width)
 		}
 	}
 	whole = total(t, l) <= width;
+	natural = *l;
 	cut(t, l, width);
-	leave_out(t, l, width);
+	leave_out(t, l, &natural, width);
 	for (i = 0; i < t->n_columns; i++)
 		l->last = l->widths[i] ? i : l->last;
 	return whole;
@@ -194,9 +202,11 @@ static void print_cells(const struct table *t, const struct layout *l, char *con
 			FILE *out, const char *paint[2])
 {
 	const char *end = cells[l->last] ? cells[l->last] : "";
-	size_t i;
+	size_t last = l->last, i;
 
-	for (i = 0; i < t->n_columns; i++) {
+	while (last > 0 && (l->widths[last] == 0 || !cells[last] || !*cells[last]))
+		last--;
+	for (i = 0; i <= last; i++) {
 		const char *text = cells[i] ? cells[i] : "";
 
 		if (l->widths[i] == 0)
@@ -204,11 +214,12 @@ static void print_cells(const struct table *t, const struct layout *l, char *con
 		if (i)
 			put_spaces(GAP, out);
 		(void)fputs(i ? "" : paint[0], out);
-		put_cell(text, &t->columns[i], l->widths[i], i == l->last, out);
+		put_cell(text, &t->columns[i], l->widths[i],
+			 i == last && (i == l->last || !t->columns[i].wrap), out);
 		(void)fputs(i ? "" : paint[1], out);
 	}
 	(void)fputc('\n', out);
-	if (t->columns[l->last].wrap)
+	if (t->columns[l->last].wrap && last == l->last)
 		print_below(end, t, l, out);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A text table for people: columns as wide as their content, made to fit a
- * terminal by cutting those that may be cut, then by leaving out those that
- * may be left out. A row may carry a note, wrapped below it.
+ * terminal by cutting those that may be cut, from the last, then by leaving out
+ * those that may be left out, whose room goes to those that were cut. A row may carry a note,
+ * wrapped below it.
  *
  * Cell text may come from strangers: what could drive a terminal or mislead a
  * reader is shown as '?' (utf8.h).

@@ -55,7 +55,7 @@ static void columns_are_as_wide_as_what_is_in_them(void)
 	text = print(&t, false, UINT_MAX);
 	CHECK_STR(text, "NAME           COUNT  WORDS\n"
 			"a                  7  one two\n"
-			"longer name  1234567  \n");
+			"longer name  1234567\n");
 }
 
 static void what_may_be_cut_is_cut_and_what_may_go_goes(void)
@@ -71,9 +71,9 @@ static void what_may_be_cut_is_cut_and_what_may_go_goes(void)
 		       "a lo..     12  one two three four\n"
 		       "               five six\n");
 	less = print(&t, false, 30);
-	CHECK_STR(less, "NAME    WORDS\n"
-			"a lo..  one two three four\n"
-			"        five six\n");
+	CHECK_STR(less, "NAME      WORDS\n"
+			"a long..  one two three four\n"
+			"          five six\n");
 }
 
 static void colour_is_only_there_when_asked_for(void)
