@@ -2,7 +2,7 @@
 /*
  * assayctl cordon, uncordon, repair-done, override, silence, breaker reset, campaign start,
  * investigation cancel: one order to the controller, and its answer in one sentence. A refusal is
- * the answer no.
+ * the answer no. bulk.c sends those that are about many hosts.
  */
 #include "cli/act.h"
 
@@ -63,49 +63,74 @@ static json_t *split(const char *text)
 }
 
 /* The options that were given, under their names. */
-static json_t *body_of(const struct settings *s)
+static json_t *body_of(const struct request *request)
 {
+	const struct settings *s = &request->settings;
+	const bool ends = request->command->ends;
 	char duration[CLOCK_DURATION_SIZE];
 	json_t *body = json_object();
 
 	put_text(body, "by", act_login_name());
-	put_text(body, "reason", s->reason);
+	put_text(body, "reason", ends && !s->reason ? "ended by hand" : s->reason);
 	put_text(body, "until", s->until);
 	put_text(body, "domain", s->domain);
 	put_text(body, "kind", s->kind);
 	put_text(body, "plan", s->plan);
 	if (s->nodes)
 		(void)json_object_set_new(body, "nodes", split(s->nodes));
-	if (s->for_us != SPAN_NOT_SAID) {
-		duration_format(s->for_us, duration);
+	if (ends || s->for_us != SPAN_NOT_SAID) {
+		duration_format(ends ? 0 : s->for_us, duration);
 		put_text(body, "for", duration);
 	}
 	if (s->break_glass)
 		(void)json_object_set_new(body, "break_glass", json_true());
+	if (s->dry_run)
+		(void)json_object_set_new(body, "dry_run", json_true());
 	return body;
+}
+
+char *act_undo(const struct request *request, const char *argument)
+{
+	if (!request->command->undo || request->settings.dry_run)
+		return NULL;
+	return filled(request->command->undo, argument ? argument : "");
+}
+
+int act_send(struct link *link, const struct request *request, const char *argument,
+	     struct link_sent *ret, struct err *err)
+{
+	CLEANUP(freep) char *segment = link_segment(argument ? argument : "");
+	CLEANUP(freep) char *path = filled(request->command->post, segment);
+	CLEANUP(json_freep) json_t *body = body_of(request);
+	CLEANUP(freep) char *undo = act_undo(request, argument);
+	int r = link_order(link, path, body, ret, err);
+
+	if (r == 0)
+		put_text(ret->value, "undo", undo);
+	return r;
 }
 
 static int fetch(struct link *link, const struct request *request, struct picture *ret,
 		 struct err *err)
 {
-	const char *node = request->argument;
-	CLEANUP(freep) char *segment = link_segment(node ? node : "");
-	CLEANUP(freep) char *path = filled(request->command->post, segment);
-	CLEANUP(json_freep) json_t *body = body_of(&request->settings);
-	json_t *answer = NULL;
-	const bool of_host = node && request->command->argument.kind == ARGUMENT_NODE;
-	int r = of_host ? host_post(link, node, path, body, &answer, err)
-			: link_post(link, path, body, &answer, err);
+	const char *argument = request->argument;
+	struct link_sent sent = { 0 };
+	int r = act_send(link, request, argument, &sent, err);
 
 	if (r < 0)
-		return r;
-	if (request->command->undo) {
-		CLEANUP(freep) char *undo = filled(request->command->undo, node ? node : "");
-
-		put_text(answer, "undo", undo);
-	}
-	*ret = (struct picture){ .document = answer };
+		return argument && request->command->argument.kind == ARGUMENT_NODE
+			       ? host_explain(link, argument, r, err)
+			       : r;
+	*ret = (struct picture){ .document = sent.value };
 	return 0;
+}
+
+void act_show_undo(const char *undo, const struct page *page)
+{
+	CLEANUP(freep) char *clean = utf8_clean(undo);
+
+	(void)fprintf(page->out, "%sto undo: %s%s\n", paint_on(page->colour, PAINT_DIM), clean,
+		      paint_off(page->colour));
 }
 
 static void show(const struct picture *picture, struct page *page)
@@ -114,12 +139,8 @@ static void show(const struct picture *picture, struct page *page)
 	const char *undo = raw_at(picture->document, "undo");
 
 	text_wrap(sentence, page->out, 0, page->width);
-	if (*undo) {
-		CLEANUP(freep) char *clean = utf8_clean(undo);
-
-		(void)fprintf(page->out, "%sto take it back: %s%s\n",
-			      paint_on(page->colour, PAINT_DIM), clean, paint_off(page->colour));
-	}
+	if (*undo)
+		act_show_undo(undo, page);
 }
 
 const struct view view_act = { fetch, NULL, show, NULL };

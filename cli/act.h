@@ -2,5 +2,26 @@
 /* What orders to the controller have in common. */
 #pragma once
 
+#include <jansson.h>
+
+struct err;
+struct link;
+struct link_sent;
+struct page;
+struct request;
+
 /* Who asks, by the word of this host: for the records, where the token names nobody. NULL: nobody. */
 const char *act_login_name(void);
+
+/*
+ * Send the order of the request's command for `argument` (NULL: it has none), and what is answered,
+ * with "undo" where there is a way back. Errors as link_order().
+ */
+int act_send(struct link *link, const struct request *request, const char *argument,
+	     struct link_sent *ret, struct err *err);
+
+/* The command that takes it back for `argument`. New memory; NULL: there is none. */
+char *act_undo(const struct request *request, const char *argument);
+
+/* "to undo: ...", dim. */
+void act_show_undo(const char *undo, const struct page *page);

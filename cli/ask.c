@@ -6,29 +6,17 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/bulk.h"
 #include "cli/command.h"
 #include "cli/link.h"
+#include "cli/link_words.h"
+#include "cli/targets.h"
 #include "cli/view.h"
 #include "cli/watch.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/sys/term.h"
-
-/* Errors as exit statuses: what the person who asks can mend is wrong use. */
-static int status_of(int r)
-{
-	switch (-r) {
-	case ENOENT:
-	case EPERM:
-		return STATUS_NO;
-	case EINVAL:
-	case EACCES:
-		return STATUS_USAGE;
-	default:
-		return STATUS_UNKNOWN;
-	}
-}
 
 static int run_once(struct link *link, const struct request *request, struct err *err)
 {
@@ -61,21 +49,7 @@ static int run_told(struct link *link, const struct request *request)
 	if (r == 0)
 		return STATUS_GOOD;
 	log_error("%s", err.msg);
-	return status_of(r);
-}
-
-/* One after the other. The answer no is for one of them; what else goes wrong is so for all. */
-static int run_many(struct link *link, const struct request *request)
-{
-	struct request one = *request;
-	int status = STATUS_GOOD;
-	size_t i;
-
-	for (i = 0; i < request->n_arguments && status <= STATUS_NO; i++) {
-		one.argument = request->arguments[i];
-		status = MAX(status, run_told(link, &one));
-	}
-	return status;
+	return link_words_status(r);
 }
 
 int ask_run(const struct request *request)
@@ -85,7 +59,8 @@ int ask_run(const struct request *request)
 	int r = link_new(&request->settings, &link, &err);
 
 	if (r == 0)
-		return request->n_arguments > 1 ? run_many(link, request) : run_told(link, request);
+		return targets_are_many(request) ? bulk_run(link, request)
+						 : run_told(link, request);
 	log_error("%s", err.msg);
-	return status_of(r);
+	return link_words_status(r);
 }

@@ -49,6 +49,8 @@ struct command {
 	const struct view *view;
 	/* Of view_act: where it is sent, "{}" for the argument, and what would take it back. */
 	const char *post, *undo;
+	const char *done; /* what became of the hosts when it was: "cordoned" */
+	bool ends;	  /* it ends what another command began: a span of 0 */
 	int (*run)(const struct request *request); /* enum status, when there is no view */
 	/* The second word may also stand behind the argument: "investigation 41 cancel". */
 	bool word_last;
@@ -81,6 +83,6 @@ int run_manual(const struct request *request);
 
 /* Exit statuses in words, for help and the manual. */
 #define STATUS_WORDS                                                                               \
-	"0 shown or done; 1 the answer is no, or there is no such thing; 2 wrong use or "          \
-	"bad input: an option, a file, a token that may not; 3 could not tell: no controller, no " \
+	"0 shown or done; 1 refused, not done for every host, or not found; 2 wrong usage or bad " \
+	"input: an option, a file, a token without the role; 3 could not tell: no controller, no " \
 	"trust in it, no whole answer"

@@ -67,8 +67,8 @@ void help_all(FILE *out, unsigned width)
 	const struct command *c;
 
 	(void)fputs("Usage: assayctl COMMAND [OPTION...]\n", out);
-	text_wrap("Shows what the fleet's hosts are judged to be, and why, and what slows jobs; "
-		  "takes hosts out of service and gives them back.",
+	text_wrap("Shows the verdicts on a fleet's hosts and the reasons for them, and what slows "
+		  "jobs; takes hosts out of service and puts them back.",
 		  out, 0, width);
 	(void)fputc('\n', out);
 	for (c = commands; c->words[0]; c++) {
@@ -81,7 +81,7 @@ void help_all(FILE *out, unsigned width)
 			print_pair(line, NAME_COLUMNS, c->summary, out, width);
 	}
 	print_options(OPTIONS_LINK | OPTIONS_ALWAYS, out, width);
-	(void)fputs("\n`assayctl COMMAND --help` says more.\n", out);
+	(void)fputs("\nSee `assayctl COMMAND --help`.\n", out);
 	print_status(out, width);
 }
 

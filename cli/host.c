@@ -24,31 +24,24 @@ static void suggest(struct link *link, const char *name, struct err *err)
 		return;
 	near = near_names(all, "node", name);
 	if (*near)
-		(void)err_set(err, ENOENT, "no host '%.80s' is known; did you mean %s?", name, near);
+		(void)err_set(err, ENOENT, "unknown host '%.80s'; did you mean %s?", name, near);
 	else
 		(void)err_set(err, ENOENT,
-			      "no host '%.80s' is known; `assayctl nodes` lists the "
-			      "%zu that are",
+			      "unknown host '%.80s'; `assayctl nodes` lists the %zu known "
+			      "hosts",
 			      name, json_array_size(all));
+}
+
+int host_explain(struct link *link, const char *name, int r, struct err *err)
+{
+	if (r == -ENOENT)
+		suggest(link, name, err);
+	return r;
 }
 
 int host_get(struct link *link, const char *name, const char *path, json_t **ret, struct err *err)
 {
-	int r = link_get(link, path, ret, err);
-
-	if (r == -ENOENT)
-		suggest(link, name, err);
-	return r;
-}
-
-int host_post(struct link *link, const char *name, const char *path, const json_t *body,
-	      json_t **ret, struct err *err)
-{
-	int r = link_post(link, path, body, ret, err);
-
-	if (r == -ENOENT)
-		suggest(link, name, err);
-	return r;
+	return host_explain(link, name, link_get(link, path, ret, err), err);
 }
 
 /* --- the verdict --- */
@@ -64,7 +57,7 @@ void host_head(const json_t *host, const struct page *page)
 	CLEANUP(freep) char *line = NULL;
 
 	if (stale)
-		line = xasprintf("%s: %s: it stopped reporting (last %s); it was %s: %s", name,
+		line = xasprintf("%s: %s: stopped reporting (last report %s); was %s: %s", name,
 				 shown, age, last, words);
 	else
 		line = xasprintf("%s: %s: %s", name, shown, words);
@@ -169,7 +162,7 @@ static void facts_drift(const json_t *host, const struct page *page)
 		ticket_line(page, "drift", line);
 	}
 	if (json_is_array(drift) && json_array_size(drift) == 0)
-		ticket_line(page, "drift", "none: as most of its SKU");
+		ticket_line(page, "drift", "none: set up like most hosts of its SKU");
 }
 
 void host_facts(const json_t *host, const struct page *page)
@@ -179,7 +172,7 @@ void host_facts(const json_t *host, const struct page *page)
 	CLEANUP(freep)
 	char *seen = xasprintf(
 		"%s (%s)%s", raw_at(host, "seen"), age,
-		json_is_true(json_object_get(host, "stale")) ? "; nothing of it is fresh" : "");
+		json_is_true(json_object_get(host, "stale")) ? "; everything below is old" : "");
 	CLEANUP(freep)
 	char *report = xasprintf("boot %s, report %.0f (%s) of %s", raw_at(host, "boot_id"),
 				 number_at(host, "seq"), raw_at(host, "profile"),
@@ -193,7 +186,8 @@ void host_facts(const json_t *host, const struct page *page)
 	ticket_line(page, "newest", report);
 	ticket_line(page, "agent", daemon);
 	if (json_is_false(json_object_get(host, "in_cluster")))
-		ticket_line(page, "cluster", "no node of it: it is judged, and never acted on");
+		ticket_line(page, "cluster",
+			    "not a node of the cluster: judged, but never acted on");
 	facts_env(host, page);
 	facts_drift(host, page);
 }

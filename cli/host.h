@@ -14,9 +14,8 @@ struct page;
  */
 int host_get(struct link *link, const char *name, const char *path, json_t **ret, struct err *err);
 
-/* The answer to `body` sent to `path`, likewise. Errors as link_post(). */
-int host_post(struct link *link, const char *name, const char *path, const json_t *body,
-	      json_t **ret, struct err *err);
+/* `r` of a call about the host `name`: of -ENOENT `err` gets the names that are near. Returns `r`. */
+int host_explain(struct link *link, const char *name, int r, struct err *err);
 
 /* Set "drift" of the host: [{key, value, majority, hosts, agree}] where it differs from its SKU. */
 int host_add_drift(struct link *link, json_t *host, struct err *err);

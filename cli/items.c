@@ -51,6 +51,8 @@ int items_fetch(struct link *link, const struct items_query *query, const struct
 	CLEANUP(json_freep) json_t *all = NULL;
 	int r = link_list(link, query->path, &all, err);
 
+	if (r == 0 && query->check)
+		r = query->check(all, settings, err);
 	if (r < 0)
 		return r;
 	ret->total = json_array_size(all);

@@ -15,6 +15,7 @@ struct table;
 
 typedef bool items_wanted_fn(const json_t *item, const struct settings *settings);
 typedef int items_compare_fn(const json_t *a, const json_t *b);
+typedef int items_check_fn(const json_t *items, const struct settings *settings, struct err *err);
 typedef void items_add_fn(struct table *t, const json_t *item, const struct page *page);
 
 /* What is fetched. */
@@ -22,6 +23,7 @@ struct items_query {
 	const char *path; /* "/v1/nodes" */
 	items_wanted_fn *wanted;
 	items_compare_fn *compare; /* NULL: as they come */
+	items_check_fn *check;	   /* whether they have what is asked for; NULL: not asked */
 };
 
 /*

@@ -19,8 +19,7 @@ int job_name_explain(int r, struct err *err)
 {
 	if (r != -ENOENT)
 		return r;
-	return err_set(err, EPROTONOSUPPORT,
-		       "this controller is older than assayctl: it keeps no jobs yet");
+	return err_set(err, EPROTONOSUPPORT, "this controller is too old: it does not know jobs");
 }
 
 static bool is_id(const char *text)
@@ -57,14 +56,12 @@ static int refuse(struct link *link, const char *name, struct err *err)
 	CLEANUP(freep) char *clean = utf8_clean(name);
 
 	if (link_list(link, "/v1/jobs", &all, NULL) < 0)
-		return err_set(err, ENOENT, "no job '%.80s' is known", clean);
+		return err_set(err, ENOENT, "unknown job '%.80s'", clean);
 	near = near_names(all, "job", name);
 	if (*near)
-		return err_set(err, ENOENT, "no job '%.80s' is known; did you mean %s?", clean,
-			       near);
-	return err_set(err, ENOENT,
-		       "no job '%.80s' is known; `assayctl jobs` lists the %zu that are", clean,
-		       json_array_size(all));
+		return err_set(err, ENOENT, "unknown job '%.80s'; did you mean %s?", clean, near);
+	return err_set(err, ENOENT, "unknown job '%.80s'; `assayctl jobs` lists the %zu known jobs",
+		       clean, json_array_size(all));
 }
 
 int job_name_resolve(struct link *link, const char *name, char **ret_id, struct err *err)
@@ -82,7 +79,7 @@ int job_name_resolve(struct link *link, const char *name, char **ret_id, struct 
 		CLEANUP(freep) char *ids = several(items);
 		CLEANUP(freep) char *clean = utf8_clean(name);
 
-		return err_set(err, EINVAL, "%zu jobs are called '%.80s': %s; say the id instead",
+		return err_set(err, EINVAL, "%zu jobs are called '%.80s': %s; give the id instead",
 			       n, clean, ids);
 	}
 	if (n == 0 && !is_id(name))

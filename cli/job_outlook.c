@@ -21,8 +21,8 @@ static char *seconds(const json_t *object, const char *key)
 static const char *state_words(const char *state)
 {
 	if (streq(state, "shown"))
-		return "; kept once a host of it is taken out";
-	return streq(state, "unchecked") ? "; no run has shown it within a day" : "";
+		return "; recorded once one of its hosts is replaced";
+	return streq(state, "unchecked") ? "; no run confirmed it within a day" : "";
 }
 
 char *job_outlook_prediction(const json_t *job)
@@ -76,9 +76,8 @@ char *job_outlook_verified(const json_t *job)
 	return xasprintf(
 		"run %s%s: %s s over %s steps: %s (%s: %s of %s%s)", run, instead, measured, steps,
 		streq(raw_at(p, "state"), "held") ? "held" : "did not hold", class, held, checked,
-		json_is_true(json_object_get(trust, "poor"))
-			? "; too few: it takes no host out of service"
-			: "");
+		json_is_true(json_object_get(trust, "poor")) ? "; too few to cordon a host for"
+							     : "");
 }
 
 /* Whether anybody has answered. New memory. */
@@ -91,8 +90,8 @@ static char *answer_words(const json_t *advice, uint64_t now_us)
 	if (streq(state, "acknowledged"))
 		return xasprintf(", acknowledged %s", done);
 	if (streq(state, "open"))
-		return xasprintf(", nobody has acknowledged it, until %s", until);
-	return xstrdup(streq(state, "expired") ? ", expired: nobody acknowledged it" : "");
+		return xasprintf(", not acknowledged yet, valid until %s", until);
+	return xstrdup(streq(state, "expired") ? ", expired without an answer" : "");
 }
 
 char *job_outlook_advice(const json_t *job, uint64_t now_us)

@@ -21,7 +21,7 @@ static void line_state(const json_t *life, const struct page *page)
 
 	ticket_line(page, "state", text);
 	if (json_is_false(json_object_get(life, "managed")))
-		ticket_line(page, "managed", "no: it opted out, and is never touched");
+		ticket_line(page, "managed", "no: it opted out, and Assay never touches it");
 	if (*raw_at(life, "hands_off"))
 		ticket_line(page, "hands off", raw_at(life, "hands_off"));
 	if (*raw_at(life, "unverified"))
@@ -35,13 +35,13 @@ static void line_cordon(const json_t *life, const struct page *page)
 
 	if (!json_is_object(cordon)) {
 		if (json_is_false(json_object_get(life, "schedulable")))
-			ticket_line(page, "cordon", "somebody else's: Assay never lifts it");
+			ticket_line(page, "cordon", "by someone else: Assay never lifts it");
 		return;
 	}
 	text = xasprintf("by %s at %s: %s%s", raw_at(cordon, "by"), raw_at(cordon, "at"),
 			 raw_at(cordon, "reason"),
 			 json_is_true(json_object_get(cordon, "pre"))
-				 ? "; somebody else had cordoned it before, which stays"
+				 ? "; it was cordoned by someone else before, and stays so"
 				 : "");
 	ticket_line(page, "cordon", text);
 }
@@ -59,9 +59,9 @@ static void line_until(const struct page *page, const char *label, const char *u
 static void lines_until(const json_t *life, const struct page *page)
 {
 	line_until(page, "override", raw_at(life, "override_until"),
-		   "a person said that it stays in service");
+		   "kept in service by an operator");
 	line_until(page, "silence", raw_at(life, "silence_until"),
-		   "what is found is told and does nothing");
+		   "findings are shown, and lead to nothing");
 	line_until(page, "hold", raw_at(life, "hold_until"), "kept free of jobs for a test");
 }
 

@@ -52,6 +52,8 @@ static void on_answer(void *context, const struct http_answer *answer)
 	a->r = link_words_answer(answer, &a->sent.value, &a->err);
 	a->sent.status = answer->status;
 	a->sent.retry_after_us = answer->retry_after_us;
+	if (a->r == -EPERM)
+		link_words_rule(answer, a->sent.rule);
 }
 
 /* Without bytes it is only asked. */
@@ -117,14 +119,21 @@ int link_get(struct link *link, const char *path, json_t **ret, struct err *err)
 	return r;
 }
 
-int link_post(struct link *link, const char *path, const json_t *body, json_t **ret, struct err *err)
+int link_order(struct link *link, const char *path, const json_t *body, struct link_sent *ret,
+	       struct err *err)
 {
 	CLEANUP(freep) char *text = json_line(body);
 	const struct link_sending what = {
 		.path = path, .type = "application/json", .bytes = text, .len = strlen(text)
 	};
+
+	return link_send(link, &what, ret, err);
+}
+
+int link_post(struct link *link, const char *path, const json_t *body, json_t **ret, struct err *err)
+{
 	struct link_sent sent = { 0 };
-	int r = link_send(link, &what, &sent, err);
+	int r = link_order(link, path, body, &sent, err);
 
 	if (r == 0)
 		*ret = sent.value;
@@ -141,14 +150,14 @@ static int take_page(json_t *page, json_t *items, char **cursor, struct err *err
 	size_t i;
 
 	if (!json_is_array(more))
-		return err_set(err, EBADMSG, "the answer is no list; is this a controller?");
+		return err_set(err, EBADMSG, "the answer is not a list; is this a controller?");
 	json_array_foreach(more, i, item)
 	{
 		if (!json_is_object(item))
-			return err_set(err, EBADMSG, "item %zu of the list is no object", i);
+			return err_set(err, EBADMSG, "item %zu of the list is not an object", i);
 	}
 	if (next && (streq(next, *cursor) || json_array_size(more) == 0))
-		return err_set(err, EBADMSG, "the pages of the list lead nowhere");
+		return err_set(err, EBADMSG, "the pages of the list do not end");
 	(void)json_array_extend(items, more);
 	free(*cursor);
 	*cursor = xstrdup(next);
@@ -347,9 +356,7 @@ int link_new(const struct settings *settings, struct link **ret, struct err *err
 	if (r < 0)
 		return r;
 	if (settings->token_file && url_is_open(link->base))
-		log_warning(
-			"the token goes to %s unencrypted, for all on the way to read: use https",
-			link->base);
+		log_warning("the token is sent to %s unencrypted: use https", link->base);
 	(void)signal(SIGPIPE, SIG_IGN);
 	link->timeout_us = settings->timeout_us;
 	link_begin(link);

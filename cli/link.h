@@ -22,6 +22,7 @@ enum {
 	LINK_PAGES_MAX = 2000,		    /* pages of one list */
 	LINK_ITEMS_MAX = 1000000,	    /* items of one list */
 	LINK_HEADERS_MAX = 6,		    /* of a sender */
+	LINK_RULE_SIZE = 48,		    /* of the name of a rule, and its NUL */
 };
 
 /* Before the program stops (Ctrl-Z), and when it goes on. */
@@ -70,14 +71,19 @@ struct link_sending {
 };
 
 struct link_sent {
-	json_t *value;		 /* what was answered; new reference */
-	unsigned status;	 /* of HTTP, of a whole answer; else 0 */
-	uint64_t retry_after_us; /* of -EAGAIN: how long the controller asks to be left alone */
+	json_t *value;		   /* what was answered; new reference */
+	unsigned status;	   /* of HTTP, of a whole answer; else 0 */
+	uint64_t retry_after_us;   /* of -EAGAIN: how long the controller asks to be left alone */
+	char rule[LINK_RULE_SIZE]; /* of -EPERM: what refused it, "budget.total"; "" not said */
 };
 
 /* Send them. Errors as link_post(); then `ret` has no value. -EINVAL for 413 too. */
 int link_send(struct link *link, const struct link_sending *what, struct link_sent *ret,
 	      struct err *err);
+
+/* Send `body` as link_post() does, and what is answered, as link_send() says it. */
+int link_order(struct link *link, const char *path, const json_t *body, struct link_sent *ret,
+	       struct err *err);
 
 /*
  * The items of all pages of the list at `path`, which has no "limit" or

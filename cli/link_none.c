@@ -43,6 +43,12 @@ int link_send(struct link *link UNUSED, const struct link_sending *what UNUSED,
 	return -EINVAL;
 }
 
+int link_order(struct link *link UNUSED, const char *path UNUSED, const json_t *body UNUSED,
+	       struct link_sent *ret UNUSED, struct err *err UNUSED)
+{
+	return -EINVAL;
+}
+
 int link_list(struct link *link UNUSED, const char *path UNUSED, json_t **ret_items UNUSED,
 	      struct err *err UNUSED)
 {

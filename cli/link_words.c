@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "cli/command.h"
 #include "cli/link.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -19,15 +20,15 @@ static const struct {
 	int r;
 	const char *advice;
 } advices[] = {
-	{ -ECONNREFUSED, "is it running? --controller or ASSAY_CONTROLLER says where it is" },
-	{ -EHOSTUNREACH, "--controller or ASSAY_CONTROLLER says where it is" },
-	{ -ENETUNREACH, "--controller or ASSAY_CONTROLLER says where it is" },
-	{ -ETIMEDOUT, "try again, or give it more time with --timeout" },
-	{ -ECONNRESET, "it ended, or it wants https; try again" },
-	{ -EKEYREJECTED, "--cacert names the file of the CA to trust" },
+	{ -ECONNREFUSED, "is it running? set --controller or ASSAY_CONTROLLER" },
+	{ -EHOSTUNREACH, "check --controller or ASSAY_CONTROLLER" },
+	{ -ENETUNREACH, "check --controller or ASSAY_CONTROLLER" },
+	{ -ETIMEDOUT, "try again, or allow more time with --timeout" },
+	{ -ECONNRESET, "it stopped, or it expects https; try again" },
+	{ -EKEYREJECTED, "name the CA to trust with --cacert" },
 	{ -EPROTO, "is it http or https, and the right port?" },
 	{ -EFBIG, "ask for less" },
-	{ -EINVAL, "mend it and try again" },
+	{ -EINVAL, "correct it and try again" },
 };
 
 static int not_answered(const struct http_answer *answer, struct err *err)
@@ -49,7 +50,7 @@ static char *detail_of(const struct http_answer *answer)
 
 	if (json_parse(answer->body, answer->len, "answer", &problem, NULL) == 0)
 		detail = json_string_value(json_object_get(problem, "detail"));
-	return xstrndup(detail ? detail : "it says no more", DETAIL_MAX);
+	return xstrndup(detail ? detail : "no details given", DETAIL_MAX);
 }
 
 static int refused(const struct http_answer *answer, struct err *err)
@@ -60,13 +61,13 @@ static int refused(const struct http_answer *answer, struct err *err)
 	switch (answer->status) {
 	case 401:
 		return err_set(err, EACCES,
-			       "the controller does not know who asks (%s); "
-			       "--token-file or ASSAY_TOKEN_FILE names a token",
+			       "not authenticated: %s; "
+			       "set --token-file or ASSAY_TOKEN_FILE",
 			       detail);
 	case 403:
 		return err_set(err, EACCES,
-			       "the controller does not let this token ask (%s); "
-			       "--token-file or ASSAY_TOKEN_FILE names another",
+			       "not permitted: %s; "
+			       "--token-file or ASSAY_TOKEN_FILE can name another token",
 			       detail);
 	case 404:
 		return err_set(err, ENOENT, "%s", detail);
@@ -84,7 +85,7 @@ static int refused(const struct http_answer *answer, struct err *err)
 	default:
 		return err_set(err, EBADMSG,
 			       "the controller answered with status %u (%s); "
-			       "its log says more",
+			       "see its log",
 			       answer->status, detail);
 	}
 }
@@ -101,9 +102,19 @@ int link_words_answer(const struct http_answer *answer, json_t **ret, struct err
 	if (json_parse(answer->body, answer->len, "the answer", &value, &inner) < 0)
 		return err_set(err, EBADMSG, "%s; is this a controller?", inner.msg);
 	if (!json_is_object(value))
-		return err_set(err, EBADMSG, "the answer is no object; is this a controller?");
+		return err_set(err, EBADMSG, "the answer is not an object; is this a controller?");
 	*ret = TAKE(value);
 	return 0;
+}
+
+void link_words_rule(const struct http_answer *answer, char ret[static LINK_RULE_SIZE])
+{
+	CLEANUP(json_freep) json_t *problem = NULL;
+	const char *rule = NULL;
+
+	if (json_parse(answer->body, answer->len, "answer", &problem, NULL) == 0)
+		rule = json_string_value(json_object_get(problem, "rule"));
+	(void)snprintf(ret, LINK_RULE_SIZE, "%s", rule ? rule : "");
 }
 
 int link_words_base(const char *url, char **ret_base, struct err *err)
@@ -115,12 +126,12 @@ int link_words_base(const char *url, char **ret_base, struct err *err)
 		host = url + 8;
 	if (!host || !*host || *host == '/' || strlen(url) > URL_MOST)
 		return err_set(err, EINVAL,
-			       "--controller: '%.80s' is no URL like "
+			       "--controller: '%.80s' is not a URL like "
 			       "https://controller:9470",
 			       url);
 	length = strcspn(host, "/?#");
 	if (host[length] && !streq(host + length, "/"))
-		return err_set(err, EINVAL, "--controller: '%.80s': nothing comes after the port",
+		return err_set(err, EINVAL, "--controller: '%.80s': nothing may follow the port",
 			       url);
 	*ret_base = xstrndup(url, (size_t)(host - url) + length);
 	return 0;
@@ -145,4 +156,18 @@ char *link_segment(const char *text)
 		*to++ = hex[c & 15];
 	}
 	return out;
+}
+
+int link_words_status(int r)
+{
+	switch (-r) {
+	case ENOENT:
+	case EPERM:
+		return STATUS_NO;
+	case EINVAL:
+	case EACCES:
+		return STATUS_USAGE;
+	default:
+		return STATUS_UNKNOWN;
+	}
 }

@@ -113,36 +113,39 @@ static void environment(FILE *out)
 
 		if (!row->environment)
 			continue;
-		(void)fprintf(out, ".TP\n.B %s\nStands in for ", row->environment);
+		(void)fprintf(out, ".TP\n.B %s\nDefault of ", row->environment);
 		(void)fputs("\\fB", out);
 		put("--", out);
 		put(row->name, out);
 		(void)fputs("\\fR.\n", out);
 	}
-	(void)fputs(".TP\n.B NO_COLOR\nNo colours, when it is set and not empty.\n", out);
+	(void)fputs(".TP\n.B NO_COLOR\nNo colours, if set and not empty.\n", out);
 }
 
 static const char head[] =
-	".SH NAME\nassayctl \\- show what the hosts of a fleet are judged to be, and act on it\n"
+	".SH NAME\nassayctl \\- show the state of a fleet's hosts, and act on it\n"
 	".SH SYNOPSIS\n.B assayctl\n.I COMMAND\n.RI [ OPTION .\\|.\\|.]\n"
 	".SH DESCRIPTION\n";
 
 static const char description[] =
-	"Asks an assay-controller and shows the answer as a table for people, or as JSON or "
-	"key=value lines for programs. Options stand before or after the command.\n\n"
-	"What hosts say of themselves cannot drive a terminal: control characters, marks that turn "
-	"the direction of writing and characters without a glyph are shown as a question mark, in "
-	"JSON and key=value lines as \\u and their number.\n\n"
-	"With --watch a terminal is redrawn in place and what changed is marked with an asterisk; "
+	"Asks an assay-controller and prints the answer as a table, or as JSON or key=value lines "
+	"for "
+	"programs. Options may stand before or after the command.\n\n"
+	"Text that hosts send cannot control the terminal: control characters, marks that change "
+	"the "
+	"direction of writing and characters without a glyph are shown as a question mark, in JSON "
+	"and key=value lines as \\u and their number.\n\n"
+	"With --watch the terminal is redrawn in place and changes are marked with an asterisk; "
 	"elsewhere each change is printed below the one before, in JSON as one line. A controller "
-	"that is away is asked again, ever less often, and the last picture says since when it is "
-	"old. An interrupt ends it.";
+	"that does not answer is asked again, less and less often, and the picture says since when "
+	"it "
+	"is stale. Ctrl-C ends it.";
 
 static const char tail[] =
 	".SH SEE ALSO\n"
 	"docs/openapi.yaml of the sources: the API of the controller, whose answers\n"
 	"\\fB\\-o json\\fR prints. docs/formats.md: what the keys mean. docs/jobs.md: traces of\n"
-	"jobs, and what is concluded from them. docs/glossary.md: every word.\n";
+	"jobs, and what follows from them. docs/glossary.md: every word.\n";
 
 int run_manual(const struct request *request UNUSED)
 {
@@ -158,7 +161,7 @@ int run_manual(const struct request *request UNUSED)
 		if (!c->hidden)
 			command(c, out);
 	}
-	(void)fputs(".SH OPTIONS\nOf every command that asks the controller:\n", out);
+	(void)fputs(".SH OPTIONS\nFor every command that asks the controller:\n", out);
 	options(OPTIONS_LINK | OPTIONS_ALWAYS, out);
 	environment(out);
 	(void)fputs(".SH EXIT STATUS\n", out);

@@ -32,98 +32,108 @@ const struct option_row option_rows[N_OPTIONS] = {
 				"ASSAY_CONTROLLER",
 				"where the controller is (default: http://127.0.0.1:9470)" },
 	[OPTION_TOKEN_FILE] = { "token-file", 0, OPTION_IS_FILE, "FILE", NULL, 0, AT(token_file),
-				"ASSAY_TOKEN_FILE", "the token to show, one line" },
+				"ASSAY_TOKEN_FILE", "the file with the token, one line" },
 	[OPTION_CACERT] = { "cacert", 0, OPTION_IS_FILE, "FILE", NULL, 0, AT(ca_file),
-			    "ASSAY_CACERT",
-			    "trust certificates signed by these (default: the system's)" },
+			    "ASSAY_CACERT", "trust the CAs in FILE (default: the system's)" },
 	[OPTION_CERT] = { "cert", 0, OPTION_IS_FILE, "FILE", NULL, 0, AT(cert_file), NULL,
-			  "the client certificate to show, with --key" },
-	[OPTION_KEY] = { "key", 0, OPTION_IS_FILE, "FILE", NULL, 0, AT(key_file), NULL, "its key" },
+			  "client certificate, with --key" },
+	[OPTION_KEY] = { "key", 0, OPTION_IS_FILE, "FILE", NULL, 0, AT(key_file), NULL,
+			 "key of the client certificate" },
 	[OPTION_TIMEOUT] = { "timeout", 0, OPTION_IS_DURATION, "DURATION", NULL, 0, AT(timeout_us),
-			     NULL, "how long a whole answer may take (default: 30s)" },
+			     NULL, "time limit for one answer (default: 30s)" },
 	[OPTION_OUTPUT] = { "output", 'o', OPTION_IS_OUTPUT, "FORMAT", outputs, 0, AT(output), NULL,
-			    "table for people, wide for more of it, json or kv for programs" },
+			    "table (default), wide for more detail, json or kv for programs" },
 	[OPTION_WATCH] = { "watch", 'w', OPTION_IS_DURATION, "INTERVAL", NULL, WATCH_DEFAULT_US,
 			   AT(watch_us), NULL,
-			   "show it again at every change; asks every INTERVAL (default: 2s)" },
+			   "show every change; asks every INTERVAL (default: 2s)" },
 	[OPTION_LIMIT] = { "limit", 'n', OPTION_IS_COUNT, "N", NULL, 0, AT(limit), NULL,
-			   "show the first N only" },
+			   "show only the first N" },
 	[OPTION_VERDICT] = { "verdict", 0, OPTION_IS_CHOICE, "LEVEL", verdicts, 0, AT(verdict),
-			     NULL, "only hosts judged so" },
+			     NULL, "only hosts with this verdict" },
 	[OPTION_STALE] = { "stale", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(stale), NULL,
 			   "only hosts that stopped reporting" },
 	[OPTION_SKU] = { "sku", 0, OPTION_IS_TEXT, "SKU", NULL, 0, AT(sku), NULL,
-			 "only this model of host" },
+			 "only hosts of this SKU" },
 	[OPTION_ALL] = { "all", 'a', OPTION_IS_FLAG, NULL, NULL, 0, AT(all), NULL,
-			 "closed ones too" },
+			 "closed incidents too" },
 	[OPTION_NODE] = { "node", 0, OPTION_IS_NODE, "NODE", NULL, 0, AT(node), NULL,
-			  "only of this host" },
+			  "only this host" },
 	[OPTION_REASON] = { "reason", 'r', OPTION_IS_TEXT, "TEXT", NULL, 0, AT(reason), NULL,
-			    "why, for those who find it so; it is kept" },
+			    "the reason, recorded and shown to others" },
 	[OPTION_BREAK_GLASS] = { "break-glass", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(break_glass),
 				 NULL,
-				 "past budgets and an open breaker; wants the role admin, and is "
-				 "kept" },
+				 "ignore the budgets and an open breaker; needs the role admin, "
+				 "and is recorded" },
 	[OPTION_UNTIL] = { "until", 0, OPTION_IS_MOMENT, "TIME", NULL, 0, AT(until), NULL,
-			   "when it ends: 2026-11-22T08:00:00Z, or from now on: 12h" },
+			   "when it ends: 2026-11-22T08:00:00Z, or 12h from now" },
 	[OPTION_FOR] = { "for", 0, OPTION_IS_SPAN, "DURATION", NULL, 0, AT(for_us), NULL,
-			 "how long from now on, as 4h; 0s ends what stands" },
+			 "for how long, as 4h; 0s ends one now" },
 	[OPTION_SINCE] = { "since", 0, OPTION_IS_SPAN, "DURATION", NULL, 0, AT(since_us), NULL,
-			   "how far back, as 7d" },
+			   "how far back to go, as 7d" },
 	[OPTION_DOMAIN] = { "domain", 0, OPTION_IS_TEXT, "NAME", NULL, 0, AT(domain), NULL,
-			    "all hosts below this leaf switch, or of this domain of the budgets" },
+			    "all hosts below this leaf switch, or in this domain of the budgets" },
 	[OPTION_NODES] = { "nodes", 0, OPTION_IS_TEXT, "NODE,NODE", NULL, 0, AT(nodes), NULL,
 			   "these hosts, 2 to 256" },
 	[OPTION_KIND] = { "kind", 0, OPTION_IS_CHOICE, "KIND", kinds, 0, AT(kind), NULL,
 			  "allreduce (default), or pair: writes from host to host" },
 	[OPTION_PLAN] = { "plan", 0, OPTION_IS_CHOICE, "PLAN", plans, 0, AT(plan), NULL,
-			  "two-pass (default), tournament: everybody with everybody below a "
-			  "switch, bisect: large groups, halved, or every-two: every two once, "
-			  "of at most 64 hosts" },
+			  "two-pass (default), tournament (all pairs below a switch), bisect "
+			  "(halves of large groups) or every-two (each pair once, at most 64 "
+			  "hosts)" },
 	[OPTION_CORDONED] = { "cordoned", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(cordoned), NULL,
-			      "only hosts out of service: cordoned, held for a test, not ready" },
+			      "only hosts out of service: cordoned, held, not ready, unverified" },
 	[OPTION_JOB] = { "job", 0, OPTION_IS_JOB, "NAME", NULL, 0, AT(job), NULL,
-			 "the job, by the name by which others look for it" },
+			 "name of the job, as others know it" },
 	[OPTION_META] = { "meta", 0, OPTION_IS_FILE, "FILE", NULL, 0, AT(meta_file), NULL,
 			  "the shape of the job (YAML), for a trace in CSV" },
 	[OPTION_RUN] = { "run", 0, OPTION_IS_COUNT, "N", NULL, 0, AT(run), NULL,
-			 "which attempt of the job: one more after each restart (default: the "
-			 "last that is known)" },
+			 "number of the run, one more after each restart (default: the last "
+			 "known)" },
 	[OPTION_PART] = { "part", 0, OPTION_IS_PART, "K/M", NULL, 0, AT(part), NULL,
-			  "this file is the Kth of M that are one trace together" },
+			  "this file is part K of M of one trace" },
 	[OPTION_AGES] = { "ages", 0, OPTION_IS_AGES, "FIRST,LAST", NULL, 0, AT(ages), NULL,
-			  "how many seconds ago the first step of the trace began and the last one "
-			  "ended; else nobody knows when it was" },
+			  "how many seconds ago the trace's first step began and its last step "
+			  "ended; without it the time is unknown" },
 	[OPTION_WAIT] = { "wait", 0, OPTION_IS_DURATION, "DURATION", NULL, WAIT_DEFAULT_US,
 			  AT(wait_us), NULL,
-			  "wait until it is analysed, and show the job (default: 2m)" },
-	[OPTION_WINDOWS] = { "windows", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(windows),
-			     NULL, "its windows instead, newest first: what came, and what became of it" },
+			  "wait for the analysis, and show the job (default: 2m)" },
+	[OPTION_WINDOWS] = { "windows", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(windows), NULL,
+			     "list its windows instead, newest first, with their results" },
 	[OPTION_EXCLUDE_AS] = { "exclude-as", 0, OPTION_IS_CHOICE, "FORM", job_exclude_forms, 0,
 				AT(exclude_as), NULL,
-				"only the hosts to start it without: kube (a node affinity), slurm "
-				"(--exclude=), or file, one a line; nothing when there are none" },
-	[OPTION_YES] = { "yes", 'y', OPTION_IS_FLAG, NULL, NULL, 0, AT(yes), NULL,
-			 "do it without a question" },
+				"print only the hosts to exclude: kube (a node affinity), slurm "
+				"(--exclude=) or file (one per line); nothing if there are none" },
+	[OPTION_YES] = { "yes", 'y', OPTION_IS_FLAG, NULL, NULL, 0, AT(yes), NULL, "do not ask" },
 	[OPTION_STEP] = { "step", 0, OPTION_IS_STEP, "N", NULL, 0, AT(step), NULL,
-			  "the number of the last step that ended" },
+			  "number of the last completed step" },
 	[OPTION_SECONDS] = { "seconds", 0, OPTION_IS_TEXT, "S,S", NULL, 0, AT(seconds), NULL,
-			     "how long the last steps took, the last one last, at most 64" },
+			     "durations of the last steps, oldest first, at most 64" },
 	[OPTION_AGE] = { "age", 0, OPTION_IS_AGE, "S", NULL, 0, AT(age_s), NULL,
 			 "how many seconds ago that step ended (default: 0)" },
 	[OPTION_DONE] = { "done", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(done), NULL,
-			  "the job ends with it" },
+			  "it was the last step of the job" },
 	[OPTION_HOSTS] = { "hosts", 0, OPTION_IS_COUNT, "N", NULL, 0, AT(hosts), NULL,
-			   "how many hosts may join by it (default: 1)" },
+			   "how many hosts may join with it (default: 1)" },
 	[OPTION_NAMES] = { "names", 0, OPTION_IS_TEXT, "NAMES", NULL, 0, AT(names), NULL,
-			   "hosts that may join, a pattern as 'gpu-*' (default: any); of setup: "
-			   "those of the controller, NAME,ADDRESS (default: this host's)" },
+			   "hosts that may join, a pattern like 'gpu-*' (default: any); for setup: "
+			   "the controller's, NAME,ADDRESS (default: this host's)" },
 	[OPTION_DIR] = { "dir", 0, OPTION_IS_FILE, "DIR", NULL, 0, AT(dir), NULL,
 			 "where the files are (default: /etc/assay)" },
+	[OPTION_SELECTOR] = { "selector", 'l', OPTION_IS_SELECTOR, "SELECTOR", NULL, 0,
+			      AT(selector), NULL,
+			      "only hosts whose labels match: key=value, key!=value, key or !key, "
+			      "separated by commas" },
+	[OPTION_RACK] = { "rack", 0, OPTION_IS_TEXT, "RACK", NULL, 0, AT(rack), NULL,
+			  "only hosts of this rack, by the label that the policy's "
+			  "budget.domain.label names" },
+	[OPTION_FILE] = { "file", 'f', OPTION_IS_FILE, "FILE", NULL, 0, AT(file), NULL,
+			  "hosts listed in FILE, one per line; - is standard input" },
+	[OPTION_DRY_RUN] = { "dry-run", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(dry_run), NULL,
+			     "show what would be done, and do nothing" },
 	[OPTION_HELP] = { "help", 'h', OPTION_IS_FLAG, NULL, NULL, 0, AT(help), NULL,
-			  "say what there is" },
+			  "show this help" },
 	[OPTION_VERSION] = { "version", 'V', OPTION_IS_FLAG, NULL, NULL, 0, AT(version), NULL,
-			     "say which version this is" },
+			     "show the version" },
 	[OPTION_SUBJECT] = { "subject", 0, OPTION_IS_TEXT, "PART", NULL, 0, AT(subject), NULL,
 			     "only this part: 'gpu 3', its UUID, PCI address or serial, mlx5_3" },
 };
@@ -206,7 +216,7 @@ static int set_duration(const struct option_row *row, const char *value, uint64_
 	if (r < 0)
 		return err_wrap(err, r, "--%s", row->name);
 	if (us < WATCH_LEAST_US || us > DURATION_MOST_US)
-		return err_set(err, EINVAL, "--%s: '%.40s' is outside 200ms to 1d", row->name,
+		return err_set(err, EINVAL, "--%s: '%.40s' is not between 200ms and 1d", row->name,
 			       value);
 	*ret_us = us;
 	return 0;
@@ -225,7 +235,8 @@ static int set_span(const struct option_row *row, const char *value, uint64_t *r
 		return 0;
 	}
 	if (us < SPAN_LEAST_US || us > SPAN_MOST_US)
-		return err_set(err, EINVAL, "--%s: '%.40s' is outside 1s to 366d", row->name, value);
+		return err_set(err, EINVAL, "--%s: '%.40s' is not between 1s and 366d", row->name,
+			       value);
 	*ret_us = us;
 	return 0;
 }
@@ -268,7 +279,7 @@ static int set_part(const struct option_row *row, const char *value, struct subm
 
 	if (!read_whole(at, '/', PARTS_MOST, &part.k, &at) ||
 	    !read_whole(at + 1, '\0', PARTS_MOST, &part.of, &at) || part.k < 1 || part.k > part.of)
-		return err_set(err, EINVAL, "--%s: '%.40s' is no part like 2/8, of at most %d",
+		return err_set(err, EINVAL, "--%s: '%.40s' is not a part like 2/8, of at most %d",
 			       row->name, value, PARTS_MOST);
 	*ret = part;
 	return 0;
@@ -294,11 +305,11 @@ static int set_ages(const struct option_row *row, const char *value, struct subm
 
 	if (!read_age(at, ',', &ages.first_s, &at) || !read_age(at + 1, '\0', &ages.last_s, &at) ||
 	    ages.first_s < ages.last_s)
-		return err_set(
-			err, EINVAL,
-			"--%s: '%.40s' are no ages like 930,12: seconds since the first step "
-			"began and since the last one ended, at most 366 days",
-			row->name, value);
+		return err_set(err, EINVAL,
+			       "--%s: '%.40s' is not a pair of ages like 930,12: seconds since the "
+			       "first step "
+			       "began and since the last one ended, at most 366 days",
+			       row->name, value);
 	*ret = ages;
 	return 0;
 }
@@ -309,7 +320,7 @@ static int set_age(const struct option_row *row, const char *value, double *ret,
 	double age_s;
 
 	if (!read_age(value, '\0', &age_s, &at))
-		return err_set(err, EINVAL, "--%s: '%.40s' is no age in seconds like 3 or 0.5",
+		return err_set(err, EINVAL, "--%s: '%.40s' is not an age in seconds like 3 or 0.5",
 			       row->name, value);
 	*ret = age_s;
 	return 0;
@@ -321,7 +332,7 @@ static int set_step(const struct option_row *row, const char *value, uint64_t *r
 	uint64_t step;
 
 	if (!read_whole(value, '\0', STEP_MOST, &step, &at))
-		return err_set(err, EINVAL, "--%s: '%.40s' is no number of a step", row->name,
+		return err_set(err, EINVAL, "--%s: '%.40s' is not the number of a step", row->name,
 			       value);
 	*ret = step;
 	return 0;
@@ -335,8 +346,8 @@ static int set_count(const struct option_row *row, const char *value, uint64_t *
 	errno = 0;
 	n = strtoull(value, &end, 10);
 	if (errno || end == value || *end || value[0] == '-' || n < 1 || n > LIMIT_MOST)
-		return err_set(err, EINVAL, "--%s: '%.40s' is none of 1 to %d", row->name, value,
-			       LIMIT_MOST);
+		return err_set(err, EINVAL, "--%s: '%.40s' is not between 1 and %d", row->name,
+			       value, LIMIT_MOST);
 	*ret = n;
 	return 0;
 }
@@ -346,6 +357,7 @@ int option_set(struct settings *settings, enum option_id id, const char *value, 
 	const struct option_row *row = &option_rows[id];
 	char *member = (char *)settings + row->offset;
 	const bool yes = true;
+	int r;
 
 	switch (row->kind) {
 	case OPTION_IS_FLAG:
@@ -367,6 +379,9 @@ int option_set(struct settings *settings, enum option_id id, const char *value, 
 		return set_age(row, value, (double *)(void *)member, err);
 	case OPTION_IS_STEP:
 		return set_step(row, value, (uint64_t *)(void *)member, err);
+	case OPTION_IS_SELECTOR:
+		r = selector_parse(value, (struct selector *)(void *)member, err);
+		return r < 0 ? err_wrap(err, r, "--%s", row->name) : 0;
 	case OPTION_IS_COUNT:
 		return set_count(row, value, (uint64_t *)(void *)member, err);
 	case OPTION_IS_OUTPUT:
@@ -385,7 +400,7 @@ int option_set(struct settings *settings, enum option_id id, const char *value, 
 	case OPTION_IS_NODE:
 	case OPTION_IS_JOB:
 		if (!*value)
-			return err_set(err, EINVAL, "--%s: want a %s", row->name, row->value);
+			return err_set(err, EINVAL, "--%s requires a %s", row->name, row->value);
 		break;
 	}
 	memcpy(member, &value, sizeof(value));

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "cli/selector.h"
 #include "lib/base/macro.h"
 #include "lib/sys/term.h"
 
@@ -53,6 +54,10 @@ enum option_id {
 	OPTION_NAMES,
 	OPTION_DIR,
 	OPTION_SUBJECT,
+	OPTION_SELECTOR,
+	OPTION_RACK,
+	OPTION_FILE,
+	OPTION_DRY_RUN,
 	N_OPTIONS,
 };
 
@@ -66,6 +71,15 @@ enum option_id {
 
 /* Those of every command that shows what can be watched. */
 #define OPTIONS_LINK (OPTIONS_CALL | OPTION_BIT(OPTION_WATCH))
+
+/* Which hosts, by what the controller knows of them. */
+#define OPTIONS_WHICH \
+	(OPTION_BIT(OPTION_SELECTOR) | OPTION_BIT(OPTION_RACK) | OPTION_BIT(OPTION_SKU))
+
+/* Those of every command that does something to hosts, one or many (targets.h). */
+#define OPTIONS_HOSTS                                                                         \
+	(OPTIONS_CALL | OPTIONS_WHICH | OPTION_BIT(OPTION_FILE) | OPTION_BIT(OPTION_REASON) | \
+	 OPTION_BIT(OPTION_YES) | OPTION_BIT(OPTION_DRY_RUN))
 
 /*
  * Those that every command has, or takes: where the controller is may stand in an alias, before
@@ -103,7 +117,10 @@ struct settings {
 	enum output output;
 	bool wide;			  /* the table with more in it, and uncut */
 	const char *verdict, *sku, *node; /* filters; NULL: any */
-	bool stale, all, cordoned;
+	struct selector selector;	  /* n 0: any */
+	const char *rack;		  /* NULL: any */
+	const char *file; /* of names of hosts; "-": standard input; NULL: not said */
+	bool stale, all, cordoned, dry_run;
 	const char *reason, *until; /* of what is done; NULL: not said */
 	uint64_t for_us;	    /* SPAN_NOT_SAID: not said; 0: what stands ends */
 	uint64_t since_us;	    /* 0: not said */
@@ -143,6 +160,7 @@ enum option_kind {
 	OPTION_IS_AGES,
 	OPTION_IS_STEP,
 	OPTION_IS_AGE,
+	OPTION_IS_SELECTOR,
 	OPTION_IS_OUTPUT,
 };
 

@@ -39,7 +39,7 @@ static int take(struct reading *r, enum option_id id, const char *value, struct 
 	if (row->value && !value && is_value(row, r->argv[r->at]))
 		value = r->argv[r->at++];
 	if (row->value && !value && !row->without_us)
-		return err_set(err, EINVAL, "--%s wants a %s", row->name, row->value);
+		return err_set(err, EINVAL, "--%s requires a %s", row->name, row->value);
 	r->given |= OPTION_BIT(id);
 	return option_set(&r->settings, id, value, err);
 }
@@ -51,7 +51,7 @@ static int take_long(struct reading *r, const char *word, struct err *err)
 	enum option_id id = option_find(word, length);
 
 	if (id == N_OPTIONS)
-		return err_set(err, EINVAL, "'--%.*s' is no option; see assayctl --help",
+		return err_set(err, EINVAL, "unknown option '--%.*s'; see assayctl --help",
 			       (int)MIN(length, (size_t)40), word);
 	return take(r, id, equals ? equals + 1 : NULL, err);
 }
@@ -65,7 +65,7 @@ static int take_letters(struct reading *r, const char *letters, struct err *err)
 		enum option_id id = option_find_letter(*letters == '?' ? 'h' : *letters);
 
 		if (id == N_OPTIONS)
-			return err_set(err, EINVAL, "'-%c' is no option; see assayctl --help",
+			return err_set(err, EINVAL, "unknown option '-%c'; see assayctl --help",
 				       *letters);
 		letters++;
 		if (option_rows[id].value && *letters)
@@ -88,7 +88,7 @@ static int take_word(struct reading *r, struct err *err)
 	if (!r->ended && word[0] == '-' && word[1])
 		return take_letters(r, word + 1, err);
 	if (r->n_plain == PLAIN_MAX)
-		return err_set(err, EINVAL, "'%.80s': too many words", word);
+		return err_set(err, EINVAL, "too many arguments: '%.80s'", word);
 	r->plain[r->n_plain++] = word;
 	return 0;
 }
@@ -141,8 +141,8 @@ static int refuse(const struct reading *r, struct err *err)
 				: xstrdup(before);
 	}
 	if (*known)
-		return err_set(err, EINVAL, "'%s' is half a command; there is%s", word, known);
-	return err_set(err, EINVAL, "'%.64s' is no command; see assayctl --help", word);
+		return err_set(err, EINVAL, "'%s' is incomplete; there is%s", word, known);
+	return err_set(err, EINVAL, "unknown command '%.64s'; see assayctl --help", word);
 }
 
 /* Options of another command are refused: they would be ignored. */
@@ -168,7 +168,7 @@ static int check_needs(const struct reading *r, const struct command *command, s
 
 	for (i = 0; i < N_OPTIONS && !r->settings.help; i++) {
 		if (missing & OPTION_BIT(i))
-			return err_set(err, EINVAL, "%s wants --%s %s: %s", name,
+			return err_set(err, EINVAL, "%s requires --%s %s: %s", name,
 				       option_rows[i].name, option_rows[i].value,
 				       option_rows[i].summary);
 	}
@@ -193,7 +193,27 @@ static int check_one_of(const struct reading *r, const struct command *command, 
 	}
 	if (!command->one_of || given == 1 || r->settings.help)
 		return 0;
-	return err_set(err, EINVAL, "%s wants %s%s", name, all, given ? ", not both" : "");
+	return err_set(err, EINVAL, "%s requires %s%s", name, all, given ? ", not both" : "");
+}
+
+/* Which hosts: just one way to say it. */
+static int check_which(const struct reading *r, const struct command *command, size_t n,
+		       struct err *err)
+{
+	const uint64_t ways = command->argument.many ? r->given & command->options : 0;
+	const bool file = ways & OPTION_BIT(OPTION_FILE), match = ways & OPTIONS_WHICH;
+	CLEANUP(freep) char *name = command_name(command);
+
+	if ((n > 0) + file + match > 1)
+		return err_set(
+			err, EINVAL,
+			"%s: name the hosts, or give --file, or --selector, --rack and --sku: "
+			"one of these three",
+			name);
+	if (n + file + match > 0 || !command->argument.name || r->settings.help)
+		return 0;
+	return err_set(err, EINVAL, "%s: no %.*s given", name,
+		       (int)strcspn(command->argument.name, "."), command->argument.name);
 }
 
 static int finish(const struct reading *r, const struct command *command, struct request *ret,
@@ -209,12 +229,11 @@ static int finish(const struct reading *r, const struct command *command, struct
 	if (e < 0)
 		return e;
 	if (n > most)
-		return err_set(err, EINVAL, "%s: '%.80s' is one word too many", name,
+		return err_set(err, EINVAL, "%s: unexpected argument '%.80s'", name,
 			       r->plain[count_words(command) + most]);
-	if (most && !r->settings.help && (!argument || !*argument))
-		return err_set(err, EINVAL, "%s: which %.*s?", name,
-			       (int)strcspn(command->argument.name, "."), command->argument.name);
-	e = check_needs(r, command, err);
+	e = check_which(r, command, argument && *argument ? n : 0, err);
+	if (e == 0)
+		e = check_needs(r, command, err);
 	if (e == 0)
 		e = check_one_of(r, command, err);
 	if (e < 0)
@@ -246,7 +265,7 @@ int request_parse(int argc, char *const *argv, struct request *ret, struct err *
 		return 0;
 	}
 	if (r.n_plain == 0)
-		return err_set(err, EINVAL, "which command? see assayctl --help");
+		return err_set(err, EINVAL, "no command given; see assayctl --help");
 	for (i = 0; commands[i].words[0]; i++) {
 		put_word_first(&commands[i], &r);
 		if (has_words(&commands[i], &r))

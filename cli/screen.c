@@ -52,7 +52,7 @@ void screen_draw(struct screen *s, const char *text)
 	}
 	(void)fputs(CLEAR_BELOW, s->out);
 	if (shown < lines)
-		(void)fprintf(s->out, "(%zu more lines; a higher terminal shows them)",
+		(void)fprintf(s->out, "(%zu more lines; enlarge the terminal to see them)",
 			      lines - shown);
 	(void)fflush(s->out);
 }

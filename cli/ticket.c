@@ -109,7 +109,7 @@ static char *source_of(const json_t *item)
 		{ "history", "the last ", " runs of its own" },
 		{ "peers", "the median of its ", " peers on this host" },
 		{ "sku", "the SKU file", NULL },
-		{ "self-evident", "bad by itself", NULL },
+		{ "self-evident", "bad in itself", NULL },
 	};
 	const char *name = raw_at(item, "source");
 	size_t i;
@@ -150,7 +150,7 @@ static void line_often(const struct page *page, const json_t *windows)
 	CLEANUP(freep) char *text = NULL;
 
 	if (isnan(bad) || isnan(of)) {
-		ticket_line(page, "how often", "this is the first time, or it could not be told");
+		ticket_line(page, "how often", "the first time, or not known");
 		return;
 	}
 	text = xasprintf("bad in %.0f of the last %.0f run%s, since %s (%s); %.0f of %.0f make an "

@@ -33,9 +33,11 @@ static void print_table(const struct view *view, const struct picture *picture, 
 	if (!summary_first)
 		print_summary(view, picture, page);
 	if (page->cut)
-		(void)fprintf(
-			page->out, "%s(cut to %u columns; a wider terminal or -o kv shows all)%s\n",
-			paint_on(page->colour, PAINT_DIM), page->width, paint_off(page->colour));
+		(void)fprintf(page->out,
+			      "%s(cut to %u columns; widen the terminal or use -o kv to see "
+			      "everything)%s\n",
+			      paint_on(page->colour, PAINT_DIM), page->width,
+			      paint_off(page->colour));
 }
 
 void view_print(const struct request *request, const struct picture *picture, struct page *page,

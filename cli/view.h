@@ -49,7 +49,8 @@ struct view {
 extern const struct view view_nodes, view_node, view_why, view_incidents, view_baselines,
 	view_drift, view_act, view_actions, view_breaker, view_coverage, view_replay, view_evidence,
 	view_campaign, view_campaigns, view_diagnose, view_investigation, view_investigations,
-	view_jobs, view_job, view_submit, view_beat, view_token, view_tokens, view_join_command;
+	view_jobs, view_job, view_submit, view_beat, view_silences, view_overrides, view_token,
+	view_tokens, view_join_command;
 
 void picture_release(struct picture *picture);
 
@@ -77,6 +78,9 @@ char *ratio(double value, double expected);
 /* "3m ago", of a stamp or of seconds; "-" when there is none. New memory. */
 char *age_of_stamp(const char *stamp, uint64_t now_us);
 char *age_of_seconds(double seconds);
+
+/* "06:23Z", or with its date where that is not within a day; "-" when there is none. New memory. */
+char *view_moment(const char *stamp, uint64_t now_us);
 
 /* enum paint of "pass", "warn", "fail", "inconclusive". */
 int paint_of_level(const char *level);

@@ -85,7 +85,7 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	CLEANUP(freep) char *words = counts(items);
 
 	if (n == 0)
-		return xstrdup(picture->total ? "none of them" : "nothing was done yet");
+		return xstrdup(picture->total ? "none of them" : "nothing has been done yet");
 	return xasprintf("%zu action%s%s: %s", n, n == 1 ? "" : "s",
 			 n < picture->total ? " of more" : "", words);
 }

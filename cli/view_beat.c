@@ -30,10 +30,11 @@ static int read_seconds(const char *text, json_t **ret, struct err *err)
 		at = *end ? end + 1 : end;
 	}
 	if (at && *at)
-		return err_set(err, EINVAL,
-			       "--seconds: '%.40s' are no durations of steps like 8.3,8.2, of at "
-			       "most %d",
-			       text, SECONDS_MAX);
+		return err_set(
+			err, EINVAL,
+			"--seconds: '%.40s' is not a list of step durations like 8.3,8.2, of at "
+			"most %d",
+			text, SECONDS_MAX);
 	*ret = TAKE(all);
 	return 0;
 }

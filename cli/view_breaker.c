@@ -25,11 +25,11 @@ static const struct table_column columns[N_COLS] = {
 static const struct {
 	const char *rule, *words;
 } counted[] = {
-	{ "budget.total", "hosts out of service in the whole fleet, whoever took them out" },
+	{ "budget.total", "hosts out of service in the whole fleet, whoever cordoned them" },
 	{ "budget.domain", "hosts out of service in one rack, switch or other domain" },
 	{ "budget.per_job", "hosts out of service of one job" },
-	{ "budget.rate.manual", "cordons of one person lately, whoever has most" },
-	{ "budget.rate", "automatic cordons lately" },
+	{ "budget.rate.manual", "recent cordons by hand, of the account with most" },
+	{ "budget.rate", "recent automatic cordons" },
 	{ "budget.deny", "hosts kept from work for one signature" },
 };
 
@@ -97,7 +97,7 @@ static char *summary(const struct picture *picture, const struct page *page)
 	const char *stale = raw_at(breaker, "stale");
 	CLEANUP(freep)
 	char *all = xasprintf("%s; mode %s%s%s%s", words, mode,
-			      streq(mode, "enforce") ? "" : ": what is decided is told, not done",
+			      streq(mode, "enforce") ? "" : ": decisions are shown, not carried out",
 			      *stale ? "; NOTHING IS DONE: " : "", stale);
 
 	return utf8_clean(all);

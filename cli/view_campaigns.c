@@ -45,7 +45,7 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	for (i = 0; i < n; i++)
 		running += streq(raw_at(json_array_get(items, i), "state"), "running");
 	if (n == 0)
-		return xstrdup("no campaign was begun yet");
+		return xstrdup("no campaigns");
 	return xasprintf("%zu campaign%s%s, %zu under way", n, n == 1 ? "" : "s",
 			 n < picture->total ? " of more" : "", running);
 }

@@ -36,9 +36,10 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	size_t n = json_array_size(json_object_get(picture->document, "items"));
 
 	if (picture->total == 0)
-		return xstrdup("every host was tested as lately as the policy asks for");
-	return xasprintf("%zu of %zu host%s without a thorough test as new as the policy asks for",
-			 n, picture->total, picture->total == 1 ? "" : "s");
+		return xstrdup("every host was tested as recently as the policy requires");
+	return xasprintf(
+		"%zu of %zu host%s without a thorough test as recent as the policy requires", n,
+		picture->total, picture->total == 1 ? "" : "s");
 }
 
 static void add(struct table *t, const json_t *host, const struct page *page)

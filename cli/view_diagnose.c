@@ -8,6 +8,7 @@
 
 #include "cli/act.h"
 #include "cli/command.h"
+#include "cli/confirm.h"
 #include "cli/job_name.h"
 #include "cli/job_words.h"
 #include "cli/link.h"
@@ -16,8 +17,6 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/sys/table.h"
-
-enum { ANSWER_MAX = 16 }; /* bytes of a line that says yes */
 
 static json_t *body_of(const struct request *request, bool plan)
 {
@@ -29,20 +28,15 @@ static json_t *body_of(const struct request *request, bool plan)
 	return body;
 }
 
-/* On standard error: the answer of the controller alone is the output. No answer is no. */
 static bool says_yes(const json_t *plan)
 {
-	char line[ANSWER_MAX] = "";
+	CLEANUP(freep)
+	char *question =
+		xasprintf("%stests %.0f hosts.",
+			  json_is_true(json_object_get(plan, "stops")) ? "stops the job, " : "",
+			  number_at(plan, "tests"));
 
-	(void)fprintf(stderr, "%stests %.0f hosts. Continue? [y/N] ",
-		      json_is_true(json_object_get(plan, "stops")) ? "stops the job, " : "",
-		      number_at(plan, "tests"));
-	(void)fflush(stderr);
-	if (!fgets(line, sizeof(line), stdin)) {
-		(void)fputc('\n', stderr);
-		return false;
-	}
-	return streq(line, "y\n") || streq(line, "Y\n") || streq(line, "yes\n");
+	return confirm(question, false);
 }
 
 static int order(struct link *link, const char *path, const struct request *request, bool plan,
@@ -73,7 +67,7 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 		return 0;
 	}
 	if (r == 0 && !request->settings.yes && !says_yes(plan))
-		return err_set(err, EPERM, "nothing was begun: say y, or --yes");
+		return err_set(err, EPERM, "nothing was started: answer y, or give --yes");
 	link_begin(link); /* whoever was asked had all the time that he took */
 	return r == 0 ? order(link, path, request, false, &ret->document, err) : r;
 }
@@ -86,8 +80,8 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 
 	if (!json_is_integer(json_object_get(plan, "id")))
 		return TAKE(sentence);
-	return xasprintf("investigation %s: %s; `assayctl investigation %s --watch` shows how it "
-			 "goes on",
+	return xasprintf("investigation %s: %s; follow it with `assayctl investigation %s "
+			 "--watch`",
 			 id, sentence, id);
 }
 

@@ -87,10 +87,10 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	CLEANUP(freep) char *clean = utf8_clean(culprit);
 
 	if (picture->total == 0)
-		return xstrdup("no drift: every host is set up as the others of its SKU");
+		return xstrdup("no drift: every host is set up like the others of its SKU");
 	if (n == 0)
 		return xstrdup("none of them");
-	return xasprintf("%zu setting%s that not all hosts of a SKU share%s", n, n == 1 ? "" : "s",
+	return xasprintf("%zu setting%s on which hosts of a SKU differ%s", n, n == 1 ? "" : "s",
 			 clean);
 }
 

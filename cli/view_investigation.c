@@ -62,7 +62,7 @@ static void put_hosts(const json_t *inv, const struct page *page)
 static void put_tests(const json_t *inv, const struct page *page)
 {
 	const json_t *tests = json_object_get(inv, "tests");
-	const char *open = *raw_at(inv, "ended") ? "nobody waited for it" : "under way";
+	const char *open = *raw_at(inv, "ended") ? "not waited for" : "under way";
 	size_t i;
 
 	for (i = 0; i < json_array_size(tests); i++) {

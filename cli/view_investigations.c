@@ -45,8 +45,8 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	for (i = 0; i < n; i++)
 		going += goes_on(json_array_get(items, i));
 	if (n == 0)
-		return xstrdup("no job was looked into yet");
-	return xasprintf("%zu investigation%s%s, %zu going on", n, n == 1 ? "" : "s",
+		return xstrdup("no investigations");
+	return xasprintf("%zu investigation%s%s, %zu in progress", n, n == 1 ? "" : "s",
 			 n < picture->total ? " of more" : "", going);
 }
 

@@ -74,9 +74,9 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 	int r;
 
 	if (request->settings.exclude_as && request->settings.windows)
-		return err_set(err, EINVAL, "--exclude-as and --windows are two questions");
+		return err_set(err, EINVAL, "--exclude-as and --windows cannot be combined");
 	if (request->settings.limit && !request->settings.windows)
-		return err_set(err, EINVAL, "--limit is for --windows");
+		return err_set(err, EINVAL, "--limit requires --windows");
 	r = job_name_resolve(link, request->argument, &id, err);
 	if (r < 0)
 		return r;
@@ -137,9 +137,9 @@ static char *hits_of(const json_t *suspect)
 static const char *doubt_of(const json_t *suspect)
 {
 	if (json_is_false(json_object_get(suspect, "identifiable")))
-		return "; no other host does the same work: a heavy stage looks just so";
+		return "; no other host does the same work: a heavy stage looks the same";
 	if (json_is_false(json_object_get(suspect, "counts")))
-		return "; too little or too unsure to suspect it: some host is always the slowest";
+		return "; too little or too uncertain to suspect it: some host is always slowest";
 	return "";
 }
 
@@ -264,10 +264,9 @@ static void put_investigation(const json_t *job, const struct page *page)
 {
 	CLEANUP(freep) char *id = job_words_count(job, "investigation");
 	CLEANUP(freep)
-	char *text =
-		xasprintf("%s: `assayctl investigation %s` shows it, and with cancel withdraws "
-			  "it",
-			  id, id);
+	char *text = xasprintf("%s: see `assayctl investigation %s`; add cancel to withdraw "
+			       "it",
+			       id, id);
 
 	if (json_is_integer(json_object_get(job, "investigation")))
 		job_words_put(page, "looked into", text, TABLE_NONE);

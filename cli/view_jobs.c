@@ -103,8 +103,8 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	CLEANUP(freep) char *line = NULL;
 
 	if (picture->total == 0)
-		return xstrdup("no job has sent a trace to this controller yet; `assayctl job "
-			       "submit` sends one");
+		return xstrdup("no job has sent a trace to this controller yet; see `assayctl "
+			       "job submit`");
 	if (n < picture->total)
 		line = xasprintf("%zu of %zu jobs: %s%s", n, picture->total, states, suspect);
 	else

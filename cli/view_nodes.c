@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* assayctl nodes: every host, the worst first. */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "cli/command.h"
 #include "cli/items.h"
 #include "cli/link.h"
 #include "cli/parts.h"
+#include "cli/targets.h"
 #include "cli/view.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
@@ -16,9 +18,9 @@ enum { COL_VERDICT, COL_NODE, COL_SERVICE, COL_SKU, COL_SEEN, COL_AGENT, COL_WOR
 static const struct table_column columns[N_COLS] = {
 	[COL_VERDICT] = { "VERDICT" },
 	[COL_NODE] = { "NODE", .min = 12 },
-	[COL_SERVICE] = { "SERVICE", .min = 10 },
+	[COL_SERVICE] = { "SERVICE", .min = 25 }, /* "silenced until 2026-11-28" */
 	[COL_SKU] = { "SKU", .min = 8, .leave = 2 },
-	[COL_SEEN] = { "SEEN" },
+	[COL_SEEN] = { "SEEN", .leave = 3 },
 	[COL_AGENT] = { "AGENT", .leave = 1 },
 	[COL_WORDS] = { "WHAT", .min = 24 },
 };
@@ -32,29 +34,67 @@ static bool is_out(const json_t *node)
 {
 	const char *state = raw_at(service_of(node), "state");
 
-	return *state && !streq(state, "in-service");
+	return (*state && !streq(state, "in-service")) || *raw_at(service_of(node), "unverified");
+}
+
+/* Who cordoned it, for a column: "Assay", "ann", "an operator". Borrowed until `by` goes. */
+static char *who(const char *by)
+{
+	static const char person[] = "operator ";
+
+	if (!*by)
+		return xstrdup("others");
+	if (streq(by, "assay"))
+		return xstrdup("Assay");
+	if (!starts_with(by, person))
+		return xstrdup(by);
+	by += strlen(person);
+	return *by == '(' ? xstrdup("an operator") : xstrndup(by, strcspn(by, ","));
+}
+
+/* How a state of service reads, and the member that says until when. */
+static const struct {
+	const char *state, *words, *until;
+} states[] = {
+	{ "held", "held until", "hold_until" },
+	{ "not-ready", "not ready", NULL },
+	{ "unverified", "unverified", NULL },
+	{ "in-service", "silenced until", "silence_until" },
+	{ "in-service", "override until", "override_until" },
+	{ "in-service", "in service", NULL },
+};
+
+/* When it ends, for a column: beyond a day the date alone. New memory. */
+static char *end_of(const char *stamp, const struct page *page)
+{
+	CLEANUP(freep) char *moment = view_moment(stamp, page->now_us);
+
+	return xstrndup(moment, strcspn(moment, " "));
 }
 
 /* "cordoned by Assay"; "-" for what is no node of the cluster. New memory, as it came. */
-static char *service_words(const json_t *service)
+static char *service_words(const json_t *service, const struct page *page)
 {
-	const char *state = raw_at(service, "state"), *by = raw_at(service, "by");
-	const char *silence = raw_at(service, "silence_until");
-	const char *override = raw_at(service, "override_until");
+	const char *state = raw_at(service, "state");
+	size_t i;
 
-	if (!*state)
-		return xstrdup("-");
-	if (streq(state, "cordoned") && !*by)
-		return xstrdup("cordoned by somebody else");
-	if (streq(state, "cordoned"))
-		return xasprintf("cordoned by %s", streq(by, "assay") ? "Assay" : by);
-	if (streq(state, "held"))
-		return xasprintf("held until %s", raw_at(service, "hold_until"));
-	if (!streq(state, "in-service"))
-		return xstrdup("not ready");
-	if (*silence)
-		return xasprintf("silenced until %s", silence);
-	return *override ? xasprintf("override until %s", override) : xstrdup("in service");
+	if (streq(state, "cordoned")) {
+		CLEANUP(freep) char *name = who(raw_at(service, "by"));
+
+		return xasprintf("cordoned by %s", name);
+	}
+	if (streq(state, "in-service") && *raw_at(service, "unverified"))
+		state = "unverified";
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		const char *until = states[i].until ? raw_at(service, states[i].until) : NULL;
+		CLEANUP(freep) char *moment = until ? end_of(until, page) : NULL;
+
+		if (!streq(states[i].state, state) || (until && !*until))
+			continue;
+		return until ? xasprintf("%s %s", states[i].words, moment)
+			     : xstrdup(states[i].words);
+	}
+	return xstrdup(*state ? state : "-");
 }
 
 static bool wanted(const json_t *node, const struct settings *s)
@@ -63,9 +103,9 @@ static bool wanted(const json_t *node, const struct settings *s)
 		return false;
 	if (s->cordoned && !is_out(node))
 		return false;
-	if (s->sku && !streq(s->sku, raw_at(node, "sku")))
+	if (s->stale && !json_is_true(json_object_get(node, "stale")))
 		return false;
-	return !s->stale || json_is_true(json_object_get(node, "stale"));
+	return targets_match(node, s);
 }
 
 static int compare(const json_t *a, const json_t *b)
@@ -78,7 +118,8 @@ static int compare(const json_t *a, const json_t *b)
 static int fetch(struct link *link, const struct request *request, struct picture *ret,
 		 struct err *err)
 {
-	static const struct items_query query = { "/v1/nodes", wanted, compare };
+	const struct items_query query = { targets_path(&request->settings), wanted, compare,
+					   targets_check };
 
 	return items_fetch(link, &query, &request->settings, ret, err);
 }
@@ -132,17 +173,40 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	return xasprintf("%zu host%s: %s%s", n, n == 1 ? "" : "s", levels, culprit);
 }
 
+/* "GPU-1cd89253" for a whole UUID: enough to tell those of a host apart. In place. */
+static char *shorten(char *text)
+{
+	enum { SHOWN = 12, WHOLE = 40 }; /* bytes of "GPU-1cd89253", and with all that follows */
+	static const char digits[] = "0123456789abcdef-";
+	char *at = text;
+
+	while ((at = strstr(at, "GPU-"))) {
+		if (strspn(at + strlen("GPU-"), digits) == WHOLE - strlen("GPU-"))
+			memmove(at + SHOWN, at + WHOLE, strlen(at + WHOLE) + 1);
+		at += strlen("GPU-");
+	}
+	return text;
+}
+
 static char *words_of(const json_t *node)
 {
 	const char *level = raw_at(node, "last_verdict");
 	const char *words = sentence_of(node, level);
 	const char *stranger = json_is_false(json_object_get(node, "in_cluster"))
-				       ? "no node of the cluster; "
+				       ? "not a node of the cluster; "
 				       : "";
 
 	if (!json_is_true(json_object_get(node, "stale")))
 		return xasprintf("%s%s", stranger, words);
 	return xasprintf("%sstopped reporting; was %s: %s", stranger, level, words);
+}
+
+/* Columns from which the words stand beside the rest; where there are fewer, below. */
+enum { ROOMY = 140 };
+
+static bool is_bad(const char *level)
+{
+	return streq(level, "fail") || streq(level, "warn");
 }
 
 static void add(struct table *t, const json_t *node, const struct page *page)
@@ -151,7 +215,7 @@ static void add(struct table *t, const json_t *node, const struct page *page)
 	const char *level = raw_at(node, "verdict");
 	const char *agent = raw_at(node, "connection");
 	CLEANUP(freep) char *clean = utf8_clean(level);
-	CLEANUP(freep) char *service = service_words(service_of(node));
+	CLEANUP(freep) char *service = service_words(service_of(node), page);
 
 	row->paint = paint_of_level(level);
 	row->cells[COL_VERDICT] = marked(page, clean, raw_at(node, "node"));
@@ -160,8 +224,16 @@ static void add(struct table *t, const json_t *node, const struct page *page)
 	row->cells[COL_SKU] = text_at(node, "sku");
 	row->cells[COL_SEEN] = age_of_seconds(number_at(node, "age_s"));
 	row->cells[COL_AGENT] = xstrdup(streq(agent, "none") ? "-" : agent);
-	row->cells[COL_WORDS] = words_of(node);
-	row->note = page->wide ? parts_line(json_object_get(node, "parts")) : NULL;
+	if (is_bad(level) && !page->wide && page->width < ROOMY) {
+		CLEANUP(freep) char *words = shorten(words_of(node));
+
+		row->note = utf8_clean(words);
+	} else {
+		row->cells[COL_WORDS] = words_of(node);
+		if (page->width != UINT_MAX)
+			(void)shorten(row->cells[COL_WORDS]);
+		row->note = page->wide ? parts_line(json_object_get(node, "parts")) : NULL;
+	}
 }
 
 static void show(const struct picture *picture, struct page *page)

@@ -163,12 +163,12 @@ static int send_patiently(struct submit *s, json_t **ret, struct err *err)
 		}
 		if (r == -EINVAL && sent.status == 413)
 			return err_set(err, EINVAL,
-				       "the controller takes no trace that large (%zu bytes): "
+				       "the controller refuses a trace this large (%zu bytes): "
 				       "compress it, or send it in parts with --part K/M",
 				       s->len);
 		if (r != -EAGAIN || again_us >= s->deadline_us)
 			return job_name_explain(r, err);
-		s->patience.words = "the controller asks for patience";
+		s->patience.words = "the controller is busy";
 		wait_until(s, again_us);
 	}
 }

@@ -68,7 +68,8 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 		return r;
 	if (!is_word(raw_at(ret->document, "token")) ||
 	    !is_word(raw_at(ret->document, "ca_sha256")))
-		return err_set(err, EBADMSG, "the answer is no join token of a controller");
+		return err_set(err, EBADMSG,
+			       "the answer is not a join token; is this a controller?");
 	command = command_of(base, ret->document);
 	(void)json_object_set_new(ret->document, "command", json_string(command));
 	return 0;

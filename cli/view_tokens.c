@@ -48,7 +48,7 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 	for (i = 0; i < n; i++)
 		valid += is_valid(json_array_get(items, i));
 	if (n == 0)
-		return xstrdup("no join token was made yet: assayctl token create");
+		return xstrdup("no join tokens; see `assayctl token create`");
 	return xasprintf("%zu join token%s, %zu valid", n, n == 1 ? "" : "s", valid);
 }
 

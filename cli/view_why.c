@@ -169,7 +169,7 @@ static void show_untold(const json_t *why, const struct page *page)
 		if (!streq(raw_at(item, "verdict"), "inconclusive") || is_explained(items, item))
 			continue;
 		if (!any)
-			ticket_head(page, "could not be told");
+			ticket_head(page, "could not be determined");
 		any = true;
 		ticket_line(page, "unknown", raw_at(item, "sentence"));
 	}

@@ -90,7 +90,7 @@ static void put_state(const struct watch *w, const struct page *page)
 	CLEANUP(freep) char *line = NULL;
 
 	if (w->away.code && w->any)
-		line = xasprintf("OLD, of %s (%s): %s", at, age, w->away.msg);
+		line = xasprintf("STALE since %s (%s): %s", at, age, w->away.msg);
 	else if (w->away.code)
 		line = xasprintf("nothing yet: %s", w->away.msg);
 	else if (w->changed)
@@ -159,7 +159,7 @@ static bool is_hopeless(const struct watch *w, int r)
 static void note_away(struct watch *w, const struct err *err)
 {
 	if (!w->in_place && !w->away.code)
-		log_warning("%s; asking again", err->msg);
+		log_warning("%s; retrying", err->msg);
 	w->away = *err;
 }
 

@@ -75,6 +75,17 @@ char *age_of_stamp(const char *stamp, uint64_t now_us)
 	return age_of_seconds(now_us > us ? (double)(now_us - us) / 1e6 : 0);
 }
 
+char *view_moment(const char *stamp, uint64_t now_us)
+{
+	char text[CLOCK_STAMP_SIZE];
+	uint64_t us = 0;
+
+	if (!stamp || clock_parse_stamp(stamp, &us) < 0)
+		return xstrdup("-");
+	duration_until(us, now_us, text);
+	return xstrdup(text);
+}
+
 static const struct {
 	const char *name;
 	enum paint paint;

@@ -43,8 +43,8 @@ static bool may_cordon(struct asking *a)
 	const struct policy *policy = env_policy(env);
 
 	if (a->host->c.mark)
-		return refuse(a, 409, "already", "it is out of service because of us already",
-			      "assayctl uncordon first, to give it another reason");
+		return refuse(a, 409, "already", "already cordoned by Assay",
+			      "assayctl uncordon first, to record another reason");
 	if (a->ask->break_glass ||
 	    (budget_cordon_allowed(policy, env->fleet, &env->places->ledger.breaker, a->node,
 				   env_real_us(env), &a->refusal) &&
@@ -60,9 +60,10 @@ static bool may_uncordon(struct asking *a)
 	if (a->host->c.mark || a->host->c.hold_us)
 		return true;
 	if (a->host->c.unschedulable)
-		return refuse(a, 409, "not-ours", "it is out of service, and not because of us",
-			      "lift it where it was set: we never lift another's");
-	return refuse(a, 409, "already", "it is in service", NULL);
+		return refuse(
+			a, 409, "not-ours", "cordoned, but not by Assay",
+			"uncordon it where it was cordoned: Assay never lifts what others did");
+	return refuse(a, 409, "already", "already in service", NULL);
 }
 
 /* Is anything but good known of it, so that there is something to forget? */
@@ -84,13 +85,13 @@ static bool may_repair(struct asking *a)
 	const int state = a->node->record.life.state;
 
 	if (life_next(state, EVENT_REPAIR_DONE) < 0)
-		return refuse(a, 409, "state", "it is being tested",
-			      "ask again when the test has ended");
+		return refuse(a, 409, "state", "it is being tested now", "the end of the test");
 	if (life_holds(state) || is_doubted(a))
 		return true;
-	return refuse(a, 409, "state",
-		      "it is not out of service because of us, and all that is known of it is good",
-		      "nothing: a host in service is tested as it is");
+	return refuse(
+		a, 409, "state",
+		"it is in service and nothing is known against it: there is nothing to repair",
+		NULL);
 }
 
 static bool may_always(struct asking *a UNUSED)
@@ -119,8 +120,8 @@ static bool check_node(struct asking *a)
 		return refuse(a, 409, refused_by_names[REFUSED_BY_HANDS_OFF], a->host->c.hands_off,
 			      "the end of that, or --break-glass");
 	if (actions_of(a->host))
-		return refuse(a, 409, "busy", "something else is being done to it right now",
-			      "asking again in a moment");
+		return refuse(a, 409, "busy", "another action on it is under way",
+			      "trying again in a moment");
 	return true;
 }
 
@@ -129,17 +130,17 @@ static bool check(struct asking *a)
 	const char *stopped;
 
 	if (!may[a->kind])
-		return refuse(a, 422, "kind", "that cannot be asked for", NULL);
+		return refuse(a, 422, "kind", "no such order", NULL);
 	if (!a->ask->reason || !a->ask->reason[0])
-		return refuse(a, 422, "reason", "it needs a reason", "--reason TEXT");
+		return refuse(a, 422, "reason", "a reason is required", "--reason TEXT");
 	if (a->env->stage == STAGE_FENCED)
 		return refuse(a, 503, "fenced", "another controller has taken over",
 			      "asking that one, or restarting this one");
 	if (a->env->stage != STAGE_ACTING)
 		return refuse(a, 503, "starting",
 			      a->env->fleet->stale ? a->env->fleet->stale
-						   : "the cluster is not known yet",
-			      "asking again in a moment");
+						   : "the controller does not know the cluster yet",
+			      "trying again in a moment");
 	stopped = effect_is_outside((int)a->kind) ? cluster_stopped(a->env->cluster) : NULL;
 	if (stopped)
 		return refuse(a, 409, "stopped", stopped, "taking the kill switch back");
@@ -155,6 +156,28 @@ static uint64_t until_of(const struct asking *a)
 		return a->ask->until_us ? a->ask->until_us
 					: env_real_us(a->env) + policy->override_us;
 	return a->ask->until_us;
+}
+
+/* What is answered when nothing is to be done. */
+static void rehearse(const struct asking *a, actor_reply_fn *reply, void *context)
+{
+	static const char *const words[ACT_KINDS_] = {
+		[ACT_CORDON] = "would be cordoned",
+		[ACT_UNCORDON] = "would be back in service",
+		[ACT_REPAIR_DONE] = "would be taken as repaired",
+		[ACT_OVERRIDE] = "would be kept in service",
+		[ACT_SILENCE] = "would be silenced",
+		[ACT_BREAKER_RESET] = "the breaker would be closed",
+	};
+	static const char *const ends[ACT_KINDS_] = {
+		[ACT_OVERRIDE] = "the override would end",
+		[ACT_SILENCE] = "the silence would end",
+	};
+	const bool ended = !a->ask->until_us && ends[a->kind];
+	const struct actor_reply said = { .status = 200,
+					  .words = ended ? ends[a->kind] : words[a->kind] };
+
+	reply(context, &said);
 }
 
 static void record_refusal(const struct asking *a, const struct action_start *start)
@@ -183,8 +206,13 @@ void actor_ask(struct actor *actor, enum action_kind kind, const struct actor_re
 	node_views_follow_policy(a.env); /* the budgets it is checked against */
 	if (!check(&a)) {
 		start.rule = a.said.rule;
-		record_refusal(&a, &start);
+		if (!request->dry_run)
+			record_refusal(&a, &start);
 		reply(context, &a.said);
+		return;
+	}
+	if (request->dry_run) {
+		rehearse(&a, reply, context);
 		return;
 	}
 	start.until_us = until_of(&a);
@@ -195,7 +223,7 @@ void actor_ask(struct actor *actor, enum action_kind kind, const struct actor_re
 	if (!action) {
 		(void)refuse(&a, 503, "busy",
 			     "too much is under way, or the store cannot be written",
-			     "asking again in a moment");
+			     "trying again in a moment");
 		reply(context, &a.said);
 		return;
 	}

@@ -15,6 +15,7 @@ struct actor_request {
 	const char *reason; /* never empty */
 	bool break_glass;   /* a cordon beyond the budgets and the breaker: recorded as such */
 	uint64_t until_us;  /* of override and silence: real time; 0 takes it back */
+	bool dry_run;	    /* say what would be answered: nothing is done or recorded */
 };
 
 /*

@@ -70,13 +70,33 @@ json_t *actor_service_json(const struct actor *actor, const char *node)
 	else if (n->out & OUT_NOT_READY)
 		state = "not-ready";
 	return json_pack(
-		"{s:s, s:s?, s:s?, s:o, s:o, s:o, s:o}", "state", state, "by",
+		"{s:s, s:s?, s:s?, s:o, s:o, s:o, s:o, s:s?}", "state", state, "by",
 		mark ? mark->by : NULL, "reason", mark ? mark->reason : NULL, "since",
 		json_stamp(mark ? mark->at_us : 0), "hold_until", json_stamp(host->c.hold_us),
 		"silence_until",
 		json_stamp(n->record.silence_until_us > now_us ? n->record.silence_until_us : 0),
 		"override_until",
-		json_stamp(n->record.override_until_us > now_us ? n->record.override_until_us : 0));
+		json_stamp(n->record.override_until_us > now_us ? n->record.override_until_us : 0),
+		"unverified", unverified_of(host));
+}
+
+json_t *actor_orders_json(const struct actor *actor, bool silences)
+{
+	const struct actor_env *env = actor_env(actor);
+	const uint64_t now_us = env_real_us(env);
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < env->fleet->n; i++) {
+		const struct fleet_node *n = env->fleet->nodes[i];
+		const uint64_t until_us = silences ? n->record.silence_until_us
+						   : n->record.override_until_us;
+
+		if (until_us > now_us)
+			(void)json_array_append_new(list, json_pack("{s:s, s:o}", "node", n->name,
+								    "until", json_stamp(until_us)));
+	}
+	return list;
 }
 
 int actor_in_cluster(const struct actor *actor, const char *node)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct actor;
 struct err;
@@ -16,9 +17,16 @@ json_t *actor_node_json(const struct actor *actor, const char *node);
 
 /*
  * Does it take jobs, and who has it that it does not? {"state", "by", "reason", "since",
- * "hold_until", "silence_until", "override_until"}; NULL for a host that the cluster does not have.
+ * "hold_until", "silence_until", "override_until", "unverified"}; NULL for a host that the cluster
+ * does not have.
  */
 json_t *actor_service_json(const struct actor *actor, const char *node);
+
+/*
+ * Hosts whose findings are silenced now, or that an override keeps in service: [{"node", "until"}],
+ * by name.
+ */
+json_t *actor_orders_json(const struct actor *actor, bool silences);
 
 /* Is it a node of the cluster? 0: it reports, and is nobody's to act on. -1: not known yet. */
 int actor_in_cluster(const struct actor *actor, const char *node);

@@ -220,20 +220,20 @@ static const struct effect {
 	/* Why it is no longer to be done, or NULL. Static. */
 	const char *(*overtaken)(const struct actor_env *env, const struct action *a);
 } effects[ACT_KINDS_] = {
-	[ACT_CORDON] = { apply_cordon, complete_cordon, "it is out of service" },
-	[ACT_UNCORDON] = { apply_uncordon, complete_uncordon, "it is in service",
+	[ACT_CORDON] = { apply_cordon, complete_cordon, "cordoned" },
+	[ACT_UNCORDON] = { apply_uncordon, complete_uncordon, "back in service",
 			   uncordon_overtaken },
-	[ACT_HOLD] = { apply_hold, complete_hold, "it is kept free for a test" },
-	[ACT_UNHOLD] = { apply_hold, complete_hold, "it is kept free no more" },
+	[ACT_HOLD] = { apply_hold, complete_hold, "kept free for a test" },
+	[ACT_UNHOLD] = { apply_hold, complete_hold, "no longer kept free for a test" },
 	[ACT_EVICT] = { drain_apply, drain_complete, "its jobs were asked to go", drain_overtaken },
 	[ACT_RETEST] = { NULL, complete_retest, "" },
-	[ACT_OVERRIDE] = { apply_override, complete_override, "it stays in service" },
+	[ACT_OVERRIDE] = { apply_override, complete_override, "kept in service" },
 	[ACT_SILENCE] = { NULL, complete_silence, "silenced" },
 	[ACT_REPAIR_DONE] = { NULL, complete_repair_done,
-			      "what was found of it is forgotten; it is tested, and given back "
-			      "when it passes if it was out of service" },
+			      "repair recorded, past findings dropped; if it is out of service, it "
+			      "is tested and goes back when it passes" },
 	[ACT_BREAKER_RESET] = { NULL, complete_reset, "the breaker is closed" },
-	[ACT_VERIFIED] = { apply_verified, complete_verified, "its start-up taint is off" },
+	[ACT_VERIFIED] = { apply_verified, complete_verified, "its start-up taint is removed" },
 };
 
 bool effect_is_outside(int kind)
@@ -266,8 +266,8 @@ static char *done_of(const struct actor_env *env, const struct action *a)
 		return xasprintf("%s%s%s", effects[a->kind].done, more ? "; " : "",
 				 more ? more : "");
 	if (!a->until_us)
-		return xasprintf("the %s has ended", silence ? "silence" : "override");
-	clock_stamp(a->until_us, until);
+		return xasprintf("%s ended", silence ? "silence" : "override");
+	duration_until(a->until_us, env_real_us(env), until);
 	return xasprintf("%s until %s", effects[a->kind].done, until);
 }
 

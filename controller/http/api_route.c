@@ -125,14 +125,14 @@ static bool has_role(const struct identity *who, int role)
 	return who->role >= role;
 }
 
-/* Who may what is for `role`. */
+/* What is said to a token that may not what is for `role`. */
 static const char *const role_words[] = {
-	[ROLE_ANYBODY] = "anybody",
-	[ROLE_NODE] = "a host's own, or the role admin",
-	[ROLE_SUBMIT] = "a host's own, or the role submit, operate or admin",
-	[ROLE_READ] = "the role read, operate or admin",
-	[ROLE_OPERATE] = "the role operate or admin",
-	[ROLE_ADMIN] = "the role admin",
+	[ROLE_ANYBODY] = "",
+	[ROLE_NODE] = "this takes a host's own token, or the role admin",
+	[ROLE_SUBMIT] = "this takes a host's own token, or the role submit, operate or admin",
+	[ROLE_READ] = "this token lacks the role read, operate or admin",
+	[ROLE_OPERATE] = "this token lacks the role operate or admin",
+	[ROLE_ADMIN] = "this token lacks the role admin",
 };
 
 void call_identify(struct call *call)
@@ -166,8 +166,7 @@ void call_identified(struct call *call, const struct identity *who)
 	call->jobs = xstrdup(who->jobs);
 	call->identity = (struct identity){ who->role, call->node, call->name, call->jobs };
 	if (!has_role(who, call->route->role))
-		call_refuse(call, 403, "this token has not the role for it: %s",
-			    role_words[call->route->role]);
+		call_refuse(call, 403, "%s", role_words[call->route->role]);
 	call_go_on(call);
 }
 

@@ -87,6 +87,8 @@ static const struct route routes[] = {
 	{ "POST", "/v1/nodes/{}/repair-done", ROLE_OPERATE, ORDER_MAX, post_repair_done },
 	{ "POST", "/v1/nodes/{}/override", ROLE_OPERATE, ORDER_MAX, post_override },
 	{ "POST", "/v1/nodes/{}/silence", ROLE_OPERATE, ORDER_MAX, post_silence },
+	{ "GET", "/v1/silences", ROLE_READ, 0, routes_silences },
+	{ "GET", "/v1/overrides", ROLE_READ, 0, routes_overrides },
 	{ "GET", "/v1/actions", ROLE_READ, 0, get_actions },
 	{ "GET", "/v1/breaker", ROLE_READ, 0, get_breaker },
 	{ "POST", "/v1/breaker/reset", ROLE_OPERATE, ORDER_MAX, post_breaker_reset },

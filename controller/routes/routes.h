@@ -73,6 +73,9 @@ void post_override(void *context, struct call *call);
 void post_silence(void *context, struct call *call);
 void post_breaker_reset(void *context, struct call *call);
 void get_actions(void *context, struct call *call);
+/* Silences and overrides that hold (routes_orders_given.c). */
+void routes_silences(void *context, struct call *call);
+void routes_overrides(void *context, struct call *call);
 void get_breaker(void *context, struct call *call);
 void get_coverage(void *context, struct call *call);
 void get_policy(void *context, struct call *call);

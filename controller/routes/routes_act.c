@@ -25,11 +25,17 @@ enum { REASON_MAX = 500 };
 #define UNTIL_MOST_US (366 * USEC_PER_DAY)
 
 /* What a body may say, and must: bits. */
-enum order_key { KEY_REASON = 1, KEY_BREAK_GLASS = 2, KEY_UNTIL = 4, KEY_FOR = 8 };
+enum order_key {
+	KEY_REASON = 1,
+	KEY_BREAK_GLASS = 2,
+	KEY_UNTIL = 4,
+	KEY_FOR = 8,
+	KEY_DRY_RUN = 16
+};
 
 struct order {
 	enum action_kind kind;
-	unsigned takes, needs; /* enum order_key; all take a reason and `by` */
+	unsigned takes, needs; /* enum order_key; all take a reason, `by` and dry_run */
 	unsigned one_of;       /* just one of these */
 };
 
@@ -49,6 +55,7 @@ struct body {
 	char *reason, *by, *until;
 	uint64_t for_us; /* NOT_SAID: not said; 0: it ends now */
 	int break_glass; /* tristate: -1 not said */
+	int dry_run;	 /* likewise */
 };
 
 static void body_release(struct body *b)
@@ -62,6 +69,7 @@ static const struct jfield body_fields[] = {
 	{ "reason", J_STRING, offsetof(struct body, reason), 0 },
 	{ "by", J_STRING, offsetof(struct body, by), 0 },
 	{ "break_glass", J_TRISTATE, offsetof(struct body, break_glass), 0 },
+	{ "dry_run", J_TRISTATE, offsetof(struct body, dry_run), 0 },
 	{ "until", J_STRING, offsetof(struct body, until), 0 },
 	{ "for", J_DURATION, offsetof(struct body, for_us), 0 },
 };
@@ -70,9 +78,8 @@ static const struct {
 	const char *name;
 	unsigned key;
 } keys[] = {
-	{ "reason", KEY_REASON },
-	{ "break_glass", KEY_BREAK_GLASS },
-	{ "until", KEY_UNTIL },
+	{ "reason", KEY_REASON },   { "break_glass", KEY_BREAK_GLASS },
+	{ "dry_run", KEY_DRY_RUN }, { "until", KEY_UNTIL },
 	{ "for", KEY_FOR },
 };
 
@@ -97,7 +104,7 @@ static int check_keys(const struct order *order, const struct jval *root, struct
 
 		if (!member.value && (order->needs & keys[i].key))
 			return jval_fail(&member, err, "is needed");
-		if (member.value && !((order->takes | KEY_REASON) & keys[i].key))
+		if (member.value && !((order->takes | KEY_REASON | KEY_DRY_RUN) & keys[i].key))
 			return jval_fail(&member, err, "is not for this order");
 	}
 	return check_one_of(order, root, err);
@@ -169,6 +176,7 @@ static int read_body(const struct order *order, struct call *call, struct body *
 		return r;
 	root = jval_root(value, "body");
 	ret->break_glass = -1;
+	ret->dry_run = -1;
 	ret->for_us = NOT_SAID;
 	r = jval_decode(&root, body_fields, ARRAY_SIZE(body_fields), JVAL_STRICT, ret, err);
 	if (r == 0)
@@ -319,7 +327,9 @@ static void obey(struct service *s, struct call *call, const struct order *order
 	*p = (struct pending){ .service = s, .call = call, .kind = order->kind };
 	if (order->kind != ACT_BREAKER_RESET)
 		p->node = xstrdup(call_segment(call));
-	ask = (struct actor_request){ p->node, who, reason, body.break_glass == 1, until_us };
+	ask = (struct actor_request){ p->node,	who,
+				      reason,	body.break_glass == 1,
+				      until_us, body.dry_run == 1 };
 	actor_ask(s->act, order->kind, &ask, on_told, p);
 	if (p->told) {
 		pending_free(p);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "controller/actions/actor.h"
 #include "controller/actions/actor_views.h"
 #include "controller/controller.h"
 #include "controller/fleet/findings.h"
@@ -90,8 +91,25 @@ void reply_page(struct call *call, struct store_page *page)
 	page->next = NULL;
 }
 
+/*
+ * Where it stands, by the label whose domains the budgets count; and all its labels, which may be
+ * many, for whoever asks for them.
+ */
+static void add_place(struct service *s, const struct call *call, const char *name, json_t *node)
+{
+	const char *wants = call_argument(call, "labels");
+	const char *label = s->rules.policy.domain_label;
+	const json_t *labels = actor_labels(s->act, name);
+	const json_t *domain = label ? json_object_get(labels, label) : NULL;
+
+	(void)json_object_set_new(node, "domain", domain ? json_deep_copy(domain) : json_null());
+	if (streq(wants, "1"))
+		(void)json_object_set_new(node, "labels",
+					  labels ? json_deep_copy(labels) : json_object());
+}
+
 /* What the store does not know: is its agent there? */
-static void add_live(struct service *s, json_t *node)
+static void add_live(struct service *s, const struct call *call, json_t *node)
 {
 	const char *name = json_string_value(json_object_get(node, "node"));
 	int state = live_state(&s->live, name ? name : "", clock_mono_us());
@@ -113,6 +131,7 @@ static void add_live(struct service *s, json_t *node)
 	(void)json_object_set_new(node, "connection", json_string(live_state_names[state]));
 	(void)json_object_set_new(node, "in_cluster", there < 0 ? json_null() : json_boolean(there));
 	(void)json_object_set_new(node, "service", service ? service : json_null());
+	add_place(s, call, name ? name : "", node);
 }
 
 /* What the parts of the host are called; beside the subject of each item its name, when it has one. */
@@ -171,7 +190,7 @@ void get_nodes(void *context, struct call *call)
 		return;
 	}
 	for (i = 0; i < json_array_size(page.items); i++) {
-		add_live(s, json_array_get(page.items, i));
+		add_live(s, call, json_array_get(page.items, i));
 		add_told(s, json_array_get(page.items, i));
 	}
 	reply_page(call, &page);
@@ -191,7 +210,7 @@ void get_node(void *context, struct call *call)
 		refuse_store(call, r, &err);
 		return;
 	}
-	add_live(s, node);
+	add_live(s, call, node);
 	call_reply(call, 200, node);
 }
 
@@ -270,7 +289,7 @@ void get_why(void *context, struct call *call)
 		refuse_store(call, r, &err);
 		return;
 	}
-	add_live(s, node);
+	add_live(s, call, node);
 	items = bad_items(&verdict);
 	(void)store_add_windows(s->store, call_segment(call), items, NULL);
 	(void)store_add_reports(s->store, call_segment(call), items, NULL);

@@ -323,6 +323,31 @@ int store_transitions(struct store *s, const char *node, const struct store_rang
 	return listing_end(&list, &b, ret);
 }
 
+static int take_order(void *context, const void *p)
+{
+	const struct db_transition_last_row *row = p;
+	json_t *item = context;
+
+	(void)json_object_set_new(item, "by", store_json_text(row->who));
+	(void)json_object_set_new(item, "reason", store_json_text(row->why));
+	(void)json_object_set_new(item, "since", json_stamp(row->at_us));
+	return 1;
+}
+
+int store_add_order(struct store *s, const char *node, const char *const events[static 3],
+		    json_t *item, struct err *err)
+{
+	static const char *const keys[] = { "by", "reason", "since" };
+	struct db_batch b = store_ask(s, err);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		(void)json_object_set_new(item, keys[i], json_null());
+	db_each(&b, transition_last, take_order, item, .node = node, .event = events[0],
+		.other = events[1], .third = events[2]);
+	return db_end(&b);
+}
+
 /* --- what is decided on --- */
 
 uint64_t store_incident_changes(const struct store *s)

@@ -118,6 +118,13 @@ int store_add_transition(struct store *s, const struct store_transition *t, stru
 int store_transitions(struct store *s, const char *node, const struct store_range *range,
 		      struct store_page *ret, struct err *err);
 
+/*
+ * Set "by", "reason" and "since" of the object `item`, which is about the host: those of its newest
+ * step by an event of one of these names; null when none is kept.
+ */
+int store_add_order(struct store *s, const char *node, const char *const events[static 3],
+		    json_t *item, struct err *err);
+
 /* Counts up with every change of an incident. */
 uint64_t store_incident_changes(const struct store *s);
 

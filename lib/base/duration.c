@@ -39,6 +39,21 @@ void clock_stamp(uint64_t real_us, char ret_text[static CLOCK_STAMP_SIZE])
 	(void)snprintf(ret_text, CLOCK_STAMP_SIZE, "%s.%03uZ", date, ms);
 }
 
+void duration_until(uint64_t real_us, uint64_t now_us, char ret_text[static CLOCK_STAMP_SIZE])
+{
+	char stamp[CLOCK_STAMP_SIZE]; /* 2026-11-21T06:23:07.000Z */
+	const bool later = real_us >= now_us;
+	const uint64_t away_us = later ? real_us - now_us : now_us - real_us;
+
+	clock_stamp(real_us, stamp);
+	if (later && away_us < 2 * USEC_PER_MIN)
+		(void)snprintf(ret_text, CLOCK_STAMP_SIZE, "%.8sZ", stamp + 11);
+	else if (later && away_us < USEC_PER_DAY)
+		(void)snprintf(ret_text, CLOCK_STAMP_SIZE, "%.5sZ", stamp + 11);
+	else
+		(void)snprintf(ret_text, CLOCK_STAMP_SIZE, "%.10s %.5sZ", stamp, stamp + 11);
+}
+
 /* Fraction of a second at `*at` (after the point) in microseconds; moves past it. */
 static uint64_t parse_fraction(const char **at)
 {

@@ -25,6 +25,12 @@ enum {
 /* Write `real_us` as RFC 3339 UTC with milliseconds. */
 void clock_stamp(uint64_t real_us, char ret_text[static CLOCK_STAMP_SIZE]);
 
+/*
+ * Write `real_us` for people who read it at `now_us`, to the minute in UTC: "06:23Z" within the
+ * next 24 hours, "06:23:07Z" within two minutes, else "2026-11-21 06:23Z".
+ */
+void duration_until(uint64_t real_us, uint64_t now_us, char ret_text[static CLOCK_STAMP_SIZE]);
+
 /* Read an RFC 3339 UTC stamp ("Z" only, fraction optional). -EINVAL. */
 int clock_parse_stamp(const char *text, uint64_t *ret_real_us);
 

@@ -194,7 +194,7 @@ def test_kubectl_and_assayctl_interleave(kube, acting):
     assert a.until(lambda: a.mark("gpu-0") is None, WAIT_S)
     kube.kubectl("cordon", "gpu-0")
     refused = a.until(lambda: (done := a.ctl("uncordon", "gpu-0", "--reason", "x")).returncode and done, WAIT_S)
-    assert "not because of us" in refused.stderr and kube.admin.cordoned() == {"gpu-0"}
+    assert "not by Assay" in refused.stderr and kube.admin.cordoned() == {"gpu-0"}
     kube.kubectl("uncordon", "gpu-0")
     assert a.until(lambda: a.ctl("cordon", "gpu-0", "--reason", "fan 3 again").returncode == 0, WAIT_S)
     assert a.is_out("gpu-0") and a.ctl("uncordon", "gpu-0", "--reason", "mended").returncode == 0

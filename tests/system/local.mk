@@ -12,7 +12,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/test_admit_believed.py tests/system/test_all_reduce.py tests/system/test_all_to_all.py \
 	tests/system/test_all_to_all_rnics.py tests/system/test_assayctl.py tests/system/test_assayctl_act.py \
 	tests/system/test_assayctl_act_words.py tests/system/test_assayctl_campaign.py tests/system/test_assayctl_daily.py \
-	tests/system/test_assayctl_diagnose.py tests/system/test_assayctl_investigations.py tests/system/test_assayctl_job.py tests/system/test_assayctl_rude.py tests/system/test_assayctl_shell.py \
+	tests/system/test_assayctl_diagnose.py tests/system/test_assayctl_hosts.py tests/system/test_assayctl_investigations.py tests/system/test_assayctl_job.py tests/system/test_assayctl_rude.py tests/system/test_assayctl_shell.py \
 	tests/system/test_assayctl_submit.py tests/system/test_assayctl_views.py \
 	tests/system/test_assayctl_watch.py tests/system/test_assayd.py tests/system/test_assayd_collective.py \
 	tests/system/test_assayd_collective_bad.py tests/system/test_assayd_collective_campaign.py \

@@ -48,14 +48,14 @@ def test_an_order_is_sent_with_what_was_given_and_answered_in_a_sentence(stub, c
     assert first == "gpu-17 is ?[31mdone" and len(rest) <= 1
     assert stub.sent == [(path, {**body, "by": pwd.getpwuid(os.getuid()).pw_name})]
     answer = json.loads(ctl(*words.split(), "-o", "json").stdout)
-    assert answer["action"] == "4" and rest == ([f"to take it back: {answer['undo']}"] if "undo" in answer else [])
+    assert answer["action"] == "4" and rest == ([f"to undo: {answer['undo']}"] if "undo" in answer else [])
     assert bool(rest) == (words.split()[0] in ("cordon", "uncordon"))
 
 
 def test_a_name_with_rude_characters_is_one_segment(stub, ctl):
     done = ctl("cordon", "../breaker/reset?x#", "--reason", "x")
     assert done.returncode == 1 and [path for path, _ in stub.sent] == ["/v1/nodes/..%2Fbreaker%2Freset%3Fx%23/cordon"]
-    assert done.stderr == "assayctl: no host '../breaker/reset?x#' is known; `assayctl nodes` lists the 2 that are\n"
+    assert done.stderr == "assayctl: unknown host '../breaker/reset?x#'; `assayctl nodes` lists the 2 known hosts\n"
 
 
 @pytest.mark.parametrize("answer,status,message", [
@@ -63,12 +63,12 @@ def test_a_name_with_rude_characters_is_one_segment(stub, ctl):
      "budget.total: 2 of 2 hosts are out; wait, release one, or --break-glass"),
     (problem(422, "until: 2020-01-01T00:00:00Z is past"), 2, "until: 2020-01-01T00:00:00Z is past"),
     (problem(400, "body: no JSON"), 2, "body: no JSON"),
-    (problem(401, "who?"), 2, "the controller does not know who asks (who?)"),
+    (problem(401, "who?"), 2, "not authenticated: who?"),
     (problem(403, "this takes a token with the role operate"), 2,
-     "the controller does not let this token ask (this takes a token with the role operate)"),
+     "not permitted: this takes a token with the role operate"),
     (problem(503, "the store is full"), 3, "the controller cannot answer now (the store is full)"),
     ((200, b"{"), 3, "is this a controller?"),
-    ((200, []), 3, "the answer is no object"),
+    ((200, []), 3, "the answer is not an object"),
     ((500, {}), 3, "the controller answered with status 500"),
 ])
 def test_a_refusal_is_one_line_with_what_would_allow_it(stub, ctl, answer, status, message):
@@ -102,7 +102,7 @@ def test_actions_tell_what_was_done_and_by_whom(stub, ctl):
     ctl("actions", "--node", "a&b")
     assert stub.asked[-1].startswith("/v1/actions?node=a%26b&")
     stub.list("/v1/actions", [])
-    assert ctl("actions").stdout == "nothing was done yet\n"
+    assert ctl("actions").stdout == "nothing has been done yet\n"
 
 
 def test_why_tells_which_windows_of_a_job_blame_the_host(stub, ctl):
@@ -120,7 +120,7 @@ def test_why_tells_which_windows_of_a_job_blame_the_host(stub, ctl):
 
 
 @pytest.mark.parametrize("breaker,words", [
-    ({"open": False, "reset": None, "mode": "observe"}, "the breaker is closed; mode observe: what is decided is told, not done"),
+    ({"open": False, "reset": None, "mode": "observe"}, "the breaker is closed; mode observe: decisions are shown, not carried out"),
     ({"open": False, "reset": "2026-11-20T10:00:00Z", "reset_by": "operator ann", "mode": "enforce"}, " by operator ann; mode enforce\n"),
     ({"open": True, "opened": "2026-11-20T10:00:00Z", "reason": "31 % of the agents are silent", "mode": "enforce"},
      "31 % of the agents are silent; nothing is cordoned until `assayctl breaker reset --reason ...`, releases go on; mode enforce"),
@@ -140,9 +140,9 @@ def test_coverage_tells_whose_turn_it_is(stub, ctl):
                                {"node": "gpu-\x1b17", "tested": "2026-11-20T10:00:00Z", "ordered": "2026-11-21T10:00:00Z"}])
     rows = ctl("coverage").stdout.splitlines()
     assert rows[1].split() == ["gpu-07", "never", "-"] and rows[2].startswith("gpu-?17") and rows[2].count("ago") + rows[2].count("now") == 2
-    assert rows[-1] == "2 of 2 hosts without a thorough test as new as the policy asks for"
+    assert rows[-1] == "2 of 2 hosts without a thorough test as recent as the policy requires"
     stub.list("/v1/coverage", [])
-    assert ctl("coverage").stdout == "every host was tested as lately as the policy asks for\n"
+    assert ctl("coverage").stdout == "every host was tested as recently as the policy requires\n"
 
 
 def why(**more):
@@ -160,7 +160,7 @@ def test_why_tells_who_took_the_host_out_and_what_releases_it(stub, ctl):
                           "by hand    assayctl uncordon gpu-17 --reason ..."]
     assert lines[4].startswith("done       cordon done by assay, ")
     stub.answers["/v1/nodes/gpu-17/why"] = why(actions=[], life={**LIFE, "state": "healthy", "cordon": None})
-    assert "somebody else's: Assay never lifts it" in ctl("why", "gpu-17").stdout
+    assert "by someone else: Assay never lifts it" in ctl("why", "gpu-17").stdout
     for life in (None, {**LIFE, "state": "healthy", "cordon": None, "schedulable": True}):
         stub.answers["/v1/nodes/gpu-17/why"] = why(life=life, actions=[])
         assert "in service?" not in ctl("why", "gpu-17").stdout

@@ -29,11 +29,11 @@ def test_what_is_asked_for_is_sent(run, stub, words, body):
 
 
 @pytest.mark.parametrize("words,line", [
-    ("campaign", "half a command"),
-    ("campaign start --domain x", "campaign start wants --reason"),
+    ("campaign", "is incomplete"),
+    ("campaign start --domain x", "campaign start requires --reason"),
     ("campaign start -r x --plan luck", "--plan: 'luck' is none of two-pass, tournament, bisect, every-two"),
     ("campaign start -r x --kind all", "--kind: 'all' is none of allreduce, pair"),
-    ("campaign show", "campaign show: which ID?"),
+    ("campaign show", "campaign show: no ID given"),
     ("campaign list --domain x", "campaign list has no --domain"),
 ])
 def test_wrong_use_is_one_line(run, words, line):
@@ -49,7 +49,7 @@ def test_rounds_and_the_culprit_are_shown(run, fabric):
     def ctl(*words):
         return run("assayctl", "campaign", *words, "--controller", f"http://{f.c.host}:{f.c.port}")
 
-    assert ctl("list").stdout == "no campaign was begun yet\n"
+    assert ctl("list").stdout == "no campaigns\n"
     said = ctl("start", "--nodes", ",".join([*NAMES, "gpu-9"]), "--reason", "job 812 is slow")
     assert said.returncode == 0 and "campaign 1 has begun" in said.stdout
     assert wait_for(lambda: f.show("1")["state"] == "done")
@@ -75,7 +75,7 @@ def test_a_rude_answer_is_shown_in_clean_words(run, stub):
         assert done.returncode == 0 and "\x1b" not in done.stdout and "\x07" not in done.stdout
 
 
-@pytest.mark.parametrize("resumed,words", [(0, None), (None, None), ("2", None), (1, "was started anew once in it"), (3, "was started anew 3 times in it")])
+@pytest.mark.parametrize("resumed,words", [(0, None), (None, None), ("2", None), (1, "the controller restarted once during it"), (3, "restarted 3 times during it")])
 def test_a_campaign_that_outlived_restarts_says_so(run, stub, resumed, words):
     stub.answers["/v1/campaigns/1"] = (200, {"id": "1", "state": "running", "reason": "slow", "who": "operator", "check": "all_reduce.busbw",
                                              "rounds": [], "nodes": [], "resumed": resumed})

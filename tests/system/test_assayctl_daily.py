@@ -30,8 +30,8 @@ def test_nodes_says_who_is_out_of_service_and_by_whom(acting):
     assert wait_for(lambda: out_of(a) == ["gpu-03", "gpu-05"])
     assert a.ctl("silence", "gpu-06", "--for", "4h", "--reason", "firmware").returncode == 0
     rows = listed(a)
-    assert "cordoned by operator ann" in rows["gpu-03"] and "cordoned by Assay" in rows["gpu-05"]
-    assert "silenced until 20" in rows["gpu-06"] and "in service" in rows["gpu-07"]
+    assert "cordoned by ann" in rows["gpu-03"] and "cordoned by Assay" in rows["gpu-05"]
+    assert "silenced until " in rows["gpu-06"] and "in service" in rows["gpu-07"]
     assert sorted(listed(a, "--cordoned")) == ["gpu-03", "gpu-05"]
     assert listed(a, "--cordoned", "--verdict", "fail").keys() == {"gpu-05"}
     one = service(a, "gpu-03")
@@ -40,7 +40,7 @@ def test_nodes_says_who_is_out_of_service_and_by_whom(acting):
     assert service(a, "gpu-06")["state"] == "in-service" and service(a, "gpu-06")["silence_until"]
     assert a.get("nodes/gpu-03")["service"] == one
     assert a.ctl("uncordon", "gpu-03", "-r", "fan replaced").returncode == 0
-    assert "override until 20" in listed(a)["gpu-03"] and service(a, "gpu-03")["override_until"]
+    assert "override until " in listed(a)["gpu-03"] and service(a, "gpu-03")["override_until"]
 
 
 def test_nobody_out_of_service_is_said_so(acting):
@@ -57,8 +57,8 @@ def test_zero_ends_a_silence_by_the_api_and_by_the_command(acting):
     for end in (lambda: a.post("nodes/gpu-02/silence", {"reason": "done", "for": "0s"}).json["sentence"],
                 lambda: a.ctl("silence", "gpu-02", "--for", "0s", "--reason", "done").stdout):
         done = a.ctl("silence", "gpu-02", "--for", "4h", "--reason", "firmware")
-        assert done.returncode == 0 and "gpu-02: silenced until 20" in done.stdout and a.life("gpu-02")["silence_until"]
-        assert "gpu-02: the silence has ended" in end()
+        assert done.returncode == 0 and "gpu-02: silenced until " in done.stdout and a.life("gpu-02")["silence_until"]
+        assert "gpu-02: silence ended" in end()
         assert a.life("gpu-02")["silence_until"] is None
     a.report("gpu-02", dead())
     assert wait_for(lambda: out_of(a) == ["gpu-02"])
@@ -71,14 +71,14 @@ def test_zero_ends_an_override_and_the_host_is_decided_on_again(acting):
     assert a.ctl("uncordon", "gpu-04", "-r", "we need it").returncode == 0
     assert out_of(a) == []
     done = a.ctl("override", "gpu-04", "--for", "12h", "-r", "benchmark")
-    assert done.returncode == 0 and "gpu-04: it stays in service until 20" in done.stdout
+    assert done.returncode == 0 and "gpu-04: kept in service until " in done.stdout
     done = a.ctl("override", "gpu-04", "--for", "0s")
-    assert done.returncode == 0 and "gpu-04: the override has ended" in done.stdout
+    assert done.returncode == 0 and "gpu-04: override ended" in done.stdout
     assert a.life("gpu-04")["override_until"] is None
     a.report("gpu-04", dead())
     assert wait_for(lambda: out_of(a) == ["gpu-04"])
     answer = a.post("nodes/gpu-04/override", {"reason": "x", "for": "0s"})
-    assert answer.status == 200 and "the override has ended" in answer.json["sentence"]
+    assert answer.status == 200 and "override ended" in answer.json["sentence"]
 
 
 def test_an_override_wants_an_end_and_a_silence_a_time(acting):
@@ -98,7 +98,7 @@ def test_an_override_wants_an_end_and_a_silence_a_time(acting):
 def test_a_cordon_of_the_embedded_cluster_says_that_no_scheduler_is_told(acting):
     a = acting()
     said = " ".join(a.ctl("cordon", "gpu-01", "-r", "x").stdout.split())
-    assert said.startswith("gpu-01: it is out of service") and "no scheduler is told" in said and "assay admit" in said
+    assert said.startswith("gpu-01: cordoned") and "no scheduler is told" in said and "assay admit" in said
 
 
 # --- the same words before every command -----------------------------------------------------------
@@ -185,4 +185,4 @@ def test_several_hosts_are_named_in_one_line(acting):
     done = a.ctl("cordon", "gpu-04", "gpu-05", "-r", "x", token="read")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     done = a.ctl("why", "gpu-01", "gpu-02", token="read")
-    assert done.returncode == 2 and "'gpu-02' is one word too many" in done.stderr
+    assert done.returncode == 2 and "unexpected argument 'gpu-02'" in done.stderr

@@ -41,7 +41,7 @@ def test_a_person_says_yes_and_it_begins(ctl, stub, says):
 @pytest.mark.parametrize("says", ["n\n", "\n", "", "yup\n", "y" * 40 + "\n"])
 def test_anything_else_is_no(ctl, stub, says):
     done = ctl(says=says)
-    assert done.returncode == 1 and "nothing was begun: say y, or --yes" in done.stderr and done.stdout == ""
+    assert done.returncode == 1 and "nothing was started: answer y, or give --yes" in done.stderr and done.stdout == ""
     assert [body["plan"] for _, body in stub.sent] == [True]
 
 
@@ -70,9 +70,9 @@ def test_a_refusal_is_the_answer_no(run, stub):
 
 
 @pytest.mark.parametrize("words,line", [
-    (("diagnose",), "diagnose wants --reason"),
-    (("diagnose", "-r", "x"), "diagnose wants --job"),
-    (("diagnose", "llm-7", "-r", "x", "--job", "y"), "'llm-7' is one word too many"),
+    (("diagnose",), "diagnose requires --reason"),
+    (("diagnose", "-r", "x"), "diagnose requires --job"),
+    (("diagnose", "llm-7", "-r", "x", "--job", "y"), "unexpected argument 'llm-7'"),
     (("jobs", "--yes"), "jobs has no --yes"),
 ])
 def test_wrong_use_is_one_line(run, words, line):

@@ -30,11 +30,11 @@ def test_the_list_says_which_go_on(ctl, stub):
     assert head.split() == ["STATE", "ID", "BEGAN", "ENDED", "JOB", "HOSTS"]
     assert first.split()[:2] == ["testing", "41"] and first.split()[-2:] == ["research/llm-7", "gpu-17"] and "nothing was found yet" in note
     assert second.split()[:2] == ["withdrawn", "40"] and "operator ada: it is being moved" in other
-    assert shown.endswith("2 investigations, 1 going on\n")
+    assert shown.endswith("2 investigations, 1 in progress\n")
     assert [i["id"] for i in json.loads(ctl("investigations", "-o", "json").stdout)["items"]] == [41, 40]
     assert "items.1.state=withdrawn" in ctl("investigations", "-o", "kv").stdout
     stub.list("/v1/investigations", [])
-    assert ctl("investigations").stdout == "no job was looked into yet\n"
+    assert ctl("investigations").stdout == "no investigations\n"
 
 
 def test_one_shows_its_hosts_tests_and_decision(ctl, stub):
@@ -46,7 +46,7 @@ def test_one_shows_its_hosts_tests_and_decision(ctl, stub):
     assert lines["decision"].endswith("nothing was found yet") and "ended" not in lines
     stub.answers["/v1/investigations/41"] = (200, one(state="withdrawn", ended="2026-11-26T15:00:00Z"))
     shown = ctl("investigation", "41").stdout
-    assert "nobody waited for it" in shown and "withdrawn, over" in shown
+    assert "not waited for" in shown and "withdrawn, over" in shown
     assert ctl("investigation", "7").returncode == 1
 
 
@@ -63,10 +63,10 @@ def test_it_is_withdrawn_with_the_word_on_either_side(ctl, stub, words):
 
 
 @pytest.mark.parametrize("words,line", [
-    ("investigation", "investigation: which ID?"),
-    ("investigation 41 cancel", "investigation cancel wants --reason"),
-    ("investigation 41 stop", "'stop' is one word too many"),
-    ("investigations 41", "'41' is one word too many"),
+    ("investigation", "investigation: no ID given"),
+    ("investigation 41 cancel", "investigation cancel requires --reason"),
+    ("investigation 41 stop", "unexpected argument 'stop'"),
+    ("investigations 41", "unexpected argument '41'"),
 ])
 def test_wrong_use_is_one_line(run, words, line):
     done = run("assayctl", *words.split())

@@ -91,7 +91,7 @@ def test_no_job_yet(ctl, stub):
     serve(stub)
     done = ctl("jobs")
     assert (done.returncode, done.stdout) == (
-        0, "no job has sent a trace to this controller yet; `assayctl job submit` sends one\n")
+        0, "no job has sent a trace to this controller yet; see `assayctl job submit`\n")
 
 
 def test_a_job_is_its_heat_map_then_suspect_cause_decision_and_windows(ctl, stub):
@@ -149,9 +149,9 @@ def test_who_is_only_the_slowest_is_not_called_a_suspect(ctl, stub):
     said = lines_of(ctl("job", "research/llm-7").stdout)
     assert said["suspect"] == ["nobody"] and "stage 1: gpu-2" not in ctl("job", "research/llm-7").stdout
     assert said["slowest"][0] == ("gpu-2 (dp 3 stage 1, rank 8): share 0.94 [0.88, 0.99], gain 0.020 [-0.010, 0.040] of the step, 0 of 1 window; "
-                                  "compute; too little or too unsure to suspect it: some host is always the slowest")
+                                  "compute; too little or too uncertain to suspect it: some host is always slowest")
     assert said["slowest"][1] == ("gpu-3, gpu-4 (dp 3, ranks 56-63): share 0.50, gain 0.080 [0.060, 0.090] of the step, 0 of 0 window; compute; "
-                                  "no other host does the same work: a heavy stage looks just so")
+                                  "no other host does the same work: a heavy stage looks the same")
 
 
 def test_the_scale_holds_every_value_and_what_is_not_known_has_a_sign(ctl, stub):
@@ -194,8 +194,8 @@ def test_a_terminal_has_colours_and_no_line_is_too_long(on_terminal, stub, colum
 
 def test_names_that_are_not_known(ctl, stub):
     serve(stub, job(), own_doing(), job("other", "j9"))
-    for name, words in (("research/llm-8", "no job 'research/llm-8' is known; did you mean research/llm-7, research/moe-2?"),
-                        ("x" * 40, "is known; `assayctl jobs` lists the 3 that are")):
+    for name, words in (("research/llm-8", "unknown job 'research/llm-8'; did you mean research/llm-7, research/moe-2?"),
+                        ("x" * 40, "`assayctl jobs` lists the 3 known jobs")):
         done = ctl("job", name)
         assert (done.returncode, done.stdout) == (1, "") and words in done.stderr and done.stderr.count("\n") == 1
 
@@ -204,7 +204,7 @@ def test_two_jobs_of_one_name_are_told_apart_by_id(ctl, stub):
     serve(stub, job(), job(id="j19", hosts=8, run=3), j19=detail(id="j19"))
     done = ctl("job", "research/llm-7")
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
-    assert "2 jobs are called 'research/llm-7': j12 (16 hosts, run 1), j19 (8 hosts, run 3); say the id instead" in done.stderr
+    assert "2 jobs are called 'research/llm-7': j12 (16 hosts, run 1), j19 (8 hosts, run 3); give the id instead" in done.stderr
     assert "(j19), run 1" in ctl("job", "j19").stdout
 
 
@@ -214,7 +214,7 @@ def test_an_older_controller_is_told(ctl, stub, tmp_path):
     for words in (["jobs"], ["job", "x"], ["job", "j1", "--windows"], ["job", "submit", trace, "--job", "x"]):
         done = ctl(*words)
         assert (done.returncode, done.stdout) == (3, "")
-        assert done.stderr == "assayctl: this controller is older than assayctl: it keeps no jobs yet\n"
+        assert done.stderr == "assayctl: this controller is too old: it does not know jobs\n"
 
 
 def test_the_windows_of_a_job(ctl, stub):
@@ -228,7 +228,7 @@ def test_the_windows_of_a_job(ctl, stub):
     assert rows[-1] == "research/llm-7: 3 windows"
     assert [w["id"] for w in json.loads(ctl("job", "research/llm-7", "--windows", "-n", "2", "-o", "json").stdout)["items"]] == [9, 8]
     done = ctl("job", "research/llm-7", "--limit", "2")
-    assert done.returncode == 2 and "--limit is for --windows" in done.stderr
+    assert done.returncode == 2 and "--limit requires --windows" in done.stderr
 
 
 def test_a_rude_answer_is_shown_in_clean_words(ctl, stub):
@@ -242,7 +242,7 @@ def test_a_rude_answer_is_shown_in_clean_words(ctl, stub):
         for output in ("table", "json", "kv"):
             done = ctl(*words, "-o", output)
             assert "\x1b" not in done.stdout and "\u202e" not in done.stdout, (words, output)
-            assert done.returncode == 0 or "item 1 of the list is no object" in done.stderr
+            assert done.returncode == 0 or "item 1 of the list is not an object" in done.stderr
     serve(stub, {}, {"job": 3, "hosts": "x"}, job("a"), j12={"latest": []})
     assert ctl("jobs").returncode == 0 and ctl("job", "j12").returncode == 0
     stub.answers["/v1/jobs"] = (200, {"items": [{"job": "a", "id": 3}], "next": None})
@@ -283,12 +283,12 @@ def test_a_job_says_what_was_predicted_how_it_came_and_what_is_advised(ctl, stub
     found = lines_of(ctl("job", "j12").stdout)
     assert found["prediction"][0].startswith("without gpu-17: 8.99 s -> 8.31 s a step [8.27, 8.36]; a restart (10 min)")
     assert found["verified"] == ["run 2, gpu-31 for gpu-17: 8.33 s over 64 steps: held (compute: 9 of 10)"]
-    assert found["advice"][0].startswith("77: stop, nobody has acknowledged it, until 2026-11-26T12:16:00Z") and "\x1b" not in found["advice"][0]
+    assert found["advice"][0].startswith("77: stop, not acknowledged yet, valid until 2026-11-26T12:16:00Z") and "\x1b" not in found["advice"][0]
     serve(stub, job(), j12=outlook(verified={**outlook()["verified"], "state": "failed", "instead": None, "trust": {"held": 4, "checked": 10, "poor": True}},
                                    advice={**outlook()["advice"], "state": "expired"}, prediction=None))
     text = " ".join(ctl("job", "j12").stdout.split())
-    assert "run 2, without gpu-17: 8.33 s over 64 steps: did not hold (compute: 4 of 10; too few: it takes no host out of service)" in text
-    assert "77: stop, expired: nobody acknowledged it" in text
+    assert "run 2, without gpu-17: 8.33 s over 64 steps: did not hold (compute: 4 of 10; too few to cordon a host for)" in text
+    assert "77: stop, expired without an answer" in text
     serve(stub, job(), j12=detail())  # of a controller before there were any
     assert not {"prediction", "verified", "advice"} & set(lines_of(ctl("job", "j12").stdout))
 

@@ -81,11 +81,11 @@ def test_a_forged_problem_is_one_line(ctl, stub):
 @pytest.mark.parametrize("answer, status, words", [
     ((200, b""), 3, "is this a controller?"),
     ((200, b"<html>"), 3, "is this a controller?"),
-    ((200, []), 3, "the answer is no object; is this a controller?"),
-    ((200, {}), 3, "the answer is no list; is this a controller?"),
-    ((200, {"items": {}}), 3, "the answer is no list"),
-    ((200, {"items": [1]}), 3, "item 0 of the list is no object"),
-    ((200, {"items": [], "next": "x"}), 3, "the pages of the list lead nowhere"),
+    ((200, []), 3, "the answer is not an object; is this a controller?"),
+    ((200, {}), 3, "the answer is not a list; is this a controller?"),
+    ((200, {"items": {}}), 3, "the answer is not a list"),
+    ((200, {"items": [1]}), 3, "item 0 of the list is not an object"),
+    ((200, {"items": [], "next": "x"}), 3, "the pages of the list do not end"),
     ((200, b'{"items": [], "items": []}'), 3, "duplicate"),
     ((200, b"[" * 100000), 3, "is this a controller?"),
     ((200, b'{"items": [{"node": "a\xff"}], "next": null}'), 3, "is this a controller?"),
@@ -95,10 +95,10 @@ def test_a_forged_problem_is_one_line(ctl, stub):
     (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100000, 3, ""),
     ((302, {}, "Location: http://127.0.0.1:1/"), 3, "status 302"),
     ((404, {"detail": "no such thing"}), 1, "no such thing"),
-    ((401, {"detail": "no token"}), 2, "the controller does not know who asks (no token); --token-file or ASSAY_TOKEN_FILE names a token"),
-    ((403, {"detail": "role"}), 2, "the controller does not let this token ask (role)"),
+    ((401, {"detail": "no token"}), 2, "not authenticated: no token; set --token-file or ASSAY_TOKEN_FILE"),
+    ((403, {"detail": "role"}), 2, "not permitted: role"),
     ((429, {"detail": "slow down"}, "Retry-After: 7"), 3, "the controller cannot answer now (slow down); try again in 7 s"),
-    ((503, b"busy"), 3, "the controller cannot answer now (it says no more); try again in 1 s"),
+    ((503, b"busy"), 3, "the controller cannot answer now (no details given); try again in 1 s"),
 ])
 def test_a_rude_answer_is_one_line_that_says_what_to_do(ctl, stub, answer, status, words):
     stub.answers["/v1/nodes"] = answer
@@ -166,7 +166,7 @@ def test_nobody_there(run):
         url = f"http://127.0.0.1:{s.getsockname()[1]}"
         done = run("assayctl", "nodes", "--controller", url)
     assert (done.returncode, done.stdout) == (3, "") and done.stderr.count("\n") == 1
-    assert "Connection refused; is it running? --controller or ASSAY_CONTROLLER says where it is" in done.stderr
+    assert "Connection refused; is it running? set --controller or ASSAY_CONTROLLER" in done.stderr
 
 
 def test_tokens_and_their_files(ctl, stub, tmp_path):

@@ -41,6 +41,8 @@ def test_bash_completes_commands_options_and_values(complete):
     assert complete("assayctl", "campaign", "") == ["start", "list", "show"]
     assert complete("assayctl", "campaign", "start", "--plan", "") == ["two-pass", "tournament", "bisect", "every-two"]
     assert complete("assayctl", "breaker", "") == ["reset"]
+    assert complete("assayctl", "silence", "e") == ["end"] and complete("assayctl", "override", "end", "gpu-0") == ["gpu-07"]
+    assert complete("assayctl", "cordon", "--ra") == ["--rack"] and complete("assayctl", "cordon", "--dr") == ["--dry-run"]
     assert complete("assayctl", "breaker", "reset", "--re") == ["--reason"]
     assert complete("assayctl", "breaker", "--w") == ["--watch"]
     assert complete("assayctl", "cordon", "gpu-17", "--b") == ["--break-glass"]
@@ -117,7 +119,7 @@ def test_another_shell_is_refused(run):
 def test_the_manual_tells_every_command_and_option(run, build):
     page = run("assayctl", "man").stdout
     assert page == (build / "cli" / "assayctl.1").read_text()
-    both = ["job submit", "policy check", "policy replay", "breaker reset", "investigation cancel", "campaign start", "campaign list", "campaign show", "token create",
+    both = ["override list", "override end", "silence list", "silence end", "job submit", "policy check", "policy replay", "breaker reset", "investigation cancel", "campaign start", "campaign list", "campaign show", "token create",
             "setup controller", "setup certificate", "token list", "token revoke", "token reset"]
     for command in [c for c in COMMANDS if c not in ("policy", "campaign", "setup", "token")] + both:
         assert re.search(rf'^\.SS "{command}( [A-Z]+(\.\.\.)?)?"$', page, re.M)

@@ -116,21 +116,21 @@ def test_a_bad_meta_file_is_one_line(ctl, stub, trace, tmp_path, text, words):
 
 
 @pytest.mark.parametrize("words, message", [
-    ("", "job submit wants --job NAME: the job, by the name"),
-    ("--job x --part 0/2", "--part: '0/2' is no part like 2/8"),
-    ("--job x --part 3/2", "--part: '3/2' is no part"),
-    ("--job x --part 1", "--part: '1' is no part"),
+    ("", "job submit requires --job NAME: name of the job"),
+    ("--job x --part 0/2", "--part: '0/2' is not a part like 2/8"),
+    ("--job x --part 3/2", "--part: '3/2' is not a part"),
+    ("--job x --part 1", "--part: '1' is not a part"),
     ("--job x --part 1/99999", "of at most 16384"),
-    ("--job x --part=-1/2", "--part: '-1/2' is no part"),
-    ("--job x --ages 12,900", "--ages: '12,900' are no ages like 930,12"),
-    ("--job x --ages 12", "--ages: '12' are no ages"),
-    ("--job x --ages nan,1", "are no ages"),
-    ("--job x --ages 1e9,1", "are no ages"),
+    ("--job x --part=-1/2", "--part: '-1/2' is not a part"),
+    ("--job x --ages 12,900", "--ages: '12,900' is not a pair of ages like 930,12"),
+    ("--job x --ages 12", "--ages: '12' is not a pair of ages"),
+    ("--job x --ages nan,1", "is not a pair of ages"),
+    ("--job x --ages 1e9,1", "is not a pair of ages"),
     ("--job x --ages 99999999,1", "at most 366 days"),
-    ("--job x --run 0", "--run: '0' is none of"),
-    ("--job x --wait=1ms", "--wait: '1ms' is outside 200ms to 1d"),
+    ("--job x --run 0", "--run: '0' is not between 1 and"),
+    ("--job x --wait=1ms", "--wait: '1ms' is not between 200ms and 1d"),
     ("--job x --watch", "job submit has no --watch"),
-    ("--job=", "--job: want a NAME"),
+    ("--job=", "--job requires a NAME"),
 ])
 def test_wrong_use_is_one_line(run, trace, words, message):
     done = run("assayctl", "job", "submit", trace, *words.split())
@@ -140,8 +140,8 @@ def test_wrong_use_is_one_line(run, trace, words, message):
 @pytest.mark.parametrize("status, body, code, words", [
     (400, {"detail": "no job is named ''"}, 2, "assayctl: no job is named ''\n"),
     (422, {"detail": "line 3: no optype"}, 2, "assayctl: line 3: no optype\n"),
-    (413, {"detail": "more than 8 bytes"}, 2, "the controller takes no trace that large (76 bytes): compress it, or send it in parts"),
-    (403, {"detail": "not of research/*"}, 2, "does not let this token ask (not of research/*)"),
+    (413, {"detail": "more than 8 bytes"}, 2, "the controller refuses a trace this large (76 bytes): compress it, or send it in parts"),
+    (403, {"detail": "not of research/*"}, 2, "not permitted: not of research/*"),
     (202, {"job": "x"}, 3, "the answer names no window; is this a controller?"),
     (500, {"detail": "x"}, 3, "status 500"),
 ])
@@ -198,7 +198,7 @@ def test_who_may_send_and_not_read_learns_that_it_was_taken(ctl, stub, trace):
     stub.answers["/v1/jobs/j12/windows"] = (403, {"detail": "role submit"})
     done = ctl("job", "submit", trace, "--job", "x", "--wait")
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
-    assert done.stderr.startswith("assayctl: window 8 was taken: the controller does not let this token ask (role submit)")
+    assert done.stderr.startswith("assayctl: window 8 was taken: not permitted: role submit")
 
 
 def test_a_controller_that_starts_anew_meanwhile_is_waited_for(ctl, stub, trace):

@@ -97,11 +97,11 @@ def test_why_is_a_ticket(fleet):
 def test_why_of_what_could_not_be_told_and_of_a_good_host(fleet):
     c = fleet()
     text = c.ctl("why", "gpu-03").stdout
-    assert "\ncould not be told\n  unknown    cpu:9 was busy with pid 5100 (ld) (gemm.rate not measured)\n" in text
+    assert "\ncould not be determined\n  unknown    cpu:9 was busy with pid 5100 (ld) (gemm.rate not measured)\n" in text
     assert "\n1. " not in text and "0 findings in 9 checked parts; 8 of them pass." in text
     text = c.ctl("why", "gpu-00").stdout
     assert text.startswith("gpu-00: pass: 8 checks, nothing below its floor\n\nhost\n")
-    assert "drift      none: as most of its SKU" in text
+    assert "drift      none: set up like most hosts of its SKU" in text
 
 
 def test_why_for_programs_has_all_of_it(fleet):
@@ -116,11 +116,11 @@ def test_why_for_programs_has_all_of_it(fleet):
 def test_an_unknown_host_is_no_with_the_names_that_are_near(fleet):
     c = fleet()
     for name, words in (
-            ("gpu-70", "no host 'gpu-70' is known; did you mean gpu-00, gpu-07, gpu-10?\n"),
-            ("gpu", "no host 'gpu' is known; `assayctl nodes` lists the 16 that are\n"),
-            ("../../metrics", "no host '../../metrics' is known"),
-            ("gpu-07?limit=1", "no host 'gpu-07?limit=1' is known"),
-            ("\x1b[31mred", "no host '?[31mred' is known")):
+            ("gpu-70", "unknown host 'gpu-70'; did you mean gpu-00, gpu-07, gpu-10?\n"),
+            ("gpu", "unknown host 'gpu'; `assayctl nodes` lists the 16 known hosts\n"),
+            ("../../metrics", "unknown host '../../metrics'"),
+            ("gpu-07?limit=1", "unknown host 'gpu-07?limit=1'"),
+            ("\x1b[31mred", "unknown host '?[31mred'")):
         done = c.ctl("why", name)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.startswith(f"assayctl: {words}") and done.stderr.count("\n") == 1
@@ -169,6 +169,6 @@ def test_drift_names_who_differs(fleet):
     c = fleet()
     head, row, note, empty, last = c.ctl("drift").stdout.splitlines()
     assert row.split() == ["kernel", "generic-cpu", "15", "of", "16", "6.1.0"] and note == "    5.15.0: gpu-07"
-    assert last == "1 setting that not all hosts of a SKU share; gpu-07 differs in 1"
+    assert last == "1 setting on which hosts of a SKU differ; gpu-07 differs in 1"
     assert json.loads(c.ctl("drift", "--node", "gpu-07", "-o", "json").stdout)["items"][0]["nodes"][0]["node"] == "gpu-07"
     assert c.ctl("drift", "--node", "gpu-00").stdout == "none of them\n"

@@ -100,12 +100,12 @@ def test_colours_on_a_terminal_only_and_not_with_no_color(terminal, stub, run):
 
 
 def test_a_table_fits_the_terminal_and_says_what_is_cut(terminal, stub):
-    stub.nodes(node("gpu-1", "fail", "fail: " + "far too slow " * 30))
+    stub.nodes(node("gpu-1", "inconclusive", "inconclusive: " + "far too slow " * 30))
     t = terminal("nodes", columns=80)
     assert t.end() == 0
     lines = plain(t.text).splitlines()
     assert all(len(line) <= 80 for line in lines) and lines[1].endswith("..")
-    assert "(cut to 80 columns; a wider terminal or -o kv shows all)" in lines
+    assert "(cut to 80 columns; widen the terminal or use -o kv to see everything)" in lines
     t = terminal("nodes", columns=1000)
     assert t.end() == 0 and "(cut" not in t.text
 
@@ -151,8 +151,8 @@ def test_watch_goes_on_when_the_controller_is_away_and_says_since_when_the_pictu
     t = terminal("nodes", "--watch=200ms")
     t.read_until(lambda s: "gpu-1" in s)
     stub.answers["/v1/nodes"] = (503, {"detail": "the store is locked"}, "Retry-After: 1")
-    text = plain(t.read_until(lambda s: "OLD, of " in s and "gpu-1" in s.partition("OLD")[2]))
-    assert re.search(r"OLD, of \d\d:\d\d:\d\dZ \(\w+( ago)?\): the controller cannot answer now \(the store is locked\)", text)
+    text = plain(t.read_until(lambda s: "STALE since " in s and "gpu-1" in s.partition("STALE")[2]))
+    assert re.search(r"STALE since \d\d:\d\d:\d\dZ \(\w+( ago)?\): the controller cannot answer now \(the store is locked\)", text)
     stub.nodes("gpu-1", "gpu-2")
     t.read_until(lambda s: "gpu-2" in s.partition("assayctl nodes at")[2])
 
@@ -248,13 +248,13 @@ def test_watch_says_once_that_the_controller_is_away_and_once_that_it_is_back(pi
     wait_for_questions(stub, 3)
     stub.nodes("gpu-99")
     assert "gpu-99" in p.line()
-    assert p.end(signal.SIGINT)[2] == ("assayctl: the controller answered with status 500 (broken); its log says more; asking again\n"
+    assert p.end(signal.SIGINT)[2] == ("assayctl: the controller answered with status 500 (broken); see its log; retrying\n"
                    "assayctl: the controller answers again\n")
 
 
 @pytest.mark.parametrize("answer, status, words", [
-    ((401, {"detail": "no token"}), 2, "does not know who asks"),
-    ((403, {"detail": "role"}), 2, "does not let this token ask"),
+    ((401, {"detail": "no token"}), 2, "not authenticated"),
+    ((403, {"detail": "role"}), 2, "not permitted"),
 ])
 def test_watch_ends_at_once_when_waiting_would_not_help(piped, stub, answer, status, words):
     stub.answers["/v1/nodes"] = answer

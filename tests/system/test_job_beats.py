@@ -295,8 +295,8 @@ def test_assayctl_sends_a_beat_and_shows_what_stands_still(controller, run, time
     done = ctl("job", "beat", "--job", JOB, "--step", "1204", "--seconds", "2,2,2,2,2,2", "--age", "0.5")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{JOB} (j1), run 1: step 1204\n", "")
     assert job(c)["beats"]["step_s"] == 2
-    for words, why in ((("--seconds", "2,x"), "--seconds: '2,x' are no durations of steps"), (("--age", "-1"), "--age: '-1' is no age in seconds"),
-                       (("--step", "1.5"), "--step: '1.5' is no number of a step")):
+    for words, why in ((("--seconds", "2,x"), "--seconds: '2,x' is not a list of step durations"), (("--age", "-1"), "--age: '-1' is not an age in seconds"),
+                       (("--step", "1.5"), "--step: '1.5' is not the number of a step")):
         done = ctl("job", "beat", "--job", JOB, "--step", "1204", *words)
         assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1, done.stderr
     done = ctl("job", "beat", "--job", JOB, "--step", "3")

@@ -28,7 +28,7 @@ UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_a
 	tests/unit/test_bad_run tests/unit/test_base64 tests/unit/test_blame tests/unit/test_breaker tests/unit/test_campaign \
 	tests/unit/test_campaign_keep tests/unit/test_campaign_random tests/unit/test_campaign_says tests/unit/test_circle \
 	tests/unit/test_clock tests/unit/test_clock_pair tests/unit/test_coll tests/unit/test_coll_blame \
-	tests/unit/test_compared tests/unit/test_counter tests/unit/test_cpu_use tests/unit/test_cpuinfo tests/unit/test_ctl \
+	tests/unit/test_compared tests/unit/test_counter tests/unit/test_cpu_use tests/unit/test_cpuinfo tests/unit/test_ctl tests/unit/test_selector \
 	tests/unit/test_decide tests/unit/test_decide_domain tests/unit/test_decide_drain tests/unit/test_decide_groups tests/unit/test_decide_link tests/unit/test_decide_random \
 	tests/unit/test_decide_shared tests/unit/test_err tests/unit/test_exchange tests/unit/test_file tests/unit/test_fleet_jobs \
 	tests/unit/test_gemm_ballot tests/unit/test_gemm_check tests/unit/test_gemm_rate tests/unit/test_gemm_verify \
@@ -117,6 +117,7 @@ tests_unit_test_compared_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_counter_LDADD = libprobe.a $(LDADD)
 tests_unit_test_cpu_use_LDADD = libprobe.a $(LDADD)
 tests_unit_test_ctl_LDADD = $(CTL_LIBS) $(LDADD)
+tests_unit_test_selector_LDADD = $(CTL_LIBS) $(LDADD)
 tests_unit_test_decide_SOURCES = $(FLEET_WORLD) tests/unit/test_decide.c
 tests_unit_test_decide_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_decide_domain_LDADD = $(JUDGE_LIBS) $(LDADD)

@@ -142,6 +142,34 @@ static void a_time_beyond_the_years_shows_the_last_stamp(void)
 	CHECK_STR(text, "9999-12-31T23:59:59.999Z");
 }
 
+static void a_moment_is_as_near_as_it_has_to_be(void)
+{
+	const uint64_t now_us = UINT64_C(1763705410) * USEC_PER_SEC; /* 2025-11-21T06:10:10Z */
+	static const struct {
+		int64_t away_s;
+		const char *text;
+	} cases[] = {
+		{ 0, "06:10:10Z" },
+		{ 119, "06:12:09Z" },
+		{ 120, "06:12Z" },
+		{ 13 * 60, "06:23Z" },
+		{ 86399, "06:10Z" },
+		{ 86400, "2025-11-22 06:10Z" },
+		{ 400 * 86400, "2026-12-26 06:10Z" },
+		{ -1, "2025-11-21 06:10Z" },
+	};
+	char text[CLOCK_STAMP_SIZE];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		duration_until((uint64_t)((int64_t)now_us + cases[i].away_s * (int64_t)USEC_PER_SEC),
+			       now_us, text);
+		CHECK_STR(text, cases[i].text);
+	}
+	duration_until(UINT64_MAX, now_us, text);
+	CHECK_STR(text, "9999-12-31 23:59Z");
+}
+
 static void fractions_are_read_to_the_microsecond(void)
 {
 	static const struct {
@@ -227,6 +255,7 @@ static const struct test tests[] = {
 	TEST(durations_are_written_in_the_largest_whole_unit),
 	TEST(stamps_go_round),
 	TEST(a_time_beyond_the_years_shows_the_last_stamp),
+	TEST(a_moment_is_as_near_as_it_has_to_be),
 	TEST(fractions_are_read_to_the_microsecond),
 	TEST(what_is_no_stamp_is_refused),
 	TEST(monotonic_time_does_not_go_back),

@@ -331,6 +331,7 @@ static void every_command_is_whole(void)
 		CHECK(!c->view || (c->options & OPTIONS_CALL) == OPTIONS_CALL);
 		CHECK((c->needs & c->options) == c->needs);
 		CHECK((c->view == &view_act) == (c->post != NULL));
+		CHECK(c->argument.many == (c->done != NULL));
 	}
 }
 

@@ -86,6 +86,13 @@ VALUES (:node, :at_us, :before, :after, :who, :why, :evidence, :undo, :event);
 SELECT id, node, at_us, before, after, who, why, evidence, undo, event FROM transitions
  WHERE node = :node AND id < :before ORDER BY id DESC LIMIT :limit;
 
+-- transition_last: read list
+-- Who gave the order that holds: the newest step of a host by one of three events.
+-- in: node text, event text, other text, third text
+-- out: who text, why text, at_us uint
+SELECT who, why, at_us FROM transitions WHERE node = :node AND event IN (:event, :other, :third)
+ ORDER BY id DESC LIMIT 1;
+
 -- transitions_drop: drop what is old
 -- in: kept uint
 DELETE FROM transitions WHERE id <= (SELECT max(id) FROM transitions) - :kept;

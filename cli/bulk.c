@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/bulk.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/act.h"
+#include "cli/command.h"
+#include "cli/confirm.h"
+#include "cli/host.h"
+#include "cli/link.h"
+#include "cli/link_words.h"
+#include "cli/targets.h"
+#include "cli/view.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/log.h"
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/sys/table.h"
+#include "lib/sys/term.h"
+
+enum {
+	NAMED_MOST = 24,  /* hosts that a question names */
+	UNDONE_MOST = 16, /* hosts that the way back names */
+	NEAR_MOST = 8,	  /* hosts of an order that gets the names that are near to a wrong one */
+};
+
+/* What refuses one host refuses each of those after it. */
+static const char *const rules_for_all[] = {
+	"breaker", "budget.total", "budget.rate", "budget.rate.manual", "stopped",
+};
+
+struct bulk {
+	struct link *link;
+	const struct request *request;
+	const struct targets *targets;
+	struct page page;
+	size_t n_done, n_refused, n_unknown;
+	json_t *done; /* names */
+	bool over;    /* a refusal holds for those that are left */
+};
+
+/* What becomes of the hosts, in words: a span of 0 is what another command calls the end. */
+static const char *done_words(const struct request *request)
+{
+	const struct command *c = commands;
+
+	if (request->settings.for_us != 0)
+		return request->command->done;
+	while (c->words[0] && !(c->ends && streq(c->words[0], request->command->words[0])))
+		c++;
+	return c->words[0] ? c->done : request->command->done;
+}
+
+/* --- the question --- */
+
+/* "gpu-1, gpu-2 and 38 more", clean. New memory. */
+static char *names_of(const struct targets *targets, size_t most)
+{
+	char *text = xstrdup("");
+	size_t i;
+
+	for (i = 0; i < MIN(targets->n, most); i++) {
+		CLEANUP(freep) char *before = text;
+		CLEANUP(freep) char *name = utf8_clean(targets->names[i]);
+
+		text = xasprintf("%s%s%s", before, i ? ", " : "", name);
+	}
+	if (targets->n > most) {
+		CLEANUP(freep) char *before = text;
+
+		text = xasprintf("%s and %zu more", before, targets->n - most);
+	}
+	return text;
+}
+
+/* Only a person at a terminal is asked; a list on standard input leaves the terminal for that. */
+static bool may_go_on(const struct request *request, const struct targets *targets)
+{
+	const bool piped = streq(request->settings.file, "-");
+	CLEANUP(freep) char *names = NULL;
+	CLEANUP(freep) char *question = NULL;
+
+	if (targets->n < 2 || request->settings.yes || request->settings.dry_run ||
+	    !isatty(STDERR_FILENO) || (!piped && !isatty(STDIN_FILENO)))
+		return true;
+	names = names_of(targets, NAMED_MOST);
+	question = xasprintf("%zu hosts will be %s: %s.", targets->n, done_words(request), names);
+	return confirm(question, piped);
+}
+
+/* --- one host --- */
+
+/* A controller that cannot answer now is asked again, as long as one answer may take. */
+static int send_patiently(struct bulk *b, const char *name, struct link_sent *ret, struct err *err)
+{
+	const uint64_t until_us = clock_mono_us() + b->request->settings.timeout_us;
+	uint64_t again_us;
+	int r;
+
+	for (;;) {
+		*ret = (struct link_sent){ 0 };
+		link_begin_until(b->link, until_us);
+		r = act_send(b->link, b->request, name, ret, err);
+		again_us = clock_mono_us() + MAX(ret->retry_after_us, USEC_PER_SEC);
+		if (r != -EAGAIN || again_us >= until_us)
+			return r;
+		(void)link_wait(b->link, again_us);
+		if (link_stopped(b->link))
+			return r;
+	}
+}
+
+static void print_done(const struct bulk *b, const json_t *answer)
+{
+	CLEANUP(freep) char *sentence = text_at(answer, "sentence");
+
+	if (b->request->settings.output == OUTPUT_TABLE)
+		text_wrap(sentence, b->page.out, 0, b->page.width);
+	else if (b->request->settings.output == OUTPUT_JSON)
+		print_json(answer, b->page.out, true);
+	else
+		print_kv(answer, b->page.out);
+	(void)fflush(b->page.out);
+}
+
+static bool holds_for_all(const char *rule)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rules_for_all) && !streq(rules_for_all[i], rule); i++)
+		;
+	return i < ARRAY_SIZE(rules_for_all);
+}
+
+static int order(struct bulk *b, const char *name)
+{
+	struct link_sent sent = { 0 };
+	struct err err = ERR_INIT;
+	int r = send_patiently(b, name, &sent, &err);
+
+	if (r == 0) {
+		b->n_done++;
+		(void)json_array_append_new(b->done, json_string(name));
+		print_done(b, sent.value);
+		json_decref(sent.value);
+		return STATUS_GOOD;
+	}
+	if (b->targets->n <= NEAR_MOST)
+		(void)host_explain(b->link, name, r, &err);
+	b->n_refused += r == -EPERM;
+	b->n_unknown += r == -ENOENT;
+	b->over = r == -EPERM && holds_for_all(sent.rule);
+	log_error("%s", err.msg);
+	return link_words_status(r);
+}
+
+/* --- all of them --- */
+
+static void count(char **text, size_t n, const char *words)
+{
+	CLEANUP(freep) char *before = *text;
+
+	*text = n ? xasprintf("%s, %zu %s", before, n, words) : xstrdup(before);
+}
+
+/* "gpu-1 gpu-2" of those that were done, or NULL: too many, or none. New memory. */
+static char *done_names(const struct bulk *b)
+{
+	char *text = NULL;
+	size_t i;
+
+	for (i = 0; b->n_done <= UNDONE_MOST && i < b->n_done; i++) {
+		CLEANUP(freep) char *before = text;
+
+		text = xasprintf("%s%s%s", before ? before : "", i ? " " : "",
+				 json_string_value(json_array_get(b->done, i)));
+	}
+	return text;
+}
+
+static void sum_up(const struct bulk *b)
+{
+	const size_t n = b->targets->n, tried = b->n_done + b->n_refused + b->n_unknown;
+	CLEANUP(freep)
+	char *text = xasprintf("%zu host%s: %zu %s%s", n, n == 1 ? "" : "s", b->n_done,
+			       b->request->settings.dry_run ? "would be " : "",
+			       done_words(b->request));
+	CLEANUP(freep) char *names = done_names(b);
+	CLEANUP(freep) char *undo = names ? act_undo(b->request, names) : NULL;
+
+	if (b->request->settings.output != OUTPUT_TABLE)
+		return;
+	count(&text, b->n_refused, "refused");
+	count(&text, b->n_unknown, "unknown");
+	count(&text, n - tried, b->over ? "not tried: the refusal holds for them too" : "not tried");
+	text_wrap(text, b->page.out, 0, b->page.width);
+	if (b->request->settings.dry_run && b->n_done > 1)
+		text_wrap("Each host was checked on its own: together they may exceed a budget.",
+			  b->page.out, 0, b->page.width);
+	if (undo)
+		act_show_undo(undo, &b->page);
+}
+
+static int run_all(struct bulk *b)
+{
+	int status = STATUS_GOOD;
+	size_t i;
+
+	b->done = json_array();
+	for (i = 0; i < b->targets->n && status <= STATUS_NO && !b->over; i++)
+		status = MAX(status, order(b, b->targets->names[i]));
+	if (status <= STATUS_NO || b->n_done > 0)
+		sum_up(b);
+	json_decref(b->done);
+	return status;
+}
+
+int bulk_run(struct link *link, const struct request *request)
+{
+	CLEANUP(targets_release) struct targets targets = { 0 };
+	struct err err = ERR_INIT;
+	int r = targets_find(link, request, &targets, &err);
+	struct bulk b = {
+		.link = link,
+		.request = request,
+		.targets = &targets,
+		.page = { .out = stdout,
+			  .colour = term_wants_colour(stdout),
+			  .width = isatty(STDOUT_FILENO) ? term_width(stdout) : UINT_MAX },
+	};
+
+	if (r < 0) {
+		log_error("%s", err.msg);
+		return link_words_status(r);
+	}
+	if (!may_go_on(request, &targets)) {
+		log_error("nothing was done: answer y, or give --yes");
+		return STATUS_NO;
+	}
+	return run_all(&b);
+}
