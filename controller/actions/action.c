@@ -32,6 +32,7 @@ static const char *undo_of(const struct actor_env *env, enum action_kind kind)
 		[ACT_SILENCE] = "assayctl silence NODE --for 0s --reason REASON",
 		[ACT_REPAIR_DONE] = "assayctl cordon NODE --reason REASON",
 		[ACT_VERIFIED] = env->cluster->names->undo_verified,
+		[ACT_JOIN] = "assayctl token reset NODE",
 		[ACT_BREAKER_OPEN] = "assayctl breaker reset --reason REASON",
 	};
 

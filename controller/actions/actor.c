@@ -519,11 +519,11 @@ const struct fleet *actor_fleet(const struct actor *actor)
 /* --- reports and tests --- */
 
 void actor_report(struct actor *actor, const struct report *report, uint64_t at_us,
-		  unsigned replaced, bool fresh)
+		  unsigned replaced, bool fresh, bool unverified)
 {
 	if (actor->env.stage != STAGE_FENCED)
 		reports_add(&actor->reports, &actor->env, report,
-			    &(struct reports_arrival){ at_us, replaced, fresh });
+			    &(struct reports_arrival){ at_us, replaced, fresh, unverified });
 }
 
 json_t *actor_order(struct actor *actor, const char *node)

@@ -98,9 +98,12 @@ void actor_stop(struct actor *actor);
 void actor_close(struct actor *actor);
 DEFINE_CLEANUP(struct actor *, actor_close, actor_closep);
 
-/* A report was put into the store; `replaced`: machines seen so far under its name. */
+/*
+ * A report was put into the store; `replaced`: machines seen so far under its name; `unverified`:
+ * store_joins.h.
+ */
 void actor_report(struct actor *actor, const struct report *report, uint64_t at_us,
-		  unsigned replaced, bool fresh);
+		  unsigned replaced, bool fresh, bool unverified);
 
 /* The store has committed; go on. */
 void actor_committed(struct actor *actor);

@@ -345,6 +345,7 @@ static void load_brief(void *context, const struct store_brief *brief)
 	node->reported_us = brief->seen_us;
 	node->deep_us = brief->deep_us;
 	node->known_us = brief->first_us;
+	node->unverified = brief->unverified;
 }
 
 int node_records_load_hosts(struct node_records *records, struct fleet *fleet, uint64_t now_us,

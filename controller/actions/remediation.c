@@ -223,7 +223,8 @@ void remediation_report(struct service *s, const struct report *report, uint64_t
 	/* Elsewhere a host is a node when the cluster says so. */
 	if (is_embedded(s) && cluster_embedded_join(s->cluster, report->node, &err) < 0)
 		log_warning("not in the cluster yet: %s node=%s", err.msg, report->node);
-	actor_report(s->act, report, at_us, host ? host->replaced : 0, fresh);
+	actor_report(s->act, report, at_us, host ? host->replaced : 0, fresh,
+		     host && host->unverified);
 }
 
 static void forgotten(struct service *s, const char *node)

@@ -27,13 +27,14 @@ struct reporter {
 	/* Of reports that came before the cluster told of it; the fleet has them from then on. */
 	char *sku;
 	uint64_t reported_us, deep_us;
+	bool unverified;
 };
 
 /* What a report brought, until the commit. */
 struct arrived {
 	char *node, *sku, *order_id;
 	char *profile; /* when it has an order */
-	bool deep;
+	bool deep, unverified;
 	uint64_t at_us;
 	int outcome; /* enum test_outcome, when it has an order */
 };
@@ -195,6 +196,7 @@ void reports_add(struct reports *reports, const struct actor_env *env, const str
 		.order_id = test ? xstrdup(order_of(report)) : NULL,
 		.profile = test ? xstrdup(report->profile) : NULL,
 		.deep = streq(report->profile, "full") && arrival->fresh,
+		.unverified = arrival->unverified,
 		.at_us = arrival->at_us,
 		.outcome = test ? retest_outcome(env, report, test) : TEST_NOTHING,
 	};
@@ -211,6 +213,7 @@ static void keep_early(struct reports *reports, const struct arrived *a)
 	reporter->reported_us = MAX(reporter->reported_us, a->at_us);
 	if (a->deep)
 		reporter->deep_us = MAX(reporter->deep_us, a->at_us);
+	reporter->unverified = a->unverified;
 	free(reporter->sku);
 	reporter->sku = xstrdup(a->sku);
 }
@@ -224,6 +227,7 @@ void reports_take_early(struct reports *reports, const struct actor_env *env, co
 		return;
 	node->reported_us = MAX(node->reported_us, reporter->reported_us);
 	node->deep_us = MAX(node->deep_us, reporter->deep_us);
+	node->unverified = reporter->unverified;
 	if (reporter->sku)
 		fleet_set_sku(env->fleet, node, reporter->sku);
 	reporter->reported_us = reporter->deep_us = 0;
@@ -241,6 +245,7 @@ static void take(struct reports *reports, const struct actor_env *env,
 		return;
 	}
 	node->reported_us = MAX(node->reported_us, a->at_us);
+	node->unverified = a->unverified;
 	if (a->sku)
 		fleet_set_sku(env->fleet, node, a->sku);
 	if (a->deep)

@@ -27,6 +27,7 @@ struct reports_arrival {
 	uint64_t at_us;	   /* it counts as of then */
 	unsigned replaced; /* machines seen so far under its name */
 	bool fresh;	   /* it was measured just now */
+	bool unverified;   /* its host is (store_joins.h) */
 };
 
 void reports_release(struct reports *reports);

@@ -41,6 +41,12 @@ static struct anomalies *findings_anomalies(const struct note *note)
 	return known && note->fresh ? &note->rules->baselines->anomalies : NULL;
 }
 
+/* The same to be added to, or NULL when the host of this report counts for nothing there. */
+static struct anomalies *findings_counted(const struct note *note)
+{
+	return note->rules->apart ? NULL : findings_anomalies(note);
+}
+
 /* Is half of what was measured in the check below the SKU file? All the fleet may be. */
 static bool is_below_file(const struct verdict *v, const char *check)
 {
@@ -72,7 +78,7 @@ static bool is_low(const struct verdict *v, const struct verdict_item *item)
 /* One item among those of the fleet. */
 static void findings_count(const struct note *note, const struct verdict_item *item, bool bad)
 {
-	struct anomalies *anomalies = findings_anomalies(note);
+	struct anomalies *anomalies = findings_counted(note);
 	const char *sku = note->rules->sku_name, *node = note->verdict->node;
 
 	if (!anomalies || !is_low(note->verdict, item))
@@ -670,7 +676,7 @@ static int retire(struct note *note, struct err *err)
 static int note_items(struct note *note, struct err *err)
 {
 	const struct verdict *v = note->verdict;
-	struct anomalies *anomalies = findings_anomalies(note);
+	struct anomalies *anomalies = findings_counted(note);
 	int r = 0;
 	size_t i;
 

@@ -51,6 +51,8 @@ static const json_t *worst_of(const json_t *incidents)
 	return worst;
 }
 
+static const char unverified[] = "it joined and has not passed a quick or full run yet";
+
 /* Cut between characters. */
 static char *short_text(const char *text)
 {
@@ -73,15 +75,17 @@ json_t *opinion_make(const struct opinion_input *in, uint64_t now_real_us)
 						 : text_of(speaks, "sentence"));
 	char expires[CLOCK_STAMP_SIZE];
 	int level = level_of(speaks);
+	const bool apart = !in->cordoned && !open && level < VERDICT_WARN &&
+			   json_is_true(json_object_get(in->node, "unverified"));
 
 	if (in->cordoned)
 		level = VERDICT_FAIL;
-	else if (level == VERDICT_FAIL)
+	else if (level == VERDICT_FAIL || apart)
 		level = VERDICT_WARN;
 	clock_stamp(now_real_us + OPINION_LIFE_US, expires);
 	return json_pack("{s:s, s:s, s:s, s:s, s:s*}", "verdict", verdict_level_names[level],
-			 "policy", in->policy, "expires", expires, "sentence", sentence, "admit",
-			 open ? "degraded" : NULL);
+			 "policy", in->policy, "expires", expires, "sentence",
+			 apart ? unverified : sentence, "admit", open ? "degraded" : NULL);
 }
 
 /* --- what was told --- */

@@ -10,7 +10,8 @@
  *    nothing out of service;
  *  - a host that refuses jobs by itself for what too many refuse them for (budget.deny) is
  *    told `admit: degraded`;
- *  - a host that nothing came from is `inconclusive`.
+ *  - a host that nothing came from is `inconclusive`;
+ *  - one that joined and has passed no test since is at least `warn`: `assay admit` never says ok.
  *
  * An opinion stands OPINION_LIFE_US. It is told when it has changed or half of
  * that is over, so that a word that got lost is made up for in time.

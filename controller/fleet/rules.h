@@ -46,6 +46,8 @@ struct rules_view {
 	/* What they are called, as of struct judge_inputs; NULL: nobody knows. */
 	const struct host_parts *(*parts)(void *context);
 	void *parts_context;
+	/* Its host is unverified: what it measured counts for nothing among the hosts of its SKU. */
+	bool apart;
 	/* What the policy said last: samples of one check come one after the other. */
 	struct {
 		const char *check, *locality; /* of the report; NULL: nothing yet */

@@ -13,6 +13,7 @@
 #include "controller/ingest/host_identity_store.h"
 #include "controller/ingest/ingest.h"
 #include "controller/store/store.h"
+#include "controller/store/store_joins.h"
 #include "controller/store/store_part_names.h"
 #include "lib/base/pool.h"
 #include "lib/base/xalloc.h"
@@ -172,7 +173,7 @@ static int conclude(struct keeping *k, const struct verdict *verdict, const stru
 	if (k->row.history)
 		return 0;
 	r = findings_note(k->store, &k->view, verdict, &k->in->arrival, err);
-	if (r >= 0 && k->in->arrival.fresh)
+	if (r >= 0 && k->in->arrival.fresh && !k->view.apart)
 		baselines_learn(k->view.baselines, &k->in->report, verdict, r > 0);
 	return r < 0 ? r : findings_restate(k->store, &k->view, merged, err);
 }
@@ -216,6 +217,26 @@ static int learn_parts(struct keeping *k, bool newest, struct err *err)
 	return store_put_part_names(k->store, k->in->report.node, &k->parts, err);
 }
 
+/*
+ * A host that joined stays apart until a fresh active run of it has passed as a whole, or the
+ * policy trusts whoever joins.
+ */
+static int verify(struct keeping *k, const struct verdict *verdict, struct err *err)
+{
+	const struct report *report = &k->in->report;
+	const bool passed = !k->row.history && k->in->arrival.fresh &&
+			    k->identity != HOST_IDENTITY_TWO &&
+			    profile_is_active(report->profile) && verdict->level == VERDICT_PASS;
+	int r = store_unverified(k->store, report->node, &k->view.apart, err);
+
+	if (r == 0 && k->view.apart && (passed || !k->view.rules->policy.verify_joined)) {
+		k->view.apart = false;
+		r = store_verify(k->store, report->node, k->row.seen_us, err);
+	}
+	k->host->unverified = k->view.apart;
+	return r;
+}
+
 static int keep(struct keeping *k, struct err *err)
 {
 	const struct report *report = &k->in->report;
@@ -239,6 +260,9 @@ static int keep(struct keeping *k, struct err *err)
 	if (!k->row.history && k->identity != HOST_IDENTITY_TWO)
 		inputs.before = run_of(&runs, report->profile, &pool, &before);
 	verdict_judge(report, &inputs, &verdict);
+	r = verify(k, &verdict, err);
+	if (r < 0)
+		return r;
 	if (k->identity == HOST_IDENTITY_TWO)
 		host_identity_verdict(k->host, report, &merged);
 	else

@@ -141,7 +141,7 @@ static bool is_free(const struct fleet_node *node)
 
 static bool is_spare(const struct job_judging_input *in, const struct fleet_node *node)
 {
-	return is_free(node) && is_well(node) &&
+	return is_free(node) && is_well(node) && !node->unverified &&
 	       node->deep_us + JOB_ADVICE_TESTED_US > in->now_us &&
 	       node->reported_us + in->policy->silent_after_us > in->now_us;
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "controller/actions/actor_joins.h"
 #include "controller/auth/join.h"
 #include "controller/auth/tokens.h"
 #include "controller/controller.h"
@@ -17,6 +18,7 @@
 #include "lib/base/glob.h"
 #include "lib/base/log.h"
 #include "lib/base/random.h"
+#include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 #include "lib/report/node_name.h"
@@ -102,7 +104,7 @@ static int read_joining(struct call *call, struct joining *ret, struct err *err)
 
 /* What the store says of them, and what is decided. */
 static int decide(struct service *s, const struct joining *j, struct join_facts *f,
-		  enum join_answer *ret, struct err *ret_why, struct err *err)
+		  enum join_answer *ret, char **ret_by, struct err *ret_why, struct err *err)
 { /* lint: allow parameters: two kinds of words, for the host and for the operator */
 	struct store_join_found token = { .id = 0 };
 	char hex[SHA256_HEX_SIZE], other[NODE_NAME_MAX + 1] = "";
@@ -142,18 +144,25 @@ static int decide(struct service *s, const struct joining *j, struct join_facts 
 		f->names = f->joined_sha256 = NULL; /* ours */
 	}
 	free(token.names);
+	*ret_by = token.made_by;
 	return r;
 }
 
 static json_t *joined_answer(const char *node, bool again)
 {
-	return json_pack("{s:s, s:o}", "node", node, "sentence",
-			 json_sprintf("%s %s", node, again ? "had joined already" : "has joined"));
+	return json_pack(
+		"{s:s, s:o}", "node", node, "sentence",
+		json_sprintf("%s %s", node,
+			     again ? "had joined already"
+				   : "has joined; it is unverified until it passes a quick or "
+				     "full run"));
 }
 
-static void let_in(struct service *s, struct call *call, const struct join_facts *f)
+static void let_in(struct service *s, struct call *call, const struct join_facts *f, const char *by)
 {
 	CLEANUP(freep) char *peer = api_peer_of(call);
+	CLEANUP(freep) char *who = xasprintf("join token %" PRId64 " of %s", f->token, by);
+	CLEANUP(freep) char *reason = xasprintf("joined from %s", peer);
 	struct err err = ERR_INIT;
 	int r;
 
@@ -168,6 +177,9 @@ static void let_in(struct service *s, struct call *call, const struct join_facts
 		failed(s, call, r, &err);
 		return;
 	}
+	if (f->was_reset)
+		baselines_forget(&s->baselines, f->node); /* what the host before it measured */
+	actor_joined(s->act, &(struct actor_joined){ f->node, who, reason });
 	log_info("%s has joined from %s, by join token %" PRId64, f->node, peer, f->token);
 	answer(s, call, joined_answer(f->node, false));
 }
@@ -190,6 +202,7 @@ void routes_join_post(void *context, struct call *call)
 	struct err err = ERR_INIT, why = ERR_INIT;
 	char origin[CALL_ORIGIN_SIZE];
 	struct join_facts facts;
+	CLEANUP(freep) char *by = NULL;
 	enum join_answer said = JOIN_UNKNOWN;
 	int r;
 
@@ -205,7 +218,7 @@ void routes_join_post(void *context, struct call *call)
 		call_refuse(call, 429, "too many joins from this address were refused");
 		return;
 	}
-	r = decide(s, &joining, &facts, &said, &why, &err);
+	r = decide(s, &joining, &facts, &said, &by, &why, &err);
 	if (r < 0) {
 		failed(s, call, r, &err);
 		return;
@@ -216,7 +229,7 @@ void routes_join_post(void *context, struct call *call)
 	}
 	token_buckets_give(&s->join_refusals, origin);
 	if (said == JOIN_LET_IN)
-		let_in(s, call, &facts);
+		let_in(s, call, &facts, by);
 	else
 		answer(s, call, joined_answer(facts.node, true));
 }
@@ -346,8 +359,8 @@ void routes_join_list(void *context, struct call *call)
 		reply_page(call, &page);
 }
 
-/* Who asks, or NULL and it is refused. New memory. */
-static char *who_ends(struct service *s, struct call *call)
+/* Who asks, or NULL and it is refused; and why, if `ret_reason` is not NULL. New memory. */
+static char *who_ends(struct service *s, struct call *call, char **ret_reason)
 {
 	CLEANUP(routes_asker_release) struct routes_asker body = { 0 };
 	struct err err = ERR_INIT;
@@ -356,16 +369,19 @@ static char *who_ends(struct service *s, struct call *call)
 	if (routes_take_no_order(s, call))
 		return NULL;
 	r = routes_asker_read(call, false, &body, &err);
-	if (r == 0)
-		return operator_name(call_identity(call), body.by);
-	call_refuse(call, status_of_content(r), "%s", err.msg);
-	return NULL;
+	if (r < 0) {
+		call_refuse(call, status_of_content(r), "%s", err.msg);
+		return NULL;
+	}
+	if (ret_reason)
+		*ret_reason = utf8_clean(body.reason ? body.reason : "no reason given");
+	return operator_name(call_identity(call), body.by);
 }
 
 void routes_join_revoke(void *context, struct call *call)
 {
 	struct service *s = context;
-	CLEANUP(freep) char *who = who_ends(s, call);
+	CLEANUP(freep) char *who = who_ends(s, call, NULL);
 	struct err err = ERR_INIT;
 	int64_t id = 0;
 	int r;
@@ -390,7 +406,8 @@ void routes_join_revoke(void *context, struct call *call)
 void routes_join_reset(void *context, struct call *call)
 {
 	struct service *s = context;
-	CLEANUP(freep) char *who = who_ends(s, call);
+	CLEANUP(freep) char *reason = NULL;
+	CLEANUP(freep) char *who = who_ends(s, call, &reason);
 	const char *node = call_segment(call);
 	struct err err = ERR_INIT;
 	int r;
@@ -416,6 +433,7 @@ void routes_join_reset(void *context, struct call *call)
 		failed(s, call, r, &err);
 		return;
 	}
+	actor_token_reset(s->act, &(struct actor_joined){ node, who, reason });
 	log_info("%s reset the token of %s", who, node);
 	answer(s, call,
 	       json_pack("{s:s, s:o}", "node", node, "sentence",

@@ -45,7 +45,7 @@ SCHEMAS = controller/store/sql/schema-1.sql controller/store/sql/schema-2.sql co
 	controller/store/sql/schema-10.sql controller/store/sql/schema-11.sql controller/store/sql/schema-12.sql \
 	controller/store/sql/schema-13.sql controller/store/sql/schema-14.sql controller/store/sql/schema-15.sql \
 	controller/store/sql/schema-16.sql controller/store/sql/schema-17.sql controller/store/sql/schema-18.sql \
-	controller/store/sql/schema-19.sql controller/store/sql/schema-20.sql
+	controller/store/sql/schema-19.sql controller/store/sql/schema-20.sql controller/store/sql/schema-21.sql
 
 controller/store/sql/schema.h: $(SCHEMAS) Makefile
 	$(AM_V_GEN)$(MKDIR_P) controller/store/sql && { \

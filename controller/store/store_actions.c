@@ -26,6 +26,8 @@ const char *const action_kind_names[] = {
 	[ACT_BREAKER_RESET] = "breaker-reset",
 	[ACT_ALERT] = "alert",
 	[ACT_VERIFIED] = "verified",
+	[ACT_JOIN] = "join",
+	[ACT_RESET_TOKEN] = "reset-token",
 	NULL,
 };
 const char *const action_state_names[] = {
@@ -372,6 +374,7 @@ static int read_brief(void *context, const void *p)
 		.first_us = row->first_us,
 		.deep_us = row->deep_us,
 		.level = (int)row->verdict,
+		.unverified = row->unverified != 0,
 	};
 
 	reader->each(reader->context, &brief);

@@ -30,8 +30,10 @@ enum action_kind {
 	ACT_BREAKER_OPEN,
 	ACT_BREAKER_RESET,
 	ACT_ALERT,
-	ACT_VERIFIED, /* the start-up taint goes, or stays */
-	ACT_KINDS_,   /* not a kind: how many there are */
+	ACT_VERIFIED,	 /* the start-up taint goes, or stays */
+	ACT_JOIN,	 /* a host joined by itself; recorded when it is done */
+	ACT_RESET_TOKEN, /* its token is void, and its name may join again; likewise */
+	ACT_KINDS_,	 /* not a kind: how many there are */
 };
 extern const char *const action_kind_names[]; /* "cordon" "uncordon" ... "breaker-open" ... */
 
@@ -134,6 +136,7 @@ struct store_brief {
 	uint64_t seen_us, first_us;
 	uint64_t deep_us; /* of its newest run of the profile full; 0: none */
 	int level;	  /* of its verdict */
+	bool unverified;  /* store_joins.h */
 };
 
 /* Call `each` for every host. */

@@ -44,6 +44,7 @@ static int take_found(void *context, const void *p)
 	*ret = (struct store_join_found){
 		.id = row->id,
 		.names = xstrdup(row->names),
+		.made_by = xstrdup(row->made_by),
 		.hosts = row->hosts,
 		.used = row->used,
 		.expires_us = row->expires_us,
@@ -140,6 +141,22 @@ int store_joined_by(struct store *s, const char *sha256, char ret_node[static NO
 
 	ret_node[0] = '\0';
 	db_each(&b, joined_by_token, take_node, ret_node, .sha256 = sha256);
+	return db_end(&b);
+}
+
+int store_unverified(struct store *s, const char *node, bool *ret, struct err *err)
+{
+	struct db_batch b = store_ask(s, err);
+
+	*ret = db_any(&b, joined_unverified, .node = node);
+	return db_end(&b);
+}
+
+int store_verify(struct store *s, const char *node, uint64_t now_us, struct err *err)
+{
+	struct db_batch b = store_write(s, err);
+
+	db_add(&b, joined_verify, .node = node, .verified_us = now_us);
 	return db_end(&b);
 }
 

@@ -34,8 +34,8 @@ int store_add_join_token(struct store *s, const struct store_join_token *token, 
 
 /* What is known of the token with that sum. */
 struct store_join_found {
-	int64_t id;  /* 0: there is none */
-	char *names; /* owned */
+	int64_t id;	       /* 0: there is none */
+	char *names, *made_by; /* owned */
 	uint64_t hosts, used, expires_us, revoked_us;
 };
 int store_find_join_token(struct store *s, const char *sha256, struct store_join_found *ret,
@@ -67,5 +67,12 @@ struct store_joining {
 	uint64_t at_us;
 };
 
-/* Keep it; of one that joins its token counts one more. -EDQUOT: STORE_JOINED_MAX. */
+/*
+ * Has it joined, and passed no test since? Then it is unverified: in no baseline, counted among no
+ * hosts of its SKU, nobody's spare, and what it is admitted as is "degraded" at most.
+ */
+int store_unverified(struct store *s, const char *node, bool *ret, struct err *err);
+int store_verify(struct store *s, const char *node, uint64_t now_us, struct err *err);
+
+/* Keep it, unverified; of one that joins its token counts one more. -EDQUOT: STORE_JOINED_MAX. */
 int store_join(struct store *s, const struct store_joining *joining, struct err *err);

@@ -42,7 +42,8 @@ static json_t *node_of_row(const void *p, uint64_t now_us)
 	const bool stale = age_us > STORE_STALE_US || n->seen_us > now_us + CLOCK_PAIR_FUTURE_US;
 
 	return json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:f, s:b, s:o, s:o, s:o, s:o}",
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:f, s:b, s:o, s:o, s:o, s:o, "
+		"s:b}",
 		"node", store_json_text(n->node), "verdict",
 		stale ? json_string("inconclusive") : store_json_level(n->verdict), "sentence",
 		store_json_text(n->sentence), "sku", store_json_text(n->sku), "profile",
@@ -51,7 +52,8 @@ static json_t *node_of_row(const void *p, uint64_t now_us)
 		(json_int_t)n->seq, "seen", json_stamp(n->seen_us), "age_s",
 		(double)(age_us / USEC_PER_MSEC) / 1e3, "stale", stale, "last_verdict",
 		store_json_level(n->verdict), "first_seen", json_stamp(n->first_us), "topology",
-		store_json_text(n->topology), "env", env_of(n->env));
+		store_json_text(n->topology), "env", env_of(n->env), "unverified",
+		n->unverified != 0);
 }
 
 static json_t *verdict_of_row(const void *p, uint64_t now_us UNUSED)

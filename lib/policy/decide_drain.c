@@ -116,7 +116,7 @@ static bool is_spare(const struct deciding *d, const struct fleet_node *other,
 	const int state = other->record.life.state;
 
 	return other->jobs_known && other->n_jobs == 0 && !other->out && !other->outside &&
-	       !other->hands_off && other->sku == node->sku &&
+	       !other->unverified && !other->hands_off && other->sku == node->sku &&
 	       (state == LIFE_HEALTHY || state == LIFE_RELEASED) &&
 	       !deciding_past(d->now_us, other->reported_us, d->policy->silent_after_us);
 }

@@ -157,6 +157,7 @@ struct fleet_node {
 	bool managed;	      /* false: opted out; counted, never touched */
 	char *hands_off;      /* why it is not touched, a clause; or NULL. fleet_set_hands_off() */
 	bool outside;	      /* it is none for jobs: never touched, and in no budget */
+	bool unverified;      /* it joined, and has not passed a test since: nobody's spare */
 	struct blame blame;   /* what a job that is slow says of it: fleet_set_blame() */
 	uint64_t known_us;    /* when it was first seen */
 	uint64_t reported_us; /* its last report, by our clock */

@@ -261,6 +261,7 @@ static const struct jfield startup_fields[] = {
 	{ "lift", J_BOOL, POLICY(startup_lift), J_REQUIRED },
 	{ "wait", J_DURATION, POLICY(startup_wait_us), 0 },
 	{ "max_age", J_DURATION, POLICY(startup_max_age_us), 0 },
+	{ "verify_joined", J_BOOL, POLICY(verify_joined), 0 },
 };
 static const struct jfield release_fields[] = {
 	{ "healthy_delay", J_DURATION, POLICY(release_delay_us), 0 },
@@ -351,6 +352,7 @@ struct policy policy_init(void)
 		.override_us = USEC_PER_DAY,
 		.startup_wait_us = 30 * USEC_PER_MIN,
 		.startup_max_age_us = USEC_PER_HOUR,
+		.verify_joined = true,
 		.release_delay_us = 30 * USEC_PER_MIN,
 		.release_passes = 1,
 		.sticky_after = 3,

@@ -12,7 +12,7 @@
  *	          alike: {percent, nodes, per}}
  *	retest: {times, spacing, timeout, returns}
  *	hold: {ttl, at_once}   coverage: {max_age}   override: {life}
- *	startup: {lift, wait, max_age}
+ *	startup: {lift, wait, max_age, verify_joined}
  *	release: {healthy_delay, passes, sticky_after, sticky_window}
  *	drain: {mode: off | annotate-only | evict-after-grace | evict-now, grace, timeout,
  *	        bare_pods, empty_dir, spares}
@@ -98,6 +98,7 @@ struct policy {
 	bool startup_lift;	     /* the start-up taint goes when a test has passed: startup.h */
 	uint64_t startup_wait_us;    /* without a test for so long it is a denial */
 	uint64_t startup_max_age_us; /* a test counts for so long */
+	bool verify_joined; /* who joined by a token is unverified until a test has passed */
 	uint64_t release_delay_us, release_passes, sticky_after, sticky_window_us;
 	int drain_mode;				   /* enum drain_mode; off by default */
 	uint64_t drain_grace_us, drain_timeout_us; /* a timeout of 0: it never gives up */

@@ -204,7 +204,7 @@ void seam_tick(struct controller *c)
 
 void seam_report(struct controller *c, const struct report *report, unsigned replaced)
 {
-	actor_report(c->seam->act, report, c->driver->now_us, replaced, true);
+	actor_report(c->seam->act, report, c->driver->now_us, replaced, true, false);
 }
 
 char *seam_order(struct controller *c, const char *node)

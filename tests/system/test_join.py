@@ -45,7 +45,7 @@ def test_a_host_that_joined_speaks_for_its_own_name_only(site):
     assert made.status == 200 and made.json["hosts"] == 2
     ticket = made.json["token"]
     assert c.post(report("gpu-1"), token="secret-1").status == 401
-    assert join(c, "gpu-1", ticket, "secret-1").json == {"node": "gpu-1", "sentence": "gpu-1 has joined"}
+    assert join(c, "gpu-1", ticket, "secret-1").json == {"node": "gpu-1", "sentence": "gpu-1 has joined; it is unverified until it passes a quick or full run"}
     assert re.search(r"gpu-1 has joined from 127\.0\.0\.1:\d+, by join token 1\n", c.log())
     assert c.post(report("gpu-1"), token="secret-1").status == 202
     assert c.post(report("gpu-2"), token="secret-1").status == 403

@@ -285,7 +285,7 @@ static void report(struct world *w, const struct said *said)
 	if (!w->outside.make)
 		CHECK_EQ(cluster_embedded_join(w->cluster, said->node, NULL), 0);
 	find_bad(w, said->node, said->found);
-	actor_report(w->act, &r, w->now_us, said->replaced, true);
+	actor_report(w->act, &r, w->now_us, said->replaced, true, false);
 	report_release(&r);
 }
 

@@ -61,6 +61,36 @@ static void runs_alone_are_never_bad(void)
 	}
 }
 
+static void a_host_that_joined_is_doubted_until_it_has_passed(void)
+{
+	static const struct {
+		const char *verdict, *cordoned, *let_in, *said;
+	} rows[] = {
+		{ "pass", NULL, NULL, "warn" },	      { "inconclusive", NULL, NULL, "warn" },
+		{ "fail", NULL, NULL, "warn" },	      { "pass", "incident 7", NULL, "fail" },
+		{ "pass", NULL, "too many", "pass" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(json_freep) json_t *node = host(rows[i].verdict);
+		CLEANUP(json_freep) json_t *none = json_array();
+		CLEANUP(json_freep) json_t *o = NULL;
+		const struct opinion_input in = { .node = node,
+						  .incidents = none,
+						  .cordoned = rows[i].cordoned,
+						  .let_in = rows[i].let_in,
+						  .policy = "p1" };
+
+		(void)json_object_set_new(node, "unverified", json_true());
+		o = opinion_make(&in, NOW);
+		CHECK_STR(says(o, "verdict"), rows[i].said);
+		if (!rows[i].cordoned && !rows[i].let_in && !streq(rows[i].verdict, "fail"))
+			CHECK_STR(says(o, "sentence"),
+				  "it joined and has not passed a quick or full run yet");
+	}
+}
+
 static void only_a_host_that_is_out_of_service_is_bad(void)
 {
 	static const struct {
@@ -159,6 +189,7 @@ static void a_host_is_told_when_it_changes_and_before_it_expires(void)
 
 static const struct test tests[] = {
 	TEST(runs_alone_are_never_bad),
+	TEST(a_host_that_joined_is_doubted_until_it_has_passed),
 	TEST(only_a_host_that_is_out_of_service_is_bad),
 	TEST(a_host_that_shall_let_jobs_in_is_told_unless_it_is_out),
 	TEST(a_good_host_that_a_person_took_out_is_bad),

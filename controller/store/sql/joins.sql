@@ -20,8 +20,8 @@ SELECT count(*) FROM join_tokens WHERE expires_us > :now_us AND revoked_us IS NU
 
 -- join_token_find: find join token
 -- in: sha256 text
--- out: id int, names text, hosts uint, used uint, expires_us uint, revoked_us uint?
-SELECT id, names, hosts, used, expires_us, revoked_us FROM join_tokens WHERE sha256 = :sha256;
+-- out: id int, names text, hosts uint, used uint, expires_us uint, revoked_us uint?, made_by text
+SELECT id, names, hosts, used, expires_us, revoked_us, made_by FROM join_tokens WHERE sha256 = :sha256;
 
 -- join_tokens_read: read join tokens
 -- in: before int, limit uint
@@ -56,4 +56,13 @@ SELECT count(*) FROM joined;
 -- in: node text, sha256 text, at_us uint, token int, origin text
 INSERT INTO joined (node, sha256, at_us, token, origin) VALUES (:node, :sha256, :at_us, :token, :origin)
  ON CONFLICT (node) DO UPDATE SET sha256 = excluded.sha256, at_us = excluded.at_us, token = excluded.token,
- origin = excluded.origin;
+ origin = excluded.origin, verified_us = NULL;
+
+-- joined_unverified: find host that joined
+-- in: node text
+-- out: at_us uint
+SELECT at_us FROM joined WHERE node = :node AND sha256 IS NOT NULL AND verified_us IS NULL;
+
+-- joined_verify: verify host that joined
+-- in: node text, verified_us uint
+UPDATE joined SET verified_us = :verified_us WHERE node = :node;

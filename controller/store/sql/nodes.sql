@@ -14,10 +14,13 @@
  AND (i.subject = 'fabric' OR i.subject GLOB 'rail:[0-9]') ORDER BY i.level DESC LIMIT 1);
 -- part NODE_LEVEL
 max(n.verdict, coalesce({OTHERS_LEVEL}, 0));
+-- It joined, and has not passed a test since (store_joins.h). One that was reset is nobody until it has joined again.
+-- part UNVERIFIED
+EXISTS (SELECT 1 FROM joined j WHERE j.node = n.node AND j.sha256 IS NOT NULL AND j.verified_us IS NULL);
 -- part NODE
 SELECT n.node, {NODE_LEVEL},
  CASE WHEN coalesce({OTHERS_LEVEL}, 0) > n.verdict THEN {OTHERS_SENTENCE} ELSE n.sentence END,
- n.sku, n.profile, n.time, n.agent, b.boot_id, n.seen_us, n.seq, n.first_us, n.topology, n.env
+ n.sku, n.profile, n.time, n.agent, b.boot_id, n.seen_us, n.seq, n.first_us, n.topology, n.env, {UNVERIFIED}
  FROM nodes n LEFT JOIN boots b ON b.id = n.boot;
 
 -- node_find: find host
@@ -45,7 +48,7 @@ UPDATE nodes SET verdict = :verdict, sentence = :sentence WHERE node = :node;
 -- nodes: read list
 -- in: after text, limit uint
 -- out: node text, verdict int, sentence text, sku text, profile text, time text, agent text
--- out: boot_id text, seen_us uint, seq uint, first_us uint, topology text, env text
+-- out: boot_id text, seen_us uint, seq uint, first_us uint, topology text, env text, unverified int
 {NODE} WHERE n.node > :after ORDER BY n.node LIMIT :limit;
 
 -- node: read host
@@ -76,10 +79,10 @@ SELECT node, sku, env FROM nodes WHERE node > :after AND seen_us BETWEEN :since_
  ORDER BY node LIMIT :limit;
 
 -- nodes_brief: read hosts
--- out: node text, sku text, seen_us uint, verdict int, topology text, first_us uint, deep_us uint?
+-- out: node text, sku text, seen_us uint, verdict int, topology text, first_us uint, deep_us uint?, unverified int
 SELECT n.node, n.sku, n.seen_us, n.verdict, n.topology, n.first_us,
  (SELECT p.seen_us FROM runs r JOIN reports p ON p.id = r.report
-  WHERE r.node = n.id AND r.profile = 'full') FROM nodes n ORDER BY n.node;
+  WHERE r.node = n.id AND r.profile = 'full'), {UNVERIFIED} FROM nodes n ORDER BY n.node;
 
 -- node_whole: find the last test
 -- in: node text

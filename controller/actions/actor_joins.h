@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hosts that join by themselves (store_joins.h): the record of it, and that they are unverified. */
+#pragma once
+
+struct actor;
+
+/* All borrowed. */
+struct actor_joined {
+	const char *node, *who,
+		*reason; /* whose join token, from where; or who reset it, and why */
+};
+
+/* It has joined, in the open transaction: recorded beside what was done to hosts. */
+void actor_joined(struct actor *actor, const struct actor_joined *joined);
+
+/* The token by which it joined is void; likewise. */
+void actor_token_reset(struct actor *actor, const struct actor_joined *reset);
