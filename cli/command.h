@@ -64,6 +64,7 @@ struct request {
 	const char *arguments[ARGUMENTS_MAX]; /* all of them */
 	size_t n_arguments;
 	struct settings settings;
+	uint64_t given; /* bits of enum option_id: those of the command line */
 };
 
 /* The table, ended by a row without words. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/doctor.h"
 #include "cli/setup.h"
 #include "cli/view.h"
 #include "lib/base/xalloc.h"
@@ -479,6 +480,19 @@ const struct command commands[] = {
 		  "the join token.",
 	  .examples = { { "assayctl join-command --hosts 3", "for three hosts" } },
 	  .view = &view_join_command },
+	{ .words = { "doctor" },
+	  .summary =
+		  "can this machine work with the controller, and does it protect the fleet now?",
+	  .description =
+		  "One line a check, with the one thing to do where something is not as it must "
+		  "be: "
+		  "the controller's address, the token and the authority, and where each came "
+		  "from; "
+		  "whether it answers, its certificate, the clocks, what this token may do; its "
+		  "mode and policy, what keeps it from acting now, hosts that stopped reporting, "
+		  "and the cluster. Changes nothing. On a GPU host: assay doctor.",
+	  .examples = { { "assayctl doctor", "exit status 1: something is bad" } },
+	  .run = run_doctor },
 	{ .words = { "policy", "check" },
 	  .argument = { "FILE", ARGUMENT_FILE },
 	  .summary = "check a policy file, and say what it means",

@@ -29,6 +29,7 @@ struct link {
 	struct http *http;
 	char *base; /* the URL without a slash at its end */
 	uint64_t timeout_us, deadline_us;
+	const char *token_of_environment; /* its file, when ASSAY_TOKEN_FILE named it; or NULL */
 	bool stopped, woken;
 	const struct link_pause *pause;
 };
@@ -50,6 +51,14 @@ static void on_answer(void *context, const struct http_answer *answer)
 
 	a->done = true;
 	a->r = link_words_answer(answer, &a->sent.value, &a->err);
+	if (a->r == -EACCES && a->link->token_of_environment) {
+		CLEANUP(freep) char *words = xstrdup(a->err.msg);
+
+		(void)err_set(&a->err, EACCES,
+			      "%s (the token sent is %s, from ASSAY_TOKEN_FILE in "
+			      "the environment)",
+			      words, a->link->token_of_environment);
+	}
 	a->sent.status = answer->status;
 	a->sent.retry_after_us = answer->retry_after_us;
 	if (a->r == -EPERM)
@@ -358,6 +367,9 @@ int link_new(const struct settings *settings, struct link **ret, struct err *err
 	if (settings->token_file && url_is_open(link->base))
 		log_warning("the token is sent to %s unencrypted: use https", link->base);
 	(void)signal(SIGPIPE, SIG_IGN);
+	if (settings->token_file &&
+	    settings->token_file == secure_getenv(option_rows[OPTION_TOKEN_FILE].environment))
+		link->token_of_environment = settings->token_file;
 	link->timeout_us = settings->timeout_us;
 	link_begin(link);
 	r = sd_event_new(&link->event);

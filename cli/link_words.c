@@ -61,13 +61,11 @@ static int refused(const struct http_answer *answer, struct err *err)
 	switch (answer->status) {
 	case 401:
 		return err_set(err, EACCES,
-			       "not authenticated: %s; "
-			       "set --token-file or ASSAY_TOKEN_FILE",
+			       "unauthorized: %s; --token-file or ASSAY_TOKEN_FILE names a token",
 			       detail);
 	case 403:
 		return err_set(err, EACCES,
-			       "not permitted: %s; "
-			       "--token-file or ASSAY_TOKEN_FILE can name another token",
+			       "forbidden: %s; --token-file or ASSAY_TOKEN_FILE names another",
 			       detail);
 	case 404:
 		return err_set(err, ENOENT, "%s", detail);

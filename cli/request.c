@@ -238,9 +238,11 @@ static int finish(const struct reading *r, const struct command *command, struct
 		e = check_one_of(r, command, err);
 	if (e < 0)
 		return e;
-	*ret = (struct request){
-		.command = command, .argument = argument, .n_arguments = n, .settings = r->settings
-	};
+	*ret = (struct request){ .command = command,
+				 .argument = argument,
+				 .n_arguments = n,
+				 .settings = r->settings,
+				 .given = r->given };
 	memcpy(ret->arguments, arguments, n * sizeof(*arguments));
 	return 0;
 }

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "agents/doctor/doctor.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/net/http.h"
+#include "lib/net/http_date.h"
 #include "lib/net/http_once.h"
 
 enum { ANSWER_MAX = 64 * 1024 };
@@ -51,35 +51,19 @@ static int ask(const struct assayd_config *c, struct question *q, struct err *er
 	return r;
 }
 
-/*
- * The header Date (RFC 9110, 5.6.7, whole seconds) was written between our question and its
- * answer: what lies outside of that is the clocks'.
- */
-static long long ahead_s(const struct question *q, time_t said)
-{
-	const long long asked = (long long)(q->asked_us / USEC_PER_SEC);
-	const long long answered = (long long)(q->answered_us / USEC_PER_SEC);
-
-	if (asked > (long long)said)
-		return asked - (long long)said;
-	return answered < (long long)said ? answered - (long long)said : 0;
-}
-
 static void say_clock(struct doctor *d, const struct question *q)
 {
-	struct tm tm = { 0 };
-	const char *end = strptime(q->answer.wanted, "%a, %d %b %Y %H:%M:%S GMT", &tm);
 	long long ahead;
 
-	if (!end || *end)
+	if (!http_date_ahead(q->answer.wanted, q->asked_us, q->answered_us, &ahead))
 		return;
-	ahead = ahead_s(q, timegm(&tm));
 	if (llabs(ahead) <= CLOCK_WARN_S)
-		doctor_say(d, DOCTOR_OK, "clock", "as the controller's");
+		checklist_say(&d->list, CHECK_OK, "clock", "as the controller's");
 	else
-		doctor_say(d, llabs(ahead) > CLOCK_BAD_S ? DOCTOR_BAD : DOCTOR_WARN, "clock",
-			   "%lld s %s the controller's: start chrony or systemd-timesyncd on both",
-			   llabs(ahead), ahead > 0 ? "ahead of" : "behind");
+		checklist_say(
+			&d->list, llabs(ahead) > CLOCK_BAD_S ? CHECK_BAD : CHECK_WARN, "clock",
+			"%lld s %s the controller's: start chrony or systemd-timesyncd on both",
+			llabs(ahead), ahead > 0 ? "ahead of" : "behind");
 }
 
 static void say_answer(struct doctor *d, const struct http_once *answer)
@@ -92,25 +76,25 @@ static void say_answer(struct doctor *d, const struct http_once *answer)
 	case 200:
 	case 204:
 	case 400: /* of before `wait=none`: it has found that this host may ask */
-		doctor_say(d, DOCTOR_OK, "controller", "%s takes reports of %s", c->controller,
-			   c->node);
+		checklist_say(&d->list, CHECK_OK, "controller", "%s takes reports of %s",
+			      c->controller, c->node);
 		break;
 	case 401:
-		doctor_say(
-			d, DOCTOR_BAD, "controller",
+		checklist_say(
+			&d->list, CHECK_BAD, "controller",
 			"%s does not know this host's token: join again (assayctl token reset %s, "
 			"then assayctl join-command), or give tokens.yaml its row",
 			c->controller, c->node);
 		break;
 	case 403:
-		doctor_say(d, DOCTOR_BAD, "controller",
-			   "%s does not take reports of %s by this token (%s): give node in "
-			   "assayd.yaml the name that the token is for",
-			   c->controller, c->node, detail);
+		checklist_say(&d->list, CHECK_BAD, "controller",
+			      "%s does not take reports of %s by this token (%s): give node in "
+			      "assayd.yaml the name that the token is for",
+			      c->controller, c->node, detail);
 		break;
 	default:
-		doctor_say(d, DOCTOR_WARN, "controller", "%s answers %u: %s", c->controller,
-			   answer->status, detail);
+		checklist_say(&d->list, CHECK_WARN, "controller", "%s answers %u: %s",
+			      c->controller, answer->status, detail);
 	}
 }
 
@@ -139,15 +123,16 @@ void doctor_ask(struct doctor *d)
 	int r;
 
 	if (!d->askable) {
-		doctor_say(d, DOCTOR_SKIPPED, "controller",
-			   "not asked before what is above is mended");
+		checklist_say(&d->list, CHECK_SKIPPED, "controller",
+			      "not asked before what is above is mended");
 		return;
 	}
 	r = ask(&d->config, &q, &err);
 	if (r < 0) {
-		doctor_say(d, DOCTOR_BAD, "controller", "%s", err.msg);
+		checklist_say(&d->list, CHECK_BAD, "controller", "%s", err.msg);
 	} else if (q.answer.r < 0) {
-		doctor_say(d, DOCTOR_BAD, "controller", "%s: %s", q.answer.why, cure_of(q.answer.r));
+		checklist_say(&d->list, CHECK_BAD, "controller", "%s: %s", q.answer.why,
+			      cure_of(q.answer.r));
 	} else {
 		say_answer(d, &q.answer);
 		say_clock(d, &q);

@@ -35,8 +35,8 @@ void doctor_host_switch(struct doctor *d)
 	CLEANUP(freep) char *path = xasprintf("%s/disabled", dir);
 
 	if (access(path, F_OK) == 0)
-		doctor_say(d, DOCTOR_BAD, "switch",
-			   "%s is there, so nothing is measured or sent: rm %s", path, path);
+		checklist_say(&d->list, CHECK_BAD, "switch",
+			      "%s is there, so nothing is measured or sent: rm %s", path, path);
 }
 
 void doctor_host_config(struct doctor *d)
@@ -48,10 +48,11 @@ void doctor_host_config(struct doctor *d)
 	int r;
 
 	if (access(path, F_OK) != 0) {
-		doctor_say(d, DOCTOR_BAD, "config",
-			   "%s: %s: join a controller (assayctl join-command prints the line), or "
-			   "write it",
-			   path, strerror(errno));
+		checklist_say(
+			&d->list, CHECK_BAD, "config",
+			"%s: %s: join a controller (assayctl join-command prints the line), or "
+			"write it",
+			path, strerror(errno));
 		return;
 	}
 	r = assayd_config_read(path, &d->config, &err);
@@ -59,18 +60,18 @@ void doctor_host_config(struct doctor *d)
 		r = assayd_config_check_files(&d->config, &err);
 	d->askable = r == 0;
 	if (r < 0) {
-		doctor_say(d, DOCTOR_BAD, "config", "%s", err.msg);
+		checklist_say(&d->list, CHECK_BAD, "config", "%s", err.msg);
 		return;
 	}
 	d->askable = !streq(d->config.node, "localhost") &&
 		     !starts_with(d->config.node, "localhost.");
 	if (!d->askable)
-		doctor_say(d, DOCTOR_BAD, "name",
-			   "this host is called %s, as others are: give node in %s", d->config.node,
-			   path);
+		checklist_say(&d->list, CHECK_BAD, "name",
+			      "this host is called %s, as others are: give node in %s",
+			      d->config.node, path);
 	else
-		doctor_say(d, DOCTOR_OK, "config", "%s: %s reports to %s", path, d->config.node,
-			   d->config.controller);
+		checklist_say(&d->list, CHECK_OK, "config", "%s: %s reports to %s", path,
+			      d->config.node, d->config.controller);
 }
 
 void doctor_host_token(struct doctor *d)
@@ -83,13 +84,13 @@ void doctor_host_token(struct doctor *d)
 		return;
 	d->askable = token_file_refresh(&token, &err) == 0;
 	if (!d->askable)
-		doctor_say(d, DOCTOR_BAD, "token", "%s", err.msg);
+		checklist_say(&d->list, CHECK_BAD, "token", "%s", err.msg);
 	else if (stat(token.path, &st) == 0 && st.st_mode & S_IROTH)
-		doctor_say(d, DOCTOR_WARN, "token",
-			   "%s: anybody on this host can speak for it: chmod 600 %s", token.path,
-			   token.path);
+		checklist_say(&d->list, CHECK_WARN, "token",
+			      "%s: anybody on this host can speak for it: chmod 600 %s", token.path,
+			      token.path);
 	else
-		doctor_say(d, DOCTOR_OK, "token", "%s", token.path);
+		checklist_say(&d->list, CHECK_OK, "token", "%s", token.path);
 	token.path = NULL; /* the configuration's */
 	token_file_release(&token);
 }
@@ -102,26 +103,26 @@ void doctor_host_state(struct doctor *d)
 	uint64_t left;
 
 	if (stat(dir, &st) != 0) {
-		doctor_say(d, DOCTOR_WARN, "state", "%s: %s: the first run makes it", dir,
-			   strerror(errno));
+		checklist_say(&d->list, CHECK_WARN, "state", "%s: %s: the first run makes it", dir,
+			      strerror(errno));
 		return;
 	}
 	if (!S_ISDIR(st.st_mode) || access(dir, W_OK) != 0 || statvfs(dir, &fs) != 0) {
-		doctor_say(d, DOCTOR_BAD, "state", "%s: cannot be written, so nothing is kept: %s",
-			   dir,
-			   S_ISDIR(st.st_mode) ? "run this as root, or mount it for writing"
-					       : "it is no directory");
+		checklist_say(&d->list, CHECK_BAD, "state",
+			      "%s: cannot be written, so nothing is kept: %s", dir,
+			      S_ISDIR(st.st_mode) ? "run this as root, or mount it for writing"
+						  : "it is no directory");
 		return;
 	}
 	left = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (left < FREE_LEAST || (fs.f_files > 0 && fs.f_favail == 0))
-		doctor_say(d, DOCTOR_BAD, "state",
-			   "%s: the disk is full (%" PRIu64
-			   " MiB left): reports are given up: make "
-			   "room",
-			   dir, left / (1024 * 1024));
+		checklist_say(&d->list, CHECK_BAD, "state",
+			      "%s: the disk is full (%" PRIu64
+			      " MiB left): reports are given up: make "
+			      "room",
+			      dir, left / (1024 * 1024));
 	else
-		doctor_say(d, DOCTOR_OK, "state", "%s", dir);
+		checklist_say(&d->list, CHECK_OK, "state", "%s", dir);
 }
 
 static bool has_suffix(const char *name, const char *suffix)
@@ -153,15 +154,16 @@ void doctor_host_spool(struct doctor *d)
 	const size_t waiting = count_files(spool, ".json"), aside = count_files(bad, ".json");
 
 	if (aside > 0)
-		doctor_say(
-			d, DOCTOR_WARN, "reports",
+		checklist_say(
+			&d->list, CHECK_WARN, "reports",
 			"%zu were refused for good and set aside, each with the reason beside it: "
 			"%s",
 			aside, bad);
 	if (waiting > SPOOL_MANY)
-		doctor_say(d, DOCTOR_WARN, "reports", "%zu wait in %s to be sent", waiting, spool);
+		checklist_say(&d->list, CHECK_WARN, "reports", "%zu wait in %s to be sent", waiting,
+			      spool);
 	else if (aside == 0)
-		doctor_say(d, DOCTOR_OK, "reports", "%zu wait to be sent", waiting);
+		checklist_say(&d->list, CHECK_OK, "reports", "%zu wait to be sent", waiting);
 }
 
 void doctor_host_probes(struct doctor *d)
@@ -176,13 +178,13 @@ void doctor_host_probes(struct doctor *d)
 
 		if (access(path, X_OK) == 0)
 			continue;
-		doctor_say(
-			d, DOCTOR_BAD, "probes",
+		checklist_say(
+			&d->list, CHECK_BAD, "probes",
 			"%s: %s: install the whole suite again (assay list says what each needs)",
 			path, strerror(errno));
 		return;
 	}
-	doctor_say(d, DOCTOR_OK, "probes", "%s", dir);
+	checklist_say(&d->list, CHECK_OK, "probes", "%s", dir);
 }
 
 static bool can_load(const char *library)
@@ -209,11 +211,11 @@ static void say_gpus(struct doctor *d, size_t n)
 	for (i = 0; i < ARRAY_SIZE(needs); i++) {
 		if (can_load(needs[i].library))
 			continue;
-		doctor_say(d, DOCTOR_BAD, "gpus", "%zu GPU%s, and %s cannot be loaded: %s", n,
-			   n == 1 ? "" : "s", needs[i].library, needs[i].without);
+		checklist_say(&d->list, CHECK_BAD, "gpus", "%zu GPU%s, and %s cannot be loaded: %s",
+			      n, n == 1 ? "" : "s", needs[i].library, needs[i].without);
 		return;
 	}
-	doctor_say(d, DOCTOR_OK, "gpus", "%zu, and the driver's libraries", n);
+	checklist_say(&d->list, CHECK_OK, "gpus", "%zu, and the driver's libraries", n);
 }
 
 void doctor_host_devices(struct doctor *d)
@@ -226,15 +228,15 @@ void doctor_host_devices(struct doctor *d)
 	if (models.gpus[0] && starts_with(models.gpus[0], "10de:"))
 		say_gpus(d, models.n_gpus);
 	else
-		doctor_say(d, DOCTOR_SKIPPED, "gpus", "none of NVIDIA on the PCI bus");
+		checklist_say(&d->list, CHECK_SKIPPED, "gpus", "none of NVIDIA on the PCI bus");
 	if (rnics <= 2) /* "." and ".." */
-		doctor_say(d, DOCTOR_SKIPPED, "rnics", "none in /sys/class/infiniband");
+		checklist_say(&d->list, CHECK_SKIPPED, "rnics", "none in /sys/class/infiniband");
 	else if (!can_load("libibverbs.so.1"))
-		doctor_say(d, DOCTOR_BAD, "rnics",
-			   "libibverbs.so.1 cannot be loaded, so no link is measured: install "
-			   "rdma-core");
+		checklist_say(&d->list, CHECK_BAD, "rnics",
+			      "libibverbs.so.1 cannot be loaded, so no link is measured: install "
+			      "rdma-core");
 	else
-		doctor_say(d, DOCTOR_OK, "rnics", "%zu", rnics - 2);
+		checklist_say(&d->list, CHECK_OK, "rnics", "%zu", rnics - 2);
 }
 
 /* `systemctl WORD UNIT --quiet` says yes. */
@@ -277,18 +279,19 @@ void doctor_host_units(struct doctor *d)
 	CLEANUP(freep) char *disabled = NULL;
 
 	if (access(booted, F_OK) != 0) {
-		doctor_say(d, DOCTOR_SKIPPED, "units", "systemd does not run this host");
+		checklist_say(&d->list, CHECK_SKIPPED, "units", "systemd does not run this host");
 		return;
 	}
 	stopped = units_not("is-active");
 	disabled = units_not("is-enabled");
 	if (*stopped)
-		doctor_say(d, DOCTOR_BAD, "units", "not active: systemctl enable --now %s", stopped);
+		checklist_say(&d->list, CHECK_BAD, "units", "not active: systemctl enable --now %s",
+			      stopped);
 	else if (*disabled)
-		doctor_say(d, DOCTOR_WARN, "units",
-			   "active, but not at the next boot: systemctl enable %s", disabled);
+		checklist_say(&d->list, CHECK_WARN, "units",
+			      "active, but not at the next boot: systemctl enable %s", disabled);
 	else
-		doctor_say(d, DOCTOR_OK, "units", "assayd and the timers are active");
+		checklist_say(&d->list, CHECK_OK, "units", "assayd and the timers are active");
 }
 
 void doctor_host_runs(struct doctor *d)
@@ -303,15 +306,15 @@ void doctor_host_runs(struct doctor *d)
 	if (stat(path, &st) != 0 && errno == ENOTDIR)
 		return; /* that is told already */
 	if (stat(path, &st) != 0) {
-		doctor_say(d, DOCTOR_WARN, "runs",
-			   "nothing has been measured yet: assay run --profile quick --report");
+		checklist_say(&d->list, CHECK_WARN, "runs",
+			      "nothing has been measured yet: assay run --profile quick --report");
 		return;
 	}
 	at_us = (uint64_t)st.st_mtim.tv_sec * USEC_PER_SEC;
 	duration_format((now_us - MIN(at_us, now_us)) / USEC_PER_MIN * USEC_PER_MIN, age);
 	if (at_us + RUN_OLD_US < now_us)
-		doctor_say(d, DOCTOR_WARN, "runs",
-			   "the last one ended %s ago: assay run --profile quick --report", age);
+		checklist_say(&d->list, CHECK_WARN, "runs",
+			      "the last one ended %s ago: assay run --profile quick --report", age);
 	else
-		doctor_say(d, DOCTOR_OK, "runs", "the last one ended %s ago", age);
+		checklist_say(&d->list, CHECK_OK, "runs", "the last one ended %s ago", age);
 }

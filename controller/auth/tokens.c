@@ -204,6 +204,11 @@ bool tokens_lists(const struct tokens *a, const char *node)
 	return false;
 }
 
+const char *tokens_role_name(int role)
+{
+	return role_names[role];
+}
+
 bool tokens_identify(const struct tokens *a, const char *token, const char *peer,
 		     struct identity *ret)
 {

@@ -47,6 +47,9 @@ int tokens_decode_role(const struct jval *v, void *member, struct err *err);
 int tokens_read(const char *path, struct tokens *ret, struct err *err);
 void tokens_release(struct tokens *a);
 
+/* "read", "operate", ...; "" of a host. */
+const char *tokens_role_name(int role);
+
 /* Has a row the name of that host? */
 bool tokens_lists(const struct tokens *a, const char *node);
 

@@ -125,14 +125,18 @@ static bool has_role(const struct identity *who, int role)
 	return who->role >= role;
 }
 
-/* What is said to a token that may not what is for `role`. */
-static const char *const role_words[] = {
+/* What a token without `role` is told. */
+static const char *const role_lacks[] = {
 	[ROLE_ANYBODY] = "",
-	[ROLE_NODE] = "this takes a host's own token, or the role admin",
-	[ROLE_SUBMIT] = "this takes a host's own token, or the role submit, operate or admin",
-	[ROLE_READ] = "this token lacks the role read, operate or admin",
-	[ROLE_OPERATE] = "this token lacks the role operate or admin",
+	[ROLE_NODE] = "this token is not a host's, and lacks the role admin",
+	[ROLE_SUBMIT] = "this token is not a host's, and lacks the role submit or operate",
+	[ROLE_READ] = "this token lacks the role read",
+	[ROLE_OPERATE] = "this token lacks the role operate",
 	[ROLE_ADMIN] = "this token lacks the role admin",
+};
+static const char *const role_has[] = {
+	[ROLE_ANYBODY] = "nothing", [ROLE_NODE] = "a host's own", [ROLE_SUBMIT] = "submit",
+	[ROLE_READ] = "read",	    [ROLE_OPERATE] = "operate",	  [ROLE_ADMIN] = "admin",
 };
 
 void call_identify(struct call *call)
@@ -151,11 +155,12 @@ void call_identify(struct call *call)
 	if (known == KNOWN_YES)
 		call_identified(call, &who);
 	else if (known == KNOWN_NOT)
-		call_refuse(call, 401,
-			    call_token(call)
-				    ? "this token is not known here: another one, or its row in "
-				      "the file of tokens, which SIGHUP reads again"
-				    : "want a token or a client certificate that is known here");
+		call_refuse(
+			call, 401,
+			call_token(call)
+				? "unknown token: send another, or add its SHA-256 to tokens.yaml "
+				  "and reload the controller"
+				: "no token and no client certificate was sent");
 	call->unknown = known == KNOWN_LATER;
 }
 
@@ -166,7 +171,8 @@ void call_identified(struct call *call, const struct identity *who)
 	call->jobs = xstrdup(who->jobs);
 	call->identity = (struct identity){ who->role, call->node, call->name, call->jobs };
 	if (!has_role(who, call->route->role))
-		call_refuse(call, 403, "%s", role_words[call->route->role]);
+		call_refuse(call, 403, "%s (it has: %s)", role_lacks[call->route->role],
+			    role_has[who->role]);
 	call_go_on(call);
 }
 

@@ -9,4 +9,4 @@ libcontroller_a_SOURCES += controller/routes/background_job.c controller/routes/
 	controller/routes/routes_advice.h controller/routes/routes_campaigns.c controller/routes/routes_diagnose.c controller/routes/routes_fleet.c \
 	controller/routes/routes_investigations.c controller/routes/routes_investigations.h controller/routes/routes_jobs.c \
 	controller/routes/routes_jobs.h controller/routes/routes_join.c controller/routes/routes_join.h controller/routes/routes_nodes.c controller/routes/routes_orders.c controller/routes/routes_orders_given.c \
-	controller/routes/routes_processes.c controller/routes/routes_replay.c controller/routes/routes_reports.c controller/routes/routes_steps.c controller/routes/routes_topology.c
+	controller/routes/routes_processes.c controller/routes/routes_replay.c controller/routes/routes_reports.c controller/routes/routes_steps.c controller/routes/routes_topology.c controller/routes/routes_whoami.c

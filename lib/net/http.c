@@ -28,6 +28,8 @@ struct http_request {
 	char *url;
 	char detail[CURL_ERROR_SIZE]; /* filled by libcurl */
 	const char *want;
+	bool certificate;
+	struct http_certificate shown;
 	char wanted[HTTP_WANTED_MAX];
 	bool too_big;
 	bool lost; /* its connection, while it was under way */
@@ -260,6 +262,8 @@ static CURLcode set_transport(struct http_request *request, const struct http_ca
 		SET(numbers[i].option, numbers[i].value);
 	SET(CURLOPT_PROXY, "");
 	SET(OPTION_PROTOCOLS, ONLY_HTTP);
+	if (call->certificate)
+		SET(CURLOPT_CERTINFO, 1L);
 	SET(CURLOPT_SOCKOPTFUNCTION, on_new_socket);
 	SET(CURLOPT_SOCKOPTDATA, request);
 	return code;
@@ -477,6 +481,10 @@ static void fill(struct http_request *request, unsigned status, struct http_answ
 	answer->len = request->answer.len;
 	answer->content_type = content_type ? content_type : "";
 	answer->wanted = request->wanted;
+	if (request->certificate) {
+		http_certificate_read(request->easy, &request->shown);
+		answer->certificate = &request->shown;
+	}
 	answer->retry_after_us =
 		(uint64_t)MIN(MAX(retry_after_s, 0), HTTP_RETRY_AFTER_MAX_S) * USEC_PER_SEC;
 }
@@ -556,6 +564,7 @@ int http_send(struct http *http, const struct http_call *call, struct http_reque
 		.answer = STRBUF_INIT(call->answer_max),
 		.url = xstrdup(call->url),
 		.want = call->want,
+		.certificate = call->certificate,
 		.piece = call->piece,
 		.done = call->done,
 		.context = call->context,

@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 #include "lib/base/macro.h"
+#include "lib/net/http_certificate.h"
 
 struct err;
 struct http;
@@ -68,7 +69,9 @@ struct http_answer {
 	size_t len;
 	uint64_t retry_after_us;  /* Retry-After, 0 when absent */
 	const char *content_type; /* never NULL; borrowed */
-	const char *wanted;	  /* the value of the header of `want`; never NULL; borrowed */
+	const struct http_certificate
+		*certificate; /* of a whole answer when it was asked for; else NULL */
+	const char *wanted;   /* the value of the header of `want`; never NULL; borrowed */
 };
 
 typedef void http_done_fn(void *context, const struct http_answer *answer);
@@ -85,6 +88,7 @@ struct http_call {
 	const char *url;
 	const char *const *headers; /* "Name: value", NULL-terminated; may be NULL; copied */
 	const char *want;	    /* a header of the answer that is wanted, static, or NULL */
+	bool certificate;	    /* tell what the server showed */
 	const char *body;	    /* borrowed until `done` or the cancellation; NULL: none */
 	size_t body_len;
 	uint64_t timeout_us; /* for the whole exchange */

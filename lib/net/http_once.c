@@ -38,6 +38,8 @@ static void on_answer(void *context, const struct http_answer *answer)
 		.body = xstrndup(answer->body, answer->len),
 		.wanted = xstrdup(answer->wanted),
 	};
+	if (answer->certificate)
+		a->ret->certificate = *answer->certificate;
 	(void)sd_event_exit(a->event, 0);
 }
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "lib/base/macro.h"
+#include "lib/net/http_certificate.h"
 
 struct err;
 struct http_call;
@@ -20,6 +21,7 @@ struct http_once {
 	unsigned status; /* of a whole answer, else 0 */
 	char *body;	 /* never NULL, NUL at its end */
 	char *wanted;	 /* never NULL */
+	struct http_certificate certificate;
 };
 void http_once_release(struct http_once *o);
 

@@ -36,7 +36,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/test_gpu_calls.py tests/system/test_gpu_faults.py tests/system/test_gpu_hidden.py \
 	tests/system/test_gpu_start.py tests/system/test_gpu_state.py tests/system/test_guest.py \
 	tests/system/test_guest_fleet.py tests/system/test_held_out.py tests/system/test_host_state.py \
-	tests/system/test_doctor.py tests/system/test_host_state_log.py tests/system/test_investigations.py tests/system/test_investigations_ends.py tests/system/test_investigations_kill.py tests/system/test_job_acquitted.py tests/system/test_job_advice.py tests/system/test_job_beats.py tests/system/test_job_groups.py tests/system/test_job_judged.py tests/system/test_job_links.py tests/system/test_job_rungs.py tests/system/test_job_trace.py tests/system/test_job_withheld.py tests/system/test_jobs.py tests/system/test_jobs_kill.py tests/system/test_jobs_labels.py tests/system/test_jobs_same.py tests/system/test_jobs_scale.py tests/system/test_jobs_traces.py tests/system/test_join.py tests/system/test_kube_call.py tests/system/test_lint.py \
+	tests/system/test_assayctl_doctor.py tests/system/test_doctor.py tests/system/test_host_state_log.py tests/system/test_investigations.py tests/system/test_investigations_ends.py tests/system/test_investigations_kill.py tests/system/test_job_acquitted.py tests/system/test_job_advice.py tests/system/test_job_beats.py tests/system/test_job_groups.py tests/system/test_job_judged.py tests/system/test_job_links.py tests/system/test_job_rungs.py tests/system/test_job_trace.py tests/system/test_job_withheld.py tests/system/test_jobs.py tests/system/test_jobs_kill.py tests/system/test_jobs_labels.py tests/system/test_jobs_same.py tests/system/test_jobs_scale.py tests/system/test_jobs_traces.py tests/system/test_join.py tests/system/test_joined.py tests/system/test_kube_call.py tests/system/test_lint.py \
 	tests/system/test_list.py tests/system/test_localise.py tests/system/test_localise_hosts.py \
 	tests/system/test_loopback.py tests/system/test_man.py tests/system/test_memory.py tests/system/test_memory_gpu.py \
 	tests/system/test_on_gpu.py tests/system/test_openapi.py tests/system/test_optrace.py tests/system/test_outage.py tests/system/test_packaging.py \
@@ -44,7 +44,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/test_processes.py tests/system/test_replaced.py tests/system/test_real_job.py tests/system/test_rnic_pair.py tests/system/test_rnic_settings.py \
 	tests/system/test_rnic_state.py tests/system/test_run.py tests/system/test_run_words.py \
 	tests/system/test_same_code.py tests/system/test_scripts.py tests/system/test_sim.py tests/system/test_start.py \
-	tests/system/test_statements.py tests/system/test_store_backup.py tests/system/test_store_damage.py tests/system/test_systemd.py \
+	tests/system/test_slurm.py tests/system/test_statements.py tests/system/test_store_backup.py tests/system/test_store_damage.py tests/system/test_systemd.py \
 	tests/system/test_systemd_run.py tests/system/test_tables_filled.py tests/system/test_topology.py \
 	tests/system/test_trace_directory.py tests/system/test_usage.py tests/system/test_verbs_missing.py tests/system/test_watch.py \
 	tests/system/test_watch_links.py tests/system/waiting.py tests/system/watch_fixtures.py

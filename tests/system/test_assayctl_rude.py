@@ -95,8 +95,8 @@ def test_a_forged_problem_is_one_line(ctl, stub):
     (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100000, 3, ""),
     ((302, {}, "Location: http://127.0.0.1:1/"), 3, "status 302"),
     ((404, {"detail": "no such thing"}), 1, "no such thing"),
-    ((401, {"detail": "no token"}), 2, "not authenticated: no token; set --token-file or ASSAY_TOKEN_FILE"),
-    ((403, {"detail": "role"}), 2, "not permitted: role"),
+    ((401, {"detail": "no token"}), 2, "unauthorized: no token; --token-file or ASSAY_TOKEN_FILE names a token"),
+    ((403, {"detail": "role"}), 2, "forbidden: role"),
     ((429, {"detail": "slow down"}, "Retry-After: 7"), 3, "the controller cannot answer now (slow down); try again in 7 s"),
     ((503, b"busy"), 3, "the controller cannot answer now (no details given); try again in 1 s"),
 ])

@@ -141,7 +141,7 @@ def test_wrong_use_is_one_line(run, trace, words, message):
     (400, {"detail": "no job is named ''"}, 2, "assayctl: no job is named ''\n"),
     (422, {"detail": "line 3: no optype"}, 2, "assayctl: line 3: no optype\n"),
     (413, {"detail": "more than 8 bytes"}, 2, "the controller refuses a trace this large (76 bytes): compress it, or send it in parts"),
-    (403, {"detail": "not of research/*"}, 2, "not permitted: not of research/*"),
+    (403, {"detail": "not of research/*"}, 2, "forbidden: not of research/*"),
     (202, {"job": "x"}, 3, "the answer names no window; is this a controller?"),
     (500, {"detail": "x"}, 3, "status 500"),
 ])
@@ -198,7 +198,7 @@ def test_who_may_send_and_not_read_learns_that_it_was_taken(ctl, stub, trace):
     stub.answers["/v1/jobs/j12/windows"] = (403, {"detail": "role submit"})
     done = ctl("job", "submit", trace, "--job", "x", "--wait")
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
-    assert done.stderr.startswith("assayctl: window 8 was taken: not permitted: role submit")
+    assert done.stderr.startswith("assayctl: window 8 was taken: forbidden: role submit")
 
 
 def test_a_controller_that_starts_anew_meanwhile_is_waited_for(ctl, stub, trace):

@@ -253,8 +253,8 @@ def test_watch_says_once_that_the_controller_is_away_and_once_that_it_is_back(pi
 
 
 @pytest.mark.parametrize("answer, status, words", [
-    ((401, {"detail": "no token"}), 2, "not authenticated"),
-    ((403, {"detail": "role"}), 2, "not permitted"),
+    ((401, {"detail": "no token"}), 2, "unauthorized: no token"),
+    ((403, {"detail": "role"}), 2, "forbidden: role"),
 ])
 def test_watch_ends_at_once_when_waiting_would_not_help(piped, stub, answer, status, words):
     stub.answers["/v1/nodes"] = answer

@@ -53,7 +53,7 @@ def test_strangers_and_wrong_roles_are_refused(guarded):
     c = guarded()
     none, wrong = c.post(report()), c.post(report(), token="wrong")
     assert none.status == wrong.status == 401
-    assert "want a token or a client certificate" in none.json["detail"] and "another one, or its row in the file of tokens" in wrong.json["detail"]
+    assert "no token and no client certificate" in none.json["detail"] and "add its SHA-256 to tokens.yaml" in wrong.json["detail"]
     assert none.headers["WWW-Authenticate"] == "Bearer"
     assert c.post(report(), headers={"Authorization": "Basic b25lOg=="}).status == 401
     assert c.post(report(), token="read").status == 403

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cli/command.h"
+#include "cli/doctor.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+#include "lib/net/http.h"
+#include "lib/net/http_date.h"
+#include "lib/net/http_once.h"
+
+enum { ANSWER_MAX = 8 * 1024 * 1024 }; /* bytes: a page of 1,000 hosts has 1 MiB */
+
+#define ASK_US (10 * USEC_PER_SEC)
+#define CERTIFICATE_SOON_US (14 * USEC_PER_DAY) /* time to find out why nobody renewed it */
+/* As `assay doctor` has them. */
+#define CLOCK_WARN_S 5
+#define CLOCK_BAD_S 60
+
+/* One question, and when it was put and answered by our clock. */
+struct question {
+	struct http_once answer;
+	uint64_t asked_us, answered_us;
+};
+
+/* `trusting`: whoever answers is only looked at, and told nothing. */
+static int ask(const struct doctor *d, const char *path, bool trusting, struct question *q,
+	       struct err *err)
+{
+	const struct settings *s = &d->request->settings;
+	const struct http_options options = {
+		.ca_file = trusting ? NULL : s->ca_file,
+		.cert_file = trusting ? NULL : s->cert_file,
+		.key_file = trusting ? NULL : s->key_file,
+		.token_file = trusting ? NULL : s->token_file,
+		.insecure = trusting,
+		.user_agent = "assayctl/" PACKAGE_VERSION,
+	};
+	CLEANUP(freep) char *url = xasprintf("%s%s", d->base, path);
+	const struct http_call call = {
+		.method = "GET",
+		.url = url,
+		.want = "Date",
+		.certificate = starts_with(d->base, "https://"),
+		.timeout_us = ASK_US,
+		.answer_max = ANSWER_MAX,
+	};
+	int r;
+
+	q->asked_us = clock_real_us();
+	r = http_once(&options, &call, &q->answer, err);
+	q->answered_us = clock_real_us();
+	return r;
+}
+
+json_t *doctor_get(struct doctor *d, const char *item, const char *path)
+{
+	struct question q = { 0 };
+	struct err err = ERR_INIT;
+	json_t *value = NULL;
+	int r = ask(d, path, false, &q, &err);
+
+	if (r == 0 && q.answer.r == 0 && q.answer.status == 200)
+		(void)json_parse(q.answer.body, strlen(q.answer.body), "answer", &value, &err);
+	if (!value && r == 0 && q.answer.r == 0) {
+		CLEANUP(freep) char *detail = http_once_detail(&q.answer);
+
+		checklist_say(&d->list, CHECK_WARN, item, "%s is answered %u: %s", path,
+			      q.answer.status, detail ? detail : "see the controller's log");
+	} else if (!value) {
+		checklist_say(&d->list, CHECK_WARN, item, "%s: see the controller's log",
+			      r < 0 ? err.msg : q.answer.why);
+	}
+	http_once_release(&q.answer);
+	return value;
+}
+
+/* --- no answer --- */
+
+static const char *cure_of(int r)
+{
+	switch (-r) {
+	case ECONNREFUSED:
+		return "start assay-controller there, or give ASSAY_CONTROLLER the right host and "
+		       "port";
+	case EHOSTUNREACH:
+		return "mend the name in ASSAY_CONTROLLER, or the resolver";
+	case ETIMEDOUT:
+		return "a firewall, or a host that is down";
+	case EPROTO:
+	case ECONNRESET:
+		return "https or http? Mend ASSAY_CONTROLLER";
+	default:
+		return "see its log";
+	}
+}
+
+/* "2027-11-27" */
+static void day_of(uint64_t at_us, char ret[static CLOCK_STAMP_SIZE])
+{
+	clock_stamp(at_us, ret);
+	ret[strcspn(ret, "T")] = '\0';
+}
+
+/* Its certificate is not trusted: what is it that it shows? */
+static void say_untrusted(struct doctor *d, const char *why)
+{
+	struct question q = { 0 };
+	struct err err = ERR_INIT;
+	const struct http_certificate *c = &q.answer.certificate;
+	char day[CLOCK_STAMP_SIZE];
+
+	if (ask(d, "/v1/ca", true, &q, &err) == 0 && c->ends_us && c->ends_us < q.answered_us) {
+		day_of(c->ends_us, day);
+		checklist_say(
+			&d->list, CHECK_BAD, "certificate",
+			"expired on %s: run assayctl setup certificate on the controller, then "
+			"systemctl reload assay-controller",
+			day);
+	} else if (c->begins_us > q.answered_us) {
+		day_of(c->begins_us, day);
+		checklist_say(&d->list, CHECK_BAD, "certificate",
+			      "not valid before %s: set the clock of this machine", day);
+	} else if (strstr(why, "subject name") || strstr(why, "match")) {
+		checklist_say(
+			&d->list, CHECK_BAD, "certificate",
+			"not for the name in ASSAY_CONTROLLER: it is for %s: use one of those, or "
+			"run assayctl setup certificate --names NAME on the controller",
+			c->names[0] ? c->names : "no name");
+	} else {
+		checklist_say(
+			&d->list, CHECK_BAD, "certificate",
+			"signed by nobody that is trusted here: give ASSAY_CACERT ca.pem of the "
+			"controller (%s)",
+			why);
+	}
+	http_once_release(&q.answer);
+}
+
+/* --- an answer --- */
+
+static void say_certificate(struct doctor *d, const struct question *q)
+{
+	const struct http_certificate *c = &q->answer.certificate;
+	char day[CLOCK_STAMP_SIZE];
+
+	if (!starts_with(d->base, "https://"))
+		return;
+	day_of(c->ends_us, day);
+	if (!c->ends_us)
+		checklist_say(&d->list, CHECK_SKIPPED, "certificate",
+			      "trusted; this build of libcurl does not tell until when");
+	else if (c->ends_us < q->answered_us + CERTIFICATE_SOON_US)
+		checklist_say(&d->list, CHECK_WARN, "certificate",
+			      "ends on %s: run assayctl setup certificate on the controller, then "
+			      "systemctl reload assay-controller",
+			      day);
+	else
+		checklist_say(&d->list, CHECK_OK, "certificate", "until %s, for %s", day, c->names);
+}
+
+static void say_clock(struct doctor *d, const struct question *q)
+{
+	long long ahead;
+
+	if (!http_date_ahead(q->answer.wanted, q->asked_us, q->answered_us, &ahead))
+		return;
+	if (llabs(ahead) <= CLOCK_WARN_S)
+		checklist_say(&d->list, CHECK_OK, "clock", "as the controller's");
+	else
+		checklist_say(
+			&d->list, llabs(ahead) > CLOCK_BAD_S ? CHECK_BAD : CHECK_WARN, "clock",
+			"%lld s %s the controller's: start chrony or systemd-timesyncd on both",
+			llabs(ahead), ahead > 0 ? "ahead of" : "behind");
+}
+
+static const char *text_of(const json_t *value, const char *key)
+{
+	const char *text = json_string_value(json_object_get(value, key));
+
+	return text ? text : "";
+}
+
+/* What the roles may do. */
+static const struct {
+	const char *role, *may;
+} roles[] = {
+	{ "read", "looks, and changes nothing" },
+	{ "operate", "looks, cordons and uncordons" },
+	{ "admin", "may do everything" },
+};
+
+static void say_role(struct doctor *d)
+{
+	const char *role = text_of(d->who, "role"), *name = text_of(d->who, "name");
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(roles) && !streq(roles[i].role, role))
+		i++;
+	if (json_is_true(json_object_get(d->who, "open")))
+		checklist_say(
+			&d->list, CHECK_WARN, "rights",
+			"the controller asks nobody for a token, so anybody who reaches it may do "
+			"everything: set tokens in controller.yaml");
+	else
+		checklist_say(&d->list, CHECK_OK, "rights", "role %s%s%s: %s", role,
+			      *name ? ", recorded as " : "", name,
+			      i < ARRAY_SIZE(roles) ? roles[i].may : "unknown here");
+}
+
+static void say_status(struct doctor *d, const struct http_once *answer)
+{
+	CLEANUP(freep) char *said = http_once_detail(answer);
+	const char *detail = said ? said : "see the controller's log";
+
+	switch (answer->status) {
+	case 200:
+		d->may_ask = json_parse(answer->body, strlen(answer->body), "answer", &d->who,
+					NULL) == 0;
+		if (d->may_ask)
+			say_role(d);
+		break;
+	case 401:
+		checklist_say(&d->list, CHECK_BAD, "rights",
+			      "the controller does not know the token of %s: give it a row in "
+			      "tokens.yaml, "
+			      "or name another file",
+			      d->request->settings.token_file ? doctor_source(d, OPTION_TOKEN_FILE)
+							      : "nobody");
+		break;
+	case 403:
+		checklist_say(&d->list, CHECK_BAD, "rights",
+			      "%s: name a file with an operator's token (%s)", detail,
+			      doctor_source(d, OPTION_TOKEN_FILE));
+		break;
+	case 404:
+		d->may_ask = true;
+		checklist_say(&d->list, CHECK_WARN, "rights",
+			      "it does not say which role this token has: update the controller");
+		break;
+	default:
+		checklist_say(&d->list, CHECK_BAD, "rights", "answered %u: %s", answer->status,
+			      detail);
+	}
+}
+
+void doctor_reach(struct doctor *d)
+{
+	struct question q = { 0 };
+	struct err err = ERR_INIT;
+	int r = ask(d, "/v1/whoami", false, &q, &err);
+
+	if (r < 0) {
+		checklist_say(&d->list, CHECK_BAD, "reach", "%s", err.msg);
+	} else if (q.answer.r == -EKEYREJECTED) {
+		checklist_say(&d->list, CHECK_OK, "reach", "something answers at %s", d->base);
+		say_untrusted(d, q.answer.why);
+	} else if (q.answer.r < 0) {
+		checklist_say(&d->list, CHECK_BAD, "reach", "%s: %s", q.answer.why,
+			      cure_of(q.answer.r));
+	} else {
+		checklist_say(&d->list, CHECK_OK, "reach", "%s answers", d->base);
+		say_certificate(d, &q);
+		say_clock(d, &q);
+		say_status(d, &q.answer);
+	}
+	http_once_release(&q.answer);
+}
