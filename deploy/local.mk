@@ -3,7 +3,8 @@
 EXTRA_DIST += deploy/docker/Dockerfile deploy/helm/render
 
 # Installed as they lie here, below $(pkgdatadir)/deploy. Add a file: to one of the two lists, and a folder to the packages.
-nobase_dist_pkgdata_SCRIPTS = deploy/kubernetes/make-certificate deploy/kubernetes/remove-marks deploy/npd/assay-npd
+nobase_dist_pkgdata_SCRIPTS = deploy/kubernetes/make-certificate deploy/kubernetes/remove-marks deploy/npd/assay-npd \
+	deploy/slurm/assay-slurm
 nobase_dist_pkgdata_DATA = deploy/ansible/hosts.yaml deploy/ansible/roles/assay/defaults/main.yaml \
 	deploy/ansible/roles/assay/tasks/main.yaml deploy/grafana/controller.json deploy/grafana/fleet.json \
 	deploy/grafana/jobs.json deploy/helm/assay/Chart.yaml deploy/helm/assay/files/assayd.yaml \
@@ -32,4 +33,4 @@ nobase_dist_pkgdata_DATA = deploy/ansible/hosts.yaml deploy/ansible/roles/assay/
 	deploy/kubernetes/components/prometheus/service-monitor.yaml deploy/kubernetes/examples/init-container.yaml \
 	deploy/kubernetes/overlays/drain/kustomization.yaml deploy/kubernetes/overlays/dry-run/kustomization.yaml \
 	deploy/kubernetes/overlays/enforce/kustomization.yaml deploy/kubernetes/overlays/site/kustomization.yaml \
-	deploy/npd/assay-custom-plugin.json deploy/prometheus/assay-rules.yaml
+	deploy/npd/assay-custom-plugin.json deploy/prometheus/assay-rules.yaml deploy/slurm/slurm.conf
