@@ -492,7 +492,7 @@ const struct command commands[] = {
 		  "mode and policy, what keeps it from acting now, hosts that stopped reporting, "
 		  "and the cluster. Changes nothing. On a GPU host: assay doctor.",
 	  .examples = { { "assayctl doctor", "exit status 1: something is bad" } },
-	  .run = run_doctor },
+	  .run = doctor_run },
 	{ .words = { "policy", "check" },
 	  .argument = { "FILE", ARGUMENT_FILE },
 	  .summary = "check a policy file, and say what it means",

@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 
 #include "cli/command.h"
+#include "cli/doctor_acts.h"
+#include "cli/doctor_reach.h"
+#include "cli/doctor_visit.h"
 #include "cli/link_words.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -16,31 +19,10 @@
 
 enum { FILE_MOST = 4 * 1024 * 1024 }; /* bytes of authorities: those of a system have 250 KiB */
 
-const char *doctor_source(const struct doctor *d, enum option_id id)
-{
-	static const struct {
-		enum option_id id;
-		const char *option, *environment;
-	} rows[] = {
-		{ OPTION_CONTROLLER, "--controller", "ASSAY_CONTROLLER in the environment" },
-		{ OPTION_TOKEN_FILE, "--token-file", "ASSAY_TOKEN_FILE in the environment" },
-		{ OPTION_CACERT, "--cacert", "ASSAY_CACERT in the environment" },
-	};
-	const char *value;
-	size_t i = 0;
-
-	while (rows[i].id != id)
-		i++;
-	value = secure_getenv(option_rows[id].environment);
-	if (d->request->given & OPTION_BIT(id))
-		return rows[i].option;
-	return value && *value ? rows[i].environment : "the default";
-}
-
-static void check_controller(struct doctor *d)
+static void check_controller(struct doctor_visit *d)
 {
 	const struct settings *s = &d->request->settings;
-	const char *source = doctor_source(d, OPTION_CONTROLLER);
+	const char *source = doctor_visit_source(d, OPTION_CONTROLLER);
 	struct err err = ERR_INIT;
 
 	if (link_words_base(s->controller, &d->base, &err) < 0)
@@ -55,7 +37,8 @@ static void check_controller(struct doctor *d)
 }
 
 /* The text of a file that is named, or it is told; new memory, or NULL. */
-static char *read_named(struct doctor *d, const char *item, const char *path, const char *source)
+static char *read_named(struct doctor_visit *d, const char *item, const char *path,
+			const char *source)
 {
 	struct err err = ERR_INIT;
 	char *text = NULL;
@@ -68,10 +51,10 @@ static char *read_named(struct doctor *d, const char *item, const char *path, co
 	return NULL;
 }
 
-static void check_token(struct doctor *d)
+static void check_token(struct doctor_visit *d)
 {
 	const char *path = d->request->settings.token_file;
-	const char *source = doctor_source(d, OPTION_TOKEN_FILE);
+	const char *source = doctor_visit_source(d, OPTION_TOKEN_FILE);
 	CLEANUP(freep) char *text = NULL;
 	struct stat st;
 
@@ -95,10 +78,10 @@ static void check_token(struct doctor *d)
 	}
 }
 
-static void check_authority(struct doctor *d)
+static void check_authority(struct doctor_visit *d)
 {
 	const char *path = d->request->settings.ca_file;
-	const char *source = doctor_source(d, OPTION_CACERT);
+	const char *source = doctor_visit_source(d, OPTION_CACERT);
 	CLEANUP(freep) char *text = NULL;
 
 	if (!path && starts_with(d->request->settings.controller, "https://"))
@@ -109,7 +92,7 @@ static void check_authority(struct doctor *d)
 	text = read_named(d, "authority", path, source);
 	if (text && !strstr(text, "-----BEGIN CERTIFICATE-----")) {
 		checklist_say(&d->list, CHECK_BAD, "authority",
-			      "%s (%s): is no certificate in PEM: give it ca.pem of the controller",
+			      "%s (%s): is not a PEM certificate: give it ca.pem of the controller",
 			      path, source);
 		free(TAKE(d->base));
 	} else if (text) {
@@ -117,9 +100,9 @@ static void check_authority(struct doctor *d)
 	}
 }
 
-int run_doctor(const struct request *request)
+int doctor_run(const struct request *request)
 {
-	struct doctor d = { .request = request };
+	struct doctor_visit d = { .request = request };
 	bool bad;
 
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the controller says of what it does: the lines of assayctl doctor behind the first answer. */
+#include "cli/doctor_acts.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cli/doctor.h"
+#include "cli/doctor_reach.h"
+#include "cli/doctor_visit.h"
 #include "cli/link.h"
 #include "cli/view.h"
 #include "lib/base/xalloc.h"
@@ -16,9 +18,9 @@ enum {
 
 /* --- mode and policy --- */
 
-static void say_policy(struct doctor *d)
+static void say_policy(struct doctor_visit *d)
 {
-	CLEANUP(json_freep) json_t *policy = doctor_get(d, "mode", "/v1/policy");
+	CLEANUP(json_freep) json_t *policy = doctor_reach_get(d, "mode", "/v1/policy");
 	const char *mode = raw_at(policy, "mode"), *settings = raw_at(policy, "mode_of_option");
 	const char *rules = raw_at(policy, "mode_of_policy");
 
@@ -53,7 +55,7 @@ static void say_policy(struct doctor *d)
 
 /* --- what keeps it from acting --- */
 
-static bool say_blocked(struct doctor *d, const json_t *breaker)
+static bool say_blocked(struct doctor_visit *d, const json_t *breaker)
 {
 	const char *stale = raw_at(breaker, "stale"), *stopped = raw_at(breaker, "stopped");
 	const bool open = json_is_true(json_object_get(breaker, "open"));
@@ -80,7 +82,7 @@ static bool say_blocked(struct doctor *d, const json_t *breaker)
 	return open || fenced || *stopped || *stale;
 }
 
-static bool say_budgets(struct doctor *d, const json_t *breaker)
+static bool say_budgets(struct doctor_visit *d, const json_t *breaker)
 {
 	const json_t *budgets = json_object_get(breaker, "budget"), *one;
 	bool full = false;
@@ -100,9 +102,9 @@ static bool say_budgets(struct doctor *d, const json_t *breaker)
 	return full;
 }
 
-static void say_breaker(struct doctor *d)
+static void say_breaker(struct doctor_visit *d)
 {
-	CLEANUP(json_freep) json_t *breaker = doctor_get(d, "acting", "/v1/breaker");
+	CLEANUP(json_freep) json_t *breaker = doctor_reach_get(d, "acting", "/v1/breaker");
 	bool blocked, full;
 
 	if (!breaker)
@@ -131,7 +133,7 @@ static void count(struct some *some, const json_t *node)
 		some->first = text_at(node, "node");
 }
 
-static void say_some(struct doctor *d, const struct some *some, const char *words)
+static void say_some(struct doctor_visit *d, const struct some *some, const char *words)
 {
 	if (some->n > 0)
 		checklist_say(&d->list, CHECK_WARN, "hosts", "%u %s, first %s: %s", some->n,
@@ -155,7 +157,7 @@ static void look(struct hosts *h, const json_t *node)
 }
 
 /* False: they could not all be read. */
-static bool read_hosts(struct doctor *d, struct hosts *h)
+static bool read_hosts(struct doctor_visit *d, struct hosts *h)
 {
 	CLEANUP(freep) char *cursor = NULL;
 	unsigned pages = 0;
@@ -165,7 +167,7 @@ static bool read_hosts(struct doctor *d, struct hosts *h)
 		CLEANUP(freep)
 		char *path =
 			xasprintf("/v1/nodes?limit=1000%s%s", cursor ? "&cursor=" : "", encoded);
-		CLEANUP(json_freep) json_t *page = doctor_get(d, "hosts", path);
+		CLEANUP(json_freep) json_t *page = doctor_reach_get(d, "hosts", path);
 		const json_t *items = json_object_get(page, "items"), *node;
 		size_t i;
 
@@ -178,9 +180,9 @@ static bool read_hosts(struct doctor *d, struct hosts *h)
 	return true;
 }
 
-static void say_overdue(struct doctor *d)
+static void say_overdue(struct doctor_visit *d)
 {
-	CLEANUP(json_freep) json_t *page = doctor_get(d, "hosts", "/v1/coverage?limit=1000");
+	CLEANUP(json_freep) json_t *page = doctor_reach_get(d, "hosts", "/v1/coverage?limit=1000");
 	const json_t *items = json_object_get(page, "items");
 	struct some overdue = { (unsigned)json_array_size(items),
 				text_at(json_array_get(items, 0), "node") };
@@ -190,7 +192,7 @@ static void say_overdue(struct doctor *d)
 	free(overdue.first);
 }
 
-static void say_hosts(struct doctor *d)
+static void say_hosts(struct doctor_visit *d)
 {
 	struct hosts h = { 0 };
 
@@ -236,7 +238,7 @@ static const char *refused_of(const json_t *actions)
 	return NULL;
 }
 
-static void say_cluster(struct doctor *d)
+static void say_cluster(struct doctor_visit *d)
 {
 	const char *cluster = raw_at(d->who, "cluster");
 	CLEANUP(json_freep) json_t *page = NULL;
@@ -252,7 +254,7 @@ static void say_cluster(struct doctor *d)
 	if (!streq(cluster, "kubernetes"))
 		return;
 	path = xasprintf("/v1/actions?limit=%d", ACTIONS_LOOKED_AT);
-	page = doctor_get(d, "cluster", path);
+	page = doctor_reach_get(d, "cluster", path);
 	actions = json_object_get(page, "items");
 	refused = refused_of(actions);
 	if (refused)
@@ -267,7 +269,7 @@ static void say_cluster(struct doctor *d)
 			json_array_size(actions));
 }
 
-void doctor_acts(struct doctor *d)
+void doctor_acts(struct doctor_visit *d)
 {
 	say_policy(d);
 	say_breaker(d);

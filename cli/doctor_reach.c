@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/doctor_reach.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "cli/command.h"
-#include "cli/doctor.h"
+#include "cli/doctor_visit.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -28,7 +30,7 @@ struct question {
 };
 
 /* `trusting`: whoever answers is only looked at, and told nothing. */
-static int ask(const struct doctor *d, const char *path, bool trusting, struct question *q,
+static int ask(const struct doctor_visit *d, const char *path, bool trusting, struct question *q,
 	       struct err *err)
 {
 	const struct settings *s = &d->request->settings;
@@ -57,7 +59,7 @@ static int ask(const struct doctor *d, const char *path, bool trusting, struct q
 	return r;
 }
 
-json_t *doctor_get(struct doctor *d, const char *item, const char *path)
+json_t *doctor_reach_get(struct doctor_visit *d, const char *item, const char *path)
 {
 	struct question q = { 0 };
 	struct err err = ERR_INIT;
@@ -107,7 +109,7 @@ static void day_of(uint64_t at_us, char ret[static CLOCK_STAMP_SIZE])
 }
 
 /* Its certificate is not trusted: what is it that it shows? */
-static void say_untrusted(struct doctor *d, const char *why)
+static void say_untrusted(struct doctor_visit *d, const char *why)
 {
 	struct question q = { 0 };
 	struct err err = ERR_INIT;
@@ -143,7 +145,7 @@ static void say_untrusted(struct doctor *d, const char *why)
 
 /* --- an answer --- */
 
-static void say_certificate(struct doctor *d, const struct question *q)
+static void say_certificate(struct doctor_visit *d, const struct question *q)
 {
 	const struct http_certificate *c = &q->answer.certificate;
 	char day[CLOCK_STAMP_SIZE];
@@ -163,7 +165,7 @@ static void say_certificate(struct doctor *d, const struct question *q)
 		checklist_say(&d->list, CHECK_OK, "certificate", "until %s, for %s", day, c->names);
 }
 
-static void say_clock(struct doctor *d, const struct question *q)
+static void say_clock(struct doctor_visit *d, const struct question *q)
 {
 	long long ahead;
 
@@ -194,7 +196,7 @@ static const struct {
 	{ "admin", "may do everything" },
 };
 
-static void say_role(struct doctor *d)
+static void say_role(struct doctor_visit *d)
 {
 	const char *role = text_of(d->who, "role"), *name = text_of(d->who, "name");
 	size_t i = 0;
@@ -212,7 +214,7 @@ static void say_role(struct doctor *d)
 			      i < ARRAY_SIZE(roles) ? roles[i].may : "unknown here");
 }
 
-static void say_status(struct doctor *d, const struct http_once *answer)
+static void say_status(struct doctor_visit *d, const struct http_once *answer)
 {
 	CLEANUP(freep) char *said = http_once_detail(answer);
 	const char *detail = said ? said : "see the controller's log";
@@ -229,13 +231,14 @@ static void say_status(struct doctor *d, const struct http_once *answer)
 			      "the controller does not know the token of %s: give it a row in "
 			      "tokens.yaml, "
 			      "or name another file",
-			      d->request->settings.token_file ? doctor_source(d, OPTION_TOKEN_FILE)
-							      : "nobody");
+			      d->request->settings.token_file
+				      ? doctor_visit_source(d, OPTION_TOKEN_FILE)
+				      : "nobody");
 		break;
 	case 403:
 		checklist_say(&d->list, CHECK_BAD, "rights",
 			      "%s: name a file with an operator's token (%s)", detail,
-			      doctor_source(d, OPTION_TOKEN_FILE));
+			      doctor_visit_source(d, OPTION_TOKEN_FILE));
 		break;
 	case 404:
 		d->may_ask = true;
@@ -248,7 +251,7 @@ static void say_status(struct doctor *d, const struct http_once *answer)
 	}
 }
 
-void doctor_reach(struct doctor *d)
+void doctor_reach(struct doctor_visit *d)
 {
 	struct question q = { 0 };
 	struct err err = ERR_INIT;

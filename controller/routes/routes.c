@@ -94,7 +94,7 @@ static const struct route routes[] = {
 	{ "POST", "/v1/breaker/reset", ROLE_OPERATE, ORDER_MAX, post_breaker_reset },
 	{ "GET", "/v1/coverage", ROLE_READ, 0, get_coverage },
 	{ "GET", "/v1/policy", ROLE_READ, 0, get_policy },
-	{ "GET", "/v1/whoami", ROLE_READ, 0, get_whoami },
+	{ "GET", "/v1/whoami", ROLE_READ, 0, routes_whoami },
 	{ "POST", "/v1/policy/replay", ROLE_READ, JSON_PEOPLE_FILE_MAX, post_policy_replay },
 	{ "GET", "/v1/incidents", ROLE_READ, 0, get_incidents },
 	{ "GET", "/v1/incidents/{}", ROLE_READ, 0, get_incident },

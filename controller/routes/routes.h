@@ -79,7 +79,7 @@ void routes_overrides(void *context, struct call *call);
 void get_breaker(void *context, struct call *call);
 void get_coverage(void *context, struct call *call);
 void get_policy(void *context, struct call *call);
-void get_whoami(void *context, struct call *call);
+void routes_whoami(void *context, struct call *call);
 void get_evidence(void *context, struct call *call);
 void post_policy_replay(void *context, struct call *call);
 

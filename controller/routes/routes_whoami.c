@@ -6,7 +6,7 @@
 #include "controller/routes/routes.h"
 #include "lib/json/json.h"
 
-void get_whoami(void *context, struct call *call)
+void routes_whoami(void *context, struct call *call)
 {
 	const struct service *s = context;
 	const struct identity *who = call_identity(call);
