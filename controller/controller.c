@@ -139,7 +139,7 @@ static void answer_all(struct service *s, const struct err *err)
 
 		if (err && !(old && w->duplicates > 0)) {
 			json_decref(w->answer);
-			call_refuse(w->call, 503, "it could not be kept: %s", err->msg);
+			call_refuse(w->call, 503, "it could not be stored: %s", err->msg);
 		} else {
 			call_reply(w->call, w->status, w->answer);
 			look_at_nodes(s, w->nodes);
@@ -475,9 +475,8 @@ void service_tell_health(struct service *s)
 	if (health.damaged == s->told_damaged)
 		return;
 	s->told_damaged = health.damaged;
-	log_error("%s: %" PRIu64
-		  " pages of it are not as they were left, the first at byte %" PRIu64
-		  ": damaged, or another program has written to them: see docs/store.md",
+	log_error("%s: %" PRIu64 " pages differ from what was written, the first at byte %" PRIu64
+		  ": the file is damaged, or another program wrote to it: see docs/store.md",
 		  s->settings->db, health.damaged, health.first_byte);
 }
 
@@ -492,11 +491,11 @@ static void tell_start(struct service *s)
 	const struct store_health health = store_health(s->store);
 
 	if (words[health.sums])
-		log_warning("%s-sums: %s: whether the store is as it was left cannot be told; "
-			    "it is made anew",
+		log_warning("%s-sums: %s: cannot tell whether the store was changed in the "
+			    "meantime; writing a new one",
 			    s->settings->db, words[health.sums]);
 	if (health.lost_commits > 0)
-		log_error("%s: what was acknowledged is missing: the last %" PRIu64
+		log_error("%s: acknowledged data is missing: the last %" PRIu64
 			  " commits, with %" PRIu64 " reports: its log is damaged, or it is an "
 			  "older copy: see docs/store.md",
 			  s->settings->db, health.lost_commits, health.lost_reports);

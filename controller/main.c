@@ -53,19 +53,20 @@ enum {
 
 static const struct argp_option option_table[] = {
 	{ "config", OPT_CONFIG, "FILE", 0, "Settings (default $ASSAY_CONF_DIR/controller.yaml)", 0 },
-	{ "check", OPT_CHECK, NULL, 0, "Only check the settings and the files they name", 0 },
+	{ "check", OPT_CHECK, NULL, 0, "Check the settings and the files they name, then exit", 0 },
 	{ "listen", OPT_LISTEN, "ADDR:PORT", 0,
 	  "Where to listen (default 127.0.0.1:9470; port 0: any, printed)", 0 },
 	{ "db", OPT_DB, "FILE", 0, "The store (default $ASSAY_STATE_DIR/assay.db)", 0 },
 	{ "cluster", OPT_CLUSTER, "KIND", 0, "embedded (default) or kubernetes", 0 },
-	{ "kubeconfig", OPT_KUBECONFIG, "FILE", 0, "How to reach the cluster", 0 },
+	{ "kubeconfig", OPT_KUBECONFIG, "FILE", 0, "kubeconfig of the cluster", 0 },
 	{ "mode", OPT_MODE, "MODE", 0, "observe (default), dry-run or enforce", 0 },
-	{ "tokens", OPT_TOKENS, "FILE", 0, "Who may do what: tokens.yaml", 0 },
+	{ "tokens", OPT_TOKENS, "FILE", 0, "Tokens and their roles (tokens.yaml)", 0 },
 	{ "tls-cert", OPT_TLS_CERT, "FILE", 0, "Certificate (PEM)", 0 },
 	{ "tls-key", OPT_TLS_KEY, "FILE", 0, "Its key (PEM)", 0 },
-	{ "client-ca", OPT_CLIENT_CA, "FILE", 0, "Who signs the certificates of hosts (PEM)", 0 },
-	{ "restore", OPT_RESTORE, "FILE", 0, "Put a copy in the place of the store, and end", 0 },
-	{ "insecure", OPT_INSECURE, NULL, 0, "Listen to others without TLS or tokens", 0 },
+	{ "client-ca", OPT_CLIENT_CA, "FILE", 0, "CA that signs the certificates of hosts (PEM)",
+	  0 },
+	{ "restore", OPT_RESTORE, "FILE", 0, "Replace the store with this copy, then exit", 0 },
+	{ "insecure", OPT_INSECURE, NULL, 0, "Listen on other addresses without TLS or tokens", 0 },
 	{ 0 },
 };
 
@@ -233,9 +234,9 @@ static int on_reload(sd_event_source *source UNUSED, const struct signalfd_sigin
 
 	(void)sd_notify(0, "RELOADING=1");
 	if (reload(context, &others, &err) < 0)
-		log_error("not reloaded, all stays as it was: %s", err.msg);
+		log_error("reload failed, nothing changed: %s", err.msg);
 	else if (others)
-		log_warning("reloaded, but only a restart changes: %s", others);
+		log_warning("reloaded, but these need a restart: %s", others);
 	else
 		log_info("reloaded");
 	(void)sd_notify(0, "READY=1");
@@ -341,7 +342,8 @@ static int restore(const struct running *running)
 			     "and incidents are those of the store before",
 			     done.lost);
 	else
-		(void)printf("of the store before nothing could be taken over, cordons neither");
+		(void)printf(
+			"nothing could be taken over from the previous store, not even cordons");
 	(void)printf("; that is %s-before\n", db);
 	return 0;
 }
@@ -386,7 +388,7 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = option_table,
 		.parser = parse,
-		.doc = "Takes the reports of the hosts, judges them and says why.",
+		.doc = "Receives the reports of hosts, judges them and says why.",
 	};
 	CLEANUP(running_release)
 	struct running running = { .settings = settings_init(),

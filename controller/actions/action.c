@@ -26,8 +26,8 @@ static const char *undo_of(const struct actor_env *env, enum action_kind kind)
 	const char *const undo[ACT_KINDS_] = {
 		[ACT_CORDON] = "assayctl uncordon NODE --reason REASON",
 		[ACT_UNCORDON] = "assayctl cordon NODE --reason REASON",
-		[ACT_HOLD] = "it ends by itself",
-		[ACT_RETEST] = "the test ends by itself",
+		[ACT_HOLD] = "it ends on its own",
+		[ACT_RETEST] = "the test ends on its own",
 		[ACT_OVERRIDE] = "assayctl override NODE --for 0s",
 		[ACT_SILENCE] = "assayctl silence NODE --for 0s --reason REASON",
 		[ACT_REPAIR_DONE] = "assayctl cordon NODE --reason REASON",
@@ -382,7 +382,7 @@ void action_end(const struct actor_env *env, struct action *a, enum action_state
 	free(a->end_words);
 	a->end_words = xstrdup(words);
 	if (store_end_action(env->store, a->id, (int)state, words, env_real_us(env), &err) < 0)
-		log_warning("an action ended and is not recorded yet: %s", err.msg);
+		log_warning("an action has ended but is not recorded yet: %s", err.msg);
 	/* The node was another one, or another's: nothing was set, and the rate is not used up by it. */
 	if (state == ACTION_DROPPED || state == ACTION_REFUSED)
 		uncount(env, a);

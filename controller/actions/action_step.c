@@ -55,8 +55,8 @@ static void try_again(const struct actor_env *env, struct action *a,
 		return;
 	}
 	a->again_us = env_mono_us(env) + wait_us;
-	log_warning("not yet %s node=%s tries=%u: %s", action_kind_names[a->kind], a->node,
-		    a->backoff.failures, answer->words);
+	log_warning("%s has not succeeded yet, will retry node=%s tries=%u: %s",
+		    action_kind_names[a->kind], a->node, a->backoff.failures, answer->words);
 }
 
 /* What was decided on a node as it was is decided again; what is to be done anyway waits. */
@@ -97,14 +97,14 @@ static bool is_confirmed(const struct actor_env *env, struct action *a)
 
 static void drop_unfit(const struct actor_env *env, struct action *a)
 {
-	static const char words[] = "more hosts are out of service than when it was decided: the "
-				    "budget is used up";
+	static const char words[] =
+		"more hosts are out of service than when this was decided: the budget is used up";
 
 	if (is_by_policy(a))
 		action_end(env, a, ACTION_DROPPED, 409, words);
 	else
 		action_refuse(env, a, words, "budget",
-			      "asking again: it is counted anew, and says what is used up");
+			      "asking again: the answer then names the budget");
 }
 
 static bool fits(const struct actor_env *env, const struct budget *budget, const struct action *a)
@@ -312,15 +312,14 @@ void action_step_applied(const struct actor_env *env, const struct actor_event *
 		if (is_of_the_node(a, answer))
 			complete(env, a);
 		else
-			action_end(env, a, ACTION_DROPPED, 404,
-				   "the node that it was done to is gone");
+			action_end(env, a, ACTION_DROPPED, 404, "the node it was done to is gone");
 		break;
 	case CLUSTER_CONFLICT:
 		on_conflict(env, a, answer);
 		break;
 	case CLUSTER_NOT_OURS:
 		action_refuse(env, a, answer->words, "not-ours",
-			      "lift it where it was set: we never lift another's");
+			      "lift it where it was set: Assay never lifts another owner's cordon");
 		break;
 	case CLUSTER_GONE:
 		action_end(env, a, ACTION_DROPPED, 404, answer->words);
@@ -365,7 +364,8 @@ static void resume(const struct actor_env *env, struct action *a)
 	if (!a->host->there || !node)
 		action_end(env, a, ACTION_DROPPED, 404, "the node is gone");
 	else if (a->kind == ACT_RETEST && node->record.ordered_us == 0)
-		action_end(env, a, ACTION_DROPPED, 409, "its result had come, or it was over");
+		action_end(env, a, ACTION_DROPPED, 409,
+			   "its result had already come, or it was over");
 	else if (is_done(a, &a->host->c))
 		complete(env, a);
 	else if (is_by_policy(a) && a->kind != ACT_RETEST)

@@ -56,7 +56,7 @@ static bool on_node(struct actor *actor, struct actor_event *event)
 	const struct action *a = actions_of(view);
 
 	if (!fleet_need(env->fleet, view->name, env_real_us(env)))
-		log_warning("the fleet is full: a node is left out node=%s", view->name);
+		log_warning("too many nodes: one is ignored node=%s", view->name);
 	reports_take_early(&actor->reports, env, view->name);
 	node_views_set_coming(env, view, a && action_reserves(a->kind));
 	out_of_band_look(env, view);
@@ -141,9 +141,9 @@ static bool on_stale(struct actor *actor, struct actor_event *event)
 	struct fleet *fleet = &actor->fleet;
 
 	if (event->words)
-		log_error("nothing is taken out of service or given back: %s", event->words);
+		log_error("not acting: no host is cordoned or released: %s", event->words);
 	else if (fleet->stale)
-		log_info("the nodes of the cluster are known again");
+		log_info("acting again: the nodes of the cluster are known");
 	if (!fleet->stale)
 		actor->decider.stale_us = env_mono_us(&actor->env);
 	free(fleet->stale);
@@ -462,7 +462,7 @@ void actor_failed(struct actor *actor)
 		return;
 	forget(actor);
 	if (begin(actor, &err) < 0)
-		log_warning("nothing is acted on until the store can be read: %s", err.msg);
+		log_warning("not acting until the store can be read: %s", err.msg);
 }
 
 void actor_finish(struct actor *actor)
@@ -572,7 +572,7 @@ const char *actor_in_use(const struct actor *actor, const char *node)
 	if (n->n_jobs > 0)
 		return "a job runs on it";
 	test = actions_test_of(node_views_find(&actor->views, node));
-	return test && !test->partner ? "another test of it is under way" : NULL;
+	return test && !test->partner ? "another test of it is running" : NULL;
 }
 
 const json_t *actor_labels(const struct actor *actor, const char *node)

@@ -44,7 +44,7 @@ static bool may_cordon(struct asking *a)
 
 	if (a->host->c.mark)
 		return refuse(a, 409, "already", "already cordoned by Assay",
-			      "assayctl uncordon first, to record another reason");
+			      "uncordon it first to record another reason");
 	if (a->ask->break_glass ||
 	    (budget_cordon_allowed(policy, env->fleet, &env->places->ledger.breaker, a->node,
 				   env_real_us(env), &a->refusal) &&
@@ -60,9 +60,8 @@ static bool may_uncordon(struct asking *a)
 	if (a->host->c.mark || a->host->c.hold_us)
 		return true;
 	if (a->host->c.unschedulable)
-		return refuse(
-			a, 409, "not-ours", "cordoned, but not by Assay",
-			"uncordon it where it was cordoned: Assay never lifts what others did");
+		return refuse(a, 409, "not-ours", "cordoned by somebody else",
+			      "lift it where it was set: Assay never lifts another owner's cordon");
 	return refuse(a, 409, "already", "already in service", NULL);
 }
 
@@ -85,13 +84,12 @@ static bool may_repair(struct asking *a)
 	const int state = a->node->record.life.state;
 
 	if (life_next(state, EVENT_REPAIR_DONE) < 0)
-		return refuse(a, 409, "state", "it is being tested now", "the end of the test");
+		return refuse(a, 409, "state", "a test of it is running",
+			      "ask again when the test is over");
 	if (life_holds(state) || is_doubted(a))
 		return true;
-	return refuse(
-		a, 409, "state",
-		"it is in service and nothing is known against it: there is nothing to repair",
-		NULL);
+	return refuse(a, 409, "state", "not cordoned by Assay, and nothing is wrong with it",
+		      "nothing: hosts in service are tested anyway");
 }
 
 static bool may_always(struct asking *a UNUSED)
@@ -115,12 +113,12 @@ static bool check_node(struct asking *a)
 		return refuse(a, 404, "unknown", "the cluster has no such node", NULL);
 	if (!a->host->c.managed && a->kind == ACT_CORDON && !a->ask->break_glass)
 		return refuse(a, 409, "managed", a->env->cluster->names->opted_out,
-			      "taking that label off, or --break-glass");
+			      "removing that label, or --break-glass");
 	if (a->host->c.hands_off && a->kind == ACT_CORDON && !a->ask->break_glass)
 		return refuse(a, 409, refused_by_names[REFUSED_BY_HANDS_OFF], a->host->c.hands_off,
 			      "the end of that, or --break-glass");
 	if (actions_of(a->host))
-		return refuse(a, 409, "busy", "another action on it is under way",
+		return refuse(a, 409, "busy", "another action on it is in progress",
 			      "trying again in a moment");
 	return true;
 }
@@ -130,7 +128,7 @@ static bool check(struct asking *a)
 	const char *stopped;
 
 	if (!may[a->kind])
-		return refuse(a, 422, "kind", "no such order", NULL);
+		return refuse(a, 422, "kind", "no such request", NULL);
 	if (!a->ask->reason || !a->ask->reason[0])
 		return refuse(a, 422, "reason", "a reason is required", "--reason TEXT");
 	if (a->env->stage == STAGE_FENCED)
@@ -139,11 +137,11 @@ static bool check(struct asking *a)
 	if (a->env->stage != STAGE_ACTING)
 		return refuse(a, 503, "starting",
 			      a->env->fleet->stale ? a->env->fleet->stale
-						   : "the controller does not know the cluster yet",
+						   : "the nodes of the cluster are not known yet",
 			      "trying again in a moment");
 	stopped = effect_is_outside((int)a->kind) ? cluster_stopped(a->env->cluster) : NULL;
 	if (stopped)
-		return refuse(a, 409, "stopped", stopped, "taking the kill switch back");
+		return refuse(a, 409, "stopped", stopped, "releasing the kill switch");
 	return check_node(a) && may[a->kind](a);
 }
 
@@ -217,12 +215,12 @@ void actor_ask(struct actor *actor, enum action_kind kind, const struct actor_re
 	}
 	start.until_us = until_of(&a);
 	if (request->break_glass)
-		log_warning("the glass is broken by=%s node=%s: %s", request->who, start.node,
+		log_warning("break-glass cordon by=%s node=%s: %s", request->who, start.node,
 			    request->reason);
 	action = action_begin(a.env, a.host, kind, &start);
 	if (!action) {
 		(void)refuse(&a, 503, "busy",
-			     "too much is under way, or the store cannot be written",
+			     "too many actions are in progress, or the store cannot be written",
 			     "trying again in a moment");
 		reply(context, &a.said);
 		return;

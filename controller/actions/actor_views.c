@@ -167,7 +167,7 @@ int actor_evidence(const struct actor *actor, const char *node, json_t **ret_bun
 		r = store_transitions(env->store, node, &range, &transitions, err);
 	if (r == 0 && !life && json_array_size(actions.items) == 0 &&
 	    json_array_size(transitions.items) == 0)
-		r = err_set(err, ENOENT, "nothing is known of '%.80s'", node);
+		r = err_set(err, ENOENT, "unknown host '%.80s'", node);
 	if (r == 0)
 		*ret_bundle = json_pack("{s:O?, s:O, s:O}", "life", life, "transitions",
 					transitions.items, "actions", actions.items);

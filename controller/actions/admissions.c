@@ -150,7 +150,7 @@ static const struct store_tested *tested_of(struct admission *host, const struct
 	host->read = store_tested(env->store, node->name, &host->tested, &err) == 0;
 	host->read_us = node->reported_us;
 	if (!host->read)
-		log_warning("the last test is not known node=%s: %s", node->name, err.msg);
+		log_warning("cannot read the last test node=%s: %s", node->name, err.msg);
 	return &host->tested;
 }
 

@@ -157,7 +157,7 @@ static void carry_out(const struct actor_env *env, struct node_view *host,
 	if (!may_begin(host, one) || !book(env, host, one))
 		return;
 	if (kinds[one->action] == ACT_CORDON && node_jobs_missing(env, host)) {
-		reason = xasprintf("%s; which jobs run there is not known: it counts as in none",
+		reason = xasprintf("%s; the jobs on it are unknown, so it counts towards no job",
 				   one->reason);
 		start.reason = reason;
 	}
@@ -217,7 +217,7 @@ static void tell_opened(const struct actor_env *env)
 					    .rule = breaker_cause_names[b->cause],
 					    .reason = b->sentence };
 
-	log_error("the breaker is open: nothing more is taken out of service: %s", b->sentence);
+	log_error("the breaker is open, no more hosts are cordoned: %s", b->sentence);
 	(void)action_record(env, ACT_BREAKER_OPEN, ACTION_DONE, &start, "it is open");
 	reservation_changed(env->places);
 }
@@ -231,8 +231,8 @@ static void judge_file(const struct actor_env *env)
 
 	if (!sku)
 		return;
-	sentence = xasprintf("half of the hosts of %s are far below what its SKU file asks: mend "
-			     "the file, reload, then reset the breaker",
+	sentence = xasprintf("half of the hosts of %s are far below their SKU file: fix the file, "
+			     "reload, then reset the breaker",
 			     sku);
 	if (breaker_open(b, BREAKER_SKU_FILE, env_real_us(env), sentence))
 		tell_opened(env);
@@ -346,9 +346,9 @@ static bool is_stopped(struct decider *d, const struct actor_env *env)
 	const char *words = cluster_stopped(env->cluster);
 
 	if (!d->stopped && words)
-		log_warning("nothing is decided: %s", words);
+		log_warning("no decisions are made: %s", words);
 	else if (d->stopped && !words)
-		log_warning("decisions go on");
+		log_warning("decisions resume");
 	env->counts->stopped = d->stopped = words != NULL;
 	return words != NULL;
 }

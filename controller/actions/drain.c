@@ -32,19 +32,19 @@ const char *drain_overtaken(const struct actor_env *env, const struct action *a)
 	if (!host->there || !node)
 		return "the node is gone";
 	if (!drain_may_begin(host))
-		return "it is not out of service because of us any more";
+		return "it is no longer cordoned by Assay";
 	if (!host->c.managed)
 		return "it has opted out";
 	if (host->c.hands_off)
-		return "another owner is at work on it";
+		return "another owner is working on it";
 	if (env->fleet->stale)
-		return "what the cluster shows may no longer be so";
+		return "the state of the cluster may be out of date";
 	if (state != LIFE_CORDONED && state != LIFE_STICKY)
-		return "it is not bad any more, or is being repaired";
+		return "it is no longer bad, or is being repaired";
 	if (node->record.silence_until_us > env_real_us(env))
-		return "an operator asked for silence";
+		return "an operator silenced it";
 	if (policy->mode != MODE_ENFORCE || policy->drain_mode == DRAIN_OFF)
-		return "the policy drains no more";
+		return "the policy no longer drains";
 	if (env->places->ledger.breaker.open)
 		return "the breaker is open";
 	return NULL;
@@ -89,7 +89,7 @@ static void publish(const struct actor_env *env, const struct action *a, const c
 int drain_complete(const struct actor_env *env, struct action *a, struct err *err)
 {
 	if (a->only_ask) {
-		log_info("what runs there was told to leave node=%s: %s", a->node, a->reason);
+		log_info("evicting pods node=%s: %s", a->node, a->reason);
 		return happen(env, a, EVENT_DRAIN_ASKED, a->reason, err);
 	}
 	publish(env, a, "AssayDrained", a->reason, false);

@@ -16,14 +16,14 @@ static char *words_of(const struct cluster_answer *answer)
 {
 	switch (answer->result) {
 	case CLUSTER_DONE:
-		return xstrdup("mode dry-run: it would be done, and the cluster would take it");
+		return xstrdup("dry-run: would be done, and the cluster would accept it");
 	case CLUSTER_REFUSED:
-		return xasprintf("mode dry-run: the cluster would refuse it: %s", answer->words);
+		return xasprintf("dry-run: the cluster would refuse it: %s", answer->words);
 	case CLUSTER_NOT_OURS:
-		return xasprintf("mode dry-run: it would not be done: %s", answer->words);
+		return xasprintf("dry-run: would not be done: %s", answer->words);
 	default:
-		return xasprintf("mode dry-run: it would be done; the cluster did not say whether "
-				 "it would take it: %s",
+		return xasprintf("dry-run: would be done; whether the cluster would accept it is "
+				 "unknown: %s",
 				 answer->words);
 	}
 }
@@ -36,7 +36,7 @@ void dry_run_answered(const struct actor_env *env, const struct actor_event *eve
 			       env_real_us(env), NULL);
 	env_commit_wanted(env);
 	if (event->answer.result == CLUSTER_REFUSED)
-		log_error("it could not be done if the mode were enforce: %s node=%s: %s",
+		log_error("in mode enforce this would fail: %s node=%s: %s",
 			  action_kind_names[event->about.action_kind], event->about.node,
 			  event->answer.words);
 }
@@ -73,8 +73,7 @@ void dry_run(const struct actor_env *env, struct node_view *host, enum action_ki
 	CLEANUP(freep)
 	char *words = xasprintf("would do: %s: %s", action_kind_names[kind], start->reason);
 	const struct cluster_event event = { start->node, "AssayDryRun", words, false };
-	int64_t id =
-		action_record(env, kind, ACTION_DRY_RUN, start, "mode dry-run: it would be done");
+	int64_t id = action_record(env, kind, ACTION_DRY_RUN, start, "dry-run: would be done");
 
 	env->cluster->ops->event(env->cluster, &event);
 	if (id > 0 && can_be_asked(kind))

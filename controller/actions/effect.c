@@ -72,9 +72,8 @@ static const char *uncordon_overtaken(const struct actor_env *env UNUSED, const 
 	const struct cluster_mark *mark = a->host->c.mark;
 	const uint64_t lifts_us = a->lifts_us ? a->lifts_us : a->decided_us;
 
-	return a->host->there && mark && mark->at_us > lifts_us
-		       ? "it was taken out of service again since"
-		       : NULL;
+	return a->host->there && mark && mark->at_us > lifts_us ? "it has been cordoned again since"
+								: NULL;
 }
 
 static void apply_hold(const struct actor_env *env, struct action *a,
@@ -172,7 +171,7 @@ static int complete_verified(const struct actor_env *env, struct action *a, stru
 	const bool let_in = streq(a->rule, STARTUP_RULE_OPEN);
 
 	publish(env, a, let_in ? "AssayLetIn" : "AssayVerified", let_in);
-	log_info("the start-up taint is off node=%s: %s", a->node, a->reason);
+	log_info("start-up taint removed node=%s: %s", a->node, a->reason);
 	return 0;
 }
 
@@ -221,19 +220,19 @@ static const struct effect {
 	const char *(*overtaken)(const struct actor_env *env, const struct action *a);
 } effects[ACT_KINDS_] = {
 	[ACT_CORDON] = { apply_cordon, complete_cordon, "cordoned" },
-	[ACT_UNCORDON] = { apply_uncordon, complete_uncordon, "back in service",
-			   uncordon_overtaken },
-	[ACT_HOLD] = { apply_hold, complete_hold, "kept free for a test" },
-	[ACT_UNHOLD] = { apply_hold, complete_hold, "no longer kept free for a test" },
-	[ACT_EVICT] = { drain_apply, drain_complete, "its jobs were asked to go", drain_overtaken },
+	[ACT_UNCORDON] = { apply_uncordon, complete_uncordon, "in service", uncordon_overtaken },
+	[ACT_HOLD] = { apply_hold, complete_hold, "held for a test" },
+	[ACT_UNHOLD] = { apply_hold, complete_hold, "no longer held" },
+	[ACT_EVICT] = { drain_apply, drain_complete, "its jobs were asked to leave",
+			drain_overtaken },
 	[ACT_RETEST] = { NULL, complete_retest, "" },
 	[ACT_OVERRIDE] = { apply_override, complete_override, "kept in service" },
 	[ACT_SILENCE] = { NULL, complete_silence, "silenced" },
 	[ACT_REPAIR_DONE] = { NULL, complete_repair_done,
-			      "repair recorded, past findings dropped; if it is out of service, it "
-			      "is tested and goes back when it passes" },
+			      "its findings are cleared; it is tested now, and released when it "
+			      "passes" },
 	[ACT_BREAKER_RESET] = { NULL, complete_reset, "the breaker is closed" },
-	[ACT_VERIFIED] = { apply_verified, complete_verified, "its start-up taint is removed" },
+	[ACT_VERIFIED] = { apply_verified, complete_verified, "start-up taint removed" },
 };
 
 bool effect_is_outside(int kind)
@@ -276,7 +275,7 @@ char *effect_complete(const struct actor_env *env, struct action *a)
 	struct err err = ERR_INIT;
 
 	if (effects[a->kind].complete && effects[a->kind].complete(env, a, &err) < 0)
-		log_warning("done, but not as the record had it: %s", err.msg);
+		log_warning("done, but the record says otherwise: %s", err.msg);
 	if (effect_is_outside(a->kind))
 		node_views_forgive(a->host);
 	return done_of(env, a);

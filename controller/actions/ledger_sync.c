@@ -146,7 +146,7 @@ enum ledger_news ledger_sync_read(const struct actor_env *env, const struct acto
 		adopt(env, &news);
 		return LEDGER_NOTHING;
 	case RESERVATION_UNREADABLE:
-		log_error("nothing is acted on: %s: mend or remove it, then restart", err.msg);
+		log_error("not acting: %s: fix or remove it, then restart", err.msg);
 		return LEDGER_UNREADABLE;
 	default:
 		log_warning("the ledger: %s", err.msg);
@@ -156,7 +156,7 @@ enum ledger_news ledger_sync_read(const struct actor_env *env, const struct acto
 
 static enum ledger_news taken(const struct actor_env *env, struct reservation_news *news)
 {
-	log_error("another controller has taken over: nothing is touched any more epoch=%llu "
+	log_error("another controller has taken over, this one no longer acts epoch=%llu "
 		  "its-epoch=%llu",
 		  (unsigned long long)env->places->ledger.epoch,
 		  (unsigned long long)news->ledger.epoch);
@@ -179,7 +179,7 @@ enum ledger_news ledger_sync_reread(const struct actor_env *env, const struct ac
 		adopt(env, &news);
 		break;
 	case RESERVATION_REMOVED:
-		log_warning("somebody has removed the ledger: it is written again");
+		log_warning("the ledger was removed: writing it again");
 		break;
 	case RESERVATION_FENCED:
 		return taken(env, &news);

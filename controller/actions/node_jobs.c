@@ -37,7 +37,7 @@ void node_jobs_answered(struct node_jobs *jobs, const struct actor_env *env,
 	host->jobs.out = false;
 	if (answer->result != CLUSTER_DONE) {
 		host->jobs.again_us = env_mono_us(env) + MAX(answer->retry_us, AGAIN_US);
-		log_warning("the jobs of a host are not known yet node=%s: %s", host->name,
+		log_warning("cannot list the jobs of a host yet node=%s: %s", host->name,
 			    answer->words);
 		return;
 	}

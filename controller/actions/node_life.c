@@ -40,7 +40,7 @@ void node_life_keep_all(const struct actor_env *env)
 	struct err err = ERR_INIT;
 
 	if (kept(env, node_records_keep_all(env->records, env->fleet, &err)) < 0)
-		log_warning("records are not kept: %s", err.msg);
+		log_warning("cannot save the records of hosts: %s", err.msg);
 }
 
 void node_life_drop(const struct actor_env *env, const char *node)
@@ -67,7 +67,7 @@ void node_life_note_change(const struct actor_env *env, const char *node,
 	struct err err = ERR_INIT;
 
 	if (store_add_transition(env->store, &row, &err) < 0)
-		log_warning("a transition is not recorded: %s", err.msg);
+		log_warning("cannot record a transition: %s", err.msg);
 	env_commit_wanted(env);
 }
 

@@ -33,7 +33,7 @@ static void find_unmarked(const struct actor_env *env, struct node_view *view)
 	const struct fleet_cause cause = {
 		.event = EVENT_UNCORDONED,
 		.who = WHO_AT_CLUSTER,
-		.why = "our mark was taken off by hand",
+		.why = "Assay's mark was removed by hand",
 		.until_us = env_real_us(env) + policy->override_us,
 	};
 	const struct action_start start = { .node = view->name,
@@ -43,7 +43,7 @@ static void find_unmarked(const struct actor_env *env, struct node_view *view)
 
 	env->counts->overrides_found++;
 	(void)node_life_event(env, view->name, &cause, NULL);
-	(void)action_record(env, ACT_UNCORDON, ACTION_DONE, &start, "it was found so");
+	(void)action_record(env, ACT_UNCORDON, ACTION_DONE, &start, "found that way");
 	reservation_want_reconcile(env->places);
 }
 
@@ -60,7 +60,7 @@ static void adopt(const struct actor_env *env, struct node_view *view)
 		.born = mark->born,
 	};
 
-	log_info("a cordon of ours is found and recorded node=%s", view->name);
+	log_info("recorded a cordon of ours that was not in the store node=%s", view->name);
 	(void)node_life_event(env, view->name, &cause, NULL);
 	reservation_want_reconcile(env->places);
 }
@@ -71,7 +71,7 @@ static void adopt_anew(const struct actor_env *env, struct node_view *view)
 	const struct fleet_cause ended = {
 		.event = EVENT_RELEASED,
 		.who = WHO_AUTOMATIC,
-		.why = "another controller gave it back, and took it out of service again",
+		.why = "another controller released it and cordoned it again",
 	};
 
 	if (node_life_event(env, view->name, &ended, NULL) == 0)
@@ -92,7 +92,7 @@ static void find_hold(const struct actor_env *env, struct node_view *view)
 {
 	const struct action_start start = { .node = view->name,
 					    .who = WHO_AUTOMATIC,
-					    .reason = "the test it was kept free for is over" };
+					    .reason = "the test it was held for is over" };
 
 	(void)action_begin(env, view, ACT_UNHOLD, &start);
 }
@@ -101,7 +101,7 @@ static void find_unhold(const struct actor_env *env, struct node_view *view)
 {
 	const struct fleet_cause cause = { .event = EVENT_UNHOLD,
 					   .who = WHO_AT_CLUSTER,
-					   .why = "the hold was taken off" };
+					   .why = "the hold was removed" };
 
 	(void)node_life_event(env, view->name, &cause, NULL);
 	reservation_want_reconcile(env->places);

@@ -60,7 +60,7 @@ static void share(void *context, const struct fleet *fleet)
 	struct err err = ERR_INIT;
 
 	if (findings_share(s->store, &s->baselines.anomalies, fleet, clock_real_us(), &err) < 0)
-		log_warning("what hosts share: %s", err.msg);
+		log_warning("cannot record what hosts share: %s", err.msg);
 }
 
 static bool is_embedded(const struct service *s)
@@ -179,7 +179,8 @@ static int open_actor(struct service *s, struct err *err)
 	return r < 0 ? err_errno(err, -r, "event loop") : 0;
 }
 
-_Static_assert((int)LAST_COMMITS >= (int)ACTOR_LAST_COMMITS, "a stop leaves the ledger behind");
+_Static_assert((int)LAST_COMMITS >= (int)ACTOR_LAST_COMMITS,
+	       "stopping before the ledger was written");
 
 static void stop(struct service *s)
 {
@@ -222,7 +223,8 @@ void remediation_report(struct service *s, const struct report *report, uint64_t
 
 	/* Elsewhere a host is a node when the cluster says so. */
 	if (is_embedded(s) && cluster_embedded_join(s->cluster, report->node, &err) < 0)
-		log_warning("not in the cluster yet: %s node=%s", err.msg, report->node);
+		log_warning("cannot add the host to the cluster yet: %s node=%s", err.msg,
+			    report->node);
 	actor_report(s->act, report, at_us, host ? host->replaced : 0, fresh,
 		     host && host->unverified);
 }
@@ -232,7 +234,7 @@ static void forgotten(struct service *s, const char *node)
 	struct err err = ERR_INIT;
 
 	if (is_embedded(s) && cluster_embedded_leave(s->cluster, node, &err) < 0)
-		log_warning("still in the cluster: %s node=%s", err.msg, node);
+		log_warning("cannot remove the host from the cluster: %s node=%s", err.msg, node);
 }
 
 const struct controller_part remediation_part = {

@@ -72,8 +72,8 @@ static const char *stopped(void *context)
 	const struct outside *o = context;
 
 	if (!kube_fence_holds(o->fence))
-		return "another controller acts, or nobody does yet: we do not hold the Lease "
-		       "assay-controller";
+		return "this controller does not hold the Lease assay-controller: another one "
+		       "acts, or none does yet";
 	return kube_ledger_stopped(o->ledger);
 }
 
@@ -87,7 +87,7 @@ static void gained(void *context, uint64_t epoch UNUSED)
 
 static void lost(void *context UNUSED, const char *why)
 {
-	log_error("nothing is written any more, and this controller ends: %s", why);
+	log_error("stopping, nothing more is written: %s", why);
 }
 
 static int open_parts(struct service *s, struct outside *o, struct err *err)

@@ -8,8 +8,8 @@
 static int check(const struct settings *settings UNUSED, struct err *err)
 {
 	return err_set(err, EINVAL,
-		       "cluster: kubernetes: this build has no libcurl: build it with "
-		       "libcurl, or give embedded");
+		       "cluster: kubernetes: this build has no libcurl: build with libcurl, or use "
+		       "embedded");
 }
 
 static int open_cluster(struct service *s UNUSED, struct cluster **ret_cluster UNUSED,

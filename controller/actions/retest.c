@@ -280,7 +280,7 @@ void retest_end_late(const struct actor_env *env)
 		if (is_unwanted(env, a, node)) {
 			node->record.ordered_us = 0;
 			(void)node_life_keep(env, node, NULL);
-			action_end(env, a, ACTION_DROPPED, 409, "no job asks for it any more");
+			action_end(env, a, ACTION_DROPPED, 409, "no job needs it any more");
 		} else if (node->record.ordered_us == 0)
 			action_end(env, a, ACTION_DROPPED, 409, "what it was for is over");
 		else if (env_real_us(env) - a->decided_us > timeout_us)

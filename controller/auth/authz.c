@@ -48,7 +48,7 @@ static int add(struct authz *authz, const struct jval *at, char *user, int role,
 	CLEANUP(freep) char *owned = user;
 
 	if (authz_find(authz, user))
-		return jval_fail(at, err, "%.80s is there twice", user);
+		return jval_fail(at, err, "%.80s is listed twice", user);
 	if (authz->n >= AUTHZ_MAX)
 		return jval_fail(at, err, "more than %d", AUTHZ_MAX);
 	authz->users = xrealloc(authz->users, authz->n + 1, sizeof(*authz->users));
@@ -99,8 +99,7 @@ static int decode_identity(const struct jval *v, struct authz *authz, struct err
 	if (r < 0)
 		return r;
 	if (!one.user || !*one.user || strlen(one.user) > AUTHZ_USER_MAX)
-		return jval_fail(&user, err, "want the name of a user, of at most %d bytes",
-				 AUTHZ_USER_MAX);
+		return jval_fail(&user, err, "want a user name of at most %d bytes", AUTHZ_USER_MAX);
 	if (one.name && !tokens_name_ok(one.name))
 		return jval_fail(&name, err, "want 1 to %d letters, digits, '.', '-', '_', '@'",
 				 ACCESS_NAME_MAX);

@@ -69,27 +69,23 @@ static const struct {
 	enum join_answer answer;
 	const char *why; /* behind the name */
 } rules[] = {
-	{ is_unknown, JOIN_UNKNOWN,
-	  "this join token is not known here: make one with `assayctl token create`" },
+	{ is_unknown, JOIN_UNKNOWN, "unknown join token: make one with `assayctl token create`" },
 	{ is_revoked, JOIN_OVER, "this join token was revoked" },
 	{ is_again, JOIN_AGAIN, NULL },
 	{ is_expired, JOIN_OVER,
 	  "this join token has expired: make another with `assayctl token create`" },
 	{ is_used_up, JOIN_OVER,
-	  "this join token has let in as many hosts as it may: make another with "
-	  "`assayctl token create --hosts N`" },
-	{ is_other_name, JOIN_NAME, "this join token is not for a host of that name" },
+	  "this join token is used up: make another with `assayctl token create --hosts N`" },
+	{ is_other_name, JOIN_NAME, "this join token does not allow that name" },
 	{ is_listed, JOIN_TAKEN,
-	  "the controller's file of tokens has a token for that name: use that one, or remove "
-	  "its row" },
+	  "tokens.yaml has a token for that name: use it, or remove its row" },
 	{ has_joined, JOIN_TAKEN,
-	  "has joined already: if its disk was wiped or it was replaced, an admin allows it to "
-	  "join again: assayctl token reset NODE" },
-	{ has_reported, JOIN_TAKEN,
-	  "a host of that name has reported: if this is that host, an admin allows it to join: "
+	  "already joined: if its disk was wiped or it was replaced, an admin lets it join again: "
 	  "assayctl token reset NODE" },
-	{ is_sum_taken, JOIN_TAKEN,
-	  "another host has the same token: give each host one of its own" },
+	{ has_reported, JOIN_TAKEN,
+	  "a host of that name has already reported: if this is that host, an admin lets it join: "
+	  "assayctl token reset NODE" },
+	{ is_sum_taken, JOIN_TAKEN, "another host uses the same token: each host needs its own" },
 };
 
 enum join_answer join_decide(const struct join_facts *facts, struct err *ret_why)

@@ -219,8 +219,8 @@ static void failed(struct bearer *b, const char *why, uint64_t rest_us)
 	k->rest_until_us = now_us + rest_us;
 	(void)notice_end(&k->notice, now_us);
 	if (notice_take(&k->notice, now_us))
-		log_warning("the cluster cannot be asked who somebody is: %s", why);
-	answer.words = "the cluster cannot be asked now who this is";
+		log_warning("TokenReview failed: %s", why);
+	answer.words = "the API server cannot review this token now";
 	answer.retry_s = seconds_of(rest_us) + SPREAD_S;
 	bearer_give(b, &answer);
 	bearer_free(b);
@@ -280,7 +280,7 @@ static void ask_for_pod(struct bearer *b, const struct kube_review *review)
 
 	if (!*review->pod || !*review->pod_uid || !authz_account(review->user, &namespace, &name)) {
 		refused(b, STATUS_FORBIDDEN,
-			"this token is not bound to a pod: nobody knows the host of its bearer");
+			"this token is not bound to a pod, so its host is unknown");
 		return;
 	}
 	b->pod_uid = xstrdup(review->pod_uid);
@@ -311,8 +311,8 @@ static void on_reviewed(struct bearer *b, const struct kube_review *review)
 
 	if (!trusted) {
 		(void)err_set(&err, EACCES,
-			      "'%.200s' is neither an agent nor has a role here: see agents and "
-			      "identities under kubernetes in the settings",
+			      "'%.200s' is not an agent and has no role: see kubernetes.agents and "
+			      "kubernetes.identities in controller.yaml",
 			      review->user);
 		refused(b, STATUS_FORBIDDEN, err.msg);
 		return;
@@ -380,20 +380,20 @@ static void answer_now(const struct token_review_question *q, unsigned status, c
 static bool may_ask(struct kube_identity *k, const struct token_review_question *q, uint64_t now_us)
 {
 	if (now_us < k->rest_until_us) {
-		answer_now(q, STATUS_BUSY, "the cluster cannot be asked now who this is",
+		answer_now(q, STATUS_BUSY, "the API server cannot review this token now",
 			   seconds_of(k->rest_until_us - now_us) + SPREAD_S);
 		return false;
 	}
 	if (k->n[BEARER_ASKING] >= KUBE_IDENTITY_UNDER_WAY_MAX) {
 		k->counts.limited++;
-		answer_now(q, STATUS_BUSY, "too many are asked for at once", 0);
+		answer_now(q, STATUS_BUSY, "too many token reviews at once", 0);
 		return false;
 	}
 	if (k->by_origin.n >= k->by_origin.max) /* past it none would be limited */
 		token_buckets_release(&k->by_origin);
 	if (!token_buckets_take(&k->by_origin, q->origin, now_us)) {
 		k->counts.limited++;
-		answer_now(q, STATUS_OFTEN, "too many tokens of your address were refused", 0);
+		answer_now(q, STATUS_OFTEN, "too many tokens from your address were refused", 0);
 		return false;
 	}
 	if (!token_buckets_take(&k->all, "", now_us)) {
@@ -460,7 +460,7 @@ static void ask(struct token_review *v, const struct token_review_question *q)
 	} else if (b && k->n_waiting < KUBE_IDENTITY_WAITING_MAX) {
 		bearer_wait(b, q);
 	} else if (b) {
-		answer_now(q, STATUS_BUSY, "too many wait to be known", 0);
+		answer_now(q, STATUS_BUSY, "too many calls wait for a token review", 0);
 	} else if (kube_token_claims(q->token, &claims, &err) < 0) {
 		answer_now(q, STATUS_STRANGER, err.msg, 0);
 	} else if (!claims.for_us) {

@@ -81,7 +81,7 @@ int kube_token_claims(const char *token, struct kube_claims *ret, struct err *er
 	int r;
 
 	if (!kube_token_looks_like_one(token))
-		return err_set(err, EINVAL, "this is no token of the cluster");
+		return err_set(err, EINVAL, "not a token of this cluster");
 	middle = strchr(token, '.') + 1;
 	r = decode(middle, strcspn(middle, "."), &text, &length);
 	if (r < 0)
@@ -135,7 +135,7 @@ int kube_token_reviewed(const json_t *answer, struct kube_review *ret, struct er
 	const char *why = json_string_value(json_object_get(status, "error"));
 
 	if (!json_is_object(status))
-		return err_set(err, EBADMSG, "the answer to the TokenReview has no status");
+		return err_set(err, EBADMSG, "the TokenReview has no status");
 	if (!json_is_true(json_object_get(status, "authenticated")))
 		return err_set(err, EACCES, "the cluster does not know this token%s%.*s",
 			       why && *why ? ": " : "", WORDS_MAX, why ? why : "");
@@ -148,7 +148,7 @@ int kube_token_reviewed(const json_t *answer, struct kube_review *ret, struct er
 		.pod_uid = extra_of(extra, "authentication.kubernetes.io/pod-uid"),
 		.node = extra_of(extra, "authentication.kubernetes.io/node-name"),
 	};
-	return *ret->user ? 0 : err_set(err, EBADMSG, "the answer to the TokenReview names nobody");
+	return *ret->user ? 0 : err_set(err, EBADMSG, "the TokenReview names no user");
 }
 
 int kube_token_node(const json_t *answer, const char *uid, const char *node, const char **ret_node,
@@ -159,9 +159,10 @@ int kube_token_node(const json_t *answer, const char *uid, const char *node, con
 	const char *on = text_of(json_object_get(answer, "spec"), "nodeName", KUBE_TOKEN_NAME_MAX);
 
 	if (!*pod_uid)
-		return err_set(err, EBADMSG, "the answer is no pod");
+		return err_set(err, EBADMSG, "the answer is not a pod");
 	if (!streq(pod_uid, uid))
-		return err_set(err, EACCES, "the pod of this token is gone: another has its name");
+		return err_set(err, EACCES,
+			       "the pod of this token is gone: another pod has its name");
 	if (!node_name_ok(on))
 		return err_set(err, EACCES, "the pod of this token is on no node yet");
 	if (*node && !streq(node, on))

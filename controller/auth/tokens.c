@@ -88,9 +88,9 @@ static int decode_token(const struct jval *v, struct tokens_one *token, struct e
 		return jval_fail(&name, err, "want 1 to %d letters, digits, '.', '-', '_', '@'",
 				 ACCESS_NAME_MAX);
 	if ((token->jobs && token->jobs[0]) != (token->role == ROLE_SUBMIT))
-		return jval_fail(v, err,
-				 "want jobs, the pattern of those whose traces it may send, "
-				 "with the role submit and with no other");
+		return jval_fail(
+			v, err,
+			"jobs (a pattern of job names) goes with the role submit and no other");
 	if (token->jobs && !glob_ok(token->jobs))
 		return jval_fail(v, err, "jobs: want a pattern of at most %d characters besides *",
 				 GLOB_STEPS_MAX);
@@ -112,7 +112,7 @@ static int sort_tokens(struct tokens *a, const struct jval *at, struct err *err)
 	qsort(a->tokens, a->n_tokens, sizeof(*a->tokens), compare_tokens);
 	for (i = 1; i < a->n_tokens; i++) {
 		if (streq(a->tokens[i - 1].hex, a->tokens[i].hex))
-			return jval_fail(at, err, "%.12s... is there twice", a->tokens[i].hex);
+			return jval_fail(at, err, "%.12s... is listed twice", a->tokens[i].hex);
 	}
 	return 0;
 }

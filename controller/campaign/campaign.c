@@ -33,17 +33,16 @@ static int check(const struct campaign_ask *ask, struct err *err)
 	for (i = 0; i < ask->n_hosts; i++)
 		here += ask->hosts[i].state != PAIRING_GONE;
 	if (ask->n_hosts > CAMPAIGN_HOSTS_MAX)
-		return err_set(err, EINVAL, "%zu hosts, more than %d in one campaign", ask->n_hosts,
+		return err_set(err, EINVAL, "%zu hosts: at most %d in one campaign", ask->n_hosts,
 			       CAMPAIGN_HOSTS_MAX);
 	if (ask->plan == PAIRING_BISECT && ask->kind == CAMPAIGN_PAIR)
-		return err_set(err, EINVAL, "a pair has two hosts: the plan bisect is not for it");
+		return err_set(err, EINVAL, "plan bisect does not work with pairs");
 	if (ask->plan == PAIRING_BISECT && ask->n_hosts > CAMPAIGN_GROUP_MAX)
-		return err_set(err, EINVAL, "%zu hosts, more than %d in one collective",
-			       ask->n_hosts, CAMPAIGN_GROUP_MAX);
+		return err_set(err, EINVAL, "%zu hosts: at most %d in one collective", ask->n_hosts,
+			       CAMPAIGN_GROUP_MAX);
 	if (ask->plan == PAIRING_EVERY_TWO && ask->n_hosts > PAIRING_EVERY_TWO_MAX)
 		return err_set(err, EINVAL,
-			       "%zu hosts, more than %d of which every two can meet: take the plan "
-			       "two-pass",
+			       "%zu hosts: plan every-two takes at most %d: use plan two-pass",
 			       ask->n_hosts, PAIRING_EVERY_TWO_MAX);
 	for (i = 0; here < 2 && i < ask->n_hosts && ask->hosts[i].state != PAIRING_GONE; i++)
 		;

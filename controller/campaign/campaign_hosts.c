@@ -139,7 +139,7 @@ static char *why_not(struct service *s, const json_t *node)
 		return xasprintf("its last runs cannot be read: %s", err.msg);
 	why = failed_alone(runs, n);
 	if (!why && !was_tested(runs, n))
-		why = xstrdup("it has not passed its own tests: there is no run of quick or full");
+		why = xstrdup("it has not passed its own tests: it has no quick or full run");
 	for (i = 0; i < n; i++)
 		verdict_release(&runs[i]);
 	return why;
@@ -179,7 +179,7 @@ static int add(struct service *s, const json_t *node, struct campaign_party *p, 
 	host = address_of(s, name);
 	address = xasprintf("%s:%u", host ? host : name, (unsigned)s->settings->collectives.port);
 	guest->address = keep(p, address);
-	why = host ? why_not(s, node) : xstrdup("the file of neighbors has no address of it");
+	why = host ? why_not(s, node) : xstrdup("the neighbors file has no address for it");
 	if (why)
 		guest->state = PAIRING_GONE;
 	guest->why = keep(p, why);
@@ -262,16 +262,15 @@ static int find_domain(struct service *s, const char *domain, struct campaign_pa
 
 	if (r == 0 && unheard)
 		return err_set(err, EBUSY,
-			       "the switches of hosts are still read from what an older version "
-			       "left: try again in a minute, or name the hosts");
+			       "the switches of hosts are still being read after an upgrade: try "
+			       "again in a minute, or name the hosts");
 	if (r == 0)
 		r = store_each_place(s->store, domain, look_at, &seek, err);
 	if (r == 0 && json_array_size(names) == 0)
-		return err_set(
-			err, ENOENT,
-			"no host is known below a switch or in a domain '%.80s': name the hosts, "
-			"or see collectives in controller.yaml",
-			domain);
+		return err_set(err, ENOENT,
+			       "no host is below a switch or in a domain '%.80s': name the hosts, "
+			       "or see collectives in controller.yaml",
+			       domain);
 	return r < 0 ? r : find_named(s, names, p, err);
 }
 

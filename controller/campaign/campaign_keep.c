@@ -244,7 +244,7 @@ static int recall_sides(const struct jval *v, const struct campaign *c, struct c
 
 		r = jval_decode(&one, side_fields, ARRAY_SIZE(side_fields), 0, side, err);
 		if (r == 0 && (side->host >= c->n_hosts || campaign_seat(g, side->host) != SIZE_MAX))
-			r = jval_fail(&one, err, "no host of it, or one that is there already");
+			r = jval_fail(&one, err, "not one of its hosts, or listed twice");
 		g->members[i] = side->host;
 		g->n = i + 1;
 		side->told_us = 1; /* it may have been told: its answer counts */
@@ -273,7 +273,7 @@ static int recall_group(const struct jval *v, struct campaign *c, const struct c
 	if (r == 0)
 		r = recall_sides(&sides, c, g, err);
 	if (r == 0 && (g->round < 1 || g->round > c->rounds || g->rail >= PAIRING_RAILS_MAX))
-		return jval_fail(v, err, "no round or no rail of it");
+		return jval_fail(v, err, "not one of its rounds or rails");
 	g->resumed = g->phase == GROUP_RUNNING;
 	g->since_us = now->mono_us - (g->resumed ? age_of(v, c, now) : 0);
 	return r;
@@ -305,10 +305,10 @@ static int check_age(const struct jval *root, const struct campaign *c,
 	const uint64_t at_us = at > 0 ? (uint64_t)at : 0;
 
 	if (c->resumed > CAMPAIGN_RESUMES_MAX)
-		return err_set(err, ECANCELED, "the controller was started anew %d times in it",
+		return err_set(err, ECANCELED, "the controller restarted %d times during it",
 			       c->resumed);
 	if (now->real_us > at_us && now->real_us - at_us > CAMPAIGN_RESUME_WITHIN_US)
-		return err_set(err, ECANCELED, "no controller ran for %.0f minutes",
+		return err_set(err, ECANCELED, "the controller was down for %.0f minutes",
 			       (double)(now->real_us - at_us) / (double)USEC_PER_MIN);
 	return 0;
 }
@@ -317,7 +317,7 @@ int campaign_recall(int64_t id, const json_t *kept, const struct campaign_moment
 		    struct campaign **ret, struct err *err)
 {
 	CLEANUP(campaign_freep) struct campaign *c = xcalloc(1, sizeof(*c));
-	const struct jval root = jval_root(kept, "what was kept of it");
+	const struct jval root = jval_root(kept, "its saved state");
 	const struct jval hosts = jval_get(&root, "hosts"), groups = jval_get(&root, "groups"),
 			  version = jval_get(&root, "v");
 	json_int_t v = 0;

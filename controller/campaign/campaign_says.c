@@ -363,6 +363,6 @@ char *campaign_sentence(const struct campaign *c)
 		(void)strbuf_printf(&words, "; %zu more undecided", c->n_blames - i);
 	if (c->n_blames > 0)
 		return xstrdup(strbuf_text(&words));
-	return xasprintf("nobody is slow: %zu hosts, %zu groups in %zu rounds", count_hosts(c),
+	return xasprintf("no host is slow: %zu hosts, %zu groups in %zu rounds", count_hosts(c),
 			 n_ran, c->rounds);
 }

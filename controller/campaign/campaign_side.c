@@ -138,7 +138,7 @@ void campaign_side_read(struct campaign_side *side, const char *check, const str
 	n = read_samples(side, check, report);
 	read_problems(side, report, n > 0);
 	if (side->outcome == PAIRING_MEASURED && !has_value(side))
-		weigh(side, PAIRING_NOT_RUN, "its report has no rate of any rail");
+		weigh(side, PAIRING_NOT_RUN, "its report has no rate for any rail");
 }
 
 /* --- the group --- */
@@ -157,7 +157,7 @@ static void say(const struct campaign *c, struct campaign_group *g, const struct
 	if (g->words)
 		return;
 	g->words = xasprintf("%s: %s", c->hosts[side->host].name,
-			     side->words ? side->words : "it says no reason");
+			     side->words ? side->words : "it gave no reason");
 }
 
 static bool is_late(const struct campaign_side *side)
@@ -221,9 +221,9 @@ void campaign_settle(struct campaign *c, struct campaign_group *g)
 		struct campaign_host *host = &c->hosts[side->host];
 
 		if (!side->answered && side->told_us)
-			campaign_drop(host, "it took an order, and did not report");
+			campaign_drop(host, "it accepted the order and did not report");
 		else if (!side->answered)
-			campaign_drop(host, "it did not take its order");
+			campaign_drop(host, "it did not accept the order");
 		else if (side->unfit)
 			campaign_drop(host, side->words ? side->words : "it was busy");
 		if (!side->answered)

@@ -102,7 +102,7 @@ static int resume_row(struct service *s, int64_t id, struct err *err)
 		return r;
 	kept = json_object_get(body, STORE_CAMPAIGN_KEPT);
 	if (all->n == CAMPAIGNS_MAX)
-		r = err_set(&why, EBUSY, "%d others go on already", CAMPAIGNS_MAX);
+		r = err_set(&why, EBUSY, "%d others are running", CAMPAIGNS_MAX);
 	else
 		r = campaign_recall(id, kept, &now, &slot.campaign, &why);
 	if (r < 0)
@@ -157,7 +157,7 @@ static void campaigns_keep(struct service *s)
 			continue;
 		slot->heard = false;
 		if (campaigns_put(s, slot, &err) < 0)
-			log_warning("an answer to a campaign is not written down: %s", err.msg);
+			log_warning("cannot record an answer to a campaign: %s", err.msg);
 	}
 }
 
@@ -174,7 +174,7 @@ static const char *away(void *context, const char *node)
 	struct service *s = context;
 
 	if (live_state(&s->live, node, clock_mono_us()) != LIVE_CONNECTED)
-		return "its agent holds no call for orders";
+		return "its agent is not connected";
 	return actor_in_use(s->act, node);
 }
 
@@ -507,7 +507,7 @@ int64_t campaigns_begin(struct service *s, const struct campaigns_ask *ask, stru
 	int r;
 
 	if (all->n == CAMPAIGNS_MAX)
-		return err_set(err, EBUSY, "%d campaigns are under way: wait for one to end",
+		return err_set(err, EBUSY, "%d campaigns are running: wait for one to end",
 			       CAMPAIGNS_MAX);
 	r = campaign_party_find(s, ask->domain, ask->nodes, &party, err);
 	for (i = 0; r == 0 && i < all->n; i++)
@@ -582,7 +582,7 @@ static int64_t begin_retest(struct service *s, const struct actor_wanted *want, 
 {
 	CLEANUP(json_freep) json_t *names = names_of(s, want);
 	CLEANUP(freep)
-	char *reason = xasprintf("%s of %s: is it so again, with others?", want->check, want->node);
+	char *reason = xasprintf("%s of %s: retested with other hosts", want->check, want->node);
 	const struct campaigns_ask ask = {
 		.nodes = names,
 		.kind = starts_with(want->check, "all_reduce.") ? CAMPAIGN_ALLREDUCE : CAMPAIGN_PAIR,
@@ -593,7 +593,7 @@ static int64_t begin_retest(struct service *s, const struct actor_wanted *want, 
 	};
 
 	if (json_array_size(names) < RETEST_LEAST)
-		return err_set(err, EBUSY, "fewer than %d hosts below its switch are free",
+		return err_set(err, EBUSY, "fewer than %d idle hosts below its switch",
 			       RETEST_LEAST);
 	return campaigns_begin(s, &ask, err);
 }
@@ -615,7 +615,7 @@ static void retest(struct service *s)
 		log_info("campaign %" PRId64 " begins: %s of %s is tested with others", id,
 			 want.check, want.node);
 	else if (want.first)
-		log_info("no test with others yet node=%s: %s", want.node, err.msg);
+		log_info("cannot start a test with other hosts yet node=%s: %s", want.node, err.msg);
 }
 
 static void tick(struct service *s)

@@ -115,8 +115,9 @@ static int decode_rails(const struct jval *v, void *member, struct err *err)
 			return jval_fail(&item, err, "want a rail, 0 to %d", PAIRING_RAILS_MAX - 1);
 		*rails |= 1U << rail;
 	}
-	return r == 0 && *rails == 0 ? jval_fail(v, err, "want a rail; all are without this key")
-				     : r;
+	return r == 0 && *rails == 0
+		       ? jval_fail(v, err, "want a rail; leave the key out for all rails")
+		       : r;
 }
 
 #define SWITCH(member) offsetof(struct rail_map_switch, member)

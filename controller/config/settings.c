@@ -109,8 +109,8 @@ static int decode_taint(const struct jval *v, void *member, struct err *err)
 		return jval_fail(v, err, "want none, or {key, value, effect}");
 	if (streq(effect, "NoExecute"))
 		return jval_fail(v, err,
-				 "effect: NoExecute ends what runs, budgets of disruption "
-				 "or not: want NoSchedule or PreferNoSchedule");
+				 "effect: NoExecute would kill running pods past their disruption "
+				 "budgets: want NoSchedule or PreferNoSchedule");
 	r = jval_decode(v, taint_fields, ARRAY_SIZE(taint_fields), JVAL_STRICT, taint, err);
 	if (r == 0 && taint->key && !taint->key[0])
 		return jval_fail(v, err, "key: must not be empty");
@@ -133,10 +133,10 @@ static int name_taint(const struct jval *v, struct settings_kube *kube, struct e
 	}
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
 		if (streq(kube->taint.key, others[i]))
-			return jval_fail(&key, err,
-					 "%s is set and lifted for something else: want another "
-					 "one, or none for %s",
-					 others[i], names.unhealthy);
+			return jval_fail(
+				&key, err,
+				"%s is used for something else: want another key, or none for %s",
+				others[i], names.unhealthy);
 	}
 	return 0;
 }
@@ -269,7 +269,7 @@ static int decode_keep(const struct jval *v, void *member, struct err *err)
 
 	if (r == 0 && (bad->all_us < pass->all_us || bad->hourly_us < pass->hourly_us ||
 		       bad->daily_us < pass->daily_us))
-		return jval_fail(v, err, "bad: want each at least that of pass");
+		return jval_fail(v, err, "bad: want each to be at least that of pass");
 	if (r == 0 && keep->nodes_us < USEC_PER_DAY)
 		return jval_fail(v, err, "nodes: want at least 1d");
 	return r;
@@ -293,7 +293,7 @@ static int check_label(const struct jval *item, struct err *err)
 	json_object_foreach(one.labels, key, value)
 	{
 		if (r == 0 && !json_is_string(value))
-			r = jval_fail(item, err, "labels.%s: want a text", key);
+			r = jval_fail(item, err, "labels.%s: want a string", key);
 	}
 	free(one.nodes);
 	json_decref(one.labels);
@@ -501,24 +501,25 @@ int settings_check(const struct settings *s, struct err *err)
 		return err_wrap(err, r, "listen");
 	if (s->cluster == CLUSTER_KUBERNETES && s->labels)
 		return err_set(err, EINVAL,
-			       "labels: are those of the nodes where cluster is kubernetes");
+			       "labels: only for cluster embedded: with kubernetes they are those "
+			       "of the nodes");
 	if (!s->tls_cert != !s->tls_key)
-		return err_set(err, EINVAL, "%s: is given without %s: they go together",
+		return err_set(err, EINVAL, "%s: needs %s: they go together",
 			       s->tls_cert ? "tls-cert" : "tls-key",
 			       s->tls_cert ? "tls-key" : "tls-cert");
 	if (s->client_ca && !s->tls_cert)
 		return err_set(err, EINVAL, "client-ca: needs tls-cert and tls-key");
 	if (s->ca && !s->tls_cert)
-		return err_set(err, EINVAL, "ca: is who signed tls-cert, which is not given");
+		return err_set(err, EINVAL, "ca: needs tls-cert, which it signed");
 	if (!s->tls_cert && !is_loopback(s->listen) && !s->insecure)
 		return err_set(err, EINVAL,
-			       "listen: %s: others can read along: give tls-cert and tls-key, or "
-			       "say insecure",
+			       "listen: %s: traffic would be unencrypted: set tls-cert and "
+			       "tls-key, or insecure",
 			       s->listen);
 	if (settings_open(s) && !is_loopback(s->listen) && !s->insecure)
-		return err_set(err, EINVAL,
-			       "listen: %s: anybody could report: give tokens or client-ca, or say "
-			       "insecure",
-			       s->listen);
+		return err_set(
+			err, EINVAL,
+			"listen: %s: anybody could report: set tokens or client-ca, or insecure",
+			s->listen);
 	return 0;
 }

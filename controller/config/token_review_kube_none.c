@@ -9,6 +9,6 @@ int token_review_kube_open(const struct settings *settings UNUSED, struct sd_eve
 			   struct token_review **ret UNUSED, struct err *err)
 {
 	return err_set(err, EINVAL,
-		       "kubernetes: this build has no libcurl: build it with libcurl, "
-		       "or say neither cluster, kubeconfig nor kubernetes");
+		       "kubernetes: this build has no libcurl: build with libcurl, or leave out "
+		       "cluster, kubeconfig and kubernetes");
 }

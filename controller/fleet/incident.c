@@ -15,7 +15,7 @@ char *incident_sentence(const char *node, const struct verdict_item *item,
 	if (parts->bad > 1 && parts->of == 0)
 		more = xasprintf("; and %zu more", parts->bad - 1);
 	else if (parts->bad > 1)
-		more = xasprintf("; %zu of its %zu parts are so", parts->bad, parts->of);
+		more = xasprintf("; %zu of its %zu parts are affected", parts->bad, parts->of);
 	else
 		more = xstrdup("");
 	if (item->fatal)
@@ -38,7 +38,7 @@ char *incident_fleet_sentence(const char *sku, const char *node, const struct ve
 
 char *incident_alike_sentence(const char *sku, const char *check)
 {
-	return xasprintf("warn: as most hosts of %s it is not good in %s: see the incident of "
+	return xasprintf("warn: like most hosts of %s it is not good in %s: see the incident of "
 			 "sku:%s, not this host",
 			 sku, check, sku);
 }

@@ -66,17 +66,17 @@ static enum MHD_Result note_line(void *context, enum MHD_ValueKind kind UNUSED, 
 static const char *fault_of(const struct framing *f, const char *version)
 {
 	if (f->bad_line)
-		return "a line of the header has no name that may be, or a control character";
+		return "a header line has an invalid name or a control character";
 	if (f->lengths > 1)
-		return "Content-Length: want it once";
+		return "Content-Length: given more than once";
 	if (f->lengths > 0 && f->encodings > 0)
-		return "Content-Length and Transfer-Encoding: want one of them";
+		return "Content-Length and Transfer-Encoding: want only one of them";
 	if (f->bad_length)
 		return "Content-Length: want digits";
 	if (f->encodings > 1 || f->bad_encoding)
 		return "Transfer-Encoding: want chunked, once, or none";
 	if (f->encodings > 0 && !streq(version, MHD_HTTP_VERSION_1_1))
-		return "Transfer-Encoding: want HTTP/1.1 for it";
+		return "Transfer-Encoding: needs HTTP/1.1";
 	return NULL;
 }
 
@@ -129,11 +129,11 @@ static const char *stranger_of(const struct call *call)
 	const char *site = call_header(call, "Sec-Fetch-Site");
 
 	if (host && !is_local(host))
-		return "Host: without tokens we answer to localhost and addresses only";
+		return "Host: without tokens only localhost and IP addresses are answered";
 	if (origin && !is_own_page(origin, host))
-		return "Origin: without tokens no page of another site may ask";
+		return "Origin: without tokens, requests from web pages are refused";
 	if (site && (strcasecmp(site, "cross-site") == 0 || strcasecmp(site, "same-site") == 0))
-		return "Sec-Fetch-Site: without tokens no page of another site may ask";
+		return "Sec-Fetch-Site: without tokens, requests from web pages are refused";
 	return NULL;
 }
 

@@ -65,7 +65,7 @@ static int on_hurry(sd_event_source *source, uint64_t now_us UNUSED, void *conte
 static void on_gone(void *context UNUSED, struct call *call)
 {
 	leave(call);
-	call_refuse(call, 503, "nobody waits for it any more");
+	call_refuse(call, 503, "the caller is gone");
 }
 
 /* Has the sender as many as one may have? Who sends no token is known by the address alone. */
@@ -89,7 +89,7 @@ void api_questions_put(struct call *call)
 	struct api *api = call->api;
 
 	if (api->questions.n >= QUESTIONS_MAX || asks_too_much(call)) {
-		call_refuse(call, 503, "too many questions at once");
+		call_refuse(call, 503, "too many requests at once");
 		return;
 	}
 	TAILQ_INSERT_TAIL(&api->questions.list, call, questions);

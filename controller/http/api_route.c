@@ -85,9 +85,9 @@ void call_find_route(struct call *call, const char *method, const char *url)
 		drop_segments(segments);
 	}
 	if (known)
-		call_refuse(call, 405, "%.16s is not for this path", method);
+		call_refuse(call, 405, "%.16s is not allowed here", method);
 	else
-		call_refuse(call, 404, "there is nothing at this path");
+		call_refuse(call, 404, "no such path");
 }
 
 /* RFC 9110 5.5: blanks around a value are none of it. */

@@ -20,8 +20,8 @@ static const char *const say_names[SAY_LAST_] = {
 	[SAY_CUT] = "connections cut",
 	[SAY_UNREAD] = "connections without a request",
 	[SAY_MALFORMED] = "malformed requests",
-	[SAY_STRANGER] = "requests of strangers",
-	[SAY_ROLE] = "requests without the role",
+	[SAY_STRANGER] = "requests with an unknown token",
+	[SAY_ROLE] = "requests without the needed role",
 	[SAY_OFTEN] = "reports that came too often",
 	[SAY_BUSY] = "requests refused for lack of room",
 	[SAY_GONE] = "agents gone",
@@ -40,8 +40,8 @@ void say_missed(struct api *api, uint64_t now_us)
 		uint64_t missed = notice_end(&api->notices[i], now_us);
 
 		if (missed > 0)
-			log_warning("%llu more %s, not told one by one", (unsigned long long)missed,
-				    say_names[i]);
+			log_warning("%llu more %s, not logged one by one",
+				    (unsigned long long)missed, say_names[i]);
 	}
 }
 
@@ -140,8 +140,7 @@ void say_unread(const struct link *link)
 		return;
 	peer = name_of_peer(link);
 	log_warning("%s peer=%s",
-		    link->api->options.tls_cert
-			    ? "ended: no TLS that is known here, or no request that can be read"
-			    : "ended: no request that can be read",
+		    link->api->options.tls_cert ? "closed: not TLS, or not a valid request"
+						: "closed: not a valid request",
 		    peer);
 }

@@ -73,7 +73,7 @@ static int check_pair(const gnutls_datum_t *cert, const gnutls_datum_t *key, str
 		return refuse(err, "tls-cert", code);
 	code = gnutls_certificate_set_x509_key_mem(pair, cert, key, GNUTLS_X509_FMT_PEM);
 	gnutls_certificate_free_credentials(pair);
-	return code < 0 ? refuse(err, "tls-cert and tls-key: no certificate with its key", code)
+	return code < 0 ? refuse(err, "tls-cert and tls-key: not a certificate and its key", code)
 			: 0;
 }
 

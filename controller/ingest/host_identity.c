@@ -131,8 +131,7 @@ char *host_identity_two_sentence(const struct host *host)
 
 char *host_identity_replaced_sentence(const struct host *host)
 {
-	return xasprintf("%s is another machine now (%s, %s): what was found before is history, "
-			 "its windows and incidents begin anew",
+	return xasprintf("%s is another machine now (%s, %s): its windows and incidents start over",
 			 host->node, host->machine[0] ? host->machine : "number unknown",
 			 host->sku ? host->sku : "no SKU");
 }

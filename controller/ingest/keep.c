@@ -149,7 +149,7 @@ static void say_too_few(const struct rules_view *view, struct verdict *merged)
 				  others, others == 1 ? "" : "s", sku, REFERENCE_N_MIN);
 	else
 		merged->sentence =
-			xasprintf("%s; without a SKU it is compared with no other host", alone);
+			xasprintf("%s; not compared with other hosts: it has no SKU", alone);
 }
 
 /* One report on its way into the store. */

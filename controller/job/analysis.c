@@ -107,7 +107,7 @@ static void take(struct heard *h)
 
 	while ((n = read(h->fd, bytes, sizeof(bytes))) > 0) {
 		if (strbuf_add(&h->text, bytes, (size_t)n) < 0) {
-			cut(h->a, "it printed more than an answer has");
+			cut(h->a, "its output is too long");
 			return;
 		}
 	}
@@ -162,8 +162,8 @@ static enum analysis_result conclude(const struct analysis *a, const siginfo_t *
 	}
 	if (info->si_code != CLD_EXITED) {
 		*ret_text = info->si_status == SIGXCPU || info->si_status == SIGKILL
-				    ? xasprintf("the analysis took more than %d s of a processor, "
-						"or more memory than there is",
+				    ? xasprintf("the analysis took more than %d s of CPU time, or "
+						"ran out of memory",
 						ANALYSIS_CPU_S)
 				    : xasprintf("the analysis ended by signal %d", info->si_status);
 		return ANALYSIS_FAILED;
@@ -173,7 +173,7 @@ static enum analysis_result conclude(const struct analysis *a, const siginfo_t *
 		return ANALYSIS_FAILED;
 	}
 	if (info->si_status == STATUS_NO_TRACE) {
-		*ret_text = xstrdup("what was kept of the trace cannot be read");
+		*ret_text = xstrdup("the stored trace cannot be read");
 		return ANALYSIS_FAILED;
 	}
 	*ret_text = last_words(a);
@@ -391,7 +391,7 @@ int analysis_start(struct analysis *a, const char *const *files, const char *met
 	int r;
 
 	if (a->child)
-		return err_set(err, EBUSY, "an analysis is under way");
+		return err_set(err, EBUSY, "an analysis is running");
 	r = pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(words, O_CLOEXEC) < 0 ||
 			    fcntl(words[0], F_SETFL, O_NONBLOCK) < 0 ||
 			    fcntl(out[1], F_SETFL, 0) < 0

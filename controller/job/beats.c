@@ -91,13 +91,12 @@ static int check_pace(struct beats *b, struct beat_job *known, struct beats_take
 	if (known) {
 		wait_us = pace(&known->full_us, BEATS_EVERY_US, BEATS_AT_ONCE);
 		return wait_us ? refuse_for(
-					 ret, wait_us, err,
-					 "more than one beat each 2 s: every 10 to 60 s is enough")
+					 ret, wait_us,
+					 err, "more than one beat in 2 s: one every 10 to 60 s is enough")
 			       : 0;
 	}
 	wait_us = pace(&b->full_us, BEATS_NEW_EVERY_US, BEATS_NEW_AT_ONCE);
-	return wait_us ? refuse_for(ret, wait_us, err, "too many jobs at once that nobody knew")
-		       : 0;
+	return wait_us ? refuse_for(ret, wait_us, err, "too many new jobs at once") : 0;
 }
 
 static int need_job(struct beats *b, const char *name, uint64_t now_us, struct beats_taken *ret,
@@ -246,7 +245,7 @@ static void look_at(void *context, void *item)
 		b->still++;
 		act(b, job);
 	} else if (before == STANDSTILL_STILL) {
-		log_info("%s stands still no more: %s", job->name,
+		log_info("%s no longer stands still: %s", job->name,
 			 standstill_state_names[job->found.state]);
 	}
 	if (job->found.state == STANDSTILL_ENDED && !job->kept.ended) {

@@ -183,11 +183,11 @@ static const struct finding *find_bad(const struct fleet_node *node, uint64_t si
 static const char *why_not_tested(const struct fleet_node *node)
 {
 	if (!node)
-		return "it is not in the cluster any more";
+		return "it is no longer in the cluster";
 	if (node->hands_off)
 		return node->hands_off;
 	if (!node->managed || node->outside)
-		return "it is not ours to touch";
+		return "Assay may not touch it";
 	return node->out & ~(unsigned)(OUT_HOLD | OUT_COMING) ? "it is out of service" : NULL;
 }
 
@@ -210,16 +210,16 @@ static void take_test(const struct work *w, struct investigation_host *host, jso
 		return;
 	bad = find_bad(node, json_stamp_us(json_object_get(test, "ordered")));
 	if (streq(result, retest_words[TEST_PASSED]))
-		settle(host, kept, DIAGNOSIS_PASSED, xstrdup("it passed by itself"));
+		settle(host, kept, DIAGNOSIS_PASSED, xstrdup("it passed alone"));
 	else if (streq(result, retest_words[TEST_FAILED]) && bad)
 		settle(host, kept, DIAGNOSIS_FAILED,
 		       xasprintf("it failed: %s", bad->sentence ? bad->sentence : bad->check));
 	else if (streq(result, retest_words[TEST_FAILED]))
 		settle(host, kept, DIAGNOSIS_NOTHING,
-		       xstrdup("it failed in what slows no job, or held against nothing but "
-			       "itself"));
+		       xstrdup("it failed only in checks that slow no job, or that were compared "
+			       "with nothing"));
 	else if (streq(result, retest_words[TEST_NOTHING]))
-		settle(host, kept, DIAGNOSIS_NOTHING, xstrdup("its test brought nothing"));
+		settle(host, kept, DIAGNOSIS_NOTHING, xstrdup("its test gave no result"));
 	else
 		return; /* it was dropped, and is asked for still */
 	if (json_array_size(w->inv->tests) == INVESTIGATION_TESTS_MAX)
@@ -293,7 +293,7 @@ static void ask_host(const struct work *w, struct investigation_host *host)
 {
 	diagnosis_record_put(json_object_get(w->inv->diagnosis, "tests"), host->name,
 			     json_pack("{s:o, s:n}", "asked", json_stamp(w->in->now_us), "result"));
-	diagnosis_record_say(host, INVESTIGATION_TESTING, xstrdup("its test is asked for"));
+	diagnosis_record_say(host, INVESTIGATION_TESTING, xstrdup("its test is requested"));
 }
 
 /* --- what came of it --- */
@@ -321,7 +321,7 @@ static void end_hosts(const struct work *w, const struct diagnosis_step *step)
 			host->state = INVESTIGATION_EXCLUDED;
 		else if (step->verdicts[i] == DIAGNOSIS_ACQUITTED)
 			diagnosis_record_say(host, INVESTIGATION_ACQUITTED,
-					     xstrdup("it passed by itself and with others"));
+					     xstrdup("it passed alone and with others"));
 		else
 			host->state = INVESTIGATION_WATCH;
 	}
@@ -370,7 +370,7 @@ static int conclude(const struct work *w, const struct diagnosis_input *d,
 static int tell_to_stop(const struct work *w)
 {
 	CLEANUP(freep)
-	char *reason = xasprintf("stop, and acknowledge it: %s has its %zu hosts tested: %s",
+	char *reason = xasprintf("stop and acknowledge: %s has its %zu hosts tested: %s",
 				 diagnosis_record_text(w->inv->diagnosis, "who"), w->inv->n_hosts,
 				 w->inv->reason);
 	int64_t id;
@@ -414,7 +414,7 @@ static int step_stopping(const struct work *w)
 	w->inv->state = INVESTIGATION_TESTING;
 	diagnosis_record_note(w->inv, w->in->now_us,
 			      xstrdup(stop.done_us ? "it is stopped: its driver has acknowledged it"
-						   : "it stands still: no job runs on its hosts"));
+						   : "it has stopped: no job runs on its hosts"));
 	return 0;
 }
 
@@ -430,7 +430,7 @@ static char *counts_of(const struct diagnosis_host *hosts, size_t n)
 
 	for (i = 0; i < n; i++)
 		counts[hosts[i].test]++;
-	return xasprintf("hosts by themselves: %zu passed, %zu failed, %zu brought nothing",
+	return xasprintf("hosts alone: %zu passed, %zu failed, %zu gave no result",
 			 counts[DIAGNOSIS_PASSED], counts[DIAGNOSIS_FAILED],
 			 n - counts[DIAGNOSIS_PASSED] - counts[DIAGNOSIS_FAILED]);
 }
@@ -517,7 +517,7 @@ static int step(const struct work *w)
 	if (!actor_knows(w->s->act) || actor_stale(w->s->act) || cluster_stopped(w->s->cluster))
 		return 0;
 	if (policy_jobs_mode(&policy->jobs, (int)policy->mode) != MODE_ENFORCE)
-		return withdraw(w, xstrdup("the mode is not enforce any more"));
+		return withdraw(w, xstrdup("the mode is no longer enforce"));
 	if (diagnosis_record_is_in(w->inv, DIAGNOSIS_RECORD_STOPPING))
 		return step_stopping(w);
 	return step_tests(w);
@@ -594,7 +594,7 @@ int diagnosing_gone(struct investigating *k, struct service *s, int64_t job, str
 		if (investigation_read(row, &inv, NULL) < 0)
 			continue;
 		if (inv.kind == INVESTIGATION_DIAGNOSIS && inv.ended_us == 0) {
-			r = withdraw(&w, xasprintf("%s is not known any more", inv.job_name));
+			r = withdraw(&w, xasprintf("%s is no longer known", inv.job_name));
 			if (r == 0)
 				r = investigating_keep(k, s, &inv, row, err);
 		}

@@ -58,7 +58,7 @@ static void take_campaign(const struct diagnosis_groups_of *w, const json_t *cam
 			hosts[i].side = side_of(campaign, cloud, &w->inv->hosts[i]);
 	}
 	diagnosis_record_put(w->inv->diagnosis, "unsure",
-			     json_string(words ? words : "the campaign says nothing"));
+			     json_string(words ? words : "the campaign gave no result"));
 	d->groups = DIAGNOSIS_GROUPS_DONE;
 }
 
@@ -83,7 +83,7 @@ int diagnosis_groups_look(const struct diagnosis_groups_of *w, struct diagnosis_
 	} else if (!streq(state, campaign_state_names[CAMPAIGN_RUNNING])) {
 		const char *words = diagnosis_record_text(campaign, "sentence");
 
-		give_up_groups(w, d, words ? words : "the campaign is not known any more");
+		give_up_groups(w, d, words ? words : "the campaign is no longer known");
 	} else if (w->in->now_us >= since_us + DIAGNOSIS_GROUPS_MOST_US) {
 		give_up_groups(w, d, "the campaign took too long");
 		diagnosis_groups_withdraw(w->s, w->inv->diagnosis, "it took too long");
@@ -136,8 +136,8 @@ int diagnosis_groups_begin(const struct diagnosis_groups_of *w, const struct dia
 		return r;
 	if (json_array_size(names) < DIAGNOSIS_GROUP_MIN) {
 		give_up_groups(w, d,
-			       "too few of them passed, and no idle host of their model that was "
-			       "tested within a day is there to be compared with");
+			       "too few of them passed, and there is no idle host of their model, "
+			       "tested within a day, to compare with");
 		return 0;
 	}
 	reason = xasprintf("diagnosis of %s: %s", w->inv->job_name, w->inv->reason);

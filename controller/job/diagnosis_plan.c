@@ -28,7 +28,8 @@ static int check_now(struct service *s, struct err *err)
 	const char *stale = actor_stale(s->act), *stopped = cluster_stopped(s->cluster);
 
 	if (!actor_knows(s->act) || stale)
-		return err_set(err, EAGAIN, "%s", stale ? stale : "the cluster is not known yet");
+		return err_set(err, EAGAIN, "%s",
+			       stale ? stale : "the nodes of the cluster are not known yet");
 	return stopped ? err_set(err, EALREADY, "%s", stopped) : 0;
 }
 
@@ -67,8 +68,8 @@ static int check_hosts(const struct job_judging_input *in, const json_t *names, 
 
 	if (json_array_size(names) == 0)
 		return err_set(err, EINVAL,
-			       "no host says that it has ranks of %s, or had within a day: whom to "
-			       "test is not known (ASSAY_JOB in the environment of its processes)",
+			       "no host has reported ranks of %s within a day, so there is nothing "
+			       "to test (set ASSAY_JOB in the environment of its processes)",
 			       in->job);
 	if (json_array_size(names) > DIAGNOSIS_HOSTS_MAX)
 		return err_set(err, EINVAL, "%s has more than %d hosts", in->job,
@@ -153,7 +154,7 @@ static void fill(const struct job_judging_input *in, const struct diagnosis_ask 
 		.kind = INVESTIGATION_DIAGNOSIS,
 		.state = INVESTIGATION_OPEN,
 		.reason = xstrdup(ask->reason),
-		.sentence = xasprintf("%s asks for it: %s", ask->who, ask->reason),
+		.sentence = xasprintf("requested by %s: %s", ask->who, ask->reason),
 		.hosts = xcalloc(n, sizeof(*inv->hosts)),
 		.tests = json_array(),
 		.began_us = json_stamp_whole(in->now_us),

@@ -83,5 +83,5 @@ char *group_brought_words(const json_t *campaign)
 	const json_t *cloud = group_brought_cloud(campaign);
 	const char *words = text_of(cloud ? cloud : campaign, "sentence");
 
-	return xstrdup(words ? words : "the campaign says nothing");
+	return xstrdup(words ? words : "the campaign gave no result");
 }

@@ -232,26 +232,26 @@ static char *why_withdrawn(const struct investigation *inv, const struct investi
 {
 	*ret_person = false;
 	if (now->gone)
-		return xasprintf("%s is not known any more", inv->job_name);
+		return xasprintf("%s is no longer known", inv->job_name);
 	if (!now->enforced)
-		return xstrdup("the mode is not enforce any more");
+		return xstrdup("the mode is no longer enforce");
 	if (!fact || !fact->there)
-		return xasprintf("%s is not in the cluster any more", host->name);
+		return xasprintf("%s is no longer in the cluster", host->name);
 	if (fact->given_us >= inv->began_us) {
 		*ret_person = true;
 		return xasprintf("a person keeps %s in service", host->name);
 	}
 	if (host->boot && fact->boot && !streq(host->boot, fact->boot))
-		return xasprintf("%s has booted since: what was tested is not what slowed %s",
+		return xasprintf("%s has rebooted since: the tests do not apply to what slowed %s",
 				 host->name, inv->job_name);
 	if (host->proven_us > 0 && host->state == INVESTIGATION_EVICT &&
 	    now->now_us >= host->proven_us + INVESTIGATION_PROVEN_US)
-		return xasprintf("what was found on %s is too old to take it out for %s: it was "
-				 "refused for that long",
+		return xasprintf("the findings on %s are too old to cordon it for %s: its cordon "
+				 "was refused all that time",
 				 host->name, inv->job_name);
 	if (fact->action < 0 && now->silent && !stays_proven(inv, host, fact, now))
-		return xasprintf("no window of %s came for longer than jobs.windows.fresh: it has "
-				 "ended, or nobody profiles it",
+		return xasprintf("no window of %s for longer than jobs.windows.fresh: it has "
+				 "ended, or is not profiled",
 				 inv->job_name);
 	return NULL;
 }
@@ -262,14 +262,14 @@ static void follow(const struct investigation *inv, struct investigation_host *h
 {
 	if (stays_proven(inv, host, fact, now)) {
 		free(host->sentence);
-		host->sentence = xasprintf("%s: what its tests found for %s stands: the policy is "
-					   "asked to take it out until its budgets let it",
+		host->sentence = xasprintf("%s: the findings for %s stand: it is cordoned as soon "
+					   "as the budgets allow",
 					   host->name, inv->job_name);
 		return;
 	}
 	if (fact->action < 0) {
 		end_host(host, INVESTIGATION_WATCH,
-			 xasprintf("the last windows of %s do not blame %s any more", inv->job_name,
+			 xasprintf("the last windows of %s no longer blame %s", inv->job_name,
 				   host->name));
 		return;
 	}
@@ -304,7 +304,7 @@ static void step_host(const struct investigation *inv, struct investigation_host
 		    fact->given_us >= inv->acted_us) {
 			say(&host->by, by_hand);
 			end_host(host, INVESTIGATION_WITHDRAWN,
-				 xasprintf("a person gave %s back", host->name));
+				 xasprintf("an operator released %s", host->name));
 		}
 		return;
 	}
@@ -628,7 +628,7 @@ int investigation_read(const json_t *value, struct investigation *ret, struct er
 	if (inv.job <= 0 || inv.state < 0 || inv.began_us == 0 || !text(value, "job") ||
 	    !read_hosts(json_object_get(value, "hosts"), &inv)) {
 		investigation_release(&inv);
-		return err_set(err, EBADMSG, "it is no investigation");
+		return err_set(err, EBADMSG, "not an investigation");
 	}
 	inv.job_name = xstrdup(text(value, "job"));
 	inv.reason = xstrdup(text(value, "reason"));

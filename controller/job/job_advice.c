@@ -251,11 +251,10 @@ static char *stop_words(const struct job_judging_input *in, const struct job_pre
 	char cost[CLOCK_DURATION_SIZE];
 
 	duration_format(in->policy->jobs.restart_cost_us, cost);
-	return xasprintf(
-		"stop, and acknowledge it: %s is to be %s; with %s instead a step takes %.3g s "
-		"in place of %.3g s, and a restart (%s) pays after %.0f steps, %.1f h",
-		who, predicted->to_test ? "tested without jobs" : "replaced", instead, p->after_s,
-		p->before_s, cost, p->pays_steps, p->pays_s / 3600);
+	return xasprintf("stop and acknowledge: %s is to be %s; with %s a step takes %.3g s "
+			 "instead of %.3g s, and a restart (%s) pays off after %.0f steps, %.1f h",
+			 who, predicted->to_test ? "tested without jobs" : "replaced", instead,
+			 p->after_s, p->before_s, cost, p->pays_steps, p->pays_s / 3600);
 }
 
 static char *reason_of(const struct job_judging_input *in, const struct last *last,
@@ -265,13 +264,13 @@ static char *reason_of(const struct job_judging_input *in, const struct last *la
 	const json_t *names = json_array_size(exclude) > 0 ? exclude : last->exclude;
 	CLEANUP(freep) char *who = words_of(names);
 	CLEANUP(freep) char *spares = words_of(replacements);
-	const char *instead = json_array_size(replacements) > 0 ? spares : "what there is";
+	const char *instead = json_array_size(replacements) > 0 ? spares : "what is available";
 
 	switch (why) {
 	case ADVICE_NOT_RUNNING:
-		return xasprintf("the job does not run: start it without %s", who);
+		return xasprintf("the job is not running: start it without %s", who);
 	case ADVICE_PAYS_NOT:
-		return xasprintf("a restart without %s would not pay within a day", who);
+		return xasprintf("a restart without %s would not pay off within a day", who);
 	case ADVICE_NO_SPARE:
 		return xasprintf("no spare for %s: no idle host of that model passed the profile "
 				 "full within a day; nothing is stopped",
@@ -290,11 +289,11 @@ static char *reason_of(const struct job_judging_input *in, const struct last *la
 	case ADVICE_REPLACED:
 		return xasprintf("%s is out of service: start without it, with %s", who, instead);
 	case ADVICE_WAITED:
-		return xasprintf("%s is not out of service yet, and that was waited for long "
-				 "enough: start without it, with %s",
+		return xasprintf("%s is still in service after a long enough wait: start without "
+				 "it, with %s",
 				 who, instead);
 	default:
-		return xasprintf("%s is not to be replaced any more: start again", who);
+		return xasprintf("%s need no longer be replaced: start again", who);
 	}
 }
 
@@ -456,7 +455,7 @@ static json_t *names_of(json_t *names)
 static json_t *show(const struct last *last, uint64_t now_us)
 {
 	const struct advice_last *s = &last->state;
-	const char *reason = last->reason ? last->reason : "nothing was advised yet";
+	const char *reason = last->reason ? last->reason : "no advice yet";
 
 	return json_pack("{s:I, s:s, s:o, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "id",
 			 (json_int_t)last->id, "advice", advice_kind_names[s->kind], "exclude",

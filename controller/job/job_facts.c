@@ -388,7 +388,7 @@ static bool is_good_end(const struct job_facts_source *source,
 	const char *tells = pair_record_tells(source->pairs, host);
 
 	(void)snprintf(missing, JOB_FACTS_MISSING_SIZE, "%s",
-		       tells ? tells : "pairs of it with other hosts");
+		       tells ? tells : "pair tests of it with other hosts");
 	return said == END_GOOD || said == END_BETWEEN;
 }
 
@@ -400,15 +400,15 @@ static bool is_clean(const struct job_facts_source *source, const struct test_ro
 	const char *check;
 
 	if (!test->passed) {
-		(void)snprintf(missing, JOB_FACTS_MISSING_SIZE,
-			       "a test of all of the host that passes, once what fails on it is "
-			       "mended");
+		(void)snprintf(
+			missing, JOB_FACTS_MISSING_SIZE,
+			"a full test of the host that passes, once what fails on it is fixed");
 		return false;
 	}
 	if (!run || !source->run_of_now || run->at_us < test->ordered_us ||
 	    run->level != VERDICT_PASS || !rungs_is_last(class, run->profile)) {
 		(void)snprintf(missing, JOB_FACTS_MISSING_SIZE,
-			       "a run of the profile full after its test that passes");
+			       "a full run that passes after its test");
 		return false;
 	}
 	check = find_not_held(run, class);
@@ -418,7 +418,7 @@ static bool is_clean(const struct job_facts_source *source, const struct test_ro
 		return source->group && class == source->group_class ? is_good_end(source, missing)
 								     : true;
 	(void)snprintf(missing, JOB_FACTS_MISSING_SIZE,
-		       "%.64s held against other hosts of its SKU with equal parameters, %s",
+		       "%.64s compared with other hosts of its SKU, same parameters, %s",
 		       check ? check : blame_clearing(class),
 		       check ? "too few of which have been measured" : "which it did not measure");
 	return false;

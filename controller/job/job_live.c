@@ -299,7 +299,7 @@ static void inform_owner(struct job_live *live, const char *job, const json_t *v
 		return;
 	news->job = xstrdup(job);
 	news->words = xasprintf(
-		"%s takes %.2f times as long as it could, and no host is to blame: %s (%s)", job,
+		"%s takes %.2f times as long as it should, and no host is to blame: %s (%s)", job,
 		json_number_value(json_object_get(view, "slowdown")), sentence ? sentence : "",
 		json_string_value(json_object_get(decision, "reason")));
 }

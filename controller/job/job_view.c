@@ -42,12 +42,15 @@ static struct verdict judge_job(const json_t *summary)
 	const struct blame_input in = { .class = class, .slow = slow, .identifiable = true };
 
 	if (class == BLAME_NOTHING)
-		return (struct verdict){ HEALTHY, "none",
-					 xstrdup("nothing slows it by more than hosts differ") };
+		return (struct verdict){
+			HEALTHY, "none",
+			xstrdup("nothing slows it by more than hosts normally differ")
+		};
 	if (slow && (class == BLAME_JOB || class == BLAME_UNCLEAR))
 		return (struct verdict){ INFORMED, "owner", xstrdup(blame_decide(&in).reason) };
-	return (struct verdict){ SLOW, "watch",
-				 xstrdup("it is slow, and no host explains it: nobody is blamed") };
+	return (struct verdict){
+		SLOW, "watch", xstrdup("it is slow, and no host explains it: no host is blamed")
+	};
 }
 
 /* Nothing is known of its hosts: there is no evidence, and the ladder was not run. */
@@ -105,8 +108,8 @@ static struct verdict tell_item(const struct job_judge_item *item, const char *n
 	else if (item->effect)
 		v.reason = xasprintf("%s is to be tested with %s%s%s%s", name,
 				     blame_rungs(found->class),
-				     item->waits ? ", as soon as no job runs on it" : "",
-				     rung ? "; " : "", rung ? rung : "");
+				     item->waits ? ", as soon as it is idle" : "", rung ? "; " : "",
+				     rung ? rung : "");
 	else
 		v.reason = xasprintf("%s would be tested with %s", name, blame_rungs(found->class));
 	return v;
@@ -117,10 +120,11 @@ static struct verdict tell_unknown(const struct blame_decision *d,
 				   const struct suspicion_found *found, const char *name, int mode)
 {
 	if (mode != MODE_OBSERVE)
-		return (struct verdict){ SUSPECTED, "watch",
-					 xasprintf("%s: no host of the cluster goes by that name, "
-						   "so nothing is tested",
-						   name) };
+		return (struct verdict){
+			SUSPECTED, "watch",
+			xasprintf("%s: the cluster has no host of that name, so nothing is tested",
+				  name)
+		};
 	return (struct verdict){ SUSPECTED, blame_action_names[d->action],
 				 xasprintf("%s would be tested with %s", name,
 					   blame_rungs(found->class)) };
@@ -264,8 +268,8 @@ static json_t *view_of_nothing(bool rejected)
 			 "hosts", "run", "step_s", "slowdown", "slowdown_low", "slowdown_high",
 			 "cause", "suspect", "state", rejected ? "rejected" : "waiting", "suspects",
 			 "decision", "action", "none", "reason",
-			 rejected ? "its last window was rejected, and none was analysed yet"
-				  : "no window of it was analysed yet",
+			 rejected ? "its last window was rejected, and none has been analysed yet"
+				  : "no window of it has been analysed yet",
 			 "sentence");
 }
 

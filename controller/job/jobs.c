@@ -120,15 +120,13 @@ static int check_room(struct service *s, const struct jobs_window *w, const stru
 		return r;
 	if (!job->open.found && queue.windows >= STORE_WINDOWS_QUEUED_MAX)
 		return refuse_for(ret, JOB_WINDOW_EVERY_US, err,
-				  "as many windows as can wait for their analysis do");
+				  "too many windows wait for analysis");
 	/* One that is too large by itself never finds room: check_part() says so. */
 	if (job->open.found && job->open.row.bytes + (int64_t)w->length > TRACE_JOINED_MAX)
 		return 0;
 	if (queue.bytes + w->length > TRACES_MAX || queue.job_bytes + w->length > TRACES_JOB_MAX)
-		return refuse_for(
-			ret, JOB_WINDOW_EVERY_US, err,
-			"the traces that wait for their analysis are as large together as "
-			"they may be");
+		return refuse_for(ret, JOB_WINDOW_EVERY_US, err,
+				  "the traces that wait for analysis are too large together");
 	return 0;
 }
 
@@ -223,7 +221,7 @@ static int check_part(struct service *s, const struct jobs_window *w,
 			    "part %" PRId64 " of window %" PRId64 " has come, and is another",
 			    w->part, open->row.id);
 	if (r == 0 && open->row.bytes + (int64_t)w->length > TRACE_JOINED_MAX)
-		r = err_set(err, E2BIG, "the parts of a window have at most %d MiB together",
+		r = err_set(err, E2BIG, "the parts of a window are larger than %d MiB together",
 			    TRACE_JOINED_MAX / (1024 * 1024));
 	return r;
 }
@@ -537,7 +535,7 @@ static void end_late(struct jobs *j, uint64_t now_us)
 		end(j, WINDOW_REJECTED, reason, NULL);
 	} else if (r < 0) {
 		j->under_way = false;
-		log_warning("parts of windows cannot be read: %s", err.msg);
+		log_warning("cannot read the parts of a window: %s", err.msg);
 	}
 	strbuf_release(&missing.words);
 }
@@ -562,7 +560,7 @@ static void look(struct jobs *j)
 		return;
 	j->looking = false;
 	if (store_next_window(j->s->store, take_next, j, &err) < 0)
-		log_warning("windows that are queued cannot be read: %s", err.msg);
+		log_warning("cannot read the queued windows: %s", err.msg);
 	else if (j->under_way)
 		start(j);
 }

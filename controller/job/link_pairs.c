@@ -73,8 +73,8 @@ static void give_up(const struct link_pairs_of *w, json_t *entry, const char *te
 	end(w, entry,
 	    xasprintf("%s; what would: %s",
 		      pair_record_kind(entry) == PAIR_RECORD_GROUP
-			      ? "their tests with others do not tell"
-			      : "the pairs do not tell",
+			      ? "their tests with others are not conclusive"
+			      : "the pairs are not conclusive",
 		      tells));
 }
 
@@ -126,7 +126,7 @@ static bool is_told_alone(const struct link_pairs_of *w, json_t *entry)
 
 	if (json_array_size(bad) == 0 && json_array_size(failed) == 0)
 		return false;
-	tells = xasprintf("a test of all of %s that passes, once what fails on it is mended", names);
+	tells = xasprintf("a full test of %s that passes, once what fails on it is fixed", names);
 	for (i = 0; i < json_array_size(ends); i++) {
 		const char *host = name_at(ends, i);
 		const enum tested_alone alone = tested_alone(w->judged, host);

@@ -134,7 +134,8 @@ char *pair_brought_words(const struct pair_brought *b, const json_t *ends, const
 				    "look at what lies between them",
 				    all, others);
 	else if (tells_of(b))
-		(void)strbuf_printf(&words, "the pairs do not tell; what would: %s", tells_of(b));
+		(void)strbuf_printf(&words, "the pairs are not conclusive; what would be: %s",
+				    tells_of(b));
 	else
 		(void)strbuf_printf(&words, "%s %s good with %s%s", all,
 				    json_array_size(ends) == 1 ? "is" : "are", others,

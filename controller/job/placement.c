@@ -8,10 +8,11 @@
 const char *const placement_source_names[PLACEMENT_SOURCES] = { "pods", "agents", "trace" };
 
 const char *const placement_doubt_words[PLACEMENT_DOUBTS] = {
-	[PLACEMENT_MOVED] = "a rank of it was on two hosts in the window, or two claim it",
-	[PLACEMENT_DISAGREE] = "pods and processes have a rank of it on different hosts",
-	[PLACEMENT_GAP] = "for a part of the window nobody knows where a rank of it was",
-	[PLACEMENT_PARTLY] = "nobody knows where some of its ranks were",
+	[PLACEMENT_MOVED] =
+		"one of its ranks was on two hosts in the window, or two hosts claim it",
+	[PLACEMENT_DISAGREE] = "pods and processes place one of its ranks on different hosts",
+	[PLACEMENT_GAP] = "where one of its ranks ran is unknown for part of the window",
+	[PLACEMENT_PARTLY] = "where some of its ranks ran is unknown",
 	[PLACEMENT_OTHER] = "the trace names other hosts than its ranks were on",
 	[PLACEMENT_MANY] = "its ranks were on more hosts than a suspect has",
 	[PLACEMENT_UNPROVEN] = "only the trace names its hosts, and who sent it speaks for some "

@@ -216,10 +216,10 @@ static void tell(struct strbuf *text, const json_t *suspect, bool nameless)
 	CLEANUP(freep) char *who = summary_suspect_name(suspect);
 
 	if (!is_sure(suspect))
-		(void)strbuf_printf(text, "%sNobody is suspected for %s: %s.", text->len ? " " : "",
+		(void)strbuf_printf(text, "%sNo host is suspected for %s: %s.", text->len ? " " : "",
 				    who, json_string_value(json_object_get(placed, "reason")));
 	else if (nameless)
-		(void)strbuf_printf(text, "%sIts ranks were on %s.", text->len ? " " : "", who);
+		(void)strbuf_printf(text, "%sIts ranks ran on %s.", text->len ? " " : "", who);
 }
 
 /* Pods of another size of the job, or where a process is not a GPU, number ranks otherwise. */

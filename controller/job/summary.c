@@ -174,10 +174,10 @@ static int check_suspect(const struct jval *v, const struct suspect *s, struct e
 	size_t i;
 
 	if (!among(s->class, class_names))
-		return jval_fail(&class, err, "is no class");
+		return jval_fail(&class, err, "is not a class");
 	for (i = 0; s->hosts && s->hosts[i]; i++) {
 		if (!node_name_ok(s->hosts[i]))
-			return jval_fail(&hosts, err, "names what cannot be a host");
+			return jval_fail(&hosts, err, "is not a host name");
 	}
 	return 0;
 }
@@ -337,7 +337,7 @@ static int check_found(const struct jval *root, struct found *f, struct err *err
 	if (!streq(f->format, FORMAT))
 		return jval_fail(&format, err, "is not " FORMAT);
 	if (!among(f->class, class_names))
-		return jval_fail(&class, err, "is no class");
+		return jval_fail(&class, err, "is not a class");
 	if (f->ranks > SUMMARY_RANKS_MAX)
 		return err_set(err, ERANGE, "the job has %llu ranks, and at most %d are analysed",
 			       (unsigned long long)f->ranks, SUMMARY_RANKS_MAX);

@@ -87,15 +87,15 @@ static void tell_table(struct service *s, struct shares *shares, const char *wha
 	CLEANUP(freep) char *node = TAKE(shares->crowded);
 
 	if (node && notice_take(&s->crowded, now_us))
-		log_warning("a host names more than %zu %s that no other has: its oldest make "
-			    "room: does a probe put what varies into its checks or params? "
-			    "node=%s",
+		log_warning("a host has more than %zu %s of its own: dropping its oldest; does a "
+			    "probe put a varying value into its checks or params? node=%s",
 			    own, what, node);
 	if (shares->filled > told->filled &&
 	    (told->at_us == 0 || now_us - told->at_us >= FULL_AGAIN_US)) {
-		log_warning("the table of %s is full: those of the fewest hosts make room: %" PRIu64
-			    " have so far",
-			    what, shares->dropped);
+		log_warning(
+			"the table of %s is full: dropping those with the fewest hosts, %" PRIu64
+			" so far",
+			what, shares->dropped);
 		*told = (struct told_table){ now_us, shares->filled };
 	}
 }
@@ -105,7 +105,7 @@ static void tell_tables(struct service *s)
 	uint64_t missed = notice_end(&s->crowded, clock_mono_us());
 
 	if (missed > 0)
-		log_warning("%" PRIu64 " more hosts name what no other has", missed);
+		log_warning("%" PRIu64 " more hosts have too many of their own", missed);
 	tell_table(s, &s->baselines.shares, "baselines", BASELINES_OWN_MAX, &s->told_baselines);
 	tell_table(s, &s->baselines.anomalies.shares, "checks that fail", ANOMALIES_OWN_MAX,
 		   &s->told_anomalies);
@@ -130,7 +130,7 @@ static int copy(struct service *s)
 	int r = store_backup_step(s->store, clock_mono_us() + SLICE_US, &err);
 
 	if (r < 0)
-		log_error("no copy of the store is made: %s", err.msg);
+		log_error("cannot back up the store: %s", err.msg);
 	return r == 1;
 }
 
@@ -179,7 +179,7 @@ static void on_forgotten(void *context, const char *node)
 	hosts_forget(&s->hosts, node);
 	opinions_forget(&s->opinions, node);
 	live_forget(&s->live, node);
-	log_info("nothing was heard of a host for long: it is forgotten node=%s", node);
+	log_info("forgetting a host that has not reported for long node=%s", node);
 }
 
 static int open_maintenance(struct service *s, struct err *err)
@@ -213,7 +213,7 @@ static void stop(struct service *s)
 	s->saver.closing = true;
 	/* Only what began to work has something to save. */
 	if (s->maintenance_timer && save(s, UINT64_MAX, UINT64_MAX, &err) < 0) {
-		log_warning("what the fleet has taught is not saved: %s", err.msg);
+		log_warning("cannot save the baselines: %s", err.msg);
 		store_take_back(s->store);
 	}
 	s->maintenance_timer = sd_event_source_disable_unref(s->maintenance_timer);

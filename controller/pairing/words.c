@@ -66,18 +66,18 @@ static const char *const by_kind[] = {
 
 static const char *const by_why[] = {
 	[PAIRING_WHY_NONE] = "",
-	[PAIRING_WHY_FEW] = "; undecided: it takes two partners, one of them good with others",
-	[PAIRING_WHY_TWINS] = "; undecided: explained as well by ",
+	[PAIRING_WHY_FEW] = "; undecided: it needs two partners, one of them good with others",
+	[PAIRING_WHY_TWINS] = "; undecided: equally explained by ",
 	[PAIRING_WHY_WEAK] = "; undecided: it may be noise",
 	[PAIRING_WHY_LEAF] = "; undecided: it may be some of the nodes below it",
 	[PAIRING_WHY_MANY] = "; undecided: half of the nodes or more would be bad",
 	[PAIRING_WHY_ALIKE] =
-		"; undecided: all that ran are alike, good or bad, and nothing tells what is good",
+		"; undecided: all that ran are alike, and there is nothing to compare with",
 	[PAIRING_WHY_ALL_SLOW] =
-		" do on other hosts; undecided: all are slow, look at what they share",
+		" do on other hosts; undecided: all are slow: look at what they share",
 	[PAIRING_WHY_GONE] = "; undecided: it is gone, and was not tried enough before",
 	[PAIRING_WHY_CROSS] =
-		"; undecided: nobody good was near, and what goes between switches is not known",
+		"; undecided: no good host was near, and what runs between switches is unknown",
 	[PAIRING_WHY_UNMEASURED] = "; undecided: no group with it ran",
 };
 

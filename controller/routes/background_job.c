@@ -60,7 +60,7 @@ static int on_slice(sd_event_source *source, uint64_t due_us UNUSED, void *conte
 static void on_gone(void *context UNUSED, struct call *call)
 {
 	background_job_free(call_data(call));
-	call_refuse(call, 503, "nobody waits for it any more");
+	call_refuse(call, 503, "the caller is gone");
 }
 
 void background_job_begin(struct service *s, struct call *call,
@@ -69,7 +69,7 @@ void background_job_begin(struct service *s, struct call *call,
 	struct background_job *p;
 
 	if (s->n_background_jobs == BACKGROUND_JOB_MAX) {
-		call_refuse(call, 503, "too much is worked out at once");
+		call_refuse(call, 503, "too many such requests at once");
 		work->release(context);
 		return;
 	}
@@ -83,7 +83,7 @@ void background_job_begin(struct service *s, struct call *call,
 	call_hold(call, on_gone, p);
 	if (sd_event_add_time_relative(s->loop, &p->timer, CLOCK_MONOTONIC, 0, USEC_PER_MSEC,
 				       on_slice, p) < 0) {
-		call_refuse(call, 503, "there is no timer for it");
+		call_refuse(call, 503, "cannot make a timer");
 		background_job_free(p);
 	}
 }

@@ -36,7 +36,7 @@ static char *way_words(const struct policy *p, enum way way)
 	duration_format(p->sticky_window_us, window);
 	switch (way) {
 	case WAY_HEALTHY:
-		return xasprintf("%s without a finding, then %s; nothing has to be typed", delay,
+		return xasprintf("%s without a finding, then %s; no command is needed", delay,
 				 passes);
 	case WAY_REPAIR:
 		return xasprintf("`assayctl repair-done`, then %s", passes);

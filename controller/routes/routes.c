@@ -37,7 +37,7 @@ bool stands_by(const struct service *s, struct call *call)
 	if (!other)
 		return false;
 	call_close(call);
-	call_refuse(call, 503, "another controller acts, this one stands by: '%.200s'", other);
+	call_refuse(call, 503, "another controller acts, this one is standing by: '%.200s'", other);
 	return true;
 }
 
@@ -47,7 +47,7 @@ bool routes_take_no_order(const struct service *s, struct call *call)
 		return true;
 	if (!service_full(s))
 		return false;
-	call_refuse(call, 503, "too much at once");
+	call_refuse(call, 503, "too many requests at once");
 	return true;
 }
 

@@ -90,8 +90,8 @@ static int check_one_of(const struct order *order, const struct jval *root, stru
 	if (!order->one_of)
 		return 0;
 	if (!until.value && !span.value)
-		return jval_fail(&until, err, "is needed, or for");
-	return until.value && span.value ? jval_fail(&span, err, "is for an order without until")
+		return jval_fail(&until, err, "is required, or for");
+	return until.value && span.value ? jval_fail(&span, err, "cannot be combined with until")
 					 : 0;
 }
 
@@ -103,9 +103,9 @@ static int check_keys(const struct order *order, const struct jval *root, struct
 		struct jval member = jval_get(root, keys[i].name);
 
 		if (!member.value && (order->needs & keys[i].key))
-			return jval_fail(&member, err, "is needed");
+			return jval_fail(&member, err, "is required");
 		if (member.value && !((order->takes | KEY_REASON | KEY_DRY_RUN) & keys[i].key))
-			return jval_fail(&member, err, "is not for this order");
+			return jval_fail(&member, err, "does not apply here");
 	}
 	return check_one_of(order, root, err);
 }
@@ -118,7 +118,7 @@ int check_reason(const struct jval *root, const char *reason, struct err *err)
 	if (!member.value)
 		return 0;
 	if (length == 0 || length > REASON_MAX || strspn(reason, " \t\r\n") == length)
-		return jval_fail(&member, err, "want 1 to %d bytes that say why", REASON_MAX);
+		return jval_fail(&member, err, "want a reason of 1 to %d bytes", REASON_MAX);
 	return 0;
 }
 
@@ -129,7 +129,7 @@ int parse_order_body(struct call *call, json_t **ret_value, struct err *err)
 	const void *bytes = call_body(call, &length, &gzip);
 
 	if (gzip)
-		return err_set(err, EBADMSG, "body: want it as it is, not packed");
+		return err_set(err, EBADMSG, "body: must not be compressed");
 	return json_parse(bytes, length, "body", ret_value, err) < 0 ? -EBADMSG : 0;
 }
 
@@ -203,9 +203,9 @@ static int end_of(const struct body *b, uint64_t now_us, uint64_t *ret_us, struc
 		us += now_us;
 	}
 	if (us <= now_us)
-		return err_set(err, EINVAL, "until: %.40s is past", b->until);
+		return err_set(err, EINVAL, "until: %.40s is in the past", b->until);
 	if (us - now_us > UNTIL_MOST_US)
-		return err_set(err, EINVAL, "more than %d days from now on",
+		return err_set(err, EINVAL, "more than %d days from now",
 			       (int)(UNTIL_MOST_US / USEC_PER_DAY));
 	*ret_us = us;
 	return 0;
@@ -266,7 +266,7 @@ static void reply(const struct pending *p, const struct actor_reply *said)
 				     said->action ? number : NULL, "sentence", words));
 		return;
 	}
-	detail = said->allows ? xasprintf("%s; what would allow it: %s", words, said->allows)
+	detail = said->allows ? xasprintf("%s; to allow it: %s", words, said->allows)
 			      : xstrdup(words);
 	call_refuse_with(p->call, said->status,
 			 json_pack("{s:s*, s:s*, s:s*}", "rule", said->rule, "allows", said->allows,
@@ -290,7 +290,7 @@ static void on_gone(void *context UNUSED, struct call *call)
 	struct pending *p = call_data(call);
 
 	actor_leave(p->service->act, p);
-	call_refuse(call, 503, "nobody waits for it any more");
+	call_refuse(call, 503, "the caller is gone");
 	pending_free(p);
 }
 
@@ -298,7 +298,7 @@ static bool may_break_glass(struct call *call, const struct body *b)
 {
 	if (b->break_glass != 1 || call_identity(call)->role == ROLE_ADMIN)
 		return true;
-	call_refuse(call, 403, "break_glass takes a token with the role admin");
+	call_refuse(call, 403, "break_glass needs the role admin");
 	return false;
 }
 

@@ -103,7 +103,7 @@ static bool may_ask(struct service *s, struct call *call, const char *job)
 		return false;
 	}
 	if (!may)
-		call_refuse(call, 403, "this token may not speak for that job");
+		call_refuse(call, 403, "this token does not cover that job");
 	return may;
 }
 
@@ -173,7 +173,7 @@ static void tell(struct service *s, struct call *call, json_t *advice)
 		answer(call, advice);
 	} else if (service_full(s)) {
 		json_decref(advice);
-		call_refuse(call, 503, "too much at once");
+		call_refuse(call, 503, "too many requests at once");
 	} else {
 		service_wait(s, &waiting);
 	}
@@ -196,7 +196,7 @@ void routes_advice_get(void *context, struct call *call)
 		return;
 	}
 	if (!advice && wait_s > 0 && count(s) >= HOLDS_MAX)
-		call_refuse(call, 503, "%d calls wait for advice already", HOLDS_MAX);
+		call_refuse(call, 503, "%d calls already wait for advice", HOLDS_MAX);
 	else if (advice)
 		tell(s, call, advice);
 	else if (wait_s == 0)
@@ -238,7 +238,7 @@ void routes_advice_post(void *context, struct call *call)
 	if (stands_by(s, call) || !job_of(s, call, &job) || !id_of(call, &id))
 		return;
 	if (service_full(s)) {
-		call_refuse(call, 503, "too much at once");
+		call_refuse(call, 503, "too many requests at once");
 		return;
 	}
 	r = job_advice_acknowledge(s->store, job, id, clock_real_us(), &waiting.answer, &err);

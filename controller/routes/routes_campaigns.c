@@ -83,7 +83,7 @@ static int read_body(struct call *call, struct body *ret, struct err *err)
 		r = check_reason(&root, ret->reason, err);
 	domain = jval_get(&root, "domain");
 	if (r == 0 && !ret->domain == !ret->nodes)
-		r = jval_fail(&root, err, "want one of domain and nodes");
+		r = jval_fail(&root, err, "want either domain or nodes");
 	if (r == 0 && ret->domain && (!ret->domain[0] || strlen(ret->domain) > DOMAIN_MAX))
 		r = jval_fail(&domain, err, "want 1 to %d bytes", DOMAIN_MAX);
 	return r;
@@ -110,10 +110,11 @@ static void begun(struct service *s, struct call *call, int64_t id)
 	struct waiting waiting = {
 		.call = call,
 		.status = 202,
-		.answer = json_pack("{s:s, s:o}", "id", number, "sentence",
-				    json_sprintf("campaign %s has begun; assayctl campaign show %s "
-						 "says what comes of it",
-						 number, number)),
+		.answer = json_pack(
+			"{s:s, s:o}", "id", number, "sentence",
+			json_sprintf(
+				"campaign %s has started; follow it with assayctl campaign show %s",
+				number, number)),
 	};
 
 	service_wait(s, &waiting);

@@ -156,9 +156,8 @@ static void release(void *context)
 
 void get_drift(void *context, struct call *call)
 {
-	static const struct background_job_work work = {
-		step, answer, release, "so many hosts cannot be compared in 25 s"
-	};
+	static const struct background_job_work work = { step, answer, release,
+							 "too many hosts to compare within 25 s" };
 	struct service *s = context;
 	struct store_range range;
 	struct drifting *d;

@@ -74,9 +74,7 @@ static json_t *answer_of(int64_t id, bool again, const json_t *investigation)
 	const char *first = json_string_value(json_array_get(cordoned, 0));
 	const char *said = json_string_value(json_object_get(investigation, "sentence"));
 	CLEANUP(freep)
-	char *stays = first ? xasprintf("; %s stays out of service until it is given back "
-					"(assayctl uncordon)",
-					first)
+	char *stays = first ? xasprintf("; %s stays cordoned until assayctl uncordon", first)
 			    : xstrdup("");
 
 	return json_pack("{s:o, s:o}", "id", json_sprintf("%" PRId64, id), "sentence",

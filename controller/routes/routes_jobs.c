@@ -74,8 +74,8 @@ static int read_times(const struct call *call, struct jobs_window *w, struct err
 	if (r == 0)
 		r = time_of(call, last, now_us, &w->until_us, err);
 	if (r == 0 && (!w->from_us != !w->until_us || w->until_us < w->from_us))
-		r = err_set(err, EINVAL, "want %s and %s, the first no younger, or neither", first,
-			    last);
+		r = err_set(err, EINVAL, "want %s and %s, the first at least as old, or neither",
+			    first, last);
 	return r;
 }
 
@@ -91,9 +91,9 @@ int routes_jobs_of(const struct call *call, const char **ret_job, int64_t *ret_r
 	const char *job = call_argument(call, "job");
 
 	if (!job || !jobs_name_ok(job))
-		return err_set(err, EINVAL,
-			       "job: want its name, of 1 to %d letters, digits and ._-/:@+=",
-			       JOB_NAME_MAX);
+		return err_set(
+			err, EINVAL,
+			"job: want a name of 1 to %d letters, digits and ._-/:@+=", JOB_NAME_MAX);
 	*ret_job = job;
 	return number_of(call, "run", 1, JOB_RUN_MAX, ret_run, err);
 }
@@ -142,7 +142,7 @@ bool routes_jobs_may_send(struct service *s, struct call *call, const char *job,
 		return may_host_send(s, call, job);
 	if (who->role != ROLE_SUBMIT || (who->jobs && glob_match(who->jobs, job)))
 		return true;
-	call_refuse(call, 403, "this token may not send %s of '%.80s'", what, job);
+	call_refuse(call, 403, "this token may not send %s for '%.80s'", what, job);
 	return false;
 }
 
@@ -160,7 +160,7 @@ static void refuse_window(struct service *s, struct call *call, int r,
 	}
 	if (r != -EDQUOT)
 		service_failed(s, err);
-	call_refuse(call, 503, "the trace could not be kept: %s", err->msg);
+	call_refuse(call, 503, "the trace could not be stored: %s", err->msg);
 }
 
 void routes_jobs_post_trace(void *context, struct call *call)
@@ -182,7 +182,7 @@ void routes_jobs_post_trace(void *context, struct call *call)
 	if (!routes_jobs_may_send(s, call, window.job, "traces"))
 		return;
 	if (service_full(s)) {
-		call_refuse(call, 503, "too much at once");
+		call_refuse(call, 503, "too many requests at once");
 		return;
 	}
 	window.bound = call_identity(call)->role <= ROLE_SUBMIT;

@@ -27,10 +27,9 @@
 static bool asks_nobody(const struct service *s, struct call *call)
 {
 	if (s->tokens.open)
-		call_refuse(
-			call, 409,
-			"this controller takes reports from anybody who reaches it: set tokens in "
-			"controller.yaml first");
+		call_refuse(call, 409,
+			    "this controller accepts reports from anybody: set tokens in "
+			    "controller.yaml first");
 	return s->tokens.open;
 }
 
@@ -60,7 +59,7 @@ void routes_join_get_ca(void *context, struct call *call)
 	if (s->ca)
 		call_reply_text(call, 200, "application/x-pem-file", xstrdup(s->ca));
 	else
-		call_refuse(call, 404, "controller.yaml has no ca: hosts are given it by hand");
+		call_refuse(call, 404, "controller.yaml has no ca: copy it to hosts by hand");
 }
 
 struct joining {
@@ -153,7 +152,7 @@ static json_t *joined_answer(const char *node, bool again)
 	return json_pack(
 		"{s:s, s:o}", "node", node, "sentence",
 		json_sprintf("%s %s", node,
-			     again ? "had joined already"
+			     again ? "had already joined"
 				   : "has joined; it is unverified until it passes a quick or "
 				     "full run"));
 }
@@ -191,7 +190,7 @@ static void refuse_join(struct call *call, enum join_answer why, const struct er
 	};
 	CLEANUP(freep) char *peer = api_peer_of(call);
 
-	log_warning("a host may not join from %s: %s", peer, words->msg);
+	log_warning("join refused from %s: %s", peer, words->msg);
 	call_refuse(call, statuses[why], "%s", words->msg);
 }
 
@@ -298,8 +297,8 @@ static void made(struct service *s, struct call *call, const struct store_join_t
 
 	if (s->ca)
 		(void)json_object_set_new(said, "ca_sha256", json_string(s->ca_sum));
-	log_info("%s made join token %" PRId64 " for %" PRIu64 " hosts of the names %s",
-		 row->made_by, id, row->hosts, row->names);
+	log_info("%s made join token %" PRId64 " for %" PRIu64 " hosts, names %s", row->made_by, id,
+		 row->hosts, row->names);
 	answer(s, call, said);
 }
 
@@ -398,8 +397,8 @@ void routes_join_revoke(void *context, struct call *call)
 	log_info("%s revoked join token %" PRId64, who, id);
 	answer(s, call,
 	       json_pack("{s:I, s:o}", "id", (json_int_t)id, "sentence",
-			 json_sprintf("join token %" PRId64 " lets in nobody any more; hosts that "
-				      "joined by it stay",
+			 json_sprintf("join token %" PRId64 " is revoked; hosts that joined "
+				      "with it stay",
 				      id)));
 }
 
@@ -415,14 +414,12 @@ void routes_join_reset(void *context, struct call *call)
 	if (!who || asks_nobody(s, call))
 		return;
 	if (!node_name_ok(node)) {
-		call_refuse(call, 422, "'%.80s' is no host name", node);
+		call_refuse(call, 422, "'%.80s' is not a host name", node);
 		return;
 	}
 	if (tokens_lists(&s->tokens, node)) {
 		call_refuse(call, 409,
-			    "%s: the controller's file of tokens has a token for that name: remove "
-			    "its row there",
-			    node);
+			    "%s: tokens.yaml has a token for that name: remove its row there", node);
 		return;
 	}
 	r = store_join(

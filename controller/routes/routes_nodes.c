@@ -76,7 +76,7 @@ bool range_of(struct call *call, enum cursor_kind kind, struct store_range *ret)
 		}
 	}
 	if (cursor && !cursor_ok(cursor, kind)) {
-		call_refuse(call, 400, "cursor: want the next of the page before");
+		call_refuse(call, 400, "cursor: want the value of next from the previous page");
 		return false;
 	}
 	*ret = (struct store_range){ cursor, value };
@@ -356,7 +356,7 @@ void get_samples(void *context, struct call *call)
 		return;
 	n = store_has_node(s->store, call_segment(call), &known, &err);
 	if (n == 0 && !known)
-		n = err_set(&err, ENOENT, "no host '%.80s' is known", call_segment(call));
+		n = err_set(&err, ENOENT, "unknown host '%.80s'", call_segment(call));
 	if (n == 0)
 		n = store_bodies(s->store, call_segment(call), bodies, STORE_PROFILES_MAX, &err);
 	if (n < 0) {
@@ -384,7 +384,7 @@ void get_verdicts(void *context, struct call *call)
 		return;
 	r = store_has_node(s->store, call_segment(call), &known, &err);
 	if (r == 0 && !known)
-		r = err_set(&err, ENOENT, "no host '%.80s' is known", call_segment(call));
+		r = err_set(&err, ENOENT, "unknown host '%.80s'", call_segment(call));
 	if (r == 0)
 		r = store_verdicts(s->store, call_segment(call), &range, &page, &err);
 	if (r < 0)

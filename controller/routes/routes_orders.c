@@ -155,7 +155,7 @@ static json_t *opinion_of(struct service *s, const char *node, uint64_t now_real
 		r = store_open_incidents(s->store, node, &incidents, &err);
 	if (r < 0) {
 		if (r != -ENOENT)
-			log_warning("no opinion node=%s: %s", node, err.msg);
+			log_warning("cannot form an opinion node=%s: %s", node, err.msg);
 		return NULL;
 	}
 	return opinion_make(
@@ -245,11 +245,11 @@ void get_orders(void *context, struct call *call)
 	json_t *orders;
 
 	if (!node_name_ok(node)) {
-		call_refuse(call, 404, "'%.80s' is no name of a host", node);
+		call_refuse(call, 404, "'%.80s' is not a host name", node);
 		return;
 	}
 	if (who->role != ROLE_ADMIN && (who->role != ROLE_NODE || !streq(who->node, node))) {
-		call_refuse(call, 403, "this token may not take the orders of '%s'", node);
+		call_refuse(call, 403, "this token may not receive orders for '%s'", node);
 		return;
 	}
 	if (asks_only(call)) {

@@ -96,7 +96,7 @@ static int read_claims(const struct jval *v, const struct process *process,
 	int r = jval_decode(&env, claim_fields, ARRAY_SIZE(claim_fields), 0, &claims, err);
 
 	if (r == 0 && process->pod && strlen(process->pod) != POD_SIZE)
-		r = jval_fail(&pod, err, "is no uid of a pod");
+		r = jval_fail(&pod, err, "is not a pod UID");
 	if (r < 0)
 		return r;
 	rank = rank_env_number(claims.rank ? claims.rank : claims.procid, SUMMARY_RANKS_MAX - 1);
@@ -190,7 +190,7 @@ static bool may_put(struct service *s, struct call *call)
 	const char *node = call_segment(call);
 
 	if (!node_name_ok(node)) {
-		call_refuse(call, 404, "'%.80s' is no name of a host", node);
+		call_refuse(call, 404, "'%.80s' is not a host name", node);
 		return false;
 	}
 	if (who->role != ROLE_ADMIN && (who->role != ROLE_NODE || !streq(who->node, node))) {
@@ -199,7 +199,7 @@ static bool may_put(struct service *s, struct call *call)
 	}
 	if (who->node && !token_buckets_take(&s->buckets, who->node, clock_mono_us())) {
 		s->counts.refused++;
-		call_refuse(call, 429, "'%s' sends too often: report-rate and report-burst",
+		call_refuse(call, 429, "'%s' sends too often (report-rate, report-burst)",
 			    who->node);
 		return false;
 	}
@@ -214,7 +214,7 @@ static int parse(struct call *call, json_t **ret, struct err *err)
 	int r;
 
 	if (gzip)
-		return err_set(err, EBADMSG, "processes: are not sent packed");
+		return err_set(err, EBADMSG, "processes: must not be compressed");
 	r = json_parse(bytes, length, "processes", ret, err);
 	return r == -EINVAL ? -EBADMSG : r;
 }
@@ -236,7 +236,7 @@ static void keep(struct service *s, struct call *call, const struct said *said, 
 	if (r < 0) {
 		if (r != -EDQUOT)
 			service_failed(s, &err);
-		call_refuse(call, 503, "the ranks could not be kept: %s", err.msg);
+		call_refuse(call, 503, "the ranks could not be stored: %s", err.msg);
 		return;
 	}
 	waiting.answer = json_pack("{s:I}", "ranks", (json_int_t)said->n);
@@ -256,7 +256,7 @@ void routes_put_processes(void *context, struct call *call)
 	if (!may_put(s, call) || stands_by(s, call))
 		return;
 	if (service_full(s)) {
-		call_refuse(call, 503, "too much at once");
+		call_refuse(call, 503, "too many requests at once");
 		return;
 	}
 	r = parse(call, &value, &err);

@@ -143,7 +143,7 @@ static void answer(void *context, struct call *call)
 }
 
 static const struct background_job_work replaying_work = {
-	step, answer, release, "since: 25 s are not enough for so much history; ask for less"
+	step, answer, release, "since: too much history to replay within 25 s: ask for less"
 };
 
 /* ?since; false: it was bad, and the call is refused. */
@@ -169,7 +169,7 @@ static int read_policy(struct call *call, struct policy *ret, struct err *err)
 	struct jval root;
 
 	if (gzip)
-		return err_set(err, EBADMSG, "policy: want it as it is, not packed");
+		return err_set(err, EBADMSG, "policy: must not be compressed");
 	if (json_parse(bytes, length, "policy", &value, err) < 0)
 		return -EBADMSG;
 	root = jval_root(value, "policy");
@@ -188,7 +188,7 @@ void post_policy_replay(void *context, struct call *call)
 	if (!since_of(call, &since_us))
 		return;
 	if (s->replaying) {
-		call_refuse(call, 503, "another replay is under way");
+		call_refuse(call, 503, "another replay is running");
 		return;
 	}
 	r = read_policy(call, &policy, &err);

@@ -127,7 +127,7 @@ static unsigned refused(struct intake *in, unsigned status)
 
 static unsigned too_often(struct intake *in, const char *node, struct err *err)
 {
-	(void)err_set(err, EBUSY, "'%s' reports too often: report-rate and report-burst", node);
+	(void)err_set(err, EBUSY, "'%s' reports too often (report-rate, report-burst)", node);
 	return refused(in, 429);
 }
 
@@ -144,7 +144,7 @@ static unsigned check_report(struct intake *in, const struct report *report, str
 	if (!who->node && !token_buckets_take(&s->buckets, report->node, clock_mono_us()))
 		return too_often(in, report->node, err);
 	if (!has_room(s, report->node)) {
-		(void)err_set(err, EDQUOT, "no room for another host: nodes-max is reached");
+		(void)err_set(err, EDQUOT, "too many hosts: nodes-max is reached");
 		return refused(in, 503);
 	}
 	return 0;
@@ -308,7 +308,7 @@ static void answer_lines(struct intake *in, unsigned status, json_t *results, co
 		json_decref(in->waiting.nodes);
 		call_refuse(in->call, status, "%s", err->msg);
 	} else if (!some) {
-		call_refuse(in->call, 400, "reports: there is none");
+		call_refuse(in->call, 400, "reports: the body has none");
 	} else {
 		finish(in, 202,
 		       json_pack("{s:i, s:i, s:O}", "accepted", (int)in->waiting.accepted,

@@ -66,7 +66,7 @@ static void refuse(struct service *s, struct call *call, int r, const struct bea
 	default:
 		service_failed(s, err);
 	}
-	call_refuse(call, 503, "the beat could not be taken: %s", err->msg);
+	call_refuse(call, 503, "the beat could not be stored: %s", err->msg);
 }
 
 static void answer(struct service *s, struct call *call, const struct standstill_beat *beat,
@@ -108,7 +108,7 @@ void routes_jobs_post_steps(void *context, struct call *call)
 		return;
 	}
 	if (service_full(s)) {
-		call_refuse(call, 503, "too much at once");
+		call_refuse(call, 503, "too many requests at once");
 		return;
 	}
 	beat.step = body.step;

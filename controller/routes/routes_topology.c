@@ -34,7 +34,7 @@ static bool may_put(struct service *s, struct call *call)
 	}
 	if (who->node && !token_buckets_take(&s->buckets, who->node, clock_mono_us())) {
 		s->counts.refused++;
-		call_refuse(call, 429, "'%s' sends too often: report-rate and report-burst",
+		call_refuse(call, 429, "'%s' sends too often (report-rate, report-burst)",
 			    who->node);
 		return false;
 	}
@@ -126,7 +126,7 @@ void put_topology(void *context, struct call *call)
 	if (r < 0) {
 		if (r != -EDQUOT)
 			service_failed(s, &err);
-		call_refuse(call, 503, "the topology could not be kept: %s", err.msg);
+		call_refuse(call, 503, "the topology could not be stored: %s", err.msg);
 		return;
 	}
 	waiting.answer = json_pack("{s:s}", "digest", call_segment(call));

@@ -203,7 +203,7 @@ static int prepare(struct db *db, int statement, struct err *err)
 	/* Its version is ours and its tables are not. */
 	if ((sqlite3_extended_errcode(db->file) & 0xff) == SQLITE_ERROR)
 		return err_set(err, EINVAL,
-			       "is broken: %s: restore a copy of it, or move it away to begin anew",
+			       "is corrupt: %s: restore a copy, or move it away to start over",
 			       sqlite3_errmsg(db->file));
 	return db_sqlite_fail(db->file, s->text, err);
 }

@@ -69,7 +69,7 @@ int store_backup_begin(struct store *s, const char *path, struct err *err)
 	struct backup *b = s->backup;
 
 	if (b && b->now.state == BACKUP_RUNNING)
-		return err_set(err, EBUSY, "a copy is being made");
+		return err_set(err, EBUSY, "a backup is running");
 	if (!b) {
 		b = s->backup = xcalloc(1, sizeof(*b));
 		b->fd = -1;

@@ -102,7 +102,7 @@ int store_put_ledger(struct store *s, uint64_t version, const char *text, struct
 	if (r < 0 && r != -ENOENT)
 		return r;
 	if (now != version)
-		return err_set(err, ESTALE, "the ledger was changed meanwhile");
+		return err_set(err, ESTALE, "the ledger changed in the meantime");
 	db_add(&b, ledger_put, .version = version + 1, .text = text);
 	return db_end(&b);
 }

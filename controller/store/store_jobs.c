@@ -45,7 +45,7 @@ static int make_room(struct db_batch *b)
 	if (!db_one(b, job_oldest, &oldest))
 		return db_end(b) < 0 ? db_end(b)
 				     : err_set(b->err, EDQUOT,
-					       "%d jobs are known, and all wait for an analysis",
+					       "too many jobs: all %d wait for an analysis",
 					       STORE_JOBS_MAX);
 	db_add(b, job_drop_windows, .id = oldest.id);
 	db_add(b, job_drop, .id = oldest.id);
@@ -90,7 +90,7 @@ static json_t *unseen(void)
 		"{s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:s, s:[], s:{s:s, s:s}, s:n, s:i}",
 		"hosts", "run", "step_s", "slowdown", "slowdown_low", "slowdown_high", "cause",
 		"suspect", "state", "waiting", "suspects", "decision", "action", "none", "reason",
-		"no window of it was analysed yet", "sentence", "windows", 0);
+		"no window of it has been analysed yet", "sentence", "windows", 0);
 }
 
 static json_t *item_of_job(const void *p, uint64_t now_us)

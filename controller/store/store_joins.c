@@ -24,8 +24,7 @@ int store_add_join_token(struct store *s, const struct store_join_token *t, int6
 		return db_end(&b);
 	if (live.n >= STORE_JOIN_TOKENS_LIVE)
 		return err_set(err, EDQUOT,
-			       "there are %d join tokens that still let hosts in: revoke some "
-			       "(assayctl token list)",
+			       "%d join tokens are still valid: revoke some (assayctl token list)",
 			       STORE_JOIN_TOKENS_LIVE);
 	b = store_write(s, err);
 	db_add(&b, join_tokens_trim, .now_us = t->made_us, .most = STORE_JOIN_TOKENS_OVER);
@@ -169,8 +168,7 @@ int store_join(struct store *s, const struct store_joining *j, struct err *err)
 	if (db_end(&b) < 0)
 		return db_end(&b);
 	if (count.n >= STORE_JOINED_MAX)
-		return err_set(err, EDQUOT, "%d hosts have joined, and there is room for no more",
-			       STORE_JOINED_MAX);
+		return err_set(err, EDQUOT, "%d hosts have joined: no more fit", STORE_JOINED_MAX);
 	b = store_write(s, err);
 	db_add(&b, joined_put, .node = j->node, .sha256 = j->sha256, .at_us = j->at_us,
 	       .token = j->token, .origin = j->origin);

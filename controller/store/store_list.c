@@ -144,7 +144,7 @@ int store_node(struct store *s, const char *node, uint64_t now_us, json_t **ret_
 	if (db_end(&b) < 0)
 		return db_end(&b);
 	if (!reader.node)
-		return err_set(err, ENOENT, "no host '%.80s' is known", node);
+		return err_set(err, ENOENT, "unknown host '%.80s'", node);
 	*ret_node = reader.node;
 	return 0;
 }

@@ -59,10 +59,10 @@ static int read_version(struct store *s, int *ret_version, struct err *err)
 		return r;
 	if (version > STORE_VERSION)
 		return err_set(err, EINVAL,
-			       "is version %d, and this program knows %d: use a newer one",
+			       "is version %d, and this program reads up to %d: use a newer one",
 			       (int)version, STORE_VERSION);
 	if (version < 0 || (version == 0) != (tables == 0))
-		return err_set(err, EINVAL, "is a database of something else: name another file");
+		return err_set(err, EINVAL, "is another program's database: name another file");
 	*ret_version = (int)version;
 	return 0;
 }
@@ -96,8 +96,8 @@ static void tell_migrated(struct store *s, int from)
 	int64_t n = 0;
 
 	if (from < STORE_VERSION && has_reports(s, from))
-		log_info("the store is brought from version %d to %d; what it was is kept in %s"
-			 ".before-%d",
+		log_info("the store was upgraded from version %d to %d; the old one is kept as "
+			 "%s.before-%d",
 			 from, STORE_VERSION, sqlite3_db_filename(s->file, "main"), STORE_VERSION);
 	if (from > 0 && from < 12 && read_numbers(s, sql, &n, 1, NULL) == 1 && n > 0)
 		log_warning(
@@ -213,8 +213,8 @@ static int set_up(struct store *s, struct err *err)
 	(void)sqlite3_db_config(s->file, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	if (sqlite3_db_readonly(s->file, "main") == 1)
 		return err_set(err, EROFS,
-			       "cannot be written: see its owner, its mode, and how "
-			       "its file system is mounted");
+			       "cannot be written: check its owner, its mode, and how its file "
+			       "system is mounted");
 	r = run_sql(s, "PRAGMA locking_mode = EXCLUSIVE", err);
 	if (r == 0)
 		r = read_version(s, &version, err);
@@ -264,9 +264,8 @@ static int advise(struct store *s, int r, struct err *err)
 		int code;
 		const char *advice;
 	} rows[] = {
-		{ SQLITE_NOTADB, "is no store: name another file, or move it away" },
-		{ SQLITE_CORRUPT,
-		  "is broken: restore a copy of it, or move it away to begin anew" },
+		{ SQLITE_NOTADB, "is not a store: name another file, or move it away" },
+		{ SQLITE_CORRUPT, "is corrupt: restore a copy, or move it away to start over" },
 		{ SQLITE_BUSY, "another program has it open" },
 	};
 	size_t i;

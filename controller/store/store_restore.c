@@ -84,15 +84,14 @@ static int copy(const char *from, const char *work, struct err *err)
 	int r = 0;
 
 	if (sqlite3_open_v2(from, &in, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
-		r = err_set(err, EINVAL, "%s: it is missing, or cannot be read", from);
+		r = err_set(err, EINVAL, "%s: missing, or cannot be read", from);
 	else if (sqlite3_open_v2(work, &out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
 		 SQLITE_OK)
 		r = err_set(err, EIO, "%s: %s", work, sqlite3_errmsg(out));
 	else
 		run_of = sqlite3_backup_init(out, "main", in, "main");
 	if (r == 0 && (!run_of || sqlite3_backup_step(run_of, -1) != SQLITE_DONE))
-		r = err_set(err, EINVAL, "%s: is no store that can be read: %s", from,
-			    sqlite3_errmsg(out));
+		r = err_set(err, EINVAL, "%s: not a readable store: %s", from, sqlite3_errmsg(out));
 	if (run_of)
 		(void)sqlite3_backup_finish(run_of);
 	(void)sqlite3_close(out);
@@ -110,7 +109,7 @@ static int check(struct store *s, const char *from, struct err *err)
 	    sqlite3_step(st) == SQLITE_ROW && streq((const char *)sqlite3_column_text(st, 0), "ok"))
 		r = 0;
 	(void)sqlite3_finalize(st);
-	return r < 0 ? err_set(err, EINVAL, "%s: is damaged: take another copy", from) : 0;
+	return r < 0 ? err_set(err, EINVAL, "%s: is corrupt: use another copy", from) : 0;
 }
 
 /* The store that is there: closed as after a clean stop. 1: it can be read. */
@@ -183,7 +182,7 @@ int store_restore(const char *path, const char *from, struct store_restored *ret
 	int r, readable;
 
 	if (access(from, R_OK) < 0)
-		return err_errno(err, errno == ENOENT ? EINVAL : errno, "%s: it is missing", from);
+		return err_errno(err, errno == ENOENT ? EINVAL : errno, "%s: missing", from);
 	readable = settle_old(path, err);
 	if (readable < 0)
 		return readable;

@@ -40,8 +40,7 @@ static int make_room(struct db_batch *b, size_t max)
 	db_add(b, topology_drop);
 	db_add(b, switches_drop);
 	if (count(b) >= max)
-		return err_set(b->err, EDQUOT,
-			       "%zu topologies are kept, and hosts have all of them", max);
+		return err_set(b->err, EDQUOT, "too many topologies: hosts use all %zu", max);
 	return db_end(b);
 }
 
@@ -104,7 +103,7 @@ int store_topology(struct store *s, const char *digest, char **ret_text, struct 
 	if (db_end(&b) < 0)
 		return db_end(&b);
 	if (!topology.found)
-		return err_set(err, ENOENT, "no topology '%.80s' is known", digest);
+		return err_set(err, ENOENT, "unknown topology '%.80s'", digest);
 	if (topology.r == 0)
 		*ret_text = topology.text;
 	return topology.r;

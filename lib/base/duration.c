@@ -95,7 +95,7 @@ static int bad_duration(const char *text, struct err *err)
 {
 	return err_set(
 		err, EINVAL,
-		"'%.40s' is not a duration: want a whole number and ms, s, m, h or d, as in 45s",
+		"'%.40s' is not a duration: want a whole number and ms, s, m, h or d, such as 45s",
 		text);
 }
 

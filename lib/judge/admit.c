@@ -179,7 +179,8 @@ static void decide(const struct verdict *v, const char *node, const struct clock
 		   streq(says(opinion, "verdict"), "fail")) {
 		from_opinion(opinion, ADMIT_BAD, "the controller judges this host bad", a);
 	} else if (watched) {
-		unknown(a, xstrdup("nothing was run on this host yet; assayd has watched it only"));
+		unknown(a, xstrdup("nothing has been run on this host yet; assayd has only watched "
+				   "it"));
 	} else if (!has_run) {
 		unknown(a, xstrdup(v->sentence));
 	} else if (a->age_s * 1e6 > (double)options->max_age_us) {

@@ -98,18 +98,18 @@ static const struct {
 	const char *words;
 } hints[] = {
 	{ KIND_PCIE, 0.85, 0.95,
-	  "slightly low: look for replays and corrected AER errors (signal integrity)" },
+	  "slightly low: check replays and corrected AER errors (signal integrity)" },
 	{ KIND_PCIE, 0.45, 0.60, "about half: half of its lanes, or one PCIe generation down" },
 	{ KIND_PCIE, 0.20, 0.30, "about a quarter: x4 of x16, or two PCIe generations down" },
 	{ KIND_PCIE, 0.11, 0.15, "about an eighth: x2 of x16, or three PCIe generations down" },
 	{ KIND_PCIE, 0, 0.10,
 	  "nearly nothing: a copy through the CPU, the IOMMU, or no GPUDirect RDMA" },
 	{ KIND_NVLINK, 0, 0.97,
-	  "look at the state and errors of its NVLinks (gpu.nvlink) and at the switches" },
-	{ KIND_GPUS, 0, 0.97, "look at the state and errors of the NVLinks of both (gpu.nvlink)" },
+	  "check the state and errors of its NVLinks (gpu.nvlink), and the switches" },
+	{ KIND_GPUS, 0, 0.97, "check the state and errors of the NVLinks of both (gpu.nvlink)" },
 	{ KIND_BETWEEN, 0, 0.95,
-	  "look at the width and speed of the socket links (UPI, xGMI) and the BIOS settings" },
-	{ KIND_MEMORY, 0, 0.95, "look for missing or slowed DIMMs and the BIOS's NUMA settings" },
+	  "check the width and speed of the socket links (UPI, xGMI) and the BIOS settings" },
+	{ KIND_MEMORY, 0, 0.95, "check for missing or slow DIMMs, and the BIOS's NUMA settings" },
 };
 
 const char *link_hint(const char *id, double ratio)

@@ -283,11 +283,12 @@ static int check_floor(const struct jval *v, const struct sku_expect *e, struct 
 			  missing = jval_get(v, "floor");
 
 	if (isfinite(e->part) && !e->of)
-		return jval_fail(&of, err, "missing: part is of what number of the params?");
+		return jval_fail(&of, err,
+				 "missing: which number of the params does part belong to?");
 	if (e->of && !isfinite(e->part))
 		return jval_fail(&part, err, "missing");
 	if (isfinite(e->part) && (isfinite(e->floor) || isfinite(e->value)))
-		return jval_fail(&part, err, "not together with floor or value");
+		return jval_fail(&part, err, "cannot be combined with floor or value");
 	if (!isfinite(e->part) && !isfinite(e->floor))
 		return jval_fail(&missing, err, "missing");
 	return 0;

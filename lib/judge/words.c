@@ -177,7 +177,8 @@ char *words_impossible(const struct sample *s, const struct expectation *worst)
 	CLEANUP(freep) char *fact = told(s, worst->expected);
 	CLEANUP(freep) char *by = basis(worst);
 
-	return xasprintf("%s, by %s: no such part is so fast; it was not measured right", fact, by);
+	return xasprintf("%s, by %s: no such part is that fast, so the measurement is wrong", fact,
+			 by);
 }
 
 char *words_fine(const struct sample *s, const struct expectation *e, size_t n)
@@ -247,10 +248,10 @@ char *words_not_measured(const struct sample *s)
 	static const char *const why[] = {
 		[SAMPLE_MEASURED] = "gave no value",
 		[SAMPLE_BUSY] = "was busy",
-		[SAMPLE_FOREIGN_TRAFFIC] = "carried somebody else's traffic",
+		[SAMPLE_FOREIGN_TRAFFIC] = "carried other traffic",
 		[SAMPLE_SET_UP] = "could not be set up for the test",
 		[SAMPLE_TIMEOUT] = "did not finish in time",
-		[SAMPLE_ABORTED] = "was given up because a job arrived",
+		[SAMPLE_ABORTED] = "was aborted because a job started",
 	};
 	CLEANUP(freep) char *subject = words_clean(s->subject, SUBJECT_MAX);
 	CLEANUP(freep) char *check = words_clean(s->check, SUBJECT_MAX);
@@ -287,16 +288,16 @@ char *words_spread_member(const struct sample *s, const struct peer_group *group
 char *words_problem(const struct problem *p)
 {
 	static const char *const what[] = {
-		[PROBLEM_TIMEOUT] = "was stopped at the end of its time",
+		[PROBLEM_TIMEOUT] = "ran out of time",
 		[PROBLEM_CRASHED] = "crashed",
 		[PROBLEM_EXIT] = "failed",
-		[PROBLEM_GARBAGE] = "printed what cannot be read",
+		[PROBLEM_GARBAGE] = "printed invalid output",
 		[PROBLEM_TOO_MUCH] = "printed too much",
 		[PROBLEM_EMPTY] = "ended without a result",
 		[PROBLEM_NOT_EXECUTABLE] = "could not be started",
 		[PROBLEM_NOT_APPLICABLE] = "found nothing to measure here",
 		[PROBLEM_SET_UP] = "could not be set up",
-		[PROBLEM_BUSY] = "did not run, another run has the devices",
+		[PROBLEM_BUSY] = "did not run: another run has the devices",
 	};
 	CLEANUP(freep) char *probe = words_clean(p->probe, SUBJECT_MAX);
 	CLEANUP(freep) char *detail = words_clean(p->detail, NOTE_MAX);
@@ -308,7 +309,7 @@ char *words_expected_device(const struct problem *p)
 {
 	CLEANUP(freep) char *fact = words_problem(p);
 
-	return xasprintf("%s; the SKU file says there is something", fact);
+	return xasprintf("%s; the SKU file expects it to find something", fact);
 }
 
 char *words_uncounted(const char *check)

@@ -55,18 +55,18 @@ static const struct failure {
 	int error;
 	const char *what;
 } failures[] = {
-	{ CURLE_COULDNT_RESOLVE_HOST, EHOSTUNREACH, "the name of the server is not known" },
+	{ CURLE_COULDNT_RESOLVE_HOST, EHOSTUNREACH, "cannot resolve the host name" },
 	{ CURLE_COULDNT_CONNECT, ECONNREFUSED, "cannot connect" },
-	{ CURLE_OPERATION_TIMEDOUT, ETIMEDOUT, "no whole answer in time" },
+	{ CURLE_OPERATION_TIMEDOUT, ETIMEDOUT, "timed out" },
 	{ CURLE_PEER_FAILED_VERIFICATION, EKEYREJECTED,
 	  "the certificate of the server is not trusted" },
 	{ CURLE_SSL_CACERT_BADFILE, EINVAL, "the CA file cannot be used" },
 	{ CURLE_SSL_CERTPROBLEM, EINVAL, "the client certificate cannot be used" },
 	{ CURLE_SSL_CONNECT_ERROR, EPROTO, "TLS cannot be set up" },
-	{ CURLE_GOT_NOTHING, ECONNRESET, "the connection was cut before an answer" },
-	{ CURLE_PARTIAL_FILE, ECONNRESET, "the connection was cut within the answer" },
-	{ CURLE_RECV_ERROR, ECONNRESET, "the connection was cut" },
-	{ CURLE_SEND_ERROR, ECONNRESET, "the connection was cut" },
+	{ CURLE_GOT_NOTHING, ECONNRESET, "the connection was closed before an answer" },
+	{ CURLE_PARTIAL_FILE, ECONNRESET, "the connection was closed within the answer" },
+	{ CURLE_RECV_ERROR, ECONNRESET, "the connection was closed" },
+	{ CURLE_SEND_ERROR, ECONNRESET, "the connection was closed" },
 	{ CURLE_WEIRD_SERVER_REPLY, EPROTO, "the answer is not HTTP" },
 	{ CURLE_UNSUPPORTED_PROTOCOL, EINVAL, "the URL is neither http nor https" },
 	{ CURLE_URL_MALFORMAT, EINVAL, "not a URL" },
@@ -557,7 +557,7 @@ int http_send(struct http *http, const struct http_call *call, struct http_reque
 	int r;
 
 	if (strlen(call->url) > HTTP_URL_MAX)
-		return err_set(err, EINVAL, "a URL of more than %d bytes", HTTP_URL_MAX);
+		return err_set(err, EINVAL, "a URL longer than %d bytes", HTTP_URL_MAX);
 	request = xcalloc(1, sizeof(*request));
 	*request = (struct http_request){
 		.http = http,
@@ -625,7 +625,8 @@ int http_new(struct sd_event *event, const struct http_options *options, struct 
 	int r;
 
 	if (!options->cert_file != !options->key_file || !options->cert_pem != !options->key_pem)
-		return err_set(err, EINVAL, "a client certificate and its key come together");
+		return err_set(err, EINVAL,
+			       "a client certificate needs its key, and the other way round");
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return err_set(err, EIO, "libcurl cannot be initialised");
 	http = xcalloc(1, sizeof(*http));

@@ -22,13 +22,13 @@ int pem_sum(const char *text, char ret_hex[static SHA256_HEX_SIZE], struct err *
 	size_t n = 0;
 
 	if (!end)
-		return err_set(err, EINVAL, "is no certificate in PEM");
+		return err_set(err, EINVAL, "is not a PEM certificate");
 	if (strstr(text, BEGIN_ANY) != begin || strstr(end, BEGIN_ANY))
-		return err_set(err, EINVAL, "want one certificate, and nothing else, in PEM");
+		return err_set(err, EINVAL, "want one PEM certificate and nothing else");
 	begin += strlen(BEGIN);
 	base64 = xstrndup(begin, (size_t)(end - begin));
 	if (base64_decode(base64, &der, &n) < 0 || n == 0)
-		return err_set(err, EINVAL, "is no certificate in PEM: not in base64");
+		return err_set(err, EINVAL, "is not a PEM certificate: not base64");
 	sha256_init(&sum);
 	sha256_add(&sum, der, n);
 	sha256_hex(&sum, ret_hex);

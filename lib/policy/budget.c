@@ -113,8 +113,7 @@ static bool total_allows(const struct budget *b, struct refusal *ret)
 	refuse(ret, REFUSED_BY_TOTAL);
 	(void)snprintf(
 		ret->sentence, sizeof(ret->sentence),
-		"budget.total: %llu of %llu nodes are out of service, whoever took them out, and "
-		"%llu may be",
+		"budget.total: %llu of %llu nodes are out of service, and at most %llu may be",
 		(ull)b->out, (ull)b->nodes, (ull)b->total_max);
 	(void)snprintf(ret->allow, sizeof(ret->allow),
 		       "%llu node%s back in service, or a larger budget.total",
@@ -134,7 +133,8 @@ static bool domain_allows(const struct budget *b, const struct fleet_node *node,
 		return true;
 	refuse(ret, REFUSED_BY_DOMAIN);
 	(void)snprintf(ret->sentence, sizeof(ret->sentence),
-		       "budget.domain: %u node%s of %.60s %.60s %s out of service, and %llu may be",
+		       "budget.domain: %u node%s of %.60s %.60s %s out of service, and at most "
+		       "%llu may be",
 		       out, out == 1 ? "" : "s", p->domain_label,
 		       names_text(&b->fleet->domains, node->domain), out == 1 ? "is" : "are",
 		       (ull)p->domain_max);
@@ -156,11 +156,11 @@ static bool job_allows(const struct budget *b, const struct fleet_node *node, st
 		if (out < b->policy->per_job)
 			continue;
 		refuse(ret, REFUSED_BY_JOB);
-		(void)snprintf(
-			ret->sentence, sizeof(ret->sentence),
-			"budget.per_job: %u node%s of job %.60s %s out of service, and %llu may be",
-			out, out == 1 ? "" : "s", job, out == 1 ? "is" : "are",
-			(ull)b->policy->per_job);
+		(void)snprintf(ret->sentence, sizeof(ret->sentence),
+			       "budget.per_job: %u node%s of job %.60s %s out of service, and at "
+			       "most %llu may be",
+			       out, out == 1 ? "" : "s", job, out == 1 ? "is" : "are",
+			       (ull)b->policy->per_job);
 		(void)snprintf(ret->allow, sizeof(ret->allow),
 			       "the end of job %.60s, or a larger budget.per_job", job);
 		return false;
@@ -176,9 +176,10 @@ static bool rate_allows(const struct budget *b, struct refusal *ret)
 		return true;
 	refuse(ret, REFUSED_BY_RATE);
 	duration_format(b->policy->rate_per_us, per);
-	(void)snprintf(ret->sentence, sizeof(ret->sentence),
-		       "budget.rate: %llu automatic cordon%s in the last %s, and %llu may be",
-		       (ull)b->cordons, b->cordons == 1 ? "" : "s", per, (ull)b->rate_max);
+	(void)snprintf(
+		ret->sentence, sizeof(ret->sentence),
+		"budget.rate: %llu automatic cordon%s in the last %s, and at most %llu may be",
+		(ull)b->cordons, b->cordons == 1 ? "" : "s", per, (ull)b->rate_max);
 	if (b->rate_max == 0) {
 		(void)snprintf(ret->allow, sizeof(ret->allow), "a budget.rate above 0");
 		return false;
@@ -335,7 +336,8 @@ bool hands_allow(const struct fleet_node *node, struct refusal *ret)
 		return true;
 	refuse(ret, REFUSED_BY_HANDS_OFF);
 	(void)snprintf(ret->sentence, sizeof(ret->sentence),
-		       "hands-off: %.150s is not touched: %.150s", node->name, node->hands_off);
+		       "hands-off: Assay does not touch %.150s: %.150s", node->name,
+		       node->hands_off);
 	(void)snprintf(ret->allow, sizeof(ret->allow), "the end of that; it is decided anew then");
 	return false;
 }
@@ -354,7 +356,7 @@ bool node_allows(const struct fleet_node *node, struct refusal *ret)
 	if (node->out & OUT_OTHERS && !(node->out & OUT_OURS)) {
 		refuse(ret, REFUSED_BY_OTHER);
 		(void)snprintf(ret->sentence, sizeof(ret->sentence),
-			       "other-cordon: somebody else keeps %.200s out of service already",
+			       "other-cordon: %.200s is already cordoned by somebody else",
 			       node->name);
 		(void)snprintf(ret->allow, sizeof(ret->allow),
 			       "the end of that cordon; it is decided anew then");

@@ -160,7 +160,7 @@ static void check_silence(struct deciding *d)
 		d, BREAKER_SILENT,
 		deciding_text(d,
 			      "%zu of %zu agents are silent, more than breaker.silent_percent %g: "
-			      "what is left may not be the truth",
+			      "the rest may not show the whole picture",
 			      silent, known, p->breaker_silent_percent));
 }
 

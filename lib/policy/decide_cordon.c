@@ -90,10 +90,10 @@ bool decide_stands_allow(const struct deciding *d, const struct candidate *c, st
 		return false;
 	if (record->silence_until_us > d->now_us)
 		return refuse_until(ret, REFUSED_BY_SILENCE, record->silence_until_us,
-				    "silence: an operator asked for it");
+				    "silence: an operator silenced it");
 	return !is_overridden(d, c) ||
 	       refuse_until(ret, REFUSED_BY_OVERRIDE, record->override_until_us,
-			    "override: a person gave it back, and that holds");
+			    "override: an operator put it back in service, and that still holds");
 }
 
 /* Nor has a cordon a place that jobs.born has none for. */
@@ -198,8 +198,8 @@ static void decide_cordon(struct deciding *d, const struct candidate *c)
 	one->reason = deciding_text(
 		d, "%s: %s%s%s%s", c->node->name,
 		c->finding->sentence ? c->finding->sentence : c->finding->check,
-		c->born ? "; it always was so" : "", job_agrees(d, c),
-		one->sticky ? "; cordoned too often: only a person gives it back" : "");
+		c->born ? "; it has always been so" : "", job_agrees(d, c),
+		one->sticky ? "; cordoned too often: only a person can release it" : "");
 	if (is_allowed(d, c, &refusal)) {
 		grant(d, c);
 		return;

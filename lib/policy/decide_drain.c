@@ -101,8 +101,8 @@ static bool siblings_allow(const struct deciding *d, const struct fleet_node *no
 		return true;
 	*ret = (struct refusal){ .by = REFUSED_BY_SIBLING };
 	(void)snprintf(ret->sentence, sizeof(ret->sentence),
-		       "drain.job: %.120s of the same job is bad too and takes work still: the job "
-		       "could start there again",
+		       "drain.job: %.120s of the same job is bad too and still in service: the job "
+		       "could restart there",
 		       bad->name);
 	(void)snprintf(ret->allow, sizeof(ret->allow),
 		       "the cordon of %.120s, or the end of what is bad there", bad->name);
@@ -144,8 +144,8 @@ static bool spares_allow(const struct deciding *d, const struct fleet_node *node
 		return true;
 	*ret = (struct refusal){ .by = REFUSED_BY_SPARES };
 	(void)snprintf(ret->sentence, sizeof(ret->sentence),
-		       "drain.spares: %llu idle hosts of its SKU are known, and %llu are wanted "
-		       "before what runs there is evicted",
+		       "drain.spares: %llu idle hosts of its SKU are known, and %llu are needed "
+		       "before its jobs are evicted",
 		       (unsigned long long)idle, (unsigned long long)wanted);
 	(void)snprintf(ret->allow, sizeof(ret->allow),
 		       "an idle host of the same SKU, or a smaller drain.spares");

@@ -87,11 +87,9 @@ static void hold(struct deciding *d, const struct fleet_node *first)
 		one = deciding_add(d, node, DECIDE_HOLD);
 		one->rule = DECIDE_BLAMED_RULE;
 		one->until_us = d->now_us + d->policy->hold_ttl_us;
-		one->reason =
-			deciding_text(d,
-				      "%s: it is of a group because of which %s was slow, and "
-				      "tests are to tell which host of it that is",
-				      node->name, node->blame.job ? node->blame.job : "a job");
+		one->reason = deciding_text(
+			d, "%s: its group slowed %s, and tests are to tell which host of it",
+			node->name, node->blame.job ? node->blame.job : "a job");
 		node->scratch |= HAS_TEST | HAS_HOLD;
 		budget_take(&d->out->budget, node, false);
 	}

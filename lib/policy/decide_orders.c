@@ -63,7 +63,7 @@ static void ask_person(struct deciding *d, struct fleet_node *node)
 	(void)snprintf(refusal.allow, sizeof(refusal.allow),
 		       "assayctl repair-done %.100s, or assayctl uncordon %.100s --reason REASON",
 		       node->name, node->name);
-	one->reason = deciding_text(d, "%s: nothing is bad any more", node->name);
+	one->reason = deciding_text(d, "%s: no longer bad", node->name);
 	deciding_refuse(d, one, &refusal);
 }
 
@@ -106,9 +106,9 @@ static void decide_held(struct deciding *d, struct fleet_node *node)
 	    deciding_reached(d, record->tested_us, p->retest_spacing_us)) {
 		struct decision *one = order(d, node, DECIDE_VERIFY, "release");
 
-		one->reason = deciding_text(
-			d, "%s: nothing is bad any more; %u of %llu tests passed", node->name,
-			record->passes, (unsigned long long)p->release_passes);
+		one->reason = deciding_text(d, "%s: no longer bad; %u of %llu tests passed",
+					    node->name, record->passes,
+					    (unsigned long long)p->release_passes);
 	}
 }
 
@@ -156,7 +156,7 @@ static void decide_test(struct deciding *d, const struct candidate *c)
 		one->partner = partner->name;
 	}
 	one->reason =
-		deciding_text(d, "%s: %s; is it so again? %u of %llu tests failed", node->name,
+		deciding_text(d, "%s: %s; retesting, %u of %llu tests failed so far", node->name,
 			      c->finding->sentence ? c->finding->sentence : c->finding->check,
 			      c->finding->reproduced, (unsigned long long)d->policy->retest_times);
 	one->evidence = deciding_incident(d, c->finding);
@@ -320,8 +320,8 @@ static bool decide_blamed_hold(struct deciding *d, struct fleet_node *node, size
 		return false;
 	one = order(d, node, DECIDE_HOLD, DECIDE_BLAMED_RULE);
 	one->until_us = d->now_us + d->policy->hold_ttl_us;
-	one->reason = deciding_text(d, "%s: it is to be tested, as %s was slow because of it",
-				    node->name, node->blame.job ? node->blame.job : "a job");
+	one->reason = deciding_text(d, "%s: tested because it slowed %s", node->name,
+				    node->blame.job ? node->blame.job : "a job");
 	budget_take(&d->out->budget, node, false);
 	return true;
 }
@@ -341,12 +341,11 @@ static void decide_blamed(struct deciding *d, struct fleet_node *node, size_t *b
 	}
 	one = order(d, node, DECIDE_DEEP, DECIDE_BLAMED_RULE);
 	one->profile = rung_of(node);
-	one->reason = deciding_text(
-		d,
-		node->blame.diagnosed ? "%s: %s is diagnosed: all of its hosts are tested"
-				      : "%s: %s was slow because of it, and nothing was found "
-					"yet",
-		node->name, node->blame.job ? node->blame.job : "a job");
+	one->reason = deciding_text(d,
+				    node->blame.diagnosed
+					    ? "%s: %s is diagnosed: all of its hosts are tested"
+					    : "%s: it slowed %s, and nothing has been found yet",
+				    node->name, node->blame.job ? node->blame.job : "a job");
 	if (node->blame.reach == BLAME_TO_TELL)
 		one->effect = false;
 }
@@ -406,7 +405,7 @@ static void decide_hold(struct deciding *d, struct fleet_node *node, const char 
 		return;
 	one = order(d, node, DECIDE_HOLD, rule);
 	one->until_us = d->now_us + d->policy->hold_ttl_us;
-	one->reason = deciding_text(d, "%s: a test is due and jobs keep it busy", node->name);
+	one->reason = deciding_text(d, "%s: a test is due, but jobs keep it busy", node->name);
 	if (facts_allow(d->fleet, &refusal) &&
 	    budget_allows(&d->out->budget, node, false, &refusal)) {
 		budget_take(&d->out->budget, node, false);
@@ -432,8 +431,8 @@ static void decide_coverage(struct deciding *d, size_t busy)
 			continue;
 		busy++;
 		if (is_idle(node))
-			order(d, node, DECIDE_DEEP, "coverage")->reason = deciding_text(
-				d, "%s: its last deep verdict is too old", node->name);
+			order(d, node, DECIDE_DEEP, "coverage")->reason =
+				deciding_text(d, "%s: its last full test is too old", node->name);
 		else if (d->policy->hold_at_once > 0)
 			decide_hold(d, node, "coverage");
 	}
@@ -457,7 +456,7 @@ static void decide_unhold(struct deciding *d, struct fleet_node *node)
 	    (over || (!d->fleet->awaits_blames && !is_to_be_tested(d, node))))
 		order(d, node, DECIDE_UNHOLD, "hold")->reason =
 			deciding_text(d, "%s: %s", node->name,
-				      over ? "its hold is over" : "no test of it is due any more");
+				      over ? "its hold is over" : "no test of it is due");
 }
 
 static void settle(struct deciding *d, struct fleet_node *node)
@@ -466,10 +465,10 @@ static void settle(struct deciding *d, struct fleet_node *node)
 
 	if ((state == LIFE_SUSPECTED || state == LIFE_RETESTING) && node->record.clear_us > 0 &&
 	    node->record.ordered_us == 0)
-		deciding_step(d, node, EVENT_CLEARED, "nothing is bad any more", NULL);
+		deciding_step(d, node, EVENT_CLEARED, "no longer bad", NULL);
 	else if (state == LIFE_RELEASED &&
 		 deciding_past(d->now_us, node->record.life.since_us, d->policy->sticky_window_us))
-		deciding_step(d, node, EVENT_SETTLED, "nothing since the sticky window", NULL);
+		deciding_step(d, node, EVENT_SETTLED, "no finding within the sticky window", NULL);
 }
 
 void decide_orders(struct deciding *d)

@@ -333,11 +333,10 @@ static void tell_fleet(struct deciding *d, const struct group *g, size_t of, str
 	const char *sku = names_text(&d->fleet->skus, c->node->sku);
 
 	say(notice, g->hosts, of,
-	    xasprintf(
-		    "%s: %zu of %zu hosts are not good in %s, as %s; so many are not sick: look at "
-		    "what they share (driver, settings, a switch, the SKU file)",
-		    sku ? sku : "all", g->hosts, of, c->finding->check,
-		    c->finding->sentence ? c->finding->sentence : c->node->name));
+	    xasprintf("%s: %zu of %zu hosts are not good in %s, such as %s; so many at once is a "
+		      "shared cause: check driver, settings, switch and SKU file",
+		      sku ? sku : "all", g->hosts, of, c->finding->check,
+		      c->finding->sentence ? c->finding->sentence : c->node->name));
 	mark_fleet(d, g, of);
 }
 
@@ -550,11 +549,11 @@ static void judge_fleet_group(struct deciding *d, const struct group *g, size_t 
 		tell_fleet(d, g, of, need_notice(d, NOTICE_FLEET, key, g->hosts));
 		return;
 	}
-	deciding_open(
-		d, by_sku_file ? BREAKER_SKU_FILE : BREAKER_SIGNATURE,
-		deciding_text(d, "%zu of %zu hosts of %.60s have %s%.60s at once: %s", g->hosts, of,
-			      sku ? sku : "any SKU", g->fatal ? "a fatal " : "", c->finding->check,
-			      by_sku_file ? "look at the SKU file" : "look at what they share"));
+	deciding_open(d, by_sku_file ? BREAKER_SKU_FILE : BREAKER_SIGNATURE,
+		      deciding_text(d, "%zu of %zu hosts of %.60s have %s%.60s at once: %s",
+				    g->hosts, of, sku ? sku : "any SKU", g->fatal ? "a fatal " : "",
+				    c->finding->check,
+				    by_sku_file ? "check the SKU file" : "check what they share"));
 	if (!g->fatal)
 		mark(d, g);
 }
@@ -580,12 +579,11 @@ static void tell_domain(struct deciding *d, const struct group *g, size_t of)
 	if (notice && notice->stands)
 		return;
 	say(notice, g->hosts, of,
-	    xasprintf(
-		    "%s %s: %zu of %zu hosts are not good in %s, as %s; look at what they share (a "
-		    "switch, its links, power, cooling)",
-		    d->policy->domain_label ? d->policy->domain_label : "domain", name, g->hosts,
-		    of, c->finding->check,
-		    c->finding->sentence ? c->finding->sentence : c->node->name));
+	    xasprintf("%s %s: %zu of %zu hosts are not good in %s, such as %s; check what they "
+		      "share (a switch, its links, power, cooling)",
+		      d->policy->domain_label ? d->policy->domain_label : "domain", name, g->hosts,
+		      of, c->finding->check,
+		      c->finding->sentence ? c->finding->sentence : c->node->name));
 }
 
 /*

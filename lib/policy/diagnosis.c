@@ -206,7 +206,7 @@ static char *missing_of(const struct diagnosis_input *in, const struct diagnosis
 	CLEANUP(freep) char *other = NULL;
 
 	if (tests)
-		one = xasprintf("a test of all of %s, which brought nothing", tests);
+		one = xasprintf("a full test of %s, which gave no result", tests);
 	if (sides)
 		other = xasprintf("what is between %s and others (%s): assayctl campaign start "
 				  "--plan bisect --nodes ...",
@@ -226,7 +226,7 @@ char *diagnosis_words(const struct diagnosis_input *in, const struct diagnosis_s
 	if (excluded && step->exact)
 		return xasprintf("exclude %s; acquitted %zu", excluded, step->acquitted);
 	if (excluded)
-		return xasprintf("exclude %s; cannot tell of %zu%s%s", excluded, step->unknown,
+		return xasprintf("exclude %s; cannot tell for %zu%s%s", excluded, step->unknown,
 				 step->unknown == 1 ? " host" : " hosts", tells);
 	if (step->exact)
 		return xasprintf("acquitted: %zu host%s clean under load", step->acquitted,

@@ -203,9 +203,9 @@ static const char *why_rack_waits(const struct judging *j, const struct job_judg
 	}
 	add_own(j, host->domain, &use);
 	if (use.n >= j->policy->jobs.per_domain)
-		return "it waits: as many hosts of its rack are tested as jobs.per_domain lets";
+		return "waiting: jobs.per_domain limits how many hosts of its rack are tested";
 	if (use.last_us > 0 && j->now_us < use.last_us + JOB_JUDGE_APART_US)
-		return "it waits: the test of another host of its rack began just now";
+		return "waiting: a test of another host of its rack has just started";
 	return NULL;
 }
 
@@ -220,9 +220,9 @@ static const char *why_queued(const struct judging *j, const struct job_judge_ho
 	const struct policy_jobs *jobs = &j->policy->jobs;
 
 	if (j->tested >= jobs->ladder_hosts)
-		return "it waits: as many hosts of the job are tested as jobs.ladder.hosts lets";
+		return "waiting: jobs.ladder.hosts limits how many hosts of the job are tested";
 	if (j->in->under_way + j->tested >= jobs->at_once)
-		return "it waits: as many hosts are tested as jobs.ladder.at_once lets";
+		return "waiting: jobs.ladder.at_once limits how many hosts are tested at once";
 	return why_rack_waits(j, host);
 }
 
@@ -234,10 +234,10 @@ static const char *why_not_tested(const struct judging *j, const struct job_judg
 	if (!host->idle && jobs->busy == BUSY_NEVER)
 		return "it runs jobs, and jobs.busy never tests such a host";
 	if (is_given_up(j, host))
-		return "it ran jobs for longer than jobs.busy_limit lets its test wait: it is "
-		       "given up";
+		return "it ran jobs for longer than jobs.busy_limit: its test is given up";
 	if (!j->begun && j->in->investigations >= jobs->investigations)
-		return "the job was looked into as often as jobs.ladder.investigations lets it";
+		return "the job has had as many investigations as jobs.ladder.investigations "
+		       "allows";
 	return NULL;
 }
 
@@ -313,8 +313,8 @@ static char *more_of(const struct judging *j, const struct job_judge_item *item)
 	if (item->suspect->class == BLAME_LINK && item->host->rung && !item->acquitted)
 		return xasprintf("; %s", item->host->rung);
 	if (item->slow)
-		return xasprintf("; its slowest part reaches %.3f of what is usual, and one good "
-				 "one in two hundred does not reach %.3f",
+		return xasprintf("; its slowest part reaches %.3f of normal, and 1 good part in "
+				 "200 is below %.3f",
 				 item->host->speed, item->host->low);
 	if (item->incident != BLAME_ACCUSED)
 		return xstrdup("");
@@ -360,7 +360,7 @@ static const char *distrust(const struct judging *j, struct job_judge_item *item
 		return NULL;
 	item->action = BLAME_PROBE;
 	item->distrusted = true;
-	return "tested, and not taken out for it: predictions of its class did not hold "
+	return "tested, but not cordoned for it: predictions of its class did not hold "
 	       "(jobs.trust)";
 }
 
@@ -396,7 +396,7 @@ static void judge_host(struct judging *j, const struct suspicion_found *suspect,
 		item->incident = BLAME_QUIET;
 		item->again = false;
 		item->acquitted = true;
-		why = "its tests acquitted it of this job, and that holds still";
+		why = "its tests acquitted it for this job, and that still holds";
 	} else {
 		why = distrust(j, item);
 		if (item->action == BLAME_PROBE) {

@@ -60,7 +60,7 @@ static const struct life_row {
 	{ AT(LIFE_HEALTHY) | AT(LIFE_RELEASED), EVENT_SUSPECTED, LIFE_SUSPECTED,
 	  "it clears by itself; assayctl silence NODE --for D --reason REASON" },
 	{ AT(LIFE_SUSPECTED) | AT(LIFE_RETESTING), EVENT_CLEARED, LIFE_HEALTHY, "nothing was done" },
-	{ FREE, EVENT_RETEST, LIFE_RETESTING, "the test ends by itself" },
+	{ FREE, EVENT_RETEST, LIFE_RETESTING, "the test ends on its own" },
 	{ FREE, EVENT_CORDONED, LIFE_CORDONED, UNDO_CORDON },
 	{ FREE | AT(LIFE_CORDONED) | AT(LIFE_VERIFYING), EVENT_CORDONED_STICKY, LIFE_STICKY,
 	  UNDO_CORDON },
@@ -73,7 +73,7 @@ static const struct life_row {
 	{ HELD, EVENT_REPAIR_DONE, LIFE_VERIFYING, UNDO_CORDON },
 	/* A part that was taken out for good, a cable that was changed while jobs ran elsewhere. */
 	{ AT(LIFE_HEALTHY) | AT(LIFE_SUSPECTED) | AT(LIFE_RELEASED), EVENT_REPAIR_DONE,
-	  LIFE_HEALTHY, "what is still so is found again" },
+	  LIFE_HEALTHY, "whatever is still wrong is found again" },
 	{ AT(LIFE_CORDONED) | AT(LIFE_DRAINED), EVENT_VERIFY, LIFE_VERIFYING, UNDO_CORDON },
 	{ AT(LIFE_VERIFYING), EVENT_VERIFY_FAILED, LIFE_CORDONED, UNDO_CORDON },
 	{ HELD, EVENT_RELEASED, LIFE_RELEASED, UNDO_RELEASE },
@@ -82,8 +82,8 @@ static const struct life_row {
 	{ AT(LIFE_RELEASED), EVENT_SETTLED, LIFE_HEALTHY, "nothing was done" },
 	{ ANY, EVENT_OVERRIDE, SAME, "assayctl override NODE --for 0s" },
 	{ ANY, EVENT_SILENCE, SAME, "assayctl silence NODE --for 0s --reason REASON" },
-	{ FREE, EVENT_HOLD, SAME, "it ends by itself" },
-	{ ANY, EVENT_UNHOLD, SAME, "a test asks for it again" },
+	{ FREE, EVENT_HOLD, SAME, "it ends on its own" },
+	{ ANY, EVENT_UNHOLD, SAME, "the next test requests it again" },
 };
 
 static const struct life_row *find_row(int state, int event)
@@ -129,7 +129,7 @@ int life_step(struct life *life, const struct life_change *change, struct life_c
 		return err_set(err, EINVAL, "a host that is %s cannot be '%s'",
 			       life_state_names[life->state], life_event_names[change->event]);
 	if (streq(change->who, WHO_AUTOMATIC) && needs_person(life, change->event))
-		return err_set(err, EINVAL, "a host that is %s%s is only given back by a person",
+		return err_set(err, EINVAL, "only a person can release a host that is %s%s",
 			       life_state_names[life->state], life->manual ? " by an operator" : "");
 	if (ret) {
 		*ret = *change;

@@ -73,8 +73,8 @@ bool manual_rate_allows(const struct manual_rate *m, const struct policy *policy
 	*ret = (struct refusal){ .by = REFUSED_BY_MANUAL };
 	duration_format(per_us, per);
 	(void)snprintf(ret->sentence, sizeof(ret->sentence),
-		       "budget.rate.manual: %.100s has cordoned %llu host%s in the last %s, and "
-		       "%llu may be",
+		       "budget.rate.manual: %.100s has cordoned %llu host%s in the last %s, and at "
+		       "most %llu may be",
 		       account, (unsigned long long)n, n == 1 ? "" : "s", per,
 		       (unsigned long long)limit);
 	if (n == 0) {

@@ -106,7 +106,7 @@ static int decode_windows(const struct jval *v, void *member, struct err *err)
 	int r = jval_decode(v, window_fields, ARRAY_SIZE(window_fields), JVAL_STRICT, rule, err);
 
 	if (r == 0 && rule->k > rule->n)
-		r = jval_fail(v, err, "k is %llu of only n %llu windows: it could never be reached",
+		r = jval_fail(v, err, "k %llu is larger than n %llu: it can never be reached",
 			      (unsigned long long)rule->k, (unsigned long long)rule->n);
 	return r;
 }
@@ -155,7 +155,8 @@ static int check_rule(const struct jval *v, const struct policy *p, const struct
 			return jval_fail(v, err, "a second rule named '%s'", rule->name);
 		if (rule_covers(&p->rules[i], rule))
 			return jval_fail(
-				v, err, "rule '%s' can never match: '%s' before it takes all of it",
+				v,
+				err, "rule '%s' can never match: '%s' before it matches all that it would",
 				rule->name, p->rules[i].name);
 	}
 	return 0;

@@ -78,9 +78,9 @@ static int decode_windows(const struct jval *v, void *member, struct err *err)
 	if (r < 0)
 		return r;
 	if (jobs->windows_k > jobs->windows_n)
-		return jval_fail(
-			v, err, "k is %llu of only n %llu windows: it could never be reached",
-			(unsigned long long)jobs->windows_k, (unsigned long long)jobs->windows_n);
+		return jval_fail(v, err, "k %llu is larger than n %llu: it can never be reached",
+				 (unsigned long long)jobs->windows_k,
+				 (unsigned long long)jobs->windows_n);
 	if (jobs->windows_n > 1 && jobs->apart_us > POLICY_JOBS_SPAN_US / (jobs->windows_n - 1)) {
 		duration_format(POLICY_JOBS_SPAN_US, span);
 		return jval_fail(v, err,

@@ -585,9 +585,9 @@ static json_t *lacks(const struct replay *r)
 {
 	json_t *list = json_pack(
 		"[s, s]",
-		"which jobs ran where and whom they blamed, what hosts were set up with, "
-		"and what people ordered are not kept: what always was slow is told alone",
-		"what passed is not kept: a stricter floor finds no more");
+		"whom jobs blamed, host settings and operators' orders are not stored, so "
+		"hosts that have always been slow are only reported here",
+		"passes are not stored: a stricter floor finds nothing new");
 
 	if (r->bare > 0)
 		(void)json_array_append_new(

@@ -38,7 +38,7 @@ static int check_values(const struct standstill_beat *beat, struct err *err)
 			       "age: want the seconds since the step ended, of at "
 			       "most 7 days");
 	if (beat->n > STANDSTILL_BLOCK)
-		return err_set(err, EINVAL, "seconds: want those of the last %d steps at most",
+		return err_set(err, EINVAL, "seconds: want the durations of at most %d steps",
 			       STANDSTILL_BLOCK);
 	for (i = 0; i < beat->n; i++) {
 		if (!(beat->seconds[i] > 0) || beat->seconds[i] > STANDSTILL_SECONDS_MAX)

@@ -56,7 +56,7 @@ error_t usage_one_file(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (*file)
-			argp_error(state, "'%.80s': takes one file", arg);
+			argp_error(state, "'%.80s': takes only one file", arg);
 		*file = arg;
 		return 0;
 	case ARGP_KEY_NO_ARGS:

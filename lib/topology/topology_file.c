@@ -96,7 +96,7 @@ int topology_file_keep(const char *digest, const json_t *value, struct err *err)
 	int r;
 
 	if (!topology_digest_ok(digest))
-		return err_set(err, EINVAL, "no digest of a topology");
+		return err_set(err, EINVAL, "not a topology digest");
 	/* There: it is in use, so it is not the next to go. */
 	if (utimensat(AT_FDCWD, path, NULL, 0) == 0)
 		return 0;
@@ -118,6 +118,6 @@ int topology_file_read(const char *digest, char **ret_text, size_t *ret_len, str
 	CLEANUP(freep) char *path = path_of(dir, digest);
 
 	if (!topology_digest_ok(digest))
-		return err_set(err, EINVAL, "no digest of a topology");
+		return err_set(err, EINVAL, "not a topology digest");
 	return file_read(AT_FDCWD, path, TOPOLOGY_TEXT_MAX, ret_text, ret_len, err);
 }

@@ -66,9 +66,10 @@ static int check_node(const struct jval *item, const struct topology *t,
 	if (r == 0 && strlen(node->id) > ID_MAX)
 		r = jval_fail(&id, err, "longer than %d bytes", ID_MAX);
 	if (r == 0 && strchr(node->id, '^'))
-		r = jval_fail(&id, err, "'^' joins the ends of a link, a node cannot have it");
+		r = jval_fail(&id, err,
+			      "'^' joins the ends of a link and cannot be in the id of a node");
 	if (r == 0 && topology_find(t, node->id))
-		r = jval_fail(&id, err, "'%s' is there twice", node->id);
+		r = jval_fail(&id, err, "'%s' is listed twice", node->id);
 	if (r == 0)
 		r = check_text(item, "name", node->name, err);
 	return r == 0 ? check_text(item, "pci", node->pci, err) : r;
@@ -104,7 +105,7 @@ static int check_link(const struct jval *item, const struct topology *t,
 	int r = check_id(item, link->id, err);
 
 	if (r == 0 && topology_find_link(t, link->id))
-		r = jval_fail(&id, err, "'%s' is there twice", link->id);
+		r = jval_fail(&id, err, "'%s' is listed twice", link->id);
 	if (r == 0)
 		r = check_end(item, t, "a", link->a, err);
 	if (r == 0)

@@ -366,7 +366,7 @@ static const char *words_of(const struct request *r)
 {
 	static const char *const words[] = {
 		[CLUSTER_DONE] = "",
-		[CLUSTER_CONFLICT] = "the node was changed meanwhile",
+		[CLUSTER_CONFLICT] = "the node changed in the meantime",
 		[CLUSTER_NOT_OURS] = "it is another's",
 		[CLUSTER_GONE] = "there is no such thing",
 		[CLUSTER_REFUSED] = "the cluster forbids it",

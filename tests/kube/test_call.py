@@ -102,7 +102,7 @@ def test_what_is_not_served_is_not_gone(kube, probe):
                          ("", "/apis/nowhere.example/v1/things/gpu-0")):
         said = p.ask("GET", path)
         assert brief(said) == ("refused", 404, reason)
-        assert said["words"].endswith("(nothing of this kind is served there)")
+        assert said["words"].endswith("(this API server does not serve that resource)")
 
 
 def test_an_eviction_waits_for_its_budget_and_two_budgets_are_for_people(kube, ctl):

@@ -169,7 +169,7 @@ def test_what_kubectl_would_disturb_and_we_would_not(kube, twins, drain, kubelet
 def test_a_pod_whose_kubelet_is_dead_is_waited_for_and_never_forced(kube, twins, drain):
     twins.add("job", owner=JOB)
     status, answers = drain(OURS, 5)
-    assert status == 1 and answers[-1]["words"] == "1 of its pods are leaving"
+    assert status == 1 and answers[-1]["words"] == "1 of its pods are terminating"
     pod = kube.admin.get(f"{PODS}/job-{OURS}").body
     assert "deletionTimestamp" in pod["metadata"]
     evictions = kube.audit.writes(user=CONTROLLER, resource="pods/eviction")

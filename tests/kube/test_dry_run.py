@@ -28,7 +28,7 @@ def patches(acting):
 
 def test_what_would_be_done_is_asked_and_not_done(rehearse):
     acting = rehearse()
-    assert acting.until(lambda: cordons(acting) == [("dry-run", "mode dry-run: it would be done, and the cluster would take it")],
+    assert acting.until(lambda: cordons(acting) == [("dry-run", "dry-run: would be done, and the cluster would accept it")],
                         WAIT_S), acting.words("gpu-1")
     assert acting.until(lambda: [e for e in acting.kube.admin.events_of("gpu-1") if e["reason"] == "AssayDryRun"], WAIT_S)
     asked = patches(acting)
@@ -49,7 +49,7 @@ def test_a_right_that_is_missing_is_told(kube, rehearse):
         assert acting.until(lambda: cordons(acting) and "would refuse it" in cordons(acting)[0][1], WAIT_S), acting.words("gpu-1")
         state, words = cordons(acting)[0]
         assert state == "dry-run" and 'cannot patch resource "nodes"' in words
-        assert "it could not be done if the mode were enforce" in acting.c.log()
+        assert "in mode enforce this would fail" in acting.c.log()
         assert acting.until(lambda: [r.code for r in patches(acting)] == [403], WAIT_S)
     finally:
         for item in lost.values():

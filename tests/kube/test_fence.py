@@ -168,7 +168,7 @@ def stop_the_leader(kube, controller, tmp_path, env, stopped_s):
     finally:
         first.c.process.send_signal(signal.SIGCONT)
     assert first.c.process.wait(WAIT_S) == 1
-    assert "we lead no more" in first.c.log()
+    assert "we no longer lead" in first.c.log()
     second.report("gpu-7", ok=False)
     assert wait_for(lambda: "gpu-7" in kube.admin.cordoned(), WAIT_S), second.c.log()
     taken = [r for r in kube.audit.writes(uid="ctl-2", resource="leases", name="assay-controller")][0]

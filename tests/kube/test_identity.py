@@ -172,7 +172,7 @@ def test_tokens_that_are_known_here_never_leave(kube, identities, tmp_path):
     path.write_text(f"v: 1\ntokens: [{{sha256: {hashlib.sha256(like_one.encode()).hexdigest()}, role: read}}]\n")
     c = identities(kube, "--tokens", path)
     assert c.get("/v1/nodes", token=like_one).status == 200
-    assert c.get("/v1/nodes", token="no token of the cluster").status == 401
+    assert c.get("/v1/nodes", token="not a token of this cluster").status == 401
     assert c.get("/v1/nodes", token="a.b.c").status == 401
     assert c.metrics()["assay_identity_asked_total"] == 0 and asked(kube) == []
 

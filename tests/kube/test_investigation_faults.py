@@ -47,9 +47,9 @@ def no_windows_come(f, run, clock, hosts=HOSTS):
         f.is_free()
         assert record(f)["state"] == "evict"
         later(f, clock, WEEK_S, hosts)
-        f.ends(run, "withdrawn", f"what was found on {SLOW} is too old to take it out")
+        f.ends(run, "withdrawn", f"the findings on {SLOW} are too old to cordon it")
     elif state in GONE_ON:
-        f.ends(run, "withdrawn", f"no window of {JOB} came for longer than jobs.windows.fresh")
+        f.ends(run, "withdrawn", f"no window of {JOB} for longer than jobs.windows.fresh")
     elif state == "cordoned":
         f.is_free()
         assert f.is_out() and record(f)["state"] == "cordoned"
@@ -72,7 +72,7 @@ def server_goes_away(f, run, clock, way, **_):
     before = record(f)
     way.set("drop")
     assert wait_for(lambda: f.c.process.poll() is not None or "no longer" in f.c.log() or way.did["drop"] > 5, WAIT_S), f.c.log()
-    assert f.until(lambda: record(f)["state"] == before["state"])  # nothing is known, and nothing is decided
+    assert f.until(lambda: record(f)["state"] == before["state"])  # nothing is known, and no decisions are made
     way.set("pass")
     assert f.until(lambda: f.leads() and f.c.get("/readyz").status == 200), f.c.log()
     assert len(listed(f)) == 1 and record(f)["tests"][:1] == before["tests"][:1]
@@ -151,7 +151,7 @@ def test_a_pod_that_starts_again_while_its_host_waits_is_scheduled_there_again(k
     f.begin()
     f.suspect()  # its agent knows of no rank there, and the cluster knows of the pod
     wait_state(f, "open")
-    assert wait_for(lambda: "as soon as no job runs on it" in f.job()["decision"]["reason"], WAIT_S), f.job()
+    assert wait_for(lambda: "as soon as it is idle" in f.job()["decision"]["reason"], WAIT_S), f.job()
 
     def is_left_alone():
         return f.taints() == [] and not f.is_out() and f.orders(SLOW) == [] and f.state() == "open"

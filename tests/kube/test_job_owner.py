@@ -15,8 +15,8 @@ def test_an_owner_is_told_in_his_namespace(kube, acting):
         sent = send(c, trace(mark=str(mark), slowdown=1.54, kind="job", cause="seqlen", host=None), job=job)
         assert window(c, sent)["state"] == "analysed"
     assert acting.until(lambda: events(kube, "research")), c.log()
-    assert acting.until(lambda: "an event is not told node=nowhere" in c.log()), c.log()
+    assert acting.until(lambda: "cannot write an Event node=nowhere" in c.log()), c.log()
     (told,) = events(kube, "research")
-    assert told["count"] == 1 and told["type"] == "Normal" and told["message"].startswith("research/moe-2 takes 1.54 times as long as it could")
+    assert told["count"] == 1 and told["type"] == "Normal" and told["message"].startswith("research/moe-2 takes 1.54 times as long as it should")
     assert {k: told["involvedObject"].get(k) for k in ("kind", "name", "namespace")} == {"kind": "Namespace", "name": "research", "namespace": "research"}
     assert events(kube, "default") == [] and kube.audit.refused(CONTROLLER) == []

@@ -88,7 +88,7 @@ def test_a_server_that_does_not_tell_of_pods_holds_no_window_up(kube, acting, wa
     found, said = analysed(c)
     assert found["suspect"] is None and "on which host" in said["sentence"], said
     assert way.did["podless"]
-    assert "its window goes on without" in c.log()
+    assert "its window is analysed without them" in c.log()
     way.set("pass")
     assert analysed(c, "2")[0]["suspect"] == "gpu-17"
 
@@ -100,7 +100,7 @@ def test_a_name_that_is_none_of_kubernetes_asks_nothing(kube, acting):
         assert sent.status == 202, (name, sent.body)
         assert window(c, sent)["state"] == "analysed"
     assert not [r for r in kube.audit.find(user=CONTROLLER, resource="pods") if "labelSelector" in r.uri]
-    assert "its window goes on without" not in c.log()
+    assert "its window is analysed without them" not in c.log()
     analysed(c, "x")
     assert [r for r in kube.audit.find(user=CONTROLLER, resource="pods") if "labelSelector" in r.uri]
 

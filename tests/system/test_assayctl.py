@@ -88,7 +88,7 @@ def test_what_is_not_built_yet_says_so(run, words):
     ("job submit", "job submit: no TRACE given"),
     ("jobs llm-7", "jobs: unexpected argument 'llm-7'"),
     ("job llm-7 --job x", "job has no --job; see assayctl job --help"),
-    ("nodes --cert c.pem", "a client certificate and its key come together"),
+    ("nodes --cert c.pem", "a client certificate needs its key, and the other way round"),
     ("nodes --token-file /nowhere/token", "/nowhere/token"),
 ])
 def test_wrong_use_is_one_line_that_says_what_to_do(run, words, message):

@@ -123,11 +123,11 @@ def test_a_person_takes_a_host_out_and_gives_it_back(acting):
 def test_roles_are_kept_and_breaking_the_glass_is_recorded(acting):
     a = acting(policy("total: {percent: 100, nodes: 1}, rate: {cordons: 100, per: 10m}"))
     refused = a.ctl("cordon", "gpu-01", "--reason", "x", token="read")
-    assert refused.returncode == 2 and "the role operate or admin" in refused.stderr and refused.stderr.count("\n") == 1
+    assert refused.returncode == 2 and "lacks the role operate (it has: read)" in refused.stderr and refused.stderr.count("\n") == 1
     assert a.post("nodes/gpu-01/cordon", {"reason": "x"}, token=None).status == 401
     assert a.ctl("cordon", "gpu-01", "--reason", "x").returncode == 0
     refused = a.ctl("cordon", "gpu-02", "--reason", "x")
-    assert refused.returncode == 1 and "budget.total" in refused.stderr and "what would allow it: " in refused.stderr
+    assert refused.returncode == 1 and "budget.total" in refused.stderr and "to allow it: " in refused.stderr
     problem = a.post("nodes/gpu-02/cordon", {"reason": "x"})
     assert problem.status == 409 and problem.json["rule"] == "budget.total" and problem.json["allows"]
     refused = a.ctl("cordon", "gpu-02", "--reason", "x", "--break-glass")
@@ -149,24 +149,24 @@ def test_roles_are_kept_and_breaking_the_glass_is_recorded(acting):
     ("nodes/gpu-00/cordon", b"{", 400, "body"),
     ("nodes/gpu-00/cordon", b"[]", 422, "want an object"),
     ("nodes/gpu-00/cordon", b'{"reason": "x", "reason": "y"}', 400, "duplicate"),
-    ("nodes/gpu-00/cordon", {}, 422, "reason: is needed"),
-    ("nodes/gpu-00/cordon", {"reason": ""}, 422, "say why"),
-    ("nodes/gpu-00/cordon", {"reason": " \n\t"}, 422, "say why"),
+    ("nodes/gpu-00/cordon", {}, 422, "reason: is required"),
+    ("nodes/gpu-00/cordon", {"reason": ""}, 422, "want a reason"),
+    ("nodes/gpu-00/cordon", {"reason": " \n\t"}, 422, "want a reason"),
     ("nodes/gpu-00/cordon", {"reason": "x" * 501}, 422, "500 bytes"),
     ("nodes/gpu-00/cordon", {"reason": 7}, 422, "want a string"),
     ("nodes/gpu-00/cordon", {"reason": "x", "force": True}, 422, "force: unknown key"),
-    ("nodes/gpu-00/cordon", {"reason": "x", "until": "2h"}, 422, "until: is not for this order"),
-    ("nodes/gpu-00/uncordon", {"reason": "x", "break_glass": True}, 422, "break_glass: is not for this order"),
+    ("nodes/gpu-00/cordon", {"reason": "x", "until": "2h"}, 422, "until: does not apply here"),
+    ("nodes/gpu-00/uncordon", {"reason": "x", "break_glass": True}, 422, "break_glass: does not apply here"),
     ("nodes/gpu-00/cordon", {"reason": "x" * 5000}, 413, "4096 bytes"),
-    ("nodes/gpu-00/override", {"reason": "x"}, 422, "until: is needed"),
-    ("nodes/gpu-00/override", {"until": "2020-01-01T00:00:00Z"}, 422, "2020-01-01T00:00:00Z is past"),
+    ("nodes/gpu-00/override", {"reason": "x"}, 422, "until: is required"),
+    ("nodes/gpu-00/override", {"until": "2020-01-01T00:00:00Z"}, 422, "2020-01-01T00:00:00Z is in the past"),
     ("nodes/gpu-00/override", {"until": "tomorrow"}, 422, "'tomorrow' is neither"),
     ("nodes/gpu-00/override", {"until": "400d"}, 422, "366 days"),
-    ("nodes/gpu-00/silence", {"reason": "x"}, 422, "for: is needed"),
+    ("nodes/gpu-00/silence", {"reason": "x"}, 422, "for: is required"),
     ("nodes/gpu-00/silence", {"reason": "x", "for": "soon"}, 422, "for: "),
     ("nodes/nobody/cordon", {"reason": "x"}, 404, "no such node"),
-    ("nodes/gpu-00/repair-done", {}, 409, "nothing to repair"),
-    ("breaker/reset", {}, 422, "reason: is needed"),
+    ("nodes/gpu-00/repair-done", {}, 409, "not cordoned by Assay"),
+    ("breaker/reset", {}, 422, "reason: is required"),
     ("policy/replay", {"v": 1}, 400, "since: want a duration like 7d"),
     ("policy/replay?since=0", {"v": 1}, 400, "since"),
     ("policy/replay?since=7d", {"v": 1, "mode": "on"}, 422, "policy: mode: 'on' is none of"),
@@ -210,9 +210,9 @@ def test_what_people_type_wrong_names_what_to_do(acting):
     done = a.ctl("cordon", "gpu-30", "--reason", "x")
     assert done.returncode == 1 and "unknown host 'gpu-30'; did you mean gpu-0" in done.stderr
     done = a.ctl("override", "gpu-03", "--until", "2020-01-01T00:00:00Z")
-    assert done.returncode == 2 and "is past" in done.stderr
+    assert done.returncode == 2 and "is in the past" in done.stderr
     done = a.ctl("repair-done", "gpu-03")
-    assert done.returncode == 1 and "nothing to repair" in done.stderr
+    assert done.returncode == 1 and "not cordoned by Assay" in done.stderr
     assert out_of(a) == []
 
 
@@ -234,7 +234,7 @@ def test_what_is_meant_to_be_gone_is_forgotten_when_somebody_says_so(acting):
     assert here["verdict"] == "pass", here
     assert [x["reason"] for x in a.actions(action="repair-done", node=node)] == ["one core less by order"]
     done = a.ctl("repair-done", node, "--reason", "again")
-    assert done.returncode == 1 and "nothing is known against it" in done.stderr
+    assert done.returncode == 1 and "nothing is wrong with it" in done.stderr
     assert out_of(a) == []
 
 

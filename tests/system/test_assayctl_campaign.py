@@ -51,7 +51,7 @@ def test_rounds_and_the_culprit_are_shown(run, fabric):
 
     assert ctl("list").stdout == "no campaigns\n"
     said = ctl("start", "--nodes", ",".join([*NAMES, "gpu-9"]), "--reason", "job 812 is slow")
-    assert said.returncode == 0 and "campaign 1 has begun" in said.stdout
+    assert said.returncode == 0 and "campaign 1 has started" in said.stdout
     assert wait_for(lambda: f.show("1")["state"] == "done")
     shown = ctl("show", "1")
     assert shown.returncode == 0

@@ -62,7 +62,7 @@ def test_a_good_set_up_says_where_each_value_came_from(site, certificates):  # n
     ("operate", {"ASSAY_CONTROLLER": "https://127.0.0.1:1"}, "reach", "start assay-controller there"),
     ("operate", {"ASSAY_CONTROLLER": "https://nowhere.invalid:9470"}, "reach", "mend the name"),
     ("operate", {"ASSAY_CACERT": "/nonexistent"}, "authority", "ASSAY_CACERT in the environment"),
-    ("operate", {"ASSAY_CACERT": "{tmp}/operate"}, "authority", "no certificate in PEM"),
+    ("operate", {"ASSAY_CACERT": "{tmp}/operate"}, "authority", "is not a PEM certificate"),
     ("operate", {"ASSAY_CACERT": ""}, "certificate", "give ASSAY_CACERT ca.pem"),
     ("missing", {}, "token", "missing"),
     ("nobody", {}, "rights", "does not know the token of ASSAY_TOKEN_FILE in the environment"),
@@ -91,6 +91,15 @@ def test_a_certificate_for_another_name_is_told_with_the_names_it_has(controller
     c = controller("--config", site / "controller.yaml", "--listen", "127.0.0.1:0", tls=str(site / "ca.pem"))
     line = one_bad(run("assayctl", "doctor", "--controller", f"https://127.0.0.1:{c.port}", "--cacert", site / "ca.pem", "--token-file", site / "admin.token"))
     assert line.split()[1] == "certificate" and "DNS:assay.example.com" in line and "setup certificate --names" in line
+
+
+def test_a_refused_token_is_told_to_be_the_one_of_the_environment(site, run, certificates, tmp_path):  # noqa: F811
+    c, doctor = site
+    where = {"ASSAY_CONTROLLER": f"https://127.0.0.1:{c.port}", "ASSAY_CACERT": str(certificates / "ca.pem")}
+    done = run("assayctl", "nodes", env={**where, "ASSAY_TOKEN_FILE": str(tmp_path / "nobody")})
+    assert done.returncode == 2 and f"the token sent is {tmp_path / 'nobody'}, from ASSAY_TOKEN_FILE in the environment" in done.stderr
+    done = run("assayctl", "nodes", "--token-file", tmp_path / "nobody", env={**where, "ASSAY_TOKEN_FILE": str(tmp_path / "admin")})
+    assert done.returncode == 2 and "in the environment" not in done.stderr
 
 
 def test_hosts_that_stopped_or_have_not_passed_are_counted(site, tmp_path):

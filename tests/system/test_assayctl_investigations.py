@@ -13,7 +13,7 @@ TEST = {"node": "gpu-17", "action": "812", "check": None, "ordered": "2026-11-26
 
 def one(**more):
     return {"id": 41, "job": "research/llm-7", "job_id": "j12", "run": 1, "state": "testing", "reason": "2 of 2 windows blame it",
-            "sentence": "nothing was found yet", "by": None, "hosts": [HOST], "tests": [TEST], "began": "2026-11-26T14:00:00Z",
+            "sentence": "nothing has been found yet", "by": None, "hosts": [HOST], "tests": [TEST], "began": "2026-11-26T14:00:00Z",
             "acted": None, "ended": None, **more}
 
 
@@ -28,7 +28,7 @@ def test_the_list_says_which_go_on(ctl, stub):
     shown = ctl("investigations").stdout
     head, first, note, second, other = shown.splitlines()[:5]
     assert head.split() == ["STATE", "ID", "BEGAN", "ENDED", "JOB", "HOSTS"]
-    assert first.split()[:2] == ["testing", "41"] and first.split()[-2:] == ["research/llm-7", "gpu-17"] and "nothing was found yet" in note
+    assert first.split()[:2] == ["testing", "41"] and first.split()[-2:] == ["research/llm-7", "gpu-17"] and "nothing has been found yet" in note
     assert second.split()[:2] == ["withdrawn", "40"] and "operator ada: it is being moved" in other
     assert shown.endswith("2 investigations, 1 in progress\n")
     assert [i["id"] for i in json.loads(ctl("investigations", "-o", "json").stdout)["items"]] == [41, 40]
@@ -43,7 +43,7 @@ def test_one_shows_its_hosts_tests_and_decision(ctl, stub):
     assert "investigation 41 of research/llm-7 (j12), run 1: testing\n" in shown
     lines = {line.split()[0]: line for line in shown.splitlines() if line}
     assert "gpu-17: testing (compute); 2 of 2 windows blame it" in lines["host"] and lines["tests"].endswith(": under way")
-    assert lines["decision"].endswith("nothing was found yet") and "ended" not in lines
+    assert lines["decision"].endswith("nothing has been found yet") and "ended" not in lines
     stub.answers["/v1/investigations/41"] = (200, one(state="withdrawn", ended="2026-11-26T15:00:00Z"))
     shown = ctl("investigation", "41").stdout
     assert "not waited for" in shown and "withdrawn, over" in shown

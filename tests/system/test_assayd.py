@@ -154,7 +154,7 @@ def test_an_answer_cut_short_means_send_again_and_the_duplicate_is_done(assayd, 
     daemon = assayd()
     wait_until(lambda: not spool.left())
     assert stub.came == [1] * 5 and stub.seqs() == [1]
-    assert "cut within the answer" in daemon.log()
+    assert "closed within the answer" in daemon.log()
 
 
 RUDE = {"body": b"HTTP/1.1 202 A\r\nContent-Length: 10000000\r\n\r\n" + b"x" * 200000,

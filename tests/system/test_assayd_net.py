@@ -126,7 +126,7 @@ def test_a_name_that_is_unknown_is_said(assayd, config, spool, wait_until):
     config(controller="http://no-such-host.invalid:1")
     spool(1)
     daemon = assayd()
-    wait_until(lambda: "the name of the server is not known" in daemon.log(), seconds=30)
+    wait_until(lambda: "cannot resolve the host name" in daemon.log(), seconds=30)
     daemon.send_signal(signal.SIGTERM)
     assert daemon.wait(timeout=SOON_S) == 0
 

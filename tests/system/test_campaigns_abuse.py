@@ -15,9 +15,9 @@ BODIES = [
     (b"{", 400, "body"),
     (b"[]", 422, "body"),
     (b"{}", 422, "reason"),
-    ({"reason": "x"}, 422, "one of domain and nodes"),
-    ({"reason": "x", "domain": "a", "nodes": ["a", "b"]}, 422, "one of domain and nodes"),
-    ({"reason": "", "domain": "a"}, 422, "reason: want 1 to 500"),
+    ({"reason": "x"}, 422, "either domain or nodes"),
+    ({"reason": "x", "domain": "a", "nodes": ["a", "b"]}, 422, "either domain or nodes"),
+    ({"reason": "", "domain": "a"}, 422, "reason: want a reason of 1 to 500"),
     ({"reason": " \n", "domain": "a"}, 422, "reason"),
     ({"reason": "x" * 501, "domain": "a"}, 422, "reason"),
     ({"reason": 7, "domain": "a"}, 422, "reason"),
@@ -63,7 +63,7 @@ def test_no_host_and_no_switch_is_in_two_campaigns_at_once(fabric, tmp_path):
     assert f"gpu-3 is below a switch at which campaign {first}" in f.begin(409, nodes=["gpu-3", "gpu-4"])["detail"]
     for n in range(2, 9):
         f.begin(domain=f"leaf-{n}")
-    assert "8 campaigns are under way" in f.begin(409, domain="leaf-9")["detail"]
+    assert "8 campaigns are running" in f.begin(409, domain="leaf-9")["detail"]
     assert f.c.metrics()["assay_campaigns_running"] == 8
 
 

@@ -124,7 +124,7 @@ def test_one_that_may_be_what_ends_the_controller_is_given_up_in_words(fabric, c
         end(f, controller)
         left = f.show(number)
         assert (left["state"], left["resumed"]) == (("running", times) if times < 4 else ("abandoned", 3))
-    assert left["ended"] and "in round 1: the controller was started anew 4 times in it" in left["sentence"]
+    assert left["ended"] and "in round 1: the controller restarted 4 times during it" in left["sentence"]
     assert f.c.metrics()["assay_campaigns_running"] == 0
     for host in f.hosts.values():
         host.way = "obeys"
@@ -176,7 +176,7 @@ def test_one_that_could_not_be_kept_is_not_begun(fabric, disk):  # noqa: F811
     f = fabric(db=disk.path / "assay.db")
     f.add(*NAMES)
     disk.fill()
-    assert "could not be kept" in f.begin(503, nodes=NAMES)["detail"]
+    assert "could not be stored" in f.begin(503, nodes=NAMES)["detail"]
     disk.clear()
     body = json.dumps({"reason": "once more", "nodes": NAMES}).encode()
     assert wait_for(lambda: f.c.call("POST", "/v1/campaigns", body).status == 202)

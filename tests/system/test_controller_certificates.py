@@ -57,9 +57,9 @@ def settings(certificates, tmp_path):
 
 
 @pytest.mark.parametrize("what,words", [
-    ({"key": "other.key"}, "tls-cert and tls-key: no certificate with its key"),
-    ({"cert": "noise.pem"}, "tls-cert and tls-key: no certificate with its key"),
-    ({"key": "noise.pem"}, "tls-cert and tls-key: no certificate with its key"),
+    ({"key": "other.key"}, "tls-cert and tls-key: not a certificate and its key"),
+    ({"cert": "noise.pem"}, "tls-cert and tls-key: not a certificate and its key"),
+    ({"key": "noise.pem"}, "tls-cert and tls-key: not a certificate and its key"),
     ({"cert": "expired.pem"}, "tls-cert: expired at 20"), ({"cert": "early.pem"}, "tls-cert: not valid before 20"),
     ({"ca": "noise.pem"}, "client-ca: "), ({"ca": "expired.pem"}, "client-ca: expired at 20")])
 def test_check_looks_into_the_certificates(run, build, settings, what, words):

@@ -70,7 +70,7 @@ def test_a_bad_file_is_refused_with_one_line_and_the_old_stays(guarded, text, pl
     assert reload(c) == (0, 1)
     assert c.get("/v1/nodes", token="admin").status == 200
     assert c.post(report("gpu-1"), token="one").status == 202
-    lines = [line for line in c.log().splitlines() if "not reloaded" in line]
+    lines = [line for line in c.log().splitlines() if "reload failed" in line]
     assert len(lines) == 1 and str(path) in lines[0] and place in lines[0]
 
 
@@ -196,7 +196,7 @@ def test_limits_of_the_settings_are_read_again(controller, tmp_path):
     assert c.post(report("gpu-2")).status == 202
     assert wait_for(lambda: c.post(report("gpu-1", seq=taken + 1)).status in (200, 202))
     assert [c.post(report("gpu-1", seq=taken + i)).status for i in range(2, 58)] == [202] * 56
-    assert "only a restart" not in c.log()
+    assert "need a restart" not in c.log()
 
 
 def test_what_only_a_restart_changes_is_named(controller, tmp_path):
@@ -205,8 +205,8 @@ def test_what_only_a_restart_changes_is_named(controller, tmp_path):
     c = controller("--config", path)
     path.write_text(f"v: 1\ndb: {tmp_path}/other.db\npolicy: {tmp_path}/none.yaml\nkubernetes: {{prefix: gpu.example.com}}\nconnections-max: 7\ndb-max: 7000000\n")
     assert reload(c) == (1, 0)
-    line, = [line for line in c.log().splitlines() if "only a restart" in line]
-    assert line.endswith("only a restart changes: kubernetes, policy, connections-max"), "--db of the command line counts more"
+    line, = [line for line in c.log().splitlines() if "need a restart" in line]
+    assert line.endswith("need a restart: kubernetes, policy, connections-max"), "--db of the command line counts more"
     assert c.metrics()["assay_store_max_bytes"] == 7000000
 
 

@@ -155,12 +155,12 @@ def spoiled(path, at, size):
 
 BROKEN = {
     "newer": (lambda p: make(p, VERSION_1.read_text(), "PRAGMA user_version = 1000"), "version 1000"),
-    "other": (lambda p: make(p, "CREATE TABLE bookmarks (url)"), "something else"),
-    "numbered": (lambda p: make(p, "PRAGMA user_version = 1"), "something else"),
-    "text": (lambda p: p.write_text("no store at all\n" * 100), "no store"),
-    "header": (lambda p: spoiled(p, 0, 100), "no store"),
-    "tables": (lambda p: spoiled(p, 100, 3000), "broken"),
-    "cut": (lambda p: (make(p, VERSION_1.read_text()), os.truncate(p, 3 * 4096)), "broken"),
+    "other": (lambda p: make(p, "CREATE TABLE bookmarks (url)"), "another program's database"),
+    "numbered": (lambda p: make(p, "PRAGMA user_version = 1"), "another program's database"),
+    "text": (lambda p: p.write_text("no store at all\n" * 100), "not a store"),
+    "header": (lambda p: spoiled(p, 0, 100), "not a store"),
+    "tables": (lambda p: spoiled(p, 100, 3000), "corrupt"),
+    "cut": (lambda p: (make(p, VERSION_1.read_text()), os.truncate(p, 3 * 4096)), "corrupt"),
 }
 
 
@@ -236,7 +236,7 @@ def test_a_disk_that_is_read_only_is_refused_by_name(refused, mounted):
     ("keep: {pass: {all: 1d, hourly: 12h}}", "keep.pass: want all <= hourly"),
     ("keep: {pass: {all: 1m}}", "keep.pass: all: want at least 1h"),
     ("keep: {pass: {weekly: 60d}}", "keep.pass.weekly"),
-    ("keep: {pass: {daily: 100d}}", "keep: bad: want each at least that of pass"),
+    ("keep: {pass: {daily: 100d}}", "keep: bad: want each to be at least that of pass"),
     ("keep: {nodes: 1h}", "keep: nodes: want at least 1d"),
     ("keep: {incidents: 5}", "keep.incidents"),
     ("db-max: 12", "db-max"),

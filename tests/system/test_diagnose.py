@@ -238,7 +238,7 @@ def test_what_brings_nothing_is_told_with_what_would_tell(lab, clock):  # noqa: 
         host.report()
     over = f.done()
     assert over["state"] == "watch" and over["diagnosis"]["result"]["unknown"] == ["gpu-02"], over
-    assert over["sentence"] == "cannot tell; what would tell: a test of all of gpu-02, which brought nothing"
+    assert over["sentence"] == "cannot tell; what would tell: a full test of gpu-02, which gave no result"
     assert f.advice()["advice"] == "resume"
 
 
@@ -312,7 +312,7 @@ def test_another_mode_ends_it(lab, tmp_path):
     (tmp_path / "policy.yaml").write_text(POLICY.format(jobs="observe"))
     f.c.process.send_signal(signal.SIGHUP)
     over = f.done()
-    assert over["state"] == "withdrawn" and over["sentence"] == "the mode is not enforce any more"
+    assert over["state"] == "withdrawn" and over["sentence"] == "the mode is no longer enforce"
     assert f.advice()["advice"] == "resume" and wait_for(lambda: {a["state"] for a in f.retests()} == {"dropped"}, WAIT_S)
 
 
@@ -356,4 +356,4 @@ def test_one_whose_job_is_forgotten_ends(lab):
     f.c = f.start(*f.options)
     f.c.call = f.with_token(f.c.call)
     over = f.done()
-    assert over["state"] == "withdrawn" and over["sentence"] == f"{JOB} is not known any more"
+    assert over["state"] == "withdrawn" and over["sentence"] == f"{JOB} is no longer known"

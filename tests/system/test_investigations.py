@@ -122,7 +122,7 @@ def test_a_person_withdraws_one_and_its_test_ends(controller, tmp_path, run):  #
     assert again.status == 200 and "was withdrawn by operator" in again.json["sentence"] and record(f) == over
     f.report(SLOW)
     assert wait_for(lambda: [a["state"] for a in f.actions(action="retest")] == ["dropped"], WAIT_S), f.actions()
-    assert f.actions(action="retest")[0]["result"] == "no job asks for it any more"
+    assert f.actions(action="retest")[0]["result"] == "no job needs it any more"
     assert wait_for(lambda: "investigation 1 was withdrawn" in f.job()["decision"]["reason"], WAIT_S)
     assert number(f) is None and f.job()["state"] == "suspected" and f.job()["decision"]["action"] == "watch"
     f.suspect(ages=((5, 1),))  # once more: it is not looked into again

@@ -22,7 +22,7 @@ def test_one_ends_with_the_mode_and_is_begun_in_no_other(controller, tmp_path): 
     policy("enforce")
     assert wait_state(f, "testing")["tests"]
     policy("observe")
-    assert wait_state(f, "withdrawn")["sentence"] == "the mode is not enforce any more"
+    assert wait_state(f, "withdrawn")["sentence"] == "the mode is no longer enforce"
     assert cancel(f).status == 409
     assert wait_for(lambda: f.actions(action="retest", state="dropped"), WAIT_S)
     assert [i["id"] for i in listed(f)] == [1] and wait_for(lambda: outcomes(f) == {"open": 1, "withdrawn": 1}, WAIT_S)
@@ -44,7 +44,7 @@ def test_a_host_is_in_one_and_whoever_gives_it_back_withdraws_it(controller, tmp
     wait_state(f, "cordoned")
     assert wait_for(lambda: f.order_of_a_person("uncordon", SLOW).status == 200, WAIT_S)  # its hold ends at that moment: 409, `busy`
     over = wait_state(f, "withdrawn")
-    assert over["ended"] and over["by"] and over["sentence"] == f"a person gave {SLOW} back"
+    assert over["ended"] and over["by"] and over["sentence"] == f"an operator released {SLOW}"
     assert wait_for(lambda: "investigation 1 was withdrawn" in f.job()["decision"]["reason"], WAIT_S)
     assert wait_for(lambda: [(i["id"], i["job"]) for i in listed(f)][0] == (2, other), WAIT_S), listed(f)
     page = f.c.get(f"{ALL}?limit=1", token=ADMIN).json

@@ -25,7 +25,7 @@ def results(f):
 
 def acquitted(f):
     """When it was; from the next look on that holds."""
-    assert wait_for(lambda: "its tests acquitted it of this job" in f.job()["decision"]["reason"], WAIT_S), (f.job(), f.c.log())
+    assert wait_for(lambda: "its tests acquitted it for this job" in f.job()["decision"]["reason"], WAIT_S), (f.job(), f.c.log())
     return f.the_suspect()["acquitted"]
 
 
@@ -62,7 +62,7 @@ def test_a_pass_beside_others_acquits_for_a_time_and_over_a_kill(controller, run
     assert at
     said = f.job()
     assert (said["state"], said["suspect"], said["decision"]["action"]) == ("acquitted", None, "watch")
-    assert "its tests acquitted it of this job" in said["decision"]["reason"] and results(f) == ["it passed"]
+    assert "its tests acquitted it for this job" in said["decision"]["reason"] and results(f) == ["it passed"]
     (entry,) = said["accused"]
     assert (entry["node"], entry["class"], entry["acquitted"]) == (SLOW, "compute", at)
     assert [(a["job"], a["acquitted"]) for a in why(f)["acquitted"]] == [(JOB, at)]
@@ -147,7 +147,7 @@ def test_of_a_rack_as_many_are_tested_at_once_as_the_policy_lets(controller, tmp
     order = f.order(SLOW)
     for ages in AGES:
         assert f.send(f.trace(slow=OTHER), ages, job=OTHER_JOB)["suspect"] == OTHER
-    waits = "as many hosts of its rack are tested as jobs.per_domain lets"
+    waits = "jobs.per_domain limits how many hosts of its rack are tested"
     assert wait_for(lambda: waits in f.job(OTHER_JOB)["decision"]["reason"], WAIT_S), f.job(OTHER_JOB)
     assert f.orders(OTHER) == [] and [a["node"] for a in f.actions(action="retest")] == [SLOW]
     f.report(SLOW, profile="full", order=order)

@@ -95,7 +95,7 @@ def test_a_beat_makes_a_job_known_and_is_shown_with_it(controller):  # noqa: F81
     (400, "body: ", {"step": 0, "body": "{"}),
     (400, "body: ", {"step": 0, "body": '{"step": 101, "age": NaN}'}),
     (422, "body: step: ", {"step": 0, "body": "{}"}),
-    (400, "job: want its name", {"step": 0, "job": "no job"}),
+    (400, "job: want a name", {"step": 0, "job": "no job"}),
     (400, "run: want a number", {"step": 0, "run": "x"}),
     (413, "", {"step": 101, "body": json.dumps({"step": 101, "more": "x" * 4096})}),
 ])
@@ -134,7 +134,7 @@ def test_one_job_floods_nobody(controller):  # noqa: F811
     answers = [beat(c, i) for i in range(20)]
     assert [a.status for a in answers[:8]] == [200] * 8
     late = next(a for a in answers if a.status != 200)
-    assert late.status == 429 and "more than one beat each 2 s" in late.json["detail"] and int(late.headers["Retry-After"]) >= 1
+    assert late.status == 429 and "more than one beat in 2 s" in late.json["detail"] and int(late.headers["Retry-After"]) >= 1
     assert beat(c, 1, job="another").status == 200
 
 
@@ -145,7 +145,7 @@ def test_who_may_not_send_traces_of_a_job_may_send_no_beats(controller, tmp_path
     file.write_text("v: 1\ntokens:\n" + "".join(rows))
     c = controller("--tokens", file)
     other = beat(c, 1, job="finance/llm", token="submit")
-    assert other.status == 403 and "may not send beats of 'finance/llm'" in other.json["detail"]
+    assert other.status == 403 and "may not send beats for 'finance/llm'" in other.json["detail"]
     node = beat(c, 1, token="node")
     assert node.status == 403 and "no rank of 'research/llm-7' is known to run on 'gpu-1'" in node.json["detail"]
     assert beat(c, 1, token="read").status == 403 and beat(c, 1).status == 401

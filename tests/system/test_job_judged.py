@@ -250,7 +250,7 @@ def test_nobody_can_have_a_host_outside_of_his_job_tested(controller, tmp_path):
         assert f.send(strangers, ages, job="research/forged")["suspect"] == "gpu-53"
     assert wait_for(lambda: f.job("research/forged")["decision"]["action"] == "watch", WAIT_S)
     said = f.job("research/forged")
-    assert said["strangers"] == 1 and "no host of the cluster" in said["decision"]["reason"]
+    assert said["strangers"] == 1 and "the cluster has no host of that name" in said["decision"]["reason"]
     assert f.actions() == [] and f.orders(SLOW) == []
 
 
@@ -258,7 +258,7 @@ def test_nobody_can_have_a_host_outside_of_his_job_tested(controller, tmp_path):
 def test_a_busy_host_waits_and_one_that_booted_is_not_cordoned(controller, tmp_path):
     f = Fleet(controller, tmp_path)
     f.suspect(ends=False)
-    assert wait_for(lambda: "as soon as no job runs on it" in f.job()["decision"]["reason"], WAIT_S)
+    assert wait_for(lambda: "as soon as it is idle" in f.job()["decision"]["reason"], WAIT_S)
     assert f.orders(SLOW) == [] and f.actions() == []
     f.claim(SLOW, [])
     order = f.order(SLOW)
@@ -288,7 +288,7 @@ def test_a_suspicion_lapses_and_survives_a_kill_until_then(controller, tmp_path)
     assert said["suspect"] is None and said["suspects"][0]["lapsed"] and said["decision"]["action"] == "watch"
     assert f.c.get(f"/v1/nodes/{SLOW}/why", token=ADMIN).json["jobs"] == []
     (one,) = f.c.get("/v1/investigations", token=ADMIN).json["items"]
-    assert one["state"] == "withdrawn" and one["sentence"].startswith(f"no window of {JOB} came")
+    assert one["state"] == "withdrawn" and one["sentence"].startswith(f"no window of {JOB} for longer")
 
 
 @pytest.mark.once

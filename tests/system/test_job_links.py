@@ -218,7 +218,7 @@ def test_an_end_that_fails_in_what_shows_no_link_is_told_to_be_mended_first(lab)
     f.stop_job()
     over = f.ends_as(dict.fromkeys(ENDS, "watch"))
     assert "what would tell: a test that passes, once gemm.rate is mended" in over["hosts"][0]["sentence"], over
-    assert f"what would tell: a test of all of {ENDS[0]} that passes" in over["hosts"][1]["sentence"], over
+    assert f"what would tell: a full test of {ENDS[0]} that passes" in over["hosts"][1]["sentence"], over
     assert f.cordoned() == [] and f.c.get("/v1/campaigns").json["items"] == []
 
 

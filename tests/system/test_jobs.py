@@ -149,7 +149,7 @@ def test_jobs_that_nobody_knew_find_the_queue_full_as_others_do(controller, buil
     (build / "assay-attribute.wait").touch()
     answers = [send(c, trace("soon"), job=f"made-up-{i}") for i in range(QUEUED + 6)]
     assert [a.status for a in answers] == [202] * QUEUED + [429] * 6
-    assert "as many windows as can wait" in answers[-1].json["detail"] and int(answers[-1].headers["Retry-After"]) >= 1
+    assert "too many windows wait" in answers[-1].json["detail"] and int(answers[-1].headers["Retry-After"]) >= 1
     assert send(c, trace("soon"), job="made-up-3").status == 200
     assert len(c.get("/v1/jobs").json["items"]) == QUEUED
 
@@ -234,7 +234,7 @@ def test_an_owner_is_told_once_of_each_cause_of_a_run(controller):
     (b"reject\n", "rejected", "line 2: rank 3 is there twice"),
     (b"fail\n", "failed", "out of luck"),
     (b"crash\n", "failed", "signal"),
-    (b"flood\n", "failed", "more than an answer has"),
+    (b"flood\n", "failed", "its output is too long"),
     (b"answer\n{}\n", "failed", "summary: format"),
     (b"answer\n", "failed", "summary"),
     (trace(ranks=16385), "rejected", "16385 ranks"),
@@ -261,16 +261,16 @@ def test_a_shape_that_is_sent_apart_reaches_the_analysis(controller):
 
 
 @pytest.mark.parametrize("arguments,headers,words", [
-    ({}, {}, "job: want its name"),
-    ({"job": "a b"}, {}, "job: want its name"),
-    ({"job": "a" * 254}, {}, "job: want its name"),
+    ({}, {}, "job: want a name"),
+    ({"job": "a b"}, {}, "job: want a name"),
+    ({"job": "a" * 254}, {}, "job: want a name"),
     ({"job": "a", "run": "0"}, {}, "run: want a number"),
     ({"job": "a", "run": "x"}, {}, "run: want a number"),
     ({"job": "a", "part": "1", "of": "513"}, {}, "of: want a number from 1 to 512"),
     ({"job": "a", "part": "3", "of": "2"}, {}, "part: want a number from 1 to 2"),
     ({"job": "a", "meta": "x" * 2049}, {}, "meta: want YAML"),
     ({"job": "a"}, {"Assay-First-Step-Age": "1"}, "or neither"),
-    ({"job": "a"}, {"Assay-First-Step-Age": "1", "Assay-Last-Step-Age": "2"}, "no younger"),
+    ({"job": "a"}, {"Assay-First-Step-Age": "1", "Assay-Last-Step-Age": "2"}, "at least as old"),
     ({"job": "a"}, {"Assay-First-Step-Age": "nan", "Assay-Last-Step-Age": "2"}, "Assay-First-Step-Age: want an age"),
     ({"job": "a"}, {"Assay-First-Step-Age": "1e9", "Assay-Last-Step-Age": "2"}, "Assay-First-Step-Age: want an age"),
 ])

@@ -300,7 +300,7 @@ def test_who_waits_longer_than_its_timeout_is_never_sent(fake, probe):
     hanging.go()
     # Which of them is first depends on how long the program took to read the second.
     assert sorted((s["tag"], s["result"], s["r"]) for s in said) == [(t, "again", -errno.ETIMEDOUT) for t in ("late", "later")]
-    assert {s["words"] for s in said} == {"PATCH /api/v1/nodes/late: waited too long for others to end"}
+    assert {s["words"] for s in said} == {"PATCH /api/v1/nodes/late: waited too long for a free slot"}
     assert [p.answer()["tag"] for _ in range(16)] == ["hangs"] * 16
     assert {r.method for r in api.requests} == {"GET"}
 
@@ -424,7 +424,7 @@ def test_a_program_that_gets_tokens_is_refused_with_the_way_out(build, environ, 
     path = kubeconfig(tmp_path / "config", "https://127.0.0.1:1", user={"exec": {"command": "aws"}})
     status, words = Probe(build, path, environ).stop()
     assert status == 2
-    assert words.strip() == (f"{path}: users[0].user.exec: is not taken; put the token of a service account into token "
+    assert words.strip() == (f"{path}: users[0].user.exec: is not supported; put the token of a service account into token "
                              "or tokenFile (kubectl create token NAME)")
 
 

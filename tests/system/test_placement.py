@@ -69,7 +69,7 @@ def test_a_trace_without_hosts_finds_them_where_its_ranks_are(controller):
     said = job(c, sent)
     assert said["state"] == "watched" and said["suspect"] == "gpu-17"
     assert said["suspects"][0]["placed"] == {"source": "agents", "sure": True, "reason": None}
-    assert said["sentence"] == "said by the analyser Its ranks were on gpu-17."
+    assert said["sentence"] == "said by the analyser Its ranks ran on gpu-17."
     whole = c.get(f"/v1/jobs/{sent.json['id']}/windows/{sent.json['window']}").json
     assert whole["suspects"][0]["hosts"] == ["gpu-17"]
 

@@ -157,7 +157,7 @@ def look(build, environ, db):
         assert status == 2 and str(db) in text.splitlines()[-1] and text.count("\n") <= 3, (status, text)
         return True
     assert status == 0, (status, text)
-    return "not as they were left" in text or "is missing" in text or "-sums:" in text
+    return "differ from what was written" in text or "is missing" in text or "-sums:" in text
 
 
 def test_a_store_that_is_as_it_was_left_says_nothing(controller, left, tmp_path):

@@ -79,7 +79,7 @@ static void in_observe_nothing_is_done_and_in_dry_run_it_is_only_written_down(vo
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE state = 4"), 1);
 	/* The cluster was asked, and nothing but that. */
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE state = 4 AND result LIKE "
-				 "'%would take it'"),
+				 "'%would accept it'"),
 		 1);
 	CHECK_EQ(
 		world_count(&w, "SELECT count(*) FROM cluster_events WHERE reason = 'AssayDryRun'"),

@@ -215,7 +215,7 @@ static void what_may_not_go_is_given_up_at_the_deadline(void)
 	open_world(&w, "late.db", DRAIN_NOW);
 	w.policy.drain_timeout_us = 5 * USEC_PER_MIN;
 	pods[2].left = 1;
-	why_not = "1 may not go yet: default/p0: its budget";
+	why_not = "1 may not be evicted yet: default/p0: its budget";
 	world_report(&w, "n2", true);
 	pass(&w, 60);
 	CHECK_EQ(world_count(&w,
@@ -248,7 +248,7 @@ static void a_person_gives_a_host_back_in_the_midst_of_its_drain(void)
 
 	open_world(&w, "back.db", DRAIN_NOW);
 	pods[2].left = 1;
-	why_not = "1 may not go yet";
+	why_not = "1 may not be evicted yet";
 	world_report(&w, "n2", true);
 	pass(&w, 10);
 	CHECK(pods[2].evicted > 0);
@@ -269,7 +269,7 @@ static void a_drain_that_a_controller_left_goes_on_with_its_deadline(void)
 	open_world(&w, "killed.db", DRAIN_NOW);
 	w.policy.drain_timeout_us = 5 * USEC_PER_MIN;
 	pods[2].left = 1;
-	why_not = "1 may not go yet";
+	why_not = "1 may not be evicted yet";
 	world_report(&w, "n2", true);
 	pass(&w, 200);
 	world_kill(&w);
@@ -394,7 +394,7 @@ static void a_cordon_waits_for_the_jobs_but_not_for_long(void)
 	pass(&w, 5);
 	CHECK(is_out(&w, "n1"));
 	CHECK_EQ(world_count(&w, "SELECT count(*) FROM actions WHERE node = 'n1' AND reason LIKE "
-				 "'%which jobs run there is not known%'"),
+				 "'%the jobs on it are unknown%'"),
 		 1);
 	cluster_answer(&held, &(struct cluster_answer){ .result = CLUSTER_AGAIN, .words = "late" });
 	world_close(&w);

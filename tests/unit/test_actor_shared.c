@@ -116,9 +116,9 @@ static void a_file_that_half_of_the_hosts_contradict_opens_the_breaker(void)
 /* As a watch of a cluster outside would tell it. */
 static void nothing_is_decided_on_what_is_stale(void)
 {
-	static const char words[] = "what the cluster shows is not known since noon: refused";
+	static const char words[] = "the state of the cluster is unknown since noon: refused";
 	static const char refused[] = "SELECT count(*) FROM actions WHERE node = 'n1' AND "
-				      "result LIKE 'stale: what the cluster shows%'";
+				      "result LIKE 'stale: the state of the cluster%'";
 	CLEANUP(json_freep) json_t *breaker = NULL;
 	struct world w;
 

@@ -91,7 +91,8 @@ static void what_was_only_watched_admits_nobody(void)
 	m.verdict.profile = watch;
 	admit_decide(&m.verdict, NULL, "gpu-1", &now, &options, &a);
 	CHECK_EQ(a.answer, ADMIT_UNKNOWN);
-	CHECK_STR(a.reasons[0], "nothing was run on this host yet; assayd has watched it only");
+	CHECK_STR(a.reasons[0],
+		  "nothing has been run on this host yet; assayd has only watched it");
 	CHECK_STR(a.profile, NULL);
 	admit_release(&a);
 	make(&m, VERDICT_FAIL, true, 60 * 1000000);

@@ -97,7 +97,7 @@ static void bad_settings_are_refused_with_the_place(void)
 		{ "[':a']", NULL, "[0]: want NAMESPACE:NAME" },
 		{ "['a:b:c']", NULL, "[0]: want NAMESPACE:NAME" },
 		{ "['a/x:b']", NULL, "[0]: want NAMESPACE:NAME" },
-		{ "['a:b', 'a:b']", NULL, "[1]: system:serviceaccount:a:b is there twice" },
+		{ "['a:b', 'a:b']", NULL, "[1]: system:serviceaccount:a:b is listed twice" },
 		{ "['a:b']", "[{user: 'system:serviceaccount:a:b', role: read}]", "[0]: system" },
 		{ NULL, "[{user: a}]", "[0].role" },
 		{ NULL, "[{role: read}]", "[0].user" },
@@ -105,7 +105,8 @@ static void bad_settings_are_refused_with_the_place(void)
 		{ NULL, "[{user: a, role: node}]", "[0].role: want read, operate or admin" },
 		{ NULL, "[{user: a, role: read, name: 'b c'}]", "[0].name: want" },
 		{ NULL, "[{user: a, role: read, more: 1}]", "[0].more" },
-		{ NULL, "[{user: a, role: read}, {user: a, role: admin}]", "[1]: a is there twice" },
+		{ NULL, "[{user: a, role: read}, {user: a, role: admin}]",
+		  "[1]: a is listed twice" },
 	};
 	size_t i;
 

@@ -242,7 +242,7 @@ static void what_no_core_can_be_is_not_learnt(void)
 				      &v);
 			CHECK_EQ(item_level(&v, "gemm.rate", "cpu:0"), VERDICT_WARN);
 			CHECK_HAS(item_find(&v, "gemm.rate", "cpu:0")->sentence,
-				  "no such part is so fast");
+				  "no such part is that fast");
 			baselines_learn(&b, &r, &v, false);
 			verdict_release(&v);
 			report_release(&r);

@@ -228,9 +228,9 @@ static void what_is_no_campaign_is_refused_in_words(void)
 		const char *words;
 	} rows[] = {
 		{ 1, CAMPAIGN_ALLREDUCE, PAIRING_TWO_PASS, "fewer than two hosts" },
-		{ 2, CAMPAIGN_PAIR, PAIRING_BISECT, "a pair has two hosts" },
-		{ 65, CAMPAIGN_ALLREDUCE, PAIRING_BISECT, "more than 64 in one collective" },
-		{ 65, CAMPAIGN_PAIR, PAIRING_EVERY_TWO, "more than 64 of which every two" },
+		{ 2, CAMPAIGN_PAIR, PAIRING_BISECT, "does not work with pairs" },
+		{ 65, CAMPAIGN_ALLREDUCE, PAIRING_BISECT, "at most 64 in one collective" },
+		{ 65, CAMPAIGN_PAIR, PAIRING_EVERY_TWO, "plan every-two takes at most 64" },
 	};
 	struct err err = ERR_INIT;
 	size_t i;

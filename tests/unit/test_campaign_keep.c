@@ -215,11 +215,11 @@ static void one_that_ends_the_controller_or_is_old_does_not_go_on(void)
 	kept = campaign_keep(lab->campaign, &lab->now);
 	pass(lab, CAMPAIGN_RESUME_WITHIN_US + USEC_PER_SEC);
 	CHECK_EQ(campaign_recall(7, kept, &lab->now, &c, &err), -ECANCELED);
-	CHECK_HAS(err.msg, "no controller ran for 60 minutes");
+	CHECK_HAS(err.msg, "the controller was down for 60 minutes");
 	for (i = 0; i < CAMPAIGN_RESUMES_MAX; i++)
 		CHECK_EQ(restart(lab, &err), 0);
 	CHECK_EQ(restart(lab, &err), -ECANCELED);
-	CHECK_HAS(err.msg, "started anew 4 times");
+	CHECK_HAS(err.msg, "restarted 4 times");
 }
 
 /* --- rows that are not whole --- */
@@ -261,7 +261,7 @@ static void what_is_not_whole_is_refused_and_breaks_nothing(void)
 		{ "groups", "[{}]", "groups[0]" },
 		{ "timeout_us", "0", "timeout_us" },
 		{ "reason", "null", "reason" },
-		{ "rounds", "0", "groups[0]: no round" },
+		{ "rounds", "0", "groups[0]: not one of its rounds" },
 	};
 	CLEANUP(lab_freep) struct lab *lab = begun(4);
 	CLEANUP(json_freep) json_t *kept = NULL;

@@ -95,7 +95,7 @@ static void good_hosts_are_all_told_good(void)
 
 	lab_play(lab);
 	check_says(lab, SIZE_MAX);
-	CHECK_HAS(lab->campaign->sentence, "nobody is slow: 9 hosts");
+	CHECK_HAS(lab->campaign->sentence, "no host is slow: 9 hosts");
 	CHECK(!campaign_shared(lab->campaign));
 }
 

@@ -108,10 +108,10 @@ static void a_prefix_is_a_domain_of_ones_own(void)
 		{ "g\xc3\xbc.de", "a DNS subdomain" },
 		{ "assay.dev/", "without a slash" },
 		{ "/", "without a slash" },
-		{ "k8s.io", "a domain of yours" },
-		{ "kubernetes.io", "a domain of yours" },
-		{ "node.kubernetes.io", "a domain of yours" },
-		{ "remediation.medik8s.io", "a domain of yours" },
+		{ "k8s.io", "a domain of your own" },
+		{ "kubernetes.io", "a domain of your own" },
+		{ "node.kubernetes.io", "a domain of your own" },
+		{ "remediation.medik8s.io", "a domain of your own" },
 	};
 	size_t i;
 

@@ -282,7 +282,7 @@ static void a_job_is_not_evicted_before_there_is_a_place_for_it(void)
 	run_job(&w, 1, "llama");
 	CHECK_EQ(why_not(&w, 1)->by, REFUSED_BY_SPARES);
 	CHECK_STR(refused_by_names[why_not(&w, 1)->by], "drain.spares");
-	CHECK_HAS(why_not(&w, 1)->sentence, "0 idle hosts of its SKU are known, and 1 are wanted");
+	CHECK_HAS(why_not(&w, 1)->sentence, "0 idle hosts of its SKU are known, and 1 are needed");
 	is_idle(&w, 5);
 	CHECK(!why_not(&w, 1));
 	fleet_forget_jobs(&w.fleet, world_node(&w, 5));
@@ -334,7 +334,7 @@ static void each_drain_wants_a_place_of_its_own(void)
 	cordon(&w, 2);
 	is_idle(&w, 5);
 	happens(&w, 1, EVENT_DRAIN_BEGUN);
-	CHECK_HAS(why_not(&w, 2)->sentence, "1 idle hosts of its SKU are known, and 2 are wanted");
+	CHECK_HAS(why_not(&w, 2)->sentence, "1 idle hosts of its SKU are known, and 2 are needed");
 	is_idle(&w, 6);
 	CHECK(!why_not(&w, 2));
 	fleet_forget_jobs(&w.fleet, world_node(&w, 6));

@@ -355,7 +355,8 @@ static void without_a_campaign_it_is_said_what_would_tell(void)
 	hosts[1].test = DIAGNOSIS_FAILED;
 	diagnosis_next(&in, USEC_PER_DAY, &step);
 	words = diagnosis_words(&in, &step);
-	CHECK_HAS(words, "exclude gpu-2; cannot tell of 2 hosts; what would tell: what is between");
+	CHECK_HAS(words,
+		  "exclude gpu-2; cannot tell for 2 hosts; what would tell: what is between");
 	free(words);
 }
 

@@ -88,7 +88,7 @@ static void it_says_whose_fault_it_is_in_one_sentence(void)
 
 	CHECK_STR(words, "that is all");
 	CHECK_STR(cloud, "leaf-1");
-	CHECK_STR(none, "the campaign says nothing");
+	CHECK_STR(none, "the campaign gave no result");
 }
 
 static const struct test tests[] = {

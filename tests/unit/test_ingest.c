@@ -122,7 +122,7 @@ static void what_cannot_be_meant_is_refused_with_its_place(void)
 		{ "time", "\"2026-11-22T12:00:00\"", "report: time: want UTC" },
 		{ "env", "{\"later\":{}}", NULL },
 		{ "env", "null", NULL },
-		{ "env", "[]", "report: env: want an object of texts" },
+		{ "env", "[]", "report: env: want an object of strings" },
 		{ "env", "\"x\"", "report: env: want" },
 		{ "order", "null", NULL },
 		{ "order", "{\"id\":\"a\"}", NULL },

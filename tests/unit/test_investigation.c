@@ -199,13 +199,13 @@ static void cannot_tell(struct scene *s)
 }
 
 static const struct way ways[] = {
-	{ "the mode is not enforce any more", off, INVESTIGATION_WITHDRAWN, false },
-	{ "research/llm-7 is not known any more", gone, INVESTIGATION_WITHDRAWN, false },
-	{ "gpu-1 is not in the cluster any more", left, INVESTIGATION_WITHDRAWN, false },
-	{ "gpu-1 has booted since", booted, INVESTIGATION_WITHDRAWN, false },
+	{ "the mode is no longer enforce", off, INVESTIGATION_WITHDRAWN, false },
+	{ "research/llm-7 is no longer known", gone, INVESTIGATION_WITHDRAWN, false },
+	{ "gpu-1 is no longer in the cluster", left, INVESTIGATION_WITHDRAWN, false },
+	{ "gpu-1 has rebooted since", booted, INVESTIGATION_WITHDRAWN, false },
 	{ "a person keeps gpu-1 in service", given_back, INVESTIGATION_WITHDRAWN, true },
-	{ "no window of research/llm-7 came", silent, INVESTIGATION_WITHDRAWN, false },
-	{ "do not blame gpu-1 any more", cleared, INVESTIGATION_WATCH, false },
+	{ "no window of research/llm-7 for longer", silent, INVESTIGATION_WITHDRAWN, false },
+	{ "no longer blame gpu-1", cleared, INVESTIGATION_WATCH, false },
 	{ "two windows", acquitted, INVESTIGATION_ACQUITTED, false },
 	{ "two windows", own_doing, INVESTIGATION_OWNER, false },
 	{ "two windows", cannot_tell, INVESTIGATION_WATCH, false },
@@ -292,7 +292,7 @@ static void who_gives_a_cordoned_host_back_withdraws_it(void)
 	s.facts[0].cordoned = false;
 	s.facts[0].given_us = BEGAN + 2 * USEC_PER_MIN;
 	CHECK_EQ(step(&s, 2), INVESTIGATION_WITHDRAWN);
-	CHECK_STR(s.inv.sentence, "a person gave gpu-1 back");
+	CHECK_STR(s.inv.sentence, "an operator released gpu-1");
 	CHECK(investigation_bars(&s.inv, "gpu-1", USEC_PER_DAY, s.now.now_us) != NULL);
 	release(&s);
 	bring_to(&s, INVESTIGATION_CORDONED);
@@ -440,7 +440,7 @@ static void what_is_no_record_is_refused(void)
 
 		CHECK(value != NULL);
 		CHECK_EQ(investigation_read(value, &inv, &err), -EBADMSG);
-		CHECK_STR(err.msg, "it is no investigation");
+		CHECK_STR(err.msg, "not an investigation");
 	}
 }
 
@@ -579,7 +579,7 @@ static void prove(struct scene *s)
 	silent(s);
 	CHECK_EQ(step(s, 40), INVESTIGATION_EVICT);
 	CHECK(investigation_holds(&s->inv, "gpu-1"));
-	CHECK_HAS(s->inv.sentence, "gpu-1: what its tests found for research/llm-7 stands");
+	CHECK_HAS(s->inv.sentence, "gpu-1: the findings for research/llm-7 stand");
 }
 
 /* As the store has it: what was proven outlives the controller. */
@@ -637,15 +637,15 @@ static void what_was_proven_ends_with_what_it_rests_on(void)
 		unsigned minutes;
 	} rows[] = {
 		{ { "no window of", gone_findings, INVESTIGATION_WITHDRAWN, false }, 41 },
-		{ { "do not blame", same_run_clears, INVESTIGATION_WATCH, false }, 41 },
-		{ { "has booted since", booted, INVESTIGATION_WITHDRAWN, false }, 41 },
+		{ { "no longer blame", same_run_clears, INVESTIGATION_WATCH, false }, 41 },
+		{ { "has rebooted since", booted, INVESTIGATION_WITHDRAWN, false }, 41 },
 		{ { "keeps gpu-1 in service", given_back, INVESTIGATION_WITHDRAWN, true }, 41 },
-		{ { "not in the cluster", left, INVESTIGATION_WITHDRAWN, false }, 41 },
-		{ { "mode is not enforce", off, INVESTIGATION_WITHDRAWN, false }, 41 },
-		{ { "not known any more", gone, INVESTIGATION_WITHDRAWN, false }, 41 },
+		{ { "no longer in the cluster", left, INVESTIGATION_WITHDRAWN, false }, 41 },
+		{ { "mode is no longer enforce", off, INVESTIGATION_WITHDRAWN, false }, 41 },
+		{ { "no longer known", gone, INVESTIGATION_WITHDRAWN, false }, 41 },
 		{ { "two windows blame it", acquitted, INVESTIGATION_ACQUITTED, false }, 41 },
 		{ { "two windows blame it", own_doing, INVESTIGATION_OWNER, false }, 41 },
-		{ { "stands", too_old, INVESTIGATION_EVICT, false }, 7 * DAY_MIN },
+		{ { "stand: ", too_old, INVESTIGATION_EVICT, false }, 7 * DAY_MIN },
 		{ { "too old", too_old, INVESTIGATION_WITHDRAWN, false }, 7 * DAY_MIN + 1 },
 	};
 	size_t i;

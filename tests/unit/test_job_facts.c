@@ -291,7 +291,7 @@ static void a_ladder_goes_on_while_a_failure_is_to_be_repeated(void)
 	test(&s, 2, NULL, "it failed again");
 	find_bad(&s, "rnic.errors", SEVERITY_FAIL, after(3));
 	CHECK_EQ(ladder(&s), LADDER_EXHAUSTED); /* what failed says nothing of this */
-	CHECK_HAS(s.facts.host.missing[BLAME_COMPUTE], "once what fails on it is mended");
+	CHECK_HAS(s.facts.host.missing[BLAME_COMPUTE], "once what fails on it is fixed");
 	find_bad(&s, "gemm.rate", SEVERITY_FAIL, after(3));
 	CHECK_EQ(ladder(&s), LADDER_RUNNING);
 	test(&s, 5, NULL, "it failed again");
@@ -349,17 +349,17 @@ static const struct {
 	  { { rate, .held = HELD_NOT }, { h2d, .held = HELD_NOT } },
 	  false,
 	  false,
-	  "gemm.rate held against other hosts" },
+	  "gemm.rate compared with other hosts" },
 	{ "one without peers",
 	  { { rate, .held = HELD_FLEET }, { h2d, .held = HELD_NOT } },
 	  false,
 	  false,
-	  "memory.h2d_bw held against other hosts" },
+	  "memory.h2d_bw compared with other hosts" },
 	{ "of an old store",
 	  { { rate, .held = HELD_FLEET }, { h2d, .held = HELD_UNKNOWN } },
 	  false,
 	  false,
-	  "memory.h2d_bw held against" },
+	  "memory.h2d_bw compared with" },
 	{ "what cannot show it",
 	  { { rate, .held = HELD_FLEET }, { nic, .held = HELD_NOT }, { data, .held = HELD_NOT } },
 	  true,
@@ -369,10 +369,10 @@ static const struct {
 	  { { h2d, .held = HELD_FLEET }, { clocks, .held = HELD_NEVER } },
 	  false,
 	  false,
-	  "gemm held against other hosts of its SKU with equal parameters, which" },
-	{ "states alone", { { clocks, .held = HELD_NEVER } }, false, false, "gemm held" },
-	{ "only recorded", { { rate, .held = HELD_NEVER } }, false, false, "gemm held" },
-	{ "nothing", { { NULL } }, false, false, "gemm held" },
+	  "gemm compared with other hosts of its SKU, same parameters, which" },
+	{ "states alone", { { clocks, .held = HELD_NEVER } }, false, false, "gemm compared" },
+	{ "only recorded", { { rate, .held = HELD_NEVER } }, false, false, "gemm compared" },
+	{ "nothing", { { NULL } }, false, false, "gemm compared" },
 };
 
 static void a_host_is_clean_that_passed_beside_others(void)

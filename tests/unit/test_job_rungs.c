@@ -102,7 +102,7 @@ static void rung_after_rung_is_next(void)
 	scene_init(&s);
 	CHECK_EQ(ladder(&s), LADDER_NOT_RUN);
 	CHECK_STR(next(&s)->profile, "rung-gemm");
-	rung(&s, 2, "rung-gemm", "it brought nothing");
+	rung(&s, 2, "rung-gemm", "it gave no result");
 	CHECK_EQ(ladder(&s), LADDER_NOT_RUN);
 	CHECK_STR(next(&s)->profile, "rung-gemm");
 	rung(&s, 4, "rung-gemm", "it passed");

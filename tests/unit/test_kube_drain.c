@@ -43,7 +43,7 @@ static void what_may_go_goes_and_the_rest_stays(void)
 	server_add(&s)->scratch = true;
 	server_add(&s)->phase = "Pending";
 	CHECK_EQ(server_round(&s, &usual), CLUSTER_AGAIN);
-	CHECK_HAS(s.words, "3 of its pods are leaving");
+	CHECK_HAS(s.words, "3 of its pods are terminating");
 	text = went(&s);
 	CHECK_STR(text, "p0 p4 p5");
 	CHECK_EQ(server_round(&s, &usual), CLUSTER_AGAIN);
@@ -73,7 +73,7 @@ static void one_that_may_not_go_keeps_them_all(void)
 	s.pods[0].scratch = s.pods[1].scratch = true;
 	s.pods[0].leaving = s.pods[1].leaving = false;
 	CHECK_EQ(server_round(&s, NULL), CLUSTER_AGAIN);
-	CHECK_HAS(s.words, "2 of its pods may not go");
+	CHECK_HAS(s.words, "2 of its pods may not be evicted");
 	CHECK_EQ(s.evictions, 2);
 	server_close(&s);
 }
@@ -102,7 +102,8 @@ static void a_budget_is_waited_for_later_each_time(void)
 	p->budgets = 1;
 	server_add(&s)->leaving = true; /* so that each round comes soon */
 	CHECK_EQ(server_round(&s, &usual), CLUSTER_AGAIN);
-	CHECK_HAS(s.words, "1 of its pods are leaving, 1 may not go yet: default/p0: Cannot evict");
+	CHECK_HAS(s.words, "1 of its pods are terminating, 1 may not be evicted yet: default/p0: "
+			   "Cannot evict");
 	server_now_us += 4 * USEC_PER_SEC;
 	CHECK_EQ(server_round(&s, &usual), CLUSTER_AGAIN);
 	CHECK_EQ(p->asked, 1); /* not before 5 s */
@@ -134,7 +135,7 @@ static void a_budget_that_lets_one_go_at_a_time_is_kept(void)
 	for (i = 0; i < 5; i++)
 		leaving += s.pods[i].leaving;
 	CHECK_EQ(leaving, 1);
-	CHECK_HAS(s.words, "1 of its pods are leaving, 4 may not go yet");
+	CHECK_HAS(s.words, "1 of its pods are terminating, 4 may not be evicted yet");
 	server_close(&s);
 }
 
@@ -190,7 +191,7 @@ static void three_hundred_pods_go_a_few_at_a_time(void)
 	for (i = 0; i < 300; i++)
 		(void)server_add(&s);
 	CHECK_EQ(server_round(&s, &usual), CLUSTER_AGAIN);
-	CHECK_HAS(s.words, "300 of its pods are leaving");
+	CHECK_HAS(s.words, "300 of its pods are terminating");
 	CHECK_EQ(s.evictions, 300);
 	CHECK_EQ(s.most_out, KUBE_EVICTIONS_AT_ONCE);
 	CHECK(s.lists > 1); /* by pages */
@@ -264,14 +265,14 @@ static void faults_are_told_and_tried_again(void)
 		s.fault = table[i].message;
 		s.fault_status = table[i].status;
 		CHECK_EQ(server_round(&s, &usual), table[i].result);
-		CHECK_HAS(s.words, "100 may not go yet: default/p0");
+		CHECK_HAS(s.words, "100 may not be evicted yet: default/p0");
 		/* Who may not at all does not ask a hundred times. */
 		CHECK_EQ(s.evictions,
 			 table[i].result == CLUSTER_REFUSED ? KUBE_EVICTIONS_AT_ONCE : 100);
 		s.fault = NULL;
 		server_now_us += USEC_PER_MIN;
 		CHECK_EQ(server_round(&s, &usual), CLUSTER_AGAIN);
-		CHECK_HAS(s.words, "100 of its pods are leaving");
+		CHECK_HAS(s.words, "100 of its pods are terminating");
 		server_close(&s);
 	}
 }

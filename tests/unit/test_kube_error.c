@@ -38,11 +38,11 @@ static const struct row {
 	  "\"details\":{\"name\":\"gpu-0\",\"kind\":\"nodes\"},\"code\":404}",
 	  CLUSTER_GONE, "NotFound", "nodes \"gpu-0\" not found" },
 	{ 404, NODE, "text/plain; charset=utf-8", "404 page not found\n", CLUSTER_REFUSED, "",
-	  "404: 404 page not found (nothing of this kind is served there)" },
+	  "404: 404 page not found (this API server does not serve that resource)" },
 	{ 404, "/apis/x/v1/nodes/gpu-0", JSON,
 	  "{\"kind\":\"Status\",\"message\":\"the server could not find the requested resource\","
 	  "\"reason\":\"NotFound\",\"details\":{},\"code\":404}",
-	  CLUSTER_REFUSED, "NotFound", "(nothing of this kind is served there)" },
+	  CLUSTER_REFUSED, "NotFound", "(this API server does not serve that resource)" },
 	{ 404, "/apis/policy/v1", "text/plain", "404 page not found\n", CLUSTER_GONE, "",
 	  "not found" },
 	{ 404, "/apis/policy", "text/plain", "404 page not found\n", CLUSTER_GONE, "", "not found" },
@@ -151,9 +151,9 @@ static void an_answer_that_is_none_of_kubernetes_is_no_success(void)
 		  "200: the answer: line 1" },
 		{ 200, NODE, JSON, "{\"a\":1,\"a\":2}", 0, "", "200: " },
 		{ 200, NODE, "text/html", "<html>log in", 0, "",
-		  "200: no JSON: is this an API server?" },
-		{ 200, NODE, "", "", 0, "", "no JSON" },
-		{ 200, NODE, JSON, "", 0, "", "no JSON" },
+		  "200: not JSON: is this an API server?" },
+		{ 200, NODE, "", "", 0, "", "not JSON" },
+		{ 200, NODE, JSON, "", 0, "", "not JSON" },
 	};
 	size_t i;
 

@@ -135,12 +135,12 @@ static void each_refusal_has_its_status(void)
 		{ "{\"status\":{\"authenticated\":true,\"audiences\":[\"api\"]}}", NULL, 401,
 		  "audience" },
 		{ REVIEW("system:serviceaccount:default:default"), NULL, 403,
-		  "'system:serviceaccount:default:default' is neither" },
+		  "'system:serviceaccount:default:default' is not an agent" },
 		{ "{\"status\":{\"authenticated\":true,\"audiences\":[\"assay\"],\"user\":"
 		  "{\"username\":\"system:serviceaccount:assay:assay-agent\"}}}",
 		  NULL, 403, "not bound to a pod" },
 		{ AGENT, "{\"metadata\":{\"uid\":\"u-2\"},\"spec\":{\"nodeName\":\"gpu-1\"}}", 403,
-		  "another has its name" },
+		  "another pod has its name" },
 		{ AGENT, "{\"metadata\":{\"uid\":\"u-1\"},\"spec\":{}}", 403, "on no node" },
 	};
 	size_t i;

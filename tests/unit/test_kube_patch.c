@@ -218,7 +218,7 @@ static void without_a_mark_nothing_is_lifted(void)
 	const struct kube_subject a = { theirs.raw, &theirs.node, &no_taint, &cluster_names_usual };
 	const struct kube_subject b = { none.raw, &none.node, &no_taint, &cluster_names_usual };
 
-	check_refused(kube_plan_uncordon(&a, STAMP_US, false), "another's");
+	check_refused(kube_plan_uncordon(&a, STAMP_US, false), "somebody else's");
 	check_plan(kube_plan_uncordon(&b, 0, false), NULL);
 	check_plan(kube_plan_uncordon(&b, STAMP_US, false),
 		   "{\"metadata\":{\"resourceVersion\":\"205\",\"annotations\":{\"assay.dev/"

@@ -68,7 +68,7 @@ static void what_is_no_name_makes_no_path(void)
 		char path[KUBE_PATH_MAX] = "as it was";
 
 		CHECK_EQ(kube_path(path, &err, "/api/v1/nodes/%s", bad[i]), -EINVAL);
-		CHECK_HAS(err.msg, "is no name of Kubernetes");
+		CHECK_HAS(err.msg, "is not a valid Kubernetes name");
 		CHECK_STR(path, "as it was");
 	}
 }

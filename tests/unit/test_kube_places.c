@@ -100,12 +100,12 @@ static void the_processes_of_pods_follow_each_other_or_nothing_is_known(void)
 		  "one of its pods has not started" },
 		{ { { "a", "worker", "0", "gpu-1", "8", "yesterday", "Running", "j" } },
 		  "one of its pods has not started" },
-		{ { POD("a", "0", "gpu-1", NULL) }, "one of its pods has no GPU in its limits" },
-		{ { POD("a", "0", "gpu-1", "500m") }, "one of its pods has no GPU in its limits" },
-		{ { POD("a", "0", "gpu-1", "99999") }, "one of its pods has no GPU in its limits" },
+		{ { POD("a", "0", "gpu-1", NULL) }, "one of its pods requests no GPU" },
+		{ { POD("a", "0", "gpu-1", "500m") }, "one of its pods requests no GPU" },
+		{ { POD("a", "0", "gpu-1", "99999") }, "one of its pods requests no GPU" },
 		{ { POD("a", "0", "gpu-1", "8"),
 		    { "b", "worker", "1", "gpu-2", "8", STARTED, "Running", "k" } },
-		  "two jobs go by that name" },
+		  "two jobs have that name" },
 	};
 	size_t i;
 

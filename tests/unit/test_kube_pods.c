@@ -56,9 +56,9 @@ static void each_pod_goes_stays_or_keeps_the_node(void)
 		{ OWNED("DaemonSet"), NULL, "Running", &none, KUBE_STAYS, "DaemonSet" },
 		{ OWNED("DaemonSet"), SCRATCH, "Running", &none, KUBE_STAYS, "DaemonSet" },
 		{ "\"annotations\": {\"kubernetes.io/config.mirror\": \"abc\"}", NULL, "Running",
-		  &none, KUBE_STAYS, "kubelet" },
-		{ "NS kube-system", NULL, "Running", &none, KUBE_STAYS, "namespaces" },
-		{ "NS health", NULL, "Running", &ours, KUBE_STAYS, "namespaces" },
+		  &none, KUBE_STAYS, "static" },
+		{ "NS kube-system", NULL, "Running", &none, KUBE_STAYS, "namespace" },
+		{ "NS health", NULL, "Running", &ours, KUBE_STAYS, "namespace" },
 		{ "NS health", NULL, "Running", &none, KUBE_KEEPS, "bare_pods" },
 		{ NULL, NULL, "Running", &none, KUBE_KEEPS, "bare_pods" },
 		{ NULL, NULL, "Running", &all, KUBE_GOES, "" },
@@ -72,7 +72,7 @@ static void each_pod_goes_stays_or_keeps_the_node(void)
 		  "do-not-disrupt" },
 		/* It goes already: nothing holds it any more. */
 		{ "\"deletionTimestamp\": \"2026-01-01T00:00:00Z\"", NULL, "Running", &none,
-		  KUBE_LEAVING, "leaving" },
+		  KUBE_LEAVING, "terminating" },
 		/* An owner that is no controller makes nothing anew. */
 		{ "\"ownerReferences\": [{\"kind\": \"Job\", \"name\": \"o\", \"uid\": \"1\"}]",
 		  NULL, "Running", &none, KUBE_KEEPS, "bare_pods" },

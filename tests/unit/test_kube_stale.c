@@ -40,7 +40,7 @@ static void a_server_that_hangs_is_stale_after_a_minute_and_known_again_when_it_
 	for (; s < 65; s++)
 		world_later(&w, USEC_PER_SEC);
 	CHECK(!kube_watch_fresh(w.watch));
-	CHECK_HAS(w.stale ? w.stale : "", "what the cluster shows is not known since 19");
+	CHECK_HAS(w.stale ? w.stale : "", "the state of the cluster is unknown since 19");
 	CHECK_EQ(w.stales, 1);
 	CHECK(!fake_watch(&w.kube)); /* it is given up, and all is asked anew */
 	fake_recreate(&w.kube, 3);
@@ -65,7 +65,7 @@ static void a_server_that_is_gone_is_stale_at_once_and_says_so_in_other_words_af
 		world_later(&w, USEC_PER_SEC);
 	}
 	CHECK_EQ(w.stales, 1);
-	CHECK_HAS(w.stale ? w.stale : "", "was cut at");
+	CHECK_HAS(w.stale ? w.stale : "", "broke at");
 	world_later(&w, USEC_PER_SEC);
 	CHECK_EQ(w.stales, 2);
 	CHECK_HAS(w.stale ? w.stale : "", "refused");
@@ -186,7 +186,7 @@ static void one_node_of_three_that_goes_is_one_node(void)
 	CHECK(kube_watch_fresh(w.watch));
 	fake_delete(&w.kube, 2);
 	fake_serve(fake_watch(&w.kube));
-	CHECK_HAS(w.stale ? w.stale : "", "2 of 3 nodes are gone within 10m");
+	CHECK_HAS(w.stale ? w.stale : "", "2 of 3 nodes disappeared within 10m");
 	fake_touch(&w.kube, 2); /* it is back, as another one */
 	fake_serve(fake_watch(&w.kube));
 	CHECK(kube_watch_fresh(w.watch));

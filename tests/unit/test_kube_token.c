@@ -67,7 +67,7 @@ static void claims_say_for_whom_and_until_when(void)
 static void claims_that_are_none_are_refused(void)
 {
 	static const char *const rows[][2] = {
-		{ "", "this is no token" },
+		{ "", "not a token of this cluster" },
 		{ "[]", "want an object" },
 		{ "7", "want an object" },
 		{ "{", "the token's claims" },
@@ -178,13 +178,13 @@ static void other_answers_let_nobody_in(void)
 		{ STATUS("null", "\"username\":\"u\""), -EACCES, "audience assay" },
 		{ "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"u\"}}}", -EACCES,
 		  "audience assay" },
-		{ STATUS("[\"assay\"]", ""), -EBADMSG, "names nobody" },
-		{ STATUS("[\"assay\"]", "\"username\":\"\""), -EBADMSG, "names nobody" },
-		{ STATUS("[\"assay\"]", "\"username\":[\"u\"]"), -EBADMSG, "names nobody" },
+		{ STATUS("[\"assay\"]", ""), -EBADMSG, "names no user" },
+		{ STATUS("[\"assay\"]", "\"username\":\"\""), -EBADMSG, "names no user" },
+		{ STATUS("[\"assay\"]", "\"username\":[\"u\"]"), -EBADMSG, "names no user" },
 		{ "{\"status\":{\"authenticated\":true,\"audiences\":[\"assay\"]}}", -EBADMSG,
-		  "names nobody" },
+		  "names no user" },
 		{ "{\"status\":{\"authenticated\":true,\"audiences\":[\"assay\"],\"user\":[]}}",
-		  -EBADMSG, "names nobody" },
+		  -EBADMSG, "names no user" },
 	};
 	struct kube_review review = { .user = "before" };
 	size_t i;
@@ -231,15 +231,15 @@ static void the_pod_says_where_it_is(void)
 		{ POD("\"u-1\"", "\"gpu-1\""), "", 0, "gpu-1" },
 		{ POD("\"u-1\"", "\"gpu-1\""), "gpu-1", 0, "gpu-1" },
 		{ POD("\"u-1\"", "\"gpu-1\""), "gpu-2", -EACCES, "of 'gpu-2', its pod of 'gpu-1'" },
-		{ POD("\"u-2\"", "\"gpu-1\""), "", -EACCES, "another has its name" },
+		{ POD("\"u-2\"", "\"gpu-1\""), "", -EACCES, "another pod has its name" },
 		{ POD("\"u-1\"", "\"\""), "", -EACCES, "on no node yet" },
 		{ POD("\"u-1\"", "null"), "", -EACCES, "on no node yet" },
 		{ POD("\"u-1\"", "[\"gpu-1\"]"), "", -EACCES, "on no node yet" },
 		{ POD("\"u-1\"", "\"../x\""), "", -EACCES, "on no node yet" },
-		{ POD("7", "\"gpu-1\""), "", -EBADMSG, "is no pod" },
-		{ POD("\"\"", "\"gpu-1\""), "", -EBADMSG, "is no pod" },
-		{ "{\"metadata\":[]}", "", -EBADMSG, "is no pod" },
-		{ "[]", "", -EBADMSG, "is no pod" },
+		{ POD("7", "\"gpu-1\""), "", -EBADMSG, "is not a pod" },
+		{ POD("\"\"", "\"gpu-1\""), "", -EBADMSG, "is not a pod" },
+		{ "{\"metadata\":[]}", "", -EBADMSG, "is not a pod" },
+		{ "[]", "", -EBADMSG, "is not a pod" },
 		{ "{\"metadata\":{\"uid\":\"u-1\"},\"spec\":7}", "", -EACCES, "on no node yet" },
 	};
 	size_t i;

@@ -201,7 +201,7 @@ static void after_a_cut_nothing_is_known_until_there_is_a_list(void)
 		fake_touch(&w.kube, 2);
 		fake_end(fake_watch(&w.kube), ends[i]);
 		CHECK(!kube_watch_fresh(w.watch));
-		CHECK_HAS(w.stale ? w.stale : "", "was cut at");
+		CHECK_HAS(w.stale ? w.stale : "", "broke at");
 		world_later(&w, 6 * USEC_PER_SEC); /* the widest first wait is 5.8 s */
 		CHECK(!fake_watch(&w.kube));
 		CHECK(!kube_watch_fresh(w.watch));

@@ -22,7 +22,7 @@ static void each_account_has_its_own_and_the_time_gives_it_back(void)
 	CHECK(!manual_rate_allows(&m, &two, "operator ann", START_US + USEC_PER_MIN, &refusal));
 	CHECK_EQ(refusal.by, REFUSED_BY_MANUAL);
 	CHECK_STR(refusal.sentence, "budget.rate.manual: operator ann has cordoned 2 hosts in the "
-				    "last 10m, and 2 may be");
+				    "last 10m, and at most 2 may be");
 	CHECK_HAS(refusal.allow, "waiting until ");
 	CHECK_EQ(refusal.again_us, START_US + two.manual_per_us);
 	CHECK(manual_rate_allows(&m, &two, "operator bob", START_US + USEC_PER_MIN, &refusal));

@@ -67,7 +67,8 @@ static const struct {
 	  { 0 },
 	  END_UNKNOWN,
 	  END_UNKNOWN,
-	  "the pairs do not tell; what would: pairs that run to their end, with nothing else on "
+	  "the pairs are not conclusive; what would be: pairs that run to their end, with nothing "
+	  "else on "
 	  "the hosts" },
 };
 

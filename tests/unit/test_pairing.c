@@ -50,7 +50,7 @@ static void after_one_round_it_is_one_of_two(void)
 	CHECK(!step.done);
 	CHECK_EQ(world_certain(&step), 0);
 	CHECK(world_has_why(&step, PAIRING_WHY_TWINS));
-	CHECK_HAS(step.blames[0].words, "explained as well by gpu-");
+	CHECK_HAS(step.blames[0].words, "equally explained by gpu-");
 }
 
 static void a_node_that_never_arrives_is_named(void)

@@ -203,7 +203,7 @@ static const struct {
 	{ "{v: 1, rules: [{name: a, match: {severity: bad}, action: alert}]}",
 	  "rules[0].match.severity: want info, warn or fatal" },
 	{ "{v: 1, rules: [{name: a, match: {}, action: alert, windows: {k: 3, n: 2}}]}",
-	  "rules[0].windows: k is 3 of only n 2" },
+	  "rules[0].windows: k 3 is larger than n 2" },
 	{ "{v: 1, rules: [{name: a, match: {}, action: alert, floor: {ratio: 1.2}}]}",
 	  "rules[0].floor.ratio: 1.2 is outside" },
 	{ "{v: 1, rules: [{name: a, match: {check: 'x.*'}, action: alert},"
@@ -211,7 +211,7 @@ static const struct {
 	  "rules[1]: a second rule named 'a'" },
 	{ "{v: 1, rules: [{name: a, match: {check: '*'}, action: alert},"
 	  "{name: b, match: {check: y, severity: fatal}, action: cordon}]}",
-	  "rules[1]: rule 'b' can never match: 'a' before it takes all of it" },
+	  "rules[1]: rule 'b' can never match: 'a' before it matches all that it would" },
 	{ "{v: 1, drain: {mode: now}}", "drain.mode: " },
 	{ "{v: 1, drain: {grace: 5m}}", "drain" },
 	{ "{v: 1, drain: {mode: evict-now, spares: -1}}", "drain.spares: " },

@@ -162,7 +162,7 @@ static void what_is_wrong_is_named_with_its_place(void)
 		{ "{share: 1.1}", "jobs.share: 1.1 is outside 0.1 to 1" },
 		{ "{share: half}", "jobs.share: " },
 		{ "{windows: {k: 4}}",
-		  "p.yaml: jobs.windows: k is 4 of only n 3 windows: it could never be reached" },
+		  "p.yaml: jobs.windows: k 4 is larger than n 3: it can never be reached" },
 		{ "{windows: {k: 0}}", "jobs.windows.k: 0 is outside 1 to 16" },
 		{ "{windows: {n: 17}}", "jobs.windows.n: 17 is outside 1 to 16" },
 		{ "{windows: {steps: 7}}", "jobs.windows.steps: 7 is outside" },

@@ -107,7 +107,7 @@ static void every_refusal_names_its_limit_and_what_would_allow_it(void)
 		{ "managed", at_unmanaged, REFUSED_BY_UNMANAGED, "n000 opted out", "managed=false" },
 		{ "other", at_others, REFUSED_BY_OTHER, "somebody else", "end of that cordon" },
 		{ "hands-off", at_hands_off, REFUSED_BY_HANDS_OFF,
-		  "n000 is not touched: Karpenter is removing it", "the end of that" },
+		  "Assay does not touch n000: Karpenter is removing it", "the end of that" },
 		{ "stale", at_stale, REFUSED_BY_STALE, "stale: the API is down", "knowing" },
 		{ "silence", at_silence, REFUSED_BY_SILENCE, "silence:", "assayctl silence" },
 		{ "override", at_override, REFUSED_BY_OVERRIDE, "override:", "assayctl override" },

@@ -74,7 +74,7 @@ static void what_a_person_began_nothing_automatic_ends(void)
 		struct err err = ERR_INIT;
 
 		CHECK_EQ(life_step(&manual, &change, NULL, &err), -EINVAL);
-		CHECK_HAS(err.msg, "by a person");
+		CHECK_HAS(err.msg, "a person can release");
 		CHECK_EQ(manual.state, LIFE_CORDONED);
 		CHECK_EQ(life_step(&sticky, &change, NULL, NULL), -EINVAL);
 		change.who = "operator ann";
@@ -304,7 +304,7 @@ static void nothing_is_given_back_under_anothers_hands_or_from_what_is_stale(voi
 		if (stale)
 			w.fleet.stale = xstrdup("the API is down");
 		else
-			fleet_set_hands_off(world_node(&w, 3), "NVSentinel is at work on it");
+			fleet_set_hands_off(world_node(&w, 3), "NVSentinel is working on it");
 		check_waits(&w, stale ? REFUSED_BY_STALE : REFUSED_BY_HANDS_OFF);
 		if (stale)
 			break;
@@ -318,7 +318,7 @@ static void no_test_is_ordered_under_anothers_hands(void)
 	world_init(&w, RULES, 20);
 	cordon(&w, 3);
 	clear_all(&w, 3);
-	fleet_set_hands_off(world_node(&w, 3), "NVSentinel is at work on it");
+	fleet_set_hands_off(world_node(&w, 3), "NVSentinel is working on it");
 	decide_and_do(&w);
 	CHECK(!find(&w, 3, DECIDE_VERIFY));
 	fleet_set_hands_off(world_node(&w, 3), NULL);

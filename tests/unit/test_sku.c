@@ -296,7 +296,7 @@ static const struct wrong {
 	  "s.yaml: expect[0].part: missing" },
 	{ "{v: 1, sku: x, match: {}, expect: [{check: c, part: 0.9, of: a, floor: 1, "
 	  "unit: s, source: s}]}",
-	  "s.yaml: expect[0].part: not together with floor" },
+	  "s.yaml: expect[0].part: cannot be combined with floor" },
 	{ "{v: 1, sku: x, match: {}, expect: [{check: c, params: 3, floor: 1, unit: s, "
 	  "source: s}]}",
 	  "s.yaml: expect[0].params: want" },

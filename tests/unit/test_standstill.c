@@ -60,7 +60,7 @@ static void what_cannot_be_is_refused_in_a_sentence(void)
 				  &(struct standstill_beat){ 1, 101, many, ARRAY_SIZE(many), 0, 0 },
 				  &err),
 		 -EINVAL);
-	CHECK_STR(err.msg, "seconds: want those of the last 64 steps at most");
+	CHECK_STR(err.msg, "seconds: want the durations of at most 64 steps");
 	CHECK_EQ(standstill_check(&s, &(struct standstill_beat){ 1, 101, NULL, 0, -1, 0 }, &err),
 		 -EINVAL);
 	CHECK_EQ(standstill_check(&s, &(struct standstill_beat){ 1, 101, NULL, 0, NAN, 0 }, &err),

@@ -197,24 +197,22 @@ static void a_suspect_is_named_by_where_its_ranks_were(void)
 	static const struct {
 		const char *text, *suspect, *source, *sentence;
 	} rows_[] = {
-		{ SUMMARY("", "8", "15"), "gpu-1", "agents",
-		  "It is slow. Its ranks were on gpu-1." },
+		{ SUMMARY("", "8", "15"), "gpu-1", "agents", "It is slow. Its ranks ran on gpu-1." },
 		{ SUMMARY("", "8", "16"), "gpu-1,gpu-2", "agents",
-		  "It is slow. Its ranks were on gpu-1,gpu-2." },
+		  "It is slow. Its ranks ran on gpu-1,gpu-2." },
 		{ SUMMARY("\"gpu-1\"", "8", "15"), "gpu-1", "agents", "It is slow." },
 		{ SUMMARY("\"gpu-1\",\"gpu-1\"", "8", "15"), "gpu-1", "agents", "It is slow." },
 		{ SUMMARY("\"gpu-2\"", "8", "15"), NULL, NULL,
-		  "Nobody is suspected for dp 3 stage 1: the trace names other hosts than its "
+		  "No host is suspected for dp 3 stage 1: the trace names other hosts than its "
 		  "ranks "
 		  "were on." },
 		{ SUMMARY("\"gpu-9\"", "40", "47"), "gpu-9", "trace", "It is slow." },
 		{ SUMMARY("", "40", "47"), NULL, NULL,
-		  "Nobody is suspected for dp 3 stage 1: neither the trace nor anybody else says "
+		  "No host is suspected for dp 3 stage 1: neither the trace nor anybody else says "
 		  "on "
 		  "which host it was." },
-		{ SUMMARY("", "16", "40"), NULL, NULL,
-		  "Nobody is suspected for dp 3 stage 1: nobody knows where some of its ranks "
-		  "were." },
+		{ SUMMARY("", "16", "40"), NULL,
+		  NULL, "No host is suspected for dp 3 stage 1: where some of its ranks ran is unknown." },
 	};
 	CLEANUP(store_closep) struct store *s = open_store("named.db");
 	size_t i;
@@ -245,14 +243,13 @@ static void pods_come_before_what_processes_say(void)
 		uint64_t from_us, until_us;
 	} rows_[] = {
 		/* Processes of gpu-1 have 8 to 15. */
-		{ SUMMARY("", "8", "15"), "gpu-1", "pods", "were on gpu-1", 128, NOW_US,
-		  NOW_US + 9 },
+		{ SUMMARY("", "8", "15"), "gpu-1", "pods", "ran on gpu-1", 128, NOW_US, NOW_US + 9 },
 		{ SUMMARY("\"gpu-1\"", "8", "15"), "gpu-1", "pods", "It is slow.", 128, NOW_US,
 		  NOW_US + 9 },
-		{ SUMMARY("", "16", "20"), "gpu-7", "pods", "were on gpu-7", 128, NOW_US,
+		{ SUMMARY("", "16", "20"), "gpu-7", "pods", "ran on gpu-7", 128, NOW_US,
 		  NOW_US + 9 },
-		{ SUMMARY("", "15", "16"), "gpu-1,gpu-7", "pods", "were on gpu-1,gpu-7", 128,
-		  NOW_US, NOW_US + 9 },
+		{ SUMMARY("", "15", "16"), "gpu-1,gpu-7", "pods", "ran on gpu-1,gpu-7", 128, NOW_US,
+		  NOW_US + 9 },
 		{ SUMMARY("", "0", "7"), NULL, NULL, "on different hosts", 128, NOW_US, NOW_US + 9 },
 		{ SUMMARY("\"gpu-1\"", "16", "20"), NULL, NULL, "other hosts", 128, NOW_US,
 		  NOW_US + 9 },
@@ -264,7 +261,7 @@ static void pods_come_before_what_processes_say(void)
 		/* There are more or fewer of them than the trace has. */
 		{ SUMMARY("", "16", "20"), NULL, NULL, "nor anybody else", 127, NOW_US, NOW_US + 9 },
 		{ SUMMARY("", "16", "20"), NULL, NULL, "nor anybody else", 129, NOW_US, NOW_US + 9 },
-		{ SUMMARY("", "8", "15"), "gpu-1", "agents", "were on gpu-1", 127, NOW_US,
+		{ SUMMARY("", "8", "15"), "gpu-1", "agents", "ran on gpu-1", 127, NOW_US,
 		  NOW_US + 9 },
 	};
 	CLEANUP(store_closep) struct store *s = open_store("pods.db");

@@ -80,11 +80,12 @@ static void bad_files_are_refused_with_the_place(void)
 		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: read}, {sha256: " ABC_SUM
 		  ", role: admin}]\n",
 		  "twice" },
-		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: submit}]\n", "tokens[0]: want jobs" },
+		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: submit}]\n",
+		  "tokens[0]: jobs (a pattern" },
 		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: submit, jobs: ''}]\n",
-		  "tokens[0]: want jobs" },
+		  "tokens[0]: jobs (a pattern" },
 		{ "v: 1\ntokens: [{sha256: " ABC_SUM ", role: read, jobs: x}]\n",
-		  "tokens[0]: want jobs" },
+		  "tokens[0]: jobs (a pattern" },
 	};
 	size_t i;
 

@@ -138,7 +138,7 @@ static void mistakes_are_named_with_their_place(void)
 		{ HEAD "\"nodes\":[{\"id\":\"a\\u001b\",\"type\":\"gpu\"}],\"links\":[]}",
 		  "t.json: nodes[0].id: a control character" },
 		{ HEAD "\"nodes\":[" GPU "," GPU "],\"links\":[]}",
-		  "t.json: nodes[1].id: 'gpu:a' is there twice" },
+		  "t.json: nodes[1].id: 'gpu:a' is listed twice" },
 		{ HEAD "\"nodes\":[" GPU
 		       "],\"links\":[{\"id\":\"l\",\"a\":\"gpu:a\",\"b\":\"x\"}]}",
 		  "t.json: links[0].b: no node 'x'" },
@@ -155,7 +155,7 @@ static void mistakes_are_named_with_their_place(void)
 		{ HEAD "\"nodes\":[" GPU "," NUMA
 		       "],\"links\":[{\"id\":\"l\",\"a\":\"gpu:a\",\"b\":\"numa:0\"},"
 		       "{\"id\":\"l\",\"a\":\"gpu:a\",\"b\":\"numa:0\"}]}",
-		  "t.json: links[1].id: 'l' is there twice" },
+		  "t.json: links[1].id: 'l' is listed twice" },
 		{ HEAD "\"nodes\":[],\"links\":[],\"virtual\":1}",
 		  "t.json: virtual: want true or false, not a number" },
 		{ HEAD "\"nodes\":[],\"links\":[],\"neighbors\":[{\"rnic\":\"a\",\"switch\":\"b\","

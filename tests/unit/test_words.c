@@ -149,9 +149,9 @@ static void what_was_not_measured_says_why(void)
 		  "measured)" },
 		{ SAMPLE_TIMEOUT, NULL, "cpu:0 did not finish in time (gemm.rate not measured)" },
 		{ SAMPLE_ABORTED, NULL,
-		  "cpu:0 was given up because a job arrived (gemm.rate not measured)" },
+		  "cpu:0 was aborted because a job started (gemm.rate not measured)" },
 		{ SAMPLE_FOREIGN_TRAFFIC, NULL,
-		  "cpu:0 carried somebody else's traffic (gemm.rate not measured)" },
+		  "cpu:0 carried other traffic (gemm.rate not measured)" },
 		{ SAMPLE_MEASURED, NULL, "cpu:0 gave no value (gemm.rate not measured)" },
 	};
 	size_t i;
@@ -188,7 +188,7 @@ static void an_expected_device_is_missed(void)
 	struct problem p = { .probe = xstrdup("loopback"), .code = PROBLEM_NOT_APPLICABLE };
 
 	CHECK_WORDS(words_expected_device(&p), "probe loopback found nothing to measure here; the "
-					       "SKU file says there is something");
+					       "SKU file expects it to find something");
 	problem_release(&p);
 }
 

@@ -85,7 +85,7 @@ static struct node *node_for(struct embedded *e, const struct cluster_change *ch
 		embedded_conclude(e, call, change->node, CLUSTER_GONE, "there is no such node");
 	else if (change->version && !streq(change->version, embedded_show(n)->version)) {
 		embedded_conclude(e, call, change->node, CLUSTER_CONFLICT,
-				  "the node was changed meanwhile");
+				  "the node changed in the meantime");
 		n = NULL;
 	}
 	return n;
@@ -132,7 +132,7 @@ static void embedded_uncordon(struct cluster *c, const struct cluster_change *ch
 		return;
 	if (!n->c.mark && n->c.unschedulable) {
 		embedded_conclude(e, call, change->node, CLUSTER_NOT_OURS,
-				  "the cordon is another's");
+				  "the cordon is somebody else's");
 		return;
 	}
 	if (!change->dry_run) {
@@ -420,9 +420,10 @@ static struct pending *embedded_wait(struct embedded *e, const struct cluster_ca
 	struct pending *p;
 
 	if (e->n_pending == PENDING_MAX) {
-		cluster_answer(call, &(struct cluster_answer){ .result = CLUSTER_AGAIN,
-							       .words = "too much waits already",
-							       .retry_us = AGAIN_US });
+		cluster_answer(call,
+			       &(struct cluster_answer){ .result = CLUSTER_AGAIN,
+							 .words = "too many requests are waiting",
+							 .retry_us = AGAIN_US });
 		return NULL;
 	}
 	e->pending = xrealloc(e->pending, e->n_pending + 1, sizeof(*e->pending));

@@ -206,7 +206,7 @@ static void kube_seen_fresh(struct cluster_kube *k, const json_t *raw)
 	struct err err = ERR_INIT;
 
 	if (kube_node_read(raw, k->cluster.names, &node, &err) < 0) {
-		log_warning("what was answered is no node: %s", err.msg);
+		log_warning("the answer is not a Node: %s", err.msg);
 		return;
 	}
 	n = find(k, node.name);
@@ -280,7 +280,7 @@ static void on_done(void *context, const struct cluster_answer *answer)
 	CLEANUP(freep) struct confirm *confirm = context;
 	static const struct cluster_answer behind = {
 		.result = CLUSTER_AGAIN,
-		.words = "nodes are out of service that the watch has not told of yet",
+		.words = "the watch has not yet reported nodes that are out of service",
 		.retry_us = RETRY_US,
 	};
 	const bool done = answer->result == CLUSTER_DONE;
@@ -482,7 +482,7 @@ static void decide(struct kube_op *op, const json_t *raw, const struct cluster_n
 	else if (op->lost)
 		say(op, CLUSTER_AGAIN, op->lost);
 	else if (!as_decided)
-		say(op, CLUSTER_CONFLICT, "the node was changed meanwhile");
+		say(op, CLUSTER_CONFLICT, "the node changed in the meantime");
 	else if (plan.result != CLUSTER_DONE)
 		say(op, plan.result, plan.words);
 	else if (stopped)
@@ -546,7 +546,7 @@ static void start_waiting(struct cluster_kube *k)
 static void kube_ops_end(struct cluster_kube *k)
 {
 	while (k->first)
-		say(k->first, CLUSTER_AGAIN, "the controller ends");
+		say(k->first, CLUSTER_AGAIN, "the controller is stopping");
 }
 
 /* --- what is asked --- */
@@ -568,7 +568,7 @@ static void op_begin(struct cluster *c, const struct cluster_change *change,
 	k->last = &op->next;
 	k->n_ops++;
 	if (k->closing || k->n_ops > KUBE_OPS_MAX)
-		say(op, CLUSTER_AGAIN, "too much waits already");
+		say(op, CLUSTER_AGAIN, "too many requests are waiting");
 	else
 		start_waiting(k);
 }

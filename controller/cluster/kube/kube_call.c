@@ -209,7 +209,7 @@ static void on_expired(struct kube_turn *turn)
 	struct kube_raw raw = { .method = request->method, .path = request->path, .audit = "" };
 
 	if (!request->why.code)
-		(void)err_set(&request->why, ETIMEDOUT, "%s %s: waited too long for others to end",
+		(void)err_set(&request->why, ETIMEDOUT, "%s %s: waited too long for a free slot",
 			      request->method, request->path);
 	raw.r = -request->why.code;
 	raw.why = request->why.msg;
@@ -285,10 +285,10 @@ int kube_send(struct kube *kube, const struct kube_call *call, struct kube_reque
 	int r = 0;
 
 	if (kube->n_requests >= REQUESTS_MAX)
-		return err_set(err, EBUSY, "%s %s: %d requests are under way", call->method,
+		return err_set(err, EBUSY, "%s %s: %d requests are in progress", call->method,
 			       call->path, REQUESTS_MAX);
 	if (!url || call->path[0] != '/' || !call->body != (call->content == KUBE_NO_BODY))
-		return err_set(err, EINVAL, "%s %s: no such request can be made", call->method,
+		return err_set(err, EINVAL, "%s %s: cannot make such a request", call->method,
 			       call->path);
 	request = xcalloc(1, sizeof(*request));
 	*request = (struct kube_request){

@@ -274,7 +274,7 @@ void kube_conditions_tell(struct kube_conditions *h, const struct cluster_condit
 {
 	struct heartbeat *heartbeat = need(h, condition->node);
 
-	answer(heartbeat, CLUSTER_AGAIN, "another condition was told before it was written", 0);
+	answer(heartbeat, CLUSTER_AGAIN, "a newer condition replaced it before it was written", 0);
 	if (heartbeat->since_us && heartbeat->healthy != condition->healthy)
 		heartbeat->since_us = h->options.real_us();
 	heartbeat->healthy = condition->healthy;
@@ -334,7 +334,7 @@ struct kube_conditions *kube_conditions_new(const struct kube_conditions_options
 
 static void end(void *p)
 {
-	answer(p, CLUSTER_AGAIN, "the controller ends", 0);
+	answer(p, CLUSTER_AGAIN, "the controller is stopping", 0);
 	heartbeat_free(p);
 }
 

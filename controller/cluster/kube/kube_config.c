@@ -18,8 +18,8 @@ static const char b64token[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 			       "0123456789-._~+/=";
 
 /* Keys that a person meant something by which is not done: the way out instead. */
-#define USE_TOKEN                                                                   \
-	"is not taken; put the token of a service account into token or tokenFile " \
+#define USE_TOKEN                                                                       \
+	"is not supported; put the token of a service account into token or tokenFile " \
 	"(kubectl create token NAME)"
 static const struct refusal {
 	const char *key, *words;
@@ -28,7 +28,7 @@ static const struct refusal {
 	{ "password", USE_TOKEN },     { "as", USE_TOKEN },		{ "as-uid", USE_TOKEN },
 	{ "as-groups", USE_TOKEN },    { "as-user-extra", USE_TOKEN },
 }, cluster_refusals[] = {
-	{ "proxy-url", "no proxy is used: name an address that is reached without one as server" },
+	{ "proxy-url", "proxies are not supported: give a server address that needs none" },
 };
 
 /* The entry of a list of {name, ...}: borrows from the one before, so that complaints name it. */
@@ -55,7 +55,8 @@ static int text_of(const struct jval *object, const char *key, char **ret, struc
 	if (is_empty(&v))
 		return 0;
 	if (!json_is_string(v.value))
-		return jval_fail(&v, err, "want text, not %s: put it in quotes", jval_type_name(&v));
+		return jval_fail(&v, err, "want a string, not %s: put it in quotes",
+				 jval_type_name(&v));
 	free(*ret);
 	*ret = xstrdup(json_string_value(v.value));
 	return 0;
@@ -173,7 +174,7 @@ static int read_server(const struct jval *cluster, struct kube_config *config, s
 	if (starts_with(config->server, "https://") ||
 	    (starts_with(config->server, "http://") && is_loopback(rest + 3)))
 		return 0;
-	return jval_fail(&v, err, "want https://: anybody could read the token");
+	return jval_fail(&v, err, "want https://: over http anybody could read the token");
 }
 
 static int read_cluster(const struct jval *cluster, struct kube_config *config, struct err *err)
@@ -195,8 +196,7 @@ static int read_cluster(const struct jval *cluster, struct kube_config *config, 
 		return jval_fail(&insecure, err, "want true or false");
 	if (config->insecure && (config->ca_pem || config->ca_file))
 		return jval_fail(&insecure, err,
-				 "a certificate-authority is given as well: want one "
-				 "of the two");
+				 "conflicts with certificate-authority: give one of the two");
 	return 0;
 }
 
@@ -209,7 +209,7 @@ static int read_token(const struct jval *user, struct kube_config *config, struc
 		return r;
 	r = text_of(user, "token", &config->token, err);
 	if (r == 0 && config->token && config->token[strspn(config->token, b64token)])
-		return jval_fail(&v, err, "is no token: it has other characters than tokens have");
+		return jval_fail(&v, err, "is not a token: it has characters that no token has");
 	return r;
 }
 
@@ -228,8 +228,8 @@ static int read_user(const struct jval *user, struct kube_config *config, struct
 		return r;
 	if (!config->cert_pem != !config->key_pem || !config->cert_file != !config->key_file)
 		return jval_fail(user, err,
-				 "client-certificate and client-key come together, both "
-				 "as files or both as -data");
+				 "client-certificate and client-key go together, both as files or "
+				 "both as -data");
 	return 0;
 }
 
@@ -242,8 +242,7 @@ static int read_namespace(const struct jval *context, struct kube_config *config
 		return r;
 	if (!config->namespace)
 		config->namespace = xstrdup(OUR_NAMESPACE);
-	return is_subdomain(config->namespace) ? 0
-					       : jval_fail(&v, err, "is no name of a namespace");
+	return is_subdomain(config->namespace) ? 0 : jval_fail(&v, err, "is not a valid namespace");
 }
 
 static int read_kubeconfig(const struct jval *root, struct kube_config *config, struct err *err)
@@ -292,12 +291,12 @@ int kube_config_of_pod(const char *host, const char *port, const char *dir, stru
 
 	if (!host || !*host || !port || !*port)
 		return err_set(err, EINVAL,
-			       "KUBERNETES_SERVICE_HOST and _PORT are not set, so this is no pod: "
-			       "give --kubeconfig FILE");
+			       "not in a pod (KUBERNETES_SERVICE_HOST and _PORT are not set): give "
+			       "--kubeconfig FILE");
 	if (file_read_line(AT_FDCWD, namespace_file, &namespace) < 0)
 	namespace = xstrdup(OUR_NAMESPACE);
 	if (!is_subdomain(namespace))
-		return err_set(err, EINVAL, "%s: is no name of a namespace", namespace_file);
+		return err_set(err, EINVAL, "%s: is not a valid namespace", namespace_file);
 	*ret = (struct kube_config){
 		.server = xasprintf(is_ipv6 ? "https://[%s]:%s" : "https://%s:%s", host, port),
 		.ca_file = xasprintf("%s/ca.crt", dir),

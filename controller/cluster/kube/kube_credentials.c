@@ -33,7 +33,7 @@ const char *kube_credentials_header(struct kube_credentials *c, uint64_t now_us)
 	if (!c->token.path)
 		return c->header;
 	if (read_token(c, false, now_us, &err) < 0 && !c->complained) {
-		log_warning("%s; the old one is used", err.msg);
+		log_warning("%s; still using the old one", err.msg);
 		c->complained = true;
 	}
 	return c->token.header;

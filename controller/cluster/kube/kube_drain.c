@@ -62,8 +62,7 @@ static void on_node(void *context, const struct kube_answer *answer)
 		return;
 	}
 	if (!json_object_get(notes, names->cordon)) {
-		kube_round_fail(round, CLUSTER_NOT_OURS, "it is not out of service because of us",
-				0);
+		kube_round_fail(round, CLUSTER_NOT_OURS, "it is not cordoned by Assay", 0);
 		return;
 	}
 	if (streq(json_string_value(json_object_get(notes, names->drain)), round->note))
@@ -155,7 +154,7 @@ static void on_discovered(void *context, const struct kube_answer *answer)
 	round->drains->version = find_version(answer->body);
 	if (!round->drains->version)
 		kube_round_fail(round, CLUSTER_REFUSED,
-				"this server has no evictions (pods/eviction)", 0);
+				"this API server does not support evictions (pods/eviction)", 0);
 	else
 		list_pods(round, on_listed);
 }
@@ -269,7 +268,7 @@ void kube_drains_free(struct kube_drains *drains)
 	if (!drains)
 		return;
 	while (drains->rounds)
-		kube_round_fail(drains->rounds, CLUSTER_AGAIN, "the controller ends", 0);
+		kube_round_fail(drains->rounds, CLUSTER_AGAIN, "the controller is stopping", 0);
 	kube_evict_forget(drains, true);
 	free(drains->version);
 	free(drains);

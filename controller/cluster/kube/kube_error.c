@@ -18,7 +18,8 @@ static const struct meaning {
 	enum cluster_result result;
 	const char *hint;
 } meanings[] = {
-	{ 401, CLUSTER_REFUSED, " (is the token or certificate of this cluster, and not expired?)" },
+	{ 401, CLUSTER_REFUSED,
+	  " (is the token or certificate for this cluster, and still valid?)" },
 	{ 408, CLUSTER_AGAIN, "" },
 	{ 409, CLUSTER_CONFLICT, "" },
 	{ 410, CLUSTER_AGAIN, "" },
@@ -80,7 +81,7 @@ static enum cluster_result result_of(const struct kube_raw *raw, const json_t *b
 	if (raw->status == 404) {
 		if (is_gone(raw, body))
 			return CLUSTER_GONE;
-		*ret_hint = " (nothing of this kind is served there)";
+		*ret_hint = " (this API server does not serve that resource)";
 		return CLUSTER_REFUSED;
 	}
 	if (raw->status >= 500 && !strstr(text_of(body, "message"), two_budgets))
@@ -151,7 +152,7 @@ void kube_answer_read(const struct kube_raw *raw, struct kube_reading *ret)
 	if (raw->status < 200 || raw->status > 299)
 		read_failure(raw, ret);
 	else if (!ret->body && !raw->streamed && (json || starts_with(raw->path, "/api")))
-		not_kubernetes(raw, why.code ? why.msg : "no JSON: is this an API server?", ret);
+		not_kubernetes(raw, why.code ? why.msg : "not JSON: is this an API server?", ret);
 }
 
 void kube_reading_release(struct kube_reading *reading)

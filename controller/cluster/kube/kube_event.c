@@ -261,7 +261,7 @@ static void give_up(struct told *t, const char *words)
 {
 	t->dirty = false;
 	t->events->lost++;
-	log_warning("an event is not told node=%s: %s", t->node, words);
+	log_warning("cannot write an Event node=%s: %s", t->node, words);
 }
 
 static void try_again(struct told *t, const char *words, uint64_t retry_us)

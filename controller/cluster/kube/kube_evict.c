@@ -126,10 +126,9 @@ static int wait_for(struct round *round, const struct kube_pod *pod,
 	if (!says(answer, "more than one PodDisruptionBudget")) {
 		(void)hold_back(round, pod, HELD_US, answer);
 	} else if (hold_back(round, pod, HELD_MOST_US, answer)->failures == 1) {
-		log_error(
-			"a pod can never be evicted: take it out of all but one disruption budget "
-			"pod=%s node=%s",
-			kube_pod_name(pod, name), round->node);
+		log_error("a pod can never be evicted: it must match only one PodDisruptionBudget "
+			  "pod=%s node=%s",
+			  kube_pod_name(pod, name), round->node);
 	}
 	return TOLD_WAITS;
 }
@@ -223,7 +222,7 @@ static void evict_one(struct round *round, struct asked_pod *asked)
 		return;
 	if (!is_due(round, pod)) {
 		asked->told = TOLD_WAITS;
-		remember_words(round, pod, "it may not go yet");
+		remember_words(round, pod, "it may not be evicted yet");
 		return;
 	}
 	if (send_eviction(round, asked, &err) < 0) {
@@ -279,9 +278,9 @@ static void conclude(struct round *round)
 		kube_round_fail(round, CLUSTER_DONE, "", 0);
 		return;
 	}
-	words = wait ? xasprintf("%zu of its pods are leaving, %zu may not go yet: %s", left - wait,
-				 wait, first)
-		     : xasprintf("%zu of its pods are leaving", left);
+	words = wait ? xasprintf("%zu of its pods are terminating, %zu may not be evicted yet: %s",
+				 left - wait, wait, first)
+		     : xasprintf("%zu of its pods are terminating", left);
 	kube_round_fail(round, round->refused ? CLUSTER_REFUSED : CLUSTER_AGAIN, words,
 			left > wait || round->lapsed ? ROUND_US : wait_of(round));
 }
@@ -321,7 +320,7 @@ static void keep_all(struct round *round, size_t n)
 {
 	CLEANUP(freep)
 	char *words =
-		xasprintf("%zu of its pods may not go, so none is evicted: %s", n, round->words);
+		xasprintf("%zu of its pods may not be evicted, so none is: %s", n, round->words);
 
 	kube_round_fail(round, CLUSTER_AGAIN, words, KEPT_US);
 }

@@ -67,7 +67,7 @@ static void lose(struct kube_fence *f)
 	why = other ? xasprintf("'%.200s' has taken the Lease", other)
 		    : xasprintf("the Lease could not be renewed: %s",
 				f->failed ? f->failed : "no answer came in time");
-	log_error("we lead no more, nothing is written, and this program ends: %s", why);
+	log_error("we no longer lead, stopping without writing anything: %s", why);
 	f->options.lost(f->options.context, why);
 	(void)sd_event_exit(f->options.loop, EXIT_STATUS_LOST);
 }
@@ -88,7 +88,7 @@ static void tell(struct kube_fence *f)
 		gain(f);
 	if (!streq(other, f->told) && !f->ended) {
 		if (other)
-			log_info("another controller leads, we stand by: '%.200s'", other);
+			log_info("another controller leads, standing by: '%.200s'", other);
 		free(f->told);
 		f->told = xstrdup(other);
 	}
@@ -273,7 +273,7 @@ void kube_fence_close(struct kube_fence *f)
 static void on_yielded(void *context, const struct kube_answer *answer)
 {
 	if (answer->status != 200)
-		log_info("the Lease ends by itself: %s", answer->words);
+		log_info("cannot release the Lease, it will expire: %s", answer->words);
 	*(bool *)context = true;
 }
 
@@ -322,5 +322,5 @@ void kube_fence_yield(struct kube_fence *f, const struct kube_config *config)
 	f->alone = false;
 	f->state.lost = true;
 	if (holds && give_back(f, config, &err) < 0)
-		log_info("the Lease ends by itself: %s", err.msg);
+		log_info("cannot release the Lease, it will expire: %s", err.msg);
 }

@@ -92,7 +92,7 @@ static void note_stop(struct kube_ledger *l)
 				  ": %.200s",
 				  kube_names(l->kube)->stop, kube_namespace(l->kube), l->seen.stop);
 	if (!streq(words, l->stopped))
-		log_warning("%s", words ? words : "not stopped any more");
+		log_warning("%s", words ? words : "no longer stopped");
 	free(l->stopped);
 	l->stopped = TAKE(words);
 }
@@ -245,9 +245,9 @@ static void on_verified(void *context, const struct kube_answer *answer)
 		return;
 	}
 	if (o->conflict)
-		conclude_as(l, CLUSTER_CONFLICT, "the ledger was changed meanwhile");
+		conclude_as(l, CLUSTER_CONFLICT, "the ledger changed in the meantime");
 	else
-		conclude_as(l, CLUSTER_AGAIN, "the ledger was not written: its answer is missing");
+		conclude_as(l, CLUSTER_AGAIN, "no answer to the write of the ledger");
 }
 
 static void on_put(void *context, const struct kube_answer *answer)
@@ -296,12 +296,12 @@ static void write_first(struct kube_ledger *l)
 	struct order *o = l->orders;
 
 	if (strlen(o->text) > TEXT_MAX) {
-		conclude_as(l, CLUSTER_REFUSED, "the ledger is longer than an annotation may be");
+		conclude_as(l, CLUSTER_REFUSED, "the ledger is too long for an annotation");
 		return;
 	}
 	/* Who makes it knows of none; who changes it knows this one. */
 	if (o->version ? !streq(o->version, l->seen.version) : l->seen.text != NULL) {
-		conclude_as(l, CLUSTER_CONFLICT, "the ledger was changed meanwhile");
+		conclude_as(l, CLUSTER_CONFLICT, "the ledger changed in the meantime");
 		return;
 	}
 	o->writer = xasprintf("%016" PRIx64 "/%" PRIu64, l->identity, ++l->n_writes);
@@ -328,8 +328,9 @@ static int on_next(sd_event_source *source UNUSED, void *context)
 
 static void add(struct kube_ledger *l, const struct order *like)
 {
-	static const struct cluster_answer full = { .result = CLUSTER_AGAIN,
-						    .words = "too many wait for the ledger" };
+	static const struct cluster_answer full = {
+		.result = CLUSTER_AGAIN, .words = "too many requests wait for the ledger"
+	};
 	struct order *o = xcalloc(1, sizeof(*o)), **at = &l->orders;
 
 	*o = *like;
@@ -400,7 +401,7 @@ void kube_ledger_close(struct kube_ledger *l)
 	l->closing = true;
 	kube_cancel(TAKE(l->request));
 	while (l->orders)
-		conclude_as(l, CLUSTER_AGAIN, "this controller ends");
+		conclude_as(l, CLUSTER_AGAIN, "this controller is stopping");
 	l->timer = sd_event_source_disable_unref(l->timer);
 	l->next = sd_event_source_disable_unref(l->next);
 	budget_lease_release(&l->seen);

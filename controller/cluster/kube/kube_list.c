@@ -79,7 +79,7 @@ static int take_node(struct kube_list *list, const json_t *object, struct err *e
 	int r;
 
 	if (list->n == KUBE_NODES_MAX)
-		return err_set(err, E2BIG, "more than %d nodes: choose some by a label selector",
+		return err_set(err, E2BIG, "more than %d nodes: select some with a label selector",
 			       KUBE_NODES_MAX);
 	if (list->n == list->room) {
 		list->room = MAX(2 * list->room, (size_t)KUBE_PAGE);
@@ -128,8 +128,7 @@ static void take_page(struct kube_list *list, const json_t *body)
 	size_t i;
 
 	if (!version || !version[0] || !(json_is_array(items) || json_is_null(items))) {
-		end(list, CLUSTER_AGAIN, "GET /api/v1/nodes: the answer is no list of nodes", 0,
-		    NULL);
+		end(list, CLUSTER_AGAIN, "GET /api/v1/nodes: the answer is not a NodeList", 0, NULL);
 		return;
 	}
 	for (i = 0; i < json_array_size(items); i++) {
@@ -248,7 +247,8 @@ void kube_lists_close(struct kube_lists *lists)
 
 		kube_list_cancel(lists->first->list);
 		item_free(lists->first);
-		cluster_answer(&call, &(struct cluster_answer){ .result = CLUSTER_AGAIN,
-								.words = "the controller ends" });
+		cluster_answer(&call,
+			       &(struct cluster_answer){ .result = CLUSTER_AGAIN,
+							 .words = "the controller is stopping" });
 	}
 }

@@ -51,9 +51,9 @@ static const struct others {
 	{ TAINT, "remediator.aks.microsoft.com/unschedulable", "AKS is repairing it", false },
 	{ TAINT, "medik8s.io/", "medik8s is repairing it", false },
 	{ TAINT, "remediation.medik8s.io/", "medik8s is repairing it", false },
-	{ LABEL, "dgxc.nvidia.com/nvsentinel-state", "NVSentinel is at work on it", false },
-	{ ANNOTATION, "quarantineHealthEvent", "NVSentinel is at work on it", false },
-	{ ANNOTATION, "quarantineHealthEventIsCordoned", "NVSentinel is at work on it", false },
+	{ LABEL, "dgxc.nvidia.com/nvsentinel-state", "NVSentinel is working on it", false },
+	{ ANNOTATION, "quarantineHealthEvent", "NVSentinel is working on it", false },
+	{ ANNOTATION, "quarantineHealthEventIsCordoned", "NVSentinel is working on it", false },
 };
 
 static const char *taint_key(const json_t *taints, size_t i)

@@ -208,7 +208,7 @@ struct kube_plan kube_plan_uncordon(const struct kube_subject *s, uint64_t overr
 	json_t *patch;
 
 	if (!s->node->mark && s->node->unschedulable)
-		return refuse("the cordon is another's");
+		return refuse("the cordon is somebody else's");
 	if (!s->node->mark && !tainted && !overrides)
 		return done(NULL);
 	patch = patch_new(s);

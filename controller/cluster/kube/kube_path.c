@@ -10,7 +10,7 @@
 static int add_name(struct strbuf *path, const char *name, struct err *err)
 {
 	if (!is_subdomain(name))
-		return err_set(err, EINVAL, "'%s' is no name of Kubernetes", name ? name : "");
+		return err_set(err, EINVAL, "'%s' is not a valid Kubernetes name", name ? name : "");
 	(void)strbuf_puts(path, name); /* of nothing that needs to be encoded */
 	return 0;
 }
@@ -31,7 +31,7 @@ int kube_path(char *ret, struct err *err, const char *format, ...)
 		if (!*format)
 			break;
 		r = format[1] == 's' ? add_name(&path, va_arg(names, const char *), err)
-				     : err_set(err, EINVAL, "a path takes names alone: %s", whole);
+				     : err_set(err, EINVAL, "not a name in a path: %s", whole);
 		format += 2;
 	}
 	va_end(names);

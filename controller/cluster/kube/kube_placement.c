@@ -55,8 +55,8 @@ static void on_listed(void *context, struct kube_pods_listed *listed)
 	if (listed->result == CLUSTER_DONE) {
 		why = kube_places_of(p->all->jobs, listed->pods, &places);
 		if (why)
-			log_info("pods do not say where ranks of %s/%s are: %s", p->namespace,
-				 p->name, why);
+			log_info("cannot tell from its pods where the ranks of %s/%s run: %s",
+				 p->namespace, p->name, why);
 	}
 	conclude(p, &(struct cluster_answer){ .result = listed->result,
 					      .words = listed->words,
@@ -115,7 +115,7 @@ void kube_placement(struct kube_placements *placements, const char *job,
 	if (placements->n == KUBE_PLACEMENTS_MAX) {
 		cluster_answer(call, &(struct cluster_answer){
 					     .result = CLUSTER_AGAIN,
-					     .words = "too many jobs are asked for at once" });
+					     .words = "too many jobs are looked up at once" });
 		return;
 	}
 	p = xcalloc(1, sizeof(*p));
@@ -136,5 +136,5 @@ void kube_placements_close(struct kube_placements *placements)
 	while (placements->first)
 		conclude(placements->first,
 			 &(struct cluster_answer){ .result = CLUSTER_AGAIN,
-						   .words = "the controller ends" });
+						   .words = "the controller is stopping" });
 }

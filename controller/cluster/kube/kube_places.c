@@ -38,7 +38,7 @@ static const char *place(const struct kube_ranks *ranks, struct kube_places *ret
 		if (p->rank != (int64_t)ret->n)
 			return "one of its pods is missing";
 		if (p->of->gpus == 0)
-			return "one of its pods has no GPU in its limits";
+			return "one of its pods requests no GPU";
 		if (!p->node || !p->of->started_us)
 			return "one of its pods has not started";
 		ret->items[ret->n++] =
@@ -57,7 +57,7 @@ const char *kube_places_of(const struct kube_job_table *table, const struct kube
 
 	*ret = (struct kube_places){ 0 };
 	if (!find_job(table, pods, &job))
-		return "two jobs go by that name";
+		return "two jobs have that name";
 	if (!job.kind)
 		return NULL;
 	kube_ranks_of(table, &job, pods, &ranks);

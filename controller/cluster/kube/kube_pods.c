@@ -297,14 +297,14 @@ static const struct {
 	int fate;
 	const char *why;
 } fates[] = {
-	{ is_mirror, KUBE_STAYS, "the kubelet's own" },
+	{ is_mirror, KUBE_STAYS, "a static pod" },
 	{ is_daemon, KUBE_STAYS, "of a DaemonSet" },
 	{ has_finished, KUBE_STAYS, "it has finished" },
-	{ kube_pod_system, KUBE_STAYS, "of the cluster's own namespaces" },
-	{ is_leaving, KUBE_LEAVING, "it is leaving" },
+	{ kube_pod_system, KUBE_STAYS, "in a system namespace" },
+	{ is_leaving, KUBE_LEAVING, "it is terminating" },
 	{ is_not_to_evict, KUBE_KEEPS, "its annotation safe-to-evict is \"false\"" },
 	{ is_not_to_disrupt, KUBE_KEEPS, "its annotation do-not-disrupt is \"true\"" },
-	{ is_bare, KUBE_KEEPS, "nothing would make it anew (drain.bare_pods)" },
+	{ is_bare, KUBE_KEEPS, "no controller would recreate it (drain.bare_pods)" },
 	{ loses_scratch, KUBE_KEEPS, "it has an emptyDir (drain.empty_dir)" },
 };
 

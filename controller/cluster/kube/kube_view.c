@@ -206,6 +206,6 @@ char *kube_view_doubt(struct kube_view *view, struct kube_now now)
 	    view->n * 100 >= view->most * KUBE_VIEW_LEAST_PERCENT)
 		return NULL;
 	duration_format(KUBE_VIEW_SHRUNK_US, within);
-	return xasprintf("%zu of %zu nodes are gone within %s", view->most - view->n, view->most,
+	return xasprintf("%zu of %zu nodes disappeared within %s", view->most - view->n, view->most,
 			 within);
 }

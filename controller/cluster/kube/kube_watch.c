@@ -81,8 +81,8 @@ static char *stale_words(struct kube_watch *w)
 	if (!old && !w->torn_us)
 		return kube_view_doubt(&w->view, now);
 	clock_stamp(old ? w->good.real_us : w->torn_us, stamp);
-	return old ? xasprintf("what the cluster shows is not known since %s: %s", stamp, problem)
-		   : xasprintf("the watch of the nodes was cut at %s: a list is due", stamp);
+	return old ? xasprintf("the state of the cluster is unknown since %s: %s", stamp, problem)
+		   : xasprintf("the node watch broke at %s and is being re-listed", stamp);
 }
 
 static void judge(struct kube_watch *w)
@@ -220,8 +220,7 @@ static int on_error(struct kube_watch *w, const json_t *object, struct err *err)
 	const char *message = json_string_value(json_object_get(object, "message"));
 
 	w->expired = json_integer_value(json_object_get(object, "code")) == 410;
-	return err_set(err, ESTALE, "the watch ended: %.300s",
-		       message ? message : "no reason given");
+	return err_set(err, ESTALE, "the watch ended: %.300s", message ? message : "no reason");
 }
 
 static const struct line_kind {
@@ -246,7 +245,7 @@ static int take_line(struct kube_watch *w, const char *line, size_t len, struct 
 		if (streq(type, line_kinds[i].type))
 			return line_kinds[i].take(w, json_object_get(event, "object"), err);
 	}
-	return err_set(err, EINVAL, "an event of the watch without a type that is known");
+	return err_set(err, EINVAL, "a watch event of unknown type");
 }
 
 static bool on_line(void *context, const char *line, size_t len)
@@ -282,7 +281,7 @@ static void on_watch_done(void *context, const struct kube_answer *answer)
 	const bool ended = answer->result == CLUSTER_DONE && !w->broken;
 	struct err problem = w->problem;
 	const char *words = w->broken ? problem.msg
-			    : ended   ? "the watch of the nodes ended at once"
+			    : ended   ? "the node watch ended immediately"
 				      : answer->words;
 
 	w->watch = NULL;
