@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
@@ -348,6 +349,16 @@ static int restore(const struct running *running)
 	return 0;
 }
 
+/* Whoever reads the key can be taken for this controller, and be sent the tokens of hosts. */
+static void tell_key(const struct settings *settings)
+{
+	struct stat st;
+
+	if (settings->tls_key && stat(settings->tls_key, &st) == 0 && st.st_mode & S_IROTH)
+		log_warning("tls-key: %s: anybody on this host can read it: chmod o-r %s",
+			    settings->tls_key, settings->tls_key);
+}
+
 /* Of --check: what is wrong with the certificates, and what soon will be. */
 static int check_tls(const struct running *running, struct err *err)
 {
@@ -406,8 +417,11 @@ int main(int argc, char **argv)
 	    check_alertmanagers(&running.settings, &err) < 0 ||
 	    service_read(running.service, &running.settings, &err) < 0)
 		return bad_input(&err);
+	if (running.options.check && check_tls(&running, &err) < 0)
+		return bad_input(&err);
+	tell_key(&running.settings);
 	if (running.options.check)
-		return check_tls(&running, &err) < 0 ? bad_input(&err) : 0;
+		return 0;
 	if (running.options.texts[OPT_RESTORE - OPT_CONFIG])
 		return restore(&running);
 	running.service->token_review_open = token_review_kube_open;

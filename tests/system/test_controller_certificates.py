@@ -85,3 +85,18 @@ def test_a_start_says_it_and_serves(controller, settings, certificates, cert, wo
     c = controller("--config", settings(cert=cert))
     assert c.stop()[0] == 0
     assert (words in c.log()) if words else ("tls-cert" not in c.log())
+
+
+def test_a_key_that_others_can_read_is_told(run, build, settings, certificates):
+    if not (build / "assay-controller").exists():
+        pytest.skip("assay-controller is not built")
+    key = certificates / "key"
+    mode = key.stat().st_mode
+    try:
+        key.chmod(0o644)
+        out = run("assay-controller", "--check", "--config", settings())
+        assert out.returncode == 0 and f"tls-key: {key}: anybody on this host can read it: chmod o-r" in out.stderr
+        key.chmod(0o640)
+        assert "anybody" not in run("assay-controller", "--check", "--config", settings()).stderr
+    finally:
+        key.chmod(mode)
