@@ -216,7 +216,7 @@ static void show_jobs(const json_t *why, const struct page *page)
 		ticket_line(page, "heard of", last);
 		ticket_line(page, "then", then);
 		if (json_is_integer(json_object_get(job, "investigation")))
-			ticket_line(page, "looked into", looked);
+			ticket_line(page, "tested in", looked);
 	}
 }
 
