@@ -66,6 +66,13 @@ int link_post(struct link *link, const char *path, const json_t *body UNUSED, js
 	return next_answer(link, ret, err);
 }
 
+int link_order(struct link *link, const char *path, const json_t *body, struct link_sent *ret,
+	       struct err *err)
+{
+	*ret = (struct link_sent){ .status = 200 };
+	return link_post(link, path, body, &ret->value, err);
+}
+
 int link_list(struct link *link, const char *path, json_t **ret_items, struct err *err)
 {
 	CLEANUP(json_freep) json_t *page = NULL;

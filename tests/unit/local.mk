@@ -458,7 +458,7 @@ tests_unit_test_cluster_names_LDADD = libcontroller.a $(LDADD)
 tests_unit_test_db_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_db_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_drift_LDADD = libcontroller.a $(LDADD)
-tests_unit_test_findings_SOURCES = tests/unit/mesh.c tests/unit/mesh.h tests/unit/random.h tests/unit/reports.c \
+tests_unit_test_findings_SOURCES = tests/unit/count_incidents.h tests/unit/mesh.c tests/unit/mesh.h tests/unit/random.h tests/unit/reports.c \
 	tests/unit/reports.h tests/unit/test_findings.c
 tests_unit_test_findings_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_ingest_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_ingest.c
@@ -495,7 +495,7 @@ tests_unit_test_store_crash_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CON
 tests_unit_test_store_places_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_store_places.c
 tests_unit_test_store_places_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_store_places_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
-tests_unit_test_store_thin_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_store_thin.c
+tests_unit_test_store_thin_SOURCES = tests/unit/count_incidents.h tests/unit/reports.c tests/unit/reports.h tests/unit/test_store_thin.c
 tests_unit_test_store_thin_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)
 tests_unit_test_authz_LDADD = $(CONTROLLER_LIBS) $(LDADD)
 tests_unit_test_host_speeds_LDADD = libcontroller.a $(JUDGE_LIBS) $(LDADD) $(CONTROLLER_LIBS)

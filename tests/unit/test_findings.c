@@ -9,6 +9,7 @@
 #include "controller/store/store.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
+#include "tests/unit/count_incidents.h"
 #include "tests/unit/mesh.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
@@ -91,7 +92,7 @@ static void an_incident_opens_at_k_of_n_and_closes_after_n_good(void)
 
 		CHECK_EQ(store_open(path, &s, NULL), 0);
 		play(s, rows[i].runs);
-		CHECK_EQ(store_count_incidents(s, &n, NULL), 0);
+		CHECK_EQ(count_incidents(s, &n, NULL), 0);
 		CHECK_EQ(n, rows[i].open);
 		CHECK_EQ(store_open_incidents(s, "host1", &open, NULL), 0);
 		CHECK_EQ(json_array_size(open), rows[i].open);
@@ -242,7 +243,7 @@ static void an_event_ends_after_n_runs_that_looked_and_found_none(void)
 
 		CHECK_EQ(store_open(path, &s, NULL), 0);
 		play_events(s, rows[i].runs, 2, 9 * USEC_PER_HOUR);
-		CHECK_EQ(store_count_incidents(s, &open, NULL), 0);
+		CHECK_EQ(count_incidents(s, &open, NULL), 0);
 		CHECK_EQ(open, rows[i].open);
 		n = store_windows(s, "host1", &windows, FINDINGS_MAX, NULL);
 		CHECK_EQ(n, (int)rows[i].rows);
@@ -277,7 +278,7 @@ static void a_storm_of_events_is_one_incident_that_stays_open(void)
 
 		CHECK_EQ(store_open(path, &s, NULL), 0);
 		play_events(s, rows[i].runs, 1, rows[i].every_us);
-		CHECK_EQ(store_count_incidents(s, &open, NULL), 0);
+		CHECK_EQ(count_incidents(s, &open, NULL), 0);
 		CHECK_EQ(open, rows[i].open);
 		CHECK_EQ(store_incidents(s, &all, false, &page, NULL), 0);
 		CHECK_EQ(json_array_size(page.items), rows[i].incidents);
@@ -357,13 +358,13 @@ static void a_warn_that_the_fleet_does_not_share_is_no_bad_run(void)
 	CHECK_EQ(item_level(judged(&sick, &inputs), "gemm.rate", "cpu:3"), VERDICT_PASS);
 	CHECK_EQ(store_open(path, &s, NULL), 0);
 	CHECK_EQ(findings_note(s, &with, judged(&sick, &strict), &now, NULL), 0);
-	CHECK_EQ(store_count_incidents(s, &n, NULL), 0);
+	CHECK_EQ(count_incidents(s, &n, NULL), 0);
 	CHECK_EQ(n, 0);
 	/* Without a fleet to ask it counts when no good core is so slow. */
 	CHECK_EQ(findings_note(s, &alone, judged(&sick, NULL), &now, NULL), 0);
 	sick.samples[3].value = 38;
 	CHECK_EQ(findings_note(s, &alone, judged(&sick, NULL), &now, NULL), 1);
-	CHECK_EQ(store_count_incidents(s, &n, NULL), 0);
+	CHECK_EQ(count_incidents(s, &n, NULL), 0);
 	CHECK_EQ(n, 1);
 	report_release(&sick);
 	rules_release(&rules);
@@ -395,7 +396,7 @@ static void one_bad_run_is_one_window_whatever_its_groups(void)
 		for (i = first; i < report.n_samples; i++)
 			report.samples[i].params = json_pack("{s:s}", "pattern", "read");
 		CHECK_EQ(findings_note(s, &view, judged(&report, NULL), &arrival, NULL), 1);
-		CHECK_EQ(store_count_incidents(s, &n, NULL), 0);
+		CHECK_EQ(count_incidents(s, &n, NULL), 0);
 		CHECK_EQ(n, run);
 		report_release(&report);
 	}
@@ -425,7 +426,7 @@ static void what_only_peers_say_is_no_finding_of_the_fleet(void)
 		CHECK_EQ(findings_note(s, &view, v, &now, NULL), 0);
 		report_release(&report);
 	}
-	CHECK_EQ(store_count_incidents(s, &n, NULL), 0);
+	CHECK_EQ(count_incidents(s, &n, NULL), 0);
 	CHECK_EQ(n, 0);
 	rules_release(&rules);
 }

@@ -11,6 +11,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
 #include "lib/report/report.h"
+#include "tests/unit/count_incidents.h"
 #include "tests/unit/reports.h"
 #include "tests/unit/test.h"
 
@@ -292,7 +293,7 @@ static void a_host_not_heard_of_is_forgotten_with_all_that_is_of_it(void)
 	CHECK_EQ(n, 1);
 	CHECK_STR(forgotten, "gpu-1");
 	CHECK_EQ(left_in(s).rows, 1);
-	CHECK_EQ(store_count_incidents(s, &n, NULL), 0);
+	CHECK_EQ(count_incidents(s, &n, NULL), 0);
 	CHECK_EQ(n, 0);
 	CHECK_EQ(store_windows(s, "gpu-1", &windows, 8, NULL), 0);
 	free(windows);
@@ -377,10 +378,10 @@ static void nothing_was_heard_of_an_incident_and_it_is_closed(void)
 	put(s, &(struct put){ "gpu-1", "b0", "quick", 1, MIDNIGHT, VERDICT_PASS, 0 });
 	CHECK_EQ(store_put_incident(s, &incident, MIDNIGHT - 90 * USEC_PER_DAY, NULL), 0);
 	thin_at(&t, s, MIDNIGHT);
-	CHECK_EQ(store_count_incidents(s, &n, NULL), 0);
+	CHECK_EQ(count_incidents(s, &n, NULL), 0);
 	CHECK_EQ(n, 1);
 	thin_at(&t, s, MIDNIGHT + 1);
-	CHECK_EQ(store_count_incidents(s, &n, NULL), 0);
+	CHECK_EQ(count_incidents(s, &n, NULL), 0);
 	CHECK_EQ(n, 0);
 }
 
