@@ -4,10 +4,12 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "lib/base/xalloc.h"
 #include "lib/judge/link_words.h"
+#include "lib/judge/verdict_counts.h"
 #include "lib/judge/verdict_item.h"
 #include "lib/report/host_parts_words.h"
 #include "lib/report/report.h"
@@ -30,30 +32,61 @@ static const struct table_column columns[N_COLS] = {
 };
 
 static const enum paint paints[] = {
-	[VERDICT_PASS] = PAINT_GOOD,
-	[VERDICT_INCONCLUSIVE] = PAINT_UNSURE,
-	[VERDICT_WARN] = PAINT_WARN,
-	[VERDICT_FAIL] = PAINT_BAD,
+	[COUNT_PASS] = PAINT_GOOD, [COUNT_MEASURED] = PAINT_DIM, [COUNT_INCONCLUSIVE] = PAINT_UNSURE,
+	[COUNT_WARN] = PAINT_WARN, [COUNT_FAIL] = PAINT_BAD,
+};
+
+/* In FROM; what was judged by nobody has none. */
+static const char *const source_words[] = {
+	[SOURCE_FLEET] = "fleet", [SOURCE_SKU] = "sku",	   [SOURCE_HISTORY] = "history",
+	[SOURCE_PEERS] = "peers", [SOURCE_SELF] = "probe",
 };
 
 unsigned show_width(FILE *out)
 {
-	return isatty(fileno(out)) ? term_width(out) : UINT_MAX;
+	const char *columns = getenv("COLUMNS");
+
+	/* A pipe takes lines of any length, unless somebody asks for a width. */
+	return isatty(fileno(out)) || (columns && *columns) ? term_width(out) : UINT_MAX;
 }
 
-static char *number(double value, const char *unit)
+/* As memory is sold: in powers of 1024. */
+static char *bytes(double value)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_SIZE(units) && value >= 1024) {
+		value /= 1024;
+		i++;
+	}
+	return xasprintf("%.*f %s", i ? 1 : 0, value, units[i]);
+}
+
+/* "inventory.dimm_bytes" */
+static bool counts_bytes(const struct verdict_item *item)
+{
+	static const char tail[] = "_bytes";
+	const size_t length = strlen(item->check), of_tail = sizeof(tail) - 1;
+
+	return length > of_tail && streq(item->check + length - of_tail, tail);
+}
+
+static char *number(const struct verdict_item *item, double value)
 {
 	char text[NUMBER_SIZE];
 
-	number_format(value, unit, text);
+	if (counts_bytes(item) && value >= 0)
+		return bytes(value);
+	number_format(value, item->unit, text);
 	return xstrdup(text);
 }
 
 /* "39.1..40.2 GFLOP/s", with both units only when they differ. */
-static char *range(double low, double high, const char *unit)
+static char *range(const struct verdict_item *item, double low, double high)
 {
-	CLEANUP(freep) char *a = number(low, unit);
-	CLEANUP(freep) char *b = number(high, unit);
+	CLEANUP(freep) char *a = number(item, low);
+	CLEANUP(freep) char *b = number(item, high);
 	const char *unit_a = strchr(a, ' ');
 	const char *unit_b = strchr(b, ' ');
 
@@ -66,7 +99,7 @@ static char *range(double low, double high, const char *unit)
 
 static bool same_line(const struct verdict_item *a, const struct verdict_item *b)
 {
-	return a->level == b->level && streq(a->check, b->check) && streq(a->unit, b->unit) &&
+	return verdict_count_of(a) == verdict_count_of(b) && streq(a->check, b->check) && streq(a->unit, b->unit) &&
 	       streq(a->link, b->link);
 }
 
@@ -89,16 +122,23 @@ static size_t count_all(const struct verdict *v, size_t i)
 	return n;
 }
 
+static void name(struct table_row *row, const struct verdict_item *item)
+{
+	const enum verdict_count count = verdict_count_of(item);
+
+	row->paint = (int)paints[count];
+	row->cells[COL_VERDICT] = xstrdup(verdict_count_names[count]);
+	row->cells[COL_CHECK] = xstrdup(item->check);
+}
+
 static void fill(struct table_row *row, const struct verdict_item *item)
 {
-	row->paint = (int)paints[item->level];
-	row->cells[COL_VERDICT] = xstrdup(verdict_level_names[item->level]);
-	row->cells[COL_CHECK] = xstrdup(item->check);
+	name(row, item);
 	if (!isnan(item->expected))
-		row->cells[COL_EXPECTED] = number(item->expected, item->unit);
+		row->cells[COL_EXPECTED] = number(item, item->expected);
 	if (!isnan(item->floor))
-		row->cells[COL_FLOOR] = number(item->floor, item->unit);
-	row->cells[COL_FROM] = xstrdup(verdict_source_names[item->source]);
+		row->cells[COL_FLOOR] = number(item, item->floor);
+	row->cells[COL_FROM] = xstrdup(item->unjudged ? "-" : source_words[item->source]);
 }
 
 static void add_item(struct table *t, const struct verdict_item *item,
@@ -108,7 +148,7 @@ static void add_item(struct table *t, const struct verdict_item *item,
 
 	fill(row, item);
 	row->cells[COL_SUBJECT] = host_parts_words(parts, item->subject);
-	row->cells[COL_VALUE] = number(item->value, item->unit);
+	row->cells[COL_VALUE] = number(item, item->value);
 	if (item->level != VERDICT_PASS)
 		row->note = xstrdup(item->sentence);
 }
@@ -136,7 +176,7 @@ static void add_fold(struct table *t, const struct verdict *v, size_t i)
 	}
 	fill(row, &whole);
 	row->cells[COL_SUBJECT] = xasprintf("all %zu", n);
-	row->cells[COL_VALUE] = range(low, high, whole.unit);
+	row->cells[COL_VALUE] = range(&whole, low, high);
 }
 
 /* The cells of one check that a slow link explains: they are no findings beside it. */
@@ -154,9 +194,7 @@ static void add_rest(struct table *t, const struct verdict_item *item, size_t n)
 {
 	struct table_row *row = table_add(t);
 
-	row->paint = (int)paints[item->level];
-	row->cells[COL_VERDICT] = xstrdup(verdict_level_names[item->level]);
-	row->cells[COL_CHECK] = xstrdup(item->check);
+	name(row, item);
 	row->cells[COL_SUBJECT] = xasprintf("and %zu more", n);
 }
 
@@ -183,15 +221,28 @@ static void add_items(struct table *t, const struct verdict *v, const struct hos
 	}
 }
 
+/* What the whole run counts as: nothing but measured is no pass. */
+static enum verdict_count count_of(const struct verdict *v)
+{
+	size_t counts[COUNTS];
+	const struct verdict_item whole = { .level = v->level };
+
+	verdict_count(v, counts);
+	return counts[COUNT_MEASURED] && counts[COUNT_MEASURED] == v->n_items ?
+		       COUNT_MEASURED :
+		       verdict_count_of(&whole);
+}
+
 static void print_head(const struct report *report, const struct verdict *v, FILE *out, bool colour)
 {
+	const enum verdict_count count = count_of(v);
 	char word[16];
 	size_t i;
 
-	(void)snprintf(word, sizeof(word), "%s", verdict_level_names[v->level]);
+	(void)snprintf(word, sizeof(word), "%s", verdict_count_names[count]);
 	for (i = 0; word[i]; i++)
 		word[i] = (char)(word[i] - ('a' <= word[i] && word[i] <= 'z' ? 'a' - 'A' : 0));
-	(void)fprintf(out, "%s%s%s  %s, %s, %s, %.1f s", paint_on(colour, paints[v->level]), word,
+	(void)fprintf(out, "%s%s%s  %s, %s, %s, %.1f s", paint_on(colour, paints[count]), word,
 		      paint_off(colour), report->node, report->profile, report->time,
 		      report->duration_s);
 	if (report->seq)
@@ -229,6 +280,20 @@ static void print_problems(const struct report *report, FILE *out, unsigned widt
 	}
 }
 
+/* The sentence of a pass has the count; that of a finding has only the finding. */
+static void print_unjudged(const struct verdict *v, FILE *out, unsigned width)
+{
+	CLEANUP(freep) char *line = NULL;
+	size_t counts[COUNTS];
+
+	verdict_count(v, counts);
+	if (v->level == VERDICT_PASS || counts[COUNT_MEASURED] == 0)
+		return;
+	line = xasprintf("%zu of %zu checks measured, not judged: nothing to compare with",
+			 counts[COUNT_MEASURED], v->n_items);
+	text_wrap(line, out, 0, width);
+}
+
 void show_run(const struct report *report, const struct verdict *verdict,
 	      const struct host_parts *parts, FILE *out, bool colour, unsigned width)
 {
@@ -244,6 +309,7 @@ void show_run(const struct report *report, const struct verdict *verdict,
 	print_problems(report, out, width);
 	(void)fputc('\n', out);
 	text_wrap(verdict->sentence ? verdict->sentence : "", out, 0, width);
+	print_unjudged(verdict, out, width);
 }
 
 void show_line(const struct verdict *verdict, enum exit_style style, FILE *out)

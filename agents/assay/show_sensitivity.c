@@ -39,8 +39,10 @@ static const struct table_column columns[N_COLS] = {
 
 /* What stands in SEES where there is no loss to tell. */
 static const char *const words_of_sense[] = {
-	[SENSE_NOT_MEASURED] = "not measured", [SENSE_RECORDED] = "nothing: recorded only",
-	[SENSE_NOTHING] = "nothing",	       [SENSE_PROBE] = "what the probe calls bad",
+	[SENSE_NOT_MEASURED] = "not measured",
+	[SENSE_RECORDED] = "nothing: measured, not judged",
+	[SENSE_NOTHING] = "nothing: measured, not judged",
+	[SENSE_PROBE] = "what the probe calls bad",
 	[SENSE_COMPARED] = "nothing",
 };
 
@@ -157,7 +159,7 @@ static void add_row(struct table *t, const json_t *check, const struct host_part
 	row->cells[COL_FAILS] = json_is_object(fails) ? percent_of(check, fails) : xstrdup("-");
 	row->cells[COL_NOISE] = noise_of(check);
 	row->cells[COL_BY] = sees ? sources_of(warns)
-				  : xstrdup(sense == SENSE_PROBE ? "itself" : "-");
+				  : xstrdup(sense == SENSE_PROBE ? "probe" : "-");
 	row->cells[COL_NEEDS] =
 		host_parts_words(parts, json_string_value(json_object_get(check, "needs")));
 	row->paint = sees || sense == SENSE_PROBE ? PAINT_BOLD : PAINT_DIM;

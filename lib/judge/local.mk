@@ -8,5 +8,5 @@ libjudge_a_SOURCES += lib/judge/admit.c lib/judge/admit.h lib/judge/link_words.c
 	lib/judge/standing.c lib/judge/standing.h lib/judge/stats.c lib/judge/stats.h lib/judge/tomography.c \
 	lib/judge/tomography.h lib/judge/tomography_fit.c lib/judge/tomography_fit.h lib/judge/trend.c lib/judge/trend.h \
 	lib/judge/twins.c lib/judge/twins.h lib/judge/verdict.c lib/judge/verdict.h lib/judge/verdict_item.c \
-	lib/judge/verdict_item.h lib/judge/verdict_json.c lib/judge/verdict_links.c lib/judge/verdict_links.h \
+	lib/judge/verdict_counts.c lib/judge/verdict_counts.h lib/judge/verdict_item.h lib/judge/verdict_json.c lib/judge/verdict_links.c lib/judge/verdict_links.h \
 	lib/judge/verdict_merge.c lib/judge/verdict_whole.c lib/judge/verdict_whole.h lib/judge/words.c lib/judge/words.h

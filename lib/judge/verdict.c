@@ -134,12 +134,18 @@ static void judge_incomparable(const struct sample *s, struct verdict_item *item
 	item->sentence = words_incomparable(s);
 }
 
+/* Is it held against peers that differ too much? That is not nothing. */
+static bool leans(const struct peer_view *view, const struct peers *peers)
+{
+	return view->compared && peers->groups[view->group].spread;
+}
+
 static void judge_value(const struct sample *s, const struct references *refs, bool terse,
 			const struct peer_view *view, struct peers *peers, struct verdict_item *item)
 { /* lint: allow parameters: one more that says how much to tell */
 	if (refs->n > 0)
 		judge_by_references(s, refs, terse, item);
-	else if (view->compared && peers->groups[view->group].spread)
+	else if (leans(view, peers))
 		judge_spread(s, view, &peers->groups[view->group], item);
 	else if (is_incomparable(s))
 		judge_incomparable(s, item);
@@ -169,6 +175,8 @@ static struct verdict_item judge_sample(const struct sample *s, const struct jud
 	refs.n = peers_expectations(s, inputs, view, refs.e);
 	judge_value(s, &refs, inputs->pool != NULL, view, peers, &item);
 	item.held = held_of(view, &item);
+	item.unjudged = item.source == SOURCE_SELF && item.level == VERDICT_PASS &&
+			s->ok == TRI_UNKNOWN && !leans(view, peers);
 	if (s->ok == TRI_NO && own >= item.level) {
 		free(item.sentence);
 		item.sentence = words_not_ok(s);

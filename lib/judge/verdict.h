@@ -23,7 +23,8 @@
  *  - who keeps more than values knows what each part usually reaches beside its peers, and
  *    each host beside the fleet: a host whose parts are low together is an item of its own,
  *    (check, node);
- *  - no reference at all: pass, self-evident, expected none;
+ *  - no reference at all: pass, self-evident, expected none, and `unjudged` unless the probe
+ *    itself says that it is good: for people "measured", not "pass" (verdict_counts.h);
  *  - a count (inventory.*) short of the SKU file is a fail, never fatal;
  *    one that it expects and the probe that counts left out is inconclusive;
  *  - the link that explains slow cells is an item "<family>.link" of its own, as bad
@@ -87,6 +88,7 @@ struct verdict_item {
 	int source;	 /* enum verdict_source */
 	uint64_t n;	 /* values behind `expected` */
 	bool fatal;	 /* a signature that is bad by itself */
+	bool unjudged;	 /* measured, and held against nothing: encoded as `compared`: false */
 	int held;	 /* enum verdict_held; not encoded, as the next six */
 	int usual;	 /* enum usual_state */
 	double kept;	 /* the value as a part of its own usual; 0: not known */

@@ -5,6 +5,7 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/judge/verdict.h"
+#include "lib/judge/verdict_counts.h"
 
 #define AT(m) offsetof(struct verdict_item, m)
 
@@ -41,6 +42,27 @@ static const struct jfield fields[] = {
 	{ "fleet", J_JSON, AT(fleet), 0 },
 };
 
+static json_t *encode_item(const struct verdict_item *item)
+{
+	json_t *object = jval_encode(item_fields, ARRAY_SIZE(item_fields), item);
+
+	if (item->unjudged)
+		json_object_set_new(object, "compared", json_false());
+	return object;
+}
+
+static json_t *encode_counts(const struct verdict *v)
+{
+	json_t *object = json_object();
+	size_t counts[COUNTS], i;
+
+	verdict_count(v, counts);
+	for (i = 0; i < COUNTS; i++)
+		json_object_set_new(object, verdict_count_names[i],
+				    json_integer((json_int_t)counts[i]));
+	return object;
+}
+
 json_t *verdict_encode(const struct verdict *v)
 {
 	json_t *object = json_pack("{s:i, s:s}", "v", 1, "kind", "verdict");
@@ -54,8 +76,8 @@ json_t *verdict_encode(const struct verdict *v)
 	else
 		json_object_del(object, "uptime_s");
 	for (i = 0; i < v->n_items; i++)
-		json_array_append_new(
-			items, jval_encode(item_fields, ARRAY_SIZE(item_fields), &v->items[i]));
+		json_array_append_new(items, encode_item(&v->items[i]));
+	json_object_set_new(object, "counts", encode_counts(v));
 	json_object_set_new(object, "items", items);
 	return object;
 }
@@ -89,6 +111,8 @@ static int decode_items(const struct jval *v, struct verdict *out, struct err *e
 		};
 		out->n_items = i + 1;
 		r = jval_decode(&item, item_fields, ARRAY_SIZE(item_fields), 0, &out->items[i], err);
+		out->items[i].unjudged =
+			json_is_false(json_object_get(item.value, "compared"));
 	}
 	return r;
 }

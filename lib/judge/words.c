@@ -6,6 +6,7 @@
 
 #include "lib/base/xalloc.h"
 #include "lib/judge/peers.h"
+#include "lib/judge/verdict_counts.h"
 #include "lib/judge/verdict_item.h"
 #include "lib/report/report.h"
 #include "lib/sys/term.h"
@@ -331,6 +332,25 @@ char *words_missing(const struct verdict_item *before, const char *profile)
 			 subject, check, name);
 }
 
+/* What was held against nothing is no check that passed. */
+static char *words_pass(const struct verdict *v)
+{
+	size_t counts[COUNTS], judged, measured;
+
+	verdict_count(v, counts);
+	judged = counts[COUNT_PASS];
+	measured = counts[COUNT_MEASURED];
+	if (judged == 0)
+		return xasprintf("pass: %zu check%s measured, not judged: nothing to compare with",
+				 measured, measured == 1 ? "" : "s");
+	if (measured == 0)
+		return xasprintf("pass: %zu check%s, nothing below its floor", judged,
+				 judged == 1 ? "" : "s");
+	return xasprintf("pass: %zu check%s, nothing below its floor; %zu more measured, not "
+			 "judged: nothing to compare with",
+			 judged, judged == 1 ? "" : "s", measured);
+}
+
 char *words_host(const struct verdict *v)
 {
 	const char *level = verdict_level_names[v->level];
@@ -339,8 +359,7 @@ char *words_host(const struct verdict *v)
 	if (v->n_items == 0)
 		return xasprintf("%s: nothing was measured", level);
 	if (v->level == VERDICT_PASS)
-		return xasprintf("%s: %zu check%s, nothing below its floor", level, v->n_items,
-				 v->n_items == 1 ? "" : "s");
+		return words_pass(v);
 	for (i = 0; i < v->n_items && v->items[i].level == v->level; i++)
 		same += !verdict_explained(v, &v->items[i]);
 	if (same <= 1)

@@ -87,7 +87,7 @@ def test_the_live_line_names_the_probe_and_is_erased(on_terminal, script, profil
     assert "slowish (1 of 2), " in seen and "next (2 of 2), " in seen and " s left" in seen
     assert seen.endswith(ERASE), "erased at the end"
     assert "\n" not in seen, "one line, rewritten in place"
-    assert piped.startswith("PASS  ") and ESCAPE not in piped
+    assert piped.startswith("MEASURED  ") and ESCAPE not in piped
 
 
 def test_an_interrupted_run_leaves_a_clean_terminal(on_terminal, script, profiles, environ):

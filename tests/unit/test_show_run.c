@@ -102,7 +102,7 @@ static void the_verdict_comes_first_and_the_culprit_last(void)
 		  "VERDICT  CHECK              SUBJECT      VALUE   EXPECTED  FLOOR  FROM\n"
 		  "fail     loopback.write_bw  mlx5_0   12.0 GB/s  20.0 GB/s         peers\n"
 		  "    mlx5_0 is slow\n"
-		  "pass     loopback.write_bw  mlx5_1   20.0 GB/s                    self-evident\n"
+		  "pass     loopback.write_bw  mlx5_1   20.0 GB/s                    probe\n"
 		  "\n"
 		  "the culprit is mlx5_0\n");
 }
@@ -125,6 +125,37 @@ static void passes_of_one_check_are_one_line_with_their_range(void)
 	CHECK_HAS(text, "\npass     b.bw   y                     1.00 MB/s");
 	CHECK_HAS(text, "\npass     b.bw   z                     2.00 MB/s");
 	CHECK_HAS(text, "\npass     c.bw   all 3    1.00 kB/s .. 1.00 GB/s");
+}
+
+static void what_was_held_against_nothing_is_no_pass(void)
+{
+	CLEANUP(freep) char *text = NULL, *mixed = NULL, *bad = NULL;
+	struct scene s;
+
+	scene_start(&s, VERDICT_PASS);
+	scene_add(&s, item(VERDICT_PASS, "memory.read_bw", "numa:0", 7.98e9));
+	scene_add(&s, item(VERDICT_PASS, "inventory.dimm_bytes", "host", 24 * 1024.0 * 1024 * 1024));
+	s.items[0].unjudged = s.items[1].unjudged = true;
+	s.items[1].unit = fixed("1");
+	text = show(&s, false, UINT_MAX);
+	CHECK(starts_with(text, "MEASURED  n7"));
+	CHECK_HAS(text, "\nmeasured  memory.read_bw        numa:0   7.98 GB/s                   -\n");
+	CHECK_HAS(text, "\nmeasured  inventory.dimm_bytes  host      24.0 GiB                   -\n");
+	CHECK(!strstr(text, "pass"));
+
+	scene_add(&s, item(VERDICT_PASS, "memory.read_bw", "numa:1", 8e9));
+	scene_add(&s, item(VERDICT_PASS, "memory.read_bw", "numa:2", 8e9));
+	mixed = show(&s, false, UINT_MAX);
+	CHECK(starts_with(mixed, "PASS  n7"));
+	CHECK_HAS(mixed, "\nmeasured  memory.read_bw        numa:0");
+	CHECK_HAS(mixed, "\npass      memory.read_bw        numa:2");
+
+	s.verdict.level = VERDICT_FAIL;
+	scene_add(&s, item(VERDICT_FAIL, "a.bw", "x", 1e9));
+	bad = show(&s, false, UINT_MAX);
+	CHECK(starts_with(bad, "FAIL  n7"));
+	CHECK_HAS(bad, "\nthe culprit is mlx5_0\n"
+		       "2 of 5 checks measured, not judged: nothing to compare with\n");
 }
 
 static void bad_ones_beyond_the_limit_are_counted(void)
@@ -264,6 +295,7 @@ static void the_live_line_is_silent_where_there_is_no_terminal(void)
 static const struct test tests[] = {
 	TEST(the_verdict_comes_first_and_the_culprit_last),
 	TEST(passes_of_one_check_are_one_line_with_their_range),
+	TEST(what_was_held_against_nothing_is_no_pass),
 	TEST(bad_ones_beyond_the_limit_are_counted),
 	TEST(problems_are_listed_with_the_tail_of_their_stderr),
 	TEST(the_verdict_is_coloured_by_what_it_is),

@@ -315,7 +315,23 @@ static void alone_a_value_is_recorded_and_passes(void)
 	CHECK_EQ(v->items[0].source, SOURCE_SELF);
 	CHECK(isnan(v->items[0].expected) && isnan(v->items[0].floor));
 	CHECK_HAS(v->items[0].sentence, "recorded: nothing to compare with yet");
-	CHECK_STR(v->sentence, "pass: 1 check, nothing below its floor");
+	CHECK(v->items[0].unjudged);
+	CHECK_STR(v->sentence, "pass: 1 check measured, not judged: nothing to compare with");
+}
+
+static void what_the_probe_calls_good_is_judged_and_what_nothing_calls_so_is_not(void)
+{
+	CLEANUP(report_release) struct report r = report_make();
+	const struct verdict *v;
+
+	report_put(&r, "gemm.correct", "cpu:0", 0)->ok = TRI_YES;
+	(void)report_put(&r, "memory.copy_bw", "numa:0", 1);
+	(void)report_put(&r, "memory.read_bw", "numa:0", 1);
+	v = judged(&r, NULL);
+	CHECK_EQ(v->level, VERDICT_PASS);
+	CHECK(!v->items[0].unjudged && v->items[1].unjudged && v->items[2].unjudged);
+	CHECK_STR(v->sentence, "pass: 1 check, nothing below its floor; 2 more measured, not judged: "
+			       "nothing to compare with");
 }
 
 static void problems_are_inconclusive_except_nothing_to_measure(void)
@@ -419,6 +435,7 @@ static const struct test tests[] = {
 	TEST(a_slow_value_is_not_excused_by_a_mild_word_of_the_probe),
 	TEST(what_was_not_measured_is_inconclusive_and_no_peer),
 	TEST(alone_a_value_is_recorded_and_passes),
+	TEST(what_the_probe_calls_good_is_judged_and_what_nothing_calls_so_is_not),
 	TEST(problems_are_inconclusive_except_nothing_to_measure),
 	TEST(no_item_at_all_is_inconclusive),
 	TEST(items_come_worst_first),

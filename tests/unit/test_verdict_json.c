@@ -58,14 +58,16 @@ static void the_line_has_the_keys_of_the_contract(void)
 	doc = verdict_encode(&v);
 	text = json_dumps(doc, JSON_COMPACT | JSON_SORT_KEYS);
 	CHECK_STR(text,
-		  "{\"boot_id\":\"b\",\"items\":[{\"check\":\"memory.copy_bw\",\"expected\":null,"
+		  "{\"boot_id\":\"b\",\"counts\":{\"fail\":0,\"inconclusive\":0,\"measured\":1,"
+		  "\"pass\":0,\"warn\":0},\"items\":[{\"check\":\"memory.copy_bw\","
+		  "\"compared\":false,\"expected\":null,"
 		  "\"fatal\":false,"
 		  "\"floor\":null,\"n\":0,\"profile\":\"quick\",\"sentence\":\"numa:0 moves "
 		  "5.00 B/s in memory.copy_bw, recorded: nothing to compare with yet\","
 		  "\"source\":\"self-evident\",\"subject\":\"numa:0\",\"time\":\"2026-03-01T10:"
 		  "00:00Z\",\"unit\":\"B/s\",\"value\":5.0,\"verdict\":\"pass\"}],\"kind\":"
 		  "\"verdict\",\"node\":\"host1\",\"profile\":\"quick\",\"sentence\":\"pass: 1 "
-		  "check, nothing below its floor\",\"seq\":7,\"time\":\"2026-03-01T10"
+		  "check measured, not judged: nothing to compare with\",\"seq\":7,\"time\":\"2026-03-01T10"
 		  ":00:00Z\",\"v\":1,\"verdict\":\"pass\"}");
 }
 
