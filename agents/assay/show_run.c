@@ -32,8 +32,11 @@ static const struct table_column columns[N_COLS] = {
 };
 
 static const enum paint paints[] = {
-	[COUNT_PASS] = PAINT_GOOD, [COUNT_MEASURED] = PAINT_DIM, [COUNT_INCONCLUSIVE] = PAINT_UNSURE,
-	[COUNT_WARN] = PAINT_WARN, [COUNT_FAIL] = PAINT_BAD,
+	[COUNT_PASS] = PAINT_GOOD,
+	[COUNT_MEASURED] = PAINT_DIM,
+	[COUNT_INCONCLUSIVE] = PAINT_UNSURE,
+	[COUNT_WARN] = PAINT_WARN,
+	[COUNT_FAIL] = PAINT_BAD,
 };
 
 /* In FROM; what was judged by nobody has none. */
@@ -99,8 +102,8 @@ static char *range(const struct verdict_item *item, double low, double high)
 
 static bool same_line(const struct verdict_item *a, const struct verdict_item *b)
 {
-	return verdict_count_of(a) == verdict_count_of(b) && streq(a->check, b->check) && streq(a->unit, b->unit) &&
-	       streq(a->link, b->link);
+	return verdict_count_of(a) == verdict_count_of(b) && streq(a->check, b->check) &&
+	       streq(a->unit, b->unit) && streq(a->link, b->link);
 }
 
 /* Items before `i` that would share its line. */
@@ -228,9 +231,9 @@ static enum verdict_count count_of(const struct verdict *v)
 	const struct verdict_item whole = { .level = v->level };
 
 	verdict_count(v, counts);
-	return counts[COUNT_MEASURED] && counts[COUNT_MEASURED] == v->n_items ?
-		       COUNT_MEASURED :
-		       verdict_count_of(&whole);
+	return counts[COUNT_MEASURED] && counts[COUNT_MEASURED] == v->n_items
+		       ? COUNT_MEASURED
+		       : verdict_count_of(&whole);
 }
 
 static void print_head(const struct report *report, const struct verdict *v, FILE *out, bool colour)

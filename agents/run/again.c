@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agents/run/again.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "lib/base/macro.h"

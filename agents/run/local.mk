@@ -11,7 +11,7 @@ libkeep_a_SOURCES = agents/run/device_users.c agents/run/device_users.h agents/r
 	agents/run/sku_host.c agents/run/sku_host.h agents/run/spool.c agents/run/spool.h agents/run/yield.c \
 	agents/run/yield.h
 KEEP_LIBS = libkeep.a $(JUDGE_LIBS)
-libcommands_a_SOURCES += agents/run/describe.c agents/run/describe.h agents/run/exit_style.c agents/run/exit_style.h \
+libcommands_a_SOURCES += agents/run/again.c agents/run/again.h agents/run/describe.c agents/run/describe.h agents/run/exit_style.c agents/run/exit_style.h \
 	agents/run/keep.c agents/run/keep.h agents/run/live.c agents/run/live.h agents/run/node_name.c agents/run/node_name.h \
 	agents/run/parts_file.c agents/run/parts_file.h \
 	agents/run/plan.c agents/run/plan.h agents/run/profiles.c agents/run/profiles.h agents/run/references.c \

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agents/run/again.h"
 #include "agents/run/keep.h"
 #include "agents/run/live.h"
 #include "agents/run/node_name.h"
@@ -171,6 +172,55 @@ static void decline(struct run *run)
 			    run->options.decline);
 }
 
+/* Probes that somebody was in the way of, once more. */
+struct repeat {
+	struct run *run;
+	const struct yield *yield;
+	struct runner_options *options;
+	struct runner_probe probes[RUNNER_PROBES_MAX];
+	size_t n, done;
+};
+
+/*
+ * Which probes are worth it: not beside somebody who uses the devices, not in less than their
+ * own budget. What is measured though it is busy (--busy=run) has its values.
+ */
+static bool choose_again(struct repeat *repeat)
+{
+	const struct run *run = repeat->run;
+	uint64_t left_us = clock_left_us(repeat->options->deadline_us);
+	char why[YIELD_WHY_SIZE];
+	size_t i;
+
+	repeat->n = 0;
+	if (run->options.run_busy || run_options_meet(&run->options))
+		return false;
+	for (i = 0; i < run->plan.n; i++) {
+		const struct runner_probe *probe = &run->plan.probes[i];
+
+		if (!probe->active || probe->budget_us > left_us ||
+		    !again_busy(&run->report, probe->name))
+			continue;
+		left_us -= probe->budget_us;
+		repeat->probes[repeat->n++] = *probe;
+	}
+	return repeat->n > 0 && !yield_busy(repeat->yield, why);
+}
+
+static int run_again(struct repeat *repeat, struct err *err)
+{
+	CLEANUP(report_release) struct report more = { 0 };
+	int r;
+
+	repeat->done++;
+	/* The first has waited for the lock as long as it may. */
+	repeat->options->lock_wait_us = 0;
+	r = runner_run(repeat->probes, repeat->n, repeat->options, &more, err);
+	if (r == 0)
+		(void)again_merge(&repeat->run->report, &more);
+	return r;
+}
+
 static int run_probes(struct run *run, struct live *live, struct err *err)
 {
 	CLEANUP(freep) char *run_dir = paths_run();
@@ -185,6 +235,7 @@ static int run_probes(struct run *run, struct live *live, struct err *err)
 		.stop = job_arrived,
 	};
 	struct runner_probe probes[RUNNER_PROBES_MAX];
+	struct repeat repeat = { .run = run, .options = &options };
 	size_t n;
 	int r;
 
@@ -195,7 +246,11 @@ static int run_probes(struct run *run, struct live *live, struct err *err)
 	options.stop_fd = yield_fd(yield);
 	options.stop_context = yield;
 	n = choose_probes(run, yield, probes);
-	return runner_run(probes, n, &options, &run->report, err);
+	r = runner_run(probes, n, &options, &run->report, err);
+	repeat.yield = yield;
+	while (r == 0 && repeat.done < AGAIN_MAX && choose_again(&repeat))
+		r = run_again(&repeat, err);
+	return r;
 }
 
 static int make_report(struct run *run, struct err *err)

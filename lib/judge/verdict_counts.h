@@ -8,7 +8,14 @@ struct verdict;
 struct verdict_item;
 
 /* In the order in which a table has them: the good first. */
-enum verdict_count { COUNT_PASS, COUNT_MEASURED, COUNT_INCONCLUSIVE, COUNT_WARN, COUNT_FAIL, COUNTS };
+enum verdict_count {
+	COUNT_PASS,
+	COUNT_MEASURED,
+	COUNT_INCONCLUSIVE,
+	COUNT_WARN,
+	COUNT_FAIL,
+	COUNTS
+};
 
 /* "pass", "measured", "inconclusive", "warn", "fail": what a table and `counts` call them. */
 extern const char *const verdict_count_names[];

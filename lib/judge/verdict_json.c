@@ -111,8 +111,7 @@ static int decode_items(const struct jval *v, struct verdict *out, struct err *e
 		};
 		out->n_items = i + 1;
 		r = jval_decode(&item, item_fields, ARRAY_SIZE(item_fields), 0, &out->items[i], err);
-		out->items[i].unjudged =
-			json_is_false(json_object_get(item.value, "compared"));
+		out->items[i].unjudged = json_is_false(json_object_get(item.value, "compared"));
 	}
 	return r;
 }

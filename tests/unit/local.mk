@@ -20,7 +20,7 @@ LDADD = libtest.a $(BASE_LIBS) $(CUNIT_LIBS)
 
 # The two readers of reports beside each other.
 BOTH_READERS = tests/unit/both_readers.c tests/unit/both_readers.h
-UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_admit tests/unit/test_all_reduce \
+UNIT_TESTS += tests/unit/test_accel tests/unit/test_accel_cuda tests/unit/test_admit tests/unit/test_again tests/unit/test_all_reduce \
 	tests/unit/test_all_reduce_words tests/unit/test_all_to_all tests/unit/test_all_to_all_rnics \
 	tests/unit/test_attribution tests/unit/test_attribution_bootstrap tests/unit/test_attribution_graph \
 	tests/unit/test_attribution_labels tests/unit/test_attribution_lottery tests/unit/test_attribution_simulate tests/unit/test_attribution_speeds tests/unit/test_attribution_summary \
@@ -204,6 +204,8 @@ tests_unit_test_memory_numa_LDADD = libmemory.a $(LDADD)
 tests_unit_test_memory_pattern_LDADD = libmemory.a $(LDADD)
 tests_unit_test_memory_rate_LDADD = libmemory.a $(LDADD)
 tests_unit_test_memory_sizing_LDADD = libmemory.a $(LDADD)
+tests_unit_test_again_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_again.c
+tests_unit_test_again_LDADD = $(COMMAND_LIBS) $(LDADD)
 tests_unit_test_missing_SOURCES = tests/unit/reports.c tests/unit/reports.h tests/unit/test_missing.c
 tests_unit_test_missing_LDADD = $(JUDGE_LIBS) $(LDADD)
 tests_unit_test_oob_LDADD = librdma.a $(LDADD)

@@ -96,15 +96,14 @@ static void the_verdict_comes_first_and_the_culprit_last(void)
 	scene_add(&s, item(VERDICT_FAIL, "loopback.write_bw", "mlx5_0", 12e9));
 	scene_add(&s, item(VERDICT_PASS, "loopback.write_bw", "mlx5_1", 20e9));
 	text = show(&s, false, UINT_MAX);
-	CHECK_STR(text,
-		  "FAIL  n7, quick, 2026-11-21T01:02:03.000Z, 31.3 s, run 12\n"
-		  "\n"
-		  "VERDICT  CHECK              SUBJECT      VALUE   EXPECTED  FLOOR  FROM\n"
-		  "fail     loopback.write_bw  mlx5_0   12.0 GB/s  20.0 GB/s         peers\n"
-		  "    mlx5_0 is slow\n"
-		  "pass     loopback.write_bw  mlx5_1   20.0 GB/s                    probe\n"
-		  "\n"
-		  "the culprit is mlx5_0\n");
+	CHECK_STR(text, "FAIL  n7, quick, 2026-11-21T01:02:03.000Z, 31.3 s, run 12\n"
+			"\n"
+			"VERDICT  CHECK              SUBJECT      VALUE   EXPECTED  FLOOR  FROM\n"
+			"fail     loopback.write_bw  mlx5_0   12.0 GB/s  20.0 GB/s         peers\n"
+			"    mlx5_0 is slow\n"
+			"pass     loopback.write_bw  mlx5_1   20.0 GB/s                    probe\n"
+			"\n"
+			"the culprit is mlx5_0\n");
 }
 
 static void passes_of_one_check_are_one_line_with_their_range(void)
@@ -139,8 +138,10 @@ static void what_was_held_against_nothing_is_no_pass(void)
 	s.items[1].unit = fixed("1");
 	text = show(&s, false, UINT_MAX);
 	CHECK(starts_with(text, "MEASURED  n7"));
-	CHECK_HAS(text, "\nmeasured  memory.read_bw        numa:0   7.98 GB/s                   -\n");
-	CHECK_HAS(text, "\nmeasured  inventory.dimm_bytes  host      24.0 GiB                   -\n");
+	CHECK_HAS(text,
+		  "\nmeasured  memory.read_bw        numa:0   7.98 GB/s                   -\n");
+	CHECK_HAS(text,
+		  "\nmeasured  inventory.dimm_bytes  host      24.0 GiB                   -\n");
 	CHECK(!strstr(text, "pass"));
 
 	scene_add(&s, item(VERDICT_PASS, "memory.read_bw", "numa:1", 8e9));

@@ -330,8 +330,9 @@ static void what_the_probe_calls_good_is_judged_and_what_nothing_calls_so_is_not
 	v = judged(&r, NULL);
 	CHECK_EQ(v->level, VERDICT_PASS);
 	CHECK(!v->items[0].unjudged && v->items[1].unjudged && v->items[2].unjudged);
-	CHECK_STR(v->sentence, "pass: 1 check, nothing below its floor; 2 more measured, not judged: "
-			       "nothing to compare with");
+	CHECK_STR(v->sentence,
+		  "pass: 1 check, nothing below its floor; 2 more measured, not judged: "
+		  "nothing to compare with");
 }
 
 static void problems_are_inconclusive_except_nothing_to_measure(void)

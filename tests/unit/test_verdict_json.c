@@ -67,7 +67,8 @@ static void the_line_has_the_keys_of_the_contract(void)
 		  "\"source\":\"self-evident\",\"subject\":\"numa:0\",\"time\":\"2026-03-01T10:"
 		  "00:00Z\",\"unit\":\"B/s\",\"value\":5.0,\"verdict\":\"pass\"}],\"kind\":"
 		  "\"verdict\",\"node\":\"host1\",\"profile\":\"quick\",\"sentence\":\"pass: 1 "
-		  "check measured, not judged: nothing to compare with\",\"seq\":7,\"time\":\"2026-03-01T10"
+		  "check measured, not judged: nothing to compare "
+		  "with\",\"seq\":7,\"time\":\"2026-03-01T10"
 		  ":00:00Z\",\"v\":1,\"verdict\":\"pass\"}");
 }
 
