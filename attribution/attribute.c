@@ -65,8 +65,9 @@ static const struct argp_option option_table[] = {
 	{ "share", OPT_SHARE, "X", 0,
 	  "Which part of what is lost suspects must explain to count (default 0.5)", 0 },
 	{ "bootstrap", OPT_BOOTSTRAP, "N", 0, "Draws for the intervals (default 200)", 0 },
-	{ "remedies", OPT_REMEDIES, "FILE", 0, "What each remedy would gain: not built yet", 0 },
-	{ "output", 'o', FORM_NAMES, 0, "How to answer", 0 },
+	{ "remedies", OPT_REMEDIES, "FILE", OPTION_HIDDEN,
+	  "What each remedy would gain: not built yet", 0 },
+	{ "output", 'o', FORM_NAMES, 0, "How to answer (default json)", 0 },
 	{ 0 },
 };
 

@@ -4,37 +4,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "lib/base/distance.h"
 #include "lib/base/macro.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 
-/* One more row of the table of distances: `row` from those of one and two bytes before. */
-static void next_row(const char *a, const char *b, size_t i, unsigned (*rows)[NEAR_NAME_MAX + 1])
-{
-	unsigned *row = rows[i % 3], *before = rows[(i + 2) % 3], *two = rows[(i + 1) % 3];
-	size_t m = strnlen(b, NEAR_NAME_MAX), j;
-
-	row[0] = (unsigned)i;
-	for (j = 1; j <= m; j++) {
-		unsigned replaced = before[j - 1] + (a[i - 1] != b[j - 1]);
-		unsigned moved = MIN(before[j], row[j - 1]) + 1;
-
-		row[j] = MIN(replaced, moved);
-		if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-			row[j] = MIN(row[j], two[j - 2] + 1);
-	}
-}
-
 unsigned near_distance(const char *a, const char *b)
 {
-	unsigned rows[3][NEAR_NAME_MAX + 1] = { 0 };
-	size_t n = strnlen(a, NEAR_NAME_MAX), m = strnlen(b, NEAR_NAME_MAX), i;
-
-	for (i = 0; i <= m; i++)
-		rows[0][i] = (unsigned)i;
-	for (i = 1; i <= n; i++)
-		next_row(a, b, i, rows);
-	return rows[n % 3][m];
+	return distance_between(a, b);
 }
 
 /* The nearest item further than what was `taken`: by distance, then by place. */

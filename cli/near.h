@@ -4,12 +4,9 @@
 
 #include <jansson.h>
 
-enum { NEAR_NAME_MAX = 128, NEAR_SHOWN = 3 };
+enum { NEAR_SHOWN = 3 };
 
-/*
- * Insertions, deletions, replacements and swaps of neighbours from `a` to `b`
- * (Damerau 1964, each part of a name edited once), names cut to NEAR_NAME_MAX.
- */
+/* distance_between(), by the name of this module. */
 unsigned near_distance(const char *a, const char *b);
 
 /*

@@ -15,7 +15,7 @@ NONE = ""  # what lint and the unit tests see, or nobody
 LONG = {"tests/system/test_sim.py"}  # more than a minute of a processor, a third of what all the others take
 # Tests of each area, as tests/FOLDER/test_NAME.py.
 TESTS = {
-    "run": "system/run* system/list system/bad_probes system/start system/usage system/topology system/disk_full system/power_loss",
+    "run": "system/run* system/list system/first_look system/bad_probes system/start system/usage system/topology system/disk_full system/power_loss",
     "admit": "system/admit*",
     "judge": "system/explain system/localise* system/controller_kept system/gemm_vote system/run",
     "policy": "system/sim system/held_out system/fleet* system/budget_manual system/controller_life system/replaced system/tables_filled",

@@ -23,6 +23,7 @@ struct command {
 	 * each job, needs no libcurl.
 	 */
 	int (*run)(int argc, char **argv);
+	bool hidden; /* for our own programs */
 };
 
 static const struct command commands[] = {
@@ -34,8 +35,9 @@ static const struct command commands[] = {
 	{ "localise", "the link that explains the slow paths among samples", cmd_localise },
 	{ "join", "make this host one of a controller's", NULL },
 	{ "doctor", "is this host set up to be measured and to report?", NULL },
-	{ "keep", "judge and keep what assayd has watched, for assayd", cmd_keep },
 	{ "config", "print a YAML file as JSON, for programs that read no YAML", cmd_config },
+	{ "completion", "print a completion script for bash, zsh or fish", cmd_completion },
+	{ "keep", "judge and keep what assayd has watched", cmd_keep, .hidden = true },
 };
 
 const char *argp_program_version = "assay " PACKAGE_VERSION;
@@ -47,8 +49,10 @@ static int help(FILE *out)
 	(void)fputs("Usage: assay COMMAND [OPTION...]\n"
 		    "Tests whether this host is worth trusting with a training job.\n\n",
 		    out);
-	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		(void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (!commands[i].hidden)
+			(void)fprintf(out, "  %-10s  %s\n", commands[i].name, commands[i].summary);
+	}
 	(void)fputs("\n`assay COMMAND --help` says more. Exit status: 0 done or yes, 1 no or "
 		    "failed,\n2 usage or bad input, 3 could not tell.\n",
 		    out);

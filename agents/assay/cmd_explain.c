@@ -161,7 +161,7 @@ int cmd_explain(int argc, char **argv)
 	if (r == 0)
 		r = o.file ? explain_file(&o, &good, &status) : explain_run(&o, &good, &status);
 	if (r < 0) {
-		(void)fprintf(stderr, "%s\n", o.err.msg);
+		command_complain("assay explain", &o.err);
 		return STATUS_USAGE;
 	}
 	return status;

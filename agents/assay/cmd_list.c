@@ -15,6 +15,7 @@
 #include "agents/assay/show_sensitivity.h"
 #include "agents/run/describe.h"
 #include "agents/run/node_name.h"
+#include "agents/run/sku_name.h"
 #include "agents/run/suite.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -32,11 +33,14 @@
 #define DESCRIBE_TIMEOUT_US (5 * USEC_PER_SEC)
 
 enum { STATUS_USAGE = 2, STATUS_CANNOT_TELL = 3 };
-enum { OPT_SENSITIVITY = 0x100, OPT_POLICY, OPT_SKU };
+enum { OPT_SENSITIVITY = 0x100, OPT_POLICY, OPT_SKU, OPT_SKUS };
+enum { WORDS_MAX = 32 };
 
 struct list_options {
 	enum output output;
-	bool sensitivity;
+	bool sensitivity, skus;
+	const char *words[WORDS_MAX]; /* only what has one of these in its name; none: all */
+	size_t n_words;
 	const char *policy, *sku; /* files, or NULL */
 	struct err err;
 };
@@ -45,7 +49,8 @@ static const struct argp_option option_table[] = {
 	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
 	{ "sensitivity", OPT_SENSITIVITY, NULL, 0, "The smallest loss each check can see here", 0 },
 	{ "policy", OPT_POLICY, "FILE", 0, "The same with another policy file", 0 },
-	{ "sku", OPT_SKU, "FILE", 0, "The same with another SKU file", 0 },
+	{ "sku", OPT_SKU, "FILE", 0, "The same with another SKU: a file, or a name of --skus", 0 },
+	{ "skus", OPT_SKUS, NULL, 0, "The names of the SKUs that ship, one a line", 0 },
 	{ 0 },
 };
 
@@ -65,8 +70,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_SKU:
 		o->sku = arg;
 		return 0;
+	case OPT_SKUS:
+		o->skus = true;
+		return 0;
 	case ARGP_KEY_ARG:
-		return -err_set(&o->err, EINVAL, "'%.80s': takes no arguments; see --help", arg);
+		if (o->n_words == WORDS_MAX)
+			return -err_set(&o->err, EINVAL, "'%.80s': more than %d names", arg,
+					WORDS_MAX);
+		o->words[o->n_words++] = arg;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -173,9 +185,9 @@ enum { COL_PROBE, COL_KIND, COL_HERE, COL_CHECK, COL_UNIT, COL_FINDS, N_COLS };
 
 static const struct table_column columns[N_COLS] = {
 	[COL_PROBE] = { "PROBE" },
-	[COL_KIND] = { "KIND" },
+	[COL_KIND] = { "KIND", .leave = 2 },
 	[COL_HERE] = { "HERE" },
-	[COL_CHECK] = { "CHECK", .min = 12 },
+	[COL_CHECK] = { "CHECK", .min = 22 },
 	[COL_UNIT] = { "UNIT", .leave = 1 },
 	[COL_FINDS] = { "FINDS", .min = 24, .wrap = true },
 };
@@ -231,6 +243,10 @@ static bool any_unknown(const json_t *probes)
 	return false;
 }
 
+static const char unknown[] =
+	"HERE ?: no run has tried it yet. assay run --profile full tries all but "
+	"all-reduce, which takes other hosts";
+
 static void show(const json_t *probes)
 {
 	CLEANUP(table_release)
@@ -240,9 +256,71 @@ static void show(const json_t *probes)
 
 	json_array_foreach(probes, i, probe) add_rows(&t, probe);
 	table_print(&t, stdout, term_wants_colour(stdout), show_width(stdout));
-	if (any_unknown(probes))
-		(void)puts("\nHERE ?: no run has tried it yet; assay run --profile full tries all "
-			   "but all-reduce");
+	if (!any_unknown(probes))
+		return;
+	(void)fputc('\n', stdout);
+	text_wrap(unknown, stdout, 0, show_width(stdout));
+}
+
+/* A word asks for the probe of that name, and for every check that has it in its name. */
+static bool is_asked(const struct list_options *o, const char *check)
+{
+	size_t i;
+
+	for (i = 0; i < o->n_words; i++) {
+		if (strstr(check, o->words[i]) ||
+		    (suite_has(o->words[i]) && probe_has_check(o->words[i], check)))
+			return true;
+	}
+	return o->n_words == 0;
+}
+
+static void keep_asked_checks(const struct list_options *o, json_t *checks)
+{
+	size_t i;
+
+	for (i = json_array_size(checks); i-- > 0;) {
+		const json_t *check = json_object_get(json_array_get(checks, i), "check");
+
+		if (!is_asked(o, json_string_value(check)))
+			json_array_remove(checks, i);
+	}
+}
+
+static void keep_asked_probes(const struct list_options *o, json_t *probes)
+{
+	size_t i, k;
+
+	for (i = json_array_size(probes); i-- > 0;) {
+		json_t *probe = json_array_get(probes, i);
+		json_t *checks = json_object_get(probe, "checks");
+		const char *name = json_string_value(json_object_get(probe, "probe"));
+		bool named = false;
+
+		for (k = 0; k < o->n_words; k++)
+			named = named || streq(name, o->words[k]);
+		if (!named)
+			keep_asked_checks(o, checks);
+		if (!named && json_array_size(checks) == 0)
+			json_array_remove(probes, i);
+	}
+}
+
+/* Only what was asked for; -EINVAL when there is nothing of the kind. */
+static int keep_asked(const struct list_options *o, json_t *value, struct err *err)
+{
+	json_t *probes = json_object_get(value, "probes");
+	json_t *checks = json_object_get(value, "checks");
+
+	if (o->n_words == 0)
+		return 0;
+	if (probes)
+		keep_asked_probes(o, probes);
+	if (checks)
+		keep_asked_checks(o, checks);
+	if (json_array_size(probes) || json_array_size(checks))
+		return 0;
+	return err_set(err, EINVAL, "'%.80s': no probe or check has this in its name", o->words[0]);
 }
 
 static json_t *ask_all(void)
@@ -255,10 +333,20 @@ static json_t *ask_all(void)
 	return probes;
 }
 
+static void show_names(const json_t *names)
+{
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach(names, i, name)(void) puts(json_string_value(name));
+}
+
 static void print(const json_t *value, const struct list_options *o)
 {
 	if (o->output != OUTPUT_TABLE)
 		command_print(value, o->output);
+	else if (o->skus)
+		show_names(json_object_get(value, "skus"));
 	else if (o->sensitivity)
 		show_sensitivity(value, stdout, term_wants_colour(stdout), show_width(stdout));
 	else
@@ -267,8 +355,13 @@ static void print(const json_t *value, const struct list_options *o)
 
 static int make_value(const struct list_options *o, json_t **ret, struct err *err)
 {
-	CLEANUP(json_freep) json_t *probes = ask_all();
+	CLEANUP(json_freep) json_t *probes = NULL;
 
+	if (o->skus) {
+		*ret = json_pack("{s:i, s:s, s:o}", "v", 1, "kind", "skus", "skus", sku_name_list());
+		return 0;
+	}
+	probes = ask_all();
 	(void)node_name_adopt(NULL); /* a bad configuration hides nothing of what was run */
 	if (o->sensitivity)
 		return sensitivity_host(probes, o->policy, o->sku, ret, err);
@@ -281,7 +374,10 @@ int cmd_list(int argc, char **argv)
 	static const struct argp argp = {
 		.options = option_table,
 		.parser = parse,
-		.doc = "The probes of this suite, what each checks, and whether it can run here.",
+		.args_doc = "[PROBE|CHECK]...",
+		.doc = "The probes of this suite, what each checks, and whether it can run here; "
+		       "with "
+		       "names only these: a probe, or a part of the names of checks.",
 	};
 	struct list_options o = { .output = OUTPUT_TABLE, .err = ERR_INIT };
 	CLEANUP(json_freep) json_t *value = NULL;
@@ -289,8 +385,10 @@ int cmd_list(int argc, char **argv)
 
 	if (r == 0)
 		r = make_value(&o, &value, &o.err);
+	if (r == 0)
+		r = keep_asked(&o, value, &o.err);
 	if (r < 0) {
-		(void)fprintf(stderr, "%s\n", o.err.msg);
+		command_complain("assay list", &o.err);
 		return r == -ENODATA ? STATUS_CANNOT_TELL : STATUS_USAGE;
 	}
 	print(value, &o);

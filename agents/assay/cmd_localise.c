@@ -99,7 +99,7 @@ int cmd_localise(int argc, char **argv)
 
 	if (usage_parse(&argp, argc, argv, 0, NULL, &o) != 0 ||
 	    localise_files(&o, &found, &parts) < 0) {
-		(void)fprintf(stderr, "%s\n", o.err.msg);
+		command_complain("assay localise", &o.err);
 		return STATUS_USAGE;
 	}
 	show(&found, &parts, o.output);

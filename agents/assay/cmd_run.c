@@ -56,7 +56,7 @@ int cmd_run(int argc, char **argv)
 		r = run_prepare(&run, &err);
 	if (r < 0) {
 		/* Unadorned: it begins with the file or the option at fault. */
-		(void)fprintf(stderr, "%s\n", err.msg);
+		command_complain("assay run", &err);
 		return exit_status_usage(exit_style_peek(argc, argv));
 	}
 	if (run_disabled())

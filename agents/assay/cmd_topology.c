@@ -85,12 +85,12 @@ int cmd_topology(int argc, char **argv)
 	int r;
 
 	if (usage_parse(&argp, argc, argv, 0, NULL, &o) != 0) {
-		(void)fprintf(stderr, "%s\n", o.err.msg);
+		command_complain("assay topology", &o.err);
 		return STATUS_USAGE;
 	}
 	r = o.from ? topology_from_file(o.from, &t, &o.err) : topology_load(&t, &o.err);
 	if (r < 0) {
-		(void)fprintf(stderr, "%s\n", o.err.msg);
+		command_complain("assay topology", &o.err);
 		return r == -ENOTSUP ? STATUS_UNSURE : STATUS_USAGE;
 	}
 	show(&t, o.output);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "agents/assay/commands.h"
+#include "lib/base/err.h"
 #include "lib/base/log.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
@@ -26,4 +27,11 @@ int command_written(void)
 		return 0;
 	log_error("cannot write the result");
 	return 1;
+}
+
+void command_complain(const char *command, const struct err *err)
+{
+	const bool bare = err->msg[0] != '-' && err->msg[0] != '\'';
+
+	(void)fprintf(stderr, "%s%s%s\n", bare ? "" : command, bare ? "" : ": ", err->msg);
 }

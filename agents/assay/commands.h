@@ -18,6 +18,14 @@ int cmd_explain(int argc, char **argv);
 int cmd_topology(int argc, char **argv);
 int cmd_keep(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+int cmd_completion(int argc, char **argv);
+
+/*
+ * Wrong use or bad input on standard error, one line. What begins with a file is left as it is;
+ * what begins with an option gets the command before it.
+ */
+struct err;
+void command_complain(const char *command, const struct err *err);
 
 /* Print a result for programs, as JSON (on a terminal over several lines) or, for OUTPUT_KV, as
  * paths and values. */

@@ -5,7 +5,7 @@
 noinst_LIBRARIES += libtopologycommand.a
 libtopologycommand_a_SOURCES = agents/assay/cmd_topology.c agents/assay/topology_draw.c agents/assay/topology_draw.h
 bin_PROGRAMS += assay
-libcommands_a_SOURCES += agents/assay/cmd_admit.c agents/assay/cmd_config.c agents/assay/cmd_explain.c \
+libcommands_a_SOURCES += agents/assay/cmd_admit.c agents/assay/cmd_completion.c agents/assay/cmd_config.c agents/assay/cmd_explain.c \
 	agents/assay/cmd_keep.c agents/assay/cmd_list.c agents/assay/cmd_localise.c agents/assay/cmd_run.c \
 	agents/assay/command_output.c agents/assay/commands.h agents/assay/explain.c agents/assay/explain.h \
 	agents/assay/explain_input.c agents/assay/explain_input.h agents/assay/heat.c agents/assay/heat.h \
@@ -14,3 +14,23 @@ libcommands_a_SOURCES += agents/assay/cmd_admit.c agents/assay/cmd_config.c agen
 	agents/assay/show_run.h agents/assay/show_sensitivity.c agents/assay/show_sensitivity.h
 assay_SOURCES = agents/assay/assay.c
 assay_LDADD = $(COMMAND_LIBS) $(BASE_LIBS)
+if RUNS_HERE
+# The completions come from the program: where it can run.
+ASSAY_MADE = agents/assay/completion/assay agents/assay/completion/_assay agents/assay/completion/assay.fish
+assaybashcompdir = $(datadir)/bash-completion/completions
+assayzshcompdir = $(datadir)/zsh/site-functions
+assayfishcompdir = $(datadir)/fish/vendor_completions.d
+nodist_assaybashcomp_DATA = agents/assay/completion/assay
+nodist_assayzshcomp_DATA = agents/assay/completion/_assay
+nodist_assayfishcomp_DATA = agents/assay/completion/assay.fish
+CLEANFILES += $(ASSAY_MADE)
+
+agents/assay/completion/assay: assay$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) agents/assay/completion && $(EMULATOR) ./assay completion bash >$@.tmp && mv -f $@.tmp $@
+
+agents/assay/completion/_assay: assay$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) agents/assay/completion && $(EMULATOR) ./assay completion zsh >$@.tmp && mv -f $@.tmp $@
+
+agents/assay/completion/assay.fish: assay$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) agents/assay/completion && $(EMULATOR) ./assay completion fish >$@.tmp && mv -f $@.tmp $@
+endif

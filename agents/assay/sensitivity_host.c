@@ -159,9 +159,12 @@ static char *why_not(const json_t *probe, bool was_here)
 	const char *reason = json_string_value(json_object_get(probe, "reason"));
 
 	if (reason)
-		return xasprintf("something to measure: %s", reason);
+		return xasprintf("something to measure (%s)", reason);
 	if (was_here)
-		return xstrdup("something to measure: the last run found nothing of the kind");
+		return xstrdup("something to measure (the last run found nothing of the kind)");
+	if (streq(text_of(probe, "probe"), "all-reduce"))
+		return xstrdup("other hosts: the controller orders such a test, or see "
+			       "docs/all-reduce.md");
 	return xstrdup("assay run --profile full");
 }
 

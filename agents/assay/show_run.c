@@ -47,10 +47,10 @@ static const char *const source_words[] = {
 
 unsigned show_width(FILE *out)
 {
-	const char *columns = getenv("COLUMNS");
+	const char *asked = getenv("COLUMNS");
 
 	/* A pipe takes lines of any length, unless somebody asks for a width. */
-	return isatty(fileno(out)) || (columns && *columns) ? term_width(out) : UINT_MAX;
+	return isatty(fileno(out)) || (asked && *asked) ? term_width(out) : UINT_MAX;
 }
 
 /* As memory is sold: in powers of 1024. */
@@ -253,28 +253,46 @@ static void print_head(const struct report *report, const struct verdict *v, FIL
 	(void)fputs("\n\n", out);
 }
 
-/* The detail often is what the probe wrote last: once is enough. */
+/* The detail often is what the probe wrote last, without its name: once is enough. */
 static bool says_all(const struct problem *p)
 {
-	size_t detail = p->detail ? strlen(p->detail) : 0;
-	size_t tail = p->err_tail ? strlen(p->err_tail) : 0;
+	const char *words = p->err_tail ? p->err_tail : "";
+	CLEANUP(freep) char *name = xasprintf("assay-probe-%s: ", p->probe);
+	CLEANUP(freep) char *line = NULL;
+	size_t length;
 
-	while (tail > 0 && p->err_tail[tail - 1] == '\n')
-		tail--;
-	return tail == 0 ||
-	       (tail <= detail && strncmp(p->detail + detail - tail, p->err_tail, tail) == 0);
+	if (starts_with(words, name))
+		words += strlen(name);
+	length = strcspn(words, "\n");
+	line = xstrndup(words, length);
+	return words[length + strspn(words + length, "\n")] == '\0' &&
+	       (length == 0 || (p->detail && strstr(p->detail, line)));
 }
+
+/* Why a probe brought nothing, or not all. */
+static const char *const problem_words[] = {
+	[PROBLEM_TIMEOUT] = "took too long",
+	[PROBLEM_CRASHED] = "crashed",
+	[PROBLEM_EXIT] = "failed",
+	[PROBLEM_GARBAGE] = "printed what cannot be read",
+	[PROBLEM_TOO_MUCH] = "printed too much",
+	[PROBLEM_EMPTY] = "printed nothing",
+	[PROBLEM_NOT_EXECUTABLE] = "could not be started",
+	[PROBLEM_NOT_APPLICABLE] = "nothing to measure",
+	[PROBLEM_SET_UP] = "could not be set up",
+	[PROBLEM_BUSY] = "not run",
+};
 
 static void print_problems(const struct report *report, FILE *out, unsigned width)
 {
 	size_t i;
 
 	if (report->n_problems)
-		(void)fputs("\nproblems\n", out);
+		(void)fputs("\nnot measured\n", out);
 	for (i = 0; i < report->n_problems; i++) {
 		const struct problem *p = &report->problems[i];
 		CLEANUP(freep)
-		char *line = xasprintf("%s: %s%s%s", p->probe, problem_code_names[p->code],
+		char *line = xasprintf("%s: %s%s%s", p->probe, problem_words[p->code],
 				       p->detail ? ": " : "", p->detail ? p->detail : "");
 
 		text_wrap(line, out, 2, width);

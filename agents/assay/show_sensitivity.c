@@ -27,21 +27,21 @@ enum {
 };
 
 static const struct table_column columns[N_COLS] = {
-	[COL_CHECK] = { "CHECK" },
+	[COL_CHECK] = { "CHECK", .min = 22 },
 	[COL_CLASS] = { "CLASS", .leave = 2 },
-	[COL_SUBJECTS] = { "SUBJECTS", .min = 6 },
-	[COL_SEES] = { "SEES", .min = 12 },
-	[COL_FAILS] = { "FAILS AT", .min = 6 },
+	[COL_SUBJECTS] = { "SUBJECTS", .min = 6, .leave = 4 },
+	[COL_SEES] = { "SEES", .min = 20 },
+	[COL_FAILS] = { "FAILS AT", .min = 6, .leave = 5 },
 	[COL_NOISE] = { "NOISE", .right = true, .leave = 1 },
-	[COL_BY] = { "BY", .min = 5 },
+	[COL_BY] = { "BY", .min = 5, .leave = 3 },
 	[COL_NEEDS] = { "NEEDS", .min = 24, .wrap = true },
 };
 
 /* What stands in SEES where there is no loss to tell. */
 static const char *const words_of_sense[] = {
 	[SENSE_NOT_MEASURED] = "not measured",
-	[SENSE_RECORDED] = "nothing: measured, not judged",
-	[SENSE_NOTHING] = "nothing: measured, not judged",
+	[SENSE_RECORDED] = "measured, not judged",
+	[SENSE_NOTHING] = "measured, not judged",
 	[SENSE_PROBE] = "what the probe calls bad",
 	[SENSE_COMPARED] = "nothing",
 };
@@ -165,16 +165,69 @@ static void add_row(struct table *t, const json_t *check, const struct host_part
 	row->paint = sees || sense == SENSE_PROBE ? PAINT_BOLD : PAINT_DIM;
 }
 
+/* From this many checks on that one probe has not measured for one reason they are one row. */
+enum { FOLD_FROM = 3 };
+
+/* The part before the dot: "gpu" of "gpu.xid". */
+static bool same_family(const char *a, const char *b)
+{
+	const size_t length = strcspn(a, ".");
+
+	return length == strcspn(b, ".") && strncmp(a, b, length) == 0;
+}
+
+/* How many rows from `i` on say the same of checks that nobody has measured here. */
+static size_t count_unmeasured(const json_t *checks, size_t i)
+{
+	const json_t *first = json_array_get(checks, i);
+	const char *check = json_string_value(json_object_get(first, "check"));
+	const json_t *needs = json_object_get(first, "needs");
+	size_t n = 0;
+
+	for (; i + n < json_array_size(checks); n++) {
+		const json_t *row = json_array_get(checks, i + n);
+
+		if (sense_of(row) != SENSE_NOT_MEASURED || count_of(row, "subjects") ||
+		    !same_family(check, json_string_value(json_object_get(row, "check"))) ||
+		    !json_equal(needs, json_object_get(row, "needs")))
+			break;
+	}
+	return n;
+}
+
+static void add_unmeasured(struct table *t, const json_t *check, size_t n)
+{
+	const char *name = json_string_value(json_object_get(check, "check"));
+	struct table_row *row = table_add(t);
+
+	row->cells[COL_CHECK] = xasprintf("%.*s.*", (int)strcspn(name, "."), name);
+	row->cells[COL_CLASS] = xstrdup("-");
+	row->cells[COL_SUBJECTS] = xstrdup("-");
+	row->cells[COL_SEES] = xasprintf("%zu not measured here yet", n);
+	row->cells[COL_FAILS] = xstrdup("-");
+	row->cells[COL_BY] = xstrdup("-");
+	row->cells[COL_NEEDS] = xstrdup(json_string_value(json_object_get(check, "needs")));
+	row->paint = PAINT_DIM;
+}
+
 void show_sensitivity(const json_t *value, FILE *out, bool colour, unsigned width)
 {
 	CLEANUP(table_release)
 	struct table t = { .columns = columns, .n_columns = ARRAY_SIZE(columns) };
 	CLEANUP(host_parts_release) struct host_parts parts = { 0 };
-	const json_t *checks = json_object_get(value, "checks"), *check;
-	size_t i;
+	const json_t *checks = json_object_get(value, "checks");
+	size_t n, i;
 
 	host_parts_decode(json_object_get(value, "parts"), &parts);
-	json_array_foreach(checks, i, check) add_row(&t, check, &parts);
+	for (i = 0; i < json_array_size(checks); i += MAX(n, (size_t)1)) {
+		n = count_unmeasured(checks, i);
+		if (n >= FOLD_FROM) {
+			add_unmeasured(&t, json_array_get(checks, i), n);
+			continue;
+		}
+		n = 1;
+		add_row(&t, json_array_get(checks, i), &parts);
+	}
 	table_print(&t, out, colour, width);
 	(void)fputc('\n', out);
 	text_wrap(legend, out, 0, width < 100 ? width : 100);

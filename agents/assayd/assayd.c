@@ -118,8 +118,10 @@ static int serve(const struct options *o, struct assayd_config *config, struct e
 static int check(const struct assayd_config *config, struct err *err)
 {
 	struct err said = ERR_INIT;
-	int r = assayd_config_check_files(config, err);
+	int r;
 
+	assayd_say_environment(config);
+	r = assayd_config_check_files(config, err);
 	if (r == 0)
 		r = assayd_check(config, &said, err);
 	if (r < 0)

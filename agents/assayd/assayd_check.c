@@ -2,6 +2,7 @@
 #include "agents/assayd/assayd_check.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -64,6 +65,25 @@ void assayd_warn(const struct assayd_config *config)
 		log_warning("%s: anybody on this host may read it: chmod 640", config->token_file);
 	if (url_is_open(config->controller))
 		log_warning("%s: the token goes to it unencrypted: use https", config->controller);
+}
+
+void assayd_say_environment(const struct assayd_config *config)
+{
+	const struct {
+		const char *key, *variable, *value;
+		bool set;
+	} rows[] = {
+		{ "controller", "ASSAY_CONTROLLER", config->controller, config->controller_set },
+		{ "node", "ASSAY_NODE", config->node, config->node_set },
+		{ "token_file", "ASSAY_TOKEN_FILE", config->token_file, config->token_set },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].set)
+			(void)fprintf(stderr, "%s: %s, from the environment (%s)\n", rows[i].key,
+				      rows[i].value, rows[i].variable);
+	}
 }
 
 int assayd_check(const struct assayd_config *config, struct err *ret_said, struct err *err)

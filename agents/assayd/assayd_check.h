@@ -18,6 +18,12 @@ void assayd_warn(const struct assayd_config *config);
 #define ASSAYD_CHECK_TIMEOUT_US UINT64_C(10000000) /* for the whole question */
 
 /*
+ * Say on standard error, for --check, which settings come from the environment: a shell of
+ * assayctl's has a token and a controller that are a person's.
+ */
+void assayd_say_environment(const struct assayd_config *config);
+
+/*
  * 0: it takes them, or nobody could tell; `ret_said` (never NULL) is the sentence for people.
  * -EACCES: it refuses who we are or what we are called; -EKEYREJECTED, -EINVAL: our files or the
  * certificate of the controller are not good.

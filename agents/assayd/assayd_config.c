@@ -331,6 +331,9 @@ static int read_environment(struct assayd_config *c, struct err *err)
 		r = decode_node(&node_at, &c->node, err);
 	if (r == 0 && token)
 		c->token_file = xstrdup(token);
+	c->controller_set = url;
+	c->node_set = node;
+	c->token_set = token;
 	return r;
 }
 

@@ -22,6 +22,7 @@ struct port_range {
 struct assayd_config {
 	char *controller; /* URL without a slash at its end */
 	char *node;
+	bool controller_set, node_set, token_set; /* by the environment, not by the file */
 	char *token_file;
 	char *ca, *cert, *key; /* PEM files */
 	uint64_t orders_wait_us;

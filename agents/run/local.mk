@@ -18,5 +18,5 @@ libcommands_a_SOURCES += agents/run/again.c agents/run/again.h agents/run/descri
 	agents/run/references.h agents/run/run.c agents/run/run.h agents/run/run_neighbors.c agents/run/run_neighbors.h \
 	agents/run/run_options.c agents/run/run_options.h agents/run/run_report.c agents/run/run_report.h \
 	agents/run/run_settings.c agents/run/run_settings.h agents/run/sample_file.c agents/run/sample_file.h \
-	agents/run/stop.c agents/run/stop.h agents/run/suite.c agents/run/suite.h agents/run/verdict_file.c \
+	agents/run/sku_name.c agents/run/sku_name.h agents/run/stop.c agents/run/stop.h agents/run/suite.c agents/run/suite.h agents/run/verdict_file.c \
 	agents/run/verdict_file.h agents/run/watch_draft.c agents/run/watch_draft.h

@@ -147,13 +147,24 @@ static char *say_garbage(const struct probe_end *end)
 	return words;
 }
 
+/* What the probe wrote last, without the name that it puts before it. */
+static char *own_words(const struct probe_end *end)
+{
+	CLEANUP(freep) char *name = xasprintf("assay-probe-%s: ", end->probe);
+	CLEANUP(freep) char *line = err_tail_last_line(end->err_tail);
+
+	if (!line || !starts_with(line, name))
+		return TAKE(line);
+	return xstrdup(line + strlen(name));
+}
+
 static char *say_not_applicable(const struct probe_end *end)
 {
 	char *reason;
 
 	if (exit_status(end) != STATUS_NOT_APPLICABLE)
 		return NULL;
-	reason = err_tail_last_line(end->err_tail);
+	reason = own_words(end);
 	return reason ? reason : xstrdup("nothing to measure here (no reason given)");
 }
 

@@ -8,12 +8,29 @@
 
 #include "agents/run/parts_file.h"
 #include "agents/run/sku_host.h"
+#include "agents/run/sku_name.h"
 #include "agents/run/verdict_file.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/policy/judge_files.h"
 #include "lib/sys/machine.h"
 #include "lib/sys/paths.h"
+
+/* Missing, it is told by the option that names it; what else is wrong is told by its place. */
+static int read_policy(const char *path, struct policy *ret, struct err *err)
+{
+	if (access(path, F_OK) < 0)
+		return err_set(err, EINVAL, "%s: No such file or directory (--policy)", path);
+	return policy_file_read(path, ret, err);
+}
+
+static int read_sku(const char *given, struct sku *ret, struct err *err)
+{
+	CLEANUP(freep) char *path = NULL;
+	int r = sku_name_path(given, &path, err);
+
+	return r < 0 ? r : sku_file_read(path, ret, err);
+}
 
 static int read_installed_policy(struct policy *ret, struct err *err)
 {
@@ -43,11 +60,11 @@ int references_read(const char *policy_path, const char *sku_path, struct refere
 
 	sku_host_models(&out.models);
 	if (policy_path)
-		r = policy_file_read(policy_path, &out.policy, err);
+		r = read_policy(policy_path, &out.policy, err);
 	else
 		r = read_installed_policy(&out.policy, err);
 	if (r == 0 && sku_path) {
-		r = sku_file_read(sku_path, &out.sku, err);
+		r = read_sku(sku_path, &out.sku, err);
 		out.has_sku = out.named_sku = r == 0;
 	} else if (r == 0) {
 		r = find_sku(&out, err);

@@ -45,6 +45,8 @@ static int read_profiles(struct run *run, struct err *err)
 	CLEANUP(freep) char *installed = xasprintf("%s/profiles.yaml", dir);
 	const char *given = run->options.profiles;
 
+	if (given && access(given, F_OK) < 0)
+		return err_set(err, EINVAL, "%s: No such file or directory (--profiles)", given);
 	return profiles_read(given ? given : installed, &run->profiles, err);
 }
 

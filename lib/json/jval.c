@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/distance.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -280,6 +281,26 @@ static int decode_field(const struct jval *v, const struct jfield *f, void *memb
 	abort();
 }
 
+/* What may have been meant; NULL: none is near enough, or all are as far as the letters go. */
+static const char *meant(const char *key, const struct jfield *fields, size_t n)
+{
+	const char *best = NULL;
+	unsigned least = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const unsigned far = distance_between(key, fields[i].key);
+
+		if (far >= strlen(key) || !distance_is_near(key, fields[i].key))
+			continue;
+		if (!best || far < least) {
+			best = fields[i].key;
+			least = far;
+		}
+	}
+	return best;
+}
+
 static int refuse_unknown(const struct jval *v, const struct jfield *fields, size_t n,
 			  struct err *err)
 {
@@ -295,9 +316,11 @@ static int refuse_unknown(const struct jval *v, const struct jfield *fields, siz
 		for (i = 0; i < n && !streq(fields[i].key, key); i++)
 			;
 		if (i == n) {
-			struct jval bad = jval_get(v, key);
+			const struct jval bad = jval_get(v, key);
+			const char *near = meant(key, fields, n);
 
-			return jval_fail(&bad, err, "unknown key");
+			return near ? jval_fail(&bad, err, "unknown key; did you mean %s?", near)
+				    : jval_fail(&bad, err, "unknown key");
 		}
 	}
 	return 0;

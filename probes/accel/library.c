@@ -17,8 +17,16 @@
 
 int library_load(const char *soname, void **ret, struct err *err)
 {
+	const char *why;
+
 	*ret = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-	return *ret ? 0 : err_set(err, ENOTSUP, "cannot load %s: %s", soname, dlerror());
+	if (*ret)
+		return 0;
+	why = dlerror();
+	/* "libfoo.so.1: cannot open ...": the name once is enough. */
+	if (starts_with(why, soname) && starts_with(why + strlen(soname), ": "))
+		why += strlen(soname) + 2;
+	return err_set(err, ENOTSUP, "cannot load %s: %s", soname, why);
 }
 
 /* Of CUDA itself: the toolkit's layout, Arch's place for it, NVIDIA's HPC SDK. */

@@ -31,7 +31,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/test_controller_store.py tests/system/test_controller_unit.py tests/system/test_controller_views.py \
 	tests/system/test_cuda_places.py tests/system/test_deploy_alerts.py tests/system/test_deploy_chart.py tests/system/test_deploy_grafana.py tests/system/test_deploy_kubernetes.py \
 	tests/system/test_deploy_newer.py tests/system/test_deploy_npd.py tests/system/test_diagnose.py tests/system/test_diagnose_rerun.py tests/system/test_disk_full.py tests/system/test_explain.py \
-	tests/system/test_fleet.py tests/system/test_fleet_opinion.py tests/system/test_gemm.py tests/system/test_gemm_gpu.py \
+	tests/system/test_first_look.py tests/system/test_fleet.py tests/system/test_fleet_opinion.py tests/system/test_gemm.py tests/system/test_gemm_gpu.py \
 	tests/system/test_gemm_overlap.py tests/system/test_gemm_users.py tests/system/test_gemm_vote.py \
 	tests/system/test_gpu_calls.py tests/system/test_gpu_faults.py tests/system/test_gpu_hidden.py \
 	tests/system/test_gpu_start.py tests/system/test_gpu_state.py tests/system/test_guest.py \

@@ -182,7 +182,7 @@ def test_a_profile_that_is_no_name_makes_no_order(assayd, stub, says, full_profi
 @pytest.mark.parametrize("order", ["", "a b", "x" * 65, "\x1b[31m"])
 def test_a_bad_order_id_is_refused(run, order):
     out = run("assay", "run", f"--order={order}")
-    assert out.returncode == 2 and out.stderr == "--order: want 1 to 64 printable characters\n"
+    assert out.returncode == 2 and out.stderr == "assay run: --order: want 1 to 64 printable characters\n"
 
 
 @pytest.fixture

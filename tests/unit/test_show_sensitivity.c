@@ -74,14 +74,14 @@ static void a_row_says_what_is_seen(void)
 		{ "\"sense\": \"probe\", \"subjects\": 1, \"measured\": 1, \"warns\": null",
 		  "x - 1 what the probe calls bad - probe" },
 		{ "\"sense\": \"recorded\", \"subjects\": 1, \"measured\": 1",
-		  "x - 1 nothing: measured, not judged - -" },
+		  "x - 1 measured, not judged - -" },
 		{ "\"sense\": \"nothing\", \"subjects\": 1, \"measured\": 1, \"needs\": \"a file\"",
-		  "x - 1 nothing: measured, not judged - - a file" },
+		  "x - 1 measured, not judged - - a file" },
 		{ "\"sense\": \"not-measured\", \"subjects\": 2, \"measured\": 0",
 		  "x - 0 of 2 not measured - -" },
 		{ "\"sense\": \"not-measured\", \"subjects\": 0, \"measured\": 0",
 		  "x - - not measured here yet - -" },
-		{ "\"sense\": \"of another version\"", "x - - nothing: measured, not judged - -" },
+		{ "\"sense\": \"of another version\"", "x - - measured, not judged - -" },
 	};
 	size_t i;
 
