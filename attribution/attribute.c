@@ -51,20 +51,22 @@ static const struct argp_option option_table[] = {
 	{ "max-ops", OPT_MAX_OPS, "N", 0,
 	  "Cut a longer trace into windows of whole steps (default 16777216)", 0 },
 	{ "summary", OPT_SUMMARY, NULL, 0,
-	  "One JSON object on one line: the slowdown, its cause, and whom to suspect", 0 },
+	  "One JSON object on one line: the slowdown, its cause, and which hosts to suspect", 0 },
 	{ "min-slowdown", OPT_MIN_SLOWDOWN, "S", 0,
-	  "A job less slow than this is not slow (default 1.1, of a summary 1.03)", 0 },
+	  "From this slowdown on a job counts as slow (default 1.1, with --summary 1.03)", 0 },
 	{ "min-gain", OPT_MIN_GAIN, "X", 0,
-	  "What replacing a suspect must gain to count, of a step (default 0.03)", 0 },
-	{ "spread", OPT_SPREAD, "X", 0,
-	  "How far good hosts differ: one standard deviation, a part of 1 (default 0.034)", 0 },
+	  "The part of a step that replacing a suspect must gain for it to count (default 0.03)",
+	  0 },
+	{ "spread", OPT_SPREAD, "X",
+	  0, "How far the speeds of good hosts differ: their relative standard deviation (default 0.034)",
+	  0 },
 	{ "speeds", OPT_SPEEDS, "FILE", 0,
-	  "How fast the hosts are by their own tests (JSON), to hold them against the fleet", 0 },
+	  "Speeds of the hosts in their own tests (JSON), to compare them with the fleet", 0 },
 	{ "beyond", OPT_BEYOND, "N", 0,
-	  "Such deviations that a slow host is beyond to count (default 6)", 0 },
+	  "How many standard deviations slower a host must be to count (default 6)", 0 },
 	{ "share", OPT_SHARE, "X", 0,
-	  "Which part of what is lost suspects must explain to count (default 0.5)", 0 },
-	{ "bootstrap", OPT_BOOTSTRAP, "N", 0, "Draws for the intervals (default 200)", 0 },
+	  "The part of the loss that suspects must explain to count (default 0.5)", 0 },
+	{ "bootstrap", OPT_BOOTSTRAP, "N", 0, "Bootstrap draws for the intervals (default 200)", 0 },
 	{ "remedies", OPT_REMEDIES, "FILE", OPTION_HIDDEN,
 	  "What each remedy would gain: not built yet", 0 },
 	{ "output", 'o', FORM_NAMES, 0, "How to answer (default json)", 0 },
@@ -87,7 +89,8 @@ static double read_real(const char *name, const char *text, double least, double
 	double value = strtod(text, &end);
 
 	if (end == text || *end || !(value >= least && value <= most))
-		argp_error(state, "--%s: '%s' is no number from %g to %g", name, text, least, most);
+		argp_error(state, "--%s: '%s' is not a number from %g to %g", name, text, least,
+			   most);
 	return value;
 }
 
@@ -96,7 +99,7 @@ static size_t read_draws(const char *text, struct argp_state *state)
 	double value = read_real("bootstrap", text, BOOTSTRAP_DRAWS_MIN, BOOTSTRAP_DRAWS_MAX, state);
 
 	if (value != floor(value))
-		argp_error(state, "--bootstrap: '%s' is no whole number", text);
+		argp_error(state, "--bootstrap: '%s' is not a whole number", text);
 	return (size_t)value;
 }
 
@@ -108,7 +111,7 @@ static size_t read_count(const char *text, struct argp_state *state)
 	errno = 0;
 	n = strtoull(text, &end, 10);
 	if (errno || *end || text[0] < '0' || text[0] > '9' || n < MAX_OPS_LEAST || n > SIZE_MAX / 2)
-		argp_error(state, "--max-ops: '%s' is no whole number from %d up", text,
+		argp_error(state, "--max-ops: '%s' is not a whole number from %d up", text,
 			   MAX_OPS_LEAST);
 	return (size_t)n;
 }
@@ -177,7 +180,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options->trace)
-			argp_error(state, "one trace, not also '%s'", arg);
+			argp_error(state, "unexpected argument '%s': give one trace", arg);
 		options->trace = arg;
 		return 0;
 	case ARGP_KEY_END:
@@ -193,12 +196,9 @@ static const struct argp argp = {
 	.options = option_table,
 	.parser = parse_option,
 	.args_doc = "TRACE",
-	.doc = "What slows a training job: a host, a link, or the job itself.\v"
-	       "TRACE is optrace/1 (JSON lines) or the CSV of its columns, plain, gzip or zstd; - "
-	       "is "
-	       "standard input. Exit status: 0 answered, 1 failed, 2 usage or a trace that says "
-	       "what "
-	       "cannot be.",
+	.doc = "What slows a training job: a host, a link, or the job itself.\vTRACE is optrace/1 "
+	       "(JSON lines) or the CSV of its columns, plain, gzip or zstd; - is standard input. "
+	       "Exit status: 0 answered, 1 failed, 2 usage or an impossible trace.",
 };
 
 /* Inputs that are wrong are the user's to mend; the rest is ours or the system's. */
@@ -215,7 +215,7 @@ static int next_window(const struct options *options, struct trace_reader *reade
 	int r = trace_reader_next(reader, options->max_ops, &trace, err);
 
 	if (r == -ENODATA) {
-		log_warning("%s; the end is left out", err->msg);
+		log_warning("%s; the rest is ignored", err->msg);
 		return 0;
 	}
 	if (r <= 0)
@@ -239,10 +239,9 @@ static int answer(const struct options *options, struct trace_reader *reader, st
 		if (r < 0)
 			break;
 		if (i == 0 && r > 0)
-			log_warning(
-				"the trace is longer than --max-ops %zu: it is cut into windows "
-				"of whole steps, each with its own ideals",
-				options->max_ops);
+			log_warning("the trace is longer than --max-ops %zu: it is cut into "
+				    "windows of whole steps, each with its own ideal times",
+				    options->max_ops);
 		options->form->write(window, i++, r > 0, stdout);
 		attribution_free(window);
 		window = TAKE(next);

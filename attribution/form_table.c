@@ -102,15 +102,15 @@ static char *node_label(const struct attribution *a)
 /* With a share beyond the whole what that means is said below. */
 static void show_shares(const struct attribution *a, FILE *out, bool colour)
 {
-	static const struct table_column columns[] = { { "IF MENDED" },
-						       { "OF THE LOSS GOES", .right = true },
+	static const struct table_column columns[] = { { "IF FIXED" },
+						       { "LOSS RECOVERED", .right = true },
 						       { "95 % INTERVAL", .right = true } };
 	static const char *const what[FIX_N] = {
 		[FIX_TOP] = "the slowest 3 % of the workers",
-		[FIX_X] = "workers that alone cost half of it",
+		[FIX_X] = "the workers that alone cost half of it",
 		[FIX_LAST_STAGE] = "the last stage",
 		[FIX_LEVELLED] = "uneven micro-batches",
-		[FIX_PAUSES] = "pauses in single forwards",
+		[FIX_PAUSES] = "pauses in single forward passes",
 		[FIX_COMM] = "all communication",
 	};
 	CLEANUP(table_release) struct table table = { columns, ARRAY_SIZE(columns) };
@@ -121,7 +121,8 @@ static void show_shares(const struct attribution *a, FILE *out, bool colour)
 	for (i = 0; i < FIX_N; i++) {
 		struct interval share;
 
-		if (!a->slowdown.step_fixed[i])
+		/* Of a job on one node it is the whole job: no node to tell from others. */
+		if (!a->slowdown.step_fixed[i] || (i == FIX_NODE && a->trace->job.n_nodes == 1))
 			continue;
 		share = attribution_share(a, a->slowdown.step_fixed[i]);
 		if (!isfinite(share.value))
@@ -140,10 +141,10 @@ static void show_shares(const struct attribution *a, FILE *out, bool colour)
 	}
 	(void)table_print(&table, out, colour, term_width(out));
 	if (beyond)
-		text_wrap("More than 100 %: the loss is counted from operations that take the "
-			  "mean of all, and that mean holds the slow ones. Without these a step "
-			  "is shorter still.",
-			  out, 0, term_width(out));
+		text_wrap(
+			"More than 100 %: the loss is measured against the mean of all operations, "
+			"which includes the slow ones; without them a step is shorter still.",
+			out, 0, term_width(out));
 }
 
 /* Who it would be best to replace, and whether that is sure. */
@@ -181,7 +182,7 @@ static void show_suspects(const struct attribution *a, FILE *out, bool colour)
 		row->cells[6] = times(suspect->alone.value);
 		row->cells[7] = xstrdup(s->counts	   ? "yes"
 					: !s->enough	   ? "too few steps"
-					: !s->identifiable ? "no: nobody does the same"
+					: !s->identifiable ? "no: no peer does the same"
 							   : "no");
 		row->paint = s->counts ? PAINT_BAD : TABLE_NONE;
 	}
@@ -203,7 +204,7 @@ static void show_workers(const struct attribution *a, FILE *out, bool colour)
 		{ "WORKER" },
 		{ "RANK", .right = true },
 		{ "NODE" },
-		{ "SLOWDOWN BY IT", .right = true },
+		{ "ITS SLOWDOWN", .right = true },
 		{ "HEAT MAP", .right = true, .leave = 1 },
 	};
 	const struct trace_job *job = &a->trace->job;

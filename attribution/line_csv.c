@@ -49,7 +49,7 @@ int line_style_csv(struct line_style *style, const char *line, size_t length, st
 		if (csv.n_columns == LINE_COLUMNS_MAX)
 			return err_set(err, EINVAL, "more than %d columns", LINE_COLUMNS_MAX);
 		if (field != FIELD_OTHER && (seen & 1u << field))
-			return err_set(err, EINVAL, "column %s is there twice",
+			return err_set(err, EINVAL, "column %s appears twice",
 				       line_fields[field].name);
 		seen |= field == FIELD_OTHER ? 0 : 1u << field;
 		csv.columns[csv.n_columns++] = field;
@@ -76,7 +76,7 @@ static int take_field(struct line_reader *reader, const struct jtext *text, int 
 	if (field == FIELD_OPTYPE)
 		return line_take_name(text, op, err);
 	if (jscan_number(&scan, &number) < 0 || jscan_end(&scan) < 0)
-		return err_set(err, EINVAL, "%s: '%.*s' is no number", line_fields[field].name,
+		return err_set(err, EINVAL, "%s: '%.*s' is not a number", line_fields[field].name,
 			       (int)MIN(text->length, (size_t)SHOWN), text->at);
 	return line_take_number(&number, field, op, err);
 }

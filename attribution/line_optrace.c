@@ -45,8 +45,8 @@ static int bad_value(struct object *o, const char *at, int field, struct err *er
 
 	for (i = 0; i < n && at[i] != ',' && at[i] != '}'; i++)
 		;
-	return err_set(err, EINVAL, "%s: '%.*s' is no %s", line_fields[field].name, (int)i, at,
-		       field == FIELD_OPTYPE ? "name of an operation" : "number");
+	return err_set(err, EINVAL, "%s: '%.*s' is not %s", line_fields[field].name, (int)i, at,
+		       field == FIELD_OPTYPE ? "the name of an operation" : "a number");
 }
 
 static int read_field(struct object *o, int field, struct trace_op *op, struct err *err)
@@ -57,7 +57,7 @@ static int read_field(struct object *o, int field, struct trace_op *op, struct e
 	int r;
 
 	if (o->seen & 1u << field)
-		return err_set(err, EINVAL, "%s is there twice", line_fields[field].name);
+		return err_set(err, EINVAL, "%s appears twice", line_fields[field].name);
 	o->seen |= 1u << field;
 	(void)jscan_peek(&o->scan);
 	begin = o->scan.at;

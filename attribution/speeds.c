@@ -22,12 +22,12 @@ static int read_span(const struct jval *row, int64_t *end, struct speeds_span *r
 	*ret = (struct speeds_span){ json_integer_value(first), json_integer_value(n),
 				     json_number_value(speed) };
 	if (ret->first < *end || ret->first > INT32_MAX)
-		return jval_fail(row, err, "rank %lld is none, or comes after a later one",
+		return jval_fail(row, err, "rank %lld is invalid or out of order",
 				 (long long)ret->first);
 	if (ret->n < 1 || ret->n > INT32_MAX)
-		return jval_fail(row, err, "%lld ranks are none, or too many", (long long)ret->n);
+		return jval_fail(row, err, "%lld is not a valid number of ranks", (long long)ret->n);
 	if (!(ret->speed >= SPEEDS_LEAST && ret->speed <= SPEEDS_MOST))
-		return jval_fail(row, err, "a speed is from %g to %g, 1 is usual", SPEEDS_LEAST,
+		return jval_fail(row, err, "want a speed from %g to %g (1 is usual)", SPEEDS_LEAST,
 				 SPEEDS_MOST);
 	*end = ret->first + ret->n;
 	return 0;

@@ -74,7 +74,7 @@ static int place_node(struct trace_job *job, size_t worker, const char *node, st
 		return err_set(err, EINVAL, "node: a name has 1 to %d bytes, not %zu",
 			       TRACE_NAME_MAX, length);
 	if (job->names[worker] && !streq(job->names[worker], node))
-		return err_set(err, EINVAL, "node: '%.40s', said to be '%.40s' before", node,
+		return err_set(err, EINVAL, "node: '%.40s', but '%.40s' before", node,
 			       job->names[worker]);
 	if (!job->names[worker])
 		job->names[worker] = xstrdup(node);
@@ -133,7 +133,7 @@ static int check_ranks(const struct trace_job *job, struct err *err)
 	for (i = 1; i < n_workers(job); i++) {
 		if (ranks[i] == ranks[i - 1])
 			return err_set(err, EINVAL,
-				       "ranks: rank %" PRId32 " is that of two workers", ranks[i]);
+				       "ranks: rank %" PRId32 " belongs to two workers", ranks[i]);
 	}
 	return 0;
 }

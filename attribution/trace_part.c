@@ -242,7 +242,7 @@ static int bad_field(const struct trace_job *job, const struct trace_op *op, str
 	if (op->type < 0 || op->type >= OPTYPE_N)
 		return err_set(err, EINVAL, "optype: no such operation");
 	if (!isfinite(op->start) || fabs(op->start) > TRACE_START_MAX)
-		return err_set(err, EINVAL, "start_ts: %g is no time in seconds", op->start);
+		return err_set(err, EINVAL, "start_ts: %g is not a time in seconds", op->start);
 	return err_set(err, EINVAL, "duration: %g is outside 0 to %g seconds", op->duration,
 		       TRACE_DURATION_MAX);
 }

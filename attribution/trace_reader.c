@@ -213,7 +213,7 @@ static int lock_blank(struct trace_reader *reader, struct err *err)
 {
 	if (++reader->n_blank <= BLANK_MAX)
 		return 0;
-	return err_set(err, EINVAL, "more than %d MiB of nothing but blank lines, as in no trace",
+	return err_set(err, EINVAL, "more than %d MiB of blank lines: this is not a trace",
 		       BLANK_MAX * BLOCK_SIZE / (1024 * 1024));
 }
 
@@ -318,7 +318,7 @@ static int read_first_line(struct trace_reader *reader, struct strbuf *line, str
 			       input_name(reader->input), TRACE_META_MAX);
 	if (line->len == 0)
 		return err_set(err, EINVAL, "%s: %s", input_name(reader->input),
-			       end ? "line 1: empty" : "empty: there is no trace in it");
+			       end ? "line 1: empty" : "empty: this is not a trace");
 	rest = end ? n - (size_t)(end + 1 - reader->carry) : 0;
 	memmove(reader->carry, reader->carry + n - rest, rest);
 	reader->n_carry = rest;

@@ -22,7 +22,7 @@ int shape_twice(const struct trace_builder *builder, const struct trace_part *pa
 
 	return err_set(err, EINVAL,
 		       "line %" PRIu64 ": %s %" PRIu32 " of stage %u, dp_rank %u, step %" PRId64
-		       " is there twice (line %" PRIu64 " has it too)",
+		       " appears twice (line %" PRIu64 " has it too)",
 		       MAX(line, other_line), optype_name(op->type), op->seq, op->stage,
 		       op->dp_rank, part->steps[op->step], MIN(line, other_line));
 }

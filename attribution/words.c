@@ -145,10 +145,9 @@ static void name_suspects(const struct attribution *a, struct strbuf *text)
 
 static void tell_too_few(const struct attribution *a, struct strbuf *text)
 {
-	(void)strbuf_printf(text,
-			    "There are not enough steps to blame anybody: %zu were recorded, about "
-			    "%zu are needed. ",
-			    a->trace->n_steps, a->suspects.steps_needed);
+	(void)strbuf_printf(
+		text, "There are too few steps to blame anybody: %zu were recorded, about %zu are needed. ",
+		a->trace->n_steps, a->suspects.steps_needed);
 }
 
 /* What replacing them gives, and what to do; or why nothing is to be done. */
@@ -167,7 +166,7 @@ static void tell_replacing(const struct attribution *a, struct strbuf *text)
 					"to do looks like a slow one: test it before you replace "
 					"it. ");
 	} else if (s->n) {
-		(void)strbuf_puts(text, "No host is clear of the others: replacing ");
+		(void)strbuf_puts(text, "No host stands out: replacing ");
 		name_suspects(a, text);
 		(void)strbuf_puts(text, " would make a step ");
 		tell_percent(&s->gain, text);
@@ -182,14 +181,12 @@ static void tell_rejected(const struct attribution *a, const uint32_t *culprits 
 	const struct slowdown *s = &a->slowdown;
 	size_t worst = 0, i;
 
-	(void)strbuf_printf(text,
-			    "The trace does not add up: a step takes %.3g s as it was recorded and "
-			    "%.3g s by its "
-			    "operations, %.0f %% off where %.0f %% is the most. Something that is "
-			    "not recorded makes "
-			    "workers wait, such as the loading of data. ",
-			    s->recorded, s->simulated, percent(s->discrepancy),
-			    percent(CAUSE_DISCREPANCY_MAX));
+	(void)strbuf_printf(
+		text,
+		"The trace does not add up: a step takes %.3g s as it was recorded and %.3g s by "
+		"its operations, %.0f %% apart, where at most %.0f %% is allowed. Something that "
+		"is not recorded makes workers wait, such as data loading. ",
+		s->recorded, s->simulated, percent(s->discrepancy), percent(CAUSE_DISCREPANCY_MAX));
 	for (i = 1; i < job->n_nodes; i++) {
 		if (a->hints.nodes[i].above > a->hints.nodes[worst].above)
 			worst = i;
@@ -206,11 +203,10 @@ static void tell_rejected(const struct attribution *a, const uint32_t *culprits 
 static void tell_none(const struct attribution *a, const uint32_t *culprits UNUSED, size_t n UNUSED,
 		      struct strbuf *text)
 {
-	(void)strbuf_printf(
-		text,
-		"Nothing slows this job to speak of: without stragglers its steps would be "
-		"%.1f %% shorter. ",
-		percent(MAX(1 - 1 / a->slowdown.s, 0)));
+	(void)strbuf_printf(text,
+			    "Nothing slows this job noticeably: without stragglers its steps would "
+			    "be %.1f %% shorter. ",
+			    percent(MAX(1 - 1 / a->slowdown.s, 0)));
 }
 
 static void tell_gain(double share, const char *with, struct strbuf *text)
@@ -235,7 +231,8 @@ static void tell_worker(const struct attribution *a, const uint32_t *culprits, s
 	(void)strbuf_puts(text, "Take out of service and test ");
 	name_nodes(a, culprits, n, text);
 	(void)strbuf_puts(
-		text, ", all GPUs of it: the tensor-parallel peers of a slow rank look as slow. ");
+		text,
+		", with all its GPUs: the tensor-parallel peers of a slow rank look as slow. ");
 }
 
 static void tell_node(const struct attribution *a, const uint32_t *culprits, size_t n,
@@ -267,7 +264,7 @@ static void tell_link(const struct attribution *a, const uint32_t *culprits, siz
 	name_workers(a, culprits, n, text);
 	(void)strbuf_puts(text, ". ");
 	tell_gain(a->cause.guilty->share, "With these transfers as fast as the others", text);
-	(void)strbuf_printf(text, "Test the links of %s to the stages beside it", node_of(a, w));
+	(void)strbuf_printf(text, "Test the links of %s to the neighbouring stages", node_of(a, w));
 	if (stage > 0)
 		(void)strbuf_printf(text, ", on %s", node_of(a, w - 1));
 	if (stage + 1 < pp)
@@ -291,8 +288,8 @@ static void tell_seqlen(const struct attribution *a, const uint32_t *culprits UN
 	tell_loss(a, text);
 	(void)strbuf_printf(
 		text,
-		"Micro-batches differ in work: forward and backward of the same one go up and down "
-		"together (r = %.2f), as with sequences of different length. ",
+		"Micro-batches differ in work: their forward and backward times rise and fall "
+		"together (r = %.2f), as with sequences of different lengths. ",
 		a->slowdown.balance.correlation);
 	tell_gain(a->slowdown.levelled, "Spread evenly", text);
 	(void)strbuf_puts(
@@ -307,8 +304,8 @@ static void tell_gc(const struct attribution *a, const uint32_t *culprits UNUSED
 	tell_loss(a, text);
 	(void)strbuf_printf(
 		text,
-		"Single forwards are held up: %zu on %zu workers, and their backwards are not, as "
-		"pauses of the Python garbage collector do. ",
+		"Single forward passes are held up, %zu on %zu workers, and their backward passes "
+		"are not: so do pauses of the Python garbage collector. ",
 		balance->n_pauses, balance->n_paused);
 	tell_gain(a->slowdown.pauses, "Without them", text);
 	(void)strbuf_puts(text,
@@ -333,7 +330,7 @@ static void tell_comm(const struct attribution *a, const uint32_t *culprits UNUS
 		      struct strbuf *text)
 {
 	tell_loss(a, text);
-	(void)strbuf_printf(text, "Communication as a whole is at times slow, most of all %s. ",
+	(void)strbuf_printf(text, "Communication as a whole is slow at times, most of all %s. ",
 			    worst_transfer(&a->slowdown));
 	tell_gain(a->slowdown.comm, "At its usual pace", text);
 	(void)strbuf_puts(text, "Look at the network: congestion, and who else uses it. ");
@@ -394,7 +391,7 @@ static void tell_beside(const struct attribution *a, enum cause_label told, stru
 
 	for (i = 0; i < a->cause.n_labels; i++) {
 		if (a->cause.labels[i] != told)
-			(void)strbuf_printf(text, "%s%s", n++ ? ", " : "Labels beside that: ",
+			(void)strbuf_printf(text, "%s%s", n++ ? ", " : "Other labels: ",
 					    cause_name(a->cause.labels[i]));
 	}
 	if (n)
@@ -513,7 +510,7 @@ static void say_unclear(const struct attribution *a, struct strbuf *text)
 		(void)strbuf_puts(text, ".");
 		return;
 	}
-	(void)strbuf_puts(text, "no host is clear of the others, and replacing ");
+	(void)strbuf_puts(text, "no host stands out, and replacing ");
 	name_suspects(a, text);
 	(void)strbuf_puts(text, " would make a step ");
 	tell_percent(&s->gain, text);
@@ -524,14 +521,14 @@ static const char *say_label(enum cause_label label)
 {
 	static const char *const says[CAUSE_N] = {
 		[CAUSE_REJECTED] = "Nobody can be blamed: the trace does not add up.",
-		[CAUSE_NONE] = "Nobody is to blame: nothing slows the job to speak of.",
+		[CAUSE_NONE] = "Nobody is to blame: nothing slows the job noticeably.",
 		[CAUSE_STAGE] = "No host is to blame: the last stage has more to do than the "
 				"others.",
 		[CAUSE_SEQLEN] = "No host is to blame: micro-batches differ in work, as with "
-				 "sequences of different length.",
-		[CAUSE_GC] = "No host is to blame: single forwards are held up, as by a garbage "
-			     "collector.",
-		[CAUSE_COMM] = "No host is to blame: communication as a whole is at times slow.",
+				 "sequences of different lengths.",
+		[CAUSE_GC] = "No host is to blame: single forward passes are held up, as by a "
+			     "garbage collector.",
+		[CAUSE_COMM] = "No host is to blame: communication as a whole is slow at times.",
 		[CAUSE_UNKNOWN] = "No host is to blame: no single cause explains half of the "
 				  "loss.",
 	};
@@ -547,8 +544,8 @@ void words_sentence(const struct attribution *a, struct strbuf *text)
 		say_suspects(a, text);
 	else if (label != CAUSE_REJECTED && !a->suspects.enough)
 		(void)strbuf_printf(text,
-				    "There are not enough steps to blame anybody: %zu were "
-				    "recorded, about %zu are needed.",
+				    "There are too few steps to blame anybody: %zu were recorded, "
+				    "about %zu are needed.",
 				    a->trace->n_steps, a->suspects.steps_needed);
 	else if (names_hosts(label))
 		say_unclear(a, text);

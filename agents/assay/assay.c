@@ -33,7 +33,7 @@ static const struct command commands[] = {
 	{ "topology", "the devices of this host and how fast their links run", cmd_topology },
 	{ "explain", "which link is slow: heat maps and a sentence", cmd_explain },
 	{ "localise", "the link that explains the slow paths among samples", cmd_localise },
-	{ "join", "make this host one of a controller's", NULL },
+	{ "join", "join this host to a controller", NULL },
 	{ "doctor", "is this host set up to be measured and to report?", NULL },
 	{ "config", "print a YAML file as JSON, for programs that read no YAML", cmd_config },
 	{ "completion", "print a completion script for bash, zsh or fish", cmd_completion },
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 		return puts(argp_program_version) < 0;
 	command = find(name);
 	if (!command) {
-		log_error("'%.64s' is no command; see assay --help", name);
+		log_error("no command '%.64s'; see assay --help", name);
 		return STATUS_USAGE;
 	}
 	return run_command(command, argc - 1, argv + 1);

@@ -59,11 +59,11 @@ struct options {
 
 static const struct argp_option option_table[] = {
 	{ "max-age", OPT_MAX_AGE, "DURATION", 0, "Oldest verdict that counts (default 25h)", 0 },
-	{ "budget", OPT_BUDGET, "DURATION", 0,
-	  "With a stale verdict, run quick for at most this long (default 0s: answer from what is "
-	  "there)",
+	{ "budget", OPT_BUDGET, "DURATION",
+	  0, "If the verdict is stale, run the quick profile for at most this long (default 0s: do not)",
 	  0 },
-	{ "job-nodes", OPT_JOB_NODES, "N", 0, "Nodes of the job, for the words of the answer", 0 },
+	{ "job-nodes", OPT_JOB_NODES, "N", 0,
+	  "How many nodes the job has: only the wording depends on it", 0 },
 	{ "fail-open", OPT_FAIL_OPEN, NULL, 0, "Admit when nothing is known (default)", 0 },
 	{ "fail-closed", OPT_FAIL_CLOSED, NULL, 0, "Refuse when nothing is known", 0 },
 	{ "strict", OPT_STRICT, NULL, 0, "Refuse a degraded host too", 0 },

@@ -48,8 +48,8 @@ struct list_options {
 static const struct argp_option option_table[] = {
 	{ "output", 'o', "FORMAT", 0, "table (default), json or kv", 0 },
 	{ "sensitivity", OPT_SENSITIVITY, NULL, 0, "The smallest loss each check can see here", 0 },
-	{ "policy", OPT_POLICY, "FILE", 0, "The same with another policy file", 0 },
-	{ "sku", OPT_SKU, "FILE", 0, "The same with another SKU: a file, or a name of --skus", 0 },
+	{ "policy", OPT_POLICY, "FILE", 0, "Judge by this policy, not the installed one", 0 },
+	{ "sku", OPT_SKU, "FILE", 0, "Judge by this SKU: a file, or a name of --skus", 0 },
 	{ "skus", OPT_SKUS, NULL, 0, "The names of the SKUs that ship, one a line", 0 },
 	{ 0 },
 };

@@ -75,10 +75,9 @@ int cmd_topology(int argc, char **argv)
 		.options = option_table,
 		.parser = parse,
 		.doc = "The NUMA nodes, GPUs, RNICs and PCIe switches of this host, and the speed "
-		       "of "
-		       "their links against what both ends can do.\v"
-		       "ASSAY_TOPOLOGY names a file to read in place of this host. Exit status: 0 "
-		       "done, 2 usage or bad input, 3 could not tell.",
+		       "of their links against what both ends can do.\vASSAY_TOPOLOGY names a file "
+		       "to read instead of this host. Exit status: 0 done, 2 usage or bad input, 3 "
+		       "could not tell.",
 	};
 	struct topology_options o = { .output = OUTPUT_TABLE, .err = ERR_INIT };
 	CLEANUP(topology_releasep) struct topology t = { .n_nodes = 0 };

@@ -79,7 +79,7 @@ static void print_others_of(const struct explanation *e, const struct localised_
 		text = xasprintf("%s%s%s", before, i ? "; " : "", name);
 	}
 	if (*text)
-		print_line(out, width, "cannot be told from", text);
+		print_line(out, width, "cannot be distinguished from", text);
 }
 
 static void print_link(const struct explanation *e, size_t nth, FILE *out, bool colour,
@@ -165,6 +165,6 @@ void explain_show(const struct explanation *e, FILE *out, bool colour, unsigned 
 		print_link(e, i, out, colour, width);
 	}
 	if (e->found.without > 0)
-		(void)fprintf(out, "%zu cells had nothing to be compared with.\n", e->found.without);
+		(void)fprintf(out, "%zu cells had nothing to compare with.\n", e->found.without);
 	print_rest(e, out, colour, width);
 }

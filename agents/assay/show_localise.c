@@ -56,13 +56,11 @@ void show_localised(const struct localised *l, const struct host_parts *parts, F
 	size_t i;
 
 	if (l->cells == 0 && l->without > 0) {
-		(void)fputs("Nothing to compare: no sample has its like in the reference.\n", out);
+		(void)fputs("Nothing to compare: the reference has no sample like these.\n", out);
 	} else if (l->cells == 0) {
-		(void)fputs(
-			"Nothing to compare: no sample was measured along a path that is known.\n",
-			out);
+		(void)fputs("Nothing to compare: no sample was measured along a known path.\n", out);
 	} else if (l->n == 0) {
-		(void)fprintf(out, "No slow link%s: %zu cells with a path compared.\n",
+		(void)fprintf(out, "No slow link%s: %zu cells with a path were compared.\n",
 			      l->beyond > 0 ? " was found" : "", l->cells);
 	} else {
 		for (i = 0; i < l->n; i++)
@@ -82,6 +80,6 @@ void show_localised(const struct localised *l, const struct host_parts *parts, F
 			      "cells and %d links each.\n",
 			      l->beyond, TOMO_CELLS_MAX, TOMO_LINKS_MAX);
 	if (l->without > 0)
-		(void)fprintf(out, "%zu cells had nothing to be compared with.\n", l->without);
+		(void)fprintf(out, "%zu cells had nothing to compare with.\n", l->without);
 	table_release(&t);
 }

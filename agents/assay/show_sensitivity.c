@@ -10,9 +10,9 @@
 #include "lib/sys/term.h"
 
 static const char legend[] =
-	"SEES: any one subject that loses more than this from what it has now is named (warn) by "
-	"the next run; FAILS AT: the same for a fail. - is less, + is more, where less is better. "
-	"NOISE: how far repeated runs differ, else the parts of one run.";
+	"SEES: the smallest loss of one subject, from its present value, that the next run warns "
+	"of; FAILS AT: that fails it. - is a drop, + a rise, where less is better. NOISE: how far "
+	"repeated runs differ, else the parts of one run.";
 
 enum {
 	COL_CHECK,

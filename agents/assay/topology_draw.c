@@ -315,7 +315,7 @@ static void add_speeds(const struct topology *t, struct strbuf *text)
 		(void)strbuf_printf(text, "; all %zu PCIe links run as fast as both ends can",
 				    known);
 	else if (!t->is_virtual)
-		(void)strbuf_puts(text, "; what their PCIe links can do is not known");
+		(void)strbuf_puts(text, "; the maximum speed of their PCIe links is unknown");
 }
 
 static bool has_devices(const struct topology *t)
@@ -336,8 +336,8 @@ char *topology_sentence(const struct topology *t)
 	if (has_devices(t))
 		add_speeds(t, &text);
 	if (t->is_virtual)
-		(void)strbuf_puts(&text, "; a virtual machine that hides its PCIe bridges, so how "
-					 "close its devices are cannot be said");
+		(void)strbuf_puts(&text, "; this virtual machine hides its PCIe bridges, so how "
+					 "close its devices are is unknown");
 	(void)strbuf_puts(&text, ".");
 	return text.data ? text.data : xstrdup("");
 }

@@ -29,7 +29,7 @@ const char *argp_program_version = "assayd " PACKAGE_VERSION;
 static const struct argp_option option_table[] = {
 	{ "config", OPT_CONFIG, "FILE", 0, "Configuration (default: assayd.yaml in /etc/assay)", 0 },
 	{ "check", OPT_CHECK, NULL,
-	  0, "Check the configuration, ask the controller whether it takes reports of this host, and end",
+	  0, "Check the configuration, ask the controller whether it takes reports of this host, and exit",
 	  0 },
 	{ 0 },
 };
@@ -120,7 +120,7 @@ static int check(const struct assayd_config *config, struct err *err)
 	struct err said = ERR_INIT;
 	int r;
 
-	assayd_say_environment(config);
+	assayd_check_environment(config);
 	r = assayd_config_check_files(config, err);
 	if (r == 0)
 		r = assayd_check(config, &said, err);
@@ -136,8 +136,8 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = option_table,
 		.parser = parse,
-		.doc = "Send the reports of this host to the controller, and obey its orders.\v"
-		       "Exit status: 0 ended by a signal, 1 failed, 2 usage or bad configuration.",
+		.doc = "Send this host's reports to the controller and carry out its orders.\vExit "
+		       "status: 0 ended by a signal, 1 failed, 2 usage or bad configuration.",
 	};
 	CLEANUP(assayd_config_release) struct assayd_config config = { 0 };
 	struct options o = { 0 };

@@ -26,7 +26,7 @@ static int judge(const struct assayd_config *c, const struct http_once *answer,
 		return err_set(err, -answer->r, "%s", answer->why);
 	if (answer->r < 0) {
 		(void)err_set(ret_said, -answer->r,
-			      "the controller was not asked whether it takes reports of '%s': %s",
+			      "could not ask the controller whether it takes reports of '%s': %s",
 			      c->node, answer->why);
 		return 0;
 	}
@@ -39,15 +39,14 @@ static int judge(const struct assayd_config *c, const struct http_once *answer,
 		return 0;
 	case 401:
 	case 403:
-		return err_set(
-			err, EACCES,
-			"%s: %u: it will not take reports of '%s': %.300s: see node, token_file "
-			"and cert, and the tokens of the controller",
-			c->controller, answer->status, c->node,
-			detail ? detail : "it does not say why");
+		return err_set(err, EACCES,
+			       "%s: %u: it refuses reports of '%s': %.300s: check node, token_file "
+			       "and cert here, and the tokens of the controller",
+			       c->controller, answer->status, c->node,
+			       detail ? detail : "it does not say why");
 	default:
 		(void)err_set(ret_said, EAGAIN,
-			      "%s does not say whether it takes reports of '%s': it answers %u",
+			      "%s does not say whether it takes reports of '%s': it answered %u",
 			      c->controller, c->node, answer->status);
 		return 0;
 	}
@@ -62,12 +61,13 @@ void assayd_warn(const struct assayd_config *config)
 		return;
 	/* A pod's files are in a mount of its own, readable for all in it. */
 	if (!in_pod && stat(config->token_file, &st) == 0 && (st.st_mode & S_IROTH))
-		log_warning("%s: anybody on this host may read it: chmod 640", config->token_file);
+		log_warning("%s: everybody on this host can read it: chmod 640", config->token_file);
 	if (url_is_open(config->controller))
-		log_warning("%s: the token goes to it unencrypted: use https", config->controller);
+		log_warning("%s: the token is sent to it unencrypted: use https",
+			    config->controller);
 }
 
-void assayd_say_environment(const struct assayd_config *config)
+void assayd_check_environment(const struct assayd_config *config)
 {
 	const struct {
 		const char *key, *variable, *value;

@@ -21,7 +21,7 @@ void assayd_warn(const struct assayd_config *config);
  * Say on standard error, for --check, which settings come from the environment: a shell of
  * assayctl's has a token and a controller that are a person's.
  */
-void assayd_say_environment(const struct assayd_config *config);
+void assayd_check_environment(const struct assayd_config *config);
 
 /*
  * 0: it takes them, or nobody could tell; `ret_said` (never NULL) is the sentence for people.

@@ -54,12 +54,12 @@ static int decode_url(const struct jval *v, void *member, struct err *err)
 
 	if (!url || (!starts_with(url, "https://") && !starts_with(url, "http://")) ||
 	    strlen(url) > URL_MAX || strpbrk(url, " \t\r\n?#@"))
-		return jval_fail(v, err, "want a URL as https://HOST:PORT");
+		return jval_fail(v, err, "want a URL such as https://HOST:PORT");
 	len = strlen(url);
 	while (url[len - 1] == '/')
 		len--;
 	if (len <= strlen("https:"))
-		return jval_fail(v, err, "want a URL as https://HOST:PORT");
+		return jval_fail(v, err, "want a URL such as https://HOST:PORT");
 	free(*out);
 	*out = xstrndup(url, len);
 	return 0;
@@ -165,7 +165,7 @@ static int decode_ports(const struct jval *v, void *member, struct err *err)
 			range.last = (unsigned)strtoul(end + 1, NULL, DECIMAL);
 	}
 	if (range.first < 1 || range.last < range.first || range.last > PORT_MAX)
-		return jval_fail(v, err, "want two ports as 7400-7599, or one");
+		return jval_fail(v, err, "want a range of ports such as 7400-7599, or one port");
 	memcpy(member, &range, sizeof(range));
 	return 0;
 }
@@ -184,7 +184,7 @@ static int decode_keep(const struct jval *v, void *member, struct err *err)
 		bytes <<= 20;
 	}
 	if (bytes < TRACE_KEEP_MIN || bytes > TRACE_KEEP_MAX)
-		return jval_fail(v, err, "want a size as 64MiB, of 4MiB to 1024MiB");
+		return jval_fail(v, err, "want a size from 4MiB to 1024MiB, such as 64MiB");
 	memcpy(member, &bytes, sizeof(bytes));
 	return 0;
 }
@@ -199,7 +199,7 @@ static int decode_dirs(const struct jval *v, void *member, struct err *err)
 		const struct jval item = jval_at(v, i);
 
 		if (dirs[i][0] != '/')
-			r = jval_fail(&item, err, "want the path of a directory, from / on");
+			r = jval_fail(&item, err, "want the absolute path of a directory");
 	}
 	if (r < 0) {
 		strv_free(dirs);
@@ -344,18 +344,16 @@ static int check(struct assayd_config *c, const char *path, struct err *err)
 	int r = 0;
 
 	if (!c->controller && access(path, F_OK) < 0 && errno == ENOENT)
-		return err_set(err, EINVAL,
-			       "%s: it is not there, and ASSAY_CONTROLLER does not say where the "
-			       "controller is",
+		return err_set(err, EINVAL, "%s: no such file, and ASSAY_CONTROLLER is not set",
 			       path);
 	if (!c->controller)
 		return err_set(err, EINVAL, "%s: controller: missing (or set ASSAY_CONTROLLER)",
 			       path);
 	if (!c->cert != !c->key)
-		return err_set(err, EINVAL, "%s: %s: missing: cert and key come together", path,
-			       c->cert ? "key" : "cert");
+		return err_set(err, EINVAL, "%s: %s: missing: cert and key must be given together",
+			       path, c->cert ? "key" : "cert");
 	if (c->retry_base_us > c->retry_max_us)
-		return err_set(err, EINVAL, "%s: intervals.retry_base: more than retry_max", path);
+		return err_set(err, EINVAL, "%s: intervals.retry_base: longer than retry_max", path);
 	if (!c->node) {
 		CLEANUP(freep) char *name = host_name();
 

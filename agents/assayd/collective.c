@@ -101,7 +101,8 @@ static void answer(struct collective *c, const char *id, int kind, int code, con
 	struct answer *a = &c->answers[c->n_answers];
 
 	if (c->n_answers == COLLECTIVE_ANSWERS_MAX) {
-		log_warning("order not answered: %d wait already id=%s", COLLECTIVE_ANSWERS_MAX, id);
+		log_warning("order not answered: %d are waiting already id=%s",
+			    COLLECTIVE_ANSWERS_MAX, id);
 		return;
 	}
 	c->n_answers++;
@@ -225,8 +226,8 @@ static int check(const struct order *order, const struct assayd_config *config, 
 
 	if (!config->collectives)
 		return err_set(err, EPERM,
-			       "tests with other hosts are not allowed here "
-			       "(collectives.enabled in assayd.yaml)");
+			       "tests with other hosts are disabled here (collectives.enabled in "
+			       "assayd.yaml)");
 	if (port < config->ports.first || port > config->ports.last)
 		return err_set(err, EPERM,
 			       "port %u is not one of %u to %u (collectives.ports in assayd.yaml)",
@@ -236,9 +237,10 @@ static int check(const struct order *order, const struct assayd_config *config, 
 
 static int check_idle(const struct collective *c, struct err *err)
 {
-	return child_runs(c->run) ? err_set(err, EBUSY,
-					    "a test with other hosts is under way: order %s", c->id)
-				  : 0;
+	return child_runs(c->run)
+		       ? err_set(err, EBUSY, "another test with other hosts is running: order %s",
+				 c->id)
+		       : 0;
 }
 
 static uint64_t time_left_us(const struct order *order, uint64_t most_us)
@@ -266,7 +268,7 @@ static int begin(struct collective *c, const struct order *order,
 
 static void refuse(struct collective *c, const struct order *order, int r, const char *why)
 {
-	log_warning("order not obeyed: %s id=%s", why, order->id);
+	log_warning("order declined: %s id=%s", why, order->id);
 	answer(c, order->id, order->kind, r == -EBUSY ? PROBLEM_BUSY : PROBLEM_SET_UP, why);
 }
 

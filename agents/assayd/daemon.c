@@ -214,7 +214,8 @@ static int look_at_disabled(struct daemon *d, struct err *err)
 		traces_set(d->traces, !disabled);
 	d->following = true;
 	if (disabled && (d->http || !d->disabled)) {
-		log_warning("nothing is sent or obeyed while %s exists", d->disabled_file);
+		log_warning("nothing is sent and no order is carried out while %s exists",
+			    d->disabled_file);
 		close_links(d);
 		order_executor_stop(d->executor);
 	}
@@ -313,10 +314,10 @@ static void on_identity(void *context)
 	struct err err = ERR_INIT;
 
 	if (assayd_config_check_files(&d->config, &err) < 0) {
-		log_warning("certificates changed: %s; the connections stay as they are", err.msg);
+		log_warning("certificates changed: %s; keeping the present connections", err.msg);
 		return;
 	}
-	log_info("certificates changed: connecting anew");
+	log_info("certificates changed: reconnecting");
 	close_links(d);
 	look_again(d);
 }
@@ -339,7 +340,7 @@ void daemon_reload(struct daemon *d)
 	(void)sd_notify(0, "RELOADING=1");
 	(void)setenv("ASSAY_NODE", d->named, true);
 	if (assayd_config_read(d->config_path, &config, &err) < 0) {
-		log_error("%s; the configuration stays as it was", err.msg);
+		log_error("%s; keeping the present configuration", err.msg);
 		name_host(d);
 	} else {
 		assayd_config_release(&d->config);
@@ -367,11 +368,12 @@ static int lock_state(struct daemon *d, struct err *err)
 	int r = lock_take(path, clock_mono_us() + START_LOCK_WAIT_US, &d->lock_fd, err);
 
 	if (r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO) {
-		log_warning("%s; whether another assayd runs in %s is not known", err->msg, state);
+		log_warning("%s; cannot tell whether another assayd is running in %s", err->msg,
+			    state);
 		*err = (struct err)ERR_INIT;
 		return 0;
 	}
-	return r < 0 ? err_wrap(err, r, "another assayd runs in %s", state) : 0;
+	return r < 0 ? err_wrap(err, r, "another assayd is already running in %s", state) : 0;
 }
 
 int daemon_start(struct daemon *d, struct err *err)

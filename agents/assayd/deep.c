@@ -53,7 +53,7 @@ static void on_exit_of_run(void *context, const siginfo_t *info)
 	if (info->si_code != CLD_EXITED)
 		log_warning("deep run ended by signal %d", info->si_status);
 	else if (info->si_status == STATUS_USAGE && d->profile != PROFILE_FULL) {
-		log_warning("the profile %s could not be run: full in its place",
+		log_warning("could not run the profile %s: running full instead",
 			    profiles[d->profile]);
 		if (start(d, PROFILE_FULL, &err) < 0)
 			log_warning("deep run could not run: %s", err.msg);
@@ -76,7 +76,7 @@ int deep_start(struct deep *d, const char *order_id, const char *profile, uint64
 	       struct err *err)
 {
 	if (child_runs(d->child))
-		return err_set(err, EBUSY, "a deep run is under way");
+		return err_set(err, EBUSY, "a deep run is already in progress");
 	free(d->order);
 	d->order = xstrdup(order_id);
 	d->deadline_us = deadline_us;

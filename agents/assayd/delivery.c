@@ -17,9 +17,9 @@ static const struct row {
 	{ 400, DELIVERY_SET_ASIDE, NULL, "malformed" },
 	{ 413, DELIVERY_SET_ASIDE, NULL, "too large" },
 	{ 422, DELIVERY_SET_ASIDE, NULL, "bad content" },
-	{ 401, DELIVERY_KEEP, NULL, "who we are is not believed: see token_file, cert and key" },
+	{ 401, DELIVERY_KEEP, NULL, "not authenticated: check token_file, cert and key" },
 	{ 403, DELIVERY_SET_ASIDE, NULL, "not allowed for this node" },
-	{ 404, DELIVERY_KEEP, NULL, "no such route: see controller" },
+	{ 404, DELIVERY_KEEP, NULL, "no such route: check controller" },
 	{ 429, DELIVERY_KEEP, NULL, "too many requests" },
 	{ 503, DELIVERY_KEEP, NULL, "not now" },
 };
@@ -66,7 +66,7 @@ enum delivery delivery_judge(unsigned status, const char *body, size_t len, stru
 	(void)json_parse(body, len, "answer", &object, NULL);
 	if (row) {
 		delivery = judge(row, object);
-		words = row->key ? "an answer that acknowledges nothing" : row->words;
+		words = row->key ? "the answer acknowledges nothing" : row->words;
 	}
 	if (delivery != DELIVERY_DONE)
 		say(status, words, detail_of(object), why);
@@ -97,7 +97,7 @@ static enum delivery_lines read_results(const json_t *results, size_t n,
 	while (said <= n && i < said && read_result(json_array_get(results, i), &ret_results[i]))
 		i++;
 	if (i == 0) {
-		(void)err_set(why, EREMOTEIO, "202 an answer that acknowledges nothing");
+		(void)err_set(why, EREMOTEIO, "202 the answer acknowledges nothing");
 		return LINES_KEEP;
 	}
 	*ret_n = i;

@@ -34,7 +34,8 @@ static const struct {
 	[WORD_GOOD] = { TRI_YES, SEVERITY_FAIL, NULL, "is up" },
 	[WORD_OFF] = { TRI_NO, SEVERITY_INFO, "admin-down", "was taken down by an operator" },
 	[WORD_DOWN] = { TRI_NO, SEVERITY_WARN, "link-down", "is down" },
-	[WORD_LONG] = { TRI_NO, SEVERITY_FATAL, "link-down", "is down for a minute or longer" },
+	[WORD_LONG] = { TRI_NO, SEVERITY_FATAL, "link-down",
+			"has been down for a minute or longer" },
 	[WORD_GONE] = { TRI_NO, SEVERITY_WARN, "device-gone",
 			"was removed; if it is not back soon, it is lost" },
 	[WORD_LOST] = { TRI_NO, SEVERITY_FATAL, "device-lost", "was removed and is not back" },
@@ -83,10 +84,10 @@ static char *down_note(const struct link_port *port, enum link_word word,
 	if (word == WORD_GOOD && port->outage_us == 0)
 		return xasprintf("%s is up", link);
 	if (word == WORD_GOOD)
-		return xasprintf("%s is up again since %s, after %.1f s", link, since,
+		return xasprintf("%s has been up again since %s, after %.1f s", link, since,
 				 (double)port->outage_us / 1e6);
 	if (word == WORD_OFF && port->state == LINK_DOWN)
-		return xasprintf("%s was put up by an operator and has no carrier yet, since %s",
+		return xasprintf("%s was brought up by an operator and has had no carrier since %s",
 				 link, since);
 	return xasprintf("%s %s: %.1f s, since %s", link, words[word].note,
 			 (double)ago_us(port->since_us, now) / 1e6, since);
@@ -118,7 +119,7 @@ static void tell_removed(const struct link_port *port, enum link_word word,
 		s.note = xasprintf("the device %s: gone for %.1f s, since %s", words[word].note,
 				   (double)ago_us(port->since_us, now) / 1e6, since);
 	else
-		s.note = xasprintf("the device is back since %s", since);
+		s.note = xasprintf("the device has been back since %s", since);
 	(void)report_add_sample(report, &s);
 }
 

@@ -194,8 +194,8 @@ static char *kind_note(const struct log_kind *kind, const struct clock_pair *now
 		"%s. %" PRIu64 " line%s since %s, the first: %s%s", kind->note, kind->count,
 		kind->count == 1 ? "" : "s", since, kind->first,
 		kind->severity == SEVERITY_FATAL
-			? "; it stands until a reboot, or until the device was reset and "
-			  "the state files watch.json and probe/host-state.json are removed"
+			? "; it counts until a reboot, or until the device is reset and the state "
+			  "files watch.json and probe/host-state.json are deleted"
 			: "");
 }
 
@@ -212,7 +212,7 @@ static struct sample kind_sample(const struct log_kind *kind, bool over,
 	s.start = (double)(now->real_us - MIN(ago_us, now->real_us)) / 1e6;
 	s.seconds = (double)ago_us / 1e6;
 	if (over)
-		s.note = xasprintf("no such line for %u min any more: %s",
+		s.note = xasprintf("no such line for %u min: %s",
 				   (unsigned)(LOG_HOLD_US / USEC_PER_MIN), kind->note);
 	else
 		s.note = kind_note(kind, now);

@@ -35,7 +35,7 @@ void order_executor_look(struct order_executor *o)
 	r = verdict_file_set_fleet(o->opinion, &err);
 	if (r < 0) {
 		if (!o->opinion_told)
-			log_warning("the controller's opinion is not kept yet, trying again: %s",
+			log_warning("the controller's opinion could not be stored, retrying: %s",
 				    err.msg);
 		o->opinion_told = true;
 		return;
@@ -69,7 +69,7 @@ static void on_deep(struct order_executor *o, const struct order *order)
 		left_us =
 			MIN(left_us, order->deadline_us > now_us ? order->deadline_us - now_us : 0);
 	if (deep_start(o->deep, order->id, order->profile, clock_mono_us() + left_us, &err) < 0)
-		log_warning("order not obeyed: %s id=%s", err.msg, order->id);
+		log_warning("order declined: %s id=%s", err.msg, order->id);
 }
 
 void order_executor_order(struct order_executor *o, const struct order *order)

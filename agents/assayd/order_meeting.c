@@ -96,7 +96,7 @@ static int decode_peers(const struct jval *v, void *member, struct err *err)
 		if (!order_peer_port(list[i]))
 			r = jval_fail(&item, err, "'%.80s': want HOST:PORT", list[i]);
 		else if (has(list, i, list[i]))
-			r = jval_fail(&item, err, "'%.80s' is there twice", list[i]);
+			r = jval_fail(&item, err, "'%.80s' appears twice", list[i]);
 	}
 	if (r < 0) {
 		strv_free(list);

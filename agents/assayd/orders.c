@@ -46,7 +46,7 @@ static int decode_stamp(const struct jval *v, void *member, struct err *err)
 	if (json_is_null(v->value))
 		return 0;
 	if (!text || clock_parse_stamp(text, member) < 0)
-		return jval_fail(v, err, "want a time as 2026-11-21T01:30:00Z");
+		return jval_fail(v, err, "want a time such as 2026-11-21T01:30:00Z");
 	return 0;
 }
 
@@ -108,7 +108,7 @@ static int check_opinion(const struct jval *v, const struct opinion *o, uint64_t
 	if (o->admit && !streq(o->admit, "degraded"))
 		return jval_fail(&admit, err, "'%.80s': want degraded", o->admit);
 	if (clock_parse_stamp(o->expires, &expires_us) < 0)
-		return jval_fail(&expires, err, "want a time as 2026-11-21T01:30:00Z");
+		return jval_fail(&expires, err, "want a time such as 2026-11-21T01:30:00Z");
 	if (expires_us <= now_real_us)
 		return err_set(err, ESTALE, "the opinion expired at %s", o->expires);
 	if (expires_us - now_real_us > ORDER_EXPIRES_MAX_US)

@@ -50,7 +50,7 @@ static void trouble(struct orders_link *l, const struct err *why, uint64_t at_le
 	ask_in(l, backoff_fail(&l->backoff, at_least_us, random_u64()));
 	if (streq(l->trouble.msg, why->msg))
 		return;
-	log_warning("the controller is not heard of: %s", why->msg);
+	log_warning("cannot reach the controller: %s", why->msg);
 	l->trouble = *why;
 	l->options.changed(l->options.context);
 }
@@ -61,7 +61,7 @@ static void heard(struct orders_link *l)
 	if (!l->trouble.msg[0])
 		return;
 	l->trouble = (struct err)ERR_INIT;
-	log_info("the controller is heard of");
+	log_info("connected to the controller");
 	l->options.changed(l->options.context);
 }
 
@@ -84,7 +84,7 @@ static void obey(struct orders_link *l, const struct jval *v)
 		order_release(&order);
 		return;
 	}
-	log_warning("order not obeyed: %s%s%s", err.msg, head.id[0] ? " id=" : "", head.id);
+	log_warning("order declined: %s%s%s", err.msg, head.id[0] ? " id=" : "", head.id);
 	if (head.id[0])
 		l->options.refused(l->options.context, &head, err.msg);
 }
@@ -105,7 +105,7 @@ static int obey_all(struct orders_link *l, const struct http_answer *answer, str
 		obey(l, &item);
 	}
 	if (json_array_size(value) > ORDERS_MAX)
-		log_warning("orders beyond the first %d of an answer are not obeyed", ORDERS_MAX);
+		log_warning("orders beyond the first %d of an answer are ignored", ORDERS_MAX);
 	return r;
 }
 

@@ -34,7 +34,7 @@ struct process_link {
 static void complain(struct process_link *l, const struct err *why)
 {
 	if (!streq(l->told.msg, why->msg))
-		log_warning("which ranks run here is not sent: %s", why->msg);
+		log_warning("cannot tell the controller which ranks run here: %s", why->msg);
 	l->told = *why;
 }
 

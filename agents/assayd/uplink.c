@@ -74,7 +74,7 @@ static void all_well(struct uplink *u)
 	if (!u->trouble.msg[0])
 		return;
 	u->trouble = (struct err)ERR_INIT;
-	log_info("reports leave again");
+	log_info("reports are sent again");
 	tell(u);
 }
 

@@ -52,7 +52,7 @@ struct watch {
 static void complain(struct watch *w, const char *why)
 {
 	if (!w->told)
-		log_warning("what was watched is not kept yet, trying again: %s", why);
+		log_warning("what was watched could not be stored, retrying: %s", why);
 	w->told = true;
 	w->retry_us = clock_mono_us() + RETRY_US;
 }
@@ -260,7 +260,7 @@ static void on_kept(void *context, const siginfo_t *info)
 	const int status = info->si_code == CLD_EXITED ? info->si_status : -1;
 
 	if (status == BAD)
-		log_error("assay keep cannot read %s; what it told is lost", w->state_path);
+		log_error("assay keep cannot read %s; its contents are lost", w->state_path);
 	if (status == KEPT || status == BAD) {
 		drop_draft(w);
 	} else {

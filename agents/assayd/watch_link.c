@@ -336,7 +336,7 @@ void watch_link_look(struct watch_link *l)
 		return;
 	r = open_sockets(l);
 	if (r < 0 && !l->told)
-		log_warning("links are not watched as they change: netlink: %s", strerror(-r));
+		log_warning("cannot watch links: netlink: %s", strerror(-r));
 	l->told = r < 0;
 	if (l->route)
 		ask_for_all(l);

@@ -82,14 +82,14 @@ static void say_answer(struct doctor *d, const struct http_once *answer)
 	case 401:
 		checklist_say(
 			&d->list, CHECK_BAD, "controller",
-			"%s does not know this host's token: join again (assayctl token reset %s, "
-			"then assayctl join-command), or give tokens.yaml its row",
+			"%s does not know this host's token: join again (assayctl token reset "
+			"%s, then assayctl join-command), or add it to tokens.yaml",
 			c->controller, c->node);
 		break;
 	case 403:
 		checklist_say(&d->list, CHECK_BAD, "controller",
-			      "%s does not take reports of %s by this token (%s): give node in "
-			      "assayd.yaml the name that the token is for",
+			      "%s does not take reports of %s by this token (%s): set node in "
+			      "assayd.yaml to the name that the token is for",
 			      c->controller, c->node, detail);
 		break;
 	default:
@@ -103,12 +103,12 @@ static const char *cure_of(int r)
 {
 	switch (-r) {
 	case ECONNREFUSED:
-		return "start assay-controller there, or mend the port in assayd.yaml";
+		return "start assay-controller there, or fix the port in assayd.yaml";
 	case EHOSTUNREACH:
-		return "mend the name in assayd.yaml, or the resolver";
+		return "fix the name in assayd.yaml, or DNS";
 	case EKEYREJECTED:
-		return "give ca in assayd.yaml the authority that signed its certificate, or renew "
-		       "that (assayctl setup certificate)";
+		return "set ca in assayd.yaml to the authority that signed its certificate, or "
+		       "renew that (assayctl setup certificate)";
 	case ETIMEDOUT:
 		return "a firewall, or a host that is down";
 	default:
@@ -124,7 +124,7 @@ void doctor_ask(struct doctor *d)
 
 	if (!d->askable) {
 		checklist_say(&d->list, CHECK_SKIPPED, "controller",
-			      "not asked before what is above is mended");
+			      "not asked until what is above is fixed");
 		return;
 	}
 	r = ask(&d->config, &q, &err);

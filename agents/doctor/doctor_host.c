@@ -36,7 +36,7 @@ void doctor_host_switch(struct doctor *d)
 
 	if (access(path, F_OK) == 0)
 		checklist_say(&d->list, CHECK_BAD, "switch",
-			      "%s is there, so nothing is measured or sent: rm %s", path, path);
+			      "%s exists, so nothing is measured or sent: rm %s", path, path);
 }
 
 void doctor_host_config(struct doctor *d)
@@ -67,8 +67,8 @@ void doctor_host_config(struct doctor *d)
 		     !starts_with(d->config.node, "localhost.");
 	if (!d->askable)
 		checklist_say(&d->list, CHECK_BAD, "name",
-			      "this host is called %s, as others are: give node in %s",
-			      d->config.node, path);
+			      "other hosts may be called %s too: set node in %s", d->config.node,
+			      path);
 	else
 		checklist_say(&d->list, CHECK_OK, "config", "%s: %s reports to %s", path,
 			      d->config.node, d->config.controller);
@@ -87,7 +87,7 @@ void doctor_host_token(struct doctor *d)
 		checklist_say(&d->list, CHECK_BAD, "token", "%s", err.msg);
 	else if (stat(token.path, &st) == 0 && st.st_mode & S_IROTH)
 		checklist_say(&d->list, CHECK_WARN, "token",
-			      "%s: anybody on this host can speak for it: chmod 600 %s", token.path,
+			      "%s: everybody on this host can read it: chmod 600 %s", token.path,
 			      token.path);
 	else
 		checklist_say(&d->list, CHECK_OK, "token", "%s", token.path);
@@ -110,16 +110,15 @@ void doctor_host_state(struct doctor *d)
 	if (!S_ISDIR(st.st_mode) || access(dir, W_OK) != 0 || statvfs(dir, &fs) != 0) {
 		checklist_say(&d->list, CHECK_BAD, "state",
 			      "%s: cannot be written, so nothing is kept: %s", dir,
-			      S_ISDIR(st.st_mode) ? "run this as root, or mount it for writing"
-						  : "it is no directory");
+			      S_ISDIR(st.st_mode) ? "run this as root, or remount it read-write"
+						  : "it is not a directory");
 		return;
 	}
 	left = (uint64_t)fs.f_bavail * fs.f_frsize;
 	if (left < FREE_LEAST || (fs.f_files > 0 && fs.f_favail == 0))
 		checklist_say(&d->list, CHECK_BAD, "state",
 			      "%s: the disk is full (%" PRIu64
-			      " MiB left): reports are given up: make "
-			      "room",
+			      " MiB left): reports are dropped: free some space",
 			      dir, left / (1024 * 1024));
 	else
 		checklist_say(&d->list, CHECK_OK, "state", "%s", dir);
@@ -154,16 +153,15 @@ void doctor_host_spool(struct doctor *d)
 	const size_t waiting = count_files(spool, ".json"), aside = count_files(bad, ".json");
 
 	if (aside > 0)
-		checklist_say(
-			&d->list, CHECK_WARN, "reports",
-			"%zu were refused for good and set aside, each with the reason beside it: "
-			"%s",
-			aside, bad);
+		checklist_say(&d->list, CHECK_WARN, "reports",
+			      "%zu were refused for good and set aside, each with the reason in a "
+			      "file beside it: %s",
+			      aside, bad);
 	if (waiting > SPOOL_MANY)
-		checklist_say(&d->list, CHECK_WARN, "reports", "%zu wait in %s to be sent", waiting,
-			      spool);
+		checklist_say(&d->list, CHECK_WARN, "reports", "%zu waiting in %s to be sent",
+			      waiting, spool);
 	else if (aside == 0)
-		checklist_say(&d->list, CHECK_OK, "reports", "%zu wait to be sent", waiting);
+		checklist_say(&d->list, CHECK_OK, "reports", "%zu waiting to be sent", waiting);
 }
 
 void doctor_host_probes(struct doctor *d)
@@ -201,10 +199,9 @@ static void say_gpus(struct doctor *d, size_t n)
 	static const struct {
 		const char *library, *without;
 	} needs[] = {
-		{ "libnvidia-ml.so.1", "gpu-state reads nothing: install the driver of NVIDIA" },
+		{ "libnvidia-ml.so.1", "gpu-state reads nothing: install the NVIDIA driver" },
 		{ "libcuda.so.1",
-		  "gemm, memory and loopback leave the GPUs out: install the driver of "
-		  "NVIDIA" },
+		  "gemm, memory and loopback leave the GPUs out: install the NVIDIA driver" },
 	};
 	size_t i;
 
@@ -228,7 +225,7 @@ void doctor_host_devices(struct doctor *d)
 	if (models.gpus[0] && starts_with(models.gpus[0], "10de:"))
 		say_gpus(d, models.n_gpus);
 	else
-		checklist_say(&d->list, CHECK_SKIPPED, "gpus", "none of NVIDIA on the PCI bus");
+		checklist_say(&d->list, CHECK_SKIPPED, "gpus", "no NVIDIA GPU on the PCI bus");
 	if (rnics <= 2) /* "." and ".." */
 		checklist_say(&d->list, CHECK_SKIPPED, "rnics", "none in /sys/class/infiniband");
 	else if (!can_load("libibverbs.so.1"))
@@ -279,7 +276,7 @@ void doctor_host_units(struct doctor *d)
 	CLEANUP(freep) char *disabled = NULL;
 
 	if (access(booted, F_OK) != 0) {
-		checklist_say(&d->list, CHECK_SKIPPED, "units", "systemd does not run this host");
+		checklist_say(&d->list, CHECK_SKIPPED, "units", "this host does not run systemd");
 		return;
 	}
 	stopped = units_not("is-active");

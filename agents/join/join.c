@@ -43,7 +43,7 @@ struct asked {
 };
 
 static const struct argp_option options[] = {
-	{ "controller", OPT_CONTROLLER, "URL", 0, "Where the controller is, https://HOST:PORT", 0 },
+	{ "controller", OPT_CONTROLLER, "URL", 0, "URL of the controller, https://HOST:PORT", 0 },
 	{ "ca-hash", OPT_CA_HASH, "SHA256", 0,
 	  "The SHA-256 of its certificate authority, as `assayctl join-command` prints it", 0 },
 	{ "ca", OPT_CA, "FILE", 0, "Or the authority itself, PEM", 0 },
@@ -51,7 +51,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "token", OPT_TOKEN, "TOKEN", 0,
 	  "The join token itself: other users of this host can see it while it runs", 0 },
-	{ "node", OPT_NODE, "NAME", 0, "The name of this host (default: ASSAY_NODE, its own)", 0 },
+	{ "node", OPT_NODE, "NAME", 0, "The name of this host (default: ASSAY_NODE, else its own)",
+	  0 },
 	{ "no-start", OPT_NO_START, NULL, 0, "Do not enable and start the units", 0 },
 	{ 0 },
 };
@@ -104,11 +105,11 @@ static int check(const struct asked *a, struct err *err)
 			       "--controller: want https://HOST:PORT: over plain HTTP others could "
 			       "read the join token");
 	if (tls && !a->ca_hash == !a->ca_file)
-		return err_set(err, EINVAL,
-			       "want --ca-hash, or --ca: one of them, so that nothing is sent to "
-			       "another controller");
+		return err_set(
+			err, EINVAL,
+			"give --ca-hash or --ca, so that nothing is sent to another controller");
 	if (!a->token_file == !a->token)
-		return err_set(err, EINVAL, "want --token-file, - for standard input");
+		return err_set(err, EINVAL, "give --token-file (- is standard input)");
 	return 0;
 }
 
@@ -244,12 +245,11 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.doc = "Make this host one of a controller's: its token, its authority and "
-		       "assayd.yaml are written, and the units are started.\v"
-		       "An admin prints the whole line with `assayctl join-command`. Asked again "
-		       "it says the same and changes nothing.\n\n"
-		       "Exit status: 0 joined, 1 refused, 2 usage or bad input, 3 could not tell: "
-		       "ask again.",
+		.doc = "Join this host to a controller: its token, its authority and assayd.yaml "
+		       "are written, and the units are started.\vAn admin prints the whole line "
+		       "with `assayctl join-command`. Run again, it says the same and changes "
+		       "nothing.\n\nExit status: 0 joined, 1 refused, 2 usage or bad input, 3 "
+		       "could not tell: ask again.",
 	};
 	CLEANUP(join_files_release) struct join_files files = join_files_init();
 	CLEANUP(freep) char *sentence = NULL;
@@ -265,7 +265,7 @@ int main(int argc, char **argv)
 	node = asked.node ? xstrdup(asked.node) : host_name();
 	r = check(&asked, &err);
 	if (r == 0 && !host_name_ok(node))
-		r = err_set(&err, EINVAL, "'%.80s' can be no name of a host: give --node", node);
+		r = err_set(&err, EINVAL, "'%.80s' cannot be the name of a host: give --node", node);
 	if (r == 0 && asked.token)
 		(void)fputs("assay join: --token: other users of this host can see it: better "
 			    "--token-file\n",

@@ -57,9 +57,9 @@ int join_ask_ca(const char *controller, const char *sum, char **ret_pem, struct 
 		return err_wrap(err, r, "%s", url);
 	if (!streq(found, sum))
 		return err_set(err, EKEYREJECTED,
-			       "%s: the certificate authority has the sum %s, not the one that was "
-			       "given: another controller answers, or its authority was replaced; "
-			       "nothing was sent",
+			       "%s: the certificate authority has the SHA-256 %s, not the one that "
+			       "was given: another controller answers, or its authority was "
+			       "replaced; nothing was sent",
 			       controller, found);
 	*ret_pem = TAKE(a.body);
 	return 0;

@@ -68,7 +68,7 @@ int join_files_check(const struct join_files *f, const char *config, struct err 
 		return r;
 	if (!streq(there, config))
 		return err_set(err, EEXIST,
-			       "%s: is there and says otherwise: move it away and join again, or "
+			       "%s: exists and says otherwise: move it away and join again, or "
 			       "give it controller, node, token_file and ca by hand",
 			       f->config);
 	return 0;

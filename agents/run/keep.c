@@ -60,7 +60,7 @@ static void keep_topology(const struct keep *k)
 	struct err err = ERR_INIT;
 
 	if (k->topology && topology_file_keep(k->report->topology, k->topology, &err) < 0)
-		log_warning("the topology is not kept for the controller: %s", err.msg);
+		log_warning("cannot keep the topology for the controller: %s", err.msg);
 }
 
 static void tell_lost(uint64_t before)
@@ -68,8 +68,8 @@ static void tell_lost(uint64_t before)
 	uint64_t lost = spool_lost();
 
 	if (lost > before)
-		log_warning("the spool has no room: %" PRIu64 " older reports that the controller "
-			    "never got were given up",
+		log_warning("the spool has no room: %" PRIu64
+			    " older reports that the controller never got were dropped",
 			    lost - before);
 }
 

@@ -27,7 +27,7 @@ static unsigned long long seconds_up(uint64_t us)
 void live_line(const struct runner_progress *p, char *text, size_t size, unsigned width)
 {
 	size_t running = MIN(p->done + 1, p->total);
-	int n = snprintf(text, size, "%s (%zu of %zu), %llu s left, %llu s at most in all",
+	int n = snprintf(text, size, "%s (%zu of %zu), %llu s left, at most %llu s in all",
 			 p->probe ? p->probe : "waiting", running, p->total,
 			 seconds_up(p->probe_left_us), seconds_up(p->run_left_us));
 

@@ -184,7 +184,7 @@ int probe_output_verdict(const struct probe_output *out, char **ret_words)
 		return PROBLEM_GARBAGE;
 	}
 	if (out->n_garbage) {
-		*ret_words = xasprintf("line %zu: %s (and %zu more lines that are no sample)",
+		*ret_words = xasprintf("line %zu: %s (and %zu more lines that are not samples)",
 				       out->garbage_line, out->garbage_why, out->n_garbage - 1);
 		return PROBLEM_GARBAGE;
 	}

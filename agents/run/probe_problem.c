@@ -99,10 +99,9 @@ static char *say_unkillable(const struct probe_end *end)
 
 static char *say_lost(const struct probe_end *end)
 {
-	return end->supervisor->lost
-		       ? xstrdup("the process that watched it was killed or hung: some "
-				 "of its processes may be left")
-		       : NULL;
+	return end->supervisor->lost ? xstrdup("the process that watched it was killed or hung: "
+					       "some of its processes may still be running")
+				     : NULL;
 }
 
 static char *say_crashed(const struct probe_end *end)

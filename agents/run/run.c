@@ -74,7 +74,7 @@ bool run_disabled(void)
 
 	if (access(path, F_OK) < 0)
 		return false;
-	log_warning("nothing is run while %s exists", path);
+	log_warning("nothing runs while %s exists", path);
 	return true;
 }
 
@@ -113,7 +113,7 @@ static void on_progress(void *context, const struct runner_progress *p)
 
 	if (stop_signal()) {
 		live_end(live);
-		log_warning("ended by a signal; this run is not kept");
+		log_warning("stopped by a signal; this run is not kept");
 		stop_die();
 	}
 	live_progress(live, p);

@@ -105,7 +105,7 @@ static int parse_line(const char *name, size_t number, const char *text, size_t 
 	int r;
 
 	if (memchr(text, '\0', length))
-		return err_set(err, EINVAL, "%s: line %zu: a zero byte: this is no text", name,
+		return err_set(err, EINVAL, "%s: line %zu: a NUL byte: this is not text", name,
 			       number);
 	r = json_parse(text, length, "line", ret, &why);
 	bare = starts_with(why.msg, one) ? why.msg + strlen(one) : why.msg;

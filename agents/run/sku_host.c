@@ -203,7 +203,7 @@ static int search(const char *dir, const struct wanted *w, struct sku *ret, stru
 	if (r < 0)
 		return r;
 	if (!best.name)
-		return err_set(err, ENOENT, "no SKU file in %s is for this host%s%s", dir,
+		return err_set(err, ENOENT, "no SKU file in %s matches this host%s%s", dir,
 			       w->name ? ": it is pinned to " : "", w->name ? w->name : "");
 	*ret = best;
 	best = (struct sku){ 0 };
@@ -230,10 +230,10 @@ static char *changed(const json_t *pin, const struct sku_models *models)
 
 	if (!then || streq(then, now))
 		return NULL;
-	return xasprintf("the hardware is not what it was when this host was pinned as %s: "
-			 "then %s, now %s; if that is meant, remove the file 'sku' of the state "
-			 "directory",
-			 json_string_value(json_object_get(pin, "sku")), then, now);
+	return xasprintf(
+		"the hardware has changed since this host was pinned as %s: it was %s and is now "
+		"%s; if that is intended, remove the file 'sku' of the state directory",
+		json_string_value(json_object_get(pin, "sku")), then, now);
 }
 
 /* Of the hardware that this host still has. */
@@ -248,8 +248,8 @@ static bool is_same_hardware(const json_t *pin, const struct sku_models *models)
 /* Judging without the file would let a host pass that is short of its devices. */
 static char *no_file(const char *name, const char *dir)
 {
-	return xasprintf("this host is pinned as %s, and no file in %s is about that: put it back, "
-			 "or remove the file 'sku' of the state directory",
+	return xasprintf("this host is pinned as %s, and no file in %s describes that SKU: put it "
+			 "back, or remove the file 'sku' of the state directory",
 			 name, dir);
 }
 

@@ -463,7 +463,7 @@ int spool_read(uint64_t seq, char **ret_text, size_t *ret_len, struct err *err)
 	if (r == 0)
 		r = check_report(text, len, seq, path, err);
 	if (r == -EINVAL || r == -EFBIG)
-		(void)set_aside(path, seq, err ? err->msg : "it is no report");
+		(void)set_aside(path, seq, err ? err->msg : "it is not a report");
 	if (r < 0)
 		return r;
 	*ret_text = TAKE(text);

@@ -326,7 +326,7 @@ char *words_missing(const struct verdict_item *before, const char *profile)
 	CLEANUP(freep) char *subject = words_clean(before->subject, SUBJECT_MAX);
 	CLEANUP(freep) char *check = words_clean(before->check, SUBJECT_MAX);
 
-	return xasprintf("%s is missing from %s, where the run before had it; if that is meant, "
+	return xasprintf("%s is missing from %s, where the run before had it; if that is intended, "
 			 "remove the file 'last/%s.json' of the state directory, and tell the "
 			 "controller by `assayctl repair-done`",
 			 subject, check, name);

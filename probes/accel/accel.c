@@ -106,8 +106,8 @@ int accel_check_vendor(struct err *err)
 	if (accel_gpu_present() || !is_there("/dev/kfd"))
 		return 0;
 	return err_set(err, ENODEV,
-		       "this host has an AMD GPU (/dev/kfd), which nothing here measures; "
-		       "--engine cpu measures the CPU cores");
+		       "this host has an AMD GPU (/dev/kfd), which Assay cannot measure; --engine "
+		       "cpu measures the CPU cores");
 }
 
 int accel_choose(const char *name, const struct accel_ops *const *engines,

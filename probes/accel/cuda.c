@@ -189,7 +189,7 @@ static int cuda_device_info(const struct accel *a, unsigned device, struct accel
 	const struct cuda *c = cuda_of(a);
 
 	if (device >= c->n_devices)
-		return err_set(err, ENODEV, "no GPU %u: there are %u", device, c->n_devices);
+		return err_set(err, ENODEV, "no GPU %u: this host has %u", device, c->n_devices);
 	*ret = c->devices[device].info;
 	return 0;
 }

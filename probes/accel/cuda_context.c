@@ -77,7 +77,7 @@ int cuda_enter(struct cuda *c, unsigned device, struct err *err)
 	int r = 0;
 
 	if (device >= c->n_devices)
-		return err_set(err, ENODEV, "no GPU %u: there are %u", device, c->n_devices);
+		return err_set(err, ENODEV, "no GPU %u: this host has %u", device, c->n_devices);
 	d = &c->devices[device];
 	if (watched_is_left())
 		return err_set(err, ECANCELED, "%s: given up", d->info.subject);

@@ -86,8 +86,8 @@ static int check_shape(const struct cuda_device *d, const struct accel_gemm_shap
 		return err_set(err, ENOTSUP, "no product of %s gives %s",
 			       accel_dtype_names[s->dtype], accel_dtype_names[s->out]);
 	if (!s->m || !s->n || !s->k)
-		return err_set(err, EINVAL, "%u x %u x %u is no shape of a product", s->m, s->n,
-			       s->k);
+		return err_set(err, EINVAL, "%u x %u x %u is not a valid shape of a product", s->m,
+			       s->n, s->k);
 	return 0;
 }
 
@@ -192,7 +192,7 @@ int cuda_gemm_new(struct accel *a, unsigned device, const struct accel_gemm_shap
 	int r;
 
 	if (device >= c->n_devices)
-		return err_set(err, ENODEV, "no GPU %u: there are %u", device, c->n_devices);
+		return err_set(err, ENODEV, "no GPU %u: this host has %u", device, c->n_devices);
 	if (!c->libs.lt.create)
 		return err_set(err, ENOTSUP, "this engine was opened to copy only");
 	r = check_shape(&c->devices[device], shape, err);

@@ -19,8 +19,8 @@ static int check_range(const struct accel_region *r, size_t offset, size_t size,
 {
 	if (offset <= r->size && size <= r->size - offset)
 		return 0;
-	return err_set(err, ERANGE, "bytes %zu + %zu are outside a region of %zu", offset, size,
-		       r->size);
+	return err_set(err, ERANGE, "offset %zu and %zu bytes are outside a region of %zu", offset,
+		       size, r->size);
 }
 
 /* "12 MiB wanted, 3 of 81559 MiB free": who has the rest is for others() to say. */

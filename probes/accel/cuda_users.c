@@ -18,7 +18,7 @@ static int look(struct cuda *c, unsigned device, unsigned what, struct nvml_stat
 		struct err *err)
 {
 	if (device >= c->n_devices)
-		return err_set(err, ENODEV, "no GPU %u: there are %u", device, c->n_devices);
+		return err_set(err, ENODEV, "no GPU %u: this host has %u", device, c->n_devices);
 	if (!c->nvml)
 		return err_set(err, ENOTSUP, "no NVML: %s", c->libs.nvml_why);
 	return nvml_look(c->nvml, device, what, ret, err);

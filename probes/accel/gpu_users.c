@@ -66,7 +66,7 @@ int gpu_users_take(const json_t *doc, const char *file, struct gpu_users *ret, s
 	size_t i, n;
 
 	if (r == 0 && d.version != 1)
-		r = jval_fail(&version, err, "want 1, this program knows no other");
+		r = jval_fail(&version, err, "want 1: this program reads version 1 only");
 	if (r == 0)
 		r = jval_need_array(&list, err);
 	n = r == 0 ? json_array_size(list.value) : 0;

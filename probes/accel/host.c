@@ -61,7 +61,7 @@ static int host_device_info(const struct accel *a, unsigned device, struct accel
 	struct accel_device_info info = { .units = 1 };
 
 	if (device >= h->n_cores)
-		return err_set(err, ENODEV, "no core %u: there are %u", device, h->n_cores);
+		return err_set(err, ENODEV, "no core %u: this host has %u", device, h->n_cores);
 	info.cpu = h->cores[device].cpu;
 	info.numa = h->cores[device].numa;
 	info.memory_bytes = pages > 0 && page_size > 0 ? (uint64_t)pages * (uint64_t)page_size : 0;
@@ -93,7 +93,7 @@ static int host_device_enter(struct accel *a, unsigned device, struct err *err)
 
 	return device < h->n_cores
 		       ? 0
-		       : err_set(err, ENODEV, "no core %u: there are %u", device, h->n_cores);
+		       : err_set(err, ENODEV, "no core %u: this host has %u", device, h->n_cores);
 }
 
 static void *host_stream_handle(const struct accel_stream *s UNUSED)

@@ -94,7 +94,7 @@ int host_condition(struct accel *a, unsigned device, struct accel_condition *ret
 	unsigned i;
 
 	if (device >= h->n_cores)
-		return err_set(err, ENODEV, "no core %u: there are %u", device, h->n_cores);
+		return err_set(err, ENODEV, "no core %u: this host has %u", device, h->n_cores);
 	core = &h->cores[device];
 	c.clock_hz = clock_hz(core->cpu);
 	c.run_delay_ns = core->gone_delay_ns;

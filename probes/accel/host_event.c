@@ -30,7 +30,7 @@ int host_event_new(struct accel *a, unsigned device, struct accel_event **ret, s
 	struct accel_event *e;
 
 	if (device >= h->n_cores)
-		return err_set(err, ENODEV, "no core %u: there are %u", device, h->n_cores);
+		return err_set(err, ENODEV, "no core %u: this host has %u", device, h->n_cores);
 	e = xcalloc(1, sizeof(*e));
 	e->host = h;
 	(void)pthread_mutex_init(&e->lock, NULL);

@@ -35,8 +35,8 @@ static int check_shape(const struct accel_gemm_shape *shape, struct err *err)
 		return err_set(err, ENOTSUP, "the CPU engine gives the type it takes");
 	if (!shape->m || !shape->n || !shape->k || shape->m > INT_MAX || shape->n > INT_MAX ||
 	    shape->k > INT_MAX)
-		return err_set(err, EINVAL, "%u x %u x %u is no shape of a product", shape->m,
-			       shape->n, shape->k);
+		return err_set(err, EINVAL, "%u x %u x %u is not a valid shape of a product",
+			       shape->m, shape->n, shape->k);
 	return 0;
 }
 
@@ -48,7 +48,7 @@ int host_gemm_new(struct accel *a, unsigned device, const struct accel_gemm_shap
 	int r;
 
 	if (device >= h->n_cores)
-		return err_set(err, ENODEV, "no core %u: there are %u", device, h->n_cores);
+		return err_set(err, ENODEV, "no core %u: this host has %u", device, h->n_cores);
 	r = check_shape(shape, err);
 	if (r < 0)
 		return r;

@@ -59,7 +59,7 @@ int host_region_new(struct accel *a, unsigned device, const struct accel_memory 
 	void *ptr;
 
 	if (device >= h->n_cores)
-		return err_set(err, ENODEV, "no core %u: there are %u", device, h->n_cores);
+		return err_set(err, ENODEV, "no core %u: this host has %u", device, h->n_cores);
 	if (size == 0 || size > SIZE_MAX / 2)
 		return err_set(err, EINVAL, "a region of %zu bytes", size);
 	ptr = map(mapped_size(size));
@@ -103,8 +103,8 @@ int host_check_range(const struct accel_region *r, size_t offset, size_t size, s
 {
 	if (offset <= r->size && size <= r->size - offset)
 		return 0;
-	return err_set(err, ERANGE, "bytes %zu + %zu are outside a region of %zu", offset, size,
-		       r->size);
+	return err_set(err, ERANGE, "offset %zu and %zu bytes are outside a region of %zu", offset,
+		       size, r->size);
 }
 
 int host_upload(struct accel_region *to, size_t offset, const void *from, size_t size,

@@ -68,7 +68,7 @@ int host_others(struct accel *a, unsigned device, long *ret_pid, char ret_comman
 	struct cpu_user user;
 
 	if (device >= h->n_cores)
-		return err_set(err, ENODEV, "no core %u: there are %u", device, h->n_cores);
+		return err_set(err, ENODEV, "no core %u: this host has %u", device, h->n_cores);
 	if (h->cores[device].answered)
 		look_again(h);
 	h->cores[device].answered = true;

@@ -120,7 +120,7 @@ int host_stream_new(struct accel *a, unsigned device, struct accel_stream **ret,
 	int r;
 
 	if (device >= h->n_cores)
-		return err_set(err, ENODEV, "no core %u: there are %u", device, h->n_cores);
+		return err_set(err, ENODEV, "no core %u: this host has %u", device, h->n_cores);
 	place = free_place(&h->cores[device]);
 	if (!place)
 		return err_set(err, EAGAIN, "core %u has %d streams already", device,

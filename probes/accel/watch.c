@@ -43,7 +43,7 @@ int accel_open_watched(const struct accel_ops *ops, uint64_t deadline_us, struct
 	o->ops = ops;
 	r = accel_watch(open_engine, o, deadline_us, err);
 	if (r == -ETIMEDOUT)
-		return err_set(err, ETIMEDOUT, "the GPU driver does not come back from its start");
+		return err_set(err, ETIMEDOUT, "the GPU driver hangs while it starts");
 	if (r == 0)
 		*ret = o->accel;
 	free(o);
@@ -113,8 +113,8 @@ int accel_blocked(const struct accel *a, struct sample *s, struct err *err)
 	s->locality = xstrdup("self");
 	s->state = SAMPLE_TIMEOUT;
 	s->start = (double)clock_real_us() * 1e-6;
-	s->note = xstrdup("a call of the GPU driver for it did not come back");
-	return err_set(err, ETIMEDOUT, "%s: a call of the GPU driver did not come back", subject);
+	s->note = xstrdup("a call to the GPU driver for it did not return");
+	return err_set(err, ETIMEDOUT, "%s: a call to the GPU driver did not return", subject);
 }
 
 void accel_failure_fill(struct sample *s, const char *subject, int failed, const char *why)

@@ -9,10 +9,10 @@ enum { OPT_PEERS = 0x200, OPT_RANK, OPT_TOKEN_FILE, OPT_FORCE, DECIMAL = 10 };
 
 static const struct argp_option option_table[] = {
 	{ "peers", OPT_PEERS, "HOST:PORT,...", 0, "All ranks, by rank; rank 0 listens", 0 },
-	{ "rank", OPT_RANK, "N", 0, "Which of them this host is, from 0", 0 },
+	{ "rank", OPT_RANK, "N", 0, "The rank of this host, from 0", 0 },
 	{ "token-file", OPT_TOKEN_FILE, "FILE", 0,
 	  "A token that all know, then a line \"passed HOST:PORT\" for each that passed", 0 },
-	{ "force", OPT_FORCE, NULL, 0, "With hosts too that are not known to have passed", 0 },
+	{ "force", OPT_FORCE, NULL, 0, "Include hosts that are not known to have passed", 0 },
 	{ 0 },
 };
 
@@ -50,7 +50,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (o->pair.cells)
-			argp_error(state, "--cells: not here: all rails are measured");
+			argp_error(state, "--cells: not supported here: all rails are measured");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -72,7 +72,7 @@ static const struct probe_check checks[] = {
 	{ "all_reduce.busbw", "B/s", BETTER_HIGHER,
 	  "a slow host, port or switch among neighbours: all are as slow as the slowest" },
 	{ "all_reduce.link_bw", "B/s", BETTER_HIGHER,
-	  "the link from this host to the next of the ring, whatever the others do" },
+	  "the link from this host to the next in the ring, whatever the others do" },
 	{ "all_reduce.skew", "s", BETTER_LOWER, "a host that comes late to every operation" },
 	{ "all_reduce.correct", "1", BETTER_HIGHER, "wrong data from the fabric or a host" },
 };

@@ -54,7 +54,7 @@ static bool look(void *context, int *ret_suspect, char ret_why[static COLL_WHY_S
 	else if (m.kind == REDUCE_STOP)
 		(void)told_to_stop(s, &m, &err);
 	else
-		set_stopped(s, 0, "rank 0 says something else while it must wait");
+		set_stopped(s, 0, "rank 0 sent something else while it must wait");
 	*ret_suspect = s->suspect;
 	(void)snprintf(ret_why, COLL_WHY_SIZE, "%.*s", COLL_WHY_SIZE - 1, s->why);
 	return true;
@@ -65,7 +65,7 @@ static int on_plan(struct reduce_session *s, struct reduce_message *m,
 {
 	(void)answer;
 	if (strv_len(m->nodes) != s->n || m->rails > s->n_sides || m->bytes % (4 * s->n) != 0)
-		return err_set(err, EPROTO, "the plan of rank 0 is none for this host");
+		return err_set(err, EPROTO, "the plan of rank 0 does not fit this host");
 	strv_free(s->nodes);
 	s->nodes = TAKE(m->nodes);
 	s->rails = m->rails;
@@ -91,7 +91,7 @@ static int on_open(struct reduce_session *s, struct reduce_message *m,
 		   struct reduce_message *answer, struct err *err)
 {
 	if (m->rail >= s->rails)
-		return err_set(err, EPROTO, "rank 0 asks for a rail that is not there");
+		return err_set(err, EPROTO, "rank 0 asks for a rail that does not exist");
 	reduce_open(s, m->rail, answer);
 	return 1;
 }
@@ -117,7 +117,7 @@ static int on_whose(struct reduce_session *s, struct reduce_message *m,
 		    struct reduce_message *answer, struct err *err)
 {
 	if (m->again.n != s->n)
-		return err_set(err, EPROTO, "rank 0 tells of other ranks");
+		return err_set(err, EPROTO, "rank 0 names other ranks");
 	reduce_see(s, m, answer);
 	return 1;
 }
@@ -130,7 +130,7 @@ static int on_result(struct reduce_session *s, struct reduce_message *m,
 	(void)answer;
 	if (!s->ring || m->rates.n != s->n || m->late.n != s->n ||
 	    m->behind.n != s->n * s->n_windows)
-		return err_set(err, EPROTO, "rank 0 tells results of what was not measured");
+		return err_set(err, EPROTO, "rank 0 sent results of what was not measured");
 	r = reduce_emit(s, m);
 	reduce_shut(s);
 	return r;
@@ -174,7 +174,7 @@ static int follow_once(struct reduce_session *s, struct err *err)
 	if (m.kind == REDUCE_BYE)
 		return 1;
 	if (!handlers[m.kind] || (!s->nodes && m.kind != REDUCE_PLAN && m.kind != REDUCE_STOP))
-		return err_set(err, EPROTO, "rank 0 says what it should not");
+		return err_set(err, EPROTO, "rank 0 sent an unexpected message");
 	r = handlers[m.kind](s, &m, &answer, err);
 	if (r <= 0)
 		return r;

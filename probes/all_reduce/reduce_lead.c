@@ -94,7 +94,7 @@ static int gather(struct reduce_session *s, int kind, uint64_t deadline_us, stru
 		if (p->answer.kind == REDUCE_READY && p->answer.why[0])
 			not_ready(s, rank, &p->answer);
 		else if (p->answer.kind != kind)
-			blame(s, (int)rank, "rank %u answers what was not asked", rank);
+			blame(s, (int)rank, "rank %u sent an unexpected answer", rank);
 	}
 	return s->why[0] ? err_set(err, ECANCELED, "%s", s->why) : 0;
 }
@@ -275,7 +275,7 @@ static int compare_clocks(struct reduce_session *s, struct err *err)
 			hear_from(s, rank, clock_mono_us() + ANSWER_US);
 			to_ns = engine->ops->now_ns(engine);
 			if (!p->answered || p->answer.kind != REDUCE_PONG)
-				blame(s, (int)rank, "rank %u answers what was not asked", rank);
+				blame(s, (int)rank, "rank %u sent an unexpected answer", rank);
 			if (to_ns - from_ns >= best_ns)
 				continue;
 			best_ns = to_ns - from_ns;

@@ -29,7 +29,7 @@ static void greet(struct reduce_session *s, struct oob *line, unsigned *come)
 			    line->name, (unsigned long long)hello.rank,
 			    (unsigned long long)hello.ranks, s->n);
 	else if (r == 0 && s->peers[hello.rank].line.fd >= 0)
-		r = err_set(&err, EPROTO, "%s is rank %llu too: give each another --rank",
+		r = err_set(&err, EPROTO, "%s is rank %llu too: give each its own --rank",
 			    line->name, (unsigned long long)hello.rank);
 	if (r < 0) {
 		log_warning("%s", err.msg);

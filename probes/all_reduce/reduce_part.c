@@ -86,7 +86,7 @@ void reduce_join(struct reduce_session *s, const struct coll_offer *of_neighbour
 	struct err err = ERR_INIT;
 	int r = s->ring ? coll_ring_connect(s->ring, &of_neighbours->before, &of_neighbours->next,
 					    &err)
-			: err_set(&err, EPROTO, "asked to join what is not open");
+			: err_set(&err, EPROTO, "asked to join a test that is not open");
 
 	*ret = reduce_message_init(REDUCE_READY);
 	ret->why = r < 0 ? why_of(s, &err) : xstrdup("");
@@ -160,7 +160,7 @@ void reduce_go(struct reduce_session *s, const struct reduce_message *go,
 	*ret = reduce_message_init(REDUCE_DONE);
 	ret->state = COLL_FAILED;
 	r = c ? run_all(s, go, watch, ret, &err)
-	      : err_set(&err, EPROTO, "asked to go on what is not open");
+	      : err_set(&err, EPROTO, "asked to continue a test that is not open");
 	if (r < 0 || !c) {
 		ret->why = why_of(s, &err);
 		return;

@@ -104,11 +104,11 @@ int reduce_peers_parse(const char *text, char ***ret_peers, struct err *err)
 
 	while (r == 0 && (peer = strsep(&at, ","))) {
 		if (oob_lookup_check(peer, NULL) < 0 || strlen(peer) > REDUCE_PEER_MAX)
-			r = err_set(err, EINVAL, "--peers: '%.100s' is no HOST:PORT", peer);
+			r = err_set(err, EINVAL, "--peers: '%.100s' is not HOST:PORT", peer);
 		else if (n == COLL_RANKS_MAX)
 			r = err_set(err, EINVAL, "--peers: more than %d", COLL_RANKS_MAX);
 		else if (has(peers, peer))
-			r = err_set(err, EINVAL, "--peers: %s is there twice", peer);
+			r = err_set(err, EINVAL, "--peers: %s appears twice", peer);
 		else
 			peers[n++] = xstrdup(peer);
 	}

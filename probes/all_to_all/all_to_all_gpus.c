@@ -99,8 +99,8 @@ static int open_devices(struct all_to_all *t, struct err *err)
 
 	t->n = MIN(a->ops->n_devices(a), (unsigned)COLL_RANKS_MAX);
 	if (t->n < 2)
-		return err_set(err, ENODEV, "an all-to-all needs two GPUs at least: there is %u",
-			       t->n);
+		return err_set(err, ENODEV,
+			       "an all-to-all needs at least two GPUs, and there is %u", t->n);
 	for (i = 0; i < t->n; i++) {
 		struct all_to_all_end *end = &t->ends[i];
 		struct accel_device_info info;

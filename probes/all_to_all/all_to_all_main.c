@@ -14,15 +14,16 @@ static const struct argp_option option_table[] = {
 	{ "engine", OPT_ENGINE, "nccl|verbs", 0,
 	  "GPUs through NCCL (default), or RDMA ports over the fabric, on memory of the host", 0 },
 	{ "set", OPT_SET, "quick|full", 0,
-	  "Pairs only when all together are suspect, or always (default)", 0 },
+	  "Measure pairs only if all together are slow, or always (default)", 0 },
 	{ "size", OPT_SIZE, "BYTES", 0,
 	  "Largest buffer of each, 64 KiB to 1 GiB (default 1 GiB; of a GPU a sixteenth of its "
 	  "memory at most, of an RDMA port 64 MiB)",
 	  0 },
 	{ NULL, 0, NULL, 0, "With --engine verbs:", 2 },
-	{ "gid-index", OPT_GID_INDEX, "N", 0, "The ports' address, in place of the best one", 2 },
-	{ "mtu", OPT_MTU, "N", 0, "Bytes of a packet: 256 to 4096, at most the ports'", 2 },
-	{ "depth", OPT_DEPTH, "N", 0, "Pieces under way to each peer, 1 to 64 (default 16)", 2 },
+	{ "gid-index", OPT_GID_INDEX, "N", 0,
+	  "Index of the GID to use on the ports (default: the best one)", 2 },
+	{ "mtu", OPT_MTU, "N", 0, "MTU in bytes: 256 to 4096, at most that of the ports", 2 },
+	{ "depth", OPT_DEPTH, "N", 0, "Pieces in flight to each peer, 1 to 64 (default 16)", 2 },
 	{ 0 },
 };
 

@@ -83,7 +83,7 @@ static bool has_time(struct all_to_all *t, const char *check, uint64_t bytes)
 		return true;
 	s = all_to_all_sample(t, check, t->plan->kind->all, bytes);
 	s.state = SAMPLE_TIMEOUT;
-	s.note = xstrdup("the budget ends before this");
+	s.note = xstrdup("no time left in the budget for this");
 	(void)all_to_all_emit(t, &s);
 	return false;
 }
@@ -186,7 +186,7 @@ int all_to_all_verify(struct all_to_all *t)
 	return emit_correct(t, bytes, &wrong,
 			    again.count ? wrong_again
 			    : r > 0	? "right when repeated"
-					: "what became of it when it was repeated cannot be told");
+					: "the result of repeating it is unknown");
 }
 
 /* --- rates --- */

@@ -250,9 +250,9 @@ int all_to_all_run_rnics(struct all_to_all_plan *plan, struct err *err)
 
 	take_ends(&t);
 	if (t.n < 2)
-		return err_set(err, ENODEV,
-			       "an all-to-all needs two active RDMA ports at least: there is %u",
-			       t.n);
+		return err_set(
+			err, ENODEV,
+			"an all-to-all needs at least two active RDMA ports, and there is %u", t.n);
 	r = find_unready(&t);
 	if (r == 0)
 		r = open_group(&t, &why) < 0 ? all_to_all_tell_failure(&t, -EPROTO, why.msg)

@@ -173,8 +173,8 @@ void nccl_hang_conclude(struct nccl_group *g)
 			       "; told to give up, %s did not, %u others did", names,
 			       count(all & ~held));
 	else if (!result->suspects)
-		(void)snprintf(result->why + used, sizeof(result->why) - used,
-			       "; told to give up, %s did: which of them held up the others "
-			       "cannot be told",
-			       held ? "none" : "all");
+		(void)snprintf(
+			result->why + used, sizeof(result->why) - used,
+			"; told to give up, %s did: cannot tell which of them held up the others",
+			held ? "none" : "all");
 }

@@ -28,15 +28,14 @@ static const struct {
 	  "throttled by heat: cooling" },
 	{ NVML_REASON_HW_SLOWDOWN, "throttled", "throttled by the hardware: heat or power" },
 	{ NVML_REASON_APP_CLOCKS | NVML_REASON_SYNC_BOOST | NVML_REASON_DISPLAY, "clock-setting",
-	  "its clock is held down by a setting left behind" },
+	  "its clock is held down by a leftover setting" },
 	{ NVML_REASON_SW_POWER_CAP, "lottery",
-	  "lottery of silicon: it reaches its power limit at a lower clock than its peers" },
+	  "silicon lottery: it reaches its power limit at a lower clock than its peers" },
 	{ 0, "low-clock", "its clock is low and the driver does not say why" },
 };
 static const char defect_code[] = "slow-at-clock";
-static const char defect_words[] =
-	"slow at a normal clock, a defect or a guest: memory, ECC, MIG or MPS left behind, "
-	"another process";
+static const char defect_words[] = "slow at a normal clock, a defect or another user: memory, ECC, "
+				   "leftover MIG or MPS, another process";
 
 bool gemm_same_kind(const struct gemm_device *a, const struct gemm_device *b)
 {
@@ -122,7 +121,7 @@ bool gemm_cause(const struct gemm_run *run, const struct gemm_device *d, const c
 		*ret_words = xstrdup(causes[i].words);
 	} else {
 		*ret_code = defect_code;
-		*ret_words = xasprintf("%s; and slow at that clock too, a defect or a guest",
+		*ret_words = xasprintf("%s; and slow at that clock too, a defect or another user",
 				       causes[i].words);
 	}
 	return true;

@@ -52,14 +52,17 @@ enum { OPT_ENGINE = 0x200, OPT_SHAPE, OPT_DTYPE, OPT_OVERLAP, OPT_CHAIN };
 
 static const struct argp_option argp_options[] = {
 	{ "engine", OPT_ENGINE, "auto|cpu|cuda", 0,
-	  "What to load (default auto: cuda where there is an NVIDIA GPU, else cpu)", 0 },
+	  "What to load (default auto: cuda if there is an NVIDIA GPU, else cpu)", 0 },
 	{ "shape", OPT_SHAPE, "M,N,K", 0, "Rows, columns and depth of the product", 0 },
 	{ "dtype", OPT_DTYPE, "TYPE", 0,
 	  "cpu: f32 or f64 (the default); cuda: bf16 (the default), fp8, tf32, f32, f64", 0 },
-	{ "overlap", OPT_OVERLAP, NULL, 0,
-	  "The rate beside an all-reduce, too (GPUs; from --budget 30s on always)", 0 },
+	{ "overlap", OPT_OVERLAP, NULL,
+	  0, "Also measure the rate beside an all-reduce (GPUs; always with a --budget of 30s or more)",
+	  0 },
 	{ "chain", OPT_CHAIN, NULL, 0,
-	  "A chain of small work as in a forward pass (GPU; from --budget 30s on always)", 0 },
+	  "Also measure a chain of small kernels as in a forward pass (GPUs; always with a "
+	  "--budget of 30s or more)",
+	  0 },
 	{ 0 },
 };
 
@@ -264,9 +267,9 @@ int main(int argc, char **argv)
 		{ "gemm.chain", "s", BETTER_LOWER,
 		  "a host that launches late: a slow core, wrong NUMA node, interrupts (GPU)" },
 		{ "gemm.overlap", "FLOP/s", BETTER_HIGHER,
-		  "a GPU that slows down more than its peers while all reduce (GPU)" },
+		  "a GPU that slows down more than its peers during an all-reduce (GPU)" },
 		{ "gemm.overlap_busbw", "B/s", BETTER_NONE,
-		  "that all-reduce itself: how fast beside products, or which GPU hung in it" },
+		  "the all-reduce itself: its rate beside the products, or which GPU hung in it" },
 		{ "gemm.correct", "1", BETTER_LOWER,
 		  "silent data corruption: elements of a product that are wrong" },
 	};

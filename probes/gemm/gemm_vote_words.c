@@ -88,8 +88,8 @@ static char **name_undecided(const struct gemm_booth *b, unsigned i)
 void gemm_vote_tell(const struct gemm_booth *b, unsigned i, struct gemm_vote *vote)
 {
 	const struct gemm_voter *v = &b->voters[i];
-	const char *again = vote->again ? "so again in other memory and another shape"
-					: "not so again in other memory and another shape";
+	const char *again = vote->again ? "again in other memory and another shape"
+					: "not again in other memory and another shape";
 	CLEANUP(freep) char *difference = NULL;
 	bool undecided = v->verdict == GEMM_UNDECIDED;
 

@@ -69,9 +69,9 @@ static int tell_one(struct gpu_state *state, const char *address)
 	(void)snprintf(subject, sizeof(subject), "pci:%s", address);
 	driver_of(address, driver);
 	if (is_a_part())
-		return gpu_tell(state, subject, &elsewhere, FINDING_NOTE,
-				"on the PCI bus and not of this container "
-				"(NVIDIA_VISIBLE_DEVICES)");
+		return gpu_tell(
+			state, subject, &elsewhere, FINDING_NOTE,
+			"on the PCI bus but not in this container (NVIDIA_VISIBLE_DEVICES)");
 	if (driver[0] && !starts_with(driver, "nvidia"))
 		return gpu_tell(state, subject, &elsewhere, FINDING_NOTE,
 				"on the PCI bus and left to the driver %s", driver);

@@ -3,13 +3,13 @@
 
 static const char nvml[] = "NVML API reference";
 static const char dcgm[] = "thresholds of DCGM diagnostics (80 replays, 100 CRC errors)";
-static const char ours[] = "a proposal of this project";
+static const char ours[] = "a threshold of Assay's own";
 
 static const char throttled[] = "the GPU ran slower than it could";
 static const char hot[] = "the GPU was too hot: check cooling and airflow";
-static const char bus[] = "the PCIe link repeats itself: reseat the GPU, check riser and slot";
+static const char bus[] = "the PCIe link has to send again: reseat the GPU, check riser and slot";
 static const char link_lost[] = "the link was lost for a moment: check cable, bridge or baseboard";
-static const char link_bits[] = "the link breaks bits: check cable, bridge or baseboard";
+static const char link_bits[] = "the link has bit errors: check cable, bridge or baseboard";
 
 #define ECC(name_, field_, finding_, words_, source_)                                           \
 	{                                                                                       \
@@ -42,10 +42,10 @@ const struct gpu_counter_row gpu_counter_rows[] = {
 	  .field = GPU_FIELD_ECC_UNCORRECTED_EVER,
 	  .ever_of = GPU_FIELD_ECC_UNCORRECTED,
 	  .finding = FINDING_FAIL,
-	  .words = "memory of the GPU lost data before the host was booted again",
+	  .words = "memory of the GPU lost data before the host was rebooted",
 	  .source = nvml },
-	ECC("corrected", GPU_FIELD_ECC_CORRECTED, FINDING_NOTE, "memory of the GPU was corrected",
-	    nvml),
+	ECC("corrected", GPU_FIELD_ECC_CORRECTED, FINDING_NOTE,
+	    "errors in memory of the GPU were corrected", nvml),
 	THROTTLE("hw-thermal", 270, FINDING_WARN, hot),
 	THROTTLE("power-brake", 271, FINDING_WARN,
 		 "the power supply asked the GPU to slow down: check power feeds and limits"),

@@ -183,7 +183,7 @@ static int tell(struct gpu_state *state, const struct gpu_reading *gpu, const ch
 		(void)snprintf(span, sizeof(span), "in %.0f s", state->window_s);
 	if (!row)
 		return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
-				"no growth %s (%zu counter%s)", span, t->n_known,
+				"no increase %s (%zu counter%s)", span, t->n_known,
 				t->n_known == 1 ? "" : "s");
 	name_of(t->worst.counter, name);
 	words.code = row->name;

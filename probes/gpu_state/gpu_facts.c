@@ -99,11 +99,11 @@ static int tell_sram(struct gpu_state *state, const struct gpu_reading *gpu)
 	if (!knows(gpu, FACT_SRAM_BEYOND))
 		return 0;
 	if (gpu->facts[FACT_SRAM_BEYOND])
-		return gpu_tell(
-			state, gpu->subject, &words, FINDING_FAIL,
-			"its on-chip memory had %" PRIu64 " uncorrectable errors, beyond "
-			"the threshold of NVIDIA: run the field diagnostic, replace the GPU",
-			errors);
+		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,
+				"its on-chip memory had %" PRIu64
+				" uncorrectable errors, above NVIDIA's threshold: run the field "
+				"diagnostic, replace the GPU",
+				errors);
 	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD,
 			"%" PRIu64 " uncorrectable errors of its on-chip memory since it was made, "
 			"within the threshold",
@@ -121,9 +121,9 @@ static int tell_repair(struct gpu_state *state, const struct gpu_reading *gpu)
 		return 0;
 	if (waits)
 		return gpu_tell(state, gpu->subject, &words, FINDING_WARN,
-				"a repair of a memory channel or TPC waits: reset the GPU when it "
-				"is idle");
-	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "no repair waits");
+				"a repair of a memory channel or TPC is pending: reset the GPU "
+				"when it is idle");
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "no repair is pending");
 }
 
 /* --- bus ----------------------------------------------------------------------------------- */
@@ -319,7 +319,7 @@ static int tell_persistence(struct gpu_state *state, const struct gpu_reading *g
 	if (on)
 		return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "persistence mode is on");
 	return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
-			"persistence mode is off: the driver starts it anew for each program that "
+			"persistence mode is off: the driver starts it again for each program that "
 			"is alone on it (nvidia-persistenced keeps it started)");
 }
 

@@ -53,7 +53,7 @@ static int tell_links(struct gpu_state *state, const struct gpu_reading *gpu)
 	}
 	if (gpu->n_active == 0 && before == 0)
 		return gpu_tell(state, gpu->subject, &none, FINDING_NOTE,
-				"none of its %u NVLinks is up, nor was one at an earlier run",
+				"none of its %u NVLinks is up, and none was in an earlier run",
 				gpu->n_links);
 	if (gpu->n_active < MAX(before, others))
 		return gpu_tell(state, gpu->subject, &words, FINDING_FAIL,

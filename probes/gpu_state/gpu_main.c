@@ -87,8 +87,8 @@ int main(int argc, char **argv)
 {
 	const struct probe_desc desc = {
 		.name = "gpu-state",
-		.summary = "Reads what the driver says of the GPUs: errors of memory and links, "
-			   "throttling, power, Xids, who uses them. Loads nothing.",
+		.summary = "Reads what the driver says about the GPUs: errors of memory and links, "
+			   "throttling, power, Xids, who uses them. Puts no load on the host.",
 		.active = false,
 		.budget_us = 5 * USEC_PER_SEC,
 		.checks = gpu_checks,

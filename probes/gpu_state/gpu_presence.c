@@ -174,8 +174,8 @@ static int tell_gone(struct gpu_state *state, const struct known *lost)
 				"the driver: it failed to start, or is hidden from this container",
 				text_at(was, "pci"));
 	return gpu_tell(state, lost->id, &words, FINDING_FATAL,
-			"lost, seen at an earlier run at %s and absent now; if taken out on "
-			"purpose, remove %s/probe/gpu-state.json",
+			"lost, seen at an earlier run at %s and absent now; if it was removed on "
+			"purpose, delete %s/probe/gpu-state.json",
 			*text_at(was, "pci") ? text_at(was, "pci") : "an unknown address", dir);
 }
 
@@ -208,7 +208,7 @@ static int tell_lost(struct gpu_state *state, const struct gpu_reading *gpu)
 		return gpu_tell(state, gpu->subject, &words, FINDING_FATAL,
 				"lost: it fell off the bus (NVML: %s, at %s, call %s)", gpu->error,
 				gpu->pci[0] ? gpu->pci : "an unknown address", call_of(gpu));
-	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "it is there, at %s",
+	return gpu_tell(state, gpu->subject, &words, FINDING_GOOD, "present, at %s",
 			gpu->pci[0] ? gpu->pci : "an unknown address");
 }
 
@@ -326,8 +326,8 @@ static int tell_answers(struct gpu_state *state, const struct gpu_reading *gpu)
 		return tell_starting(state, gpu);
 	if (gpu->stuck && gpu->cut)
 		return gpu_tell(state, gpu->subject, &words, FINDING_NOTE,
-				"not asked to the end: the driver answers slowly, %s had not come "
-				"back when the time was up",
+				"asked only in part: the driver answers slowly, %s had not "
+				"returned when the time was up",
 				call_of(gpu));
 	if (gpu->stuck && is_all_stuck(state->gpus))
 		return 0; /* told of the host */
@@ -370,8 +370,8 @@ static int tell_unnamed(struct gpu_state *state)
 	if (!state->gpus->unnamed_lost)
 		return 0;
 	return gpu_tell(state, "host", &words, FINDING_FAIL,
-			"a GPU fell off the bus while they were looked at, and the driver does not "
-			"say which (call nvmlEventSetWait_v2)");
+			"a GPU fell off the bus during the check, and the driver does not say "
+			"which (call nvmlEventSetWait_v2)");
 }
 
 int gpu_presence(struct gpu_state *state)
@@ -388,7 +388,7 @@ int gpu_presence(struct gpu_state *state)
 	keep(state, lost, n);
 	if (state->gpus->stuck_at && state->gpus->cut)
 		r = gpu_tell(state, "host", &slow, FINDING_NOTE,
-			     "the driver answers slowly: %s had not come back when the time was up",
+			     "the driver answers slowly: %s had not returned when the time was up",
 			     state->gpus->stuck_at);
 	else if (state->gpus->stuck_at)
 		r = gpu_tell(state, "host", &stuck, FINDING_FAIL,

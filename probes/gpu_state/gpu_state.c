@@ -7,7 +7,7 @@
 #include "probes/gpu_state/gpu_parts.h"
 
 const struct probe_check gpu_checks[] = {
-	{ "gpu.lost", "1", BETTER_NONE, "A GPU that fell off the bus or is not there any more." },
+	{ "gpu.lost", "1", BETTER_NONE, "A GPU that fell off the bus or is gone." },
 	{ "gpu.nvml", "1", BETTER_NONE, "A driver that does not answer or asks for a reset." },
 	{ "gpu.recovery", "1", BETTER_NONE, "A GPU that the driver wants reset or rebooted." },
 	{ "gpu.xid", "1", BETTER_NONE, "Errors that the driver reported since the last run." },
@@ -22,13 +22,14 @@ const struct probe_check gpu_checks[] = {
 	{ "gpu.temperature", "1", BETTER_NONE, "A GPU that is too hot (C)." },
 	{ "gpu.pcie_width", "1", BETTER_NONE, "A PCIe link that lost lanes." },
 	{ "gpu.pcie_speed", "1", BETTER_NONE, "A PCIe link too slow under load (generation)." },
-	{ "gpu.pcie_errors", "1", BETTER_NONE, "A PCIe link that repeats itself." },
+	{ "gpu.pcie_errors", "1", BETTER_NONE, "A PCIe link that has to send again." },
 	{ "gpu.nvlink", "1", BETTER_NONE, "NVLinks that are down." },
-	{ "gpu.nvlink_errors", "1", BETTER_NONE, "NVLinks that break bits or recover." },
+	{ "gpu.nvlink_errors", "1", BETTER_NONE, "NVLinks with bit errors or recoveries." },
 	{ "gpu.fabric", "1", BETTER_NONE, "A GPU that is not part of the NVLink fabric." },
 	{ "gpu.mig", "1", BETTER_NONE, "A GPU divided into instances." },
-	{ "gpu.persistence", "1", BETTER_NONE, "A GPU that is started anew for each program." },
-	{ "gpu.processes", "1", BETTER_NONE, "Who computes on a GPU." },
+	{ "gpu.persistence", "1", BETTER_NONE,
+	  "A GPU that the driver starts again for each program." },
+	{ "gpu.processes", "1", BETTER_NONE, "Processes that use a GPU." },
 	{ "inventory.nvlinks", "1", BETTER_HIGHER, "NVLinks missing." },
 };
 const size_t gpu_n_checks = ARRAY_SIZE(gpu_checks);

@@ -146,7 +146,7 @@ static void take_events(struct xids *x)
 		size_t before = x->n;
 		char line[LINE_SIZE];
 
-		(void)snprintf(line, sizeof(line), "NVRM: Xid (PCI:%s): %u, told by NVML",
+		(void)snprintf(line, sizeof(line), "NVRM: Xid (PCI:%s): %u, reported by NVML",
 			       gpus->all[gpus->events[i].gpu].pci, gpus->events[i].xid);
 		take_line(x, line, false);
 		if (x->n > before)
@@ -209,10 +209,11 @@ static int tell_kind(struct gpu_state *state, const struct kind *kind)
 					 .value = kind->standing ? 0 : (double)kind->count,
 					 .code = kind->match.code };
 
-	return gpu_tell(
-		state, kind->subject, &words, findings[kind->match.severity], "%s. %s: %s", note,
-		kind->standing ? "Told before and standing until the next boot" : "First of them",
-		kind->first);
+	return gpu_tell(state, kind->subject, &words, findings[kind->match.severity], "%s. %s: %s",
+			note,
+			kind->standing ? "Reported before, and it stands until the next boot"
+				       : "First of them",
+			kind->first);
 }
 
 static bool has_kind(const struct xids *x, const char *subject)

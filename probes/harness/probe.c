@@ -30,8 +30,8 @@ struct settings {
 
 static const struct argp_option common_options[] = {
 	{ "describe", OPT_DESCRIBE, NULL, 0, "Print what this probe can check, as JSON", 0 },
-	{ "budget", OPT_BUDGET, "DURATION", 0, "Wall clock it may use, as 10s", 0 },
-	{ "busy", OPT_BUSY, "skip|run", 0, "When others use the device (default skip)", 0 },
+	{ "budget", OPT_BUDGET, "DURATION", 0, "Time it may take, such as 10s", 0 },
+	{ "busy", OPT_BUSY, "skip|run", 0, "What to do if others use the device (default skip)", 0 },
 	{ "seed", OPT_SEED, "N", 0, "Seed of pseudo-random data (default 1)", 0 },
 	{ 0 },
 };
@@ -187,8 +187,7 @@ static void parse(struct probe *probe, struct settings *settings, int argc, char
 		{ 0 },
 	};
 	CLEANUP(freep)
-	char *doc = xasprintf("%s\v"
-			      "Prints one sample a line (JSON) on stdout. Exit status: 0 ran, "
+	char *doc = xasprintf("%s\vPrints one JSON sample per line on stdout. Exit status: 0 ran, "
 			      "1 could not run, 2 usage, 77 nothing to measure here.",
 			      probe->desc->summary);
 	const struct argp argp = {

@@ -77,7 +77,7 @@ static int check_offline(struct host *h)
 	if (off == 0)
 		return host_emit(h, &s, FINDING_GOOD, "all %d CPUs are online", n_present);
 	if (wanted)
-		return host_emit(h, &s, FINDING_NOTE, "%d CPUs are off, as SMT is", off);
+		return host_emit(h, &s, FINDING_NOTE, "%d CPUs are off because SMT is off", off);
 	return host_emit(h, &s, FINDING_WARN,
 			 "%d of %d CPUs are offline: %s; switch them on, or find out why the "
 			 "kernel did not",
@@ -198,8 +198,8 @@ static int check_governor(struct host *h)
 	s = host_sample("host.cpu_governor", "host", (double)n_other);
 	s.code = xstrdup(n_other ? "mixed" : first);
 	if (n_other == 0)
-		return host_emit(h, &s, FINDING_NOTE, "every core under governor %s", first);
-	return host_emit(h, &s, FINDING_WARN, "most cores are under governor %s, these are not: %s",
+		return host_emit(h, &s, FINDING_NOTE, "every core uses governor %s", first);
+	return host_emit(h, &s, FINDING_WARN, "most cores use governor %s, but not these: %s",
 			 first, strbuf_text(&others));
 }
 

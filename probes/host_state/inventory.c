@@ -48,8 +48,8 @@ static int emit_lost(struct host *h, struct sample *s, const struct count *c,
 	name_lost(&names, lost, n);
 	s->code = xstrdup("device-lost");
 	return host_emit(h, s, FINDING_FATAL,
-			 "%zu %s lost, seen at an earlier run and absent now: %s; if taken out on "
-			 "purpose, remove %s/probe/host-state.json",
+			 "%zu %s lost, seen at an earlier run and absent now: %s; if it was "
+			 "removed on purpose, delete %s/probe/host-state.json",
 			 n, c->words, strbuf_text(&names), state);
 }
 
@@ -72,7 +72,7 @@ static int check_known(struct host *h, const struct count *c, const struct known
 		return host_emit(h, &s, FINDING_NOTE, "%zu %s", c->n, c->words);
 	s.code = xstrdup("no-answer");
 	return host_emit(h, &s, FINDING_FAIL,
-			 "%zu %s are listed by the kernel and do not answer on the bus", c->n_deaf,
+			 "%zu %s are listed by the kernel but do not answer on the bus", c->n_deaf,
 			 c->words);
 }
 

@@ -43,7 +43,7 @@ static int emit_growth(struct host *h, const struct kind *kind, const char *subj
 			 : growth ? FINDING_NOTE
 				  : FINDING_GOOD,
 			 "%" PRIu64 " new %s memory errors%s", growth, kind->words,
-			 bad ? "; replace the DIMM when they go on" : "");
+			 bad ? "; replace the DIMM if they continue" : "");
 }
 
 /* "dimm:CPU_SrcID#0_MC#0_Chan#0_DIMM#0" by its label, else by its place. */

@@ -90,14 +90,15 @@ static int emit_link(struct host *h, const struct pci_device *d, const struct li
 			     : pci_is_nic(d) ? "nic"
 					     : "other");
 	if (part >= 1)
-		return host_emit(h, &s, FINDING_GOOD, "x%u at %g GT/s, all that both ends can%s",
-				 d->width, d->gts, link->speed < 1 ? " (slow while idle)" : "");
+		return host_emit(h, &s, FINDING_GOOD,
+				 "x%u at %g GT/s, the most that both ends support%s", d->width,
+				 d->gts, link->speed < 1 ? " (slow while idle)" : "");
 	s.code = xstrdup(link->width < 1 ? "pcie-width" : "pcie-speed");
 	return host_emit(h, &s, carries_jobs(d) ? FINDING_FAIL : FINDING_WARN,
 			 "x%u at %g GT/s, but %s x%u at %g GT/s; reseat the card, check the riser "
 			 "and the slot's settings",
 			 d->width, d->gts,
-			 link->bridge_is_known ? "both ends can" : "the device can",
+			 link->bridge_is_known ? "both ends support" : "the device supports",
 			 link->max_width, link->max_gts);
 }
 
@@ -132,7 +133,7 @@ static int check_links(struct host *h)
 	s = host_sample("host.pcie_link", "host", worst);
 	s.params = json_pack("{s:s}", "of", "all");
 	return host_emit(h, &s, n_short ? FINDING_NOTE : FINDING_GOOD,
-			 "%zu of %zu PCIe links below what both ends can", n_short, n);
+			 "%zu of %zu PCIe links below what both ends support", n_short, n);
 }
 
 /* --- errors of links --------------------------------------------------------- */

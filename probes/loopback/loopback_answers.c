@@ -223,15 +223,15 @@ static char *say_address(const struct gid_choice *gid, const struct rdma_gid *ot
 
 static char *say_nobody(const struct rdma_port *port, size_t tried)
 {
-	return xasprintf("not one request was ever answered, from %zu address%s, nor in an earlier "
-			 "run, nor does another port here answer itself: a sick port, or loopback "
-			 "that is not set up; see that the RNIC may loop back what it sends to "
-			 "itself%s",
-			 1 + tried, tried ? "es" : "",
-			 port->layer == RDMA_ETHERNET
-				 ? ", that its address has a network and VLAN that are there, and "
-				   "that a switch which gets it sends it back (hairpin)"
-				 : "");
+	return xasprintf(
+		"not one request was ever answered, from %zu address%s, nor in an earlier run, nor "
+		"does another port here answer itself: a faulty port, or loopback that is not set "
+		"up; check that the RNIC may loop back what it sends to itself%s",
+		1 + tried, tried ? "es" : "",
+		port->layer == RDMA_ETHERNET
+			? ", that its address has a network and VLAN that are there, and "
+			  "that a switch which gets it sends it back (hairpin)"
+			: "");
 }
 
 /* Why a port does not answer, whatever the memory. New memory. */
@@ -246,13 +246,13 @@ static char *look_into(struct answers *a, size_t i, const struct gid_choice *gid
 		return say_address(gid, &better);
 	if (did_before(a, port))
 		return xstrdup("not one request was answered, as they were in an earlier run: the "
-			       "port is sick");
+			       "port is faulty");
 	other = find_other(a, i);
 	*ret_set_up = !other;
 	if (!other)
 		return say_nobody(port, tried);
 	return xasprintf("not one request was ever answered, though %s port %u answers itself: "
-			 "this port is sick, if it is set up as that one",
+			 "this port is faulty, if it is set up as that one",
 			 other->device, other->number);
 }
 
@@ -267,7 +267,7 @@ void answers_explain(struct answers *a, const struct rdma_port *port, const stru
 		a->of[i].said = ask(a, port, gid->index) ? ANSWERS : SILENT;
 	if (a->of[i].said == ANSWERS) {
 		scene->known = "not one request was ever answered, though at other memory the port "
-			       "answers: the way to this one is sick";
+			       "answers: the path to this one is faulty";
 		return;
 	}
 	if (!a->of[i].words)

@@ -204,7 +204,7 @@ static bool set_error(const struct attempt *a, struct sample *sample)
 	if (a->error == 0 && !late)
 		return false;
 	sample->state = late ? SAMPLE_TIMEOUT : SAMPLE_SET_UP;
-	sample->note = xstrdup(late ? "too few requests ended in the time there was" : a->why);
+	sample->note = xstrdup(late ? "too few requests completed in time" : a->why);
 	return true;
 }
 

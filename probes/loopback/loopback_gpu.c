@@ -152,13 +152,13 @@ static int add_all(void *context, struct err *err)
 static int tell_blocked(struct accel *a, struct endpoint *ends, size_t *n, size_t max,
 			struct err *err)
 {
-	static const char words[] = "a call of the GPU driver for it did not come back";
+	static const char words[] = "a call to the GPU driver for it did not return";
 	struct accel_device_info info;
 	const char *subject = a ? a->ops->asked(a) : "";
 	unsigned i, n_devices = a ? a->ops->n_devices(a) : 0;
 
 	if (!subject[0])
-		return err_set(err, ETIMEDOUT, "the GPU driver does not come back from its start");
+		return err_set(err, ETIMEDOUT, "the GPU driver hangs while it starts");
 	for (i = 0; i < n_devices && *n < max; i++) {
 		if (a->ops->device_info(a, i, &info, NULL) < 0 || !streq(info.subject, subject))
 			continue;

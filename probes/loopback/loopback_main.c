@@ -13,8 +13,8 @@ enum { OPT_SET = 0x200 };
 
 static const struct argp_option option_table[] = {
 	{ "set", OPT_SET, "quick|full", 0,
-	  "The few cells that tell every link, and all when one is low (20s), or all and groups "
-	  "of them at once (default, 75s)",
+	  "quick: the few cells that cover every link, and all of them if one is low (20s); full: "
+	  "all cells, and groups of them at once (default, 75s)",
 	  0 },
 	{ 0 },
 };
@@ -75,8 +75,8 @@ int main(int argc, char **argv)
 	static const struct probe_desc desc = {
 		.name = "loopback",
 		.summary = "Measure each RNIC port to each memory of the host through its own "
-			   "loopback: the whole mesh in 75s, with --set quick in 20s the few "
-			   "cells that tell every link",
+			   "loopback: the whole mesh in 75s, with --set quick in 20s the few cells "
+			   "that cover every link",
 		.active = true,
 		.budget_us = BUDGET_FULL_US,
 		.checks = checks,

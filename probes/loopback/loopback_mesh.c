@@ -193,7 +193,8 @@ static int give_up(const struct cell *cells, size_t n)
 	int error = 0;
 
 	for (i = 0; error == 0 && i < n; i++)
-		error = cell_emit_all(&cells[i], SAMPLE_TIMEOUT, "the budget ends before this cell");
+		error = cell_emit_all(&cells[i], SAMPLE_TIMEOUT,
+				      "no time left in the budget for this cell");
 	return error;
 }
 

@@ -148,7 +148,7 @@ static int find_ports(struct plan *p, struct err *err)
 		log_info("%s", left);
 	return p->n_ports > 0
 		       ? 0
-		       : err_set(err, ENODEV, "no RDMA device of this host is in the list %s",
+		       : err_set(err, ENODEV, "no RDMA device of this host matches the list %s",
 				 o->service.devices);
 }
 

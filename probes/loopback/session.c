@@ -58,7 +58,7 @@ static int check_mtu(const struct session *s, struct err *err)
 	if (wanted <= port->mtu)
 		return 0;
 	return err_set(err, EMSGSIZE,
-		       "MTU mismatch: --mtu %u, and %s port %u has %u: raise the MTU of its "
+		       "MTU mismatch: --mtu is %u, but %s port %u has %u: raise the MTU of its "
 		       "network interface, or ask for less",
 		       wanted, port->device, port->number, port->mtu);
 }

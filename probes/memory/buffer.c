@@ -167,7 +167,7 @@ int buffer_verify(const struct buffer *buffer, uint64_t array_bytes, bool only_n
 		    0) < 0) {
 		if (only_node && (errno == EPERM || errno == ENOSYS))
 			return 0;
-		return err_errno(err, errno, "where the memory for numa:%u lies cannot be told",
+		return err_errno(err, errno, "cannot tell where the memory for numa:%u is",
 				 buffer->node);
 	}
 	for (i = 0; i < BUFFER_CHECKED_PAGES; i++)
@@ -175,7 +175,7 @@ int buffer_verify(const struct buffer *buffer, uint64_t array_bytes, bool only_n
 			return err_set(err, EXDEV, "memory bound to numa:%u lies on numa:%d",
 				       buffer->node, status[i]);
 	if (status[0] < 0)
-		return err_errno(err, -status[0], "memory bound to numa:%u is not there",
+		return err_errno(err, -status[0], "memory bound to numa:%u is missing",
 				 buffer->node);
 	return 0;
 }

@@ -143,8 +143,8 @@ static void check_data(const struct gpu_job *job, struct sample *s)
 		;
 	s->ok = TRI_NO;
 	s->code = xstrdup("copy:wrong-data");
-	s->note = xasprintf("what was sent to the GPU came back wrong, first in byte 0x%zx of %zu",
-			    i, (size_t)job->lanes[0].bytes);
+	s->note = xasprintf("data came back wrong from the GPU, first at byte 0x%zx of %zu", i,
+			    (size_t)job->lanes[0].bytes);
 }
 
 static void set_outcome(const struct gpu_job *job, bool late, struct sample *s)

@@ -36,7 +36,7 @@ static const char *const engine_names[] = {
 
 static const struct argp_option option_table[] = {
 	{ "engine", OPT_ENGINE, "auto|cpu|cuda", 0,
-	  "What to measure: cpu is host memory, cuda that of GPUs, auto all there is (default)", 0 },
+	  "What to measure: cpu is host memory, cuda the memory of GPUs, auto both (default)", 0 },
 	{ "size", OPT_SIZE, "B", 0, "Bytes of one copy between host and GPU (default 33554432)", 0 },
 	{ 0 },
 };

@@ -152,7 +152,7 @@ static int give_up_unplanned(struct session *s, const struct plan_cell *cell)
 				s->probe->budget_us / USEC_PER_MSEC);
 		return give_up(s, cell, SAMPLE_TIMEOUT, why);
 	}
-	why = xasprintf("this process may use none of the CPUs of numa:%u", cpu_node(s, cell)->id);
+	why = xasprintf("this process may not use any CPU of numa:%u", cpu_node(s, cell)->id);
 	return give_up(s, cell, SAMPLE_SET_UP, why);
 }
 

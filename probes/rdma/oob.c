@@ -60,8 +60,8 @@ static int wait_for(const struct oob *o, short events, uint64_t deadline_us, str
 static int went_away(const struct oob *o, int code, struct err *err)
 {
 	if (code == 0 || code == ECONNRESET || code == EPIPE)
-		return err_set(err, ECONNRESET, "%s went away: it closed the connection", o->name);
-	return err_set(err, ECONNRESET, "%s went away: %s", o->name, strerror(code));
+		return err_set(err, ECONNRESET, "%s closed the connection", o->name);
+	return err_set(err, ECONNRESET, "%s closed the connection: %s", o->name, strerror(code));
 }
 
 static int write_all(const struct oob *o, const void *bytes, size_t length, uint64_t deadline_us,
@@ -205,7 +205,7 @@ int oob_receive(struct oob *o, uint64_t deadline_us, char **ret_body, size_t *re
 	oob_header_encode(o->receive_key, o->received++, body, length, wanted);
 	if (!oob_same(header + OOB_HEADER_SIZE - SHA256_SIZE,
 		      wanted + OOB_HEADER_SIZE - SHA256_SIZE))
-		return err_set(err, EBADMSG, "what %s sends is not what it signed", o->name);
+		return err_set(err, EBADMSG, "a message from %s has a wrong signature", o->name);
 	*ret_body = TAKE(body);
 	*ret_length = length;
 	return 0;

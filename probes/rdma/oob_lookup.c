@@ -54,7 +54,7 @@ int oob_lookup_check(const char *address, struct err *err)
 	char host[OOB_HOST_SIZE], port[OOB_PORT_SIZE];
 
 	if (split(address, host, port) < 0)
-		return err_set(err, EINVAL, "'%.200s' is no HOST:PORT", address);
+		return err_set(err, EINVAL, "'%.200s' is not HOST:PORT", address);
 	return 0;
 }
 
@@ -108,13 +108,13 @@ int oob_lookup(const char *address, bool passive, uint64_t deadline_us, struct a
 	q->code = EAI_AGAIN; /* until somebody has answered */
 	if (split(address, q->host, q->port) < 0) {
 		free(q);
-		return err_set(err, EINVAL, "'%.200s' is no HOST:PORT", address);
+		return err_set(err, EINVAL, "'%.200s' is not HOST:PORT", address);
 	}
 	r = find(q, deadline_us, err);
 	if (r == -ETIMEDOUT)
 		return err_set(err, ETIMEDOUT,
-			       "'%.200s': no name server answered in time; give the address in "
-			       "place of the name, or mend the name servers of this host",
+			       "'%.200s': no name server answered in time; give the address "
+			       "instead of the name, or fix the name servers of this host",
 			       address);
 	code = q->code;
 	if (r == 0 && code == 0) {

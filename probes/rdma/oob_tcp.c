@@ -114,7 +114,8 @@ static int nobody_came(const struct err *last, struct err *err)
 {
 	if (!last->code)
 		return err_set(err, ETIMEDOUT, "nobody came");
-	return err_set(err, ETIMEDOUT, "nobody with the token came; the last: %s", last->msg);
+	return err_set(err, ETIMEDOUT, "nobody connected with the token; the last error: %s",
+		       last->msg);
 }
 
 int oob_accept(int listen_fd, const char *token, uint64_t deadline_us, struct oob *ret,

@@ -26,7 +26,7 @@ int oob_greeting_decode(const unsigned char bytes[static OOB_GREETING_SIZE],
 	uint32_t version;
 
 	if (memcmp(bytes, magic, MAGIC_SIZE) != 0)
-		return err_set(err, EPROTO, "speaks something else than this probe");
+		return err_set(err, EPROTO, "does not speak this probe's protocol");
 	memcpy(&version, bytes + MAGIC_SIZE, VERSION_SIZE);
 	version = be32toh(version);
 	if (version != OOB_VERSION)

@@ -14,12 +14,13 @@ enum { OPT_DEVICES = 0x380, OPT_PKEY_INDEX, OPT_SL, OPT_TCLASS };
 
 static const struct argp_option option_table[] = {
 	{ "cells", OPT_CELLS, "LIST", 0,
-	  "Only these subjects, as mlx5_0:1>numa:0,mlx5_1:1>numa:1 or mlx5_0:1>mlx5_1:1", 0 },
-	{ "gid-index", OPT_GID_INDEX, "N", 0, "The ports' address, in place of the best one", 0 },
-	{ "mtu", OPT_MTU, "N", 0, "Bytes of a packet: 256 to 4096, at most the ports'", 0 },
-	{ "size", OPT_SIZE, "B", 0, "Bytes of a request (default 65536)", 0 },
-	{ "qps", OPT_QPS, "N", 0, "Queue pairs of each direction (default 1)", 0 },
-	{ "depth", OPT_DEPTH, "N", 0, "Requests outstanding of each queue pair (default 128)", 0 },
+	  "Only these subjects, such as mlx5_0:1>numa:0,mlx5_1:1>numa:1 or mlx5_0:1>mlx5_1:1", 0 },
+	{ "gid-index", OPT_GID_INDEX, "N", 0,
+	  "Index of the GID to use on the ports (default: the best one)", 0 },
+	{ "mtu", OPT_MTU, "N", 0, "MTU in bytes: 256 to 4096, at most that of the ports", 0 },
+	{ "size", OPT_SIZE, "B", 0, "Size of a request in bytes (default 65536)", 0 },
+	{ "qps", OPT_QPS, "N", 0, "Queue pairs per direction (default 1)", 0 },
+	{ "depth", OPT_DEPTH, "N", 0, "Outstanding requests per queue pair (default 128)", 0 },
 	{ 0 },
 };
 
@@ -43,7 +44,7 @@ static long parse_number(const struct number *row, const char *arg, struct argp_
 	errno = 0;
 	value = strtol(arg, &end, 10);
 	if (errno || end == arg || *end || value < row->min || value > row->max)
-		argp_error(state, "%s: '%.40s' is no number from %ld to %ld", row->name, arg,
+		argp_error(state, "%s: '%.40s' is not a number from %ld to %ld", row->name, arg,
 			   row->min, row->max);
 	return value;
 }
@@ -53,7 +54,7 @@ static const struct argp_option service_table[] = {
 	  "As the jobs use the fabric (default: as /etc/assay/rdma.yaml says):", 3 },
 	{ "devices", OPT_DEVICES, "LIST", 0, "Only these ports, written as NCCL_IB_HCA", 3 },
 	{ "pkey-index", OPT_PKEY_INDEX, "N", 0,
-	  "Of the P_Key (default: the first with full membership)", 3 },
+	  "Index of the P_Key (default: the first with full membership)", 3 },
 	{ "sl", OPT_SL, "N", 0, "Service level, 0 to 15 (default 0)", 3 },
 	{ "tclass", OPT_TCLASS, "N", 0, "Traffic class, 0 to 255 (default 0)", 3 },
 	{ 0 },
@@ -156,7 +157,7 @@ static void set_cells(struct rdma_options *o, const char *arg, struct argp_state
 	if (strlen(arg) > CELLS_TEXT_MAX)
 		argp_error(state, "--cells: longer than %d bytes", CELLS_TEXT_MAX);
 	if (!cells_good(arg, &bad))
-		argp_error(state, "--cells: '%.*s' is no cell, as mlx5_0:1>numa:0",
+		argp_error(state, "--cells: '%.*s' is not a cell such as mlx5_0:1>numa:0",
 			   (int)MIN(bad.length, (size_t)40), bad.at);
 	*o->cells = arg;
 }

@@ -73,8 +73,8 @@ static int check_name(const char *name, size_t length, struct err *err)
 	    (colon && strspn(colon + 1, "0123456789") < digits) || memchr(name, ' ', length) ||
 	    memchr(name, '=', length) || memchr(name, '^', length))
 		return err_set(err, EINVAL,
-			       "'%.*s' is no device, as mlx5_0 or mlx5_0:1 in a list as "
-			       "NCCL_IB_HCA takes it: [^][=]NAME[:PORT],...",
+			       "'%.*s' is not a device such as mlx5_0 or mlx5_0:1; want a list as "
+			       "in NCCL_IB_HCA: [^][=]NAME[:PORT],...",
 			       (int)MIN(length, (size_t)40), name);
 	return 0;
 }

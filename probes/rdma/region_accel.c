@@ -20,9 +20,9 @@ static int add_dmabuf(const struct rdma_ops *ops, struct rdma_device *d,
 	};
 
 	if (export->dmabuf_fd < 0)
-		return err_set(err, EOPNOTSUPP, "no dmabuf of it (%s)", export->why);
+		return err_set(err, EOPNOTSUPP, "it has no dmabuf (%s)", export->why);
 	if (!ops->region_add_dmabuf)
-		return err_set(err, EOPNOTSUPP, "this engine takes no dmabuf");
+		return err_set(err, EOPNOTSUPP, "this engine does not support dmabuf");
 	return ops->region_add_dmabuf(d, &dmabuf, ret, err);
 }
 

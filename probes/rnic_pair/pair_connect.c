@@ -39,7 +39,7 @@ static void decide_no_way(struct pair_job *job, const struct err *err)
 
 	gid_format(&job->to->gid.gid, address);
 	pair_decide(&job->verdict, SAMPLE_SET_UP, TRI_UNKNOWN,
-		    "%s. No way from %s to %s of %s: for ports of one host set accept_local=1 and "
+		    "%s. No path from %s to %s of %s: for ports of one host set accept_local=1 and "
 		    "rp_filter=0 of both interfaces (net.ipv4.conf), and route each address out of "
 		    "its own interface (ip rule add from ADDRESS table N)",
 		    err->msg, job->from->port->device, address, job->to->port->device);
@@ -122,7 +122,7 @@ static bool begin(struct pair_job *jobs, size_t i, uint64_t deadline_us)
 	}
 	if (now_us(job) + OPEN_MIN_US > deadline_us) {
 		pair_decide(&job->verdict, SAMPLE_TIMEOUT, TRI_UNKNOWN,
-			    "the budget ends before this pair");
+			    "no time left in the budget for this pair");
 		return false;
 	}
 	r = join_to_try(job, job->from->options->mtu, &err);

@@ -33,7 +33,7 @@ static int on_open(struct follower *f, struct pair_message *m, struct err *err)
 	struct pair_verdict v = { .state = SAMPLE_SET_UP };
 
 	if (m->rail >= s->n_rails)
-		return err_set(err, EPROTO, "%s asks for a rail that is not there", s->line.name);
+		return err_set(err, EPROTO, "%s asks for a rail that does not exist", s->line.name);
 	f->step = (struct pair_step){ .rail = m->rail,
 				      .forth = m->forth,
 				      .rates = m->rates,
@@ -93,7 +93,7 @@ static int on_final(struct follower *f, struct pair_message *m, struct err *err)
 	int r;
 
 	if (m->rail >= s->n_rails)
-		return err_set(err, EPROTO, "%s tells of a rail that is not there", s->line.name);
+		return err_set(err, EPROTO, "%s names a rail that does not exist", s->line.name);
 	/* It may be heard of here alone: both ends emit the same. */
 	ack.note = pair_step_heard(s, &m->written);
 	for (i = 0; ack.note && i < m->n_samples; i++)
@@ -130,7 +130,7 @@ static int follow_once(struct follower *f, struct err *err)
 	if (r < 0)
 		return r;
 	if (!rows[m.kind].handle)
-		return err_set(err, EPROTO, "%s says what a leader does not", s->line.name);
+		return err_set(err, EPROTO, "%s sent an unexpected message", s->line.name);
 	if (!rows[m.kind].keeps) {
 		pair_lanes_close(&s->lanes);
 		f->open = false;

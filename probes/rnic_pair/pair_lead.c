@@ -32,7 +32,7 @@ static void take_outcome(struct pair_message *m, struct pair_outcome *ret)
 
 static int unexpected(const struct pair_session *s, struct err *err)
 {
-	return err_set(err, EPROTO, "%s answers what was not asked", s->line.name);
+	return err_set(err, EPROTO, "%s sent an unexpected answer", s->line.name);
 }
 
 /* Ask the other side to open its lanes and connect ours; 1 when both are ready. */

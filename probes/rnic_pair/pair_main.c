@@ -12,15 +12,18 @@ enum {
 };
 
 static const struct argp_option option_table[] = {
-	{ "connect-only", OPT_CONNECT_ONLY, NULL, 0, "Whether they connect, not how fast", 0 },
-	{ "send", OPT_SEND, NULL, 0, "Sends and receives too: rnic_pair.send_bw", 0 },
+	{ "connect-only", OPT_CONNECT_ONLY, NULL, 0,
+	  "Only test whether they connect, not how fast they are", 0 },
+	{ "send", OPT_SEND, NULL, 0, "Also measure sends and receives: rnic_pair.send_bw", 0 },
 	{ "bidirectional", OPT_BIDIRECTIONAL, NULL, 0,
-	  "Both directions at once too: rnic_pair.bidir_bw", 0 },
+	  "Also measure both directions at once: rnic_pair.bidir_bw", 0 },
 	{ NULL, 0, NULL, 0, "With another host, rail by rail:", 2 },
-	{ "listen", OPT_LISTEN, "ADDR:PORT", 0, "Wait for it there (port 0: any, printed)", 2 },
-	{ "peer", OPT_PEER, "HOST:PORT", 0, "It listens there; its options are those given here",
-	  2 },
-	{ "token-file", OPT_TOKEN_FILE, "FILE", 0, "One line that both sides know", 2 },
+	{ "listen", OPT_LISTEN, "ADDR:PORT", 0,
+	  "Wait there for the other host (port 0: any free one, which is printed)", 2 },
+	{ "peer", OPT_PEER, "HOST:PORT", 0,
+	  "Where the other host listens; it uses the options given here", 2 },
+	{ "token-file", OPT_TOKEN_FILE, "FILE", 0,
+	  "File with one line, a token that both hosts have", 2 },
 	{ 0 },
 };
 
@@ -87,9 +90,9 @@ static const struct probe_check checks[] = {
 	  "an RNIC below line rate, a bad cable or transceiver, a congested or wrong route" },
 	{ "rnic_pair.write_lat", "s", BETTER_LOWER, "a detour through the fabric, lost packets" },
 	{ "rnic_pair.send_bw", "B/s", BETTER_HIGHER,
-	  "what writes find, and an RNIC that is slow at receives (--send)" },
+	  "as for writes, and an RNIC that receives slowly (--send)" },
 	{ "rnic_pair.bidir_bw", "B/s", BETTER_HIGHER,
-	  "a link or PCIe slot that carries one direction at a time (--bidirectional)" },
+	  "a link or PCIe slot that cannot carry both directions at once (--bidirectional)" },
 };
 
 int main(int argc, char **argv)

@@ -91,7 +91,7 @@ static void set_late(const struct pair_lanes *l, struct sample *s)
 		return;
 	}
 	s->state = SAMPLE_TIMEOUT;
-	s->note = xstrdup("too few writes ended in the time there was");
+	s->note = xstrdup("too few writes completed in time");
 }
 
 /* What was lost until now at both ends, as far as they are of this host. */

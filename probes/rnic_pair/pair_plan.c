@@ -135,7 +135,8 @@ static int make_jobs(struct pair_plan *p, struct err *err)
 		return 0;
 	if (options_of(p)->cells)
 		return err_set(err, EINVAL, "--cells: none of these pairs is on this host");
-	return err_set(err, ENODEV, "fewer than two active RDMA ports of a kind on this host%s%s",
+	return err_set(err, ENODEV,
+		       "fewer than two active RDMA ports of the same kind on this host%s%s",
 		       p->left_out ? ": " : "", p->left_out ? p->left_out : "");
 }
 

@@ -206,7 +206,7 @@ static int run_group(const struct pair_plan *p, struct pair_job *jobs, size_t n,
 	if (us < DIRECTION_MIN_US) {
 		for (i = 0; r == 0 && i < n; i++)
 			r = emit_unmeasured(p, &jobs[i], SAMPLE_TIMEOUT,
-					    "the budget ends before this pair");
+					    "no time left in the budget for this pair");
 		return r;
 	}
 	numa_go_near(&p->host, jobs[0].from->port->numa_node);

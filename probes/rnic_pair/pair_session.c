@@ -89,5 +89,6 @@ int pair_session_run(struct pair_session *s, struct err *err)
 		return err_set(err, ENODEV, "%s has no active RDMA port", s->peer.node);
 	r = s->leads ? pair_lead(s, err) : pair_follow(s, err);
 	return r < 0 ? r
-		     : pair_step_emit_rest(s, SAMPLE_TIMEOUT, "the budget ends before this pair");
+		     : pair_step_emit_rest(s, SAMPLE_TIMEOUT,
+					   "no time left in the budget for this pair");
 }

@@ -38,13 +38,13 @@ static int emit_none(struct rnic_state *state, const char *check, const struct p
 
 	say_span(state, span);
 	if (!t->stopped)
-		return rnic_emit(state, &s, FINDING_GOOD, "no growth %s (%zu counter%s)", span,
+		return rnic_emit(state, &s, FINDING_GOOD, "no increase %s (%zu counter%s)", span,
 				 t->n, t->n == 1 ? "" : "s");
 	s.code = xstrdup(t->stopped->name);
-	return rnic_emit(state, &s, FINDING_NOTE,
-			 "%s stands at its largest value and tells nothing until it is reset; "
-			 "nothing else grew",
-			 t->stopped->name);
+	return rnic_emit(
+		state, &s, FINDING_NOTE,
+		"%s is at its maximum and says nothing until it is reset; nothing else grew",
+		t->stopped->name);
 }
 
 static int emit_grown(struct rnic_state *state, const struct port *port, const struct readings *all,
@@ -116,8 +116,9 @@ static const char *say_first(const struct readings *all)
 		n_new += !all->all[i].known;
 	}
 	if (n_early)
-		return ", some again before the RNIC counted anew: the next run tells their growth";
-	return n_new == all->n ? ", the first look in this boot: the next run tells their growth"
+		return ", some again before the RNIC started counting again: the next run tells "
+		       "how they grew";
+	return n_new == all->n ? ", the first reading since boot: the next run tells how they grew"
 			       : "";
 }
 
@@ -135,7 +136,7 @@ static int emit_count(struct rnic_state *state, const struct port *port, const s
 				 say_first(all));
 	s.code = xstrdup("counters-gone");
 	return rnic_emit(state, &s, own ? FINDING_WARN : FINDING_NOTE,
-			 "%zu counters of the last run cannot be read any more%s: %s", n,
+			 "%zu counters of the last run can no longer be read%s: %s", n,
 			 own ? "" : " (is the network device in another namespace?)",
 			 strbuf_text(&names));
 }

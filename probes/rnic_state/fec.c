@@ -51,6 +51,6 @@ int rnic_fec(struct rnic_state *state, const struct port *port, const struct nic
 	s.code = xstrdup("post-fec-errors");
 	return rnic_emit(state, &s, FINDING_WARN,
 			 "%.2g symbols a bit stayed wrong after correction, more than %g; %.2g of "
-			 "the bits were corrected: clean or change the cable or the module",
+			 "the bits were corrected: clean or replace the cable or the module",
 			 wrong / bits, POST_FEC_WARN, corrected / bits);
 }

@@ -83,7 +83,7 @@ static int emit_lost(struct rnic_state *state, const struct known *lost, size_t 
 
 	if (n == 0)
 		return rnic_emit(state, &s, FINDING_GOOD,
-				 "every RDMA port ever seen here is there (%zu)", state->ports->n);
+				 "all %zu RDMA ports ever seen here are present", state->ports->n);
 	for (i = 0; i < n; i++)
 		(void)strbuf_printf(&names, "%s%s (%s)", i ? ", " : "", lost[i].id, lost[i].model);
 	s.code = xstrdup("device-lost");
@@ -91,11 +91,10 @@ static int emit_lost(struct rnic_state *state, const struct known *lost, size_t 
 		return rnic_emit(state, &s, FINDING_NOTE,
 				 "seen at an earlier run and not here now: %s; %s",
 				 strbuf_text(&names), elsewhere);
-	return rnic_emit(
-		state, &s, FINDING_FATAL,
-		"lost, seen at an earlier run and absent now: %s; if taken out on purpose, "
-		"remove %s/probe/rnic-state.json",
-		strbuf_text(&names), dir);
+	return rnic_emit(state, &s, FINDING_FATAL,
+			 "lost, seen at an earlier run and absent now: %s; if it was removed on "
+			 "purpose, delete %s/probe/rnic-state.json",
+			 strbuf_text(&names), dir);
 }
 
 /* What an operator told us to leave alone is forgotten. Returns how many are left. */
@@ -186,8 +185,8 @@ static int emit_down(struct rnic_state *state, const struct port *port, const js
 	s.code = xstrdup("link-down");
 	if (down_s >= DOWN_FATAL_S)
 		return rnic_emit(state, &s, FINDING_FATAL,
-				 "the link is down (%s) for %.0f s at least: check cable, module "
-				 "and switch port",
+				 "the link has been down (%s) for at least %.0f s: check cable, "
+				 "module and switch port",
 				 port->phys_state, down_s);
 	return rnic_emit(state, &s, FINDING_WARN, "the link is down (%s)", port->phys_state);
 }
@@ -235,7 +234,7 @@ static int emit_rate(struct rnic_state *state, const struct port *port, double r
 		return rnic_emit(state, &s, FINDING_INFO,
 				 "%s, and others of its model run at %g Gb/s", port->rate,
 				 can->others / 1e9);
-	return rnic_emit(state, &s, FINDING_INFO, "%s, and can do %g Gb/s", port->rate,
+	return rnic_emit(state, &s, FINDING_INFO, "%s, but is capable of %g Gb/s", port->rate,
 			 can->device / 1e9);
 }
 

@@ -18,7 +18,8 @@ struct options {
 };
 
 static const struct argp_option option_table[] = {
-	{ "exclude", OPT_EXCLUDE, "LIST", 0, "RDMA devices to leave alone, as mlx5_2,mlx5_3", 0 },
+	{ "exclude", OPT_EXCLUDE, "LIST", 0, "RDMA devices to leave alone, such as mlx5_2,mlx5_3",
+	  0 },
 	{ 0 },
 };
 
@@ -86,7 +87,7 @@ int main(int argc, char **argv)
 	const struct probe_desc desc = {
 		.name = "rnic-state",
 		.summary = "Reads what the RNICs say about themselves: links, counters of errors "
-			   "and congestion, settings, optics. Loads nothing.",
+			   "and congestion, settings, optics. Puts no load on the host.",
 		.active = false,
 		.budget_us = 5 * USEC_PER_SEC,
 		.checks = rnic_checks,

@@ -259,9 +259,9 @@ struct reader {
 
 static const char *finds_mtu(const struct setting *s)
 {
-	return s->value < RDMA_MTU_MAX ? "; 4096 bytes a packet need an MTU of 4200 at the network "
-					 "device"
-				       : NULL;
+	return s->value < RDMA_MTU_MAX
+		       ? "; packets of 4096 bytes need an MTU of 4200 on the network device"
+		       : NULL;
 }
 
 static const struct reader readers[] = {
@@ -349,14 +349,14 @@ static int check_cnp(struct rnic_state *state, const struct port *port)
 		return 0;
 	s = finding_sample("rnic.ecn_answered", port->subject, (double)sent);
 	if (sent > 0)
-		return rnic_emit(state, &s, FINDING_GOOD,
-				 "%llu packets came with a mark of congestion, %llu notifications "
-				 "were sent",
-				 (unsigned long long)marked, (unsigned long long)sent);
+		return rnic_emit(
+			state, &s, FINDING_GOOD,
+			"%llu packets came with a congestion mark, %llu notifications were sent",
+			(unsigned long long)marked, (unsigned long long)sent);
 	s.code = xstrdup("ecn-not-answered");
 	return rnic_emit(state, &s, FINDING_WARN,
-			 "%llu packets came with a mark of congestion and no notification was "
-			 "sent: ECN is not on at the receiver (roce_np)",
+			 "%llu packets came with a congestion mark and no notification was sent: "
+			 "ECN is off at the receiver (roce_np)",
 			 (unsigned long long)marked);
 }
 

@@ -128,7 +128,7 @@ class Host(Space):
         (self.folder / "conf/assayd.yaml").write_text(json.dumps(config))
         with open(self.log, "w", encoding="utf-8") as log:
             self.agent = self.start(self.hosts.build / "assayd", env=self.env(), stderr=log)
-        self.wait_for("the controller is heard of")
+        self.wait_for("connected to the controller")
 
     def wait_for(self, words):
         """Until the agent says so."""

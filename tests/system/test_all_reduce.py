@@ -28,13 +28,13 @@ def token(tmp_path):
 
 
 @pytest.mark.parametrize("words, message", [
-    (["--size", "7"], "--size: '7' is no number from 8 to 1048576"),
-    (["--qps", "17"], "--qps: '17' is no number from 1 to 16"),
+    (["--size", "7"], "--size: '7' is not a number from 8 to 1048576"),
+    (["--qps", "17"], "--qps: '17' is not a number from 1 to 16"),
     (["--rank", "64"], "--rank: want 0 to 63"),
     (["--rank", "0"], "--peers, --rank and --token-file are all needed"),
     (["--peers", "a:1", "--rank", "0", "--token-file", "TOKEN"], "--peers: want two or more"),
-    (["--peers", "a:1,b:x", "--rank", "0", "--token-file", "TOKEN"], "--peers: 'b:x' is no HOST:PORT"),
-    (["--peers", "a:1,b:2", "--rank", "0", "--token-file", "TOKEN", "--cells", "a:1>b:1"], "--cells: not here"),
+    (["--peers", "a:1,b:x", "--rank", "0", "--token-file", "TOKEN"], "--peers: 'b:x' is not HOST:PORT"),
+    (["--peers", "a:1,b:2", "--rank", "0", "--token-file", "TOKEN", "--cells", "a:1>b:1"], "--cells: not supported here"),
     (["--peers", "a:1,b:2", "--rank", "2", "--token-file", "TOKEN"], "--rank 2: --peers has ranks 0 to 1"),
     (["--peers", "a:1,b:2", "--rank", "0", "--token-file", "/nowhere"], "/nowhere: No such file or directory"),
 ])

@@ -164,8 +164,8 @@ NAME = f"{gpu(2)} (0000:19:00.0)"
     ("frozen=2", gpu(2), rf"all 4 GPUs began operation \d+ of \d+ and none ended it; told to give up, {re.escape(NAME)} did not, "
                          "3 others did"),
     ("behind=2", gpu(2), rf"{re.escape(NAME)} ended (\d+) of \d+ operations, the others (\d+)"),
-    ("mute=1", "gpus", r"all 4 GPUs began operation \d+ of \d+ and none ended it; told to give up, all did: which of them held up "
-                       "the others cannot be told"),
+    ("mute=1", "gpus", r"all 4 GPUs began operation \d+ of \d+ and none ended it; told to give up, all did: cannot tell which of "
+                       "them held up the others"),
     ("notready=2", "gpus", f"communicators were not ready after 20 s: those of {gpu(0)}, {gpu(1)}"),
 ])
 def test_a_hang_ends_and_names_who_is_behind(all_to_all, fault, subject, words):
@@ -229,7 +229,7 @@ def test_no_memory_is_the_set_up_of_its_gpu(all_to_all):
 
 def test_a_driver_that_does_not_come_back_names_the_gpu_and_ends(all_to_all):
     done, samples = all_to_all("count=3 block=1", "--budget", "5s", ASSAY_FAKE_PATIENCE="1")
-    assert done.returncode == 1 and f"{gpu(1)}: a call of the GPU driver did not come back" in done.stderr
+    assert done.returncode == 1 and f"{gpu(1)}: a call to the GPU driver did not return" in done.stderr
     assert [key for key in samples if key[0] != LINKS] == [(BUSBW, gpu(1))] and samples[BUSBW, gpu(1)]["state"] == "timeout"
 
 
@@ -241,7 +241,7 @@ def test_a_gpu_that_has_not_started_is_named_and_nothing_is_measured_without_it(
 
 
 @pytest.mark.parametrize("settings, words", [
-    ("count=1", "an all-to-all needs two GPUs at least: there is 1"),
+    ("count=1", "an all-to-all needs at least two GPUs, and there is 1"),
     ("nccl=21304", "libnccl.so.2 is version 21304; at least 21400 (2.14) is needed"),
     ("driver=10020", "the GPU driver knows CUDA 10.2 only"),
 ])

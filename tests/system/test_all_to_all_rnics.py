@@ -83,7 +83,7 @@ def test_without_rdma_it_is_not_applicable(run):
 
 @pytest.mark.parametrize("args, words", [(["--engine", "cuda"], "--engine: 'cuda' is neither nccl nor verbs"),
                                          (["--depth", "0"], "--depth: '0' is not a number from 1 to 64"),
-                                         (["--sl", "16"], "--sl: '16' is no number from 0 to 15"),
+                                         (["--sl", "16"], "--sl: '16' is not a number from 0 to 15"),
                                          (["--mtu", "9000"], "--mtu: '9000' is not a number from 256 to 4096")])
 def test_bad_options(run, args, words):
     done = run("assay-probe-all-to-all", *args)

@@ -144,7 +144,7 @@ def test_retry_after_is_waited_for_and_the_report_sent_again(assayd, stub, spool
     assert time.monotonic() - began >= 2
     assert stub.came == [1, 1, 1, 2]
     assert "reports wait: 503 not now: store is full" in daemon.log()
-    wait_until(lambda: "reports leave again" in daemon.log())
+    wait_until(lambda: "reports are sent again" in daemon.log())
 
 
 def test_an_answer_cut_short_means_send_again_and_the_duplicate_is_done(assayd, stub, spool, wait_until):

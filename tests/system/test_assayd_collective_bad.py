@@ -14,7 +14,7 @@ BAD = {
     "a path": ({"peers": ["../../etc/passwd:1", "b:1"]}, "want HOST:PORT"),
     "no port": ({"peers": ["a", "b:1"]}, "peers[0]: 'a': want HOST:PORT"),
     "a port too many": ({"peers": ["a:65536", "b:1"]}, "peers[0]: 'a:65536': want HOST:PORT"),
-    "a host twice": ({"peers": ["a:1", "a:1"]}, "peers[1]: 'a:1' is there twice"),
+    "a host twice": ({"peers": ["a:1", "a:1"]}, "peers[1]: 'a:1' appears twice"),
     "alone": ({"peers": ["a:1"]}, "peers: want 2 to 64 hosts, not 1"),
     "a crowd": ({"peers": [f"n{i}:1" for i in range(65)]}, "peers: 65 items, more than 64"),
     "no rank": ({"rank": None}, "rank: missing"),
@@ -55,7 +55,7 @@ def test_an_order_with_too_little_time_is_not_begun(host, wait_until):
 
 
 @pytest.mark.parametrize("settings, port, words", [
-    ({"enabled": False}, 7500, "tests with other hosts are not allowed here (collectives.enabled in assayd.yaml)"),
+    ({"enabled": False}, 7500, "tests with other hosts are disabled here (collectives.enabled in assayd.yaml)"),
     ({}, 7399, "port 7399 is not one of 7400 to 7599 (collectives.ports in assayd.yaml)"),
     ({"ports": 7500}, 7501, "port 7501 is not one of 7500 to 7500 (collectives.ports in assayd.yaml)"),
 ])
@@ -77,7 +77,7 @@ def test_as_many_orders_as_one_answer_has_are_all_answered(host, wait_until):
 
 @pytest.mark.parametrize("collectives, words", [
     ({"on": True}, "assayd.yaml: collectives.on: unknown key"), ({"enabled": "yes"}, "collectives.enabled: want true or false"),
-    ({"ports": "7400"}, "collectives.ports: want two ports as 7400-7599, or one"), ({"ports": "7400-"}, "collectives.ports: want"),
+    ({"ports": "7400"}, "collectives.ports: want a range of ports such as 7400-7599, or one port"), ({"ports": "7400-"}, "collectives.ports: want"),
     ({"ports": "7500-7400"}, "collectives.ports: want"), ({"ports": "1-65536"}, "collectives.ports: want"),
     ({"ports": "-7400"}, "collectives.ports: want"), ({"ports": 0}, "collectives.ports: want"), ({"ports": [1, 2]}, "collectives.ports: want"),
     ({"ports": "0-10"}, "collectives.ports: want"), ({"ports": "1-10x"}, "collectives.ports: want"),

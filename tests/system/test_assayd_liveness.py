@@ -57,14 +57,14 @@ def test_a_killed_assayd_is_suspect_and_its_host_is_judged_as_before(watched, as
 
 
 def lost(daemon):
-    """Is the last word of the log that the controller is not heard of?"""
-    words = re.findall(r"the controller is (not )?heard of", daemon.log())
-    return words and words[-1] == "not "
+    """Is the last word of the log that it cannot reach the controller?"""
+    words = re.findall(r"(cannot reach|connected to) the controller", daemon.log())
+    return words and words[-1] == "cannot reach"
 
 
 def test_a_killed_controller_is_missed_and_found_again(watched, controller, wait_until, connection):
     c, daemon = watched()
-    wait_until(lambda: not lost(daemon) and "is heard of" in daemon.log())
+    wait_until(lambda: not lost(daemon) and "connected to the controller" in daemon.log())
     c.kill()
     seconds_until(wait_until, lambda: lost(daemon), KILLED_S, "kill -9 of the controller seen by assayd")
     c = controller("--listen", f"127.0.0.1:{c.port}")
@@ -128,7 +128,7 @@ def network():
 def test_a_partition_is_seen_by_both_sides_and_mended(watched, network, spool, wait_until, connection, when):
     """Without a packet on its way keepalive tells, with one the retransmissions that nobody answers."""
     c, daemon = watched(network.here, network.prefix)
-    wait_until(lambda: "is heard of" in daemon.log())
+    wait_until(lambda: "connected to the controller" in daemon.log())
     before = c.get(f"/v1/nodes/{NODE}").json["verdict"]
     network.cut()
     began = time.monotonic()

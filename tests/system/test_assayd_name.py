@@ -166,7 +166,7 @@ def test_check_asks_the_controller_whether_the_token_may_report_for_the_name(con
 def test_check_says_when_nobody_could_be_asked_and_finds_the_file_good(run, config, stub):
     stub.stop()
     out = run("assayd", "--check")
-    assert out.returncode == 0 and "not asked" in out.stderr and "Connection refused" in out.stderr
+    assert out.returncode == 0 and "could not ask" in out.stderr and "Connection refused" in out.stderr
     stub.start()
     stub.orders_answer = Answer(503, {"title": "busy"})
     out = run("assayd", "--check")
@@ -177,7 +177,7 @@ def test_check_waits_for_a_silent_controller_for_seconds_only(run, config):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         config(controller=f"http://127.0.0.1:{silent.getsockname()[1]}")
         out = run("assayd", "--check")
-    assert out.returncode == 0 and "not asked" in out.stderr
+    assert out.returncode == 0 and "could not ask" in out.stderr
 
 
 # --- what else is said beforehand, and at the start ------------------------------------------------
@@ -207,7 +207,7 @@ def test_the_file_counts_more_than_a_persons_environment(run, config, stub, tmp_
 def test_without_a_file_it_is_said_that_there_is_none(run, assayd_path, tmp_path):
     out = run("assayd", "--check")
     assert out.returncode == 2 and out.stderr.count("\n") == 1
-    assert "assayd.yaml: it is not there, and ASSAY_CONTROLLER does not say where the controller is" in out.stderr
+    assert "assayd.yaml: no such file, and ASSAY_CONTROLLER is not set" in out.stderr
 
 
 def test_a_token_that_others_may_see_is_told(run, config, tmp_path, stub):
@@ -216,8 +216,8 @@ def test_a_token_that_others_may_see_is_told(run, config, tmp_path, stub):
     token.chmod(0o644)
     config(token_file=str(token), controller="http://gpu-controller.invalid:9470")
     out = run("assayd", "--check")
-    assert out.returncode == 0 and f"{token}: anybody on this host may read it: chmod 640" in out.stderr
-    assert "http://gpu-controller.invalid:9470: the token goes to it unencrypted: use https" in out.stderr
+    assert out.returncode == 0 and f"{token}: everybody on this host can read it: chmod 640" in out.stderr
+    assert "http://gpu-controller.invalid:9470: the token is sent to it unencrypted: use https" in out.stderr
     token.chmod(0o640)
     config(token_file=str(token))
     out = run("assayd", "--check")

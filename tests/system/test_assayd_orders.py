@@ -67,7 +67,7 @@ def test_an_expired_opinion_is_as_if_none_came(assayd, stub, verdict, wait_until
     verdict()
     daemon = assayd()
     stub.orders = [opinion(seconds=-5)]
-    wait_until(lambda: "order not obeyed: the opinion expired" in daemon.log())
+    wait_until(lambda: "order declined: the opinion expired" in daemon.log())
     assert verdict.fleet() is None
 
 
@@ -114,7 +114,7 @@ def test_answers_that_are_not_orders_are_survived(assayd, stub, wait_until):
         wait_until(lambda: len(stub.asked) >= asked + 2)
     stub.orders_answer = None
     wait_until(lambda: stub.held)
-    assert daemon.poll() is None and "not heard of: 403" in daemon.log()
+    assert daemon.poll() is None and "cannot reach the controller: 403" in daemon.log()
 
 
 @pytest.mark.once
@@ -168,7 +168,7 @@ def test_deep_runs_the_rung_that_is_asked_for_or_all(assayd, stub, says, full_pr
     (report,) = stub.stored.values()
     assert (report["profile"], report["order"]) == (ran, {"id": "d1", "kind": "deep"})
     wait_until(lambda: "deep run done" in daemon.log())
-    assert ("could not be run: full in its place" in daemon.log()) == (profile == "rung-gemm" and not there)
+    assert (": running full instead" in daemon.log()) == (profile == "rung-gemm" and not there)
 
 
 @pytest.mark.parametrize("profile", [7, ["rung-gemm"], "x" * 65])
@@ -202,8 +202,8 @@ def test_a_second_deep_waits_for_nothing_and_the_deadline_ends_the_first(assayd,
     wait_until(lambda: stub.held)  # the deadline below is for the run, not for the start of assayd
     stub.orders = [{"id": "d1", "kind": "deep", "deadline": stamp(6)}, {"id": "d2", "kind": "deep"}]
     wait_until(slow_probe.runs)
-    wait_until(lambda: "order not obeyed: a deep run is under way id=d2" in daemon.log())
-    wait_until(lambda: "deep run is told to end: its deadline has come" in daemon.log())
+    wait_until(lambda: "order declined: a deep run is already in progress id=d2" in daemon.log())
+    wait_until(lambda: "deep run is asked to stop: its deadline has passed" in daemon.log())
     wait_until(lambda: "deep run ended by signal" in daemon.log() and not slow_probe.runs())
 
 
@@ -230,7 +230,7 @@ def test_disabled_stops_all_and_its_end_starts_all(assayd, stub, spool, wait_unt
     disabled.touch()
     wait_until(lambda: not stub.held)
     spool(1)
-    wait_until(lambda: "nothing is sent or obeyed" in daemon.log())
+    wait_until(lambda: "nothing is sent and no order" in daemon.log())
     asked = len(stub.asked)
     spool(2)
     assert spool.left() == [1, 2] and len(stub.asked) == asked
@@ -244,7 +244,7 @@ def test_disabled_at_start_sends_nothing(assayd, stub, spool, wait_until, tmp_pa
     (tmp_path / "conf" / "disabled").touch()
     spool(1)
     daemon = assayd()
-    wait_until(lambda: "nothing is sent or obeyed" in daemon.log())
+    wait_until(lambda: "nothing is sent and no order" in daemon.log())
     (tmp_path / "conf" / "disabled").unlink()
     wait_until(lambda: not spool.left())
 
@@ -263,7 +263,7 @@ def test_reload_takes_a_good_configuration_and_refuses_a_bad_one(assayd, stub, c
     wait_until(lambda: stub.held)
     (tmp_path / "conf" / "assayd.yaml").write_text("v: 1\nserver: x\n")
     daemon.send_signal(signal.SIGHUP)
-    wait_until(lambda: "assayd.yaml: server: unknown key; the configuration stays as it was" in daemon.log())
+    wait_until(lambda: "assayd.yaml: server: unknown key; keeping the present configuration" in daemon.log())
     assert stub.held == 1
     config(node="n2")
     daemon.send_signal(signal.SIGHUP)

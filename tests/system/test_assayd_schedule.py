@@ -58,7 +58,7 @@ def test_nothing_is_run_that_is_not_scheduled_or_was_run_just_now(scheduled, stu
 def test_while_disabled_nothing_is_run(scheduled, stub, wait_until, tmp_path):
     (tmp_path / "conf" / "disabled").touch()
     daemon, _ = scheduled(passive="5m")
-    wait_until(lambda: "nothing is sent or obeyed" in daemon.log())
+    wait_until(lambda: "nothing is sent and no order" in daemon.log())
     assert not scheduled.last.exists()
     (tmp_path / "conf" / "disabled").unlink()
     wait_until(lambda: stub.stored)

@@ -59,7 +59,7 @@ def test_a_long_trace_is_cut_into_windows_of_whole_steps(run, trace):
     path = trace(range(300))  # 20 operations a step
     result = run("assay-attribute", path, "--max-ops", "1000", "-o", "json")
     assert result.returncode == 0
-    assert "longer than --max-ops 1000: it is cut into windows of whole steps, each with its own ideals" in result.stderr
+    assert "longer than --max-ops 1000: it is cut into windows of whole steps, each with its own ideal times" in result.stderr
     windows = json.loads(result.stdout)["windows"]
     assert len(windows) > 2
     assert [w["window"] for w in windows] == list(range(len(windows)))
@@ -97,11 +97,11 @@ def test_two_steps_are_too_few(run, trace):
 
 @pytest.mark.parametrize("args,words", [
     (["--align", "maybe"], "--align: 'maybe' is neither none nor auto"),
-    (["--max-ops", "12"], "--max-ops: '12' is no whole number from 1000 up"),
-    (["--max-ops", "1e6"], "--max-ops: '1e6' is no whole number from 1000 up"),
+    (["--max-ops", "12"], "--max-ops: '12' is not a whole number from 1000 up"),
+    (["--max-ops", "1e6"], "--max-ops: '1e6' is not a whole number from 1000 up"),
     (["-o", "xml"], "-o: 'xml' is none of"),
     (["--remedies", "r.yaml"], "--remedies: not built yet"),
-    (["another"], "one trace, not also 'another'"),
+    (["another"], "unexpected argument 'another': give one trace"),
 ])
 def test_wrong_use_is_one_line(run, trace, args, words):
     result = run("assay-attribute", trace(range(3)), *args)

@@ -43,14 +43,14 @@ CHANGES = {
     "an operation that nobody knows": ({"optype": "forward-nothing"}, "unknown operation 'forward-nothing'"),
     "two operations in one": ({"optype": "forward-send-backward-recv"}, "is two operations"),
     "a negative duration": ({"duration": -0.001}, "duration: -0.001 is outside 0 to"),
-    "a time that is no number": ({"start_ts": float("nan")}, "start_ts: 'NaN' is no number"),
-    "a time without end": ({"duration": float("inf")}, "duration: 'Infinity' is no number"),
+    "a time that is no number": ({"start_ts": float("nan")}, "start_ts: 'NaN' is not a number"),
+    "a time without end": ({"duration": float("inf")}, "duration: 'Infinity' is not a number"),
     "a replica outside the shape": ({"dp_rank": 2}, "dp_rank: 2 is outside 0 to 1"),
     "a stage outside the shape": ({"stage": -1}, "stage: -1 is outside 0 to 1"),
     "a rank outside the shape": ({"rank": 4000}, "rank: 4000 is outside"),
     "the rank of another worker": ({"rank": 1}, "rank: 1 for dp_rank"),
     "a chunk outside the shape": ({"mc": 3}, "mc: 3 is outside"),
-    "a step that is no number": ({"step": "7"}, "step: '\"7\"' is no number"),
+    "a step that is no number": ({"step": "7"}, "step: '\"7\"' is not a number"),
 }
 
 
@@ -65,7 +65,7 @@ def test_a_line_that_is_wrong_is_named(lines, refused, what):
 def test_a_key_that_is_there_twice(lines, refused):
     path, text = lines
     text[20] = text[20].replace('"stage"', '"step"')
-    refused(put(path, text), "line 21: step is there twice")
+    refused(put(path, text), "line 21: step appears twice")
 
 
 def test_an_operation_that_is_there_twice(lines, refused):
@@ -99,7 +99,7 @@ def test_operations_that_wait_for_each_other(lines, refused):
 
 
 @pytest.mark.parametrize("content,says", [
-    (b"", "empty: there is no trace in it"),
+    (b"", "empty: this is not a trace"),
     (b"\n", "line 1: empty"),
     (b"hello\n", "line 1: neither the meta line of optrace/1 nor the names of CSV columns"),
     (b"{}\n", "line 1: "),
@@ -155,8 +155,8 @@ def test_packed_traces(lines, run, refused, tmp_path, pack):
 
 BOMBS = {
     "the first line again": ("META", 4096, "it unpacks to more than 100 times its size"),
-    "blank lines": ("\n", MEBIBYTE, "more than 4 MiB of nothing but blank lines"),
-    "lines of blanks": (" " * 63 + "\n", MEBIBYTE // 64, "more than 4 MiB of nothing but blank lines"),
+    "blank lines": ("\n", MEBIBYTE, "more than 4 MiB of blank lines"),
+    "lines of blanks": (" " * 63 + "\n", MEBIBYTE // 64, "more than 4 MiB of blank lines"),
     "blanks": (" ", MEBIBYTE, "line 2: longer than 65536 bytes"),
 }
 

@@ -75,7 +75,7 @@ def test_fewer_steps_than_blocks_need_blame_nobody(trace, summary):  # noqa: F81
     doc = summary(path)
     assert doc["enough"] is False and blamed(doc) == []
     assert doc["slowdown"]["low"] is None and doc["slowdown"]["value"] > 1.1
-    assert doc["sentence"] == "There are not enough steps to blame anybody: 8 were recorded, about 10 are needed."
+    assert doc["sentence"] == "There are too few steps to blame anybody: 8 were recorded, about 10 are needed."
 
 
 def test_a_host_ten_percent_slow_is_below_the_paper_but_not_below_us(trace, summary, attribute):  # noqa: F811
@@ -126,13 +126,13 @@ def test_the_heat_map_is_pooled(trace, summary):  # noqa: F811
 
 
 @pytest.mark.parametrize("words,says", [
-    (("--min-slowdown", "0.9"), "--min-slowdown: '0.9' is no number from 1 to 100"),
-    (("--min-slowdown", "nan"), "--min-slowdown: 'nan' is no number"),
-    (("--min-gain", "2"), "--min-gain: '2' is no number from 0 to 1"),
-    (("--share", "-0.1"), "--share: '-0.1' is no number from 0 to 1"),
-    (("--share", "much"), "--share: 'much' is no number"),
-    (("--bootstrap", "39"), "--bootstrap: '39' is no number from 40 to 10000"),
-    (("--bootstrap", "100.5"), "--bootstrap: '100.5' is no whole number"),
+    (("--min-slowdown", "0.9"), "--min-slowdown: '0.9' is not a number from 1 to 100"),
+    (("--min-slowdown", "nan"), "--min-slowdown: 'nan' is not a number"),
+    (("--min-gain", "2"), "--min-gain: '2' is not a number from 0 to 1"),
+    (("--share", "-0.1"), "--share: '-0.1' is not a number from 0 to 1"),
+    (("--share", "much"), "--share: 'much' is not a number"),
+    (("--bootstrap", "39"), "--bootstrap: '39' is not a number from 40 to 10000"),
+    (("--bootstrap", "100.5"), "--bootstrap: '100.5' is not a whole number"),
     (("--max-ops", "5000"), "a summary is of one window, see --max-ops")])
 def test_what_cannot_be_is_told(trace, run, words, says):  # noqa: F811
     path, _ = trace("none", 1, "steps=40")
@@ -268,6 +268,6 @@ def test_what_tests_say_of_the_hosts_is_held_beside_what_they_do(trace, summary,
     assert {k: v for k, v in without.items() if k != "speed"} == {k: v for k, v in suspect.items() if k != "speed"}
     speeds.write_text('{"v": 1, "ranks": [[8, 8, 0]]}')
     answer = run("assay-attribute", "--speeds", speeds, path)
-    assert answer.returncode == 2 and answer.stdout == "" and "speeds.json: ranks[0]: a speed is from" in answer.stderr
+    assert answer.returncode == 2 and answer.stdout == "" and "speeds.json: ranks[0]: want a speed from" in answer.stderr
     answer = run("assay-attribute", "--speeds", tmp_path / "none", path)
     assert answer.returncode == 2 and "none" in answer.stderr

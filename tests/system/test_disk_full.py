@@ -157,7 +157,7 @@ def test_assayd_stays_up_and_sends_what_it_can(disk, run, measure, assayd, confi
         "verdict": "fail", "expires": "2026-11-22T00:00:00Z", "sentence": "the fleet says so"}}]
     daemon = assayd()
     if how == "read-only":  # what cannot be removed is not sent again and again
-        wait_until(lambda: "opinion is not kept yet" in daemon.log(), what=daemon.log())
+        wait_until(lambda: "opinion could not be stored" in daemon.log(), what=daemon.log())
         wait_until(lambda: "reports wait" in daemon.log(), what=daemon.log())
     else:
         wait_until(lambda: stub.seqs() == sent, what=daemon.log())
@@ -168,5 +168,5 @@ def test_assayd_stays_up_and_sends_what_it_can(disk, run, measure, assayd, confi
     wait_until(lambda: stub.seqs() == sent, what=daemon.log())
     wait_until(lambda: not list(disk.path.glob("spool/*.json")), what=daemon.log())
     wait_until(lambda: json.loads(run("assay", "admit", "-o", "json", env={"ASSAY_NODE": NODE}).stdout)["answer"] == "bad")
-    assert daemon.log().count("opinion is not kept yet") <= 1
+    assert daemon.log().count("opinion could not be stored") <= 1
     assert daemon.poll() is None and sorted(set(stub.came)) == sent

@@ -102,7 +102,7 @@ def test_links_that_cannot_be_told_apart_are_named_together(explain):
     named = "interconnect of NUMA nodes 0 and 1", "interconnect of NUMA nodes 1 and fabric"
     words = " ".join(done.stdout.split())
     assert any(re.search(rf"{a}: [\d.]+ of [\d.]+ GB/s, [^;]*; {b} would explain it as well", words) and
-               f"cannot be told from: {b}" in words for a, b in (named, named[::-1])), words
+               f"cannot be distinguished from: {b}" in words for a, b in (named, named[::-1])), words
 
 
 def host_report(**more):

@@ -14,7 +14,7 @@ from gpu_fixtures import gpu, gpu_host, gpu_libraries, gpus  # noqa: F401
 SHAPE = ["--shape", "48,40,56"]
 RATE_OF_FAKES = 2.5e8
 RATE, PER_CLOCK, CORRECT, HOST = "gemm.rate", "gemm.per_clock", "gemm.correct", "gemm.host_rate"
-SLOW = ("slow at a normal clock, a defect or a guest: memory, ECC, MIG or MPS left behind, another process; "
+SLOW = ("slow at a normal clock, a defect or another user: memory, ECC, leftover MIG or MPS, another process; "
         "SM clock 1500 MHz on average, 1500 at least; at most 650 W, 61 C")
 
 
@@ -109,8 +109,8 @@ def test_a_host_is_as_good_as_its_slowest_gpu(gemm):
 @pytest.mark.parametrize("fault, code, cause, degrees, reason", [
     ("hot", "throttled", "throttled by heat: cooling", 88, "HW thermal slowdown"),
     ("braked", "throttled", "throttled by the power brake: power supply or rack", 61, "HW power brake"),
-    ("thirsty", "lottery", "lottery of silicon: it reaches its power limit at a lower clock than its peers", 61, "SW power cap"),
-    ("locked", "clock-setting", "its clock is held down by a setting left behind", 61, "application clocks"),
+    ("thirsty", "lottery", "silicon lottery: it reaches its power limit at a lower clock than its peers", 61, "SW power cap"),
+    ("locked", "clock-setting", "its clock is held down by a leftover setting", 61, "application clocks"),
 ])
 def test_a_gpu_slow_by_its_clock_says_why(gemm, fault, code, cause, degrees, reason):
     done, samples = gemm(f"count=3 {fault}=0")
@@ -129,7 +129,7 @@ def test_a_gpu_slow_by_its_clock_and_at_it_says_both(gemm):
     check_clean(done)
     rate = samples[RATE, gpu(0)]
     assert rate["value"] == pytest.approx(0.81 * RATE_OF_FAKES, rel=0.02) and rate["code"] == "slow-at-clock"
-    assert rate["note"].startswith("throttled by heat: cooling; and slow at that clock too, a defect or a guest; SM clock 1350 MHz")
+    assert rate["note"].startswith("throttled by heat: cooling; and slow at that clock too, a defect or another user; SM clock 1350 MHz")
 
 
 def test_a_host_that_launches_late_does_not_make_its_gpus_slow(gemm):
@@ -206,7 +206,7 @@ def test_a_driver_that_does_not_come_back_names_the_gpu_and_ends(gemm):
 
 def test_one_that_stops_answering_in_mid_work_is_named(gemm):
     done, samples = gemm("count=3 block=1 at=cuEventElapsedTime", "--budget", "5s", ASSAY_FAKE_PATIENCE="1")
-    assert done.returncode == 1 and f"{gpu(1)}: a call of the GPU driver did not come back" in done.stderr
+    assert done.returncode == 1 and f"{gpu(1)}: a call to the GPU driver did not return" in done.stderr
     assert set(samples) == {(RATE, gpu(1))} and samples[RATE, gpu(1)]["state"] == "timeout"
 
 

@@ -38,7 +38,7 @@ def test_an_element_that_is_wrong_in_random_data_only_names_its_gpu(correct, dty
     assert (wrong["value"], wrong["ok"], wrong["severity"], wrong["code"]) == (1, False, "fatal", "wrong-product")
     assert wrong["params"]["way"] == "vote" and "with" not in wrong
     found = re.fullmatch(r"random product, run 1: row 1, column 2 of 48x40 is (\S+) where 3 others have (\S+), 1 such; "
-                         r"in (\d+) of (\d+) runs; so again in other memory and another shape", wrong["note"])
+                         r"in (\d+) of (\d+) runs; again in other memory and another shape", wrong["note"])
     assert found and found[1] != found[2] and found[3] == found[4], wrong["note"]
 
 
@@ -48,7 +48,7 @@ def test_one_wrong_run_of_many_says_so(correct):
     for s in samples.values():
         check_right(s)
     assert (wrong["ok"], wrong["severity"]) == (False, "warn")
-    found = re.search(r"run 3: row 1, column 2 .* where 2 others have .* in 1 of (\d+) runs; not so again", wrong["note"])
+    found = re.search(r"run 3: row 1, column 2 .* where 2 others have .* in 1 of (\d+) runs; not again", wrong["note"])
     assert found and int(found[1]) >= 8, wrong["note"]
 
 

@@ -73,7 +73,7 @@ TABLE = [
     Row("wrong element", "wrong=1", GEMM, finding("gemm.correct", code="wrong-product", severity="fatal", words="wrong again")),
     Row("wrong element once", "once=1", GEMM, finding("gemm.correct", code="wrong-product", severity="warn", words="right again")),
     Row("wrong memory", "rot=1", MEMORY, finding("memory.d2h_bw", code="copy:wrong-data", subject=f"{BAD}>numa:0", severity="fail",
-                                                 words="came back wrong, first in byte 0x1000")),
+                                                 words="came back wrong from the GPU, first at byte 0x1000")),
     Row("wrong element", "damage=13", ALL, finding("all_to_all.correct", code="wrong-data", severity="fatal", subject="gpus",
                                                    words=f"what {BAD} sent to {gpu(3)}")),
     # hung kernel
@@ -112,7 +112,7 @@ TABLE = [
     Row("SRAM", "sram=1", STATE, finding("gpu.sram_errors", code="sram-threshold", severity="fail", words="5 uncorrectable errors")),
     Row("repair", "repair=1", STATE, finding("gpu.repair", code="repair-pending", severity="warn", words="reset the GPU")),
     # Xid
-    Row("Xid event", "event=1 xid=79", STATE, finding("gpu.xid", code="xid:79", severity="fatal", words="told by NVML")),
+    Row("Xid event", "event=1 xid=79", STATE, finding("gpu.xid", code="xid:79", severity="fatal", words="reported by NVML")),
     Row("Xid in the log", "", STATE, finding("gpu.xid", code="xid:119", severity="warn", words="Azure: drain"), log=XID.format(119)),
     Row("Xid both ways", "event=1 xid=48", STATE, finding("gpu.xid", code="xid:48", severity="warn"), log=XID.format(48)),
     # bus, power, heat
@@ -149,12 +149,12 @@ TABLE = [
     # stuck NVML: a finding of gpu-state; the others measure without it.
     Row("stuck NVML", "held=1", STATE, finding("gpu.nvml", code="nvml-stuck", severity="fail", words="took more than 2 s"), patience=False),
     *(Row("stuck NVML", "stuck=1", probe, CLEAN, patience=False) for probe in (GEMM, MEMORY)),
-    *(Row("stuck driver", "block=1 at=cuEventElapsedTime", probe, finding(check, "timeout", words="did not come back"), 1, BAD, patience=False)
+    *(Row("stuck driver", "block=1 at=cuEventElapsedTime", probe, finding(check, "timeout", words="did not return"), 1, BAD, patience=False)
       for probe, check in ((GEMM, "gemm.rate"), (MEMORY, "memory.h2d_bw"))),
     *(Row("slow start", "block=1", probe, finding(check, "timeout", subject=subject, words="slow to start: not ready after"),
           patience=False) for probe, check, subject in ((GEMM, "gemm.rate", BAD), (MEMORY, "memory.d2h_bw", f"{BAD}>numa:0"))),
-    Row("stuck driver", "block=1", ALL, finding("all_to_all.busbw", "timeout", words="did not come back"), 1, BAD, patience=False),
-    *(Row("driver that does not start", "block=0 at=cuInit", probe, CLEAN, 1, "the GPU driver does not come back from its start",
+    Row("stuck driver", "block=1", ALL, finding("all_to_all.busbw", "timeout", words="did not return"), 1, BAD, patience=False),
+    *(Row("driver that does not start", "block=0 at=cuInit", probe, CLEAN, 1, "the GPU driver hangs while it starts",
           patience=False) for probe in (GEMM, MEMORY, ALL)),
     # busy by another process
     *(Row("busy", "busy=1 pid=4242424", probe, finding(check, "busy", subject=subject, words="pid 4242424 (python3) computes on"))

@@ -50,4 +50,4 @@ def test_a_gpu_of_amd_is_one_sentence(run, hidden, program):
     env = hidden("dev/kfd")
     done = run(*program, env=env)
     assert (done.returncode, done.stdout) == (77, "")
-    assert "this host has an AMD GPU (/dev/kfd), which nothing here measures" in done.stderr and done.stderr.count("\n") == 1
+    assert "this host has an AMD GPU (/dev/kfd), which Assay cannot measure" in done.stderr and done.stderr.count("\n") == 1

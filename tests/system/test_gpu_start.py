@@ -203,7 +203,7 @@ def test_a_gpu_that_takes_40_s_to_start_is_named_and_the_others_are_measured(pro
     if name == "full" and not full:
         pytest.skip("takes half a minute: ASSAY_FULL=1")
     told = profile(name, SLOW, rate=rate)
-    assert "stuck" not in json.dumps(told) and "did not come back" not in json.dumps(told)
+    assert "stuck" not in json.dumps(told) and "did not return" not in json.dumps(told)
     samples = [s for s in told["report"]["samples"] if s["check"].split(".")[0] in ("gemm", "memory", "gpu")]
     late = {gpu(3), "gpu:3"}
     others = [s for s in samples if not any(subject in s["subject"] for subject in late)]

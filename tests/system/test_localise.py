@@ -78,7 +78,7 @@ def test_a_table_names_the_link_in_a_sentence(localise):
 
 def test_a_clean_matrix_names_nothing(localise):
     done = localise(matrix(3), reference=matrix(4))
-    assert done.returncode == 0 and done.stdout == "No slow link: 80 cells with a path compared.\n"
+    assert done.returncode == 0 and done.stdout == "No slow link: 80 cells with a path were compared.\n"
 
 
 def test_a_report_and_a_run_are_read_as_lines_are(localise):
@@ -117,7 +117,7 @@ def test_standard_input_is_read(run, tmp_path):
 
 def test_samples_without_a_path_cannot_tell(localise):
     done = localise(sample("gemm.rate", "cpu:0", 1e9, unit="FLOP/s", better="higher"))
-    assert done.returncode == 3 and done.stdout == "Nothing to compare: no sample was measured along a path that is known.\n"
+    assert done.returncode == 3 and done.stdout == "Nothing to compare: no sample was measured along a known path.\n"
 
 
 @pytest.mark.parametrize("text, words", [
@@ -126,8 +126,8 @@ def test_samples_without_a_path_cannot_tell(localise):
     ("[[]]\n", "samples.jsonl: [0]: want an object, not a list"),
     ("[\n" + matrix(1).replace("}\n", "},\n") + "{}", "samples.jsonl: line 82: "),
     ("\ufeff" + matrix(1) + "{}\n", "samples.jsonl: line 81: check: "),
-    (matrix(1).replace("\n", "\n\0\n", 1), "samples.jsonl: line 2: a zero byte"),
-    (matrix(1) + "\0\0", "samples.jsonl: line 81: a zero byte"),
+    (matrix(1).replace("\n", "\n\0\n", 1), "samples.jsonl: line 2: a NUL byte"),
+    (matrix(1) + "\0\0", "samples.jsonl: line 81: a NUL byte"),
 ], ids=["cut short", "number for a check", "list of lists", "list cut short", "after a mark", "zero byte between", "zero bytes after"])
 def test_what_is_no_sample_is_refused_with_its_place(localise, text, words):
     done = localise(text)
@@ -137,7 +137,7 @@ def test_what_is_no_sample_is_refused_with_its_place(localise, text, words):
 
 def test_a_reference_of_other_cells_cannot_tell(localise):
     done = localise(matrix(1, UPLINK), reference=matrix(2).replace("mlx5_", "bnxt_re"))
-    assert done.returncode == 3 and done.stdout.splitlines()[0] == "Nothing to compare: no sample has its like in the reference."
+    assert done.returncode == 3 and done.stdout.splitlines()[0] == "Nothing to compare: the reference has no sample like these."
 
 
 def test_an_empty_reference_and_a_missing_file_are_refused(localise, run):

@@ -8,7 +8,7 @@ from localise_hosts import HOSTS, Fabric, lines
 
 NOISE = 0.02
 CLEAN = 20
-# Two speeds of NIC in like places cannot be told from a slow NIC without a good host to compare with.
+# Two speeds of NIC in like places cannot be distinguished from a slow NIC without a good host to compare with.
 ALIKE = [shape for shape in HOSTS if shape != "two generations"]
 
 
@@ -28,7 +28,7 @@ def localise(run, tmp_path):
 
 
 def told(link):
-    """The link named, and those that it cannot be told from."""
+    """The link named, and those that it cannot be distinguished from."""
     return {link["link"], *link["ambiguous_with"]}
 
 

@@ -135,7 +135,7 @@ def test_nodes_of_another_tree_are_planned_and_what_is_not_here_is_set_up(run, t
     for s in samples:
         if s["to"] == "numa:1":
             assert s["state"] == "set-up" and s["value"] is None
-            assert "memory of numa:1 cannot be bound" in s["note"] or "none of the CPUs" in s["note"]
+            assert "memory of numa:1 cannot be bound" in s["note"] or "not use any CPU" in s["note"]
         elif s["state"] == "measured":
             check_measured(s)
             assert s["params"]["size"] <= 32 * MIB  # an eighth of what is free there
@@ -175,7 +175,7 @@ def test_cores_that_are_not_ours_are_set_up(run, tree):
     ours = [s for s in samples if s["from"] == "numa:3"]
     assert len(ours) == 2 * len(CHECKS)
     for s in ours:
-        assert s["state"] == "set-up" and s["note"] == "this process may use none of the CPUs of numa:3"
+        assert s["state"] == "set-up" and s["note"] == "this process may not use any CPU of numa:3"
 
 
 def test_a_node_with_little_memory_is_set_up(run, tree):
@@ -239,7 +239,7 @@ def test_cores_that_others_use_are_busy_and_not_slow(run, spinners):
     assert {s["check"] for s in samples} == CHECKS
     for s in samples:
         assert s["state"] == "busy" and s["value"] is None and s["ok"] is None
-        assert re.search(r"CPU \d+ of numa:\d+ is used \d+ % by others: process \d+ \(.+\)", s["note"])
+        assert re.search(r"CPU \d+ of numa:\d+ is \d+ % busy with others: process \d+ \(.+\)", s["note"])
 
 
 def test_asked_to_run_all_the_same_it_says_who_was_there(run, spinners):

@@ -161,7 +161,7 @@ def test_a_link_that_is_trained_down_under_load_is_told_as_the_cause(memory, tmp
     link(1, "16.0 GT/s PCIe", 8)
     done, samples = memory("count=2 slowcopy=1")
     check_clean(done)
-    assert samples[H2D, f"numa:0>{gpu(1)}"]["note"] == ("meanwhile its PCIe link ran at 16.0 GT/s PCIe x8, and can at "
+    assert samples[H2D, f"numa:0>{gpu(1)}"]["note"] == ("meanwhile its PCIe link ran at 16.0 GT/s PCIe x8, and can run at "
                                                         "32.0 GT/s PCIe x16")
     assert "note" not in samples[H2D, f"numa:0>{gpu(0)}"] and "note" not in samples[OWN, gpu(1)]
 
@@ -199,7 +199,7 @@ def test_data_that_comes_back_wrong_names_its_gpu(memory):
     check_healthy(samples, 0, 2)
     s = samples[D2H, f"{gpu(1)}>numa:0"]
     assert (s["ok"], s["code"]) == (False, "copy:wrong-data")
-    assert s["note"] == "what was sent to the GPU came back wrong, first in byte 0x1000 of 16384"
+    assert s["note"] == "data came back wrong from the GPU, first at byte 0x1000 of 16384"
 
 
 def test_gpus_that_do_not_reach_each_other_directly_say_so(memory):
@@ -230,7 +230,7 @@ def test_a_driver_that_does_not_come_back_names_the_gpu_and_ends(memory):
 
 def test_one_that_stops_answering_in_mid_work_is_named(memory):
     done, samples = memory("count=3 block=1 at=cuEventElapsedTime", "--budget", "3s", ASSAY_FAKE_PATIENCE="1")
-    assert done.returncode == 1 and f"{gpu(1)}: a call of the GPU driver did not come back" in done.stderr
+    assert done.returncode == 1 and f"{gpu(1)}: a call to the GPU driver did not return" in done.stderr
     assert samples[H2D, gpu(1)]["state"] == "timeout"
 
 

@@ -133,7 +133,7 @@ def test_a_host_without_ranks_says_so_once_and_an_older_controller_is_left_alone
     told.answer = (404, {"title": "Not Found", "detail": "no such path"})
     holder("nvidia0", RANK=0, ASSAY_JOB="a")
     daemon.send_signal(1)
-    assert wait_for(lambda: "which ranks run here is not sent" in daemon.log()), daemon.log()
+    assert wait_for(lambda: "cannot tell the controller which ranks run here" in daemon.log()), daemon.log()
     spool(2)
     assert wait_for(lambda: 2 in stub.came), daemon.log()
     assert len(told()) == 2

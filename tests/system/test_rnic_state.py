@@ -41,7 +41,7 @@ def test_the_first_run_tells_no_growth_and_says_so(rnic, probe):
     samples = probe()
     assert growth_checks(samples) == set() and bad(samples) == []
     s = find(samples, "rnic.counters")
-    assert s["value"] == len(PORT) + len(HARDWARE) + 1 and "first look in this boot" in s["note"]
+    assert s["value"] == len(PORT) + len(HARDWARE) + 1 and "first reading since boot" in s["note"]
     samples = probe()
     assert growth_checks(samples) == set(COUNTED) and "first look" not in find(samples, "rnic.counters")["note"]
 
@@ -99,7 +99,7 @@ def test_a_narrow_counter_at_its_end_says_that_it_tells_nothing(rnic, probe):
     rnic.counters(link_downed=255)
     probe()
     s = find(probe(), "rnic.link_downs")
-    assert told(s) == (0, None, "fail", "link_downed") and "largest value" in s["note"]
+    assert told(s) == (0, None, "fail", "link_downed") and "at its maximum" in s["note"]
 
 
 def test_a_counter_that_is_gone_is_named_once(rnic, probe):
@@ -143,7 +143,7 @@ def test_the_same_moment_twice_tells_nothing_of_cached_counters(rnic, probe):
     rnic.hardware(rnr_nak_retry_err=4)
     samples = probe(after=5)
     assert "rnic.queue_errors" not in growth_checks(samples) and "rnic.link_downs" in growth_checks(samples)
-    assert "counted anew" in find(samples, "rnic.counters")["note"]
+    assert "started counting again" in find(samples, "rnic.counters")["note"]
     assert find(probe(after=60), "rnic.queue_errors")["value"] == 4
 
 

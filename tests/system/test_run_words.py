@@ -96,7 +96,7 @@ def test_an_interrupted_run_leaves_a_clean_terminal(on_terminal, script, profile
     status, seen, piped = on_terminal(["run", "--profiles", profiles(quick=[{"name": "p", "exec": probe}])], out=False)
     assert status == -signal.SIGINT and piped == ""
     assert "p (1 of 1), " in seen
-    assert seen[seen.rindex(ERASE):] == ERASE + "assay: ended by a signal; this run is not kept\r\n"
+    assert seen[seen.rindex(ERASE):] == ERASE + "assay: stopped by a signal; this run is not kept\r\n"
     assert os.listdir(environ["ASSAY_STATE_DIR"]) == []
 
 
@@ -133,5 +133,5 @@ def test_help_and_version_and_unknown_commands(run):
     for args in (["nosuch"], []):
         done = run("assay", *args)
         assert done.returncode == 2 and done.stdout == ""
-    assert run("assay", "nosuch").stderr == "assay: 'nosuch' is no command; see assay --help\n"
+    assert run("assay", "nosuch").stderr == "assay: no command 'nosuch'; see assay --help\n"
     assert "--exit-style" in run("assay", "run", "--help").stdout

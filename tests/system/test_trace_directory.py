@@ -336,7 +336,7 @@ def test_who_follows_and_converts_has_little_more_memory_than_who_does_not(stub,
     taker = Taker(stub)
     taker.answer = Answer(202)
     plain = assayd()
-    assert wait_for(lambda: "the controller is heard of" in plain.log())
+    assert wait_for(lambda: "connected to the controller" in plain.log())
     usual = {field: rss_kib(plain, field) for field in ("RssAnon", "VmRSS", "VmHWM")}
     plain.kill()
     plain.wait()
@@ -368,9 +368,9 @@ def test_a_flood_of_files_costs_no_memory_and_no_other_user_a_file(controller, f
 
 
 @pytest.mark.parametrize("traces, words", [
-    ({}, "assayd.yaml: traces.dirs: missing"), ({"dirs": "/a"}, "traces.dirs: want"), ({"dirs": ["a"]}, "traces.dirs[0]: want the path of a directory"),
+    ({}, "assayd.yaml: traces.dirs: missing"), ({"dirs": "/a"}, "traces.dirs: want"), ({"dirs": ["a"]}, "traces.dirs[0]: want the absolute path of a directory"),
     ({"dirs": ["/a"] * 17}, "traces.dirs: "), ({"dirs": [1]}, "traces.dirs[0]: want"), ({"dirs": [], "on": True}, "traces.on: unknown key"),
-    ({"dirs": [], "converter": "kineto"}, "traces.converter: "), ({"dirs": [], "keep": 64}, "traces.keep: want a size as 64MiB, of 4MiB to 1024MiB"),
+    ({"dirs": [], "converter": "kineto"}, "traces.converter: "), ({"dirs": [], "keep": 64}, "traces.keep: want a size from 4MiB to 1024MiB, such as 64MiB"),
     ({"dirs": [], "keep": "3MiB"}, "traces.keep: want"), ({"dirs": [], "keep": "1025MiB"}, "traces.keep: want"),
     ({"dirs": [], "keep": "64"}, "traces.keep: want"), ({"dirs": [], "keep": "18446744073709551616MiB"}, "traces.keep: want"),
     (7, "assayd.yaml: traces: want an object")])

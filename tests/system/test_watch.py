@@ -104,7 +104,7 @@ def test_the_file_disabled_stops_it(ready, log, told, tmp_path, wait_until):
     daemon = ready()
     disabled = tmp_path / "conf" / "disabled"
     disabled.touch()
-    wait_until(lambda: "nothing is sent or obeyed" in daemon.log())
+    wait_until(lambda: "nothing is sent and no order" in daemon.log())
     log.say(XID79)
     disabled.unlink()
     log.say(bad(1))

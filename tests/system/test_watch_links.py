@@ -90,7 +90,7 @@ def test_a_pulled_cable_is_told_and_so_is_that_it_is_back(up, told, environ, run
     assert item["verdict"] == "warn" and item["sentence"].startswith("mlx5_0:1: the link (eth0) is down: ")
     cable(0, "up")
     wait_until(lambda: word(told("rnic.down_time", "mlx5_0:1")) == "ok", seconds=LONG_S)
-    assert "is up again since" in told("rnic.down_time", "mlx5_0:1")[-1]["note"]
+    assert "has been up again since" in told("rnic.down_time", "mlx5_0:1")[-1]["note"]
     assert told("rnic.flaps", "mlx5_0:1")[-1]["value"] == 1 and word(told("rnic.flaps", "mlx5_1:1")) == "ok"
 
 

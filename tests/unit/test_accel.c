@@ -97,9 +97,8 @@ static void a_gpu_of_amd_is_never_measured_as_the_cpu_unless_asked(void)
 {
 	static const struct accel_ops cpu = { .name = "cpu" }, cuda = { .name = "cuda" };
 	static const struct accel_ops *const both[] = { &cpu, &cuda, NULL };
-	static const char words[] =
-		"this host has an AMD GPU (/dev/kfd), which nothing here measures; --engine cpu "
-		"measures the CPU cores";
+	static const char words[] = "this host has an AMD GPU (/dev/kfd), which Assay cannot "
+				    "measure; --engine cpu measures the CPU cores";
 	const struct accel_ops *got = NULL;
 	struct err err = ERR_INIT;
 

@@ -25,8 +25,8 @@ static void only_those_that_passed_may_meet(void)
 		{ "word\nfailed a:1\n", "a:1,b:2", -EINVAL, "line 2: want \"passed HOST:PORT\"" },
 		{ "word\npassed \n", "a:1,b:2", -EINVAL, "line 2: want \"passed" },
 		{ "word\n", "a:1", -EINVAL, "want two or more" },
-		{ "word\n", "a:1,b", -EINVAL, "'b' is no HOST:PORT" },
-		{ "word\n", "a:1,a:1", -EINVAL, "a:1 is there twice" },
+		{ "word\n", "a:1,b", -EINVAL, "'b' is not HOST:PORT" },
+		{ "word\n", "a:1,a:1", -EINVAL, "a:1 appears twice" },
 	};
 	size_t i;
 

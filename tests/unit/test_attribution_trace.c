@@ -113,7 +113,7 @@ static void parts_and_blocks_count_lines_together(void)
 	trace_part_end(first, 5);
 	CHECK_EQ(trace_builder_line(builder, 1, 2), 7);
 	CHECK_EQ(trace_build(builder, &trace, &err), -EINVAL);
-	CHECK_STR(err.msg, "line 6: forward-compute 0 of stage 0, dp_rank 0, step 10 is there twice"
+	CHECK_STR(err.msg, "line 6: forward-compute 0 of stage 0, dp_rank 0, step 10 appears twice"
 			   " (line 3 has it too)");
 	CHECK(!trace);
 }
@@ -162,8 +162,8 @@ static void fields_that_cannot_be_are_named(void)
 		double start, duration;
 		const char *message;
 	} times[] = {
-		{ NAN, 1, "start_ts: nan is no time in seconds" },
-		{ INFINITY, 1, "start_ts: inf is no time in seconds" },
+		{ NAN, 1, "start_ts: nan is not a time in seconds" },
+		{ INFINITY, 1, "start_ts: inf is not a time in seconds" },
 		{ 0, NAN, "duration: nan is outside 0 to 1e+06 seconds" },
 		{ 0, -1e-9, "duration: -1e-09 is outside 0 to 1e+06 seconds" },
 		{ 0, 2e6, "duration: 2e+06 is outside 0 to 1e+06 seconds" },
@@ -258,7 +258,7 @@ static void windows_take_whole_steps(void)
 	CHECK_EQ(trace_part_add(part, &op, 1, &err), 0);
 	trace_part_end(part, 1);
 	CHECK_EQ(trace_build(builder, &third, &err), -EINVAL);
-	CHECK_STR(err.msg, "line 17: forward-compute 0 of stage 0, dp_rank 0, step 4 is there twice"
+	CHECK_STR(err.msg, "line 17: forward-compute 0 of stage 0, dp_rank 0, step 4 appears twice"
 			   " (line 9 has it too)");
 	if (first) {
 		CHECK_EQ(first->n_steps, 4);
@@ -310,13 +310,13 @@ static void a_job_has_a_shape_and_ranks(void)
 	CHECK_EQ(trace_job_place(&job, 0, 0, 0, "b", &err), 0);
 	CHECK_EQ(trace_job_place(&job, 0, 1, 1, "a", &err), 0);
 	CHECK_EQ(trace_job_place(&job, 0, 1, 1, "c", &err), -EINVAL);
-	CHECK_STR(err.msg, "node: 'c', said to be 'a' before");
+	CHECK_STR(err.msg, "node: 'c', but 'a' before");
 	CHECK_EQ(trace_job_place(&job, 1, 0, 1, "b", &err), 0);
 	CHECK_EQ(trace_job_close(&job, &err), -EINVAL);
 	CHECK_STR(err.msg, "ranks: none for dp_rank 1 and stage 1");
 	CHECK_EQ(trace_job_place(&job, 1, 1, 3, NULL, &err), 0);
 	CHECK_EQ(trace_job_close(&job, &err), -EINVAL);
-	CHECK_STR(err.msg, "ranks: rank 1 is that of two workers");
+	CHECK_STR(err.msg, "ranks: rank 1 belongs to two workers");
 	job.workers[2].rank = 2;
 	CHECK_EQ(trace_job_close(&job, &err), 0);
 	CHECK_EQ(job.n_nodes, 3);

@@ -189,7 +189,7 @@ static void the_sentences_name_the_port_the_time_and_the_length(void)
 	watch_see(w, LINK_UP, 1, 215 * SEC);
 	report = watch_report(NULL, w, 216 * SEC);
 	CHECK_STR(watch_sample(&report, "rnic.down_time", PORT)->note,
-		  "the link (eth2) is up again since 1970-01-12T13:50:15.000Z, after 15.0 s");
+		  "the link (eth2) has been up again since 1970-01-12T13:50:15.000Z, after 15.0 s");
 	CHECK_STR(watch_sample(&report, "rnic.flaps", PORT)->note,
 		  "went down and came up again 1 time within 10 min, the last at "
 		  "1970-01-12T13:50:15.000Z");

@@ -79,7 +79,7 @@ static void the_sentence_has_the_count_the_time_and_the_first_line(void)
 	s = of_device(&report, "dev2");
 	CHECK_EQ(s->severity, SEVERITY_FATAL);
 	CHECK_HAS(s->note, "a device is dead. 1 line since ");
-	CHECK_HAS(s->note, "it stands until a reboot");
+	CHECK_HAS(s->note, "it counts until a reboot");
 	s = watch_sample(&report, "host.watch", "kernel-log");
 	CHECK_STR(s->note, "new lines in the kernel log: 3");
 	CHECK_NEAR(s->value, 3, 0);

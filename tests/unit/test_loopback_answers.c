@@ -149,7 +149,7 @@ static void a_way_to_one_memory_is_sick_where_the_port_answers(void)
 	loss.memory = f->memory; /* numa:0 */
 	loss.bytes = f->memory_bytes / f->host.n_ends;
 	run_and_check(f, "mlx5_2:1>numa:0", true,
-		      "though at other memory the port answers: the way to this one is sick");
+		      "though at other memory the port answers: the path to this one is faulty");
 	lossy_free(f);
 }
 
@@ -181,7 +181,7 @@ static void where_nobody_ever_answered_nothing_is_called_sick(void)
 
 	run_and_check(f, "mlx5_2:1>numa:0", false,
 		      "from 2 addresses, nor in an earlier run, nor does another port here answer "
-		      "itself: a sick port, or loopback that is not set up");
+		      "itself: a faulty port, or loopback that is not set up");
 	/* One that is of another kind says nothing of this one. */
 	for (i = 0; i < f->sim.n_ports; i++)
 		f->sim.ports[i].layer = i == 2 ? RDMA_ETHERNET : RDMA_INFINIBAND;
@@ -219,7 +219,7 @@ static void a_port_that_answered_before_is_sick(void)
 
 	loss.device = NULL;
 	run_and_check(f, "mlx5_2:1>numa:0", true,
-		      "as they were in an earlier run: the port is sick");
+		      "as they were in an earlier run: the port is faulty");
 	lossy_free(f);
 }
 

@@ -289,7 +289,7 @@ static void a_gpu_whose_driver_never_answers_is_the_only_endpoint(void)
 	size_t n = 0;
 
 	CHECK_EQ(gpu_endpoints_open(&g, ends, &n, GPUS, &err), -ETIMEDOUT);
-	CHECK_HAS(err.msg, "cpu:1: a call of the GPU driver for it did not come back");
+	CHECK_HAS(err.msg, "cpu:1: a call to the GPU driver for it did not return");
 	CHECK(!g.accel);
 	CHECK_EQ(n, 1);
 	CHECK_STR(ends[0].subject, "cpu:1");
@@ -308,7 +308,7 @@ static void a_driver_that_never_starts_ends_too(void)
 
 	sick.open = open_never;
 	CHECK_EQ(gpu_endpoints_open(&g, ends, &n, GPUS, &err), -ETIMEDOUT);
-	CHECK_STR(err.msg, "the GPU driver does not come back from its start");
+	CHECK_STR(err.msg, "the GPU driver hangs while it starts");
 	CHECK_EQ(n, 0);
 }
 

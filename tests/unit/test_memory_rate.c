@@ -214,7 +214,7 @@ static void memory_that_was_not_touched_is_not_there(void)
 
 	CHECK_EQ(buffer_open(&node, false, ARRAY_BYTES, &b, NULL), 0);
 	CHECK_EQ(buffer_verify(&b, ARRAY_BYTES, false, &err), -ENOENT);
-	CHECK_HAS(err.msg, "not there");
+	CHECK_HAS(err.msg, "is missing");
 	buffer_close(&b);
 }
 

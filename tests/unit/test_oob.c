@@ -151,17 +151,17 @@ static void strangers_are_told_apart_in_one_sentence(void)
 		int r;
 		const char *words;
 	} cases[] = {
-		{ "", 0, false, -ECONNRESET, "somebody went away" },
+		{ "", 0, false, -ECONNRESET, "somebody closed the connection" },
 		{ "", 0, true, -ETIMEDOUT, "somebody does not answer" },
 		{ "GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n....", OOB_GREETING_SIZE, true,
-		  -EPROTO, "somebody speaks something else than this probe" },
-		{ good, sizeof(good) - 1, false, -ECONNRESET, "somebody went away" },
-		{ good, sizeof(good), false, -ECONNRESET, "somebody went away" },
+		  -EPROTO, "somebody does not speak this probe's protocol" },
+		{ good, sizeof(good) - 1, false, -ECONNRESET, "somebody closed the connection" },
+		{ good, sizeof(good), false, -ECONNRESET, "somebody closed the connection" },
 		{ good, sizeof(good), true, -ETIMEDOUT, "somebody does not answer" },
 		{ newer, sizeof(newer), true, -EPROTONOSUPPORT,
 		  "somebody speaks version 2 and this side version 1: install the same version" },
 		{ unproved, sizeof(unproved), true, -EACCES, "somebody has another token" },
-		{ huge, sizeof(huge), true, -EPROTO, "speaks something else" },
+		{ huge, sizeof(huge), true, -EPROTO, "does not speak this probe's protocol" },
 	};
 	size_t i;
 
@@ -187,11 +187,11 @@ static void frames_that_were_meddled_with_are_refused(void)
 		int r;
 		const char *words;
 	} cases[] = {
-		{ CUT, -ECONNRESET, "the dialer went away" },
-		{ CHANGED, -EBADMSG, "what the dialer sends is not what it signed" },
-		{ REPEATED, -EBADMSG, "not what it signed" },
+		{ CUT, -ECONNRESET, "the dialer closed the connection" },
+		{ CHANGED, -EBADMSG, "a message from the dialer has a wrong signature" },
+		{ REPEATED, -EBADMSG, "has a wrong signature" },
 		{ TOO_LONG, -EMSGSIZE, "the dialer sends more than 65536 bytes at once" },
-		{ MISSING, -EBADMSG, "not what it signed" },
+		{ MISSING, -EBADMSG, "has a wrong signature" },
 	};
 	size_t i;
 
@@ -315,7 +315,7 @@ static void who_has_the_token_is_let_in_and_who_has_not_is_named(void)
 	CHECK_EQ(oob_accept(fd, "another", clock_mono_us() + USEC_PER_SEC, &line, &err), -ETIMEDOUT);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 	CHECK_EQ(wrong.r, -EACCES);
-	CHECK_HAS(err.msg, "nobody with the token came; the last: 127.0.0.1:");
+	CHECK_HAS(err.msg, "nobody connected with the token; the last error: 127.0.0.1:");
 }
 
 /* A name may have an address of a family that nobody listens on, or that is not here at all. */

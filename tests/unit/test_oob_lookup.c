@@ -111,7 +111,7 @@ static void what_is_not_found_says_why(void)
 	} cases[] = {
 		{ "nowhere.example:7", -EINVAL, "'nowhere.example:7': " },
 		{ "broken.example:7", -EHOSTUNREACH, "broken.example:7: " },
-		{ "here.example", -EINVAL, "'here.example' is no HOST:PORT" },
+		{ "here.example", -EINVAL, "'here.example' is not HOST:PORT" },
 	};
 	size_t i;
 

@@ -138,7 +138,7 @@ static const struct {
 	{ PAIR("[1,2]", "0"), "o: peers[0]: want a string" },
 	{ PAIR("[\"a:1\"]", "0"), "o: peers: want two hosts, not 1" },
 	{ PAIR("[\"a:1\",\"b:1\",\"c:1\"]", "0"), "o: peers: want two hosts, not 3" },
-	{ PAIR("[\"a:1\",\"a:1\"]", "0"), "o: peers[1]: 'a:1' is there twice" },
+	{ PAIR("[\"a:1\",\"a:1\"]", "0"), "o: peers[1]: 'a:1' appears twice" },
 	{ PAIR("[\"a:1\",\"b\"]", "0"), "o: peers[1]: 'b': want HOST:PORT" },
 	{ PAIR("[\"--force:1\",\"b:1\"]", "0"), "o: peers[0]: '--force:1': want HOST:PORT" },
 	{ PAIR(TWO, "2"), "o: rank: want 0 to 1" },

@@ -127,7 +127,7 @@ static void what_fails_is_called_sick_only_between_live_ports(void)
 		{ ETIMEDOUT, 0, 0, false, SAMPLE_SET_UP, TRI_UNKNOWN, "accept_local=1" },
 		{ EHOSTUNREACH, 0, 0, false, SAMPLE_SET_UP, TRI_UNKNOWN, "ip rule add from" },
 		{ ENETUNREACH, 0, 0, false, SAMPLE_SET_UP, TRI_UNKNOWN,
-		  "No way from sim0 to 10.0.0.0" },
+		  "No path from sim0 to 10.0.0.0" },
 		{ EPERM, 0, 0, false, SAMPLE_SET_UP, TRI_UNKNOWN, "Operation not permitted" },
 		{ 0, 1, RDMA_RETRY_EXCEEDED, false, SAMPLE_MEASURED, TRI_NO,
 		  "no path from sim0 to sim1, though both ports are up: a write of 64 bytes "

@@ -92,7 +92,7 @@ static void one_port_of_each_kind_has_nobody_to_meet(void)
 
 	b->sim.ports[0].active = b->sim.ports[3].active = false;
 	CHECK_EQ(pair_plan_make(&b->plan, &b->err), -ENODEV);
-	CHECK_STR(b->err.msg, "fewer than two active RDMA ports of a kind on this host");
+	CHECK_STR(b->err.msg, "fewer than two active RDMA ports of the same kind on this host");
 	bench_free(b);
 }
 

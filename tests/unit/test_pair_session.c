@@ -184,9 +184,9 @@ static void what_cannot_be_set_up_is_told_by_both(void)
 		for (i = 0; i < leader.n_samples; i++) {
 			CHECK_EQ(leader.samples[i].state, SAMPLE_SET_UP);
 			CHECK_EQ(leader.samples[i].ok, TRI_UNKNOWN);
-			CHECK_HAS(leader.samples[i].note, "No way from sim");
+			CHECK_HAS(leader.samples[i].note, "No path from sim");
 			CHECK_EQ(follower.samples[i].state, SAMPLE_SET_UP);
-			CHECK_HAS(follower.samples[i].note, "No way from sim");
+			CHECK_HAS(follower.samples[i].note, "No path from sim");
 		}
 		pair_host_close(&leader);
 		pair_host_close(&follower);
@@ -244,7 +244,7 @@ static void a_side_that_is_killed_ends_both_and_blames_nobody(void)
 		other->fabric.sim.fail_status = RDMA_RETRY_EXCEEDED;
 		pair_hosts_run(&leader, &follower);
 		CHECK_EQ(other->r, -ECONNRESET);
-		CHECK_HAS(other->err.msg, "node-x (the other) went away");
+		CHECK_HAS(other->err.msg, "node-x (the other) closed the connection");
 		CHECK_EQ(pair_step_emit_rest(&other->session, SAMPLE_ABORTED, other->err.msg), 0);
 		check_complete(other, 3);
 		for (i = 0; i < other->n_samples; i++)
@@ -290,23 +290,27 @@ static void a_stranger_with_the_token_is_still_held_to_the_rules(void)
 		int r;
 		const char *words;
 	} cases[] = {
-		{ true, { "" }, 0, -ECONNRESET, "went away" },
+		{ true, { "" }, 0, -ECONNRESET, "closed the connection" },
 		{ true, { "hello" }, 1, -EINVAL, "the other: message" },
 		{ true, { "[]" }, 1, -EINVAL, "message: " },
 		{ true, { "{\"v\":2,\"kind\":\"hello\"}" }, 1, -EINVAL, "want version 1" },
 		{ true, { "{\"v\":1,\"kind\":\"ack\"}" }, 1, -EPROTO, "begin with a hello" },
-		{ true, { HELLO, "{\"v\":1,\"kind\":\"bye\"}" }, 2, -EPROTO, "was not asked" },
+		{ true, { HELLO, "{\"v\":1,\"kind\":\"bye\"}" }, 2, -EPROTO, "an unexpected answer" },
 		{ false, { HELLO, "{\"v\":1,\"kind\":\"ready\"}" }, 2, -EPROTO, "ready for nothing" },
 		{ false, { HELLO, "{\"v\":1,\"kind\":\"offer\"}" }, 2, -EINVAL, "offer" },
-		{ false, { HELLO, "{\"v\":1,\"kind\":\"ack\"}" }, 2, -EPROTO, "a leader does not" },
-		{ false, { HELLO, HELLO }, 2, -EPROTO, "a leader does not" },
+		{ false,
+		  { HELLO, "{\"v\":1,\"kind\":\"ack\"}" },
+		  2,
+		  -EPROTO,
+		  "an unexpected message" },
+		{ false, { HELLO, HELLO }, 2, -EPROTO, "an unexpected message" },
 		{ false,
 		  { HELLO, "{\"v\":1,\"kind\":\"final\",\"rail\":1,\"forth\":true,\"samples\":["
 			   "{\"v\":1,\"check\":\"a.b\",\"subject\":\"c\",\"value\":null,"
 			   "\"ok\":null,\"state\":\"busy\"}]}" },
 		  2,
 		  -EPROTO,
-		  "a rail that is not there" },
+		  "a rail that does not exist" },
 	};
 	size_t i;
 

@@ -49,7 +49,7 @@ static void lines_become_samples_or_garbage_with_the_place_and_the_reason(void)
 		{ "\n\n", 0, "empty: printed no sample" },
 		{ "hello\n", 0, "garbage: line 1: " },
 		{ GOOD "\n" GOOD "\nhello\n" GOOD "\n", 3, "garbage: line 3: invalid token near" },
-		{ GOOD "\nx\ny\nz\n", 1, "(and 2 more lines that are no sample)" },
+		{ GOOD "\nx\ny\nz\n", 1, "(and 2 more lines that are not samples)" },
 		{ GOOD "\n{\"v\":1,\"check\":", 1, "garbage: line 2: " }, /* half a line */
 		{ "[]\n", 0, "garbage: line 1: want an object, not a list" },
 		{ "7\n", 0, "garbage: line 1: want an object, not a number" },

@@ -84,7 +84,7 @@ static void what_is_wrong_is_named_with_its_place(void)
 		{ "v: one\nprofiles: {}", "F: v: want a whole number, not a string" },
 		{ "v: 1\nprofiles: {}", "F: profiles: want 1 to 32 profiles, not 0" },
 		{ "v: 1\nprofiles: [a]", "F: profiles: want an object, not a list" },
-		{ "v: 1\nprofile: {}\n", "F: profile: unknown key" },
+		{ "v: 1\nprofile: {}\n", "F: profile: unknown key; did you mean profiles?" },
 		{ "v: 1\nprofiles: {q: 3}", "F: profiles.q: want an object, not a number" },
 		{ "v: 1\nprofiles: {q: {budget: 1s}}", "F: profiles.q.probes: missing" },
 		{ "v: 1\nprofiles: {q: {budget: 1s, probes: []}}",

@@ -71,7 +71,7 @@ static void the_first_way_that_goes_is_taken(void)
 		{ true, true, false, false, NULL,
 		  "by dmabuf: sim0 takes no dmabuf; by address: sim0: bad address" },
 		{ false, true, true, false, NULL,
-		  "by dmabuf: no dmabuf of it (this driver makes none); by address: sim0: bad" },
+		  "by dmabuf: it has no dmabuf (this driver makes none); by address: sim0: bad" },
 		{ false, false, true, true, NULL, "simulated memory cannot be exported" },
 	};
 	size_t i;

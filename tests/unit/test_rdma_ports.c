@@ -67,7 +67,7 @@ static void what_is_no_list_of_devices_is_told(void)
 		struct err err = ERR_INIT;
 
 		CHECK_EQ(ports_list_check(lists[i], &err), -EINVAL);
-		CHECK_HAS(err.msg, "is no device");
+		CHECK_HAS(err.msg, "is not a device");
 	}
 }
 
@@ -178,7 +178,7 @@ static void a_wrong_site_file_names_the_place(void)
 		{ "{v: 1, hcas: mlx5_0}", "rdma.yaml: hcas: unknown key" },
 		{ "{v: 1, devices: [mlx5_0]}",
 		  "rdma.yaml: devices: want a list of devices in one" },
-		{ "{v: 1, devices: 'a b'}", "rdma.yaml: devices: 'a b' is no device" },
+		{ "{v: 1, devices: 'a b'}", "rdma.yaml: devices: 'a b' is not a device" },
 		{ "{v: 1, sl: 16}", "rdma.yaml: sl: want a whole number from 0 to 15" },
 		{ "{v: 1, tclass: 1.5}", "rdma.yaml: tclass: want a whole number from 0 to 255" },
 		{ "{v: 1, pkey_index: -1}", "rdma.yaml: pkey_index: want a whole number" },

@@ -277,7 +277,7 @@ static void a_port_below_what_its_device_can_is_told(void)
 	fixture_run(&f, rnic_links, 200);
 	s = fixture_find(&f, "rnic.rate");
 	CHECK_EQ(s->severity, SEVERITY_INFO);
-	CHECK_HAS(s->note, "can do 800 Gb/s");
+	CHECK_HAS(s->note, "is capable of 800 Gb/s");
 	fixture_close(&f);
 }
 

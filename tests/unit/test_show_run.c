@@ -274,7 +274,7 @@ static void the_live_line_says_which_probe_and_how_long(void)
 	char text[128];
 
 	live_line(&p, text, sizeof(text), 80);
-	CHECK_STR(text, "gemm (2 of 3), 9 s left, 40 s at most in all");
+	CHECK_STR(text, "gemm (2 of 3), 9 s left, at most 40 s in all");
 	live_line(&p, text, sizeof(text), 20);
 	CHECK_STR(text, "gemm (2 of 3), 9 s ");
 	live_line(&p, text, 8, 80);

@@ -117,7 +117,7 @@ static void no_checks_give_no_row(void)
 	CLEANUP(freep) char *text = show("", 80);
 
 	CHECK_HAS(text, "CHECK");
-	CHECK_HAS(text, "SEES: any one subject");
+	CHECK_HAS(text, "SEES: the smallest loss");
 }
 
 static const struct test tests[] = {

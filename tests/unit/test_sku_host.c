@@ -114,7 +114,7 @@ static void a_pinned_host_that_lost_its_gpus_keeps_its_sku_and_asks(void)
 	add_pci("pinned", "0000:1c:00.0", "0xffffff\n", "0xffff\n", "0xffff\n");
 	CHECK_EQ(find(&sku, &changed, &err), 0);
 	CHECK_STR(sku.name, "h100");
-	CHECK_HAS(changed, "then product=; cpu=Some Xeon; gpu=10de:2330");
+	CHECK_HAS(changed, "it was product=; cpu=Some Xeon; gpu=10de:2330");
 	CHECK_HAS(changed, "now product=; cpu=Some Xeon; gpu=; nic=");
 	sku_release(&sku);
 }

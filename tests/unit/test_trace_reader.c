@@ -142,7 +142,7 @@ static void bad_input_is_told_with_its_line(void)
 	static const struct {
 		const char *text, *says;
 	} rows[] = {
-		{ "", "empty: there is no trace in it" },
+		{ "", "empty: this is not a trace" },
 		{ "\n", "line 1: empty" },
 		{ "{}\n", "line 1: dp_size: missing" },
 		{ "{\"dp_size\":1,\"pp_size\":1,\"world_size\":1}\n", "line 1: no meta line" },
@@ -159,7 +159,7 @@ static void bad_input_is_told_with_its_line(void)
 		{ META(1, 1, 1) OP(1, 0, 0, 1) OP(1, 0, 1, -1), "line 3: duration: -1 is outside" },
 		{ META(1, 1, 1) OP(1, 0, 0, 1) "\n" OP(1, 1, 0, 1),
 		  "line 4: dp_rank: 1 is outside" },
-		{ META(1, 1, 1) OP(1, 0, 0, NaN), "line 2: duration: 'NaN' is no number" },
+		{ META(1, 1, 1) OP(1, 0, 0, NaN), "line 2: duration: 'NaN' is not a number" },
 		{ META(1, 1, 1) OP(1, 0, 0, 1) OP(2, 0, 0, 1) OP(3, 0, 0, 1) OP(1, 0, 0, 2),
 		  "line 5" },
 		{ META(1, 1, 1) OP(1, 0, 0, 1) OP(2, 0, 0, 1), "at least 3" },

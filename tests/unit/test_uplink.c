@@ -76,7 +76,7 @@ static const struct {
 	{ 202, "{\"accepted\":1}", DELIVERY_DONE, "" },
 	{ 202, "{\"accepted\":1,\"later\":true}", DELIVERY_DONE, "" },
 	{ 200, "{\"duplicate\":1}", DELIVERY_DONE, "" },
-	{ 202, "", DELIVERY_KEEP, "202 an answer that acknowledges nothing" },
+	{ 202, "", DELIVERY_KEEP, "202 the answer acknowledges nothing" },
 	{ 202, "{\"accepted\":0}", DELIVERY_KEEP, "acknowledges nothing" },
 	{ 202, "{\"accepted\":\"1\"}", DELIVERY_KEEP, "acknowledges nothing" },
 	{ 202, "{\"accepted\":1", DELIVERY_KEEP, "acknowledges nothing" },

@@ -411,9 +411,9 @@ static void what_the_run_before_had_is_missed(void)
 	CHECK_EQ(item_level(v, "gemm.rate", "cpu:2"), VERDICT_INCONCLUSIVE);
 	CHECK_EQ(item_level(v, "inventory.gpus", "host"), VERDICT_INCONCLUSIVE);
 	CHECK_STR(item_find(v, "gemm.rate", "cpu:2")->sentence,
-		  "cpu:2 is missing from gemm.rate, where the run before had it; if that is meant, "
-		  "remove the file 'last/quick.json' of the state directory, and tell the "
-		  "controller by `assayctl repair-done`");
+		  "cpu:2 is missing from gemm.rate, where the run before had it; if that is "
+		  "intended, remove the file 'last/quick.json' of the state directory, and tell "
+		  "the controller by `assayctl repair-done`");
 	/* A device that was there is not excused by "nothing to measure here"... */
 	report_put_problem(&now, "gemm", PROBLEM_NOT_APPLICABLE, NULL);
 	CHECK_EQ(item_level(judged(&now, &in), "gemm.rate", "cpu:2"), VERDICT_INCONCLUSIVE);

@@ -36,7 +36,7 @@ wait_for 60 told rnic.down_time rxe0:1 '"ok":true'
 ip link set eth1 down
 wait_for 60 told rnic.down_time rxe0:1 link-down
 ip link set eth1 up
-wait_for 60 told rnic.down_time rxe0:1 'is up again since'
+wait_for 60 told rnic.down_time rxe0:1 'has been up again since'
 
 echo '<0>NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus.' >/dev/kmsg
 rdma link delete rxe1
