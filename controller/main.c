@@ -380,10 +380,10 @@ static void running_release(struct running *running)
 
 /* In the order in which they are opened: campaigns ask the actor, and maintenance forgets hosts of
  * both. */
-static const struct controller_part *const parts[] = {
-	&remediation_part, &campaigns_part,   &jobs_part,    &beats_part,
-	&alerting_part,	   &maintenance_part, &metrics_part, NULL
-};
+static const struct controller_part *const parts[] = { &remediation_part, &campaigns_part,
+						       &jobs_part,	  &beats_part,
+						       &alerting_part,	  &maintenance_part,
+						       &metrics_part,	  NULL };
 
 static const struct controller_wiring wiring = {
 	.parts = parts,
