@@ -30,11 +30,18 @@ static const json_t *service_of(const json_t *node)
 	return json_object_get(node, "service");
 }
 
+/* It has not passed since it joined, or its start-up taint keeps jobs away until it has. */
+static bool is_unverified(const json_t *node)
+{
+	return *raw_at(service_of(node), "unverified") ||
+	       json_is_true(json_object_get(node, "unverified"));
+}
+
 static bool is_out(const json_t *node)
 {
 	const char *state = raw_at(service_of(node), "state");
 
-	return (*state && !streq(state, "in-service")) || *raw_at(service_of(node), "unverified");
+	return (*state && !streq(state, "in-service")) || is_unverified(node);
 }
 
 /* Who cordoned it, for a column: "Assay", "ann", "an operator". Borrowed until `by` goes. */
@@ -73,8 +80,9 @@ static char *end_of(const char *stamp, const struct page *page)
 }
 
 /* "cordoned by Assay"; "-" for what is no node of the cluster. New memory, as it came. */
-static char *service_words(const json_t *service, const struct page *page)
+static char *service_words(const json_t *node, const struct page *page)
 {
+	const json_t *service = service_of(node);
 	const char *state = raw_at(service, "state");
 	size_t i;
 
@@ -83,7 +91,7 @@ static char *service_words(const json_t *service, const struct page *page)
 
 		return xasprintf("cordoned by %s", name);
 	}
-	if (streq(state, "in-service") && *raw_at(service, "unverified"))
+	if ((!*state || streq(state, "in-service")) && is_unverified(node))
 		state = "unverified";
 	for (i = 0; i < ARRAY_SIZE(states); i++) {
 		const char *until = states[i].until ? raw_at(service, states[i].until) : NULL;
@@ -215,7 +223,7 @@ static void add(struct table *t, const json_t *node, const struct page *page)
 	const char *level = raw_at(node, "verdict");
 	const char *agent = raw_at(node, "connection");
 	CLEANUP(freep) char *clean = utf8_clean(level);
-	CLEANUP(freep) char *service = service_words(service_of(node), page);
+	CLEANUP(freep) char *service = service_words(node, page);
 
 	row->paint = paint_of_level(level);
 	row->cells[COL_VERDICT] = marked(page, clean, raw_at(node, "node"));

@@ -214,7 +214,7 @@ def test_what_a_person_wrote_is_not_written_over(secured, certificates):  # noqa
 
 @pytest.mark.parametrize("args, words", [
     (("--ca-hash", "0" * 64), "--token-file"), (("--token-file", "-"), "--ca-hash"), (("--token-file", "-", "--ca-hash", "12"), "64 hexadecimal"),
-    (("--token-file", "-", "--ca-hash", "0" * 64, "--node", "a b"), "no name"), (("--token-file", "/nonexistent", "--ca-hash", "0" * 64), "/nonexistent"),
+    (("--token-file", "-", "--ca-hash", "0" * 64, "--node", "a b"), "cannot be the name"), (("--token-file", "/nonexistent", "--ca-hash", "0" * 64), "/nonexistent"),
     (("--token-file", "-", "--token", "x", "--ca-hash", "0" * 64), "--token-file")])
 def test_what_cannot_join(run, tmp_path, build, args, words):
     if not (build / "assay-join").exists():
