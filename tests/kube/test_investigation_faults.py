@@ -94,7 +94,7 @@ def hand_takes_it(f, run, clock, **_):
     state = record(f)["state"]
     if state == "cordoned":
         f.kube.kubectl("uncordon", SLOW)
-        f.ends(run, "withdrawn", f"a person gave {SLOW} back")
+        f.ends(run, "withdrawn", f"an operator released {SLOW}")
     elif state in GONE_ON:
         if f.is_held():
             f.lift()

@@ -144,7 +144,7 @@ def test_help_says_it_of_the_command_that_is_named(run):
     for command in ("run", "admit", "list", "topology"):
         assert run("assay", "help", command).stdout == run("assay", command, "--help").stdout != ""
     done = run("assay", "help", "rnu")
-    assert done.returncode == 2 and "'rnu' is no command" in done.stderr
+    assert done.returncode == 2 and "no command 'rnu'" in done.stderr
     assert run("assay", "version").stdout == run("assay", "--version").stdout
 
 

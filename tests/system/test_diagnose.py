@@ -264,7 +264,7 @@ def test_a_job_that_stands_still_is_tested_at_once(lab):
     f.diagnose()
     over = f.done()
     assert over["state"] == "acquitted" and over["diagnosis"]["stop"] is None
-    assert "it stands still" in [t["text"] for t in over["diagnosis"]["timeline"]][1]
+    assert "it has stopped" in [t["text"] for t in over["diagnosis"]["timeline"]][1]
 
 
 @pytest.mark.once

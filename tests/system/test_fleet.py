@@ -269,7 +269,7 @@ def test_a_wrong_sku_file_names_no_host_but_the_sick_one(controller, fleet, top,
     _, own = hosts_now.pop("gpu-09")
     assert "gpu:" in own and "sku:" not in own, "what is its own is said of it"
     (level, same), = set(hosts_now.values())
-    assert level == "warn" and "as most hosts of hgx-h100" in same and "gemm.rate" in same
+    assert level == "warn" and "like most hosts of hgx-h100" in same and "gemm.rate" in same
     assert f.controller.metrics()['assay_nodes{verdict="warn"}'] >= 15
     rates, = [b for b in f.items("/v1/baselines?limit=1000") if b["check"] == "gemm.rate"]
     assert rates["hosts"] == 15, "what the fleet reaches is learned all the same"

@@ -98,9 +98,9 @@ def test_a_pass_that_nobody_else_was_held_against_tells_nothing(controller, run,
     assert wait_for(lambda: f.the_suspect()["incident"], WAIT_S) == "cannot tell", f.c.log()
     said = f.the_suspect()
     assert results(f) == ["it passed"] and said["acquitted"] is None and said["action"] == "watch"
-    assert said["tells"].startswith("gemm.rate held against other hosts") and said["tells"] in said["reason"]
+    assert said["tells"].startswith("gemm.rate compared with other hosts") and said["tells"] in said["reason"]
     assert f.job()["state"] == "suspected" and [j["incident"] for j in why(f)["jobs"]] == ["cannot tell"] and why(f)["acquitted"] == []
-    assert "cannot tell; what would tell: gemm.rate held against" in shown(run, f, "job", JOB)
+    assert "cannot tell; what would tell: gemm.rate compared with" in shown(run, f, "job", JOB)
     assert is_left_alone(f) and f.cordoned() == []
     assert f.c.metrics()["assay_acquittal_seconds_count"] == 0 and f.c.metrics()["assay_suspects"] == 1
     assert told(f, "AssayHostAcquitted") == []

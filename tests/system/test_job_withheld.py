@@ -48,7 +48,7 @@ def test_what_was_proven_is_cordoned_for_once_a_budget_lets_it(controller, tmp_p
     assert refused(f)[0]["result"].startswith("budget.total: 4 of 8 nodes")
     assert wait_state(f, "evict")["hosts"][0]["proven"]
     set_policy(f, fresh="1s")  # the job has ended: no window blames it any more
-    stands = wait_for(lambda: "stands" in record(f)["sentence"] and record(f), WAIT_S)
+    stands = wait_for(lambda: "as soon as the budgets allow" in record(f)["sentence"] and record(f), WAIT_S)
     assert stands and stands["state"] == "evict" and number(f) == 1 and f.job()["state"] == "lapsed"
     revive(f)
     f.report(SLOW, bad=True)
@@ -66,7 +66,7 @@ def test_what_was_proven_is_nothing_once_the_host_is_well(controller, tmp_path):
         order_of(f, node, "cordon")
     suspected_and_shown_bad(f, lambda order: f.report(SLOW, bad=True, profile="full", order=order))
     set_policy(f, fresh="1s")
-    assert wait_for(lambda: "stands" in record(f)["sentence"], WAIT_S)
+    assert wait_for(lambda: "as soon as the budgets allow" in record(f)["sentence"], WAIT_S)
     f.report(SLOW, profile="full")
     assert wait_state(f, "withdrawn")["ended"]
     order_of(f, OTHERS[0], "uncordon")

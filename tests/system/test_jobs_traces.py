@@ -67,7 +67,7 @@ BAD = {
     "16385 ranks of a worker": (lambda lines: changed(lines, dict, {"tp_size": 16385, "world_size": 131080, "ranks": []}), "tp_size: 16385"),
     "more ranks than operations": (lambda lines: changed(lines, lambda o: None if o["stage"] else o,
                                                          {"dp_size": 2049, "pp_size": 1, "world_size": 16392, "ranks": []}), "2049 DP ranks"),
-    "a rank twice": (lambda lines: text(lines + lines[1:50]), "is there twice"),
+    "a rank twice": (lambda lines: text(lines + lines[1:50]), "appears twice"),
     "a rank missing": (lambda lines: changed(lines, lambda o: None if o["stage"] and o["dp_rank"] == 2 else o), "0 of 12 steps are whole"),
     "a clock that jumps": (lambda lines: changed(lines, jumped), "does not add up"),
 }

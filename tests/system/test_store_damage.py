@@ -187,7 +187,7 @@ def test_a_store_of_before_there_were_sums_says_nothing(controller, tmp_path):
     assert c.stop()[0] == 0
     with contextlib.closing(sqlite3.connect(c.db)) as db:
         db.executescript("DROP TABLE investigations; DROP TABLE jobs; DROP TABLE trace_windows; DROP TABLE trace_parts; DROP TABLE placements; DROP TABLE placement_hosts;"
-                         "DROP TABLE predictions; DROP TABLE advices; DROP TABLE join_tokens; DROP TABLE joined; DROP TABLE alerts;"
+                         "DROP TABLE predictions; DROP TABLE advices; DROP TABLE join_tokens; DROP TABLE joined; DROP TABLE alerts; DROP TABLE part_names; ALTER TABLE incidents DROP COLUMN parts;"
                          "DROP TABLE seal; DROP INDEX incidents_of_node; ALTER TABLE items DROP COLUMN facts;"
                          "UPDATE actions SET evidence = '{}'; PRAGMA user_version = 9")
     os.remove(f"{c.db}-sums")
