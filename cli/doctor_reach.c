@@ -11,26 +11,17 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/net/checklist_clock.h"
 #include "lib/net/http.h"
-#include "lib/net/http_date.h"
 #include "lib/net/http_once.h"
 
 enum { ANSWER_MAX = 8 * 1024 * 1024 }; /* bytes: a page of 1,000 hosts has 1 MiB */
 
 #define ASK_US (10 * USEC_PER_SEC)
 #define CERTIFICATE_SOON_US (14 * USEC_PER_DAY) /* time to find out why nobody renewed it */
-/* As `assay doctor` has them. */
-#define CLOCK_WARN_S 5
-#define CLOCK_BAD_S 60
-
-/* One question, and when it was put and answered by our clock. */
-struct question {
-	struct http_once answer;
-	uint64_t asked_us, answered_us;
-};
 
 /* `trusting`: whoever answers is only looked at, and told nothing. */
-static int ask(const struct doctor_visit *d, const char *path, bool trusting, struct question *q,
+static int ask(const struct doctor_visit *d, const char *path, bool trusting, struct http_once *q,
 	       struct err *err)
 {
 	const struct settings *s = &d->request->settings;
@@ -51,33 +42,29 @@ static int ask(const struct doctor_visit *d, const char *path, bool trusting, st
 		.timeout_us = ASK_US,
 		.answer_max = ANSWER_MAX,
 	};
-	int r;
 
-	q->asked_us = clock_real_us();
-	r = http_once(&options, &call, &q->answer, err);
-	q->answered_us = clock_real_us();
-	return r;
+	return http_once(&options, &call, q, err);
 }
 
 json_t *doctor_reach_get(struct doctor_visit *d, const char *item, const char *path)
 {
-	struct question q = { 0 };
+	struct http_once q = { 0 };
 	struct err err = ERR_INIT;
 	json_t *value = NULL;
 	int r = ask(d, path, false, &q, &err);
 
-	if (r == 0 && q.answer.r == 0 && q.answer.status == 200)
-		(void)json_parse(q.answer.body, strlen(q.answer.body), "answer", &value, &err);
-	if (!value && r == 0 && q.answer.r == 0) {
-		CLEANUP(freep) char *detail = http_once_detail(&q.answer);
+	if (r == 0 && q.r == 0 && q.status == 200)
+		(void)json_parse(q.body, strlen(q.body), "answer", &value, &err);
+	if (!value && r == 0 && q.r == 0) {
+		CLEANUP(freep) char *detail = http_once_detail(&q);
 
-		checklist_say(&d->list, CHECK_WARN, item, "%s is answered %u: %s", path,
-			      q.answer.status, detail ? detail : "see the controller's log");
+		checklist_say(&d->list, CHECK_WARN, item, "%s is answered %u: %s", path, q.status,
+			      detail ? detail : "see the controller's log");
 	} else if (!value) {
 		checklist_say(&d->list, CHECK_WARN, item, "%s: see the controller's log",
-			      r < 0 ? err.msg : q.answer.why);
+			      r < 0 ? err.msg : q.why);
 	}
-	http_once_release(&q.answer);
+	http_once_release(&q);
 	return value;
 }
 
@@ -111,9 +98,9 @@ static void day_of(uint64_t at_us, char ret[static CLOCK_STAMP_SIZE])
 /* Its certificate is not trusted: what is it that it shows? */
 static void say_untrusted(struct doctor_visit *d, const char *why)
 {
-	struct question q = { 0 };
+	struct http_once q = { 0 };
 	struct err err = ERR_INIT;
-	const struct http_certificate *c = &q.answer.certificate;
+	const struct http_certificate *c = &q.certificate;
 	char day[CLOCK_STAMP_SIZE];
 
 	if (ask(d, "/v1/ca", true, &q, &err) == 0 && c->ends_us && c->ends_us < q.answered_us) {
@@ -140,14 +127,14 @@ static void say_untrusted(struct doctor_visit *d, const char *why)
 			"controller (%s)",
 			why);
 	}
-	http_once_release(&q.answer);
+	http_once_release(&q);
 }
 
 /* --- an answer --- */
 
-static void say_certificate(struct doctor_visit *d, const struct question *q)
+static void say_certificate(struct doctor_visit *d, const struct http_once *q)
 {
-	const struct http_certificate *c = &q->answer.certificate;
+	const struct http_certificate *c = &q->certificate;
 	char day[CLOCK_STAMP_SIZE];
 
 	if (!starts_with(d->base, "https://"))
@@ -163,21 +150,6 @@ static void say_certificate(struct doctor_visit *d, const struct question *q)
 			      day);
 	else
 		checklist_say(&d->list, CHECK_OK, "certificate", "until %s, for %s", day, c->names);
-}
-
-static void say_clock(struct doctor_visit *d, const struct question *q)
-{
-	long long ahead;
-
-	if (!http_date_ahead(q->answer.wanted, q->asked_us, q->answered_us, &ahead))
-		return;
-	if (llabs(ahead) <= CLOCK_WARN_S)
-		checklist_say(&d->list, CHECK_OK, "clock", "as the controller's");
-	else
-		checklist_say(
-			&d->list, llabs(ahead) > CLOCK_BAD_S ? CHECK_BAD : CHECK_WARN, "clock",
-			"%lld s %s the controller's: start chrony or systemd-timesyncd on both",
-			llabs(ahead), ahead > 0 ? "ahead of" : "behind");
 }
 
 static const char *text_of(const json_t *value, const char *key)
@@ -253,23 +225,22 @@ static void say_status(struct doctor_visit *d, const struct http_once *answer)
 
 void doctor_reach(struct doctor_visit *d)
 {
-	struct question q = { 0 };
+	struct http_once q = { 0 };
 	struct err err = ERR_INIT;
 	int r = ask(d, "/v1/whoami", false, &q, &err);
 
 	if (r < 0) {
 		checklist_say(&d->list, CHECK_BAD, "reach", "%s", err.msg);
-	} else if (q.answer.r == -EKEYREJECTED) {
+	} else if (q.r == -EKEYREJECTED) {
 		checklist_say(&d->list, CHECK_OK, "reach", "something answers at %s", d->base);
-		say_untrusted(d, q.answer.why);
-	} else if (q.answer.r < 0) {
-		checklist_say(&d->list, CHECK_BAD, "reach", "%s: %s", q.answer.why,
-			      cure_of(q.answer.r));
+		say_untrusted(d, q.why);
+	} else if (q.r < 0) {
+		checklist_say(&d->list, CHECK_BAD, "reach", "%s: %s", q.why, cure_of(q.r));
 	} else {
 		checklist_say(&d->list, CHECK_OK, "reach", "%s answers", d->base);
 		say_certificate(d, &q);
-		say_clock(d, &q);
-		say_status(d, &q.answer);
+		checklist_clock(&d->list, &q);
+		say_status(d, &q);
 	}
-	http_once_release(&q.answer);
+	http_once_release(&q);
 }

@@ -8,24 +8,15 @@
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
+#include "lib/net/checklist_clock.h"
 #include "lib/net/http.h"
-#include "lib/net/http_date.h"
 #include "lib/net/http_once.h"
 
 enum { ANSWER_MAX = 64 * 1024 };
 
 #define ASK_US (10 * USEC_PER_SEC)
-/* A clock may be so far off before it is told, and before it is bad: certificates and reports of
- * hosts are dated by it. */
-#define CLOCK_WARN_S 5
-#define CLOCK_BAD_S 60
 
-struct question {
-	struct http_once answer;
-	uint64_t asked_us, answered_us; /* by our clock */
-};
-
-static int ask(const struct assayd_config *c, struct question *q, struct err *err)
+static int ask(const struct assayd_config *c, struct http_once *q, struct err *err)
 {
 	const struct http_options options = {
 		.ca_file = c->ca,
@@ -43,27 +34,8 @@ static int ask(const struct assayd_config *c, struct question *q, struct err *er
 		.timeout_us = ASK_US,
 		.answer_max = ANSWER_MAX,
 	};
-	int r;
 
-	q->asked_us = clock_real_us();
-	r = http_once(&options, &call, &q->answer, err);
-	q->answered_us = clock_real_us();
-	return r;
-}
-
-static void say_clock(struct doctor *d, const struct question *q)
-{
-	long long ahead;
-
-	if (!http_date_ahead(q->answer.wanted, q->asked_us, q->answered_us, &ahead))
-		return;
-	if (llabs(ahead) <= CLOCK_WARN_S)
-		checklist_say(&d->list, CHECK_OK, "clock", "as the controller's");
-	else
-		checklist_say(
-			&d->list, llabs(ahead) > CLOCK_BAD_S ? CHECK_BAD : CHECK_WARN, "clock",
-			"%lld s %s the controller's: start chrony or systemd-timesyncd on both",
-			llabs(ahead), ahead > 0 ? "ahead of" : "behind");
+	return http_once(&options, &call, q, err);
 }
 
 static void say_answer(struct doctor *d, const struct http_once *answer)
@@ -118,7 +90,7 @@ static const char *cure_of(int r)
 
 void doctor_ask(struct doctor *d)
 {
-	struct question q = { 0 };
+	struct http_once q = { 0 };
 	struct err err = ERR_INIT;
 	int r;
 
@@ -130,12 +102,11 @@ void doctor_ask(struct doctor *d)
 	r = ask(&d->config, &q, &err);
 	if (r < 0) {
 		checklist_say(&d->list, CHECK_BAD, "controller", "%s", err.msg);
-	} else if (q.answer.r < 0) {
-		checklist_say(&d->list, CHECK_BAD, "controller", "%s: %s", q.answer.why,
-			      cure_of(q.answer.r));
+	} else if (q.r < 0) {
+		checklist_say(&d->list, CHECK_BAD, "controller", "%s: %s", q.why, cure_of(q.r));
 	} else {
-		say_answer(d, &q.answer);
-		say_clock(d, &q);
+		say_answer(d, &q);
+		checklist_clock(&d->list, &q);
 	}
-	http_once_release(&q.answer);
+	http_once_release(&q);
 }

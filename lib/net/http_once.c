@@ -6,6 +6,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
@@ -25,6 +26,7 @@ DEFINE_CLEANUP(struct sd_event *, sd_event_unref, event_unrefp);
 struct asking {
 	struct sd_event *event;
 	struct http_once *ret;
+	uint64_t asked_us;
 };
 
 static void on_answer(void *context, const struct http_answer *answer)
@@ -37,6 +39,8 @@ static void on_answer(void *context, const struct http_answer *answer)
 		.status = answer->status,
 		.body = xstrndup(answer->body, answer->len),
 		.wanted = xstrdup(answer->wanted),
+		.asked_us = a->asked_us,
+		.answered_us = clock_real_us(),
 	};
 	if (answer->certificate)
 		a->ret->certificate = *answer->certificate;
@@ -54,7 +58,7 @@ int http_once(const struct http_options *options, const struct http_call *call,
 
 	if (r < 0)
 		return err_errno(err, -r, "cannot make an event loop");
-	asking = (struct asking){ event, ret };
+	asking = (struct asking){ event, ret, clock_real_us() };
 	what.done = on_answer;
 	what.context = &asking;
 	r = http_new(event, options, &http, err);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/macro.h"
 #include "lib/net/http_certificate.h"
@@ -21,6 +22,8 @@ struct http_once {
 	unsigned status; /* of a whole answer, else 0 */
 	char *body;	 /* never NULL, NUL at its end */
 	char *wanted;	 /* never NULL */
+	/* When it was asked and answered, by our clock: microseconds since 1970. */
+	uint64_t asked_us, answered_us;
 	struct http_certificate certificate;
 };
 void http_once_release(struct http_once *o);
