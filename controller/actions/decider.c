@@ -28,6 +28,12 @@
 #define TOLD_AGAIN_US (10 * USEC_PER_MIN)
 /* What refuses for a moment only, while a watch that was cut is mended, is not told. */
 #define STALE_TOLD_US USEC_PER_MIN
+/* What an earlier process told of many hosts, and this one has not found since for so long, is
+ * over: by then every host that is connected has run its passive profile several times. */
+#define LEFT_OPEN_US (30 * USEC_PER_MIN)
+
+/* The check of what many hosts share. */
+static const char SHARED[] = "shared";
 
 /* --- decisions --- */
 
@@ -260,14 +266,51 @@ static bool told_of_sku(const struct actor_env *env, const struct notice *notice
 	return false;
 }
 
+static char *incident_of(const struct notice *notice)
+{
+	return xasprintf("%s:%s", notice_kind_names[notice->kind], notice->key);
+}
+
+static bool notice_stands(void *context, const char *node)
+{
+	const struct fleet *fleet = context;
+	size_t i;
+
+	for (i = 0; i < fleet->n_notices; i++) {
+		CLEANUP(freep) char *name = incident_of(&fleet->notices[i]);
+
+		if (streq(name, node))
+			return true;
+	}
+	return false;
+}
+
+/* Notices are not kept: what ended while no controller ran has nobody else who closes it. */
+static void close_left(struct decider *d, const struct actor_env *env, uint64_t now_us)
+{
+	struct err err = ERR_INIT;
+	int n;
+
+	if (d->left_us == 0)
+		d->left_us = now_us + LEFT_OPEN_US;
+	if (now_us < d->left_us)
+		return;
+	d->left_us = UINT64_MAX;
+	n = store_close_others(env->store, SHARED, notice_stands, env->fleet, env_real_us(env),
+			       &err);
+	if (n < 0)
+		log_warning("what hosts shared before the start is still open: %s", err.msg);
+	else if (n > 0)
+		env_commit_wanted(env);
+}
+
 /* A domain that shares a finding is one incident of its own, under "domain:NAME". */
 static void tell_notice(const struct actor_env *env, const struct notice *notice)
 {
-	CLEANUP(freep)
-	char *name = xasprintf("%s:%s", notice_kind_names[notice->kind], notice->key);
+	CLEANUP(freep) char *name = incident_of(notice);
 	const struct store_incident incident = {
 		.node = name,
-		.check = "shared",
+		.check = SHARED,
 		.subject = notice->key,
 		.level = VERDICT_WARN,
 		.action = policy_action_names[ACTION_ALERT],
@@ -280,7 +323,7 @@ static void tell_notice(const struct actor_env *env, const struct notice *notice
 	if (notice->begun)
 		(void)store_put_incident(env->store, &incident, env_real_us(env), NULL);
 	else if (notice->ended_us)
-		(void)store_close_incident(env->store, name, "shared", env_real_us(env), NULL);
+		(void)store_close_incident(env->store, name, SHARED, env_real_us(env), NULL);
 	else
 		return;
 	env_commit_wanted(env);
@@ -382,6 +425,7 @@ static void decide(struct decider *d, const struct actor_env *env, uint64_t now_
 		tell_opened(env);
 	for (i = 0; i < out->n_notices; i++)
 		tell_notice(env, &out->notices[i]);
+	close_left(d, env, now_us);
 	if (env->options->share)
 		env->options->share(env->options->context, env->fleet);
 	for (i = 0; i < out->n; i++)

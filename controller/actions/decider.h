@@ -26,6 +26,7 @@ struct decider {
 	uint64_t stale_us;   /* since then the nodes are not known for sure; actor.c says so */
 	uint64_t shared_us;  /* the last look at what hosts share */
 	bool shared_due;     /* a decision was made since, without that look */
+	uint64_t left_us;    /* look then at what was left open; 0: not set, UINT64_MAX: done */
 	bool stopped;	     /* the log says so */
 };
 

@@ -275,6 +275,14 @@ int store_put_incident(struct store *s, const struct store_incident *incident, u
 int store_close_incident(struct store *s, const char *node, const char *check, uint64_t now_us,
 			 struct err *err);
 
+/*
+ * Close the open ones of `check` whose node does not stand, by `stands`. How many were closed;
+ * each is another statement, in the open transaction.
+ */
+int store_close_others(struct store *s, const char *check,
+		       bool (*stands)(void *context, const char *node), void *context,
+		       uint64_t now_us, struct err *err);
+
 /* The host is another machine: close its open incidents, forget its windows and newest runs. */
 int store_begin_anew(struct store *s, const char *node, uint64_t now_us, struct err *err);
 

@@ -207,6 +207,45 @@ int store_close_incident(struct store *s, const char *node, const char *check, u
 	return db_end(&b);
 }
 
+struct others {
+	bool (*stands)(void *context, const char *node);
+	void *context;
+	char **nodes; /* of those that do not */
+	size_t n;
+};
+
+static int take_other(void *context, const void *p)
+{
+	const struct db_incidents_of_check_row *row = p;
+	struct others *o = context;
+
+	if (o->stands(o->context, row->node))
+		return 0;
+	o->nodes = xrealloc(o->nodes, o->n + 1, sizeof(*o->nodes));
+	o->nodes[o->n++] = xstrdup(row->node);
+	return 0;
+}
+
+int store_close_others(struct store *s, const char *check,
+		       bool (*stands)(void *context, const char *node), void *context,
+		       uint64_t now_us, struct err *err)
+{
+	struct others others = { .stands = stands, .context = context };
+	struct db_batch b = store_ask(s, err);
+	size_t i;
+	int r;
+
+	db_each(&b, incidents_of_check, take_other, &others, .check_name = check);
+	r = db_end(&b);
+	for (i = 0; i < others.n; i++) {
+		if (r == 0)
+			r = store_close_incident(s, others.nodes[i], check, now_us, err);
+		free(others.nodes[i]);
+	}
+	free(others.nodes);
+	return r < 0 ? r : (int)others.n;
+}
+
 int store_begin_anew(struct store *s, const char *node, uint64_t now_us, struct err *err)
 {
 	struct db_batch b = store_ask(s, err);

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 
 #include "controller/actions/actor_env.h"
+#include "controller/store/store.h"
 #include "lib/base/duration.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/judge/verdict.h"
 #include "tests/unit/act_world.h"
 #include "tests/unit/test.h"
 
@@ -113,6 +115,41 @@ static void a_file_that_half_of_the_hosts_contradict_opens_the_breaker(void)
 	world_close(&w);
 }
 
+/* A rack was bad and its notice told; then nobody ran, and when one does the rack is well. */
+static void what_hosts_shared_before_a_start_is_closed_once_it_was_not_found_again(void)
+{
+	static const char open[] = "SELECT count(*) FROM incidents WHERE closed_us IS NULL";
+	const struct store_incident left = { .node = "domain:r1",
+					     .check = "shared",
+					     .subject = "r1",
+					     .level = VERDICT_WARN,
+					     .action = "alert",
+					     .sentence = "rack r1: 8 of 8 hosts are slow" },
+				    of_host = { .node = "n3",
+						.check = "gemm.rate",
+						.subject = "gpu:a",
+						.level = VERDICT_WARN,
+						.action = "alert",
+						.sentence = "n3 is slow" };
+	struct world w;
+	unsigned minutes;
+
+	world_open(&w, "left.db");
+	CHECK_EQ(store_put_incident(w.store, &left, w.now_us, NULL), 0);
+	CHECK_EQ(store_put_incident(w.store, &of_host, w.now_us, NULL), 0);
+	CHECK_EQ(world_count(&w, open), 2);
+	world_kill(&w);
+	for (minutes = 0; minutes < 29; minutes++) {
+		CHECK(world_run(&w, 0));
+		world_wait(&w, USEC_PER_MIN);
+	}
+	CHECK_EQ(world_count(&w, open), 2); /* it may be found yet */
+	world_wait(&w, 2 * USEC_PER_MIN);
+	CHECK(world_run(&w, 0));
+	CHECK_EQ(world_count(&w, open), 1);
+	world_close(&w);
+}
+
 /* As a watch of a cluster outside would tell it. */
 static void nothing_is_decided_on_what_is_stale(void)
 {
@@ -215,6 +252,7 @@ static const struct test tests[] = {
 	TEST(a_reloaded_policy_says_at_once_where_hosts_are),
 	TEST(what_too_many_hosts_refuse_jobs_for_is_let_in),
 	TEST(what_a_test_finds_again_is_cordoned_and_what_it_does_not_is_not),
+	TEST(what_hosts_shared_before_a_start_is_closed_once_it_was_not_found_again),
 	TEST(a_file_that_half_of_the_hosts_contradict_opens_the_breaker),
 };
 

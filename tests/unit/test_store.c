@@ -342,6 +342,37 @@ static void the_past_comes_back_in_its_order_and_ends(void)
 	CHECK_EQ(after, all);
 }
 
+static bool is_r1(void *context UNUSED, const char *node)
+{
+	return streq(node, "domain:r1");
+}
+
+static void what_stands_stays_open_and_other_checks_too(void)
+{
+	CLEANUP(store_closep) struct store *s = store_at("others.db");
+	static const char *const nodes[] = { "domain:r1", "domain:r2", "setting:a b c" };
+	struct store_incident incident = {
+		.subject = "x", .level = VERDICT_WARN, .action = "alert", .sentence = "slow"
+	};
+	CLEANUP(json_freep) json_t *open = NULL, *host = NULL;
+	size_t i;
+
+	incident.check = "shared";
+	for (i = 0; i < ARRAY_SIZE(nodes); i++) {
+		incident.node = nodes[i];
+		CHECK_EQ(store_put_incident(s, &incident, 1000, NULL), 0);
+	}
+	incident.node = "domain:r2";
+	incident.check = "all_reduce.busbw";
+	CHECK_EQ(store_put_incident(s, &incident, 1000, NULL), 0);
+	CHECK_EQ(store_close_others(s, "shared", is_r1, NULL, 2000, NULL), 2);
+	CHECK_EQ(store_close_others(s, "shared", is_r1, NULL, 3000, NULL), 0);
+	CHECK_EQ(store_open_incidents(s, "domain:r1", &open, NULL), 0);
+	CHECK_EQ(json_array_size(open), 1);
+	CHECK_EQ(store_open_incidents(s, "domain:r2", &host, NULL), 0);
+	CHECK_EQ(json_array_size(host), 1);
+}
+
 static const struct test tests[] = {
 	TEST(a_report_has_its_place_among_those_of_its_host),
 	TEST(what_was_not_committed_is_not_there),
@@ -353,6 +384,7 @@ static const struct test tests[] = {
 	TEST(what_is_no_store_is_refused_by_name),
 	TEST(the_past_comes_back_in_its_order_and_ends),
 	TEST(a_store_lies_on_the_vfs_that_is_named),
+	TEST(what_stands_stays_open_and_other_checks_too),
 };
 
 int main(void)

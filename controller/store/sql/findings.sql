@@ -59,6 +59,11 @@ VALUES (:node, :check_name, :subject, :level, :fatal, :rule, :action, :sentence,
 UPDATE incidents SET closed_us = :now_us WHERE node = :node AND check_name = :check_name
  AND closed_us IS NULL;
 
+-- incidents_of_check: read incidents
+-- in: check_name text
+-- out: node text
+SELECT node FROM incidents WHERE check_name = :check_name AND closed_us IS NULL;
+
 -- incidents_close: forget host
 -- in: node text, now_us uint
 UPDATE incidents SET closed_us = :now_us WHERE node = :node AND closed_us IS NULL;
