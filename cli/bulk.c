@@ -39,8 +39,8 @@ struct bulk {
 	const struct request *request;
 	const struct targets *targets;
 	struct page page;
-	size_t n_done, n_refused, n_unknown;
-	json_t *done; /* names */
+	size_t n_done, n_already, n_refused, n_unknown;
+	json_t *done; /* names; not those that were so already, which are not to be undone */
 	bool over;    /* a refusal holds for those that are left */
 };
 
@@ -137,6 +137,12 @@ static bool holds_for_all(const char *rule)
 	return i < ARRAY_SIZE(rules_for_all);
 }
 
+/* It took no action: the host is as was asked for. */
+static bool was_already(const struct bulk *b, const json_t *answer)
+{
+	return !b->request->settings.dry_run && json_is_null(json_object_get(answer, "action"));
+}
+
 static int order(struct bulk *b, const char *name)
 {
 	struct link_sent sent = { 0 };
@@ -144,8 +150,12 @@ static int order(struct bulk *b, const char *name)
 	int r = send_patiently(b, name, &sent, &err);
 
 	if (r == 0) {
-		b->n_done++;
-		(void)json_array_append_new(b->done, json_string(name));
+		if (was_already(b, sent.value)) {
+			b->n_already++;
+		} else {
+			b->n_done++;
+			(void)json_array_append_new(b->done, json_string(name));
+		}
 		print_done(b, sent.value);
 		json_decref(sent.value);
 		return STATUS_GOOD;
@@ -185,7 +195,8 @@ static char *done_names(const struct bulk *b)
 
 static void sum_up(const struct bulk *b)
 {
-	const size_t n = b->targets->n, tried = b->n_done + b->n_refused + b->n_unknown;
+	const size_t n = b->targets->n,
+		     tried = b->n_done + b->n_already + b->n_refused + b->n_unknown;
 	CLEANUP(freep)
 	char *text = xasprintf("%zu host%s: %zu %s%s", n, n == 1 ? "" : "s", b->n_done,
 			       b->request->settings.dry_run ? "would be " : "",
@@ -195,6 +206,7 @@ static void sum_up(const struct bulk *b)
 
 	if (b->request->settings.output != OUTPUT_TABLE)
 		return;
+	count(&text, b->n_already, "already");
 	count(&text, b->n_refused, "refused");
 	count(&text, b->n_unknown, "unknown");
 	count(&text, n - tried, b->over ? "not tried: the refusal holds for them too" : "not tried");
@@ -214,7 +226,7 @@ static int run_all(struct bulk *b)
 	b->done = json_array();
 	for (i = 0; i < b->targets->n && status <= STATUS_NO && !b->over; i++)
 		status = MAX(status, order(b, b->targets->names[i]));
-	if (status <= STATUS_NO || b->n_done > 0)
+	if (status <= STATUS_NO || b->n_done + b->n_already > 0)
 		sum_up(b);
 	json_decref(b->done);
 	return status;

@@ -14,6 +14,11 @@ static char *text_of(const json_t *object, const char *key)
 	return xstrdup(json_string_value(json_object_get(object, key)));
 }
 
+static const struct host_parts *parts_of(void *context)
+{
+	return context;
+}
+
 /* Samples alone: what they say of each other. */
 static void judge_samples(struct explain_input *in)
 {
@@ -25,7 +30,9 @@ static void judge_samples(struct explain_input *in)
 		.n_samples = MIN(in->file.n, (size_t)SAMPLE_COUNT_MAX),
 	};
 
-	verdict_judge(&report, NULL, &in->verdict);
+	const struct judge_inputs inputs = { .parts = parts_of, .parts_context = &in->parts };
+
+	verdict_judge(&report, &inputs, &in->verdict);
 }
 
 /* A host's links do not change between a run and the look at it, if the digests agree. */
@@ -69,13 +76,13 @@ int explain_input_read(const char *path, struct explain_input *ret, struct err *
 	const char *name = streq(path, "-") ? "standard input" : path;
 	int r = sample_file_read(path, &in.file, err);
 
+	if (r == 0)
+		sample_file_parts(&in.file, &in.parts);
 	if (r == 0 && in.file.object)
 		r = take_object(name, &in, err);
 	else if (r == 0)
 		judge_samples(&in);
 	in.samples = (struct sample_list){ in.file.v, in.file.n };
-	if (r == 0)
-		sample_file_parts(&in.file, &in.parts);
 	if (r < 0)
 		explain_input_release(&in);
 	else

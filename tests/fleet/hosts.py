@@ -154,8 +154,11 @@ class Host:
         for name in ("cpu_offline", "cpu_throttle", "memory_ce", "memory_ue", "kernel_log", "pcie_aer"):
             yield Row(fixed("host." + name, "host", better="none", ok=True), 0)
         for i, name in enumerate(self.gpu_names):
+            # As gpu-state says it of a board without slots: their numbers are the driver's.
+            part = {"parts": [{"id": name, "kind": "gpu", "index": i, "module": i, "pci": gpu_pci(i).removeprefix("gpu:"),
+                               "serial": str(1650000000000 + int(name[-8:], 16))}]}
             for check in ("gpu.ecc_uncorrected", "gpu.xid", "gpu.remap_pending"):
-                yield Row(fixed(check, name, better="none", ok=True), 0, gpu=i)
+                yield Row(fixed(check, name, better="none", ok=True), 0, gpu=i, more=part if check == "gpu.xid" else {})
         for i in range(RNICS):
             for check in ("rnic.link_downed", "rnic.symbol_error", "rnic.local_ack_timeout_err"):
                 yield Row(fixed(check, f"mlx5_{i}:1", better="none", ok=True), 0, rnic=i)

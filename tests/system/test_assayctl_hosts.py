@@ -125,7 +125,7 @@ def test_a_budget_that_is_used_up_ends_it_and_says_what_would_allow_it(racks):
     done = a.ctl("cordon", "--rack", "r1", "-r", "it burns", "--break-glass")
     assert done.returncode == 2 and "role admin" in done.stderr and out_of(a) == NODES[:2]
     done = a.ctl("cordon", "--rack", "r1", "-r", "it burns", "--break-glass", token="admin")
-    assert done.returncode == 0 and out_of(a) == NODES[:4] and "4 hosts: 4 cordoned" in in_line(done)
+    assert done.returncode == 0 and out_of(a) == NODES[:4] and "4 hosts: 2 cordoned, 2 already" in in_line(done)
 
 
 def test_one_that_is_unknown_does_not_stop_the_others(racks):
@@ -258,3 +258,14 @@ def test_in_80_columns_the_service_and_the_fact_survive(build, environ, stub):
     assert "cordoned by bartholomew " in rows[1] + " "
     assert rows[2] == "    gpu:GPU-1cd89253: gemm.rate is 31.2 of 52.0 TFLOP/s, 60 % of most"
     assert "silenced until 2999-01-01 " in rows[3] and "unverified" in rows[4] and "unverified" in rows[5]
+
+
+def test_what_was_so_already_is_counted_apart_and_not_undone(racks):
+    a = racks()
+    assert a.ctl("cordon", "gpu-00", "-r", "old").returncode == 0
+    done = a.ctl("cordon", "gpu-00", "gpu-01", "-r", "PDU swap")
+    assert done.returncode == 0 and "2 hosts: 1 cordoned, 1 already" in in_line(done), done
+    assert "to undo: assayctl uncordon gpu-01 --reason" in in_line(done)
+    assert a.ctl("uncordon", "gpu-01", "-r", "done").returncode == 0
+    done = a.ctl("uncordon", "gpu-01", "gpu-02", "-r", "again")
+    assert done.returncode == 0 and "2 hosts: 0 back in service, 2 already" in in_line(done) and "to undo" not in done.stdout, done

@@ -161,8 +161,8 @@ def test_the_sentences_name_the_part(fleet):
         found.setdefault(i["node"], {})[i["check"]] = i
     gemm = found[slow_gpu]["gemm.rate"]
     assert set(found[slow_gpu]) == set(found[slow_host]) == {"gemm.rate"}
-    assert gemm["subject"] == by_name[slow_gpu].gpu_names[0] in gemm["sentence"]
-    assert gemm["sentence"].startswith(f"{slow_gpu}: ") and "TFLOP/s" in gemm["sentence"]
+    assert gemm["subject"] == by_name[slow_gpu].gpu_names[0]
+    assert gemm["sentence"].startswith(f"{slow_gpu}: gpu 0 runs at ") and "TFLOP/s" in gemm["sentence"]
     assert set(found[slow_link]) == {"loopback.link"}
     link = found[slow_link]["loopback.link"]
     assert link["subject"] == hosts.uplink(0)
@@ -267,7 +267,7 @@ def test_a_wrong_sku_file_names_no_host_but_the_sick_one(controller, fleet, top,
     assert "16 of 16 hosts" in sentence and "the SKU file" in sentence
     hosts_now = {n["node"]: (n["verdict"], n["sentence"]) for n in f.items("/v1/nodes")}
     _, own = hosts_now.pop("gpu-09")
-    assert "gpu:" in own and "sku:" not in own, "what is its own is said of it"
+    assert "gpu 4 runs" in own and "sku:" not in own, "what is its own is said of it"
     (level, same), = set(hosts_now.values())
     assert level == "warn" and "like most hosts of hgx-h100" in same and "gemm.rate" in same
     assert f.controller.metrics()['assay_nodes{verdict="warn"}'] >= 15
