@@ -295,9 +295,9 @@ static void close_left(struct decider *d, const struct actor_env *env, uint64_t 
 		d->left_us = now_us + LEFT_OPEN_US;
 	if (now_us < d->left_us)
 		return;
-	d->left_us = UINT64_MAX;
 	n = store_close_others(env->store, SHARED, notice_stands, env->fleet, env_real_us(env),
 			       &err);
+	d->left_us = n < 0 ? now_us + LEFT_OPEN_US : UINT64_MAX;
 	if (n < 0)
 		log_warning("what hosts shared before the start is still open: %s", err.msg);
 	else if (n > 0)
@@ -463,4 +463,5 @@ void decider_release(struct decider *d, const struct actor_env *env)
 	outcome_release(&d->outcome);
 	d->outcome = (struct outcome){ 0 };
 	d->again_us = 0;
+	d->left_us = 0; /* the notices go with the fleet */
 }

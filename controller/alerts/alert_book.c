@@ -37,7 +37,8 @@ void alert_book_load(struct alert_book *book, const char *labels, const char *se
 /* --- rows that are gone --- */
 
 struct gone {
-	const char *name;
+	const char **names;
+	size_t n;
 };
 
 static void find_gone(void *context, void *item)
@@ -46,19 +47,17 @@ static void find_gone(void *context, void *item)
 	struct gone *gone = context;
 
 	if (row->state == ALERT_ROW_NEW && row->ended && !row->stored)
-		gone->name = row->name;
+		gone->names[gone->n++] = row->name;
 }
 
 static void sweep(struct alert_book *book)
 {
-	for (;;) {
-		struct gone gone = { NULL };
+	struct gone gone = { xcalloc(book->map.n + 1, sizeof(*gone.names)), 0 };
 
-		map_each(&book->map, find_gone, &gone);
-		if (!gone.name)
-			return;
-		map_drop(&book->map, gone.name, row_release);
-	}
+	map_each(&book->map, find_gone, &gone);
+	while (gone.n > 0)
+		map_drop(&book->map, gone.names[--gone.n], row_release);
+	free(gone.names);
 }
 
 /* --- what is so now --- */
@@ -98,6 +97,7 @@ static void meet_alert(void *context, void *item)
 	const struct meeting *m = context;
 	struct alert *a = item;
 	struct alert_row *row = map_find(&m->book->map, a->name);
+	const char *sentence = json_string_value(json_object_get(a->annotations, "sentence"));
 
 	if (row && !row->ended) {
 		row->open = a;
@@ -105,8 +105,7 @@ static void meet_alert(void *context, void *item)
 	}
 	if (!row) {
 		row = map_need(&m->book->map, a->name, sizeof(*row));
-		row->sentence =
-			xstrdup(json_string_value(json_object_get(a->annotations, "sentence")));
+		row->sentence = xstrdup(sentence ? sentence : "");
 		row->kind = a->kind;
 	}
 	row->state = ALERT_ROW_NEW;
@@ -132,6 +131,7 @@ void alert_book_meet(struct alert_book *book, const struct alert_set *set, uint6
 struct keeping {
 	int (*keep)(void *context, const struct alert_row *row);
 	void *context;
+	bool kept;
 	int r;
 };
 
@@ -145,16 +145,17 @@ static void keep_row(void *context, void *item)
 	k->r = k->keep(k->context, row);
 	if (k->r < 0)
 		return;
-	row->stored = true;
+	k->kept = row->stored = true;
 	row->state = row->state == ALERT_ROW_NEW ? ALERT_ROW_PUT : ALERT_ROW_DROPPED;
 }
 
 int alert_book_keep(struct alert_book *book,
 		    int (*keep)(void *context, const struct alert_row *row), void *context)
 {
-	struct keeping k = { keep, context, 0 };
+	struct keeping k = { .keep = keep, .context = context };
 
 	map_each(&book->map, keep_row, &k);
+	book->unkept |= k.kept;
 	return MIN(k.r, 0);
 }
 
@@ -170,10 +171,14 @@ static void commit_row(void *context UNUSED, void *item)
 	row->stored = false;
 }
 
-void alert_book_committed(struct alert_book *book)
+bool alert_book_committed(struct alert_book *book)
 {
+	if (!book->unkept)
+		return false;
+	book->unkept = false;
 	map_each(&book->map, commit_row, NULL);
 	sweep(book);
+	return true;
 }
 
 static void fail_row(void *context UNUSED, void *item)
@@ -188,6 +193,7 @@ static void fail_row(void *context UNUSED, void *item)
 
 void alert_book_failed(struct alert_book *book)
 {
+	book->unkept = false;
 	map_each(&book->map, fail_row, NULL);
 }
 

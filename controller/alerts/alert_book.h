@@ -66,6 +66,7 @@ struct alert_book {
 	struct alert_row *batch[ALERT_BATCH_MAX];
 	size_t n;    /* of the batch under way */
 	size_t most; /* of the next one; 0: ALERT_BATCH_MAX */
+	bool unkept; /* rows were put or dropped since the last commit */
 };
 
 /* A row as the store has it. */
@@ -82,7 +83,9 @@ void alert_book_meet(struct alert_book *book, const struct alert_set *set, uint6
 /* Call `keep` for each row that is to be put or dropped; a negative result ends it, and is returned. */
 int alert_book_keep(struct alert_book *book,
 		    int (*keep)(void *context, const struct alert_row *row), void *context);
-void alert_book_committed(struct alert_book *book);
+
+/* They are durable; false: there were none. */
+bool alert_book_committed(struct alert_book *book);
 void alert_book_failed(struct alert_book *book);
 
 /*

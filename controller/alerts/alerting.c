@@ -56,9 +56,8 @@ struct keeping {
 static int keep_row(void *context, const struct alert_row *row)
 {
 	const struct keeping *k = context;
-	const struct store_alert alert = { k->to->settings->url, row->name,
-					   row->sentence ? row->sentence : "", row->since_us,
-					   row->ended };
+	const struct store_alert alert = { k->to->settings->url, row->name, row->sentence,
+					   row->since_us, row->ended };
 	struct store *store = k->to->service->store;
 	int r = row->state == ALERT_ROW_NEW
 			? store_put_alert(store, &alert, k->err)
@@ -144,7 +143,7 @@ static json_t *annotations_of(const struct alerted *to, const struct alert_row *
 
 	if (row->open && !row->ended)
 		return json_incref(row->open->annotations);
-	annotations = json_pack("{s:o}", "sentence", alert_text(row->sentence ? row->sentence : ""));
+	annotations = json_pack("{s:o}", "sentence", alert_text(row->sentence));
 	if (!row->ended)
 		(void)json_object_set_new(annotations, "stale", json_string(STARTED));
 	else if (row->kind == ALERT_INCIDENT)
@@ -280,13 +279,14 @@ static void tick(struct service *s)
 static void committed(struct service *s)
 {
 	struct alerting *a = s->alerting;
+	const bool was_unsure = a && a->unsure;
 	size_t i;
 
 	if (a)
 		a->unsure = a->unsure && a->look_us == 0;
 	for (i = 0; a && i < a->n; i++) {
-		alert_book_committed(&a->to[i].book);
-		post_next(&a->to[i]);
+		if (alert_book_committed(&a->to[i].book) || was_unsure)
+			post_next(&a->to[i]);
 	}
 }
 

@@ -165,14 +165,18 @@ static char *job_sentence(const struct store_job_told *j)
 static void tell_job(void *context, const struct store_job_told *j)
 {
 	const struct looking *l = context;
-	const uint64_t silent_us = age_us(MAX(j->last_us, l->listens_us), l->now_us);
-	CLEANUP(freep) char *path = xasprintf("/v1/jobs/j%" PRId64, j->id);
-	CLEANUP(freep) char *command = xasprintf("assayctl job %s", j->name);
+	const bool silent = age_us(j->last_us, l->now_us) >= ALERTS_OPEN_JOB_US;
+	CLEANUP(freep) char *path = NULL;
+	CLEANUP(freep) char *command = NULL;
 	CLEANUP(freep) char *sentence = NULL;
+	bool told;
 
-	if (silent_us >= ALERTS_OPEN_JOB_US ||
-	    !alert_job_is_slow(j->state, j->slowdown, is_told(l->set, j->name)))
+	/* A silence that began before we listened ends nothing, and begins nothing. */
+	told = is_told(l->set, j->name);
+	if ((silent && !told) || !alert_job_is_slow(j->state, j->slowdown, told))
 		return;
+	path = xasprintf("/v1/jobs/j%" PRId64, j->id);
+	command = xasprintf("assayctl job %s", j->name);
 	sentence = job_sentence(j);
 	alert_set_add(l->set,
 		      &(struct alert_facts){
@@ -183,16 +187,17 @@ static void tell_job(void *context, const struct store_job_told *j)
 			      .clears = "a window that is slowed by less than 1.1, or none for 2h",
 			      .command = command,
 			      .path = path,
-			      .stale = age_us(j->last_us, l->now_us) >= ALERTS_OPEN_JOB_US
-					       ? "no window of it has come for 2h"
-					       : NULL,
+			      .stale = silent ? "no window of it has come for 2h" : NULL,
 		      });
 }
 
 static void tell_still(void *context, const struct beats_still *still)
 {
 	const struct looking *l = context;
-	CLEANUP(freep) char *sentence = xasprintf("%s stands still: %s", still->job, still->words);
+	CLEANUP(freep)
+	char *sentence = still->sure
+				 ? xasprintf("%s stands still: %s", still->job, still->words)
+				 : xasprintf("%s stood still when it was last judged", still->job);
 	CLEANUP(freep) char *command = xasprintf("assayctl job %s", still->job);
 
 	alert_set_add(l->set, &(struct alert_facts){
@@ -204,9 +209,7 @@ static void tell_still(void *context, const struct beats_still *still)
 				      .clears = "its next step, or its end",
 				      .command = command,
 				      .path = "/v1/jobs",
-				      .stale = still->sure ? NULL
-							   : "no beat of it has come since the "
-							     "controller listens",
+				      .stale = still->sure ? NULL : still->words,
 			      });
 }
 
@@ -216,13 +219,15 @@ int alerts_open_find(struct service *s, struct alert_set *set, uint64_t listens_
 		     struct err *err)
 {
 	struct looking l = { .set = set, .listens_us = listens_us, .now_us = now_us };
+	const uint64_t heard_us = now_us - MIN(now_us, ALERTS_OPEN_JOB_US);
 	int r;
 
 	/* What stops all jobs or all of our work before what one host has. */
 	find_acting(s, &l);
 	beats_each_still(s, tell_still, &l);
 	alert_set_know(set, ALERT_STOPPED_JOB);
-	r = store_jobs_to_tell(s->store, tell_job, &l, err);
+	/* Who has been silent for longer may have been heard of while nobody listened. */
+	r = store_jobs_to_tell(s->store, listens_us > heard_us ? 0 : heard_us, tell_job, &l, err);
 	if (r < 0)
 		return r;
 	alert_set_know(set, ALERT_SLOW_JOB);

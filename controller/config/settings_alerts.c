@@ -9,10 +9,11 @@
 #include "lib/base/xalloc.h"
 #include "lib/json/jsome.h"
 #include "lib/json/json.h"
+#include "lib/net/token_file.h"
 #include "lib/net/url.h"
 #include "lib/sys/file.h"
 
-enum { CACERT_MAX = 1024 * 1024, TOKEN_MAX = 256 * 1024 };
+enum { CACERT_MAX = 1024 * 1024 };
 
 /* What a URL may have behind its scheme; what it becomes stands in logs and metrics. */
 static const char url_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -126,42 +127,33 @@ bool settings_alerts_same(const struct settings_alerts *a, const struct settings
 
 /* --- files --- */
 
-/* One line; a line end behind it is none of it. New memory. */
-static int read_line(const char *path, size_t most, char **ret, struct err *err)
-{
-	CLEANUP(freep) char *text = NULL;
-	size_t length = 0;
-	int r = file_read(AT_FDCWD, path, most, &text, &length, err);
-
-	if (r < 0)
-		return r;
-	while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == '\r'))
-		text[--length] = '\0';
-	if (length == 0 || strlen(text) != length || strpbrk(text, "\r\n"))
-		return err_set(err, EINVAL, "%s: want one line", path);
-	*ret = TAKE(text);
-	return 0;
-}
-
 int settings_alerts_read_password(const char *path, char **ret, struct err *err)
 {
 	CLEANUP(freep) char *line = NULL;
-	int r = read_line(path, ALERTMANAGER_FILE_MAX, &line, err);
+	size_t length = 0;
+	int r = file_read(AT_FDCWD, path, ALERTMANAGER_FILE_MAX, &line, &length, err);
 
-	if (r == 0 && (line[0] == ':' || !strchr(line, ':')))
-		r = err_set(err, EINVAL, "%s: want one line, NAME:PASSWORD", path);
-	if (r == 0)
-		*ret = TAKE(line);
-	return r;
+	if (r < 0)
+		return r;
+	while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
+		line[--length] = '\0';
+	if (strlen(line) != length || strpbrk(line, "\r\n") || line[0] == ':' || !strchr(line, ':'))
+		return err_set(err, EINVAL, "%s: want one line, NAME:PASSWORD", path);
+	*ret = TAKE(line);
+	return 0;
 }
 
 static int check_files(const struct settings_alertmanager *one, struct err *err)
 {
-	CLEANUP(freep) char *line = NULL, *password = NULL, *ca = NULL;
+	CLEANUP(freep) char *password = NULL, *ca = NULL;
+	struct token_file token = { .path = one->token_file };
 	int r = 0;
 
+	/* As the HTTP client reads it. */
 	if (one->token_file)
-		r = read_line(one->token_file, TOKEN_MAX, &line, err);
+		r = token_file_refresh(&token, err);
+	token.path = NULL; /* the settings' */
+	token_file_release(&token);
 	if (r == 0 && one->basic_auth_file)
 		r = settings_alerts_read_password(one->basic_auth_file, &password, err);
 	if (r == 0 && one->cacert)

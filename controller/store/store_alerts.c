@@ -104,13 +104,13 @@ static int take_job(void *context, const void *p)
 	return 0;
 }
 
-int store_jobs_to_tell(struct store *s,
+int store_jobs_to_tell(struct store *s, uint64_t since_us,
 		       void (*each)(void *context, const struct store_job_told *job), void *context,
 		       struct err *err)
 {
 	struct each_job to = { each, context };
 	struct db_batch b = store_ask(s, err);
 
-	db_each(&b, jobs_to_tell, take_job, &to);
+	db_each(&b, jobs_to_tell, take_job, &to, .since_us = since_us);
 	return db_end(&b);
 }

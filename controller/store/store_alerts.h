@@ -51,7 +51,7 @@ struct store_job_told {
 	uint64_t last_us; /* it was heard of last */
 };
 
-/* Call `each` for those of which a window was analysed. */
-int store_jobs_to_tell(struct store *s,
+/* Call `each` for those of which a window was analysed and that were heard of after `since_us`. */
+int store_jobs_to_tell(struct store *s, uint64_t since_us,
 		       void (*each)(void *context, const struct store_job_told *job), void *context,
 		       struct err *err);

@@ -22,14 +22,16 @@ static bool is_this_host(const char *host)
 
 bool url_is_open(const char *base)
 {
-	const char *at, *host;
+	CLEANUP(freep) char *authority = NULL; /* RFC 3986, 3.2 */
 	CLEANUP(freep) char *name = NULL;
+	const char *at, *host;
 
 	if (!starts_with(base, "http://"))
 		return false;
-	host = base + strlen("http://");
-	at = strrchr(host, '@'); /* before it stands a user, whatever it looks like */
-	host = at ? at + 1 : host;
+	base += strlen("http://");
+	authority = xstrndup(base, strcspn(base, "/?#"));
+	at = strrchr(authority, '@'); /* before it stands a user, whatever it looks like */
+	host = at ? at + 1 : authority;
 	name = host[0] == '[' ? xstrndup(host + 1, strcspn(host + 1, "]"))
 			      : xstrndup(host, strcspn(host, ":"));
 	return !is_this_host(name);

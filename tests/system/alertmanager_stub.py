@@ -6,13 +6,13 @@ import datetime
 import http.server
 import json
 import shutil
-import socket
 import subprocess
 import threading
 import time
 import urllib.request
 
 import pytest
+from collective_fixtures import free_port
 from waiting import wait_for
 
 PROGRAM = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
@@ -182,12 +182,6 @@ receivers:
       - url: http://127.0.0.1:%d/
         send_resolved: true
 """
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Real:

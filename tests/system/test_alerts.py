@@ -316,8 +316,9 @@ def test_good_settings_are_good(build, environ, tmp_path):
     if not (build / "assay-controller").exists():
         pytest.skip("assay-controller is not built: libsystemd, SQLite or libmicrohttpd is missing")
     (tmp_path / "password").write_text("assay:hush\n")
+    (tmp_path / "token").write_text("c2VjcmV0\n")
     entries = [{"url": "https://alerts.example/path/", "basic-auth-file": str(tmp_path / "password")},
-               {"url": "http://127.0.0.1:9093", "token-file": str(tmp_path / "password")}, {"url": "http://[::1]:9093"}]
+               {"url": "http://127.0.0.1:9093/alertmanager", "token-file": str(tmp_path / "token")}, {"url": "http://[::1]:9093"}]
     file = tmp_path / "controller.yaml"
     file.write_text(json.dumps({"v": 1, "alertmanagers": entries, "external-url": "https://assay.example"}))
     done = subprocess.run([build / "assay-controller", "--check", "--config", file], env=environ, capture_output=True, text=True)

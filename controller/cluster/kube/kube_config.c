@@ -8,6 +8,7 @@
 #include "lib/base/subdomain.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/net/url.h"
 #include "lib/sys/file.h"
 
 #define POD_FILES "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -143,18 +144,6 @@ static int find(const struct jval *root, const char *list, const char *member,
 	return r < 0 ? r : jval_fail(who, err, "there is no '%s' among %s", name, list);
 }
 
-static bool is_loopback(const char *host)
-{
-	static const char *const loopbacks[] = { "localhost", "[::1]", "127.0.0.1" };
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(loopbacks); i++) {
-		if (starts_with(host, loopbacks[i]) && strchr(":/", host[strlen(loopbacks[i])]))
-			return true; /* strchr() finds the end, too */
-	}
-	return false;
-}
-
 static int read_server(const struct jval *cluster, struct kube_config *config, struct err *err)
 {
 	const struct jval v = jval_get(cluster, "server");
@@ -172,7 +161,7 @@ static int read_server(const struct jval *cluster, struct kube_config *config, s
 	if (!rest || !rest[3] || config->server[strcspn(config->server, " \t\r\n?#@")])
 		return jval_fail(&v, err, "want a URL such as https://10.0.0.1:6443");
 	if (starts_with(config->server, "https://") ||
-	    (starts_with(config->server, "http://") && is_loopback(rest + 3)))
+	    (starts_with(config->server, "http://") && !url_is_open(config->server)))
 		return 0;
 	return jval_fail(&v, err, "want https://: over http anybody could read the token");
 }
