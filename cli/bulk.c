@@ -31,7 +31,7 @@ enum {
 
 /* What refuses one host refuses each of those after it. */
 static const char *const rules_for_all[] = {
-	"breaker", "budget.total", "budget.rate", "budget.rate.manual", "stopped",
+	"breaker", "budget.total", "budget.rate", "budget.rate.manual", "stopped", "stale",
 };
 
 struct bulk {
@@ -39,7 +39,7 @@ struct bulk {
 	const struct request *request;
 	const struct targets *targets;
 	struct page page;
-	size_t n_done, n_already, n_refused, n_unknown;
+	size_t n_done, n_already, n_refused, n_unknown, n_failed;
 	json_t *done; /* names; not those that were so already, which are not to be undone */
 	bool over;    /* a refusal holds for those that are left */
 };
@@ -102,16 +102,14 @@ static int send_patiently(struct bulk *b, const char *name, struct link_sent *re
 	uint64_t again_us;
 	int r;
 
+	link_begin_until(b->link, until_us);
 	for (;;) {
 		*ret = (struct link_sent){ 0 };
-		link_begin_until(b->link, until_us);
 		r = act_send(b->link, b->request, name, ret, err);
 		again_us = clock_mono_us() + MAX(ret->retry_after_us, USEC_PER_SEC);
 		if (r != -EAGAIN || again_us >= until_us)
 			return r;
 		(void)link_wait(b->link, again_us);
-		if (link_stopped(b->link))
-			return r;
 	}
 }
 
@@ -164,6 +162,7 @@ static int order(struct bulk *b, const char *name)
 		(void)host_explain(b->link, name, r, &err);
 	b->n_refused += r == -EPERM;
 	b->n_unknown += r == -ENOENT;
+	b->n_failed += r != -EPERM && r != -ENOENT;
 	b->over = r == -EPERM && holds_for_all(sent.rule);
 	log_error("%s", err.msg);
 	return link_words_status(r);
@@ -195,8 +194,8 @@ static char *done_names(const struct bulk *b)
 
 static void sum_up(const struct bulk *b)
 {
-	const size_t n = b->targets->n,
-		     tried = b->n_done + b->n_already + b->n_refused + b->n_unknown;
+	const size_t n = b->targets->n;
+	const size_t tried = b->n_done + b->n_already + b->n_refused + b->n_unknown + b->n_failed;
 	CLEANUP(freep)
 	char *text = xasprintf("%zu host%s: %zu %s%s", n, n == 1 ? "" : "s", b->n_done,
 			       b->request->settings.dry_run ? "would be " : "",
@@ -209,6 +208,7 @@ static void sum_up(const struct bulk *b)
 	count(&text, b->n_already, "already");
 	count(&text, b->n_refused, "refused");
 	count(&text, b->n_unknown, "unknown");
+	count(&text, b->n_failed, "failed");
 	count(&text, n - tried, b->over ? "not tried: the refusal holds for them too" : "not tried");
 	text_wrap(text, b->page.out, 0, b->page.width);
 	if (b->request->settings.dry_run && b->n_done > 1)
@@ -243,7 +243,9 @@ int bulk_run(struct link *link, const struct request *request)
 		.targets = &targets,
 		.page = { .out = stdout,
 			  .colour = term_wants_colour(stdout),
-			  .width = isatty(STDOUT_FILENO) ? term_width(stdout) : UINT_MAX },
+			  .width = isatty(STDOUT_FILENO) && !request->settings.wide
+					   ? term_width(stdout)
+					   : UINT_MAX },
 	};
 
 	if (r < 0) {

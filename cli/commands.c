@@ -481,6 +481,7 @@ const struct command commands[] = {
 	  .examples = { { "assayctl join-command --hosts 3", "for three hosts" } },
 	  .view = &view_join_command },
 	{ .words = { "doctor" },
+	  .options = OPTIONS_WHERE,
 	  .summary =
 		  "can this machine work with the controller, and does it protect the fleet now?",
 	  .description =

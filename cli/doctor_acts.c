@@ -4,17 +4,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "cli/command.h"
 #include "cli/doctor_reach.h"
 #include "cli/doctor_visit.h"
 #include "cli/link.h"
 #include "cli/view.h"
+#include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
 
-enum {
-	PAGES_MAX = 100,	 /* of 1,000 hosts */
-	ACTIONS_LOOKED_AT = 100, /* the newest */
-};
+enum { ACTIONS_LOOKED_AT = 100 }; /* the newest */
 
 /* --- mode and policy --- */
 
@@ -156,34 +155,26 @@ static void look(struct hosts *h, const json_t *node)
 		count(&h->outside, node);
 }
 
-/* False: they could not all be read. */
-static bool read_hosts(struct doctor_visit *d, struct hosts *h)
+/* The whole list, a new reference; NULL: it could not be read, and that is said. */
+static json_t *list(struct doctor_visit *d, const char *path)
 {
-	CLEANUP(freep) char *cursor = NULL;
-	unsigned pages = 0;
+	CLEANUP(link_freep) struct link *link = NULL;
+	struct err err = ERR_INIT;
+	json_t *items = NULL;
+	int r = link_new(&d->request->settings, &link, &err);
 
-	do {
-		CLEANUP(freep) char *encoded = link_segment(cursor ? cursor : "");
-		CLEANUP(freep)
-		char *path =
-			xasprintf("/v1/nodes?limit=1000%s%s", cursor ? "&cursor=" : "", encoded);
-		CLEANUP(json_freep) json_t *page = doctor_reach_get(d, "hosts", path);
-		const json_t *items = json_object_get(page, "items"), *node;
-		size_t i;
-
-		if (!page)
-			return false;
-		json_array_foreach(items, i, node) look(h, node);
-		free(TAKE(cursor));
-		cursor = xstrdup(json_string_value(json_object_get(page, "next")));
-	} while (cursor && ++pages < PAGES_MAX);
-	return true;
+	if (r == 0) {
+		link_begin(link);
+		r = link_list(link, path, &items, &err);
+	}
+	if (r < 0)
+		checklist_say(&d->list, CHECK_WARN, "hosts", "%s", err.msg);
+	return items;
 }
 
 static void say_overdue(struct doctor_visit *d)
 {
-	CLEANUP(json_freep) json_t *page = doctor_reach_get(d, "hosts", "/v1/coverage?limit=1000");
-	const json_t *items = json_object_get(page, "items");
+	CLEANUP(json_freep) json_t *items = list(d, "/v1/coverage");
 	struct some overdue = { (unsigned)json_array_size(items),
 				text_at(json_array_get(items, 0), "node") };
 
@@ -194,10 +185,14 @@ static void say_overdue(struct doctor_visit *d)
 
 static void say_hosts(struct doctor_visit *d)
 {
+	CLEANUP(json_freep) json_t *items = list(d, "/v1/nodes");
 	struct hosts h = { 0 };
+	const json_t *node;
+	size_t i;
 
-	if (!read_hosts(d, &h))
+	if (!items)
 		return;
+	json_array_foreach(items, i, node) look(&h, node);
 	if (h.n == 0)
 		checklist_say(
 			&d->list, CHECK_WARN, "hosts",
@@ -231,8 +226,8 @@ static const char *refused_of(const json_t *actions)
 
 		if (streq(raw_at(action, "state"), "done") &&
 		    streq(raw_at(action, "action"), "cordon"))
-			return NULL; /* since then it could */
-		if (strstr(result, "403") || strstr(result, "orbidden"))
+			return NULL;	     /* since then it could */
+		if (strstr(result, ": 403")) /* "PATCH /api/v1/nodes/gpu-1: 403: ..." */
 			return result;
 	}
 	return NULL;

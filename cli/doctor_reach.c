@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/doctor_visit.h"
+#include "cli/view.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -39,7 +40,8 @@ static int ask(const struct doctor_visit *d, const char *path, bool trusting, st
 		.url = url,
 		.want = "Date",
 		.certificate = starts_with(d->base, "https://"),
-		.timeout_us = ASK_US,
+		.timeout_us = d->request->given & OPTION_BIT(OPTION_TIMEOUT) ? s->timeout_us
+									     : ASK_US,
 		.answer_max = ANSWER_MAX,
 	};
 
@@ -152,13 +154,6 @@ static void say_certificate(struct doctor_visit *d, const struct http_once *q)
 		checklist_say(&d->list, CHECK_OK, "certificate", "until %s, for %s", day, c->names);
 }
 
-static const char *text_of(const json_t *value, const char *key)
-{
-	const char *text = json_string_value(json_object_get(value, key));
-
-	return text ? text : "";
-}
-
 /* What the roles may do. */
 static const struct {
 	const char *role, *may;
@@ -170,7 +165,7 @@ static const struct {
 
 static void say_role(struct doctor_visit *d)
 {
-	const char *role = text_of(d->who, "role"), *name = text_of(d->who, "name");
+	const char *role = raw_at(d->who, "role"), *name = raw_at(d->who, "name");
 	size_t i = 0;
 
 	while (i < ARRAY_SIZE(roles) && !streq(roles[i].role, role))

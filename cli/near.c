@@ -9,11 +9,6 @@
 #include "lib/base/utf8.h"
 #include "lib/base/xalloc.h"
 
-unsigned near_distance(const char *a, const char *b)
-{
-	return distance_between(a, b);
-}
-
 /* The nearest item further than what was `taken`: by distance, then by place. */
 static size_t next_nearest(const json_t *items, const char *key, const char *name, uint64_t *taken)
 {
@@ -23,7 +18,7 @@ static size_t next_nearest(const json_t *items, const char *key, const char *nam
 	for (i = 0; i < json_array_size(items); i++) {
 		const char *other =
 			json_string_value(json_object_get(json_array_get(items, i), key));
-		uint64_t rank = other ? (uint64_t)near_distance(name, other) << 32 | (i + 1)
+		uint64_t rank = other ? (uint64_t)distance_between(name, other) << 32 | (i + 1)
 				      : UINT64_MAX;
 
 		if (rank > *taken && rank < best)

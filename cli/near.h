@@ -6,9 +6,6 @@
 
 enum { NEAR_SHOWN = 3 };
 
-/* distance_between(), by the name of this module. */
-unsigned near_distance(const char *a, const char *b);
-
 /*
  * "gpu-17, gpu-07": the member `key` of the items that is nearest to `name`, at
  * most NEAR_SHOWN, clean; "" when none is near. New memory.

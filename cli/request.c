@@ -225,9 +225,15 @@ static int finish(const struct reading *r, const struct command *command, struct
 	const char *argument = n ? arguments[0] : NULL;
 	size_t most = command->argument.many ? ARGUMENTS_MAX : command->argument.name ? 1 : 0;
 	int e = check_options(r, command, err);
+	size_t i;
 
 	if (e < 0)
 		return e;
+	/* An unset variable of a script: neither a host, nor as if nothing had been named. */
+	for (i = 0; command->argument.many && i < n; i++) {
+		if (!*arguments[i])
+			return err_set(err, EINVAL, "%s: argument %zu is empty", name, i + 1);
+	}
 	if (n > most)
 		return err_set(err, EINVAL, "%s: unexpected argument '%.80s'", name,
 			       r->plain[count_words(command) + most]);

@@ -65,6 +65,9 @@ def test_what_is_no_selector_is_wrong_use(run, text):
     (["cordon", "gpu-1", "--file", "f", "-r", "x"], "one of these three"),
     (["silence", "--sku", "a", "--file", "f", "--for", "1h", "-r", "x"], "one of these three"),
     (["cordon", "--rack", "r1"], "--reason"),
+    (["cordon", "", "gpu-1", "--rack", "r1", "-r", "x"], "argument 1 is empty"),
+    (["cordon", "", "--rack", "r1", "-r", "x"], "argument 1 is empty"),
+    (["cordon", "gpu-1", "", "-r", "x"], "argument 2 is empty"),
     (["why", "--rack", "r1"], "has no --rack"),
 ])
 def test_hosts_are_said_in_one_way(run, words, message):
@@ -156,7 +159,15 @@ def test_what_ends_it_for_all_ends_it_with_a_sum(run, stub):
     stub.answers["/v1/nodes/gpu-2/cordon"] = (500, {})
     done = run("assayctl", "cordon", "gpu-1", "gpu-2", "gpu-3", "-r", "x", "--controller", stub.url)
     assert done.returncode == 3 and done.stderr.count("\n") == 1
-    assert "3 hosts: 1 cordoned, 2 not tried" in done.stdout and [p for p, _ in stub.sent] == ["/v1/nodes/gpu-1/cordon", "/v1/nodes/gpu-2/cordon"]
+    assert "3 hosts: 1 cordoned, 1 failed, 1 not tried" in done.stdout and [p for p, _ in stub.sent] == ["/v1/nodes/gpu-1/cordon", "/v1/nodes/gpu-2/cordon"]
+
+
+def test_a_refusal_that_is_of_the_cluster_ends_it(run, stub):
+    stub.nodes(*(node(f"gpu-{i}") for i in range(1, 5)))
+    stub.answers["/v1/nodes/gpu-1/cordon"] = (409, {"detail": "gpu-1: the API server is away", "rule": "stale"})
+    done = run("assayctl", "cordon", "gpu-1", "gpu-2", "gpu-3", "-r", "x", "--controller", stub.url)
+    assert done.returncode == 1 and "2 not tried: the refusal holds for them too" in in_line(done)
+    assert [p for p, _ in stub.sent] == ["/v1/nodes/gpu-1/cordon"]
 
 
 def test_a_controller_that_is_busy_is_asked_again(run, stub):

@@ -70,8 +70,8 @@ def test_each_answer_is_the_status_of_its_condition(conditions, value, bad, degr
 
 
 def test_the_message_is_the_reason(conditions):
+    assert "no verdict" in conditions()["AssayBad"][1]
     assert "cpu:3 is slow" in conditions(verdict("fail", fatal=True))["AssayBad"][1]
-    assert "no verdict" in conditions()["AssayBad"][1] or "cpu:3" in conditions()["AssayBad"][1]
 
 
 def test_a_long_or_strange_reason_is_still_one_line(conditions):

@@ -12,6 +12,7 @@
 #include "cli/request.h"
 #include "cli/trace_file.h"
 #include "cli/view.h"
+#include "lib/base/distance.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -47,8 +48,8 @@ static void names_are_near_by_edits_and_swaps(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		CHECK_EQ(near_distance(cases[i].a, cases[i].b), cases[i].distance);
-		CHECK_EQ(near_distance(cases[i].b, cases[i].a), cases[i].distance);
+		CHECK_EQ(distance_between(cases[i].a, cases[i].b), cases[i].distance);
+		CHECK_EQ(distance_between(cases[i].b, cases[i].a), cases[i].distance);
 	}
 }
 
