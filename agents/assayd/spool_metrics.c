@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "agents/run/spool.h"
 #include "lib/base/err.h"
@@ -37,15 +36,6 @@ static const struct spool_family families[] = {
 	{ "assay_agent_connected", "gauge", "1 while the controller answers.", NOW(connected) },
 };
 
-static uint64_t written_s(uint64_t seq)
-{
-	CLEANUP(freep) char *state = paths_state();
-	CLEANUP(freep) char *path = xasprintf("%s/spool/%" PRIu64 ".json", state, seq);
-	struct stat st;
-
-	return stat(path, &st) == 0 && st.st_mtime > 0 ? (uint64_t)st.st_mtime : 0;
-}
-
 static struct spool_now look(bool connected)
 {
 	CLEANUP(freep) uint64_t *seqs = NULL;
@@ -57,7 +47,7 @@ static struct spool_now look(bool connected)
 
 	if (spool_list(&seqs, &n, &ignored) == 0 && n > 0) {
 		now.waiting = n;
-		now.oldest_s = written_s(seqs[0]);
+		now.oldest_s = spool_written_s(seqs[0]);
 	}
 	return now;
 }
@@ -107,5 +97,8 @@ void spool_metrics_tell(struct spool_metrics *m, bool connected)
 
 void spool_metrics_release(struct spool_metrics *m)
 {
+	/* The file outlives us, and what it says of the controller would too. */
+	if (m->text)
+		spool_metrics_tell(m, false);
 	free(TAKE(m->text));
 }

@@ -143,7 +143,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static bool is_yaml(const char *name)
+bool sku_host_is_file(const char *name)
 {
 	size_t len = strlen(name);
 
@@ -158,7 +158,7 @@ static int list_files(const char *path, struct files *files, struct err *err)
 	if (!dir)
 		return err_errno(err, errno, "cannot read %s", path);
 	while ((entry = readdir(dir))) {
-		if (!is_yaml(entry->d_name))
+		if (!sku_host_is_file(entry->d_name))
 			continue;
 		if (files->n == SKU_FILES_MAX)
 			return err_set(err, E2BIG, "%s: more than %d files", path, SKU_FILES_MAX);

@@ -14,6 +14,9 @@ struct err;
 
 enum { SKU_FILES_MAX = 512 };
 
+/* Is it the name of a SKU file: not hidden, and it ends in ".yaml"? */
+bool sku_host_is_file(const char *name);
+
 /* Read the models of this host (under the sysroot). Cannot fail: unknown is empty. */
 void sku_host_models(struct sku_models *ret);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agents/run/sku_host.h"
 #include "lib/base/distance.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
@@ -17,11 +18,7 @@ static const char tail[] = ".yaml";
 /* The length of the name before ".yaml"; 0: it is no such file. */
 static size_t name_length(const char *file)
 {
-	const size_t length = strlen(file), of_tail = sizeof(tail) - 1;
-
-	return file[0] != '.' && length > of_tail && streq(file + length - of_tail, tail)
-		       ? length - of_tail
-		       : 0;
+	return sku_host_is_file(file) ? strlen(file) - (sizeof(tail) - 1) : 0;
 }
 
 static int is_sku(const struct dirent *entry)

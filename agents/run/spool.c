@@ -84,6 +84,17 @@ static void file_name(uint64_t seq, const char *suffix, char ret_name[static 40]
 	(void)snprintf(ret_name, 40, "%" PRIu64 ".%s", seq, suffix);
 }
 
+uint64_t spool_written_s(uint64_t seq)
+{
+	CLEANUP(freep) char *path = NULL;
+	char name[40];
+	struct stat st;
+
+	file_name(seq, "json", name);
+	path = spool_path(name);
+	return stat(path, &st) == 0 && st.st_mtime > 0 ? (uint64_t)st.st_mtime : 0;
+}
+
 /* The seq of "<seq>.json"; false for any other name. */
 static bool parse_name(const char *name, uint64_t *ret_seq)
 {

@@ -45,6 +45,9 @@ bool spool_made_room(int r);
 /* How many reports were given up in this state directory, as far as it could be noted. */
 uint64_t spool_lost(void);
 
+/* When this report was written, seconds since 1970; 0: it is not there. */
+uint64_t spool_written_s(uint64_t seq);
+
 /* The seqs that wait, ascending; yours to free. */
 int spool_list(uint64_t **ret_seqs, size_t *ret_n, struct err *err);
 

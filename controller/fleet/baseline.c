@@ -534,7 +534,6 @@ json_t *baselines_encode(const struct baselines *b)
 
 double baseline_median(struct baseline *line, bool work, size_t *ret_hosts)
 {
-	CLEANUP(freep) double *values = NULL;
 	size_t n = line->n;
 
 	*ret_hosts = n;
@@ -544,8 +543,15 @@ double baseline_median(struct baseline *line, bool work, size_t *ret_hosts)
 		return line->centered ? line->center.median : (double)NAN;
 	if (n > BASELINE_EXACT_MAX)
 		return baseline_center_but(line, NULL)->median;
-	values = baseline_host_values(line, NULL, &n);
-	return stats_median(values, n);
+	/* Few hosts cost little, once; of many baselines nobody works out all at each scrape. */
+	if (!line->middled || (line->middle_old && work)) {
+		CLEANUP(freep) double *values = baseline_host_values(line, NULL, &n);
+
+		line->middle = stats_median(values, n);
+		line->middle_old = false;
+		line->middled = true;
+	}
+	return line->middle;
 }
 
 /* --- saving (and baseline_lines.c) --- */

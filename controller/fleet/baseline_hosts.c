@@ -37,7 +37,7 @@ void baseline_host_put(struct baseline *line, const char *node, double value, do
 	size_t at = place_of(line, node, &there);
 
 	line->news++;
-	line->changed = true;
+	line->changed = line->middle_old = true;
 	if (there) {
 		line->hosts[at].value = value;
 		line->hosts[at].spread = spread;
@@ -64,7 +64,7 @@ void baseline_host_forget(struct baseline *line, const char *node)
 	free(line->hosts[at].node);
 	line->n--;
 	line->news++;
-	line->changed = true;
+	line->changed = line->middle_old = true;
 	memmove(&line->hosts[at], &line->hosts[at + 1], (line->n - at) * sizeof(*line->hosts));
 }
 

@@ -29,7 +29,9 @@ struct baseline {
 	struct center center; /* of all but `but`, as it was `news` changes ago */
 	double within;	      /* of the same hosts */
 	bool centered;
-	char *but; /* name of the host that is left out; NULL: none */
+	double middle;		  /* of all hosts, once worked out: baseline_median() */
+	bool middled, middle_old; /* it was; a value has changed since */
+	char *but;		  /* name of the host that is left out; NULL: none */
 	size_t news;
 	uint64_t saved_us;
 	bool changed; /* since it was saved */

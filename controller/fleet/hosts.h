@@ -33,6 +33,7 @@ struct host {
 	uint64_t two_until_us; /* two machines spoke; 0: never */
 	bool told;	       /* their incident is open */
 	bool unverified;       /* store_joins.h, after its last report */
+	bool verified;	       /* likewise, and nobody has joined by its name since */
 	unsigned replaced;     /* machines that took the place of another, since the start */
 };
 

@@ -227,13 +227,15 @@ static int verify(struct keeping *k, const struct verdict *verdict, struct err *
 	const bool passed = !k->row.history && k->in->arrival.fresh &&
 			    k->identity != HOST_IDENTITY_TWO &&
 			    profile_is_active(report->profile) && verdict->level == VERDICT_PASS;
-	int r = store_unverified(k->store, report->node, &k->view.apart, err);
+	int r = k->host->verified ? 0
+				  : store_unverified(k->store, report->node, &k->view.apart, err);
 
 	if (r == 0 && k->view.apart && (passed || !k->view.rules->policy.verify_joined)) {
 		k->view.apart = false;
 		r = store_verify(k->store, report->node, k->row.seen_us, err);
 	}
 	k->host->unverified = k->view.apart;
+	k->host->verified = r == 0 && !k->view.apart;
 	return r;
 }
 

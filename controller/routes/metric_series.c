@@ -39,19 +39,18 @@ static struct metric_row *need(struct metric_series *s, const char *const labels
 	int i;
 
 	for (i = 0; i < METRIC_LABELS; i++)
-		key.labels[i] = xstrdup(labels[i] ? labels[i] : "");
+		key.labels[i] = (char *)(uintptr_t)(labels[i] ? labels[i] : ""); /* borrowed */
 	found = tfind(&key, &s->tree, compare_labels);
-	row = found ? *(struct metric_row **)found : NULL;
-	if (!row && s->n < METRIC_SERIES_HELD) {
-		row = xcalloc(1, sizeof(*row));
-		*row = key;
-		if (!tsearch(row, &s->tree, compare_labels))
-			abort();
-		s->n++;
-		return row;
-	}
+	if (found)
+		return *(struct metric_row **)found;
+	if (s->n == METRIC_SERIES_HELD)
+		return NULL;
+	row = xcalloc(1, sizeof(*row));
 	for (i = 0; i < METRIC_LABELS; i++)
-		free(key.labels[i]);
+		row->labels[i] = xstrdup(key.labels[i]);
+	if (!tsearch(row, &s->tree, compare_labels))
+		abort();
+	s->n++;
 	return row;
 }
 

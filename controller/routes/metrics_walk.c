@@ -37,6 +37,7 @@ struct metrics_walk {
 	struct service *service;
 	sd_event_source *timer; /* NULL: it rests */
 	struct metric_series done, under_way;
+	unsigned unread; /* hosts of this walk whose runs could not be read */
 	struct walked_host hosts[PAGE_HOSTS];
 	size_t n, at;
 	char *after; /* the last of the page */
@@ -114,10 +115,12 @@ static int step(struct metrics_walk *w, struct err *err)
 		return w->after && !streq(w->after, before);
 	}
 	host = &w->hosts[w->at++];
+	/* One that cannot be read is left out, and keeps no other from being counted. */
 	r = routes_merge_runs(w->service, host->node, &pool, &v, err);
-	if (r < 0)
-		return r;
-	count_host(w, host->sku, &v);
+	if (r < 0 && w->unread++ == 0)
+		log_warning("/metrics leaves out a host node=%s: %s", host->node, err->msg);
+	if (r >= 0)
+		count_host(w, host->sku, &v);
 	return 1;
 }
 
@@ -134,6 +137,7 @@ static void rest(struct metrics_walk *w, bool whole)
 	w->timer = sd_event_source_disable_unref(w->timer);
 	w->next_us = clock_mono_us() + MIN(REST_SHARE * w->work_us, REST_MAX_US);
 	w->work_us = 0;
+	w->unread = 0;
 }
 
 /* One slice; true: there is more to do. */

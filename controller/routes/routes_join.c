@@ -176,6 +176,7 @@ static void let_in(struct service *s, struct call *call, const struct join_facts
 		failed(s, call, r, &err);
 		return;
 	}
+	hosts_need(&s->hosts, f->node)->verified = false;
 	if (f->was_reset)
 		baselines_forget(&s->baselines, f->node); /* what the host before it measured */
 	actor_joined(s->act, &(struct actor_joined){ f->node, who, reason });

@@ -14,11 +14,12 @@
 
 static void list(struct service *s, struct call *call, bool silences)
 {
+	const char *const asked = life_event_names[silences ? EVENT_SILENCE : EVENT_OVERRIDE];
 	/* What a person gave back stays in service too. */
 	const char *const events[3] = {
-		life_event_names[silences ? EVENT_SILENCE : EVENT_OVERRIDE],
-		life_event_names[silences ? EVENT_SILENCE : EVENT_UNCORDONED],
-		life_event_names[silences ? EVENT_SILENCE : EVENT_RELEASED],
+		asked,
+		silences ? asked : life_event_names[EVENT_UNCORDONED],
+		silences ? asked : life_event_names[EVENT_RELEASED],
 	};
 	CLEANUP(json_freep) json_t *all = actor_orders_json(s->act, silences);
 	struct store_range range;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/store/coverage_codec.h"
 
+#include <ctype.h>
 #include <math.h>
 
 #include "lib/base/pool.h"
@@ -53,7 +54,9 @@ char *coverage_codec_encode(const struct verdict *v)
 		to = put(to, item->subject, '\t');
 		to = put(to, item->unit, item->held ? '\t' : '\n');
 		if (item->held) {
-			*to++ = held_letters[item->held];
+			/* A capital: it was measured, and there was nothing to compare it with. */
+			*to++ = (char)(item->unjudged ? toupper(held_letters[item->held])
+						      : held_letters[item->held]);
 			*to++ = '\n';
 		}
 	}
@@ -94,8 +97,9 @@ static bool cut_held(char **text, struct verdict_item *item)
 	held = item->unit ? cut(text, '\n') : NULL;
 	if (!held)
 		return false;
+	item->unjudged = isupper((unsigned char)held[0]);
 	for (i = HELD_UNKNOWN + 1; i < HELD_STATES; i++) {
-		if (held[0] == held_letters[i] && held[1] == '\0')
+		if (tolower((unsigned char)held[0]) == held_letters[i] && held[1] == '\0')
 			item->held = i;
 	}
 	return item->held != HELD_UNKNOWN;

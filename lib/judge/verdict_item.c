@@ -34,9 +34,12 @@ char *verdict_called(const struct judge_inputs *inputs, const char *text)
 void verdict_add(struct verdict *v, const struct report *report, const struct judge_inputs *inputs,
 		 struct verdict_item item)
 {
-	CLEANUP(freep) char *sentence = item.sentence;
+	if (inputs->parts && item.sentence && host_parts_may_be_in(item.sentence)) {
+		CLEANUP(freep) char *sentence = item.sentence;
 
-	item.sentence = verdict_made(inputs, verdict_called(inputs, sentence));
+		item.sentence = verdict_called(inputs, sentence);
+	}
+	item.sentence = verdict_made(inputs, item.sentence);
 	item.profile = verdict_text(inputs, report->profile);
 	item.time = verdict_text(inputs, report->time);
 	v->items[v->n_items++] = item;

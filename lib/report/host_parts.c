@@ -20,25 +20,25 @@ void host_parts_release(struct host_parts *parts)
 	*parts = (struct host_parts){ 0 };
 }
 
-static bool is_gpu(const struct host_part *part)
+bool host_part_is_gpu(const struct host_part *part)
 {
 	return starts_with(part->id, gpu);
 }
 
-/* --- what it is called --------------------------------------------------------------------- */
-
-/* "mlx5_3" of "mlx5_3:1". */
-static int device_length(const struct host_part *part)
+int host_part_device_length(const struct host_part *part)
 {
 	return (int)strcspn(part->id, ":");
 }
+
+/* --- what it is called --------------------------------------------------------------------- */
 
 char *host_part_name(const struct host_part *part)
 {
 	const char *port = strchr(part->id, ':');
 
-	if (!is_gpu(part))
-		return port ? xasprintf("%.*s port %s", device_length(part), part->id, port + 1)
+	if (!host_part_is_gpu(part))
+		return port ? xasprintf("%.*s port %s", host_part_device_length(part), part->id,
+					port + 1)
 			    : xstrdup(part->id);
 	if (part->index >= 0)
 		return xasprintf("gpu %d", part->index);
@@ -56,7 +56,7 @@ char *host_part_line(const struct host_part *part)
 		{ strcasestr(part->slot, "slot") ? ", " : ", slot ", part->slot },
 		{ ", serial ", part->serial },
 		{ ", part number ", part->number },
-		{ ", UUID ", is_gpu(part) ? part->id + KIND_LENGTH : "" },
+		{ ", UUID ", host_part_is_gpu(part) ? part->id + KIND_LENGTH : "" },
 	};
 	size_t i;
 
@@ -121,7 +121,7 @@ json_t *host_part_encode(const struct host_part *part)
 {
 	CLEANUP(freep) char *name = host_part_name(part);
 	json_t *object = json_pack("{s:s, s:s, s:s}", "id", part->id, "kind",
-				   is_gpu(part) ? "gpu" : "rnic", "name", name);
+				   host_part_is_gpu(part) ? "gpu" : "rnic", "name", name);
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
@@ -188,8 +188,8 @@ static int compare(const void *a, const void *b)
 
 	if (x->gone != y->gone)
 		return x->gone ? 1 : -1;
-	if (is_gpu(x) != is_gpu(y))
-		return is_gpu(x) ? -1 : 1;
+	if (host_part_is_gpu(x) != host_part_is_gpu(y))
+		return host_part_is_gpu(x) ? -1 : 1;
 	/* An unknown one as the highest. */
 	if (x->index != y->index)
 		return (unsigned)x->index < (unsigned)y->index ? -1 : 1;
@@ -268,8 +268,8 @@ static bool is_replaced(const struct host_parts *now, const struct host_part *be
 {
 	size_t i;
 
-	for (i = 0; is_gpu(before) && before->pci[0] && i < now->n; i++) {
-		if (is_gpu(&now->all[i]) && streq(now->all[i].pci, before->pci))
+	for (i = 0; host_part_is_gpu(before) && before->pci[0] && i < now->n; i++) {
+		if (host_part_is_gpu(&now->all[i]) && streq(now->all[i].pci, before->pci))
 			return true;
 	}
 	return false;
@@ -279,8 +279,8 @@ static bool has_index(const struct host_parts *now, const struct host_part *befo
 {
 	size_t i;
 
-	for (i = 0; is_gpu(before) && i < now->n; i++) {
-		if (is_gpu(&now->all[i]) && now->all[i].index == before->index)
+	for (i = 0; host_part_is_gpu(before) && i < now->n; i++) {
+		if (host_part_is_gpu(&now->all[i]) && now->all[i].index == before->index)
 			return true;
 	}
 	return false;
@@ -291,7 +291,7 @@ static bool names_kind(const struct host_parts *now, bool gpus)
 	size_t i;
 
 	for (i = 0; i < now->n; i++) {
-		if (is_gpu(&now->all[i]) == gpus)
+		if (host_part_is_gpu(&now->all[i]) == gpus)
 			return true;
 	}
 	return false;
@@ -309,19 +309,33 @@ static void keep_rest(struct host_parts *now, const struct host_parts *before)
 
 		if (find_id(&fresh, part.id) || is_replaced(&fresh, &part))
 			continue;
-		part.gone = part.gone || named[is_gpu(&part)];
+		part.gone = part.gone || named[host_part_is_gpu(&part)];
 		if (part.gone && has_index(&fresh, &part))
 			part.index = -1;
 		add(now, &part);
 	}
 }
 
+static bool is_same_part(const struct host_part *a, const struct host_part *b)
+{
+	bool same = streq(a->id, b->id) && a->gone == b->gone;
+	size_t i;
+
+	for (i = 0; same && i < ARRAY_SIZE(numbers); i++)
+		same = *number_of(a, i) == *number_of(b, i);
+	for (i = 0; same && i < ARRAY_SIZE(texts); i++)
+		same = streq(text_of(a, i), text_of(b, i));
+	return same;
+}
+
 static bool is_same(const struct host_parts *a, const struct host_parts *b)
 {
-	CLEANUP(json_freep) json_t *x = host_parts_encode(a);
-	CLEANUP(json_freep) json_t *y = host_parts_encode(b);
+	bool same = a->n == b->n;
+	size_t i;
 
-	return json_equal(x, y);
+	for (i = 0; same && i < a->n; i++)
+		same = is_same_part(&a->all[i], &b->all[i]);
+	return same;
 }
 
 bool host_parts_learn(struct host_parts *parts, const struct report *report)

@@ -49,6 +49,11 @@ struct host_parts {
 
 void host_parts_release(struct host_parts *parts);
 
+bool host_part_is_gpu(const struct host_part *part);
+
+/* Of a port: how much of its id is the device, "mlx5_3" of "mlx5_3:1". */
+int host_part_device_length(const struct host_part *part);
+
 /* --- what programs say ---------------------------------------------------------------------- */
 
 /* {id, kind, name, index, pci, ...} with what is known of it. New reference. */

@@ -21,17 +21,6 @@ enum {
 static const char gpu[] = "gpu:", pci[] = "pci:", link_end[] = "GPU "; /* link_words.h */
 enum { KIND_LENGTH = 4 };
 
-static bool is_gpu(const struct host_part *part)
-{
-	return starts_with(part->id, gpu);
-}
-
-/* "mlx5_3" of "mlx5_3:1". */
-static int device_length(const struct host_part *part)
-{
-	return (int)strcspn(part->id, ":");
-}
-
 /* --- names in a text --------------------------------------------------------------------------- */
 
 static bool is_of_word(char c)
@@ -78,7 +67,7 @@ static const struct host_part *part_at(const struct host_parts *parts, const cha
 		const struct host_part *part = &parts->all[i];
 
 		if (is_at(at + KIND_LENGTH, length - KIND_LENGTH, part->pci) &&
-		    (is_gpu(part) || !gpus_only))
+		    (host_part_is_gpu(part) || !gpus_only))
 			return part;
 	}
 	return NULL;
@@ -87,8 +76,8 @@ static const struct host_part *part_at(const struct host_parts *parts, const cha
 /* A PCI function is a whole device, whatever ports it has. */
 static char *short_name(const struct host_part *part)
 {
-	return is_gpu(part) ? host_part_name(part)
-			    : xstrndup(part->id, (size_t)device_length(part));
+	return host_part_is_gpu(part) ? host_part_name(part)
+				      : xstrndup(part->id, (size_t)host_part_device_length(part));
 }
 
 /* A name has spaces: so has an arrow before it. */
@@ -186,7 +175,7 @@ json_t *host_parts_told(const struct host_parts *parts, const char *text)
 		const struct host_part *part = &parts->all[i];
 		CLEANUP(freep) char *name = host_part_name(part);
 
-		if (!is_told(text, is_gpu(part) ? name : part->id))
+		if (!is_told(text, host_part_is_gpu(part) ? name : part->id))
 			continue;
 		list = list ? list : json_array();
 		(void)json_array_append_new(list, host_part_encode(part));
@@ -202,7 +191,7 @@ static bool is_index(const struct host_part *part, const char *words)
 	char *end = NULL;
 	long index;
 
-	if (!is_gpu(part) || part->index < 0 || strncasecmp(words, "gpu", 3) != 0)
+	if (!host_part_is_gpu(part) || part->index < 0 || strncasecmp(words, "gpu", 3) != 0)
 		return false;
 	words += 3;
 	words += strspn(words, " :-") == 1;
@@ -217,7 +206,7 @@ static bool is_uuid(const struct host_part *part, const char *words)
 	const char *uuid = part->id + KIND_LENGTH;
 	const size_t n = strlen(words);
 
-	if (!is_gpu(part))
+	if (!host_part_is_gpu(part))
 		return false;
 	if (starts_with(words, gpu))
 		return is_uuid(part, words + KIND_LENGTH);
@@ -243,7 +232,8 @@ static bool is_meant(const struct host_part *part, const char *words)
 	       is_uuid(part, words) || is_address(part, words) ||
 	       (part->serial[0] && streq(part->serial, words)) ||
 	       (part->slot[0] && starts_with(words, "slot ") && streq(part->slot, words + 5)) ||
-	       (!is_gpu(part) && (int)n == device_length(part) && starts_with(part->id, words));
+	       (!host_part_is_gpu(part) && (int)n == host_part_device_length(part) &&
+		starts_with(part->id, words));
 }
 
 /* "gpu 0, gpu 1, mlx5_0 port 1" of those that `words` mean, or of all with NULL. */

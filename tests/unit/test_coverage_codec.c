@@ -32,8 +32,8 @@ static void only_what_passed_is_listed_and_comes_back(void)
 
 static void what_a_value_was_held_against_comes_back(void)
 {
-	static const char text[] = "a\tb\tc\tf\na\td\tc\to\ne\tb\tc\tn\ng\tb\tc\n";
-	static const int held[] = { HELD_FLEET, HELD_NOT, HELD_NEVER, HELD_UNKNOWN };
+	static const char text[] = "a\tb\tc\tf\na\td\tc\to\ne\tb\tc\tn\ng\tb\tc\nh\tb\tc\tN\n";
+	static const int held[] = { HELD_FLEET, HELD_NOT, HELD_NEVER, HELD_UNKNOWN, HELD_NEVER };
 	struct verdict v = { .items = xcalloc(ARRAY_SIZE(held), sizeof(*v.items)), .borrows = true };
 	CLEANUP(pool_release) struct pool pool = { 0 };
 	CLEANUP(freep) char *again = NULL;
@@ -43,6 +43,8 @@ static void what_a_value_was_held_against_comes_back(void)
 	CHECK_EQ(v.n_items, ARRAY_SIZE(held));
 	for (i = 0; i < v.n_items; i++)
 		CHECK_EQ(v.items[i].held, held[i]);
+	for (i = 0; i < v.n_items; i++)
+		CHECK_EQ(v.items[i].unjudged, i == 4); /* measured, and not judged */
 	again = coverage_codec_encode(&v);
 	CHECK_STR(again, text);
 	verdict_release(&v);
