@@ -29,6 +29,7 @@ TESTS = {
     "store": "system/statements system/store_* system/controller_store system/controller_kill system/replaced",
     "actions": "system/actor_driver system/assayctl_act* system/controller_act_kill system/controller_upgrade system/controller_life system/budget_manual system/fleet_opinion",
     "campaigns": "system/campaigns* system/assayctl_campaign system/assayd_collective* system/guest_fleet",
+    "hang": "system/hang* system/nccl_plugin* system/ring*",
     "kube": "kube/* system/kube_call",
     "attribution": "system/attribute* system/optrace system/trace_directory system/job* system/placement system/real_job system/investigations* system/diagnose*",
     "cli": "system/assayctl* system/usage system/part_names",
@@ -42,10 +43,13 @@ TESTS = {
 }
 PLACES = (
     ("lib/", ALL),
+    ("lib/hang/", "hang"),
     ("lib/judge/", "judge policy"),
     ("lib/net/", "assayd cli kube"),
     ("lib/policy/", "policy actions"),
+    ("lib/ring/", "hang assayd"),
     ("lib/topology/", "run gpu rdma"),
+    ("plugins/", "hang"),
     ("probes/accel/", "gpu"),
     ("probes/all_reduce/", "rdma campaigns"),
     ("probes/all_to_all/", "gpu rdma"),

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A job that has stopped, as far as it is known: its ranks, the groups (communicators) that they
+ * meet in, how far each rank is in each of them, and what hosts say of its processes and devices.
+ * Every source (a flight recorder's dump, RAS, a ring of the NCCL plug-in, /proc) puts in what it
+ * has; hang_judge.h says from it who has stopped. Pure memory.
+ *
+ * A number that nobody said is HANG_UNKNOWN, and HANG_NONE stands before the first: an absent
+ * answer is never taken for a zero.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/macro.h"
+
+enum {
+	HANG_RANKS_MAX = 16384,
+	HANG_GROUPS_MAX = 65536,	    /* of a job */
+	HANG_MEMBERS_MAX = 4 * 1024 * 1024, /* of all groups together */
+	HANG_OPS_MAX = 1024 * 1024,	    /* of all ranks together */
+	HANG_NAME_SIZE = 96,
+	HANG_WHERE_SIZE = 160,
+};
+
+#define HANG_UNKNOWN INT64_C(-2)
+#define HANG_NONE INT64_C(-1)  /* none so far */
+#define HANG_NOBODY UINT32_MAX /* a member of a group whose global rank nobody said */
+
+/* Who has said something of a rank: bits. */
+enum hang_source {
+	HANG_FLIGHT_RECORDER = 1,
+	HANG_RAS = 2,
+	HANG_RING = 4,
+	HANG_PROCESS = 8,
+	HANG_STACK = 16,
+	HANG_DEVICE = 32,
+};
+
+/* What a process does, as /proc tells. */
+enum hang_process {
+	HANG_PROCESS_UNKNOWN,
+	HANG_PROCESS_RUNNING,  /* it computes on a processor, and this moves */
+	HANG_PROCESS_SPINNING, /* it takes a whole processor in one place of the user's program */
+	HANG_PROCESS_SLEEPING, /* it waits for something that is not one of the next */
+	HANG_PROCESS_FUTEX,    /* it waits for a lock or another thread */
+	HANG_PROCESS_DISK,     /* uninterruptible: it waits for a device or a file system */
+	HANG_PROCESS_STOPPED,  /* a signal stopped it */
+	HANG_PROCESS_TRACED,   /* a debugger has it */
+	HANG_PROCESS_ZOMBIE,
+	HANG_PROCESS_GONE, /* it ran, and has ended */
+	HANG_PROCESSES
+};
+extern const char *const hang_process_names[HANG_PROCESSES]; /* "unknown" "running" ... */
+
+/* A communicator, the same on all its ranks: known by its name and, where they are known, members. */
+struct hang_group {
+	char name[HANG_NAME_SIZE], desc[HANG_NAME_SIZE];
+	uint32_t *ranks; /* owned; [size] global ranks in the group's order, HANG_NOBODY */
+	size_t size;
+	bool p2p; /* it carries sends and receives: counters of its members do not compare */
+};
+
+/* How far a rank is in a group: numbers of the last collective that it has ... */
+struct hang_position {
+	uint32_t rank, group;
+	int64_t enqueued, started, completed; /* HANG_UNKNOWN, HANG_NONE */
+};
+
+enum hang_op_state {
+	HANG_OP_UNKNOWN,
+	HANG_OP_ENQUEUED,
+	HANG_OP_STARTED,
+	HANG_OP_ENDED,
+	HANG_OP_STATES
+};
+extern const char *const hang_op_state_names[HANG_OP_STATES]; /* "unknown" "enqueued" ... */
+
+/* An operation that has not ended, or ended lately. */
+struct hang_op {
+	uint32_t rank, group;
+	int64_t seq;
+	int64_t peer;  /* global rank of a send's or receive's other end; HANG_UNKNOWN */
+	int64_t count; /* elements in; HANG_UNKNOWN */
+	int64_t count_out;
+	double for_s;  /* in this state; NAN */
+	char name[40]; /* "all_reduce", "send", "recv" ...: of any library, in these words */
+	char dtype[24];
+	uint8_t state; /* enum hang_op_state */
+	uint8_t wait;  /* what its proxy waits for: enum ring_wait (lib/ring/ring_layout.h), 0 */
+};
+
+struct hang_rank {
+	unsigned sources; /* enum hang_source; 0: nobody said anything of it */
+	char node[HANG_NAME_SIZE];
+	char gpu[HANG_NAME_SIZE]; /* as people know it: "gpu 3" */
+	int64_t pid;		  /* HANG_UNKNOWN */
+	uint8_t process;	  /* enum hang_process */
+	double process_s;	  /* it is seen so for; NAN */
+	char wchan[48], syscall[48];
+	char where[HANG_WHERE_SIZE]; /* innermost frame that says something: "next (loader.py:31)" */
+	int64_t xid; /* a fatal one since the job's last step; HANG_UNKNOWN, HANG_NONE */
+	double gpu_util, gpu_power; /* 0 to 1; power as part of the job's own usual; NAN */
+	double rdma_bytes_s;	    /* NAN */
+	bool collector;		    /* its host answers, so that what is missing of it is telling */
+};
+
+struct hang_case {
+	struct hang_rank *ranks; /* owned; [n_ranks], by global rank */
+	size_t n_ranks;		 /* the world, as far as anybody said */
+	struct hang_group *groups;
+	size_t n_groups, groups_alloc;
+	struct hang_position *positions; /* one of a rank and group */
+	size_t n_positions, positions_alloc;
+	struct hang_op *ops;
+	size_t n_ops, ops_alloc;
+	size_t n_members;
+};
+struct err;
+
+/* Zeroes are a case of nobody. */
+void hang_case_release(struct hang_case *c);
+
+/* The rank, made with all else if it is new. -E2BIG with a sentence. */
+int hang_case_rank(struct hang_case *c, int64_t rank, struct hang_rank **ret, struct err *err);
+
+/*
+ * The place of the group of this name and size, made if it is new. `ranks` (may be NULL: not known)
+ * fills in what was not known; ones that contradict make another group of the same name.
+ */
+int hang_case_group(struct hang_case *c, const char *name, const char *desc, const uint32_t *ranks,
+		    size_t size, uint32_t *ret, struct err *err);
+
+/* Take what is known of a rank in a group: of each number the larger one stands. */
+int hang_case_position(struct hang_case *c, const struct hang_position *position, struct err *err);
+int hang_case_op(struct hang_case *c, const struct hang_op *op, struct err *err);
