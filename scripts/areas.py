@@ -33,7 +33,7 @@ TESTS = {
     "kube": "kube/* system/kube_call",
     "attribution": "system/attribute* system/optrace system/trace_directory system/job* system/placement system/real_job system/investigations* system/diagnose*",
     "cli": "system/assayctl* system/usage system/part_names",
-    "deploy": "system/deploy_* system/slurm kube/deploy kube/tutorial_kube",
+    "deploy": "system/deploy_* system/slurm* kube/deploy kube/tutorial_kube",
     "docs": "system/man system/docs system/tutorials kube/tutorial_kube system/openapi system/controller_metrics system/controller_series system/deploy_alerts system/deploy_grafana system/deploy_kubernetes",
     "join": "system/doctor system/join system/joined system/assayctl_shell",
     "units": "system/systemd* system/assayd_unit system/controller_unit",
