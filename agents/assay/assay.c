@@ -35,6 +35,7 @@ static const struct command commands[] = {
 	{ "localise", "the link that explains the slow paths among samples", cmd_localise },
 	{ "join", "join this host to a controller", NULL },
 	{ "doctor", "is this host set up to be measured and to report?", NULL },
+	{ "rhythm", "how long a step of the job here takes, as counters show it", NULL },
 	{ "config", "print a YAML file as JSON, for programs that read no YAML", cmd_config },
 	{ "completion", "print a completion script for bash, zsh or fish", cmd_completion },
 	{ "keep", "judge and keep what assayd has watched", cmd_keep, .hidden = true },
