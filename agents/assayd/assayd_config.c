@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agents/assayd/job_log_match.h"
 #include "agents/assayd/yaml_child.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
@@ -189,7 +190,7 @@ static int decode_keep(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-static int decode_dirs(const struct jval *v, void *member, struct err *err)
+static int decode_paths(const struct jval *v, const char *what, void *member, struct err *err)
 {
 	char **dirs = NULL;
 	size_t i;
@@ -199,7 +200,7 @@ static int decode_dirs(const struct jval *v, void *member, struct err *err)
 		const struct jval item = jval_at(v, i);
 
 		if (dirs[i][0] != '/')
-			r = jval_fail(&item, err, "want the absolute path of a directory");
+			r = jval_fail(&item, err, "want the absolute path of %s", what);
 	}
 	if (r < 0) {
 		strv_free(dirs);
@@ -210,17 +211,58 @@ static int decode_dirs(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
+static int decode_dirs(const struct jval *v, void *member, struct err *err)
+{
+	return decode_paths(v, "a directory", member, err);
+}
+
+/* One, or a list of them. */
+static int decode_globs(const struct jval *v, void *member, struct err *err)
+{
+	CLEANUP(json_freep) json_t *list = json_is_string(v->value) ? json_array() : NULL;
+	struct jval all = *v;
+
+	if (list) {
+		(void)json_array_append_new(list, json_string(json_string_value(v->value)));
+		all.value = list;
+	}
+	return decode_paths(&all, "files, as /logs/*.log", member, err);
+}
+
+static int decode_patterns(const struct jval *v, void *member, struct err *err)
+{
+	const char *text = json_string_value(v->value);
+	char **out = member;
+
+	if (!text || text[0] != '/')
+		return jval_fail(v, err, "want the absolute path of a file");
+	free(*out);
+	*out = xstrdup(text);
+	return 0;
+}
+
 static const char *const converters[] = { "pytorch", "ndtimeline", "none", NULL };
 
 static int decode_traces(const struct jval *v, void *member, struct err *err)
 {
 	static const struct jfield rows[] = {
-		{ "dirs", J_CUSTOM, AT(trace_dirs), J_REQUIRED, .decode = decode_dirs },
+		{ "dirs", J_CUSTOM, AT(trace_dirs), 0, .decode = decode_dirs },
 		{ "converter", J_ENUM, AT(trace_converter), 0, .names = converters },
 		{ "keep", J_CUSTOM, AT(trace_keep_bytes), 0, .decode = decode_keep },
+		{ "logs", J_CUSTOM, AT(trace_logs), 0, .decode = decode_globs },
+		{ "patterns", J_CUSTOM, AT(trace_patterns), 0, .decode = decode_patterns },
 	};
+	const struct assayd_config *c = member;
+	int r = jval_decode(v, rows, ARRAY_SIZE(rows), JVAL_STRICT, member, err);
 
-	return jval_decode(v, rows, ARRAY_SIZE(rows), JVAL_STRICT, member, err);
+	if (r == 0 && !c->trace_dirs && !c->trace_logs) {
+		const struct jval dirs = jval_get(v, "dirs");
+
+		return jval_fail(&dirs, err, "missing, and so is logs");
+	}
+	if (r == 0 && c->trace_patterns && !c->trace_logs)
+		return jval_fail(v, err, "patterns are of logs, and there are none");
+	return r;
 }
 
 static const struct interval collective_max = { { "max", J_DURATION, AT(collective_max_us), 0 },
@@ -385,6 +427,15 @@ int assayd_config_read(const char *given, struct assayd_config *ret, struct err 
 	return 0;
 }
 
+static int check_patterns(const char *path, struct err *err)
+{
+	struct job_log_patterns patterns = { 0 };
+	int r = job_log_match_read(path, &patterns, err);
+
+	job_log_match_release(&patterns);
+	return r < 0 ? err_wrap(err, r, "traces.patterns") : 0;
+}
+
 int assayd_config_check_files(const struct assayd_config *c, struct err *err)
 {
 	const struct {
@@ -402,7 +453,7 @@ int assayd_config_check_files(const struct assayd_config *c, struct err *err)
 			return err_errno(err, errno, "%s: cannot read %s", files[i].key,
 					 files[i].path);
 	}
-	return 0;
+	return c->trace_logs ? check_patterns(c->trace_patterns, err) : 0;
 }
 
 void assayd_config_release(struct assayd_config *c)
@@ -414,5 +465,7 @@ void assayd_config_release(struct assayd_config *c)
 	free(c->cert);
 	free(c->key);
 	strv_free(c->trace_dirs);
+	strv_free(c->trace_logs);
+	free(c->trace_patterns);
 	*c = (struct assayd_config){ 0 };
 }

@@ -37,6 +37,8 @@ struct assayd_config {
 	char **trace_dirs;		      /* followed; NULL: none */
 	int trace_converter;		      /* enum trace_converter_tool */
 	uint64_t trace_keep_bytes;	      /* of parts that wait for the controller */
+	char **trace_logs;		      /* globs of logs of jobs; NULL: none is read */
+	char *trace_patterns; /* what is looked for in them; NULL: policies/job-log.yaml */
 };
 
 /* What writes the files there; in the order of their names. */

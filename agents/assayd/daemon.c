@@ -12,6 +12,7 @@
 #include "agents/assayd/assayd_check.h"
 #include "agents/assayd/assayd_config.h"
 #include "agents/assayd/identity_files.h"
+#include "agents/assayd/job_logs.h"
 #include "agents/assayd/order_executor.h"
 #include "agents/assayd/orders_link.h"
 #include "agents/assayd/process_link.h"
@@ -49,6 +50,7 @@ struct daemon {
 	struct identity_files *identity;
 	struct watch *watch;
 	struct traces *traces;
+	struct job_logs *logs; /* NULL: none is read */
 	struct spool_metrics metrics;
 	int lock_fd; /* of the state directory; -1: not yet */
 	bool disabled;
@@ -203,6 +205,19 @@ static int open_links(struct daemon *d, struct err *err)
 	return 0;
 }
 
+/* One that cannot be read for its patterns costs the logs alone. */
+static void set_logs(struct daemon *d, bool on)
+{
+	struct err err = ERR_INIT;
+
+	job_logs_free(d->logs);
+	d->logs = NULL;
+	if (on && d->config.trace_logs &&
+	    job_logs_new(d->event, d->config.trace_logs, d->config.trace_patterns, &d->logs, &err) <
+		    0)
+		log_error("%s; no log of a job is read", err.msg);
+}
+
 /* Obey $CONF/disabled. */
 static int look_at_disabled(struct daemon *d, struct err *err)
 {
@@ -210,8 +225,10 @@ static int look_at_disabled(struct daemon *d, struct err *err)
 	const bool disabled = access(d->disabled_file, F_OK) == 0;
 	int r = 0;
 
-	if (d->disabled != disabled || !d->following)
+	if (d->disabled != disabled || !d->following) {
 		traces_set(d->traces, !disabled);
+		set_logs(d, !disabled);
+	}
 	d->following = true;
 	if (disabled && (d->http || !d->disabled)) {
 		log_warning("nothing is sent and no order is carried out while %s exists",
@@ -345,6 +362,7 @@ void daemon_reload(struct daemon *d)
 	} else {
 		assayd_config_release(&d->config);
 		d->config = config;
+		set_logs(d, !d->disabled);
 		name_host(d);
 		watch_identity(d);
 		watch_reload(d->watch);
@@ -437,6 +455,7 @@ void daemon_free(struct daemon *d)
 	order_executor_free(d->executor);
 	schedule_free(d->schedule);
 	traces_free(d->traces);
+	job_logs_free(d->logs);
 	watch_free(d->watch);
 	identity_files_free(d->identity);
 	(void)sd_event_source_disable_unref(d->tick);

@@ -4,7 +4,7 @@
 # What needs neither the loop nor the network is a library for the tests too.
 noinst_LIBRARIES += libassaydcore.a
 libassaydcore_a_SOURCES = agents/assayd/assayd_config.c agents/assayd/assayd_config.h agents/assayd/delivery.c \
-	agents/assayd/delivery.h agents/assayd/gzip.h agents/assayd/link_message.c agents/assayd/link_message.h \
+	agents/assayd/delivery.h agents/assayd/gzip.h agents/assayd/link_message.c agents/assayd/link_message.h agents/assayd/job_log_match.c agents/assayd/job_log_match.h \
 	agents/assayd/link_watch.c agents/assayd/link_watch.h agents/assayd/log_watch.c agents/assayd/log_watch.h \
 	agents/assayd/order_id.h agents/assayd/order_meeting.c agents/assayd/order_meeting.h agents/assayd/orders.c \
 	agents/assayd/orders.h agents/assayd/permit_file.c agents/assayd/permit_file.h agents/assayd/process_env.c \
@@ -25,7 +25,7 @@ sbin_PROGRAMS += assayd
 assayd_SOURCES = agents/assayd/assayd.c agents/assayd/assayd_check.c agents/assayd/assayd_check.h \
 	agents/assayd/child.c agents/assayd/child.h agents/assayd/collective.c agents/assayd/collective.h \
 	agents/assayd/daemon.c agents/assayd/daemon.h agents/assayd/deep.c agents/assayd/deep.h \
-	agents/assayd/identity_files.c agents/assayd/identity_files.h agents/assayd/order_executor.c \
+	agents/assayd/identity_files.c agents/assayd/identity_files.h agents/assayd/job_logs.c agents/assayd/job_logs.h agents/assayd/order_executor.c \
 	agents/assayd/order_executor.h agents/assayd/orders_link.c agents/assayd/orders_link.h \
 	agents/assayd/process_link.c agents/assayd/process_link.h agents/assayd/schedule.c \
 	agents/assayd/schedule.h agents/assayd/spool_metrics.c agents/assayd/spool_metrics.h agents/assayd/topology_link.c agents/assayd/topology_link.h \
