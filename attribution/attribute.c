@@ -9,6 +9,7 @@
 #include "attribution/attribution.h"
 #include "attribution/crew.h"
 #include "attribution/forms.h"
+#include "attribution/hang_command.h"
 #include "attribution/summary.h"
 #include "attribution/trace_reader.h"
 #include "lib/base/err.h"
@@ -195,9 +196,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = option_table,
 	.parser = parse_option,
-	.args_doc = "TRACE",
+	.args_doc = "TRACE\nhang FILE|DIR ...",
 	.doc = "What slows a training job: a host, a link, or the job itself.\vTRACE is optrace/1 "
 	       "(JSON lines) or the CSV of its columns, plain, gzip or zstd; - is standard input. "
+	       "hang says who has stopped a job that stands still: see hang --help. "
 	       "Exit status: 0 answered, 1 failed, 2 usage or an impossible trace.",
 };
 
@@ -316,6 +318,8 @@ int main(int argc, char **argv)
 	argp_err_exit_status = STATUS_USAGE;
 	argp_program_version = "assay-attribute " PACKAGE_VERSION;
 	log_init("assay-attribute", LOG_INFO);
+	if (argc > 1 && strcmp(argv[1], "hang") == 0)
+		return hang_command(argc - 1, argv + 1);
 	options.how.n_threads = crew_threads();
 	options.how.min_slowdown = 0;
 	(void)usage_parse(&argp, argc, argv, 0, NULL, &options);

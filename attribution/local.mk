@@ -45,6 +45,7 @@ endif
 
 # The program; it needs no daemon's libraries.
 bin_PROGRAMS += assay-attribute
-assay_attribute_SOURCES = attribution/attribute.c
-assay_attribute_LDADD = $(TRACE_LIBS)
-dist_bin_SCRIPTS = attribution/assay-optrace
+assay_attribute_SOURCES = attribution/attribute.c attribution/hang_command.c attribution/hang_command.h \
+	attribution/hang_input.c attribution/hang_input.h attribution/hang_table.c attribution/hang_table.h
+assay_attribute_LDADD = $(HANG_LIBS) $(TRACE_LIBS)
+dist_bin_SCRIPTS = attribution/assay-lateness attribution/assay-optrace

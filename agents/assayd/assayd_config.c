@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agents/assayd/job_log_match.h"
+#include "agents/assayd/ras_endpoint.h"
 #include "agents/assayd/yaml_child.h"
 #include "lib/base/duration.h"
 #include "lib/base/err.h"
@@ -21,6 +22,8 @@ enum {
 	PORTS_TEXT_MAX = 11, /* "65535-65535" */
 	DECIMAL = 10,
 	TRACE_DIRS_MAX = 16,
+	ADDRESS_MAX = 64,
+	PATH_TEXT_MAX = 4095,
 };
 
 #define TRACE_KEEP_MIN (UINT64_C(4) << 20)
@@ -265,6 +268,47 @@ static int decode_traces(const struct jval *v, void *member, struct err *err)
 	return r;
 }
 
+/* "127.0.0.1:28028", "[::1]:28028": no name, so that nothing is looked up while a job stands still. */
+static int decode_address(const struct jval *v, void *member, struct err *err)
+{
+	const char *text = json_string_value(v->value);
+	struct sockaddr_storage address;
+	socklen_t size;
+	char **out = member;
+
+	if (!text || strlen(text) > ADDRESS_MAX || !ras_endpoint_parse(text, &address, &size))
+		return jval_fail(v, err, "want ADDRESS:PORT such as 127.0.0.1:28028");
+	free(*out);
+	*out = xstrdup(text);
+	return 0;
+}
+
+static int decode_program(const struct jval *v, void *member, struct err *err)
+{
+	const char *text = json_string_value(v->value);
+	char **out = member;
+
+	if (!text || text[0] != '/' || strlen(text) > PATH_TEXT_MAX)
+		return jval_fail(v, err, "want the absolute path of a program");
+	free(*out);
+	*out = xstrdup(text);
+	return 0;
+}
+
+static const char *const switches[] = { "off", "on", NULL };
+
+static int decode_hang(const struct jval *v, void *member, struct err *err)
+{
+	static const struct jfield rows[] = {
+		{ "ras", J_ENUM, AT(hang_ras), 0, .names = switches },
+		{ "ras_address", J_CUSTOM, AT(hang_ras_address), 0, .decode = decode_address },
+		{ "pyspy", J_ENUM, AT(hang_pyspy), 0, .names = switches },
+		{ "pyspy_path", J_CUSTOM, AT(hang_pyspy_path), 0, .decode = decode_program },
+	};
+
+	return jval_decode(v, rows, ARRAY_SIZE(rows), JVAL_STRICT, member, err);
+}
+
 static const struct interval collective_max = { { "max", J_DURATION, AT(collective_max_us), 0 },
 						10 * USEC_PER_SEC,
 						USEC_PER_HOUR };
@@ -301,6 +345,7 @@ static const struct jfield fields[] = {
 	{ "schedule", J_CUSTOM, AT(c), 0, .decode = decode_schedule },
 	{ "collectives", J_CUSTOM, AT(c), 0, .decode = decode_collectives },
 	{ "traces", J_CUSTOM, AT(c), 0, .decode = decode_traces },
+	{ "hang", J_CUSTOM, AT(c), 0, .decode = decode_hang },
 };
 #undef AT
 
@@ -467,5 +512,7 @@ void assayd_config_release(struct assayd_config *c)
 	strv_free(c->trace_dirs);
 	strv_free(c->trace_logs);
 	free(c->trace_patterns);
+	free(c->hang_ras_address);
+	free(c->hang_pyspy_path);
 	*c = (struct assayd_config){ 0 };
 }

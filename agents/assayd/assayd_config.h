@@ -39,7 +39,13 @@ struct assayd_config {
 	uint64_t trace_keep_bytes;	      /* of parts that wait for the controller */
 	char **trace_logs;		      /* globs of logs of jobs; NULL: none is read */
 	char *trace_patterns; /* what is looked for in them; NULL: policies/job-log.yaml */
+	int hang_ras,
+		hang_pyspy; /* enum assayd_config_switch: what touches a job that stands still */
+	char *hang_ras_address; /* "ADDRESS:PORT"; NULL: where NCCL listens unless told otherwise */
+	char *hang_pyspy_path;	/* NULL: found in PATH */
 };
+
+enum assayd_config_switch { ASSAYD_OFF, ASSAYD_ON };
 
 /* What writes the files there; in the order of their names. */
 enum trace_converter_tool { TRACE_TOOL_PYTORCH, TRACE_TOOL_NDTIMELINE, TRACE_TOOL_NONE };

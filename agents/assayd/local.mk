@@ -8,8 +8,8 @@ libassaydcore_a_SOURCES = agents/assayd/assayd_config.c agents/assayd/assayd_con
 	agents/assayd/link_watch.c agents/assayd/link_watch.h agents/assayd/log_watch.c agents/assayd/log_watch.h \
 	agents/assayd/order_id.h agents/assayd/order_meeting.c agents/assayd/order_meeting.h agents/assayd/orders.c \
 	agents/assayd/orders.h agents/assayd/permit_file.c agents/assayd/permit_file.h agents/assayd/process_env.c \
-	agents/assayd/process_env.h agents/assayd/process_map.c agents/assayd/process_map.h agents/assayd/report_age.c \
-	agents/assayd/report_age.h agents/assayd/schedule_time.c agents/assayd/schedule_time.h agents/assayd/trace_queue.c \
+	agents/assayd/process_env.h agents/assayd/nccl_version.c agents/assayd/nccl_version.h agents/assayd/process_map.c agents/assayd/process_map.h agents/assayd/ras_endpoint.c \
+	agents/assayd/ras_endpoint.h agents/assayd/report_age.c agents/assayd/report_age.h agents/assayd/schedule_time.c agents/assayd/schedule_time.h agents/assayd/trace_queue.c \
 	agents/assayd/trace_queue.h agents/assayd/trace_rules.c agents/assayd/trace_rules.h agents/assayd/trace_sandbox.c \
 	agents/assayd/trace_sandbox.h agents/assayd/watch_pace.c \
 	agents/assayd/watch_pace.h agents/assayd/yaml_child.c agents/assayd/yaml_child.h
@@ -27,7 +27,8 @@ assayd_SOURCES = agents/assayd/assayd.c agents/assayd/assayd_check.c agents/assa
 	agents/assayd/daemon.c agents/assayd/daemon.h agents/assayd/deep.c agents/assayd/deep.h \
 	agents/assayd/identity_files.c agents/assayd/identity_files.h agents/assayd/job_logs.c agents/assayd/job_logs.h agents/assayd/order_executor.c \
 	agents/assayd/order_executor.h agents/assayd/orders_link.c agents/assayd/orders_link.h \
-	agents/assayd/process_link.c agents/assayd/process_link.h agents/assayd/schedule.c \
+	agents/assayd/process_link.c agents/assayd/process_link.h agents/assayd/pyspy.c agents/assayd/pyspy.h \
+	agents/assayd/ras_client.c agents/assayd/ras_client.h agents/assayd/schedule.c \
 	agents/assayd/schedule.h agents/assayd/spool_metrics.c agents/assayd/spool_metrics.h agents/assayd/topology_link.c agents/assayd/topology_link.h \
 	agents/assayd/trace_converter.c agents/assayd/trace_converter.h \
 	agents/assayd/trace_send.c agents/assayd/trace_send.h agents/assayd/trace_watch.c \
@@ -36,6 +37,6 @@ assayd_SOURCES = agents/assayd/assayd.c agents/assayd/assayd_check.c agents/assa
 	agents/assayd/watch.h agents/assayd/watch_kmsg.c agents/assayd/watch_kmsg.h agents/assayd/watch_link.c \
 	agents/assayd/watch_link.h agents/run/verdict_file.c
 assayd_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
-assayd_LDADD = libassaydcore.a $(KEEP_LIBS) $(HTTP_LIBS) $(GZIP_LIBS) $(CORE_LIBS)
+assayd_LDADD = libassaydcore.a $(HANG_LIBS) $(KEEP_LIBS) $(HTTP_LIBS) $(GZIP_LIBS) $(CORE_LIBS)
 endif
 endif

@@ -7,6 +7,9 @@
  *
  * A number that nobody said is HANG_UNKNOWN, and HANG_NONE stands before the first: an absent
  * answer is never taken for a zero.
+ *
+ * What comes in is of strangers: all that grows has a limit, and memory that is refused is an error
+ * (-ENOMEM). Looking up a rank, a group or a position takes the same time however many there are.
  */
 #pragma once
 
@@ -19,9 +22,13 @@ enum {
 	HANG_RANKS_MAX = 16384,
 	HANG_GROUPS_MAX = 65536,	    /* of a job */
 	HANG_MEMBERS_MAX = 4 * 1024 * 1024, /* of all groups together */
+	HANG_POSITIONS_MAX = 1024 * 1024,   /* of all ranks together */
 	HANG_OPS_MAX = 1024 * 1024,	    /* of all ranks together */
+	HANG_MISSING_MAX = 256,		    /* sentences */
+	HANG_NAMESAKES_MAX = 4096, /* groups of one name and size that are looked through */
 	HANG_NAME_SIZE = 96,
 	HANG_WHERE_SIZE = 160,
+	HANG_SENTENCE_SIZE = 256,
 };
 
 #define HANG_UNKNOWN INT64_C(-2)
@@ -37,6 +44,9 @@ enum hang_source {
 	HANG_STACK = 16,
 	HANG_DEVICE = 32,
 };
+enum { HANG_SOURCES = 6 };
+extern const char
+	*const hang_source_names[HANG_SOURCES + 1]; /* by bit: "flight-recorder" ...; NULL */
 
 /* What a process does, as /proc tells. */
 enum hang_process {
@@ -52,14 +62,15 @@ enum hang_process {
 	HANG_PROCESS_GONE, /* it ran, and has ended */
 	HANG_PROCESSES
 };
-extern const char *const hang_process_names[HANG_PROCESSES]; /* "unknown" "running" ... */
+extern const char *const hang_process_names[HANG_PROCESSES + 1]; /* "unknown" "running" ...; NULL */
 
 /* A communicator, the same on all its ranks: known by its name and, where they are known, members. */
 struct hang_group {
 	char name[HANG_NAME_SIZE], desc[HANG_NAME_SIZE];
 	uint32_t *ranks; /* owned; [size] global ranks in the group's order, HANG_NOBODY */
 	size_t size;
-	bool p2p; /* it carries sends and receives: counters of its members do not compare */
+	uint32_t next; /* the group of the same name and size before this one, and 1; 0: none */
+	bool p2p;      /* it carries sends and receives: counters of its members do not compare */
 };
 
 /* How far a rank is in a group: numbers of the last collective that it has ... */
@@ -75,7 +86,7 @@ enum hang_op_state {
 	HANG_OP_ENDED,
 	HANG_OP_STATES
 };
-extern const char *const hang_op_state_names[HANG_OP_STATES]; /* "unknown" "enqueued" ... */
+extern const char *const hang_op_state_names[HANG_OP_STATES + 1]; /* "unknown" "enqueued" ...; NULL */
 
 /* An operation that has not ended, or ended lately. */
 struct hang_op {
@@ -106,6 +117,12 @@ struct hang_rank {
 	bool collector;		    /* its host answers, so that what is missing of it is telling */
 };
 
+/* Places of an array by a hash: open addressing, a place and 1, 0 where there is none. */
+struct hang_index {
+	uint32_t *slots; /* owned; a power of two of them */
+	size_t n_slots, n_used;
+};
+
 struct hang_case {
 	struct hang_rank *ranks; /* owned; [n_ranks], by global rank */
 	size_t n_ranks;		 /* the world, as far as anybody said */
@@ -116,22 +133,39 @@ struct hang_case {
 	struct hang_op *ops;
 	size_t n_ops, ops_alloc;
 	size_t n_members;
+	char **missing; /* owned; sentences of what could not be had, or cannot be right */
+	size_t n_missing;
+	size_t ranks_alloc;
+	struct hang_index by_name, by_members, by_rank; /* groups, groups, positions */
 };
 struct err;
 
 /* Zeroes are a case of nobody. */
 void hang_case_release(struct hang_case *c);
 
-/* The rank, made with all else if it is new. -E2BIG with a sentence. */
+/*
+ * The rank, made with all before it if it is new. The pointer is good until the next call that may
+ * make one. -E2BIG, -EINVAL (a negative rank) with a sentence.
+ */
 int hang_case_rank(struct hang_case *c, int64_t rank, struct hang_rank **ret, struct err *err);
 
 /*
- * The place of the group of this name and size, made if it is new. `ranks` (may be NULL: not known)
- * fills in what was not known; ones that contradict make another group of the same name.
+ * The place of the group of this name and size, made if it is new. `ranks` (may be NULL: not known;
+ * entries may be HANG_NOBODY) fills in what was not known; ones that contradict make another group
+ * of the same name. -EINVAL: a rank that is named twice; -E2BIG.
  */
 int hang_case_group(struct hang_case *c, const char *name, const char *desc, const uint32_t *ranks,
 		    size_t size, uint32_t *ret, struct err *err);
 
-/* Take what is known of a rank in a group: of each number the larger one stands. */
+/* Take what is known of a rank in a group: of each number the larger one stands. -E2BIG, -EINVAL. */
 int hang_case_position(struct hang_case *c, const struct hang_position *position, struct err *err);
 int hang_case_op(struct hang_case *c, const struct hang_op *op, struct err *err);
+
+/* What is known of a rank in a group; NULL: nothing. */
+const struct hang_position *hang_case_find(const struct hang_case *c, uint32_t rank, uint32_t group);
+
+/* The place of a rank in a group, or -1. O(size). */
+int64_t hang_case_place(const struct hang_group *group, uint32_t rank);
+
+/* Note a sentence of what is missing, once; those beyond HANG_MISSING_MAX are dropped. */
+void hang_case_missing(struct hang_case *c, const char *fmt, ...) PRINTF(2, 3);

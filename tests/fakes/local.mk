@@ -60,3 +60,6 @@ tests/fakes/clock_scale.so: tests/fakes/clock_scale.c
 	$(FAKE_LINK) $(srcdir)/tests/fakes/clock_scale.c
 
 CLEANFILES += $(GPU_FAKES) tests/fakes/clock_fake.so tests/fakes/clock_scale.so
+
+# What assayd asks about a job that stands still: scripts.
+EXTRA_DIST += tests/fakes/py-spy tests/fakes/ras_server.py

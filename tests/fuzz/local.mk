@@ -6,6 +6,8 @@ FUZZ_TARGETS = tests/fuzz/fuzz_ctl tests/fuzz/fuzz_delivery tests/fuzz/fuzz_firm
 	tests/fuzz/fuzz_orders tests/fuzz/fuzz_probe_output tests/fuzz/fuzz_rnic tests/fuzz/fuzz_spool tests/fuzz/fuzz_state \
 	tests/fuzz/fuzz_topology tests/fuzz/fuzz_watch
 FUZZ_TARGETS += tests/fuzz/fuzz_pair tests/fuzz/fuzz_reduce tests/fuzz/fuzz_trace
+FUZZ_TARGETS += tests/fuzz/fuzz_pickle
+tests_fuzz_fuzz_pickle_LDADD = $(HANG_LIBS) $(FUZZ_LIBS)
 
 # The seeds are a folder: dist_check.py sees that none is missing.
 EXTRA_DIST += tests/fuzz/api.dict tests/fuzz/corpus tests/fuzz/coverage_codec.dict tests/fuzz/ctl.dict \
@@ -88,6 +90,12 @@ endif
 endif
 endif
 endif
+
+# Of a job that stands still: RAS, py-spy.
+FUZZ_TARGETS += tests/fuzz/fuzz_ras tests/fuzz/fuzz_stack
+EXTRA_DIST += tests/fuzz/ras.dict tests/fuzz/stack.dict
+tests_fuzz_fuzz_ras_LDADD = $(HANG_LIBS) $(FUZZ_LIBS)
+tests_fuzz_fuzz_stack_LDADD = $(HANG_LIBS) $(FUZZ_LIBS)
 
 # The names of the targets of this build, for scripts/test.
 .PHONY: fuzz-targets

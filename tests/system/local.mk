@@ -19,7 +19,7 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/test_assayd_controller.py tests/system/test_assayd_liveness.py tests/system/test_assayd_name.py \
 	tests/system/test_assayd_net.py tests/system/test_assayd_orders.py tests/system/test_assayd_schedule.py tests/system/test_assayd_spool.py \
 	tests/system/test_assayd_unit.py tests/system/test_attribute.py tests/system/test_attribute_bad.py \
-	tests/system/test_attribute_forms.py tests/system/test_attribute_progress.py tests/system/test_attribute_published.py tests/system/test_attribute_summary.py \
+	tests/system/test_attribute_forms.py tests/system/test_attribute_hang.py tests/system/test_attribute_progress.py tests/system/test_attribute_published.py tests/system/test_attribute_summary.py \
 	tests/system/test_bad_probes.py tests/system/test_budget_manual.py tests/system/test_campaigns.py \
 	tests/system/test_campaigns_abuse.py tests/system/test_campaigns_anew.py tests/system/test_campaigns_assayd.py \
 	tests/system/test_campaigns_observe.py tests/system/test_clock.py tests/system/test_controller.py \
@@ -36,8 +36,13 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/test_gpu_calls.py tests/system/test_gpu_faults.py tests/system/test_gpu_hidden.py \
 	tests/system/test_gpu_start.py tests/system/test_gpu_state.py tests/system/test_guest.py \
 	tests/system/test_guest_fleet.py tests/system/test_held_out.py tests/system/test_host_state.py \
-	tests/system/test_assayctl_doctor.py tests/system/test_doctor.py tests/system/test_host_state_log.py tests/system/test_investigations.py tests/system/test_investigations_ends.py tests/system/test_investigations_kill.py tests/system/test_job_acquitted.py tests/system/test_job_advice.py tests/system/test_job_beats.py tests/system/test_job_groups.py tests/system/test_job_judged.py tests/system/test_job_logs.py tests/system/test_job_links.py tests/system/test_job_rungs.py tests/system/test_job_trace.py tests/system/test_job_withheld.py tests/system/test_jobs.py tests/system/test_jobs_kill.py tests/system/test_jobs_labels.py tests/system/test_jobs_same.py tests/system/test_jobs_scale.py tests/system/test_jobs_traces.py tests/system/test_join.py tests/system/test_joined.py tests/system/test_kube_call.py tests/system/test_lint.py \
-	tests/system/test_list.py tests/system/test_localise.py tests/system/test_localise_hosts.py \
+	tests/system/test_assayctl_doctor.py tests/system/test_doctor.py tests/system/test_host_state_log.py tests/system/test_investigations.py \
+	tests/system/test_investigations_ends.py tests/system/test_investigations_kill.py tests/system/test_job_acquitted.py tests/system/test_job_advice.py \
+	tests/system/test_job_beats.py tests/system/test_job_groups.py tests/system/test_job_judged.py tests/system/test_job_logs.py \
+	tests/system/test_job_links.py tests/system/test_job_rungs.py tests/system/test_job_trace.py tests/system/test_job_withheld.py \
+	tests/system/test_jobs.py tests/system/test_jobs_kill.py tests/system/test_jobs_labels.py tests/system/test_jobs_same.py \
+	tests/system/test_jobs_scale.py tests/system/test_jobs_traces.py tests/system/test_join.py tests/system/test_joined.py tests/system/test_kube_call.py \
+	tests/system/test_lint.py tests/system/test_lateness.py tests/system/test_list.py tests/system/test_localise.py tests/system/test_localise_hosts.py \
 	tests/system/test_loopback.py tests/system/test_man.py tests/system/test_memory.py tests/system/test_memory_gpu.py \
 	tests/system/test_on_gpu.py tests/system/test_openapi.py tests/system/test_optrace.py tests/system/test_outage.py tests/system/test_packaging.py \
 	tests/system/test_part_names.py tests/system/test_placement.py tests/system/test_power_loss.py tests/system/test_quick.py tests/system/test_quickstart.py \

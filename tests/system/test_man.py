@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.once
 
-PAGES = {"assay.1": "assay", "assay-attribute.1": "assay-attribute", "assay-optrace.1": "assay-optrace",
+PAGES = {"assay.1": "assay", "assay-attribute.1": "assay-attribute", "assay-lateness.1": "assay-lateness", "assay-optrace.1": "assay-optrace",
          "assay-controller.8": "assay-controller", "assayd.8": "assayd"}
 # Of a page on a file: where the tables of its keys are.
 FILES = {"assayd.yaml.5": ["agents/assayd/assayd_config.c"], "assay-controller.yaml.5": ["controller/config/settings.c"],

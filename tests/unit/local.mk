@@ -571,6 +571,24 @@ endif
 endif
 endif
 endif
+# Hangs.
+UNIT_TESTS += tests/unit/test_hang tests/unit/test_hang_sim
+tests_unit_test_hang_LDADD = libhangworld.a $(HANG_LIBS) $(LDADD)
+tests_unit_test_hang_sim_LDADD = libhangworld.a $(HANG_LIBS) $(LDADD)
+# RAS and py-spy.
+UNIT_TESTS += tests/unit/test_hang_ras tests/unit/test_hang_stack
+tests_unit_test_hang_ras_SOURCES = tests/unit/ras_fixture.c tests/unit/ras_fixture.h tests/unit/test_hang_ras.c
+tests_unit_test_hang_ras_LDADD = $(HANG_LIBS) $(LDADD)
+tests_unit_test_hang_stack_LDADD = $(HANG_LIBS) $(LDADD)
+EXTRA_DIST += tests/unit/test_hang_asked.c
+if HAVE_SYSTEMD
+UNIT_TESTS += tests/unit/test_hang_asked
+tests_unit_test_hang_asked_SOURCES = agents/assayd/pyspy.c agents/assayd/pyspy.h agents/assayd/ras_client.c \
+	agents/assayd/ras_client.h tests/unit/ras_fixture.c tests/unit/ras_fixture.h tests/unit/test_hang_asked.c
+tests_unit_test_hang_asked_CPPFLAGS = $(AM_CPPFLAGS) -DFAKES='"$(abs_srcdir)/tests/fakes"'
+tests_unit_test_hang_asked_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
+tests_unit_test_hang_asked_LDADD = libassaydcore.a $(HANG_LIBS) $(LDADD) $(SYSTEMD_LIBS)
+endif
 if HAVE_CUNIT
 check_LIBRARIES += libtest.a
 libtest_a_SOURCES = tests/unit/test.c tests/unit/test.h

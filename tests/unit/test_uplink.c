@@ -246,9 +246,37 @@ static void a_configuration_has_defaults_and_takes_what_it_is_given(void)
 	CHECK_EQ(d.orders_wait_us, 30 * USEC_PER_SEC);
 }
 
+static void what_touches_a_job_is_off_unless_it_is_switched_on(void)
+{
+	CLEANUP(assayd_config_release) struct assayd_config c = { 0 };
+	CLEANUP(assayd_config_release) struct assayd_config d = { 0 };
+	struct err err = ERR_INIT;
+
+	CHECK_EQ(decode("{\"v\":1,\"hang\":{}}", &c, &err), 0);
+	CHECK_EQ(c.hang_ras, ASSAYD_OFF);
+	CHECK_EQ(c.hang_pyspy, ASSAYD_OFF);
+	CHECK_EQ(decode("{\"v\":1,\"hang\":{\"ras\":\"on\",\"ras_address\":\"[::1]:28029\","
+			"\"pyspy\":\"on\","
+			"\"pyspy_path\":\"/opt/py-spy\"}}",
+			&d, &err),
+		 0);
+	CHECK_EQ(d.hang_ras, ASSAYD_ON);
+	CHECK_EQ(d.hang_pyspy, ASSAYD_ON);
+	CHECK_STR(d.hang_ras_address, "[::1]:28029");
+	CHECK_STR(d.hang_pyspy_path, "/opt/py-spy");
+}
+
 static const struct {
 	const char *text, *words;
 } bad_configurations[] = {
+	{ "{\"v\":1,\"hang\":{\"ras\":true}}", "F: hang.ras: want" },
+	{ "{\"v\":1,\"hang\":{\"ras_address\":\"localhost:28028\"}}",
+	  "F: hang.ras_address: want ADDRESS:PORT" },
+	{ "{\"v\":1,\"hang\":{\"ras_address\":\"127.0.0.1\"}}", "F: hang.ras_address: want" },
+	{ "{\"v\":1,\"hang\":{\"ras_address\":\"127.0.0.1:0\"}}", "F: hang.ras_address: want" },
+	{ "{\"v\":1,\"hang\":{\"ras_address\":\"[::1:28028\"}}", "F: hang.ras_address: want" },
+	{ "{\"v\":1,\"hang\":{\"pyspy_path\":\"py-spy\"}}",
+	  "F: hang.pyspy_path: want the absolute" },
 	{ "{}", "F: v: missing" },
 	{ "{\"v\":2}", "F: v: want 1" },
 	{ "{\"v\":1,\"server\":\"http://c\"}", "F: server: unknown key" },
@@ -295,6 +323,7 @@ static const struct test tests[] = {
 	TEST(a_line_that_will_never_be_taken_says_why),
 	TEST(only_digests_are_wanted_and_only_a_few),
 	TEST(a_configuration_has_defaults_and_takes_what_it_is_given),
+	TEST(what_touches_a_job_is_off_unless_it_is_switched_on),
 	TEST(a_bad_configuration_is_refused_with_its_place),
 };
 

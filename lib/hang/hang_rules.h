@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rules that prove a rank to have stopped from its own counters. Pure.
+ *
+ * R1, host idle: all that it enqueued has ended in every group, and somebody waits for what it has
+ * not launched. So its process launches nothing: a lock, a loader, divergence, teardown.
+ *
+ * R2, own completion behind: it has launched a synchronising operation that a peer has ended, and
+ * on its side an earlier one has not ended. A peer ends such an operation only once this rank's GPU
+ * has done its part, and operations of a communicator run in order: so its GPU did get past what it
+ * reports, and its own device or context has stopped since. One operation alone is no proof:
+ * of a collective that broke in the middle some members end it and others do not; in two groups of
+ * different members it is.
+ *
+ * Stream: with starts (rings): its members have all launched, all but it have started, and it has
+ * started nothing that has not ended: its own stream is blocked, or its GPU.
+ *
+ * Both were found on dumps of injected faults (NVIDIA/nvidia-resiliency-ext d8686d9).
+ */
+#pragma once
+
+#include "lib/hang/hang_facts.h"
+
+/* Each names its culprits with their evidence; how many. */
+size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verdict);
+size_t hang_rules_stream(const struct hang_facts *facts, struct hang_verdict *verdict);
+
+/* Those behind by one operation only become suspects. -ENOMEM. */
+int hang_rules_own_gpu(const struct hang_facts *facts, struct hang_verdict *verdict,
+		       struct err *err);
+
+/* Does every member's result depend on all members? By name, of any library; false: not known. */
+bool hang_rules_synchronises(const struct hang_op *op);
