@@ -34,3 +34,10 @@ struct ring_comm {
 	bool finalized;
 	char name[RING_NAME_SIZE];
 };
+
+/* A ring as far as it was read. Borrowed. */
+struct ring_view {
+	const struct ring_comm *comm;
+	const struct ring_op *ops; /* ascending by number */
+	size_t n;
+};

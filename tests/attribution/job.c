@@ -112,11 +112,15 @@ int64_t job_transfer_ns(const struct job *job, int step, int d, int p, int work,
 
 static int64_t collective_ns(const struct job *job, int step, int type, int d, int p)
 {
+	bool grouped = type == JOB_REDUCE_SCATTER || type == JOB_ALL_GATHER;
+	uint64_t replica = job->together ? 0 : (uint64_t)d;
+	uint64_t stage = job->together && !grouped ? 0 : (uint64_t)p;
 	double ns = 4 * job->transfer_ns *
-		    noise(job, 20 + (uint64_t)type, (uint64_t)step, (uint64_t)d, (uint64_t)p);
+		    noise(job, 20 + (uint64_t)type, (uint64_t)step, replica, stage);
 	bool slow = type == JOB_REDUCE_SCATTER && job->slow_every && step % job->slow_every == 0;
 
-	return llround(ns) + (slow ? job->collective_ns : 0);
+	return llround(ns) + (slow ? job->collective_ns : 0) +
+	       (grouped && p == job->slow_group ? job->group_ns : 0);
 }
 
 /* A step of all replicas while it is played. */

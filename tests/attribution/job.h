@@ -75,6 +75,9 @@ struct job {
 	int64_t link_ns;
 	int64_t collective_ns; /* of reduce-scatters, in steps that `slow_every` divides */
 	int slow_every;
+	bool together;	/* collectives end on all members at once, as they do on real ones */
+	int slow_group; /* stage whose replicas' collectives take group_ns more */
+	int64_t group_ns;
 	int64_t loading_ns; /* the first forward waits, and nothing says for what */
 	int64_t skew_ns[JOB_NODES_MAX];
 	struct job_op lost[JOB_DROPPED_MAX]; /* operations that nobody recorded */

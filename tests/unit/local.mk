@@ -589,6 +589,12 @@ tests_unit_test_hang_asked_CPPFLAGS = $(AM_CPPFLAGS) -DFAKES='"$(abs_srcdir)/tes
 tests_unit_test_hang_asked_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 tests_unit_test_hang_asked_LDADD = libassaydcore.a $(HANG_LIBS) $(LDADD) $(SYSTEMD_LIBS)
 endif
+UNIT_TESTS += tests/unit/test_ring_clock tests/unit/test_ring_late tests/unit/test_ring_optrace tests/unit/test_ring_period
+tests_unit_test_ring_clock_LDADD = libringworld.a libjobs.a $(RING_LIBS) $(LDADD)
+tests_unit_test_ring_late_LDADD = libringworld.a libjobs.a $(RING_LIBS) $(LDADD)
+tests_unit_test_ring_optrace_LDADD = libringworld.a libjobs.a $(RING_LIBS) $(LDADD)
+tests_unit_test_ring_period_SOURCES = tests/unit/random.h tests/unit/test_ring_period.c
+tests_unit_test_ring_period_LDADD = $(RING_LIBS) $(LDADD)
 if HAVE_CUNIT
 check_LIBRARIES += libtest.a
 libtest_a_SOURCES = tests/unit/test.c tests/unit/test.h

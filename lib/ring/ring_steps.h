@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rings of one process, cut into steps.
+ *
+ * Operations of all its communicators but those within a worker (ring_kind.h), in the order in
+ * which the program asked for them, are one sequence; its period (ring_period.h) says how many make
+ * a step. A step ends behind its gradients and their norm: where something else follows a norm, or,
+ * in a job without one, of the places where something else follows gradients, once a step, at the
+ * longest gap (the optimizer, or the first forward, runs there); else at the longest gaps. A step
+ * is whole when it has what most have: so evaluations, checkpoints, warm-up, what was overwritten
+ * before it was read, and a first and last step that are cut are left out, and counted.
+ *
+ * Pure.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/ring/ring_kind.h"
+#include "lib/ring/ring_op.h"
+#include "lib/ring/ring_period.h"
+
+enum {
+	RING_STEPS_RINGS_MAX = 64,	 /* of a process */
+	RING_STEPS_OPS_MAX = 256 * 1024, /* of all its rings together */
+	RING_STEPS_MIN = 3,		 /* so many must be alike */
+};
+
+struct ring_step_op {
+	const struct ring_op *op; /* borrowed from the rings */
+	uint64_t token;
+	uint32_t ring;
+	uint8_t work; /* enum ring_work */
+};
+
+/* Operations first to first + n - 1; the one behind them is the first of the next step. */
+struct ring_step {
+	int64_t number; /* the same on all ranks: NCCL's number of its last collective in the widest
+			   communicator, in units of what a step adds to it */
+	size_t first, n;
+};
+
+struct ring_steps {
+	struct ring_step_op *ops; /* owned; as they were asked for */
+	size_t n_ops;
+	struct ring_step *steps; /* owned; whole ones, ascending */
+	size_t n_steps;
+	size_t left_out; /* between the first and the last whole one */
+	struct ring_period period;
+};
+
+/*
+ * -ENODATA with a sentence: no step can be seen; -E2BIG: more than RING_STEPS_RINGS_MAX or
+ * RING_STEPS_OPS_MAX; what ring_kind_find() says. On success `ret` is to be released.
+ */
+int ring_steps_find(const struct ring_view *rings, size_t n, const struct ring_shape *shape,
+		    struct ring_steps *ret, struct err *err);
+void ring_steps_release(struct ring_steps *steps);
