@@ -114,6 +114,7 @@ PLACES = (
     ("tests/job/", "attribution"),
     ("tests/kube/", "kube"),
     ("tests/sim/", "policy"),
+    ("tests/nccl/", "hang"),
     ("tests/packages/", NONE),
     ("tests/unit/", NONE),
     (".ci/", NONE),

@@ -12,7 +12,7 @@ import re
 import lint_source
 
 DEBT = "scripts/lint-debt"
-PRODUCT = ("lib/", "probes/", "agents/", "attribution/", "controller/", "cli/")
+PRODUCT = ("lib/", "probes/", "agents/", "attribution/", "controller/", "cli/", "plugins/")
 # Files that are a row of a table (commands.h, view.h, routes.h, forms.h) or stand in for one that was left out.
 ROWS = re.compile(r"(^|/)((cmd|view|routes|form)_\w+|\w+_none)\.c$")
 TAG = re.compile(r"^(?:struct|union|enum)\s+(\w+)\s*\{", re.M)

@@ -20,7 +20,8 @@ MAY_INCLUDE = {
     "attribution": {"lib", "attribution"},
     "controller": {"lib", "controller"},
     "cli": {"lib", "cli"},
-    "tests": {"lib", "probes", "agents", "attribution", "controller", "cli", "tests"},
+    "plugins": {"lib", "plugins"},
+    "tests": {"lib", "probes", "agents", "attribution", "controller", "cli", "plugins", "tests"},
 }
 
 # No I/O, no clock, no globals: everything comes in as a parameter.

@@ -51,7 +51,7 @@ enum ring_func {
 enum ring_flag {
 	RING_GRAPH = 1,	    /* captured in a graph: it was played again */
 	RING_NO_GPU = 2,    /* no stamp of a GPU: those of the host are all there is */
-	RING_STAMP_BAD = 4, /* a stamp was not monotone, or of a later work: it was left out */
+	RING_STAMP_BAD = 4, /* a stamp of its GPU is of a later work, or earlier: use none */
 	RING_DONE = 8,	    /* all channels that started have stopped, and none can come */
 };
 
@@ -76,16 +76,19 @@ struct ring_head {
 	uint32_t nccl;			/* version of NCCL as 22809; 0: not known */
 	uint64_t mono_ns, real_ns;	/* CLOCK_MONOTONIC and CLOCK_REALTIME, read together */
 	char name[RING_NAME_SIZE];	/* what the job calls it, "" for nothing */
-	_Atomic uint64_t next;		/* operations that were begun */
+	/* Of api 3 comm_id, rank (-1 until then) and name come with the first operation only, and
+	   n_ranks, n_nodes (0) never. */
+	_Atomic uint64_t next;			       /* operations that were begun */
 	_Atomic uint64_t bad_stamps, late_calls, lost; /* left out; for events long gone; no room */
-	_Atomic uint64_t beat_ns;		       /* CLOCK_MONOTONIC of the last callback */
-	_Atomic uint32_t mask;			       /* of events that are asked for now */
+	_Atomic uint64_t beat_ns; /* CLOCK_MONOTONIC: the last begin, first start, last stop, wait */
+	_Atomic uint32_t mask;	  /* of events that are asked for now */
 	_Atomic uint32_t finalized; /* 1: the communicator was given up in order */
 };
 
 struct ring_slot {
 	_Atomic uint64_t stamp;
-	uint64_t seq;	/* NCCL's number: of the communicator and function; 0 for send, receive */
+	uint64_t seq; /* NCCL's number: of the communicator and function; 0 for send, receive. Of a
+			 captured graph (RING_GRAPH) each play has the number of the first */
 	uint64_t count; /* elements */
 	uint64_t enqueued_ns;
 	_Atomic uint64_t gpu_start_ns,
@@ -111,7 +114,9 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_CHAR_LOCK_FREE == 2, "atomi
  * The socket, SOCK_SEQPACKET: the plug-in sends one ring_hello for each communicator with the
  * descriptor of its ring (SCM_RIGHTS); assayd answers with one ring_welcome and the descriptor of a
  * page that it alone writes, ring_control, which is sealed too. Both sides check seals and size
- * before they map. Who speaks is who SO_PEERCRED says, and nothing of what he says of himself.
+ * before they map (there may be more seals than these). Who speaks is who SO_PEERCRED says, and
+ * nothing of what he says of himself. The plug-in closes the connection when it has its answer,
+ * which it waits for 100 ms in all: that a job ended is seen by its process, never by the socket.
  */
 #define RING_SOCKET_NAME "jobs/ring.sock" /* in $RUN */
 
@@ -131,5 +136,8 @@ struct ring_control {
 	uint64_t magic;
 	uint32_t version;
 	_Atomic uint32_t mask; /* of events that are wanted now; 0: none */
+	/* CLOCK_MONOTONIC until which that is so, 0: without an end. assayd writes it on while it
+	   lives, so that nothing is recorded for a reader who is gone. */
+	_Atomic uint64_t until_ns;
 };
 enum { RING_CONTROL_SIZE = 4096 };

@@ -54,3 +54,5 @@ EXTRA_DIST += tests/system/abuse.py tests/system/alertmanager_stub.py tests/syst
 	tests/system/test_systemd_run.py tests/system/test_tables_filled.py tests/system/test_topology.py \
 	tests/system/test_trace_directory.py tests/system/test_usage.py tests/system/test_verbs_missing.py tests/system/test_watch.py \
 	tests/system/test_watch_links.py tests/system/waiting.py tests/system/watch_fixtures.py
+
+EXTRA_DIST += tests/system/test_nccl_plugin.py

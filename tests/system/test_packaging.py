@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.once
 
-MACROS = {"_bindir": "usr/bin", "_sbindir": "usr/sbin", "_libexecdir": "usr/libexec", "_datadir": "usr/share", "_mandir": "usr/share/man",
+MACROS = {"_bindir": "usr/bin", "_sbindir": "usr/sbin", "_libexecdir": "usr/libexec", "_libdir": "usr/lib", "_datadir": "usr/share", "_mandir": "usr/share/man",
           "_docdir": "usr/share/doc", "_unitdir": "usr/lib/systemd/system", "_sysusersdir": "usr/lib/sysusers.d",
           "_sysconfdir": "etc", "_sharedstatedir": "var/lib", "name": "assay"}
 
@@ -26,9 +26,10 @@ def files(installed, configured):
 
 
 def debian_patterns(top):
-    """(package, pattern) of all that debian/*.install takes."""
-    return [(path.stem, line.split()[0].replace("lib/systemd/", "usr/lib/systemd/", 1) if line.startswith("lib/") else line.split()[0])
-            for path in sorted((top / "debian").glob("*.install")) for line in path.read_text().splitlines()]
+    """(package, pattern) of all that debian/*.install takes. Where a library has a folder of its architecture, here it has none."""
+    lines = [(path.stem, line.split()[0].replace("usr/lib/*/", "usr/lib/"))
+             for path in sorted((top / "debian").glob("*.install")) for line in path.read_text().splitlines()]
+    return [(package, line.replace("lib/systemd/", "usr/lib/systemd/", 1) if line.startswith("lib/") else line) for package, line in lines]
 
 
 def spec_patterns(top):
