@@ -23,11 +23,15 @@ enum {
 	DECIMAL = 10,
 	TRACE_DIRS_MAX = 16,
 	ADDRESS_MAX = 64,
+	HANG_DUMPS_MAX = 16,
 	PATH_TEXT_MAX = 4095,
+	RINGS_MAX = 4096,
 };
 
 #define TRACE_KEEP_MIN (UINT64_C(4) << 20)
 #define TRACE_KEEP_MAX (UINT64_C(1) << 30)
+
+#define RINGS_BYTES_MAX (UINT64_C(4) << 30)
 
 #define DIGITS "0123456789"
 
@@ -174,20 +178,24 @@ static int decode_ports(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
-/* "64MiB". */
-static int decode_keep(const struct jval *v, void *member, struct err *err)
+/* "64MiB"; 0: it is none. */
+static uint64_t read_size(const struct jval *v, uint64_t max)
 {
 	const char *text = json_string_value(v->value);
-	uint64_t bytes = 0;
+	uint64_t mib;
 	char *end = NULL;
 
-	if (text && strchr(DIGITS, text[0])) {
-		bytes = strtoull(text, &end, DECIMAL);
-		if (bytes > TRACE_KEEP_MAX || !streq(end, "MiB"))
-			bytes = 0;
-		bytes <<= 20;
-	}
-	if (bytes < TRACE_KEEP_MIN || bytes > TRACE_KEEP_MAX)
+	if (!text || !strchr(DIGITS, text[0]))
+		return 0;
+	mib = strtoull(text, &end, DECIMAL);
+	return mib <= max >> 20 && streq(end, "MiB") ? mib << 20 : 0;
+}
+
+static int decode_keep(const struct jval *v, void *member, struct err *err)
+{
+	const uint64_t bytes = read_size(v, TRACE_KEEP_MAX);
+
+	if (bytes < TRACE_KEEP_MIN)
 		return jval_fail(v, err, "want a size from 4MiB to 1024MiB, such as 64MiB");
 	memcpy(member, &bytes, sizeof(bytes));
 	return 0;
@@ -295,11 +303,36 @@ static int decode_program(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
+/* Prefixes of files: "/tmp/nccl_trace_rank_", "~/.cache/torch/comm_lib_trace_rank_". */
+static int decode_dumps(const struct jval *v, void *member, struct err *err)
+{
+	char **dumps = NULL;
+	size_t i;
+	int r = jval_strv(v, HANG_DUMPS_MAX, &dumps, err);
+
+	for (i = 0; r == 0 && dumps[i]; i++) {
+		const struct jval item = jval_at(v, i);
+
+		if ((dumps[i][0] != '/' && !starts_with(dumps[i], "~/")) ||
+		    strlen(dumps[i]) > PATH_TEXT_MAX)
+			r = jval_fail(&item, err,
+				      "want the path of a dump up to its rank, from / or ~/");
+	}
+	if (r < 0) {
+		strv_free(dumps);
+		return r;
+	}
+	strv_free(*(char ***)member);
+	*(char ***)member = dumps;
+	return 0;
+}
+
 static const char *const switches[] = { "off", "on", NULL };
 
 static int decode_hang(const struct jval *v, void *member, struct err *err)
 {
 	static const struct jfield rows[] = {
+		{ "dumps", J_CUSTOM, AT(hang_dumps), 0, .decode = decode_dumps },
 		{ "ras", J_ENUM, AT(hang_ras), 0, .names = switches },
 		{ "ras_address", J_CUSTOM, AT(hang_ras_address), 0, .decode = decode_address },
 		{ "pyspy", J_ENUM, AT(hang_pyspy), 0, .names = switches },
@@ -307,6 +340,75 @@ static int decode_hang(const struct jval *v, void *member, struct err *err)
 	};
 
 	return jval_decode(v, rows, ARRAY_SIZE(rows), JVAL_STRICT, member, err);
+}
+
+static int decode_memory(const struct jval *v, void *member, struct err *err)
+{
+	const uint64_t bytes = read_size(v, RINGS_BYTES_MAX);
+
+	if (!bytes)
+		return jval_fail(v, err, "want a size from 1MiB to 4096MiB, such as 256MiB");
+	memcpy(member, &bytes, sizeof(bytes));
+	return 0;
+}
+
+static const struct interval sample_every = { { "every", J_DURATION, AT(rings_every_us), 0 },
+					      USEC_PER_MIN,
+					      USEC_PER_DAY };
+static const struct interval rings_hold = { { "hold", J_DURATION, AT(rings_hold_us), 0 },
+					    USEC_PER_SEC,
+					    USEC_PER_DAY };
+
+static int decode_sample(const struct jval *v, void *member, struct err *err)
+{
+	const struct jfield rows[] = {
+		{ "steps", J_U64, AT(rings_steps), 0, .min = 3, .max = 64 },
+		sample_every.field,
+	};
+	int r = jval_decode(v, rows, ARRAY_SIZE(rows), JVAL_STRICT, member, err);
+
+	return r == 0 ? check_interval(v, &sample_every, member, err) : r;
+}
+
+static int decode_limits(const struct jval *v, void *member, struct err *err)
+{
+	static const struct jfield rows[] = {
+		{ "process", J_U64, AT(rings_of_process), 0, .min = 1, .max = RINGS_MAX },
+		{ "user", J_U64, AT(rings_of_user), 0, .min = 1, .max = RINGS_MAX },
+		{ "memory", J_CUSTOM, AT(rings_bytes), 0, .decode = decode_memory },
+	};
+
+	return jval_decode(v, rows, ARRAY_SIZE(rows), JVAL_STRICT, member, err);
+}
+
+/* A parser of YAML 1.1 has `on` and `off` for true and false. */
+static int decode_rings_mode(const struct jval *v, void *member, struct err *err)
+{
+	static const char *const names[] = { "off", "sample", "on", NULL };
+	const char *text = json_is_true(v->value)    ? "on"
+			   : json_is_false(v->value) ? "off"
+						     : json_string_value(v->value);
+	int mode = 0;
+
+	while (names[mode] && !streq(text, names[mode]))
+		mode++;
+	if (!names[mode])
+		return jval_fail(v, err, "want off, sample or on");
+	memcpy(member, &mode, sizeof(mode));
+	return 0;
+}
+
+static int decode_rings(const struct jval *v, void *member, struct err *err)
+{
+	const struct jfield rows[] = {
+		{ "mode", J_CUSTOM, AT(rings_mode), 0, .decode = decode_rings_mode },
+		{ "sample", J_CUSTOM, 0, 0, .decode = decode_sample },
+		{ "limits", J_CUSTOM, 0, 0, .decode = decode_limits },
+		rings_hold.field,
+	};
+	int r = jval_decode(v, rows, ARRAY_SIZE(rows), JVAL_STRICT, member, err);
+
+	return r == 0 ? check_interval(v, &rings_hold, member, err) : r;
 }
 
 static const struct interval collective_max = { { "max", J_DURATION, AT(collective_max_us), 0 },
@@ -346,6 +448,7 @@ static const struct jfield fields[] = {
 	{ "collectives", J_CUSTOM, AT(c), 0, .decode = decode_collectives },
 	{ "traces", J_CUSTOM, AT(c), 0, .decode = decode_traces },
 	{ "hang", J_CUSTOM, AT(c), 0, .decode = decode_hang },
+	{ "rings", J_CUSTOM, AT(c), 0, .decode = decode_rings },
 };
 #undef AT
 
@@ -362,6 +465,13 @@ static struct assayd_config defaults(void)
 		.watch_links = true,
 		.watch_kernel_log = true,
 		.trace_keep_bytes = UINT64_C(64) << 20,
+		.rings_mode = RINGS_SAMPLE,
+		.rings_steps = 10,
+		.rings_every_us = 10 * USEC_PER_MIN,
+		.rings_of_process = 64,
+		.rings_of_user = 512,
+		.rings_bytes = UINT64_C(256) << 20,
+		.rings_hold_us = 10 * USEC_PER_MIN,
 	};
 }
 
@@ -512,6 +622,7 @@ void assayd_config_release(struct assayd_config *c)
 	strv_free(c->trace_dirs);
 	strv_free(c->trace_logs);
 	free(c->trace_patterns);
+	strv_free(c->hang_dumps);
 	free(c->hang_ras_address);
 	free(c->hang_pyspy_path);
 	*c = (struct assayd_config){ 0 };

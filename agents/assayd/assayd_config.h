@@ -33,19 +33,29 @@ struct assayd_config {
 	struct port_range ports;    /* where one of them may listen for the others */
 	uint64_t collective_max_us; /* such a test ends by then */
 	bool watch_links, watch_kernel_log;
-	uint64_t schedule_us[SCHEDULE_TURNS]; /* periods; 0: somebody else starts the runs */
-	char **trace_dirs;		      /* followed; NULL: none */
-	int trace_converter;		      /* enum trace_converter_tool */
-	uint64_t trace_keep_bytes;	      /* of parts that wait for the controller */
-	char **trace_logs;		      /* globs of logs of jobs; NULL: none is read */
-	char *trace_patterns; /* what is looked for in them; NULL: policies/job-log.yaml */
+	uint64_t schedule_us[SCHEDULE_TURNS];	  /* periods; 0: somebody else starts the runs */
+	char **trace_dirs;			  /* followed; NULL: none */
+	int trace_converter;			  /* enum trace_converter_tool */
+	uint64_t trace_keep_bytes;		  /* of parts that wait for the controller */
+	char **trace_logs;			  /* globs of logs of jobs; NULL: none is read */
+	char *trace_patterns;			  /* what is looked for in them; NULL: policies/job-log.yaml */
+	int rings_mode;				  /* enum rings_mode */
+	uint64_t rings_steps;			  /* of a sample */
+	uint64_t rings_every_us;		  /* from the begin of one sample to the next */
+	uint64_t rings_of_process, rings_of_user; /* how many are held */
+	uint64_t rings_bytes;			  /* of all of them */
+	uint64_t rings_hold_us;			  /* after the end of their process */
 	int hang_ras,
 		hang_pyspy; /* enum assayd_config_switch: what touches a job that stands still */
+	char **hang_dumps;  /* prefixes of dumps (hang_dumps.h); NULL: the usual ones */
 	char *hang_ras_address; /* "ADDRESS:PORT"; NULL: where NCCL listens unless told otherwise */
 	char *hang_pyspy_path;	/* NULL: found in PATH */
 };
 
 enum assayd_config_switch { ASSAYD_OFF, ASSAYD_ON };
+
+/* What of jobs that have loaded the NCCL plug-in is recorded; in the order of their names. */
+enum rings_mode { RINGS_OFF, RINGS_SAMPLE, RINGS_ON };
 
 /* What writes the files there; in the order of their names. */
 enum trace_converter_tool { TRACE_TOOL_PYTORCH, TRACE_TOOL_NDTIMELINE, TRACE_TOOL_NONE };

@@ -11,11 +11,13 @@
 
 #include "agents/assayd/assayd_check.h"
 #include "agents/assayd/assayd_config.h"
+#include "agents/assayd/hang_watch.h"
 #include "agents/assayd/identity_files.h"
 #include "agents/assayd/job_logs.h"
 #include "agents/assayd/order_executor.h"
 #include "agents/assayd/orders_link.h"
 #include "agents/assayd/process_link.h"
+#include "agents/assayd/rings.h"
 #include "agents/assayd/schedule.h"
 #include "agents/assayd/spool_metrics.h"
 #include "agents/assayd/topology_link.h"
@@ -49,8 +51,10 @@ struct daemon {
 	struct schedule *schedule;
 	struct identity_files *identity;
 	struct watch *watch;
+	struct hang_watch *hangs;
 	struct traces *traces;
 	struct job_logs *logs; /* NULL: none is read */
+	struct rings *rings;
 	struct spool_metrics metrics;
 	int lock_fd; /* of the state directory; -1: not yet */
 	bool disabled;
@@ -141,6 +145,7 @@ static bool no_report_waits(void *context)
 static void close_links(struct daemon *d)
 {
 	traces_send_to(d->traces, NULL);
+	hang_watch_send_to(d->hangs, NULL);
 	process_link_free(TAKE(d->processes));
 	topology_link_free(TAKE(d->topologies));
 	orders_link_free(TAKE(d->orders));
@@ -201,6 +206,7 @@ static int open_links(struct daemon *d, struct err *err)
 	uplink_kick(d->uplink);
 	process_link_look(d->processes);
 	traces_send_to(d->traces, d->http);
+	hang_watch_send_to(d->hangs, d->http);
 	say_status(d);
 	return 0;
 }
@@ -228,6 +234,7 @@ static int look_at_disabled(struct daemon *d, struct err *err)
 	if (d->disabled != disabled || !d->following) {
 		traces_set(d->traces, !disabled);
 		set_logs(d, !disabled);
+		rings_set(d->rings, !disabled);
 	}
 	d->following = true;
 	if (disabled && (d->http || !d->disabled)) {
@@ -316,6 +323,7 @@ static int on_tick(sd_event_source *source, uint64_t now_us UNUSED, void *contex
 		uplink_kick(d->uplink);
 	if (d->processes)
 		process_link_look(d->processes);
+	hang_watch_look(d->hangs);
 	traces_look(d->traces);
 	(void)sd_event_source_set_time(source, clock_mono_us() + TICK_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
@@ -441,10 +449,12 @@ struct daemon *daemon_new(struct sd_event *event, const char *config_path,
 	d->spool_dir = xasprintf("%s/spool", state);
 	d->conf_dir = paths_conf();
 	d->disabled_file = xasprintf("%s/disabled", d->conf_dir);
-	d->executor = order_executor_new(event, &d->config);
-	d->schedule = schedule_new(event);
 	d->watch = watch_new(event);
 	d->traces = traces_new(event, &d->config, no_report_waits, d);
+	d->rings = rings_new(event, &d->config, d->traces);
+	d->hangs = hang_watch_new(event, &d->config, d->watch, d->rings);
+	d->executor = order_executor_new(event, &d->config, d->hangs);
+	d->schedule = schedule_new(event);
 	d->identity = identity_files_new(event, on_identity, d);
 	return d;
 }
@@ -454,6 +464,8 @@ void daemon_free(struct daemon *d)
 	close_links(d);
 	order_executor_free(d->executor);
 	schedule_free(d->schedule);
+	hang_watch_free(d->hangs);
+	rings_free(d->rings);
 	traces_free(d->traces);
 	job_logs_free(d->logs);
 	watch_free(d->watch);

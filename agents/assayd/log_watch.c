@@ -40,6 +40,26 @@ void log_watch_release(struct log_watch *w)
 	log_watch_init(w);
 }
 
+int64_t log_watch_fatal_xid(const struct log_watch *w, const char *subject, uint64_t since_us)
+{
+	static const char code[] = "xid:";
+	uint64_t newest_us = 0;
+	int64_t xid = -1;
+	size_t i;
+
+	for (i = 0; i < w->n; i++) {
+		const struct log_kind *kind = &w->kinds[i];
+
+		if (kind->severity != SEVERITY_FATAL || kind->last_us < since_us ||
+		    kind->last_us < newest_us || !streq(kind->subject, subject) ||
+		    !starts_with(kind->code, code))
+			continue;
+		newest_us = kind->last_us;
+		xid = strtoll(kind->code + strlen(code), NULL, 10);
+	}
+	return xid;
+}
+
 void log_watch_forget(struct log_watch *w)
 {
 	while (w->n > 0)

@@ -70,6 +70,12 @@ void log_watch_record(struct log_watch *w, const struct kernel_rules *rules,
 /* Since when there is something to tell, which may be in the future; WATCH_NEVER: nothing. */
 uint64_t log_watch_due(const struct log_watch *w);
 
+/*
+ * The newest fatal Xid (docs/gpu-state.md) of this subject ("pci:0000:3b:00.0") whose newest line
+ * came at `since_us` (since the boot) or later; -1: none.
+ */
+int64_t log_watch_fatal_xid(const struct log_watch *w, const char *subject, uint64_t since_us);
+
 /* An operator says that all is well again: also what stood until the next boot goes. */
 void log_watch_forget(struct log_watch *w);
 

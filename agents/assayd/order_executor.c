@@ -7,6 +7,7 @@
 #include "agents/assayd/assayd_config.h"
 #include "agents/assayd/collective.h"
 #include "agents/assayd/deep.h"
+#include "agents/assayd/hang_watch.h"
 #include "agents/assayd/orders.h"
 #include "agents/run/verdict_file.h"
 #include "lib/base/clock.h"
@@ -21,6 +22,7 @@ struct order_executor {
 	const struct assayd_config *config;
 	struct deep *deep;
 	struct collective *collective;
+	struct hang_watch *hangs;
 	json_t *opinion;   /* that could not be written yet */
 	bool opinion_told; /* that it cannot be kept */
 };
@@ -85,6 +87,9 @@ void order_executor_order(struct order_executor *o, const struct order *order)
 	case ORDER_ALLREDUCE:
 		collective_obey(o->collective, order, o->config);
 		break;
+	case ORDER_LOOK:
+		hang_watch_ask(o->hangs, order->job, order->deadline_us);
+		break;
 	}
 }
 
@@ -100,11 +105,13 @@ void order_executor_stop(struct order_executor *o)
 	collective_stop(o->collective);
 }
 
-struct order_executor *order_executor_new(struct sd_event *event, const struct assayd_config *config)
+struct order_executor *order_executor_new(struct sd_event *event, const struct assayd_config *config,
+					  struct hang_watch *hangs)
 {
 	struct order_executor *o = xcalloc(1, sizeof(*o));
 
 	o->config = config;
+	o->hangs = hangs;
 	o->deep = deep_new(event);
 	o->collective = collective_new(event);
 	return o;

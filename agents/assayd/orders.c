@@ -9,7 +9,7 @@
 #include "lib/base/err.h"
 #include "lib/json/json.h"
 
-const char *const order_kind_names[] = { "deep", "pair", "allreduce", "opinion", NULL };
+const char *const order_kind_names[] = { "deep", "pair", "allreduce", "opinion", "look", NULL };
 
 static const char *const verdict_names[] = { "pass", "warn", "fail", "inconclusive", NULL };
 
@@ -64,6 +64,23 @@ static int decode_profile(const struct jval *v, void *member, struct err *err)
 	return 0;
 }
 
+/* Of look. Any bytes but control characters: the name is only held against names. */
+static int decode_job(const struct jval *v, void *member, struct err *err)
+{
+	const char *text = json_string_value(v->value);
+	size_t i, n = text ? strlen(text) : 0;
+
+	if (json_is_null(v->value))
+		return 0;
+	for (i = 0; i < n && (unsigned char)text[i] >= ' '; i++)
+		;
+	if (n == 0 || n > ORDER_JOB_MAX || i < n)
+		return jval_fail(v, err, "want the name of a job, of %d bytes at most",
+				 ORDER_JOB_MAX);
+	memcpy(member, text, n + 1);
+	return 0;
+}
+
 #define AT(member) offsetof(struct order, member)
 static const struct jfield order_fields[] = {
 	{ "id", J_CUSTOM, AT(id), J_REQUIRED, .decode = decode_id },
@@ -71,6 +88,7 @@ static const struct jfield order_fields[] = {
 	{ "now", J_CUSTOM, AT(now_us), 0, .decode = decode_stamp },
 	{ "deadline", J_CUSTOM, AT(deadline_us), 0, .decode = decode_stamp },
 	{ "profile", J_CUSTOM, AT(profile), 0, .decode = decode_profile },
+	{ "job", J_CUSTOM, AT(job), 0, .decode = decode_job },
 };
 enum { ORDER_HEAD_FIELDS = 2 }; /* the first of them */
 #undef AT
@@ -180,6 +198,8 @@ static int decode(const struct jval *v, uint64_t now_real_us, struct order *orde
 	opinion.value = moved;
 	if (order->deadline_us && order->deadline_us <= now_real_us)
 		return err_set(err, ESTALE, "the deadline of order %s has passed", order->id);
+	if (order->kind == ORDER_LOOK && !order->job[0])
+		return jval_fail(v, err, "job: want the name of the job to look at");
 	if (order_kind_meets(order->kind))
 		return order_meeting_decode(v, order->kind == ORDER_PAIR, &order->meeting, err);
 	if (order->kind != ORDER_OPINION)

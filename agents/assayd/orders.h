@@ -22,13 +22,14 @@ enum {
 	ORDER_SENTENCE_MAX = 1024,     /* bytes of an opinion's sentence */
 	ORDER_SEEN_MAX = 64,	       /* ids remembered: an order is obeyed once */
 	ORDER_PROFILE_MAX = 64,	       /* bytes of a profile's name */
+	ORDER_JOB_MAX = 159,	       /* bytes of a job's name */
 };
 
 /* An opinion that would stand longer than this is refused: somebody's clock is wrong. */
 #define ORDER_EXPIRES_MAX_US UINT64_C(2678400000000) /* 31 days */
 
-enum order_kind { ORDER_DEEP, ORDER_PAIR, ORDER_ALLREDUCE, ORDER_OPINION };
-extern const char *const order_kind_names[]; /* "deep" "pair" "allreduce" "opinion" */
+enum order_kind { ORDER_DEEP, ORDER_PAIR, ORDER_ALLREDUCE, ORDER_OPINION, ORDER_LOOK };
+extern const char *const order_kind_names[]; /* "deep" "pair" "allreduce" "opinion" "look" */
 
 struct order {
 	char id[ORDER_ID_MAX + 1];
@@ -36,6 +37,7 @@ struct order {
 	uint64_t now_us;      /* the controller's clock when it gave the order; 0: it did not say */
 	uint64_t deadline_us; /* CLOCK_REALTIME, to be finished by; 0: none given */
 	char profile[ORDER_PROFILE_MAX + 1]; /* of deep: by what (deep.h); "": all */
+	char job[ORDER_JOB_MAX + 1]; /* of look: whose ranks are looked at (hang_watch.h); never "" */
 	json_t *opinion; /* {verdict, policy, expires, sentence} and nothing else, owned; or NULL */
 	struct order_meeting meeting; /* of pair and allreduce; else empty */
 };

@@ -134,6 +134,7 @@ int process_map_entry(pid_t pid, struct process_entry *ret)
 		r = -ESRCH;
 	if (r < 0)
 		return r;
+	entry.pid = pid;
 	entry.uid = st.st_uid;
 	entry.age_s = age_of(entry.start_ticks);
 	*ret = entry;
@@ -198,22 +199,62 @@ static bool add_user(void *context, const struct device_user *user)
 	return map->n < PROCESS_MAP_MAX;
 }
 
+/* GPUs among the devices of the sysroot; all of them are to be freed. */
+struct nodes {
+	char *all[DEVICE_NODES_MAX], *gpus[DEVICE_NODES_MAX];
+	size_t n_all, n_gpus;
+};
+
+static void find_nodes(struct nodes *nodes)
+{
+	size_t i;
+
+	nodes->n_all = device_nodes(nodes->all);
+	nodes->n_gpus = 0;
+	for (i = 0; i < nodes->n_all; i++) {
+		if (!strstr(nodes->all[i], "/dev/infiniband/"))
+			nodes->gpus[nodes->n_gpus++] = nodes->all[i];
+	}
+}
+
+static void release_nodes(struct nodes *nodes)
+{
+	size_t i;
+
+	for (i = 0; i < nodes->n_all; i++)
+		free(nodes->all[i]);
+}
+
 size_t process_map_read(struct process_entry ret[static PROCESS_MAP_MAX])
 {
-	char *all[DEVICE_NODES_MAX], *gpus[DEVICE_NODES_MAX];
-	const size_t n_all = device_nodes(all);
 	struct map map = { .entries = ret };
-	size_t n = 0, i;
+	struct nodes nodes;
 
-	for (i = 0; i < n_all; i++) {
-		if (!strstr(all[i], "/dev/infiniband/"))
-			gpus[n++] = all[i];
-	}
-	device_users_each(gpus, n, add_user, &map);
-	for (i = 0; i < n_all; i++)
-		free(all[i]);
+	find_nodes(&nodes);
+	device_users_each(nodes.gpus, nodes.n_gpus, add_user, &map);
+	release_nodes(&nodes);
 	qsort(ret, map.n, sizeof(*ret), compare);
 	return map.n;
+}
+
+int process_map_of(pid_t pid, struct process_entry *ret)
+{
+	struct process_entry entry;
+	struct nodes nodes;
+	bool holds;
+	int r = process_map_entry(pid, &entry);
+
+	if (r < 0)
+		return r;
+	if (!is_of_a_job(&entry))
+		return -ENOENT;
+	find_nodes(&nodes);
+	holds = device_users_is(nodes.gpus, nodes.n_gpus, pid);
+	release_nodes(&nodes);
+	if (!holds)
+		return -ENOENT;
+	*ret = entry;
+	return 0;
 }
 
 static json_t *encode(const struct process_entry *entry, bool ages)

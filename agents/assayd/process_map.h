@@ -24,6 +24,7 @@ enum {
 struct process_entry {
 	struct process_env env;
 	char pod[PROCESS_POD_SIZE]; /* uid of its pod, "" for none */
+	pid_t pid;		    /* not told */
 	uint64_t start_ticks;	    /* since boot, as /proc/PID/stat has it */
 	double age_s;
 	uid_t uid; /* who it runs as; not told */
@@ -37,6 +38,12 @@ size_t process_map_read(struct process_entry ret[static PROCESS_MAP_MAX]);
 
 /* Of one process. -ESRCH: it ended meanwhile; -EACCES and the like. */
 int process_map_entry(pid_t pid, struct process_entry *ret);
+
+/*
+ * Of one process, if process_map_read() would have it, or a fork of it. -ENOENT: it has no rank of
+ * a job, or holds no GPU; as process_map_entry().
+ */
+int process_map_of(pid_t pid, struct process_entry *ret);
 
 /* The uid of a pod in a text of /proc/PID/cgroup, of either kubelet driver, or "". */
 void process_map_pod(const char *cgroup, char ret_pod[static PROCESS_POD_SIZE]);

@@ -409,6 +409,21 @@ static enum trace_refusal take(struct traces *t, struct trace_converted *c)
 	return why;
 }
 
+void traces_add(struct traces *t, const struct trace_queue_part *part, double first_s, double last_s)
+{
+	struct trace_queue_part dated = *part;
+	enum trace_refusal why;
+
+	dated.first_us = on_boot_clock(first_s);
+	dated.last_us = on_boot_clock(last_s);
+	dated.since_us = clock_mono_us();
+	why = trace_send_add(t->send, &dated);
+	if (why == TRACE_TAKEN)
+		return; /* it is counted when it has been sent */
+	on_sent(t, why, &dated, "");
+	(void)close(dated.fd);
+}
+
 static void on_converted(void *context, struct trace_converted *c)
 {
 	struct traces *t = context;

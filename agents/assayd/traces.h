@@ -34,5 +34,14 @@ void traces_set(struct traces *t, bool on);
 /* Parts go there from now on; NULL: to nobody. */
 void traces_send_to(struct traces *t, struct http *http);
 
+struct trace_queue_part;
+
+/*
+ * Send a part that was made here; its first step began and its last one ended at these times,
+ * seconds since 1970. Its descriptor is taken, whatever becomes of it.
+ */
+void traces_add(struct traces *t, const struct trace_queue_part *part, double first_s,
+		double last_s);
+
 /* Once a minute: who runs here. */
 void traces_look(struct traces *t);

@@ -302,6 +302,11 @@ void watch_look(struct watch *w)
 	arm(w);
 }
 
+int64_t watch_fatal_xid(const struct watch *w, const char *subject, uint64_t since_us)
+{
+	return w->kmsg ? log_watch_fatal_xid(&w->log, subject, since_us) : -2;
+}
+
 struct watch *watch_new(struct sd_event *event)
 {
 	CLEANUP(freep) char *state = paths_state();

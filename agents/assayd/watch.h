@@ -12,6 +12,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "lib/base/macro.h"
 
 struct sd_event;
@@ -28,3 +30,9 @@ void watch_reload(struct watch *w);
 
 /* Now and then, in case something could not be opened, or a message was lost. */
 void watch_look(struct watch *w);
+
+/*
+ * As log_watch_fatal_xid(); -2 while the kernel log is not watched: nobody knows. The rules of the
+ * log say what is fatal.
+ */
+int64_t watch_fatal_xid(const struct watch *w, const char *subject, uint64_t since_us);

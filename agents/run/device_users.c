@@ -162,6 +162,26 @@ static void read_command(pid_t pid, char ret_command[static DEVICE_COMMAND_SIZE]
 	(void)snprintf(ret_command, DEVICE_COMMAND_SIZE, "%.31s", text);
 }
 
+/* The place of the target that makes it a user of devices, or -1. */
+static int use_of(struct device_user *user, const struct target *targets, size_t n)
+{
+	const int which = held_by(user->pid, targets, n);
+
+	if (which < 0 || is_ours(user->pid))
+		return -1;
+	read_command(user->pid, user->command);
+	return is_allowed(user->command) ? -1 : which;
+}
+
+bool device_users_is(char *const *paths, size_t n, pid_t pid)
+{
+	struct target targets[DEVICE_NODES_MAX];
+	struct device_user user = { .pid = pid };
+
+	n = look_up(paths, MIN(n, (size_t)DEVICE_NODES_MAX), targets);
+	return pid > 0 && use_of(&user, targets, n) >= 0;
+}
+
 void device_users_each(char *const *paths, size_t n,
 		       bool (*each)(void *context, const struct device_user *user), void *context)
 {
@@ -173,15 +193,9 @@ void device_users_each(char *const *paths, size_t n,
 	n = look_up(paths, MIN(n, (size_t)DEVICE_NODES_MAX), targets);
 	while (more && dir && (entry = readdir(dir))) {
 		struct device_user user = { .pid = (pid_t)strtol(entry->d_name, NULL, 10) };
-		int which;
+		const int which = user.pid > 0 ? use_of(&user, targets, n) : -1;
 
-		if (user.pid <= 0)
-			continue;
-		which = held_by(user.pid, targets, n);
-		if (which < 0 || is_ours(user.pid))
-			continue;
-		read_command(user.pid, user.command);
-		if (is_allowed(user.command))
+		if (which < 0)
 			continue;
 		(void)snprintf(user.device, sizeof(user.device), "%.63s",
 			       paths[which] + strlen(paths_sysroot()));

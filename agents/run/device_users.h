@@ -26,6 +26,9 @@ struct device_user {
  */
 size_t device_nodes(char *ret_paths[static DEVICE_NODES_MAX]);
 
+/* Is this process one that device_users_each() would tell of? */
+bool device_users_is(char *const *paths, size_t n, pid_t pid);
+
 /*
  * Call `each` for the processes that hold one of `paths` open and are neither allowed nor this
  * process or its descendants, in no order, as long as it returns true.

@@ -437,6 +437,9 @@ int ring_clock_ranks(const struct ring_rank *ranks, size_t n_ranks, uint64_t bas
 	size_t i, j, n = 0;
 	int r;
 
+	if (n_ranks > RING_CLOCK_RANKS_MAX)
+		return err_set(err, E2BIG, "clocks of %zu ranks: %d at most", n_ranks,
+			       RING_CLOCK_RANKS_MAX);
 	for (i = 0; i < n_ranks; i++) {
 		r = refuse_coarse(ranks[i].rings, ranks[i].n, EDOM, err);
 		if (r < 0)

@@ -68,7 +68,8 @@ struct ring_rank {
  * How far the clock of each of `n_ranks` is ahead of that of one rank of the widest communicator: ns,
  * over the rank's own clock less `base`. `known` of a rank is false, and its line 0, where
  * nothing connects it with the others. -ENODATA with a sentence: nobody is connected with anybody;
- * -EDOM: the ends of one communicator scatter by more than RING_CLOCK_IQR_NS, or a timer is coarse.
+ * -EDOM: the ends of one communicator scatter by more than RING_CLOCK_IQR_NS, or a timer is coarse;
+ * -E2BIG.
  */
 int ring_clock_ranks(const struct ring_rank *ranks, size_t n_ranks, uint64_t base,
 		     struct ring_line *lines, bool *known, struct err *err);

@@ -31,6 +31,7 @@ struct ring_comm {
 	uint32_t api, nccl;
 	uint64_t mono_ns, real_ns;
 	uint64_t begun, bad_stamps, late_calls, lost, beat_ns;
+	uint32_t mask; /* of events that are being recorded, as it says */
 	bool finalized;
 	char name[RING_NAME_SIZE];
 };

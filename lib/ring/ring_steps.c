@@ -13,6 +13,9 @@
 #define ONCE_LEAST 0.6
 #define ONCE_MOST 1.25
 
+/* Of operations that all look alike a step has no more, or not many. */
+enum { ALIKE_MOST = 16 };
+
 void ring_steps_release(struct ring_steps *steps)
 {
 	free(steps->ops);
@@ -176,6 +179,19 @@ static size_t once_a_step(const struct ring_steps *s, struct place *places, size
 	return best_n;
 }
 
+/* Operations that all look alike have no period: then the longest gaps of all say what is usual. */
+static double longest_of_all(const struct place *places, size_t n)
+{
+	CLEANUP(freep) double *gaps = xcalloc(n, sizeof(*gaps));
+	const size_t top = MIN(MAX(n / ALIKE_MOST, (size_t)RING_STEPS_MIN), n);
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		gaps[i] = -places[i].gap;
+	(void)ring_line_median(gaps, n);
+	return -gaps[(top - 1) / 2];
+}
+
 /* Where all look alike: gaps at least half as long as the longest of a period usually is. */
 static size_t longest_gaps(const struct ring_steps *s, struct place *places, size_t n)
 {
@@ -189,7 +205,7 @@ static size_t longest_gaps(const struct ring_steps *s, struct place *places, siz
 
 		*at = MAX(*at, places[i].gap);
 	}
-	usual = ring_line_median(longest, periods);
+	usual = s->period.n > 1 ? ring_line_median(longest, periods) : longest_of_all(places, n);
 	qsort(places, n, sizeof(*places), by_at);
 	for (i = 0; i < n; i++) {
 		if (places[i].gap >= usual / 2)
@@ -223,7 +239,7 @@ static size_t find_cuts(const struct ring_steps *s, struct place *places)
 	if (kept > 0)
 		return kept;
 	memcpy(all, places, n * sizeof(*all));
-	kept = once_a_step(s, places, n);
+	kept = s->period.n > 1 ? once_a_step(s, places, n) : 0;
 	if (kept == 0) {
 		memcpy(places, all, n * sizeof(*all));
 		kept = n ? longest_gaps(s, places, n) : 0;

@@ -6,9 +6,10 @@
  * which the program asked for them, are one sequence; its period (ring_period.h) says how many make
  * a step. A step ends behind its gradients and their norm: where something else follows a norm, or,
  * in a job without one, of the places where something else follows gradients, once a step, at the
- * longest gap (the optimizer, or the first forward, runs there); else at the longest gaps. A step
- * is whole when it has what most have: so evaluations, checkpoints, warm-up, what was overwritten
- * before it was read, and a first and last step that are cut are left out, and counted.
+ * longest gap (the optimizer, or the first forward, runs there); else at the longest gaps (of
+ * operations that all look alike, up to 32 a step). A step is whole when it has what most have: so
+ * evaluations, checkpoints, warm-up, what was overwritten before it was read, and a first and last
+ * step that are cut are left out, and counted.
  *
  * Pure.
  */

@@ -96,6 +96,9 @@ FUZZ_TARGETS += tests/fuzz/fuzz_ras tests/fuzz/fuzz_stack
 EXTRA_DIST += tests/fuzz/ras.dict tests/fuzz/stack.dict
 tests_fuzz_fuzz_ras_LDADD = $(HANG_LIBS) $(FUZZ_LIBS)
 tests_fuzz_fuzz_stack_LDADD = $(HANG_LIBS) $(FUZZ_LIBS)
+# Rings of the NCCL plug-in.
+FUZZ_TARGETS += tests/fuzz/fuzz_ring
+tests_fuzz_fuzz_ring_LDADD = libassaydcore.a $(RING_LIBS) $(FUZZ_LIBS)
 
 # The names of the targets of this build, for scripts/test.
 .PHONY: fuzz-targets

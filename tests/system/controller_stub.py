@@ -62,7 +62,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body, _ = self.read()
         stub, what = self.server.stub, self.path.rpartition("/")[2]
         with stub.lock:
-            answer = stub.on_processes(body) if what == "processes" else stub.on_topology(what, body)
+            if what == "processes":
+                answer = stub.on_processes(body)
+            elif what == "hang":
+                answer = stub.on_hang(self.path, body)
+            else:
+                answer = stub.on_topology(what, body)
         self.say(answer)
 
     def do_GET(self):
@@ -199,6 +204,9 @@ class Stub:
 
     def on_processes(self, _):
         return Answer(200, {"processes": 0})
+
+    def on_hang(self, *_):
+        return Answer(404)
 
     def on_topology(self, digest, body):
         self.topologies[digest] = body

@@ -571,15 +571,30 @@ endif
 endif
 endif
 endif
+
+# What assayd sees of jobs that stand still.
+UNIT_TESTS += tests/unit/test_hang_document tests/unit/test_hang_sight tests/unit/test_hang_ranks
+tests_unit_test_hang_document_LDADD = libassaydcore.a $(LDADD)
+tests_unit_test_hang_sight_LDADD = libassaydcore.a $(KEEP_LIBS) $(LDADD) -lpthread
+tests_unit_test_hang_ranks_LDADD = libassaydcore.a $(HANG_LIBS) $(KEEP_LIBS) $(LDADD)
+
 # Hangs.
 UNIT_TESTS += tests/unit/test_hang tests/unit/test_hang_sim
 tests_unit_test_hang_LDADD = libhangworld.a $(HANG_LIBS) $(LDADD)
 tests_unit_test_hang_sim_LDADD = libhangworld.a $(HANG_LIBS) $(LDADD)
+
 # RAS and py-spy.
 UNIT_TESTS += tests/unit/test_hang_ras tests/unit/test_hang_stack
 tests_unit_test_hang_ras_SOURCES = tests/unit/ras_fixture.c tests/unit/ras_fixture.h tests/unit/test_hang_ras.c
 tests_unit_test_hang_ras_LDADD = $(HANG_LIBS) $(LDADD)
 tests_unit_test_hang_stack_LDADD = $(HANG_LIBS) $(LDADD)
+# Rings of the NCCL plug-in, as assayd reads them.
+UNIT_TESTS += tests/unit/test_ring_hang tests/unit/test_ring_read tests/unit/test_ring_rules
+tests_unit_test_ring_hang_LDADD = libassaydcore.a $(RING_LIBS) $(LDADD)
+tests_unit_test_ring_read_SOURCES = tests/unit/random.h tests/unit/ring_forge.c tests/unit/ring_forge.h \
+	tests/unit/test_ring_read.c
+tests_unit_test_ring_read_LDADD = $(RING_LIBS) $(LDADD)
+tests_unit_test_ring_rules_LDADD = libassaydcore.a $(LDADD)
 EXTRA_DIST += tests/unit/test_hang_asked.c
 if HAVE_SYSTEMD
 UNIT_TESTS += tests/unit/test_hang_asked
@@ -588,6 +603,15 @@ tests_unit_test_hang_asked_SOURCES = agents/assayd/pyspy.c agents/assayd/pyspy.h
 tests_unit_test_hang_asked_CPPFLAGS = $(AM_CPPFLAGS) -DFAKES='"$(abs_srcdir)/tests/fakes"'
 tests_unit_test_hang_asked_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
 tests_unit_test_hang_asked_LDADD = libassaydcore.a $(HANG_LIBS) $(LDADD) $(SYSTEMD_LIBS)
+endif
+
+# Rings of the NCCL plug-in, as assayd reads them.
+if HAVE_SYSTEMD
+UNIT_TESTS += tests/unit/test_rings
+tests_unit_test_rings_SOURCES = agents/assayd/ring_sample.c agents/assayd/ring_socket.c agents/assayd/rings.c \
+	tests/unit/ring_forge.c tests/unit/ring_forge.h tests/unit/test_rings.c
+tests_unit_test_rings_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
+tests_unit_test_rings_LDADD = libassaydcore.a $(RING_LIBS) $(KEEP_LIBS) $(GZIP_LIBS) $(LDADD) $(SYSTEMD_LIBS)
 endif
 UNIT_TESTS += tests/unit/test_ring_clock tests/unit/test_ring_late tests/unit/test_ring_optrace tests/unit/test_ring_period
 tests_unit_test_ring_clock_LDADD = libringworld.a libjobs.a $(RING_LIBS) $(LDADD)

@@ -50,6 +50,35 @@ static void each_kind_is_known_by_its_name(void)
 	order_release(&o);
 }
 
+static void a_look_names_a_job(void)
+{
+	static const char *const bad[] = {
+		"", ",\"job\":null", ",\"job\":\"\"", ",\"job\":7", ",\"job\":\"a\\nb\"",
+	};
+	CLEANUP(freep) char *name = xcalloc(ORDER_JOB_MAX + 2, 1);
+	struct order o = { 0 };
+	size_t i, n;
+
+	CHECK_EQ(decode("{\"id\":\"a\",\"kind\":\"look\",\"job\":\"research/llm-7\"}", &o, NULL), 0);
+	CHECK_EQ(o.kind, ORDER_LOOK);
+	CHECK_STR(o.job, "research/llm-7");
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		CLEANUP(freep)
+		char *text = xasprintf("{\"id\":\"a\",\"kind\":\"look\"%s}", bad[i]);
+		struct err err = ERR_INIT;
+
+		CHECK_EQ(decode(text, &o, &err), -EINVAL);
+		CHECK_HAS(err.msg, "want the name of");
+	}
+	for (n = ORDER_JOB_MAX; n <= ORDER_JOB_MAX + 1; n++) {
+		CLEANUP(freep) char *text = NULL;
+
+		memset(name, 'j', n);
+		text = xasprintf("{\"id\":\"a\",\"kind\":\"look\",\"job\":\"%s\"}", name);
+		CHECK_EQ(decode(text, &o, NULL), n == ORDER_JOB_MAX ? 0 : -EINVAL);
+	}
+}
+
 static void an_opinion_keeps_its_keys_and_nothing_else(void)
 {
 	struct order o = { 0 };
@@ -183,6 +212,7 @@ static void an_order_is_seen_once_and_remembered_for_long(void)
 
 static const struct test tests[] = {
 	TEST(each_kind_is_known_by_its_name),
+	TEST(a_look_names_a_job),
 	TEST(an_opinion_keeps_its_keys_and_nothing_else),
 	TEST(stamps_count_from_the_clock_that_gave_them),
 	TEST(what_is_no_order_is_refused_with_its_place_and_leaves_nothing),

@@ -247,6 +247,41 @@ static void many_collectives_are_pooled(void)
 	ring_part_release(&part);
 }
 
+/* Gradients in buckets of one size, and nothing else: a step begins behind the longest gap. */
+static void a_job_of_equal_all_reduces_is_cut_at_its_longest_gaps(void)
+{
+	enum { BUCKETS = 5, ALL = 10 * BUCKETS };
+	const struct ring_comm comm = { .n_ranks = 4, .rank = 1, .comm_id = 1 };
+	struct ring_op ops[ALL];
+	const struct ring_view ring = { &comm, ops, ALL };
+	const struct ring_shape shape = { 4, 1, 1, 1 };
+	const struct ring_optrace_options options = { .job = "", .steps = 6, .after = -1 };
+	uint64_t at = 1000 * (uint64_t)MS;
+	struct ring_part part;
+	struct err err = ERR_INIT;
+	size_t i;
+
+	for (i = 0; i < ALL; i++) {
+		at += (i % BUCKETS == 0 ? 50 : 4) * (uint64_t)MS + i % 7 * 1001;
+		ops[i] = (struct ring_op){ .number = i,
+					   .seq = 100 + i,
+					   .func = RING_ALL_REDUCE,
+					   .bytes = 1 << 25,
+					   .peer = -1,
+					   .enqueued_ns = at,
+					   .gpu_start_ns = at,
+					   .gpu_stop_ns = at + MS,
+					   .host_stop_ns = at + MS + 5000 };
+	}
+	CHECK_EQ(ring_optrace(&ring, 1, &shape, &options, &part, &err), 0);
+	CHECK_STR(err.msg, "");
+	CHECK_EQ(part.last_step - part.step, 5);
+	CHECK_EQ(count(&part, "grads-reduce-scatter"), 6 * BUCKETS);
+	CHECK_EQ(count(&part, "forward-compute"), 6);
+	CHECK_EQ(count(&part, "backward-compute"), 6 * (BUCKETS - 1));
+	ring_part_release(&part);
+}
+
 static void what_cannot_be_written_is_said(void)
 {
 	const struct job job = job_of(4, 2, 1, 7);
@@ -344,6 +379,7 @@ static const struct test tests[] = {
 	TEST(all_ranks_take_the_same_steps),
 	TEST(a_window_is_written_once),
 	TEST(many_collectives_are_pooled),
+	TEST(a_job_of_equal_all_reduces_is_cut_at_its_longest_gaps),
 	TEST(what_cannot_be_written_is_said),
 	TEST(chunks_are_refused),
 	TEST(rings_of_anybody_do_no_harm),

@@ -269,6 +269,8 @@ static void what_touches_a_job_is_off_unless_it_is_switched_on(void)
 static const struct {
 	const char *text, *words;
 } bad_configurations[] = {
+	{ "{\"v\":1,\"hang\":{\"dumps\":[\"rank_\"]}}", "F: hang.dumps[0]: want the path" },
+	{ "{\"v\":1,\"hang\":{\"dumps\":\"/tmp/rank_\"}}", "F: hang.dumps: " },
 	{ "{\"v\":1,\"hang\":{\"ras\":true}}", "F: hang.ras: want" },
 	{ "{\"v\":1,\"hang\":{\"ras_address\":\"localhost:28028\"}}",
 	  "F: hang.ras_address: want ADDRESS:PORT" },

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Documents of jobs that stand still to the controller: PUT /v1/nodes/NODE/hang, one at a time.
+ * One that finds another under way is dropped: the next look makes a newer one. An older
+ * controller's 404 is said once, and not asked again for HANG_SEND_OLD_US.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "lib/base/duration.h"
+#include "lib/base/macro.h"
+
+struct hang_send;
+struct http;
+
+#define HANG_SEND_OLD_US USEC_PER_HOUR
+
+enum { HANG_SEND_MAX = 1024 * 1024 }; /* bytes of a document */
+
+/* `http` is borrowed and outlives it; `url` of the controller and `node` are copied. */
+struct hang_send *hang_send_new(struct http *http, const char *url, const char *node);
+void hang_send_free(struct hang_send *s);
+
+/* Send `text`, of at most HANG_SEND_MAX bytes; copied. `job` is for the log. */
+void hang_send_document(struct hang_send *s, const char *job, const char *text);

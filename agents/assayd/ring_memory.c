@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agents/assayd/ring_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/sys/file.h"
+
+enum {
+	CLOSING_MAX = 4, /* threads that close, at once */
+	STACK_SIZE = 64 * 1024,
+	SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
+	OURS_ALONE = 0400,
+};
+
+#ifndef F_SEAL_FUTURE_WRITE /* Linux 5.1 */
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+#ifndef MADV_POPULATE_READ /* Linux 5.14 */
+#define MADV_POPULATE_READ 22
+#endif
+
+/* --- a ring --- */
+
+enum ring_refusal ring_memory_map(int fd, const void **ret, struct ring_identity *ret_identity)
+{
+	/* Of anything but memory this fails, and asks no file system. */
+	const int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+	void *memory;
+
+	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return RING_KIND;
+	if (st.st_size != RING_SIZE)
+		return RING_LENGTH;
+	memory = mmap(NULL, RING_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		return errno == EACCES ? RING_KIND : RING_RESOURCES;
+	*ret_identity = (struct ring_identity){ st.st_dev, st.st_ino };
+	*ret = memory;
+	return RING_TAKEN;
+}
+
+/* madvise(2) changes nothing of what lies there; it takes no const. */
+static void *pages_of(const void *memory)
+{
+	return (void *)(uintptr_t)memory;
+}
+
+/*
+ * The writer can still punch holes: a page that is not there is made when it is read, and where
+ * there is no memory for it (vm.overcommit_memory = 2) that is a SIGBUS.
+ */
+bool ring_memory_ready(const void *memory)
+{
+	return madvise(pages_of(memory), RING_SIZE, MADV_POPULATE_READ) == 0 || errno == EINVAL;
+}
+
+void ring_memory_rest(const void *memory)
+{
+	(void)madvise(pages_of(memory), RING_SIZE, MADV_DONTNEED);
+}
+
+void ring_memory_unmap(const void *memory)
+{
+	if (memory)
+		(void)munmap(pages_of(memory), RING_SIZE);
+}
+
+/* --- the page of ours --- */
+
+/*
+ * Mapped by us first: from the seal on nobody can map it to write, nor write(2), by whatever
+ * descriptor. The mode keeps others from opening /proc/PID/fd/N of it for more.
+ */
+int ring_memory_control(struct ring_control **ret, int *ret_fd)
+{
+	CLEANUP(closep)
+	int fd = memfd_create("assay-ring-control", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct ring_control *control;
+
+	if (fd < 0 || fchmod(fd, OURS_ALONE) < 0 || ftruncate(fd, RING_CONTROL_SIZE) < 0)
+		return -errno;
+	control = mmap(NULL, RING_CONTROL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (control == MAP_FAILED)
+		return -errno;
+	if (fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_FUTURE_WRITE) < 0) {
+		const int r = -errno;
+
+		ring_memory_unmap_control(control);
+		return r;
+	}
+	control->magic = RING_MAGIC;
+	control->version = RING_VERSION;
+	*ret = control;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+void ring_memory_unmap_control(struct ring_control *control)
+{
+	if (control)
+		(void)munmap(control, RING_CONTROL_SIZE);
+}
+
+/* --- descriptors of strangers --- */
+
+static atomic_int closing;
+
+static void *close_it(void *argument)
+{
+	(void)close((int)(intptr_t)argument);
+	atomic_fetch_sub(&closing, 1);
+	return NULL;
+}
+
+bool ring_memory_may_receive(void)
+{
+	return atomic_load(&closing) < CLOSING_MAX;
+}
+
+void ring_memory_discard(int fd)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int r;
+
+	if (fcntl(fd, F_GET_SEALS) >= 0) {
+		(void)close(fd);
+		return;
+	}
+	r = pthread_attr_init(&attributes);
+	atomic_fetch_add(&closing, 1);
+	if (r == 0)
+		r = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	if (r == 0)
+		r = pthread_attr_setstacksize(&attributes, STACK_SIZE);
+	if (r == 0)
+		r = pthread_create(&thread, &attributes, close_it, (void *)(intptr_t)fd);
+	(void)pthread_attr_destroy(&attributes);
+	if (r != 0) {
+		atomic_fetch_sub(&closing, 1);
+		(void)close(fd);
+	}
+}
