@@ -9,6 +9,7 @@
 #include "lib/base/xalloc.h"
 #include "lib/hang/hang_facts.h"
 #include "lib/hang/hang_rows.h"
+#include "lib/hang/hang_verdict.h"
 #include "lib/hang/hang_words.h"
 #include "lib/sys/table.h"
 #include "lib/sys/term.h"

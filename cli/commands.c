@@ -305,7 +305,7 @@ const struct command commands[] = {
 	{ .words = { "job" },
 	  .argument = { "NAME", ARGUMENT_JOB },
 	  .options = OPTIONS_LINK | OPTION_BIT(OPTION_LIMIT) | OPTION_BIT(OPTION_WINDOWS) |
-		     OPTION_BIT(OPTION_EXCLUDE_AS),
+		     OPTION_BIT(OPTION_RANKS) | OPTION_BIT(OPTION_EXCLUDE_AS),
 	  .summary = "show what slows one job, how sure that is, and what happens next",
 	  .description =
 		  "The slowdown of each worker as a heat map; then the suspects and what "
@@ -318,9 +318,13 @@ const struct command commands[] = {
 		  "slow enough to say more.\n\n"
 		  "prediction is how long a step takes once the suspects are replaced, and when "
 		  "a restart has paid for itself; verified is what the next run measured; "
-		  "advice is what the job's driver was told, and whether it answered.",
+		  "advice is what the job's driver was told, and whether it answered.\n\n"
+		  "With --ranks: where each rank of a job that stands still is, as its hosts say: "
+		  "the last collective, in which group, and for whom it waits; whoever has stopped "
+		  "comes first. Of more than 64 ranks those that do the same are one row; -o wide "
+		  "has each.",
 	  .examples = { { "assayctl job research/llm-7", "the job" },
-			{ "assayctl job j12 --windows", "everything it sent" },
+			{ "assayctl job j12 --ranks", "who has stopped it" },
 			{ "sbatch $(assayctl job j12 --exclude-as slurm) train.sh",
 			  "restart it without the hosts that slow it" } },
 	  .view = &view_job },

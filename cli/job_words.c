@@ -17,11 +17,12 @@ static const struct {
 	const char *name;
 	enum paint paint;
 } states[] = {
-	{ "stands still", PAINT_BAD },	  { "suspected", PAINT_BAD },
-	{ "watched", PAINT_WARN },	  { "slow", PAINT_WARN },
-	{ "owner informed", PAINT_WARN }, { "lapsed", PAINT_UNSURE },
-	{ "rejected", PAINT_UNSURE },	  { "acquitted", PAINT_UNSURE },
-	{ "waiting", PAINT_UNSURE },	  { "healthy", PAINT_GOOD },
+	{ "hung", PAINT_BAD },	       { "stands still", PAINT_BAD },
+	{ "suspected", PAINT_BAD },    { "watched", PAINT_WARN },
+	{ "slow", PAINT_WARN },	       { "owner informed", PAINT_WARN },
+	{ "lapsed", PAINT_UNSURE },    { "rejected", PAINT_UNSURE },
+	{ "acquitted", PAINT_UNSURE }, { "waiting", PAINT_UNSURE },
+	{ "healthy", PAINT_GOOD },
 };
 
 char *job_words_hosts(const json_t *hosts)

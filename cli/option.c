@@ -97,6 +97,9 @@ const struct option_row option_rows[N_OPTIONS] = {
 	[OPTION_WAIT] = { "wait", 0, OPTION_IS_DURATION, "DURATION", NULL, WAIT_DEFAULT_US,
 			  AT(wait_us), NULL,
 			  "wait for the analysis, and show the job (default: 2m)" },
+	[OPTION_RANKS] = { "ranks", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(ranks), NULL,
+			   "show where each rank stands instead: who has stopped, and who waits "
+			   "for whom" },
 	[OPTION_WINDOWS] = { "windows", 0, OPTION_IS_FLAG, NULL, NULL, 0, AT(windows), NULL,
 			     "list its windows instead, newest first, with their results" },
 	[OPTION_EXCLUDE_AS] = { "exclude-as", 0, OPTION_IS_CHOICE, "FORM", job_exclude_forms, 0,

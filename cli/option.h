@@ -44,6 +44,7 @@ enum option_id {
 	OPTION_AGES,
 	OPTION_WAIT,
 	OPTION_WINDOWS,
+	OPTION_RANKS,
 	OPTION_EXCLUDE_AS,
 	OPTION_YES,
 	OPTION_STEP,
@@ -132,6 +133,7 @@ struct settings {
 	struct submit_ages ages;
 	uint64_t wait_us; /* 0: not */
 	bool windows;
+	bool ranks;
 	const char *exclude_as; /* NULL: not said */
 	bool yes;
 	uint64_t step; /* of a beat */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assayctl job NAME: who slows one job, and how sure that is; with --windows, what it sent. */
+/* assayctl job NAME: who slows one job, and how sure that is; with --windows, what it sent;
+ * with --ranks, where each rank stands. */
 #include "cli/view_job.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include "cli/job_exclude.h"
 #include "cli/job_name.h"
 #include "cli/job_outlook.h"
+#include "cli/job_ranks.h"
 #include "cli/job_words.h"
 #include "cli/link.h"
 #include "cli/view.h"
@@ -75,6 +77,9 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 
 	if (request->settings.exclude_as && request->settings.windows)
 		return err_set(err, EINVAL, "--exclude-as and --windows cannot be combined");
+	if (request->settings.ranks && (request->settings.windows || request->settings.exclude_as))
+		return err_set(err, EINVAL, "--ranks and %s cannot be combined",
+			       request->settings.windows ? "--windows" : "--exclude-as");
 	if (request->settings.limit && !request->settings.windows)
 		return err_set(err, EINVAL, "--limit requires --windows");
 	r = job_name_resolve(link, request->argument, &id, err);
@@ -82,6 +87,8 @@ static int fetch(struct link *link, const struct request *request, struct pictur
 		return r;
 	if (request->settings.windows)
 		return fetch_windows(link, id, request, ret, err);
+	if (request->settings.ranks)
+		return job_ranks_fetch(link, id, &ret->document, err);
 	r = view_job_fetch(link, id, &ret->document, err);
 	return r < 0 || !request->settings.exclude_as
 		       ? r
@@ -406,6 +413,7 @@ void view_job_show(const json_t *job, struct page *page)
 	put_investigation(job, page);
 	put_outlook(job, page);
 	put_beats(job, page);
+	job_ranks_put_hang(json_object_get(job, "hang"), page);
 	put_counts(job, page);
 	show_windows(json_object_get(job, "latest"), page);
 }
@@ -433,6 +441,8 @@ static char *summary(const struct picture *picture, const struct page *page UNUS
 
 	if (is_excluded(picture))
 		return NULL; /* for a program */
+	if (job_ranks_is(picture->document))
+		return job_ranks_summary(picture->document);
 	if (windows && n < picture->total)
 		return xasprintf("%s: %zu of %zu windows", name, n, picture->total);
 	if (windows)
@@ -444,6 +454,8 @@ static void show(const struct picture *picture, struct page *page)
 {
 	if (is_excluded(picture))
 		job_exclude_print(picture->document, page->out);
+	else if (job_ranks_is(picture->document))
+		job_ranks_show(picture->document, page);
 	else if (windows_of(picture))
 		show_windows(windows_of(picture), page);
 	else

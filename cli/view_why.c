@@ -220,6 +220,26 @@ static void show_jobs(const json_t *why, const struct page *page)
 	}
 }
 
+/* Jobs that hang, and of which a rank here is said to have stopped. */
+static void show_hangs(const json_t *why, const struct page *page)
+{
+	const json_t *hangs = json_object_get(why, "hangs");
+	size_t i;
+
+	for (i = 0; i < json_array_size(hangs); i++) {
+		const json_t *one = json_array_get(hangs, i);
+		CLEANUP(freep) char *when = view_moment(raw_at(one, "since"), page->now_us);
+		CLEANUP(freep)
+		char *line = xasprintf("%s run %.0f, since %s", raw_at(one, "job"),
+				       number_at(one, "run"), when);
+
+		if (i == 0)
+			ticket_head(page, "named by jobs that hang");
+		ticket_line(page, "job", line);
+		ticket_line(page, "stopped", raw_at(one, "sentence"));
+	}
+}
+
 /* By the tests of jobs that accused it, whether they do so still or not. */
 static void show_acquitted(const json_t *why, const struct page *page)
 {
@@ -237,6 +257,22 @@ static void show_acquitted(const json_t *why, const struct page *page)
 			ticket_head(page, "acquitted by its tests");
 		ticket_line(page, "job", line);
 	}
+}
+
+/* Jobs that ran well died when it joined them. */
+static void show_restarts(const json_t *why, const struct page *page)
+{
+	const json_t *restarts = json_object_get(why, "restarts");
+
+	if (!json_is_object(restarts))
+		return;
+	ticket_head(page, "restarts of its jobs");
+	ticket_line(page, "seen", raw_at(restarts, "sentence"));
+	ticket_line(
+		page, "then",
+		json_is_true(json_object_get(restarts, "named"))
+			? "a suspect: test it before the next job; by itself this cordons nobody"
+			: "not enough to suspect it");
 }
 
 static void show_count(const json_t *why, const struct page *page, size_t n_findings)
@@ -265,7 +301,9 @@ void why_show(const json_t *why, struct page *page)
 	n = show_findings(why, page);
 	show_untold(why, page);
 	show_jobs(why, page);
+	show_hangs(why, page);
 	show_acquitted(why, page);
+	show_restarts(why, page);
 	ticket_head(page, "host");
 	host_facts(why, page);
 	show_count(why, page, n);

@@ -40,6 +40,9 @@ struct call;
 struct campaigns;
 struct cluster;
 struct err;
+struct hang_board;
+struct hangs;
+struct job_restarts;
 struct metrics_walk;
 struct replaying;
 struct service;
@@ -156,10 +159,13 @@ struct service {
 	uint64_t node_metrics_until_us;
 	struct metrics_walk *metrics_walk; /* of metrics_walk.c, or NULL */
 	struct rail_map rail_map;
-	struct campaigns *campaigns; /* of campaigns.c */
-	struct jobs *jobs;	     /* of jobs.c */
-	struct beats *beats;	     /* of beats.c */
-	struct alerting *alerting;   /* of alerting.c */
+	struct campaigns *campaigns;   /* of campaigns.c */
+	struct jobs *jobs;	       /* of jobs.c */
+	struct beats *beats;	       /* of beats.c */
+	struct hangs *hangs;	       /* of hangs.c */
+	struct hang_board *hang_board; /* likewise: what is known of hangs, for who tells of them */
+	struct job_restarts *restarts; /* of job_restarts.c */
+	struct alerting *alerting;     /* of alerting.c */
 	const struct alert_sender
 		*alert_sender;	     /* how it posts; borrowed, set before service_open() */
 	struct replaying *replaying; /* of routes_replay.c; NULL: none is under way */

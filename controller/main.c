@@ -20,6 +20,8 @@
 #include "controller/config/token_review_kube.h"
 #include "controller/controller.h"
 #include "controller/job/beats.h"
+#include "controller/job/hangs.h"
+#include "controller/job/job_restarts.h"
 #include "controller/job/jobs.h"
 #include "controller/maintenance/maintenance.h"
 #include "controller/routes/metrics_walk.h"
@@ -380,10 +382,10 @@ static void running_release(struct running *running)
 
 /* In the order in which they are opened: campaigns ask the actor, and maintenance forgets hosts of
  * both. */
-static const struct controller_part *const parts[] = { &remediation_part, &campaigns_part,
-						       &jobs_part,	  &beats_part,
-						       &alerting_part,	  &maintenance_part,
-						       &metrics_part,	  NULL };
+static const struct controller_part *const parts[] = {
+	&remediation_part,  &campaigns_part, &jobs_part,	&beats_part,   &hangs_part,
+	&job_restarts_part, &alerting_part,  &maintenance_part, &metrics_part, NULL
+};
 
 static const struct controller_wiring wiring = {
 	.parts = parts,

@@ -29,7 +29,7 @@ TESTS = {
     "store": "system/statements system/store_* system/controller_store system/controller_kill system/replaced",
     "actions": "system/actor_driver system/assayctl_act* system/controller_act_kill system/controller_upgrade system/controller_life system/budget_manual system/fleet_opinion",
     "campaigns": "system/campaigns* system/assayctl_campaign system/assayd_collective* system/guest_fleet",
-    "hang": "system/rhythm system/hang* system/nccl_plugin* system/ring* system/attribute_hang",
+    "hang": "system/rhythm system/hang* system/nccl_plugin* system/ring* system/attribute_hang system/real_hang",
     "kube": "kube/* system/kube_call",
     "attribution": "system/attribute* system/lateness system/optrace system/trace_directory system/job* system/placement system/real_job system/investigations* system/diagnose*",
     "cli": "system/assayctl* system/usage system/part_names",

@@ -33,15 +33,15 @@ struct assayd_config {
 	struct port_range ports;    /* where one of them may listen for the others */
 	uint64_t collective_max_us; /* such a test ends by then */
 	bool watch_links, watch_kernel_log;
-	uint64_t schedule_us[SCHEDULE_TURNS];	  /* periods; 0: somebody else starts the runs */
-	char **trace_dirs;			  /* followed; NULL: none */
-	int trace_converter;			  /* enum trace_converter_tool */
-	uint64_t trace_keep_bytes;		  /* of parts that wait for the controller */
-	char **trace_logs;			  /* globs of logs of jobs; NULL: none is read */
-	char *trace_patterns;			  /* what is looked for in them; NULL: policies/job-log.yaml */
-	int rings_mode;				  /* enum rings_mode */
-	uint64_t rings_steps;			  /* of a sample */
-	uint64_t rings_every_us;		  /* from the begin of one sample to the next */
+	uint64_t schedule_us[SCHEDULE_TURNS]; /* periods; 0: somebody else starts the runs */
+	char **trace_dirs;		      /* followed; NULL: none */
+	int trace_converter;		      /* enum trace_converter_tool */
+	uint64_t trace_keep_bytes;	      /* of parts that wait for the controller */
+	char **trace_logs;		      /* globs of logs of jobs; NULL: none is read */
+	char *trace_patterns;	 /* what is looked for in them; NULL: policies/job-log.yaml */
+	int rings_mode;		 /* enum rings_mode */
+	uint64_t rings_steps;	 /* of a sample */
+	uint64_t rings_every_us; /* from the begin of one sample to the next */
 	uint64_t rings_of_process, rings_of_user; /* how many are held */
 	uint64_t rings_bytes;			  /* of all of them */
 	uint64_t rings_hold_us;			  /* after the end of their process */

@@ -9,6 +9,8 @@
 #include "controller/alerts/alert.h"
 #include "controller/controller.h"
 #include "controller/job/beats.h"
+#include "controller/job/hang_board.h"
+#include "controller/job/hangs.h"
 #include "controller/store/store.h"
 #include "controller/store/store_alerts.h"
 #include "lib/base/err.h"
@@ -21,6 +23,7 @@ struct looking {
 	struct alert_set *set;
 	uint64_t listens_us, now_us;
 	const char *stale; /* of what the cluster shows, or NULL */
+	const struct hang_board *board;
 };
 
 static uint64_t age_us(uint64_t at_us, uint64_t now_us)
@@ -194,9 +197,10 @@ static void tell_job(void *context, const struct store_job_told *j)
 static void tell_still(void *context, const struct beats_still *still)
 {
 	const struct looking *l = context;
+	CLEANUP(freep) char *words = hang_board_words(l->board, still->job, still->words);
 	CLEANUP(freep)
 	char *sentence = still->sure
-				 ? xasprintf("%s stands still: %s", still->job, still->words)
+				 ? xasprintf("%s stands still: %s", still->job, words)
 				 : xasprintf("%s stood still when it was last judged", still->job);
 	CLEANUP(freep) char *command = xasprintf("assayctl job %s", still->job);
 
@@ -213,18 +217,45 @@ static void tell_still(void *context, const struct beats_still *still)
 			      });
 }
 
+/* By what its hosts say; what its beats say too is told with them. */
+static void tell_hung(void *context, const struct hangs_hung *hung)
+{
+	const struct looking *l = context;
+	CLEANUP(freep)
+	char *sentence =
+		xasprintf("%s hangs: %s", hung->job,
+			  hung->sentence ? hung->sentence : "no rank of it is seen to move");
+	CLEANUP(freep) char *command = xasprintf("assayctl job %s --ranks", hung->job);
+
+	if (hung->still)
+		return;
+	alert_set_add(l->set, &(struct alert_facts){
+				      .kind = ALERT_STOPPED_JOB,
+				      .severity = ALERT_CRITICAL,
+				      .job = hung->job,
+				      .since_us = hung->since_us,
+				      .sentence = sentence,
+				      .clears = "a rank of it moves, or its end",
+				      .command = command,
+				      .path = "/v1/jobs",
+			      });
+}
+
 /* --- all of it --- */
 
 int alerts_open_find(struct service *s, struct alert_set *set, uint64_t listens_us, uint64_t now_us,
 		     struct err *err)
 {
-	struct looking l = { .set = set, .listens_us = listens_us, .now_us = now_us };
+	struct looking l = {
+		.set = set, .listens_us = listens_us, .now_us = now_us, .board = s->hang_board
+	};
 	const uint64_t heard_us = now_us - MIN(now_us, ALERTS_OPEN_JOB_US);
 	int r;
 
 	/* What stops all jobs or all of our work before what one host has. */
 	find_acting(s, &l);
 	beats_each_still(s, tell_still, &l);
+	hangs_each(s, tell_hung, &l);
 	alert_set_know(set, ALERT_STOPPED_JOB);
 	/* Who has been silent for longer may have been heard of while nobody listened. */
 	r = store_jobs_to_tell(s->store, listens_us > heard_us ? 0 : heard_us, tell_job, &l, err);

@@ -420,3 +420,37 @@ void beats_each_still(const struct service *s,
 	if (s->beats)
 		map_each(&s->beats->jobs, tell_still, &to);
 }
+
+struct each_now {
+	void (*each)(void *context, const struct beats_now *now);
+	void *context;
+};
+
+static void tell_now(void *context, void *item)
+{
+	const struct each_now *to = context;
+	const struct beat_job *job = item;
+	const struct standstill_found *found = &job->found;
+	const bool quiet = found->limit_us > 0 && found->quiet_us >= found->limit_us / 2;
+	CLEANUP(freep) char *words = quiet ? standstill_words(found) : NULL;
+
+	if (job->kept.ended || job->s.restored)
+		return;
+	to->each(to->context, &(struct beats_now){
+				      .job = job->name,
+				      .words = words,
+				      .run = job->s.run,
+				      .advanced_us = job->s.advanced_us,
+				      .quiet = quiet,
+				      .still = found->state == STANDSTILL_STILL,
+			      });
+}
+
+void beats_each(const struct service *s, void (*each)(void *context, const struct beats_now *now),
+		void *context)
+{
+	struct each_now to = { each, context };
+
+	if (s->beats)
+		map_each(&s->beats->jobs, tell_now, &to);
+}

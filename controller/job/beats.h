@@ -62,6 +62,20 @@ int beats_take(struct service *s, const char *job, const struct standstill_beat 
  * stands still. */
 void beats_show(const struct service *s, json_t *job);
 
+/* A job that beats. All borrowed. */
+struct beats_now {
+	const char *job;
+	const char *words; /* a clause; only of one that is quiet, else NULL */
+	int64_t run;
+	uint64_t advanced_us; /* its last step */
+	bool quiet;	      /* without a step for half of what is a standstill, or more */
+	bool still;	      /* it stands still */
+};
+
+/* Call `each` for those that are heard of and have not ended. */
+void beats_each(const struct service *s, void (*each)(void *context, const struct beats_now *now),
+		void *context);
+
 /* How many stand still. */
 uint64_t beats_standing_still(const struct service *s);
 

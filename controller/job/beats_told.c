@@ -9,6 +9,7 @@
 #include "controller/cluster/cluster.h"
 #include "controller/controller.h"
 #include "controller/job/diagnosis_plan.h"
+#include "controller/job/hang_board.h"
 #include "controller/job/investigation.h"
 #include "controller/job/jobs.h"
 #include "controller/store/store_investigations.h"
@@ -24,7 +25,8 @@
 
 void beats_told_stopped(struct service *s, const struct beats_told_job *job)
 {
-	CLEANUP(freep) char *words = xasprintf("%s stands still: %s", job->name, job->words);
+	CLEANUP(freep) char *still = xasprintf("%s stands still: %s", job->name, job->words);
+	CLEANUP(freep) char *words = hang_board_words(s->hang_board, job->name, still);
 
 	s->cluster->ops->event(s->cluster, &(struct cluster_event){ .job = job->name,
 								    .reason = "AssayJobStopped",
@@ -59,9 +61,19 @@ static bool is_asked_for(struct service *s)
 	       policy_jobs_mode(&policy->jobs, (int)policy->mode) == MODE_ENFORCE;
 }
 
+/* Who has stopped decides whether its hosts are to be tested: so what they answer is waited for,
+ * and what is the owner's leads to no test. */
+static bool is_withheld(struct service *s, const char *job)
+{
+	const struct hang_noted *noted = hang_board_find(s->hang_board, job);
+
+	return noted && (noted->awaited || noted->owner);
+}
+
 bool beats_told_diagnose(struct service *s, const struct beats_told_job *job)
 {
-	CLEANUP(freep) char *reason = xasprintf("it stands still: %s", job->words);
+	CLEANUP(freep) char *still = xasprintf("it stands still: %s", job->words);
+	CLEANUP(freep) char *reason = hang_board_words(s->hang_board, job->name, still);
 	const struct diagnosis_ask ask = { .who = WHO, .reason = reason, .run = job->run };
 	CLEANUP(json_freep) json_t *plan = NULL;
 	struct err err = ERR_INIT;
@@ -69,7 +81,7 @@ bool beats_told_diagnose(struct service *s, const struct beats_told_job *job)
 	int64_t id;
 	int r;
 
-	if (!is_asked_for(s))
+	if (!is_asked_for(s) || is_withheld(s, job->name))
 		return false;
 	r = store_find_job(s->store, job->name, &id, &err);
 	if (r == 0)

@@ -2,6 +2,7 @@
 /*
  * A job stands still (beats.h): its owner is told by an Event in its namespace, and where the
  * policy says so (jobs.on_stop) its diagnosis begins, once for a run, as a person would ask for it.
+ * What is known of who has stopped (hang_board.h) is told with it, and may withhold the diagnosis.
  */
 #pragma once
 

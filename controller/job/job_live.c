@@ -356,6 +356,7 @@ static json_t *view_of(const struct job_judging_input *in, const struct job_judg
 	job_judging_note(in, judged, view);
 	(void)json_object_set_new(view, "windows", json_integer((json_int_t)analysed));
 	(void)json_object_set(view, "beats", json_object_get(in->before, "beats"));
+	(void)json_object_set(view, "hang", json_object_get(in->before, "hang"));
 	return view;
 }
 

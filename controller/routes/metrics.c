@@ -186,6 +186,21 @@ static void write_windows(FILE *out, const struct metric_family *f, const struct
 			      window_state_names[i], all->now.jobs.windows[i]);
 }
 
+static void write_hangs(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	size_t i;
+
+	for (i = 0; i < HANG_CLASSES; i++)
+		(void)fprintf(out, "%s{class=\"%s\"} %" PRIu64 "\n", f->name, hang_class_names[i],
+			      all->now.hangs.hangs[i]);
+}
+
+static void write_hang_documents(FILE *out, const struct metric_family *f, const struct all *all)
+{
+	(void)fprintf(out, "%s{result=\"taken\"} %" PRIu64 "\n", f->name, all->now.hangs.documents);
+	(void)fprintf(out, "%s{result=\"refused\"} %" PRIu64 "\n", f->name, all->now.hangs.refused);
+}
+
 /* Of the states those in which one can end, and those that were begun. */
 static void write_investigations(FILE *out, const struct metric_family *f, const struct all *all)
 {
@@ -420,6 +435,17 @@ static const struct metric_family families[] = {
 	{ "assay_suspects", "gauge", "Hosts suspected of slowing a job.", NOW(told_jobs.suspects) },
 	{ "assay_jobs_standing_still", "gauge", "Running jobs whose heartbeats report no progress.",
 	  NOW(standing_still) },
+	{ "assay_jobs_hung", "gauge",
+	  "Jobs of which hosts report that no rank has moved for longer than any pause.",
+	  NOW(hangs.hung) },
+	{ "assay_job_hangs_total", "counter",
+	  "Hangs of jobs since start, by the class of what was found first.", write_hangs, 0 },
+	{ "assay_hang_documents_total", "counter",
+	  "Documents of hosts on ranks that stand still, since start.", write_hang_documents, 0 },
+	{ "assay_hang_document_bytes", "gauge", "Bytes of such documents in memory.",
+	  NOW(hangs.bytes) },
+	{ "assay_hang_looks_total", "counter",
+	  "Orders to hosts to look at the ranks of a job, since start.", NOW(hangs.looks) },
 	{ "assay_acquittal_seconds", "summary",
 	  "From the suspicion of a host to its acquittal by its tests.", write_acquittals, 0 },
 	{ "assay_windows_total", "counter",

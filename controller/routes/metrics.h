@@ -12,6 +12,7 @@
 #include "controller/campaign/campaigns.h"
 #include "controller/http/api.h"
 #include "controller/ingest/ingest_counts.h"
+#include "controller/job/hangs.h"
 #include "controller/job/jobs.h"
 #include "controller/routes/metric_series.h"
 #include "controller/routes/process_use.h"
@@ -49,6 +50,7 @@ struct metrics_now {
 	struct campaigns_counts campaigns;
 	struct jobs_counts jobs;
 	uint64_t standing_still;
+	struct hangs_counts hangs;
 	struct store_jobs_told told_jobs; /* of store_jobs_now(); borrowed */
 	json_t *predictions;		  /* of job_prediction_counts(); borrowed */
 	json_t *investigations;		  /* of store_investigations_oldest(); borrowed */

@@ -15,9 +15,11 @@
 #include "controller/routes/routes_join.h"
 #include "controller/routes/routes_metrics.h"
 #include "controller/store/store.h"
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
+#include "lib/report/node_name.h"
 #include "lib/topology/topology_file.h"
 
 static void get_healthz(void *context, struct call *call)
@@ -51,6 +53,28 @@ bool routes_take_no_order(const struct service *s, struct call *call)
 	return true;
 }
 
+bool routes_may_speak(struct service *s, struct call *call, const char *what)
+{
+	const struct identity *who = call_identity(call);
+	const char *node = call_segment(call);
+
+	if (!node_name_ok(node)) {
+		call_refuse(call, 404, "'%.80s' is not a host name", node);
+		return false;
+	}
+	if (who->role != ROLE_ADMIN && (who->role != ROLE_NODE || !streq(who->node, node))) {
+		call_refuse(call, 403, "this token may not say %s on '%s'", what, node);
+		return false;
+	}
+	if (who->node && !token_buckets_take(&s->buckets, who->node, clock_mono_us())) {
+		s->counts.refused++;
+		call_refuse(call, 429, "'%s' sends too often (report-rate, report-burst)",
+			    who->node);
+		return false;
+	}
+	return true;
+}
+
 static void get_readyz(void *context, struct call *call)
 {
 	struct service *s = context;
@@ -81,6 +105,7 @@ static const struct route routes[] = {
 	{ "GET", "/v1/nodes/{}/verdicts", ROLE_READ, 0, get_verdicts },
 	{ "GET", "/v1/nodes/{}/orders", ROLE_NODE, 0, get_orders },
 	{ "PUT", "/v1/nodes/{}/processes", ROLE_NODE, PROCESSES_MAX, routes_put_processes },
+	{ "PUT", "/v1/nodes/{}/hang", ROLE_NODE, HANG_SAID_MAX, routes_put_hang },
 	{ "GET", "/v1/nodes/{}/evidence", ROLE_READ, 0, get_evidence },
 	{ "POST", "/v1/nodes/{}/cordon", ROLE_OPERATE, ORDER_MAX, post_cordon },
 	{ "POST", "/v1/nodes/{}/uncordon", ROLE_OPERATE, ORDER_MAX, post_uncordon },
@@ -105,6 +130,7 @@ static const struct route routes[] = {
 	{ "POST", "/v1/steps", ROLE_SUBMIT, BEAT_MAX, routes_jobs_post_steps },
 	{ "GET", "/v1/jobs", ROLE_READ, 0, routes_jobs_list },
 	{ "GET", "/v1/jobs/{}", ROLE_READ, 0, routes_jobs_show },
+	{ "GET", "/v1/jobs/{}/ranks", ROLE_READ, 0, routes_jobs_ranks },
 	{ "GET", "/v1/jobs/{}/windows", ROLE_READ, 0, routes_jobs_windows },
 	{ "POST", "/v1/jobs/{}/diagnose", ROLE_OPERATE, ORDER_MAX, routes_jobs_diagnose },
 	{ "GET", "/v1/jobs/{}/windows/{}", ROLE_READ, 0, routes_jobs_window },

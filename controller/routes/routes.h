@@ -56,6 +56,15 @@ void put_topology(void *context, struct call *call);
 void get_topology(void *context, struct call *call);
 void routes_put_processes(void *context, struct call *call);
 
+/* The same of ranks that stand still (routes_hang.c). */
+void routes_put_hang(void *context, struct call *call);
+
+/*
+ * May the caller say `what` ("which ranks run") of the host that the path names? A host speaks of
+ * itself alone, and not too often. False, and the call is refused: no.
+ */
+bool routes_may_speak(struct service *s, struct call *call, const char *what);
+
 /* The status for what ingest_decode() and its like return. */
 unsigned status_of_content(int r);
 
@@ -90,6 +99,7 @@ void get_campaign(void *context, struct call *call);
 
 enum {
 	PROCESSES_MAX = 65536,	    /* bytes of what runs on a host */
+	HANG_SAID_MAX = 1048576,    /* bytes of what it says of ranks that stand still */
 	ORDER_MAX = 4096,	    /* bytes of an order */
 	BEAT_MAX = 4096,	    /* bytes of a beat of a job */
 	CAMPAIGN_BODY_MAX = 131072, /* of one that names hosts: 256 of 253 bytes, and the rest */

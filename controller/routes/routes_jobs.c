@@ -8,6 +8,7 @@
 #include "controller/controller.h"
 #include "controller/http/api.h"
 #include "controller/job/beats.h"
+#include "controller/job/hangs.h"
 #include "controller/job/jobs.h"
 #include "controller/job/trace_files.h"
 #include "controller/routes/routes.h"
@@ -203,12 +204,17 @@ void routes_jobs_post_trace(void *context, struct call *call)
 
 /* --- to look at them --- */
 
-static void show_beats(const struct service *s, const json_t *jobs)
+/* What is not kept of them: their beats, and how they hang. */
+static void show_now(const struct service *s, const json_t *jobs)
 {
 	json_t *job;
 	size_t i;
 
-	json_array_foreach((json_t *)(uintptr_t)jobs, i, job) beats_show(s, job);
+	json_array_foreach((json_t *)(uintptr_t)jobs, i, job)
+	{
+		beats_show(s, job);
+		hangs_show(s, job);
+	}
 }
 
 void routes_jobs_list(void *context, struct call *call)
@@ -225,7 +231,7 @@ void routes_jobs_list(void *context, struct call *call)
 	if (r < 0) {
 		refuse_store(call, r, &err);
 	} else {
-		show_beats(s, page.items);
+		show_now(s, page.items);
 		reply_page(call, &page);
 	}
 }
@@ -259,6 +265,7 @@ void routes_jobs_show(void *context, struct call *call)
 		refuse_store(call, r, &err);
 	} else {
 		beats_show(s, job);
+		hangs_show(s, job);
 		call_reply(call, 200, job);
 	}
 }

@@ -12,6 +12,7 @@
 #include "controller/controller.h"
 #include "controller/http/api.h"
 #include "controller/job/beats.h"
+#include "controller/job/hangs.h"
 #include "controller/job/job_prediction.h"
 #include "controller/job/jobs.h"
 #include "controller/routes/metrics.h"
@@ -116,6 +117,7 @@ static struct metrics_now counted(struct service *s)
 		.campaigns = campaigns_counts(s),
 		.jobs = jobs_counts(s),
 		.standing_still = beats_standing_still(s),
+		.hangs = hangs_counts(s),
 	};
 
 	_Static_assert(sizeof(now.answers) == sizeof(counts.answers), "classes of status");

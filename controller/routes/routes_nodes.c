@@ -11,6 +11,8 @@
 #include "controller/fleet/findings.h"
 #include "controller/http/api.h"
 #include "controller/ingest/host_identity.h"
+#include "controller/job/hangs.h"
+#include "controller/job/job_restarts.h"
 #include "controller/routes/life.h"
 #include "controller/routes/routes.h"
 #include "controller/store/pack.h"
@@ -301,7 +303,9 @@ void get_why(void *context, struct call *call)
 	(void)json_object_set_new(node, "measured", json_integer((json_int_t)verdict.n_items));
 	(void)json_object_set_new(node, "incidents", incidents);
 	(void)json_object_set_new(node, "jobs", jobs);
+	(void)json_object_set_new(node, "hangs", hangs_of_node(s, call_segment(call)));
 	(void)json_object_set_new(node, "acquitted", acquitted);
+	(void)json_object_set_new(node, "restarts", job_restarts_show(s, call_segment(call)));
 	call_reply(call, 200, TAKE(node));
 }
 

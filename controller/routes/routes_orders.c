@@ -2,7 +2,8 @@
 /*
  * The call that an agent holds open: its orders come down it, and while it is
  * there the host is alive. They are the fleet's opinion of the host, when it has
- * to be told, the test that the policy wants of it, and one with other hosts.
+ * to be told, the test that the policy wants of it, one with other hosts, and to look at ranks of a
+ * job that stands still.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include "controller/campaign/campaigns.h"
 #include "controller/controller.h"
 #include "controller/http/api.h"
+#include "controller/job/hangs.h"
 #include "controller/routes/routes.h"
 #include "controller/store/store.h"
 #include "lib/base/clock.h"
@@ -189,7 +191,7 @@ static json_t *opinion_order(struct service *s, const char *node)
 static json_t *orders_of(struct service *s, const char *node)
 {
 	json_t *const all[] = { opinion_order(s, node), actor_order(s->act, node),
-				campaigns_order(s, node) };
+				campaigns_order(s, node), hangs_order(s, node) };
 	json_t *orders = NULL;
 	size_t i;
 

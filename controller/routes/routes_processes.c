@@ -18,7 +18,6 @@
 #include "lib/base/err.h"
 #include "lib/base/xalloc.h"
 #include "lib/json/json.h"
-#include "lib/report/node_name.h"
 #include "lib/report/rank_env.h"
 
 #define FORMAT "assay-processes/1"
@@ -183,29 +182,6 @@ static int read_said(const struct jval *root, uint64_t now_us, struct said *said
 
 /* --- the call --- */
 
-/* A host speaks of itself alone. */
-static bool may_put(struct service *s, struct call *call)
-{
-	const struct identity *who = call_identity(call);
-	const char *node = call_segment(call);
-
-	if (!node_name_ok(node)) {
-		call_refuse(call, 404, "'%.80s' is not a host name", node);
-		return false;
-	}
-	if (who->role != ROLE_ADMIN && (who->role != ROLE_NODE || !streq(who->node, node))) {
-		call_refuse(call, 403, "this token may not say which ranks run on '%s'", node);
-		return false;
-	}
-	if (who->node && !token_buckets_take(&s->buckets, who->node, clock_mono_us())) {
-		s->counts.refused++;
-		call_refuse(call, 429, "'%s' sends too often (report-rate, report-burst)",
-			    who->node);
-		return false;
-	}
-	return true;
-}
-
 static int parse(struct call *call, json_t **ret, struct err *err)
 {
 	size_t length;
@@ -253,7 +229,7 @@ void routes_put_processes(void *context, struct call *call)
 	struct jval root;
 	int r;
 
-	if (!may_put(s, call) || stands_by(s, call))
+	if (!routes_may_speak(s, call, "which ranks run") || stands_by(s, call))
 		return;
 	if (service_full(s)) {
 		call_refuse(call, 503, "too many requests at once");

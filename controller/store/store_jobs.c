@@ -122,6 +122,7 @@ static json_t *brief_of_job(const void *row, uint64_t now_us)
 	(void)json_object_del(item, "sentence");
 	(void)json_object_del(item, "prediction");
 	(void)json_object_del(item, "beats");
+	(void)json_object_del(item, "hang");
 	return item;
 }
 
@@ -327,11 +328,17 @@ int store_show_job(struct store *s, int64_t job, const char *shown, struct err *
 	return db_end(&b);
 }
 
-/* --- beats --- */
+/* --- beats and hangs --- */
 
 struct shown {
 	int64_t id;
 	json_t *json;
+};
+
+struct kept {
+	const char *key;
+	json_t *value; /* borrowed */
+	uint64_t now_us;
 };
 
 static int take_shown(void *context, const void *p)
@@ -344,8 +351,8 @@ static int take_shown(void *context, const void *p)
 	return 1;
 }
 
-int store_keep_beats(struct store *s, const char *job, json_t *beats, uint64_t now_us,
-		     struct err *err)
+/* `value` among what is shown of the job, which was heard of unless `now_us` is 0. */
+static int keep_shown(struct store *s, const char *job, const struct kept *kept, struct err *err)
 {
 	CLEANUP(freep) char *text = NULL;
 	struct db_batch b = store_ask(s, err);
@@ -353,14 +360,26 @@ int store_keep_beats(struct store *s, const char *job, json_t *beats, uint64_t n
 
 	db_each(&b, jobs_named, take_shown, &shown, .name = job);
 	if (db_end(&b) == 0 && shown.json) {
-		(void)json_object_set(shown.json, "beats", beats);
+		(void)json_object_set(shown.json, kept->key, kept->value);
 		text = json_line(shown.json);
 		b = store_write(s, err);
 		db_add(&b, job_show, .id = shown.id, .shown = text);
-		db_add(&b, job_heard, .id = shown.id, .now_us = now_us);
+		if (kept->now_us)
+			db_add(&b, job_heard, .id = shown.id, .now_us = kept->now_us);
 	}
 	json_decref(shown.json);
 	return db_end(&b);
+}
+
+int store_keep_beats(struct store *s, const char *job, json_t *beats, uint64_t now_us,
+		     struct err *err)
+{
+	return keep_shown(s, job, &(struct kept){ "beats", beats, now_us }, err);
+}
+
+int store_keep_hang(struct store *s, const char *job, json_t *hang, struct err *err)
+{
+	return keep_shown(s, job, &(struct kept){ "hang", hang, 0 }, err);
 }
 
 struct each_beat {
@@ -387,6 +406,28 @@ int store_jobs_that_beat(struct store *s,
 	struct db_batch b = store_ask(s, err);
 
 	db_each(&b, jobs_that_beat, take_beat, &to);
+	return db_end(&b);
+}
+
+static int take_hang(void *context, const void *p)
+{
+	const struct db_jobs_that_hang_row *row = p;
+	const struct each_beat *to = context;
+	CLEANUP(json_freep) json_t *hang = json_loads(row->hang, 0, NULL);
+
+	to->each(to->context, row->id, row->name, hang);
+	return 0;
+}
+
+int store_jobs_that_hang(struct store *s,
+			 void (*each)(void *context, int64_t job, const char *name,
+				      const json_t *hang),
+			 void *context, struct err *err)
+{
+	struct each_beat to = { each, context };
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, jobs_that_hang, take_hang, &to);
 	return db_end(&b);
 }
 

@@ -83,6 +83,16 @@ int store_jobs_that_beat(struct store *s,
 				      const json_t *beats),
 			 void *context, struct err *err);
 
+/* What is kept of the last hang of the job of that name (job/hangs.h), among what is shown of it.
+ * Nothing happens when there is none such. */
+int store_keep_hang(struct store *s, const char *job, json_t *hang, struct err *err);
+
+/* Called with each of which one was kept; the name is borrowed. */
+int store_jobs_that_hang(struct store *s,
+			 void (*each)(void *context, int64_t job, const char *name,
+				      const json_t *hang),
+			 void *context, struct err *err);
+
 /* Called with each that has accused hosts, and its list of them (job/accused.h). */
 int store_jobs_that_accuse(struct store *s,
 			   void (*each)(void *context, int64_t job, const json_t *accused),

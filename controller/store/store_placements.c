@@ -162,6 +162,36 @@ int store_placements(struct store *s, const char *job, const int64_t ranks[stati
 	return db_end(&b);
 }
 
+static int read_since(void *context, const void *p)
+{
+	const struct db_placements_since_row *row = p;
+	const struct reading *reading = context;
+
+	reading->each(reading->context,
+		      &(struct store_placement){
+			      .job = row->job,
+			      .run = row->run,
+			      .rank = row->rank,
+			      .node = row->node,
+			      .from_us = row->from_us,
+			      .until_us = row->until_us
+						  ? row->until_us
+						  : row->seen_us + STORE_PLACEMENT_BELIEVED_US });
+	return 0;
+}
+
+int store_placements_since(struct store *s, uint64_t since_us,
+			   void (*each)(void *context, const struct store_placement *placement),
+			   void *context, struct err *err)
+{
+	struct reading reading = { each, context, 0, NULL, err };
+	struct db_batch b = store_ask(s, err);
+
+	db_each(&b, placements_since, read_since, &reading, .since_us = since_us,
+		.limit = STORE_PLACEMENTS_READ_MAX);
+	return db_end(&b);
+}
+
 int store_placement_present(struct store *s, const char *node, uint64_t now_us, bool *ret,
 			    struct err *err)
 {

@@ -64,6 +64,14 @@ int store_placements(struct store *s, const char *job, const int64_t ranks[stati
 		     void (*each)(void *context, const struct store_placement *placement),
 		     void *context, struct err *err);
 
+/*
+ * Called with what was there since then, of all jobs, the newest first, STORE_PLACEMENTS_READ_MAX
+ * at most. The texts are borrowed; source, start and pod are not said.
+ */
+int store_placements_since(struct store *s, uint64_t since_us,
+			   void (*each)(void *context, const struct store_placement *placement),
+			   void *context, struct err *err);
+
 /* Has the host ranks of any job now, as far as it is believed? */
 int store_placement_present(struct store *s, const char *node, uint64_t now_us, bool *ret,
 			    struct err *err);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "lib/hang/hang_facts.h"
+#include "lib/hang/hang_verdict.h"
 
 /* Members of whom nothing is known, where nobody who is known is behind: suspects. How many. */
 size_t hang_chain_unknown(const struct hang_facts *facts, struct hang_verdict *verdict);

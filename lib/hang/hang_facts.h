@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "lib/hang/hang_case.h"
-#include "lib/hang/hang_judge.h"
 
 enum hang_idle {
 	HANG_IDLE_UNKNOWN, /* some counter is missing */
@@ -62,11 +61,3 @@ bool hang_facts_is_p2p(const struct hang_op *op);
 
 /* What a group is called in sentences: its description, or its name. */
 const char *hang_facts_group(const struct hang_case *c, uint32_t group);
-
-/* Name a culprit, or a suspect, once, in order. */
-void hang_verdict_blame(struct hang_verdict *verdict, uint32_t rank);
-void hang_verdict_suspect(struct hang_verdict *verdict, uint32_t rank);
-bool hang_verdict_blames(const struct hang_verdict *verdict, uint32_t rank);
-
-/* Add a sentence; those beyond HANG_SENTENCES_MAX are counted. */
-void hang_verdict_say(struct hang_sentences *sentences, const char *fmt, ...) PRINTF(2, 3);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "lib/hang/hang_facts.h"
+#include "lib/hang/hang_verdict.h"
 
 /*
  * How long a process must be seen in a state that is also passed through: uninterruptible sleep,

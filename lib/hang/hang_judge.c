@@ -10,6 +10,7 @@
 #include "lib/hang/hang_hosts.h"
 #include "lib/hang/hang_mismatch.h"
 #include "lib/hang/hang_rules.h"
+#include "lib/hang/hang_verdict.h"
 
 enum { LISTED_MAX = 24 }; /* ranks that one sentence lists */
 

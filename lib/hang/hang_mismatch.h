@@ -9,6 +9,7 @@
 #pragma once
 
 #include "lib/hang/hang_facts.h"
+#include "lib/hang/hang_verdict.h"
 
 /* Ranks of the minorities become culprits. `*ret_found`: something does not fit. -ENOMEM. */
 int hang_mismatch(const struct hang_facts *facts, struct hang_verdict *verdict, bool *ret_found,

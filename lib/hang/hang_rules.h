@@ -20,6 +20,7 @@
 #pragma once
 
 #include "lib/hang/hang_facts.h"
+#include "lib/hang/hang_verdict.h"
 
 /* Each names its culprits with their evidence; how many. */
 size_t hang_rules_idle(const struct hang_facts *facts, struct hang_verdict *verdict);

@@ -195,8 +195,8 @@ class Hosts(dict):
         self.tokens[text] = {"sha256": hashlib.sha256(text.encode()).hexdigest(), **who}
         return text
 
-    def serve(self, policy, config=None, words=()):
-        """A controller on the switch, with this policy, more of its configuration and options, and an agent on each host."""
+    def serve(self, policy, config=None, words=(), env=None):
+        """A controller on the switch, with this policy, more of its configuration, options and environment, and an agent on each host."""
         folder = self.folder / "controller"
         folder.mkdir()
         shutil.copytree(TOP / "policies", self.folder / "policies")
@@ -213,7 +213,7 @@ class Hosts(dict):
             "policy": str(folder / "policy.yaml"), "insecure": True, **(config or {})}))
         log = self.stack.enter_context(open(folder / "controller.log", "w", encoding="utf-8"))
         process = self.switch.popen(self.build / "assay-controller", "--config", folder / "controller.yaml", *words, stdout=subprocess.PIPE,
-                                    stderr=log, text=True)
+                                    stderr=log, text=True, env={**os.environ, **(env or {})})
         self.controller = process
         self.stack.callback(ended, process)
         line = process.stdout.readline()  # which ends when it does

@@ -4,12 +4,16 @@
 
 Ranks count as in Megatron: replicas beside each other, then stages. One micro-batch: a stage computes while the other waits,
 so the stages of a replica share a processor and are never on it at once. Writes FOLDER/window-W/rankR.json.
+
+With --endless it is not profiled and goes on until somebody ends it: FOLDER/stepR has its last step, and when that ended.
 """
 import argparse
 import datetime
+import itertools
 import os
 import pathlib
 import sys
+import threading
 import time
 
 # Of each: width of a layer, rows of a micro-batch, layers of a stage.
@@ -28,6 +32,8 @@ def parsed():
         parser.add_argument("--" + name, type=int, required=True)
     parser.add_argument("--model", choices=MODELS, required=True)
     parser.add_argument("--uneven", action="store_true", help="the last stage has twice the layers: the job's own doing")
+    parser.add_argument("--endless", action="store_true")
+    parser.add_argument("--loader", type=pathlib.Path, help="a pipe, of which each step wants a byte: its batch")
     parser.add_argument("folder", type=pathlib.Path)
     return parser.parse_args()
 
@@ -103,9 +109,29 @@ class Stage:
         dist.barrier()  # as where gradients are clipped by their norm: all begin a step together
 
 
+def go_on(options):
+    """Who has lost another waits, as over NCCL, which tells nobody: there its launcher ends it."""
+    stage = Stage(options)
+    loader = open(options.loader, "rb", buffering=0) if options.loader else None
+    last = options.folder / f"step{options.rank}"
+    try:
+        for number in itertools.count(1):
+            if loader:
+                loader.read(1)
+            stage.step(number)
+            new = last.with_suffix(".new")
+            new.write_text(f"{number} {time.time()}")
+            new.rename(last)
+    except RuntimeError as lost:
+        print(lost, flush=True)
+        threading.Event().wait()
+
+
 def train(options):
     dist.init_process_group("gloo", init_method=f"file://{options.folder.resolve()}/store", rank=options.rank,
                             world_size=options.dp * options.pp, timeout=DEADLINE)
+    if options.endless:
+        return go_on(options)
     stage, number = Stage(options), 0
     for _ in range(WARM_STEPS):
         stage.step(number)

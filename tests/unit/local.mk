@@ -595,6 +595,18 @@ tests_unit_test_ring_read_SOURCES = tests/unit/random.h tests/unit/ring_forge.c 
 	tests/unit/test_ring_read.c
 tests_unit_test_ring_read_LDADD = $(RING_LIBS) $(LDADD)
 tests_unit_test_ring_rules_LDADD = libassaydcore.a $(LDADD)
+# Hangs in the controller.
+UNIT_TESTS += tests/unit/test_hung
+tests_unit_test_hung_LDADD = $(JUDGE_LIBS) $(LDADD)
+if HAVE_SYSTEMD
+if HAVE_SQLITE
+if HAVE_MICROHTTPD
+UNIT_TESTS += tests/unit/test_job_hang
+tests_unit_test_job_hang_LDADD = $(CONTROLLER_LIBS) $(JUDGE_LIBS) $(LDADD)
+tests_unit_test_job_hang_CFLAGS = $(AM_CFLAGS) $(SYSTEMD_CFLAGS)
+endif
+endif
+endif
 EXTRA_DIST += tests/unit/test_hang_asked.c
 if HAVE_SYSTEMD
 UNIT_TESTS += tests/unit/test_hang_asked
@@ -619,6 +631,10 @@ tests_unit_test_ring_late_LDADD = libringworld.a libjobs.a $(RING_LIBS) $(LDADD)
 tests_unit_test_ring_optrace_LDADD = libringworld.a libjobs.a $(RING_LIBS) $(LDADD)
 tests_unit_test_ring_period_SOURCES = tests/unit/random.h tests/unit/test_ring_period.c
 tests_unit_test_ring_period_LDADD = $(RING_LIBS) $(LDADD)
+# Restarts as evidence.
+UNIT_TESTS += tests/unit/test_restarts
+tests_unit_test_restarts_SOURCES = tests/unit/random.h tests/unit/test_restarts.c
+tests_unit_test_restarts_LDADD = $(JUDGE_LIBS) $(LDADD)
 if HAVE_CUNIT
 check_LIBRARIES += libtest.a
 libtest_a_SOURCES = tests/unit/test.c tests/unit/test.h

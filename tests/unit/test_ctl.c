@@ -316,9 +316,10 @@ static void a_number_of_a_job_has_its_interval(void)
 	CHECK_STR(none, "-");
 	CHECK(job_words_rank("suspected") < job_words_rank("owner informed"));
 	CHECK(job_words_rank("waiting") < job_words_rank("healthy"));
+	CHECK(job_words_rank("hung") < job_words_rank("stands still"));
 	CHECK(job_words_rank("stands still") < job_words_rank("suspected"));
 	/* What only a later controller knows wants somebody first. */
-	CHECK_EQ(job_words_rank("cordoned"), job_words_rank("stands still"));
+	CHECK_EQ(job_words_rank("cordoned"), job_words_rank("hung"));
 }
 
 static void every_command_is_whole(void)

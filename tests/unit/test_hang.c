@@ -70,70 +70,62 @@ static void plain_data_is_read(void)
 	}
 }
 
+static const struct {
+	const char *bytes;
+	size_t n;
+	int code;
+	const char *expected;
+} refused[] = {
+	{ BYTES("\x80\x02"
+		"cposix\nsystem\n."),
+	  EINVAL, "_dump_3: byte 2: GLOBAL is not plain data: refused" },
+	{ BYTES("\x80\x02)R."), EINVAL, "_dump_3: byte 3: REDUCE is not plain data: refused" },
+	{ BYTES("\x80\x02}b."), EINVAL, "_dump_3: byte 3: BUILD is not plain data: refused" },
+	{ BYTES("\x80\x02(i."), EINVAL, "_dump_3: byte 3: INST is not plain data: refused" },
+	{ BYTES("\x80\x02\x81."), EINVAL, "_dump_3: byte 2: NEWOBJ is not plain data: refused" },
+	{ BYTES("\x80\x02P1\n."), EINVAL, "_dump_3: byte 2: PERSID is not plain data: refused" },
+	{ BYTES("\x80\x02\x82\x01."), EINVAL, "_dump_3: byte 2: EXT1 is not plain data: refused" },
+	{ BYTES("\x80\x02\x93."), EINVAL,
+	  "_dump_3: byte 2: STACK_GLOBAL is not plain data: refused" },
+	{ BYTES("\x80\x02\xff."), EINVAL, "_dump_3: byte 2: 0xff is no opcode: refused" },
+	{ BYTES("\x80\x04N."), EINVAL, "_dump_3: byte 0: PROTO is not of protocol 2: refused" },
+	{ BYTES("\x80\x02N"), ENODATA, "_dump_3: byte 3: it ends in the middle: it was cut" },
+	{ BYTES("\x80\x02X\xff\x00\x00\x00hi"), ENODATA,
+	  "_dump_3: byte 9: it ends in the middle: it was cut" },
+	{ BYTES("\x80\x02X\xff\xff\xff\xff."), E2BIG,
+	  "_dump_3: byte 2: BINUNICODE is longer than a text may be: refused" },
+	{ BYTES("\x80\x02r\xff\xff\xff\xff."), EINVAL,
+	  "_dump_3: byte 2: LONG_BINPUT finds nothing to remember: refused" },
+	{ BYTES("\x80\x02Nr\xff\xff\xff\xff."), E2BIG,
+	  "_dump_3: byte 3: LONG_BINPUT remembers too much: refused" },
+	{ BYTES("\x80\x02h\x07."), EINVAL,
+	  "_dump_3: byte 2: BINGET asks for what was not remembered: refused" },
+	/* A list in itself, and one that is changed after it was put away. */
+	{ BYTES("\x80\x02]q\x00h\x00"
+		"a."),
+	  EINVAL, "_dump_3: byte 5: BINGET asks for what is not finished: refused" },
+	{ BYTES("\x80\x02]q\x00\x85h\x00K\x01"
+		"a."),
+	  EINVAL, "_dump_3: byte 10: APPEND changes what was finished: refused" },
+	{ BYTES("\x80\x02"
+		"e."),
+	  EINVAL, "_dump_3: byte 2: APPENDS finds no mark: refused" },
+	{ BYTES("\x80\x02}(K\x01u."), EINVAL,
+	  "_dump_3: byte 6: SETITEMS finds a key without a value: refused" },
+	{ BYTES("\x80\x02(."), EINVAL, "_dump_3: byte 3: STOP finds not just one value: refused" },
+	{ BYTES("\x80\x02N.N"), EINVAL, "_dump_3: byte 3: STOP is not the last byte: refused" },
+};
+
 static void what_is_no_plain_data_is_refused_by_name(void)
 {
-	static const struct {
-		const char *bytes;
-		size_t n;
-		int code;
-		const char *expected;
-	} cases[] = {
-		{ BYTES("\x80\x02"
-			"cposix\nsystem\n."),
-		  EINVAL, "_dump_3: byte 2: GLOBAL is not plain data: refused" },
-		{ BYTES("\x80\x02)R."), EINVAL,
-		  "_dump_3: byte 3: REDUCE is not plain data: refused" },
-		{ BYTES("\x80\x02}b."), EINVAL,
-		  "_dump_3: byte 3: BUILD is not plain data: refused" },
-		{ BYTES("\x80\x02(i."), EINVAL, "_dump_3: byte 3: INST is not plain data: refused" },
-		{ BYTES("\x80\x02\x81."), EINVAL,
-		  "_dump_3: byte 2: NEWOBJ is not plain data: refused" },
-		{ BYTES("\x80\x02P1\n."), EINVAL,
-		  "_dump_3: byte 2: PERSID is not plain data: refused" },
-		{ BYTES("\x80\x02\x82\x01."), EINVAL,
-		  "_dump_3: byte 2: EXT1 is not plain data: refused" },
-		{ BYTES("\x80\x02\x93."), EINVAL,
-		  "_dump_3: byte 2: STACK_GLOBAL is not plain data: refused" },
-		{ BYTES("\x80\x02\xff."), EINVAL, "_dump_3: byte 2: 0xff is no opcode: refused" },
-		{ BYTES("\x80\x04N."), EINVAL,
-		  "_dump_3: byte 0: PROTO is not of protocol 2: refused" },
-		{ BYTES("\x80\x02N"), ENODATA,
-		  "_dump_3: byte 3: it ends in the middle: it was cut" },
-		{ BYTES("\x80\x02X\xff\x00\x00\x00hi"), ENODATA,
-		  "_dump_3: byte 9: it ends in the middle: it was cut" },
-		{ BYTES("\x80\x02X\xff\xff\xff\xff."), E2BIG,
-		  "_dump_3: byte 2: BINUNICODE is longer than a text may be: refused" },
-		{ BYTES("\x80\x02r\xff\xff\xff\xff."), EINVAL,
-		  "_dump_3: byte 2: LONG_BINPUT finds nothing to remember: refused" },
-		{ BYTES("\x80\x02Nr\xff\xff\xff\xff."), E2BIG,
-		  "_dump_3: byte 3: LONG_BINPUT remembers too much: refused" },
-		{ BYTES("\x80\x02h\x07."), EINVAL,
-		  "_dump_3: byte 2: BINGET asks for what was not remembered: refused" },
-		/* A list in itself, and one that is changed after it was put away. */
-		{ BYTES("\x80\x02]q\x00h\x00"
-			"a."),
-		  EINVAL, "_dump_3: byte 5: BINGET asks for what is not finished: refused" },
-		{ BYTES("\x80\x02]q\x00\x85h\x00K\x01"
-			"a."),
-		  EINVAL, "_dump_3: byte 10: APPEND changes what was finished: refused" },
-		{ BYTES("\x80\x02"
-			"e."),
-		  EINVAL, "_dump_3: byte 2: APPENDS finds no mark: refused" },
-		{ BYTES("\x80\x02}(K\x01u."), EINVAL,
-		  "_dump_3: byte 6: SETITEMS finds a key without a value: refused" },
-		{ BYTES("\x80\x02(."), EINVAL,
-		  "_dump_3: byte 3: STOP finds not just one value: refused" },
-		{ BYTES("\x80\x02N.N"), EINVAL,
-		  "_dump_3: byte 3: STOP is not the last byte: refused" },
-	};
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (i = 0; i < ARRAY_SIZE(refused); i++) {
 		CLEANUP(freep) char *text = NULL;
 		struct err err = ERR_INIT;
 
-		CHECK_EQ(read_pickle(cases[i].bytes, cases[i].n, &text, &err), -cases[i].code);
-		CHECK_STR(err.msg, cases[i].expected);
+		CHECK_EQ(read_pickle(refused[i].bytes, refused[i].n, &text, &err), -refused[i].code);
+		CHECK_STR(err.msg, refused[i].expected);
 	}
 }
 

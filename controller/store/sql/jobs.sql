@@ -84,6 +84,11 @@ SELECT id FROM jobs WHERE json_array_length(shown, '$.suspects') > 0;
 SELECT id, name, json_extract(shown, '$.beats') AS beats FROM jobs
  WHERE json_type(shown, '$.beats') = 'object' AND coalesce(json_extract(shown, '$.beats.ended'), 0) = 0;
 
+-- jobs_that_hang: read jobs
+-- Of whose last hang something was kept.
+-- out: id int, name text, hang text
+SELECT id, name, json_extract(shown, '$.hang') AS hang FROM jobs WHERE json_type(shown, '$.hang') = 'object';
+
 -- jobs_that_accuse: read jobs
 -- out: id int, accused text
 SELECT id, json_extract(shown, '$.accused') AS accused FROM jobs WHERE json_array_length(shown, '$.accused') > 0;

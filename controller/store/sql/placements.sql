@@ -53,6 +53,14 @@ SELECT p.rank, p.run, p.node, p.source, p.from_us, p.until_us, coalesce(h.seen_u
  FROM placements p LEFT JOIN placement_hosts h ON h.node = p.node
  WHERE p.job = :job AND p.rank BETWEEN :first AND :last ORDER BY p.rank, p.id DESC LIMIT :limit;
 
+-- placements_since: read placements
+-- Of all jobs what was there since then, the newest first.
+-- in: since_us uint, limit uint
+-- out: job text, run int, rank int, node text, from_us uint, until_us uint?, seen_us uint
+SELECT p.job, p.run, p.rank, p.node, p.from_us, p.until_us, coalesce(h.seen_us, p.from_us)
+ FROM placements p LEFT JOIN placement_hosts h ON h.node = p.node
+ WHERE p.until_us IS NULL OR p.until_us >= :since_us ORDER BY p.id DESC LIMIT :limit;
+
 -- placement_present: find placement
 -- Of a host that was heard of since then.
 -- in: node text, since_us uint

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the hosts of one job have said of its ranks, the last of each, in memory alone: a controller
+ * that begins anew is told again within a minute. Pure but for memory.
+ *
+ * How a job stands is read from the host that says most of it: it stands still since the first of
+ * them saw something stand still, and moves as long as any sees a position move.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "controller/job/hang_doc.h"
+#include "lib/base/duration.h"
+#include "lib/base/macro.h"
+#include "lib/base/map.h"
+#include "lib/policy/hung.h"
+
+/* One that is older says nothing of now. */
+#define HANG_DOCS_AGE_US (10 * USEC_PER_MIN)
+
+/* Of a host. */
+struct hang_said {
+	char *name; /* the host's */
+	char *text; /* what hang_doc_cut() left of it, JSON */
+	size_t length;
+	uint64_t came_us, seen_us; /* it came; it was so, as the host says */
+	uint64_t moved_us;	   /* its positions moved since the one before; 0: not seen */
+	struct hang_doc_facts facts;
+};
+
+struct hang_docs {
+	struct map hosts; /* of struct hang_said */
+	size_t bytes;
+	uint64_t changed; /* counts what came and went */
+};
+
+/* One as it comes: JSON, and what it comes to. */
+struct hang_docs_new {
+	char *text; /* taken */
+	struct hang_doc_facts facts;
+};
+
+/* Take one in place of the host's last. */
+void hang_docs_put(struct hang_docs *d, const char *node, struct hang_docs_new *doc,
+		   uint64_t now_us);
+
+/* The bytes that `node` has there. */
+size_t hang_docs_bytes(const struct hang_docs *d, const char *node);
+
+/* Drop what is too old, and what is of another run when `run` is not 0. */
+void hang_docs_drop(struct hang_docs *d, int64_t run, uint64_t now_us);
+
+/* What those that were said lately come to. */
+struct hung_sight hang_docs_sight(const struct hang_docs *d, uint64_t now_us);
+
+/* Has it said anything since then? */
+bool hang_docs_since(const struct hang_docs *d, const char *node, uint64_t since_us);
+
+void hang_docs_release(struct hang_docs *d);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lists of a verdict (hang_judge.h), as the rules write them. Pure. */
+#pragma once
+
+#include "lib/hang/hang_judge.h"
+
+/* Name a culprit, or a suspect, once, in order. */
+void hang_verdict_blame(struct hang_verdict *verdict, uint32_t rank);
+void hang_verdict_suspect(struct hang_verdict *verdict, uint32_t rank);
+bool hang_verdict_blames(const struct hang_verdict *verdict, uint32_t rank);
+
+/* Add a sentence; those beyond HANG_SENTENCES_MAX are counted. */
+void hang_verdict_say(struct hang_sentences *sentences, const char *fmt, ...) PRINTF(2, 3);
