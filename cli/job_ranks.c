@@ -344,6 +344,7 @@ void job_ranks_show(const json_t *document, struct page *page)
 	if (*raw_at(hang, "act"))
 		job_words_put(page, "act", raw_at(hang, "act"), TABLE_NONE);
 	put_texts(json_object_get(verdict, "evidence"), "evidence", page);
+	put_texts(json_object_get(hang, "logs"), "logs", page);
 	put_texts(json_object_get(verdict, "missing"), "missing", page);
 	put_texts(json_object_get(verdict, "tell"), "would tell", page);
 	if (n <= JOB_RANKS_EACH || page->wide) {

@@ -216,12 +216,14 @@ static void set_logs(struct daemon *d, bool on)
 {
 	struct err err = ERR_INIT;
 
+	hang_watch_logs(d->hangs, NULL);
 	job_logs_free(d->logs);
 	d->logs = NULL;
 	if (on && d->config.trace_logs &&
 	    job_logs_new(d->event, d->config.trace_logs, d->config.trace_patterns, &d->logs, &err) <
 		    0)
 		log_error("%s; no log of a job is read", err.msg);
+	hang_watch_logs(d->hangs, d->logs);
 }
 
 /* Obey $CONF/disabled. */

@@ -15,6 +15,7 @@
 #include "agents/assayd/hang_ranks.h"
 #include "agents/assayd/hang_send.h"
 #include "agents/assayd/hang_touch.h"
+#include "agents/assayd/job_logs.h"
 #include "agents/assayd/process_map.h"
 #include "agents/assayd/rings.h"
 #include "agents/assayd/watch.h"
@@ -54,6 +55,7 @@ struct hang_watch {
 	const struct assayd_config *config;
 	const struct watch *log;
 	struct rings *rings;
+	struct job_logs *logs;
 	struct hang_ranks ranks;
 	struct hang_child *child;
 	struct hang_touch *touch;
@@ -224,6 +226,46 @@ static void add_rdma(struct hang_watch *w, const json_t *found, uint64_t now_us,
 	w->rdma_us = now_us;
 }
 
+static bool is_of_job(const struct process_entry *entry, const char *job)
+{
+	struct trace_place place;
+
+	return trace_rules_place(&entry->env, &place) == TRACE_TAKEN && streq(place.job, job);
+}
+
+/* Two ranks of one user, or of one pod, have the same logs. */
+static bool has_same_logs(const struct process_entry *a, const struct process_entry *b)
+{
+	return a->uid == b->uid && streq(a->pod, b->pod);
+}
+
+/* "logs", new reference: what was found in those of the job under way. */
+static json_t *tell_logs(const struct hang_watch *w)
+{
+	CLEANUP(freep)
+	struct process_entry *entries = xcalloc(PROCESS_MAP_MAX, sizeof(*entries));
+	const size_t n = w->logs ? process_map_read(entries) : 0;
+	json_t *all = json_array();
+	size_t i, k;
+
+	for (i = 0; i < n; i++) {
+		json_t *some;
+
+		if (!is_of_job(&entries[i], w->collected))
+			continue;
+		for (k = 0; k < i && !(is_of_job(&entries[k], w->collected) &&
+				       has_same_logs(&entries[k], &entries[i]));
+		     k++)
+			;
+		if (k < i)
+			continue;
+		some = job_logs_encode(w->logs, &entries[i], 0);
+		json_array_extend(all, some);
+		json_decref(some);
+	}
+	return all;
+}
+
 /* `found` NULL: assay-hang-look said nothing, and `why` says why. New reference. */
 static json_t *make_document(struct hang_watch *w, const json_t *found, const char *why)
 {
@@ -248,6 +290,8 @@ static json_t *make_document(struct hang_watch *w, const json_t *found, const ch
 			     "node", w->config->node, "boot_id", boot, "job", w->collected, "run",
 			     (json_int_t)w->collected_run, "age_s", 0.0, "groups", groups, "ranks",
 			     ranks, "missing", missing);
+	if (w->logs)
+		(void)json_object_set_new(document, "logs", tell_logs(w));
 	if (world > 0)
 		(void)json_object_set_new(document, "world", json_integer((json_int_t)world));
 	return document;
@@ -480,6 +524,11 @@ void hang_watch_ask(struct hang_watch *w, const char *job, uint64_t deadline_us)
 	rings_ask(w->rings, job, hang_ranks_run(&w->ranks, job), found->asked_until_us - now_us);
 	(void)sd_event_source_set_time(w->timer, now_us);
 	(void)sd_event_source_set_enabled(w->timer, SD_EVENT_ONESHOT);
+}
+
+void hang_watch_logs(struct hang_watch *w, struct job_logs *logs)
+{
+	w->logs = logs;
 }
 
 void hang_watch_send_to(struct hang_watch *w, struct http *http)

@@ -11,9 +11,9 @@
  *	something stands		a document a minute
  *
  * A document is put together from the processes, from what assay-hang-look finds (dumps, GPUs,
- * RDMA counters), from the rings of the NCCL plug-in (rings.h) and from the kernel log; it is sent
- *(hang_send.h) and kept as $RUN/hang.json, for `assay-attribute hang` by hand. It has no command
- *line, no environment and no text of a file. Nothing here touches the job.
+ * RDMA counters), from the rings of the NCCL plug-in (rings.h), logs of the job (job_logs.h) and from
+ *the kernel log; it is sent (hang_send.h) and kept as $RUN/hang.json, for `assay-attribute hang` by
+ *hand. It has no command line, no environment and no text of a file. Nothing here touches the job.
  */
 #pragma once
 
@@ -25,6 +25,7 @@
 struct assayd_config;
 struct hang_watch;
 struct http;
+struct job_logs;
 struct rings;
 struct sd_event;
 struct watch;
@@ -46,6 +47,9 @@ void hang_watch_free(struct hang_watch *w);
 
 /* From now on to this controller; `http` NULL: to nobody, and nothing is looked at. */
 void hang_watch_send_to(struct hang_watch *w, struct http *http);
+
+/* What is found in logs of jobs goes into documents from now on; NULL: nothing is. Borrowed. */
+void hang_watch_logs(struct hang_watch *w, struct job_logs *logs);
 
 /* See which processes have ranks here by now. */
 void hang_watch_look(struct hang_watch *w);

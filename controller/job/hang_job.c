@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "controller/job/hang_logs.h"
 #include "controller/job/hang_merge.h"
 #include "lib/base/err.h"
 #include "lib/base/strbuf.h"
@@ -192,11 +193,11 @@ static json_t *found_of(const struct hang_job *job, const struct hang_case *c,
 	const uint64_t still_us = job->hung.still_us ? job->hung.still_us : job->advanced_us;
 
 	hang_words_sentence(c, verdict, &text);
-	return json_pack("{s:I, s:o, s:o, s:n, s:s, s:s, s:o}", "run",
+	return json_pack("{s:I, s:o, s:o, s:n, s:s, s:s, s:o, s:o}", "run",
 			 (json_int_t)(job->beats ? job->run : MAX(job->places.run, 1)), "since",
 			 json_stamp(still_us), "judged", json_stamp(now_us), "until", "sentence",
 			 strbuf_text(&text), "act", hang_words_act(verdict), "verdict",
-			 hang_words_json(c, verdict));
+			 hang_words_json(c, verdict), "logs", hang_logs_tell(&job->docs));
 }
 
 int hang_job_judge(struct hang_job *job, uint64_t now_us, struct err *err)

@@ -6,7 +6,7 @@
  * What is found is JSON, kept with what is shown of the job, so that it outlives the controller:
  *
  *	{"run", "since", "judged", "until" (it went on, or nobody says any more; null),
- *	 "sentence", "act", "verdict": as hang_words_json() has it}
+ *	 "sentence", "act", "verdict": as hang_words_json() has it, "logs": hang_logs.h}
  */
 #pragma once
 

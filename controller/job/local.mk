@@ -7,7 +7,7 @@ libcontroller_a_SOURCES += controller/job/accused.c controller/job/accused.h con
 	controller/job/diagnosis_plan.h controller/job/diagnosis_record.c controller/job/diagnosis_record.h controller/job/diagnosis_rerun.c controller/job/diagnosis_rerun.h controller/job/investigating.c \
 	controller/job/investigating.h controller/job/job_advice.c controller/job/job_advice.h controller/job/investigation.c controller/job/investigation.h controller/job/job_facts.c \
 	controller/job/hang_asks.c controller/job/hang_asks.h controller/job/hang_board.c controller/job/hang_board.h controller/job/hang_doc.c controller/job/hang_doc.h \
-	controller/job/hang_docs.c controller/job/hang_docs.h controller/job/hang_job.c controller/job/hang_job.h controller/job/hang_merge.c controller/job/hang_merge.h \
+	controller/job/hang_docs.c controller/job/hang_docs.h controller/job/hang_job.c controller/job/hang_job.h controller/job/hang_logs.c controller/job/hang_logs.h controller/job/hang_merge.c controller/job/hang_merge.h \
 	controller/job/hang_places.c controller/job/hang_places.h controller/job/hangs.c controller/job/hangs.h \
 	controller/job/group_brought.c controller/job/group_brought.h controller/job/job_loads.c controller/job/job_loads.h controller/job/link_pairs.c controller/job/link_pairs.h \
 	controller/job/link_thirds.c controller/job/link_thirds.h controller/job/pair_brought.c controller/job/pair_brought.h controller/job/pair_record.c controller/job/pair_record.h controller/job/run_pace.c controller/job/run_pace.h \

@@ -130,6 +130,22 @@ def test_what_each_rank_does_is_told_when_it_is_asked_for(assayd, stub, told, ra
     assert all(document["job"] == JOB for document in told())
 
 
+def test_what_is_found_in_logs_of_the_job_is_told_with_it(assayd, config, stub, told, rank, tree, tmp_path, top):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    config(traces={"logs": str(logs / "*.log")})
+    rank(0, SLEEPS)
+    daemon = assayd(env={"ASSAY_SYSROOT": str(tree), "ASSAY_POLICY_DIR": str(top / "policies")})
+    assert wait_for(lambda: stub.times_held), daemon.log()
+    (logs / "rank0.log").write_text(f"{CANARY} CUDA out of memory\n")  # its owner is the user of the rank
+    assert wait_for(lambda: "pattern=cuda-out-of-memory" in daemon.log()), daemon.log()
+    order(stub, 1)
+    assert wait_for(lambda: told()), daemon.log()
+    (found,) = told()[0]["logs"]
+    assert (found["pattern"], found["count"]) == ("cuda-out-of-memory", 1) and 0 <= found["last_s"] < 60
+    assert CANARY.encode() not in told.came[0][1]
+
+
 def test_who_is_not_here_is_not_told_of_and_an_order_is_of_one_job(assayd, stub, told, rank, tree):
     rank(0, SLEEPS)
     rank(7, SLEEPS, ASSAY_JOB="other/job", ASSAY_RUN=3)

@@ -199,6 +199,22 @@ def test_a_job_without_beats_is_hung_by_what_hosts_say_and_goes_on(controller): 
     assert only.startswith(f"{JOB} hangs: no rank of it is seen to move for 5m; ")
 
 
+def test_what_logs_say_stands_beside_what_was_found(controller, run):  # noqa: F811
+    c = controller()
+    place(c)
+    logs = [{"pattern": "nccl-timeout", "says": "PyTorch gave up a collective that did not end", "count": 3, "last_s": 12.4},
+            {"pattern": "x", "says": 7, "count": 1, "last_s": 1}, {"pattern": "y", "says": "\u001b[2Jz", "count": 1, "last_s": 0}, "no object"]
+    members = {node: [rank(r, **(STOPPED if r == CULPRIT else {})) for r in of(node)] for node in HOSTS}
+    for node in HOSTS:
+        assert say(c, node, document(node, members[node], **({"logs": logs} if node == "gpu-3" else {}))).status == 204
+    assert wait_for(lambda: (hang(c) or {}).get("verdict")), c.log()
+    shown = hang(c)
+    assert shown["logs"] == ["gpu-3: PyTorch gave up a collective that did not end (nccl-timeout, 3 lines, 12 s before)", "gpu-3: ?[2Jz (y, 1 line, 0 s before)"]
+    assert shown["verdict"]["ranks"] == [CULPRIT] and not [e for e in shown["verdict"]["evidence"] if "gave up" in e]
+    done = run("assayctl", "job", JOB, "--ranks", "--controller", f"http://{c.host}:{c.port}")
+    assert "gave up a collective" in done.stdout, (done.stdout, done.stderr)
+
+
 def test_a_pause_is_quiet_and_no_hang(controller):  # noqa: F811
     c = controller()
     place(c)

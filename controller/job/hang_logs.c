@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "controller/job/hang_logs.h"
+
+#include <math.h>
+
+#include "lib/base/utf8.h"
+#include "lib/base/xalloc.h"
+#include "lib/json/json.h"
+
+/* One of a host's; it may be anything. */
+static void tell(json_t *lines, const char *node, const json_t *one)
+{
+	const char *pattern = json_string_value(json_object_get(one, "pattern"));
+	const char *says = json_string_value(json_object_get(one, "says"));
+	const double last_s = json_number_value(json_object_get(one, "last_s"));
+	const json_int_t count = json_integer_value(json_object_get(one, "count"));
+	CLEANUP(freep) char *clean = NULL;
+
+	if (!pattern || !says || strlen(says) > HANG_LOGS_WORDS_MAX ||
+	    strlen(pattern) > HANG_LOGS_WORDS_MAX || count < 1 || !isfinite(last_s) || last_s < 0)
+		return;
+	clean = xasprintf("%s: %s (%s, %" JSON_INTEGER_FORMAT " line%s, %.0f s before)", node, says,
+			  pattern, count, count == 1 ? "" : "s", last_s);
+	(void)utf8_clean_in_place(clean);
+	(void)json_array_append_new(lines, json_string(clean));
+}
+
+static void tell_of(void *context, void *item)
+{
+	const struct hang_said *said = item;
+	CLEANUP(json_freep) json_t *doc = NULL;
+	json_t *lines = context;
+	const json_t *logs;
+	size_t i;
+
+	/* Most have none, and a document may have a megabyte. */
+	if (json_array_size(lines) >= HANG_LOGS_MAX ||
+	    !memmem(said->text, said->length, "\"logs\"", sizeof("\"logs\"") - 1))
+		return;
+	doc = json_loadb(said->text, said->length, 0, NULL);
+	logs = json_object_get(doc, "logs");
+	for (i = 0; i < MIN(json_array_size(logs), (size_t)HANG_LOGS_OF_HOST_MAX) &&
+		    json_array_size(lines) < HANG_LOGS_MAX;
+	     i++)
+		tell(lines, said->name, json_array_get(logs, i));
+}
+
+json_t *hang_logs_tell(const struct hang_docs *docs)
+{
+	json_t *lines = json_array();
+
+	map_each(&docs->hosts, tell_of, lines);
+	return lines;
+}
