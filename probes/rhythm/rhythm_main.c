@@ -16,6 +16,7 @@
 #include "lib/json/json.h"
 #include "lib/sys/term.h"
 #include "lib/sys/usage.h"
+#include "probes/rhythm/rhythm_hosts.h"
 #include "probes/rhythm/rhythm_words.h"
 
 enum { STATUS_GOOD = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
@@ -33,6 +34,9 @@ enum {
 struct options {
 	unsigned seconds, every_ms;
 	bool json;
+	bool compare;
+	char *files[RHYTHM_HOSTS_MAX]; /* borrowed; what other hosts printed */
+	size_t n_files;
 };
 
 static unsigned read_count(const char *name, const char *text, unsigned least, unsigned most,
@@ -65,10 +69,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!options->json && !streq(arg, "table"))
 			argp_error(state, "-o: '%s' is neither table nor json", arg);
 		return 0;
+	case 'c':
+		options->compare = true;
+		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'", arg);
-		return EINVAL;
+		if (!options->compare)
+			argp_error(state, "unexpected argument '%s'", arg);
+		if (options->n_files == RHYTHM_HOSTS_MAX)
+			argp_error(state, "more than %d files", RHYTHM_HOSTS_MAX);
+		options->files[options->n_files++] = arg;
+		return 0;
 	case ARGP_KEY_END:
+		if (options->compare && options->n_files == 0)
+			argp_error(state, "--compare: which files?");
 		if (options->seconds * 1000 / options->every_ms < RHYTHM_SAMPLES_LEAST)
 			argp_error(state, "--seconds %u: fewer than %d samples of %u ms",
 				   options->seconds, RHYTHM_SAMPLES_LEAST, options->every_ms);
@@ -84,6 +97,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option option_table[] = {
 	{ "seconds", 's', "N", 0, "Sample for so long (default 30; 1 to 120)", 0 },
 	{ "every", 'e', "MS", 0, "From one sample to the next (default 20; 10 to 100)", 0 },
+	{ "compare", 'c', NULL, 0,
+	  "Sample nothing; hold hosts of one job against each other, from what this program "
+	  "printed "
+	  "on each with -o json",
+	  0 },
 	{ "output", 'o', "table|json", 0, "How to answer (default table)", 0 },
 	{ 0 },
 };
@@ -91,10 +109,34 @@ static const struct argp_option option_table[] = {
 static const struct argp argp = {
 	.options = option_table,
 	.parser = parse,
+	.args_doc = "[--compare FILE...]",
 	.doc = "How long a step of the job on this host takes, and whether it still takes any, as "
 	       "the counters of its RNICs and GPUs show it. Reads counters and touches nothing.\v"
 	       "Exit status: 0 answered, 1 no counter could be read, 2 usage.",
 };
+
+static void print_json(const json_t *document)
+{
+	(void)json_dumpf(document, stdout, JSON_COMPACT | JSON_REAL_PRECISION(DECIMALS));
+	(void)fputc('\n', stdout);
+}
+
+/* Hosts against each other. */
+static int compare(const struct options *options)
+{
+	CLEANUP(json_freep) json_t *document = NULL;
+	struct err err = ERR_INIT;
+
+	if (rhythm_hosts_read(options->files, options->n_files, &document, &err) < 0) {
+		(void)fprintf(stderr, "%s\n", err.msg); /* it begins with the file at fault */
+		return STATUS_USAGE;
+	}
+	if (options->json)
+		print_json(document);
+	else
+		rhythm_hosts_table(document, stdout, term_wants_colour(stdout), term_width(stdout));
+	return fflush(stdout) == 0 ? STATUS_GOOD : STATUS_FAILED;
+}
 
 /* A set that is stuck in a read is given up with its thread, and its memory left to it. */
 static void sample(const struct options *options, json_t *rows, json_t *missing)
@@ -127,23 +169,25 @@ int main(int argc, char **argv)
 {
 	struct options options = { .seconds = 30, .every_ms = 20 };
 	CLEANUP(json_freep) json_t *document = NULL;
-	json_t *rows = json_array(), *missing = json_array();
+	json_t *rows, *missing;
 	bool any;
 
 	argp_err_exit_status = STATUS_USAGE;
 	argp_program_version = "assay rhythm " PACKAGE_VERSION;
 	log_init("assay rhythm", LOG_INFO);
 	(void)usage_parse(&argp, argc, argv, 0, NULL, &options);
+	if (options.compare)
+		return compare(&options);
+	rows = json_array();
+	missing = json_array();
 	sample(&options, rows, missing);
 	any = json_array_size(rows) > 0;
 	document = rhythm_words_document(options.seconds, options.every_ms * USEC_PER_MSEC, rows,
 					 missing);
-	if (options.json) {
-		(void)json_dumpf(document, stdout, JSON_COMPACT | JSON_REAL_PRECISION(DECIMALS));
-		(void)fputc('\n', stdout);
-	} else {
+	if (options.json)
+		print_json(document);
+	else
 		rhythm_words_table(document, stdout, term_wants_colour(stdout), term_width(stdout));
-	}
 	if (fflush(stdout) != 0) {
 		log_error("standard output cannot be written");
 		return STATUS_FAILED;

@@ -100,6 +100,43 @@ def test_a_host_without_counters_says_so(rhythm):
     assert rows == {} and missing == ["rnic: this host has no RDMA port that counts", "gpu: NVML tells of no GPU"]
 
 
+def saved(folder, name, rate=1e9, period=2.0, still=0.1, stopped=False):
+    row = {"kind": "rnic", "name": "mlx5_0:1", "unit": "B/s", "rate": rate / 2, "period_s": period, "strength": 0.8, "still_s": still,
+           "stopped": stopped, "changed_s": None, "change": None}
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps({"format": "assay-rhythm/1", "seconds": 30, "every_ms": 20, "missing": [],
+                                "counters": [row, {**row, "name": "mlx5_1:1", "strength": 0.5}, {**row, "kind": "gpu", "name": "gpu 0"}]}))
+    return path
+
+
+@pytest.mark.parametrize("odd, words", [
+    ({}, "6 hosts are alike"),
+    ({"rate": 0.7e9}, "gpu-3 sends less in a step than the others"),
+    ({"period": 2.4}, "gpu-3 takes other steps than the others"),
+    ({"still": 20, "stopped": True}, "gpu-3 has stopped, and the others have not"),
+])
+def test_hosts_are_held_against_each_other(run, tmp_path, odd, words):
+    files = [saved(tmp_path, f"gpu-{i}", **(odd if i == 3 else {})) for i in range(6)]
+    done = run("assay", "rhythm", "--compare", "-o", "json", *files)
+    document = json.loads(done.stdout)
+    assert done.returncode == 0 and document["sentence"] == words
+    assert [h["host"] for h in document["hosts"] if h["differs"]] == (["gpu-3"] if odd else [])
+    table = run("assay", "rhythm", "--compare", *files).stdout.splitlines()
+    assert table[0] == words and len(table) == 8 and (not odd or table[2].startswith("gpu-3 "))
+    few = run("assay", "rhythm", "--compare", *files[:3])
+    assert few.stdout.startswith("3 hosts: fewer than 4 cannot say which one differs")
+
+
+def test_what_is_no_rhythm_is_refused_by_its_name(run, tmp_path):
+    good, bad = saved(tmp_path, "gpu-1"), tmp_path / "x.json"
+    for text, words in (("{}", "want what assay rhythm -o json printed"), ("{", "x.json"),
+                        ('{"format": "assay-rhythm/1", "counters": []}', "no counter of an RNIC in it")):
+        bad.write_text(text)
+        done = run("assay", "rhythm", "--compare", good, bad)
+        assert done.returncode == 2 and done.stdout == "" and str(bad) in done.stderr and words in done.stderr
+    assert run("assay", "rhythm", "--compare").stderr == "assay rhythm: --compare: which files?\n"
+
+
 @pytest.mark.parametrize("args, words", [
     (["--seconds", "0"], "--seconds: '0' is not a whole number from 1 to 120"),
     (["--every", "5"], "--every: '5' is not a whole number from 10 to 100"),
