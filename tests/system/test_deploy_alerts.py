@@ -84,6 +84,7 @@ CASES = (
     ("AssayNodesOverdue", {**NODES, "assay_nodes_overdue": flag(30, 2)}, 5),
     ("AssayJobSlow", {'assay_job_own_slowdown{namespace="research",job="research/a"}': flag(1.4, 1.02)}, 5),
     ("AssayJobStopped", {"assay_jobs_standing_still": flag()}, 5),
+    ("AssayJobStopped", {"assay_jobs_standing_still": flag(0), "assay_jobs_hung": flag()}, 5),
     ("AssayJobHostSuspected", {"assay_suspects": flag(2)}, 5),
     ("AssayInvestigationStuck", {'assay_investigation_oldest_seconds{state="testing"}': flag(15000, 100),
                                  'assay_investigation_oldest_seconds{state="open"}': flag(0)}, 5),
