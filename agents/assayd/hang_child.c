@@ -69,7 +69,7 @@ static void give_up(struct hang_child *c, const char *why)
 static void take_output(struct hang_child *c)
 {
 	char piece[PIECE];
-	ssize_t n;
+	ssize_t n = -1;
 
 	while (c->out >= 0 && (n = read(c->out, piece, sizeof(piece))) > 0) {
 		if (strbuf_add(&c->text, piece, (size_t)n) < 0) {
