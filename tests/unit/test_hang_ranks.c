@@ -19,19 +19,6 @@
 #define JOB "research/llm-7"
 #define S USEC_PER_SEC
 
-static pid_t start(void)
-{
-	const pid_t pid = fork();
-
-	CHECK(pid >= 0);
-	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			(void)pause();
-	}
-	return pid;
-}
-
 static void end(pid_t pid)
 {
 	CHECK_EQ(kill(pid, SIGKILL), 0);
@@ -65,6 +52,21 @@ static void wait_for(pid_t pid, char state)
 	} while (sight.noted[0].state != state && clock_mono_us() < deadline_us);
 	CHECK_EQ(sight.noted[0].state, state);
 	(void)close(fd);
+}
+
+/* One that has come to its pause: a busy host may let it wait for its first turn. */
+static pid_t start(void)
+{
+	const pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			(void)pause();
+	}
+	wait_for(pid, 'S');
+	return pid;
 }
 
 static uint8_t doing(const struct hang_ranks *r, int64_t rank)
