@@ -108,11 +108,6 @@ size_t hang_asks_waiting(const struct hang_asks *a, size_t most,
 	return to.n;
 }
 
-bool hang_asks_done(const struct hang_asks *a)
-{
-	return a->answered + a->lost >= a->hosts.n;
-}
-
 void hang_asks_end(struct hang_asks *a)
 {
 	map_release(&a->hosts, NULL);

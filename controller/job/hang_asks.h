@@ -48,8 +48,5 @@ size_t hang_asks_look(struct hang_asks *a, uint64_t now_us);
 size_t hang_asks_waiting(const struct hang_asks *a, size_t most,
 			 void (*each)(void *context, const char *node), void *context);
 
-/* Have all answered that ever will, by what is known? */
-bool hang_asks_done(const struct hang_asks *a);
-
 /* Nobody is asked any more. */
 void hang_asks_end(struct hang_asks *a);

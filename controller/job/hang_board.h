@@ -14,11 +14,9 @@
 /* In the map by the job's name. */
 struct hang_noted {
 	char *name;
-	bool hung;	/* by what its hosts say */
 	bool awaited;	/* hosts were asked, and the answer of some is still to come */
 	bool owner;	/* it is the owner's: no host is to be tested for it */
 	char *sentence; /* who has stopped; owned; NULL: not known */
-	uint64_t since_us;
 };
 
 struct hang_board {

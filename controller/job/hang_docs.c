@@ -123,13 +123,6 @@ struct hung_sight hang_docs_sight(const struct hang_docs *d, uint64_t now_us)
 	return to.sight;
 }
 
-bool hang_docs_since(const struct hang_docs *d, const char *node, uint64_t since_us)
-{
-	const struct hang_said *said = map_find(&d->hosts, node);
-
-	return said && said->came_us >= since_us;
-}
-
 void hang_docs_release(struct hang_docs *d)
 {
 	map_release(&d->hosts, release_said);

@@ -55,7 +55,4 @@ void hang_docs_drop(struct hang_docs *d, int64_t run, uint64_t now_us);
 /* What those that were said lately come to. */
 struct hung_sight hang_docs_sight(const struct hang_docs *d, uint64_t now_us);
 
-/* Has it said anything since then? */
-bool hang_docs_since(const struct hang_docs *d, const char *node, uint64_t since_us);
-
 void hang_docs_release(struct hang_docs *d);

@@ -103,10 +103,10 @@ void hang_job_restore(struct hang_job *job, const json_t *found, uint64_t now_us
 
 /* --- how it stands --- */
 
-static struct hung_sight sight_of(const struct hang_job *job, uint64_t now_us)
+/* What its hosts say, and what its beats do. */
+static struct hung_sight with_beats(const struct hang_job *job, struct hung_sight sight,
+				    uint64_t now_us)
 {
-	struct hung_sight sight = hang_docs_sight(&job->docs, now_us);
-
 	if (job->beats)
 		sight.moved_us = MAX(sight.moved_us, job->advanced_us);
 	if (!job->still)
@@ -133,25 +133,25 @@ static void go_on(struct hang_job *job, bool hung, uint64_t now_us)
 	job->grace_us = 0;
 }
 
-enum hang_job_change hang_job_look(struct hang_job *job, uint64_t now_us)
+bool hang_job_look(struct hang_job *job, uint64_t now_us)
 {
 	const enum hung_state before = job->hung.state;
-	struct hung_sight sight;
+	struct hung_sight said, sight;
 	enum hung_state after;
 
 	hang_docs_drop(&job->docs, job->beats ? job->run : job->places.run, now_us);
-	sight = sight_of(job, now_us);
+	said = hang_docs_sight(&job->docs, now_us);
+	sight = with_beats(job, said, now_us);
 	if (now_us < job->grace_us && sight.heard_us == 0 && sight.moved_us == 0)
-		return HANG_JOB_SAME;
+		return false;
 	after = hung_judge(&job->hung, &sight, now_us);
-	job->said = after == HUNG_HUNG &&
-		    (now_us < job->grace_us || hang_docs_sight(&job->docs, now_us).heard_us != 0);
+	job->said = after == HUNG_HUNG && (now_us < job->grace_us || said.heard_us != 0);
 	if (after == HUNG_HUNG)
-		return before == after ? HANG_JOB_SAME : HANG_JOB_BEGAN;
+		return false;
 	if (before == HUNG_HUNG || (after == HUNG_MOVES && !job->quiet && !job->still &&
 				    (before != after || is_open(job) || job->asks.began_us)))
 		go_on(job, before == HUNG_HUNG, now_us);
-	return before == HUNG_HUNG ? HANG_JOB_WENT_ON : HANG_JOB_SAME;
+	return before == HUNG_HUNG;
 }
 
 /* --- who is asked --- */

@@ -70,11 +70,9 @@ void hang_job_release(struct hang_job *job);
 /* It was kept so: it holds until hosts have had the time to say it again. */
 void hang_job_restore(struct hang_job *job, const json_t *found, uint64_t now_us);
 
-/* What became of its state. */
-enum hang_job_change { HANG_JOB_SAME, HANG_JOB_BEGAN, HANG_JOB_WENT_ON };
-
-/* Once a second, after what its beats say was set: drop what is old, and see how it stands. */
-enum hang_job_change hang_job_look(struct hang_job *job, uint64_t now_us);
+/* Once a second, after what its beats say was set: drop what is old, and see how it stands. True:
+ * it hung, and goes on now. */
+bool hang_job_look(struct hang_job *job, uint64_t now_us);
 
 /* Are hosts to be asked to look now? */
 bool hang_job_wants_ask(const struct hang_job *job, uint64_t now_us);

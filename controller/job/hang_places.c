@@ -97,10 +97,8 @@ static void settle(struct hang_places *p, struct reading *r)
 
 		if (number)
 			p->n_ranks = i + 1;
-		if (number == 0 || number == DOUBT)
-			continue;
-		p->of[i] = number;
-		p->n_placed++;
+		if (number != DOUBT)
+			p->of[i] = number;
 	}
 }
 

@@ -26,8 +26,7 @@ struct hang_places {
 	size_t n_nodes;
 	uint16_t *of; /* owned; [n_ranks] 1 + the place in `nodes`; 0: not known */
 	size_t n_ranks;
-	size_t n_placed; /* ranks that have one */
-	int64_t run;	 /* the newest that a rank of now is of; 0: none says */
+	int64_t run; /* the newest that a rank of now is of; 0: none says */
 };
 
 /* Read them anew. A negative errno: the store cannot be read, and `p` stays as it was. */

@@ -283,10 +283,8 @@ static void note(struct hangs *h, const struct hang_job *job)
 		return;
 	}
 	noted = hang_board_need(&h->board, job->name);
-	noted->hung = job->said;
 	noted->awaited = hang_job_awaits(job, h->now_us);
 	noted->owner = hang_job_is_owners(job);
-	noted->since_us = job->hung.still_us;
 	free(noted->sentence);
 	noted->sentence = job->docs.hosts.n > 0 || job->said ? xstrdup(sentence) : NULL;
 }
@@ -338,9 +336,8 @@ static void look_at(void *context, void *item)
 {
 	struct hangs *h = context;
 	struct hang_job *job = item;
-	const enum hang_job_change change = hang_job_look(job, h->now_us);
 
-	if (change == HANG_JOB_WENT_ON) {
+	if (hang_job_look(job, h->now_us)) {
 		log_info("%s hangs no longer", job->name);
 		if (job->found)
 			keep(h, job);

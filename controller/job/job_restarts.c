@@ -38,7 +38,6 @@ struct reading {
 	struct restarts_rank *ranks;
 	size_t n, alloc;
 	struct map texts, nodes;
-	uint64_t as_of_us;
 };
 
 static const char *keep_text(struct map *map, const char *text)
@@ -101,7 +100,7 @@ static void keep(struct service *s, const struct restarts *found, uint64_t as_of
 
 static void look(struct service *s, uint64_t as_of_us)
 {
-	struct reading reading = { .as_of_us = as_of_us };
+	struct reading reading = { .n = 0 };
 	struct restarts found = { 0 };
 	struct err err = ERR_INIT;
 	int r = store_placements_since(s->store, as_of_us - MIN(as_of_us, RESTARTS_WINDOW_US), take,

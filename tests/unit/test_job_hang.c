@@ -36,7 +36,7 @@ static struct hang_places places_of(size_t n_ranks)
 	p.of = xcalloc(n_ranks, sizeof(*p.of));
 	for (i = 0; i < n_ranks; i++)
 		p.of[i] = (uint16_t)(i / EACH + 1);
-	p.n_ranks = p.n_placed = n_ranks;
+	p.n_ranks = n_ranks;
 	p.run = 1;
 	return p;
 }
@@ -199,7 +199,7 @@ static void what_was_kept_comes_back_and_is_over_when_nobody_says_it(void)
 	json_t *shown, *named;
 
 	hang_job_restore(&job, kept, T0);
-	CHECK_EQ(hang_job_look(&job, T0 + USEC_PER_MIN), HANG_JOB_SAME);
+	CHECK(!hang_job_look(&job, T0 + USEC_PER_MIN));
 	CHECK(job.said);
 	CHECK(hang_job_is_owners(&job));
 	CHECK(!hang_job_tells(&job, T0 + USEC_PER_HOUR)); /* it was told before */
@@ -207,7 +207,7 @@ static void what_was_kept_comes_back_and_is_over_when_nobody_says_it(void)
 	CHECK_STR(json_string_value(json_object_get(named, "class")), "host-stalled");
 	json_decref(named);
 	CHECK(hang_job_names(&job, "gpu-0000") == NULL);
-	CHECK_EQ(hang_job_look(&job, T0 + HANG_JOB_GRACE_US + 1), HANG_JOB_WENT_ON);
+	CHECK(hang_job_look(&job, T0 + HANG_JOB_GRACE_US + 1));
 	shown = hang_job_show(&job, T0 + USEC_PER_HOUR);
 	CHECK_STR(json_string_value(json_object_get(shown, "state")), "over");
 	json_decref(shown);
@@ -275,7 +275,6 @@ static void each_host_is_asked_once_and_again_when_it_does_not_answer(void)
 	hang_asks_answered(&a, "gpu-0001");
 	hang_asks_answered(&a, "gpu-0002"); /* it was not asked yet */
 	CHECK_EQ(a.answered, 1);
-	CHECK(!hang_asks_done(&a));
 	hang_asks_end(&a);
 	hang_places_release(&p);
 }
