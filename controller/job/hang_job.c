@@ -151,6 +151,7 @@ bool hang_job_look(struct hang_job *job, uint64_t now_us)
 	if (before == HUNG_HUNG || (after == HUNG_MOVES && !job->quiet && !job->still &&
 				    (before != after || is_open(job) || job->asks.began_us)))
 		go_on(job, before == HUNG_HUNG, now_us);
+	job->unkept |= before == HUNG_HUNG && job->found;
 	return before == HUNG_HUNG;
 }
 
@@ -221,6 +222,11 @@ int hang_job_judge(struct hang_job *job, uint64_t now_us, struct err *err)
 	job->c = c;
 	job->rows = hang_rows_new(&job->c);
 	return 0;
+}
+
+void hang_job_keep_again(struct hang_job *job)
+{
+	job->unkept = job->found && (job->told || !is_open(job));
 }
 
 bool hang_job_tells(struct hang_job *job, uint64_t now_us)

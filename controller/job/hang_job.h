@@ -63,6 +63,7 @@ struct hang_job {
 	uint64_t told_us;
 	unsigned tells;
 	uint64_t grace_us; /* until then what was kept holds; 0 */
+	bool unkept;	   /* what was found is to be kept before it is judged again */
 };
 
 void hang_job_release(struct hang_job *job);
@@ -71,7 +72,7 @@ void hang_job_release(struct hang_job *job);
 void hang_job_restore(struct hang_job *job, const json_t *found, uint64_t now_us);
 
 /* Once a second, after what its beats say was set: drop what is old, and see how it stands. True:
- * it hung, and goes on now. */
+ * it hung, and goes on now; what was found of it is to be kept. */
 bool hang_job_look(struct hang_job *job, uint64_t now_us);
 
 /* Are hosts to be asked to look now? */
@@ -85,6 +86,9 @@ int hang_job_judge(struct hang_job *job, uint64_t now_us, struct err *err);
 
 /* Are some still to answer, so that what is found may change soon? */
 bool hang_job_awaits(const struct hang_job *job, uint64_t now_us);
+
+/* What was kept of it may be lost: what was told, and how it ended, is to be kept again. */
+void hang_job_keep_again(struct hang_job *job);
 
 /* Is what was found to be told now? Then it was. */
 bool hang_job_tells(struct hang_job *job, uint64_t now_us);

@@ -239,6 +239,7 @@ static void keep(struct hangs *h, struct hang_job *job)
 	struct err err = ERR_INIT;
 	int r = store_need_job(h->s->store, job->name, h->now_us, &job->id, &err);
 
+	job->unkept = false;
 	if (r == 0)
 		r = store_keep_hang(h->s->store, job->name, job->found, &err);
 	if (r == 0)
@@ -337,13 +338,12 @@ static void look_at(void *context, void *item)
 	struct hangs *h = context;
 	struct hang_job *job = item;
 
-	if (hang_job_look(job, h->now_us)) {
+	if (hang_job_look(job, h->now_us))
 		log_info("%s hangs no longer", job->name);
-		if (job->found)
-			keep(h, job);
-	}
 	h->counts.hung += job->said;
 	h->looking += hang_asks_look(&job->asks, h->now_us);
+	if (job->unkept)
+		keep(h, job);
 	judge(h, job);
 	if (actor_knows(h->s->act) && hang_job_tells(job, h->now_us)) {
 		keep(h, job);
@@ -406,6 +406,18 @@ static int open_hangs(struct service *s, struct err *err)
 	return store_jobs_that_hang(s->store, restore, h, err);
 }
 
+/* What was kept since the last commit was not. */
+static void keep_again(void *context UNUSED, void *item)
+{
+	hang_job_keep_again(item);
+}
+
+static void on_failed(struct service *s)
+{
+	if (s->hangs)
+		map_each(&s->hangs->jobs, keep_again, NULL);
+}
+
 static void close_hangs(struct service *s)
 {
 	struct hangs *h = TAKE(s->hangs);
@@ -421,6 +433,7 @@ static void close_hangs(struct service *s)
 const struct controller_part hangs_part = {
 	.open = open_hangs,
 	.tick = on_tick,
+	.failed = on_failed,
 	.close = close_hangs,
 };
 

@@ -2,9 +2,11 @@
 """A job hangs: hosts say what their ranks do, are asked to look, and it is told who has stopped; no host is ever cordoned for it."""
 import contextlib
 import hashlib
+import itertools
 import json
 import re
 import sqlite3
+import subprocess
 
 import pytest
 from clock_fixtures import clock, clock_shift  # noqa: F401
@@ -254,6 +256,23 @@ def test_what_was_found_outlives_a_restart(controller):  # noqa: F811
     all_say(c, STOPPED)
     assert wait_for(lambda: len(ranks_of(c)["ranks"]) == WORLD) and job(c)["state"] == "hung"
     assert len(events(c)) == 1  # nothing new was found
+
+
+def test_what_could_not_be_written_is_kept_again(controller):  # noqa: F811
+    c = controller()
+    place(c)
+    subprocess.run(["prlimit", f"--pid={c.process.pid}", "--fsize=1:"], check=True)
+    all_say(c, STOPPED)
+    assert wait_for(lambda: sum(v for k, v in c.metrics().items() if k.startswith("assay_job_hangs_total")))
+    assert wait_for(lambda: c.metrics()["assay_store_commit_failures_total"])
+    subprocess.run(["prlimit", f"--pid={c.process.pid}", "--fsize=unlimited:"], check=True)
+    seq = itertools.count(1)
+    assert wait_for(lambda: c.post(report(seq=next(seq))).status == 202 and job(c))
+    assert job(c)["state"] == "hung" and wait_for(lambda: hang(c)["verdict"])
+    before = hang(c)
+    c.kill()
+    c = controller()
+    assert job(c)["state"] == "hung" and hang(c)["sentence"] == before["sentence"]
 
 
 def test_hosts_that_never_say_it_again_after_a_restart_leave_no_hang(controller, clock):  # noqa: F811
