@@ -25,7 +25,8 @@
 struct err;
 struct hang_row;
 
-/* The ranks of a job are judged so often at most, and so many times as long as it took. */
+/* The ranks of a job are judged so often at most, and so many times as long as it took; of several
+ * jobs one in a second, first the one that was judged longest ago. */
 #define HANG_JOB_JUDGE_US (5 * USEC_PER_SEC)
 enum { HANG_JOB_JUDGE_PART = 50 };
 /* Hosts are asked again so long after they were. */

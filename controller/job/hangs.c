@@ -37,8 +37,8 @@ struct hangs {
 	/* Of the look under way. */
 	uint64_t now_us;
 	size_t looking; /* hosts that look */
-	unsigned judges_left;
 	size_t wakes_left;
+	struct hang_job *judged;     /* one that is to be judged, or NULL */
 	const struct hang_job *gone; /* one that is to be forgotten */
 };
 
@@ -294,12 +294,8 @@ static void judge(struct hangs *h, struct hang_job *job)
 {
 	const uint64_t began_us = clock_mono_us();
 	struct err err = ERR_INIT;
-	int r;
+	int r = read_places(h, job, PLACES_EVERY_US, &err);
 
-	if (h->judges_left == 0 || !hang_job_wants_judge(job, h->now_us))
-		return;
-	h->judges_left--;
-	r = read_places(h, job, PLACES_EVERY_US, &err);
 	if (r == 0)
 		r = hang_job_judge(job, h->now_us, &err);
 	job->cost_us = clock_mono_us() - began_us;
@@ -344,19 +340,24 @@ static void look_at(void *context, void *item)
 	h->looking += hang_asks_look(&job->asks, h->now_us);
 	if (job->unkept)
 		keep(h, job);
-	judge(h, job);
+	if (hang_job_wants_judge(job, h->now_us) &&
+	    (!h->judged || job->judged_us < h->judged->judged_us))
+		h->judged = job;
+}
+
+static void act_on(void *context, void *item)
+{
+	struct hangs *h = context;
+	struct hang_job *job = item;
+
 	if (actor_knows(h->s->act) && hang_job_tells(job, h->now_us)) {
 		keep(h, job);
 		tell(h, job);
 	}
 	note(h, job);
+	ask(h, job);
 	if (hang_job_is_idle(job))
 		h->gone = job;
-}
-
-static void ask_of(void *context, void *item)
-{
-	ask(context, item);
 }
 
 static void on_tick(struct service *s)
@@ -367,14 +368,16 @@ static void on_tick(struct service *s)
 		return;
 	h->now_us = clock_real_us();
 	h->looking = 0;
-	h->judges_left = HANGS_JUDGED_MAX;
 	h->wakes_left = HANGS_WAKES_MAX;
 	h->counts.hung = 0;
+	h->judged = NULL;
 	h->gone = NULL;
 	map_each(&h->jobs, forget_beats, NULL);
 	beats_each(s, take_beats, h);
 	map_each(&h->jobs, look_at, h);
-	map_each(&h->jobs, ask_of, h);
+	if (h->judged)
+		judge(h, h->judged);
+	map_each(&h->jobs, act_on, h);
 	if (h->gone) {
 		hang_board_drop(&h->board, h->gone->name);
 		map_drop(&h->jobs, h->gone->name, release_job);

@@ -31,7 +31,6 @@ enum {
 	HANGS_JOB_BYTES_MAX = HANGS_BYTES_MAX / 2,
 	HANGS_LOOKS_MAX = 256, /* hosts that look at once, for all jobs */
 	HANGS_WAKES_MAX = 32,  /* that are given the order in a second */
-	HANGS_JUDGED_MAX = 1,  /* jobs, in a second */
 	HANGS_GROUPS_SHOWN = 1024,
 };
 

@@ -201,6 +201,20 @@ def test_a_job_without_beats_is_hung_by_what_hosts_say_and_goes_on(controller): 
     assert only.startswith(f"{JOB} hangs: no rank of it is seen to move for 5m; ")
 
 
+def test_of_many_jobs_that_hang_at_once_each_is_judged(controller):  # noqa: F811
+    c = controller()
+    jobs = {f"research/many-{i}": f"gpu-{i}" for i in range(8)}
+    for name, node in jobs.items():
+        assert put(c, node, ranks(0, 1, ASSAY_RUN="1", ASSAY_JOB=name)).status == 200
+
+    def all_judged():
+        for name, node in jobs.items():  # each has always something new to be judged by
+            assert say(c, node, {**document(node, [rank(0), rank(1, **STOPPED)], world=2), "job": name}).status == 204
+        return all((hang(c, name) or {}).get("verdict") for name in jobs)
+
+    assert wait_for(all_judged)
+
+
 def test_what_logs_say_stands_beside_what_was_found(controller, run):  # noqa: F811
     c = controller()
     place(c)
