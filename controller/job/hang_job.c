@@ -253,9 +253,21 @@ bool hang_job_is_owners(const struct hang_job *job)
 				job->class == HANG_EQUAL_COUNT);
 }
 
+static bool rests(const struct hang_job *job)
+{
+	return !job->beats && job->docs.hosts.n == 0 && job->hung.state == HUNG_MOVES;
+}
+
 bool hang_job_is_idle(const struct hang_job *job)
 {
-	return !job->found && !job->beats && job->docs.hosts.n == 0 && job->hung.state == HUNG_MOVES;
+	return !job->found && rests(job);
+}
+
+uint64_t hang_job_over_us(const struct hang_job *job)
+{
+	return job->found && !job->unkept && rests(job)
+		       ? json_stamp_us(json_object_get(job->found, "until"))
+		       : 0;
 }
 
 /* --- to look at it --- */

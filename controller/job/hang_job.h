@@ -100,6 +100,9 @@ bool hang_job_is_owners(const struct hang_job *job);
 /* It has nothing that anybody has to know. */
 bool hang_job_is_idle(const struct hang_job *job);
 
+/* It has nothing but what was found of a hang: when that was over; else 0. */
+uint64_t hang_job_over_us(const struct hang_job *job);
+
 /* How it stands, as the API shows it: "hang" of the job. New reference, null: nothing. */
 json_t *hang_job_show(const struct hang_job *job, uint64_t now_us);
 

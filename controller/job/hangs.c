@@ -47,6 +47,35 @@ static void release_job(void *item)
 	hang_job_release(item);
 }
 
+static void find_oldest(void *context, void *item)
+{
+	const struct hang_job *job = item, **oldest = context;
+	const uint64_t over_us = hang_job_over_us(job);
+
+	if (over_us && (!*oldest || over_us < hang_job_over_us(*oldest)))
+		*oldest = job;
+}
+
+static void drop(struct hangs *h, const struct hang_job *job)
+{
+	hang_board_drop(&h->board, job->name);
+	map_drop(&h->jobs, job->name, release_job);
+}
+
+/* NULL: there is no room, as something of each goes on. */
+static struct hang_job *need(struct hangs *h, const char *name)
+{
+	const struct hang_job *oldest = NULL;
+
+	if (!map_find(&h->jobs, name) && h->jobs.n >= HANGS_JOBS_MAX) {
+		map_each(&h->jobs, find_oldest, &oldest);
+		if (!oldest)
+			return NULL;
+		drop(h, oldest);
+	}
+	return map_need(&h->jobs, name, sizeof(struct hang_job));
+}
+
 /* --- a host says something --- */
 
 static int read_places(struct hangs *h, struct hang_job *job, uint64_t every_us, struct err *err)
@@ -115,18 +144,18 @@ static int refuse_stranger(const char *job, const char *node, struct err *err)
 static int find_job(struct hangs *h, const char *name, const char *node, struct hang_job **ret,
 		    struct err *err)
 {
-	struct hang_job *job = map_find(&h->jobs, name);
+	struct hang_job *job;
 	bool there = false;
 	int r;
 
 	r = store_has_placement(h->s->store, name, node, &there, err);
 	if (r == 0 && !there)
 		r = refuse_stranger(name, node, err);
-	if (r == 0 && !job && h->jobs.n >= HANGS_JOBS_MAX)
-		r = err_set(err, EDQUOT, "too many jobs stand still");
 	if (r < 0)
 		return r;
-	job = map_need(&h->jobs, name, sizeof(*job));
+	job = need(h, name);
+	if (!job)
+		return err_set(err, EDQUOT, "too many jobs stand still");
 	r = read_places(h, job, PLACES_EVERY_US, err);
 	if (r == 0 && !hang_places_has(&job->places, node))
 		r = read_places(h, job, 0, err);
@@ -318,9 +347,10 @@ static void take_beats(void *context, const struct beats_now *now)
 	struct hangs *h = context;
 	struct hang_job *job = map_find(&h->jobs, now->job);
 
-	if (!job && (!now->quiet || h->jobs.n >= HANGS_JOBS_MAX))
+	if (!job && now->quiet)
+		job = need(h, now->job);
+	if (!job)
 		return;
-	job = map_need(&h->jobs, now->job, sizeof(*job));
 	job->beats = true;
 	job->quiet = now->quiet;
 	job->still = now->still;
@@ -378,10 +408,8 @@ static void on_tick(struct service *s)
 	if (h->judged)
 		judge(h, h->judged);
 	map_each(&h->jobs, act_on, h);
-	if (h->gone) {
-		hang_board_drop(&h->board, h->gone->name);
-		map_drop(&h->jobs, h->gone->name, release_job);
-	}
+	if (h->gone)
+		drop(h, h->gone);
 }
 
 /* --- begin and end --- */
@@ -391,9 +419,9 @@ static void restore(void *context, int64_t id, const char *name, const json_t *f
 	struct hangs *h = context;
 	struct hang_job *job;
 
-	if (h->jobs.n >= HANGS_JOBS_MAX)
+	job = need(h, name);
+	if (!job)
 		return;
-	job = map_need(&h->jobs, name, sizeof(*job));
 	job->id = id;
 	hang_job_restore(job, found, h->now_us);
 }

@@ -25,7 +25,7 @@ struct err;
 struct service;
 
 enum {
-	HANGS_JOBS_MAX = 1024, /* as many as the store has */
+	HANGS_JOBS_MAX = 1024, /* as many as the store has: what was over first makes room */
 	HANGS_NODE_JOBS = 4,   /* of which one host speaks */
 	HANGS_BYTES_MAX = 128 * 1024 * 1024,
 	HANGS_JOB_BYTES_MAX = HANGS_BYTES_MAX / 2,

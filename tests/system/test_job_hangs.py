@@ -289,6 +289,20 @@ def test_what_could_not_be_written_is_kept_again(controller):  # noqa: F811
     assert job(c)["state"] == "hung" and hang(c)["sentence"] == before["sentence"]
 
 
+def test_hangs_that_are_over_make_room_for_those_of_now(controller):  # noqa: F811
+    c = controller()
+    c.stop()
+    over = {"run": 1, "since": "2026-01-01T00:00:00.000Z", "judged": None, "until": "2026-01-01T00:00:00.000Z", "sentence": "s", "act": "a",
+            "verdict": {"class": "cannot say", "ranks": [], "suspects": [], "nodes": [], "suspect_nodes": []}}
+    with contextlib.closing(sqlite3.connect(c.db)) as db, db:
+        db.executemany("INSERT INTO jobs (name, created_us, last_us, shown) VALUES (?, 1, 1, ?)",
+                       [(f"research/over-{i}", json.dumps({"hang": over})) for i in range(1024)])
+    c = controller(db=c.db)
+    place(c)
+    all_say(c, STOPPED)
+    assert wait_for(lambda: (job(c) or {}).get("state") == "hung") and told(c)
+
+
 def test_hosts_that_never_say_it_again_after_a_restart_leave_no_hang(controller, clock):  # noqa: F811
     c = controller(env=clock.env())
     time_of = Time(clock)
